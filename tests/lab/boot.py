@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""Boots an environment and brings back what its guest said."""
+
+import os
+import re
+import selectors
+import subprocess
+import tempfile
+import time
+
+import build
+import fetch
+from initramfs import Archive
+from machines import MACHINES
+from shell import Unavailable, call
+
+DONE = b"@@lab done@@"
+REPORT = re.compile(r"@@lab begin (\S+)@@\n(.*?)\n?@@lab end \1 (\d+)@@", re.DOTALL)
+
+
+class Boot:
+    """What came of one boot."""
+
+    def __init__(self, text, seconds, finished):
+        self.text = text.replace("\r", "")
+        self.seconds = seconds
+        self.finished = finished
+
+    def checks(self):
+        """One dictionary for each check: name of the report -> (text, exit status)."""
+        found = []
+        for name, text, status in REPORT.findall(self.text):
+            if name == "clocksource":
+                found.append({})
+            if found:
+                found[-1][name] = (text.strip(), int(status))
+        return found
+
+    def trouble(self):
+        return re.findall(r"@@lab trouble (.*)@@", self.text)
+
+
+# ---- what goes into the guest -------------------------------------------------------
+
+
+def builds(environment):
+    named = [step.split()[1] for step in environment.steps if step.startswith("build ")]
+    return sorted({environment.arch, *named})
+
+
+def modules(environment):
+    return [step.split()[1] for step in environment.steps if step.startswith("insmod ")]
+
+
+def add_programs(archive, environment, with_vdsocheck, place="/lab"):
+    for name in builds(environment):
+        for program in build.PROGRAMS:
+            archive.file(f"{place}/{name}/{program}", build.program(program, name), 0o755)
+        if with_vdsocheck:
+            archive.file(f"{place}/{name}/vdsocheck", build.vdsocheck(name), 0o755)
+
+
+def steps_text(environment):
+    return "".join(step + "\n" for step in (f"build {environment.arch}", *environment.steps))
+
+
+def guest_archive(environment, with_vdsocheck):
+    archive = Archive()
+    archive.console()
+    suite = "sid" if environment.arch == "loong64" else "bookworm"
+    if environment.arch == "riscv64":
+        suite = "trixie"
+    archive.file("/bin/busybox", fetch.busybox(suite, environment.arch), 0o755)
+    archive.file("/init", os.path.join(build.LAB, "guest", "init"), 0o755)
+    archive.file("/lab/steps.sh", os.path.join(build.LAB, "guest", "steps.sh"))
+    archive.data("/lab/steps", steps_text(environment).encode())
+    add_programs(archive, environment, with_vdsocheck)
+    for name in modules(environment):
+        archive.file(f"/lab/modules/{name}.ko", build.module(name, environment))
+    return archive
+
+
+# ---- the emulator's words --------------------------------------------------------------
+
+
+def _append(machine, environment):
+    return " ".join(f"console={machine.console} quiet panic=-1 {environment.append}".split())
+
+
+def _boot_words(machine, environment, initrd):
+    image = fetch.kernel(environment.suite, environment.arch, environment.flavour)
+    append = _append(machine, environment)
+    if machine.kind == "xen":
+        return ["-kernel", fetch.hypervisor(),
+                "-append", "console=com1 com1=115200,8n1 dom0_mem=512M",
+                "-initrd", f"{image} {append},{initrd}"]
+    return ["-kernel", image, "-initrd", initrd, "-append", append]
+
+
+def _device_tree(machine, words, folder):
+    """The machine's own device tree with one property more."""
+    tree = os.path.join(folder, "machine.dtb")
+    dump = [word if word != "virt" else f"virt,dumpdtb={tree}" for word in words]
+    call(dump)
+    call(["fdtput", tree, *machine.dtb_edit])
+    return ["-dtb", tree]
+
+
+def command(environment, folder, with_vdsocheck):
+    machine = MACHINES[environment.machine]
+    initrd = os.path.join(folder, "initrd.gz")
+    guest_archive(environment, with_vdsocheck).write(initrd)
+    words = [*machine.command, *environment.machine_words]
+    if machine.dtb_edit:
+        words += _device_tree(machine, words, folder)
+    return words + _boot_words(machine, environment, initrd)
+
+
+# ---- running it -----------------------------------------------------------------------
+
+
+def _read_until_done(process, deadline):
+    text = b""
+    selector = selectors.DefaultSelector()
+    selector.register(process.stdout, selectors.EVENT_READ)
+    while DONE not in text:
+        left = deadline - time.monotonic()
+        if left <= 0 or not selector.select(left):
+            break
+        piece = os.read(process.stdout.fileno(), 65536)
+        if not piece:
+            break
+        text += piece
+    return text
+
+
+def watch(words, seconds, **options):
+    """Runs the command until it says that it is done, ends, or the time is up."""
+    begin = time.monotonic()
+    try:
+        process = subprocess.Popen(["nice", "-n", "10", *words], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+    except OSError as error:
+        raise Unavailable(f"{words[0]}: {error.strerror}") from error
+    try:
+        text = _read_until_done(process, begin + seconds)
+    finally:
+        process.kill()
+        process.wait()
+    return Boot(text.decode(errors="replace"), time.monotonic() - begin, DONE in text)
+
+
+def run(environment, with_vdsocheck):
+    machine = MACHINES[environment.machine]
+    with tempfile.TemporaryDirectory(prefix="vdsocheck-lab-") as folder:
+        result = watch(command(environment, folder, with_vdsocheck), machine.seconds)
+    with open(fetch.cached("logs", environment.name + ".log"), "w", encoding="utf-8") as log:
+        log.write(result.text)
+    return result

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""Builds what runs in the guests: the lab's own programs and vdsocheck itself.
+
+A build is named for its architecture ("amd64", "arm64"), or for what makes it
+different ("amd64-musl"). All are static: a guest has no libraries.
+"""
+
+import os
+
+import sysroot
+from fetch import cached
+from machines import ARCHITECTURES
+from shell import Unavailable, call
+
+LAB = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(LAB))
+PROGRAMS = ("oracle", "within", "article")
+CFLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes",
+          "-Wmissing-prototypes", "-Wformat=2", "-Wconversion", "-static")
+
+
+def architecture(build):
+    name = build.split("-")[0]
+    if name not in ARCHITECTURES:
+        raise Unavailable(f"no compiler for {name}")
+    return ARCHITECTURES[name]
+
+
+def _older(target, source):
+    return not os.path.exists(target) or os.path.getmtime(target) < os.path.getmtime(source)
+
+
+def program(name, build):
+    """One of the lab's own programs, compiled if its source is newer."""
+    source = os.path.join(LAB, name + ".c")
+    target = cached("build", build, name)
+    if _older(target, source):
+        compiler, flags = sysroot.compiler(architecture(build), build)
+        call([*compiler, *CFLAGS, *flags, source, "-o", target])
+    return target
+
+
+def vdsocheck(build):
+    """The project's Makefile decides what is out of date."""
+    if not os.path.exists(os.path.join(TOP, "Makefile")):
+        raise Unavailable("there is no Makefile to build vdsocheck with")
+    folder = cached("build", build, "vdsocheck.d", "vdsocheck")
+    variables, environment = sysroot.for_make(architecture(build), build)
+    call(["make", "-C", TOP, "STATIC=1", f"BUILD={os.path.dirname(folder)}", *variables, folder],
+         env={**_without_make(), **environment})
+    return folder
+
+
+def _without_make():
+    """`make lab` must not pass its own variables on to the builds it starts."""
+    return {key: value for key, value in os.environ.items()
+            if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "CFLAGS",
+                           "CPPFLAGS", "LDFLAGS", "CC")}

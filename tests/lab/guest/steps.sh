@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+# The steps an environment may take, one shell function each; the words in the
+# table's column "steps" are calls of them. Runs in a guest under busybox and on
+# a host under sh. LAB is the folder with the binaries.
+#
+# What the lab reads back stands between marker lines:
+#     @@lab begin NAME@@ ... @@lab end NAME STATUS@@
+
+clocksource=${CLOCKSOURCE:-/sys/devices/system/clocksource/clocksource0}
+prefix=  # the words put before each program
+build=   # the folder of binaries in use
+
+# report NAME COMMAND...: runs it between markers, with a time limit of its own.
+report() {
+	report_name=$1
+	shift
+	echo "@@lab begin $report_name@@"
+	timeout "${LAB_STEP_SECONDS:-100}" "$@" 2>/tmp/lab.stderr
+	report_status=$?
+	echo
+	echo "@@lab end $report_name $report_status@@"
+	[ -s /tmp/lab.stderr ] && report_errors "$report_name"
+	return 0
+}
+
+report_errors() {
+	echo "@@lab begin $1.stderr@@"
+	tail -c 2000 /tmp/lab.stderr
+	echo "@@lab end $1.stderr 0@@"
+}
+
+# await NAME: the kernel changes its mind about clocksources for some seconds.
+await() {
+	tries=0
+	until [ "$(cat $clocksource/current_clocksource 2>/dev/null)" = "$1" ]; do
+		tries=$((tries + 1))
+		[ $tries -gt 150 ] && return 1
+		usleep 100000 2>/dev/null || sleep 1
+	done
+}
+
+# source NAME: switches the clocksource, as an administrator would.
+source_() {
+	tries=0
+	until grep -qw "$1" $clocksource/available_clocksource; do
+		tries=$((tries + 1))
+		[ $tries -gt 150 ] && break
+		usleep 100000
+	done
+	echo "$1" >$clocksource/current_clocksource
+}
+
+# build NAME: the binaries of another build from here on.
+build() {
+	build=$1
+}
+
+# within KIND, through COMMAND...: what programs are started by from here on.
+within() {
+	prefix="$prefix $LAB/$build/within $1"
+}
+
+through() {
+	prefix="$prefix $*"
+}
+
+# jail: a root with nothing in it but the binaries: no /proc, no /sys, no /dev.
+jail() {
+	mkdir -p /jail/tmp
+	cp -a $LAB /jail/
+	prefix="$prefix chroot /jail"
+}
+
+# insmod FILE [PARAMETER...]
+insmod_() {
+	insmod_file=$1
+	shift
+	insmod "$LAB/modules/$insmod_file.ko" "$@" || echo "@@lab trouble insmod $insmod_file@@"
+}
+
+# host NAME: asks the host of a nested guest to switch its own clocksource.
+host() {
+	echo "@@lab host $1@@"
+	read -r answer
+	sleep 1
+}
+
+# check [NAME]: one observation; NAME is the clocksource to wait for.
+check() {
+	await "$1"
+	report clocksource cat $clocksource/current_clocksource
+	report oracle $prefix $LAB/$build/oracle
+	[ -x $LAB/$build/vdsocheck ] && report vdsocheck $prefix $LAB/$build/vdsocheck --json
+	return 0
+}
+
+# article CALLS: the article's experiment.
+article() {
+	report article $prefix $LAB/$build/article "$1"
+}
+
+# Words of the table that are words of the shell too.
+take_step() {
+	case $1 in
+	source | insmod) word=$1_ && shift && $word "$@" ;;
+	*) "$@" ;;
+	esac
+}
+
+take_steps() {
+	while read -r line <&3; do
+		take_step $line
+	done 3<"$1"
+	echo "@@lab done@@"
+}

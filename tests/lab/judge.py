@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""Compares what vdsocheck said with what the oracle knows and the table expects."""
+
+import json
+
+# The only verdicts and exit statuses that do justice to each truth.
+VERDICTS = {"ok": "ok", "slow": "slow", "fallback": "fallback", "no-vdso": "fallback",
+            "crash": "unknown", "cannot-tell": "unknown"}
+STATUSES = {"ok": 0, "fallback": 1, "slow": 1, "unknown": 2}
+MODE_MUST_BE_READ = ("amd64", "i386", "arm64")
+
+
+class Row:
+    """One check of one environment: what was seen and what is wrong with it."""
+
+    def __init__(self, environment, number, expectation):
+        several = len(environment.expectations) > 1
+        self.name = f"{environment.name}#{number}" if several else environment.name
+        self.arch = environment.arch
+        self.expectation = expectation
+        self.clocksource = self.mode = self.how = self.truth = self.verdict = self.status = None
+        self.oracle = self.document = None
+        self.problems = []
+        self.skipped = None
+        self.seconds = 0.0
+
+    @property
+    def word(self):
+        return "skipped" if self.skipped else "WRONG" if self.problems else "right"
+
+    def blame(self, text):
+        self.problems.append(text)
+
+    def as_dict(self):
+        return {"environment": self.name, "result": self.word, "problems": self.problems,
+                "skipped": self.skipped, "clocksource": self.clocksource, "mode": self.mode,
+                "how": self.how, "truth": self.truth, "verdict": self.verdict,
+                "exit_status": self.status, "seconds": round(self.seconds, 1),
+                "oracle": self.oracle, "document": self.document}
+
+
+def _document(report, what, row):
+    """The JSON of one report, or None and the reason why there is none."""
+    if not report:
+        row.blame(f"{what} was not run")
+        return None
+    text, status = report
+    try:
+        return json.loads(text)
+    except ValueError:
+        row.blame(f"{what} printed no JSON (exit status {status}): {text[:200]!r}")
+        return None
+
+
+def _judge_environment(row, reports):
+    expected = row.expectation
+    row.clocksource = reports["clocksource"][0] or "-"
+    if row.clocksource != expected.clocksource:
+        row.blame(f"the clocksource is {row.clocksource}, not {expected.clocksource}")
+    row.oracle = _document(reports.get("oracle"), "oracle", row)
+    row.truth = (row.oracle or {}).get("truth")
+    if row.oracle and row.truth != expected.truth:
+        row.blame(f"the oracle says {row.truth} ({row.oracle.get('reason')}), not {expected.truth}")
+
+
+def _judge_mode(row):
+    vclock = row.document.get("vclock") or {}
+    row.mode, row.how = vclock.get("mode"), vclock.get("how")
+    expected = row.expectation.mode
+    if expected == "-":
+        if row.how == "read":
+            row.blame(f"a mode was read ({row.mode}) where there is none")
+        return
+    if row.how == "read" or row.mode is not None:
+        if str(row.mode) != expected:
+            row.blame(f"the mode is said to be {row.mode}, not {expected}")
+    if row.how != "read" and row.arch in MODE_MUST_BE_READ:
+        row.blame(f"the mode was not read but {row.how}: {vclock.get('reason')}")
+
+
+def _judge_verdict(row, report):
+    row.verdict, row.status = row.document.get("verdict"), report[1]
+    right = VERDICTS.get(row.truth)
+    if row.verdict != right:
+        row.blame(f"the verdict is {row.verdict}, not {right}")
+    if row.status != STATUSES.get(row.verdict) or row.status != row.document.get("exit_status"):
+        row.blame(f"the exit status is {row.status}, the document says "
+                  f"{row.document.get('exit_status')}")
+
+
+def _judge_proof(row):
+    """Where the oracle could put up its filter, vdsocheck could too."""
+    taken = (row.document.get("proof") or {}).get("taken")
+    able = row.truth in ("ok", "slow", "fallback") and not row.oracle["seccomp_refused"]
+    if able and taken is not True:
+        row.blame(f"no proof was taken: {(row.document.get('proof') or {}).get('reason')}")
+
+
+def judge(row, reports, with_vdsocheck):
+    _judge_environment(row, reports)
+    if not with_vdsocheck or not row.oracle:
+        return row
+    row.document = _document(reports.get("vdsocheck"), "vdsocheck", row)
+    if row.document:
+        _judge_verdict(row, reports["vdsocheck"])
+        _judge_mode(row)
+        _judge_proof(row)
+    return row

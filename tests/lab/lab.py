@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The lab: vdsocheck judged against real kernels and an oracle of its own.
+
+    lab.py list [--tag TAG]              the environments' names
+    lab.py deps [--env NAME] [--tag TAG] install the Debian packages they need
+    lab.py run  [--env NAME] [--tag TAG] boot, compare, print one row each
+
+Variables: LAB_CACHE (folder), LAB_JSON (file of results), LAB_MIRROR.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import sys
+import traceback
+
+import boot
+import deps
+import fetch
+import judge
+import table
+from shell import Unavailable
+
+LAYOUT = "{:<28} {:<27} {:>4} {:<8} {:<11} {:<9} {:>4} {:>6}  {}"
+
+
+def _say(*columns):
+    print(LAYOUT.format(*("-" if c is None else c for c in columns)).rstrip(), flush=True)
+
+
+def _print_row(row):
+    _say(row.name, row.clocksource, row.mode, row.how, row.truth, row.verdict, row.status,
+         f"{row.seconds:.1f}", row.word)
+    for line in row.problems + ([row.skipped] if row.skipped else []):
+        print(f"    {line}", flush=True)
+
+
+def _rows(environment):
+    return [judge.Row(environment, number, expectation)
+            for number, expectation in enumerate(environment.expectations, 1)]
+
+
+def _judge_boot(rows, result, with_vdsocheck):
+    checks = result.checks()
+    for row, reports in zip(rows, checks):
+        row.seconds = result.seconds
+        judge.judge(row, reports, with_vdsocheck)
+    for row in rows[len(checks):]:
+        row.seconds = result.seconds
+        row.blame("the boot ended before this check" if result.finished else
+                  f"no answer after {result.seconds:.0f} s; see the log in {fetch.CACHE}/logs")
+    for trouble in result.trouble():
+        rows[0].blame(f"a step failed: {trouble}")
+    return rows
+
+
+def examine(environment, with_vdsocheck):
+    """All rows of one environment."""
+    rows = _rows(environment)
+    try:
+        return _judge_boot(rows, boot.run(environment, with_vdsocheck), with_vdsocheck)
+    except Unavailable as reason:
+        for row in rows:
+            row.skipped = str(reason)
+    except Exception:  # the lab's own defect must not end the other rows
+        for row in rows:
+            row.blame(traceback.format_exc(limit=-2))
+    return rows
+
+
+def _write_results(rows, with_vdsocheck):
+    path = os.environ.get("LAB_JSON") or fetch.cached("results.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"schema": "vdsocheck-lab/1",
+                   "date": datetime.datetime.now(datetime.timezone.utc).isoformat("T", "seconds"),
+                   "oracle_only": not with_vdsocheck,
+                   "rows": [row.as_dict() for row in rows]}, file, indent=1)
+    return path
+
+
+def run(environments, with_vdsocheck):
+    _say("environment", "clocksource", "mode", "how", "truth", "verdict", "exit", "s", "")
+    rows = []
+    for environment in environments:
+        for row in examine(environment, with_vdsocheck):
+            _print_row(row)
+            rows.append(row)
+    print(f"\nresults: {_write_results(rows, with_vdsocheck)}")
+    count = {word: sum(row.word == word for row in rows) for word in ("right", "WRONG", "skipped")}
+    print(f"{count['right']} passed, {count['WRONG']} failed, {count['skipped']} skipped")
+    return 1 if count["WRONG"] or not count["right"] else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=("list", "deps", "run"))
+    parser.add_argument("--env", default=os.environ.get("ENV"), help="one, or several by comma")
+    parser.add_argument("--tag", default=os.environ.get("TAG"), help="a subset")
+    parser.add_argument("--oracle-only", action="store_true",
+                        help="judge the environments alone, without vdsocheck")
+    options = parser.parse_args()
+    environments = table.choose(table.read(), options.env, options.tag)
+    if options.command == "list":
+        print("\n".join(environment.name for environment in environments))
+        return 0
+    deps.install(environments, with_vdsocheck=not options.oracle_only)
+    return run(environments, not options.oracle_only) if options.command == "run" else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""What the lab knows about architectures and about the machines QEMU emulates.
+
+Two tables: an architecture says how to build for it and which kernels are its
+own; a machine says which emulator boots it and with which words.
+"""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Architecture:
+    name: str                 # Debian's name
+    compiler: str             # as called on the host
+    packages: tuple           # Debian packages that the compiler needs on the host
+    flags: tuple = ()         # the compiler's, for programs without a build system
+    pkg_config_dir: str = ""  # of the libraries in Debian's packages, e.g. aarch64-linux-gnu
+    suite: str = "bookworm"   # where busybox and the libraries come from
+    libcpuid: bool = False
+
+
+@dataclass(frozen=True)
+class Machine:
+    command: tuple            # the emulator and its words
+    packages: tuple           # Debian packages that it needs on the host
+    console: str
+    seconds: int = 120        # no boot takes longer than this unless it hangs
+    kind: str = "plain"       # plain, xen, nested, here
+    dtb_edit: tuple = ()      # fdtput's words, for a machine with a changed device tree
+    facts: dict = field(default_factory=dict)
+
+
+def _cross(name, triple, suite="bookworm", **more):
+    toolchain = triple.replace("_", "-")
+    return Architecture(
+        name=name, compiler=f"{triple}-gcc",
+        packages=(f"gcc-{toolchain}", f"libc6-dev-{name}-cross"),
+        pkg_config_dir=triple, suite=suite, **more)
+
+
+ARCHITECTURES = {a.name: a for a in (
+    Architecture("amd64", "gcc", ("gcc", "libc6-dev"), pkg_config_dir="x86_64-linux-gnu",
+                 libcpuid=True),
+    Architecture("i386", "i686-linux-gnu-gcc", ("gcc-i686-linux-gnu", "libc6-dev-i386-cross"),
+                 pkg_config_dir="i386-linux-gnu", libcpuid=True),
+    _cross("arm64", "aarch64-linux-gnu"),
+    _cross("armhf", "arm-linux-gnueabihf"),
+    _cross("riscv64", "riscv64-linux-gnu", suite="trixie"),
+    _cross("ppc64el", "powerpc64le-linux-gnu"),
+    _cross("s390x", "s390x-linux-gnu"),
+)}
+
+# The flavours of Debian's linux-image packages, and whose they are.
+FLAVOURS = {
+    "amd64": "amd64", "cloud-amd64": "amd64", "686": "i386", "686-pae": "i386",
+    "arm64": "arm64", "cloud-arm64": "arm64", "armmp-lpae": "armhf", "riscv64": "riscv64",
+    "powerpc64le": "ppc64el", "s390x": "s390x", "loong64": "loong64",
+}
+
+# -nodefaults: nothing but the serial line; a guest of the lab has no disk and no network.
+_SERIAL = ("-display", "none", "-no-reboot", "-nodefaults", "-serial", "stdio",
+           "-net", "none", "-monitor", "none")
+
+
+def _machine(emulator, words, packages, console="ttyS0", **more):
+    return Machine((emulator, *words.split(), *_SERIAL), tuple(packages.split()), console, **more)
+
+
+MACHINES = {
+    "pc": _machine("qemu-system-x86_64", "-accel tcg -cpu max -m 256", "qemu-system-x86"),
+    "xen": _machine("qemu-system-x86_64", "-accel tcg -cpu qemu64 -m 1024", "qemu-system-x86",
+                    console="hvc0", kind="xen"),
+    "virt": _machine("qemu-system-aarch64", "-M virt -cpu cortex-a72 -m 512", "qemu-system-arm",
+                     console="ttyAMA0"),
+    # An erratum of the timer makes the kernel read it out of line: no vDSO.
+    "virt-erratum": _machine("qemu-system-aarch64", "-M virt -cpu cortex-a72 -m 512",
+                             "qemu-system-arm device-tree-compiler", console="ttyAMA0",
+                             dtb_edit=("/timer", "fsl,erratum-a008585")),
+    "virt-arm": _machine("qemu-system-arm", "-M virt -cpu cortex-a15 -m 512", "qemu-system-arm",
+                         console="ttyAMA0"),
+    "virt-riscv": _machine("qemu-system-riscv64", "-M virt -m 512",
+                           "qemu-system-misc opensbi"),
+    "pseries": _machine("qemu-system-ppc64", "-M pseries -cpu power9 -m 1024",
+                        "qemu-system-ppc qemu-system-data", console="hvc0"),
+    "s390": Machine(("qemu-system-s390x", "-M", "s390-ccw-virtio", "-cpu", "max", "-m", "512",
+                     "-display", "none", "-no-reboot", "-nodefaults", "-net", "none",
+                     "-chardev", "stdio,id=c0", "-device", "sclpconsole,chardev=c0"),
+                    ("qemu-system-misc",), "ttysclp0"),
+    "here": Machine((), (), "", kind="here"),
+}

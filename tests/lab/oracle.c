@@ -1,0 +1,647 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lab's oracle: does a call for the time enter the kernel here?
+ *
+ * It shares no code and no library with vdsocheck, so that both can only be
+ * wrong for different reasons, and it takes the truth twice:
+ *
+ *   seccomp  a forked child under a raw BPF filter that answers every time
+ *            system call with MAGIC_ERRNO: a call that brings it back entered
+ *   ptrace   a second child whose system calls stop it; it says in shared
+ *            memory which call it is making, so that no register is read
+ *
+ * Prints one line of JSON. The exit status is 0 whenever a line was printed:
+ * the truth is in the line.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAGIC_ERRNO 3777 /* no kernel answers this; the filter's limit is 4095 */
+#define SECCOMP_ATTEMPTS 1000
+#define PTRACE_ATTEMPTS 200
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- which machine this was built for ---------------------------------- */
+
+#if defined(__x86_64__)
+#define ARCH_NAME "x86_64"
+#define ARCH_AUDIT AUDIT_ARCH_X86_64
+#elif defined(__i386__)
+#define ARCH_NAME "i386"
+#define ARCH_AUDIT AUDIT_ARCH_I386
+#elif defined(__aarch64__)
+#define ARCH_NAME "aarch64"
+#define ARCH_AUDIT AUDIT_ARCH_AARCH64
+#elif defined(__arm__)
+#define ARCH_NAME "arm"
+#define ARCH_AUDIT AUDIT_ARCH_ARM
+#elif defined(__riscv) && __riscv_xlen == 64
+#define ARCH_NAME "riscv64"
+#define ARCH_AUDIT AUDIT_ARCH_RISCV64
+#elif defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
+#define ARCH_NAME "ppc64le"
+#define ARCH_AUDIT AUDIT_ARCH_PPC64LE
+#elif defined(__s390x__)
+#define ARCH_NAME "s390x"
+#define ARCH_AUDIT AUDIT_ARCH_S390X
+#elif defined(__loongarch64)
+#define ARCH_NAME "loongarch64"
+#ifndef AUDIT_ARCH_LOONGARCH64 /* headers before 5.19 */
+#define AUDIT_ARCH_LOONGARCH64 (258 | __AUDIT_ARCH_64BIT | __AUDIT_ARCH_LE)
+#endif
+#define ARCH_AUDIT AUDIT_ARCH_LOONGARCH64
+#else
+#error "the oracle does not know this architecture"
+#endif
+
+/* The cheapest way to read what the vDSO would read; 0 where it is not known. */
+#if defined(__x86_64__) || defined(__i386__)
+#define HAVE_COUNTER 1
+static void read_counter(void)
+{
+	__asm__ __volatile__("rdtsc" ::: "eax", "edx");
+}
+#elif defined(__aarch64__)
+#define HAVE_COUNTER 1
+static void read_counter(void)
+{
+	uint64_t value;
+
+	__asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(value));
+}
+#else
+#define HAVE_COUNTER 0
+static void read_counter(void)
+{
+}
+#endif
+
+static const long time_syscalls[] = {
+#ifdef __NR_clock_gettime
+	__NR_clock_gettime,
+#endif
+#ifdef __NR_clock_gettime64
+	__NR_clock_gettime64,
+#endif
+#ifdef __NR_gettimeofday
+	__NR_gettimeofday,
+#endif
+#ifdef __NR_time
+	__NR_time,
+#endif
+};
+
+/* ---- the vDSO's functions, found by this file's own reading of ELF ------ */
+
+static uintptr_t vdso_base(void)
+{
+	return (uintptr_t)getauxval(AT_SYSINFO_EHDR);
+}
+
+struct image {
+	uintptr_t bias; /* what to add to an address in the image */
+	const ElfW(Sym) *symbols;
+	const char *strings;
+	size_t count;
+};
+
+static const ElfW(Dyn) *image_locate(uintptr_t base, struct image *image)
+{
+	const ElfW(Ehdr) *header = (const void *)base;
+	const ElfW(Phdr) *segment = (const void *)(base + header->e_phoff);
+	const ElfW(Dyn) *dynamic = NULL;
+	size_t i;
+
+	for (i = 0; i < header->e_phnum; i++) {
+		if (segment[i].p_type == PT_LOAD)
+			image->bias = base + segment[i].p_offset - segment[i].p_vaddr;
+		else if (segment[i].p_type == PT_DYNAMIC)
+			dynamic = (const void *)(base + segment[i].p_offset);
+	}
+	return dynamic;
+}
+
+static int image_read(uintptr_t base, struct image *image)
+{
+	const ElfW(Dyn) *entry = image_locate(base, image);
+
+	for (; entry && entry->d_tag != DT_NULL; entry++) {
+		if (entry->d_tag == DT_SYMTAB)
+			image->symbols = (const void *)(image->bias + entry->d_un.d_ptr);
+		else if (entry->d_tag == DT_STRTAB)
+			image->strings = (const void *)(image->bias + entry->d_un.d_ptr);
+	}
+	if (!image->symbols || (const char *)image->symbols >= image->strings)
+		return -1;
+	/* Every vDSO has .dynstr right behind .dynsym: no hash table needed. */
+	image->count = (size_t)(image->strings - (const char *)image->symbols) /
+		       sizeof(ElfW(Sym));
+	return 0;
+}
+
+static uintptr_t image_symbol(const struct image *image, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < image->count; i++) {
+		const ElfW(Sym) *symbol = &image->symbols[i];
+
+		if (symbol->st_shndx != SHN_UNDEF &&
+		    strcmp(image->strings + symbol->st_name, name) == 0)
+			return image->bias + symbol->st_value;
+	}
+	return 0;
+}
+
+static uintptr_t vdso_function(const char *const names[])
+{
+	struct image image = { 0 };
+
+	if (!vdso_base() || image_read(vdso_base(), &image) != 0)
+		return 0;
+	for (; *names; names++) {
+		uintptr_t address = image_symbol(&image, *names);
+
+		if (address)
+			return address;
+	}
+	return 0;
+}
+
+/* ---- the calls under test ----------------------------------------------- */
+
+enum { GETTIMEOFDAY, REALTIME, MONOTONIC, CALLS };
+enum { BY_VDSO, BY_LIBC, WAYS };
+
+static const char *const call_names[CALLS] = {
+	"gettimeofday", "clock_gettime REALTIME", "clock_gettime MONOTONIC"
+};
+static const char *const way_names[WAYS] = { "vdso", "libc" };
+static const clockid_t call_clocks[CALLS] = { 0, CLOCK_REALTIME, CLOCK_MONOTONIC };
+
+static int (*vdso_clock_gettime)(clockid_t, void *);
+static int (*vdso_gettimeofday)(void *, void *);
+
+static void find_vdso_functions(void)
+{
+	static const char *const clock_names[] = {
+		"__vdso_clock_gettime64", "__vdso_clock_gettime", "__kernel_clock_gettime", NULL
+	};
+	static const char *const day_names[] = {
+		"__vdso_gettimeofday", "__kernel_gettimeofday", NULL
+	};
+	uintptr_t address;
+
+	address = vdso_function(clock_names);
+	memcpy(&vdso_clock_gettime, &address, sizeof(address));
+	address = vdso_function(day_names);
+	memcpy(&vdso_gettimeofday, &address, sizeof(address));
+}
+
+static int way_exists(int call, int way)
+{
+	if (way == BY_LIBC)
+		return 1;
+	return call == GETTIMEOFDAY ? vdso_gettimeofday != NULL : vdso_clock_gettime != NULL;
+}
+
+/* Makes one call; returns the error it reported as a positive number, or 0. */
+static int make_call(int call, int way)
+{
+	uint64_t space[8]; /* room for any timespec or timeval */
+	int result;
+
+	if (way == BY_VDSO) {
+		result = call == GETTIMEOFDAY ? vdso_gettimeofday(space, NULL) :
+						vdso_clock_gettime(call_clocks[call], space);
+		return result < 0 ? -result : result; /* powerpc: positive */
+	}
+	result = call == GETTIMEOFDAY ? gettimeofday((struct timeval *)space, NULL) :
+					clock_gettime(call_clocks[call], (struct timespec *)space);
+	return result == 0 ? 0 : errno;
+}
+
+/* ---- what the children tell the parent ---------------------------------- */
+
+struct tally {
+	int attempts;
+	int entered;
+};
+
+struct witness {
+	volatile int ready;   /* the child got as far as its first call */
+	volatile int calling; /* it is inside a call right now */
+	volatile int call, way, attempt;
+	volatile int failed_errno;
+	struct tally tally[CALLS][WAYS];
+};
+
+struct finding {
+	struct witness *witness;
+	int taken;	 /* the child ran to its end */
+	int crash_signal; /* ... or died of this inside a call */
+	char reason[120];
+};
+
+static struct witness *shared_witness(void)
+{
+	void *memory = mmap(NULL, sizeof(struct witness), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void finding_conclude(struct finding *finding, const char *what, int status)
+{
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+		finding->taken = 1;
+		return;
+	}
+	if (WIFSIGNALED(status) && finding->witness->calling)
+		finding->crash_signal = WTERMSIG(status);
+	if (WIFSIGNALED(status))
+		snprintf(finding->reason, sizeof(finding->reason), "%s: child killed by signal %d",
+			 what, WTERMSIG(status));
+	else
+		snprintf(finding->reason, sizeof(finding->reason), "%s: %s", what,
+			 strerror(finding->witness->failed_errno));
+}
+
+static void each_call(struct witness *witness, int attempts, int count_errno)
+{
+	int call, way, i;
+
+	witness->ready = 1;
+	for (call = 0; call < CALLS; call++) {
+		for (way = 0; way < WAYS; way++) {
+			struct tally *tally = &witness->tally[call][way];
+
+			if (!way_exists(call, way))
+				continue;
+			witness->call = call;
+			witness->way = way;
+			for (i = 0; i < attempts; i++) {
+				int error;
+
+				witness->attempt = i + 1;
+				witness->calling = 1;
+				error = make_call(call, way);
+				witness->calling = 0;
+				tally->attempts++;
+				if (count_errno && error == MAGIC_ERRNO)
+					tally->entered++;
+			}
+		}
+	}
+}
+
+/* ---- first witness: seccomp ---------------------------------------------- */
+
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define IF_NOT(value) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, 1)
+#define ANSWER(value) BPF_STMT(BPF_RET | BPF_K, (value))
+
+static int install_filter(void)
+{
+	struct sock_filter code[5 + 2 * ARRAY_SIZE(time_syscalls)];
+	struct sock_fprog program = { .filter = code };
+	unsigned short n = 0;
+	size_t i;
+
+	code[n++] = (struct sock_filter)LOAD(arch);
+	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH_AUDIT, 1, 0);
+	code[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_ALLOW);
+	code[n++] = (struct sock_filter)LOAD(nr);
+	for (i = 0; i < ARRAY_SIZE(time_syscalls); i++) {
+		code[n++] = (struct sock_filter)IF_NOT((uint32_t)time_syscalls[i]);
+		code[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_ERRNO | MAGIC_ERRNO);
+	}
+	code[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_ALLOW);
+	program.len = n;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
+
+/* A filter that does nothing would make every host look fast: try it first. */
+static int filter_bites(void)
+{
+	uint64_t space[8];
+
+	return syscall(__NR_clock_gettime, CLOCK_REALTIME, space) == -1 && errno == MAGIC_ERRNO;
+}
+
+static void seccomp_child(struct witness *witness)
+{
+	if (install_filter() != 0) {
+		witness->failed_errno = errno;
+		_exit(1);
+	}
+	if (!filter_bites()) {
+		witness->failed_errno = EPROTO;
+		_exit(1);
+	}
+	each_call(witness, SECCOMP_ATTEMPTS, 1);
+	_exit(0);
+}
+
+static void ask_seccomp(struct finding *finding)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	if (child == 0)
+		seccomp_child(finding->witness);
+	if (child < 0 || waitpid(child, &status, 0) != child) {
+		snprintf(finding->reason, sizeof(finding->reason), "fork: %s", strerror(errno));
+		return;
+	}
+	finding_conclude(finding, "seccomp", status);
+}
+
+/* ---- second witness: ptrace ---------------------------------------------- */
+
+static void ptrace_child(struct witness *witness)
+{
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) {
+		witness->failed_errno = errno;
+		_exit(1);
+	}
+	raise(SIGSTOP);
+	/* The counter is tried as the filter is: this one has to be seen. */
+	witness->call = CALLS;
+	witness->calling = 1;
+	syscall(__NR_getppid);
+	witness->calling = 0;
+	each_call(witness, PTRACE_ATTEMPTS, 0);
+	_exit(0);
+}
+
+struct count {
+	int entering; /* stops alternate between entry and exit */
+	int seen_test, seen_call, seen_way, seen_attempt;
+};
+
+static void note_stop(struct witness *witness, struct count *count)
+{
+	count->entering = !count->entering;
+	if (!count->entering || !witness->calling)
+		return;
+	if (witness->call == CALLS) {
+		count->seen_test = 1;
+		return;
+	}
+	if (count->seen_call == witness->call && count->seen_way == witness->way &&
+	    count->seen_attempt == witness->attempt)
+		return; /* one attempt, two system calls: it entered once */
+	count->seen_call = witness->call;
+	count->seen_way = witness->way;
+	count->seen_attempt = witness->attempt;
+	witness->tally[witness->call][witness->way].entered++;
+}
+
+/* Runs the child from stop to stop until it is gone; returns its wait status. */
+static int follow(pid_t child, struct witness *witness, struct count *count)
+{
+	int status = 0;
+	long signal_to_pass = 0;
+
+	while (waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
+		signal_to_pass = 0;
+		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
+			note_stop(witness, count);
+		else if (WSTOPSIG(status) == SIGSTOP)
+			ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(long)PTRACE_O_TRACESYSGOOD);
+		else
+			signal_to_pass = WSTOPSIG(status);
+		if (ptrace(PTRACE_SYSCALL, child, NULL, (void *)signal_to_pass) != 0) {
+			kill(child, SIGKILL);
+			waitpid(child, &status, 0);
+			break;
+		}
+	}
+	return status;
+}
+
+static void ask_ptrace(struct finding *finding)
+{
+	struct count count = { .seen_call = -1 };
+	int status;
+	pid_t child = fork();
+
+	if (child == 0)
+		ptrace_child(finding->witness);
+	if (child < 0) {
+		snprintf(finding->reason, sizeof(finding->reason), "fork: %s", strerror(errno));
+		return;
+	}
+	status = follow(child, finding->witness, &count);
+	finding_conclude(finding, "ptrace", status);
+	if (finding->taken && !count.seen_test) {
+		finding->taken = 0;
+		snprintf(finding->reason, sizeof(finding->reason), "ptrace: stops are not seen");
+	}
+}
+
+/* ---- what a counter read costs ------------------------------------------- */
+
+static double now_ns(void)
+{
+	long space[4]; /* the system call's own timespec: two longs */
+
+	syscall(__NR_clock_gettime, CLOCK_MONOTONIC, space);
+	return (double)space[0] * 1e9 + (double)space[1];
+}
+
+static void enter_kernel(void)
+{
+	syscall(__NR_getppid);
+}
+
+/* Long enough for a clock that moves only every 4 ms. */
+static double cost_ns(void (*work)(void))
+{
+	double begin = now_ns(), spent = 0;
+	long done = 0;
+	int i;
+
+	do {
+		for (i = 0; i < 1000; i++)
+			work();
+		done += 1000;
+		spent = now_ns() - begin;
+	} while (spent < 40e6 && done < 10000000);
+	return spent / (double)done;
+}
+
+struct cost {
+	volatile double counter_ns, syscall_ns;
+};
+
+/* In a child, as the counter may be switched off for this process. */
+static void ask_cost(struct cost *cost)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		cost->syscall_ns = cost_ns(enter_kernel);
+		if (HAVE_COUNTER)
+			cost->counter_ns = cost_ns(read_counter);
+		_exit(0);
+	}
+	if (child > 0)
+		waitpid(child, &status, 0);
+}
+
+/* ---- the truth ------------------------------------------------------------ */
+
+struct truth {
+	const char *word;
+	char reason[320];
+};
+
+/* "none", "some" or "all": the two witnesses try a different number of times. */
+static int share(const struct tally *tally)
+{
+	return tally->entered == 0 ? 0 : tally->entered < tally->attempts ? 1 : 2;
+}
+
+static int witnesses_agree(const struct finding *a, const struct finding *b, struct truth *truth)
+{
+	int call, way;
+
+	for (call = 0; call < CALLS; call++) {
+		for (way = 0; way < WAYS; way++) {
+			const struct tally *s = &a->witness->tally[call][way];
+			const struct tally *p = &b->witness->tally[call][way];
+
+			if (share(s) == share(p))
+				continue;
+			snprintf(truth->reason, sizeof(truth->reason),
+				 "%s by %s: seccomp saw %d of %d, ptrace %d of %d", call_names[call],
+				 way_names[way], s->entered, s->attempts, p->entered, p->attempts);
+			return 0;
+		}
+	}
+	return 1;
+}
+
+/* What the vDSO's function does decides; where there is none, what libc does. */
+static int some_enter(const struct finding *finding)
+{
+	int call, entered = 0;
+
+	for (call = 0; call < CALLS; call++)
+		entered += finding->witness->tally[call][way_exists(call, BY_VDSO) ? BY_VDSO : BY_LIBC]
+				   .entered;
+	return entered > 0;
+}
+
+static void find_truth(const struct finding *seccomp, const struct finding *traced,
+		       const struct cost *cost, struct truth *truth)
+{
+	truth->word = "cannot-tell";
+	if (seccomp->crash_signal || traced->crash_signal) {
+		truth->word = "crash";
+		snprintf(truth->reason, sizeof(truth->reason), "a call died of signal %d",
+			 seccomp->crash_signal ? seccomp->crash_signal : traced->crash_signal);
+		return;
+	}
+	if (!seccomp->taken && !traced->taken) {
+		snprintf(truth->reason, sizeof(truth->reason), "%s; %s", seccomp->reason, traced->reason);
+		return;
+	}
+	if (seccomp->taken && traced->taken && !witnesses_agree(seccomp, traced, truth))
+		return;
+	if (some_enter(seccomp->taken ? seccomp : traced))
+		truth->word = vdso_base() ? "fallback" : "no-vdso";
+	else if (cost->counter_ns > 0.5 * cost->syscall_ns)
+		truth->word = "slow";
+	else
+		truth->word = "ok";
+}
+
+/* ---- the line --------------------------------------------------------------- */
+
+static void print_reason(const char *key, const char *reason)
+{
+	if (reason[0])
+		printf(",\"%s\":\"%s\"", key, reason); /* our own words: nothing to escape */
+	else
+		printf(",\"%s\":null", key);
+}
+
+static void print_call(int call, const struct finding *seccomp, const struct finding *traced)
+{
+	int way;
+
+	printf("%s{\"call\":\"%s\"", call ? "," : "", call_names[call]);
+	for (way = 0; way < WAYS; way++) {
+		const struct tally *s = &seccomp->witness->tally[call][way];
+		const struct tally *p = &traced->witness->tally[call][way];
+
+		printf(",\"%s\":{\"seccomp\":[%d,%d],\"ptrace\":[%d,%d]}", way_names[way], s->entered,
+		       s->attempts, p->entered, p->attempts);
+	}
+	printf("}");
+}
+
+static void print_cost(const char *key, double value)
+{
+	if (value > 0)
+		printf(",\"%s\":%.1f", key, value);
+	else
+		printf(",\"%s\":null", key);
+}
+
+int main(void)
+{
+	struct finding seccomp = { .witness = shared_witness() };
+	struct finding traced = { .witness = shared_witness() };
+	struct cost *cost = mmap(NULL, sizeof(*cost), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct truth truth = { 0 };
+	int call;
+
+	if (!seccomp.witness || !traced.witness || cost == MAP_FAILED) {
+		perror("oracle: mmap");
+		return 1;
+	}
+	find_vdso_functions();
+	ask_seccomp(&seccomp);
+	ask_ptrace(&traced);
+	ask_cost(cost);
+	find_truth(&seccomp, &traced, cost, &truth);
+
+	printf("{\"truth\":\"%s\"", truth.word);
+	print_reason("reason", truth.reason);
+	printf(",\"arch\":\"%s\",\"vdso\":%s,\"calls\":[", ARCH_NAME, vdso_base() ? "true" : "false");
+	for (call = 0; call < CALLS; call++)
+		print_call(call, &seccomp, &traced);
+	printf("]");
+	print_reason("seccomp_refused", seccomp.reason);
+	print_reason("ptrace_refused", traced.reason);
+	print_cost("counter_ns", cost->counter_ns);
+	print_cost("syscall_ns", cost->syscall_ns);
+	printf("}\n");
+	return fflush(stdout) == 0 ? 0 : 1;
+}
