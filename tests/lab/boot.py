@@ -10,6 +10,7 @@ import time
 
 import build
 import fetch
+import module
 from initramfs import Archive
 from machines import MACHINES
 from shell import Unavailable, call
@@ -76,7 +77,7 @@ def guest_archive(environment, with_vdsocheck):
     archive.data("/lab/steps", steps_text(environment).encode())
     add_programs(archive, environment, with_vdsocheck)
     for name in modules(environment):
-        archive.file(f"/lab/modules/{name}.ko", build.module(name, environment))
+        archive.file(f"/lab/modules/{name}.ko", module.build(name, environment))
     return archive
 
 

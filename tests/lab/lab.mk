@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+# The lab's targets; included by the Makefile at the top. See tests/lab/README.md.
+#
+#   make lab            every environment       make lab ENV=6.1-hpet   one (or several by comma)
+#   make lab TAG=xen    a subset                make lab-ci             the subset of .ci/run
+#   make lab-list       their names             make lab-deps           the packages they need
+#
+# LAB_CACHE=DIR  where kernels and emulators are kept   LAB_JSON=FILE  results as JSON
+
+LAB := python3 $(dir $(lastword $(MAKEFILE_LIST)))lab.py
+LAB_CHOICE = $(if $(ENV),--env '$(ENV)') $(if $(TAG),--tag '$(TAG)')
+
+.PHONY: lab lab-ci lab-list lab-deps
+
+lab:
+	+@$(LAB) run $(LAB_CHOICE)
+
+lab-ci:
+	+@$(LAB) run --tag ci
+
+lab-list:
+	@$(LAB) list $(LAB_CHOICE)
+
+lab-deps:
+	@$(LAB) deps $(LAB_CHOICE)
