@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A fact: whether something that was looked for is known and, if it is not, why.
+ * Evidence that could not be had is a value like any other: it travels up with its
+ * reason, and the run goes on.
+ */
+#ifndef VDSOCHECK_BASE_FACT_H
+#define VDSOCHECK_BASE_FACT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Longest reason, with its NUL, in bytes; longer ones are cut. */
+#define FACT_REASON_SIZE 160
+/* Longest text value, with its NUL, in bytes; longer ones are cut. */
+#define FACT_TEXT_SIZE 128
+
+enum fact_state {
+	FACT_UNREAD = 0, /* nobody has looked yet: what a zeroed fact says */
+	FACT_KNOWN,      /* looked at, and the value beside it holds */
+	FACT_ABSENT,     /* looked at, and it is not there */
+	FACT_DENIED,     /* there, but we may not look */
+	FACT_FAILED,     /* looking went wrong */
+};
+
+struct fact {
+	enum fact_state state;
+	char reason[FACT_REASON_SIZE]; /* empty while known */
+};
+
+struct text_fact {
+	struct fact fact;
+	char value[FACT_TEXT_SIZE];
+};
+
+struct number_fact {
+	struct fact fact;
+	int64_t value;
+};
+
+struct flag_fact {
+	struct fact fact;
+	bool value;
+};
+
+/* True if the value beside the fact may be believed. */
+bool fact_is_known(const struct fact *fact);
+
+/* The value is there: forget the reason. */
+void fact_set_known(struct fact *fact);
+
+/* The value is not there: keep the state and a reason, printf-like. */
+void fact_set(struct fact *fact, enum fact_state state, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * The value is not there because a system call about `object` ended with `error`
+ * (an errno): ENOENT and the like are absent, EACCES and EPERM denied, others failed.
+ */
+void fact_set_errno(struct fact *fact, int error, const char *object);
+
+/* Known values, each copied whole or cut at its bound. */
+void fact_set_text(struct text_fact *fact, const char *value);
+void fact_set_number(struct number_fact *fact, int64_t value);
+void fact_set_flag(struct flag_fact *fact, bool value);
+
+/* "known", "absent", "denied", "failed", "unread". */
+const char *fact_state_name(enum fact_state state);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs code that may fault: a load from a page with nothing behind it, a counter that is
+ * switched off, a vDSO function that crashes.
+ */
+#ifndef VDSOCHECK_BASE_FAULT_H
+#define VDSOCHECK_BASE_FAULT_H
+
+/*
+ * Runs work(argument). Returns 0 if it came to its end, or the signal that stopped it:
+ * SIGSEGV, SIGBUS, SIGILL or SIGFPE. What the work had changed by then stays changed.
+ * One guard at a time, one thread: meant for a forked child.
+ */
+int fault_guard(void (*work)(void *argument), void *argument);
+
+/* "SIGSEGV" and so on; "signal N" for the ones without a name here. Static storage. */
+const char *fault_signal_name(int signal);
+
+#endif

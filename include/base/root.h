@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one door to the files of /sys, /proc and /etc. It takes a root directory, so that a
+ * tree captured on another machine, or made by a test, is read by the same code.
+ */
+#ifndef VDSOCHECK_BASE_ROOT_H
+#define VDSOCHECK_BASE_ROOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/fact.h"
+#include "base/text.h"
+
+struct root {
+	int directory; /* file descriptor, owned */
+	bool live;     /* true for "/": what we ask the CPU and the kernel fits the files */
+};
+
+/*
+ * Opens the tree at `path`, "/" for this host. On failure returns false with the reason in
+ * *why. Close with root_close().
+ */
+bool root_open(struct root *root, const char *path, struct fact *why);
+void root_close(struct root *root);
+
+/*
+ * Reads the file at the absolute `path` below the root into `buffer`, at most `size` - 1
+ * bytes, and ends it with NUL. Gives the bytes read; a file that does not fit is a failure,
+ * never a half. Nothing leaves the root by a symbolic link where the kernel can see to it
+ * (openat2, 5.6). On failure false, with the state and the reason in *why.
+ */
+bool root_read(const struct root *root, const char *path, char *buffer, size_t size,
+	struct span *content, struct fact *why);
+
+/* The same, but of a longer file takes what fits, cut after the last whole line. */
+bool root_read_head(const struct root *root, const char *path, char *buffer, size_t size,
+	struct span *content, struct fact *why);
+
+/* True if something is at that path. */
+bool root_has(const struct root *root, const char *path);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* Bounded text: copying, cutting into words and lines, looking for whole words. */
+#ifndef VDSOCHECK_BASE_TEXT_H
+#define VDSOCHECK_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A stretch of somebody else's bytes: not NUL-terminated, not owned. */
+struct span {
+	const char *at;
+	size_t length;
+};
+
+/* Copies `from` into `to` of `size` bytes, NUL included; a longer text is cut. */
+void text_copy(char *to, size_t size, const char *from);
+
+/*
+ * Copies a span the same way. Bytes that are not printable ASCII become '?', so that foreign
+ * text can neither drive a terminal nor break a document's encoding.
+ */
+void text_copy_span(char *to, size_t size, struct span from);
+
+/* The span of a whole C string. */
+struct span text_span(const char *text);
+
+/* True if the span holds just this text. */
+bool text_equals(struct span span, const char *text);
+
+/* True if the span begins with this text. */
+bool text_starts(struct span span, const char *prefix);
+
+/* True if the text occurs anywhere in the span. */
+bool text_contains(struct span span, const char *text);
+
+/* The span without blanks (space, tab, CR, LF, NUL) at either end. */
+struct span text_trim(struct span span);
+
+/*
+ * Takes the next word (or line) off the front of `rest`; false when nothing is left.
+ * Words are parted by space, tab or newline; lines by newline, which is not part of them.
+ */
+bool text_next_word(struct span *rest, struct span *word);
+bool text_next_line(struct span *rest, struct span *line);
+
+/*
+ * Finds "KEY : VALUE" (as in /proc/cpuinfo and /proc/self/status) among the lines and
+ * gives VALUE, trimmed. False if no line has that key.
+ */
+bool text_find_value(struct span lines, const char *key, struct span *value);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/fact.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+bool fact_is_known(const struct fact *fact)
+{
+	return fact->state == FACT_KNOWN;
+}
+
+void fact_set_known(struct fact *fact)
+{
+	fact->state = FACT_KNOWN;
+	fact->reason[0] = '\0';
+}
+
+void fact_set(struct fact *fact, enum fact_state state, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(fact->reason, sizeof(fact->reason), format, arguments);
+	va_end(arguments);
+	fact->state = state;
+}
+
+static enum fact_state state_of_errno(int error)
+{
+	switch (error) {
+	case ENOENT:
+	case ENOTDIR:
+	case ENODEV:
+	case ENXIO:
+	case ENOSYS:
+		return FACT_ABSENT;
+	case EACCES:
+	case EPERM:
+		return FACT_DENIED;
+	default:
+		return FACT_FAILED;
+	}
+}
+
+void fact_set_errno(struct fact *fact, int error, const char *object)
+{
+	fact_set(fact, state_of_errno(error), "%s: %s", object, strerror(error));
+}
+
+void fact_set_text(struct text_fact *fact, const char *value)
+{
+	fact_set_known(&fact->fact);
+	text_copy(fact->value, sizeof(fact->value), value);
+}
+
+void fact_set_number(struct number_fact *fact, int64_t value)
+{
+	fact_set_known(&fact->fact);
+	fact->value = value;
+}
+
+void fact_set_flag(struct flag_fact *fact, bool value)
+{
+	fact_set_known(&fact->fact);
+	fact->value = value;
+}
+
+const char *fact_state_name(enum fact_state state)
+{
+	static const char *const names[] = {
+		[FACT_UNREAD] = "unread", [FACT_KNOWN] = "known",   [FACT_ABSENT] = "absent",
+		[FACT_DENIED] = "denied", [FACT_FAILED] = "failed",
+	};
+
+	return names[state];
+}

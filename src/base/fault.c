@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/fault.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+
+static const int guarded_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+
+#define GUARDED_COUNT (sizeof(guarded_signals) / sizeof(guarded_signals[0]))
+
+static sigjmp_buf back;
+
+static void leave(int signal)
+{
+	siglongjmp(back, signal);
+}
+
+static void guard_set(struct sigaction saved[GUARDED_COUNT])
+{
+	struct sigaction action = {.sa_handler = leave};
+
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < GUARDED_COUNT; i++)
+		sigaction(guarded_signals[i], &action, &saved[i]);
+}
+
+static void guard_restore(const struct sigaction saved[GUARDED_COUNT])
+{
+	for (size_t i = 0; i < GUARDED_COUNT; i++)
+		sigaction(guarded_signals[i], &saved[i], NULL);
+}
+
+int fault_guard(void (*work)(void *argument), void *argument)
+{
+	struct sigaction saved[GUARDED_COUNT];
+	int signal;
+
+	guard_set(saved);
+	signal = sigsetjmp(back, 1);
+	if (signal == 0)
+		work(argument);
+	guard_restore(saved);
+	return signal;
+}
+
+const char *fault_signal_name(int signal)
+{
+	static char other[24];
+
+	switch (signal) {
+	case SIGSEGV:
+		return "SIGSEGV";
+	case SIGBUS:
+		return "SIGBUS";
+	case SIGILL:
+		return "SIGILL";
+	case SIGFPE:
+		return "SIGFPE";
+	case SIGSYS:
+		return "SIGSYS";
+	case SIGKILL:
+		return "SIGKILL";
+	case SIGALRM:
+		return "SIGALRM";
+	default:
+		snprintf(other, sizeof(other), "signal %d", signal);
+		return other;
+	}
+}

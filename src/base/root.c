@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/root.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+bool root_open(struct root *root, const char *path, struct fact *why)
+{
+	root->live = strcmp(path, "/") == 0;
+	root->directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root->directory < 0) {
+		fact_set_errno(why, errno, path);
+		return false;
+	}
+	fact_set_known(why);
+	return true;
+}
+
+void root_close(struct root *root)
+{
+	close(root->directory);
+	root->directory = -1;
+}
+
+/* openat2(2) of Linux 5.6, spelled out: headers of older distributions lack it. */
+#define OPENAT2_NUMBER 437
+#define OPENAT2_RESOLVE_IN_ROOT 0x10
+
+struct openat2_how {
+	uint64_t flags;
+	uint64_t mode;
+	uint64_t resolve;
+};
+
+static const char *below(const char *path)
+{
+	while (*path == '/')
+		path++;
+	return path;
+}
+
+/* A captured tree may hold links such as /etc/os-release -> /usr/lib/...: keep them inside. */
+static int open_inside(const struct root *root, const char *path, int flags)
+{
+	struct openat2_how how = {
+		.flags = (unsigned)flags,
+		.resolve = OPENAT2_RESOLVE_IN_ROOT,
+	};
+	long file = syscall(OPENAT2_NUMBER, root->directory, below(path), &how, sizeof(how));
+
+	if (file >= 0)
+		return (int)file;
+	if (errno != ENOSYS && errno != EPERM)
+		return -1;
+	return openat(root->directory, below(path), flags);
+}
+
+static int open_below(const struct root *root, const char *path, int flags)
+{
+	if (root->live)
+		return openat(root->directory, below(path), flags);
+	return open_inside(root, path, flags);
+}
+
+/* Reads until the end or until the buffer is full; an errno value if it went wrong. */
+static int read_all(int file, char *buffer, size_t size, size_t *length)
+{
+	*length = 0;
+	while (*length < size) {
+		ssize_t got = read(file, buffer + *length, size - *length);
+
+		if (got == 0)
+			break;
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return errno;
+		*length += (size_t)got;
+	}
+	return *length < size ? 0 : EFBIG;
+}
+
+/* Reads the file into the buffer; an errno value, EFBIG if there was more. */
+static int read_path(const struct root *root, const char *path, char *buffer, size_t size,
+	struct span *content)
+{
+	size_t length = 0;
+	int error;
+	int file = open_below(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (file < 0)
+		return errno;
+	error = read_all(file, buffer, size, &length);
+	close(file);
+	if (error == EFBIG)
+		length = size - 1;
+	buffer[length] = '\0';
+	*content = (struct span){buffer, length};
+	return error;
+}
+
+bool root_read(const struct root *root, const char *path, char *buffer, size_t size,
+	struct span *content, struct fact *why)
+{
+	int error = read_path(root, path, buffer, size, content);
+
+	if (error) {
+		fact_set_errno(why, error, path);
+		return false;
+	}
+	fact_set_known(why);
+	return true;
+}
+
+bool root_read_head(const struct root *root, const char *path, char *buffer, size_t size,
+	struct span *content, struct fact *why)
+{
+	int error = read_path(root, path, buffer, size, content);
+
+	if (error && error != EFBIG) {
+		fact_set_errno(why, error, path);
+		return false;
+	}
+	while (error == EFBIG && content->length > 0 && buffer[content->length - 1] != '\n')
+		buffer[--content->length] = '\0';
+	fact_set_known(why);
+	return true;
+}
+
+bool root_has(const struct root *root, const char *path)
+{
+	int file = open_below(root, path, O_PATH | O_CLOEXEC);
+
+	if (file < 0)
+		return false;
+	close(file);
+	return true;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/text.h"
+
+#include <string.h>
+
+void text_copy(char *to, size_t size, const char *from)
+{
+	text_copy_span(to, size, text_span(from));
+}
+
+void text_copy_span(char *to, size_t size, struct span from)
+{
+	size_t length = from.length < size - 1 ? from.length : size - 1;
+
+	for (size_t i = 0; i < length; i++) {
+		unsigned char byte = (unsigned char)from.at[i];
+
+		to[i] = byte < ' ' || byte >= 0x7f ? '?' : (char)byte;
+	}
+	to[length] = '\0';
+}
+
+struct span text_span(const char *text)
+{
+	return (struct span){text, strlen(text)};
+}
+
+bool text_equals(struct span span, const char *text)
+{
+	return strlen(text) == span.length && memcmp(span.at, text, span.length) == 0;
+}
+
+bool text_starts(struct span span, const char *prefix)
+{
+	size_t length = strlen(prefix);
+
+	return length <= span.length && memcmp(span.at, prefix, length) == 0;
+}
+
+bool text_contains(struct span span, const char *text)
+{
+	return memmem(span.at, span.length, text, strlen(text)) != NULL;
+}
+
+static bool is_blank(char byte)
+{
+	return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r' || byte == '\0';
+}
+
+struct span text_trim(struct span span)
+{
+	while (span.length > 0 && is_blank(span.at[0])) {
+		span.at++;
+		span.length--;
+	}
+	while (span.length > 0 && is_blank(span.at[span.length - 1]))
+		span.length--;
+	return span;
+}
+
+bool text_next_word(struct span *rest, struct span *word)
+{
+	struct span left = text_trim(*rest);
+	size_t length = 0;
+
+	while (length < left.length && !is_blank(left.at[length]))
+		length++;
+	*word = (struct span){left.at, length};
+	*rest = (struct span){left.at + length, left.length - length};
+	return length > 0;
+}
+
+bool text_next_line(struct span *rest, struct span *line)
+{
+	const char *end;
+	size_t taken;
+
+	if (rest->length == 0)
+		return false;
+	end = memchr(rest->at, '\n', rest->length);
+	line->at = rest->at;
+	line->length = end ? (size_t)(end - rest->at) : rest->length;
+	taken = end ? line->length + 1 : line->length;
+	rest->at += taken;
+	rest->length -= taken;
+	return true;
+}
+
+bool text_find_value(struct span lines, const char *key, struct span *value)
+{
+	struct span line;
+
+	while (text_next_line(&lines, &line)) {
+		const char *colon = memchr(line.at, ':', line.length);
+
+		if (!colon)
+			continue;
+		if (!text_equals(text_trim((struct span){line.at, (size_t)(colon - line.at)}), key))
+			continue;
+		value->at = colon + 1;
+		value->length = line.length - (size_t)(value->at - line.at);
+		*value = text_trim(*value);
+		return true;
+	}
+	return false;
+}
