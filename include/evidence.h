@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The hub: everything that was found out about a host. collect/ and measure/ write it,
+ * judge/ and render/ read it, and none of them knows another.
+ *
+ * Plain data of fixed size: it may be copied, shared with a child, and zeroed; a zeroed
+ * evidence says that nobody has looked yet. Times are ns per call, as double.
+ */
+#ifndef VDSOCHECK_EVIDENCE_H
+#define VDSOCHECK_EVIDENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fact.h"
+
+/* CS_NAME_LEN of the kernel's sysfs interface (kernel/time/clocksource.c), 3.10 to 7.x. */
+#define CLOCKSOURCE_NAME_SIZE 32
+#define CLOCKSOURCE_MAX 16
+
+struct clocksource_evidence {
+	struct fact current_fact;
+	char current[CLOCKSOURCE_NAME_SIZE];
+	struct fact available_fact;
+	size_t available_count;
+	char available[CLOCKSOURCE_MAX][CLOCKSOURCE_NAME_SIZE];
+};
+
+#define VDSO_NAME_SIZE 48
+#define VDSO_EXPORT_MAX 48
+
+struct vdso_export {
+	char name[VDSO_NAME_SIZE];
+	char version[VDSO_NAME_SIZE]; /* empty if the image has no symbol versions */
+	uintptr_t address;            /* in the process that looked; 0 in a recorded document */
+};
+
+struct vdso_evidence {
+	struct fact fact; /* known: there is a vDSO and its exports are listed */
+	char soname[VDSO_NAME_SIZE];
+	uintptr_t base; /* in the process that looked */
+	size_t size;    /* bytes of the mapping */
+	size_t export_count;
+	struct vdso_export exports[VDSO_EXPORT_MAX];
+};
+
+/* How the clock mode came to be known. */
+enum vclock_how {
+	VCLOCK_UNKNOWN = 0,
+	VCLOCK_INFERRED, /* from the clocksource and the proof */
+	VCLOCK_READ,     /* from the data page that the vDSO reads */
+};
+
+/* VDSO_CLOCKMODE_TIMENS, INT_MAX in every kernel since 5.6: "look in the next page". */
+#define VCLOCK_MODE_NONE 0
+#define VCLOCK_MODE_TIMENS 0x7fffffff
+
+struct vclock_evidence {
+	struct fact fact; /* of reading the page; its reason stays when the mode is inferred */
+	enum vclock_how how;
+	int64_t mode;     /* the kernel's number; VCLOCK_MODE_NONE: no user-space clock */
+	char name[16];    /* "none", "tsc", "pvclock" ...; "" if the number has no name here */
+	char layout[48];  /* the layout that checked out */
+	bool time_namespace;
+	struct flag_fact pvclock_stable;      /* PVCLOCK_TSC_STABLE_BIT of CPU 0's page */
+	struct number_fact hyperv_sequence;   /* tsc_sequence of the page; 0: invalid, fall back */
+};
+
+struct host_evidence {
+	struct text_fact kernel;        /* release, as uname -r */
+	struct text_fact kernel_build;  /* version, as uname -v */
+	struct text_fact arch;          /* as uname -m */
+	struct text_fact cpu;           /* brand */
+	struct text_fact hypervisor;    /* systemd-detect-virt --vm's word; absent: bare metal */
+	struct text_fact container;     /* systemd-detect-virt --container's word; absent: none */
+	struct text_fact libc;          /* ours: "glibc 2.36" */
+	struct flag_fact libc_static;   /* linked into this binary: not the host's own */
+	struct text_fact boot;          /* the boot parameters that bear on the clock */
+	struct flag_fact invariant_tsc; /* x86: runs at one rate and never stops */
+	struct flag_fact counter_off;   /* prctl(PR_SET_TSC, PR_TSC_SIGSEGV) was done to us */
+	struct number_fact tracer;      /* pid of who traces us, 0 for none */
+	struct number_fact seccomp;     /* 0 none, 1 strict, 2 filter */
+};
+
+enum proof_method { PROOF_NONE = 0, PROOF_SECCOMP, PROOF_PTRACE };
+
+struct proof_evidence {
+	struct fact fact; /* known: the control call was caught, so the counts below hold */
+	enum proof_method method;
+	unsigned cpus;    /* CPUs the calls were spread over */
+	char note[FACT_REASON_SIZE]; /* why a better method was not to be had, or empty */
+};
+
+/* The ways a program can make the same call. */
+enum call_path { PATH_VDSO, PATH_LIBC, PATH_SYSCALL, PATH_COUNT };
+
+struct path_evidence {
+	bool available;    /* this way exists for this call */
+	bool timed;
+	double min_ns;     /* over many short chunks; overhead of loop and call subtracted */
+	double median_ns;
+	uint32_t attempts; /* calls made under the proof; 0: not proven */
+	uint32_t entered;  /* of which so many entered the kernel */
+	int signal;        /* the call ended the process with this signal; 0: it did not */
+};
+
+#define CALL_NAME_SIZE 32
+#define CALL_MAX 16
+
+struct call_evidence {
+	char call[CALL_NAME_SIZE];  /* "clock_gettime" */
+	char clock[CALL_NAME_SIZE]; /* "CLOCK_MONOTONIC"; empty if the call takes none */
+	bool decides;               /* the verdict rests on it */
+	struct path_evidence path[PATH_COUNT];
+};
+
+struct timing_evidence {
+	struct fact fact;
+	struct fact counter_fact;
+	double counter_ns;     /* one bare read of the CPU's counter */
+	char counter[16];      /* "rdtsc", "cntvct_el0" ... */
+	struct fact entry_fact;
+	double entry_ns;       /* getppid by raw system call: the cheapest way into the kernel */
+	unsigned chunks;       /* chunks measured of each call and path */
+	int cpu;               /* where it was measured; -1: could not be pinned */
+};
+
+struct evidence {
+	bool live; /* this host was measured; false: a captured tree */
+	struct clocksource_evidence clocksource;
+	struct vdso_evidence vdso;
+	struct vclock_evidence vclock;
+	struct host_evidence host;
+	struct proof_evidence proof;
+	struct timing_evidence timing;
+	size_t call_count;
+	struct call_evidence calls[CALL_MAX];
+};
+
+#endif
