@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calls that are measured, each by up to three ways: straight through the vDSO's
+ * function, through libc, and by a raw system call.
+ */
+#ifndef VDSOCHECK_MEASURE_CALL_H
+#define VDSOCHECK_MEASURE_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "evidence.h"
+
+/* What a call takes; the functions of one shape share a prototype. */
+enum call_shape {
+	SHAPE_CLOCK,     /* (clock id, struct timespec *): clock_gettime, clock_getres */
+	SHAPE_TIMEOFDAY, /* (struct timeval *, NULL) */
+	SHAPE_TIME,      /* (NULL) */
+	SHAPE_GETCPU,    /* (unsigned *, NULL, NULL) */
+};
+
+typedef int clock_function(clockid_t, struct timespec *);
+typedef int timeofday_function(struct timeval *, void *);
+typedef time_t time_function(time_t *);
+typedef int getcpu_function(unsigned *, unsigned *, void *);
+
+/* One way to make one call: what a loop needs to know, and no more. */
+struct call {
+	enum call_shape shape;
+	clockid_t clock;
+	union {
+		clock_function *clock;
+		timeofday_function *timeofday;
+		time_function *time;
+		getcpu_function *getcpu;
+		void *any; /* NULL: there is no such way */
+	} function;
+};
+
+/*
+ * Fills evidence->calls with the calls to be measured and their names, and `calls` with the
+ * ways to make them. A way that does not exist here has a NULL function.
+ */
+void call_list(struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT]);
+
+/* An empty function of this shape, for the overhead of the loop and of the call. */
+struct call call_empty(enum call_shape shape);
+
+/* The cheapest system call, getppid, in the shape of time(). */
+struct call call_entry(void);
+
+/* Makes the call `count` times: the timed loop. */
+void call_repeat(const struct call *call, size_t count);
+
+/* Makes the call once: true if it came back with the error number `mark`. */
+bool call_returns_error(const struct call *call, int mark);
+
+/* By raw system call, whatever libc does: the control of the proof. */
+bool call_control_returns_error(int mark);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The CPU's own counter, which a vDSO clock reads: rdtsc on x86, cntvct on arm and so on.
+ * It is measured, and it is the stopwatch: unlike the clocks it does not depend on the
+ * clocksource that is being judged.
+ */
+#ifndef VDSOCHECK_MEASURE_COUNTER_H
+#define VDSOCHECK_MEASURE_COUNTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fact.h"
+
+/* The instruction's name; "" on an architecture without one here. */
+const char *counter_name(void);
+
+/*
+ * Known if user space may read the counter and it advances; absent if there is none, failed
+ * with the signal if reading it faults (switched off by prctl(PR_SET_TSC), trapped).
+ */
+void counter_probe(struct fact *fact);
+
+/* Ticks. Faults, or says 0, where counter_probe() does not say known. */
+uint64_t counter_read(void);
+
+/* The same, but not before the instructions in front of it are done. */
+uint64_t counter_read_ordered(void);
+
+/* Reads it `count` times, unordered: the timed loop. */
+void counter_repeat(size_t count);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The third witness, the proof: does a call enter the kernel? It is the one that decides.
+ */
+#ifndef VDSOCHECK_MEASURE_PROOF_H
+#define VDSOCHECK_MEASURE_PROOF_H
+
+#include "evidence.h"
+#include "measure/call.h"
+
+/* Calls made by each way. */
+#define PROOF_CALLS 1000
+
+/*
+ * Makes every call PROOF_CALLS times by the vDSO and by libc, spread over the CPUs we may
+ * run on, and counts those that entered the kernel: under a seccomp filter, or by ptrace
+ * where no filter can be set. Fills evidence->proof and the counts in evidence->calls.
+ * proof.fact is known only if a control call by raw system call was caught first.
+ */
+void proof_take(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT]);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fourth witness, timing: ns per call of every call by every way, of the bare counter
+ * and of the cheapest system call, side by side in one run. Use it for cost; it can acquit
+ * (cheaper than the cheapest system call: cannot have entered the kernel), never convict.
+ */
+#ifndef VDSOCHECK_MEASURE_TIMING_H
+#define VDSOCHECK_MEASURE_TIMING_H
+
+#include "evidence.h"
+#include "measure/call.h"
+
+/*
+ * Measures in a child, pinned to one CPU: many chunks of about 20 us each, the ways taken in
+ * turn so that drift hits all alike, loop and call overhead (of an empty function) taken
+ * off. Fills evidence->timing and the times in evidence->calls.
+ */
+void timing_measure(
+	struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT]);
+
+#endif

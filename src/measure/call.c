@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure/call.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+/*
+ * 32-bit architectures have a second set of calls with 64-bit times. C libraries try the
+ * newer one first, and some kernels have nothing else.
+ */
+#if defined(SYS_clock_gettime64)
+#define RAW_CLOCK_GETTIME SYS_clock_gettime64
+#define RAW_CLOCK_GETRES SYS_clock_getres_time64
+#define VDSO_CLOCK_GETTIME "clock_gettime64"
+#else
+#define RAW_CLOCK_GETTIME SYS_clock_gettime
+#define RAW_CLOCK_GETRES SYS_clock_getres
+#define VDSO_CLOCK_GETTIME "clock_gettime"
+#endif
+
+/* Room for either struct timespec, of 32 or of 64 bits. */
+union any_time {
+	struct timespec timespec;
+	struct timeval timeval;
+	int64_t room[4];
+};
+
+/* A function's address without a frame to go by: big-endian ELFv1 powerpc has none. */
+#if defined(__powerpc64__) && (!defined(_CALL_ELF) || _CALL_ELF < 2)
+#define VDSO_IS_CALLABLE false
+#else
+#define VDSO_IS_CALLABLE true
+#endif
+
+static int raw_clock_gettime(clockid_t clock, struct timespec *now)
+{
+	return (int)syscall(RAW_CLOCK_GETTIME, clock, now);
+}
+
+static int raw_clock_getres(clockid_t clock, struct timespec *resolution)
+{
+	return (int)syscall(RAW_CLOCK_GETRES, clock, resolution);
+}
+
+#if defined(SYS_gettimeofday)
+static int raw_gettimeofday(struct timeval *now, void *zone)
+{
+	return (int)syscall(SYS_gettimeofday, now, zone);
+}
+#endif
+
+#if defined(SYS_time)
+static time_t raw_time(time_t *now)
+{
+	return (time_t)syscall(SYS_time, now);
+}
+#endif
+
+static int raw_getcpu(unsigned *cpu, unsigned *node, void *cache)
+{
+	return (int)syscall(SYS_getcpu, cpu, node, cache);
+}
+
+static time_t raw_getppid(time_t *unused)
+{
+	(void)unused;
+	return (time_t)syscall(SYS_getppid);
+}
+
+static int libc_gettimeofday(struct timeval *now, void *zone)
+{
+	return gettimeofday(now, zone);
+}
+
+/* getcpu() is in few C libraries, sched_getcpu() in all. */
+static int libc_getcpu(unsigned *cpu, unsigned *node, void *cache)
+{
+	int got = sched_getcpu();
+
+	(void)node;
+	(void)cache;
+	*cpu = (unsigned)got;
+	return got < 0 ? -1 : 0;
+}
+
+struct call_row {
+	const char *name;
+	const char *clock_name; /* NULL: takes none */
+	clockid_t clock;
+	bool decides;
+	enum call_shape shape;
+	const char *export; /* in the vDSO, without its prefix */
+	void (*libc)(void);
+	void (*raw)(void);
+};
+
+typedef void (*any_function)(void);
+
+#define GETTIME(id, decides)                                                                       \
+	{                                                                                          \
+		"clock_gettime", #id, id, decides, SHAPE_CLOCK, VDSO_CLOCK_GETTIME,                \
+			(any_function)clock_gettime, (any_function)raw_clock_gettime               \
+	}
+
+static const struct call_row rows[] = {
+#if defined(SYS_gettimeofday)
+	{"gettimeofday", NULL, 0, true, SHAPE_TIMEOFDAY, "gettimeofday",
+		(any_function)libc_gettimeofday, (any_function)raw_gettimeofday},
+#else
+	{"gettimeofday", NULL, 0, true, SHAPE_TIMEOFDAY, "gettimeofday",
+		(any_function)libc_gettimeofday, NULL},
+#endif
+	GETTIME(CLOCK_REALTIME, true),
+	GETTIME(CLOCK_MONOTONIC, true),
+	GETTIME(CLOCK_MONOTONIC_RAW, false),
+	GETTIME(CLOCK_BOOTTIME, false),
+	GETTIME(CLOCK_TAI, false),
+	GETTIME(CLOCK_REALTIME_COARSE, false),
+	GETTIME(CLOCK_MONOTONIC_COARSE, false),
+	GETTIME(CLOCK_PROCESS_CPUTIME_ID, false),
+	GETTIME(CLOCK_THREAD_CPUTIME_ID, false),
+	{"clock_getres", "CLOCK_MONOTONIC", CLOCK_MONOTONIC, false, SHAPE_CLOCK, "clock_getres",
+		(any_function)clock_getres, (any_function)raw_clock_getres},
+#if defined(SYS_time)
+	{"time", NULL, 0, false, SHAPE_TIME, "time", (any_function)time, (any_function)raw_time},
+#else
+	{"time", NULL, 0, false, SHAPE_TIME, "time", (any_function)time, NULL},
+#endif
+	{"getcpu", NULL, 0, false, SHAPE_GETCPU, "getcpu", (any_function)libc_getcpu,
+		(any_function)raw_getcpu},
+};
+
+#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+
+_Static_assert(ROW_COUNT <= CALL_MAX, "evidence has room for every call");
+
+/*
+ * Exports are called __vdso_NAME or __kernel_NAME, whatever the architecture; the version
+ * (LINUX_2.6, LINUX_2.6.39 ...) is one per image, so the name finds the function.
+ */
+static uintptr_t find_export(const struct vdso_evidence *vdso, const char *name)
+{
+	static const char *const prefixes[] = {"__vdso_", "__kernel_"};
+
+	for (size_t p = 0; p < 2; p++) {
+		char whole[VDSO_NAME_SIZE];
+
+		snprintf(whole, sizeof(whole), "%s%s", prefixes[p], name);
+		for (size_t i = 0; i < vdso->export_count; i++) {
+			if (strcmp(vdso->exports[i].name, whole) == 0)
+				return vdso->exports[i].address;
+		}
+	}
+	return 0;
+}
+
+/* Before 5.3 a 32-bit vDSO had only the older function, and libc used that. */
+static uintptr_t find_function(const struct vdso_evidence *vdso, const char *name)
+{
+	uintptr_t address = find_export(vdso, name);
+
+	if (!address && strcmp(name, "clock_gettime64") == 0)
+		address = find_export(vdso, "clock_gettime");
+	return VDSO_IS_CALLABLE ? address : 0;
+}
+
+static void set_function(struct call *call, const struct call_row *row, any_function function)
+{
+	call->shape = row->shape;
+	call->clock = row->clock;
+	memcpy(&call->function.any, &function, sizeof(function));
+}
+
+void call_list(struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT])
+{
+	evidence->call_count = ROW_COUNT;
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		const struct call_row *row = &rows[i];
+		struct call_evidence *names = &evidence->calls[i];
+		uintptr_t export = find_function(&evidence->vdso, row->export);
+
+		text_copy(names->call, sizeof(names->call), row->name);
+		text_copy(names->clock, sizeof(names->clock),
+			row->clock_name ? row->clock_name : "");
+		names->decides = row->decides;
+		set_function(&calls[i][PATH_VDSO], row, (any_function)export);
+		set_function(&calls[i][PATH_LIBC], row, row->libc);
+		set_function(&calls[i][PATH_SYSCALL], row, row->raw);
+		for (int path = 0; path < PATH_COUNT; path++)
+			names->path[path].available = calls[i][path].function.any != NULL;
+	}
+}
+
+static int empty_clock(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	(void)now;
+	return 0;
+}
+
+static int empty_timeofday(struct timeval *now, void *zone)
+{
+	(void)now;
+	(void)zone;
+	return 0;
+}
+
+static time_t empty_time(time_t *now)
+{
+	(void)now;
+	return 0;
+}
+
+static int empty_getcpu(unsigned *cpu, unsigned *node, void *cache)
+{
+	(void)cpu;
+	(void)node;
+	(void)cache;
+	return 0;
+}
+
+struct call call_empty(enum call_shape shape)
+{
+	struct call call = {.shape = shape};
+
+	switch (shape) {
+	case SHAPE_CLOCK:
+		call.function.clock = empty_clock;
+		break;
+	case SHAPE_TIMEOFDAY:
+		call.function.timeofday = empty_timeofday;
+		break;
+	case SHAPE_TIME:
+		call.function.time = empty_time;
+		break;
+	case SHAPE_GETCPU:
+		call.function.getcpu = empty_getcpu;
+		break;
+	}
+	return call;
+}
+
+struct call call_entry(void)
+{
+	return (struct call){.shape = SHAPE_TIME, .function.time = raw_getppid};
+}
+
+/* Each loop holds its function in a register: nothing in it but the call and the count. */
+
+static void repeat_clock(clock_function *function, clockid_t clock, size_t count)
+{
+	union any_time now;
+
+	while (count--)
+		function(clock, &now.timespec);
+}
+
+static void repeat_timeofday(timeofday_function *function, size_t count)
+{
+	union any_time now;
+
+	while (count--)
+		function(&now.timeval, NULL);
+}
+
+static void repeat_time(time_function *function, size_t count)
+{
+	while (count--)
+		function(NULL);
+}
+
+static void repeat_getcpu(getcpu_function *function, size_t count)
+{
+	unsigned cpu;
+
+	while (count--)
+		function(&cpu, NULL, NULL);
+}
+
+void call_repeat(const struct call *call, size_t count)
+{
+	switch (call->shape) {
+	case SHAPE_CLOCK:
+		repeat_clock(call->function.clock, call->clock, count);
+		break;
+	case SHAPE_TIMEOFDAY:
+		repeat_timeofday(call->function.timeofday, count);
+		break;
+	case SHAPE_TIME:
+		repeat_time(call->function.time, count);
+		break;
+	case SHAPE_GETCPU:
+		repeat_getcpu(call->function.getcpu, count);
+		break;
+	}
+}
+
+static long call_once(const struct call *call)
+{
+	union any_time now;
+	unsigned cpu;
+
+	switch (call->shape) {
+	case SHAPE_CLOCK:
+		return call->function.clock(call->clock, &now.timespec);
+	case SHAPE_TIMEOFDAY:
+		return call->function.timeofday(&now.timeval, NULL);
+	case SHAPE_TIME:
+		return (long)call->function.time(NULL);
+	case SHAPE_GETCPU:
+		return call->function.getcpu(&cpu, NULL, NULL);
+	}
+	return 0;
+}
+
+/*
+ * libc says -1 and sets errno. A vDSO function hands back the system call's own result: the
+ * negative error on most architectures, the positive one (and a flag) on powerpc.
+ */
+bool call_returns_error(const struct call *call, int mark)
+{
+	long result;
+
+	errno = 0;
+	result = call_once(call);
+	return result == -mark || result == mark || (result == -1 && errno == mark);
+}
+
+bool call_control_returns_error(int mark)
+{
+	union any_time now;
+
+	errno = 0;
+	return raw_clock_gettime(CLOCK_MONOTONIC, &now.timespec) == -1 && errno == mark;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure/counter.h"
+
+#include "base/fault.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+
+#define COUNTER_NAME "rdtsc"
+
+static inline uint64_t read_bare(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
+/* Orders rdtsc after earlier loads and instructions on Intel, and on AMD since 2018. */
+#define ORDER() __asm__ volatile("lfence" ::: "memory")
+
+#elif defined(__aarch64__)
+
+#define COUNTER_NAME "cntvct_el0"
+
+static inline uint64_t read_bare(void)
+{
+	uint64_t ticks;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+	return ticks;
+}
+
+#define ORDER() __asm__ volatile("isb" ::: "memory")
+
+#elif defined(__arm__) && defined(__ARM_ARCH) && __ARM_ARCH >= 7
+
+#define COUNTER_NAME "cntvct"
+
+static inline uint64_t read_bare(void)
+{
+	uint64_t ticks;
+
+	__asm__ volatile("mrrc p15, 1, %Q0, %R0, c14" : "=r"(ticks));
+	return ticks;
+}
+
+#define ORDER() __asm__ volatile("isb" ::: "memory")
+
+#elif defined(__riscv) && __riscv_xlen == 64
+
+#define COUNTER_NAME "rdtime"
+
+static inline uint64_t read_bare(void)
+{
+	uint64_t ticks;
+
+	__asm__ volatile("rdtime %0" : "=r"(ticks));
+	return ticks;
+}
+
+#define ORDER() __asm__ volatile("fence" ::: "memory")
+
+#elif defined(__powerpc64__)
+
+#define COUNTER_NAME "mftb"
+
+static inline uint64_t read_bare(void)
+{
+	uint64_t ticks;
+
+	__asm__ volatile("mfspr %0, 268" : "=r"(ticks));
+	return ticks;
+}
+
+#define ORDER() __asm__ volatile("isync" ::: "memory")
+
+#elif defined(__s390x__)
+
+#define COUNTER_NAME "stckf"
+
+static inline uint64_t read_bare(void)
+{
+	uint64_t ticks;
+
+	__asm__ volatile("stckf %0" : "=Q"(ticks) : : "cc");
+	return ticks;
+}
+
+#define ORDER() __asm__ volatile("" ::: "memory")
+
+#elif defined(__loongarch64)
+
+#define COUNTER_NAME "rdtime.d"
+
+static inline uint64_t read_bare(void)
+{
+	uint64_t ticks;
+
+	__asm__ volatile("rdtime.d %0, $zero" : "=r"(ticks));
+	return ticks;
+}
+
+#define ORDER() __asm__ volatile("dbar 0" ::: "memory")
+
+#else
+
+#define COUNTER_NAME ""
+
+static inline uint64_t read_bare(void)
+{
+	return 0;
+}
+
+#define ORDER() __asm__ volatile("" ::: "memory")
+
+#endif
+
+/* The slowest counters known tick every few hundred ns: they move within so many reads. */
+#define PROBE_READS 100000
+
+const char *counter_name(void)
+{
+	return COUNTER_NAME;
+}
+
+uint64_t counter_read(void)
+{
+	return read_bare();
+}
+
+uint64_t counter_read_ordered(void)
+{
+	uint64_t ticks;
+
+	ORDER();
+	ticks = read_bare();
+	ORDER();
+	return ticks;
+}
+
+void counter_repeat(size_t count)
+{
+	while (count--)
+		read_bare();
+}
+
+static void read_until_it_moves(void *moved)
+{
+	uint64_t first = read_bare();
+
+	for (int i = 0; i < PROBE_READS && !*(volatile int *)moved; i++)
+		*(volatile int *)moved = read_bare() != first;
+}
+
+void counter_probe(struct fact *fact)
+{
+	int moved = 0;
+	int signal;
+
+	if (!*counter_name()) {
+		fact_set(fact, FACT_ABSENT, "no counter known for this architecture");
+		return;
+	}
+	signal = fault_guard(read_until_it_moves, &moved);
+	if (signal)
+		fact_set(fact, FACT_FAILED, "%s ends with %s", counter_name(),
+			fault_signal_name(signal));
+	else if (!moved)
+		fact_set(fact, FACT_FAILED, "%s stands still", counter_name());
+	else
+		fact_set_known(fact);
+}

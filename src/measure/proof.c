@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure/proof.h"
+
+#include <stdio.h>
+
+#include "base/child.h"
+#include "base/text.h"
+#include "measure/proof_ptrace.h"
+#include "measure/proof_run.h"
+#include "measure/proof_seccomp.h"
+
+struct method {
+	enum proof_method id;
+	void (*take)(struct proof_run *run);
+};
+
+/* In the order of preference: seccomp is quicker and disturbs less. */
+static const struct method methods[] = {
+	{PROOF_SECCOMP, proof_seccomp_take},
+	{PROOF_PTRACE, proof_ptrace_take},
+};
+
+#define METHOD_COUNT (sizeof(methods) / sizeof(methods[0]))
+
+static void prepare(
+	struct proof_run *run, struct evidence *evidence, const struct call (*calls)[PATH_COUNT])
+{
+	*run = (struct proof_run){.calls = calls, .call = PROOF_RUN_NOTHING};
+	run->evidence = *evidence;
+}
+
+static void accept(struct evidence *evidence, const struct proof_run *run,
+	const struct method *method)
+{
+	char note[FACT_REASON_SIZE];
+
+	text_copy(note, sizeof(note), evidence->proof.note);
+	*evidence = run->evidence;
+	text_copy(evidence->proof.note, sizeof(evidence->proof.note), note);
+	evidence->proof.method = method->id;
+	fact_set_known(&evidence->proof.fact);
+}
+
+/* Says of each method that failed why it did; the state is the last one's. */
+static void refuse(struct evidence *evidence, const struct fact *fact)
+{
+	struct proof_evidence *proof = &evidence->proof;
+	char before[FACT_REASON_SIZE];
+
+	text_copy(before, sizeof(before), proof->note);
+	snprintf(proof->note, sizeof(proof->note), "%.70s%s%.80s", before, *before ? "; " : "",
+		fact->reason);
+	fact_set(&proof->fact, fact->state, "%s", proof->note);
+}
+
+void proof_take(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT])
+{
+	struct proof_run *run = child_share(sizeof(*run), &evidence->proof.fact);
+
+	if (!run)
+		return;
+	for (size_t i = 0; i < METHOD_COUNT; i++) {
+		prepare(run, evidence, calls);
+		methods[i].take(run);
+		if (fact_is_known(&run->fact)) {
+			accept(evidence, run, &methods[i]);
+			break;
+		}
+		refuse(evidence, &run->fact);
+	}
+	child_unshare(run, sizeof(*run));
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure/proof_ptrace.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/child.h"
+
+#define CHILD_SECONDS 60
+
+/* PTRACE_O_TRACESYSGOOD marks stops at system calls with this bit. */
+#define SYSCALL_STOP (SIGTRAP | 0x80)
+
+static bool make_uncaught(const struct call *call)
+{
+	/* No error number is looked for: the tracer does the counting. */
+	call_returns_error(call, 0);
+	return false;
+}
+
+static void make_calls(void *argument)
+{
+	struct proof_run *run = argument;
+
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0) {
+		fact_set_errno(&run->fact, errno, "ptrace");
+		return;
+	}
+	raise(SIGSTOP);
+	run->call = PROOF_RUN_CONTROL;
+	call_control_returns_error(0);
+	run->call = PROOF_RUN_NOTHING;
+	if (!run->control_entered) {
+		fact_set(&run->fact, FACT_FAILED, "ptrace did not see the control call");
+		return;
+	}
+	proof_run_all(run, make_uncaught);
+	fact_set_known(&run->fact);
+}
+
+/* A libc may try twice in one call: an attempt counts once. */
+static void count_entry(struct proof_run *run, uint32_t *counted)
+{
+	int32_t call = run->call;
+
+	if (call == PROOF_RUN_CONTROL)
+		run->control_entered++;
+	if (call < 0 || *counted == run->serial)
+		return;
+	*counted = run->serial;
+	run->evidence.calls[call].path[run->path].entered++;
+}
+
+/* The signal that the stopped child is to get when it goes on; 0 for our own stops. */
+static int signal_to_deliver(int status)
+{
+	int signal = WSTOPSIG(status);
+
+	return signal == SYSCALL_STOP || signal == SIGSTOP ? 0 : signal;
+}
+
+/* Follows the child from its first stop to its end; the status of the end. */
+static int follow(struct proof_run *run, pid_t pid, int status)
+{
+	uint32_t counted = 0;
+	bool entering = true;
+
+	ptrace(PTRACE_SETOPTIONS, pid, NULL,
+		(void *)(uintptr_t)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL));
+	while (WIFSTOPPED(status)) {
+		if (WSTOPSIG(status) == SYSCALL_STOP) {
+			if (entering)
+				count_entry(run, &counted);
+			entering = !entering;
+		}
+		if (ptrace(PTRACE_SYSCALL, pid, NULL,
+			    (void *)(uintptr_t)signal_to_deliver(status)) < 0)
+			kill(pid, SIGKILL);
+		if (waitpid(pid, &status, 0) < 0 && errno != EINTR)
+			break;
+	}
+	return status;
+}
+
+void proof_ptrace_take(struct proof_run *run)
+{
+	struct fact why = {0};
+	int status = 0;
+	pid_t pid;
+
+	run->call = PROOF_RUN_NOTHING;
+	pid = child_start(make_calls, run, CHILD_SECONDS, &run->fact);
+	if (pid < 0)
+		return;
+	if (waitpid(pid, &status, WUNTRACED) < 0) {
+		fact_set_errno(&run->fact, errno, "waitpid");
+		return;
+	}
+	status = follow(run, pid, status);
+	if (!child_judge(status, CHILD_SECONDS, &why))
+		run->fact = why;
+}

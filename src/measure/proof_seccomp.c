@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure/proof_seccomp.h"
+
+#include <errno.h>
+#include <seccomp.h>
+
+#include "base/child.h"
+
+#define CHILD_SECONDS 60
+
+/*
+ * An error number that no kernel returns (they end at 133, the internal ones at 530) and
+ * that is below MAX_ERRNO (4095), so that a vDSO hands it on like any other.
+ */
+#define MARK 3517
+
+/* Every way to ask the kernel for the time; those an architecture lacks are passed over. */
+static const char *const time_calls[] = {
+	"clock_gettime", "clock_gettime64", "gettimeofday", "time",
+	"clock_getres", "clock_getres_time64", "getcpu",
+};
+
+#define TIME_CALL_COUNT (sizeof(time_calls) / sizeof(time_calls[0]))
+
+/* 0 or a negative errno, as libseccomp has it. */
+static int add_rules(scmp_filter_ctx filter)
+{
+	int error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ALLOW);
+
+	for (size_t i = 0; i < TIME_CALL_COUNT && !error; i++) {
+		int number = seccomp_syscall_resolve_name(time_calls[i]);
+
+		/* Numbers of calls that this architecture lacks are negative. */
+		if (number < 0)
+			continue;
+		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(MARK), number, 0);
+	}
+	return error;
+}
+
+static bool set_filter(struct fact *fact)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	int error;
+
+	if (!filter) {
+		fact_set(fact, FACT_FAILED, "seccomp: no filter could be made");
+		return false;
+	}
+	error = add_rules(filter);
+	if (!error)
+		error = seccomp_load(filter);
+	seccomp_release(filter);
+	if (error)
+		fact_set_errno(fact, -error, "seccomp filter");
+	return error == 0;
+}
+
+static bool is_caught(const struct call *call)
+{
+	return call_returns_error(call, MARK);
+}
+
+static void make_calls(void *argument)
+{
+	struct proof_run *run = argument;
+
+	if (!set_filter(&run->fact))
+		return;
+	if (!call_control_returns_error(MARK)) {
+		fact_set(&run->fact, FACT_FAILED,
+			"the seccomp filter did not catch the control call");
+		return;
+	}
+	proof_run_all(run, is_caught);
+	fact_set_known(&run->fact);
+}
+
+void proof_seccomp_take(struct proof_run *run)
+{
+	struct fact why = {0};
+
+	if (!child_run(make_calls, run, CHILD_SECONDS, &why))
+		run->fact = why;
+}
