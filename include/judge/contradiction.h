@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Where witnesses speak against each other: the report says so, whatever the verdict. Pure. */
+#ifndef VDSOCHECK_JUDGE_CONTRADICTION_H
+#define VDSOCHECK_JUDGE_CONTRADICTION_H
+
+#include "evidence.h"
+
+#define CONTRADICTION_MAX 4
+#define CONTRADICTION_TEXT_SIZE 240
+
+struct contradiction {
+	const char *id; /* stable; static storage */
+	char text[CONTRADICTION_TEXT_SIZE];
+};
+
+/* Writes those that are seen, at most CONTRADICTION_MAX, and returns how many. */
+size_t contradiction_find(
+	const struct evidence *evidence, struct contradiction found[CONTRADICTION_MAX]);
+
+#endif

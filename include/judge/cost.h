@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* What the calls cost here, and what they could cost. Pure. */
+#ifndef VDSOCHECK_JUDGE_COST_H
+#define VDSOCHECK_JUDGE_COST_H
+
+#include "evidence.h"
+
+struct cost {
+	bool known;
+	double call_ns;     /* clock_gettime(CLOCK_MONOTONIC) as programs make it here */
+	double syscall_ns;  /* the same by raw system call */
+	bool estimated;     /* user_space_ns is known: the counter can be read here */
+	double user_space_ns; /* what it would take in user space: the counter and the arithmetic */
+};
+
+void cost_find(const struct evidence *evidence, struct cost *cost);
+
+/* Nanoseconds lost in each call against user space; 0 if unknown or nothing is lost. */
+double cost_lost_ns(const struct cost *cost);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "judge/contradiction.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "judge/tally.h"
+#include "judge/vclock.h"
+
+struct rule {
+	const char *id;
+	bool (*applies)(const struct evidence *evidence);
+	const char *text;
+};
+
+static bool vdso_always_enters(const struct evidence *evidence)
+{
+	struct tally tally = tally_by(evidence, PATH_VDSO);
+
+	return tally.proven > 0 && tally.always == tally.calls;
+}
+
+static bool vdso_never_enters(const struct evidence *evidence)
+{
+	struct tally tally = tally_by(evidence, PATH_VDSO);
+
+	return tally.proven > 0 && tally.proven == tally.calls && tally.entered == 0;
+}
+
+static bool mode_none_yet_answered(const struct evidence *evidence)
+{
+	return evidence->vclock.how == VCLOCK_READ && evidence->vclock.mode == VCLOCK_MODE_NONE &&
+	       vdso_never_enters(evidence);
+}
+
+/* A hypervisor may withdraw its page, and 32-bit arm may be shut out: those are no riddles. */
+static bool mode_may_fall_back(const struct vclock_evidence *vclock)
+{
+	return strcmp(vclock->name, "pvclock") == 0 || strcmp(vclock->name, "hvclock") == 0 ||
+	       strcmp(vclock->name, "archtimer-nocompat") == 0;
+}
+
+static bool mode_set_yet_entering(const struct evidence *evidence)
+{
+	return evidence->vclock.how == VCLOCK_READ && evidence->vclock.mode != VCLOCK_MODE_NONE &&
+	       !mode_may_fall_back(&evidence->vclock) && vdso_always_enters(evidence);
+}
+
+static bool name_yet_answered(const struct evidence *evidence)
+{
+	return fact_is_known(&evidence->clocksource.current_fact) &&
+	       vclock_name_has_no_mode(evidence->clocksource.current) &&
+	       strcmp(evidence->vclock.name, "hpet") != 0 && vdso_never_enters(evidence);
+}
+
+static bool entering_yet_cheap(const struct evidence *evidence)
+{
+	const struct call_evidence *call = tally_find(evidence, "CLOCK_MONOTONIC");
+
+	return vdso_always_enters(evidence) && call && call->path[PATH_VDSO].timed &&
+	       fact_is_known(&evidence->timing.entry_fact) &&
+	       call->path[PATH_VDSO].min_ns < evidence->timing.entry_ns;
+}
+
+static const struct rule rules[] = {
+	{"mode-none-yet-answered", mode_none_yet_answered,
+		"The data page says that the vDSO has no clock to read, but no call entered the "
+		"kernel. The verdict follows the proof."},
+	{"mode-set-yet-entering", mode_set_yet_entering,
+		"The data page names a clock that the vDSO can read, but every call entered the "
+		"kernel. The verdict follows the proof."},
+	{"name-yet-answered", name_yet_answered,
+		"No vDSO can read a clocksource of this name, but no call entered the kernel: the "
+		"clocksource may have changed while vdsocheck ran. The verdict follows the proof."},
+	{"entering-yet-cheap", entering_yet_cheap,
+		"The calls entered the kernel under the filter, but before it they took less time "
+		"than the cheapest system call: the clocksource may have changed in between."},
+};
+
+size_t contradiction_find(
+	const struct evidence *evidence, struct contradiction found[CONTRADICTION_MAX])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]) && count < CONTRADICTION_MAX; i++) {
+		if (!rules[i].applies(evidence))
+			continue;
+		found[count].id = rules[i].id;
+		text_copy(found[count].text, sizeof(found[count].text), rules[i].text);
+		count++;
+	}
+	return count;
+}

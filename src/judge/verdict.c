@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+#include "judge/verdict.h"
+
+#include <stdio.h>
+
+#include "base/fault.h"
+#include "base/text.h"
+#include "judge/tally.h"
+
+struct rule {
+	const char *id;
+	enum verdict verdict;
+	unsigned witnesses;
+	bool (*applies)(const struct evidence *evidence);
+	const char *sentence; /* NULL: the next one makes it */
+	void (*write)(const struct evidence *evidence, char *summary, size_t size);
+};
+
+static bool has_proof(const struct evidence *evidence)
+{
+	struct tally tally = tally_deciding(evidence);
+
+	return fact_is_known(&evidence->proof.fact) && tally.calls > 0 &&
+	       tally.proven == tally.calls;
+}
+
+static bool is_captured(const struct evidence *evidence)
+{
+	return !evidence->live;
+}
+
+static bool crashes(const struct evidence *evidence)
+{
+	return tally_deciding(evidence).signal != 0;
+}
+
+static void write_crash(const struct evidence *evidence, char *summary, size_t size)
+{
+	snprintf(summary, size, "a program that asks for the time here is ended by %s.",
+		fault_signal_name(tally_deciding(evidence).signal));
+}
+
+static bool all_enter_always(const struct evidence *evidence)
+{
+	struct tally tally = tally_deciding(evidence);
+
+	return has_proof(evidence) && tally.always == tally.calls;
+}
+
+static bool all_enter_without_vdso(const struct evidence *evidence)
+{
+	return all_enter_always(evidence) && evidence->vdso.fact.state == FACT_ABSENT;
+}
+
+static bool some_enter(const struct evidence *evidence)
+{
+	return has_proof(evidence) && tally_deciding(evidence).entered > 0;
+}
+
+static bool some_enter_sometimes(const struct evidence *evidence)
+{
+	struct tally tally = tally_deciding(evidence);
+
+	return some_enter(evidence) && tally.entering > tally.always;
+}
+
+static void write_sometimes(const struct evidence *evidence, char *summary, size_t size)
+{
+	struct tally tally = tally_deciding(evidence);
+
+	snprintf(summary, size,
+		"gettimeofday and clock_gettime sometimes enter the kernel: %u of %u calls did.",
+		tally.entered, tally.attempts);
+}
+
+static size_t append_call(char *text, size_t size, size_t used, const struct call_evidence *call)
+{
+	int wrote = snprintf(text + used, size - used, "%s%s%s%s%s", used ? " and " : "",
+		call->call, *call->clock ? "(" : "", call->clock, *call->clock ? ")" : "");
+
+	return wrote < 0 || (size_t)wrote >= size - used ? used : used + (size_t)wrote;
+}
+
+static void write_which(const struct evidence *evidence, char *summary, size_t size)
+{
+	size_t used = 0;
+
+	summary[0] = '\0';
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		const struct call_evidence *call = &evidence->calls[i];
+
+		if (call->decides && call->path[tally_path(call)].entered)
+			used = append_call(summary, size, used, call);
+	}
+	snprintf(summary + used, size - used, " %s the kernel on this host.",
+		tally_deciding(evidence).entering == 1 ? "enters" : "enter");
+}
+
+/*
+ * The vDSO answers, yet the C library does not ask it. A library linked into this binary
+ * says nothing about the host's programs; the host's own does.
+ */
+static bool host_libc_enters(const struct evidence *evidence)
+{
+	const struct flag_fact *is_static = &evidence->host.libc_static;
+
+	return has_proof(evidence) && tally_by(evidence, PATH_LIBC).entered > 0 &&
+	       fact_is_known(&is_static->fact) && !is_static->value;
+}
+
+/*
+ * A counter read that takes as long as the cheapest system call is no read of a register: a
+ * hypervisor or an emulator catches it. Healthy ones take a tenth of a system call.
+ */
+static bool counter_is_slow(const struct evidence *evidence)
+{
+	const struct timing_evidence *timing = &evidence->timing;
+	const struct call_evidence *call = tally_find(evidence, "CLOCK_MONOTONIC");
+
+	if (!has_proof(evidence) || !call || !fact_is_known(&timing->counter_fact) ||
+		!fact_is_known(&timing->entry_fact))
+		return false;
+	return call->path[PATH_VDSO].timed && timing->counter_ns >= timing->entry_ns &&
+	       call->path[PATH_VDSO].min_ns >= timing->entry_ns;
+}
+
+/* Cheaper than the cheapest system call of this host: cannot have been one. */
+static bool is_cheaper_than_entry(const struct evidence *evidence)
+{
+	unsigned calls = 0;
+
+	if (!fact_is_known(&evidence->timing.fact) || !fact_is_known(&evidence->timing.entry_fact))
+		return false;
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		const struct call_evidence *call = &evidence->calls[i];
+		const struct path_evidence *path = &call->path[tally_path(call)];
+
+		if (!call->decides)
+			continue;
+		if (!path->timed || path->min_ns >= evidence->timing.entry_ns)
+			return false;
+		calls++;
+	}
+	return calls > 0;
+}
+
+static bool always(const struct evidence *evidence)
+{
+	(void)evidence;
+	return true;
+}
+
+static void write_unproven(const struct evidence *evidence, char *summary, size_t size)
+{
+	const struct fact *proof = &evidence->proof.fact;
+
+	snprintf(summary, size, "whether calls for the time enter the kernel could not be proven: %s.",
+		*proof->reason ? proof->reason : "nobody looked");
+}
+
+/* In this order: the first that applies decides. */
+static const struct rule rules[] = {
+	{"captured-tree", VERDICT_UNKNOWN, WITNESS_NAME, is_captured,
+		"names alone do not tell whether calls for the time enter the kernel.", NULL},
+	{"call-crashes", VERDICT_UNKNOWN, WITNESS_PROOF, crashes, NULL, write_crash},
+	{"enters-without-vdso", VERDICT_FALLBACK, WITNESS_PROOF, all_enter_without_vdso,
+		"gettimeofday and clock_gettime enter the kernel: there is no vDSO here.", NULL},
+	{"enters-always", VERDICT_FALLBACK, WITNESS_PROOF, all_enter_always,
+		"gettimeofday and clock_gettime enter the kernel on this host.", NULL},
+	{"enters-sometimes", VERDICT_FALLBACK, WITNESS_PROOF, some_enter_sometimes, NULL,
+		write_sometimes},
+	{"enters-some-calls", VERDICT_FALLBACK, WITNESS_PROOF, some_enter, NULL, write_which},
+	{"enters-through-libc", VERDICT_FALLBACK, WITNESS_PROOF, host_libc_enters,
+		"gettimeofday and clock_gettime enter the kernel: the C library passes the vDSO by.",
+		NULL},
+	{"counter-slow", VERDICT_SLOW, WITNESS_PROOF | WITNESS_TIMING, counter_is_slow,
+		"no call enters the kernel, but reading the CPU's counter costs as much.", NULL},
+	{"user-space", VERDICT_OK, WITNESS_PROOF, has_proof,
+		"gettimeofday and clock_gettime are answered in user space on this host.", NULL},
+	{"cheaper-than-entry", VERDICT_OK, WITNESS_TIMING, is_cheaper_than_entry,
+		"gettimeofday and clock_gettime take less time than entering the kernel would.",
+		NULL},
+	{"no-proof", VERDICT_UNKNOWN, 0, always, NULL, write_unproven},
+};
+
+/* Timing stands behind a proof whose price it shows to be as it should be. */
+static unsigned supporting_witnesses(const struct evidence *evidence, const struct rule *rule)
+{
+	unsigned more = 0;
+
+	if (!(rule->witnesses & WITNESS_PROOF))
+		return 0;
+	if (rule->verdict == VERDICT_OK && is_cheaper_than_entry(evidence))
+		more |= WITNESS_TIMING;
+	if (rule->verdict == VERDICT_FALLBACK && evidence->vclock.how == VCLOCK_READ &&
+		evidence->vclock.mode == VCLOCK_MODE_NONE)
+		more |= WITNESS_MODE;
+	if (rule->verdict == VERDICT_OK && evidence->vclock.how == VCLOCK_READ &&
+		evidence->vclock.mode != VCLOCK_MODE_NONE)
+		more |= WITNESS_MODE;
+	return more;
+}
+
+void verdict_find(const struct evidence *evidence, struct ruling *ruling)
+{
+	const struct rule *rule = rules;
+
+	while (!rule->applies(evidence))
+		rule++;
+	ruling->verdict = rule->verdict;
+	ruling->rule = rule->id;
+	ruling->witnesses = rule->witnesses | supporting_witnesses(evidence, rule);
+	if (rule->write)
+		rule->write(evidence, ruling->summary, sizeof(ruling->summary));
+	else
+		text_copy(ruling->summary, sizeof(ruling->summary), rule->sentence);
+}
+
+const char *verdict_name(enum verdict verdict)
+{
+	static const char *const names[] = {
+		[VERDICT_UNKNOWN] = "unknown",
+		[VERDICT_OK] = "ok",
+		[VERDICT_FALLBACK] = "fallback",
+		[VERDICT_SLOW] = "slow",
+	};
+
+	return names[verdict];
+}
+
+int verdict_exit_status(enum verdict verdict)
+{
+	switch (verdict) {
+	case VERDICT_OK:
+		return 0;
+	case VERDICT_FALLBACK:
+	case VERDICT_SLOW:
+		return 1;
+	default:
+		return 2;
+	}
+}
+
+const char *verdict_witness_name(enum witness witness)
+{
+	switch (witness) {
+	case WITNESS_NAME:
+		return "name";
+	case WITNESS_MODE:
+		return "mode";
+	case WITNESS_PROOF:
+		return "proof";
+	default:
+		return "timing";
+	}
+}
