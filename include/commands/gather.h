@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Hears the four witnesses: what all commands that judge this host have in common. */
+#ifndef VDSOCHECK_COMMANDS_GATHER_H
+#define VDSOCHECK_COMMANDS_GATHER_H
+
+#include "base/root.h"
+#include "evidence.h"
+
+/* Fills the evidence. With a root that is not live nothing is measured. */
+void gather_evidence(const struct root *root, struct evidence *evidence);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/gather.h"
+
+#include "collect/clocksource.h"
+#include "collect/host.h"
+#include "collect/vdso.h"
+#include "collect/vvar.h"
+#include "judge/vclock.h"
+#include "measure/call.h"
+#include "measure/proof.h"
+#include "measure/timing.h"
+
+static void skip_measuring(struct evidence *evidence)
+{
+	static const char reason[] = "a captured tree cannot be measured";
+
+	fact_set(&evidence->vclock.fact, FACT_ABSENT, "%s", reason);
+	fact_set(&evidence->timing.fact, FACT_ABSENT, "%s", reason);
+	fact_set(&evidence->proof.fact, FACT_ABSENT, "%s", reason);
+}
+
+/* Timing comes before the proof, whose filter would make every system call dearer. */
+static void measure(struct evidence *evidence)
+{
+	struct call calls[CALL_MAX][PATH_COUNT] = {0};
+
+	vvar_collect(&evidence->vdso, evidence->clocksource.current, &evidence->vclock);
+	call_list(evidence, calls);
+	timing_measure(evidence, calls);
+	proof_take(evidence, calls);
+	vclock_infer(evidence);
+}
+
+void gather_evidence(const struct root *root, struct evidence *evidence)
+{
+	evidence->live = root->live;
+	clocksource_collect(root, &evidence->clocksource);
+	vdso_collect(root, &evidence->vdso);
+	host_collect(root, &evidence->host);
+	if (root->live)
+		measure(evidence);
+	else
+		skip_measuring(evidence);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* vdsocheck: one table of commands, and the exit status. */
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "commands/check.h"
+#include "commands/options.h"
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+};
+
+/* The first is the default. */
+static const struct command commands[] = {
+	{"check", check_run},
+};
+
+/*
+ * Output that fails is told by an exit status, not by a signal; and whoever started us may
+ * have had its children reaped by the kernel, which would take their status from us.
+ */
+static void set_signals(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+}
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command;
+
+	set_signals();
+	if (argc < 2 || argv[1][0] == '-')
+		return commands[0].run(argc, argv);
+	command = find_command(argv[1]);
+	if (!command) {
+		options_complain("unknown command '%s'; see 'vdsocheck --help'", argv[1]);
+		return EXIT_TROUBLE;
+	}
+	return command->run(argc - 1, argv + 1);
+}
