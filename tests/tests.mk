@@ -48,7 +48,7 @@ $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(COMPILE) $(TEST_CFLAGS) -MMD -MP -c $< -o $@
 
-$(BUILD)/tests/unit/%_test $(BUILD)/tests/golden/golden: %: %.o $(MODULES)
+$(UNIT_TESTS) $(GOLDEN_TEST): %: %.o $(MODULES)
 	$(call say,LINK,$@)
 	$(QUIET)$(LINK) $< $(MODULES) $(LIBRARY_LIBS) $(TEST_LIBS) -o $@
 
