@@ -45,14 +45,14 @@ struct call {
  */
 void call_list(struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT]);
 
-/* An empty function of this shape, for the overhead of the loop and of the call. */
-struct call call_empty(enum call_shape shape);
-
 /* The cheapest system call, getppid, in the shape of time(). */
 struct call call_entry(void);
 
 /* Makes the call `count` times: the timed loop. */
 void call_repeat(const struct call *call, size_t count);
+
+/* The same loop with no call in it, for what the counting itself takes. */
+void call_repeat_nothing(size_t count);
 
 /* Makes the call once: true if it came back with the error number `mark`. */
 bool call_returns_error(const struct call *call, int mark);

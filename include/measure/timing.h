@@ -12,8 +12,8 @@
 
 /*
  * Measures in a child, pinned to one CPU: many chunks of about 20 us each, the ways taken in
- * turn so that drift hits all alike, loop and call overhead (of an empty function) taken
- * off. Fills evidence->timing and the times in evidence->calls.
+ * turn so that drift hits all alike; what the loop itself takes is taken off. Fills
+ * evidence->timing and the times in evidence->calls.
  */
 void timing_measure(
 	struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT]);

@@ -11,17 +11,17 @@
 #include "base/text.h"
 
 /*
- * 32-bit architectures have a second set of calls with 64-bit times. C libraries try the
- * newer one first, and some kernels have nothing else.
+ * 32-bit architectures have a second set of calls with 64-bit times, from 5.1 on. C libraries
+ * try those first, and some kernels have nothing else.
  */
 #if defined(SYS_clock_gettime64)
-#define RAW_CLOCK_GETTIME SYS_clock_gettime64
-#define RAW_CLOCK_GETRES SYS_clock_getres_time64
 #define VDSO_CLOCK_GETTIME "clock_gettime64"
+static long clock_gettime_number = SYS_clock_gettime64;
+static long clock_getres_number = SYS_clock_getres_time64;
 #else
-#define RAW_CLOCK_GETTIME SYS_clock_gettime
-#define RAW_CLOCK_GETRES SYS_clock_getres
 #define VDSO_CLOCK_GETTIME "clock_gettime"
+static const long clock_gettime_number = SYS_clock_gettime;
+static const long clock_getres_number = SYS_clock_getres;
 #endif
 
 /* Room for either struct timespec, of 32 or of 64 bits. */
@@ -40,12 +40,12 @@ union any_time {
 
 static int raw_clock_gettime(clockid_t clock, struct timespec *now)
 {
-	return (int)syscall(RAW_CLOCK_GETTIME, clock, now);
+	return (int)syscall(clock_gettime_number, clock, now);
 }
 
 static int raw_clock_getres(clockid_t clock, struct timespec *resolution)
 {
-	return (int)syscall(RAW_CLOCK_GETRES, clock, resolution);
+	return (int)syscall(clock_getres_number, clock, resolution);
 }
 
 #if defined(SYS_gettimeofday)
@@ -177,8 +177,21 @@ static void set_function(struct call *call, const struct call_row *row, any_func
 	memcpy(&call->function.any, &function, sizeof(function));
 }
 
+static void choose_raw_calls(void)
+{
+#if defined(SYS_clock_gettime64) && defined(SYS_clock_gettime)
+	union any_time now;
+
+	if (raw_clock_gettime(CLOCK_MONOTONIC, &now.timespec) == -1 && errno == ENOSYS) {
+		clock_gettime_number = SYS_clock_gettime;
+		clock_getres_number = SYS_clock_getres;
+	}
+#endif
+}
+
 void call_list(struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT])
 {
+	choose_raw_calls();
 	evidence->call_count = ROW_COUNT;
 	for (size_t i = 0; i < ROW_COUNT; i++) {
 		const struct call_row *row = &rows[i];
@@ -195,55 +208,6 @@ void call_list(struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT
 		for (int path = 0; path < PATH_COUNT; path++)
 			names->path[path].available = calls[i][path].function.any != NULL;
 	}
-}
-
-static int empty_clock(clockid_t clock, struct timespec *now)
-{
-	(void)clock;
-	(void)now;
-	return 0;
-}
-
-static int empty_timeofday(struct timeval *now, void *zone)
-{
-	(void)now;
-	(void)zone;
-	return 0;
-}
-
-static time_t empty_time(time_t *now)
-{
-	(void)now;
-	return 0;
-}
-
-static int empty_getcpu(unsigned *cpu, unsigned *node, void *cache)
-{
-	(void)cpu;
-	(void)node;
-	(void)cache;
-	return 0;
-}
-
-struct call call_empty(enum call_shape shape)
-{
-	struct call call = {.shape = shape};
-
-	switch (shape) {
-	case SHAPE_CLOCK:
-		call.function.clock = empty_clock;
-		break;
-	case SHAPE_TIMEOFDAY:
-		call.function.timeofday = empty_timeofday;
-		break;
-	case SHAPE_TIME:
-		call.function.time = empty_time;
-		break;
-	case SHAPE_GETCPU:
-		call.function.getcpu = empty_getcpu;
-		break;
-	}
-	return call;
 }
 
 struct call call_entry(void)
@@ -281,6 +245,12 @@ static void repeat_getcpu(getcpu_function *function, size_t count)
 
 	while (count--)
 		function(&cpu, NULL, NULL);
+}
+
+void call_repeat_nothing(size_t count)
+{
+	while (count--)
+		__asm__ volatile("");
 }
 
 void call_repeat(const struct call *call, size_t count)

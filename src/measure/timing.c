@@ -29,12 +29,12 @@
 /* Calls before each chunk that fill the caches again: a part of the chunk's calls. */
 #define WARM_PART 16
 
-#define SHAPE_COUNT 4
+enum series_kind { SERIES_CALL, SERIES_COUNTER, SERIES_NOTHING };
 
 struct series {
 	bool exists;
-	bool is_counter;
-	struct call call;
+	enum series_kind kind;
+	struct call call; /* of a SERIES_CALL */
 	size_t repeats; /* calls in a chunk */
 	int signal;     /* the call faulted */
 	double chunks[ROUNDS_MAX]; /* ticks per call */
@@ -49,9 +49,9 @@ struct measurement {
 	uint64_t chunk_ticks;
 	size_t rounds;
 	struct series of_call[CALL_MAX][PATH_COUNT];
-	struct series empty[SHAPE_COUNT];
 	struct series entry;
 	struct series counter;
+	struct series nothing; /* the loop alone */
 };
 
 static void visit_all(struct measurement *measurement,
@@ -61,18 +61,24 @@ static void visit_all(struct measurement *measurement,
 		for (int path = 0; path < PATH_COUNT; path++)
 			visit(measurement, &measurement->of_call[i][path]);
 	}
-	for (int shape = 0; shape < SHAPE_COUNT; shape++)
-		visit(measurement, &measurement->empty[shape]);
 	visit(measurement, &measurement->entry);
 	visit(measurement, &measurement->counter);
+	visit(measurement, &measurement->nothing);
 }
 
 static void series_repeat(const struct series *series, size_t count)
 {
-	if (series->is_counter)
-		counter_repeat(count);
-	else
+	switch (series->kind) {
+	case SERIES_CALL:
 		call_repeat(&series->call, count);
+		break;
+	case SERIES_COUNTER:
+		counter_repeat(count);
+		break;
+	case SERIES_NOTHING:
+		call_repeat_nothing(count);
+		break;
+	}
 }
 
 static uint64_t time_repeats(
@@ -152,12 +158,19 @@ static void sum_up(struct measurement *measurement, struct series *series)
 	series->median = statistics_median(series->chunks, measurement->rounds);
 }
 
-static double above_zero(double value)
+/*
+ * Only the counting is taken off. The call instruction stays in: whoever makes the call pays
+ * for it, and what an empty function takes is no measure of it, since the CPU overlaps it.
+ */
+static double without_loop(
+	const struct measurement *measurement, double ticks, double ns_per_tick)
 {
-	return value > 0 ? value : 0;
+	double rest = ticks - measurement->nothing.min;
+
+	return rest > 0 ? rest * ns_per_tick : 0;
 }
 
-static void report_call(const struct series *series, const struct series *empty,
+static void report_call(const struct measurement *measurement, const struct series *series,
 	double ns_per_tick, struct path_evidence *path)
 {
 	if (!series->exists)
@@ -165,8 +178,8 @@ static void report_call(const struct series *series, const struct series *empty,
 	path->signal = series->signal;
 	if (series->signal)
 		return;
-	path->min_ns = above_zero(series->min - empty->min) * ns_per_tick;
-	path->median_ns = above_zero(series->median - empty->median) * ns_per_tick;
+	path->min_ns = without_loop(measurement, series->min, ns_per_tick);
+	path->median_ns = without_loop(measurement, series->median, ns_per_tick);
 	path->timed = true;
 }
 
@@ -177,21 +190,18 @@ static void report(struct measurement *measurement)
 	double ns_per_tick = stopwatch_ns_per_tick(&measurement->watch);
 
 	for (size_t i = 0; i < shared->call_count; i++) {
-		for (int path = 0; path < PATH_COUNT; path++) {
-			const struct series *series = &measurement->of_call[i][path];
-
-			report_call(series, &measurement->empty[series->call.shape], ns_per_tick,
+		for (int path = 0; path < PATH_COUNT; path++)
+			report_call(measurement, &measurement->of_call[i][path], ns_per_tick,
 				&shared->calls[i].path[path]);
-		}
 	}
 	if (is_measured(&measurement->entry)) {
 		timing->entry_ns =
-			above_zero(measurement->entry.min - measurement->empty[SHAPE_TIME].min) *
-			ns_per_tick;
+			without_loop(measurement, measurement->entry.min, ns_per_tick);
 		fact_set_known(&timing->entry_fact);
 	}
 	if (is_measured(&measurement->counter))
-		timing->counter_ns = measurement->counter.min * ns_per_tick;
+		timing->counter_ns =
+			without_loop(measurement, measurement->counter.min, ns_per_tick);
 	timing->chunks = (unsigned)measurement->rounds;
 }
 
@@ -217,13 +227,11 @@ static void set_up(struct measurement *measurement)
 			series->exists = series->call.function.any != NULL;
 		}
 	}
-	for (int shape = 0; shape < SHAPE_COUNT; shape++)
-		measurement->empty[shape] = (struct series){
-			.exists = true, .call = call_empty((enum call_shape)shape)};
+	measurement->nothing = (struct series){.exists = true, .kind = SERIES_NOTHING};
 	measurement->entry = (struct series){.exists = true, .call = call_entry()};
 	counter_probe(&timing->counter_fact);
 	measurement->counter = (struct series){
-		.exists = fact_is_known(&timing->counter_fact), .is_counter = true};
+		.exists = fact_is_known(&timing->counter_fact), .kind = SERIES_COUNTER};
 	text_copy(timing->counter, sizeof(timing->counter), counter_name());
 }
 
