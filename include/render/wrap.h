@@ -14,6 +14,12 @@
  */
 void wrap_print(FILE *out, const char *label, int indent, const char *text);
 
+/*
+ * Prints text that begins at `column`, where the line already is, and goes on at `indent` on
+ * further lines; ends the last one.
+ */
+void wrap_text(FILE *out, int column, int indent, const char *text);
+
 /* A count with its thousands parted, "6,000". Gives back `buffer`. */
 char *wrap_count(uint64_t count, char buffer[32]);
 

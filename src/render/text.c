@@ -54,13 +54,15 @@ static void line_add(struct line *line, const char *format, ...)
 static void write_verdict(const struct document *document, FILE *out)
 {
 	const struct ruling *ruling = &document->judgement->ruling;
+	const char *word = headings[ruling->verdict].word;
+	int column = (int)strlen(word) + 2;
 
 	if (document->color)
-		fputs(headings[ruling->verdict].color, out);
-	fputs(headings[ruling->verdict].word, out);
-	if (document->color)
-		fputs(COLOR_RESET, out);
-	fprintf(out, ": %s\n\n", ruling->summary);
+		fprintf(out, "%s%s%s: ", headings[ruling->verdict].color, word, COLOR_RESET);
+	else
+		fprintf(out, "%s: ", word);
+	wrap_text(out, column, column, ruling->summary);
+	fputc('\n', out);
 }
 
 static void write_evidence(FILE *out, const char *label, const struct line *line)

@@ -8,13 +8,11 @@
 
 #define MARGIN 2
 
-void wrap_print(FILE *out, const char *label, int indent, const char *text)
+void wrap_text(FILE *out, int column, int indent, const char *text)
 {
 	struct span rest = text_span(text);
 	struct span word;
-	int column = indent;
 
-	fprintf(out, "%*s%-*s", MARGIN, "", indent - MARGIN, label);
 	for (bool first = true; text_next_word(&rest, &word); first = false) {
 		int width = (int)word.length;
 
@@ -29,6 +27,12 @@ void wrap_print(FILE *out, const char *label, int indent, const char *text)
 		column += width;
 	}
 	fputc('\n', out);
+}
+
+void wrap_print(FILE *out, const char *label, int indent, const char *text)
+{
+	fprintf(out, "%*s%-*s", MARGIN, "", indent - MARGIN, label);
+	wrap_text(out, indent, indent, text);
 }
 
 char *wrap_count(uint64_t count, char buffer[32])
