@@ -115,8 +115,13 @@ install: all
 	install -m 755 $(if $(filter build,$(BUILD)),vdsocheck,$(BUILD)/vdsocheck) '$(DESTDIR)$(BINDIR)/vdsocheck'
 	install -m 644 man/vdsocheck.1 '$(DESTDIR)$(MANDIR)/man1/vdsocheck.1'
 
+# Empty folders go too, but for those of the system: they were there before.
 uninstall:
 	rm -f '$(DESTDIR)$(BINDIR)/vdsocheck' '$(DESTDIR)$(MANDIR)/man1/vdsocheck.1'
+	$(if $(DESTDIR)$(filter-out /usr /usr/local,$(PREFIX)),$(PRUNE))
+
+PRUNE = cd '$(DESTDIR)/' && \
+	rmdir -p --ignore-fail-on-non-empty './$(BINDIR)' './$(MANDIR)/man1' 2>/dev/null || :
 
 .PHONY: deps clean help format
 deps:

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "commands/check.h"
-#include "commands/options.h"
+#include "commands/emit.h"
 
 struct command {
 	const char *name;
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 		return commands[0].run(argc, argv);
 	command = find_command(argv[1]);
 	if (!command) {
-		options_complain("unknown command '%s'; see 'vdsocheck --help'", argv[1]);
+		options_complain("unknown command '%s'" OPTIONS_SEE_HELP, argv[1]);
 		return EXIT_TROUBLE;
 	}
 	return command->run(argc - 1, argv + 1);

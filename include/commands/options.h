@@ -1,33 +1,54 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line: the same option means the same in every command. */
+/*
+ * The command line: options that all commands share and mean the same in each, and a table
+ * of its own for the command that has more.
+ */
 #ifndef VDSOCHECK_COMMANDS_OPTIONS_H
 #define VDSOCHECK_COMMANDS_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/terminal.h"
-#include "render/document.h"
-
-/* Bad usage, output that could not be written, and what settles nothing. */
-#define EXIT_TROUBLE 2
 
 struct options {
 	bool help;
 	bool version;
 	bool quiet;
-	const struct document_format *format;
+	const char *format;  /* a name of document_find_format(), or of the command's own */
 	const char *output;  /* NULL: standard output */
 	const char *sysroot; /* "/" is this host */
 	enum color_choice color;
 };
 
+/* An option of one command only. */
+struct own_option {
+	int id;           /* its letter, or a number from OWN_OPTION_FIRST on if it has none */
+	const char *name; /* without the dashes */
+	bool takes_value;
+};
+
+#define OWN_OPTION_FIRST 1000
+
+/* `take` stores the value and returns false, after options_complain(), if it makes no sense. */
+struct own_options {
+	const struct own_option *rows;
+	size_t count;
+	bool (*take)(int id, const char *value, void *into);
+	void *into;
+};
+
 /*
- * Reads the words after the command's name; argv[0] is skipped. False on bad usage, after
- * one line on standard error that names the wrong word.
+ * Reads the words after the command's name; argv[0] is skipped. `own` may be NULL. False on
+ * bad usage, after one line on standard error that names the wrong word.
  */
-bool options_parse(int argc, char **argv, struct options *options);
+bool options_parse(
+	int argc, char **argv, struct options *options, const struct own_options *own);
 
 /* One line on standard error: "vdsocheck: ...". */
 void options_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* What ends every complaint about usage. */
+#define OPTIONS_SEE_HELP "; see 'vdsocheck --help'"
 
 #endif

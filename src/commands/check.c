@@ -2,10 +2,9 @@
 #include "commands/check.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/output.h"
-#include "base/version.h"
+#include "base/root.h"
+#include "commands/emit.h"
 #include "commands/gather.h"
 #include "commands/options.h"
 #include "judge/judgement.h"
@@ -30,29 +29,6 @@ static const char help[] =
 	"Exit status: 0 the calls are answered in user space, 1 they enter the kernel or\n"
 	"the counter is slow, 2 it could not be told, or bad usage, or failed output.\n";
 
-static bool write_out(const char *path, const char *bytes, size_t length)
-{
-	struct fact why = {0};
-
-	if (output_write(path, bytes, length, &why))
-		return true;
-	options_complain("cannot write %s", why.reason);
-	return false;
-}
-
-static bool write_text(const char *text)
-{
-	return write_out(NULL, text, strlen(text));
-}
-
-static bool write_version(void)
-{
-	char line[64];
-
-	snprintf(line, sizeof(line), "vdsocheck %s\n", version_string);
-	return write_text(line);
-}
-
 static bool write_document(const struct options *options, const struct evidence *evidence,
 	const struct judgement *judgement)
 {
@@ -64,11 +40,12 @@ static bool write_document(const struct options *options, const struct evidence 
 	size_t length = 0;
 	bool written;
 
-	if (!document_render(&document, options->format, &bytes, &length, &why)) {
+	if (!document_render(&document, document_find_format(options->format), &bytes, &length,
+		    &why)) {
 		options_complain("cannot render: %s", why.reason);
 		return false;
 	}
-	written = write_out(options->output, bytes, length);
+	written = emit_bytes(options, bytes, length);
 	free(bytes);
 	return written;
 }
@@ -92,12 +69,10 @@ int check_run(int argc, char **argv)
 	struct fact why = {0};
 	int status;
 
-	if (!options_parse(argc, argv, &options))
+	if (!options_parse(argc, argv, &options, NULL))
 		return EXIT_TROUBLE;
-	if (options.help)
-		return write_text(help) ? EXIT_SUCCESS : EXIT_TROUBLE;
-	if (options.version)
-		return write_version() ? EXIT_SUCCESS : EXIT_TROUBLE;
+	if (emit_information(&options, help, &status))
+		return status;
 	if (!root_open(&root, options.sysroot, &why)) {
 		options_complain("cannot open the tree: %s", why.reason);
 		return EXIT_TROUBLE;

@@ -6,20 +6,30 @@
 #include <stdio.h>
 #include <string.h>
 
-enum long_only { OPTION_FORMAT = 256, OPTION_COLOR, OPTION_SYSROOT };
+#include "render/document.h"
 
-static const char short_options[] = "+:hVqJo:";
+#define OPTION_MAX 40
 
-static const struct option long_options[] = {
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'V'},
-	{"quiet", no_argument, NULL, 'q'},
-	{"json", no_argument, NULL, 'J'},
-	{"format", required_argument, NULL, OPTION_FORMAT},
-	{"output", required_argument, NULL, 'o'},
-	{"color", required_argument, NULL, OPTION_COLOR},
-	{"sysroot", required_argument, NULL, OPTION_SYSROOT},
-	{NULL, 0, NULL, 0},
+enum common_id { OPTION_FORMAT = 256, OPTION_COLOR, OPTION_SYSROOT };
+
+static const struct own_option common[] = {
+	{'h', "help", false},
+	{'V', "version", false},
+	{'q', "quiet", false},
+	{'J', "json", false},
+	{OPTION_FORMAT, "format", true},
+	{'o', "output", true},
+	{OPTION_COLOR, "color", true},
+	{OPTION_SYSROOT, "sysroot", true},
+};
+
+#define COMMON_COUNT (sizeof(common) / sizeof(common[0]))
+
+/* The two tables that getopt_long() wants. */
+struct getopt_tables {
+	char letters[2 * OPTION_MAX + 2];
+	struct option names[OPTION_MAX + 1];
+	size_t count;
 };
 
 void options_complain(const char *format, ...)
@@ -33,7 +43,31 @@ void options_complain(const char *format, ...)
 	fputc('\n', stderr);
 }
 
-#define SEE_HELP "; see 'vdsocheck --help'"
+static void add_option(struct getopt_tables *tables, const struct own_option *option)
+{
+	size_t end = strlen(tables->letters);
+
+	if (tables->count == OPTION_MAX)
+		return;
+	tables->names[tables->count++] = (struct option){.name = option->name,
+		.has_arg = option->takes_value ? required_argument : no_argument,
+		.val = option->id};
+	if (option->id > 255)
+		return;
+	tables->letters[end++] = (char)option->id;
+	if (option->takes_value)
+		tables->letters[end++] = ':';
+}
+
+/* "+": stop at the first word; ":": tell a missing value from an unknown option. */
+static void fill_tables(struct getopt_tables *tables, const struct own_options *own)
+{
+	*tables = (struct getopt_tables){.letters = "+:"};
+	for (size_t i = 0; i < COMMON_COUNT; i++)
+		add_option(tables, &common[i]);
+	for (size_t i = 0; own && i < own->count; i++)
+		add_option(tables, &own->rows[i]);
+}
 
 static bool take_color(const char *word, struct options *options)
 {
@@ -48,7 +82,7 @@ static bool take_color(const char *word, struct options *options)
 			return true;
 		}
 	}
-	options_complain("--color: '%s' is not auto, always or never" SEE_HELP, word);
+	options_complain("--color: '%s' is not auto, always or never" OPTIONS_SEE_HELP, word);
 	return false;
 }
 
@@ -56,11 +90,11 @@ static bool take_format(const char *word, struct options *options)
 {
 	char names[128];
 
-	options->format = document_find_format(word);
-	if (options->format)
+	options->format = word;
+	if (document_find_format(word))
 		return true;
 	document_list_formats(names, sizeof(names), ", ");
-	options_complain("--format: '%s' is not one of %s" SEE_HELP, word, names);
+	options_complain("--format: '%s' is not one of %s" OPTIONS_SEE_HELP, word, names);
 	return false;
 }
 
@@ -70,19 +104,18 @@ static bool complain_of_option(int found, char **argv)
 	const char *word = argv[optind - 1];
 	char letter[] = {'-', (char)optopt, '\0'};
 	bool is_short = optopt > 0 && optopt < 256 && strncmp(word, "--", 2) != 0;
+	const char *wrong = is_short ? letter : word;
 
 	if (found == ':')
-		options_complain("option '%s' needs a value" SEE_HELP, is_short ? letter : word);
-	else if (optopt > 0)
-		options_complain(strchr(word, '=') ? "option '%s' takes no value" SEE_HELP
-						   : "unknown option '%s'" SEE_HELP,
-			is_short ? letter : word);
+		options_complain("option '%s' needs a value" OPTIONS_SEE_HELP, wrong);
+	else if (optopt > 0 && !is_short && strchr(word, '='))
+		options_complain("option '%s' takes no value" OPTIONS_SEE_HELP, wrong);
 	else
-		options_complain("unknown option '%s'" SEE_HELP, word);
+		options_complain("unknown option '%s'" OPTIONS_SEE_HELP, wrong);
 	return false;
 }
 
-static bool take_option(int found, char **argv, struct options *options)
+static bool take_common(int found, struct options *options)
 {
 	switch (found) {
 	case 'h':
@@ -95,7 +128,7 @@ static bool take_option(int found, char **argv, struct options *options)
 		options->quiet = true;
 		return true;
 	case 'J':
-		options->format = document_find_format("json");
+		options->format = "json";
 		return true;
 	case 'o':
 		options->output = optarg;
@@ -104,27 +137,44 @@ static bool take_option(int found, char **argv, struct options *options)
 		return take_format(optarg, options);
 	case OPTION_COLOR:
 		return take_color(optarg, options);
-	case OPTION_SYSROOT:
+	default:
 		options->sysroot = optarg;
 		return true;
-	default:
-		return complain_of_option(found, argv);
 	}
 }
 
-bool options_parse(int argc, char **argv, struct options *options)
+static bool is_own(int found, const struct own_options *own)
 {
+	for (size_t i = 0; own && i < own->count; i++) {
+		if (own->rows[i].id == found)
+			return true;
+	}
+	return false;
+}
+
+bool options_parse(
+	int argc, char **argv, struct options *options, const struct own_options *own)
+{
+	struct getopt_tables tables;
 	int found;
 
-	*options = (struct options){
-		.format = document_find_format("text"), .sysroot = "/", .color = COLOR_AUTO};
+	*options = (struct options){.format = "text", .sysroot = "/", .color = COLOR_AUTO};
+	fill_tables(&tables, own);
 	opterr = 0;
-	while ((found = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
-		if (!take_option(found, argv, options))
+	while ((found = getopt_long(argc, argv, tables.letters, tables.names, NULL)) != -1) {
+		bool taken;
+
+		if (found == '?' || found == ':')
+			taken = complain_of_option(found, argv);
+		else if (is_own(found, own))
+			taken = own->take(found, optarg, own->into);
+		else
+			taken = take_common(found, options);
+		if (!taken)
 			return false;
 	}
 	if (optind < argc) {
-		options_complain("unexpected word '%s'" SEE_HELP, argv[optind]);
+		options_complain("unexpected word '%s'" OPTIONS_SEE_HELP, argv[optind]);
 		return false;
 	}
 	return true;
