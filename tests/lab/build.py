@@ -10,7 +10,7 @@ import os
 import sysroot
 from fetch import cached
 from machines import ARCHITECTURES
-from shell import Unavailable, call
+from shell import Unavailable, make
 
 LAB = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(LAB))
@@ -36,7 +36,7 @@ def program(name, build):
     target = cached("build", build, name)
     if _older(target, source):
         compiler, flags = sysroot.compiler(architecture(build), build)
-        call([*compiler, *CFLAGS, *flags, source, "-o", target])
+        make([*compiler, *CFLAGS, *flags, source, "-o", target])
     return target
 
 
@@ -46,7 +46,7 @@ def vdsocheck(build):
         raise Unavailable("there is no Makefile to build vdsocheck with")
     folder = cached("build", build, "vdsocheck.d", "vdsocheck")
     variables, environment = sysroot.for_make(architecture(build), build)
-    call(["make", "-C", TOP, "STATIC=1", f"BUILD={os.path.dirname(folder)}", *variables, folder],
+    make(["make", "-C", TOP, "STATIC=1", f"BUILD={os.path.dirname(folder)}", *variables, folder],
          env={**_without_make(), **environment})
     return folder
 

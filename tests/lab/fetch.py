@@ -135,7 +135,7 @@ class Suite:
 
 def one(pattern):
     """The one file that matches."""
-    found = sorted(glob.glob(pattern))
+    found = sorted(glob.glob(pattern, recursive=True))
     if len(found) != 1:
         raise Unavailable(f"{len(found)} files match {pattern}")
     return found[0]
@@ -155,15 +155,27 @@ def kernel_package(suite, arch, flavour):
         return file.read().strip()
 
 
+def _kernel_part(suite, arch, flavour, part):
+    """From 7.x on the image and the modules are packages of their own."""
+    whole = kernel_package(suite, arch, flavour)
+    name = whole.replace("linux-image-", f"linux-{part}-")
+    if os.path.exists(cached("unpacked", f"{suite}-{arch}", name)):
+        return name
+    if os.path.exists(cached("unpacked", f"{suite}-{arch}", whole)):
+        return whole
+    return name if name in Suite(suite, arch).depends(whole) else whole
+
+
 def kernel(suite, arch, flavour):
     """The path of the kernel's image."""
-    package = kernel_package(suite, arch, flavour)
-    return one(Suite(suite, arch).unpack(package, "./boot/vmlinu*", "boot") + "/boot/vmlinu*")
+    package = _kernel_part(suite, arch, flavour, "binary")
+    folder = Suite(suite, arch).unpack(package, "*/vmlinu*", "boot")
+    return one(folder + "/**/vmlinu*")
 
 
 def kernel_modules(suite, arch, flavour):
     """The folder of the kernel's modules."""
-    package = kernel_package(suite, arch, flavour)
+    package = _kernel_part(suite, arch, flavour, "modules")
     folder = Suite(suite, arch).unpack(package, "*lib/modules/*", "modules")
     return (glob.glob(folder + "/lib/modules/*") + glob.glob(folder + "/usr/lib/modules/*"))[0]
 

@@ -21,7 +21,7 @@ import deps
 import fetch
 import judge
 import table
-from shell import Unavailable
+from shell import Broken, Unavailable
 
 LAYOUT = "{:<28} {:<27} {:>4} {:<8} {:<11} {:<9} {:>4} {:>6}  {}"
 
@@ -64,6 +64,9 @@ def examine(environment, with_vdsocheck):
     except Unavailable as reason:
         for row in rows:
             row.skipped = str(reason)
+    except Broken as error:
+        for row in rows:
+            row.blame(str(error))
     except Exception:  # the lab's own defect must not end the other rows
         for row in rows:
             row.blame(traceback.format_exc(limit=-2))

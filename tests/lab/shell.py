@@ -2,6 +2,7 @@
 """Runs programs for the lab and tells one kind of failure from another."""
 
 import os
+import shutil
 import subprocess
 
 
@@ -9,10 +10,14 @@ class Unavailable(Exception):
     """Something an environment needs cannot be had here: it is skipped."""
 
 
-def _complain(words, result):
+class Broken(Exception):
+    """Something of our own does not build: its environments are wrong, not skipped."""
+
+
+def _what_it_said(words, result):
     said = (result.stderr or result.stdout or b"").decode(errors="replace").strip()
-    last = said.splitlines()[-1] if said else f"exit status {result.returncode}"
-    raise Unavailable(f"{os.path.basename(words[0])} {' '.join(words[1:3])}: {last}")
+    last = " / ".join(said.splitlines()[-3:]) if said else f"exit status {result.returncode}"
+    return f"{os.path.basename(words[0])} {' '.join(words[1:3])}: {last}"
 
 
 def _run(words, **options):
@@ -23,7 +28,7 @@ def _run(words, **options):
     except OSError as error:
         raise Unavailable(f"{words[0]}: {error.strerror}") from error
     if result.returncode != 0:
-        _complain(words, result)
+        raise Unavailable(_what_it_said(words, result))
     return result
 
 
@@ -33,3 +38,13 @@ def call(words, **options):
 
 def output(words, **options):
     return _run(words, **options).stdout.decode(errors="replace")
+
+
+def make(words, **options):
+    """Builds something of ours: the tool may be missing, the build may not fail."""
+    if not shutil.which(words[0]):
+        raise Unavailable(f"{words[0]} is not installed")
+    try:
+        call(words, **options)
+    except Unavailable as error:
+        raise Broken(str(error)) from error

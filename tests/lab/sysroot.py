@@ -42,5 +42,5 @@ def for_make(architecture, build):
     return [f"CC={architecture.compiler}"], {
         "PKG_CONFIG_LIBDIR": f"{libraries}/pkgconfig:{tree}/usr/share/pkgconfig",
         "PKG_CONFIG_SYSROOT_DIR": tree,
-        "LIBRARY_PATH": libraries,
+        "PKG_CONFIG_ALLOW_SYSTEM_LIBS": "1",
     }
