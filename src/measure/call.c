@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "measure/loop.h"
 
 /*
  * 32-bit architectures have a second set of calls with 64-bit times, from 5.1 on. C libraries
@@ -215,58 +216,25 @@ struct call call_entry(void)
 	return (struct call){.shape = SHAPE_TIME, .function.time = raw_getppid};
 }
 
-/* Each loop holds its function in a register: nothing in it but the call and the count. */
-
-static void repeat_clock(clock_function *function, clockid_t clock, size_t count)
-{
-	union any_time now;
-
-	while (count--)
-		function(clock, &now.timespec);
-}
-
-static void repeat_timeofday(timeofday_function *function, size_t count)
-{
-	union any_time now;
-
-	while (count--)
-		function(&now.timeval, NULL);
-}
-
-static void repeat_time(time_function *function, size_t count)
-{
-	while (count--)
-		function(NULL);
-}
-
-static void repeat_getcpu(getcpu_function *function, size_t count)
-{
-	unsigned cpu;
-
-	while (count--)
-		function(&cpu, NULL, NULL);
-}
-
 void call_repeat_nothing(size_t count)
 {
-	while (count--)
-		__asm__ volatile("");
+	loop_nothing(count);
 }
 
 void call_repeat(const struct call *call, size_t count)
 {
 	switch (call->shape) {
 	case SHAPE_CLOCK:
-		repeat_clock(call->function.clock, call->clock, count);
+		loop_clock(call->function.clock, call->clock, count);
 		break;
 	case SHAPE_TIMEOFDAY:
-		repeat_timeofday(call->function.timeofday, count);
+		loop_timeofday(call->function.timeofday, count);
 		break;
 	case SHAPE_TIME:
-		repeat_time(call->function.time, count);
+		loop_time(call->function.time, count);
 		break;
 	case SHAPE_GETCPU:
-		repeat_getcpu(call->function.getcpu, count);
+		loop_getcpu(call->function.getcpu, count);
 		break;
 	}
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The timed loops: nothing in them but the call and, once in LOOP_UNROLL calls, the count.
+ * Nothing is taken off their time afterwards; loop.c says why. tests/bench/loop looks at
+ * what compilers make of them.
+ */
+#ifndef VDSOCHECK_MEASURE_LOOP_H
+#define VDSOCHECK_MEASURE_LOOP_H
+
+#include <stddef.h>
+#include <time.h>
+
+#include "measure/call.h"
+
+#define LOOP_UNROLL 8
+
+/* Each makes its call `count` times, with the arguments that call.h gives the shape. */
+void loop_clock(clock_function *function, clockid_t clock, size_t count);
+void loop_timeofday(timeofday_function *function, size_t count);
+void loop_time(time_function *function, size_t count);
+void loop_getcpu(getcpu_function *function, size_t count);
+
+/* The same loop with no call in it: what counting takes at most. */
+void loop_nothing(size_t count);
+
+#endif
