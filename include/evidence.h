@@ -74,6 +74,7 @@ struct host_evidence {
 	struct text_fact cpu;           /* brand */
 	struct text_fact hypervisor;    /* systemd-detect-virt --vm's word; absent: bare metal */
 	struct text_fact container;     /* systemd-detect-virt --container's word; absent: none */
+	struct text_fact platform;      /* the cloud or product around us, a word of platform.h */
 	struct text_fact libc;          /* ours: "glibc 2.36" */
 	struct flag_fact libc_static;   /* linked into this binary: not the host's own */
 	struct text_fact boot;          /* the boot parameters that bear on the clock */
@@ -81,6 +82,22 @@ struct host_evidence {
 	struct flag_fact counter_off;   /* prctl(PR_SET_TSC, PR_TSC_SIGSEGV) was done to us */
 	struct number_fact tracer;      /* pid of who traces us, 0 for none */
 	struct number_fact seccomp;     /* 0 none, 1 strict, 2 filter */
+};
+
+#define KERNEL_LOG_MAX 12
+#define KERNEL_LOG_TEXT_SIZE 200
+
+struct kernel_log_line {
+	double seconds; /* since boot; negative: the line bears no time */
+	char text[KERNEL_LOG_TEXT_SIZE];
+};
+
+/* The lines of the kernel's log that tell of clocksources, the oldest first. */
+struct kernel_log_evidence {
+	struct fact fact; /* known: the log was read, though its beginning may be lost */
+	char source[32];  /* where it was read: "/dev/kmsg" */
+	size_t count;
+	struct kernel_log_line lines[KERNEL_LOG_MAX];
 };
 
 enum proof_method { PROOF_NONE = 0, PROOF_SECCOMP, PROOF_PTRACE };
@@ -132,6 +149,7 @@ struct evidence {
 	struct vdso_evidence vdso;
 	struct vclock_evidence vclock;
 	struct host_evidence host;
+	struct kernel_log_evidence kernel_log;
 	struct proof_evidence proof;
 	struct timing_evidence timing;
 	size_t call_count;

@@ -8,6 +8,7 @@
 #define VDSOCHECK_BASE_FACT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Longest reason, with its NUL, in bytes; longer ones are cut. */
@@ -66,5 +67,14 @@ void fact_set_flag(struct flag_fact *fact, bool value);
 
 /* "known", "absent", "denied", "failed", "unread". */
 const char *fact_state_name(enum fact_state state);
+
+/* "denied: /dev/kmsg: Operation not permitted", at most `size` bytes; "" while known. */
+void fact_describe(const struct fact *fact, char *text, size_t size);
+
+/*
+ * Takes such a description apart again. A text that begins with no state is kept whole, as
+ * the reason of something that failed.
+ */
+void fact_set_described(struct fact *fact, const char *text);
 
 #endif

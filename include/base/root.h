@@ -37,6 +37,12 @@ bool root_read(const struct root *root, const char *path, char *buffer, size_t s
 bool root_read_head(const struct root *root, const char *path, char *buffer, size_t size,
 	struct span *content, struct fact *why);
 
+/*
+ * Opens a file for what only read(2) in steps can do (/dev/kmsg gives a record at a time).
+ * Never blocks. -1 with the state and the reason in *why. The caller closes it.
+ */
+int root_open_file(const struct root *root, const char *path, struct fact *why);
+
 /* True if something is at that path. */
 bool root_has(const struct root *root, const char *path);
 

@@ -9,4 +9,10 @@
 /* Fills the evidence. With a root that is not live nothing is measured. */
 void gather_evidence(const struct root *root, struct evidence *evidence);
 
+/*
+ * Looks for what explains a verdict that is not ok: the kernel's log. A healthy host is not
+ * made to wait for it.
+ */
+void gather_reasons(const struct root *root, struct evidence *evidence);
+
 #endif

@@ -36,6 +36,8 @@ struct own_options {
 	size_t count;
 	bool (*take)(int id, const char *value, void *into);
 	void *into;
+	/* The words after the options, one by one; NULL: the command takes none. */
+	bool (*take_word)(const char *word, void *into);
 };
 
 /*

@@ -78,3 +78,28 @@ const char *fact_state_name(enum fact_state state)
 
 	return names[state];
 }
+
+void fact_describe(const struct fact *fact, char *text, size_t size)
+{
+	if (fact_is_known(fact))
+		text[0] = '\0';
+	else
+		snprintf(text, size, "%s: %s", fact_state_name(fact->state), fact->reason);
+}
+
+void fact_set_described(struct fact *fact, const char *text)
+{
+	static const enum fact_state states[] = {
+		FACT_UNREAD, FACT_ABSENT, FACT_DENIED, FACT_FAILED};
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		const char *name = fact_state_name(states[i]);
+		size_t length = strlen(name);
+
+		if (strncmp(text, name, length) == 0 && strncmp(text + length, ": ", 2) == 0) {
+			fact_set(fact, states[i], "%s", text + length + 2);
+			return;
+		}
+	}
+	fact_set(fact, FACT_FAILED, "%s", text);
+}

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 bool root_open(struct root *root, const char *path, struct fact *why)
 {
 	root->live = strcmp(path, "/") == 0;
@@ -65,24 +67,6 @@ static int open_below(const struct root *root, const char *path, int flags)
 	return open_inside(root, path, flags);
 }
 
-/* Reads until the end or until the buffer is full; an errno value if it went wrong. */
-static int read_all(int file, char *buffer, size_t size, size_t *length)
-{
-	*length = 0;
-	while (*length < size) {
-		ssize_t got = read(file, buffer + *length, size - *length);
-
-		if (got == 0)
-			break;
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return errno;
-		*length += (size_t)got;
-	}
-	return *length < size ? 0 : EFBIG;
-}
-
 /* Reads the file into the buffer; an errno value, EFBIG if there was more. */
 static int read_path(const struct root *root, const char *path, char *buffer, size_t size,
 	struct span *content)
@@ -93,7 +77,7 @@ static int read_path(const struct root *root, const char *path, char *buffer, si
 
 	if (file < 0)
 		return errno;
-	error = read_all(file, buffer, size, &length);
+	error = file_read_all(file, buffer, size, &length);
 	close(file);
 	if (error == EFBIG)
 		length = size - 1;
@@ -128,6 +112,17 @@ bool root_read_head(const struct root *root, const char *path, char *buffer, siz
 		buffer[--content->length] = '\0';
 	fact_set_known(why);
 	return true;
+}
+
+int root_open_file(const struct root *root, const char *path, struct fact *why)
+{
+	int file = open_below(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (file < 0)
+		fact_set_errno(why, errno, path);
+	else
+		fact_set_known(why);
+	return file;
 }
 
 bool root_has(const struct root *root, const char *path)

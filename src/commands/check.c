@@ -57,6 +57,10 @@ static int check_tree(const struct options *options, const struct root *root)
 
 	gather_evidence(root, &evidence);
 	judgement_make(&evidence, &judgement);
+	if (judgement.ruling.verdict != VERDICT_OK && !options->quiet) {
+		gather_reasons(root, &evidence);
+		judgement_make(&evidence, &judgement);
+	}
 	if (!options->quiet && !write_document(options, &evidence, &judgement))
 		return EXIT_TROUBLE;
 	return verdict_exit_status(judgement.ruling.verdict);

@@ -3,6 +3,7 @@
 
 #include "collect/clocksource.h"
 #include "collect/host.h"
+#include "collect/kernel_log.h"
 #include "collect/vdso.h"
 #include "collect/vvar.h"
 #include "judge/vclock.h"
@@ -31,12 +32,18 @@ static void measure(struct evidence *evidence)
 	vclock_infer(evidence);
 }
 
+void gather_reasons(const struct root *root, struct evidence *evidence)
+{
+	kernel_log_collect(root, &evidence->kernel_log);
+}
+
 void gather_evidence(const struct root *root, struct evidence *evidence)
 {
 	evidence->live = root->live;
 	clocksource_collect(root, &evidence->clocksource);
 	vdso_collect(root, &evidence->vdso);
 	host_collect(root, &evidence->host);
+	fact_set(&evidence->kernel_log.fact, FACT_UNREAD, "read only if something is wrong");
 	if (root->live)
 		measure(evidence);
 	else

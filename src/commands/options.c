@@ -152,6 +152,19 @@ static bool is_own(int found, const struct own_options *own)
 	return false;
 }
 
+static bool take_words(int argc, char **argv, const struct own_options *own)
+{
+	for (; optind < argc; optind++) {
+		if (!own || !own->take_word) {
+			options_complain("unexpected word '%s'" OPTIONS_SEE_HELP, argv[optind]);
+			return false;
+		}
+		if (!own->take_word(argv[optind], own->into))
+			return false;
+	}
+	return true;
+}
+
 bool options_parse(
 	int argc, char **argv, struct options *options, const struct own_options *own)
 {
@@ -173,9 +186,5 @@ bool options_parse(
 		if (!taken)
 			return false;
 	}
-	if (optind < argc) {
-		options_complain("unexpected word '%s'" OPTIONS_SEE_HELP, argv[optind]);
-		return false;
-	}
-	return true;
+	return take_words(argc, argv, own);
 }

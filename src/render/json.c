@@ -24,9 +24,12 @@ static json_t *string_or_null(const char *text)
 /* null where the fact is known; else what state it is in and why. */
 static json_t *reason_of(const struct fact *fact)
 {
+	char text[FACT_REASON_SIZE + 16];
+
 	if (fact_is_known(fact))
 		return NULL;
-	return json_sprintf("%s: %s", fact_state_name(fact->state), fact->reason);
+	fact_describe(fact, text, sizeof(text));
+	return json_string(text);
 }
 
 static json_t *tenths(bool known, double ns)
@@ -229,7 +232,8 @@ static json_t *host_object(const struct host_evidence *host)
 		{"kernel", &host->kernel},       {"kernel_build", &host->kernel_build},
 		{"arch", &host->arch},           {"cpu", &host->cpu},
 		{"hypervisor", &host->hypervisor}, {"container", &host->container},
-		{"libc", &host->libc},           {"boot_parameters", &host->boot},
+		{"platform", &host->platform},   {"libc", &host->libc},
+		{"boot_parameters", &host->boot},
 	};
 	const struct {
 		const char *key;
@@ -249,6 +253,26 @@ static json_t *host_object(const struct host_evidence *host)
 			object, flags[i].key, flag_value(flags[i].flag), &flags[i].flag->fact);
 	set_with_reason(object, "tracer_pid", number_value(&host->tracer), &host->tracer.fact);
 	set_with_reason(object, "seccomp", number_value(&host->seccomp), &host->seccomp.fact);
+	return object;
+}
+
+static json_t *kernel_log_object(const struct kernel_log_evidence *log)
+{
+	json_t *object = json_object();
+	json_t *lines = json_array();
+
+	for (size_t i = 0; i < log->count; i++) {
+		json_t *line = json_object();
+		double seconds = log->lines[i].seconds;
+
+		set(line, "seconds", seconds >= 0 ? json_real(seconds) : NULL);
+		set(line, "text", json_string(log->lines[i].text));
+		json_array_append_new(lines, line);
+	}
+	set(object, "read", json_boolean(fact_is_known(&log->fact)));
+	set(object, "source", string_or_null(log->source));
+	set(object, "lines", lines);
+	set(object, "reason", reason_of(&log->fact));
 	return object;
 }
 
@@ -340,6 +364,7 @@ static json_t *root_object(const struct document *document)
 	set(root, "timing", timing_object(&evidence->timing));
 	set(root, "calls", calls_array(evidence));
 	set(root, "host", host_object(&evidence->host));
+	set(root, "kernel_log", kernel_log_object(&evidence->kernel_log));
 	set(root, "contradictions", contradictions_array(judgement));
 	set(root, "causes", causes_array(judgement));
 	set(root, "advice", advice_array(judgement));

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/kernel_log.h"
+
+#include <errno.h>
+#include <string.h>
+#include <stdlib.h>
+#include <sys/klog.h>
+#include <unistd.h>
+
+#include "base/number.h"
+
+/* The longest record that /dev/kmsg gives (PRINTKRB_RECORD_MAX and its head). */
+#define RECORD_SIZE 8192
+
+/* Logs beyond it are read from their start: what matters is said at boot, or soon after. */
+#define DMESG_SIZE (1024 * 1024)
+
+/* klogctl(2)'s SYSLOG_ACTION_READ_ALL, which has no name in the C library. */
+#define ACTION_READ_ALL 3
+
+/* Records that were overwritten while we read: skip, but not for ever. */
+#define LOST_MAX 1000
+
+/*
+ * Marks of the lines worth keeping, from kernel/time/clocksource.c, arch/x86/kernel/{tsc,
+ * tsc_sync,hpet,kvmclock,cpu/mshyperv}.c, arch/x86/xen/time.c and
+ * drivers/clocksource/{arm_arch_timer,hyperv_timer}.c of 3.10 to 7.3.
+ */
+static const char *const marks[] = {
+	"Marking clocksource", "Marking TSC unstable", "Clocksource tsc unstable",
+	"read-back delay", "PVCLOCK not supported", "TSC warp", "check_tsc_sync_source",
+	"TSC synchronization", "Unable to calibrate", "unable to calibrate",
+	"could not calculate TSC", "TSC calibration failed", "TSC disabled", "notsc",
+	"Switched to clocksource", "Switching to clocksource", "Override clocksource",
+	"Disabling VDSO", "invalid VDSO mode", "TSC doesn't count", "TSC ADJUST",
+	"tsc: Fast TSC", "Firmware Bug]: TSC", "workaround for", "kvm-clock: Using",
+	"skewed", "inter CPU skew",
+};
+
+/* Of the marks, one is found in other drivers' lines too. */
+static bool is_about_clocks(struct span text)
+{
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		if (!text_contains(text, marks[i]))
+			continue;
+		if (strcmp(marks[i], "workaround for") == 0)
+			return text_contains(text, "arch_timer");
+		return true;
+	}
+	return false;
+}
+
+static void add_line(struct kernel_log_evidence *log, double seconds, struct span text)
+{
+	struct kernel_log_line *line;
+
+	if (!is_about_clocks(text))
+		return;
+	/* The latest matter more than the middle: the last place is taken again and again. */
+	if (log->count < KERNEL_LOG_MAX)
+		log->count++;
+	line = &log->lines[log->count - 1];
+	line->seconds = seconds;
+	text_copy_span(line->text, sizeof(line->text), text);
+}
+
+static struct span take_until(struct span *rest, char end)
+{
+	const char *at = memchr(rest->at, end, rest->length);
+	struct span taken = {rest->at, at ? (size_t)(at - rest->at) : rest->length};
+	size_t skipped = at ? taken.length + 1 : taken.length;
+
+	rest->at += skipped;
+	rest->length -= skipped;
+	return taken;
+}
+
+void kernel_log_add_record(struct kernel_log_evidence *log, struct span record)
+{
+	struct span line, head;
+	uint64_t microseconds = 0;
+	bool timed;
+
+	if (!text_next_line(&record, &line))
+		return;
+	head = take_until(&line, ';');
+	take_until(&head, ',');
+	take_until(&head, ',');
+	timed = number_parse(take_until(&head, ','), &microseconds);
+	add_line(log, timed ? (double)microseconds / 1e6 : -1, line);
+}
+
+/* "[    0.431995] text", with "<6>" before it where syslog(2) gave it. */
+static double take_time(struct span *line)
+{
+	struct span rest = *line;
+	struct span seconds, fraction;
+	uint64_t whole, part;
+
+	if (text_starts(rest, "<"))
+		take_until(&rest, '>');
+	if (!text_starts(rest, "["))
+		return -1;
+	rest.at++;
+	rest.length--;
+	fraction = take_until(&rest, ']');
+	seconds = text_trim(take_until(&fraction, '.'));
+	if (!number_parse(seconds, &whole) || !number_parse(fraction, &part))
+		return -1;
+	*line = text_trim(rest);
+	return (double)whole + (double)part / 1e6;
+}
+
+void kernel_log_add_dmesg(struct kernel_log_evidence *log, struct span dmesg)
+{
+	struct span line;
+
+	while (text_next_line(&dmesg, &line)) {
+		double seconds = take_time(&line);
+
+		add_line(log, seconds, line);
+	}
+}
+
+static bool read_kmsg(const struct root *root, struct kernel_log_evidence *log)
+{
+	char record[RECORD_SIZE];
+	int lost = 0;
+	int file = root_open_file(root, "/dev/kmsg", &log->fact);
+
+	if (file < 0)
+		return false;
+	for (;;) {
+		ssize_t got = read(file, record, sizeof(record));
+
+		if (got < 0 && (errno == EPIPE || errno == EINTR) && lost++ < LOST_MAX)
+			continue;
+		if (got < 0 && errno != EAGAIN)
+			fact_set_errno(&log->fact, errno, "/dev/kmsg");
+		if (got <= 0)
+			break;
+		kernel_log_add_record(log, (struct span){record, (size_t)got});
+	}
+	close(file);
+	return fact_is_known(&log->fact);
+}
+
+static bool read_syslog(const struct root *root, struct kernel_log_evidence *log)
+{
+	char *text = malloc(DMESG_SIZE);
+	int got;
+
+	(void)root;
+	if (!text)
+		return false;
+	got = klogctl(ACTION_READ_ALL, text, DMESG_SIZE);
+	if (got >= 0) {
+		fact_set_known(&log->fact);
+		kernel_log_add_dmesg(log, (struct span){text, (size_t)got});
+	} else {
+		fact_set_errno(&log->fact, errno, "syslog(2)");
+	}
+	free(text);
+	return got >= 0;
+}
+
+static bool read_file(const struct root *root, const char *path, struct kernel_log_evidence *log)
+{
+	char *text = malloc(DMESG_SIZE);
+	struct span content;
+	struct fact why = {0};
+	bool read;
+
+	if (!text)
+		return false;
+	read = root_read_head(root, path, text, DMESG_SIZE, &content, &why);
+	if (read) {
+		fact_set_known(&log->fact);
+		kernel_log_add_dmesg(log, content);
+	}
+	free(text);
+	return read;
+}
+
+static bool read_boot_messages(const struct root *root, struct kernel_log_evidence *log)
+{
+	return read_file(root, "/var/log/dmesg", log);
+}
+
+static bool read_sosreport(const struct root *root, struct kernel_log_evidence *log)
+{
+	return read_file(root, "/sos_commands/kernel/dmesg", log) ||
+	       read_file(root, "/sos_commands/kernel/dmesg_-T", log);
+}
+
+static const struct {
+	const char *name;
+	bool live; /* asks the kernel that runs */
+	bool (*read)(const struct root *root, struct kernel_log_evidence *log);
+} sources[] = {
+	{"/dev/kmsg", true, read_kmsg},
+	{"syslog(2)", true, read_syslog},
+	{"/var/log/dmesg", false, read_boot_messages},
+	{"sos_commands/kernel/dmesg", false, read_sosreport},
+};
+
+void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log)
+{
+	log->count = 0;
+	fact_set(&log->fact, FACT_ABSENT, "no kernel log in this tree");
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+		if (sources[i].live && !root->live)
+			continue;
+		if (!sources[i].read(root, log))
+			continue;
+		text_copy(log->source, sizeof(log->source), sources[i].name);
+		return;
+	}
+}

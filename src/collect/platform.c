@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/platform.h"
+
+#include <string.h>
+
+#define FILE_SIZE 8192
+
+/* The first that holds names the platform. */
+static const struct {
+	const char *path;
+	const char *text; /* anywhere in the file; "" if its being there is enough */
+	const char *word;
+} marks[] = {
+	/* runsc names its made-up kernel so, and older releases give this date for ever. */
+	{"/proc/sys/kernel/osrelease", "gvisor", "gvisor"},
+	{"/proc/version", "Sun Jan 10 15:06:54 PST 2016", "gvisor"},
+	{"/proc/sys/kernel/osrelease", "WSL2", "wsl2"},
+	{"/proc/sys/kernel/osrelease", "-Microsoft", "wsl1"},
+	{"/usr/share/qubes/marker-vm", "", "qubes"},
+	{"/sys/class/dmi/id/sys_vendor", "Amazon EC2", "aws-nitro"},
+	{"/sys/class/dmi/id/bios_version", "amazon", "aws-xen"},
+	{"/sys/hypervisor/uuid", "ec2", "aws-xen"},
+	/* The number that Azure gives to the chassis of all its machines. */
+	{"/sys/class/dmi/id/chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77", "azure"},
+	{"/sys/class/dmi/id/chassis_asset_tag", "OracleCloud.com", "oracle-cloud"},
+	{"/sys/class/dmi/id/product_name", "Google Compute Engine", "google"},
+	{"/sys/class/dmi/id/sys_vendor", "Alibaba Cloud", "alibaba"},
+	{"/sys/class/dmi/id/sys_vendor", "VMware", "vmware"},
+	/* The maker's mark in its ACPI tables, which only root may read; else its parameters. */
+	{"/sys/firmware/acpi/tables/FACP", "FIRECK", "firecracker"},
+	{"/sys/firmware/acpi/tables/APIC", "FIRECK", "firecracker"},
+	{"/proc/cmdline", "firecracker", "firecracker"},
+};
+
+static bool holds(const struct root *root, const char *path, const char *text)
+{
+	char buffer[FILE_SIZE];
+	struct span content;
+	struct fact why;
+
+	if (!*text)
+		return root_has(root, path);
+	return root_read_head(root, path, buffer, sizeof(buffer), &content, &why) &&
+	       text_contains(content, text);
+}
+
+static bool is_virtual(const struct host_evidence *host)
+{
+	return fact_is_known(&host->hypervisor.fact);
+}
+
+/* Machine monitors that boot a kernel without firmware leave no tables of names. */
+static bool is_microvm(const struct root *root, const struct host_evidence *host)
+{
+	return is_virtual(host) && strcmp(host->hypervisor.value, "kvm") == 0 &&
+	       !root_has(root, "/sys/class/dmi/id") && root_has(root, "/sys/devices") &&
+	       !root_has(root, "/proc/device-tree");
+}
+
+static const char *find_word(const struct root *root, const struct host_evidence *host)
+{
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		if (holds(root, marks[i].path, marks[i].text))
+			return marks[i].word;
+	}
+	if (is_microvm(root, host))
+		return "microvm";
+	if (!is_virtual(host) && root_has(root, "/sys/class/dmi/id"))
+		return "bare-metal";
+	return NULL;
+}
+
+void platform_collect(const struct root *root, struct host_evidence *host)
+{
+	const char *word = find_word(root, host);
+
+	/* Amazon's machines without a hypervisor carry its name too. */
+	if (word && strcmp(word, "aws-nitro") == 0 && !is_virtual(host))
+		word = "bare-metal";
+	if (word)
+		fact_set_text(&host->platform, word);
+	else
+		fact_set(&host->platform.fact, FACT_ABSENT, "no platform known here");
+}
