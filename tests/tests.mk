@@ -6,6 +6,8 @@ TEST_LIBS = $(shell $(PKG_CONFIG) --libs cmocka)
 TEST_BINARY := $(BUILD)/vdsocheck
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/*_test.c))
+UNIT_HELPERS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%.o,\
+	$(filter-out %_test.c,$(wildcard tests/unit/*.c)))
 GOLDEN_TEST := $(BUILD)/tests/golden/golden
 LIVE_ORACLE := $(BUILD)/tests/live/oracle
 
@@ -48,9 +50,11 @@ $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(COMPILE) $(TEST_CFLAGS) -MMD -MP -c $< -o $@
 
+$(UNIT_TESTS): EXTRA = $(UNIT_HELPERS)
+$(UNIT_TESTS): $(UNIT_HELPERS)
 $(UNIT_TESTS) $(GOLDEN_TEST): %: %.o $(MODULES)
 	$(call say,LINK,$@)
-	$(QUIET)$(LINK) $< $(MODULES) $(LIBRARY_LIBS) $(TEST_LIBS) -o $@
+	$(QUIET)$(LINK) $< $(EXTRA) $(MODULES) $(LIBRARY_LIBS) $(TEST_LIBS) -o $@
 
 # The oracle shares no code with src/.
 $(LIVE_ORACLE): tests/live/oracle.c
@@ -58,4 +62,4 @@ $(LIVE_ORACLE): tests/live/oracle.c
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 $< -o $@
 
--include $(UNIT_TESTS:=.d) $(GOLDEN_TEST).d
+-include $(UNIT_TESTS:=.d) $(UNIT_HELPERS:.o=.d) $(GOLDEN_TEST).d
