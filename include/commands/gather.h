@@ -10,6 +10,12 @@
 void gather_evidence(const struct root *root, struct evidence *evidence);
 
 /*
+ * Only what a verdict can rest on: the proof, and prices where they can change it. Enough
+ * for an exit status, not for a report.
+ */
+void gather_verdict(const struct root *root, struct evidence *evidence);
+
+/*
  * Looks for what explains a verdict that is not ok: the kernel's log. A healthy host is not
  * made to wait for it.
  */

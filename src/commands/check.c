@@ -55,7 +55,10 @@ static int check_tree(const struct options *options, const struct root *root)
 	static struct evidence evidence;
 	static struct judgement judgement;
 
-	gather_evidence(root, &evidence);
+	if (options->quiet)
+		gather_verdict(root, &evidence);
+	else
+		gather_evidence(root, &evidence);
 	judgement_make(&evidence, &judgement);
 	if (judgement.ruling.verdict != VERDICT_OK && !options->quiet) {
 		gather_reasons(root, &evidence);

@@ -4,8 +4,10 @@
 #include "collect/clocksource.h"
 #include "collect/host.h"
 #include "collect/kernel_log.h"
+#include "collect/process.h"
 #include "collect/vdso.h"
 #include "collect/vvar.h"
+#include "judge/tally.h"
 #include "judge/vclock.h"
 #include "measure/call.h"
 #include "measure/proof.h"
@@ -32,6 +34,22 @@ static void measure(struct evidence *evidence)
 	vclock_infer(evidence);
 }
 
+/* Calls that enter the kernel do so at any price: then there is nothing to be timed. */
+static bool price_matters(const struct evidence *evidence)
+{
+	return !fact_is_known(&evidence->proof.fact) || tally_deciding(evidence).entered == 0;
+}
+
+static void measure_for_verdict(struct evidence *evidence)
+{
+	struct call calls[CALL_MAX][PATH_COUNT] = {0};
+
+	call_list(evidence, calls);
+	proof_take(evidence, calls);
+	if (price_matters(evidence))
+		timing_measure_brief(evidence, calls);
+}
+
 void gather_reasons(const struct root *root, struct evidence *evidence)
 {
 	kernel_log_collect(root, &evidence->kernel_log);
@@ -46,6 +64,17 @@ void gather_evidence(const struct root *root, struct evidence *evidence)
 	fact_set(&evidence->kernel_log.fact, FACT_UNREAD, "read only if something is wrong");
 	if (root->live)
 		measure(evidence);
+	else
+		skip_measuring(evidence);
+}
+
+void gather_verdict(const struct root *root, struct evidence *evidence)
+{
+	evidence->live = root->live;
+	vdso_collect(root, &evidence->vdso);
+	process_collect(root, &evidence->host);
+	if (root->live)
+		measure_for_verdict(evidence);
 	else
 		skip_measuring(evidence);
 }
