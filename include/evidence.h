@@ -129,6 +129,7 @@ struct call_evidence {
 	char call[CALL_NAME_SIZE];  /* "clock_gettime" */
 	char clock[CALL_NAME_SIZE]; /* "CLOCK_MONOTONIC"; empty if the call takes none */
 	bool decides;               /* the verdict rests on it */
+	int raw_error; /* errno that the raw system call ends with in plain use; 0: it works */
 	struct path_evidence path[PATH_COUNT];
 };
 

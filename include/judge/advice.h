@@ -10,14 +10,17 @@
 #include "judge/verdict.h"
 
 #define ADVICE_MAX 4
-#define ADVICE_TEXT_SIZE 240
 
+/* All texts have static storage; NULL where there is nothing to say. */
 struct advice {
-	const char *id;      /* stable; static storage */
-	char text[ADVICE_TEXT_SIZE];
-	const char *command; /* to be pasted, static storage; NULL: none */
-	const char *risk;    /* NULL: none known */
-	const char *source;  /* the clocksource it names; NULL: none */
+	const char *id;      /* stable */
+	const char *text;    /* what to do, in a sentence or two */
+	const char *check;   /* a command to run before it, which changes nothing */
+	const char *command; /* the command that tries it now, as root */
+	const char *keep;    /* how to make it last */
+	const char *ask;     /* a sentence to paste into a ticket */
+	const char *risk;
+	const char *source;  /* the clocksource it leads to */
 };
 
 /* Writes the advice that fits, at most ADVICE_MAX pieces, and returns how many. */

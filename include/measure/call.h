@@ -57,6 +57,9 @@ void call_repeat_nothing(size_t count);
 /* Makes the call once: true if it came back with the error number `mark`. */
 bool call_returns_error(const struct call *call, int mark);
 
+/* Makes the call once by libc's rules: the errno it fails with, 0 if it does not fail. */
+int call_error(const struct call *call);
+
 /* By raw system call, whatever libc does: the control of the proof. */
 bool call_control_returns_error(int mark);
 

@@ -23,6 +23,12 @@ struct proof_run {
 #define PROOF_RUN_NOTHING (-1) /* between calls */
 #define PROOF_RUN_CONTROL (-2) /* the control call */
 
+/*
+ * Makes each call once by raw system call, before any filter of ours is set, and notes in
+ * run->evidence those that fail: a filter around us forbids them, or the kernel lacks them.
+ */
+void proof_run_try_raw(struct proof_run *run);
+
 /* Makes one call and says whether it was caught entering the kernel. */
 typedef bool proof_run_make(const struct call *call);
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,9 @@
 #include "base/text.h"
 
 #define SCHEMA "vdsocheck/1"
+
+/* MAX_ERRNO of the kernel. */
+#define ERRNO_MAX 4095
 
 /* More than any call takes: a year. */
 #define NS_MAX 3.2e16
@@ -289,7 +291,7 @@ static void read_call(struct reader *reader, const json_t *from, struct call_evi
 	};
 	char judged_by[8] = "libc";
 	enum call_path judged;
-	int64_t signal = 0;
+	int64_t signal = 0, error = 0;
 
 	take_string(reader, from, "call", call->call, sizeof(call->call));
 	take_string(reader, from, "clock", call->clock, sizeof(call->clock));
@@ -307,6 +309,8 @@ static void read_call(struct reader *reader, const json_t *from, struct call_evi
 	read_counts(reader, from, "entered_kernel", "attempts", &call->path[judged]);
 	call->path[PATH_LIBC].available = true;
 	call->path[judged].available = true;
+	take_integer(reader, from, "syscall_error", ERRNO_MAX, &error);
+	call->raw_error = (int)error;
 	take_integer(reader, from, "signal", NSIG, &signal);
 	call->path[judged].signal = (int)signal;
 }

@@ -277,3 +277,9 @@ bool call_control_returns_error(int mark)
 	errno = 0;
 	return raw_clock_gettime(CLOCK_MONOTONIC, &now.timespec) == -1 && errno == mark;
 }
+
+int call_error(const struct call *call)
+{
+	errno = 0;
+	return call_once(call) == -1 ? errno : 0;
+}

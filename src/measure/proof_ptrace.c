@@ -26,6 +26,7 @@ static void make_calls(void *argument)
 {
 	struct proof_run *run = argument;
 
+	proof_run_try_raw(run);
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0) {
 		fact_set_errno(&run->fact, errno, "ptrace");
 		return;

@@ -59,6 +59,16 @@ static void run_here(struct proof_run *run, proof_run_make *make, uint32_t calls
 	}
 }
 
+void proof_run_try_raw(struct proof_run *run)
+{
+	for (size_t i = 0; i < run->evidence.call_count; i++) {
+		const struct call *call = &run->calls[i][PATH_SYSCALL];
+
+		if (call->function.any)
+			run->evidence.calls[i].raw_error = call_error(call);
+	}
+}
+
 void proof_run_all(struct proof_run *run, proof_run_make *make)
 {
 	static int cpus[AFFINITY_CPU_MAX];

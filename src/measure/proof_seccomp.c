@@ -65,6 +65,7 @@ static void make_calls(void *argument)
 {
 	struct proof_run *run = argument;
 
+	proof_run_try_raw(run);
 	if (!set_filter(&run->fact))
 		return;
 	if (!call_control_returns_error(MARK)) {

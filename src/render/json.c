@@ -197,6 +197,7 @@ static json_t *call_object(const struct call_evidence *call)
 	set(object, "judged_by", json_string(judged == PATH_VDSO ? "vdso" : "libc"));
 	set_counts(object, &call->path[judged], "entered_kernel", "attempts");
 	set_counts(object, &call->path[PATH_LIBC], "libc_entered_kernel", "libc_attempts");
+	set(object, "syscall_error", call->raw_error ? json_integer(call->raw_error) : NULL);
 	set(object, "signal",
 		call->path[judged].signal ? json_integer(call->path[judged].signal) : NULL);
 	return object;
@@ -285,6 +286,8 @@ static json_t *cause_object(const struct cause *cause)
 		json_array_append_new(evidence, json_string(cause->evidence[i]));
 	set(object, "id", json_string(cause->id));
 	set(object, "text", json_string(cause->text));
+	set(object, "certainty", json_string(cause_certainty_name(cause->certainty)));
+	set(object, "more", string_or_null(cause->more));
 	set(object, "evidence", evidence);
 	return object;
 }
@@ -322,7 +325,10 @@ static json_t *advice_array(const struct judgement *judgement)
 
 		set(object, "id", json_string(advice->id));
 		set(object, "text", json_string(advice->text));
+		set(object, "check", string_or_null(advice->check));
 		set(object, "command", string_or_null(advice->command));
+		set(object, "keep", string_or_null(advice->keep));
+		set(object, "ask", string_or_null(advice->ask));
 		set(object, "risk", string_or_null(advice->risk));
 		set(object, "source", string_or_null(advice->source));
 		json_array_append_new(list, object);

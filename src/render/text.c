@@ -265,37 +265,61 @@ static void write_calls(const struct evidence *evidence, FILE *out)
 		write_call(&evidence->calls[i], out);
 }
 
+static void write_cause(const struct cause *cause, const char *label, FILE *out)
+{
+	struct line line = {.used = 0};
+
+	line_add(&line, "%s%s", cause->certainty == CERTAINTY_POSSIBLE ? "Possibly: " : "",
+		cause->text);
+	wrap_print(out, label, PARAGRAPH_INDENT, line.text);
+	line.used = 0;
+	for (size_t i = 0; i < cause->evidence_count; i++)
+		line_add(&line, "%s%s", i ? "; " : "(", cause->evidence[i]);
+	if (!line.used)
+		return;
+	line_add(&line, ")");
+	wrap_print(out, "", PARAGRAPH_INDENT, line.text);
+}
+
 static void write_why(const struct judgement *judgement, FILE *out)
 {
-	for (size_t i = 0; i < judgement->cause_count; i++) {
-		const struct cause *cause = &judgement->causes[i];
-		struct line line = {.used = 0};
+	const char *label = judgement->ruling.verdict == VERDICT_OK ? "Note" : "Why";
 
-		wrap_print(out, i ? "" : "Why", PARAGRAPH_INDENT, cause->text);
-		for (size_t k = 0; k < cause->evidence_count; k++)
-			line_add(&line, "%s%s", k ? "; " : "(", cause->evidence[k]);
-		if (line.used) {
-			line_add(&line, ")");
-			wrap_print(out, "", PARAGRAPH_INDENT, line.text);
-		}
-	}
+	for (size_t i = 0; i < judgement->cause_count; i++)
+		write_cause(&judgement->causes[i], i ? "" : label, out);
 	for (size_t i = 0; i < judgement->contradiction_count; i++)
 		wrap_print(out, i ? "" : "But", PARAGRAPH_INDENT,
 			judgement->contradictions[i].text);
 }
 
+/* On a line of its own and whole, to be pasted. */
+static void write_command(const char *command, FILE *out)
+{
+	fprintf(out, "    %s\n", command);
+}
+
+static void write_one_advice(const struct advice *advice, const char *label, FILE *out)
+{
+	if (advice->check) {
+		wrap_print(out, label, PARAGRAPH_INDENT, "First see whether the CPUs' counters agree:");
+		write_command(advice->check, out);
+		label = "";
+	}
+	wrap_print(out, label, PARAGRAPH_INDENT, advice->text);
+	if (advice->command)
+		write_command(advice->command, out);
+	if (advice->ask)
+		wrap_print(out, "", PARAGRAPH_INDENT + 2, advice->ask);
+	if (advice->keep)
+		wrap_print(out, "Keep", PARAGRAPH_INDENT, advice->keep);
+	if (advice->risk)
+		wrap_print(out, "Risk", PARAGRAPH_INDENT, advice->risk);
+}
+
 static void write_advice(const struct judgement *judgement, FILE *out)
 {
-	for (size_t i = 0; i < judgement->advice_count; i++) {
-		const struct advice *advice = &judgement->advice[i];
-
-		wrap_print(out, i ? "" : "Do", PARAGRAPH_INDENT, advice->text);
-		/* On a line of its own and whole, to be pasted. */
-		if (advice->command)
-			fprintf(out, "    %s\n", advice->command);
-		if (advice->risk)
-			wrap_print(out, "Risk", PARAGRAPH_INDENT, advice->risk);
-	}
+	for (size_t i = 0; i < judgement->advice_count; i++)
+		write_one_advice(&judgement->advice[i], i ? "Or" : "Do", out);
 }
 
 static double share_of_cpu(double ns_per_call)

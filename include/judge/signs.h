@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* What the evidence shows, asked in the words that causes and advice are made of. Pure. */
+#ifndef VDSOCHECK_JUDGE_SIGNS_H
+#define VDSOCHECK_JUDGE_SIGNS_H
+
+#include "evidence.h"
+#include "judge/verdict.h"
+
+/* The current clocksource is known and has this name. */
+bool sign_current_is(const struct evidence *evidence, const char *name);
+
+/* The kernel offers this clocksource: whole names, `tsc` is not `tsc-early`. */
+bool sign_is_offered(const struct evidence *evidence, const char *name);
+
+/* The vDSO is there and passes deciding calls on to the kernel: its clock has no mode. */
+bool sign_vdso_falls_back(const struct evidence *evidence, enum verdict verdict);
+
+/* The data page was read and says that there is no clock mode. */
+bool sign_mode_is_none(const struct evidence *evidence);
+
+/* Booted with this parameter: "notsc", or "tsc=unstable" with its value. */
+bool sign_boot_has(const struct evidence *evidence, const char *parameter);
+
+/* The first line of the kernel log that holds this text; NULL if none does, or none was read. */
+const struct kernel_log_line *sign_log_find(const struct evidence *evidence, const char *text);
+
+/* The kernel's release is known and older than major.minor. */
+bool sign_kernel_before(const struct evidence *evidence, unsigned major, unsigned minor);
+
+/* The platform, or the hypervisor, is known to be this. */
+bool sign_platform_is(const struct evidence *evidence, const char *word);
+bool sign_hypervisor_is(const struct evidence *evidence, const char *word);
+
+/* Under a hypervisor. */
+bool sign_is_guest(const struct evidence *evidence);
+
+bool sign_is_x86(const struct evidence *evidence);
+
+/* The guest may be stopped, copied and started again elsewhere, with another TSC. */
+bool sign_may_be_restored(const struct evidence *evidence);
+
+/* The log line by which the kernel said that it does not trust the TSC; NULL if none. */
+const struct kernel_log_line *sign_tsc_distrust(const struct evidence *evidence);
+
+/*
+ * The TSC is offered, is not the current source, is said to be invariant by the CPU, and
+ * neither the log nor the boot parameters speak against it.
+ */
+bool sign_tsc_is_trusted(const struct evidence *evidence);
+
+#endif

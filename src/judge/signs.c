@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "judge/signs.h"
+
+#include <string.h>
+
+#include "base/number.h"
+#include "base/text.h"
+#include "judge/tally.h"
+
+bool sign_current_is(const struct evidence *evidence, const char *name)
+{
+	return fact_is_known(&evidence->clocksource.current_fact) &&
+	       strcmp(evidence->clocksource.current, name) == 0;
+}
+
+bool sign_is_offered(const struct evidence *evidence, const char *name)
+{
+	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+
+	if (!fact_is_known(&clocksource->available_fact))
+		return false;
+	for (size_t i = 0; i < clocksource->available_count; i++) {
+		if (strcmp(clocksource->available[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool sign_vdso_falls_back(const struct evidence *evidence, enum verdict verdict)
+{
+	return verdict == VERDICT_FALLBACK && fact_is_known(&evidence->vdso.fact) &&
+	       tally_by(evidence, PATH_VDSO).entered > 0;
+}
+
+bool sign_mode_is_none(const struct evidence *evidence)
+{
+	return evidence->vclock.how == VCLOCK_READ && evidence->vclock.mode == VCLOCK_MODE_NONE;
+}
+
+bool sign_boot_has(const struct evidence *evidence, const char *parameter)
+{
+	struct span words = text_span(evidence->host.boot.value);
+	struct span word;
+
+	while (fact_is_known(&evidence->host.boot.fact) && text_next_word(&words, &word)) {
+		if (text_equals(word, parameter))
+			return true;
+	}
+	return false;
+}
+
+const struct kernel_log_line *sign_log_find(const struct evidence *evidence, const char *text)
+{
+	const struct kernel_log_evidence *log = &evidence->kernel_log;
+
+	for (size_t i = 0; i < log->count; i++) {
+		if (strstr(log->lines[i].text, text))
+			return &log->lines[i];
+	}
+	return NULL;
+}
+
+/* The digits at the front of the text, and what follows them. */
+static bool take_number(struct span *text, uint64_t *number)
+{
+	size_t digits = 0;
+
+	while (digits < text->length && text->at[digits] >= '0' && text->at[digits] <= '9')
+		digits++;
+	if (!number_parse((struct span){text->at, digits}, number))
+		return false;
+	text->at += digits;
+	text->length -= digits;
+	return true;
+}
+
+bool sign_kernel_before(const struct evidence *evidence, unsigned major, unsigned minor)
+{
+	struct span release = text_span(evidence->host.kernel.value);
+	uint64_t has_major, has_minor;
+
+	if (!fact_is_known(&evidence->host.kernel.fact) || !take_number(&release, &has_major) ||
+		!text_starts(release, "."))
+		return false;
+	release.at++;
+	release.length--;
+	if (!take_number(&release, &has_minor))
+		return false;
+	return has_major < major || (has_major == major && has_minor < minor);
+}
+
+static bool text_is(const struct text_fact *text, const char *word)
+{
+	return fact_is_known(&text->fact) && strcmp(text->value, word) == 0;
+}
+
+bool sign_platform_is(const struct evidence *evidence, const char *word)
+{
+	return text_is(&evidence->host.platform, word);
+}
+
+bool sign_hypervisor_is(const struct evidence *evidence, const char *word)
+{
+	return text_is(&evidence->host.hypervisor, word);
+}
+
+bool sign_is_guest(const struct evidence *evidence)
+{
+	return fact_is_known(&evidence->host.hypervisor.fact);
+}
+
+bool sign_is_x86(const struct evidence *evidence)
+{
+	const struct text_fact *arch = &evidence->host.arch;
+	size_t length = strlen(arch->value);
+
+	if (!fact_is_known(&arch->fact))
+		return false;
+	return strcmp(arch->value, "x86_64") == 0 ||
+	       (length == 4 && arch->value[0] == 'i' && strcmp(arch->value + 2, "86") == 0);
+}
+
+bool sign_may_be_restored(const struct evidence *evidence)
+{
+	return sign_platform_is(evidence, "firecracker") || sign_platform_is(evidence, "microvm");
+}
+
+const struct kernel_log_line *sign_tsc_distrust(const struct evidence *evidence)
+{
+	/* The old wording has the name in quotes, that of 7.2 has it bare; 3.10 has its own. */
+	static const char *const texts[] = {
+		"Marking clocksource 'tsc", "Marking clocksource tsc", "Clocksource tsc unstable",
+		"Marking TSC unstable", "TSC warp", "TSC disabled",
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		const struct kernel_log_line *line = sign_log_find(evidence, texts[i]);
+
+		if (line)
+			return line;
+	}
+	return NULL;
+}
+
+bool sign_tsc_is_trusted(const struct evidence *evidence)
+{
+	const struct flag_fact *invariant = &evidence->host.invariant_tsc;
+
+	return sign_is_offered(evidence, "tsc") &&
+	       fact_is_known(&evidence->clocksource.current_fact) &&
+	       !sign_current_is(evidence, "tsc") && fact_is_known(&invariant->fact) &&
+	       invariant->value && !sign_tsc_distrust(evidence) &&
+	       !sign_boot_has(evidence, "notsc") && !sign_boot_has(evidence, "tsc=unstable");
+}
