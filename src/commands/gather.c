@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/gather.h"
 
+#include <string.h>
+
 #include "collect/clocksource.h"
 #include "collect/host.h"
 #include "collect/kernel_log.h"
@@ -34,6 +36,15 @@ static void measure(struct evidence *evidence)
 	vclock_infer(evidence);
 }
 
+static void drop_calls_that_do_not_decide(
+	const struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT])
+{
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		if (!evidence->calls[i].decides)
+			memset(calls[i], 0, sizeof(calls[i]));
+	}
+}
+
 /* Calls that enter the kernel do so at any price: then there is nothing to be timed. */
 static bool price_matters(const struct evidence *evidence)
 {
@@ -45,6 +56,7 @@ static void measure_for_verdict(struct evidence *evidence)
 	struct call calls[CALL_MAX][PATH_COUNT] = {0};
 
 	call_list(evidence, calls);
+	drop_calls_that_do_not_decide(evidence, calls);
 	proof_take(evidence, calls);
 	if (price_matters(evidence))
 		timing_measure_brief(evidence, calls);

@@ -13,18 +13,20 @@
 
 #define CHILD_SECONDS 60
 
-/* The stopwatch's own cost is a thousandth of it, a time slice a hundred times as long. */
-#define CHUNK_NS 20000
-
 #define ROUNDS_MAX 128
 
-/* As many rounds as fit the time, but enough for a minimum. */
-static const struct sampler_limits whole_limits = {
-	.ns = 28000000, .rounds_least = 9, .rounds_most = ROUNDS_MAX};
+/*
+ * How much is measured. A chunk of 20 us is a thousand times what the stopwatch takes and a
+ * hundredth of a time slice. To tell a call from one that enters the kernel, several times
+ * dearer, shorter ones will do.
+ */
+struct effort {
+	int64_t chunk_ns;
+	struct sampler_limits limits;
+};
 
-/* For a comparison with the cheapest system call, which is a matter of several times. */
-static const struct sampler_limits brief_limits = {
-	.ns = 2000000, .rounds_least = 9, .rounds_most = ROUNDS_MAX};
+static const struct effort whole = {20000, {24000000, .rounds_least = 9, .rounds_most = ROUNDS_MAX}};
+static const struct effort brief = {5000, {500000, .rounds_least = 9, .rounds_most = ROUNDS_MAX}};
 
 #define SERIES_MAX (CALL_MAX * PATH_COUNT + 2)
 
@@ -42,7 +44,7 @@ struct measurement {
 struct job {
 	struct evidence *shared; /* timing.fact is the child's answer */
 	const struct call (*calls)[PATH_COUNT];
-	bool brief;
+	const struct effort *effort;
 };
 
 static void repeat_call(const void *call, size_t count)
@@ -68,24 +70,11 @@ static struct series *add_series(
 	return &measurement->series[place];
 }
 
-/* In brief: the deciding calls, each by the way that the verdict looks at. */
-static bool is_wanted(const struct job *job, size_t call, enum call_path path)
-{
-	const struct call_evidence *evidence = &job->shared->calls[call];
-	bool has_vdso = job->calls[call][PATH_VDSO].function.any != NULL;
-
-	if (!job->calls[call][path].function.any)
-		return false;
-	if (!job->brief)
-		return true;
-	return evidence->decides && path == (has_vdso ? PATH_VDSO : PATH_LIBC);
-}
-
 static void add_calls(struct measurement *measurement, const struct job *job)
 {
 	for (size_t i = 0; i < job->shared->call_count; i++) {
 		for (int path = 0; path < PATH_COUNT; path++) {
-			if (is_wanted(job, i, (enum call_path)path))
+			if (job->calls[i][path].function.any)
 				measurement->of_call[i][path] = add_series(
 					measurement, repeat_call, &job->calls[i][path]);
 		}
@@ -157,20 +146,21 @@ static void measure(void *argument)
 
 	timing->cpu = pin_here();
 	set_up(&measurement, job);
-	if (!sampler_start(&measurement.sampler, measurement.of_counter != NULL, CHUNK_NS)) {
+	if (!sampler_start(&measurement.sampler, measurement.of_counter != NULL,
+		    job->effort->chunk_ns)) {
 		fact_set(&timing->fact, FACT_DENIED,
 			"the kernel refuses to tell the time, so nothing can be timed");
 		return;
 	}
-	sampler_run(&measurement.sampler, job->brief ? &brief_limits : &whole_limits);
+	sampler_run(&measurement.sampler, &job->effort->limits);
 	report(&measurement, job->shared);
 	fact_set_known(&timing->fact);
 }
 
-static void measure_in_child(
-	struct evidence *evidence, const struct call (*calls)[PATH_COUNT], bool brief)
+static void measure_in_child(struct evidence *evidence, const struct call (*calls)[PATH_COUNT],
+	const struct effort *effort)
 {
-	struct job job = {.calls = calls, .brief = brief};
+	struct job job = {.calls = calls, .effort = effort};
 	struct fact why = {0};
 
 	job.shared = child_share(sizeof(*job.shared), &evidence->timing.fact);
@@ -186,11 +176,11 @@ static void measure_in_child(
 
 void timing_measure(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT])
 {
-	measure_in_child(evidence, calls, false);
+	measure_in_child(evidence, calls, &whole);
 }
 
 void timing_measure_brief(
 	struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT])
 {
-	measure_in_child(evidence, calls, true);
+	measure_in_child(evidence, calls, &brief);
 }
