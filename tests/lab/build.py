@@ -5,6 +5,7 @@ A build is named for its architecture ("amd64", "arm64"), or for what makes it
 different ("amd64-musl"). All are static: a guest has no libraries.
 """
 
+import functools
 import os
 
 import sysroot
@@ -13,7 +14,7 @@ from machines import ARCHITECTURES
 from shell import Unavailable, make
 
 LAB = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(LAB))
+TOP = os.environ.get("LAB_SOURCE") or os.path.dirname(os.path.dirname(LAB))
 PROGRAMS = ("oracle", "within", "article")
 CFLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes",
           "-Wmissing-prototypes", "-Wformat=2", "-Wconversion", "-static")
@@ -40,8 +41,9 @@ def program(name, build):
     return target
 
 
+@functools.cache
 def vdsocheck(build):
-    """The project's Makefile decides what is out of date."""
+    """Built once a run, so that all rows judge the same binary."""
     if not os.path.exists(os.path.join(TOP, "Makefile")):
         raise Unavailable("there is no Makefile to build vdsocheck with")
     folder = cached("build", build, "vdsocheck.d", "vdsocheck")

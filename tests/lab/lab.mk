@@ -7,7 +7,7 @@
 #
 # LAB_CACHE=DIR  where kernels and emulators are kept   LAB_JSON=FILE  results as JSON
 
-LAB := python3 $(dir $(lastword $(MAKEFILE_LIST)))lab.py
+LAB := python3 -B $(dir $(lastword $(MAKEFILE_LIST)))lab.py
 LAB_CHOICE = $(if $(ENV),--env '$(ENV)') $(if $(TAG),--tag '$(TAG)')
 
 .PHONY: lab lab-ci lab-list lab-deps

@@ -6,7 +6,8 @@
     lab.py deps [--env NAME] [--tag TAG] install the Debian packages they need
     lab.py run  [--env NAME] [--tag TAG] boot, compare, print one row each
 
-Variables: LAB_CACHE (folder), LAB_JSON (file of results), LAB_MIRROR.
+Variables: LAB_CACHE (folder), LAB_JSON (file of results), LAB_MIRROR (of Debian),
+LAB_SOURCE (another tree to build vdsocheck from).
 """
 
 import argparse
