@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* measure/affinity: a proof that misses CPUs misses the one where a call enters. */
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "measure/affinity.h"
+#include "unit/unit.h"
+
+static int cpus[AFFINITY_CPU_MAX];
+
+static void the_list_is_what_the_kernel_allows_in_order(void **state)
+{
+	size_t count = affinity_list(cpus, AFFINITY_CPU_MAX);
+
+	(void)state;
+	if (!count)
+		unit_skip("the kernel does not say which CPUs we may use");
+	for (size_t i = 1; i < count; i++)
+		assert_true(cpus[i] > cpus[i - 1]);
+	assert_true((long)count <= sysconf(_SC_NPROCESSORS_CONF));
+}
+
+static void no_more_are_listed_than_there_is_room_for(void **state)
+{
+	int room[2] = {-1, -1};
+
+	(void)state;
+	assert_int_equal(affinity_list(room, 0), 0);
+	assert_int_equal(room[0], -1);
+	if (affinity_list(room, 1) == 1)
+		assert_int_not_equal(room[0], -1);
+	assert_int_equal(room[1], -1);
+}
+
+struct visit {
+	size_t count;
+	size_t reached;
+};
+
+static void visit_all(void *argument)
+{
+	struct visit *visit = argument;
+
+	visit->count = affinity_list(cpus, AFFINITY_CPU_MAX);
+	for (size_t i = 0; i < visit->count; i++) {
+		unsigned cpu = AFFINITY_CPU_MAX;
+
+		if (affinity_pin(cpus[i]) && syscall(SYS_getcpu, &cpu, NULL, NULL) == 0)
+			visit->reached += (int)cpu == cpus[i];
+	}
+}
+
+static void every_listed_cpu_can_be_reached(void **state)
+{
+	struct fact why = {0};
+	struct visit *visit = child_share(sizeof(*visit), &why);
+
+	(void)state;
+	assert_non_null(visit);
+	assert_true(child_run(visit_all, visit, 20, &why));
+	assert_int_equal(visit->reached, visit->count);
+	child_unshare(visit, sizeof(*visit));
+}
+
+static void a_cpu_that_is_not_there_is_refused(void **state)
+{
+	(void)state;
+	assert_false(affinity_pin(AFFINITY_CPU_MAX - 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(the_list_is_what_the_kernel_allows_in_order),
+	        cmocka_unit_test(no_more_are_listed_than_there_is_room_for),
+	        cmocka_unit_test(every_listed_cpu_can_be_reached),
+	        cmocka_unit_test(a_cpu_that_is_not_there_is_refused),
+	};
+
+	return cmocka_run_group_tests_name("affinity", tests, NULL, NULL);
+}

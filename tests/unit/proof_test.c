@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * measure/proof: the witness that decides. It is held against calls whose way is known: raw
+ * system calls enter the kernel, functions of this file do not, and some do now and then.
+ */
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/root.h"
+#include "collect/vdso.h"
+#include "measure/proof.h"
+#include "measure/proof_ptrace.h"
+#include "measure/proof_seccomp.h"
+#include "unit/unit.h"
+
+static int answers(clockid_t clock, struct timespec *now)
+{
+	*now = (struct timespec){clock, 0};
+	return 0;
+}
+
+static int enters(clockid_t clock, struct timespec *now)
+{
+	return (int)syscall(SYS_clock_gettime, clock, now);
+}
+
+/* As a C library that tries twice: still one attempt that entered. */
+static int enters_twice(clockid_t clock, struct timespec *now)
+{
+	enters(clock, now);
+	return enters(clock, now);
+}
+
+static int enters_every_fourth_time(clockid_t clock, struct timespec *now)
+{
+	static unsigned count;
+
+	return ++count % 4 ? answers(clock, now) : enters(clock, now);
+}
+
+static int crashes(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	(void)now;
+	__builtin_trap();
+}
+
+/* Other system calls than those for the time are not what is asked about. */
+static int fails_by_itself(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	(void)now;
+	return -22;
+}
+
+enum known { ANSWERS, ENTERS, TWICE, FOURTH, CRASHES, FAILS, KNOWN_COUNT };
+
+static clock_function *const known_functions[KNOWN_COUNT] = {[ANSWERS] = answers,
+        [ENTERS] = enters,
+        [TWICE] = enters_twice,
+        [FOURTH] = enters_every_fourth_time,
+        [CRASHES] = crashes,
+        [FAILS] = fails_by_itself};
+
+static struct call known_calls[CALL_MAX][PATH_COUNT];
+
+static void prepare_known(struct evidence *evidence)
+{
+	*evidence = (struct evidence){.live = true, .call_count = KNOWN_COUNT};
+	for (size_t i = 0; i < KNOWN_COUNT; i++) {
+		known_calls[i][PATH_VDSO] = (struct call){.shape = SHAPE_CLOCK,
+		        .clock = CLOCK_MONOTONIC,
+		        .function.clock = known_functions[i]};
+		known_calls[i][PATH_LIBC] = (struct call){.shape = SHAPE_CLOCK};
+	}
+}
+
+static void assert_known_counts(const struct evidence *evidence)
+{
+	static const uint32_t wanted[KNOWN_COUNT] = {[ANSWERS] = 0,
+	        [ENTERS] = PROOF_CALLS,
+	        [TWICE] = PROOF_CALLS,
+	        [FOURTH] = PROOF_CALLS / 4,
+	        [FAILS] = 0};
+
+	for (size_t i = 0; i < KNOWN_COUNT; i++) {
+		const struct path_evidence *path = &evidence->calls[i].path[PATH_VDSO];
+
+		if (i == CRASHES)
+			continue;
+		assert_int_equal(path->attempts, PROOF_CALLS);
+		assert_int_equal(path->entered, wanted[i]);
+		assert_int_equal(path->signal, 0);
+		assert_int_equal(evidence->calls[i].path[PATH_LIBC].attempts, 0);
+	}
+	assert_int_not_equal(evidence->calls[CRASHES].path[PATH_VDSO].signal, 0);
+	assert_int_equal(evidence->calls[CRASHES].path[PATH_VDSO].attempts, 1);
+}
+
+typedef void take_function(struct proof_run *run);
+
+/* One method directly, with the memory that it needs. Gives back the run, or NULL. */
+static struct proof_run *take(take_function *method, const struct evidence *evidence,
+        const struct call (*calls)[PATH_COUNT])
+{
+	struct fact why = {0};
+	struct proof_run *run = child_share(sizeof(*run), &why);
+
+	assert_non_null(run);
+	run->calls = calls;
+	run->call = PROOF_RUN_NOTHING;
+	run->evidence = *evidence;
+	method(run);
+	if (fact_is_known(&run->fact))
+		return run;
+	print_message("%s\n", run->fact.reason);
+	assert_true(*run->fact.reason);
+	child_unshare(run, sizeof(*run));
+	return NULL;
+}
+
+static void check_known(take_function *method)
+{
+	struct evidence evidence;
+	struct proof_run *run;
+
+	prepare_known(&evidence);
+	run = take(method, &evidence, (const struct call(*)[PATH_COUNT])known_calls);
+	if (!run)
+		unit_skip("this method is refused here");
+	assert_known_counts(&run->evidence);
+	assert_true(run->evidence.proof.cpus >= 1);
+	child_unshare(run, sizeof(*run));
+}
+
+static void seccomp_counts_what_enters(void **state)
+{
+	(void)state;
+	check_known(proof_seccomp_take);
+}
+
+static void ptrace_counts_what_enters(void **state)
+{
+	(void)state;
+	check_known(proof_ptrace_take);
+}
+
+static void the_whole_proof_counts_what_enters(void **state)
+{
+	struct evidence evidence;
+
+	(void)state;
+	prepare_known(&evidence);
+	proof_take(&evidence, (const struct call(*)[PATH_COUNT])known_calls);
+	if (!fact_is_known(&evidence.proof.fact))
+		unit_skip("no proof can be taken here");
+	assert_int_not_equal(evidence.proof.method, PROOF_NONE);
+	assert_known_counts(&evidence);
+}
+
+static void list_real(struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT])
+{
+	struct root root;
+	struct fact why = {0};
+
+	*evidence = (struct evidence){.live = true};
+	assert_true(root_open(&root, "/", &why));
+	vdso_collect(&root, &evidence->vdso);
+	root_close(&root);
+	call_list(evidence, calls);
+}
+
+/* Two methods that share no mechanism say the same of this host. */
+static void seccomp_and_ptrace_agree_on_this_host(void **state)
+{
+	static struct call calls[CALL_MAX][PATH_COUNT];
+	static struct evidence evidence;
+	struct proof_run *seccomp, *ptrace;
+
+	(void)state;
+	list_real(&evidence, calls);
+	seccomp = take(proof_seccomp_take, &evidence, (const struct call(*)[PATH_COUNT])calls);
+	ptrace = take(proof_ptrace_take, &evidence, (const struct call(*)[PATH_COUNT])calls);
+	if (!seccomp || !ptrace)
+		unit_skip("one of the methods is refused here");
+	for (size_t i = 0; i < evidence.call_count; i++) {
+		for (int path = PATH_VDSO; path <= PATH_LIBC; path++) {
+			const struct path_evidence *one = &seccomp->evidence.calls[i].path[path];
+			const struct path_evidence *other = &ptrace->evidence.calls[i].path[path];
+
+			assert_int_equal(one->attempts, other->attempts);
+			assert_int_equal(one->entered, other->entered);
+			assert_int_equal(one->signal, other->signal);
+		}
+	}
+	child_unshare(seccomp, sizeof(*seccomp));
+	child_unshare(ptrace, sizeof(*ptrace));
+}
+
+/* CPU-time clocks enter the kernel on all kernels: a proof that says otherwise sees nothing. */
+static void the_cpu_time_clocks_are_seen_to_enter(void **state)
+{
+	static struct call calls[CALL_MAX][PATH_COUNT];
+	static struct evidence evidence;
+	unsigned seen = 0;
+
+	(void)state;
+	list_real(&evidence, calls);
+	proof_take(&evidence, (const struct call(*)[PATH_COUNT])calls);
+	if (!fact_is_known(&evidence.proof.fact))
+		unit_skip("no proof can be taken here");
+	for (size_t i = 0; i < evidence.call_count; i++) {
+		const struct path_evidence *path = &evidence.calls[i].path[PATH_LIBC];
+
+		assert_int_equal(path->attempts, PROOF_CALLS);
+		if (strstr(evidence.calls[i].clock, "CPUTIME")) {
+			assert_int_equal(path->entered, PROOF_CALLS);
+			seen++;
+		}
+	}
+	assert_int_equal(seen, 2);
+}
+
+/* The filter cannot be undone: had it been set on us, nothing after would be right. */
+static void we_ourselves_are_left_as_we_were(void **state)
+{
+	struct evidence evidence;
+	struct timespec now = {0, 0};
+
+	(void)state;
+	prepare_known(&evidence);
+	proof_take(&evidence, (const struct call(*)[PATH_COUNT])known_calls);
+	assert_int_equal(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now), 0);
+	assert_true(now.tv_sec > 0);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(seccomp_counts_what_enters),
+	        cmocka_unit_test(ptrace_counts_what_enters),
+	        cmocka_unit_test(the_whole_proof_counts_what_enters),
+	        cmocka_unit_test(seccomp_and_ptrace_agree_on_this_host),
+	        cmocka_unit_test(the_cpu_time_clocks_are_seen_to_enter),
+	        cmocka_unit_test(we_ourselves_are_left_as_we_were),
+	};
+
+	return cmocka_run_group_tests_name("proof", tests, NULL, NULL);
+}

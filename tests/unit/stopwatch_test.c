@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* measure/stopwatch: a wrong rate makes every ns of the report wrong by the same factor. */
+#include "base/kernel_clock.h"
+#include "measure/counter.h"
+#include "measure/stopwatch.h"
+#include "unit/unit.h"
+
+static void by_the_kernel_s_clock_a_tick_is_a_nanosecond(void **state)
+{
+	struct stopwatch watch;
+	int64_t before, ticks, after;
+
+	(void)state;
+	assert_true(stopwatch_start(&watch, false));
+	assert_true(stopwatch_ns_per_tick(&watch) == 1);
+	before = kernel_clock_ns(CLOCK_MONOTONIC);
+	ticks = (int64_t)stopwatch_ticks(&watch);
+	after = kernel_clock_ns(CLOCK_MONOTONIC);
+	assert_true(before <= ticks && ticks <= after);
+}
+
+static void spin(int64_t ns)
+{
+	int64_t end = kernel_clock_ns(CLOCK_MONOTONIC) + ns;
+
+	while (kernel_clock_ns(CLOCK_MONOTONIC) < end)
+		continue;
+}
+
+static bool has_counter(void)
+{
+	struct fact fact = {0};
+
+	counter_probe(&fact);
+	return fact_is_known(&fact);
+}
+
+/*
+ * A stretch by the counter is as long as by the kernel's clock around it. Somebody else may
+ * have the CPU between the two, so one of several tries has to fit.
+ */
+static void the_counter_s_rate_is_that_of_the_kernel_s_clock(void **state)
+{
+	bool fits = false;
+
+	(void)state;
+	if (!has_counter())
+		unit_skip("the counter cannot be read here");
+	for (int try = 0; try < 20 && !fits; try++) {
+		struct stopwatch watch;
+		int64_t start, inner;
+		uint64_t ticks;
+		double measured;
+
+		assert_true(stopwatch_start(&watch, true));
+		start = kernel_clock_ns(CLOCK_MONOTONIC);
+		ticks = stopwatch_ticks(&watch);
+		spin(2000000);
+		ticks = stopwatch_ticks(&watch) - ticks;
+		inner = kernel_clock_ns(CLOCK_MONOTONIC) - start;
+		measured = (double)ticks * stopwatch_ns_per_tick(&watch);
+		fits = measured > 0.98 * (double)inner && measured < 1.02 * (double)inner;
+	}
+	assert_true(fits);
+}
+
+static void its_own_overhead_is_less_than_any_stretch(void **state)
+{
+	struct stopwatch watch;
+
+	(void)state;
+	for (int by_counter = 0; by_counter <= has_counter(); by_counter++) {
+		uint64_t start, least = UINT64_MAX;
+
+		assert_true(stopwatch_start(&watch, by_counter));
+		for (int i = 0; i < 1000; i++) {
+			start = stopwatch_ticks(&watch);
+			counter_repeat(1000);
+			start = stopwatch_ticks(&watch) - start;
+			least = start < least ? start : least;
+		}
+		if (by_counter)
+			assert_true(watch.overhead < least);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(by_the_kernel_s_clock_a_tick_is_a_nanosecond),
+	        cmocka_unit_test(the_counter_s_rate_is_that_of_the_kernel_s_clock),
+	        cmocka_unit_test(its_own_overhead_is_less_than_any_stretch),
+	};
+
+	return cmocka_run_group_tests_name("stopwatch", tests, NULL, NULL);
+}
