@@ -68,6 +68,7 @@ struct vclock_evidence {
 };
 
 struct host_evidence {
+	struct text_fact name;          /* the host's name; unread unless asked for */
 	struct text_fact kernel;        /* release, as uname -r */
 	struct text_fact kernel_build;  /* version, as uname -v */
 	struct text_fact arch;          /* as uname -m */

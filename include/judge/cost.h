@@ -10,10 +10,20 @@ struct cost {
 	double call_ns;     /* clock_gettime(CLOCK_MONOTONIC) as programs make it here */
 	double syscall_ns;  /* the same by raw system call */
 	bool estimated;     /* user_space_ns is known: the counter can be read here */
+	double rate;          /* calls per second it is worked out for; 0: none was given */
 	double user_space_ns; /* what it would take in user space: the counter and the arithmetic */
 };
 
 void cost_find(const struct evidence *evidence, struct cost *cost);
+
+/* Sets the rate that the caller is interested in; 0 leaves it open. */
+void cost_set_rate(struct cost *cost, double rate);
+
+/* What `ns` in each of `rate` calls per second take of one CPU, in percent. */
+double cost_share_percent(double ns, double rate);
+
+/* What `calls` calls take longer, in seconds, at slow_ns each instead of fast_ns. */
+double cost_seconds(double calls, double slow_ns, double fast_ns);
 
 /* Nanoseconds lost in each call against user space; 0 if unknown or nothing is lost. */
 double cost_lost_ns(const struct cost *cost);

@@ -358,6 +358,7 @@ static void read_number(
 
 static void read_host(struct reader *reader, const json_t *from, struct host_evidence *host)
 {
+	read_text(reader, from, "name", &host->name);
 	read_text(reader, from, "kernel", &host->kernel);
 	read_text(reader, from, "kernel_build", &host->kernel_build);
 	read_text(reader, from, "arch", &host->arch);

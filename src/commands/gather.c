@@ -74,6 +74,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence)
 	vdso_collect(root, &evidence->vdso);
 	host_collect(root, &evidence->host);
 	fact_set(&evidence->kernel_log.fact, FACT_UNREAD, "read only if something is wrong");
+	fact_set(&evidence->host.name.fact, FACT_UNREAD, "not asked for");
 	if (root->live)
 		measure(evidence);
 	else

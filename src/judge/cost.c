@@ -3,6 +3,8 @@
 
 #include "judge/tally.h"
 
+#define NS_PER_SECOND 1e9
+
 /*
  * A vDSO clock is the counter plus the arithmetic around it. The arithmetic is what a COARSE
  * clock takes, which reads no counter and never enters the kernel.
@@ -30,6 +32,21 @@ void cost_find(const struct evidence *evidence, struct cost *cost)
 	cost->call_ns = call->path[tally_path(call)].min_ns;
 	cost->syscall_ns = call->path[PATH_SYSCALL].min_ns;
 	estimate_user_space(evidence, cost);
+}
+
+void cost_set_rate(struct cost *cost, double rate)
+{
+	cost->rate = rate;
+}
+
+double cost_share_percent(double ns, double rate)
+{
+	return 100 * cost_seconds(rate, ns, 0);
+}
+
+double cost_seconds(double calls, double slow_ns, double fast_ns)
+{
+	return calls * (slow_ns - fast_ns) / NS_PER_SECOND;
 }
 
 double cost_lost_ns(const struct cost *cost)

@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "render/json.h"
+#include "render/report.h"
 #include "render/text.h"
 
 static const struct document_format formats[] = {
 	{"text", text_write},
 	{"json", json_write},
+	{"report", report_write},
 };
 
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))

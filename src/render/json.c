@@ -230,10 +230,15 @@ static json_t *host_object(const struct host_evidence *host)
 		const char *key;
 		const struct text_fact *text;
 	} texts[] = {
-		{"kernel", &host->kernel},       {"kernel_build", &host->kernel_build},
-		{"arch", &host->arch},           {"cpu", &host->cpu},
-		{"hypervisor", &host->hypervisor}, {"container", &host->container},
-		{"platform", &host->platform},   {"libc", &host->libc},
+		{"name", &host->name},
+		{"kernel", &host->kernel},
+		{"kernel_build", &host->kernel_build},
+		{"arch", &host->arch},
+		{"cpu", &host->cpu},
+		{"hypervisor", &host->hypervisor},
+		{"container", &host->container},
+		{"platform", &host->platform},
+		{"libc", &host->libc},
 		{"boot_parameters", &host->boot},
 	};
 	const struct {
@@ -343,8 +348,11 @@ static json_t *cost_object(const struct cost *cost)
 	set(object, "call_ns", tenths(cost->known, cost->call_ns));
 	set(object, "syscall_ns", tenths(cost->known, cost->syscall_ns));
 	set(object, "user_space_ns", tenths(cost->known && cost->estimated, cost->user_space_ns));
-	set(object, "lost_ns",
-		tenths(cost->known && cost->estimated, cost_lost_ns(cost)));
+	set(object, "lost_ns", tenths(cost->known && cost->estimated, cost_lost_ns(cost)));
+	set(object, "rate_per_s", cost->rate > 0 ? json_real(cost->rate) : NULL);
+	set(object, "lost_cpu_percent",
+		tenths(cost->known && cost->estimated && cost->rate > 0,
+			cost_share_percent(cost_lost_ns(cost), cost->rate)));
 	return object;
 }
 
