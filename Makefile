@@ -70,7 +70,7 @@ COMPILE = $(CC) $(CPPFLAGS_OURS) $(LIBRARY_CFLAGS) $(CPPFLAGS) $(CFLAGS_OURS) $(
 LINK = $(CC) $(CFLAGS_OURS) $(CFLAGS) $(LDFLAGS_OURS) $(LDFLAGS)
 
 # Goals that compile nothing work without the libraries.
-WITHOUT_LIBRARIES := deps help clean uninstall format lab-list lab-deps check-fresh
+WITHOUT_LIBRARIES := deps help clean uninstall format lab lab-ci lab-list lab-deps check-fresh
 ifneq ($(filter-out $(WITHOUT_LIBRARIES),$(or $(MAKECMDGOALS),all)),)
 ifeq ($(filter deps,$(MAKECMDGOALS)),)
 ifneq ($(shell $(PKG_CONFIG) --exists $(LIBRARIES) && echo yes),yes)
