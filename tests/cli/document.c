@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads one document of schema vdsocheck/1 from standard input, for the suites in sh.
+ *
+ *   document check      exit 0 if it keeps what the contract promises; else the first broken
+ *                       promise on standard error
+ *   document get PATH   prints the value at "proof.method", "calls.0.call"; null is "null"
+ *   document calls      one line a call: decides call clock entered attempts libc_entered
+ *                       libc_attempts
+ */
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+/* What a key may hold. */
+enum kind {
+	TEXT = 1,
+	NUMBER = 2,
+	FLAG = 4,
+	LIST = 8,
+	OBJECT = 16,
+	NOTHING = 32,
+};
+
+struct promise {
+	const char *object; /* path; "" is the document */
+	const char *key;
+	int kinds;
+};
+
+static const struct promise promises[] = {
+	{"", "schema", TEXT},
+	{"", "version", TEXT},
+	{"", "verdict", TEXT},
+	{"", "exit_status", NUMBER},
+	{"", "summary", TEXT},
+	{"", "rule", TEXT},
+	{"", "rests_on", LIST},
+	{"", "live", FLAG},
+	{"", "clocksource", OBJECT},
+	{"", "vdso", OBJECT},
+	{"", "vclock", OBJECT},
+	{"", "proof", OBJECT},
+	{"", "timing", OBJECT},
+	{"", "calls", LIST},
+	{"", "host", OBJECT},
+	{"", "contradictions", LIST},
+	{"", "causes", LIST},
+	{"", "advice", LIST},
+	{"", "cost", OBJECT},
+	{"clocksource", "current", TEXT | NOTHING},
+	{"clocksource", "available", LIST | NOTHING},
+	{"clocksource", "reason", TEXT | NOTHING},
+	{"vdso", "present", FLAG | NOTHING},
+	{"vdso", "exports", LIST | NOTHING},
+	{"vdso", "reason", TEXT | NOTHING},
+	{"vclock", "mode", NUMBER | NOTHING},
+	{"vclock", "name", TEXT | NOTHING},
+	{"vclock", "how", TEXT},
+	{"vclock", "reason", TEXT | NOTHING},
+	{"proof", "taken", FLAG},
+	{"proof", "reason", TEXT | NOTHING},
+	{"host", "kernel", TEXT | NOTHING},
+	{"host", "arch", TEXT | NOTHING},
+	{"host", "cpu", TEXT | NOTHING},
+	{"host", "hypervisor", TEXT | NOTHING},
+	{"host", "container", TEXT | NOTHING},
+	{"host", "invariant_tsc", FLAG | NOTHING},
+	{"host", "libc", TEXT | NOTHING},
+};
+
+static const struct promise call_promises[] = {
+	{"", "call", TEXT},
+	{"", "clock", TEXT | NOTHING},
+	{"", "decides", FLAG},
+	{"", "vdso_ns", NUMBER | NOTHING},
+	{"", "libc_ns", NUMBER | NOTHING},
+	{"", "syscall_ns", NUMBER | NOTHING},
+	{"", "entered_kernel", NUMBER | NOTHING},
+	{"", "attempts", NUMBER | NOTHING},
+};
+
+static const struct promise export_promises[] = {
+	{"", "name", TEXT},
+	{"", "version", TEXT | NOTHING},
+};
+
+static const struct promise cause_promises[] = {
+	{"", "id", TEXT},
+	{"", "text", TEXT},
+	{"", "evidence", LIST},
+};
+
+static const struct promise advice_promises[] = {
+	{"", "id", TEXT},
+	{"", "text", TEXT},
+	{"", "command", TEXT | NOTHING},
+	{"", "risk", TEXT | NOTHING},
+	{"", "source", TEXT | NOTHING},
+};
+
+static void broken(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+static void broken(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+static int kind_of(const json_t *value)
+{
+	switch (json_typeof(value)) {
+	case JSON_STRING:
+		return TEXT;
+	case JSON_INTEGER:
+	case JSON_REAL:
+		return NUMBER;
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return FLAG;
+	case JSON_ARRAY:
+		return LIST;
+	case JSON_OBJECT:
+		return OBJECT;
+	default:
+		return NOTHING;
+	}
+}
+
+/* The value at a path of keys and array places parted by dots; NULL if there is none. */
+static json_t *find(json_t *value, const char *path)
+{
+	char part[128];
+
+	while (value && *path) {
+		size_t length = strcspn(path, ".");
+
+		snprintf(part, sizeof(part), "%.*s", (int)length, path);
+		value = json_is_array(value) ? json_array_get(value, strtoul(part, NULL, 10))
+					     : json_object_get(value, part);
+		path += length + (path[length] == '.');
+	}
+	return value;
+}
+
+static const char *text_at(json_t *document, const char *path)
+{
+	const char *text = json_string_value(find(document, path));
+
+	return text ? text : "";
+}
+
+static bool is_null(json_t *document, const char *path)
+{
+	return json_is_null(find(document, path));
+}
+
+static void hold(json_t *value, const char *where, const struct promise *table, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		json_t *found = json_object_get(find(value, table[i].object), table[i].key);
+
+		if (!found)
+			broken("%s%s.%s is missing", where, table[i].object, table[i].key);
+		if (!(kind_of(found) & table[i].kinds))
+			broken("%s%s.%s is of a wrong type", where, table[i].object, table[i].key);
+	}
+}
+
+static void hold_each(
+	json_t *document, const char *list, const struct promise *table, size_t count)
+{
+	json_t *value;
+	size_t i;
+
+	json_array_foreach(find(document, list), i, value)
+		hold(value, list, table, count);
+}
+
+static void one_of(json_t *document, const char *path, const char *const *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(text_at(document, path), words[i]) == 0)
+			return;
+	}
+	broken("%s: '%s' is no word of the contract", path, text_at(document, path));
+}
+
+/* Unknown is null with a reason beside it. */
+static void need_reason(json_t *document, const char *path, const char *reason)
+{
+	if (is_null(document, path) && !*text_at(document, reason))
+		broken("%s is null and %s does not say why", path, reason);
+}
+
+static void check_words(json_t *document)
+{
+	static const char *const verdicts[] = {"ok", "fallback", "slow", "unknown"};
+	static const int statuses[] = {0, 1, 1, 2};
+	static const char *const hows[] = {"read", "inferred", "unknown"};
+	json_int_t status = json_integer_value(find(document, "exit_status"));
+
+	if (strcmp(text_at(document, "schema"), "vdsocheck/1") != 0)
+		broken("schema is not vdsocheck/1");
+	if (!*text_at(document, "summary"))
+		broken("the summary is empty");
+	one_of(document, "verdict", verdicts, COUNT(verdicts));
+	one_of(document, "vclock.how", hows, COUNT(hows));
+	for (size_t i = 0; i < COUNT(verdicts); i++) {
+		if (strcmp(text_at(document, "verdict"), verdicts[i]) == 0 && status != statuses[i])
+			broken("exit_status does not go with the verdict");
+	}
+}
+
+static void check_witnesses(json_t *document)
+{
+	static const char *const witnesses[] = {"name", "mode", "proof", "timing"};
+	char path[32];
+
+	for (size_t i = 0; i < json_array_size(find(document, "rests_on")); i++) {
+		snprintf(path, sizeof(path), "rests_on.%zu", i);
+		one_of(document, path, witnesses, COUNT(witnesses));
+	}
+}
+
+static void check_reasons(json_t *document)
+{
+	static const char *const host[] = {
+		"kernel", "arch", "cpu", "hypervisor", "container", "invariant_tsc", "libc"};
+	char value[64], reason[80];
+
+	need_reason(document, "clocksource.current", "clocksource.reason");
+	need_reason(document, "clocksource.available", "clocksource.reason");
+	need_reason(document, "vdso.present", "vdso.reason");
+	need_reason(document, "vclock.mode", "vclock.reason");
+	if (json_is_false(find(document, "proof.taken")) && !*text_at(document, "proof.reason"))
+		broken("no proof was taken and proof.reason does not say why");
+	for (size_t i = 0; i < COUNT(host); i++) {
+		snprintf(value, sizeof(value), "host.%s", host[i]);
+		snprintf(reason, sizeof(reason), "host.%s_reason", host[i]);
+		need_reason(document, value, reason);
+	}
+}
+
+/* What was not measured has no number: neither a zero nor a count. */
+static void check_calls(json_t *document)
+{
+	bool taken = json_is_true(find(document, "proof.taken"));
+	json_t *call;
+	size_t i;
+
+	json_array_foreach(find(document, "calls"), i, call) {
+		json_int_t entered = json_integer_value(json_object_get(call, "entered_kernel"));
+		json_int_t attempts = json_integer_value(json_object_get(call, "attempts"));
+
+		if (is_null(call, "attempts") != is_null(call, "entered_kernel"))
+			broken("calls.%zu has only one of attempts and entered_kernel", i);
+		if (!taken && !is_null(call, "attempts"))
+			broken("calls.%zu counts attempts, but no proof was taken", i);
+		if (entered > attempts)
+			broken("calls.%zu entered the kernel more often than it was made", i);
+	}
+}
+
+static void check(json_t *document)
+{
+	if (!json_is_object(document))
+		broken("the document is no object");
+	hold(document, "", promises, COUNT(promises));
+	hold_each(document, "calls", call_promises, COUNT(call_promises));
+	hold_each(document, "vdso.exports", export_promises, COUNT(export_promises));
+	hold_each(document, "causes", cause_promises, COUNT(cause_promises));
+	hold_each(document, "advice", advice_promises, COUNT(advice_promises));
+	check_words(document);
+	check_witnesses(document);
+	check_reasons(document);
+	check_calls(document);
+}
+
+static void print(const json_t *value)
+{
+	if (!value)
+		fputs("missing", stdout);
+	else if (json_is_string(value))
+		fputs(json_string_value(value), stdout);
+	else
+		json_dumpf(value, stdout, JSON_ENCODE_ANY | JSON_COMPACT);
+}
+
+static void print_calls(json_t *document)
+{
+	static const char *const keys[] = {"decides", "call", "clock", "entered_kernel",
+		"attempts", "libc_entered_kernel", "libc_attempts"};
+	json_t *call;
+	size_t i;
+
+	json_array_foreach(find(document, "calls"), i, call) {
+		for (size_t k = 0; k < COUNT(keys); k++) {
+			print(json_object_get(call, keys[k]));
+			putchar(k + 1 < COUNT(keys) ? ' ' : '\n');
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	json_error_t error;
+	json_t *document = json_loadf(stdin, JSON_REJECT_DUPLICATES, &error);
+
+	if (!document)
+		broken("not one JSON document: line %d: %s", error.line, error.text);
+	if (argc == 2 && strcmp(argv[1], "check") == 0) {
+		check(document);
+	} else if (argc == 3 && strcmp(argv[1], "get") == 0) {
+		print(find(document, argv[2]));
+		putchar('\n');
+	} else if (argc == 2 && strcmp(argv[1], "calls") == 0) {
+		print_calls(document);
+	} else {
+		broken("usage: document check | get PATH | calls");
+	}
+	json_decref(document);
+	return 0;
+}

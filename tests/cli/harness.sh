@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+# What the suites in sh have in common: to be sourced. Counts checks and keeps their output.
+# shellcheck shell=sh
+
+passed=0
+failed=0
+skipped=0
+
+# Open to others: some checks run the program as another user.
+work=$(mktemp -d "${TMPDIR:-/tmp}/vdsocheck.XXXXXX") || exit 1
+chmod 755 "$work"
+out=$work/out
+err=$work/err
+status=0
+
+# What else is to be undone at the end; a suite may define its own.
+clean_up() { :; }
+
+finish() {
+	clean_up
+	rm -rf "$work"
+}
+trap finish EXIT
+trap 'exit 1' HUP INT TERM
+
+pass() {
+	passed=$((passed + 1))
+}
+
+# fail NAME [WHY]: says what came out, so that a log is enough to understand it.
+fail() {
+	failed=$((failed + 1))
+	echo "FAIL  $1"
+	[ -z "${2-}" ] || echo "      $2"
+	echo "      status $status"
+	sed 's/^/      out: /' "$out" 2>/dev/null | head -n 4
+	sed 's/^/      err: /' "$err" 2>/dev/null | head -n 4
+}
+
+skip() {
+	skipped=$((skipped + 1))
+	echo "skip  $1: $2"
+}
+
+# run COMMAND [WORD]...: leaves its output in $out and $err, its status in $status.
+run() {
+	status=0
+	timeout 60 "$@" >"$out" 2>"$err" || status=$?
+}
+
+# verify NAME CONDITION...: each condition is an expression of sh, and all must hold.
+verify() {
+	verify_name=$1
+	shift
+	for condition; do
+		if ! eval "$condition"; then
+			fail "$verify_name" "not true: $condition"
+			return
+		fi
+	done
+	pass
+}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# lines FILE: how many.
+lines() { wc -l <"$1" | tr -d ' '; }
+
+# Ends the suite: the last line alone tells the sum.
+report() {
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ "$failed" -eq 0 ]
+}
