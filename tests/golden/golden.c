@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Golden files: what is printed for hosts that are not here. A scenario is a tree of
+ * tests/roots, read by the real code, and what was measured on such a host, written down in
+ * scenarios.c. Text and JSON of the judgement are compared with tests/golden/NAME.txt and
+ * NAME.json; --write writes those anew. Runs in the source's top folder.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/version.h"
+#include "commands/gather.h"
+#include "golden/scenario.h"
+#include "judge/judgement.h"
+#include "judge/vclock.h"
+#include "measure/call.h"
+#include "render/document.h"
+#include "render/wrap.h"
+
+/* A document says which version printed it: a release is no reason to write all anew. */
+#define VERSION_MARK "VERSION"
+
+static bool is_writing;
+
+static const char *const formats[][2] = {{"text", "txt"}, {"json", "json"}};
+
+static void set_export(struct vdso_evidence *vdso, const char *name, const char *version)
+{
+	struct vdso_export *export = &vdso->exports[vdso->export_count++];
+
+	snprintf(export->name, sizeof(export->name), "%s", name);
+	snprintf(export->version, sizeof(export->version), "%s", version);
+	export->address = 0x1000; /* nobody calls it */
+}
+
+static void put_vdso(const struct scenario *scenario, struct vdso_evidence *vdso)
+{
+	memset(vdso, 0, sizeof(*vdso));
+	if (!scenario->vdso) {
+		fact_set(&vdso->fact, FACT_ABSENT,
+			"the kernel gave this process no vDSO (AT_SYSINFO_EHDR is 0)");
+		return;
+	}
+	fact_set_known(&vdso->fact);
+	snprintf(vdso->soname, sizeof(vdso->soname), "%s", scenario->vdso->soname);
+	for (const char *const *name = scenario->vdso->exports; *name; name++)
+		set_export(vdso, *name, scenario->vdso->version);
+}
+
+static void put_vclock(const struct scenario *scenario, struct vclock_evidence *vclock)
+{
+	memset(vclock, 0, sizeof(*vclock));
+	fact_set(&vclock->pvclock_stable.fact, FACT_ABSENT, "not the current clocksource's page");
+	vclock->hyperv_sequence.fact = vclock->pvclock_stable.fact;
+	if (!scenario->mode_name) {
+		fact_set(&vclock->fact, FACT_FAILED,
+			"no page around the vDSO has a layout known here");
+		return;
+	}
+	fact_set_known(&vclock->fact);
+	vclock->how = VCLOCK_READ;
+	vclock->mode = scenario->mode;
+	snprintf(vclock->name, sizeof(vclock->name), "%s", scenario->mode_name);
+	snprintf(vclock->layout, sizeof(vclock->layout), "%s", scenario->layout);
+}
+
+static void put_proof(const struct scenario *scenario, struct proof_evidence *proof)
+{
+	memset(proof, 0, sizeof(*proof));
+	if (scenario->no_proof) {
+		fact_set(&proof->fact, FACT_DENIED, "%s", scenario->no_proof);
+		return;
+	}
+	fact_set_known(&proof->fact);
+	proof->method = PROOF_SECCOMP;
+	proof->cpus = 4;
+}
+
+static void put_timing(const struct scenario *scenario, struct timing_evidence *timing)
+{
+	memset(timing, 0, sizeof(*timing));
+	fact_set_known(&timing->fact);
+	fact_set_known(&timing->counter_fact);
+	fact_set_known(&timing->entry_fact);
+	timing->counter_ns = scenario->ns.counter;
+	timing->entry_ns = scenario->ns.entry;
+	snprintf(timing->counter, sizeof(timing->counter), "%s", scenario->counter);
+	timing->chunks = 29;
+}
+
+/* The kinds of calls, which differ in what they cost and in whether they enter the kernel. */
+enum kind { KIND_PRECISE, KIND_EXTRA, KIND_COARSE, KIND_CPUTIME, KIND_CHEAP };
+
+static enum kind kind_of(const struct call_evidence *call)
+{
+	if (call->decides)
+		return KIND_PRECISE;
+	if (strstr(call->clock, "CPUTIME"))
+		return KIND_CPUTIME;
+	if (strstr(call->clock, "COARSE"))
+		return KIND_COARSE;
+	return strcmp(call->call, "clock_gettime") == 0 ? KIND_EXTRA : KIND_CHEAP;
+}
+
+/* Of 1,000 calls by the vDSO's function, or by libc where there is none, so many entered. */
+static unsigned entered_of(const struct scenario *scenario, enum kind kind, bool has_function)
+{
+	if (!has_function || kind == KIND_CPUTIME)
+		return 1000;
+	if (kind == KIND_PRECISE)
+		return scenario->entered;
+	return kind == KIND_EXTRA && (scenario->entered || scenario->old_vdso) ? 1000 : 0;
+}
+
+static double user_space_ns(const struct scenario *scenario, enum kind kind)
+{
+	if (kind == KIND_PRECISE || kind == KIND_EXTRA)
+		return scenario->ns.vdso;
+	return kind == KIND_COARSE ? scenario->ns.coarse : scenario->ns.coarse / 2;
+}
+
+static void put_path(const struct scenario *scenario, struct path_evidence *path, double ns,
+	unsigned entered)
+{
+	path->timed = true;
+	path->min_ns = ns;
+	path->median_ns = ns * 1.02;
+	if (scenario->no_proof)
+		return;
+	path->attempts = 1000;
+	path->entered = entered;
+}
+
+static void put_call(const struct scenario *scenario, struct call_evidence *call, unsigned place)
+{
+	enum kind kind = kind_of(call);
+	bool has_function = call->path[PATH_VDSO].available;
+	unsigned entered = entered_of(scenario, kind, has_function);
+	/* Rows differ a little, as they do on a real machine. */
+	double drift = 0.1 * place;
+	double kernel_ns = scenario->ns.syscall + drift + (kind == KIND_CPUTIME ? 90 : 0);
+	double ns = entered == 1000 ? kernel_ns : user_space_ns(scenario, kind) + drift / 10;
+
+	if (has_function)
+		put_path(scenario, &call->path[PATH_VDSO], ns, entered);
+	if (scenario->libc_enters && kind != KIND_CHEAP)
+		put_path(scenario, &call->path[PATH_LIBC], kernel_ns, 1000);
+	else
+		put_path(scenario, &call->path[PATH_LIBC], ns + 0.4, entered);
+	if (!call->path[PATH_SYSCALL].available)
+		return;
+	call->path[PATH_SYSCALL].timed = true;
+	call->path[PATH_SYSCALL].min_ns = kernel_ns + 2;
+	call->path[PATH_SYSCALL].median_ns = kernel_ns * 1.05;
+}
+
+static void put_host(const struct scenario *scenario, struct host_evidence *host)
+{
+	/* A live host says by uname(2) what older kernels have no file for. */
+	if (!fact_is_known(&host->arch.fact))
+		fact_set_text(&host->arch, scenario->arch ? scenario->arch : "x86_64");
+	fact_set_text(&host->libc, scenario->libc);
+	fact_set_flag(&host->libc_static, false);
+	fact_set_flag(&host->counter_off, false);
+	fact_set_number(&host->tracer, 0);
+	fact_set_number(&host->seccomp, 0);
+}
+
+static void put_measurements(const struct scenario *scenario, struct evidence *evidence)
+{
+	struct call calls[CALL_MAX][PATH_COUNT] = {0};
+
+	evidence->live = true;
+	put_vdso(scenario, &evidence->vdso);
+	put_vclock(scenario, &evidence->vclock);
+	put_host(scenario, &evidence->host);
+	put_proof(scenario, &evidence->proof);
+	put_timing(scenario, &evidence->timing);
+	call_list(evidence, calls);
+	for (unsigned i = 0; i < evidence->call_count; i++)
+		put_call(scenario, &evidence->calls[i], i);
+	if (scenario->change)
+		scenario->change(evidence);
+	vclock_infer(evidence);
+}
+
+/* As the check command does it. */
+static void judge(
+	const struct scenario *scenario, struct evidence *evidence, struct judgement *judgement)
+{
+	struct root root;
+	struct fact why = {0};
+	char path[256];
+
+	snprintf(path, sizeof(path), "tests/roots/%s", scenario->root);
+	if (!root_open(&root, path, &why))
+		fail_msg("%s", why.reason);
+	gather_evidence(&root, evidence);
+	if (!scenario->captured)
+		put_measurements(scenario, evidence);
+	judgement_make(evidence, judgement);
+	if (judgement->ruling.verdict != VERDICT_OK) {
+		gather_reasons(&root, evidence);
+		judgement_make(evidence, judgement);
+	}
+	root_close(&root);
+}
+
+/* In place: what stands for the version is not longer. */
+static void hide_version(char *text)
+{
+	static const char key[] = "\"version\": \"";
+	char *at = strstr(text, key);
+	char whole[64];
+
+	snprintf(whole, sizeof(whole), "%s%s\"", key, version_string);
+	if (!at || strncmp(at, whole, strlen(whole)) != 0)
+		return;
+	at += strlen(key);
+	memmove(at + strlen(VERSION_MARK), at + strlen(version_string),
+		strlen(at + strlen(version_string)) + 1);
+	memcpy(at, VERSION_MARK, strlen(VERSION_MARK));
+}
+
+static char *render(const struct document *document, const char *format)
+{
+	struct fact why = {0};
+	char *bytes = NULL, *roomy;
+	size_t length = 0;
+
+	assert_true(document_render(
+		document, document_find_format(format), &bytes, &length, &why));
+	assert_int_equal(strlen(bytes), length);
+	roomy = calloc(1, length + sizeof(VERSION_MARK));
+	assert_non_null(roomy);
+	memcpy(roomy, bytes, length);
+	free(bytes);
+	if (strcmp(format, "json") == 0)
+		hide_version(roomy);
+	return roomy;
+}
+
+static char *read_whole(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *bytes;
+	long length;
+
+	if (!file)
+		return NULL;
+	fseek(file, 0, SEEK_END);
+	length = ftell(file);
+	rewind(file);
+	bytes = calloc(1, (size_t)length + 1);
+	assert_non_null(bytes);
+	assert_int_equal(fread(bytes, 1, (size_t)length, file), length);
+	fclose(file);
+	return bytes;
+}
+
+static void write_whole(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file)
+		fail_msg("%s: %s", path, strerror(errno));
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static size_t line_length(const char *text)
+{
+	return strcspn(text, "\n");
+}
+
+/* Shows the first line that differs: the whole is in the file, and in `make golden; git diff`. */
+static void compare(const char *path, const char *expected, const char *printed)
+{
+	unsigned line = 1;
+
+	if (!expected)
+		fail_msg("%s is missing: make golden writes it", path);
+	for (;;) {
+		size_t length = line_length(expected);
+
+		if (length != line_length(printed) || memcmp(expected, printed, length) != 0)
+			fail_msg("%s:%u\n  expected: %.*s\n  printed:  %.*s", path, line, (int)length,
+				expected, (int)line_length(printed), printed);
+		if (!expected[length] && !printed[length])
+			return;
+		if (!expected[length] || !printed[length])
+			fail_msg("%s: printed is %s", path, printed[length] ? "longer" : "shorter");
+		expected += length + 1;
+		printed += length + 1;
+		line++;
+	}
+}
+
+static void hold_against_file(const char *path, const char *printed)
+{
+	char *expected;
+
+	if (is_writing) {
+		write_whole(path, printed);
+		return;
+	}
+	expected = read_whole(path);
+	compare(path, expected, printed);
+	free(expected);
+}
+
+/* A command to be pasted is left whole; everything else fits the terminal. */
+static void assert_fits_terminal(const char *text)
+{
+	while (*text) {
+		size_t length = line_length(text);
+
+		if (length > WRAP_COLUMNS)
+			fail_msg("longer than %d columns: %.*s", WRAP_COLUMNS, (int)length, text);
+		if (length && text[length - 1] == ' ')
+			fail_msg("blanks at the end of: %.*s", (int)length, text);
+		text += length + (text[length] == '\n');
+	}
+}
+
+static void print_scenario(void **state)
+{
+	const struct scenario *scenario = *state;
+	struct evidence evidence = {0};
+	struct judgement judgement = {0};
+	struct document document = {.evidence = &evidence, .judgement = &judgement};
+	char *printed[sizeof(formats) / sizeof(formats[0])];
+
+	judge(scenario, &evidence, &judgement);
+	assert_string_equal(judgement.ruling.rule, scenario->rule);
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		char path[256];
+
+		printed[i] = render(&document, formats[i][0]);
+		snprintf(path, sizeof(path), "tests/golden/%s.%s", scenario->name, formats[i][1]);
+		hold_against_file(path, printed[i]);
+	}
+	assert_fits_terminal(printed[0]);
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		free(printed[i]);
+}
+
+/* Every golden JSON file, one after another. */
+static char *all_golden(void)
+{
+	char *all = calloc(1, 1);
+
+	for (size_t i = 0; i < scenario_count; i++) {
+		char path[256];
+		char *text;
+
+		snprintf(path, sizeof(path), "tests/golden/%s.json", scenarios[i].name);
+		text = read_whole(path);
+		assert_non_null(text);
+		all = realloc(all, strlen(all) + strlen(text) + 1);
+		assert_non_null(all);
+		strcat(all, text);
+		free(text);
+	}
+	return all;
+}
+
+static unsigned find_rules(const char *source, const char *golden, unsigned *missing)
+{
+	char *text = read_whole(source);
+	unsigned found = 0;
+
+	assert_non_null(text);
+	for (const char *at = strstr(text, "{\""); at; at = strstr(at + 2, "{\"")) {
+		char quoted[80];
+		const char *end = strchr(at + 2, '"');
+
+		/* A rule's id has a hyphen, and a function or a verdict follows. */
+		snprintf(quoted, sizeof(quoted), "%.*s\"", (int)(end - at - 1), at + 1);
+		if (!strchr(quoted, '-') || strncmp(end, "\", ", 3) != 0)
+			continue;
+		found++;
+		if (strstr(golden, quoted))
+			continue;
+		print_error("no golden file shows %s of %s\n", quoted, source);
+		*missing += 1;
+	}
+	free(text);
+	return found;
+}
+
+static void show_every_rule(void **state)
+{
+	static const char *const patterns[] = {"src/judge/verdict*.c", "src/judge/cause*.c",
+		"src/judge/advice*.c", "src/judge/contradiction*.c"};
+	char *golden = all_golden();
+	unsigned found = 0, missing = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		glob_t sources;
+
+		assert_int_equal(glob(patterns[i], 0, NULL, &sources), 0);
+		for (size_t k = 0; k < sources.gl_pathc; k++)
+			found += find_rules(sources.gl_pathv[k], golden, &missing);
+		globfree(&sources);
+	}
+	assert_true(found > 20);
+	assert_int_equal(missing, 0);
+	free(golden);
+}
+
+int main(int argc, char **argv)
+{
+	struct CMUnitTest *tests = calloc(scenario_count + 1, sizeof(*tests));
+	int failed;
+
+	is_writing = argc == 2 && strcmp(argv[1], "--write") == 0;
+	if (!tests || (argc > 1 && !is_writing)) {
+		fprintf(stderr, "usage: golden [--write]\n");
+		return 2;
+	}
+	for (size_t i = 0; i < scenario_count; i++)
+		tests[i] = (struct CMUnitTest){.name = scenarios[i].loss,
+			.test_func = print_scenario,
+			.initial_state = (void *)(uintptr_t)&scenarios[i]};
+	tests[scenario_count] = (struct CMUnitTest){
+		.name = "a rule of the judge whose words nobody has looked at",
+		.test_func = show_every_rule};
+	failed = _cmocka_run_group_tests("golden", tests, scenario_count + 1, NULL, NULL);
+	free(tests);
+	return failed != 0;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include "golden/scenario.h"
+
+#include <signal.h>
+#include <string.h>
+
+static const struct vdso_image x86_new = {"linux-vdso.so.1", "LINUX_2.6",
+	(const char *const[]){"__vdso_clock_gettime", "__vdso_gettimeofday", "__vdso_time",
+		"__vdso_clock_getres", "__vdso_getcpu", NULL}};
+
+/* Before 5.3. */
+static const struct vdso_image x86_old = {"linux-vdso.so.1", "LINUX_2.6",
+	(const char *const[]){"__vdso_clock_gettime", "__vdso_gettimeofday", "__vdso_time",
+		"__vdso_getcpu", NULL}};
+
+static const struct vdso_image arm64 = {"linux-vdso.so.1", "LINUX_2.6.39",
+	(const char *const[]){"__kernel_clock_gettime", "__kernel_gettimeofday",
+		"__kernel_clock_getres", "__kernel_rt_sigreturn", NULL}};
+
+#define LAYOUT_5_3 "x86, Linux 5.3-6.1"
+#define LAYOUT_4 "x86, Linux 3.16-5.2"
+
+#define FAST {.vdso = 22.7, .syscall = 164.0, .coarse = 3.9, .counter = 9.2, .entry = 71.5}
+#define SLOW {.vdso = 596.0, .syscall = 598.2, .coarse = 6.8, .counter = 12.4, .entry = 148.0}
+
+static struct call_evidence *find(struct evidence *evidence, const char *call, const char *clock)
+{
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		if (strcmp(evidence->calls[i].call, call) == 0 &&
+			strcmp(evidence->calls[i].clock, clock) == 0)
+			return &evidence->calls[i];
+	}
+	return NULL;
+}
+
+static void is_pvclock_stable(struct evidence *evidence)
+{
+	fact_set_flag(&evidence->vclock.pvclock_stable, true);
+}
+
+static void is_pvclock_unstable(struct evidence *evidence)
+{
+	fact_set_flag(&evidence->vclock.pvclock_stable, false);
+}
+
+static void is_hyperv_page_valid(struct evidence *evidence)
+{
+	fact_set_number(&evidence->vclock.hyperv_sequence, 7);
+}
+
+static void is_hyperv_page_invalid(struct evidence *evidence)
+{
+	fact_set_number(&evidence->vclock.hyperv_sequence, 0);
+}
+
+static void enters_for_gettimeofday(struct evidence *evidence)
+{
+	struct path_evidence *path = find(evidence, "gettimeofday", "")->path;
+
+	for (int i = PATH_VDSO; i <= PATH_LIBC; i++) {
+		path[i].entered = 1000;
+		path[i].min_ns = path[PATH_SYSCALL].min_ns - 1.5;
+	}
+}
+
+static void is_static(struct evidence *evidence)
+{
+	fact_set_flag(&evidence->host.libc_static, true);
+}
+
+static void is_in_time_namespace(struct evidence *evidence)
+{
+	evidence->vclock.time_namespace = true;
+}
+
+static void proves_by_ptrace(struct evidence *evidence)
+{
+	evidence->proof.method = PROOF_PTRACE;
+	strcpy(evidence->proof.note, "seccomp filter: Operation not permitted");
+}
+
+/* The counter faults: timing has no times for what reads it, and no call is made twice. */
+static void has_counter_off(struct evidence *evidence)
+{
+	fact_set_flag(&evidence->host.counter_off, true);
+	fact_set(&evidence->timing.counter_fact, FACT_FAILED, "rdtsc ends with SIGSEGV");
+	evidence->timing.counter_ns = 0;
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		struct call_evidence *call = &evidence->calls[i];
+
+		if (!call->decides && strcmp(call->clock, "CLOCK_MONOTONIC_RAW") != 0 &&
+			strcmp(call->clock, "CLOCK_BOOTTIME") != 0 &&
+			strcmp(call->clock, "CLOCK_TAI") != 0)
+			continue;
+		for (int path = PATH_VDSO; path <= PATH_LIBC; path++)
+			call->path[path] = (struct path_evidence){
+				.available = true, .signal = SIGSEGV};
+	}
+}
+
+static void is_not_timed(struct evidence *evidence)
+{
+	memset(&evidence->timing, 0, sizeof(evidence->timing));
+	fact_set(&evidence->timing.fact, FACT_DENIED,
+		"the kernel refuses to tell the time, so nothing can be timed");
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		for (int path = 0; path < PATH_COUNT; path++)
+			evidence->calls[i].path[path].timed = false;
+	}
+}
+
+/* The clocksource changed between timing and proof. */
+static void was_cheap_before(struct evidence *evidence)
+{
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		if (evidence->calls[i].decides)
+			evidence->calls[i].path[PATH_VDSO].min_ns = 22.7;
+	}
+}
+
+static void has_wsl1_vdso(struct evidence *evidence)
+{
+	fact_set(&evidence->vclock.fact, FACT_FAILED,
+		"no page around the vDSO has a layout known here");
+}
+
+#define NO_PROOF \
+	"seccomp filter: Operation not permitted; ptrace: Operation not permitted"
+
+const struct scenario scenarios[] = {
+	/* Only a tree: names alone decide nothing. */
+	{.name = "captured-xen-ec2", .root = "xen-ec2", .rule = "captured-tree", .captured = true,
+		.loss = "a tree of another machine is judged by a name"},
+	{.name = "captured-tsc-metal", .root = "tsc-metal", .rule = "captured-tree", .captured = true,
+		.loss = "a tree of a machine with tsc is called ok without a proof"},
+	{.name = "captured-arm64-graviton", .root = "arm64-graviton", .rule = "captured-tree",
+		.captured = true, .loss = "an arm64 machine's tree is not understood"},
+	{.name = "captured-ppc64le-power9", .root = "ppc64le-power9", .rule = "captured-tree",
+		.captured = true, .loss = "a POWER machine's tree is not understood"},
+	{.name = "captured-acpi-pm-notsc", .root = "acpi-pm-notsc", .rule = "captured-tree",
+		.captured = true, .loss = "the boot parameters behind a slow clock are not shown"},
+	{.name = "captured-container-without-sys", .root = "container-without-sys",
+		.rule = "captured-tree", .captured = true,
+		.loss = "a container without /sys ends the run"},
+	{.name = "captured-hyperv-wsl2", .root = "hyperv-wsl2", .rule = "captured-tree",
+		.captured = true, .loss = "WSL2 is not told from other machines"},
+
+	/* Fine hosts, and those that other tools sound a false alarm for. */
+	{.name = "tsc-metal", .root = "tsc-metal", .rule = "user-space", .vdso = &x86_new,
+		.mode = 1, .mode_name = "tsc", .layout = LAYOUT_5_3, .counter = "rdtsc",
+		.libc = "glibc 2.36", .ns = FAST, .loss = "a plain good host is not called ok"},
+	{.name = "tsc-metal-ptrace", .root = "tsc-metal", .rule = "user-space", .vdso = &x86_new,
+		.mode = 1, .mode_name = "tsc", .layout = LAYOUT_5_3, .counter = "rdtsc",
+		.libc = "glibc 2.36", .ns = FAST, .change = proves_by_ptrace,
+		.loss = "a proof by ptrace does not say why it was not seccomp"},
+	{.name = "tsc-time-namespace", .root = "tsc-metal", .rule = "user-space", .vdso = &x86_new,
+		.mode = 1, .mode_name = "tsc", .layout = LAYOUT_5_3, .counter = "rdtsc",
+		.libc = "glibc 2.36", .ns = FAST, .change = is_in_time_namespace,
+		.loss = "a time namespace is not told"},
+	{.name = "kvm-clock", .root = "kvm-clock", .rule = "user-space", .vdso = &x86_new,
+		.mode = 2, .mode_name = "pvclock", .layout = LAYOUT_5_3, .counter = "rdtsc",
+		.libc = "glibc 2.35", .ns = FAST, .change = is_pvclock_stable,
+		.loss = "a false alarm for kvm-clock"},
+	{.name = "kvm-clock-gcp", .root = "kvm-clock-gcp", .rule = "user-space", .vdso = &x86_new,
+		.mode = 2, .mode_name = "pvclock", .layout = LAYOUT_5_3, .counter = "rdtsc",
+		.libc = "glibc 2.31", .ns = FAST, .change = is_pvclock_stable,
+		.loss = "a good kvm-clock is told to become tsc because tsc is offered"},
+	{.name = "hyperv-wsl2", .root = "hyperv-wsl2", .rule = "user-space", .vdso = &x86_new,
+		.mode = 3, .mode_name = "hvclock", .layout = LAYOUT_5_3, .counter = "rdtsc",
+		.libc = "glibc 2.35", .ns = FAST, .change = is_hyperv_page_valid,
+		.loss = "a false alarm for the Hyper-V page"},
+	{.name = "arm64-graviton", .root = "arm64-graviton", .rule = "user-space", .vdso = &arm64,
+		.mode = 1, .mode_name = "archtimer", .layout = "arm64, Linux 5.3-6.14",
+		.counter = "cntvct_el0", .libc = "glibc 2.34",
+		.ns = {.vdso = 34.6, .syscall = 139.0, .coarse = 6.4, .counter = 17.9, .entry = 62.0},
+		.loss = "a false alarm for arm64, or advice that fits x86 alone"},
+	{.name = "page-unknown", .root = "kvm-clock", .rule = "user-space", .vdso = &x86_new,
+		.counter = "rdtsc", .libc = "glibc 2.35", .ns = FAST,
+		.loss = "a kernel with an unknown data page is not judged by the proof"},
+	{.name = "container-without-sys", .root = "container-without-sys", .rule = "user-space",
+		.vdso = &x86_new, .mode = 1, .mode_name = "tsc", .layout = LAYOUT_5_3,
+		.counter = "rdtsc", .libc = "glibc 2.36", .ns = FAST,
+		.loss = "a container without /sys has no verdict"},
+	{.name = "no-proof-but-cheap", .root = "tsc-metal", .rule = "cheaper-than-entry",
+		.vdso = &x86_new, .mode = 1, .mode_name = "tsc", .layout = LAYOUT_5_3,
+		.counter = "rdtsc", .libc = "glibc 2.36", .ns = FAST, .no_proof = NO_PROOF,
+		.loss = "a locked-down sandbox on a good host stays unknown"},
+	{.name = "static-old-libc", .root = "tsc-metal", .rule = "user-space", .vdso = &x86_new,
+		.mode = 1, .mode_name = "tsc", .layout = LAYOUT_5_3, .counter = "rdtsc",
+		.libc = "glibc 2.28", .ns = FAST, .libc_enters = true, .change = is_static,
+		.loss = "the libc linked into the binary is taken for the host's"},
+
+	/* Hosts whose calls enter the kernel. */
+	{.name = "xen-ec2", .root = "xen-ec2", .rule = "enters-always", .vdso = &x86_old,
+		.mode = 0, .mode_name = "none", .layout = LAYOUT_4, .counter = "rdtsc",
+		.libc = "glibc 2.17", .ns = SLOW, .entered = 1000, .old_vdso = true,
+		.loss = "the slow clock of EC2's Xen instances is not found"},
+	{.name = "xen-invariant", .root = "xen-invariant", .rule = "enters-always",
+		.vdso = &x86_new, .mode = 0, .mode_name = "none", .layout = LAYOUT_5_3,
+		.counter = "rdtsc", .libc = "glibc 2.36", .ns = SLOW, .entered = 1000,
+		.change = is_pvclock_unstable,
+		.loss = "a Xen guest that could use tsc is not told how"},
+	{.name = "kvm-clock-unstable", .root = "kvm-clock-unstable", .rule = "enters-always",
+		.vdso = &x86_new, .mode = 2, .mode_name = "pvclock", .layout = LAYOUT_5_3,
+		.counter = "rdtsc", .libc = "glibc 2.31",
+		.ns = {.vdso = 251.0, .syscall = 252.4, .coarse = 4.1, .counter = 9.8, .entry = 88.0},
+		.entered = 1000, .change = is_pvclock_unstable,
+		.loss = "a kvm-clock that the hypervisor withdrew is taken for a fast one"},
+	{.name = "kvm-clock-sometimes", .root = "kvm-clock-unstable", .rule = "enters-sometimes",
+		.vdso = &x86_new, .mode = 2, .mode_name = "pvclock", .layout = LAYOUT_5_3,
+		.counter = "rdtsc", .libc = "glibc 2.31",
+		.ns = {.vdso = 24.0, .syscall = 252.4, .coarse = 4.1, .counter = 9.8, .entry = 88.0},
+		.entered = 312, .change = is_pvclock_stable,
+		.loss = "a clock that falls back now and then is called fine"},
+	{.name = "hyperv-azure-regression", .root = "hyperv-azure", .rule = "enters-always",
+		.vdso = &x86_new, .mode = 0, .mode_name = "none", .layout = LAYOUT_5_3,
+		.counter = "rdtsc", .libc = "glibc 2.27",
+		.ns = {.vdso = 537.0, .syscall = 539.1, .coarse = 5.2, .counter = 11.0, .entry = 131.0},
+		.entered = 1000, .change = is_hyperv_page_valid,
+		.loss = "Azure's kernel regression hides behind the clocksource's name"},
+	{.name = "hyperv-page-invalid", .root = "hyperv-azure", .rule = "enters-always",
+		.vdso = &x86_new, .mode = 3, .mode_name = "hvclock", .layout = LAYOUT_5_3,
+		.counter = "rdtsc", .libc = "glibc 2.27",
+		.ns = {.vdso = 1204.0, .syscall = 1207.5, .coarse = 5.2, .counter = 11.0, .entry = 131.0},
+		.entered = 1000, .change = is_hyperv_page_invalid,
+		.loss = "a Hyper-V page that the host withdrew is not told"},
+	{.name = "hpet-watchdog", .root = "hpet-watchdog", .rule = "enters-always",
+		.vdso = &x86_new, .mode = 0, .mode_name = "none", .layout = LAYOUT_5_3,
+		.counter = "rdtsc", .libc = "glibc 2.35",
+		.ns = {.vdso = 1488.0, .syscall = 1490.7, .coarse = 4.0, .counter = 10.4, .entry = 69.0},
+		.entered = 1000,
+		.loss = "a machine whose tsc the watchdog dropped is told to force tsc"},
+	{.name = "hpet-forced", .root = "hpet-forced", .rule = "enters-always", .vdso = &x86_new,
+		.mode = 0, .mode_name = "none", .layout = LAYOUT_5_3, .counter = "rdtsc",
+		.libc = "glibc 2.36",
+		.ns = {.vdso = 1312.0, .syscall = 1314.2, .coarse = 5.9, .counter = 10.9, .entry = 97.0},
+		.entered = 1000, .loss = "a boot parameter that chose the slow clock is not shown"},
+	{.name = "acpi-pm-notsc", .root = "acpi-pm-notsc", .rule = "enters-always",
+		.vdso = &x86_old, .mode = 0, .mode_name = "none", .layout = "x86, Linux 3.10-3.14, RHEL 7",
+		.counter = "rdtsc", .libc = "glibc 2.17",
+		.ns = {.vdso = 4710.0, .syscall = 4714.0, .coarse = 7.7, .counter = 14.0, .entry = 190.0},
+		.entered = 1000, .old_vdso = true,
+		.loss = "a machine booted with notsc is told to use tsc"},
+	{.name = "jiffies-protected", .root = "jiffies-protected", .rule = "enters-always",
+		.vdso = &x86_new, .mode = 0, .mode_name = "none", .layout = "x86, Linux 6.12",
+		.counter = "rdtsc", .libc = "glibc 2.40",
+		.ns = {.vdso = 131.0, .syscall = 132.6, .coarse = 3.3, .counter = 8.1, .entry = 66.0},
+		.entered = 1000, .loss = "a protected guest that ticks by jiffies is not explained"},
+	{.name = "arm64-erratum", .root = "arm64-erratum", .rule = "enters-always", .vdso = &arm64,
+		.mode = 0, .mode_name = "none", .layout = "arm64, Linux 4.12-5.2", .arch = "aarch64",
+		.counter = "cntvct_el0", .libc = "glibc 2.28",
+		.ns = {.vdso = 402.0, .syscall = 404.4, .coarse = 11.0, .counter = 40.0, .entry = 160.0},
+		.entered = 1000, .loss = "an arm64 erratum is not explained"},
+	{.name = "wsl1", .root = "wsl1", .rule = "enters-always", .vdso = &x86_old,
+		.counter = "rdtsc", .libc = "glibc 2.31",
+		.ns = {.vdso = 602.0, .syscall = 604.1, .coarse = 9.0, .counter = 8.8, .entry = 310.0},
+		.entered = 1000, .old_vdso = true, .change = has_wsl1_vdso,
+		.loss = "a host that tells nothing of its clock is left without a cause"},
+	{.name = "vdso-off", .root = "vdso-off", .rule = "enters-without-vdso", .counter = "rdtsc",
+		.libc = "glibc 2.31",
+		.ns = {.vdso = 188.0, .syscall = 186.2, .coarse = 60.0, .counter = 7.9, .entry = 74.0},
+		.entered = 1000, .loss = "vdso=0 on the command line is not found"},
+	{.name = "gettimeofday-alone", .root = "tsc-metal", .rule = "enters-some-calls",
+		.vdso = &x86_new, .mode = 1, .mode_name = "tsc", .layout = LAYOUT_5_3,
+		.counter = "rdtsc", .libc = "glibc 2.36", .ns = FAST,
+		.change = enters_for_gettimeofday,
+		.loss = "a vDSO that serves one call and not the other is called fine"},
+	{.name = "libc-passes-vdso", .root = "tsc-metal", .rule = "enters-through-libc",
+		.vdso = &x86_new, .mode = 1, .mode_name = "tsc", .layout = LAYOUT_5_3,
+		.counter = "rdtsc", .libc = "musl or another libc", .ns = FAST, .libc_enters = true,
+		.loss = "a C library that passes the vDSO by is called fine"},
+
+	/* User space, and yet no good. */
+	{.name = "counter-trapped", .root = "xen-invariant", .rule = "counter-slow",
+		.vdso = &x86_new, .mode = 2, .mode_name = "pvclock", .layout = LAYOUT_5_3,
+		.counter = "rdtsc", .libc = "glibc 2.36",
+		.ns = {.vdso = 1893.0, .syscall = 2071.0, .coarse = 6.8, .counter = 1860.0, .entry = 121.0},
+		.change = is_pvclock_stable,
+		.loss = "a counter that the hypervisor traps is called fine"},
+	{.name = "counter-off", .root = "tsc-metal", .rule = "call-crashes", .vdso = &x86_new,
+		.mode = 1, .mode_name = "tsc", .layout = LAYOUT_5_3, .counter = "rdtsc",
+		.libc = "glibc 2.36", .ns = FAST, .change = has_counter_off,
+		.loss = "a counter that is switched off is not told"},
+
+	/* Nothing can be proven. */
+	{.name = "no-proof", .root = "xen-ec2", .rule = "no-proof", .vdso = &x86_old, .mode = 0,
+		.mode_name = "none", .layout = LAYOUT_4, .counter = "rdtsc", .libc = "glibc 2.17",
+		.ns = SLOW, .entered = 1000, .old_vdso = true, .no_proof = NO_PROOF,
+		.loss = "a slow clock without a proof is called a fallback: a guess"},
+	{.name = "nothing-known", .root = "container-without-sys", .rule = "no-proof",
+		.vdso = &x86_new, .counter = "rdtsc", .libc = "glibc 2.36", .ns = FAST,
+		.no_proof = "fork: Resource temporarily unavailable", .change = is_not_timed,
+		.loss = "a sandbox that lets nothing be measured gets a verdict"},
+
+	/* Witnesses that contradict each other. */
+	{.name = "mode-none-yet-answered", .root = "kvm-clock", .rule = "user-space",
+		.vdso = &x86_new, .mode = 0, .mode_name = "none", .layout = LAYOUT_5_3,
+		.counter = "rdtsc", .libc = "glibc 2.35", .ns = FAST,
+		.loss = "a page that contradicts the proof is passed over in silence"},
+	{.name = "mode-set-yet-entering", .root = "tsc-metal", .rule = "enters-always",
+		.vdso = &x86_new, .mode = 1, .mode_name = "tsc", .layout = LAYOUT_5_3,
+		.counter = "rdtsc", .libc = "glibc 2.36", .ns = SLOW, .entered = 1000,
+		.loss = "a good page hides that the calls enter the kernel"},
+	{.name = "name-yet-answered", .root = "hpet-watchdog", .rule = "user-space",
+		.vdso = &x86_new, .mode = 1, .mode_name = "tsc", .layout = LAYOUT_5_3,
+		.counter = "rdtsc", .libc = "glibc 2.35", .ns = FAST,
+		.loss = "a clocksource that changed meanwhile is not told"},
+	{.name = "entering-yet-cheap", .root = "hpet-watchdog", .rule = "enters-always",
+		.vdso = &x86_new, .mode = 0, .mode_name = "none", .layout = LAYOUT_5_3,
+		.counter = "rdtsc", .libc = "glibc 2.35", .ns = SLOW, .entered = 1000,
+		.change = was_cheap_before,
+		.loss = "times from before a change are believed with the proof after it"},
+};
+
+const size_t scenario_count = sizeof(scenarios) / sizeof(scenarios[0]);
