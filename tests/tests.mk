@@ -9,6 +9,8 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/u
 UNIT_HELPERS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%.o,\
 	$(filter-out %_test.c,$(wildcard tests/unit/*.c)))
 GOLDEN_TEST := $(BUILD)/tests/golden/golden
+GOLDEN_OBJECTS := $(patsubst tests/golden/%.c,$(BUILD)/tests/golden/%.o,$(wildcard tests/golden/*.c))
+CLI_HELPERS := $(addprefix $(BUILD)/tests/cli/,surround document counter_off.so)
 LIVE_ORACLE := $(BUILD)/tests/live/oracle
 
 # Everything, and everything again with the sanitizers watching.
@@ -32,11 +34,11 @@ check-golden: $(GOLDEN_TEST)
 golden: $(GOLDEN_TEST)
 	$(QUIET)$(GOLDEN_TEST) --write
 
-check-cli: $(TEST_BINARY)
-	$(QUIET)tests/cli/run $(TEST_BINARY)
+check-cli: $(TEST_BINARY) $(CLI_HELPERS)
+	$(QUIET)tests/cli/run $(TEST_BINARY) $(BUILD)/tests/cli
 
-check-live: $(TEST_BINARY) $(LIVE_ORACLE)
-	$(QUIET)tests/live/run $(TEST_BINARY) $(LIVE_ORACLE)
+check-live: $(TEST_BINARY) $(LIVE_ORACLE) $(CLI_HELPERS)
+	$(QUIET)tests/live/run $(TEST_BINARY) $(LIVE_ORACLE) $(BUILD)/tests/cli
 
 check-man:
 	$(QUIET)mandoc -T lint -W warning man/vdsocheck.1 && echo 'man page: clean'
@@ -52,14 +54,28 @@ $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 
 $(UNIT_TESTS): EXTRA = $(UNIT_HELPERS)
 $(UNIT_TESTS): $(UNIT_HELPERS)
-$(UNIT_TESTS) $(GOLDEN_TEST): %: %.o $(MODULES)
+$(GOLDEN_TEST): $(GOLDEN_OBJECTS) $(MODULES)
+	$(call say,LINK,$@)
+	$(QUIET)$(LINK) $^ $(LIBRARY_LIBS) $(TEST_LIBS) -o $@
+
+$(UNIT_TESTS): %: %.o $(MODULES)
 	$(call say,LINK,$@)
 	$(QUIET)$(LINK) $< $(EXTRA) $(MODULES) $(LIBRARY_LIBS) $(TEST_LIBS) -o $@
 
-# The oracle shares no code with src/.
-$(LIVE_ORACLE): tests/live/oracle.c
+# What stands outside the program shares no code with it, and is never sanitized: it must
+# work where a sanitizer cannot.
+TEST_OUTSIDER = $(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2
+
+$(BUILD)/tests/cli/document: OUTSIDER_LIBS = $(shell $(PKG_CONFIG) --cflags --libs jansson)
+$(LIVE_ORACLE): OUTSIDER_LIBS = -ldl
+$(BUILD)/tests/cli/surround $(BUILD)/tests/cli/document $(LIVE_ORACLE): $(BUILD)/tests/%: tests/%.c
 	$(call say,CC,$<)
 	$(QUIET)mkdir -p $(@D)
-	$(QUIET)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 $< -o $@
+	$(QUIET)$(TEST_OUTSIDER) $< $(OUTSIDER_LIBS) -o $@
 
--include $(UNIT_TESTS:=.d) $(UNIT_HELPERS:.o=.d) $(GOLDEN_TEST).d
+$(BUILD)/tests/cli/counter_off.so: tests/cli/counter_off.c
+	$(call say,CC,$<)
+	$(QUIET)mkdir -p $(@D)
+	$(QUIET)$(TEST_OUTSIDER) -shared -fPIC $< -o $@
+
+-include $(UNIT_TESTS:=.d) $(UNIT_HELPERS:.o=.d) $(GOLDEN_OBJECTS:.o=.d)
