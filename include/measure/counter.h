@@ -30,4 +30,8 @@ uint64_t counter_read_ordered(void);
 /* Reads it `count` times, unordered: the timed loop. */
 void counter_repeat(size_t count);
 
+/* Reads it as a vDSO does, never before what comes in front of it; and how that is done. */
+void counter_repeat_ordered(size_t count);
+const char *counter_ordered_name(void);
+
 #endif

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "measure/counter.h"
 
+#include <stdbool.h>
+
 #include "base/fault.h"
+#include "measure/loop.h"
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
 
 #if defined(__x86_64__) || defined(__i386__)
 
@@ -17,6 +23,31 @@ static inline uint64_t read_bare(void)
 
 /* Orders rdtsc after earlier loads and instructions on Intel, and on AMD since 2018. */
 #define ORDER() __asm__ volatile("lfence" ::: "memory")
+
+#define RDTSCP_LEAF 0x80000001u
+#define RDTSCP_BIT (1u << 27)
+
+/*
+ * rdtsc_ordered() of the kernel (asm/msr.h, 5.0 to 7.x) chooses the same way. Asked once:
+ * under a hypervisor cpuid takes as long as thousands of reads.
+ */
+static bool has_ordered_read(void)
+{
+	static enum { NOT_ASKED, NO, YES } answer;
+	unsigned a, b, c, d = 0;
+
+	if (answer == NOT_ASKED)
+		answer = __get_cpuid(RDTSCP_LEAF, &a, &b, &c, &d) && (d & RDTSCP_BIT) ? YES : NO;
+	return answer == YES;
+}
+
+static inline void read_ordered(void)
+{
+	__asm__ volatile("rdtscp" ::: "eax", "edx", "ecx", "memory");
+}
+
+#define ORDERED_NAME "rdtscp"
+#define ORDER_NAME "lfence; rdtsc"
 
 #elif defined(__aarch64__)
 
@@ -115,6 +146,21 @@ static inline uint64_t read_bare(void)
 
 #endif
 
+/* Elsewhere a vDSO orders the read by an instruction before it. */
+#if !defined(ORDERED_NAME)
+#define ORDERED_NAME ""
+#define ORDER_NAME "ordered " COUNTER_NAME
+
+static bool has_ordered_read(void)
+{
+	return false;
+}
+
+static inline void read_ordered(void)
+{
+}
+#endif
+
 /* The slowest counters known tick every few hundred ns: they move within so many reads. */
 #define PROBE_READS 100000
 
@@ -138,10 +184,38 @@ uint64_t counter_read_ordered(void)
 	return ticks;
 }
 
-void counter_repeat(size_t count)
+LOOP_FUNCTION void counter_repeat(size_t count)
 {
-	while (count--)
-		read_bare();
+	LOOP_REPEAT(read_bare(), count);
+}
+
+const char *counter_ordered_name(void)
+{
+	return has_ordered_read() ? ORDERED_NAME : ORDER_NAME;
+}
+
+static LOOP_FUNCTION void repeat_ordered_read(size_t count)
+{
+	LOOP_REPEAT(read_ordered(), count);
+}
+
+static inline void order_and_read(void)
+{
+	ORDER();
+	read_bare();
+}
+
+static LOOP_FUNCTION void repeat_order_and_read(size_t count)
+{
+	LOOP_REPEAT(order_and_read(), count);
+}
+
+void counter_repeat_ordered(size_t count)
+{
+	if (has_ordered_read())
+		repeat_ordered_read(count);
+	else
+		repeat_order_and_read(count);
 }
 
 static void read_until_it_moves(void *moved)

@@ -18,38 +18,6 @@
 
 #include <stdint.h>
 
-/*
- * A function of its own, wherever it is called from and whatever the linker optimises, at the
- * start of a cache line: the same loop in every build and for every caller.
- */
-#if defined(__clang__)
-#define TIMED __attribute__((noinline, aligned(64)))
-#else
-#define TIMED __attribute__((noipa, aligned(64)))
-#endif
-
-#define EIGHT_TIMES(call)                                                                          \
-	call;                                                                                      \
-	call;                                                                                      \
-	call;                                                                                      \
-	call;                                                                                      \
-	call;                                                                                      \
-	call;                                                                                      \
-	call;                                                                                      \
-	call
-
-_Static_assert(LOOP_UNROLL == 8, "as many as EIGHT_TIMES makes");
-
-#define REPEAT(call, count)                                                                        \
-	do {                                                                                       \
-		for (size_t many = (count) / LOOP_UNROLL; many; many--) {                          \
-			EIGHT_TIMES(call);                                                         \
-		}                                                                                  \
-		for (size_t few = (count) % LOOP_UNROLL; few; few--) {                             \
-			call;                                                                      \
-		}                                                                                  \
-	} while (0)
-
 /* Room for either struct timespec, of 32 or of 64 bits, that never spans two cache lines. */
 union result {
 	struct timespec timespec;
@@ -58,34 +26,34 @@ union result {
 	unsigned cpu;
 } __attribute__((aligned(64)));
 
-TIMED void loop_clock(clock_function *function, clockid_t clock, size_t count)
+LOOP_FUNCTION void loop_clock(clock_function *function, clockid_t clock, size_t count)
 {
 	union result now;
 
-	REPEAT(function(clock, &now.timespec), count);
+	LOOP_REPEAT(function(clock, &now.timespec), count);
 }
 
-TIMED void loop_timeofday(timeofday_function *function, size_t count)
+LOOP_FUNCTION void loop_timeofday(timeofday_function *function, size_t count)
 {
 	union result now;
 
-	REPEAT(function(&now.timeval, NULL), count);
+	LOOP_REPEAT(function(&now.timeval, NULL), count);
 }
 
-TIMED void loop_time(time_function *function, size_t count)
+LOOP_FUNCTION void loop_time(time_function *function, size_t count)
 {
-	REPEAT(function(NULL), count);
+	LOOP_REPEAT(function(NULL), count);
 }
 
-TIMED void loop_getcpu(getcpu_function *function, size_t count)
+LOOP_FUNCTION void loop_getcpu(getcpu_function *function, size_t count)
 {
 	union result now;
 
-	REPEAT(function(&now.cpu, NULL, NULL), count);
+	LOOP_REPEAT(function(&now.cpu, NULL, NULL), count);
 }
 
 /* The compiler must believe that something happens, lest there be no loop. */
-TIMED void loop_nothing(size_t count)
+LOOP_FUNCTION void loop_nothing(size_t count)
 {
-	REPEAT(__asm__ volatile(""), count);
+	LOOP_REPEAT(__asm__ volatile(""), count);
 }
