@@ -211,6 +211,8 @@ static void judge(
 	judgement_make(evidence, judgement);
 	if (judgement->ruling.verdict != VERDICT_OK) {
 		gather_reasons(&root, evidence);
+		if (scenario->no_log)
+			fact_set(&evidence->kernel_log.fact, FACT_DENIED, "%s", scenario->no_log);
 		judgement_make(evidence, judgement);
 	}
 	root_close(&root);
@@ -375,26 +377,38 @@ static char *all_golden(void)
 	return all;
 }
 
-static unsigned find_rules(const char *source, const char *golden, unsigned *missing)
+/* The ids that follow `before` in a source: those of rules, which have a hyphen, and a comma. */
+static unsigned find_rules(
+	const char *text, const char *before, const char *golden, unsigned *missing)
 {
-	char *text = read_whole(source);
+	size_t skip = strlen(before);
 	unsigned found = 0;
 
-	assert_non_null(text);
-	for (const char *at = strstr(text, "{\""); at; at = strstr(at + 2, "{\"")) {
+	for (const char *at = strstr(text, before); at; at = strstr(at + skip, before)) {
+		const char *id = at + skip;
+		size_t length = strcspn(id, "\"");
 		char quoted[80];
-		const char *end = strchr(at + 2, '"');
 
-		/* A rule's id has a hyphen, and a function or a verdict follows. */
-		snprintf(quoted, sizeof(quoted), "%.*s\"", (int)(end - at - 1), at + 1);
-		if (!strchr(quoted, '-') || strncmp(end, "\", ", 3) != 0)
+		snprintf(quoted, sizeof(quoted), "\"%.*s\"", (int)length, id);
+		if (!strchr(quoted, '-') || strncmp(id + length, "\",", 2) != 0)
 			continue;
 		found++;
 		if (strstr(golden, quoted))
 			continue;
-		print_error("no golden file shows %s of %s\n", quoted, source);
+		print_error("no golden file shows %s\n", quoted);
 		*missing += 1;
 	}
+	return found;
+}
+
+static unsigned find_rules_in(const char *source, const char *golden, unsigned *missing)
+{
+	char *text = read_whole(source);
+	unsigned found;
+
+	assert_non_null(text);
+	found = find_rules(text, "{\"", golden, missing) +
+		find_rules(text, ".id = \"", golden, missing);
 	free(text);
 	return found;
 }
@@ -412,7 +426,7 @@ static void show_every_rule(void **state)
 
 		assert_int_equal(glob(patterns[i], 0, NULL, &sources), 0);
 		for (size_t k = 0; k < sources.gl_pathc; k++)
-			found += find_rules(sources.gl_pathv[k], golden, &missing);
+			found += find_rules_in(sources.gl_pathv[k], golden, &missing);
 		globfree(&sources);
 	}
 	assert_true(found > 20);

@@ -41,6 +41,7 @@ struct scenario {
 	bool old_vdso;        /* RAW, BOOTTIME and TAI always enter */
 	bool libc_enters;
 	const char *no_proof; /* why there is no proof; NULL: there is */
+	const char *no_log;   /* why the kernel's log may not be read; NULL: as the tree has it */
 	void (*change)(struct evidence *evidence); /* what else is special */
 };
 

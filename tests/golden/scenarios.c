@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "golden/scenario.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -118,11 +119,45 @@ static void was_cheap_before(struct evidence *evidence)
 	}
 }
 
-static void has_wsl1_vdso(struct evidence *evidence)
+/* The generic refusal of a container whose profile knows no time64 calls. */
+static void refuses_system_calls(struct evidence *evidence)
 {
-	fact_set(&evidence->vclock.fact, FACT_FAILED,
-		"no page around the vDSO has a layout known here");
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		if (strcmp(evidence->calls[i].call, "clock_gettime") != 0)
+			continue;
+		evidence->calls[i].raw_error = EPERM;
+		evidence->calls[i].path[PATH_SYSCALL].timed = false;
+	}
 }
+
+/* All but what its vDSO serves enters the sentry. */
+static void is_gvisor(struct evidence *evidence)
+{
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		struct call_evidence *call = &evidence->calls[i];
+
+		if (call->decides || strcmp(call->clock, "CLOCK_BOOTTIME") == 0)
+			continue;
+		for (int path = PATH_VDSO; path <= PATH_LIBC; path++) {
+			if (!call->path[path].attempts)
+				continue;
+			call->path[path].entered = 1000;
+			call->path[path].min_ns = call->path[PATH_SYSCALL].min_ns - 1.5;
+		}
+	}
+}
+
+#define HPET_6_1                                                                                   \
+	.rule = "enters-always", .vdso = &x86_new, .mode = 0, .mode_name = "none",                 \
+	.layout = LAYOUT_5_3, .counter = "rdtsc", .libc = "glibc 2.36",                            \
+	.ns = {.vdso = 1402.0, .syscall = 1404.1, .coarse = 5.1, .counter = 11.2, .entry = 99.0},  \
+	.entered = 1000
+
+#define KVM_WITHOUT_MODE                                                                           \
+	.rule = "enters-always", .vdso = &x86_new, .mode = 0, .mode_name = "none",                 \
+	.layout = LAYOUT_5_3, .counter = "rdtsc", .libc = "glibc 2.31",                            \
+	.ns = {.vdso = 251.0, .syscall = 252.4, .coarse = 4.1, .counter = 9.8, .entry = 88.0},     \
+	.entered = 1000
 
 #define NO_PROOF \
 	"seccomp filter: Operation not permitted; ptrace: Operation not permitted"
@@ -254,7 +289,7 @@ const struct scenario scenarios[] = {
 	{.name = "wsl1", .root = "wsl1", .rule = "enters-always", .vdso = &x86_old,
 		.counter = "rdtsc", .libc = "glibc 2.31",
 		.ns = {.vdso = 602.0, .syscall = 604.1, .coarse = 9.0, .counter = 8.8, .entry = 310.0},
-		.entered = 1000, .old_vdso = true, .change = has_wsl1_vdso,
+		.entered = 1000, .old_vdso = true,
 		.loss = "a host that tells nothing of its clock is left without a cause"},
 	{.name = "vdso-off", .root = "vdso-off", .rule = "enters-without-vdso", .counter = "rdtsc",
 		.libc = "glibc 2.31",
@@ -269,6 +304,68 @@ const struct scenario scenarios[] = {
 		.vdso = &x86_new, .mode = 1, .mode_name = "tsc", .layout = LAYOUT_5_3,
 		.counter = "rdtsc", .libc = "musl or another libc", .ns = FAST, .libc_enters = true,
 		.loss = "a C library that passes the vDSO by is called fine"},
+
+	{.name = "hpet-read-delay", .root = "hpet-read-delay", HPET_6_1,
+		.loss = "the watchdog's false alarm in a nested guest is taken for a bad tsc"},
+	{.name = "tsc-early-skewed", .root = "tsc-early-skewed", HPET_6_1,
+		.loss = "a tsc that was skewed at boot is not told from one that failed later"},
+	{.name = "tsc-warped", .root = "tsc-warped", HPET_6_1,
+		.loss = "CPUs whose counters disagree are told to use tsc"},
+	{.name = "hpet-new-cpu", .root = "hpet-new-cpu", HPET_6_1,
+		.loss = "a kernel too old for its CPU is not suspected"},
+	{.name = "kernel-log-denied", .root = "hpet-new-cpu", HPET_6_1,
+		.no_log = "/dev/kmsg: Operation not permitted",
+		.loss = "a plain user is not told that root would see more"},
+	{.name = "container-on-hpet", .root = "container-on-hpet", HPET_6_1,
+		.loss = "a container is told to switch a clocksource that is its host's"},
+	{.name = "hyperv-no-invariant", .root = "hyperv-no-invariant", .rule = "enters-always",
+		.vdso = &x86_old, .mode = 0, .mode_name = "none", .layout = LAYOUT_4,
+		.counter = "rdtsc", .libc = "glibc 2.28",
+		.ns = {.vdso = 2320.0, .syscall = 2322.8, .coarse = 7.1, .counter = 13.0, .entry = 160.0},
+		.entered = 1000, .old_vdso = true,
+		.loss = "a Hyper-V host without an invariant tsc is not told"},
+	{.name = "hyperv-old-kernel", .root = "hyperv-old-kernel", .rule = "enters-always",
+		.vdso = &x86_old, .mode = 0, .mode_name = "none", .layout = LAYOUT_4,
+		.counter = "rdtsc", .libc = "glibc 2.23",
+		.ns = {.vdso = 611.0, .syscall = 613.0, .coarse = 7.1, .counter = 12.0, .entry = 140.0},
+		.entered = 1000, .old_vdso = true,
+		.loss = "a kernel too old for Hyper-V's page is not told"},
+	{.name = "kvm-clock-vsyscall-off", .root = "kvm-clock-vsyscall-off", KVM_WITHOUT_MODE,
+		.loss = "a boot parameter that keeps kvm-clock from the vDSO is not found"},
+	{.name = "kvm-clock-32-bit", .root = "kvm-clock-32-bit", KVM_WITHOUT_MODE,
+		.loss = "a 32-bit guest is not told that its kernel is the cause"},
+	{.name = "firecracker", .root = "firecracker", KVM_WITHOUT_MODE,
+		.loss = "a guest that is restored from snapshots is told to use tsc"},
+	{.name = "arm-compat", .root = "arm64-erratum", .rule = "enters-always", .vdso = &arm64,
+		.mode = 2, .mode_name = "archtimer-nocompat", .layout = "arm64, Linux 5.3-6.14",
+		.arch = "armv8l", .counter = "cntvct", .libc = "glibc 2.28",
+		.ns = {.vdso = 402.0, .syscall = 404.4, .coarse = 11.0, .counter = 40.0, .entry = 160.0},
+		.entered = 1000, .loss = "a 32-bit program on arm64 is told to change its CPU"},
+	{.name = "no-vdso", .root = "tsc-metal", .rule = "enters-without-vdso", .counter = "rdtsc",
+		.libc = "glibc 2.36",
+		.ns = {.vdso = 188.0, .syscall = 186.2, .coarse = 60.0, .counter = 7.9, .entry = 74.0},
+		.entered = 1000, .loss = "an emulator without a vDSO is taken for the host"},
+
+	/* Fine for the calls that decide, and worth a word. */
+	{.name = "tsc-old-kernel", .root = "tsc-old-kernel", .rule = "user-space",
+		.vdso = &x86_old, .mode = 1, .mode_name = "tsc", .layout = LAYOUT_4,
+		.counter = "rdtsc", .libc = "glibc 2.28", .ns = FAST, .old_vdso = true,
+		.loss = "clocks that an old vDSO does not serve make a false alarm"},
+	{.name = "gvisor", .root = "gvisor", .rule = "user-space", .vdso = &x86_old,
+		.counter = "rdtsc", .libc = "glibc 2.36",
+		.ns = {.vdso = 41.0, .syscall = 1260.0, .coarse = 41.0, .counter = 9.0, .entry = 740.0},
+		.change = is_gvisor, .loss = "gVisor's few clocks make a false alarm"},
+	{.name = "time-calls-blocked", .root = "container-without-sys", .rule = "user-space",
+		.vdso = &x86_new, .mode = 1, .mode_name = "tsc", .layout = LAYOUT_5_3,
+		.counter = "rdtsc", .libc = "glibc 2.36", .ns = FAST, .change = refuses_system_calls,
+		.loss = "a profile that refuses the time's system calls is not noticed"},
+	{.name = "time-calls-blocked-unknown", .root = "container-without-sys", .rule = "no-proof",
+		.vdso = &x86_old, .counter = "rdtsc", .libc = "glibc 2.36", .ns = SLOW,
+		.no_proof = NO_PROOF, .change = refuses_system_calls,
+		.loss = "a profile that refuses the time's system calls is not told to be the cause"},
+	{.name = "unexplained", .root = "tsc-metal", .rule = "enters-always", .vdso = &x86_new,
+		.mode_name = NULL, .counter = "rdtsc", .libc = "glibc 2.31", .ns = SLOW,
+		.entered = 1000, .loss = "a fallback that nobody can explain has no way out"},
 
 	/* User space, and yet no good. */
 	{.name = "counter-trapped", .root = "xen-invariant", .rule = "counter-slow",
