@@ -60,7 +60,7 @@ struct vclock_evidence {
 	struct fact fact; /* of reading the page; its reason stays when the mode is inferred */
 	enum vclock_how how;
 	int64_t mode;     /* the kernel's number; VCLOCK_MODE_NONE: no user-space clock */
-	char name[16];    /* "none", "tsc", "pvclock" ...; "" if the number has no name here */
+	char name[32];    /* "none", "tsc", "pvclock" ...; "" if the number has no name here */
 	char layout[48];  /* the layout that checked out */
 	bool time_namespace;
 	struct flag_fact pvclock_stable;      /* PVCLOCK_TSC_STABLE_BIT of CPU 0's page */

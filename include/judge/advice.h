@@ -17,7 +17,8 @@ struct advice {
 	const char *text;    /* what to do, in a sentence or two */
 	const char *check;   /* a command to run before it, which changes nothing */
 	const char *command; /* the command that tries it now, as root */
-	const char *keep;    /* how to make it last */
+	const char *keep;    /* how to make it last, in words */
+	const char *keep_command; /* one way to do so, as root */
 	const char *ask;     /* a sentence to paste into a ticket */
 	const char *risk;
 	const char *source;  /* the clocksource it leads to */

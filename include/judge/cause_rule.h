@@ -25,7 +25,10 @@ void cause_add_log_line(struct cause *cause, const struct kernel_log_line *line)
 void cause_support_by_mode(const struct evidence *evidence, struct cause *cause);
 void cause_support_by_boot(const struct evidence *evidence, struct cause *cause);
 
-/* The calls fall back on a clocksource that no kernel gives a clock mode. */
+/*
+ * The calls fall back on a clocksource that no kernel gives a clock mode; or would, by its
+ * name, where a captured tree is all there is.
+ */
 bool cause_is_plain_clocksource(const struct evidence *evidence, enum verdict verdict);
 
 #endif

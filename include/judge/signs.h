@@ -24,6 +24,10 @@ bool sign_boot_has(const struct evidence *evidence, const char *parameter);
 /* The first line of the kernel log that holds this text; NULL if none does, or none was read. */
 const struct kernel_log_line *sign_log_find(const struct evidence *evidence, const char *text);
 
+/* The same among the lines after this one. */
+const struct kernel_log_line *sign_log_find_after(const struct evidence *evidence,
+	const struct kernel_log_line *line, const char *text);
+
 /* The kernel's release is known and older than major.minor. */
 bool sign_kernel_before(const struct evidence *evidence, unsigned major, unsigned minor);
 

@@ -182,9 +182,10 @@ static bool is_fault(const struct view *view)
 
 #define SYSFS "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define USE_TSC "echo tsc > " SYSFS
+#define KEEP "Add clocksource=tsc to the kernel command line; or, where systemd runs:"
 #define KEEP_TSC                                                                                   \
-	"add clocksource=tsc to the kernel command line, or put this line into "                   \
-	"/etc/tmpfiles.d/clocksource.conf: w " SYSFS " - - - - tsc"
+	"echo w " SYSFS " \\\n"                                                                    \
+	"        - - - - tsc > /etc/tmpfiles.d/clocksource.conf"
 #define TSC_RISK                                                                                   \
 	"If the CPUs' counters disagree, time may jump between them; a guest that is migrated "    \
 	"to a host with another TSC rate may see its clock run wrong."
@@ -198,7 +199,8 @@ static const struct rule rules[] = {
 		{.id = "switch-to-tsc",
 			.text = "Try the TSC now, as root, then run vdsocheck again.",
 			.command = USE_TSC,
-			.keep = KEEP_TSC,
+			.keep = KEEP,
+			.keep_command = KEEP_TSC,
 			.risk = TSC_RISK,
 			.source = "tsc"}},
 	{should_switch_on_host,
@@ -206,7 +208,8 @@ static const struct rule rules[] = {
 			.text = "The clocksource is the host's, not this container's. There, as root, "
 				"try the TSC, then run vdsocheck again.",
 			.command = USE_TSC,
-			.keep = KEEP_TSC,
+			.keep = KEEP,
+			.keep_command = KEEP_TSC,
 			.risk = TSC_RISK,
 			.source = "tsc"}},
 	{has_notsc,
@@ -318,7 +321,8 @@ size_t advice_find(
 	struct view view = {.evidence = evidence, .verdict = verdict};
 	size_t count = 0;
 
-	if (verdict == VERDICT_OK)
+	/* Nothing is wrong, or names are all we have: no advice on a guess. */
+	if (verdict == VERDICT_OK || !evidence->live)
 		return 0;
 	view.cause_count = cause_find(evidence, verdict, view.causes);
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]) && count < ADVICE_MAX; i++) {

@@ -27,8 +27,11 @@ static void write_cause(
 	rule->support(evidence, cause);
 }
 
-/* The kernel's own words, or its page's, turn what is likely into what is proven. */
-static void raise_certainty(const struct evidence *evidence, struct cause *cause)
+/*
+ * The kernel's own words, or its page's, turn what is likely into what is proven; and names
+ * alone prove nothing.
+ */
+static void adjust_certainty(const struct evidence *evidence, struct cause *cause)
 {
 	const struct flag_fact *stable = &evidence->vclock.pvclock_stable;
 
@@ -39,6 +42,8 @@ static void raise_certainty(const struct evidence *evidence, struct cause *cause
 		    strcmp(cause->id, "kvm-clock-unstable") == 0) &&
 		fact_is_known(&stable->fact) && !stable->value)
 		cause->certainty = CERTAINTY_PROVEN;
+	if (!evidence->live && cause->certainty == CERTAINTY_PROVEN)
+		cause->certainty = CERTAINTY_LIKELY;
 }
 
 static size_t add_causes(const struct evidence *evidence, enum verdict verdict,
@@ -48,7 +53,7 @@ static size_t add_causes(const struct evidence *evidence, enum verdict verdict,
 		if (!rules[i].applies(evidence, verdict))
 			continue;
 		write_cause(evidence, &rules[i], &causes[count]);
-		raise_certainty(evidence, &causes[count]);
+		adjust_certainty(evidence, &causes[count]);
 		count++;
 	}
 	return count;

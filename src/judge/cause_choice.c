@@ -7,8 +7,11 @@
 
 static void support_distrust(const struct evidence *evidence, struct cause *cause)
 {
-	cause_add_log_line(cause, sign_tsc_distrust(evidence));
-	cause_add_log_line(cause, sign_log_find(evidence, "Switched to clocksource"));
+	const struct kernel_log_line *line = sign_tsc_distrust(evidence);
+
+	cause_add_log_line(cause, line);
+	cause_add_log_line(
+		cause, sign_log_find_after(evidence, line, "Switched to clocksource"));
 }
 
 static void support_delay(const struct evidence *evidence, struct cause *cause)
@@ -48,15 +51,10 @@ static void support_log_denied(const struct evidence *evidence, struct cause *ca
 	cause_add_evidence(cause, "%s", evidence->kernel_log.fact.reason);
 }
 
-static bool is_x86_fallback(const struct evidence *evidence, enum verdict verdict)
-{
-	return sign_vdso_falls_back(evidence, verdict) && sign_is_x86(evidence);
-}
-
 /* Only where the current source is one that nobody would choose for its speed. */
 static bool is_second_choice(const struct evidence *evidence, enum verdict verdict)
 {
-	return is_x86_fallback(evidence, verdict) && cause_is_plain_clocksource(evidence, verdict);
+	return sign_is_x86(evidence) && cause_is_plain_clocksource(evidence, verdict);
 }
 
 static bool is_booted_with_it(const struct evidence *evidence, enum verdict verdict)
@@ -64,8 +62,9 @@ static bool is_booted_with_it(const struct evidence *evidence, enum verdict verd
 	char parameter[CLOCKSOURCE_NAME_SIZE + 16];
 
 	snprintf(parameter, sizeof(parameter), "clocksource=%s", evidence->clocksource.current);
-	return sign_vdso_falls_back(evidence, verdict) && *evidence->clocksource.current &&
-	       sign_boot_has(evidence, parameter);
+	return (sign_vdso_falls_back(evidence, verdict) ||
+		       cause_is_plain_clocksource(evidence, verdict)) &&
+	       *evidence->clocksource.current && sign_boot_has(evidence, parameter);
 }
 
 static bool is_tsc_switched_off(const struct evidence *evidence, enum verdict verdict)
@@ -96,7 +95,7 @@ static bool is_tsc_unsynchronised(const struct evidence *evidence, enum verdict 
 
 static bool is_tsc_on_hyperv(const struct evidence *evidence, enum verdict verdict)
 {
-	return is_x86_fallback(evidence, verdict) && sign_log_find(evidence, "running on Hyper-V");
+	return is_second_choice(evidence, verdict) && sign_log_find(evidence, "running on Hyper-V");
 }
 
 static bool is_tsc_uncalibrated(const struct evidence *evidence, enum verdict verdict)
@@ -117,8 +116,10 @@ static bool is_tsc_distrusted(const struct evidence *evidence, enum verdict verd
 /* The CPU's own word, where the kernel does not offer the TSC, or runs on Xen's clock. */
 static bool is_tsc_not_invariant(const struct evidence *evidence, enum verdict verdict)
 {
-	return is_x86_fallback(evidence, verdict) &&
-	       (!sign_is_offered(evidence, "tsc") || sign_current_is(evidence, "xen")) &&
+	bool xen = sign_vdso_falls_back(evidence, verdict) && sign_current_is(evidence, "xen");
+
+	return (xen || (is_second_choice(evidence, verdict) &&
+			       !sign_is_offered(evidence, "tsc"))) &&
 	       fact_is_known(&evidence->host.invariant_tsc.fact) &&
 	       !evidence->host.invariant_tsc.value;
 }

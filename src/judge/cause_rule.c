@@ -55,7 +55,7 @@ void cause_support_by_boot(const struct evidence *evidence, struct cause *cause)
 
 bool cause_is_plain_clocksource(const struct evidence *evidence, enum verdict verdict)
 {
-	return sign_vdso_falls_back(evidence, verdict) &&
+	return (sign_vdso_falls_back(evidence, verdict) || !evidence->live) &&
 	       fact_is_known(&evidence->clocksource.current_fact) &&
 	       vclock_name_has_no_mode(evidence->clocksource.current);
 }

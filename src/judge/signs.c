@@ -49,15 +49,27 @@ bool sign_boot_has(const struct evidence *evidence, const char *parameter)
 	return false;
 }
 
-const struct kernel_log_line *sign_log_find(const struct evidence *evidence, const char *text)
+static const struct kernel_log_line *find_from(
+	const struct kernel_log_evidence *log, size_t first, const char *text)
 {
-	const struct kernel_log_evidence *log = &evidence->kernel_log;
-
-	for (size_t i = 0; i < log->count; i++) {
+	for (size_t i = first; i < log->count; i++) {
 		if (strstr(log->lines[i].text, text))
 			return &log->lines[i];
 	}
 	return NULL;
+}
+
+const struct kernel_log_line *sign_log_find(const struct evidence *evidence, const char *text)
+{
+	return find_from(&evidence->kernel_log, 0, text);
+}
+
+const struct kernel_log_line *sign_log_find_after(const struct evidence *evidence,
+	const struct kernel_log_line *line, const char *text)
+{
+	const struct kernel_log_evidence *log = &evidence->kernel_log;
+
+	return line ? find_from(log, (size_t)(line - log->lines) + 1, text) : NULL;
 }
 
 /* The digits at the front of the text, and what follows them. */
@@ -114,8 +126,9 @@ bool sign_is_x86(const struct evidence *evidence)
 	const struct text_fact *arch = &evidence->host.arch;
 	size_t length = strlen(arch->value);
 
+	/* Only x86 has a word on its TSC. */
 	if (!fact_is_known(&arch->fact))
-		return false;
+		return fact_is_known(&evidence->host.invariant_tsc.fact);
 	return strcmp(arch->value, "x86_64") == 0 ||
 	       (length == 4 && arch->value[0] == 'i' && strcmp(arch->value + 2, "86") == 0);
 }

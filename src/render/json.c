@@ -333,6 +333,7 @@ static json_t *advice_array(const struct judgement *judgement)
 		set(object, "check", string_or_null(advice->check));
 		set(object, "command", string_or_null(advice->command));
 		set(object, "keep", string_or_null(advice->keep));
+		set(object, "keep_command", string_or_null(advice->keep_command));
 		set(object, "ask", string_or_null(advice->ask));
 		set(object, "risk", string_or_null(advice->risk));
 		set(object, "source", string_or_null(advice->source));

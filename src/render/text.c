@@ -126,6 +126,8 @@ static void write_one_advice(const struct advice *advice, const char *label, FIL
 		wrap_print(out, "", PARAGRAPH_INDENT + 2, advice->ask);
 	if (advice->keep)
 		wrap_print(out, "Keep", PARAGRAPH_INDENT, advice->keep);
+	if (advice->keep_command)
+		write_command(advice->keep_command, out);
 	if (advice->risk)
 		wrap_print(out, "Risk", PARAGRAPH_INDENT, advice->risk);
 }
