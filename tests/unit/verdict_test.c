@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * judge/verdict, the heart: every rule hit and, by a small change, missed. A wrong row here
+ * is a wrong exit status in somebody's provisioning.
+ */
+#include <signal.h>
+#include <string.h>
+
+#include "judge/verdict.h"
+#include "unit/evidence_builder.h"
+#include "unit/unit.h"
+
+typedef void change(struct evidence *evidence);
+
+static struct call_evidence *gettime(struct evidence *evidence, const char *clock)
+{
+	return evidence_find_call(evidence, "clock_gettime", clock);
+}
+
+static void as_it_is(struct evidence *evidence)
+{
+	(void)evidence;
+}
+
+static void captured(struct evidence *evidence)
+{
+	evidence->live = false;
+}
+
+static void captured_and_crashing(struct evidence *evidence)
+{
+	evidence->live = false;
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].signal = SIGSEGV;
+}
+
+static void crashing(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].signal = SIGSEGV;
+}
+
+static void crashing_elsewhere(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_TAI")->path[PATH_VDSO].signal = SIGSEGV;
+}
+
+static void crashing_in_unused_libc(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_LIBC].signal = SIGSEGV;
+}
+
+static void entering(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "hpet");
+}
+
+static void entering_without_vdso(struct evidence *evidence)
+{
+	entering(evidence);
+	evidence_remove_path(evidence, PATH_VDSO);
+	evidence->vdso = (struct vdso_evidence){0};
+	fact_set(&evidence->vdso.fact, FACT_ABSENT, "AT_SYSINFO_EHDR is 0");
+}
+
+/* The image is there but could not be read: that is not "no vDSO". */
+static void entering_with_unreadable_vdso(struct evidence *evidence)
+{
+	entering_without_vdso(evidence);
+	fact_set(&evidence->vdso.fact, FACT_FAILED, "its hash table does not fit the image");
+}
+
+static void answered_by_libc_without_vdso(struct evidence *evidence)
+{
+	evidence_remove_path(evidence, PATH_VDSO);
+	fact_set(&evidence->vdso.fact, FACT_ABSENT, "AT_SYSINFO_EHDR is 0");
+}
+
+static void entering_all_but_once(struct evidence *evidence)
+{
+	entering(evidence);
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].entered = BUILDER_ATTEMPTS - 1;
+}
+
+static void entering_once(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].entered = 1;
+}
+
+static void entering_by_one_call(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].entered = BUILDER_ATTEMPTS;
+}
+
+static void entering_by_two_calls(struct evidence *evidence)
+{
+	entering_by_one_call(evidence);
+	evidence_find_call(evidence, "gettimeofday", "")->path[PATH_VDSO].entered =
+		BUILDER_ATTEMPTS;
+}
+
+static void entering_by_one_and_sometimes_by_another(struct evidence *evidence)
+{
+	entering_by_one_call(evidence);
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].entered = 7;
+}
+
+static void entering_by_undeciding_calls(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_TAI")->path[PATH_VDSO].entered = BUILDER_ATTEMPTS;
+	gettime(evidence, "CLOCK_BOOTTIME")->path[PATH_VDSO].entered = BUILDER_ATTEMPTS;
+}
+
+static void entering_through_libc(struct evidence *evidence)
+{
+	evidence_set_entered(evidence, PATH_LIBC, BUILDER_ATTEMPTS);
+}
+
+static void entering_through_our_static_libc(struct evidence *evidence)
+{
+	entering_through_libc(evidence);
+	evidence->host.libc_static.value = true;
+}
+
+static void entering_through_libc_of_unknown_kind(struct evidence *evidence)
+{
+	entering_through_libc(evidence);
+	fact_set(&evidence->host.libc_static.fact, FACT_FAILED, "x");
+}
+
+static void with_trapped_counter(struct evidence *evidence)
+{
+	evidence->timing.counter_ns = 1200;
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns = 1220;
+}
+
+static void with_counter_just_as_dear(struct evidence *evidence)
+{
+	evidence->timing.counter_ns = evidence->timing.entry_ns;
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns = evidence->timing.entry_ns;
+}
+
+static void with_counter_just_cheaper(struct evidence *evidence)
+{
+	with_counter_just_as_dear(evidence);
+	evidence->timing.counter_ns *= 0.99;
+}
+
+/* The counter was disturbed while it was timed alone: the call shows that it is quick. */
+static void with_slow_counter_but_quick_call(struct evidence *evidence)
+{
+	evidence->timing.counter_ns = 1200;
+}
+
+static void with_slow_call_but_quick_counter(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns = 1220;
+}
+
+static void with_trapped_counter_of_unknown_entry(struct evidence *evidence)
+{
+	with_trapped_counter(evidence);
+	fact_set(&evidence->timing.entry_fact, FACT_FAILED, "x");
+}
+
+static void with_trapped_counter_and_entering(struct evidence *evidence)
+{
+	entering(evidence);
+	with_trapped_counter(evidence);
+}
+
+static void with_slow_calls_and_no_proof(struct evidence *evidence)
+{
+	with_trapped_counter(evidence);
+	evidence_remove_proof(evidence, "seccomp: not permitted; ptrace: not permitted");
+}
+
+static void without_proof(struct evidence *evidence)
+{
+	evidence_remove_proof(evidence, "seccomp: not permitted; ptrace: not permitted");
+}
+
+static void without_proof_and_just_as_dear(struct evidence *evidence)
+{
+	without_proof(evidence);
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].min_ns = evidence->timing.entry_ns;
+}
+
+static void without_proof_and_one_untimed(struct evidence *evidence)
+{
+	without_proof(evidence);
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].timed = false;
+}
+
+static void without_proof_and_entry(struct evidence *evidence)
+{
+	without_proof(evidence);
+	fact_set(&evidence->timing.entry_fact, FACT_FAILED, "x");
+}
+
+static void without_proof_and_timing(struct evidence *evidence)
+{
+	without_proof(evidence);
+	evidence_remove_timing(evidence);
+}
+
+static void without_timing(struct evidence *evidence)
+{
+	evidence_remove_timing(evidence);
+}
+
+/* A proof of two calls of three is none of the third. */
+static void with_one_call_unproven(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].attempts = 0;
+	evidence_remove_timing(evidence);
+}
+
+static void without_anything(struct evidence *evidence)
+{
+	memset(evidence, 0, sizeof(*evidence));
+	evidence->live = true;
+}
+
+/* Slow by times and by name: still no proof, so never "fallback". */
+static void entering_unproven(struct evidence *evidence)
+{
+	entering(evidence);
+	without_proof(evidence);
+}
+
+static void with_mode_unread(struct evidence *evidence)
+{
+	evidence_set_mode(evidence, VCLOCK_INFERRED, 1, "tsc");
+}
+
+static void entering_with_mode_inferred(struct evidence *evidence)
+{
+	entering(evidence);
+	evidence_set_mode(evidence, VCLOCK_INFERRED, 0, "none");
+}
+
+static void with_mode_none(struct evidence *evidence)
+{
+	evidence_set_mode(evidence, VCLOCK_READ, 0, "none");
+}
+
+static void entering_with_mode(struct evidence *evidence)
+{
+	entering(evidence);
+	evidence_set_mode(evidence, VCLOCK_READ, 1, "tsc");
+}
+
+#define NAME WITNESS_NAME
+#define MODE WITNESS_MODE
+#define PROOF WITNESS_PROOF
+#define TIMING WITNESS_TIMING
+#define ROW(change, verdict, rule, witnesses, text)                                                \
+	{#change, change, VERDICT_##verdict, rule, witnesses, text}
+
+struct row {
+	const char *name;
+	change *apply;
+	enum verdict verdict;
+	const char *rule;
+	unsigned witnesses;
+	const char *text; /* in the summary */
+};
+
+static const struct row rows[] = {
+	ROW(as_it_is, OK, "user-space", PROOF | TIMING | MODE, "user space"),
+	ROW(with_mode_unread, OK, "user-space", PROOF | TIMING, "user space"),
+	ROW(with_mode_none, OK, "user-space", PROOF | TIMING, "user space"),
+	ROW(without_timing, OK, "user-space", PROOF | MODE, "user space"),
+	ROW(captured, UNKNOWN, "captured-tree", NAME, "names alone"),
+	ROW(captured_and_crashing, UNKNOWN, "captured-tree", NAME, "names alone"),
+	ROW(crashing, UNKNOWN, "call-crashes", PROOF, "SIGSEGV"),
+	ROW(crashing_elsewhere, OK, "user-space", PROOF | TIMING | MODE, "user space"),
+	ROW(crashing_in_unused_libc, OK, "user-space", PROOF | TIMING | MODE, "user space"),
+	ROW(entering, FALLBACK, "enters-always", PROOF | MODE, "enter the kernel"),
+	ROW(entering_with_mode_inferred, FALLBACK, "enters-always", PROOF, "enter the kernel"),
+	ROW(entering_with_mode, FALLBACK, "enters-always", PROOF, "enter the kernel"),
+	ROW(entering_without_vdso, FALLBACK, "enters-without-vdso", PROOF | MODE, "no vDSO"),
+	ROW(entering_with_unreadable_vdso, FALLBACK, "enters-always", PROOF | MODE, "kernel"),
+	ROW(answered_by_libc_without_vdso, OK, "user-space", PROOF | TIMING | MODE, "user space"),
+	ROW(entering_all_but_once, FALLBACK, "enters-sometimes", PROOF | MODE, "2999 of 3000"),
+	ROW(entering_once, FALLBACK, "enters-sometimes", PROOF, "1 of 3000"),
+	ROW(entering_by_one_call, FALLBACK, "enters-some-calls", PROOF,
+		"clock_gettime(CLOCK_REALTIME) enters"),
+	ROW(entering_by_two_calls, FALLBACK, "enters-some-calls", PROOF,
+		"gettimeofday and clock_gettime(CLOCK_REALTIME) enter "),
+	ROW(entering_by_one_and_sometimes_by_another, FALLBACK, "enters-sometimes", PROOF, "1007"),
+	ROW(entering_by_undeciding_calls, OK, "user-space", PROOF | TIMING | MODE, "user space"),
+	ROW(entering_through_libc, FALLBACK, "enters-through-libc", PROOF, "C library"),
+	ROW(entering_through_our_static_libc, OK, "user-space", PROOF | TIMING | MODE, "user"),
+	ROW(entering_through_libc_of_unknown_kind, OK, "user-space", PROOF | TIMING | MODE, "user"),
+	ROW(with_trapped_counter, SLOW, "counter-slow", PROOF | TIMING, "counter"),
+	ROW(with_counter_just_as_dear, SLOW, "counter-slow", PROOF | TIMING, "counter"),
+	ROW(with_counter_just_cheaper, OK, "user-space", PROOF | MODE, "user space"),
+	ROW(with_slow_counter_but_quick_call, OK, "user-space", PROOF | TIMING | MODE, "user"),
+	ROW(with_slow_call_but_quick_counter, OK, "user-space", PROOF | MODE, "user space"),
+	ROW(with_trapped_counter_of_unknown_entry, OK, "user-space", PROOF | MODE, "user space"),
+	ROW(with_trapped_counter_and_entering, FALLBACK, "enters-always", PROOF | MODE, "kernel"),
+	ROW(with_slow_calls_and_no_proof, UNKNOWN, "no-proof", 0, "not permitted"),
+	ROW(without_proof, OK, "cheaper-than-entry", TIMING, "less time"),
+	ROW(without_proof_and_just_as_dear, UNKNOWN, "no-proof", 0, "could not be proven"),
+	ROW(without_proof_and_one_untimed, UNKNOWN, "no-proof", 0, "could not be proven"),
+	ROW(without_proof_and_entry, UNKNOWN, "no-proof", 0, "could not be proven"),
+	ROW(without_proof_and_timing, UNKNOWN, "no-proof", 0, "seccomp: not permitted"),
+	ROW(with_one_call_unproven, UNKNOWN, "no-proof", 0, "could not be proven"),
+	ROW(without_anything, UNKNOWN, "no-proof", 0, "nobody looked"),
+	ROW(entering_unproven, UNKNOWN, "no-proof", 0, "could not be proven"),
+};
+
+static void judge_row(void **state)
+{
+	const struct row *row = *state;
+	struct evidence evidence;
+	struct ruling ruling;
+
+	evidence_make_healthy(&evidence);
+	row->apply(&evidence);
+	memset(&ruling, 0xff, sizeof(ruling));
+	verdict_find(&evidence, &ruling);
+	assert_string_equal(ruling.rule, row->rule);
+	assert_string_equal(verdict_name(ruling.verdict), verdict_name(row->verdict));
+	assert_int_equal(ruling.witnesses, row->witnesses);
+	if (!strstr(ruling.summary, row->text))
+		fail_msg("\"%s\" is not in \"%s\"", row->text, ruling.summary);
+}
+
+/* Exit statuses are a contract with scripts. */
+static void exit_statuses_and_names_are_as_promised(void **state)
+{
+	(void)state;
+	assert_int_equal(verdict_exit_status(VERDICT_OK), 0);
+	assert_int_equal(verdict_exit_status(VERDICT_FALLBACK), 1);
+	assert_int_equal(verdict_exit_status(VERDICT_SLOW), 1);
+	assert_int_equal(verdict_exit_status(VERDICT_UNKNOWN), 2);
+	assert_string_equal(verdict_name(VERDICT_OK), "ok");
+	assert_string_equal(verdict_name(VERDICT_FALLBACK), "fallback");
+	assert_string_equal(verdict_name(VERDICT_SLOW), "slow");
+	assert_string_equal(verdict_name(VERDICT_UNKNOWN), "unknown");
+	assert_string_equal(verdict_witness_name(WITNESS_NAME), "name");
+	assert_string_equal(verdict_witness_name(WITNESS_MODE), "mode");
+	assert_string_equal(verdict_witness_name(WITNESS_PROOF), "proof");
+	assert_string_equal(verdict_witness_name(WITNESS_TIMING), "timing");
+}
+
+static bool any_entered(const struct evidence *evidence)
+{
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		for (int path = 0; path < PATH_SYSCALL; path++) {
+			if (evidence->calls[i].decides && evidence->calls[i].path[path].entered)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Whatever the evidence: no fallback without a caught call, no proof claimed without one. */
+static void no_verdict_is_a_guess(void **state)
+{
+	static struct evidence evidence;
+	struct dice dice = dice_start();
+	unsigned seen[4] = {0};
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		struct ruling ruling;
+		bool proof;
+
+		evidence_roll(&evidence, &dice);
+		verdict_find(&evidence, &ruling);
+		proof = evidence.live && fact_is_known(&evidence.proof.fact);
+		seen[ruling.verdict]++;
+		if (ruling.verdict == VERDICT_FALLBACK)
+			assert_true(proof && any_entered(&evidence));
+		if (ruling.verdict == VERDICT_SLOW)
+			assert_true(proof);
+		if (ruling.verdict == VERDICT_OK)
+			assert_true(proof || (ruling.witnesses == WITNESS_TIMING));
+		assert_true(*ruling.summary);
+		assert_true(strlen(ruling.summary) < SUMMARY_SIZE);
+	}
+	for (size_t i = 0; i < COUNT(seen); i++)
+		assert_true(seen[i] > 0);
+}
+
+static void the_same_evidence_always_gives_the_same_verdict(void **state)
+{
+	static struct evidence evidence, copy;
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int round = 0; round < 1000; round++) {
+		struct ruling one, other;
+
+		memset(&one, 0, sizeof(one));
+		memset(&other, 0xff, sizeof(other));
+		evidence_roll(&evidence, &dice);
+		copy = evidence;
+		verdict_find(&evidence, &one);
+		verdict_find(&copy, &other);
+		assert_memory_equal(&evidence, &copy, sizeof(copy));
+		assert_int_equal(one.verdict, other.verdict);
+		assert_ptr_equal(one.rule, other.rule);
+		assert_int_equal(one.witnesses, other.witnesses);
+		assert_string_equal(one.summary, other.summary);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest plain[] = {
+		cmocka_unit_test(exit_statuses_and_names_are_as_promised),
+		cmocka_unit_test(no_verdict_is_a_guess),
+		cmocka_unit_test(the_same_evidence_always_gives_the_same_verdict),
+	};
+	struct CMUnitTest tests[COUNT(rows)] = {0};
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		tests[i] = (struct CMUnitTest){.name = rows[i].name,
+			.test_func = judge_row,
+			.initial_state = (void *)(uintptr_t)&rows[i]};
+	return cmocka_run_group_tests_name("verdict", tests, NULL, NULL) +
+	       cmocka_run_group_tests_name("verdict, all of it", plain, NULL, NULL);
+}
