@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * judge/cause: each rule hit by a host it was written for, and missed by a healthy one. A
+ * wrong cause sends the user to the wrong place; a missing one leaves him with a bare verdict.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "judge/cause_choice.h"
+#include "judge/cause_clock.h"
+#include "unit/evidence_builder.h"
+#include "unit/unit.h"
+
+typedef void make(struct evidence *evidence);
+
+static void counter_off(struct evidence *evidence)
+{
+	evidence_make_healthy(evidence);
+	fact_set_flag(&evidence->host.counter_off, true);
+}
+
+static void blocked(struct evidence *evidence)
+{
+	evidence_make_healthy(evidence);
+	evidence_find_call(evidence, "clock_gettime", "CLOCK_MONOTONIC")->raw_error = EPERM;
+}
+
+static void without_vdso(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "tsc");
+	evidence_remove_path(evidence, PATH_VDSO);
+	evidence->vdso = (struct vdso_evidence){0};
+	fact_set(&evidence->vdso.fact, FACT_ABSENT, "AT_SYSINFO_EHDR is 0");
+}
+
+static void vdso_switched_off(struct evidence *evidence)
+{
+	without_vdso(evidence);
+	fact_set_text(&evidence->host.boot, "quiet vdso=0");
+}
+
+static void wsl1(struct evidence *evidence)
+{
+	without_vdso(evidence);
+	fact_set_text(&evidence->host.platform, "wsl1");
+}
+
+static void on_hpet(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "hpet");
+}
+
+static void xen_3_10(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "xen");
+	fact_set_text(&evidence->host.kernel, "3.10.0-1160.el7.x86_64");
+}
+
+static void xen_6_1(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "xen");
+	fact_set_text(&evidence->host.kernel, "6.1.0-28-amd64");
+}
+
+static void kvm_clock(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "kvm-clock");
+}
+
+static void kvm_clock_off(struct evidence *evidence)
+{
+	kvm_clock(evidence);
+	fact_set_text(&evidence->host.boot, "no-kvmclock-vsyscall");
+}
+
+static void kvm_clock_32_bit(struct evidence *evidence)
+{
+	kvm_clock(evidence);
+	fact_set_text(&evidence->host.arch, "i686");
+}
+
+static void hyperv(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "hyperv_clocksource_tsc_page");
+}
+
+static void hyperv_4_4(struct evidence *evidence)
+{
+	hyperv(evidence);
+	fact_set_text(&evidence->host.kernel, "4.4.0-210-generic");
+}
+
+static void hyperv_withdrawn(struct evidence *evidence)
+{
+	hyperv(evidence);
+	evidence_set_mode(evidence, VCLOCK_READ, 3, "hvclock");
+	fact_set_number(&evidence->vclock.hyperv_sequence, 0);
+}
+
+static void arm(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "arch_sys_counter");
+	fact_set_text(&evidence->host.arch, "aarch64");
+}
+
+static void arm_compat(struct evidence *evidence)
+{
+	arm(evidence);
+	evidence_set_mode(evidence, VCLOCK_READ, 2, "archtimer-nocompat");
+}
+
+static void libc_passes(struct evidence *evidence)
+{
+	evidence_make_healthy(evidence);
+	evidence_set_entered(evidence, PATH_LIBC, BUILDER_ATTEMPTS);
+}
+
+static void trapped(struct evidence *evidence)
+{
+	evidence_make_healthy(evidence);
+	evidence->timing.counter_ns = 1200;
+	evidence_find_call(evidence, "clock_gettime", "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns =
+	        1220;
+}
+
+static void enter_all(struct evidence *evidence, const char *clock)
+{
+	evidence_find_call(evidence, "clock_gettime", clock)->path[PATH_VDSO].entered =
+	        BUILDER_ATTEMPTS;
+}
+
+static void old_vdso(struct evidence *evidence)
+{
+	evidence_make_healthy(evidence);
+	enter_all(evidence, "CLOCK_BOOTTIME");
+}
+
+static void gvisor(struct evidence *evidence)
+{
+	evidence_make_healthy(evidence);
+	fact_set_text(&evidence->host.platform, "gvisor");
+	enter_all(evidence, "CLOCK_MONOTONIC_COARSE");
+}
+
+static void in_namespace(struct evidence *evidence)
+{
+	evidence_make_healthy(evidence);
+	evidence->vclock.time_namespace = true;
+}
+
+static void unexplained(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "tsc");
+}
+
+static void booted_with_hpet(struct evidence *evidence)
+{
+	on_hpet(evidence);
+	fact_set_text(&evidence->host.boot, "clocksource=hpet");
+}
+
+static void booted_without_tsc(struct evidence *evidence)
+{
+	on_hpet(evidence);
+	fact_set_text(&evidence->host.boot, "tsc=unstable");
+}
+
+static void read_delay(struct evidence *evidence)
+{
+	on_hpet(evidence);
+	evidence_add_log(evidence, "clocksource: timekeeping watchdog on CPU3: hpet wd-tsc-wd "
+	                           "read-back delay of 131us, attempt 4, marking tsc unstable");
+}
+
+static void early_unstable(struct evidence *evidence)
+{
+	on_hpet(evidence);
+	evidence_add_log(evidence, "clocksource: timekeeping watchdog on CPU0: Marking clocksource "
+	                           "'tsc-early' as unstable because the skew is too large:");
+}
+
+static void unsynchronised(struct evidence *evidence)
+{
+	on_hpet(evidence);
+	evidence_add_log(evidence, "Measured 2047 cycles TSC warp between CPUs, turning off TSC.");
+}
+
+static void unsynchronised_7_2(struct evidence *evidence)
+{
+	on_hpet(evidence);
+	evidence_add_log(evidence, "Marking clocksource tsc unstable due to inter CPU skew");
+}
+
+static void no_invariant_on_hyperv(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "hyperv_clocksource_msr");
+	evidence_add_log(evidence, "tsc: Marking TSC unstable due to running on Hyper-V");
+}
+
+static void distrusted(struct evidence *evidence)
+{
+	on_hpet(evidence);
+	evidence_add_log(evidence, "clocksource: timekeeping watchdog on CPU1: Marking clocksource "
+	                           "'tsc' as unstable because the skew is too large:");
+}
+
+static void distrusted_3_10(struct evidence *evidence)
+{
+	on_hpet(evidence);
+	evidence_add_log(evidence, "Clocksource tsc unstable (delta = 12345678 ns)");
+}
+
+static void uncalibrated(struct evidence *evidence)
+{
+	on_hpet(evidence);
+	evidence_set_available(evidence, "hpet acpi_pm");
+	evidence_add_log(evidence, "tsc: Unable to calibrate against PIT");
+}
+
+static void not_invariant(struct evidence *evidence)
+{
+	on_hpet(evidence);
+	evidence_set_available(evidence, "hpet acpi_pm");
+	fact_set_flag(&evidence->host.invariant_tsc, false);
+}
+
+static void not_offered(struct evidence *evidence)
+{
+	on_hpet(evidence);
+	evidence_set_available(evidence, "hpet acpi_pm");
+}
+
+static void log_denied(struct evidence *evidence)
+{
+	on_hpet(evidence);
+	fact_set(&evidence->kernel_log.fact, FACT_DENIED, "/dev/kmsg: Operation not permitted");
+}
+
+static const struct row {
+	const char *name;
+	make *make;
+	const char *id;
+} rows[] = {
+#define ROW(make, id)                                                                              \
+	{                                                                                          \
+#make, make, id                                                                    \
+	}
+        ROW(counter_off, "counter-off"),
+        ROW(blocked, "time-calls-blocked"),
+        ROW(vdso_switched_off, "vdso-switched-off"),
+        ROW(without_vdso, "no-vdso"),
+        ROW(wsl1, "wsl1"),
+        ROW(on_hpet, "clocksource-without-vdso"),
+        ROW(xen_3_10, "xen-kernel-too-old"),
+        ROW(xen_6_1, "xen-clock-unstable"),
+        ROW(kvm_clock, "kvm-clock-unstable"),
+        ROW(kvm_clock_off, "kvm-clock-switched-off"),
+        ROW(kvm_clock_32_bit, "kvm-clock-32-bit"),
+        ROW(hyperv, "hyperv-without-vdso"),
+        ROW(hyperv_4_4, "hyperv-kernel-too-old"),
+        ROW(hyperv_withdrawn, "hyperv-page-invalid"),
+        ROW(arm, "arm-counter-erratum"),
+        ROW(arm_compat, "arm-compat-disabled"),
+        ROW(libc_passes, "libc-passes-vdso"),
+        ROW(trapped, "counter-trapped"),
+        ROW(old_vdso, "old-vdso-clocks"),
+        ROW(gvisor, "gvisor-few-clocks"),
+        ROW(in_namespace, "time-namespace"),
+        ROW(unexplained, "fallback-unexplained"),
+        ROW(booted_with_hpet, "boot-clocksource"),
+        ROW(booted_without_tsc, "boot-without-tsc"),
+        ROW(read_delay, "tsc-read-delay"),
+        ROW(early_unstable, "tsc-early-unstable"),
+        ROW(unsynchronised, "tsc-unsynchronised"),
+        ROW(unsynchronised_7_2, "tsc-unsynchronised"),
+        ROW(no_invariant_on_hyperv, "tsc-on-hyperv"),
+        ROW(distrusted, "tsc-distrusted"),
+        ROW(distrusted_3_10, "tsc-distrusted"),
+        ROW(uncalibrated, "tsc-uncalibrated"),
+        ROW(not_invariant, "tsc-not-invariant"),
+        ROW(not_offered, "tsc-not-offered"),
+        ROW(log_denied, "kernel-log-denied"),
+};
+
+static struct cause causes[CAUSE_MAX];
+
+static size_t find(const struct evidence *evidence)
+{
+	struct ruling ruling;
+	size_t count;
+
+	verdict_find(evidence, &ruling);
+	memset(causes, 0xff, sizeof(causes));
+	count = cause_find(evidence, ruling.verdict, causes);
+	assert_in_range(count, 0, CAUSE_MAX);
+	return count;
+}
+
+static bool is_found(const char *id, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(causes[i].id, id) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The host has the cause and its text, its evidence is whole lines. */
+static void the_cause_is_found(void **state)
+{
+	const struct row *row = *state;
+	static struct evidence evidence;
+	size_t count;
+
+	row->make(&evidence);
+	count = find(&evidence);
+	if (!is_found(row->id, count))
+		fail_msg("%s is not among %zu causes, the first of which is %s", row->id, count,
+		        count ? causes[0].id : "none");
+	for (size_t i = 0; i < count; i++) {
+		assert_true(*causes[i].text);
+		assert_in_range(causes[i].evidence_count, 0, CAUSE_EVIDENCE_MAX);
+		for (size_t k = 0; k < causes[i].evidence_count; k++)
+			assert_in_range(strlen(causes[i].evidence[k]), 1, CAUSE_EVIDENCE_SIZE - 1);
+	}
+}
+
+static void a_healthy_host_has_no_causes(void **state)
+{
+	static struct evidence evidence;
+
+	(void)state;
+	evidence_make_healthy(&evidence);
+	assert_int_equal(find(&evidence), 0);
+}
+
+/* Each of these hosts differs from its neighbours: the others' rules must miss it. */
+static void exclusive_causes_exclude_each_other(void **state)
+{
+	static const char *const pairs[][2] = {
+	        {"vdso-switched-off", "no-vdso"},
+	        {"xen-kernel-too-old", "xen-clock-unstable"},
+	        {"kvm-clock-switched-off", "kvm-clock-unstable"},
+	        {"kvm-clock-32-bit", "kvm-clock-unstable"},
+	        {"hyperv-kernel-too-old", "hyperv-without-vdso"},
+	        {"hyperv-without-vdso", "hyperv-page-invalid"},
+	        {"arm-counter-erratum", "arm-compat-disabled"},
+	        {"tsc-read-delay", "tsc-distrusted"},
+	        {"tsc-unsynchronised", "tsc-distrusted"},
+	        {"tsc-early-unstable", "tsc-distrusted"},
+	        {"boot-without-tsc", "tsc-distrusted"},
+	        {"tsc-not-offered", "tsc-distrusted"},
+	        {"tsc-not-offered", "tsc-not-invariant"},
+	        {"old-vdso-clocks", "gvisor-few-clocks"},
+	};
+	static struct evidence evidence;
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		size_t count;
+
+		evidence_roll(&evidence, &dice);
+		count = find(&evidence);
+		for (size_t i = 0; i < COUNT(pairs); i++)
+			assert_false(is_found(pairs[i][0], count) && is_found(pairs[i][1], count));
+	}
+}
+
+/* A verdict of fallback or slow without a why leaves the user alone. */
+static void every_fault_has_a_cause_and_none_twice(void **state)
+{
+	static struct evidence evidence;
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		struct ruling ruling;
+		size_t count;
+
+		evidence_roll(&evidence, &dice);
+		verdict_find(&evidence, &ruling);
+		count = find(&evidence);
+		if (ruling.verdict == VERDICT_SLOW)
+			assert_true(count > 0);
+		if (ruling.verdict == VERDICT_FALLBACK && fact_is_known(&evidence.vdso.fact) &&
+		        strcmp(ruling.rule, "enters-through-libc") != 0 &&
+		        evidence.calls[0].path[PATH_VDSO].entered > 0)
+			assert_true(count > 0);
+		for (size_t i = 0; i < count; i++) {
+			for (size_t k = 0; k < i; k++)
+				assert_string_not_equal(causes[i].id, causes[k].id);
+		}
+	}
+}
+
+static bool is_in_table(const char *id)
+{
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		if (strcmp(rows[i].id, id) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A rule added without a row here would go untested. */
+static void every_rule_has_a_row_in_this_test(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < cause_clock_rule_count; i++) {
+		if (!is_in_table(cause_clock_rules[i].id))
+			fail_msg("no test for %s", cause_clock_rules[i].id);
+	}
+	for (size_t i = 0; i < cause_choice_rule_count; i++) {
+		if (!is_in_table(cause_choice_rules[i].id))
+			fail_msg("no test for %s", cause_choice_rules[i].id);
+	}
+}
+
+/* The kernel's own word, or the page's, makes a likely cause a proven one. */
+static void the_kernel_s_own_word_is_proof(void **state)
+{
+	static struct evidence evidence;
+
+	(void)state;
+	xen_6_1(&evidence);
+	find(&evidence);
+	assert_int_equal(causes[0].certainty, CERTAINTY_LIKELY);
+	evidence_add_log(&evidence, "xen: VDSO_CLOCKMODE_PVCLOCK not supported (tsc unstable)");
+	find(&evidence);
+	assert_int_equal(causes[0].certainty, CERTAINTY_PROVEN);
+	kvm_clock(&evidence);
+	find(&evidence);
+	assert_int_equal(causes[0].certainty, CERTAINTY_LIKELY);
+	fact_set_flag(&evidence.vclock.pvclock_stable, false);
+	find(&evidence);
+	assert_int_equal(causes[0].certainty, CERTAINTY_PROVEN);
+	assert_string_equal(cause_certainty_name(CERTAINTY_PROVEN), "proven");
+	assert_string_equal(cause_certainty_name(CERTAINTY_LIKELY), "likely");
+	assert_string_equal(cause_certainty_name(CERTAINTY_POSSIBLE), "possible");
+}
+
+int main(void)
+{
+	const struct CMUnitTest plain[] = {
+	        cmocka_unit_test(a_healthy_host_has_no_causes),
+	        cmocka_unit_test(exclusive_causes_exclude_each_other),
+	        cmocka_unit_test(every_fault_has_a_cause_and_none_twice),
+	        cmocka_unit_test(every_rule_has_a_row_in_this_test),
+	        cmocka_unit_test(the_kernel_s_own_word_is_proof),
+	};
+	struct CMUnitTest tests[COUNT(rows)] = {0};
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		tests[i] = (struct CMUnitTest){.name = rows[i].name,
+		        .test_func = the_cause_is_found,
+		        .initial_state = (void *)(uintptr_t)&rows[i]};
+	return cmocka_run_group_tests_name("cause", tests, NULL, NULL) +
+	       cmocka_run_group_tests_name("cause, all of it", plain, NULL, NULL);
+}

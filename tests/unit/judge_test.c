@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/* judge/tally, vclock, contradiction and cost: the small pure pieces under the verdict. */
+#include <signal.h>
+#include <string.h>
+
+#include "judge/contradiction.h"
+#include "judge/cost.h"
+#include "judge/tally.h"
+#include "judge/vclock.h"
+#include "unit/evidence_builder.h"
+#include "unit/unit.h"
+
+static struct evidence evidence;
+
+static struct path_evidence *monotonic(enum call_path path)
+{
+	return &evidence_find_call(&evidence, "clock_gettime", "CLOCK_MONOTONIC")->path[path];
+}
+
+static void a_tally_counts_deciding_calls_only(void **state)
+{
+	struct tally tally;
+
+	(void)state;
+	evidence_make_healthy(&evidence);
+	evidence_find_call(&evidence, "clock_gettime", "CLOCK_TAI")->path[PATH_VDSO].entered = 9;
+	monotonic(PATH_VDSO)->entered = 7;
+	tally = tally_deciding(&evidence);
+	assert_int_equal(tally.calls, 3);
+	assert_int_equal(tally.proven, 3);
+	assert_int_equal(tally.entering, 1);
+	assert_int_equal(tally.always, 0);
+	assert_int_equal(tally.attempts, 3 * BUILDER_ATTEMPTS);
+	assert_int_equal(tally.entered, 7);
+	assert_int_equal(tally.signal, 0);
+	monotonic(PATH_VDSO)->entered = BUILDER_ATTEMPTS;
+	assert_int_equal(tally_deciding(&evidence).always, 1);
+}
+
+static void without_vdso_function_libc_is_judged(void **state)
+{
+	struct tally tally;
+
+	(void)state;
+	evidence_make_healthy(&evidence);
+	*monotonic(PATH_VDSO) = (struct path_evidence){0};
+	monotonic(PATH_LIBC)->entered = BUILDER_ATTEMPTS;
+	monotonic(PATH_LIBC)->signal = SIGBUS;
+	tally = tally_deciding(&evidence);
+	assert_int_equal(tally.calls, 3);
+	assert_int_equal(tally.always, 1);
+	assert_int_equal(tally.signal, SIGBUS);
+	assert_int_equal(tally_by(&evidence, PATH_VDSO).calls, 2);
+	assert_int_equal(tally_by(&evidence, PATH_LIBC).calls, 3);
+	assert_int_equal(tally_by(&evidence, PATH_LIBC).entered, BUILDER_ATTEMPTS);
+}
+
+static void a_call_without_attempts_is_not_proven(void **state)
+{
+	(void)state;
+	evidence_make_healthy(&evidence);
+	monotonic(PATH_VDSO)->attempts = 0;
+	assert_int_equal(tally_deciding(&evidence).calls, 3);
+	assert_int_equal(tally_deciding(&evidence).proven, 2);
+	assert_int_equal(tally_deciding(&evidence).always, 0);
+}
+
+static void a_clock_is_found_by_its_whole_name(void **state)
+{
+	(void)state;
+	evidence_make_healthy(&evidence);
+	assert_string_equal(tally_find(&evidence, "CLOCK_MONOTONIC")->call, "clock_gettime");
+	assert_string_equal(tally_find(&evidence, "CLOCK_MONOTONIC")->clock, "CLOCK_MONOTONIC");
+	assert_null(tally_find(&evidence, "CLOCK_MONO"));
+	assert_null(tally_find(&evidence, ""));
+}
+
+static const struct {
+	const char *clocksource;
+	bool entering;
+	enum vclock_how how;
+	int mode;
+	const char *name;
+} inferred[] = {
+        {"tsc", false, VCLOCK_INFERRED, 1, "tsc"},
+        {"tsc", true, VCLOCK_INFERRED, 0, "none"},
+        {"tsc-early", false, VCLOCK_INFERRED, 1, "tsc"},
+        {"kvm-clock", false, VCLOCK_INFERRED, 2, "pvclock"},
+        /* Its page may have been withdrawn for a while: nobody can tell from outside. */
+        {"kvm-clock", true, VCLOCK_UNKNOWN, 0, ""},
+        {"xen", true, VCLOCK_UNKNOWN, 0, ""},
+        {"hyperv_clocksource_tsc_page", false, VCLOCK_INFERRED, 3, "hvclock"},
+        {"hyperv_clocksource_tsc_page", true, VCLOCK_UNKNOWN, 0, ""},
+        {"hpet", true, VCLOCK_INFERRED, 0, "none"},
+        /* Up to 4.6 the vDSO read it; the name alone does not tell. */
+        {"hpet", false, VCLOCK_UNKNOWN, 0, ""},
+        {"acpi_pm", true, VCLOCK_INFERRED, 0, "none"},
+        {"arch_sys_counter", false, VCLOCK_INFERRED, 1, "archtimer"},
+        {"arch_sys_counter", true, VCLOCK_INFERRED, 0, "none"},
+        {"tod", false, VCLOCK_INFERRED, 1, "tod"},
+        {"unheard-of", true, VCLOCK_UNKNOWN, 0, ""},
+        {"unheard-of", false, VCLOCK_UNKNOWN, 0, ""},
+};
+
+static void make_unread(const char *clocksource, bool entering)
+{
+	if (entering)
+		evidence_make_falling_back(&evidence, clocksource);
+	else
+		evidence_make_healthy(&evidence);
+	evidence_set_current(&evidence, clocksource);
+	evidence_set_mode(&evidence, VCLOCK_UNKNOWN, 0, "");
+}
+
+static void a_mode_is_inferred_only_where_one_is_possible(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(inferred); i++) {
+		make_unread(inferred[i].clocksource, inferred[i].entering);
+		vclock_infer(&evidence);
+		assert_int_equal(evidence.vclock.how, inferred[i].how);
+		assert_int_equal(evidence.vclock.mode, inferred[i].mode);
+		assert_string_equal(evidence.vclock.name, inferred[i].name);
+		/* Why it was not read stays to be told. */
+		assert_true(*evidence.vclock.fact.reason);
+	}
+}
+
+static void nothing_is_inferred_without_proof_or_name(void **state)
+{
+	(void)state;
+	make_unread("tsc", false);
+	evidence_remove_proof(&evidence, "x");
+	vclock_infer(&evidence);
+	assert_int_equal(evidence.vclock.how, VCLOCK_UNKNOWN);
+	make_unread("tsc", false);
+	fact_set(&evidence.clocksource.current_fact, FACT_ABSENT, "x");
+	vclock_infer(&evidence);
+	assert_int_equal(evidence.vclock.how, VCLOCK_UNKNOWN);
+	make_unread("tsc", false);
+	monotonic(PATH_VDSO)->entered = 1;
+	vclock_infer(&evidence);
+	assert_int_equal(evidence.vclock.how, VCLOCK_UNKNOWN);
+	make_unread("tsc", false);
+	evidence_remove_path(&evidence, PATH_VDSO);
+	vclock_infer(&evidence);
+	assert_int_equal(evidence.vclock.how, VCLOCK_UNKNOWN);
+}
+
+static void a_mode_that_was_read_is_left_alone(void **state)
+{
+	struct vclock_evidence before;
+
+	(void)state;
+	evidence_make_healthy(&evidence);
+	evidence_set_mode(&evidence, VCLOCK_READ, 2, "pvclock");
+	before = evidence.vclock;
+	vclock_infer(&evidence);
+	assert_memory_equal(&before, &evidence.vclock, sizeof(before));
+}
+
+static void names_without_mode_are_whole_names(void **state)
+{
+	(void)state;
+	assert_true(vclock_name_has_no_mode("acpi_pm"));
+	assert_true(vclock_name_has_no_mode("hyperv_clocksource_msr"));
+	assert_false(vclock_name_has_no_mode("hyperv_clocksource_tsc_page"));
+	assert_false(vclock_name_has_no_mode("tsc"));
+	assert_false(vclock_name_has_no_mode("acpi"));
+	assert_false(vclock_name_has_no_mode(""));
+}
+
+static size_t contradictions(const char *id)
+{
+	struct contradiction found[CONTRADICTION_MAX];
+	size_t count = contradiction_find(&evidence, found);
+
+	for (size_t i = 0; i < count; i++) {
+		assert_true(*found[i].text);
+		if (strcmp(found[i].id, id) == 0)
+			return count;
+	}
+	assert_string_equal(id, "");
+	return count;
+}
+
+static void witnesses_that_agree_contradict_nothing(void **state)
+{
+	(void)state;
+	evidence_make_healthy(&evidence);
+	assert_int_equal(contradictions(""), 0);
+	evidence_make_falling_back(&evidence, "hpet");
+	assert_int_equal(contradictions(""), 0);
+	evidence_remove_proof(&evidence, "x");
+	assert_int_equal(contradictions(""), 0);
+}
+
+static void page_and_proof_may_contradict(void **state)
+{
+	(void)state;
+	evidence_make_healthy(&evidence);
+	evidence_set_mode(&evidence, VCLOCK_READ, 0, "none");
+	assert_int_equal(contradictions("mode-none-yet-answered"), 1);
+	evidence_set_mode(&evidence, VCLOCK_INFERRED, 0, "none");
+	assert_int_equal(contradictions(""), 0);
+	evidence_make_falling_back(&evidence, "tsc");
+	evidence_set_mode(&evidence, VCLOCK_READ, 1, "tsc");
+	assert_int_equal(contradictions("mode-set-yet-entering"), 1);
+	/* One call in a thousand is an odd moment, no contradiction. */
+	monotonic(PATH_VDSO)->entered--;
+	assert_int_equal(contradictions(""), 0);
+}
+
+static void a_page_that_can_be_withdrawn_is_no_contradiction(void **state)
+{
+	static const char *const modes[] = {"pvclock", "hvclock", "archtimer-nocompat"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(modes); i++) {
+		evidence_make_falling_back(&evidence, "xen");
+		evidence_set_mode(&evidence, VCLOCK_READ, 2, modes[i]);
+		assert_int_equal(contradictions(""), 0);
+	}
+}
+
+static void name_and_proof_may_contradict(void **state)
+{
+	(void)state;
+	evidence_make_healthy(&evidence);
+	evidence_set_current(&evidence, "acpi_pm");
+	assert_int_equal(contradictions("name-yet-answered"), 1);
+	evidence_set_current(&evidence, "hpet");
+	assert_int_equal(contradictions("name-yet-answered"), 1);
+	evidence_set_mode(&evidence, VCLOCK_READ, 2, "hpet");
+	assert_int_equal(contradictions(""), 0);
+}
+
+static void timing_and_proof_may_contradict(void **state)
+{
+	(void)state;
+	evidence_make_falling_back(&evidence, "hpet");
+	monotonic(PATH_VDSO)->min_ns = evidence.timing.entry_ns / 2;
+	assert_int_equal(contradictions("entering-yet-cheap"), 1);
+	monotonic(PATH_VDSO)->timed = false;
+	assert_int_equal(contradictions(""), 0);
+}
+
+static void the_cost_is_the_call_against_its_parts(void **state)
+{
+	struct cost cost;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "hpet");
+	monotonic(PATH_VDSO)->min_ns = 596;
+	monotonic(PATH_SYSCALL)->min_ns = 601;
+	cost_find(&evidence, &cost);
+	assert_true(cost.known && cost.estimated);
+	assert_true(cost.call_ns == 596 && cost.syscall_ns == 601);
+	/* The counter, 8 ns, and the arithmetic that a COARSE clock takes, 3.7 ns. */
+	assert_true(cost.user_space_ns > 11.69 && cost.user_space_ns < 11.71);
+	assert_true(cost_lost_ns(&cost) > 584.2 && cost_lost_ns(&cost) < 584.4);
+}
+
+static void what_is_not_known_costs_nothing(void **state)
+{
+	struct cost cost;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "hpet");
+	fact_set(&evidence.timing.counter_fact, FACT_FAILED, "x");
+	cost_find(&evidence, &cost);
+	assert_true(cost.known && !cost.estimated);
+	assert_true(cost_lost_ns(&cost) == 0);
+	evidence_remove_timing(&evidence);
+	cost_find(&evidence, &cost);
+	assert_false(cost.known || cost.estimated);
+	assert_true(cost_lost_ns(&cost) == 0);
+	memset(&evidence, 0, sizeof(evidence));
+	cost_find(&evidence, &cost);
+	assert_false(cost.known);
+}
+
+/* A loss below zero would be nonsense in a report. */
+static void no_loss_is_negative(void **state)
+{
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		struct cost cost;
+
+		evidence_roll(&evidence, &dice);
+		cost_find(&evidence, &cost);
+		assert_true(cost_lost_ns(&cost) >= 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(a_tally_counts_deciding_calls_only),
+	        cmocka_unit_test(without_vdso_function_libc_is_judged),
+	        cmocka_unit_test(a_call_without_attempts_is_not_proven),
+	        cmocka_unit_test(a_clock_is_found_by_its_whole_name),
+	        cmocka_unit_test(a_mode_is_inferred_only_where_one_is_possible),
+	        cmocka_unit_test(nothing_is_inferred_without_proof_or_name),
+	        cmocka_unit_test(a_mode_that_was_read_is_left_alone),
+	        cmocka_unit_test(names_without_mode_are_whole_names),
+	        cmocka_unit_test(witnesses_that_agree_contradict_nothing),
+	        cmocka_unit_test(page_and_proof_may_contradict),
+	        cmocka_unit_test(a_page_that_can_be_withdrawn_is_no_contradiction),
+	        cmocka_unit_test(name_and_proof_may_contradict),
+	        cmocka_unit_test(timing_and_proof_may_contradict),
+	        cmocka_unit_test(the_cost_is_the_call_against_its_parts),
+	        cmocka_unit_test(what_is_not_known_costs_nothing),
+	        cmocka_unit_test(no_loss_is_negative),
+	};
+
+	return cmocka_run_group_tests_name("judge", tests, NULL, NULL);
+}
