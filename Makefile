@@ -57,7 +57,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wfo
 HARDENING ?= -fstack-protector-strong $(if $(SANITIZE),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 
 CPPFLAGS_OURS := -D_GNU_SOURCE -Iinclude -DVDSOCHECK_VERSION='"$(VERSION)"'
-CFLAGS_OURS := -std=gnu11 $(WARNINGS) $(HARDENING) -ffile-prefix-map=$(CURDIR)=. \
+CFLAGS_OURS := -std=gnu11 -pthread $(WARNINGS) $(HARDENING) -ffile-prefix-map=$(CURDIR)=. \
 	$(if $(STATIC),-fno-pie,-fPIE) \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LDFLAGS_OURS := -Wl,-z,relro,-z,now -Wl,--as-needed $(if $(STATIC),-static -no-pie,-pie) \
