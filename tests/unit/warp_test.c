@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Time warps: what is injected is found, what is not there is not. No test asserts an
+ * absolute time: the offsets are ours, and the bounds have to hold them.
+ */
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/root.h"
+#include "collect/vdso.h"
+#include "judge/warp_ruling.h"
+#include "measure/affinity.h"
+#include "measure/clock_set.h"
+#include "measure/drift.h"
+#include "measure/warp.h"
+#include "unit/unit.h"
+
+#define NS_PER_SECOND 1000000000
+#define SHORT_NS 100000000
+
+static struct evidence names;
+static struct call calls[CALL_MAX][PATH_COUNT];
+static struct warp_evidence warp;
+
+static int set_up(void **state)
+{
+	struct root root;
+	struct fact why;
+
+	(void)state;
+	if (!root_open(&root, "/", &why))
+		return -1;
+	vdso_collect(&root, &names.vdso);
+	root_close(&root);
+	call_list(&names, calls);
+	return 0;
+}
+
+static int release(void **state)
+{
+	(void)state;
+	warp_release(&warp);
+	return 0;
+}
+
+static void watch(int64_t duration_ns, const int64_t *injected_ns)
+{
+	struct warp_setup setup = {
+	        .duration_ns = duration_ns, .clocks = WARP_ALL_CLOCKS, .injected_ns = injected_ns};
+
+	warp_measure(&names, calls, &setup, &warp);
+	assert_int_equal(warp.fact.state, FACT_KNOWN);
+}
+
+static void need_two_cpus(void)
+{
+	static int cpus[AFFINITY_CPU_MAX];
+
+	if (affinity_list(cpus, AFFINITY_CPU_MAX) < 2)
+		unit_skip("there is one CPU only");
+}
+
+static bool is_watched(enum warp_clock_id id)
+{
+	return fact_is_known(&warp.tallies[id].fact);
+}
+
+static void sees_nothing_where_nothing_is(void **state)
+{
+	(void)state;
+	watch(SHORT_NS, NULL);
+	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
+		assert_int_equal(warp.tallies[id].warps, 0);
+		assert_int_equal(warp.tallies[id].largest_ns, 0);
+		if (is_watched((enum warp_clock_id)id))
+			assert_true(warp.tallies[id].reads > 0);
+	}
+	assert_true(warp.duration_ns >= SHORT_NS);
+}
+
+static void expect_injected(int64_t offset_ns)
+{
+	static int64_t injected[WARP_CPU_MAX];
+
+	for (size_t i = 1; i < WARP_CPU_MAX; i += 2)
+		injected[i] = offset_ns;
+	watch(NS_PER_SECOND, injected);
+	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
+		const struct warp_tally *tally = &warp.tallies[id];
+
+		if (!is_watched((enum warp_clock_id)id))
+			continue;
+		assert_true(tally->warps > 0);
+		assert_int_not_equal(tally->earlier_cpu, tally->later_cpu);
+		assert_true(tally->apart_ns >= 100);
+	}
+}
+
+/* A gap cannot be larger than the offset: the reading that came later came later. */
+static void expect_sizes(enum warp_clock_id id, int64_t offset_ns)
+{
+	if (is_watched(id))
+		assert_in_range((uint64_t)warp.tallies[id].largest_ns, 1, offset_ns);
+}
+
+static void finds_100_ns(void **state)
+{
+	(void)state;
+	need_two_cpus();
+	expect_injected(100);
+	expect_sizes(WARP_MONOTONIC, 100);
+	expect_sizes(WARP_REALTIME, 100);
+}
+
+static void finds_100_ns_the_other_way(void **state)
+{
+	(void)state;
+	need_two_cpus();
+	expect_injected(-100);
+	assert_int_equal(warp.tallies[WARP_MONOTONIC].earlier_cpu, warp.cpus[1]);
+	assert_int_equal(warp.tallies[WARP_MONOTONIC].later_cpu, warp.cpus[0]);
+}
+
+static void bounds_hold_the_offset(void **state)
+{
+	static const int64_t offsets[] = {0, 100, -100, 5000, -1000000};
+
+	(void)state;
+	need_two_cpus();
+	for (size_t i = 0; i < COUNT(offsets); i++) {
+		static int64_t injected[WARP_CPU_MAX];
+		const struct warp_pair *pair;
+
+		injected[1] = offsets[i];
+		watch(SHORT_NS, injected);
+		if (!is_watched(WARP_COUNTER))
+			unit_skip("the counter cannot be read");
+		pair = &warp.pairs[0];
+		assert_int_equal(pair->state, WARP_PAIR_KNOWN);
+		/* The counters themselves may be as far apart as the run without offset says. */
+		assert_true(fabs(pair->offset_ns - (double)offsets[i]) <=
+		            pair->error_ns * 2 + 1 + fabs((double)offsets[i]) / 1000);
+		warp_release(&warp);
+	}
+}
+
+static pid_t start_burner(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		alarm(60);
+		for (;;)
+			__asm__ volatile("");
+	}
+	return pid;
+}
+
+/* Three times as many burners as CPUs. */
+static void holds_under_load(void **state)
+{
+	pid_t burners[24];
+	size_t count = 3 * (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+	bool found, quiet;
+
+	(void)state;
+	need_two_cpus();
+	count = count < COUNT(burners) ? count : COUNT(burners);
+	for (size_t i = 0; i < count; i++)
+		burners[i] = start_burner();
+	watch(SHORT_NS, NULL);
+	quiet = warp.tallies[WARP_MONOTONIC].warps == 0 && warp.tallies[WARP_COUNTER].warps == 0;
+	warp_release(&warp);
+	watch(NS_PER_SECOND, (const int64_t[WARP_CPU_MAX]){0, 100});
+	found = warp.tallies[WARP_MONOTONIC].warps > 0;
+	for (size_t i = 0; i < count; i++)
+		kill(burners[i], SIGKILL);
+	assert_true(quiet);
+	assert_true(found);
+}
+
+static void keeps_to_the_allowed_cpus(void **state)
+{
+	cpu_set_t all, one;
+	struct warp_ruling ruling;
+
+	(void)state;
+	sched_getaffinity(0, sizeof(all), &all);
+	CPU_ZERO(&one);
+	CPU_SET((size_t)sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	watch(SHORT_NS, NULL);
+	sched_setaffinity(0, sizeof(all), &all);
+	assert_int_equal(warp.cpu_count, 1);
+	assert_int_equal(warp.pair_count, 0);
+	warp_ruling_find(&warp, &ruling);
+	assert_string_equal(ruling.rule, "one-cpu");
+	assert_int_equal(warp_ruling_exit_status(ruling.verdict), 2);
+}
+
+static void leaves_out_what_is_not_asked_for(void **state)
+{
+	struct warp_setup setup = {
+	        .duration_ns = SHORT_NS / 10, .clocks = WARP_CLOCK(WARP_MONOTONIC)};
+
+	(void)state;
+	warp_measure(&names, calls, &setup, &warp);
+	assert_true(is_watched(WARP_MONOTONIC));
+	assert_false(is_watched(WARP_COUNTER));
+	assert_false(fact_is_known(&warp.pair_fact));
+	assert_false(fact_is_known(&warp.drift.fact));
+}
+
+static void says_why_nothing_was_watched(void **state)
+{
+	static struct call none[CALL_MAX][PATH_COUNT];
+	static struct evidence nobody;
+	struct warp_setup setup = {
+	        .duration_ns = SHORT_NS / 10, .clocks = WARP_CLOCK(WARP_MONOTONIC)};
+	struct warp_ruling ruling;
+
+	(void)state;
+	warp_measure(&nobody, none, &setup, &warp);
+	assert_int_equal(warp.fact.state, FACT_ABSENT);
+	warp_ruling_find(&warp, &ruling);
+	assert_string_equal(ruling.rule, "not-watched");
+}
+
+static double last_progress;
+
+static void take_progress(void *argument, double done)
+{
+	assert_ptr_equal(argument, &last_progress);
+	assert_true(done >= 0 && done <= 1);
+	last_progress = done;
+}
+
+static void tells_its_progress(void **state)
+{
+	struct warp_setup setup = {.duration_ns = SHORT_NS,
+	        .clocks = WARP_ALL_CLOCKS,
+	        .progress = take_progress,
+	        .argument = &last_progress};
+
+	(void)state;
+	warp_measure(&names, calls, &setup, &warp);
+	assert_true(last_progress > 0);
+}
+
+static void clock_that_nobody_sets_is_not_set(void **state)
+{
+	struct clock_set set;
+
+	(void)state;
+	clock_set_open(&set);
+	if (set.timer < 0)
+		unit_skip("no timer that is cancelled on set");
+	assert_false(clock_set_happened(&set));
+	clock_set_close(&set);
+	assert_false(clock_set_happened(&set));
+}
+
+static void drift_of_a_steady_counter(void **state)
+{
+	const struct drift_mark marks[] = {{1000000, 100, 5},
+	        {1000000 + 2000000000, 100, 5 + NS_PER_SECOND},
+	        {1000000 + 4000000000, 100, 5 + 2LL * NS_PER_SECOND}};
+	struct warp_drift drift = {0};
+
+	(void)state;
+	drift_compute(marks, &drift);
+	assert_int_equal(drift.fact.state, FACT_KNOWN);
+	assert_true(fabs(drift.counter_hz - 2e9) < 1);
+	assert_true(fabs(drift.drift_ppm) < 1e-6);
+	assert_true(drift.error_ppm > 0 && drift.error_ppm < 1);
+}
+
+static void drift_of_a_counter_that_speeds_up(void **state)
+{
+	const struct drift_mark marks[] = {{1000, 10, 5},
+	        {1000 + 1000000000, 10, 5 + NS_PER_SECOND},
+	        {1000 + 2000100000, 10, 5 + 2LL * NS_PER_SECOND}};
+	struct warp_drift drift = {0};
+
+	(void)state;
+	drift_compute(marks, &drift);
+	assert_true(fabs(drift.drift_ppm - 100) < 0.001);
+}
+
+static void drift_that_cannot_be_told(void **state)
+{
+	const struct drift_mark marks[] = {{1000, 10, 5}, {1100, 10, 50}, {1200, 10, 100}};
+	const struct drift_mark refused[] = {{1000, 10, 0}, {1100, 10, 0}, {1200, 10, 0}};
+	struct warp_drift drift = {0};
+
+	(void)state;
+	drift_compute(marks, &drift);
+	assert_int_equal(drift.fact.state, FACT_FAILED);
+	drift_compute(refused, &drift);
+	assert_int_equal(drift.fact.state, FACT_DENIED);
+}
+
+/* ---- rulings: pure ---- */
+
+static struct warp_evidence two_quiet_cpus(void)
+{
+	struct warp_evidence quiet = {.duration_ns = 2LL * NS_PER_SECOND,
+	        .allowed = 2,
+	        .cpu_count = 2,
+	        .cpus = {0, 1},
+	        .fact.state = FACT_KNOWN};
+
+	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
+		quiet.tallies[id].fact.state = FACT_KNOWN;
+		quiet.tallies[id].apart_fact.state = FACT_KNOWN;
+		quiet.tallies[id].reads = 1000;
+	}
+	return quiet;
+}
+
+static void set_warp(
+        struct warp_evidence *evidence, enum warp_clock_id id, int64_t ns, int earlier, int later)
+{
+	evidence->tallies[id].warps = 1;
+	evidence->tallies[id].largest_ns = ns;
+	evidence->tallies[id].earlier_cpu = earlier;
+	evidence->tallies[id].later_cpu = later;
+}
+
+static void expect_ruling(
+        const struct warp_evidence *evidence, const char *rule, int status, const char *words)
+{
+	struct warp_ruling ruling;
+
+	warp_ruling_find(evidence, &ruling);
+	assert_string_equal(ruling.rule, rule);
+	assert_int_equal(warp_ruling_exit_status(ruling.verdict), status);
+	assert_non_null(strstr(ruling.summary, words));
+}
+
+static void rules_none(void **state)
+{
+	struct warp_evidence evidence = two_quiet_cpus();
+
+	(void)state;
+	expect_ruling(&evidence, "none", 0, "No clock ran backwards between 2 CPUs in 2.0 s");
+}
+
+static void rules_backwards(void **state)
+{
+	struct warp_evidence evidence = two_quiet_cpus();
+
+	(void)state;
+	set_warp(&evidence, WARP_COUNTER, 900, 1, 0);
+	set_warp(&evidence, WARP_MONOTONIC, 70, 1, 0);
+	set_warp(&evidence, WARP_REALTIME, 80, 0, 1);
+	set_warp(&evidence, WARP_KERNEL, 900, 0, 1);
+	expect_ruling(&evidence, "clock-backwards", 1,
+	        "CLOCK_REALTIME runs backwards between CPUs: CPU 0 was up to 80 ns behind CPU 1");
+	set_warp(&evidence, WARP_REALTIME, 80, 1, 1);
+	expect_ruling(&evidence, "clock-backwards", 1, "ran backwards on CPU 1, by up to 80 ns");
+}
+
+static void rules_disagreement(void **state)
+{
+	struct warp_evidence evidence = two_quiet_cpus();
+
+	(void)state;
+	set_warp(&evidence, WARP_COUNTER, 900, 1, 0);
+	set_warp(&evidence, WARP_KERNEL, 3000000000, 0, 0);
+	expect_ruling(&evidence, "vdso-disagrees", 1, "by up to 3000000000 ns");
+	evidence.cpu_count = 1;
+	expect_ruling(&evidence, "vdso-disagrees", 1, "disagree");
+}
+
+static void rules_counters(void **state)
+{
+	struct warp_evidence evidence = two_quiet_cpus();
+
+	(void)state;
+	set_warp(&evidence, WARP_COUNTER, 900, 1, 0);
+	expect_ruling(&evidence, "counters-disagree", 1, "CPU 1 was up to 900 ns behind CPU 0");
+}
+
+static void rules_not_compared(void **state)
+{
+	struct warp_evidence evidence = two_quiet_cpus();
+
+	(void)state;
+	fact_set(&evidence.tallies[WARP_MONOTONIC].apart_fact, FACT_FAILED, "they never met");
+	expect_ruling(&evidence, "not-compared", 2, "they never met");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test_teardown(sees_nothing_where_nothing_is, release),
+	        cmocka_unit_test_teardown(finds_100_ns, release),
+	        cmocka_unit_test_teardown(finds_100_ns_the_other_way, release),
+	        cmocka_unit_test_teardown(bounds_hold_the_offset, release),
+	        cmocka_unit_test_teardown(holds_under_load, release),
+	        cmocka_unit_test_teardown(keeps_to_the_allowed_cpus, release),
+	        cmocka_unit_test_teardown(leaves_out_what_is_not_asked_for, release),
+	        cmocka_unit_test_teardown(says_why_nothing_was_watched, release),
+	        cmocka_unit_test_teardown(tells_its_progress, release),
+	        cmocka_unit_test(clock_that_nobody_sets_is_not_set),
+	        cmocka_unit_test(drift_of_a_steady_counter),
+	        cmocka_unit_test(drift_of_a_counter_that_speeds_up),
+	        cmocka_unit_test(drift_that_cannot_be_told),
+	        cmocka_unit_test(rules_none),
+	        cmocka_unit_test(rules_backwards),
+	        cmocka_unit_test(rules_disagreement),
+	        cmocka_unit_test(rules_counters),
+	        cmocka_unit_test(rules_not_compared),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}
