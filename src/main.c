@@ -6,6 +6,7 @@
 
 #include "commands/check.h"
 #include "commands/emit.h"
+#include "commands/warp.h"
 
 struct command {
 	const char *name;
@@ -15,6 +16,7 @@ struct command {
 /* The first is the default. */
 static const struct command commands[] = {
 	{"check", check_run},
+	{"warp", warp_run},
 };
 
 /*

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/progress.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+struct progress progress_start(const char *doing, bool quiet)
+{
+	return (struct progress){
+	        .shown = !quiet && isatty(STDERR_FILENO), .doing = doing, .percent = -1};
+}
+
+void progress_show(void *argument, double done)
+{
+	struct progress *progress = argument;
+	int percent = (int)(100 * done);
+
+	if (!progress->shown || percent == progress->percent)
+		return;
+	progress->percent = percent;
+	fprintf(stderr, "\r%s: %d %%\033[K", progress->doing, percent);
+}
+
+void progress_end(struct progress *progress)
+{
+	if (progress->shown && progress->percent >= 0)
+		fputs("\r\033[K", stderr);
+}
