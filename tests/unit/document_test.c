@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * render/: the documents. Programs read JSON by the contract of the schema "vdsocheck/1";
+ * people read text on a terminal. Both must hold for every verdict and any evidence.
+ */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/recorded.h"
+#include "render/document.h"
+#include "render/json.h"
+#include "unit/evidence_builder.h"
+#include "unit/unit.h"
+
+static struct evidence evidence;
+static struct judgement judgement;
+
+static char *render(const char *format, bool color)
+{
+	const struct document document = {
+	        .evidence = &evidence, .judgement = &judgement, .color = color};
+	struct fact why = {0};
+	char *bytes = NULL;
+	size_t length = 0;
+
+	judgement_make(&evidence, &judgement);
+	assert_non_null(document_find_format(format));
+	assert_true(
+	        document_render(&document, document_find_format(format), &bytes, &length, &why));
+	assert_int_equal(strlen(bytes), length);
+	return bytes;
+}
+
+static json_t *render_json(void)
+{
+	char *bytes = render("json", false);
+	json_error_t error;
+	json_t *root = json_loads(bytes, JSON_REJECT_DUPLICATES, &error);
+
+	if (!root)
+		fail_msg("line %d: %s", error.line, error.text);
+	assert_int_equal(bytes[strlen(bytes) - 1], '\n');
+	free(bytes);
+	return root;
+}
+
+/* Below: the hosts whose documents are looked at; one of each verdict at least. */
+
+static void healthy(void)
+{
+	evidence_make_healthy(&evidence);
+}
+
+static void falling_back(void)
+{
+	evidence_make_falling_back(&evidence, "xen");
+}
+
+static void trapped(void)
+{
+	evidence_make_healthy(&evidence);
+	evidence.timing.counter_ns = 1200;
+	evidence_find_call(&evidence, "clock_gettime", "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns =
+	        1234.56;
+}
+
+static void unproven(void)
+{
+	evidence_make_healthy(&evidence);
+	evidence_remove_proof(&evidence, "seccomp: not permitted; ptrace: not permitted");
+	evidence_remove_timing(&evidence);
+	evidence_set_mode(&evidence, VCLOCK_UNKNOWN, 0, "");
+}
+
+static void empty(void)
+{
+	memset(&evidence, 0, sizeof(evidence));
+	evidence.live = true;
+}
+
+static void captured(void)
+{
+	memset(&evidence, 0, sizeof(evidence));
+	fact_set(&evidence.clocksource.current_fact, FACT_ABSENT, "no clocksource directory");
+	evidence.clocksource.available_fact = evidence.clocksource.current_fact;
+	fact_set(&evidence.vdso.fact, FACT_ABSENT, "a captured tree holds no vDSO");
+	fact_set(&evidence.proof.fact, FACT_ABSENT, "a captured tree cannot be measured");
+}
+
+static void crashing(void)
+{
+	evidence_make_healthy(&evidence);
+	for (size_t i = 0; i < evidence.call_count; i++) {
+		evidence.calls[i].path[PATH_VDSO] =
+		        (struct path_evidence){.available = true, .attempts = 1, .signal = 11};
+	}
+	fact_set_flag(&evidence.host.counter_off, true);
+}
+
+static void without_vdso(void)
+{
+	evidence_make_falling_back(&evidence, "hpet");
+	evidence_remove_path(&evidence, PATH_VDSO);
+	evidence.vdso = (struct vdso_evidence){0};
+	fact_set(&evidence.vdso.fact, FACT_ABSENT,
+	        "the kernel gave this process no vDSO (AT_SYSINFO_EHDR is 0)");
+}
+
+static void explained_at_length(void)
+{
+	falling_back();
+	evidence_set_current(&evidence, "hpet");
+	evidence_set_available(&evidence,
+	        "hpet acpi_pm hyperv_clocksource_tsc_page "
+	        "hyperv_clocksource_msr refined-jiffies tsc-early jiffies");
+	evidence_add_log(&evidence,
+	        "clocksource: timekeeping watchdog on CPU1: Marking clocksource "
+	        "'tsc' as unstable because the skew is too large:");
+	fact_set_text(&evidence.host.cpu, "Intel(R) Xeon(R) Platinum 8488C @ 2.40GHz of a kind");
+	fact_set_text(&evidence.host.container, "docker");
+	fact_set_text(&evidence.host.boot, "clocksource=hpet tsc=unstable");
+}
+
+static const struct scenario {
+	const char *name;
+	void (*make)(void);
+	const char *verdict;
+	int exit_status;
+} scenarios[] = {
+        {"healthy", healthy, "ok", 0},
+        {"falling back", falling_back, "fallback", 1},
+        {"trapped", trapped, "slow", 1},
+        {"unproven", unproven, "unknown", 2},
+        {"empty", empty, "unknown", 2},
+        {"captured", captured, "unknown", 2},
+        {"crashing", crashing, "unknown", 2},
+        {"without vDSO", without_vdso, "fallback", 1},
+        {"explained at length", explained_at_length, "fallback", 1},
+};
+
+/* A path of keys and the types of what may be there, as the contract has them. */
+static const struct {
+	const char *object; /* "" is the document */
+	const char *key;
+	const char *types; /* s string, i integer, r real or integer, b boolean, a array, o
+	                      object, n null */
+} contract[] = {
+        {"", "schema", "s"},
+        {"", "version", "s"},
+        {"", "verdict", "s"},
+        {"", "exit_status", "i"},
+        {"", "summary", "s"},
+        {"", "rests_on", "a"},
+        {"", "clocksource", "o"},
+        {"", "vdso", "o"},
+        {"", "vclock", "o"},
+        {"", "proof", "o"},
+        {"", "calls", "a"},
+        {"", "host", "o"},
+        {"", "causes", "a"},
+        {"", "advice", "a"},
+        {"clocksource", "current", "sn"},
+        {"clocksource", "available", "an"},
+        {"clocksource", "reason", "sn"},
+        {"vdso", "present", "bn"},
+        {"vdso", "exports", "an"},
+        {"vdso", "reason", "sn"},
+        {"vclock", "mode", "in"},
+        {"vclock", "name", "sn"},
+        {"vclock", "how", "s"},
+        {"vclock", "reason", "sn"},
+        {"proof", "taken", "b"},
+        {"proof", "reason", "sn"},
+        {"host", "kernel", "sn"},
+        {"host", "arch", "sn"},
+        {"host", "cpu", "sn"},
+        {"host", "hypervisor", "sn"},
+        {"host", "container", "sn"},
+        {"host", "invariant_tsc", "bn"},
+        {"host", "libc", "sn"},
+        {"calls", "call", "s"},
+        {"calls", "clock", "sn"},
+        {"calls", "decides", "b"},
+        {"calls", "vdso_ns", "rn"},
+        {"calls", "libc_ns", "rn"},
+        {"calls", "syscall_ns", "rn"},
+        {"calls", "entered_kernel", "in"},
+        {"calls", "attempts", "in"},
+        {"causes", "id", "s"},
+        {"causes", "text", "s"},
+        {"causes", "evidence", "a"},
+        {"advice", "id", "s"},
+        {"advice", "text", "s"},
+        {"advice", "command", "sn"},
+        {"advice", "risk", "sn"},
+        {"advice", "source", "sn"},
+};
+
+static bool is_of_type(const json_t *value, char type)
+{
+	switch (type) {
+	case 's':
+		return json_is_string(value);
+	case 'i':
+		return json_is_integer(value);
+	case 'r':
+		return json_is_number(value);
+	case 'b':
+		return json_is_boolean(value);
+	case 'a':
+		return json_is_array(value);
+	case 'o':
+		return json_is_object(value);
+	default:
+		return json_is_null(value);
+	}
+}
+
+static void check_key(json_t *object, const char *key, const char *types)
+{
+	json_t *value = json_object_get(object, key);
+
+	if (!value)
+		fail_msg("no key %s", key);
+	for (const char *type = types; *type; type++) {
+		if (is_of_type(value, *type))
+			return;
+	}
+	fail_msg("%s is of the wrong type", key);
+}
+
+static void check_contract(json_t *root)
+{
+	for (size_t i = 0; i < COUNT(contract); i++) {
+		json_t *place =
+		        *contract[i].object ? json_object_get(root, contract[i].object) : root;
+
+		if (!json_is_array(place)) {
+			check_key(place, contract[i].key, contract[i].types);
+			continue;
+		}
+		for (size_t k = 0; k < json_array_size(place); k++)
+			check_key(json_array_get(place, k), contract[i].key, contract[i].types);
+	}
+}
+
+/* Unknown is null, with a reason beside it that says something. */
+static void check_reason(json_t *root, const char *object, const char *key, const char *reason)
+{
+	json_t *place = json_object_get(root, object);
+	json_t *why = json_object_get(place, reason);
+
+	if (!json_is_null(json_object_get(place, key)))
+		return;
+	if (!json_is_string(why) || json_string_length(why) == 0)
+		fail_msg("%s.%s is null without a reason", object, key);
+}
+
+static void check_reasons(json_t *root)
+{
+	static const char *const host[] = {"kernel", "kernel_build", "arch", "cpu", "hypervisor",
+	        "container", "platform", "libc", "boot_parameters", "invariant_tsc", "libc_static",
+	        "counter_off", "tracer_pid", "seccomp"};
+
+	check_reason(root, "clocksource", "current", "reason");
+	check_reason(root, "clocksource", "available", "reason");
+	check_reason(root, "vdso", "present", "reason");
+	check_reason(root, "vclock", "mode", "reason");
+	check_reason(root, "proof", "cpus", "reason");
+	check_reason(root, "timing", "chunks", "reason");
+	for (size_t i = 0; i < COUNT(host); i++) {
+		char reason[64];
+
+		snprintf(reason, sizeof(reason), "%s_reason", host[i]);
+		assert_non_null(json_object_get(json_object_get(root, "host"), host[i]));
+		check_reason(root, "host", host[i], reason);
+	}
+}
+
+static void json_keeps_the_contract(void **state)
+{
+	const struct scenario *scenario = *state;
+	json_t *root;
+
+	scenario->make();
+	root = render_json();
+	check_contract(root);
+	check_reasons(root);
+	assert_string_equal(json_string_value(json_object_get(root, "schema")), "vdsocheck/1");
+	assert_string_equal(json_string_value(json_object_get(root, "verdict")), scenario->verdict);
+	assert_int_equal(
+	        json_integer_value(json_object_get(root, "exit_status")), scenario->exit_status);
+	json_decref(root);
+}
+
+static void check_columns(const char *bytes)
+{
+	for (const char *line = bytes; *line; line = strchr(line, '\n') + 1) {
+		const char *end = strchr(line, '\n');
+
+		assert_non_null(end);
+		if (end - line > 80)
+			fail_msg("%d columns: %.*s", (int)(end - line), (int)(end - line), line);
+		if (end > line && end[-1] == ' ')
+			fail_msg("blank at the end: %.*s", (int)(end - line), line);
+	}
+}
+
+static void text_fits_eighty_columns(void **state)
+{
+	const struct scenario *scenario = *state;
+	char *bytes;
+
+	scenario->make();
+	bytes = render("text", false);
+	check_columns(bytes);
+	assert_int_equal(strncasecmp(bytes, scenario->verdict, strlen(scenario->verdict)), 0);
+	assert_non_null(strstr(bytes, "clocksource "));
+	free(bytes);
+}
+
+static void any_evidence_keeps_the_contract(void **state)
+{
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int round = 0; round < 400; round++) {
+		json_t *root;
+
+		evidence_roll(&evidence, &dice);
+		root = render_json();
+		check_contract(root);
+		json_decref(root);
+	}
+}
+
+static void text_of_any_evidence_fits_eighty_columns(void **state)
+{
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int round = 0; round < 1000; round++) {
+		char *bytes;
+
+		evidence_roll(&evidence, &dice);
+		bytes = render("text", false);
+		check_columns(bytes);
+		free(bytes);
+	}
+}
+
+/* Every format makes something of any evidence, the emptiest too. */
+static void every_format_renders_any_evidence(void **state)
+{
+	struct dice dice = dice_start();
+	char names[256], *rest = NULL;
+
+	(void)state;
+	for (int round = 0; round < 60; round++) {
+		evidence_roll(&evidence, &dice);
+		document_list_formats(names, sizeof(names), ",");
+		for (char *name = strtok_r(names, ",", &rest); name;
+		        name = strtok_r(NULL, ",", &rest)) {
+			char *bytes = render(name, round % 2);
+
+			assert_true(*bytes);
+			free(bytes);
+		}
+	}
+	assert_null(document_find_format("no-such-format"));
+	assert_null(document_find_format(""));
+}
+
+static void colour_changes_nothing_but_colour(void **state)
+{
+	char *plain, *colored, *at;
+
+	(void)state;
+	healthy();
+	plain = render("text", false);
+	colored = render("text", true);
+	assert_null(strchr(plain, '\033'));
+	assert_non_null(strchr(colored, '\033'));
+	while ((at = strchr(colored, '\033')) != NULL) {
+		char *end = strchr(at, 'm');
+
+		assert_non_null(end);
+		memmove(at, end + 1, strlen(end + 1) + 1);
+	}
+	assert_string_equal(colored, plain);
+	free(plain);
+	free(colored);
+}
+
+static void json_has_no_colour(void **state)
+{
+	char *bytes;
+
+	(void)state;
+	healthy();
+	bytes = render("json", true);
+	assert_null(strchr(bytes, '\033'));
+	free(bytes);
+}
+
+/* Numbers as they are measured, to a tenth; zero is not null and null is not zero. */
+static void numbers_of_json_are_the_measured_ones(void **state)
+{
+	json_t *root, *call;
+
+	(void)state;
+	trapped();
+	evidence_find_call(&evidence, "gettimeofday", "")->path[PATH_LIBC].timed = false;
+	root = render_json();
+	call = json_array_get(json_object_get(root, "calls"), 2);
+	assert_string_equal(json_string_value(json_object_get(call, "clock")), "CLOCK_MONOTONIC");
+	assert_true(json_number_value(json_object_get(call, "vdso_ns")) == 1234.6);
+	assert_int_equal(json_integer_value(json_object_get(call, "entered_kernel")), 0);
+	assert_false(json_is_null(json_object_get(call, "entered_kernel")));
+	assert_int_equal(json_integer_value(json_object_get(call, "attempts")), 1000);
+	call = json_array_get(json_object_get(root, "calls"), 0);
+	assert_true(json_is_null(json_object_get(call, "clock")));
+	assert_true(json_is_null(json_object_get(call, "libc_ns")));
+	json_decref(root);
+}
+
+/* A document judged again, on another machine, says the same as here. */
+static void a_recorded_document_is_judged_the_same_again(void **state)
+{
+	const struct scenario *scenario = *state;
+	struct fact why = {0};
+	char *first, *again;
+
+	scenario->make();
+	first = render("json", false);
+	if (!recorded_parse(first, strlen(first), &evidence, &why))
+		fail_msg("%s", why.reason);
+	again = render("json", false);
+	assert_string_equal(again, first);
+	free(first);
+	free(again);
+}
+
+static void a_broken_document_is_refused_with_a_reason(void **state)
+{
+	static const char *const broken[] = {"", "{", "[]", "null", "42", "{}",
+	        "{\"schema\": \"vdsocheck/2\"}", "{\"schema\": 1}",
+	        "{\"schema\": \"vdsocheck/1\", \"calls\": 7}",
+	        "{\"schema\": \"vdsocheck/1\", \"clocksource\": []}",
+	        "{\"schema\": \"vdsocheck/1\", \"vdso\": {\"exports\": [1]}}"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(broken); i++) {
+		struct fact why = {0};
+
+		if (recorded_parse(broken[i], strlen(broken[i]), &evidence, &why))
+			fail_msg("%s was taken", broken[i]);
+		assert_true(*why.reason);
+	}
+}
+
+/* Cut anywhere it is no document: half a recording must not be judged. */
+static void a_document_cut_anywhere_is_refused(void **state)
+{
+	char *bytes;
+	size_t length;
+
+	(void)state;
+	healthy();
+	bytes = render("json", false);
+	length = strlen(bytes);
+	for (size_t cut = 0; cut + 2 < length; cut += 7) {
+		struct fact why = {0};
+
+		assert_false(recorded_parse(bytes, cut, &evidence, &why));
+		assert_true(*why.reason);
+	}
+	free(bytes);
+}
+
+#define OF_EACH(test)                                                                              \
+	{                                                                                          \
+#test, test                                                                        \
+	}
+
+static const struct {
+	const char *name;
+	void (*run)(void **state);
+} of_each[] = {OF_EACH(json_keeps_the_contract), OF_EACH(text_fits_eighty_columns),
+        OF_EACH(a_recorded_document_is_judged_the_same_again)};
+
+static int run_scenarios(void)
+{
+	static char labels[COUNT(of_each) * COUNT(scenarios)][96];
+	struct CMUnitTest tests[COUNT(of_each) * COUNT(scenarios)] = {0};
+
+	for (size_t i = 0; i < COUNT(tests); i++) {
+		const struct scenario *scenario = &scenarios[i / COUNT(of_each)];
+
+		snprintf(labels[i], sizeof(labels[i]), "%s: %s", scenario->name,
+		        of_each[i % COUNT(of_each)].name);
+		tests[i] = (struct CMUnitTest){.name = labels[i],
+		        .test_func = of_each[i % COUNT(of_each)].run,
+		        .initial_state = (void *)(uintptr_t)scenario};
+	}
+	return cmocka_run_group_tests_name("documents of hosts", tests, NULL, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(any_evidence_keeps_the_contract),
+	        cmocka_unit_test(text_of_any_evidence_fits_eighty_columns),
+	        cmocka_unit_test(every_format_renders_any_evidence),
+	        cmocka_unit_test(colour_changes_nothing_but_colour),
+	        cmocka_unit_test(json_has_no_colour),
+	        cmocka_unit_test(numbers_of_json_are_the_measured_ones),
+	        cmocka_unit_test(a_broken_document_is_refused_with_a_reason),
+	        cmocka_unit_test(a_document_cut_anywhere_is_refused),
+	};
+
+	return run_scenarios() + cmocka_run_group_tests_name("documents", tests, NULL, NULL);
+}
