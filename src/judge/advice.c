@@ -198,6 +198,7 @@ static const struct rule rules[] = {
 	{should_switch,
 		{.id = "switch-to-tsc",
 			.text = "Try the TSC now, as root, then run vdsocheck again.",
+			.check = "vdsocheck warp",
 			.command = USE_TSC,
 			.keep = KEEP,
 			.keep_command = KEEP_TSC,
@@ -207,6 +208,7 @@ static const struct rule rules[] = {
 		{.id = "switch-to-tsc-on-host",
 			.text = "The clocksource is the host's, not this container's. There, as root, "
 				"try the TSC, then run vdsocheck again.",
+			.check = "vdsocheck warp",
 			.command = USE_TSC,
 			.keep = KEEP,
 			.keep_command = KEEP_TSC,
