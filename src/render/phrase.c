@@ -103,10 +103,10 @@ void phrase_proof(const struct evidence *evidence, struct phrase *phrase)
 		phrase_add(phrase, "not taken: %s",
 			*proof->fact.reason ? proof->fact.reason : "nothing was measured");
 	else
-		phrase_add(phrase, "%s of %s deciding calls (*) on %u CPU%s entered the kernel (%s)",
+		phrase_add(phrase, "%s of %s deciding calls (*) entered the kernel (%s)",
 			wrap_count(vdso.entered + libc.entered, entered),
-			wrap_count(vdso.attempts + libc.attempts, attempts), proof->cpus,
-			proof->cpus == 1 ? "" : "s", method_name(proof->method));
+			wrap_count(vdso.attempts + libc.attempts, attempts),
+			method_name(proof->method));
 	if (fact_is_known(&proof->fact) && *proof->note)
 		phrase_add(phrase, "; %s", proof->note);
 }
