@@ -15,6 +15,9 @@
 /* Does the thing `count` times: a loop of loop.h, or one as tight. */
 typedef void series_repeat(const void *subject, size_t count);
 
+/* For series of calls: the subject is a struct call. */
+void series_repeat_call(const void *call, size_t count);
+
 struct series {
 	/* Set by the owner; the rest is zero at first. */
 	series_repeat *repeat; /* NULL: there is nothing to measure */

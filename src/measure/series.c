@@ -2,6 +2,7 @@
 #include "measure/series.h"
 
 #include "base/fault.h"
+#include "measure/call.h"
 #include "measure/disturbance.h"
 
 /* A thing slower than a chunk is a chunk of its own; one faster than this is not timed so. */
@@ -19,6 +20,11 @@
  * us was stopped.
  */
 #define JUMP_FACTOR 20
+
+void series_repeat_call(const void *call, size_t count)
+{
+	call_repeat(call, count);
+}
 
 static uint64_t time_repeats(
 	const struct series *series, const struct stopwatch *watch, size_t count)

@@ -47,11 +47,6 @@ struct job {
 	const struct effort *effort;
 };
 
-static void repeat_call(const void *call, size_t count)
-{
-	call_repeat(call, count);
-}
-
 static void repeat_counter(const void *unused, size_t count)
 {
 	(void)unused;
@@ -76,7 +71,7 @@ static void add_calls(struct measurement *measurement, const struct job *job)
 		for (int path = 0; path < PATH_COUNT; path++) {
 			if (job->calls[i][path].function.any)
 				measurement->of_call[i][path] = add_series(
-					measurement, repeat_call, &job->calls[i][path]);
+					measurement, series_repeat_call, &job->calls[i][path]);
 		}
 	}
 }
@@ -88,7 +83,7 @@ static void set_up(struct measurement *measurement, const struct job *job)
 	measurement->sampler.series = measurement->series;
 	measurement->entry = call_entry();
 	add_calls(measurement, job);
-	measurement->of_entry = add_series(measurement, repeat_call, &measurement->entry);
+	measurement->of_entry = add_series(measurement, series_repeat_call, &measurement->entry);
 	counter_probe(&timing->counter_fact);
 	if (fact_is_known(&timing->counter_fact))
 		measurement->of_counter = add_series(measurement, repeat_counter, NULL);
