@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* What `vdsocheck bench` found, for people and, schema "vdsocheck-bench/1", for programs. */
+#ifndef VDSOCHECK_RENDER_BENCH_REPORT_H
+#define VDSOCHECK_RENDER_BENCH_REPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "evidence.h"
+#include "judge/decomposition.h"
+#include "judge/noise.h"
+#include "measure/bench.h"
+
+#define BENCH_SCHEMA "vdsocheck-bench/1"
+
+struct bench_report {
+	const struct evidence *evidence; /* clocksource and host */
+	const struct bench *bench;
+	const struct bench_plan *plan;
+	struct noise noise;
+	struct decomposition decomposition;
+};
+
+/* Both take a struct bench_report and say false if memory ran out. */
+bool bench_report_text(const void *report, FILE *out);
+bool bench_report_json(const void *report, FILE *out);
+
+/* "clock_gettime MONOTONIC". Gives back `buffer`. */
+char *bench_report_name(
+	const struct bench_subject *subject, char buffer[2 * CALL_NAME_SIZE]);
+
+/* Draws how the row's single calls are distributed, at most 80 columns wide. */
+void bench_report_histogram(const struct bench_row *row, FILE *out);
+
+#endif

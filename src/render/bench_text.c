@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/bench_report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "render/phrase.h"
+#include "render/wrap.h"
+
+#define HEADING_INDENT 16
+#define NS_PER_SECOND 1e9
+#define PERCENT 100
+
+char *bench_report_name(
+	const struct bench_subject *subject, char buffer[2 * CALL_NAME_SIZE])
+{
+	const char *clock = subject->clock;
+
+	if (strncmp(clock, "CLOCK_", 6) == 0)
+		clock += 6;
+	snprintf(buffer, 2 * CALL_NAME_SIZE, "%s%s%s", subject->call, *clock ? " " : "", clock);
+	return buffer;
+}
+
+static bool is_same_call(const struct bench_subject *a, const struct bench_subject *b)
+{
+	return strcmp(a->call, b->call) == 0 && strcmp(a->clock, b->clock) == 0;
+}
+
+/* The name, but only where it is not the one above: `before` is NULL in the first line. */
+static void write_name(
+	const struct bench_subject *subject, const struct bench_subject *before, FILE *out)
+{
+	char name[2 * CALL_NAME_SIZE] = "";
+
+	if (!before || !is_same_call(subject, before))
+		bench_report_name(subject, name);
+	fprintf(out, "  %-32s %-7s", name, bench_path_name(subject->path));
+}
+
+static void write_heading(const struct bench_report *report, FILE *out)
+{
+	struct phrase clocksource = {.used = 0}, host = {.used = 0};
+
+	phrase_clocksource(report->evidence, &clocksource);
+	phrase_host(report->evidence, &host);
+	wrap_print(out, "clocksource", HEADING_INDENT, clocksource.text);
+	wrap_print(out, "host", HEADING_INDENT, host.text);
+}
+
+static void describe_thrown(const struct noise *noise, struct phrase *phrase)
+{
+	char chunks[32];
+
+	phrase_add(phrase,
+		"%.1f %% of %s chunks of calls were thrown away, %.1f %% left out of the means, "
+		"and the median is %.1f %% above the minimum",
+		PERCENT * noise->thrown_share, wrap_count(noise->chunks, chunks),
+		PERCENT * noise->outlier_share, PERCENT * noise->median_excess);
+}
+
+static void write_noise(const struct bench_report *report, FILE *out)
+{
+	struct phrase phrase = {.used = 0};
+
+	if (!report->noise.known)
+		return;
+	describe_thrown(&report->noise, &phrase);
+	phrase_add(&phrase, report->noise.quiet
+			? "."
+			: ": too noisy to trust the means; the minima stand.");
+	wrap_print(out, report->noise.quiet ? "quiet" : "noisy", HEADING_INDENT, phrase.text);
+}
+
+static void write_stopped(const struct bench_report *report, FILE *out)
+{
+	if (report->bench->stopped)
+		wrap_print(out, "stopped", HEADING_INDENT,
+			"before the time was over: this is what was measured until then.");
+}
+
+static void write_ns(double ns, int width, FILE *out)
+{
+	char text[32];
+
+	fprintf(out, "%*s", width, wrap_ns(ns, text));
+}
+
+static void write_mean(const struct price *price, FILE *out)
+{
+	if (!price->has_mean) {
+		fprintf(out, "%8s%7s", "-", "-");
+		return;
+	}
+	write_ns(price->mean_ns, 8, out);
+	fprintf(out, price->half_width_ns < 999.995 ? "%7.2f" : "%7.0f", price->half_width_ns);
+}
+
+static void write_price(const struct price *price, FILE *out)
+{
+	if (!fact_is_known(&price->fact)) {
+		fprintf(out, "  %s\n", price->fact.reason);
+		return;
+	}
+	write_ns(price->min_ns, 7, out);
+	write_ns(price->median_ns, 8, out);
+	write_ns(price->p99_ns, 8, out);
+	write_mean(price, out);
+	fputc('\n', out);
+}
+
+static void write_table_heading(const struct bench_row *row, FILE *out)
+{
+	char place[32] = "";
+
+	if (row->cpu >= 0)
+		snprintf(place, sizeof(place), " on CPU %d", row->cpu);
+	fprintf(out, "\n  ns per call%-21s %-7s%7s%8s%8s%8s%7s\n", place, "by", "min", "median",
+		"p99", "mean", "+-99.9");
+}
+
+static void write_table(const struct bench *bench, FILE *out)
+{
+	for (size_t i = 0; i < bench->row_count; i++) {
+		const struct bench_row *row = &bench->rows[i];
+		bool first = i == 0 || bench->rows[i - 1].cpu != row->cpu;
+
+		if (first)
+			write_table_heading(row, out);
+		write_name(&row->subject, first ? NULL : &bench->rows[i - 1].subject, out);
+		write_price(&row->price, out);
+	}
+}
+
+static void write_histograms(const struct bench *bench, FILE *out)
+{
+	for (size_t i = 0; i < bench->row_count; i++)
+		bench_report_histogram(&bench->rows[i], out);
+}
+
+static void write_yardsticks(const struct bench *bench, FILE *out)
+{
+	fprintf(out, "\n  %-40s%7s%8s%8s%8s%7s\n", "compared with", "min", "median", "p99",
+		"mean", "+-99.9");
+	for (size_t i = 0; i < YARDSTICK_COUNT; i++) {
+		fprintf(out, "  %-40s", yardstick_text((enum yardstick)i));
+		write_price(&bench->yardsticks[i], out);
+	}
+}
+
+static void add_part(
+	struct phrase *phrase, const char *before, struct part part, const char *what)
+{
+	char ns[32];
+
+	if (part.known)
+		phrase_add(phrase, "%s%s ns %s", before, wrap_ns(part.ns, ns), what);
+	else
+		phrase_add(phrase, "%s? ns %s", before, what);
+}
+
+static void write_syscall_parts(const struct bench_report *report, FILE *out)
+{
+	const struct decomposition *parts = &report->decomposition;
+	const struct number_fact *seccomp = &report->evidence->host.seccomp;
+	struct phrase phrase = {.used = 0};
+
+	if (!parts->syscall.known)
+		return;
+	add_part(&phrase, "", parts->syscall, "= ");
+	add_part(&phrase, "", parts->entry, "into the kernel and back + ");
+	add_part(&phrase, "", parts->kernel, "reading the clock there;");
+	if (fact_is_known(&seccomp->fact))
+		phrase_add(&phrase, " %s",
+			seccomp->value ? "seccomp filters are in force and in that price;"
+				       : "no seccomp filter is in force;");
+	if (parts->filter.known)
+		add_part(&phrase, " one more would add ", parts->filter, "");
+	else if (*report->bench->filter.fact.reason)
+		phrase_add(&phrase, " what one more adds is not known: %s",
+			report->bench->filter.fact.reason);
+	wrap_print(out, "system call", HEADING_INDENT, phrase.text);
+}
+
+static void write_vdso_parts(const struct decomposition *parts, FILE *out)
+{
+	struct phrase phrase = {.used = 0};
+
+	if (!parts->vdso.known)
+		return;
+	add_part(&phrase, "", parts->vdso, "= ");
+	add_part(&phrase, "", parts->counter, "the counter + ");
+	add_part(&phrase, "", parts->order, "keeping its read in order + ");
+	add_part(&phrase, "", parts->arithmetic, "arithmetic");
+	wrap_print(out, "vDSO call", HEADING_INDENT, phrase.text);
+}
+
+static void write_number(const struct number_fact *number, FILE *out)
+{
+	char text[32];
+
+	fprintf(out, "%15s",
+		fact_is_known(&number->fact) ? wrap_count((uint64_t)number->value, text) : "-");
+}
+
+static void write_clocks(const struct bench *bench, FILE *out)
+{
+	if (!bench->clock_count)
+		return;
+	fprintf(out, "\n  %-26s%15s%15s%14s\n", "clock, ns", "resolution", "smallest step",
+		"stood still");
+	for (size_t i = 0; i < bench->clock_count; i++) {
+		const struct clock_step *step = &bench->clocks[i].step;
+
+		fprintf(out, "  %-26s", bench->clocks[i].clock);
+		write_number(&step->resolution_ns, out);
+		write_number(&step->step_ns, out);
+		fprintf(out, "%12.1f %%\n",
+			step->readings ? PERCENT * (double)step->standing / (double)step->readings
+				       : 0.0);
+	}
+}
+
+/* "5M", "12.35M": as --calls takes it. */
+static char *short_count(uint64_t count, char buffer[32])
+{
+	static const struct {
+		double worth;
+		const char *name;
+	} units[] = {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
+	size_t unit = 0;
+
+	while ((double)count < units[unit].worth && units[unit].worth > 1)
+		unit++;
+	snprintf(buffer, 32, "%.4g%s", (double)count / units[unit].worth, units[unit].name);
+	return buffer;
+}
+
+static void write_run(
+	const struct bench_run *run, const struct bench_subject *before, FILE *out)
+{
+	char calls[32], ns[32];
+
+	write_name(&run->subject, before, out);
+	fprintf(out, "%7s", short_count(run->calls, calls));
+	if (!fact_is_known(&run->fact)) {
+		fprintf(out, "  %s\n", run->fact.reason);
+		return;
+	}
+	fprintf(out, "%8.3f%8.3f%8.3f", run->real_s, run->user_s, run->sys_s);
+	if (run->calls)
+		fprintf(out, "%7s", wrap_ns(NS_PER_SECOND * run->real_s / (double)run->calls, ns));
+	fputc('\n', out);
+}
+
+static void write_runs(const struct bench *bench, FILE *out)
+{
+	if (!bench->run_count)
+		return;
+	fprintf(out, "\n  %-32s %-7s%7s%8s%8s%8s%7s\n", "seconds; each in ns", "by", "calls",
+		"real", "user", "sys", "each");
+	for (size_t i = 0; i < bench->run_count; i++)
+		write_run(&bench->runs[i], i ? &bench->runs[i - 1].subject : NULL, out);
+}
+
+/* How much dearer a call is among others; and how many calls all of them make together. */
+static void write_crowd(
+	const struct bench_crowd *crowd, const struct bench_subject *before, FILE *out)
+{
+	write_name(&crowd->subject, before, out);
+	if (!fact_is_known(&crowd->fact)) {
+		fprintf(out, "  %s\n", crowd->fact.reason);
+		return;
+	}
+	write_ns(crowd->alone_ns, 9, out);
+	write_ns(crowd->together_ns, 10, out);
+	write_ns(crowd->slowest_ns, 10, out);
+	fprintf(out, "%7.2f\n", crowd->together_ns / crowd->alone_ns);
+}
+
+static void write_crowds(const struct bench *bench, FILE *out)
+{
+	if (!bench->crowd_count)
+		return;
+	fprintf(out, "\n  %-32s %-7s%9s%10s%10s%7s\n", "median ns per call", "by", "alone",
+		"together", "slowest", "times");
+	for (size_t i = 0; i < bench->crowd_count; i++)
+		write_crowd(&bench->crowds[i], i ? &bench->crowds[i - 1].subject : NULL, out);
+	fprintf(out, "\n  together: %u threads on %u CPUs at once. A clock that is read from a\n",
+		bench->crowds[0].threads, bench->crowds[0].cpus);
+	fprintf(out, "  device takes as many times longer as there are CPUs that read it.\n");
+}
+
+bool bench_report_text(const void *object, FILE *out)
+{
+	const struct bench_report *report = object;
+	const struct bench *bench = report->bench;
+
+	write_heading(report, out);
+	write_stopped(report, out);
+	write_noise(report, out);
+	write_table(bench, out);
+	write_histograms(bench, out);
+	write_runs(bench, out);
+	write_crowds(bench, out);
+	if (bench->row_count) {
+		write_yardsticks(bench, out);
+		fputc('\n', out);
+		write_syscall_parts(report, out);
+		write_vdso_parts(&report->decomposition, out);
+		write_clocks(bench, out);
+	}
+	return true;
+}
