@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "commands/bench.h"
 #include "commands/check.h"
 #include "commands/emit.h"
 #include "commands/warp.h"
@@ -16,6 +17,7 @@ struct command {
 /* The first is the default. */
 static const struct command commands[] = {
 	{"check", check_run},
+	{"bench", bench_run},
 	{"warp", warp_run},
 };
 

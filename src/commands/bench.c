@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/bench.h"
+
+#include <signal.h>
+
+#include "base/root.h"
+#include "collect/clocksource.h"
+#include "collect/host.h"
+#include "collect/vdso.h"
+#include "commands/bench_options.h"
+#include "commands/emit.h"
+#include "commands/page.h"
+#include "commands/progress.h"
+#include "render/bench_report.h"
+
+static const char help[] =
+	"Usage: vdsocheck bench [OPTION]...\n"
+	"\n"
+	"Measures what calls for the time cost by the vDSO, by libc and by system call, and\n"
+	"what that price is made of. Changes nothing. Ctrl-C prints what was measured so far.\n"
+	"\n"
+	"      --call NAME        only this call (may be given again): gettimeofday,\n"
+	"                         clock_gettime, clock_getres, time, getcpu\n"
+	"      --clock ID         only this clock (may be given again): CLOCK_MONOTONIC,\n"
+	"                         monotonic and 1 are the same\n"
+	"      --path LIST        only these ways, of vdso,libc,syscall\n"
+	"      --time TIME        measure for so long: 500ms, 2s (1s if not given), 5m\n"
+	"      --cpu N            on this CPU, or on all of them in turn: all\n"
+	"      --histogram        draw how long single calls take\n"
+	"      --calls LIST       instead: make so many calls in one go, each count of a list\n"
+	"                         such as 5M,50M, and tell real, user and system time\n"
+	"      --threads N        instead: the same call on one CPU and on many at once\n"
+	"  -q, --quiet            print nothing\n"
+	"  -J, --json             print JSON, the same as --format json\n"
+	"      --format FORMAT    print text (the default) or json\n"
+	"  -o, --output FILE      write to FILE, whole or not at all\n"
+	"  -h, --help             print this help\n"
+	"  -V, --version          print the version\n"
+	"\n"
+	"Exit status: 0 it was measured, 2 it was not, or bad usage, or failed output.\n";
+
+/* Where the signal and the progress find what is being measured. */
+static struct bench *current;
+static struct progress progress;
+
+static void stop(int signal)
+{
+	(void)signal;
+	current->stop = true;
+}
+
+/* The second Ctrl-C ends us. */
+static void watch_for_interrupt(void)
+{
+	struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+}
+
+static void show_progress(const struct bench *bench)
+{
+	progress_show(&progress, bench->total ? (double)bench->done / (double)bench->total : 0);
+}
+
+static void measure(const struct bench_plan *plan, bool quiet)
+{
+	progress = progress_start("measuring", quiet);
+	watch_for_interrupt();
+	bench_measure(current, plan, progress.shown ? show_progress : NULL);
+	progress_end(&progress);
+	signal(SIGINT, SIG_DFL);
+}
+
+static bool has_found_anything(const struct bench *bench)
+{
+	return bench->row_count + bench->run_count + bench->crowd_count > 0;
+}
+
+static int report(const struct options *options, const struct bench_plan *plan)
+{
+	static const struct page page = {bench_report_text, bench_report_json};
+	struct bench_report report = {.evidence = plan->evidence,
+		.bench = current,
+		.plan = plan,
+		.noise = noise_find(current),
+		.decomposition = decomposition_find(current)};
+
+	if (!fact_is_known(&current->fact) && !current->stopped) {
+		options_complain("cannot measure: %s", current->fact.reason);
+		return EXIT_TROUBLE;
+	}
+	if (!page_emit(&page, &report, options) || !has_found_anything(current))
+		return EXIT_TROUBLE;
+	return 0;
+}
+
+static void collect(const struct root *root, struct evidence *evidence)
+{
+	evidence->live = true;
+	clocksource_collect(root, &evidence->clocksource);
+	vdso_collect(root, &evidence->vdso);
+	host_collect(root, &evidence->host);
+}
+
+static int bench_host(
+	const struct options *options, struct bench_request *request, const struct root *root)
+{
+	static struct evidence evidence;
+	static struct call calls[CALL_MAX][PATH_COUNT];
+	struct bench_plan plan;
+	struct fact why = {0};
+	int status;
+
+	collect(root, &evidence);
+	call_list(&evidence, calls);
+	if (!bench_options_plan(request, &evidence, calls, &plan))
+		return EXIT_TROUBLE;
+	current = bench_new(&plan, &why);
+	if (!current) {
+		options_complain("cannot measure: %s", why.reason);
+		return EXIT_TROUBLE;
+	}
+	measure(&plan, options->quiet);
+	status = report(options, &plan);
+	bench_free(current);
+	return status;
+}
+
+static int bench_tree(const struct options *options, struct bench_request *request)
+{
+	struct root root;
+	struct fact why = {0};
+	int status = EXIT_TROUBLE;
+
+	if (!root_open(&root, options->sysroot, &why)) {
+		options_complain("cannot open the tree: %s", why.reason);
+		return EXIT_TROUBLE;
+	}
+	if (root.live)
+		status = bench_host(options, request, &root);
+	else
+		options_complain("--sysroot: a captured tree cannot be measured");
+	root_close(&root);
+	return status;
+}
+
+int bench_run(int argc, char **argv)
+{
+	static struct bench_request request;
+	struct options options;
+	int status;
+
+	if (!bench_options_parse(argc, argv, &options, &request))
+		return EXIT_TROUBLE;
+	if (emit_information(&options, help, &status))
+		return status;
+	if (!page_accepts(&options))
+		return EXIT_TROUBLE;
+	return bench_tree(&options, &request);
+}

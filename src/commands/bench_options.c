@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/bench_options.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/number.h"
+#include "commands/quantity.h"
+
+#define TIME_DEFAULT_NS 1000000000
+
+enum bench_option_id {
+	BENCH_CALL = OWN_OPTION_FIRST,
+	BENCH_CLOCK,
+	BENCH_PATH,
+	BENCH_CALLS,
+	BENCH_TIME,
+	BENCH_CPU,
+	BENCH_THREADS,
+	BENCH_HISTOGRAM,
+};
+
+static const struct own_option rows[] = {
+	{BENCH_CALL, "call", true},
+	{BENCH_CLOCK, "clock", true},
+	{BENCH_PATH, "path", true},
+	{BENCH_CALLS, "calls", true},
+	{BENCH_TIME, "time", true},
+	{BENCH_CPU, "cpu", true},
+	{BENCH_THREADS, "threads", true},
+	{BENCH_HISTOGRAM, "histogram", false},
+};
+
+static bool take_name(
+	const char *option, const char *name, const char *names[BENCH_NAMES_MAX], size_t *count)
+{
+	if (*count == BENCH_NAMES_MAX) {
+		options_complain("%s: '%s' is one too many" OPTIONS_SEE_HELP, option, name);
+		return false;
+	}
+	names[(*count)++] = name;
+	return true;
+}
+
+static bool take_path(struct span word, struct bench_request *request)
+{
+	for (int path = 0; path < PATH_COUNT; path++) {
+		if (text_equals(word, bench_path_name((enum call_path)path))) {
+			request->paths[path] = true;
+			return true;
+		}
+	}
+	options_complain("--path: '%.*s' is not vdso, libc or syscall" OPTIONS_SEE_HELP,
+		(int)word.length, word.at);
+	return false;
+}
+
+static bool take_count(struct span word, struct bench_request *request)
+{
+	uint64_t count;
+
+	if (!quantity_parse_count(word, &count)) {
+		options_complain("--calls: '%.*s' is not a number of calls such as 5M"
+			OPTIONS_SEE_HELP, (int)word.length, word.at);
+		return false;
+	}
+	if (request->count_count == BENCH_COUNT_MAX) {
+		options_complain("--calls: '%.*s' is one too many" OPTIONS_SEE_HELP,
+			(int)word.length, word.at);
+		return false;
+	}
+	request->counts[request->count_count++] = count;
+	return true;
+}
+
+static bool take_list(const char *value, bool (*take)(struct span, struct bench_request *),
+	struct bench_request *request)
+{
+	struct span list = text_span(value);
+	struct span word;
+
+	while (quantity_next(&list, &word)) {
+		if (!take(word, request))
+			return false;
+	}
+	return true;
+}
+
+static bool take_time(const char *value, struct bench_request *request)
+{
+	if (quantity_parse_time(text_span(value), &request->time_ns))
+		return true;
+	options_complain("--time: '%s' is not a time such as 2s, from 10ms to 24h"
+		OPTIONS_SEE_HELP, value);
+	return false;
+}
+
+static bool is_allowed(const int *cpus, size_t count, uint64_t cpu)
+{
+	for (size_t i = 0; i < count; i++) {
+		if ((uint64_t)cpus[i] == cpu)
+			return true;
+	}
+	return false;
+}
+
+static bool take_cpu(const char *value, struct bench_request *request)
+{
+	size_t allowed = affinity_list(request->cpus, AFFINITY_CPU_MAX);
+	uint64_t cpu;
+
+	request->cpu_count = allowed;
+	if (strcmp(value, "all") == 0)
+		return true;
+	if (!number_parse(text_span(value), &cpu)) {
+		options_complain("--cpu: '%s' is not a CPU's number or all" OPTIONS_SEE_HELP, value);
+		return false;
+	}
+	if (!is_allowed(request->cpus, allowed, cpu)) {
+		options_complain("--cpu: '%s' is not a CPU that we may run on", value);
+		return false;
+	}
+	request->cpus[0] = (int)cpu;
+	request->cpu_count = 1;
+	return true;
+}
+
+static bool take_threads(const char *value, struct bench_request *request)
+{
+	uint64_t threads;
+
+	if (!number_parse(text_span(value), &threads) || threads == 0 ||
+		threads > BENCH_THREADS_MAX) {
+		options_complain("--threads: '%s' is not a number from 1 to %d" OPTIONS_SEE_HELP,
+			value, BENCH_THREADS_MAX);
+		return false;
+	}
+	request->threads = (unsigned)threads;
+	return true;
+}
+
+static bool take(int id, const char *value, void *into)
+{
+	struct bench_request *request = into;
+
+	switch (id) {
+	case BENCH_CALL:
+		return take_name("--call", value, request->calls, &request->call_count);
+	case BENCH_CLOCK:
+		return take_name("--clock", value, request->clocks, &request->clock_count);
+	case BENCH_PATH:
+		request->path_asked = true;
+		return take_list(value, take_path, request);
+	case BENCH_CALLS:
+		return take_list(value, take_count, request);
+	case BENCH_TIME:
+		return take_time(value, request);
+	case BENCH_CPU:
+		return take_cpu(value, request);
+	case BENCH_THREADS:
+		return take_threads(value, request);
+	default:
+		request->histogram = true;
+		return true;
+	}
+}
+
+bool bench_options_parse(
+	int argc, char **argv, struct options *options, struct bench_request *request)
+{
+	const struct own_options own = {.rows = rows,
+		.count = sizeof(rows) / sizeof(rows[0]),
+		.take = take,
+		.into = request};
+
+	*request = (struct bench_request){.time_ns = TIME_DEFAULT_NS};
+	return options_parse(argc, argv, options, &own);
+}
+
+/* "CLOCK_MONOTONIC", "monotonic" and "1" are the same clock. */
+static bool is_clock(const char *word, const char *name, clockid_t id)
+{
+	uint64_t number;
+
+	if (number_parse(text_span(word), &number))
+		return number == (uint64_t)id;
+	return strcasecmp(word, name) == 0 || strcasecmp(word, name + strlen("CLOCK_")) == 0;
+}
+
+/* Whether the call at this place of the list answers to the name; "" answers to no clock. */
+struct candidate {
+	const struct call_evidence *names;
+	clockid_t clock;
+};
+
+static bool has_name(const struct candidate *candidate, const char *word)
+{
+	return strcmp(candidate->names->call, word) == 0;
+}
+
+static bool has_clock(const struct candidate *candidate, const char *word)
+{
+	return *candidate->names->clock &&
+	       is_clock(word, candidate->names->clock, candidate->clock);
+}
+
+static bool is_any(const struct candidate *candidate, const char *const *words, size_t count,
+	bool (*matches)(const struct candidate *, const char *))
+{
+	for (size_t i = 0; i < count; i++) {
+		if (matches(candidate, words[i]))
+			return true;
+	}
+	return false;
+}
+
+/* The article's own call for long runs, the deciding ones for crowds, else all. */
+static bool is_usual(const struct bench_request *request, const struct candidate *candidate)
+{
+	if (request->count_count)
+		return has_name(candidate, "gettimeofday");
+	return !request->threads || candidate->names->decides;
+}
+
+static bool is_asked(const struct bench_request *request, const struct candidate *candidate)
+{
+	if (!request->call_count && !request->clock_count)
+		return is_usual(request, candidate);
+	if (request->call_count &&
+		!is_any(candidate, request->calls, request->call_count, has_name))
+		return false;
+	return !request->clock_count ||
+	       is_any(candidate, request->clocks, request->clock_count, has_clock);
+}
+
+static bool is_known(const struct bench_plan *plan, const char *word,
+	bool (*matches)(const struct candidate *, const char *))
+{
+	for (size_t i = 0; i < plan->evidence->call_count; i++) {
+		struct candidate candidate = {
+			&plan->evidence->calls[i], plan->calls[i][PATH_LIBC].clock};
+
+		if (matches(&candidate, word))
+			return true;
+	}
+	return false;
+}
+
+static bool are_names_known(const struct bench_request *request, const struct bench_plan *plan)
+{
+	for (size_t i = 0; i < request->call_count; i++) {
+		if (!is_known(plan, request->calls[i], has_name)) {
+			options_complain("--call: '%s' is not gettimeofday, clock_gettime, "
+					 "clock_getres, time or getcpu" OPTIONS_SEE_HELP,
+				request->calls[i]);
+			return false;
+		}
+	}
+	for (size_t i = 0; i < request->clock_count; i++) {
+		if (!is_known(plan, request->clocks[i], has_clock)) {
+			options_complain("--clock: '%s' is not a clock that is measured"
+				OPTIONS_SEE_HELP, request->clocks[i]);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* How many ways of calls were chosen. */
+static size_t choose(const struct bench_request *request, struct bench_plan *plan)
+{
+	size_t chosen = 0;
+
+	for (size_t i = 0; i < plan->evidence->call_count; i++) {
+		struct candidate candidate = {
+			&plan->evidence->calls[i], plan->calls[i][PATH_LIBC].clock};
+		bool asked = is_asked(request, &candidate);
+
+		for (int path = 0; path < PATH_COUNT; path++) {
+			plan->wanted[i][path] =
+				asked && (!request->path_asked || request->paths[path]);
+			chosen += plan->wanted[i][path];
+		}
+	}
+	return chosen;
+}
+
+bool bench_options_plan(struct bench_request *request, const struct evidence *evidence,
+	const struct call calls[CALL_MAX][PATH_COUNT], struct bench_plan *plan)
+{
+	if (request->threads && !request->cpu_count)
+		request->cpu_count = affinity_list(request->cpus, AFFINITY_CPU_MAX);
+	*plan = (struct bench_plan){.evidence = evidence,
+		.calls = calls,
+		.time_ns = request->time_ns,
+		.cpu_count = request->cpu_count,
+		.cpus = request->cpus,
+		.distribution = request->histogram,
+		.count_count = request->count_count,
+		.threads = request->threads};
+	memcpy(plan->counts, request->counts, sizeof(plan->counts));
+	if (!are_names_known(request, plan))
+		return false;
+	if (choose(request, plan) > 0)
+		return true;
+	options_complain("--clock: '%s' is no clock of --call '%s'" OPTIONS_SEE_HELP,
+		request->clocks[0], request->calls[0]);
+	return false;
+}
