@@ -38,9 +38,9 @@ static int write_and_close(int file, const char *bytes, size_t length)
 	return error;
 }
 
-static int write_in_place(const char *path, const char *bytes, size_t length)
+static int write_in_place(const char *path, int flags, const char *bytes, size_t length)
 {
-	int file = open(path, O_WRONLY | O_CLOEXEC);
+	int file = open(path, O_WRONLY | O_CLOEXEC | flags, NEW_FILE_MODE);
 
 	if (file < 0)
 		return errno;
@@ -77,21 +77,31 @@ static int write_and_rename(
 	return error;
 }
 
-/* A link is followed, so that the file it names is replaced and not the link. */
+/* Nothing is there, or a link to nothing, which is to stay a link. */
+static int write_new(const char *path, const char *bytes, size_t length)
+{
+	struct stat link;
+
+	if (lstat(path, &link) == 0)
+		return write_in_place(path, O_CREAT, bytes, length);
+	return write_and_rename(path, NULL, bytes, length);
+}
+
+/*
+ * A link is followed, so that the file it names is replaced and not the link. stat() comes
+ * first: what /dev/stdout leads to may have no path.
+ */
 static int write_path(const char *path, const char *bytes, size_t length)
 {
 	char target[PATH_MAX];
 	struct stat old;
 
-	if (!realpath(path, target)) {
-		if (errno != ENOENT)
-			return errno;
-		return write_and_rename(path, NULL, bytes, length);
-	}
-	if (stat(target, &old) < 0)
-		return errno;
+	if (stat(path, &old) < 0)
+		return errno == ENOENT ? write_new(path, bytes, length) : errno;
 	if (!S_ISREG(old.st_mode))
-		return write_in_place(target, bytes, length);
+		return write_in_place(path, 0, bytes, length);
+	if (!realpath(path, target))
+		return errno;
 	return write_and_rename(target, &old, bytes, length);
 }
 

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #if defined(__GLIBC__)
@@ -26,6 +28,17 @@ static void collect_libc(struct host_evidence *host)
 	fact_set_text(&host->libc, name);
 	/* The kernel gives the base of the dynamic loader, and 0 if it loaded none. */
 	fact_set_flag(&host->libc_static, getauxval(AT_BASE) == 0);
+}
+
+/* It preloads its own library, and replaces CPU, system calls and auxiliary vector. */
+static void collect_emulator(struct text_fact *emulator)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	if (preload && strstr(preload, "/vgpreload_core"))
+		fact_set_text(emulator, "valgrind");
+	else
+		fact_set(&emulator->fact, FACT_ABSENT, "nothing points to an emulator");
 }
 
 static void collect_counter_off(struct flag_fact *counter_off)
@@ -69,7 +82,7 @@ static void collect_status(const struct root *root, struct host_evidence *host)
 
 static void set_absent(struct host_evidence *host)
 {
-	struct fact *facts[] = {&host->libc.fact, &host->libc_static.fact,
+	struct fact *facts[] = {&host->emulator.fact, &host->libc.fact, &host->libc_static.fact,
 		&host->counter_off.fact, &host->tracer.fact, &host->seccomp.fact};
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
@@ -82,6 +95,7 @@ void process_collect(const struct root *root, struct host_evidence *host)
 		set_absent(host);
 		return;
 	}
+	collect_emulator(&host->emulator);
 	collect_libc(host);
 	collect_counter_off(&host->counter_off);
 	collect_status(root, host);

@@ -366,6 +366,7 @@ static void read_host(struct reader *reader, const json_t *from, struct host_evi
 	read_text(reader, from, "hypervisor", &host->hypervisor);
 	read_text(reader, from, "container", &host->container);
 	read_text(reader, from, "platform", &host->platform);
+	read_text(reader, from, "emulator", &host->emulator);
 	read_text(reader, from, "libc", &host->libc);
 	read_text(reader, from, "boot_parameters", &host->boot);
 	read_flag(reader, from, "invariant_tsc", &host->invariant_tsc);

@@ -16,8 +16,8 @@
 #include "render/document.h"
 
 static const char help[] =
-	"Usage: vdsocheck [check] [OPTION]...\n"
-	"       vdsocheck [check] [OPTION]... --from FILE...\n"
+	"Usage: vdsocheck [check] [OPTION]... [--from FILE...]\n"
+	"       vdsocheck COMMAND --help\n"
 	"\n"
 	"Tells whether gettimeofday and clock_gettime are answered in user space on this\n"
 	"host or enter the kernel, why, what it costs and what to do. Changes nothing.\n"
@@ -31,11 +31,13 @@ static const char help[] =
 	"      --rate CALLS[/s]   work out the cost at so many calls a second\n"
 	"      --from FILE...     judge documents written by --json, here or elsewhere;\n"
 	"                         - is standard input\n"
-	"      --sysroot DIR      read /proc and /sys below DIR, a captured tree; measures\n"
-	"                         nothing, so the verdict is unknown\n"
+	"      --sysroot DIR      read /proc and /sys below DIR, a captured tree: nothing is\n"
+	"                         measured, so the verdict is unknown\n"
 	"      --include-identity name this host in JSON and report\n"
 	"  -h, --help             print this help\n"
 	"  -V, --version          print the version\n"
+	"\n"
+	"Other commands: warp looks for clocks that disagree between CPUs.\n"
 	"\n"
 	"Exit status: 0 the calls are answered in user space, 1 they enter the kernel or\n"
 	"the counter is slow, 2 it could not be told, or bad usage, or failed output.\n";
@@ -134,12 +136,20 @@ static bool parse(int argc, char **argv, struct check_options *options)
 	return true;
 }
 
+/* A file is no terminal, whatever standard output is. */
+static bool wants_color(const struct options *options)
+{
+	if (options->output && options->color == COLOR_AUTO)
+		return false;
+	return terminal_wants_color(options->color);
+}
+
 static bool render(const struct check_options *options, const struct evidence *evidence,
 	const struct judgement *judgement, FILE *out)
 {
 	struct document document = {.evidence = evidence,
 		.judgement = judgement,
-		.color = terminal_wants_color(options->common.color)};
+		.color = wants_color(&options->common)};
 	struct fact why = {0};
 	char *bytes = NULL;
 	size_t length = 0;
@@ -207,6 +217,13 @@ static int check_root(const struct check_options *options, FILE *out)
 	return status;
 }
 
+/* An empty line between two texts; JSON needs none. */
+static void part_documents(const struct check_options *options, FILE *out)
+{
+	if (ftell(out) > 0 && strcmp(options->common.format, "json") != 0)
+		fputc('\n', out);
+}
+
 /* The worst of all; a document that cannot be read does not keep the others from it. */
 static int check_recorded(const struct check_options *options, FILE *out)
 {
@@ -217,12 +234,12 @@ static int check_recorded(const struct check_options *options, FILE *out)
 		struct fact why = {0};
 		int status = EXIT_TROUBLE;
 
-		if (i > 0 && !options->common.quiet && strcmp(options->common.format, "json") != 0)
-			fputc('\n', out);
-		if (recorded_read(options->from[i], &evidence, &why))
+		if (recorded_read(options->from[i], &evidence, &why)) {
+			part_documents(options, out);
 			status = judge_and_render(options, &evidence, out);
-		else
+		} else {
 			options_complain("%s: %s", options->from[i], why.reason);
+		}
 		worst = status > worst ? status : worst;
 	}
 	return worst;

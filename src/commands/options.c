@@ -9,6 +9,7 @@
 #include "render/document.h"
 
 #define OPTION_MAX 40
+#define LINE_SIZE 4096
 
 enum common_id { OPTION_FORMAT = 256, OPTION_COLOR, OPTION_SYSROOT };
 
@@ -32,15 +33,20 @@ struct getopt_tables {
 	size_t count;
 };
 
+/* Words from the command line are foreign text: one line, and nothing that moves a cursor. */
 void options_complain(const char *format, ...)
 {
+	char line[LINE_SIZE];
 	va_list arguments;
 
-	fputs("vdsocheck: ", stderr);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	fputc('\n', stderr);
+	for (char *at = line; *at; at++) {
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
+	}
+	fprintf(stderr, "vdsocheck: %s\n", line);
 }
 
 static void add_option(struct getopt_tables *tables, const struct own_option *option)

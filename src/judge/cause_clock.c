@@ -18,6 +18,13 @@ static void support_by_platform(const struct evidence *evidence, struct cause *c
 	cause_add_evidence(cause, "kernel: %s", evidence->host.kernel.value);
 }
 
+static void support_emulated(const struct evidence *evidence, struct cause *cause)
+{
+	cause_add_evidence(cause, "emulator: %s", evidence->host.emulator.value);
+	cause_add_evidence(cause, "vDSO: %s",
+		fact_is_known(&evidence->vdso.fact) ? "present" : evidence->vdso.fact.reason);
+}
+
 static void support_no_vdso(const struct evidence *evidence, struct cause *cause)
 {
 	cause_add_evidence(cause, "%s", evidence->vdso.fact.reason);
@@ -81,6 +88,12 @@ static bool is_counter_off(const struct evidence *evidence, enum verdict verdict
 {
 	(void)verdict;
 	return fact_is_known(&evidence->host.counter_off.fact) && evidence->host.counter_off.value;
+}
+
+static bool is_emulated(const struct evidence *evidence, enum verdict verdict)
+{
+	(void)verdict;
+	return fact_is_known(&evidence->host.emulator.fact);
 }
 
 static bool has_no_vdso(const struct evidence *evidence, enum verdict verdict)
@@ -243,6 +256,9 @@ const struct cause_rule cause_clock_rules[] = {
 	{"time-calls-blocked", CERTAINTY_PROVEN, is_blocked, support_blocked, "seccomp(2)",
 		"A filter around this process, such as a container's seccomp profile, refuses the "
 		"system calls that ask for the time."},
+	{"emulated", CERTAINTY_PROVEN, is_emulated, support_emulated, NULL,
+		"An emulator runs this program's instructions and answers its system calls: run "
+		"vdsocheck without it to see the host."},
 	{"vdso-switched-off", CERTAINTY_PROVEN, is_vdso_switched_off, cause_support_by_boot, "vdso(7)",
 		"The kernel was booted with the vDSO switched off."},
 	{"no-vdso", CERTAINTY_PROVEN, is_vdso_missing, support_no_vdso, "vdso(7)",

@@ -40,6 +40,17 @@ static void write_crash(const struct evidence *evidence, char *summary, size_t s
 		fault_signal_name(tally_deciding(evidence).signal));
 }
 
+static bool is_emulated(const struct evidence *evidence)
+{
+	return fact_is_known(&evidence->host.emulator.fact);
+}
+
+static void write_emulated(const struct evidence *evidence, char *summary, size_t size)
+{
+	snprintf(summary, size, "%s emulates the machine: what is seen from here is not the host.",
+		evidence->host.emulator.value);
+}
+
 static bool all_enter_always(const struct evidence *evidence)
 {
 	struct tally tally = tally_deciding(evidence);
@@ -163,6 +174,7 @@ static const struct rule rules[] = {
 	{"captured-tree", VERDICT_UNKNOWN, WITNESS_NAME, is_captured,
 		"names alone do not tell whether calls for the time enter the kernel.", NULL},
 	{"call-crashes", VERDICT_UNKNOWN, WITNESS_PROOF, crashes, NULL, write_crash},
+	{"emulated", VERDICT_UNKNOWN, 0, is_emulated, NULL, write_emulated},
 	{"enters-without-vdso", VERDICT_FALLBACK, WITNESS_PROOF, all_enter_without_vdso,
 		"gettimeofday and clock_gettime enter the kernel: there is no vDSO here.", NULL},
 	{"enters-always", VERDICT_FALLBACK, WITNESS_PROOF, all_enter_always,

@@ -238,6 +238,7 @@ static json_t *host_object(const struct host_evidence *host)
 		{"hypervisor", &host->hypervisor},
 		{"container", &host->container},
 		{"platform", &host->platform},
+		{"emulator", &host->emulator},
 		{"libc", &host->libc},
 		{"boot_parameters", &host->boot},
 	};
