@@ -33,6 +33,12 @@ static void without_vdso(struct evidence *evidence)
 	fact_set(&evidence->vdso.fact, FACT_ABSENT, "AT_SYSINFO_EHDR is 0");
 }
 
+static void under_valgrind(struct evidence *evidence)
+{
+	without_vdso(evidence);
+	fact_set_text(&evidence->host.emulator, "valgrind");
+}
+
 static void vdso_switched_off(struct evidence *evidence)
 {
 	without_vdso(evidence);
@@ -247,6 +253,7 @@ static const struct row {
 	}
         ROW(counter_off, "counter-off"),
         ROW(blocked, "time-calls-blocked"),
+        ROW(under_valgrind, "emulated"),
         ROW(vdso_switched_off, "vdso-switched-off"),
         ROW(without_vdso, "no-vdso"),
         ROW(wsl1, "wsl1"),
