@@ -21,7 +21,7 @@ finish() {
 	rm -rf "$work"
 }
 trap finish EXIT
-trap 'exit 1' HUP INT TERM
+trap 'exit 1' HUP INT PIPE TERM
 
 pass() {
 	passed=$((passed + 1))

@@ -62,6 +62,10 @@ static void put_vclock(const struct scenario *scenario, struct vclock_evidence *
 	memset(vclock, 0, sizeof(*vclock));
 	fact_set(&vclock->pvclock_stable.fact, FACT_ABSENT, "not the current clocksource's page");
 	vclock->hyperv_sequence.fact = vclock->pvclock_stable.fact;
+	if (!scenario->vdso) {
+		fact_set(&vclock->fact, FACT_ABSENT, "no vDSO, so no data page");
+		return;
+	}
 	if (!scenario->mode_name) {
 		fact_set(&vclock->fact, FACT_FAILED,
 			"no page around the vDSO has a layout known here");
