@@ -29,6 +29,12 @@
 /* The kernel sets the clock first and tells of it a moment later. */
 #define TELLING_NS 10000000
 
+/* More than was asked for, if some CPUs could not be compared in that time. */
+#define EXTRA_NS 2000000000
+
+/* Values further apart are those of a thread that did not run: less than a time slice. */
+#define MEETING_NS 1e6
+
 #define POLL_NS 20000000
 
 /* For what tests inject into the counter. */
@@ -75,6 +81,17 @@ static size_t pairs_of(size_t cpus)
 static bool is_counter_known(const struct watch *watch)
 {
 	return fact_is_known(&watch->warp->tallies[WARP_COUNTER].fact);
+}
+
+/* While it runs. */
+static double running_unit_ns(const struct watch *watch, enum warp_clock_id id)
+{
+	struct drift_mark now;
+
+	if (id != WARP_COUNTER)
+		return 1;
+	now = drift_mark_take();
+	return drift_ns_per_tick(&watch->marks[0], &now);
 }
 
 /* After the last slice. */
@@ -166,32 +183,6 @@ static void run_round(struct watch *watch, int64_t slice_ns)
 	}
 }
 
-static int64_t slice_length(int64_t duration_ns)
-{
-	int64_t slice_ns = duration_ns / (WARP_CLOCK_COUNT * SLICES_OF_EACH);
-
-	if (slice_ns > SLICE_LONGEST_NS)
-		return SLICE_LONGEST_NS;
-	return slice_ns < SLICE_SHORTEST_NS ? SLICE_SHORTEST_NS : slice_ns;
-}
-
-static void run_all(struct watch *watch)
-{
-	int64_t duration_ns = watch->job->setup->duration_ns;
-
-	watch->start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
-	if (is_counter_known(watch))
-		watch->marks[0] = drift_mark_take();
-	do
-		run_round(watch, slice_length(duration_ns));
-	while (elapsed_ns(watch) < duration_ns);
-	if (is_counter_known(watch))
-		watch->marks[2] = drift_mark_take();
-	watch->warp->duration_ns = elapsed_ns(watch);
-}
-
-/* ---- what it comes to ---- */
-
 /*
  * How far a clock may be ahead of another: the least gap bounds it. The worst of all ordered
  * pairs is what can be promised for each of them.
@@ -210,6 +201,59 @@ static int64_t worst_gap(const struct watch *watch, enum warp_clock_id id)
 	}
 	return worst;
 }
+
+/* Clocks that warp were surely compared. */
+static bool is_clock_compared(const struct watch *watch, enum warp_clock_id id)
+{
+	const struct warp_tally *tally = &watch->warp->tallies[id];
+
+	if (!fact_is_known(&tally->fact) || tally->warps)
+		return true;
+	return (double)worst_gap(watch, id) * running_unit_ns(watch, id) < MEETING_NS;
+}
+
+/* On a busy machine the threads may not yet have run at the same time. */
+static bool is_compared(const struct watch *watch)
+{
+	for (int id = 0; watch->count > 1 && id < WARP_CLOCK_COUNT; id++) {
+		if (!is_clock_compared(watch, (enum warp_clock_id)id))
+			return false;
+	}
+	return true;
+}
+
+static bool is_enough(const struct watch *watch)
+{
+	int64_t missing_ns = watch->job->setup->duration_ns - elapsed_ns(watch);
+
+	return missing_ns <= 0 && (is_compared(watch) || missing_ns <= -EXTRA_NS);
+}
+
+static int64_t slice_length(int64_t duration_ns)
+{
+	int64_t slice_ns = duration_ns / (WARP_CLOCK_COUNT * SLICES_OF_EACH);
+
+	if (slice_ns > SLICE_LONGEST_NS)
+		return SLICE_LONGEST_NS;
+	return slice_ns < SLICE_SHORTEST_NS ? SLICE_SHORTEST_NS : slice_ns;
+}
+
+static void run_all(struct watch *watch)
+{
+	int64_t duration_ns = watch->job->setup->duration_ns;
+
+	watch->start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
+	if (is_counter_known(watch))
+		watch->marks[0] = drift_mark_take();
+	do
+		run_round(watch, slice_length(duration_ns));
+	while (!is_enough(watch));
+	if (is_counter_known(watch))
+		watch->marks[2] = drift_mark_take();
+	watch->warp->duration_ns = elapsed_ns(watch);
+}
+
+/* ---- what it comes to ---- */
 
 static void set_apart(struct watch *watch, enum warp_clock_id id)
 {

@@ -14,11 +14,12 @@
 
 /*
  * What was loaded before is loaded before the clock is read. Without it a CPU may read its
- * counter early, and a warp would be ours, not the hardware's. The vDSO has a barrier of its
- * own, but not each one orders loads (arm64's isb alone does not).
+ * counter early, and a warp would be ours, not the hardware's. On x86 what orders the counter
+ * in the vDSO and in counter_read_ordered() (lfence, rdtscp) orders loads too; arm's isb alone
+ * does not.
  */
 #if defined(__x86_64__) || defined(__i386__)
-#define SETTLE() __asm__ volatile("lfence" ::: "memory")
+#define SETTLE() __asm__ volatile("" ::: "memory")
 #elif defined(__aarch64__)
 #define SETTLE() __asm__ volatile("dsb ish\n\tisb" ::: "memory")
 #elif defined(__arm__) && defined(__ARM_ARCH) && __ARM_ARCH >= 7

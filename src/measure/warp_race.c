@@ -70,7 +70,7 @@ static size_t next_peer(const struct racer *racer, size_t peer)
 
 /*
  * Acquire and release: a value that is seen was read, and then published, before we read the
- * clock ourselves. An own earlier value is a peer like any other.
+ * clock ourselves. An own earlier value is compared with like another CPU's.
  */
 static void run_slice(struct racer *racer)
 {
