@@ -38,9 +38,13 @@ static void take_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void be_child(void (*work)(void *argument), void *argument, unsigned seconds)
+/* A parent that died before prctl() sends no signal any more, but we are not its child. */
+static void be_child(
+	void (*work)(void *argument), void *argument, unsigned seconds, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
 	prctl(PR_SET_DUMPABLE, 0);
 	take_signals();
 	alarm(seconds);
@@ -51,10 +55,11 @@ static void be_child(void (*work)(void *argument), void *argument, unsigned seco
 pid_t child_start(
 	void (*work)(void *argument), void *argument, unsigned seconds, struct fact *why)
 {
+	pid_t parent = getpid();
 	pid_t pid = fork();
 
 	if (pid == 0)
-		be_child(work, argument, seconds);
+		be_child(work, argument, seconds, parent);
 	if (pid < 0)
 		fact_set_errno(why, errno, "fork");
 	return pid;
