@@ -43,6 +43,9 @@ bool root_read_head(const struct root *root, const char *path, char *buffer, siz
  */
 int root_open_file(const struct root *root, const char *path, struct fact *why);
 
+/* The same, for reading and writing. */
+int root_open_writable(const struct root *root, const char *path, struct fact *why);
+
 /* True if something is at that path. */
 bool root_has(const struct root *root, const char *path);
 

@@ -114,15 +114,26 @@ bool root_read_head(const struct root *root, const char *path, char *buffer, siz
 	return true;
 }
 
-int root_open_file(const struct root *root, const char *path, struct fact *why)
+static int open_for_caller(
+	const struct root *root, const char *path, int access, struct fact *why)
 {
-	int file = open_below(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int file = open_below(root, path, access | O_CLOEXEC | O_NONBLOCK);
 
 	if (file < 0)
 		fact_set_errno(why, errno, path);
 	else
 		fact_set_known(why);
 	return file;
+}
+
+int root_open_file(const struct root *root, const char *path, struct fact *why)
+{
+	return open_for_caller(root, path, O_RDONLY, why);
+}
+
+int root_open_writable(const struct root *root, const char *path, struct fact *why)
+{
+	return open_for_caller(root, path, O_RDWR, why);
 }
 
 bool root_has(const struct root *root, const char *path)
