@@ -138,3 +138,4 @@ format:
 
 -include tests/tests.mk
 -include tests/lab/lab.mk
+-include tests/bench/bench.mk

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+# The timed loops under the glass, and benchmarks that print tables; see tests/bench/README.md.
+
+LOOP_OBJECTS := $(addprefix $(BUILD)/src/,measure/loop.o measure/call.o measure/counter.o \
+	base/fact.o base/fault.o base/text.o) $(BUILD)/tests/bench/loops.o
+
+.PHONY: check-loop bench
+# Sanitizers add to every loop; what they make of these is nobody's concern.
+check-once: $(if $(SANITIZE),,check-loop)
+
+# Its builds are its own, with the flags it names.
+check-loop:
+	$(QUIET)tests/bench/loop $(BUILD)
+
+$(BUILD)/tests/bench/loops: $(LOOP_OBJECTS) $(BUILD)/flags
+	$(call say,LINK,$@)
+	$(QUIET)$(LINK) $(LOOP_OBJECTS) -o $@
+
+# By hand: what is printed is for people to judge.
+bench: $(TEST_BINARY) $(BUILD)/tests/bench/hand
+	$(QUIET)tests/bench/run $(TEST_BINARY) $(BUILD)/tests/bench/hand
+
+# The hand-written loop shares no code with src/.
+$(BUILD)/tests/bench/hand: tests/bench/hand.c
+	$(call say,CC,$<)
+	$(QUIET)mkdir -p $(@D)
+	$(QUIET)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 $< -o $@ -ldl

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program with the timed loops and little else, for tests/bench/loop to look into: built
+ * in a second, and as open to inlining as the real one.
+ */
+#include "measure/call.h"
+#include "measure/counter.h"
+
+static time_t nothing(time_t *unused)
+{
+	(void)unused;
+	return 0;
+}
+
+static int nothing_of_timeofday(struct timeval *now, void *zone)
+{
+	(void)now;
+	(void)zone;
+	return 0;
+}
+
+static int nothing_of_getcpu(unsigned *cpu, unsigned *node, void *cache)
+{
+	(void)cpu;
+	(void)node;
+	(void)cache;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct call calls[] = {
+		{.shape = SHAPE_CLOCK, .function.clock = clock_gettime},
+		{.shape = SHAPE_TIMEOFDAY, .function.timeofday = nothing_of_timeofday},
+		{.shape = SHAPE_TIME, .function.time = nothing},
+		{.shape = SHAPE_GETCPU, .function.getcpu = nothing_of_getcpu},
+	};
+	size_t count = (size_t)argc * 100;
+
+	(void)argv;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		call_repeat(&calls[i], count);
+	counter_repeat(count);
+	counter_repeat_ordered(count);
+	call_repeat_nothing(count);
+	return 0;
+}
