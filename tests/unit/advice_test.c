@@ -161,9 +161,9 @@ static const struct row {
 	const char *name;
 	change *apply;
 } rows[] = {ROW(not_offered), ROW(offer_unknown), ROW(not_invariant), ROW(invariance_unknown),
-        ROW(booted_notsc), ROW(booted_unstable), ROW(distrusted), ROW(distrusted_7_2),
-        ROW(distrusted_3_10), ROW(restorable), ROW(on_wsl2), ROW(unproven), ROW(of_a_captured_tree),
-        ROW(already_in_use), ROW(current_unknown)};
+	ROW(booted_notsc), ROW(booted_unstable), ROW(distrusted), ROW(distrusted_7_2),
+	ROW(distrusted_3_10), ROW(restorable), ROW(on_wsl2), ROW(unproven), ROW(of_a_captured_tree),
+	ROW(already_in_use), ROW(current_unknown)};
 
 /* One reason against it is enough. */
 static void then_no_clocksource_is_advised(void **state)
@@ -253,18 +253,18 @@ static void forcing_is_never_advised(void **state)
 int main(void)
 {
 	const struct CMUnitTest plain[] = {
-	        cmocka_unit_test(a_healthy_host_is_left_alone),
-	        cmocka_unit_test(a_trusted_tsc_on_offer_is_advised),
-	        cmocka_unit_test(in_a_container_the_host_is_meant),
-	        cmocka_unit_test(never_a_source_that_is_not_offered),
-	        cmocka_unit_test(forcing_is_never_advised),
+		cmocka_unit_test(a_healthy_host_is_left_alone),
+		cmocka_unit_test(a_trusted_tsc_on_offer_is_advised),
+		cmocka_unit_test(in_a_container_the_host_is_meant),
+		cmocka_unit_test(never_a_source_that_is_not_offered),
+		cmocka_unit_test(forcing_is_never_advised),
 	};
 	struct CMUnitTest tests[COUNT(rows)] = {0};
 
 	for (size_t i = 0; i < COUNT(rows); i++)
 		tests[i] = (struct CMUnitTest){.name = rows[i].name,
-		        .test_func = then_no_clocksource_is_advised,
-		        .initial_state = (void *)(uintptr_t)&rows[i]};
+			.test_func = then_no_clocksource_is_advised,
+			.initial_state = (void *)(uintptr_t)&rows[i]};
 	return cmocka_run_group_tests_name("advice, reasons against tsc", tests, NULL, NULL) +
 	       cmocka_run_group_tests_name("advice", plain, NULL, NULL);
 }

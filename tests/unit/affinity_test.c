@@ -72,10 +72,10 @@ static void a_cpu_that_is_not_there_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(the_list_is_what_the_kernel_allows_in_order),
-	        cmocka_unit_test(no_more_are_listed_than_there_is_room_for),
-	        cmocka_unit_test(every_listed_cpu_can_be_reached),
-	        cmocka_unit_test(a_cpu_that_is_not_there_is_refused),
+		cmocka_unit_test(the_list_is_what_the_kernel_allows_in_order),
+		cmocka_unit_test(no_more_are_listed_than_there_is_room_for),
+		cmocka_unit_test(every_listed_cpu_can_be_reached),
+		cmocka_unit_test(a_cpu_that_is_not_there_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("affinity", tests, NULL, NULL);

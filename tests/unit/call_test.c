@@ -52,10 +52,10 @@ static int stub_getcpu(unsigned *cpu, unsigned *node, void *cache)
 }
 
 static const struct call stubs[] = {
-        {.shape = SHAPE_CLOCK, .clock = CLOCK_BOOTTIME, .function.clock = stub_clock},
-        {.shape = SHAPE_TIMEOFDAY, .function.timeofday = stub_timeofday},
-        {.shape = SHAPE_TIME, .function.time = stub_time},
-        {.shape = SHAPE_GETCPU, .function.getcpu = stub_getcpu},
+	{.shape = SHAPE_CLOCK, .clock = CLOCK_BOOTTIME, .function.clock = stub_clock},
+	{.shape = SHAPE_TIMEOFDAY, .function.timeofday = stub_timeofday},
+	{.shape = SHAPE_TIME, .function.time = stub_time},
+	{.shape = SHAPE_GETCPU, .function.getcpu = stub_getcpu},
 };
 
 static void set_answer(long result, int error)
@@ -146,15 +146,15 @@ static void the_cheapest_system_call_is_getppid(void **state)
 }
 
 static const struct vdso_export exports[] = {
-        {"__vdso_clock_gettime_more", "LINUX_2.6", 0x1000},
-        {"clock_gettime", "LINUX_2.6", 0x2000},
-        {"__vdso_clock_gettime", "LINUX_2.6", 0x3000},
-        {"__vdso_clock_gettime64", "LINUX_2.6", 0x3000},
-        {"__kernel_gettimeofday", "LINUX_2.6.39", 0x4000},
+	{"__vdso_clock_gettime_more", "LINUX_2.6", 0x1000},
+	{"clock_gettime", "LINUX_2.6", 0x2000},
+	{"__vdso_clock_gettime", "LINUX_2.6", 0x3000},
+	{"__vdso_clock_gettime64", "LINUX_2.6", 0x3000},
+	{"__kernel_gettimeofday", "LINUX_2.6.39", 0x4000},
 };
 
 static void list_with_exports(
-        struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT], size_t count)
+	struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT], size_t count)
 {
 	*evidence = (struct evidence){0};
 	memcpy(evidence->vdso.exports, exports, count * sizeof(exports[0]));
@@ -167,7 +167,7 @@ static size_t index_of(const struct evidence *evidence, const char *call, const 
 	size_t i = 0;
 
 	while (i < evidence->call_count && (strcmp(evidence->calls[i].call, call) != 0 ||
-	                                           strcmp(evidence->calls[i].clock, clock) != 0))
+						   strcmp(evidence->calls[i].clock, clock) != 0))
 		i++;
 	assert_in_range(i, 0, evidence->call_count - 1);
 	return i;
@@ -210,14 +210,14 @@ static void three_calls_decide(void **state)
 	assert_true(evidence.calls[index_of(&evidence, "gettimeofday", "")].decides);
 	assert_true(evidence.calls[index_of(&evidence, "clock_gettime", "CLOCK_REALTIME")].decides);
 	assert_true(
-	        evidence.calls[index_of(&evidence, "clock_gettime", "CLOCK_MONOTONIC")].decides);
+		evidence.calls[index_of(&evidence, "clock_gettime", "CLOCK_MONOTONIC")].decides);
 }
 
 static void every_call_of_the_issue_is_listed(void **state)
 {
 	static const char *const clocks[] = {"CLOCK_REALTIME", "CLOCK_MONOTONIC",
-	        "CLOCK_MONOTONIC_RAW", "CLOCK_BOOTTIME", "CLOCK_TAI", "CLOCK_REALTIME_COARSE",
-	        "CLOCK_MONOTONIC_COARSE", "CLOCK_PROCESS_CPUTIME_ID", "CLOCK_THREAD_CPUTIME_ID"};
+		"CLOCK_MONOTONIC_RAW", "CLOCK_BOOTTIME", "CLOCK_TAI", "CLOCK_REALTIME_COARSE",
+		"CLOCK_MONOTONIC_COARSE", "CLOCK_PROCESS_CPUTIME_ID", "CLOCK_THREAD_CPUTIME_ID"};
 	struct call calls[CALL_MAX][PATH_COUNT] = {0};
 	struct evidence evidence;
 
@@ -252,16 +252,16 @@ static void libc_and_raw_calls_work(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(a_loop_makes_just_as_many_calls_as_asked),
-	        cmocka_unit_test(the_clock_that_was_asked_for_is_asked),
-	        cmocka_unit_test(our_error_number_is_seen_in_every_form),
-	        cmocka_unit_test(other_errors_and_successes_are_not_ours),
-	        cmocka_unit_test(the_control_does_not_fail_by_itself),
-	        cmocka_unit_test(the_cheapest_system_call_is_getppid),
-	        cmocka_unit_test(exports_are_found_by_their_whole_name),
-	        cmocka_unit_test(three_calls_decide),
-	        cmocka_unit_test(every_call_of_the_issue_is_listed),
-	        cmocka_unit_test(libc_and_raw_calls_work),
+		cmocka_unit_test(a_loop_makes_just_as_many_calls_as_asked),
+		cmocka_unit_test(the_clock_that_was_asked_for_is_asked),
+		cmocka_unit_test(our_error_number_is_seen_in_every_form),
+		cmocka_unit_test(other_errors_and_successes_are_not_ours),
+		cmocka_unit_test(the_control_does_not_fail_by_itself),
+		cmocka_unit_test(the_cheapest_system_call_is_getppid),
+		cmocka_unit_test(exports_are_found_by_their_whole_name),
+		cmocka_unit_test(three_calls_decide),
+		cmocka_unit_test(every_call_of_the_issue_is_listed),
+		cmocka_unit_test(libc_and_raw_calls_work),
 	};
 
 	return cmocka_run_group_tests_name("call", tests, NULL, NULL);

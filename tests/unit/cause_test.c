@@ -126,13 +126,13 @@ static void trapped(struct evidence *evidence)
 	evidence_make_healthy(evidence);
 	evidence->timing.counter_ns = 1200;
 	evidence_find_call(evidence, "clock_gettime", "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns =
-	        1220;
+		1220;
 }
 
 static void enter_all(struct evidence *evidence, const char *clock)
 {
 	evidence_find_call(evidence, "clock_gettime", clock)->path[PATH_VDSO].entered =
-	        BUILDER_ATTEMPTS;
+		BUILDER_ATTEMPTS;
 }
 
 static void old_vdso(struct evidence *evidence)
@@ -175,14 +175,14 @@ static void read_delay(struct evidence *evidence)
 {
 	on_hpet(evidence);
 	evidence_add_log(evidence, "clocksource: timekeeping watchdog on CPU3: hpet wd-tsc-wd "
-	                           "read-back delay of 131us, attempt 4, marking tsc unstable");
+				   "read-back delay of 131us, attempt 4, marking tsc unstable");
 }
 
 static void early_unstable(struct evidence *evidence)
 {
 	on_hpet(evidence);
 	evidence_add_log(evidence, "clocksource: timekeeping watchdog on CPU0: Marking clocksource "
-	                           "'tsc-early' as unstable because the skew is too large:");
+				   "'tsc-early' as unstable because the skew is too large:");
 }
 
 static void unsynchronised(struct evidence *evidence)
@@ -207,7 +207,7 @@ static void distrusted(struct evidence *evidence)
 {
 	on_hpet(evidence);
 	evidence_add_log(evidence, "clocksource: timekeeping watchdog on CPU1: Marking clocksource "
-	                           "'tsc' as unstable because the skew is too large:");
+				   "'tsc' as unstable because the skew is too large:");
 }
 
 static void distrusted_3_10(struct evidence *evidence)
@@ -251,42 +251,42 @@ static const struct row {
 	{                                                                                          \
 #make, make, id                                                                    \
 	}
-        ROW(counter_off, "counter-off"),
-        ROW(blocked, "time-calls-blocked"),
-        ROW(under_valgrind, "emulated"),
-        ROW(vdso_switched_off, "vdso-switched-off"),
-        ROW(without_vdso, "no-vdso"),
-        ROW(wsl1, "wsl1"),
-        ROW(on_hpet, "clocksource-without-vdso"),
-        ROW(xen_3_10, "xen-kernel-too-old"),
-        ROW(xen_6_1, "xen-clock-unstable"),
-        ROW(kvm_clock, "kvm-clock-unstable"),
-        ROW(kvm_clock_off, "kvm-clock-switched-off"),
-        ROW(kvm_clock_32_bit, "kvm-clock-32-bit"),
-        ROW(hyperv, "hyperv-without-vdso"),
-        ROW(hyperv_4_4, "hyperv-kernel-too-old"),
-        ROW(hyperv_withdrawn, "hyperv-page-invalid"),
-        ROW(arm, "arm-counter-erratum"),
-        ROW(arm_compat, "arm-compat-disabled"),
-        ROW(libc_passes, "libc-passes-vdso"),
-        ROW(trapped, "counter-trapped"),
-        ROW(old_vdso, "old-vdso-clocks"),
-        ROW(gvisor, "gvisor-few-clocks"),
-        ROW(in_namespace, "time-namespace"),
-        ROW(unexplained, "fallback-unexplained"),
-        ROW(booted_with_hpet, "boot-clocksource"),
-        ROW(booted_without_tsc, "boot-without-tsc"),
-        ROW(read_delay, "tsc-read-delay"),
-        ROW(early_unstable, "tsc-early-unstable"),
-        ROW(unsynchronised, "tsc-unsynchronised"),
-        ROW(unsynchronised_7_2, "tsc-unsynchronised"),
-        ROW(no_invariant_on_hyperv, "tsc-on-hyperv"),
-        ROW(distrusted, "tsc-distrusted"),
-        ROW(distrusted_3_10, "tsc-distrusted"),
-        ROW(uncalibrated, "tsc-uncalibrated"),
-        ROW(not_invariant, "tsc-not-invariant"),
-        ROW(not_offered, "tsc-not-offered"),
-        ROW(log_denied, "kernel-log-denied"),
+	ROW(counter_off, "counter-off"),
+	ROW(blocked, "time-calls-blocked"),
+	ROW(under_valgrind, "emulated"),
+	ROW(vdso_switched_off, "vdso-switched-off"),
+	ROW(without_vdso, "no-vdso"),
+	ROW(wsl1, "wsl1"),
+	ROW(on_hpet, "clocksource-without-vdso"),
+	ROW(xen_3_10, "xen-kernel-too-old"),
+	ROW(xen_6_1, "xen-clock-unstable"),
+	ROW(kvm_clock, "kvm-clock-unstable"),
+	ROW(kvm_clock_off, "kvm-clock-switched-off"),
+	ROW(kvm_clock_32_bit, "kvm-clock-32-bit"),
+	ROW(hyperv, "hyperv-without-vdso"),
+	ROW(hyperv_4_4, "hyperv-kernel-too-old"),
+	ROW(hyperv_withdrawn, "hyperv-page-invalid"),
+	ROW(arm, "arm-counter-erratum"),
+	ROW(arm_compat, "arm-compat-disabled"),
+	ROW(libc_passes, "libc-passes-vdso"),
+	ROW(trapped, "counter-trapped"),
+	ROW(old_vdso, "old-vdso-clocks"),
+	ROW(gvisor, "gvisor-few-clocks"),
+	ROW(in_namespace, "time-namespace"),
+	ROW(unexplained, "fallback-unexplained"),
+	ROW(booted_with_hpet, "boot-clocksource"),
+	ROW(booted_without_tsc, "boot-without-tsc"),
+	ROW(read_delay, "tsc-read-delay"),
+	ROW(early_unstable, "tsc-early-unstable"),
+	ROW(unsynchronised, "tsc-unsynchronised"),
+	ROW(unsynchronised_7_2, "tsc-unsynchronised"),
+	ROW(no_invariant_on_hyperv, "tsc-on-hyperv"),
+	ROW(distrusted, "tsc-distrusted"),
+	ROW(distrusted_3_10, "tsc-distrusted"),
+	ROW(uncalibrated, "tsc-uncalibrated"),
+	ROW(not_invariant, "tsc-not-invariant"),
+	ROW(not_offered, "tsc-not-offered"),
+	ROW(log_denied, "kernel-log-denied"),
 };
 
 static struct cause causes[CAUSE_MAX];
@@ -323,7 +323,7 @@ static void the_cause_is_found(void **state)
 	count = find(&evidence);
 	if (!is_found(row->id, count))
 		fail_msg("%s is not among %zu causes, the first of which is %s", row->id, count,
-		        count ? causes[0].id : "none");
+			count ? causes[0].id : "none");
 	for (size_t i = 0; i < count; i++) {
 		assert_true(*causes[i].text);
 		assert_in_range(causes[i].evidence_count, 0, CAUSE_EVIDENCE_MAX);
@@ -345,20 +345,20 @@ static void a_healthy_host_has_no_causes(void **state)
 static void exclusive_causes_exclude_each_other(void **state)
 {
 	static const char *const pairs[][2] = {
-	        {"vdso-switched-off", "no-vdso"},
-	        {"xen-kernel-too-old", "xen-clock-unstable"},
-	        {"kvm-clock-switched-off", "kvm-clock-unstable"},
-	        {"kvm-clock-32-bit", "kvm-clock-unstable"},
-	        {"hyperv-kernel-too-old", "hyperv-without-vdso"},
-	        {"hyperv-without-vdso", "hyperv-page-invalid"},
-	        {"arm-counter-erratum", "arm-compat-disabled"},
-	        {"tsc-read-delay", "tsc-distrusted"},
-	        {"tsc-unsynchronised", "tsc-distrusted"},
-	        {"tsc-early-unstable", "tsc-distrusted"},
-	        {"boot-without-tsc", "tsc-distrusted"},
-	        {"tsc-not-offered", "tsc-distrusted"},
-	        {"tsc-not-offered", "tsc-not-invariant"},
-	        {"old-vdso-clocks", "gvisor-few-clocks"},
+		{"vdso-switched-off", "no-vdso"},
+		{"xen-kernel-too-old", "xen-clock-unstable"},
+		{"kvm-clock-switched-off", "kvm-clock-unstable"},
+		{"kvm-clock-32-bit", "kvm-clock-unstable"},
+		{"hyperv-kernel-too-old", "hyperv-without-vdso"},
+		{"hyperv-without-vdso", "hyperv-page-invalid"},
+		{"arm-counter-erratum", "arm-compat-disabled"},
+		{"tsc-read-delay", "tsc-distrusted"},
+		{"tsc-unsynchronised", "tsc-distrusted"},
+		{"tsc-early-unstable", "tsc-distrusted"},
+		{"boot-without-tsc", "tsc-distrusted"},
+		{"tsc-not-offered", "tsc-distrusted"},
+		{"tsc-not-offered", "tsc-not-invariant"},
+		{"old-vdso-clocks", "gvisor-few-clocks"},
 	};
 	static struct evidence evidence;
 	struct dice dice = dice_start();
@@ -391,8 +391,8 @@ static void every_fault_has_a_cause_and_none_twice(void **state)
 		if (ruling.verdict == VERDICT_SLOW)
 			assert_true(count > 0);
 		if (ruling.verdict == VERDICT_FALLBACK && fact_is_known(&evidence.vdso.fact) &&
-		        strcmp(ruling.rule, "enters-through-libc") != 0 &&
-		        evidence.calls[0].path[PATH_VDSO].entered > 0)
+			strcmp(ruling.rule, "enters-through-libc") != 0 &&
+			evidence.calls[0].path[PATH_VDSO].entered > 0)
 			assert_true(count > 0);
 		for (size_t i = 0; i < count; i++) {
 			for (size_t k = 0; k < i; k++)
@@ -450,18 +450,18 @@ static void the_kernel_s_own_word_is_proof(void **state)
 int main(void)
 {
 	const struct CMUnitTest plain[] = {
-	        cmocka_unit_test(a_healthy_host_has_no_causes),
-	        cmocka_unit_test(exclusive_causes_exclude_each_other),
-	        cmocka_unit_test(every_fault_has_a_cause_and_none_twice),
-	        cmocka_unit_test(every_rule_has_a_row_in_this_test),
-	        cmocka_unit_test(the_kernel_s_own_word_is_proof),
+		cmocka_unit_test(a_healthy_host_has_no_causes),
+		cmocka_unit_test(exclusive_causes_exclude_each_other),
+		cmocka_unit_test(every_fault_has_a_cause_and_none_twice),
+		cmocka_unit_test(every_rule_has_a_row_in_this_test),
+		cmocka_unit_test(the_kernel_s_own_word_is_proof),
 	};
 	struct CMUnitTest tests[COUNT(rows)] = {0};
 
 	for (size_t i = 0; i < COUNT(rows); i++)
 		tests[i] = (struct CMUnitTest){.name = rows[i].name,
-		        .test_func = the_cause_is_found,
-		        .initial_state = (void *)(uintptr_t)&rows[i]};
+			.test_func = the_cause_is_found,
+			.initial_state = (void *)(uintptr_t)&rows[i]};
 	return cmocka_run_group_tests_name("cause", tests, NULL, NULL) +
 	       cmocka_run_group_tests_name("cause, all of it", plain, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static void a_signal_is_a_failure_that_names_it(void **state)
 		int signal;
 		const char *name;
 	} rows[] = {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGILL, "SIGILL"},
-	        {SIGKILL, "SIGKILL"}, {SIGTERM, "signal 15"}};
+		{SIGKILL, "SIGKILL"}, {SIGTERM, "signal 15"}};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -74,7 +74,7 @@ static void call_forbidden(void *argument)
 
 	(void)argument;
 	if (!filter || seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, SCMP_SYS(getppid), 0) < 0 ||
-	        seccomp_load(filter) < 0)
+		seccomp_load(filter) < 0)
 		_exit(0);
 	getppid();
 }
@@ -158,14 +158,14 @@ static void no_child_is_left_behind(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(what_the_child_found_comes_back),
-	        cmocka_unit_test(what_the_child_did_stays_in_the_child),
-	        cmocka_unit_test(a_signal_is_a_failure_that_names_it),
-	        cmocka_unit_test(a_kill_by_a_foreign_filter_is_denied),
-	        cmocka_unit_test(the_limit_ends_a_child_that_hangs),
-	        cmocka_unit_test(the_limit_holds_where_the_alarm_is_blocked_or_ignored),
-	        cmocka_unit_test(an_early_end_is_a_failure_with_its_status),
-	        cmocka_unit_test(no_child_is_left_behind),
+		cmocka_unit_test(what_the_child_found_comes_back),
+		cmocka_unit_test(what_the_child_did_stays_in_the_child),
+		cmocka_unit_test(a_signal_is_a_failure_that_names_it),
+		cmocka_unit_test(a_kill_by_a_foreign_filter_is_denied),
+		cmocka_unit_test(the_limit_ends_a_child_that_hangs),
+		cmocka_unit_test(the_limit_holds_where_the_alarm_is_blocked_or_ignored),
+		cmocka_unit_test(an_early_end_is_a_failure_with_its_status),
+		cmocka_unit_test(no_child_is_left_behind),
 	};
 
 	return cmocka_run_group_tests_name("child", tests, NULL, NULL);

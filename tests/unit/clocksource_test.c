@@ -12,7 +12,7 @@
 #define AVAILABLE DIRECTORY "available_clocksource"
 
 static struct clocksource_evidence collect(
-        const struct fake_root *fake, const char *current, const char *available)
+	const struct fake_root *fake, const char *current, const char *available)
 {
 	struct clocksource_evidence found = {0};
 
@@ -28,7 +28,7 @@ static struct clocksource_evidence collect(
 static void names_are_whole_tokens_in_order(void **state)
 {
 	struct clocksource_evidence found = collect(*state, "hyperv_clocksource_tsc_page\n",
-	        "hyperv_clocksource_tsc_page tsc-early hyperv_clocksource_msr acpi_pm \n");
+		"hyperv_clocksource_tsc_page tsc-early hyperv_clocksource_msr acpi_pm \n");
 
 	assert_true(fact_is_known(&found.current_fact));
 	assert_string_equal(found.current, "hyperv_clocksource_tsc_page");
@@ -84,7 +84,7 @@ static void a_name_too_long_is_no_name(void **state)
 static void sixteen_names_fit_and_seventeen_do_not(void **state)
 {
 	struct clocksource_evidence found =
-	        collect(*state, "a", "a b c d e f g h i j k l m n o p \n");
+		collect(*state, "a", "a b c d e f g h i j k l m n o p \n");
 
 	assert_int_equal(found.available_count, 16);
 	assert_string_equal(found.available[15], "p");
@@ -141,16 +141,16 @@ static void a_file_larger_than_a_page_is_a_failure(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        IN_TREE(names_are_whole_tokens_in_order),
-	        IN_TREE(a_lone_name_without_newline_will_do),
-	        IN_TREE(empty_files_are_failures),
-	        IN_TREE(two_current_names_are_a_failure),
-	        IN_TREE(a_name_too_long_is_no_name),
-	        IN_TREE(sixteen_names_fit_and_seventeen_do_not),
-	        IN_TREE(a_missing_directory_is_absent_and_named),
-	        IN_TREE(one_missing_file_does_not_take_the_other_along),
-	        IN_TREE(an_unreadable_file_is_a_failure),
-	        IN_TREE(a_file_larger_than_a_page_is_a_failure),
+		IN_TREE(names_are_whole_tokens_in_order),
+		IN_TREE(a_lone_name_without_newline_will_do),
+		IN_TREE(empty_files_are_failures),
+		IN_TREE(two_current_names_are_a_failure),
+		IN_TREE(a_name_too_long_is_no_name),
+		IN_TREE(sixteen_names_fit_and_seventeen_do_not),
+		IN_TREE(a_missing_directory_is_absent_and_named),
+		IN_TREE(one_missing_file_does_not_take_the_other_along),
+		IN_TREE(an_unreadable_file_is_a_failure),
+		IN_TREE(a_file_larger_than_a_page_is_a_failure),
 	};
 
 	return cmocka_run_group_tests_name("clocksource", tests, NULL, NULL);

@@ -76,9 +76,9 @@ static void a_counter_switched_off_is_a_failure_that_names_the_signal(void **sta
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(it_has_a_name_and_advances),
-	        cmocka_unit_test(ordered_reads_never_go_back),
-	        cmocka_unit_test(a_counter_switched_off_is_a_failure_that_names_the_signal),
+		cmocka_unit_test(it_has_a_name_and_advances),
+		cmocka_unit_test(ordered_reads_never_go_back),
+		cmocka_unit_test(a_counter_switched_off_is_a_failure_that_names_the_signal),
 	};
 
 	return cmocka_run_group_tests_name("counter", tests, NULL, NULL);

@@ -19,7 +19,7 @@ static struct judgement judgement;
 static char *render(const char *format, bool color)
 {
 	const struct document document = {
-	        .evidence = &evidence, .judgement = &judgement, .color = color};
+		.evidence = &evidence, .judgement = &judgement, .color = color};
 	struct fact why = {0};
 	char *bytes = NULL;
 	size_t length = 0;
@@ -27,7 +27,7 @@ static char *render(const char *format, bool color)
 	judgement_make(&evidence, &judgement);
 	assert_non_null(document_find_format(format));
 	assert_true(
-	        document_render(&document, document_find_format(format), &bytes, &length, &why));
+		document_render(&document, document_find_format(format), &bytes, &length, &why));
 	assert_int_equal(strlen(bytes), length);
 	return bytes;
 }
@@ -62,7 +62,7 @@ static void trapped(void)
 	evidence_make_healthy(&evidence);
 	evidence.timing.counter_ns = 1200;
 	evidence_find_call(&evidence, "clock_gettime", "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns =
-	        1234.56;
+		1234.56;
 }
 
 static void unproven(void)
@@ -93,7 +93,7 @@ static void crashing(void)
 	evidence_make_healthy(&evidence);
 	for (size_t i = 0; i < evidence.call_count; i++) {
 		evidence.calls[i].path[PATH_VDSO] =
-		        (struct path_evidence){.available = true, .attempts = 1, .signal = 11};
+			(struct path_evidence){.available = true, .attempts = 1, .signal = 11};
 	}
 	fact_set_flag(&evidence.host.counter_off, true);
 }
@@ -104,7 +104,7 @@ static void without_vdso(void)
 	evidence_remove_path(&evidence, PATH_VDSO);
 	evidence.vdso = (struct vdso_evidence){0};
 	fact_set(&evidence.vdso.fact, FACT_ABSENT,
-	        "the kernel gave this process no vDSO (AT_SYSINFO_EHDR is 0)");
+		"the kernel gave this process no vDSO (AT_SYSINFO_EHDR is 0)");
 }
 
 static void explained_at_length(void)
@@ -112,11 +112,11 @@ static void explained_at_length(void)
 	falling_back();
 	evidence_set_current(&evidence, "hpet");
 	evidence_set_available(&evidence,
-	        "hpet acpi_pm hyperv_clocksource_tsc_page "
-	        "hyperv_clocksource_msr refined-jiffies tsc-early jiffies");
+		"hpet acpi_pm hyperv_clocksource_tsc_page "
+		"hyperv_clocksource_msr refined-jiffies tsc-early jiffies");
 	evidence_add_log(&evidence,
-	        "clocksource: timekeeping watchdog on CPU1: Marking clocksource "
-	        "'tsc' as unstable because the skew is too large:");
+		"clocksource: timekeeping watchdog on CPU1: Marking clocksource "
+		"'tsc' as unstable because the skew is too large:");
 	fact_set_text(&evidence.host.cpu, "Intel(R) Xeon(R) Platinum 8488C @ 2.40GHz of a kind");
 	fact_set_text(&evidence.host.container, "docker");
 	fact_set_text(&evidence.host.boot, "clocksource=hpet tsc=unstable");
@@ -128,15 +128,15 @@ static const struct scenario {
 	const char *verdict;
 	int exit_status;
 } scenarios[] = {
-        {"healthy", healthy, "ok", 0},
-        {"falling back", falling_back, "fallback", 1},
-        {"trapped", trapped, "slow", 1},
-        {"unproven", unproven, "unknown", 2},
-        {"empty", empty, "unknown", 2},
-        {"captured", captured, "unknown", 2},
-        {"crashing", crashing, "unknown", 2},
-        {"without vDSO", without_vdso, "fallback", 1},
-        {"explained at length", explained_at_length, "fallback", 1},
+	{"healthy", healthy, "ok", 0},
+	{"falling back", falling_back, "fallback", 1},
+	{"trapped", trapped, "slow", 1},
+	{"unproven", unproven, "unknown", 2},
+	{"empty", empty, "unknown", 2},
+	{"captured", captured, "unknown", 2},
+	{"crashing", crashing, "unknown", 2},
+	{"without vDSO", without_vdso, "fallback", 1},
+	{"explained at length", explained_at_length, "fallback", 1},
 };
 
 /* A path of keys and the types of what may be there, as the contract has them. */
@@ -144,57 +144,57 @@ static const struct {
 	const char *object; /* "" is the document */
 	const char *key;
 	const char *types; /* s string, i integer, r real or integer, b boolean, a array, o
-	                      object, n null */
+			      object, n null */
 } contract[] = {
-        {"", "schema", "s"},
-        {"", "version", "s"},
-        {"", "verdict", "s"},
-        {"", "exit_status", "i"},
-        {"", "summary", "s"},
-        {"", "rests_on", "a"},
-        {"", "clocksource", "o"},
-        {"", "vdso", "o"},
-        {"", "vclock", "o"},
-        {"", "proof", "o"},
-        {"", "calls", "a"},
-        {"", "host", "o"},
-        {"", "causes", "a"},
-        {"", "advice", "a"},
-        {"clocksource", "current", "sn"},
-        {"clocksource", "available", "an"},
-        {"clocksource", "reason", "sn"},
-        {"vdso", "present", "bn"},
-        {"vdso", "exports", "an"},
-        {"vdso", "reason", "sn"},
-        {"vclock", "mode", "in"},
-        {"vclock", "name", "sn"},
-        {"vclock", "how", "s"},
-        {"vclock", "reason", "sn"},
-        {"proof", "taken", "b"},
-        {"proof", "reason", "sn"},
-        {"host", "kernel", "sn"},
-        {"host", "arch", "sn"},
-        {"host", "cpu", "sn"},
-        {"host", "hypervisor", "sn"},
-        {"host", "container", "sn"},
-        {"host", "invariant_tsc", "bn"},
-        {"host", "libc", "sn"},
-        {"calls", "call", "s"},
-        {"calls", "clock", "sn"},
-        {"calls", "decides", "b"},
-        {"calls", "vdso_ns", "rn"},
-        {"calls", "libc_ns", "rn"},
-        {"calls", "syscall_ns", "rn"},
-        {"calls", "entered_kernel", "in"},
-        {"calls", "attempts", "in"},
-        {"causes", "id", "s"},
-        {"causes", "text", "s"},
-        {"causes", "evidence", "a"},
-        {"advice", "id", "s"},
-        {"advice", "text", "s"},
-        {"advice", "command", "sn"},
-        {"advice", "risk", "sn"},
-        {"advice", "source", "sn"},
+	{"", "schema", "s"},
+	{"", "version", "s"},
+	{"", "verdict", "s"},
+	{"", "exit_status", "i"},
+	{"", "summary", "s"},
+	{"", "rests_on", "a"},
+	{"", "clocksource", "o"},
+	{"", "vdso", "o"},
+	{"", "vclock", "o"},
+	{"", "proof", "o"},
+	{"", "calls", "a"},
+	{"", "host", "o"},
+	{"", "causes", "a"},
+	{"", "advice", "a"},
+	{"clocksource", "current", "sn"},
+	{"clocksource", "available", "an"},
+	{"clocksource", "reason", "sn"},
+	{"vdso", "present", "bn"},
+	{"vdso", "exports", "an"},
+	{"vdso", "reason", "sn"},
+	{"vclock", "mode", "in"},
+	{"vclock", "name", "sn"},
+	{"vclock", "how", "s"},
+	{"vclock", "reason", "sn"},
+	{"proof", "taken", "b"},
+	{"proof", "reason", "sn"},
+	{"host", "kernel", "sn"},
+	{"host", "arch", "sn"},
+	{"host", "cpu", "sn"},
+	{"host", "hypervisor", "sn"},
+	{"host", "container", "sn"},
+	{"host", "invariant_tsc", "bn"},
+	{"host", "libc", "sn"},
+	{"calls", "call", "s"},
+	{"calls", "clock", "sn"},
+	{"calls", "decides", "b"},
+	{"calls", "vdso_ns", "rn"},
+	{"calls", "libc_ns", "rn"},
+	{"calls", "syscall_ns", "rn"},
+	{"calls", "entered_kernel", "in"},
+	{"calls", "attempts", "in"},
+	{"causes", "id", "s"},
+	{"causes", "text", "s"},
+	{"causes", "evidence", "a"},
+	{"advice", "id", "s"},
+	{"advice", "text", "s"},
+	{"advice", "command", "sn"},
+	{"advice", "risk", "sn"},
+	{"advice", "source", "sn"},
 };
 
 static bool is_of_type(const json_t *value, char type)
@@ -234,7 +234,7 @@ static void check_contract(json_t *root)
 {
 	for (size_t i = 0; i < COUNT(contract); i++) {
 		json_t *place =
-		        *contract[i].object ? json_object_get(root, contract[i].object) : root;
+			*contract[i].object ? json_object_get(root, contract[i].object) : root;
 
 		if (!json_is_array(place)) {
 			check_key(place, contract[i].key, contract[i].types);
@@ -260,8 +260,8 @@ static void check_reason(json_t *root, const char *object, const char *key, cons
 static void check_reasons(json_t *root)
 {
 	static const char *const host[] = {"kernel", "kernel_build", "arch", "cpu", "hypervisor",
-	        "container", "platform", "libc", "boot_parameters", "invariant_tsc", "libc_static",
-	        "counter_off", "tracer_pid", "seccomp"};
+		"container", "platform", "emulator", "libc", "boot_parameters", "invariant_tsc",
+		"libc_static", "counter_off", "tracer_pid", "seccomp"};
 
 	check_reason(root, "clocksource", "current", "reason");
 	check_reason(root, "clocksource", "available", "reason");
@@ -290,7 +290,7 @@ static void json_keeps_the_contract(void **state)
 	assert_string_equal(json_string_value(json_object_get(root, "schema")), "vdsocheck/1");
 	assert_string_equal(json_string_value(json_object_get(root, "verdict")), scenario->verdict);
 	assert_int_equal(
-	        json_integer_value(json_object_get(root, "exit_status")), scenario->exit_status);
+		json_integer_value(json_object_get(root, "exit_status")), scenario->exit_status);
 	json_decref(root);
 }
 
@@ -361,7 +361,7 @@ static void every_format_renders_any_evidence(void **state)
 		evidence_roll(&evidence, &dice);
 		document_list_formats(names, sizeof(names), ",");
 		for (char *name = strtok_r(names, ",", &rest); name;
-		        name = strtok_r(NULL, ",", &rest)) {
+			name = strtok_r(NULL, ",", &rest)) {
 			char *bytes = render(name, round % 2);
 
 			assert_true(*bytes);
@@ -445,10 +445,10 @@ static void a_recorded_document_is_judged_the_same_again(void **state)
 static void a_broken_document_is_refused_with_a_reason(void **state)
 {
 	static const char *const broken[] = {"", "{", "[]", "null", "42", "{}",
-	        "{\"schema\": \"vdsocheck/2\"}", "{\"schema\": 1}",
-	        "{\"schema\": \"vdsocheck/1\", \"calls\": 7}",
-	        "{\"schema\": \"vdsocheck/1\", \"clocksource\": []}",
-	        "{\"schema\": \"vdsocheck/1\", \"vdso\": {\"exports\": [1]}}"};
+		"{\"schema\": \"vdsocheck/2\"}", "{\"schema\": 1}",
+		"{\"schema\": \"vdsocheck/1\", \"calls\": 7}",
+		"{\"schema\": \"vdsocheck/1\", \"clocksource\": []}",
+		"{\"schema\": \"vdsocheck/1\", \"vdso\": {\"exports\": [1]}}"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(broken); i++) {
@@ -488,7 +488,7 @@ static const struct {
 	const char *name;
 	void (*run)(void **state);
 } of_each[] = {OF_EACH(json_keeps_the_contract), OF_EACH(text_fits_eighty_columns),
-        OF_EACH(a_recorded_document_is_judged_the_same_again)};
+	OF_EACH(a_recorded_document_is_judged_the_same_again)};
 
 static int run_scenarios(void)
 {
@@ -499,10 +499,10 @@ static int run_scenarios(void)
 		const struct scenario *scenario = &scenarios[i / COUNT(of_each)];
 
 		snprintf(labels[i], sizeof(labels[i]), "%s: %s", scenario->name,
-		        of_each[i % COUNT(of_each)].name);
+			of_each[i % COUNT(of_each)].name);
 		tests[i] = (struct CMUnitTest){.name = labels[i],
-		        .test_func = of_each[i % COUNT(of_each)].run,
-		        .initial_state = (void *)(uintptr_t)scenario};
+			.test_func = of_each[i % COUNT(of_each)].run,
+			.initial_state = (void *)(uintptr_t)scenario};
 	}
 	return cmocka_run_group_tests_name("documents of hosts", tests, NULL, NULL);
 }
@@ -510,14 +510,14 @@ static int run_scenarios(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(any_evidence_keeps_the_contract),
-	        cmocka_unit_test(text_of_any_evidence_fits_eighty_columns),
-	        cmocka_unit_test(every_format_renders_any_evidence),
-	        cmocka_unit_test(colour_changes_nothing_but_colour),
-	        cmocka_unit_test(json_has_no_colour),
-	        cmocka_unit_test(numbers_of_json_are_the_measured_ones),
-	        cmocka_unit_test(a_broken_document_is_refused_with_a_reason),
-	        cmocka_unit_test(a_document_cut_anywhere_is_refused),
+		cmocka_unit_test(any_evidence_keeps_the_contract),
+		cmocka_unit_test(text_of_any_evidence_fits_eighty_columns),
+		cmocka_unit_test(every_format_renders_any_evidence),
+		cmocka_unit_test(colour_changes_nothing_but_colour),
+		cmocka_unit_test(json_has_no_colour),
+		cmocka_unit_test(numbers_of_json_are_the_measured_ones),
+		cmocka_unit_test(a_broken_document_is_refused_with_a_reason),
+		cmocka_unit_test(a_document_cut_anywhere_is_refused),
 	};
 
 	return run_scenarios() + cmocka_run_group_tests_name("documents", tests, NULL, NULL);

@@ -33,15 +33,15 @@ static const struct {
 	ElfW(Half) section;
 	size_t code;
 } symbols[] = {
-        {"", STB_LOCAL, STT_NOTYPE, SHN_UNDEF, 0},
-        {"__undefined", STB_GLOBAL, STT_FUNC, SHN_UNDEF, 0},
-        {"__vdso_clock_gettime", STB_GLOBAL, STT_FUNC, 9, 0},
-        {"__vdso_gettimeofday", STB_GLOBAL, STT_FUNC, 9, 1},
-        {"gettimeofday", STB_WEAK, STT_FUNC, 9, 1},
-        {"__vdso_time", STB_GLOBAL, STT_NOTYPE, 9, 2},
-        {"__vdso_data", STB_GLOBAL, STT_OBJECT, 9, 2},
-        {"LINUX_2.6", STB_GLOBAL, STT_OBJECT, SHN_ABS, 0},
-        {"__vdso_getcpu", STB_GLOBAL, STT_FUNC, 9, 3},
+	{"", STB_LOCAL, STT_NOTYPE, SHN_UNDEF, 0},
+	{"__undefined", STB_GLOBAL, STT_FUNC, SHN_UNDEF, 0},
+	{"__vdso_clock_gettime", STB_GLOBAL, STT_FUNC, 9, 0},
+	{"__vdso_gettimeofday", STB_GLOBAL, STT_FUNC, 9, 1},
+	{"gettimeofday", STB_WEAK, STT_FUNC, 9, 1},
+	{"__vdso_time", STB_GLOBAL, STT_NOTYPE, 9, 2},
+	{"__vdso_data", STB_GLOBAL, STT_OBJECT, 9, 2},
+	{"LINUX_2.6", STB_GLOBAL, STT_OBJECT, SHN_ABS, 0},
+	{"__vdso_getcpu", STB_GLOBAL, STT_FUNC, 9, 3},
 };
 
 #define SYMBOL_COUNT COUNT(symbols)
@@ -93,7 +93,7 @@ static void place_symbols(struct builder *builder)
 		table[i].st_shndx = symbols[i].section;
 		if (symbols[i].section != SHN_UNDEF && symbols[i].section != SHN_ABS)
 			table[i].st_value =
-			        builder->plan->linked_at + elf_builder_code(symbols[i].code);
+				builder->plan->linked_at + elf_builder_code(symbols[i].code);
 		table[i].st_size = CODE_SIZE;
 	}
 	builder->soname = place_string(builder, "linux-vdso.so.1");
@@ -140,14 +140,14 @@ static void place_gnu_hash(struct builder *builder)
 #define DEFINITION_SIZE 32
 
 static void place_definition(
-        struct builder *builder, ElfW(Half) index, ElfW(Half) flags, size_t name, bool last)
+	struct builder *builder, ElfW(Half) index, ElfW(Half) flags, size_t name, bool last)
 {
 	const ElfW(Verdef) definition = {.vd_version = 1,
-	        .vd_flags = flags,
-	        .vd_ndx = index,
-	        .vd_cnt = 1,
-	        .vd_aux = sizeof(definition),
-	        .vd_next = last ? 0 : DEFINITION_SIZE};
+		.vd_flags = flags,
+		.vd_ndx = index,
+		.vd_cnt = 1,
+		.vd_aux = sizeof(definition),
+		.vd_next = last ? 0 : DEFINITION_SIZE};
 	const ElfW(Verdaux) text = {.vda_name = (ElfW(Word))name};
 	size_t at = place(builder, &definition, sizeof(definition));
 
@@ -173,24 +173,24 @@ static void place_dynamic(struct builder *builder)
 {
 	uintptr_t base = builder->plan->linked_at;
 	ElfW(Dyn) entries[10] = {
-	        {.d_tag = DT_SONAME, .d_un.d_val = builder->soname},
-	        {.d_tag = DT_STRTAB, .d_un.d_ptr = base + builder->string_at},
-	        {.d_tag = DT_SYMTAB, .d_un.d_ptr = base + builder->symbol_at},
-	        {.d_tag = DT_STRSZ, .d_un.d_val = builder->string_size},
+		{.d_tag = DT_SONAME, .d_un.d_val = builder->soname},
+		{.d_tag = DT_STRTAB, .d_un.d_ptr = base + builder->string_at},
+		{.d_tag = DT_SYMTAB, .d_un.d_ptr = base + builder->symbol_at},
+		{.d_tag = DT_STRSZ, .d_un.d_val = builder->string_size},
 	};
 	size_t count = 4;
 
 	if (builder->hash_at)
 		entries[count++] =
-		        (ElfW(Dyn)){.d_tag = DT_HASH, .d_un.d_ptr = base + builder->hash_at};
+			(ElfW(Dyn)){.d_tag = DT_HASH, .d_un.d_ptr = base + builder->hash_at};
 	if (builder->gnu_hash_at)
 		entries[count++] = (ElfW(Dyn)){
-		        .d_tag = DT_GNU_HASH, .d_un.d_ptr = base + builder->gnu_hash_at};
+			.d_tag = DT_GNU_HASH, .d_un.d_ptr = base + builder->gnu_hash_at};
 	if (builder->version_at) {
 		entries[count++] =
-		        (ElfW(Dyn)){.d_tag = DT_VERSYM, .d_un.d_ptr = base + builder->version_at};
+			(ElfW(Dyn)){.d_tag = DT_VERSYM, .d_un.d_ptr = base + builder->version_at};
 		entries[count++] = (ElfW(Dyn)){
-		        .d_tag = DT_VERDEF, .d_un.d_ptr = base + builder->definition_at};
+			.d_tag = DT_VERDEF, .d_un.d_ptr = base + builder->definition_at};
 	}
 	builder->dynamic_size = (count + 1) * sizeof(entries[0]);
 	builder->dynamic_at = place(builder, entries, builder->dynamic_size);
@@ -200,23 +200,23 @@ static void write_headers(struct builder *builder)
 {
 	uintptr_t base = builder->plan->linked_at;
 	ElfW(Ehdr) header = {.e_type = ET_DYN,
-	        .e_version = EV_CURRENT,
-	        .e_phoff = sizeof(header),
-	        .e_ehsize = sizeof(header),
-	        .e_phentsize = sizeof(ElfW(Phdr)),
-	        .e_phnum = 2};
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(header),
+		.e_ehsize = sizeof(header),
+		.e_phentsize = sizeof(ElfW(Phdr)),
+		.e_phnum = 2};
 	const ElfW(Phdr) segments[2] = {
-	        {.p_type = PT_LOAD,
-	                .p_flags = PF_R | PF_X,
-	                .p_vaddr = base,
-	                .p_filesz = builder->used,
-	                .p_memsz = builder->used},
-	        {.p_type = PT_DYNAMIC,
-	                .p_flags = PF_R,
-	                .p_offset = builder->dynamic_at,
-	                .p_vaddr = base + builder->dynamic_at,
-	                .p_filesz = builder->dynamic_size,
-	                .p_memsz = builder->dynamic_size},
+		{.p_type = PT_LOAD,
+			.p_flags = PF_R | PF_X,
+			.p_vaddr = base,
+			.p_filesz = builder->used,
+			.p_memsz = builder->used},
+		{.p_type = PT_DYNAMIC,
+			.p_flags = PF_R,
+			.p_offset = builder->dynamic_at,
+			.p_vaddr = base + builder->dynamic_at,
+			.p_filesz = builder->dynamic_size,
+			.p_memsz = builder->dynamic_size},
 	};
 
 	memcpy(header.e_ident, ELFMAG, SELFMAG);

@@ -18,17 +18,17 @@
 #include "unit/unit.h"
 
 static const char *const listed[] = {
-        "__vdso_clock_gettime", "__vdso_gettimeofday", "__vdso_time", "__vdso_getcpu"};
+	"__vdso_clock_gettime", "__vdso_gettimeofday", "__vdso_time", "__vdso_getcpu"};
 
 static const struct elf_plan plans[] = {
-        {.hash = true},
-        {.gnu_hash = true, .gnu_buckets = 1},
-        {.gnu_hash = true, .gnu_buckets = 3},
-        {.hash = true, .gnu_hash = true, .gnu_buckets = 2},
-        {.hash = true, .versions = true},
-        {.gnu_hash = true, .gnu_buckets = 2, .versions = true},
-        {.hash = true, .versions = true, .linked_at = 0x7ff00000},
-        {.gnu_hash = true, .gnu_buckets = 3, .versions = true, .linked_at = 0x7ff00000},
+	{.hash = true},
+	{.gnu_hash = true, .gnu_buckets = 1},
+	{.gnu_hash = true, .gnu_buckets = 3},
+	{.hash = true, .gnu_hash = true, .gnu_buckets = 2},
+	{.hash = true, .versions = true},
+	{.gnu_hash = true, .gnu_buckets = 2, .versions = true},
+	{.hash = true, .versions = true, .linked_at = 0x7ff00000},
+	{.gnu_hash = true, .gnu_buckets = 3, .versions = true, .linked_at = 0x7ff00000},
 };
 
 /*
@@ -47,7 +47,7 @@ static struct fence fence_make(size_t size)
 
 	fence.size = (size + fence.page - 1) / fence.page * fence.page;
 	fence.pages = mmap(NULL, fence.size + fence.page, PROT_READ | PROT_WRITE,
-	        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(fence.pages, MAP_FAILED);
 	assert_int_equal(mprotect(fence.pages + fence.size, fence.page, PROT_NONE), 0);
 	return fence;
@@ -74,7 +74,7 @@ static bool is_listed(const char *name)
 
 /* Reads copies of the image that have nothing readable after them. */
 static bool read_fenced(
-        const struct fence *fence, const void *bytes, size_t size, struct vdso_evidence *vdso)
+	const struct fence *fence, const void *bytes, size_t size, struct vdso_evidence *vdso)
 {
 	unsigned char *exact = malloc(size ? size : 1);
 	const unsigned char *copy = fence_copy(fence, bytes, size);
@@ -94,7 +94,7 @@ static bool read_fenced(
 	assert_true(read || *vdso->fact.reason);
 	for (size_t i = 0; i < vdso->export_count; i++)
 		assert_in_range(
-		        vdso->exports[i].address, (uintptr_t)copy, (uintptr_t)copy + size - 1);
+			vdso->exports[i].address, (uintptr_t)copy, (uintptr_t)copy + size - 1);
 	return read;
 }
 
@@ -112,9 +112,9 @@ static void every_kind_of_image_lists_its_functions(void **state)
 		for (size_t i = 0; i < COUNT(listed); i++) {
 			assert_string_equal(vdso.exports[i].name, listed[i]);
 			assert_string_equal(
-			        vdso.exports[i].version, plans[p].versions ? "LINUX_2.6" : "");
+				vdso.exports[i].version, plans[p].versions ? "LINUX_2.6" : "");
 			assert_int_equal(
-			        vdso.exports[i].address, (uintptr_t)image + elf_builder_code(i));
+				vdso.exports[i].address, (uintptr_t)image + elf_builder_code(i));
 		}
 	}
 }
@@ -260,7 +260,7 @@ static void our_own_vdso_copied_lists_what_the_loader_finds(void **state)
 
 		assert_true(*export->version);
 		assert_int_equal((uintptr_t)dlvsym(loader, export->name, export->version),
-		        (uintptr_t)image + (export->address - place));
+			(uintptr_t)image + (export->address - place));
 	}
 	fence_remove(&fence);
 	dlclose(loader);
@@ -279,8 +279,8 @@ static bool has_export(const struct vdso_evidence *vdso, const char *name)
 static void our_own_vdso_lists_all_that_the_loader_finds(void **state)
 {
 	static const char *const names[] = {"clock_gettime", "gettimeofday", "time", "getcpu",
-	        "clock_getres", "clock_gettime64", "clock_getres_time64", "getrandom",
-	        "sgx_enter_enclave", "rt_sigreturn", "flush_icache", "riscv_hwprobe"};
+		"clock_getres", "clock_gettime64", "clock_getres_time64", "getrandom",
+		"sgx_enter_enclave", "rt_sigreturn", "flush_icache", "riscv_hwprobe"};
 	static const char *const prefixes[] = {"__vdso_", "__kernel_"};
 	size_t size = 0;
 	const unsigned char *image = own_image(&size);
@@ -323,16 +323,16 @@ static void our_own_vdso_cut_anywhere_is_never_read_beyond_its_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(every_kind_of_image_lists_its_functions),
-	        cmocka_unit_test(an_image_without_hash_table_is_a_reason),
-	        cmocka_unit_test(what_is_no_elf_image_is_a_reason),
-	        cmocka_unit_test(the_extent_is_what_the_segments_take),
-	        cmocka_unit_test(an_image_cut_anywhere_is_never_read_beyond_its_end),
-	        cmocka_unit_test(any_byte_may_be_wrong),
-	        cmocka_unit_test(many_bytes_may_be_wrong_at_once),
-	        cmocka_unit_test(our_own_vdso_copied_lists_what_the_loader_finds),
-	        cmocka_unit_test(our_own_vdso_lists_all_that_the_loader_finds),
-	        cmocka_unit_test(our_own_vdso_cut_anywhere_is_never_read_beyond_its_end),
+		cmocka_unit_test(every_kind_of_image_lists_its_functions),
+		cmocka_unit_test(an_image_without_hash_table_is_a_reason),
+		cmocka_unit_test(what_is_no_elf_image_is_a_reason),
+		cmocka_unit_test(the_extent_is_what_the_segments_take),
+		cmocka_unit_test(an_image_cut_anywhere_is_never_read_beyond_its_end),
+		cmocka_unit_test(any_byte_may_be_wrong),
+		cmocka_unit_test(many_bytes_may_be_wrong_at_once),
+		cmocka_unit_test(our_own_vdso_copied_lists_what_the_loader_finds),
+		cmocka_unit_test(our_own_vdso_lists_all_that_the_loader_finds),
+		cmocka_unit_test(our_own_vdso_cut_anywhere_is_never_read_beyond_its_end),
 	};
 
 	return cmocka_run_group_tests_name("elf_image", tests, NULL, NULL);

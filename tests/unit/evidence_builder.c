@@ -15,19 +15,19 @@ static const struct {
 	bool follows_mode; /* enters where there is no clock mode */
 	double ns;
 } rows[] = {
-        {"gettimeofday", "", true, false, true, 26.5},
-        {"clock_gettime", "CLOCK_REALTIME", true, false, true, 25.9},
-        {"clock_gettime", "CLOCK_MONOTONIC", true, false, true, 25.9},
-        {"clock_gettime", "CLOCK_MONOTONIC_RAW", false, false, true, 25.9},
-        {"clock_gettime", "CLOCK_BOOTTIME", false, false, true, 25.9},
-        {"clock_gettime", "CLOCK_TAI", false, false, true, 25.9},
-        {"clock_gettime", "CLOCK_REALTIME_COARSE", false, false, false, 3.7},
-        {"clock_gettime", "CLOCK_MONOTONIC_COARSE", false, false, false, 3.7},
-        {"clock_gettime", "CLOCK_PROCESS_CPUTIME_ID", false, true, true, 602.4},
-        {"clock_gettime", "CLOCK_THREAD_CPUTIME_ID", false, true, true, 584.5},
-        {"clock_getres", "CLOCK_MONOTONIC", false, false, false, 2.5},
-        {"time", "", false, false, false, 2.6},
-        {"getcpu", "", false, false, false, 1.9},
+	{"gettimeofday", "", true, false, true, 26.5},
+	{"clock_gettime", "CLOCK_REALTIME", true, false, true, 25.9},
+	{"clock_gettime", "CLOCK_MONOTONIC", true, false, true, 25.9},
+	{"clock_gettime", "CLOCK_MONOTONIC_RAW", false, false, true, 25.9},
+	{"clock_gettime", "CLOCK_BOOTTIME", false, false, true, 25.9},
+	{"clock_gettime", "CLOCK_TAI", false, false, true, 25.9},
+	{"clock_gettime", "CLOCK_REALTIME_COARSE", false, false, false, 3.7},
+	{"clock_gettime", "CLOCK_MONOTONIC_COARSE", false, false, false, 3.7},
+	{"clock_gettime", "CLOCK_PROCESS_CPUTIME_ID", false, true, true, 602.4},
+	{"clock_gettime", "CLOCK_THREAD_CPUTIME_ID", false, true, true, 584.5},
+	{"clock_getres", "CLOCK_MONOTONIC", false, false, false, 2.5},
+	{"time", "", false, false, false, 2.6},
+	{"getcpu", "", false, false, false, 1.9},
 };
 
 #define SYSCALL_NS 240.0
@@ -37,11 +37,11 @@ static const struct {
 static void set_path(struct path_evidence *path, double ns, bool enters)
 {
 	*path = (struct path_evidence){.available = true,
-	        .timed = true,
-	        .min_ns = ns,
-	        .median_ns = ns * 1.02,
-	        .attempts = BUILDER_ATTEMPTS,
-	        .entered = enters ? BUILDER_ATTEMPTS : 0};
+		.timed = true,
+		.min_ns = ns,
+		.median_ns = ns * 1.02,
+		.attempts = BUILDER_ATTEMPTS,
+		.entered = enters ? BUILDER_ATTEMPTS : 0};
 }
 
 static void set_calls(struct evidence *evidence, bool has_mode)
@@ -72,7 +72,7 @@ void evidence_set_available(struct evidence *evidence, const char *names)
 	clocksource->available_count = 0;
 	while (text_next_word(&rest, &word))
 		text_copy_span(clocksource->available[clocksource->available_count++],
-		        CLOCKSOURCE_NAME_SIZE, word);
+			CLOCKSOURCE_NAME_SIZE, word);
 	fact_set_known(&clocksource->available_fact);
 }
 
@@ -87,7 +87,7 @@ void evidence_set_current(struct evidence *evidence, const char *name)
 		listed |= strcmp(clocksource->available[i], name) == 0;
 	if (!listed)
 		text_copy(clocksource->available[clocksource->available_count++],
-		        CLOCKSOURCE_NAME_SIZE, name);
+			CLOCKSOURCE_NAME_SIZE, name);
 }
 
 void evidence_set_mode(struct evidence *evidence, enum vclock_how how, int mode, const char *name)
@@ -101,13 +101,13 @@ void evidence_set_mode(struct evidence *evidence, enum vclock_how how, int mode,
 		fact_set_known(&vclock->fact);
 	else
 		fact_set(&vclock->fact, FACT_FAILED,
-		        "no page around the vDSO has a layout known here");
+			"no page around the vDSO has a layout known here");
 }
 
 static void set_vdso(struct vdso_evidence *vdso)
 {
 	static const char *const names[] = {"__vdso_gettimeofday", "__vdso_clock_gettime",
-	        "__vdso_clock_getres", "__vdso_time", "__vdso_getcpu"};
+		"__vdso_clock_getres", "__vdso_time", "__vdso_getcpu"};
 
 	fact_set_known(&vdso->fact);
 	text_copy(vdso->soname, sizeof(vdso->soname), "linux-vdso.so.1");
@@ -129,6 +129,7 @@ static void set_host(struct host_evidence *host)
 	fact_set_text(&host->hypervisor, "kvm");
 	fact_set(&host->container.fact, FACT_ABSENT, "nothing points to a container");
 	fact_set(&host->platform.fact, FACT_ABSENT, "no platform known here");
+	fact_set(&host->emulator.fact, FACT_ABSENT, "nothing points to an emulator");
 	fact_set_text(&host->libc, "glibc 2.36");
 	fact_set_flag(&host->libc_static, false);
 	fact_set_text(&host->boot, "");
@@ -188,11 +189,11 @@ void evidence_add_log(struct evidence *evidence, const char *text)
 }
 
 struct call_evidence *evidence_find_call(
-        struct evidence *evidence, const char *call, const char *clock)
+	struct evidence *evidence, const char *call, const char *clock)
 {
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		if (strcmp(evidence->calls[i].call, call) == 0 &&
-		        strcmp(evidence->calls[i].clock, clock) == 0)
+			strcmp(evidence->calls[i].clock, clock) == 0)
 			return &evidence->calls[i];
 	}
 	fail_msg("no call %s %s in the evidence", call, clock);
@@ -238,20 +239,20 @@ void evidence_remove_timing(struct evidence *evidence)
 /* Below: evidence by dice. Values come from lists, so that rules are hit often. */
 
 static const char *const names[] = {"tsc", "tsc-early", "kvm-clock", "xen", "hpet", "acpi_pm",
-        "hyperv_clocksource_tsc_page", "hyperv_clocksource_msr", "jiffies", "arch_sys_counter",
-        "timebase", "unheard-of"};
+	"hyperv_clocksource_tsc_page", "hyperv_clocksource_msr", "jiffies", "arch_sys_counter",
+	"timebase", "unheard-of"};
 static const char *const boots[] = {"", "notsc", "tsc=unstable", "clocksource=hpet",
-        "clocksource=acpi_pm tsc=reliable", "vdso=0", "no-kvmclock-vsyscall", "clocksource=xen"};
+	"clocksource=acpi_pm tsc=reliable", "vdso=0", "no-kvmclock-vsyscall", "clocksource=xen"};
 static const char *const logs[] = {"clocksource: Switched to clocksource hpet",
-        "clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because",
-        "tsc: Marking TSC unstable due to running on Hyper-V", "read-back delay of 31us",
-        "tsc: Unable to calibrate against PIT", "xen: VDSO_CLOCKMODE_PVCLOCK not supported",
-        "Marking clocksource 'tsc-early' as unstable", "TSC warp detected", "noise"};
+	"clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because",
+	"tsc: Marking TSC unstable due to running on Hyper-V", "read-back delay of 31us",
+	"tsc: Unable to calibrate against PIT", "xen: VDSO_CLOCKMODE_PVCLOCK not supported",
+	"Marking clocksource 'tsc-early' as unstable", "TSC warp detected", "noise"};
 static const char *const words[] = {"kvm", "xen", "microsoft", "wsl1", "wsl2", "firecracker",
-        "microvm", "gvisor", "aws-xen", "docker", "x86_64", "i686", "aarch64", "4.9.0", "6.1.0",
-        "3.10.0-1160.el7", "mainline", "none"};
+	"microvm", "gvisor", "aws-xen", "docker", "x86_64", "i686", "aarch64", "4.9.0", "6.1.0",
+	"3.10.0-1160.el7", "mainline", "none"};
 static const char *const modes[] = {
-        "none", "tsc", "pvclock", "hvclock", "hpet", "archtimer", "archtimer-nocompat", ""};
+	"none", "tsc", "pvclock", "hvclock", "hpet", "archtimer", "archtimer-nocompat", ""};
 
 static const char *pick(struct dice *dice, const char *const *list, size_t count)
 {
@@ -289,12 +290,14 @@ static void roll_number(struct number_fact *number, struct dice *dice)
 static void roll_host(struct host_evidence *host, struct dice *dice)
 {
 	struct text_fact *texts[] = {&host->kernel, &host->kernel_build, &host->arch, &host->cpu,
-	        &host->hypervisor, &host->container, &host->platform, &host->libc};
+		&host->hypervisor, &host->container, &host->platform, &host->libc};
 
 	for (size_t i = 0; i < COUNT(texts); i++)
 		roll_text(texts[i], dice);
 	roll_text(&host->boot, dice);
 	text_copy(host->boot.value, sizeof(host->boot.value), pick(dice, boots, COUNT(boots)));
+	if (dice_roll(dice, 20) == 0)
+		fact_set_text(&host->emulator, "valgrind");
 	roll_flag(&host->libc_static, dice);
 	roll_flag(&host->invariant_tsc, dice);
 	roll_flag(&host->counter_off, dice);
@@ -305,12 +308,12 @@ static void roll_host(struct host_evidence *host, struct dice *dice)
 static void roll_clocksource(struct clocksource_evidence *clocksource, struct dice *dice)
 {
 	text_copy(clocksource->current, sizeof(clocksource->current),
-	        pick(dice, names, COUNT(names)));
+		pick(dice, names, COUNT(names)));
 	roll_fact(&clocksource->current_fact, dice);
 	clocksource->available_count = dice_roll(dice, 5);
 	for (size_t i = 0; i < clocksource->available_count; i++)
 		text_copy(clocksource->available[i], CLOCKSOURCE_NAME_SIZE,
-		        pick(dice, names, COUNT(names)));
+			pick(dice, names, COUNT(names)));
 	roll_fact(&clocksource->available_fact, dice);
 }
 

@@ -30,7 +30,7 @@ void evidence_add_log(struct evidence *evidence, const char *text);
 
 /* The call of this name and clock, "" for none; a failed test if there is none. */
 struct call_evidence *evidence_find_call(
-        struct evidence *evidence, const char *call, const char *clock);
+	struct evidence *evidence, const char *call, const char *clock);
 
 /* Sets how many calls entered the kernel by this path, for all deciding calls. */
 void evidence_set_entered(struct evidence *evidence, enum call_path path, uint32_t entered);

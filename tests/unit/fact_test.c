@@ -33,17 +33,17 @@ static void errors_are_sorted_into_absent_denied_and_failed(void **state)
 		int error;
 		enum fact_state state;
 	} rows[] = {
-	        {ENOENT, FACT_ABSENT},
-	        {ENOTDIR, FACT_ABSENT},
-	        {ENODEV, FACT_ABSENT},
-	        {ENXIO, FACT_ABSENT},
-	        {ENOSYS, FACT_ABSENT},
-	        {EACCES, FACT_DENIED},
-	        {EPERM, FACT_DENIED},
-	        {EIO, FACT_FAILED},
-	        {EFBIG, FACT_FAILED},
-	        {ENOMEM, FACT_FAILED},
-	        {ELOOP, FACT_FAILED},
+		{ENOENT, FACT_ABSENT},
+		{ENOTDIR, FACT_ABSENT},
+		{ENODEV, FACT_ABSENT},
+		{ENXIO, FACT_ABSENT},
+		{ENOSYS, FACT_ABSENT},
+		{EACCES, FACT_DENIED},
+		{EPERM, FACT_DENIED},
+		{EIO, FACT_FAILED},
+		{EFBIG, FACT_FAILED},
+		{ENOMEM, FACT_FAILED},
+		{ELOOP, FACT_FAILED},
 	};
 
 	(void)state;
@@ -98,12 +98,12 @@ static void every_state_has_its_own_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(a_zeroed_fact_says_that_nobody_looked),
-	        cmocka_unit_test(known_forgets_the_reason),
-	        cmocka_unit_test(errors_are_sorted_into_absent_denied_and_failed),
-	        cmocka_unit_test(a_long_reason_is_cut_at_its_bound),
-	        cmocka_unit_test(values_are_known_with_their_value),
-	        cmocka_unit_test(every_state_has_its_own_name),
+		cmocka_unit_test(a_zeroed_fact_says_that_nobody_looked),
+		cmocka_unit_test(known_forgets_the_reason),
+		cmocka_unit_test(errors_are_sorted_into_absent_denied_and_failed),
+		cmocka_unit_test(a_long_reason_is_cut_at_its_bound),
+		cmocka_unit_test(values_are_known_with_their_value),
+		cmocka_unit_test(every_state_has_its_own_name),
 	};
 
 	return cmocka_run_group_tests_name("fact", tests, NULL, NULL);

@@ -66,7 +66,7 @@ static void make_directories(const struct fake_root *fake, const char *path)
 }
 
 void fake_root_add_bytes(
-        const struct fake_root *fake, const char *path, const void *bytes, size_t size)
+	const struct fake_root *fake, const char *path, const void *bytes, size_t size)
 {
 	FILE *file;
 

@@ -22,7 +22,7 @@ const char *fake_root_place(const struct fake_root *fake, const char *path);
 /* Directories above the file are made as needed. */
 void fake_root_add(const struct fake_root *fake, const char *path, const char *text);
 void fake_root_add_bytes(
-        const struct fake_root *fake, const char *path, const void *bytes, size_t size);
+	const struct fake_root *fake, const char *path, const void *bytes, size_t size);
 void fake_root_link(const struct fake_root *fake, const char *path, const char *target);
 
 #endif

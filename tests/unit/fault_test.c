@@ -105,12 +105,12 @@ static void names_are_the_kernel_s(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(work_that_does_not_fault_is_done),
-	        cmocka_unit_test(a_bad_load_is_told_and_survived_again_and_again),
-	        cmocka_unit_test(a_page_without_backing_is_told_as_sigbus),
-	        cmocka_unit_test(every_guarded_signal_is_told),
-	        cmocka_unit_test(the_handlers_before_are_put_back),
-	        cmocka_unit_test(names_are_the_kernel_s),
+		cmocka_unit_test(work_that_does_not_fault_is_done),
+		cmocka_unit_test(a_bad_load_is_told_and_survived_again_and_again),
+		cmocka_unit_test(a_page_without_backing_is_told_as_sigbus),
+		cmocka_unit_test(every_guarded_signal_is_told),
+		cmocka_unit_test(the_handlers_before_are_put_back),
+		cmocka_unit_test(names_are_the_kernel_s),
 	};
 
 	return cmocka_run_group_tests_name("fault", tests, NULL, NULL);

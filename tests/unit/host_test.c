@@ -31,82 +31,82 @@ static const struct machine {
 	const char *container;
 	const char *platform;
 } machines[] = {
-        {"bare metal",
-                {{DMI "sys_vendor", "Dell Inc.\n"}, {DMI "product_name", "PowerEdge R740\n"}}, NULL,
-                NULL, "bare-metal"},
-        {"EC2 Nitro", {{DMI "sys_vendor", "Amazon EC2\n"}, {DMI "product_name", "m5.large\n"}},
-                "amazon", NULL, "aws-nitro"},
-        {"EC2 metal", {{DMI "sys_vendor", "Amazon EC2\n"}, {DMI "product_name", "m5.metal\n"}},
-                NULL, NULL, "bare-metal"},
-        {"EC2 arm metal",
-                {{DMI "sys_vendor", "Amazon EC2\n"}, {DMI "product_name", "c7g.metal-48xl\n"}},
-                NULL, NULL, "bare-metal"},
-        {"EC2 Xen",
-                {{DMI "sys_vendor", "Xen\n"}, {DMI "product_name", "HVM domU\n"},
-                        {DMI "bios_version", "4.11.amazon\n"}, {"/sys/hypervisor/type", "xen\n"}},
-                "xen", NULL, "aws-xen"},
-        {"Xen PV without DMI", {{"/sys/hypervisor/type", "xen\n"}}, "xen", NULL, NULL},
-        {"Hyper-V",
-                {{DMI "sys_vendor", "Microsoft Corporation\n"},
-                        {DMI "product_name", "Virtual Machine\n"}},
-                "microsoft", NULL, NULL},
-        {"Azure",
-                {{DMI "sys_vendor", "Microsoft Corporation\n"},
-                        {DMI "product_name", "Virtual Machine\n"},
-                        {DMI "chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77\n"}},
-                "microsoft", NULL, "azure"},
-        /* Microsoft builds laptops too. */
-        {"Surface",
-                {{DMI "sys_vendor", "Microsoft Corporation\n"},
-                        {DMI "product_name", "Surface Book 3\n"}},
-                NULL, NULL, "bare-metal"},
-        {"Google",
-                {{DMI "sys_vendor", "Google\n"}, {DMI "product_name", "Google Compute Engine\n"}},
-                "google", NULL, "google"},
-        {"VMware", {{DMI "sys_vendor", "VMware, Inc.\n"}, {DMI "product_name", "VMware7,1\n"}},
-                "vmware", NULL, "vmware"},
-        {"VirtualBox", {{DMI "sys_vendor", "innotek GmbH\n"}, {DMI "product_name", "VirtualBox\n"}},
-                "oracle", NULL, NULL},
-        {"QEMU",
-                {{DMI "sys_vendor", "QEMU\n"},
-                        {DMI "product_name", "Standard PC (Q35 + ICH9, 2009)\n"}},
-                "qemu", NULL, NULL},
-        {"OpenStack",
-                {{DMI "sys_vendor", "OpenStack Foundation\n"},
-                        {DMI "product_name", "OpenStack Nova\n"}},
-                "kvm", NULL, NULL},
-        {"Alibaba",
-                {{DMI "sys_vendor", "Alibaba Cloud\n"},
-                        {DMI "product_name", "Alibaba Cloud ECS\n"}},
-                "kvm", NULL, "alibaba"},
-        {"arm64 KVM by device tree", {{"/proc/device-tree/hypervisor/compatible", "linux,kvm"}},
-                "kvm", NULL, NULL},
-        {"arm64 QEMU by device tree", {{"/proc/device-tree/fw-cfg@9020000/x", ""}}, "qemu", NULL,
-                NULL},
-        {"arm64 bare metal", {{"/proc/device-tree/model", "Raspberry Pi 4 Model B Rev 1.4"}}, NULL,
-                NULL, NULL},
-        {"s390 z/VM",
-                {{"/proc/sysinfo", "Manufacturer: IBM\nVM00 Control Program: z/VM    6.4.0\n"}},
-                "zvm", NULL, NULL},
-        {"s390 KVM", {{"/proc/sysinfo", "Manufacturer: IBM\nVM00 Control Program: KVM/Linux\n"}},
-                "kvm", NULL, NULL},
-        {"s390 LPAR", {{"/proc/sysinfo", "Manufacturer: IBM\nLPAR Name: PROD1\n"}}, NULL, NULL,
-                NULL},
-        {"docker", {{"/.dockerenv", ""}}, NULL, "docker", NULL},
-        {"podman", {{"/run/.containerenv", "engine=\"podman\"\n"}}, NULL, "podman", NULL},
-        {"nspawn", {{"/run/systemd/container", "systemd-nspawn\n"}}, NULL, "systemd-nspawn", NULL},
-        {"its manager's word first", {{"/run/systemd/container", "lxc\n"}, {"/.dockerenv", ""}},
-                NULL, "lxc", NULL},
-        {"an empty word is none", {{"/run/systemd/container", "\n"}}, NULL, NULL, NULL},
-        {"kubernetes", {{"/proc/1/cgroup", "0::/kubepods/besteffort/pod1\n"}}, NULL,
-                "container-other", NULL},
-        {"docker by cgroup", {{"/proc/1/cgroup", "12:pids:/docker/0123\n"}}, NULL, "docker", NULL},
-        {"no container", {{"/proc/1/cgroup", "0::/init.scope\n"}}, NULL, NULL, NULL},
-        {"WSL 1", {{OSRELEASE, "4.4.0-19041-Microsoft\n"}}, NULL, "wsl", "wsl1"},
-        {"WSL 2", {{OSRELEASE, "5.15.90.1-microsoft-standard-WSL2\n"}}, NULL, "wsl", "wsl2"},
-        {"gVisor", {{OSRELEASE, "4.19.0-gvisor\n"}}, NULL, NULL, "gvisor"},
-        {"Qubes", {{"/usr/share/qubes/marker-vm", ""}}, NULL, NULL, "qubes"},
-        {"nothing", {{NULL, NULL}}, NULL, NULL, NULL},
+	{"bare metal",
+		{{DMI "sys_vendor", "Dell Inc.\n"}, {DMI "product_name", "PowerEdge R740\n"}}, NULL,
+		NULL, "bare-metal"},
+	{"EC2 Nitro", {{DMI "sys_vendor", "Amazon EC2\n"}, {DMI "product_name", "m5.large\n"}},
+		"amazon", NULL, "aws-nitro"},
+	{"EC2 metal", {{DMI "sys_vendor", "Amazon EC2\n"}, {DMI "product_name", "m5.metal\n"}},
+		NULL, NULL, "bare-metal"},
+	{"EC2 arm metal",
+		{{DMI "sys_vendor", "Amazon EC2\n"}, {DMI "product_name", "c7g.metal-48xl\n"}},
+		NULL, NULL, "bare-metal"},
+	{"EC2 Xen",
+		{{DMI "sys_vendor", "Xen\n"}, {DMI "product_name", "HVM domU\n"},
+			{DMI "bios_version", "4.11.amazon\n"}, {"/sys/hypervisor/type", "xen\n"}},
+		"xen", NULL, "aws-xen"},
+	{"Xen PV without DMI", {{"/sys/hypervisor/type", "xen\n"}}, "xen", NULL, NULL},
+	{"Hyper-V",
+		{{DMI "sys_vendor", "Microsoft Corporation\n"},
+			{DMI "product_name", "Virtual Machine\n"}},
+		"microsoft", NULL, NULL},
+	{"Azure",
+		{{DMI "sys_vendor", "Microsoft Corporation\n"},
+			{DMI "product_name", "Virtual Machine\n"},
+			{DMI "chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77\n"}},
+		"microsoft", NULL, "azure"},
+	/* Microsoft builds laptops too. */
+	{"Surface",
+		{{DMI "sys_vendor", "Microsoft Corporation\n"},
+			{DMI "product_name", "Surface Book 3\n"}},
+		NULL, NULL, "bare-metal"},
+	{"Google",
+		{{DMI "sys_vendor", "Google\n"}, {DMI "product_name", "Google Compute Engine\n"}},
+		"google", NULL, "google"},
+	{"VMware", {{DMI "sys_vendor", "VMware, Inc.\n"}, {DMI "product_name", "VMware7,1\n"}},
+		"vmware", NULL, "vmware"},
+	{"VirtualBox", {{DMI "sys_vendor", "innotek GmbH\n"}, {DMI "product_name", "VirtualBox\n"}},
+		"oracle", NULL, NULL},
+	{"QEMU",
+		{{DMI "sys_vendor", "QEMU\n"},
+			{DMI "product_name", "Standard PC (Q35 + ICH9, 2009)\n"}},
+		"qemu", NULL, NULL},
+	{"OpenStack",
+		{{DMI "sys_vendor", "OpenStack Foundation\n"},
+			{DMI "product_name", "OpenStack Nova\n"}},
+		"kvm", NULL, NULL},
+	{"Alibaba",
+		{{DMI "sys_vendor", "Alibaba Cloud\n"},
+			{DMI "product_name", "Alibaba Cloud ECS\n"}},
+		"kvm", NULL, "alibaba"},
+	{"arm64 KVM by device tree", {{"/proc/device-tree/hypervisor/compatible", "linux,kvm"}},
+		"kvm", NULL, NULL},
+	{"arm64 QEMU by device tree", {{"/proc/device-tree/fw-cfg@9020000/x", ""}}, "qemu", NULL,
+		NULL},
+	{"arm64 bare metal", {{"/proc/device-tree/model", "Raspberry Pi 4 Model B Rev 1.4"}}, NULL,
+		NULL, NULL},
+	{"s390 z/VM",
+		{{"/proc/sysinfo", "Manufacturer: IBM\nVM00 Control Program: z/VM    6.4.0\n"}},
+		"zvm", NULL, NULL},
+	{"s390 KVM", {{"/proc/sysinfo", "Manufacturer: IBM\nVM00 Control Program: KVM/Linux\n"}},
+		"kvm", NULL, NULL},
+	{"s390 LPAR", {{"/proc/sysinfo", "Manufacturer: IBM\nLPAR Name: PROD1\n"}}, NULL, NULL,
+		NULL},
+	{"docker", {{"/.dockerenv", ""}}, NULL, "docker", NULL},
+	{"podman", {{"/run/.containerenv", "engine=\"podman\"\n"}}, NULL, "podman", NULL},
+	{"nspawn", {{"/run/systemd/container", "systemd-nspawn\n"}}, NULL, "systemd-nspawn", NULL},
+	{"its manager's word first", {{"/run/systemd/container", "lxc\n"}, {"/.dockerenv", ""}},
+		NULL, "lxc", NULL},
+	{"an empty word is none", {{"/run/systemd/container", "\n"}}, NULL, NULL, NULL},
+	{"kubernetes", {{"/proc/1/cgroup", "0::/kubepods/besteffort/pod1\n"}}, NULL,
+		"container-other", NULL},
+	{"docker by cgroup", {{"/proc/1/cgroup", "12:pids:/docker/0123\n"}}, NULL, "docker", NULL},
+	{"no container", {{"/proc/1/cgroup", "0::/init.scope\n"}}, NULL, NULL, NULL},
+	{"WSL 1", {{OSRELEASE, "4.4.0-19041-Microsoft\n"}}, NULL, "wsl", "wsl1"},
+	{"WSL 2", {{OSRELEASE, "5.15.90.1-microsoft-standard-WSL2\n"}}, NULL, "wsl", "wsl2"},
+	{"gVisor", {{OSRELEASE, "4.19.0-gvisor\n"}}, NULL, NULL, "gvisor"},
+	{"Qubes", {{"/usr/share/qubes/marker-vm", ""}}, NULL, NULL, "qubes"},
+	{"nothing", {{NULL, NULL}}, NULL, NULL, NULL},
 };
 
 static void assert_word(const struct text_fact *fact, const char *wanted)
@@ -146,30 +146,30 @@ static const struct {
 	enum fact_state invariant_state;
 	bool invariant;
 } cpus[] = {
-        {"processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel name\t: Intel(R) Xeon(R) "
-         "CPU E5-2676 v3 @ 2.40GHz\ncpu MHz\t\t: 2400.0\nflags\t\t: fpu tsc constant_tsc "
-         "nonstop_tsc\n",
-                "Intel(R) Xeon(R) CPU E5-2676 v3 @ 2.40GHz", FACT_KNOWN, true},
-        /* As QEMU shows it without +invtsc. */
-        {"model name\t: QEMU Virtual CPU\nflags\t\t: fpu tsc constant_tsc\n", "QEMU Virtual CPU",
-                FACT_KNOWN, false},
-        /* Whole words: these are other flags. */
-        {"model name\t: x\nflags\t\t: constant_tsc_x xnonstop_tsc\n", "x", FACT_KNOWN, false},
-        {"processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n",
-                "ARM Neoverse-N1", FACT_ABSENT, false},
-        {"CPU implementer\t: 0x99\nCPU part\t: 0x123\n", "ARM implementer 0x99 part 0x123",
-                FACT_ABSENT, false},
-        {"CPU implementer\t: 0x41\nCPU part\t: 0xd4f\n", "ARM Neoverse-V2", FACT_ABSENT, false},
-        {"processor\t: 0\ncpu\t\t: POWER9 (architected), altivec supported\nclock\t\t: 2300.0MHz\n",
-                "POWER9 (architected), altivec supported", FACT_ABSENT, false},
-        {"processor\t: 0\nhart\t\t: 1\nisa\t\t: rv64imafdc\nuarch\t\t: sifive,u74-mc\n",
-                "sifive,u74-mc", FACT_ABSENT, false},
-        {"vendor_id       : IBM/S390\n# processors    : 2\n", "IBM/S390", FACT_ABSENT, false},
-        {"system type\t\t: MIPS Malta\ncpu model\t\t: MIPS 24Kc V0.0  FPU V0.0\n",
-                "MIPS 24Kc V0.0  FPU V0.0", FACT_ABSENT, false},
-        {"system type : generic\nModel Name\t: Loongson-3A5000\n", "Loongson-3A5000", FACT_ABSENT,
-                false},
-        {"processor\t: 0\n", NULL, FACT_ABSENT, false},
+	{"processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel name\t: Intel(R) Xeon(R) "
+	 "CPU E5-2676 v3 @ 2.40GHz\ncpu MHz\t\t: 2400.0\nflags\t\t: fpu tsc constant_tsc "
+	 "nonstop_tsc\n",
+		"Intel(R) Xeon(R) CPU E5-2676 v3 @ 2.40GHz", FACT_KNOWN, true},
+	/* As QEMU shows it without +invtsc. */
+	{"model name\t: QEMU Virtual CPU\nflags\t\t: fpu tsc constant_tsc\n", "QEMU Virtual CPU",
+		FACT_KNOWN, false},
+	/* Whole words: these are other flags. */
+	{"model name\t: x\nflags\t\t: constant_tsc_x xnonstop_tsc\n", "x", FACT_KNOWN, false},
+	{"processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n",
+		"ARM Neoverse-N1", FACT_ABSENT, false},
+	{"CPU implementer\t: 0x99\nCPU part\t: 0x123\n", "ARM implementer 0x99 part 0x123",
+		FACT_ABSENT, false},
+	{"CPU implementer\t: 0x41\nCPU part\t: 0xd4f\n", "ARM Neoverse-V2", FACT_ABSENT, false},
+	{"processor\t: 0\ncpu\t\t: POWER9 (architected), altivec supported\nclock\t\t: 2300.0MHz\n",
+		"POWER9 (architected), altivec supported", FACT_ABSENT, false},
+	{"processor\t: 0\nhart\t\t: 1\nisa\t\t: rv64imafdc\nuarch\t\t: sifive,u74-mc\n",
+		"sifive,u74-mc", FACT_ABSENT, false},
+	{"vendor_id       : IBM/S390\n# processors    : 2\n", "IBM/S390", FACT_ABSENT, false},
+	{"system type\t\t: MIPS Malta\ncpu model\t\t: MIPS 24Kc V0.0  FPU V0.0\n",
+		"MIPS 24Kc V0.0  FPU V0.0", FACT_ABSENT, false},
+	{"system type : generic\nModel Name\t: Loongson-3A5000\n", "Loongson-3A5000", FACT_ABSENT,
+		false},
+	{"processor\t: 0\n", NULL, FACT_ABSENT, false},
 };
 
 static void cpus_of_every_kind_have_their_names(void **state)
@@ -244,7 +244,7 @@ static void our_tracer_and_filter_are_seen(void **state)
 	struct host_evidence host = {0};
 
 	fake_root_add(fake, "/proc/self/status",
-	        "Name:\tx\nTracerPid:\t4711\nSeccomp:\t2\nSeccomp_filters:\t9\n");
+		"Name:\tx\nTracerPid:\t4711\nSeccomp:\t2\nSeccomp_filters:\t9\n");
 	process_collect(&live, &host);
 	assert_int_equal(host.tracer.value, 4711);
 	assert_int_equal(host.seccomp.value, 2);
@@ -261,9 +261,9 @@ static void on_this_host_everything_is_known_or_has_a_reason(void **state)
 	struct root root;
 	struct fact why = {0};
 	const struct fact *facts[] = {&host.kernel.fact, &host.kernel_build.fact, &host.arch.fact,
-	        &host.cpu.fact, &host.hypervisor.fact, &host.container.fact, &host.platform.fact,
-	        &host.libc.fact, &host.libc_static.fact, &host.boot.fact, &host.invariant_tsc.fact,
-	        &host.counter_off.fact, &host.tracer.fact, &host.seccomp.fact};
+		&host.cpu.fact, &host.hypervisor.fact, &host.container.fact, &host.platform.fact,
+		&host.libc.fact, &host.libc_static.fact, &host.boot.fact, &host.invariant_tsc.fact,
+		&host.counter_off.fact, &host.tracer.fact, &host.seccomp.fact};
 
 	(void)state;
 	assert_true(root_open(&root, "/", &why));
@@ -281,20 +281,20 @@ static void on_this_host_everything_is_known_or_has_a_reason(void **state)
 int main(void)
 {
 	const struct CMUnitTest plain[] = {
-	        IN_TREE(cpus_of_every_kind_have_their_names),
-	        IN_TREE(a_nameless_cpu_is_called_by_its_machine),
-	        IN_TREE(a_huge_cpuinfo_is_read_from_its_head),
-	        IN_TREE(without_cpuinfo_nothing_is_claimed),
-	        IN_TREE(a_captured_tree_has_no_process_of_ours),
-	        IN_TREE(our_tracer_and_filter_are_seen),
-	        cmocka_unit_test(on_this_host_everything_is_known_or_has_a_reason),
+		IN_TREE(cpus_of_every_kind_have_their_names),
+		IN_TREE(a_nameless_cpu_is_called_by_its_machine),
+		IN_TREE(a_huge_cpuinfo_is_read_from_its_head),
+		IN_TREE(without_cpuinfo_nothing_is_claimed),
+		IN_TREE(a_captured_tree_has_no_process_of_ours),
+		IN_TREE(our_tracer_and_filter_are_seen),
+		cmocka_unit_test(on_this_host_everything_is_known_or_has_a_reason),
 	};
 	struct CMUnitTest tests[COUNT(machines)] = {0};
 
 	for (size_t i = 0; i < COUNT(machines); i++)
 		tests[i] = (struct CMUnitTest){.name = machines[i].name,
-		        .test_func = has_its_words,
-		        .initial_state = (void *)(uintptr_t)&machines[i]};
+			.test_func = has_its_words,
+			.initial_state = (void *)(uintptr_t)&machines[i]};
 	return cmocka_run_group_tests_name("hosts by their files", tests, NULL, NULL) +
 	       cmocka_run_group_tests_name("host", plain, NULL, NULL);
 }

@@ -82,24 +82,24 @@ static const struct {
 	int mode;
 	const char *name;
 } inferred[] = {
-        {"tsc", false, VCLOCK_INFERRED, 1, "tsc"},
-        {"tsc", true, VCLOCK_INFERRED, 0, "none"},
-        {"tsc-early", false, VCLOCK_INFERRED, 1, "tsc"},
-        {"kvm-clock", false, VCLOCK_INFERRED, 2, "pvclock"},
-        /* Its page may have been withdrawn for a while: nobody can tell from outside. */
-        {"kvm-clock", true, VCLOCK_UNKNOWN, 0, ""},
-        {"xen", true, VCLOCK_UNKNOWN, 0, ""},
-        {"hyperv_clocksource_tsc_page", false, VCLOCK_INFERRED, 3, "hvclock"},
-        {"hyperv_clocksource_tsc_page", true, VCLOCK_UNKNOWN, 0, ""},
-        {"hpet", true, VCLOCK_INFERRED, 0, "none"},
-        /* Up to 4.6 the vDSO read it; the name alone does not tell. */
-        {"hpet", false, VCLOCK_UNKNOWN, 0, ""},
-        {"acpi_pm", true, VCLOCK_INFERRED, 0, "none"},
-        {"arch_sys_counter", false, VCLOCK_INFERRED, 1, "archtimer"},
-        {"arch_sys_counter", true, VCLOCK_INFERRED, 0, "none"},
-        {"tod", false, VCLOCK_INFERRED, 1, "tod"},
-        {"unheard-of", true, VCLOCK_UNKNOWN, 0, ""},
-        {"unheard-of", false, VCLOCK_UNKNOWN, 0, ""},
+	{"tsc", false, VCLOCK_INFERRED, 1, "tsc"},
+	{"tsc", true, VCLOCK_INFERRED, 0, "none"},
+	{"tsc-early", false, VCLOCK_INFERRED, 1, "tsc"},
+	{"kvm-clock", false, VCLOCK_INFERRED, 2, "pvclock"},
+	/* Its page may have been withdrawn for a while: nobody can tell from outside. */
+	{"kvm-clock", true, VCLOCK_UNKNOWN, 0, ""},
+	{"xen", true, VCLOCK_UNKNOWN, 0, ""},
+	{"hyperv_clocksource_tsc_page", false, VCLOCK_INFERRED, 3, "hvclock"},
+	{"hyperv_clocksource_tsc_page", true, VCLOCK_UNKNOWN, 0, ""},
+	{"hpet", true, VCLOCK_INFERRED, 0, "none"},
+	/* Up to 4.6 the vDSO read it; the name alone does not tell. */
+	{"hpet", false, VCLOCK_UNKNOWN, 0, ""},
+	{"acpi_pm", true, VCLOCK_INFERRED, 0, "none"},
+	{"arch_sys_counter", false, VCLOCK_INFERRED, 1, "archtimer"},
+	{"arch_sys_counter", true, VCLOCK_INFERRED, 0, "none"},
+	{"tod", false, VCLOCK_INFERRED, 1, "tod"},
+	{"unheard-of", true, VCLOCK_UNKNOWN, 0, ""},
+	{"unheard-of", false, VCLOCK_UNKNOWN, 0, ""},
 };
 
 static void make_unread(const char *clocksource, bool entering)
@@ -298,22 +298,22 @@ static void no_loss_is_negative(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(a_tally_counts_deciding_calls_only),
-	        cmocka_unit_test(without_vdso_function_libc_is_judged),
-	        cmocka_unit_test(a_call_without_attempts_is_not_proven),
-	        cmocka_unit_test(a_clock_is_found_by_its_whole_name),
-	        cmocka_unit_test(a_mode_is_inferred_only_where_one_is_possible),
-	        cmocka_unit_test(nothing_is_inferred_without_proof_or_name),
-	        cmocka_unit_test(a_mode_that_was_read_is_left_alone),
-	        cmocka_unit_test(names_without_mode_are_whole_names),
-	        cmocka_unit_test(witnesses_that_agree_contradict_nothing),
-	        cmocka_unit_test(page_and_proof_may_contradict),
-	        cmocka_unit_test(a_page_that_can_be_withdrawn_is_no_contradiction),
-	        cmocka_unit_test(name_and_proof_may_contradict),
-	        cmocka_unit_test(timing_and_proof_may_contradict),
-	        cmocka_unit_test(the_cost_is_the_call_against_its_parts),
-	        cmocka_unit_test(what_is_not_known_costs_nothing),
-	        cmocka_unit_test(no_loss_is_negative),
+		cmocka_unit_test(a_tally_counts_deciding_calls_only),
+		cmocka_unit_test(without_vdso_function_libc_is_judged),
+		cmocka_unit_test(a_call_without_attempts_is_not_proven),
+		cmocka_unit_test(a_clock_is_found_by_its_whole_name),
+		cmocka_unit_test(a_mode_is_inferred_only_where_one_is_possible),
+		cmocka_unit_test(nothing_is_inferred_without_proof_or_name),
+		cmocka_unit_test(a_mode_that_was_read_is_left_alone),
+		cmocka_unit_test(names_without_mode_are_whole_names),
+		cmocka_unit_test(witnesses_that_agree_contradict_nothing),
+		cmocka_unit_test(page_and_proof_may_contradict),
+		cmocka_unit_test(a_page_that_can_be_withdrawn_is_no_contradiction),
+		cmocka_unit_test(name_and_proof_may_contradict),
+		cmocka_unit_test(timing_and_proof_may_contradict),
+		cmocka_unit_test(the_cost_is_the_call_against_its_parts),
+		cmocka_unit_test(what_is_not_known_costs_nothing),
+		cmocka_unit_test(no_loss_is_negative),
 	};
 
 	return cmocka_run_group_tests_name("judge", tests, NULL, NULL);

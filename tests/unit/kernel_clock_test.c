@@ -7,7 +7,7 @@
 static void agrees_with_the_c_library(void **state)
 {
 	static const clockid_t clocks[] = {CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME,
-	        CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE};
+		CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(clocks); i++) {
@@ -47,9 +47,9 @@ static void a_clock_that_is_refused_is_zero(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(agrees_with_the_c_library),
-	        cmocka_unit_test(never_goes_back),
-	        cmocka_unit_test(a_clock_that_is_refused_is_zero),
+		cmocka_unit_test(agrees_with_the_c_library),
+		cmocka_unit_test(never_goes_back),
+		cmocka_unit_test(a_clock_that_is_refused_is_zero),
 	};
 
 	return cmocka_run_group_tests_name("kernel_clock", tests, NULL, NULL);

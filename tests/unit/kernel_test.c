@@ -36,7 +36,7 @@ static void a_parameter_that_does_not_fit_is_left_out(void **state)
 
 	(void)state;
 	kernel_pick_parameters(
-	        text_span("clocksource=hyperv_clocksource_tsc_page notsc"), picked, sizeof(picked));
+		text_span("clocksource=hyperv_clocksource_tsc_page notsc"), picked, sizeof(picked));
 	assert_string_equal(picked, "notsc");
 	kernel_pick_parameters(text_span("notsc tsc=unstable"), picked, sizeof(picked));
 	assert_string_equal(picked, "notsc");
@@ -47,7 +47,7 @@ static void a_parameter_that_does_not_fit_is_left_out(void **state)
 static void any_command_line_fits_its_room(void **state)
 {
 	static const char *const words[] = {"tsc=unstable", "notsc", "quiet",
-	        "clocksource=hyperv_clocksource_tsc_page", "vdso=0"};
+		"clocksource=hyperv_clocksource_tsc_page", "vdso=0"};
 	struct dice dice = dice_start();
 
 	(void)state;
@@ -90,13 +90,13 @@ static void the_version_line_will_do(void **state)
 	struct host_evidence host = {0};
 
 	fake_root_add(fake, "/proc/version",
-	        "Linux version 5.4.0-1078-azure (buildd@lcy02) (gcc version 9.4.0) "
-	        "#81~18.04.1-Ubuntu SMP Mon Apr 25 23:16:13 UTC 2022\n");
+		"Linux version 5.4.0-1078-azure (buildd@lcy02) (gcc version 9.4.0) "
+		"#81~18.04.1-Ubuntu SMP Mon Apr 25 23:16:13 UTC 2022\n");
 	kernel_collect(&fake->root, &host);
 	assert_true(fact_is_known(&host.kernel.fact));
 	assert_string_equal(host.kernel.value, "5.4.0-1078-azure");
 	assert_string_equal(
-	        host.kernel_build.value, "#81~18.04.1-Ubuntu SMP Mon Apr 25 23:16:13 UTC 2022");
+		host.kernel_build.value, "#81~18.04.1-Ubuntu SMP Mon Apr 25 23:16:13 UTC 2022");
 }
 
 static void an_empty_tree_says_what_is_missing(void **state)
@@ -117,24 +117,24 @@ static const struct {
 	double seconds;
 	const char *text; /* NULL: not worth keeping */
 } dmesg[] = {
-        {"[    2.104321] xen: VDSO_CLOCKMODE_PVCLOCK not supported (tsc unstable)", 2.104321,
-                "xen: VDSO_CLOCKMODE_PVCLOCK not supported (tsc unstable)"},
-        {"<6>[    0.431995] clocksource: Switched to clocksource tsc", 0.431995,
-                "clocksource: Switched to clocksource tsc"},
-        {"Clocksource tsc unstable (delta = -89 ns)", -1,
-                "Clocksource tsc unstable (delta = -89 ns)"},
-        {"[12345.000001] clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as "
-         "unstable because the skew is too large:",
-                12345.000001,
-                "clocksource: timekeeping watchdog "
-                "on CPU1: Marking clocksource 'tsc' as unstable because the skew is too large:"},
-        {"[    1.000000] Marking clocksource tsc unstable due to inter CPU skew", 1,
-                "Marking clocksource tsc unstable due to inter CPU skew"},
-        {"[    0.000000] tsc: Marking TSC unstable due to running on Hyper-V", 0,
-                "tsc: Marking TSC unstable due to running on Hyper-V"},
-        {"[    3.000000] usb 1-1: new high-speed USB device number 2", 0, NULL},
-        {"[    3.000000] mlx5: workaround for a firmware bug", 0, NULL},
-        {"", 0, NULL},
+	{"[    2.104321] xen: VDSO_CLOCKMODE_PVCLOCK not supported (tsc unstable)", 2.104321,
+		"xen: VDSO_CLOCKMODE_PVCLOCK not supported (tsc unstable)"},
+	{"<6>[    0.431995] clocksource: Switched to clocksource tsc", 0.431995,
+		"clocksource: Switched to clocksource tsc"},
+	{"Clocksource tsc unstable (delta = -89 ns)", -1,
+		"Clocksource tsc unstable (delta = -89 ns)"},
+	{"[12345.000001] clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as "
+	 "unstable because the skew is too large:",
+		12345.000001,
+		"clocksource: timekeeping watchdog "
+		"on CPU1: Marking clocksource 'tsc' as unstable because the skew is too large:"},
+	{"[    1.000000] Marking clocksource tsc unstable due to inter CPU skew", 1,
+		"Marking clocksource tsc unstable due to inter CPU skew"},
+	{"[    0.000000] tsc: Marking TSC unstable due to running on Hyper-V", 0,
+		"tsc: Marking TSC unstable due to running on Hyper-V"},
+	{"[    3.000000] usb 1-1: new high-speed USB device number 2", 0, NULL},
+	{"[    3.000000] mlx5: workaround for a firmware bug", 0, NULL},
+	{"", 0, NULL},
 };
 
 static void lines_that_tell_of_clocks_are_kept_with_their_time(void **state)
@@ -159,7 +159,7 @@ static void records_of_kmsg_are_taken_apart(void **state)
 
 	(void)state;
 	kernel_log_add_record(&log, text_span("6,339,431995,-;clocksource: Switched to clocksource "
-	                                      "tsc\n SUBSYSTEM=clocksource\n"));
+					      "tsc\n SUBSYSTEM=clocksource\n"));
 	kernel_log_add_record(&log, text_span("6,340,500000,-;usb 1-1: new device\n"));
 	kernel_log_add_record(&log, text_span(""));
 	kernel_log_add_record(&log, text_span("garbage"));
@@ -180,7 +180,7 @@ static void a_long_log_keeps_the_first_and_the_last(void **state)
 		char line[64];
 
 		snprintf(line, sizeof(line), "[%5d.000000] clocksource: Switched to clocksource %d",
-		        i, i);
+			i, i);
 		kernel_log_add_dmesg(&log, text_span(line));
 	}
 	assert_int_equal(log.count, KERNEL_LOG_MAX);
@@ -196,7 +196,8 @@ static void a_captured_log_is_found(void **state)
 	kernel_log_collect(&fake->root, &log);
 	assert_int_equal(log.fact.state, FACT_ABSENT);
 	fake_root_add(fake, "/var/log/dmesg",
-	        "[    0.000000] Linux version\n[    0.431995] clocksource: Switched to clocksource hpet\n");
+		"[    0.000000] Linux version\n"
+		"[    0.431995] clocksource: Switched to clocksource hpet\n");
 	kernel_log_collect(&fake->root, &log);
 	assert_true(fact_is_known(&log.fact));
 	assert_int_equal(log.count, 1);
@@ -227,17 +228,17 @@ static void noise_in_the_log_is_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(only_parameters_that_bear_on_the_clock_are_picked),
-	        cmocka_unit_test(a_parameter_that_does_not_fit_is_left_out),
-	        cmocka_unit_test(any_command_line_fits_its_room),
-	        IN_TREE(a_captured_kernel_is_read_from_its_files),
-	        IN_TREE(the_version_line_will_do),
-	        IN_TREE(an_empty_tree_says_what_is_missing),
-	        cmocka_unit_test(lines_that_tell_of_clocks_are_kept_with_their_time),
-	        cmocka_unit_test(records_of_kmsg_are_taken_apart),
-	        cmocka_unit_test(a_long_log_keeps_the_first_and_the_last),
-	        IN_TREE(a_captured_log_is_found),
-	        cmocka_unit_test(noise_in_the_log_is_survived),
+		cmocka_unit_test(only_parameters_that_bear_on_the_clock_are_picked),
+		cmocka_unit_test(a_parameter_that_does_not_fit_is_left_out),
+		cmocka_unit_test(any_command_line_fits_its_room),
+		IN_TREE(a_captured_kernel_is_read_from_its_files),
+		IN_TREE(the_version_line_will_do),
+		IN_TREE(an_empty_tree_says_what_is_missing),
+		cmocka_unit_test(lines_that_tell_of_clocks_are_kept_with_their_time),
+		cmocka_unit_test(records_of_kmsg_are_taken_apart),
+		cmocka_unit_test(a_long_log_keeps_the_first_and_the_last),
+		IN_TREE(a_captured_log_is_found),
+		cmocka_unit_test(noise_in_the_log_is_survived),
 	};
 
 	return cmocka_run_group_tests_name("kernel", tests, NULL, NULL);

@@ -43,21 +43,21 @@ static void a_name_may_hold_blanks(void **state)
 static void lines_that_make_no_sense_are_passed_over(void **state)
 {
 	static const char *const bad[] = {
-	        "",
-	        "\n",
-	        "garbage\n",
-	        "1000-2000\n",
-	        "1000-2000 r--p\n",
-	        "1000-2000 r--p 0 0:0\n",
-	        "1000 2000 r--p 0 0:0 0\n",
-	        "2000-1000 r--p 0 0:0 0\n",
-	        "1000-1000 r--p 0 0:0 0\n",
-	        "-2000 r--p 0 0:0 0\n",
-	        "1000- r--p 0 0:0 0\n",
-	        "0x1000-0x2000 r--p 0 0:0 0\n",
-	        "1000-2000g r--p 0 0:0 0\n",
-	        "1000-10000000000000000 r--p 0 0:0 0\n",
-	        "1000--2000 r--p 0 0:0 0\n",
+		"",
+		"\n",
+		"garbage\n",
+		"1000-2000\n",
+		"1000-2000 r--p\n",
+		"1000-2000 r--p 0 0:0\n",
+		"1000 2000 r--p 0 0:0 0\n",
+		"2000-1000 r--p 0 0:0 0\n",
+		"1000-1000 r--p 0 0:0 0\n",
+		"-2000 r--p 0 0:0 0\n",
+		"1000- r--p 0 0:0 0\n",
+		"0x1000-0x2000 r--p 0 0:0 0\n",
+		"1000-2000g r--p 0 0:0 0\n",
+		"1000-10000000000000000 r--p 0 0:0 0\n",
+		"1000--2000 r--p 0 0:0 0\n",
 	};
 
 	(void)state;
@@ -135,12 +135,12 @@ static void noise_gives_no_impossible_mapping(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(takes_mappings_in_order_with_their_names),
-	        cmocka_unit_test(a_name_may_hold_blanks),
-	        cmocka_unit_test(lines_that_make_no_sense_are_passed_over),
-	        cmocka_unit_test(the_mapping_of_an_address_has_open_end),
-	        cmocka_unit_test(our_own_mappings_hold_our_stack_and_vdso),
-	        cmocka_unit_test(noise_gives_no_impossible_mapping),
+		cmocka_unit_test(takes_mappings_in_order_with_their_names),
+		cmocka_unit_test(a_name_may_hold_blanks),
+		cmocka_unit_test(lines_that_make_no_sense_are_passed_over),
+		cmocka_unit_test(the_mapping_of_an_address_has_open_end),
+		cmocka_unit_test(our_own_mappings_hold_our_stack_and_vdso),
+		cmocka_unit_test(noise_gives_no_impossible_mapping),
 	};
 
 	return cmocka_run_group_tests_name("maps", tests, NULL, NULL);

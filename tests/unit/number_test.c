@@ -28,7 +28,7 @@ static void takes_the_whole_range(void **state)
 static void refuses_anything_else_and_leaves_the_value(void **state)
 {
 	static const char *const bad[] = {"", " 1", "1 ", "-1", "+1", "0x10", "1.5", "12a",
-	        "18446744073709551616", "99999999999999999999999", "1\n", "g"};
+		"18446744073709551616", "99999999999999999999999", "1\n", "g"};
 	uint64_t value = 42;
 
 	(void)state;
@@ -40,7 +40,7 @@ static void refuses_anything_else_and_leaves_the_value(void **state)
 static void refuses_bad_hexadecimal(void **state)
 {
 	static const char *const bad[] = {
-	        "", "0x10", "10000000000000000", "fg", "f ", "-f", "@", "`", "G"};
+		"", "0x10", "10000000000000000", "fg", "f ", "-f", "@", "`", "G"};
 	uint64_t value = 42;
 
 	(void)state;
@@ -71,10 +71,10 @@ static void reads_back_what_was_printed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(takes_the_whole_range),
-	        cmocka_unit_test(refuses_anything_else_and_leaves_the_value),
-	        cmocka_unit_test(refuses_bad_hexadecimal),
-	        cmocka_unit_test(reads_back_what_was_printed),
+		cmocka_unit_test(takes_the_whole_range),
+		cmocka_unit_test(refuses_anything_else_and_leaves_the_value),
+		cmocka_unit_test(refuses_bad_hexadecimal),
+		cmocka_unit_test(reads_back_what_was_printed),
 	};
 
 	return cmocka_run_group_tests_name("number", tests, NULL, NULL);

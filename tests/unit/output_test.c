@@ -224,16 +224,16 @@ static void a_closed_standard_output_is_a_failure_that_names_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        IN_TREE(a_new_file_is_whole_and_alone),
-	        IN_TREE(replacing_keeps_the_mode),
-	        IN_TREE(replacing_is_a_rename),
-	        IN_TREE(a_link_stays_and_its_file_is_replaced),
-	        cmocka_unit_test(a_full_device_is_a_failure_that_names_it),
-	        cmocka_unit_test(a_device_is_written_in_place),
-	        IN_TREE(a_missing_directory_is_a_failure_that_names_it),
-	        IN_TREE(a_path_too_long_for_its_neighbour_is_a_failure),
-	        IN_TREE(a_disk_that_fills_up_leaves_the_old_file_and_no_other),
-	        cmocka_unit_test(a_closed_standard_output_is_a_failure_that_names_it),
+		IN_TREE(a_new_file_is_whole_and_alone),
+		IN_TREE(replacing_keeps_the_mode),
+		IN_TREE(replacing_is_a_rename),
+		IN_TREE(a_link_stays_and_its_file_is_replaced),
+		cmocka_unit_test(a_full_device_is_a_failure_that_names_it),
+		cmocka_unit_test(a_device_is_written_in_place),
+		IN_TREE(a_missing_directory_is_a_failure_that_names_it),
+		IN_TREE(a_path_too_long_for_its_neighbour_is_a_failure),
+		IN_TREE(a_disk_that_fills_up_leaves_the_old_file_and_no_other),
+		cmocka_unit_test(a_closed_standard_output_is_a_failure_that_names_it),
 	};
 
 	return cmocka_run_group_tests_name("output", tests, NULL, NULL);

@@ -59,11 +59,11 @@ static int fails_by_itself(clockid_t clock, struct timespec *now)
 enum known { ANSWERS, ENTERS, TWICE, FOURTH, CRASHES, FAILS, KNOWN_COUNT };
 
 static clock_function *const known_functions[KNOWN_COUNT] = {[ANSWERS] = answers,
-        [ENTERS] = enters,
-        [TWICE] = enters_twice,
-        [FOURTH] = enters_every_fourth_time,
-        [CRASHES] = crashes,
-        [FAILS] = fails_by_itself};
+	[ENTERS] = enters,
+	[TWICE] = enters_twice,
+	[FOURTH] = enters_every_fourth_time,
+	[CRASHES] = crashes,
+	[FAILS] = fails_by_itself};
 
 static struct call known_calls[CALL_MAX][PATH_COUNT];
 
@@ -72,8 +72,8 @@ static void prepare_known(struct evidence *evidence)
 	*evidence = (struct evidence){.live = true, .call_count = KNOWN_COUNT};
 	for (size_t i = 0; i < KNOWN_COUNT; i++) {
 		known_calls[i][PATH_VDSO] = (struct call){.shape = SHAPE_CLOCK,
-		        .clock = CLOCK_MONOTONIC,
-		        .function.clock = known_functions[i]};
+			.clock = CLOCK_MONOTONIC,
+			.function.clock = known_functions[i]};
 		known_calls[i][PATH_LIBC] = (struct call){.shape = SHAPE_CLOCK};
 	}
 }
@@ -81,10 +81,10 @@ static void prepare_known(struct evidence *evidence)
 static void assert_known_counts(const struct evidence *evidence)
 {
 	static const uint32_t wanted[KNOWN_COUNT] = {[ANSWERS] = 0,
-	        [ENTERS] = PROOF_CALLS,
-	        [TWICE] = PROOF_CALLS,
-	        [FOURTH] = PROOF_CALLS / 4,
-	        [FAILS] = 0};
+		[ENTERS] = PROOF_CALLS,
+		[TWICE] = PROOF_CALLS,
+		[FOURTH] = PROOF_CALLS / 4,
+		[FAILS] = 0};
 
 	for (size_t i = 0; i < KNOWN_COUNT; i++) {
 		const struct path_evidence *path = &evidence->calls[i].path[PATH_VDSO];
@@ -104,7 +104,7 @@ typedef void take_function(struct proof_run *run);
 
 /* One method directly, with the memory that it needs. Gives back the run, or NULL. */
 static struct proof_run *take(take_function *method, const struct evidence *evidence,
-        const struct call (*calls)[PATH_COUNT])
+	const struct call (*calls)[PATH_COUNT])
 {
 	struct fact why = {0};
 	struct proof_run *run = child_share(sizeof(*run), &why);
@@ -241,12 +241,12 @@ static void we_ourselves_are_left_as_we_were(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(seccomp_counts_what_enters),
-	        cmocka_unit_test(ptrace_counts_what_enters),
-	        cmocka_unit_test(the_whole_proof_counts_what_enters),
-	        cmocka_unit_test(seccomp_and_ptrace_agree_on_this_host),
-	        cmocka_unit_test(the_cpu_time_clocks_are_seen_to_enter),
-	        cmocka_unit_test(we_ourselves_are_left_as_we_were),
+		cmocka_unit_test(seccomp_counts_what_enters),
+		cmocka_unit_test(ptrace_counts_what_enters),
+		cmocka_unit_test(the_whole_proof_counts_what_enters),
+		cmocka_unit_test(seccomp_and_ptrace_agree_on_this_host),
+		cmocka_unit_test(the_cpu_time_clocks_are_seen_to_enter),
+		cmocka_unit_test(we_ourselves_are_left_as_we_were),
 	};
 
 	return cmocka_run_group_tests_name("proof", tests, NULL, NULL);

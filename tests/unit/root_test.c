@@ -18,7 +18,7 @@ static void reads_a_file_below_the_root(void **state)
 
 	fake_root_add(fake, "/proc/sys/kernel/osrelease", "6.1.0\n");
 	assert_true(root_read(
-	        &fake->root, "/proc/sys/kernel/osrelease", buffer, sizeof(buffer), &content, &why));
+		&fake->root, "/proc/sys/kernel/osrelease", buffer, sizeof(buffer), &content, &why));
 	assert_true(text_equals(content, "6.1.0\n"));
 	assert_string_equal(buffer, "6.1.0\n");
 	assert_true(fact_is_known(&why));
@@ -70,7 +70,7 @@ static void a_missing_file_is_absent_and_named(void **state)
 	struct fact why = {0};
 
 	assert_false(
-	        root_read(&fake->root, "/proc/cmdline", buffer, sizeof(buffer), &content, &why));
+		root_read(&fake->root, "/proc/cmdline", buffer, sizeof(buffer), &content, &why));
 	assert_int_equal(why.state, FACT_ABSENT);
 	assert_non_null(strstr(why.reason, "/proc/cmdline"));
 	assert_false(root_has(&fake->root, "/proc/cmdline"));
@@ -107,7 +107,7 @@ static void read_as_nobody(void *argument)
 	if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
 		return;
 	reading->succeeded = root_read(
-	        &reading->fake->root, "/secret", buffer, sizeof(buffer), &content, &reading->why);
+		&reading->fake->root, "/secret", buffer, sizeof(buffer), &content, &reading->why);
 }
 
 static void a_denied_file_is_denied(void **state)
@@ -222,18 +222,18 @@ static void a_file_is_no_tree(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        IN_TREE(reads_a_file_below_the_root),
-	        IN_TREE(a_file_that_does_not_fit_is_a_failure),
-	        IN_TREE(the_head_of_a_long_file_ends_with_a_whole_line),
-	        IN_TREE(a_missing_file_is_absent_and_named),
-	        IN_TREE(a_directory_is_a_failure_not_an_empty_file),
-	        IN_TREE(a_denied_file_is_denied),
-	        IN_TREE(a_pipe_does_not_hang_the_reader),
-	        IN_TREE(absolute_links_stay_inside),
-	        IN_TREE(links_upwards_stay_inside),
-	        IN_TREE(a_link_to_itself_is_an_answer),
-	        cmocka_unit_test(this_host_is_live_and_nothing_else),
-	        IN_TREE(a_file_is_no_tree),
+		IN_TREE(reads_a_file_below_the_root),
+		IN_TREE(a_file_that_does_not_fit_is_a_failure),
+		IN_TREE(the_head_of_a_long_file_ends_with_a_whole_line),
+		IN_TREE(a_missing_file_is_absent_and_named),
+		IN_TREE(a_directory_is_a_failure_not_an_empty_file),
+		IN_TREE(a_denied_file_is_denied),
+		IN_TREE(a_pipe_does_not_hang_the_reader),
+		IN_TREE(absolute_links_stay_inside),
+		IN_TREE(links_upwards_stay_inside),
+		IN_TREE(a_link_to_itself_is_an_answer),
+		cmocka_unit_test(this_host_is_live_and_nothing_else),
+		IN_TREE(a_file_is_no_tree),
 	};
 
 	return cmocka_run_group_tests_name("root", tests, NULL, NULL);

@@ -110,12 +110,12 @@ static void the_order_of_the_values_does_not_matter(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(of_nothing_it_says_zero),
-	        cmocka_unit_test(few_values_by_hand),
-	        cmocka_unit_test(an_outlier_does_not_move_the_median),
-	        cmocka_unit_test(the_minimum_is_a_value_and_none_is_less),
-	        cmocka_unit_test(half_of_the_values_are_on_each_side_of_the_median),
-	        cmocka_unit_test(the_order_of_the_values_does_not_matter),
+		cmocka_unit_test(of_nothing_it_says_zero),
+		cmocka_unit_test(few_values_by_hand),
+		cmocka_unit_test(an_outlier_does_not_move_the_median),
+		cmocka_unit_test(the_minimum_is_a_value_and_none_is_less),
+		cmocka_unit_test(half_of_the_values_are_on_each_side_of_the_median),
+		cmocka_unit_test(the_order_of_the_values_does_not_matter),
 	};
 
 	return cmocka_run_group_tests_name("statistics", tests, NULL, NULL);

@@ -87,9 +87,9 @@ static void its_own_overhead_is_less_than_any_stretch(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(by_the_kernel_s_clock_a_tick_is_a_nanosecond),
-	        cmocka_unit_test(the_counter_s_rate_is_that_of_the_kernel_s_clock),
-	        cmocka_unit_test(its_own_overhead_is_less_than_any_stretch),
+		cmocka_unit_test(by_the_kernel_s_clock_a_tick_is_a_nanosecond),
+		cmocka_unit_test(the_counter_s_rate_is_that_of_the_kernel_s_clock),
+		cmocka_unit_test(its_own_overhead_is_less_than_any_stretch),
 	};
 
 	return cmocka_run_group_tests_name("stopwatch", tests, NULL, NULL);

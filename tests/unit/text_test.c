@@ -152,16 +152,16 @@ static void no_byte_is_lost_between_words_and_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(copies_whole_and_cuts_at_the_bound),
-	        cmocka_unit_test(foreign_bytes_cannot_drive_a_terminal),
-	        cmocka_unit_test(whole_words_are_not_parts_of_words),
-	        cmocka_unit_test(trims_every_kind_of_blank_and_nul),
-	        cmocka_unit_test(words_come_one_by_one),
-	        cmocka_unit_test(lines_come_one_by_one_with_empty_ones),
-	        cmocka_unit_test(a_final_newline_makes_no_further_line),
-	        cmocka_unit_test(values_are_found_by_their_whole_key),
-	        cmocka_unit_test(a_value_may_be_empty_or_hold_colons),
-	        cmocka_unit_test(no_byte_is_lost_between_words_and_lines),
+		cmocka_unit_test(copies_whole_and_cuts_at_the_bound),
+		cmocka_unit_test(foreign_bytes_cannot_drive_a_terminal),
+		cmocka_unit_test(whole_words_are_not_parts_of_words),
+		cmocka_unit_test(trims_every_kind_of_blank_and_nul),
+		cmocka_unit_test(words_come_one_by_one),
+		cmocka_unit_test(lines_come_one_by_one_with_empty_ones),
+		cmocka_unit_test(a_final_newline_makes_no_further_line),
+		cmocka_unit_test(values_are_found_by_their_whole_key),
+		cmocka_unit_test(a_value_may_be_empty_or_hold_colons),
+		cmocka_unit_test(no_byte_is_lost_between_words_and_lines),
 	};
 
 	return cmocka_run_group_tests_name("text", tests, NULL, NULL);

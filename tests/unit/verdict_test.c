@@ -48,6 +48,13 @@ static void crashing_in_unused_libc(struct evidence *evidence)
 	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_LIBC].signal = SIGSEGV;
 }
 
+/* What enters an emulator says nothing of the host. */
+static void emulated(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "tsc");
+	fact_set_text(&evidence->host.emulator, "valgrind");
+}
+
 static void entering(struct evidence *evidence)
 {
 	evidence_make_falling_back(evidence, "hpet");
@@ -94,7 +101,7 @@ static void entering_by_two_calls(struct evidence *evidence)
 {
 	entering_by_one_call(evidence);
 	evidence_find_call(evidence, "gettimeofday", "")->path[PATH_VDSO].entered =
-	        BUILDER_ATTEMPTS;
+		BUILDER_ATTEMPTS;
 }
 
 static void entering_by_one_and_sometimes_by_another(struct evidence *evidence)
@@ -268,48 +275,49 @@ struct row {
 };
 
 static const struct row rows[] = {
-        ROW(as_it_is, OK, "user-space", PROOF | TIMING | MODE, "user space"),
-        ROW(with_mode_unread, OK, "user-space", PROOF | TIMING, "user space"),
-        ROW(with_mode_none, OK, "user-space", PROOF | TIMING, "user space"),
-        ROW(without_timing, OK, "user-space", PROOF | MODE, "user space"),
-        ROW(captured, UNKNOWN, "captured-tree", NAME, "names alone"),
-        ROW(captured_and_crashing, UNKNOWN, "captured-tree", NAME, "names alone"),
-        ROW(crashing, UNKNOWN, "call-crashes", PROOF, "SIGSEGV"),
-        ROW(crashing_elsewhere, OK, "user-space", PROOF | TIMING | MODE, "user space"),
-        ROW(crashing_in_unused_libc, OK, "user-space", PROOF | TIMING | MODE, "user space"),
-        ROW(entering, FALLBACK, "enters-always", PROOF | MODE, "enter the kernel"),
-        ROW(entering_with_mode_inferred, FALLBACK, "enters-always", PROOF, "enter the kernel"),
-        ROW(entering_with_mode, FALLBACK, "enters-always", PROOF, "enter the kernel"),
-        ROW(entering_without_vdso, FALLBACK, "enters-without-vdso", PROOF | MODE, "no vDSO"),
-        ROW(entering_with_unreadable_vdso, FALLBACK, "enters-always", PROOF | MODE, "kernel"),
-        ROW(answered_by_libc_without_vdso, OK, "user-space", PROOF | TIMING | MODE, "user space"),
-        ROW(entering_all_but_once, FALLBACK, "enters-sometimes", PROOF | MODE, "2999 of 3000"),
-        ROW(entering_once, FALLBACK, "enters-sometimes", PROOF, "1 of 3000"),
-        ROW(entering_by_one_call, FALLBACK, "enters-some-calls", PROOF,
-                "clock_gettime(CLOCK_REALTIME) enters"),
-        ROW(entering_by_two_calls, FALLBACK, "enters-some-calls", PROOF,
-                "gettimeofday and clock_gettime(CLOCK_REALTIME) enter "),
-        ROW(entering_by_one_and_sometimes_by_another, FALLBACK, "enters-sometimes", PROOF, "1007"),
-        ROW(entering_by_undeciding_calls, OK, "user-space", PROOF | TIMING | MODE, "user space"),
-        ROW(entering_through_libc, FALLBACK, "enters-through-libc", PROOF, "C library"),
-        ROW(entering_through_our_static_libc, OK, "user-space", PROOF | TIMING | MODE, "user"),
-        ROW(entering_through_libc_of_unknown_kind, OK, "user-space", PROOF | TIMING | MODE, "user"),
-        ROW(with_trapped_counter, SLOW, "counter-slow", PROOF | TIMING, "counter"),
-        ROW(with_counter_just_as_dear, SLOW, "counter-slow", PROOF | TIMING, "counter"),
-        ROW(with_counter_just_cheaper, OK, "user-space", PROOF | MODE, "user space"),
-        ROW(with_slow_counter_but_quick_call, OK, "user-space", PROOF | TIMING | MODE, "user"),
-        ROW(with_slow_call_but_quick_counter, OK, "user-space", PROOF | MODE, "user space"),
-        ROW(with_trapped_counter_of_unknown_entry, OK, "user-space", PROOF | MODE, "user space"),
-        ROW(with_trapped_counter_and_entering, FALLBACK, "enters-always", PROOF | MODE, "kernel"),
-        ROW(with_slow_calls_and_no_proof, UNKNOWN, "no-proof", 0, "not permitted"),
-        ROW(without_proof, OK, "cheaper-than-entry", TIMING, "less time"),
-        ROW(without_proof_and_just_as_dear, UNKNOWN, "no-proof", 0, "could not be proven"),
-        ROW(without_proof_and_one_untimed, UNKNOWN, "no-proof", 0, "could not be proven"),
-        ROW(without_proof_and_entry, UNKNOWN, "no-proof", 0, "could not be proven"),
-        ROW(without_proof_and_timing, UNKNOWN, "no-proof", 0, "seccomp: not permitted"),
-        ROW(with_one_call_unproven, UNKNOWN, "no-proof", 0, "could not be proven"),
-        ROW(without_anything, UNKNOWN, "no-proof", 0, "nobody looked"),
-        ROW(entering_unproven, UNKNOWN, "no-proof", 0, "could not be proven"),
+	ROW(as_it_is, OK, "user-space", PROOF | TIMING | MODE, "user space"),
+	ROW(with_mode_unread, OK, "user-space", PROOF | TIMING, "user space"),
+	ROW(with_mode_none, OK, "user-space", PROOF | TIMING, "user space"),
+	ROW(without_timing, OK, "user-space", PROOF | MODE, "user space"),
+	ROW(captured, UNKNOWN, "captured-tree", NAME, "names alone"),
+	ROW(captured_and_crashing, UNKNOWN, "captured-tree", NAME, "names alone"),
+	ROW(crashing, UNKNOWN, "call-crashes", PROOF, "SIGSEGV"),
+	ROW(crashing_elsewhere, OK, "user-space", PROOF | TIMING | MODE, "user space"),
+	ROW(crashing_in_unused_libc, OK, "user-space", PROOF | TIMING | MODE, "user space"),
+	ROW(emulated, UNKNOWN, "emulated", 0, "valgrind"),
+	ROW(entering, FALLBACK, "enters-always", PROOF | MODE, "enter the kernel"),
+	ROW(entering_with_mode_inferred, FALLBACK, "enters-always", PROOF, "enter the kernel"),
+	ROW(entering_with_mode, FALLBACK, "enters-always", PROOF, "enter the kernel"),
+	ROW(entering_without_vdso, FALLBACK, "enters-without-vdso", PROOF | MODE, "no vDSO"),
+	ROW(entering_with_unreadable_vdso, FALLBACK, "enters-always", PROOF | MODE, "kernel"),
+	ROW(answered_by_libc_without_vdso, OK, "user-space", PROOF | TIMING | MODE, "user space"),
+	ROW(entering_all_but_once, FALLBACK, "enters-sometimes", PROOF | MODE, "2999 of 3000"),
+	ROW(entering_once, FALLBACK, "enters-sometimes", PROOF, "1 of 3000"),
+	ROW(entering_by_one_call, FALLBACK, "enters-some-calls", PROOF,
+		"clock_gettime(CLOCK_REALTIME) enters"),
+	ROW(entering_by_two_calls, FALLBACK, "enters-some-calls", PROOF,
+		"gettimeofday and clock_gettime(CLOCK_REALTIME) enter "),
+	ROW(entering_by_one_and_sometimes_by_another, FALLBACK, "enters-sometimes", PROOF, "1007"),
+	ROW(entering_by_undeciding_calls, OK, "user-space", PROOF | TIMING | MODE, "user space"),
+	ROW(entering_through_libc, FALLBACK, "enters-through-libc", PROOF, "C library"),
+	ROW(entering_through_our_static_libc, OK, "user-space", PROOF | TIMING | MODE, "user"),
+	ROW(entering_through_libc_of_unknown_kind, OK, "user-space", PROOF | TIMING | MODE, "user"),
+	ROW(with_trapped_counter, SLOW, "counter-slow", PROOF | TIMING, "counter"),
+	ROW(with_counter_just_as_dear, SLOW, "counter-slow", PROOF | TIMING, "counter"),
+	ROW(with_counter_just_cheaper, OK, "user-space", PROOF | MODE, "user space"),
+	ROW(with_slow_counter_but_quick_call, OK, "user-space", PROOF | TIMING | MODE, "user"),
+	ROW(with_slow_call_but_quick_counter, OK, "user-space", PROOF | MODE, "user space"),
+	ROW(with_trapped_counter_of_unknown_entry, OK, "user-space", PROOF | MODE, "user space"),
+	ROW(with_trapped_counter_and_entering, FALLBACK, "enters-always", PROOF | MODE, "kernel"),
+	ROW(with_slow_calls_and_no_proof, UNKNOWN, "no-proof", 0, "not permitted"),
+	ROW(without_proof, OK, "cheaper-than-entry", TIMING, "less time"),
+	ROW(without_proof_and_just_as_dear, UNKNOWN, "no-proof", 0, "could not be proven"),
+	ROW(without_proof_and_one_untimed, UNKNOWN, "no-proof", 0, "could not be proven"),
+	ROW(without_proof_and_entry, UNKNOWN, "no-proof", 0, "could not be proven"),
+	ROW(without_proof_and_timing, UNKNOWN, "no-proof", 0, "seccomp: not permitted"),
+	ROW(with_one_call_unproven, UNKNOWN, "no-proof", 0, "could not be proven"),
+	ROW(without_anything, UNKNOWN, "no-proof", 0, "nobody looked"),
+	ROW(entering_unproven, UNKNOWN, "no-proof", 0, "could not be proven"),
 };
 
 static void judge_row(void **state)
@@ -413,16 +421,16 @@ static void the_same_evidence_always_gives_the_same_verdict(void **state)
 int main(void)
 {
 	const struct CMUnitTest plain[] = {
-	        cmocka_unit_test(exit_statuses_and_names_are_as_promised),
-	        cmocka_unit_test(no_verdict_is_a_guess),
-	        cmocka_unit_test(the_same_evidence_always_gives_the_same_verdict),
+		cmocka_unit_test(exit_statuses_and_names_are_as_promised),
+		cmocka_unit_test(no_verdict_is_a_guess),
+		cmocka_unit_test(the_same_evidence_always_gives_the_same_verdict),
 	};
 	struct CMUnitTest tests[COUNT(rows)] = {0};
 
 	for (size_t i = 0; i < COUNT(rows); i++)
 		tests[i] = (struct CMUnitTest){.name = rows[i].name,
-		        .test_func = judge_row,
-		        .initial_state = (void *)(uintptr_t)&rows[i]};
+			.test_func = judge_row,
+			.initial_state = (void *)(uintptr_t)&rows[i]};
 	return cmocka_run_group_tests_name("verdict", tests, NULL, NULL) +
 	       cmocka_run_group_tests_name("verdict, all of it", plain, NULL, NULL);
 }

@@ -21,7 +21,7 @@
 #define MONOTONIC_NOW INT64_C(123456)
 
 static const struct vvar_reference now = {
-        {REALTIME_NOW, REALTIME_NOW}, {MONOTONIC_NOW, MONOTONIC_NOW}};
+	{REALTIME_NOW, REALTIME_NOW}, {MONOTONIC_NOW, MONOTONIC_NOW}};
 
 enum shape {
 	WIDE,      /* u32 seq, s32 mode, s64 seconds */
@@ -41,35 +41,35 @@ struct kernel {
 };
 
 static const struct kernel kernels[] = {
-        {"3.10", VVAR_X86, WIDE, 128, 136, 144, 160, 168, 192, 208, 224, 0, false, "3.10-3.15"},
-        {"3.16", VVAR_X86, WIDE, 128, 132, 136, 152, 168, 176, 192, 208, 0, false, "3.16-4.19"},
-        {"4.19", VVAR_X86, WIDE, 128, 132, 136, 152, 168, 176, 192, 208, 0, false, "3.16-4.19"},
-        {"5.0", VVAR_X86, WIDE, 128, 132, 136, 152, 160, 176, 240, 256, 0, false, "4.20-6.1"},
-        {"5.4", VVAR_X86, WIDE, 128, 132, 136, 152, 160, 176, 240, 256, 368, false, "4.20-6.1"},
-        {"6.1", VVAR_X86, WIDE, 128, 132, 136, 152, 160, 176, 240, 256, 368, true, "4.20-6.1"},
-        {"6.12", VVAR_X86, WIDE, 128, 132, 136, 160, 168, 184, 248, 264, 376, true, "6.12"},
-        {"6.13", VVAR_X86, WIDE, 0, 4, 8, 32, 40, 56, 120, 136, 248, true, "6.13"},
-        {"6.18", VVAR_X86, WIDE, 0, 4, 8, 32, 40, 56, 120, 136, 232, true, "6.13"},
-        {"3.10", VVAR_ARM64, BY_OFFSET, 56, 76, 0, 60, 8, 0, 24, 40, 0, false, "3.10"},
-        {"4.19", VVAR_ARM64, BY_OFFSET, 72, 96, 0, 76, 24, 0, 40, 56, 0, false, "4.12-5.2"},
-        {"5.4", VVAR_ARM64, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 240, false, "generic"},
-        {"6.1", VVAR_ARM64, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 240, true, "generic"},
-        {"7.2", VVAR_ARM64, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 224, true, "generic"},
-        {"4.19", VVAR_ARM, NARROW, 0, 4, 32, 28, 24, 0, 8, 16, 0, false, "4.12-5.4"},
-        {"5.10", VVAR_ARM, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 240, false, "generic"},
-        {"7.2", VVAR_ARM, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 224, false, "generic"},
-        {"5.10", VVAR_RISCV, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 240, false, "generic"},
-        {"6.1", VVAR_RISCV, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 240, true, "generic"},
-        {"7.2", VVAR_RISCV, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 224, true, "generic"},
-        {"6.1", VVAR_S390, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 256, true, "generic"},
-        {"6.19", VVAR_S390, WIDE, 8, 12, 16, 32, 40, 56, 120, 136, 232, true, "s390"},
-        /* The end of an arch structure that grows with the number of system calls. */
-        {"6.1", VVAR_POWERPC, WIDE, 456, 460, 464, 480, 488, 504, 568, 584, 696, true, "powerpc"},
-        {"6.12", VVAR_POWERPC, WIDE, 472, 476, 480, 496, 504, 520, 584, 600, 712, true, "powerpc"},
-        {"6.14", VVAR_POWERPC, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 240, true, "generic"},
-        {"7.2", VVAR_POWERPC, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 224, true, "generic"},
-        {"6.1", VVAR_LOONGARCH, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 240, true, "generic"},
-        {"7.2", VVAR_LOONGARCH, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 224, true, "generic"},
+	{"3.10", VVAR_X86, WIDE, 128, 136, 144, 160, 168, 192, 208, 224, 0, false, "3.10-3.15"},
+	{"3.16", VVAR_X86, WIDE, 128, 132, 136, 152, 168, 176, 192, 208, 0, false, "3.16-4.19"},
+	{"4.19", VVAR_X86, WIDE, 128, 132, 136, 152, 168, 176, 192, 208, 0, false, "3.16-4.19"},
+	{"5.0", VVAR_X86, WIDE, 128, 132, 136, 152, 160, 176, 240, 256, 0, false, "4.20-6.1"},
+	{"5.4", VVAR_X86, WIDE, 128, 132, 136, 152, 160, 176, 240, 256, 368, false, "4.20-6.1"},
+	{"6.1", VVAR_X86, WIDE, 128, 132, 136, 152, 160, 176, 240, 256, 368, true, "4.20-6.1"},
+	{"6.12", VVAR_X86, WIDE, 128, 132, 136, 160, 168, 184, 248, 264, 376, true, "6.12"},
+	{"6.13", VVAR_X86, WIDE, 0, 4, 8, 32, 40, 56, 120, 136, 248, true, "6.13"},
+	{"6.18", VVAR_X86, WIDE, 0, 4, 8, 32, 40, 56, 120, 136, 232, true, "6.13"},
+	{"3.10", VVAR_ARM64, BY_OFFSET, 56, 76, 0, 60, 8, 0, 24, 40, 0, false, "3.10"},
+	{"4.19", VVAR_ARM64, BY_OFFSET, 72, 96, 0, 76, 24, 0, 40, 56, 0, false, "4.12-5.2"},
+	{"5.4", VVAR_ARM64, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 240, false, "generic"},
+	{"6.1", VVAR_ARM64, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 240, true, "generic"},
+	{"7.2", VVAR_ARM64, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 224, true, "generic"},
+	{"4.19", VVAR_ARM, NARROW, 0, 4, 32, 28, 24, 0, 8, 16, 0, false, "4.12-5.4"},
+	{"5.10", VVAR_ARM, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 240, false, "generic"},
+	{"7.2", VVAR_ARM, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 224, false, "generic"},
+	{"5.10", VVAR_RISCV, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 240, false, "generic"},
+	{"6.1", VVAR_RISCV, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 240, true, "generic"},
+	{"7.2", VVAR_RISCV, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 224, true, "generic"},
+	{"6.1", VVAR_S390, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 256, true, "generic"},
+	{"6.19", VVAR_S390, WIDE, 8, 12, 16, 32, 40, 56, 120, 136, 232, true, "s390"},
+	/* The end of an arch structure that grows with the number of system calls. */
+	{"6.1", VVAR_POWERPC, WIDE, 456, 460, 464, 480, 488, 504, 568, 584, 696, true, "powerpc"},
+	{"6.12", VVAR_POWERPC, WIDE, 472, 476, 480, 496, 504, 520, 584, 600, 712, true, "powerpc"},
+	{"6.14", VVAR_POWERPC, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 240, true, "generic"},
+	{"7.2", VVAR_POWERPC, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 224, true, "generic"},
+	{"6.1", VVAR_LOONGARCH, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 240, true, "generic"},
+	{"7.2", VVAR_LOONGARCH, WIDE, 0, 4, 8, 24, 32, 48, 112, 128, 224, true, "generic"},
 };
 
 static void put(unsigned char *page, size_t offset, int64_t value, size_t width)
@@ -125,7 +125,7 @@ static void put_seconds(unsigned char *page, const struct kernel *kernel, const 
 }
 
 static void make_page(
-        unsigned char page[PAGE_SIZE], const struct kernel *kernel, const struct time *time)
+	unsigned char page[PAGE_SIZE], const struct kernel *kernel, const struct time *time)
 {
 	memset(page, 0, PAGE_SIZE);
 	put(page, kernel->cycle_last, 0x123456789abc, 8);
@@ -143,7 +143,7 @@ static void make_page(
 
 /* Reads a copy that is just as long as it says. */
 static struct vvar_match find(const unsigned char *page, const unsigned char *timens, size_t size,
-        unsigned arch, const struct vvar_reference *reference)
+	unsigned arch, const struct vvar_reference *reference)
 {
 	unsigned char *copy = malloc(size + 1);
 	unsigned char *front = malloc(size + 1);
@@ -254,7 +254,7 @@ static void seconds_before_and_after_the_copy_both_do(void **state)
 {
 	const struct kernel *kernel = kernel_of(state);
 	const struct vvar_reference wider = {
-	        {REALTIME_NOW, REALTIME_NOW + 1}, {MONOTONIC_NOW, MONOTONIC_NOW + 1}};
+		{REALTIME_NOW, REALTIME_NOW + 1}, {MONOTONIC_NOW, MONOTONIC_NOW + 1}};
 	unsigned char page[PAGE_SIZE];
 	struct time time = ticking;
 
@@ -295,7 +295,7 @@ static void a_short_page_is_never_read_beyond_its_end(void **state)
 	make_page(page, kernel, &ticking);
 	for (size_t size = 0; size < 800; size++)
 		assert_int_equal(
-		        find(page, NULL, size, kernel->arch, &now).matches, size >= needed);
+			find(page, NULL, size, kernel->arch, &now).matches, size >= needed);
 }
 
 /* The namespace's page: sequence 1, the mode TIMENS and offsets where times would be. */
@@ -327,7 +327,7 @@ static void in_a_time_namespace_the_real_page_is_read(void **state)
 		/* The two parts of a second may add up to a whole one. */
 		int64_t seconds = MONOTONIC_NOW + offsets[i / 2] + (int64_t)(i % 2);
 		const struct vvar_reference inside = {
-		        {REALTIME_NOW, REALTIME_NOW}, {seconds, seconds}};
+			{REALTIME_NOW, REALTIME_NOW}, {seconds, seconds}};
 		struct vvar_match match;
 
 		make_timens(timens, kernel, offsets[i / 2]);
@@ -343,7 +343,7 @@ static void a_namespace_page_is_not_taken_for_the_real_one(void **state)
 {
 	const struct kernel *kernel = kernel_of(state);
 	const struct vvar_reference inside = {
-	        {REALTIME_NOW, REALTIME_NOW}, {MONOTONIC_NOW + 500, MONOTONIC_NOW + 500}};
+		{REALTIME_NOW, REALTIME_NOW}, {MONOTONIC_NOW + 500, MONOTONIC_NOW + 500}};
 	unsigned char page[PAGE_SIZE], timens[PAGE_SIZE];
 
 	make_timens(timens, kernel, 500);
@@ -444,44 +444,44 @@ static const struct {
 	const char *clocksource;
 	const char *name;
 } names[] = {
-        {"3.10", VVAR_X86, 0, "acpi_pm", "none"},
-        {"3.10", VVAR_X86, 1, "tsc", "tsc"},
-        {"3.10", VVAR_X86, 2, "hpet", "hpet"},
-        {"3.10", VVAR_X86, 3, "kvm-clock", "pvclock"},
-        {"3.10", VVAR_X86, 4, "hyperv_clocksource_tsc_page", "hvclock"},
-        {"3.16", VVAR_X86, 0, "hpet", "none"},
-        {"3.16", VVAR_X86, 1, "tsc", "tsc"},
-        {"3.16", VVAR_X86, 2, "hpet", "hpet"},
-        {"3.16", VVAR_X86, 3, "kvm-clock", "pvclock"},
-        {"4.19", VVAR_X86, 2, "kvm-clock", "pvclock"},
-        {"4.19", VVAR_X86, 2, "xen", "pvclock"},
-        {"4.19", VVAR_X86, 3, "hyperv_clocksource_tsc_page", "hvclock"},
-        {"4.19", VVAR_X86, 2, "", ""},
-        {"4.19", VVAR_X86, 3, "unheard-of", ""},
-        {"4.19", VVAR_X86, 3, "hpet", ""},
-        {"5.0", VVAR_X86, 2, "xen", "pvclock"},
-        {"5.0", VVAR_X86, 3, "hyperv_clocksource_tsc_page", "hvclock"},
-        {"6.1", VVAR_X86, 0, "hpet", "none"},
-        {"6.1", VVAR_X86, 1, "tsc", "tsc"},
-        {"6.1", VVAR_X86, 2, "", "pvclock"},
-        {"6.12", VVAR_X86, 3, "", "hvclock"},
-        {"6.18", VVAR_X86, 1, "tsc", "tsc"},
-        {"6.18", VVAR_X86, 2, "kvm-clock", "pvclock"},
-        {"6.18", VVAR_X86, 3, "hyperv_clocksource_tsc_page", "hvclock"},
-        {"6.18", VVAR_X86, 4, "", ""},
-        {"4.19", VVAR_ARM64, 0, "", "none"},
-        {"4.19", VVAR_ARM64, 1, "arch_sys_counter", "archtimer"},
-        {"6.1", VVAR_ARM64, 1, "arch_sys_counter", "archtimer"},
-        {"6.1", VVAR_ARM64, 2, "arch_sys_counter", "archtimer-nocompat"},
-        {"6.1", VVAR_ARM64, 3, "", ""},
-        {"4.19", VVAR_ARM, 1, "arch_sys_counter", "archtimer"},
-        {"6.1", VVAR_RISCV, 1, "riscv_clocksource", "archtimer"},
-        {"6.1", VVAR_RISCV, 2, "", ""},
-        {"6.1", VVAR_S390, 1, "tod", "tod"},
-        {"6.19", VVAR_S390, 1, "tod", "tod"},
-        {"6.1", VVAR_POWERPC, 1, "timebase", "archtimer"},
-        {"6.1", VVAR_LOONGARCH, 1, "Constant", "cpu"},
-        {"6.1", VVAR_LOONGARCH, 0, "Constant", "none"},
+	{"3.10", VVAR_X86, 0, "acpi_pm", "none"},
+	{"3.10", VVAR_X86, 1, "tsc", "tsc"},
+	{"3.10", VVAR_X86, 2, "hpet", "hpet"},
+	{"3.10", VVAR_X86, 3, "kvm-clock", "pvclock"},
+	{"3.10", VVAR_X86, 4, "hyperv_clocksource_tsc_page", "hvclock"},
+	{"3.16", VVAR_X86, 0, "hpet", "none"},
+	{"3.16", VVAR_X86, 1, "tsc", "tsc"},
+	{"3.16", VVAR_X86, 2, "hpet", "hpet"},
+	{"3.16", VVAR_X86, 3, "kvm-clock", "pvclock"},
+	{"4.19", VVAR_X86, 2, "kvm-clock", "pvclock"},
+	{"4.19", VVAR_X86, 2, "xen", "pvclock"},
+	{"4.19", VVAR_X86, 3, "hyperv_clocksource_tsc_page", "hvclock"},
+	{"4.19", VVAR_X86, 2, "", ""},
+	{"4.19", VVAR_X86, 3, "unheard-of", ""},
+	{"4.19", VVAR_X86, 3, "hpet", ""},
+	{"5.0", VVAR_X86, 2, "xen", "pvclock"},
+	{"5.0", VVAR_X86, 3, "hyperv_clocksource_tsc_page", "hvclock"},
+	{"6.1", VVAR_X86, 0, "hpet", "none"},
+	{"6.1", VVAR_X86, 1, "tsc", "tsc"},
+	{"6.1", VVAR_X86, 2, "", "pvclock"},
+	{"6.12", VVAR_X86, 3, "", "hvclock"},
+	{"6.18", VVAR_X86, 1, "tsc", "tsc"},
+	{"6.18", VVAR_X86, 2, "kvm-clock", "pvclock"},
+	{"6.18", VVAR_X86, 3, "hyperv_clocksource_tsc_page", "hvclock"},
+	{"6.18", VVAR_X86, 4, "", ""},
+	{"4.19", VVAR_ARM64, 0, "", "none"},
+	{"4.19", VVAR_ARM64, 1, "arch_sys_counter", "archtimer"},
+	{"6.1", VVAR_ARM64, 1, "arch_sys_counter", "archtimer"},
+	{"6.1", VVAR_ARM64, 2, "arch_sys_counter", "archtimer-nocompat"},
+	{"6.1", VVAR_ARM64, 3, "", ""},
+	{"4.19", VVAR_ARM, 1, "arch_sys_counter", "archtimer"},
+	{"6.1", VVAR_RISCV, 1, "riscv_clocksource", "archtimer"},
+	{"6.1", VVAR_RISCV, 2, "", ""},
+	{"6.1", VVAR_S390, 1, "tod", "tod"},
+	{"6.19", VVAR_S390, 1, "tod", "tod"},
+	{"6.1", VVAR_POWERPC, 1, "timebase", "archtimer"},
+	{"6.1", VVAR_LOONGARCH, 1, "Constant", "cpu"},
+	{"6.1", VVAR_LOONGARCH, 0, "Constant", "none"},
 };
 
 /* Number 2 is HPET on old kernels and pvclock on newer: the wrong name misleads the user. */
@@ -499,8 +499,8 @@ static void a_mode_has_the_name_of_its_era(void **state)
 		match = find_plain(page, kernel);
 		assert_int_equal(match.matches, 1);
 		assert_string_equal(vvar_mode_name(match.layout, names[i].arch, names[i].mode,
-		                            names[i].clocksource),
-		        names[i].name);
+					    names[i].clocksource),
+			names[i].name);
 	}
 }
 
@@ -520,7 +520,7 @@ static void every_mode_has_a_name_or_none_but_never_another_s(void **state)
 			assert_int_equal(strcmp(name, "none") == 0, mode == 0);
 		}
 		assert_string_equal(
-		        vvar_mode_name(layout, kernels[k].arch, TIMENS_MODE, "tsc"), "");
+			vvar_mode_name(layout, kernels[k].arch, TIMENS_MODE, "tsc"), "");
 	}
 }
 
@@ -533,27 +533,27 @@ static const struct {
 	const char *name;
 	void (*run)(void **state);
 } of_each_kernel[] = {
-        OF_KERNEL(the_page_of_this_kernel_is_read),
-        OF_KERNEL(a_page_of_this_kernel_that_is_off_is_refused),
-        OF_KERNEL(a_page_of_this_kernel_with_odd_sequence_is_refused),
-        OF_KERNEL(a_mode_that_no_kernel_has_is_refused),
-        OF_KERNEL(seconds_before_and_after_the_copy_both_do),
-        OF_KERNEL(a_sum_one_second_short_is_taken),
-        OF_KERNEL(a_short_page_is_never_read_beyond_its_end),
+	OF_KERNEL(the_page_of_this_kernel_is_read),
+	OF_KERNEL(a_page_of_this_kernel_that_is_off_is_refused),
+	OF_KERNEL(a_page_of_this_kernel_with_odd_sequence_is_refused),
+	OF_KERNEL(a_mode_that_no_kernel_has_is_refused),
+	OF_KERNEL(seconds_before_and_after_the_copy_both_do),
+	OF_KERNEL(a_sum_one_second_short_is_taken),
+	OF_KERNEL(a_short_page_is_never_read_beyond_its_end),
 };
 
 static const struct {
 	const char *name;
 	void (*run)(void **state);
 } of_each_namespace[] = {
-        OF_KERNEL(in_a_time_namespace_the_real_page_is_read),
-        OF_KERNEL(a_namespace_page_is_not_taken_for_the_real_one),
+	OF_KERNEL(in_a_time_namespace_the_real_page_is_read),
+	OF_KERNEL(a_namespace_page_is_not_taken_for_the_real_one),
 };
 
 static const char *arch_name(unsigned arch)
 {
 	static const char *const words[] = {
-	        "x86", "arm64", "arm", "riscv", "s390", "powerpc", "loongarch", "mips"};
+		"x86", "arm64", "arm", "riscv", "s390", "powerpc", "loongarch", "mips"};
 
 	return words[__builtin_ctz(arch)];
 }
@@ -572,11 +572,11 @@ static int run_kernel(const struct kernel *kernel)
 		if (!plain && !kernel->timens)
 			break;
 		snprintf(labels[i], sizeof(labels[i]), "%s %s: %s", arch_name(kernel->arch),
-		        kernel->name,
-		        plain ? of_each_kernel[row].name : of_each_namespace[row].name);
+			kernel->name,
+			plain ? of_each_kernel[row].name : of_each_namespace[row].name);
 		tests[count++] = (struct CMUnitTest){.name = labels[i],
-		        .test_func = plain ? of_each_kernel[row].run : of_each_namespace[row].run,
-		        .initial_state = (void *)(uintptr_t)kernel};
+			.test_func = plain ? of_each_kernel[row].run : of_each_namespace[row].run,
+			.initial_state = (void *)(uintptr_t)kernel};
 	}
 	return _cmocka_run_group_tests("vvar_layout of a kernel", tests, count, NULL, NULL);
 }
@@ -584,12 +584,12 @@ static int run_kernel(const struct kernel *kernel)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(a_page_that_fits_two_layouts_says_so),
-	        cmocka_unit_test(noise_and_empty_pages_fit_nothing),
-	        cmocka_unit_test(layouts_of_other_architectures_are_not_tried),
-	        cmocka_unit_test(extreme_seconds_are_refused_quietly),
-	        cmocka_unit_test(a_mode_has_the_name_of_its_era),
-	        cmocka_unit_test(every_mode_has_a_name_or_none_but_never_another_s),
+		cmocka_unit_test(a_page_that_fits_two_layouts_says_so),
+		cmocka_unit_test(noise_and_empty_pages_fit_nothing),
+		cmocka_unit_test(layouts_of_other_architectures_are_not_tried),
+		cmocka_unit_test(extreme_seconds_are_refused_quietly),
+		cmocka_unit_test(a_mode_has_the_name_of_its_era),
+		cmocka_unit_test(every_mode_has_a_name_or_none_but_never_another_s),
 	};
 	int failed = cmocka_run_group_tests_name("vvar_layout", tests, NULL, NULL);
 

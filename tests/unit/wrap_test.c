@@ -44,9 +44,9 @@ static void a_line_is_filled_to_the_last_column(void **state)
 {
 	(void)state;
 	assert_wrapped("", 10, FORTY " " TEN TEN "123456789",
-	        "          " FORTY " " TEN TEN "123456789\n");
+		"          " FORTY " " TEN TEN "123456789\n");
 	assert_wrapped(
-	        "", 10, FORTY " " TEN TEN TEN, "          " FORTY "\n          " TEN TEN TEN "\n");
+		"", 10, FORTY " " TEN TEN TEN, "          " FORTY "\n          " TEN TEN TEN "\n");
 }
 
 static void a_word_longer_than_a_line_stays_whole(void **state)
@@ -112,7 +112,7 @@ static void no_line_is_too_long_and_no_word_is_lost(void **state)
 		strcpy(copy, text);
 		word = strtok_r(copy, " ", &rest);
 		for (char *found = strtok_r(bytes, " \n", &other); found || word;
-		        found = strtok_r(NULL, " \n", &other)) {
+			found = strtok_r(NULL, " \n", &other)) {
 			assert_true(found && word);
 			assert_string_equal(found, word);
 			word = strtok_r(NULL, " ", &rest);
@@ -127,8 +127,8 @@ static void counts_have_their_thousands_parted(void **state)
 		uint64_t count;
 		const char *text;
 	} rows[] = {{0, "0"}, {7, "7"}, {999, "999"}, {1000, "1,000"}, {6000, "6,000"},
-	        {100000, "100,000"}, {1234567, "1,234,567"},
-	        {UINT64_MAX, "18,446,744,073,709,551,615"}};
+		{100000, "100,000"}, {1234567, "1,234,567"},
+		{UINT64_MAX, "18,446,744,073,709,551,615"}};
 	char buffer[32];
 
 	(void)state;
@@ -145,7 +145,7 @@ static void times_take_seven_characters_at_most(void **state)
 		double ns;
 		const char *text;
 	} rows[] = {{0, "0.0"}, {3.74, "3.7"}, {25.96, "26.0"}, {9999.94, "9999.9"},
-	        {9999.95, "10000"}, {12345.6, "12346"}, {1234567, "1234567"}};
+		{9999.95, "10000"}, {12345.6, "12346"}, {1234567, "1234567"}};
 	char buffer[32];
 
 	(void)state;
@@ -158,13 +158,13 @@ static void times_take_seven_characters_at_most(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(short_text_stays_beside_its_label),
-	        cmocka_unit_test(a_line_is_filled_to_the_last_column),
-	        cmocka_unit_test(a_word_longer_than_a_line_stays_whole),
-	        cmocka_unit_test(text_may_go_on_where_the_line_is),
-	        cmocka_unit_test(no_line_is_too_long_and_no_word_is_lost),
-	        cmocka_unit_test(counts_have_their_thousands_parted),
-	        cmocka_unit_test(times_take_seven_characters_at_most),
+		cmocka_unit_test(short_text_stays_beside_its_label),
+		cmocka_unit_test(a_line_is_filled_to_the_last_column),
+		cmocka_unit_test(a_word_longer_than_a_line_stays_whole),
+		cmocka_unit_test(text_may_go_on_where_the_line_is),
+		cmocka_unit_test(no_line_is_too_long_and_no_word_is_lost),
+		cmocka_unit_test(counts_have_their_thousands_parted),
+		cmocka_unit_test(times_take_seven_characters_at_most),
 	};
 
 	return cmocka_run_group_tests_name("wrap", tests, NULL, NULL);

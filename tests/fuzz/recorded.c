@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fuzzes collect/recorded and all that judges and renders behind it: a document from
+ * anywhere is refused, or judged and rendered in every format; and what it was rendered to
+ * is a document with the same verdict. Input: JSON; the golden documents are the seeds.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/recorded.h"
+#include "render/document.h"
+
+static char *render(const struct evidence *evidence, const char *format, size_t *length)
+{
+	static struct judgement judgement;
+	const struct document document = {.evidence = evidence, .judgement = &judgement};
+	struct fact why = {0};
+	char *bytes = NULL;
+
+	judgement_make(evidence, &judgement);
+	if (!document_render(&document, document_find_format(format), &bytes, length, &why))
+		abort();
+	return bytes;
+}
+
+static void render_all(const struct evidence *evidence)
+{
+	char names[256], *rest = NULL;
+	size_t length;
+
+	document_list_formats(names, sizeof(names), ",");
+	for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+		free(render(evidence, name, &length));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct evidence evidence, again;
+	struct ruling ruling, second;
+	struct fact why = {0};
+	size_t length;
+	char *bytes;
+
+	memset(&evidence, 0, sizeof(evidence));
+	memset(&again, 0, sizeof(again));
+	if (!recorded_parse((const char *)data, size, &evidence, &why)) {
+		if (!*why.reason)
+			abort();
+		return 0;
+	}
+	render_all(&evidence);
+	bytes = render(&evidence, "json", &length);
+	if (!recorded_parse(bytes, length, &again, &why))
+		abort();
+	free(bytes);
+	verdict_find(&evidence, &ruling);
+	verdict_find(&again, &second);
+	if (strcmp(ruling.rule, second.rule) != 0 || strcmp(ruling.summary, second.summary) != 0)
+		abort();
+	return 0;
+}

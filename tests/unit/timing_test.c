@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * measure/timing, series and disturbance: the numbers in the table. Nothing here asserts
+ * an absolute time: the machine may be any and busy.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/root.h"
+#include "collect/vdso.h"
+#include "measure/counter.h"
+#include "measure/disturbance.h"
+#include "measure/series.h"
+#include "measure/timing.h"
+#include "unit/unit.h"
+
+static struct call calls[CALL_MAX][PATH_COUNT];
+static struct evidence evidence;
+
+static void list_real(void)
+{
+	struct root root;
+	struct fact why = {0};
+
+	memset(calls, 0, sizeof(calls));
+	evidence = (struct evidence){.live = true};
+	assert_true(root_open(&root, "/", &why));
+	vdso_collect(&root, &evidence.vdso);
+	root_close(&root);
+	call_list(&evidence, calls);
+}
+
+static void every_way_that_exists_is_timed_and_no_other(void **state)
+{
+	(void)state;
+	list_real();
+	timing_measure(&evidence, (const struct call(*)[PATH_COUNT])calls);
+	assert_true(fact_is_known(&evidence.timing.fact));
+	assert_true(fact_is_known(&evidence.timing.entry_fact));
+	assert_true(evidence.timing.entry_ns > 0);
+	for (size_t i = 0; i < evidence.call_count; i++) {
+		for (int path = 0; path < PATH_COUNT; path++) {
+			const struct path_evidence *times = &evidence.calls[i].path[path];
+
+			assert_int_equal(times->timed, times->available);
+			assert_true(!times->timed || times->min_ns > 0);
+			assert_true(!times->timed || times->min_ns <= times->median_ns);
+			assert_int_equal(times->signal, 0);
+			assert_int_equal(times->attempts, 0);
+		}
+	}
+}
+
+static bool is_judged_by(const struct call_evidence *call, int path)
+{
+	return path == (call->path[PATH_VDSO].available ? PATH_VDSO : PATH_LIBC);
+}
+
+/* For --quiet: what a verdict needs is there. */
+static void the_brief_timing_has_what_a_verdict_needs(void **state)
+{
+	(void)state;
+	list_real();
+	timing_measure_brief(&evidence, (const struct call(*)[PATH_COUNT])calls);
+	assert_true(fact_is_known(&evidence.timing.fact));
+	assert_true(evidence.timing.entry_ns > 0);
+	for (size_t i = 0; i < evidence.call_count; i++) {
+		const struct call_evidence *call = &evidence.calls[i];
+
+		for (int path = 0; path < PATH_COUNT; path++) {
+			if (call->decides && is_judged_by(call, path))
+				assert_true(call->path[path].timed);
+		}
+	}
+}
+
+static int crash(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	(void)now;
+	__builtin_trap();
+}
+
+/* One broken function of a vDSO must not cost the user the times of all the others. */
+static void a_call_that_crashes_is_told_and_the_rest_is_timed(void **state)
+{
+	(void)state;
+	list_real();
+	calls[3][PATH_VDSO] = (struct call){.shape = SHAPE_CLOCK, .function.clock = crash};
+	evidence.calls[3].path[PATH_VDSO].available = true;
+	timing_measure(&evidence, (const struct call(*)[PATH_COUNT])calls);
+	assert_true(fact_is_known(&evidence.timing.fact));
+	assert_int_not_equal(evidence.calls[3].path[PATH_VDSO].signal, 0);
+	assert_false(evidence.calls[3].path[PATH_VDSO].timed);
+	assert_true(evidence.calls[3].path[PATH_LIBC].timed);
+	assert_true(evidence.calls[4].path[PATH_LIBC].timed);
+}
+
+static unsigned long done;
+
+static void work(const void *unused, size_t count)
+{
+	(void)unused;
+	done += count;
+	counter_repeat(count * 10);
+}
+
+#define SAMPLES 16
+
+/* Every chunk is kept or counted as thrown away; the least is no more than any sample. */
+static void a_series_accounts_for_all_its_chunks(void **state)
+{
+	double samples[SAMPLES];
+	struct series series = {.repeat = work, .samples = samples, .capacity = SAMPLES};
+	struct stopwatch watch;
+
+	(void)state;
+	assert_true(stopwatch_start(&watch, false));
+	series_calibrate(&series, &watch, 5000);
+	assert_int_equal(series.signal, 0);
+	assert_true(series.repeats >= 1);
+	assert_false(series_is_measured(&series));
+	for (int i = 0; i < 200; i++)
+		series_take_chunk(&series, &watch, 5000);
+	assert_int_equal(series.chunks, 200);
+	assert_true(series.preempted + series.moved + series.jumped < 200);
+	assert_true(series_is_measured(&series));
+	assert_true(series.count <= SAMPLES);
+	for (size_t i = 0; i < series.count; i++)
+		assert_true(series.samples[i] >= series.least);
+	assert_true(done >= 200 * series.repeats);
+}
+
+static void a_series_of_nothing_is_left_alone(void **state)
+{
+	struct series series = {.repeat = NULL};
+	struct stopwatch watch;
+
+	(void)state;
+	assert_true(stopwatch_start(&watch, false));
+	series_calibrate(&series, &watch, 5000);
+	series_take_chunk(&series, &watch, 5000);
+	assert_int_equal(series.chunks, 0);
+	assert_false(series_is_measured(&series));
+}
+
+static void disturbances_are_told_apart(void **state)
+{
+	const struct disturbance_mark here = {7, 1}, later = {8, 1}, elsewhere = {7, 2},
+				      both = {9, 3};
+
+	(void)state;
+	assert_int_equal(disturbance_between(here, here), DISTURBANCE_NONE);
+	assert_int_equal(disturbance_between(here, later), DISTURBANCE_PREEMPTED);
+	assert_int_equal(disturbance_between(here, elsewhere), DISTURBANCE_MOVED);
+	assert_int_equal(disturbance_between(here, both), DISTURBANCE_MOVED);
+}
+
+/* Sleeping gives the CPU away: had it gone unseen, a stolen chunk would be a time. */
+static void a_pause_is_seen(void **state)
+{
+	struct disturbance_mark before = disturbance_mark();
+
+	(void)state;
+	if (before.switches < 0)
+		unit_skip("the kernel does not count switches here");
+	usleep(1000);
+	assert_int_not_equal(disturbance_between(before, disturbance_mark()), DISTURBANCE_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_way_that_exists_is_timed_and_no_other),
+		cmocka_unit_test(the_brief_timing_has_what_a_verdict_needs),
+		cmocka_unit_test(a_call_that_crashes_is_told_and_the_rest_is_timed),
+		cmocka_unit_test(a_series_accounts_for_all_its_chunks),
+		cmocka_unit_test(a_series_of_nothing_is_left_alone),
+		cmocka_unit_test(disturbances_are_told_apart),
+		cmocka_unit_test(a_pause_is_seen),
+	};
+
+	return cmocka_run_group_tests_name("timing", tests, NULL, NULL);
+}
