@@ -17,7 +17,7 @@ $(BUILD)/tests/bench/loops: $(LOOP_OBJECTS) $(BUILD)/flags
 	$(QUIET)$(LINK) $(LOOP_OBJECTS) -o $@
 
 # By hand: what is printed is for people to judge.
-bench: $(TEST_BINARY) $(BUILD)/tests/bench/hand
+bench: $(TEST_BINARY) $(BUILD)/tests/bench/hand $(BUILD)/tests/bench/loops
 	$(QUIET)tests/bench/run $(TEST_BINARY) $(BUILD)/tests/bench/hand
 
 # The hand-written loop shares no code with src/.
