@@ -9,7 +9,7 @@
 /*
  * Finds the image through the auxiliary vector (AT_SYSINFO_EHDR) and lists its exports. The
  * root gives /proc/self/maps, for the size; without it the ELF headers do. With a root that
- * is not live the vDSO is absent: a captured tree has none.
+ * is not live nothing is looked for: a captured tree has none.
  */
 void vdso_collect(const struct root *root, struct vdso_evidence *vdso);
 

@@ -38,7 +38,7 @@ void vdso_collect(const struct root *root, struct vdso_evidence *vdso)
 	uintptr_t base = getauxval(AT_SYSINFO_EHDR);
 
 	if (!root->live) {
-		fact_set(&vdso->fact, FACT_ABSENT, "a captured tree holds no vDSO");
+		fact_set(&vdso->fact, FACT_UNREAD, "a captured tree holds no vDSO");
 		return;
 	}
 	if (!base) {

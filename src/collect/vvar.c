@@ -45,7 +45,7 @@ struct search {
 	struct vvar_match match;
 	uintptr_t match_at;
 	unsigned matches;
-	unsigned unread; /* pages that faulted */
+	bool refused; /* the kernel does not tell the time to compare with */
 };
 
 static void copy_bytes(void *argument)
@@ -90,11 +90,10 @@ static void look_at(struct search *search, uintptr_t at)
 	struct vvar_match match;
 
 	reference.realtime[0] = kernel_clock_seconds(CLOCK_REALTIME_COARSE);
+	search->refused = reference.realtime[0] == 0;
 	reference.monotonic[0] = kernel_clock_seconds(CLOCK_MONOTONIC_COARSE);
-	if (!copy_stable(at, page, sizeof(page))) {
-		search->unread++;
+	if (search->refused || !copy_stable(at, page, sizeof(page)))
 		return;
-	}
 	reference.realtime[1] = kernel_clock_seconds(CLOCK_REALTIME_COARSE);
 	reference.monotonic[1] = kernel_clock_seconds(CLOCK_MONOTONIC_COARSE);
 	vvar_layout_find(page, search->timens_at ? search->timens : NULL, sizeof(page),
@@ -211,6 +210,9 @@ static void search_pages(void *argument)
 	search->answer->time_namespace = search->timens_at != 0;
 	if (search->matches == 1)
 		answer_match(search);
+	else if (search->refused)
+		fact_set(&search->answer->fact, FACT_DENIED,
+			"the kernel refuses to tell the time that the data page is held against");
 	else if (search->matches == 0)
 		fact_set(&search->answer->fact, FACT_FAILED,
 			"no page around the vDSO has a layout known here");

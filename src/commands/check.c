@@ -37,7 +37,8 @@ static const char help[] =
 	"  -h, --help             print this help\n"
 	"  -V, --version          print the version\n"
 	"\n"
-	"Other commands: warp looks for clocks that disagree between CPUs.\n"
+	"Other commands: bench measures what the calls cost, in detail; warp looks for\n"
+	"clocks that disagree between CPUs.\n"
 	"\n"
 	"Exit status: 0 the calls are answered in user space, 1 they enter the kernel or\n"
 	"the counter is slow, 2 it could not be told, or bad usage, or failed output.\n";

@@ -27,6 +27,10 @@ static int add_rules(scmp_filter_ctx filter)
 {
 	int error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ALLOW);
 
+	/* 2.5: the kernel's own error instead of ECANCELED for all of them. */
+#if SCMP_VER_MAJOR > 2 || (SCMP_VER_MAJOR == 2 && SCMP_VER_MINOR >= 5)
+	seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
+#endif
 	for (size_t i = 0; i < TIME_CALL_COUNT && !error; i++) {
 		int number = seccomp_syscall_resolve_name(time_calls[i]);
 
@@ -51,7 +55,9 @@ static bool set_filter(struct fact *fact)
 	if (!error)
 		error = seccomp_load(filter);
 	seccomp_release(filter);
-	if (error)
+	if (error == -ECANCELED)
+		fact_set(fact, FACT_DENIED, "seccomp filter: the kernel refuses it");
+	else if (error)
 		fact_set_errno(fact, -error, "seccomp filter");
 	return error == 0;
 }
