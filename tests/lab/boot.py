@@ -11,6 +11,7 @@ import time
 import build
 import fetch
 import module
+import nested
 from initramfs import Archive
 from machines import MACHINES
 from shell import Unavailable, call
@@ -107,10 +108,24 @@ def _device_tree(machine, words, folder):
     return ["-dtb", tree]
 
 
+def _nested_words(machine, environment, folder, initrd):
+    """The guest's own words go into the outer guest; what is left boots that one."""
+    image = fetch.kernel(environment.suite, environment.arch, environment.flavour)
+    outer = os.path.join(folder, "outer")
+    words = ["qemu-system-x86_64", *machine.guest, *environment.machine_words,
+             "-kernel", "/guest/kernel", "-initrd", "/guest/initrd",
+             "-append", _append(machine, environment)]
+    nested.write_host(Archive(), machine, words, image, initrd, outer)
+    return ["-kernel", nested.kernel(machine), "-initrd", outer,
+            "-append", f"console={machine.console} quiet panic=-1 {machine.host_append}"]
+
+
 def command(environment, folder, with_vdsocheck):
     machine = MACHINES[environment.machine]
     initrd = os.path.join(folder, "initrd.gz")
     guest_archive(environment, with_vdsocheck).write(initrd)
+    if machine.kind == "nested":
+        return [*machine.command, *_nested_words(machine, environment, folder, initrd)]
     words = [*machine.command, *environment.machine_words]
     if machine.dtb_edit:
         words += _device_tree(machine, words, folder)

@@ -112,7 +112,7 @@ class Suite:
         return found[0]
 
     def unpack(self, package, wanted="*", label="all"):
-        """The folder with the package's files that match the pattern."""
+        """The folder with the package's files that match the patterns (a space between)."""
         folder = cached("unpacked", self.name, package, label)
         stamp = folder + ".version"
         if os.path.exists(stamp):
@@ -122,7 +122,7 @@ class Suite:
         os.makedirs(folder)
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", file],
                               stdout=subprocess.PIPE) as tar:
-            call(["tar", "-x", "-C", folder, "--wildcards", wanted], stdin=tar.stdout)
+            call(["tar", "-x", "-C", folder, "--wildcards", *wanted.split()], stdin=tar.stdout)
         with open(stamp, "w", encoding="utf-8") as out:
             out.write(output(["dpkg-deb", "-f", file, "Version"]))
         return folder
@@ -173,11 +173,23 @@ def kernel(suite, arch, flavour):
     return one(folder + "/**/vmlinu*")
 
 
-def kernel_modules(suite, arch, flavour):
-    """The folder of the kernel's modules."""
+def kernel_modules(suite, arch, flavour, names):
+    """Name -> file of some of the kernel's own modules."""
     package = _kernel_part(suite, arch, flavour, "modules")
-    folder = Suite(suite, arch).unpack(package, "*lib/modules/*", "modules")
-    return (glob.glob(folder + "/lib/modules/*") + glob.glob(folder + "/usr/lib/modules/*"))[0]
+    wanted = " ".join(f"*/{name}.ko*" for name in names)
+    folder = Suite(suite, arch).unpack(package, wanted, "modules-" + "-".join(names))
+    files = {name: one(f"{folder}/**/{name}.ko*") for name in names}
+    return {name: _plain(file) for name, file in files.items()}
+
+
+def _plain(file):
+    """The file without its compression."""
+    name, kind = os.path.splitext(file)
+    if kind == ".xz":
+        call(["xz", "-dk", file])
+        os.remove(file)
+        return name
+    return file
 
 
 def hypervisor(suite="bookworm", package="xen-hypervisor-4.17-amd64"):

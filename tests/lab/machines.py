@@ -5,7 +5,7 @@ Two tables: an architecture says how to build for it and which kernels are its
 own; a machine says which emulator boots it and with which words.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,9 @@ class Machine:
     seconds: int = 120        # no boot takes longer than this unless it hangs
     kind: str = "plain"       # plain, xen, nested, here
     dtb_edit: tuple = ()      # fdtput's words, for a machine with a changed device tree
-    facts: dict = field(default_factory=dict)
+    host: str = ""            # of a nested guest: SUITE/FLAVOUR of the kernel below it
+    host_append: str = ""     # and that kernel's command line
+    guest: tuple = ()         # and the nested emulator's words
 
 
 def _cross(name, triple, suite="bookworm", **more):
@@ -66,7 +68,31 @@ def _machine(emulator, words, packages, console="ttyS0", **more):
     return Machine((emulator, *words.split(), *_SERIAL), tuple(packages.split()), console, **more)
 
 
+# A guest in a guest: the outer one, on emulated SVM, has a real KVM and thus the real
+# paravirtual clocks. One CPU: more of them lock up.
+_KVM = "-accel kvm -m 256 -nodefaults -display none -no-reboot -serial stdio -net none -monitor none"
+_HYPERV = "-cpu host,kvm=off,hv-relaxed,hv-vapic,hv-time,hv-vpindex,hv-synic,hv-stimer"
+
+
+def _nested(source, guest, host="bookworm/amd64", accel=""):
+    trusted = " tsc=reliable" if source == "tsc" else ""
+    return _machine("qemu-system-x86_64", "-accel tcg -cpu EPYC,+svm,+npt -m 2048",
+                    "qemu-system-x86 binutils", kind="nested", seconds=180, host=host,
+                    host_append=f"clocksource={source}{trusted}",
+                    guest=tuple(f"{_KVM.replace('-accel kvm', '-accel kvm' + accel)} {guest}".split()))
+
+
+def _nested_xen(source):
+    return _nested(source, "-cpu host", "trixie/amd64", ",xen-version=0x4000f,kernel-irqchip=split")
+
+
 MACHINES = {
+    "kvm-on-tsc": _nested("tsc", "-cpu host"),
+    "kvm-on-hpet": _nested("hpet", "-cpu host"),
+    "hyperv-on-tsc": _nested("tsc", _HYPERV),
+    "hyperv-on-hpet": _nested("hpet", _HYPERV),
+    "xen-on-tsc": _nested_xen("tsc"),
+    "xen-on-hpet": _nested_xen("hpet"),
     "pc": _machine("qemu-system-x86_64", "-accel tcg -cpu max -m 256", "qemu-system-x86"),
     "xen": _machine("qemu-system-x86_64", "-accel tcg -cpu qemu64 -m 1024", "qemu-system-x86",
                     console="hvc0", kind="xen"),
