@@ -82,7 +82,9 @@ static void empty(void)
 static void captured(void)
 {
 	memset(&evidence, 0, sizeof(evidence));
-	fact_set(&evidence.clocksource.current_fact, FACT_ABSENT, "no clocksource directory");
+	fact_set(&evidence.clocksource.current_fact, FACT_ABSENT,
+		"/sys/devices/system/clocksource/clocksource0/current_clocksource: "
+		"No such file or directory");
 	evidence.clocksource.available_fact = evidence.clocksource.current_fact;
 	fact_set(&evidence.vdso.fact, FACT_ABSENT, "a captured tree holds no vDSO");
 	fact_set(&evidence.proof.fact, FACT_ABSENT, "a captured tree cannot be measured");

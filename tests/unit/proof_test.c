@@ -56,14 +56,53 @@ static int fails_by_itself(clockid_t clock, struct timespec *now)
 	return -22;
 }
 
-enum known { ANSWERS, ENTERS, TWICE, FOURTH, CRASHES, FAILS, KNOWN_COUNT };
+/* Every system call that tells the time, whatever the vDSO function is called. */
+
+static int enters_by_timeofday(clockid_t clock, struct timespec *now)
+{
+	struct timeval other;
+
+	(void)clock;
+	(void)now;
+	return (int)syscall(SYS_gettimeofday, &other, NULL);
+}
+
+static int enters_by_getres(clockid_t clock, struct timespec *now)
+{
+	return (int)syscall(SYS_clock_getres, clock, now);
+}
+
+static int enters_by_getcpu(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	(void)now;
+	return (int)syscall(SYS_getcpu, NULL, NULL, NULL);
+}
+
+static int enters_by_time(clockid_t clock, struct timespec *now)
+{
+#if defined(SYS_time)
+	(void)clock;
+	(void)now;
+	return (int)syscall(SYS_time, NULL);
+#else
+	return enters(clock, now);
+#endif
+}
+
+enum known { ANSWERS, ENTERS, TWICE, FOURTH, CRASHES, FAILS, BY_TIMEOFDAY, BY_GETRES, BY_GETCPU, BY_TIME,
+	KNOWN_COUNT };
 
 static clock_function *const known_functions[KNOWN_COUNT] = {[ANSWERS] = answers,
 	[ENTERS] = enters,
 	[TWICE] = enters_twice,
 	[FOURTH] = enters_every_fourth_time,
 	[CRASHES] = crashes,
-	[FAILS] = fails_by_itself};
+	[FAILS] = fails_by_itself,
+	[BY_TIMEOFDAY] = enters_by_timeofday,
+	[BY_GETRES] = enters_by_getres,
+	[BY_GETCPU] = enters_by_getcpu,
+	[BY_TIME] = enters_by_time};
 
 static struct call known_calls[CALL_MAX][PATH_COUNT];
 
@@ -84,7 +123,11 @@ static void assert_known_counts(const struct evidence *evidence)
 		[ENTERS] = PROOF_CALLS,
 		[TWICE] = PROOF_CALLS,
 		[FOURTH] = PROOF_CALLS / 4,
-		[FAILS] = 0};
+		[FAILS] = 0,
+		[BY_TIMEOFDAY] = PROOF_CALLS,
+		[BY_GETRES] = PROOF_CALLS,
+		[BY_GETCPU] = PROOF_CALLS,
+		[BY_TIME] = PROOF_CALLS};
 
 	for (size_t i = 0; i < KNOWN_COUNT; i++) {
 		const struct path_evidence *path = &evidence->calls[i].path[PATH_VDSO];

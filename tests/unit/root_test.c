@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* base/root: what is read of a captured tree must be the tree's, whole, and never hang. */
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -143,6 +145,12 @@ static void a_pipe_does_not_hang_the_reader(void **state)
 	alarm(0);
 }
 
+/* openat2(2), 5.6, is what keeps links inside. Asked with no arguments it only says so. */
+static bool has_openat2(void)
+{
+	return syscall(437, -1, NULL, NULL, 0) < 0 && errno != ENOSYS && errno != EPERM;
+}
+
 /* Else a tree from another machine is judged by files of this one. */
 static void absolute_links_stay_inside(void **state)
 {
@@ -153,8 +161,9 @@ static void absolute_links_stay_inside(void **state)
 
 	fake_root_add(fake, "/inside", "captured\n");
 	fake_root_link(fake, "/absolute", "/inside");
-	if (!root_read(&fake->root, "/absolute", buffer, sizeof(buffer), &content, &why))
+	if (!has_openat2())
 		unit_skip("the kernel has no openat2");
+	assert_true(root_read(&fake->root, "/absolute", buffer, sizeof(buffer), &content, &why));
 	assert_true(text_equals(content, "captured\n"));
 	fake_root_link(fake, "/out", "/etc/hostname");
 	assert_false(root_read(&fake->root, "/out", buffer, sizeof(buffer), &content, &why));
@@ -171,8 +180,9 @@ static void links_upwards_stay_inside(void **state)
 
 	fake_root_add(fake, "/inside", "captured\n");
 	fake_root_link(fake, "/a/b/up", "../../../../../../inside");
-	if (!root_read(&fake->root, "/a/b/up", buffer, sizeof(buffer), &content, &why))
+	if (!has_openat2())
 		unit_skip("the kernel has no openat2");
+	assert_true(root_read(&fake->root, "/a/b/up", buffer, sizeof(buffer), &content, &why));
 	assert_true(text_equals(content, "captured\n"));
 	fake_root_link(fake, "/proc", "../../../proc");
 	assert_false(root_has(&fake->root, "/proc/self/maps"));
