@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/bench_report.h"
 
-#include <string.h>
-
+#include "render/phrase.h"
 #include "render/wrap.h"
 
+#define TITLE_INDENT 2
 #define BAR_WIDTH 40
 
 /* More lines than that tell no more: neighbouring buckets are drawn as one. */
@@ -69,13 +69,16 @@ static void draw_line(
 static void write_title(const struct bench_row *row, FILE *out)
 {
 	char name[2 * CALL_NAME_SIZE], calls[32];
+	struct phrase phrase = {.used = 0};
 
-	fprintf(out, "\n  %s by %s, ns", bench_report_name(&row->subject, name),
+	phrase_add(&phrase, "%s by %s, ", bench_report_name(&row->subject, name),
 		bench_path_name(row->subject.path));
 	if (row->cpu >= 0)
-		fprintf(out, " on CPU %d", row->cpu);
-	fprintf(out, ": %s calls, each timed alone\n",
+		phrase_add(&phrase, "on CPU %d, ", row->cpu);
+	phrase_add(&phrase, "ns: %s calls, each timed alone",
 		wrap_count(row->distribution.calls, calls));
+	fputs("\n  ", out);
+	wrap_text(out, TITLE_INDENT, TITLE_INDENT, phrase.text);
 }
 
 void bench_report_histogram(const struct bench_row *row, FILE *out)

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The benchmark's plan, what is judged of its numbers, and its report: a table of 80 columns
+ * whatever the numbers are. Measured numbers are not asserted.
+ */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "commands/bench_options.h"
+#include "measure/distribution.h"
+#include "render/bench_report.h"
+#include "unit/unit.h"
+
+static struct evidence evidence;
+static struct call calls[CALL_MAX][PATH_COUNT];
+static struct bench_request request;
+
+/* Parses the words of a command line and plans; false if either complains. */
+static bool plan_words(struct bench_plan *plan, int count, const char *const *words)
+{
+	char *argv[16] = {"bench"};
+	struct options options;
+
+	for (int i = 0; i < count; i++)
+		argv[i + 1] = (char *)(uintptr_t)words[i];
+	call_list(&evidence, calls);
+	/* getopt starts anew. */
+	optind = 0;
+	return bench_options_parse(count + 1, argv, &options, &request) &&
+	       bench_options_plan(&request, &evidence, calls, plan);
+}
+
+#define PLAN(plan, ...)                                                                            \
+	plan_words(plan, (int)COUNT(((const char *[]){__VA_ARGS__})), (const char *[]){__VA_ARGS__})
+
+
+static size_t count_chosen(const struct bench_plan *plan)
+{
+	struct bench_subject subject;
+	const struct call *call;
+	size_t count = 0;
+
+	for (size_t at = 0; bench_next(plan, &at, &subject, &call);)
+		count++;
+	return count;
+}
+
+static void without_names_everything_is_measured(void **state)
+{
+	struct bench_plan plan;
+
+	(void)state;
+	assert_true(PLAN(&plan, "--time", "2s"));
+	assert_int_equal(count_chosen(&plan), PATH_COUNT * evidence.call_count);
+	assert_int_equal(plan.time_ns, 2000000000);
+	assert_int_equal(plan.cpu_count, 0);
+}
+
+static void names_choose(void **state)
+{
+	struct bench_plan plan;
+
+	(void)state;
+	assert_true(PLAN(&plan, "--call", "gettimeofday", "--path", "vdso,libc"));
+	assert_int_equal(count_chosen(&plan), 2);
+	assert_true(PLAN(&plan, "--call", "clock_gettime", "--clock", "monotonic"));
+	assert_int_equal(count_chosen(&plan), PATH_COUNT);
+	/* clock_gettime and clock_getres both take it. */
+	assert_true(PLAN(&plan, "--clock", "1", "--path", "libc"));
+	assert_int_equal(count_chosen(&plan), 2);
+	assert_true(PLAN(&plan, "--clock", "CLOCK_TAI", "--clock", "boottime", "--path", "libc"));
+	assert_int_equal(count_chosen(&plan), 2);
+	assert_true(PLAN(&plan, "--call", "time", "--call", "getcpu", "--path", "syscall"));
+	assert_int_equal(count_chosen(&plan), 2);
+}
+
+/* The article counts calls of gettimeofday; crowds are for the calls that decide. */
+static void long_runs_and_crowds_have_their_own_calls(void **state)
+{
+	struct bench_plan plan;
+
+	(void)state;
+	assert_true(PLAN(&plan, "--calls", "5M,50M,500M"));
+	assert_int_equal(plan.count_count, 3);
+	assert_int_equal(plan.counts[2], 500000000);
+	assert_int_equal(count_chosen(&plan), PATH_COUNT);
+	assert_true(PLAN(&plan, "--threads", "2"));
+	assert_int_equal(count_chosen(&plan), 3 * PATH_COUNT);
+	assert_true(plan.cpu_count > 0);
+}
+
+static void what_makes_no_sense_is_refused(void **state)
+{
+	struct bench_plan plan;
+
+	(void)state;
+	assert_false(PLAN(&plan, "--call", "gettimeofdays"));
+	assert_false(PLAN(&plan, "--clock", "99"));
+	assert_false(PLAN(&plan, "--clock", ""));
+	assert_false(PLAN(&plan, "--call", "time", "--clock", "tai"));
+	assert_false(PLAN(&plan, "--path", "vdso,"));
+	assert_false(PLAN(&plan, "--path", "kernel"));
+	assert_false(PLAN(&plan, "--calls", "5M,"));
+	assert_false(PLAN(&plan, "--calls", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17"));
+	assert_false(PLAN(&plan, "--time", "0"));
+	assert_false(PLAN(&plan, "--cpu", "8191"));
+	assert_false(PLAN(&plan, "--cpu", "-1"));
+	assert_false(PLAN(&plan, "--threads", "0"));
+	assert_false(PLAN(&plan, "--threads", "1025"));
+}
+
+static void every_time_has_its_bucket(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i + 1 < DISTRIBUTION_BUCKETS; i++) {
+		struct distribution distribution = {0};
+		double middle = (distribution_edge(i) + distribution_edge(i + 1)) / 2;
+
+		assert_true(distribution_edge(i) < distribution_edge(i + 1));
+		distribution_count(&distribution, middle);
+		assert_int_equal(distribution.buckets[i], 1);
+		assert_int_equal(distribution.calls, 1);
+	}
+}
+
+static void the_extremes_have_a_bucket_too(void **state)
+{
+	struct distribution distribution = {0};
+
+	(void)state;
+	distribution_count(&distribution, 0);
+	distribution_count(&distribution, 1e30);
+	assert_int_equal(distribution.buckets[0], 1);
+	assert_int_equal(distribution.buckets[DISTRIBUTION_BUCKETS - 1], 1);
+}
+
+static void set_price(struct price *price, double ns, double median)
+{
+	*price = (struct price){.min_ns = ns,
+		.median_ns = median,
+		.p99_ns = 2 * median,
+		.has_mean = true,
+		.mean_ns = median,
+		.half_width_ns = median / 100,
+		.samples = 1000,
+		.outliers = 10,
+		.chunks = 1010,
+		.preempted = 10};
+	fact_set_known(&price->fact);
+}
+
+static void yard(struct bench *bench, enum yardstick yardstick, double ns)
+{
+	set_price(&bench->yardsticks[yardstick], ns, ns);
+}
+
+static bool is_part(struct part part, double ns)
+{
+	return part.known && fabs(part.ns - ns) < 1e-6;
+}
+
+static void a_price_is_taken_to_pieces(void **state)
+{
+	struct bench bench = {0};
+	struct decomposition parts;
+
+	(void)state;
+	yard(&bench, YARDSTICK_ENTRY, 100);
+	yard(&bench, YARDSTICK_GETPPID, 180);
+	yard(&bench, YARDSTICK_CLOCK_SYSCALL, 280);
+	yard(&bench, YARDSTICK_COUNTER, 11);
+	yard(&bench, YARDSTICK_ORDERED, 21);
+	yard(&bench, YARDSTICK_CLOCK_VDSO, 26);
+	parts = decomposition_find(&bench);
+	assert_true(is_part(parts.entry, 100));
+	assert_true(is_part(parts.kernel, 180));
+	assert_true(is_part(parts.counter, 11));
+	assert_true(is_part(parts.order, 10));
+	assert_true(is_part(parts.arithmetic, 5));
+	assert_false(parts.filter.known);
+}
+
+static void what_is_missing_is_not_made_up(void **state)
+{
+	struct bench bench = {0};
+	struct decomposition parts;
+
+	(void)state;
+	yard(&bench, YARDSTICK_GETPPID, 180);
+	yard(&bench, YARDSTICK_CLOCK_SYSCALL, 170);
+	parts = decomposition_find(&bench);
+	/* No call of an unknown number: getppid stands in; and nothing is negative. */
+	assert_true(is_part(parts.entry, 180));
+	assert_true(is_part(parts.kernel, 0));
+	assert_false(parts.vdso.known);
+	assert_false(parts.order.known);
+	assert_false(parts.arithmetic.known);
+}
+
+static void noise_is_told(void **state)
+{
+	struct bench_row rows[3] = {0};
+	struct bench bench = {.row_count = 3, .rows = rows};
+
+	(void)state;
+	assert_false(noise_find(&bench).known);
+	for (size_t i = 0; i < 3; i++)
+		set_price(&rows[i].price, 100, 101);
+	assert_true(noise_find(&bench).quiet);
+	set_price(&rows[0].price, 100, 200);
+	assert_true(noise_find(&bench).quiet);
+	set_price(&rows[1].price, 100, 110);
+	assert_false(noise_find(&bench).quiet);
+	set_price(&rows[1].price, 100, 101);
+	rows[2].price.outliers = 500;
+	assert_false(noise_find(&bench).quiet);
+	rows[2].price.outliers = 0;
+	rows[2].price.preempted = 600;
+	assert_false(noise_find(&bench).quiet);
+}
+
+/* A report of everything there can be, with numbers as large as they get. */
+static void fill(struct bench *bench, double ns)
+{
+	static struct bench_row rows[CALL_MAX * PATH_COUNT];
+	static struct bench_run runs[4];
+	static struct bench_crowd crowds[2];
+	struct bench_plan plan;
+	const struct call *call;
+
+	assert_true(PLAN(&plan, "--time", "1s"));
+	*bench = (struct bench){.rows = rows, .runs = runs, .crowds = crowds, .stopped = true};
+	for (size_t at = 0; bench_next(&plan, &at, &rows[bench->row_count].subject, &call);) {
+		set_price(&rows[bench->row_count].price, ns, ns);
+		rows[bench->row_count].distribution = (struct distribution){0};
+		for (double time = 1; time < 1e12; time *= 1.3)
+			distribution_count(&rows[bench->row_count].distribution, time);
+		rows[bench->row_count++].cpu = 8191;
+	}
+	fact_set(&rows[0].price.fact, FACT_ABSENT, "there is no such call here");
+	rows[1].price.has_mean = false;
+	for (size_t i = 0; i < YARDSTICK_COUNT; i++)
+		yard(bench, (enum yardstick)i, ns);
+	fact_set_known(&bench->fact);
+	fact_set_known(&bench->filter.fact);
+	bench->filter.with_ns = 2 * ns;
+	bench->filter.without_ns = ns;
+	for (; bench->run_count < COUNT(runs); bench->run_count++) {
+		runs[bench->run_count] = (struct bench_run){.subject = rows[25].subject,
+			.wanted = 1000000000000,
+			.calls = 123456789,
+			.real_s = 1234.5678,
+			.user_s = 234.5,
+			.sys_s = 1000.1};
+		fact_set_known(&runs[bench->run_count].fact);
+	}
+	for (; bench->crowd_count < COUNT(crowds); bench->crowd_count++) {
+		crowds[bench->crowd_count] = (struct bench_crowd){.subject = rows[25].subject,
+			.threads = 1024,
+			.cpus = 1024,
+			.alone_ns = 20,
+			.together_ns = ns,
+			.slowest_ns = ns};
+		fact_set_known(&crowds[bench->crowd_count].fact);
+	}
+	for (; bench->clock_count < 2; bench->clock_count++) {
+		struct bench_clock *clock = &bench->clocks[bench->clock_count];
+
+		snprintf(clock->clock, sizeof(clock->clock), "CLOCK_PROCESS_CPUTIME_ID");
+		fact_set_number(&clock->step.resolution_ns, 10000000);
+		fact_set_number(&clock->step.step_ns, 9999999);
+		clock->step.readings = 5;
+		clock->step.standing = 5;
+	}
+}
+
+static char *render(bool (*write)(const void *, FILE *), const struct bench *bench)
+{
+	static struct evidence host;
+	static struct bench_plan plan = {.time_ns = 1000000000};
+	struct bench_report report = {.evidence = &host,
+		.bench = bench,
+		.plan = &plan,
+		.noise = noise_find(bench),
+		.decomposition = decomposition_find(bench)};
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	assert_non_null(out);
+	assert_true(write(&report, out));
+	fclose(out);
+	return text;
+}
+
+static void assert_fits(const char *text)
+{
+	while (*text) {
+		size_t width = strcspn(text, "\n");
+
+		if (width > 80)
+			print_message("%.*s\n", (int)width, text);
+		assert_true(width <= 80);
+		text += width + (text[width] == '\n');
+	}
+}
+
+static void the_report_fits_80_columns(void **state)
+{
+	static const double prices[] = {0.01, 26.2, 999.9, 28000, 123456, 9999999};
+	static struct bench bench;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(prices); i++) {
+		char *text;
+
+		fill(&bench, prices[i]);
+		text = render(bench_report_text, &bench);
+		assert_fits(text);
+		free(text);
+	}
+}
+
+static void the_document_says_null_and_why(void **state)
+{
+	static struct bench bench;
+	json_t *root, *first, *second;
+	char *text;
+
+	(void)state;
+	fill(&bench, 26.2);
+	text = render(bench_report_json, &bench);
+	root = json_loads(text, 0, NULL);
+	assert_non_null(root);
+	assert_string_equal(
+		json_string_value(json_object_get(root, "schema")), "vdsocheck-bench/1");
+	assert_true(json_is_true(json_object_get(root, "stopped")));
+	first = json_array_get(json_object_get(root, "calls"), 0);
+	assert_true(json_is_null(json_object_get(first, "min_ns")));
+	assert_non_null(strstr(json_string_value(json_object_get(first, "reason")), "absent"));
+	second = json_array_get(json_object_get(root, "calls"), 1);
+	assert_true(json_is_null(json_object_get(second, "mean_ns")));
+	assert_true(json_real_value(json_object_get(second, "min_ns")) == 26.2);
+	json_decref(root);
+	free(text);
+}
+
+/* Stopped before anything was measured: still a document, and a text. */
+static void an_empty_report_is_one(void **state)
+{
+	static struct bench bench;
+	char *text;
+	json_t *root;
+
+	(void)state;
+	bench = (struct bench){.stopped = true};
+	text = render(bench_report_json, &bench);
+	root = json_loads(text, 0, NULL);
+	assert_non_null(root);
+	json_decref(root);
+	free(text);
+	text = render(bench_report_text, &bench);
+	assert_fits(text);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_names_everything_is_measured),
+		cmocka_unit_test(names_choose),
+		cmocka_unit_test(long_runs_and_crowds_have_their_own_calls),
+		cmocka_unit_test(what_makes_no_sense_is_refused),
+		cmocka_unit_test(every_time_has_its_bucket),
+		cmocka_unit_test(the_extremes_have_a_bucket_too),
+		cmocka_unit_test(a_price_is_taken_to_pieces),
+		cmocka_unit_test(what_is_missing_is_not_made_up),
+		cmocka_unit_test(noise_is_told),
+		cmocka_unit_test(the_report_fits_80_columns),
+		cmocka_unit_test(the_document_says_null_and_why),
+		cmocka_unit_test(an_empty_report_is_one),
+	};
+
+	return cmocka_run_group_tests_name("bench", tests, NULL, NULL);
+}

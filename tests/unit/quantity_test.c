@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* commands/quantity: "5M" is five million, and "5 M" is a mistake that must be said. */
+#include <string.h>
+
+#include "commands/quantity.h"
+#include "unit/dice.h"
+#include "unit/unit.h"
+
+#define MS INT64_C(1000000)
+#define S (1000 * MS)
+
+static void counts_that_are_right(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t count;
+	} rows[] = {
+		{"1", 1}, {"5M", 5000000}, {"500M", 500000000}, {"2k", 2000}, {"1G", 1000000000},
+		{"1000G", 1000000000000}, {"1000000000000", 1000000000000}, {"007", 7},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		uint64_t count = 0;
+
+		assert_true(quantity_parse_count(text_span(rows[i].text), &count));
+		assert_int_equal(count, rows[i].count);
+	}
+}
+
+static void counts_that_are_wrong(void **state)
+{
+	static const char *const rows[] = {"", "0", "0M", "M", "-1", "+1", "5m", "5MM", "5 M", " 5",
+		"5 ", "5.5M", "1001G", "1000000000001", "18446744073709551616", "1e6", "0x10",
+		"99999999999999999999G"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		uint64_t count = 77;
+
+		assert_false(quantity_parse_count(text_span(rows[i]), &count));
+		assert_int_equal(count, 77);
+	}
+}
+
+static void times_that_are_right(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t ns;
+	} rows[] = {
+		{"2s", 2 * S}, {"2", 2 * S}, {"500ms", 500 * MS}, {"10ms", 10 * MS}, {"0.5s", S / 2},
+		{"0.01", 10 * MS}, {"1m", 60 * S}, {"24h", 86400 * S}, {"1.5h", 5400 * S},
+		{"0.25m", 15 * S}, {"86400", 86400 * S},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		int64_t ns = 0;
+
+		assert_true(quantity_parse_time(text_span(rows[i].text), &ns));
+		assert_int_equal(ns, rows[i].ns);
+	}
+}
+
+static void times_that_are_wrong(void **state)
+{
+	static const char *const rows[] = {"", "s", "ms", "0", "0s", "9ms", "0.009s", "25h", "24.1h",
+		"2x", "2 s", "2S", "-1s", "+1s", "1.s", ".5s", "1..5s", "1.5.5s", "1e3s", "us",
+		"99999999999999999999s", "1.0000000001s", "86401"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		int64_t ns = 77;
+
+		assert_false(quantity_parse_time(text_span(rows[i]), &ns));
+		assert_int_equal(ns, 77);
+	}
+}
+
+static void lists_are_cut_at_commas(void **state)
+{
+	struct span list = text_span("5M,,50M,");
+	struct span word;
+
+	(void)state;
+	assert_true(quantity_next(&list, &word) && text_equals(word, "5M"));
+	assert_true(quantity_next(&list, &word) && text_equals(word, ""));
+	assert_true(quantity_next(&list, &word) && text_equals(word, "50M"));
+	assert_true(quantity_next(&list, &word) && text_equals(word, ""));
+	assert_false(quantity_next(&list, &word));
+}
+
+static void an_empty_list_is_one_empty_word(void **state)
+{
+	struct span list = text_span("");
+	struct span word;
+
+	(void)state;
+	assert_true(quantity_next(&list, &word) && text_equals(word, ""));
+	assert_false(quantity_next(&list, &word));
+}
+
+/* Whatever bytes come: no crash, and what is accepted is within the bounds. */
+static void any_bytes(void **state)
+{
+	static const char bytes[] = "0123456789.kMGmsh, -+x";
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int round = 0; round < 100000; round++) {
+		char text[12];
+		size_t length = dice_roll(&dice, sizeof(text));
+		uint64_t count = 1;
+		int64_t ns = 10 * MS;
+
+		for (size_t i = 0; i < length; i++)
+			text[i] = bytes[dice_roll(&dice, sizeof(bytes) - 1)];
+		quantity_parse_count((struct span){text, length}, &count);
+		assert_in_range(count, 1, 1000000000000);
+		quantity_parse_time((struct span){text, length}, &ns);
+		assert_in_range(ns, 10 * MS, 86400 * S);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts_that_are_right),
+		cmocka_unit_test(counts_that_are_wrong),
+		cmocka_unit_test(times_that_are_right),
+		cmocka_unit_test(times_that_are_wrong),
+		cmocka_unit_test(lists_are_cut_at_commas),
+		cmocka_unit_test(an_empty_list_is_one_empty_word),
+		cmocka_unit_test(any_bytes),
+	};
+
+	return cmocka_run_group_tests_name("quantity", tests, NULL, NULL);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* measure/series, sampler, price: what is counted, kept and thrown away. No times asserted. */
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+
+#include "measure/disturbance.h"
+#include "measure/price.h"
+#include "measure/sampler.h"
+#include "unit/unit.h"
+
+#define CHUNK_NS 20000
+#define CAPACITY 8
+
+static size_t done;
+
+/* The thing that is measured: some work that no compiler removes. */
+static void work(const void *subject, size_t count)
+{
+	(void)subject;
+	done += count;
+	for (size_t i = 0; i < 20 * count; i++)
+		__asm__ volatile("");
+}
+
+static void crash(const void *subject, size_t count)
+{
+	(void)subject;
+	(void)count;
+	raise(SIGSEGV);
+}
+
+static bool start(struct sampler *sampler, struct series *series, size_t count)
+{
+	*sampler = (struct sampler){.series = series, .count = count};
+	return sampler_start(sampler, false, CHUNK_NS);
+}
+
+static void run_rounds(struct sampler *sampler, size_t rounds)
+{
+	const struct sampler_limits limits = {.rounds_least = rounds, .rounds_most = rounds};
+
+	sampler_run(sampler, &limits);
+}
+
+static void every_series_gets_the_same_chunks(void **state)
+{
+	double samples[3][CAPACITY];
+	struct series series[3] = {
+		{.repeat = work, .samples = samples[0], .capacity = CAPACITY},
+		{.repeat = NULL, .samples = samples[1], .capacity = CAPACITY},
+		{.repeat = work, .samples = samples[2], .capacity = CAPACITY},
+	};
+	struct sampler sampler;
+
+	(void)state;
+	assert_true(start(&sampler, series, 3));
+	run_rounds(&sampler, 5);
+	assert_int_equal(sampler.rounds, 5);
+	assert_int_equal(series[0].chunks, 5);
+	assert_int_equal(series[1].chunks, 0);
+	assert_false(series_is_measured(&series[1]));
+	assert_int_equal(series[2].chunks, 5);
+}
+
+static void each_chunk_is_kept_or_thrown_away(void **state)
+{
+	double samples[CAPACITY];
+	struct series series = {.repeat = work, .samples = samples, .capacity = CAPACITY};
+	struct sampler sampler;
+	uint64_t thrown;
+
+	(void)state;
+	assert_true(start(&sampler, &series, 1));
+	run_rounds(&sampler, CAPACITY);
+	thrown = series.preempted + series.moved + series.jumped;
+	assert_int_equal(series.count + thrown, series.chunks);
+	for (size_t i = 0; i < series.count; i++)
+		assert_true(series.least <= samples[i] && samples[i] > 0);
+}
+
+/* A long run must neither overflow its samples nor forget its minimum. */
+static void more_chunks_than_samples(void **state)
+{
+	double samples[CAPACITY + 1] = {0};
+	struct series series = {.repeat = work, .samples = samples, .capacity = CAPACITY};
+	struct sampler sampler;
+	struct price price;
+
+	(void)state;
+	samples[CAPACITY] = -1;
+	assert_true(start(&sampler, &series, 1));
+	run_rounds(&sampler, 300);
+	assert_true(samples[CAPACITY] == -1);
+	assert_int_equal(series.count, CAPACITY);
+	price_find(&series, 1, &price);
+	assert_true(fact_is_known(&price.fact));
+	assert_true(price.min_ns == series.least);
+	assert_true(price.min_ns <= price.median_ns);
+	assert_int_equal(price.samples, CAPACITY);
+}
+
+static void what_crashes_is_not_measured(void **state)
+{
+	double samples[CAPACITY];
+	struct series series = {.repeat = crash, .samples = samples, .capacity = CAPACITY};
+	struct sampler sampler;
+	struct price price;
+
+	(void)state;
+	assert_true(start(&sampler, &series, 1));
+	run_rounds(&sampler, 3);
+	assert_int_equal(series.signal, SIGSEGV);
+	assert_int_equal(series.chunks, 0);
+	price_find(&series, 1, &price);
+	assert_false(fact_is_known(&price.fact));
+	assert_non_null(strstr(price.fact.reason, "SIGSEGV"));
+}
+
+static void stop_ends_it_at_once(void **state)
+{
+	double samples[CAPACITY];
+	struct series series = {.repeat = work, .samples = samples, .capacity = CAPACITY};
+	volatile bool stop = true;
+	const struct sampler_limits limits = {
+		.ns = INT64_MAX, .rounds_least = 10, .rounds_most = SIZE_MAX, .stop = &stop};
+	struct sampler sampler;
+	struct price price;
+
+	(void)state;
+	assert_true(start(&sampler, &series, 1));
+	sampler_run(&sampler, &limits);
+	assert_int_equal(series.chunks, 0);
+	price_find(&series, 1, &price);
+	assert_int_equal(price.fact.state, FACT_UNREAD);
+	assert_string_not_equal(price.fact.reason, "");
+}
+
+static void what_does_not_exist_says_so(void **state)
+{
+	struct series series = {.repeat = NULL};
+	struct price price;
+
+	(void)state;
+	price_find(&series, 1, &price);
+	assert_int_equal(price.fact.state, FACT_ABSENT);
+}
+
+/* On an overcommitted machine: better no number than a wrong one. */
+static void nothing_but_disturbed_chunks_is_no_price(void **state)
+{
+	struct series series = {.repeat = work, .chunks = 40, .preempted = 40};
+	struct price price;
+
+	(void)state;
+	price_find(&series, 1, &price);
+	assert_int_equal(price.fact.state, FACT_FAILED);
+	assert_non_null(strstr(price.fact.reason, "40"));
+}
+
+static void a_mark_tells_what_happened_in_between(void **state)
+{
+	const struct disturbance_mark here = {.switches = 7, .cpu = 1};
+	const struct disturbance_mark preempted = {.switches = 8, .cpu = 1};
+	const struct disturbance_mark moved = {.switches = 8, .cpu = 0};
+	const struct disturbance_mark unknown = {.switches = -1, .cpu = -1};
+
+	(void)state;
+	assert_int_equal(disturbance_between(here, here), DISTURBANCE_NONE);
+	assert_int_equal(disturbance_between(here, preempted), DISTURBANCE_PREEMPTED);
+	assert_int_equal(disturbance_between(here, moved), DISTURBANCE_MOVED);
+	assert_int_equal(disturbance_between(unknown, unknown), DISTURBANCE_NONE);
+}
+
+static void a_call_that_sleeps_is_seen(void **state)
+{
+	const struct timespec shortly = {.tv_nsec = 1000000};
+	struct disturbance_mark before = disturbance_mark();
+
+	(void)state;
+	if (before.switches < 0)
+		unit_skip("the kernel does not count context switches here");
+	nanosleep(&shortly, NULL);
+	assert_int_not_equal(
+		disturbance_between(before, disturbance_mark()), DISTURBANCE_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_series_gets_the_same_chunks),
+		cmocka_unit_test(each_chunk_is_kept_or_thrown_away),
+		cmocka_unit_test(more_chunks_than_samples),
+		cmocka_unit_test(what_crashes_is_not_measured),
+		cmocka_unit_test(stop_ends_it_at_once),
+		cmocka_unit_test(what_does_not_exist_says_so),
+		cmocka_unit_test(nothing_but_disturbed_chunks_is_no_price),
+		cmocka_unit_test(a_mark_tells_what_happened_in_between),
+		cmocka_unit_test(a_call_that_sleeps_is_seen),
+	};
+
+	return cmocka_run_group_tests_name("series", tests, NULL, NULL);
+}
