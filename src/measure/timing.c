@@ -101,6 +101,20 @@ static void report_call(
 	path->timed = true;
 }
 
+/* The fact says already why there is no series, if there is none. */
+static void report_part(
+	const struct series *series, double ns_per_tick, double *ns, struct fact *fact)
+{
+	if (!series)
+		return;
+	if (!series_is_measured(series)) {
+		fact_set(fact, FACT_FAILED, "every measurement was disturbed");
+		return;
+	}
+	*ns = series->least * ns_per_tick;
+	fact_set_known(fact);
+}
+
 static void report(const struct measurement *measurement, struct evidence *evidence)
 {
 	struct timing_evidence *timing = &evidence->timing;
@@ -114,12 +128,9 @@ static void report(const struct measurement *measurement, struct evidence *evide
 				report_call(series, ns_per_tick, &evidence->calls[i].path[path]);
 		}
 	}
-	if (series_is_measured(measurement->of_entry)) {
-		timing->entry_ns = measurement->of_entry->least * ns_per_tick;
-		fact_set_known(&timing->entry_fact);
-	}
-	if (measurement->of_counter && series_is_measured(measurement->of_counter))
-		timing->counter_ns = measurement->of_counter->least * ns_per_tick;
+	report_part(measurement->of_entry, ns_per_tick, &timing->entry_ns, &timing->entry_fact);
+	report_part(measurement->of_counter, ns_per_tick, &timing->counter_ns,
+		&timing->counter_fact);
 	timing->chunks = (unsigned)measurement->sampler.rounds;
 }
 

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "base/fault.h"
 #include "base/version.h"
 #include "judge/tally.h"
 
@@ -85,9 +86,10 @@ static json_t *clocksource_object(const struct clocksource_evidence *clocksource
 static json_t *vdso_object(const struct vdso_evidence *vdso)
 {
 	json_t *object = json_object();
-	json_t *exports = json_array();
+	bool known = fact_is_known(&vdso->fact) || vdso->fact.state == FACT_ABSENT;
+	json_t *exports = known ? json_array() : NULL;
 
-	for (size_t i = 0; i < vdso->export_count; i++) {
+	for (size_t i = 0; known && i < vdso->export_count; i++) {
 		json_t *export = json_object();
 
 		set(export, "name", json_string(vdso->exports[i].name));
@@ -124,7 +126,9 @@ static json_t *vclock_object(const struct vclock_evidence *vclock)
 	set(object, "how", json_string(how_name(vclock->how)));
 	set(object, "layout", string_or_null(vclock->layout));
 	set(object, "time_namespace",
-		vclock->how == VCLOCK_READ ? json_boolean(vclock->time_namespace) : NULL);
+		vclock->how == VCLOCK_READ || vclock->time_namespace
+			? json_boolean(vclock->time_namespace)
+			: NULL);
 	set(object, "pvclock_stable", flag_value(&vclock->pvclock_stable));
 	set(object, "pvclock_reason", reason_of(&vclock->pvclock_stable.fact));
 	set(object, "hyperv_sequence", number_value(&vclock->hyperv_sequence));
@@ -151,19 +155,30 @@ static json_t *proof_object(const struct proof_evidence *proof)
 	return object;
 }
 
+/* Of what is part of a measurement: what failed is the part, or all of it. */
+static json_t *reason_within(const struct fact *whole, const struct fact *part)
+{
+	return reason_of(fact_is_known(whole) ? part : whole);
+}
+
 static json_t *timing_object(const struct timing_evidence *timing)
 {
 	json_t *object = json_object();
 	bool timed = fact_is_known(&timing->fact);
+	bool pinned = timed && timing->cpu >= 0;
 
 	set(object, "counter", string_or_null(timing->counter));
 	set(object, "counter_ns",
 		tenths(timed && fact_is_known(&timing->counter_fact), timing->counter_ns));
-	set(object, "counter_reason", reason_of(&timing->counter_fact));
+	set(object, "counter_reason", reason_within(&timing->fact, &timing->counter_fact));
 	set(object, "getppid_ns",
 		tenths(timed && fact_is_known(&timing->entry_fact), timing->entry_ns));
+	set(object, "getppid_reason", reason_within(&timing->fact, &timing->entry_fact));
 	set(object, "chunks", timed ? json_integer(timing->chunks) : NULL);
-	set(object, "cpu", timed && timing->cpu >= 0 ? json_integer(timing->cpu) : NULL);
+	set(object, "cpu", pinned ? json_integer(timing->cpu) : NULL);
+	set(object, "cpu_reason",
+		pinned || !timed ? reason_of(&timing->fact)
+				 : json_string("denied: the process could not be tied to a CPU"));
 	set(object, "reason", reason_of(&timing->fact));
 	return object;
 }
@@ -175,7 +190,26 @@ static void set_counts(json_t *object, const struct path_evidence *path, const c
 	set(object, attempts, path->attempts ? json_integer(path->attempts) : NULL);
 }
 
-static json_t *call_object(const struct call_evidence *call)
+/* Why numbers of a call are null, the first that applies; null if none is. */
+static json_t *call_reason(const struct evidence *evidence, const struct call_evidence *call)
+{
+	const struct path_evidence *judged = &call->path[tally_path(call)];
+
+	if (judged->signal)
+		return json_sprintf("failed: the call ends with %s",
+			fault_signal_name(judged->signal));
+	if (!fact_is_known(&evidence->proof.fact))
+		return reason_of(&evidence->proof.fact);
+	if (!fact_is_known(&evidence->timing.fact))
+		return reason_of(&evidence->timing.fact);
+	if (!call->path[PATH_VDSO].available)
+		return json_string("absent: the vDSO does not export this call");
+	if (!call->path[PATH_SYSCALL].timed)
+		return json_string("absent: no such system call on this architecture");
+	return NULL;
+}
+
+static json_t *call_object(const struct evidence *evidence, const struct call_evidence *call)
 {
 	static const char *const time_keys[][2] = {
 		[PATH_VDSO] = {"vdso_ns", "vdso_median_ns"},
@@ -200,6 +234,7 @@ static json_t *call_object(const struct call_evidence *call)
 	set(object, "syscall_error", call->raw_error ? json_integer(call->raw_error) : NULL);
 	set(object, "signal",
 		call->path[judged].signal ? json_integer(call->path[judged].signal) : NULL);
+	set(object, "reason", call_reason(evidence, call));
 	return object;
 }
 
@@ -208,7 +243,7 @@ static json_t *calls_array(const struct evidence *evidence)
 	json_t *calls = json_array();
 
 	for (size_t i = 0; i < evidence->call_count; i++)
-		json_array_append_new(calls, call_object(&evidence->calls[i]));
+		json_array_append_new(calls, call_object(evidence, &evidence->calls[i]));
 	return calls;
 }
 
@@ -351,10 +386,15 @@ static json_t *cost_object(const struct cost *cost)
 	set(object, "syscall_ns", tenths(cost->known, cost->syscall_ns));
 	set(object, "user_space_ns", tenths(cost->known && cost->estimated, cost->user_space_ns));
 	set(object, "lost_ns", tenths(cost->known && cost->estimated, cost_lost_ns(cost)));
+	set(object, "reason",
+		cost->known && cost->estimated ? NULL
+		: cost->known ? json_string("absent: no counter to estimate user space by")
+			      : json_string("absent: the calls were not timed"));
 	set(object, "rate_per_s", cost->rate > 0 ? json_real(cost->rate) : NULL);
 	set(object, "lost_cpu_percent",
 		tenths(cost->known && cost->estimated && cost->rate > 0,
 			cost_share_percent(cost_lost_ns(cost), cost->rate)));
+	set(object, "rate_reason", cost->rate > 0 ? NULL : json_string("absent: none was given"));
 	return object;
 }
 
