@@ -4,7 +4,7 @@
 LOOP_OBJECTS := $(addprefix $(BUILD)/src/,measure/loop.o measure/call.o measure/counter.o \
 	base/fact.o base/fault.o base/text.o) $(BUILD)/tests/bench/loops.o
 
-.PHONY: check-loop bench
+.PHONY: check-loop bench peers
 # Sanitizers add to every loop; what they make of these is nobody's concern.
 check-once: $(if $(SANITIZE),,check-loop)
 
@@ -25,3 +25,6 @@ $(BUILD)/tests/bench/hand: tests/bench/hand.c
 	$(call say,CC,$<)
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 $< -o $@ -ldl
+
+peers: $(TEST_BINARY) $(BUILD)/tests/bench/hand
+	$(QUIET)tests/peers/run $(TEST_BINARY) $(BUILD)/tests/bench/hand
