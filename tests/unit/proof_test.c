@@ -141,6 +141,7 @@ static void assert_known_counts(const struct evidence *evidence)
 	}
 	assert_int_not_equal(evidence->calls[CRASHES].path[PATH_VDSO].signal, 0);
 	assert_int_equal(evidence->calls[CRASHES].path[PATH_VDSO].attempts, 1);
+	assert_int_equal(evidence->calls[CRASHES].path[PATH_VDSO].entered, 0);
 }
 
 typedef void take_function(struct proof_run *run);
