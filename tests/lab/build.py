@@ -6,6 +6,7 @@ different ("amd64-musl"). All are static: a guest has no libraries.
 """
 
 import functools
+import hashlib
 import os
 
 import sysroot
@@ -15,7 +16,7 @@ from shell import Unavailable, make
 
 LAB = os.path.dirname(os.path.abspath(__file__))
 TOP = os.environ.get("LAB_SOURCE") or os.path.dirname(os.path.dirname(LAB))
-PROGRAMS = ("oracle", "within", "article")
+PROGRAMS = ("oracle", "within", "article", "flap")
 CFLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes",
           "-Wmissing-prototypes", "-Wformat=2", "-Wconversion", "-static")
 
@@ -46,11 +47,13 @@ def vdsocheck(build):
     """Built once a run, so that all rows judge the same binary."""
     if not os.path.exists(os.path.join(TOP, "Makefile")):
         raise Unavailable("there is no Makefile to build vdsocheck with")
-    folder = cached("build", build, "vdsocheck.d", "vdsocheck")
+    # A folder for each source tree: another tree's objects may be newer than its sources.
+    tree = hashlib.sha256(os.path.realpath(TOP).encode()).hexdigest()[:12]
+    target = cached("build", build, f"vdsocheck-{tree}", "vdsocheck")
     variables, environment = sysroot.for_make(architecture(build), build)
-    make(["make", "-C", TOP, "STATIC=1", f"BUILD={os.path.dirname(folder)}", *variables, folder],
+    make(["make", "-C", TOP, "STATIC=1", f"BUILD={os.path.dirname(target)}", *variables, target],
          env={**_without_make(), **environment})
-    return folder
+    return target
 
 
 def _without_make():

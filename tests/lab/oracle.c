@@ -10,6 +10,8 @@
  *   ptrace   a second child whose system calls stop it; it says in shared
  *            memory which call it is making, so that no register is read
  *
+ * --changing: the environment switches to and fro all the time.
+ *
  * Prints one line of JSON. The exit status is 0 whenever a line was printed:
  * the truth is in the line.
  */
@@ -37,6 +39,7 @@
 #define MAGIC_ERRNO 3777 /* no kernel answers this; the filter's limit is 4095 */
 #define SECCOMP_ATTEMPTS 1000
 #define PTRACE_ATTEMPTS 200
+#define PAUSE_NS 50000 /* between attempts where the environment changes all the time */
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /* ---- which machine this was built for ---------------------------------- */
@@ -139,21 +142,54 @@ static const ElfW(Dyn) *image_locate(uintptr_t base, struct image *image)
 	return dynamic;
 }
 
+/* The word after the last symbol's: a chain ends at a hash whose lowest bit is set. */
+static size_t count_by_gnu_hash(const uint32_t *table)
+{
+	uint32_t buckets = table[0], first = table[1], bloom_words = table[2], last = 0, i;
+	const uint32_t *bucket = table + 4 + bloom_words * (sizeof(ElfW(Addr)) / sizeof(*table));
+	const uint32_t *chain = bucket + buckets;
+
+	for (i = 0; i < buckets; i++) {
+		if (bucket[i] > last)
+			last = bucket[i];
+	}
+	if (last < first)
+		return first;
+	while (!(chain[last - first] & 1))
+		last++;
+	return last + 1;
+}
+
+/* One of both tables is in every vDSO; DT_HASH's words are 8 bytes wide on s390x. */
+static size_t count_by_hash(const void *table)
+{
+#if defined(__s390x__)
+	return (size_t)((const uint64_t *)table)[1];
+#else
+	return ((const uint32_t *)table)[1];
+#endif
+}
+
 static int image_read(uintptr_t base, struct image *image)
 {
 	const ElfW(Dyn) *entry = image_locate(base, image);
+	const void *hash = NULL, *gnu_hash = NULL;
 
 	for (; entry && entry->d_tag != DT_NULL; entry++) {
+		const void *at = (const void *)(image->bias + entry->d_un.d_ptr);
+
 		if (entry->d_tag == DT_SYMTAB)
-			image->symbols = (const void *)(image->bias + entry->d_un.d_ptr);
+			image->symbols = at;
 		else if (entry->d_tag == DT_STRTAB)
-			image->strings = (const void *)(image->bias + entry->d_un.d_ptr);
+			image->strings = at;
+		else if (entry->d_tag == DT_HASH)
+			hash = at;
+		else if (entry->d_tag == DT_GNU_HASH)
+			gnu_hash = at;
 	}
-	if (!image->symbols || (const char *)image->symbols >= image->strings)
+	if (!image->symbols || !image->strings || (!hash && !gnu_hash))
 		return -1;
-	/* Every vDSO has .dynstr right behind .dynsym: no hash table needed. */
-	image->count = (size_t)(image->strings - (const char *)image->symbols) /
-		       sizeof(ElfW(Sym));
+	image->count = gnu_hash ? count_by_gnu_hash(gnu_hash) : count_by_hash(hash);
 	return 0;
 }
 
@@ -285,6 +321,15 @@ static void finding_conclude(struct finding *finding, const char *what, int stat
 			 strerror(finding->witness->failed_errno));
 }
 
+static int changing; /* --changing */
+
+/* Spreads the attempts over many changes, so that each witness sees both sides. */
+static void pause_if_changing(void)
+{
+	if (changing)
+		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
+}
+
 static void each_call(struct witness *witness, int attempts, int count_errno)
 {
 	int call, way, i;
@@ -308,6 +353,7 @@ static void each_call(struct witness *witness, int attempts, int count_errno)
 				tally->attempts++;
 				if (count_errno && error == MAGIC_ERRNO)
 					tally->entered++;
+				pause_if_changing();
 			}
 		}
 	}
@@ -546,14 +592,21 @@ static int witnesses_agree(const struct finding *a, const struct finding *b, str
 }
 
 /* What the vDSO's function does decides; where there is none, what libc does. */
-static int some_enter(const struct finding *finding)
+static const char *word_for(const struct finding *finding)
 {
-	int call, entered = 0;
+	int call, some = 0, all = 0;
 
-	for (call = 0; call < CALLS; call++)
-		entered += finding->witness->tally[call][way_exists(call, BY_VDSO) ? BY_VDSO : BY_LIBC]
-				   .entered;
-	return entered > 0;
+	for (call = 0; call < CALLS; call++) {
+		int way = way_exists(call, BY_VDSO) ? BY_VDSO : BY_LIBC;
+
+		some += share(&finding->witness->tally[call][way]) == 1;
+		all += share(&finding->witness->tally[call][way]) == 2;
+	}
+	if (some)
+		return "sometimes";
+	if (all)
+		return vdso_base() ? "fallback" : "no-vdso";
+	return "ok";
 }
 
 static void find_truth(const struct finding *seccomp, const struct finding *traced,
@@ -572,12 +625,9 @@ static void find_truth(const struct finding *seccomp, const struct finding *trac
 	}
 	if (seccomp->taken && traced->taken && !witnesses_agree(seccomp, traced, truth))
 		return;
-	if (some_enter(seccomp->taken ? seccomp : traced))
-		truth->word = vdso_base() ? "fallback" : "no-vdso";
-	else if (cost->counter_ns > 0.5 * cost->syscall_ns)
+	truth->word = word_for(seccomp->taken ? seccomp : traced);
+	if (strcmp(truth->word, "ok") == 0 && cost->counter_ns > 0.5 * cost->syscall_ns)
 		truth->word = "slow";
-	else
-		truth->word = "ok";
 }
 
 /* ---- the line --------------------------------------------------------------- */
@@ -613,7 +663,7 @@ static void print_cost(const char *key, double value)
 		printf(",\"%s\":null", key);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct finding seccomp = { .witness = shared_witness() };
 	struct finding traced = { .witness = shared_witness() };
@@ -626,6 +676,7 @@ int main(void)
 		perror("oracle: mmap");
 		return 1;
 	}
+	changing = argc > 1 && strcmp(argv[1], "--changing") == 0;
 	find_vdso_functions();
 	ask_seccomp(&seccomp);
 	ask_ptrace(&traced);

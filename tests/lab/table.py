@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from machines import FLAVOURS, MACHINES
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-COLUMNS = 9
-TRUTHS = ("ok", "slow", "fallback", "crash", "no-vdso", "cannot-tell")
+COLUMNS = 10
+TRUTHS = ("ok", "slow", "fallback", "sometimes", "crash", "no-vdso", "cannot-tell")
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class Expectation:
     clocksource: str
     mode: str
     truth: str
+    causes: tuple
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,10 @@ def _parse_line(line):
     columns = [column.strip() for column in line.split("|")]
     if len(columns) != COLUMNS:
         raise TableError(f"{len(columns)} columns instead of {COLUMNS}")
-    name, kernel, machine, append, steps, sources, modes, truths, tags = columns
-    expectations = tuple(Expectation(*triple) for triple in
-                         zip(_list(sources), _list(modes), _list(truths), strict=True))
+    name, kernel, machine, append, steps, sources, modes, truths, causes, tags = columns
+    causes = [_list(ids, "+") if ids != "-" else () for ids in _list(causes)]
+    expectations = tuple(Expectation(*four) for four in
+                         zip(_list(sources), _list(modes), _list(truths), causes, strict=True))
     for expectation in expectations:
         if expectation.truth not in TRUTHS:
             raise TableError(f"unknown truth '{expectation.truth}'")

@@ -9,6 +9,7 @@
 clocksource=${CLOCKSOURCE:-/sys/devices/system/clocksource/clocksource0}
 prefix=  # the words put before each program
 build=   # the folder of binaries in use
+flapper= # the process that makes the clocksource go to and fro
 
 # report NAME COMMAND...: runs it between markers, with a time limit of its own.
 report() {
@@ -85,13 +86,20 @@ host() {
 	sleep 1
 }
 
+# flap A B: the clocksource goes to and fro while the next check runs.
+flap() {
+	$LAB/$build/flap $clocksource/current_clocksource "$1" "$2" &
+	flapper=$!
+}
+
 # check [NAME]: one observation; NAME is the clocksource to wait for.
 check() {
-	await "$1"
+	[ "$1" = "any" ] || await "$1"
 	report clocksource cat $clocksource/current_clocksource
-	report oracle $prefix $LAB/$build/oracle
+	report oracle $prefix $LAB/$build/oracle ${flapper:+--changing}
 	[ -x $LAB/$build/vdsocheck ] && report vdsocheck $prefix $LAB/$build/vdsocheck --json
-	return 0
+	[ -z "$flapper" ] || kill $flapper
+	flapper=
 }
 
 # article CALLS: the article's experiment.

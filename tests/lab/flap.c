@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes two words into a file by turns until it is killed:
+ *
+ *     flap FILE A B
+ *
+ * The file is current_clocksource: a host whose clock goes good and bad while
+ * somebody measures it.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HALF_PERIOD_NS 300000
+
+int main(int argc, char **argv)
+{
+	int file, turn;
+
+	if (argc != 4) {
+		fprintf(stderr, "usage: flap FILE A B\n");
+		return 2;
+	}
+	file = open(argv[1], O_WRONLY);
+	if (file < 0) {
+		perror(argv[1]);
+		return 1;
+	}
+	for (turn = 0;; turn = !turn) {
+		const char *word = argv[2 + turn];
+
+		if (pwrite(file, word, strlen(word), 0) < 0) {
+			perror(argv[1]);
+			return 1;
+		}
+		nanosleep(&(struct timespec){ .tv_nsec = HALF_PERIOD_NS }, NULL);
+	}
+}
