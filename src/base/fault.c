@@ -19,9 +19,7 @@ static void leave(int signal)
 
 static void guard_set(struct sigaction saved[GUARDED_COUNT])
 {
-	/* The mask stays as it is, so that coming back takes no system call: who counts those
-	 * of the work (proof_ptrace.c) would count it too. */
-	struct sigaction action = {.sa_handler = leave, .sa_flags = SA_NODEFER};
+	struct sigaction action = {.sa_handler = leave};
 
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < GUARDED_COUNT; i++)
@@ -40,7 +38,7 @@ int fault_guard(void (*work)(void *argument), void *argument)
 	int signal;
 
 	guard_set(saved);
-	signal = sigsetjmp(back, 0);
+	signal = sigsetjmp(back, 1);
 	if (signal == 0)
 		work(argument);
 	guard_restore(saved);

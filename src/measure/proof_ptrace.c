@@ -64,6 +64,13 @@ static int signal_to_deliver(int status)
 	return signal == SYSCALL_STOP || signal == SIGSTOP ? 0 : signal;
 }
 
+/* What the child does on its way out of a call that crashed is not the call's doing. */
+static void forget_call(struct proof_run *run, int signal)
+{
+	if (signal)
+		run->call = PROOF_RUN_NOTHING;
+}
+
 /* Follows the child from its first stop to its end; the status of the end. */
 static int follow(struct proof_run *run, pid_t pid, int status)
 {
@@ -73,13 +80,15 @@ static int follow(struct proof_run *run, pid_t pid, int status)
 	ptrace(PTRACE_SETOPTIONS, pid, NULL,
 		(void *)(uintptr_t)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL));
 	while (WIFSTOPPED(status)) {
+		int signal = signal_to_deliver(status);
+
+		forget_call(run, signal);
 		if (WSTOPSIG(status) == SYSCALL_STOP) {
 			if (entering)
 				count_entry(run, &counted);
 			entering = !entering;
 		}
-		if (ptrace(PTRACE_SYSCALL, pid, NULL,
-			    (void *)(uintptr_t)signal_to_deliver(status)) < 0)
+		if (ptrace(PTRACE_SYSCALL, pid, NULL, (void *)(uintptr_t)signal) < 0)
 			kill(pid, SIGKILL);
 		if (waitpid(pid, &status, 0) < 0 && errno != EINTR)
 			break;
