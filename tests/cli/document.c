@@ -252,6 +252,17 @@ static void check_reasons(json_t *document)
 	}
 }
 
+/* One reason for all that is null in a call. */
+static void need_call_reason(json_t *call, size_t place)
+{
+	static const char *const keys[] = {"vdso_ns", "libc_ns", "syscall_ns", "entered_kernel"};
+
+	for (size_t i = 0; i < COUNT(keys); i++) {
+		if (is_null(call, keys[i]) && !*text_at(call, "reason"))
+			broken("calls.%zu.%s is null and its reason does not say why", place, keys[i]);
+	}
+}
+
 /* What was not measured has no number: neither a zero nor a count. */
 static void check_calls(json_t *document)
 {
@@ -263,6 +274,7 @@ static void check_calls(json_t *document)
 		json_int_t entered = json_integer_value(json_object_get(call, "entered_kernel"));
 		json_int_t attempts = json_integer_value(json_object_get(call, "attempts"));
 
+		need_call_reason(call, i);
 		if (is_null(call, "attempts") != is_null(call, "entered_kernel"))
 			broken("calls.%zu has only one of attempts and entered_kernel", i);
 		if (!taken && !is_null(call, "attempts"))
