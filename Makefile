@@ -109,15 +109,17 @@ FORCE:
 
 -include $(OBJECTS:.o=.d)
 
+PAGES := $(wildcard man/*.1)
+
 .PHONY: install uninstall
 install: all
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1'
 	install -m 755 $(if $(filter build,$(BUILD)),vdsocheck,$(BUILD)/vdsocheck) '$(DESTDIR)$(BINDIR)/vdsocheck'
-	install -m 644 man/vdsocheck.1 '$(DESTDIR)$(MANDIR)/man1/vdsocheck.1'
+	install -m 644 $(PAGES) '$(DESTDIR)$(MANDIR)/man1'
 
 # Empty folders go too, but for those of the system: they were there before.
 uninstall:
-	rm -f '$(DESTDIR)$(BINDIR)/vdsocheck' '$(DESTDIR)$(MANDIR)/man1/vdsocheck.1'
+	rm -f '$(DESTDIR)$(BINDIR)/vdsocheck' $(PAGES:man/%='$(DESTDIR)$(MANDIR)/man1/%')
 	$(if $(DESTDIR)$(filter-out /usr /usr/local,$(PREFIX)),$(PRUNE))
 
 PRUNE = cd '$(DESTDIR)/' && \
@@ -139,3 +141,4 @@ format:
 -include tests/tests.mk
 -include tests/lab/lab.mk
 -include tests/bench/bench.mk
+-include tests/compare/compare.mk

@@ -43,7 +43,7 @@ check-live: $(TEST_BINARY) $(LIVE_ORACLE) $(CLI_HELPERS)
 check-man:
 	$(QUIET)if ! command -v mandoc >/dev/null; then \
 		echo 'skip  the man page has no mistakes: no mandoc'; echo '0 passed, 0 failed, 1 skipped'; \
-	elif mandoc -T lint -W warning man/vdsocheck.1; then echo '1 passed, 0 failed, 0 skipped'; \
+	elif mandoc -T lint -W warning $(PAGES); then echo '1 passed, 0 failed, 0 skipped'; \
 	else echo '0 passed, 1 failed, 0 skipped'; exit 1; fi
 
 check-fresh:
