@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "base/child.h"
+#include "base/fault.h"
+#include "base/kernel_clock.h"
 #include "measure/affinity.h"
 #include "measure/counter.h"
 #include "measure/sampler.h"
@@ -19,7 +21,7 @@
 #define NS_PER_SECOND 1000000000
 
 /* Who has not come to the start by then is not waited for. */
-#define START_SECONDS 2
+#define START_NS 2000000000
 
 static const struct timespec short_while = {.tv_nsec = 1000000};
 
@@ -30,6 +32,7 @@ struct gathering {
 	int64_t ns;
 	volatile bool go;
 	unsigned ready;
+	int signal;                        /* that the call ended with */
 	double medians[BENCH_THREADS_MAX]; /* ns; 0: nothing measured */
 };
 
@@ -72,6 +75,8 @@ static void be_member(void *argument)
 	affinity_pin(member->cpu);
 	if (!sampler_start(&sampler, may_read_counter(), CHUNK_NS))
 		return;
+	if (series.signal)
+		gathering->signal = series.signal;
 	wait_for_the_others(gathering);
 	sampler_run(&sampler, &limits);
 	gathering->medians[member->index] =
@@ -80,10 +85,10 @@ static void be_member(void *argument)
 
 static void give_the_start(struct gathering *gathering, unsigned members)
 {
-	time_t until = time(NULL) + START_SECONDS;
+	int64_t until = kernel_clock_ns(CLOCK_MONOTONIC) + START_NS;
 
 	while (__atomic_load_n(&gathering->ready, __ATOMIC_SEQ_CST) < members &&
-		time(NULL) < until)
+		kernel_clock_ns(CLOCK_MONOTONIC) < until)
 		nanosleep(&short_while, NULL);
 	gathering->go = true;
 }
@@ -99,6 +104,7 @@ static bool gather(struct gathering *gathering, unsigned threads, const struct b
 
 	gathering->go = false;
 	gathering->ready = 0;
+	gathering->signal = 0;
 	while (started < threads && well) {
 		struct member member = {
 			gathering, started, plan->cpus[started % plan->cpu_count]};
@@ -139,6 +145,16 @@ static bool sum_up(struct gathering *gathering, unsigned threads, double *median
 	return count > 0;
 }
 
+/* Unless a reason is there already. */
+static void explain(const struct gathering *gathering, struct fact *fact)
+{
+	if (gathering->signal)
+		fact_set(fact, FACT_FAILED, "the call ends with %s",
+			fault_signal_name(gathering->signal));
+	else if (!fact->reason[0])
+		fact_set(fact, FACT_FAILED, "no chunk was left undisturbed");
+}
+
 static void measure_crowd(
 	struct gathering *gathering, const struct bench_plan *plan, struct bench_crowd *crowd)
 {
@@ -152,8 +168,7 @@ static void measure_crowd(
 		!sum_up(gathering, 1, &crowd->alone_ns, &ignored) ||
 		!gather(gathering, plan->threads, plan, &crowd->fact) ||
 		!sum_up(gathering, plan->threads, &crowd->together_ns, &crowd->slowest_ns)) {
-		if (!crowd->fact.reason[0])
-			fact_set(&crowd->fact, FACT_FAILED, "no chunk was left undisturbed");
+		explain(gathering, &crowd->fact);
 		return;
 	}
 	fact_set_known(&crowd->fact);
