@@ -6,6 +6,7 @@
 
 #include "commands/bench.h"
 #include "commands/check.h"
+#include "commands/compare.h"
 #include "commands/emit.h"
 #include "commands/warp.h"
 
@@ -19,6 +20,7 @@ static const struct command commands[] = {
 	{"check", check_run},
 	{"bench", bench_run},
 	{"warp", warp_run},
+	{"compare", compare_run},
 };
 
 /*
