@@ -96,7 +96,7 @@ struct warp_setup {
  * CPU. warp->fact tells whether it was done; release with warp_release() in any case.
  */
 void warp_measure(const struct evidence *names, const struct call calls[CALL_MAX][PATH_COUNT],
-        const struct warp_setup *setup, struct warp_evidence *warp);
+	const struct warp_setup *setup, struct warp_evidence *warp);
 
 void warp_release(struct warp_evidence *warp);
 

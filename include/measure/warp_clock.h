@@ -25,7 +25,7 @@ struct warp_clock {
  * counter, or reading it ends in a signal. One thread; meant for a forked child.
  */
 bool warp_clock_prepare(enum warp_clock_id id, const struct evidence *names,
-        const struct call calls[CALL_MAX][PATH_COUNT], struct warp_clock *clock, struct fact *why);
+	const struct call calls[CALL_MAX][PATH_COUNT], struct warp_clock *clock, struct fact *why);
 
 /*
  * Reads the clock after everything that the thread loaded before: ns, or ticks of the

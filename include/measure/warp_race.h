@@ -37,14 +37,14 @@ struct warp_race;
  * cannot be. `scores` has room for one score for each CPU, with its `least`.
  */
 struct warp_race *warp_race_start(
-        const int *cpus, size_t count, struct warp_score *scores, struct fact *why);
+	const int *cpus, size_t count, struct warp_score *scores, struct fact *why);
 
 /*
  * All read the clock for so long; the scores are of this slice alone. `injected` is added
  * to what each CPU reads, in the clock's unit; NULL: nothing.
  */
 void warp_race_run(struct warp_race *race, const struct warp_clock *clock, int64_t slice_ns,
-        const int64_t *injected);
+	const int64_t *injected);
 
 /* Ends the threads. */
 void warp_race_end(struct warp_race *race);

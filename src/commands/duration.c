@@ -39,7 +39,7 @@ bool duration_take(const char *word, int64_t *ns)
 	if (parse(word, ns))
 		return true;
 	options_complain(
-	        "--duration: '%s' is not a number of seconds from 0.01 to %d" OPTIONS_SEE_HELP,
-	        word, LONGEST_SECONDS);
+		"--duration: '%s' is not a number of seconds from 0.01 to %d" OPTIONS_SEE_HELP,
+		word, LONGEST_SECONDS);
 	return false;
 }

@@ -16,12 +16,12 @@ bool page_accepts(const struct options *options)
 	if (is_json(options) || strcmp(options->format, "text") == 0)
 		return true;
 	options_complain("--format: this command has no '%s', only text and json" OPTIONS_SEE_HELP,
-	        options->format);
+		options->format);
 	return false;
 }
 
 static bool render(
-        const struct page *page, const void *object, bool json, char **bytes, size_t *length)
+	const struct page *page, const void *object, bool json, char **bytes, size_t *length)
 {
 	FILE *out = open_memstream(bytes, length);
 	bool whole;

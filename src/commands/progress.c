@@ -7,7 +7,7 @@
 struct progress progress_start(const char *doing, bool quiet)
 {
 	return (struct progress){
-	        .shown = !quiet && isatty(STDERR_FILENO), .doing = doing, .percent = -1};
+		.shown = !quiet && isatty(STDERR_FILENO), .doing = doing, .percent = -1};
 }
 
 void progress_show(void *argument, double done)

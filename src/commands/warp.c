@@ -16,23 +16,24 @@
 #define DEFAULT_NS 2000000000
 
 static const char help[] =
-        "Usage: vdsocheck warp [OPTION]...\n"
-        "\n"
-        "Reads the clocks on all CPUs at once and tells whether one ever says an earlier\n"
-        "time than was already read on another CPU, whether the vDSO and the kernel agree,\n"
-        "and how far apart the CPUs' counters are. Changes nothing; needs no privileges.\n"
-        "\n"
-        "  -d, --duration SECONDS look for so long (2; 0.5 is half a second)\n"
-        "  -q, --quiet            print nothing: the exit status is the answer\n"
-        "  -J, --json             print JSON, the same as --format json\n"
-        "      --format FORMAT    print text (the default) or json\n"
-        "  -o, --output FILE      write to FILE, whole or not at all\n"
-        "      --color WHEN       colour the verdict: auto (the default), always, never\n"
-        "  -h, --help             print this help\n"
-        "  -V, --version          print the version\n"
-        "\n"
-        "Exit status: 0 no warp was seen, 1 there were warps, 2 it could not look (one CPU\n"
-        "has none to be compared with), or bad usage, or failed output.\n";
+	"Usage: vdsocheck warp [OPTION]...\n"
+	"\n"
+	"Reads the clocks on all CPUs at once and tells whether one ever says an\n"
+	"earlier time than was already read on another CPU, whether the vDSO and the\n"
+	"kernel agree, and how far apart the CPUs' counters are. Changes nothing, needs\n"
+	"no privileges.\n"
+	"\n"
+	"  -d, --duration SECONDS look for so long (2; 0.5 is half a second)\n"
+	"  -q, --quiet            print nothing: the exit status is the answer\n"
+	"  -J, --json             print JSON, the same as --format json\n"
+	"      --format FORMAT    print text (the default) or json\n"
+	"  -o, --output FILE      write to FILE, whole or not at all\n"
+	"      --color WHEN       colour the verdict: auto (the default), always, never\n"
+	"  -h, --help             print this help\n"
+	"  -V, --version          print the version\n"
+	"\n"
+	"Exit status: 0 no warp was seen, 1 there were warps, 2 it could not look (one\n"
+	"CPU has none to be compared with), or bad usage, or failed output.\n";
 
 static bool take_own(int id, const char *value, void *into)
 {
@@ -44,23 +45,23 @@ static bool parse(int argc, char **argv, struct options *options, int64_t *durat
 {
 	static const struct own_option rows[] = {DURATION_OPTION};
 	const struct own_options own = {.rows = rows,
-	        .count = sizeof(rows) / sizeof(rows[0]),
-	        .take = take_own,
-	        .into = duration_ns};
+		.count = sizeof(rows) / sizeof(rows[0]),
+		.take = take_own,
+		.into = duration_ns};
 
 	return options_parse(argc, argv, options, &own) && page_accepts(options);
 }
 
 static void measure(const struct root *root, const struct options *options, int64_t duration_ns,
-        struct warp_evidence *warp)
+	struct warp_evidence *warp)
 {
 	static struct evidence names;
 	static struct call calls[CALL_MAX][PATH_COUNT];
 	struct progress progress = progress_start("reading the clocks on all CPUs", options->quiet);
 	struct warp_setup setup = {.duration_ns = duration_ns,
-	        .clocks = WARP_ALL_CLOCKS,
-	        .progress = progress_show,
-	        .argument = &progress};
+		.clocks = WARP_ALL_CLOCKS,
+		.progress = progress_show,
+		.argument = &progress};
 
 	vdso_collect(root, &names.vdso);
 	call_list(&names, calls);
@@ -83,7 +84,7 @@ static int report(const struct options *options, const struct warp_evidence *war
 	static const struct page page = {write_text, write_json};
 	struct warp_ruling ruling;
 	struct warp_report report = {
-	        .warp = warp, .ruling = &ruling, .color = terminal_wants_color(options->color)};
+		.warp = warp, .ruling = &ruling, .color = terminal_wants_color(options->color)};
 
 	warp_ruling_find(warp, &ruling);
 	if (!page_emit(&page, &report, options))

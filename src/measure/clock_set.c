@@ -19,9 +19,9 @@
 static bool arm(int timer)
 {
 	struct itimerspec far = {
-	        .it_value.tv_sec = (time_t)(kernel_clock_seconds(CLOCK_REALTIME) + FAR_SECONDS)};
+		.it_value.tv_sec = (time_t)(kernel_clock_seconds(CLOCK_REALTIME) + FAR_SECONDS)};
 	int result =
-	        timerfd_settime(timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL);
+		timerfd_settime(timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL);
 
 	/* ECANCELED tells of a change that came before, and arms the timer all the same. */
 	return result == 0 || errno == ECANCELED;

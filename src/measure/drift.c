@@ -51,13 +51,13 @@ void drift_compute(const struct drift_mark marks[3], struct warp_drift *drift)
 		return;
 	}
 	if (marks[1].raw_ns - marks[0].raw_ns < SHORTEST_HALF_NS ||
-	        marks[2].raw_ns - marks[1].raw_ns < SHORTEST_HALF_NS) {
+		marks[2].raw_ns - marks[1].raw_ns < SHORTEST_HALF_NS) {
 		fact_set(&drift->fact, FACT_FAILED, "the time was too short to see a drift");
 		return;
 	}
 	drift->counter_hz = rate(&marks[0], &marks[2]) * NS_PER_SECOND;
 	drift->drift_ppm = (rate(&marks[1], &marks[2]) / rate(&marks[0], &marks[1]) - 1) * PPM;
 	drift->error_ppm =
-	        (uncertainty(&marks[0], &marks[1]) + uncertainty(&marks[1], &marks[2])) * PPM;
+		(uncertainty(&marks[0], &marks[1]) + uncertainty(&marks[1], &marks[2])) * PPM;
 	fact_set_known(&drift->fact);
 }

@@ -147,7 +147,7 @@ static void add_score(struct watch *watch, enum warp_clock_id id, size_t cpu)
 static void run_slice(struct watch *watch, enum warp_clock_id id, int64_t slice_ns)
 {
 	const int64_t *injected =
-	        id == WARP_COUNTER ? watch->injected_ticks : watch->job->setup->injected_ns;
+		id == WARP_COUNTER ? watch->injected_ticks : watch->job->setup->injected_ns;
 
 	warp_race_run(watch->race, &watch->clocks[id], slice_ns, injected);
 	if (was_set(watch, id)) {
@@ -167,7 +167,7 @@ static int64_t elapsed_ns(const struct watch *watch)
 static void mark(struct watch *watch)
 {
 	if (is_counter_known(watch) && !watch->marks[1].raw_ns &&
-	        elapsed_ns(watch) >= watch->job->setup->duration_ns / 2)
+		elapsed_ns(watch) >= watch->job->setup->duration_ns / 2)
 		watch->marks[1] = drift_mark_take();
 }
 
@@ -179,7 +179,7 @@ static void run_round(struct watch *watch, int64_t slice_ns)
 		run_slice(watch, (enum warp_clock_id)id, slice_ns);
 		mark(watch);
 		watch->job->shared->done =
-		        (double)elapsed_ns(watch) / (double)watch->job->setup->duration_ns;
+			(double)elapsed_ns(watch) / (double)watch->job->setup->duration_ns;
 	}
 }
 
@@ -267,7 +267,7 @@ static void set_apart(struct watch *watch, enum warp_clock_id id)
 	gap = worst_gap(watch, id);
 	if (gap == WARP_RACE_NO_GAP) {
 		fact_set(&tally->apart_fact, FACT_FAILED,
-		        "some CPUs did not run at the same time, so they were not compared");
+			"some CPUs did not run at the same time, so they were not compared");
 		return;
 	}
 	tally->apart_ns = (int64_t)ceil((double)gap * unit_ns(watch, id));
@@ -284,7 +284,7 @@ static void finish_tally(struct watch *watch, enum warp_clock_id id)
 		return;
 	if (!tally->reads) {
 		fact_set(&tally->fact, FACT_FAILED, "the clock was set all the time (%u slices)",
-		        tally->discarded);
+			tally->discarded);
 		return;
 	}
 	tally->largest_ns = (int64_t)ceil((double)tally->largest_ns * unit_ns(watch, id));
@@ -319,7 +319,7 @@ static void find_pairs(struct watch *watch)
 	for (size_t a = 0; a < watch->count; a++) {
 		for (size_t b = a + 1; b < watch->count; b++)
 			watch->job->shared->pairs[warp->pair_count++] =
-			        make_pair(watch, a, b, ns_per_tick);
+				make_pair(watch, a, b, ns_per_tick);
 	}
 	fact_set_known(&warp->pair_fact);
 }
@@ -350,7 +350,7 @@ static void prepare_clocks(struct watch *watch)
 
 		if (watch->job->setup->clocks & WARP_CLOCK(id))
 			warp_clock_prepare((enum warp_clock_id)id, watch->job->names,
-			        watch->job->calls, &watch->clocks[id], fact);
+				watch->job->calls, &watch->clocks[id], fact);
 		else
 			fact_set(fact, FACT_ABSENT, "not asked for");
 	}
@@ -512,7 +512,7 @@ static void run_child(struct job *job, struct warp_evidence *warp)
 }
 
 void warp_measure(const struct evidence *names, const struct call calls[CALL_MAX][PATH_COUNT],
-        const struct warp_setup *setup, struct warp_evidence *warp)
+	const struct warp_setup *setup, struct warp_evidence *warp)
 {
 	struct job job = {.names = names, .calls = calls, .setup = setup};
 	size_t size;

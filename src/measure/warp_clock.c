@@ -87,18 +87,18 @@ int64_t warp_clock_read(const struct warp_clock *clock, unsigned turn)
 
 /* The row of this call; NULL if there is none. */
 static const struct call *find_call(const struct evidence *names,
-        const struct call (*calls)[PATH_COUNT], const char *call, const char *clock)
+	const struct call (*calls)[PATH_COUNT], const char *call, const char *clock)
 {
 	for (size_t i = 0; i < names->call_count; i++) {
 		if (strcmp(names->calls[i].call, call) == 0 &&
-		        strcmp(names->calls[i].clock, clock) == 0)
+			strcmp(names->calls[i].clock, clock) == 0)
 			return calls[i];
 	}
 	return NULL;
 }
 
 static const struct call *calls_of(
-        enum warp_clock_id id, const struct evidence *names, const struct call (*calls)[PATH_COUNT])
+	enum warp_clock_id id, const struct evidence *names, const struct call (*calls)[PATH_COUNT])
 {
 	if (id == WARP_TIMEOFDAY)
 		return find_call(names, calls, "gettimeofday", "");
@@ -108,7 +108,7 @@ static const struct call *calls_of(
 }
 
 static bool choose_ways(
-        enum warp_clock_id id, const struct call *paths, struct warp_clock *clock, struct fact *why)
+	enum warp_clock_id id, const struct call *paths, struct warp_clock *clock, struct fact *why)
 {
 	enum call_path path = paths[PATH_VDSO].function.any ? PATH_VDSO : PATH_LIBC;
 
@@ -153,7 +153,7 @@ static bool prove_way(struct warp_way *way, struct fact *why)
 }
 
 bool warp_clock_prepare(enum warp_clock_id id, const struct evidence *names,
-        const struct call calls[CALL_MAX][PATH_COUNT], struct warp_clock *clock, struct fact *why)
+	const struct call calls[CALL_MAX][PATH_COUNT], struct warp_clock *clock, struct fact *why)
 {
 	const struct call *paths;
 
@@ -168,7 +168,7 @@ bool warp_clock_prepare(enum warp_clock_id id, const struct evidence *names,
 		return false;
 	}
 	if (!choose_ways(id, paths, clock, why) || !prove_way(&clock->ways[0], why) ||
-	        !prove_way(&clock->ways[1], why))
+		!prove_way(&clock->ways[1], why))
 		return false;
 	fact_set_known(why);
 	return true;

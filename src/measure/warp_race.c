@@ -122,14 +122,14 @@ static void clear_score(struct warp_score *score, size_t count)
 static void sleep_ns(int64_t ns)
 {
 	struct timespec left = {
-	        .tv_sec = (time_t)(ns / NS_PER_SECOND), .tv_nsec = (long)(ns % NS_PER_SECOND)};
+		.tv_sec = (time_t)(ns / NS_PER_SECOND), .tv_nsec = (long)(ns % NS_PER_SECOND)};
 
 	while (nanosleep(&left, &left) < 0)
 		;
 }
 
 void warp_race_run(struct warp_race *race, const struct warp_clock *clock, int64_t slice_ns,
-        const int64_t *injected)
+	const int64_t *injected)
 {
 	for (size_t i = 0; i < race->count; i++) {
 		race->slots[i].value = 0;
@@ -169,7 +169,7 @@ static int start_threads(struct warp_race *race, const int *cpus, struct warp_sc
 		struct racer *racer = &race->racers[i];
 
 		*racer = (struct racer){
-		        .race = race, .index = i, .cpu = cpus[i], .score = &scores[i]};
+			.race = race, .index = i, .cpu = cpus[i], .score = &scores[i]};
 		error = pthread_create(&racer->thread, &attributes, race_along, racer);
 	}
 	pthread_attr_destroy(&attributes);
@@ -181,7 +181,7 @@ static bool are_pinned(const struct warp_race *race, struct fact *why)
 	for (size_t i = 0; i < race->count; i++) {
 		if (!race->racers[i].pinned) {
 			fact_set(why, FACT_DENIED, "no thread may be tied to CPU %d",
-			        race->racers[i].cpu);
+				race->racers[i].cpu);
 			return false;
 		}
 	}
@@ -199,7 +199,7 @@ static struct warp_race *make_race(size_t count)
 	race->racers = calloc(count, sizeof(*race->racers));
 	race->slots = aligned_alloc(LINE_PAIR, count * sizeof(*race->slots));
 	if (race->racers && race->slots &&
-	        pthread_barrier_init(&race->gate, NULL, (unsigned)count + 1) == 0)
+		pthread_barrier_init(&race->gate, NULL, (unsigned)count + 1) == 0)
 		return race;
 	free(race->racers);
 	free(race->slots);
@@ -208,7 +208,7 @@ static struct warp_race *make_race(size_t count)
 }
 
 struct warp_race *warp_race_start(
-        const int *cpus, size_t count, struct warp_score *scores, struct fact *why)
+	const int *cpus, size_t count, struct warp_score *scores, struct fact *why)
 {
 	struct warp_race *race = make_race(count);
 	int error;

@@ -38,7 +38,7 @@ json_t *json_value_real(bool known, double value, int decimals)
 bool json_value_write(json_t *root, FILE *out)
 {
 	bool written = root && json_dumpf(root, out,
-	                               JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS)) == 0;
+				       JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS)) == 0;
 
 	json_decref(root);
 	fputc('\n', out);

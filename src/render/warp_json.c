@@ -20,7 +20,7 @@ static json_t *tally_object(enum warp_clock_id id, const struct warp_tally *tall
 	json_value_set(object, "later_cpu", json_value_integer(warped, tally->later_cpu));
 	json_value_set(object, "apart_at_most_ns", json_value_integer(bounded, tally->apart_ns));
 	json_value_set(object, "apart_reason",
-	        json_value_reason(known ? &tally->apart_fact : &tally->fact));
+		json_value_reason(known ? &tally->apart_fact : &tally->fact));
 	json_value_set(object, "discarded_slices", json_integer(tally->discarded));
 	json_value_set(object, "reason", json_value_reason(&tally->fact));
 	return object;
@@ -32,7 +32,7 @@ static json_t *tallies_array(const struct warp_evidence *warp)
 
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
 		json_array_append_new(
-		        list, tally_object((enum warp_clock_id)id, &warp->tallies[id]));
+			list, tally_object((enum warp_clock_id)id, &warp->tallies[id]));
 	return list;
 }
 
@@ -113,7 +113,7 @@ bool warp_report_json(const struct warp_report *report, FILE *out)
 	json_value_set(root, "rule", json_string(ruling->rule));
 	json_value_set(root, "reason", json_value_reason(&warp->fact));
 	json_value_set(root, "duration_seconds",
-	        json_value_real(known, (double)warp->duration_ns / NS_PER_SECOND, 3));
+		json_value_real(known, (double)warp->duration_ns / NS_PER_SECOND, 3));
 	json_value_set(root, "allowed_cpus", json_integer((json_int_t)warp->allowed));
 	json_value_set(root, "cpus", cpus_array(warp));
 	json_value_set(root, "clocks", tallies_array(warp));

@@ -19,9 +19,9 @@ static const struct {
 	const char *word;
 	const char *color;
 } headings[] = {
-        [WARP_VERDICT_UNKNOWN] = {"UNKNOWN", "\033[1;35m"},
-        [WARP_VERDICT_NONE] = {"OK", "\033[1;32m"},
-        [WARP_VERDICT_WARPS] = {"WARPS", "\033[1;31m"},
+	[WARP_VERDICT_UNKNOWN] = {"UNKNOWN", "\033[1;35m"},
+	[WARP_VERDICT_NONE] = {"OK", "\033[1;32m"},
+	[WARP_VERDICT_WARPS] = {"WARPS", "\033[1;31m"},
 };
 
 static void write_verdict(const struct warp_report *report, FILE *out)
@@ -31,7 +31,7 @@ static void write_verdict(const struct warp_report *report, FILE *out)
 
 	if (report->color)
 		fprintf(out, "%s%s%s: ", headings[report->ruling->verdict].color, word,
-		        COLOR_RESET);
+			COLOR_RESET);
 	else
 		fprintf(out, "%s: ", word);
 	wrap_text(out, column, column, report->ruling->summary);
@@ -68,14 +68,14 @@ static void write_tally(enum warp_clock_id id, const struct warp_tally *tally, F
 	describe_ns(tally->warps > 0, tally->largest_ns, largest);
 	describe_ns(fact_is_known(&tally->apart_fact), tally->apart_ns, apart);
 	fprintf(out, "  %-20s%13s%12s%12s%9s%10s\n", warp_clock_name(id),
-	        wrap_count(tally->reads, reads), wrap_count(tally->warps, warps), largest, cpus,
-	        apart);
+		wrap_count(tally->reads, reads), wrap_count(tally->warps, warps), largest, cpus,
+		apart);
 }
 
 static void write_tallies(const struct warp_evidence *warp, FILE *out)
 {
 	fprintf(out, "\n  %-20s%13s%12s%12s%9s%10s\n", "", "reads", "warps", "largest ns", "CPUs",
-	        "apart ns");
+		"apart ns");
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
 		write_tally((enum warp_clock_id)id, &warp->tallies[id], out);
 	fprintf(out, "\n  apart: no two CPUs' clocks are further apart than this.\n");
@@ -103,7 +103,7 @@ static size_t pick_pairs(const struct warp_evidence *warp, size_t picked[PAIRS_S
 		size_t place = count < PAIRS_SHOWN ? count++ : PAIRS_SHOWN;
 
 		while (place > 0 &&
-		        weight(&warp->pairs[i]) > weight(&warp->pairs[picked[place - 1]])) {
+			weight(&warp->pairs[i]) > weight(&warp->pairs[picked[place - 1]])) {
 			if (place < PAIRS_SHOWN)
 				picked[place] = picked[place - 1];
 			place--;
@@ -121,17 +121,17 @@ static void describe_pair(const struct warp_pair *pair, struct phrase *phrase)
 	switch (pair->state) {
 	case WARP_PAIR_MOVED:
 		phrase_add(phrase, "CPU %d and CPU %d run apart: no one offset fits", pair->cpu,
-		        pair->other_cpu);
+			pair->other_cpu);
 		break;
 	case WARP_PAIR_UNSEEN:
 		phrase_add(phrase, "CPU %d and CPU %d never ran at the same time", pair->cpu,
-		        pair->other_cpu);
+			pair->other_cpu);
 		break;
 	default:
 		phrase_add(phrase, "CPU %d is %s ns %s CPU %d, give or take %s ns", pair->other_cpu,
-		        wrap_ns(fabs(pair->offset_ns), offset),
-		        pair->offset_ns < 0 ? "behind" : "ahead of", pair->cpu,
-		        wrap_ns(pair->error_ns, error));
+			wrap_ns(fabs(pair->offset_ns), offset),
+			pair->offset_ns < 0 ? "behind" : "ahead of", pair->cpu,
+			wrap_ns(pair->error_ns, error));
 	}
 }
 
@@ -148,7 +148,7 @@ static void write_pairs(const struct warp_evidence *warp, FILE *out)
 	}
 	if (count < warp->pair_count)
 		fprintf(out, "%*s%zu pairs more: --json has them all\n", LABEL_INDENT, "",
-		        warp->pair_count - count);
+			warp->pair_count - count);
 }
 
 static void write_drift(const struct warp_evidence *warp, FILE *out)
@@ -158,10 +158,10 @@ static void write_drift(const struct warp_evidence *warp, FILE *out)
 
 	if (fact_is_known(&drift->fact))
 		phrase_add(&phrase,
-		        "%s runs at %.3f MHz of CLOCK_MONOTONIC_RAW, steady to %.2f ppm (give or "
-		        "take %.2f)",
-		        warp_clock_name(WARP_COUNTER), drift->counter_hz / HZ_PER_MHZ,
-		        fabs(drift->drift_ppm), drift->error_ppm);
+			"%s runs at %.3f MHz of CLOCK_MONOTONIC_RAW, steady to %.2f ppm (give or "
+			"take %.2f)",
+			warp_clock_name(WARP_COUNTER), drift->counter_hz / HZ_PER_MHZ,
+			fabs(drift->drift_ppm), drift->error_ppm);
 	else
 		phrase_add(&phrase, "not known: %s", drift->fact.reason);
 	wrap_print(out, "drift", LABEL_INDENT, phrase.text);
@@ -174,22 +174,22 @@ static void write_cpus(const struct warp_evidence *warp, FILE *out)
 	if (warp->cpu_count == warp->allowed)
 		return;
 	phrase_add(&phrase, "%zu of the %zu that may be used were watched", warp->cpu_count,
-	        warp->allowed);
+		warp->allowed);
 	wrap_print(out, "CPUs", LABEL_INDENT, phrase.text);
 }
 
 static void write_discarded(const struct warp_evidence *warp, FILE *out)
 {
 	unsigned discarded =
-	        warp->tallies[WARP_REALTIME].discarded + warp->tallies[WARP_TIMEOFDAY].discarded;
+		warp->tallies[WARP_REALTIME].discarded + warp->tallies[WARP_TIMEOFDAY].discarded;
 	struct phrase phrase = {.used = 0};
 
 	if (!discarded)
 		return;
 	phrase_add(&phrase,
-	        "somebody set the clock meanwhile: what was read in %u slices of time was not "
-	        "counted",
-	        discarded);
+		"somebody set the clock meanwhile: what was read in %u slices of time was not "
+		"counted",
+		discarded);
 	wrap_print(out, "set", LABEL_INDENT, phrase.text);
 }
 

@@ -181,7 +181,7 @@ static void bounds_hold_the_offset(void **state)
 		assert_int_equal(pair->state, WARP_PAIR_KNOWN);
 		/* The counters themselves may be as far apart as the run without offset says. */
 		assert_true(fabs(pair->offset_ns - (double)offsets[i]) <=
-		            pair->error_ns * 2 + 1 + fabs((double)offsets[i]) / 1000);
+			    pair->error_ns * 2 + 1 + fabs((double)offsets[i]) / 1000);
 		warp_release(&warp);
 	}
 }
@@ -383,7 +383,7 @@ static struct warp_evidence two_quiet_cpus(void)
 }
 
 static void set_warp(
-        struct warp_evidence *evidence, enum warp_clock_id id, int64_t ns, int earlier, int later)
+	struct warp_evidence *evidence, enum warp_clock_id id, int64_t ns, int earlier, int later)
 {
 	evidence->tallies[id].warps = 1;
 	evidence->tallies[id].largest_ns = ns;
@@ -392,7 +392,7 @@ static void set_warp(
 }
 
 static void expect_ruling(
-        const struct warp_evidence *evidence, const char *rule, int status, const char *words)
+	const struct warp_evidence *evidence, const char *rule, int status, const char *words)
 {
 	struct warp_ruling ruling;
 
