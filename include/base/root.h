@@ -46,6 +46,9 @@ int root_open_file(const struct root *root, const char *path, struct fact *why);
 /* The same, for reading and writing. */
 int root_open_writable(const struct root *root, const char *path, struct fact *why);
 
+/* True if the file at that path can be read and its first 8 KiB hold this text. */
+bool root_holds(const struct root *root, const char *path, const char *text);
+
 /* True if something is at that path. */
 bool root_has(const struct root *root, const char *path);
 

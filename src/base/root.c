@@ -31,6 +31,9 @@ void root_close(struct root *root)
 #define OPENAT2_NUMBER 437
 #define OPENAT2_RESOLVE_IN_ROOT 0x10
 
+/* Where a file is looked into for a mark, it stands near the beginning. */
+#define HOLDS_SIZE 8192
+
 struct openat2_how {
 	uint64_t flags;
 	uint64_t mode;
@@ -134,6 +137,16 @@ int root_open_file(const struct root *root, const char *path, struct fact *why)
 int root_open_writable(const struct root *root, const char *path, struct fact *why)
 {
 	return open_for_caller(root, path, O_RDWR, why);
+}
+
+bool root_holds(const struct root *root, const char *path, const char *text)
+{
+	char buffer[HOLDS_SIZE];
+	struct span content;
+	struct fact why;
+
+	return root_read_head(root, path, buffer, sizeof(buffer), &content, &why) &&
+	       text_contains(content, text);
 }
 
 bool root_has(const struct root *root, const char *path)

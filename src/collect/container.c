@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/container.h"
 
-#define FILE_SIZE 8192
-
 /* Files whose being there is enough. */
 static const struct {
 	const char *path;
@@ -25,16 +23,6 @@ static const struct {
 	{"/proc/1/cgroup", "/docker", "docker"},
 	{"/proc/1/cgroup", "/lxc", "lxc"},
 };
-
-static bool holds(const struct root *root, const char *path, const char *text)
-{
-	char buffer[FILE_SIZE];
-	struct span content;
-	struct fact why;
-
-	return root_read_head(root, path, buffer, sizeof(buffer), &content, &why) &&
-	       text_contains(content, text);
-}
 
 /* The container manager's own word, where it keeps to systemd's container interface. */
 static bool take_declared(const struct root *root, struct text_fact *container)
@@ -61,7 +49,7 @@ void container_collect(const struct root *root, struct text_fact *container)
 		}
 	}
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		if (holds(root, texts[i].path, texts[i].text)) {
+		if (root_holds(root, texts[i].path, texts[i].text)) {
 			fact_set_text(container, texts[i].word);
 			return;
 		}

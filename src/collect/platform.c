@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define FILE_SIZE 8192
-
 /* The first that holds names the platform. */
 static const struct {
 	const char *path;
@@ -32,16 +30,9 @@ static const struct {
 	{"/proc/cmdline", "firecracker", "firecracker"},
 };
 
-static bool holds(const struct root *root, const char *path, const char *text)
+static bool is_marked(const struct root *root, const char *path, const char *text)
 {
-	char buffer[FILE_SIZE];
-	struct span content;
-	struct fact why;
-
-	if (!*text)
-		return root_has(root, path);
-	return root_read_head(root, path, buffer, sizeof(buffer), &content, &why) &&
-	       text_contains(content, text);
+	return *text ? root_holds(root, path, text) : root_has(root, path);
 }
 
 static bool is_virtual(const struct host_evidence *host)
@@ -60,7 +51,7 @@ static bool is_microvm(const struct root *root, const struct host_evidence *host
 static const char *find_word(const struct root *root, const struct host_evidence *host)
 {
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-		if (holds(root, marks[i].path, marks[i].text))
+		if (is_marked(root, marks[i].path, marks[i].text))
 			return marks[i].word;
 	}
 	if (is_microvm(root, host))

@@ -15,8 +15,11 @@ struct view {
 	struct cause causes[CAUSE_MAX];
 };
 
+#define RULE_CAUSES 3
+
 struct rule {
-	bool (*applies)(const struct view *view);
+	const char *causes[RULE_CAUSES];          /* one of these was found; none: whatever was */
+	bool (*applies)(const struct view *view); /* and this holds; NULL: always */
 	struct advice advice;
 };
 
@@ -43,18 +46,12 @@ static bool may_use_tsc(const struct view *view)
 	return falls_back(view) && sign_tsc_is_trusted(view->evidence) &&
 	       !sign_may_be_restored(view->evidence) &&
 	       !sign_platform_is(view->evidence, "wsl1") &&
-	       !sign_platform_is(view->evidence, "wsl2") &&
-	       !has_cause(view, "arm-counter-erratum");
+	       !sign_platform_is(view->evidence, "wsl2");
 }
 
 static bool is_in_container(const struct view *view)
 {
 	return fact_is_known(&view->evidence->host.container.fact);
-}
-
-static bool should_drop_parameter(const struct view *view)
-{
-	return may_use_tsc(view) && has_cause(view, "boot-clocksource");
 }
 
 static bool should_switch_on_host(const struct view *view)
@@ -67,111 +64,29 @@ static bool should_switch(const struct view *view)
 	return may_use_tsc(view) && !is_in_container(view);
 }
 
-static bool has_notsc(const struct view *view)
+static bool may_not_use_tsc(const struct view *view)
 {
-	return has_cause(view, "boot-without-tsc");
+	return !may_use_tsc(view);
 }
 
-static bool has_vdso_off(const struct view *view)
+static bool is_guest(const struct view *view)
 {
-	return has_cause(view, "vdso-switched-off");
+	return sign_is_guest(view->evidence);
 }
 
-static bool has_kvm_clock_off(const struct view *view)
+static bool is_no_guest(const struct view *view)
 {
-	return has_cause(view, "kvm-clock-switched-off");
+	return !sign_is_guest(view->evidence);
 }
 
-static bool is_read_delay(const struct view *view)
+static bool is_lasting_guest(const struct view *view)
 {
-	return has_cause(view, "tsc-read-delay");
+	return sign_is_guest(view->evidence) && !sign_may_be_restored(view->evidence);
 }
 
-static bool tsc_was_dropped(const struct view *view)
+static bool is_fallback(const struct view *view)
 {
-	return has_cause(view, "tsc-distrusted") || has_cause(view, "tsc-early-unstable") ||
-	       has_cause(view, "tsc-unsynchronised");
-}
-
-static bool was_dropped_in_guest(const struct view *view)
-{
-	return tsc_was_dropped(view) && sign_is_guest(view->evidence);
-}
-
-static bool was_dropped_on_metal(const struct view *view)
-{
-	return tsc_was_dropped(view) && !sign_is_guest(view->evidence);
-}
-
-static bool is_uncalibrated(const struct view *view)
-{
-	return has_cause(view, "tsc-uncalibrated");
-}
-
-static bool is_hyperv_defect(const struct view *view)
-{
-	return has_cause(view, "hyperv-without-vdso") || has_cause(view, "hyperv-kernel-too-old");
-}
-
-static bool is_hyperv_invalid(const struct view *view)
-{
-	return has_cause(view, "hyperv-page-invalid") || has_cause(view, "tsc-on-hyperv");
-}
-
-static bool is_kvm_unstable(const struct view *view)
-{
-	return has_cause(view, "kvm-clock-unstable") && !may_use_tsc(view);
-}
-
-static bool is_xen_old(const struct view *view)
-{
-	return has_cause(view, "xen-kernel-too-old") && !may_use_tsc(view);
-}
-
-static bool lacks_invariance(const struct view *view)
-{
-	return has_cause(view, "tsc-not-invariant") && sign_is_guest(view->evidence) &&
-	       !sign_may_be_restored(view->evidence) && !is_kvm_unstable(view);
-}
-
-static bool is_not_offered(const struct view *view)
-{
-	return has_cause(view, "tsc-not-offered");
-}
-
-static bool is_arm_erratum(const struct view *view)
-{
-	return has_cause(view, "arm-counter-erratum");
-}
-
-static bool is_arm_compat(const struct view *view)
-{
-	return has_cause(view, "arm-compat-disabled");
-}
-
-static bool is_wsl1(const struct view *view)
-{
-	return has_cause(view, "wsl1");
-}
-
-static bool is_libc(const struct view *view)
-{
-	return view->verdict == VERDICT_FALLBACK && has_cause(view, "libc-passes-vdso");
-}
-
-static bool is_blocked(const struct view *view)
-{
-	return view->verdict != VERDICT_OK && has_cause(view, "time-calls-blocked");
-}
-
-static bool is_counter_off(const struct view *view)
-{
-	return has_cause(view, "counter-off") && view->verdict != VERDICT_OK;
-}
-
-static bool is_trapped(const struct view *view)
-{
-	return has_cause(view, "counter-trapped");
+	return view->verdict == VERDICT_FALLBACK;
 }
 
 /* Comes last, where nothing above fits: what is left is to show it to somebody. */
@@ -191,11 +106,11 @@ static bool is_fault(const struct view *view)
 	"to a host with another TSC rate may see its clock run wrong."
 
 static const struct rule rules[] = {
-	{should_drop_parameter,
+	{{"boot-clocksource"}, may_use_tsc,
 		{.id = "drop-boot-clocksource",
 			.text = "Take clocksource= off the kernel command line, unless somebody put "
 				"it there for a reason: this kernel would choose the TSC."}},
-	{should_switch,
+	{{NULL}, should_switch,
 		{.id = "switch-to-tsc",
 			.text = "Try the TSC now, as root, then run vdsocheck again.",
 			.check = "vdsocheck warp",
@@ -204,7 +119,7 @@ static const struct rule rules[] = {
 			.keep_command = KEEP_TSC,
 			.risk = TSC_RISK,
 			.source = "tsc"}},
-	{should_switch_on_host,
+	{{NULL}, should_switch_on_host,
 		{.id = "switch-to-tsc-on-host",
 			.text = "The clocksource is the host's, not this container's. There, as root, "
 				"try the TSC, then run vdsocheck again.",
@@ -214,96 +129,96 @@ static const struct rule rules[] = {
 			.keep_command = KEEP_TSC,
 			.risk = TSC_RISK,
 			.source = "tsc"}},
-	{has_notsc,
+	{{"boot-without-tsc"}, NULL,
 		{.id = "drop-boot-notsc",
 			.text = "Take notsc or tsc=unstable off the kernel command line and reboot, "
 				"unless somebody put it there because the TSC did go wrong."}},
-	{has_vdso_off,
+	{{"vdso-switched-off"}, NULL,
 		{.id = "drop-boot-vdso",
 			.text = "Take vdso=0 off the kernel command line and reboot."}},
-	{has_kvm_clock_off,
+	{{"kvm-clock-switched-off"}, NULL,
 		{.id = "drop-boot-no-kvmclock-vsyscall",
 			.text = "Take no-kvmclock-vsyscall off the kernel command line and reboot."}},
-	{is_read_delay,
+	{{"tsc-read-delay"}, NULL,
 		{.id = "newer-kernel-or-nowatchdog",
 			.text = "Use Linux 6.3 or newer, which skips the check when its reference is "
 				"slow; or, if no CPU's TSC is known to go wrong here, boot with "
 				"tsc=nowatchdog.",
 			.risk = "Without the watchdog nobody notices a TSC that does go wrong."}},
-	{was_dropped_on_metal,
+	{{"tsc-distrusted", "tsc-early-unstable", "tsc-unsynchronised"}, is_no_guest,
 		{.id = "update-firmware",
 			.text = "Do not force the TSC: the kernel measured it to be wrong. Update the "
 				"firmware, reboot, and check again after some days, since it can "
 				"happen late."}},
-	{was_dropped_in_guest,
+	{{"tsc-distrusted", "tsc-early-unstable", "tsc-unsynchronised"}, is_guest,
 		{.id = "ask-about-unstable-tsc",
 			.text = "Do not force the TSC: the kernel measured it to be wrong. Reboot, or "
 				"move this machine to another host, and send this to who runs it:",
 			.ask = "The guest's kernel found its TSC unstable and fell back to a "
 			       "clocksource that costs a system call for each reading of the time. "
 			       "Is the TSC of the host synchronised and scaled for this guest?"}},
-	{is_uncalibrated,
+	{{"tsc-uncalibrated"}, NULL,
 		{.id = "ask-for-tsc-rate",
 			.text = "Ask who runs the hypervisor:",
 			.ask = "Please tell this guest the rate of its TSC (CPUID leaf 0x15, or the "
 			       "hypervisor's timing leaf 0x40000010): its kernel cannot calibrate it "
 			       "and has to use a slow clocksource."}},
-	{is_hyperv_defect,
+	{{"hyperv-without-vdso", "hyperv-kernel-too-old"}, NULL,
 		{.id = "newer-kernel-for-hyperv",
 			.text = "Install a kernel without the defect: no setting helps. If there is "
 				"none, send this to the distribution or the provider:",
 			.ask = "The clocksource hyperv_clocksource_tsc_page has no vDSO clock mode on "
 			       "this kernel (see mainline commits e4ab4658f1cf and 3486d2c9be65): "
 			       "every gettimeofday and clock_gettime is a system call."}},
-	{is_hyperv_invalid,
+	{{"hyperv-page-invalid", "tsc-on-hyperv"}, NULL,
 		{.id = "ask-hyperv-host",
 			.text = "No setting of the guest helps. Ask the provider:",
 			.ask = "The Hyper-V reference TSC page of this guest is invalid "
 			       "(tsc_sequence 0) or its host offers no invariant TSC: every reading "
 			       "of the time is a system call. Can it be moved to a host that does?"}},
-	{is_kvm_unstable,
+	{{"kvm-clock-unstable"}, may_not_use_tsc,
 		{.id = "ask-kvm-host",
 			.text = "No setting of the guest makes kvm-clock faster. Ask who runs the "
 				"host:",
 			.ask = "kvm-clock in this guest lacks PVCLOCK_TSC_STABLE_BIT: is the host's "
 			       "own clocksource tsc? It has to be for the guest's vDSO to read the "
 			       "clock."}},
-	{is_xen_old,
+	{{"xen-kernel-too-old"}, may_not_use_tsc,
 		{.id = "newer-kernel-for-xen",
 			.text = "Use Linux 4.16 or newer, whose vDSO can read Xen's clock where Xen "
 				"promises a stable TSC."}},
-	{lacks_invariance,
+	{{"tsc-not-invariant"}, is_lasting_guest,
 		{.id = "ask-for-invariant-tsc",
 			.text = "Do not force the TSC: the CPU, as this guest sees it, does not promise "
 				"a steady one. Ask who runs the hypervisor:",
 			.ask = "Please offer this guest an invariant TSC (CPUID 0x80000007, EDX bit 8; "
 			       "QEMU: +invtsc; Xen: a guest that is not migrated). Without it every "
 			       "reading of the time is a system call."}},
-	{is_not_offered,
+	{{"tsc-not-offered"}, NULL,
 		{.id = "newer-kernel-for-cpu",
 			.text = "Try a newer kernel, which may know this CPU's TSC; the kernel log from "
 				"the boot on says more, if it is still there."}},
-	{is_arm_erratum,
+	{{"arm-counter-erratum"}, NULL,
 		{.id = "other-arm-cpu",
 			.text = "No setting helps: the kernel has to work around this CPU's counter. "
 				"Another CPU or machine type is the way out."}},
-	{is_arm_compat,
+	{{"arm-compat-disabled"}, NULL,
 		{.id = "use-64-bit-arm", .text = "Run the 64-bit build of the program."}},
-	{is_wsl1, {.id = "use-wsl2", .text = "Convert this distribution to WSL 2."}},
-	{is_libc,
+	{{"wsl1"}, NULL, {.id = "use-wsl2", .text = "Convert this distribution to WSL 2."}},
+	{{"libc-passes-vdso"}, is_fallback,
 		{.id = "newer-libc",
 			.text = "Rebuild or run the program with a C library that uses the vDSO (glibc "
 				"2.31 or newer where static), and look for an LD_PRELOAD that wraps "
 				"clock_gettime."}},
-	{is_blocked,
+	{{"time-calls-blocked"}, NULL,
 		{.id = "newer-container-runtime",
 			.text = "Update the container runtime and libseccomp, or let its seccomp profile "
 				"pass clock_gettime64 and its like."}},
-	{is_counter_off,
+	{{"counter-off"}, NULL,
 		{.id = "leave-counter-on",
 			.text = "Start the program without prctl(PR_SET_TSC, PR_TSC_SIGSEGV): look at "
 				"what launches it."}},
-	{is_trapped,
+	{{"counter-trapped"}, NULL,
 		{.id = "ask-about-trapped-counter",
 			.text = "No setting of the guest helps. Ask who runs the hypervisor:",
 			.ask = "Each read of the CPU's counter in this guest exits to the hypervisor: "
@@ -311,11 +226,20 @@ static const struct rule rules[] = {
 			       "guest be moved to a host with the TSC rate it was started with?"}},
 };
 
-static const struct rule last_resort = {is_fault,
+static const struct rule last_resort = {{NULL}, is_fault,
 	{.id = "send-report",
 		.text = "No setting on this host is known to help. Attach the output of this command "
 			"to a ticket with who runs it:",
 		.command = "vdsocheck --format report"}};
+
+static bool rule_applies(const struct rule *rule, const struct view *view)
+{
+	bool found = rule->causes[0] == NULL;
+
+	for (size_t i = 0; i < RULE_CAUSES && rule->causes[i]; i++)
+		found |= has_cause(view, rule->causes[i]);
+	return found && (!rule->applies || rule->applies(view));
+}
 
 size_t advice_find(
 	const struct evidence *evidence, enum verdict verdict, struct advice advice[ADVICE_MAX])
@@ -328,10 +252,10 @@ size_t advice_find(
 		return 0;
 	view.cause_count = cause_find(evidence, verdict, view.causes);
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]) && count < ADVICE_MAX; i++) {
-		if (rules[i].applies(&view))
+		if (rule_applies(&rules[i], &view))
 			advice[count++] = rules[i].advice;
 	}
-	if (count == 0 && last_resort.applies(&view))
+	if (count == 0 && rule_applies(&last_resort, &view))
 		advice[count++] = last_resort.advice;
 	return count;
 }
