@@ -50,10 +50,9 @@ static void stop(int signal)
 	current->stop = true;
 }
 
-/* The second Ctrl-C ends us. */
 static void watch_for_interrupt(void)
 {
-	struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction action = {.sa_handler = stop};
 
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGINT, &action, NULL);
