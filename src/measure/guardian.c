@@ -129,10 +129,12 @@ bool guardian_is_there(const struct guardian *guardian)
 
 static void bid_farewell(struct guardian *guardian)
 {
+	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
 	char byte = FAREWELL;
 
 	/* If it is gone already there is nobody to tell. */
 	(void)!write(guardian->alive, &byte, 1);
+	signal(SIGPIPE, before);
 	close(guardian->alive);
 	guardian->alive = -1;
 }
