@@ -7,7 +7,7 @@
 
 struct cost {
 	bool known;
-	double call_ns;     /* clock_gettime(CLOCK_MONOTONIC) as programs make it here */
+	double call_ns;     /* the dearest deciding call, as programs make it here */
 	double syscall_ns;  /* the same by raw system call */
 	bool estimated;     /* user_space_ns is known: the counter can be read here */
 	double rate;          /* calls per second it is worked out for; 0: none was given */

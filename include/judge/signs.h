@@ -24,6 +24,10 @@ bool sign_boot_has(const struct evidence *evidence, const char *parameter);
 /* The first line of the kernel log that holds this text; NULL if none does, or none was read. */
 const struct kernel_log_line *sign_log_find(const struct evidence *evidence, const char *text);
 
+/* The first line that holds both texts. */
+const struct kernel_log_line *sign_log_find_with(
+	const struct evidence *evidence, const char *text, const char *also);
+
 /* The same among the lines after this one. */
 const struct kernel_log_line *sign_log_find_after(const struct evidence *evidence,
 	const struct kernel_log_line *line, const char *text);

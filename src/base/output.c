@@ -47,12 +47,18 @@ static int write_in_place(const char *path, int flags, const char *bytes, size_t
 	return write_and_close(file, bytes, length);
 }
 
-/* mkstemp() makes files for the owner alone; this one is to be as any other would be. */
-static void set_mode(int file, const struct stat *old)
+/*
+ * mkstemp() makes files for the owner alone; this one is to be as the old one was, or as any
+ * new one would be. Only root can give a file back to another owner: others need not.
+ */
+static void set_owner_and_mode(int file, const struct stat *old)
 {
 	mode_t mask = umask(0);
 
 	umask(mask);
+	/* Where that is refused the file is ours from now on. */
+	if (old && fchown(file, old->st_uid, old->st_gid) < 0)
+		errno = 0;
 	(void)fchmod(file, old ? old->st_mode & 07777 : NEW_FILE_MODE & ~mask);
 }
 
@@ -68,7 +74,7 @@ static int write_and_rename(
 	file = mkstemp(beside);
 	if (file < 0)
 		return errno;
-	set_mode(file, old);
+	set_owner_and_mode(file, old);
 	error = write_and_close(file, bytes, length);
 	if (!error && rename(beside, path) < 0)
 		error = errno;

@@ -33,7 +33,7 @@ static const char *const marks[] = {
 	"Marking clocksource", "Marking TSC unstable", "Clocksource tsc unstable",
 	"read-back delay", "PVCLOCK not supported", "TSC warp", "check_tsc_sync_source",
 	"TSC synchronization", "Unable to calibrate", "unable to calibrate",
-	"could not calculate TSC", "TSC calibration failed", "TSC disabled", "notsc",
+	"could not calculate TSC", "No reference (HPET/PMTIMER)", "TSC calibration failed", "TSC disabled", "notsc",
 	"Switched to clocksource", "Switching to clocksource", "Override clocksource",
 	"Disabling VDSO", "invalid VDSO mode", "TSC doesn't count", "TSC ADJUST",
 	"tsc: Fast TSC", "Firmware Bug]: TSC", "workaround for", "kvm-clock: Using",

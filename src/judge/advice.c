@@ -38,12 +38,14 @@ static bool falls_back(const struct view *view)
 }
 
 /*
- * A guest that is restored from a snapshot, or a WSL that is put to sleep, wakes up to another
- * TSC than it knew, which only the hypervisor's own clock makes good.
+ * kvm-clock falls back because its hypervisor does not vouch for the TSC: no reason to turn
+ * to the bare TSC. A guest that is restored from a snapshot, or a WSL that is put to sleep,
+ * wakes up to another TSC than it knew, which only the hypervisor's own clock makes good.
  */
 static bool may_use_tsc(const struct view *view)
 {
 	return falls_back(view) && sign_tsc_is_trusted(view->evidence) &&
+	       !sign_current_is(view->evidence, "kvm-clock") &&
 	       !sign_may_be_restored(view->evidence) &&
 	       !sign_platform_is(view->evidence, "wsl1") &&
 	       !sign_platform_is(view->evidence, "wsl2");
@@ -79,9 +81,20 @@ static bool is_no_guest(const struct view *view)
 	return !sign_is_guest(view->evidence);
 }
 
+static bool is_on_aws_xen(const struct view *view)
+{
+	return sign_platform_is(view->evidence, "aws-xen");
+}
+
 static bool is_lasting_guest(const struct view *view)
 {
-	return sign_is_guest(view->evidence) && !sign_may_be_restored(view->evidence);
+	return sign_is_guest(view->evidence) && !sign_may_be_restored(view->evidence) &&
+	       !is_on_aws_xen(view);
+}
+
+static bool lacks_proof(const struct view *view)
+{
+	return view->verdict == VERDICT_UNKNOWN && !fact_is_known(&view->evidence->proof.fact);
 }
 
 static bool is_fallback(const struct view *view)
@@ -163,7 +176,10 @@ static const struct rule rules[] = {
 			.ask = "Please tell this guest the rate of its TSC (CPUID leaf 0x15, or the "
 			       "hypervisor's timing leaf 0x40000010): its kernel cannot calibrate it "
 			       "and has to use a slow clocksource."}},
-	{{"hyperv-without-vdso", "hyperv-kernel-too-old"}, NULL,
+	{{"hyperv-kernel-too-old"}, NULL,
+		{.id = "newer-kernel-for-hyperv-page",
+			.text = "Use Linux 4.12 or newer, whose vDSO can read Hyper-V's page."}},
+	{{"hyperv-without-vdso"}, NULL,
 		{.id = "newer-kernel-for-hyperv",
 			.text = "Install a kernel without the defect: no setting helps. If there is "
 				"none, send this to the distribution or the provider:",
@@ -176,7 +192,7 @@ static const struct rule rules[] = {
 			.ask = "The Hyper-V reference TSC page of this guest is invalid "
 			       "(tsc_sequence 0) or its host offers no invariant TSC: every reading "
 			       "of the time is a system call. Can it be moved to a host that does?"}},
-	{{"kvm-clock-unstable"}, may_not_use_tsc,
+	{{"kvm-clock-unstable", "pvclock-withdrawn"}, may_not_use_tsc,
 		{.id = "ask-kvm-host",
 			.text = "No setting of the guest makes kvm-clock faster. Ask who runs the "
 				"host:",
@@ -187,6 +203,11 @@ static const struct rule rules[] = {
 		{.id = "newer-kernel-for-xen",
 			.text = "Use Linux 4.16 or newer, whose vDSO can read Xen's clock where Xen "
 				"promises a stable TSC."}},
+	{{"tsc-not-invariant"}, is_on_aws_xen,
+		{.id = "move-to-nitro",
+			.text = "Move to an instance type of the Nitro generation. Amazon advises tsc on "
+				"its Xen instances; but the CPU, as this one sees it, does not promise a "
+				"steady TSC, so that is not advised here unseen."}},
 	{{"tsc-not-invariant"}, is_lasting_guest,
 		{.id = "ask-for-invariant-tsc",
 			.text = "Do not force the TSC: the CPU, as this guest sees it, does not promise "
@@ -218,6 +239,10 @@ static const struct rule rules[] = {
 		{.id = "leave-counter-on",
 			.text = "Start the program without prctl(PR_SET_TSC, PR_TSC_SIGSEGV): look at "
 				"what launches it."}},
+	{{NULL}, lacks_proof,
+		{.id = "allow-proof",
+			.text = "Run vdsocheck where it may set a seccomp filter or trace its own child: "
+				"on the host, or without the filter that forbids both."}},
 	{{"counter-trapped"}, NULL,
 		{.id = "ask-about-trapped-counter",
 			.text = "No setting of the guest helps. Ask who runs the hypervisor:",

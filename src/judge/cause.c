@@ -15,7 +15,7 @@ static bool is_unexplained(const struct evidence *evidence, enum verdict verdict
 
 static const struct cause_rule unexplained = {"fallback-unexplained", CERTAINTY_POSSIBLE,
 	is_unexplained, cause_support_by_mode, NULL,
-	"The vDSO is there, but the clock it reads sends every call on to the kernel."};
+	"The vDSO is there, but the clock it reads sends calls on to the kernel."};
 
 static void write_cause(
 	const struct evidence *evidence, const struct cause_rule *rule, struct cause *cause)

@@ -14,13 +14,26 @@ static void support_distrust(const struct evidence *evidence, struct cause *caus
 		cause, sign_log_find_after(evidence, line, "Switched to clocksource"));
 }
 
-static void support_delay(const struct evidence *evidence, struct cause *cause)
+/*
+ * 5.13: "read-back delay of N ns, attempt K, marking unstable"; 6.x: "marking tsc unstable".
+ * Other lines of a read-back delay say that a check was skipped, which is well.
+ */
+static const struct kernel_log_line *delay_line(const struct evidence *evidence)
 {
-	cause_add_log_line(cause, sign_log_find(evidence, "read-back delay"));
+	return sign_log_find_with(evidence, "read-back delay", ", marking ");
 }
 
+static void support_delay(const struct evidence *evidence, struct cause *cause)
+{
+	cause_add_log_line(cause, delay_line(evidence));
+}
+
+/*
+ * The lines that end in doing without the TSC: a fast or PIT calibration that fails is
+ * normal, and is followed by another way.
+ */
 static const char *const calibration_texts[] = {
-	"nable to calibrate", "could not calculate TSC", "TSC calibration failed",
+	"could not calculate TSC", "No reference (HPET/PMTIMER) available",
 };
 
 static const struct kernel_log_line *calibration_line(const struct evidence *evidence)
@@ -75,7 +88,7 @@ static bool is_tsc_switched_off(const struct evidence *evidence, enum verdict ve
 
 static bool is_tsc_delay(const struct evidence *evidence, enum verdict verdict)
 {
-	return is_second_choice(evidence, verdict) && sign_log_find(evidence, "read-back delay");
+	return is_second_choice(evidence, verdict) && delay_line(evidence);
 }
 
 static bool is_tsc_early(const struct evidence *evidence, enum verdict verdict)
@@ -110,6 +123,7 @@ static bool is_tsc_distrusted(const struct evidence *evidence, enum verdict verd
 	return is_second_choice(evidence, verdict) && sign_tsc_distrust(evidence) &&
 	       !is_tsc_switched_off(evidence, verdict) && !is_tsc_delay(evidence, verdict) &&
 	       !is_tsc_early(evidence, verdict) && !is_tsc_unsynchronised(evidence, verdict) &&
+	       !is_tsc_uncalibrated(evidence, verdict) &&
 	       !is_tsc_on_hyperv(evidence, verdict);
 }
 

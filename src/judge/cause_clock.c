@@ -117,6 +117,20 @@ static bool is_wsl1(const struct evidence *evidence, enum verdict verdict)
 	return verdict == VERDICT_FALLBACK && sign_platform_is(evidence, "wsl1");
 }
 
+/* The page says so at the moment; the calls that entered the kernel saw something else. */
+static bool is_stable_now(const struct evidence *evidence)
+{
+	const struct flag_fact *stable = &evidence->vclock.pvclock_stable;
+
+	return fact_is_known(&stable->fact) && stable->value &&
+	       evidence->vclock.how == VCLOCK_READ && !sign_mode_is_none(evidence);
+}
+
+static bool is_pvclock_withdrawn(const struct evidence *evidence, enum verdict verdict)
+{
+	return sign_vdso_falls_back(evidence, verdict) && is_stable_now(evidence);
+}
+
 static bool is_xen(const struct evidence *evidence, enum verdict verdict)
 {
 	return sign_vdso_falls_back(evidence, verdict) && sign_current_is(evidence, "xen");
@@ -130,7 +144,8 @@ static bool is_xen_too_old(const struct evidence *evidence, enum verdict verdict
 
 static bool is_xen_unstable(const struct evidence *evidence, enum verdict verdict)
 {
-	return is_xen(evidence, verdict) && !sign_kernel_before(evidence, 4, 16);
+	return is_xen(evidence, verdict) && !sign_kernel_before(evidence, 4, 16) &&
+	       !is_stable_now(evidence);
 }
 
 static bool is_kvm_clock(const struct evidence *evidence, enum verdict verdict)
@@ -153,7 +168,7 @@ static bool is_kvm_clock_32_bit(const struct evidence *evidence, enum verdict ve
 static bool is_kvm_clock_unstable(const struct evidence *evidence, enum verdict verdict)
 {
 	return is_kvm_clock(evidence, verdict) && !is_kvm_clock_switched_off(evidence, verdict) &&
-	       !is_kvm_clock_32_bit(evidence, verdict);
+	       !is_kvm_clock_32_bit(evidence, verdict) && !is_stable_now(evidence);
 }
 
 static bool is_hyperv(const struct evidence *evidence, enum verdict verdict)
@@ -162,16 +177,23 @@ static bool is_hyperv(const struct evidence *evidence, enum verdict verdict)
 	       sign_current_is(evidence, "hyperv_clocksource_tsc_page");
 }
 
+/* RHEL 7's 3.10 got the clock mode by backport. */
+static bool is_red_hat(const struct evidence *evidence)
+{
+	return strstr(evidence->host.kernel.value, ".el7") != NULL;
+}
+
 /* The vDSO reads Hyper-V's page since 4.12. */
 static bool is_hyperv_too_old(const struct evidence *evidence, enum verdict verdict)
 {
-	return is_hyperv(evidence, verdict) && sign_kernel_before(evidence, 4, 12);
+	return is_hyperv(evidence, verdict) && sign_kernel_before(evidence, 4, 12) &&
+	       !is_red_hat(evidence);
 }
 
 static bool is_hyperv_without_mode(const struct evidence *evidence, enum verdict verdict)
 {
 	return is_hyperv(evidence, verdict) && sign_mode_is_none(evidence) &&
-	       !sign_kernel_before(evidence, 4, 12);
+	       !is_hyperv_too_old(evidence, verdict);
 }
 
 static bool is_hyperv_withdrawn(const struct evidence *evidence, enum verdict verdict)
@@ -280,6 +302,9 @@ const struct cause_rule cause_clock_rules[] = {
 	{"kvm-clock-unstable", CERTAINTY_LIKELY, is_kvm_clock_unstable, cause_support_by_mode, NULL,
 		"The hypervisor does not promise a stable TSC, so kvm-clock gives the vDSO nothing "
 		"to read."},
+	{"pvclock-withdrawn", CERTAINTY_LIKELY, is_pvclock_withdrawn, cause_support_by_mode, NULL,
+		"The hypervisor takes back its promise of a stable TSC at times, as when it moves "
+		"this guest: until it is renewed the calls enter the kernel."},
 	{"hyperv-kernel-too-old", CERTAINTY_LIKELY, is_hyperv_too_old, support_by_kernel,
 		HYPERV_CLOCKS,
 		"This kernel is older than 4.12, the first whose vDSO can read Hyper-V's page."},

@@ -7,29 +7,67 @@
 
 /*
  * A vDSO clock is the counter plus the arithmetic around it. The arithmetic is what a COARSE
- * clock takes, which reads no counter and never enters the kernel.
+ * clock takes, which reads no counter and never enters the kernel. A counter that is caught
+ * by the hypervisor tells nothing of what an honest one would take.
  */
 static void estimate_user_space(const struct evidence *evidence, struct cost *cost)
 {
+	const struct timing_evidence *timing = &evidence->timing;
 	const struct call_evidence *coarse = tally_find(evidence, "CLOCK_MONOTONIC_COARSE");
 
-	if (!fact_is_known(&evidence->timing.counter_fact) || !coarse ||
-		!coarse->path[PATH_VDSO].timed)
+	if (!fact_is_known(&timing->counter_fact) || !coarse || !coarse->path[PATH_VDSO].timed)
+		return;
+	if (fact_is_known(&timing->entry_fact) && timing->counter_ns >= timing->entry_ns)
 		return;
 	cost->estimated = true;
-	cost->user_space_ns = evidence->timing.counter_ns + coarse->path[PATH_VDSO].min_ns;
+	cost->user_space_ns = timing->counter_ns + coarse->path[PATH_VDSO].min_ns;
+}
+
+/* How a program makes this call: through the host's libc, where that passes the vDSO by. */
+static const struct path_evidence *paid_path(
+	const struct evidence *evidence, const struct call_evidence *call)
+{
+	const struct path_evidence *judged = &call->path[tally_path(call)];
+	const struct path_evidence *libc = &call->path[PATH_LIBC];
+	const struct flag_fact *is_static = &evidence->host.libc_static;
+	bool is_host_libc = fact_is_known(&is_static->fact) && !is_static->value;
+
+	return is_host_libc && libc->entered > judged->entered ? libc : judged;
+}
+
+/* CLOCK_MONOTONIC, unless another deciding call enters the kernel more often. */
+static const struct call_evidence *find_dearest(const struct evidence *evidence)
+{
+	const struct call_evidence *dearest = tally_find(evidence, "CLOCK_MONOTONIC");
+
+	for (size_t i = 0; dearest && i < evidence->call_count; i++) {
+		const struct call_evidence *call = &evidence->calls[i];
+
+		if (call->decides && paid_path(evidence, call)->entered >
+					     paid_path(evidence, dearest)->entered)
+			dearest = call;
+	}
+	return dearest;
+}
+
+/* The least time, but the usual one where some calls enter the kernel and others do not. */
+static double typical_ns(const struct path_evidence *path)
+{
+	return path->entered > 0 && path->entered < path->attempts ? path->median_ns
+								   : path->min_ns;
 }
 
 void cost_find(const struct evidence *evidence, struct cost *cost)
 {
-	const struct call_evidence *call = tally_find(evidence, "CLOCK_MONOTONIC");
+	const struct call_evidence *call = find_dearest(evidence);
+	const struct path_evidence *path = call ? paid_path(evidence, call) : NULL;
 
 	*cost = (struct cost){0};
-	if (!call || !fact_is_known(&evidence->timing.fact) ||
-		!call->path[tally_path(call)].timed || !call->path[PATH_SYSCALL].timed)
+	if (!path || !fact_is_known(&evidence->timing.fact) || !path->timed ||
+		!call->path[PATH_SYSCALL].timed)
 		return;
 	cost->known = true;
-	cost->call_ns = call->path[tally_path(call)].min_ns;
+	cost->call_ns = typical_ns(path);
 	cost->syscall_ns = call->path[PATH_SYSCALL].min_ns;
 	estimate_user_space(evidence, cost);
 }

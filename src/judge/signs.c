@@ -72,6 +72,16 @@ const struct kernel_log_line *sign_log_find_after(const struct evidence *evidenc
 	return line ? find_from(log, (size_t)(line - log->lines) + 1, text) : NULL;
 }
 
+const struct kernel_log_line *sign_log_find_with(
+	const struct evidence *evidence, const char *text, const char *also)
+{
+	const struct kernel_log_line *line = sign_log_find(evidence, text);
+
+	while (line && !strstr(line->text, also))
+		line = sign_log_find_after(evidence, line, text);
+	return line;
+}
+
 /* The digits at the front of the text, and what follows them. */
 static bool take_number(struct span *text, uint64_t *number)
 {

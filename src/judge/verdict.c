@@ -186,7 +186,9 @@ static const struct rule rules[] = {
 		"gettimeofday and clock_gettime enter the kernel: the C library passes the vDSO by.",
 		NULL},
 	{"counter-slow", VERDICT_SLOW, WITNESS_PROOF | WITNESS_TIMING, counter_is_slow,
-		"no call enters the kernel, but reading the CPU's counter costs as much.", NULL},
+		"no call enters the kernel, but reading the CPU's counter takes as long as a system "
+		"call.",
+		NULL},
 	{"user-space", VERDICT_OK, WITNESS_PROOF, has_proof,
 		"gettimeofday and clock_gettime are answered in user space on this host.", NULL},
 	{"cheaper-than-entry", VERDICT_OK, WITNESS_TIMING, is_cheaper_than_entry,

@@ -2,6 +2,7 @@
 #include "measure/proof.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/child.h"
 #include "base/text.h"
@@ -48,6 +49,10 @@ static void refuse(struct evidence *evidence, const struct fact *fact)
 	char before[FACT_REASON_SIZE];
 
 	text_copy(before, sizeof(before), proof->note);
+	proof->fact.state = fact->state;
+	/* Once is enough where all methods fail alike. */
+	if (strcmp(before, fact->reason) == 0)
+		return;
 	snprintf(proof->note, sizeof(proof->note), "%.70s%s%.80s", before, *before ? "; " : "",
 		fact->reason);
 	fact_set(&proof->fact, fact->state, "%s", proof->note);

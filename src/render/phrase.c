@@ -92,22 +92,50 @@ static const char *method_name(enum proof_method method)
 	return method == PROOF_SECCOMP ? "seccomp" : "ptrace";
 }
 
+static void add_share(struct phrase *phrase, const char *by, const struct tally *tally)
+{
+	char entered[32], attempts[32];
+
+	phrase_add(phrase, "%s%s of %s", by, wrap_count(tally->entered, entered),
+		wrap_count(tally->attempts, attempts));
+}
+
+/* One number for both ways, unless they differ: then that is the news. */
+static void add_counts(const struct evidence *evidence, struct phrase *phrase)
+{
+	struct tally vdso = tally_by(evidence, PATH_VDSO);
+	struct tally libc = tally_by(evidence, PATH_LIBC);
+	struct tally both = {.entered = vdso.entered + libc.entered,
+		.attempts = vdso.attempts + libc.attempts};
+	bool alike = (uint64_t)vdso.entered * libc.attempts ==
+		     (uint64_t)libc.entered * vdso.attempts;
+
+	if (alike) {
+		add_share(phrase, "", &both);
+	} else {
+		add_share(phrase, "by vDSO ", &vdso);
+		add_share(phrase, ", by libc ", &libc);
+	}
+}
+
 void phrase_proof(const struct evidence *evidence, struct phrase *phrase)
 {
 	const struct proof_evidence *proof = &evidence->proof;
-	struct tally vdso = tally_by(evidence, PATH_VDSO);
-	struct tally libc = tally_by(evidence, PATH_LIBC);
-	char entered[32], attempts[32];
 
-	if (!fact_is_known(&proof->fact))
+	if (!fact_is_known(&proof->fact)) {
 		phrase_add(phrase, "not taken: %s",
 			*proof->fact.reason ? proof->fact.reason : "nothing was measured");
-	else
-		phrase_add(phrase, "%s of %s deciding calls (*) entered the kernel (%s)",
-			wrap_count(vdso.entered + libc.entered, entered),
-			wrap_count(vdso.attempts + libc.attempts, attempts),
-			method_name(proof->method));
-	if (fact_is_known(&proof->fact) && *proof->note)
+		return;
+	}
+	if (tally_deciding(evidence).signal) {
+		phrase_add(phrase, "the deciding calls (*) do not come back: %s",
+			fault_signal_name(tally_deciding(evidence).signal));
+		return;
+	}
+	add_counts(evidence, phrase);
+	phrase_add(phrase, " deciding calls (*) entered the kernel (%s)",
+		method_name(proof->method));
+	if (*proof->note)
 		phrase_add(phrase, "; %s", proof->note);
 }
 
@@ -170,6 +198,7 @@ void phrase_call(const struct call_evidence *call, struct phrase *phrase)
 void phrase_entering(const struct call_evidence *call, struct phrase *phrase)
 {
 	const struct path_evidence *path = &call->path[tally_path(call)];
+	char entered[32], attempts[32];
 
 	if (path->signal)
 		phrase_add(phrase, "%s", fault_signal_name(path->signal));
@@ -180,7 +209,8 @@ void phrase_entering(const struct call_evidence *call, struct phrase *phrase)
 	else if (path->entered == path->attempts)
 		phrase_add(phrase, "always");
 	else
-		phrase_add(phrase, "%u of %u", path->entered, path->attempts);
+		phrase_add(phrase, "%s of %s", wrap_count(path->entered, entered),
+			wrap_count(path->attempts, attempts));
 }
 
 void phrase_cost(const struct judgement *judgement, struct phrase *phrase)
@@ -196,7 +226,7 @@ void phrase_cost(const struct judgement *judgement, struct phrase *phrase)
 	if (judgement->ruling.verdict == VERDICT_OK)
 		phrase_add(phrase, "%s ns per call, where entering the kernel would take %s ns",
 			wrap_ns(cost->call_ns, ns), wrap_ns(cost->syscall_ns, other));
-	else if (lost > 0)
+	else if (lost > 0 && judgement->ruling.verdict != VERDICT_UNKNOWN)
 		phrase_add(phrase,
 			"%s ns per call, where user space would take about %s ns: at %s calls/s, "
 			"%.1f %% of one CPU is lost",

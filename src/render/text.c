@@ -147,6 +147,12 @@ static void write_cost(const struct judgement *judgement, FILE *out)
 		wrap_print(out, "Cost", PARAGRAPH_INDENT, phrase.text);
 }
 
+static bool has_conclusions(const struct judgement *judgement)
+{
+	return judgement->cause_count || judgement->contradiction_count ||
+	       judgement->advice_count || judgement->cost.known;
+}
+
 bool text_write(const struct document *document, FILE *out)
 {
 	const struct evidence *evidence = document->evidence;
@@ -158,7 +164,8 @@ bool text_write(const struct document *document, FILE *out)
 	write_evidence(evidence, "proof", phrase_proof, out);
 	write_evidence(evidence, "host", phrase_host, out);
 	write_calls(evidence, out);
-	fputc('\n', out);
+	if (has_conclusions(document->judgement))
+		fputc('\n', out);
 	write_why(document->judgement, out);
 	write_advice(document->judgement, out);
 	write_cost(document->judgement, out);

@@ -73,6 +73,14 @@ static void kvm_clock(struct evidence *evidence)
 	evidence_make_falling_back(evidence, "kvm-clock");
 }
 
+static void pvclock_withdrawn(struct evidence *evidence)
+{
+	kvm_clock(evidence);
+	evidence->vclock.how = VCLOCK_READ;
+	evidence->vclock.mode = 2;
+	fact_set_flag(&evidence->vclock.pvclock_stable, true);
+}
+
 static void kvm_clock_off(struct evidence *evidence)
 {
 	kvm_clock(evidence);
@@ -220,7 +228,7 @@ static void uncalibrated(struct evidence *evidence)
 {
 	on_hpet(evidence);
 	evidence_set_available(evidence, "hpet acpi_pm");
-	evidence_add_log(evidence, "tsc: Unable to calibrate against PIT");
+	evidence_add_log(evidence, "tsc: No reference (HPET/PMTIMER) available");
 }
 
 static void not_invariant(struct evidence *evidence)
@@ -261,6 +269,7 @@ static const struct row {
 	ROW(xen_3_10, "xen-kernel-too-old"),
 	ROW(xen_6_1, "xen-clock-unstable"),
 	ROW(kvm_clock, "kvm-clock-unstable"),
+	ROW(pvclock_withdrawn, "pvclock-withdrawn"),
 	ROW(kvm_clock_off, "kvm-clock-switched-off"),
 	ROW(kvm_clock_32_bit, "kvm-clock-32-bit"),
 	ROW(hyperv, "hyperv-without-vdso"),
