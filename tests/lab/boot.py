@@ -4,6 +4,7 @@
 import os
 import re
 import selectors
+import shutil
 import subprocess
 import tempfile
 import time
@@ -12,6 +13,7 @@ import build
 import fetch
 import module
 import nested
+import tools
 from initramfs import Archive
 from machines import MACHINES
 from shell import Unavailable, call
@@ -80,6 +82,16 @@ def guest_archive(environment, with_vdsocheck):
     for name in modules(environment):
         archive.file(f"/lab/modules/{name}.ko", module.build(name, environment))
     return archive
+
+
+class Folder:
+    """Takes programs as an Archive does, for a run without a guest."""
+
+    @staticmethod
+    def file(name, source, mode):
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+        shutil.copy(source, name)
+        os.chmod(name, mode)
 
 
 # ---- the emulator's words --------------------------------------------------------------
@@ -166,10 +178,24 @@ def watch(words, seconds, **options):
     return Boot(text.decode(errors="replace"), time.monotonic() - begin, DONE in text)
 
 
+def _here(environment, folder, with_vdsocheck, seconds):
+    """The same steps without a guest: on the machine that the lab runs on."""
+    place = os.path.join(folder, "lab")
+    add_programs(Folder(), environment, with_vdsocheck, place)
+    with open(os.path.join(folder, "steps"), "w", encoding="utf-8") as file:
+        file.write(steps_text(environment))
+    script = f". {build.LAB}/guest/steps.sh; take_steps {folder}/steps"
+    variables = {"LAB": place, "LAB_TMP": folder, "PATH": tools.path(environment.machine_words)}
+    return watch(["sh", "-c", script], seconds, cwd=folder, env={**os.environ, **variables})
+
+
 def run(environment, with_vdsocheck):
     machine = MACHINES[environment.machine]
     with tempfile.TemporaryDirectory(prefix="vdsocheck-lab-") as folder:
-        result = watch(command(environment, folder, with_vdsocheck), machine.seconds)
+        if machine.kind == "here":
+            result = _here(environment, folder, with_vdsocheck, machine.seconds)
+        else:
+            result = watch(command(environment, folder, with_vdsocheck), machine.seconds)
     with open(fetch.cached("logs", environment.name + ".log"), "w", encoding="utf-8") as log:
         log.write(result.text)
     return result

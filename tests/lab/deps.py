@@ -5,6 +5,8 @@ import os
 import subprocess
 
 import boot
+import musl
+import tools
 from machines import ARCHITECTURES, MACHINES
 
 ALWAYS = ("debian-archive-keyring", "dpkg", "tar", "gzip", "xz-utils", "zstd")
@@ -16,9 +18,12 @@ def needed(environments, with_vdsocheck):
     packages = set(ALWAYS + (VDSOCHECK if with_vdsocheck else ()))
     for environment in environments:
         packages.update(MACHINES[environment.machine].packages)
+        if environment.suite == "here":  # its words are packages
+            packages.update(word for word in environment.machine_words if word not in tools.TOOLS)
         for build in boot.builds(environment):
             architecture = ARCHITECTURES.get(build.split("-")[0])
             packages.update(architecture.packages if architecture else ())
+            packages.update(musl.PACKAGES if build.endswith("-musl") else ())
         if boot.modules(environment):
             packages.update(MODULES)
     return sorted(packages)

@@ -97,8 +97,10 @@ class Suite:
         return [line.split()[1] for line in lines if line.startswith("Inst ")]
 
     def source(self, package, folder):
-        """Unpacks a source package into the folder."""
-        self.ready()._apt("apt-get", "source", "--only-source", package, cwd=folder)
+        """Unpacks a source package into the folder, as released, without Debian's changes."""
+        self.ready()._apt("apt-get", "source", "--only-source", "--download-only", "--tar-only",
+                          package, cwd=folder)
+        call(["tar", "-x", "-f", one(f"{folder}/*.orig.tar.[gx]z"), "-C", folder])
 
     def download(self, package):
         """The package's file, fetched unless it is here already."""

@@ -42,7 +42,7 @@ def output(words, **options):
 
 def make(words, **options):
     """Builds something of ours: the tool may be missing, the build may not fail."""
-    if not shutil.which(words[0]):
+    if not shutil.which(words[0]) and not words[0].startswith("./"):
         raise Unavailable(f"{words[0]} is not installed")
     try:
         call(words, **options)

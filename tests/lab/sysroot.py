@@ -9,6 +9,7 @@ installed.
 import os
 import shutil
 
+import musl
 from fetch import Suite, cached
 
 LIBRARIES = ("libseccomp-dev", "libjansson-dev")
@@ -17,6 +18,8 @@ X86_LIBRARIES = ("libcpuid-dev",)
 
 def compiler(architecture, build):
     """The compiler's words for a program that needs libc alone."""
+    if build.endswith("-musl"):
+        return musl.COMPILER.split(), []
     return [architecture.compiler], list(architecture.flags)
 
 
@@ -37,6 +40,8 @@ def for_make(architecture, build):
     """The variables and the environment for the project's Makefile."""
     if build == "amd64":
         return [], {}
+    if build.endswith("-musl"):
+        return musl.for_make()
     tree = _unpacked(architecture)
     libraries = f"{tree}/usr/lib/{architecture.pkg_config_dir}"
     return [f"CC={architecture.compiler}"], {

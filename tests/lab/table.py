@@ -9,7 +9,8 @@ from machines import FLAVOURS, MACHINES
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COLUMNS = 10
-TRUTHS = ("ok", "slow", "fallback", "sometimes", "crash", "no-vdso", "cannot-tell")
+TRUTHS = ("ok", "slow", "fallback", "sometimes", "crash", "no-vdso", "cannot-tell", "emulated",
+          "any")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Environment:
 
     @property
     def arch(self):
-        return "amd64" if self.kernel == "here" else FLAVOURS[self.flavour]
+        return self.flavour if self.suite == "here" else FLAVOURS[self.flavour]
 
 
 class TableError(Exception):
@@ -78,7 +79,7 @@ def _parse_line(line):
     words = machine.split()
     if words[0] not in MACHINES:
         raise TableError(f"unknown machine '{words[0]}'")
-    if kernel != "here" and kernel.split("/")[-1] not in FLAVOURS:
+    if not kernel.startswith("here/") and kernel.split("/")[-1] not in FLAVOURS:
         raise TableError(f"unknown kernel '{kernel}'")
     return Environment(name, kernel, words[0], tuple(words[1:]), append,
                        _with_checks(_list(steps, ";"), expectations), expectations,

@@ -72,6 +72,15 @@ static int forbid_counter(void)
 #endif
 }
 
+/* ---- later ----------------------------------------------------------------------- */
+
+/* gVisor needs seconds until it trusts its own clock; before, every call enters. */
+static int settle(void)
+{
+	sleep(5);
+	return 0;
+}
+
 /* ---- nobody ------------------------------------------------------------------- */
 
 static int become_nobody(void)
@@ -145,6 +154,7 @@ static const struct kind {
 } kinds[] = {
 	{ "time-namespace", enter_time_namespace },
 	{ "counter-off", forbid_counter },
+	{ "settled", settle },
 	{ "nobody", become_nobody },
 	{ "docker-profile", filter_like_docker },
 	{ "seccomp-kills", kill_on_seccomp },

@@ -8,6 +8,7 @@
 
 clocksource=${CLOCKSOURCE:-/sys/devices/system/clocksource/clocksource0}
 prefix=  # the words put before each program
+errors=${LAB_TMP:-/tmp}/lab.stderr
 build=   # the folder of binaries in use
 flapper= # the process that makes the clocksource go to and fro
 
@@ -16,17 +17,17 @@ report() {
 	report_name=$1
 	shift
 	echo "@@lab begin $report_name@@"
-	timeout "${LAB_STEP_SECONDS:-100}" "$@" 2>/tmp/lab.stderr
+	timeout "${LAB_STEP_SECONDS:-100}" "$@" 2>$errors
 	report_status=$?
 	echo
 	echo "@@lab end $report_name $report_status@@"
-	[ -s /tmp/lab.stderr ] && report_errors "$report_name"
+	[ -s $errors ] && report_errors "$report_name"
 	return 0
 }
 
 report_errors() {
 	echo "@@lab begin $1.stderr@@"
-	tail -c 2000 /tmp/lab.stderr
+	tail -c 2000 $errors
 	echo "@@lab end $1.stderr 0@@"
 }
 
