@@ -4,7 +4,28 @@
 #include "render/compare_report.h"
 #include "render/json_value.h"
 
-static json_t *call_object(const struct call_evidence *call)
+static bool is_timed(const struct call_evidence *call)
+{
+	for (int path = 0; path < PATH_COUNT; path++) {
+		if (!call->path[path].timed)
+			return false;
+	}
+	return true;
+}
+
+/* Why one of a call's values is null. */
+static json_t *call_reason(const struct evidence *evidence, const struct call_evidence *call)
+{
+	if (!fact_is_known(&evidence->timing.fact))
+		return json_value_reason(&evidence->timing.fact);
+	if (!fact_is_known(&evidence->proof.fact))
+		return json_value_reason(&evidence->proof.fact);
+	if (is_timed(call) && call->path[tally_path(call)].attempts > 0)
+		return NULL;
+	return json_string("absent: the call cannot be made in every way here");
+}
+
+static json_t *call_object(const struct evidence *evidence, const struct call_evidence *call)
 {
 	static const char *const keys[] = {
 		[PATH_VDSO] = "vdso_ns", [PATH_LIBC] = "libc_ns", [PATH_SYSCALL] = "syscall_ns"};
@@ -20,6 +41,7 @@ static json_t *call_object(const struct call_evidence *call)
 		json_value_integer(judged->attempts > 0, judged->entered));
 	json_value_set(
 		object, "attempts", json_value_integer(judged->attempts > 0, judged->attempts));
+	json_value_set(object, "reason", call_reason(evidence, call));
 	return object;
 }
 
@@ -29,7 +51,8 @@ static json_t *calls_array(const struct trial *trial)
 
 	for (size_t i = 0; i < trial->evidence.call_count; i++) {
 		if (trial->evidence.calls[i].decides)
-			json_array_append_new(list, call_object(&trial->evidence.calls[i]));
+			json_array_append_new(
+				list, call_object(&trial->evidence, &trial->evidence.calls[i]));
 	}
 	return list;
 }
@@ -112,13 +135,27 @@ static json_t *advice_object(const struct compare_report *report)
 	const char *name;
 	json_t *object;
 
-	if (choice->best == CHOICE_NONE || choice->best == choice->current)
+	if (choice->best == CHOICE_NONE || choice->current == CHOICE_NONE ||
+		choice->best == choice->current)
 		return NULL;
 	name = report->comparison->trials[choice->best].name;
 	object = json_object();
 	json_value_set(object, "command", json_sprintf(COMPARE_REPORT_COMMAND, name));
 	json_value_set(object, "kernel_parameter", json_sprintf(COMPARE_REPORT_PARAMETER, name));
 	return object;
+}
+
+static json_t *advice_reason(const struct compare_report *report)
+{
+	const struct choice *choice = report->choice;
+
+	if (choice->best == CHOICE_NONE)
+		return json_string("absent: none was found to be safe");
+	if (choice->current == CHOICE_NONE)
+		return json_string("absent: the one in use was not tried");
+	if (choice->best == choice->current)
+		return json_string("absent: the fastest safe one is in use");
+	return NULL;
 }
 
 bool compare_report_json(const struct compare_report *report, FILE *out)
@@ -134,10 +171,15 @@ bool compare_report_json(const struct compare_report *report, FILE *out)
 	json_value_set(root, "summary", json_string(summary));
 	json_value_set(root, "original", json_string(report->original));
 	json_value_set(root, "best", best_name(report));
+	json_value_set(root, "best_reason",
+		report->choice->best == CHOICE_NONE
+			? json_string("absent: none was found to be safe")
+			: NULL);
 	json_value_set(root, "restored", json_boolean(fact_is_known(&comparison->restored)));
 	json_value_set(root, "restored_reason", json_value_reason(&comparison->restored));
 	json_value_set(root, "sources", trials_array(report));
 	json_value_set(root, "advice", advice_object(report));
+	json_value_set(root, "advice_reason", advice_reason(report));
 	json_value_set(root, "reason", json_value_reason(&comparison->why));
 	return json_value_write(root, out);
 }

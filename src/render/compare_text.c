@@ -10,7 +10,7 @@
 #define REASON_COLUMN 32
 #define COLOR_RESET "\033[0m"
 
-enum heading { HEADING_UNKNOWN, HEADING_OK, HEADING_FASTER };
+enum heading { HEADING_UNKNOWN, HEADING_OK, HEADING_FASTER, HEADING_DONE };
 
 static const struct {
 	const char *word;
@@ -19,12 +19,16 @@ static const struct {
 	[HEADING_UNKNOWN] = {"UNKNOWN", "\033[1;35m"},
 	[HEADING_OK] = {"OK", "\033[1;32m"},
 	[HEADING_FASTER] = {"FASTER", "\033[1;33m"},
+	[HEADING_DONE] = {"DONE", "\033[1m"},
 };
 
+/* Without the one in use there is nothing to compare with, and no advice. */
 static enum heading heading_of(const struct choice *choice)
 {
 	if (choice->best == CHOICE_NONE)
 		return HEADING_UNKNOWN;
+	if (choice->current == CHOICE_NONE)
+		return HEADING_DONE;
 	return choice->best == choice->current ? HEADING_OK : HEADING_FASTER;
 }
 
@@ -35,24 +39,21 @@ static const struct trial *best_of(const struct compare_report *report)
 
 static void write_gain(const struct compare_report *report, char *summary, size_t size)
 {
-	const struct choice *choice = report->choice;
 	const struct trial *best = best_of(report);
-	const struct trial *current;
+	const struct trial *current = &report->comparison->trials[report->choice->current];
 	char before[32], after[32];
 
-	if (choice->current == CHOICE_NONE ||
-		choice_price_ns(&report->comparison->trials[choice->current]) <= 0) {
+	if (choice_judge(current) != CHOICE_SAFE)
 		snprintf(summary, size,
-			"%s is the fastest safe clocksource of those tried; %s is in use.",
-			best->name, report->original);
-		return;
-	}
-	current = &report->comparison->trials[choice->current];
-	snprintf(summary, size,
-		"%s is the fastest safe clocksource here: %s ns per call, where %s, which is in "
-		"use, takes %s ns.",
-		best->name, wrap_ns(choice_price_ns(best), after), current->name,
-		wrap_ns(choice_price_ns(current), before));
+			"%s is the fastest safe clocksource here; %s, which is in use, was not found "
+			"to be safe.",
+			best->name, current->name);
+	else
+		snprintf(summary, size,
+			"%s is the fastest safe clocksource here: %s ns per call, where %s, which is "
+			"in use, takes %s ns.",
+			best->name, wrap_ns(choice_price_ns(best), after), current->name,
+			wrap_ns(choice_price_ns(current), before));
 }
 
 void compare_report_summary(const struct compare_report *report, char *summary, size_t size)
@@ -68,6 +69,12 @@ void compare_report_summary(const struct compare_report *report, char *summary, 
 		break;
 	case HEADING_FASTER:
 		write_gain(report, summary, size);
+		break;
+	case HEADING_DONE:
+		snprintf(summary, size,
+			"%s is the fastest safe clocksource of those tried; %s, which is in use, was "
+			"not tried.",
+			best_of(report)->name, report->original);
 		break;
 	default:
 		snprintf(summary, size, "None of the clocksources tried was found to be safe.");

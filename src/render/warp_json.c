@@ -5,9 +5,11 @@
 
 #define NS_PER_SECOND 1e9
 
-static json_t *tally_object(enum warp_clock_id id, const struct warp_tally *tally)
+static json_t *tally_object(const struct warp_evidence *warp, enum warp_clock_id id)
 {
-	bool known = fact_is_known(&tally->fact);
+	const struct warp_tally *tally = &warp->tallies[id];
+	const struct fact *fact = fact_is_known(&warp->fact) ? &tally->fact : &warp->fact;
+	bool known = fact_is_known(fact);
 	bool warped = known && tally->warps > 0;
 	bool bounded = known && fact_is_known(&tally->apart_fact);
 	json_t *object = json_object();
@@ -18,11 +20,13 @@ static json_t *tally_object(enum warp_clock_id id, const struct warp_tally *tall
 	json_value_set(object, "largest_warp_ns", json_value_integer(known, tally->largest_ns));
 	json_value_set(object, "earlier_cpu", json_value_integer(warped, tally->earlier_cpu));
 	json_value_set(object, "later_cpu", json_value_integer(warped, tally->later_cpu));
+	json_value_set(
+		object, "cpu_reason", warped ? NULL : json_string("absent: no warp was seen"));
 	json_value_set(object, "apart_at_most_ns", json_value_integer(bounded, tally->apart_ns));
-	json_value_set(object, "apart_reason",
-		json_value_reason(known ? &tally->apart_fact : &tally->fact));
+	json_value_set(
+		object, "apart_reason", json_value_reason(known ? &tally->apart_fact : fact));
 	json_value_set(object, "discarded_slices", json_integer(tally->discarded));
-	json_value_set(object, "reason", json_value_reason(&tally->fact));
+	json_value_set(object, "reason", json_value_reason(fact));
 	return object;
 }
 
@@ -31,8 +35,7 @@ static json_t *tallies_array(const struct warp_evidence *warp)
 	json_t *list = json_array();
 
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
-		json_array_append_new(
-			list, tally_object((enum warp_clock_id)id, &warp->tallies[id]));
+		json_array_append_new(list, tally_object(warp, (enum warp_clock_id)id));
 	return list;
 }
 
@@ -72,20 +75,23 @@ static json_t *counters_object(const struct warp_evidence *warp)
 			json_array_append_new(pairs, pair_object(&warp->pairs[i]));
 	}
 	json_value_set(object, "pairs", pairs);
-	json_value_set(object, "reason", json_value_reason(&warp->pair_fact));
+	json_value_set(object, "reason",
+		json_value_reason(fact_is_known(&warp->fact) ? &warp->pair_fact : &warp->fact));
 	return object;
 }
 
-static json_t *drift_object(const struct warp_drift *drift)
+static json_t *drift_object(const struct warp_evidence *warp)
 {
-	bool known = fact_is_known(&drift->fact);
+	const struct warp_drift *drift = &warp->drift;
+	const struct fact *fact = fact_is_known(&warp->fact) ? &drift->fact : &warp->fact;
+	bool known = fact_is_known(fact);
 	json_t *object = json_object();
 
 	json_value_set(object, "counter_hz", json_value_real(known, drift->counter_hz, 0));
 	json_value_set(object, "drift_ppm", json_value_real(known, drift->drift_ppm, 4));
 	json_value_set(object, "error_ppm", json_value_real(known, drift->error_ppm, 4));
 	json_value_set(object, "against", json_string("CLOCK_MONOTONIC_RAW"));
-	json_value_set(object, "reason", json_value_reason(&drift->fact));
+	json_value_set(object, "reason", json_value_reason(fact));
 	return object;
 }
 
@@ -118,7 +124,9 @@ bool warp_report_json(const struct warp_report *report, FILE *out)
 	json_value_set(root, "cpus", cpus_array(warp));
 	json_value_set(root, "clocks", tallies_array(warp));
 	json_value_set(root, "counters", counters_object(warp));
-	json_value_set(root, "drift", drift_object(&warp->drift));
+	json_value_set(root, "drift", drift_object(warp));
 	json_value_set(root, "advice", json_value_text(ruling->advice));
+	json_value_set(root, "advice_reason",
+		ruling->advice ? NULL : json_string("absent: there is nothing to be done"));
 	return json_value_write(root, out);
 }
