@@ -23,6 +23,7 @@ struct decomposition {
 	struct part counter;    /* reading the CPU's counter */
 	struct part order;      /* waiting for what comes before it */
 	struct part arithmetic; /* the rest: from ticks to seconds and nanoseconds */
+	bool vdso_is_as_dear_as_entry; /* the arithmetic is not known: there may be a system call */
 };
 
 struct decomposition decomposition_find(const struct bench *bench);

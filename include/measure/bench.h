@@ -70,9 +70,10 @@ struct bench_crowd {
 	struct fact fact;
 	unsigned threads;
 	unsigned cpus;       /* that they ran on */
-	double alone_ns;     /* median, for one thread */
-	double together_ns;  /* median for one of the threads while all of them call */
-	double slowest_ns;   /* of the threads' medians */
+	/* Medians over chunks, of the best of several turns. */
+	double alone_ns;
+	double together_ns;  /* of the threads: the one in the middle */
+	double slowest_ns;   /* of the threads at that time */
 };
 
 struct bench {

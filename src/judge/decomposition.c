@@ -46,5 +46,10 @@ struct decomposition decomposition_find(const struct bench *bench)
 	parts.kernel = rest(parts.syscall, parts.entry);
 	parts.order = rest(ordered, parts.counter);
 	parts.arithmetic = rest(parts.vdso, ordered);
+	parts.vdso_is_as_dear_as_entry =
+		parts.vdso.known && parts.entry.known && parts.vdso.ns >= parts.entry.ns;
+	/* Then it may have entered the kernel, and the rest is not arithmetic. */
+	if (parts.vdso_is_as_dear_as_entry)
+		parts.arithmetic.known = false;
 	return parts;
 }

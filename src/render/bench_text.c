@@ -188,10 +188,15 @@ static void write_vdso_parts(const struct decomposition *parts, FILE *out)
 
 	if (!parts->vdso.known)
 		return;
-	add_part(&phrase, "", parts->vdso, "= ");
-	add_part(&phrase, "", parts->counter, "the counter + ");
-	add_part(&phrase, "", parts->order, "keeping its read in order + ");
-	add_part(&phrase, "", parts->arithmetic, "arithmetic");
+	if (parts->vdso_is_as_dear_as_entry) {
+		add_part(&phrase, "", parts->vdso, "is no less than a way into the kernel takes; ");
+		add_part(&phrase, "", parts->counter, "of it could be the counter");
+	} else {
+		add_part(&phrase, "", parts->vdso, "= ");
+		add_part(&phrase, "", parts->counter, "the counter + ");
+		add_part(&phrase, "", parts->order, "keeping its read in order + ");
+		add_part(&phrase, "", parts->arithmetic, "arithmetic");
+	}
 	wrap_print(out, "vDSO call", HEADING_INDENT, phrase.text);
 }
 
@@ -286,9 +291,9 @@ static void write_crowds(const struct bench *bench, FILE *out)
 		"together", "slowest", "times");
 	for (size_t i = 0; i < bench->crowd_count; i++)
 		write_crowd(&bench->crowds[i], i ? &bench->crowds[i - 1].subject : NULL, out);
-	fprintf(out, "\n  together: %u threads on %u CPUs at once. A clock that is read from a\n",
+	fprintf(out, "\n  together: %u threads on %u CPUs at once. Well above 1 times, they wait for\n",
 		bench->crowds[0].threads, bench->crowds[0].cpus);
-	fprintf(out, "  device takes as many times longer as there are CPUs that read it.\n");
+	fprintf(out, "  each other, as they do for a clock that is read from a device.\n");
 }
 
 bool bench_report_text(const void *object, FILE *out)

@@ -202,6 +202,23 @@ static void what_is_missing_is_not_made_up(void **state)
 	assert_false(parts.arithmetic.known);
 }
 
+/* On hpet the vDSO's function makes a system call: a microsecond of arithmetic it is not. */
+static void a_fallback_is_not_taken_for_arithmetic(void **state)
+{
+	struct bench bench = {0};
+	struct decomposition parts;
+
+	(void)state;
+	yard(&bench, YARDSTICK_ENTRY, 354);
+	yard(&bench, YARDSTICK_COUNTER, 12);
+	yard(&bench, YARDSTICK_ORDERED, 12);
+	yard(&bench, YARDSTICK_CLOCK_VDSO, 1107);
+	parts = decomposition_find(&bench);
+	assert_true(parts.vdso_is_as_dear_as_entry);
+	assert_false(parts.arithmetic.known);
+	assert_true(is_part(parts.counter, 12));
+}
+
 static void noise_is_told(void **state)
 {
 	struct bench_row rows[3] = {0};
@@ -380,6 +397,7 @@ int main(void)
 		cmocka_unit_test(the_extremes_have_a_bucket_too),
 		cmocka_unit_test(a_price_is_taken_to_pieces),
 		cmocka_unit_test(what_is_missing_is_not_made_up),
+		cmocka_unit_test(a_fallback_is_not_taken_for_arithmetic),
 		cmocka_unit_test(noise_is_told),
 		cmocka_unit_test(the_report_fits_80_columns),
 		cmocka_unit_test(the_document_says_null_and_why),
