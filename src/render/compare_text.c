@@ -10,6 +10,9 @@
 #define REASON_COLUMN 32
 #define COLOR_RESET "\033[0m"
 
+/* Larger numbers go over to the next unit. */
+#define SHORT_ENOUGH 100000
+
 enum heading { HEADING_UNKNOWN, HEADING_OK, HEADING_FASTER, HEADING_DONE };
 
 static const struct {
@@ -141,14 +144,26 @@ static int64_t largest_warp_ns(const struct trial *trial)
 	return largest;
 }
 
+/* In at most 9 characters. */
+static void describe_size(int64_t ns, char *text, size_t size)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s"};
+	size_t unit = 0;
+	char count[32];
+
+	while (ns >= SHORT_ENOUGH && unit < sizeof(units) / sizeof(units[0]) - 1) {
+		ns /= 1000;
+		unit++;
+	}
+	snprintf(text, size, "%s %s", wrap_count((uint64_t)ns, count), units[unit]);
+}
+
 static void describe_warps(const struct trial *trial, char *text, size_t size)
 {
-	char ns[32];
-
 	if (!fact_is_known(&trial->warp.fact))
-		snprintf(text, size, "not looked");
+		snprintf(text, size, "not seen");
 	else if (choice_warps(trial) > 0)
-		snprintf(text, size, "%s ns", wrap_count((uint64_t)largest_warp_ns(trial), ns));
+		describe_size(largest_warp_ns(trial), text, size);
 	else if (trial->warp.cpu_count < 2)
 		snprintf(text, size, "one CPU");
 	else

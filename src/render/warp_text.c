@@ -8,6 +8,7 @@
 #include "render/wrap.h"
 
 #define LABEL_INDENT 13
+#define REASON_INDENT 22
 #define COLOR_RESET "\033[0m"
 
 /* Pairs in the text; all are in the JSON document. */
@@ -61,20 +62,20 @@ static void write_tally(enum warp_clock_id id, const struct warp_tally *tally, F
 
 	if (!fact_is_known(&tally->fact)) {
 		fprintf(out, "  %-20s", warp_clock_name(id));
-		wrap_text(out, 22, 22, tally->fact.reason);
+		wrap_text(out, REASON_INDENT, REASON_INDENT, tally->fact.reason);
 		return;
 	}
 	describe_cpus(tally, cpus, sizeof(cpus));
 	describe_ns(tally->warps > 0, tally->largest_ns, largest);
 	describe_ns(fact_is_known(&tally->apart_fact), tally->apart_ns, apart);
-	fprintf(out, "  %-20s%13s%12s%12s%9s%10s\n", warp_clock_name(id),
+	fprintf(out, "  %-19s%13s%12s%12s%11s%11s\n", warp_clock_name(id),
 		wrap_count(tally->reads, reads), wrap_count(tally->warps, warps), largest, cpus,
 		apart);
 }
 
 static void write_tallies(const struct warp_evidence *warp, FILE *out)
 {
-	fprintf(out, "\n  %-20s%13s%12s%12s%9s%10s\n", "", "reads", "warps", "largest ns", "CPUs",
+	fprintf(out, "\n  %-19s%13s%12s%12s%11s%11s\n", "", "reads", "warps", "largest ns", "CPUs",
 		"apart ns");
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
 		write_tally((enum warp_clock_id)id, &warp->tallies[id], out);
