@@ -5,7 +5,7 @@ import os
 import subprocess
 
 import boot
-import musl
+import sources
 import tools
 from machines import ARCHITECTURES, MACHINES
 
@@ -23,7 +23,8 @@ def needed(environments, with_vdsocheck):
         for build in boot.builds(environment):
             architecture = ARCHITECTURES.get(build.split("-")[0])
             packages.update(architecture.packages if architecture else ())
-            packages.update(musl.PACKAGES if build.endswith("-musl") else ())
+            packages.update(sources.TOOLS if architecture and architecture.from_source else ())
+            packages.update(sources.MUSL_PACKAGES if build.endswith("-musl") else ())
         if boot.modules(environment):
             packages.update(MODULES)
     return sorted(packages)

@@ -18,10 +18,11 @@ class Row:
     def __init__(self, environment, number, expectation):
         several = len(environment.expectations) > 1
         self.name = f"{environment.name}#{number}" if several else environment.name
+        self.environment = environment.name
         self.arch = environment.arch
         self.expectation = expectation
         self.clocksource = self.mode = self.how = self.truth = self.verdict = self.status = None
-        self.oracle = self.document = None
+        self.oracle = self.document = self.article = None
         self.causes = self.advice = None
         self.problems = []
         self.skipped = None
@@ -40,7 +41,7 @@ class Row:
                 "how": self.how, "truth": self.truth, "verdict": self.verdict,
                 "exit_status": self.status, "causes": self.causes, "advice": self.advice,
                 "seconds": round(self.seconds, 1),
-                "oracle": self.oracle, "document": self.document}
+                "article": self.article, "oracle": self.oracle, "document": self.document}
 
 
 def _document(report, what, row):
@@ -136,6 +137,8 @@ def _judge_advice(row):
 
 def judge(row, reports, with_vdsocheck):
     _judge_environment(row, reports)
+    if "article" in reports:
+        row.article = _document(reports["article"], "article", row)
     if not with_vdsocheck or not row.oracle:
         return row
     row.document = _document(reports.get("vdsocheck"), "vdsocheck", row)

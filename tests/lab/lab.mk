@@ -5,7 +5,8 @@
 #   make lab TAG=xen    a subset                make lab-ci             the subset of .ci/run
 #   make lab-list       their names             make lab-deps           the packages they need
 #
-# LAB_CACHE=DIR  where kernels and emulators are kept   LAB_JSON=FILE  results as JSON
+# LAB_CACHE=DIR   where kernels and emulators are kept   LAB_JSON=FILE  results as JSON
+# LAB_SOURCE=DIR  another tree to build vdsocheck from   LAB_RECORD=DIR documents of right rows
 
 LAB := python3 -B $(dir $(lastword $(MAKEFILE_LIST)))lab.py
 LAB_CHOICE = $(if $(ENV),--env '$(ENV)') $(if $(TAG),--tag '$(TAG)')
@@ -23,3 +24,8 @@ lab-list:
 
 lab-deps:
 	@$(LAB) deps $(LAB_CHOICE)
+
+# What real kernels showed once is judged again, without any of them.
+.PHONY: check-recorded
+check-recorded: $(BUILD)/vdsocheck
+	$(QUIET)python3 -B tests/lab/recorded/check.py $(BUILD)/vdsocheck

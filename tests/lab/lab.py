@@ -7,7 +7,7 @@
     lab.py run  [--env NAME] [--tag TAG] boot, compare, print one row each
 
 Variables: LAB_CACHE (folder), LAB_JSON (file of results), LAB_MIRROR (of Debian),
-LAB_SOURCE (another tree to build vdsocheck from).
+LAB_SOURCE (another tree to build vdsocheck from), LAB_RECORD (folder of documents).
 """
 
 import argparse
@@ -74,6 +74,31 @@ def examine(environment, with_vdsocheck):
     return rows
 
 
+def _print_articles(rows):
+    """The article's table: what five million calls took with each clocksource."""
+    timed = [row for row in rows if row.article]
+    for row in timed:
+        times = (row.article[key] for key in ("real", "user", "sys"))
+        print("{:<28} {:<12} {:>9} calls: real {:8.3f} s, user {:8.3f} s, sys {:8.3f} s".format(
+            row.name, row.clocksource, row.article["calls"], *times))
+    for slow, fast in zip(timed, timed[1:]):
+        if slow.environment == fast.environment and fast.article["real"] > 0:
+            print(f"{slow.environment}: {slow.clocksource} takes "
+                  f"{slow.article['real'] / fast.article['real']:.1f} times as long as "
+                  f"{fast.clocksource}")
+
+
+def _record(rows, folder):
+    """What vdsocheck said in these rows, to be judged again later."""
+    os.makedirs(folder, exist_ok=True)
+    for row in rows:
+        if row.document and row.word == "right":
+            with open(os.path.join(folder, row.name.replace("#", "-") + ".json"), "w",
+                      encoding="utf-8") as file:
+                json.dump(row.document, file, indent=1)
+                file.write("\n")
+
+
 def _write_results(rows, with_vdsocheck):
     path = os.environ.get("LAB_JSON") or fetch.cached("results.json")
     with open(path, "w", encoding="utf-8") as file:
@@ -84,13 +109,16 @@ def _write_results(rows, with_vdsocheck):
     return path
 
 
-def run(environments, with_vdsocheck):
+def run(environments, with_vdsocheck, record=None):
     _say("environment", "clocksource", "mode", "how", "truth", "verdict", "exit", "s", "")
     rows = []
     for environment in environments:
         for row in examine(environment, with_vdsocheck):
             _print_row(row)
             rows.append(row)
+    _print_articles(rows)
+    if record:
+        _record(rows, record)
     print(f"\nresults: {_write_results(rows, with_vdsocheck)}")
     count = {word: sum(row.word == word for row in rows) for word in ("right", "WRONG", "skipped")}
     print(f"{count['right']} passed, {count['WRONG']} failed, {count['skipped']} skipped")
@@ -103,6 +131,8 @@ def main():
     parser.add_argument("command", choices=("list", "deps", "run"))
     parser.add_argument("--env", default=os.environ.get("ENV"), help="one, or several by comma")
     parser.add_argument("--tag", default=os.environ.get("TAG"), help="a subset")
+    parser.add_argument("--record", metavar="DIR", default=os.environ.get("LAB_RECORD"),
+                        help="keep vdsocheck's documents of the rows that are right")
     parser.add_argument("--oracle-only", action="store_true",
                         help="judge the environments alone, without vdsocheck")
     options = parser.parse_args()
@@ -111,7 +141,9 @@ def main():
         print("\n".join(environment.name for environment in environments))
         return 0
     deps.install(environments, with_vdsocheck=not options.oracle_only)
-    return run(environments, not options.oracle_only) if options.command == "run" else 0
+    if options.command == "deps":
+        return 0
+    return run(environments, not options.oracle_only, options.record)
 
 
 if __name__ == "__main__":

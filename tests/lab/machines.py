@@ -17,6 +17,7 @@ class Architecture:
     pkg_config_dir: str = ""  # of the libraries in Debian's packages, e.g. aarch64-linux-gnu
     suite: str = "bookworm"   # where busybox and the libraries come from
     libcpuid: bool = False
+    from_source: bool = False # Debian's libraries want a newer libc than the compiler's
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ ARCHITECTURES = {a.name: a for a in (
                  pkg_config_dir="i386-linux-gnu", libcpuid=True),
     _cross("arm64", "aarch64-linux-gnu"),
     _cross("armhf", "arm-linux-gnueabihf"),
-    _cross("riscv64", "riscv64-linux-gnu", suite="trixie"),
+    _cross("riscv64", "riscv64-linux-gnu", suite="trixie", from_source=True),
     _cross("ppc64el", "powerpc64le-linux-gnu"),
     _cross("s390x", "s390x-linux-gnu"),
 )}
@@ -86,6 +87,11 @@ def _nested_xen(source):
     return _nested(source, "-cpu host", "trixie/amd64", ",xen-version=0x4000f,kernel-irqchip=split")
 
 
+def _xen(seconds):
+    return _machine("qemu-system-x86_64", "-accel tcg -cpu qemu64 -m 1024", "qemu-system-x86",
+                    console="hvc0", kind="xen", seconds=seconds)
+
+
 MACHINES = {
     "kvm-on-tsc": _nested("tsc", "-cpu host"),
     "kvm-on-hpet": _nested("hpet", "-cpu host"),
@@ -94,8 +100,8 @@ MACHINES = {
     "xen-on-tsc": _nested_xen("tsc"),
     "xen-on-hpet": _nested_xen("hpet"),
     "pc": _machine("qemu-system-x86_64", "-accel tcg -cpu max -m 256", "qemu-system-x86"),
-    "xen": _machine("qemu-system-x86_64", "-accel tcg -cpu qemu64 -m 1024", "qemu-system-x86",
-                    console="hvc0", kind="xen"),
+    "xen": _xen(120),
+    "xen-patient": _xen(900),
     "virt": _machine("qemu-system-aarch64", "-M virt -cpu cortex-a72 -m 512", "qemu-system-arm",
                      console="ttyAMA0"),
     # An erratum of the timer makes the kernel read it out of line: no vDSO.
@@ -112,6 +118,10 @@ MACHINES = {
                      "-display", "none", "-no-reboot", "-nodefaults", "-net", "none",
                      "-chardev", "stdio,id=c0", "-device", "sclpconsole,chardev=c0"),
                     ("qemu-system-misc",), "ttysclp0"),
+    # Debian 12 has neither this emulator nor a compiler for it.
+    "virt-loong": _machine("qemu-system-loongarch64", "-M virt -cpu la464 -m 1024 "
+                           "-bios /usr/share/qemu-efi-loongarch64/QEMU_EFI.fd",
+                           "qemu-system-misc"),
     # No guest: the words in the table are Debian packages, or tools of tools.py.
     "here": Machine((), (), "", kind="here", seconds=200),
 }

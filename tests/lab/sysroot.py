@@ -9,7 +9,7 @@ installed.
 import os
 import shutil
 
-import musl
+import sources
 from fetch import Suite, cached
 
 LIBRARIES = ("libseccomp-dev", "libjansson-dev")
@@ -19,7 +19,7 @@ X86_LIBRARIES = ("libcpuid-dev",)
 def compiler(architecture, build):
     """The compiler's words for a program that needs libc alone."""
     if build.endswith("-musl"):
-        return musl.COMPILER.split(), []
+        return sources.MUSL.split(), []
     return [architecture.compiler], list(architecture.flags)
 
 
@@ -28,6 +28,7 @@ def _unpacked(architecture):
     tree = cached("sysroot", architecture.name, "done")
     if os.path.exists(tree):
         return os.path.dirname(tree)
+    shutil.rmtree(os.path.dirname(tree), ignore_errors=True)
     suite = Suite(architecture.suite, architecture.name)
     for package in LIBRARIES + (X86_LIBRARIES if architecture.libcpuid else ()):
         shutil.copytree(suite.unpack(package), os.path.dirname(tree), symlinks=True,
@@ -41,7 +42,9 @@ def for_make(architecture, build):
     if build == "amd64":
         return [], {}
     if build.endswith("-musl"):
-        return musl.for_make()
+        return sources.for_make(build, sources.MUSL, architecture.pkg_config_dir, True)
+    if architecture.from_source:
+        return sources.for_make(build, architecture.compiler, architecture.pkg_config_dir, False)
     tree = _unpacked(architecture)
     libraries = f"{tree}/usr/lib/{architecture.pkg_config_dir}"
     return [f"CC={architecture.compiler}"], {

@@ -103,9 +103,11 @@ check() {
 	flapper=
 }
 
-# article CALLS: the article's experiment.
+# article CALLS: the article's experiment, on what the last check looked at.
 article() {
+	LAB_STEP_SECONDS=600
 	report article $prefix $LAB/$build/article "$1"
+	LAB_STEP_SECONDS=
 }
 
 # Words of the table that are words of the shell too.
