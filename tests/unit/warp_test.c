@@ -301,7 +301,7 @@ static void take_progress(void *argument, double done)
 
 static void tells_its_progress(void **state)
 {
-	struct warp_setup setup = {.duration_ns = SHORT_NS,
+	struct warp_setup setup = {.duration_ns = 6 * SHORT_NS,
 		.clocks = WARP_ALL_CLOCKS,
 		.progress = take_progress,
 		.argument = &last_progress};
