@@ -4,11 +4,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/root.h"
-#include "base/text.h"
 #include "collect/clocksource.h"
 #include "collect/container.h"
 #include "collect/hypervisor.h"
@@ -18,6 +16,7 @@
 #include "commands/emit.h"
 #include "commands/options.h"
 #include "commands/page.h"
+#include "commands/selection.h"
 #include "judge/choice.h"
 #include "measure/call.h"
 #include "measure/comparison.h"
@@ -65,8 +64,7 @@ struct session {
 	struct root root;
 	struct clocksource_evidence offered;
 	struct clock_switch clock;
-	size_t count;
-	char names[CLOCKSOURCE_MAX][CLOCKSOURCE_NAME_SIZE];
+	struct selection selection;
 	struct comparison comparison;
 };
 
@@ -98,64 +96,6 @@ static bool parse(int argc, char **argv, struct options *options, struct wishes 
 		.into = wishes};
 
 	return options_parse(argc, argv, options, &own) && page_accepts(options);
-}
-
-/* ---- which ones ---- */
-
-static bool is_listed(const char (*names)[CLOCKSOURCE_NAME_SIZE], size_t count, struct span name)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (text_equals(name, names[i]))
-			return true;
-	}
-	return false;
-}
-
-static bool choose_one(struct session *session, struct span name)
-{
-	const struct clocksource_evidence *offered = &session->offered;
-
-	if (!is_listed(offered->available, offered->available_count, name)) {
-		options_complain("--only: '%.*s' is not offered by this host" OPTIONS_SEE_HELP,
-			(int)name.length, name.at);
-		return false;
-	}
-	if (!is_listed(session->names, session->count, name))
-		text_copy_span(session->names[session->count++], CLOCKSOURCE_NAME_SIZE, name);
-	return true;
-}
-
-static bool choose_listed(struct session *session, const char *list)
-{
-	while (*list) {
-		size_t length = strcspn(list, ",");
-
-		if (!choose_one(session, (struct span){list, length}))
-			return false;
-		list += length;
-		list += *list == ',';
-	}
-	return session->count > 0;
-}
-
-static bool choose_sources(struct session *session)
-{
-	const struct clocksource_evidence *offered = &session->offered;
-
-	if (!fact_is_known(&offered->available_fact)) {
-		options_complain("which clocksources there are is not known: %s",
-			offered->available_fact.reason);
-		return false;
-	}
-	if (session->wishes.only && !*session->wishes.only) {
-		options_complain("--only: no name was given" OPTIONS_SEE_HELP);
-		return false;
-	}
-	if (session->wishes.only)
-		return choose_listed(session, session->wishes.only);
-	session->count = offered->available_count;
-	memcpy(session->names, offered->available, sizeof(session->names));
-	return true;
 }
 
 /* ---- whether we may ---- */
@@ -201,8 +141,8 @@ static void announce(const struct session *session)
 		return;
 	fprintf(stderr, "This switches the clocksource of this host from %s to",
 		session->clock.original);
-	for (size_t i = 0; i < session->count; i++)
-		fprintf(stderr, "%s %s", i ? "," : "", session->names[i]);
+	for (size_t i = 0; i < session->selection.count; i++)
+		fprintf(stderr, "%s %s", i ? "," : "", session->selection.names[i]);
 	fprintf(stderr,
 		",\nabout %.1f s each, and back to %s. On a slow one, programs that ask for the\n"
 		"time are slower meanwhile.\n",
@@ -261,8 +201,8 @@ static void compare(struct session *session)
 	struct comparison_setup setup = {.trial = {.names = &names,
 						 .calls = (const struct call(*)[PATH_COUNT])calls,
 						 .warp_ns = session->wishes.warp_ns},
-		.count = session->count,
-		.names = (const char(*)[CLOCKSOURCE_NAME_SIZE])session->names,
+		.count = session->selection.count,
+		.names = (const char(*)[CLOCKSOURCE_NAME_SIZE])session->selection.names,
 		.progress = show_progress,
 		.argument = session,
 		.orphaned = tell_as_orphan};
@@ -354,7 +294,8 @@ static int compare_tree(struct session *session)
 	int status;
 
 	clocksource_collect(&session->root, &session->offered);
-	if (!choose_sources(session) || !take_hold(session))
+	if (!selection_make(&session->selection, &session->offered, session->wishes.only) ||
+		!take_hold(session))
 		return EXIT_TROUBLE;
 	status = compare_held(session);
 	clock_switch_close(&session->clock);
