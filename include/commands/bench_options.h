@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `vdsocheck bench` is asked for, and the plan that follows from it. */
+/* What `vdsocheck bench` is asked for. */
 #ifndef VDSOCHECK_COMMANDS_BENCH_OPTIONS_H
 #define VDSOCHECK_COMMANDS_BENCH_OPTIONS_H
 
@@ -31,12 +31,5 @@ struct bench_request {
 /* Parses the command line into both; false after a complaint. */
 bool bench_options_parse(
 	int argc, char **argv, struct options *options, struct bench_request *request);
-
-/*
- * The plan for the calls that were listed into `evidence` and `calls`, which it refers to,
- * as it does to the request. False after a complaint if the names leave no call.
- */
-bool bench_options_plan(struct bench_request *request, const struct evidence *evidence,
-	const struct call calls[CALL_MAX][PATH_COUNT], struct bench_plan *plan);
 
 #endif

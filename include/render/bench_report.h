@@ -29,6 +29,17 @@ bool bench_report_json(const void *report, FILE *out);
 char *bench_report_name(
 	const struct bench_subject *subject, char buffer[2 * CALL_NAME_SIZE]);
 
+/*
+ * Begins a line with the call and its way; the call only where it is not that of the line
+ * above, `before`, which is NULL in the first one.
+ */
+void bench_report_write_name(
+	const struct bench_subject *subject, const struct bench_subject *before, FILE *out);
+
+/* The tables of long runs and of crowds; nothing if there are none. */
+void bench_report_runs(const struct bench *bench, FILE *out);
+void bench_report_crowds(const struct bench *bench, FILE *out);
+
 /* Draws how the row's single calls are distributed, at most 80 columns wide. */
 void bench_report_histogram(const struct bench_row *row, FILE *out);
 

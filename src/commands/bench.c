@@ -8,6 +8,7 @@
 #include "collect/host.h"
 #include "collect/vdso.h"
 #include "commands/bench_options.h"
+#include "commands/bench_plan.h"
 #include "commands/emit.h"
 #include "commands/page.h"
 #include "commands/progress.h"
@@ -114,7 +115,7 @@ static int bench_host(
 
 	collect(root, &evidence);
 	call_list(&evidence, calls);
-	if (!bench_options_plan(request, &evidence, calls, &plan))
+	if (!bench_plan_make(request, &evidence, calls, &plan))
 		return EXIT_TROUBLE;
 	current = bench_new(&plan, &why);
 	if (!current) {

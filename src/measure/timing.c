@@ -25,8 +25,10 @@ struct effort {
 	struct sampler_limits limits;
 };
 
-static const struct effort whole = {20000, {24000000, .rounds_least = 9, .rounds_most = ROUNDS_MAX}};
-static const struct effort brief = {5000, {500000, .rounds_least = 9, .rounds_most = ROUNDS_MAX}};
+static const struct effort whole = {.chunk_ns = 20000,
+	.limits = {.ns = 24000000, .rounds_least = 9, .rounds_most = ROUNDS_MAX}};
+static const struct effort brief = {.chunk_ns = 5000,
+	.limits = {.ns = 500000, .rounds_least = 9, .rounds_most = ROUNDS_MAX}};
 
 #define SERIES_MAX (CALL_MAX * PATH_COUNT + 2)
 

@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 #include "commands/bench_options.h"
+#include "commands/bench_plan.h"
 #include "measure/distribution.h"
 #include "render/bench_report.h"
 #include "unit/unit.h"
@@ -32,7 +33,7 @@ static bool plan_words(struct bench_plan *plan, int count, const char *const *wo
 	/* getopt starts anew. */
 	optind = 0;
 	return bench_options_parse(count + 1, argv, &options, &request) &&
-	       bench_options_plan(&request, &evidence, calls, plan);
+	       bench_plan_make(&request, &evidence, calls, plan);
 }
 
 #define PLAN(plan, ...)                                                                            \
