@@ -117,7 +117,7 @@ enum call_path { PATH_VDSO, PATH_LIBC, PATH_SYSCALL, PATH_COUNT };
 struct path_evidence {
 	bool available;    /* this way exists for this call */
 	bool timed;
-	double min_ns;     /* over many short chunks; overhead of loop and call subtracted */
+	double min_ns;     /* over many short chunks; nothing is taken off (measure/loop.c) */
 	double median_ns;
 	uint32_t attempts; /* calls made under the proof; 0: not proven */
 	uint32_t entered;  /* of which so many entered the kernel */
