@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HALF_PERIOD_NS 300000
+#define HALF_PERIOD_NS 1000000
 
 int main(int argc, char **argv)
 {

@@ -270,9 +270,13 @@ static int make_call(int call, int way)
 						vdso_clock_gettime(call_clocks[call], space);
 		return result < 0 ? -result : result; /* powerpc: positive */
 	}
-	result = call == GETTIMEOFDAY ? gettimeofday((struct timeval *)space, NULL) :
-					clock_gettime(call_clocks[call], (struct timespec *)space);
-	return result == 0 ? 0 : errno;
+	/* errno decides: musl's gettimeofday() reports no error but leaves it behind. */
+	errno = 0;
+	if (call == GETTIMEOFDAY)
+		gettimeofday((struct timeval *)space, NULL);
+	else
+		clock_gettime(call_clocks[call], (struct timespec *)space);
+	return errno;
 }
 
 /* ---- what the children tell the parent ---------------------------------- */
