@@ -19,8 +19,12 @@
 /* More than was asked for, if some CPUs could not be compared in that time. */
 #define EXTRA_NS 2000000000
 
-/* Values further apart are those of a thread that did not run: less than a time slice. */
-#define MEETING_NS 1e6
+/*
+ * CPUs that run at the same time see each other's values within a few readings, and the way
+ * from CPU to CPU. Values further apart are those of a thread that did not run.
+ */
+#define MEETING_NS 2000
+#define MEETING_READINGS 10
 
 /* For what tests inject into the counter. */
 #define CALIBRATION_NS 10000000
@@ -124,14 +128,34 @@ static void run_round(struct warp_watch *watch, int64_t slice_ns)
 	}
 }
 
+/* What a reading takes, in the clock's own unit: the least between two on the same CPU. */
+static int64_t reading(const struct warp_watch *watch, enum warp_clock_id id)
+{
+	int64_t least = WARP_RACE_NO_GAP;
+
+	for (size_t i = 0; i < watch->count; i++) {
+		int64_t gap = watch->least[id][i * watch->count + i];
+
+		least = gap < least ? gap : least;
+	}
+	return least;
+}
+
+static bool has_met(const struct warp_watch *watch, enum warp_clock_id id)
+{
+	int64_t gap = warp_result_worst_gap(watch, id);
+	double unit_ns = running_unit_ns(watch, id);
+	double few_readings_ns = MEETING_READINGS * (double)reading(watch, id) * unit_ns;
+
+	return gap != WARP_RACE_NO_GAP && (double)gap * unit_ns < MEETING_NS + few_readings_ns;
+}
+
 /* Clocks that warp were surely compared. */
 static bool is_clock_compared(const struct warp_watch *watch, enum warp_clock_id id)
 {
 	const struct warp_tally *tally = &watch->warp->tallies[id];
 
-	if (!fact_is_known(&tally->fact) || tally->warps)
-		return true;
-	return (double)warp_result_worst_gap(watch, id) * running_unit_ns(watch, id) < MEETING_NS;
+	return !fact_is_known(&tally->fact) || tally->warps || has_met(watch, id);
 }
 
 /* On a busy machine the threads may not yet have run at the same time. */
