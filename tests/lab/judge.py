@@ -117,7 +117,10 @@ def _judge_shares(row):
 def _judge_causes(row):
     row.causes = [cause.get("id") for cause in row.document.get("causes", ())]
     for wanted in row.expectation.causes:
-        if wanted not in row.causes:
+        if wanted.startswith("!"):
+            if wanted[1:] in row.causes:
+                row.blame(f"{wanted[1:]} is not the cause here")
+        elif wanted not in row.causes:
             row.blame(f"the causes lack {wanted}: {', '.join(row.causes) or 'none'}")
 
 

@@ -5,9 +5,11 @@
     lab.py list [--tag TAG]              the environments' names
     lab.py deps [--env NAME] [--tag TAG] install the Debian packages they need
     lab.py run  [--env NAME] [--tag TAG] boot, compare, print one row each
+    lab.py table RESULTS...              results as the README's table
+    lab.py record RESULTS...             keep the documents of the rows with the tag "record"
 
 Variables: LAB_CACHE (folder), LAB_JSON (file of results), LAB_MIRROR (of Debian),
-LAB_SOURCE (another tree to build vdsocheck from), LAB_RECORD (folder of documents).
+LAB_SOURCE (another tree to build vdsocheck from).
 """
 
 import argparse
@@ -21,6 +23,7 @@ import boot
 import deps
 import fetch
 import judge
+import keep
 import table
 from shell import Broken, Unavailable
 
@@ -88,17 +91,6 @@ def _print_articles(rows):
                   f"{fast.clocksource}")
 
 
-def _record(rows, folder):
-    """What vdsocheck said in these rows, to be judged again later."""
-    os.makedirs(folder, exist_ok=True)
-    for row in rows:
-        if row.document and row.word == "right":
-            with open(os.path.join(folder, row.name.replace("#", "-") + ".json"), "w",
-                      encoding="utf-8") as file:
-                json.dump(row.document, file, indent=1)
-                file.write("\n")
-
-
 def _write_results(rows, with_vdsocheck):
     path = os.environ.get("LAB_JSON") or fetch.cached("results.json")
     with open(path, "w", encoding="utf-8") as file:
@@ -109,7 +101,7 @@ def _write_results(rows, with_vdsocheck):
     return path
 
 
-def run(environments, with_vdsocheck, record=None):
+def run(environments, with_vdsocheck):
     _say("environment", "clocksource", "mode", "how", "truth", "verdict", "exit", "s", "")
     rows = []
     for environment in environments:
@@ -117,8 +109,6 @@ def run(environments, with_vdsocheck, record=None):
             _print_row(row)
             rows.append(row)
     _print_articles(rows)
-    if record:
-        _record(rows, record)
     print(f"\nresults: {_write_results(rows, with_vdsocheck)}")
     count = {word: sum(row.word == word for row in rows) for word in ("right", "WRONG", "skipped")}
     print(f"{count['right']} passed, {count['WRONG']} failed, {count['skipped']} skipped")
@@ -128,14 +118,15 @@ def run(environments, with_vdsocheck, record=None):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=("list", "deps", "run"))
+    parser.add_argument("command", choices=("list", "deps", "run", "table", "record"))
+    parser.add_argument("results", nargs="*", help="files that a run wrote")
     parser.add_argument("--env", default=os.environ.get("ENV"), help="one, or several by comma")
     parser.add_argument("--tag", default=os.environ.get("TAG"), help="a subset")
-    parser.add_argument("--record", metavar="DIR", default=os.environ.get("LAB_RECORD"),
-                        help="keep vdsocheck's documents of the rows that are right")
     parser.add_argument("--oracle-only", action="store_true",
                         help="judge the environments alone, without vdsocheck")
     options = parser.parse_args()
+    if options.command in ("table", "record"):
+        return keep.COMMANDS[options.command](options.results)
     environments = table.choose(table.read(), options.env, options.tag)
     if options.command == "list":
         print("\n".join(environment.name for environment in environments))
@@ -143,7 +134,7 @@ def main():
     deps.install(environments, with_vdsocheck=not options.oracle_only)
     if options.command == "deps":
         return 0
-    return run(environments, not options.oracle_only, options.record)
+    return run(environments, not options.oracle_only)
 
 
 if __name__ == "__main__":
