@@ -38,7 +38,7 @@ static const char help[] =
 	"  -V, --version          print the version\n"
 	"\n"
 	"Other commands: bench measures what the calls cost, in detail; warp looks for\n"
-	"clocks that disagree between CPUs.\n"
+	"clocks that disagree between CPUs; compare tries each clocksource (root).\n"
 	"\n"
 	"Exit status: 0 the calls are answered in user space, 1 they enter the kernel or\n"
 	"the counter is slow, 2 it could not be told, or bad usage, or failed output.\n";

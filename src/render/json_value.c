@@ -18,9 +18,12 @@ json_t *json_value_text(const char *text)
 
 json_t *json_value_reason(const struct fact *fact)
 {
+	char text[FACT_REASON_SIZE + 16];
+
 	if (fact_is_known(fact))
 		return NULL;
-	return json_sprintf("%s: %s", fact_state_name(fact->state), fact->reason);
+	fact_describe(fact, text, sizeof(text));
+	return json_string(text);
 }
 
 json_t *json_value_integer(bool known, int64_t value)
