@@ -8,6 +8,7 @@ import re
 VERDICTS = {"ok": "ok", "slow": "slow", "fallback": "fallback", "sometimes": "fallback", "no-vdso": "fallback",
             "crash": "unknown", "emulated": "unknown", "cannot-tell": "unknown"}
 STATUSES = {"ok": 0, "fallback": 1, "slow": 1, "unknown": 2}
+LOG_MAX = 12  # vdsocheck keeps as many lines; a full log may lack some
 ANY = "any"  # in the table: it changes while it is looked at
 MODE_MUST_BE_READ = ("amd64", "i386", "arm64")
 
@@ -24,6 +25,7 @@ class Row:
         self.clocksource = self.mode = self.how = self.truth = self.verdict = self.status = None
         self.oracle = self.document = self.article = None
         self.causes = self.advice = None
+        self.log = []
         self.problems = []
         self.skipped = None
         self.seconds = 0.0
@@ -41,7 +43,7 @@ class Row:
                 "how": self.how, "truth": self.truth, "verdict": self.verdict,
                 "exit_status": self.status, "causes": self.causes, "advice": self.advice,
                 "seconds": round(self.seconds, 1),
-                "article": self.article, "oracle": self.oracle, "document": self.document}
+                "article": self.article, "log": self.log, "oracle": self.oracle, "document": self.document}
 
 
 def _document(report, what, row):
@@ -124,6 +126,24 @@ def _judge_causes(row):
             row.blame(f"the causes lack {wanted}: {', '.join(row.causes) or 'none'}")
 
 
+# Lines that tell why a clocksource was chosen or dropped, in any kernel's words.
+TELLING = re.compile(r"unstable|unsynchroni|warp|skew|not supported|Disabling VDSO|"
+                     r"Switched to clocksource|Override clocksource|workaround for|"
+                     r"alibrat.*fail|nable to calibrate", re.IGNORECASE)
+
+
+def _judge_log(row):
+    """Where there is something to explain, no telling line of the kernel's may be missed."""
+    log = row.document.get("kernel_log") or {}
+    kept = [line.get("text", "") for line in log.get("lines") or ()]
+    if row.verdict == "ok" or not kept or len(kept) >= LOG_MAX:
+        return
+    for line in row.log:
+        text = re.sub(r"^(<\d+>)?\[[^]]*\] ", "", line)
+        if TELLING.search(text) and not any(text in one or one in text for one in kept):
+            row.blame(f"a line of the kernel log was missed: {text}")
+
+
 def _judge_advice(row):
     """None where nothing is wrong, and never a clocksource that cannot be had."""
     advice = row.document.get("advice", ())
@@ -140,6 +160,7 @@ def _judge_advice(row):
 
 def judge(row, reports, with_vdsocheck):
     _judge_environment(row, reports)
+    row.log = reports["log"][0].splitlines() if "log" in reports else []
     if "article" in reports:
         row.article = _document(reports["article"], "article", row)
     if not with_vdsocheck or not row.oracle:
@@ -151,5 +172,6 @@ def judge(row, reports, with_vdsocheck):
         _judge_proof(row)
         _judge_shares(row)
         _judge_causes(row)
+        _judge_log(row)
         _judge_advice(row)
     return row
