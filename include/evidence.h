@@ -59,12 +59,12 @@ enum vclock_how {
 struct vclock_evidence {
 	struct fact fact; /* of reading the page; its reason stays when the mode is inferred */
 	enum vclock_how how;
-	int64_t mode;     /* the kernel's number; VCLOCK_MODE_NONE: no user-space clock */
-	char name[32];    /* "none", "tsc", "pvclock" ...; "" if the number has no name here */
-	char layout[48];  /* the layout that checked out */
+	int64_t mode;    /* the kernel's number; VCLOCK_MODE_NONE: no user-space clock */
+	char name[32];   /* "none", "tsc", "pvclock" ...; "" if the number has no name here */
+	char layout[48]; /* the layout that checked out */
 	bool time_namespace;
-	struct flag_fact pvclock_stable;      /* PVCLOCK_TSC_STABLE_BIT of CPU 0's page */
-	struct number_fact hyperv_sequence;   /* tsc_sequence of the page; 0: invalid, fall back */
+	struct flag_fact pvclock_stable;    /* PVCLOCK_TSC_STABLE_BIT of CPU 0's page */
+	struct number_fact hyperv_sequence; /* tsc_sequence of the page; 0: invalid, fall back */
 };
 
 struct host_evidence {
@@ -107,7 +107,7 @@ enum proof_method { PROOF_NONE = 0, PROOF_SECCOMP, PROOF_PTRACE };
 struct proof_evidence {
 	struct fact fact; /* known: the control call was caught, so the counts below hold */
 	enum proof_method method;
-	unsigned cpus;    /* CPUs the calls were spread over */
+	unsigned cpus;               /* CPUs the calls were spread over */
 	char note[FACT_REASON_SIZE]; /* why a better method was not to be had, or empty */
 };
 
@@ -115,9 +115,9 @@ struct proof_evidence {
 enum call_path { PATH_VDSO, PATH_LIBC, PATH_SYSCALL, PATH_COUNT };
 
 struct path_evidence {
-	bool available;    /* this way exists for this call */
+	bool available; /* this way exists for this call */
 	bool timed;
-	double min_ns;     /* over many short chunks; nothing is taken off (measure/loop.c) */
+	double min_ns; /* over many short chunks; nothing is taken off (measure/loop.c) */
 	double median_ns;
 	uint32_t attempts; /* calls made under the proof; 0: not proven */
 	uint32_t entered;  /* of which so many entered the kernel */
@@ -138,12 +138,12 @@ struct call_evidence {
 struct timing_evidence {
 	struct fact fact;
 	struct fact counter_fact;
-	double counter_ns;     /* one bare read of the CPU's counter */
-	char counter[16];      /* "rdtsc", "cntvct_el0" ... */
+	double counter_ns; /* one bare read of the CPU's counter */
+	char counter[16];  /* "rdtsc", "cntvct_el0" ... */
 	struct fact entry_fact;
-	double entry_ns;       /* getppid by raw system call: the cheapest way into the kernel */
-	unsigned chunks;       /* chunks measured of each call and path */
-	int cpu;               /* where it was measured; -1: could not be pinned */
+	double entry_ns; /* getppid by raw system call: the cheapest way into the kernel */
+	unsigned chunks; /* chunks measured of each call and path */
+	int cpu;         /* where it was measured; -1: could not be pinned */
 };
 
 struct evidence {

@@ -29,8 +29,7 @@ bool child_run(void (*work)(void *argument), void *argument, unsigned seconds, s
  * child_start() gives the child's pid, or -1 with the reason. child_judge() says by the
  * status of waitpid() whether it reached its end.
  */
-pid_t child_start(
-	void (*work)(void *argument), void *argument, unsigned seconds, struct fact *why);
+pid_t child_start(void (*work)(void *argument), void *argument, unsigned seconds, struct fact *why);
 bool child_judge(int status, unsigned seconds, struct fact *why);
 
 #endif

@@ -10,7 +10,7 @@
 
 struct mapping {
 	uintptr_t start;
-	uintptr_t end;    /* first byte after it */
+	uintptr_t end; /* first byte after it */
 	bool readable;
 	struct span name; /* "[vvar]"; empty if it has none; points into the text given */
 };

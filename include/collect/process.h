@@ -7,8 +7,8 @@
 #include "evidence.h"
 
 /*
- * Fills host->emulator, libc, libc_static, counter_off, tracer and seccomp; all absent where the root
- * is not live.
+ * Fills host->emulator, libc, libc_static, counter_off, tracer and seccomp; all absent where the
+ * root is not live.
  */
 void process_collect(const struct root *root, struct host_evidence *host);
 

@@ -14,7 +14,7 @@
  * tells which hypervisor page to look at and what a number means. Believes exactly one
  * layout in one place; otherwise vclock->fact has the reason and how stays unknown.
  */
-void vvar_collect(const struct vdso_evidence *vdso, const char *clocksource,
-	struct vclock_evidence *vclock);
+void vvar_collect(
+	const struct vdso_evidence *vdso, const char *clocksource, struct vclock_evidence *vclock);
 
 #endif

@@ -44,8 +44,7 @@ struct own_options {
  * Reads the words after the command's name; argv[0] is skipped. `own` may be NULL. False on
  * bad usage, after one line on standard error that names the wrong word.
  */
-bool options_parse(
-	int argc, char **argv, struct options *options, const struct own_options *own);
+bool options_parse(int argc, char **argv, struct options *options, const struct own_options *own);
 
 /* One line on standard error: "vdsocheck: ...". */
 void options_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -30,8 +30,8 @@ struct cause {
  * Writes the causes that apply, at most CAUSE_MAX, and returns how many: first what makes the
  * calls slow, then what led to it. With the verdict ok they are notes, not faults.
  */
-size_t cause_find(const struct evidence *evidence, enum verdict verdict,
-	struct cause causes[CAUSE_MAX]);
+size_t cause_find(
+	const struct evidence *evidence, enum verdict verdict, struct cause causes[CAUSE_MAX]);
 
 /* "possible", "likely", "proven". */
 const char *cause_certainty_name(enum certainty certainty);

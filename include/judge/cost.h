@@ -7,9 +7,9 @@
 
 struct cost {
 	bool known;
-	double call_ns;     /* the dearest deciding call, as programs make it here */
-	double syscall_ns;  /* the same by raw system call */
-	bool estimated;     /* user_space_ns is known: the counter can be read here */
+	double call_ns;       /* the dearest deciding call, as programs make it here */
+	double syscall_ns;    /* the same by raw system call */
+	bool estimated;       /* user_space_ns is known: the counter can be read here */
 	double rate;          /* calls per second it is worked out for; 0: none was given */
 	double user_space_ns; /* what it would take in user space: the counter and the arithmetic */
 };

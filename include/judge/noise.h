@@ -8,10 +8,10 @@
 #include "measure/bench.h"
 
 struct noise {
-	bool known;          /* something was measured */
-	bool quiet;          /* the means may be trusted */
-	uint64_t chunks;     /* begun, over all rows */
-	double thrown_share; /* of the chunks, 0 to 1: others had the CPU */
+	bool known;           /* something was measured */
+	bool quiet;           /* the means may be trusted */
+	uint64_t chunks;      /* begun, over all rows */
+	double thrown_share;  /* of the chunks, 0 to 1: others had the CPU */
 	double outlier_share; /* of the rest: left out of the means */
 	double median_excess; /* by which the rows' medians are above their minima: their median */
 };

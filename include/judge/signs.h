@@ -29,8 +29,8 @@ const struct kernel_log_line *sign_log_find_with(
 	const struct evidence *evidence, const char *text, const char *also);
 
 /* The same among the lines after this one. */
-const struct kernel_log_line *sign_log_find_after(const struct evidence *evidence,
-	const struct kernel_log_line *line, const char *text);
+const struct kernel_log_line *sign_log_find_after(
+	const struct evidence *evidence, const struct kernel_log_line *line, const char *text);
 
 /* The kernel's release is known and older than major.minor. */
 bool sign_kernel_before(const struct evidence *evidence, unsigned major, unsigned minor);

@@ -22,16 +22,16 @@
 #define BENCH_THREADS_MAX 1024
 
 struct bench_plan {
-	const struct evidence *evidence;         /* names of the calls; not owned */
-	const struct call (*calls)[PATH_COUNT];  /* not owned */
+	const struct evidence *evidence;        /* names of the calls; not owned */
+	const struct call (*calls)[PATH_COUNT]; /* not owned */
 	bool wanted[CALL_MAX][PATH_COUNT];
-	int64_t time_ns;                         /* for table, distributions and crowds */
-	size_t cpu_count;                        /* 0: wherever we are */
-	const int *cpus;                         /* not owned */
+	int64_t time_ns;  /* for table, distributions and crowds */
+	size_t cpu_count; /* 0: wherever we are */
+	const int *cpus;  /* not owned */
 	bool distribution;
-	size_t count_count;                      /* long runs; 0: none */
+	size_t count_count; /* long runs; 0: none */
 	uint64_t counts[BENCH_COUNT_MAX];
-	unsigned threads;                        /* crowds; 0: none */
+	unsigned threads; /* crowds; 0: none */
 };
 
 /* One call by one way. */
@@ -69,19 +69,19 @@ struct bench_crowd {
 	struct bench_subject subject;
 	struct fact fact;
 	unsigned threads;
-	unsigned cpus;       /* that they ran on */
+	unsigned cpus; /* that they ran on */
 	/* Medians over chunks, of the best of several turns. */
 	double alone_ns;
-	double together_ns;  /* of the threads: the one in the middle */
-	double slowest_ns;   /* of the threads at that time */
+	double together_ns; /* of the threads: the one in the middle */
+	double slowest_ns;  /* of the threads at that time */
 };
 
 struct bench {
-	volatile bool stop;    /* set by the owner, from a signal handler: end soon */
+	volatile bool stop;     /* set by the owner, from a signal handler: end soon */
 	volatile uint64_t done; /* of `total`, for who shows the progress */
 	volatile uint64_t total;
-	bool stopped;          /* something is missing because of it */
-	struct fact fact;      /* known: the table was measured */
+	bool stopped;     /* something is missing because of it */
+	struct fact fact; /* known: the table was measured */
 	size_t row_count;
 	struct bench_row *rows;
 	struct price yardsticks[YARDSTICK_COUNT];
@@ -92,7 +92,7 @@ struct bench {
 	struct bench_run *runs;
 	size_t crowd_count;
 	struct bench_crowd *crowds;
-	size_t bytes;          /* of the memory that all this lies in */
+	size_t bytes; /* of the memory that all this lies in */
 };
 
 /* Called some times a second while children measure. */
@@ -109,8 +109,7 @@ void bench_free(struct bench *bench);
  * Measures: long runs and crowds if they are planned, else the table with what it is
  * compared with. `progress` may be NULL.
  */
-void bench_measure(
-	struct bench *bench, const struct bench_plan *plan, bench_progress *progress);
+void bench_measure(struct bench *bench, const struct bench_plan *plan, bench_progress *progress);
 
 /* "vdso", "libc", "syscall". */
 const char *bench_path_name(enum call_path path);

@@ -9,7 +9,6 @@
 #include "measure/bench.h"
 
 /* Fills bench->crowds. The threads are processes: the kernel's locks are the same for both. */
-void bench_crowd_all(
-	struct bench *bench, const struct bench_plan *plan, bench_progress *progress);
+void bench_crowd_all(struct bench *bench, const struct bench_plan *plan, bench_progress *progress);
 
 #endif

@@ -13,7 +13,7 @@ struct clock_step {
 	struct number_fact resolution_ns; /* clock_getres() */
 	struct number_fact step_ns;       /* the smallest step between two readings */
 	uint64_t readings;
-	uint64_t standing;                /* readings that were the same as the one before */
+	uint64_t standing; /* readings that were the same as the one before */
 };
 
 /*

@@ -18,7 +18,6 @@ enum disturbance {
 struct disturbance_mark disturbance_mark(void);
 
 /* Marks that were not told never differ. */
-enum disturbance disturbance_between(
-	struct disturbance_mark before, struct disturbance_mark after);
+enum disturbance disturbance_between(struct disturbance_mark before, struct disturbance_mark after);
 
 #endif

@@ -15,14 +15,14 @@ struct price {
 	double min_ns;    /* averages over one chunk of calls each */
 	double median_ns;
 	double p99_ns;
-	bool has_mean;    /* false: too few chunks */
-	double mean_ns;   /* outliers left out */
+	bool has_mean;        /* false: too few chunks */
+	double mean_ns;       /* outliers left out */
 	double half_width_ns; /* of the mean's 99.9 % confidence interval */
-	size_t samples;   /* chunks that these rest on */
-	size_t outliers;  /* of which were left out of the mean */
-	size_t repeats;   /* calls in a chunk */
-	uint64_t chunks;  /* begun */
-	uint64_t preempted; /* of which were thrown away, for the reasons that series.h has */
+	size_t samples;       /* chunks that these rest on */
+	size_t outliers;      /* of which were left out of the mean */
+	size_t repeats;       /* calls in a chunk */
+	uint64_t chunks;      /* begun */
+	uint64_t preempted;   /* of which were thrown away, for the reasons that series.h has */
 	uint64_t moved;
 	uint64_t jumped;
 };

@@ -12,9 +12,9 @@
 struct proof_run {
 	const struct call (*calls)[PATH_COUNT]; /* as given; not owned */
 	struct evidence evidence;               /* the counts */
-	struct fact fact;                       /* of the witness: known once the control was caught */
+	struct fact fact; /* of the witness: known once the control was caught */
 	/* What the child is at, for a parent that watches its system calls. */
-	volatile int32_t call;    /* index into evidence.calls, or one of the values below */
+	volatile int32_t call; /* index into evidence.calls, or one of the values below */
 	volatile int32_t path;
 	volatile uint32_t serial; /* a new number for each attempt */
 	volatile uint32_t control_entered;

@@ -25,27 +25,25 @@ struct series {
 	double *samples;       /* room for `capacity` samples, ticks for one repeat; not owned */
 	size_t capacity;
 
-	size_t repeats;    /* in a chunk */
-	int signal;        /* the first try ended with it; nothing more was measured */
-	size_t count;      /* samples; of more chunks than fit a fair draw of them */
-	uint64_t chunks;   /* begun, of which were thrown away: */
+	size_t repeats;  /* in a chunk */
+	int signal;      /* the first try ended with it; nothing more was measured */
+	size_t count;    /* samples; of more chunks than fit a fair draw of them */
+	uint64_t chunks; /* begun, of which were thrown away: */
 	uint64_t preempted;
 	uint64_t moved;
-	uint64_t jumped;   /* longer than anything but a stop of the whole machine explains */
-	double least;      /* of all chunks that were kept */
-	uint64_t draw;     /* state of the draw */
+	uint64_t jumped; /* longer than anything but a stop of the whole machine explains */
+	double least;    /* of all chunks that were kept */
+	uint64_t draw;   /* state of the draw */
 };
 
 /*
  * Tries the thing once under a guard and finds the repeats for chunks of that many ticks.
  * Series that do not exist are left alone, here and below.
  */
-void series_calibrate(
-	struct series *series, const struct stopwatch *watch, uint64_t chunk_ticks);
+void series_calibrate(struct series *series, const struct stopwatch *watch, uint64_t chunk_ticks);
 
 /* Warms up, measures one chunk and keeps it, or throws it away if it was disturbed. */
-void series_take_chunk(
-	struct series *series, const struct stopwatch *watch, uint64_t chunk_ticks);
+void series_take_chunk(struct series *series, const struct stopwatch *watch, uint64_t chunk_ticks);
 
 /* True if there is a sample at least. */
 bool series_is_measured(const struct series *series);

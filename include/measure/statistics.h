@@ -10,12 +10,12 @@
 #define STATISTICS_MEAN_LEAST 10
 
 struct statistics_summary {
-	size_t count;      /* values given */
+	size_t count; /* values given */
 	double minimum;
 	double median;
-	double p99;        /* 99 in 100 values are not above it */
-	size_t outliers;   /* values left out of the mean: above statistics_fence() */
-	bool has_mean;     /* false: fewer than STATISTICS_MEAN_LEAST values */
+	double p99;      /* 99 in 100 values are not above it */
+	size_t outliers; /* values left out of the mean: above statistics_fence() */
+	bool has_mean;   /* false: fewer than STATISTICS_MEAN_LEAST values */
 	double mean;
 	double half_width; /* the mean is within it of the true one, in 999 cases of 1,000 */
 };

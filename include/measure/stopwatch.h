@@ -13,7 +13,7 @@ struct stopwatch {
 	bool by_counter;
 	uint64_t overhead; /* ticks between two reads with nothing between them */
 	uint64_t start_ticks;
-	int64_t start_ns;  /* of the kernel's clock when start_ticks was read */
+	int64_t start_ns; /* of the kernel's clock when start_ticks was read */
 };
 
 /*

@@ -15,14 +15,12 @@
  * turn so that drift hits all alike; chunks that others disturbed are thrown away. Fills
  * evidence->timing and the times in evidence->calls. Takes about 30 ms.
  */
-void timing_measure(
-	struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT]);
+void timing_measure(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT]);
 
 /*
  * The same with less care, in about 2 ms for a few calls: enough to tell what is as dear as
  * entering the kernel from what is not.
  */
-void timing_measure_brief(
-	struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT]);
+void timing_measure_brief(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT]);
 
 #endif

@@ -10,16 +10,16 @@
 #include "measure/series.h"
 
 enum yardstick {
-	YARDSTICK_ENTRY,         /* a system call of a number that no call has */
+	YARDSTICK_ENTRY, /* a system call of a number that no call has */
 	YARDSTICK_GETPPID,
 	YARDSTICK_CLOCK_SYSCALL, /* clock_gettime(CLOCK_MONOTONIC) by system call */
 	YARDSTICK_SIGPROCMASK,
-	YARDSTICK_SWAPCONTEXT,   /* to another context and back */
-	YARDSTICK_COUNTER,       /* the CPU's counter, read bare */
-	YARDSTICK_ORDERED,       /* read as a vDSO reads it */
-	YARDSTICK_CLOCK_VDSO,    /* clock_gettime(CLOCK_MONOTONIC) by the vDSO */
-	YARDSTICK_EMPTY,         /* an empty function of clock_gettime's shape */
-	YARDSTICK_LOOP,          /* the timed loop with nothing in it */
+	YARDSTICK_SWAPCONTEXT, /* to another context and back */
+	YARDSTICK_COUNTER,     /* the CPU's counter, read bare */
+	YARDSTICK_ORDERED,     /* read as a vDSO reads it */
+	YARDSTICK_CLOCK_VDSO,  /* clock_gettime(CLOCK_MONOTONIC) by the vDSO */
+	YARDSTICK_EMPTY,       /* an empty function of clock_gettime's shape */
+	YARDSTICK_LOOP,        /* the timed loop with nothing in it */
 	YARDSTICK_COUNT,
 };
 

@@ -26,8 +26,7 @@ bool bench_report_text(const void *report, FILE *out);
 bool bench_report_json(const void *report, FILE *out);
 
 /* "clock_gettime MONOTONIC". Gives back `buffer`. */
-char *bench_report_name(
-	const struct bench_subject *subject, char buffer[2 * CALL_NAME_SIZE]);
+char *bench_report_name(const struct bench_subject *subject, char buffer[2 * CALL_NAME_SIZE]);
 
 /*
  * Begins a line with the call and its way; the call only where it is not that of the line

@@ -16,7 +16,7 @@ struct document {
 };
 
 struct document_format {
-	const char *name; /* as --format takes it */
+	const char *name;                                          /* as --format takes it */
 	bool (*write)(const struct document *document, FILE *out); /* false: out of memory */
 };
 

@@ -39,8 +39,7 @@ static void take_signals(void)
 }
 
 /* A parent that died before prctl() sends no signal any more, but we are not its child. */
-static void be_child(
-	void (*work)(void *argument), void *argument, unsigned seconds, pid_t parent)
+static void be_child(void (*work)(void *argument), void *argument, unsigned seconds, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -52,8 +51,7 @@ static void be_child(
 	_exit(0);
 }
 
-pid_t child_start(
-	void (*work)(void *argument), void *argument, unsigned seconds, struct fact *why)
+pid_t child_start(void (*work)(void *argument), void *argument, unsigned seconds, struct fact *why)
 {
 	pid_t parent = getpid();
 	pid_t pid = fork();

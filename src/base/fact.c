@@ -72,8 +72,11 @@ void fact_set_flag(struct flag_fact *fact, bool value)
 const char *fact_state_name(enum fact_state state)
 {
 	static const char *const names[] = {
-		[FACT_UNREAD] = "unread", [FACT_KNOWN] = "known",   [FACT_ABSENT] = "absent",
-		[FACT_DENIED] = "denied", [FACT_FAILED] = "failed",
+		[FACT_UNREAD] = "unread",
+		[FACT_KNOWN] = "known",
+		[FACT_ABSENT] = "absent",
+		[FACT_DENIED] = "denied",
+		[FACT_FAILED] = "failed",
 	};
 
 	return names[state];

@@ -113,8 +113,8 @@ static int write_path(const char *path, const char *bytes, size_t length)
 
 bool output_write(const char *path, const char *bytes, size_t length, struct fact *why)
 {
-	int error = path ? write_path(path, bytes, length)
-			 : write_all(STDOUT_FILENO, bytes, length);
+	int error =
+		path ? write_path(path, bytes, length) : write_all(STDOUT_FILENO, bytes, length);
 
 	if (error) {
 		fact_set(why, FACT_FAILED, "%s: %s", path ? path : "standard output",

@@ -71,8 +71,8 @@ static int open_below(const struct root *root, const char *path, int flags)
 }
 
 /* Reads the file into the buffer; an errno value, EFBIG if there was more. */
-static int read_path(const struct root *root, const char *path, char *buffer, size_t size,
-	struct span *content)
+static int read_path(
+	const struct root *root, const char *path, char *buffer, size_t size, struct span *content)
 {
 	size_t length = 0;
 	int error;
@@ -117,8 +117,7 @@ bool root_read_head(const struct root *root, const char *path, char *buffer, siz
 	return true;
 }
 
-static int open_for_caller(
-	const struct root *root, const char *path, int access, struct fact *why)
+static int open_for_caller(const struct root *root, const char *path, int access, struct fact *why)
 {
 	int file = open_below(root, path, access | O_CLOEXEC | O_NONBLOCK);
 

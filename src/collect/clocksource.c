@@ -22,8 +22,7 @@ static void collect_current(const struct root *root, struct clocksource_evidence
 	char buffer[FILE_SIZE];
 	struct span content, name, more;
 
-	if (!root_read(root, CURRENT, buffer, sizeof(buffer), &content,
-		    &clocksource->current_fact))
+	if (!root_read(root, CURRENT, buffer, sizeof(buffer), &content, &clocksource->current_fact))
 		return;
 	if (!text_next_word(&content, &name))
 		fact_set(&clocksource->current_fact, FACT_FAILED, CURRENT ": empty");

@@ -18,14 +18,22 @@ struct arm_part {
 
 /* MIDR_EL1's numbers, as in arch/arm64/include/asm/cputype.h, for CPUs found in servers. */
 static const struct arm_part arm_parts[] = {
-	{0x41, 0xd03, "ARM Cortex-A53"},    {0x41, 0xd07, "ARM Cortex-A57"},
-	{0x41, 0xd08, "ARM Cortex-A72"},    {0x41, 0xd09, "ARM Cortex-A73"},
-	{0x41, 0xd0b, "ARM Cortex-A76"},    {0x41, 0xd0c, "ARM Neoverse-N1"},
-	{0x41, 0xd40, "ARM Neoverse-V1"},   {0x41, 0xd49, "ARM Neoverse-N2"},
-	{0x41, 0xd4f, "ARM Neoverse-V2"},   {0x41, 0xc0f, "ARM Cortex-A15"},
-	{0x43, 0x0a1, "Cavium ThunderX"},   {0x43, 0x0af, "Cavium ThunderX2"},
-	{0x48, 0xd01, "HiSilicon Kunpeng-920"}, {0x50, 0x000, "APM X-Gene"},
-	{0xc0, 0xac3, "Ampere-1"},          {0xc0, 0xac4, "Ampere-1a"},
+	{0x41, 0xd03, "ARM Cortex-A53"},
+	{0x41, 0xd07, "ARM Cortex-A57"},
+	{0x41, 0xd08, "ARM Cortex-A72"},
+	{0x41, 0xd09, "ARM Cortex-A73"},
+	{0x41, 0xd0b, "ARM Cortex-A76"},
+	{0x41, 0xd0c, "ARM Neoverse-N1"},
+	{0x41, 0xd40, "ARM Neoverse-V1"},
+	{0x41, 0xd49, "ARM Neoverse-N2"},
+	{0x41, 0xd4f, "ARM Neoverse-V2"},
+	{0x41, 0xc0f, "ARM Cortex-A15"},
+	{0x43, 0x0a1, "Cavium ThunderX"},
+	{0x43, 0x0af, "Cavium ThunderX2"},
+	{0x48, 0xd01, "HiSilicon Kunpeng-920"},
+	{0x50, 0x000, "APM X-Gene"},
+	{0xc0, 0xac3, "Ampere-1"},
+	{0xc0, 0xac4, "Ampere-1a"},
 };
 
 #define ARM_PART_COUNT (sizeof(arm_parts) / sizeof(arm_parts[0]))
@@ -66,7 +74,12 @@ static bool take_named(struct span cpuinfo, struct text_fact *cpu)
 {
 	/* x86 and arm; loongarch; powerpc; riscv; mips; s390. */
 	static const char *const keys[] = {
-		"model name", "Model Name", "cpu", "uarch", "cpu model", "vendor_id",
+		"model name",
+		"Model Name",
+		"cpu",
+		"uarch",
+		"cpu model",
+		"vendor_id",
 	};
 	struct span value;
 
@@ -112,8 +125,8 @@ static void take_invariance(struct span cpuinfo, struct flag_fact *invariant_tsc
 		fact_set(&invariant_tsc->fact, FACT_ABSENT, "no x86 flags in /proc/cpuinfo");
 		return;
 	}
-	fact_set_flag(invariant_tsc,
-		has_word(flags, "constant_tsc") && has_word(flags, "nonstop_tsc"));
+	fact_set_flag(
+		invariant_tsc, has_word(flags, "constant_tsc") && has_word(flags, "nonstop_tsc"));
 }
 
 static void collect_from_cpuinfo(const struct root *root, struct host_evidence *host)
@@ -121,8 +134,8 @@ static void collect_from_cpuinfo(const struct root *root, struct host_evidence *
 	char buffer[CPUINFO_SIZE];
 	struct span cpuinfo;
 
-	if (!root_read_head(root, "/proc/cpuinfo", buffer, sizeof(buffer), &cpuinfo,
-		    &host->cpu.fact)) {
+	if (!root_read_head(
+		    root, "/proc/cpuinfo", buffer, sizeof(buffer), &cpuinfo, &host->cpu.fact)) {
 		host->invariant_tsc.fact = host->cpu.fact;
 		return;
 	}

@@ -55,8 +55,8 @@ static const char *word_for(hypervisor_vendor_t vendor)
 
 static void take_answer(const struct question *question, struct cpuid_answer *answer)
 {
-	text_copy_span(answer->brand, sizeof(answer->brand),
-		text_trim(text_span(question->id.brand_str)));
+	text_copy_span(
+		answer->brand, sizeof(answer->brand), text_trim(text_span(question->id.brand_str)));
 	answer->invariant_tsc = question->raw.ext_cpuid[7][3] & 1u << 8;
 	answer->hypervisor = word_for(question->hypervisor);
 	/* libcpuid asks only Intel's and AMD's CPUs; this bit is there on all. */

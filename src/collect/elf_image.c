@@ -71,8 +71,8 @@ static bool take_at(const struct image *image, size_t table, size_t index, void 
 	return take(image, offset, to, size);
 }
 
-static bool take_string(const struct image *image, const struct tables *tables, size_t index,
-	char *to, size_t size)
+static bool take_string(
+	const struct image *image, const struct tables *tables, size_t index, char *to, size_t size)
 {
 	const char *text;
 	const char *end;

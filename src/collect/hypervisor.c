@@ -43,17 +43,21 @@ static const char *const dmi_files[] = {
 
 /* Word lists of the device tree's "compatible", parted by NUL. */
 static const struct mark device_tree_marks[] = {
-	{"linux,kvm", "kvm"}, {"xen,xen", "xen"}, {"vmware", "vmware"}, {"qemu,pseries", "qemu"},
+	{"linux,kvm", "kvm"},
+	{"xen,xen", "xen"},
+	{"vmware", "vmware"},
+	{"qemu,pseries", "qemu"},
 };
 
 static const struct mark sysinfo_marks[] = {
-	{"KVM/Linux", "kvm"}, {"z/VM", "zvm"},
+	{"KVM/Linux", "kvm"},
+	{"z/VM", "zvm"},
 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-static const char *word_in_file(const struct root *root, const char *path,
-	const struct mark *marks, size_t count, bool (*fits)(struct span text, const char *mark))
+static const char *word_in_file(const struct root *root, const char *path, const struct mark *marks,
+	size_t count, bool (*fits)(struct span text, const char *mark))
 {
 	char buffer[FILE_SIZE];
 	struct span content;
@@ -81,8 +85,8 @@ static const char *word_from_dmi(const struct root *root)
 	if (is_bare_metal(root))
 		return NULL;
 	for (size_t i = 0; i < COUNT(dmi_files); i++) {
-		const char *word = word_in_file(
-			root, dmi_files[i], dmi_marks, COUNT(dmi_marks), text_starts);
+		const char *word =
+			word_in_file(root, dmi_files[i], dmi_marks, COUNT(dmi_marks), text_starts);
 
 		if (word)
 			return word;
@@ -138,8 +142,8 @@ static const char *find_word(const struct root *root)
 	if (!word)
 		word = word_from_device_tree(root);
 	if (!word)
-		word = word_in_file(root, "/proc/sysinfo", sysinfo_marks, COUNT(sysinfo_marks),
-			text_contains);
+		word = word_in_file(
+			root, "/proc/sysinfo", sysinfo_marks, COUNT(sysinfo_marks), text_contains);
 	return word;
 }
 

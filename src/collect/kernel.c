@@ -9,10 +9,28 @@
 
 /* "name" alone or "name=" with a value: what Documentation/admin-guide says of the clock. */
 static const char *const clock_parameters[] = {
-	"clocksource", "clock", "tsc", "notsc", "tsc_early_khz", "hpet", "nohpet", "no-kvmclock",
-	"no-kvmclock-vsyscall", "vdso", "vdso32", "vsyscall", "acpi_pm_good", "highres", "nohz",
-	"acpi", "processor.max_cstate", "intel_idle.max_cstate", "idle", "xen_timer_slop",
-	"clocksource.verify_n_cpus", "clocksource.arm_arch_timer",
+	"clocksource",
+	"clock",
+	"tsc",
+	"notsc",
+	"tsc_early_khz",
+	"hpet",
+	"nohpet",
+	"no-kvmclock",
+	"no-kvmclock-vsyscall",
+	"vdso",
+	"vdso32",
+	"vsyscall",
+	"acpi_pm_good",
+	"highres",
+	"nohz",
+	"acpi",
+	"processor.max_cstate",
+	"intel_idle.max_cstate",
+	"idle",
+	"xen_timer_slop",
+	"clocksource.verify_n_cpus",
+	"clocksource.arm_arch_timer",
 };
 
 #define CLOCK_PARAMETER_COUNT (sizeof(clock_parameters) / sizeof(clock_parameters[0]))
@@ -85,7 +103,8 @@ static void collect_version_line(const struct root *root, struct host_evidence *
 	if (hash && !fact_is_known(&host->kernel_build.fact)) {
 		fact_set_known(&host->kernel_build.fact);
 		text_copy_span(host->kernel_build.value, sizeof(host->kernel_build.value),
-			text_trim((struct span){hash, content.length - (size_t)(hash - content.at)}));
+			text_trim(
+				(struct span){hash, content.length - (size_t)(hash - content.at)}));
 	}
 	if (fact_is_known(&host->kernel.fact))
 		return;

@@ -140,8 +140,8 @@ static bool take_ns(struct reader *reader, const json_t *from, const char *key, 
 }
 
 /* Known if the value was there, else what the reason beside it says. */
-static void take_fact(struct reader *reader, const json_t *from, const char *reason_key,
-	bool known, struct fact *fact)
+static void take_fact(struct reader *reader, const json_t *from, const char *reason_key, bool known,
+	struct fact *fact)
 {
 	char reason[FACT_REASON_SIZE + 16] = "unread: the document does not say";
 
@@ -156,8 +156,8 @@ static void read_clocksource(
 	struct reader *reader, const json_t *from, struct clocksource_evidence *clocksource)
 {
 	const json_t *available = take_array(reader, from, "available");
-	bool known = take_string(reader, from, "current", clocksource->current,
-		sizeof(clocksource->current));
+	bool known = take_string(
+		reader, from, "current", clocksource->current, sizeof(clocksource->current));
 	size_t count = json_array_size(available);
 
 	take_fact(reader, from, "reason", known, &clocksource->current_fact);
@@ -171,8 +171,8 @@ static void read_clocksource(
 			refuse(reader, "available", "a list of names");
 			return;
 		}
-		text_copy(clocksource->available[i], CLOCKSOURCE_NAME_SIZE,
-			json_string_value(name));
+		text_copy(
+			clocksource->available[i], CLOCKSOURCE_NAME_SIZE, json_string_value(name));
 		clocksource->available_count++;
 	}
 }

@@ -221,8 +221,8 @@ static void search_pages(void *argument)
 			"%u layouts fit the pages around the vDSO", search->matches);
 }
 
-void vvar_collect(const struct vdso_evidence *vdso, const char *clocksource,
-	struct vclock_evidence *vclock)
+void vvar_collect(
+	const struct vdso_evidence *vdso, const char *clocksource, struct vclock_evidence *vclock)
 {
 	struct search search = {.vdso = vdso, .clocksource = clocksource};
 	struct fact why = {0};

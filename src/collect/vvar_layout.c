@@ -15,6 +15,8 @@
 #define GENERIC_ARCHES                                                                             \
 	(VVAR_ARM64 | VVAR_ARM | VVAR_RISCV | VVAR_S390 | VVAR_POWERPC | VVAR_LOONGARCH | VVAR_MIPS)
 
+/* A table to be read beside the kernel's headers. */
+/* clang-format off */
 static const struct vvar_layout layouts[] = {
 	{.name = "x86, Linux 3.10-3.15 and RHEL 7", .arches = VVAR_X86,
 		.quirks = VVAR_EARLY_MODES,
@@ -59,6 +61,7 @@ static const struct vvar_layout layouts[] = {
 		.seq = 0, .mode = 4, .realtime = 24,
 		.realtime_coarse = 8, .monotonic_coarse = 16},
 };
+/* clang-format on */
 
 #define LAYOUT_COUNT (sizeof(layouts) / sizeof(layouts[0]))
 
@@ -102,8 +105,8 @@ static bool take(const unsigned char *page, size_t size, size_t offset, void *to
 	return true;
 }
 
-static bool take_seconds(const unsigned char *page, size_t size, size_t offset, bool narrow,
-	int64_t *seconds)
+static bool take_seconds(
+	const unsigned char *page, size_t size, size_t offset, bool narrow, int64_t *seconds)
 {
 	int32_t low;
 
@@ -137,12 +140,11 @@ static bool take_fields(const unsigned char *page, size_t size, size_t base,
 {
 	bool narrow = layout->quirks & VVAR_NARROW;
 	bool whole = take(page, size, base + layout->seq, &fields->seq, sizeof(fields->seq)) &&
-		     take_mode(page, size, base + layout->mode, layout, &fields->mode) &&
-		     take_seconds(page, size, base + layout->realtime, narrow,
-			     &fields->realtime) &&
-		     take_seconds(page, size, base + layout->realtime_coarse, narrow,
+	             take_mode(page, size, base + layout->mode, layout, &fields->mode) &&
+	             take_seconds(page, size, base + layout->realtime, narrow, &fields->realtime) &&
+	             take_seconds(page, size, base + layout->realtime_coarse, narrow,
 			     &fields->realtime_coarse) &&
-		     take_seconds(page, size, base + layout->monotonic_coarse, narrow,
+	             take_seconds(page, size, base + layout->monotonic_coarse, narrow,
 			     &fields->monotonic_coarse);
 
 	if (whole && (layout->quirks & VVAR_MONOTONIC_BY_OFFSET) &&
@@ -198,8 +200,7 @@ static void try_at(struct search *search, size_t base, const struct vvar_layout 
 	int64_t shift = 0;
 	struct fields fields;
 
-	if (search->timens &&
-		!take_timens(search->timens, search->size, base, layout, &shift))
+	if (search->timens && !take_timens(search->timens, search->size, base, layout, &shift))
 		return;
 	if (!take_fields(search->page, search->size, base, layout, &fields) ||
 		!is_plausible(&fields, search->reference, shift, sum ? 1 : 0))
@@ -283,8 +284,7 @@ static const char *x86_middle_name(int64_t mode, const char *clocksource)
 	return "";
 }
 
-static const char *x86_name(
-	const struct vvar_layout *layout, int64_t mode, const char *clocksource)
+static const char *x86_name(const struct vvar_layout *layout, int64_t mode, const char *clocksource)
 {
 	if (layout->quirks & VVAR_EARLY_MODES)
 		return x86_early_name(mode);
@@ -309,8 +309,9 @@ static const char *other_name(unsigned arch, int64_t mode)
 		return mode == 1 ? "r4k" : mode == 2 ? "gic" : "";
 	default:
 		/* A 32-bit arm process may sit on an arm64 kernel. */
-		return mode == 1 ? "archtimer"
-		       : mode == 2 && arch == VVAR_ARM ? "archtimer-nocompat" : "";
+		return mode == 1                       ? "archtimer"
+		       : mode == 2 && arch == VVAR_ARM ? "archtimer-nocompat"
+		                                       : "";
 	}
 }
 

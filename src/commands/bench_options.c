@@ -59,8 +59,9 @@ static bool take_count(struct span word, struct bench_request *request)
 	uint64_t count;
 
 	if (!quantity_parse_count(word, &count)) {
-		options_complain("--calls: '%.*s' is not a number of calls such as 5M"
-			OPTIONS_SEE_HELP, (int)word.length, word.at);
+		options_complain(
+			"--calls: '%.*s' is not a number of calls such as 5M" OPTIONS_SEE_HELP,
+			(int)word.length, word.at);
 		return false;
 	}
 	if (request->count_count == BENCH_COUNT_MAX) {
@@ -89,8 +90,8 @@ static bool take_time(const char *value, struct bench_request *request)
 {
 	if (quantity_parse_time(text_span(value), &request->time_ns))
 		return true;
-	options_complain("--time: '%s' is not a time such as 2s, from 10ms to 24h"
-		OPTIONS_SEE_HELP, value);
+	options_complain(
+		"--time: '%s' is not a time such as 2s, from 10ms to 24h" OPTIONS_SEE_HELP, value);
 	return false;
 }
 
@@ -112,7 +113,8 @@ static bool take_cpu(const char *value, struct bench_request *request)
 	if (strcmp(value, "all") == 0)
 		return true;
 	if (!number_parse(text_span(value), &cpu)) {
-		options_complain("--cpu: '%s' is not a CPU's number or all" OPTIONS_SEE_HELP, value);
+		options_complain(
+			"--cpu: '%s' is not a CPU's number or all" OPTIONS_SEE_HELP, value);
 		return false;
 	}
 	if (!is_allowed(request->cpus, allowed, cpu)) {

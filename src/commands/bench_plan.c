@@ -87,8 +87,9 @@ static bool are_names_known(const struct bench_request *request, const struct be
 	}
 	for (size_t i = 0; i < request->clock_count; i++) {
 		if (!is_known(plan, request->clocks[i], has_clock)) {
-			options_complain("--clock: '%s' is not a clock that is measured"
-				OPTIONS_SEE_HELP, request->clocks[i]);
+			options_complain(
+				"--clock: '%s' is not a clock that is measured" OPTIONS_SEE_HELP,
+				request->clocks[i]);
 			return false;
 		}
 	}

@@ -73,8 +73,8 @@ static bool take_rate(const char *value, struct check_options *options)
 	if (text.length > 2 && strcmp(value + text.length - 2, "/s") == 0)
 		text.length -= 2;
 	if (!number_parse(text, &rate) || rate == 0 || rate > RATE_MAX) {
-		options_complain("--rate: '%s' is not a number of calls per second" OPTIONS_SEE_HELP,
-			value);
+		options_complain(
+			"--rate: '%s' is not a number of calls per second" OPTIONS_SEE_HELP, value);
 		return false;
 	}
 	options->rate = (double)rate;

@@ -171,8 +171,7 @@ static bool take_words(int argc, char **argv, const struct own_options *own)
 	return true;
 }
 
-bool options_parse(
-	int argc, char **argv, struct options *options, const struct own_options *own)
+bool options_parse(int argc, char **argv, struct options *options, const struct own_options *own)
 {
 	struct getopt_tables tables;
 	int found;

@@ -78,8 +78,8 @@ bool quantity_parse_time(struct span text, int64_t *ns)
 	uint64_t number;
 	int64_t value;
 
-	if (point && !parse_fraction((struct span){point + 1, text.length - whole.length - 1},
-			     &fraction))
+	if (point && !parse_fraction(
+			     (struct span){point + 1, text.length - whole.length - 1}, &fraction))
 		return false;
 	if (!number_parse(whole, &number) || number > (uint64_t)(TIME_MOST / worth))
 		return false;

@@ -46,8 +46,7 @@ static bool may_use_tsc(const struct view *view)
 {
 	return falls_back(view) && sign_tsc_is_trusted(view->evidence) &&
 	       !sign_current_is(view->evidence, "kvm-clock") &&
-	       !sign_may_be_restored(view->evidence) &&
-	       !sign_platform_is(view->evidence, "wsl1") &&
+	       !sign_may_be_restored(view->evidence) && !sign_platform_is(view->evidence, "wsl1") &&
 	       !sign_platform_is(view->evidence, "wsl2");
 }
 

@@ -62,8 +62,8 @@ static size_t add_causes(const struct evidence *evidence, enum verdict verdict,
 size_t cause_find(
 	const struct evidence *evidence, enum verdict verdict, struct cause causes[CAUSE_MAX])
 {
-	size_t count = add_causes(
-		evidence, verdict, cause_clock_rules, cause_clock_rule_count, causes, 0);
+	size_t count =
+		add_causes(evidence, verdict, cause_clock_rules, cause_clock_rule_count, causes, 0);
 
 	if (count == 0 && unexplained.applies(evidence, verdict))
 		write_cause(evidence, &unexplained, &causes[count++]);

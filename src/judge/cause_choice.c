@@ -10,8 +10,7 @@ static void support_distrust(const struct evidence *evidence, struct cause *caus
 	const struct kernel_log_line *line = sign_tsc_distrust(evidence);
 
 	cause_add_log_line(cause, line);
-	cause_add_log_line(
-		cause, sign_log_find_after(evidence, line, "Switched to clocksource"));
+	cause_add_log_line(cause, sign_log_find_after(evidence, line, "Switched to clocksource"));
 }
 
 /*
@@ -33,7 +32,8 @@ static void support_delay(const struct evidence *evidence, struct cause *cause)
  * normal, and is followed by another way.
  */
 static const char *const calibration_texts[] = {
-	"could not calculate TSC", "No reference (HPET/PMTIMER) available",
+	"could not calculate TSC",
+	"No reference (HPET/PMTIMER) available",
 };
 
 static const struct kernel_log_line *calibration_line(const struct evidence *evidence)
@@ -123,8 +123,7 @@ static bool is_tsc_distrusted(const struct evidence *evidence, enum verdict verd
 	return is_second_choice(evidence, verdict) && sign_tsc_distrust(evidence) &&
 	       !is_tsc_switched_off(evidence, verdict) && !is_tsc_delay(evidence, verdict) &&
 	       !is_tsc_early(evidence, verdict) && !is_tsc_unsynchronised(evidence, verdict) &&
-	       !is_tsc_uncalibrated(evidence, verdict) &&
-	       !is_tsc_on_hyperv(evidence, verdict);
+	       !is_tsc_uncalibrated(evidence, verdict) && !is_tsc_on_hyperv(evidence, verdict);
 }
 
 /* The CPU's own word, where the kernel does not offer the TSC, or runs on Xen's clock. */
@@ -159,12 +158,10 @@ static bool is_log_denied(const struct evidence *evidence, enum verdict verdict)
 #define HYPERV_CLOCKS "https://docs.kernel.org/virt/hyperv/clocks.html"
 
 const struct cause_rule cause_choice_rules[] = {
-	{"boot-clocksource", CERTAINTY_PROVEN, is_booted_with_it, cause_support_by_boot,
-		PARAMETERS,
+	{"boot-clocksource", CERTAINTY_PROVEN, is_booted_with_it, cause_support_by_boot, PARAMETERS,
 		"The kernel was booted with this clocksource named on its command line."},
 	{"boot-without-tsc", CERTAINTY_PROVEN, is_tsc_switched_off, cause_support_by_boot,
-		PARAMETERS,
-		"The kernel was booted with an order not to trust the TSC."},
+		PARAMETERS, "The kernel was booted with an order not to trust the TSC."},
 	{"tsc-read-delay", CERTAINTY_PROVEN, is_tsc_delay, support_delay, NULL,
 		"The kernel's watchdog could not read its reference clock in time and gave up on "
 		"the TSC: often a false alarm in a guest or under heavy load."},

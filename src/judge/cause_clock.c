@@ -40,7 +40,8 @@ static void support_libc(const struct evidence *evidence, struct cause *cause)
 {
 	struct tally tally = tally_by(evidence, PATH_LIBC);
 
-	cause_add_evidence(cause, "%u of %u calls through %s entered the kernel, none of the vDSO's own",
+	cause_add_evidence(cause,
+		"%u of %u calls through %s entered the kernel, none of the vDSO's own",
 		tally.entered, tally.attempts,
 		fact_is_known(&evidence->host.libc.fact) ? evidence->host.libc.value : "libc");
 }
@@ -79,8 +80,8 @@ static void support_blocked(const struct evidence *evidence, struct cause *cause
 		const struct call_evidence *call = &evidence->calls[i];
 
 		if (call->raw_error)
-			cause_add_evidence(cause, "%s %s by system call: %s", call->call, call->clock,
-				strerror(call->raw_error));
+			cause_add_evidence(cause, "%s %s by system call: %s", call->call,
+				call->clock, strerror(call->raw_error));
 	}
 }
 
@@ -281,22 +282,24 @@ const struct cause_rule cause_clock_rules[] = {
 	{"emulated", CERTAINTY_PROVEN, is_emulated, support_emulated, NULL,
 		"An emulator runs this program's instructions and answers its system calls: run "
 		"vdsocheck without it to see the host."},
-	{"vdso-switched-off", CERTAINTY_PROVEN, is_vdso_switched_off, cause_support_by_boot, "vdso(7)",
-		"The kernel was booted with the vDSO switched off."},
+	{"vdso-switched-off", CERTAINTY_PROVEN, is_vdso_switched_off, cause_support_by_boot,
+		"vdso(7)", "The kernel was booted with the vDSO switched off."},
 	{"no-vdso", CERTAINTY_PROVEN, is_vdso_missing, support_no_vdso, "vdso(7)",
 		"The kernel, or an emulator in its place (valgrind, qemu-user), gives programs no "
 		"vDSO: there is nothing in user space to ask."},
 	{"wsl1", CERTAINTY_LIKELY, is_wsl1, support_by_platform, NULL,
 		"WSL 1 is no Linux kernel and has no vDSO clock; WSL 2 has."},
-	{"clocksource-without-vdso", CERTAINTY_PROVEN, cause_is_plain_clocksource, cause_support_by_mode,
-		"vdso(7)", "No vDSO can read this clocksource: only the kernel reaches it."},
+	{"clocksource-without-vdso", CERTAINTY_PROVEN, cause_is_plain_clocksource,
+		cause_support_by_mode, "vdso(7)",
+		"No vDSO can read this clocksource: only the kernel reaches it."},
 	{"xen-kernel-too-old", CERTAINTY_LIKELY, is_xen_too_old, support_by_kernel, NULL,
 		"This kernel is older than 4.16, the first whose vDSO can read Xen's clock."},
 	{"xen-clock-unstable", CERTAINTY_LIKELY, is_xen_unstable, support_xen, "xen-tscmode(7)",
 		"Xen does not promise this guest a stable TSC, so the kernel gives the vDSO nothing "
 		"to read."},
-	{"kvm-clock-switched-off", CERTAINTY_PROVEN, is_kvm_clock_switched_off, cause_support_by_boot,
-		NULL, "The kernel was booted with kvm-clock kept from the vDSO."},
+	{"kvm-clock-switched-off", CERTAINTY_PROVEN, is_kvm_clock_switched_off,
+		cause_support_by_boot, NULL,
+		"The kernel was booted with kvm-clock kept from the vDSO."},
 	{"kvm-clock-32-bit", CERTAINTY_LIKELY, is_kvm_clock_32_bit, cause_support_by_mode, NULL,
 		"A 32-bit kernel keeps kvm-clock from the vDSO; a 64-bit one does not."},
 	{"kvm-clock-unstable", CERTAINTY_LIKELY, is_kvm_clock_unstable, cause_support_by_mode, NULL,

@@ -24,8 +24,8 @@ void cause_add_log_line(struct cause *cause, const struct kernel_log_line *line)
 	if (!line)
 		return;
 	if (line->seconds >= 0)
-		cause_add_evidence(cause, "kernel log, %.1f s after boot: \"%s\"", line->seconds,
-			line->text);
+		cause_add_evidence(
+			cause, "kernel log, %.1f s after boot: \"%s\"", line->seconds, line->text);
 	else
 		cause_add_evidence(cause, "kernel log: \"%s\"", line->text);
 }

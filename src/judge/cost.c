@@ -43,8 +43,8 @@ static const struct call_evidence *find_dearest(const struct evidence *evidence)
 	for (size_t i = 0; dearest && i < evidence->call_count; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
 
-		if (call->decides && paid_path(evidence, call)->entered >
-					     paid_path(evidence, dearest)->entered)
+		if (call->decides &&
+			paid_path(evidence, call)->entered > paid_path(evidence, dearest)->entered)
 			dearest = call;
 	}
 	return dearest;
@@ -53,8 +53,7 @@ static const struct call_evidence *find_dearest(const struct evidence *evidence)
 /* The least time, but the usual one where some calls enter the kernel and others do not. */
 static double typical_ns(const struct path_evidence *path)
 {
-	return path->entered > 0 && path->entered < path->attempts ? path->median_ns
-								   : path->min_ns;
+	return path->entered > 0 && path->entered < path->attempts ? path->median_ns : path->min_ns;
 }
 
 void cost_find(const struct evidence *evidence, struct cost *cost)

@@ -45,7 +45,7 @@ struct noise noise_find(const struct bench *bench)
 	noise.outlier_share = (double)outliers / (double)samples;
 	noise.median_excess = statistics_median(excess, count);
 	noise.quiet = noise.thrown_share <= THROWN_SHARE_QUIET &&
-		      noise.outlier_share <= OUTLIER_SHARE_QUIET &&
-		      noise.median_excess <= MEDIAN_EXCESS_QUIET;
+	              noise.outlier_share <= OUTLIER_SHARE_QUIET &&
+	              noise.median_excess <= MEDIAN_EXCESS_QUIET;
 	return noise;
 }

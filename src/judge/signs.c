@@ -64,8 +64,8 @@ const struct kernel_log_line *sign_log_find(const struct evidence *evidence, con
 	return find_from(&evidence->kernel_log, 0, text);
 }
 
-const struct kernel_log_line *sign_log_find_after(const struct evidence *evidence,
-	const struct kernel_log_line *line, const char *text)
+const struct kernel_log_line *sign_log_find_after(
+	const struct evidence *evidence, const struct kernel_log_line *line, const char *text)
 {
 	const struct kernel_log_evidence *log = &evidence->kernel_log;
 
@@ -152,8 +152,12 @@ const struct kernel_log_line *sign_tsc_distrust(const struct evidence *evidence)
 {
 	/* The old wording has the name in quotes, that of 7.2 has it bare; 3.10 has its own. */
 	static const char *const texts[] = {
-		"Marking clocksource 'tsc", "Marking clocksource tsc", "Clocksource tsc unstable",
-		"Marking TSC unstable", "TSC warp", "TSC disabled",
+		"Marking clocksource 'tsc",
+		"Marking clocksource tsc",
+		"Clocksource tsc unstable",
+		"Marking TSC unstable",
+		"TSC warp",
+		"TSC disabled",
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {

@@ -30,8 +30,14 @@ static const struct {
 };
 
 static const char *const without_mode[] = {
-	"hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies", "hyperv_clocksource_msr",
-	"hyperv_clocksource", "arch_mem_counter",
+	"hpet",
+	"acpi_pm",
+	"pit",
+	"jiffies",
+	"refined-jiffies",
+	"hyperv_clocksource_msr",
+	"hyperv_clocksource",
+	"arch_mem_counter",
 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))

@@ -165,7 +165,8 @@ static void write_unproven(const struct evidence *evidence, char *summary, size_
 {
 	const struct fact *proof = &evidence->proof.fact;
 
-	snprintf(summary, size, "whether calls for the time enter the kernel could not be proven: %s.",
+	snprintf(summary, size,
+		"whether calls for the time enter the kernel could not be proven: %s.",
 		*proof->reason ? proof->reason : "nobody looked");
 }
 

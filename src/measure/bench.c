@@ -55,7 +55,7 @@ struct bench *bench_new(const struct bench_plan *plan, struct fact *why)
 	size_t rows = wanted * (plan->cpu_count ? plan->cpu_count : 1);
 	size_t runs = wanted * plan->count_count;
 	size_t bytes = sizeof(struct bench) + rows * sizeof(struct bench_row) +
-		       runs * sizeof(struct bench_run) + wanted * sizeof(struct bench_crowd);
+	               runs * sizeof(struct bench_run) + wanted * sizeof(struct bench_crowd);
 	struct bench *bench = child_share(bytes, why);
 
 	if (!bench)
@@ -72,8 +72,7 @@ void bench_free(struct bench *bench)
 	child_unshare(bench, bench->bytes);
 }
 
-void bench_measure(
-	struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
+void bench_measure(struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
 {
 	if (plan->count_count)
 		bench_run_all(bench, plan, progress);

@@ -109,8 +109,7 @@ static bool gather(struct gathering *gathering, unsigned threads, const struct b
 	gathering->ready = 0;
 	gathering->signal = 0;
 	while (started < threads && well) {
-		struct member member = {
-			gathering, started, plan->cpus[started % plan->cpu_count]};
+		struct member member = {gathering, started, plan->cpus[started % plan->cpu_count]};
 
 		well = child_start(be_member, &member, seconds, why) > 0;
 		started += well;
@@ -164,8 +163,7 @@ static bool measure_turn(
 {
 	double alone, together, slowest;
 
-	if (!gather(gathering, 1, plan, &crowd->fact) ||
-		!sum_up(gathering, 1, &alone, &slowest) ||
+	if (!gather(gathering, 1, plan, &crowd->fact) || !sum_up(gathering, 1, &alone, &slowest) ||
 		!gather(gathering, plan->threads, plan, &crowd->fact) ||
 		!sum_up(gathering, plan->threads, &together, &slowest))
 		return false;
@@ -218,14 +216,13 @@ static void measure_all(struct gathering *gathering, struct bench *bench,
 			progress(bench);
 		bench->crowd_count++;
 		crowd->threads = plan->threads;
-		crowd->cpus = plan->threads < plan->cpu_count ? plan->threads
-							      : (unsigned)plan->cpu_count;
+		crowd->cpus =
+			plan->threads < plan->cpu_count ? plan->threads : (unsigned)plan->cpu_count;
 		measure_crowd(gathering, plan, crowd);
 	}
 }
 
-void bench_crowd_all(
-	struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
+void bench_crowd_all(struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
 {
 	struct gathering *gathering = child_share(sizeof(*gathering), &bench->fact);
 

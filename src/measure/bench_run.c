@@ -93,8 +93,8 @@ static void measure_run(struct stint *stint)
 	fact_set_known(&run->fact);
 }
 
-static void measure_subject(const struct job *job, const struct bench_subject *subject,
-	const struct call *call)
+static void measure_subject(
+	const struct job *job, const struct bench_subject *subject, const struct call *call)
 {
 	struct bench *bench = job->bench;
 
@@ -140,8 +140,7 @@ static void look(void *argument)
 	job->progress(job->bench);
 }
 
-void bench_run_all(
-	struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
+void bench_run_all(struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
 {
 	struct job job = {bench, plan, progress};
 	struct fact why = {0};

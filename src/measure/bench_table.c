@@ -54,8 +54,7 @@ static void set_up_rows(struct table *table, int cpu)
 	for (size_t at = 0; bench_next(table->plan, &at, &subject, &call); table->row_count++) {
 		struct series *series = &table->series[table->row_count];
 
-		table->rows[table->row_count] =
-			(struct bench_row){.subject = subject, .cpu = cpu};
+		table->rows[table->row_count] = (struct bench_row){.subject = subject, .cpu = cpu};
 		series->repeat = call->function.any ? series_repeat_call : NULL;
 		series->subject = call;
 	}

@@ -200,10 +200,10 @@ void call_list(struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT
 		uintptr_t export = find_function(&evidence->vdso, row->export);
 
 		text_copy(names->call, sizeof(names->call), row->name);
-		text_copy(names->clock, sizeof(names->clock),
-			row->clock_name ? row->clock_name : "");
+		text_copy(
+			names->clock, sizeof(names->clock), row->clock_name ? row->clock_name : "");
 		names->decides = row->decides;
-		set_function(&calls[i][PATH_VDSO], row, (any_function)export);
+		set_function(&calls[i][PATH_VDSO], row, (any_function) export);
 		set_function(&calls[i][PATH_LIBC], row, row->libc);
 		set_function(&calls[i][PATH_SYSCALL], row, row->raw);
 		for (int path = 0; path < PATH_COUNT; path++)

@@ -85,8 +85,7 @@ static void find_resolution(clockid_t clock, struct number_fact *resolution)
 	struct timespec value;
 
 	if (clock_getres(clock, &value) == 0)
-		fact_set_number(
-			resolution, (int64_t)value.tv_sec * NS_PER_SECOND + value.tv_nsec);
+		fact_set_number(resolution, (int64_t)value.tv_sec * NS_PER_SECOND + value.tv_nsec);
 	else
 		fact_set(&resolution->fact, FACT_ABSENT, "the kernel does not have this clock");
 }

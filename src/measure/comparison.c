@@ -229,7 +229,7 @@ void comparison_run(const struct clock_switch *clock, const struct comparison_se
 		.setup = setup,
 		.comparison = comparison,
 		.seconds = WORKER_SECONDS +
-			   WARP_FACTOR * (unsigned)(setup->trial.warp_ns / NS_PER_SECOND)};
+	                   WARP_FACTOR * (unsigned)(setup->trial.warp_ns / NS_PER_SECOND)};
 
 	*comparison = (struct comparison){.end = COMPARISON_NOT_BEGUN};
 	if (!begin(&run)) {

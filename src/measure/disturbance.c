@@ -19,8 +19,7 @@ struct disturbance_mark disturbance_mark(void)
 	return mark;
 }
 
-enum disturbance disturbance_between(
-	struct disturbance_mark before, struct disturbance_mark after)
+enum disturbance disturbance_between(struct disturbance_mark before, struct disturbance_mark after)
 {
 	if (before.cpu != after.cpu)
 		return DISTURBANCE_MOVED;

@@ -16,8 +16,8 @@ static void explain(const struct series *series, struct fact *fact)
 	else if (series->chunks == 0)
 		fact_set(fact, FACT_UNREAD, "stopped before it was measured");
 	else
-		fact_set(fact, FACT_FAILED, "all %" PRIu64 " chunks were disturbed",
-			series->chunks);
+		fact_set(
+			fact, FACT_FAILED, "all %" PRIu64 " chunks were disturbed", series->chunks);
 }
 
 static void take_summary(

@@ -30,8 +30,8 @@ static void prepare(
 	run->evidence = *evidence;
 }
 
-static void accept(struct evidence *evidence, const struct proof_run *run,
-	const struct method *method)
+static void accept(
+	struct evidence *evidence, const struct proof_run *run, const struct method *method)
 {
 	char note[FACT_REASON_SIZE];
 

@@ -16,8 +16,13 @@
 
 /* Every way to ask the kernel for the time; those an architecture lacks are passed over. */
 static const char *const time_calls[] = {
-	"clock_gettime", "clock_gettime64", "gettimeofday", "time",
-	"clock_getres", "clock_getres_time64", "getcpu",
+	"clock_gettime",
+	"clock_gettime64",
+	"gettimeofday",
+	"time",
+	"clock_getres",
+	"clock_getres_time64",
+	"getcpu",
 };
 
 #define TIME_CALL_COUNT (sizeof(time_calls) / sizeof(time_calls[0]))

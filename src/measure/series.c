@@ -57,8 +57,7 @@ static void try_once(void *argument)
 }
 
 /* Doubles the repeats until they take half a chunk, then scales to a whole one. */
-void series_calibrate(
-	struct series *series, const struct stopwatch *watch, uint64_t chunk_ticks)
+void series_calibrate(struct series *series, const struct stopwatch *watch, uint64_t chunk_ticks)
 {
 	uint64_t taken;
 	double wanted;
@@ -111,8 +110,8 @@ static void keep(struct series *series, double sample)
 }
 
 /* True, and counted, if the chunk tells nothing about the thing. */
-static bool throw_away(struct series *series, enum disturbance disturbance, uint64_t taken,
-	uint64_t chunk_ticks)
+static bool throw_away(
+	struct series *series, enum disturbance disturbance, uint64_t taken, uint64_t chunk_ticks)
 {
 	if (disturbance == DISTURBANCE_MOVED)
 		series->moved++;
@@ -125,8 +124,7 @@ static bool throw_away(struct series *series, enum disturbance disturbance, uint
 	return true;
 }
 
-void series_take_chunk(
-	struct series *series, const struct stopwatch *watch, uint64_t chunk_ticks)
+void series_take_chunk(struct series *series, const struct stopwatch *watch, uint64_t chunk_ticks)
 {
 	struct disturbance_mark before;
 	enum disturbance disturbance;

@@ -27,8 +27,8 @@ struct effort {
 
 static const struct effort whole = {.chunk_ns = 20000,
 	.limits = {.ns = 24000000, .rounds_least = 9, .rounds_most = ROUNDS_MAX}};
-static const struct effort brief = {.chunk_ns = 5000,
-	.limits = {.ns = 500000, .rounds_least = 9, .rounds_most = ROUNDS_MAX}};
+static const struct effort brief = {
+	.chunk_ns = 5000, .limits = {.ns = 500000, .rounds_least = 9, .rounds_most = ROUNDS_MAX}};
 
 #define SERIES_MAX (CALL_MAX * PATH_COUNT + 2)
 
@@ -92,8 +92,7 @@ static void set_up(struct measurement *measurement, const struct job *job)
 	text_copy(timing->counter, sizeof(timing->counter), counter_name());
 }
 
-static void report_call(
-	const struct series *series, double ns_per_tick, struct path_evidence *path)
+static void report_call(const struct series *series, double ns_per_tick, struct path_evidence *path)
 {
 	path->signal = series->signal;
 	if (!series_is_measured(series))
@@ -131,8 +130,8 @@ static void report(const struct measurement *measurement, struct evidence *evide
 		}
 	}
 	report_part(measurement->of_entry, ns_per_tick, &timing->entry_ns, &timing->entry_fact);
-	report_part(measurement->of_counter, ns_per_tick, &timing->counter_ns,
-		&timing->counter_fact);
+	report_part(
+		measurement->of_counter, ns_per_tick, &timing->counter_ns, &timing->counter_fact);
 	timing->chunks = (unsigned)measurement->sampler.rounds;
 }
 
@@ -154,8 +153,8 @@ static void measure(void *argument)
 
 	timing->cpu = pin_here();
 	set_up(&measurement, job);
-	if (!sampler_start(&measurement.sampler, measurement.of_counter != NULL,
-		    job->effort->chunk_ns)) {
+	if (!sampler_start(
+		    &measurement.sampler, measurement.of_counter != NULL, job->effort->chunk_ns)) {
 		fact_set(&timing->fact, FACT_DENIED,
 			"the kernel refuses to tell the time, so nothing can be timed");
 		return;
@@ -187,8 +186,7 @@ void timing_measure(struct evidence *evidence, const struct call calls[CALL_MAX]
 	measure_in_child(evidence, calls, &whole);
 }
 
-void timing_measure_brief(
-	struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT])
+void timing_measure_brief(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT])
 {
 	measure_in_child(evidence, calls, &brief);
 }

@@ -22,8 +22,8 @@ static bool has_ended(pid_t pid, const sigset_t *child_signal, int *status)
 	return ended == pid || (ended < 0 && errno != EINTR);
 }
 
-static bool run_and_look(void (*work)(void *argument), void (*look)(void *argument),
-	void *argument, unsigned seconds, struct fact *why)
+static bool run_and_look(void (*work)(void *argument), void (*look)(void *argument), void *argument,
+	unsigned seconds, struct fact *why)
 {
 	sigset_t child_signal, before;
 	int status = 0;

@@ -134,8 +134,8 @@ static json_t *decomposition_object(const struct bench_report *report)
 	set_part(object, "syscall_entry_ns", parts->entry);
 	set_part(object, "syscall_kernel_ns", parts->kernel);
 	set_part(object, "seccomp_filter_ns", parts->filter);
-	json_value_set(object, "seccomp_filter_reason",
-		json_value_reason(&report->bench->filter.fact));
+	json_value_set(
+		object, "seccomp_filter_reason", json_value_reason(&report->bench->filter.fact));
 	set_part(object, "vdso_ns", parts->vdso);
 	set_part(object, "vdso_counter_ns", parts->counter);
 	set_part(object, "vdso_order_ns", parts->order);

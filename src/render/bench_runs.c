@@ -8,8 +8,7 @@
 
 #define NS_PER_SECOND 1e9
 
-char *bench_report_name(
-	const struct bench_subject *subject, char buffer[2 * CALL_NAME_SIZE])
+char *bench_report_name(const struct bench_subject *subject, char buffer[2 * CALL_NAME_SIZE])
 {
 	const char *clock = subject->clock;
 
@@ -49,8 +48,7 @@ static char *short_count(uint64_t count, char buffer[32])
 	return buffer;
 }
 
-static void write_run(
-	const struct bench_run *run, const struct bench_subject *before, FILE *out)
+static void write_run(const struct bench_run *run, const struct bench_subject *before, FILE *out)
 {
 	char calls[32], ns[32];
 
@@ -100,7 +98,8 @@ void bench_report_crowds(const struct bench *bench, FILE *out)
 		"together", "slowest", "times");
 	for (size_t i = 0; i < bench->crowd_count; i++)
 		write_crowd(&bench->crowds[i], i ? &bench->crowds[i - 1].subject : NULL, out);
-	fprintf(out, "\n  together: %u threads on %u CPUs at once. Well above 1 times they wait for\n"
-		     "  each other, as they do for a clock that is read from a device.\n",
+	fprintf(out,
+		"\n  together: %u threads on %u CPUs at once. Well above 1 times they wait for\n"
+		"  each other, as they do for a clock that is read from a device.\n",
 		bench->crowds[0].threads, bench->crowds[0].cpus);
 }

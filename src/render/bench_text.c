@@ -35,9 +35,8 @@ static void write_noise(const struct bench_report *report, FILE *out)
 	if (!report->noise.known)
 		return;
 	describe_thrown(&report->noise, &phrase);
-	phrase_add(&phrase, report->noise.quiet
-			? "."
-			: ": too noisy to trust the means; the minima stand.");
+	phrase_add(&phrase,
+		report->noise.quiet ? "." : ": too noisy to trust the means; the minima stand.");
 	wrap_print(out, report->noise.quiet ? "quiet" : "noisy", HEADING_INDENT, phrase.text);
 }
 
@@ -96,7 +95,8 @@ static void write_table(const struct bench *bench, FILE *out)
 
 		if (first)
 			write_table_heading(row, out);
-		bench_report_write_name(&row->subject, first ? NULL : &bench->rows[i - 1].subject, out);
+		bench_report_write_name(
+			&row->subject, first ? NULL : &bench->rows[i - 1].subject, out);
 		write_price(&row->price, out);
 	}
 }
@@ -109,16 +109,15 @@ static void write_histograms(const struct bench *bench, FILE *out)
 
 static void write_yardsticks(const struct bench *bench, FILE *out)
 {
-	fprintf(out, "\n  %-40s%7s%8s%8s%8s%7s\n", "compared with", "min", "median", "p99",
-		"mean", "+-99.9");
+	fprintf(out, "\n  %-40s%7s%8s%8s%8s%7s\n", "compared with", "min", "median", "p99", "mean",
+		"+-99.9");
 	for (size_t i = 0; i < YARDSTICK_COUNT; i++) {
 		fprintf(out, "  %-40s", yardstick_text((enum yardstick)i));
 		write_price(&bench->yardsticks[i], out);
 	}
 }
 
-static void add_part(
-	struct phrase *phrase, const char *before, struct part part, const char *what)
+static void add_part(struct phrase *phrase, const char *before, struct part part, const char *what)
 {
 	char ns[32];
 

@@ -32,8 +32,8 @@ void document_list_formats(char *names, size_t size, const char *between)
 
 	names[0] = '\0';
 	for (size_t i = 0; i < FORMAT_COUNT && used < size; i++)
-		used += (size_t)snprintf(names + used, size - used, "%s%s", i ? between : "",
-			formats[i].name);
+		used += (size_t)snprintf(
+			names + used, size - used, "%s%s", i ? between : "", formats[i].name);
 }
 
 bool document_render(const struct document *document, const struct document_format *format,

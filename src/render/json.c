@@ -54,7 +54,8 @@ static json_t *clocksource_object(const struct clocksource_evidence *clocksource
 	json_value_set(object, "current", current ? json_string(clocksource->current) : NULL);
 	json_value_set(object, "available", available);
 	json_value_set(object, "reason",
-		json_value_reason(current ? &clocksource->available_fact : &clocksource->current_fact));
+		json_value_reason(
+			current ? &clocksource->available_fact : &clocksource->current_fact));
 	return object;
 }
 
@@ -72,8 +73,9 @@ static json_t *vdso_object(const struct vdso_evidence *vdso)
 		json_array_append_new(exports, export);
 	}
 	json_value_set(object, "present",
-		fact_is_known(&vdso->fact)                    ? json_true()
-		: vdso->fact.state == FACT_ABSENT ? json_false() : NULL);
+		fact_is_known(&vdso->fact)        ? json_true()
+		: vdso->fact.state == FACT_ABSENT ? json_false()
+						  : NULL);
 	json_value_set(object, "soname", json_value_text(vdso->soname));
 	json_value_set(object, "exports", exports);
 	json_value_set(object, "reason", json_value_reason(&vdso->fact));
@@ -145,7 +147,8 @@ static json_t *timing_object(const struct timing_evidence *timing)
 	json_value_set(object, "counter", json_value_text(timing->counter));
 	json_value_set(object, "counter_ns",
 		tenths(timed && fact_is_known(&timing->counter_fact), timing->counter_ns));
-	json_value_set(object, "counter_reason", reason_within(&timing->fact, &timing->counter_fact));
+	json_value_set(
+		object, "counter_reason", reason_within(&timing->fact, &timing->counter_fact));
 	json_value_set(object, "getppid_ns",
 		tenths(timed && fact_is_known(&timing->entry_fact), timing->entry_ns));
 	json_value_set(object, "getppid_reason", reason_within(&timing->fact, &timing->entry_fact));
@@ -158,8 +161,8 @@ static json_t *timing_object(const struct timing_evidence *timing)
 	return object;
 }
 
-static void set_counts(json_t *object, const struct path_evidence *path, const char *entered,
-	const char *attempts)
+static void set_counts(
+	json_t *object, const struct path_evidence *path, const char *entered, const char *attempts)
 {
 	json_value_set(object, entered, path->attempts ? json_integer(path->entered) : NULL);
 	json_value_set(object, attempts, path->attempts ? json_integer(path->attempts) : NULL);
@@ -171,8 +174,8 @@ static json_t *call_reason(const struct evidence *evidence, const struct call_ev
 	const struct path_evidence *judged = &call->path[tally_path(call)];
 
 	if (judged->signal)
-		return json_sprintf("failed: the call ends with %s",
-			fault_signal_name(judged->signal));
+		return json_sprintf(
+			"failed: the call ends with %s", fault_signal_name(judged->signal));
 	if (!fact_is_known(&evidence->proof.fact))
 		return json_value_reason(&evidence->proof.fact);
 	if (!fact_is_known(&evidence->timing.fact))
@@ -206,7 +209,8 @@ static json_t *call_object(const struct evidence *evidence, const struct call_ev
 	json_value_set(object, "judged_by", json_string(judged == PATH_VDSO ? "vdso" : "libc"));
 	set_counts(object, &call->path[judged], "entered_kernel", "attempts");
 	set_counts(object, &call->path[PATH_LIBC], "libc_entered_kernel", "libc_attempts");
-	json_value_set(object, "syscall_error", call->raw_error ? json_integer(call->raw_error) : NULL);
+	json_value_set(
+		object, "syscall_error", call->raw_error ? json_integer(call->raw_error) : NULL);
 	json_value_set(object, "signal",
 		call->path[judged].signal ? json_integer(call->path[judged].signal) : NULL);
 	json_value_set(object, "reason", call_reason(evidence, call));
@@ -223,8 +227,7 @@ static json_t *calls_array(const struct evidence *evidence)
 }
 
 /* Each key and, where its value is null, KEY_reason beside it. */
-static void set_with_reason(
-	json_t *object, const char *key, json_t *value, const struct fact *fact)
+static void set_with_reason(json_t *object, const char *key, json_t *value, const struct fact *fact)
 {
 	char reason_key[64];
 
@@ -359,8 +362,10 @@ static json_t *cost_object(const struct cost *cost)
 
 	json_value_set(object, "call_ns", tenths(cost->known, cost->call_ns));
 	json_value_set(object, "syscall_ns", tenths(cost->known, cost->syscall_ns));
-	json_value_set(object, "user_space_ns", tenths(cost->known && cost->estimated, cost->user_space_ns));
-	json_value_set(object, "lost_ns", tenths(cost->known && cost->estimated, cost_lost_ns(cost)));
+	json_value_set(object, "user_space_ns",
+		tenths(cost->known && cost->estimated, cost->user_space_ns));
+	json_value_set(
+		object, "lost_ns", tenths(cost->known && cost->estimated, cost_lost_ns(cost)));
 	json_value_set(object, "reason",
 		cost->known && cost->estimated ? NULL
 		: cost->known ? json_string("absent: no counter to estimate user space by")
@@ -369,7 +374,8 @@ static json_t *cost_object(const struct cost *cost)
 	json_value_set(object, "lost_cpu_percent",
 		tenths(cost->known && cost->estimated && cost->rate > 0,
 			cost_share_percent(cost_lost_ns(cost), cost->rate)));
-	json_value_set(object, "rate_reason", cost->rate > 0 ? NULL : json_string("absent: none was given"));
+	json_value_set(object, "rate_reason",
+		cost->rate > 0 ? NULL : json_string("absent: none was given"));
 	return object;
 }
 

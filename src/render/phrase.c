@@ -60,8 +60,8 @@ void phrase_vdso(const struct evidence *evidence, struct phrase *phrase)
 	const struct vdso_evidence *vdso = &evidence->vdso;
 
 	if (!fact_is_known(&vdso->fact)) {
-		phrase_add(phrase, "%s: %s",
-			vdso->fact.state == FACT_ABSENT ? "none" : "not known", vdso->fact.reason);
+		phrase_add(phrase, "%s: %s", vdso->fact.state == FACT_ABSENT ? "none" : "not known",
+			vdso->fact.reason);
 	} else {
 		phrase_add(phrase, "%s exports", *vdso->soname ? vdso->soname : "without a name,");
 		for (size_t i = 0; i < vdso->export_count; i++)
@@ -84,7 +84,8 @@ void phrase_vclock(const struct evidence *evidence, struct phrase *phrase)
 		phrase_add(phrase, " (read from the vDSO's data page%s)",
 			vclock->time_namespace ? ", in a time namespace" : "");
 	if (vclock->how == VCLOCK_INFERRED)
-		phrase_add(phrase, " (inferred from clocksource and proof: %s)", vclock->fact.reason);
+		phrase_add(
+			phrase, " (inferred from clocksource and proof: %s)", vclock->fact.reason);
 }
 
 static const char *method_name(enum proof_method method)
@@ -105,10 +106,10 @@ static void add_counts(const struct evidence *evidence, struct phrase *phrase)
 {
 	struct tally vdso = tally_by(evidence, PATH_VDSO);
 	struct tally libc = tally_by(evidence, PATH_LIBC);
-	struct tally both = {.entered = vdso.entered + libc.entered,
-		.attempts = vdso.attempts + libc.attempts};
-	bool alike = (uint64_t)vdso.entered * libc.attempts ==
-		     (uint64_t)libc.entered * vdso.attempts;
+	struct tally both = {
+		.entered = vdso.entered + libc.entered, .attempts = vdso.attempts + libc.attempts};
+	bool alike =
+		(uint64_t)vdso.entered * libc.attempts == (uint64_t)libc.entered * vdso.attempts;
 
 	if (alike) {
 		add_share(phrase, "", &both);
@@ -133,8 +134,8 @@ void phrase_proof(const struct evidence *evidence, struct phrase *phrase)
 		return;
 	}
 	add_counts(evidence, phrase);
-	phrase_add(phrase, " deciding calls (*) entered the kernel (%s)",
-		method_name(proof->method));
+	phrase_add(
+		phrase, " deciding calls (*) entered the kernel (%s)", method_name(proof->method));
 	if (*proof->note)
 		phrase_add(phrase, "; %s", proof->note);
 }
@@ -145,9 +146,15 @@ static const char *guest_name(const char *word)
 		const char *word;
 		const char *name;
 	} names[] = {
-		{"amazon", "Amazon EC2"}, {"google", "Google Compute Engine"}, {"kvm", "KVM"},
-		{"microsoft", "Hyper-V"}, {"qemu", "QEMU"}, {"vmware", "VMware"}, {"xen", "Xen"},
-		{"oracle", "VirtualBox"}, {"vm-other", "unknown hypervisor's"},
+		{"amazon", "Amazon EC2"},
+		{"google", "Google Compute Engine"},
+		{"kvm", "KVM"},
+		{"microsoft", "Hyper-V"},
+		{"qemu", "QEMU"},
+		{"vmware", "VMware"},
+		{"xen", "Xen"},
+		{"oracle", "VirtualBox"},
+		{"vm-other", "unknown hypervisor's"},
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

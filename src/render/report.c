@@ -172,7 +172,8 @@ static void write_one_advice(const struct advice *advice, FILE *out)
 	if (advice->ask)
 		fprintf(out, "\n  > %s\n\n", advice->ask);
 	if (advice->keep)
-		fprintf(out, "  To keep it: %s\n\n      %s\n\n", advice->keep, advice->keep_command);
+		fprintf(out, "  To keep it: %s\n\n      %s\n\n", advice->keep,
+			advice->keep_command);
 	if (advice->risk)
 		fprintf(out, "  Risk: %s\n", advice->risk);
 }

@@ -102,8 +102,8 @@ static void write_why(const struct judgement *judgement, FILE *out)
 	for (size_t i = 0; i < judgement->cause_count; i++)
 		write_cause(&judgement->causes[i], i ? "" : label, out);
 	for (size_t i = 0; i < judgement->contradiction_count; i++)
-		wrap_print(out, i ? "" : "But", PARAGRAPH_INDENT,
-			judgement->contradictions[i].text);
+		wrap_print(
+			out, i ? "" : "But", PARAGRAPH_INDENT, judgement->contradictions[i].text);
 }
 
 /* On a line of its own and whole, to be pasted. */
@@ -115,7 +115,8 @@ static void write_command(const char *command, FILE *out)
 static void write_one_advice(const struct advice *advice, const char *label, FILE *out)
 {
 	if (advice->check) {
-		wrap_print(out, label, PARAGRAPH_INDENT, "First see whether the CPUs' counters agree:");
+		wrap_print(out, label, PARAGRAPH_INDENT,
+			"First see whether the CPUs' counters agree:");
 		write_command(advice->check, out);
 		label = "";
 	}

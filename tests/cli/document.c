@@ -147,7 +147,7 @@ static json_t *find(json_t *value, const char *path)
 
 		snprintf(part, sizeof(part), "%.*s", (int)length, path);
 		value = json_is_array(value) ? json_array_get(value, strtoul(part, NULL, 10))
-					     : json_object_get(value, part);
+		                             : json_object_get(value, part);
 		path += length + (path[length] == '.');
 	}
 	return value;
@@ -177,14 +177,12 @@ static void hold(json_t *value, const char *where, const struct promise *table, 
 	}
 }
 
-static void hold_each(
-	json_t *document, const char *list, const struct promise *table, size_t count)
+static void hold_each(json_t *document, const char *list, const struct promise *table, size_t count)
 {
 	json_t *value;
 	size_t i;
 
-	json_array_foreach(find(document, list), i, value)
-		hold(value, list, table, count);
+	json_array_foreach(find(document, list), i, value) hold(value, list, table, count);
 }
 
 static void one_of(json_t *document, const char *path, const char *const *words, size_t count)
@@ -259,7 +257,8 @@ static void need_call_reason(json_t *call, size_t place)
 
 	for (size_t i = 0; i < COUNT(keys); i++) {
 		if (is_null(call, keys[i]) && !*text_at(call, "reason"))
-			broken("calls.%zu.%s is null and its reason does not say why", place, keys[i]);
+			broken("calls.%zu.%s is null and its reason does not say why", place,
+				keys[i]);
 	}
 }
 
@@ -270,7 +269,8 @@ static void check_calls(json_t *document)
 	json_t *call;
 	size_t i;
 
-	json_array_foreach(find(document, "calls"), i, call) {
+	json_array_foreach(find(document, "calls"), i, call)
+	{
 		json_int_t entered = json_integer_value(json_object_get(call, "entered_kernel"));
 		json_int_t attempts = json_integer_value(json_object_get(call, "attempts"));
 
@@ -311,12 +311,13 @@ static void print(const json_t *value)
 
 static void print_calls(json_t *document)
 {
-	static const char *const keys[] = {"decides", "call", "clock", "entered_kernel",
-		"attempts", "libc_entered_kernel", "libc_attempts"};
+	static const char *const keys[] = {"decides", "call", "clock", "entered_kernel", "attempts",
+		"libc_entered_kernel", "libc_attempts"};
 	json_t *call;
 	size_t i;
 
-	json_array_foreach(find(document, "calls"), i, call) {
+	json_array_foreach(find(document, "calls"), i, call)
+	{
 		for (size_t k = 0; k < COUNT(keys); k++) {
 			print(json_object_get(call, keys[k]));
 			putchar(k + 1 < COUNT(keys) ? ' ' : '\n');

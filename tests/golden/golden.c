@@ -133,8 +133,8 @@ static double user_space_ns(const struct scenario *scenario, enum kind kind)
 	return kind == KIND_COARSE ? scenario->ns.coarse : scenario->ns.coarse / 2;
 }
 
-static void put_path(const struct scenario *scenario, struct path_evidence *path, double ns,
-	unsigned entered)
+static void put_path(
+	const struct scenario *scenario, struct path_evidence *path, double ns, unsigned entered)
 {
 	path->timed = true;
 	path->min_ns = ns;
@@ -244,8 +244,7 @@ static char *render(const struct document *document, const char *format)
 	char *bytes = NULL, *roomy;
 	size_t length = 0;
 
-	assert_true(document_render(
-		document, document_find_format(format), &bytes, &length, &why));
+	assert_true(document_render(document, document_find_format(format), &bytes, &length, &why));
 	assert_int_equal(strlen(bytes), length);
 	roomy = calloc(1, length + sizeof(VERSION_MARK));
 	assert_non_null(roomy);
@@ -300,8 +299,8 @@ static void compare(const char *path, const char *expected, const char *printed)
 		size_t length = line_length(expected);
 
 		if (length != line_length(printed) || memcmp(expected, printed, length) != 0)
-			fail_msg("%s:%u\n  expected: %.*s\n  printed:  %.*s", path, line, (int)length,
-				expected, (int)line_length(printed), printed);
+			fail_msg("%s:%u\n  expected: %.*s\n  printed:  %.*s", path, line,
+				(int)length, expected, (int)line_length(printed), printed);
 		if (!expected[length] && !printed[length])
 			return;
 		if (!expected[length] || !printed[length])
@@ -412,7 +411,7 @@ static unsigned find_rules_in(const char *source, const char *golden, unsigned *
 
 	assert_non_null(text);
 	found = find_rules(text, "{\"", golden, missing) +
-		find_rules(text, ".id = \"", golden, missing);
+	        find_rules(text, ".id = \"", golden, missing);
 	free(text);
 	return found;
 }
@@ -452,9 +451,9 @@ int main(int argc, char **argv)
 		tests[i] = (struct CMUnitTest){.name = scenarios[i].loss,
 			.test_func = print_scenario,
 			.initial_state = (void *)(uintptr_t)&scenarios[i]};
-	tests[scenario_count] = (struct CMUnitTest){
-		.name = "a rule of the judge whose words nobody has looked at",
-		.test_func = show_every_rule};
+	tests[scenario_count] =
+		(struct CMUnitTest){.name = "a rule of the judge whose words nobody has looked at",
+			.test_func = show_every_rule};
 	failed = _cmocka_run_group_tests("golden", tests, scenario_count + 1, NULL, NULL);
 	free(tests);
 	return failed != 0;

@@ -24,11 +24,11 @@ struct scenario_ns {
 };
 
 struct scenario {
-	const char *name; /* of the golden files */
-	const char *loss; /* what a user would lose if it failed: the test's name */
-	const char *root; /* below tests/roots */
-	const char *rule; /* that has to decide */
-	bool captured;    /* only the tree is looked at; nothing below counts */
+	const char *name;              /* of the golden files */
+	const char *loss;              /* what a user would lose if it failed: the test's name */
+	const char *root;              /* below tests/roots */
+	const char *rule;              /* that has to decide */
+	bool captured;                 /* only the tree is looked at; nothing below counts */
 	const struct vdso_image *vdso; /* NULL: none */
 	int64_t mode;
 	const char *mode_name; /* NULL: the data page could not be read */
@@ -37,8 +37,8 @@ struct scenario {
 	const char *counter;
 	const char *libc;
 	struct scenario_ns ns;
-	unsigned entered;     /* of 1,000 precise calls by the vDSO */
-	bool old_vdso;        /* RAW, BOOTTIME and TAI always enter */
+	unsigned entered; /* of 1,000 precise calls by the vDSO */
+	bool old_vdso;    /* RAW, BOOTTIME and TAI always enter */
 	bool libc_enters;
 	const char *no_proof; /* why there is no proof; NULL: there is */
 	const char *no_log;   /* why the kernel's log may not be read; NULL: as the tree has it */

@@ -36,7 +36,7 @@ struct step {
 	const char *clock;
 	const char *way;
 	clockid_t id;
-	gettime_function *gettime;       /* or else */
+	gettime_function *gettime; /* or else */
 	timeofday_function *timeofday;
 	unsigned entered;
 };

@@ -39,7 +39,6 @@ static bool plan_words(struct bench_plan *plan, int count, const char *const *wo
 #define PLAN(plan, ...)                                                                            \
 	plan_words(plan, (int)COUNT(((const char *[]){__VA_ARGS__})), (const char *[]){__VA_ARGS__})
 
-
 static size_t count_chosen(const struct bench_plan *plan)
 {
 	struct bench_subject subject;

@@ -75,7 +75,7 @@ static bool check_case(const struct expected *expected)
 	list_advice(&judgement, advice);
 	assert_sources_offered(&evidence, &judgement);
 	right = strcmp(verdict_name(judgement.ruling.verdict), expected->verdict) == 0 &&
-		strcmp(causes, expected->causes) == 0 && strcmp(advice, expected->advice) == 0;
+	        strcmp(causes, expected->causes) == 0 && strcmp(advice, expected->advice) == 0;
 	if (!right)
 		print_error("%s: %s %s %s\n", expected->name,
 			verdict_name(judgement.ruling.verdict), causes, advice);

@@ -30,8 +30,8 @@ static void expect_current(const struct fake_root *fake, const char *wanted)
 	struct span content;
 	struct fact why = {0};
 
-	assert_true(root_read(
-		&fake->root, CLOCK_SWITCH_PATH, buffer, sizeof(buffer), &content, &why));
+	assert_true(
+		root_read(&fake->root, CLOCK_SWITCH_PATH, buffer, sizeof(buffer), &content, &why));
 	assert_string_equal(buffer, wanted);
 }
 
@@ -158,8 +158,7 @@ static void switch_and_die(const struct fake_root *fake)
 	struct guardian guardian;
 	struct fact why = {0};
 
-	if (guardian_start(&guardian, &clock, note, &why) &&
-		clock_switch_to(&clock, "hpet", &why))
+	if (guardian_start(&guardian, &clock, note, &why) && clock_switch_to(&clock, "hpet", &why))
 		raise(SIGKILL);
 	_exit(1);
 }
@@ -288,8 +287,7 @@ static void passes_over_what_was_refused(void **state)
 	assert_true(choose("xen").current == CHOICE_NONE);
 }
 
-#define ROOT_TEST(test)                                                                            \
-	cmocka_unit_test_setup_teardown(test, fake_root_setup, fake_root_teardown)
+#define ROOT_TEST(test) cmocka_unit_test_setup_teardown(test, fake_root_setup, fake_root_teardown)
 
 int main(void)
 {

@@ -146,7 +146,7 @@ static const struct {
 	const char *object; /* "" is the document */
 	const char *key;
 	const char *types; /* s string, i integer, r real or integer, b boolean, a array, o
-			      object, n null */
+	                      object, n null */
 } contract[] = {
 	{"", "schema", "s"},
 	{"", "version", "s"},

@@ -90,8 +90,19 @@ static int enters_by_time(clockid_t clock, struct timespec *now)
 #endif
 }
 
-enum known { ANSWERS, ENTERS, TWICE, FOURTH, CRASHES, FAILS, BY_TIMEOFDAY, BY_GETRES, BY_GETCPU, BY_TIME,
-	KNOWN_COUNT };
+enum known {
+	ANSWERS,
+	ENTERS,
+	TWICE,
+	FOURTH,
+	CRASHES,
+	FAILS,
+	BY_TIMEOFDAY,
+	BY_GETRES,
+	BY_GETCPU,
+	BY_TIME,
+	KNOWN_COUNT
+};
 
 static clock_function *const known_functions[KNOWN_COUNT] = {[ANSWERS] = answers,
 	[ENTERS] = enters,

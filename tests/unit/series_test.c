@@ -182,8 +182,7 @@ static void a_call_that_sleeps_is_seen(void **state)
 	if (before.switches < 0)
 		unit_skip("the kernel does not count context switches here");
 	nanosleep(&shortly, NULL);
-	assert_int_not_equal(
-		disturbance_between(before, disturbance_mark()), DISTURBANCE_NONE);
+	assert_int_not_equal(disturbance_between(before, disturbance_mark()), DISTURBANCE_NONE);
 }
 
 int main(void)

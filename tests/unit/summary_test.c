@@ -124,8 +124,8 @@ static void what_it_says_is_in_order(void **state)
 		assert_true(summary.median <= summary.p99);
 		assert_true(summary.p99 <= values[count - 1]);
 		assert_true(summary.outliers < count);
-		assert_int_equal(summary.has_mean,
-			count - summary.outliers >= STATISTICS_MEAN_LEAST);
+		assert_int_equal(
+			summary.has_mean, count - summary.outliers >= STATISTICS_MEAN_LEAST);
 		if (summary.has_mean) {
 			assert_true(summary.mean >= summary.minimum);
 			assert_true(summary.mean <= statistics_fence(values, count));

@@ -7,10 +7,10 @@
  *
  * Their rating is so low that the kernel takes them only if it is told to.
  */
+#include <asm/tsc.h>
 #include <linux/clocksource.h>
 #include <linux/module.h>
 #include <linux/smp.h>
-#include <asm/tsc.h>
 
 static int skew_ns = 20000;
 module_param(skew_ns, int, 0444);
