@@ -92,7 +92,8 @@ host() {
 
 # What the kernel said about clocks: the causes are judged by it.
 clock_log() {
-	dmesg | grep -iE 'tsc|clocksource|vdso|pvclock|kvm-clock|arch_timer|hpet|erratum'
+	dmesg | grep -iE 'tsc|clocksource|vdso|pvclock|kvm-clock|arch_timer|hpet|erratum' |
+		grep -v 'ommand line:'
 }
 
 # flap A B: the clocksource goes to and fro while the next check runs.
