@@ -129,7 +129,7 @@ def _judge_causes(row):
 # Lines that tell why a clocksource was chosen or dropped, in any kernel's words.
 TELLING = re.compile(r"unstable|unsynchroni|warp|skew|not supported|Disabling VDSO|"
                      r"Switched to clocksource|Override clocksource|workaround for|"
-                     r"alibrat.*fail|nable to calibrate", re.IGNORECASE)
+                     r"could not calculate TSC", re.IGNORECASE)
 
 
 def _judge_log(row):
