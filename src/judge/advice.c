@@ -118,10 +118,10 @@ static bool is_fault(const struct view *view)
 	"to a host with another TSC rate may see its clock run wrong."
 
 static const struct rule rules[] = {
-	{{"boot-clocksource"}, may_use_tsc,
+	{{"boot-clocksource"}, NULL,
 		{.id = "drop-boot-clocksource",
 			.text = "Take clocksource= off the kernel command line, unless somebody put "
-				"it there for a reason: this kernel would choose the TSC."}},
+				"it there for a reason: the kernel then chooses for itself."}},
 	{{NULL}, should_switch,
 		{.id = "switch-to-tsc",
 			.text = "Try the TSC now, as root, then run vdsocheck again.",

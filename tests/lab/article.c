@@ -30,6 +30,6 @@ int main(int argc, char **argv)
 		gettimeofday(&now, NULL);
 	getrusage(RUSAGE_SELF, &usage);
 	printf("{\"calls\":%ld,\"real\":%.3f,\"user\":%.3f,\"sys\":%.3f}\n", calls,
-	       seconds(now) - seconds(begin), seconds(usage.ru_utime), seconds(usage.ru_stime));
+		seconds(now) - seconds(begin), seconds(usage.ru_utime), seconds(usage.ru_stime));
 	return fflush(stdout) == 0 ? 0 : 1;
 }

@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	/* Else one CPU's scheduler lets the measuring process finish first. */
-	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
+	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1});
 	for (turn = 0;; turn = !turn) {
 		const char *word = argv[2 + turn];
 
@@ -38,6 +38,6 @@ int main(int argc, char **argv)
 			perror(argv[1]);
 			return 1;
 		}
-		nanosleep(&(struct timespec){ .tv_nsec = HALF_PERIOD_NS }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = HALF_PERIOD_NS}, NULL);
 	}
 }

@@ -121,12 +121,12 @@ static uintptr_t vdso_base(void)
 
 struct image {
 	uintptr_t bias; /* what to add to an address in the image */
-	const ElfW(Sym) *symbols;
+	const ElfW(Sym) * symbols;
 	const char *strings;
 	size_t count;
 };
 
-static const ElfW(Dyn) *image_locate(uintptr_t base, struct image *image)
+static const ElfW(Dyn) * image_locate(uintptr_t base, struct image *image)
 {
 	const ElfW(Ehdr) *header = (const void *)base;
 	const ElfW(Phdr) *segment = (const void *)(base + header->e_phoff);
@@ -201,7 +201,7 @@ static uintptr_t image_symbol(const struct image *image, const char *name)
 		const ElfW(Sym) *symbol = &image->symbols[i];
 
 		if (symbol->st_shndx != SHN_UNDEF &&
-		    strcmp(image->strings + symbol->st_name, name) == 0)
+			strcmp(image->strings + symbol->st_name, name) == 0)
 			return image->bias + symbol->st_value;
 	}
 	return 0;
@@ -209,7 +209,7 @@ static uintptr_t image_symbol(const struct image *image, const char *name)
 
 static uintptr_t vdso_function(const char *const names[])
 {
-	struct image image = { 0 };
+	struct image image = {0};
 
 	if (!vdso_base() || image_read(vdso_base(), &image) != 0)
 		return 0;
@@ -228,10 +228,9 @@ enum { GETTIMEOFDAY, REALTIME, MONOTONIC, CALLS };
 enum { BY_VDSO, BY_LIBC, WAYS };
 
 static const char *const call_names[CALLS] = {
-	"gettimeofday", "clock_gettime REALTIME", "clock_gettime MONOTONIC"
-};
-static const char *const way_names[WAYS] = { "vdso", "libc" };
-static const clockid_t call_clocks[CALLS] = { 0, CLOCK_REALTIME, CLOCK_MONOTONIC };
+	"gettimeofday", "clock_gettime REALTIME", "clock_gettime MONOTONIC"};
+static const char *const way_names[WAYS] = {"vdso", "libc"};
+static const clockid_t call_clocks[CALLS] = {0, CLOCK_REALTIME, CLOCK_MONOTONIC};
 
 static int (*vdso_clock_gettime)(clockid_t, void *);
 static int (*vdso_gettimeofday)(void *, void *);
@@ -239,11 +238,9 @@ static int (*vdso_gettimeofday)(void *, void *);
 static void find_vdso_functions(void)
 {
 	static const char *const clock_names[] = {
-		"__vdso_clock_gettime64", "__vdso_clock_gettime", "__kernel_clock_gettime", NULL
-	};
+		"__vdso_clock_gettime64", "__vdso_clock_gettime", "__kernel_clock_gettime", NULL};
 	static const char *const day_names[] = {
-		"__vdso_gettimeofday", "__kernel_gettimeofday", NULL
-	};
+		"__vdso_gettimeofday", "__kernel_gettimeofday", NULL};
 	uintptr_t address;
 
 	address = vdso_function(clock_names);
@@ -266,8 +263,8 @@ static int make_call(int call, int way)
 	int result;
 
 	if (way == BY_VDSO) {
-		result = call == GETTIMEOFDAY ? vdso_gettimeofday(space, NULL) :
-						vdso_clock_gettime(call_clocks[call], space);
+		result = call == GETTIMEOFDAY ? vdso_gettimeofday(space, NULL)
+		                              : vdso_clock_gettime(call_clocks[call], space);
 		return result < 0 ? -result : result; /* powerpc: positive */
 	}
 	/* errno decides: musl's gettimeofday() reports no error but leaves it behind. */
@@ -296,7 +293,7 @@ struct witness {
 
 struct finding {
 	struct witness *witness;
-	int taken;	 /* the child ran to its end */
+	int taken;        /* the child ran to its end */
 	int crash_signal; /* ... or died of this inside a call */
 	char reason[120];
 };
@@ -304,7 +301,7 @@ struct finding {
 static struct witness *shared_witness(void)
 {
 	void *memory = mmap(NULL, sizeof(struct witness), PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
 }
@@ -319,10 +316,10 @@ static void finding_conclude(struct finding *finding, const char *what, int stat
 		finding->crash_signal = WTERMSIG(status);
 	if (WIFSIGNALED(status))
 		snprintf(finding->reason, sizeof(finding->reason), "%s: child killed by signal %d",
-			 what, WTERMSIG(status));
+			what, WTERMSIG(status));
 	else
 		snprintf(finding->reason, sizeof(finding->reason), "%s: %s", what,
-			 strerror(finding->witness->failed_errno));
+			strerror(finding->witness->failed_errno));
 }
 
 static int changing; /* --changing */
@@ -331,7 +328,7 @@ static int changing; /* --changing */
 static void pause_if_changing(void)
 {
 	if (changing)
-		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
 }
 
 static void each_call(struct witness *witness, int attempts, int count_errno)
@@ -372,7 +369,7 @@ static void each_call(struct witness *witness, int attempts, int count_errno)
 static int install_filter(void)
 {
 	struct sock_filter code[5 + 2 * ARRAY_SIZE(time_syscalls)];
-	struct sock_fprog program = { .filter = code };
+	struct sock_fprog program = {.filter = code};
 	unsigned short n = 0;
 	size_t i;
 
@@ -460,7 +457,7 @@ static void note_stop(struct witness *witness, struct count *count)
 		return;
 	}
 	if (count->seen_call == witness->call && count->seen_way == witness->way &&
-	    count->seen_attempt == witness->attempt)
+		count->seen_attempt == witness->attempt)
 		return; /* one attempt, two system calls: it entered once */
 	count->seen_call = witness->call;
 	count->seen_way = witness->way;
@@ -493,7 +490,7 @@ static int follow(pid_t child, struct witness *witness, struct count *count)
 
 static void ask_ptrace(struct finding *finding)
 {
-	struct count count = { .seen_call = -1 };
+	struct count count = {.seen_call = -1};
 	int status;
 	pid_t child = fork();
 
@@ -587,8 +584,8 @@ static int witnesses_agree(const struct finding *a, const struct finding *b, str
 			if (share(s) == share(p))
 				continue;
 			snprintf(truth->reason, sizeof(truth->reason),
-				 "%s by %s: seccomp saw %d of %d, ptrace %d of %d", call_names[call],
-				 way_names[way], s->entered, s->attempts, p->entered, p->attempts);
+				"%s by %s: seccomp saw %d of %d, ptrace %d of %d", call_names[call],
+				way_names[way], s->entered, s->attempts, p->entered, p->attempts);
 			return 0;
 		}
 	}
@@ -614,17 +611,18 @@ static const char *word_for(const struct finding *finding)
 }
 
 static void find_truth(const struct finding *seccomp, const struct finding *traced,
-		       const struct cost *cost, struct truth *truth)
+	const struct cost *cost, struct truth *truth)
 {
 	truth->word = "cannot-tell";
 	if (seccomp->crash_signal || traced->crash_signal) {
 		truth->word = "crash";
 		snprintf(truth->reason, sizeof(truth->reason), "a call died of signal %d",
-			 seccomp->crash_signal ? seccomp->crash_signal : traced->crash_signal);
+			seccomp->crash_signal ? seccomp->crash_signal : traced->crash_signal);
 		return;
 	}
 	if (!seccomp->taken && !traced->taken) {
-		snprintf(truth->reason, sizeof(truth->reason), "%s; %s", seccomp->reason, traced->reason);
+		snprintf(truth->reason, sizeof(truth->reason), "%s; %s", seccomp->reason,
+			traced->reason);
 		return;
 	}
 	if (seccomp->taken && traced->taken && !witnesses_agree(seccomp, traced, truth))
@@ -653,8 +651,8 @@ static void print_call(int call, const struct finding *seccomp, const struct fin
 		const struct tally *s = &seccomp->witness->tally[call][way];
 		const struct tally *p = &traced->witness->tally[call][way];
 
-		printf(",\"%s\":{\"seccomp\":[%d,%d],\"ptrace\":[%d,%d]}", way_names[way], s->entered,
-		       s->attempts, p->entered, p->attempts);
+		printf(",\"%s\":{\"seccomp\":[%d,%d],\"ptrace\":[%d,%d]}", way_names[way],
+			s->entered, s->attempts, p->entered, p->attempts);
 	}
 	printf("}");
 }
@@ -669,11 +667,11 @@ static void print_cost(const char *key, double value)
 
 int main(int argc, char **argv)
 {
-	struct finding seccomp = { .witness = shared_witness() };
-	struct finding traced = { .witness = shared_witness() };
-	struct cost *cost = mmap(NULL, sizeof(*cost), PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct truth truth = { 0 };
+	struct finding seccomp = {.witness = shared_witness()};
+	struct finding traced = {.witness = shared_witness()};
+	struct cost *cost = mmap(
+		NULL, sizeof(*cost), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct truth truth = {0};
 	int call;
 
 	if (!seccomp.witness || !traced.witness || cost == MAP_FAILED) {
@@ -689,7 +687,8 @@ int main(int argc, char **argv)
 
 	printf("{\"truth\":\"%s\"", truth.word);
 	print_reason("reason", truth.reason);
-	printf(",\"arch\":\"%s\",\"vdso\":%s,\"calls\":[", ARCH_NAME, vdso_base() ? "true" : "false");
+	printf(",\"arch\":\"%s\",\"vdso\":%s,\"calls\":[", ARCH_NAME,
+		vdso_base() ? "true" : "false");
 	for (call = 0; call < CALLS; call++)
 		print_call(call, &seccomp, &traced);
 	printf("]");

@@ -94,29 +94,47 @@ static int become_nobody(void)
 
 /* What Docker's default profile refuses to a container without capabilities. */
 static const long docker_refuses[] = {
-	__NR_acct,	    __NR_add_key,     __NR_bpf,		 __NR_clock_adjtime,
-	__NR_clock_settime, __NR_delete_module, __NR_finit_module, __NR_init_module,
-	__NR_kexec_load,    __NR_keyctl,      __NR_mount,	 __NR_open_by_handle_at,
-	__NR_perf_event_open, __NR_pivot_root, __NR_quotactl,	 __NR_reboot,
-	__NR_request_key,   __NR_setns,	      __NR_settimeofday, __NR_swapon,
-	__NR_swapoff,	    __NR_syslog,      __NR_umount2,	 __NR_unshare,
+	__NR_acct,
+	__NR_add_key,
+	__NR_bpf,
+	__NR_clock_adjtime,
+	__NR_clock_settime,
+	__NR_delete_module,
+	__NR_finit_module,
+	__NR_init_module,
+	__NR_kexec_load,
+	__NR_keyctl,
+	__NR_mount,
+	__NR_open_by_handle_at,
+	__NR_perf_event_open,
+	__NR_pivot_root,
+	__NR_quotactl,
+	__NR_reboot,
+	__NR_request_key,
+	__NR_setns,
+	__NR_settimeofday,
+	__NR_swapon,
+	__NR_swapoff,
+	__NR_syslog,
+	__NR_umount2,
+	__NR_unshare,
 	__NR_userfaultfd,
 };
-static const long seccomp_alone[] = { __NR_seccomp };
-static const long every_witness[] = { __NR_seccomp, __NR_prctl, __NR_ptrace };
+static const long seccomp_alone[] = {__NR_seccomp};
+static const long every_witness[] = {__NR_seccomp, __NR_prctl, __NR_ptrace};
 
 static int filter(const long *calls, size_t count, uint32_t answer)
 {
 	struct sock_filter code[2 + 2 * ARRAY_SIZE(docker_refuses)];
-	struct sock_fprog program = { .filter = code };
+	struct sock_fprog program = {.filter = code};
 	unsigned short n = 0;
 	size_t i;
 
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-						 offsetof(struct seccomp_data, nr));
+	code[n++] = (struct sock_filter)BPF_STMT(
+		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
 	for (i = 0; i < count; i++) {
-		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-							 (uint32_t)calls[i], 0, 1);
+		code[n++] = (struct sock_filter)BPF_JUMP(
+			BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i], 0, 1);
 		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, answer);
 	}
 	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
@@ -152,14 +170,14 @@ static const struct kind {
 	const char *name;
 	int (*enter)(void);
 } kinds[] = {
-	{ "time-namespace", enter_time_namespace },
-	{ "counter-off", forbid_counter },
-	{ "settled", settle },
-	{ "nobody", become_nobody },
-	{ "docker-profile", filter_like_docker },
-	{ "seccomp-kills", kill_on_seccomp },
-	{ "seccomp-refused", refuse_seccomp },
-	{ "witnesses-refused", refuse_every_witness },
+	{"time-namespace", enter_time_namespace},
+	{"counter-off", forbid_counter},
+	{"settled", settle},
+	{"nobody", become_nobody},
+	{"docker-profile", filter_like_docker},
+	{"seccomp-kills", kill_on_seccomp},
+	{"seccomp-refused", refuse_seccomp},
+	{"witnesses-refused", refuse_every_witness},
 };
 
 int main(int argc, char **argv)
