@@ -14,6 +14,9 @@
 /* Writes to the file or stream that the options name. False after one line of complaint. */
 bool emit_bytes(const struct options *options, const char *bytes, size_t length);
 
+/* Whether the output is to have colour: a file is no terminal, whatever standard output is. */
+bool emit_wants_color(const struct options *options);
+
 /*
  * If the options ask for help or the version, prints it to standard output, sets *status to
  * the exit status and returns true: the command has nothing more to do.

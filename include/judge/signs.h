@@ -35,9 +35,8 @@ const struct kernel_log_line *sign_log_find_after(
 /* The kernel's release is known and older than major.minor. */
 bool sign_kernel_before(const struct evidence *evidence, unsigned major, unsigned minor);
 
-/* The platform, or the hypervisor, is known to be this. */
+/* The platform is known to be this. */
 bool sign_platform_is(const struct evidence *evidence, const char *word);
-bool sign_hypervisor_is(const struct evidence *evidence, const char *word);
 
 /* Under a hypervisor. */
 bool sign_is_guest(const struct evidence *evidence);

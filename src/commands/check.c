@@ -137,20 +137,12 @@ static bool parse(int argc, char **argv, struct check_options *options)
 	return true;
 }
 
-/* A file is no terminal, whatever standard output is. */
-static bool wants_color(const struct options *options)
-{
-	if (options->output && options->color == COLOR_AUTO)
-		return false;
-	return terminal_wants_color(options->color);
-}
-
 static bool render(const struct check_options *options, const struct evidence *evidence,
 	const struct judgement *judgement, FILE *out)
 {
 	struct document document = {.evidence = evidence,
 		.judgement = judgement,
-		.color = wants_color(&options->common)};
+		.color = emit_wants_color(&options->common)};
 	struct fact why = {0};
 	char *bytes = NULL;
 	size_t length = 0;

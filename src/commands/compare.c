@@ -234,7 +234,7 @@ static bool report(const struct session *session, int status)
 		.choice = &choice,
 		.original = session->clock.original,
 		.exit_status = status,
-		.color = terminal_wants_color(session->options->color)};
+		.color = emit_wants_color(session->options)};
 
 	hypervisor_collect(&session->root, &hypervisor);
 	if (fact_is_known(&hypervisor.fact))

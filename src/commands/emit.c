@@ -23,6 +23,13 @@ bool emit_bytes(const struct options *options, const char *bytes, size_t length)
 	return write_out(options->output, bytes, length);
 }
 
+bool emit_wants_color(const struct options *options)
+{
+	if (options->output && options->color == COLOR_AUTO)
+		return false;
+	return terminal_wants_color(options->color);
+}
+
 static bool write_version(void)
 {
 	char line[64];

@@ -84,7 +84,7 @@ static int report(const struct options *options, const struct warp_evidence *war
 	static const struct page page = {write_text, write_json};
 	struct warp_ruling ruling;
 	struct warp_report report = {
-		.warp = warp, .ruling = &ruling, .color = terminal_wants_color(options->color)};
+		.warp = warp, .ruling = &ruling, .color = emit_wants_color(options)};
 
 	warp_ruling_find(warp, &ruling);
 	if (!page_emit(&page, &report, options))

@@ -121,11 +121,6 @@ bool sign_platform_is(const struct evidence *evidence, const char *word)
 	return text_is(&evidence->host.platform, word);
 }
 
-bool sign_hypervisor_is(const struct evidence *evidence, const char *word)
-{
-	return text_is(&evidence->host.hypervisor, word);
-}
-
 bool sign_is_guest(const struct evidence *evidence)
 {
 	return fact_is_known(&evidence->host.hypervisor.fact);
