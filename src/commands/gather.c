@@ -24,13 +24,14 @@ static void skip_measuring(struct evidence *evidence)
 	fact_set(&evidence->proof.fact, FACT_ABSENT, "%s", reason);
 }
 
-/* Timing comes before the proof, whose filter would make every system call dearer. */
+/* One part of the proof before the timing, one after it: the clock may change meanwhile. */
 static void measure(struct evidence *evidence)
 {
 	struct call calls[CALL_MAX][PATH_COUNT] = {0};
 
 	vvar_collect(&evidence->vdso, evidence->clocksource.current, &evidence->vclock);
 	call_list(evidence, calls);
+	proof_take(evidence, calls);
 	timing_measure(evidence, calls);
 	proof_take(evidence, calls);
 	vclock_infer(evidence);
@@ -60,6 +61,7 @@ static void measure_for_verdict(struct evidence *evidence)
 	proof_take(evidence, calls);
 	if (price_matters(evidence))
 		timing_measure_brief(evidence, calls);
+	proof_take(evidence, calls);
 }
 
 void gather_reasons(const struct root *root, struct evidence *evidence)

@@ -28,6 +28,7 @@ static void prepare(
 {
 	*run = (struct proof_run){.calls = calls, .call = PROOF_RUN_NOTHING};
 	run->evidence = *evidence;
+	run->evidence.proof.cpus = 0;
 }
 
 static void accept(
@@ -58,12 +59,9 @@ static void refuse(struct evidence *evidence, const struct fact *fact)
 	fact_set(&proof->fact, fact->state, "%s", proof->note);
 }
 
-void proof_take(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT])
+static void take_first(
+	struct proof_run *run, struct evidence *evidence, const struct call (*calls)[PATH_COUNT])
 {
-	struct proof_run *run = child_share(sizeof(*run), &evidence->proof.fact);
-
-	if (!run)
-		return;
 	for (size_t i = 0; i < METHOD_COUNT; i++) {
 		prepare(run, evidence, calls);
 		methods[i].take(run);
@@ -73,5 +71,35 @@ void proof_take(struct evidence *evidence, const struct call calls[CALL_MAX][PAT
 		}
 		refuse(evidence, &run->fact);
 	}
+}
+
+static void take_more(
+	struct proof_run *run, struct evidence *evidence, const struct call (*calls)[PATH_COUNT])
+{
+	const struct method *method = methods;
+
+	while (method->id != evidence->proof.method)
+		method++;
+	prepare(run, evidence, calls);
+	method->take(run);
+	if (fact_is_known(&run->fact))
+		*evidence = run->evidence;
+}
+
+void proof_take(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT])
+{
+	struct fact why = {0};
+	struct proof_run *run = child_share(sizeof(*run), &why);
+	bool first = !fact_is_known(&evidence->proof.fact);
+
+	if (!run) {
+		if (first)
+			evidence->proof.fact = why;
+		return;
+	}
+	if (first)
+		take_first(run, evidence, calls);
+	else
+		take_more(run, evidence, calls);
 	child_unshare(run, sizeof(*run));
 }

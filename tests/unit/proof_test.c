@@ -216,6 +216,31 @@ static void the_whole_proof_counts_what_enters(void **state)
 	assert_known_counts(&evidence);
 }
 
+/* What changed between the parts is lost unless both count. */
+static void a_second_part_is_added_to_the_first(void **state)
+{
+	const struct call(*calls)[PATH_COUNT] = (const struct call(*)[PATH_COUNT])known_calls;
+	const struct path_evidence *path;
+	struct evidence evidence;
+	struct proof_evidence first;
+
+	(void)state;
+	prepare_known(&evidence);
+	proof_take(&evidence, calls);
+	if (!fact_is_known(&evidence.proof.fact))
+		unit_skip("no proof can be taken here");
+	first = evidence.proof;
+	known_calls[ANSWERS][PATH_VDSO].function.clock = enters;
+	proof_take(&evidence, calls);
+	path = &evidence.calls[ANSWERS].path[PATH_VDSO];
+	assert_int_equal(path->attempts, 2 * PROOF_CALLS);
+	assert_int_equal(path->entered, PROOF_CALLS);
+	assert_int_equal(evidence.calls[CRASHES].path[PATH_VDSO].attempts, 1);
+	assert_int_equal(evidence.proof.method, first.method);
+	assert_int_equal(evidence.proof.cpus, first.cpus);
+	assert_string_equal(evidence.proof.note, first.note);
+}
+
 static void list_real(struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT])
 {
 	struct root root;
@@ -299,6 +324,7 @@ int main(void)
 		cmocka_unit_test(seccomp_counts_what_enters),
 		cmocka_unit_test(ptrace_counts_what_enters),
 		cmocka_unit_test(the_whole_proof_counts_what_enters),
+		cmocka_unit_test(a_second_part_is_added_to_the_first),
 		cmocka_unit_test(seccomp_and_ptrace_agree_on_this_host),
 		cmocka_unit_test(the_cpu_time_clocks_are_seen_to_enter),
 		cmocka_unit_test(we_ourselves_are_left_as_we_were),
