@@ -50,10 +50,18 @@ static const struct call_evidence *find_dearest(const struct evidence *evidence)
 	return dearest;
 }
 
-/* The least time, but the usual one where some calls enter the kernel and others do not. */
-static double typical_ns(const struct path_evidence *path)
+/*
+ * The least time; but where some calls enter the kernel and others do not, that of both in
+ * their shares, as the timing may have met with the one kind only.
+ */
+static double typical_ns(const struct path_evidence *path, double syscall_ns)
 {
-	return path->entered > 0 && path->entered < path->attempts ? path->median_ns : path->min_ns;
+	double share;
+
+	if (path->entered == 0 || path->entered >= path->attempts || path->min_ns >= syscall_ns)
+		return path->min_ns;
+	share = (double)path->entered / path->attempts;
+	return share * syscall_ns + (1 - share) * path->min_ns;
 }
 
 void cost_find(const struct evidence *evidence, struct cost *cost)
@@ -66,8 +74,8 @@ void cost_find(const struct evidence *evidence, struct cost *cost)
 		!call->path[PATH_SYSCALL].timed)
 		return;
 	cost->known = true;
-	cost->call_ns = typical_ns(path);
 	cost->syscall_ns = call->path[PATH_SYSCALL].min_ns;
+	cost->call_ns = typical_ns(path, cost->syscall_ns);
 	estimate_user_space(evidence, cost);
 }
 

@@ -261,6 +261,20 @@ static void the_cost_is_the_call_against_its_parts(void **state)
 	assert_true(cost_lost_ns(&cost) > 584.2 && cost_lost_ns(&cost) < 584.4);
 }
 
+/* A host that is slow for half of the calls would be said to lose next to nothing. */
+static void a_mixture_costs_its_shares(void **state)
+{
+	struct cost cost;
+
+	(void)state;
+	evidence_make_healthy(&evidence);
+	monotonic(PATH_VDSO)->min_ns = 20;
+	monotonic(PATH_VDSO)->entered = monotonic(PATH_VDSO)->attempts / 2;
+	monotonic(PATH_SYSCALL)->min_ns = 600;
+	cost_find(&evidence, &cost);
+	assert_true(cost.call_ns > 309.9 && cost.call_ns < 310.1);
+}
+
 static void what_is_not_known_costs_nothing(void **state)
 {
 	struct cost cost;
@@ -312,6 +326,7 @@ int main(void)
 		cmocka_unit_test(name_and_proof_may_contradict),
 		cmocka_unit_test(timing_and_proof_may_contradict),
 		cmocka_unit_test(the_cost_is_the_call_against_its_parts),
+		cmocka_unit_test(a_mixture_costs_its_shares),
 		cmocka_unit_test(what_is_not_known_costs_nothing),
 		cmocka_unit_test(no_loss_is_negative),
 	};
