@@ -22,6 +22,7 @@
 struct clocksource_evidence {
 	struct fact current_fact;
 	char current[CLOCKSOURCE_NAME_SIZE];
+	char changed_to[CLOCKSOURCE_NAME_SIZE]; /* by the time all was measured; "": to none */
 	struct fact available_fact;
 	size_t available_count;
 	char available[CLOCKSOURCE_MAX][CLOCKSOURCE_NAME_SIZE];

@@ -9,4 +9,7 @@
 /* Reads both files below /sys/devices/system/clocksource/clocksource0. */
 void clocksource_collect(const struct root *root, struct clocksource_evidence *clocksource);
 
+/* Reads the current one again: it may have changed while others were measuring. */
+void clocksource_collect_change(const struct root *root, struct clocksource_evidence *clocksource);
+
 #endif

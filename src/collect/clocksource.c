@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/clocksource.h"
 
+#include <string.h>
+
 #define DIRECTORY "/sys/devices/system/clocksource/clocksource0/"
 #define CURRENT DIRECTORY "current_clocksource"
 #define AVAILABLE DIRECTORY "available_clocksource"
@@ -17,17 +19,18 @@ static bool take_name(struct span word, char name[CLOCKSOURCE_NAME_SIZE])
 	return true;
 }
 
-static void collect_current(const struct root *root, struct clocksource_evidence *clocksource)
+static void collect_name(
+	const struct root *root, char name[CLOCKSOURCE_NAME_SIZE], struct fact *fact)
 {
 	char buffer[FILE_SIZE];
-	struct span content, name, more;
+	struct span content, word, more;
 
-	if (!root_read(root, CURRENT, buffer, sizeof(buffer), &content, &clocksource->current_fact))
+	if (!root_read(root, CURRENT, buffer, sizeof(buffer), &content, fact))
 		return;
-	if (!text_next_word(&content, &name))
-		fact_set(&clocksource->current_fact, FACT_FAILED, CURRENT ": empty");
-	else if (text_next_word(&content, &more) || !take_name(name, clocksource->current))
-		fact_set(&clocksource->current_fact, FACT_FAILED, CURRENT ": not one name");
+	if (!text_next_word(&content, &word))
+		fact_set(fact, FACT_FAILED, CURRENT ": empty");
+	else if (text_next_word(&content, &more) || !take_name(word, name))
+		fact_set(fact, FACT_FAILED, CURRENT ": not one name");
 }
 
 static void collect_available(const struct root *root, struct clocksource_evidence *clocksource)
@@ -54,6 +57,17 @@ static void collect_available(const struct root *root, struct clocksource_eviden
 
 void clocksource_collect(const struct root *root, struct clocksource_evidence *clocksource)
 {
-	collect_current(root, clocksource);
+	collect_name(root, clocksource->current, &clocksource->current_fact);
 	collect_available(root, clocksource);
+}
+
+void clocksource_collect_change(const struct root *root, struct clocksource_evidence *clocksource)
+{
+	char name[CLOCKSOURCE_NAME_SIZE] = "";
+	struct fact fact = {0};
+
+	collect_name(root, name, &fact);
+	if (fact_is_known(&fact) && fact_is_known(&clocksource->current_fact) &&
+		strcmp(name, clocksource->current) != 0)
+		text_copy(clocksource->changed_to, sizeof(clocksource->changed_to), name);
 }

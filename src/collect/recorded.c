@@ -160,6 +160,8 @@ static void read_clocksource(
 		reader, from, "current", clocksource->current, sizeof(clocksource->current));
 	size_t count = json_array_size(available);
 
+	take_string(reader, from, "changed_to", clocksource->changed_to,
+		sizeof(clocksource->changed_to));
 	take_fact(reader, from, "reason", known, &clocksource->current_fact);
 	take_fact(reader, from, "reason", available != NULL, &clocksource->available_fact);
 	if (count > CLOCKSOURCE_MAX)

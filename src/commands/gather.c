@@ -77,10 +77,12 @@ void gather_evidence(const struct root *root, struct evidence *evidence)
 	host_collect(root, &evidence->host);
 	fact_set(&evidence->kernel_log.fact, FACT_UNREAD, "read only if something is wrong");
 	fact_set(&evidence->host.name.fact, FACT_UNREAD, "not asked for");
-	if (root->live)
+	if (root->live) {
 		measure(evidence);
-	else
+		clocksource_collect_change(root, &evidence->clocksource);
+	} else {
 		skip_measuring(evidence);
+	}
 }
 
 void gather_verdict(const struct root *root, struct evidence *evidence)

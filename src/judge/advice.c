@@ -225,6 +225,11 @@ static const struct rule rules[] = {
 	{{"arm-compat-disabled"}, NULL,
 		{.id = "use-64-bit-arm", .text = "Run the 64-bit build of the program."}},
 	{{"wsl1"}, NULL, {.id = "use-wsl2", .text = "Convert this distribution to WSL 2."}},
+	{{"clocksource-changing"}, NULL,
+		{.id = "let-clocksource-settle",
+			.text = "Run vdsocheck again when the clocksource is left alone. If it never is, "
+				"look for what writes to current_clocksource, such as a tuning script, "
+				"and in the kernel log."}},
 	{{"libc-passes-vdso"}, is_fallback,
 		{.id = "newer-libc",
 			.text = "Rebuild or run the program with a C library that uses the vDSO (glibc "

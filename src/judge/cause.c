@@ -35,6 +35,8 @@ static void adjust_certainty(const struct evidence *evidence, struct cause *caus
 {
 	const struct flag_fact *stable = &evidence->vclock.pvclock_stable;
 
+	if (strcmp(cause->id, "clocksource-changing") == 0 && !*evidence->clocksource.changed_to)
+		cause->certainty = CERTAINTY_LIKELY;
 	if (strcmp(cause->id, "xen-clock-unstable") == 0 &&
 		sign_log_find(evidence, "PVCLOCK not supported (tsc unstable)"))
 		cause->certainty = CERTAINTY_PROVEN;

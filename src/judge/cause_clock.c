@@ -217,6 +217,42 @@ static bool is_arm_erratum(const struct evidence *evidence, enum verdict verdict
 	       sign_current_is(evidence, "arch_sys_counter") && !is_arm_compat(evidence, verdict);
 }
 
+static bool some_enter_sometimes(const struct evidence *evidence)
+{
+	struct tally tally = tally_deciding(evidence);
+
+	return tally.entering > tally.always;
+}
+
+/* The line by which the kernel went back to a clocksource that it had left; NULL if none. */
+static const struct kernel_log_line *find_return(const struct evidence *evidence)
+{
+	static const char text[] = "Switched to clocksource ";
+	const struct kernel_log_line *line = sign_log_find(evidence, text);
+	const struct kernel_log_line *again = NULL;
+
+	while (line && !again) {
+		again = sign_log_find_after(evidence, line, strstr(line->text, text));
+		line = sign_log_find_after(evidence, line, text);
+	}
+	return again;
+}
+
+static bool is_clocksource_changing(const struct evidence *evidence, enum verdict verdict)
+{
+	(void)verdict;
+	return *evidence->clocksource.changed_to ||
+	       (some_enter_sometimes(evidence) && find_return(evidence));
+}
+
+static void support_changing(const struct evidence *evidence, struct cause *cause)
+{
+	if (*evidence->clocksource.changed_to)
+		cause_add_evidence(cause, "clocksource: %s, and %s when all was measured",
+			evidence->clocksource.current, evidence->clocksource.changed_to);
+	cause_add_log_line(cause, find_return(evidence));
+}
+
 static bool is_libc(const struct evidence *evidence, enum verdict verdict)
 {
 	(void)verdict;
@@ -324,6 +360,9 @@ const struct cause_rule cause_clock_rules[] = {
 	{"arm-counter-erratum", CERTAINTY_LIKELY, is_arm_erratum, cause_support_by_mode, NULL,
 		"The kernel keeps this CPU's counter from the vDSO: it has an erratum that only "
 		"the kernel works around."},
+	{"clocksource-changing", CERTAINTY_PROVEN, is_clocksource_changing, support_changing, NULL,
+		"The clocksource was changed while vdsocheck ran: some of the calls were made with "
+		"one, some with another."},
 	{"libc-passes-vdso", CERTAINTY_PROVEN, is_libc, support_libc, "vdso(7)",
 		"The C library in use does not ask the vDSO, though it would answer."},
 	{"counter-trapped", CERTAINTY_PROVEN, is_counter_trapped, support_counter, NULL,

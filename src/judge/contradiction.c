@@ -73,7 +73,7 @@ static const struct rule rules[] = {
 		"No vDSO can read a clocksource of this name, but no call entered the kernel: the "
 		"clocksource may have changed while vdsocheck ran. The verdict follows the proof."},
 	{"entering-yet-cheap", entering_yet_cheap,
-		"The calls entered the kernel under the filter, but before it they took less time "
+		"The calls entered the kernel under the filter, but without it they took less time "
 		"than the cheapest system call: the clocksource may have changed in between."},
 };
 

@@ -52,6 +52,8 @@ static json_t *clocksource_object(const struct clocksource_evidence *clocksource
 			json_array_append_new(available, json_string(clocksource->available[i]));
 	}
 	json_value_set(object, "current", current ? json_string(clocksource->current) : NULL);
+	json_value_set(object, "changed_to",
+		*clocksource->changed_to ? json_string(clocksource->changed_to) : NULL);
 	json_value_set(object, "available", available);
 	json_value_set(object, "reason",
 		json_value_reason(

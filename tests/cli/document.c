@@ -54,6 +54,7 @@ static const struct promise promises[] = {
 	{"", "advice", LIST},
 	{"", "cost", OBJECT},
 	{"clocksource", "current", TEXT | NOTHING},
+	{"clocksource", "changed_to", TEXT | NOTHING},
 	{"clocksource", "available", LIST | NOTHING},
 	{"clocksource", "reason", TEXT | NOTHING},
 	{"vdso", "present", FLAG | NOTHING},

@@ -125,6 +125,12 @@ static void was_cheap_before(struct evidence *evidence)
 	}
 }
 
+/* It changed between the two parts of the proof, and a moment after the timing. */
+static void went_to_hpet(struct evidence *evidence)
+{
+	strcpy(evidence->clocksource.changed_to, "hpet");
+}
+
 /* The generic refusal of a container whose profile knows no time64 calls. */
 static void refuses_system_calls(struct evidence *evidence)
 {
@@ -714,6 +720,19 @@ const struct scenario scenarios[] = {
 		.no_proof = NO_PROOF,
 		.change = refuses_system_calls,
 		.loss = "a profile that refuses the time's system calls is not told to be the cause"},
+	{.name = "clocksource-changing",
+		.root = "tsc-metal",
+		.rule = "enters-sometimes",
+		.vdso = &x86_new,
+		.mode = 1,
+		.mode_name = "tsc",
+		.layout = LAYOUT_5_3,
+		.counter = "rdtsc",
+		.libc = "glibc 2.31",
+		.ns = FAST,
+		.entered = 500,
+		.change = went_to_hpet,
+		.loss = "a clocksource that changes under our eyes is not named as the cause"},
 	{.name = "unexplained",
 		.root = "tsc-metal",
 		.rule = "enters-always",

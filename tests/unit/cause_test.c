@@ -162,6 +162,22 @@ static void in_namespace(struct evidence *evidence)
 	evidence->vclock.time_namespace = true;
 }
 
+static void changed_meanwhile(struct evidence *evidence)
+{
+	evidence_make_healthy(evidence);
+	text_copy(
+		evidence->clocksource.changed_to, sizeof(evidence->clocksource.changed_to), "hpet");
+}
+
+static void to_and_fro(struct evidence *evidence)
+{
+	evidence_make_healthy(evidence);
+	evidence_set_entered(evidence, PATH_VDSO, BUILDER_ATTEMPTS / 2);
+	evidence_add_log(evidence, "clocksource: Switched to clocksource tsc");
+	evidence_add_log(evidence, "clocksource: Switched to clocksource hpet");
+	evidence_add_log(evidence, "clocksource: Switched to clocksource tsc");
+}
+
 static void unexplained(struct evidence *evidence)
 {
 	evidence_make_falling_back(evidence, "tsc");
@@ -277,6 +293,8 @@ static const struct row {
 	ROW(hyperv_withdrawn, "hyperv-page-invalid"),
 	ROW(arm, "arm-counter-erratum"),
 	ROW(arm_compat, "arm-compat-disabled"),
+	ROW(changed_meanwhile, "clocksource-changing"),
+	ROW(to_and_fro, "clocksource-changing"),
 	ROW(libc_passes, "libc-passes-vdso"),
 	ROW(trapped, "counter-trapped"),
 	ROW(old_vdso, "old-vdso-clocks"),

@@ -136,6 +136,31 @@ static void a_file_larger_than_a_page_is_a_failure(void **state)
 	assert_int_equal(found.available_fact.state, FACT_FAILED);
 }
 
+/* A mixture of two clocks would be explained as if it were one. */
+static void a_change_meanwhile_is_seen(void **state)
+{
+	struct fake_root *fake = *state;
+	struct clocksource_evidence found = collect(fake, "tsc\n", "tsc hpet \n");
+
+	clocksource_collect_change(&fake->root, &found);
+	assert_string_equal(found.changed_to, "");
+	fake_root_add(fake, CURRENT, "hpet\n");
+	clocksource_collect_change(&fake->root, &found);
+	assert_string_equal(found.current, "tsc");
+	assert_string_equal(found.changed_to, "hpet");
+}
+
+static void what_cannot_be_read_again_is_not_known(void **state)
+{
+	struct fake_root *fake = *state;
+	struct clocksource_evidence found = collect(fake, "tsc\n", "tsc \n");
+
+	fake_root_add(fake, CURRENT, "tsc hpet\n");
+	clocksource_collect_change(&fake->root, &found);
+	assert_string_equal(found.changed_to, "");
+	assert_true(fact_is_known(&found.current_fact));
+}
+
 #define IN_TREE(test) cmocka_unit_test_setup_teardown(test, fake_root_setup, fake_root_teardown)
 
 int main(void)
@@ -151,6 +176,8 @@ int main(void)
 		IN_TREE(one_missing_file_does_not_take_the_other_along),
 		IN_TREE(an_unreadable_file_is_a_failure),
 		IN_TREE(a_file_larger_than_a_page_is_a_failure),
+		IN_TREE(a_change_meanwhile_is_seen),
+		IN_TREE(what_cannot_be_read_again_is_not_known),
 	};
 
 	return cmocka_run_group_tests_name("clocksource", tests, NULL, NULL);
