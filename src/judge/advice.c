@@ -225,6 +225,10 @@ static const struct rule rules[] = {
 	{{"arm-compat-disabled"}, NULL,
 		{.id = "use-64-bit-arm", .text = "Run the 64-bit build of the program."}},
 	{{"wsl1"}, NULL, {.id = "use-wsl2", .text = "Convert this distribution to WSL 2."}},
+	{{"clocksource-unseen"}, NULL,
+		{.id = "look-where-sys-is",
+			.text = "See which clocksource it is: run vdsocheck on the host, or where /sys "
+				"is mounted and may be read."}},
 	{{"clocksource-changing"}, NULL,
 		{.id = "let-clocksource-settle",
 			.text = "Run vdsocheck again when the clocksource is left alone. If it never is, "

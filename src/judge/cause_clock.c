@@ -118,6 +118,18 @@ static bool is_wsl1(const struct evidence *evidence, enum verdict verdict)
 	return verdict == VERDICT_FALLBACK && sign_platform_is(evidence, "wsl1");
 }
 
+static bool is_clocksource_unseen(const struct evidence *evidence, enum verdict verdict)
+{
+	return sign_vdso_falls_back(evidence, verdict) && sign_mode_is_none(evidence) &&
+	       !fact_is_known(&evidence->clocksource.current_fact);
+}
+
+static void support_unseen(const struct evidence *evidence, struct cause *cause)
+{
+	cause_support_by_mode(evidence, cause);
+	cause_add_evidence(cause, "%s", evidence->clocksource.current_fact.reason);
+}
+
 /* The page says so at the moment; the calls that entered the kernel saw something else. */
 static bool is_stable_now(const struct evidence *evidence)
 {
@@ -328,6 +340,9 @@ const struct cause_rule cause_clock_rules[] = {
 	{"clocksource-without-vdso", CERTAINTY_PROVEN, cause_is_plain_clocksource,
 		cause_support_by_mode, "vdso(7)",
 		"No vDSO can read this clocksource: only the kernel reaches it."},
+	{"clocksource-unseen", CERTAINTY_PROVEN, is_clocksource_unseen, support_unseen, "vdso(7)",
+		"With the clocksource in use the kernel gives the vDSO nothing to read; its name "
+		"cannot be seen from here."},
 	{"xen-kernel-too-old", CERTAINTY_LIKELY, is_xen_too_old, support_by_kernel, NULL,
 		"This kernel is older than 4.16, the first whose vDSO can read Xen's clock."},
 	{"xen-clock-unstable", CERTAINTY_LIKELY, is_xen_unstable, support_xen, "xen-tscmode(7)",

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "judge/cause_choice.h"
 #include "judge/cause_clock.h"
 #include "unit/evidence_builder.h"
@@ -162,6 +163,12 @@ static void in_namespace(struct evidence *evidence)
 	evidence->vclock.time_namespace = true;
 }
 
+static void without_sys(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "hpet");
+	fact_set(&evidence->clocksource.current_fact, FACT_ABSENT, "no /sys");
+}
+
 static void changed_meanwhile(struct evidence *evidence)
 {
 	evidence_make_healthy(evidence);
@@ -293,6 +300,7 @@ static const struct row {
 	ROW(hyperv_withdrawn, "hyperv-page-invalid"),
 	ROW(arm, "arm-counter-erratum"),
 	ROW(arm_compat, "arm-compat-disabled"),
+	ROW(without_sys, "clocksource-unseen"),
 	ROW(changed_meanwhile, "clocksource-changing"),
 	ROW(to_and_fro, "clocksource-changing"),
 	ROW(libc_passes, "libc-passes-vdso"),
