@@ -225,6 +225,10 @@ static const struct rule rules[] = {
 	{{"arm-compat-disabled"}, NULL,
 		{.id = "use-64-bit-arm", .text = "Run the 64-bit build of the program."}},
 	{{"wsl1"}, NULL, {.id = "use-wsl2", .text = "Convert this distribution to WSL 2."}},
+	{{"gvisor-calibrating"}, NULL,
+		{.id = "wait-for-gvisor",
+			.text = "Look again when the sandbox is some seconds old:",
+			.command = "sleep 5; vdsocheck"}},
 	{{"clocksource-unseen"}, NULL,
 		{.id = "look-where-sys-is",
 			.text = "See which clocksource it is: run vdsocheck on the host, or where /sys "

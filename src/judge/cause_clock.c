@@ -312,6 +312,12 @@ static bool is_gvisor_vdso(const struct evidence *evidence, enum verdict verdict
 		       enters_always(evidence, "CLOCK_MONOTONIC_COARSE"));
 }
 
+/* vdso/vdso_time.cc of gVisor: its page has a word "ready", set by the sentry. */
+static bool is_gvisor_calibrating(const struct evidence *evidence, enum verdict verdict)
+{
+	return sign_vdso_falls_back(evidence, verdict) && sign_platform_is(evidence, "gvisor");
+}
+
 static bool is_in_time_namespace(const struct evidence *evidence, enum verdict verdict)
 {
 	return (verdict == VERDICT_OK || verdict == VERDICT_SLOW) &&
@@ -375,6 +381,9 @@ const struct cause_rule cause_clock_rules[] = {
 	{"arm-counter-erratum", CERTAINTY_LIKELY, is_arm_erratum, cause_support_by_mode, NULL,
 		"The kernel keeps this CPU's counter from the vDSO: it has an erratum that only "
 		"the kernel works around."},
+	{"gvisor-calibrating", CERTAINTY_LIKELY, is_gvisor_calibrating, cause_support_by_mode, NULL,
+		"gVisor's vDSO passes calls on to the sentry until it has measured the CPU's "
+		"counter, for the first seconds of each sandbox."},
 	{"clocksource-changing", CERTAINTY_PROVEN, is_clocksource_changing, support_changing, NULL,
 		"The clocksource was changed while vdsocheck ran: some of the calls were made with "
 		"one, some with another."},

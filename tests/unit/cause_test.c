@@ -157,6 +157,12 @@ static void gvisor(struct evidence *evidence)
 	enter_all(evidence, "CLOCK_MONOTONIC_COARSE");
 }
 
+static void gvisor_just_started(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "tsc");
+	fact_set_text(&evidence->host.platform, "gvisor");
+}
+
 static void in_namespace(struct evidence *evidence)
 {
 	evidence_make_healthy(evidence);
@@ -307,6 +313,7 @@ static const struct row {
 	ROW(trapped, "counter-trapped"),
 	ROW(old_vdso, "old-vdso-clocks"),
 	ROW(gvisor, "gvisor-few-clocks"),
+	ROW(gvisor_just_started, "gvisor-calibrating"),
 	ROW(in_namespace, "time-namespace"),
 	ROW(unexplained, "fallback-unexplained"),
 	ROW(booted_with_hpet, "boot-clocksource"),
