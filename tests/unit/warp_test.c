@@ -99,11 +99,20 @@ static bool are_cpus_near(void)
 	return near;
 }
 
-static bool is_found(enum warp_clock_id id)
+/* The clocks that an injected warp was found in, in one try or another. */
+static bool found_in[WARP_CLOCK_COUNT];
+
+static void forget_found(void)
+{
+	memset(found_in, 0, sizeof(found_in));
+}
+
+static void note_found(enum warp_clock_id id)
 {
 	const struct warp_tally *tally = &warp.tallies[id];
 
-	return !is_watched(id) || (tally->warps > 0 && tally->largest_ns > 0);
+	if (!is_watched(id) || (tally->warps > 0 && tally->largest_ns > 0))
+		found_in[id] = true;
 }
 
 static bool find_injected(int64_t offset_ns)
@@ -113,8 +122,12 @@ static bool find_injected(int64_t offset_ns)
 	for (size_t i = 1; i < WARP_CPU_MAX; i += 2)
 		injected[i] = offset_ns;
 	watch(NS_PER_SECOND, injected);
-	return is_found(WARP_COUNTER) && is_found(WARP_MONOTONIC) && is_found(WARP_REALTIME) &&
-	       is_found(WARP_TIMEOFDAY);
+	note_found(WARP_COUNTER);
+	note_found(WARP_MONOTONIC);
+	note_found(WARP_REALTIME);
+	note_found(WARP_TIMEOFDAY);
+	return found_in[WARP_COUNTER] && found_in[WARP_MONOTONIC] && found_in[WARP_REALTIME] &&
+	       found_in[WARP_TIMEOFDAY];
 }
 
 /* A hypervisor may move our CPUs apart at any moment: then we try again. */
@@ -125,6 +138,7 @@ static void expect_injected(int64_t offset_ns)
 	for (int i = 0; i < TRIES; i++) {
 		warp_release(&warp);
 		near = are_cpus_near();
+		forget_found();
 		if (find_injected(offset_ns))
 			return;
 	}
@@ -233,10 +247,12 @@ static void finds_100_ns_under_load(void **state)
 	need_two_cpus();
 	start_load(burners);
 	near = are_cpus_near();
+	forget_found();
 	for (int i = 0; i < TRIES && !found; i++) {
 		warp_release(&warp);
 		found = find_injected(100);
 	}
+	near = near && (found || are_cpus_near());
 	end_load(burners);
 	if (!found && !near)
 		unit_skip("the CPUs hear of each other too late to see 100 ns");
