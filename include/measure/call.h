@@ -54,7 +54,7 @@ void call_repeat(const struct call *call, size_t count);
 /* The same loop with no call in it, for what the counting itself takes. */
 void call_repeat_nothing(size_t count);
 
-/* Makes the call once: true if it came back with the error number `mark`. */
+/* Makes the call once: true if the error number `mark`, which no kernel gives, came up in it. */
 bool call_returns_error(const struct call *call, int mark);
 
 /* Makes the call once by libc's rules: the errno it fails with, 0 if it does not fail. */

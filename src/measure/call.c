@@ -258,8 +258,9 @@ static long call_once(const struct call *call)
 }
 
 /*
- * libc says -1 and sets errno. A vDSO function hands back the system call's own result: the
- * negative error on most architectures, the positive one (and a flag) on powerpc.
+ * libc sets errno, and most of it says -1; musl's gettimeofday() and time() go on as if nothing
+ * had failed. A vDSO function hands back the system call's own result: the negative error on most
+ * architectures, the positive one (and a flag) on powerpc.
  */
 bool call_returns_error(const struct call *call, int mark)
 {
@@ -267,7 +268,7 @@ bool call_returns_error(const struct call *call, int mark)
 
 	errno = 0;
 	result = call_once(call);
-	return result == -mark || result == mark || (result == -1 && errno == mark);
+	return result == -mark || result == mark || errno == mark;
 }
 
 bool call_control_returns_error(int mark)
