@@ -71,9 +71,7 @@ def steps_text(environment):
 def guest_archive(environment, with_vdsocheck):
     archive = Archive()
     archive.console()
-    suite = "sid" if environment.arch == "loong64" else "bookworm"
-    if environment.arch == "riscv64":
-        suite = "trixie"
+    suite = build.architecture(environment.arch).suite
     archive.file("/bin/busybox", fetch.busybox(suite, environment.arch), 0o755)
     archive.file("/init", os.path.join(build.LAB, "guest", "init"), 0o755)
     archive.file("/lab/steps.sh", os.path.join(build.LAB, "guest", "steps.sh"))
@@ -136,9 +134,11 @@ def command(environment, folder, with_vdsocheck):
     machine = MACHINES[environment.machine]
     initrd = os.path.join(folder, "initrd.gz")
     guest_archive(environment, with_vdsocheck).write(initrd)
+    emulator, *words = machine.command
+    words = [tools.program(emulator), *words]
     if machine.kind == "nested":
-        return [*machine.command, *_nested_words(machine, environment, folder, initrd)]
-    words = [*machine.command, *environment.machine_words]
+        return [*words, *_nested_words(machine, environment, folder, initrd)]
+    words += environment.machine_words
     if machine.dtb_edit:
         words += _device_tree(machine, words, folder)
     return words + _boot_words(machine, environment, initrd)

@@ -5,24 +5,25 @@ Two tables: an architecture says how to build for it and which kernels are its
 own; a machine says which emulator boots it and with which words.
 """
 
+import importlib.util
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Architecture:
     name: str                 # Debian's name
-    compiler: str             # as called on the host
+    compiler: str             # as called on the host, or a tool of tools.py
     packages: tuple           # Debian packages that the compiler needs on the host
     flags: tuple = ()         # the compiler's, for programs without a build system
     pkg_config_dir: str = ""  # of the libraries in Debian's packages, e.g. aarch64-linux-gnu
     suite: str = "bookworm"   # where busybox and the libraries come from
     libcpuid: bool = False
-    from_source: bool = False # Debian's libraries want a newer libc than the compiler's
+    from_source: bool = False # Debian's libraries want another libc than the compiler's
 
 
 @dataclass(frozen=True)
 class Machine:
-    command: tuple            # the emulator and its words
+    command: tuple            # the emulator, or a tool of tools.py, and its words
     packages: tuple           # Debian packages that it needs on the host
     console: str
     seconds: int = 120        # no boot takes longer than this unless it hangs
@@ -41,6 +42,9 @@ def _cross(name, triple, suite="bookworm", **more):
         pkg_config_dir=triple, suite=suite, **more)
 
 
+# The compiler for loong64 comes from PyPI, by any pip.
+_PIP = () if importlib.util.find_spec("pip") else ("python3-pip",)
+
 ARCHITECTURES = {a.name: a for a in (
     Architecture("amd64", "gcc", ("gcc", "libc6-dev"), pkg_config_dir="x86_64-linux-gnu",
                  libcpuid=True),
@@ -51,6 +55,8 @@ ARCHITECTURES = {a.name: a for a in (
     _cross("riscv64", "riscv64-linux-gnu", suite="trixie", from_source=True),
     _cross("ppc64el", "powerpc64le-linux-gnu"),
     _cross("s390x", "s390x-linux-gnu"),
+    Architecture("loong64", "loongarch64-linux-musl-cc", _PIP, suite="sid",
+                 pkg_config_dir="loongarch64-linux-musl", from_source=True),
 )}
 
 # The flavours of Debian's linux-image packages, and whose they are.
@@ -120,10 +126,9 @@ MACHINES = {
                      "-display", "none", "-no-reboot", "-nodefaults", "-net", "none",
                      "-chardev", "stdio,id=c0", "-device", "sclpconsole,chardev=c0"),
                     ("qemu-system-misc",), "ttysclp0"),
-    # Debian 12 has neither this emulator nor a compiler for it.
+    # No kernel for this machine starts without firmware.
     "virt-loong": _machine("qemu-system-loongarch64", "-M virt -cpu la464 -m 1024 "
-                           "-bios /usr/share/qemu-efi-loongarch64/QEMU_EFI.fd",
-                           "qemu-system-misc"),
+                           "-bios QEMU_EFI.fd", "binutils"),
     # No guest: the words in the table are Debian packages, or tools of tools.py.
     "here": Machine((), (), "", kind="here", seconds=200),
 }

@@ -21,8 +21,9 @@ MUSL = "musl-gcc -idirafter /usr/include -idirafter /usr/include/x86_64-linux-gn
 CMAKE = ("-DCMAKE_C_COMPILER={compiler}", "-DCMAKE_SYSTEM_NAME=Linux",
          "-DCMAKE_INSTALL_LIBDIR=lib", "-DCMAKE_INSTALL_PREFIX={prefix}")
 LIBRARIES = {
-    "libseccomp": ("bookworm", "configure", ("--disable-shared", "--enable-static",
-                                             "--host={host}", "CC={words}", "--prefix={prefix}")),
+    # The one of bookworm does not know loong64.
+    "libseccomp": ("trixie", "configure", ("--disable-shared", "--enable-static",
+                                           "--host={host}", "CC={words}", "--prefix={prefix}")),
     "jansson": ("bookworm", "cmake", (*CMAKE, "-DJANSSON_BUILD_DOCS=OFF",
                                       "-DJANSSON_WITHOUT_TESTS=ON", "-DJANSSON_EXAMPLES=OFF")),
     "libcpuid": ("trixie", "cmake", (*CMAKE, "-DBUILD_SHARED_LIBS=OFF",

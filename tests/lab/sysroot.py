@@ -10,6 +10,7 @@ import os
 import shutil
 
 import sources
+import tools
 from fetch import Suite, cached
 
 LIBRARIES = ("libseccomp-dev", "libjansson-dev")
@@ -20,7 +21,7 @@ def compiler(architecture, build):
     """The compiler's words for a program that needs libc alone."""
     if build.endswith("-musl"):
         return sources.MUSL.split(), []
-    return [architecture.compiler], list(architecture.flags)
+    return [tools.program(architecture.compiler)], list(architecture.flags)
 
 
 def _unpacked(architecture):
@@ -44,7 +45,8 @@ def for_make(architecture, build):
     if build.endswith("-musl"):
         return sources.for_make(build, sources.MUSL, architecture.pkg_config_dir, True)
     if architecture.from_source:
-        return sources.for_make(build, architecture.compiler, architecture.pkg_config_dir, False)
+        words = tools.program(architecture.compiler)
+        return sources.for_make(build, words, architecture.pkg_config_dir, False)
     tree = _unpacked(architecture)
     libraries = f"{tree}/usr/lib/{architecture.pkg_config_dir}"
     return [f"CC={architecture.compiler}"], {
