@@ -70,10 +70,10 @@ struct bench_crowd {
 	struct fact fact;
 	unsigned threads;
 	unsigned cpus; /* that they ran on */
-	/* Medians over chunks, of the best of several turns. */
+	/* Of one CPU for each call, in the best slice of several turns. */
 	double alone_ns;
-	double together_ns; /* of the threads: the one in the middle */
-	double slowest_ns;  /* of the threads at that time */
+	double together_ns;
+	double slowest_ns; /* of the thread that made the fewest calls at that time */
 };
 
 struct bench {

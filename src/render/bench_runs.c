@@ -74,7 +74,7 @@ void bench_report_runs(const struct bench *bench, FILE *out)
 		write_run(&bench->runs[i], i ? &bench->runs[i - 1].subject : NULL, out);
 }
 
-/* How much dearer a call is among others; and how many calls all of them make together. */
+/* How much dearer a call is among others. */
 static void write_crowd(
 	const struct bench_crowd *crowd, const struct bench_subject *before, FILE *out)
 {
@@ -90,16 +90,27 @@ static void write_crowd(
 		crowd->together_ns / crowd->alone_ns);
 }
 
+static void explain_crowds(const struct bench_crowd *crowd, FILE *out)
+{
+	if (crowd->cpus < 2) {
+		fputs("\n  together: on one CPU. Whether CPUs wait for each other takes two to see.\n",
+			out);
+		return;
+	}
+	fprintf(out,
+		"\n  together: %u threads on %u CPUs at once. 1 times: none waits for another.\n"
+		"  %u times: all of them make no more calls than one alone, as where each call\n"
+		"  reads a device.\n",
+		crowd->threads, crowd->cpus, crowd->cpus);
+}
+
 void bench_report_crowds(const struct bench *bench, FILE *out)
 {
 	if (!bench->crowd_count)
 		return;
-	fprintf(out, "\n  %-32s %-7s%9s%10s%10s%7s\n", "median ns per call", "by", "alone",
-		"together", "slowest", "times");
+	fprintf(out, "\n  %-32s %-7s%9s%10s%10s%7s\n", "ns per call", "by", "alone", "together",
+		"slowest", "times");
 	for (size_t i = 0; i < bench->crowd_count; i++)
 		write_crowd(&bench->crowds[i], i ? &bench->crowds[i - 1].subject : NULL, out);
-	fprintf(out,
-		"\n  together: %u threads on %u CPUs at once. Well above 1 times they wait for\n"
-		"  each other, as they do for a clock that is read from a device.\n",
-		bench->crowds[0].threads, bench->crowds[0].cpus);
+	explain_crowds(&bench->crowds[0], out);
 }
