@@ -113,6 +113,20 @@ static bool is_fault(const struct view *view)
 #define KEEP_TSC                                                                                   \
 	"echo w " SYSFS " \\\n"                                                                    \
 	"        - - - - tsc > /etc/tmpfiles.d/clocksource.conf"
+/* The counter that an architecture other than x86 has of its own. */
+#define OWN_COUNTER(name)                                                                          \
+	{                                                                                          \
+		{"clocksource-without-vdso"}, NULL,                                                \
+		{                                                                                  \
+			.id = "switch-to-own-counter",                                             \
+			.text = "Use the counter of this architecture, which kernels choose by "   \
+				"themselves, as root and on the host itself, then run vdsocheck "  \
+				"again.",                                                          \
+			.command = "echo " name " \\\n        > " SYSFS,                           \
+			.risk = "Somebody may have turned away from it for a reason.",             \
+			.source = name                                                             \
+		}                                                                                  \
+	}
 #define TSC_RISK                                                                                   \
 	"If the CPUs' counters disagree, time may jump between them; a guest that is migrated "    \
 	"to a host with another TSC rate may see its clock run wrong."
@@ -141,6 +155,11 @@ static const struct rule rules[] = {
 			.keep_command = KEEP_TSC,
 			.risk = TSC_RISK,
 			.source = "tsc"}},
+	OWN_COUNTER("arch_sys_counter"),
+	OWN_COUNTER("riscv_clocksource"),
+	OWN_COUNTER("timebase"),
+	OWN_COUNTER("tod"),
+	OWN_COUNTER("Constant"),
 	{{"boot-without-tsc"}, NULL,
 		{.id = "drop-boot-notsc",
 			.text = "Take notsc or tsc=unstable off the kernel command line and reboot, "
@@ -269,13 +288,32 @@ static const struct rule last_resort = {{NULL}, is_fault,
 			"to a ticket with who runs it:",
 		.command = "vdsocheck --format report"}};
 
+static bool can_be_had(const struct evidence *evidence, const char *source)
+{
+	return sign_is_offered(evidence, source) &&
+	       fact_is_known(&evidence->clocksource.current_fact) &&
+	       !sign_current_is(evidence, source);
+}
+
 static bool rule_applies(const struct rule *rule, const struct view *view)
 {
 	bool found = rule->causes[0] == NULL;
 
+	if (rule->advice.source && !can_be_had(view->evidence, rule->advice.source))
+		return false;
 	for (size_t i = 0; i < RULE_CAUSES && rule->causes[i]; i++)
 		found |= has_cause(view, rule->causes[i]);
 	return found && (!rule->applies || rule->applies(view));
+}
+
+/* No machine has the counters of two architectures; evidence from a document may. */
+static bool is_given(const struct advice *advice, size_t count, const char *id)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(advice[i].id, id) == 0)
+			return true;
+	}
+	return false;
 }
 
 size_t advice_find(
@@ -289,7 +327,7 @@ size_t advice_find(
 		return 0;
 	view.cause_count = cause_find(evidence, verdict, view.causes);
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]) && count < ADVICE_MAX; i++) {
-		if (rule_applies(&rules[i], &view))
+		if (rule_applies(&rules[i], &view) && !is_given(advice, count, rules[i].advice.id))
 			advice[count++] = rules[i].advice;
 	}
 	if (count == 0 && rule_applies(&last_resort, &view))

@@ -152,7 +152,7 @@ def _judge_advice(row):
         row.blame(f"advice is given where nothing is wrong: {', '.join(row.advice)}")
     offered = (row.document.get("clocksource") or {}).get("available") or ()
     for piece in advice:
-        for name in re.findall(r"echo (\S+) > \S*current_clocksource", piece.get("command") or ""):
+        for name in re.findall(r"echo (\S+)[\s\\]*> \S*current_clocksource", piece.get("command") or ""):
             if name not in offered or name == row.clocksource:
                 row.blame(f"{piece.get('id')} advises {name}: offered {' '.join(offered)}, "
                           f"current {row.clocksource}")
