@@ -24,7 +24,7 @@ bench: $(TEST_BINARY) $(BUILD)/tests/bench/hand $(BUILD)/tests/bench/loops
 $(BUILD)/tests/bench/hand: tests/bench/hand.c
 	$(call say,CC,$<)
 	$(QUIET)mkdir -p $(@D)
-	$(QUIET)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 $< -o $@ -ldl
+	$(QUIET)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 $< -o $@
 
 peers: $(TEST_BINARY) $(BUILD)/tests/bench/hand
 	$(QUIET)tests/peers/run $(TEST_BINARY) $(BUILD)/tests/bench/hand
