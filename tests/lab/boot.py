@@ -56,9 +56,15 @@ def modules(environment):
     return [step.split()[1] for step in environment.steps if step.startswith("insmod ")]
 
 
+def extra_programs(environment):
+    """A program that is the name of a step goes where that step is taken."""
+    return [name for name in build.ELSEWHERE
+            if any(step.split()[0] == name for step in environment.steps)]
+
+
 def add_programs(archive, environment, with_vdsocheck, place="/lab"):
     for name in builds(environment):
-        for program in build.PROGRAMS:
+        for program in (*build.PROGRAMS, *extra_programs(environment)):
             archive.file(f"{place}/{name}/{program}", build.program(program, name), 0o755)
         if with_vdsocheck:
             archive.file(f"{place}/{name}/vdsocheck", build.vdsocheck(name), 0o755)

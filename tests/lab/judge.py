@@ -4,6 +4,8 @@
 import json
 import re
 
+import measured
+
 # The only verdicts and exit statuses that do justice to each truth.
 VERDICTS = {"ok": "ok", "slow": "slow", "fallback": "fallback", "sometimes": "fallback", "no-vdso": "fallback",
             "crash": "unknown", "emulated": "unknown", "cannot-tell": "unknown"}
@@ -20,10 +22,11 @@ class Row:
         several = len(environment.expectations) > 1
         self.name = f"{environment.name}#{number}" if several else environment.name
         self.environment = environment.name
+        self.measures = measured.steps_after(environment, number)
         self.arch = environment.arch
         self.expectation = expectation
         self.clocksource = self.mode = self.how = self.truth = self.verdict = self.status = None
-        self.oracle = self.document = self.article = None
+        self.oracle = self.document = self.article = self.measured = None
         self.causes = self.advice = None
         self.log = []
         self.problems = []
@@ -43,7 +46,8 @@ class Row:
                 "how": self.how, "truth": self.truth, "verdict": self.verdict,
                 "exit_status": self.status, "causes": self.causes, "advice": self.advice,
                 "seconds": round(self.seconds, 1),
-                "article": self.article, "log": self.log, "oracle": self.oracle, "document": self.document}
+                "article": self.article, "measured": self.measured,
+                "log": self.log, "oracle": self.oracle, "document": self.document}
 
 
 def _document(report, what, row):
@@ -158,11 +162,21 @@ def _judge_advice(row):
                           f"current {row.clocksource}")
 
 
+def _judge_measured(row, reports):
+    """No figure is right or wrong, but there has to be one."""
+    try:
+        row.measured = measured.read(reports, row.measures) or None
+    except ValueError as error:
+        row.blame(str(error))
+
+
 def judge(row, reports, with_vdsocheck):
     _judge_environment(row, reports)
     row.log = reports["log"][0].splitlines() if "log" in reports else []
     if "article" in reports:
         row.article = _document(reports["article"], "article", row)
+    if with_vdsocheck:
+        _judge_measured(row, reports)
     if not with_vdsocheck or not row.oracle:
         return row
     row.document = _document(reports.get("vdsocheck"), "vdsocheck", row)

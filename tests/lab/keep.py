@@ -4,6 +4,7 @@
 import json
 import os
 
+import measured
 import table
 
 RECORDED = os.path.join(table.HERE, "recorded")
@@ -32,11 +33,14 @@ def print_table(paths):
     columns = ("environment", "kernel", "clocksource", "mode", "truth", "verdict", "causes", "s", "")
     print("| " + " | ".join(columns) + " |")
     print("|" + "---|" * len(columns))
-    for row in _rows(paths):
+    rows = _rows(paths)
+    for row in rows:
         mode = "" if row["mode"] is None else row["mode"]
         cells = (row["environment"], _kernel(row), row["clocksource"], mode, row["truth"],
                  row["verdict"], ", ".join(row["causes"] or ()), row["seconds"], row["result"])
         print("| " + " | ".join("" if cell is None else str(cell) for cell in cells) + " |")
+    for line in measured.tables(rows):
+        print(line)
     return 0
 
 

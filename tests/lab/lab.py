@@ -24,6 +24,7 @@ import deps
 import fetch
 import judge
 import keep
+import measured
 import table
 from shell import Broken, Unavailable
 
@@ -109,6 +110,8 @@ def run(environments, with_vdsocheck):
             _print_row(row)
             rows.append(row)
     _print_articles(rows)
+    for line in measured.tables([row.as_dict() for row in rows]):
+        print(line)
     print(f"\nresults: {_write_results(rows, with_vdsocheck)}")
     count = {word: sum(row.word == word for row in rows) for word in ("right", "WRONG", "skipped")}
     print(f"{count['right']} passed, {count['WRONG']} failed, {count['skipped']} skipped")

@@ -120,6 +120,43 @@ article() {
 	LAB_STEP_SECONDS=
 }
 
+# turns NUMBER STEP...: the same things again and again, as report NAME-1, NAME-2, ...
+turns() {
+	turn=0
+	last=$1
+	shift
+	[ -x $LAB/$build/vdsocheck ] || return 0
+	while [ $turn -lt "$last" ]; do
+		turn=$((turn + 1))
+		"$@"
+	done
+}
+
+# hand TURNS: our minima and those of a loop written by hand, of one call and of eight
+# calls for each count, as ours has them.
+hand() {
+	turns "$1" hand_turn
+}
+
+hand_turn() {
+	report hand-$turn $prefix $LAB/$build/hand 0 300
+	report hand8-$turn $prefix $LAB/$build/hand 0 300 8
+	report bench-$turn $prefix $LAB/$build/vdsocheck bench --json --cpu 0 --time 1s \
+		--call gettimeofday --call clock_gettime
+}
+
+# threads COUNT TURNS: what a call costs one thread alone and each of so many, and
+# beside it what the same system call costs that reads no clock.
+threads() {
+	thread_count=$1
+	turns "$2" threads_turn
+}
+
+threads_turn() {
+	report threads-$turn $prefix $LAB/$build/vdsocheck bench --json --time 2s \
+		--threads "$thread_count" --clock monotonic --path vdso,syscall
+}
+
 # Words of the table that are words of the shell too.
 take_step() {
 	case $1 in
