@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/bench.h"
 
-#include <signal.h>
-
 #include "base/root.h"
 #include "collect/clocksource.h"
 #include "collect/host.h"
@@ -10,6 +8,7 @@
 #include "commands/bench_options.h"
 #include "commands/bench_plan.h"
 #include "commands/emit.h"
+#include "commands/interrupt.h"
 #include "commands/page.h"
 #include "commands/progress.h"
 #include "render/bench_report.h"
@@ -41,57 +40,48 @@ static const char help[] =
 	"\n"
 	"Exit status: 0 it was measured, 2 it was not, or bad usage, or failed output.\n";
 
-/* Where the signal and the progress find what is being measured. */
-static struct bench *current;
 static struct progress progress;
-
-static void stop(int signal)
-{
-	(void)signal;
-	current->stop = true;
-}
-
-static void watch_for_interrupt(void)
-{
-	struct sigaction action = {.sa_handler = stop};
-
-	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
-}
 
 static void show_progress(const struct bench *bench)
 {
 	progress_show(&progress, bench->total ? (double)bench->done / (double)bench->total : 0);
 }
 
-static void measure(const struct bench_plan *plan, bool quiet)
+static void measure(struct bench *bench, const struct bench_plan *plan, bool quiet)
 {
 	progress = progress_start("measuring", quiet);
-	watch_for_interrupt();
-	bench_measure(current, plan, progress.shown ? show_progress : NULL);
+	bench_measure(bench, plan, progress.shown ? show_progress : NULL);
 	progress_end(&progress);
-	signal(SIGINT, SIG_DFL);
 }
 
 static bool has_found_anything(const struct bench *bench)
 {
-	return bench->row_count + bench->run_count + bench->crowd_count > 0;
+	size_t found = 0;
+
+	for (size_t i = 0; i < bench->row_count; i++)
+		found += fact_is_known(&bench->rows[i].price.fact);
+	for (size_t i = 0; i < bench->run_count; i++)
+		found += fact_is_known(&bench->runs[i].fact);
+	for (size_t i = 0; i < bench->crowd_count; i++)
+		found += fact_is_known(&bench->crowds[i].fact);
+	return found > 0;
 }
 
-static int report(const struct options *options, const struct bench_plan *plan)
+static int report(
+	const struct options *options, const struct bench_plan *plan, const struct bench *bench)
 {
 	static const struct page page = {bench_report_text, bench_report_json};
 	struct bench_report report = {.evidence = plan->evidence,
-		.bench = current,
+		.bench = bench,
 		.plan = plan,
-		.noise = noise_find(current),
-		.decomposition = decomposition_find(current)};
+		.noise = noise_find(bench),
+		.decomposition = decomposition_find(bench)};
 
-	if (!fact_is_known(&current->fact) && !current->stopped) {
-		options_complain("cannot measure: %s", current->fact.reason);
+	if (!fact_is_known(&bench->fact) && !bench->stopped) {
+		options_complain("cannot measure: %s", bench->fact.reason);
 		return EXIT_TROUBLE;
 	}
-	if (!page_emit(&page, &report, options) || !has_found_anything(current))
+	if (!page_emit(&page, &report, options) || !has_found_anything(bench))
 		return EXIT_TROUBLE;
 	return 0;
 }
@@ -111,20 +101,23 @@ static int bench_host(
 	static struct call calls[CALL_MAX][PATH_COUNT];
 	struct bench_plan plan;
 	struct fact why = {0};
+	struct bench *bench;
 	int status;
 
 	collect(root, &evidence);
 	call_list(&evidence, calls);
 	if (!bench_plan_make(request, &evidence, calls, &plan))
 		return EXIT_TROUBLE;
-	current = bench_new(&plan, &why);
-	if (!current) {
+	bench = bench_new(&plan, &why);
+	if (!bench) {
 		options_complain("cannot measure: %s", why.reason);
 		return EXIT_TROUBLE;
 	}
-	measure(&plan, options->quiet);
-	status = report(options, &plan);
-	bench_free(current);
+	interrupt_watch(&bench->stop);
+	measure(bench, &plan, options->quiet);
+	status = report(options, &plan, bench);
+	interrupt_ignore();
+	bench_free(bench);
 	return status;
 }
 
