@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 		return commands[0].run(argc, argv);
 	command = find_command(argv[1]);
 	if (!command) {
-		options_complain("unknown command '%s'" OPTIONS_SEE_HELP, argv[1]);
+		options_complain_usage("unknown command '%s'", argv[1]);
 		return EXIT_TROUBLE;
 	}
 	return command->run(argc - 1, argv + 1);

@@ -15,7 +15,7 @@ struct options {
 	bool help;
 	bool version;
 	bool quiet;
-	const char *format;  /* a name of document_find_format(), or of the command's own */
+	const char *format;  /* as it was given: which there are is the command's to know */
 	const char *output;  /* NULL: standard output */
 	const char *sysroot; /* "/" is this host */
 	enum color_choice color;
@@ -30,8 +30,9 @@ struct own_option {
 
 #define OWN_OPTION_FIRST 1000
 
-/* `take` stores the value and returns false, after options_complain(), if it makes no sense. */
+/* `take` stores the value and returns false, after a complaint, if it makes no sense. */
 struct own_options {
+	const char *command; /* whose --help tells of them; NULL: the default command's */
 	const struct own_option *rows;
 	size_t count;
 	bool (*take)(int id, const char *value, void *into);
@@ -49,7 +50,10 @@ bool options_parse(int argc, char **argv, struct options *options, const struct 
 /* One line on standard error: "vdsocheck: ...". */
 void options_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* What ends every complaint about usage. */
-#define OPTIONS_SEE_HELP "; see 'vdsocheck --help'"
+/*
+ * The same about bad usage: ends with the --help to see, that of the command whose options
+ * were parsed last.
+ */
+void options_complain_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -34,7 +34,7 @@ static bool take_name(
 	const char *option, const char *name, const char *names[BENCH_NAMES_MAX], size_t *count)
 {
 	if (*count == BENCH_NAMES_MAX) {
-		options_complain("%s: '%s' is one too many" OPTIONS_SEE_HELP, option, name);
+		options_complain_usage("%s: '%s' is one too many", option, name);
 		return false;
 	}
 	names[(*count)++] = name;
@@ -49,8 +49,8 @@ static bool take_path(struct span word, struct bench_request *request)
 			return true;
 		}
 	}
-	options_complain("--path: '%.*s' is not vdso, libc or syscall" OPTIONS_SEE_HELP,
-		(int)word.length, word.at);
+	options_complain_usage(
+		"--path: '%.*s' is not vdso, libc or syscall", (int)word.length, word.at);
 	return false;
 }
 
@@ -59,14 +59,13 @@ static bool take_count(struct span word, struct bench_request *request)
 	uint64_t count;
 
 	if (!quantity_parse_count(word, &count)) {
-		options_complain(
-			"--calls: '%.*s' is not a number of calls such as 5M" OPTIONS_SEE_HELP,
+		options_complain_usage("--calls: '%.*s' is not a number of calls such as 5M",
 			(int)word.length, word.at);
 		return false;
 	}
 	if (request->count_count == BENCH_COUNT_MAX) {
-		options_complain("--calls: '%.*s' is one too many" OPTIONS_SEE_HELP,
-			(int)word.length, word.at);
+		options_complain_usage(
+			"--calls: '%.*s' is one too many", (int)word.length, word.at);
 		return false;
 	}
 	request->counts[request->count_count++] = count;
@@ -90,8 +89,7 @@ static bool take_time(const char *value, struct bench_request *request)
 {
 	if (quantity_parse_time(text_span(value), &request->time_ns))
 		return true;
-	options_complain(
-		"--time: '%s' is not a time such as 2s, from 10ms to 24h" OPTIONS_SEE_HELP, value);
+	options_complain_usage("--time: '%s' is not a time such as 2s, from 10ms to 24h", value);
 	return false;
 }
 
@@ -113,8 +111,7 @@ static bool take_cpu(const char *value, struct bench_request *request)
 	if (strcmp(value, "all") == 0)
 		return true;
 	if (!number_parse(text_span(value), &cpu)) {
-		options_complain(
-			"--cpu: '%s' is not a CPU's number or all" OPTIONS_SEE_HELP, value);
+		options_complain_usage("--cpu: '%s' is not a CPU's number or all", value);
 		return false;
 	}
 	if (!is_allowed(request->cpus, allowed, cpu)) {
@@ -132,8 +129,8 @@ static bool take_threads(const char *value, struct bench_request *request)
 
 	if (!number_parse(text_span(value), &threads) || threads == 0 ||
 		threads > BENCH_THREADS_MAX) {
-		options_complain("--threads: '%s' is not a number from 1 to %d" OPTIONS_SEE_HELP,
-			value, BENCH_THREADS_MAX);
+		options_complain_usage(
+			"--threads: '%s' is not a number from 1 to %d", value, BENCH_THREADS_MAX);
 		return false;
 	}
 	request->threads = (unsigned)threads;
@@ -169,7 +166,8 @@ static bool take(int id, const char *value, void *into)
 bool bench_options_parse(
 	int argc, char **argv, struct options *options, struct bench_request *request)
 {
-	const struct own_options own = {.rows = rows,
+	const struct own_options own = {.command = "bench",
+		.rows = rows,
 		.count = sizeof(rows) / sizeof(rows[0]),
 		.take = take,
 		.into = request};

@@ -79,16 +79,15 @@ static bool are_names_known(const struct bench_request *request, const struct be
 {
 	for (size_t i = 0; i < request->call_count; i++) {
 		if (!is_known(plan, request->calls[i], has_name)) {
-			options_complain("--call: '%s' is not gettimeofday, clock_gettime, "
-					 "clock_getres, time or getcpu" OPTIONS_SEE_HELP,
+			options_complain_usage("--call: '%s' is not gettimeofday, clock_gettime, "
+					       "clock_getres, time or getcpu",
 				request->calls[i]);
 			return false;
 		}
 	}
 	for (size_t i = 0; i < request->clock_count; i++) {
 		if (!is_known(plan, request->clocks[i], has_clock)) {
-			options_complain(
-				"--clock: '%s' is not a clock that is measured" OPTIONS_SEE_HELP,
+			options_complain_usage("--clock: '%s' is not a clock that is measured",
 				request->clocks[i]);
 			return false;
 		}
@@ -133,7 +132,7 @@ bool bench_plan_make(struct bench_request *request, const struct evidence *evide
 		return false;
 	if (choose(request, plan) > 0)
 		return true;
-	options_complain("--clock: '%s' is no clock of --call '%s'" OPTIONS_SEE_HELP,
-		request->clocks[0], request->calls[0]);
+	options_complain_usage(
+		"--clock: '%s' is no clock of --call '%s'", request->clocks[0], request->calls[0]);
 	return false;
 }

@@ -73,8 +73,7 @@ static bool take_rate(const char *value, struct check_options *options)
 	if (text.length > 2 && strcmp(value + text.length - 2, "/s") == 0)
 		text.length -= 2;
 	if (!number_parse(text, &rate) || rate == 0 || rate > RATE_MAX) {
-		options_complain(
-			"--rate: '%s' is not a number of calls per second" OPTIONS_SEE_HELP, value);
+		options_complain_usage("--rate: '%s' is not a number of calls per second", value);
 		return false;
 	}
 	options->rate = (double)rate;
@@ -84,7 +83,7 @@ static bool take_rate(const char *value, struct check_options *options)
 static bool take_file(const char *path, struct check_options *options)
 {
 	if (options->from_count == FROM_MAX) {
-		options_complain("--from: more than %d files" OPTIONS_SEE_HELP, FROM_MAX);
+		options_complain_usage("--from: more than %d files", FROM_MAX);
 		return false;
 	}
 	options->from[options->from_count++] = path;
@@ -113,7 +112,18 @@ static bool take_word(const char *word, void *into)
 
 	if (options->from_count)
 		return take_file(word, options);
-	options_complain("unexpected word '%s'" OPTIONS_SEE_HELP, word);
+	options_complain_usage("unexpected word '%s'", word);
+	return false;
+}
+
+static bool accepts_format(const char *word)
+{
+	char names[128];
+
+	if (document_find_format(word))
+		return true;
+	document_list_formats(names, sizeof(names), ", ");
+	options_complain_usage("--format: '%s' is not one of %s", word, names);
 	return false;
 }
 
@@ -128,10 +138,11 @@ static bool parse(int argc, char **argv, struct check_options *options)
 	};
 
 	*options = (struct check_options){.rate = 0};
-	if (!options_parse(argc, argv, &options->common, &own))
+	if (!options_parse(argc, argv, &options->common, &own) ||
+		!accepts_format(options->common.format))
 		return false;
 	if (options->from_count && strcmp(options->common.sysroot, "/") != 0) {
-		options_complain("--from and --sysroot exclude each other" OPTIONS_SEE_HELP);
+		options_complain_usage("--from and --sysroot exclude each other");
 		return false;
 	}
 	return true;

@@ -90,7 +90,8 @@ static bool parse(int argc, char **argv, struct options *options, struct wishes 
 {
 	static const struct own_option rows[] = {
 		{OPTION_ONLY, "only", true}, DURATION_OPTION, {'y', "yes", false}};
-	const struct own_options own = {.rows = rows,
+	const struct own_options own = {.command = "compare",
+		.rows = rows,
 		.count = sizeof(rows) / sizeof(rows[0]),
 		.take = take_own,
 		.into = wishes};

@@ -38,8 +38,7 @@ bool duration_take(const char *word, int64_t *ns)
 {
 	if (parse(word, ns))
 		return true;
-	options_complain(
-		"--duration: '%s' is not a number of seconds from 0.01 to %d" OPTIONS_SEE_HELP,
-		word, LONGEST_SECONDS);
+	options_complain_usage("--duration: '%s' is not a number of seconds from 0.01 to %d", word,
+		LONGEST_SECONDS);
 	return false;
 }

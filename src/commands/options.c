@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "render/document.h"
-
 #define OPTION_MAX 40
 #define LINE_SIZE 4096
 
@@ -33,7 +31,18 @@ struct getopt_tables {
 	size_t count;
 };
 
+/* NULL: the default one. */
+static const char *command_in_use;
+
 /* Words from the command line are foreign text: one line, and nothing that moves a cursor. */
+static void make_harmless(char *line)
+{
+	for (char *at = line; *at; at++) {
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
+	}
+}
+
 void options_complain(const char *format, ...)
 {
 	char line[LINE_SIZE];
@@ -42,11 +51,21 @@ void options_complain(const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	for (char *at = line; *at; at++) {
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
-			*at = '?';
-	}
+	make_harmless(line);
 	fprintf(stderr, "vdsocheck: %s\n", line);
+}
+
+void options_complain_usage(const char *format, ...)
+{
+	const char *command = command_in_use;
+	char line[LINE_SIZE];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	options_complain(
+		"%s; see 'vdsocheck %s%s--help'", line, command ? command : "", command ? " " : "");
 }
 
 static void add_option(struct getopt_tables *tables, const struct own_option *option)
@@ -88,19 +107,7 @@ static bool take_color(const char *word, struct options *options)
 			return true;
 		}
 	}
-	options_complain("--color: '%s' is not auto, always or never" OPTIONS_SEE_HELP, word);
-	return false;
-}
-
-static bool take_format(const char *word, struct options *options)
-{
-	char names[128];
-
-	options->format = word;
-	if (document_find_format(word))
-		return true;
-	document_list_formats(names, sizeof(names), ", ");
-	options_complain("--format: '%s' is not one of %s" OPTIONS_SEE_HELP, word, names);
+	options_complain_usage("--color: '%s' is not auto, always or never", word);
 	return false;
 }
 
@@ -113,11 +120,11 @@ static bool complain_of_option(int found, char **argv)
 	const char *wrong = is_short ? letter : word;
 
 	if (found == ':')
-		options_complain("option '%s' needs a value" OPTIONS_SEE_HELP, wrong);
+		options_complain_usage("option '%s' needs a value", wrong);
 	else if (optopt > 0 && !is_short && strchr(word, '='))
-		options_complain("option '%s' takes no value" OPTIONS_SEE_HELP, wrong);
+		options_complain_usage("option '%s' takes no value", wrong);
 	else
-		options_complain("unknown option '%s'" OPTIONS_SEE_HELP, wrong);
+		options_complain_usage("unknown option '%s'", wrong);
 	return false;
 }
 
@@ -140,7 +147,8 @@ static bool take_common(int found, struct options *options)
 		options->output = optarg;
 		return true;
 	case OPTION_FORMAT:
-		return take_format(optarg, options);
+		options->format = optarg;
+		return true;
 	case OPTION_COLOR:
 		return take_color(optarg, options);
 	default:
@@ -162,7 +170,7 @@ static bool take_words(int argc, char **argv, const struct own_options *own)
 {
 	for (; optind < argc; optind++) {
 		if (!own || !own->take_word) {
-			options_complain("unexpected word '%s'" OPTIONS_SEE_HELP, argv[optind]);
+			options_complain_usage("unexpected word '%s'", argv[optind]);
 			return false;
 		}
 		if (!own->take_word(argv[optind], own->into))
@@ -178,6 +186,7 @@ bool options_parse(int argc, char **argv, struct options *options, const struct 
 
 	*options = (struct options){.format = "text", .sysroot = "/", .color = COLOR_AUTO};
 	fill_tables(&tables, own);
+	command_in_use = own ? own->command : NULL;
 	opterr = 0;
 	while ((found = getopt_long(argc, argv, tables.letters, tables.names, NULL)) != -1) {
 		bool taken;

@@ -15,8 +15,7 @@ bool page_accepts(const struct options *options)
 {
 	if (is_json(options) || strcmp(options->format, "text") == 0)
 		return true;
-	options_complain("--format: this command has no '%s', only text and json" OPTIONS_SEE_HELP,
-		options->format);
+	options_complain_usage("--format: '%s' is neither text nor json", options->format);
 	return false;
 }
 

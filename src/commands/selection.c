@@ -19,8 +19,8 @@ static bool choose_one(
 	struct selection *selection, const struct clocksource_evidence *offered, struct span name)
 {
 	if (!is_listed(offered->available, offered->available_count, name)) {
-		options_complain("--only: '%.*s' is not offered by this host" OPTIONS_SEE_HELP,
-			(int)name.length, name.at);
+		options_complain_usage(
+			"--only: '%.*s' is not offered by this host", (int)name.length, name.at);
 		return false;
 	}
 	if (!is_listed(selection->names, selection->count, name))
@@ -52,7 +52,7 @@ bool selection_make(
 		return false;
 	}
 	if (only && !*only) {
-		options_complain("--only: no name was given" OPTIONS_SEE_HELP);
+		options_complain_usage("--only: no name was given");
 		return false;
 	}
 	if (only)

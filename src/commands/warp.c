@@ -44,7 +44,8 @@ static bool take_own(int id, const char *value, void *into)
 static bool parse(int argc, char **argv, struct options *options, int64_t *duration_ns)
 {
 	static const struct own_option rows[] = {DURATION_OPTION};
-	const struct own_options own = {.rows = rows,
+	const struct own_options own = {.command = "warp",
+		.rows = rows,
 		.count = sizeof(rows) / sizeof(rows[0]),
 		.take = take_own,
 		.into = duration_ns};
