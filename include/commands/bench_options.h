@@ -22,6 +22,7 @@ struct bench_request {
 	size_t cpu_count; /* 0: wherever we are */
 	int cpus[AFFINITY_CPU_MAX];
 	bool histogram;
+	bool time_asked;
 	int64_t time_ns;
 	unsigned threads; /* 0: none */
 	size_t count_count;

@@ -8,7 +8,7 @@
 #include "measure/bench.h"
 
 struct noise {
-	bool known;           /* something was measured */
+	bool known;           /* something was measured often enough for a mean */
 	bool quiet;           /* the means may be trusted */
 	uint64_t chunks;      /* begun, over all rows */
 	double thrown_share;  /* of the chunks, 0 to 1: others had the CPU */

@@ -26,12 +26,13 @@ struct bench_plan {
 	const struct call (*calls)[PATH_COUNT]; /* not owned */
 	bool wanted[CALL_MAX][PATH_COUNT];
 	int64_t time_ns;  /* for table, distributions and crowds */
-	size_t cpu_count; /* 0: wherever we are */
-	const int *cpus;  /* not owned */
+	size_t cpu_count; /* for table and long runs, one after the other; 0: wherever we are */
+	const int *cpus;  /* for these and for crowds; not owned */
 	bool distribution;
 	size_t count_count; /* long runs; 0: none */
 	uint64_t counts[BENCH_COUNT_MAX];
 	unsigned threads; /* crowds; 0: none */
+	size_t thread_cpu_count;
 };
 
 /* One call by one way. */
@@ -56,6 +57,7 @@ struct bench_clock {
 /* So many calls in one go, as `time` tells of them. */
 struct bench_run {
 	struct bench_subject subject;
+	int cpu; /* -1: not tied to one */
 	struct fact fact;
 	uint64_t wanted;
 	uint64_t calls; /* fewer if it was stopped */
@@ -110,6 +112,9 @@ void bench_free(struct bench *bench);
  * compared with. `progress` may be NULL.
  */
 void bench_measure(struct bench *bench, const struct bench_plan *plan, bench_progress *progress);
+
+/* Whether there is a number at all: a benchmark may have been stopped before its first. */
+bool bench_has_found(const struct bench *bench);
 
 /* "vdso", "libc", "syscall". */
 const char *bench_path_name(enum call_path path);

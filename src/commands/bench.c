@@ -25,9 +25,9 @@ static const char help[] =
 	"      --clock ID         only this clock (may be given again): CLOCK_MONOTONIC,\n"
 	"                         monotonic and 1 are the same\n"
 	"      --path LIST        only these ways, of vdso,libc,syscall\n"
-	"      --time TIME        measure for so long: 500ms, 2s (1s if not given), 5m\n"
+	"      --time TIME        measure for so long: 500ms, 2s, 5m (1s if not given)\n"
 	"      --cpu N            on this CPU, or on all of them in turn: all\n"
-	"      --histogram        draw how long single calls take\n"
+	"      --histogram        below the table, draw how long single calls take\n"
 	"      --calls LIST       instead: make so many calls in one go, each count of a\n"
 	"                         list such as 5M,50M, and tell real, user, system time\n"
 	"      --threads N        instead: the same call on one CPU and on many at once\n"
@@ -54,19 +54,6 @@ static void measure(struct bench *bench, const struct bench_plan *plan, bool qui
 	progress_end(&progress);
 }
 
-static bool has_found_anything(const struct bench *bench)
-{
-	size_t found = 0;
-
-	for (size_t i = 0; i < bench->row_count; i++)
-		found += fact_is_known(&bench->rows[i].price.fact);
-	for (size_t i = 0; i < bench->run_count; i++)
-		found += fact_is_known(&bench->runs[i].fact);
-	for (size_t i = 0; i < bench->crowd_count; i++)
-		found += fact_is_known(&bench->crowds[i].fact);
-	return found > 0;
-}
-
 static int report(
 	const struct options *options, const struct bench_plan *plan, const struct bench *bench)
 {
@@ -81,7 +68,7 @@ static int report(
 		options_complain("cannot measure: %s", bench->fact.reason);
 		return EXIT_TROUBLE;
 	}
-	if (!page_emit(&page, &report, options) || !has_found_anything(bench))
+	if (!page_emit(&page, &report, options) || !bench_has_found(bench))
 		return EXIT_TROUBLE;
 	return 0;
 }

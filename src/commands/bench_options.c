@@ -87,6 +87,7 @@ static bool take_list(const char *value, bool (*take)(struct span, struct bench_
 
 static bool take_time(const char *value, struct bench_request *request)
 {
+	request->time_asked = true;
 	if (quantity_parse_time(text_span(value), &request->time_ns))
 		return true;
 	options_complain_usage("--time: '%s' is not a time such as 2s, from 10ms to 24h", value);
@@ -163,6 +164,21 @@ static bool take(int id, const char *value, void *into)
 	}
 }
 
+/* An option that would change nothing is a slip, or a hope that would be disappointed. */
+static bool makes_sense(const struct bench_request *request)
+{
+	if (request->histogram && (request->count_count || request->threads)) {
+		options_complain_usage("--histogram goes with the table, not with %s",
+			request->count_count ? "--calls" : "--threads");
+		return false;
+	}
+	if (request->time_asked && request->count_count && !request->threads) {
+		options_complain_usage("--time and --calls exclude each other");
+		return false;
+	}
+	return true;
+}
+
 bool bench_options_parse(
 	int argc, char **argv, struct options *options, struct bench_request *request)
 {
@@ -173,5 +189,5 @@ bool bench_options_parse(
 		.into = request};
 
 	*request = (struct bench_request){.time_ns = TIME_DEFAULT_NS};
-	return options_parse(argc, argv, options, &own);
+	return options_parse(argc, argv, options, &own) && makes_sense(request);
 }

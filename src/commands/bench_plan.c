@@ -51,6 +51,14 @@ static bool is_usual(const struct bench_request *request, const struct candidate
 	return !request->threads || candidate->names->decides;
 }
 
+/* A clock chooses among the calls that take one; the others are asked for by name. */
+static bool has_asked_clock(const struct bench_request *request, const struct candidate *candidate)
+{
+	if (!request->clock_count || (request->call_count && !*candidate->names->clock))
+		return true;
+	return is_any(candidate, request->clocks, request->clock_count, has_clock);
+}
+
 static bool is_asked(const struct bench_request *request, const struct candidate *candidate)
 {
 	if (!request->call_count && !request->clock_count)
@@ -58,18 +66,23 @@ static bool is_asked(const struct bench_request *request, const struct candidate
 	if (request->call_count &&
 		!is_any(candidate, request->calls, request->call_count, has_name))
 		return false;
-	return !request->clock_count ||
-	       is_any(candidate, request->clocks, request->clock_count, has_clock);
+	return has_asked_clock(request, candidate);
 }
 
-static bool is_known(const struct bench_plan *plan, const char *word,
-	bool (*matches)(const struct candidate *, const char *))
+static struct candidate candidate_at(const struct bench_plan *plan, size_t place)
+{
+	return (struct candidate){
+		&plan->evidence->calls[place], plan->calls[place][PATH_LIBC].clock};
+}
+
+/* Whether any call answers to the word; with a request: any of those that are asked for. */
+static bool is_answered(const struct bench_plan *plan, const struct bench_request *request,
+	const char *word, bool (*matches)(const struct candidate *, const char *))
 {
 	for (size_t i = 0; i < plan->evidence->call_count; i++) {
-		struct candidate candidate = {
-			&plan->evidence->calls[i], plan->calls[i][PATH_LIBC].clock};
+		struct candidate candidate = candidate_at(plan, i);
 
-		if (matches(&candidate, word))
+		if (matches(&candidate, word) && (!request || is_asked(request, &candidate)))
 			return true;
 	}
 	return false;
@@ -78,7 +91,7 @@ static bool is_known(const struct bench_plan *plan, const char *word,
 static bool are_names_known(const struct bench_request *request, const struct bench_plan *plan)
 {
 	for (size_t i = 0; i < request->call_count; i++) {
-		if (!is_known(plan, request->calls[i], has_name)) {
+		if (!is_answered(plan, NULL, request->calls[i], has_name)) {
 			options_complain_usage("--call: '%s' is not gettimeofday, clock_gettime, "
 					       "clock_getres, time or getcpu",
 				request->calls[i]);
@@ -86,7 +99,7 @@ static bool are_names_known(const struct bench_request *request, const struct be
 		}
 	}
 	for (size_t i = 0; i < request->clock_count; i++) {
-		if (!is_known(plan, request->clocks[i], has_clock)) {
+		if (!is_answered(plan, NULL, request->clocks[i], has_clock)) {
 			options_complain_usage("--clock: '%s' is not a clock that is measured",
 				request->clocks[i]);
 			return false;
@@ -95,30 +108,55 @@ static bool are_names_known(const struct bench_request *request, const struct be
 	return true;
 }
 
-/* How many ways of calls were chosen. */
-static size_t choose(const struct bench_request *request, struct bench_plan *plan)
+/* Every name must choose something: who asks for what is not measured is told. */
+static bool do_names_choose(const struct bench_request *request, const struct bench_plan *plan)
 {
-	size_t chosen = 0;
-
-	for (size_t i = 0; i < plan->evidence->call_count; i++) {
-		struct candidate candidate = {
-			&plan->evidence->calls[i], plan->calls[i][PATH_LIBC].clock};
-		bool asked = is_asked(request, &candidate);
-
-		for (int path = 0; path < PATH_COUNT; path++) {
-			plan->wanted[i][path] =
-				asked && (!request->path_asked || request->paths[path]);
-			chosen += plan->wanted[i][path];
+	for (size_t i = 0; i < request->call_count; i++) {
+		if (!is_answered(plan, request, request->calls[i], has_name)) {
+			options_complain_usage(
+				"--call: '%s' is measured for none of the clocks named",
+				request->calls[i]);
+			return false;
 		}
 	}
-	return chosen;
+	for (size_t i = 0; i < request->clock_count; i++) {
+		if (!is_answered(plan, request, request->clocks[i], has_clock)) {
+			options_complain_usage(
+				"--clock: '%s' is measured for none of the calls named",
+				request->clocks[i]);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void choose(const struct bench_request *request, struct bench_plan *plan)
+{
+	for (size_t i = 0; i < plan->evidence->call_count; i++) {
+		struct candidate candidate = candidate_at(plan, i);
+		bool asked = is_asked(request, &candidate);
+
+		for (int path = 0; path < PATH_COUNT; path++)
+			plan->wanted[i][path] =
+				asked && (!request->path_asked || request->paths[path]);
+	}
+}
+
+/* Those that were named, or all. False after a complaint if they are not to be had. */
+static bool find_thread_cpus(struct bench_request *request, struct bench_plan *plan)
+{
+	plan->thread_cpu_count = request->cpu_count;
+	if (!request->threads || request->cpu_count)
+		return true;
+	plan->thread_cpu_count = affinity_list(request->cpus, AFFINITY_CPU_MAX);
+	if (!plan->thread_cpu_count)
+		options_complain("--threads: the kernel does not tell which CPUs we may run on");
+	return plan->thread_cpu_count > 0;
 }
 
 bool bench_plan_make(struct bench_request *request, const struct evidence *evidence,
 	const struct call calls[CALL_MAX][PATH_COUNT], struct bench_plan *plan)
 {
-	if (request->threads && !request->cpu_count)
-		request->cpu_count = affinity_list(request->cpus, AFFINITY_CPU_MAX);
 	*plan = (struct bench_plan){.evidence = evidence,
 		.calls = calls,
 		.time_ns = request->time_ns,
@@ -128,11 +166,8 @@ bool bench_plan_make(struct bench_request *request, const struct evidence *evide
 		.count_count = request->count_count,
 		.threads = request->threads};
 	memcpy(plan->counts, request->counts, sizeof(plan->counts));
-	if (!are_names_known(request, plan))
+	if (!are_names_known(request, plan) || !do_names_choose(request, plan))
 		return false;
-	if (choose(request, plan) > 0)
-		return true;
-	options_complain_usage(
-		"--clock: '%s' is no clock of --call '%s'", request->clocks[0], request->calls[0]);
-	return false;
+	choose(request, plan);
+	return find_thread_cpus(request, plan);
 }

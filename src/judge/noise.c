@@ -35,7 +35,7 @@ struct noise noise_find(const struct bench *bench)
 		const struct price *price = &bench->rows[i].price;
 
 		add_row(price, &noise, &thrown, &samples, &outliers);
-		if (fact_is_known(&price->fact) && price->min_ns > 0)
+		if (fact_is_known(&price->fact) && price->has_mean && price->min_ns > 0)
 			excess[count++] = price->median_ns / price->min_ns - 1;
 	}
 	if (!count)

@@ -42,7 +42,7 @@ static bool measure_turns(struct gathering *gathering, struct bench_crowd *crowd
 static void measure_crowd(struct gathering *gathering, struct bench_crowd *crowd)
 {
 	if (!gathering->call->function.any)
-		fact_set(&crowd->fact, FACT_ABSENT, "there is no such call here");
+		fact_set(&crowd->fact, FACT_ABSENT, "not available here");
 	else if (!measure_turns(gathering, crowd))
 		return; /* with the reason */
 	else if (crowd->alone_ns > 0 && crowd->together_ns > 0)
@@ -67,7 +67,7 @@ static uint64_t count_subjects(const struct bench_plan *plan)
 void bench_crowd_all(struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
 {
 	struct gathering gathering = {
-		.cpus = plan->cpus, .cpu_count = plan->cpu_count, .stop = &bench->stop};
+		.cpus = plan->cpus, .cpu_count = plan->thread_cpu_count, .stop = &bench->stop};
 
 	bench->done = 0;
 	bench->total = count_subjects(plan);
@@ -81,8 +81,9 @@ void bench_crowd_all(struct bench *bench, const struct bench_plan *plan, bench_p
 			progress(bench);
 		bench->crowd_count++;
 		crowd->threads = plan->threads;
-		crowd->cpus =
-			plan->threads < plan->cpu_count ? plan->threads : (unsigned)plan->cpu_count;
+		crowd->cpus = plan->threads < plan->thread_cpu_count
+		                      ? plan->threads
+		                      : (unsigned)plan->thread_cpu_count;
 		measure_crowd(&gathering, crowd);
 	}
 	bench->stopped = bench->stop;

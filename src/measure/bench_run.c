@@ -76,7 +76,7 @@ static void measure_run(struct stint *stint)
 	int signal;
 
 	if (!stint->call->function.any) {
-		fact_set(&run->fact, FACT_ABSENT, "there is no such call here");
+		fact_set(&run->fact, FACT_ABSENT, "not available here");
 		return;
 	}
 	start = moment_now();
@@ -93,8 +93,8 @@ static void measure_run(struct stint *stint)
 	fact_set_known(&run->fact);
 }
 
-static void measure_subject(
-	const struct job *job, const struct bench_subject *subject, const struct call *call)
+static void measure_subject(const struct job *job, int cpu, const struct bench_subject *subject,
+	const struct call *call)
 {
 	struct bench *bench = job->bench;
 
@@ -103,21 +103,30 @@ static void measure_subject(
 		struct stint stint = {bench, run, call};
 
 		run->subject = *subject;
+		run->cpu = cpu;
 		run->wanted = job->plan->counts[i];
 		measure_run(&stint);
 	}
 }
 
-static void measure(void *argument)
+static void measure_all(const struct job *job, int cpu)
 {
-	const struct job *job = argument;
 	struct bench_subject subject;
 	const struct call *call;
 
-	if (job->plan->cpu_count)
-		affinity_pin(job->plan->cpus[0]);
 	for (size_t at = 0; bench_next(job->plan, &at, &subject, &call);)
-		measure_subject(job, &subject, call);
+		measure_subject(job, cpu, &subject, call);
+}
+
+static void measure(void *argument)
+{
+	const struct job *job = argument;
+	const struct bench_plan *plan = job->plan;
+
+	if (!plan->cpu_count)
+		measure_all(job, -1);
+	for (size_t i = 0; i < plan->cpu_count; i++)
+		measure_all(job, affinity_pin(plan->cpus[i]) ? plan->cpus[i] : -1);
 }
 
 static uint64_t total_calls(const struct bench_plan *plan)
@@ -130,7 +139,7 @@ static uint64_t total_calls(const struct bench_plan *plan)
 		for (size_t i = 0; i < plan->count_count; i++)
 			total += plan->counts[i];
 	}
-	return total;
+	return total * (plan->cpu_count ? plan->cpu_count : 1);
 }
 
 static void look(void *argument)

@@ -9,7 +9,7 @@
 static void explain(const struct series *series, struct fact *fact)
 {
 	if (!series->repeat)
-		fact_set(fact, FACT_ABSENT, "there is no such call here");
+		fact_set(fact, FACT_ABSENT, "not available here");
 	else if (series->signal)
 		fact_set(fact, FACT_FAILED, "the call ends with %s",
 			fault_signal_name(series->signal));

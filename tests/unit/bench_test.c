@@ -79,6 +79,42 @@ static void names_choose(void **state)
 	assert_int_equal(count_chosen(&plan), 2);
 }
 
+/* Who names gettimeofday wants to see it beside the clock, which it does not take. */
+static void a_call_without_a_clock_is_not_lost_beside_one(void **state)
+{
+	struct bench_plan plan;
+
+	(void)state;
+	assert_true(PLAN(&plan, "--call", "gettimeofday", "--call", "clock_gettime", "--clock",
+		"monotonic", "--path", "vdso"));
+	assert_int_equal(count_chosen(&plan), 2);
+}
+
+static void every_name_chooses_something(void **state)
+{
+	struct bench_plan plan;
+
+	(void)state;
+	assert_false(PLAN(&plan, "--call", "time", "--clock", "tai"));
+	assert_false(PLAN(&plan, "--call", "clock_getres", "--clock", "tai"));
+	assert_false(
+		PLAN(&plan, "--call", "clock_getres", "--call", "clock_gettime", "--clock", "tai"));
+	assert_false(PLAN(&plan, "--call", "clock_getres", "--clock", "1", "--clock", "tai"));
+}
+
+static void what_would_change_nothing_is_refused(void **state)
+{
+	struct bench_plan plan;
+
+	(void)state;
+	assert_false(PLAN(&plan, "--calls", "5M", "--histogram"));
+	assert_false(PLAN(&plan, "--histogram", "--threads", "2"));
+	assert_false(PLAN(&plan, "--calls", "5M", "--time", "2s"));
+	assert_true(PLAN(&plan, "--calls", "5M", "--time", "2s", "--threads", "2"));
+	assert_true(PLAN(&plan, "--calls", "5M", "--cpu", "all"));
+	assert_true(plan.cpu_count > 0);
+}
+
 /* The article counts calls of gettimeofday; crowds are for the calls that decide. */
 static void long_runs_and_crowds_have_their_own_calls(void **state)
 {
@@ -91,7 +127,8 @@ static void long_runs_and_crowds_have_their_own_calls(void **state)
 	assert_int_equal(count_chosen(&plan), PATH_COUNT);
 	assert_true(PLAN(&plan, "--threads", "2"));
 	assert_int_equal(count_chosen(&plan), 3 * PATH_COUNT);
-	assert_true(plan.cpu_count > 0);
+	assert_int_equal(plan.cpu_count, 0);
+	assert_true(plan.thread_cpu_count > 0);
 }
 
 static void what_makes_no_sense_is_refused(void **state)
@@ -102,7 +139,6 @@ static void what_makes_no_sense_is_refused(void **state)
 	assert_false(PLAN(&plan, "--call", "gettimeofdays"));
 	assert_false(PLAN(&plan, "--clock", "99"));
 	assert_false(PLAN(&plan, "--clock", ""));
-	assert_false(PLAN(&plan, "--call", "time", "--clock", "tai"));
 	assert_false(PLAN(&plan, "--path", "vdso,"));
 	assert_false(PLAN(&plan, "--path", "kernel"));
 	assert_false(PLAN(&plan, "--calls", "5M,"));
@@ -241,6 +277,18 @@ static void noise_is_told(void **state)
 	assert_false(noise_find(&bench).quiet);
 }
 
+/* Stopped after a few chunks: nothing can be said of the machine, least of all that it is quiet. */
+static void a_few_chunks_tell_nothing_of_noise(void **state)
+{
+	struct bench_row row = {.cpu = 0};
+	struct bench bench = {.row_count = 1, .rows = &row};
+
+	(void)state;
+	set_price(&row.price, 100, 100);
+	row.price.has_mean = false;
+	assert_false(noise_find(&bench).known);
+}
+
 /* A report of everything there can be, with numbers as large as they get. */
 static void fill(struct bench *bench, double ns)
 {
@@ -259,7 +307,7 @@ static void fill(struct bench *bench, double ns)
 			distribution_count(&rows[bench->row_count].distribution, time);
 		rows[bench->row_count++].cpu = 8191;
 	}
-	fact_set(&rows[0].price.fact, FACT_ABSENT, "there is no such call here");
+	fact_set(&rows[0].price.fact, FACT_ABSENT, "not available here");
 	rows[1].price.has_mean = false;
 	for (size_t i = 0; i < YARDSTICK_COUNT; i++)
 		yard(bench, (enum yardstick)i, ns);
@@ -391,6 +439,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_names_everything_is_measured),
 		cmocka_unit_test(names_choose),
+		cmocka_unit_test(a_call_without_a_clock_is_not_lost_beside_one),
+		cmocka_unit_test(every_name_chooses_something),
+		cmocka_unit_test(what_would_change_nothing_is_refused),
 		cmocka_unit_test(long_runs_and_crowds_have_their_own_calls),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
 		cmocka_unit_test(every_time_has_its_bucket),
@@ -399,6 +450,7 @@ int main(void)
 		cmocka_unit_test(what_is_missing_is_not_made_up),
 		cmocka_unit_test(a_fallback_is_not_taken_for_arithmetic),
 		cmocka_unit_test(noise_is_told),
+		cmocka_unit_test(a_few_chunks_tell_nothing_of_noise),
 		cmocka_unit_test(the_report_fits_80_columns),
 		cmocka_unit_test(the_document_says_null_and_why),
 		cmocka_unit_test(an_empty_report_is_one),
