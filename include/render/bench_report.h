@@ -35,6 +35,12 @@ char *bench_report_name(const struct bench_subject *subject, char buffer[2 * CAL
 void bench_report_write_name(
 	const struct bench_subject *subject, const struct bench_subject *before, FILE *out);
 
+/* Ends a line that has come to `column` with why there are no numbers; wraps it there. */
+void bench_report_write_reason(const struct fact *fact, int column, FILE *out);
+
+/* What a system call and a vDSO call are made of; nothing if neither was measured. */
+void bench_report_parts(const struct bench_report *report, FILE *out);
+
 /* The tables of long runs and of crowds; nothing if there are none. */
 void bench_report_runs(const struct bench *bench, FILE *out);
 void bench_report_crowds(const struct bench *bench, FILE *out);

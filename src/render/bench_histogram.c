@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/bench_report.h"
 
-#include "render/phrase.h"
 #include "render/wrap.h"
 
-#define TITLE_INDENT 2
 #define BAR_WIDTH 40
 
 /* More lines than that tell no more: neighbouring buckets are drawn as one. */
@@ -63,22 +61,22 @@ static void draw_line(
 		wrap_ns(distribution_edge(last), to);
 	else
 		snprintf(to, sizeof(to), "more");
-	fprintf(out, "  %10s - %9s  %8.4f %%  %.*s\n", from, to, 100 * share, width, bar);
+	fprintf(out, "  %10s - %9s  %8.4f %%", from, to, 100 * share);
+	if (width)
+		fprintf(out, "  %.*s", width, bar);
+	fputc('\n', out);
 }
 
 static void write_title(const struct bench_row *row, FILE *out)
 {
-	char name[2 * CALL_NAME_SIZE], calls[32];
-	struct phrase phrase = {.used = 0};
+	char name[2 * CALL_NAME_SIZE], calls[32], place[32] = "";
 
-	phrase_add(&phrase, "%s by %s, ", bench_report_name(&row->subject, name),
-		bench_path_name(row->subject.path));
 	if (row->cpu >= 0)
-		phrase_add(&phrase, "on CPU %d, ", row->cpu);
-	phrase_add(&phrase, "ns: %s calls, each timed alone",
+		snprintf(place, sizeof(place), " on CPU %d", row->cpu);
+	fprintf(out, "\n  %s by %s%s, each call timed alone\n",
+		bench_report_name(&row->subject, name), bench_path_name(row->subject.path), place);
+	fprintf(out, "  %10s - %9s  of %s calls\n", "from ns", "to ns",
 		wrap_count(row->distribution.calls, calls));
-	fputs("\n  ", out);
-	wrap_text(out, TITLE_INDENT, TITLE_INDENT, phrase.text);
 }
 
 void bench_report_histogram(const struct bench_row *row, FILE *out)

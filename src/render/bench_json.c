@@ -64,7 +64,10 @@ static void set_price(json_t *object, const struct price *price)
 	set_count(object, "chunks_jumped", price->jumped);
 	set_count(object, "samples", price->samples);
 	set_count(object, "outliers", price->outliers);
-	set_reason(object, &price->fact);
+	if (known && !has_mean)
+		set_text(object, "reason", "too few chunks for a mean");
+	else
+		set_reason(object, &price->fact);
 }
 
 static json_t *histogram_array(const struct distribution *distribution)
@@ -125,6 +128,43 @@ static void set_part(json_t *object, const char *key, struct part part)
 	set_ns(object, key, part.known, part.ns);
 }
 
+static const struct fact *yardstick_fact(const struct bench *bench, enum yardstick yardstick)
+{
+	return &bench->yardsticks[yardstick].fact;
+}
+
+static void set_first_reason(
+	json_t *object, const char *key, const struct fact *const *facts, size_t count)
+{
+	json_t *reason = NULL;
+
+	for (size_t i = 0; i < count && !reason; i++)
+		reason = json_value_reason(facts[i]);
+	json_value_set(object, key, reason);
+}
+
+static void set_syscall_reason(json_t *object, const struct bench_report *report)
+{
+	const struct fact *facts[] = {yardstick_fact(report->bench, YARDSTICK_CLOCK_SYSCALL),
+		yardstick_fact(report->bench, YARDSTICK_GETPPID)};
+	size_t count = report->decomposition.entry.known ? 1 : 2;
+
+	set_first_reason(object, "syscall_reason", facts, count);
+}
+
+static void set_vdso_reason(json_t *object, const struct bench_report *report)
+{
+	struct fact dear = {.state = FACT_KNOWN};
+	const struct fact *facts[] = {yardstick_fact(report->bench, YARDSTICK_CLOCK_VDSO),
+		yardstick_fact(report->bench, YARDSTICK_COUNTER),
+		yardstick_fact(report->bench, YARDSTICK_ORDERED), &dear};
+
+	if (report->decomposition.vdso_is_as_dear_as_entry)
+		fact_set(&dear, FACT_FAILED,
+			"no less than entering the kernel takes: it may be a system call");
+	set_first_reason(object, "vdso_reason", facts, sizeof(facts) / sizeof(facts[0]));
+}
+
 static json_t *decomposition_object(const struct bench_report *report)
 {
 	const struct decomposition *parts = &report->decomposition;
@@ -133,6 +173,7 @@ static json_t *decomposition_object(const struct bench_report *report)
 	set_part(object, "syscall_ns", parts->syscall);
 	set_part(object, "syscall_entry_ns", parts->entry);
 	set_part(object, "syscall_kernel_ns", parts->kernel);
+	set_syscall_reason(object, report);
 	set_part(object, "seccomp_filter_ns", parts->filter);
 	json_value_set(
 		object, "seccomp_filter_reason", json_value_reason(&report->bench->filter.fact));
@@ -140,6 +181,7 @@ static json_t *decomposition_object(const struct bench_report *report)
 	set_part(object, "vdso_counter_ns", parts->counter);
 	set_part(object, "vdso_order_ns", parts->order);
 	set_part(object, "vdso_arithmetic_ns", parts->arithmetic);
+	set_vdso_reason(object, report);
 	return object;
 }
 
@@ -178,6 +220,7 @@ static json_t *runs_array(const struct bench *bench)
 		json_t *object = json_object();
 
 		set_subject(object, &run->subject);
+		json_value_set(object, "cpu", json_value_integer(run->cpu >= 0, run->cpu));
 		set_count(object, "calls_wanted", run->wanted);
 		set_count(object, "calls", run->calls);
 		set_seconds(object, "real_s", known, run->real_s);
@@ -218,6 +261,7 @@ static json_t *noise_object(const struct noise *noise)
 	set_share(object, "thrown_share", noise->known, noise->thrown_share);
 	set_share(object, "outlier_share", noise->known, noise->outlier_share);
 	set_share(object, "median_excess", noise->known, noise->median_excess);
+	set_text(object, "reason", noise->known ? NULL : "no call was measured often enough");
 	return object;
 }
 

@@ -4,9 +4,17 @@
 
 #include <string.h>
 
+#include "render/phrase.h"
 #include "render/wrap.h"
 
 #define NS_PER_SECOND 1e9
+
+/* Of a call and its way; of these and a count. */
+#define NAME_WIDTH 42
+#define RUN_WIDTH 49
+
+#define GAP 2
+#define LABEL_WIDTH 16
 
 char *bench_report_name(const struct bench_subject *subject, char buffer[2 * CALL_NAME_SIZE])
 {
@@ -33,6 +41,12 @@ void bench_report_write_name(
 	fprintf(out, "  %-32s %-7s", name, bench_path_name(subject->path));
 }
 
+void bench_report_write_reason(const struct fact *fact, int column, FILE *out)
+{
+	fprintf(out, "%*s", GAP, "");
+	wrap_text(out, column + GAP, column + GAP, fact->reason);
+}
+
 /* "5M", "12.35M": as --calls takes it. */
 static char *short_count(uint64_t count, char buffer[32])
 {
@@ -48,6 +62,14 @@ static char *short_count(uint64_t count, char buffer[32])
 	return buffer;
 }
 
+/* As time(1) tells them, as long as there is room and anybody can see the milliseconds. */
+static void write_seconds(double seconds, FILE *out)
+{
+	int decimals = seconds < 999.9995 ? 3 : 0;
+
+	fprintf(out, "%8.*f", decimals, seconds);
+}
+
 static void write_run(const struct bench_run *run, const struct bench_subject *before, FILE *out)
 {
 	char calls[32], ns[32];
@@ -55,23 +77,37 @@ static void write_run(const struct bench_run *run, const struct bench_subject *b
 	bench_report_write_name(&run->subject, before, out);
 	fprintf(out, "%7s", short_count(run->calls, calls));
 	if (!fact_is_known(&run->fact)) {
-		fprintf(out, "  %s\n", run->fact.reason);
+		bench_report_write_reason(&run->fact, RUN_WIDTH, out);
 		return;
 	}
-	fprintf(out, "%8.3f%8.3f%8.3f", run->real_s, run->user_s, run->sys_s);
+	write_seconds(run->real_s, out);
+	write_seconds(run->user_s, out);
+	write_seconds(run->sys_s, out);
 	if (run->calls)
 		fprintf(out, "%7s", wrap_ns(NS_PER_SECOND * run->real_s / (double)run->calls, ns));
 	fputc('\n', out);
 }
 
+static void write_run_heading(const struct bench_run *run, FILE *out)
+{
+	char place[32] = "";
+
+	if (run->cpu >= 0)
+		snprintf(place, sizeof(place), ", on CPU %d", run->cpu);
+	fprintf(out, "\n  seconds; each in ns%-13s %-7s%7s%8s%8s%8s%7s\n", place, "by", "calls",
+		"real", "user", "sys", "each");
+}
+
 void bench_report_runs(const struct bench *bench, FILE *out)
 {
-	if (!bench->run_count)
-		return;
-	fprintf(out, "\n  %-32s %-7s%7s%8s%8s%8s%7s\n", "seconds; each in ns", "by", "calls",
-		"real", "user", "sys", "each");
-	for (size_t i = 0; i < bench->run_count; i++)
-		write_run(&bench->runs[i], i ? &bench->runs[i - 1].subject : NULL, out);
+	for (size_t i = 0; i < bench->run_count; i++) {
+		const struct bench_run *run = &bench->runs[i];
+		bool first = i == 0 || bench->runs[i - 1].cpu != run->cpu;
+
+		if (first)
+			write_run_heading(run, out);
+		write_run(run, first ? NULL : &bench->runs[i - 1].subject, out);
+	}
 }
 
 /* How much dearer a call is among others. */
@@ -82,7 +118,7 @@ static void write_crowd(
 
 	bench_report_write_name(&crowd->subject, before, out);
 	if (!fact_is_known(&crowd->fact)) {
-		fprintf(out, "  %s\n", crowd->fact.reason);
+		bench_report_write_reason(&crowd->fact, NAME_WIDTH, out);
 		return;
 	}
 	fprintf(out, "%9s%10s%10s%7.2f\n", wrap_ns(crowd->alone_ns, alone),
@@ -92,16 +128,28 @@ static void write_crowd(
 
 static void explain_crowds(const struct bench_crowd *crowd, FILE *out)
 {
-	if (crowd->cpus < 2) {
-		fputs("\n  together: on one CPU. Whether CPUs wait for each other takes two to see.\n",
-			out);
-		return;
-	}
-	fprintf(out,
-		"\n  together: %u threads on %u CPUs at once. 1 times: none waits for another.\n"
-		"  %u times: all of them make no more calls than one alone, as where each call\n"
-		"  reads a device.\n",
-		crowd->threads, crowd->cpus, crowd->cpus);
+	struct phrase phrase = {.used = 0};
+
+	if (crowd->cpus < 2)
+		phrase_add(
+			&phrase, "on one CPU. Whether CPUs wait for each other takes two to see.");
+	else
+		phrase_add(&phrase,
+			"%u threads on %u CPUs at once. 1.00 times alone: none waits for another. "
+			"%u.00 times: all of them make no more calls than one alone, as where "
+			"each call reads a device.",
+			crowd->threads, crowd->cpus, crowd->cpus);
+	fputc('\n', out);
+	wrap_print(out, "together", LABEL_WIDTH, phrase.text);
+}
+
+static bool has_crowd(const struct bench *bench)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < bench->crowd_count; i++)
+		found = found || fact_is_known(&bench->crowds[i].fact);
+	return found;
 }
 
 void bench_report_crowds(const struct bench *bench, FILE *out)
@@ -112,5 +160,6 @@ void bench_report_crowds(const struct bench *bench, FILE *out)
 		"slowest", "times");
 	for (size_t i = 0; i < bench->crowd_count; i++)
 		write_crowd(&bench->crowds[i], i ? &bench->crowds[i - 1].subject : NULL, out);
-	explain_crowds(&bench->crowds[0], out);
+	if (has_crowd(bench))
+		explain_crowds(&bench->crowds[0], out);
 }

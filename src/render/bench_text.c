@@ -7,6 +7,11 @@
 #define HEADING_INDENT 16
 #define PERCENT 100
 
+/* Of what is measured: a call and its way, or a yardstick. */
+#define NAME_WIDTH 42
+
+#define CLOCK_WIDTH 43 /* with its resolution */
+
 static void write_heading(const struct bench_report *report, FILE *out)
 {
 	struct phrase clocksource = {.used = 0}, host = {.used = 0};
@@ -40,11 +45,12 @@ static void write_noise(const struct bench_report *report, FILE *out)
 	wrap_print(out, report->noise.quiet ? "quiet" : "noisy", HEADING_INDENT, phrase.text);
 }
 
-static void write_stopped(const struct bench_report *report, FILE *out)
+static void write_stopped(const struct bench *bench, FILE *out)
 {
-	if (report->bench->stopped)
+	if (bench->stopped)
 		wrap_print(out, "stopped", HEADING_INDENT,
-			"before the time was over: this is what was measured until then.");
+			bench_has_found(bench) ? "early: this is what was measured until then."
+					       : "before anything was measured.");
 }
 
 static void write_ns(double ns, int width, FILE *out)
@@ -67,7 +73,7 @@ static void write_mean(const struct price *price, FILE *out)
 static void write_price(const struct price *price, FILE *out)
 {
 	if (!fact_is_known(&price->fact)) {
-		fprintf(out, "  %s\n", price->fact.reason);
+		bench_report_write_reason(&price->fact, NAME_WIDTH, out);
 		return;
 	}
 	write_ns(price->min_ns, 7, out);
@@ -107,65 +113,36 @@ static void write_histograms(const struct bench *bench, FILE *out)
 		bench_report_histogram(&bench->rows[i], out);
 }
 
+/* They are measured on one CPU, the first; with one only it has been named. */
+static void write_yardstick_heading(const struct bench *bench, FILE *out)
+{
+	char place[32] = "";
+
+	if (bench->rows[0].cpu != bench->rows[bench->row_count - 1].cpu)
+		snprintf(place, sizeof(place), ", on CPU %d", bench->rows[0].cpu);
+	fprintf(out, "\n  compared with%-27s%7s%8s%8s%8s%7s\n", place, "min", "median", "p99",
+		"mean", "+-99.9");
+}
+
+static bool has_yardstick(const struct bench *bench)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < YARDSTICK_COUNT; i++)
+		found = found || fact_is_known(&bench->yardsticks[i].fact);
+	return found;
+}
+
+/* In a table that was stopped in its first round there may be none. */
 static void write_yardsticks(const struct bench *bench, FILE *out)
 {
-	fprintf(out, "\n  %-40s%7s%8s%8s%8s%7s\n", "compared with", "min", "median", "p99", "mean",
-		"+-99.9");
+	if (!has_yardstick(bench))
+		return;
+	write_yardstick_heading(bench, out);
 	for (size_t i = 0; i < YARDSTICK_COUNT; i++) {
 		fprintf(out, "  %-40s", yardstick_text((enum yardstick)i));
 		write_price(&bench->yardsticks[i], out);
 	}
-}
-
-static void add_part(struct phrase *phrase, const char *before, struct part part, const char *what)
-{
-	char ns[32];
-
-	if (part.known)
-		phrase_add(phrase, "%s%s ns %s", before, wrap_ns(part.ns, ns), what);
-	else
-		phrase_add(phrase, "%s? ns %s", before, what);
-}
-
-static void write_syscall_parts(const struct bench_report *report, FILE *out)
-{
-	const struct decomposition *parts = &report->decomposition;
-	const struct number_fact *seccomp = &report->evidence->host.seccomp;
-	struct phrase phrase = {.used = 0};
-
-	if (!parts->syscall.known)
-		return;
-	add_part(&phrase, "", parts->syscall, "= ");
-	add_part(&phrase, "", parts->entry, "into the kernel and back + ");
-	add_part(&phrase, "", parts->kernel, "reading the clock there;");
-	if (fact_is_known(&seccomp->fact))
-		phrase_add(&phrase, " %s",
-			seccomp->value ? "seccomp filters are in force and in that price;"
-				       : "no seccomp filter is in force;");
-	if (parts->filter.known)
-		add_part(&phrase, " one more would add ", parts->filter, "");
-	else if (*report->bench->filter.fact.reason)
-		phrase_add(&phrase, " what one more adds is not known: %s",
-			report->bench->filter.fact.reason);
-	wrap_print(out, "system call", HEADING_INDENT, phrase.text);
-}
-
-static void write_vdso_parts(const struct decomposition *parts, FILE *out)
-{
-	struct phrase phrase = {.used = 0};
-
-	if (!parts->vdso.known)
-		return;
-	if (parts->vdso_is_as_dear_as_entry) {
-		add_part(&phrase, "", parts->vdso, "is no less than a way into the kernel takes; ");
-		add_part(&phrase, "", parts->counter, "of it could be the counter");
-	} else {
-		add_part(&phrase, "", parts->vdso, "= ");
-		add_part(&phrase, "", parts->counter, "the counter + ");
-		add_part(&phrase, "", parts->order, "keeping its read in order + ");
-		add_part(&phrase, "", parts->arithmetic, "arithmetic");
-	}
-	wrap_print(out, "vDSO call", HEADING_INDENT, phrase.text);
 }
 
 static void write_number(const struct number_fact *number, FILE *out)
@@ -176,22 +153,28 @@ static void write_number(const struct number_fact *number, FILE *out)
 		fact_is_known(&number->fact) ? wrap_count((uint64_t)number->value, text) : "-");
 }
 
+static void write_clock(const struct bench_clock *clock, FILE *out)
+{
+	const struct clock_step *step = &clock->step;
+
+	fprintf(out, "  %-26s", clock->clock);
+	write_number(&step->resolution_ns, out);
+	if (!fact_is_known(&step->step_ns.fact)) {
+		bench_report_write_reason(&step->step_ns.fact, CLOCK_WIDTH, out);
+		return;
+	}
+	write_number(&step->step_ns, out);
+	fprintf(out, "%12.1f %%\n", PERCENT * (double)step->standing / (double)step->readings);
+}
+
 static void write_clocks(const struct bench *bench, FILE *out)
 {
 	if (!bench->clock_count)
 		return;
 	fprintf(out, "\n  %-26s%15s%15s%14s\n", "clock, ns", "resolution", "smallest step",
 		"stood still");
-	for (size_t i = 0; i < bench->clock_count; i++) {
-		const struct clock_step *step = &bench->clocks[i].step;
-
-		fprintf(out, "  %-26s", bench->clocks[i].clock);
-		write_number(&step->resolution_ns, out);
-		write_number(&step->step_ns, out);
-		fprintf(out, "%12.1f %%\n",
-			step->readings ? PERCENT * (double)step->standing / (double)step->readings
-				       : 0.0);
-	}
+	for (size_t i = 0; i < bench->clock_count; i++)
+		write_clock(&bench->clocks[i], out);
 }
 
 bool bench_report_text(const void *object, FILE *out)
@@ -200,7 +183,7 @@ bool bench_report_text(const void *object, FILE *out)
 	const struct bench *bench = report->bench;
 
 	write_heading(report, out);
-	write_stopped(report, out);
+	write_stopped(bench, out);
 	write_noise(report, out);
 	write_table(bench, out);
 	write_histograms(bench, out);
@@ -208,9 +191,7 @@ bool bench_report_text(const void *object, FILE *out)
 	bench_report_crowds(bench, out);
 	if (bench->row_count) {
 		write_yardsticks(bench, out);
-		fputc('\n', out);
-		write_syscall_parts(report, out);
-		write_vdso_parts(&report->decomposition, out);
+		bench_report_parts(report, out);
 		write_clocks(bench, out);
 	}
 	return true;
