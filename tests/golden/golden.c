@@ -12,25 +12,19 @@
 
 #include <cmocka.h>
 
-#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/version.h"
 #include "commands/gather.h"
+#include "golden/bench.h"
+#include "golden/file.h"
 #include "golden/scenario.h"
 #include "judge/judgement.h"
 #include "judge/vclock.h"
 #include "measure/call.h"
 #include "render/document.h"
-#include "render/wrap.h"
-
-/* A document says which version printed it: a release is no reason to write all anew. */
-#define VERSION_MARK "VERSION"
-
-static bool is_writing;
 
 static const char *const formats[][2] = {{"text", "txt"}, {"json", "json"}};
 
@@ -222,120 +216,15 @@ static void judge(
 	root_close(&root);
 }
 
-/* In place: what stands for the version is not longer. */
-static void hide_version(char *text)
-{
-	static const char key[] = "\"version\": \"";
-	char *at = strstr(text, key);
-	char whole[64];
-
-	snprintf(whole, sizeof(whole), "%s%s\"", key, version_string);
-	if (!at || strncmp(at, whole, strlen(whole)) != 0)
-		return;
-	at += strlen(key);
-	memmove(at + strlen(VERSION_MARK), at + strlen(version_string),
-		strlen(at + strlen(version_string)) + 1);
-	memcpy(at, VERSION_MARK, strlen(VERSION_MARK));
-}
-
 static char *render(const struct document *document, const char *format)
 {
 	struct fact why = {0};
-	char *bytes = NULL, *roomy;
+	char *bytes = NULL;
 	size_t length = 0;
 
 	assert_true(document_render(document, document_find_format(format), &bytes, &length, &why));
 	assert_int_equal(strlen(bytes), length);
-	roomy = calloc(1, length + sizeof(VERSION_MARK));
-	assert_non_null(roomy);
-	memcpy(roomy, bytes, length);
-	free(bytes);
-	if (strcmp(format, "json") == 0)
-		hide_version(roomy);
-	return roomy;
-}
-
-static char *read_whole(const char *path)
-{
-	FILE *file = fopen(path, "r");
-	char *bytes;
-	long length;
-
-	if (!file)
-		return NULL;
-	fseek(file, 0, SEEK_END);
-	length = ftell(file);
-	rewind(file);
-	bytes = calloc(1, (size_t)length + 1);
-	assert_non_null(bytes);
-	assert_int_equal(fread(bytes, 1, (size_t)length, file), length);
-	fclose(file);
 	return bytes;
-}
-
-static void write_whole(const char *path, const char *text)
-{
-	FILE *file = fopen(path, "w");
-
-	if (!file)
-		fail_msg("%s: %s", path, strerror(errno));
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-}
-
-static size_t line_length(const char *text)
-{
-	return strcspn(text, "\n");
-}
-
-/* Shows the first line that differs: the whole is in the file, and in `make golden; git diff`. */
-static void compare(const char *path, const char *expected, const char *printed)
-{
-	unsigned line = 1;
-
-	if (!expected)
-		fail_msg("%s is missing: make golden writes it", path);
-	for (;;) {
-		size_t length = line_length(expected);
-
-		if (length != line_length(printed) || memcmp(expected, printed, length) != 0)
-			fail_msg("%s:%u\n  expected: %.*s\n  printed:  %.*s", path, line,
-				(int)length, expected, (int)line_length(printed), printed);
-		if (!expected[length] && !printed[length])
-			return;
-		if (!expected[length] || !printed[length])
-			fail_msg("%s: printed is %s", path, printed[length] ? "longer" : "shorter");
-		expected += length + 1;
-		printed += length + 1;
-		line++;
-	}
-}
-
-static void hold_against_file(const char *path, const char *printed)
-{
-	char *expected;
-
-	if (is_writing) {
-		write_whole(path, printed);
-		return;
-	}
-	expected = read_whole(path);
-	compare(path, expected, printed);
-	free(expected);
-}
-
-/* A command to be pasted is left whole; everything else fits the terminal. */
-static void assert_fits_terminal(const char *text)
-{
-	while (*text) {
-		size_t length = line_length(text);
-
-		if (length > WRAP_COLUMNS)
-			fail_msg("longer than %d columns: %.*s", WRAP_COLUMNS, (int)length, text);
-		if (length && text[length - 1] == ' ')
-			fail_msg("blanks at the end of: %.*s", (int)length, text);
-		text += length + (text[length] == '\n');
-	}
 }
 
 static void print_scenario(void **state)
@@ -349,13 +238,10 @@ static void print_scenario(void **state)
 	judge(scenario, &evidence, &judgement);
 	assert_string_equal(judgement.ruling.rule, scenario->rule);
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		char path[256];
-
 		printed[i] = render(&document, formats[i][0]);
-		snprintf(path, sizeof(path), "tests/golden/%s.%s", scenario->name, formats[i][1]);
-		hold_against_file(path, printed[i]);
+		golden_hold(scenario->name, formats[i][1], printed[i]);
 	}
-	assert_fits_terminal(printed[0]);
+	golden_assert_fits_terminal(printed[0]);
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
 		free(printed[i]);
 }
@@ -370,7 +256,7 @@ static char *all_golden(void)
 		char *text;
 
 		snprintf(path, sizeof(path), "tests/golden/%s.json", scenarios[i].name);
-		text = read_whole(path);
+		text = golden_read(path);
 		assert_non_null(text);
 		all = realloc(all, strlen(all) + strlen(text) + 1);
 		assert_non_null(all);
@@ -406,7 +292,7 @@ static unsigned find_rules(
 
 static unsigned find_rules_in(const char *source, const char *golden, unsigned *missing)
 {
-	char *text = read_whole(source);
+	char *text = golden_read(source);
 	unsigned found;
 
 	assert_non_null(text);
@@ -437,24 +323,41 @@ static void show_every_rule(void **state)
 	free(golden);
 }
 
+static struct CMUnitTest *list_tests(size_t *count)
+{
+	struct CMUnitTest *tests;
+	size_t at = 0;
+
+	*count = scenario_count + bench_scenario_count + 1;
+	tests = calloc(*count, sizeof(*tests));
+	if (!tests)
+		return NULL;
+	for (size_t i = 0; i < scenario_count; i++)
+		tests[at++] = (struct CMUnitTest){.name = scenarios[i].loss,
+			.test_func = print_scenario,
+			.initial_state = (void *)(uintptr_t)&scenarios[i]};
+	tests[at++] =
+		(struct CMUnitTest){.name = "a rule of the judge whose words nobody has looked at",
+			.test_func = show_every_rule};
+	for (size_t i = 0; i < bench_scenario_count; i++)
+		tests[at++] = (struct CMUnitTest){.name = bench_scenarios[i].loss,
+			.test_func = golden_print_bench,
+			.initial_state = (void *)(uintptr_t)&bench_scenarios[i]};
+	return tests;
+}
+
 int main(int argc, char **argv)
 {
-	struct CMUnitTest *tests = calloc(scenario_count + 1, sizeof(*tests));
+	size_t count;
+	struct CMUnitTest *tests = list_tests(&count);
 	int failed;
 
-	is_writing = argc == 2 && strcmp(argv[1], "--write") == 0;
-	if (!tests || (argc > 1 && !is_writing)) {
+	golden_is_writing = argc == 2 && strcmp(argv[1], "--write") == 0;
+	if (!tests || (argc > 1 && !golden_is_writing)) {
 		fprintf(stderr, "usage: golden [--write]\n");
 		return 2;
 	}
-	for (size_t i = 0; i < scenario_count; i++)
-		tests[i] = (struct CMUnitTest){.name = scenarios[i].loss,
-			.test_func = print_scenario,
-			.initial_state = (void *)(uintptr_t)&scenarios[i]};
-	tests[scenario_count] =
-		(struct CMUnitTest){.name = "a rule of the judge whose words nobody has looked at",
-			.test_func = show_every_rule};
-	failed = _cmocka_run_group_tests("golden", tests, scenario_count + 1, NULL, NULL);
+	failed = _cmocka_run_group_tests("golden", tests, count, NULL, NULL);
 	free(tests);
 	return failed != 0;
 }
