@@ -59,9 +59,11 @@ static void refuse(struct evidence *evidence, const struct fact *fact)
 	fact_set(&proof->fact, fact->state, "%s", proof->note);
 }
 
+/* A part that was refused is tried anew: what it said before is not said twice. */
 static void take_first(
 	struct proof_run *run, struct evidence *evidence, const struct call (*calls)[PATH_COUNT])
 {
+	evidence->proof.note[0] = '\0';
 	for (size_t i = 0; i < METHOD_COUNT; i++) {
 		prepare(run, evidence, calls);
 		methods[i].take(run);
