@@ -28,9 +28,9 @@
 static const char help[] =
 	"Usage: vdsocheck compare [OPTION]...\n"
 	"\n"
-	"Switches this host to each clocksource it offers, in turn; proves whether the clock\n"
-	"calls enter the kernel, times them, looks for time warps; and puts the clocksource\n"
-	"back that was in use, however it ends. Needs root. Asks first.\n"
+	"Switches this host to each clocksource it offers, in turn; proves whether the\n"
+	"clock calls enter the kernel, times them, looks for time warps; and puts the\n"
+	"clocksource back that was in use, however it ends. Needs root. Asks first.\n"
 	"\n"
 	"      --only NAME,...    try these clocksources only\n"
 	"  -d, --duration SECONDS look for warps so long on each (1)\n"
@@ -40,14 +40,14 @@ static const char help[] =
 	"      --format FORMAT    print text (the default) or json\n"
 	"  -o, --output FILE      write to FILE, whole or not at all\n"
 	"      --color WHEN       colour the verdict: auto (the default), always, never\n"
-	"      --sysroot DIR      switch the clocksource file below DIR, for tests: what is\n"
-	"                         measured is this host as it is\n"
+	"      --sysroot DIR      switch the clocksource file below DIR, for tests: what\n"
+	"                         is measured is this host as it is\n"
 	"  -h, --help             print this help\n"
 	"  -V, --version          print the version\n"
 	"\n"
-	"Exit status: 0 all were tried and the clocksource is as it was, 2 it could not be\n"
-	"done, or it ended early, or bad usage, or failed output. If the clocksource could\n"
-	"not be put back, the last line printed is the command that does it.\n";
+	"Exit status: 0 all were tried and the clocksource is as it was, 2 it could not\n"
+	"be done, or it ended early, or bad usage, or failed output. If the clocksource\n"
+	"could not be put back, the last line printed is the command that does it.\n";
 
 enum own_id { OPTION_ONLY = OWN_OPTION_FIRST };
 

@@ -201,8 +201,8 @@ static void write_reproduce(FILE *out)
 	fputs("\n## To see the same without vdsocheck\n\n"
 	      "The clocksource in use:\n\n"
 	      "    cat /sys/devices/system/clocksource/clocksource0/current_clocksource\n\n"
-	      "Asking for the time 1,000 times: some 1,000 calls in strace's count mean that each\n"
-	      "entered the kernel, next to none that the vDSO answered.\n\n"
+	      "Asking for the time 1,000 times: some 1,000 calls in strace's count mean that\n"
+	      "each entered the kernel, next to none that the vDSO answered.\n\n"
 	      "    strace -c -e trace=clock_gettime,gettimeofday \\\n"
 	      "        python3 -c 'import time; [time.time() for _ in range(1000)]'\n",
 		out);
