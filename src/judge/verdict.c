@@ -75,15 +75,6 @@ static bool some_enter_sometimes(const struct evidence *evidence)
 	return some_enter(evidence) && tally.entering > tally.always;
 }
 
-static void write_sometimes(const struct evidence *evidence, char *summary, size_t size)
-{
-	struct tally tally = tally_deciding(evidence);
-
-	snprintf(summary, size,
-		"gettimeofday and clock_gettime sometimes enter the kernel: %u of %u calls did.",
-		tally.entered, tally.attempts);
-}
-
 static size_t append_call(char *text, size_t size, size_t used, const struct call_evidence *call)
 {
 	int wrote = snprintf(text + used, size - used, "%s%s%s%s%s", used ? " and " : "",
@@ -92,7 +83,8 @@ static size_t append_call(char *text, size_t size, size_t used, const struct cal
 	return wrote < 0 || (size_t)wrote >= size - used ? used : used + (size_t)wrote;
 }
 
-static void write_which(const struct evidence *evidence, char *summary, size_t size)
+/* The names of those that entered; how long the text is. */
+static size_t list_entering(const struct evidence *evidence, char *summary, size_t size)
 {
 	size_t used = 0;
 
@@ -103,8 +95,29 @@ static void write_which(const struct evidence *evidence, char *summary, size_t s
 		if (call->decides && call->path[tally_path(call)].entered)
 			used = append_call(summary, size, used, call);
 	}
+	return used;
+}
+
+static void write_which(const struct evidence *evidence, char *summary, size_t size)
+{
+	size_t used = list_entering(evidence, summary, size);
+
 	snprintf(summary + used, size - used, " %s the kernel on this host.",
 		tally_deciding(evidence).entering == 1 ? "enters" : "enter");
+}
+
+/* The proof's line counts both ways together, unless they differ: here it is one of them. */
+static void write_sometimes(const struct evidence *evidence, char *summary, size_t size)
+{
+	struct tally tally = tally_deciding(evidence);
+	size_t used = list_entering(evidence, summary, size);
+
+	if (tally.entering == tally.calls)
+		used = (size_t)snprintf(summary, size, "gettimeofday and clock_gettime");
+	snprintf(summary + used, size - used,
+		" sometimes %s the kernel: %u of %u deciding calls by %s did.",
+		tally.entering == 1 ? "enters" : "enter", tally.entered, tally.attempts,
+		fact_is_known(&evidence->vdso.fact) ? "vDSO" : "libc");
 }
 
 /*
