@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/check.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "base/root.h"
+#include "base/text.h"
 #include "collect/identity.h"
 #include "collect/recorded.h"
 #include "commands/emit.h"
@@ -43,8 +45,6 @@ static const char help[] =
 	"Exit status: 0 the calls are answered in user space, 1 they enter the kernel or\n"
 	"the counter is slow, 2 it could not be told, or bad usage, or failed output.\n";
 
-#define FROM_MAX 256
-
 /* More calls than any machine makes in a second. */
 #define RATE_MAX 1000000000000
 
@@ -60,7 +60,7 @@ struct check_options {
 	struct options common;
 	double rate; /* calls per second; 0: not asked for */
 	bool identity;
-	const char *from[FROM_MAX];
+	const char **from; /* the files, as many as there are words */
 	size_t from_count;
 };
 
@@ -82,10 +82,6 @@ static bool take_rate(const char *value, struct check_options *options)
 
 static bool take_file(const char *path, struct check_options *options)
 {
-	if (options->from_count == FROM_MAX) {
-		options_complain_usage("--from: more than %d files", FROM_MAX);
-		return false;
-	}
 	options->from[options->from_count++] = path;
 	return true;
 }
@@ -137,7 +133,11 @@ static bool parse(int argc, char **argv, struct check_options *options)
 		.take_word = take_word,
 	};
 
-	*options = (struct check_options){.rate = 0};
+	*options = (struct check_options){.from = calloc((size_t)argc + 1, sizeof(char *))};
+	if (!options->from) {
+		options_complain("cannot parse the options: out of memory");
+		return false;
+	}
 	if (!options_parse(argc, argv, &options->common, &own) ||
 		!accepts_format(options->common.format))
 		return false;
@@ -221,11 +221,16 @@ static int check_root(const struct check_options *options, FILE *out)
 	return status;
 }
 
-/* An empty line between two texts; JSON needs none. */
-static void part_documents(const struct check_options *options, FILE *out)
+/* A document names no host: of several the file does, as head(1) has it. JSON needs none. */
+static void name_document(const struct check_options *options, const char *path, FILE *out)
 {
-	if (ftell(out) > 0 && strcmp(options->common.format, "json") != 0)
-		fputc('\n', out);
+	char name[PATH_MAX];
+
+	if (options->from_count == 1 || options->common.quiet ||
+		strcmp(options->common.format, "json") == 0)
+		return;
+	text_copy_span(name, sizeof(name), text_span(path));
+	fprintf(out, "%s==> %s <==\n", ftell(out) > 0 ? "\n" : "", name);
 }
 
 /* The worst of all; a document that cannot be read does not keep the others from it. */
@@ -239,7 +244,7 @@ static int check_recorded(const struct check_options *options, FILE *out)
 		int status = EXIT_TROUBLE;
 
 		if (recorded_read(options->from[i], &evidence, &why)) {
-			part_documents(options, out);
+			name_document(options, options->from[i], out);
 			status = judge_and_render(options, &evidence, out);
 		} else {
 			options_complain("%s: %s", options->from[i], why.reason);
@@ -254,28 +259,33 @@ static int check_into(const struct check_options *options, FILE *out)
 	return options->from_count ? check_recorded(options, out) : check_root(options, out);
 }
 
-int check_run(int argc, char **argv)
+static int check_and_emit(const struct check_options *options)
 {
-	struct check_options options;
 	char *bytes = NULL;
 	size_t length = 0;
-	FILE *out;
+	FILE *out = open_memstream(&bytes, &length);
 	int status;
 
-	if (!parse(argc, argv, &options))
-		return EXIT_TROUBLE;
-	if (emit_information(&options.common, help, &status))
-		return status;
-	out = open_memstream(&bytes, &length);
 	if (!out) {
 		options_complain("cannot render: out of memory");
 		return EXIT_TROUBLE;
 	}
-	status = check_into(&options, out);
+	status = check_into(options, out);
 	if (fclose(out) != 0)
 		status = EXIT_TROUBLE;
-	if (length > 0 && !emit_bytes(&options.common, bytes, length))
+	if (length > 0 && !emit_bytes(&options->common, bytes, length))
 		status = EXIT_TROUBLE;
 	free(bytes);
+	return status;
+}
+
+int check_run(int argc, char **argv)
+{
+	struct check_options options;
+	int status = EXIT_TROUBLE;
+
+	if (parse(argc, argv, &options) && !emit_information(&options.common, help, &status))
+		status = check_and_emit(&options);
+	free(options.from);
 	return status;
 }
