@@ -25,6 +25,9 @@ void phrase_vclock(const struct evidence *evidence, struct phrase *phrase);
 void phrase_proof(const struct evidence *evidence, struct phrase *phrase);
 void phrase_host(const struct evidence *evidence, struct phrase *phrase);
 
+/* Why nothing was timed; empty if something was, or was not to be. */
+void phrase_timing(const struct evidence *evidence, struct phrase *phrase);
+
 /* What the calls cost; empty if it is not known. */
 void phrase_cost(const struct judgement *judgement, struct phrase *phrase);
 

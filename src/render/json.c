@@ -2,6 +2,7 @@
 #include "render/json.h"
 
 #include <jansson.h>
+#include <string.h>
 
 #include "base/fault.h"
 #include "base/version.h"
@@ -170,6 +171,23 @@ static void set_counts(
 	json_value_set(object, attempts, path->attempts ? json_integer(path->attempts) : NULL);
 }
 
+/* The same for what was to be timed and was not. */
+static json_t *untimed_reason(
+	const struct timing_evidence *timing, const struct call_evidence *call)
+{
+	const struct path_evidence *raw = &call->path[PATH_SYSCALL];
+
+	if (call->raw_error)
+		return json_sprintf("denied: the system call: %s", strerror(call->raw_error));
+	if (!raw->timed && !fact_is_known(&timing->entry_fact))
+		return json_value_reason(&timing->entry_fact);
+	if (!raw->available)
+		return json_string("absent: no such system call on this architecture");
+	if (!raw->timed || !call->path[PATH_VDSO].timed || !call->path[PATH_LIBC].timed)
+		return json_string("failed: every measurement was disturbed");
+	return NULL;
+}
+
 /* Why numbers of a call are null, the first that applies; null if none is. */
 static json_t *call_reason(const struct evidence *evidence, const struct call_evidence *call)
 {
@@ -184,9 +202,7 @@ static json_t *call_reason(const struct evidence *evidence, const struct call_ev
 		return json_value_reason(&evidence->timing.fact);
 	if (!call->path[PATH_VDSO].available)
 		return json_string("absent: the vDSO does not export this call");
-	if (!call->path[PATH_SYSCALL].timed)
-		return json_string("absent: no such system call on this architecture");
-	return NULL;
+	return untimed_reason(&evidence->timing, call);
 }
 
 static json_t *call_object(const struct evidence *evidence, const struct call_evidence *call)

@@ -142,6 +142,17 @@ void phrase_proof(const struct evidence *evidence, struct phrase *phrase)
 		phrase_add(phrase, "; %s", proof->note);
 }
 
+void phrase_timing(const struct evidence *evidence, struct phrase *phrase)
+{
+	const struct timing_evidence *timing = &evidence->timing;
+	const struct fact *fact =
+		fact_is_known(&timing->fact) ? &timing->entry_fact : &timing->fact;
+
+	if (evidence->live && !fact_is_known(fact))
+		phrase_add(phrase, "not taken: %s",
+			*fact->reason ? fact->reason : "nothing was measured");
+}
+
 static const char *guest_name(const char *word)
 {
 	static const struct {

@@ -63,6 +63,7 @@ static void write_evidence(const struct document *document, FILE *out)
 	write_phrase(evidence, "vclock mode", phrase_vclock, out);
 	write_item(out, "layout of the data page", evidence->vclock.layout);
 	write_phrase(evidence, "proof", phrase_proof, out);
+	write_phrase(evidence, "timing", phrase_timing, out);
 	write_item(out, "the verdict rests on", rests.used ? rests.text : "nothing");
 }
 

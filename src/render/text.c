@@ -41,7 +41,8 @@ static void write_evidence(const struct evidence *evidence, const char *label,
 	struct phrase phrase = {.used = 0};
 
 	say(evidence, &phrase);
-	wrap_print(out, label, EVIDENCE_INDENT, phrase.text);
+	if (phrase.used)
+		wrap_print(out, label, EVIDENCE_INDENT, phrase.text);
 }
 
 static void write_time(const struct path_evidence *path, FILE *out)
@@ -163,6 +164,7 @@ bool text_write(const struct document *document, FILE *out)
 	write_evidence(evidence, "vDSO", phrase_vdso, out);
 	write_evidence(evidence, "vclock mode", phrase_vclock, out);
 	write_evidence(evidence, "proof", phrase_proof, out);
+	write_evidence(evidence, "timing", phrase_timing, out);
 	write_evidence(evidence, "host", phrase_host, out);
 	write_calls(evidence, out);
 	if (has_conclusions(document->judgement))

@@ -3,6 +3,7 @@
  * render/: the documents. Programs read JSON by the contract of the schema "vdsocheck/1";
  * people read text on a terminal. Both must hold for every verdict and any evidence.
  */
+#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -509,6 +510,58 @@ static int run_scenarios(void)
 	return cmocka_run_group_tests_name("documents of hosts", tests, NULL, NULL);
 }
 
+static void assert_reason_of_first_call(const char *text)
+{
+	json_t *root = render_json();
+	json_t *call = json_array_get(json_object_get(root, "calls"), 0);
+	const char *reason = json_string_value(json_object_get(call, "reason"));
+
+	assert_true(json_is_null(json_object_get(call, "syscall_ns")));
+	assert_non_null(reason);
+	if (!strstr(reason, text))
+		fail_msg("\"%s\" is not in \"%s\"", text, reason);
+	json_decref(root);
+}
+
+/* A support engineer would look for a missing system call, where a profile refuses it. */
+static void a_time_that_is_missing_has_its_own_reason(void **state)
+{
+	struct path_evidence *raw;
+
+	(void)state;
+	healthy();
+	raw = &evidence.calls[0].path[PATH_SYSCALL];
+	raw->timed = false;
+	assert_reason_of_first_call("failed: every measurement was disturbed");
+	fact_set(&evidence.timing.entry_fact, FACT_FAILED, "disturbed, all of it");
+	assert_reason_of_first_call("failed: disturbed, all of it");
+	evidence.calls[0].raw_error = EPERM;
+	assert_reason_of_first_call("denied: the system call: Operation not permitted");
+	healthy();
+	raw->timed = raw->available = false;
+	assert_reason_of_first_call("absent: no such system call on this architecture");
+}
+
+/* Dashes without a word would leave open whether it is the host or vdsocheck. */
+static void times_that_were_not_taken_are_told_in_words(void **state)
+{
+	char *text;
+
+	(void)state;
+	healthy();
+	text = render("text", false);
+	assert_null(strstr(text, "\n  timing"));
+	free(text);
+	fact_set(&evidence.timing.entry_fact, FACT_FAILED, "every measurement was disturbed");
+	text = render("text", false);
+	assert_non_null(
+		strstr(text, "\n  timing        not taken: every measurement was disturbed\n"));
+	free(text);
+	text = render("report", false);
+	assert_non_null(strstr(text, "- **timing**: not taken: every measurement was disturbed\n"));
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -520,6 +573,8 @@ int main(void)
 		cmocka_unit_test(numbers_of_json_are_the_measured_ones),
 		cmocka_unit_test(a_broken_document_is_refused_with_a_reason),
 		cmocka_unit_test(a_document_cut_anywhere_is_refused),
+		cmocka_unit_test(a_time_that_is_missing_has_its_own_reason),
+		cmocka_unit_test(times_that_were_not_taken_are_told_in_words),
 	};
 
 	return run_scenarios() + cmocka_run_group_tests_name("documents", tests, NULL, NULL);
