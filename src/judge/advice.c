@@ -96,6 +96,17 @@ static bool lacks_proof(const struct view *view)
 	return view->verdict == VERDICT_UNKNOWN && !fact_is_known(&view->evidence->proof.fact);
 }
 
+static bool lacks_processes(const struct view *view)
+{
+	return lacks_proof(view) &&
+	       strncmp(view->evidence->proof.fact.reason, "fork: ", strlen("fork: ")) == 0;
+}
+
+static bool lacks_permission(const struct view *view)
+{
+	return lacks_proof(view) && !lacks_processes(view);
+}
+
 static bool is_fallback(const struct view *view)
 {
 	return view->verdict == VERDICT_FALLBACK;
@@ -170,6 +181,10 @@ static const struct rule rules[] = {
 	{{"kvm-clock-switched-off"}, NULL,
 		{.id = "drop-boot-no-kvmclock-vsyscall",
 			.text = "Take no-kvmclock-vsyscall off the kernel command line and reboot."}},
+	{{"kernel-log-denied"}, NULL,
+		{.id = "read-kernel-log",
+			.text = "Run vdsocheck once more as root, and on the host itself: the kernel "
+				"log may tell why this clocksource was chosen."}},
 	{{"tsc-read-delay"}, NULL,
 		{.id = "newer-kernel-or-nowatchdog",
 			.text = "Use Linux 6.3 or newer, which skips the check when its reference is "
@@ -210,6 +225,10 @@ static const struct rule rules[] = {
 			.ask = "The Hyper-V reference TSC page of this guest is invalid "
 			       "(tsc_sequence 0) or its host offers no invariant TSC: every reading "
 			       "of the time is a system call. Can it be moved to a host that does?"}},
+	{{"kvm-clock-32-bit"}, NULL,
+		{.id = "use-64-bit-kernel",
+			.text = "Boot a 64-bit kernel, whose vDSO can read kvm-clock; 32-bit programs "
+				"run on it."}},
 	{{"kvm-clock-unstable", "pvclock-withdrawn"}, may_not_use_tsc,
 		{.id = "ask-kvm-host",
 			.text = "No setting of the guest makes kvm-clock faster. Ask who runs the "
@@ -225,7 +244,7 @@ static const struct rule rules[] = {
 		{.id = "move-to-nitro",
 			.text = "Move to an instance type of the Nitro generation. Amazon advises tsc on "
 				"its Xen instances; but the CPU, as this one sees it, does not promise a "
-				"steady TSC, so that is not advised here unseen."}},
+				"steady TSC, so that is not advised here."}},
 	{{"tsc-not-invariant"}, is_lasting_guest,
 		{.id = "ask-for-invariant-tsc",
 			.text = "Do not force the TSC: the CPU, as this guest sees it, does not promise "
@@ -270,7 +289,12 @@ static const struct rule rules[] = {
 		{.id = "leave-counter-on",
 			.text = "Start the program without prctl(PR_SET_TSC, PR_TSC_SIGSEGV): look at "
 				"what launches it."}},
-	{{NULL}, lacks_proof,
+	{{NULL}, lacks_processes,
+		{.id = "allow-processes",
+			.text = "Run vdsocheck where it may start processes of its own: a limit "
+				"(ulimit -u, pids.max of the control group) or a filter keeps it from "
+				"that here."}},
+	{{NULL}, lacks_permission,
 		{.id = "allow-proof",
 			.text = "Run vdsocheck where it may set a seccomp filter or trace its own child: "
 				"on the host, or without the filter that forbids both."}},
@@ -284,8 +308,8 @@ static const struct rule rules[] = {
 
 static const struct rule last_resort = {{NULL}, is_fault,
 	{.id = "send-report",
-		.text = "No setting on this host is known to help. Attach the output of this command "
-			"to a ticket with who runs it:",
+		.text = "No setting on this host is known to help and to be safe. Attach the output "
+			"of this command to a ticket with who runs it:",
 		.command = "vdsocheck --format report"}};
 
 static bool can_be_had(const struct evidence *evidence, const char *source)

@@ -178,11 +178,11 @@ const struct cause_rule cause_choice_rules[] = {
 	{"tsc-not-invariant", CERTAINTY_LIKELY, is_tsc_not_invariant, support_invariance, NULL,
 		"The CPU, as this machine sees it, does not promise a TSC of one steady rate."},
 	{"tsc-not-offered", CERTAINTY_POSSIBLE, is_tsc_not_offered, support_invariance, NULL,
-		"The CPU promises a steady TSC, but the kernel does not offer it: too old for this "
-		"CPU, or it was dropped and the log no longer tells."},
-	{"kernel-log-denied", CERTAINTY_POSSIBLE, is_log_denied, support_log_denied, NULL,
-		"The kernel log, which would say why this clocksource was chosen, may not be read "
-		"by this user: as root vdsocheck can tell more."},
+		"The CPU promises a steady TSC, but the kernel does not offer it: it is too old for "
+		"this CPU, or it dropped the TSC and no log that could be read here tells."},
+	{"kernel-log-denied", CERTAINTY_PROVEN, is_log_denied, support_log_denied, NULL,
+		"The kernel log, which would say why this clocksource was chosen, is closed to this "
+		"user."},
 };
 
 const size_t cause_choice_rule_count = sizeof(cause_choice_rules) / sizeof(cause_choice_rules[0]);
