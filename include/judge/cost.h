@@ -4,17 +4,23 @@
 #define VDSOCHECK_JUDGE_COST_H
 
 #include "evidence.h"
+#include "judge/verdict.h"
 
 struct cost {
 	bool known;
 	double call_ns;       /* the dearest deciding call, as programs make it here */
+	bool mixed;           /* call_ns is the average of calls that enter and calls that do not */
 	double syscall_ns;    /* the same by raw system call */
-	bool estimated;       /* user_space_ns is known: the counter can be read here */
+	bool estimated;       /* user_space_ns is known */
 	double rate;          /* calls per second it is worked out for; 0: none was given */
-	double user_space_ns; /* what it would take in user space: the counter and the arithmetic */
+	double user_space_ns; /* what it takes in user space, or would: counter and arithmetic */
 };
 
-void cost_find(const struct evidence *evidence, struct cost *cost);
+/*
+ * Where the verdict is ok, the call itself tells what user space takes. Where it is unknown,
+ * so is what is lost.
+ */
+void cost_find(const struct evidence *evidence, enum verdict verdict, struct cost *cost);
 
 /* Sets the rate that the caller is interested in; 0 leaves it open. */
 void cost_set_rate(struct cost *cost, double rate);

@@ -54,17 +54,29 @@ static const struct call_evidence *find_dearest(const struct evidence *evidence)
  * The least time; but where some calls enter the kernel and others do not, that of both in
  * their shares, as the timing may have met with the one kind only.
  */
-static double typical_ns(const struct path_evidence *path, double syscall_ns)
+static void set_call_ns(const struct path_evidence *path, struct cost *cost)
 {
-	double share;
+	double share = path->attempts ? (double)path->entered / path->attempts : 0;
 
-	if (path->entered == 0 || path->entered >= path->attempts || path->min_ns >= syscall_ns)
-		return path->min_ns;
-	share = (double)path->entered / path->attempts;
-	return share * syscall_ns + (1 - share) * path->min_ns;
+	cost->mixed = path->entered > 0 && path->entered < path->attempts &&
+	              path->min_ns < cost->syscall_ns;
+	cost->call_ns = path->min_ns;
+	if (cost->mixed)
+		cost->call_ns = share * cost->syscall_ns + (1 - share) * path->min_ns;
 }
 
-void cost_find(const struct evidence *evidence, struct cost *cost)
+static void set_user_space_ns(
+	const struct evidence *evidence, enum verdict verdict, struct cost *cost)
+{
+	if (verdict == VERDICT_OK) {
+		cost->estimated = true;
+		cost->user_space_ns = cost->call_ns;
+	} else if (verdict != VERDICT_UNKNOWN) {
+		estimate_user_space(evidence, cost);
+	}
+}
+
+void cost_find(const struct evidence *evidence, enum verdict verdict, struct cost *cost)
 {
 	const struct call_evidence *call = find_dearest(evidence);
 	const struct path_evidence *path = call ? paid_path(evidence, call) : NULL;
@@ -75,8 +87,8 @@ void cost_find(const struct evidence *evidence, struct cost *cost)
 		return;
 	cost->known = true;
 	cost->syscall_ns = call->path[PATH_SYSCALL].min_ns;
-	cost->call_ns = typical_ns(path, cost->syscall_ns);
-	estimate_user_space(evidence, cost);
+	set_call_ns(path, cost);
+	set_user_space_ns(evidence, verdict, cost);
 }
 
 void cost_set_rate(struct cost *cost, double rate)

@@ -8,5 +8,5 @@ void judgement_make(const struct evidence *evidence, struct judgement *judgement
 	judgement->cause_count = cause_find(evidence, judgement->ruling.verdict, judgement->causes);
 	judgement->advice_count =
 		advice_find(evidence, judgement->ruling.verdict, judgement->advice);
-	cost_find(evidence, &judgement->cost);
+	cost_find(evidence, judgement->ruling.verdict, &judgement->cost);
 }

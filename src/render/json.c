@@ -374,8 +374,18 @@ static json_t *advice_array(const struct judgement *judgement)
 	return list;
 }
 
-static json_t *cost_object(const struct cost *cost)
+static const char *cost_reason(const struct judgement *judgement)
 {
+	if (!judgement->cost.known)
+		return "absent: the calls were not timed";
+	if (judgement->ruling.verdict == VERDICT_UNKNOWN)
+		return "absent: the verdict is unknown";
+	return "absent: no counter to estimate user space by";
+}
+
+static json_t *cost_object(const struct judgement *judgement)
+{
+	const struct cost *cost = &judgement->cost;
 	json_t *object = json_object();
 
 	json_value_set(object, "call_ns", tenths(cost->known, cost->call_ns));
@@ -385,9 +395,7 @@ static json_t *cost_object(const struct cost *cost)
 	json_value_set(
 		object, "lost_ns", tenths(cost->known && cost->estimated, cost_lost_ns(cost)));
 	json_value_set(object, "reason",
-		cost->known && cost->estimated ? NULL
-		: cost->known ? json_string("absent: no counter to estimate user space by")
-			      : json_string("absent: the calls were not timed"));
+		cost->known && cost->estimated ? NULL : json_string(cost_reason(judgement)));
 	json_value_set(object, "rate_per_s", cost->rate > 0 ? json_real(cost->rate) : NULL);
 	json_value_set(object, "lost_cpu_percent",
 		tenths(cost->known && cost->estimated && cost->rate > 0,
@@ -423,7 +431,7 @@ static json_t *root_object(const struct document *document)
 	json_value_set(root, "contradictions", contradictions_array(judgement));
 	json_value_set(root, "causes", causes_array(judgement));
 	json_value_set(root, "advice", advice_array(judgement));
-	json_value_set(root, "cost", cost_object(&judgement->cost));
+	json_value_set(root, "cost", cost_object(judgement));
 	return root;
 }
 

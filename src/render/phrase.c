@@ -246,12 +246,12 @@ void phrase_cost(const struct judgement *judgement, struct phrase *phrase)
 	if (judgement->ruling.verdict == VERDICT_OK)
 		phrase_add(phrase, "%s ns per call, where entering the kernel would take %s ns",
 			wrap_ns(cost->call_ns, ns), wrap_ns(cost->syscall_ns, other));
-	else if (lost > 0 && judgement->ruling.verdict != VERDICT_UNKNOWN)
+	else if (lost > 0)
 		phrase_add(phrase,
-			"%s ns per call, where user space would take about %s ns: at %s calls/s, "
+			"%s ns per call%s, where user space would take about %s ns: at %s calls/s, "
 			"%.1f %% of one CPU is lost",
-			wrap_ns(cost->call_ns, ns), wrap_ns(cost->user_space_ns, other), calls,
-			cost_share_percent(lost, rate));
+			wrap_ns(cost->call_ns, ns), cost->mixed ? " on average" : "",
+			wrap_ns(cost->user_space_ns, other), calls, cost_share_percent(lost, rate));
 	else
 		phrase_add(phrase, "%s ns per call: at %s calls/s, %.1f %% of one CPU",
 			wrap_ns(cost->call_ns, ns), calls, cost_share_percent(cost->call_ns, rate));

@@ -253,7 +253,7 @@ static void the_cost_is_the_call_against_its_parts(void **state)
 	evidence_make_falling_back(&evidence, "hpet");
 	monotonic(PATH_VDSO)->min_ns = 596;
 	monotonic(PATH_SYSCALL)->min_ns = 601;
-	cost_find(&evidence, &cost);
+	cost_find(&evidence, VERDICT_FALLBACK, &cost);
 	assert_true(cost.known && cost.estimated);
 	assert_true(cost.call_ns == 596 && cost.syscall_ns == 601);
 	/* The counter, 8 ns, and the arithmetic that a COARSE clock takes, 3.7 ns. */
@@ -271,8 +271,26 @@ static void a_mixture_costs_its_shares(void **state)
 	monotonic(PATH_VDSO)->min_ns = 20;
 	monotonic(PATH_VDSO)->entered = monotonic(PATH_VDSO)->attempts / 2;
 	monotonic(PATH_SYSCALL)->min_ns = 600;
-	cost_find(&evidence, &cost);
+	cost_find(&evidence, VERDICT_FALLBACK, &cost);
 	assert_true(cost.call_ns > 309.9 && cost.call_ns < 310.1);
+	assert_true(cost.mixed);
+}
+
+/* A monitor that looks for a loss would raise an alarm on a healthy host, or on a guess. */
+static void a_loss_is_told_of_slow_hosts_alone(void **state)
+{
+	struct cost cost;
+
+	(void)state;
+	evidence_make_healthy(&evidence);
+	cost_find(&evidence, VERDICT_OK, &cost);
+	assert_true(cost.estimated && cost.user_space_ns == cost.call_ns && !cost.mixed);
+	assert_true(cost_lost_ns(&cost) == 0);
+	evidence_make_falling_back(&evidence, "hpet");
+	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	assert_true(cost.estimated && cost_lost_ns(&cost) > 0);
+	cost_find(&evidence, VERDICT_UNKNOWN, &cost);
+	assert_true(cost.known && !cost.estimated && cost_lost_ns(&cost) == 0);
 }
 
 static void what_is_not_known_costs_nothing(void **state)
@@ -282,15 +300,15 @@ static void what_is_not_known_costs_nothing(void **state)
 	(void)state;
 	evidence_make_falling_back(&evidence, "hpet");
 	fact_set(&evidence.timing.counter_fact, FACT_FAILED, "x");
-	cost_find(&evidence, &cost);
+	cost_find(&evidence, VERDICT_FALLBACK, &cost);
 	assert_true(cost.known && !cost.estimated);
 	assert_true(cost_lost_ns(&cost) == 0);
 	evidence_remove_timing(&evidence);
-	cost_find(&evidence, &cost);
+	cost_find(&evidence, VERDICT_FALLBACK, &cost);
 	assert_false(cost.known || cost.estimated);
 	assert_true(cost_lost_ns(&cost) == 0);
 	memset(&evidence, 0, sizeof(evidence));
-	cost_find(&evidence, &cost);
+	cost_find(&evidence, VERDICT_FALLBACK, &cost);
 	assert_false(cost.known);
 }
 
@@ -304,7 +322,7 @@ static void no_loss_is_negative(void **state)
 		struct cost cost;
 
 		evidence_roll(&evidence, &dice);
-		cost_find(&evidence, &cost);
+		cost_find(&evidence, VERDICT_FALLBACK, &cost);
 		assert_true(cost_lost_ns(&cost) >= 0);
 	}
 }
@@ -327,6 +345,7 @@ int main(void)
 		cmocka_unit_test(timing_and_proof_may_contradict),
 		cmocka_unit_test(the_cost_is_the_call_against_its_parts),
 		cmocka_unit_test(a_mixture_costs_its_shares),
+		cmocka_unit_test(a_loss_is_told_of_slow_hosts_alone),
 		cmocka_unit_test(what_is_not_known_costs_nothing),
 		cmocka_unit_test(no_loss_is_negative),
 	};
