@@ -145,6 +145,13 @@ static const struct {
 		"Marking clocksource tsc unstable due to inter CPU skew"},
 	{"[    0.000000] tsc: Marking TSC unstable due to running on Hyper-V", 0,
 		"tsc: Marking TSC unstable due to running on Hyper-V"},
+	{"[    0.000000] notsc: Kernel compiled with CONFIG_X86_TSC, cannot disable TSC", 0,
+		"notsc: Kernel compiled with CONFIG_X86_TSC, cannot disable TSC"},
+	/* A report names neither host nor address. */
+	{"[    0.000000] Command line: ip=192.0.2.7::::db-7:eth0 notsc", 0, NULL},
+	{"[    0.128381] Kernel command line: root=UUID=1-2 workaround for arch_timer notsc: ", 0,
+		NULL},
+	{"[    0.130000] Unknown kernel command line parameters \"h=db-7 skewed\"", 0, NULL},
 	{"[    3.000000] usb 1-1: new high-speed USB device number 2", 0, NULL},
 	{"[    3.000000] mlx5: workaround for a firmware bug", 0, NULL},
 	{"", 0, NULL},
