@@ -4,6 +4,7 @@
 #include <ctype.h>
 
 #include "base/version.h"
+#include "judge/tally.h"
 #include "render/phrase.h"
 #include "render/wrap.h"
 
@@ -47,6 +48,31 @@ static void write_text_fact(const struct text_fact *fact, const char *label, FIL
 		fprintf(out, "- **%s**: not known (%s)\n", label, fact->fact.reason);
 }
 
+/* Without this "(seccomp)" is a word to be believed. */
+static void write_method(const struct evidence *evidence, FILE *out)
+{
+	struct tally tally = tally_by(evidence, PATH_LIBC);
+	struct phrase how = {.used = 0};
+	char calls[32];
+
+	if (!fact_is_known(&evidence->proof.fact) || !tally.proven)
+		return;
+	phrase_add(&how, "How the proof was taken: child processes made each call %s times",
+		wrap_count(tally.attempts / tally.proven, calls));
+	if (evidence->proof.cpus)
+		phrase_add(&how, " on %u CPU%s", evidence->proof.cpus,
+			evidence->proof.cpus == 1 ? "" : "s");
+	phrase_add(&how, " by the vDSO, where it has the call, and by the C library, %s",
+		evidence->proof.method == PROOF_SECCOMP
+			? "under a seccomp filter that answers every system call for the time with "
+			  "an error of its own. A call that came back with that error tried to enter "
+			  "the kernel; one that came back with the time did not."
+			: "traced by ptrace, which stops at every system call for the time. A call "
+			  "in which it stopped entered the kernel.");
+	fputc('\n', out);
+	wrap_text(out, 0, 0, how.text);
+}
+
 static void write_evidence(const struct document *document, FILE *out)
 {
 	const struct evidence *evidence = document->evidence;
@@ -65,6 +91,7 @@ static void write_evidence(const struct document *document, FILE *out)
 	write_phrase(evidence, "proof", phrase_proof, out);
 	write_phrase(evidence, "timing", phrase_timing, out);
 	write_item(out, "the verdict rests on", rests.used ? rests.text : "nothing");
+	write_method(evidence, out);
 }
 
 static void write_versions(const struct host_evidence *host, FILE *out)

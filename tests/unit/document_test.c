@@ -542,6 +542,32 @@ static void a_time_that_is_missing_has_its_own_reason(void **state)
 	assert_reason_of_first_call("absent: no such system call on this architecture");
 }
 
+static void assert_report_says(const char *text, bool said)
+{
+	char *report = render("report", false);
+
+	if ((strstr(report, text) != NULL) != said)
+		fail_msg("\"%s\" is %s in the report", text, said ? "not" : "found");
+	free(report);
+}
+
+/* Who gets a ticket did not take the proof: he has to be told how it was. */
+static void a_report_tells_how_the_proof_was_taken(void **state)
+{
+	(void)state;
+	healthy();
+	evidence.proof.method = PROOF_SECCOMP;
+	evidence.proof.cpus = 1;
+	assert_report_says("child processes made each call 1,000 times on 1 CPU by", true);
+	assert_report_says("seccomp filter", true);
+	evidence.proof.method = PROOF_PTRACE;
+	evidence.proof.cpus = 4;
+	assert_report_says("1,000 times on 4 CPUs by", true);
+	assert_report_says("traced by ptrace", true);
+	unproven();
+	assert_report_says("How the proof was taken", false);
+}
+
 /* Dashes without a word would leave open whether it is the host or vdsocheck. */
 static void times_that_were_not_taken_are_told_in_words(void **state)
 {
@@ -575,6 +601,7 @@ int main(void)
 		cmocka_unit_test(a_document_cut_anywhere_is_refused),
 		cmocka_unit_test(a_time_that_is_missing_has_its_own_reason),
 		cmocka_unit_test(times_that_were_not_taken_are_told_in_words),
+		cmocka_unit_test(a_report_tells_how_the_proof_was_taken),
 	};
 
 	return run_scenarios() + cmocka_run_group_tests_name("documents", tests, NULL, NULL);
