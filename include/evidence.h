@@ -141,6 +141,8 @@ struct timing_evidence {
 	struct fact counter_fact;
 	double counter_ns; /* one bare read of the CPU's counter */
 	char counter[16];  /* "rdtsc", "cntvct_el0" ... */
+	struct fact ordered_fact;
+	double ordered_ns; /* one read as a vDSO makes it: after all that comes in front of it */
 	struct fact entry_fact;
 	double entry_ns; /* getppid by raw system call: the cheapest way into the kernel */
 	unsigned chunks; /* chunks measured of each call and path */

@@ -269,6 +269,9 @@ static void read_timing(struct reader *reader, const json_t *from, struct timing
 	take_fact(reader, from, "reason", timed, &timing->fact);
 	take_fact(reader, from, "counter_reason",
 		take_ns(reader, from, "counter_ns", &timing->counter_ns), &timing->counter_fact);
+	take_fact(reader, from, "ordered_counter_reason",
+		take_ns(reader, from, "ordered_counter_ns", &timing->ordered_ns),
+		&timing->ordered_fact);
 	take_fact(reader, from, "getppid_reason",
 		take_ns(reader, from, "getppid_ns", &timing->entry_ns), &timing->entry_fact);
 }

@@ -6,9 +6,10 @@
 #define NS_PER_SECOND 1e9
 
 /*
- * A vDSO clock is the counter plus the arithmetic around it. The arithmetic is what a COARSE
- * clock takes, which reads no counter and never enters the kernel. A counter that is caught
- * by the hypervisor tells nothing of what an honest one would take.
+ * A vDSO clock is the counter, read in order, plus the arithmetic around it. The arithmetic
+ * is what a COARSE clock takes, which reads no counter and never enters the kernel. A counter
+ * that is caught by the hypervisor tells nothing of what an honest one would take. Documents
+ * of older versions know the bare counter only.
  */
 static void estimate_user_space(const struct evidence *evidence, struct cost *cost)
 {
@@ -20,7 +21,9 @@ static void estimate_user_space(const struct evidence *evidence, struct cost *co
 	if (fact_is_known(&timing->entry_fact) && timing->counter_ns >= timing->entry_ns)
 		return;
 	cost->estimated = true;
-	cost->user_space_ns = timing->counter_ns + coarse->path[PATH_VDSO].min_ns;
+	cost->user_space_ns =
+		coarse->path[PATH_VDSO].min_ns +
+		(fact_is_known(&timing->ordered_fact) ? timing->ordered_ns : timing->counter_ns);
 }
 
 /* How a program makes this call: through the host's libc, where that passes the vDSO by. */

@@ -30,7 +30,7 @@ static const struct effort whole = {.chunk_ns = 20000,
 static const struct effort brief = {
 	.chunk_ns = 5000, .limits = {.ns = 500000, .rounds_least = 9, .rounds_most = ROUNDS_MAX}};
 
-#define SERIES_MAX (CALL_MAX * PATH_COUNT + 2)
+#define SERIES_MAX (CALL_MAX * PATH_COUNT + 3)
 
 struct measurement {
 	struct sampler sampler;
@@ -38,6 +38,7 @@ struct measurement {
 	struct series *of_call[CALL_MAX][PATH_COUNT]; /* NULL: not to be measured */
 	struct series *of_entry;
 	struct series *of_counter;
+	struct series *of_ordered;
 	struct series series[SERIES_MAX];
 	double samples[SERIES_MAX][ROUNDS_MAX];
 };
@@ -53,6 +54,12 @@ static void repeat_counter(const void *unused, size_t count)
 {
 	(void)unused;
 	counter_repeat(count);
+}
+
+static void repeat_ordered(const void *unused, size_t count)
+{
+	(void)unused;
+	counter_repeat_ordered(count);
 }
 
 static struct series *add_series(
@@ -87,8 +94,11 @@ static void set_up(struct measurement *measurement, const struct job *job)
 	add_calls(measurement, job);
 	measurement->of_entry = add_series(measurement, series_repeat_call, &measurement->entry);
 	counter_probe(&timing->counter_fact);
-	if (fact_is_known(&timing->counter_fact))
+	timing->ordered_fact = timing->counter_fact;
+	if (fact_is_known(&timing->counter_fact)) {
 		measurement->of_counter = add_series(measurement, repeat_counter, NULL);
+		measurement->of_ordered = add_series(measurement, repeat_ordered, NULL);
+	}
 	text_copy(timing->counter, sizeof(timing->counter), counter_name());
 }
 
@@ -132,6 +142,8 @@ static void report(const struct measurement *measurement, struct evidence *evide
 	report_part(measurement->of_entry, ns_per_tick, &timing->entry_ns, &timing->entry_fact);
 	report_part(
 		measurement->of_counter, ns_per_tick, &timing->counter_ns, &timing->counter_fact);
+	report_part(
+		measurement->of_ordered, ns_per_tick, &timing->ordered_ns, &timing->ordered_fact);
 	timing->chunks = (unsigned)measurement->sampler.rounds;
 }
 

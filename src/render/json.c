@@ -152,6 +152,10 @@ static json_t *timing_object(const struct timing_evidence *timing)
 		tenths(timed && fact_is_known(&timing->counter_fact), timing->counter_ns));
 	json_value_set(
 		object, "counter_reason", reason_within(&timing->fact, &timing->counter_fact));
+	json_value_set(object, "ordered_counter_ns",
+		tenths(timed && fact_is_known(&timing->ordered_fact), timing->ordered_ns));
+	json_value_set(object, "ordered_counter_reason",
+		reason_within(&timing->fact, &timing->ordered_fact));
 	json_value_set(object, "getppid_ns",
 		tenths(timed && fact_is_known(&timing->entry_fact), timing->entry_ns));
 	json_value_set(object, "getppid_reason", reason_within(&timing->fact, &timing->entry_fact));

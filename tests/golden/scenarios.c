@@ -91,6 +91,7 @@ static void has_counter_off(struct evidence *evidence)
 {
 	fact_set_flag(&evidence->host.counter_off, true);
 	fact_set(&evidence->timing.counter_fact, FACT_FAILED, "rdtsc ends with SIGSEGV");
+	evidence->timing.ordered_fact = evidence->timing.counter_fact;
 	evidence->timing.counter_ns = 0;
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		struct call_evidence *call = &evidence->calls[i];

@@ -33,6 +33,7 @@ static const struct {
 #define SYSCALL_NS 240.0
 #define ENTRY_NS 120.0
 #define COUNTER_NS 8.0
+#define ORDERED_NS 17.0
 
 static void set_path(struct path_evidence *path, double ns, bool enters)
 {
@@ -145,6 +146,8 @@ static void set_timing(struct timing_evidence *timing)
 	fact_set_known(&timing->counter_fact);
 	fact_set_known(&timing->entry_fact);
 	timing->counter_ns = COUNTER_NS;
+	fact_set_known(&timing->ordered_fact);
+	timing->ordered_ns = ORDERED_NS;
 	timing->entry_ns = ENTRY_NS;
 	timing->chunks = 64;
 	timing->cpu = 1;
@@ -369,6 +372,7 @@ void evidence_roll(struct evidence *evidence, struct dice *dice)
 	roll_fact(&evidence->timing.fact, dice);
 	roll_fact(&evidence->timing.counter_fact, dice);
 	roll_fact(&evidence->timing.entry_fact, dice);
+	roll_fact(&evidence->timing.ordered_fact, dice);
 	evidence->timing.counter_ns = (double)dice_roll(dice, 3000) / 8;
 	roll_calls(evidence, dice);
 }
