@@ -144,7 +144,7 @@ static bool take_common(int found, struct options *options)
 		options->format = "json";
 		return true;
 	case 'o':
-		options->output = optarg;
+		options->output = strcmp(optarg, "-") == 0 ? NULL : optarg;
 		return true;
 	case OPTION_FORMAT:
 		options->format = optarg;
