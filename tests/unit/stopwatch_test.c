@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* measure/stopwatch: a wrong rate makes every ns of the report wrong by the same factor. */
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/time.h>
+
 #include "base/kernel_clock.h"
 #include "measure/counter.h"
 #include "measure/stopwatch.h"
@@ -64,6 +69,57 @@ static void the_counter_s_rate_is_that_of_the_kernel_s_clock(void **state)
 	assert_true(fits);
 }
 
+#define RATES 500
+
+/* Where the kernel's clock is so slow that nothing else is done any more, not for ever. */
+static void be_away(int number)
+{
+	static int times;
+
+	(void)number;
+	if (times++ < 20 * RATES)
+		spin(150000);
+}
+
+/* Every 200 us for 150 of them: much more often than on any machine, so that it is seen. */
+static void interrupt_us(bool on)
+{
+	struct itimerval timer = {{0, on ? 200 : 0}, {0, on ? 200 : 0}};
+
+	signal(SIGALRM, be_away);
+	assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
+}
+
+static void find_rates(double rates[RATES])
+{
+	interrupt_us(true);
+	for (int i = 0; i < RATES; i++) {
+		struct stopwatch watch;
+
+		assert_true(stopwatch_start(&watch, true));
+		rates[i] = stopwatch_ns_per_tick(&watch);
+	}
+	interrupt_us(false);
+}
+
+/* Who is interrupted between the kernel's clock and the counter has not read both at once. */
+static void a_rate_is_right_whoever_interrupts(void **state)
+{
+	double rates[RATES], right;
+	struct stopwatch whole;
+
+	(void)state;
+	if (!has_counter())
+		unit_skip("the counter cannot be read here");
+	assert_true(stopwatch_start(&whole, true));
+	find_rates(rates);
+	right = stopwatch_ns_per_tick(&whole);
+	for (int i = 0; i < RATES; i++) {
+		if (fabs(rates[i] / right - 1) > 0.05)
+			fail_msg("rate %d is %.3f of the right one", i, rates[i] / right);
+	}
+}
+
 static void its_own_overhead_is_less_than_any_stretch(void **state)
 {
 	struct stopwatch watch;
@@ -89,6 +145,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_the_kernel_s_clock_a_tick_is_a_nanosecond),
 		cmocka_unit_test(the_counter_s_rate_is_that_of_the_kernel_s_clock),
+		cmocka_unit_test(a_rate_is_right_whoever_interrupts),
 		cmocka_unit_test(its_own_overhead_is_less_than_any_stretch),
 	};
 
