@@ -10,10 +10,16 @@ struct progress progress_start(const char *doing, bool quiet)
 		.shown = !quiet && isatty(STDERR_FILENO), .doing = doing, .percent = -1};
 }
 
+/* What is measured least often may take longer than was planned. */
+static int percent_of(double done)
+{
+	return done < 1 ? (int)(100 * done) : 100;
+}
+
 void progress_show(void *argument, double done)
 {
 	struct progress *progress = argument;
-	int percent = (int)(100 * done);
+	int percent = percent_of(done);
 
 	if (!progress->shown || percent == progress->percent)
 		return;

@@ -8,6 +8,18 @@
 
 _Static_assert(BENCH_THREADS_MAX <= GATHERING_THREADS_MAX, "a gathering has room for all");
 
+struct job {
+	struct gathering gathering;
+	struct bench *bench;
+	bench_progress *progress; /* may be NULL */
+};
+
+static void show(const struct job *job)
+{
+	if (job->progress)
+		job->progress(job->bench);
+}
+
 /* False if it cannot be measured. A turn in which the machine was too busy tells nothing. */
 static bool keep_least(
 	const struct gathering *gathering, struct gathering_price *least, struct fact *why)
@@ -21,8 +33,9 @@ static bool keep_least(
 	return true;
 }
 
-static bool measure_turns(struct gathering *gathering, struct bench_crowd *crowd)
+static bool measure_turns(struct job *job, struct bench_crowd *crowd)
 {
+	struct gathering *gathering = &job->gathering;
 	struct gathering_price alone = {0}, together = {0};
 
 	for (int turn = 0; turn < TURNS && !*gathering->stop; turn++) {
@@ -32,6 +45,8 @@ static bool measure_turns(struct gathering *gathering, struct bench_crowd *crowd
 		gathering->threads = crowd->threads;
 		if (!keep_least(gathering, &together, &crowd->fact))
 			return false;
+		job->bench->done++;
+		show(job);
 	}
 	crowd->alone_ns = alone.ns;
 	crowd->together_ns = together.ns;
@@ -39,16 +54,16 @@ static bool measure_turns(struct gathering *gathering, struct bench_crowd *crowd
 	return true;
 }
 
-static void measure_crowd(struct gathering *gathering, struct bench_crowd *crowd)
+static void measure_crowd(struct job *job, struct bench_crowd *crowd)
 {
-	if (!gathering->call->function.any)
+	if (!job->gathering.call->function.any)
 		fact_set(&crowd->fact, FACT_ABSENT, "not available here");
-	else if (!measure_turns(gathering, crowd))
+	else if (!measure_turns(job, crowd))
 		return; /* with the reason */
 	else if (crowd->alone_ns > 0 && crowd->together_ns > 0)
 		fact_set_known(&crowd->fact);
-	else if (*gathering->stop)
-		fact_set(&crowd->fact, FACT_FAILED, "stopped before it was measured");
+	else if (job->bench->stop)
+		fact_set(&crowd->fact, FACT_UNREAD, "stopped before it was measured");
 	else
 		fact_set(&crowd->fact, FACT_FAILED, "other processes always had one of the CPUs");
 }
@@ -66,25 +81,27 @@ static uint64_t count_subjects(const struct bench_plan *plan)
 
 void bench_crowd_all(struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
 {
-	struct gathering gathering = {
-		.cpus = plan->cpus, .cpu_count = plan->thread_cpu_count, .stop = &bench->stop};
+	struct job job = {.gathering = {.cpus = plan->cpus,
+				  .cpu_count = plan->thread_cpu_count,
+				  .stop = &bench->stop},
+		.bench = bench,
+		.progress = progress};
 
 	bench->done = 0;
-	bench->total = count_subjects(plan);
-	gathering.ns = plan->time_ns / 2 / TURNS / (int64_t)(bench->total ? bench->total : 1);
-	for (size_t at = 0; !bench->stop; bench->done++) {
+	bench->total = TURNS * count_subjects(plan);
+	job.gathering.ns = plan->time_ns / 2 / (int64_t)(bench->total ? bench->total : 1);
+	show(&job);
+	for (size_t at = 0; !bench->stop; bench->done = TURNS * bench->crowd_count) {
 		struct bench_crowd *crowd = &bench->crowds[bench->crowd_count];
 
-		if (!bench_next(plan, &at, &crowd->subject, &gathering.call))
+		if (!bench_next(plan, &at, &crowd->subject, &job.gathering.call))
 			break;
-		if (progress)
-			progress(bench);
 		bench->crowd_count++;
 		crowd->threads = plan->threads;
 		crowd->cpus = plan->threads < plan->thread_cpu_count
 		                      ? plan->threads
 		                      : (unsigned)plan->thread_cpu_count;
-		measure_crowd(&gathering, crowd);
+		measure_crowd(&job, crowd);
 	}
 	bench->stopped = bench->stop;
 	fact_set_known(&bench->fact);

@@ -94,12 +94,16 @@ static void take_distributions(struct table *table, int64_t ns)
 {
 	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC);
 	double ns_per_tick = sampler_ns_per_tick(&table->sampler);
+	uint64_t done = table->bench->done;
+	int64_t elapsed;
 
 	do {
 		for (size_t i = 0; i < table->row_count && !table->bench->stop; i++)
 			distribution_take(&table->rows[i].distribution, &table->series[i],
 				&table->sampler.watch, ns_per_tick);
-	} while (!table->bench->stop && kernel_clock_ns(CLOCK_MONOTONIC) - start < ns);
+		elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
+		table->bench->done = done + (uint64_t)elapsed / NS_PER_MS;
+	} while (!table->bench->stop && elapsed < ns);
 }
 
 /* In slices, so that whoever looks sees how far it is. */

@@ -87,7 +87,7 @@ static void has_crowds_stopped(struct bench *bench, struct evidence *evidence)
 	(void)evidence;
 	bench->stopped = true;
 	bench->crowd_count = 2;
-	fact_set(&bench->crowds[1].fact, FACT_FAILED, "stopped before it was measured");
+	fact_set(&bench->crowds[1].fact, FACT_UNREAD, "stopped before it was measured");
 }
 
 static void has_filters(struct bench *bench, struct evidence *evidence)
