@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
@@ -15,6 +16,7 @@
 #include "commands/bench_plan.h"
 #include "measure/distribution.h"
 #include "render/bench_report.h"
+#include "unit/dice.h"
 #include "unit/unit.h"
 
 static struct evidence evidence;
@@ -148,6 +150,73 @@ static void what_makes_no_sense_is_refused(void **state)
 	assert_false(PLAN(&plan, "--cpu", "-1"));
 	assert_false(PLAN(&plan, "--threads", "0"));
 	assert_false(PLAN(&plan, "--threads", "1025"));
+}
+
+#define LINES 20000
+#define LINE_WORDS 8
+#define NOISE_SIZE 6
+
+/* A word that makes sense somewhere, or five bytes that make none. */
+static const char *roll_word(struct dice *dice, char noise[NOISE_SIZE])
+{
+	static const char *const words[] = {"--call", "--clock", "--path", "--calls", "--time",
+		"--cpu", "--threads", "--histogram", "--json", "--format", "--cl", "-o", "--",
+		"time", "getcpu", "gettimeofday", "clock_gettime", "clock_getres", "monotonic",
+		"CLOCK_TAI", "1", "0", "-1", "11", "all", "vdso", "libc,syscall", "5M,50M", "1G",
+		"1000000000000", "18446744073709551616", "10ms", "24h", "1.5s", "2", "1024", ",",
+		"", "--time=1s", "--calls=1,2,3", "--threads=2", "--path=vdso,vdso"};
+	size_t place = dice_roll(dice, COUNT(words) + 4);
+
+	if (place < COUNT(words))
+		return words[place];
+	dice_fill(dice, (unsigned char *)noise, NOISE_SIZE - 1);
+	noise[NOISE_SIZE - 1] = '\0';
+	return noise;
+}
+
+static bool roll_plan(struct dice *dice, struct bench_plan *plan)
+{
+	static char noise[LINE_WORDS][NOISE_SIZE];
+	const char *words[LINE_WORDS];
+	int count = (int)dice_roll(dice, LINE_WORDS + 1);
+
+	for (int i = 0; i < count; i++)
+		words[i] = roll_word(dice, noise[i]);
+	return plan_words(plan, count, words);
+}
+
+static void assert_can_be_measured(const struct bench_plan *plan)
+{
+	assert_true(count_chosen(plan) > 0);
+	assert_in_range(plan->time_ns, 10000000, 86400000000000);
+	assert_true(plan->count_count <= BENCH_COUNT_MAX);
+	for (size_t i = 0; i < plan->count_count; i++)
+		assert_in_range(plan->counts[i], 1, 1000000000000);
+	assert_true(plan->threads <= BENCH_THREADS_MAX);
+	assert_true(!plan->threads || plan->thread_cpu_count > 0);
+	assert_true(!plan->distribution || !(plan->count_count || plan->threads));
+}
+
+/* Whatever is typed is refused, or can be measured. */
+static void no_command_line_is_too_odd(void **state)
+{
+	struct dice dice = dice_start();
+	struct bench_plan plan;
+	int complaints = dup(STDERR_FILENO);
+	int accepted = 0;
+
+	(void)state;
+	assert_non_null(freopen("/dev/null", "w", stderr));
+	for (int i = 0; i < LINES; i++) {
+		if (!roll_plan(&dice, &plan))
+			continue;
+		accepted++;
+		assert_can_be_measured(&plan);
+	}
+	fflush(stderr);
+	dup2(complaints, STDERR_FILENO);
+	close(complaints);
+	assert_true(accepted > LINES / 100);
 }
 
 static void every_time_has_its_bucket(void **state)
@@ -444,6 +513,7 @@ int main(void)
 		cmocka_unit_test(what_would_change_nothing_is_refused),
 		cmocka_unit_test(long_runs_and_crowds_have_their_own_calls),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
+		cmocka_unit_test(no_command_line_is_too_odd),
 		cmocka_unit_test(every_time_has_its_bucket),
 		cmocka_unit_test(the_extremes_have_a_bucket_too),
 		cmocka_unit_test(a_price_is_taken_to_pieces),
