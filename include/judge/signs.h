@@ -12,6 +12,9 @@ bool sign_current_is(const struct evidence *evidence, const char *name);
 /* The kernel offers this clocksource: whole names, `tsc` is not `tsc-early`. */
 bool sign_is_offered(const struct evidence *evidence, const char *name);
 
+/* The kernel offers this clocksource, and is known to use another. */
+bool sign_is_another(const struct evidence *evidence, const char *name);
+
 /* The vDSO is there and passes deciding calls on to the kernel: its clock has no mode. */
 bool sign_vdso_falls_back(const struct evidence *evidence, enum verdict verdict);
 

@@ -21,6 +21,9 @@ enum call_path tally_path(const struct call_evidence *call);
 /* Over the deciding calls, each by the way it is judged by. */
 struct tally tally_deciding(const struct evidence *evidence);
 
+/* Some deciding call entered the kernel in a part of its attempts only. */
+bool tally_is_mixed(const struct evidence *evidence);
+
 /* Over the deciding calls, all by one way. */
 struct tally tally_by(const struct evidence *evidence, enum call_path path);
 

@@ -312,18 +312,11 @@ static const struct rule last_resort = {{NULL}, is_fault,
 			"of this command to a ticket with who runs it:",
 		.command = "vdsocheck --format report"}};
 
-static bool can_be_had(const struct evidence *evidence, const char *source)
-{
-	return sign_is_offered(evidence, source) &&
-	       fact_is_known(&evidence->clocksource.current_fact) &&
-	       !sign_current_is(evidence, source);
-}
-
 static bool rule_applies(const struct rule *rule, const struct view *view)
 {
 	bool found = rule->causes[0] == NULL;
 
-	if (rule->advice.source && !can_be_had(view->evidence, rule->advice.source))
+	if (rule->advice.source && !sign_is_another(view->evidence, rule->advice.source))
 		return false;
 	for (size_t i = 0; i < RULE_CAUSES && rule->causes[i]; i++)
 		found |= has_cause(view, rule->causes[i]);

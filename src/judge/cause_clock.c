@@ -229,13 +229,6 @@ static bool is_arm_erratum(const struct evidence *evidence, enum verdict verdict
 	       sign_current_is(evidence, "arch_sys_counter") && !is_arm_compat(evidence, verdict);
 }
 
-static bool some_enter_sometimes(const struct evidence *evidence)
-{
-	struct tally tally = tally_deciding(evidence);
-
-	return tally.entering > tally.always;
-}
-
 /* The line by which the kernel went back to a clocksource that it had left; NULL if none. */
 static const struct kernel_log_line *find_return(const struct evidence *evidence)
 {
@@ -254,7 +247,7 @@ static bool is_clocksource_changing(const struct evidence *evidence, enum verdic
 {
 	(void)verdict;
 	return *evidence->clocksource.changed_to ||
-	       (some_enter_sometimes(evidence) && find_return(evidence));
+	       (tally_is_mixed(evidence) && find_return(evidence));
 }
 
 static void support_changing(const struct evidence *evidence, struct cause *cause)

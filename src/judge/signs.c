@@ -26,6 +26,13 @@ bool sign_is_offered(const struct evidence *evidence, const char *name)
 	return false;
 }
 
+bool sign_is_another(const struct evidence *evidence, const char *name)
+{
+	return sign_is_offered(evidence, name) &&
+	       fact_is_known(&evidence->clocksource.current_fact) &&
+	       !sign_current_is(evidence, name);
+}
+
 bool sign_vdso_falls_back(const struct evidence *evidence, enum verdict verdict)
 {
 	return verdict == VERDICT_FALLBACK && fact_is_known(&evidence->vdso.fact) &&
@@ -168,9 +175,7 @@ bool sign_tsc_is_trusted(const struct evidence *evidence)
 {
 	const struct flag_fact *invariant = &evidence->host.invariant_tsc;
 
-	return sign_is_offered(evidence, "tsc") &&
-	       fact_is_known(&evidence->clocksource.current_fact) &&
-	       !sign_current_is(evidence, "tsc") && fact_is_known(&invariant->fact) &&
+	return sign_is_another(evidence, "tsc") && fact_is_known(&invariant->fact) &&
 	       invariant->value && !sign_tsc_distrust(evidence) &&
 	       !sign_boot_has(evidence, "notsc") && !sign_boot_has(evidence, "tsc=unstable");
 }

@@ -37,6 +37,13 @@ struct tally tally_deciding(const struct evidence *evidence)
 	return tally;
 }
 
+bool tally_is_mixed(const struct evidence *evidence)
+{
+	struct tally tally = tally_deciding(evidence);
+
+	return tally.entering > tally.always;
+}
+
 struct tally tally_by(const struct evidence *evidence, enum call_path path)
 {
 	struct tally tally = {0};

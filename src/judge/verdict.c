@@ -70,9 +70,7 @@ static bool some_enter(const struct evidence *evidence)
 
 static bool some_enter_sometimes(const struct evidence *evidence)
 {
-	struct tally tally = tally_deciding(evidence);
-
-	return some_enter(evidence) && tally.entering > tally.always;
+	return some_enter(evidence) && tally_is_mixed(evidence);
 }
 
 static size_t append_call(char *text, size_t size, size_t used, const struct call_evidence *call)
