@@ -18,6 +18,10 @@ typedef void series_repeat(const void *subject, size_t count);
 /* For series of calls: the subject is a struct call. */
 void series_repeat_call(const void *call, size_t count);
 
+/* For series of the CPU's counter, read bare and as a vDSO reads it: there is no subject. */
+void series_repeat_counter(const void *unused, size_t count);
+void series_repeat_ordered(const void *unused, size_t count);
+
 struct series {
 	/* Set by the owner; the rest is zero at first. */
 	series_repeat *repeat; /* NULL: there is nothing to measure */

@@ -11,9 +11,9 @@
 #include "base/kernel_clock.h"
 #include "measure/affinity.h"
 #include "measure/counter.h"
+#include "measure/pace.h"
 #include "measure/series.h"
 #include "measure/stopwatch.h"
-#include "measure/tally.h"
 
 /* Calls are counted by chunks, and looked around after several: neither may cost much. */
 #define CHUNK_NS 5000
@@ -36,7 +36,7 @@
 /* Who has not come to the start by then is not waited for. */
 #define START_NS 2000000000
 
-_Static_assert(GATHERING_THREADS_MAX <= TALLY_MAX, "there is a tally for each");
+_Static_assert(GATHERING_THREADS_MAX <= PACE_MAX, "there is a pace for each");
 
 static const struct timespec short_while = {.tv_nsec = 1000000};
 
@@ -48,7 +48,7 @@ struct hall {
 	unsigned ready;
 	int signal; /* that the call ended with */
 	struct gathering_price price;
-	struct tally tallies[GATHERING_THREADS_MAX];
+	struct pace paces[GATHERING_THREADS_MAX];
 };
 
 struct member {
@@ -62,13 +62,13 @@ static bool is_over(const struct hall *hall)
 	return hall->over || *hall->gathering->stop;
 }
 
-static void make_calls(const struct series *series, struct tally *tally)
+static void make_calls(const struct series *series, struct pace *pace)
 {
 	for (int i = 0; i < CHUNKS_PER_LOOK; i++) {
 		call_repeat(series->subject, series->repeats);
-		tally_add(tally, series->repeats);
+		pace_add(pace, series->repeats);
 	}
-	tally_look(tally);
+	pace_look(pace);
 }
 
 /* The one that keeps the time for all. */
@@ -76,19 +76,19 @@ struct keeper {
 	struct hall *hall;
 	const struct series *series;
 	struct stopwatch *watch;
-	struct tally_moment start, end; /* of the slice */
-	uint64_t until;                 /* in ticks: then it is over, good slices or not */
+	struct pace_moment start, end; /* of the slice */
+	uint64_t until;                /* in ticks: then it is over, good slices or not */
 };
 
-static void keeper_note(struct keeper *keeper, struct tally_moment *moment)
+static void keeper_note(struct keeper *keeper, struct pace_moment *moment)
 {
-	tally_note(moment, keeper->hall->tallies, keeper->hall->gathering->threads,
+	pace_note(moment, keeper->hall->paces, keeper->hall->gathering->threads,
 		stopwatch_ticks(keeper->watch));
 }
 
 static void keeper_make_calls(struct keeper *keeper)
 {
-	make_calls(keeper->series, &keeper->hall->tallies[0]);
+	make_calls(keeper->series, &keeper->hall->paces[0]);
 }
 
 static bool keeper_may_go_on(const struct keeper *keeper)
@@ -109,12 +109,12 @@ static bool were_undisturbed(struct keeper *keeper)
 
 	if (threads > hall->gathering->cpu_count)
 		return true;
-	while (!tally_all_looked(&keeper->end, hall->tallies, threads)) {
+	while (!pace_all_looked(&keeper->end, hall->paces, threads)) {
 		if (!keeper_may_go_on(keeper))
 			return false;
 		keeper_make_calls(keeper);
 	}
-	return tally_none_preempted(&keeper->start, hall->tallies, threads);
+	return pace_none_preempted(&keeper->start, hall->paces, threads);
 }
 
 /* In ticks. Who made no call at all, for want of a CPU or of a lock, has no price. */
@@ -123,7 +123,7 @@ static struct gathering_price price_of_slice(const struct keeper *keeper)
 	const struct gathering *gathering = keeper->hall->gathering;
 	size_t cpus = gathering->threads < gathering->cpu_count ? gathering->threads
 	                                                        : gathering->cpu_count;
-	struct tally_sum sum = tally_sum(&keeper->start, &keeper->end, gathering->threads);
+	struct pace_sum sum = pace_sum(&keeper->start, &keeper->end, gathering->threads);
 	double ticks = (double)(keeper->end.ticks - keeper->start.ticks) * (double)cpus;
 
 	if (!sum.calls)
@@ -224,7 +224,7 @@ static void be_member(void *argument)
 	if (member->index == 0)
 		measure_all(hall, &series, &watch);
 	while (!is_over(hall))
-		make_calls(&series, &hall->tallies[member->index]);
+		make_calls(&series, &hall->paces[member->index]);
 }
 
 /* Before the start nobody is done: who ended has failed, and is judged later. */

@@ -3,6 +3,7 @@
 
 #include "base/fault.h"
 #include "measure/call.h"
+#include "measure/counter.h"
 #include "measure/disturbance.h"
 
 /* A thing slower than a chunk is a chunk of its own; one faster than this is not timed so. */
@@ -24,6 +25,18 @@
 void series_repeat_call(const void *call, size_t count)
 {
 	call_repeat(call, count);
+}
+
+void series_repeat_counter(const void *unused, size_t count)
+{
+	(void)unused;
+	counter_repeat(count);
+}
+
+void series_repeat_ordered(const void *unused, size_t count)
+{
+	(void)unused;
+	counter_repeat_ordered(count);
 }
 
 static uint64_t time_repeats(

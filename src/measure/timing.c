@@ -50,18 +50,6 @@ struct job {
 	const struct effort *effort;
 };
 
-static void repeat_counter(const void *unused, size_t count)
-{
-	(void)unused;
-	counter_repeat(count);
-}
-
-static void repeat_ordered(const void *unused, size_t count)
-{
-	(void)unused;
-	counter_repeat_ordered(count);
-}
-
 static struct series *add_series(
 	struct measurement *measurement, series_repeat *repeat, const void *subject)
 {
@@ -96,8 +84,8 @@ static void set_up(struct measurement *measurement, const struct job *job)
 	counter_probe(&timing->counter_fact);
 	timing->ordered_fact = timing->counter_fact;
 	if (fact_is_known(&timing->counter_fact)) {
-		measurement->of_counter = add_series(measurement, repeat_counter, NULL);
-		measurement->of_ordered = add_series(measurement, repeat_ordered, NULL);
+		measurement->of_counter = add_series(measurement, series_repeat_counter, NULL);
+		measurement->of_ordered = add_series(measurement, series_repeat_ordered, NULL);
 	}
 	text_copy(timing->counter, sizeof(timing->counter), counter_name());
 }

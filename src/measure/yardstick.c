@@ -62,18 +62,6 @@ static LOOP_FUNCTION int empty(clockid_t clock, struct timespec *now)
 	return 0;
 }
 
-static void repeat_counter(const void *unused, size_t count)
-{
-	(void)unused;
-	counter_repeat(count);
-}
-
-static void repeat_ordered(const void *unused, size_t count)
-{
-	(void)unused;
-	counter_repeat_ordered(count);
-}
-
 static void repeat_nothing(const void *unused, size_t count)
 {
 	(void)unused;
@@ -173,8 +161,8 @@ void yardstick_set_up(struct series series[YARDSTICK_COUNT], struct yardstick_ca
 	set_calls(series, calls, clock);
 	counter_probe(&counter);
 	if (fact_is_known(&counter)) {
-		series[YARDSTICK_COUNTER].repeat = repeat_counter;
-		series[YARDSTICK_ORDERED].repeat = repeat_ordered;
+		series[YARDSTICK_COUNTER].repeat = series_repeat_counter;
+		series[YARDSTICK_ORDERED].repeat = series_repeat_ordered;
 	}
 	series[YARDSTICK_LOOP].repeat = repeat_nothing;
 	if (make_context())
