@@ -59,8 +59,9 @@ static void measure_for_verdict(struct evidence *evidence)
 	call_list(evidence, calls);
 	drop_calls_that_do_not_decide(evidence, calls);
 	proof_take(evidence, calls);
-	if (price_matters(evidence))
-		timing_measure_brief(evidence, calls);
+	if (!price_matters(evidence))
+		return;
+	timing_measure_brief(evidence, calls);
 	proof_take(evidence, calls);
 }
 
