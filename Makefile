@@ -136,7 +136,7 @@ help:
 	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile
 
 format:
-	clang-format -i $(SOURCES) $(wildcard include/*.h include/*/*.h tests/*/*.c tests/*/*.h)
+	clang-format -i $(SOURCES) $(wildcard src/*/*.h include/*.h include/*/*.h tests/*/*.c tests/*/*.h)
 
 -include tests/tests.mk
 -include tests/lab/lab.mk

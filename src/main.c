@@ -4,11 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "commands/bench.h"
-#include "commands/check.h"
-#include "commands/compare.h"
-#include "commands/emit.h"
-#include "commands/warp.h"
+#include "cli/emit.h"
+#include "commands.h"
 
 struct command {
 	const char *name;

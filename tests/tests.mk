@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The tests' targets; included by the Makefile at the top. See tests/README.md.
 
-TEST_CFLAGS = -Itests $(shell $(PKG_CONFIG) --cflags cmocka)
+TEST_CFLAGS = -Itests -Isrc $(shell $(PKG_CONFIG) --cflags cmocka)
 TEST_LIBS = $(shell $(PKG_CONFIG) --libs cmocka)
 TEST_BINARY := $(BUILD)/vdsocheck
 

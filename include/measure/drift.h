@@ -9,8 +9,6 @@
 
 #include <stdint.h>
 
-#include "measure/warp.h"
-
 /* One moment in both times. */
 struct drift_mark {
 	uint64_t ticks;
@@ -23,8 +21,5 @@ struct drift_mark drift_mark_take(void);
 
 /* Of two moments in their order. Pure. */
 double drift_ns_per_tick(const struct drift_mark *from, const struct drift_mark *to);
-
-/* Works out rate and drift from three moments in their order. Pure. */
-void drift_compute(const struct drift_mark marks[3], struct warp_drift *drift);
 
 #endif

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/recorded.h"
-#include "render/document.h"
+#include "check/document.h"
+#include "document/recorded.h"
 
 static char *render(const struct evidence *evidence, const char *format, size_t *length)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/vvar_layout.h"
+#include "measure/vvar_layout.h"
 
 #define PAGE_SIZE 1024
 #define REALTIME 1795250000

@@ -16,12 +16,12 @@
 #include <string.h>
 
 #include "base/root.h"
+#include "bench/plan.h"
+#include "bench/report.h"
 #include "collect/clocksource.h"
 #include "collect/host.h"
-#include "commands/bench_plan.h"
 #include "golden/bench.h"
 #include "golden/file.h"
-#include "render/bench_report.h"
 
 #define WORDS_MAX 16
 #define NS_PER_SECOND 1e9

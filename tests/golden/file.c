@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/version.h"
+#include "cli/wrap.h"
 #include "golden/file.h"
-#include "render/wrap.h"
 
 /* A document says which version printed it: a release is no reason to write all anew. */
 #define VERSION_MARK "VERSION"

@@ -17,14 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/gather.h"
+#include "check/document.h"
+#include "check/gather.h"
 #include "golden/bench.h"
 #include "golden/file.h"
 #include "golden/scenario.h"
 #include "judge/judgement.h"
 #include "judge/vclock.h"
 #include "measure/call.h"
-#include "render/document.h"
 
 static const char *const formats[][2] = {{"text", "txt"}, {"json", "json"}};
 

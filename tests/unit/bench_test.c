@@ -12,10 +12,10 @@
 
 #include <jansson.h>
 
-#include "commands/bench_options.h"
-#include "commands/bench_plan.h"
-#include "measure/distribution.h"
-#include "render/bench_report.h"
+#include "bench/histogram.h"
+#include "bench/options.h"
+#include "bench/plan.h"
+#include "bench/report.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
 

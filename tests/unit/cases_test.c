@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collect/recorded.h"
+#include "document/recorded.h"
 #include "judge/judgement.h"
 #include "judge/signs.h"
 

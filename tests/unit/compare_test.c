@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "judge/choice.h"
-#include "measure/clock_switch.h"
-#include "measure/guardian.h"
+#include "compare/clocksource_switch.h"
+#include "compare/guardian.h"
+#include "compare/ranking.h"
 #include "unit/fake_root.h"
 #include "unit/unit.h"
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/recorded.h"
-#include "render/document.h"
-#include "render/json.h"
+#include "check/document.h"
+#include "check/json.h"
+#include "document/recorded.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 

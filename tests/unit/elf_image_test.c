@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collect/elf_image.h"
-#include "collect/maps.h"
+#include "measure/elf_image.h"
+#include "measure/maps.h"
 #include "unit/dice.h"
 #include "unit/elf_builder.h"
 #include "unit/unit.h"

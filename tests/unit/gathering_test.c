@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/child.h"
+#include "bench/gathering.h"
 #include "measure/affinity.h"
-#include "measure/gathering.h"
 #include "unit/unit.h"
 
 #define THREADS 3

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "collect/maps.h"
+#include "measure/maps.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
 

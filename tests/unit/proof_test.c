@@ -10,10 +10,10 @@
 
 #include "base/child.h"
 #include "base/root.h"
-#include "collect/vdso.h"
 #include "measure/proof.h"
 #include "measure/proof_ptrace.h"
 #include "measure/proof_seccomp.h"
+#include "measure/vdso.h"
 #include "unit/unit.h"
 
 static int answers(clockid_t clock, struct timespec *now)

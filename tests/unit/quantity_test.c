@@ -2,7 +2,7 @@
 /* commands/quantity: "5M" is five million, and "5 M" is a mistake that must be said. */
 #include <string.h>
 
-#include "commands/quantity.h"
+#include "cli/quantity.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
 

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "base/root.h"
-#include "collect/vdso.h"
 #include "measure/counter.h"
 #include "measure/disturbance.h"
 #include "measure/series.h"
 #include "measure/timing.h"
+#include "measure/vdso.h"
 #include "unit/unit.h"
 
 static struct call calls[CALL_MAX][PATH_COUNT];

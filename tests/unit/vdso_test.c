@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/vdso.h"
-#include "collect/vvar.h"
+#include "measure/vdso.h"
+#include "measure/vvar.h"
 #include "unit/fake_root.h"
 #include "unit/unit.h"
 

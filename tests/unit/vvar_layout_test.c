@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/vvar_layout.h"
+#include "measure/vvar_layout.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
 

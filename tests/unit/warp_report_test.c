@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "render/compare_report.h"
-#include "render/warp_report.h"
+#include "compare/report.h"
 #include "unit/unit.h"
+#include "warp/report.h"
 
 static char *bytes;
 static size_t length;

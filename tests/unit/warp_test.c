@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #include "base/root.h"
-#include "collect/vdso.h"
-#include "judge/warp_ruling.h"
 #include "measure/affinity.h"
-#include "measure/clock_set.h"
 #include "measure/drift.h"
-#include "measure/warp.h"
+#include "measure/vdso.h"
 #include "unit/unit.h"
+#include "warp.h"
+#include "warp/result.h"
+#include "warp/settime_watch.h"
+#include "warp/verdict.h"
 
 #define NS_PER_SECOND 1000000000
 #define SHORT_NS 100000000
@@ -348,7 +349,7 @@ static void drift_of_a_steady_counter(void **state)
 	struct warp_drift drift = {0};
 
 	(void)state;
-	drift_compute(marks, &drift);
+	warp_result_drift(marks, &drift);
 	assert_int_equal(drift.fact.state, FACT_KNOWN);
 	assert_true(fabs(drift.counter_hz - 2e9) < 1);
 	assert_true(fabs(drift.drift_ppm) < 1e-6);
@@ -363,7 +364,7 @@ static void drift_of_a_counter_that_speeds_up(void **state)
 	struct warp_drift drift = {0};
 
 	(void)state;
-	drift_compute(marks, &drift);
+	warp_result_drift(marks, &drift);
 	assert_true(fabs(drift.drift_ppm - 100) < 0.001);
 }
 
@@ -374,9 +375,9 @@ static void drift_that_cannot_be_told(void **state)
 	struct warp_drift drift = {0};
 
 	(void)state;
-	drift_compute(marks, &drift);
+	warp_result_drift(marks, &drift);
 	assert_int_equal(drift.fact.state, FACT_FAILED);
-	drift_compute(refused, &drift);
+	warp_result_drift(refused, &drift);
 	assert_int_equal(drift.fact.state, FACT_DENIED);
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "render/wrap.h"
+#include "cli/wrap.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
 

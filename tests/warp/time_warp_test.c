@@ -2,7 +2,7 @@
 /*
  * An independent look for time warps, after Ingo Molnar's time-warp-test: processes, one on
  * each CPU, take a lock, read a clock, and compare it with the value that was read last under
- * the same lock. Shares neither code nor method with src/measure/warp_race.c.
+ * the same lock. Shares neither code nor method with src/warp/cross_cpu.c.
  *
  *   time_warp_test SECONDS      prints "CLOCK READS WARPS LARGEST" for each clock
  *

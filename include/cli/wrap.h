@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Text for a terminal of 80 columns: wrapped between words, aligned behind a label. */
+#ifndef VDSOCHECK_CLI_WRAP_H
+#define VDSOCHECK_CLI_WRAP_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#define WRAP_COLUMNS 80
+
+/*
+ * Prints "  label   text", the text from column `indent` on, further lines under the first.
+ * A word longer than a line is parted at its slashes, or left whole. An empty label continues the
+ * one above.
+ */
+void wrap_print(FILE *out, const char *label, int indent, const char *text);
+
+/*
+ * Prints text that begins at `column`, where the line already is, and goes on at `indent` on
+ * further lines; ends the last one.
+ */
+void wrap_text(FILE *out, int column, int indent, const char *text);
+
+/* A count with its thousands parted, "6,000". Gives back `buffer`. */
+char *wrap_count(uint64_t count, char buffer[32]);
+
+/* Nanoseconds in at most 7 characters: tenths below 10,000, whole ones above. */
+char *wrap_ns(double ns, char buffer[32]);
+
+#endif

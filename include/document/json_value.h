@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Values of the JSON documents: what is not known is null, and the key is there all the same. */
+#ifndef VDSOCHECK_DOCUMENT_JSON_VALUE_H
+#define VDSOCHECK_DOCUMENT_JSON_VALUE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/fact.h"
+
+/* Sets the key, to null if the value is NULL. Takes the value. */
+void json_value_set(json_t *object, const char *key, json_t *value);
+
+/* A string; NULL for an empty one or none. */
+json_t *json_value_text(const char *text);
+
+/* NULL where the fact is known; else its state and its reason. */
+json_t *json_value_reason(const struct fact *fact);
+
+/* An integer, or NULL if it is not known. */
+json_t *json_value_integer(bool known, int64_t value);
+
+/* A real with so many decimals, or NULL if it is not known. */
+json_t *json_value_real(bool known, double value, int decimals);
+
+/* Writes the document and a newline, and lets go of it. False if memory ran out. */
+bool json_value_write(json_t *root, FILE *out);
+
+#endif

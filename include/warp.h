@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Time warps: does a clock, read on one CPU, ever say an earlier time than it had already
+ * said on another? And how far apart are the CPUs' counters?
+ */
+#ifndef VDSOCHECK_WARP_H
+#define VDSOCHECK_WARP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "evidence.h"
+#include "measure/call.h"
+
+/* More CPUs than these are not watched all: these many, evenly spread. */
+#define WARP_CPU_MAX 1024
+
+enum warp_clock_id {
+	WARP_COUNTER,   /* the CPU's bare counter */
+	WARP_MONOTONIC, /* these three by the vDSO, or by libc where there is no vDSO */
+	WARP_REALTIME,
+	WARP_TIMEOFDAY,
+	WARP_KERNEL, /* CLOCK_MONOTONIC by vDSO and by raw system call in turn */
+	WARP_CLOCK_COUNT,
+};
+
+/* A set of clocks. */
+#define WARP_CLOCK(id) (1u << (id))
+#define WARP_ALL_CLOCKS (WARP_CLOCK(WARP_CLOCK_COUNT) - 1)
+
+/* "rdtsc" or its like, "CLOCK_MONOTONIC", ..., "vDSO against kernel". Static storage. */
+const char *warp_clock_name(enum warp_clock_id id);
+
+struct warp_tally {
+	struct fact fact; /* known: the clock was watched */
+	uint64_t reads;
+	uint64_t warps; /* reads that were earlier than one already taken */
+	int64_t largest_ns;
+	int earlier_cpu; /* of the largest warp: where the clock was behind */
+	int later_cpu;   /* ... what had been read here before; the same CPU if it is */
+	struct fact apart_fact;
+	int64_t apart_ns;   /* no two CPUs' clocks are further apart than this */
+	unsigned discarded; /* slices not counted, since somebody set the clock meanwhile */
+};
+
+enum warp_pair_state {
+	WARP_PAIR_UNSEEN, /* the two CPUs never met: no bounds */
+	WARP_PAIR_KNOWN,
+	WARP_PAIR_MOVED, /* no one offset fits all that was read: it changed on the way */
+};
+
+/* Two CPUs' counters. The offset is surely within error_ns of offset_ns. */
+struct warp_pair {
+	enum warp_pair_state state;
+	int cpu;
+	int other_cpu;
+	double offset_ns; /* other_cpu's counter less cpu's */
+	double error_ns;
+};
+
+/* The counter against CLOCK_MONOTONIC_RAW, on one CPU. */
+struct warp_drift {
+	struct fact fact;
+	double counter_hz;
+	double drift_ppm; /* how much faster it ran in the second half than in the first */
+	double error_ppm;
+};
+
+struct warp_evidence {
+	struct fact fact;
+	int64_t duration_ns; /* as it came to be */
+	size_t allowed;      /* CPUs that we may run on */
+	size_t cpu_count;    /* of which were watched */
+	int cpus[WARP_CPU_MAX];
+	struct warp_tally tallies[WARP_CLOCK_COUNT];
+	struct warp_drift drift;
+	struct fact pair_fact;
+	size_t pair_count;
+	struct warp_pair *pairs; /* owned; warp_release() */
+};
+
+struct warp_setup {
+	int64_t duration_ns;
+	unsigned clocks; /* a set */
+	/* Called in this process while the measurement runs, with the part done. May be NULL. */
+	void (*progress)(void *argument, double done);
+	void *argument;
+	/* For tests: one offset for each CPU watched, added to all it reads. NULL: none. */
+	const int64_t *injected_ns;
+};
+
+/*
+ * Watches the clocks in a child with one thread on each CPU. `names` and `calls` are what
+ * call_list() filled. With one CPU alone, reads are only compared with earlier ones on that
+ * CPU. warp->fact tells whether it was done; release with warp_release() in any case.
+ */
+void warp_measure(const struct evidence *names, const struct call calls[CALL_MAX][PATH_COUNT],
+	const struct warp_setup *setup, struct warp_evidence *warp);
+
+void warp_release(struct warp_evidence *warp);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "count.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/fault.h"
+#include "base/kernel_clock.h"
+#include "measure/affinity.h"
+#include "measure/watch_child.h"
+
+#define NS_PER_SECOND 1e9
+#define US_PER_SECOND 1e6
+
+/* Calls between two looks at whether to stop: 0.3 ms of a fast call, 0.3 s of a Xen one. */
+#define SLICE 10000
+
+/* As long as it takes: who has had enough stops it. */
+#define CHILD_SECONDS (7 * 24 * 3600)
+
+struct job {
+	struct bench *bench;
+	const struct bench_plan *plan;
+	bench_progress *progress;
+};
+
+struct stint {
+	struct bench *bench;
+	struct bench_run *run;
+	const struct call *call;
+};
+
+/* What a process had used at one moment, in seconds. */
+struct moment {
+	double real;
+	double user;
+	double sys;
+};
+
+static double seconds_of(struct timeval time)
+{
+	return (double)time.tv_sec + (double)time.tv_usec / US_PER_SECOND;
+}
+
+static struct moment moment_now(void)
+{
+	struct moment now = {.real = (double)kernel_clock_ns(CLOCK_MONOTONIC) / NS_PER_SECOND};
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_SELF, &usage) == 0) {
+		now.user = seconds_of(usage.ru_utime);
+		now.sys = seconds_of(usage.ru_stime);
+	}
+	return now;
+}
+
+static void make_calls(void *argument)
+{
+	struct stint *stint = argument;
+	struct bench_run *run = stint->run;
+
+	while (run->calls < run->wanted && !stint->bench->stop) {
+		uint64_t left = run->wanted - run->calls;
+		size_t calls = left < SLICE ? (size_t)left : SLICE;
+
+		call_repeat(stint->call, calls);
+		run->calls += calls;
+		stint->bench->done += calls;
+	}
+}
+
+static void measure_run(struct stint *stint)
+{
+	struct bench_run *run = stint->run;
+	struct moment start, end;
+	int signal;
+
+	if (!stint->call->function.any) {
+		fact_set(&run->fact, FACT_ABSENT, "not available here");
+		return;
+	}
+	start = moment_now();
+	signal = fault_guard(make_calls, stint);
+	end = moment_now();
+	if (signal) {
+		fact_set(&run->fact, FACT_FAILED, "the call ends with %s",
+			fault_signal_name(signal));
+		return;
+	}
+	run->real_s = end.real - start.real;
+	run->user_s = end.user - start.user;
+	run->sys_s = end.sys - start.sys;
+	fact_set_known(&run->fact);
+}
+
+static void measure_subject(const struct job *job, int cpu, const struct bench_subject *subject,
+	const struct call *call)
+{
+	struct bench *bench = job->bench;
+
+	for (size_t i = 0; i < job->plan->count_count && !bench->stop; i++) {
+		struct bench_run *run = &bench->runs[bench->run_count++];
+		struct stint stint = {bench, run, call};
+
+		run->subject = *subject;
+		run->cpu = cpu;
+		run->wanted = job->plan->counts[i];
+		measure_run(&stint);
+	}
+}
+
+static void measure_all(const struct job *job, int cpu)
+{
+	struct bench_subject subject;
+	const struct call *call;
+
+	for (size_t at = 0; bench_next(job->plan, &at, &subject, &call);)
+		measure_subject(job, cpu, &subject, call);
+}
+
+static void measure(void *argument)
+{
+	const struct job *job = argument;
+	const struct bench_plan *plan = job->plan;
+
+	if (!plan->cpu_count)
+		measure_all(job, -1);
+	for (size_t i = 0; i < plan->cpu_count; i++)
+		measure_all(job, affinity_pin(plan->cpus[i]) ? plan->cpus[i] : -1);
+}
+
+static uint64_t total_calls(const struct bench_plan *plan)
+{
+	struct bench_subject subject;
+	const struct call *call;
+	uint64_t total = 0;
+
+	for (size_t at = 0; bench_next(plan, &at, &subject, &call);) {
+		for (size_t i = 0; i < plan->count_count; i++)
+			total += plan->counts[i];
+	}
+	return total * (plan->cpu_count ? plan->cpu_count : 1);
+}
+
+static void look(void *argument)
+{
+	const struct job *job = argument;
+
+	job->progress(job->bench);
+}
+
+void bench_run_all(struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
+{
+	struct job job = {bench, plan, progress};
+	struct fact why = {0};
+
+	bench->done = 0;
+	bench->total = total_calls(plan);
+	if (!watch_child_run(measure, progress ? look : NULL, &job, CHILD_SECONDS, &why))
+		bench->fact = why;
+	else
+		fact_set_known(&bench->fact);
+	bench->stopped = bench->stop;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "granularity.h"
+
+#include <stdbool.h>
+
+#include "base/kernel_clock.h"
+
+#define NS_PER_SECOND 1000000000
+
+/* Enough to see a small one among them; a COARSE clock steps every 1 to 10 ms. */
+#define STEPS_WANTED 5000
+#define STEPS_LEAST 3
+#define NS_MOST 10000000
+#define NS_MOST_OF_SLOW_CLOCKS 60000000
+
+/* Between two looks at the time that has gone by. */
+#define READINGS_AT_ONCE 100
+
+/* False if the clock cannot be read. */
+static bool read_ns(const struct call *clock, int64_t *ns)
+{
+	struct timespec now;
+
+	if (clock->function.clock(clock->clock, &now) != 0)
+		return false;
+	*ns = (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
+	return true;
+}
+
+struct watcher {
+	int64_t last;
+	int64_t least; /* step; 0: none yet */
+	uint64_t steps;
+};
+
+static bool watch_some(const struct call *clock, struct watcher *watcher, struct clock_step *step)
+{
+	for (int i = 0; i < READINGS_AT_ONCE; i++) {
+		int64_t now, by;
+
+		if (!read_ns(clock, &now))
+			return false;
+		by = now - watcher->last;
+		watcher->last = now;
+		step->readings++;
+		step->standing += by == 0;
+		/* A clock that is set back steps, but says nothing about how finely. */
+		if (by <= 0)
+			continue;
+		watcher->steps++;
+		if (!watcher->least || by < watcher->least)
+			watcher->least = by;
+	}
+	return true;
+}
+
+static bool is_enough(const struct watcher *watcher, int64_t elapsed)
+{
+	if (watcher->steps >= STEPS_WANTED || elapsed >= NS_MOST_OF_SLOW_CLOCKS)
+		return true;
+	return watcher->steps >= STEPS_LEAST && elapsed >= NS_MOST;
+}
+
+static void find_step(const struct call *clock, struct clock_step *step)
+{
+	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC);
+	struct watcher watcher = {0};
+
+	if (!read_ns(clock, &watcher.last)) {
+		fact_set(&step->step_ns.fact, FACT_ABSENT, "the kernel does not have this clock");
+		return;
+	}
+	do {
+		if (!watch_some(clock, &watcher, step))
+			break;
+	} while (!is_enough(&watcher, kernel_clock_ns(CLOCK_MONOTONIC) - start));
+	if (watcher.least)
+		fact_set_number(&step->step_ns, watcher.least);
+	else
+		fact_set(&step->step_ns.fact, FACT_FAILED, "the clock stood still");
+}
+
+static void find_resolution(clockid_t clock, struct number_fact *resolution)
+{
+	struct timespec value;
+
+	if (clock_getres(clock, &value) == 0)
+		fact_set_number(resolution, (int64_t)value.tv_sec * NS_PER_SECOND + value.tv_nsec);
+	else
+		fact_set(&resolution->fact, FACT_ABSENT, "the kernel does not have this clock");
+}
+
+void clock_step_find(const struct call *clock, struct clock_step *step)
+{
+	*step = (struct clock_step){0};
+	find_resolution(clock->clock, &step->resolution_ns);
+	find_step(clock, step);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How long single calls take, each timed alone: what averages over chunks hide. The buckets
+ * grow by a quarter of an octave, so that 20 ns and 20 us are told as finely.
+ */
+#ifndef VDSOCHECK_BENCH_HISTOGRAM_H
+#define VDSOCHECK_BENCH_HISTOGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "measure/series.h"
+
+#define DISTRIBUTION_BUCKETS 128
+
+struct distribution {
+	uint64_t calls;
+	uint64_t buckets[DISTRIBUTION_BUCKETS]; /* calls in each; the last one has no end */
+};
+
+/* The bucket's lower end, in ns; the upper one is the next one's. The first begins at 0. */
+double distribution_edge(size_t bucket);
+
+void distribution_count(struct distribution *distribution, double ns);
+
+/* Times single calls of the series, a batch of them; what the stopwatch takes is taken off. */
+void distribution_take(struct distribution *distribution, const struct series *series,
+	const struct stopwatch *watch, double ns_per_tick);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* What `vdsocheck bench` found, for people and, schema "vdsocheck-bench/1", for programs. */
+#ifndef VDSOCHECK_BENCH_REPORT_H
+#define VDSOCHECK_BENCH_REPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "breakdown.h"
+#include "evidence.h"
+#include "noise.h"
+#include "run.h"
+
+#define BENCH_SCHEMA "vdsocheck-bench/1"
+
+struct bench_report {
+	const struct evidence *evidence; /* clocksource and host */
+	const struct bench *bench;
+	const struct bench_plan *plan;
+	struct noise noise;
+	struct decomposition decomposition;
+};
+
+/* Both take a struct bench_report and say false if memory ran out. */
+bool bench_report_text(const void *report, FILE *out);
+bool bench_report_json(const void *report, FILE *out);
+
+/* "clock_gettime MONOTONIC". Gives back `buffer`. */
+char *bench_report_name(const struct bench_subject *subject, char buffer[2 * CALL_NAME_SIZE]);
+
+/*
+ * Begins a line with the call and its way; the call only where it is not that of the line
+ * above, `before`, which is NULL in the first one.
+ */
+void bench_report_write_name(
+	const struct bench_subject *subject, const struct bench_subject *before, FILE *out);
+
+/* Ends a line that has come to `column` with why there are no numbers; wraps it there. */
+void bench_report_write_reason(const struct fact *fact, int column, FILE *out);
+
+/* What a system call and a vDSO call are made of; nothing if neither was measured. */
+void bench_report_parts(const struct bench_report *report, FILE *out);
+
+/* The tables of long runs and of crowds; nothing if there are none. */
+void bench_report_runs(const struct bench *bench, FILE *out);
+void bench_report_crowds(const struct bench *bench, FILE *out);
+
+/* Draws how the row's single calls are distributed, at most 80 columns wide. */
+void bench_report_histogram(const struct bench_row *row, FILE *out);
+
+#endif

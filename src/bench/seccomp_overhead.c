@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "seccomp_overhead.h"
+
+#include <errno.h>
+#include <seccomp.h>
+
+#include "base/child.h"
+#include "measure/affinity.h"
+#include "measure/call.h"
+#include "measure/counter.h"
+#include "measure/disturbance.h"
+#include "measure/sampler.h"
+
+#define CHILD_SECONDS 20
+#define CHUNK_NS 20000
+#define ROUNDS 100
+
+/*
+ * Numbers that no call has, so that forbidding them does no harm; the call that is measured
+ * passes all of them, as it passes a container's rules.
+ */
+#define FIRST_NUMBER 2000
+
+/* 0 or a negative errno. */
+static int fill_filter(scmp_filter_ctx filter)
+{
+	int error = 0;
+
+	for (int i = 0; i < FILTER_PRICE_RULES && !error; i++)
+		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), FIRST_NUMBER + i, 0);
+	return error ? error : seccomp_load(filter);
+}
+
+static bool set_filter(struct fact *fact)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	int error = filter ? fill_filter(filter) : -ENOMEM;
+
+	seccomp_release(filter);
+	if (error)
+		fact_set_errno(fact, -error, "seccomp filter");
+	return error == 0;
+}
+
+/* Nanoseconds of getppid now; 0 if it could not be measured. */
+static double measure_now(void)
+{
+	static double samples[ROUNDS];
+	const struct sampler_limits limits = {.rounds_least = ROUNDS, .rounds_most = ROUNDS};
+	struct call entry = call_entry();
+	struct series series = {.repeat = series_repeat_call,
+		.subject = &entry,
+		.samples = samples,
+		.capacity = ROUNDS};
+	struct sampler sampler = {.series = &series, .count = 1};
+	struct fact counter = {0};
+
+	counter_probe(&counter);
+	if (!sampler_start(&sampler, fact_is_known(&counter), CHUNK_NS))
+		return 0;
+	sampler_run(&sampler, &limits);
+	return series_is_measured(&series) ? series.least * sampler_ns_per_tick(&sampler) : 0;
+}
+
+static void measure(void *argument)
+{
+	struct filter_price *price = argument;
+
+	affinity_pin(disturbance_mark().cpu);
+	price->without_ns = measure_now();
+	if (!set_filter(&price->fact))
+		return;
+	price->with_ns = measure_now();
+	if (price->without_ns > 0 && price->with_ns > 0)
+		fact_set_known(&price->fact);
+	else
+		fact_set(&price->fact, FACT_FAILED, "getppid could not be timed");
+}
+
+void filter_price_find(struct filter_price *price)
+{
+	struct fact why = {0};
+	struct filter_price *shared = child_share(sizeof(*shared), &price->fact);
+
+	if (!shared)
+		return;
+	if (child_run(measure, shared, CHILD_SECONDS, &why))
+		*price = *shared;
+	else
+		price->fact = why;
+	child_unshare(shared, sizeof(*shared));
+}

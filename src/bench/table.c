@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/kernel_clock.h"
+#include "measure/affinity.h"
+#include "measure/counter.h"
+#include "measure/disturbance.h"
+#include "measure/sampler.h"
+#include "measure/watch_child.h"
+
+#define CHUNK_NS 20000
+#define ROUNDS_LEAST 15
+#define SAMPLES_MAX 8192
+#define SERIES_MAX (CALL_MAX * PATH_COUNT + YARDSTICK_COUNT)
+
+/* Between two looks at how far it is. */
+#define SLICE_NS 50000000
+
+/* The part of the time that single calls take, if they are wanted. */
+#define DISTRIBUTION_SHARE 0.3
+
+#define MS_PER_SECOND 1000
+#define NS_PER_MS 1000000
+#define SLACK_SECONDS 60
+
+/* The measurement on one CPU. */
+struct table {
+	struct bench *bench;
+	const struct bench_plan *plan;
+	struct bench_row *rows; /* of this CPU */
+	size_t row_count;
+	bool with_yardsticks;
+	struct sampler sampler;
+	struct yardstick_calls yardstick_calls;
+	struct series series[SERIES_MAX]; /* the rows', then the yardsticks' */
+	double *samples;
+};
+
+struct job {
+	struct bench *bench;
+	const struct bench_plan *plan;
+	bench_progress *progress;
+};
+
+static void set_up_rows(struct table *table, int cpu)
+{
+	struct bench_subject subject;
+	const struct call *call;
+
+	table->row_count = 0;
+	for (size_t at = 0; bench_next(table->plan, &at, &subject, &call); table->row_count++) {
+		struct series *series = &table->series[table->row_count];
+
+		table->rows[table->row_count] = (struct bench_row){.subject = subject, .cpu = cpu};
+		series->repeat = call->function.any ? series_repeat_call : NULL;
+		series->subject = call;
+	}
+}
+
+static const struct call *monotonic_clock(const struct bench_plan *plan)
+{
+	size_t i = 0;
+
+	while (strcmp(plan->evidence->calls[i].clock, "CLOCK_MONOTONIC") != 0)
+		i++;
+	return plan->calls[i];
+}
+
+/* False if memory ran out. */
+static bool set_up(struct table *table, int cpu)
+{
+	memset(table->series, 0, sizeof(table->series));
+	set_up_rows(table, cpu);
+	table->sampler = (struct sampler){.series = table->series, .count = table->row_count};
+	if (table->with_yardsticks) {
+		yardstick_set_up(&table->series[table->row_count], &table->yardstick_calls,
+			monotonic_clock(table->plan));
+		table->sampler.count += YARDSTICK_COUNT;
+	}
+	table->samples = calloc(table->sampler.count, SAMPLES_MAX * sizeof(double));
+	if (!table->samples)
+		return false;
+	for (size_t i = 0; i < table->sampler.count; i++) {
+		table->series[i].samples = &table->samples[i * SAMPLES_MAX];
+		table->series[i].capacity = SAMPLES_MAX;
+	}
+	return true;
+}
+
+static void take_distributions(struct table *table, int64_t ns)
+{
+	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC);
+	double ns_per_tick = sampler_ns_per_tick(&table->sampler);
+	uint64_t done = table->bench->done;
+	int64_t elapsed;
+
+	do {
+		for (size_t i = 0; i < table->row_count && !table->bench->stop; i++)
+			distribution_take(&table->rows[i].distribution, &table->series[i],
+				&table->sampler.watch, ns_per_tick);
+		elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
+		table->bench->done = done + (uint64_t)elapsed / NS_PER_MS;
+	} while (!table->bench->stop && elapsed < ns);
+}
+
+/* In slices, so that whoever looks sees how far it is. */
+static void take_rounds(struct table *table, int64_t ns)
+{
+	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC);
+	uint64_t done = table->bench->done;
+	int64_t elapsed = 0;
+
+	while (elapsed < ns && !table->bench->stop) {
+		const struct sampler_limits limits = {
+			.ns = ns - elapsed < SLICE_NS ? ns - elapsed : SLICE_NS,
+			.rounds_least = ROUNDS_LEAST,
+			.rounds_most = SIZE_MAX,
+			.stop = &table->bench->stop};
+
+		sampler_run(&table->sampler, &limits);
+		elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
+		table->bench->done = done + (uint64_t)elapsed / NS_PER_MS;
+	}
+}
+
+static void report(struct table *table)
+{
+	double ns_per_tick = sampler_ns_per_tick(&table->sampler);
+
+	for (size_t i = 0; i < table->row_count; i++)
+		price_find(&table->series[i], ns_per_tick, &table->rows[i].price);
+	for (size_t i = 0; table->with_yardsticks && i < YARDSTICK_COUNT; i++)
+		price_find(&table->series[table->row_count + i], ns_per_tick,
+			&table->bench->yardsticks[i]);
+}
+
+static bool may_read_counter(void)
+{
+	struct fact counter = {0};
+
+	counter_probe(&counter);
+	return fact_is_known(&counter);
+}
+
+static void measure_here(struct table *table, int cpu, int64_t ns)
+{
+	struct bench *bench = table->bench;
+	int64_t single_ns =
+		table->plan->distribution ? (int64_t)(DISTRIBUTION_SHARE * (double)ns) : 0;
+
+	if (!set_up(table, cpu)) {
+		fact_set(&bench->fact, FACT_FAILED, "out of memory for the samples");
+		return;
+	}
+	bench->row_count += table->row_count;
+	if (!sampler_start(&table->sampler, may_read_counter(), CHUNK_NS)) {
+		fact_set(&bench->fact, FACT_DENIED, "the kernel refuses to tell the time");
+		return;
+	}
+	take_rounds(table, ns - single_ns);
+	if (single_ns)
+		take_distributions(table, single_ns);
+	report(table);
+	free(table->samples);
+}
+
+/* The CPU, or where we are if it is -1. Returns where we are tied to; -1: nowhere. */
+static int pin(int cpu)
+{
+	int here = cpu < 0 ? disturbance_mark().cpu : cpu;
+
+	return here >= 0 && affinity_pin(here) ? here : -1;
+}
+
+static void measure(void *argument)
+{
+	static struct table table;
+	const struct job *job = argument;
+	size_t cpus = job->plan->cpu_count ? job->plan->cpu_count : 1;
+	struct bench *bench = job->bench;
+
+	table.bench = bench;
+	table.plan = job->plan;
+	for (size_t i = 0; i < cpus && !bench->stop && bench->fact.state == FACT_UNREAD; i++) {
+		table.rows = &bench->rows[bench->row_count];
+		table.with_yardsticks = i == 0;
+		measure_here(&table, pin(job->plan->cpu_count ? job->plan->cpus[i] : -1),
+			job->plan->time_ns / (int64_t)cpus);
+	}
+}
+
+static void look(void *argument)
+{
+	const struct job *job = argument;
+
+	job->progress(job->bench);
+}
+
+void bench_table_measure(
+	struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
+{
+	struct job job = {.bench = bench, .plan = plan, .progress = progress};
+	struct fact why = {0};
+	unsigned seconds = (unsigned)(plan->time_ns / NS_PER_MS / MS_PER_SECOND) + SLACK_SECONDS;
+
+	bench->done = 0;
+	bench->total = (uint64_t)plan->time_ns / NS_PER_MS;
+	if (!watch_child_run(measure, progress ? look : NULL, &job, seconds, &why))
+		bench->fact = why;
+	else if (bench->fact.state == FACT_UNREAD)
+		fact_set_known(&bench->fact);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+#include "report.h"
+
+#include "cli/phrase.h"
+#include "cli/wrap.h"
+
+#define HEADING_INDENT 16
+#define PERCENT 100
+
+/* Of what is measured: a call and its way, or a yardstick. */
+#define NAME_WIDTH 42
+
+#define CLOCK_WIDTH 43 /* with its resolution */
+
+static void write_heading(const struct bench_report *report, FILE *out)
+{
+	struct phrase clocksource = {.used = 0}, host = {.used = 0};
+
+	phrase_clocksource(report->evidence, &clocksource);
+	phrase_host(report->evidence, &host);
+	wrap_print(out, "clocksource", HEADING_INDENT, clocksource.text);
+	wrap_print(out, "host", HEADING_INDENT, host.text);
+}
+
+static void describe_thrown(const struct noise *noise, struct phrase *phrase)
+{
+	char chunks[32];
+
+	phrase_add(phrase,
+		"%.1f %% of %s chunks of calls were thrown away, %.1f %% left out of the means, "
+		"and the median is %.1f %% above the minimum",
+		PERCENT * noise->thrown_share, wrap_count(noise->chunks, chunks),
+		PERCENT * noise->outlier_share, PERCENT * noise->median_excess);
+}
+
+static void write_noise(const struct bench_report *report, FILE *out)
+{
+	struct phrase phrase = {.used = 0};
+
+	if (!report->noise.known)
+		return;
+	describe_thrown(&report->noise, &phrase);
+	phrase_add(&phrase,
+		report->noise.quiet ? "." : ": too noisy to trust the means; the minima stand.");
+	wrap_print(out, report->noise.quiet ? "quiet" : "noisy", HEADING_INDENT, phrase.text);
+}
+
+static void write_stopped(const struct bench *bench, FILE *out)
+{
+	if (bench->stopped)
+		wrap_print(out, "stopped", HEADING_INDENT,
+			bench_has_found(bench) ? "early: this is what was measured until then."
+					       : "before anything was measured.");
+}
+
+static void write_ns(double ns, int width, FILE *out)
+{
+	char text[32];
+
+	fprintf(out, "%*s", width, wrap_ns(ns, text));
+}
+
+static void write_mean(const struct price *price, FILE *out)
+{
+	if (!price->has_mean) {
+		fprintf(out, "%8s%7s", "-", "-");
+		return;
+	}
+	write_ns(price->mean_ns, 8, out);
+	fprintf(out, price->half_width_ns < 999.995 ? "%7.2f" : "%7.0f", price->half_width_ns);
+}
+
+static void write_price(const struct price *price, FILE *out)
+{
+	if (!fact_is_known(&price->fact)) {
+		bench_report_write_reason(&price->fact, NAME_WIDTH, out);
+		return;
+	}
+	write_ns(price->min_ns, 7, out);
+	write_ns(price->median_ns, 8, out);
+	write_ns(price->p99_ns, 8, out);
+	write_mean(price, out);
+	fputc('\n', out);
+}
+
+static void write_table_heading(const struct bench_row *row, FILE *out)
+{
+	char place[32] = "";
+
+	if (row->cpu >= 0)
+		snprintf(place, sizeof(place), " on CPU %d", row->cpu);
+	fprintf(out, "\n  ns per call%-21s %-7s%7s%8s%8s%8s%7s\n", place, "by", "min", "median",
+		"p99", "mean", "+-99.9");
+}
+
+static void write_table(const struct bench *bench, FILE *out)
+{
+	for (size_t i = 0; i < bench->row_count; i++) {
+		const struct bench_row *row = &bench->rows[i];
+		bool first = i == 0 || bench->rows[i - 1].cpu != row->cpu;
+
+		if (first)
+			write_table_heading(row, out);
+		bench_report_write_name(
+			&row->subject, first ? NULL : &bench->rows[i - 1].subject, out);
+		write_price(&row->price, out);
+	}
+}
+
+static void write_histograms(const struct bench *bench, FILE *out)
+{
+	for (size_t i = 0; i < bench->row_count; i++)
+		bench_report_histogram(&bench->rows[i], out);
+}
+
+/* They are measured on one CPU, the first; with one only it has been named. */
+static void write_yardstick_heading(const struct bench *bench, FILE *out)
+{
+	char place[32] = "";
+
+	if (bench->rows[0].cpu != bench->rows[bench->row_count - 1].cpu)
+		snprintf(place, sizeof(place), ", on CPU %d", bench->rows[0].cpu);
+	fprintf(out, "\n  compared with%-27s%7s%8s%8s%8s%7s\n", place, "min", "median", "p99",
+		"mean", "+-99.9");
+}
+
+static bool has_yardstick(const struct bench *bench)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < YARDSTICK_COUNT; i++)
+		found = found || fact_is_known(&bench->yardsticks[i].fact);
+	return found;
+}
+
+/* In a table that was stopped in its first round there may be none. */
+static void write_yardsticks(const struct bench *bench, FILE *out)
+{
+	if (!has_yardstick(bench))
+		return;
+	write_yardstick_heading(bench, out);
+	for (size_t i = 0; i < YARDSTICK_COUNT; i++) {
+		fprintf(out, "  %-40s", yardstick_text((enum yardstick)i));
+		write_price(&bench->yardsticks[i], out);
+	}
+}
+
+static void write_number(const struct number_fact *number, FILE *out)
+{
+	char text[32];
+
+	fprintf(out, "%15s",
+		fact_is_known(&number->fact) ? wrap_count((uint64_t)number->value, text) : "-");
+}
+
+static void write_clock(const struct bench_clock *clock, FILE *out)
+{
+	const struct clock_step *step = &clock->step;
+
+	fprintf(out, "  %-26s", clock->clock);
+	write_number(&step->resolution_ns, out);
+	if (!fact_is_known(&step->step_ns.fact)) {
+		bench_report_write_reason(&step->step_ns.fact, CLOCK_WIDTH, out);
+		return;
+	}
+	write_number(&step->step_ns, out);
+	fprintf(out, "%12.1f %%\n", PERCENT * (double)step->standing / (double)step->readings);
+}
+
+static void write_clocks(const struct bench *bench, FILE *out)
+{
+	if (!bench->clock_count)
+		return;
+	fprintf(out, "\n  %-26s%15s%15s%14s\n", "clock, ns", "resolution", "smallest step",
+		"stood still");
+	for (size_t i = 0; i < bench->clock_count; i++)
+		write_clock(&bench->clocks[i], out);
+}
+
+bool bench_report_text(const void *object, FILE *out)
+{
+	const struct bench_report *report = object;
+	const struct bench *bench = report->bench;
+
+	write_heading(report, out);
+	write_stopped(bench, out);
+	write_noise(report, out);
+	write_table(bench, out);
+	write_histograms(bench, out);
+	bench_report_runs(bench, out);
+	bench_report_crowds(bench, out);
+	if (bench->row_count) {
+		write_yardsticks(bench, out);
+		bench_report_parts(report, out);
+		write_clocks(bench, out);
+	}
+	return true;
+}

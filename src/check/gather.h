@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Hears the four witnesses: what all commands that judge this host have in common. */
+#ifndef VDSOCHECK_CHECK_GATHER_H
+#define VDSOCHECK_CHECK_GATHER_H
+
+#include "base/root.h"
+#include "evidence.h"
+
+/* Fills the evidence. With a root that is not live nothing is measured. */
+void gather_evidence(const struct root *root, struct evidence *evidence);
+
+/*
+ * Only what a verdict can rest on: the proof, and prices where they can change it. Enough
+ * for an exit status, not for a report.
+ */
+void gather_verdict(const struct root *root, struct evidence *evidence);
+
+/*
+ * Looks for what explains a verdict that is not ok: the kernel's log. A healthy host is not
+ * made to wait for it.
+ */
+void gather_reasons(const struct root *root, struct evidence *evidence);
+
+#endif

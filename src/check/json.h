@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The document for programs, schema "vdsocheck/1": keys are added, never renamed. */
+#ifndef VDSOCHECK_CHECK_JSON_H
+#define VDSOCHECK_CHECK_JSON_H
+
+#include "document.h"
+
+#define JSON_SCHEMA "vdsocheck/1"
+
+/* Writes one object and a newline. False if memory ran out. */
+bool json_write(const struct document *document, FILE *out);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "report.h"
+
+#include <ctype.h>
+
+#include "base/version.h"
+#include "cli/phrase.h"
+#include "cli/wrap.h"
+#include "judge/tally.h"
+
+static void write_heading(const struct document *document, FILE *out)
+{
+	const struct ruling *ruling = &document->judgement->ruling;
+	const struct text_fact *name = &document->evidence->host.name;
+
+	fputs("# vdsocheck: ", out);
+	for (const char *word = verdict_name(ruling->verdict); *word; word++)
+		fputc(toupper((unsigned char)*word), out);
+	fprintf(out, "\n\n**%s**\n\n", ruling->summary);
+	if (fact_is_known(&name->fact))
+		fprintf(out, "Host: %s\n\n", name->value);
+	fputs("The question: when a program on this machine asks for the time (gettimeofday,\n"
+	      "clock_gettime), is it answered in user space by the vDSO, in some 20 ns, or does\n"
+	      "every call enter the kernel?\n\n",
+		out);
+}
+
+static void write_item(FILE *out, const char *label, const char *text)
+{
+	if (*text)
+		fprintf(out, "- **%s**: %s\n", label, text);
+}
+
+static void write_phrase(const struct evidence *evidence, const char *label,
+	void (*say)(const struct evidence *evidence, struct phrase *phrase), FILE *out)
+{
+	struct phrase phrase = {.used = 0};
+
+	say(evidence, &phrase);
+	write_item(out, label, phrase.text);
+}
+
+static void write_text_fact(const struct text_fact *fact, const char *label, FILE *out)
+{
+	if (fact_is_known(&fact->fact))
+		write_item(out, label, fact->value);
+	else
+		fprintf(out, "- **%s**: not known (%s)\n", label, fact->fact.reason);
+}
+
+/* Without this "(seccomp)" is a word to be believed. */
+static void write_method(const struct evidence *evidence, FILE *out)
+{
+	struct tally tally = tally_by(evidence, PATH_LIBC);
+	struct phrase how = {.used = 0};
+	char calls[32];
+
+	if (!fact_is_known(&evidence->proof.fact) || !tally.proven)
+		return;
+	phrase_add(&how, "How the proof was taken: child processes made each call %s times",
+		wrap_count(tally.attempts / tally.proven, calls));
+	if (evidence->proof.cpus)
+		phrase_add(&how, " on %u CPU%s", evidence->proof.cpus,
+			evidence->proof.cpus == 1 ? "" : "s");
+	phrase_add(&how, " by the vDSO, where it has the call, and by the C library, %s",
+		evidence->proof.method == PROOF_SECCOMP
+			? "under a seccomp filter that answers every system call for the time with "
+			  "an error of its own. A call that came back with that error tried to enter "
+			  "the kernel; one that came back with the time did not."
+			: "traced by ptrace, which stops at every system call for the time. A call "
+			  "in which it stopped entered the kernel.");
+	fputc('\n', out);
+	wrap_text(out, 0, 0, how.text);
+}
+
+static void write_evidence(const struct document *document, FILE *out)
+{
+	const struct evidence *evidence = document->evidence;
+	struct phrase rests = {.used = 0};
+
+	fputs("## Evidence\n\n", out);
+	for (unsigned i = 0; i < WITNESS_COUNT; i++) {
+		if (document->judgement->ruling.witnesses & 1u << i)
+			phrase_add(&rests, "%s%s", rests.used ? ", " : "",
+				verdict_witness_name((enum witness)(1u << i)));
+	}
+	write_phrase(evidence, "clocksource", phrase_clocksource, out);
+	write_phrase(evidence, "vDSO", phrase_vdso, out);
+	write_phrase(evidence, "vclock mode", phrase_vclock, out);
+	write_item(out, "layout of the data page", evidence->vclock.layout);
+	write_phrase(evidence, "proof", phrase_proof, out);
+	write_phrase(evidence, "timing", phrase_timing, out);
+	write_item(out, "the verdict rests on", rests.used ? rests.text : "nothing");
+	write_method(evidence, out);
+}
+
+static void write_versions(const struct host_evidence *host, FILE *out)
+{
+	fputs("\n## Versions\n\n", out);
+	write_text_fact(&host->kernel, "kernel", out);
+	write_text_fact(&host->kernel_build, "build", out);
+	write_text_fact(&host->arch, "architecture", out);
+	write_text_fact(&host->cpu, "CPU", out);
+	if (fact_is_known(&host->invariant_tsc.fact))
+		write_item(out, "TSC", host->invariant_tsc.value ? "invariant" : "not invariant");
+	write_text_fact(&host->hypervisor, "hypervisor", out);
+	write_text_fact(&host->platform, "platform", out);
+	write_text_fact(&host->container, "container", out);
+	write_text_fact(&host->libc, "C library", out);
+	if (fact_is_known(&host->boot.fact))
+		write_item(out, "boot parameters that bear on the clock",
+			*host->boot.value ? host->boot.value : "none");
+	write_item(out, "vdsocheck", version_string);
+}
+
+static void write_time(const struct path_evidence *path, FILE *out)
+{
+	char ns[32];
+
+	fprintf(out, " %s |", path->timed ? wrap_ns(path->min_ns, ns) : "-");
+}
+
+static void write_call(const struct call_evidence *call, FILE *out)
+{
+	struct phrase name = {.used = 0};
+	struct phrase entering = {.used = 0};
+
+	phrase_call(call, &name);
+	phrase_entering(call, &entering);
+	fprintf(out, "| %s%s |", name.text, call->decides ? " (*)" : "");
+	for (int path = 0; path < PATH_COUNT; path++)
+		write_time(&call->path[path], out);
+	fprintf(out, " %s |\n", entering.text);
+}
+
+static void write_calls(const struct evidence *evidence, FILE *out)
+{
+	if (!evidence->call_count)
+		return;
+	fputs("\n## Calls\n\nns per call, the minimum of many short measurements; (*) decides.\n\n"
+	      "| call | vDSO | libc | system call | enters the kernel |\n"
+	      "|---|---:|---:|---:|---|\n",
+		out);
+	for (size_t i = 0; i < evidence->call_count; i++)
+		write_call(&evidence->calls[i], out);
+	if (fact_is_known(&evidence->timing.counter_fact) &&
+		fact_is_known(&evidence->timing.entry_fact))
+		fprintf(out,
+			"\nOne read of the CPU's counter (%s) takes %.1f ns, the cheapest system "
+			"call\n(getppid) %.1f ns.\n",
+			evidence->timing.counter, evidence->timing.counter_ns,
+			evidence->timing.entry_ns);
+}
+
+static void write_kernel_log(const struct kernel_log_evidence *log, FILE *out)
+{
+	fputs("\n## Kernel log\n\n", out);
+	if (!fact_is_known(&log->fact)) {
+		fprintf(out, "Not read: %s.\n", log->fact.reason);
+		return;
+	}
+	if (!log->count) {
+		fprintf(out, "%s holds no line about clocksources.\n", log->source);
+		return;
+	}
+	fprintf(out, "From %s:\n\n", log->source);
+	for (size_t i = 0; i < log->count; i++) {
+		fputs("    ", out);
+		if (log->lines[i].seconds >= 0)
+			fprintf(out, "[%12.6f] ", log->lines[i].seconds);
+		fprintf(out, "%s\n", log->lines[i].text);
+	}
+}
+
+static void write_causes(const struct judgement *judgement, FILE *out)
+{
+	if (judgement->cause_count || judgement->contradiction_count)
+		fputs("\n## Why\n\n", out);
+	for (size_t i = 0; i < judgement->cause_count; i++) {
+		const struct cause *cause = &judgement->causes[i];
+
+		fprintf(out, "- %s (%s; %s)\n", cause->text, cause->id,
+			cause_certainty_name(cause->certainty));
+		for (size_t k = 0; k < cause->evidence_count; k++)
+			fprintf(out, "  - %s\n", cause->evidence[k]);
+		if (cause->more)
+			fprintf(out, "  - see %s\n", cause->more);
+	}
+	for (size_t i = 0; i < judgement->contradiction_count; i++)
+		fprintf(out, "- But: %s\n", judgement->contradictions[i].text);
+}
+
+static void write_one_advice(const struct advice *advice, FILE *out)
+{
+	fprintf(out, "- %s\n", advice->text);
+	if (advice->check)
+		fprintf(out, "\n  First: `%s`\n", advice->check);
+	if (advice->command)
+		fprintf(out, "\n      %s\n\n", advice->command);
+	if (advice->ask)
+		fprintf(out, "\n  > %s\n\n", advice->ask);
+	if (advice->keep)
+		fprintf(out, "  To keep it: %s\n\n      %s\n\n", advice->keep,
+			advice->keep_command);
+	if (advice->risk)
+		fprintf(out, "  Risk: %s\n", advice->risk);
+}
+
+static void write_advice(const struct judgement *judgement, FILE *out)
+{
+	if (judgement->advice_count)
+		fputs("\n## What to do\n\n", out);
+	for (size_t i = 0; i < judgement->advice_count; i++)
+		write_one_advice(&judgement->advice[i], out);
+}
+
+static void write_cost(const struct judgement *judgement, FILE *out)
+{
+	struct phrase phrase = {.used = 0};
+
+	phrase_cost(judgement, &phrase);
+	if (phrase.used)
+		fprintf(out, "\n## Cost\n\n%s\n", phrase.text);
+}
+
+/* Each counts what vdsocheck proved, and none needs it. */
+static void write_reproduce(FILE *out)
+{
+	fputs("\n## To see the same without vdsocheck\n\n"
+	      "The clocksource in use:\n\n"
+	      "    cat /sys/devices/system/clocksource/clocksource0/current_clocksource\n\n"
+	      "Asking for the time 1,000 times: some 1,000 calls in strace's count mean that\n"
+	      "each entered the kernel, next to none that the vDSO answered.\n\n"
+	      "    strace -c -e trace=clock_gettime,gettimeofday \\\n"
+	      "        python3 -c 'import time; [time.time() for _ in range(1000)]'\n",
+		out);
+}
+
+bool report_write(const struct document *document, FILE *out)
+{
+	const struct evidence *evidence = document->evidence;
+
+	write_heading(document, out);
+	write_evidence(document, out);
+	write_calls(evidence, out);
+	write_causes(document->judgement, out);
+	write_advice(document->judgement, out);
+	write_cost(document->judgement, out);
+	write_kernel_log(&evidence->kernel_log, out);
+	write_versions(&evidence->host, out);
+	write_reproduce(out);
+	return true;
+}

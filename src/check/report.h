@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The document for a ticket, in Markdown: verdict, evidence, proof, table, kernel log, and
+ * how to see the same with standard tools. Nothing in it names the host unless asked for.
+ */
+#ifndef VDSOCHECK_CHECK_REPORT_H
+#define VDSOCHECK_CHECK_REPORT_H
+
+#include "document.h"
+
+bool report_write(const struct document *document, FILE *out);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/emit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/output.h"
+#include "base/version.h"
+
+static bool write_out(const char *path, const char *bytes, size_t length)
+{
+	struct fact why = {0};
+
+	if (output_write(path, bytes, length, &why))
+		return true;
+	options_complain("cannot write %s", why.reason);
+	return false;
+}
+
+bool emit_bytes(const struct options *options, const char *bytes, size_t length)
+{
+	return write_out(options->output, bytes, length);
+}
+
+bool emit_wants_color(const struct options *options)
+{
+	if (options->output && options->color == COLOR_AUTO)
+		return false;
+	return terminal_wants_color(options->color);
+}
+
+static bool write_version(void)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "vdsocheck %s\n", version_string);
+	return write_out(NULL, line, strlen(line));
+}
+
+bool emit_information(const struct options *options, const char *help, int *status)
+{
+	bool written;
+
+	if (options->help)
+		written = write_out(NULL, help, strlen(help));
+	else if (options->version)
+		written = write_version();
+	else
+		return false;
+	*status = written ? EXIT_SUCCESS : EXIT_TROUBLE;
+	return true;
+}

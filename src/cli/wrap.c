@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/wrap.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define MARGIN 2
+
+/* As much of a word as fits the room: a path that is longer may end at any of its slashes. */
+static struct span cut_word(struct span word, int room)
+{
+	struct span part = word;
+
+	if ((int)word.length <= room)
+		return word;
+	part.length = room > 0 ? (size_t)room : 0;
+	while (part.length > 0 && part.at[part.length - 1] != '/')
+		part.length--;
+	return part.length ? part : word;
+}
+
+static int start_line(FILE *out, int indent)
+{
+	fprintf(out, "\n%*s", indent, "");
+	return indent;
+}
+
+/* Prints a word from `column` on, over more lines if it is longer than one. */
+static int print_word(FILE *out, int column, int indent, struct span word)
+{
+	for (;;) {
+		struct span part = cut_word(word, WRAP_COLUMNS - column);
+
+		fprintf(out, "%.*s", (int)part.length, part.at);
+		column += (int)part.length;
+		word.at += part.length;
+		word.length -= part.length;
+		if (!word.length)
+			return column;
+		column = start_line(out, indent);
+	}
+}
+
+void wrap_text(FILE *out, int column, int indent, const char *text)
+{
+	struct span rest = text_span(text);
+	struct span word;
+
+	for (bool first = true; text_next_word(&rest, &word); first = false) {
+		if (!first && column + 1 + (int)word.length > WRAP_COLUMNS) {
+			column = start_line(out, indent);
+		} else if (!first) {
+			fputc(' ', out);
+			column++;
+		}
+		column = print_word(out, column, indent, word);
+	}
+	fputc('\n', out);
+}
+
+void wrap_print(FILE *out, const char *label, int indent, const char *text)
+{
+	fprintf(out, "%*s%-*s", MARGIN, "", indent - MARGIN, label);
+	wrap_text(out, indent, indent, text);
+}
+
+char *wrap_count(uint64_t count, char buffer[32])
+{
+	char digits[24];
+	size_t length, out = 0;
+
+	snprintf(digits, sizeof(digits), "%" PRIu64, count);
+	length = strlen(digits);
+	for (size_t i = 0; i < length; i++) {
+		if (i > 0 && (length - i) % 3 == 0)
+			buffer[out++] = ',';
+		buffer[out++] = digits[i];
+	}
+	buffer[out] = '\0';
+	return buffer;
+}
+
+char *wrap_ns(double ns, char buffer[32])
+{
+	snprintf(buffer, 32, ns < 9999.95 ? "%.1f" : "%.0f", ns);
+	return buffer;
+}

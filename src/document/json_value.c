@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "document/json_value.h"
+
+#include <math.h>
+
+/* A double holds 15 digits whatever they are: no 596.10000000000002. */
+#define REAL_DIGITS 15
+
+void json_value_set(json_t *object, const char *key, json_t *value)
+{
+	json_object_set_new(object, key, value ? value : json_null());
+}
+
+json_t *json_value_text(const char *text)
+{
+	return text && *text ? json_string(text) : NULL;
+}
+
+json_t *json_value_reason(const struct fact *fact)
+{
+	char text[FACT_REASON_SIZE + 16];
+
+	if (fact_is_known(fact))
+		return NULL;
+	fact_describe(fact, text, sizeof(text));
+	return json_string(text);
+}
+
+json_t *json_value_integer(bool known, int64_t value)
+{
+	return known ? json_integer(value) : NULL;
+}
+
+json_t *json_value_real(bool known, double value, int decimals)
+{
+	double unit = pow(10, decimals);
+
+	return known ? json_real(round(value * unit) / unit) : NULL;
+}
+
+bool json_value_write(json_t *root, FILE *out)
+{
+	bool written = root && json_dumpf(root, out,
+				       JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS)) == 0;
+
+	json_decref(root);
+	fputc('\n', out);
+	return written;
+}

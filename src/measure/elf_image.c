@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure/elf_image.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* ElfW() has no form for these. */
+#if __SIZEOF_POINTER__ == 8
+#define SYMBOL_TYPE ELF64_ST_TYPE
+#define SYMBOL_BIND ELF64_ST_BIND
+#define NATIVE_CLASS ELFCLASS64
+#else
+#define SYMBOL_TYPE ELF32_ST_TYPE
+#define SYMBOL_BIND ELF32_ST_BIND
+#define NATIVE_CLASS ELFCLASS32
+#endif
+
+/* The ABI of 64-bit s390 has wide words in DT_HASH; everybody else has 32 bits. */
+#if defined(__s390x__)
+typedef uint64_t hash_word;
+#else
+typedef uint32_t hash_word;
+#endif
+
+/* More symbols than any vDSO has: a count beyond it is a broken image. */
+#define SYMBOL_MAX 4096
+#define HEADER_MAX 64
+#define DYNAMIC_MAX 256
+#define VERSION_MAX 64
+
+/* Bit 15 of a version index hides the symbol from the default lookup. */
+#define VERSION_INDEX_MASK 0x7fff
+
+struct image {
+	const unsigned char *bytes;
+	size_t size;
+	ElfW(Addr) load; /* virtual address of the image's first byte */
+};
+
+/* Offsets into the image; 0 where the image has no such table. */
+struct tables {
+	size_t symbols;
+	size_t strings;
+	size_t strings_size;
+	size_t hash;
+	size_t gnu_hash;
+	size_t version_symbols;
+	size_t version_definitions;
+	size_t soname; /* into the strings */
+};
+
+static bool take(const struct image *image, size_t offset, void *to, size_t size)
+{
+	if (offset > image->size || size > image->size - offset)
+		return false;
+	memcpy(to, image->bytes + offset, size);
+	return true;
+}
+
+/* Element `index` of a table of things of this size. */
+static bool take_at(const struct image *image, size_t table, size_t index, void *to, size_t size)
+{
+	size_t offset;
+
+	if (__builtin_mul_overflow(index, size, &offset) ||
+		__builtin_add_overflow(table, offset, &offset))
+		return false;
+	return take(image, offset, to, size);
+}
+
+static bool take_string(
+	const struct image *image, const struct tables *tables, size_t index, char *to, size_t size)
+{
+	const char *text;
+	const char *end;
+	size_t left;
+
+	if (index >= tables->strings_size)
+		return false;
+	left = tables->strings_size - index;
+	text = (const char *)image->bytes + tables->strings + index;
+	end = memchr(text, '\0', left);
+	if (!end)
+		return false;
+	text_copy_span(to, size, (struct span){text, (size_t)(end - text)});
+	return true;
+}
+
+static bool take_header(const struct image *image, ElfW(Ehdr) * header)
+{
+	return take(image, 0, header, sizeof(*header)) &&
+	       memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+	       header->e_ident[EI_CLASS] == NATIVE_CLASS &&
+	       header->e_phentsize == sizeof(ElfW(Phdr)) && header->e_phnum <= HEADER_MAX;
+}
+
+size_t elf_image_extent(const unsigned char *bytes, size_t size)
+{
+	struct image image = {bytes, size, 0};
+	ElfW(Ehdr) header;
+	size_t extent = 0;
+
+	if (!take_header(&image, &header))
+		return 0;
+	for (size_t i = 0; i < header.e_phnum; i++) {
+		ElfW(Phdr) segment;
+		size_t end;
+
+		if (!take_at(&image, header.e_phoff, i, &segment, sizeof(segment)))
+			return 0;
+		if (segment.p_type != PT_LOAD)
+			continue;
+		if (__builtin_add_overflow(segment.p_offset, segment.p_filesz, &end))
+			return 0;
+		extent = end > extent ? end : extent;
+	}
+	return extent;
+}
+
+/* Finds the dynamic section and the address that the image was linked for. */
+static bool find_segments(struct image *image, ElfW(Phdr) * dynamic)
+{
+	ElfW(Ehdr) header;
+	bool loaded = false, found = false;
+
+	if (!take_header(image, &header))
+		return false;
+	for (size_t i = 0; i < header.e_phnum; i++) {
+		ElfW(Phdr) segment;
+
+		if (!take_at(image, header.e_phoff, i, &segment, sizeof(segment)))
+			return false;
+		if (segment.p_type == PT_LOAD && !loaded) {
+			image->load = segment.p_vaddr - segment.p_offset;
+			loaded = true;
+		} else if (segment.p_type == PT_DYNAMIC) {
+			*dynamic = segment;
+			found = true;
+		}
+	}
+	return loaded && found;
+}
+
+/* A virtual address named by the image, as an offset into it; 0 if it lies outside. */
+static size_t offset_of(const struct image *image, ElfW(Addr) address)
+{
+	ElfW(Addr) offset = address - image->load;
+
+	return offset < image->size ? (size_t)offset : 0;
+}
+
+static void note_entry(const struct image *image, const ElfW(Dyn) * entry, struct tables *tables)
+{
+	switch (entry->d_tag) {
+	case DT_SYMTAB:
+		tables->symbols = offset_of(image, entry->d_un.d_ptr);
+		break;
+	case DT_STRTAB:
+		tables->strings = offset_of(image, entry->d_un.d_ptr);
+		break;
+	case DT_STRSZ:
+		tables->strings_size = entry->d_un.d_val;
+		break;
+	case DT_HASH:
+		tables->hash = offset_of(image, entry->d_un.d_ptr);
+		break;
+	case DT_GNU_HASH:
+		tables->gnu_hash = offset_of(image, entry->d_un.d_ptr);
+		break;
+	case DT_VERSYM:
+		tables->version_symbols = offset_of(image, entry->d_un.d_ptr);
+		break;
+	case DT_VERDEF:
+		tables->version_definitions = offset_of(image, entry->d_un.d_ptr);
+		break;
+	case DT_SONAME:
+		tables->soname = entry->d_un.d_val;
+		break;
+	default:
+		break;
+	}
+}
+
+static bool find_tables(
+	const struct image *image, const ElfW(Phdr) * dynamic, struct tables *tables)
+{
+	for (size_t i = 0; i < DYNAMIC_MAX; i++) {
+		ElfW(Dyn) entry;
+
+		if (!take_at(image, dynamic->p_offset, i, &entry, sizeof(entry)))
+			return false;
+		if (entry.d_tag == DT_NULL)
+			break;
+		note_entry(image, &entry, tables);
+	}
+	return tables->symbols && tables->strings &&
+	       tables->strings_size <= image->size - tables->strings;
+}
+
+/* DT_HASH says it outright: as many chain words as symbols. */
+static bool count_by_hash(const struct image *image, size_t hash, size_t *count)
+{
+	hash_word chains;
+
+	if (!take_at(image, hash, 1, &chains, sizeof(chains)) || chains > SYMBOL_MAX)
+		return false;
+	*count = (size_t)chains;
+	return true;
+}
+
+/* The chain that begins at symbol `index` ends where the lowest bit of its word is set. */
+static bool end_of_chain(const struct image *image, size_t chains, size_t index, size_t *end)
+{
+	uint32_t word = 0;
+
+	while (!(word & 1)) {
+		if (index >= SYMBOL_MAX || !take_at(image, chains, index, &word, sizeof(word)))
+			return false;
+		index++;
+	}
+	*end = index;
+	return true;
+}
+
+/* DT_GNU_HASH does not: the last symbol is at the end of the last bucket's chain. */
+static bool count_by_gnu_hash(const struct image *image, size_t hash, size_t *count)
+{
+	uint32_t head[4]; /* buckets, first symbol, bloom words, bloom shift */
+	size_t buckets, chains;
+	uint32_t last = 0;
+
+	if (!take(image, hash, head, sizeof(head)) || head[0] > SYMBOL_MAX ||
+		head[1] > SYMBOL_MAX || head[2] > SYMBOL_MAX)
+		return false;
+	buckets = hash + sizeof(head) + head[2] * sizeof(ElfW(Addr));
+	chains = buckets + head[0] * sizeof(uint32_t);
+	for (size_t i = 0; i < head[0]; i++) {
+		uint32_t first;
+
+		if (!take_at(image, buckets, i, &first, sizeof(first)))
+			return false;
+		last = first > last ? first : last;
+	}
+	if (last < head[1]) {
+		*count = head[1];
+		return true;
+	}
+	/* Chain words begin with the first hashed symbol. */
+	if (!end_of_chain(image, chains, last - head[1], count))
+		return false;
+	*count += head[1];
+	return true;
+}
+
+static bool count_symbols(const struct image *image, const struct tables *tables, size_t *count)
+{
+	if (tables->gnu_hash)
+		return count_by_gnu_hash(image, tables->gnu_hash, count);
+	if (tables->hash)
+		return count_by_hash(image, tables->hash, count);
+	return false;
+}
+
+/* The name of the version with this index; empty if the image has none. */
+static void take_version(const struct image *image, const struct tables *tables, unsigned index,
+	char *to, size_t size)
+{
+	size_t at = tables->version_definitions;
+
+	to[0] = '\0';
+	for (size_t i = 0; at && i < VERSION_MAX; i++) {
+		ElfW(Verdef) definition;
+		ElfW(Verdaux) name;
+
+		if (!take(image, at, &definition, sizeof(definition)))
+			return;
+		if (!(definition.vd_flags & VER_FLG_BASE) && definition.vd_ndx == index) {
+			if (take(image, at + definition.vd_aux, &name, sizeof(name)))
+				take_string(image, tables, name.vda_name, to, size);
+			return;
+		}
+		at = definition.vd_next ? at + definition.vd_next : 0;
+	}
+}
+
+static void take_symbol_version(const struct image *image, const struct tables *tables,
+	size_t index, struct vdso_export *export)
+{
+	ElfW(Half) version;
+
+	export->version[0] = '\0';
+	if (!tables->version_symbols)
+		return;
+	if (!take_at(image, tables->version_symbols, index, &version, sizeof(version)))
+		return;
+	take_version(image, tables, version & VERSION_INDEX_MASK, export->version,
+		sizeof(export->version));
+}
+
+static bool is_exported_function(const ElfW(Sym) * symbol)
+{
+	unsigned type = SYMBOL_TYPE(symbol->st_info);
+	unsigned bind = SYMBOL_BIND(symbol->st_info);
+
+	/* Some vDSOs are written in assembly and leave the type out. */
+	return symbol->st_shndx != SHN_UNDEF && symbol->st_shndx != SHN_ABS &&
+	       (type == STT_FUNC || type == STT_NOTYPE) && (bind == STB_GLOBAL || bind == STB_WEAK);
+}
+
+/*
+ * x86 exports each function under a weak alias without prefix too: one place, one export,
+ * under the name that the C libraries look up.
+ */
+static bool is_alias(const char *name)
+{
+	return strncmp(name, "__", 2) != 0;
+}
+
+static bool add_symbol(const struct image *image, const struct tables *tables, size_t index,
+	struct vdso_evidence *vdso)
+{
+	struct vdso_export *export = &vdso->exports[vdso->export_count];
+	ElfW(Sym) symbol;
+	size_t offset;
+
+	if (!take_at(image, tables->symbols, index, &symbol, sizeof(symbol)))
+		return false;
+	offset = offset_of(image, symbol.st_value);
+	if (!is_exported_function(&symbol) || !offset || vdso->export_count == VDSO_EXPORT_MAX)
+		return true;
+	if (!take_string(image, tables, symbol.st_name, export->name, sizeof(export->name)))
+		return false;
+	if (is_alias(export->name))
+		return true;
+	take_symbol_version(image, tables, index, export);
+	export->address = (uintptr_t)image->bytes + offset;
+	vdso->export_count++;
+	return true;
+}
+
+static const char *read_exports(struct image *image, struct vdso_evidence *vdso)
+{
+	struct tables tables = {0};
+	ElfW(Phdr) dynamic = {0};
+	size_t count = 0;
+
+	if (!find_segments(image, &dynamic))
+		return "not an ELF image of this machine with a dynamic section";
+	if (!find_tables(image, &dynamic, &tables))
+		return "its dynamic section names no symbols within the image";
+	if (!count_symbols(image, &tables, &count))
+		return "its hash table does not fit the image";
+	for (size_t i = 1; i < count; i++) {
+		if (!add_symbol(image, &tables, i, vdso))
+			return "a symbol lies outside the image";
+	}
+	if (!tables.soname ||
+		!take_string(image, &tables, tables.soname, vdso->soname, sizeof(vdso->soname)))
+		vdso->soname[0] = '\0';
+	return NULL;
+}
+
+bool elf_image_read(const unsigned char *bytes, size_t size, struct vdso_evidence *vdso)
+{
+	struct image image = {bytes, size, 0};
+	const char *problem;
+
+	vdso->export_count = 0;
+	problem = read_exports(&image, vdso);
+	if (problem) {
+		vdso->export_count = 0;
+		fact_set(&vdso->fact, FACT_FAILED, "vDSO image: %s", problem);
+		return false;
+	}
+	fact_set_known(&vdso->fact);
+	return true;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure/vdso.h"
+
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "measure/elf_image.h"
+#include "measure/maps.h"
+
+#define MAPS_SIZE (128 * 1024)
+
+/* Bytes from the image's start to its mapping's end; 0 if /proc does not tell. */
+static size_t size_from_maps(const struct root *root, uintptr_t base)
+{
+	char buffer[MAPS_SIZE];
+	struct span maps;
+	struct mapping mapping;
+	struct fact why;
+
+	if (!root_read(root, "/proc/self/maps", buffer, sizeof(buffer), &maps, &why))
+		return 0;
+	if (!maps_find_address(maps, base, &mapping) || !mapping.readable)
+		return 0;
+	return mapping.end - base;
+}
+
+/* The first page is there in any case: the kernel put the ELF header in it. */
+static size_t size_from_headers(uintptr_t base)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t extent = elf_image_extent((const unsigned char *)base, page);
+
+	return (extent + page - 1) / page * page;
+}
+
+void vdso_collect(const struct root *root, struct vdso_evidence *vdso)
+{
+	uintptr_t base = getauxval(AT_SYSINFO_EHDR);
+
+	if (!root->live) {
+		fact_set(&vdso->fact, FACT_UNREAD, "a captured tree holds no vDSO");
+		return;
+	}
+	if (!base) {
+		fact_set(&vdso->fact, FACT_ABSENT,
+			"the kernel gave this process no vDSO (AT_SYSINFO_EHDR is 0)");
+		return;
+	}
+	vdso->base = base;
+	vdso->size = size_from_maps(root, base);
+	if (!vdso->size)
+		vdso->size = size_from_headers(base);
+	elf_image_read((const unsigned char *)base, vdso->size, vdso);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure/vvar.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/fault.h"
+#include "base/kernel_clock.h"
+#include "base/text.h"
+#include "measure/vvar_layout.h"
+
+#define CHILD_SECONDS 10
+
+/*
+ * The data page lies before the image (x86 since 3.17, arm64, newer kernels everywhere: up
+ * to four pages of [vvar], two of [vvar_vclock], or per-CPU pages on loongarch) or right
+ * after it (x86 3.16, riscv and s390 before 5.11).
+ */
+#define PAGES_BEFORE 16
+#define PAGES_AFTER 4
+
+/* VVAR_ADDRESS of 64-bit x86 up to 3.14 and RHEL 7: one place for all processes. */
+#define FIXMAP_VVAR 0xffffffffff5ff000ULL
+
+/* Enough for powerpc's arch structure in front of a scanned layout. */
+#define COPY_SIZE 4096
+
+/* An update takes well under a microsecond: a sequence that never rests is no sequence. */
+#define COPY_TRIES 16
+
+struct copy {
+	uintptr_t from;
+	unsigned char *to;
+	size_t size;
+};
+
+struct search {
+	const struct vdso_evidence *vdso;
+	const char *clocksource;
+	size_t page_size;
+	struct vclock_evidence *answer; /* shared with the parent */
+	unsigned char timens[COPY_SIZE];
+	uintptr_t timens_at; /* 0: not in a time namespace */
+	struct vvar_match match;
+	uintptr_t match_at;
+	unsigned matches;
+	bool refused; /* the kernel does not tell the time to compare with */
+};
+
+static void copy_bytes(void *argument)
+{
+	struct copy *copy = argument;
+
+	/* Word by word through a volatile pointer: the page changes under our eyes. */
+	const volatile uint64_t *from = (const volatile uint64_t *)copy->from;
+
+	for (size_t i = 0; i < copy->size / sizeof(uint64_t); i++) {
+		uint64_t word = from[i];
+
+		memcpy(copy->to + i * sizeof(word), &word, sizeof(word));
+	}
+}
+
+static bool copy_from(uintptr_t from, unsigned char *to, size_t size)
+{
+	struct copy copy = {from, to, size};
+
+	return fault_guard(copy_bytes, &copy) == 0;
+}
+
+/* Two equal copies in a row: nobody wrote between them, whatever the sequence's place. */
+static bool copy_stable(uintptr_t from, unsigned char *to, size_t size)
+{
+	unsigned char again[COPY_SIZE];
+
+	for (int i = 0; i < COPY_TRIES; i++) {
+		if (!copy_from(from, to, size) || !copy_from(from, again, size))
+			return false;
+		if (memcmp(to, again, size) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void look_at(struct search *search, uintptr_t at)
+{
+	unsigned char page[COPY_SIZE];
+	struct vvar_reference reference;
+	struct vvar_match match;
+
+	reference.realtime[0] = kernel_clock_seconds(CLOCK_REALTIME_COARSE);
+	search->refused = reference.realtime[0] == 0;
+	reference.monotonic[0] = kernel_clock_seconds(CLOCK_MONOTONIC_COARSE);
+	if (search->refused || !copy_stable(at, page, sizeof(page)))
+		return;
+	reference.realtime[1] = kernel_clock_seconds(CLOCK_REALTIME_COARSE);
+	reference.monotonic[1] = kernel_clock_seconds(CLOCK_MONOTONIC_COARSE);
+	vvar_layout_find(page, search->timens_at ? search->timens : NULL, sizeof(page),
+		vvar_native_arch, &reference, &match);
+	if (!match.matches)
+		return;
+	search->match = match;
+	search->match_at = at;
+	search->matches += match.matches;
+}
+
+static void look_for_timens(struct search *search, uintptr_t at)
+{
+	unsigned char page[COPY_SIZE];
+
+	if (search->timens_at || !copy_from(at, page, sizeof(page)) ||
+		!vvar_layout_is_timens(page, sizeof(page), vvar_native_arch))
+		return;
+	memcpy(search->timens, page, sizeof(page));
+	search->timens_at = at;
+}
+
+static void each_page(struct search *search, void (*visit)(struct search *, uintptr_t))
+{
+	uintptr_t after = search->vdso->base + search->vdso->size;
+
+	for (unsigned i = PAGES_BEFORE; i >= 1; i--)
+		visit(search, search->vdso->base - i * search->page_size);
+	for (unsigned i = 0; i < PAGES_AFTER; i++)
+		visit(search, after + i * search->page_size);
+#if defined(__x86_64__)
+	visit(search, (uintptr_t)FIXMAP_VVAR);
+#endif
+}
+
+/* Where the pvclock page is; the Hyper-V page comes next. 0: this layout does not say. */
+static uintptr_t clock_pages_at(const struct search *search)
+{
+	switch (search->match.layout->clock_pages) {
+	case VVAR_CLOCK_PAGES_AFTER_DATA:
+		/* In a time namespace the namespace's page has the first place. */
+		return (search->timens_at ? search->timens_at : search->match_at) +
+		       search->page_size;
+	case VVAR_CLOCK_PAGES_BEFORE_VDSO:
+		return search->vdso->base - 2 * search->page_size;
+	default:
+		return 0;
+	}
+}
+
+/* struct pvclock_vcpu_time_info, asm/pvclock-abi.h: flags are byte 29, bit 0 TSC_STABLE. */
+static void read_pvclock(struct search *search, uintptr_t at)
+{
+	unsigned char info[32];
+
+	if (copy_from(at, info, sizeof(info)))
+		fact_set_flag(&search->answer->pvclock_stable, info[29] & 1);
+	else
+		fact_set(&search->answer->pvclock_stable.fact, FACT_ABSENT,
+			"the kernel maps no pvclock page");
+}
+
+/* struct ms_hyperv_tsc_page, hyperv-tlfs.h: tsc_sequence is the first word. */
+static void read_hyperv(struct search *search, uintptr_t at)
+{
+	unsigned char head[8];
+	uint32_t sequence;
+
+	if (!copy_from(at, head, sizeof(head))) {
+		fact_set(&search->answer->hyperv_sequence.fact, FACT_ABSENT,
+			"the kernel maps no Hyper-V page");
+		return;
+	}
+	memcpy(&sequence, head, sizeof(sequence));
+	fact_set_number(&search->answer->hyperv_sequence, sequence);
+}
+
+static void read_clock_page(struct search *search)
+{
+	uintptr_t pages = clock_pages_at(search);
+
+	fact_set(&search->answer->pvclock_stable.fact, FACT_ABSENT,
+		"not the current clocksource's page");
+	search->answer->hyperv_sequence.fact = search->answer->pvclock_stable.fact;
+	if (!pages)
+		return;
+	if (strcmp(search->clocksource, "kvm-clock") == 0 ||
+		strcmp(search->clocksource, "xen") == 0)
+		read_pvclock(search, pages);
+	else if (strncmp(search->clocksource, "hyperv", 6) == 0)
+		read_hyperv(search, pages + search->page_size);
+}
+
+static void answer_match(struct search *search)
+{
+	struct vclock_evidence *answer = search->answer;
+
+	answer->how = VCLOCK_READ;
+	answer->mode = search->match.mode;
+	text_copy(answer->name, sizeof(answer->name),
+		vvar_mode_name(search->match.layout, vvar_native_arch, search->match.mode,
+			search->clocksource));
+	text_copy(answer->layout, sizeof(answer->layout), search->match.layout->name);
+	fact_set_known(&answer->fact);
+	read_clock_page(search);
+}
+
+static void search_pages(void *argument)
+{
+	struct search *search = argument;
+
+	each_page(search, look_for_timens);
+	each_page(search, look_at);
+	search->answer->time_namespace = search->timens_at != 0;
+	if (search->matches == 1)
+		answer_match(search);
+	else if (search->refused)
+		fact_set(&search->answer->fact, FACT_DENIED,
+			"the kernel refuses to tell the time that the data page is held against");
+	else if (search->matches == 0)
+		fact_set(&search->answer->fact, FACT_FAILED,
+			"no page around the vDSO has a layout known here");
+	else
+		fact_set(&search->answer->fact, FACT_FAILED,
+			"%u layouts fit the pages around the vDSO", search->matches);
+}
+
+void vvar_collect(
+	const struct vdso_evidence *vdso, const char *clocksource, struct vclock_evidence *vclock)
+{
+	struct search search = {.vdso = vdso, .clocksource = clocksource};
+	struct fact why = {0};
+
+	fact_set(&vclock->pvclock_stable.fact, FACT_ABSENT, "the data page was not found");
+	vclock->hyperv_sequence.fact = vclock->pvclock_stable.fact;
+	if (!vdso->base) {
+		fact_set(&vclock->fact, FACT_ABSENT, "no vDSO, so no data page");
+		return;
+	}
+	if (!vvar_native_arch) {
+		fact_set(&vclock->fact, FACT_ABSENT,
+			"no data page layouts known for this architecture");
+		return;
+	}
+	search.page_size = (size_t)sysconf(_SC_PAGESIZE);
+	search.answer = child_share(sizeof(*search.answer), &vclock->fact);
+	if (!search.answer)
+		return;
+	*search.answer = *vclock;
+	if (child_run(search_pages, &search, CHILD_SECONDS, &why))
+		*vclock = *search.answer;
+	else
+		vclock->fact = why;
+	child_unshare(search.answer, sizeof(*search.answer));
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/phrase.h"
+#include "cli/wrap.h"
+#include "report.h"
+
+#define LABEL_INDENT 13
+#define REASON_INDENT 22
+#define COLOR_RESET "\033[0m"
+
+/* Pairs in the text; all are in the JSON document. */
+#define PAIRS_SHOWN 4
+
+#define HZ_PER_MHZ 1e6
+
+static const struct {
+	const char *word;
+	const char *color;
+} headings[] = {
+	[WARP_VERDICT_UNKNOWN] = {"UNKNOWN", "\033[1;35m"},
+	[WARP_VERDICT_NONE] = {"OK", "\033[1;32m"},
+	[WARP_VERDICT_WARPS] = {"WARPS", "\033[1;31m"},
+};
+
+static void write_verdict(const struct warp_report *report, FILE *out)
+{
+	const char *word = headings[report->ruling->verdict].word;
+	int column = (int)strlen(word) + 2;
+
+	if (report->color)
+		fprintf(out, "%s%s%s: ", headings[report->ruling->verdict].color, word,
+			COLOR_RESET);
+	else
+		fprintf(out, "%s: ", word);
+	wrap_text(out, column, column, report->ruling->summary);
+}
+
+static void describe_cpus(const struct warp_tally *tally, char *text, size_t size)
+{
+	if (!tally->warps)
+		snprintf(text, size, "-");
+	else if (tally->earlier_cpu == tally->later_cpu)
+		snprintf(text, size, "%d", tally->earlier_cpu);
+	else
+		snprintf(text, size, "%d,%d", tally->earlier_cpu, tally->later_cpu);
+}
+
+static void describe_ns(bool known, int64_t ns, char text[32])
+{
+	if (known)
+		wrap_count((uint64_t)ns, text);
+	else
+		snprintf(text, 32, "-");
+}
+
+static void write_tally(enum warp_clock_id id, const struct warp_tally *tally, FILE *out)
+{
+	char reads[32], warps[32], largest[32], cpus[32], apart[32];
+
+	if (!fact_is_known(&tally->fact)) {
+		fprintf(out, "  %-20s", warp_clock_name(id));
+		wrap_text(out, REASON_INDENT, REASON_INDENT, tally->fact.reason);
+		return;
+	}
+	describe_cpus(tally, cpus, sizeof(cpus));
+	describe_ns(tally->warps > 0, tally->largest_ns, largest);
+	describe_ns(fact_is_known(&tally->apart_fact), tally->apart_ns, apart);
+	fprintf(out, "  %-19s%13s%12s%12s%11s%11s\n", warp_clock_name(id),
+		wrap_count(tally->reads, reads), wrap_count(tally->warps, warps), largest, cpus,
+		apart);
+}
+
+static void write_tallies(const struct warp_evidence *warp, FILE *out)
+{
+	fprintf(out, "\n  %-19s%13s%12s%12s%11s%11s\n", "", "reads", "warps", "largest ns", "CPUs",
+		"apart ns");
+	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
+		write_tally((enum warp_clock_id)id, &warp->tallies[id], out);
+	fprintf(out, "\n  apart: no two CPUs' clocks are further apart than this.\n");
+}
+
+/* How much a pair has to be looked at. */
+static double weight(const struct warp_pair *pair)
+{
+	switch (pair->state) {
+	case WARP_PAIR_MOVED:
+		return INFINITY;
+	case WARP_PAIR_KNOWN:
+		return fabs(pair->offset_ns);
+	default:
+		return -1;
+	}
+}
+
+/* The places of the weightiest pairs, in that order; gives back how many. */
+static size_t pick_pairs(const struct warp_evidence *warp, size_t picked[PAIRS_SHOWN])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < warp->pair_count; i++) {
+		size_t place = count < PAIRS_SHOWN ? count++ : PAIRS_SHOWN;
+
+		while (place > 0 &&
+			weight(&warp->pairs[i]) > weight(&warp->pairs[picked[place - 1]])) {
+			if (place < PAIRS_SHOWN)
+				picked[place] = picked[place - 1];
+			place--;
+		}
+		if (place < PAIRS_SHOWN)
+			picked[place] = i;
+	}
+	return count;
+}
+
+static void describe_pair(const struct warp_pair *pair, struct phrase *phrase)
+{
+	char offset[32], error[32];
+
+	switch (pair->state) {
+	case WARP_PAIR_MOVED:
+		phrase_add(phrase, "CPU %d and CPU %d run apart: no one offset fits", pair->cpu,
+			pair->other_cpu);
+		break;
+	case WARP_PAIR_UNSEEN:
+		phrase_add(phrase, "CPU %d and CPU %d never ran at the same time", pair->cpu,
+			pair->other_cpu);
+		break;
+	default:
+		phrase_add(phrase, "CPU %d is %s ns %s CPU %d, give or take %s ns", pair->other_cpu,
+			wrap_ns(fabs(pair->offset_ns), offset),
+			pair->offset_ns < 0 ? "behind" : "ahead of", pair->cpu,
+			wrap_ns(pair->error_ns, error));
+	}
+}
+
+static void write_pairs(const struct warp_evidence *warp, FILE *out)
+{
+	size_t picked[PAIRS_SHOWN];
+	size_t count = pick_pairs(warp, picked);
+
+	for (size_t i = 0; i < count; i++) {
+		struct phrase phrase = {.used = 0};
+
+		describe_pair(&warp->pairs[picked[i]], &phrase);
+		wrap_print(out, i ? "" : "counters", LABEL_INDENT, phrase.text);
+	}
+	if (count < warp->pair_count)
+		fprintf(out, "%*s%zu pairs more: --json has them all\n", LABEL_INDENT, "",
+			warp->pair_count - count);
+}
+
+static void write_drift(const struct warp_evidence *warp, FILE *out)
+{
+	const struct warp_drift *drift = &warp->drift;
+	struct phrase phrase = {.used = 0};
+
+	if (fact_is_known(&drift->fact))
+		phrase_add(&phrase,
+			"%s runs at %.3f MHz of CLOCK_MONOTONIC_RAW, steady to %.2f ppm (give or "
+			"take %.2f)",
+			warp_clock_name(WARP_COUNTER), drift->counter_hz / HZ_PER_MHZ,
+			fabs(drift->drift_ppm), drift->error_ppm);
+	else
+		phrase_add(&phrase, "not known: %s", drift->fact.reason);
+	wrap_print(out, "drift", LABEL_INDENT, phrase.text);
+}
+
+static void write_cpus(const struct warp_evidence *warp, FILE *out)
+{
+	struct phrase phrase = {.used = 0};
+
+	if (warp->cpu_count == warp->allowed)
+		return;
+	phrase_add(&phrase, "%zu of the %zu that may be used were watched", warp->cpu_count,
+		warp->allowed);
+	wrap_print(out, "CPUs", LABEL_INDENT, phrase.text);
+}
+
+static void write_discarded(const struct warp_evidence *warp, FILE *out)
+{
+	unsigned discarded =
+		warp->tallies[WARP_REALTIME].discarded + warp->tallies[WARP_TIMEOFDAY].discarded;
+	struct phrase phrase = {.used = 0};
+
+	if (!discarded)
+		return;
+	phrase_add(&phrase,
+		"somebody set the clock meanwhile: what was read in %u slices of time was not "
+		"counted",
+		discarded);
+	wrap_print(out, "set", LABEL_INDENT, phrase.text);
+}
+
+bool warp_report_text(const struct warp_report *report, FILE *out)
+{
+	const struct warp_evidence *warp = report->warp;
+
+	write_verdict(report, out);
+	if (fact_is_known(&warp->fact)) {
+		write_tallies(warp, out);
+		write_pairs(warp, out);
+		write_drift(warp, out);
+		write_cpus(warp, out);
+		write_discarded(warp, out);
+	}
+	if (report->ruling->advice) {
+		fputc('\n', out);
+		wrap_print(out, "Do", LABEL_INDENT, report->ruling->advice);
+	}
+	return true;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "verdict.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define NS_PER_SECOND 1e9
+
+struct rule {
+	const char *id;
+	enum warp_verdict verdict;
+	bool (*applies)(const struct warp_evidence *warp);
+	void (*write)(const struct warp_evidence *warp, char *summary, size_t size);
+	const char *advice;
+};
+
+static const struct warp_tally *tally_of(const struct warp_evidence *warp, enum warp_clock_id id)
+{
+	return &warp->tallies[id];
+}
+
+static bool has_warps(const struct warp_evidence *warp, enum warp_clock_id id)
+{
+	return fact_is_known(&tally_of(warp, id)->fact) && tally_of(warp, id)->warps > 0;
+}
+
+static bool was_not_watched(const struct warp_evidence *warp)
+{
+	return !fact_is_known(&warp->fact);
+}
+
+static void write_not_watched(const struct warp_evidence *warp, char *summary, size_t size)
+{
+	snprintf(summary, size, "No clock could be watched: %s.", warp->fact.reason);
+}
+
+/* The kernel's clock that went back furthest; WARP_CLOCK_COUNT: none did. */
+static enum warp_clock_id worst_clock(const struct warp_evidence *warp)
+{
+	static const enum warp_clock_id clocks[] = {WARP_MONOTONIC, WARP_REALTIME, WARP_TIMEOFDAY};
+	enum warp_clock_id worst = WARP_CLOCK_COUNT;
+	int64_t largest = 0;
+
+	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
+		if (has_warps(warp, clocks[i]) && tally_of(warp, clocks[i])->largest_ns > largest) {
+			worst = clocks[i];
+			largest = tally_of(warp, worst)->largest_ns;
+		}
+	}
+	return worst;
+}
+
+static bool runs_backwards(const struct warp_evidence *warp)
+{
+	return worst_clock(warp) != WARP_CLOCK_COUNT;
+}
+
+static void write_backwards(const struct warp_evidence *warp, char *summary, size_t size)
+{
+	enum warp_clock_id worst = worst_clock(warp);
+	const struct warp_tally *tally = tally_of(warp, worst);
+
+	if (tally->earlier_cpu == tally->later_cpu)
+		snprintf(summary, size, "%s ran backwards on CPU %d, by up to %" PRId64 " ns.",
+			warp_clock_name(worst), tally->earlier_cpu, tally->largest_ns);
+	else
+		snprintf(summary, size,
+			"%s runs backwards between CPUs: CPU %d was up to %" PRId64
+			" ns behind CPU %d.",
+			warp_clock_name(worst), tally->earlier_cpu, tally->largest_ns,
+			tally->later_cpu);
+}
+
+static bool vdso_disagrees(const struct warp_evidence *warp)
+{
+	return has_warps(warp, WARP_KERNEL);
+}
+
+static void write_disagrees(const struct warp_evidence *warp, char *summary, size_t size)
+{
+	snprintf(summary, size,
+		"The vDSO and the kernel disagree about CLOCK_MONOTONIC, by up to %" PRId64
+		" ns: a program that asks both sees time run backwards.",
+		tally_of(warp, WARP_KERNEL)->largest_ns);
+}
+
+static bool counters_disagree(const struct warp_evidence *warp)
+{
+	return has_warps(warp, WARP_COUNTER);
+}
+
+static void write_counters(const struct warp_evidence *warp, char *summary, size_t size)
+{
+	const struct warp_tally *tally = tally_of(warp, WARP_COUNTER);
+
+	snprintf(summary, size,
+		"The CPUs' counters (%s) disagree: CPU %d was up to %" PRId64
+		" ns behind CPU %d. The kernel's clocks did not run backwards.",
+		warp_clock_name(WARP_COUNTER), tally->earlier_cpu, tally->largest_ns,
+		tally->later_cpu);
+}
+
+static bool is_alone(const struct warp_evidence *warp)
+{
+	return warp->cpu_count == 1;
+}
+
+static void write_alone(const struct warp_evidence *warp, char *summary, size_t size)
+{
+	snprintf(summary, size,
+		"Only one CPU may be used (CPU %d), so there is none to compare it with; on it no "
+		"clock ran backwards.",
+		warp->cpus[0]);
+}
+
+static bool is_not_compared(const struct warp_evidence *warp)
+{
+	return !fact_is_known(&tally_of(warp, WARP_MONOTONIC)->fact) ||
+	       !fact_is_known(&tally_of(warp, WARP_MONOTONIC)->apart_fact);
+}
+
+static void write_not_compared(const struct warp_evidence *warp, char *summary, size_t size)
+{
+	const struct warp_tally *tally = tally_of(warp, WARP_MONOTONIC);
+
+	snprintf(summary, size, "CLOCK_MONOTONIC could not be compared between all CPUs: %s.",
+		fact_is_known(&tally->fact) ? tally->apart_fact.reason : tally->fact.reason);
+}
+
+static bool always(const struct warp_evidence *warp)
+{
+	(void)warp;
+	return true;
+}
+
+static void write_none(const struct warp_evidence *warp, char *summary, size_t size)
+{
+	snprintf(summary, size, "No clock ran backwards between %zu CPUs in %.1f s.",
+		warp->cpu_count, (double)warp->duration_ns / NS_PER_SECOND);
+}
+
+/* The first that applies decides. */
+static const struct rule rules[] = {
+	{"not-watched", WARP_VERDICT_UNKNOWN, was_not_watched, write_not_watched, NULL},
+	{"clock-backwards", WARP_VERDICT_WARPS, runs_backwards, write_backwards,
+		"Programs on this host see time run backwards. Change the clocksource "
+		"(vdsocheck compare shows which ones are safe) and look again; if none helps, "
+		"report it to whoever runs the hypervisor or made the firmware."},
+	{"vdso-disagrees", WARP_VERDICT_WARPS, vdso_disagrees, write_disagrees,
+		"A defect of the kernel, or of the emulator that gives programs this vDSO: report "
+		"it. Another clocksource (vdsocheck compare) may avoid it."},
+	{"counters-disagree", WARP_VERDICT_WARPS, counters_disagree, write_counters,
+		"Leave the clocksource as it is: one that reads this counter (tsc) would run "
+		"backwards here, and so do programs that read it by themselves."},
+	{"one-cpu", WARP_VERDICT_UNKNOWN, is_alone, write_alone, NULL},
+	{"not-compared", WARP_VERDICT_UNKNOWN, is_not_compared, write_not_compared,
+		"Look for longer (-d), or when the host is less busy."},
+	{"none", WARP_VERDICT_NONE, always, write_none, NULL},
+};
+
+void warp_ruling_find(const struct warp_evidence *warp, struct warp_ruling *ruling)
+{
+	const struct rule *rule = rules;
+
+	while (!rule->applies(warp))
+		rule++;
+	ruling->verdict = rule->verdict;
+	ruling->rule = rule->id;
+	ruling->advice = rule->advice;
+	rule->write(warp, ruling->summary, sizeof(ruling->summary));
+}
+
+const char *warp_ruling_name(enum warp_verdict verdict)
+{
+	static const char *const names[] = {
+		[WARP_VERDICT_UNKNOWN] = "unknown",
+		[WARP_VERDICT_NONE] = "none",
+		[WARP_VERDICT_WARPS] = "warps",
+	};
+
+	return names[verdict];
+}
+
+int warp_ruling_exit_status(enum warp_verdict verdict)
+{
+	switch (verdict) {
+	case WARP_VERDICT_NONE:
+		return 0;
+	case WARP_VERDICT_WARPS:
+		return 1;
+	default:
+		return 2;
+	}
+}
