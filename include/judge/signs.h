@@ -52,10 +52,4 @@ bool sign_may_be_restored(const struct evidence *evidence);
 /* The log line by which the kernel said that it does not trust the TSC; NULL if none. */
 const struct kernel_log_line *sign_tsc_distrust(const struct evidence *evidence);
 
-/*
- * The TSC is offered, is not the current source, is said to be invariant by the CPU, and
- * neither the log nor the boot parameters speak against it.
- */
-bool sign_tsc_is_trusted(const struct evidence *evidence);
-
 #endif

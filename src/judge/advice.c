@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "judge/advisable.h"
 #include "judge/cause.h"
 #include "judge/signs.h"
 #include "judge/tally.h"
@@ -37,17 +38,10 @@ static bool falls_back(const struct view *view)
 	return sign_vdso_falls_back(view->evidence, view->verdict);
 }
 
-/*
- * kvm-clock falls back because its hypervisor does not vouch for the TSC: no reason to turn
- * to the bare TSC. A guest that is restored from a snapshot, or a WSL that is put to sleep,
- * wakes up to another TSC than it knew, which only the hypervisor's own clock makes good.
- */
 static bool may_use_tsc(const struct view *view)
 {
-	return falls_back(view) && sign_tsc_is_trusted(view->evidence) &&
-	       !sign_current_is(view->evidence, "kvm-clock") &&
-	       !sign_may_be_restored(view->evidence) && !sign_platform_is(view->evidence, "wsl1") &&
-	       !sign_platform_is(view->evidence, "wsl2");
+	return falls_back(view) && sign_is_another(view->evidence, "tsc") &&
+	       advisable_clocksource(view->evidence, "tsc", NULL);
 }
 
 static bool is_in_container(const struct view *view)

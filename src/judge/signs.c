@@ -170,12 +170,3 @@ const struct kernel_log_line *sign_tsc_distrust(const struct evidence *evidence)
 	}
 	return NULL;
 }
-
-bool sign_tsc_is_trusted(const struct evidence *evidence)
-{
-	const struct flag_fact *invariant = &evidence->host.invariant_tsc;
-
-	return sign_is_another(evidence, "tsc") && fact_is_known(&invariant->fact) &&
-	       invariant->value && !sign_tsc_distrust(evidence) &&
-	       !sign_boot_has(evidence, "notsc") && !sign_boot_has(evidence, "tsc=unstable");
-}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether a clocksource may be recommended. A wrong answer costs a machine whose clock jumps,
+ * so the rules name what is against it, the first that applies is the reason, and what is not
+ * known here is not recommended.
+ */
+#include "judge/advisable.h"
+
+#include <string.h>
+
+#include "judge/signs.h"
+#include "judge/vclock.h"
+
+struct rule {
+	bool (*applies)(const struct evidence *evidence);
+	const char *why_not;
+};
+
+static bool log_is_against_tsc(const struct evidence *evidence)
+{
+	return sign_tsc_distrust(evidence) != NULL;
+}
+
+static bool boot_is_against_tsc(const struct evidence *evidence)
+{
+	return sign_boot_has(evidence, "notsc") || sign_boot_has(evidence, "tsc=unstable");
+}
+
+static bool is_wsl(const struct evidence *evidence)
+{
+	return sign_platform_is(evidence, "wsl1") || sign_platform_is(evidence, "wsl2");
+}
+
+static bool is_on_kvm_clock(const struct evidence *evidence)
+{
+	return sign_current_is(evidence, "kvm-clock");
+}
+
+static bool is_not_known_invariant(const struct evidence *evidence)
+{
+	const struct flag_fact *invariant = &evidence->host.invariant_tsc;
+
+	return !fact_is_known(&invariant->fact) || !invariant->value;
+}
+
+static const struct rule tsc_rules[] = {
+	{boot_is_against_tsc, "the TSC is disabled on the kernel command line"},
+	{log_is_against_tsc, "the kernel log says that the TSC is unstable"},
+	/*
+	 * After a restore or a suspend the TSC is another one, which only the hypervisor's own
+	 * clock makes up for.
+	 */
+	{sign_may_be_restored, "a guest restored from a snapshot would see the TSC jump"},
+	{is_wsl, "WSL suspends this machine, after which the TSC no longer fits"},
+	{is_on_kvm_clock,
+		"kvm-clock follows the TSC's rate and offset when this guest is migrated or "
+		"restored, and tsc does not"},
+	{is_not_known_invariant, "the CPU does not advertise an invariant TSC here"},
+};
+
+/* The counters of other architectures: their kernels choose them by themselves. */
+static const char *const others[] = {
+	"arch_sys_counter",
+	"riscv_clocksource",
+	"timebase",
+	"tod",
+	"Constant",
+};
+
+static bool is_under(const struct evidence *evidence, const char *hypervisor)
+{
+	const struct text_fact *word = &evidence->host.hypervisor;
+
+	return fact_is_known(&word->fact) && strcmp(word->value, hypervisor) == 0;
+}
+
+/* KVM goes by many names (amazon, google, qemu, apple); these offer clocks of their own. */
+static bool may_be_kvm(const struct evidence *evidence)
+{
+	return sign_is_guest(evidence) && !is_under(evidence, "xen") &&
+	       !is_under(evidence, "microsoft") && !is_under(evidence, "vmware");
+}
+
+static bool is_xen(const struct evidence *evidence)
+{
+	return is_under(evidence, "xen");
+}
+
+static bool is_hyperv(const struct evidence *evidence)
+{
+	return is_under(evidence, "microsoft");
+}
+
+static const struct {
+	const char *name;
+	bool (*fits)(const struct evidence *evidence);
+} paravirtual[] = {
+	{"kvm-clock", may_be_kvm},
+	{"xen", is_xen},
+	{"hyperv_clocksource_tsc_page", is_hyperv},
+};
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static const char *reason_against_tsc(const struct evidence *evidence)
+{
+	for (size_t i = 0; i < COUNT(tsc_rules); i++) {
+		if (tsc_rules[i].applies(evidence))
+			return tsc_rules[i].why_not;
+	}
+	return NULL;
+}
+
+static const char *reason_against_other(const struct evidence *evidence, const char *name)
+{
+	for (size_t i = 0; i < COUNT(others); i++) {
+		if (strcmp(others[i], name) == 0)
+			return NULL;
+	}
+	for (size_t i = 0; i < COUNT(paravirtual); i++) {
+		if (strcmp(paravirtual[i].name, name) != 0)
+			continue;
+		return paravirtual[i].fits(evidence)
+			       ? NULL
+			       : "it is the clock of another hypervisor than this guest's";
+	}
+	return "vdsocheck does not know this clocksource";
+}
+
+bool advisable_clocksource(
+	const struct evidence *evidence, const char *name, const char **why_not)
+{
+	const char *reason = NULL;
+
+	if (!sign_is_offered(evidence, name))
+		reason = "the kernel does not offer it";
+	else if (vclock_name_has_no_mode(name))
+		reason = "the vDSO does not support it";
+	else if (strcmp(name, "tsc") == 0)
+		reason = reason_against_tsc(evidence);
+	else
+		reason = reason_against_other(evidence, name);
+	if (why_not)
+		*why_not = reason;
+	return !reason;
+}

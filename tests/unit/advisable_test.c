@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* judge/advisable: what check and compare may recommend, and the reason where they may not. */
+#include <string.h>
+
+#include "judge/advisable.h"
+#include "unit/evidence_builder.h"
+#include "unit/unit.h"
+
+static struct evidence evidence;
+
+static void assert_advisable(const char *name)
+{
+	const char *why_not = "unset";
+
+	assert_true(advisable_clocksource(&evidence, name, &why_not));
+	assert_null(why_not);
+}
+
+static void assert_not_advisable(const char *name, const char *reason)
+{
+	const char *why_not = NULL;
+
+	assert_false(advisable_clocksource(&evidence, name, &why_not));
+	assert_non_null(why_not);
+	if (!strstr(why_not, reason))
+		fail_msg("%s: %s", name, why_not);
+	assert_false(advisable_clocksource(&evidence, name, NULL));
+}
+
+static void make_guest(const char *hypervisor, const char *current, const char *available)
+{
+	evidence_make_falling_back(&evidence, current);
+	fact_set_text(&evidence.host.hypervisor, hypervisor);
+	evidence_set_available(&evidence, available);
+}
+
+static void an_invariant_tsc_is_advisable(void **state)
+{
+	(void)state;
+	make_guest("kvm", "hpet", "tsc hpet");
+	assert_advisable("tsc");
+}
+
+static void what_is_against_the_tsc_is_named(void **state)
+{
+	(void)state;
+	make_guest("kvm", "hpet", "hpet");
+	assert_not_advisable("tsc", "does not offer");
+	make_guest("kvm", "hpet", "tsc hpet");
+	fact_set_flag(&evidence.host.invariant_tsc, false);
+	assert_not_advisable("tsc", "invariant");
+	make_guest("kvm", "hpet", "tsc hpet");
+	fact_set_text(&evidence.host.boot, "quiet notsc");
+	assert_not_advisable("tsc", "command line");
+	make_guest("kvm", "hpet", "tsc hpet");
+	evidence_add_log(&evidence, "tsc: Marking TSC unstable due to TSC warp");
+	assert_not_advisable("tsc", "kernel log");
+	make_guest("kvm", "hpet", "tsc hpet");
+	fact_set_text(&evidence.host.platform, "firecracker");
+	assert_not_advisable("tsc", "snapshot");
+	make_guest("kvm", "kvm-clock", "kvm-clock tsc");
+	assert_not_advisable("tsc", "migrated");
+}
+
+static void a_clocksource_without_vdso_support_is_not(void **state)
+{
+	(void)state;
+	make_guest("kvm", "tsc", "tsc hpet acpi_pm");
+	assert_not_advisable("hpet", "vDSO");
+	assert_not_advisable("acpi_pm", "vDSO");
+}
+
+static void a_paravirtual_clock_is_advisable_under_its_hypervisor(void **state)
+{
+	(void)state;
+	make_guest("kvm", "acpi_pm", "kvm-clock acpi_pm");
+	assert_advisable("kvm-clock");
+	make_guest("google", "acpi_pm", "kvm-clock acpi_pm");
+	assert_advisable("kvm-clock");
+	make_guest("microsoft", "acpi_pm", "hyperv_clocksource_tsc_page acpi_pm");
+	assert_advisable("hyperv_clocksource_tsc_page");
+	make_guest("xen", "acpi_pm", "xen acpi_pm");
+	assert_advisable("xen");
+	make_guest("microsoft", "acpi_pm", "kvm-clock xen acpi_pm");
+	assert_not_advisable("kvm-clock", "another hypervisor");
+	assert_not_advisable("xen", "another hypervisor");
+	fact_set(&evidence.host.hypervisor.fact, FACT_ABSENT, "x");
+	assert_not_advisable("kvm-clock", "another hypervisor");
+}
+
+static void a_name_that_is_not_known_is_not(void **state)
+{
+	(void)state;
+	make_guest("kvm", "hpet", "tsc hpet some-counter");
+	assert_not_advisable("some-counter", "does not know");
+}
+
+/* Whatever the evidence: what is advised is offered, and what is not has a reason. */
+static void only_what_is_offered_is_ever_advisable(void **state)
+{
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		static const char *const names[] = {
+			"tsc", "kvm-clock", "xen", "hpet", "arch_sys_counter", "no-such"};
+
+		evidence_roll(&evidence, &dice);
+		for (size_t i = 0; i < COUNT(names); i++) {
+			const char *why_not = NULL;
+			bool offered = false;
+
+			for (size_t k = 0; k < evidence.clocksource.available_count; k++)
+				offered |= strcmp(evidence.clocksource.available[k], names[i]) == 0;
+			if (advisable_clocksource(&evidence, names[i], &why_not))
+				assert_true(offered && !why_not);
+			else
+				assert_true(why_not && *why_not);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_invariant_tsc_is_advisable),
+		cmocka_unit_test(what_is_against_the_tsc_is_named),
+		cmocka_unit_test(a_clocksource_without_vdso_support_is_not),
+		cmocka_unit_test(a_paravirtual_clock_is_advisable_under_its_hypervisor),
+		cmocka_unit_test(a_name_that_is_not_known_is_not),
+		cmocka_unit_test(only_what_is_offered_is_ever_advisable),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
