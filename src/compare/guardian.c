@@ -55,6 +55,7 @@ static void leave_terminal(void)
 		return;
 	dup2(nothing, STDIN_FILENO);
 	dup2(nothing, STDOUT_FILENO);
+	close(nothing);
 }
 
 /* Returns when all others are gone; true if we were bidden farewell. */
