@@ -87,7 +87,7 @@ struct host_evidence {
 	struct number_fact seccomp;     /* 0 none, 1 strict, 2 filter */
 };
 
-#define KERNEL_LOG_MAX 12
+#define KERNEL_LOG_MAX 24
 #define KERNEL_LOG_TEXT_SIZE 200
 
 struct kernel_log_line {

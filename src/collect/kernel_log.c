@@ -16,6 +16,9 @@
 /* Logs beyond it are read from their start: what matters is said at boot, or soon after. */
 #define DMESG_SIZE (1024 * 1024)
 
+/* Of more lines than there is room for, the first ones that stay. */
+#define KEPT_FIRST (KERNEL_LOG_MAX / 2)
+
 #define JOURNAL_LINES_MAX 20000
 
 /* klogctl(2)'s SYSLOG_ACTION_READ_ALL, which has no name in the C library. */
@@ -56,9 +59,27 @@ static const char *const marks[] = {
 	"Firmware Bug]: TSC",
 	"workaround for",
 	"kvm-clock: Using",
+	/* What the clocksource watchdog measured: judge/watchdog.c works it out again. */
+	" wd_now: ",
+	" cs_now: ",
 	"skewed",
 	"inter CPU skew",
+	" ahead of CPU",
+	" behind CPU",
+	"Long readout interval",
+	"seems hung up",
+	/* The rates of both counters, which that takes. */
+	" MHz counter",
+	"Refined TSC clocksource calibration",
+	"tsc: Detected",
 };
+
+/* 7.2's figures of the watchdog: "Watchdog    hpet interval:  503995129ns". */
+static bool is_interval(struct span text)
+{
+	return (text_contains(text, "Watchdog ") || text_contains(text, "Clocksource ")) &&
+	       text_contains(text, " interval:");
+}
 
 /*
  * Of the marks, one is found in other drivers' lines too. The command line may hold any of
@@ -75,7 +96,23 @@ static bool is_about_clocks(struct span text)
 			return text_contains(text, "arch_timer");
 		return true;
 	}
-	return false;
+	return is_interval(text);
+}
+
+/* The kernel indents by dozens of blanks: one says as much and leaves room for the figures. */
+static void copy_line(char *to, size_t size, struct span from)
+{
+	size_t used = 0;
+	bool blank = true;
+
+	to[0] = '\0';
+	for (size_t i = 0; i < from.length && used + 1 < size; i++) {
+		bool again = blank && from.at[i] == ' ';
+
+		blank = from.at[i] == ' ';
+		if (!again)
+			text_copy_span(to + used++, 2, (struct span){from.at + i, 1});
+	}
 }
 
 static void add_line(struct kernel_log_evidence *log, double seconds, struct span text)
@@ -84,12 +121,15 @@ static void add_line(struct kernel_log_evidence *log, double seconds, struct spa
 
 	if (!is_about_clocks(text))
 		return;
-	/* The latest matter more than the middle: the last place is taken again and again. */
-	if (log->count < KERNEL_LOG_MAX)
+	/* Boot and what came last matter most: the middle makes room. */
+	if (log->count == KERNEL_LOG_MAX)
+		memmove(&log->lines[KEPT_FIRST], &log->lines[KEPT_FIRST + 1],
+			(KERNEL_LOG_MAX - KEPT_FIRST - 1) * sizeof(log->lines[0]));
+	else
 		log->count++;
 	line = &log->lines[log->count - 1];
 	line->seconds = seconds;
-	text_copy_span(line->text, sizeof(line->text), text);
+	copy_line(line->text, sizeof(line->text), text);
 }
 
 static struct span take_until(struct span *rest, char end)

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which of two clocks was wrong when the kernel's clocksource watchdog dropped the TSC.
+ *
+ * The check runs every 0.5 s (WATCHDOG_INTERVAL of kernel/time/clocksource.c, 3.10 to 7.x)
+ * and logs both counters, before and now. With the rate of each, the intervals can be worked
+ * out again, this time with what the kernel does not consider: a 24-bit acpi_pm wraps after
+ * 4.7 s, a 32-bit hpet after 172 to 300 s, and an interval of more than half of that range
+ * counts as none at all (clocksource_delta()).
+ */
+#include "judge/watchdog.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/text.h"
+
+#define PERIOD_S 0.5
+/* A timer may be late, but is never this early. */
+#define SHORT_S (PERIOD_S * 0.9)
+/* From 6.8 on the kernel skips a check as late as this (644649553508). */
+#define LATE_S (4 * PERIOD_S)
+/* No TSC of any CPU runs at this rate or above. */
+#define TSC_HZ_MOST 10e9
+/* A guest or a laptop sleeps for minutes; hours in one interval are a TSC that was written. */
+#define JUMP_S 600
+/* Two reads, each up to 250 us late: the kernel retries what takes longer. */
+#define DELAYED_READ_S 500e-6
+/* Rates of two working counters differ by less, even where one was calibrated badly. */
+#define SKEW_PPM_MOST 100e3
+/* How far the TSC's rate may be off: the kernel's own interval, its calibration, a brand. */
+#define LOGGED_ERROR 1e-3
+#define CALIBRATED_ERROR 2e-3
+#define BRAND_ERROR 1e-2
+
+static const double hpet_rates[] = {14318180, 24e6, 25e6};
+
+static bool skip_to(struct span *text, const char *mark)
+{
+	size_t length = strlen(mark);
+	const char *at = memmem(text->at, text->length, mark, length);
+
+	if (!at)
+		return false;
+	text->length -= (size_t)(at - text->at) + length;
+	text->at = at + length;
+	return true;
+}
+
+static struct span until(struct span text, const char *ends)
+{
+	size_t length = 0;
+
+	while (length < text.length && !strchr(ends, text.at[length]))
+		length++;
+	return (struct span){text.at, length};
+}
+
+/* The number after " MARK: ". */
+static bool take_figure(struct span text, const char *mark, bool hex, uint64_t *value)
+{
+	if (!skip_to(&text, mark) || !skip_to(&text, ":"))
+		return false;
+	text = until(text_trim(text), " ");
+	return hex ? number_parse_hex(text, value) : number_parse(text, value);
+}
+
+/* "'hpet' wd_nsec: 503 wd_now: 5ca wd_last: 593 mask: ffffffff"; wd_nsec since 5.14. */
+static bool take_readings(struct span text, const char *now, const char *last, const char *interval,
+	struct watchdog_counter *counter)
+{
+	struct span name = text;
+	uint64_t nanoseconds;
+
+	if (!take_figure(text, now, true, &counter->now) ||
+		!take_figure(text, last, true, &counter->last) ||
+		!take_figure(text, "mask", true, &counter->mask) || !skip_to(&name, "'"))
+		return false;
+	text_copy_span(counter->name, sizeof(counter->name), until(name, "'"));
+	counter->read = true;
+	if (take_figure(text, interval, false, &nanoseconds)) {
+		counter->logged = true;
+		counter->seconds = (double)nanoseconds / 1e9;
+	}
+	return true;
+}
+
+/* 7.2: "Watchdog                   hpet interval:        503995129ns", and "Clocksource". */
+static bool take_interval(struct span text, const char *mark, struct watchdog_counter *counter)
+{
+	struct span name;
+	uint64_t nanoseconds;
+
+	if (!skip_to(&text, mark) || !text_next_word(&text, &name) ||
+		!skip_to(&text, "interval:") ||
+		!number_parse(until(text_trim(text), "n"), &nanoseconds))
+		return false;
+	text_copy_span(counter->name, sizeof(counter->name), name);
+	counter->logged = true;
+	counter->seconds = (double)nanoseconds / 1e9;
+	return true;
+}
+
+static bool is_tsc(const struct watchdog_counter *counter)
+{
+	return strcmp(counter->name, "tsc") == 0 || strcmp(counter->name, "tsc-early") == 0;
+}
+
+/* The reference's line comes before the TSC's. */
+static bool find_report(const struct kernel_log_evidence *log, struct watchdog_report *report)
+{
+	for (size_t i = 0; i < log->count; i++) {
+		const struct kernel_log_line *line = &log->lines[i];
+		struct span text = text_span(line->text);
+		struct watchdog_counter counter = {.seconds = -1};
+
+		if (take_readings(text, "wd_now", "wd_last", "wd_nsec", &counter) ||
+			take_interval(text, "Watchdog ", &counter)) {
+			report->reference = counter;
+		} else if (take_readings(text, "cs_now", "cs_last", "cs_nsec", &counter) ||
+			   take_interval(text, "Clocksource ", &counter)) {
+			report->tsc = counter;
+			report->line = line;
+			if (is_tsc(&counter))
+				return true;
+			report->reference = (struct watchdog_counter){.seconds = -1};
+		}
+	}
+	return false;
+}
+
+/* "2099.990 MHz" in front of the mark: Hz; 0 if there is none. */
+static double rate_before(const char *text, const char *mark)
+{
+	const char *end = strstr(text, mark);
+	const char *start = end;
+	struct span whole, fraction;
+	uint64_t megahertz, parts = 0;
+	double scale = 1;
+
+	while (start && start > text && strchr("0123456789.", start[-1]))
+		start--;
+	if (!end || start == end)
+		return 0;
+	fraction = (struct span){start, (size_t)(end - start)};
+	whole = until(fraction, ".");
+	fraction.at += whole.length;
+	fraction.length -= whole.length;
+	if (fraction.length > 1) {
+		fraction.at++;
+		fraction.length--;
+		if (!number_parse(fraction, &parts))
+			return 0;
+	}
+	for (size_t i = 0; parts && i < fraction.length; i++)
+		scale *= 10;
+	if (!number_parse(whole, &megahertz))
+		return 0;
+	return ((double)megahertz + (double)parts / scale) * 1e6;
+}
+
+/* The rate that the kernel calibrated, the last one it logged; or the one in the brand. */
+static double tsc_rate(const struct evidence *evidence, double *error)
+{
+	const struct kernel_log_evidence *log = &evidence->kernel_log;
+	double rate = 0;
+
+	for (size_t i = 0; i < log->count; i++) {
+		const char *text = log->lines[i].text;
+
+		if (strstr(text, "Refined TSC clocksource calibration: ") ||
+			strstr(text, "tsc: Detected "))
+			rate = rate_before(text, " MHz");
+	}
+	*error = rate > 0 ? CALIBRATED_ERROR : BRAND_ERROR;
+	if (rate <= 0 && fact_is_known(&evidence->host.cpu.fact))
+		rate = rate_before(evidence->host.cpu.value, "GHz") * 1e3;
+	return rate;
+}
+
+static double delta_of(const struct watchdog_counter *counter)
+{
+	return (double)((counter->now - counter->last) & counter->mask);
+}
+
+/* The kernel takes an interval of more than half of the range for one that runs backwards. */
+static bool is_past_half(const struct watchdog_counter *counter)
+{
+	return counter->read &&
+	       ((counter->now - counter->last) & counter->mask) > counter->mask >> 1;
+}
+
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_paravirtual(const char *name)
+{
+	static const char *const names[] = {"kvm-clock", "xen", "hyperv_clocksource_tsc_page",
+		"hyperv_clocksource_msr", "hyperv_clocksource"};
+
+	return is_one_of(name, names, sizeof(names) / sizeof(names[0]));
+}
+
+static bool is_counted_by_interrupts(const char *name)
+{
+	static const char *const names[] = {"jiffies", "refined-jiffies"};
+
+	return is_one_of(name, names, sizeof(names) / sizeof(names[0]));
+}
+
+/* The rates that the reference may have, at most three; 0: unknown. */
+static size_t reference_rates(
+	const struct evidence *evidence, const struct watchdog_counter *reference, double rates[3])
+{
+	if (reference->logged && reference->seconds > 0 && reference->read &&
+		!is_past_half(reference)) {
+		rates[0] = delta_of(reference) / reference->seconds;
+		return 1;
+	}
+	rates[0] = strcmp(reference->name, "acpi_pm") == 0     ? 3579545
+		   : strcmp(reference->name, "kvm-clock") == 0 ? 1e9
+		   : strcmp(reference->name, "xen") == 0       ? 1e9
+							       : 0;
+	if (rates[0] > 0)
+		return 1;
+	if (strcmp(reference->name, "hpet") != 0)
+		return 0;
+	/* "hpet0: 3 comparators, 64-bit 14.318180 MHz counter" */
+	for (size_t i = 0; i < evidence->kernel_log.count; i++) {
+		const char *text = evidence->kernel_log.lines[i].text;
+
+		if (strstr(text, "hpet") && strstr(text, " MHz counter"))
+			rates[0] = rate_before(text, " MHz counter");
+	}
+	if (rates[0] > 0)
+		return 1;
+	memcpy(rates, hpet_rates, sizeof(hpet_rates));
+	return 3;
+}
+
+/*
+ * Whether both counters agree once the reference's wraps, which the kernel cannot see, are
+ * added. A match counts only where chance would hardly bring it about.
+ */
+static bool agrees_when_wrapped(const struct watchdog_counter *reference, double rate,
+	double seconds, double error, struct watchdog_report *report)
+{
+	double range = ((double)reference->mask + 1) / rate;
+	double counted = delta_of(reference) / rate;
+	double wraps = round((seconds - counted) / range);
+	double tolerance = fmax(seconds * error, 1e-3);
+
+	if (wraps < 0 || (wraps < 1 && !is_past_half(reference)) || tolerance > range / 20 ||
+		fabs(seconds - counted - wraps * range) > tolerance)
+		return false;
+	report->wraps = (unsigned)wraps;
+	report->true_seconds = counted + wraps * range;
+	return true;
+}
+
+static bool is_wrapped(
+	const struct evidence *evidence, struct watchdog_report *report, double error)
+{
+	double rates[3];
+	size_t count = reference_rates(evidence, &report->reference, rates);
+
+	if (!report->reference.read || report->tsc.seconds <= 0)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (agrees_when_wrapped(
+			    &report->reference, rates[i], report->tsc.seconds, error, report))
+			return true;
+	}
+	return false;
+}
+
+/* What no machine's pause explains, whatever the TSC's rate. */
+static bool has_jumped(const struct watchdog_report *report)
+{
+	const struct watchdog_counter *tsc = &report->tsc;
+
+	if (report->reference.seconds > JUMP_S / 2)
+		return false;
+	return is_past_half(tsc) || tsc->seconds > JUMP_S ||
+	       (tsc->read && delta_of(tsc) / TSC_HZ_MOST > JUMP_S);
+}
+
+static enum watchdog_culprit find_culprit(
+	const struct evidence *evidence, struct watchdog_report *report, double error)
+{
+	const struct watchdog_counter *reference = &report->reference;
+	double counted = reference->seconds;
+	double passed = report->tsc.seconds;
+	double apart = passed - counted;
+
+	if (!*reference->name)
+		return WATCHDOG_UNDETERMINED;
+	if (is_counted_by_interrupts(reference->name))
+		return passed >= 0 && counted > passed ? WATCHDOG_UNDETERMINED
+						       : WATCHDOG_LOST_TICKS;
+	if (reference->read && reference->now == reference->mask)
+		return WATCHDOG_MISREAD;
+	if (reference->read && reference->now == reference->last)
+		return WATCHDOG_STOPPED;
+	if (is_wrapped(evidence, report, error))
+		return WATCHDOG_WRAPPED;
+	if (has_jumped(report))
+		return WATCHDOG_TSC_JUMPED;
+	if (counted < 0 || passed < 0)
+		return WATCHDOG_UNDETERMINED;
+	report->ppm = apart / counted * 1e6;
+	if (is_paravirtual(reference->name) && apart > SHORT_S)
+		return WATCHDOG_PAUSED;
+	if (counted > LATE_S && passed > LATE_S && fabs(report->ppm) < 1000)
+		return WATCHDOG_LATE;
+	if (counted > LATE_S || passed > LATE_S)
+		return fact_is_known(&evidence->host.hypervisor.fact) ? WATCHDOG_PAUSED
+								      : WATCHDOG_UNDETERMINED;
+	if (counted < SHORT_S && passed > counted * 1.05)
+		return passed >= SHORT_S ? WATCHDOG_STOPPED : WATCHDOG_UNDETERMINED;
+	if (fabs(apart) <= DELAYED_READ_S)
+		return WATCHDOG_DELAYED_READ;
+	return fabs(report->ppm) <= SKEW_PPM_MOST ? WATCHDOG_TSC_SKEWED : WATCHDOG_UNDETERMINED;
+}
+
+/* The intervals of kernels that log readings alone. hpet's rate is a guess and left open. */
+static void take_missing_intervals(
+	const struct evidence *evidence, struct watchdog_report *report, double rate)
+{
+	double rates[3];
+
+	if (report->tsc.seconds < 0 && report->tsc.read && rate > 0 && !is_past_half(&report->tsc))
+		report->tsc.seconds = delta_of(&report->tsc) / rate;
+	if (report->reference.seconds < 0 && report->reference.read &&
+		reference_rates(evidence, &report->reference, rates) == 1)
+		report->reference.seconds = is_past_half(&report->reference)
+						    ? 0
+						    : delta_of(&report->reference) / rates[0];
+}
+
+bool watchdog_explain(const struct evidence *evidence, struct watchdog_report *report)
+{
+	double error, rate = tsc_rate(evidence, &error);
+
+	*report = (struct watchdog_report){.reference.seconds = -1, .tsc.seconds = -1};
+	if (!find_report(&evidence->kernel_log, report))
+		return false;
+	if (report->tsc.logged)
+		error = LOGGED_ERROR;
+	take_missing_intervals(evidence, report, rate);
+	if (report->reference.seconds >= 0 && report->tsc.seconds >= 0)
+		report->apart = report->tsc.seconds - report->reference.seconds;
+	report->culprit = find_culprit(evidence, report, error);
+	return true;
+}
