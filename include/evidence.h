@@ -149,8 +149,19 @@ struct timing_evidence {
 	int cpu;         /* where it was measured; -1: could not be pinned */
 };
 
+/* sizeof "2026-11-21T15:02:11Z" */
+#define MOMENT_TIME_SIZE 21
+
+/* When the host was looked at: the first question about a document in a ticket. */
+struct moment_evidence {
+	struct text_fact time; /* UTC, ISO 8601: "2026-11-21T15:02:11Z" */
+	struct fact uptime_fact;
+	double uptime_s; /* since boot, suspended time included (CLOCK_BOOTTIME) */
+};
+
 struct evidence {
 	bool live; /* this host was measured; false: a captured tree */
+	struct moment_evidence moment;
 	struct clocksource_evidence clocksource;
 	struct vdso_evidence vdso;
 	struct vclock_evidence vclock;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/fact.h"
+#include "evidence.h"
 
 /* Sets the key, to null if the value is NULL. Takes the value. */
 void json_value_set(json_t *object, const char *key, json_t *value);
@@ -23,6 +23,9 @@ json_t *json_value_integer(bool known, int64_t value);
 
 /* A real with so many decimals, or NULL if it is not known. */
 json_t *json_value_real(bool known, double value, int decimals);
+
+/* The keys that say when the host was looked at. */
+void json_value_set_moment(json_t *root, const struct moment_evidence *moment);
 
 /* Writes the document and a newline, and lets go of it. False if memory ran out. */
 bool json_value_write(json_t *root, FILE *out);

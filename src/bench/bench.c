@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "collect/clocksource.h"
 #include "collect/host.h"
+#include "collect/moment.h"
 #include "measure/vdso.h"
 #include "options.h"
 #include "plan.h"
@@ -76,6 +77,7 @@ static int report(
 static void collect(const struct root *root, struct evidence *evidence)
 {
 	evidence->live = true;
+	moment_collect(root, &evidence->moment);
 	clocksource_collect(root, &evidence->clocksource);
 	vdso_collect(root, &evidence->vdso);
 	host_collect(root, &evidence->host);

@@ -299,6 +299,7 @@ static json_t *root_object(const struct bench_report *report)
 
 	set_text(root, "schema", BENCH_SCHEMA);
 	set_text(root, "version", version_string);
+	json_value_set_moment(root, &report->evidence->moment);
 	json_value_set(root, "stopped", json_boolean(report->bench->stopped));
 	set_seconds(root, "time_s", true, (double)report->plan->time_ns / NS_PER_SECOND);
 	json_value_set(root, "clocksource", clocksource_object(&report->evidence->clocksource));

@@ -14,7 +14,7 @@
 #define BENCH_SCHEMA "vdsocheck-bench/1"
 
 struct bench_report {
-	const struct evidence *evidence; /* clocksource and host */
+	const struct evidence *evidence; /* moment, clocksource and host */
 	const struct bench *bench;
 	const struct bench_plan *plan;
 	struct noise noise;

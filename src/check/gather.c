@@ -6,6 +6,7 @@
 #include "collect/clocksource.h"
 #include "collect/host.h"
 #include "collect/kernel_log.h"
+#include "collect/moment.h"
 #include "collect/process.h"
 #include "judge/tally.h"
 #include "judge/vclock.h"
@@ -73,6 +74,7 @@ void gather_reasons(const struct root *root, struct evidence *evidence)
 void gather_evidence(const struct root *root, struct evidence *evidence)
 {
 	evidence->live = root->live;
+	moment_collect(root, &evidence->moment);
 	clocksource_collect(root, &evidence->clocksource);
 	vdso_collect(root, &evidence->vdso);
 	host_collect(root, &evidence->host);

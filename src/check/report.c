@@ -8,6 +8,23 @@
 #include "cli/wrap.h"
 #include "judge/tally.h"
 
+#define SECONDS_PER_HOUR 3600
+
+/* "2026-11-21T15:02:11Z, 3 days and 4 hours after boot" */
+static void write_moment(const struct moment_evidence *moment, FILE *out)
+{
+	long hours = (long)(moment->uptime_s / SECONDS_PER_HOUR);
+
+	if (!fact_is_known(&moment->time.fact))
+		return;
+	fprintf(out, "Measured: %s", moment->time.value);
+	if (fact_is_known(&moment->uptime_fact) && hours)
+		fprintf(out, ", %ld days and %ld hours after boot", hours / 24, hours % 24);
+	else if (fact_is_known(&moment->uptime_fact))
+		fprintf(out, ", %.0f minutes after boot", moment->uptime_s / 60);
+	fputs("\n\n", out);
+}
+
 static void write_heading(const struct document *document, FILE *out)
 {
 	const struct ruling *ruling = &document->judgement->ruling;
@@ -19,6 +36,7 @@ static void write_heading(const struct document *document, FILE *out)
 	fprintf(out, "\n\n**%s**\n\n", ruling->summary);
 	if (fact_is_known(&name->fact))
 		fprintf(out, "Host: %s\n\n", name->value);
+	write_moment(&document->evidence->moment, out);
 	fputs("The question: when a program on this machine asks for the time (gettimeofday,\n"
 	      "clock_gettime), is it answered in user space by the vDSO, in some 20 ns, or does\n"
 	      "every call enter the kernel?\n\n",

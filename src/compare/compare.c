@@ -15,6 +15,7 @@
 #include "collect/clocksource.h"
 #include "collect/container.h"
 #include "collect/hypervisor.h"
+#include "collect/moment.h"
 #include "measure/call.h"
 #include "measure/vdso.h"
 #include "ranking.h"
@@ -62,6 +63,7 @@ struct session {
 	const struct options *options;
 	struct wishes wishes;
 	struct root root;
+	struct moment_evidence moment;
 	struct clocksource_evidence offered;
 	struct clock_switch clock;
 	struct selection selection;
@@ -185,12 +187,13 @@ static void end_progress(const struct session *session)
 }
 
 /* This process's own, whatever tree the clocksource is switched in. */
-static void collect_own_vdso(struct vdso_evidence *vdso)
+static void collect_own(struct moment_evidence *moment, struct vdso_evidence *vdso)
 {
 	struct root here;
 
 	if (!root_open(&here, "/", &vdso->fact))
 		return;
+	moment_collect(&here, moment);
 	vdso_collect(&here, vdso);
 	root_close(&here);
 }
@@ -208,7 +211,7 @@ static void compare(struct session *session)
 		.argument = session,
 		.orphaned = tell_as_orphan};
 
-	collect_own_vdso(&names.vdso);
+	collect_own(&session->moment, &names.vdso);
 	call_list(&names, calls);
 	comparison_run(&session->clock, &setup, &session->comparison);
 	end_progress(session);
@@ -233,6 +236,7 @@ static bool report(const struct session *session, int status)
 	struct choice choice;
 	struct compare_report report = {.comparison = &session->comparison,
 		.choice = &choice,
+		.moment = &session->moment,
 		.original = session->clock.original,
 		.exit_status = status,
 		.color = emit_wants_color(session->options)};

@@ -15,6 +15,7 @@
 struct compare_report {
 	const struct comparison *comparison;
 	const struct choice *choice;
+	const struct moment_evidence *moment;
 	const char *original;   /* the clocksource in use before and after */
 	const char *hypervisor; /* systemd-detect-virt's word; NULL: none, or not known */
 	int exit_status;

@@ -38,6 +38,17 @@ json_t *json_value_real(bool known, double value, int decimals)
 	return known ? json_real(round(value * unit) / unit) : NULL;
 }
 
+void json_value_set_moment(json_t *root, const struct moment_evidence *moment)
+{
+	bool dated = fact_is_known(&moment->time.fact);
+
+	json_value_set(root, "time", dated ? json_string(moment->time.value) : NULL);
+	json_value_set(root, "time_reason", json_value_reason(&moment->time.fact));
+	json_value_set(root, "uptime_s",
+		json_value_real(fact_is_known(&moment->uptime_fact), moment->uptime_s, 1));
+	json_value_set(root, "uptime_reason", json_value_reason(&moment->uptime_fact));
+}
+
 bool json_value_write(json_t *root, FILE *out)
 {
 	bool written = root && json_dumpf(root, out,

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "collect/moment.h"
 
 #define SCHEMA "vdsocheck/1"
 
@@ -19,6 +20,9 @@
 
 /* More than any call takes: a year. */
 #define NS_MAX 3.2e16
+
+/* More than any host has been up: a century. */
+#define UPTIME_MAX 3.2e9
 
 /* The first thing that was wrong; everything after it is read in vain, which does no harm. */
 struct reader {
@@ -381,6 +385,20 @@ static void read_host(struct reader *reader, const json_t *from, struct host_evi
 	read_number(reader, from, "seccomp", &host->seccomp);
 }
 
+static void read_moment(struct reader *reader, const json_t *from, struct moment_evidence *moment)
+{
+	const json_t *uptime = json_object_get(from, "uptime_s");
+
+	read_text(reader, from, "time", &moment->time);
+	if (fact_is_known(&moment->time.fact) && !moment_is_time(text_span(moment->time.value)))
+		refuse(reader, "time", "a time such as 2026-11-21T15:02:11Z");
+	if (!is_missing(uptime) && (!json_is_number(uptime) || !(json_number_value(uptime) >= 0) ||
+					   json_number_value(uptime) > UPTIME_MAX))
+		refuse(reader, "uptime_s", "a time in seconds");
+	moment->uptime_s = json_number_value(uptime);
+	take_fact(reader, from, "uptime_reason", !is_missing(uptime), &moment->uptime_fact);
+}
+
 static void read_kernel_log(
 	struct reader *reader, const json_t *from, struct kernel_log_evidence *log)
 {
@@ -415,6 +433,7 @@ static void read_root(struct reader *reader, const json_t *root, struct evidence
 	}
 	evidence->live = true;
 	take_flag(reader, root, "live", &evidence->live);
+	read_moment(reader, root, &evidence->moment);
 	read_clocksource(reader, take_object(reader, root, "clocksource"), &evidence->clocksource);
 	read_vdso(reader, take_object(reader, root, "vdso"), &evidence->vdso);
 	read_vclock(reader, take_object(reader, root, "vclock"), &evidence->vclock);

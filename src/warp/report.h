@@ -14,6 +14,7 @@
 struct warp_report {
 	const struct warp_evidence *warp;
 	const struct warp_ruling *ruling;
+	const struct moment_evidence *moment;
 	bool color;
 };
 

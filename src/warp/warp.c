@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "cli/page.h"
 #include "cli/progress.h"
+#include "collect/moment.h"
 #include "measure/call.h"
 #include "measure/vdso.h"
 #include "report.h"
@@ -80,12 +81,15 @@ static bool write_json(const void *report, FILE *out)
 	return warp_report_json(report, out);
 }
 
-static int report(const struct options *options, const struct warp_evidence *warp)
+static int report(const struct options *options, const struct moment_evidence *moment,
+	const struct warp_evidence *warp)
 {
 	static const struct page page = {write_text, write_json};
 	struct warp_ruling ruling;
-	struct warp_report report = {
-		.warp = warp, .ruling = &ruling, .color = emit_wants_color(options)};
+	struct warp_report report = {.warp = warp,
+		.ruling = &ruling,
+		.moment = moment,
+		.color = emit_wants_color(options)};
 
 	warp_ruling_find(warp, &ruling);
 	if (!page_emit(&page, &report, options))
@@ -96,6 +100,7 @@ static int report(const struct options *options, const struct warp_evidence *war
 static int look(const struct options *options, int64_t duration_ns)
 {
 	static struct warp_evidence warp;
+	struct moment_evidence moment;
 	struct root root;
 	struct fact why = {0};
 	int status;
@@ -109,9 +114,10 @@ static int look(const struct options *options, int64_t duration_ns)
 		root_close(&root);
 		return EXIT_TROUBLE;
 	}
+	moment_collect(&root, &moment);
 	measure(&root, options, duration_ns, &warp);
 	root_close(&root);
-	status = report(options, &warp);
+	status = report(options, &moment, &warp);
 	warp_release(&warp);
 	return status;
 }

@@ -36,6 +36,10 @@ struct promise {
 static const struct promise promises[] = {
 	{"", "schema", TEXT},
 	{"", "version", TEXT},
+	{"", "time", TEXT | NOTHING},
+	{"", "time_reason", TEXT | NOTHING},
+	{"", "uptime_s", NUMBER | NOTHING},
+	{"", "uptime_reason", TEXT | NOTHING},
 	{"", "verdict", TEXT},
 	{"", "exit_status", NUMBER},
 	{"", "summary", TEXT},

@@ -184,6 +184,9 @@ static void put_measurements(const struct scenario *scenario, struct evidence *e
 	struct call calls[CALL_MAX][PATH_COUNT] = {0};
 
 	evidence->live = true;
+	fact_set_text(&evidence->moment.time, "2026-11-21T15:02:11Z");
+	fact_set_known(&evidence->moment.uptime_fact);
+	evidence->moment.uptime_s = 86400.2;
 	put_vdso(scenario, &evidence->vdso);
 	put_vclock(scenario, &evidence->vclock);
 	put_host(scenario, &evidence->host);

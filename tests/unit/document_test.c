@@ -150,6 +150,8 @@ static const struct {
 	                      object, n null */
 } contract[] = {
 	{"", "schema", "s"},
+	{"", "time", "sn"},
+	{"", "uptime_s", "rn"},
 	{"", "version", "s"},
 	{"", "verdict", "s"},
 	{"", "exit_status", "i"},
@@ -251,7 +253,7 @@ static void check_contract(json_t *root)
 /* Unknown is null, with a reason beside it that says something. */
 static void check_reason(json_t *root, const char *object, const char *key, const char *reason)
 {
-	json_t *place = json_object_get(root, object);
+	json_t *place = *object ? json_object_get(root, object) : root;
 	json_t *why = json_object_get(place, reason);
 
 	if (!json_is_null(json_object_get(place, key)))
@@ -266,6 +268,8 @@ static void check_reasons(json_t *root)
 		"container", "platform", "emulator", "libc", "boot_parameters", "invariant_tsc",
 		"libc_static", "counter_off", "tracer_pid", "seccomp"};
 
+	check_reason(root, "", "time", "time_reason");
+	check_reason(root, "", "uptime_s", "uptime_reason");
 	check_reason(root, "clocksource", "current", "reason");
 	check_reason(root, "clocksource", "available", "reason");
 	check_reason(root, "vdso", "present", "reason");

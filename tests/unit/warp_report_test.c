@@ -8,6 +8,10 @@
 #include "unit/unit.h"
 #include "warp/report.h"
 
+static const struct moment_evidence moment = {.time.fact.state = FACT_KNOWN,
+	.time.value = "2026-11-21T15:02:11Z",
+	.uptime_fact.state = FACT_KNOWN,
+	.uptime_s = 86400.2};
 static char *bytes;
 static size_t length;
 
@@ -48,7 +52,7 @@ static void render_warp(const struct warp_evidence *warp, bool json)
 {
 	FILE *out = open_memstream(&bytes, &length);
 	struct warp_ruling ruling;
-	struct warp_report report = {.warp = warp, .ruling = &ruling};
+	struct warp_report report = {.warp = warp, .ruling = &ruling, .moment = &moment};
 
 	warp_ruling_find(warp, &ruling);
 	assert_true(json ? warp_report_json(&report, out) : warp_report_text(&report, out));
@@ -175,6 +179,7 @@ static void render_compare(size_t count, const char *original, bool json)
 		.restored.state = FACT_KNOWN};
 	struct choice choice;
 	struct compare_report report = {.comparison = &comparison,
+		.moment = &moment,
 		.choice = &choice,
 		.original = original,
 		.hypervisor = "kvm"};

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The time and the uptime that a document carries. Both are read by raw system call, since the
+ * vDSO of this host may crash, and in a child, since a seccomp filter around us may kill for it.
+ */
+#include "collect/moment.h"
+
+#include <time.h>
+
+#include "base/child.h"
+#include "base/kernel_clock.h"
+
+#define CHILD_SECONDS 5
+#define NS_PER_SECOND 1e9
+
+struct clocks {
+	int64_t realtime_s;
+	int64_t boottime_ns;
+};
+
+static void read_clocks(void *clocks)
+{
+	*(struct clocks *)clocks = (struct clocks){
+		.realtime_s = kernel_clock_seconds(CLOCK_REALTIME),
+		.boottime_ns = kernel_clock_ns(CLOCK_BOOTTIME),
+	};
+}
+
+static void take(const struct clocks *clocks, struct moment_evidence *moment)
+{
+	time_t seconds = (time_t)clocks->realtime_s;
+	char text[MOMENT_TIME_SIZE];
+	struct tm utc;
+
+	if (seconds && gmtime_r(&seconds, &utc) &&
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
+		fact_set_text(&moment->time, text);
+	else
+		fact_set(&moment->time.fact, FACT_DENIED,
+			"the kernel refuses to read CLOCK_REALTIME");
+	moment->uptime_s = (double)clocks->boottime_ns / NS_PER_SECOND;
+	if (clocks->boottime_ns)
+		fact_set_known(&moment->uptime_fact);
+	else
+		fact_set(&moment->uptime_fact, FACT_DENIED,
+			"the kernel refuses to read CLOCK_BOOTTIME");
+}
+
+void moment_collect(const struct root *root, struct moment_evidence *moment)
+{
+	struct fact *why = &moment->time.fact;
+	struct clocks *clocks;
+
+	if (root->live) {
+		clocks = child_share(sizeof(*clocks), why);
+		if (clocks && child_run(read_clocks, clocks, CHILD_SECONDS, why))
+			take(clocks, moment);
+		else
+			moment->uptime_fact = *why;
+		if (clocks)
+			child_unshare(clocks, sizeof(*clocks));
+		return;
+	}
+	fact_set(why, FACT_ABSENT, "a captured tree does not say when it was captured");
+	moment->uptime_fact = *why;
+}
+
+bool moment_is_time(struct span text)
+{
+	static const char shape[] = "0000-00-00T00:00:00Z";
+
+	for (size_t i = 0; i < sizeof(shape) - 1; i++) {
+		if (i >= text.length)
+			return false;
+		if (shape[i] == '0' ? text.at[i] < '0' || text.at[i] > '9' : text.at[i] != shape[i])
+			return false;
+	}
+	return text.length == sizeof(shape) - 1;
+}
