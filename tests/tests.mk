@@ -2,7 +2,8 @@
 # The tests' targets; included by the Makefile at the top. See tests/README.md.
 
 TEST_CFLAGS = -Itests -Isrc $(shell $(PKG_CONFIG) --cflags cmocka)
-TEST_LIBS = $(shell $(PKG_CONFIG) --libs cmocka)
+# Before glibc 2.34 dlopen() is in a library of its own.
+TEST_LIBS = $(shell $(PKG_CONFIG) --libs cmocka) -ldl
 TEST_BINARY := $(BUILD)/vdsocheck
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/*_test.c))
