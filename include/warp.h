@@ -86,8 +86,6 @@ struct warp_setup {
 	/* Called in this process while the measurement runs, with the part done. May be NULL. */
 	void (*progress)(void *argument, double done);
 	void *argument;
-	/* For tests: one offset for each CPU watched, added to all it reads. NULL: none. */
-	const int64_t *injected_ns;
 };
 
 /*

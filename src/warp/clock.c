@@ -1,35 +1,43 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Reads a clock as one number, in order: what the thread loaded before is loaded before the clock
+ * is read. Without that a CPU may read its counter early, and the warp would be an artefact of
+ * the measurement.
+ */
 #include "clock.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/fault.h"
+#include "base/kernel_clock.h"
 #include "measure/counter.h"
 
 #define NS_PER_SECOND 1000000000
 #define NS_PER_MICROSECOND 1000
 
-/* What no clock says: a word that was not written to. */
+/* A word that the call did not write. */
 #define UNTOUCHED ((int64_t)0x5a5a5a5a5a5a5a5a)
 
 /*
- * What was loaded before is loaded before the clock is read. Without it a CPU may read its
- * counter early, and a warp would be ours, not the hardware's. On x86 what orders the counter
- * in the vDSO and in counter_read_ordered() (lfence, rdtscp) orders loads too; arm's isb alone
- * does not.
+ * On x86 what orders the counter in the vDSO and in counter_read_ordered() (lfence, rdtscp)
+ * orders loads too; arm's isb alone does not.
  */
 #if defined(__x86_64__) || defined(__i386__)
-#define SETTLE() __asm__ volatile("" ::: "memory")
+#define ORDER_LOADS() __asm__ volatile("" ::: "memory")
 #elif defined(__aarch64__)
-#define SETTLE() __asm__ volatile("dsb ish\n\tisb" ::: "memory")
+#define ORDER_LOADS() __asm__ volatile("dsb ish\n\tisb" ::: "memory")
 #elif defined(__arm__) && defined(__ARM_ARCH) && __ARM_ARCH >= 7
-#define SETTLE() __asm__ volatile("dsb ish\n\tisb" ::: "memory")
+#define ORDER_LOADS() __asm__ volatile("dsb ish\n\tisb" ::: "memory")
 #elif defined(__powerpc64__)
-#define SETTLE() __asm__ volatile("sync\n\tisync" ::: "memory")
+#define ORDER_LOADS() __asm__ volatile("sync\n\tisync" ::: "memory")
 #elif defined(__riscv)
-#define SETTLE() __asm__ volatile("fence iorw, iorw" ::: "memory")
+#define ORDER_LOADS() __asm__ volatile("fence iorw, iorw" ::: "memory")
 #else
-#define SETTLE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define ORDER_LOADS() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
 
 union clock_words {
@@ -62,33 +70,38 @@ static int make_call(const struct call *call, union clock_words *words)
 	return call->function.clock(call->clock, &words->timespec);
 }
 
-static int64_t read_call(const struct warp_way *way)
+static int64_t read_call(const struct warp_path *path)
 {
-	bool microseconds = way->call.shape == SHAPE_TIMEOFDAY;
+	bool microseconds = path->call.shape == SHAPE_TIMEOFDAY;
 	union clock_words words;
 	int64_t seconds, rest;
 
-	if (make_call(&way->call, &words) != 0)
+	if (make_call(&path->call, &words) != 0)
 		return 0;
-	seconds = way->wide ? words.wide[0] : words.narrow[0];
-	rest = way->wide ? words.wide[1] : words.narrow[1];
+	seconds = path->wide ? words.wide[0] : words.narrow[0];
+	rest = path->wide ? words.wide[1] : words.narrow[1];
 	return seconds * NS_PER_SECOND + rest * (microseconds ? NS_PER_MICROSECOND : 1);
 }
 
 int64_t warp_clock_read(const struct warp_clock *clock, unsigned turn)
 {
-	const struct warp_way *way = &clock->ways[turn & 1];
+	const struct warp_path *path = &clock->paths[turn & 1];
 
-	SETTLE();
-	if (way->counter)
+	ORDER_LOADS();
+	if (path->counter)
 		return (int64_t)counter_read_ordered();
-	return read_call(way);
+	return read_call(path);
 }
 
-/* The row of this call; NULL if there is none. */
-static const struct call *find_call(const struct evidence *names,
-	const struct call (*calls)[PATH_COUNT], const char *call, const char *clock)
+/* The paths of the call that reads this clock; NULL if the table has none. */
+static const struct call *find_call(
+	enum warp_clock_id id, const struct evidence *names, const struct call (*calls)[PATH_COUNT])
 {
+	const char *call = id == WARP_TIMEOFDAY ? "gettimeofday" : "clock_gettime";
+	const char *clock = id == WARP_TIMEOFDAY  ? ""
+	                    : id == WARP_REALTIME ? "CLOCK_REALTIME"
+	                                          : "CLOCK_MONOTONIC";
+
 	for (size_t i = 0; i < names->call_count; i++) {
 		if (strcmp(names->calls[i].call, call) == 0 &&
 			strcmp(names->calls[i].clock, clock) == 0)
@@ -97,79 +110,106 @@ static const struct call *find_call(const struct evidence *names,
 	return NULL;
 }
 
-static const struct call *calls_of(
-	enum warp_clock_id id, const struct evidence *names, const struct call (*calls)[PATH_COUNT])
-{
-	if (id == WARP_TIMEOFDAY)
-		return find_call(names, calls, "gettimeofday", "");
-	if (id == WARP_REALTIME)
-		return find_call(names, calls, "clock_gettime", "CLOCK_REALTIME");
-	return find_call(names, calls, "clock_gettime", "CLOCK_MONOTONIC");
-}
-
-static bool choose_ways(
-	enum warp_clock_id id, const struct call *paths, struct warp_clock *clock, struct fact *why)
-{
-	enum call_path path = paths[PATH_VDSO].function.any ? PATH_VDSO : PATH_LIBC;
-
-	if (id == WARP_KERNEL && (path != PATH_VDSO || !paths[PATH_SYSCALL].function.any)) {
-		fact_set(why, FACT_ABSENT, "no vDSO function to compare with the kernel");
-		return false;
-	}
-	clock->ways[0] = (struct warp_way){.call = paths[path]};
-	clock->ways[1] = clock->ways[0];
-	if (id == WARP_KERNEL)
-		clock->ways[1].call = paths[PATH_SYSCALL];
-	return true;
-}
-
-struct trial {
-	struct warp_way *way;
+struct attempt {
+	struct warp_path *path;
 	int result;
 };
 
-/* The width of the words is seen by what the call leaves alone. */
-static void try_way(void *argument)
+/* The words that the call leaves alone show how wide they are. */
+static void attempt_path(void *argument)
 {
-	struct trial *trial = argument;
+	struct attempt *attempt = argument;
 	union clock_words words;
 
 	for (size_t i = 0; i < sizeof(words.wide) / sizeof(words.wide[0]); i++)
 		words.wide[i] = UNTOUCHED;
-	trial->result = make_call(&trial->way->call, &words);
-	trial->way->wide = words.wide[1] != UNTOUCHED;
+	attempt->result = make_call(&attempt->path->call, &words);
+	attempt->path->wide = words.wide[1] != UNTOUCHED;
 }
 
-static bool prove_way(struct warp_way *way, struct fact *why)
+static bool can_read(struct warp_path *path, struct fact *why)
 {
-	struct trial trial = {.way = way};
-	int signal = fault_guard(try_way, &trial);
+	struct attempt attempt = {.path = path};
+	int signal = fault_guard(attempt_path, &attempt);
 
 	if (signal)
 		fact_set(why, FACT_FAILED, "reading it ends with %s", fault_signal_name(signal));
-	else if (trial.result != 0)
+	else if (attempt.result != 0)
 		fact_set(why, FACT_DENIED, "the kernel refuses to tell it");
-	return !signal && trial.result == 0;
+	return !signal && attempt.result == 0;
 }
 
 bool warp_clock_prepare(enum warp_clock_id id, const struct evidence *names,
 	const struct call calls[CALL_MAX][PATH_COUNT], struct warp_clock *clock, struct fact *why)
 {
-	const struct call *paths;
+	const struct call *row;
+	enum call_path path;
 
 	if (id == WARP_COUNTER) {
-		clock->ways[0] = clock->ways[1] = (struct warp_way){.counter = true};
+		clock->paths[0] = clock->paths[1] = (struct warp_path){.counter = true};
 		counter_probe(why);
 		return fact_is_known(why);
 	}
-	paths = calls_of(id, names, calls);
-	if (!paths) {
+	row = find_call(id, names, calls);
+	if (!row) {
 		fact_set(why, FACT_ABSENT, "no such call here");
 		return false;
 	}
-	if (!choose_ways(id, paths, clock, why) || !prove_way(&clock->ways[0], why) ||
-		!prove_way(&clock->ways[1], why))
+	path = row[PATH_VDSO].function.any ? PATH_VDSO : PATH_LIBC;
+	if (id == WARP_KERNEL && (path != PATH_VDSO || !row[PATH_SYSCALL].function.any)) {
+		fact_set(why, FACT_ABSENT, "no vDSO function to compare with the kernel");
+		return false;
+	}
+	clock->paths[0] = clock->paths[1] = (struct warp_path){.call = row[path]};
+	if (id == WARP_KERNEL)
+		clock->paths[1].call = row[PATH_SYSCALL];
+	if (!can_read(&clock->paths[0], why) || !can_read(&clock->paths[1], why))
 		return false;
 	fact_set_known(why);
 	return true;
+}
+
+/* The timer must not expire during a run. */
+#define FAR_SECONDS (30 * 24 * 3600)
+
+#ifndef TFD_TIMER_CANCEL_ON_SET
+#define TFD_TIMER_CANCEL_ON_SET (1 << 1)
+#endif
+
+static bool arm(int timer)
+{
+	struct itimerspec far = {
+		.it_value.tv_sec = (time_t)(kernel_clock_seconds(CLOCK_REALTIME) + FAR_SECONDS)};
+	int result =
+		timerfd_settime(timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL);
+
+	/* ECANCELED reports an earlier change; the timer is armed all the same. */
+	return result == 0 || errno == ECANCELED;
+}
+
+/* The kernel cancels the timer when the clock is set: settimeofday, NTP steps, leap seconds. */
+void settime_watch_open(struct settime_watch *watch)
+{
+	watch->timer = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (watch->timer >= 0 && !arm(watch->timer))
+		settime_watch_close(watch);
+}
+
+bool settime_watch_fired(struct settime_watch *watch)
+{
+	uint64_t expirations;
+
+	if (watch->timer < 0)
+		return false;
+	if (read(watch->timer, &expirations, sizeof(expirations)) < 0 && errno == EAGAIN)
+		return false;
+	arm(watch->timer);
+	return true;
+}
+
+void settime_watch_close(struct settime_watch *watch)
+{
+	if (watch->timer >= 0)
+		close(watch->timer);
+	watch->timer = -1;
 }

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The workers that read a clock on all CPUs at the same time. They live as long as the run and
+ * pass a barrier before and after each slice; between two slices they sleep in it.
+ */
 #include "cross_cpu.h"
 
 #include <limits.h>
@@ -11,112 +15,98 @@
 
 #define NS_PER_SECOND 1000000000
 
-/* Two cache lines: CPUs fetch a neighbour along. */
+/* Two cache lines: the prefetcher of x86 CPUs loads lines in pairs. */
 #define LINE_PAIR 128
 
 #define STACK_SIZE (64 * 1024 + (size_t)PTHREAD_STACK_MIN)
 
-/* What a CPU read last; 0: nothing yet. */
-struct slot {
+/* The last value that a worker read; 0: none yet. */
+struct last_value {
 	int64_t value;
 } __attribute__((aligned(LINE_PAIR)));
 
-struct racer {
-	struct warp_race *race;
+struct worker {
+	struct cross_cpu *run;
 	pthread_t thread;
 	size_t index;
 	int cpu;
 	bool pinned;
-	struct warp_score *score;
+	struct cross_cpu_result *result;
 };
 
-struct warp_race {
+struct cross_cpu {
 	size_t count;
-	struct racer *racers;
-	struct slot *slots;
-	pthread_barrier_t gate; /* before and after each slice: racers and the caller */
+	struct worker *workers;
+	struct last_value *last;
+	pthread_barrier_t barrier; /* the workers and the caller */
 	const struct warp_clock *clock;
-	const int64_t *injected;
-	bool over; /* no more slices */
+	bool exit; /* no more slices; set before the barrier */
 	bool stop __attribute__((aligned(LINE_PAIR)));
 };
 
-static void note_warp(struct warp_score *score, size_t against, int64_t size)
+static void compare(
+	struct cross_cpu_result *result, size_t against, int64_t earlier, int64_t reading)
 {
-	score->warps++;
-	if (size <= score->largest)
+	int64_t gap = reading - earlier;
+
+	if (gap < result->least[against])
+		result->least[against] = gap;
+	if (gap >= 0)
 		return;
-	score->largest = size;
-	score->against = against;
+	result->warps++;
+	if (-gap > result->largest) {
+		result->largest = -gap;
+		result->against = against;
+	}
 }
 
-static void compare(struct warp_score *score, size_t against, int64_t before, int64_t now)
+static size_t next_peer(const struct worker *worker, size_t peer)
 {
-	int64_t gap = now - before;
-
-	if (gap < score->least[against])
-		score->least[against] = gap;
-	if (gap < 0)
-		note_warp(score, against, -gap);
-}
-
-static size_t next_peer(const struct racer *racer, size_t peer)
-{
-	peer = peer + 1 == racer->race->count ? 0 : peer + 1;
-	if (peer == racer->index)
-		peer = peer + 1 == racer->race->count ? 0 : peer + 1;
+	peer = peer + 1 == worker->run->count ? 0 : peer + 1;
+	if (peer == worker->index)
+		peer = peer + 1 == worker->run->count ? 0 : peer + 1;
 	return peer;
 }
 
 /*
- * Acquire and release: a value that is seen was read, and then published, before we read the
- * clock ourselves. An own earlier value is compared with like another CPU's.
+ * Acquire and release: a value that is loaded here was read, and then published, before this
+ * worker reads the clock. The worker's own previous value is compared like another CPU's.
  */
-static void run_slice(struct racer *racer)
+static void run_slice(struct worker *worker)
 {
-	struct warp_race *race = racer->race;
-	struct warp_score *score = racer->score;
-	int64_t injected = race->injected ? race->injected[racer->index] : 0;
-	size_t peer = next_peer(racer, racer->index);
+	struct cross_cpu *run = worker->run;
+	struct cross_cpu_result *result = worker->result;
+	size_t peer = next_peer(worker, worker->index);
 	int64_t own = 0;
 
-	for (unsigned turn = 0; !__atomic_load_n(&race->stop, __ATOMIC_RELAXED); turn++) {
-		int64_t before = __atomic_load_n(&race->slots[peer].value, __ATOMIC_ACQUIRE);
-		int64_t now = warp_clock_read(race->clock, turn) + injected;
+	for (unsigned turn = 0; !__atomic_load_n(&run->stop, __ATOMIC_RELAXED); turn++) {
+		int64_t theirs = __atomic_load_n(&run->last[peer].value, __ATOMIC_ACQUIRE);
+		int64_t reading = warp_clock_read(run->clock, turn);
 
-		__atomic_store_n(&race->slots[racer->index].value, now, __ATOMIC_RELEASE);
-		if (before && peer != racer->index)
-			compare(score, peer, before, now);
+		__atomic_store_n(&run->last[worker->index].value, reading, __ATOMIC_RELEASE);
+		if (theirs && peer != worker->index)
+			compare(result, peer, theirs, reading);
 		if (own)
-			compare(score, racer->index, own, now);
-		own = now;
-		score->reads++;
-		peer = next_peer(racer, peer);
+			compare(result, worker->index, own, reading);
+		own = reading;
+		result->reads++;
+		peer = next_peer(worker, peer);
 	}
 }
 
-static void *race_along(void *argument)
+static void *work(void *argument)
 {
-	struct racer *racer = argument;
+	struct worker *worker = argument;
 
-	racer->pinned = affinity_pin(racer->cpu);
-	pthread_barrier_wait(&racer->race->gate);
+	worker->pinned = affinity_pin(worker->cpu);
+	pthread_barrier_wait(&worker->run->barrier);
 	for (;;) {
-		pthread_barrier_wait(&racer->race->gate);
-		if (racer->race->over)
+		pthread_barrier_wait(&worker->run->barrier);
+		if (worker->run->exit)
 			return NULL;
-		run_slice(racer);
-		pthread_barrier_wait(&racer->race->gate);
+		run_slice(worker);
+		pthread_barrier_wait(&worker->run->barrier);
 	}
-}
-
-static void clear_score(struct warp_score *score, size_t count)
-{
-	int64_t *least = score->least;
-
-	for (size_t i = 0; i < count; i++)
-		least[i] = WARP_RACE_NO_GAP;
-	*score = (struct warp_score){.least = least};
 }
 
 static void sleep_ns(int64_t ns)
@@ -128,36 +118,41 @@ static void sleep_ns(int64_t ns)
 		;
 }
 
-void warp_race_run(struct warp_race *race, const struct warp_clock *clock, int64_t slice_ns,
-	const int64_t *injected)
+void cross_cpu_run(struct cross_cpu *run, const struct warp_clock *clock, int64_t slice_ns)
 {
-	for (size_t i = 0; i < race->count; i++) {
-		race->slots[i].value = 0;
-		clear_score(race->racers[i].score, race->count);
+	for (size_t i = 0; i < run->count; i++) {
+		struct cross_cpu_result *result = run->workers[i].result;
+
+		run->last[i].value = 0;
+		*result = (struct cross_cpu_result){.least = result->least};
+		for (size_t k = 0; k < run->count; k++)
+			result->least[k] = CROSS_CPU_NO_GAP;
 	}
-	race->clock = clock;
-	race->injected = injected;
-	race->stop = false;
-	pthread_barrier_wait(&race->gate);
+	run->clock = clock;
+	run->stop = false;
+	pthread_barrier_wait(&run->barrier);
 	sleep_ns(slice_ns);
-	__atomic_store_n(&race->stop, true, __ATOMIC_RELAXED);
-	pthread_barrier_wait(&race->gate);
+	__atomic_store_n(&run->stop, true, __ATOMIC_RELAXED);
+	pthread_barrier_wait(&run->barrier);
 }
 
-void warp_race_end(struct warp_race *race)
+void cross_cpu_stop(struct cross_cpu *run)
 {
-	race->over = true;
-	pthread_barrier_wait(&race->gate);
-	for (size_t i = 0; i < race->count; i++)
-		pthread_join(race->racers[i].thread, NULL);
-	pthread_barrier_destroy(&race->gate);
-	free(race->slots);
-	free(race->racers);
-	free(race);
+	run->exit = true;
+	pthread_barrier_wait(&run->barrier);
+	for (size_t i = 0; i < run->count; i++)
+		pthread_join(run->workers[i].thread, NULL);
+	pthread_barrier_destroy(&run->barrier);
+	free(run->last);
+	free(run->workers);
+	free(run);
 }
 
-/* 0 or an errno value. A part that has been started waits at the gate until the child ends. */
-static int start_threads(struct warp_race *race, const int *cpus, struct warp_score *scores)
+/*
+ * 0 or an errno value. On an error the threads already started stay in the barrier until the
+ * child that all this runs in ends.
+ */
+static int start_threads(struct cross_cpu *run, const int *cpus, struct cross_cpu_result *results)
 {
 	pthread_attr_t attributes;
 	int error = pthread_attr_init(&attributes);
@@ -165,66 +160,66 @@ static int start_threads(struct warp_race *race, const int *cpus, struct warp_sc
 	if (error)
 		return error;
 	pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	for (size_t i = 0; i < race->count && !error; i++) {
-		struct racer *racer = &race->racers[i];
+	for (size_t i = 0; i < run->count && !error; i++) {
+		struct worker *worker = &run->workers[i];
 
-		*racer = (struct racer){
-			.race = race, .index = i, .cpu = cpus[i], .score = &scores[i]};
-		error = pthread_create(&racer->thread, &attributes, race_along, racer);
+		*worker = (struct worker){
+			.run = run, .index = i, .cpu = cpus[i], .result = &results[i]};
+		error = pthread_create(&worker->thread, &attributes, work, worker);
 	}
 	pthread_attr_destroy(&attributes);
 	return error;
 }
 
-static bool are_pinned(const struct warp_race *race, struct fact *why)
+static bool are_pinned(const struct cross_cpu *run, struct fact *why)
 {
-	for (size_t i = 0; i < race->count; i++) {
-		if (!race->racers[i].pinned) {
-			fact_set(why, FACT_DENIED, "no thread may be tied to CPU %d",
-				race->racers[i].cpu);
+	for (size_t i = 0; i < run->count; i++) {
+		if (!run->workers[i].pinned) {
+			fact_set(why, FACT_DENIED, "cannot pin a thread to CPU %d",
+				run->workers[i].cpu);
 			return false;
 		}
 	}
 	return true;
 }
 
-static struct warp_race *make_race(size_t count)
+static struct cross_cpu *allocate(size_t count)
 {
-	struct warp_race *race = aligned_alloc(LINE_PAIR, sizeof(*race));
+	struct cross_cpu *run = aligned_alloc(LINE_PAIR, sizeof(*run));
 
-	if (!race)
+	if (!run)
 		return NULL;
-	memset(race, 0, sizeof(*race));
-	race->count = count;
-	race->racers = calloc(count, sizeof(*race->racers));
-	race->slots = aligned_alloc(LINE_PAIR, count * sizeof(*race->slots));
-	if (race->racers && race->slots &&
-		pthread_barrier_init(&race->gate, NULL, (unsigned)count + 1) == 0)
-		return race;
-	free(race->racers);
-	free(race->slots);
-	free(race);
+	memset(run, 0, sizeof(*run));
+	run->count = count;
+	run->workers = calloc(count, sizeof(*run->workers));
+	run->last = aligned_alloc(LINE_PAIR, count * sizeof(*run->last));
+	if (run->workers && run->last &&
+		pthread_barrier_init(&run->barrier, NULL, (unsigned)count + 1) == 0)
+		return run;
+	free(run->workers);
+	free(run->last);
+	free(run);
 	return NULL;
 }
 
-struct warp_race *warp_race_start(
-	const int *cpus, size_t count, struct warp_score *scores, struct fact *why)
+struct cross_cpu *cross_cpu_start(
+	const int *cpus, size_t count, struct cross_cpu_result *results, struct fact *why)
 {
-	struct warp_race *race = make_race(count);
+	struct cross_cpu *run = allocate(count);
 	int error;
 
-	if (!race) {
+	if (!run) {
 		fact_set(why, FACT_FAILED, "no memory for %zu threads", count);
 		return NULL;
 	}
-	error = start_threads(race, cpus, scores);
+	error = start_threads(run, cpus, results);
 	if (error) {
 		fact_set_errno(why, error, "a thread on each CPU");
 		return NULL;
 	}
-	pthread_barrier_wait(&race->gate);
-	if (are_pinned(race, why))
-		return race;
-	warp_race_end(race);
+	pthread_barrier_wait(&run->barrier);
+	if (are_pinned(run, why))
+		return run;
+	cross_cpu_stop(run);
 	return NULL;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The race: threads, one on each CPU, that read a clock and compare it with what the others
- * read last. A thread takes the last value of another one first and reads the clock after it;
- * so if the clock says less, it is behind. No lock is held, so a thread (or a whole CPU, by
- * its hypervisor) that is put to sleep leaves old values behind, which are never a warp.
+ * One thread per CPU reads a clock and compares it with what the other CPUs read last. A worker
+ * loads another worker's last value first and reads the clock after it, so a smaller reading
+ * means that the clock is behind on its CPU. No lock is held: a worker that is preempted, or
+ * whose virtual CPU is descheduled, leaves old values behind, and these are never a warp.
  *
- * The least gap between two CPUs' readings, in both directions, bounds the offset of their
- * clocks: that is a ping-pong with the best of all its rounds.
+ * The smallest gap between two CPUs' readings, in both directions, bounds the offset of their
+ * clocks.
  */
 #ifndef VDSOCHECK_WARP_CROSS_CPU_H
 #define VDSOCHECK_WARP_CROSS_CPU_H
@@ -18,35 +18,31 @@
 #include "base/fact.h"
 #include "clock.h"
 
-/* The gap of a pair that has not met. */
-#define WARP_RACE_NO_GAP INT64_MAX
+/* The gap of two CPUs that have not been compared. */
+#define CROSS_CPU_NO_GAP INT64_MAX
 
-/* What one CPU saw; in the clock's own unit. */
-struct warp_score {
+/* What one CPU saw, in the clock's own unit (ns, or ticks of the counter). */
+struct cross_cpu_result {
 	uint64_t reads;
 	uint64_t warps;
 	int64_t largest;
-	size_t against; /* whose reading the largest warp was behind: an index of a CPU */
-	int64_t *least; /* for each other CPU the least gap: our reading less its; not owned */
+	size_t against; /* index of the CPU whose reading the largest warp was behind */
+	int64_t *least; /* the smallest gap to each CPU: own reading less its; not owned */
 };
 
-struct warp_race;
+struct cross_cpu;
 
 /*
- * Starts the threads, each tied to one CPU, and lets them wait. NULL with the reason if that
- * cannot be. `scores` has room for one score for each CPU, with its `least`.
+ * Starts one worker per CPU, pinned, and lets them wait. `results` has one element per CPU, each
+ * with room for `count` gaps in `least`. NULL with the reason if memory, threads or pinning fail.
  */
-struct warp_race *warp_race_start(
-	const int *cpus, size_t count, struct warp_score *scores, struct fact *why);
+struct cross_cpu *cross_cpu_start(
+	const int *cpus, size_t count, struct cross_cpu_result *results, struct fact *why);
 
-/*
- * All read the clock for so long; the scores are of this slice alone. `injected` is added
- * to what each CPU reads, in the clock's unit; NULL: nothing.
- */
-void warp_race_run(struct warp_race *race, const struct warp_clock *clock, int64_t slice_ns,
-	const int64_t *injected);
+/* All workers read the clock for slice_ns. The results describe this slice alone. */
+void cross_cpu_run(struct cross_cpu *run, const struct warp_clock *clock, int64_t slice_ns);
 
-/* Ends the threads. */
-void warp_race_end(struct warp_race *race);
+/* Joins the workers and releases the run. */
+void cross_cpu_stop(struct cross_cpu *run);
 
 #endif

@@ -29,7 +29,7 @@ static void choose_cpus(struct warp_evidence *warp)
 		warp->cpus[i] = cpus[i * warp->allowed / warp->cpu_count];
 }
 
-static void tell(void *argument)
+static void report_progress(void *argument)
 {
 	const struct warp_job *job = argument;
 	double done = job->shared->done;
@@ -57,7 +57,8 @@ static void run_child(struct warp_job *job, struct warp_evidence *warp)
 	struct fact why = {0};
 
 	job->shared->warp = *warp;
-	if (watch_child_run(warp_watch_run, job->setup->progress ? tell : NULL, job, seconds, &why))
+	if (watch_child_run(warp_run_job, job->setup->progress ? report_progress : NULL, job,
+		    seconds, &why))
 		take_answer(job->shared, warp);
 	else
 		warp->fact = why;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* From the gaps of all slices to bounds on the clocks' offsets, pairs of CPUs, and drift. */
 #include "result.h"
 
 #include <math.h>
 
-/* gettimeofday tells whole microseconds: two equal ones may be so far apart. */
+/* gettimeofday() returns whole microseconds: two equal ones may be this far apart. */
 #define TIMEOFDAY_STEP_NS 1000
 
 #define NS_PER_SECOND 1e9
@@ -12,24 +13,24 @@
 /* Of a shorter half the rate is too uncertain to be reported. */
 #define SHORTEST_HALF_NS 1000000
 
-static bool is_counter_known(const struct warp_watch *watch)
+static bool is_counter_known(const struct warp_state *state)
 {
-	return fact_is_known(&watch->warp->tallies[WARP_COUNTER].fact);
+	return fact_is_known(&state->warp->tallies[WARP_COUNTER].fact);
 }
 
-/* After the last slice. */
-static double unit_ns(const struct warp_watch *watch, enum warp_clock_id id)
+/* ns per unit of the clock, after the last slice. */
+static double unit_ns(const struct warp_state *state, enum warp_clock_id id)
 {
-	return id == WARP_COUNTER ? drift_ns_per_tick(&watch->marks[0], &watch->marks[2]) : 1;
+	return id == WARP_COUNTER ? drift_ns_per_tick(&state->marks[0], &state->marks[2]) : 1;
 }
 
-int64_t warp_result_worst_gap(const struct warp_watch *watch, enum warp_clock_id id)
+int64_t warp_result_worst_gap(const struct warp_state *state, enum warp_clock_id id)
 {
 	int64_t worst = INT64_MIN;
 
-	for (size_t i = 0; i < watch->count; i++) {
-		for (size_t k = 0; k < watch->count; k++) {
-			int64_t gap = watch->least[id][i * watch->count + k];
+	for (size_t i = 0; i < state->count; i++) {
+		for (size_t k = 0; k < state->count; k++) {
+			int64_t gap = state->least[id][i * state->count + k];
 
 			if (i != k && gap > worst)
 				worst = gap;
@@ -38,30 +39,30 @@ int64_t warp_result_worst_gap(const struct warp_watch *watch, enum warp_clock_id
 	return worst;
 }
 
-static void set_apart(struct warp_watch *watch, enum warp_clock_id id)
+static void set_apart(struct warp_state *state, enum warp_clock_id id)
 {
-	struct warp_tally *tally = &watch->warp->tallies[id];
+	struct warp_tally *tally = &state->warp->tallies[id];
 	int64_t gap;
 
-	if (watch->count < 2) {
+	if (state->count < 2) {
 		fact_set(&tally->apart_fact, FACT_ABSENT, "one CPU only");
 		return;
 	}
-	gap = warp_result_worst_gap(watch, id);
-	if (gap == WARP_RACE_NO_GAP) {
+	gap = warp_result_worst_gap(state, id);
+	if (gap == CROSS_CPU_NO_GAP) {
 		fact_set(&tally->apart_fact, FACT_FAILED,
 			"some CPUs did not run at the same time, so they were not compared");
 		return;
 	}
-	tally->apart_ns = (int64_t)ceil((double)gap * unit_ns(watch, id));
+	tally->apart_ns = (int64_t)ceil((double)gap * unit_ns(state, id));
 	if (id == WARP_TIMEOFDAY)
 		tally->apart_ns += TIMEOFDAY_STEP_NS;
 	fact_set_known(&tally->apart_fact);
 }
 
-static void finish_tally(struct warp_watch *watch, enum warp_clock_id id)
+static void finish_tally(struct warp_state *state, enum warp_clock_id id)
 {
-	struct warp_tally *tally = &watch->warp->tallies[id];
+	struct warp_tally *tally = &state->warp->tallies[id];
 
 	if (!fact_is_known(&tally->fact))
 		return;
@@ -70,19 +71,19 @@ static void finish_tally(struct warp_watch *watch, enum warp_clock_id id)
 			tally->discarded);
 		return;
 	}
-	tally->largest_ns = (int64_t)ceil((double)tally->largest_ns * unit_ns(watch, id));
-	set_apart(watch, id);
+	tally->largest_ns = (int64_t)ceil((double)tally->largest_ns * unit_ns(state, id));
+	set_apart(state, id);
 }
 
 static struct warp_pair make_pair(
-	const struct warp_watch *watch, size_t a, size_t b, double ns_per_tick)
+	const struct warp_state *state, size_t a, size_t b, double ns_per_tick)
 {
-	const int64_t *least = watch->least[WARP_COUNTER];
-	int64_t most = least[b * watch->count + a];
-	int64_t fewest = least[a * watch->count + b];
-	struct warp_pair pair = {.cpu = watch->warp->cpus[a], .other_cpu = watch->warp->cpus[b]};
+	const int64_t *least = state->least[WARP_COUNTER];
+	int64_t most = least[b * state->count + a];
+	int64_t fewest = least[a * state->count + b];
+	struct warp_pair pair = {.cpu = state->warp->cpus[a], .other_cpu = state->warp->cpus[b]};
 
-	if (most == WARP_RACE_NO_GAP || fewest == WARP_RACE_NO_GAP)
+	if (most == CROSS_CPU_NO_GAP || fewest == CROSS_CPU_NO_GAP)
 		return pair;
 	pair.state = most + fewest < 0 ? WARP_PAIR_MOVED : WARP_PAIR_KNOWN;
 	pair.offset_ns = (double)(most - fewest) / 2 * ns_per_tick;
@@ -90,39 +91,22 @@ static struct warp_pair make_pair(
 	return pair;
 }
 
-static void find_pairs(struct warp_watch *watch)
+static void find_pairs(struct warp_state *state)
 {
-	struct warp_evidence *warp = watch->warp;
+	struct warp_evidence *warp = state->warp;
 	double ns_per_tick;
 
-	if (!is_counter_known(watch)) {
+	if (!is_counter_known(state)) {
 		warp->pair_fact = warp->tallies[WARP_COUNTER].fact;
 		return;
 	}
-	ns_per_tick = unit_ns(watch, WARP_COUNTER);
-	for (size_t a = 0; a < watch->count; a++) {
-		for (size_t b = a + 1; b < watch->count; b++)
-			watch->job->shared->pairs[warp->pair_count++] =
-				make_pair(watch, a, b, ns_per_tick);
+	ns_per_tick = unit_ns(state, WARP_COUNTER);
+	for (size_t a = 0; a < state->count; a++) {
+		for (size_t b = a + 1; b < state->count; b++)
+			state->job->shared->pairs[warp->pair_count++] =
+				make_pair(state, a, b, ns_per_tick);
 	}
 	fact_set_known(&warp->pair_fact);
-}
-
-static void find_drift(struct warp_watch *watch)
-{
-	if (is_counter_known(watch))
-		warp_result_drift(watch->marks, &watch->warp->drift);
-	else
-		watch->warp->drift.fact = watch->warp->tallies[WARP_COUNTER].fact;
-}
-
-void warp_result_finish(struct warp_watch *watch)
-{
-	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
-		finish_tally(watch, (enum warp_clock_id)id);
-	find_pairs(watch);
-	find_drift(watch);
-	fact_set_known(&watch->warp->fact);
 }
 
 static double counter_hz(const struct drift_mark *from, const struct drift_mark *to)
@@ -153,4 +137,21 @@ void warp_result_drift(const struct drift_mark marks[3], struct warp_drift *drif
 	drift->error_ppm =
 		(uncertainty(&marks[0], &marks[1]) + uncertainty(&marks[1], &marks[2])) * PPM;
 	fact_set_known(&drift->fact);
+}
+
+static void find_drift(struct warp_state *state)
+{
+	if (is_counter_known(state))
+		warp_result_drift(state->marks, &state->warp->drift);
+	else
+		state->warp->drift.fact = state->warp->tallies[WARP_COUNTER].fact;
+}
+
+void warp_result_finish(struct warp_state *state)
+{
+	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
+		finish_tally(state, (enum warp_clock_id)id);
+	find_pairs(state);
+	find_drift(state);
+	fact_set_known(&state->warp->fact);
 }

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The child's run: the clocks take turns in short slices until the time is up and all CPUs have
+ * been compared, so that a disturbance of the machine hits every clock alike.
+ */
 #include "run.h"
 
 #include <stdlib.h>
@@ -8,297 +12,258 @@
 #include "measure/affinity.h"
 #include "result.h"
 
-/* Each clock has its turn many times, so that what happens meanwhile happens to all. */
-#define SLICES_OF_EACH 10
+#define SLICES_PER_CLOCK 10
 #define SLICE_LONGEST_NS 20000000
 #define SLICE_SHORTEST_NS 1000000
 
-/* The kernel sets the clock first and tells of it a moment later. */
-#define TELLING_NS 10000000
+/* The kernel sets the clock first and cancels the timer a moment later. */
+#define SETTIME_DELAY_NS 10000000
 
-/* More than was asked for, if some CPUs could not be compared in that time. */
+/* Extra time if some CPUs could not be compared in the time asked for. */
 #define EXTRA_NS 2000000000
 
 /*
- * CPUs that run at the same time see each other's values within a few readings, and the way
- * from CPU to CPU. Values further apart are those of a thread that did not run.
+ * CPUs that run at the same time see each other's values within a few readings plus the transfer
+ * between the CPUs. A larger gap means that one thread was not running.
  */
-#define MEETING_NS 2000
-#define MEETING_READINGS 10
+#define TRANSFER_NS 2000
+#define TRANSFER_READINGS 10
 
-/* For what tests inject into the counter. */
-#define CALIBRATION_NS 10000000
-
-static bool is_counter_known(const struct warp_watch *watch)
+static bool is_counter_known(const struct warp_state *state)
 {
-	return fact_is_known(&watch->warp->tallies[WARP_COUNTER].fact);
+	return fact_is_known(&state->warp->tallies[WARP_COUNTER].fact);
 }
 
-/* While it runs. */
-static double running_unit_ns(const struct warp_watch *watch, enum warp_clock_id id)
+/* ns per unit of the clock, during the run. */
+static double running_unit_ns(const struct warp_state *state, enum warp_clock_id id)
 {
 	struct drift_mark now;
 
 	if (id != WARP_COUNTER)
 		return 1;
 	now = drift_mark_take();
-	return drift_ns_per_tick(&watch->marks[0], &now);
+	return drift_ns_per_tick(&state->marks[0], &now);
 }
 
-/* ---- slices ---- */
-
-static bool is_settable(enum warp_clock_id id)
+static bool saw_warps(const struct warp_state *state)
 {
-	return id == WARP_REALTIME || id == WARP_TIMEOFDAY;
-}
-
-static bool saw_warps(const struct warp_watch *watch)
-{
-	for (size_t i = 0; i < watch->count; i++) {
-		if (watch->scores[i].warps)
+	for (size_t i = 0; i < state->count; i++) {
+		if (state->results[i].warps)
 			return true;
 	}
 	return false;
 }
 
-static bool was_set(struct warp_watch *watch, enum warp_clock_id id)
+/* Whether the clock was set during the slice, so that its warps mean nothing. */
+static bool was_set(struct warp_state *state, enum warp_clock_id id)
 {
-	static const struct timespec telling = {.tv_nsec = TELLING_NS};
+	static const struct timespec delay = {.tv_nsec = SETTIME_DELAY_NS};
 
-	if (!is_settable(id))
+	if (id != WARP_REALTIME && id != WARP_TIMEOFDAY)
 		return false;
-	if (saw_warps(watch))
-		nanosleep(&telling, NULL);
-	return clock_set_happened(&watch->clock_set);
+	if (saw_warps(state))
+		nanosleep(&delay, NULL);
+	return settime_watch_fired(&state->settime);
 }
 
-static void add_score(struct warp_watch *watch, enum warp_clock_id id, size_t cpu)
+static void add_result(struct warp_state *state, enum warp_clock_id id, size_t cpu)
 {
-	const struct warp_score *score = &watch->scores[cpu];
-	struct warp_tally *tally = &watch->warp->tallies[id];
-	int64_t *least = watch->least[id] + cpu * watch->count;
+	const struct cross_cpu_result *result = &state->results[cpu];
+	struct warp_tally *tally = &state->warp->tallies[id];
+	int64_t *least = state->least[id] + cpu * state->count;
 
-	tally->reads += score->reads;
-	tally->warps += score->warps;
-	if (score->largest > tally->largest_ns) {
-		tally->largest_ns = score->largest;
-		tally->earlier_cpu = watch->warp->cpus[cpu];
-		tally->later_cpu = watch->warp->cpus[score->against];
+	tally->reads += result->reads;
+	tally->warps += result->warps;
+	if (result->largest > tally->largest_ns) {
+		tally->largest_ns = result->largest;
+		tally->earlier_cpu = state->warp->cpus[cpu];
+		tally->later_cpu = state->warp->cpus[result->against];
 	}
-	for (size_t i = 0; i < watch->count; i++)
-		least[i] = score->least[i] < least[i] ? score->least[i] : least[i];
+	for (size_t i = 0; i < state->count; i++)
+		least[i] = result->least[i] < least[i] ? result->least[i] : least[i];
 }
 
-static void run_slice(struct warp_watch *watch, enum warp_clock_id id, int64_t slice_ns)
+static void run_slice(struct warp_state *state, enum warp_clock_id id, int64_t slice_ns)
 {
-	const int64_t *injected =
-		id == WARP_COUNTER ? watch->injected_ticks : watch->job->setup->injected_ns;
-
-	warp_race_run(watch->race, &watch->clocks[id], slice_ns, injected);
-	if (was_set(watch, id)) {
-		watch->warp->tallies[id].discarded++;
+	cross_cpu_run(state->cross_cpu, &state->clocks[id], slice_ns);
+	if (was_set(state, id)) {
+		state->warp->tallies[id].discarded++;
 		return;
 	}
-	for (size_t i = 0; i < watch->count; i++)
-		add_score(watch, id, i);
+	for (size_t i = 0; i < state->count; i++)
+		add_result(state, id, i);
 }
 
-static int64_t elapsed_ns(const struct warp_watch *watch)
+static int64_t elapsed_ns(const struct warp_state *state)
 {
-	return kernel_clock_ns(CLOCK_MONOTONIC) - watch->start_ns;
+	return kernel_clock_ns(CLOCK_MONOTONIC) - state->start_ns;
 }
 
 /* The middle mark is the first one taken in the second half. */
-static void mark(struct warp_watch *watch)
+static void mark(struct warp_state *state)
 {
-	if (is_counter_known(watch) && !watch->marks[1].raw_ns &&
-		elapsed_ns(watch) >= watch->job->setup->duration_ns / 2)
-		watch->marks[1] = drift_mark_take();
+	if (is_counter_known(state) && !state->marks[1].raw_ns &&
+		elapsed_ns(state) >= state->job->setup->duration_ns / 2)
+		state->marks[1] = drift_mark_take();
 }
 
-static void run_round(struct warp_watch *watch, int64_t slice_ns)
+static void run_round(struct warp_state *state, int64_t slice_ns)
 {
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		if (!fact_is_known(&watch->warp->tallies[id].fact))
+		if (!fact_is_known(&state->warp->tallies[id].fact))
 			continue;
-		run_slice(watch, (enum warp_clock_id)id, slice_ns);
-		mark(watch);
-		watch->job->shared->done =
-			(double)elapsed_ns(watch) / (double)watch->job->setup->duration_ns;
+		run_slice(state, (enum warp_clock_id)id, slice_ns);
+		mark(state);
+		state->job->shared->done =
+			(double)elapsed_ns(state) / (double)state->job->setup->duration_ns;
 	}
 }
 
-/* What a reading takes, in the clock's own unit: the least between two on the same CPU. */
-static int64_t reading(const struct warp_watch *watch, enum warp_clock_id id)
+/* The time that one reading takes, in the clock's unit: the smallest gap on one CPU. */
+static int64_t reading_time(const struct warp_state *state, enum warp_clock_id id)
 {
-	int64_t least = WARP_RACE_NO_GAP;
+	int64_t least = CROSS_CPU_NO_GAP;
 
-	for (size_t i = 0; i < watch->count; i++) {
-		int64_t gap = watch->least[id][i * watch->count + i];
+	for (size_t i = 0; i < state->count; i++) {
+		int64_t gap = state->least[id][i * state->count + i];
 
 		least = gap < least ? gap : least;
 	}
 	return least;
 }
 
-static bool has_met(const struct warp_watch *watch, enum warp_clock_id id)
+/* Clocks that warp were certainly compared. */
+static bool is_clock_compared(const struct warp_state *state, enum warp_clock_id id)
 {
-	int64_t gap = warp_result_worst_gap(watch, id);
-	double unit_ns = running_unit_ns(watch, id);
-	double few_readings_ns = MEETING_READINGS * (double)reading(watch, id) * unit_ns;
+	const struct warp_tally *tally = &state->warp->tallies[id];
+	int64_t gap = warp_result_worst_gap(state, id);
+	double unit_ns, few_readings_ns;
 
-	return gap != WARP_RACE_NO_GAP && (double)gap * unit_ns < MEETING_NS + few_readings_ns;
+	if (!fact_is_known(&tally->fact) || tally->warps)
+		return true;
+	if (gap == CROSS_CPU_NO_GAP)
+		return false;
+	unit_ns = running_unit_ns(state, id);
+	few_readings_ns = TRANSFER_READINGS * (double)reading_time(state, id) * unit_ns;
+	return (double)gap * unit_ns < TRANSFER_NS + few_readings_ns;
 }
 
-/* Clocks that warp were surely compared. */
-static bool is_clock_compared(const struct warp_watch *watch, enum warp_clock_id id)
+/* On a busy machine the workers may not yet have run at the same time. */
+static bool is_compared(const struct warp_state *state)
 {
-	const struct warp_tally *tally = &watch->warp->tallies[id];
-
-	return !fact_is_known(&tally->fact) || tally->warps || has_met(watch, id);
-}
-
-/* On a busy machine the threads may not yet have run at the same time. */
-static bool is_compared(const struct warp_watch *watch)
-{
-	for (int id = 0; watch->count > 1 && id < WARP_CLOCK_COUNT; id++) {
-		if (!is_clock_compared(watch, (enum warp_clock_id)id))
+	for (int id = 0; state->count > 1 && id < WARP_CLOCK_COUNT; id++) {
+		if (!is_clock_compared(state, (enum warp_clock_id)id))
 			return false;
 	}
 	return true;
 }
 
-static bool is_enough(const struct warp_watch *watch)
+static bool is_enough(const struct warp_state *state)
 {
-	int64_t missing_ns = watch->job->setup->duration_ns - elapsed_ns(watch);
+	int64_t missing_ns = state->job->setup->duration_ns - elapsed_ns(state);
 
-	return missing_ns <= 0 && (is_compared(watch) || missing_ns <= -EXTRA_NS);
+	return missing_ns <= 0 && (is_compared(state) || missing_ns <= -EXTRA_NS);
 }
 
 static int64_t slice_length(int64_t duration_ns)
 {
-	int64_t slice_ns = duration_ns / (WARP_CLOCK_COUNT * SLICES_OF_EACH);
+	int64_t slice_ns = duration_ns / (WARP_CLOCK_COUNT * SLICES_PER_CLOCK);
 
 	if (slice_ns > SLICE_LONGEST_NS)
 		return SLICE_LONGEST_NS;
 	return slice_ns < SLICE_SHORTEST_NS ? SLICE_SHORTEST_NS : slice_ns;
 }
 
-static void run_all(struct warp_watch *watch)
+static void run_all(struct warp_state *state)
 {
-	int64_t duration_ns = watch->job->setup->duration_ns;
+	int64_t duration_ns = state->job->setup->duration_ns;
 
-	watch->start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
-	if (is_counter_known(watch))
-		watch->marks[0] = drift_mark_take();
+	state->start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
+	if (is_counter_known(state))
+		state->marks[0] = drift_mark_take();
 	do
-		run_round(watch, slice_length(duration_ns));
-	while (!is_enough(watch));
-	if (is_counter_known(watch))
-		watch->marks[2] = drift_mark_take();
-	watch->warp->duration_ns = elapsed_ns(watch);
+		run_round(state, slice_length(duration_ns));
+	while (!is_enough(state));
+	if (is_counter_known(state))
+		state->marks[2] = drift_mark_take();
+	state->warp->duration_ns = elapsed_ns(state);
 }
 
-/* ---- before it starts ---- */
-
-static void prepare_clocks(struct warp_watch *watch)
+static void prepare_clocks(struct warp_state *state)
 {
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		struct fact *fact = &watch->warp->tallies[id].fact;
+		struct fact *fact = &state->warp->tallies[id].fact;
 
-		if (watch->job->setup->clocks & WARP_CLOCK(id))
-			warp_clock_prepare((enum warp_clock_id)id, watch->job->names,
-				watch->job->calls, &watch->clocks[id], fact);
+		if (state->job->setup->clocks & WARP_CLOCK(id))
+			warp_clock_prepare((enum warp_clock_id)id, state->job->names,
+				state->job->calls, &state->clocks[id], fact);
 		else
 			fact_set(fact, FACT_ABSENT, "not asked for");
 	}
 }
 
-static bool has_clocks(const struct warp_watch *watch)
+static bool has_clocks(const struct warp_state *state)
 {
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		if (fact_is_known(&watch->warp->tallies[id].fact))
+		if (fact_is_known(&state->warp->tallies[id].fact))
 			return true;
 	}
 	return false;
 }
 
-static bool make_room(struct warp_watch *watch)
+static bool allocate(struct warp_state *state)
 {
-	size_t rows = watch->count * watch->count;
-	int64_t *of_slice = calloc(rows, sizeof(*of_slice));
+	size_t gaps = state->count * state->count;
+	int64_t *slice_gaps = calloc(gaps, sizeof(*slice_gaps));
 
-	watch->scores = calloc(watch->count, sizeof(*watch->scores));
-	for (size_t i = 0; of_slice && watch->scores && i < watch->count; i++)
-		watch->scores[i].least = of_slice + i * watch->count;
+	state->results = calloc(state->count, sizeof(*state->results));
+	if (!slice_gaps || !state->results)
+		return false;
+	for (size_t i = 0; i < state->count; i++)
+		state->results[i].least = slice_gaps + i * state->count;
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		watch->least[id] = malloc(rows * sizeof(*watch->least[id]));
-		if (!watch->least[id])
+		state->least[id] = malloc(gaps * sizeof(*state->least[id]));
+		if (!state->least[id])
 			return false;
-		for (size_t i = 0; i < rows; i++)
-			watch->least[id][i] = WARP_RACE_NO_GAP;
+		for (size_t i = 0; i < gaps; i++)
+			state->least[id][i] = CROSS_CPU_NO_GAP;
 	}
-	return of_slice && watch->scores;
+	return true;
 }
 
-static double calibrate(void)
+static bool set_up(struct warp_state *state)
 {
-	static const struct timespec while_it_runs = {.tv_nsec = CALIBRATION_NS};
-	struct drift_mark start = drift_mark_take();
-	struct drift_mark end;
+	struct fact *fact = &state->warp->fact;
 
-	nanosleep(&while_it_runs, NULL);
-	end = drift_mark_take();
-	return drift_ns_per_tick(&start, &end);
-}
-
-static void inject(struct warp_watch *watch)
-{
-	const int64_t *injected_ns = watch->job->setup->injected_ns;
-	double ns_per_tick;
-
-	if (!injected_ns || !is_counter_known(watch))
-		return;
-	ns_per_tick = calibrate();
-	watch->injected_ticks = calloc(watch->count, sizeof(*watch->injected_ticks));
-	for (size_t i = 0; watch->injected_ticks && i < watch->count; i++)
-		watch->injected_ticks[i] = (int64_t)((double)injected_ns[i] / ns_per_tick);
-}
-
-static bool set_up(struct warp_watch *watch)
-{
-	struct fact *fact = &watch->warp->fact;
-
-	prepare_clocks(watch);
-	if (!has_clocks(watch)) {
-		*fact = watch->warp->tallies[WARP_MONOTONIC].fact;
+	prepare_clocks(state);
+	if (!has_clocks(state)) {
+		*fact = state->warp->tallies[WARP_MONOTONIC].fact;
 		return false;
 	}
-	if (!make_room(watch)) {
-		fact_set(fact, FACT_FAILED, "no memory to compare %zu CPUs", watch->count);
+	if (!allocate(state)) {
+		fact_set(fact, FACT_FAILED, "no memory to compare %zu CPUs", state->count);
 		return false;
 	}
-	affinity_pin(watch->warp->cpus[0]);
+	affinity_pin(state->warp->cpus[0]);
 	if (!kernel_clock_ns(CLOCK_MONOTONIC_RAW)) {
 		fact_set(fact, FACT_DENIED, "the kernel refuses to tell the time");
 		return false;
 	}
-	inject(watch);
-	clock_set_open(&watch->clock_set);
-	watch->race = warp_race_start(watch->warp->cpus, watch->count, watch->scores, fact);
-	return watch->race != NULL;
+	settime_watch_open(&state->settime);
+	state->cross_cpu = cross_cpu_start(state->warp->cpus, state->count, state->results, fact);
+	return state->cross_cpu != NULL;
 }
 
-void warp_watch_run(void *job)
+void warp_run_job(void *job)
 {
-	static struct warp_watch watch;
+	static struct warp_state state;
 
-	watch.job = job;
-	watch.warp = &watch.job->shared->warp;
-	watch.count = watch.warp->cpu_count;
-	if (!set_up(&watch))
+	state.job = job;
+	state.warp = &state.job->shared->warp;
+	state.count = state.warp->cpu_count;
+	if (!set_up(&state))
 		return;
-	run_all(&watch);
-	warp_race_end(watch.race);
-	warp_result_finish(&watch);
+	run_all(&state);
+	cross_cpu_stop(state.cross_cpu);
+	warp_result_finish(&state);
 }

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The child that watches the clocks: what it is given, what it keeps, what it hands back. */
+/* The child that reads the clocks: what it is given, its own state, what it returns. */
 #ifndef VDSOCHECK_WARP_RUN_H
 #define VDSOCHECK_WARP_RUN_H
 
 #include "clock.h"
 #include "cross_cpu.h"
 #include "measure/drift.h"
-#include "settime_watch.h"
 #include "warp.h"
 
-/* What parent and child share; the pairs follow it. */
+/* Shared by parent and child; the pairs follow it. */
 struct warp_shared {
 	struct warp_evidence warp;
 	volatile double done;
 	struct warp_pair pairs[];
 };
 
-/* What the parent hands to the child. */
+/* The argument of the child. */
 struct warp_job {
 	const struct evidence *names;
 	const struct call (*calls)[PATH_COUNT];
@@ -24,22 +23,21 @@ struct warp_job {
 	struct warp_shared *shared;
 };
 
-/* The child's own. */
-struct warp_watch {
+/* The child's state during a run. */
+struct warp_state {
 	const struct warp_job *job;
 	struct warp_evidence *warp;
 	size_t count; /* CPUs */
 	struct warp_clock clocks[WARP_CLOCK_COUNT];
-	struct warp_score *scores;        /* of a slice, by CPU */
-	int64_t *least[WARP_CLOCK_COUNT]; /* over all slices: count rows of count */
-	int64_t *injected_ticks;          /* NULL: none */
-	struct clock_set clock_set;
-	struct warp_race *race;
+	struct cross_cpu_result *results; /* of one slice, by CPU */
+	int64_t *least[WARP_CLOCK_COUNT]; /* gaps over all slices: count rows of count */
+	struct settime_watch settime;
+	struct cross_cpu *cross_cpu;
 	struct drift_mark marks[3]; /* start, middle, end */
 	int64_t start_ns;
 };
 
-/* Does a struct warp_job; the work of a child, whose memory goes with it. */
-void warp_watch_run(void *job);
+/* Runs a struct warp_job. For a child: memory is released by its exit. */
+void warp_run_job(void *job);
 
 #endif

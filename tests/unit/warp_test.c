@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time warps: what is injected is found, what is not there is not. No test asserts an
- * absolute time: the offsets are ours, and the bounds have to hold them.
+ * Time warps: injected ones are found, and none are found where there are none. No test asserts
+ * an absolute time: the offsets are the test's own, and the bounds have to hold them. The linker
+ * wraps warp_clock_read() (see tests.mk), so that a test can shift what every second CPU reads.
  */
 #include <math.h>
 #include <sched.h>
@@ -12,12 +13,13 @@
 
 #include "base/root.h"
 #include "measure/affinity.h"
+#include "measure/counter.h"
 #include "measure/drift.h"
 #include "measure/vdso.h"
 #include "unit/unit.h"
 #include "warp.h"
+#include "warp/clock.h"
 #include "warp/result.h"
-#include "warp/settime_watch.h"
 #include "warp/verdict.h"
 
 #define NS_PER_SECOND 1000000000
@@ -30,6 +32,47 @@ static struct evidence names;
 static struct call calls[CALL_MAX][PATH_COUNT];
 static struct warp_evidence warp;
 
+/* What every second CPU's readings are shifted by; 0: nothing. */
+static int64_t injected_ns;
+static double ns_per_tick = 1;
+
+int64_t __real_warp_clock_read(const struct warp_clock *clock, unsigned turn);
+int64_t __wrap_warp_clock_read(const struct warp_clock *clock, unsigned turn);
+
+/* A worker stays on its CPU. */
+static bool is_second_cpu(void)
+{
+	static __thread enum { UNKNOWN, FIRST, SECOND } place;
+	int cpu = sched_getcpu();
+
+	for (size_t i = 0; place == UNKNOWN && i < warp.cpu_count; i++) {
+		if (warp.cpus[i] == cpu)
+			place = i % 2 ? SECOND : FIRST;
+	}
+	return place == SECOND;
+}
+
+int64_t __wrap_warp_clock_read(const struct warp_clock *clock, unsigned turn)
+{
+	int64_t reading = __real_warp_clock_read(clock, turn);
+
+	if (!injected_ns || !is_second_cpu())
+		return reading;
+	if (clock->paths[0].counter)
+		return reading + (int64_t)((double)injected_ns / ns_per_tick);
+	return reading + injected_ns;
+}
+
+static double calibrate(void)
+{
+	static const struct timespec pause = {.tv_nsec = 10000000};
+	struct drift_mark start = drift_mark_take(), end;
+
+	nanosleep(&pause, NULL);
+	end = drift_mark_take();
+	return drift_ns_per_tick(&start, &end);
+}
+
 static int set_up(void **state)
 {
 	struct root root;
@@ -41,6 +84,9 @@ static int set_up(void **state)
 	vdso_collect(&root, &names.vdso);
 	root_close(&root);
 	call_list(&names, calls);
+	counter_probe(&why);
+	if (fact_is_known(&why))
+		ns_per_tick = calibrate();
 	return 0;
 }
 
@@ -51,12 +97,13 @@ static int release(void **state)
 	return 0;
 }
 
-static void watch(int64_t duration_ns, const int64_t *injected_ns)
+static void watch(int64_t duration_ns, int64_t inject_ns)
 {
-	struct warp_setup setup = {
-		.duration_ns = duration_ns, .clocks = WARP_ALL_CLOCKS, .injected_ns = injected_ns};
+	struct warp_setup setup = {.duration_ns = duration_ns, .clocks = WARP_ALL_CLOCKS};
 
+	injected_ns = inject_ns;
 	warp_measure(&names, calls, &setup, &warp);
+	injected_ns = 0;
 	assert_int_equal(warp.fact.state, FACT_KNOWN);
 }
 
@@ -73,10 +120,10 @@ static bool is_watched(enum warp_clock_id id)
 	return fact_is_known(&warp.tallies[id].fact);
 }
 
-static void sees_nothing_where_nothing_is(void **state)
+static void reports_none_on_synchronized_clocks(void **state)
 {
 	(void)state;
-	watch(SHORT_NS, NULL);
+	watch(SHORT_NS, 0);
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
 		assert_int_equal(warp.tallies[id].warps, 0);
 		assert_int_equal(warp.tallies[id].largest_ns, 0);
@@ -94,7 +141,7 @@ static bool are_cpus_near(void)
 {
 	bool near;
 
-	watch(SHORT_NS, NULL);
+	watch(SHORT_NS, 0);
 	near = warp.tallies[WARP_MONOTONIC].apart_ns < NEAR_ENOUGH_NS;
 	warp_release(&warp);
 	return near;
@@ -103,7 +150,7 @@ static bool are_cpus_near(void)
 /* The clocks that an injected warp was found in, in one try or another. */
 static bool found_in[WARP_CLOCK_COUNT];
 
-static void forget_found(void)
+static void clear_found(void)
 {
 	memset(found_in, 0, sizeof(found_in));
 }
@@ -118,11 +165,7 @@ static void note_found(enum warp_clock_id id)
 
 static bool find_injected(int64_t offset_ns)
 {
-	static int64_t injected[WARP_CPU_MAX];
-
-	for (size_t i = 1; i < WARP_CPU_MAX; i += 2)
-		injected[i] = offset_ns;
-	watch(NS_PER_SECOND, injected);
+	watch(NS_PER_SECOND, offset_ns);
 	note_found(WARP_COUNTER);
 	note_found(WARP_MONOTONIC);
 	note_found(WARP_REALTIME);
@@ -139,7 +182,7 @@ static void expect_injected(int64_t offset_ns)
 	for (int i = 0; i < TRIES; i++) {
 		warp_release(&warp);
 		near = are_cpus_near();
-		forget_found();
+		clear_found();
 		if (find_injected(offset_ns))
 			return;
 	}
@@ -167,7 +210,7 @@ static void finds_100_ns(void **state)
 	assert_true(warp.tallies[WARP_MONOTONIC].apart_ns >= 100);
 }
 
-static void finds_100_ns_the_other_way(void **state)
+static void finds_100_ns_in_either_direction(void **state)
 {
 	(void)state;
 	need_two_cpus();
@@ -178,18 +221,16 @@ static void finds_100_ns_the_other_way(void **state)
 	assert_int_equal(warp.tallies[WARP_MONOTONIC].later_cpu, warp.cpus[0]);
 }
 
-static void bounds_hold_the_offset(void **state)
+static void the_bounds_hold_the_offset(void **state)
 {
 	static const int64_t offsets[] = {0, 100, -100, 5000, -1000000};
 
 	(void)state;
 	need_two_cpus();
 	for (size_t i = 0; i < COUNT(offsets); i++) {
-		static int64_t injected[WARP_CPU_MAX];
 		const struct warp_pair *pair;
 
-		injected[1] = offsets[i];
-		watch(SHORT_NS, injected);
+		watch(SHORT_NS, offsets[i]);
 		if (!is_watched(WARP_COUNTER))
 			unit_skip("the counter cannot be read");
 		pair = &warp.pairs[0];
@@ -227,13 +268,13 @@ static void end_load(const pid_t burners[LOAD])
 	}
 }
 
-static void sees_nothing_under_load(void **state)
+static void reports_none_under_load(void **state)
 {
 	pid_t burners[LOAD];
 
 	(void)state;
 	start_load(burners);
-	watch(SHORT_NS, NULL);
+	watch(SHORT_NS, 0);
 	end_load(burners);
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
 		assert_int_equal(warp.tallies[id].warps, 0);
@@ -248,7 +289,7 @@ static void finds_100_ns_under_load(void **state)
 	need_two_cpus();
 	start_load(burners);
 	near = are_cpus_near();
-	forget_found();
+	clear_found();
 	for (int i = 0; i < TRIES && !found; i++) {
 		warp_release(&warp);
 		found = find_injected(100);
@@ -260,7 +301,7 @@ static void finds_100_ns_under_load(void **state)
 	assert_true(found);
 }
 
-static void keeps_to_the_allowed_cpus(void **state)
+static void runs_on_the_allowed_cpus_only(void **state)
 {
 	cpu_set_t all, one;
 	struct warp_ruling ruling;
@@ -270,7 +311,7 @@ static void keeps_to_the_allowed_cpus(void **state)
 	CPU_ZERO(&one);
 	CPU_SET((size_t)sched_getcpu(), &one);
 	sched_setaffinity(0, sizeof(one), &one);
-	watch(SHORT_NS, NULL);
+	watch(SHORT_NS, 0);
 	sched_setaffinity(0, sizeof(all), &all);
 	assert_int_equal(warp.cpu_count, 1);
 	assert_int_equal(warp.pair_count, 0);
@@ -279,7 +320,7 @@ static void keeps_to_the_allowed_cpus(void **state)
 	assert_int_equal(warp_ruling_exit_status(ruling.verdict), 2);
 }
 
-static void leaves_out_what_is_not_asked_for(void **state)
+static void reads_the_selected_clocks_only(void **state)
 {
 	struct warp_setup setup = {
 		.duration_ns = SHORT_NS / 10, .clocks = WARP_CLOCK(WARP_MONOTONIC)};
@@ -292,7 +333,7 @@ static void leaves_out_what_is_not_asked_for(void **state)
 	assert_false(fact_is_known(&warp.drift.fact));
 }
 
-static void says_why_nothing_was_watched(void **state)
+static void gives_the_reason_where_no_clock_can_be_read(void **state)
 {
 	static struct call none[CALL_MAX][PATH_COUNT];
 	static struct evidence nobody;
@@ -316,7 +357,7 @@ static void take_progress(void *argument, double done)
 	last_progress = done;
 }
 
-static void tells_its_progress(void **state)
+static void reports_progress(void **state)
 {
 	struct warp_setup setup = {.duration_ns = 6 * SHORT_NS,
 		.clocks = WARP_ALL_CLOCKS,
@@ -328,20 +369,20 @@ static void tells_its_progress(void **state)
 	assert_true(last_progress > 0);
 }
 
-static void clock_that_nobody_sets_is_not_set(void **state)
+static void a_clock_that_is_not_set_is_not_reported_as_set(void **state)
 {
-	struct clock_set set;
+	struct settime_watch set;
 
 	(void)state;
-	clock_set_open(&set);
+	settime_watch_open(&set);
 	if (set.timer < 0)
 		unit_skip("no timer that is cancelled on set");
-	assert_false(clock_set_happened(&set));
-	clock_set_close(&set);
-	assert_false(clock_set_happened(&set));
+	assert_false(settime_watch_fired(&set));
+	settime_watch_close(&set);
+	assert_false(settime_watch_fired(&set));
 }
 
-static void drift_of_a_steady_counter(void **state)
+static void a_steady_counter_has_no_drift(void **state)
 {
 	const struct drift_mark marks[] = {{1000000, 100, 5},
 		{1000000 + 2000000000, 100, 5 + NS_PER_SECOND},
@@ -356,7 +397,7 @@ static void drift_of_a_steady_counter(void **state)
 	assert_true(drift.error_ppm > 0 && drift.error_ppm < 1);
 }
 
-static void drift_of_a_counter_that_speeds_up(void **state)
+static void a_counter_that_speeds_up_has_drift(void **state)
 {
 	const struct drift_mark marks[] = {{1000, 10, 5},
 		{1000 + 1000000000, 10, 5 + NS_PER_SECOND},
@@ -368,7 +409,7 @@ static void drift_of_a_counter_that_speeds_up(void **state)
 	assert_true(fabs(drift.drift_ppm - 100) < 0.001);
 }
 
-static void drift_that_cannot_be_told(void **state)
+static void a_drift_that_cannot_be_measured_has_a_reason(void **state)
 {
 	const struct drift_mark marks[] = {{1000, 10, 5}, {1100, 10, 50}, {1200, 10, 100}};
 	const struct drift_mark refused[] = {{1000, 10, 0}, {1100, 10, 0}, {1200, 10, 0}};
@@ -475,20 +516,20 @@ static void rules_not_compared(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(sees_nothing_where_nothing_is, release),
+		cmocka_unit_test_teardown(reports_none_on_synchronized_clocks, release),
 		cmocka_unit_test_teardown(finds_100_ns, release),
-		cmocka_unit_test_teardown(finds_100_ns_the_other_way, release),
-		cmocka_unit_test_teardown(bounds_hold_the_offset, release),
-		cmocka_unit_test_teardown(sees_nothing_under_load, release),
+		cmocka_unit_test_teardown(finds_100_ns_in_either_direction, release),
+		cmocka_unit_test_teardown(the_bounds_hold_the_offset, release),
+		cmocka_unit_test_teardown(reports_none_under_load, release),
 		cmocka_unit_test_teardown(finds_100_ns_under_load, release),
-		cmocka_unit_test_teardown(keeps_to_the_allowed_cpus, release),
-		cmocka_unit_test_teardown(leaves_out_what_is_not_asked_for, release),
-		cmocka_unit_test_teardown(says_why_nothing_was_watched, release),
-		cmocka_unit_test_teardown(tells_its_progress, release),
-		cmocka_unit_test(clock_that_nobody_sets_is_not_set),
-		cmocka_unit_test(drift_of_a_steady_counter),
-		cmocka_unit_test(drift_of_a_counter_that_speeds_up),
-		cmocka_unit_test(drift_that_cannot_be_told),
+		cmocka_unit_test_teardown(runs_on_the_allowed_cpus_only, release),
+		cmocka_unit_test_teardown(reads_the_selected_clocks_only, release),
+		cmocka_unit_test_teardown(gives_the_reason_where_no_clock_can_be_read, release),
+		cmocka_unit_test_teardown(reports_progress, release),
+		cmocka_unit_test(a_clock_that_is_not_set_is_not_reported_as_set),
+		cmocka_unit_test(a_steady_counter_has_no_drift),
+		cmocka_unit_test(a_counter_that_speeds_up_has_drift),
+		cmocka_unit_test(a_drift_that_cannot_be_measured_has_a_reason),
 		cmocka_unit_test(rules_none),
 		cmocka_unit_test(rules_backwards),
 		cmocka_unit_test(rules_disagreement),
