@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/path.h"
 
 bool root_open(struct root *root, const char *path, struct fact *why)
 {
@@ -27,18 +27,8 @@ void root_close(struct root *root)
 	root->directory = -1;
 }
 
-/* openat2(2) of Linux 5.6, spelled out: headers of older distributions lack it. */
-#define OPENAT2_NUMBER 437
-#define OPENAT2_RESOLVE_IN_ROOT 0x10
-
 /* Where a file is looked into for a mark, it stands near the beginning. */
 #define HOLDS_SIZE 8192
-
-struct openat2_how {
-	uint64_t flags;
-	uint64_t mode;
-	uint64_t resolve;
-};
 
 static const char *below(const char *path)
 {
@@ -48,19 +38,21 @@ static const char *below(const char *path)
 }
 
 /* A captured tree may hold links such as /etc/os-release -> /usr/lib/...: keep them inside. */
-static int open_inside(const struct root *root, const char *path, int flags)
+static int open_inside(const struct root *root, const char *name, int flags)
 {
-	struct openat2_how how = {
-		.flags = (unsigned)flags,
-		.resolve = OPENAT2_RESOLVE_IN_ROOT,
-	};
-	long file = syscall(OPENAT2_NUMBER, root->directory, below(path), &how, sizeof(how));
+	struct path path = {.root = root->directory, .confined = true};
+	int error = path_find(&path, name);
+	int file;
 
-	if (file >= 0)
-		return (int)file;
-	if (errno != ENOSYS && errno != EPERM)
+	if (error) {
+		errno = error;
 		return -1;
-	return openat(root->directory, below(path), flags);
+	}
+	file = openat(path.directory, path.name, flags | O_NOFOLLOW);
+	error = errno;
+	close(path.directory);
+	errno = error;
+	return file;
 }
 
 static int open_below(const struct root *root, const char *path, int flags)
@@ -70,20 +62,26 @@ static int open_below(const struct root *root, const char *path, int flags)
 	return open_inside(root, path, flags);
 }
 
-/* Reads the file into the buffer; an errno value, EFBIG if there was more. */
-static int read_path(
-	const struct root *root, const char *path, char *buffer, size_t size, struct span *content)
+/* Reads what fits into the buffer; *cut: there was more. 0 or an errno value. */
+static int read_path(const struct root *root, const char *path, char *buffer, size_t size,
+	struct span *content, bool *cut)
 {
 	size_t length = 0;
-	int error;
+	int error = 0;
 	int file = open_below(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	if (file < 0)
-		return errno;
-	error = file_read_all(file, buffer, size, &length);
-	close(file);
-	if (error == EFBIG)
+	*cut = false;
+	if (file < 0) {
+		error = errno;
+	} else {
+		error = file_read_all(file, buffer, size, &length);
+		close(file);
+		*cut = error == EFBIG;
+	}
+	if (*cut) {
+		error = 0;
 		length = size - 1;
+	}
 	buffer[length] = '\0';
 	*content = (struct span){buffer, length};
 	return error;
@@ -92,8 +90,11 @@ static int read_path(
 bool root_read(const struct root *root, const char *path, char *buffer, size_t size,
 	struct span *content, struct fact *why)
 {
-	int error = read_path(root, path, buffer, size, content);
+	bool cut;
+	int error = read_path(root, path, buffer, size, content, &cut);
 
+	if (cut)
+		error = EFBIG;
 	if (error) {
 		fact_set_errno(why, error, path);
 		return false;
@@ -105,13 +106,14 @@ bool root_read(const struct root *root, const char *path, char *buffer, size_t s
 bool root_read_head(const struct root *root, const char *path, char *buffer, size_t size,
 	struct span *content, struct fact *why)
 {
-	int error = read_path(root, path, buffer, size, content);
+	bool cut;
+	int error = read_path(root, path, buffer, size, content, &cut);
 
-	if (error && error != EFBIG) {
+	if (error) {
 		fact_set_errno(why, error, path);
 		return false;
 	}
-	while (error == EFBIG && content->length > 0 && buffer[content->length - 1] != '\n')
+	while (cut && content->length > 0 && buffer[content->length - 1] != '\n')
 		buffer[--content->length] = '\0';
 	fact_set_known(why);
 	return true;

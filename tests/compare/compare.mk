@@ -10,8 +10,8 @@ COMPARE_KERNEL := $(BUILD)/tests/compare/kernel.so
 .PHONY: check-compare-fake check-compare
 check-once: check-compare-fake
 
-check-compare-fake: $(TEST_BINARY) $(COMPARE_KILLS) $(COMPARE_KERNEL)
-	$(QUIET)tests/compare/run $(TEST_BINARY) $(COMPARE_KILLS) $(COMPARE_KERNEL)
+check-compare-fake: $(TEST_BINARY) $(COMPARE_KILLS) $(COMPARE_KERNEL) $(BUILD)/tests/cli/surround
+	$(QUIET)tests/compare/run $^
 
 check-compare:
 	$(QUIET)tests/compare/guests
