@@ -22,7 +22,9 @@
 struct clocksource_evidence {
 	struct fact current_fact;
 	char current[CLOCKSOURCE_NAME_SIZE];
-	char changed_to[CLOCKSOURCE_NAME_SIZE]; /* by the time all was measured; "": to none */
+	char changed_to[CLOCKSOURCE_NAME_SIZE]; /* another name, read later; "": there was none */
+	char latest[CLOCKSOURCE_NAME_SIZE];     /* the name read last */
+	unsigned changes; /* times that name or mode were not what they had been before */
 	struct fact available_fact;
 	size_t available_count;
 	char available[CLOCKSOURCE_MAX][CLOCKSOURCE_NAME_SIZE];
@@ -120,6 +122,7 @@ struct path_evidence {
 	bool timed;
 	double min_ns; /* over many short chunks; nothing is taken off (measure/loop.c) */
 	double median_ns;
+	double p99_ns; /* of the batches' averages, not of calls; 0: not recorded */
 	uint32_t attempts; /* calls made under the proof; 0: not proven */
 	uint32_t entered;  /* of which so many entered the kernel */
 	int signal;        /* the call ended the process with this signal; 0: it did not */

@@ -9,7 +9,10 @@
 /* Reads both files below /sys/devices/system/clocksource/clocksource0. */
 void clocksource_collect(const struct root *root, struct clocksource_evidence *clocksource);
 
-/* Reads the current one again: it may have changed while others were measuring. */
-void clocksource_collect_change(const struct root *root, struct clocksource_evidence *clocksource);
+/*
+ * Reads the current one again, and keeps it as the latest, and in changed_to where it is
+ * another one than the first. True if it has changed since the last time it was read.
+ */
+bool clocksource_collect_change(const struct root *root, struct clocksource_evidence *clocksource);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "evidence.h"
 
-#define CONTRADICTION_MAX 4
+#define CONTRADICTION_MAX 6
 #define CONTRADICTION_TEXT_SIZE 240
 
 struct contradiction {
@@ -16,5 +16,8 @@ struct contradiction {
 /* Writes those that are seen, at most CONTRADICTION_MAX, and returns how many. */
 size_t contradiction_find(
 	const struct evidence *evidence, struct contradiction found[CONTRADICTION_MAX]);
+
+/* One of those that are seen, if any, may come from a clocksource that changed meanwhile. */
+bool contradiction_may_be_a_change(const struct evidence *evidence);
 
 #endif

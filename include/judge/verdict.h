@@ -36,6 +36,12 @@ struct ruling {
 
 void verdict_find(const struct evidence *evidence, struct ruling *ruling);
 
+/*
+ * Whether timing alone shows that the deciding calls are served by the vDSO: their batch p99
+ * is well below what the cheapest system call takes at the least.
+ */
+bool verdict_timing_clears(const struct evidence *evidence);
+
 /* "ok", "fallback", "slow", "unknown". */
 const char *verdict_name(enum verdict verdict);
 

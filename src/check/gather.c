@@ -2,12 +2,15 @@
 #include "gather.h"
 
 #include <string.h>
+#include <time.h>
 
+#include "base/kernel_clock.h"
 #include "collect/clocksource.h"
 #include "collect/host.h"
 #include "collect/kernel_log.h"
 #include "collect/moment.h"
 #include "collect/process.h"
+#include "judge/contradiction.h"
 #include "judge/tally.h"
 #include "judge/vclock.h"
 #include "measure/call.h"
@@ -25,8 +28,94 @@ static void skip_measuring(struct evidence *evidence)
 	fact_set(&evidence->proof.fact, FACT_ABSENT, "%s", reason);
 }
 
+/*
+ * How long evidence that contradicts itself is read again. A clocksource that goes to and fro
+ * within a tenth of a second is caught; on a kernel where mode and proof disagree for good it
+ * is the price of each check.
+ */
+#define AGAIN_NS 200000000
+
+/* The pauses between the readings differ, so that they do not keep step with the changes. */
+#define PAUSE_NS 1000000
+#define PAUSES 7
+
+/* How often name and mode were not what they had been at the reading before. */
+struct changes {
+	unsigned of_name;
+	unsigned of_mode;
+};
+
+/* Whether the mode that stands in the evidence gave way to another. */
+static bool reread_mode(struct evidence *evidence)
+{
+	struct vclock_evidence before = evidence->vclock, now = {0};
+
+	vvar_collect(&evidence->vdso, evidence->clocksource.latest, &now);
+	if (now.how != VCLOCK_READ)
+		return false;
+	evidence->vclock = now;
+	return before.how == VCLOCK_READ && before.mode != now.mode;
+}
+
+/*
+ * A mode that changed under a name that did not is a name that changed twice: each mode is
+ * read between two readings of the name.
+ */
+static unsigned count_changes(const struct evidence *evidence, const struct changes *changes)
+{
+	if (!fact_is_known(&evidence->clocksource.current_fact))
+		return changes->of_mode;
+	if (changes->of_mode && !changes->of_name)
+		return changes->of_mode + 1;
+	return changes->of_mode > changes->of_name ? changes->of_mode : changes->of_name;
+}
+
+/* True if name and mode are the same before and after this part of the proof. */
+static bool read_again(const struct root *root, struct evidence *evidence,
+	const struct call calls[CALL_MAX][PATH_COUNT], struct changes *changes)
+{
+	struct changes before = *changes;
+
+	changes->of_mode += reread_mode(evidence);
+	changes->of_name += clocksource_collect_change(root, &evidence->clocksource);
+	proof_take(evidence, calls);
+	changes->of_mode += reread_mode(evidence);
+	changes->of_name += clocksource_collect_change(root, &evidence->clocksource);
+	evidence->clocksource.changes = count_changes(evidence, changes);
+	return before.of_mode == changes->of_mode && before.of_name == changes->of_name;
+}
+
+/*
+ * Where the clocksource changed, or mode, timing and proof disagree, reads them again until
+ * some calls entered the kernel and others did not, or the time is over. What changed once is
+ * proven once more after the change.
+ */
+static void settle(const struct root *root, struct evidence *evidence,
+	const struct call calls[CALL_MAX][PATH_COUNT])
+{
+	struct changes changes = {0};
+	int64_t end;
+	bool same;
+
+	changes.of_name = clocksource_collect_change(root, &evidence->clocksource);
+	evidence->clocksource.changes = count_changes(evidence, &changes);
+	if (!changes.of_name && !contradiction_may_be_a_change(evidence))
+		return;
+	/* Not before: where nothing is to be settled, a sandbox may kill for reading a clock. */
+	end = kernel_clock_ns(CLOCK_MONOTONIC) + AGAIN_NS;
+	for (unsigned i = 1; !tally_is_mixed(evidence); i++) {
+		struct timespec pause = {.tv_nsec = (long)(i % PAUSES) * PAUSE_NS};
+
+		nanosleep(&pause, NULL);
+		same = read_again(root, evidence, calls, &changes);
+		if (kernel_clock_ns(CLOCK_MONOTONIC) >= end &&
+			(same || evidence->clocksource.changes > 1))
+			break;
+	}
+}
+
 /* One part of the proof before the timing, one after it: the clock may change meanwhile. */
-static void measure(struct evidence *evidence)
+static void measure(const struct root *root, struct evidence *evidence)
 {
 	struct call calls[CALL_MAX][PATH_COUNT] = {0};
 
@@ -35,6 +124,7 @@ static void measure(struct evidence *evidence)
 	proof_take(evidence, calls);
 	timing_measure(evidence, calls);
 	proof_take(evidence, calls);
+	settle(root, evidence, calls);
 	vclock_infer(evidence);
 }
 
@@ -53,10 +143,12 @@ static bool price_matters(const struct evidence *evidence)
 	return !fact_is_known(&evidence->proof.fact) || tally_deciding(evidence).entered == 0;
 }
 
-static void measure_for_verdict(struct evidence *evidence)
+static void measure_for_verdict(const struct root *root, struct evidence *evidence)
 {
 	struct call calls[CALL_MAX][PATH_COUNT] = {0};
 
+	clocksource_collect(root, &evidence->clocksource);
+	vvar_collect(&evidence->vdso, evidence->clocksource.current, &evidence->vclock);
 	call_list(evidence, calls);
 	drop_calls_that_do_not_decide(evidence, calls);
 	proof_take(evidence, calls);
@@ -64,6 +156,7 @@ static void measure_for_verdict(struct evidence *evidence)
 		return;
 	timing_measure_brief(evidence, calls);
 	proof_take(evidence, calls);
+	settle(root, evidence, calls);
 }
 
 void gather_reasons(const struct root *root, struct evidence *evidence)
@@ -80,12 +173,10 @@ void gather_evidence(const struct root *root, struct evidence *evidence)
 	host_collect(root, &evidence->host);
 	fact_set(&evidence->kernel_log.fact, FACT_UNREAD, "read only if something is wrong");
 	fact_set(&evidence->host.name.fact, FACT_UNREAD, "not asked for");
-	if (root->live) {
-		measure(evidence);
-		clocksource_collect_change(root, &evidence->clocksource);
-	} else {
+	if (root->live)
+		measure(root, evidence);
+	else
 		skip_measuring(evidence);
-	}
 }
 
 void gather_verdict(const struct root *root, struct evidence *evidence)
@@ -94,7 +185,7 @@ void gather_verdict(const struct root *root, struct evidence *evidence)
 	vdso_collect(root, &evidence->vdso);
 	process_collect(root, &evidence->host);
 	if (root->live)
-		measure_for_verdict(evidence);
+		measure_for_verdict(root, evidence);
 	else
 		skip_measuring(evidence);
 }

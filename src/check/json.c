@@ -55,6 +55,7 @@ static json_t *clocksource_object(const struct clocksource_evidence *clocksource
 	json_value_set(object, "current", current ? json_string(clocksource->current) : NULL);
 	json_value_set(object, "changed_to",
 		*clocksource->changed_to ? json_string(clocksource->changed_to) : NULL);
+	json_value_set(object, "changes", json_integer(clocksource->changes));
 	json_value_set(object, "available", available);
 	json_value_set(object, "reason",
 		json_value_reason(
@@ -228,6 +229,9 @@ static json_t *call_object(const struct evidence *evidence, const struct call_ev
 		json_value_set(object, time_keys[path][0], tenths(times->timed, times->min_ns));
 		json_value_set(object, time_keys[path][1], tenths(times->timed, times->median_ns));
 	}
+	json_value_set(object, "vdso_batch_p99_ns",
+		tenths(call->path[PATH_VDSO].timed && call->path[PATH_VDSO].p99_ns > 0,
+			call->path[PATH_VDSO].p99_ns));
 	json_value_set(object, "judged_by", json_string(judged == PATH_VDSO ? "vdso" : "libc"));
 	set_counts(object, &call->path[judged], "entered_kernel", "attempts");
 	set_counts(object, &call->path[PATH_LIBC], "libc_entered_kernel", "libc_attempts");

@@ -36,6 +36,8 @@ void phrase_clocksource(const struct evidence *evidence, struct phrase *phrase)
 		phrase_add(phrase, "not known: %s", clocksource->current_fact.reason);
 	if (*clocksource->changed_to)
 		phrase_add(phrase, ", and %s a moment later", clocksource->changed_to);
+	if (clocksource->changes > 1)
+		phrase_add(phrase, " (%u changes)", clocksource->changes);
 	if (fact_is_known(&clocksource->available_fact)) {
 		phrase_add(phrase, "; available:");
 		for (size_t i = 0; i < clocksource->available_count; i++)

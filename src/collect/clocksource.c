@@ -58,16 +58,21 @@ static void collect_available(const struct root *root, struct clocksource_eviden
 void clocksource_collect(const struct root *root, struct clocksource_evidence *clocksource)
 {
 	collect_name(root, clocksource->current, &clocksource->current_fact);
+	text_copy(clocksource->latest, sizeof(clocksource->latest), clocksource->current);
 	collect_available(root, clocksource);
 }
 
-void clocksource_collect_change(const struct root *root, struct clocksource_evidence *clocksource)
+bool clocksource_collect_change(const struct root *root, struct clocksource_evidence *clocksource)
 {
 	char name[CLOCKSOURCE_NAME_SIZE] = "";
 	struct fact fact = {0};
 
 	collect_name(root, name, &fact);
-	if (fact_is_known(&fact) && fact_is_known(&clocksource->current_fact) &&
-		strcmp(name, clocksource->current) != 0)
+	if (!fact_is_known(&fact) || !fact_is_known(&clocksource->current_fact) ||
+		strcmp(name, clocksource->latest) == 0)
+		return false;
+	text_copy(clocksource->latest, sizeof(clocksource->latest), name);
+	if (strcmp(name, clocksource->current) != 0)
 		text_copy(clocksource->changed_to, sizeof(clocksource->changed_to), name);
+	return true;
 }

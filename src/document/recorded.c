@@ -163,9 +163,14 @@ static void read_clocksource(
 	bool known = take_string(
 		reader, from, "current", clocksource->current, sizeof(clocksource->current));
 	size_t count = json_array_size(available);
+	int64_t changes = 0;
 
-	take_string(reader, from, "changed_to", clocksource->changed_to,
-		sizeof(clocksource->changed_to));
+	/* Documents of before 0.2 do not count them. */
+	if (take_string(reader, from, "changed_to", clocksource->changed_to,
+		    sizeof(clocksource->changed_to)))
+		changes = 1;
+	take_integer(reader, from, "changes", UINT32_MAX, &changes);
+	clocksource->changes = (unsigned)changes;
 	take_fact(reader, from, "reason", known, &clocksource->current_fact);
 	take_fact(reader, from, "reason", available != NULL, &clocksource->available_fact);
 	if (count > CLOCKSOURCE_MAX)
@@ -314,6 +319,7 @@ static void read_call(struct reader *reader, const json_t *from, struct call_evi
 		take_ns(reader, from, time_keys[path][1], &times->median_ns);
 		times->available = times->timed;
 	}
+	take_ns(reader, from, "vdso_batch_p99_ns", &call->path[PATH_VDSO].p99_ns);
 	read_counts(reader, from, "libc_entered_kernel", "libc_attempts", &call->path[PATH_LIBC]);
 	read_counts(reader, from, "entered_kernel", "attempts", &call->path[judged]);
 	call->path[PATH_LIBC].available = true;

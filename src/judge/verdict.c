@@ -147,19 +147,29 @@ static bool counter_is_slow(const struct evidence *evidence)
 }
 
 /*
- * Cheaper than the cheapest system call of this host: cannot have been one. It takes a vDSO,
- * or there is nothing in user space that could have answered; and a kernel, where asking for
- * the time costs no less than asking for nothing: emulators (qemu-user) make short work of it.
+ * Noise does not cross it: on a healthy host the vDSO takes a fifth of a system call or less,
+ * on one with cheap system calls (no mitigations) a half.
  */
-static bool is_acquitted(const struct call_evidence *call, double entry_ns)
+#define CLEARING_MARGIN 0.75
+
+/*
+ * Cheaper than any system call of this host cannot have been one, 99 times in 100; the
+ * minimum would clear a clock that falls back half of the time. Needs a vDSO, or nothing in
+ * user space could have served the call; and a kernel where reading the clock costs about as
+ * much as any other system call: emulators (qemu-user) make short work of clock_gettime.
+ */
+static bool is_cleared(const struct call_evidence *call, double entry_ns)
 {
 	const struct path_evidence *vdso = &call->path[PATH_VDSO];
 	const struct path_evidence *raw = &call->path[PATH_SYSCALL];
 
-	return vdso->timed && raw->timed && vdso->min_ns < entry_ns && raw->min_ns >= entry_ns;
+	return vdso->timed && vdso->p99_ns > 0 && raw->timed &&
+	       raw->min_ns >= CLEARING_MARGIN * entry_ns &&
+	       vdso->p99_ns < CLEARING_MARGIN * entry_ns &&
+	       vdso->p99_ns < CLEARING_MARGIN * raw->min_ns;
 }
 
-static bool is_cheaper_than_entry(const struct evidence *evidence)
+bool verdict_timing_clears(const struct evidence *evidence)
 {
 	unsigned calls = 0;
 
@@ -170,11 +180,31 @@ static bool is_cheaper_than_entry(const struct evidence *evidence)
 
 		if (!call->decides)
 			continue;
-		if (!is_acquitted(call, evidence->timing.entry_ns))
+		if (!is_cleared(call, evidence->timing.entry_ns))
 			return false;
 		calls++;
 	}
 	return calls > 0;
+}
+
+/* After a change that no proof followed the times are those of another clocksource. */
+static bool is_cleared_by_timing(const struct evidence *evidence)
+{
+	return evidence->clocksource.changes == 0 && verdict_timing_clears(evidence);
+}
+
+/* One change may be that from tsc-early to tsc; what changes again goes on to change. */
+static bool keeps_changing(const struct evidence *evidence)
+{
+	return has_proof(evidence) && evidence->clocksource.changes > 1;
+}
+
+static void write_changing(const struct evidence *evidence, char *summary, size_t size)
+{
+	snprintf(summary, size,
+		"the clocksource keeps changing (%u times while vdsocheck looked): "
+		"gettimeofday and clock_gettime are served by the vDSO sometimes at best.",
+		evidence->clocksource.changes);
 }
 
 static bool always(const struct evidence *evidence)
@@ -208,13 +238,15 @@ static const struct rule rules[] = {
 	{"enters-through-libc", VERDICT_FALLBACK, WITNESS_PROOF, host_libc_enters,
 		"gettimeofday and clock_gettime enter the kernel: the C library passes the vDSO by.",
 		NULL},
+	{"clocksource-keeps-changing", VERDICT_FALLBACK, WITNESS_NAME | WITNESS_PROOF,
+		keeps_changing, NULL, write_changing},
 	{"counter-slow", VERDICT_SLOW, WITNESS_PROOF | WITNESS_TIMING, counter_is_slow,
 		"no call enters the kernel, but reading the CPU's counter takes as long as a system "
 		"call.",
 		NULL},
 	{"user-space", VERDICT_OK, WITNESS_PROOF, has_proof,
 		"gettimeofday and clock_gettime are answered in user space on this host.", NULL},
-	{"cheaper-than-entry", VERDICT_OK, WITNESS_TIMING, is_cheaper_than_entry,
+	{"cheaper-than-entry", VERDICT_OK, WITNESS_TIMING, is_cleared_by_timing,
 		"gettimeofday and clock_gettime take less time than entering the kernel would.",
 		NULL},
 	{"no-proof", VERDICT_UNKNOWN, 0, always, NULL, write_unproven},
@@ -227,7 +259,7 @@ static unsigned supporting_witnesses(const struct evidence *evidence, const stru
 
 	if (!(rule->witnesses & WITNESS_PROOF))
 		return 0;
-	if (rule->verdict == VERDICT_OK && is_cheaper_than_entry(evidence))
+	if (rule->verdict == VERDICT_OK && verdict_timing_clears(evidence))
 		more |= WITNESS_TIMING;
 	if (rule->verdict == VERDICT_FALLBACK && evidence->vclock.how == VCLOCK_READ &&
 		evidence->vclock.mode == VCLOCK_MODE_NONE)

@@ -59,6 +59,7 @@ static const struct promise promises[] = {
 	{"", "cost", OBJECT},
 	{"clocksource", "current", TEXT | NOTHING},
 	{"clocksource", "changed_to", TEXT | NOTHING},
+	{"clocksource", "changes", NUMBER},
 	{"clocksource", "available", LIST | NOTHING},
 	{"clocksource", "reason", TEXT | NOTHING},
 	{"vdso", "present", FLAG | NOTHING},

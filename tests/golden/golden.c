@@ -138,6 +138,7 @@ static void put_path(
 	path->timed = true;
 	path->min_ns = ns;
 	path->median_ns = ns * 1.02;
+	path->p99_ns = ns * 1.2;
 	if (scenario->no_proof)
 		return;
 	path->attempts = 1000;

@@ -130,6 +130,23 @@ static void was_cheap_before(struct evidence *evidence)
 static void went_to_hpet(struct evidence *evidence)
 {
 	strcpy(evidence->clocksource.changed_to, "hpet");
+	evidence->clocksource.changes = 1;
+}
+
+static void keeps_changing(struct evidence *evidence)
+{
+	went_to_hpet(evidence);
+	evidence->clocksource.changes = 41;
+}
+
+static void was_dear_before(struct evidence *evidence)
+{
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		if (evidence->calls[i].decides) {
+			evidence->calls[i].path[PATH_VDSO].min_ns = 1404.2;
+			evidence->calls[i].path[PATH_VDSO].p99_ns = 1540.6;
+		}
+	}
 }
 
 /* The generic refusal of a container whose profile knows no time64 calls. */
@@ -768,6 +785,18 @@ const struct scenario scenarios[] = {
 		.entered = 500,
 		.change = went_to_hpet,
 		.loss = "a clocksource that changes under our eyes is not named as the cause"},
+	{.name = "clocksource-keeps-changing",
+		.root = "tsc-metal",
+		.rule = "clocksource-keeps-changing",
+		.vdso = &x86_new,
+		.mode = 1,
+		.mode_name = "tsc",
+		.layout = LAYOUT_5_3,
+		.counter = "rdtsc",
+		.libc = "glibc 2.31",
+		.ns = FAST,
+		.change = keeps_changing,
+		.loss = "a clocksource that goes to and fro is called fine when each call met tsc"},
 	{.name = "unexplained",
 		.root = "tsc-metal",
 		.rule = "enters-always",
@@ -883,6 +912,33 @@ const struct scenario scenarios[] = {
 		.entered = 1000,
 		.change = was_cheap_before,
 		.loss = "times from before a change are believed with the proof after it"},
+	{.name = "answered-yet-dear",
+		.root = "tsc-metal",
+		.rule = "user-space",
+		.vdso = &x86_new,
+		.mode = 1,
+		.mode_name = "tsc",
+		.layout = LAYOUT_5_3,
+		.counter = "rdtsc",
+		.libc = "glibc 2.35",
+		.ns = FAST,
+		.change = was_dear_before,
+		.loss = "times of a system call beside a proof without one are not remarked on"},
+	{.name = "counter-dear",
+		.root = "tsc-metal",
+		.rule = "user-space",
+		.vdso = &x86_new,
+		.mode = 1,
+		.mode_name = "tsc",
+		.layout = LAYOUT_5_3,
+		.counter = "rdtsc",
+		.libc = "glibc 2.35",
+		.ns = {.vdso = 462.0,
+			.syscall = 1404.2,
+			.coarse = 6.8,
+			.counter = 421.5,
+			.entry = 1102.0},
+		.loss = "a counter that is intercepted is fine where system calls are dearer still"},
 };
 
 const size_t scenario_count = sizeof(scenarios) / sizeof(scenarios[0]);

@@ -142,11 +142,15 @@ static void a_change_meanwhile_is_seen(void **state)
 	struct fake_root *fake = *state;
 	struct clocksource_evidence found = collect(fake, "tsc\n", "tsc hpet \n");
 
-	clocksource_collect_change(&fake->root, &found);
+	assert_false(clocksource_collect_change(&fake->root, &found));
 	assert_string_equal(found.changed_to, "");
 	fake_root_add(fake, CURRENT, "hpet\n");
-	clocksource_collect_change(&fake->root, &found);
+	assert_true(clocksource_collect_change(&fake->root, &found));
 	assert_string_equal(found.current, "tsc");
+	assert_string_equal(found.changed_to, "hpet");
+	assert_false(clocksource_collect_change(&fake->root, &found));
+	fake_root_add(fake, CURRENT, "tsc\n");
+	assert_true(clocksource_collect_change(&fake->root, &found));
 	assert_string_equal(found.changed_to, "hpet");
 }
 

@@ -41,6 +41,7 @@ static void set_path(struct path_evidence *path, double ns, bool enters)
 		.timed = true,
 		.min_ns = ns,
 		.median_ns = ns * 1.02,
+		.p99_ns = ns * 1.2,
 		.attempts = BUILDER_ATTEMPTS,
 		.entered = enters ? BUILDER_ATTEMPTS : 0};
 }
@@ -321,6 +322,8 @@ static void roll_clocksource(struct clocksource_evidence *clocksource, struct di
 		text_copy(clocksource->available[i], CLOCKSOURCE_NAME_SIZE,
 			pick(dice, names, COUNT(names)));
 	roll_fact(&clocksource->available_fact, dice);
+	if (dice_roll(dice, 8) == 0)
+		clocksource->changes = (unsigned)dice_roll(dice, 4);
 }
 
 static void roll_vclock(struct vclock_evidence *vclock, struct dice *dice)
@@ -340,6 +343,7 @@ static void roll_path(struct path_evidence *path, struct dice *dice)
 	path->timed = path->available && dice_roll(dice, 4);
 	path->min_ns = (double)dice_roll(dice, 40000) / 16;
 	path->median_ns = path->min_ns * 1.1;
+	path->p99_ns = path->min_ns * (dice_roll(dice, 4) ? 1.2 : 3);
 	path->attempts = path->available && dice_roll(dice, 4) ? BUILDER_ATTEMPTS : 0;
 	path->entered = dice_roll(dice, 2) ? path->attempts : 0;
 	if (path->attempts && dice_roll(dice, 4) == 0)

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "judge/verdict.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
@@ -137,12 +138,14 @@ static void with_trapped_counter(struct evidence *evidence)
 {
 	evidence->timing.counter_ns = 1200;
 	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns = 1220;
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].p99_ns = 1230;
 }
 
 static void with_counter_just_as_dear(struct evidence *evidence)
 {
 	evidence->timing.counter_ns = evidence->timing.entry_ns;
 	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns = evidence->timing.entry_ns;
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].p99_ns = evidence->timing.entry_ns;
 }
 
 static void with_counter_just_cheaper(struct evidence *evidence)
@@ -160,6 +163,7 @@ static void with_slow_counter_but_quick_call(struct evidence *evidence)
 static void with_slow_call_but_quick_counter(struct evidence *evidence)
 {
 	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns = 1220;
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].p99_ns = 1230;
 }
 
 static void with_trapped_counter_of_unknown_entry(struct evidence *evidence)
@@ -203,6 +207,74 @@ static void without_proof_and_just_as_dear(struct evidence *evidence)
 {
 	without_proof(evidence);
 	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].min_ns = evidence->timing.entry_ns;
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].p99_ns = evidence->timing.entry_ns;
+}
+
+/* The minimum alone would clear a clock that falls back half of the time. */
+static void without_proof_and_cheap_at_times(struct evidence *evidence)
+{
+	without_proof(evidence);
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].p99_ns = 250;
+}
+
+/* On the same host getppid's minimum is now below, now above that of clock_gettime. */
+static void without_proof_and_entry_a_little_dearer(struct evidence *evidence)
+{
+	without_proof(evidence);
+	evidence->timing.entry_ns = 1138;
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		evidence->calls[i].path[PATH_VDSO].p99_ns = 101;
+		evidence->calls[i].path[PATH_SYSCALL].min_ns = 1077;
+	}
+}
+
+/* A vDSO of an emulator: its functions make the system call that the emulator answers. */
+static void without_proof_and_as_dear_as_raw(struct evidence *evidence)
+{
+	without_proof(evidence);
+	evidence->timing.entry_ns = 200;
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		evidence->calls[i].path[PATH_SYSCALL].min_ns = 160;
+		evidence->calls[i].path[PATH_VDSO].min_ns = 130;
+		evidence->calls[i].path[PATH_VDSO].p99_ns = 140;
+	}
+}
+
+/* Documents of older versions. */
+static void without_proof_and_percentile(struct evidence *evidence)
+{
+	without_proof(evidence);
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].p99_ns = 0;
+}
+
+static void with_noise(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].p99_ns = 250;
+}
+
+static void changing_once(struct evidence *evidence)
+{
+	text_copy(evidence->clocksource.current, CLOCKSOURCE_NAME_SIZE, "hpet");
+	text_copy(evidence->clocksource.changed_to, CLOCKSOURCE_NAME_SIZE, "tsc");
+	evidence->clocksource.changes = 1;
+}
+
+static void changing_twice(struct evidence *evidence)
+{
+	changing_once(evidence);
+	evidence->clocksource.changes = 2;
+}
+
+static void changing_and_entering_at_times(struct evidence *evidence)
+{
+	entering_once(evidence);
+	changing_twice(evidence);
+}
+
+static void changing_once_without_proof(struct evidence *evidence)
+{
+	without_proof(evidence);
+	changing_once(evidence);
 }
 
 static void without_proof_and_one_untimed(struct evidence *evidence)
@@ -330,6 +402,15 @@ static const struct row rows[] = {
 	ROW(without_proof_and_vdso, UNKNOWN, "no-proof", 0, "could not be proven"),
 	ROW(without_proof_and_a_real_kernel, UNKNOWN, "no-proof", 0, "could not be proven"),
 	ROW(without_proof_and_just_as_dear, UNKNOWN, "no-proof", 0, "could not be proven"),
+	ROW(without_proof_and_cheap_at_times, UNKNOWN, "no-proof", 0, "could not be proven"),
+	ROW(without_proof_and_entry_a_little_dearer, OK, "cheaper-than-entry", TIMING, "less time"),
+	ROW(without_proof_and_as_dear_as_raw, UNKNOWN, "no-proof", 0, "could not be proven"),
+	ROW(without_proof_and_percentile, UNKNOWN, "no-proof", 0, "could not be proven"),
+	ROW(with_noise, OK, "user-space", PROOF | MODE, "user space"),
+	ROW(changing_once, OK, "user-space", PROOF | TIMING | MODE, "user space"),
+	ROW(changing_twice, FALLBACK, "clocksource-keeps-changing", NAME | PROOF, "2 times"),
+	ROW(changing_and_entering_at_times, FALLBACK, "enters-sometimes", PROOF, "1 of 3000"),
+	ROW(changing_once_without_proof, UNKNOWN, "no-proof", 0, "could not be proven"),
 	ROW(without_proof_and_one_untimed, UNKNOWN, "no-proof", 0, "could not be proven"),
 	ROW(without_proof_and_entry, UNKNOWN, "no-proof", 0, "could not be proven"),
 	ROW(without_proof_and_timing, UNKNOWN, "no-proof", 0, "seccomp: not permitted"),
@@ -401,11 +482,14 @@ static void no_verdict_is_a_guess(void **state)
 		proof = evidence.live && fact_is_known(&evidence.proof.fact);
 		seen[ruling.verdict]++;
 		if (ruling.verdict == VERDICT_FALLBACK)
-			assert_true(proof && any_entered(&evidence));
+			assert_true(proof && (any_entered(&evidence) ||
+						     evidence.clocksource.changes > 1));
 		if (ruling.verdict == VERDICT_SLOW)
 			assert_true(proof);
 		if (ruling.verdict == VERDICT_OK)
 			assert_true(proof || (ruling.witnesses == WITNESS_TIMING));
+		if (evidence.clocksource.changes > 1)
+			assert_int_not_equal(ruling.verdict, VERDICT_OK);
 		assert_true(*ruling.summary);
 		assert_true(strlen(ruling.summary) < SUMMARY_SIZE);
 	}

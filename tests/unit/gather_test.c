@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check/gather on this machine's calls and a tree of its own, in which the clocksource's
+ * name changes while the evidence is gathered: a host that flaps, as far as there is one
+ * without a kernel that does.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check/gather.h"
+#include "judge/tally.h"
+#include "judge/verdict.h"
+#include "unit/fake_root.h"
+#include "unit/unit.h"
+
+#define DIRECTORY "/sys/devices/system/clocksource/clocksource0/"
+#define CURRENT DIRECTORY "current_clocksource"
+
+static struct evidence evidence;
+
+static void sleep_ms(long ms)
+{
+	struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+	nanosleep(&pause, NULL);
+}
+
+/* In place: a file written anew is empty for a moment. */
+static void write_name(const char *path, const char *name)
+{
+	int file = open(path, O_WRONLY);
+
+	if (file < 0 || pwrite(file, name, strlen(name), 0) < 0)
+		_exit(1);
+	close(file);
+}
+
+/*
+ * A child that changes the name every half_ms, `times` times at most. No vDSO reads either,
+ * so that on a host whose calls are served each of them disagrees with the proof.
+ */
+static pid_t start_changes(const struct fake_root *fake, long half_ms, unsigned times)
+{
+	pid_t child;
+
+	fake_root_add(fake, CURRENT, "hpet\n");
+	fake_root_add(fake, DIRECTORY "available_clocksource", "hpet pit \n");
+	child = fork();
+	if (child == 0) {
+		for (unsigned i = 0; i < times; i++) {
+			sleep_ms(half_ms);
+			write_name(fake_root_place(fake, CURRENT), i % 2 ? "hpet\n" : "pit \n");
+		}
+		_exit(0);
+	}
+	assert_true(child > 0);
+	return child;
+}
+
+static void end(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+static void gather(const struct fake_root *fake, bool brief)
+{
+	struct root root = fake->root;
+
+	root.live = true;
+	memset(&evidence, 0, sizeof(evidence));
+	if (brief)
+		gather_verdict(&root, &evidence);
+	else
+		gather_evidence(&root, &evidence);
+}
+
+static enum verdict judge(void)
+{
+	struct ruling ruling;
+
+	verdict_find(&evidence, &ruling);
+	return ruling.verdict;
+}
+
+static bool is_served_and_proven(void)
+{
+	struct tally tally = tally_deciding(&evidence);
+
+	return fact_is_known(&evidence.proof.fact) && tally.entered == 0 && tally.signal == 0;
+}
+
+static void a_clocksource_that_keeps_changing_is_never_ok(void **state)
+{
+	static const long half_ms[] = {1, 3, 10, 30};
+
+	for (size_t i = 0; i < COUNT(half_ms); i++) {
+		for (int brief = 0; brief < 2; brief++) {
+			pid_t child = start_changes(*state, half_ms[i], UINT32_MAX);
+
+			gather(*state, brief);
+			end(child);
+			if (!is_served_and_proven())
+				unit_skip("this machine's calls are not served, or not proven");
+			assert_true(evidence.clocksource.changes > 1);
+			assert_int_not_equal(judge(), VERDICT_OK);
+		}
+	}
+}
+
+/* The proof after it decides: the name in the tree changes, this machine's calls do not. */
+static void one_change_is_judged_by_the_proof_after_it(void **state)
+{
+	/* On a busy machine the change may come before all readings or after them. */
+	for (int tries = 0; tries < 20; tries++) {
+		pid_t child = start_changes(*state, 30, 1);
+
+		gather(*state, false);
+		end(child);
+		if (evidence.clocksource.changes)
+			break;
+	}
+	if (!is_served_and_proven())
+		unit_skip("this machine's calls are not served by the vDSO, or not proven");
+	assert_int_equal(evidence.clocksource.changes, 1);
+	assert_string_equal(evidence.clocksource.changed_to, "pit");
+	assert_int_equal(judge(), VERDICT_OK);
+}
+
+/* hpet by name, yet served: read again for a while, the proof decides. */
+static void a_steady_disagreement_is_decided_by_the_proof(void **state)
+{
+	pid_t child = start_changes(*state, 1, 0);
+	uint32_t attempts;
+
+	gather(*state, false);
+	end(child);
+	if (!is_served_and_proven())
+		unit_skip("this machine's calls are not served by the vDSO, or not proven");
+	attempts = tally_deciding(&evidence).attempts;
+	assert_int_equal(evidence.clocksource.changes, 0);
+	assert_string_equal(evidence.clocksource.changed_to, "");
+	assert_int_equal(judge(), VERDICT_OK);
+	/* Two parts are what agreement takes. */
+	assert_true(attempts > 2 * 3 * 500);
+}
+
+#define IN_TREE(test) cmocka_unit_test_setup_teardown(test, fake_root_setup, fake_root_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_TREE(a_clocksource_that_keeps_changing_is_never_ok),
+		IN_TREE(one_change_is_judged_by_the_proof_after_it),
+		IN_TREE(a_steady_disagreement_is_decided_by_the_proof),
+	};
+
+	return cmocka_run_group_tests_name("gather", tests, NULL, NULL);
+}
