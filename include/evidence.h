@@ -83,7 +83,13 @@ struct host_evidence {
 	struct text_fact libc;          /* ours: "glibc 2.36" */
 	struct flag_fact libc_static;   /* linked into this binary: not the host's own */
 	struct text_fact boot;          /* the boot parameters that bear on the clock */
-	struct flag_fact invariant_tsc; /* x86: runs at one rate and never stops */
+	struct flag_fact invariant_tsc; /* x86: CPUID's bit: runs at one rate and never stops */
+	struct text_fact tsc_flags;     /* x86: what the kernel says of its TSC, /proc/cpuinfo */
+	struct flag_fact kvm_clock_offered; /* KVM's CPUID leaf: it has a kvm-clock */
+	struct flag_fact kvm_clock_stable;  /* and vouches for it across CPUs (feature bit 24) */
+	struct number_fact xen_tsc_mode;    /* Xen's CPUID leaf: 2: the TSC is never emulated */
+	struct flag_fact xen_tsc_reliable;  /* and the host's TSC is reliable */
+	struct text_fact restore_device; /* reports a restore: "vmgenid", "vmclock"; absent: none */
 	struct flag_fact counter_off;   /* prctl(PR_SET_TSC, PR_TSC_SIGSEGV) was done to us */
 	struct number_fact tracer;      /* pid of who traces us, 0 for none */
 	struct number_fact seccomp;     /* 0 none, 1 strict, 2 filter */

@@ -8,7 +8,8 @@
 
 /*
  * Fills host->cpu and host->invariant_tsc: by CPUID (libcpuid) on a live x86 host, else from
- * /proc/cpuinfo and the device tree.
+ * /proc/cpuinfo and the device tree. Fills host->tsc_flags from /proc/cpuinfo, and what the
+ * leaves of KVM and Xen say of their clocks (kvm_clock_*, xen_tsc_*) on a live host.
  */
 void cpu_collect(const struct root *root, struct host_evidence *host);
 

@@ -10,7 +10,7 @@
  * Fills host->platform from DMI, ACPI, kernel strings and marker files; host->hypervisor is
  * filled before. One of: aws-xen, aws-nitro, azure, google, oracle-cloud, alibaba, vmware,
  * firecracker, microvm (KVM without firmware tables: may be restored from a snapshot too),
- * qubes, wsl1, wsl2, gvisor, bare-metal. Absent: none of them.
+ * qubes, wsl1, wsl2, gvisor, bare-metal. Absent: none of them. Fills host->restore_device.
  */
 void platform_collect(const struct root *root, struct host_evidence *host);
 

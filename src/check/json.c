@@ -280,12 +280,17 @@ static json_t *host_object(const struct host_evidence *host)
 		{"emulator", &host->emulator},
 		{"libc", &host->libc},
 		{"boot_parameters", &host->boot},
+		{"tsc_flags", &host->tsc_flags},
+		{"restore_device", &host->restore_device},
 	};
 	const struct {
 		const char *key;
 		const struct flag_fact *flag;
 	} flags[] = {
 		{"invariant_tsc", &host->invariant_tsc},
+		{"kvm_clock_offered", &host->kvm_clock_offered},
+		{"kvm_clock_stable", &host->kvm_clock_stable},
+		{"xen_tsc_reliable", &host->xen_tsc_reliable},
 		{"libc_static", &host->libc_static},
 		{"counter_off", &host->counter_off},
 	};
@@ -297,6 +302,8 @@ static json_t *host_object(const struct host_evidence *host)
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 		set_with_reason(
 			object, flags[i].key, flag_value(flags[i].flag), &flags[i].flag->fact);
+	set_with_reason(
+		object, "xen_tsc_mode", number_value(&host->xen_tsc_mode), &host->xen_tsc_mode.fact);
 	set_with_reason(object, "tracer_pid", number_value(&host->tracer), &host->tracer.fact);
 	set_with_reason(object, "seccomp", number_value(&host->seccomp), &host->seccomp.fact);
 	return object;

@@ -2,6 +2,7 @@
 #include "collect/cpu.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/number.h"
 #include "collect/cpuid.h"
@@ -116,43 +117,91 @@ static bool has_word(struct span words, const char *wanted)
 	return false;
 }
 
-/* The kernel shows the CPUID bit as these two, and takes away what it found untrue. */
-static void take_invariance(struct span cpuinfo, struct flag_fact *invariant_tsc)
+/*
+ * The kernel's own word on its TSC: it shows the CPUID bit as constant_tsc and nonstop_tsc,
+ * takes them away where it found them untrue, and adds what a hypervisor vouches for.
+ */
+static void take_tsc_flags(struct span flags, struct text_fact *tsc_flags)
 {
-	struct span flags;
+	static const char *const wanted[] = {"constant_tsc", "nonstop_tsc", "tsc_reliable",
+		"tsc_known_freq", "tsc_adjust"};
+	char text[FACT_TEXT_SIZE] = "";
+	size_t used = 0;
 
-	if (!text_find_value(cpuinfo, "flags", &flags)) {
-		fact_set(&invariant_tsc->fact, FACT_ABSENT, "no x86 flags in /proc/cpuinfo");
-		return;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		if (has_word(flags, wanted[i]))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
+				used ? " " : "", wanted[i]);
 	}
-	fact_set_flag(
-		invariant_tsc, has_word(flags, "constant_tsc") && has_word(flags, "nonstop_tsc"));
+	fact_set_text(tsc_flags, text);
 }
 
 static void collect_from_cpuinfo(const struct root *root, struct host_evidence *host)
 {
 	char buffer[CPUINFO_SIZE];
-	struct span cpuinfo;
+	struct span cpuinfo, flags;
 
 	if (!root_read_head(
 		    root, "/proc/cpuinfo", buffer, sizeof(buffer), &cpuinfo, &host->cpu.fact)) {
 		host->invariant_tsc.fact = host->cpu.fact;
+		host->tsc_flags.fact = host->cpu.fact;
 		return;
 	}
-	take_invariance(cpuinfo, &host->invariant_tsc);
+	if (text_find_value(cpuinfo, "flags", &flags)) {
+		take_tsc_flags(flags, &host->tsc_flags);
+		fact_set_flag(&host->invariant_tsc,
+			has_word(flags, "constant_tsc") && has_word(flags, "nonstop_tsc"));
+	} else {
+		fact_set(&host->tsc_flags.fact, FACT_ABSENT, "no x86 flags in /proc/cpuinfo");
+		host->invariant_tsc.fact = host->tsc_flags.fact;
+	}
 	if (!take_arm_part(cpuinfo, &host->cpu) && !take_named(cpuinfo, &host->cpu) &&
 		!take_machine_model(root, &host->cpu))
 		fact_set(&host->cpu.fact, FACT_ABSENT, "/proc/cpuinfo: no name of the CPU");
+}
+
+/* arch/x86/include/uapi/asm/kvm_para.h; the first clock is that of hosts before 2.6.35. */
+#define KVM_FEATURE_CLOCKSOURCE (1u << 0)
+#define KVM_FEATURE_CLOCKSOURCE2 (1u << 3)
+#define KVM_FEATURE_CLOCKSOURCE_STABLE_BIT (1u << 24)
+/* arch/x86/include/asm/xen/cpuid.h */
+#define XEN_CPUID_HOST_TSC_RELIABLE (1u << 1)
+
+static void take_hypervisor_leaves(const struct cpuid_answer *answer, struct host_evidence *host)
+{
+	if (answer->hypervisor && strcmp(answer->hypervisor, "kvm") == 0) {
+		fact_set_flag(&host->kvm_clock_offered,
+			answer->kvm_features & (KVM_FEATURE_CLOCKSOURCE | KVM_FEATURE_CLOCKSOURCE2));
+		fact_set_flag(&host->kvm_clock_stable,
+			answer->kvm_features & KVM_FEATURE_CLOCKSOURCE_STABLE_BIT);
+	}
+	if (answer->hypervisor && strcmp(answer->hypervisor, "xen") == 0) {
+		fact_set_number(&host->xen_tsc_mode, answer->xen_tsc[1] & INT32_MAX);
+		fact_set_flag(&host->xen_tsc_reliable,
+			answer->xen_tsc[0] & XEN_CPUID_HOST_TSC_RELIABLE);
+	}
+}
+
+static void set_leaves_absent(struct host_evidence *host, const char *why)
+{
+	struct fact *facts[] = {&host->kvm_clock_offered.fact, &host->kvm_clock_stable.fact,
+		&host->xen_tsc_mode.fact, &host->xen_tsc_reliable.fact};
+
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+		fact_set(facts[i], FACT_ABSENT, "%s", why);
 }
 
 void cpu_collect(const struct root *root, struct host_evidence *host)
 {
 	struct cpuid_answer answer;
 
+	collect_from_cpuinfo(root, host);
 	if (!root->live || !cpuid_ask(&answer)) {
-		collect_from_cpuinfo(root, host);
+		set_leaves_absent(host, "CPUID was not asked");
 		return;
 	}
 	fact_set_text(&host->cpu, answer.brand);
 	fact_set_flag(&host->invariant_tsc, answer.invariant_tsc);
+	set_leaves_absent(host, "not a leaf of this hypervisor");
+	take_hypervisor_leaves(&answer, host);
 }

@@ -1,85 +1,108 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The CPUID leaves that bear on the clock. Each execution leaves a virtual machine for
+ * microseconds, so they are asked once, and only those that are needed. The hypervisor's are
+ * read here: libcpuid names hypervisors from 0.6 on, and only on CPUs of Intel and AMD.
+ */
 #include "collect/cpuid.h"
+
+#include <string.h>
+
+/* KVM and Xen may imitate Hyper-V at the first base; their own leaves are then above it. */
+#define BASE_FIRST 0x40000000
+#define BASE_LAST 0x40000200
+#define BASE_STEP 0x100
+
+static const char *word_for(const char signature[12])
+{
+	static const struct {
+		char signature[13];
+		const char *word;
+	} known[] = {
+		{"KVMKVMKVM\0\0\0", "kvm"},
+		{"Linux KVM Hv", "kvm"},
+		{"Microsoft Hv", "microsoft"},
+		{"XenVMMXenVMM", "xen"},
+		{"VMwareVMware", "vmware"},
+		{"VBoxVBoxVBox", "oracle"},
+		{"TCGTCGTCGTCG", "qemu"},
+		{"bhyve bhyve ", "bhyve"},
+		{" lrpepyh  vr", "parallels"},
+		{"prl hyperv  ", "parallels"},
+		{"QNXQVMBSQG\0\0", "qnx"},
+		{"ACRNACRNACRN", "acrn"},
+		{"SRESRESRESRE", "sre"},
+		{"Apple VZ\0\0\0\0", "apple"},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (memcmp(signature, known[i].signature, 12) == 0)
+			return known[i].word;
+	}
+	return NULL;
+}
+
+void cpuid_take_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read)
+{
+	uint32_t registers[4];
+	uint32_t own = 0;
+
+	for (uint32_t base = BASE_FIRST; base <= BASE_LAST; base += BASE_STEP) {
+		const char *word;
+		char signature[12];
+
+		read(base, registers);
+		memcpy(signature, &registers[1], sizeof(signature));
+		word = word_for(signature);
+		if (word) {
+			answer->hypervisor = word;
+			own = base;
+		}
+	}
+	if (!own) {
+		answer->hypervisor = "vm-other";
+		return;
+	}
+	if (strcmp(answer->hypervisor, "kvm") == 0) {
+		read(own + 1, registers);
+		answer->kvm_features = registers[0];
+	} else if (strcmp(answer->hypervisor, "xen") == 0) {
+		read(own + 3, registers);
+		memcpy(answer->xen_tsc, registers, sizeof(answer->xen_tsc));
+	}
+}
 
 #if defined(__x86_64__) || defined(__i386__)
 
 #include <libcpuid/libcpuid.h>
-#include <string.h>
 
 #include "base/fault.h"
 #include "base/text.h"
-
-#define HYPERVISOR_PRESENT (1u << 31) /* leaf 1, ECX */
-#define HYPERVISOR_LEAF 0x40000000u
-#define SIGNATURE_SIZE 12 /* bytes: EBX, ECX and EDX */
 
 struct question {
 	bool answered;
 	struct cpu_raw_data_t raw;
 	struct cpu_id_t id;
-	char signature[SIGNATURE_SIZE];
-};
-
-static const struct {
-	char signature[SIGNATURE_SIZE + 1];
-	const char *word;
-} hypervisors[] = {
-	{"KVMKVMKVM\0\0\0", "kvm"},
-	{"Linux KVM Hv", "kvm"},
-	{"Microsoft Hv", "microsoft"},
-	{"VMwareVMware", "vmware"},
-	{"XenVMMXenVMM", "xen"},
-	{"VBoxVBoxVBox", "oracle"},
-	{"TCGTCGTCGTCG", "qemu"},
-	{"bhyve bhyve ", "bhyve"},
-	{" lrpepyh  vr", "parallels"},
-	{"prl hyperv  ", "parallels"},
-	{"ACRNACRNACRN", "acrn"},
-	{"QNXQVMBSQG\0\0", "qnx"},
-	{"SRESRESRESRE", "sre"},
-	{"Apple VZ\0\0\0\0", "apple"},
+	struct cpuid_answer answer;
 };
 
 static void ask(void *argument)
 {
 	struct question *question = argument;
+	struct cpuid_answer *answer = &question->answer;
 
 	if (!cpuid_present() || cpuid_get_raw_data(&question->raw) < 0 ||
 		cpu_identify(&question->raw, &question->id) < 0)
 		return;
-	if (question->raw.basic_cpuid[1][2] & HYPERVISOR_PRESENT) {
-		uint32_t registers[4] = {HYPERVISOR_LEAF};
-
-		cpu_exec_cpuid_ext(registers);
-		memcpy(question->signature, &registers[1], SIGNATURE_SIZE);
-	}
-	question->answered = true;
-}
-
-/*
- * libcpuid names hypervisors from 0.6.0 on (Debian 11 and Ubuntu 22.04 have 0.5), and only on
- * CPUs of Intel and AMD.
- */
-static const char *hypervisor_word(const struct question *question)
-{
-	if (!(question->raw.basic_cpuid[1][2] & HYPERVISOR_PRESENT))
-		return NULL;
-	for (size_t i = 0; i < sizeof(hypervisors) / sizeof(hypervisors[0]); i++) {
-		if (memcmp(question->signature, hypervisors[i].signature, SIGNATURE_SIZE) == 0)
-			return hypervisors[i].word;
-	}
-	return "vm-other";
-}
-
-static void take_answer(const struct question *question, struct cpuid_answer *answer)
-{
 	text_copy_span(
 		answer->brand, sizeof(answer->brand), text_trim(text_span(question->id.brand_str)));
 	answer->invariant_tsc = question->raw.ext_cpuid[7][3] & 1u << 8;
-	answer->hypervisor = hypervisor_word(question);
+	answer->hypervisor_bit = question->raw.basic_cpuid[1][2] >> 31;
+	if (answer->hypervisor_bit)
+		cpuid_take_hypervisor(answer, cpu_exec_cpuid);
+	question->answered = true;
 }
 
-/* Each CPUID leaves a virtual machine for microseconds, and there are a hundred: ask once. */
 bool cpuid_ask(struct cpuid_answer *answer)
 {
 	static struct question question;
@@ -89,7 +112,7 @@ bool cpuid_ask(struct cpuid_answer *answer)
 		question.answered = false;
 	asked = true;
 	if (question.answered)
-		take_answer(&question, answer);
+		*answer = question.answer;
 	return question.answered;
 }
 

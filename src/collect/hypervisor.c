@@ -72,22 +72,44 @@ static const char *word_in_file(const struct root *root, const char *path, const
 	return NULL;
 }
 
-/* Amazon's and others' bare machines carry the cloud's name too: "m5.metal", "c6g.metal-48xl". */
-static bool is_bare_metal(const struct root *root)
+/* Clouds whose bare machines carry the cloud's name too: "m5.metal", "c3-highcpu-192-metal". */
+static bool is_cloud(const char *word)
+{
+	return strcmp(word, "amazon") == 0 || strcmp(word, "google") == 0;
+}
+
+static bool is_cloud_metal(const struct root *root)
 {
 	static const struct mark metal[] = {{".metal", "metal"}};
 
 	return word_in_file(root, dmi_files[0], metal, COUNT(metal), text_contains) != NULL;
 }
 
+/* CPUID's hypervisor bit, as the kernel shows it: on x86 no guest of a cloud is without it. */
+static bool is_x86_metal(const struct root *root)
+{
+	char buffer[FILE_SIZE];
+	struct span cpuinfo, flags, flag;
+	struct fact why;
+
+	if (!root_read_head(root, "/proc/cpuinfo", buffer, sizeof(buffer), &cpuinfo, &why) ||
+		!text_find_value(cpuinfo, "flags", &flags))
+		return false;
+	while (text_next_word(&flags, &flag)) {
+		if (text_equals(flag, "hypervisor"))
+			return false;
+	}
+	return true;
+}
+
 static const char *word_from_dmi(const struct root *root)
 {
-	if (is_bare_metal(root))
-		return NULL;
 	for (size_t i = 0; i < COUNT(dmi_files); i++) {
 		const char *word =
 			word_in_file(root, dmi_files[i], dmi_marks, COUNT(dmi_marks), text_starts);
 
+		if (word && is_cloud(word) && (is_cloud_metal(root) || is_x86_metal(root)))
+			return NULL;
 		if (word)
 			return word;
 	}

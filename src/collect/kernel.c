@@ -2,7 +2,11 @@
 #include "collect/kernel.h"
 
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/utsname.h>
+
+/* personality(2) changes nothing and returns what is set. */
+#define PERSONALITY_ASK 0xffffffff
 
 /* A page, and the longest command line of any architecture (s390: 4096 and a newline). */
 #define FILE_SIZE 8192
@@ -116,6 +120,19 @@ static void collect_version_line(const struct root *root, struct host_evidence *
 	text_copy_span(host->kernel.value, sizeof(host->kernel.value), word);
 }
 
+/* uname() without the personality by which `setarch linux32` names a 64-bit machine i686. */
+static bool uname_of_kernel(struct utsname *names)
+{
+	int own = personality(PERSONALITY_ASK);
+	bool changed = own >= 0 && (own & PER_MASK) == PER_LINUX32 &&
+		       personality((unsigned long)own & ~(unsigned long)PER_MASK) >= 0;
+	bool done = uname(names) == 0;
+
+	if (changed)
+		personality((unsigned long)own);
+	return done;
+}
+
 void kernel_collect(const struct root *root, struct host_evidence *host)
 {
 	struct utsname names;
@@ -123,10 +140,9 @@ void kernel_collect(const struct root *root, struct host_evidence *host)
 	collect_line(root, "/proc/sys/kernel/osrelease", &host->kernel);
 	collect_line(root, "/proc/sys/kernel/version", &host->kernel_build);
 	collect_version_line(root, host);
-	if (root->live && uname(&names) == 0) {
+	if (root->live && uname_of_kernel(&names)) {
 		take_unless_known(&host->kernel, names.release);
 		take_unless_known(&host->kernel_build, names.version);
-		/* The machine as this process sees it: a 32-bit personality says i686. */
 		fact_set_text(&host->arch, names.machine);
 	} else {
 		collect_line(root, "/proc/sys/kernel/arch", &host->arch);

@@ -2,11 +2,13 @@
 #include "collect/process.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 #if defined(__GLIBC__)
 #include <gnu/libc-version.h>
 #endif
@@ -30,29 +32,62 @@ static void collect_libc(struct host_evidence *host)
 	fact_set_flag(&host->libc_static, getauxval(AT_BASE) == 0);
 }
 
-/* It preloads its own library, and replaces CPU, system calls and auxiliary vector. */
+/*
+ * Emulators of another CPU show a program its own name in /proc/self/exe; through the thread's
+ * link, which they do not replace, they stand there themselves.
+ */
+static const char *emulator_by_link(void)
+{
+	static const struct {
+		const char *prefix;
+		const char *word;
+	} known[] = {
+		{"qemu-", "qemu-user"},
+		{"box64", "box64"},
+		{"box86", "box86"},
+		{"FEX", "fex"},
+		{"rosetta", "rosetta"},
+	};
+	char target[PATH_MAX];
+	ssize_t length = readlink("/proc/thread-self/exe", target, sizeof(target));
+	const char *slash = length > 0 ? memrchr(target, '/', (size_t)length) : NULL;
+	struct span name;
+
+	if (!slash)
+		return NULL;
+	name = (struct span){slash + 1, (size_t)(target + length - slash - 1)};
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (text_starts(name, known[i].prefix))
+			return known[i].word;
+	}
+	return NULL;
+}
+
 static void collect_emulator(struct text_fact *emulator)
 {
+	/* It preloads its own library, and replaces CPU, system calls and auxiliary vector. */
 	const char *preload = getenv("LD_PRELOAD");
+	const char *word = preload && strstr(preload, "/vgpreload_core") ? "valgrind"
+									 : emulator_by_link();
 
-	if (preload && strstr(preload, "/vgpreload_core"))
-		fact_set_text(emulator, "valgrind");
+	if (word)
+		fact_set_text(emulator, word);
 	else
 		fact_set(&emulator->fact, FACT_ABSENT, "nothing points to an emulator");
 }
 
+/* x86 always had it; arm64 has it since 6.12 and refuses it as unknown before. */
 static void collect_counter_off(struct flag_fact *counter_off)
 {
-#if defined(__x86_64__) || defined(__i386__)
 	int mode = PR_TSC_ENABLE;
 
-	if (prctl(PR_GET_TSC, &mode, 0, 0, 0) < 0)
-		fact_set_errno(&counter_off->fact, errno, "prctl(PR_GET_TSC)");
-	else
+	if (prctl(PR_GET_TSC, &mode, 0, 0, 0) == 0)
 		fact_set_flag(counter_off, mode == PR_TSC_SIGSEGV);
-#else
-	fact_set(&counter_off->fact, FACT_ABSENT, "only x86 can switch its counter off");
-#endif
+	else if (errno == EINVAL)
+		fact_set(&counter_off->fact, FACT_ABSENT,
+			"no process can switch its counter off here");
+	else
+		fact_set_errno(&counter_off->fact, errno, "prctl(PR_GET_TSC)");
 }
 
 static void take_number(struct span status, const char *key, struct number_fact *number)

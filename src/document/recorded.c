@@ -385,6 +385,12 @@ static void read_host(struct reader *reader, const json_t *from, struct host_evi
 	read_text(reader, from, "libc", &host->libc);
 	read_text(reader, from, "boot_parameters", &host->boot);
 	read_flag(reader, from, "invariant_tsc", &host->invariant_tsc);
+	read_text(reader, from, "tsc_flags", &host->tsc_flags);
+	read_flag(reader, from, "kvm_clock_offered", &host->kvm_clock_offered);
+	read_flag(reader, from, "kvm_clock_stable", &host->kvm_clock_stable);
+	read_number(reader, from, "xen_tsc_mode", &host->xen_tsc_mode);
+	read_flag(reader, from, "xen_tsc_reliable", &host->xen_tsc_reliable);
+	read_text(reader, from, "restore_device", &host->restore_device);
 	read_flag(reader, from, "libc_static", &host->libc_static);
 	read_flag(reader, from, "counter_off", &host->counter_off);
 	read_number(reader, from, "tracer_pid", &host->tracer);

@@ -136,6 +136,12 @@ static void set_host(struct host_evidence *host)
 	fact_set_flag(&host->libc_static, false);
 	fact_set_text(&host->boot, "");
 	fact_set_flag(&host->invariant_tsc, true);
+	fact_set_text(&host->tsc_flags, "constant_tsc nonstop_tsc tsc_known_freq");
+	fact_set_flag(&host->kvm_clock_offered, true);
+	fact_set_flag(&host->kvm_clock_stable, true);
+	fact_set(&host->xen_tsc_mode.fact, FACT_ABSENT, "not a leaf of this hypervisor");
+	host->xen_tsc_reliable.fact = host->xen_tsc_mode.fact;
+	fact_set(&host->restore_device.fact, FACT_ABSENT, "no device reports a restore");
 	fact_set_flag(&host->counter_off, false);
 	fact_set_number(&host->tracer, 0);
 	fact_set_number(&host->seccomp, 0);
@@ -307,6 +313,12 @@ static void roll_host(struct host_evidence *host, struct dice *dice)
 		fact_set_text(&host->emulator, "valgrind");
 	roll_flag(&host->libc_static, dice);
 	roll_flag(&host->invariant_tsc, dice);
+	roll_text(&host->tsc_flags, dice);
+	roll_flag(&host->kvm_clock_offered, dice);
+	roll_flag(&host->kvm_clock_stable, dice);
+	roll_number(&host->xen_tsc_mode, dice);
+	roll_flag(&host->xen_tsc_reliable, dice);
+	roll_text(&host->restore_device, dice);
 	roll_flag(&host->counter_off, dice);
 	roll_number(&host->tracer, dice);
 	roll_number(&host->seccomp, dice);

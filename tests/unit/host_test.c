@@ -7,6 +7,7 @@
 
 #include "collect/container.h"
 #include "collect/cpu.h"
+#include "collect/cpuid.h"
 #include "collect/host.h"
 #include "collect/hypervisor.h"
 #include "collect/platform.h"
@@ -41,6 +42,35 @@ static const struct machine {
 	{"EC2 arm metal",
 		{{DMI "sys_vendor", "Amazon EC2\n"}, {DMI "product_name", "c7g.metal-48xl\n"}},
 		NULL, NULL, "bare-metal"},
+	/* CPUID's hypervisor bit is not there: DMI names the cloud, and the machine is bare. */
+	{"Google metal",
+		{{DMI "sys_vendor", "Google\n"}, {DMI "product_name", "Google Compute Engine\n"},
+			{"/proc/cpuinfo", "flags\t\t: fpu tsc constant_tsc nonstop_tsc\n"}},
+		NULL, NULL, "bare-metal"},
+	{"Google guest",
+		{{DMI "sys_vendor", "Google\n"}, {DMI "product_name", "Google Compute Engine\n"},
+			{"/proc/cpuinfo", "flags\t\t: fpu tsc hypervisor\n"}},
+		"google", NULL, "google"},
+	{"EC2 metal of an unknown name",
+		{{DMI "sys_vendor", "Amazon EC2\n"}, {DMI "product_name", "u-6tb1\n"},
+			{"/proc/cpuinfo", "flags\t\t: fpu tsc\n"}},
+		NULL, NULL, "bare-metal"},
+	/* A guest may hide the bit; no cloud does. */
+	{"QEMU without the bit",
+		{{DMI "sys_vendor", "QEMU\n"}, {"/proc/cpuinfo", "flags\t\t: fpu tsc\n"}}, "qemu",
+		NULL, NULL},
+	{"EC2 Xen by UUID",
+		{{"/sys/hypervisor/type", "xen\n"},
+			{"/sys/hypervisor/uuid", "ec2e1916-9099-7caf-fd21-012345abcdef\n"}},
+		"xen", NULL, "aws-xen"},
+	{"EC2 Xen by UUID, little endian",
+		{{"/sys/hypervisor/type", "xen\n"},
+			{"/sys/hypervisor/uuid", "45E12AEC-DCD1-B213-94ED-012345ABCDEF\n"}},
+		"xen", NULL, "aws-xen"},
+	{"Xen with ec2 further on in its UUID",
+		{{"/sys/hypervisor/type", "xen\n"},
+			{"/sys/hypervisor/uuid", "1916aec2-9099-7caf-ec21-0123ec2bcdef\n"}},
+		"xen", NULL, NULL},
 	{"EC2 Xen",
 		{{DMI "sys_vendor", "Xen\n"}, {DMI "product_name", "HVM domU\n"},
 			{DMI "bios_version", "4.11.amazon\n"}, {"/sys/hypervisor/type", "xen\n"}},
@@ -95,6 +125,10 @@ static const struct machine {
 	{"docker", {{"/.dockerenv", ""}}, NULL, "docker", NULL},
 	{"podman", {{"/run/.containerenv", "engine=\"podman\"\n"}}, NULL, "podman", NULL},
 	{"nspawn", {{"/run/systemd/container", "systemd-nspawn\n"}}, NULL, "systemd-nspawn", NULL},
+	{"nspawn without systemd inside", {{"/run/host/container-manager", "systemd-nspawn\n"}},
+		NULL, "systemd-nspawn", NULL},
+	{"a manager of an unknown name", {{"/run/systemd/container", "crate\n"}}, NULL,
+		"container-other", NULL},
 	{"its manager's word first", {{"/run/systemd/container", "lxc\n"}, {"/.dockerenv", ""}},
 		NULL, "lxc", NULL},
 	{"an empty word is none", {{"/run/systemd/container", "\n"}}, NULL, NULL, NULL},
@@ -104,6 +138,7 @@ static const struct machine {
 	{"no container", {{"/proc/1/cgroup", "0::/init.scope\n"}}, NULL, NULL, NULL},
 	{"WSL 1", {{OSRELEASE, "4.4.0-19041-Microsoft\n"}}, NULL, "wsl", "wsl1"},
 	{"WSL 2", {{OSRELEASE, "5.15.90.1-microsoft-standard-WSL2\n"}}, NULL, "wsl", "wsl2"},
+	{"early WSL 2", {{OSRELEASE, "4.19.128-microsoft-standard\n"}}, NULL, "wsl", "wsl2"},
 	{"gVisor", {{OSRELEASE, "4.19.0-gvisor\n"}}, NULL, NULL, "gvisor"},
 	{"Qubes", {{"/usr/share/qubes/marker-vm", ""}}, NULL, NULL, "qubes"},
 	{"nothing", {{NULL, NULL}}, NULL, NULL, NULL},
@@ -187,6 +222,94 @@ static void cpus_of_every_kind_have_their_names(void **state)
 	}
 }
 
+/* Only what the kernel says of its TSC, in an order of ours. */
+static void the_kernels_tsc_flags_are_kept(void **state)
+{
+	struct fake_root *fake = *state;
+	struct host_evidence host = {0};
+
+	fake_root_add(fake, "/proc/cpuinfo",
+		"model name\t: x\nflags\t\t: tsc_adjust fpu tsc constant_tsc tsc_known_freq "
+		"tsc_deadline_timer\n");
+	cpu_collect(&fake->root, &host);
+	assert_word(&host.tsc_flags, "constant_tsc tsc_known_freq tsc_adjust");
+	fake_root_add(fake, "/proc/cpuinfo", "Features\t: fp asimd\n");
+	cpu_collect(&fake->root, &host);
+	assert_word(&host.tsc_flags, NULL);
+	assert_int_equal(host.kvm_clock_offered.fact.state, FACT_ABSENT);
+	assert_int_equal(host.xen_tsc_mode.fact.state, FACT_ABSENT);
+}
+
+/* The leaves of one fake CPU: a signature at each base, and what its own leaves answer. */
+static struct {
+	const char *signatures[3];
+	uint32_t leaf, eax, ebx;
+} fake_cpuid;
+
+static void read_fake_leaf(uint32_t leaf, uint32_t registers[4])
+{
+	uint32_t base = (leaf - 0x40000000) / 0x100;
+
+	memset(registers, 0, 4 * sizeof(*registers));
+	if (base < COUNT(fake_cpuid.signatures) && fake_cpuid.signatures[base] && !(leaf & 0xff))
+		memcpy(&registers[1], fake_cpuid.signatures[base], 12);
+	if (leaf == fake_cpuid.leaf) {
+		registers[0] = fake_cpuid.eax;
+		registers[1] = fake_cpuid.ebx;
+	}
+}
+
+static struct cpuid_answer ask_fake(
+	const char *first, const char *second, uint32_t leaf, uint32_t eax, uint32_t ebx)
+{
+	struct cpuid_answer answer = {0};
+
+	fake_cpuid.signatures[0] = first;
+	fake_cpuid.signatures[1] = second;
+	fake_cpuid.leaf = leaf;
+	fake_cpuid.eax = eax;
+	fake_cpuid.ebx = ebx;
+	cpuid_take_hypervisor(&answer, read_fake_leaf);
+	return answer;
+}
+
+static void a_hypervisor_that_imitates_hyperv_is_named_itself(void **state)
+{
+	struct cpuid_answer answer;
+
+	(void)state;
+	answer = ask_fake("Microsoft Hv", NULL, 0, 0, 0);
+	assert_string_equal(answer.hypervisor, "microsoft");
+	answer = ask_fake("Microsoft Hv", "KVMKVMKVM\0\0\0", 0x40000101, 0x1000008, 0);
+	assert_string_equal(answer.hypervisor, "kvm");
+	assert_int_equal(answer.kvm_features, 0x1000008);
+	answer = ask_fake("Microsoft Hv", "XenVMMXenVMM", 0x40000103, 2, 2);
+	assert_string_equal(answer.hypervisor, "xen");
+	assert_int_equal(answer.xen_tsc[0], 2);
+	assert_int_equal(answer.xen_tsc[1], 2);
+	assert_int_equal(answer.kvm_features, 0);
+	answer = ask_fake("KVMKVMKVM\0\0\0", NULL, 0x40000001, 1, 0);
+	assert_string_equal(answer.hypervisor, "kvm");
+	assert_int_equal(answer.kvm_features, 1);
+	answer = ask_fake("UnknownToAll", NULL, 0, 0, 0);
+	assert_string_equal(answer.hypervisor, "vm-other");
+}
+
+static void a_device_that_reports_a_restore_is_seen(void **state)
+{
+	struct fake_root *fake = *state;
+	struct host_evidence host = {0};
+
+	platform_collect(&fake->root, &host);
+	assert_word(&host.restore_device, NULL);
+	fake_root_add(fake, "/sys/bus/acpi/devices/QEMUVGID:00/hid", "QEMUVGID\n");
+	platform_collect(&fake->root, &host);
+	assert_word(&host.restore_device, "vmgenid");
+	fake_root_add(fake, "/dev/vmclock0", "");
+	platform_collect(&fake->root, &host);
+	assert_word(&host.restore_device, "vmclock");
+}
+
 static void a_nameless_cpu_is_called_by_its_machine(void **state)
 {
 	struct fake_root *fake = *state;
@@ -263,7 +386,9 @@ static void on_this_host_everything_is_known_or_has_a_reason(void **state)
 	const struct fact *facts[] = {&host.kernel.fact, &host.kernel_build.fact, &host.arch.fact,
 		&host.cpu.fact, &host.hypervisor.fact, &host.container.fact, &host.platform.fact,
 		&host.libc.fact, &host.libc_static.fact, &host.boot.fact, &host.invariant_tsc.fact,
-		&host.counter_off.fact, &host.tracer.fact, &host.seccomp.fact};
+		&host.counter_off.fact, &host.tracer.fact, &host.seccomp.fact,
+		&host.tsc_flags.fact, &host.kvm_clock_offered.fact, &host.kvm_clock_stable.fact,
+		&host.xen_tsc_mode.fact, &host.xen_tsc_reliable.fact, &host.restore_device.fact};
 
 	(void)state;
 	assert_true(root_open(&root, "/", &why));
@@ -282,6 +407,9 @@ int main(void)
 {
 	const struct CMUnitTest plain[] = {
 		IN_TREE(cpus_of_every_kind_have_their_names),
+		IN_TREE(the_kernels_tsc_flags_are_kept),
+		cmocka_unit_test(a_hypervisor_that_imitates_hyperv_is_named_itself),
+		IN_TREE(a_device_that_reports_a_restore_is_seen),
 		IN_TREE(a_nameless_cpu_is_called_by_its_machine),
 		IN_TREE(a_huge_cpuinfo_is_read_from_its_head),
 		IN_TREE(without_cpuinfo_nothing_is_claimed),

@@ -2,6 +2,7 @@
 /* collect/kernel and kernel_log: what the report says of the kernel and what it said itself. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/personality.h>
 
 #include "collect/kernel.h"
 #include "collect/kernel_log.h"
@@ -97,6 +98,27 @@ static void a_captured_kernel_is_read_from_its_files(void **state)
 }
 
 /* An sosreport keeps the one line. */
+/* `setarch linux32` names the machine otherwise; the kernel stays what it is. */
+static void a_personality_does_not_change_the_architecture(void **state)
+{
+	struct root root;
+	struct fact why = {0};
+	struct host_evidence plain = {0}, under = {0};
+	int own = personality(0xffffffff);
+
+	(void)state;
+	assert_true(root_open(&root, "/", &why));
+	kernel_collect(&root, &plain);
+	if (own < 0 || personality(PER_LINUX32) < 0) {
+		root_close(&root);
+		unit_skip("the personality cannot be changed here");
+	}
+	kernel_collect(&root, &under);
+	assert_int_equal(personality((unsigned long)own), PER_LINUX32);
+	root_close(&root);
+	assert_string_equal(under.arch.value, plain.arch.value);
+}
+
 static void the_version_line_will_do(void **state)
 {
 	struct fake_root *fake = *state;
@@ -276,6 +298,7 @@ int main(void)
 		cmocka_unit_test(a_parameter_that_does_not_fit_is_left_out),
 		cmocka_unit_test(any_command_line_fits_its_room),
 		IN_TREE(a_captured_kernel_is_read_from_its_files),
+		cmocka_unit_test(a_personality_does_not_change_the_architecture),
 		IN_TREE(the_version_line_will_do),
 		IN_TREE(an_empty_tree_says_what_is_missing),
 		cmocka_unit_test(lines_that_tell_of_clocks_are_kept_with_their_time),
