@@ -12,9 +12,13 @@
 #include "base/fact.h"
 
 /*
- * Writes all bytes to `path`, or to standard output if path is NULL. A path that is not a
- * regular file (/dev/full, a pipe) is written in place: it cannot be renamed over. False
- * with the reason, which names the object, if any byte could not be written.
+ * Writes all bytes to `path`, or to standard output if path is NULL. False with the reason,
+ * which names the object, if any byte could not be written.
+ *
+ * A regular file is replaced by a new one that belongs to the caller; its mode and group are
+ * kept if the caller owned it. Character devices, FIFOs and /proc/PID/fd/N (/dev/stdout) are
+ * written in place; a FIFO that nothing reads from is a failure, not a wait. Symbolic links
+ * are followed except in directories that other users can write to.
  */
 bool output_write(const char *path, const char *bytes, size_t length, struct fact *why);
 

@@ -13,8 +13,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* MAXSYMLINKS, as in the kernel. */
@@ -59,6 +61,13 @@ static enum step replace(struct path *path, size_t from, size_t to, const char *
 	return STEP_AGAIN;
 }
 
+static bool is_in_procfs(int directory)
+{
+	struct statfs system;
+
+	return fstatfs(directory, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
 static enum step follow(
 	struct path *path, const struct component *here, const char *link, size_t length)
 {
@@ -68,6 +77,10 @@ static enum step follow(
 		path->link_refused = true;
 		errno = EACCES;
 		return STEP_FAILED;
+	}
+	if (!path->confined && !path->text[here->next] && is_in_procfs(path->directory)) {
+		path->descriptor = true;
+		return STEP_DONE;
 	}
 	if (length == 0 || length == PATH_MAX) {
 		errno = length ? ENAMETOOLONG : ENOENT;
@@ -168,6 +181,7 @@ int path_find(struct path *path, const char *from)
 	int error;
 
 	path->link_refused = false;
+	path->descriptor = false;
 	if (!from[0])
 		return ENOENT;
 	if (strlen(from) >= sizeof(path->text))

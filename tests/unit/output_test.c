@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* base/output: a reader of the file sees a whole report or the one before, never half. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -143,21 +147,247 @@ static void a_missing_directory_is_a_failure_that_names_it(void **state)
 	assert_int_equal(count_entries(fake->path), 0);
 }
 
-static void a_path_too_long_for_its_neighbour_is_a_failure(void **state)
+static void long_paths_are_written_or_refused(void **state)
 {
 	struct fake_root *fake = *state;
 	struct fact why = {0};
 	char path[5000];
 
 	snprintf(path, sizeof(path), "%s/", fake->path);
-	memset(path + strlen(path), 'x', 250);
-	path[strlen(fake->path) + 251] = '\0';
+	memset(path + strlen(path), 'x', 255);
+	path[strlen(fake->path) + 256] = '\0';
+	assert_true(output_write(path, "x", 1, &why));
+	assert_int_equal(count_entries(fake->path), 1);
+	path[strlen(fake->path) + 256] = 'x';
+	path[strlen(fake->path) + 257] = '\0';
 	assert_false(output_write(path, "x", 1, &why));
-	assert_int_equal(count_entries(fake->path), 0);
 	memset(path, '/', sizeof(path) - 2);
 	path[sizeof(path) - 2] = 'x';
 	path[sizeof(path) - 1] = '\0';
 	assert_false(output_write(path, "x", 1, &why));
+	assert_int_equal(count_entries(fake->path), 1);
+}
+
+static void a_name_that_ends_in_a_slash_is_no_file(void **state)
+{
+	struct fake_root *fake = *state;
+	struct fact why = {0};
+
+	assert_false(output_write(fake_root_place(fake, "/new/"), "x", 1, &why));
+	assert_false(output_write(fake_root_place(fake, "/."), "x", 1, &why));
+	assert_false(output_write("", "x", 1, &why));
+	assert_int_equal(count_entries(fake->path), 0);
+}
+
+/* ---- directories that other users can write to ---- */
+
+#define OTHER_USER 65534
+
+static void make_shared(const struct fake_root *fake, const char *path, mode_t mode)
+{
+	if (geteuid() != 0)
+		unit_skip("only root can make another user's files");
+	if (mkdir(fake_root_place(fake, path), 0755) < 0)
+		assert_int_equal(access(fake_root_place(fake, path), X_OK), 0);
+	assert_int_equal(chmod(fake_root_place(fake, path), mode), 0);
+}
+
+static void give_away(const struct fake_root *fake, const char *path)
+{
+	assert_int_equal(lchown(fake_root_place(fake, path), OTHER_USER, OTHER_USER), 0);
+}
+
+/* Its owner could let anybody change what root writes. */
+static void owner_and_mode_of_another_users_file_are_not_kept(void **state)
+{
+	struct fake_root *fake = *state;
+	struct stat status;
+	struct fact why = {0};
+	mode_t mask;
+
+	make_shared(fake, "/tmp", 01777);
+	fake_root_add(fake, "/tmp/report", "old\n");
+	give_away(fake, "/tmp/report");
+	assert_int_equal(chmod(fake_root_place(fake, "/tmp/report"), 0666), 0);
+	mask = umask(022);
+	assert_true(output_write(fake_root_place(fake, "/tmp/report"), "new\n", 4, &why));
+	umask(mask);
+	assert_int_equal(stat(fake_root_place(fake, "/tmp/report"), &status), 0);
+	assert_int_equal(status.st_uid, 0);
+	assert_int_equal(status.st_mode & 07777, 0644);
+	assert_content(fake_root_place(fake, "/tmp/report"), "new\n");
+}
+
+static void the_set_user_id_bit_is_not_kept(void **state)
+{
+	struct fake_root *fake = *state;
+	struct fact why = {0};
+
+	fake_root_add(fake, "/report", "old\n");
+	assert_int_equal(chmod(fake_root_place(fake, "/report"), 04755), 0);
+	assert_true(output_write(fake_root_place(fake, "/report"), "new\n", 4, &why));
+	assert_int_equal(mode_of(fake_root_place(fake, "/report")), 0755);
+}
+
+/* Whoever owns the link: another user can make a hard link to one of root's. */
+static void links_where_others_can_write_are_not_followed(void **state)
+{
+	static const struct {
+		const char *directory;
+		mode_t mode;
+		bool foreign;
+	} places[] = {{"/sticky", 01777, false}, {"/group", 0775, false}, {"/theirs", 0755, true}};
+	struct fake_root *fake = *state;
+
+	fake_root_add(fake, "/real/report", "old\n");
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		static const char *const targets[] = {
+			"../real/report", "../real/new", "../real", "/dev/stdout"};
+
+		for (size_t k = 0; k < sizeof(targets) / sizeof(targets[0]); k++) {
+			struct fact why = {0};
+			char link[64];
+
+			make_shared(fake, places[i].directory, places[i].mode);
+			snprintf(link, sizeof(link), "%s/link%zu", places[i].directory, k);
+			fake_root_link(fake, link, targets[k]);
+			if (places[i].foreign)
+				give_away(fake, places[i].directory);
+			if (k == 2)
+				strcat(link, "/report");
+			assert_false(output_write(fake_root_place(fake, link), "new\n", 4, &why));
+			assert_non_null(strstr(why.reason, "symbolic link in a directory"));
+		}
+	}
+	assert_content(fake_root_place(fake, "/real/report"), "old\n");
+	assert_int_equal(count_entries(fake_root_place(fake, "/real")), 1);
+}
+
+static void a_link_to_nothing_stays_and_its_file_is_made(void **state)
+{
+	struct fake_root *fake = *state;
+	struct stat status;
+	struct fact why = {0};
+
+	fake_root_add(fake, "/real/other", "");
+	fake_root_link(fake, "/link", "real/../real/report");
+	assert_true(output_write(fake_root_place(fake, "/link"), "new\n", 4, &why));
+	assert_int_equal(lstat(fake_root_place(fake, "/link"), &status), 0);
+	assert_true(S_ISLNK(status.st_mode));
+	assert_content(fake_root_place(fake, "/real/report"), "new\n");
+}
+
+/* ---- what is not a regular file ---- */
+
+static void a_fifo_without_a_reader_is_a_failure(void **state)
+{
+	struct fake_root *fake = *state;
+	struct fact why = {0};
+
+	assert_int_equal(mkfifo(fake_root_place(fake, "/fifo"), 0600), 0);
+	alarm(10);
+	assert_false(output_write(fake_root_place(fake, "/fifo"), "x", 1, &why));
+	alarm(0);
+	assert_non_null(strstr(why.reason, "nothing reads from it"));
+}
+
+static void another_users_fifo_is_refused_where_others_can_write(void **state)
+{
+	struct fake_root *fake = *state;
+	struct fact why = {0};
+	int reader;
+
+	make_shared(fake, "/tmp", 01777);
+	assert_int_equal(mkfifo(fake_root_place(fake, "/tmp/fifo"), 0666), 0);
+	reader = open(fake_root_place(fake, "/tmp/fifo"), O_RDONLY | O_NONBLOCK);
+	assert_true(output_write(fake_root_place(fake, "/tmp/fifo"), "x", 1, &why));
+	give_away(fake, "/tmp/fifo");
+	assert_false(output_write(fake_root_place(fake, "/tmp/fifo"), "x", 1, &why));
+	assert_non_null(strstr(why.reason, "another user"));
+	close(reader);
+}
+
+static void a_socket_is_refused(void **state)
+{
+	struct fake_root *fake = *state;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct fact why = {0};
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", fake->path);
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_false(output_write(address.sun_path, "x", 1, &why));
+	assert_non_null(strstr(why.reason, "not a regular file"));
+	close(listener);
+}
+
+/* `>>log -o /dev/stdout`: after what is there, not in place of it. */
+static void a_descriptor_of_ours_is_written_where_it_stands(void **state)
+{
+	struct fake_root *fake = *state;
+	struct fact why = {0};
+	char path[64];
+	int file;
+
+	fake_root_add(fake, "/log", "first\n");
+	file = open(fake_root_place(fake, "/log"), O_WRONLY);
+	assert_true(file >= 0);
+	assert_int_equal(lseek(file, 0, SEEK_END), 6);
+	snprintf(path, sizeof(path), "/dev/fd/%d", file);
+	if (access(path, W_OK) < 0) {
+		close(file);
+		unit_skip("no /dev/fd");
+	}
+	assert_true(output_write(path, "second\n", 7, &why));
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), file);
+	assert_true(output_write(path, "third\n", 6, &why));
+	assert_content(fake_root_place(fake, "/log"), "first\nsecond\nthird\n");
+	assert_int_equal(fcntl(file, F_SETFD, FD_CLOEXEC), 0);
+	assert_false(output_write(path, "ours\n", 5, &why));
+	close(file);
+	assert_content(fake_root_place(fake, "/log"), "first\nsecond\nthird\n");
+}
+
+#define MUCH (1 << 20)
+
+static void write_much(void *argument)
+{
+	static char bytes[MUCH];
+	bool *written = argument;
+	struct fact why = {0};
+
+	*written = output_write(NULL, bytes, sizeof(bytes), &why);
+}
+
+/* Node.js and ssh make their children's output non-blocking. */
+static void a_non_blocking_standard_output_gets_all(void **state)
+{
+	struct fact why = {0};
+	bool *written = child_share(sizeof(*written), &why);
+	static char buffer[4096];
+	size_t sum = 0;
+	int ends[2], saved = dup(STDOUT_FILENO);
+	ssize_t got;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(written);
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+	dup2(ends[1], STDOUT_FILENO);
+	pid = child_start(write_much, written, 10, &why);
+	dup2(saved, STDOUT_FILENO);
+	close(saved);
+	close(ends[1]);
+	assert_true(pid > 0);
+	usleep(50000);
+	while ((got = read(ends[0], buffer, sizeof(buffer))) > 0)
+		sum += (size_t)got;
+	close(ends[0]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_true(*written);
+	assert_int_equal(sum, MUCH);
+	child_unshare(written, sizeof(*written));
 }
 
 struct job {
@@ -231,7 +461,17 @@ int main(void)
 		cmocka_unit_test(a_full_device_is_a_failure_that_names_it),
 		cmocka_unit_test(a_device_is_written_in_place),
 		IN_TREE(a_missing_directory_is_a_failure_that_names_it),
-		IN_TREE(a_path_too_long_for_its_neighbour_is_a_failure),
+		IN_TREE(long_paths_are_written_or_refused),
+		IN_TREE(a_name_that_ends_in_a_slash_is_no_file),
+		IN_TREE(owner_and_mode_of_another_users_file_are_not_kept),
+		IN_TREE(the_set_user_id_bit_is_not_kept),
+		IN_TREE(links_where_others_can_write_are_not_followed),
+		IN_TREE(a_link_to_nothing_stays_and_its_file_is_made),
+		IN_TREE(a_fifo_without_a_reader_is_a_failure),
+		IN_TREE(another_users_fifo_is_refused_where_others_can_write),
+		IN_TREE(a_socket_is_refused),
+		IN_TREE(a_descriptor_of_ours_is_written_where_it_stands),
+		cmocka_unit_test(a_non_blocking_standard_output_gets_all),
 		IN_TREE(a_disk_that_fills_up_leaves_the_old_file_and_no_other),
 		cmocka_unit_test(a_closed_standard_output_is_a_failure_that_names_it),
 	};
