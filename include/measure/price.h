@@ -24,6 +24,7 @@ struct price {
 	uint64_t chunks;      /* begun */
 	uint64_t preempted;   /* of which were thrown away, for the reasons that series.h has */
 	uint64_t moved;
+	uint64_t too_short;
 	uint64_t jumped;
 };
 

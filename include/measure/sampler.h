@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/fact.h"
 #include "measure/series.h"
 #include "measure/stopwatch.h"
 
@@ -28,9 +29,10 @@ struct sampler_limits {
 
 /*
  * Begins to watch, by the CPU's counter or by the kernel's clock, and calibrates every
- * series to chunks of about `chunk_ns`. False if the kernel refuses to tell the time.
+ * series to chunks of about `chunk_ns`. False, with the reason in *why, if the kernel refuses
+ * to read the clock or the clock is too coarse.
  */
-bool sampler_start(struct sampler *sampler, bool by_counter, int64_t chunk_ns);
+bool sampler_start(struct sampler *sampler, bool by_counter, int64_t chunk_ns, struct fact *why);
 
 void sampler_run(struct sampler *sampler, const struct sampler_limits *limits);
 

@@ -35,7 +35,8 @@ struct series {
 	uint64_t chunks; /* begun, of which were thrown away: */
 	uint64_t preempted;
 	uint64_t moved;
-	uint64_t jumped; /* longer than anything but a stop of the whole machine explains */
+	uint64_t too_short; /* for the clock to tell from nothing */
+	uint64_t jumped;    /* longer than anything but a stop of the whole machine explains */
 	double least;    /* of all chunks that were kept */
 	uint64_t draw;   /* state of the draw */
 };

@@ -11,7 +11,8 @@
 
 struct stopwatch {
 	bool by_counter;
-	uint64_t overhead; /* ticks between two reads with nothing between them */
+	uint64_t overhead;   /* ticks between two reads with nothing between them */
+	uint64_t resolution; /* ticks that it moves by; 0: by no more than a read takes */
 	uint64_t start_ticks;
 	int64_t start_ns; /* of the kernel's clock when start_ticks was read */
 };
@@ -21,6 +22,12 @@ struct stopwatch {
  * if the kernel refuses to tell the time.
  */
 bool stopwatch_start(struct stopwatch *watch, bool by_counter);
+
+/*
+ * The least step, in ns, of a clock that stands still between its steps for more reads than
+ * one; 0 of a clock that moves at about each read.
+ */
+int64_t stopwatch_find_resolution(int64_t (*read_ns)(void));
 
 uint64_t stopwatch_ticks(const struct stopwatch *watch);
 

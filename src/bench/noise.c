@@ -19,7 +19,7 @@ static void add_row(const struct price *price, struct noise *noise, uint64_t *th
 	uint64_t *samples, uint64_t *outliers)
 {
 	noise->chunks += price->chunks;
-	*thrown += price->preempted + price->moved + price->jumped;
+	*thrown += price->preempted + price->moved + price->too_short + price->jumped;
 	*samples += price->samples;
 	*outliers += price->outliers;
 }

@@ -42,8 +42,8 @@ static bool set_filter(struct fact *fact)
 	return error == 0;
 }
 
-/* Nanoseconds of getppid now; 0 if it could not be measured. */
-static double measure_now(void)
+/* Nanoseconds of getppid now; 0, with the reason in *why, if it could not be measured. */
+static double measure_now(struct fact *why)
 {
 	static double samples[ROUNDS];
 	const struct sampler_limits limits = {.rounds_least = ROUNDS, .rounds_most = ROUNDS};
@@ -56,10 +56,14 @@ static double measure_now(void)
 	struct fact counter = {0};
 
 	counter_probe(&counter);
-	if (!sampler_start(&sampler, fact_is_known(&counter), CHUNK_NS))
+	if (!sampler_start(&sampler, fact_is_known(&counter), CHUNK_NS, why))
 		return 0;
 	sampler_run(&sampler, &limits);
-	return series_is_measured(&series) ? series.least * sampler_ns_per_tick(&sampler) : 0;
+	if (!series_is_measured(&series)) {
+		fact_set(why, FACT_FAILED, "every measurement of getppid was disturbed");
+		return 0;
+	}
+	return series.least * sampler_ns_per_tick(&sampler);
 }
 
 static void measure(void *argument)
@@ -67,14 +71,12 @@ static void measure(void *argument)
 	struct filter_price *price = argument;
 
 	affinity_pin(disturbance_mark().cpu);
-	price->without_ns = measure_now();
-	if (!set_filter(&price->fact))
+	price->without_ns = measure_now(&price->fact);
+	if (price->without_ns == 0 || !set_filter(&price->fact))
 		return;
-	price->with_ns = measure_now();
-	if (price->without_ns > 0 && price->with_ns > 0)
+	price->with_ns = measure_now(&price->fact);
+	if (price->with_ns > 0)
 		fact_set_known(&price->fact);
-	else
-		fact_set(&price->fact, FACT_FAILED, "getppid could not be timed");
 }
 
 void filter_price_find(struct filter_price *price)

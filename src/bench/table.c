@@ -156,10 +156,8 @@ static void measure_here(struct table *table, int cpu, int64_t ns)
 		return;
 	}
 	bench->row_count += table->row_count;
-	if (!sampler_start(&table->sampler, may_read_counter(), CHUNK_NS)) {
-		fact_set(&bench->fact, FACT_DENIED, "the kernel refuses to tell the time");
+	if (!sampler_start(&table->sampler, may_read_counter(), CHUNK_NS, &bench->fact))
 		return;
-	}
 	take_rounds(table, ns - single_ns);
 	if (single_ns)
 		take_distributions(table, single_ns);

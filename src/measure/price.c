@@ -15,6 +15,8 @@ static void explain(const struct series *series, struct fact *fact)
 			fault_signal_name(series->signal));
 	else if (series->chunks == 0)
 		fact_set(fact, FACT_UNREAD, "stopped before it was measured");
+	else if (series->too_short == series->chunks)
+		fact_set(fact, FACT_FAILED, "too short for the clock to be timed");
 	else
 		fact_set(
 			fact, FACT_FAILED, "all %" PRIu64 " chunks were disturbed", series->chunks);
@@ -40,6 +42,7 @@ void price_find(struct series *series, double ns_per_tick, struct price *price)
 		.chunks = series->chunks,
 		.preempted = series->preempted,
 		.moved = series->moved,
+		.too_short = series->too_short,
 		.jumped = series->jumped};
 	if (!series_is_measured(series)) {
 		explain(series, &price->fact);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "measure/sampler.h"
 
+#include <math.h>
 #include <time.h>
 
 #include "base/kernel_clock.h"
+
+#define NS_PER_US 1e3
 
 /*
  * A counter that ticks rarely (cntvct at 19 to 62 MHz, RISC-V's at 1 to 10) needs longer
@@ -12,22 +15,39 @@
 #define CHUNK_TICKS_LEAST 400
 #define CHUNK_NS_MOST 100000
 
-static uint64_t ticks_of_chunk(double chunk_ns, double ns_per_tick)
-{
-	double least_ns = CHUNK_TICKS_LEAST * ns_per_tick;
+/* What a read of a slow clock or of an intercepted counter takes must be a part of a chunk. */
+#define CHUNK_OVERHEADS_LEAST 5
 
-	if (least_ns > CHUNK_NS_MOST)
-		least_ns = CHUNK_NS_MOST;
-	return (uint64_t)((chunk_ns > least_ns ? chunk_ns : least_ns) / ns_per_tick);
+/* A chunk of fewer steps of the clock is not timed but guessed. */
+#define CHUNK_STEPS_LEAST 20
+
+static uint64_t ticks_of_chunk(const struct stopwatch *watch, double chunk_ns)
+{
+	double ns_per_tick = stopwatch_ns_per_tick(watch);
+	double step = (double)(watch->resolution ? watch->resolution : 1);
+	double ticks = chunk_ns / ns_per_tick;
+
+	ticks = fmax(ticks, fmin(CHUNK_TICKS_LEAST * step, CHUNK_NS_MOST / ns_per_tick));
+	return (uint64_t)fmax(ticks, (double)(CHUNK_OVERHEADS_LEAST * watch->overhead));
 }
 
-bool sampler_start(struct sampler *sampler, bool by_counter, int64_t chunk_ns)
+bool sampler_start(struct sampler *sampler, bool by_counter, int64_t chunk_ns, struct fact *why)
 {
-	if (!stopwatch_start(&sampler->watch, by_counter))
+	const struct stopwatch *watch = &sampler->watch;
+
+	if (!stopwatch_start(&sampler->watch, by_counter)) {
+		fact_set(why, FACT_DENIED, "reading the clock by system call is refused");
 		return false;
+	}
+	if (watch->resolution * CHUNK_STEPS_LEAST > CHUNK_NS_MOST) {
+		fact_set(why, FACT_FAILED,
+			"no counter to read, and the clock, which moves every %.0f us, is too "
+			"coarse to time calls with",
+			(double)watch->resolution / NS_PER_US);
+		return false;
+	}
 	sampler->rounds = 0;
-	sampler->chunk_ticks =
-		ticks_of_chunk((double)chunk_ns, stopwatch_ns_per_tick(&sampler->watch));
+	sampler->chunk_ticks = ticks_of_chunk(watch, (double)chunk_ns);
 	for (size_t i = 0; i < sampler->count; i++)
 		series_calibrate(&sampler->series[i], &sampler->watch, sampler->chunk_ticks);
 	return true;

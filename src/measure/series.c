@@ -107,7 +107,8 @@ static uint64_t draw_number(uint64_t *state)
 /* Every chunk ever kept has the same chance to be among the samples. */
 static void keep(struct series *series, double sample)
 {
-	uint64_t thrown = series->preempted + series->moved + series->jumped;
+	uint64_t thrown =
+		series->preempted + series->moved + series->too_short + series->jumped;
 	uint64_t kept = series->chunks - thrown;
 	uint64_t place;
 
@@ -130,6 +131,8 @@ static bool throw_away(
 		series->moved++;
 	else if (disturbance == DISTURBANCE_PREEMPTED)
 		series->preempted++;
+	else if (taken == 0)
+		series->too_short++;
 	else if (series->repeats > 1 && taken > JUMP_FACTOR * chunk_ticks)
 		series->jumped++;
 	else

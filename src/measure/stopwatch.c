@@ -89,6 +89,28 @@ static uint64_t least_overhead(const struct stopwatch *watch)
 	return least;
 }
 
+#define STEPS 3
+
+int64_t stopwatch_find_resolution(int64_t (*read_ns)(void))
+{
+	int64_t last = read_ns(), least = INT64_MAX;
+	unsigned standing = 0;
+
+	/* The first step is not whole. */
+	for (unsigned steps = 0; steps <= STEPS;) {
+		int64_t now = read_ns();
+
+		if (now == last) {
+			standing++;
+			continue;
+		}
+		if (steps++ && now - last < least)
+			least = now - last;
+		last = now;
+	}
+	return standing > STEPS ? least : 0;
+}
+
 bool stopwatch_start(struct stopwatch *watch, bool by_counter)
 {
 	struct reading start;
@@ -97,6 +119,7 @@ bool stopwatch_start(struct stopwatch *watch, bool by_counter)
 		return false;
 	watch->by_counter = by_counter;
 	watch->overhead = least_overhead(watch);
+	watch->resolution = by_counter ? 0 : (uint64_t)stopwatch_find_resolution(clock_ns);
 	start = read_moment(watch);
 	watch->start_ticks = start.ticks;
 	watch->start_ns = start.ns;

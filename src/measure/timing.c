@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "measure/timing.h"
 
+#include <math.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -97,15 +98,26 @@ static void set_up(struct measurement *measurement, const struct job *job)
 	text_copy(timing->counter, sizeof(timing->counter), counter_name());
 }
 
+/*
+ * Nanoseconds to tenths, which is what is printed: a document has all that its run had, and
+ * judged again gives the same text.
+ */
+static double in_tenths(double ticks, double ns_per_tick)
+{
+	return round(ticks * ns_per_tick * 10) / 10;
+}
+
 static void report_call(const struct series *series, double ns_per_tick, struct path_evidence *path)
 {
 	path->signal = series->signal;
 	if (!series_is_measured(series))
 		return;
-	path->min_ns = series->least * ns_per_tick;
-	path->median_ns = statistics_median(series->samples, series->count) * ns_per_tick;
-	path->p99_ns = statistics_percentile(series->samples, series->count, 99) * ns_per_tick;
-	path->timed = true;
+	path->min_ns = in_tenths(series->least, ns_per_tick);
+	path->median_ns = in_tenths(statistics_median(series->samples, series->count), ns_per_tick);
+	path->p99_ns = in_tenths(
+		statistics_percentile(series->samples, series->count, 99), ns_per_tick);
+	/* Less than half a tenth is no time of a call. */
+	path->timed = path->min_ns > 0;
 }
 
 /* The fact says already why there is no series, if there is none. */
@@ -118,7 +130,7 @@ static void report_part(
 		fact_set(fact, FACT_FAILED, "every measurement was disturbed");
 		return;
 	}
-	*ns = series->least * ns_per_tick;
+	*ns = in_tenths(series->least, ns_per_tick);
 	fact_set_known(fact);
 }
 
@@ -161,12 +173,9 @@ static void measure(void *argument)
 
 	timing->cpu = pin_here();
 	set_up(&measurement, job);
-	if (!sampler_start(
-		    &measurement.sampler, measurement.of_counter != NULL, job->effort->chunk_ns)) {
-		fact_set(&timing->fact, FACT_DENIED,
-			"the kernel refuses to tell the time, so nothing can be timed");
+	if (!sampler_start(&measurement.sampler, measurement.of_counter != NULL,
+		    job->effort->chunk_ns, &timing->fact))
 		return;
-	}
 	sampler_run(&measurement.sampler, &job->effort->limits);
 	report(&measurement, job->shared);
 	fact_set_known(&timing->fact);

@@ -33,8 +33,10 @@ static void crash(const void *subject, size_t count)
 
 static bool start(struct sampler *sampler, struct series *series, size_t count)
 {
+	struct fact why = {0};
+
 	*sampler = (struct sampler){.series = series, .count = count};
-	return sampler_start(sampler, false, CHUNK_NS);
+	return sampler_start(sampler, false, CHUNK_NS, &why);
 }
 
 static void run_rounds(struct sampler *sampler, size_t rounds)
@@ -74,7 +76,7 @@ static void each_chunk_is_kept_or_thrown_away(void **state)
 	(void)state;
 	assert_true(start(&sampler, &series, 1));
 	run_rounds(&sampler, CAPACITY);
-	thrown = series.preempted + series.moved + series.jumped;
+	thrown = series.preempted + series.moved + series.too_short + series.jumped;
 	assert_int_equal(series.count + thrown, series.chunks);
 	for (size_t i = 0; i < series.count; i++)
 		assert_true(series.least <= samples[i] && samples[i] > 0);
@@ -147,6 +149,28 @@ static void what_does_not_exist_says_so(void **state)
 	assert_int_equal(price.fact.state, FACT_ABSENT);
 }
 
+/* Where the clock tells no difference there is no time, rather than 0.0 ns. */
+static void what_is_too_short_for_the_clock_has_no_price(void **state)
+{
+	double samples[CAPACITY];
+	struct series series = {.repeat = work,
+		.repeats = 1,
+		.samples = samples,
+		.capacity = CAPACITY};
+	const struct stopwatch coarse = {.overhead = UINT64_MAX};
+	struct price price;
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		series_take_chunk(&series, &coarse, CHUNK_NS);
+	assert_int_equal(series.count, 0);
+	assert_true(series.too_short > 0);
+	series.too_short = series.chunks;
+	price_find(&series, 1, &price);
+	assert_int_equal(price.fact.state, FACT_FAILED);
+	assert_non_null(strstr(price.fact.reason, "too short"));
+}
+
 /* On an overcommitted machine: better no number than a wrong one. */
 static void nothing_but_disturbed_chunks_is_no_price(void **state)
 {
@@ -194,6 +218,7 @@ int main(void)
 		cmocka_unit_test(what_crashes_is_not_measured),
 		cmocka_unit_test(stop_ends_it_at_once),
 		cmocka_unit_test(what_does_not_exist_says_so),
+		cmocka_unit_test(what_is_too_short_for_the_clock_has_no_price),
 		cmocka_unit_test(nothing_but_disturbed_chunks_is_no_price),
 		cmocka_unit_test(a_mark_tells_what_happened_in_between),
 		cmocka_unit_test(a_call_that_sleeps_is_seen),

@@ -24,6 +24,36 @@ static void by_the_kernel_s_clock_a_tick_is_a_nanosecond(void **state)
 	assert_true(before <= ticks && ticks <= after);
 }
 
+static int64_t script_ns;
+
+/* The jiffies clocksource, HZ 250, read in 100 us. */
+static int64_t read_jiffies(void)
+{
+	script_ns += 100000;
+	return script_ns / 4000000 * 4000000;
+}
+
+/* hpet under two hypervisors: moves at each read, as slow as that is. */
+static int64_t read_slow_clock(void)
+{
+	return script_ns += 85000;
+}
+
+/* gettimeofday's grain, read in 100 ns. */
+static int64_t read_microseconds(void)
+{
+	script_ns += 100;
+	return script_ns / 1000 * 1000;
+}
+
+static void a_coarse_clock_is_told_from_a_slow_one(void **state)
+{
+	(void)state;
+	assert_int_equal(stopwatch_find_resolution(read_jiffies), 4000000);
+	assert_int_equal(stopwatch_find_resolution(read_slow_clock), 0);
+	assert_int_equal(stopwatch_find_resolution(read_microseconds), 1000);
+}
+
 static void spin(int64_t ns)
 {
 	int64_t end = kernel_clock_ns(CLOCK_MONOTONIC) + ns;
@@ -146,6 +176,7 @@ int main(void)
 		cmocka_unit_test(by_the_kernel_s_clock_a_tick_is_a_nanosecond),
 		cmocka_unit_test(the_counter_s_rate_is_that_of_the_kernel_s_clock),
 		cmocka_unit_test(a_rate_is_right_whoever_interrupts),
+		cmocka_unit_test(a_coarse_clock_is_told_from_a_slow_one),
 		cmocka_unit_test(its_own_overhead_is_less_than_any_stretch),
 	};
 

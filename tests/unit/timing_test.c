@@ -3,6 +3,7 @@
  * measure/timing, series and disturbance: the numbers in the table. Nothing here asserts
  * an absolute time: the machine may be any and busy.
  */
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -74,6 +75,29 @@ static void the_brief_timing_has_what_a_verdict_needs(void **state)
 	}
 }
 
+static void assert_in_tenths(double ns)
+{
+	assert_true(fabs(ns * 10 - round(ns * 10)) < 1e-6);
+}
+
+/* A document with one decimal has all that its run printed and judged. */
+static void times_are_in_tenths_of_a_nanosecond(void **state)
+{
+	(void)state;
+	list_real();
+	timing_measure(&evidence, (const struct call(*)[PATH_COUNT])calls);
+	assert_in_tenths(evidence.timing.counter_ns);
+	assert_in_tenths(evidence.timing.ordered_ns);
+	assert_in_tenths(evidence.timing.entry_ns);
+	for (size_t i = 0; i < evidence.call_count; i++) {
+		for (int path = 0; path < PATH_COUNT; path++) {
+			assert_in_tenths(evidence.calls[i].path[path].min_ns);
+			assert_in_tenths(evidence.calls[i].path[path].median_ns);
+			assert_in_tenths(evidence.calls[i].path[path].p99_ns);
+		}
+	}
+}
+
 static int crash(clockid_t clock, struct timespec *now)
 {
 	(void)clock;
@@ -123,7 +147,7 @@ static void a_series_accounts_for_all_its_chunks(void **state)
 	for (int i = 0; i < 200; i++)
 		series_take_chunk(&series, &watch, 5000);
 	assert_int_equal(series.chunks, 200);
-	assert_true(series.preempted + series.moved + series.jumped < 200);
+	assert_true(series.preempted + series.moved + series.too_short + series.jumped < 200);
 	assert_true(series_is_measured(&series));
 	assert_true(series.count <= SAMPLES);
 	for (size_t i = 0; i < series.count; i++)
@@ -173,6 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_way_that_exists_is_timed_and_no_other),
 		cmocka_unit_test(the_brief_timing_has_what_a_verdict_needs),
+		cmocka_unit_test(times_are_in_tenths_of_a_nanosecond),
 		cmocka_unit_test(a_call_that_crashes_is_told_and_the_rest_is_timed),
 		cmocka_unit_test(a_series_accounts_for_all_its_chunks),
 		cmocka_unit_test(a_series_of_nothing_is_left_alone),
