@@ -13,14 +13,15 @@
 /*
  * Measures in a child, pinned to one CPU: many chunks of about 20 us each, the ways taken in
  * turn so that drift hits all alike; chunks that others disturbed are thrown away. Fills
- * evidence->timing and the times in evidence->calls. Takes about 30 ms; up to 250 ms where
- * evidence->proof was not taken, so that the times must decide alone.
+ * evidence->timing and the times in evidence->calls. Takes about 30 ms; about 40 ms more
+ * where evidence->proof was not taken, so that the times must decide alone, on a noisy machine
+ * up to 0.9 s.
  */
 void timing_measure(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT]);
 
 /*
- * The same with less care, in about 2 ms for a few calls, where the proof was taken: enough
- * to distinguish calls that cost as much as a system call from those that do not.
+ * The same with less care, in about 2 ms for a few calls where the proof was taken: enough to
+ * distinguish calls that cost as much as a system call from those that do not.
  */
 void timing_measure_brief(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT]);
 
