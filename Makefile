@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: MIT
 #
-# vdsocheck: tells whether the clock of a Linux host is answered in user space.
+# vdsocheck: checks whether the vDSO of a Linux host serves the clock.
 #
 #   make                 build ./vdsocheck
-#   make deps            install what building and testing need (apt, dnf, apk, zypper, pacman)
-#   make check           all tests, then all of them again under ASan and UBSan
-#   make install         binary and man page below $(DESTDIR)$(PREFIX)
-#   make uninstall       take them away again
-#   make clean           remove what was built
+#   make deps            install what building needs (apt, dnf, apk, zypper, pacman)
+#   make test-deps       install what testing needs besides
+#   make check           run all tests, then all of them again under ASan and UBSan (make test)
+#   make install         install the binary and the man pages below $(DESTDIR)$(PREFIX)
+#   make uninstall       remove them
+#   make clean           remove $(BUILD) and ./vdsocheck
 #   make help            print this
 #
-# Knobs, on the command line or from the environment:
+# Variables, on the command line or from the environment:
 #
-#   STATIC=1             one file without a dynamic loader, to copy to a bare machine
+#   STATIC=1             link statically, for machines without the libraries
 #   SANITIZE=LIST        compile with -fsanitize=LIST (address,undefined)
-#   CC=clang             another compiler; CC=aarch64-linux-gnu-gcc crosses
-#   CFLAGS, LDFLAGS      yours, after all of ours
-#   HARDENING=           other hardening flags, or none
-#   BUILD=DIR            objects and binary in DIR; ./vdsocheck is left alone
-#   PREFIX, DESTDIR      /usr/local and nothing
-#   PKG_CONFIG           and its own variables, for crossing
+#   CC=clang             use another compiler; CC=aarch64-linux-gnu-gcc cross-compiles
+#   CPPFLAGS, CFLAGS, LDFLAGS   added after the Makefile's own flags
+#   HARDENING=           replace the hardening flags
+#   BUILD=DIR            build in DIR and leave ./vdsocheck alone (build)
+#   PREFIX, DESTDIR      where to install (/usr/local, empty)
+#   PKG_CONFIG           pkg-config to use; its own variables hold for cross builds
 #   V=1                  show the commands
 #
 # The tests (see tests/README.md):
@@ -31,6 +32,10 @@
 #   make format          put the sources in .clang-format's form
 
 VERSION := 0.1.0
+
+# Between releases --version names the commit; a tarball has none.
+REVISION := $(if $(wildcard .git),$(filter-out v$(VERSION),\
+	$(shell git describe --always --dirty --match 'v$(VERSION)' 2>/dev/null)))
 
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
@@ -53,8 +58,11 @@ LIBRARIES := libseccomp jansson $(if $(X86),libcpuid)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wconversion
 
-# _FORTIFY_SOURCE needs optimisation and is at odds with the sanitizers.
-HARDENING ?= -fstack-protector-strong $(if $(SANITIZE),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+# _FORTIFY_SOURCE needs optimization and is at odds with the sanitizers. A distribution's own
+# level stands.
+FORTIFY := $(if $(SANITIZE)$(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE \
+	-D_FORTIFY_SOURCE=2)
+HARDENING ?= -fstack-protector-strong $(FORTIFY)
 
 CPPFLAGS_OURS := -D_GNU_SOURCE -Iinclude -DVDSOCHECK_VERSION='"$(VERSION)"'
 CFLAGS_OURS := -std=gnu11 -pthread $(WARNINGS) $(HARDENING) -ffile-prefix-map=$(CURDIR)=. \
@@ -63,21 +71,17 @@ CFLAGS_OURS := -std=gnu11 -pthread $(WARNINGS) $(HARDENING) -ffile-prefix-map=$(
 LDFLAGS_OURS := -Wl,-z,relro,-z,now -Wl,--as-needed $(if $(STATIC),-static -no-pie,-pie) \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE))
 
-LIBRARY_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(LIBRARIES))
-LIBRARY_LIBS = $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(LIBRARIES)) -lm
+# 32-bit targets such as MIPS and PowerPC access 64 bits atomically only by libatomic.
+ATOMIC_PROBE = echo 'long long v; int main(void) { return (int)__atomic_load_n(&v, 2); }' | \
+	$(CC) $(CFLAGS) $(LDFLAGS) -x c - -o /dev/null 2>/dev/null || echo -latomic
 
-COMPILE = $(CC) $(CPPFLAGS_OURS) $(LIBRARY_CFLAGS) $(CPPFLAGS) $(CFLAGS_OURS) $(CFLAGS)
+# Looked up when a goal first needs them, and once: `make deps` works without.
+LIBRARY_CFLAGS = $(eval LIBRARY_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(LIBRARIES)))$(LIBRARY_CFLAGS)
+LIBRARY_LIBS = $(eval LIBRARY_LIBS := $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(LIBRARIES)) \
+	-lm $(shell $(ATOMIC_PROBE)))$(LIBRARY_LIBS)
+
+COMPILE = $(CC) $(CPPFLAGS_OURS) $(LIBRARY_CFLAGS) $(CFLAGS_OURS) $(CPPFLAGS) $(CFLAGS)
 LINK = $(CC) $(CFLAGS_OURS) $(CFLAGS) $(LDFLAGS_OURS) $(LDFLAGS)
-
-# Goals that compile nothing work without the libraries.
-WITHOUT_LIBRARIES := deps help clean uninstall format lab lab-ci lab-list lab-deps check-fresh
-ifneq ($(filter-out $(WITHOUT_LIBRARIES),$(or $(MAKECMDGOALS),all)),)
-ifeq ($(filter deps,$(MAKECMDGOALS)),)
-ifneq ($(shell $(PKG_CONFIG) --exists $(LIBRARIES) && echo yes),yes)
-$(error $(PKG_CONFIG) does not find all of: $(LIBRARIES). 'make deps' installs them)
-endif
-endif
-endif
 
 SOURCES := $(wildcard src/*.c src/*/*.c)
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/src/%.o)
@@ -87,7 +91,7 @@ MODULES := $(filter-out $(BUILD)/src/main.o,$(OBJECTS))
 all: $(if $(filter build,$(BUILD)),vdsocheck,$(BUILD)/vdsocheck)
 
 vdsocheck: build/vdsocheck
-	$(QUIET)cp $< $@
+	$(QUIET)ln -f $< $@ 2>/dev/null || cp -f $< $@
 
 $(BUILD)/vdsocheck: $(OBJECTS) $(BUILD)/flags
 	$(call say,LINK,$@)
@@ -98,14 +102,25 @@ $(BUILD)/src/%.o: src/%.c $(BUILD)/flags
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(COMPILE) -MMD -MP -c $< -o $@
 
+# $(call stamp,TEXT): the recipe of a file that changes when TEXT does, and with it what depends on it.
+stamp = printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' >$@
+
 # What was compiled with other flags is compiled again.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(subst ','\'',$(COMPILE) $(LINK) $(LIBRARY_LIBS))' | cmp -s - $@ || \
-		printf '%s\n' '$(subst ','\'',$(COMPILE) $(LINK) $(LIBRARY_LIBS))' > $@
+	@$(PKG_CONFIG) --exists $(LIBRARIES) || { \
+		echo "$(PKG_CONFIG) does not find all of: $(LIBRARIES). 'make deps' installs them" >&2; exit 1; }
+	@$(call stamp,$(COMPILE) $(LINK) $(LIBRARY_LIBS))
 
 .PHONY: FORCE
 FORCE:
+
+# The only object that a commit changes.
+$(BUILD)/src/cli/emit.o: private CPPFLAGS_OURS += -DVDSOCHECK_REVISION='"$(REVISION)"'
+$(BUILD)/src/cli/emit.o: $(BUILD)/revision
+$(BUILD)/revision: FORCE
+	@mkdir -p $(@D)
+	@$(call stamp,$(REVISION))
 
 -include $(OBJECTS:.o=.d)
 
@@ -114,10 +129,10 @@ PAGES := $(wildcard man/*.1)
 .PHONY: install uninstall
 install: all
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1'
-	install -m 755 $(if $(filter build,$(BUILD)),vdsocheck,$(BUILD)/vdsocheck) '$(DESTDIR)$(BINDIR)/vdsocheck'
+	install -m 755 $(BUILD)/vdsocheck '$(DESTDIR)$(BINDIR)/vdsocheck'
 	install -m 644 $(PAGES) '$(DESTDIR)$(MANDIR)/man1'
 
-# Empty folders go too, but for those of the system: they were there before.
+# Empty folders are removed too, except the system's own.
 uninstall:
 	rm -f '$(DESTDIR)$(BINDIR)/vdsocheck' $(PAGES:man/%='$(DESTDIR)$(MANDIR)/man1/%')
 	$(if $(DESTDIR)$(filter-out /usr /usr/local,$(PREFIX)),$(PRUNE))
@@ -125,12 +140,15 @@ uninstall:
 PRUNE = cd '$(DESTDIR)/' && \
 	rmdir -p --ignore-fail-on-non-empty './$(BINDIR)' './$(MANDIR)/man1' 2>/dev/null || :
 
-.PHONY: deps clean help format
+.PHONY: deps test-deps clean help format
 deps:
 	@.ci/deps
 
+test-deps:
+	@.ci/deps --tests
+
 clean:
-	rm -rf build vdsocheck
+	rm -rf '$(BUILD)' $(if $(filter build,$(BUILD)),vdsocheck)
 
 help:
 	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile
@@ -138,7 +156,7 @@ help:
 format:
 	clang-format -i $(SOURCES) $(wildcard src/*/*.h include/*.h include/*/*.h tests/*/*.c tests/*/*.h)
 
--include tests/tests.mk
--include tests/lab/lab.mk
--include tests/bench/bench.mk
--include tests/compare/compare.mk
+include tests/tests.mk
+include tests/lab/lab.mk
+include tests/bench/bench.mk
+include tests/compare/compare.mk

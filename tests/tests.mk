@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # The tests' targets; included by the Makefile at the top. See tests/README.md.
 
-TEST_CFLAGS = -Itests -Isrc $(shell $(PKG_CONFIG) --cflags cmocka)
+TEST_CFLAGS = $(eval TEST_CFLAGS := -Itests -Isrc $(shell $(PKG_CONFIG) --cflags cmocka))$(TEST_CFLAGS)
 # Before glibc 2.34 dlopen() is in a library of its own.
-TEST_LIBS = $(shell $(PKG_CONFIG) --libs cmocka) -ldl
+TEST_LIBS = $(eval TEST_LIBS := $(shell $(PKG_CONFIG) --libs cmocka) -ldl)$(TEST_LIBS)
 TEST_BINARY := $(BUILD)/vdsocheck
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/*_test.c))
@@ -50,8 +50,14 @@ check-man:
 check-fresh:
 	$(QUIET)tests/fresh/run
 
+$(BUILD)/tests/flags: FORCE
+	@mkdir -p $(@D)
+	@$(PKG_CONFIG) --exists cmocka || { \
+		echo "$(PKG_CONFIG) does not find cmocka. 'make test-deps' installs it" >&2; exit 1; }
+	@$(call stamp,$(TEST_CFLAGS) $(TEST_LIBS))
+
 # Unit and golden tests call the modules of src/ directly.
-$(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
+$(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags $(BUILD)/tests/flags
 	$(call say,CC,$<)
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(COMPILE) $(TEST_CFLAGS) -MMD -MP -c $< -o $@
@@ -86,4 +92,4 @@ $(BUILD)/tests/cli/counter_off.so: tests/cli/counter_off.c
 
 -include $(UNIT_TESTS:=.d) $(UNIT_HELPERS:.o=.d) $(GOLDEN_OBJECTS:.o=.d)
 
--include tests/fuzz/fuzz.mk
+include tests/fuzz/fuzz.mk

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "report.h"
 
-#include "base/version.h"
 #include "document/json_value.h"
 
 /* Hundredths: a tenth is 2 % of a COARSE clock. */
@@ -298,7 +297,7 @@ static json_t *root_object(const struct bench_report *report)
 	json_t *root = json_object();
 
 	set_text(root, "schema", BENCH_SCHEMA);
-	set_text(root, "version", version_string);
+	set_text(root, "version", VDSOCHECK_VERSION);
 	json_value_set_moment(root, &report->evidence->moment);
 	json_value_set(root, "stopped", json_boolean(report->bench->stopped));
 	set_seconds(root, "time_s", true, (double)report->plan->time_ns / NS_PER_SECOND);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/fault.h"
-#include "base/version.h"
 #include "document/json_value.h"
 #include "judge/tally.h"
 
@@ -428,7 +427,7 @@ static json_t *root_object(const struct document *document)
 	json_t *root = json_object();
 
 	json_value_set(root, "schema", json_string(JSON_SCHEMA));
-	json_value_set(root, "version", json_string(version_string));
+	json_value_set(root, "version", json_string(VDSOCHECK_VERSION));
 	json_value_set_moment(root, &evidence->moment);
 	json_value_set(root, "verdict", json_string(verdict_name(ruling->verdict)));
 	json_value_set(root, "exit_status", json_integer(verdict_exit_status(ruling->verdict)));

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 
-#include "base/version.h"
 #include "cli/phrase.h"
 #include "cli/wrap.h"
 #include "judge/tally.h"
@@ -128,7 +127,7 @@ static void write_versions(const struct host_evidence *host, FILE *out)
 	if (fact_is_known(&host->boot.fact))
 		write_item(out, "boot parameters that bear on the clock",
 			*host->boot.value ? host->boot.value : "none");
-	write_item(out, "vdsocheck", version_string);
+	write_item(out, "vdsocheck", VDSOCHECK_VERSION);
 }
 
 static void write_time(const struct path_evidence *path, FILE *out)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/output.h"
-#include "base/version.h"
 
 static bool write_out(const char *path, const char *bytes, size_t length)
 {
@@ -30,11 +29,14 @@ bool emit_wants_color(const struct options *options)
 	return terminal_wants_color(options->color);
 }
 
+/* A build from a git tree between releases: "vdsocheck 0.1.0 (653e9ea)". */
 static bool write_version(void)
 {
-	char line[64];
+	const char *revision = VDSOCHECK_REVISION;
+	char line[80];
 
-	snprintf(line, sizeof(line), "vdsocheck %s\n", version_string);
+	snprintf(line, sizeof(line), *revision ? "vdsocheck %s (%s)\n" : "vdsocheck %s\n",
+		VDSOCHECK_VERSION, revision);
 	return write_out(NULL, line, strlen(line));
 }
 

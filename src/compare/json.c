@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/version.h"
 #include "document/json_value.h"
 #include "judge/tally.h"
 #include "report.h"
@@ -166,7 +165,7 @@ bool compare_report_json(const struct compare_report *report, FILE *out)
 
 	compare_report_summary(report, summary, sizeof(summary));
 	json_value_set(root, "schema", json_string(COMPARE_JSON_SCHEMA));
-	json_value_set(root, "version", json_string(version_string));
+	json_value_set(root, "version", json_string(VDSOCHECK_VERSION));
 	json_value_set_moment(root, report->moment);
 	json_value_set(root, "exit_status", json_integer(report->exit_status));
 	json_value_set(root, "summary", json_string(summary));

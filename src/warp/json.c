@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/version.h"
 #include "document/json_value.h"
 #include "report.h"
 
@@ -112,7 +111,7 @@ bool warp_report_json(const struct warp_report *report, FILE *out)
 	json_t *root = json_object();
 
 	json_value_set(root, "schema", json_string(WARP_JSON_SCHEMA));
-	json_value_set(root, "version", json_string(version_string));
+	json_value_set(root, "version", json_string(VDSOCHECK_VERSION));
 	json_value_set_moment(root, report->moment);
 	json_value_set(root, "verdict", json_string(warp_ruling_name(ruling->verdict)));
 	json_value_set(root, "exit_status", json_integer(warp_ruling_exit_status(ruling->verdict)));

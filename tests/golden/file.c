@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/version.h"
 #include "cli/wrap.h"
 #include "golden/file.h"
 
@@ -27,12 +26,12 @@ static void hide_version(char *text)
 	char *at = strstr(text, key);
 	char whole[64];
 
-	snprintf(whole, sizeof(whole), "%s%s\"", key, version_string);
+	snprintf(whole, sizeof(whole), "%s%s\"", key, VDSOCHECK_VERSION);
 	if (!at || strncmp(at, whole, strlen(whole)) != 0)
 		return;
 	at += strlen(key);
-	memmove(at + strlen(VERSION_MARK), at + strlen(version_string),
-		strlen(at + strlen(version_string)) + 1);
+	memmove(at + strlen(VERSION_MARK), at + strlen(VDSOCHECK_VERSION),
+		strlen(at + strlen(VDSOCHECK_VERSION)) + 1);
 	memcpy(at, VERSION_MARK, strlen(VERSION_MARK));
 }
 

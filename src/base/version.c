@@ -1,4 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-#include "base/version.h"
-
-const char version_string[] = VDSOCHECK_VERSION;
