@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +64,15 @@ pid_t child_start(void (*work)(void *argument), void *argument, unsigned seconds
 	return pid;
 }
 
+/* Where the soft limit of CPU time is the hard one, as with `ulimit -t`, no SIGXCPU comes first. */
+static bool is_out_of_cpu_time(int signal)
+{
+	struct rlimit limit;
+
+	return signal == SIGXCPU || (signal == SIGKILL && getrlimit(RLIMIT_CPU, &limit) == 0 &&
+					    limit.rlim_cur != RLIM_INFINITY);
+}
+
 static void explain_signal(int signal, unsigned seconds, struct fact *why)
 {
 	if (signal == SIGSYS)
@@ -70,6 +80,10 @@ static void explain_signal(int signal, unsigned seconds, struct fact *why)
 			"killed by SIGSYS: a seccomp filter of the surroundings forbids it");
 	else if (signal == SIGALRM)
 		fact_set(why, FACT_FAILED, "not done within %u s", seconds);
+	else if (is_out_of_cpu_time(signal))
+		fact_set(why, FACT_FAILED,
+			"killed by %s: CPU time is limited here (ulimit -t, RLIMIT_CPU)",
+			fault_signal_name(signal));
 	else
 		fact_set(why, FACT_FAILED, "killed by %s", fault_signal_name(signal));
 }

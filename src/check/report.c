@@ -246,8 +246,8 @@ static void write_reproduce(FILE *out)
 	fputs("\n## To see the same without vdsocheck\n\n"
 	      "The clocksource in use:\n\n"
 	      "    cat /sys/devices/system/clocksource/clocksource0/current_clocksource\n\n"
-	      "Asking for the time 1,000 times: some 1,000 calls in strace's count mean that\n"
-	      "each entered the kernel, next to none that the vDSO answered.\n\n"
+	      "Reading the clock 1,000 times: about 1,000 calls in strace's count mean that\n"
+	      "each was a system call; no table, or a few calls, that the vDSO served them.\n\n"
 	      "    strace -c -e trace=clock_gettime,gettimeofday \\\n"
 	      "        python3 -c 'import time; [time.time() for _ in range(1000)]'\n",
 		out);

@@ -32,10 +32,6 @@ static int add_rules(scmp_filter_ctx filter)
 {
 	int error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ALLOW);
 
-	/* 2.5: the kernel's own error instead of ECANCELED for all of them. */
-#if SCMP_VER_MAJOR > 2 || (SCMP_VER_MAJOR == 2 && SCMP_VER_MINOR >= 5)
-	seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
-#endif
 	for (size_t i = 0; i < TIME_CALL_COUNT && !error; i++) {
 		int number = seccomp_syscall_resolve_name(time_calls[i]);
 
@@ -45,6 +41,20 @@ static int add_rules(scmp_filter_ctx filter)
 		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(MARK), number, 0);
 	}
 	return error;
+}
+
+/*
+ * 0 or a negative errno. libseccomp has codes of its own for what the kernel refuses:
+ * ECANCELED, and EFAULT where SCMP_FLTATR_API_SYSRAWRC asks for the true one (2.5.0 to 2.5.4,
+ * whose filter of codes does not know EPERM). errno has what the kernel said.
+ */
+static int load(scmp_filter_ctx filter)
+{
+	int error;
+
+	errno = 0;
+	error = seccomp_load(filter);
+	return error < 0 && errno ? -errno : error;
 }
 
 static bool set_filter(struct fact *fact)
@@ -58,7 +68,7 @@ static bool set_filter(struct fact *fact)
 	}
 	error = add_rules(filter);
 	if (!error)
-		error = seccomp_load(filter);
+		error = load(filter);
 	seccomp_release(filter);
 	if (error == -ECANCELED)
 		fact_set(fact, FACT_DENIED, "seccomp filter: the kernel refuses it");

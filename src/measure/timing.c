@@ -124,14 +124,25 @@ static void report_call(const struct series *series, double ns_per_tick, struct 
 	path->timed = path->min_ns > 0;
 }
 
+/* A tracer of ours (strace -f) stops each system call: nothing is left undisturbed. */
+static void explain_disturbed(const struct number_fact *tracer, struct fact *fact)
+{
+	if (fact_is_known(&tracer->fact) && tracer->value)
+		fact_set(fact, FACT_FAILED,
+			"every measurement was disturbed: this process is traced by process %lld",
+			(long long)tracer->value);
+	else
+		fact_set(fact, FACT_FAILED, "every measurement was disturbed");
+}
+
 /* The fact says already why there is no series, if there is none. */
-static void report_part(
-	const struct series *series, double ns_per_tick, double *ns, struct fact *fact)
+static void report_part(const struct series *series, double ns_per_tick,
+	const struct number_fact *tracer, double *ns, struct fact *fact)
 {
 	if (!series)
 		return;
 	if (!series_is_measured(series)) {
-		fact_set(fact, FACT_FAILED, "every measurement was disturbed");
+		explain_disturbed(tracer, fact);
 		return;
 	}
 	*ns = in_tenths(series->least, ns_per_tick);
@@ -141,6 +152,7 @@ static void report_part(
 static void report(const struct measurement *measurement, struct evidence *evidence)
 {
 	struct timing_evidence *timing = &evidence->timing;
+	const struct number_fact *tracer = &evidence->host.tracer;
 	double ns_per_tick = sampler_ns_per_tick(&measurement->sampler);
 
 	for (size_t i = 0; i < evidence->call_count; i++) {
@@ -151,11 +163,12 @@ static void report(const struct measurement *measurement, struct evidence *evide
 				report_call(series, ns_per_tick, &evidence->calls[i].path[path]);
 		}
 	}
-	report_part(measurement->of_entry, ns_per_tick, &timing->entry_ns, &timing->entry_fact);
-	report_part(
-		measurement->of_counter, ns_per_tick, &timing->counter_ns, &timing->counter_fact);
-	report_part(
-		measurement->of_ordered, ns_per_tick, &timing->ordered_ns, &timing->ordered_fact);
+	report_part(measurement->of_entry, ns_per_tick, tracer, &timing->entry_ns,
+		&timing->entry_fact);
+	report_part(measurement->of_counter, ns_per_tick, tracer, &timing->counter_ns,
+		&timing->counter_fact);
+	report_part(measurement->of_ordered, ns_per_tick, tracer, &timing->ordered_ns,
+		&timing->ordered_fact);
 	timing->chunks = (unsigned)measurement->sampler.rounds;
 }
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -155,6 +156,25 @@ static void no_child_is_left_behind(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
+/* SIGKILL alone reads as if memory had run out. */
+static void a_limit_of_cpu_time_is_named(void **state)
+{
+	struct rlimit old, limited;
+	struct fact why = {0};
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_CPU, &old), 0);
+	if (old.rlim_cur != RLIM_INFINITY)
+		unit_skip("CPU time is limited here");
+	child_judge(SIGKILL, SECONDS, &why);
+	assert_null(strstr(why.reason, "CPU time"));
+	limited = (struct rlimit){.rlim_cur = 86400, .rlim_max = old.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_CPU, &limited), 0);
+	child_judge(SIGKILL, SECONDS, &why);
+	assert_int_equal(setrlimit(RLIMIT_CPU, &old), 0);
+	assert_non_null(strstr(why.reason, "SIGKILL: CPU time is limited"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +186,7 @@ int main(void)
 		cmocka_unit_test(the_limit_holds_where_the_alarm_is_blocked_or_ignored),
 		cmocka_unit_test(an_early_end_is_a_failure_with_its_status),
 		cmocka_unit_test(no_child_is_left_behind),
+		cmocka_unit_test(a_limit_of_cpu_time_is_named),
 	};
 
 	return cmocka_run_group_tests_name("child", tests, NULL, NULL);
