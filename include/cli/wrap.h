@@ -21,6 +21,13 @@ void wrap_print(FILE *out, const char *label, int indent, const char *text);
  */
 void wrap_text(FILE *out, int column, int indent, const char *text);
 
+/*
+ * Prints a shell command that begins at `column`, folded with a backslash at blanks where it is
+ * longer than the line, so that it can still be pasted; further lines begin at `indent`. Leaves
+ * the last line open and returns its column.
+ */
+int wrap_command(FILE *out, int column, int indent, const char *command);
+
 /* A count with its thousands parted, "6,000". Gives back `buffer`. */
 char *wrap_count(uint64_t count, char buffer[32]);
 

@@ -1,31 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What to do about it, on this very host: a table of rules. Pure. Nothing is advised where
- * nothing is wrong, and no clocksource that the kernel does not offer.
+ * What to do about it, on this very host. Nothing is advised where nothing is wrong, and no
+ * clocksource that the kernel does not offer.
  */
 #ifndef VDSOCHECK_JUDGE_ADVICE_H
 #define VDSOCHECK_JUDGE_ADVICE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "evidence.h"
-#include "judge/verdict.h"
 
 #define ADVICE_MAX 4
+#define ADVICE_STEP_MAX 5
+#define ADVICE_KEEP_MAX 4
+#define ADVICE_TEXT_SIZE 400
+#define ADVICE_COMMAND_SIZE 320
 
-/* All texts have static storage; NULL where there is nothing to say. */
-struct advice {
-	const char *id;           /* stable */
-	const char *text;         /* what to do, in a sentence or two */
-	const char *check;        /* a command to run before it, which changes nothing */
-	const char *command;      /* the command that tries it now, as root */
-	const char *keep;         /* how to make it last, in words */
-	const char *keep_command; /* one way to do so, as root */
-	const char *ask;          /* a sentence to paste into a ticket */
-	const char *risk;
-	const char *source; /* the clocksource it leads to */
+struct advice_step {
+	char text[ADVICE_TEXT_SIZE];       /* a remark on the command; without one, what to do */
+	char command[ADVICE_COMMAND_SIZE]; /* one shell line; empty: there is none */
 };
 
-/* Writes the advice that fits, at most ADVICE_MAX pieces, and returns how many. */
-size_t advice_find(
-	const struct evidence *evidence, enum verdict verdict, struct advice advice[ADVICE_MAX]);
+/* Texts that are pointers have static storage; NULL where there is nothing to say. */
+struct advice {
+	const char *id; /* stable */
+	char text[ADVICE_TEXT_SIZE];
+	size_t step_count;
+	struct advice_step steps[ADVICE_STEP_MAX]; /* all of them, in this order */
+	size_t keep_count;
+	struct advice_step keep[ADVICE_KEEP_MAX]; /* ways to make it last: one is enough */
+	char undo[ADVICE_COMMAND_SIZE];           /* takes the steps back; empty: needs none */
+	const char *ask;                          /* a sentence to paste into a ticket */
+	const char *risk;
+	const char *source; /* who says so: title, date and address */
+	bool is_alternative; /* to the piece before it; otherwise it is needed beside it */
+	char clocksource[CLOCKSOURCE_NAME_SIZE]; /* the one it leads to; empty: to none */
+};
 
 #endif

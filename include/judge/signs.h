@@ -4,7 +4,6 @@
 #define VDSOCHECK_JUDGE_SIGNS_H
 
 #include "evidence.h"
-#include "judge/verdict.h"
 
 /* The current clocksource is known and has this name. */
 bool sign_current_is(const struct evidence *evidence, const char *name);
@@ -15,14 +14,14 @@ bool sign_is_offered(const struct evidence *evidence, const char *name);
 /* The kernel offers this clocksource, and is known to use another. */
 bool sign_is_another(const struct evidence *evidence, const char *name);
 
-/* The vDSO is there and passes deciding calls on to the kernel: its clock has no mode. */
-bool sign_vdso_falls_back(const struct evidence *evidence, enum verdict verdict);
-
 /* The data page was read and says that there is no clock mode. */
 bool sign_mode_is_none(const struct evidence *evidence);
 
 /* Booted with this parameter: "notsc", or "tsc=unstable" with its value. */
 bool sign_boot_has(const struct evidence *evidence, const char *parameter);
+
+/* Booted with clocksource= and the name of the current one. */
+bool sign_boot_chose_current(const struct evidence *evidence);
 
 /* The first line of the kernel log that holds this text; NULL if none does, or none was read. */
 const struct kernel_log_line *sign_log_find(const struct evidence *evidence, const char *text);

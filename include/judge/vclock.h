@@ -6,11 +6,11 @@
 #include "evidence.h"
 
 /*
- * Infers the mode from the clocksource's name and the proof, where both together leave only
- * one: sets how to VCLOCK_INFERRED and keeps the reason why it was not read. Leaves the
- * evidence alone where the mode was read or more than one is possible.
+ * What is known of the clock mode, with the mode that the clocksource's name and the proof
+ * leave where they leave only one: how is VCLOCK_INFERRED then, and the fact keeps the reason
+ * why it was not read. As it is in the evidence where it was read or more than one is possible.
  */
-void vclock_infer(struct evidence *evidence);
+struct vclock_evidence vclock_infer(const struct evidence *evidence);
 
 /* True if the kernel never gives this clocksource a mode (hpet did have one up to 4.6). */
 bool vclock_name_has_no_mode(const char *clocksource);

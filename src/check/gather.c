@@ -125,7 +125,7 @@ static void measure(const struct root *root, struct evidence *evidence)
 	timing_measure(evidence, calls);
 	proof_take(evidence, calls);
 	settle(root, evidence, calls);
-	vclock_infer(evidence);
+	evidence->vclock = vclock_infer(evidence);
 }
 
 static void drop_calls_that_do_not_decide(

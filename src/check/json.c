@@ -366,6 +366,20 @@ static json_t *contradictions_array(const struct judgement *judgement)
 	return list;
 }
 
+static json_t *steps_array(const struct advice_step *steps, size_t count)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		json_t *object = json_object();
+
+		json_value_set(object, "text", json_value_text(steps[i].text));
+		json_value_set(object, "command", json_value_text(steps[i].command));
+		json_array_append_new(list, object);
+	}
+	return list;
+}
+
 static json_t *advice_array(const struct judgement *judgement)
 {
 	json_t *list = json_array();
@@ -376,10 +390,9 @@ static json_t *advice_array(const struct judgement *judgement)
 
 		json_value_set(object, "id", json_string(advice->id));
 		json_value_set(object, "text", json_string(advice->text));
-		json_value_set(object, "check", json_value_text(advice->check));
-		json_value_set(object, "command", json_value_text(advice->command));
-		json_value_set(object, "keep", json_value_text(advice->keep));
-		json_value_set(object, "keep_command", json_value_text(advice->keep_command));
+		json_value_set(object, "steps", steps_array(advice->steps, advice->step_count));
+		json_value_set(object, "keep", steps_array(advice->keep, advice->keep_count));
+		json_value_set(object, "undo", json_value_text(advice->undo));
 		json_value_set(object, "ask", json_value_text(advice->ask));
 		json_value_set(object, "risk", json_value_text(advice->risk));
 		json_value_set(object, "source", json_value_text(advice->source));

@@ -207,20 +207,39 @@ static void write_causes(const struct judgement *judgement, FILE *out)
 		fprintf(out, "- But: %s\n", judgement->contradictions[i].text);
 }
 
+static void write_step(const struct advice_step *step, const char *bullet, FILE *out)
+{
+	if (!*step->command)
+		fprintf(out, "  %s %s\n", bullet, step->text);
+	else if (*step->text)
+		fprintf(out, "  %s `%s` (%s)\n", bullet, step->command, step->text);
+	else
+		fprintf(out, "  %s `%s`\n", bullet, step->command);
+}
+
 static void write_one_advice(const struct advice *advice, FILE *out)
 {
-	fprintf(out, "- %s\n", advice->text);
-	if (advice->check)
-		fprintf(out, "\n  First: `%s`\n", advice->check);
-	if (advice->command)
-		fprintf(out, "\n      %s\n\n", advice->command);
+	fprintf(out, "- %s%s\n", advice->is_alternative ? "Or: " : "", advice->text);
+	for (size_t i = 0; i < advice->step_count; i++) {
+		char number[24];
+
+		snprintf(number, sizeof(number), "%zu.", i + 1);
+		write_step(&advice->steps[i], number, out);
+	}
 	if (advice->ask)
 		fprintf(out, "\n  > %s\n\n", advice->ask);
-	if (advice->keep)
-		fprintf(out, "  To keep it: %s\n\n      %s\n\n", advice->keep,
-			advice->keep_command);
+	if (*advice->undo)
+		fprintf(out, "  - To undo it: `%s`\n", advice->undo);
+	if (advice->keep_count)
+		fprintf(out, "  - %s:\n",
+			*advice->clocksource ? "To make it permanent, one of"
+					     : "Depending on the boot loader");
+	for (size_t i = 0; i < advice->keep_count; i++)
+		write_step(&advice->keep[i], "  -", out);
 	if (advice->risk)
-		fprintf(out, "  Risk: %s\n", advice->risk);
+		fprintf(out, "  - Risk: %s\n", advice->risk);
+	if (advice->source)
+		fprintf(out, "  - Source: %s\n", advice->source);
 }
 
 static void write_advice(const struct judgement *judgement, FILE *out)

@@ -107,37 +107,74 @@ static void write_why(const struct judgement *judgement, FILE *out)
 			out, i ? "" : "But", PARAGRAPH_INDENT, judgement->contradictions[i].text);
 }
 
-/* On a line of its own and whole, to be pasted. */
-static void write_command(const char *command, FILE *out)
+/* "1. COMMAND   (REMARK)": commands stand apart, to be pasted. */
+static void write_step(const struct advice_step *step, size_t number, FILE *out)
 {
-	fprintf(out, "    %s\n", command);
+	struct phrase remark = {.used = 0};
+	int indent = PARAGRAPH_INDENT + (number ? 3 : 2);
+	int column;
+
+	if (number)
+		fprintf(out, "%*s%zu. ", PARAGRAPH_INDENT, "", number);
+	else
+		fprintf(out, "%*s", indent, "");
+	if (!*step->command) {
+		wrap_text(out, indent, indent, step->text);
+		return;
+	}
+	column = wrap_command(out, indent, indent + 2, step->command);
+	if (!*step->text) {
+		fputc('\n', out);
+		return;
+	}
+	if (column + (int)strlen(step->text) + 4 > WRAP_COLUMNS)
+		column = fprintf(out, "\n%*s", indent, "") - 1;
+	else
+		column += fprintf(out, "  ");
+	phrase_add(&remark, "(%s)", step->text);
+	wrap_text(out, column, indent + 1, remark.text);
+}
+
+static void write_keep(const struct advice *advice, FILE *out)
+{
+	struct phrase phrase = {.used = 0};
+
+	if (!advice->keep_count || !*advice->clocksource)
+		return;
+	phrase_add(&phrase,
+		"To keep it, add clocksource=%s to the kernel command line (--format report shows "
+		"how).",
+		advice->clocksource);
+	wrap_print(out, "Keep", PARAGRAPH_INDENT, phrase.text);
 }
 
 static void write_one_advice(const struct advice *advice, const char *label, FILE *out)
 {
-	if (advice->check) {
-		wrap_print(out, label, PARAGRAPH_INDENT,
-			"First see whether the CPUs' counters agree:");
-		write_command(advice->check, out);
-		label = "";
-	}
 	wrap_print(out, label, PARAGRAPH_INDENT, advice->text);
-	if (advice->command)
-		write_command(advice->command, out);
+	for (size_t i = 0; i < advice->step_count; i++)
+		write_step(&advice->steps[i], advice->step_count > 1 ? i + 1 : 0, out);
 	if (advice->ask)
 		wrap_print(out, "", PARAGRAPH_INDENT + 2, advice->ask);
-	if (advice->keep)
-		wrap_print(out, "Keep", PARAGRAPH_INDENT, advice->keep);
-	if (advice->keep_command)
-		write_command(advice->keep_command, out);
+	if (*advice->undo) {
+		fprintf(out, "  %-*s", PARAGRAPH_INDENT - 2, "Undo");
+		wrap_command(out, PARAGRAPH_INDENT, PARAGRAPH_INDENT + 2, advice->undo);
+		fputc('\n', out);
+	}
+	write_keep(advice, out);
 	if (advice->risk)
 		wrap_print(out, "Risk", PARAGRAPH_INDENT, advice->risk);
+	if (advice->source)
+		wrap_print(out, "Source", PARAGRAPH_INDENT, advice->source);
 }
 
 static void write_advice(const struct judgement *judgement, FILE *out)
 {
-	for (size_t i = 0; i < judgement->advice_count; i++)
-		write_one_advice(&judgement->advice[i], i ? "Or" : "Do", out);
+	for (size_t i = 0; i < judgement->advice_count; i++) {
+		const struct advice *advice = &judgement->advice[i];
+
+		write_one_advice(
+			advice, i == 0 ? "Do" : advice->is_alternative ? "Or" : "Also", out);
+	}
 }
 
 static void write_cost(const struct judgement *judgement, FILE *out)

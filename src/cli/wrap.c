@@ -66,6 +66,43 @@ void wrap_print(FILE *out, const char *label, int indent, const char *text)
 	wrap_text(out, indent, indent, text);
 }
 
+/*
+ * Up to the next blank at which the shell lets a backslash end the line: anywhere but between
+ * single quotes.
+ */
+static size_t command_word(const char *command)
+{
+	bool quoted = false;
+	size_t length = 0;
+
+	for (; command[length] && (quoted || command[length] != ' '); length++)
+		quoted ^= command[length] == '\'';
+	return length;
+}
+
+int wrap_command(FILE *out, int column, int indent, const char *command)
+{
+	for (bool first = true; *command; first = false) {
+		size_t length = command_word(command);
+		/* All but the last word leave room for the backslash. */
+		int room = WRAP_COLUMNS - column - 1 - (command[length] ? 2 : 0);
+
+		if (!first && (int)length > room) {
+			fputs(" \\", out);
+			column = start_line(out, indent);
+		} else if (!first) {
+			fputc(' ', out);
+			column++;
+		}
+		fprintf(out, "%.*s", (int)length, command);
+		column += (int)length;
+		command += length;
+		while (*command == ' ')
+			command++;
+	}
+	return column;
+}
+
 char *wrap_count(uint64_t count, char buffer[32])
 {
 	char digits[24];

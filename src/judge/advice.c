@@ -1,88 +1,59 @@
 /* SPDX-License-Identifier: MIT */
-#include "judge/advice.h"
+/*
+ * Advice: the rows that the causes found bring along, and those here that belong to no single
+ * cause, sorted by effort. A row is a template; its words in braces are filled in from the
+ * evidence, which may come from a document: only plain words get into a command.
+ */
+#include "rules.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "judge/advisable.h"
-#include "judge/cause.h"
-#include "judge/signs.h"
-#include "judge/tally.h"
 
-/* What a rule looks at: the evidence and the causes already found in it. */
-struct view {
-	const struct evidence *evidence;
-	enum verdict verdict;
-	size_t cause_count;
-	struct cause causes[CAUSE_MAX];
+#define SYSFS "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+#define GRUB "/etc/default/grub.d/clocksource.cfg"
+#define TMPFILES "/etc/tmpfiles.d/clocksource.conf"
+
+const struct step_row advice_keep_clocksource[] = {
+	{"GRUB on Debian and Ubuntu; to undo, remove the file and run update-grub",
+		"echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX clocksource={to}\"' | "
+		"sudo tee " GRUB " && sudo update-grub"},
+	{"grubby on Fedora, RHEL and Amazon Linux; to undo, use --remove-args",
+		"sudo grubby --update-kernel=ALL --args=clocksource={to}"},
+	{"systemd-boot with kernel-install; elsewhere add it to the options line of the entries in "
+	 "loader/entries",
+		"sudo sed -i '1s/$/ clocksource={to}/' /etc/kernel/cmdline && "
+		"sudo kernel-install add \"$(uname -r)\" \"/usr/lib/modules/$(uname -r)/vmlinuz\""},
+	{"systemd-tmpfiles, without the kernel command line; to undo, remove the file",
+		"echo 'w " SYSFS " - - - - {to}' | sudo tee " TMPFILES},
+	{0},
 };
 
-#define RULE_CAUSES 3
-
-struct rule {
-	const char *causes[RULE_CAUSES];          /* one of these was found; none: whatever was */
-	bool (*applies)(const struct view *view); /* and this holds; NULL: always */
-	struct advice advice;
+const struct step_row advice_keep_removed[] = {
+	{"GRUB on Debian and Ubuntu: edit GRUB_CMDLINE_LINUX and GRUB_CMDLINE_LINUX_DEFAULT",
+		"sudo editor /etc/default/grub && sudo update-grub"},
+	{"grubby on Fedora, RHEL and Amazon Linux",
+		"sudo grubby --update-kernel=ALL --remove-args='{boot}'"},
+	{"systemd-boot with kernel-install; elsewhere edit the options line of the entries in "
+	 "loader/entries",
+		"sudo editor /etc/kernel/cmdline && sudo kernel-install add \"$(uname -r)\" "
+		"\"/usr/lib/modules/$(uname -r)/vmlinuz\""},
+	{0},
 };
-
-static bool has_cause(const struct view *view, const char *id)
-{
-	for (size_t i = 0; i < view->cause_count; i++) {
-		if (strcmp(view->causes[i].id, id) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool falls_back(const struct view *view)
-{
-	return sign_vdso_falls_back(view->evidence, view->verdict);
-}
-
-static bool may_use_tsc(const struct view *view)
-{
-	return falls_back(view) && sign_is_another(view->evidence, "tsc") &&
-	       advisable_clocksource(view->evidence, "tsc", NULL);
-}
 
 static bool is_in_container(const struct view *view)
 {
 	return fact_is_known(&view->evidence->host.container.fact);
 }
 
-static bool should_switch_on_host(const struct view *view)
+static const char *target_tsc(const struct view *view)
 {
-	return may_use_tsc(view) && is_in_container(view);
-}
-
-static bool should_switch(const struct view *view)
-{
-	return may_use_tsc(view) && !is_in_container(view);
-}
-
-static bool may_not_use_tsc(const struct view *view)
-{
-	return !may_use_tsc(view);
-}
-
-static bool is_guest(const struct view *view)
-{
-	return sign_is_guest(view->evidence);
-}
-
-static bool is_no_guest(const struct view *view)
-{
-	return !sign_is_guest(view->evidence);
-}
-
-static bool is_on_aws_xen(const struct view *view)
-{
-	return sign_platform_is(view->evidence, "aws-xen");
-}
-
-static bool is_lasting_guest(const struct view *view)
-{
-	return sign_is_guest(view->evidence) && !sign_may_be_restored(view->evidence) &&
-	       !is_on_aws_xen(view);
+	return view->falls_back && sign_is_another(view->evidence, "tsc") &&
+			       advisable_clocksource(view->evidence, "tsc", NULL)
+		       ? "tsc"
+		       : NULL;
 }
 
 static bool lacks_proof(const struct view *view)
@@ -101,247 +72,252 @@ static bool lacks_permission(const struct view *view)
 	return lacks_proof(view) && !lacks_processes(view);
 }
 
-static bool is_fallback(const struct view *view)
-{
-	return view->verdict == VERDICT_FALLBACK;
-}
-
-/* Comes last, where nothing above fits: what is left is to show it to somebody. */
 static bool is_fault(const struct view *view)
 {
 	return view->verdict == VERDICT_FALLBACK || view->verdict == VERDICT_SLOW;
 }
 
-#define SYSFS "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-#define USE_TSC "echo tsc > " SYSFS
-#define KEEP "Add clocksource=tsc to the kernel command line; or, where systemd runs:"
-#define KEEP_TSC                                                                                   \
-	"echo w " SYSFS " \\\n"                                                                    \
-	"        - - - - tsc > /etc/tmpfiles.d/clocksource.conf"
-/* The counter that an architecture other than x86 has of its own. */
-#define OWN_COUNTER(name)                                                                          \
-	{                                                                                          \
-		{"clocksource-without-vdso"}, NULL,                                                \
-		{                                                                                  \
-			.id = "switch-to-own-counter",                                             \
-			.text = "Use the counter of this architecture, which kernels choose by "   \
-				"themselves, as root and on the host itself, then run vdsocheck "  \
-				"again.",                                                          \
-			.command = "echo " name " \\\n        > " SYSFS,                           \
-			.risk = "Somebody may have turned away from it for a reason.",             \
-			.source = name                                                             \
-		}                                                                                  \
-	}
-#define TSC_RISK                                                                                   \
-	"If the CPUs' counters disagree, time may jump between them; a guest that is migrated "    \
-	"to a host with another TSC rate may see its clock run wrong."
+const struct advice_row advice_drop_boot = {.id = "drop-boot-parameters",
+	.effort = EFFORT_UNDO,
+	.text = "Remove {boot} from the kernel command line and reboot, unless it is there for a "
+		"reason: the kernel then makes its own choice.",
+	.steps = {{"remove it: with GRUB, grubby or systemd-boot", NULL}, {NULL, "sudo reboot"},
+		{NULL, "vdsocheck"}},
+	.keep = advice_keep_removed};
 
-static const struct rule rules[] = {
-	{{"boot-clocksource"}, NULL,
-		{.id = "drop-boot-clocksource",
-			.text = "Take clocksource= off the kernel command line, unless somebody put "
-				"it there for a reason: the kernel then chooses for itself."}},
-	{{NULL}, should_switch,
-		{.id = "switch-to-tsc",
-			.text = "Try the TSC now, as root, then run vdsocheck again.",
-			.check = "vdsocheck warp",
-			.command = USE_TSC,
-			.keep = KEEP,
-			.keep_command = KEEP_TSC,
-			.risk = TSC_RISK,
-			.source = "tsc"}},
-	{{NULL}, should_switch_on_host,
-		{.id = "switch-to-tsc-on-host",
-			.text = "The clocksource is the host's, not this container's. There, as root, "
-				"try the TSC, then run vdsocheck again.",
-			.check = "vdsocheck warp",
-			.command = USE_TSC,
-			.keep = KEEP,
-			.keep_command = KEEP_TSC,
-			.risk = TSC_RISK,
-			.source = "tsc"}},
-	OWN_COUNTER("arch_sys_counter"),
-	OWN_COUNTER("riscv_clocksource"),
-	OWN_COUNTER("timebase"),
-	OWN_COUNTER("tod"),
-	OWN_COUNTER("Constant"),
-	{{"boot-without-tsc"}, NULL,
-		{.id = "drop-boot-notsc",
-			.text = "Take notsc or tsc=unstable off the kernel command line and reboot, "
-				"unless somebody put it there because the TSC did go wrong."}},
-	{{"vdso-switched-off"}, NULL,
-		{.id = "drop-boot-vdso",
-			.text = "Take vdso=0 off the kernel command line and reboot."}},
-	{{"kvm-clock-switched-off"}, NULL,
-		{.id = "drop-boot-no-kvmclock-vsyscall",
-			.text = "Take no-kvmclock-vsyscall off the kernel command line and reboot."}},
-	{{"kernel-log-denied"}, NULL,
-		{.id = "read-kernel-log",
-			.text = "Run vdsocheck once more as root, and on the host itself: the kernel "
-				"log may tell why this clocksource was chosen."}},
-	{{"tsc-read-delay"}, NULL,
-		{.id = "newer-kernel-or-nowatchdog",
-			.text = "Use Linux 6.3 or newer, which skips the check when its reference is "
-				"slow; or, if no CPU's TSC is known to go wrong here, boot with "
-				"tsc=nowatchdog.",
-			.risk = "Without the watchdog nobody notices a TSC that does go wrong."}},
-	{{"tsc-distrusted", "tsc-early-unstable", "tsc-unsynchronised"}, is_no_guest,
-		{.id = "update-firmware",
-			.text = "Do not force the TSC: the kernel measured it to be wrong. Update the "
-				"firmware, reboot, and check again after some days, since it can "
-				"happen late."}},
-	{{"tsc-distrusted", "tsc-early-unstable", "tsc-unsynchronised"}, is_guest,
-		{.id = "ask-about-unstable-tsc",
-			.text = "Do not force the TSC: the kernel measured it to be wrong. Reboot, or "
-				"move this machine to another host, and send this to who runs it:",
-			.ask = "The guest's kernel found its TSC unstable and fell back to a "
-			       "clocksource that costs a system call for each reading of the time. "
-			       "Is the TSC of the host synchronised and scaled for this guest?"}},
-	{{"tsc-uncalibrated"}, NULL,
-		{.id = "ask-for-tsc-rate",
-			.text = "Ask who runs the hypervisor:",
-			.ask = "Please tell this guest the rate of its TSC (CPUID leaf 0x15, or the "
-			       "hypervisor's timing leaf 0x40000010): its kernel cannot calibrate it "
-			       "and has to use a slow clocksource."}},
-	{{"hyperv-kernel-too-old"}, NULL,
-		{.id = "newer-kernel-for-hyperv-page",
-			.text = "Use Linux 4.12 or newer, whose vDSO can read Hyper-V's page."}},
-	{{"hyperv-without-vdso"}, NULL,
-		{.id = "newer-kernel-for-hyperv",
-			.text = "Install a kernel without the defect: no setting helps. If there is "
-				"none, send this to the distribution or the provider:",
-			.ask = "The clocksource hyperv_clocksource_tsc_page has no vDSO clock mode on "
-			       "this kernel (see mainline commits e4ab4658f1cf and 3486d2c9be65): "
-			       "every gettimeofday and clock_gettime is a system call."}},
-	{{"hyperv-page-invalid", "tsc-on-hyperv"}, NULL,
-		{.id = "ask-hyperv-host",
-			.text = "No setting of the guest helps. Ask the provider:",
-			.ask = "The Hyper-V reference TSC page of this guest is invalid "
-			       "(tsc_sequence 0) or its host offers no invariant TSC: every reading "
-			       "of the time is a system call. Can it be moved to a host that does?"}},
-	{{"kvm-clock-32-bit"}, NULL,
-		{.id = "use-64-bit-kernel",
-			.text = "Boot a 64-bit kernel, whose vDSO can read kvm-clock; 32-bit programs "
-				"run on it."}},
-	{{"kvm-clock-unstable", "pvclock-withdrawn"}, may_not_use_tsc,
-		{.id = "ask-kvm-host",
-			.text = "No setting of the guest makes kvm-clock faster. Ask who runs the "
-				"host:",
-			.ask = "kvm-clock in this guest lacks PVCLOCK_TSC_STABLE_BIT: is the host's "
-			       "own clocksource tsc? It has to be for the guest's vDSO to read the "
-			       "clock."}},
-	{{"xen-kernel-too-old"}, may_not_use_tsc,
-		{.id = "newer-kernel-for-xen",
-			.text = "Use Linux 4.16 or newer, whose vDSO can read Xen's clock where Xen "
-				"promises a stable TSC."}},
-	{{"tsc-not-invariant"}, is_on_aws_xen,
-		{.id = "move-to-nitro",
-			.text = "Move to an instance type of the Nitro generation. Amazon advises tsc on "
-				"its Xen instances; but the CPU, as this one sees it, does not promise a "
-				"steady TSC, so that is not advised here."}},
-	{{"tsc-not-invariant"}, is_lasting_guest,
-		{.id = "ask-for-invariant-tsc",
-			.text = "Do not force the TSC: the CPU, as this guest sees it, does not promise "
-				"a steady one. Ask who runs the hypervisor:",
-			.ask = "Please offer this guest an invariant TSC (CPUID 0x80000007, EDX bit 8; "
-			       "QEMU: +invtsc; Xen: a guest that is not migrated). Without it every "
-			       "reading of the time is a system call."}},
-	{{"tsc-not-offered"}, NULL,
-		{.id = "newer-kernel-for-cpu",
-			.text = "Try a newer kernel, which may know this CPU's TSC; the kernel log from "
-				"the boot on says more, if it is still there."}},
-	{{"arm-counter-erratum"}, NULL,
-		{.id = "other-arm-cpu",
-			.text = "No setting helps: the kernel has to work around this CPU's counter. "
-				"Another CPU or machine type is the way out."}},
-	{{"arm-compat-disabled"}, NULL,
-		{.id = "use-64-bit-arm", .text = "Run the 64-bit build of the program."}},
-	{{"wsl1"}, NULL, {.id = "use-wsl2", .text = "Convert this distribution to WSL 2."}},
-	{{"gvisor-calibrating"}, NULL,
-		{.id = "wait-for-gvisor",
-			.text = "Look again when the sandbox is some seconds old:",
-			.command = "sleep 5; vdsocheck"}},
-	{{"clocksource-unseen"}, NULL,
-		{.id = "look-where-sys-is",
-			.text = "See which clocksource it is: run vdsocheck on the host, or where /sys "
-				"is mounted and may be read."}},
-	{{"clocksource-changing"}, NULL,
-		{.id = "let-clocksource-settle",
-			.text = "Run vdsocheck again when the clocksource is left alone. If it never is, "
-				"look for what writes to current_clocksource, such as a tuning script, "
-				"and in the kernel log."}},
-	{{"libc-passes-vdso"}, is_fallback,
-		{.id = "newer-libc",
-			.text = "Rebuild or run the program with a C library that uses the vDSO (glibc "
-				"2.31 or newer where static), and look for an LD_PRELOAD that wraps "
-				"clock_gettime."}},
-	{{"time-calls-blocked"}, NULL,
-		{.id = "newer-container-runtime",
-			.text = "Update the container runtime and libseccomp, or let its seccomp profile "
-				"pass clock_gettime64 and its like."}},
-	{{"counter-off"}, NULL,
-		{.id = "leave-counter-on",
-			.text = "Start the program without prctl(PR_SET_TSC, PR_TSC_SIGSEGV): look at "
-				"what launches it."}},
-	{{NULL}, lacks_processes,
-		{.id = "allow-processes",
-			.text = "Run vdsocheck where it may start processes of its own: a limit "
-				"(ulimit -u, pids.max of the control group) or a filter keeps it from "
-				"that here."}},
-	{{NULL}, lacks_permission,
-		{.id = "allow-proof",
-			.text = "Run vdsocheck where it may set a seccomp filter or trace its own child: "
-				"on the host, or without the filter that forbids both."}},
-	{{"counter-trapped"}, NULL,
-		{.id = "ask-about-trapped-counter",
-			.text = "No setting of the guest helps. Ask who runs the hypervisor:",
-			.ask = "Each read of the CPU's counter in this guest exits to the hypervisor: "
-			       "can TSC offsetting and scaling be used instead of emulation, or the "
-			       "guest be moved to a host with the TSC rate it was started with?"}},
+static const struct advice_row switch_to_tsc = {.id = "switch-to-tsc",
+	.effort = EFFORT_SWITCH,
+	.target = target_tsc,
+	.text = "{Switch} to tsc. `sudo vdsocheck compare --only tsc` tries it and switches "
+		"back.",
+	.steps = {{"go on only if it exits with 0: the CPUs' TSCs agree", "vdsocheck warp"},
+		{NULL, "echo {to} | sudo tee " SYSFS},
+		{"exits with 0 if the vDSO now serves the calls", "vdsocheck"}},
+	.keep = advice_keep_clocksource,
+	.undo = "echo {from} | sudo tee " SYSFS,
+	.risk = "If the CPUs' TSCs disagree, time can jump between them. A guest that is migrated "
+		"to a host with another TSC frequency may see its clock run fast or slow."};
+
+static const struct advice_row allow_processes = {.id = "allow-processes",
+	.effort = EFFORT_PROOF,
+	.applies = lacks_processes,
+	.text = "vdsocheck could not start a process of its own: raise the limit (ulimit -u, "
+		"pids.max of the control group) or remove the filter that forbids it."};
+
+static const struct advice_row allow_proof = {.id = "allow-proof",
+	.effort = EFFORT_PROOF,
+	.applies = lacks_permission,
+	.text = "Run vdsocheck where it may set a seccomp filter or trace its own child: on the "
+		"host, or without the filter that forbids both."};
+
+static const struct advice_row send_report = {.id = "send-report",
+	.effort = EFFORT_ASK,
+	.applies = is_fault,
+	.text = "No known safe setting fixes this. Open a ticket with your provider or platform "
+		"team and attach the output of this command:",
+	.steps = {{NULL, "vdsocheck --format report"}}};
+
+const struct advice_row *const advice_general[] = {
+	&switch_to_tsc, &allow_processes, &allow_proof, NULL};
+
+const struct advice_row *const advice_last_resort[] = {&send_report, NULL};
+
+/* The values of the words in braces; NULL where there is none. */
+struct words {
+	const char *to;
+	const char *from;
+	const char *boot;
+	const char *switch_to;
 };
 
-static const struct rule last_resort = {{NULL}, is_fault,
-	{.id = "send-report",
-		.text = "No setting on this host is known to help and to be safe. Attach the output "
-			"of this command to a ticket with who runs it:",
-		.command = "vdsocheck --format report"}};
+#define BOOT_SIZE 160
 
-static bool rule_applies(const struct rule *rule, const struct view *view)
+/* What a shell takes as it stands; blanks between the boot parameters are quoted by the rows. */
+static bool is_shell_word(const char *word)
 {
-	bool found = rule->causes[0] == NULL;
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_.=- ";
 
-	if (rule->advice.source && !sign_is_another(view->evidence, rule->advice.source))
-		return false;
-	for (size_t i = 0; i < RULE_CAUSES && rule->causes[i]; i++)
-		found |= has_cause(view, rule->causes[i]);
-	return found && (!rule->applies || rule->applies(view));
+	return *word && strspn(word, plain) == strlen(word);
 }
 
-/* No machine has the counters of two architectures; evidence from a document may. */
-static bool is_given(const struct advice *advice, size_t count, const char *id)
+/* The parameters that keep the kernel or the vDSO from a better clock here. */
+static void list_boot(const struct view *view, char boot[BOOT_SIZE])
 {
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(advice[i].id, id) == 0)
-			return true;
+	const struct evidence *evidence = view->evidence;
+	char chosen[CLOCKSOURCE_NAME_SIZE + 16];
+	const struct {
+		const char *parameter;
+		bool matters;
+	} known[] = {
+		{chosen, *evidence->clocksource.current},
+		{"notsc", true},
+		{"tsc=unstable", true},
+		{"vdso=0", evidence->vdso.fact.state == FACT_ABSENT},
+		{"vdso32=0", evidence->vdso.fact.state == FACT_ABSENT},
+		{"no-kvmclock-vsyscall", sign_current_is(evidence, "kvm-clock")},
+	};
+	size_t used = 0;
+
+	snprintf(chosen, sizeof(chosen), "clocksource=%s", evidence->clocksource.current);
+	boot[0] = '\0';
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (!known[i].matters || !sign_boot_has(evidence, known[i].parameter))
+			continue;
+		used += (size_t)snprintf(boot + used, BOOT_SIZE - used, "%s%s", used ? " " : "",
+			known[i].parameter);
 	}
-	return false;
 }
 
-size_t advice_find(
-	const struct evidence *evidence, enum verdict verdict, struct advice advice[ADVICE_MAX])
+static const char *find_word(const struct words *words, struct span key)
 {
-	struct view view = {.evidence = evidence, .verdict = verdict};
+	const char *word = NULL;
+
+	if (text_equals(key, "to"))
+		word = words->to;
+	else if (text_equals(key, "from"))
+		word = words->from;
+	else if (text_equals(key, "boot"))
+		word = words->boot;
+	else if (text_equals(key, "Switch"))
+		return words->switch_to;
+	return word && is_shell_word(word) ? word : NULL;
+}
+
+/* False where a word is missing, or the text too long: half a command is none. */
+static bool fill_in(const char *row, const struct words *words, char *text, size_t size)
+{
+	size_t used = 0;
+
+	while (*row) {
+		const char *end = *row == '{' ? strchr(row, '}') : NULL;
+		const char *word = row;
+		size_t length = 1;
+
+		if (end) {
+			word = find_word(words, (struct span){row + 1, (size_t)(end - row - 1)});
+			if (!word)
+				return false;
+			length = strlen(word);
+		}
+		if (used + length >= size)
+			return false;
+		memcpy(text + used, word, length);
+		used += length;
+		row = end ? end + 1 : row + 1;
+	}
+	text[used] = '\0';
+	return true;
+}
+
+static void add_step(const struct step_row *row, const struct words *words,
+	struct advice_step *steps, size_t *count)
+{
+	struct advice_step *step = &steps[*count];
+
+	*step = (struct advice_step){{0}, {0}};
+	if ((!row->text || fill_in(row->text, words, step->text, sizeof(step->text))) &&
+		(!row->command ||
+			fill_in(row->command, words, step->command, sizeof(step->command))))
+		*count += 1;
+}
+
+static bool make(const struct view *view, const struct advice_row *row, struct advice *advice)
+{
+	const struct clocksource_evidence *clocksource = &view->evidence->clocksource;
+	char boot[BOOT_SIZE];
+	struct words words = {.to = row->target ? row->target(view) : NULL,
+		.from = fact_is_known(&clocksource->current_fact) ? clocksource->current : NULL,
+		.boot = boot,
+		.switch_to = is_in_container(view) ? "On the host, outside this container, switch"
+						   : "Switch"};
+
+	*advice = (struct advice){.id = row->id,
+		.ask = row->ask,
+		.risk = row->risk,
+		.source = row->source};
+	list_boot(view, boot);
+	if ((row->target && !words.to) ||
+		!fill_in(row->text, &words, advice->text, sizeof(advice->text)))
+		return false;
+	if (words.to)
+		text_copy(advice->clocksource, sizeof(advice->clocksource), words.to);
+	for (size_t i = 0; i < STEP_ROW_MAX && (row->steps[i].text || row->steps[i].command); i++)
+		add_step(&row->steps[i], &words, advice->steps, &advice->step_count);
+	for (size_t i = 0; row->keep && row->keep[i].text && i < ADVICE_KEEP_MAX; i++)
+		add_step(&row->keep[i], &words, advice->keep, &advice->keep_count);
+	if (row->undo && !fill_in(row->undo, &words, advice->undo, sizeof(advice->undo)))
+		advice->undo[0] = '\0';
+	return true;
+}
+
+/* Rows that apply, none twice, the least effort first and otherwise in the order they came. */
+#define CANDIDATE_MAX 16
+
+struct candidates {
+	size_t count;
+	const struct advice_row *rows[CANDIDATE_MAX];
+};
+
+static void add_rows(const struct view *view, const struct advice_row *const *rows,
+	struct candidates *found)
+{
+	for (; rows && *rows && found->count < CANDIDATE_MAX; rows++) {
+		size_t at = found->count;
+
+		if ((*rows)->applies && !(*rows)->applies(view))
+			continue;
+		for (size_t i = 0; i < found->count; i++) {
+			if (found->rows[i] == *rows)
+				at = CANDIDATE_MAX;
+		}
+		if (at == CANDIDATE_MAX)
+			continue;
+		for (; at > 0 && found->rows[at - 1]->effort > (*rows)->effort; at--)
+			found->rows[at] = found->rows[at - 1];
+		found->rows[at] = *rows;
+		found->count++;
+	}
+}
+
+/* Another way to the same end, unless it mends something else than the clocksource. */
+static bool is_alternative(const struct advice_row *row, const struct advice_row *before)
+{
+	return before && row->effort < EFFORT_PROGRAM && before->effort < EFFORT_PROGRAM &&
+	       row->effort != EFFORT_LOOK && before->effort != EFFORT_LOOK;
+}
+
+static size_t make_all(
+	const struct view *view, const struct candidates *found, struct advice advice[ADVICE_MAX])
+{
+	const struct advice_row *before = NULL;
 	size_t count = 0;
 
-	/* Nothing is wrong, or names are all we have: no advice on a guess. */
-	if (verdict == VERDICT_OK || !evidence->live)
-		return 0;
-	view.cause_count = cause_find(evidence, verdict, view.causes);
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]) && count < ADVICE_MAX; i++) {
-		if (rule_applies(&rules[i], &view) && !is_given(advice, count, rules[i].advice.id))
-			advice[count++] = rules[i].advice;
+	for (size_t i = 0; i < found->count && count < ADVICE_MAX; i++) {
+		if (!make(view, found->rows[i], &advice[count]))
+			continue;
+		advice[count++].is_alternative = is_alternative(found->rows[i], before);
+		before = found->rows[i];
 	}
-	if (count == 0 && rule_applies(&last_resort, &view))
-		advice[count++] = last_resort.advice;
 	return count;
+}
+
+size_t advice_find(const struct view *view, const struct cause_row *const *causes, size_t count,
+	struct advice advice[ADVICE_MAX])
+{
+	struct candidates found = {.count = 0};
+	size_t made;
+
+	/* Nothing is wrong, or names are all we have: no advice on a guess. */
+	if (view->verdict == VERDICT_OK || !view->evidence->live)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		add_rows(view, causes[i]->advice, &found);
+	add_rows(view, advice_general, &found);
+	made = make_all(view, &found, advice);
+	if (made)
+		return made;
+	found.count = 0;
+	add_rows(view, advice_last_resort, &found);
+	return make_all(view, &found, advice);
 }

@@ -59,34 +59,35 @@ static void set_inferred(struct vclock_evidence *vclock, int mode, const char *n
 }
 
 /* Every call enters: no mode, unless it is one that the hypervisor may have withdrawn. */
-static void infer_entering(struct evidence *evidence)
+static void infer_entering(const char *clocksource, struct vclock_evidence *vclock)
 {
 	for (size_t i = 0; i < COUNT(modes); i++) {
-		if (strcmp(modes[i].clocksource, evidence->clocksource.current) == 0 &&
-			!modes[i].withdraws)
-			set_inferred(&evidence->vclock, VCLOCK_MODE_NONE, "none");
+		if (strcmp(modes[i].clocksource, clocksource) == 0 && !modes[i].withdraws)
+			set_inferred(vclock, VCLOCK_MODE_NONE, "none");
 	}
-	if (vclock_name_has_no_mode(evidence->clocksource.current))
-		set_inferred(&evidence->vclock, VCLOCK_MODE_NONE, "none");
+	if (vclock_name_has_no_mode(clocksource))
+		set_inferred(vclock, VCLOCK_MODE_NONE, "none");
 }
 
-static void infer_answered(struct evidence *evidence)
+static void infer_answered(const char *clocksource, struct vclock_evidence *vclock)
 {
 	for (size_t i = 0; i < COUNT(modes); i++) {
-		if (strcmp(modes[i].clocksource, evidence->clocksource.current) == 0)
-			set_inferred(&evidence->vclock, modes[i].mode, modes[i].name);
+		if (strcmp(modes[i].clocksource, clocksource) == 0)
+			set_inferred(vclock, modes[i].mode, modes[i].name);
 	}
 }
 
-void vclock_infer(struct evidence *evidence)
+struct vclock_evidence vclock_infer(const struct evidence *evidence)
 {
+	struct vclock_evidence vclock = evidence->vclock;
 	struct tally vdso = tally_by(evidence, PATH_VDSO);
 
-	if (evidence->vclock.how == VCLOCK_READ || !fact_is_known(&evidence->proof.fact) ||
+	if (vclock.how == VCLOCK_READ || !fact_is_known(&evidence->proof.fact) ||
 		!fact_is_known(&evidence->clocksource.current_fact) || !vdso.proven)
-		return;
+		return vclock;
 	if (vdso.entered == vdso.attempts)
-		infer_entering(evidence);
+		infer_entering(evidence->clocksource.current, &vclock);
 	else if (vdso.entered == 0)
-		infer_answered(evidence);
+		infer_answered(evidence->clocksource.current, &vclock);
+	return vclock;
 }

@@ -105,7 +105,9 @@ static const struct promise cause_promises[] = {
 static const struct promise advice_promises[] = {
 	{"", "id", TEXT},
 	{"", "text", TEXT},
-	{"", "command", TEXT | NOTHING},
+	{"", "steps", LIST},
+	{"", "keep", LIST},
+	{"", "undo", TEXT | NOTHING},
 	{"", "risk", TEXT | NOTHING},
 	{"", "source", TEXT | NOTHING},
 };

@@ -40,6 +40,11 @@ static struct call_evidence *find(struct evidence *evidence, const char *call, c
 	return NULL;
 }
 
+static void is_under_valgrind(struct evidence *evidence)
+{
+	fact_set_text(&evidence->host.emulator, "valgrind");
+}
+
 static void is_pvclock_stable(struct evidence *evidence)
 {
 	fact_set_flag(&evidence->vclock.pvclock_stable, true);
@@ -710,6 +715,19 @@ const struct scenario scenarios[] = {
 			.entry = 74.0},
 		.entered = 1000,
 		.loss = "an emulator without a vDSO is taken for the host"},
+	{.name = "valgrind",
+		.root = "tsc-metal",
+		.rule = "emulated",
+		.counter = "rdtsc",
+		.libc = "glibc 2.36",
+		.ns = {.vdso = 188.0,
+			.syscall = 186.2,
+			.coarse = 60.0,
+			.counter = 7.9,
+			.entry = 74.0},
+		.entered = 1000,
+		.change = is_under_valgrind,
+		.loss = "what valgrind shows is taken for the host"},
 
 	/* Fine for the calls that decide, and worth a word. */
 	{.name = "tsc-old-kernel",

@@ -156,7 +156,8 @@ def _judge_advice(row):
         row.blame(f"advice is given where nothing is wrong: {', '.join(row.advice)}")
     offered = (row.document.get("clocksource") or {}).get("available") or ()
     for piece in advice:
-        for name in re.findall(r"echo (\S+)[\s\\]*> \S*current_clocksource", piece.get("command") or ""):
+        commands = " ".join(step.get("command") or "" for step in piece.get("steps") or ())
+        for name in re.findall(r"echo (\S+) \| sudo tee \S*current_clocksource", commands):
             if name not in offered or name == row.clocksource:
                 row.blame(f"{piece.get('id')} advises {name}: offered {' '.join(offered)}, "
                           f"current {row.clocksource}")

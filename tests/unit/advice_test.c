@@ -2,24 +2,23 @@
 /* judge/advice: wrong advice can cost somebody a machine whose clock jumps. */
 #include <string.h>
 
-#include "judge/advice.h"
-#include "judge/verdict.h"
+#include "judge/judgement.h"
+#include "judge/rules.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 
-static struct advice advice[ADVICE_MAX];
+static struct judgement judgement;
+static const struct advice *const advice = judgement.advice;
 
 static size_t find(const struct evidence *evidence)
 {
-	struct ruling ruling;
-	size_t count;
-
-	verdict_find(evidence, &ruling);
-	memset(advice, 0xff, sizeof(advice));
-	count = advice_find(evidence, ruling.verdict, advice);
-	assert_in_range(count, 0, ADVICE_MAX);
-	return count;
+	memset(&judgement, 0xff, sizeof(judgement));
+	judgement_make(evidence, &judgement);
+	assert_in_range(judgement.advice_count, 0, ADVICE_MAX);
+	return judgement.advice_count;
 }
+
+#define SYSFS "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 static bool is_found(const char *id, size_t count)
 {
@@ -33,7 +32,7 @@ static bool is_found(const char *id, size_t count)
 static bool names_source(size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (advice[i].source || (advice[i].command && strstr(advice[i].command, "echo")))
+		if (*advice[i].clocksource)
 			return true;
 	}
 	return false;
@@ -57,8 +56,13 @@ static void a_trusted_tsc_on_offer_is_advised(void **state)
 	evidence_make_falling_back(&evidence, "xen");
 	count = find(&evidence);
 	assert_true(is_found("switch-to-tsc", count));
-	assert_string_equal(advice[0].source, "tsc");
-	assert_non_null(strstr(advice[0].command, "echo tsc > /sys/"));
+	assert_string_equal(advice[0].clocksource, "tsc");
+	assert_int_equal(advice[0].step_count, 3);
+	assert_string_equal(advice[0].steps[0].command, "vdsocheck warp");
+	assert_string_equal(advice[0].steps[1].command, "echo tsc | sudo tee " SYSFS);
+	assert_string_equal(advice[0].steps[2].command, "vdsocheck");
+	assert_string_equal(advice[0].undo, "echo xen | sudo tee " SYSFS);
+	assert_int_equal(advice[0].keep_count, 4);
 	assert_non_null(advice[0].risk);
 }
 
@@ -71,8 +75,8 @@ static void in_a_container_the_host_is_meant(void **state)
 	evidence_make_falling_back(&evidence, "hpet");
 	fact_set_text(&evidence.host.container, "docker");
 	count = find(&evidence);
-	assert_false(is_found("switch-to-tsc", count));
-	assert_true(is_found("switch-to-tsc-on-host", count));
+	assert_true(is_found("switch-to-tsc", count));
+	assert_non_null(strstr(advice[0].text, "On the host"));
 }
 
 typedef void change(struct evidence *evidence);
@@ -188,18 +192,31 @@ static bool is_offered(const struct evidence *evidence, const char *name)
 	return false;
 }
 
+/* One line for a shell, in which no word of the evidence does harm. */
+static void check_command(const char *command)
+{
+	assert_null(strpbrk(command, "\n{}`"));
+	assert_int_equal(strspn(command, "\\"), 0);
+}
+
 static void check_piece(const struct evidence *evidence, const struct advice *piece)
 {
-	assert_true(piece->id && *piece->id && piece->text && *piece->text);
-	if (piece->source) {
-		assert_true(is_offered(evidence, piece->source));
-		assert_string_not_equal(piece->source, evidence->clocksource.current);
+	assert_true(piece->id && *piece->id && *piece->text);
+	assert_null(strpbrk(piece->text, "{}\n"));
+	for (size_t i = 0; i < piece->step_count; i++) {
+		check_command(piece->steps[i].command);
+		assert_true(*piece->steps[i].text || *piece->steps[i].command);
 	}
-	if (piece->command && strstr(piece->command, "echo")) {
-		assert_non_null(piece->source);
-		assert_non_null(strstr(piece->command, piece->source));
-		assert_non_null(piece->risk);
-	}
+	for (size_t i = 0; i < piece->keep_count; i++)
+		check_command(piece->keep[i].command);
+	if (!*piece->clocksource)
+		return;
+	assert_true(is_offered(evidence, piece->clocksource));
+	assert_string_not_equal(piece->clocksource, evidence->clocksource.current);
+	assert_non_null(piece->risk);
+	/* What is changed can be verified. */
+	assert_true(piece->step_count > 1);
+	assert_string_equal(piece->steps[piece->step_count - 1].command, "vdsocheck");
 }
 
 /* Whatever the evidence: only sources on offer, and nothing where nothing is wrong. */
@@ -211,29 +228,28 @@ static void never_a_source_that_is_not_offered(void **state)
 
 	(void)state;
 	for (int round = 0; round < 40000; round++) {
-		struct ruling ruling;
+		const struct ruling *ruling = &judgement.ruling;
 		size_t count;
 
 		evidence_roll(&evidence, &dice);
-		verdict_find(&evidence, &ruling);
 		count = find(&evidence);
-		if (ruling.verdict == VERDICT_OK)
+		if (ruling->verdict == VERDICT_OK)
 			assert_int_equal(count, 0);
 		for (size_t i = 0; i < count; i++) {
 			check_piece(&evidence, &advice[i]);
-			sources += advice[i].source != NULL;
+			sources += *advice[i].clocksource != 0;
 			for (size_t k = 0; k < i; k++)
 				assert_string_not_equal(advice[i].id, advice[k].id);
 		}
-		if (ruling.verdict == VERDICT_UNKNOWN)
+		if (ruling->verdict == VERDICT_UNKNOWN)
 			assert_false(names_source(count));
-		if (ruling.verdict == VERDICT_FALLBACK || ruling.verdict == VERDICT_SLOW)
+		if (ruling->verdict == VERDICT_FALLBACK || ruling->verdict == VERDICT_SLOW)
 			assert_true(count > 0);
 	}
 	assert_true(sources > 0);
 }
 
-/* Nobody is told to force what the kernel measured to be wrong. */
+/* tsc=reliable silences the watchdog that would find a TSC that goes wrong. */
 static void forcing_is_never_advised(void **state)
 {
 	static struct evidence evidence;
@@ -245,14 +261,102 @@ static void forcing_is_never_advised(void **state)
 
 		evidence_roll(&evidence, &dice);
 		count = find(&evidence);
-		for (size_t i = 0; i < count; i++)
-			assert_true(!advice[i].command || !strstr(advice[i].command, "reliable"));
+		for (size_t i = 0; i < count; i++) {
+			for (size_t k = 0; k < advice[i].step_count; k++)
+				assert_null(strstr(advice[i].steps[k].command, "reliable"));
+		}
 	}
+}
+
+/* The name comes from a document: it must not get into a shell. */
+static void a_name_that_a_shell_would_read_gets_into_no_command(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "x;reboot");
+	evidence_set_available(&evidence, "tsc x;reboot");
+	fact_set_text(&evidence.host.boot, "clocksource=x;reboot");
+	count = find(&evidence);
+	assert_true(is_found("switch-to-tsc", count));
+	assert_false(is_found("drop-boot-parameters", count));
+	for (size_t i = 0; i < count; i++)
+		assert_string_equal(advice[i].undo, "");
+}
+
+/* All that keeps the kernel from a better clock is removed at once: one of two is not enough. */
+static void boot_parameters_are_removed_together(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "acpi_pm");
+	fact_set_text(&evidence.host.boot, "notsc clocksource=acpi_pm");
+	count = find(&evidence);
+	assert_int_equal(count, 1);
+	assert_string_equal(advice[0].id, "drop-boot-parameters");
+	assert_non_null(strstr(advice[0].text, "clocksource=acpi_pm notsc"));
+	assert_non_null(strstr(advice[0].keep[1].command, "'clocksource=acpi_pm notsc'"));
+}
+
+static void only_ways_to_the_same_end_are_alternatives(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "hpet");
+	evidence_find_call(&evidence, "clock_gettime", "CLOCK_MONOTONIC")->raw_error = 1;
+	count = find(&evidence);
+	assert_int_equal(count, 2);
+	assert_string_equal(advice[0].id, "switch-to-tsc");
+	assert_string_equal(advice[1].id, "newer-container-runtime");
+	assert_false(advice[1].is_alternative);
+	fact_set_text(&evidence.host.boot, "clocksource=hpet");
+	find(&evidence);
+	assert_string_equal(advice[1].id, "switch-to-tsc");
+	assert_true(advice[1].is_alternative);
+}
+
+static bool has_row(const struct advice_row *const *list, const struct advice_row *row)
+{
+	for (; *list; list++) {
+		if (*list == row)
+			return true;
+	}
+	return false;
+}
+
+static void ids_are_of_one_row_each(void **state)
+{
+	const struct advice_row *seen[64] = {NULL};
+	size_t count = 0;
+
+	(void)state;
+	for (size_t i = 0; i < CAUSE_TABLES; i++) {
+		for (const struct cause_row *row = cause_tables[i].rows; row->id; row++) {
+			for (size_t k = 0; row->advice && row->advice[k]; k++) {
+				if (has_row(seen, row->advice[k]))
+					continue;
+				for (size_t j = 0; j < count; j++)
+					assert_string_not_equal(seen[j]->id, row->advice[k]->id);
+				assert_true(count < COUNT(seen) - 1);
+				seen[count++] = row->advice[k];
+			}
+		}
+	}
+	assert_true(count > 15);
 }
 
 int main(void)
 {
 	const struct CMUnitTest plain[] = {
+		cmocka_unit_test(a_name_that_a_shell_would_read_gets_into_no_command),
+		cmocka_unit_test(boot_parameters_are_removed_together),
+		cmocka_unit_test(only_ways_to_the_same_end_are_alternatives),
+		cmocka_unit_test(ids_are_of_one_row_each),
 		cmocka_unit_test(a_healthy_host_is_left_alone),
 		cmocka_unit_test(a_trusted_tsc_on_offer_is_advised),
 		cmocka_unit_test(in_a_container_the_host_is_meant),

@@ -52,8 +52,9 @@ static void assert_sources_offered(
 	const struct evidence *evidence, const struct judgement *judgement)
 {
 	for (size_t i = 0; i < judgement->advice_count; i++) {
-		if (judgement->advice[i].source)
-			assert_true(sign_is_offered(evidence, judgement->advice[i].source));
+		if (*judgement->advice[i].clocksource)
+			assert_true(
+				sign_is_offered(evidence, judgement->advice[i].clocksource));
 	}
 }
 

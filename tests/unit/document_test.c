@@ -197,7 +197,9 @@ static const struct {
 	{"causes", "evidence", "a"},
 	{"advice", "id", "s"},
 	{"advice", "text", "s"},
-	{"advice", "command", "sn"},
+	{"advice", "steps", "a"},
+	{"advice", "keep", "a"},
+	{"advice", "undo", "sn"},
 	{"advice", "risk", "sn"},
 	{"advice", "source", "sn"},
 };

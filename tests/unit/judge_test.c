@@ -117,7 +117,7 @@ static void a_mode_is_inferred_only_where_one_is_possible(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(inferred); i++) {
 		make_unread(inferred[i].clocksource, inferred[i].entering);
-		vclock_infer(&evidence);
+		evidence.vclock = vclock_infer(&evidence);
 		assert_int_equal(evidence.vclock.how, inferred[i].how);
 		assert_int_equal(evidence.vclock.mode, inferred[i].mode);
 		assert_string_equal(evidence.vclock.name, inferred[i].name);
@@ -131,19 +131,19 @@ static void nothing_is_inferred_without_proof_or_name(void **state)
 	(void)state;
 	make_unread("tsc", false);
 	evidence_remove_proof(&evidence, "x");
-	vclock_infer(&evidence);
+	evidence.vclock = vclock_infer(&evidence);
 	assert_int_equal(evidence.vclock.how, VCLOCK_UNKNOWN);
 	make_unread("tsc", false);
 	fact_set(&evidence.clocksource.current_fact, FACT_ABSENT, "x");
-	vclock_infer(&evidence);
+	evidence.vclock = vclock_infer(&evidence);
 	assert_int_equal(evidence.vclock.how, VCLOCK_UNKNOWN);
 	make_unread("tsc", false);
 	monotonic(PATH_VDSO)->entered = 1;
-	vclock_infer(&evidence);
+	evidence.vclock = vclock_infer(&evidence);
 	assert_int_equal(evidence.vclock.how, VCLOCK_UNKNOWN);
 	make_unread("tsc", false);
 	evidence_remove_path(&evidence, PATH_VDSO);
-	vclock_infer(&evidence);
+	evidence.vclock = vclock_infer(&evidence);
 	assert_int_equal(evidence.vclock.how, VCLOCK_UNKNOWN);
 }
 
@@ -155,7 +155,7 @@ static void a_mode_that_was_read_is_left_alone(void **state)
 	evidence_make_healthy(&evidence);
 	evidence_set_mode(&evidence, VCLOCK_READ, 2, "pvclock");
 	before = evidence.vclock;
-	vclock_infer(&evidence);
+	evidence.vclock = vclock_infer(&evidence);
 	assert_memory_equal(&before, &evidence.vclock, sizeof(before));
 }
 

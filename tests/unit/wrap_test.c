@@ -155,6 +155,29 @@ static void times_take_seven_characters_at_most(void **state)
 	}
 }
 
+/* What the shell makes of a folded command: a backslash and a line's end are nothing. */
+static void a_folded_command_is_the_same_to_a_shell(void **state)
+{
+	static const char command[] =
+		"echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource "
+		"&& printf '%s\\n' 'a quoted text of more than one line that no backslash may part: "
+		"one two three'";
+	char *text = NULL, *line;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(out);
+	wrap_command(out, 12, 14, command);
+	fclose(out);
+	assert_non_null(strstr(text, " \\\n"));
+	/* Unfold as the shell does, then drop the indent. */
+	for (line = strstr(text, "\\\n"); line; line = strstr(line, "\\\n"))
+		memmove(line, line + 2 + 14, strlen(line + 2 + 14) + 1);
+	assert_string_equal(text, command);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +186,7 @@ int main(void)
 		cmocka_unit_test(a_word_longer_than_a_line_stays_whole),
 		cmocka_unit_test(text_may_go_on_where_the_line_is),
 		cmocka_unit_test(no_line_is_too_long_and_no_word_is_lost),
+		cmocka_unit_test(a_folded_command_is_the_same_to_a_shell),
 		cmocka_unit_test(counts_have_their_thousands_parted),
 		cmocka_unit_test(times_take_seven_characters_at_most),
 	};

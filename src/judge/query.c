@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* Questions to the evidence, in the words that the rules of causes and advice use. */
 #include "judge/signs.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "base/text.h"
-#include "judge/tally.h"
 
 bool sign_current_is(const struct evidence *evidence, const char *name)
 {
@@ -33,12 +34,6 @@ bool sign_is_another(const struct evidence *evidence, const char *name)
 	       !sign_current_is(evidence, name);
 }
 
-bool sign_vdso_falls_back(const struct evidence *evidence, enum verdict verdict)
-{
-	return verdict == VERDICT_FALLBACK && fact_is_known(&evidence->vdso.fact) &&
-	       tally_by(evidence, PATH_VDSO).entered > 0;
-}
-
 bool sign_mode_is_none(const struct evidence *evidence)
 {
 	return evidence->vclock.how == VCLOCK_READ && evidence->vclock.mode == VCLOCK_MODE_NONE;
@@ -54,6 +49,14 @@ bool sign_boot_has(const struct evidence *evidence, const char *parameter)
 			return true;
 	}
 	return false;
+}
+
+bool sign_boot_chose_current(const struct evidence *evidence)
+{
+	char parameter[CLOCKSOURCE_NAME_SIZE + 16];
+
+	snprintf(parameter, sizeof(parameter), "clocksource=%s", evidence->clocksource.current);
+	return *evidence->clocksource.current && sign_boot_has(evidence, parameter);
 }
 
 static const struct kernel_log_line *find_from(

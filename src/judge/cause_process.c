@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Causes that lie with this process or the environment it runs in, not with the clocksource:
+ * no vDSO, a counter or system calls that are denied to it, an emulator, another kernel than
+ * Linux, a C library. The notes at the end explain what is slow where the verdict is ok.
+ */
+#include "rules.h"
+
+#include <string.h>
+
+#include "base/fault.h"
+
+static bool is_counter_off(const struct view *view)
+{
+	const struct flag_fact *counter_off = &view->evidence->host.counter_off;
+
+	return fact_is_known(&counter_off->fact) && counter_off->value;
+}
+
+static void support_counter_off(const struct view *view, struct cause *cause)
+{
+	int signal = tally_deciding(view->evidence).signal;
+
+	support_add(cause, "prctl(PR_GET_TSC): PR_TSC_SIGSEGV");
+	if (signal)
+		support_add(cause, "clock_gettime ends with %s", fault_signal_name(signal));
+}
+
+static bool is_emulated(const struct view *view)
+{
+	return fact_is_known(&view->evidence->host.emulator.fact);
+}
+
+static void support_emulated(const struct view *view, struct cause *cause)
+{
+	const struct evidence *evidence = view->evidence;
+
+	support_add(cause, "emulator: %s", evidence->host.emulator.value);
+	support_add(cause, "vDSO: %s",
+		fact_is_known(&evidence->vdso.fact) ? "present" : evidence->vdso.fact.reason);
+}
+
+static bool is_vdso_switched_off(const struct view *view)
+{
+	return view->verdict == VERDICT_FALLBACK &&
+	       view->evidence->vdso.fact.state == FACT_ABSENT &&
+	       (sign_boot_has(view->evidence, "vdso=0") ||
+		       sign_boot_has(view->evidence, "vdso32=0"));
+}
+
+static bool is_vdso_missing(const struct view *view)
+{
+	return view->verdict == VERDICT_FALLBACK &&
+	       view->evidence->vdso.fact.state == FACT_ABSENT && !is_vdso_switched_off(view);
+}
+
+static void support_no_vdso(const struct view *view, struct cause *cause)
+{
+	support_add(cause, "%s", view->evidence->vdso.fact.reason);
+}
+
+static bool is_wsl1(const struct view *view)
+{
+	return view->verdict == VERDICT_FALLBACK && sign_platform_is(view->evidence, "wsl1");
+}
+
+static void support_by_platform(const struct view *view, struct cause *cause)
+{
+	support_add(cause, "kernel: %s", view->evidence->host.kernel.value);
+}
+
+static bool is_arm_compat(const struct view *view)
+{
+	return view->falls_back &&
+	       strcmp(view->evidence->vclock.name, "archtimer-nocompat") == 0;
+}
+
+/* vdso/vdso_time.cc of gVisor: its page has a word "ready", set by the sentry. */
+static bool is_gvisor_calibrating(const struct view *view)
+{
+	return view->falls_back && sign_platform_is(view->evidence, "gvisor");
+}
+
+static bool is_libc(const struct view *view)
+{
+	return view->libc.entered > 0 && view->vdso.proven > 0 && view->vdso.entered == 0;
+}
+
+static void support_libc(const struct view *view, struct cause *cause)
+{
+	const struct text_fact *libc = &view->evidence->host.libc;
+
+	support_add(cause, "%u of %u calls through %s entered the kernel, none of the vDSO's own",
+		view->libc.entered, view->libc.attempts,
+		fact_is_known(&libc->fact) ? libc->value : "libc");
+}
+
+static bool is_fallback(const struct view *view)
+{
+	return view->verdict == VERDICT_FALLBACK;
+}
+
+static const struct advice_row leave_counter_on = {.id = "leave-counter-on",
+	.effort = EFFORT_PROGRAM,
+	.text = "Start the program without prctl(PR_SET_TSC, PR_TSC_SIGSEGV): look at what "
+		"launches it."};
+
+static const struct advice_row use_wsl2 = {.id = "use-wsl2",
+	.effort = EFFORT_UPDATE,
+	.text = "Convert this distribution to WSL 2."};
+
+static const struct advice_row use_64_bit_arm = {.id = "use-64-bit-arm",
+	.effort = EFFORT_UPDATE,
+	.text = "Run the 64-bit build of the program."};
+
+static const struct advice_row wait_for_gvisor = {.id = "wait-for-gvisor",
+	.effort = EFFORT_LOOK,
+	.text = "Run vdsocheck again when the sandbox is some seconds old.",
+	.steps = {{NULL, "sleep 5; vdsocheck"}}};
+
+static const struct advice_row newer_libc = {.id = "newer-libc",
+	.effort = EFFORT_PROGRAM,
+	.applies = is_fallback,
+	.text = "Rebuild or run the program with a C library that uses the vDSO (glibc 2.31 or "
+		"newer where static), and look for an LD_PRELOAD that wraps clock_gettime."};
+
+const struct cause_row cause_process_rows[] = {
+	{.id = "counter-off",
+		.text = "The counter is switched off for this process and those it starts "
+			"(prctl(PR_SET_TSC)): asking for the time crashes them.",
+		.more = "PR_SET_TSC(2const)",
+		.applies = is_counter_off,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_counter_off,
+		.advice = (const struct advice_row *const[]){&leave_counter_on, NULL}},
+	{.id = "emulated",
+		.text = "An emulator runs this program's instructions and answers its system "
+			"calls: run vdsocheck without it to see the host.",
+		.applies = is_emulated,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_emulated},
+	{.id = "vdso-switched-off",
+		.text = "The kernel was booted with the vDSO switched off.",
+		.more = "vdso(7)",
+		.applies = is_vdso_switched_off,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_boot,
+		.advice = (const struct advice_row *const[]){&advice_drop_boot, NULL}},
+	{.id = "no-vdso",
+		.text = "The kernel, or an emulator in its place (valgrind, qemu-user), gives "
+			"programs no vDSO: there is nothing in user space to ask.",
+		.more = "vdso(7)",
+		.applies = is_vdso_missing,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_no_vdso},
+	{.id = "wsl1",
+		.text = "WSL 1 does not run a Linux kernel and has no vDSO clock; WSL 2 does.",
+		.applies = is_wsl1,
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_by_platform,
+		.advice = (const struct advice_row *const[]){&use_wsl2, NULL}},
+	{.id = "arm-compat-disabled",
+		.text = "The kernel keeps this CPU's counter from 32-bit programs, not from 64-bit "
+			"ones.",
+		.applies = is_arm_compat,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_mode,
+		.advice = (const struct advice_row *const[]){&use_64_bit_arm, NULL}},
+	{.id = "gvisor-calibrating",
+		.text = "gVisor's vDSO passes calls on to the sentry until it has measured the "
+			"CPU's counter, for the first seconds of each sandbox.",
+		.applies = is_gvisor_calibrating,
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_mode,
+		.advice = (const struct advice_row *const[]){&wait_for_gvisor, NULL}},
+	{.id = "libc-passes-vdso",
+		.text = "This C library does not use the vDSO, although the vDSO works.",
+		.more = "vdso(7)",
+		.applies = is_libc,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_libc,
+		.advice = (const struct advice_row *const[]){&newer_libc, NULL}},
+	{0},
+};
+
+static bool is_blocked(const struct view *view)
+{
+	const struct evidence *evidence = view->evidence;
+
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		if (evidence->calls[i].decides && evidence->calls[i].raw_error)
+			return true;
+	}
+	return false;
+}
+
+static void support_blocked(const struct view *view, struct cause *cause)
+{
+	const struct evidence *evidence = view->evidence;
+
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		const struct call_evidence *call = &evidence->calls[i];
+
+		if (call->raw_error)
+			support_add(cause, "%s %s by system call: %s", call->call, call->clock,
+				strerror(call->raw_error));
+	}
+}
+
+static bool enters_always(const struct view *view, const char *clock)
+{
+	const struct call_evidence *call = tally_find(view->evidence, clock);
+	const struct path_evidence *path = call ? &call->path[PATH_VDSO] : NULL;
+
+	return path && path->attempts && path->entered == path->attempts;
+}
+
+static bool is_old_vdso(const struct view *view)
+{
+	return view->verdict == VERDICT_OK && !sign_platform_is(view->evidence, "gvisor") &&
+	       (enters_always(view, "CLOCK_MONOTONIC_RAW") ||
+		       enters_always(view, "CLOCK_BOOTTIME") || enters_always(view, "CLOCK_TAI"));
+}
+
+static bool is_gvisor_vdso(const struct view *view)
+{
+	return view->verdict == VERDICT_OK && sign_platform_is(view->evidence, "gvisor") &&
+	       (enters_always(view, "CLOCK_MONOTONIC_RAW") ||
+		       enters_always(view, "CLOCK_MONOTONIC_COARSE"));
+}
+
+static void support_other_clocks(const struct view *view, struct cause *cause)
+{
+	const struct evidence *evidence = view->evidence;
+
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		const struct call_evidence *call = &evidence->calls[i];
+		const struct path_evidence *path = &call->path[tally_path(call)];
+
+		if (!call->decides && path->entered && path->entered == path->attempts &&
+			!strstr(call->clock, "CPUTIME"))
+			support_add(cause, "%s%s%s always enters the kernel", call->call,
+				*call->clock ? " " : "", call->clock);
+	}
+}
+
+static bool is_in_time_namespace(const struct view *view)
+{
+	return (view->verdict == VERDICT_OK || view->verdict == VERDICT_SLOW) &&
+	       view->evidence->vclock.time_namespace;
+}
+
+static const struct advice_row newer_container_runtime = {.id = "newer-container-runtime",
+	.effort = EFFORT_PROGRAM,
+	.text = "Update the container runtime and libseccomp, or let its seccomp profile allow "
+		"clock_gettime64 and its like."};
+
+const struct cause_row cause_note_rows[] = {
+	{.id = "time-calls-blocked",
+		.text = "A seccomp filter, such as a container's profile, blocks the clock system "
+			"calls.",
+		.more = "seccomp(2)",
+		.applies = is_blocked,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_blocked,
+		.advice = (const struct advice_row *const[]){&newer_container_runtime, NULL}},
+	{.id = "old-vdso-clocks",
+		.text = "This kernel's vDSO does not serve every clock; newer kernels' does.",
+		.more = "vdso(7)",
+		.applies = is_old_vdso,
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_other_clocks},
+	{.id = "gvisor-few-clocks",
+		.text = "gVisor's vDSO serves only the clocks that decide; newer releases serve "
+			"more.",
+		.more = "https://github.com/google/gvisor/issues/7975",
+		.applies = is_gvisor_vdso,
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_other_clocks},
+	{.id = "time-namespace",
+		.text = "This process is in a time namespace: each call takes a few nanoseconds "
+			"more.",
+		.more = "time_namespaces(7)",
+		.applies = is_in_time_namespace,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_mode},
+	{0},
+};

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Why the kernel selected this clocksource instead of the TSC: an order on its command line, or
+ * what it says in its log. Asked only on x86, where the current one is none to choose for speed.
+ */
+#include "rules.h"
+
+static bool is_second_choice(const struct view *view)
+{
+	return sign_is_x86(view->evidence) && view->is_plain;
+}
+
+static bool is_tsc_switched_off(const struct view *view)
+{
+	return is_second_choice(view) && (sign_boot_has(view->evidence, "notsc") ||
+						 sign_boot_has(view->evidence, "tsc=unstable"));
+}
+
+/*
+ * 5.13: "read-back delay of N ns, attempt K, marking unstable"; 6.x: "marking tsc unstable".
+ * Other lines of a read-back delay say that a check was skipped, which is well.
+ */
+static const struct kernel_log_line *delay_line(const struct view *view)
+{
+	return sign_log_find_with(view->evidence, "read-back delay", ", marking ");
+}
+
+static bool is_tsc_delay(const struct view *view)
+{
+	return is_second_choice(view) && delay_line(view);
+}
+
+static void support_delay(const struct view *view, struct cause *cause)
+{
+	support_add_log(cause, delay_line(view));
+}
+
+static bool is_tsc_early(const struct view *view)
+{
+	return is_second_choice(view) && !is_tsc_delay(view) &&
+	       sign_log_find(view->evidence, "Marking clocksource 'tsc-early");
+}
+
+static bool is_tsc_unsynchronised(const struct view *view)
+{
+	return is_second_choice(view) &&
+	       (sign_log_find(view->evidence, "TSC warp") ||
+		       sign_log_find(view->evidence, "check_tsc_sync_source failed") ||
+		       sign_log_find(view->evidence, "TSCs unsynchronized") ||
+		       sign_log_find(view->evidence, "inter CPU skew"));
+}
+
+static bool is_tsc_on_hyperv(const struct view *view)
+{
+	return is_second_choice(view) && sign_log_find(view->evidence, "running on Hyper-V");
+}
+
+/*
+ * The lines that end in doing without the TSC: a fast or PIT calibration that fails is
+ * normal, and is followed by another way.
+ */
+static const struct kernel_log_line *calibration_line(const struct view *view)
+{
+	const struct kernel_log_line *line =
+		sign_log_find(view->evidence, "could not calculate TSC");
+
+	return line ? line
+		    : sign_log_find(view->evidence, "No reference (HPET/PMTIMER) available");
+}
+
+static bool is_tsc_uncalibrated(const struct view *view)
+{
+	return is_second_choice(view) && calibration_line(view) &&
+	       !sign_is_offered(view->evidence, "tsc");
+}
+
+static void support_calibration(const struct view *view, struct cause *cause)
+{
+	support_add_log(cause, calibration_line(view));
+}
+
+/* Any distrust of the TSC, the watchdog's or another, that no rule above describes better. */
+static bool is_tsc_distrusted(const struct view *view)
+{
+	return is_second_choice(view) && sign_tsc_distrust(view->evidence) &&
+	       !is_tsc_switched_off(view) && !is_tsc_delay(view) && !is_tsc_early(view) &&
+	       !is_tsc_unsynchronised(view) && !is_tsc_uncalibrated(view) &&
+	       !is_tsc_on_hyperv(view);
+}
+
+static void support_distrust(const struct view *view, struct cause *cause)
+{
+	const struct kernel_log_line *line = sign_tsc_distrust(view->evidence);
+
+	support_add_log(cause, line);
+	support_add_log(cause, sign_log_find_after(view->evidence, line, "Switched to clocksource"));
+}
+
+static bool is_not_invariant(const struct view *view)
+{
+	const struct flag_fact *invariant = &view->evidence->host.invariant_tsc;
+
+	return fact_is_known(&invariant->fact) && !invariant->value;
+}
+
+/* The CPU's own word, where the kernel does not offer the TSC, or runs on Xen's clock. */
+static bool is_tsc_not_invariant(const struct view *view)
+{
+	bool xen = view->falls_back && sign_current_is(view->evidence, "xen");
+
+	return (xen || (is_second_choice(view) && !sign_is_offered(view->evidence, "tsc"))) &&
+	       is_not_invariant(view);
+}
+
+static void support_invariance(const struct view *view, struct cause *cause)
+{
+	const struct host_evidence *host = &view->evidence->host;
+
+	support_add(cause, "CPU: %s, TSC %s",
+		fact_is_known(&host->cpu.fact) ? host->cpu.value : "not known",
+		host->invariant_tsc.value ? "invariant" : "not invariant");
+}
+
+static bool is_tsc_not_offered(const struct view *view)
+{
+	const struct evidence *evidence = view->evidence;
+
+	return is_second_choice(view) && fact_is_known(&evidence->clocksource.available_fact) &&
+	       !sign_is_offered(evidence, "tsc") &&
+	       fact_is_known(&evidence->host.invariant_tsc.fact) && !is_not_invariant(view) &&
+	       !sign_tsc_distrust(evidence) && !calibration_line(view) &&
+	       !is_tsc_switched_off(view);
+}
+
+static bool is_log_denied(const struct view *view)
+{
+	return is_second_choice(view) && view->evidence->kernel_log.fact.state == FACT_DENIED &&
+	       !sign_boot_chose_current(view->evidence) && !is_tsc_switched_off(view);
+}
+
+static void support_log_denied(const struct view *view, struct cause *cause)
+{
+	support_add(cause, "%s", view->evidence->kernel_log.fact.reason);
+}
+
+static bool is_guest(const struct view *view)
+{
+	return sign_is_guest(view->evidence);
+}
+
+static bool is_no_guest(const struct view *view)
+{
+	return !sign_is_guest(view->evidence);
+}
+
+static bool is_on_aws_xen(const struct view *view)
+{
+	return sign_platform_is(view->evidence, "aws-xen");
+}
+
+static bool is_lasting_guest(const struct view *view)
+{
+	return is_guest(view) && !sign_may_be_restored(view->evidence) && !is_on_aws_xen(view);
+}
+
+#define PARAMETERS "https://docs.kernel.org/admin-guide/kernel-parameters.html"
+#define HYPERV_CLOCKS "https://docs.kernel.org/virt/hyperv/clocks.html"
+
+static const struct advice_row read_kernel_log = {.id = "read-kernel-log",
+	.effort = EFFORT_LOOK,
+	.text = "Run vdsocheck as root, and on the host itself: the kernel log may say why this "
+		"clocksource was chosen."};
+
+static const struct advice_row newer_kernel_or_nowatchdog = {.id = "newer-kernel-or-nowatchdog",
+	.effort = EFFORT_UPDATE,
+	.text = "Use Linux 6.3 or newer, which skips the check when its reference is slow; or, if "
+		"no CPU's TSC is known to go wrong here, boot with tsc=nowatchdog.",
+	.risk = "Without the watchdog the kernel no longer detects a TSC that becomes unstable."};
+
+static const struct advice_row update_firmware = {.id = "update-firmware",
+	.effort = EFFORT_UPDATE,
+	.applies = is_no_guest,
+	.text = "Do not force the TSC: the kernel measured it to be wrong. Update the firmware, "
+		"reboot, and check again after some days, since it can happen late."};
+
+static const struct advice_row ask_about_unstable_tsc = {.id = "ask-about-unstable-tsc",
+	.effort = EFFORT_ASK,
+	.applies = is_guest,
+	.text = "Do not force the TSC: the kernel measured it to be wrong. Reboot, or move this "
+		"machine to another host, and send this to your provider or platform team:",
+	.ask = "The guest's kernel found its TSC unstable and fell back to a clocksource that "
+	       "costs a system call for each reading of the time. Is the TSC of the host "
+	       "synchronised and scaled for this guest?"};
+
+static const struct advice_row ask_for_tsc_rate = {.id = "ask-for-tsc-rate",
+	.effort = EFFORT_ASK,
+	.text = "Ask your provider or platform team:",
+	.ask = "Please tell this guest the rate of its TSC (CPUID leaf 0x15, or the hypervisor's "
+	       "timing leaf 0x40000010): its kernel cannot calibrate it and has to use a slow "
+	       "clocksource."};
+
+static const struct advice_row ask_hyperv_for_tsc = {.id = "ask-hyperv-for-tsc",
+	.effort = EFFORT_ASK,
+	.text = "Ask your provider or platform team:",
+	.ask = "This guest does not use its TSC (\"running on Hyper-V\" in its kernel log), so "
+	       "every reading of the clock is a system call. Can it be moved to a host that "
+	       "offers AccessTscInvariantControls?"};
+
+static const struct advice_row move_to_nitro = {.id = "move-to-nitro",
+	.effort = EFFORT_ASK,
+	.applies = is_on_aws_xen,
+	.text = "Move to an instance type of the Nitro generation. Amazon advises tsc on its Xen "
+		"instances; but the CPU, as this one sees it, does not promise a steady TSC, so "
+		"that is not advised here."};
+
+static const struct advice_row ask_for_invariant_tsc = {.id = "ask-for-invariant-tsc",
+	.effort = EFFORT_ASK,
+	.applies = is_lasting_guest,
+	.text = "Do not force the TSC: the CPU does not advertise an invariant TSC to this guest. "
+		"Ask your provider or platform team:",
+	.ask = "Please offer this guest an invariant TSC (CPUID 0x80000007, EDX bit 8; QEMU: "
+	       "+invtsc; Xen: a guest that is not migrated). Without it every reading of the time "
+	       "is a system call."};
+
+static const struct advice_row newer_kernel_for_cpu = {.id = "newer-kernel-for-cpu",
+	.effort = EFFORT_UPDATE,
+	.text = "Try a newer kernel, which may know this CPU's TSC; the kernel log from the boot "
+		"on says more, if it is still there."};
+
+const struct cause_row cause_selected_rows[] = {
+	{.id = "boot-without-tsc",
+		.text = "The TSC is disabled on the kernel command line.",
+		.more = PARAMETERS,
+		.applies = is_tsc_switched_off,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_boot,
+		.advice = (const struct advice_row *const[]){&advice_drop_boot, NULL}},
+	{.id = "tsc-read-delay",
+		.text = "The kernel's watchdog could not read its reference clock in time and gave "
+			"up on the TSC: often a false alarm in a guest or under heavy load.",
+		.applies = is_tsc_delay,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_delay,
+		.advice = (const struct advice_row *const[]){&newer_kernel_or_nowatchdog, NULL}},
+	{.id = "tsc-early-unstable",
+		.text = "The TSC disagreed with the kernel's reference clock while booting.",
+		.applies = is_tsc_early,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_distrust,
+		.advice = (const struct advice_row *const[]){&update_firmware,
+			&ask_about_unstable_tsc, NULL}},
+	{.id = "tsc-unsynchronised",
+		.text = "The kernel saw that the TSCs of this machine's CPUs disagree.",
+		.applies = is_tsc_unsynchronised,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_distrust,
+		.advice = (const struct advice_row *const[]){&update_firmware,
+			&ask_about_unstable_tsc, NULL}},
+	{.id = "tsc-on-hyperv",
+		.text = "This Hyper-V host does not offer an invariant TSC.",
+		.more = HYPERV_CLOCKS,
+		.applies = is_tsc_on_hyperv,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_distrust,
+		.advice = (const struct advice_row *const[]){&ask_hyperv_for_tsc, NULL}},
+	{.id = "tsc-distrusted",
+		.text = "The kernel marked the TSC unstable and stopped using it.",
+		.applies = is_tsc_distrusted,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_distrust,
+		.advice = (const struct advice_row *const[]){&update_firmware,
+			&ask_about_unstable_tsc, NULL}},
+	{.id = "tsc-uncalibrated",
+		.text = "The kernel could not calibrate the TSC and does not use it.",
+		.applies = is_tsc_uncalibrated,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_calibration,
+		.advice = (const struct advice_row *const[]){&ask_for_tsc_rate, NULL}},
+	{.id = "tsc-not-invariant",
+		.text = "The CPU does not advertise an invariant TSC to this machine.",
+		.applies = is_tsc_not_invariant,
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_invariance,
+		.advice = (const struct advice_row *const[]){&move_to_nitro,
+			&ask_for_invariant_tsc, NULL}},
+	{.id = "tsc-not-offered",
+		.text = "The CPU advertises an invariant TSC, but the kernel does not offer it: it "
+			"is too old for this CPU, or it rejected the TSC and the log entry is gone "
+			"or unreadable.",
+		.applies = is_tsc_not_offered,
+		.certainty = CERTAINTY_POSSIBLE,
+		.support = support_invariance,
+		.advice = (const struct advice_row *const[]){&newer_kernel_for_cpu, NULL}},
+	{.id = "kernel-log-denied",
+		.text = "This user may not read the kernel log, which would say why this "
+			"clocksource was chosen.",
+		.applies = is_log_denied,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_log_denied,
+		.advice = (const struct advice_row *const[]){&read_kernel_log, NULL}},
+	{0},
+};

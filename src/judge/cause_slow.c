@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Why the clocksource in use makes the calls slow: it has no vDSO support, the hypervisor does
+ * not vouch for it, or reading its counter costs as much as a system call.
+ */
+#include "rules.h"
+
+#include <string.h>
+
+static bool is_booted_with_it(const struct view *view)
+{
+	return (view->falls_back || view->is_plain) && sign_boot_chose_current(view->evidence);
+}
+
+static bool is_plain(const struct view *view)
+{
+	return view->is_plain;
+}
+
+static bool is_clocksource_unseen(const struct view *view)
+{
+	return view->falls_back && sign_mode_is_none(view->evidence) &&
+	       !fact_is_known(&view->evidence->clocksource.current_fact);
+}
+
+static void support_unseen(const struct view *view, struct cause *cause)
+{
+	support_mode(view, cause);
+	support_add(cause, "%s", view->evidence->clocksource.current_fact.reason);
+}
+
+static const char *target_own_counter(const struct view *view)
+{
+	static const char *const counters[] = {
+		"arch_sys_counter", "riscv_clocksource", "timebase", "tod", "Constant"};
+
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+		if (sign_is_another(view->evidence, counters[i]))
+			return counters[i];
+	}
+	return NULL;
+}
+
+/* The page says so at the moment; the calls that entered the kernel saw something else. */
+static bool is_stable_now(const struct evidence *evidence)
+{
+	const struct flag_fact *stable = &evidence->vclock.pvclock_stable;
+
+	return fact_is_known(&stable->fact) && stable->value &&
+	       evidence->vclock.how == VCLOCK_READ && !sign_mode_is_none(evidence);
+}
+
+static bool is_page_unstable(const struct view *view)
+{
+	const struct flag_fact *stable = &view->evidence->vclock.pvclock_stable;
+
+	return fact_is_known(&stable->fact) && !stable->value;
+}
+
+static bool is_pvclock_withdrawn(const struct view *view)
+{
+	return view->falls_back && is_stable_now(view->evidence);
+}
+
+static bool is_xen(const struct view *view)
+{
+	return view->falls_back && sign_current_is(view->evidence, "xen");
+}
+
+/* 2229f70b5bbb, in 4.16: the vDSO reads Xen's clock. */
+static bool is_xen_too_old(const struct view *view)
+{
+	return is_xen(view) && sign_kernel_before(view->evidence, 4, 16);
+}
+
+static bool is_xen_unstable(const struct view *view)
+{
+	return is_xen(view) && !sign_kernel_before(view->evidence, 4, 16) &&
+	       !is_stable_now(view->evidence);
+}
+
+static bool is_xen_proven_unstable(const struct view *view)
+{
+	return is_page_unstable(view) ||
+	       sign_log_find(view->evidence, "PVCLOCK not supported (tsc unstable)");
+}
+
+static void support_xen(const struct view *view, struct cause *cause)
+{
+	support_mode(view, cause);
+	support_add_log(cause, sign_log_find(view->evidence, "PVCLOCK not supported"));
+}
+
+static bool is_kvm_clock(const struct view *view)
+{
+	return view->falls_back && sign_current_is(view->evidence, "kvm-clock");
+}
+
+static bool is_kvm_clock_switched_off(const struct view *view)
+{
+	return is_kvm_clock(view) && sign_boot_has(view->evidence, "no-kvmclock-vsyscall");
+}
+
+/* arch/x86/kernel/kvmclock.c gives the mode under CONFIG_X86_64 only, 3.10 to 7.3. */
+static bool is_kvm_clock_32_bit(const struct view *view)
+{
+	const struct text_fact *arch = &view->evidence->host.arch;
+
+	return is_kvm_clock(view) && fact_is_known(&arch->fact) &&
+	       strcmp(arch->value, "x86_64") != 0;
+}
+
+static bool is_kvm_clock_unstable(const struct view *view)
+{
+	return is_kvm_clock(view) && !is_kvm_clock_switched_off(view) &&
+	       !is_kvm_clock_32_bit(view) && !is_stable_now(view->evidence);
+}
+
+static bool is_hyperv(const struct view *view)
+{
+	return view->falls_back && sign_current_is(view->evidence, "hyperv_clocksource_tsc_page");
+}
+
+/* RHEL 7's 3.10 got the clock mode by backport. */
+static bool is_red_hat(const struct view *view)
+{
+	return strstr(view->evidence->host.kernel.value, ".el7") != NULL;
+}
+
+/* The vDSO reads Hyper-V's page since 4.12. */
+static bool is_hyperv_too_old(const struct view *view)
+{
+	return is_hyperv(view) && sign_kernel_before(view->evidence, 4, 12) && !is_red_hat(view);
+}
+
+static bool is_hyperv_without_mode(const struct view *view)
+{
+	return is_hyperv(view) && sign_mode_is_none(view->evidence) && !is_hyperv_too_old(view);
+}
+
+static bool is_hyperv_withdrawn(const struct view *view)
+{
+	const struct number_fact *sequence = &view->evidence->vclock.hyperv_sequence;
+
+	return is_hyperv(view) && !sign_mode_is_none(view->evidence) &&
+	       fact_is_known(&sequence->fact) && sequence->value == 0;
+}
+
+static bool is_arm_erratum(const struct view *view)
+{
+	return view->falls_back && sign_current_is(view->evidence, "arch_sys_counter") &&
+	       strcmp(view->evidence->vclock.name, "archtimer-nocompat") != 0;
+}
+
+/* The line by which the kernel went back to a clocksource that it had left; NULL if none. */
+static const struct kernel_log_line *find_return(const struct evidence *evidence)
+{
+	static const char text[] = "Switched to clocksource ";
+	const struct kernel_log_line *line = sign_log_find(evidence, text);
+	const struct kernel_log_line *again = NULL;
+
+	while (line && !again) {
+		again = sign_log_find_after(evidence, line, strstr(line->text, text));
+		line = sign_log_find_after(evidence, line, text);
+	}
+	return again;
+}
+
+static bool has_changed(const struct view *view)
+{
+	return *view->evidence->clocksource.changed_to;
+}
+
+static bool is_clocksource_changing(const struct view *view)
+{
+	return has_changed(view) ||
+	       (tally_is_mixed(view->evidence) && find_return(view->evidence));
+}
+
+static void support_changing(const struct view *view, struct cause *cause)
+{
+	if (has_changed(view))
+		support_add(cause, "clocksource: %s, and %s when all was measured",
+			view->evidence->clocksource.current,
+			view->evidence->clocksource.changed_to);
+	support_add_log(cause, find_return(view->evidence));
+}
+
+static bool is_counter_trapped(const struct view *view)
+{
+	return view->verdict == VERDICT_SLOW;
+}
+
+static void support_counter(const struct view *view, struct cause *cause)
+{
+	const struct timing_evidence *timing = &view->evidence->timing;
+
+	support_add(cause, "%s: %.1f ns, the cheapest system call: %.1f ns", timing->counter,
+		timing->counter_ns, timing->entry_ns);
+}
+
+#define PARAMETERS "https://docs.kernel.org/admin-guide/kernel-parameters.html"
+#define HYPERV_CLOCKS "https://docs.kernel.org/virt/hyperv/clocks.html"
+#define SYSFS "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
+static const struct advice_row switch_to_own_counter = {.id = "switch-to-own-counter",
+	.effort = EFFORT_SWITCH,
+	.target = target_own_counter,
+	.text = "{Switch} to {to}, the counter of this architecture, which kernels choose by "
+		"themselves.",
+	.steps = {{NULL, "echo {to} | sudo tee " SYSFS},
+		{"exits with 0 if the vDSO now serves the calls", "vdsocheck"}},
+	.undo = "echo {from} | sudo tee " SYSFS,
+	.risk = "It may have been disabled on purpose."};
+
+static const struct advice_row look_where_sys_is = {.id = "look-where-sys-is",
+	.effort = EFFORT_LOOK,
+	.text = "Run vdsocheck on the host, or with /sys mounted, to see the clocksource."};
+
+static const struct advice_row let_clocksource_settle = {.id = "let-clocksource-settle",
+	.effort = EFFORT_LOOK,
+	.text = "Run vdsocheck again when the clocksource no longer changes. If it keeps changing, "
+		"look for what writes to current_clocksource, such as a tuning script, and in the "
+		"kernel log."};
+
+static const struct advice_row newer_kernel_for_xen = {.id = "newer-kernel-for-xen",
+	.effort = EFFORT_UPDATE,
+	.text = "Use Linux 4.16 or newer, whose vDSO can read Xen's clock where Xen promises a "
+		"stable TSC."};
+
+static const struct advice_row use_64_bit_kernel = {.id = "use-64-bit-kernel",
+	.effort = EFFORT_UPDATE,
+	.text = "Boot a 64-bit kernel, whose vDSO can read kvm-clock; 32-bit programs run on it."};
+
+static const struct advice_row ask_kvm_host = {.id = "ask-kvm-host",
+	.effort = EFFORT_ASK,
+	.text = "No setting of the guest makes kvm-clock faster. Ask your provider or platform "
+		"team:",
+	.ask = "kvm-clock in this guest lacks PVCLOCK_TSC_STABLE_BIT: is the host's own "
+	       "clocksource tsc? It has to be for the guest's vDSO to read the clock."};
+
+static const struct advice_row newer_kernel_for_hyperv_page = {
+	.id = "newer-kernel-for-hyperv-page",
+	.effort = EFFORT_UPDATE,
+	.text = "Use Linux 4.12 or newer, whose vDSO can read Hyper-V's page."};
+
+static const struct advice_row newer_kernel_for_hyperv = {.id = "newer-kernel-for-hyperv",
+	.effort = EFFORT_UPDATE,
+	.text = "Install a kernel without the defect: no setting helps. If there is none, send "
+		"this to the distribution or the provider:",
+	.ask = "The clocksource hyperv_clocksource_tsc_page has no vDSO clock mode on this kernel "
+	       "(see mainline commits e4ab4658f1cf and 3486d2c9be65): every gettimeofday and "
+	       "clock_gettime is a system call."};
+
+static const struct advice_row ask_hyperv_host = {.id = "ask-hyperv-host",
+	.effort = EFFORT_ASK,
+	.text = "No setting of the guest helps. Ask your provider or platform team:",
+	.ask = "The Hyper-V reference TSC page of this guest is invalid (tsc_sequence 0): every "
+	       "reading of the clock is a system call. Can it be moved to a host where it is "
+	       "valid?"};
+
+static const struct advice_row other_arm_cpu = {.id = "other-arm-cpu",
+	.effort = EFFORT_UPDATE,
+	.text = "No setting helps: the kernel has to work around this CPU's counter. Another CPU "
+		"or machine type is the way out."};
+
+static const struct advice_row ask_about_trapped_counter = {.id = "ask-about-trapped-counter",
+	.effort = EFFORT_ASK,
+	.text = "No setting of the guest helps. Ask your provider or platform team:",
+	.ask = "Each read of the CPU's counter in this guest exits to the hypervisor: can TSC "
+	       "offsetting and scaling be used instead of emulation, or the guest be moved to a "
+	       "host with the TSC rate it was started with?"};
+
+const struct cause_row cause_slow_rows[] = {
+	{.id = "boot-clocksource",
+		.text = "This clocksource is set on the kernel command line.",
+		.more = PARAMETERS,
+		.applies = is_booted_with_it,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_boot,
+		.advice = (const struct advice_row *const[]){&advice_drop_boot, NULL}},
+	{.id = "clocksource-without-vdso",
+		.text = "The vDSO does not support this clocksource; only the kernel can read it.",
+		.more = "vdso(7)",
+		.applies = is_plain,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_mode,
+		.advice = (const struct advice_row *const[]){&switch_to_own_counter, NULL}},
+	{.id = "clocksource-unseen",
+		.text = "The current clocksource (not visible from here) has no vDSO support.",
+		.more = "vdso(7)",
+		.applies = is_clocksource_unseen,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_unseen,
+		.advice = (const struct advice_row *const[]){&look_where_sys_is, NULL}},
+	{.id = "xen-kernel-too-old",
+		.text = "This kernel is older than 4.16, the first whose vDSO can read Xen's "
+			"clock.",
+		.applies = is_xen_too_old,
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_kernel,
+		.advice = (const struct advice_row *const[]){&newer_kernel_for_xen, NULL}},
+	{.id = "xen-clock-unstable",
+		.text = "Xen does not promise this guest a stable TSC, so the kernel gives the "
+			"vDSO nothing to read.",
+		.more = "xen-tscmode(7)",
+		.applies = is_xen_unstable,
+		.certainty = CERTAINTY_LIKELY,
+		.proves = is_xen_proven_unstable,
+		.support = support_xen},
+	{.id = "kvm-clock-switched-off",
+		.text = "The kernel was booted with kvm-clock kept from the vDSO.",
+		.applies = is_kvm_clock_switched_off,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_boot,
+		.advice = (const struct advice_row *const[]){&advice_drop_boot, NULL}},
+	{.id = "kvm-clock-32-bit",
+		.text = "A 32-bit kernel keeps kvm-clock from the vDSO; a 64-bit one does not.",
+		.applies = is_kvm_clock_32_bit,
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_mode,
+		.advice = (const struct advice_row *const[]){&use_64_bit_kernel, NULL}},
+	{.id = "kvm-clock-unstable",
+		.text = "The hypervisor does not promise a stable TSC, so kvm-clock gives the "
+			"vDSO nothing to read.",
+		.applies = is_kvm_clock_unstable,
+		.certainty = CERTAINTY_LIKELY,
+		.proves = is_page_unstable,
+		.support = support_mode,
+		.advice = (const struct advice_row *const[]){&ask_kvm_host, NULL}},
+	{.id = "pvclock-withdrawn",
+		.text = "The hypervisor takes back its promise of a stable TSC at times, as when "
+			"it moves this guest: until it is renewed the calls enter the kernel.",
+		.applies = is_pvclock_withdrawn,
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_mode,
+		.advice = (const struct advice_row *const[]){&ask_kvm_host, NULL}},
+	{.id = "hyperv-kernel-too-old",
+		.text = "This kernel is older than 4.12, the first whose vDSO can read Hyper-V's "
+			"page.",
+		.more = HYPERV_CLOCKS,
+		.applies = is_hyperv_too_old,
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_kernel,
+		.advice = (const struct advice_row *const[]){&newer_kernel_for_hyperv_page, NULL}},
+	{.id = "hyperv-without-vdso",
+		.text = "The clocksource is the Hyper-V reference TSC page, but this kernel does "
+			"not let the vDSO use it: a defect that some kernels around "
+			"5.4.0-1078-azure and 5.13 have.",
+		.more = "https://github.com/microsoft/azurelinux/pull/1238",
+		.applies = is_hyperv_without_mode,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_kernel,
+		.advice = (const struct advice_row *const[]){&newer_kernel_for_hyperv, NULL}},
+	{.id = "hyperv-page-invalid",
+		.text = "The hypervisor has marked its reference TSC page invalid, so each call "
+			"has to ask it through the kernel.",
+		.more = HYPERV_CLOCKS,
+		.applies = is_hyperv_withdrawn,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_mode,
+		.advice = (const struct advice_row *const[]){&ask_hyperv_host, NULL}},
+	{.id = "arm-counter-erratum",
+		.text = "The kernel keeps this CPU's counter from the vDSO: it has an erratum "
+			"that only the kernel works around.",
+		.applies = is_arm_erratum,
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_mode,
+		.advice = (const struct advice_row *const[]){&other_arm_cpu, NULL}},
+	{.id = "clocksource-changing",
+		.text = "The clocksource was changed while vdsocheck ran: some of the calls were "
+			"made with one, some with another.",
+		.applies = is_clocksource_changing,
+		.certainty = CERTAINTY_LIKELY,
+		.proves = has_changed,
+		.support = support_changing,
+		.advice = (const struct advice_row *const[]){&let_clocksource_settle, NULL}},
+	{.id = "counter-trapped",
+		.text = "Reading the CPU's counter is caught by the hypervisor or an emulator, "
+			"which costs as much as a system call.",
+		.applies = is_counter_trapped,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_counter,
+		.advice = (const struct advice_row *const[]){&ask_about_trapped_counter, NULL}},
+	{0},
+};

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The whole of judge/ in one call: the verdict, then one view of the evidence that every rule
+ * of causes and advice reads. The causes are found once, in the order of their tables, and
+ * bring their advice along.
+ */
+#include "judge/judgement.h"
+
+#include "judge/vclock.h"
+#include "rules.h"
+
+/* What makes the calls slow comes before what led the kernel there, and notes come last. */
+const struct cause_table cause_tables[CAUSE_TABLES] = {
+	{cause_process_rows, true},
+	{cause_slow_rows, true},
+	{cause_unexplained_rows, false},
+	{cause_selected_rows, false},
+	{cause_note_rows, false},
+};
+
+static bool is_unexplained(const struct view *view)
+{
+	return view->falls_back;
+}
+
+/* Only where no row of the tables that explain applies. */
+const struct cause_row cause_unexplained_rows[] = {
+	{.id = "fallback-unexplained",
+		.text = "The vDSO is there, but the clock it reads sends calls on to the kernel.",
+		.applies = is_unexplained,
+		.certainty = CERTAINTY_POSSIBLE,
+		.support = support_mode},
+	{0},
+};
+
+void view_make(const struct evidence *evidence, enum verdict verdict, struct view *view)
+{
+	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+
+	*view = (struct view){.evidence = evidence,
+		.verdict = verdict,
+		.vdso = tally_by(evidence, PATH_VDSO),
+		.libc = tally_by(evidence, PATH_LIBC)};
+	view->falls_back = verdict == VERDICT_FALLBACK && fact_is_known(&evidence->vdso.fact) &&
+	                   view->vdso.entered > 0;
+	view->is_plain = (view->falls_back || !evidence->live) &&
+	                 fact_is_known(&clocksource->current_fact) &&
+	                 vclock_name_has_no_mode(clocksource->current);
+}
+
+/* Names alone, from a captured tree, prove nothing. */
+static void set_cause(const struct view *view, const struct cause_row *row, struct cause *cause)
+{
+	*cause = (struct cause){.id = row->id,
+		.text = row->text,
+		.certainty = row->certainty,
+		.more = row->more};
+	if (row->proves && row->proves(view))
+		cause->certainty = CERTAINTY_PROVEN;
+	if (!view->evidence->live && cause->certainty == CERTAINTY_PROVEN)
+		cause->certainty = CERTAINTY_LIKELY;
+	row->support(view, cause);
+}
+
+size_t cause_find(const struct view *view, struct cause causes[CAUSE_MAX],
+	const struct cause_row *rows[CAUSE_MAX])
+{
+	bool explained = false;
+	size_t count = 0;
+
+	for (size_t i = 0; i < CAUSE_TABLES; i++) {
+		const struct cause_row *row = cause_tables[i].rows;
+
+		if (row == cause_unexplained_rows && explained)
+			continue;
+		for (; row->id && count < CAUSE_MAX; row++) {
+			if (!row->applies(view))
+				continue;
+			explained |= cause_tables[i].explains;
+			rows[count] = row;
+			set_cause(view, row, &causes[count++]);
+		}
+	}
+	return count;
+}
+
+const char *cause_certainty_name(enum certainty certainty)
+{
+	static const char *const names[] = {
+		[CERTAINTY_POSSIBLE] = "possible",
+		[CERTAINTY_LIKELY] = "likely",
+		[CERTAINTY_PROVEN] = "proven",
+	};
+
+	return names[certainty];
+}
+
+void judgement_make(const struct evidence *evidence, struct judgement *judgement)
+{
+	const struct cause_row *rows[CAUSE_MAX];
+	struct view view;
+
+	verdict_find(evidence, &judgement->ruling);
+	judgement->contradiction_count = contradiction_find(evidence, judgement->contradictions);
+	view_make(evidence, judgement->ruling.verdict, &view);
+	judgement->cause_count = cause_find(&view, judgement->causes, rows);
+	judgement->advice_count =
+		advice_find(&view, rows, judgement->cause_count, judgement->advice);
+	cost_find(evidence, judgement->ruling.verdict, &judgement->cost);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the tables of causes and advice consist of. A cause row owns its certainty and its
+ * advice; rows are constant data, so that a test can list them.
+ */
+#ifndef VDSOCHECK_JUDGE_RULES_H
+#define VDSOCHECK_JUDGE_RULES_H
+
+#include "judge/advice.h"
+#include "judge/cause.h"
+#include "judge/signs.h"
+#include "judge/tally.h"
+#include "judge/verdict.h"
+
+/* What every rule looks at, computed once. */
+struct view {
+	const struct evidence *evidence;
+	enum verdict verdict;
+	struct tally vdso; /* the deciding calls by the vDSO's functions */
+	struct tally libc; /* the same through libc */
+	bool falls_back;   /* the vDSO is there and made system calls */
+	/*
+	 * The calls fall back on a clocksource that no kernel gives a clock mode; or would, by its
+	 * name, where a captured tree is all there is.
+	 */
+	bool is_plain;
+};
+
+void view_make(const struct evidence *evidence, enum verdict verdict, struct view *view);
+
+/*
+ * Words in braces are replaced: {to} is the clocksource that the advice leads to, {from} the
+ * current one, {boot} the boot parameters to remove. A step, an undo or a keep that needs a
+ * word that is not known, or is no plain word for a shell, is left out.
+ */
+struct step_row {
+	const char *text;    /* a remark on the command; without one, what to do */
+	const char *command; /* a shell line; NULL: none */
+};
+
+/* Pieces of advice are sorted by it, the least effort first. */
+enum effort {
+	EFFORT_UNDO,    /* remove a setting, and reboot */
+	EFFORT_SWITCH,  /* select another clocksource */
+	EFFORT_LOOK,    /* run vdsocheck again, where or when it can see more */
+	EFFORT_UPDATE,  /* another kernel, firmware, machine */
+	EFFORT_ASK,     /* open a ticket */
+	EFFORT_PROGRAM, /* change this program, or what started it */
+	EFFORT_PROOF,   /* let vdsocheck take its proof */
+};
+
+#define STEP_ROW_MAX 5
+
+struct advice_row {
+	const char *id;
+	enum effort effort;
+	bool (*applies)(const struct view *view);         /* NULL: wherever its cause does */
+	const char *(*target)(const struct view *view);   /* gives {to}; NULL: does not apply */
+	const char *text;                                 /* what to do, in a sentence or two */
+	struct step_row steps[STEP_ROW_MAX];              /* all of them, in this order */
+	const struct step_row *keep;                      /* ways to make it last; ends without text */
+	const char *undo, *ask, *risk, *source;           /* as in struct advice */
+};
+
+struct cause_row {
+	const char *id;
+	const char *text;
+	const char *more;
+	bool (*applies)(const struct view *view);
+	enum certainty certainty;
+	bool (*proves)(const struct view *view); /* raises it to proven; NULL: nothing does */
+	void (*support)(const struct view *view, struct cause *cause);
+	const struct advice_row *const *advice; /* ended by NULL; NULL: none of its own */
+};
+
+/* All causes, in the order in which they are given; the tables end with a row without id. */
+struct cause_table {
+	const struct cause_row *rows;
+	bool explains; /* why the calls are slow: without one of these, fallback-unexplained */
+};
+
+#define CAUSE_TABLES 5
+
+extern const struct cause_table cause_tables[CAUSE_TABLES];
+extern const struct cause_row cause_process_rows[], cause_slow_rows[], cause_unexplained_rows[],
+	cause_selected_rows[], cause_note_rows[];
+
+/* Advice that is not tied to one cause; ended by NULL. */
+extern const struct advice_row *const advice_general[];
+extern const struct advice_row *const advice_last_resort[];
+
+/* Advice of several causes. */
+extern const struct advice_row advice_drop_boot;
+
+/* Ways to add {to} to the kernel command line, or to write it at boot; to remove {boot}. */
+extern const struct step_row advice_keep_clocksource[], advice_keep_removed[];
+
+/* Gathers the causes; `rows` gets the row of each. Returns how many. */
+size_t cause_find(const struct view *view, struct cause causes[CAUSE_MAX],
+	const struct cause_row *rows[CAUSE_MAX]);
+
+/* The advice of these causes and that of none, sorted by effort. Returns how many. */
+size_t advice_find(const struct view *view, const struct cause_row *const *causes, size_t count,
+	struct advice advice[ADVICE_MAX]);
+
+/* Adds a piece of evidence, printf-like; beyond CAUSE_EVIDENCE_MAX it is dropped. */
+void support_add(struct cause *cause, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Quotes a line of the kernel log with its time; NULL adds nothing. */
+void support_add_log(struct cause *cause, const struct kernel_log_line *line);
+
+/* Clocksource, clock mode and hypervisor's page; the boot parameters; the kernel's release. */
+void support_mode(const struct view *view, struct cause *cause);
+void support_boot(const struct view *view, struct cause *cause);
+void support_kernel(const struct view *view, struct cause *cause);
+
+#endif
