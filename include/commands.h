@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands, for main.c: each takes argv from its own name on and returns the exit status. */
+/* The commands, for main.c. */
 #ifndef VDSOCHECK_COMMANDS_H
 #define VDSOCHECK_COMMANDS_H
 
-int check_run(int argc, char **argv);
-int bench_run(int argc, char **argv);
-int warp_run(int argc, char **argv);
+#include "cli/command.h"
+
+extern const struct command check_command;
+extern const struct command bench_command;
+extern const struct command warp_command;
+
 int compare_run(int argc, char **argv);
 
 #endif

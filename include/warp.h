@@ -69,6 +69,7 @@ struct warp_drift {
 
 struct warp_evidence {
 	struct fact fact;
+	bool stopped;        /* before the time that was asked for */
 	int64_t duration_ns; /* as it came to be */
 	size_t allowed;      /* CPUs that we may run on */
 	size_t cpu_count;    /* of which were watched */
@@ -83,6 +84,8 @@ struct warp_evidence {
 struct warp_setup {
 	int64_t duration_ns;
 	unsigned clocks; /* a set */
+	/* Ends the run early once it is true; in memory shared with children. NULL: never. */
+	const volatile bool *stop;
 	/* Called in this process while the measurement runs, with the part done. May be NULL. */
 	void (*progress)(void *argument, double done);
 	void *argument;

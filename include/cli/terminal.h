@@ -5,12 +5,6 @@
 
 #include <stdbool.h>
 
-enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-
-/*
- * With COLOR_AUTO: colour if standard output is a terminal that is not "dumb" and the
- * environment does not hold a non-empty NO_COLOR.
- */
-bool terminal_wants_color(enum color_choice choice);
+#include "cli/command.h"
 
 #endif

@@ -30,4 +30,7 @@ void json_value_set_moment(json_t *root, const struct moment_evidence *moment);
 /* Writes the document and a newline, and lets go of it. False if memory ran out. */
 bool json_value_write(json_t *root, FILE *out);
 
+/* The same in one line. */
+bool json_value_write_line(json_t *root, FILE *out);
+
 #endif

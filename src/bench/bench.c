@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* The command bench: its row, and one run of it. */
 #include "commands.h"
 
-#include "base/root.h"
-#include "cli/emit.h"
-#include "cli/interrupt.h"
-#include "cli/page.h"
-#include "cli/progress.h"
+#include <stdlib.h>
+
 #include "collect/clocksource.h"
 #include "collect/host.h"
 #include "collect/moment.h"
@@ -14,64 +12,12 @@
 #include "plan.h"
 #include "report.h"
 
-static const char help[] =
-	"Usage: vdsocheck bench [OPTION]...\n"
-	"\n"
-	"Measures what calls for the time cost by the vDSO, by libc and by system call,\n"
-	"and what that price is made of. Changes nothing. Ctrl-C prints what was measured\n"
-	"so far.\n"
-	"\n"
-	"      --call NAME        only this call (may be given again): gettimeofday,\n"
-	"                         clock_gettime, clock_getres, time, getcpu\n"
-	"      --clock ID         only this clock (may be given again): CLOCK_MONOTONIC,\n"
-	"                         monotonic and 1 are the same\n"
-	"      --path LIST        only these ways, of vdso,libc,syscall\n"
-	"      --time TIME        measure for so long: 500ms, 2s, 5m (1s if not given)\n"
-	"      --cpu N            on this CPU, or on all of them in turn: all\n"
-	"      --histogram        below the table, draw how long single calls take\n"
-	"      --calls LIST       instead: make so many calls in one go, each count of a\n"
-	"                         list such as 5M,50M, and tell real, user, system time\n"
-	"      --threads N        instead: the same call on one CPU and on many at once\n"
-	"  -q, --quiet            print nothing\n"
-	"  -J, --json             print JSON, the same as --format json\n"
-	"      --format FORMAT    print text (the default) or json\n"
-	"  -o, --output FILE      write to FILE, whole or not at all\n"
-	"  -h, --help             print this help\n"
-	"  -V, --version          print the version\n"
-	"\n"
-	"Exit status: 0 it was measured, 2 it was not, or bad usage, or failed output.\n";
-
-static struct progress progress;
+/* Nothing could be measured: the result is not known. */
+#define EXIT_UNMEASURED 2
 
 static void show_progress(const struct bench *bench)
 {
-	progress_show(&progress, bench->total ? (double)bench->done / (double)bench->total : 0);
-}
-
-static void measure(struct bench *bench, const struct bench_plan *plan, bool quiet)
-{
-	progress = progress_start("measuring", quiet);
-	bench_measure(bench, plan, progress.shown ? show_progress : NULL);
-	progress_end(&progress);
-}
-
-static int report(
-	const struct options *options, const struct bench_plan *plan, const struct bench *bench)
-{
-	static const struct page page = {bench_report_text, bench_report_json};
-	struct bench_report report = {.evidence = plan->evidence,
-		.bench = bench,
-		.plan = plan,
-		.noise = noise_find(bench),
-		.decomposition = decomposition_find(bench)};
-
-	if (!fact_is_known(&bench->fact) && !bench->stopped) {
-		options_complain("cannot measure: %s", bench->fact.reason);
-		return EXIT_TROUBLE;
-	}
-	if (!page_emit(&page, &report, options) || !bench_has_found(bench))
-		return EXIT_TROUBLE;
-	return 0;
+	progress_show(NULL, bench->total ? (double)bench->done / (double)bench->total : 0);
 }
 
 static void collect(const struct root *root, struct evidence *evidence)
@@ -83,62 +29,74 @@ static void collect(const struct root *root, struct evidence *evidence)
 	host_collect(root, &evidence->host);
 }
 
-static int bench_host(
-	const struct options *options, struct bench_request *request, const struct root *root)
+static int print(struct cli *cli, const struct bench_plan *plan, const struct bench *bench)
 {
-	static struct evidence evidence;
-	static struct call calls[CALL_MAX][PATH_COUNT];
-	struct bench_plan plan;
+	struct bench_report report = {.evidence = plan->evidence,
+		.bench = bench,
+		.plan = plan,
+		.noise = noise_find(bench),
+		.decomposition = decomposition_find(bench)};
+
+	if (!fact_is_known(&bench->fact) && !bench->stopped) {
+		cli_complain("cannot measure: %s", bench->fact.reason);
+		return EXIT_UNMEASURED;
+	}
+	cli_print(cli, &report);
+	return bench_has_found(bench) ? EXIT_SUCCESS : EXIT_UNMEASURED;
+}
+
+static int measure_and_print(struct cli *cli, const struct bench_plan *plan)
+{
 	struct fact why = {0};
-	struct bench *bench;
+	struct bench *bench = bench_new(plan, &why);
 	int status;
 
-	collect(root, &evidence);
-	call_list(&evidence, calls);
-	if (!bench_plan_make(request, &evidence, calls, &plan))
-		return EXIT_TROUBLE;
-	bench = bench_new(&plan, &why);
 	if (!bench) {
-		options_complain("cannot measure: %s", why.reason);
+		cli_complain("cannot measure: %s", why.reason);
 		return EXIT_TROUBLE;
 	}
 	interrupt_watch(&bench->stop);
-	measure(bench, &plan, options->quiet);
-	status = report(options, &plan, bench);
+	progress_start(cli, "measuring");
+	bench_measure(bench, plan, progress_is_shown() ? show_progress : NULL);
+	progress_end();
 	interrupt_ignore();
+	status = print(cli, plan, bench);
 	bench_free(bench);
 	return status;
 }
 
-static int bench_tree(const struct options *options, struct bench_request *request)
+static int run(struct cli *cli)
 {
-	struct root root;
-	struct fact why = {0};
-	int status = EXIT_TROUBLE;
+	static struct evidence evidence;
+	static struct call calls[CALL_MAX][PATH_COUNT];
+	struct bench_request *request = cli->own;
+	struct bench_plan plan;
 
-	if (!root_open(&root, options->sysroot, &why)) {
-		options_complain("cannot open the tree: %s", why.reason);
+	if (!bench_options_fit(request))
 		return EXIT_TROUBLE;
-	}
-	if (root.live)
-		status = bench_host(options, request, &root);
-	else
-		options_complain("--sysroot: a captured tree cannot be measured");
-	root_close(&root);
-	return status;
+	collect(&cli->root, &evidence);
+	call_list(&evidence, calls);
+	if (!bench_plan_make(request, &evidence, (const struct call(*)[PATH_COUNT])calls, &plan))
+		return EXIT_TROUBLE;
+	return measure_and_print(cli, &plan);
 }
 
-int bench_run(int argc, char **argv)
-{
-	static struct bench_request request;
-	struct options options;
-	int status;
+static const struct format formats[] = {
+	{"text", NULL, DEPTH_ALL, bench_report_text},
+	{"json", NULL, DEPTH_ALL, bench_report_json},
+	{0},
+};
 
-	if (!bench_options_parse(argc, argv, &options, &request))
-		return EXIT_TROUBLE;
-	if (emit_information(&options, help, &status))
-		return status;
-	if (!page_accepts(&options))
-		return EXIT_TROUBLE;
-	return bench_tree(&options, &request);
-}
+const struct command bench_command = {
+	.name = "bench",
+	.summary = "measure the cost of the clock calls in detail",
+	.help = "Measures the cost of the clock calls by the vDSO, by libc and by system call, and "
+		"its breakdown. Changes nothing. Ctrl-C prints what was measured so far.",
+	.status = "0 measured, 2 nothing could be measured, 3 usage error or failed output, 130 "
+		  "interrupted.",
+	.options = bench_options,
+	.formats = formats,
+	.size = sizeof(struct bench_request),
+	.take = bench_take,
+	.run = run,
+};

@@ -314,7 +314,8 @@ static json_t *root_object(const struct bench_report *report)
 	return root;
 }
 
-bool bench_report_json(const void *report, FILE *out)
+bool bench_report_json(const void *report, const struct style *style, FILE *out)
 {
+	(void)style;
 	return json_value_write(root_object(report), out);
 }

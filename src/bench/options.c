@@ -1,100 +1,86 @@
 /* SPDX-License-Identifier: MIT */
+/* The options of bench: lists add up when they are given again. */
 #include "options.h"
 
 #include <string.h>
 
 #include "base/number.h"
-#include "cli/quantity.h"
 
-#define TIME_DEFAULT_NS 1000000000
-
-enum bench_option_id {
-	BENCH_CALL = OWN_OPTION_FIRST,
-	BENCH_CLOCK,
-	BENCH_PATH,
-	BENCH_CALLS,
-	BENCH_TIME,
-	BENCH_CPU,
-	BENCH_THREADS,
-	BENCH_HISTOGRAM,
+enum id {
+	OPTION_CALL = OPTION_OWN,
+	OPTION_CLOCK,
+	OPTION_PATH,
+	OPTION_CALLS,
+	OPTION_CPU,
+	OPTION_THREADS,
+	OPTION_HISTOGRAM,
 };
 
-static const struct own_option rows[] = {
-	{BENCH_CALL, "call", true},
-	{BENCH_CLOCK, "clock", true},
-	{BENCH_PATH, "path", true},
-	{BENCH_CALLS, "calls", true},
-	{BENCH_TIME, "time", true},
-	{BENCH_CPU, "cpu", true},
-	{BENCH_THREADS, "threads", true},
-	{BENCH_HISTOGRAM, "histogram", false},
+const struct option_row bench_options[] = {
+	{OPTION_CALL, "call", "LIST",
+		"only these calls: gettimeofday, clock_gettime, clock_getres, time, getcpu"},
+	{OPTION_CLOCK, "clock", "LIST",
+		"only these clocks: CLOCK_MONOTONIC, monotonic and 1 are the same"},
+	{OPTION_PATH, "path", "LIST", "only these paths: vdso, libc, syscall"},
+	{'d', "duration", "TIME", "measure for TIME: 1 (the default), 0.5, 500ms, 5m"},
+	{'d', "time", "TIME", NULL},
+	{OPTION_CPU, "cpu", "LIST", "on these CPUs, one after the other, or on all"},
+	{OPTION_HISTOGRAM, "histogram", NULL, "below the table, draw histograms of single calls"},
+	{OPTION_CALLS, "calls", "LIST",
+		"instead: time N calls in one run, for each N of a list such as 5M,50M, and print "
+		"real, user and sys time"},
+	{OPTION_THREADS, "threads", "N", "instead: the same call on one CPU and on many at once"},
+	{0},
 };
 
-static bool take_name(
-	const char *option, const char *name, const char *names[BENCH_NAMES_MAX], size_t *count)
+static bool take_name(const char *option, struct span name, struct bench_names *names)
 {
-	if (*count == BENCH_NAMES_MAX) {
-		options_complain_usage("%s: '%s' is one too many", option, name);
+	if (names->count == BENCH_NAMES_MAX) {
+		cli_complain_usage("%s: at most %d names are accepted", option, BENCH_NAMES_MAX);
 		return false;
 	}
-	names[(*count)++] = name;
+	names->at[names->count++] = name;
 	return true;
 }
 
-static bool take_path(struct span word, struct bench_request *request)
+static bool take_call(struct cli *cli, struct span word)
 {
+	return take_name("--call", word, &((struct bench_request *)cli->own)->calls);
+}
+
+static bool take_clock(struct cli *cli, struct span word)
+{
+	return take_name("--clock", word, &((struct bench_request *)cli->own)->clocks);
+}
+
+static bool take_path(struct cli *cli, struct span word)
+{
+	struct bench_request *request = cli->own;
+
 	for (int path = 0; path < PATH_COUNT; path++) {
 		if (text_equals(word, bench_path_name((enum call_path)path))) {
+			request->path_asked = true;
 			request->paths[path] = true;
 			return true;
 		}
 	}
-	options_complain_usage(
+	cli_complain_usage(
 		"--path: '%.*s' is not vdso, libc or syscall", (int)word.length, word.at);
 	return false;
 }
 
-static bool take_count(struct span word, struct bench_request *request)
+static bool take_calls(struct cli *cli, struct span word)
 {
-	uint64_t count;
+	struct bench_request *request = cli->own;
 
-	if (!quantity_parse_count(word, &count)) {
-		options_complain_usage("--calls: '%.*s' is not a number of calls such as 5M",
-			(int)word.length, word.at);
-		return false;
-	}
 	if (request->count_count == BENCH_COUNT_MAX) {
-		options_complain_usage(
-			"--calls: '%.*s' is one too many", (int)word.length, word.at);
+		cli_complain_usage("--calls: at most %d counts are accepted", BENCH_COUNT_MAX);
 		return false;
 	}
-	request->counts[request->count_count++] = count;
-	return true;
+	return take_count("--calls", word, &request->counts[request->count_count++]);
 }
 
-static bool take_list(const char *value, bool (*take)(struct span, struct bench_request *),
-	struct bench_request *request)
-{
-	struct span list = text_span(value);
-	struct span word;
-
-	while (quantity_next(&list, &word)) {
-		if (!take(word, request))
-			return false;
-	}
-	return true;
-}
-
-static bool take_time(const char *value, struct bench_request *request)
-{
-	request->time_asked = true;
-	if (quantity_parse_time(text_span(value), &request->time_ns))
-		return true;
-	options_complain_usage("--time: '%s' is not a time such as 2s, from 10ms to 24h", value);
-	return false;
-}
-
-static bool is_allowed(const int *cpus, size_t count, uint64_t cpu)
+static bool is_listed(const int *cpus, size_t count, uint64_t cpu)
 {
 	for (size_t i = 0; i < count; i++) {
 		if ((uint64_t)cpus[i] == cpu)
@@ -103,24 +89,30 @@ static bool is_allowed(const int *cpus, size_t count, uint64_t cpu)
 	return false;
 }
 
-static bool take_cpu(const char *value, struct bench_request *request)
+static bool take_cpu(struct cli *cli, struct span word)
 {
-	size_t allowed = affinity_list(request->cpus, AFFINITY_CPU_MAX);
+	static int allowed[AFFINITY_CPU_MAX];
+	struct bench_request *request = cli->own;
+	size_t count = affinity_list(allowed, AFFINITY_CPU_MAX);
 	uint64_t cpu;
 
-	request->cpu_count = allowed;
-	if (strcmp(value, "all") == 0)
+	if (text_equals(word, "all")) {
+		memcpy(request->cpus, allowed, sizeof(allowed));
+		request->cpu_count = count;
 		return true;
-	if (!number_parse(text_span(value), &cpu)) {
-		options_complain_usage("--cpu: '%s' is not a CPU's number or all", value);
+	}
+	if (!number_parse(word, &cpu)) {
+		cli_complain_usage("--cpu: '%.*s' is not the number of a CPU or all",
+			(int)word.length, word.at);
 		return false;
 	}
-	if (!is_allowed(request->cpus, allowed, cpu)) {
-		options_complain("--cpu: '%s' is not a CPU that we may run on", value);
+	if (!is_listed(allowed, count, cpu)) {
+		cli_complain("--cpu: CPU '%.*s' is not available to this process", (int)word.length,
+			word.at);
 		return false;
 	}
-	request->cpus[0] = (int)cpu;
-	request->cpu_count = 1;
+	if (!is_listed(request->cpus, request->cpu_count, cpu))
+		request->cpus[request->cpu_count++] = (int)cpu;
 	return true;
 }
 
@@ -130,7 +122,7 @@ static bool take_threads(const char *value, struct bench_request *request)
 
 	if (!number_parse(text_span(value), &threads) || threads == 0 ||
 		threads > BENCH_THREADS_MAX) {
-		options_complain_usage(
+		cli_complain_usage(
 			"--threads: '%s' is not a number from 1 to %d", value, BENCH_THREADS_MAX);
 		return false;
 	}
@@ -138,56 +130,41 @@ static bool take_threads(const char *value, struct bench_request *request)
 	return true;
 }
 
-static bool take(int id, const char *value, void *into)
+bool bench_take(struct cli *cli, int id, const char *value)
 {
-	struct bench_request *request = into;
+	struct bench_request *request = cli->own;
 
 	switch (id) {
-	case BENCH_CALL:
-		return take_name("--call", value, request->calls, &request->call_count);
-	case BENCH_CLOCK:
-		return take_name("--clock", value, request->clocks, &request->clock_count);
-	case BENCH_PATH:
-		request->path_asked = true;
-		return take_list(value, take_path, request);
-	case BENCH_CALLS:
-		return take_list(value, take_count, request);
-	case BENCH_TIME:
-		return take_time(value, request);
-	case BENCH_CPU:
-		return take_cpu(value, request);
-	case BENCH_THREADS:
+	case OPTION_CALL:
+		return take_list(value, take_call, cli);
+	case OPTION_CLOCK:
+		return take_list(value, take_clock, cli);
+	case OPTION_PATH:
+		return take_list(value, take_path, cli);
+	case OPTION_CALLS:
+		return take_list(value, take_calls, cli);
+	case OPTION_CPU:
+		return take_list(value, take_cpu, cli);
+	case OPTION_THREADS:
 		return take_threads(value, request);
+	case OPTION_HISTOGRAM:
+		return request->histogram = true;
 	default:
-		request->histogram = true;
-		return true;
+		return take_duration("--duration", value, &request->duration_ns);
 	}
 }
 
-/* An option that would change nothing is a slip, or a hope that would be disappointed. */
-static bool makes_sense(const struct bench_request *request)
+/* An option that would change nothing is refused: it was given for a reason. */
+bool bench_options_fit(const struct bench_request *request)
 {
 	if (request->histogram && (request->count_count || request->threads)) {
-		options_complain_usage("--histogram goes with the table, not with %s",
+		cli_complain_usage("--histogram cannot be combined with %s",
 			request->count_count ? "--calls" : "--threads");
 		return false;
 	}
-	if (request->time_asked && request->count_count && !request->threads) {
-		options_complain_usage("--time and --calls exclude each other");
+	if (request->duration_ns && request->count_count && !request->threads) {
+		cli_complain_usage("--duration and --calls are mutually exclusive");
 		return false;
 	}
 	return true;
-}
-
-bool bench_options_parse(
-	int argc, char **argv, struct options *options, struct bench_request *request)
-{
-	const struct own_options own = {.command = "bench",
-		.rows = rows,
-		.count = sizeof(rows) / sizeof(rows[0]),
-		.take = take,
-		.into = request};
-
-	*request = (struct bench_request){.time_ns = TIME_DEFAULT_NS};
-	return options_parse(argc, argv, options, &own) && makes_sense(request);
 }

@@ -6,31 +6,38 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/options.h"
+#include "cli/command.h"
 #include "measure/affinity.h"
 #include "run.h"
 
 #define BENCH_NAMES_MAX 16
 
+/* Words of the command line. */
+struct bench_names {
+	size_t count;
+	struct span at[BENCH_NAMES_MAX];
+};
+
 struct bench_request {
-	size_t call_count;
-	const char *calls[BENCH_NAMES_MAX];
-	size_t clock_count;
-	const char *clocks[BENCH_NAMES_MAX];
+	struct bench_names calls;
+	struct bench_names clocks;
 	bool path_asked;
 	bool paths[PATH_COUNT];
 	size_t cpu_count; /* 0: wherever we are */
 	int cpus[AFFINITY_CPU_MAX];
 	bool histogram;
-	bool time_asked;
-	int64_t time_ns;
-	unsigned threads; /* 0: none */
+	int64_t duration_ns; /* 0: not given */
+	unsigned threads;    /* 0: none */
 	size_t count_count;
 	uint64_t counts[BENCH_COUNT_MAX];
 };
 
-/* Parses the command line into both; false after a complaint. */
-bool bench_options_parse(
-	int argc, char **argv, struct options *options, struct bench_request *request);
+extern const struct option_row bench_options[];
+
+/* Stores a value in the struct bench_request of cli->own. */
+bool bench_take(struct cli *cli, int id, const char *value);
+
+/* Whether the options go together; false after a complaint. */
+bool bench_options_fit(const struct bench_request *request);
 
 #endif

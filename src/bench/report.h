@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "breakdown.h"
+#include "cli/command.h"
 #include "evidence.h"
 #include "noise.h"
 #include "run.h"
@@ -21,9 +22,9 @@ struct bench_report {
 	struct decomposition decomposition;
 };
 
-/* Both take a struct bench_report and say false if memory ran out. */
-bool bench_report_text(const void *report, FILE *out);
-bool bench_report_json(const void *report, FILE *out);
+/* Both take a struct bench_report. */
+bool bench_report_text(const void *result, const struct style *style, FILE *out);
+bool bench_report_json(const void *result, const struct style *style, FILE *out);
 
 /* "clock_gettime MONOTONIC". Gives back `buffer`. */
 char *bench_report_name(const struct bench_subject *subject, char buffer[2 * CALL_NAME_SIZE]);

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "report.h"
 
+#include <string.h>
+
 #include "cli/phrase.h"
 #include "cli/wrap.h"
+
+#define COLOR_QUIET "\033[1;32m"
+#define COLOR_NOISY "\033[1;33m"
+#define COLOR_RESET "\033[0m"
 
 #define HEADING_INDENT 16
 #define PERCENT 100
@@ -12,12 +18,14 @@
 
 #define CLOCK_WIDTH 43 /* with its resolution */
 
-static void write_heading(const struct bench_report *report, FILE *out)
+static void write_heading(const struct bench_report *report, const struct style *style, FILE *out)
 {
 	struct phrase clocksource = {.used = 0}, host = {.used = 0};
 
 	phrase_clocksource(report->evidence, &clocksource);
 	phrase_host(report->evidence, &host);
+	if (style->verbose && fact_is_known(&report->evidence->moment.time.fact))
+		wrap_print(out, "measured", HEADING_INDENT, report->evidence->moment.time.value);
 	wrap_print(out, "clocksource", HEADING_INDENT, clocksource.text);
 	wrap_print(out, "host", HEADING_INDENT, host.text);
 }
@@ -33,16 +41,19 @@ static void describe_thrown(const struct noise *noise, struct phrase *phrase)
 		PERCENT * noise->outlier_share, PERCENT * noise->median_excess);
 }
 
-static void write_noise(const struct bench_report *report, FILE *out)
+static void write_noise(const struct bench_report *report, const struct style *style, FILE *out)
 {
+	bool quiet = report->noise.quiet;
 	struct phrase phrase = {.used = 0};
 
 	if (!report->noise.known)
 		return;
 	describe_thrown(&report->noise, &phrase);
-	phrase_add(&phrase,
-		report->noise.quiet ? "." : ": too noisy to trust the means; the minima stand.");
-	wrap_print(out, report->noise.quiet ? "quiet" : "noisy", HEADING_INDENT, phrase.text);
+	phrase_add(&phrase, quiet ? "." : ": too noisy to trust the means; the minima stand.");
+	fprintf(out, "  %s%s%s%*s", style->color ? quiet ? COLOR_QUIET : COLOR_NOISY : "",
+		quiet ? "quiet" : "noisy", style->color ? COLOR_RESET : "",
+		HEADING_INDENT - 2 - (int)strlen("quiet"), "");
+	wrap_text(out, HEADING_INDENT, HEADING_INDENT, phrase.text);
 }
 
 static void write_stopped(const struct bench *bench, FILE *out)
@@ -177,14 +188,14 @@ static void write_clocks(const struct bench *bench, FILE *out)
 		write_clock(&bench->clocks[i], out);
 }
 
-bool bench_report_text(const void *object, FILE *out)
+bool bench_report_text(const void *result, const struct style *style, FILE *out)
 {
-	const struct bench_report *report = object;
+	const struct bench_report *report = result;
 	const struct bench *bench = report->bench;
 
-	write_heading(report, out);
+	write_heading(report, style, out);
 	write_stopped(bench, out);
-	write_noise(report, out);
+	write_noise(report, style, out);
 	write_table(bench, out);
 	write_histograms(bench, out);
 	bench_report_runs(bench, out);

@@ -1,35 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What a renderer is given, and the table of renderers. */
+/* What the formats of check are given. */
 #ifndef VDSOCHECK_CHECK_DOCUMENT_H
 #define VDSOCHECK_CHECK_DOCUMENT_H
 
-#include <stdbool.h>
-#include <stdio.h>
-
+#include "cli/command.h"
 #include "evidence.h"
 #include "judge/judgement.h"
 
 struct document {
 	const struct evidence *evidence;
 	const struct judgement *judgement;
-	bool color;
+	const char *file; /* one of several documents that were read; NULL: not such a one */
 };
-
-struct document_format {
-	const char *name;                                          /* as --format takes it */
-	bool (*write)(const struct document *document, FILE *out); /* false: out of memory */
-};
-
-/* The format of this name; NULL if there is none. */
-const struct document_format *document_find_format(const char *name);
-
-/* Writes the names of all formats into `names`, parted by `between`. */
-void document_list_formats(char *names, size_t size, const char *between);
-
-/*
- * Renders into memory. The caller frees *bytes. False with the reason if memory ran out.
- */
-bool document_render(const struct document *document, const struct document_format *format,
-	char **bytes, size_t *length, struct fact *why);
 
 #endif

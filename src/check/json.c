@@ -2,9 +2,11 @@
 #include "json.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/fault.h"
+#include "base/text.h"
 #include "document/json_value.h"
 #include "judge/tally.h"
 
@@ -432,6 +434,18 @@ static json_t *cost_object(const struct judgement *judgement)
 	return object;
 }
 
+/* Any bytes may be in the name of a file, and only UTF-8 in JSON. */
+static json_t *file_name(const char *path)
+{
+	json_t *name = json_string(path);
+	char harmless[PATH_MAX];
+
+	if (name)
+		return name;
+	text_copy(harmless, sizeof(harmless), path);
+	return json_string(harmless);
+}
+
 static json_t *root_object(const struct document *document)
 {
 	const struct evidence *evidence = document->evidence;
@@ -441,6 +455,8 @@ static json_t *root_object(const struct document *document)
 
 	json_value_set(root, "schema", json_string(JSON_SCHEMA));
 	json_value_set(root, "version", json_string(VDSOCHECK_VERSION));
+	if (document->file)
+		json_value_set(root, "file", file_name(document->file));
 	json_value_set_moment(root, &evidence->moment);
 	json_value_set(root, "verdict", json_string(verdict_name(ruling->verdict)));
 	json_value_set(root, "exit_status", json_integer(verdict_exit_status(ruling->verdict)));
@@ -463,7 +479,9 @@ static json_t *root_object(const struct document *document)
 	return root;
 }
 
-bool json_write(const struct document *document, FILE *out)
+bool json_write(const void *result, const struct style *style, FILE *out)
 {
-	return json_value_write(root_object(document), out);
+	json_t *root = root_object(result);
+
+	return style->compact ? json_value_write_line(root, out) : json_value_write(root, out);
 }

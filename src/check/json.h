@@ -8,6 +8,6 @@
 #define JSON_SCHEMA "vdsocheck/1"
 
 /* Writes one object and a newline. False if memory ran out. */
-bool json_write(const struct document *document, FILE *out);
+bool json_write(const void *result, const struct style *style, FILE *out);
 
 #endif

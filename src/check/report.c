@@ -6,6 +6,7 @@
 #include "cli/phrase.h"
 #include "cli/wrap.h"
 #include "judge/tally.h"
+#include "text.h"
 
 #define SECONDS_PER_HOUR 3600
 
@@ -272,10 +273,13 @@ static void write_reproduce(FILE *out)
 		out);
 }
 
-bool report_write(const struct document *document, FILE *out)
+bool report_write(const void *result, const struct style *style, FILE *out)
 {
+	const struct document *document = result;
 	const struct evidence *evidence = document->evidence;
 
+	(void)style;
+	text_write_file(document, out);
 	write_heading(document, out);
 	write_evidence(document, out);
 	write_calls(evidence, out);

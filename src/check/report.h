@@ -8,6 +8,6 @@
 
 #include "document.h"
 
-bool report_write(const struct document *document, FILE *out);
+bool report_write(const void *result, const struct style *style, FILE *out);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "text.h"
 
+#include <limits.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/phrase.h"
 #include "cli/wrap.h"
 
@@ -21,13 +23,23 @@ static const struct {
 	[VERDICT_SLOW] = {"SLOW", "\033[1;33m"},
 };
 
-static void write_verdict(const struct document *document, FILE *out)
+void text_write_file(const struct document *document, FILE *out)
+{
+	char name[PATH_MAX];
+
+	if (!document->file)
+		return;
+	text_copy_span(name, sizeof(name), text_span(document->file));
+	fprintf(out, "%s==> %s <==\n", ftell(out) > 0 ? "\n" : "", name);
+}
+
+static void write_verdict(const struct document *document, const struct style *style, FILE *out)
 {
 	const struct ruling *ruling = &document->judgement->ruling;
 	const char *word = headings[ruling->verdict].word;
 	int column = (int)strlen(word) + 2;
 
-	if (document->color)
+	if (style->color)
 		fprintf(out, "%s%s%s: ", headings[ruling->verdict].color, word, COLOR_RESET);
 	else
 		fprintf(out, "%s: ", word);
@@ -192,11 +204,13 @@ static bool has_conclusions(const struct judgement *judgement)
 	       judgement->advice_count || judgement->cost.known;
 }
 
-bool text_write(const struct document *document, FILE *out)
+bool text_write(const void *result, const struct style *style, FILE *out)
 {
+	const struct document *document = result;
 	const struct evidence *evidence = document->evidence;
 
-	write_verdict(document, out);
+	text_write_file(document, out);
+	write_verdict(document, style, out);
 	write_evidence(evidence, "clocksource", phrase_clocksource, out);
 	write_evidence(evidence, "vDSO", phrase_vdso, out);
 	write_evidence(evidence, "vclock mode", phrase_vclock, out);

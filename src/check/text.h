@@ -5,6 +5,9 @@
 
 #include "document.h"
 
-bool text_write(const struct document *document, FILE *out);
+/* "==> FILE <==", as head(1) has it, if the document is one of several. */
+void text_write_file(const struct document *document, FILE *out);
+
+bool text_write(const void *result, const struct style *style, FILE *out);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/output.h"
 
@@ -20,6 +21,22 @@ static bool write_out(const char *path, const char *bytes, size_t length)
 bool emit_bytes(const struct options *options, const char *bytes, size_t length)
 {
 	return write_out(options->output, bytes, length);
+}
+
+static bool is_capable(const char *term)
+{
+	return term && strcmp(term, "") != 0 && strcmp(term, "dumb") != 0;
+}
+
+static bool terminal_wants_color(enum color_choice choice)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	if (choice != COLOR_AUTO)
+		return choice == COLOR_ALWAYS;
+	if (no_color && *no_color)
+		return false;
+	return isatty(STDOUT_FILENO) && is_capable(getenv("TERM"));
 }
 
 bool emit_wants_color(const struct options *options)

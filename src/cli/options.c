@@ -1,204 +1,503 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/options.h"
-
+/*
+ * The command line. Options may stand before or after the command, so the command is looked for
+ * first; then getopt_long(3) parses with its options. Complaints and --help come from the same
+ * rows.
+ */
 #include <getopt.h>
 #include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "cli/command.h"
+#include "cli/wrap.h"
 
 #define OPTION_MAX 40
 #define LINE_SIZE 4096
+#define HELP_INDENT 25
 
-enum common_id { OPTION_FORMAT = 256, OPTION_COLOR, OPTION_SYSROOT };
+/* Edits up to which a word is taken for a slip: as git(1), more for longer words. */
+#define SLIP_MAX 2
 
-static const struct own_option common[] = {
-	{'h', "help", false},
-	{'V', "version", false},
-	{'q', "quiet", false},
-	{'J', "json", false},
-	{OPTION_FORMAT, "format", true},
-	{'o', "output", true},
-	{OPTION_COLOR, "color", true},
-	{OPTION_SYSROOT, "sysroot", true},
+static const struct option_row common[] = {
+	{OPTION_FORMAT, "format", "FORMAT", ""},
+	{'J', "json", NULL, "print JSON, the same as --format json"},
+	{'o', "output", "FILE", "write to FILE atomically"},
+	{OPTION_COLOR, "color", "WHEN", "use colour: auto (the default), always, never"},
+	{'q', "quiet", NULL,
+		"print nothing: the exit status is the answer; -o still writes its FILE"},
+	{'v', "verbose", NULL, "print all details"},
+	{'h', "help", NULL, "print this help"},
+	{'V', "version", NULL, "print the version"},
+	{0},
 };
 
-#define COMMON_COUNT (sizeof(common) / sizeof(common[0]))
+/* For complaints, which may come from anywhere below. */
+static struct {
+	const struct command *const *commands;
+	const struct command *command;
+} known;
 
-/* The two tables that getopt_long() wants. */
-struct getopt_tables {
-	char letters[2 * OPTION_MAX + 2];
-	struct option names[OPTION_MAX + 1];
-	size_t count;
-};
-
-/* NULL: the default one. */
-static const char *command_in_use;
-
-/* Words from the command line are foreign text: one line, and nothing that moves a cursor. */
-static void make_harmless(char *line)
+static const struct option_row *row_at(const struct command *command, size_t *at)
 {
-	for (char *at = line; *at; at++) {
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
-			*at = '?';
-	}
+	size_t own = 0;
+
+	while (command->options && command->options[own].name)
+		own++;
+	if (*at < own)
+		return &command->options[(*at)++];
+	if (!common[*at - own].name)
+		return NULL;
+	return &common[(*at)++ - own];
 }
 
-void options_complain(const char *format, ...)
+void cli_complain_usage(const char *format, ...)
 {
+	bool first = known.command == known.commands[0];
 	char line[LINE_SIZE];
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	make_harmless(line);
-	fprintf(stderr, "vdsocheck: %s\n", line);
+	cli_complain("%s; see 'vdsocheck %s%s--help'", line, first ? "" : known.command->name,
+		first ? "" : " ");
 }
 
-void options_complain_usage(const char *format, ...)
+/* ---- which command ---- */
+
+static bool is_slip(const char *word, const char *name, unsigned *least)
 {
-	const char *command = command_in_use;
-	char line[LINE_SIZE];
-	va_list arguments;
+	unsigned edits = edit_distance(word, name);
 
-	va_start(arguments, format);
-	vsnprintf(line, sizeof(line), format, arguments);
-	va_end(arguments);
-	options_complain(
-		"%s; see 'vdsocheck %s%s--help'", line, command ? command : "", command ? " " : "");
-}
-
-static void add_option(struct getopt_tables *tables, const struct own_option *option)
-{
-	size_t end = strlen(tables->letters);
-
-	if (tables->count == OPTION_MAX)
-		return;
-	tables->names[tables->count++] = (struct option){.name = option->name,
-		.has_arg = option->takes_value ? required_argument : no_argument,
-		.val = option->id};
-	if (option->id > 255)
-		return;
-	tables->letters[end++] = (char)option->id;
-	if (option->takes_value)
-		tables->letters[end++] = ':';
-}
-
-/* "+": stop at the first word; ":": tell a missing value from an unknown option. */
-static void fill_tables(struct getopt_tables *tables, const struct own_options *own)
-{
-	*tables = (struct getopt_tables){.letters = "+:"};
-	for (size_t i = 0; i < COMMON_COUNT; i++)
-		add_option(tables, &common[i]);
-	for (size_t i = 0; own && i < own->count; i++)
-		add_option(tables, &own->rows[i]);
-}
-
-static bool take_color(const char *word, struct options *options)
-{
-	static const struct {
-		const char *word;
-		enum color_choice choice;
-	} choices[] = {{"auto", COLOR_AUTO}, {"always", COLOR_ALWAYS}, {"never", COLOR_NEVER}};
-
-	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
-		if (strcmp(choices[i].word, word) == 0) {
-			options->color = choices[i].choice;
-			return true;
-		}
-	}
-	options_complain_usage("--color: '%s' is not auto, always or never", word);
-	return false;
-}
-
-/* getopt leaves the letter of a bad short option, and for a long one only its place. */
-static bool complain_of_option(int found, char **argv)
-{
-	const char *word = argv[optind - 1];
-	char letter[] = {'-', (char)optopt, '\0'};
-	bool is_short = optopt > 0 && optopt < 256 && strncmp(word, "--", 2) != 0;
-	const char *wrong = is_short ? letter : word;
-
-	if (found == ':')
-		options_complain_usage("option '%s' needs a value", wrong);
-	else if (optopt > 0 && !is_short && strchr(word, '='))
-		options_complain_usage("option '%s' takes no value", wrong);
-	else
-		options_complain_usage("unknown option '%s'", wrong);
-	return false;
-}
-
-static bool take_common(int found, struct options *options)
-{
-	switch (found) {
-	case 'h':
-		options->help = true;
-		return true;
-	case 'V':
-		options->version = true;
-		return true;
-	case 'q':
-		options->quiet = true;
-		return true;
-	case 'J':
-		options->format = "json";
-		return true;
-	case 'o':
-		options->output = strcmp(optarg, "-") == 0 ? NULL : optarg;
-		return true;
-	case OPTION_FORMAT:
-		options->format = optarg;
-		return true;
-	case OPTION_COLOR:
-		return take_color(optarg, options);
-	default:
-		options->sysroot = optarg;
-		return true;
-	}
-}
-
-static bool is_own(int found, const struct own_options *own)
-{
-	for (size_t i = 0; own && i < own->count; i++) {
-		if (own->rows[i].id == found)
-			return true;
-	}
-	return false;
-}
-
-static bool take_words(int argc, char **argv, const struct own_options *own)
-{
-	for (; optind < argc; optind++) {
-		if (!own || !own->take_word) {
-			options_complain_usage("unexpected word '%s'", argv[optind]);
-			return false;
-		}
-		if (!own->take_word(argv[optind], own->into))
-			return false;
-	}
+	if (edits > SLIP_MAX || edits >= strlen(name) / 2 + 1 || edits >= *least)
+		return false;
+	*least = edits;
 	return true;
 }
 
-bool options_parse(int argc, char **argv, struct options *options, const struct own_options *own)
+static const struct command *find_command(const char *word)
+{
+	for (size_t i = 0; known.commands[i]; i++) {
+		if (strcmp(known.commands[i]->name, word) == 0)
+			return known.commands[i];
+	}
+	return NULL;
+}
+
+/* The option that operands are values of, if there is one. */
+static const struct option_row *operand_row(const struct command *command)
+{
+	const struct option_row *row;
+
+	for (size_t at = 0; (row = row_at(command, &at));) {
+		size_t length = row->argument ? strlen(row->argument) : 0;
+
+		if (length > 3 && strcmp(row->argument + length - 3, "...") == 0)
+			return row;
+	}
+	return NULL;
+}
+
+static bool is_file_name(const char *word)
+{
+	size_t length = strlen(word);
+
+	return strchr(word, '/') || (length > 5 && strcmp(word + length - 5, ".json") == 0);
+}
+
+static void complain_of_command(const char *word)
+{
+	const struct option_row *files = operand_row(known.commands[0]);
+	unsigned least = SLIP_MAX + 1;
+	const char *nearest = NULL;
+
+	for (size_t i = 0; known.commands[i]; i++) {
+		if (is_slip(word, known.commands[i]->name, &least))
+			nearest = known.commands[i]->name;
+	}
+	if (nearest)
+		cli_complain("unknown command '%s'; did you mean '%s'?", word, nearest);
+	else if (files && is_file_name(word))
+		cli_complain_usage("unknown command '%s'; to read a file, use --%s %s", word,
+			files->name, word);
+	else
+		cli_complain_usage("unknown command '%s'", word);
+}
+
+/*
+ * Whether an option takes a value in any of the commands: an option has the same meaning in all
+ * that have it. The name may be abbreviated; a whole name decides over its extensions.
+ */
+static bool name_takes_value(const char *name)
+{
+	const struct option_row *row;
+	bool takes = false;
+
+	for (size_t i = 0; known.commands[i]; i++) {
+		for (size_t at = 0; (row = row_at(known.commands[i], &at));) {
+			if (strcmp(name, row->name) == 0)
+				return row->argument != NULL;
+			takes |= row->argument && strncmp(name, row->name, strlen(name)) == 0;
+		}
+	}
+	return takes;
+}
+
+static bool letter_takes_value(int letter)
+{
+	const struct option_row *row;
+
+	for (size_t i = 0; known.commands[i]; i++) {
+		for (size_t at = 0; (row = row_at(known.commands[i], &at));) {
+			if (row->id == letter)
+				return row->argument != NULL;
+		}
+	}
+	return false;
+}
+
+/* Whether the value of the option in this word is the next word. */
+static bool takes_next(const char *word)
+{
+	if (word[1] == '-')
+		return !strchr(word, '=') && name_takes_value(word + 2);
+	for (const char *letter = word + 1; *letter; letter++) {
+		if (letter_takes_value((unsigned char)*letter))
+			return !letter[1];
+	}
+	return false;
+}
+
+/* The place of the first word that is neither an option nor the value of one; argc: none. */
+static int find_operand(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--") == 0)
+			return i + 1 < argc ? i + 1 : argc;
+		if (argv[i][0] != '-' || !argv[i][1])
+			return i;
+		if (takes_next(argv[i]))
+			i++;
+	}
+	return argc;
+}
+
+static void remove_word(int *argc, char **argv, int place)
+{
+	memmove(&argv[place], &argv[place + 1], (size_t)(*argc - place) * sizeof(*argv));
+	--*argc;
+}
+
+static bool is_given(const struct option_row *row, int argc, char **argv)
+{
+	for (int i = 1; row && i < argc; i++) {
+		size_t length = strcspn(argv[i], "=");
+
+		if (strncmp(argv[i], "--", 2) == 0 && length > 2 &&
+			strncmp(argv[i] + 2, row->name, length - 2) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Takes the command's name out of the words. */
+static bool choose_command(struct cli *cli, int *argc, char **argv)
+{
+	int place = find_operand(*argc, argv);
+
+	if (place < *argc && strcmp(argv[place], "help") == 0) {
+		cli->help = true;
+		remove_word(argc, argv, place);
+		place = find_operand(*argc, argv);
+	}
+	if (place == *argc)
+		return true;
+	cli->command = find_command(argv[place]);
+	if (cli->command) {
+		remove_word(argc, argv, place);
+		return true;
+	}
+	cli->command = known.commands[0];
+	if (is_given(operand_row(cli->command), *argc, argv))
+		return true;
+	complain_of_command(argv[place]);
+	return false;
+}
+
+/* ---- its options ---- */
+
+/* The tables that getopt_long() wants. ":": a missing value is not an unknown option. */
+struct getopt_tables {
+	char letters[2 * OPTION_MAX + 2];
+	struct option names[OPTION_MAX + 1];
+};
+
+static void fill_tables(struct getopt_tables *tables, const struct command *command)
+{
+	const struct option_row *row;
+	char *letter = tables->letters;
+
+	*tables = (struct getopt_tables){.letters = ""};
+	*letter++ = ':';
+	for (size_t at = 0; at < OPTION_MAX && (row = row_at(command, &at));) {
+		tables->names[at - 1] = (struct option){.name = row->name,
+			.has_arg = row->argument ? required_argument : no_argument,
+			.val = row->id};
+		if (row->id >= OPTION_FORMAT)
+			continue;
+		*letter++ = (char)row->id;
+		if (row->argument)
+			*letter++ = ':';
+	}
+}
+
+/* Of a long option that getopt_long() refused: it does not say why. */
+static void complain_of_name(const char *word)
+{
+	size_t length = strcspn(word, "=") - 2;
+	unsigned least = SLIP_MAX + 1, count = 0;
+	const struct option_row *row, *nearest = NULL;
+	char candidates[LINE_SIZE] = "", name[64];
+
+	text_copy_span(name, sizeof(name), (struct span){word + 2, length});
+	for (size_t at = 0; (row = row_at(known.command, &at));) {
+		size_t used = strlen(candidates);
+
+		if (is_slip(name, row->name, &least))
+			nearest = row;
+		if (!row->help || strncmp(row->name, word + 2, length) != 0)
+			continue;
+		count++;
+		snprintf(candidates + used, sizeof(candidates) - used, " --%s", row->name);
+	}
+	if ((nearest && least == 0) || count == 1)
+		cli_complain_usage("option '%s' takes no value", word);
+	else if (count > 1)
+		cli_complain_usage("option '%s' is ambiguous:%s", word, candidates);
+	else if (nearest)
+		cli_complain("unknown option '%s'; did you mean '--%s'?", word, nearest->name);
+	else
+		cli_complain_usage("unknown option '%s'", word);
+}
+
+static bool complain_of_option(int found, char **argv)
+{
+	const char *word = argv[optind - 1];
+	const char letter[] = {'-', (char)optopt, '\0'};
+	bool is_short = optopt > 0 && optopt < OPTION_FORMAT && strncmp(word, "--", 2) != 0;
+
+	if (found == ':')
+		cli_complain_usage("option '%s' needs a value", is_short ? letter : word);
+	else if (is_short)
+		cli_complain_usage("unknown option '%s'", letter);
+	else
+		complain_of_name(word);
+	return false;
+}
+
+static bool take_color(struct cli *cli, const char *word)
+{
+	static const char *const words[] = {
+		[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(words[i], word) == 0) {
+			cli->color = (enum color_choice)i;
+			return true;
+		}
+	}
+	cli_complain_usage("--color: '%s' is not auto, always or never", word);
+	return false;
+}
+
+const struct format *cli_find_format(const struct command *command, const char *name)
+{
+	for (const struct format *format = command->formats; format->name; format++) {
+		if (strcmp(format->name, name) == 0)
+			return format;
+	}
+	return NULL;
+}
+
+static bool take_format(struct cli *cli, const char *name)
+{
+	const struct format *found = cli_find_format(cli->command, name);
+	char names[LINE_SIZE] = "";
+
+	if (found) {
+		cli->format = found;
+		return true;
+	}
+	for (const struct format *format = cli->command->formats; format->name; format++) {
+		size_t used = strlen(names);
+
+		snprintf(
+			names + used, sizeof(names) - used, "%s%s", used ? ", " : "", format->name);
+	}
+	cli_complain_usage("--format: '%s' is not one of %s", name, names);
+	return false;
+}
+
+static bool take_option(struct cli *cli, int id, const char *value)
+{
+	const struct option_row *operands = operand_row(cli->command);
+
+	switch (id) {
+	case 'h':
+		return cli->help = true;
+	case 'V':
+		return cli->version = true;
+	case 'q':
+		return cli->quiet = true;
+	case 'v':
+		return cli->verbose = true;
+	case 'J':
+		return take_format(cli, "json");
+	case 'o':
+		if (!*value) {
+			cli_complain_usage("--output: an empty name is not a file");
+			return false;
+		}
+		cli->output = strcmp(value, "-") == 0 ? NULL : value;
+		return true;
+	case OPTION_FORMAT:
+		return take_format(cli, value);
+	case OPTION_COLOR:
+		return take_color(cli, value);
+	case OPTION_SYSROOT:
+		cli->sysroot = value;
+		return true;
+	default:
+		if (operands && operands->id == id) {
+			cli->operands[cli->operand_count++] = value;
+			return true;
+		}
+		return cli->command->take(cli, id, value);
+	}
+}
+
+static bool take_operands(struct cli *cli, int argc, char **argv)
+{
+	const struct option_row *row = operand_row(cli->command);
+
+	if (optind < argc && !cli->operand_count) {
+		if (row && is_file_name(argv[optind]))
+			cli_complain_usage("unexpected argument '%s'; to read a file, use --%s %s",
+				argv[optind], row->name, argv[optind]);
+		else
+			cli_complain_usage("unexpected argument '%s'", argv[optind]);
+		return false;
+	}
+	while (optind < argc)
+		cli->operands[cli->operand_count++] = argv[optind++];
+	return true;
+}
+
+static bool take_words(struct cli *cli, int argc, char **argv)
 {
 	struct getopt_tables tables;
 	int found;
 
-	*options = (struct options){.format = "text", .sysroot = "/", .color = COLOR_AUTO};
-	fill_tables(&tables, own);
-	command_in_use = own ? own->command : NULL;
+	fill_tables(&tables, cli->command);
 	opterr = 0;
+	optind = 0; /* anew, whatever was parsed before */
 	while ((found = getopt_long(argc, argv, tables.letters, tables.names, NULL)) != -1) {
-		bool taken;
-
 		if (found == '?' || found == ':')
-			taken = complain_of_option(found, argv);
-		else if (is_own(found, own))
-			taken = own->take(found, optarg, own->into);
-		else
-			taken = take_common(found, options);
-		if (!taken)
+			return complain_of_option(found, argv);
+		if (!take_option(cli, found, optarg))
 			return false;
 	}
-	return take_words(argc, argv, own);
+	return take_operands(cli, argc, argv);
+}
+
+bool cli_parse(struct cli *cli, const struct command *const *commands, int argc, char **argv)
+{
+	known.commands = commands;
+	known.command = commands[0];
+	*cli = (struct cli){.command = commands[0], .sysroot = "/"};
+	if (!choose_command(cli, &argc, argv))
+		return false;
+	known.command = cli->command;
+	cli->format = cli->command->formats;
+	cli->own = calloc(1, cli->command->size ? cli->command->size : 1);
+	cli->operands = calloc((size_t)argc + 1, sizeof(*cli->operands));
+	if (!cli->own || !cli->operands) {
+		cli_complain("cannot parse the options: out of memory");
+		return false;
+	}
+	return take_words(cli, argc, argv);
+}
+
+void cli_free(struct cli *cli)
+{
+	free(cli->own);
+	free(cli->operands);
+}
+
+/* ---- help ---- */
+
+/* "print text, json or report (...)" */
+static void list_formats(const struct format *format, char *text, size_t size)
+{
+	size_t used = (size_t)snprintf(text, size, "print %s (the default)", format->name);
+
+	while ((++format)->name && used < size) {
+		used += (size_t)snprintf(text + used, size - used, "%s%s%s%s%s",
+			format[1].name ? ", " : " or ", format->name, format->summary ? " (" : "",
+			format->summary ? format->summary : "", format->summary ? ")" : "");
+	}
+}
+
+static void write_option(const struct command *command, const struct option_row *row, FILE *out)
+{
+	char letter[] = {'-', (char)row->id, ',', '\0'};
+	char formats[LINE_SIZE];
+	int column = fprintf(out, "  %3s --%s%s%s ", row->id < OPTION_FORMAT ? letter : "",
+		row->name, row->argument ? " " : "", row->argument ? row->argument : "");
+
+	if (column > HELP_INDENT) {
+		fputc('\n', out);
+		column = 0;
+	}
+	fprintf(out, "%*s", HELP_INDENT - column, "");
+	if (row->id == OPTION_FORMAT)
+		list_formats(command->formats, formats, sizeof(formats));
+	wrap_text(out, HELP_INDENT, HELP_INDENT, row->id == OPTION_FORMAT ? formats : row->help);
+}
+
+static void write_usage(const struct command *command, bool first, FILE *out)
+{
+	const struct option_row *operands = operand_row(command);
+
+	fprintf(out, "Usage: vdsocheck %s%s%s [OPTION]...", first ? "[" : "", command->name,
+		first ? "]" : "");
+	if (operands)
+		fprintf(out, " [--%s %s]", operands->name, operands->argument);
+	if (first)
+		fputs("\n       vdsocheck COMMAND [OPTION]..."
+		      "\n       vdsocheck help COMMAND",
+			out);
+	fputs("\n\n", out);
+}
+
+void cli_write_help(const struct cli *cli, const struct command *const *commands, FILE *out)
+{
+	const struct command *command = cli->command;
+	bool first = command == commands[0];
+	const struct option_row *row;
+
+	write_usage(command, first, out);
+	wrap_text(out, 0, 0, command->help);
+	if (first)
+		fputs("\nCommands:\n", out);
+	for (size_t i = 0; first && commands[i]; i++)
+		wrap_print(out, commands[i]->name, HELP_INDENT, commands[i]->summary);
+	fputs("\nOptions:\n", out);
+	for (size_t at = 0; (row = row_at(command, &at));) {
+		if (row->help)
+			write_option(command, row, out);
+	}
+	fputs("\nExit status: ", out);
+	wrap_text(out, strlen("Exit status: "), 0, command->status);
 }

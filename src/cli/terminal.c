@@ -1,22 +1,195 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/terminal.h"
-
+/*
+ * What is said to, and heard from, the person at the terminal while a command runs:
+ * complaints, colour, the progress line, one question, and Ctrl-C.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-static bool is_capable(const char *term)
+#include "base/kernel_clock.h"
+#include "cli/command.h"
+
+#define LINE_SIZE 4096
+
+/*
+ * One request to end may come as two signals: timeout(1) sends its signal to the program and
+ * then to the whole group. The second one must not cost the output that the first one asked
+ * for, however long the first has been at work when it comes.
+ */
+#define PATIENCE_NS INT64_C(2000000000)
+
+/* Back to the first column, and clear the line. */
+#define ERASE_LINE "\r\033[K"
+
+void cli_complain(const char *format, ...)
 {
-	return term && strcmp(term, "") != 0 && strcmp(term, "dumb") != 0;
+	char line[LINE_SIZE];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	/* Words of the command line are foreign text: they must not drive the terminal. */
+	for (char *at = line; *at; at++) {
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
+	}
+	progress_end();
+	fprintf(stderr, "vdsocheck: %s\n", line);
 }
 
-bool terminal_wants_color(enum color_choice choice)
+/* ---- colour and progress ---- */
+
+static bool is_capable_terminal(int file)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(file) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+bool cli_wants_color(const struct cli *cli)
 {
 	const char *no_color = getenv("NO_COLOR");
 
-	if (choice != COLOR_AUTO)
-		return choice == COLOR_ALWAYS;
-	if (no_color && *no_color)
+	if (cli->color != COLOR_AUTO)
+		return cli->color == COLOR_ALWAYS;
+	return !cli->output && !(no_color && *no_color) && is_capable_terminal(STDOUT_FILENO);
+}
+
+static struct {
+	bool shown;
+	const char *doing;
+	int percent; /* as last shown */
+	volatile sig_atomic_t on_screen;
+} progress;
+
+void progress_start(const struct cli *cli, const char *doing)
+{
+	progress.shown = !cli->quiet && is_capable_terminal(STDERR_FILENO);
+	progress.doing = doing;
+	progress.percent = -1;
+}
+
+bool progress_is_shown(void)
+{
+	return progress.shown;
+}
+
+void progress_say(const char *format, ...)
+{
+	va_list arguments;
+
+	if (!progress.shown)
+		return;
+	progress.on_screen = true;
+	fputc('\r', stderr);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputs("\033[K", stderr);
+}
+
+/* A measurement may take longer than was planned: never more than 100%. */
+void progress_show(void *argument, double done)
+{
+	int percent = done < 1 ? (int)(100 * done) : 100;
+
+	(void)argument;
+	if (percent == progress.percent)
+		return;
+	progress.percent = percent;
+	progress_say("%s: %d%%", progress.doing, percent);
+}
+
+void progress_end(void)
+{
+	if (progress.on_screen)
+		fputs(ERASE_LINE, stderr);
+	progress.on_screen = false;
+}
+
+/* ---- the question ---- */
+
+bool cli_confirm(void)
+{
+	char answer[64];
+
+	if (!isatty(STDIN_FILENO)) {
+		cli_complain("not a terminal, cannot ask for confirmation; use --yes to proceed");
 		return false;
-	return isatty(STDOUT_FILENO) && is_capable(getenv("TERM"));
+	}
+	fputs("Continue? [y/N] ", stderr);
+	fflush(stderr);
+	if (fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
+		return true;
+	cli_complain("nothing was changed");
+	return false;
+}
+
+/* ---- signals ---- */
+
+static const int signals[] = {SIGINT, SIGTERM};
+
+static volatile bool *to_stop;
+static volatile sig_atomic_t caught;
+static volatile int64_t first_ns;
+static pid_t watching; /* children inherit the handler, but the terminal is not theirs */
+
+/* Nothing but system calls, and errno as it was. */
+static void stop(int number)
+{
+	int error = errno;
+	int64_t now = kernel_clock_ns(CLOCK_MONOTONIC);
+
+	if (!first_ns)
+		first_ns = now;
+	if (!caught)
+		caught = number;
+	*to_stop = true;
+	if (now - first_ns >= PATIENCE_NS) {
+		if (progress.on_screen && getpid() == watching &&
+			write(STDERR_FILENO, ERASE_LINE, sizeof(ERASE_LINE) - 1) < 0)
+			progress.on_screen = false;
+		/* It is blocked until we return, and then ends the process. */
+		signal(number, SIG_DFL);
+		raise(number);
+	}
+	errno = error;
+}
+
+static void set_all(void (*handler)(int number))
+{
+	struct sigaction action = {.sa_handler = handler};
+
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
+void interrupt_watch(volatile bool *flag)
+{
+	to_stop = flag;
+	watching = getpid();
+	set_all(stop);
+}
+
+void interrupt_ignore(void)
+{
+	if (to_stop)
+		set_all(SIG_IGN);
+}
+
+int interrupt_caught(void)
+{
+	return caught;
+}
+
+int interrupt_status(int status)
+{
+	return caught ? 128 + caught : status;
 }

@@ -49,12 +49,21 @@ void json_value_set_moment(json_t *root, const struct moment_evidence *moment)
 	json_value_set(root, "uptime_reason", json_value_reason(&moment->uptime_fact));
 }
 
-bool json_value_write(json_t *root, FILE *out)
+static bool write_and_free(json_t *root, size_t flags, FILE *out)
 {
-	bool written = root && json_dumpf(root, out,
-				       JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS)) == 0;
+	bool written = root && json_dumpf(root, out, flags | JSON_REAL_PRECISION(REAL_DIGITS)) == 0;
 
 	json_decref(root);
 	fputc('\n', out);
 	return written;
+}
+
+bool json_value_write(json_t *root, FILE *out)
+{
+	return write_and_free(root, JSON_INDENT(2), out);
+}
+
+bool json_value_write_line(json_t *root, FILE *out)
+{
+	return write_and_free(root, JSON_COMPACT, out);
 }

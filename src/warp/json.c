@@ -103,21 +103,24 @@ static json_t *cpus_array(const struct warp_evidence *warp)
 	return list;
 }
 
-bool warp_report_json(const struct warp_report *report, FILE *out)
+bool warp_report_json(const void *result, const struct style *style, FILE *out)
 {
+	const struct warp_report *report = result;
 	const struct warp_evidence *warp = report->warp;
 	const struct warp_ruling *ruling = report->ruling;
 	bool known = fact_is_known(&warp->fact);
 	json_t *root = json_object();
 
+	(void)style;
 	json_value_set(root, "schema", json_string(WARP_JSON_SCHEMA));
 	json_value_set(root, "version", json_string(VDSOCHECK_VERSION));
 	json_value_set_moment(root, report->moment);
 	json_value_set(root, "verdict", json_string(warp_ruling_name(ruling->verdict)));
-	json_value_set(root, "exit_status", json_integer(warp_ruling_exit_status(ruling->verdict)));
+	json_value_set(root, "exit_status", json_integer(report->exit_status));
 	json_value_set(root, "summary", json_string(ruling->summary));
 	json_value_set(root, "rule", json_string(ruling->rule));
 	json_value_set(root, "reason", json_value_reason(&warp->fact));
+	json_value_set(root, "stopped", json_boolean(warp->stopped));
 	json_value_set(root, "duration_seconds",
 		json_value_real(known, (double)warp->duration_ns / NS_PER_SECOND, 3));
 	json_value_set(root, "allowed_cpus", json_integer((json_int_t)warp->allowed));

@@ -3,9 +3,7 @@
 #ifndef VDSOCHECK_WARP_REPORT_H
 #define VDSOCHECK_WARP_REPORT_H
 
-#include <stdbool.h>
-#include <stdio.h>
-
+#include "cli/command.h"
 #include "verdict.h"
 #include "warp.h"
 
@@ -15,13 +13,11 @@ struct warp_report {
 	const struct warp_evidence *warp;
 	const struct warp_ruling *ruling;
 	const struct moment_evidence *moment;
-	bool color;
+	int exit_status;
 };
 
-/* For people: the verdict first, then a table. */
-bool warp_report_text(const struct warp_report *report, FILE *out);
-
-/* For programs: keys are added, never renamed. False if memory ran out. */
-bool warp_report_json(const struct warp_report *report, FILE *out);
+/* Both take a struct warp_report: for people, the verdict first; for programs. */
+bool warp_report_text(const void *result, const struct style *style, FILE *out);
+bool warp_report_json(const void *result, const struct style *style, FILE *out);
 
 #endif

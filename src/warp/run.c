@@ -158,10 +158,17 @@ static bool is_compared(const struct warp_state *state)
 	return true;
 }
 
+static bool is_stopped(const struct warp_state *state)
+{
+	return state->job->setup->stop && *state->job->setup->stop;
+}
+
 static bool is_enough(const struct warp_state *state)
 {
 	int64_t missing_ns = state->job->setup->duration_ns - elapsed_ns(state);
 
+	if (is_stopped(state))
+		return true;
 	return missing_ns <= 0 && (is_compared(state) || missing_ns <= -EXTRA_NS);
 }
 
@@ -187,6 +194,7 @@ static void run_all(struct warp_state *state)
 	if (is_counter_known(state))
 		state->marks[2] = drift_mark_take();
 	state->warp->duration_ns = elapsed_ns(state);
+	state->warp->stopped = state->warp->duration_ns < duration_ns;
 }
 
 static void prepare_clocks(struct warp_state *state)

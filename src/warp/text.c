@@ -25,12 +25,12 @@ static const struct {
 	[WARP_VERDICT_WARPS] = {"WARPS", "\033[1;31m"},
 };
 
-static void write_verdict(const struct warp_report *report, FILE *out)
+static void write_verdict(const struct warp_report *report, const struct style *style, FILE *out)
 {
 	const char *word = headings[report->ruling->verdict].word;
 	int column = (int)strlen(word) + 2;
 
-	if (report->color)
+	if (style->color)
 		fprintf(out, "%s%s%s: ", headings[report->ruling->verdict].color, word,
 			COLOR_RESET);
 	else
@@ -136,19 +136,19 @@ static void describe_pair(const struct warp_pair *pair, struct phrase *phrase)
 	}
 }
 
-static void write_pairs(const struct warp_evidence *warp, FILE *out)
+static void write_pairs(const struct warp_evidence *warp, bool all, FILE *out)
 {
 	size_t picked[PAIRS_SHOWN];
-	size_t count = pick_pairs(warp, picked);
+	size_t count = all ? warp->pair_count : pick_pairs(warp, picked);
 
 	for (size_t i = 0; i < count; i++) {
 		struct phrase phrase = {.used = 0};
 
-		describe_pair(&warp->pairs[picked[i]], &phrase);
+		describe_pair(&warp->pairs[all ? i : picked[i]], &phrase);
 		wrap_print(out, i ? "" : "counters", LABEL_INDENT, phrase.text);
 	}
 	if (count < warp->pair_count)
-		fprintf(out, "%*s%zu pairs more: --json has them all\n", LABEL_INDENT, "",
+		fprintf(out, "%*s%zu more pairs: -v shows them all\n", LABEL_INDENT, "",
 			warp->pair_count - count);
 }
 
@@ -194,17 +194,29 @@ static void write_discarded(const struct warp_evidence *warp, FILE *out)
 	wrap_print(out, "set", LABEL_INDENT, phrase.text);
 }
 
-bool warp_report_text(const struct warp_report *report, FILE *out)
+static void write_stopped(const struct warp_evidence *warp, FILE *out)
 {
+	struct phrase phrase = {.used = 0};
+
+	if (!warp->stopped)
+		return;
+	phrase_add(&phrase, "the test ended after %.3g s", (double)warp->duration_ns / 1e9);
+	wrap_print(out, "interrupted", LABEL_INDENT, phrase.text);
+}
+
+bool warp_report_text(const void *result, const struct style *style, FILE *out)
+{
+	const struct warp_report *report = result;
 	const struct warp_evidence *warp = report->warp;
 
-	write_verdict(report, out);
+	write_verdict(report, style, out);
 	if (fact_is_known(&warp->fact)) {
 		write_tallies(warp, out);
-		write_pairs(warp, out);
+		write_pairs(warp, style->verbose, out);
 		write_drift(warp, out);
 		write_cpus(warp, out);
 		write_discarded(warp, out);
+		write_stopped(warp, out);
 	}
 	if (report->ruling->advice) {
 		fputc('\n', out);

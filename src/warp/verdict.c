@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #define NS_PER_SECOND 1e9
+#define MS_PER_SECOND 1e3
 
 struct rule {
 	const char *id;
@@ -135,8 +136,14 @@ static bool always(const struct warp_evidence *warp)
 
 static void write_none(const struct warp_evidence *warp, char *summary, size_t size)
 {
-	snprintf(summary, size, "No clock ran backwards between %zu CPUs in %.1f s.",
-		warp->cpu_count, (double)warp->duration_ns / NS_PER_SECOND);
+	double seconds = (double)warp->duration_ns / NS_PER_SECOND;
+
+	if (seconds < 1)
+		snprintf(summary, size, "No clock ran backwards between %zu CPUs in %.0f ms.",
+			warp->cpu_count, seconds * MS_PER_SECOND);
+	else
+		snprintf(summary, size, "No clock ran backwards between %zu CPUs in %.1f s.",
+			warp->cpu_count, seconds);
 }
 
 /* The first that applies decides. */

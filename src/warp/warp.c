@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* The command warp: its row, and one run of it. */
 #include "commands.h"
 
-#include "base/root.h"
-#include "cli/duration.h"
-#include "cli/emit.h"
-#include "cli/options.h"
-#include "cli/page.h"
-#include "cli/progress.h"
+#include "base/child.h"
 #include "collect/moment.h"
 #include "measure/call.h"
 #include "measure/vdso.h"
@@ -16,121 +12,84 @@
 
 #define DEFAULT_NS 2000000000
 
-static const char help[] =
-	"Usage: vdsocheck warp [OPTION]...\n"
-	"\n"
-	"Reads the clocks on all CPUs at once and tells whether one ever says an\n"
-	"earlier time than was already read on another CPU, whether the vDSO and the\n"
-	"kernel agree, and how far apart the CPUs' counters are. Changes nothing, needs\n"
-	"no privileges.\n"
-	"\n"
-	"  -d, --duration SECONDS look for so long (2; 0.5 is half a second)\n"
-	"  -q, --quiet            print nothing: the exit status is the answer\n"
-	"  -J, --json             print JSON, the same as --format json\n"
-	"      --format FORMAT    print text (the default) or json\n"
-	"  -o, --output FILE      write to FILE, whole or not at all\n"
-	"      --color WHEN       colour the verdict: auto (the default), always, never\n"
-	"  -h, --help             print this help\n"
-	"  -V, --version          print the version\n"
-	"\n"
-	"Exit status: 0 no warp was seen, 1 there were warps, 2 it could not look (one\n"
-	"CPU has none to be compared with), or bad usage, or failed output.\n";
+struct request {
+	int64_t duration_ns; /* 0: not given */
+};
 
-static bool take_own(int id, const char *value, void *into)
+static bool take(struct cli *cli, int id, const char *value)
 {
+	struct request *request = cli->own;
+
 	(void)id;
-	return duration_take(value, into);
+	return take_duration("--duration", value, &request->duration_ns);
 }
 
-static bool parse(int argc, char **argv, struct options *options, int64_t *duration_ns)
-{
-	static const struct own_option rows[] = {DURATION_OPTION};
-	const struct own_options own = {.command = "warp",
-		.rows = rows,
-		.count = sizeof(rows) / sizeof(rows[0]),
-		.take = take_own,
-		.into = duration_ns};
-
-	return options_parse(argc, argv, options, &own) && page_accepts(options);
-}
-
-static void measure(const struct root *root, const struct options *options, int64_t duration_ns,
-	struct warp_evidence *warp)
+static void measure(struct cli *cli, volatile bool *stop, struct warp_evidence *warp)
 {
 	static struct evidence names;
 	static struct call calls[CALL_MAX][PATH_COUNT];
-	struct progress progress = progress_start("reading the clocks on all CPUs", options->quiet);
-	struct warp_setup setup = {.duration_ns = duration_ns,
+	const struct request *request = cli->own;
+	struct warp_setup setup = {
+		.duration_ns = request->duration_ns ? request->duration_ns : DEFAULT_NS,
 		.clocks = WARP_ALL_CLOCKS,
-		.progress = progress_show,
-		.argument = &progress};
+		.stop = stop,
+		.progress = progress_show};
 
-	vdso_collect(root, &names.vdso);
+	vdso_collect(&cli->root, &names.vdso);
 	call_list(&names, calls);
+	interrupt_watch(stop);
+	progress_start(cli, "reading the clocks on all CPUs");
 	warp_measure(&names, calls, &setup, warp);
-	progress_end(&progress);
+	progress_end();
+	interrupt_ignore();
 }
 
-static bool write_text(const void *report, FILE *out)
-{
-	return warp_report_text(report, out);
-}
-
-static bool write_json(const void *report, FILE *out)
-{
-	return warp_report_json(report, out);
-}
-
-static int report(const struct options *options, const struct moment_evidence *moment,
-	const struct warp_evidence *warp)
-{
-	static const struct page page = {write_text, write_json};
-	struct warp_ruling ruling;
-	struct warp_report report = {.warp = warp,
-		.ruling = &ruling,
-		.moment = moment,
-		.color = emit_wants_color(options)};
-
-	warp_ruling_find(warp, &ruling);
-	if (!page_emit(&page, &report, options))
-		return EXIT_TROUBLE;
-	return warp_ruling_exit_status(ruling.verdict);
-}
-
-static int look(const struct options *options, int64_t duration_ns)
+static int run(struct cli *cli)
 {
 	static struct warp_evidence warp;
-	struct moment_evidence moment;
-	struct root root;
+	struct warp_ruling ruling;
+	struct moment_evidence moment = {0};
+	struct warp_report report = {.warp = &warp, .ruling = &ruling, .moment = &moment};
 	struct fact why = {0};
-	int status;
+	volatile bool *stop = child_share(sizeof(*stop), &why);
 
-	if (!root_open(&root, options->sysroot, &why)) {
-		options_complain("cannot open the tree: %s", why.reason);
+	if (!stop) {
+		cli_complain("cannot measure: %s", why.reason);
 		return EXIT_TROUBLE;
 	}
-	if (!root.live) {
-		options_complain("--sysroot: the CPUs of a captured tree cannot be watched");
-		root_close(&root);
-		return EXIT_TROUBLE;
-	}
-	moment_collect(&root, &moment);
-	measure(&root, options, duration_ns, &warp);
-	root_close(&root);
-	status = report(options, &moment, &warp);
+	moment_collect(&cli->root, &moment);
+	measure(cli, stop, &warp);
+	child_unshare((void *)(uintptr_t)stop, sizeof(*stop));
+	warp_ruling_find(&warp, &ruling);
+	report.exit_status = interrupt_status(warp_ruling_exit_status(ruling.verdict));
+	cli_print(cli, &report);
 	warp_release(&warp);
-	return status;
+	return report.exit_status;
 }
 
-int warp_run(int argc, char **argv)
-{
-	struct options options;
-	int64_t duration_ns = DEFAULT_NS;
-	int status;
+static const struct option_row options[] = {
+	{'d', "duration", "TIME", "test for TIME: 2 (the default), 0.5, 500ms, 5m"},
+	{0},
+};
 
-	if (!parse(argc, argv, &options, &duration_ns))
-		return EXIT_TROUBLE;
-	if (emit_information(&options, help, &status))
-		return status;
-	return look(&options, duration_ns);
-}
+static const struct format formats[] = {
+	{"text", NULL, DEPTH_ALL, warp_report_text},
+	{"json", NULL, DEPTH_ALL, warp_report_json},
+	{0},
+};
+
+const struct command warp_command = {
+	.name = "warp",
+	.summary = "test whether clocks run backwards between CPUs",
+	.help = "Reads the clocks on all CPUs at the same time and reports whether any clock ever "
+		"returns an earlier time than one already read on another CPU, whether the vDSO "
+		"and the kernel agree, and how far apart the CPUs' counters are. Changes nothing, "
+		"needs no privileges. Ctrl-C ends the test early and prints its result.",
+	.status = "0 no clock ran backwards, 1 a clock did, 2 undetermined (for example, only one "
+		  "CPU), 3 usage error or failed output, 130 interrupted.",
+	.options = options,
+	.formats = formats,
+	.size = sizeof(struct request),
+	.take = take,
+	.run = run,
+};

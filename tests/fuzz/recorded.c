@@ -9,29 +9,29 @@
 #include <string.h>
 
 #include "check/document.h"
+#include "commands.h"
 #include "document/recorded.h"
 
-static char *render(const struct evidence *evidence, const char *format, size_t *length)
+static char *render(const struct evidence *evidence, const struct format *format, size_t *length)
 {
 	static struct judgement judgement;
 	const struct document document = {.evidence = evidence, .judgement = &judgement};
-	struct fact why = {0};
+	const struct style style = {.color = false};
 	char *bytes = NULL;
+	FILE *out = open_memstream(&bytes, length);
 
 	judgement_make(evidence, &judgement);
-	if (!document_render(&document, document_find_format(format), &bytes, length, &why))
+	if (!out || !format->write(&document, &style, out) || fclose(out) != 0)
 		abort();
 	return bytes;
 }
 
 static void render_all(const struct evidence *evidence)
 {
-	char names[256], *rest = NULL;
 	size_t length;
 
-	document_list_formats(names, sizeof(names), ",");
-	for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
-		free(render(evidence, name, &length));
+	for (const struct format *format = check_command.formats; format->name; format++)
+		free(render(evidence, format, &length));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	render_all(&evidence);
-	bytes = render(&evidence, "json", &length);
+	bytes = render(&evidence, cli_find_format(&check_command, "json"), &length);
 	if (!recorded_parse(bytes, length, &again, &why))
 		abort();
 	free(bytes);

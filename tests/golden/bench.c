@@ -20,6 +20,7 @@
 #include "bench/report.h"
 #include "collect/clocksource.h"
 #include "collect/host.h"
+#include "commands.h"
 #include "golden/bench.h"
 #include "golden/file.h"
 
@@ -59,15 +60,16 @@ static void put_evidence(const struct bench_scenario *scenario)
 static void put_plan(const struct bench_scenario *scenario, struct bench_plan *plan)
 {
 	static struct bench_request request;
+	static const struct command *const commands[] = {&bench_command, NULL};
 	char *argv[WORDS_MAX] = {"bench"};
-	struct options options;
+	struct cli cli;
 	int count = 1;
 
 	for (; scenario->words && scenario->words[count - 1]; count++)
 		argv[count] = (char *)(uintptr_t)scenario->words[count - 1];
-	/* getopt starts anew. */
-	optind = 0;
-	assert_true(bench_options_parse(count, argv, &options, &request));
+	assert_true(cli_parse(&cli, commands, count, argv));
+	request = *(struct bench_request *)cli.own;
+	cli_free(&cli);
 	for (int cpu = 0; cpu < THREAD_CPUS; cpu++)
 		request.cpus[cpu] = cpu;
 	request.cpu_count = scenario->cpus;
@@ -309,9 +311,10 @@ static void put_numbers(
 
 /* ---- the report ---- */
 
-static char *render(bool (*write)(const void *, FILE *), const struct bench_plan *plan,
-	const struct bench *bench)
+static char *render(bool (*write)(const void *, const struct style *, FILE *),
+	const struct bench_plan *plan, const struct bench *bench)
 {
+	const struct style style = {.color = false};
 	struct bench_report report = {.evidence = &evidence,
 		.bench = bench,
 		.plan = plan,
@@ -322,7 +325,7 @@ static char *render(bool (*write)(const void *, FILE *), const struct bench_plan
 	FILE *out = open_memstream(&bytes, &length);
 
 	assert_non_null(out);
-	assert_true(write(&report, out));
+	assert_true(write(&report, &style, out));
 	assert_int_equal(fclose(out), 0);
 	return bytes;
 }

@@ -19,6 +19,7 @@
 
 #include "check/document.h"
 #include "check/gather.h"
+#include "commands.h"
 #include "golden/bench.h"
 #include "golden/file.h"
 #include "golden/scenario.h"
@@ -228,11 +229,13 @@ static void judge(
 
 static char *render(const struct document *document, const char *format)
 {
-	struct fact why = {0};
+	const struct style style = {.color = false};
 	char *bytes = NULL;
 	size_t length = 0;
+	FILE *out = open_memstream(&bytes, &length);
 
-	assert_true(document_render(document, document_find_format(format), &bytes, &length, &why));
+	assert_true(cli_find_format(&check_command, format)->write(document, &style, out));
+	assert_int_equal(fclose(out), 0);
 	assert_int_equal(strlen(bytes), length);
 	return bytes;
 }

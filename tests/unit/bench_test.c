@@ -16,6 +16,7 @@
 #include "bench/options.h"
 #include "bench/plan.h"
 #include "bench/report.h"
+#include "commands.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
 
@@ -26,15 +27,19 @@ static struct bench_request request;
 /* Parses the words of a command line and plans; false if either complains. */
 static bool plan_words(struct bench_plan *plan, int count, const char *const *words)
 {
-	char *argv[16] = {"bench"};
-	struct options options;
+	static const struct command *const commands[] = {&bench_command, NULL};
+	char *argv[17] = {"bench"};
+	struct cli cli;
+	bool planned;
 
 	for (int i = 0; i < count; i++)
 		argv[i + 1] = (char *)(uintptr_t)words[i];
 	call_list(&evidence, calls);
-	/* getopt starts anew. */
-	optind = 0;
-	return bench_options_parse(count + 1, argv, &options, &request) &&
+	planned = cli_parse(&cli, commands, count + 1, argv);
+	if (planned)
+		request = *(struct bench_request *)cli.own;
+	cli_free(&cli);
+	return planned && bench_options_fit(&request) &&
 	       bench_plan_make(&request, &evidence, calls, plan);
 }
 
@@ -413,10 +418,12 @@ static void fill(struct bench *bench, double ns)
 	}
 }
 
-static char *render(bool (*write)(const void *, FILE *), const struct bench *bench)
+static char *render(
+	bool (*write)(const void *, const struct style *, FILE *), const struct bench *bench)
 {
 	static struct evidence host;
 	static struct bench_plan plan = {.time_ns = 1000000000};
+	const struct style style = {.color = false};
 	struct bench_report report = {.evidence = &host,
 		.bench = bench,
 		.plan = &plan,
@@ -427,7 +434,7 @@ static char *render(bool (*write)(const void *, FILE *), const struct bench *ben
 	FILE *out = open_memstream(&text, &length);
 
 	assert_non_null(out);
-	assert_true(write(&report, out));
+	assert_true(write(&report, &style, out));
 	fclose(out);
 	return text;
 }

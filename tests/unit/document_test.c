@@ -10,6 +10,7 @@
 
 #include "check/document.h"
 #include "check/json.h"
+#include "commands.h"
 #include "document/recorded.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
@@ -17,18 +18,19 @@
 static struct evidence evidence;
 static struct judgement judgement;
 
-static char *render(const char *format, bool color)
+static char *render(const char *name, bool color)
 {
-	const struct document document = {
-		.evidence = &evidence, .judgement = &judgement, .color = color};
-	struct fact why = {0};
+	const struct document document = {.evidence = &evidence, .judgement = &judgement};
+	const struct format *format = cli_find_format(&check_command, name);
+	const struct style style = {.color = color};
 	char *bytes = NULL;
 	size_t length = 0;
+	FILE *out = open_memstream(&bytes, &length);
 
 	judgement_make(&evidence, &judgement);
-	assert_non_null(document_find_format(format));
-	assert_true(
-		document_render(&document, document_find_format(format), &bytes, &length, &why));
+	assert_non_null(format);
+	assert_true(format->write(&document, &style, out));
+	assert_int_equal(fclose(out), 0);
 	assert_int_equal(strlen(bytes), length);
 	return bytes;
 }
@@ -363,22 +365,41 @@ static void text_of_any_evidence_fits_eighty_columns(void **state)
 static void every_format_renders_any_evidence(void **state)
 {
 	struct dice dice = dice_start();
-	char names[256], *rest = NULL;
 
 	(void)state;
 	for (int round = 0; round < 60; round++) {
 		evidence_roll(&evidence, &dice);
-		document_list_formats(names, sizeof(names), ",");
-		for (char *name = strtok_r(names, ",", &rest); name;
-			name = strtok_r(NULL, ",", &rest)) {
-			char *bytes = render(name, round % 2);
+		for (const struct format *format = check_command.formats; format->name; format++) {
+			char *bytes = render(format->name, round % 2);
 
 			assert_true(*bytes);
 			free(bytes);
 		}
 	}
-	assert_null(document_find_format("no-such-format"));
-	assert_null(document_find_format(""));
+}
+
+/* Each line is a document, and says which file it is of. */
+static void one_of_several_documents_is_a_line(void **state)
+{
+	const struct document document = {
+		.evidence = &evidence, .judgement = &judgement, .file = "b\xff.json"};
+	const struct style style = {.compact = true};
+	char *bytes = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&bytes, &length);
+	json_t *root;
+
+	(void)state;
+	healthy();
+	judgement_make(&evidence, &judgement);
+	assert_true(json_write(&document, &style, out));
+	assert_int_equal(fclose(out), 0);
+	assert_ptr_equal(strchr(bytes, '\n'), bytes + length - 1);
+	root = json_loads(bytes, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(root);
+	assert_string_equal(json_string_value(json_object_get(root, "file")), "b?.json");
+	json_decref(root);
+	free(bytes);
 }
 
 static void colour_changes_nothing_but_colour(void **state)
@@ -600,6 +621,7 @@ int main(void)
 		cmocka_unit_test(any_evidence_keeps_the_contract),
 		cmocka_unit_test(text_of_any_evidence_fits_eighty_columns),
 		cmocka_unit_test(every_format_renders_any_evidence),
+		cmocka_unit_test(one_of_several_documents_is_a_line),
 		cmocka_unit_test(colour_changes_nothing_but_colour),
 		cmocka_unit_test(json_has_no_colour),
 		cmocka_unit_test(numbers_of_json_are_the_measured_ones),

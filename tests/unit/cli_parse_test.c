@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* commands/quantity: "5M" is five million, and "5 M" is a mistake that must be said. */
+/* cli/parse: "5M" is five million, and "5 M" is refused. */
 #include <string.h>
 
-#include "cli/quantity.h"
+#include "cli/command.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
 
@@ -23,20 +23,23 @@ static void counts_that_are_right(void **state)
 		{"1000G", 1000000000000},
 		{"1000000000000", 1000000000000},
 		{"007", 7},
+		{"485K", 485000},
+		{"5m", 5000000},
+		{"2g", 2000000000},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		uint64_t count = 0;
 
-		assert_true(quantity_parse_count(text_span(rows[i].text), &count));
+		assert_true(parse_count(text_span(rows[i].text), &count));
 		assert_int_equal(count, rows[i].count);
 	}
 }
 
 static void counts_that_are_wrong(void **state)
 {
-	static const char *const rows[] = {"", "0", "0M", "M", "-1", "+1", "5m", "5MM", "5 M", " 5",
+	static const char *const rows[] = {"", "0", "0M", "M", "-1", "+1", "5t", "5MM", "5 M", " 5",
 		"5 ", "5.5M", "1001G", "1000000000001", "18446744073709551616", "1e6", "0x10",
 		"99999999999999999999G"};
 
@@ -44,7 +47,7 @@ static void counts_that_are_wrong(void **state)
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		uint64_t count = 77;
 
-		assert_false(quantity_parse_count(text_span(rows[i]), &count));
+		assert_false(parse_count(text_span(rows[i]), &count));
 		assert_int_equal(count, 77);
 	}
 }
@@ -72,7 +75,7 @@ static void times_that_are_right(void **state)
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		int64_t ns = 0;
 
-		assert_true(quantity_parse_time(text_span(rows[i].text), &ns));
+		assert_true(parse_duration(text_span(rows[i].text), &ns));
 		assert_int_equal(ns, rows[i].ns);
 	}
 }
@@ -87,7 +90,7 @@ static void times_that_are_wrong(void **state)
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		int64_t ns = 77;
 
-		assert_false(quantity_parse_time(text_span(rows[i]), &ns));
+		assert_false(parse_duration(text_span(rows[i]), &ns));
 		assert_int_equal(ns, 77);
 	}
 }
@@ -98,11 +101,11 @@ static void lists_are_cut_at_commas(void **state)
 	struct span word;
 
 	(void)state;
-	assert_true(quantity_next(&list, &word) && text_equals(word, "5M"));
-	assert_true(quantity_next(&list, &word) && text_equals(word, ""));
-	assert_true(quantity_next(&list, &word) && text_equals(word, "50M"));
-	assert_true(quantity_next(&list, &word) && text_equals(word, ""));
-	assert_false(quantity_next(&list, &word));
+	assert_true(parse_next(&list, &word) && text_equals(word, "5M"));
+	assert_true(parse_next(&list, &word) && text_equals(word, ""));
+	assert_true(parse_next(&list, &word) && text_equals(word, "50M"));
+	assert_true(parse_next(&list, &word) && text_equals(word, ""));
+	assert_false(parse_next(&list, &word));
 }
 
 static void an_empty_list_is_one_empty_word(void **state)
@@ -111,8 +114,8 @@ static void an_empty_list_is_one_empty_word(void **state)
 	struct span word;
 
 	(void)state;
-	assert_true(quantity_next(&list, &word) && text_equals(word, ""));
-	assert_false(quantity_next(&list, &word));
+	assert_true(parse_next(&list, &word) && text_equals(word, ""));
+	assert_false(parse_next(&list, &word));
 }
 
 /* Whatever bytes come: no crash, and what is accepted is within the bounds. */
@@ -130,11 +133,37 @@ static void any_bytes(void **state)
 
 		for (size_t i = 0; i < length; i++)
 			text[i] = bytes[dice_roll(&dice, sizeof(bytes) - 1)];
-		quantity_parse_count((struct span){text, length}, &count);
+		parse_count((struct span){text, length}, &count);
 		assert_in_range(count, 1, 1000000000000);
-		quantity_parse_time((struct span){text, length}, &ns);
+		parse_duration((struct span){text, length}, &ns);
 		assert_in_range(ns, 10 * MS, 86400 * S);
 	}
+}
+
+static void slips_are_counted_as_people_make_them(void **state)
+{
+	static const struct {
+		const char *one, *other;
+		unsigned edits;
+	} rows[] = {
+		{"", "", 0},
+		{"bench", "bench", 0},
+		{"benhc", "bench", 1},
+		{"quite", "quiet", 1},
+		{"bnch", "bench", 1},
+		{"bbench", "bench", 1},
+		{"wrap", "warp", 1},
+		{"chekc", "check", 1},
+		{"", "warp", 4},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		assert_int_equal(edit_distance(rows[i].one, rows[i].other), rows[i].edits);
+		assert_int_equal(edit_distance(rows[i].other, rows[i].one), rows[i].edits);
+	}
+	assert_true(
+		edit_distance("a word that is longer than any name has a right to be", "a") > 20);
 }
 
 int main(void)
@@ -147,7 +176,8 @@ int main(void)
 		cmocka_unit_test(lists_are_cut_at_commas),
 		cmocka_unit_test(an_empty_list_is_one_empty_word),
 		cmocka_unit_test(any_bytes),
+		cmocka_unit_test(slips_are_counted_as_people_make_them),
 	};
 
-	return cmocka_run_group_tests_name("quantity", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("cli_parse", tests, NULL, NULL);
 }

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A command is a row: what it is called, which options and formats it has, and a function. The
+ * driver (cli_run) does all that commands have in common: it parses the command line, prints
+ * help and usage errors, opens the root, collects what is printed in memory, writes it to a
+ * file or to standard output in one go, and makes the exit status.
+ */
+#ifndef VDSOCHECK_CLI_COMMAND_H
+#define VDSOCHECK_CLI_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/root.h"
+#include "base/text.h"
+
+/*
+ * Exit statuses 0 to 2 are the commands' verdicts. This one is vdsocheck's own failure: bad
+ * usage, unreadable input, output that could not be written, no memory.
+ */
+#define EXIT_TROUBLE 3
+
+/* How a format is to write. */
+struct style {
+	bool color;
+	bool verbose; /* all details */
+	bool compact; /* JSON: one line per document */
+};
+
+/* A value of --format. The first one of a command is the default. */
+struct format {
+	const char *name;
+	const char *summary; /* for --help; may be NULL */
+	unsigned depth;      /* how much must be measured for it, as the command counts it */
+	bool (*write)(const void *result, const struct style *style, FILE *out);
+	/* false: out of memory */
+};
+
+/* Needed to print all there is. */
+#define DEPTH_ALL (~0u)
+
+/* Ids of options without a letter; a command's own begin at OPTION_OWN. */
+enum option_id {
+	OPTION_FORMAT = 256,
+	OPTION_COLOR,
+	OPTION_SYSROOT, /* the driver takes it, from commands with a row for it */
+	OPTION_OWN,
+};
+
+struct option_row {
+	int id;           /* its letter, or one of option_id on */
+	const char *name; /* without the dashes */
+	const char *
+		argument; /* NULL: takes none. "FILE...": values and operands go to cli->operands */
+	const char *help; /* NULL: an old name that works and is not listed */
+};
+
+struct cli;
+
+struct command {
+	const char *name;
+	const char *summary;              /* in the list of commands */
+	const char *help;                 /* a paragraph: what it does */
+	const char *status;               /* its exit statuses */
+	const struct option_row *options; /* ended by a row without a name */
+	const struct format *formats;     /* ended by a row without a name */
+	size_t size;                      /* of cli->own */
+	/* Stores a value in cli->own; false after a complaint. */
+	bool (*take)(struct cli *cli, int id, const char *value);
+	/* Returns the exit status; prints by cli_print(). */
+	int (*run)(struct cli *cli);
+	/* After the output was written: may change the status. May be NULL. */
+	int (*finish)(struct cli *cli, int status);
+	/* Until compare has a row of its own: takes argv from its name on. */
+	int (*legacy)(int argc, char **argv);
+};
+
+enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+/* One run. */
+struct cli {
+	const struct command *command;
+	bool help;
+	bool version;
+	bool quiet;
+	bool verbose;
+	const struct format *format;
+	enum color_choice color;
+	const char *output;  /* NULL: standard output */
+	const char *sysroot; /* "/" is this host */
+	void *own;           /* zeroed memory of the command's size: request and results */
+	size_t operand_count;
+	const char **operands;
+	unsigned depth; /* how much is to be measured; 0: only what the status needs */
+	struct style style;
+	struct root root;
+	/* The driver's own. */
+	FILE *out; /* NULL: nothing is printed */
+	bool failed;
+};
+
+/* Runs the command that the words name, by default the first of the list that NULL ends. */
+int cli_run(const struct command *const *commands, int argc, char **argv);
+
+/* Renders the result, to be written when the command is done. False if memory ran out. */
+bool cli_print(struct cli *cli, const void *result);
+
+/* ---- options.c ---- */
+
+/*
+ * Parses the words into *cli; cli_free() in any case. False after one line of complaint. Moves
+ * words of argv.
+ */
+bool cli_parse(struct cli *cli, const struct command *const *commands, int argc, char **argv);
+void cli_free(struct cli *cli);
+
+/* The command's format of this name; NULL: it has none. */
+const struct format *cli_find_format(const struct command *command, const char *name);
+
+/* Prints the help of cli->command; that of the first one lists them all. */
+void cli_write_help(const struct cli *cli, const struct command *const *commands, FILE *out);
+
+/* One line on standard error about bad usage, which names the --help to see. */
+void cli_complain_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- parse.c: values as people write them, all of the text or nothing ---- */
+
+/* The largest count that is accepted: 10^12. */
+#define PARSE_COUNT_MAX 1000000000000u
+
+/* 1 to 10^12: digits, and k, M or G, in either case, for 10^3, 10^6 and 10^9. */
+bool parse_count(struct span text, uint64_t *count);
+
+/* 10 ms to 24 h: "2", "0.5", "500ms", "2s", "5m", "1.5h"; seconds without a unit. */
+bool parse_duration(struct span text, int64_t *ns);
+
+/*
+ * Takes the next word off a list separated by commas; false at its end. "1,,2" has an empty
+ * word.
+ */
+bool parse_next(struct span *list, struct span *word);
+
+/* The takers of option values; false after a complaint that names option, value and limits. */
+bool take_duration(const char *option, const char *value, int64_t *ns);
+bool take_count(const char *option, struct span value, uint64_t *count);
+
+/* Calls take() for each word of a list, until it returns false. */
+bool take_list(const char *value, bool (*take)(struct cli *cli, struct span word), struct cli *cli);
+
+/*
+ * How many edits part the words: characters inserted, removed, replaced, or two neighbours
+ * swapped. More than any suggestion bears for words that are too long.
+ */
+unsigned edit_distance(const char *one, const char *other);
+
+/* ---- terminal.c ---- */
+
+/* One line on standard error: "vdsocheck: ...". Control characters are replaced. */
+void cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Whether what is printed is to have colour: with COLOR_AUTO on a capable terminal only. */
+bool cli_wants_color(const struct cli *cli);
+
+/*
+ * A line on standard error that says how far a command is. Shown on a terminal that can take
+ * it away again, and not if cli->quiet. `doing` is kept, not copied.
+ */
+void progress_start(const struct cli *cli, const char *doing);
+bool progress_is_shown(void);
+/* With the part done, 0 to 1; `argument` is not used. */
+void progress_show(void *argument, double done);
+/* With words of the caller's. */
+void progress_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void progress_end(void);
+
+/*
+ * Asks on the terminal. True for an answer that begins with "y". False, after a complaint
+ * that names --yes, if standard input is no terminal.
+ */
+bool cli_confirm(void);
+
+/*
+ * From now on SIGINT and SIGTERM set *stop, here and in children that are forked later, for
+ * which it must lie in shared memory. The output is still written; then the driver ends the
+ * process by the same signal. A second signal, two seconds later or more, ends it at once.
+ */
+void interrupt_watch(volatile bool *stop);
+
+/* From now on neither signal does anything: *stop may go. The driver calls it, too. */
+void interrupt_ignore(void);
+
+/* The signal that came while they were watched; 0: none. */
+int interrupt_caught(void);
+
+/* The status as a shell will see it: 128 and the signal's number, if one came. */
+int interrupt_status(int status);
+
+#endif

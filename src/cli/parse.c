@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Values of options as people write them: "5M", "500ms", "1,2,3". What is not wholly understood
+ * is refused, with the limits in the complaint.
+ */
+#include <string.h>
+
+#include "base/number.h"
+#include "cli/command.h"
+
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_SECOND (1000 * NS_PER_MS)
+#define DURATION_MIN (10 * NS_PER_MS)
+#define DURATION_MAX (24 * 3600 * NS_PER_SECOND)
+
+/* More digits of a fraction than that make no difference. */
+#define FRACTION_DIGITS 9
+
+/* No name of a command or an option is longer. */
+#define WORD_MAX 31
+
+struct unit {
+	const char *name;
+	int64_t value;
+};
+
+static const struct unit count_units[] = {
+	{"k", 1000},
+	{"K", 1000},
+	{"m", 1000000},
+	{"M", 1000000},
+	{"g", 1000000000},
+	{"G", 1000000000},
+	{"", 1},
+};
+
+/* "ms" before the "s" and the "m" that it ends and begins with. */
+static const struct unit time_units[] = {
+	{"ms", NS_PER_MS},
+	{"s", NS_PER_SECOND},
+	{"m", 60 * NS_PER_SECOND},
+	{"h", 3600 * NS_PER_SECOND},
+	{"", NS_PER_SECOND},
+};
+
+/* Takes the unit off the text's end: the first of the table that is there. */
+static int64_t take_unit(struct span *text, const struct unit *unit)
+{
+	for (;; unit++) {
+		size_t length = strlen(unit->name);
+
+		if (text->length < length ||
+			memcmp(text->at + text->length - length, unit->name, length) != 0)
+			continue;
+		text->length -= length;
+		return unit->value;
+	}
+}
+
+bool parse_count(struct span text, uint64_t *count)
+{
+	uint64_t unit = (uint64_t)take_unit(&text, count_units);
+	uint64_t number;
+
+	if (!number_parse(text, &number) || number == 0 || number > PARSE_COUNT_MAX / unit)
+		return false;
+	*count = number * unit;
+	return true;
+}
+
+static bool parse_fraction(struct span digits, double *fraction)
+{
+	uint64_t number;
+	double scale = 1;
+
+	if (digits.length > FRACTION_DIGITS || !number_parse(digits, &number))
+		return false;
+	for (size_t i = 0; i < digits.length; i++)
+		scale *= 10;
+	*fraction = (double)number / scale;
+	return true;
+}
+
+bool parse_duration(struct span text, int64_t *ns)
+{
+	int64_t unit = take_unit(&text, time_units);
+	const char *point = memchr(text.at, '.', text.length);
+	struct span whole = {text.at, point ? (size_t)(point - text.at) : text.length};
+	double fraction = 0;
+	uint64_t number;
+	int64_t value;
+
+	if (point && !parse_fraction(
+			     (struct span){point + 1, text.length - whole.length - 1}, &fraction))
+		return false;
+	if (!number_parse(whole, &number) || number > (uint64_t)(DURATION_MAX / unit))
+		return false;
+	value = (int64_t)number * unit + (int64_t)(fraction * (double)unit);
+	if (value < DURATION_MIN || value > DURATION_MAX)
+		return false;
+	*ns = value;
+	return true;
+}
+
+bool parse_next(struct span *list, struct span *word)
+{
+	const char *comma;
+
+	if (!list->at)
+		return false;
+	comma = memchr(list->at, ',', list->length);
+	*word = (struct span){list->at, comma ? (size_t)(comma - list->at) : list->length};
+	if (comma)
+		*list = (struct span){comma + 1, list->length - word->length - 1};
+	else
+		*list = (struct span){NULL, 0};
+	return true;
+}
+
+bool take_duration(const char *option, const char *value, int64_t *ns)
+{
+	if (parse_duration(text_span(value), ns))
+		return true;
+	cli_complain_usage("%s: '%s' is not a time from 10ms to 24h, such as 2, 0.5, 500ms or 5m",
+		option, value);
+	return false;
+}
+
+bool take_count(const char *option, struct span value, uint64_t *count)
+{
+	if (parse_count(value, count))
+		return true;
+	cli_complain_usage("%s: '%.*s' is not a count from 1 to 1000G, such as 5000, 500k or 5M",
+		option, (int)value.length, value.at);
+	return false;
+}
+
+bool take_list(const char *value, bool (*take)(struct cli *cli, struct span word), struct cli *cli)
+{
+	struct span list = text_span(value);
+	struct span word;
+
+	while (parse_next(&list, &word)) {
+		if (!take(cli, word))
+			return false;
+	}
+	return true;
+}
+
+static unsigned smaller(unsigned one, unsigned other)
+{
+	return one < other ? one : other;
+}
+
+/* Optimal string alignment. */
+unsigned edit_distance(const char *one, const char *other)
+{
+	unsigned cost[WORD_MAX + 1][WORD_MAX + 1];
+	size_t rows = strlen(one), columns = strlen(other);
+
+	if (rows > WORD_MAX || columns > WORD_MAX)
+		return WORD_MAX;
+	for (size_t i = 0; i <= rows; i++) {
+		for (size_t k = 0; k <= columns; k++) {
+			if (i == 0 || k == 0) {
+				cost[i][k] = (unsigned)(i + k);
+				continue;
+			}
+			cost[i][k] = cost[i - 1][k - 1] + (one[i - 1] != other[k - 1]);
+			cost[i][k] =
+				smaller(cost[i][k], smaller(cost[i - 1][k], cost[i][k - 1]) + 1);
+			if (i > 1 && k > 1 && one[i - 1] == other[k - 2] &&
+				one[i - 2] == other[k - 1])
+				cost[i][k] = smaller(cost[i][k], cost[i - 2][k - 2] + 1);
+		}
+	}
+	return cost[rows][columns];
+}

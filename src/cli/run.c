@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The driver: what happens around a command, the same for each. Nothing is printed until the
+ * command is done, and then all at once, so that a file is replaced whole or not at all.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "cli/command.h"
+
+/*
+ * Some daemons start their children with descriptors 0 to 2 closed. The files that we open
+ * would take those numbers: the clocksource file would be standard output. /dev/null takes
+ * them instead, open the wrong way round, so that reading and writing still fail (EBADF).
+ */
+static bool occupy_standard_streams(void)
+{
+	static const int access[] = {
+		[STDIN_FILENO] = O_WRONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_RDONLY};
+
+	for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
+		if (fcntl(file, F_GETFD) < 0 && open("/dev/null", access[file]) != file)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Failed output makes an exit status, not a signal; and a parent that ignores SIGCHLD would
+ * have the kernel reap our children before we see their status.
+ */
+static void set_signals(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+}
+
+bool cli_print(struct cli *cli, const void *result)
+{
+	if (!cli->out)
+		return true;
+	if (cli->format->write(result, &cli->style, cli->out) && !ferror(cli->out))
+		return true;
+	cli->failed = true;
+	return false;
+}
+
+static int open_root_and_run(struct cli *cli)
+{
+	struct fact why = {0};
+	int status;
+
+	if (!root_open(&cli->root, cli->sysroot, &why)) {
+		cli_complain("cannot open the tree: %s", why.reason);
+		return EXIT_TROUBLE;
+	}
+	status = cli->command->run(cli);
+	root_close(&cli->root);
+	return status;
+}
+
+static int write_out(const char *path, const char *bytes, size_t length, int status)
+{
+	struct fact why = {0};
+
+	if (output_write(path, bytes, length, &why))
+		return status;
+	cli_complain("cannot write %s", why.reason);
+	return EXIT_TROUBLE;
+}
+
+/* Calls work() with cli->out open in memory, and writes what it left there to `path`. */
+static int collect_and_write(struct cli *cli, int (*work)(struct cli *cli), const char *path)
+{
+	char *bytes = NULL;
+	size_t length = 0;
+	int status;
+
+	cli->out = open_memstream(&bytes, &length);
+	if (!cli->out) {
+		cli_complain("cannot collect the output: %s", strerror(errno));
+		return EXIT_TROUBLE;
+	}
+	status = work(cli);
+	interrupt_ignore();
+	if (fclose(cli->out) != 0 || cli->failed) {
+		cli_complain("cannot collect the output: out of memory");
+		status = EXIT_TROUBLE;
+	} else if (length > 0) {
+		status = write_out(path, bytes, length, status);
+	}
+	free(bytes);
+	return status;
+}
+
+static int run_command(struct cli *cli)
+{
+	int status;
+
+	cli->style.color = cli_wants_color(cli);
+	cli->style.verbose = cli->verbose;
+	if (cli->quiet && !cli->output) {
+		status = open_root_and_run(cli);
+		interrupt_ignore();
+	} else {
+		cli->depth = cli->verbose ? DEPTH_ALL : cli->format->depth;
+		status = collect_and_write(cli, open_root_and_run, cli->output);
+	}
+	return cli->command->finish ? cli->command->finish(cli, status) : status;
+}
+
+static const struct command *const *known_commands;
+
+/* A build from a git tree between releases: "vdsocheck 0.1.0 (653e9ea)". */
+static int print_information(struct cli *cli)
+{
+	const char *revision = VDSOCHECK_REVISION;
+
+	if (cli->help)
+		cli_write_help(cli, known_commands, cli->out);
+	else
+		fputs(*revision ? "vdsocheck " VDSOCHECK_VERSION " (" VDSOCHECK_REVISION ")\n"
+				: "vdsocheck " VDSOCHECK_VERSION "\n",
+			cli->out);
+	return EXIT_SUCCESS;
+}
+
+/* Our parent is to see that the signal ended us; as process 1 of a container it may not. */
+static int end_by_signal(int status)
+{
+	int number = interrupt_caught();
+
+	if (!number)
+		return status;
+	signal(number, SIG_DFL);
+	raise(number);
+	return interrupt_status(status);
+}
+
+int cli_run(const struct command *const *commands, int argc, char **argv)
+{
+	struct cli cli;
+	int status = EXIT_TROUBLE;
+
+	if (!occupy_standard_streams()) {
+		cli_complain("cannot open /dev/null: %s", strerror(errno));
+		return EXIT_TROUBLE;
+	}
+	set_signals();
+	known_commands = commands;
+	for (size_t i = 0; argc > 1 && commands[i]; i++) {
+		if (commands[i]->legacy && strcmp(argv[1], commands[i]->name) == 0)
+			return commands[i]->legacy(argc - 1, argv + 1);
+	}
+	if (cli_parse(&cli, commands, argc, argv))
+		status = cli.help || cli.version ? collect_and_write(&cli, print_information, NULL)
+		                                 : run_command(&cli);
+	cli_free(&cli);
+	return end_by_signal(status);
+}

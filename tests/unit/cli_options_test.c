@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/options: words in any order that a person may write them, on commands made for it. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "commands.h"
+#include "unit/unit.h"
+
+enum id { OPTION_LIST = OPTION_OWN, OPTION_FILES, OPTION_CALM };
+
+struct request {
+	int64_t duration_ns;
+	size_t words;
+	bool calm;
+};
+
+static bool take_word(struct cli *cli, struct span word)
+{
+	(void)word;
+	((struct request *)cli->own)->words++;
+	return true;
+}
+
+static bool take(struct cli *cli, int id, const char *value)
+{
+	struct request *request = cli->own;
+
+	switch (id) {
+	case OPTION_LIST:
+		return take_list(value, take_word, cli);
+	case 'd':
+		return take_duration("--duration", value, &request->duration_ns);
+	default:
+		return request->calm = true;
+	}
+}
+
+static bool write_nothing(const void *result, const struct style *style, FILE *out)
+{
+	(void)result;
+	(void)style;
+	(void)out;
+	return true;
+}
+
+static const struct format formats[] = {
+	{"text", NULL, 1, write_nothing}, {"json", NULL, 1, write_nothing}, {0}};
+
+static const struct option_row first_options[] = {
+	{OPTION_FILES, "files", "FILE...", "read these"},
+	{OPTION_SYSROOT, "sysroot", "DIR", "another root"},
+	{0},
+};
+
+static const struct option_row second_options[] = {
+	{OPTION_LIST, "list", "LIST", "some words"},
+	{OPTION_CALM, "calm", NULL, "calmly"},
+	{'d', "duration", "TIME", "for TIME"},
+	{'d', "time", "TIME", NULL},
+	{0},
+};
+
+static const struct command first = {.name = "first",
+	.help = "The first.",
+	.summary = "one",
+	.status = "0.",
+	.options = first_options,
+	.formats = formats,
+	.size = sizeof(struct request),
+	.take = take};
+
+static const struct command second = {.name = "second",
+	.help = "The second.",
+	.summary = "two",
+	.status = "0.",
+	.options = second_options,
+	.formats = formats,
+	.size = sizeof(struct request),
+	.take = take};
+
+static const struct command *const commands[] = {&first, &second, NULL};
+
+static struct cli cli;
+static char complaint[1024];
+
+/* Parses the words, separated by blanks; what is said on standard error is kept. */
+static bool parse(const char *line)
+{
+	static char words[256];
+	char *argv[32] = {"vdsocheck"}, *rest = NULL;
+	FILE *said = tmpfile();
+	int argc = 1, before = dup(STDERR_FILENO);
+	bool parsed;
+
+	cli_free(&cli);
+	snprintf(words, sizeof(words), "%s", line);
+	for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		argv[argc++] = word;
+	assert_non_null(said);
+	fflush(stderr);
+	dup2(fileno(said), STDERR_FILENO);
+	parsed = cli_parse(&cli, commands, argc, argv);
+	fflush(stderr);
+	dup2(before, STDERR_FILENO);
+	close(before);
+	rewind(said);
+	complaint[fread(complaint, 1, sizeof(complaint) - 1, said)] = '\0';
+	fclose(said);
+	assert_int_equal(parsed, !*complaint);
+	return parsed;
+}
+
+static const struct request *request(void)
+{
+	return cli.own;
+}
+
+static void the_command_stands_anywhere(void **state)
+{
+	static const char *const lines[] = {"second -d 2 --json -o file",
+		"-d 2 --json -o file second", "--json second -o file -d 2", "-d2 second -Jo file",
+		"--duration=2 -J second -ofile", "--dur 2 --json second --output file",
+		"-Jo file second --time 2"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(lines); i++) {
+		assert_true(parse(lines[i]));
+		assert_ptr_equal(cli.command, &second);
+		assert_string_equal(cli.format->name, "json");
+		assert_string_equal(cli.output, "file");
+		assert_int_equal(request()->duration_ns, 2000000000);
+	}
+}
+
+static void the_first_command_is_the_default(void **state)
+{
+	(void)state;
+	assert_true(parse(""));
+	assert_ptr_equal(cli.command, &first);
+	assert_true(parse("-qv --sysroot second"));
+	assert_ptr_equal(cli.command, &first);
+	assert_true(cli.quiet && cli.verbose);
+	assert_string_equal(cli.sysroot, "second");
+}
+
+static void options_stand_between_operands(void **state)
+{
+	static const char *const lines[] = {"--files a b c --json", "--files a --json b c",
+		"--files a b --json c", "--json first --files a b c", "--files=a b c -J",
+		"--files a -J -- b c", "--fil a b -J c"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(lines); i++) {
+		assert_true(parse(lines[i]));
+		assert_ptr_equal(cli.command, &first);
+		assert_string_equal(cli.format->name, "json");
+		assert_int_equal(cli.operand_count, 3);
+		assert_string_equal(cli.operands[0], "a");
+		assert_string_equal(cli.operands[2], "c");
+	}
+	assert_true(parse("--files a --files b c"));
+	assert_int_equal(cli.operand_count, 3);
+}
+
+static void lists_that_are_given_twice_add_up(void **state)
+{
+	(void)state;
+	assert_true(parse("second --list a,b --list c"));
+	assert_int_equal(request()->words, 3);
+}
+
+static void help_is_a_word_too(void **state)
+{
+	(void)state;
+	assert_true(parse("help") && cli.help);
+	assert_ptr_equal(cli.command, &first);
+	assert_true(parse("help second") && cli.help);
+	assert_ptr_equal(cli.command, &second);
+	assert_true(parse("second --help") && cli.help);
+	assert_false(parse("help nope"));
+	assert_false(parse("help second first"));
+}
+
+static void complaints_name_the_word_and_the_way_out(void **state)
+{
+	static const struct {
+		const char *line, *said;
+	} rows[] = {
+		{"secnod", "unknown command 'secnod'; did you mean 'second'?"},
+		{"secnod --calm", "unknown command 'secnod'; did you mean 'second'?"},
+		{"dir/a.txt", "unknown command 'dir/a.txt'; to read a file, use --files dir/a.txt"},
+		{"a.json", "use --files a.json"},
+		{"first a.json",
+			"unexpected argument 'a.json'; to read a file, use --files a.json"},
+		{"somewhere", "unknown command 'somewhere'; see 'vdsocheck --help'"},
+		{"first extra", "unexpected argument 'extra'; see 'vdsocheck --help'"},
+		{"second extra", "unexpected argument 'extra'; see 'vdsocheck second --help'"},
+		{"second --clam", "unknown option '--clam'; did you mean '--calm'?"},
+		{"second --c", "option '--c' is ambiguous: --calm --color"},
+		{"second --calm=1", "option '--calm=1' takes no value"},
+		{"second --cal=1", "option '--cal=1' takes no value"},
+		{"second --nope", "unknown option '--nope'; see 'vdsocheck second --help'"},
+		{"second --sysroot /", "unknown option '--sysroot'"},
+		{"second --files a", "unknown option '--files'"},
+		{"second -x", "unknown option '-x'"},
+		{"second -qx", "unknown option '-x'"},
+		{"second -d", "option '-d' needs a value"},
+		{"second -d 2d", "--duration: '2d' is not a time from 10ms to 24h"},
+		{"second --format yaml", "--format: 'yaml' is not one of text, json"},
+		{"--color red", "--color: 'red' is not auto, always or never"},
+		{"--output=", "--output: an empty name is not a file"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		assert_false(parse(rows[i].line));
+		if (!strstr(complaint, rows[i].said))
+			fail_msg("'%s' is answered with: %s", rows[i].line, complaint);
+		assert_ptr_equal(strchr(complaint, '\n'), complaint + strlen(complaint) - 1);
+	}
+}
+
+static void old_names_work_and_are_not_listed(void **state)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	(void)state;
+	assert_true(parse("second --time 500ms"));
+	assert_int_equal(request()->duration_ns, 500000000);
+	cli_write_help(&cli, commands, out);
+	fclose(out);
+	assert_non_null(strstr(text, "  -d, --duration TIME    for TIME\n"));
+	assert_null(strstr(text, "--time"));
+	free(text);
+}
+
+static const struct option_row *find_row(const struct command *command, const char *name)
+{
+	for (const struct option_row *row = command->options; row && row->name; row++) {
+		if (strcmp(row->name, name) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+/* What lets an option stand before the command: in each it is the same. */
+static void the_same_option_is_the_same_everywhere(void **state)
+{
+	static const struct command *const all[] = {&check_command, &bench_command, &warp_command};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(all); i++) {
+		for (const struct option_row *row = all[i]->options; row->name; row++) {
+			for (size_t k = 0; k < COUNT(all); k++) {
+				const struct option_row *other = find_row(all[k], row->name);
+
+				if (!other)
+					continue;
+				assert_int_equal(row->argument != NULL, other->argument != NULL);
+				if (row->id < OPTION_FORMAT || other->id < OPTION_FORMAT)
+					assert_int_equal(row->id, other->id);
+			}
+		}
+	}
+}
+
+static int free_last(void **state)
+{
+	(void)state;
+	cli_free(&cli);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_command_stands_anywhere),
+		cmocka_unit_test(the_first_command_is_the_default),
+		cmocka_unit_test(options_stand_between_operands),
+		cmocka_unit_test(lists_that_are_given_twice_add_up),
+		cmocka_unit_test(help_is_a_word_too),
+		cmocka_unit_test(complaints_name_the_word_and_the_way_out),
+		cmocka_unit_test(old_names_work_and_are_not_listed),
+		cmocka_unit_test(the_same_option_is_the_same_everywhere),
+	};
+
+	return cmocka_run_group_tests_name("cli_options", tests, NULL, free_last);
+}
