@@ -8,6 +8,7 @@
 
 struct cost {
 	bool known;
+	const char *reason;   /* why a number is not known; static storage; NULL: all are */
 	double call_ns;       /* the dearest deciding call, as programs make it here */
 	bool mixed;           /* call_ns is the average of calls that enter and calls that do not */
 	double syscall_ns;    /* the same by raw system call */
@@ -17,8 +18,8 @@ struct cost {
 };
 
 /*
- * Where the verdict is ok, the call itself tells what user space takes. Where it is unknown,
- * so is what is lost.
+ * Where the verdict is ok, the call itself shows what user space takes. Where it is unknown,
+ * so is the cost.
  */
 void cost_find(const struct evidence *evidence, enum verdict verdict, struct cost *cost);
 
@@ -27,6 +28,9 @@ void cost_set_rate(struct cost *cost, double rate);
 
 /* What `ns` in each of `rate` calls per second take of one CPU, in percent. */
 double cost_share_percent(double ns, double rate);
+
+/* Calls per second that one thread can make at the most, to two digits; 0 if unknown. */
+double cost_calls_per_thread(const struct cost *cost);
 
 /* What `calls` calls take longer, in seconds, at slow_ns each instead of fast_ns. */
 double cost_seconds(double calls, double slow_ns, double fast_ns);

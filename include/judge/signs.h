@@ -51,4 +51,10 @@ bool sign_may_be_restored(const struct evidence *evidence);
 /* The log line by which the kernel said that it does not trust the TSC; NULL if none. */
 const struct kernel_log_line *sign_tsc_distrust(const struct evidence *evidence);
 
+/*
+ * Reading the counter takes too long for a read of a register: as long as the cheapest system
+ * call, or on x86 and ARM more than any such read does. It is intercepted or emulated.
+ */
+bool sign_counter_is_dear(const struct evidence *evidence);
+
 #endif

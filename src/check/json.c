@@ -403,15 +403,6 @@ static json_t *advice_array(const struct judgement *judgement)
 	return list;
 }
 
-static const char *cost_reason(const struct judgement *judgement)
-{
-	if (!judgement->cost.known)
-		return "absent: the calls were not timed";
-	if (judgement->ruling.verdict == VERDICT_UNKNOWN)
-		return "absent: the verdict is unknown";
-	return "absent: no counter to estimate user space by";
-}
-
 static json_t *cost_object(const struct judgement *judgement)
 {
 	const struct cost *cost = &judgement->cost;
@@ -423,8 +414,7 @@ static json_t *cost_object(const struct judgement *judgement)
 		tenths(cost->known && cost->estimated, cost->user_space_ns));
 	json_value_set(
 		object, "lost_ns", tenths(cost->known && cost->estimated, cost_lost_ns(cost)));
-	json_value_set(object, "reason",
-		cost->known && cost->estimated ? NULL : json_string(cost_reason(judgement)));
+	json_value_set(object, "reason", json_value_text(cost->reason));
 	json_value_set(object, "rate_per_s", cost->rate > 0 ? json_real(cost->rate) : NULL);
 	json_value_set(object, "lost_cpu_percent",
 		tenths(cost->known && cost->estimated && cost->rate > 0,

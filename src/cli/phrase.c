@@ -235,31 +235,62 @@ void phrase_entering(const struct call_evidence *call, struct phrase *phrase)
 			wrap_count(path->attempts, attempts));
 }
 
+/* More than one CPU's time is not a percentage of it. */
+static void add_cpu_share(struct phrase *phrase, double ns, double rate)
+{
+	double percent = cost_share_percent(ns, rate);
+
+	if (percent < 0.05)
+		phrase_add(phrase, "less than 0.1%% of one CPU");
+	else if (percent < 99.95)
+		phrase_add(phrase, "%.1f%% of one CPU", percent);
+	else
+		phrase_add(phrase, "%.1f CPUs", percent / 100);
+}
+
+/* At a rate that no thread can reach, only where the user gave it. */
+static void add_rate(const struct cost *cost, struct phrase *phrase)
+{
+	double rate = cost->rate > 0 ? cost->rate : EXAMPLE_RATE;
+	double most = cost_calls_per_thread(cost);
+	double lost = cost_lost_ns(cost);
+	char calls[32];
+
+	if (cost->rate > 0 || rate <= most) {
+		phrase_add(phrase, ": at %s calls/s, ", wrap_count((uint64_t)rate, calls));
+		add_cpu_share(phrase, lost > 0 ? lost : cost->call_ns, rate);
+		if (lost > 0)
+			phrase_add(phrase, " lost");
+	}
+	if (rate > most)
+		phrase_add(phrase, "%s one thread makes at most %s calls/s",
+			cost->rate > 0 ? ";" : ":", wrap_count((uint64_t)most, calls));
+}
+
 void phrase_cost(const struct judgement *judgement, struct phrase *phrase)
 {
 	const struct cost *cost = &judgement->cost;
-	double rate = cost->rate > 0 ? cost->rate : EXAMPLE_RATE;
-	double lost = cost_lost_ns(cost);
 	char ns[32], other[32], calls[32];
 
 	if (!cost->known)
 		return;
-	wrap_count((uint64_t)rate, calls);
-	if (judgement->ruling.verdict == VERDICT_OK)
-		phrase_add(phrase, "%s ns per call, where entering the kernel would take %s ns",
-			wrap_ns(cost->call_ns, ns), wrap_ns(cost->syscall_ns, other));
-	else if (lost > 0)
-		phrase_add(phrase,
-			"%s ns per call%s, where user space would take about %s ns: at %s calls/s, "
-			"%.1f %% of one CPU is lost",
-			wrap_ns(cost->call_ns, ns), cost->mixed ? " on average" : "",
-			wrap_ns(cost->user_space_ns, other), calls, cost_share_percent(lost, rate));
-	else
-		phrase_add(phrase, "%s ns per call: at %s calls/s, %.1f %% of one CPU",
-			wrap_ns(cost->call_ns, ns), calls, cost_share_percent(cost->call_ns, rate));
-	if (judgement->ruling.verdict == VERDICT_OK && cost->rate > 0)
-		phrase_add(phrase, ": at %s calls/s, %.1f %% of one CPU instead of %.1f %%", calls,
-			cost_share_percent(cost->call_ns, rate),
-			cost_share_percent(cost->syscall_ns, rate));
+	phrase_add(phrase, "%s ns per call%s", wrap_ns(cost->call_ns, ns),
+		cost->mixed ? " on average" : "");
+	if (judgement->ruling.verdict != VERDICT_OK) {
+		if (cost_lost_ns(cost) > 0)
+			phrase_add(phrase, ", where user space would take about %s ns",
+				wrap_ns(cost->user_space_ns, other));
+		add_rate(cost, phrase);
+	} else {
+		phrase_add(phrase, ", where a system call would take %s ns",
+			wrap_ns(cost->syscall_ns, other));
+		if (cost->rate > 0) {
+			phrase_add(phrase, ": at %s calls/s, ",
+				wrap_count((uint64_t)cost->rate, calls));
+			add_cpu_share(phrase, cost->call_ns, cost->rate);
+			phrase_add(phrase, " instead of ");
+			add_cpu_share(phrase, cost->syscall_ns, cost->rate);
+		}
+	}
 	phrase_add(phrase, ".");
 }

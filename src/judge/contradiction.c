@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "judge/signs.h"
 #include "judge/tally.h"
 #include "judge/vclock.h"
 
@@ -80,32 +81,14 @@ static bool answered_yet_dear(const struct evidence *evidence)
 	       call->path[PATH_VDSO].min_ns >= call->path[PATH_SYSCALL].min_ns;
 }
 
-static bool is_x86_or_arm(const struct text_fact *arch)
-{
-	static const char *const names[] = {"x86_64", "i386", "i686", "aarch64", "armv7l"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (fact_is_known(&arch->fact) && strcmp(arch->value, names[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
-/*
- * rdtsc takes 5 to 25 ns on every x86, mrs cntvct_el0 up to 50 ns, both some 50 to 110 ns in
- * an emulator; a read that the hypervisor intercepts takes several hundred at the least. Where
- * system calls are dearer still, the verdict says nothing of it.
- */
-#define COUNTER_NS_MOST 150
-
+/* Where system calls are dearer still, the verdict says nothing of it. */
 static bool counter_dear(const struct evidence *evidence)
 {
 	const struct call_evidence *call = tally_find(evidence, "CLOCK_MONOTONIC");
 	const struct timing_evidence *timing = &evidence->timing;
 
-	return vdso_never_enters(evidence) && is_x86_or_arm(&evidence->host.arch) && call &&
-	       call->path[PATH_VDSO].timed && fact_is_known(&timing->counter_fact) &&
-	       fact_is_known(&timing->entry_fact) && timing->counter_ns > COUNTER_NS_MOST &&
+	return vdso_never_enters(evidence) && sign_counter_is_dear(evidence) && call &&
+	       call->path[PATH_VDSO].timed && fact_is_known(&timing->entry_fact) &&
 	       timing->counter_ns < timing->entry_ns &&
 	       call->path[PATH_VDSO].min_ns >= timing->counter_ns;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "judge/cost.h"
 
+#include <math.h>
+
+#include "judge/signs.h"
 #include "judge/tally.h"
 
 #define NS_PER_SECOND 1e9
@@ -18,7 +21,7 @@ static void estimate_user_space(const struct evidence *evidence, struct cost *co
 
 	if (!fact_is_known(&timing->counter_fact) || !coarse || !coarse->path[PATH_VDSO].timed)
 		return;
-	if (fact_is_known(&timing->entry_fact) && timing->counter_ns >= timing->entry_ns)
+	if (sign_counter_is_dear(evidence))
 		return;
 	cost->estimated = true;
 	cost->user_space_ns =
@@ -74,9 +77,20 @@ static void set_user_space_ns(
 	if (verdict == VERDICT_OK) {
 		cost->estimated = true;
 		cost->user_space_ns = cost->call_ns;
-	} else if (verdict != VERDICT_UNKNOWN) {
+	} else {
 		estimate_user_space(evidence, cost);
 	}
+}
+
+/*
+ * A clock that entered the kernel under the proof and took half of a system call or less when
+ * it was timed was served then: that is not what a fallback costs. Nor is there a cost of
+ * calls that none was seen to enter, where only the clocksource changes to and fro.
+ */
+static bool was_timed_while_served(const struct path_evidence *path, double syscall_ns)
+{
+	return path->entered == 0 ||
+	       (path->entered == path->attempts && path->min_ns < syscall_ns / 2);
 }
 
 void cost_find(const struct evidence *evidence, enum verdict verdict, struct cost *cost)
@@ -84,14 +98,23 @@ void cost_find(const struct evidence *evidence, enum verdict verdict, struct cos
 	const struct call_evidence *call = find_dearest(evidence);
 	const struct path_evidence *path = call ? paid_path(evidence, call) : NULL;
 
-	*cost = (struct cost){0};
+	*cost = (struct cost){.reason = "absent: the calls were not timed"};
+	if (verdict == VERDICT_UNKNOWN) {
+		cost->reason = "absent: the verdict is unknown";
+		return;
+	}
 	if (!path || !fact_is_known(&evidence->timing.fact) || !path->timed ||
 		!call->path[PATH_SYSCALL].timed)
 		return;
-	cost->known = true;
 	cost->syscall_ns = call->path[PATH_SYSCALL].min_ns;
+	if (verdict == VERDICT_FALLBACK && was_timed_while_served(path, cost->syscall_ns)) {
+		cost->reason = "absent: the calls were served by the vDSO when they were timed";
+		return;
+	}
+	cost->known = true;
 	set_call_ns(path, cost);
 	set_user_space_ns(evidence, verdict, cost);
+	cost->reason = cost->estimated ? NULL : "absent: no counter to estimate user space by";
 }
 
 void cost_set_rate(struct cost *cost, double rate)
@@ -102,6 +125,14 @@ void cost_set_rate(struct cost *cost, double rate)
 double cost_share_percent(double ns, double rate)
 {
 	return 100 * cost_seconds(rate, ns, 0);
+}
+
+double cost_calls_per_thread(const struct cost *cost)
+{
+	double calls = cost->known && cost->call_ns > 0 ? NS_PER_SECOND / cost->call_ns : 0;
+	double unit = calls > 0 ? pow(10, floor(log10(calls)) - 1) : 1;
+
+	return floor(calls / unit) * unit;
 }
 
 double cost_seconds(double calls, double slow_ns, double fast_ns)

@@ -173,3 +173,31 @@ const struct kernel_log_line *sign_tsc_distrust(const struct evidence *evidence)
 	}
 	return NULL;
 }
+
+static bool is_x86_or_arm(const struct text_fact *arch)
+{
+	static const char *const names[] = {"x86_64", "i386", "i686", "aarch64", "armv7l"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (fact_is_known(&arch->fact) && strcmp(arch->value, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * rdtsc takes 5 to 25 ns on every x86, mrs cntvct_el0 up to 50 ns, both some 50 to 110 ns in
+ * an emulator; a read that the hypervisor intercepts takes several hundred at the least.
+ */
+#define COUNTER_NS_MOST 150
+
+bool sign_counter_is_dear(const struct evidence *evidence)
+{
+	const struct timing_evidence *timing = &evidence->timing;
+
+	if (!fact_is_known(&timing->counter_fact))
+		return false;
+	if (fact_is_known(&timing->entry_fact) && timing->counter_ns >= timing->entry_ns)
+		return true;
+	return is_x86_or_arm(&evidence->host.arch) && timing->counter_ns > COUNTER_NS_MOST;
+}

@@ -337,7 +337,48 @@ static void a_loss_is_told_of_slow_hosts_alone(void **state)
 	cost_find(&evidence, VERDICT_FALLBACK, &cost);
 	assert_true(cost.estimated && cost_lost_ns(&cost) > 0);
 	cost_find(&evidence, VERDICT_UNKNOWN, &cost);
-	assert_true(cost.known && !cost.estimated && cost_lost_ns(&cost) == 0);
+	assert_true(!cost.known && !cost.estimated && cost_lost_ns(&cost) == 0);
+}
+
+/* Timed before a change, proven after it: 22.7 ns are not what a fallback costs. */
+static void what_was_served_when_it_was_timed_has_no_cost(void **state)
+{
+	struct cost cost;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "hpet");
+	monotonic(PATH_VDSO)->min_ns = 22.7;
+	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	assert_true(!cost.known && strstr(cost.reason, "when they were timed"));
+	evidence_make_healthy(&evidence);
+	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	assert_false(cost.known);
+}
+
+static void one_thread_makes_no_more_calls_than_fit_a_second(void **state)
+{
+	struct cost cost = {.known = true, .call_ns = 88679};
+
+	(void)state;
+	assert_true(cost_calls_per_thread(&cost) == 11000);
+	cost.call_ns = 599;
+	assert_true(cost_calls_per_thread(&cost) == 1600000);
+	cost.known = false;
+	assert_true(cost_calls_per_thread(&cost) == 0);
+}
+
+/* What it takes to read an intercepted counter is not what user space would take. */
+static void a_dear_counter_estimates_nothing(void **state)
+{
+	struct cost cost;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "arch_sys_counter");
+	fact_set_text(&evidence.host.arch, "armv7l");
+	evidence.timing.entry_ns = 9000;
+	evidence.timing.counter_ns = 8257;
+	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	assert_true(cost.known && !cost.estimated);
 }
 
 static void what_is_not_known_costs_nothing(void **state)
@@ -396,6 +437,9 @@ int main(void)
 		cmocka_unit_test(a_mixture_costs_its_shares),
 		cmocka_unit_test(a_loss_is_told_of_slow_hosts_alone),
 		cmocka_unit_test(what_is_not_known_costs_nothing),
+		cmocka_unit_test(what_was_served_when_it_was_timed_has_no_cost),
+		cmocka_unit_test(one_thread_makes_no_more_calls_than_fit_a_second),
+		cmocka_unit_test(a_dear_counter_estimates_nothing),
 		cmocka_unit_test(no_loss_is_negative),
 	};
 
