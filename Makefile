@@ -18,6 +18,7 @@
 #   CC=clang             use another compiler; CC=aarch64-linux-gnu-gcc cross-compiles
 #   CPPFLAGS, CFLAGS, LDFLAGS   added after the Makefile's own flags
 #   HARDENING=           replace the hardening flags
+#   WERROR=1             treat warnings as errors
 #   BUILD=DIR            build in DIR and leave ./vdsocheck alone (build)
 #   PREFIX, DESTDIR      where to install (/usr/local, empty)
 #   PKG_CONFIG           pkg-config to use; its own variables hold for cross builds
@@ -27,7 +28,9 @@
 #
 #   make check-unit check-golden check-cli check-live     one suite
 #   make golden          write the golden files anew from what is printed now
-#   make check-fresh     the README's two commands in a minimal Debian chroot (root, slow)
+#   make check-source    compilers' warnings, clang-format, shellcheck
+#   make check-fresh     the README's two commands in minimal chroots of Debian (root, slow)
+#   make check-32        a 32-bit build and its tests in such a chroot
 #   make lab, lab-list   real kernels under emulation (see tests/lab/README.md)
 #   make format          put the sources in .clang-format's form
 
@@ -46,6 +49,7 @@ BUILD ?= build
 CFLAGS ?= -O2 -g
 STATIC ?=
 SANITIZE ?=
+WERROR ?=
 V ?=
 
 QUIET := $(if $(V),,@)
@@ -56,7 +60,8 @@ MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 X86 := $(filter x86_64-% i386-% i486-% i586-% i686-%,$(MACHINE))
 LIBRARIES := libseccomp jansson $(if $(X86),libcpuid)
 
-WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wconversion
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wconversion \
+	$(if $(WERROR),-Werror)
 
 # _FORTIFY_SOURCE needs optimization and is at odds with the sanitizers. A distribution's own
 # level stands.

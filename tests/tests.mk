@@ -15,7 +15,8 @@ CLI_HELPERS := $(addprefix $(BUILD)/tests/cli/,surround document counter_off.so)
 LIVE_ORACLE := $(BUILD)/tests/live/oracle
 
 # Everything, and everything again with the sanitizers watching.
-.PHONY: check check-once check-sanitized
+.PHONY: check test check-once check-sanitized
+test: check
 check:
 	$(QUIET)$(MAKE) --no-print-directory check-once
 	$(QUIET)$(MAKE) --no-print-directory check-sanitized
@@ -23,14 +24,14 @@ check:
 check-once: check-unit check-golden check-cli check-live check-man
 
 check-sanitized:
-	$(QUIET)$(MAKE) --no-print-directory BUILD=build/sanitized SANITIZE=address,undefined check-once
+	$(QUIET)$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitized SANITIZE=address,undefined check-once
 
-.PHONY: check-unit check-golden check-cli check-live check-man golden check-fresh
+.PHONY: check-unit check-golden check-cli check-live check-man golden
 check-unit: $(UNIT_TESTS)
 	$(QUIET)tests/unit/run $^
 
 check-golden: $(GOLDEN_TEST)
-	$(QUIET)$(GOLDEN_TEST)
+	$(QUIET)tests/unit/run $(GOLDEN_TEST)
 
 golden: $(GOLDEN_TEST)
 	$(QUIET)$(GOLDEN_TEST) --write
@@ -47,8 +48,26 @@ check-man:
 	elif mandoc -T lint -W warning $(PAGES); then echo '1 passed, 0 failed, 0 skipped'; \
 	else echo '0 passed, 1 failed, 0 skipped'; exit 1; fi
 
+# The source itself; see tests/source/run.
+.PHONY: check-source check-format check-shell check-werror
+check-source:
+	$(QUIET)tests/source/run $(BUILD) format shell werror
+
+check-format check-shell check-werror:
+	$(QUIET)tests/source/run $(BUILD) $(@:check-%=%)
+
+# Fresh machines, as root: the README's two commands; and a 32-bit Debian, whose compiler,
+# libraries and tests are all 32-bit.
+.PHONY: check-fresh check-32
 check-fresh:
 	$(QUIET)tests/fresh/run
+
+check-32:
+	$(QUIET)tests/fresh/run bookworm/i386:once
+
+# Everything that the suites run, without running it.
+.PHONY: test-programs
+test-programs: $(UNIT_TESTS) $(GOLDEN_TEST) $(CLI_HELPERS) $(LIVE_ORACLE)
 
 $(BUILD)/tests/flags: FORCE
 	@mkdir -p $(@D)

@@ -4,6 +4,8 @@
 LOOP_OBJECTS := $(addprefix $(BUILD)/src/,measure/loop.o measure/call.o measure/counter.o \
 	base/fact.o base/fault.o base/text.o) $(BUILD)/tests/bench/loops.o
 
+test-programs: $(BUILD)/tests/bench/hand $(BUILD)/tests/bench/loops
+
 .PHONY: check-loop bench peers
 # Sanitizers add to every loop; what they make of these is nobody's concern.
 check-once: $(if $(SANITIZE),,check-loop)

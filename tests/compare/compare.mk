@@ -7,6 +7,8 @@
 COMPARE_KILLS := $(BUILD)/tests/compare/kills
 COMPARE_KERNEL := $(BUILD)/tests/compare/kernel.so
 
+test-programs: $(COMPARE_KILLS) $(COMPARE_KERNEL)
+
 .PHONY: check-compare-fake check-compare
 check-once: check-compare-fake
 

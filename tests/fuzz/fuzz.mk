@@ -9,6 +9,9 @@ FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 # Documents to begin with, in folders that are read and not written to.
 FUZZ_SEEDS_recorded = tests/golden
 
+# Linking them takes clang.
+test-programs: $(FUZZ_TARGETS:%=$(BUILD)/tests/fuzz/%.o)
+
 .PHONY: fuzz fuzz-run
 fuzz:
 	$(QUIET)$(MAKE) --no-print-directory CC=$(FUZZ_CC) BUILD=$(BUILD)/fuzz \

@@ -201,8 +201,14 @@ static void make_trial(struct trial *trial, const char *name, double ns)
 	trial->evidence.calls[0] = (struct call_evidence){.call = "clock_gettime",
 		.clock = "CLOCK_MONOTONIC",
 		.decides = true,
-		.path[PATH_VDSO] = {true, true, ns, ns, 1000, 1000, 0},
-		.path[PATH_SYSCALL] = {true, true, ns, ns, 0, 0, 0}};
+		.path[PATH_VDSO] = {.available = true,
+			.timed = true,
+			.min_ns = ns,
+			.median_ns = ns,
+			.attempts = 1000,
+			.entered = 1000},
+		.path[PATH_SYSCALL] = {
+			.available = true, .timed = true, .min_ns = ns, .median_ns = ns}};
 	trial->warp = large_values();
 }
 
