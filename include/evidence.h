@@ -145,6 +145,12 @@ struct call_evidence {
 	struct path_evidence path[PATH_COUNT];
 };
 
+/* The path that a call is judged by: the vDSO's function, or libc where there is none. */
+static inline enum call_path call_judged_path(const struct call_evidence *call)
+{
+	return call->path[PATH_VDSO].available ? PATH_VDSO : PATH_LIBC;
+}
+
 struct timing_evidence {
 	struct fact fact;
 	struct fact counter_fact;

@@ -49,4 +49,7 @@ bool text_next_line(struct span *rest, struct span *line);
  */
 bool text_find_value(struct span lines, const char *key, struct span *value);
 
+/* True for a time of the form "2026-11-21T15:02:11Z". */
+bool text_is_time(struct span text);
+
 #endif

@@ -9,7 +9,4 @@
 /* The time and the uptime of this host now; of a captured tree neither is known. */
 void moment_collect(const struct root *root, struct moment_evidence *moment);
 
-/* Whether the text is a time as struct moment_evidence has it. */
-bool moment_is_time(struct span text);
-
 #endif

@@ -25,7 +25,8 @@ struct cause {
 	char evidence[CAUSE_EVIDENCE_MAX][CAUSE_EVIDENCE_SIZE];
 };
 
-/* "possible", "likely", "proven". */
+/* "possible", "likely", "proven"; of all, ended by NULL. */
+extern const char *const cause_certainty_names[];
 const char *cause_certainty_name(enum certainty certainty);
 
 #endif

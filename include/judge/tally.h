@@ -15,9 +15,6 @@ struct tally {
 	int signal; /* one of them ended with this signal; 0: none did */
 };
 
-/* The way that a call is judged by: the vDSO's function, or libc where there is none. */
-enum call_path tally_path(const struct call_evidence *call);
-
 /* Over the deciding calls, each by the way it is judged by. */
 struct tally tally_deciding(const struct evidence *evidence);
 

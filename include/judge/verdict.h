@@ -42,13 +42,15 @@ void verdict_find(const struct evidence *evidence, struct ruling *ruling);
  */
 bool verdict_timing_clears(const struct evidence *evidence);
 
-/* "ok", "fallback", "slow", "unknown". */
+/* "ok", "fallback", "slow", "unknown"; of all, ended by NULL. */
+extern const char *const verdict_names[];
 const char *verdict_name(enum verdict verdict);
 
 /* 0 for ok, 1 for fallback and slow, 2 for unknown. */
 int verdict_exit_status(enum verdict verdict);
 
-/* "name", "mode", "proof", "timing". */
+/* "name", "mode", "proof", "timing", in the order of their bits; ended by NULL. */
+extern const char *const verdict_witness_names[];
 const char *verdict_witness_name(enum witness witness);
 
 #endif

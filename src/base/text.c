@@ -104,3 +104,16 @@ bool text_find_value(struct span lines, const char *key, struct span *value)
 	}
 	return false;
 }
+
+bool text_is_time(struct span text)
+{
+	static const char shape[] = "0000-00-00T00:00:00Z";
+
+	for (size_t i = 0; i < sizeof(shape) - 1; i++) {
+		if (i >= text.length)
+			return false;
+		if (shape[i] == '0' ? text.at[i] < '0' || text.at[i] > '9' : text.at[i] != shape[i])
+			return false;
+	}
+	return text.length == sizeof(shape) - 1;
+}

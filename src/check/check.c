@@ -9,7 +9,6 @@
 #include "collect/identity.h"
 #include "commands.h"
 #include "document.h"
-#include "document/recorded.h"
 #include "gather.h"
 #include "json.h"
 #include "judge/judgement.h"
@@ -91,7 +90,7 @@ static int check_file(struct cli *cli, const char *path)
 	const struct request *request = cli->own;
 	struct fact why = {0};
 
-	if (!recorded_read(path, &evidence, &why)) {
+	if (!json_read(path, &evidence, &why)) {
 		cli_complain("%s: %s", path, why.reason);
 		return EXIT_TROUBLE;
 	}

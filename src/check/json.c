@@ -1,477 +1,262 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The fields of a check's document that are judged: what stands before the evidence, the
+ * verdict, and what follows it, causes, advice and cost. They are written only; reading a
+ * document checks their types and judges anew.
+ */
 #include "json.h"
 
 #include <jansson.h>
 #include <limits.h>
 #include <string.h>
 
-#include "base/fault.h"
 #include "base/text.h"
-#include "document/json_value.h"
+#include "document/field.h"
 #include "judge/tally.h"
 
-static json_t *tenths(bool known, double ns)
+/* ---- verdict ---- */
+
+static json_t *exit_status(const void *object, const void *whole)
 {
-	return json_value_real(known, ns, 1);
+	const struct judgement *judgement = object;
+
+	(void)whole;
+	return json_integer(verdict_exit_status(judgement->ruling.verdict));
 }
 
-static json_t *text_value(const struct text_fact *text)
-{
-	return fact_is_known(&text->fact) ? json_string(text->value) : NULL;
-}
+static const struct field witness_element[] = {
+	{.key = "", .kind = FIELD_WORD, .options = FIELD_FILLED, .words = verdict_witness_names},
+	{0},
+};
 
-static json_t *flag_value(const struct flag_fact *flag)
+static json_t *rests_on(const void *object, const void *whole)
 {
-	return fact_is_known(&flag->fact) ? json_boolean(flag->value) : NULL;
-}
-
-static json_t *number_value(const struct number_fact *number)
-{
-	return fact_is_known(&number->fact) ? json_integer(number->value) : NULL;
-}
-
-static json_t *witnesses(const struct ruling *ruling)
-{
+	const struct judgement *judgement = object;
 	json_t *list = json_array();
 
-	for (unsigned i = 0; i < WITNESS_COUNT; i++) {
-		if (ruling->witnesses & 1u << i)
-			json_array_append_new(
-				list, json_string(verdict_witness_name((enum witness)(1u << i))));
+	(void)whole;
+	for (unsigned i = 0; list && i < WITNESS_COUNT; i++) {
+		if (!(judgement->ruling.witnesses & 1u << i) ||
+			json_array_append_new(list, json_string(verdict_witness_names[i])) == 0)
+			continue;
+		json_decref(list);
+		return NULL;
 	}
 	return list;
 }
 
-static json_t *clocksource_object(const struct clocksource_evidence *clocksource)
-{
-	json_t *object = json_object();
-	json_t *available = NULL;
-	bool current = fact_is_known(&clocksource->current_fact);
+#define OF struct judgement
 
-	if (fact_is_known(&clocksource->available_fact)) {
-		available = json_array();
-		for (size_t i = 0; i < clocksource->available_count; i++)
-			json_array_append_new(available, json_string(clocksource->available[i]));
-	}
-	json_value_set(object, "current", current ? json_string(clocksource->current) : NULL);
-	json_value_set(object, "changed_to",
-		*clocksource->changed_to ? json_string(clocksource->changed_to) : NULL);
-	json_value_set(object, "changes", json_integer(clocksource->changes));
-	json_value_set(object, "available", available);
-	json_value_set(object, "reason",
-		json_value_reason(
-			current ? &clocksource->available_fact : &clocksource->current_fact));
-	return object;
+static const struct field verdict_fields[] = {
+	{WORD("verdict", ruling.verdict, verdict_names), .options = FIELD_FILLED},
+	{COMPUTED("exit_status", FIELD_INTEGER, exit_status), .options = FIELD_FILLED, .most = 3},
+	{TEXT("summary", ruling.summary), .options = FIELD_FILLED},
+	{STRING("rule", ruling.rule), .options = FIELD_FILLED},
+	{COMPUTED("rests_on", FIELD_LIST, rests_on), .options = FIELD_FILLED,
+		.fields = witness_element},
+	{0},
+};
+
+/* ---- contradictions, causes, advice ---- */
+
+#undef OF
+#define OF struct contradiction
+
+static const struct field contradiction_fields[] = {
+	{STRING("id", id), .options = FIELD_FILLED},
+	{TEXT("text", text), .options = FIELD_FILLED},
+	{0},
+};
+
+static const struct field support_element[] = {
+	{.key = "", .kind = FIELD_TEXT, .options = FIELD_FILLED, .size = CAUSE_EVIDENCE_SIZE},
+	{0},
+};
+
+#undef OF
+#define OF struct cause
+
+static const struct field cause_fields[] = {
+	{STRING("id", id), .options = FIELD_FILLED},
+	{STRING("text", text), .options = FIELD_FILLED},
+	{WORD("certainty", certainty, cause_certainty_names), .options = FIELD_FILLED},
+	{STRING("more", more)},
+	{LIST("evidence", evidence, evidence_count, support_element), .options = FIELD_FILLED},
+	{0},
+};
+
+#undef OF
+#define OF struct advice_step
+
+static const struct field step_fields[] = {
+	{TEXT("text", text)},
+	{TEXT("command", command)},
+	{0},
+};
+
+#undef OF
+#define OF struct advice
+
+static const struct field advice_fields[] = {
+	{STRING("id", id), .options = FIELD_FILLED},
+	{TEXT("text", text), .options = FIELD_FILLED},
+	{LIST("steps", steps, step_count, step_fields), .options = FIELD_FILLED},
+	{LIST("keep", keep, keep_count, step_fields), .options = FIELD_FILLED},
+	{TEXT("undo", undo)},
+	{STRING("ask", ask)},
+	{STRING("risk", risk)},
+	{STRING("source", source)},
+	{0},
+};
+
+/* ---- cost ---- */
+
+static bool is_cost_known(const void *object)
+{
+	return ((const struct cost *)object)->known;
 }
 
-static json_t *vdso_object(const struct vdso_evidence *vdso)
+static bool is_cost_estimated(const void *object)
 {
-	json_t *object = json_object();
-	bool known = fact_is_known(&vdso->fact) || vdso->fact.state == FACT_ABSENT;
-	json_t *exports = known ? json_array() : NULL;
+	const struct cost *cost = object;
 
-	for (size_t i = 0; known && i < vdso->export_count; i++) {
-		json_t *export = json_object();
-
-		json_value_set(export, "name", json_string(vdso->exports[i].name));
-		json_value_set(export, "version", json_value_text(vdso->exports[i].version));
-		json_array_append_new(exports, export);
-	}
-	json_value_set(object, "present",
-		fact_is_known(&vdso->fact)        ? json_true()
-		: vdso->fact.state == FACT_ABSENT ? json_false()
-						  : NULL);
-	json_value_set(object, "soname", json_value_text(vdso->soname));
-	json_value_set(object, "exports", exports);
-	json_value_set(object, "reason", json_value_reason(&vdso->fact));
-	return object;
+	return cost->known && cost->estimated;
 }
 
-static const char *how_name(enum vclock_how how)
+static bool has_rate(const void *object)
 {
-	static const char *const names[] = {
-		[VCLOCK_UNKNOWN] = "unknown",
-		[VCLOCK_INFERRED] = "inferred",
-		[VCLOCK_READ] = "read",
-	};
-
-	return names[how];
+	return ((const struct cost *)object)->rate > 0;
 }
 
-static json_t *vclock_object(const struct vclock_evidence *vclock)
+static bool is_share_known(const void *object)
 {
-	json_t *object = json_object();
-	bool known = vclock->how != VCLOCK_UNKNOWN;
-
-	json_value_set(object, "mode", known ? json_integer(vclock->mode) : NULL);
-	json_value_set(object, "name", json_value_text(vclock->name));
-	json_value_set(object, "how", json_string(how_name(vclock->how)));
-	json_value_set(object, "layout", json_value_text(vclock->layout));
-	json_value_set(object, "time_namespace",
-		vclock->how == VCLOCK_READ || vclock->time_namespace
-			? json_boolean(vclock->time_namespace)
-			: NULL);
-	json_value_set(object, "pvclock_stable", flag_value(&vclock->pvclock_stable));
-	json_value_set(object, "pvclock_reason", json_value_reason(&vclock->pvclock_stable.fact));
-	json_value_set(object, "hyperv_sequence", number_value(&vclock->hyperv_sequence));
-	json_value_set(object, "hyperv_reason", json_value_reason(&vclock->hyperv_sequence.fact));
-	json_value_set(object, "reason", json_value_reason(&vclock->fact));
-	return object;
+	return is_cost_estimated(object) && has_rate(object);
 }
 
-static json_t *proof_object(const struct proof_evidence *proof)
+static json_t *lost_ns(const void *object, const void *whole)
 {
-	static const char *const methods[] = {
-		[PROOF_NONE] = NULL,
-		[PROOF_SECCOMP] = "seccomp",
-		[PROOF_PTRACE] = "ptrace",
-	};
-	json_t *object = json_object();
-	bool taken = fact_is_known(&proof->fact);
-
-	json_value_set(object, "taken", json_boolean(taken));
-	json_value_set(object, "method", json_value_text(methods[proof->method]));
-	json_value_set(object, "cpus", taken ? json_integer(proof->cpus) : NULL);
-	json_value_set(object, "note", json_value_text(proof->note));
-	json_value_set(object, "reason", json_value_reason(&proof->fact));
-	return object;
+	(void)whole;
+	return field_real(cost_lost_ns(object), 1);
 }
 
-/* Of what is part of a measurement: what failed is the part, or all of it. */
-static json_t *reason_within(const struct fact *whole, const struct fact *part)
+static json_t *lost_cpu_percent(const void *object, const void *whole)
 {
-	return json_value_reason(fact_is_known(whole) ? part : whole);
+	const struct cost *cost = object;
+
+	(void)whole;
+	return field_real(cost_share_percent(cost_lost_ns(cost), cost->rate), 1);
 }
 
-static json_t *timing_object(const struct timing_evidence *timing)
+static json_t *rate_reason(const void *object, const void *whole)
 {
-	json_t *object = json_object();
-	bool timed = fact_is_known(&timing->fact);
-	bool pinned = timed && timing->cpu >= 0;
-
-	json_value_set(object, "counter", json_value_text(timing->counter));
-	json_value_set(object, "counter_ns",
-		tenths(timed && fact_is_known(&timing->counter_fact), timing->counter_ns));
-	json_value_set(
-		object, "counter_reason", reason_within(&timing->fact, &timing->counter_fact));
-	json_value_set(object, "ordered_counter_ns",
-		tenths(timed && fact_is_known(&timing->ordered_fact), timing->ordered_ns));
-	json_value_set(object, "ordered_counter_reason",
-		reason_within(&timing->fact, &timing->ordered_fact));
-	json_value_set(object, "getppid_ns",
-		tenths(timed && fact_is_known(&timing->entry_fact), timing->entry_ns));
-	json_value_set(object, "getppid_reason", reason_within(&timing->fact, &timing->entry_fact));
-	json_value_set(object, "chunks", timed ? json_integer(timing->chunks) : NULL);
-	json_value_set(object, "cpu", pinned ? json_integer(timing->cpu) : NULL);
-	json_value_set(object, "cpu_reason",
-		pinned || !timed ? json_value_reason(&timing->fact)
-				 : json_string("denied: the process could not be tied to a CPU"));
-	json_value_set(object, "reason", json_value_reason(&timing->fact));
-	return object;
+	(void)whole;
+	return has_rate(object) ? json_null() : json_string("absent: none was given");
 }
 
-static void set_counts(
-	json_t *object, const struct path_evidence *path, const char *entered, const char *attempts)
+#undef OF
+#define OF struct cost
+
+static const struct field cost_fields[] = {
+	{NS("call_ns", call_ns), .has = is_cost_known},
+	{NS("syscall_ns", syscall_ns), .has = is_cost_known},
+	{NS("user_space_ns", user_space_ns), .has = is_cost_estimated},
+	{COMPUTED("lost_ns", FIELD_REAL, lost_ns), .most = DOCUMENT_NS_MAX,
+		.has = is_cost_estimated},
+	{STRING("reason", reason)},
+	{REAL("rate_per_s", rate, -1), .has = has_rate},
+	{COMPUTED("lost_cpu_percent", FIELD_REAL, lost_cpu_percent), .most = DOCUMENT_NS_MAX,
+		.has = is_share_known},
+	{COMPUTED("rate_reason", FIELD_REASON, rate_reason)},
+	{0},
+};
+
+#undef OF
+#define OF struct judgement
+
+static const struct field diagnosis_fields[] = {
+	{LIST("contradictions", contradictions, contradiction_count, contradiction_fields),
+		.options = FIELD_FILLED},
+	{LIST("causes", causes, cause_count, cause_fields), .options = FIELD_FILLED},
+	{LIST("advice", advice, advice_count, advice_fields), .options = FIELD_FILLED},
+	{OBJECT("cost", cost, cost_fields)},
+	{0},
+};
+
+/* ---- the document ---- */
+
+#undef OF
+#define OF struct document
+
+static bool has_file(const void *object)
 {
-	json_value_set(object, entered, path->attempts ? json_integer(path->entered) : NULL);
-	json_value_set(object, attempts, path->attempts ? json_integer(path->attempts) : NULL);
-}
-
-/* The same for what was to be timed and was not. */
-static json_t *untimed_reason(
-	const struct timing_evidence *timing, const struct call_evidence *call)
-{
-	const struct path_evidence *raw = &call->path[PATH_SYSCALL];
-
-	if (call->raw_error)
-		return json_sprintf("denied: the system call: %s", strerror(call->raw_error));
-	if (!raw->timed && !fact_is_known(&timing->entry_fact))
-		return json_value_reason(&timing->entry_fact);
-	if (!raw->available)
-		return json_string("absent: no such system call on this architecture");
-	if (!raw->timed || !call->path[PATH_VDSO].timed || !call->path[PATH_LIBC].timed)
-		return json_string("failed: every measurement was disturbed");
-	return NULL;
-}
-
-/* Why numbers of a call are null, the first that applies; null if none is. */
-static json_t *call_reason(const struct evidence *evidence, const struct call_evidence *call)
-{
-	const struct path_evidence *judged = &call->path[tally_path(call)];
-
-	if (judged->signal)
-		return json_sprintf(
-			"failed: the call ends with %s", fault_signal_name(judged->signal));
-	if (!fact_is_known(&evidence->proof.fact))
-		return json_value_reason(&evidence->proof.fact);
-	if (!fact_is_known(&evidence->timing.fact))
-		return json_value_reason(&evidence->timing.fact);
-	if (!call->path[PATH_VDSO].available)
-		return json_string("absent: the vDSO does not export this call");
-	return untimed_reason(&evidence->timing, call);
-}
-
-static json_t *call_object(const struct evidence *evidence, const struct call_evidence *call)
-{
-	static const char *const time_keys[][2] = {
-		[PATH_VDSO] = {"vdso_ns", "vdso_median_ns"},
-		[PATH_LIBC] = {"libc_ns", "libc_median_ns"},
-		[PATH_SYSCALL] = {"syscall_ns", "syscall_median_ns"},
-	};
-	enum call_path judged = tally_path(call);
-	json_t *object = json_object();
-
-	json_value_set(object, "call", json_string(call->call));
-	json_value_set(object, "clock", json_value_text(call->clock));
-	json_value_set(object, "decides", json_boolean(call->decides));
-	for (int path = 0; path < PATH_COUNT; path++) {
-		const struct path_evidence *times = &call->path[path];
-
-		json_value_set(object, time_keys[path][0], tenths(times->timed, times->min_ns));
-		json_value_set(object, time_keys[path][1], tenths(times->timed, times->median_ns));
-	}
-	json_value_set(object, "vdso_batch_p99_ns",
-		tenths(call->path[PATH_VDSO].timed && call->path[PATH_VDSO].p99_ns > 0,
-			call->path[PATH_VDSO].p99_ns));
-	json_value_set(object, "judged_by", json_string(judged == PATH_VDSO ? "vdso" : "libc"));
-	set_counts(object, &call->path[judged], "entered_kernel", "attempts");
-	set_counts(object, &call->path[PATH_LIBC], "libc_entered_kernel", "libc_attempts");
-	json_value_set(
-		object, "syscall_error", call->raw_error ? json_integer(call->raw_error) : NULL);
-	json_value_set(object, "signal",
-		call->path[judged].signal ? json_integer(call->path[judged].signal) : NULL);
-	json_value_set(object, "reason", call_reason(evidence, call));
-	return object;
-}
-
-static json_t *calls_array(const struct evidence *evidence)
-{
-	json_t *calls = json_array();
-
-	for (size_t i = 0; i < evidence->call_count; i++)
-		json_array_append_new(calls, call_object(evidence, &evidence->calls[i]));
-	return calls;
-}
-
-/* Each key and, where its value is null, KEY_reason beside it. */
-static void set_with_reason(json_t *object, const char *key, json_t *value, const struct fact *fact)
-{
-	char reason_key[64];
-
-	snprintf(reason_key, sizeof(reason_key), "%s_reason", key);
-	json_value_set(object, key, value);
-	if (!fact_is_known(fact))
-		json_value_set(object, reason_key, json_value_reason(fact));
-}
-
-static json_t *host_object(const struct host_evidence *host)
-{
-	const struct {
-		const char *key;
-		const struct text_fact *text;
-	} texts[] = {
-		{"name", &host->name},
-		{"kernel", &host->kernel},
-		{"kernel_build", &host->kernel_build},
-		{"arch", &host->arch},
-		{"cpu", &host->cpu},
-		{"hypervisor", &host->hypervisor},
-		{"container", &host->container},
-		{"platform", &host->platform},
-		{"emulator", &host->emulator},
-		{"libc", &host->libc},
-		{"boot_parameters", &host->boot},
-		{"tsc_flags", &host->tsc_flags},
-		{"restore_device", &host->restore_device},
-	};
-	const struct {
-		const char *key;
-		const struct flag_fact *flag;
-	} flags[] = {
-		{"invariant_tsc", &host->invariant_tsc},
-		{"kvm_clock_offered", &host->kvm_clock_offered},
-		{"kvm_clock_stable", &host->kvm_clock_stable},
-		{"xen_tsc_reliable", &host->xen_tsc_reliable},
-		{"libc_static", &host->libc_static},
-		{"counter_off", &host->counter_off},
-	};
-	json_t *object = json_object();
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		set_with_reason(
-			object, texts[i].key, text_value(texts[i].text), &texts[i].text->fact);
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
-		set_with_reason(
-			object, flags[i].key, flag_value(flags[i].flag), &flags[i].flag->fact);
-	set_with_reason(
-		object, "xen_tsc_mode", number_value(&host->xen_tsc_mode), &host->xen_tsc_mode.fact);
-	set_with_reason(object, "tracer_pid", number_value(&host->tracer), &host->tracer.fact);
-	set_with_reason(object, "seccomp", number_value(&host->seccomp), &host->seccomp.fact);
-	return object;
-}
-
-static json_t *kernel_log_object(const struct kernel_log_evidence *log)
-{
-	json_t *object = json_object();
-	json_t *lines = json_array();
-
-	for (size_t i = 0; i < log->count; i++) {
-		json_t *line = json_object();
-		double seconds = log->lines[i].seconds;
-
-		json_value_set(line, "seconds", seconds >= 0 ? json_real(seconds) : NULL);
-		json_value_set(line, "text", json_string(log->lines[i].text));
-		json_array_append_new(lines, line);
-	}
-	json_value_set(object, "read", json_boolean(fact_is_known(&log->fact)));
-	json_value_set(object, "source", json_value_text(log->source));
-	json_value_set(object, "lines", lines);
-	json_value_set(object, "reason", json_value_reason(&log->fact));
-	return object;
-}
-
-static json_t *cause_object(const struct cause *cause)
-{
-	json_t *object = json_object();
-	json_t *evidence = json_array();
-
-	for (size_t i = 0; i < cause->evidence_count; i++)
-		json_array_append_new(evidence, json_string(cause->evidence[i]));
-	json_value_set(object, "id", json_string(cause->id));
-	json_value_set(object, "text", json_string(cause->text));
-	json_value_set(object, "certainty", json_string(cause_certainty_name(cause->certainty)));
-	json_value_set(object, "more", json_value_text(cause->more));
-	json_value_set(object, "evidence", evidence);
-	return object;
-}
-
-static json_t *causes_array(const struct judgement *judgement)
-{
-	json_t *causes = json_array();
-
-	for (size_t i = 0; i < judgement->cause_count; i++)
-		json_array_append_new(causes, cause_object(&judgement->causes[i]));
-	return causes;
-}
-
-static json_t *contradictions_array(const struct judgement *judgement)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < judgement->contradiction_count; i++) {
-		json_t *object = json_object();
-
-		json_value_set(object, "id", json_string(judgement->contradictions[i].id));
-		json_value_set(object, "text", json_string(judgement->contradictions[i].text));
-		json_array_append_new(list, object);
-	}
-	return list;
-}
-
-static json_t *steps_array(const struct advice_step *steps, size_t count)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < count; i++) {
-		json_t *object = json_object();
-
-		json_value_set(object, "text", json_value_text(steps[i].text));
-		json_value_set(object, "command", json_value_text(steps[i].command));
-		json_array_append_new(list, object);
-	}
-	return list;
-}
-
-static json_t *advice_array(const struct judgement *judgement)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < judgement->advice_count; i++) {
-		const struct advice *advice = &judgement->advice[i];
-		json_t *object = json_object();
-
-		json_value_set(object, "id", json_string(advice->id));
-		json_value_set(object, "text", json_string(advice->text));
-		json_value_set(object, "steps", steps_array(advice->steps, advice->step_count));
-		json_value_set(object, "keep", steps_array(advice->keep, advice->keep_count));
-		json_value_set(object, "undo", json_value_text(advice->undo));
-		json_value_set(object, "ask", json_value_text(advice->ask));
-		json_value_set(object, "risk", json_value_text(advice->risk));
-		json_value_set(object, "source", json_value_text(advice->source));
-		json_array_append_new(list, object);
-	}
-	return list;
-}
-
-static json_t *cost_object(const struct judgement *judgement)
-{
-	const struct cost *cost = &judgement->cost;
-	json_t *object = json_object();
-
-	json_value_set(object, "call_ns", tenths(cost->known, cost->call_ns));
-	json_value_set(object, "syscall_ns", tenths(cost->known, cost->syscall_ns));
-	json_value_set(object, "user_space_ns",
-		tenths(cost->known && cost->estimated, cost->user_space_ns));
-	json_value_set(
-		object, "lost_ns", tenths(cost->known && cost->estimated, cost_lost_ns(cost)));
-	json_value_set(object, "reason", json_value_text(cost->reason));
-	json_value_set(object, "rate_per_s", cost->rate > 0 ? json_real(cost->rate) : NULL);
-	json_value_set(object, "lost_cpu_percent",
-		tenths(cost->known && cost->estimated && cost->rate > 0,
-			cost_share_percent(cost_lost_ns(cost), cost->rate)));
-	json_value_set(object, "rate_reason",
-		cost->rate > 0 ? NULL : json_string("absent: none was given"));
-	return object;
+	return ((const struct document *)object)->file;
 }
 
 /* Any bytes may be in the name of a file, and only UTF-8 in JSON. */
-static json_t *file_name(const char *path)
+static json_t *file_name(const void *object, const void *whole)
 {
-	json_t *name = json_string(path);
+	const struct document *document = object;
+	json_t *name = json_string(document->file);
 	char harmless[PATH_MAX];
 
+	(void)whole;
 	if (name)
 		return name;
-	text_copy(harmless, sizeof(harmless), path);
+	text_copy_span(harmless, sizeof(harmless), text_span(document->file));
 	return json_string(harmless);
 }
 
-static json_t *root_object(const struct document *document)
-{
-	const struct evidence *evidence = document->evidence;
-	const struct judgement *judgement = document->judgement;
-	const struct ruling *ruling = &judgement->ruling;
-	json_t *root = json_object();
+static const struct field file_fields[] = {
+	{COMPUTED("file", FIELD_STRING, file_name), .options = FIELD_LEFT_OUT, .has = has_file},
+	{0},
+};
 
-	json_value_set(root, "schema", json_string(JSON_SCHEMA));
-	json_value_set(root, "version", json_string(VDSOCHECK_VERSION));
-	if (document->file)
-		json_value_set(root, "file", file_name(document->file));
-	json_value_set_moment(root, &evidence->moment);
-	json_value_set(root, "verdict", json_string(verdict_name(ruling->verdict)));
-	json_value_set(root, "exit_status", json_integer(verdict_exit_status(ruling->verdict)));
-	json_value_set(root, "summary", json_string(ruling->summary));
-	json_value_set(root, "rule", json_string(ruling->rule));
-	json_value_set(root, "rests_on", witnesses(ruling));
-	json_value_set(root, "live", json_boolean(evidence->live));
-	json_value_set(root, "clocksource", clocksource_object(&evidence->clocksource));
-	json_value_set(root, "vdso", vdso_object(&evidence->vdso));
-	json_value_set(root, "vclock", vclock_object(&evidence->vclock));
-	json_value_set(root, "proof", proof_object(&evidence->proof));
-	json_value_set(root, "timing", timing_object(&evidence->timing));
-	json_value_set(root, "calls", calls_array(evidence));
-	json_value_set(root, "host", host_object(&evidence->host));
-	json_value_set(root, "kernel_log", kernel_log_object(&evidence->kernel_log));
-	json_value_set(root, "contradictions", contradictions_array(judgement));
-	json_value_set(root, "causes", causes_array(judgement));
-	json_value_set(root, "advice", advice_array(judgement));
-	json_value_set(root, "cost", cost_object(judgement));
-	return root;
+#define PART_COUNT 6 /* with the empty one at the end */
+
+/* Of a document to be written, or of evidence to be read; neither: for the schema. */
+static void list_parts(
+	struct document_part parts[PART_COUNT], const struct document *from, struct evidence *to)
+{
+	const struct judgement *judgement = from ? from->judgement : NULL;
+
+	parts[0] = (struct document_part){.fields = file_fields, .from = from};
+	parts[1] = moment_part(from ? &from->evidence->moment : NULL, to ? &to->moment : NULL);
+	parts[2] = (struct document_part){.fields = verdict_fields, .from = judgement};
+	parts[3] = evidence_part(from ? from->evidence : NULL, to);
+	parts[4] = (struct document_part){.fields = diagnosis_fields, .from = judgement};
+	parts[5] = (struct document_part){0};
 }
 
 bool json_write(const void *result, const struct style *style, FILE *out)
 {
-	json_t *root = root_object(result);
+	struct document_part parts[PART_COUNT];
 
-	return style->compact ? json_value_write_line(root, out) : json_value_write(root, out);
+	list_parts(parts, result, NULL);
+	return document_write(DOCUMENT_SCHEMA, parts, style->compact, out);
+}
+
+bool json_parse(const char *bytes, size_t length, struct evidence *evidence, struct fact *why)
+{
+	struct document_part parts[PART_COUNT];
+
+	memset(evidence, 0, sizeof(*evidence));
+	list_parts(parts, NULL, evidence);
+	return document_parse(bytes, length, parts, why);
+}
+
+bool json_read(const char *path, struct evidence *evidence, struct fact *why)
+{
+	struct document_part parts[PART_COUNT];
+
+	memset(evidence, 0, sizeof(*evidence));
+	list_parts(parts, NULL, evidence);
+	return document_read(path, parts, why);
+}
+
+bool json_schema(FILE *out)
+{
+	struct document_part parts[PART_COUNT];
+
+	list_parts(parts, NULL, NULL);
+	return document_schema(DOCUMENT_SCHEMA, parts, out);
 }

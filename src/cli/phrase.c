@@ -219,7 +219,7 @@ void phrase_call(const struct call_evidence *call, struct phrase *phrase)
 
 void phrase_entering(const struct call_evidence *call, struct phrase *phrase)
 {
-	const struct path_evidence *path = &call->path[tally_path(call)];
+	const struct path_evidence *path = &call->path[call_judged_path(call)];
 	char entered[32], attempts[32];
 
 	if (path->signal)

@@ -64,16 +64,3 @@ void moment_collect(const struct root *root, struct moment_evidence *moment)
 	fact_set(why, FACT_ABSENT, "a captured tree does not say when it was captured");
 	moment->uptime_fact = *why;
 }
-
-bool moment_is_time(struct span text)
-{
-	static const char shape[] = "0000-00-00T00:00:00Z";
-
-	for (size_t i = 0; i < sizeof(shape) - 1; i++) {
-		if (i >= text.length)
-			return false;
-		if (shape[i] == '0' ? text.at[i] < '0' || text.at[i] > '9' : text.at[i] != shape[i])
-			return false;
-	}
-	return text.length == sizeof(shape) - 1;
-}

@@ -19,7 +19,7 @@ static json_t *call_reason(const struct evidence *evidence, const struct call_ev
 		return json_value_reason(&evidence->timing.fact);
 	if (!fact_is_known(&evidence->proof.fact))
 		return json_value_reason(&evidence->proof.fact);
-	if (is_timed(call) && call->path[tally_path(call)].attempts > 0)
+	if (is_timed(call) && call->path[call_judged_path(call)].attempts > 0)
 		return NULL;
 	return json_string("absent: the call cannot be made in every way here");
 }
@@ -28,7 +28,7 @@ static json_t *call_object(const struct evidence *evidence, const struct call_ev
 {
 	static const char *const keys[] = {
 		[PATH_VDSO] = "vdso_ns", [PATH_LIBC] = "libc_ns", [PATH_SYSCALL] = "syscall_ns"};
-	const struct path_evidence *judged = &call->path[tally_path(call)];
+	const struct path_evidence *judged = &call->path[call_judged_path(call)];
 	json_t *object = json_object();
 
 	json_value_set(object, "call", json_string(call->call));

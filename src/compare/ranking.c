@@ -26,7 +26,7 @@ double choice_price_ns(const struct trial *trial)
 
 	for (size_t i = 0; i < trial->evidence.call_count; i++) {
 		const struct call_evidence *call = &trial->evidence.calls[i];
-		const struct path_evidence *path = &call->path[tally_path(call)];
+		const struct path_evidence *path = &call->path[call_judged_path(call)];
 
 		if (!call->decides || !path->timed)
 			continue;

@@ -235,7 +235,7 @@ static void support_other_clocks(const struct view *view, struct cause *cause)
 
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
-		const struct path_evidence *path = &call->path[tally_path(call)];
+		const struct path_evidence *path = &call->path[call_judged_path(call)];
 
 		if (!call->decides && path->entered && path->entered == path->attempts &&
 			!strstr(call->clock, "CPUTIME"))

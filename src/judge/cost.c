@@ -33,7 +33,7 @@ static void estimate_user_space(const struct evidence *evidence, struct cost *co
 static const struct path_evidence *paid_path(
 	const struct evidence *evidence, const struct call_evidence *call)
 {
-	const struct path_evidence *judged = &call->path[tally_path(call)];
+	const struct path_evidence *judged = &call->path[call_judged_path(call)];
 	const struct path_evidence *libc = &call->path[PATH_LIBC];
 	const struct flag_fact *is_static = &evidence->host.libc_static;
 	bool is_host_libc = fact_is_known(&is_static->fact) && !is_static->value;

@@ -84,15 +84,16 @@ size_t cause_find(const struct view *view, struct cause causes[CAUSE_MAX],
 	return count;
 }
 
+const char *const cause_certainty_names[] = {
+	[CERTAINTY_POSSIBLE] = "possible",
+	[CERTAINTY_LIKELY] = "likely",
+	[CERTAINTY_PROVEN] = "proven",
+	NULL,
+};
+
 const char *cause_certainty_name(enum certainty certainty)
 {
-	static const char *const names[] = {
-		[CERTAINTY_POSSIBLE] = "possible",
-		[CERTAINTY_LIKELY] = "likely",
-		[CERTAINTY_PROVEN] = "proven",
-	};
-
-	return names[certainty];
+	return cause_certainty_names[certainty];
 }
 
 void judgement_make(const struct evidence *evidence, struct judgement *judgement)

@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-enum call_path tally_path(const struct call_evidence *call)
-{
-	return call->path[PATH_VDSO].available ? PATH_VDSO : PATH_LIBC;
-}
-
 static void add(struct tally *tally, const struct path_evidence *path)
 {
 	if (!path->available)
@@ -32,7 +27,7 @@ struct tally tally_deciding(const struct evidence *evidence)
 		const struct call_evidence *call = &evidence->calls[i];
 
 		if (call->decides)
-			add(&tally, &call->path[tally_path(call)]);
+			add(&tally, &call->path[call_judged_path(call)]);
 	}
 	return tally;
 }

@@ -90,7 +90,7 @@ static size_t list_entering(const struct evidence *evidence, char *summary, size
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
 
-		if (call->decides && call->path[tally_path(call)].entered)
+		if (call->decides && call->path[call_judged_path(call)].entered)
 			used = append_call(summary, size, used, call);
 	}
 	return used;
@@ -285,16 +285,17 @@ void verdict_find(const struct evidence *evidence, struct ruling *ruling)
 		text_copy(ruling->summary, sizeof(ruling->summary), rule->sentence);
 }
 
+const char *const verdict_names[] = {
+	[VERDICT_UNKNOWN] = "unknown",
+	[VERDICT_OK] = "ok",
+	[VERDICT_FALLBACK] = "fallback",
+	[VERDICT_SLOW] = "slow",
+	NULL,
+};
+
 const char *verdict_name(enum verdict verdict)
 {
-	static const char *const names[] = {
-		[VERDICT_UNKNOWN] = "unknown",
-		[VERDICT_OK] = "ok",
-		[VERDICT_FALLBACK] = "fallback",
-		[VERDICT_SLOW] = "slow",
-	};
-
-	return names[verdict];
+	return verdict_names[verdict];
 }
 
 int verdict_exit_status(enum verdict verdict)
@@ -310,16 +311,9 @@ int verdict_exit_status(enum verdict verdict)
 	}
 }
 
+const char *const verdict_witness_names[] = {"name", "mode", "proof", "timing", NULL};
+
 const char *verdict_witness_name(enum witness witness)
 {
-	switch (witness) {
-	case WITNESS_NAME:
-		return "name";
-	case WITNESS_MODE:
-		return "mode";
-	case WITNESS_PROOF:
-		return "proof";
-	default:
-		return "timing";
-	}
+	return verdict_witness_names[__builtin_ctz(witness)];
 }

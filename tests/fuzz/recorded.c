@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes collect/recorded and all that judges and renders behind it: a document from
+ * Fuzzes the reader of documents and all that judges and renders behind it: a document from
  * anywhere is refused, or judged and rendered in every format; and what it was rendered to
  * is a document with the same verdict. Input: JSON; the golden documents are the seeds.
  */
@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "check/document.h"
+#include "check/json.h"
 #include "commands.h"
-#include "document/recorded.h"
 
 static char *render(const struct evidence *evidence, const struct format *format, size_t *length)
 {
@@ -46,14 +46,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memset(&evidence, 0, sizeof(evidence));
 	memset(&again, 0, sizeof(again));
-	if (!recorded_parse((const char *)data, size, &evidence, &why)) {
+	if (!json_parse((const char *)data, size, &evidence, &why)) {
 		if (!*why.reason)
 			abort();
 		return 0;
 	}
 	render_all(&evidence);
 	bytes = render(&evidence, cli_find_format(&check_command, "json"), &length);
-	if (!recorded_parse(bytes, length, &again, &why))
+	if (!json_parse(bytes, length, &again, &why))
 		abort();
 	free(bytes);
 	verdict_find(&evidence, &ruling);

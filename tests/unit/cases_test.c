@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "document/recorded.h"
+#include "check/json.h"
 #include "judge/judgement.h"
 #include "judge/signs.h"
 
@@ -67,7 +67,7 @@ static bool check_case(const struct expected *expected)
 	bool right;
 
 	snprintf(path, sizeof(path), DIRECTORY "%s.json", expected->name);
-	if (!recorded_read(path, &evidence, &why)) {
+	if (!json_read(path, &evidence, &why)) {
 		print_error("%s: %s\n", path, why.reason);
 		return false;
 	}

@@ -11,7 +11,6 @@
 #include "check/document.h"
 #include "check/json.h"
 #include "commands.h"
-#include "document/recorded.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 
@@ -464,12 +463,213 @@ static void a_recorded_document_is_judged_the_same_again(void **state)
 
 	scenario->make();
 	first = render("json", false);
-	if (!recorded_parse(first, strlen(first), &evidence, &why))
+	if (!json_parse(first, strlen(first), &evidence, &why))
 		fail_msg("%s", why.reason);
 	again = render("json", false);
 	assert_string_equal(again, first);
 	free(first);
 	free(again);
+}
+
+/* The lines that differ first, since documents are longer than a test's message. */
+static void assert_same_document(const char *again, const char *first)
+{
+	size_t same = 0;
+
+	for (size_t i = 0; first[i] && first[i] == again[i]; i++)
+		same = first[i] == '\n' ? i + 1 : same;
+	if (strcmp(again, first) != 0)
+		fail_msg("now\n%.*s\nbefore\n%.*s", (int)strcspn(again + same, "\n"), again + same,
+			(int)strcspn(first + same, "\n"), first + same);
+}
+
+/* --json of any host, read with --from on another, gives the same --json. */
+static void any_document_read_again_is_the_same(void **state)
+{
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		struct fact why = {0};
+		char *first, *again;
+
+		evidence_roll(&evidence, &dice);
+		first = render("json", false);
+		if (!json_parse(first, strlen(first), &evidence, &why))
+			fail_msg("%s:\n%s", why.reason, first);
+		again = render("json", false);
+		assert_same_document(again, first);
+		free(first);
+		free(again);
+	}
+}
+
+static void assert_refused(json_t *root, const char *wanted)
+{
+	char *bytes = json_dumps(root, 0);
+	struct fact why = {0};
+
+	if (json_parse(bytes, strlen(bytes), &evidence, &why))
+		fail_msg("accepted; expected: %s", wanted);
+	assert_string_equal(why.reason, wanted);
+	free(bytes);
+}
+
+/* What is missing must not clear a host, and must be named. */
+static void a_document_without_a_key_that_decides_is_refused(void **state)
+{
+	static const struct {
+		const char *object, *key; /* "calls": of the third call */
+		const char *wanted;
+	} needed[] = {
+		{"", "schema", "schema is missing"},
+		{"", "live", "live is missing"},
+		{"", "proof", "proof.taken is missing"},
+		{"", "timing", "timing.chunks is missing"},
+		{"", "calls", "calls is missing"},
+		{"proof", "taken", "proof.taken is missing"},
+		{"timing", "chunks", "timing.chunks is missing"},
+		{"calls", "call", "calls[2].call is missing"},
+		{"calls", "clock", "calls[2].clock is missing"},
+		{"calls", "decides", "calls[2].decides is missing"},
+		{"calls", "judged_by", "calls[2].judged_by is missing"},
+		{"calls", "entered_kernel", "calls[2].entered_kernel is missing"},
+		{"calls", "attempts", "calls[2].attempts is missing"},
+		{"calls", "libc_entered_kernel", "calls[2].libc_entered_kernel is missing"},
+		{"calls", "libc_attempts", "calls[2].libc_attempts is missing"},
+		{"calls", "vdso_ns", "calls[2].vdso_ns is missing"},
+		{"calls", "libc_ns", "calls[2].libc_ns is missing"},
+		{"calls", "syscall_ns", "calls[2].syscall_ns is missing"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(needed); i++) {
+		json_t *root, *place;
+
+		healthy();
+		root = render_json();
+		place = *needed[i].object ? json_object_get(root, needed[i].object) : root;
+		if (json_is_array(place))
+			place = json_array_get(place, 2);
+		assert_int_equal(json_object_del(place, needed[i].key), 0);
+		assert_refused(root, needed[i].wanted);
+		json_decref(root);
+	}
+}
+
+/* Changes one value of a healthy host's document; the value is taken. */
+static void assert_refused_with(
+	const char *object, size_t index, const char *key, json_t *value, const char *wanted)
+{
+	json_t *root, *place;
+
+	healthy();
+	root = render_json();
+	place = *object ? json_object_get(root, object) : root;
+	if (json_is_array(place))
+		place = json_array_get(place, index);
+	assert_int_equal(json_object_set_new(place, key, value), 0);
+	assert_refused(root, wanted);
+	json_decref(root);
+}
+
+static void a_document_that_contradicts_itself_is_refused(void **state)
+{
+	(void)state;
+	assert_refused_with("timing", 0, "chunks", json_null(),
+		"timing.counter_ns is given, although what it is a part of is not");
+	assert_refused_with(
+		"calls", 1, "clock", json_string("CLOCK_MONOTONIC"), "calls lists a call twice");
+	assert_refused_with("calls", 1, "clock", json_string("CLOCK_X"),
+		"calls lets a call decide that does not");
+	assert_refused_with(
+		"calls", 0, "decides", json_false(), "calls lets a call not decide that does");
+	assert_refused_with("calls", 0, "entered_kernel", json_null(),
+		"calls[0] has attempts, but no entered_kernel");
+	assert_refused_with("calls", 0, "entered_kernel", json_integer(1001),
+		"calls[0] entered the kernel more often than it was made");
+	assert_refused_with("calls", 0, "judged_by", json_string("libc"),
+		"calls[0] is judged by libc, although the vDSO has it");
+}
+
+static void a_document_without_a_deciding_call_is_refused(void **state)
+{
+	json_t *root, *calls;
+
+	(void)state;
+	healthy();
+	root = render_json();
+	calls = json_object_get(root, "calls");
+	json_array_remove(calls, 1);
+	assert_refused(root, "calls lacks one of gettimeofday, clock_gettime of CLOCK_REALTIME "
+			     "and of CLOCK_MONOTONIC");
+	json_decref(root);
+}
+
+/* Those that are computed and not kept, too: another program may rely on them. */
+static void types_are_checked_strictly(void **state)
+{
+	(void)state;
+	assert_refused_with("", 0, "version", json_integer(1), "version is not a string");
+	assert_refused_with("", 0, "verdict", json_null(), "verdict is null");
+	assert_refused_with("", 0, "verdict", json_string("fine"),
+		"verdict is not one of the words that it may be");
+	assert_refused_with("", 0, "exit_status", json_string("0"),
+		"exit_status is not an integer from 0 to 3");
+	assert_refused_with("", 0, "causes", json_object(), "causes is not an array");
+	assert_refused_with("", 0, "host", json_array(), "host is not an object");
+	assert_refused_with("calls", 3, "reason", json_true(), "calls[3].reason is not a string");
+	assert_refused_with("calls", 3, "vdso_ns", json_real(-0.1),
+		"calls[3].vdso_ns is not a number in its range");
+	assert_refused_with("calls", 3, "attempts", json_real(1.0),
+		"calls[3].attempts is not an integer from 0 to 4294967295");
+	assert_refused_with("vclock", 0, "how", json_string("guessed"),
+		"vclock.how is not one of the words that it may be");
+	assert_refused_with("vclock", 0, "pvclock_stable", json_integer(1),
+		"vclock.pvclock_stable is neither true nor false");
+	assert_refused_with("clocksource", 0, "available", json_pack("[si]", "tsc", 1),
+		"clocksource.available[1] is not a string");
+	assert_refused_with(
+		"vdso", 0, "exports", json_pack("[n]"), "vdso.exports[0] is not an object");
+}
+
+static size_t allocations_left;
+
+static void *allocate(size_t size)
+{
+	if (!allocations_left)
+		return NULL;
+	allocations_left--;
+	return malloc(size);
+}
+
+/* Without memory a document is whole or an error: no key is dropped in silence. */
+static void a_document_is_whole_or_an_error_when_memory_runs_out(void **state)
+{
+	const struct document document = {.evidence = &evidence, .judgement = &judgement};
+	const struct style style = {0};
+	size_t failures = 0;
+	char *whole;
+
+	(void)state;
+	explained_at_length();
+	whole = render("json", false);
+	for (bool written = false; !written; failures++) {
+		char *bytes = NULL;
+		size_t length = 0;
+		FILE *out = open_memstream(&bytes, &length);
+
+		allocations_left = failures;
+		json_set_alloc_funcs(allocate, free);
+		written = json_write(&document, &style, out);
+		json_set_alloc_funcs(malloc, free);
+		assert_int_equal(fclose(out), 0);
+		if (written)
+			assert_string_equal(bytes, whole);
+		free(bytes);
+	}
+	assert_true(failures > 100);
+	free(whole);
 }
 
 static void a_broken_document_is_refused_with_a_reason(void **state)
@@ -484,7 +684,7 @@ static void a_broken_document_is_refused_with_a_reason(void **state)
 	for (size_t i = 0; i < COUNT(broken); i++) {
 		struct fact why = {0};
 
-		if (recorded_parse(broken[i], strlen(broken[i]), &evidence, &why))
+		if (json_parse(broken[i], strlen(broken[i]), &evidence, &why))
 			fail_msg("%s was taken", broken[i]);
 		assert_true(*why.reason);
 	}
@@ -503,7 +703,7 @@ static void a_document_cut_anywhere_is_refused(void **state)
 	for (size_t cut = 0; cut + 2 < length; cut += 7) {
 		struct fact why = {0};
 
-		assert_false(recorded_parse(bytes, cut, &evidence, &why));
+		assert_false(json_parse(bytes, cut, &evidence, &why));
 		assert_true(*why.reason);
 	}
 	free(bytes);
@@ -625,6 +825,12 @@ int main(void)
 		cmocka_unit_test(colour_changes_nothing_but_colour),
 		cmocka_unit_test(json_has_no_colour),
 		cmocka_unit_test(numbers_of_json_are_the_measured_ones),
+		cmocka_unit_test(any_document_read_again_is_the_same),
+		cmocka_unit_test(a_document_without_a_key_that_decides_is_refused),
+		cmocka_unit_test(a_document_that_contradicts_itself_is_refused),
+		cmocka_unit_test(a_document_without_a_deciding_call_is_refused),
+		cmocka_unit_test(types_are_checked_strictly),
+		cmocka_unit_test(a_document_is_whole_or_an_error_when_memory_runs_out),
 		cmocka_unit_test(a_broken_document_is_refused_with_a_reason),
 		cmocka_unit_test(a_document_cut_anywhere_is_refused),
 		cmocka_unit_test(a_time_that_is_missing_has_its_own_reason),

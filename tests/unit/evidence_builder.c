@@ -30,6 +30,9 @@ static const struct {
 	{"getcpu", "", false, false, false, 1.9},
 };
 
+/* Evidence has all of the deciding calls, which come first, or no call at all. */
+#define DECIDING 3
+
 #define SYSCALL_NS 240.0
 #define ENTRY_NS 120.0
 #define COUNTER_NS 8.0
@@ -282,22 +285,23 @@ static void roll_fact(struct fact *fact, struct dice *dice)
 		fact_set(fact, state, "%s", state == FACT_UNREAD ? "" : "for some reason");
 }
 
-static void roll_text(struct text_fact *text, struct dice *dice)
+/* What is not known has no value. */
+static void roll_text(struct text_fact *text, const char *value, struct dice *dice)
 {
-	text_copy(text->value, sizeof(text->value), pick(dice, words, COUNT(words)));
 	roll_fact(&text->fact, dice);
+	text_copy(text->value, sizeof(text->value), fact_is_known(&text->fact) ? value : "");
 }
 
 static void roll_flag(struct flag_fact *flag, struct dice *dice)
 {
-	flag->value = dice_roll(dice, 2);
 	roll_fact(&flag->fact, dice);
+	flag->value = fact_is_known(&flag->fact) && dice_roll(dice, 2);
 }
 
 static void roll_number(struct number_fact *number, struct dice *dice)
 {
-	number->value = (int64_t)dice_roll(dice, 3);
 	roll_fact(&number->fact, dice);
+	number->value = fact_is_known(&number->fact) ? (int64_t)dice_roll(dice, 3) : 0;
 }
 
 static void roll_host(struct host_evidence *host, struct dice *dice)
@@ -306,19 +310,18 @@ static void roll_host(struct host_evidence *host, struct dice *dice)
 		&host->hypervisor, &host->container, &host->platform, &host->libc};
 
 	for (size_t i = 0; i < COUNT(texts); i++)
-		roll_text(texts[i], dice);
-	roll_text(&host->boot, dice);
-	text_copy(host->boot.value, sizeof(host->boot.value), pick(dice, boots, COUNT(boots)));
+		roll_text(texts[i], pick(dice, words, COUNT(words)), dice);
+	roll_text(&host->boot, pick(dice, boots, COUNT(boots)), dice);
 	if (dice_roll(dice, 20) == 0)
 		fact_set_text(&host->emulator, "valgrind");
 	roll_flag(&host->libc_static, dice);
 	roll_flag(&host->invariant_tsc, dice);
-	roll_text(&host->tsc_flags, dice);
+	roll_text(&host->tsc_flags, pick(dice, words, COUNT(words)), dice);
 	roll_flag(&host->kvm_clock_offered, dice);
 	roll_flag(&host->kvm_clock_stable, dice);
 	roll_number(&host->xen_tsc_mode, dice);
 	roll_flag(&host->xen_tsc_reliable, dice);
-	roll_text(&host->restore_device, dice);
+	roll_text(&host->restore_device, pick(dice, words, COUNT(words)), dice);
 	roll_flag(&host->counter_off, dice);
 	roll_number(&host->tracer, dice);
 	roll_number(&host->seccomp, dice);
@@ -326,14 +329,15 @@ static void roll_host(struct host_evidence *host, struct dice *dice)
 
 static void roll_clocksource(struct clocksource_evidence *clocksource, struct dice *dice)
 {
-	text_copy(clocksource->current, sizeof(clocksource->current),
-		pick(dice, names, COUNT(names)));
 	roll_fact(&clocksource->current_fact, dice);
-	clocksource->available_count = dice_roll(dice, 5);
+	text_copy(clocksource->current, sizeof(clocksource->current),
+		fact_is_known(&clocksource->current_fact) ? pick(dice, names, COUNT(names)) : "");
+	roll_fact(&clocksource->available_fact, dice);
+	clocksource->available_count =
+		fact_is_known(&clocksource->available_fact) ? dice_roll(dice, 5) : 0;
 	for (size_t i = 0; i < clocksource->available_count; i++)
 		text_copy(clocksource->available[i], CLOCKSOURCE_NAME_SIZE,
 			pick(dice, names, COUNT(names)));
-	roll_fact(&clocksource->available_fact, dice);
 	if (dice_roll(dice, 8) == 0)
 		clocksource->changes = (unsigned)dice_roll(dice, 4);
 }
@@ -345,17 +349,24 @@ static void roll_vclock(struct vclock_evidence *vclock, struct dice *dice)
 	text_copy(vclock->name, sizeof(vclock->name), pick(dice, modes, COUNT(modes)));
 	vclock->time_namespace = dice_roll(dice, 2);
 	roll_fact(&vclock->fact, dice);
+	if (vclock->how == VCLOCK_READ)
+		fact_set_known(&vclock->fact);
+	else if (fact_is_known(&vclock->fact))
+		fact_set(&vclock->fact, FACT_FAILED, "for some reason");
 	roll_flag(&vclock->pvclock_stable, dice);
 	roll_number(&vclock->hyperv_sequence, dice);
 }
 
-static void roll_path(struct path_evidence *path, struct dice *dice)
+/* The C library has every call; vDSO and kernel may lack some. */
+static void roll_path(struct path_evidence *path, bool available, struct dice *dice)
 {
-	path->available = dice_roll(dice, 8) > 0;
+	uint64_t tenths = dice_roll(dice, 25000);
+
+	path->available = available;
 	path->timed = path->available && dice_roll(dice, 4);
-	path->min_ns = (double)dice_roll(dice, 40000) / 16;
-	path->median_ns = path->min_ns * 1.1;
-	path->p99_ns = path->min_ns * (dice_roll(dice, 4) ? 1.2 : 3);
+	path->min_ns = (double)tenths / 10; /* as documents have them */
+	path->median_ns = path->min_ns;
+	path->p99_ns = (double)(dice_roll(dice, 4) ? tenths * 6 / 5 : tenths * 3) / 10;
 	path->attempts = path->available && dice_roll(dice, 4) ? BUILDER_ATTEMPTS : 0;
 	path->entered = dice_roll(dice, 2) ? path->attempts : 0;
 	if (path->attempts && dice_roll(dice, 4) == 0)
@@ -368,12 +379,28 @@ static void roll_calls(struct evidence *evidence, struct dice *dice)
 	set_calls(evidence, dice_roll(dice, 2));
 	if (dice_roll(dice, 2))
 		return;
-	evidence->call_count = dice_roll(dice, COUNT(rows) + 1);
+	evidence->call_count = DECIDING + dice_roll(dice, COUNT(rows) + 1 - DECIDING);
+	evidence->call_count *= dice_roll(dice, 8) > 0;
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		evidence->calls[i].raw_error = dice_roll(dice, 10) ? 0 : 38;
 		for (int path = 0; path < PATH_COUNT; path++)
-			roll_path(&evidence->calls[i].path[path], dice);
+			roll_path(&evidence->calls[i].path[path],
+				path == PATH_LIBC || dice_roll(dice, 8), dice);
 	}
+}
+
+/* Where nothing was timed no part of it is known. */
+static void roll_timing(struct timing_evidence *timing, struct dice *dice)
+{
+	struct fact *parts[] = {&timing->counter_fact, &timing->entry_fact, &timing->ordered_fact};
+
+	roll_fact(&timing->fact, dice);
+	for (size_t i = 0; i < COUNT(parts); i++) {
+		roll_fact(parts[i], dice);
+		if (!fact_is_known(&timing->fact))
+			*parts[i] = timing->fact;
+	}
+	timing->counter_ns = (double)dice_roll(dice, 3000) / 10;
 }
 
 void evidence_roll(struct evidence *evidence, struct dice *dice)
@@ -390,10 +417,6 @@ void evidence_roll(struct evidence *evidence, struct dice *dice)
 	for (uint64_t i = dice_roll(dice, 4); i > 0; i--)
 		evidence_add_log(evidence, pick(dice, logs, COUNT(logs)));
 	roll_fact(&evidence->proof.fact, dice);
-	roll_fact(&evidence->timing.fact, dice);
-	roll_fact(&evidence->timing.counter_fact, dice);
-	roll_fact(&evidence->timing.entry_fact, dice);
-	roll_fact(&evidence->timing.ordered_fact, dice);
-	evidence->timing.counter_ns = (double)dice_roll(dice, 3000) / 8;
+	roll_timing(&evidence->timing, dice);
 	roll_calls(evidence, dice);
 }

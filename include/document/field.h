@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Documents: JSON objects described by tables of fields. A row of a table is one key: where
+ * its value lies in a struct, of what type it is, and when it is null. One walk over the rows
+ * writes a document, one reads it, one prints its JSON Schema. Adding a key is adding a row.
+ *
+ * A row is written with the macros below, between `#define OF struct NAME` and `#undef OF`:
+ *
+ *	#define OF struct timing_evidence
+ *	static const struct field timing_fields[] = {
+ *		{TEXT("counter", counter)},
+ *		{NS("counter_ns", counter_ns), .fact = FACT(counter_fact), .reason = "reason"},
+ *		{REASON("reason")},
+ *		{0},
+ *	};
+ *	#undef OF
+ */
+#ifndef VDSOCHECK_DOCUMENT_FIELD_H
+#define VDSOCHECK_DOCUMENT_FIELD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/fact.h"
+#include "evidence.h"
+
+#define DOCUMENT_SCHEMA "vdsocheck/1"
+
+/* A check's documents are some ten kilobytes; a larger file is refused. */
+#define DOCUMENT_SIZE_MAX (1024 * 1024)
+
+/* The longest time that is believed, in nanoseconds: a year. */
+#define DOCUMENT_NS_MAX 32000000000000000
+
+enum field_kind {
+	FIELD_TEXT,    /* char[size]; null where it is empty */
+	FIELD_STRING,  /* const char *, written only; null where it is NULL or empty */
+	FIELD_FLAG,    /* bool */
+	FIELD_INTEGER, /* an integer type of `size` bytes, 0 to `most` */
+	FIELD_REAL,    /* double, 0 to `most`, rounded to `decimals` */
+	FIELD_WORD,    /* an enum; `words` has its names, ended by NULL; "" is null */
+	FIELD_KNOWN,   /* true where the row's fact is known, else false */
+	FIELD_REASON,  /* why the facts that name this key as their reason are not known */
+	FIELD_OBJECT,  /* a struct described by `fields` */
+	FIELD_LIST,    /* an array of them, or of one value each if the only row has the key "" */
+};
+
+enum field_option {
+	FIELD_NEEDED = 1 << 0,        /* a document without the key is refused */
+	FIELD_FILLED = 1 << 1,        /* never null */
+	FIELD_NEGATIVE_NONE = 1 << 2, /* a negative number is null, and null is read as -1 */
+	FIELD_ABSENT_FALSE = 1 << 3,  /* FIELD_KNOWN: false if the fact is absent, else null */
+	FIELD_OWN_REASON = 1 << 4,    /* KEY_reason is written after it where it is null */
+	FIELD_LEFT_OUT = 1 << 6,      /* not written where it is null */
+	FIELD_SIGNED = 1 << 5,        /* may be below zero, down to -`most` */
+};
+
+/* One key of a document. Offsets are into the struct that the table describes. */
+struct field {
+	const char *key; /* NULL ends a table */
+	enum field_kind kind;
+	size_t at, size; /* the member; of a list, its first element */
+	unsigned options;
+	int decimals;
+	json_int_t most;
+	const char *const *words;
+	const struct field *fields;
+	size_t count_at, count_most; /* of a list: the size_t with its length, and the limit */
+	const size_t *fact;          /* where its fact lies: null unless that is known */
+	const size_t *whole;         /* the fact of the measurement that it is a part of */
+	const char *reason;          /* the key of this object that says why it is null */
+	bool (*has)(const void *object);
+
+	/*
+	 * For what has no member of its own: makes the value from the object and from the whole
+	 * struct of its part. json_null() for null, NULL if memory ran out. Reading checks the
+	 * type; the value is left to `settle` of the object that it is in.
+	 */
+	json_t *(*compute)(const void *object, const void *whole);
+
+	/*
+	 * Of FIELD_OBJECT and FIELD_LIST, after the values of an object were read: derives
+	 * what no row can. What is wrong with it, or NULL.
+	 */
+	const char *(*settle)(void *object, const json_t *from);
+};
+
+#define MEMBER(member) .at = offsetof(OF, member), .size = sizeof(((OF *)0)->member)
+
+/* The compiler warns of a member that is not of this type. */
+#define TYPED(member, pointer)                                                                     \
+	.at = offsetof(OF, member),                                                                \
+	.size = sizeof(((OF *)0)->member) + 0 * sizeof((pointer){&((OF *)0)->member})
+
+#define FACT(member) (&(const size_t){offsetof(OF, member)})
+
+#define TEXT(name, member) .key = name, .kind = FIELD_TEXT, TYPED(member, char(*)[])
+#define STRING(name, member) .key = name, .kind = FIELD_STRING, TYPED(member, const char **)
+#define FLAG(name, member) .key = name, .kind = FIELD_FLAG, TYPED(member, bool *)
+#define INTEGER(name, member, limit)                                                               \
+	.key = name, .kind = FIELD_INTEGER, .most = (limit), MEMBER(member)
+#define REAL(name, member, digits)                                                                 \
+	.key = name, .kind = FIELD_REAL, .most = DOCUMENT_NS_MAX, .decimals = (digits),            \
+	TYPED(member, double *)
+#define NS(name, member) REAL(name, member, 1)
+#define WORD(name, member, names) .key = name, .kind = FIELD_WORD, .words = (names), MEMBER(member)
+#define KNOWN(name, member) .key = name, .kind = FIELD_KNOWN, .fact = FACT(member)
+#define REASON(name) .key = name, .kind = FIELD_REASON
+#define OBJECT(name, member, rows)                                                                 \
+	.key = name, .kind = FIELD_OBJECT, .options = FIELD_FILLED, .fields = (rows), MEMBER(member)
+#define LIST(name, member, count, rows)                                                            \
+	.key = name, .kind = FIELD_LIST, .fields = (rows), .at = offsetof(OF, member),             \
+	.size = sizeof(((OF *)0)->member[0]), .count_at = offsetof(OF, count),                     \
+	.count_most = sizeof(((OF *)0)->member) / sizeof(((OF *)0)->member[0])
+
+/* Made by a function; `type` is the kind that a reader has to expect. */
+#define COMPUTED(name, type, function) .key = name, .kind = (type), .compute = (function)
+
+/* A struct text_fact, flag_fact or number_fact: the key and, where it is null, KEY_reason. */
+#define TEXT_FACT(name, member)                                                                    \
+	TEXT(name, member.value), .fact = FACT(member.fact), .options = FIELD_OWN_REASON
+#define FLAG_FACT(name, member)                                                                    \
+	FLAG(name, member.value), .fact = FACT(member.fact), .options = FIELD_OWN_REASON
+#define NUMBER_FACT(name, member, limit)                                                           \
+	INTEGER(name, member.value, limit), .fact = FACT(member.fact), .options = FIELD_OWN_REASON
+
+/* A table and the struct that it describes; the keys of a document are those of its parts. */
+struct document_part {
+	const struct field *fields;
+	const void *from; /* what is written */
+	void *to;         /* where it is read to; NULL: types are checked, nothing is kept */
+	const char *(*settle)(void *to, const json_t *from); /* as that of a field */
+};
+
+/*
+ * Writes the keys schema and version and those of the parts, ended by one without fields, as
+ * one object and a newline; `compact`: on one line. False if memory ran out or `out` took no more:
+ * then nothing was written, or not all.
+ */
+bool document_write(const char *schema, const struct document_part *parts, bool compact, FILE *out);
+
+/* For `compute`: an object made of rows, a fact's reason, a rounded number; NULL: no memory. */
+json_t *field_write(const struct field *fields, const void *object, const void *whole);
+json_t *field_reason(const struct fact *fact);
+json_t *field_real(double value, int decimals);
+
+/* Reads a JSON object into the parts; else as document_parse(). */
+bool field_read(const struct document_part *parts, const json_t *root, struct fact *why);
+
+/*
+ * Reads the `length` bytes of a document of schema DOCUMENT_SCHEMA. What `to` points to has to
+ * be zeroed. Keys that no part knows are skipped. False with what is wrong, which names the key
+ * by its path, in *why: a key of another type, a number out of its range, a needed key that is
+ * missing, and whatever a `settle` refuses.
+ */
+bool document_parse(
+	const char *bytes, size_t length, const struct document_part *parts, struct fact *why);
+
+/* The same for a file at a path of this host; "-" is standard input. */
+bool document_read(const char *path, const struct document_part *parts, struct fact *why);
+
+/* Writes the JSON Schema, draft 2020-12, of such documents. False if memory ran out. */
+bool document_schema(const char *schema, const struct document_part *parts, FILE *out);
+
+/* The keys of every command's document that say when the host was looked at. */
+struct document_part moment_part(const struct moment_evidence *from, struct moment_evidence *to);
+
+/* The evidence of a document of `vdsocheck check`. Either may be NULL, here and above. */
+struct document_part evidence_part(const struct evidence *from, struct evidence *to);
+
+#endif
