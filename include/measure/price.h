@@ -14,10 +14,9 @@ struct price {
 	struct fact fact; /* known: measured, and what follows holds */
 	double min_ns;    /* averages over one chunk of calls each */
 	double median_ns;
-	double p99_ns;
+	double p99_ns; /* of the batches' averages, not of calls */
 	bool has_mean;        /* false: too few chunks */
-	double mean_ns;       /* outliers left out */
-	double half_width_ns; /* of the mean's 99.9 % confidence interval */
+	double trimmed_mean_ns; /* outliers left out */
 	size_t samples;       /* chunks that these rest on */
 	size_t outliers;      /* of which were left out of the mean */
 	size_t repeats;       /* calls in a chunk */

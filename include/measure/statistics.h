@@ -16,8 +16,7 @@ struct statistics_summary {
 	double p99;      /* 99 in 100 values are not above it */
 	size_t outliers; /* values left out of the mean: above statistics_fence() */
 	bool has_mean;   /* false: fewer than STATISTICS_MEAN_LEAST values */
-	double mean;
-	double half_width; /* the mean is within it of the true one, in 999 cases of 1,000 */
+	double trimmed_mean; /* without the outliers */
 };
 
 /* The smallest of `count` values; 0 if there are none. */

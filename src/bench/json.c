@@ -53,18 +53,17 @@ static void set_price(json_t *object, const struct price *price)
 
 	set_ns(object, "min_ns", known, price->min_ns);
 	set_ns(object, "median_ns", known, price->median_ns);
-	set_ns(object, "p99_ns", known, price->p99_ns);
-	set_ns(object, "mean_ns", has_mean, price->mean_ns);
-	set_ns(object, "mean_half_width_ns", has_mean, price->half_width_ns);
-	set_count(object, "calls_per_chunk", price->repeats);
-	set_count(object, "chunks", price->chunks);
-	set_count(object, "chunks_preempted", price->preempted);
-	set_count(object, "chunks_moved", price->moved);
-	set_count(object, "chunks_jumped", price->jumped);
+	set_ns(object, "batch_p99_ns", known, price->p99_ns);
+	set_ns(object, "trimmed_mean_ns", has_mean, price->trimmed_mean_ns);
+	set_count(object, "calls_per_batch", price->repeats);
+	set_count(object, "batches", price->chunks);
+	set_count(object, "batches_preempted", price->preempted);
+	set_count(object, "batches_moved", price->moved);
+	set_count(object, "batches_jumped", price->jumped);
 	set_count(object, "samples", price->samples);
 	set_count(object, "outliers", price->outliers);
 	if (known && !has_mean)
-		set_text(object, "reason", "too few chunks for a mean");
+		set_text(object, "reason", "too few batches for a mean");
 	else
 		set_reason(object, &price->fact);
 }

@@ -16,6 +16,7 @@
 /* Of what is measured: a call and its way, or a yardstick. */
 #define NAME_WIDTH 42
 
+
 #define CLOCK_WIDTH 43 /* with its resolution */
 
 static void write_heading(const struct bench_report *report, const struct style *style, FILE *out)
@@ -30,26 +31,20 @@ static void write_heading(const struct bench_report *report, const struct style 
 	wrap_print(out, "host", HEADING_INDENT, host.text);
 }
 
-static void describe_thrown(const struct noise *noise, struct phrase *phrase)
-{
-	char chunks[32];
-
-	phrase_add(phrase,
-		"%.1f %% of %s chunks of calls were thrown away, %.1f %% left out of the means, "
-		"and the median is %.1f %% above the minimum",
-		PERCENT * noise->thrown_share, wrap_count(noise->chunks, chunks),
-		PERCENT * noise->outlier_share, PERCENT * noise->median_excess);
-}
-
 static void write_noise(const struct bench_report *report, const struct style *style, FILE *out)
 {
-	bool quiet = report->noise.quiet;
+	const struct noise *noise = &report->noise;
+	bool quiet = noise->quiet;
 	struct phrase phrase = {.used = 0};
+	char batches[32];
 
-	if (!report->noise.known)
+	if (!noise->known)
 		return;
-	describe_thrown(&report->noise, &phrase);
-	phrase_add(&phrase, quiet ? "." : ": too noisy to trust the means; the minima stand.");
+	phrase_add(&phrase,
+		"%.1f%% of %s batches discarded, %.1f%% outliers; medians %.1f%% above the minima%s",
+		PERCENT * noise->thrown_share, wrap_count(noise->chunks, batches),
+		PERCENT * noise->outlier_share, PERCENT * noise->median_excess,
+		quiet ? "." : ": compare minima with other runs, not means.");
 	fprintf(out, "  %s%s%s%*s", style->color ? quiet ? COLOR_QUIET : COLOR_NOISY : "",
 		quiet ? "quiet" : "noisy", style->color ? COLOR_RESET : "",
 		HEADING_INDENT - 2 - (int)strlen("quiet"), "");
@@ -68,17 +63,15 @@ static void write_ns(double ns, int width, FILE *out)
 {
 	char text[32];
 
-	fprintf(out, "%*s", width, wrap_ns(ns, text));
+	fprintf(out, "%*s", width, ns > 0 && ns < 0.05 ? "<0.1" : wrap_ns(ns, text));
 }
 
 static void write_mean(const struct price *price, FILE *out)
 {
-	if (!price->has_mean) {
-		fprintf(out, "%8s%7s", "-", "-");
-		return;
-	}
-	write_ns(price->mean_ns, 8, out);
-	fprintf(out, price->half_width_ns < 999.995 ? "%7.2f" : "%7.0f", price->half_width_ns);
+	if (price->has_mean)
+		write_ns(price->trimmed_mean_ns, 13, out);
+	else
+		fprintf(out, "%13s", "-");
 }
 
 static void write_price(const struct price *price, FILE *out)
@@ -89,7 +82,7 @@ static void write_price(const struct price *price, FILE *out)
 	}
 	write_ns(price->min_ns, 7, out);
 	write_ns(price->median_ns, 8, out);
-	write_ns(price->p99_ns, 8, out);
+	write_ns(price->p99_ns, 10, out);
 	write_mean(price, out);
 	fputc('\n', out);
 }
@@ -100,8 +93,8 @@ static void write_table_heading(const struct bench_row *row, FILE *out)
 
 	if (row->cpu >= 0)
 		snprintf(place, sizeof(place), " on CPU %d", row->cpu);
-	fprintf(out, "\n  ns per call%-21s %-7s%7s%8s%8s%8s%7s\n", place, "by", "min", "median",
-		"p99", "mean", "+-99.9");
+	fprintf(out, "\n  ns per call%-21s %-7s%7s%8s%10s%13s\n", place, "by", "min", "median",
+		"batch p99", "trimmed mean");
 }
 
 static void write_table(const struct bench *bench, FILE *out)
@@ -131,8 +124,8 @@ static void write_yardstick_heading(const struct bench *bench, FILE *out)
 
 	if (bench->rows[0].cpu != bench->rows[bench->row_count - 1].cpu)
 		snprintf(place, sizeof(place), ", on CPU %d", bench->rows[0].cpu);
-	fprintf(out, "\n  compared with%-27s%7s%8s%8s%8s%7s\n", place, "min", "median", "p99",
-		"mean", "+-99.9");
+	fprintf(out, "\n  compared with%-27s%7s%8s%10s%13s\n", place, "min", "median",
+		"batch p99", "trimmed mean");
 }
 
 static bool has_yardstick(const struct bench *bench)

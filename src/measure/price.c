@@ -28,8 +28,7 @@ static void take_summary(
 	price->median_ns = summary->median * ns_per_tick;
 	price->p99_ns = summary->p99 * ns_per_tick;
 	price->has_mean = summary->has_mean;
-	price->mean_ns = summary->mean * ns_per_tick;
-	price->half_width_ns = summary->half_width * ns_per_tick;
+	price->trimmed_mean_ns = summary->trimmed_mean * ns_per_tick;
 	price->samples = summary->count;
 	price->outliers = summary->outliers;
 }

@@ -4,9 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* 99.95 % of a normal distribution lie below: 0.05 % out on either side. */
-#define NORMAL_QUANTILE 3.2905267314919255
-
 #define FENCE_QUARTILES 3
 #define FENCE_LEAST 1.01
 
@@ -62,20 +59,6 @@ double statistics_fence(const double *ordered, size_t count)
 		FENCE_LEAST * median_of_ordered(ordered, count));
 }
 
-/*
- * Student's t for a two-sided 99.9 %, by the expansion around the normal quantile
- * (Abramowitz and Stegun 26.7.5): within 0.2 % from 9 degrees of freedom on.
- */
-static double student_quantile(double freedom)
-{
-	double z = NORMAL_QUANTILE;
-	double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
-
-	return z + (z3 + z) / (4 * freedom) +
-	       (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom) +
-	       (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * freedom * freedom * freedom);
-}
-
 static double mean_of(const double *values, size_t count)
 {
 	double sum = 0;
@@ -83,16 +66,6 @@ static double mean_of(const double *values, size_t count)
 	for (size_t i = 0; i < count; i++)
 		sum += values[i];
 	return sum / (double)count;
-}
-
-static double half_width_of(const double *values, size_t count, double mean)
-{
-	double squares = 0;
-
-	for (size_t i = 0; i < count; i++)
-		squares += (values[i] - mean) * (values[i] - mean);
-	return student_quantile((double)count - 1) *
-	       sqrt(squares / ((double)count - 1) / (double)count);
 }
 
 struct statistics_summary statistics_summarise(double *values, size_t count)
@@ -109,9 +82,7 @@ struct statistics_summary statistics_summarise(double *values, size_t count)
 		within--;
 	summary.outliers = count - within;
 	summary.has_mean = within >= STATISTICS_MEAN_LEAST;
-	if (summary.has_mean) {
-		summary.mean = mean_of(values, within);
-		summary.half_width = half_width_of(values, within, summary.mean);
-	}
+	if (summary.has_mean)
+		summary.trimmed_mean = mean_of(values, within);
 	return summary;
 }

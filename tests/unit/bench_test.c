@@ -255,8 +255,7 @@ static void set_price(struct price *price, double ns, double median)
 		.median_ns = median,
 		.p99_ns = 2 * median,
 		.has_mean = true,
-		.mean_ns = median,
-		.half_width_ns = median / 100,
+		.trimmed_mean_ns = median,
 		.samples = 1000,
 		.outliers = 10,
 		.chunks = 1010,
@@ -485,7 +484,7 @@ static void the_document_says_null_and_why(void **state)
 	assert_true(json_is_null(json_object_get(first, "min_ns")));
 	assert_non_null(strstr(json_string_value(json_object_get(first, "reason")), "absent"));
 	second = json_array_get(json_object_get(root, "calls"), 1);
-	assert_true(json_is_null(json_object_get(second, "mean_ns")));
+	assert_true(json_is_null(json_object_get(second, "trimmed_mean_ns")));
 	assert_true(json_real_value(json_object_get(second, "min_ns")) == 26.2);
 	json_decref(root);
 	free(text);
