@@ -188,8 +188,11 @@ bool cli_confirm(void);
  */
 void interrupt_watch(volatile bool *stop);
 
-/* From now on neither signal does anything: *stop may go. The driver calls it, too. */
-void interrupt_ignore(void);
+/*
+ * The measurement is over and *stop may go. From now on a first signal ends the process at once,
+ * and a second one as it would have before.
+ */
+void interrupt_end(void);
 
 /* The signal that came while they were watched; 0: none. */
 int interrupt_caught(void);

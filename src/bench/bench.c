@@ -59,7 +59,7 @@ static int measure_and_print(struct cli *cli, const struct bench_plan *plan)
 	progress_start(cli, "measuring");
 	bench_measure(bench, plan, progress_is_shown() ? show_progress : NULL);
 	progress_end();
-	interrupt_ignore();
+	interrupt_end();
 	status = print(cli, plan, bench);
 	bench_free(bench);
 	return status;

@@ -67,20 +67,27 @@ static bool needs_reasons(const struct cli *cli, const struct evidence *evidence
 	return ruling.verdict != VERDICT_OK || cli->verbose;
 }
 
+/*
+ * Of a check that is interrupted only the kernel log is left out: the rest ends within moments,
+ * and its children with it.
+ */
 static int check_root(struct cli *cli)
 {
 	static struct evidence evidence;
+	static volatile bool stop;
 	const struct request *request = cli->own;
 
-	if (!cli->depth) {
+	interrupt_watch(&stop);
+	if (cli->depth) {
+		gather_evidence(&cli->root, &evidence);
+		if (!stop && needs_reasons(cli, &evidence))
+			gather_reasons(&cli->root, &evidence);
+		if (request->identity)
+			identity_collect(&cli->root, &evidence.host);
+	} else {
 		gather_verdict(&cli->root, &evidence);
-		return judge_and_print(cli, &evidence, NULL);
 	}
-	gather_evidence(&cli->root, &evidence);
-	if (needs_reasons(cli, &evidence))
-		gather_reasons(&cli->root, &evidence);
-	if (request->identity)
-		identity_collect(&cli->root, &evidence.host);
+	interrupt_end();
 	return judge_and_print(cli, &evidence, NULL);
 }
 

@@ -88,7 +88,6 @@ static int collect_and_write(struct cli *cli, int (*work)(struct cli *cli), cons
 		return EXIT_TROUBLE;
 	}
 	status = work(cli);
-	interrupt_ignore();
 	if (fclose(cli->out) != 0 || cli->failed) {
 		cli_complain("cannot collect the output: out of memory");
 		status = EXIT_TROUBLE;
@@ -107,7 +106,6 @@ static int run_command(struct cli *cli)
 	cli->style.verbose = cli->verbose;
 	if (cli->quiet && !cli->output) {
 		status = open_root_and_run(cli);
-		interrupt_ignore();
 	} else {
 		cli->depth = cli->verbose ? DEPTH_ALL : cli->format->depth;
 		status = collect_and_write(cli, open_root_and_run, cli->output);

@@ -162,7 +162,7 @@ static void stop(int number)
 	errno = error;
 }
 
-static void set_all(void (*handler)(int number))
+static void handle_signals(void (*handler)(int number))
 {
 	struct sigaction action = {.sa_handler = handler};
 
@@ -175,13 +175,16 @@ void interrupt_watch(volatile bool *flag)
 {
 	to_stop = flag;
 	watching = getpid();
-	set_all(stop);
+	handle_signals(stop);
 }
 
-void interrupt_ignore(void)
+void interrupt_end(void)
 {
-	if (to_stop)
-		set_all(SIG_IGN);
+	static volatile bool nothing;
+
+	to_stop = &nothing;
+	if (!caught)
+		handle_signals(SIG_DFL);
 }
 
 int interrupt_caught(void)

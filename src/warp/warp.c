@@ -41,7 +41,7 @@ static void measure(struct cli *cli, volatile bool *stop, struct warp_evidence *
 	progress_start(cli, "reading the clocks on all CPUs");
 	warp_measure(&names, calls, &setup, warp);
 	progress_end();
-	interrupt_ignore();
+	interrupt_end();
 }
 
 static int run(struct cli *cli)
