@@ -90,9 +90,9 @@ struct host_evidence {
 	struct number_fact xen_tsc_mode;    /* Xen's CPUID leaf: 2: the TSC is never emulated */
 	struct flag_fact xen_tsc_reliable;  /* and the host's TSC is reliable */
 	struct text_fact restore_device; /* reports a restore: "vmgenid", "vmclock"; absent: none */
-	struct flag_fact counter_off;   /* prctl(PR_SET_TSC, PR_TSC_SIGSEGV) was done to us */
-	struct number_fact tracer;      /* pid of who traces us, 0 for none */
-	struct number_fact seccomp;     /* 0 none, 1 strict, 2 filter */
+	struct flag_fact counter_off;    /* prctl(PR_SET_TSC, PR_TSC_SIGSEGV) was done to us */
+	struct number_fact tracer;       /* pid of who traces us, 0 for none */
+	struct number_fact seccomp;      /* 0 none, 1 strict, 2 filter */
 };
 
 #define KERNEL_LOG_MAX 24
@@ -128,7 +128,7 @@ struct path_evidence {
 	bool timed;
 	double min_ns; /* over many short chunks; nothing is taken off (measure/loop.c) */
 	double median_ns;
-	double p99_ns; /* of the batches' averages, not of calls; 0: not recorded */
+	double p99_ns;     /* of the batches' averages, not of calls; 0: not recorded */
 	uint32_t attempts; /* calls made under the proof; 0: not proven */
 	uint32_t entered;  /* of which so many entered the kernel */
 	int signal;        /* the call ended the process with this signal; 0: it did not */

@@ -14,16 +14,16 @@
 #include "evidence.h"
 
 enum watchdog_culprit {
-	WATCHDOG_UNDETERMINED,     /* the figures do not decide */
-	WATCHDOG_WRAPPED,          /* the watchdog ran late and the reference wrapped around */
-	WATCHDOG_STOPPED,          /* the reference did not count, or not all the time */
-	WATCHDOG_MISREAD,          /* the reference was read as all ones */
-	WATCHDOG_LOST_TICKS,       /* the reference is counted by timer interrupts; some were lost */
-	WATCHDOG_LATE,             /* a check so late that its limit, meant for 0.5 s, is too tight */
-	WATCHDOG_PAUSED,           /* the guest was paused: one clock leaves that out */
-	WATCHDOG_DELAYED_READ,     /* a difference that a delayed read explains */
-	WATCHDOG_TSC_JUMPED,       /* the TSC was reset or written */
-	WATCHDOG_TSC_SKEWED,       /* the two run at different rates */
+	WATCHDOG_UNDETERMINED, /* the figures do not decide */
+	WATCHDOG_WRAPPED,      /* the watchdog ran late and the reference wrapped around */
+	WATCHDOG_STOPPED,      /* the reference did not count, or not all the time */
+	WATCHDOG_MISREAD,      /* the reference was read as all ones */
+	WATCHDOG_LOST_TICKS,   /* the reference is counted by timer interrupts; some were lost */
+	WATCHDOG_LATE,         /* a check so late that its limit, meant for 0.5 s, is too tight */
+	WATCHDOG_PAUSED,       /* the guest was paused: one clock leaves that out */
+	WATCHDOG_DELAYED_READ, /* a difference that a delayed read explains */
+	WATCHDOG_TSC_JUMPED,   /* the TSC was reset or written */
+	WATCHDOG_TSC_SKEWED,   /* the two run at different rates */
 };
 
 /* One side of a check: a counter's two readings, and the time they make. */

@@ -123,8 +123,8 @@ static bool has_word(struct span words, const char *wanted)
  */
 static void take_tsc_flags(struct span flags, struct text_fact *tsc_flags)
 {
-	static const char *const wanted[] = {"constant_tsc", "nonstop_tsc", "tsc_reliable",
-		"tsc_known_freq", "tsc_adjust"};
+	static const char *const wanted[] = {
+		"constant_tsc", "nonstop_tsc", "tsc_reliable", "tsc_known_freq", "tsc_adjust"};
 	char text[FACT_TEXT_SIZE] = "";
 	size_t used = 0;
 
@@ -171,14 +171,15 @@ static void take_hypervisor_leaves(const struct cpuid_answer *answer, struct hos
 {
 	if (answer->hypervisor && strcmp(answer->hypervisor, "kvm") == 0) {
 		fact_set_flag(&host->kvm_clock_offered,
-			answer->kvm_features & (KVM_FEATURE_CLOCKSOURCE | KVM_FEATURE_CLOCKSOURCE2));
+			answer->kvm_features &
+				(KVM_FEATURE_CLOCKSOURCE | KVM_FEATURE_CLOCKSOURCE2));
 		fact_set_flag(&host->kvm_clock_stable,
 			answer->kvm_features & KVM_FEATURE_CLOCKSOURCE_STABLE_BIT);
 	}
 	if (answer->hypervisor && strcmp(answer->hypervisor, "xen") == 0) {
 		fact_set_number(&host->xen_tsc_mode, answer->xen_tsc[1] & INT32_MAX);
-		fact_set_flag(&host->xen_tsc_reliable,
-			answer->xen_tsc[0] & XEN_CPUID_HOST_TSC_RELIABLE);
+		fact_set_flag(
+			&host->xen_tsc_reliable, answer->xen_tsc[0] & XEN_CPUID_HOST_TSC_RELIABLE);
 	}
 }
 

@@ -125,7 +125,7 @@ static bool uname_of_kernel(struct utsname *names)
 {
 	int own = personality(PERSONALITY_ASK);
 	bool changed = own >= 0 && (own & PER_MASK) == PER_LINUX32 &&
-		       personality((unsigned long)own & ~(unsigned long)PER_MASK) >= 0;
+	               personality((unsigned long)own & ~(unsigned long)PER_MASK) >= 0;
 	bool done = uname(names) == 0;
 
 	if (changed)

@@ -87,8 +87,8 @@ static const char *find_word(const struct root *root, const struct host_evidence
 /* A guest with such a device may be restored from a snapshot: it is what reports that. */
 static void collect_restore_device(const struct root *root, struct text_fact *device)
 {
-	static const char *const generation_ids[] = {"VMGENCTR:00", "QEMUVGID:00", "FCVMGID:00",
-		"VMGENID:00"};
+	static const char *const generation_ids[] = {
+		"VMGENCTR:00", "QEMUVGID:00", "FCVMGID:00", "VMGENID:00"};
 
 	if (root_has(root, "/dev/vmclock0")) {
 		fact_set_text(device, "vmclock");

@@ -67,8 +67,8 @@ static void collect_emulator(struct text_fact *emulator)
 {
 	/* It preloads its own library, and replaces CPU, system calls and auxiliary vector. */
 	const char *preload = getenv("LD_PRELOAD");
-	const char *word = preload && strstr(preload, "/vgpreload_core") ? "valgrind"
-									 : emulator_by_link();
+	const char *word =
+		preload && strstr(preload, "/vgpreload_core") ? "valgrind" : emulator_by_link();
 
 	if (word)
 		fact_set_text(emulator, word);

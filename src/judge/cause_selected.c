@@ -5,45 +5,32 @@
  */
 #include "rules.h"
 
-static bool is_second_choice(const struct view *view)
+bool view_is_second_choice(const struct view *view)
 {
 	return sign_is_x86(view->evidence) && view->is_plain;
 }
 
 static bool is_tsc_switched_off(const struct view *view)
 {
-	return is_second_choice(view) && (sign_boot_has(view->evidence, "notsc") ||
-						 sign_boot_has(view->evidence, "tsc=unstable"));
+	return view_is_second_choice(view) &&
+	       (sign_boot_has(view->evidence, "notsc") ||
+		       sign_boot_has(view->evidence, "tsc=unstable"));
 }
 
-/*
- * 5.13: "read-back delay of N ns, attempt K, marking unstable"; 6.x: "marking tsc unstable".
- * Other lines of a read-back delay say that a check was skipped, which is well.
- */
-static const struct kernel_log_line *delay_line(const struct view *view)
+static bool has_culprit(const struct view *view)
 {
-	return sign_log_find_with(view->evidence, "read-back delay", ", marking ");
+	return view->watchdog.culprit != WATCHDOG_UNDETERMINED;
 }
 
-static bool is_tsc_delay(const struct view *view)
+bool view_is_tsc_early(const struct view *view)
 {
-	return is_second_choice(view) && delay_line(view);
-}
-
-static void support_delay(const struct view *view, struct cause *cause)
-{
-	support_add_log(cause, delay_line(view));
-}
-
-static bool is_tsc_early(const struct view *view)
-{
-	return is_second_choice(view) && !is_tsc_delay(view) &&
+	return view_is_second_choice(view) && !view_has_tsc_delay(view) && !has_culprit(view) &&
 	       sign_log_find(view->evidence, "Marking clocksource 'tsc-early");
 }
 
 static bool is_tsc_unsynchronised(const struct view *view)
 {
-	return is_second_choice(view) &&
+	return view_is_second_choice(view) &&
 	       (sign_log_find(view->evidence, "TSC warp") ||
 		       sign_log_find(view->evidence, "check_tsc_sync_source failed") ||
 		       sign_log_find(view->evidence, "TSCs unsynchronized") ||
@@ -52,7 +39,7 @@ static bool is_tsc_unsynchronised(const struct view *view)
 
 static bool is_tsc_on_hyperv(const struct view *view)
 {
-	return is_second_choice(view) && sign_log_find(view->evidence, "running on Hyper-V");
+	return view_is_second_choice(view) && sign_log_find(view->evidence, "running on Hyper-V");
 }
 
 /*
@@ -64,13 +51,12 @@ static const struct kernel_log_line *calibration_line(const struct view *view)
 	const struct kernel_log_line *line =
 		sign_log_find(view->evidence, "could not calculate TSC");
 
-	return line ? line
-		    : sign_log_find(view->evidence, "No reference (HPET/PMTIMER) available");
+	return line ? line : sign_log_find(view->evidence, "No reference (HPET/PMTIMER) available");
 }
 
 static bool is_tsc_uncalibrated(const struct view *view)
 {
-	return is_second_choice(view) && calibration_line(view) &&
+	return view_is_second_choice(view) && calibration_line(view) &&
 	       !sign_is_offered(view->evidence, "tsc");
 }
 
@@ -80,12 +66,12 @@ static void support_calibration(const struct view *view, struct cause *cause)
 }
 
 /* Any distrust of the TSC, the watchdog's or another, that no rule above describes better. */
-static bool is_tsc_distrusted(const struct view *view)
+bool view_is_tsc_distrusted(const struct view *view)
 {
-	return is_second_choice(view) && sign_tsc_distrust(view->evidence) &&
-	       !is_tsc_switched_off(view) && !is_tsc_delay(view) && !is_tsc_early(view) &&
-	       !is_tsc_unsynchronised(view) && !is_tsc_uncalibrated(view) &&
-	       !is_tsc_on_hyperv(view);
+	return view_is_second_choice(view) && sign_tsc_distrust(view->evidence) &&
+	       !is_tsc_switched_off(view) && !view_has_tsc_delay(view) &&
+	       !view_is_tsc_early(view) && !has_culprit(view) && !is_tsc_unsynchronised(view) &&
+	       !is_tsc_uncalibrated(view) && !is_tsc_on_hyperv(view);
 }
 
 static void support_distrust(const struct view *view, struct cause *cause)
@@ -93,7 +79,8 @@ static void support_distrust(const struct view *view, struct cause *cause)
 	const struct kernel_log_line *line = sign_tsc_distrust(view->evidence);
 
 	support_add_log(cause, line);
-	support_add_log(cause, sign_log_find_after(view->evidence, line, "Switched to clocksource"));
+	support_add_log(
+		cause, sign_log_find_after(view->evidence, line, "Switched to clocksource"));
 }
 
 static bool is_not_invariant(const struct view *view)
@@ -108,7 +95,7 @@ static bool is_tsc_not_invariant(const struct view *view)
 {
 	bool xen = view->falls_back && sign_current_is(view->evidence, "xen");
 
-	return (xen || (is_second_choice(view) && !sign_is_offered(view->evidence, "tsc"))) &&
+	return (xen || (view_is_second_choice(view) && !sign_is_offered(view->evidence, "tsc"))) &&
 	       is_not_invariant(view);
 }
 
@@ -125,7 +112,8 @@ static bool is_tsc_not_offered(const struct view *view)
 {
 	const struct evidence *evidence = view->evidence;
 
-	return is_second_choice(view) && fact_is_known(&evidence->clocksource.available_fact) &&
+	return view_is_second_choice(view) &&
+	       fact_is_known(&evidence->clocksource.available_fact) &&
 	       !sign_is_offered(evidence, "tsc") &&
 	       fact_is_known(&evidence->host.invariant_tsc.fact) && !is_not_invariant(view) &&
 	       !sign_tsc_distrust(evidence) && !calibration_line(view) &&
@@ -134,7 +122,8 @@ static bool is_tsc_not_offered(const struct view *view)
 
 static bool is_log_denied(const struct view *view)
 {
-	return is_second_choice(view) && view->evidence->kernel_log.fact.state == FACT_DENIED &&
+	return view_is_second_choice(view) &&
+	       view->evidence->kernel_log.fact.state == FACT_DENIED &&
 	       !sign_boot_chose_current(view->evidence) && !is_tsc_switched_off(view);
 }
 
@@ -146,11 +135,6 @@ static void support_log_denied(const struct view *view, struct cause *cause)
 static bool is_guest(const struct view *view)
 {
 	return sign_is_guest(view->evidence);
-}
-
-static bool is_no_guest(const struct view *view)
-{
-	return !sign_is_guest(view->evidence);
 }
 
 static bool is_on_aws_xen(const struct view *view)
@@ -170,27 +154,6 @@ static const struct advice_row read_kernel_log = {.id = "read-kernel-log",
 	.effort = EFFORT_LOOK,
 	.text = "Run vdsocheck as root, and on the host itself: the kernel log may say why this "
 		"clocksource was chosen."};
-
-static const struct advice_row newer_kernel_or_nowatchdog = {.id = "newer-kernel-or-nowatchdog",
-	.effort = EFFORT_UPDATE,
-	.text = "Use Linux 6.3 or newer, which skips the check when its reference is slow; or, if "
-		"no CPU's TSC is known to go wrong here, boot with tsc=nowatchdog.",
-	.risk = "Without the watchdog the kernel no longer detects a TSC that becomes unstable."};
-
-static const struct advice_row update_firmware = {.id = "update-firmware",
-	.effort = EFFORT_UPDATE,
-	.applies = is_no_guest,
-	.text = "Do not force the TSC: the kernel measured it to be wrong. Update the firmware, "
-		"reboot, and check again after some days, since it can happen late."};
-
-static const struct advice_row ask_about_unstable_tsc = {.id = "ask-about-unstable-tsc",
-	.effort = EFFORT_ASK,
-	.applies = is_guest,
-	.text = "Do not force the TSC: the kernel measured it to be wrong. Reboot, or move this "
-		"machine to another host, and send this to your provider or platform team:",
-	.ask = "The guest's kernel found its TSC unstable and fell back to a clocksource that "
-	       "costs a system call for each reading of the time. Is the TSC of the host "
-	       "synchronised and scaled for this guest?"};
 
 static const struct advice_row ask_for_tsc_rate = {.id = "ask-for-tsc-rate",
 	.effort = EFFORT_ASK,
@@ -235,27 +198,13 @@ const struct cause_row cause_selected_rows[] = {
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_boot,
 		.advice = (const struct advice_row *const[]){&advice_drop_boot, NULL}},
-	{.id = "tsc-read-delay",
-		.text = "The kernel's watchdog could not read its reference clock in time and gave "
-			"up on the TSC: often a false alarm in a guest or under heavy load.",
-		.applies = is_tsc_delay,
-		.certainty = CERTAINTY_PROVEN,
-		.support = support_delay,
-		.advice = (const struct advice_row *const[]){&newer_kernel_or_nowatchdog, NULL}},
-	{.id = "tsc-early-unstable",
-		.text = "The TSC disagreed with the kernel's reference clock while booting.",
-		.applies = is_tsc_early,
-		.certainty = CERTAINTY_PROVEN,
-		.support = support_distrust,
-		.advice = (const struct advice_row *const[]){&update_firmware,
-			&ask_about_unstable_tsc, NULL}},
 	{.id = "tsc-unsynchronised",
 		.text = "The kernel saw that the TSCs of this machine's CPUs disagree.",
 		.applies = is_tsc_unsynchronised,
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_distrust,
-		.advice = (const struct advice_row *const[]){&update_firmware,
-			&ask_about_unstable_tsc, NULL}},
+		.advice = (const struct advice_row *const[]){&advice_update_firmware,
+			&advice_ask_about_unstable_tsc, NULL}},
 	{.id = "tsc-on-hyperv",
 		.text = "This Hyper-V host does not offer an invariant TSC.",
 		.more = HYPERV_CLOCKS,
@@ -263,13 +212,6 @@ const struct cause_row cause_selected_rows[] = {
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_distrust,
 		.advice = (const struct advice_row *const[]){&ask_hyperv_for_tsc, NULL}},
-	{.id = "tsc-distrusted",
-		.text = "The kernel marked the TSC unstable and stopped using it.",
-		.applies = is_tsc_distrusted,
-		.certainty = CERTAINTY_PROVEN,
-		.support = support_distrust,
-		.advice = (const struct advice_row *const[]){&update_firmware,
-			&ask_about_unstable_tsc, NULL}},
 	{.id = "tsc-uncalibrated",
 		.text = "The kernel could not calibrate the TSC and does not use it.",
 		.applies = is_tsc_uncalibrated,
@@ -281,8 +223,8 @@ const struct cause_row cause_selected_rows[] = {
 		.applies = is_tsc_not_invariant,
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_invariance,
-		.advice = (const struct advice_row *const[]){&move_to_nitro,
-			&ask_for_invariant_tsc, NULL}},
+		.advice = (const struct advice_row *const[]){&move_to_nitro, &ask_for_invariant_tsc,
+			NULL}},
 	{.id = "tsc-not-offered",
 		.text = "The CPU advertises an invariant TSC, but the kernel does not offer it: it "
 			"is too old for this CPU, or it rejected the TSC and the log entry is gone "

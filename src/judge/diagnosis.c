@@ -15,6 +15,7 @@ const struct cause_table cause_tables[CAUSE_TABLES] = {
 	{cause_slow_rows, true},
 	{cause_unexplained_rows, false},
 	{cause_selected_rows, false},
+	{cause_watchdog_rows, false},
 	{cause_note_rows, false},
 };
 
@@ -46,15 +47,14 @@ void view_make(const struct evidence *evidence, enum verdict verdict, struct vie
 	view->is_plain = (view->falls_back || !evidence->live) &&
 	                 fact_is_known(&clocksource->current_fact) &&
 	                 vclock_name_has_no_mode(clocksource->current);
+	watchdog_explain(evidence, &view->watchdog);
 }
 
 /* Names alone, from a captured tree, prove nothing. */
 static void set_cause(const struct view *view, const struct cause_row *row, struct cause *cause)
 {
-	*cause = (struct cause){.id = row->id,
-		.text = row->text,
-		.certainty = row->certainty,
-		.more = row->more};
+	*cause = (struct cause){
+		.id = row->id, .text = row->text, .certainty = row->certainty, .more = row->more};
 	if (row->proves && row->proves(view))
 		cause->certainty = CERTAINTY_PROVEN;
 	if (!view->evidence->live && cause->certainty == CERTAINTY_PROVEN)

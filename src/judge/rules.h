@@ -11,6 +11,7 @@
 #include "judge/signs.h"
 #include "judge/tally.h"
 #include "judge/verdict.h"
+#include "judge/watchdog.h"
 
 /* What every rule looks at, computed once. */
 struct view {
@@ -24,9 +25,22 @@ struct view {
 	 * name, where a captured tree is all there is.
 	 */
 	bool is_plain;
+	/* What the clocksource watchdog measured; without figures: undetermined, line NULL. */
+	struct watchdog_report watchdog;
 };
 
 void view_make(const struct evidence *evidence, enum verdict verdict, struct view *view);
+
+/* x86 on a clocksource that no kernel selects for its speed: why not the TSC? */
+bool view_is_second_choice(const struct view *view);
+
+/*
+ * The kernel gave up on the TSC: since a read took too long; while booting; at any time. The
+ * latter two where neither another row nor the watchdog's figures describe it better.
+ */
+bool view_has_tsc_delay(const struct view *view);
+bool view_is_tsc_early(const struct view *view);
+bool view_is_tsc_distrusted(const struct view *view);
 
 /*
  * Words in braces are replaced: {to} is the clocksource that the advice leads to, {from} the
@@ -54,12 +68,12 @@ enum effort {
 struct advice_row {
 	const char *id;
 	enum effort effort;
-	bool (*applies)(const struct view *view);         /* NULL: wherever its cause does */
-	const char *(*target)(const struct view *view);   /* gives {to}; NULL: does not apply */
-	const char *text;                                 /* what to do, in a sentence or two */
-	struct step_row steps[STEP_ROW_MAX];              /* all of them, in this order */
-	const struct step_row *keep;                      /* ways to make it last; ends without text */
-	const char *undo, *ask, *risk, *source;           /* as in struct advice */
+	bool (*applies)(const struct view *view);       /* NULL: wherever its cause does */
+	const char *(*target)(const struct view *view); /* gives {to}; NULL: does not apply */
+	const char *text;                               /* what to do, in a sentence or two */
+	struct step_row steps[STEP_ROW_MAX];            /* all of them, in this order */
+	const struct step_row *keep;            /* ways to make it last; ends without text */
+	const char *undo, *ask, *risk, *source; /* as in struct advice */
 };
 
 struct cause_row {
@@ -79,18 +93,19 @@ struct cause_table {
 	bool explains; /* why the calls are slow: without one of these, fallback-unexplained */
 };
 
-#define CAUSE_TABLES 5
+#define CAUSE_TABLES 6
 
 extern const struct cause_table cause_tables[CAUSE_TABLES];
 extern const struct cause_row cause_process_rows[], cause_slow_rows[], cause_unexplained_rows[],
-	cause_selected_rows[], cause_note_rows[];
+	cause_selected_rows[], cause_watchdog_rows[], cause_note_rows[];
 
 /* Advice that is not tied to one cause; ended by NULL. */
 extern const struct advice_row *const advice_general[];
 extern const struct advice_row *const advice_last_resort[];
 
 /* Advice of several causes. */
-extern const struct advice_row advice_drop_boot;
+extern const struct advice_row advice_drop_boot, advice_update_firmware,
+	advice_ask_about_unstable_tsc;
 
 /* Ways to add {to} to the kernel command line, or to write it at boot; to remove {boot}. */
 extern const struct step_row advice_keep_clocksource[], advice_keep_removed[];

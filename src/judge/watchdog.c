@@ -23,6 +23,9 @@
 #define LATE_S (4 * PERIOD_S)
 /* No TSC of any CPU runs at this rate or above. */
 #define TSC_HZ_MOST 10e9
+/* x86 CPUs since 2008: enough to tell an interval that both counted from one that only one did. */
+#define TSC_HZ_USUAL_LEAST 1e9
+#define TSC_HZ_USUAL_MOST 6e9
 /* A guest or a laptop sleeps for minutes; hours in one interval are a TSC that was written. */
 #define JUMP_S 600
 /* Two reads, each up to 250 us late: the kernel retries what takes longer. */
@@ -225,9 +228,9 @@ static size_t reference_rates(
 		return 1;
 	}
 	rates[0] = strcmp(reference->name, "acpi_pm") == 0     ? 3579545
-		   : strcmp(reference->name, "kvm-clock") == 0 ? 1e9
-		   : strcmp(reference->name, "xen") == 0       ? 1e9
-							       : 0;
+	           : strcmp(reference->name, "kvm-clock") == 0 ? 1e9
+	           : strcmp(reference->name, "xen") == 0       ? 1e9
+	                                                       : 0;
 	if (rates[0] > 0)
 		return 1;
 	if (strcmp(reference->name, "hpet") != 0)
@@ -265,14 +268,29 @@ static bool agrees_when_wrapped(const struct watchdog_counter *reference, double
 	return true;
 }
 
+/* Without the TSC's rate: what the kernel took for 0 is the interval at a usual rate. */
+static bool agrees_at_usual_rate(double rate, struct watchdog_report *report)
+{
+	double counted = delta_of(&report->reference) / rate;
+	double hz = delta_of(&report->tsc) / counted;
+
+	if (!is_past_half(&report->reference) || !report->tsc.read || is_past_half(&report->tsc) ||
+		hz < TSC_HZ_USUAL_LEAST || hz > TSC_HZ_USUAL_MOST)
+		return false;
+	report->true_seconds = counted;
+	return true;
+}
+
 static bool is_wrapped(
 	const struct evidence *evidence, struct watchdog_report *report, double error)
 {
 	double rates[3];
 	size_t count = reference_rates(evidence, &report->reference, rates);
 
-	if (!report->reference.read || report->tsc.seconds <= 0)
+	if (!report->reference.read)
 		return false;
+	if (report->tsc.seconds < 0)
+		return count == 1 && agrees_at_usual_rate(rates[0], report);
 	for (size_t i = 0; i < count; i++) {
 		if (agrees_when_wrapped(
 			    &report->reference, rates[i], report->tsc.seconds, error, report))
@@ -304,7 +322,7 @@ static enum watchdog_culprit find_culprit(
 		return WATCHDOG_UNDETERMINED;
 	if (is_counted_by_interrupts(reference->name))
 		return passed >= 0 && counted > passed ? WATCHDOG_UNDETERMINED
-						       : WATCHDOG_LOST_TICKS;
+		                                       : WATCHDOG_LOST_TICKS;
 	if (reference->read && reference->now == reference->mask)
 		return WATCHDOG_MISREAD;
 	if (reference->read && reference->now == reference->last)
@@ -322,7 +340,7 @@ static enum watchdog_culprit find_culprit(
 		return WATCHDOG_LATE;
 	if (counted > LATE_S || passed > LATE_S)
 		return fact_is_known(&evidence->host.hypervisor.fact) ? WATCHDOG_PAUSED
-								      : WATCHDOG_UNDETERMINED;
+		                                                      : WATCHDOG_UNDETERMINED;
 	if (counted < SHORT_S && passed > counted * 1.05)
 		return passed >= SHORT_S ? WATCHDOG_STOPPED : WATCHDOG_UNDETERMINED;
 	if (fabs(apart) <= DELAYED_READ_S)
@@ -341,8 +359,8 @@ static void take_missing_intervals(
 	if (report->reference.seconds < 0 && report->reference.read &&
 		reference_rates(evidence, &report->reference, rates) == 1)
 		report->reference.seconds = is_past_half(&report->reference)
-						    ? 0
-						    : delta_of(&report->reference) / rates[0];
+		                                    ? 0
+		                                    : delta_of(&report->reference) / rates[0];
 }
 
 bool watchdog_explain(const struct evidence *evidence, struct watchdog_report *report)

@@ -118,8 +118,8 @@ static void report_call(const struct series *series, double ns_per_tick, struct 
 		return;
 	path->min_ns = in_tenths(series->least, ns_per_tick);
 	path->median_ns = in_tenths(statistics_median(series->samples, series->count), ns_per_tick);
-	path->p99_ns = in_tenths(
-		statistics_percentile(series->samples, series->count, 99), ns_per_tick);
+	path->p99_ns =
+		in_tenths(statistics_percentile(series->samples, series->count, 99), ns_per_tick);
 	/* Less than half a tenth is no time of a call. */
 	path->timed = path->min_ns > 0;
 }
@@ -163,8 +163,8 @@ static void report(const struct measurement *measurement, struct evidence *evide
 				report_call(series, ns_per_tick, &evidence->calls[i].path[path]);
 		}
 	}
-	report_part(measurement->of_entry, ns_per_tick, tracer, &timing->entry_ns,
-		&timing->entry_fact);
+	report_part(
+		measurement->of_entry, ns_per_tick, tracer, &timing->entry_ns, &timing->entry_fact);
 	report_part(measurement->of_counter, ns_per_tick, tracer, &timing->counter_ns,
 		&timing->counter_fact);
 	report_part(measurement->of_ordered, ns_per_tick, tracer, &timing->ordered_ns,

@@ -220,6 +220,8 @@ static void judge(
 	judgement_make(evidence, judgement);
 	if (judgement->ruling.verdict != VERDICT_OK) {
 		gather_reasons(&root, evidence);
+		if (scenario->log)
+			scenario->log(evidence);
 		if (scenario->no_log)
 			fact_set(&evidence->kernel_log.fact, FACT_DENIED, "%s", scenario->no_log);
 		judgement_make(evidence, judgement);

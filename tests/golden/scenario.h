@@ -43,6 +43,7 @@ struct scenario {
 	const char *no_proof; /* why there is no proof; NULL: there is */
 	const char *no_log;   /* why the kernel's log may not be read; NULL: as the tree has it */
 	void (*change)(struct evidence *evidence); /* what else is special */
+	void (*log)(struct evidence *evidence); /* replaces the kernel log of the root */
 };
 
 extern const struct scenario scenarios[];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "golden/scenario.h"
 
+#include "base/text.h"
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -195,6 +196,91 @@ static void is_gvisor(struct evidence *evidence)
 	.entered = 1000
 
 #define NO_PROOF "seccomp filter: Operation not permitted; ptrace: Operation not permitted"
+
+/* The log of a host whose watchdog dropped the TSC, with these figures. */
+static void set_report(struct evidence *evidence, const char *reference, const char *tsc)
+{
+	const char *const lines[] = {"clocksource: timekeeping watchdog on CPU3: Marking "
+				     "clocksource 'tsc' as unstable because the skew is too large:",
+		reference, tsc, "tsc: Marking TSC unstable due to clocksource watchdog"};
+	struct kernel_log_evidence *log = &evidence->kernel_log;
+
+	log->count = 0;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		if (!lines[i])
+			continue;
+		log->lines[log->count].seconds = 335.5 + (double)i / 1000;
+		text_copy(log->lines[log->count++].text, KERNEL_LOG_TEXT_SIZE, lines[i]);
+	}
+}
+
+static void reference_wrapped(struct evidence *evidence)
+{
+	set_report(evidence,
+		"clocksource: 'acpi_pm' wd_nsec: 312227950 wd_now: 92367f wd_last: 8128bd mask: ffffff",
+		"clocksource: 'tsc' cs_nsec: 4999196389 cs_now: 9e811223a9754 cs_last: 9e80e767df194 mask: ffffffffffffffff");
+}
+
+static void reference_stopped(struct evidence *evidence)
+{
+	set_report(evidence,
+		"clocksource: 'hpet' wd_nsec: 265054500 wd_now: 54b0f25 wd_last: 4e9fe44 mask: ffffffff",
+		"clocksource: 'tsc' cs_nsec: 521436500 cs_now: 3e0e2debe0 cs_last: 3daab92440 mask: ffffffffffffffff");
+}
+
+static void reference_misread(struct evidence *evidence)
+{
+	set_report(evidence,
+		"clocksource: 'hpet' wd_now: ffffffff wd_last: 19ec5720 mask: ffffffff",
+		"clocksource: 'tsc' cs_now: 69b8a15f0aed cs_last: 69b862c9947d mask: ffffffffffffffff");
+}
+
+static void lost_ticks(struct evidence *evidence)
+{
+	set_report(evidence,
+		"clocksource: 'refined-jiffies' wd_nsec: 503923392 wd_now: fffb73f8 wd_last: fffb7200 mask: ffffffff",
+		"clocksource: 'tsc-early' cs_nsec: 588021368 cs_now: 581c1eb378 cs_last: 57d9aad9e8 mask: ffffffffffffffff");
+}
+
+static void check_late(struct evidence *evidence)
+{
+	set_report(evidence,
+		"clocksource: 'hpet' wd_nsec: 14523447520 wd_now: 5a749706 wd_last: 45adf1e0 mask: ffffffff",
+		"clocksource: 'tsc' cs_nsec: 14524115132 cs_now: 515ce2c5a96caa cs_last: 515cd9a9d83918 mask: ffffffffffffffff");
+}
+
+static void check_delayed(struct evidence *evidence)
+{
+	set_report(evidence,
+		"clocksource: 'hpet' wd_nsec: 503029760 wd_now: 48a38f74 wd_last: 47e3ab74 mask: ffffffff",
+		"clocksource: 'tsc' cs_nsec: 503466648 cs_now: 3224653e7bd cs_last: 3220d4f8d57 mask: ffffffffffffffff");
+}
+
+static void guest_paused(struct evidence *evidence)
+{
+	set_report(evidence, "clocksource: Watchdog kvm-clock interval: 503995129ns",
+		"clocksource: Clocksource tsc interval: 1894661885ns");
+}
+
+static void jumped(struct evidence *evidence)
+{
+	set_report(evidence,
+		"clocksource: 'hpet' wd_now: 9c5d0440 wd_last: 9bf64291 mask: ffffffff",
+		"clocksource: 'tsc' cs_now: 103b19f57d0eb5 cs_last: fc461fd0ba3a6 mask: ffffffffffffffff");
+}
+
+static void without_figures(struct evidence *evidence)
+{
+	set_report(evidence, NULL, NULL);
+}
+
+static void early(struct evidence *evidence)
+{
+	set_report(evidence, NULL, NULL);
+	text_copy(evidence->kernel_log.lines[0].text, KERNEL_LOG_TEXT_SIZE,
+		"clocksource: Marking clocksource 'tsc-early' as unstable because the skew is too "
+		"large:");
+}
 
 const struct scenario scenarios[] = {
 	/* Only a tree: names alone decide nothing. */
@@ -477,6 +563,136 @@ const struct scenario scenarios[] = {
 			.entry = 69.0},
 		.entered = 1000,
 		.loss = "a machine whose tsc the watchdog dropped is told to force tsc"},
+	{.name = "reference-wrapped",
+		.root = "hpet-watchdog",
+		.rule = "enters-always",
+		.vdso = &x86_new,
+		.mode = 0,
+		.mode_name = "none",
+		.layout = LAYOUT_5_3,
+		.counter = "rdtsc",
+		.libc = "glibc 2.35",
+		.ns = SLOW,
+		.entered = 1000,
+		.log = reference_wrapped,
+		.loss = "a reference that wrapped around is taken for a bad tsc"},
+	{.name = "reference-stopped",
+		.root = "hpet-watchdog",
+		.rule = "enters-always",
+		.vdso = &x86_new,
+		.mode = 0,
+		.mode_name = "none",
+		.layout = LAYOUT_5_3,
+		.counter = "rdtsc",
+		.libc = "glibc 2.35",
+		.ns = SLOW,
+		.entered = 1000,
+		.log = reference_stopped,
+		.loss = "an hpet that stops in deep idle states is taken for a bad tsc"},
+	{.name = "reference-misread",
+		.root = "hpet-watchdog",
+		.rule = "enters-always",
+		.vdso = &x86_new,
+		.mode = 0,
+		.mode_name = "none",
+		.layout = LAYOUT_5_3,
+		.counter = "rdtsc",
+		.libc = "glibc 2.35",
+		.ns = SLOW,
+		.entered = 1000,
+		.log = reference_misread,
+		.loss = "an hpet that was read as all ones is taken for a bad tsc"},
+	{.name = "reference-lost-ticks",
+		.root = "hpet-watchdog",
+		.rule = "enters-always",
+		.vdso = &x86_new,
+		.mode = 0,
+		.mode_name = "none",
+		.layout = LAYOUT_5_3,
+		.counter = "rdtsc",
+		.libc = "glibc 2.35",
+		.ns = SLOW,
+		.entered = 1000,
+		.log = lost_ticks,
+		.loss = "lost timer interrupts are taken for a bad tsc"},
+	{.name = "check-late",
+		.root = "hpet-watchdog",
+		.rule = "enters-always",
+		.vdso = &x86_new,
+		.mode = 0,
+		.mode_name = "none",
+		.layout = LAYOUT_5_3,
+		.counter = "rdtsc",
+		.libc = "glibc 2.35",
+		.ns = SLOW,
+		.entered = 1000,
+		.log = check_late,
+		.loss = "a check that came 14 s late is taken for a bad tsc"},
+	{.name = "check-delayed",
+		.root = "hpet-watchdog",
+		.rule = "enters-always",
+		.vdso = &x86_new,
+		.mode = 0,
+		.mode_name = "none",
+		.layout = LAYOUT_5_3,
+		.counter = "rdtsc",
+		.libc = "glibc 2.35",
+		.ns = SLOW,
+		.entered = 1000,
+		.log = check_delayed,
+		.loss = "a delayed read on a large machine is taken for a bad tsc"},
+	{.name = "guest-paused",
+		.root = "tsc-early-skewed",
+		.rule = "enters-always",
+		.vdso = &x86_new,
+		.mode = 0,
+		.mode_name = "none",
+		.layout = LAYOUT_5_3,
+		.counter = "rdtsc",
+		.libc = "glibc 2.35",
+		.ns = SLOW,
+		.entered = 1000,
+		.log = guest_paused,
+		.loss = "a guest's pause is taken for a bad tsc"},
+	{.name = "tsc-jumped",
+		.root = "hpet-watchdog",
+		.rule = "enters-always",
+		.vdso = &x86_new,
+		.mode = 0,
+		.mode_name = "none",
+		.layout = LAYOUT_5_3,
+		.counter = "rdtsc",
+		.libc = "glibc 2.35",
+		.ns = SLOW,
+		.entered = 1000,
+		.log = jumped,
+		.loss = "a tsc that was written is forced"},
+	{.name = "tsc-distrusted",
+		.root = "hpet-watchdog",
+		.rule = "enters-always",
+		.vdso = &x86_new,
+		.mode = 0,
+		.mode_name = "none",
+		.layout = LAYOUT_5_3,
+		.counter = "rdtsc",
+		.libc = "glibc 2.35",
+		.ns = SLOW,
+		.entered = 1000,
+		.log = without_figures,
+		.loss = "a tsc is called bad, or good, without figures"},
+	{.name = "tsc-early-unstable",
+		.root = "tsc-early-skewed",
+		.rule = "enters-always",
+		.vdso = &x86_new,
+		.mode = 0,
+		.mode_name = "none",
+		.layout = LAYOUT_5_3,
+		.counter = "rdtsc",
+		.libc = "glibc 2.35",
+		.ns = SLOW,
+		.entered = 1000,
+		.log = early,
+		.loss = "a guest's tsc is called bad, or good, without figures"},
 	{.name = "hpet-forced",
 		.root = "hpet-forced",
 		.rule = "enters-always",

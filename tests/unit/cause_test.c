@@ -239,6 +239,81 @@ static void no_invariant_on_hyperv(struct evidence *evidence)
 	evidence_add_log(evidence, "tsc: Marking TSC unstable due to running on Hyper-V");
 }
 
+/* The logs of tests/unit/watchdog_test.c. */
+static void add_report(struct evidence *evidence, const char *reference, const char *tsc)
+{
+	on_hpet(evidence);
+	evidence_add_log(evidence, "clocksource: Marking clocksource 'tsc' as unstable because");
+	evidence_add_log(evidence, reference);
+	evidence_add_log(evidence, tsc);
+	evidence_add_log(evidence, "tsc: Marking TSC unstable due to clocksource watchdog");
+}
+
+static void reference_wrapped(struct evidence *evidence)
+{
+	add_report(evidence,
+		"'acpi_pm' wd_nsec: 312227950 wd_now: 92367f wd_last: 8128bd mask: ffffff",
+		"'tsc' cs_nsec: 4999196389 cs_now: 9e811223a9754 cs_last: 9e80e767df194 mask: "
+		"ffffffffffffffff");
+}
+
+static void reference_stopped(struct evidence *evidence)
+{
+	add_report(evidence, "'hpet' wd_nsec: 0 wd_now: 33 wd_last: 33 mask: ffffffff",
+		"'tsc' cs_nsec: 500000000 cs_now: 9 cs_last: 3 mask: ffffffffffffffff");
+}
+
+static void reference_misread(struct evidence *evidence)
+{
+	add_report(evidence, "'hpet' wd_now: ffffffff wd_last: 19ec5720 mask: ffffffff",
+		"'tsc' cs_now: 69b8a15f0aed cs_last: 69b862c9947d mask: ffffffffffffffff");
+}
+
+static void lost_ticks(struct evidence *evidence)
+{
+	add_report(evidence,
+		"'refined-jiffies' wd_nsec: 503923392 wd_now: fffb73f8 wd_last: fffb7200 mask: "
+		"ffffffff",
+		"'tsc-early' cs_nsec: 588021368 cs_now: 581c1eb378 cs_last: 57d9aad9e8 mask: "
+		"ffffffffffffffff");
+}
+
+static void check_late(struct evidence *evidence)
+{
+	add_report(evidence,
+		"'hpet' wd_nsec: 14523447520 wd_now: 5a749706 wd_last: 45adf1e0 mask: ffffffff",
+		"'tsc' cs_nsec: 14524115132 cs_now: 515ce2c5a96caa cs_last: 515cd9a9d83918 mask: "
+		"ffffffffffffffff");
+}
+
+static void check_delayed(struct evidence *evidence)
+{
+	add_report(evidence,
+		"'hpet' wd_nsec: 503029760 wd_now: 48a38f74 wd_last: 47e3ab74 mask: ffffffff",
+		"'tsc' cs_nsec: 503466648 cs_now: 3224653e7bd cs_last: 3220d4f8d57 mask: "
+		"ffffffffffffffff");
+}
+
+static void guest_paused(struct evidence *evidence)
+{
+	add_report(evidence, "clocksource: Watchdog kvm-clock interval: 503995129ns",
+		"clocksource: Clocksource tsc interval: 1894661885ns");
+}
+
+static void jumped(struct evidence *evidence)
+{
+	add_report(evidence, "'hpet' wd_now: 9c5d0440 wd_last: 9bf64291 mask: ffffffff",
+		"'tsc' cs_now: 103b19f57d0eb5 cs_last: fc461fd0ba3a6 mask: ffffffffffffffff");
+}
+
+static void skewed(struct evidence *evidence)
+{
+	add_report(evidence,
+		"'hpet' wd_nsec: 495412266 wd_now: 74b2d4c wd_last: 6def0b2 mask: ffffffff",
+		"'tsc' cs_nsec: 496288695 cs_now: 1a21e4cda2 cs_last: 19b1b24352 mask: "
+		"ffffffffffffffff");
+}
+
 static void distrusted(struct evidence *evidence)
 {
 	on_hpet(evidence);
@@ -322,6 +397,15 @@ static const struct row {
 	ROW(unsynchronised, "tsc-unsynchronised"),
 	ROW(unsynchronised_7_2, "tsc-unsynchronised"),
 	ROW(no_invariant_on_hyperv, "tsc-on-hyperv"),
+	ROW(reference_wrapped, "tsc-reference-wrapped"),
+	ROW(reference_stopped, "tsc-reference-stopped"),
+	ROW(reference_misread, "tsc-reference-misread"),
+	ROW(lost_ticks, "tsc-reference-lost-ticks"),
+	ROW(check_late, "tsc-check-late"),
+	ROW(check_delayed, "tsc-check-delayed"),
+	ROW(guest_paused, "tsc-guest-paused"),
+	ROW(jumped, "tsc-jumped"),
+	ROW(skewed, "tsc-skewed"),
 	ROW(distrusted, "tsc-distrusted"),
 	ROW(distrusted_3_10, "tsc-distrusted"),
 	ROW(uncalibrated, "tsc-uncalibrated"),
@@ -400,6 +484,9 @@ static void exclusive_causes_exclude_each_other(void **state)
 		{"tsc-unsynchronised", "tsc-distrusted"},
 		{"tsc-early-unstable", "tsc-distrusted"},
 		{"boot-without-tsc", "tsc-distrusted"},
+		{"tsc-skewed", "tsc-distrusted"},
+		{"tsc-reference-wrapped", "tsc-distrusted"},
+		{"tsc-reference-wrapped", "tsc-early-unstable"},
 		{"tsc-not-offered", "tsc-distrusted"},
 		{"tsc-not-offered", "tsc-not-invariant"},
 		{"old-vdso-clocks", "gvisor-few-clocks"},

@@ -174,8 +174,7 @@ static const struct {
 		271095.072619, "'xen' wd_now: f6aa707c0c8f wd_last: f6a8d4762faa mask: ff"},
 	{"[ 8996.144260] clocksource:                       'acpi_pm' wd_now: f4b7d wd_last: "
 	 "6c50c5 mask: ffffff",
-		8996.144260,
-		"clocksource: 'acpi_pm' wd_now: f4b7d wd_last: 6c50c5 mask: ffffff"},
+		8996.144260, "clocksource: 'acpi_pm' wd_now: f4b7d wd_last: 6c50c5 mask: ffffff"},
 	{"[18921.469016] clocksource:                       'tsc' cs_nsec: 628897933 cs_now: "
 	 "9bf57b5de cs_last: 94f195f02 mask: ffffffffffffffff",
 		18921.469016,
