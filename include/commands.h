@@ -8,7 +8,6 @@
 extern const struct command check_command;
 extern const struct command bench_command;
 extern const struct command warp_command;
-
-int compare_run(int argc, char **argv);
+extern const struct command compare_command;
 
 #endif

@@ -2,12 +2,6 @@
 /* vdsocheck: the list of commands. The first is the default. */
 #include "commands.h"
 
-static const struct command compare_command = {
-	.name = "compare",
-	.summary = "try each clocksource and restore the original one (root)",
-	.legacy = compare_run,
-};
-
 int main(int argc, char **argv)
 {
 	static const struct command *const commands[] = {

@@ -73,8 +73,6 @@ struct command {
 	int (*run)(struct cli *cli);
 	/* After the output was written: may change the status. May be NULL. */
 	int (*finish)(struct cli *cli, int status);
-	/* Until compare has a row of its own: takes argv from its name on. */
-	int (*legacy)(int argc, char **argv);
 };
 
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };

@@ -152,10 +152,6 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	}
 	set_signals();
 	known_commands = commands;
-	for (size_t i = 0; argc > 1 && commands[i]; i++) {
-		if (commands[i]->legacy && strcmp(argv[1], commands[i]->name) == 0)
-			return commands[i]->legacy(argc - 1, argv + 1);
-	}
 	if (cli_parse(&cli, commands, argc, argv))
 		status = cli.help || cli.version ? collect_and_write(&cli, print_information, NULL)
 		                                 : run_command(&cli);

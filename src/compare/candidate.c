@@ -1,87 +1,120 @@
 /* SPDX-License-Identifier: MIT */
-#include "candidate.h"
-
-#include <time.h>
+/*
+ * One clocksource, measured: a first look at whether its clock runs at all, the proof, the
+ * times, and a look for warps. Everything here runs in a worker that may be killed.
+ *
+ * The first look compares the new clock with the CPU's counter, not with timers: a clock that
+ * stands still also stops every timer, those that are to end the worker included.
+ */
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/child.h"
-#include "base/kernel_clock.h"
+#include "judge/tally.h"
 #include "measure/affinity.h"
 #include "measure/counter.h"
 #include "measure/drift.h"
 #include "measure/proof.h"
+#include "measure/statistics.h"
 #include "measure/timing.h"
+#include "model.h"
 
 #define CHILD_SECONDS 10
 
-/* The counter is compared with the old clock for so long, and then with the new one. */
-#define COMPARED_NS 20000000
+/* Longer than a tick of HZ=100, which is all that the jiffies clock resolves. */
+#define SPEED_WINDOW_NS 12000000.0
 
-/* Beyond these the clock does not tell the time. The jiffies clock moves every 10 ms at most. */
-#define SLOWEST 0.4
-#define FASTEST 2.5
+/* Far more than a window has room for. */
+#define CALIBRATION_MARKS_MAX 1000000
+
+#define SPEED_SLOWEST 0.4
+#define SPEED_FASTEST 2.5
+
+/*
+ * With more CPUs than these, a few are enough for a clocksource that is a device: when all read
+ * it at once, the kernel's watchdog may find its own reads too slow and mark the TSC unstable
+ * ("hpet read-back delay of ...ns, marking unstable", 5.13 to 6.2).
+ */
+#define DEVICE_CPUS_MANY 32
+#define DEVICE_CPUS_FEW 4
+
+/* ---- the first look ---- */
 
 struct first_look {
-	const struct clock_switch *clock;
+	const struct clocksource_switch *clock;
 	const char *name;
-	struct fact *switched;
-	struct fact fact; /* of the clock: whether it runs */
+	enum switch_result result;
+	struct fact switched;
+	struct fact runs;
 };
 
-static double compare_with_clock(void)
+static void spin(uint64_t start, double ticks)
 {
-	static const struct timespec while_it_runs = {.tv_nsec = COMPARED_NS};
+	while ((double)(counter_read_ordered() - start) < ticks)
+		;
+}
+
+/*
+ * From one narrow pair of readings to another, so that it does not matter where in between
+ * this process lost its CPU. The counter spins: in an idle CPU it may stop.
+ */
+static double speed_in_one_window(double ns_per_tick)
+{
 	struct drift_mark start = drift_mark_take();
 	struct drift_mark end;
 
-	nanosleep(&while_it_runs, NULL);
+	spin(start.ticks, SPEED_WINDOW_NS / ns_per_tick);
 	end = drift_mark_take();
-	return drift_ns_per_tick(&start, &end);
+	return (double)(end.raw_ns - start.raw_ns) /
+	       ((double)(end.ticks - start.ticks) * ns_per_tick);
 }
 
-/* The kernel's nanoseconds while the counter says that COMPARED_NS go by. */
-static double clock_against_counter(double ns_per_tick)
+void candidate_judge_speed(const double ratios[SPEED_WINDOWS], struct fact *fact)
 {
-	uint64_t ticks = (uint64_t)(COMPARED_NS / ns_per_tick);
-	int64_t before = kernel_clock_ns(CLOCK_MONOTONIC);
-	uint64_t start = counter_read_ordered();
+	double sorted[SPEED_WINDOWS];
+	double median;
 
-	while (counter_read_ordered() - start < ticks)
-		;
-	return (double)(kernel_clock_ns(CLOCK_MONOTONIC) - before);
-}
-
-static void judge_speed(double ns, struct fact *fact)
-{
-	double speed = ns / COMPARED_NS;
-
-	if (speed < SLOWEST || speed > FASTEST)
-		fact_set(fact, FACT_FAILED, "a clock that runs at %.2f of its speed", speed);
+	memcpy(sorted, ratios, sizeof(sorted));
+	median = statistics_median(sorted, SPEED_WINDOWS);
+	if (median < SPEED_SLOWEST || median > SPEED_FASTEST)
+		fact_set(fact, FACT_FAILED,
+			"its clock runs at %.2f times the speed of the one in use", median);
 	else
 		fact_set_known(fact);
 }
 
-/*
- * A clock that stands still also stops all timers, those that are to end us included: so it is
- * looked at first, by the counter, and left at once.
- */
-static void switch_and_look(void *argument)
+/* Under the clocksource in use; 0 if the clock cannot be read, or stands still. */
+static double calibrate(void)
 {
-	struct first_look *look = argument;
-	double ns_per_tick;
-	struct fact why = {0};
+	struct drift_mark start = drift_mark_take();
+	struct drift_mark end = start;
 
-	counter_probe(&look->fact);
-	if (!fact_is_known(&look->fact)) {
-		fact_set_known(&look->fact);
-		clock_switch_to(look->clock, look->name, look->switched);
-		return;
+	for (long i = 0; start.raw_ns && i < CALIBRATION_MARKS_MAX; i++) {
+		end = drift_mark_take();
+		if ((double)(end.raw_ns - start.raw_ns) >= SPEED_WINDOW_NS)
+			return drift_ns_per_tick(&start, &end);
 	}
-	ns_per_tick = compare_with_clock();
-	if (!clock_switch_to(look->clock, look->name, look->switched))
+	return 0;
+}
+
+static void switch_and_look(struct first_look *look)
+{
+	double ns_per_tick, ratios[SPEED_WINDOWS];
+
+	counter_probe(&look->runs);
+	ns_per_tick = fact_is_known(&look->runs) ? calibrate() : 0;
+	fact_set_known(&look->runs);
+	look->result = clocksource_switch_to(look->clock, look->name, &look->switched);
+	if (look->result != SWITCH_DONE || ns_per_tick <= 0)
 		return;
-	judge_speed(clock_against_counter(ns_per_tick), &look->fact);
-	if (!fact_is_known(&look->fact))
-		clock_switch_restore(look->clock, &why);
+	for (int i = 0; i < SPEED_WINDOWS; i++)
+		ratios[i] = speed_in_one_window(ns_per_tick);
+	candidate_judge_speed(ratios, &look->runs);
+	if (!fact_is_known(&look->runs)) {
+		struct fact why = {0};
+
+		clocksource_switch_restore(look->clock, &why);
+	}
 }
 
 /* On one CPU, since the counters of two may differ. */
@@ -94,41 +127,141 @@ static void look_pinned(void *argument)
 	switch_and_look(argument);
 }
 
-static bool switch_carefully(const struct clock_switch *clock, struct trial *trial)
+static bool switch_carefully(const struct clocksource_switch *clock, struct candidate *candidate)
 {
-	struct first_look *look = child_share(sizeof(*look), &trial->fact);
+	struct first_look *look = child_share(sizeof(*look), &candidate->fact);
 	bool done;
 
 	if (!look)
 		return false;
 	look->clock = clock;
-	look->name = trial->name;
-	look->switched = &trial->switched;
-	done = child_run(look_pinned, look, CHILD_SECONDS, &trial->fact);
-	if (done)
-		trial->fact = look->fact;
+	look->name = candidate->name;
+	done = child_run(look_pinned, look, CHILD_SECONDS, &candidate->fact);
+	if (done) {
+		candidate->switched = look->switched;
+		candidate->fact = look->runs;
+		done = look->result == SWITCH_DONE && fact_is_known(&look->runs);
+		if (look->result == SWITCH_FOREIGN)
+			candidate->changed = look->switched;
+	}
 	child_unshare(look, sizeof(*look));
-	return done && fact_is_known(&trial->switched) && fact_is_known(&trial->fact);
+	return done;
 }
 
-static void measure(const struct trial_setup *setup, struct trial *trial)
-{
-	struct warp_setup warp = {.duration_ns = setup->warp_ns, .clocks = TRIAL_CLOCKS};
+/* ---- the measurement ---- */
 
-	trial->evidence = *setup->names;
-	proof_take(&trial->evidence, setup->calls);
-	timing_measure(&trial->evidence, setup->calls);
-	proof_take(&trial->evidence, setup->calls);
-	warp_measure(setup->names, setup->calls, &warp, &trial->warp);
-	warp_release(&trial->warp);
+static bool is_still_in_use(const struct clocksource_switch *clock, struct candidate *candidate)
+{
+	char now[CLOCKSOURCE_NAME_SIZE];
+
+	if (!clocksource_switch_read(clock, now, &candidate->changed))
+		return false;
+	if (strcmp(now, candidate->name) == 0)
+		return true;
+	fact_set(&candidate->changed, FACT_FAILED,
+		"something else switched the clocksource to %s meanwhile", now);
+	return false;
 }
 
-void trial_run(
-	const struct clock_switch *clock, const struct trial_setup *setup, struct trial *trial)
+static void keep_least(const struct evidence *now, struct evidence *least)
 {
-	if (!switch_carefully(clock, trial))
+	for (size_t i = 0; i < now->call_count; i++) {
+		for (int path = 0; path < PATH_COUNT; path++) {
+			const struct path_evidence *from = &now->calls[i].path[path];
+			struct path_evidence *to = &least->calls[i].path[path];
+
+			if (!from->timed || (to->timed && to->min_ns <= from->min_ns))
+				continue;
+			to->timed = true;
+			to->min_ns = from->min_ns;
+			to->median_ns = from->median_ns;
+		}
+	}
+}
+
+static void look_at_times(const struct candidate_setup *setup, struct candidate *candidate)
+{
+	static struct evidence now;
+	const struct call_evidence *call;
+
+	now = *setup->names;
+	timing_measure(&now, setup->calls);
+	if (!fact_is_known(&candidate->evidence.timing.fact))
+		candidate->evidence.timing = now.timing;
+	call = tally_find(&now, "CLOCK_MONOTONIC");
+	if (!fact_is_known(&now.timing.fact) || !call || !call->path[call_judged_path(call)].timed ||
+		candidate->look_count == LOOK_MAX)
 		return;
-	fact_set(&trial->fact, FACT_FAILED, "not done");
-	measure(setup, trial);
-	fact_set_known(&trial->fact);
+	candidate->looks_ns[candidate->look_count++] = call->path[call_judged_path(call)].min_ns;
+	keep_least(&now, &candidate->evidence);
+}
+
+size_t candidate_warp_cpus(const char *name, size_t allowed)
+{
+	bool is_device = strcmp(name, "hpet") == 0 || strcmp(name, "acpi_pm") == 0;
+
+	return is_device && allowed > DEVICE_CPUS_MANY ? DEVICE_CPUS_FEW : allowed;
+}
+
+/* Evenly spread: neighbours may share a core. The rest of the worker's life is on these. */
+static void use_few_cpus(const int *cpus, size_t count, size_t few)
+{
+	cpu_set_t *set = CPU_ALLOC(AFFINITY_CPU_MAX);
+	size_t size = CPU_ALLOC_SIZE(AFFINITY_CPU_MAX);
+
+	if (!set)
+		return;
+	CPU_ZERO_S(size, set);
+	for (size_t i = 0; i < few; i++)
+		CPU_SET_S((size_t)cpus[i * count / few], size, set);
+	sched_setaffinity(0, size, set);
+	CPU_FREE(set);
+}
+
+static void look_for_warps(const struct candidate_setup *setup, struct candidate *candidate)
+{
+	static int cpus[AFFINITY_CPU_MAX];
+	struct warp_setup warp = {.duration_ns = setup->warp_ns, .clocks = CANDIDATE_CLOCKS};
+	size_t few;
+
+	candidate->warp_allowed = affinity_list(cpus, AFFINITY_CPU_MAX);
+	few = candidate_warp_cpus(candidate->name, candidate->warp_allowed);
+	if (few < candidate->warp_allowed)
+		use_few_cpus(cpus, candidate->warp_allowed, few);
+	warp_measure(setup->names, setup->calls, &warp, &candidate->warp);
+	warp_release(&candidate->warp);
+}
+
+void candidate_measure(const struct clocksource_switch *clock, const struct candidate_setup *setup,
+	struct candidate *candidate)
+{
+	if (!switch_carefully(clock, candidate))
+		return;
+	fact_set(&candidate->fact, FACT_FAILED, "not done");
+	candidate->evidence = *setup->names;
+	proof_take(&candidate->evidence, setup->calls);
+	look_at_times(setup, candidate);
+	proof_take(&candidate->evidence, setup->calls);
+	if (is_still_in_use(clock, candidate)) {
+		look_at_times(setup, candidate);
+		look_for_warps(setup, candidate);
+		is_still_in_use(clock, candidate);
+	}
+	fact_set_known(&candidate->fact);
+}
+
+void candidate_look_again(const struct clocksource_switch *clock,
+	const struct candidate_setup *setup, struct candidate *candidate)
+{
+	struct fact why = {0};
+	enum switch_result result = clocksource_switch_restore(clock, &why);
+
+	if (result == SWITCH_DONE) {
+		look_at_times(setup, candidate);
+		is_still_in_use(clock, candidate);
+	} else if (result == SWITCH_FOREIGN) {
+		candidate->changed = why;
+	} else {
+		candidate->switched = why;
+	}
 }

@@ -1,73 +1,162 @@
 /* SPDX-License-Identifier: MIT */
-#include "clocksource_switch.h"
-
+/*
+ * Switching the kernel's clocksource through sysfs, without overwriting what other processes
+ * do to it: the file is locked against a second compare, and what was last written is
+ * remembered in shared memory, so that a name found there which is not ours is recognised as
+ * the change of an administrator, of another program, or of the kernel's watchdog. There is
+ * no compare-and-exchange on sysfs: a change in the microseconds between read and write is lost.
+ */
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/child.h"
+#include "base/file.h"
+#include "model.h"
 
 /* sysfs files are a page at most. */
 #define FILE_SIZE 4097
 
 #define RESTORE_TRIES 3
 
-static bool read_current(
-	const struct root *root, char name[CLOCKSOURCE_NAME_SIZE], struct fact *why)
+static bool parse_name(struct span content, char name[CLOCKSOURCE_NAME_SIZE])
+{
+	struct span word;
+
+	if (!text_next_word(&content, &word) || word.length >= CLOCKSOURCE_NAME_SIZE)
+		return false;
+	text_copy_span(name, CLOCKSOURCE_NAME_SIZE, word);
+	return true;
+}
+
+bool clocksource_switch_read(
+	const struct clocksource_switch *clock, char name[CLOCKSOURCE_NAME_SIZE], struct fact *why)
 {
 	char buffer[FILE_SIZE];
-	struct span content, word;
+	struct span content;
 
-	if (!root_read(root, CLOCK_SWITCH_PATH, buffer, sizeof(buffer), &content, why))
+	if (!root_read(clock->root, CLOCKSOURCE_CURRENT, buffer, sizeof(buffer), &content, why))
 		return false;
-	if (text_next_word(&content, &word) && word.length < CLOCKSOURCE_NAME_SIZE) {
-		text_copy_span(name, CLOCKSOURCE_NAME_SIZE, word);
+	if (parse_name(content, name))
 		return true;
+	fact_set(why, FACT_FAILED, "current_clocksource does not hold a name");
+	return false;
+}
+
+/* ---- the record that outlives a kill ---- */
+
+static int open_record_folder(const struct clocksource_switch *clock)
+{
+	struct fact why = {0};
+
+	return root_open_file(clock->root, SWITCH_RECORD_FOLDER, &why);
+}
+
+/* In a folder that only root writes to; a link there is not ours, and is not followed. */
+static int open_record(int folder, int flags)
+{
+	return openat(folder, SWITCH_RECORD, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+}
+
+void clocksource_switch_record(const struct clocksource_switch *clock)
+{
+	int folder = open_record_folder(clock);
+	int file;
+
+	if (folder < 0)
+		return;
+	file = open_record(folder, O_WRONLY | O_CREAT | O_TRUNC);
+	close(folder);
+	if (file < 0)
+		return;
+	(void)!write(file, clock->original, strlen(clock->original));
+	close(file);
+}
+
+void clocksource_switch_forget(const struct clocksource_switch *clock)
+{
+	int folder = open_record_folder(clock);
+
+	if (folder < 0)
+		return;
+	unlinkat(folder, SWITCH_RECORD, 0);
+	close(folder);
+}
+
+/* A record of what is in use again has been dealt with. */
+static void read_record(struct clocksource_switch *clock)
+{
+	int folder = open_record_folder(clock);
+	int file = folder < 0 ? -1 : open_record(folder, O_RDONLY);
+	char buffer[CLOCKSOURCE_NAME_SIZE + 1];
+	size_t length = 0;
+
+	if (folder >= 0)
+		close(folder);
+	if (file < 0)
+		return;
+	if (file_read_all(file, buffer, sizeof(buffer), &length) != 0 ||
+		!parse_name((struct span){buffer, length}, clock->interrupted) ||
+		strcmp(clock->interrupted, clock->original) == 0)
+		*clock->interrupted = '\0';
+	close(file);
+}
+
+/* ---- holding it ---- */
+
+static enum switch_opened take_hold(struct clocksource_switch *clock, struct fact *why)
+{
+	if (flock(clock->file, LOCK_EX | LOCK_NB) < 0) {
+		fact_set_errno(why, errno, "lock of current_clocksource");
+		return SWITCH_BUSY;
 	}
-	fact_set(why, FACT_FAILED, "current_clocksource: not a name");
-	return false;
+	if (!clocksource_switch_read(clock, clock->original, why))
+		return SWITCH_UNREAD;
+	clock->ours = child_share(sizeof(*clock->ours), why);
+	if (!clock->ours)
+		return SWITCH_UNREAD;
+	text_copy(clock->ours->current, CLOCKSOURCE_NAME_SIZE, clock->original);
+	read_record(clock);
+	return SWITCH_OPENED;
 }
 
-static bool take_lock(int file, struct fact *why)
+enum switch_opened clocksource_switch_open(
+	struct clocksource_switch *clock, const struct root *root, struct fact *why)
 {
-	if (flock(file, LOCK_EX | LOCK_NB) == 0)
-		return true;
-	fact_set_errno(why, errno, "lock of current_clocksource");
-	return false;
-}
+	enum switch_opened opened;
 
-static enum clock_switch_trouble take_hold(struct clock_switch *clock, struct fact *why)
-{
-	if (!take_lock(clock->file, why))
-		return CLOCK_SWITCH_BUSY;
-	if (!read_current(clock->root, clock->original, why))
-		return CLOCK_SWITCH_UNREAD;
-	return CLOCK_SWITCH_FINE;
-}
-
-enum clock_switch_trouble clock_switch_open(
-	struct clock_switch *clock, const struct root *root, struct fact *why)
-{
-	enum clock_switch_trouble trouble;
-
-	clock->root = root;
-	clock->file = root_open_writable(root, CLOCK_SWITCH_PATH, why);
+	*clock = (struct clocksource_switch){
+		.root = root, .file = root_open_writable(root, CLOCKSOURCE_CURRENT, why)};
 	if (clock->file < 0)
-		return CLOCK_SWITCH_CLOSED;
-	trouble = take_hold(clock, why);
-	if (trouble != CLOCK_SWITCH_FINE)
-		clock_switch_close(clock);
-	return trouble;
+		return SWITCH_CLOSED;
+	opened = take_hold(clock, why);
+	if (opened != SWITCH_OPENED)
+		clocksource_switch_close(clock);
+	return opened;
 }
 
-void clock_switch_close(struct clock_switch *clock)
+void clocksource_switch_close(struct clocksource_switch *clock)
 {
+	if (clock->ours)
+		child_unshare(clock->ours, sizeof(*clock->ours));
+	clock->ours = NULL;
 	close(clock->file);
 	clock->file = -1;
 }
 
+/* ---- switching it ---- */
+
+static bool is_ours(const struct clocksource_switch *clock, const char *name)
+{
+	return strcmp(name, clock->original) == 0 || strcmp(name, clock->ours->current) == 0 ||
+	       strcmp(name, clock->ours->wanted) == 0;
+}
+
 /* 0 or an errno value. A captured tree's file is a plain one, which keeps what it had. */
-static int write_name(const struct clock_switch *clock, const char *name)
+static int write_name(const struct clocksource_switch *clock, const char *name)
 {
 	char line[CLOCKSOURCE_NAME_SIZE + 1];
 	int length = snprintf(line, sizeof(line), "%s\n", name);
@@ -79,31 +168,71 @@ static int write_name(const struct clock_switch *clock, const char *name)
 	return 0;
 }
 
-bool clock_switch_to(const struct clock_switch *clock, const char *name, struct fact *why)
+static enum switch_result tell_foreign(const char *name, struct fact *why)
 {
-	char current[CLOCKSOURCE_NAME_SIZE];
-	int error;
-
-	if (read_current(clock->root, current, why) && strcmp(current, name) == 0)
-		return true;
-	error = write_name(clock, name);
-	if (error) {
-		fact_set(why, FACT_FAILED, "the kernel refused it: %s", strerror(error));
-		return false;
-	}
-	if (!read_current(clock->root, current, why))
-		return false;
-	if (strcmp(current, name) == 0)
-		return true;
-	fact_set(why, FACT_FAILED, "the kernel refused it and uses %s", current);
-	return false;
+	fact_set(why, FACT_FAILED, "something else switched the clocksource to %s", name);
+	return SWITCH_FOREIGN;
 }
 
-bool clock_switch_restore(const struct clock_switch *clock, struct fact *why)
+bool clocksource_switch_is_foreign(const struct clocksource_switch *clock, struct fact *why)
 {
-	for (int i = 0; i < RESTORE_TRIES; i++) {
-		if (clock_switch_to(clock, clock->original, why))
-			return true;
+	char now[CLOCKSOURCE_NAME_SIZE];
+
+	return clocksource_switch_read(clock, now, why) && !is_ours(clock, now) &&
+	       tell_foreign(now, why) == SWITCH_FOREIGN;
+}
+
+static enum switch_result write_and_read_back(
+	const struct clocksource_switch *clock, const char *name, struct fact *why)
+{
+	char now[CLOCKSOURCE_NAME_SIZE];
+	int error = write_name(clock, name);
+
+	if (error) {
+		fact_set(why, FACT_FAILED, "rejected by the kernel: %s", strerror(error));
+		return SWITCH_REFUSED;
 	}
-	return false;
+	if (!clocksource_switch_read(clock, now, why))
+		return SWITCH_REFUSED;
+	if (strcmp(now, name) == 0) {
+		text_copy(clock->ours->current, CLOCKSOURCE_NAME_SIZE, now);
+		fact_set_known(why);
+		return SWITCH_DONE;
+	}
+	if (!is_ours(clock, now))
+		return tell_foreign(now, why);
+	fact_set(why, FACT_FAILED, "rejected by the kernel (still on %s)", now);
+	return SWITCH_REFUSED;
+}
+
+/* `wanted` is set before the write: a process killed in between leaves either name behind. */
+enum switch_result clocksource_switch_to(
+	const struct clocksource_switch *clock, const char *name, struct fact *why)
+{
+	char now[CLOCKSOURCE_NAME_SIZE];
+	enum switch_result result;
+
+	if (!clocksource_switch_read(clock, now, why))
+		return SWITCH_REFUSED;
+	if (!is_ours(clock, now))
+		return tell_foreign(now, why);
+	text_copy(clock->ours->current, CLOCKSOURCE_NAME_SIZE, now);
+	if (strcmp(now, name) == 0) {
+		fact_set_known(why);
+		return SWITCH_DONE;
+	}
+	text_copy(clock->ours->wanted, CLOCKSOURCE_NAME_SIZE, name);
+	result = write_and_read_back(clock, name, why);
+	*clock->ours->wanted = '\0';
+	return result;
+}
+
+enum switch_result clocksource_switch_restore(
+	const struct clocksource_switch *clock, struct fact *why)
+{
+	enum switch_result result = SWITCH_REFUSED;
+
+	for (int i = 0; i < RESTORE_TRIES && result == SWITCH_REFUSED; i++)
+		result = clocksource_switch_to(clock, clock->original, why);
+	return result;
 }

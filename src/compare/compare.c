@@ -1,189 +1,298 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * vdsocheck compare: tries the clocksources that the kernel offers and restores the one in use.
+ * The one command that changes the host, so most of what is here is about when it must not run
+ * and what it says before and afterwards.
+ */
 #include "commands.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "base/root.h"
-#include "cli/consent.h"
-#include "cli/duration.h"
-#include "cli/emit.h"
-#include "cli/options.h"
-#include "cli/page.h"
+#include "cli/phrase.h"
+#include "cli/wrap.h"
 #include "collect/clocksource.h"
 #include "collect/container.h"
-#include "collect/hypervisor.h"
+#include "collect/host.h"
+#include "collect/kernel_log.h"
 #include "collect/moment.h"
 #include "measure/call.h"
 #include "measure/vdso.h"
-#include "ranking.h"
-#include "report.h"
-#include "run.h"
-#include "selection.h"
+#include "model.h"
 
 #define DEFAULT_NS 1000000000
 #define NS_PER_SECOND 1e9
 
-static const char help[] =
-	"Usage: vdsocheck compare [OPTION]...\n"
-	"\n"
-	"Switches this host to each clocksource it offers, in turn; proves whether the\n"
-	"clock calls enter the kernel, times them, looks for time warps; and puts the\n"
-	"clocksource back that was in use, however it ends. Needs root. Asks first.\n"
-	"\n"
-	"      --only NAME,...    try these clocksources only\n"
-	"  -d, --duration SECONDS look for warps so long on each (1)\n"
-	"  -y, --yes              do not ask; needed where there is no terminal\n"
-	"  -q, --quiet            print nothing: the exit status is the answer\n"
-	"  -J, --json             print JSON, the same as --format json\n"
-	"      --format FORMAT    print text (the default) or json\n"
-	"  -o, --output FILE      write to FILE, whole or not at all\n"
-	"      --color WHEN       colour the verdict: auto (the default), always, never\n"
-	"      --sysroot DIR      switch the clocksource file below DIR, for tests: what\n"
-	"                         is measured is this host as it is\n"
-	"  -h, --help             print this help\n"
-	"  -V, --version          print the version\n"
-	"\n"
-	"Exit status: 0 all were tried and the clocksource is as it was, 2 it could not\n"
-	"be done, or it ended early, or bad usage, or failed output. If the clocksource\n"
-	"could not be put back, the last line printed is the command that does it.\n";
+/* What a candidate takes beyond the look for warps, in seconds. */
+#define CANDIDATE_SECONDS 0.5
 
-enum own_id { OPTION_ONLY = OWN_OPTION_FIRST };
+#define EXIT_CHANGE 1
+#define EXIT_UNKNOWN 2
+#define EXIT_SIGNAL 128
 
-struct wishes {
-	const char *only; /* NULL: all */
-	int64_t warp_ns;
+#define ONLY_MAX 32
+
+enum { OPTION_ONLY = OPTION_OWN, OPTION_WITH_GUESTS };
+
+struct request {
+	size_t only_count; /* 0: all */
+	const char *only[ONLY_MAX];
+	int64_t warp_ns; /* 0: not given */
+	bool with_guests;
 	bool yes;
 };
 
-/* All that one run needs. */
-struct session {
-	const struct options *options;
-	struct wishes wishes;
+/* All that one run needs; the guardian and finish() look at it too. */
+static struct session {
+	const struct request *request;
 	struct root root;
-	struct moment_evidence moment;
-	struct clocksource_evidence offered;
-	struct clock_switch clock;
-	struct selection selection;
-	struct comparison comparison;
-};
+	char path[CURRENT_PATH_SIZE]; /* of current_clocksource, for messages */
+	int64_t warp_ns;
+	struct evidence host; /* of the tree: for advice */
+	struct clocksource_switch clock;
+	size_t count; /* of candidates, without the one in use */
+	char names[CLOCKSOURCE_MAX][CLOCKSOURCE_NAME_SIZE];
+	struct run_result result;
+} session;
 
 /* ---- options ---- */
 
-static bool take_own(int id, const char *value, void *into)
+static bool take(struct cli *cli, int id, const char *value)
 {
-	struct wishes *wishes = into;
+	struct request *request = cli->own;
 
 	switch (id) {
 	case OPTION_ONLY:
-		wishes->only = value;
+		if (request->only_count == ONLY_MAX) {
+			cli_complain_usage("--only: at most %d lists are accepted", ONLY_MAX);
+			return false;
+		}
+		request->only[request->only_count++] = value;
 		return true;
+	case OPTION_WITH_GUESTS:
+		return request->with_guests = true;
 	case 'd':
-		return duration_take(value, &wishes->warp_ns);
+		return take_duration("--duration", value, &request->warp_ns);
 	default:
-		wishes->yes = true;
-		return true;
+		return request->yes = true;
 	}
 }
 
-static bool parse(int argc, char **argv, struct options *options, struct wishes *wishes)
+/* "/" stands for no prefix, and a tree's trailing slashes are left out. */
+static void find_path(const char *sysroot)
 {
-	static const struct own_option rows[] = {
-		{OPTION_ONLY, "only", true}, DURATION_OPTION, {'y', "yes", false}};
-	const struct own_options own = {.command = "compare",
-		.rows = rows,
-		.count = sizeof(rows) / sizeof(rows[0]),
-		.take = take_own,
-		.into = wishes};
+	size_t length = strlen(sysroot);
 
-	return options_parse(argc, argv, options, &own) && page_accepts(options);
+	while (length > 0 && sysroot[length - 1] == '/')
+		length--;
+	snprintf(session.path, sizeof(session.path), "%.*s%s", (int)length, sysroot,
+		CLOCKSOURCE_CURRENT);
 }
 
-/* ---- whether we may ---- */
+/* ---- the candidates ---- */
 
-static void complain_of_closed(const struct root *root, const struct fact *why)
+static bool is_chosen(struct span name)
+{
+	for (size_t i = 0; i < session.count; i++) {
+		if (text_equals(name, session.names[i]))
+			return true;
+	}
+	return text_equals(name, session.clock.original);
+}
+
+static bool choose(struct span name)
+{
+	const struct clocksource_evidence *offered = &session.host.clocksource;
+
+	for (size_t i = 0; i < offered->available_count; i++) {
+		if (!text_equals(name, offered->available[i]))
+			continue;
+		if (!is_chosen(name))
+			text_copy_span(session.names[session.count++], CLOCKSOURCE_NAME_SIZE, name);
+		return true;
+	}
+	cli_complain_usage("--only: this host does not offer '%.*s'", (int)name.length, name.at);
+	return false;
+}
+
+static bool choose_list(const char *list)
+{
+	struct span rest = text_span(list), word;
+
+	if (!*list) {
+		cli_complain_usage("--only: no name given");
+		return false;
+	}
+	while (parse_next(&rest, &word)) {
+		if (!choose(word))
+			return false;
+	}
+	return true;
+}
+
+/* The exit status of what is wrong; EXIT_SUCCESS: nothing. */
+static int choose_candidates(void)
+{
+	const struct clocksource_evidence *offered = &session.host.clocksource;
+	const struct request *request = session.request;
+
+	if (!fact_is_known(&offered->available_fact)) {
+		cli_complain("cannot list the available clocksources: %s",
+			offered->available_fact.reason);
+		return EXIT_UNKNOWN;
+	}
+	for (size_t i = 0; i < request->only_count; i++) {
+		if (!choose_list(request->only[i]))
+			return EXIT_TROUBLE;
+	}
+	for (size_t i = 0; request->only_count == 0 && i < offered->available_count; i++)
+		choose(text_span(offered->available[i]));
+	return EXIT_SUCCESS;
+}
+
+/* ---- whether it may run ---- */
+
+static void complain_of_closed(const struct fact *why)
 {
 	struct text_fact container = {0};
 
-	if (root->live && geteuid() != 0) {
-		options_complain("cannot change the clocksource: only root may");
+	if (session.root.live && geteuid() != 0) {
+		cli_complain("cannot change the clocksource: this requires root");
 		return;
 	}
-	container_collect(root, &container);
+	container_collect(&session.root, &container);
 	if (fact_is_known(&container.fact))
-		options_complain("cannot change the clocksource: this is a container (%s), and %s",
+		cli_complain("cannot change the clocksource in this container (%s): %s",
 			container.value, why->reason);
 	else
-		options_complain("cannot change the clocksource: %s", why->reason);
+		cli_complain("cannot change the clocksource: %s", why->reason);
 }
 
-static bool take_hold(struct session *session)
+static bool open_switch(void)
 {
 	struct fact why = {0};
 
-	switch (clock_switch_open(&session->clock, &session->root, &why)) {
-	case CLOCK_SWITCH_FINE:
+	switch (clocksource_switch_open(&session.clock, &session.root, &why)) {
+	case SWITCH_OPENED:
 		return true;
-	case CLOCK_SWITCH_BUSY:
-		options_complain("another vdsocheck compare is running on this host");
+	case SWITCH_BUSY:
+		cli_complain("another vdsocheck compare is running on this host");
 		return false;
-	case CLOCK_SWITCH_CLOSED:
-		complain_of_closed(&session->root, &why);
+	case SWITCH_CLOSED:
+		complain_of_closed(&why);
 		return false;
 	default:
-		options_complain("cannot change the clocksource: %s", why.reason);
+		cli_complain("cannot change the clocksource: %s", why.reason);
 		return false;
 	}
 }
 
-static void announce(const struct session *session)
+/* One line to be pasted; nothing is printed after it. */
+static void print_command(const char *name)
 {
-	if (session->options->quiet && session->wishes.yes)
+	fprintf(stderr, "echo %s > %s\n", name, session.path);
+}
+
+static bool is_undisturbed(void)
+{
+	const struct clocksource_switch *clock = &session.clock;
+
+	if (!*clock->interrupted)
+		return true;
+	cli_complain("an earlier compare was killed: the clocksource was %s before it, and "
+		     "is %s now. Restore it first, as root, or remove %s/%s to keep %s:",
+		clock->interrupted, clock->original, SWITCH_RECORD_FOLDER, SWITCH_RECORD,
+		clock->original);
+	print_command(clock->interrupted);
+	return false;
+}
+
+static bool has_no_leap_second(void)
+{
+	struct ntp_state state;
+
+	ntp_state_read(&state);
+	if (!fact_is_known(&state.fact) || !state.leap_pending)
+		return true;
+	cli_complain("a leap second is pending, and a switch of the clocksource would drop "
+		     "it; try again when it is over");
+	return false;
+}
+
+static bool harms_no_guest(void)
+{
+	struct fact none = {0};
+
+	if (session.request->with_guests)
+		return true;
+	guests_look(&session.root, &none);
+	if (fact_is_known(&none))
+		return true;
+	cli_complain("virtual machines run on this host (%s). A switch away from the TSC "
+		     "takes the vDSO from their kvm-clock until they are restarted; use "
+		     "--with-guests to run all the same",
+		none.reason);
+	return false;
+}
+
+/* ---- before it runs ---- */
+
+static void announce(const struct cli *cli)
+{
+	struct phrase phrase = {.used = 0};
+	struct ntp_state state;
+	char ntp[FACT_REASON_SIZE + 64];
+
+	if (cli->quiet && session.request->yes)
 		return;
-	fprintf(stderr, "This switches the clocksource of this host from %s to",
-		session->clock.original);
-	for (size_t i = 0; i < session->selection.count; i++)
-		fprintf(stderr, "%s %s", i ? "," : "", session->selection.names[i]);
-	fprintf(stderr,
-		",\nabout %.1f s each, and back to %s. On a slow one, programs that ask for the\n"
-		"time are slower meanwhile.\n",
-		(double)session->wishes.warp_ns / NS_PER_SECOND + 0.5, session->clock.original);
+	phrase_add(&phrase, "This tries the clocksources %s", session.clock.original);
+	for (size_t i = 0; i < session.count; i++)
+		phrase_add(
+			&phrase, "%s%s", i + 1 < session.count ? ", " : " and ", session.names[i]);
+	phrase_add(&phrase, " (about %.1f s each) and then restores %s.",
+		(double)session.warp_ns / NS_PER_SECOND + CANDIDATE_SECONDS,
+		session.clock.original);
+	wrap_text(stderr, 0, 0, phrase.text);
+	phrase = (struct phrase){.used = 0};
+	ntp_state_read(&state);
+	compare_describe_ntp(&state, ntp, sizeof(ntp));
+	phrase_add(&phrase,
+		"Each of the %zu switches stops all CPUs for a moment and clears the kernel's NTP "
+		"state (now: %s): the clock counts as unsynchronized until the time daemon has "
+		"adjusted it again. Programs that read the clock may run slower meanwhile.",
+		2 * session.count, ntp);
+	if (session.request->with_guests)
+		phrase_add(&phrase,
+			" KVM guests that use kvm-clock lose the vDSO until they are restarted.");
+	wrap_text(stderr, 0, 0, phrase.text);
 }
 
-/* ---- doing it ---- */
+/* ---- the run ---- */
 
-/* How to put things right by hand. Nothing is printed after it. */
-static void print_remedy(const struct clock_switch *clock, const struct fact *why)
+/* How to restore it by hand. Nothing is printed after it. */
+static void print_remedy(
+	const struct clocksource_switch *clock, enum switch_result result, const struct fact *why)
 {
-	options_complain(
-		"the clocksource could not be put back: %s. Do it by hand, as root:", why->reason);
-	fprintf(stderr, COMPARE_REPORT_COMMAND "\n", clock->original);
-}
-
-/* In the guardian, when whoever started it is gone. */
-static void tell_as_orphan(const struct clock_switch *clock, const struct fact *restored)
-{
-	if (fact_is_known(restored))
-		options_complain("compare was killed; the clocksource is %s, as it was found",
-			clock->original);
+	if (result == SWITCH_FOREIGN)
+		cli_complain("%s, so it was not restored. To go back to %s, run as root:",
+			why->reason, clock->original);
 	else
-		print_remedy(clock, restored);
+		cli_complain(
+			"the clocksource could not be restored: %s. Run as root:", why->reason);
+	print_command(clock->original);
 }
 
-static void show_progress(void *argument, size_t place, size_t count, const char *name)
+/* In the guardian, when the process that started it is gone. */
+static void report_as_orphan(
+	const struct clocksource_switch *clock, enum switch_result result, const struct fact *why)
 {
-	const struct session *session = argument;
-
-	if (!session->options->quiet && isatty(STDERR_FILENO))
-		fprintf(stderr, "\r%zu of %zu: %s\033[K", place + 1, count, name);
-}
-
-static void end_progress(const struct session *session)
-{
-	if (!session->options->quiet && isatty(STDERR_FILENO))
-		fputs("\r\033[K", stderr);
+	if (result == SWITCH_DONE)
+		cli_complain(
+			"compare was killed; the clocksource was restored to %s", clock->original);
+	else
+		print_remedy(clock, result, why);
 }
 
 /* This process's own, whatever tree the clocksource is switched in. */
@@ -198,133 +307,166 @@ static void collect_own(struct moment_evidence *moment, struct vdso_evidence *vd
 	root_close(&here);
 }
 
-static void compare(struct session *session)
+/* The calls that decide are all that is shown, so only they are made. */
+static void list_calls(struct evidence *names, struct call calls[CALL_MAX][PATH_COUNT])
+{
+	size_t kept = 0;
+
+	call_list(names, calls);
+	for (size_t i = 0; i < names->call_count; i++) {
+		if (!names->calls[i].decides)
+			continue;
+		names->calls[kept] = names->calls[i];
+		memcpy(calls[kept++], calls[i], sizeof(calls[i]));
+	}
+	names->call_count = kept;
+}
+
+static void compare(const struct cli *cli)
 {
 	static struct evidence names;
 	static struct call calls[CALL_MAX][PATH_COUNT];
-	struct comparison_setup setup = {.trial = {.names = &names,
-						 .calls = (const struct call(*)[PATH_COUNT])calls,
-						 .warp_ns = session->wishes.warp_ns},
-		.count = session->selection.count,
-		.names = (const char(*)[CLOCKSOURCE_NAME_SIZE])session->selection.names,
-		.progress = show_progress,
-		.argument = session,
-		.orphaned = tell_as_orphan};
+	struct run_setup setup = {.candidate = {.names = &names,
+					  .calls = (const struct call(*)[PATH_COUNT])calls,
+					  .warp_ns = session.warp_ns},
+		.count = session.count,
+		.names = (const char(*)[CLOCKSOURCE_NAME_SIZE])session.names,
+		.progress = progress_show,
+		.orphaned = report_as_orphan};
 
-	collect_own(&session->moment, &names.vdso);
-	call_list(&names, calls);
-	comparison_run(&session->clock, &setup, &session->comparison);
-	end_progress(session);
+	collect_own(&session.host.moment, &names.vdso);
+	list_calls(&names, calls);
+	progress_start(cli, "trying the clocksources");
+	run_all(&session.clock, &setup, &session.result);
+	progress_end();
 }
 
-/* ---- telling it ---- */
+/* ---- afterwards ---- */
 
-static bool write_text(const void *report, FILE *out)
+static int find_status(enum ranking_verdict verdict)
 {
-	return compare_report_text(report, out);
+	if (session.result.end == RUN_INTERRUPTED)
+		return EXIT_SIGNAL + session.result.signal;
+	if (verdict == RANKING_UNKNOWN)
+		return EXIT_UNKNOWN;
+	return verdict == RANKING_CHANGE ? EXIT_CHANGE : EXIT_SUCCESS;
 }
 
-static bool write_json(const void *report, FILE *out)
+/* What was measured is printed however the run ended. */
+static int report(struct cli *cli)
 {
-	return compare_report_json(report, out);
+	const struct text_fact *hypervisor = &session.host.host.hypervisor;
+	struct ranking ranking;
+	struct compare_report report = {.result = &session.result,
+		.ranking = &ranking,
+		.moment = &session.host.moment,
+		.original = session.clock.original,
+		.path = session.path,
+		.hypervisor = fact_is_known(&hypervisor->fact) ? hypervisor->value : NULL,
+		.warp_ns = session.warp_ns};
+
+	ranking_find(&session.result, &session.host, &ranking);
+	report.exit_status = find_status(ranking.verdict);
+	cli_print(cli, &report);
+	return report.exit_status;
 }
 
-static bool report(const struct session *session, int status)
+static int compare_with_switch(struct cli *cli)
 {
-	static const struct page page = {write_text, write_json};
-	struct text_fact hypervisor = {0};
-	struct choice choice;
-	struct compare_report report = {.comparison = &session->comparison,
-		.choice = &choice,
-		.moment = &session->moment,
-		.original = session->clock.original,
-		.exit_status = status,
-		.color = emit_wants_color(session->options)};
+	int status = choose_candidates();
 
-	hypervisor_collect(&session->root, &hypervisor);
-	if (fact_is_known(&hypervisor.fact))
-		report.hypervisor = hypervisor.value;
-	choice_find(&session->comparison, session->clock.original, &choice);
-	return page_emit(&page, &report, session->options);
-}
-
-/* Whoever waits for us is to see that a signal ended us; if it does not, we end all the same. */
-static int end_by_signal(const struct session *session)
-{
-	int signal_number = session->comparison.signal;
-
-	options_complain(
-		"interrupted; the clocksource is %s, as it was found", session->clock.original);
-	signal(signal_number, SIG_DFL);
-	raise(signal_number);
-	return EXIT_TROUBLE;
-}
-
-static int conclude(const struct session *session)
-{
-	const struct comparison *comparison = &session->comparison;
-	bool restored = fact_is_known(&comparison->restored);
-	bool whole = comparison->end == COMPARISON_WHOLE;
-	int status = whole && restored ? EXIT_SUCCESS : EXIT_TROUBLE;
-
-	if (whole && !report(session, status))
-		status = EXIT_TROUBLE;
-	if (!restored) {
-		print_remedy(&session->clock, &comparison->restored);
-		return EXIT_TROUBLE;
-	}
-	if (comparison->end == COMPARISON_INTERRUPTED)
-		return end_by_signal(session);
-	if (!whole)
-		options_complain("%s; the clocksource is %s, as it was found",
-			comparison->why.reason, session->clock.original);
-	return status;
-}
-
-static int compare_held(struct session *session)
-{
-	int status;
-
-	announce(session);
-	if (!session->wishes.yes && !consent_ask())
-		return EXIT_TROUBLE;
-	compare(session);
-	status = conclude(session);
-	comparison_release(&session->comparison);
-	return status;
-}
-
-static int compare_tree(struct session *session)
-{
-	int status;
-
-	clocksource_collect(&session->root, &session->offered);
-	if (!selection_make(&session->selection, &session->offered, session->wishes.only) ||
-		!take_hold(session))
-		return EXIT_TROUBLE;
-	status = compare_held(session);
-	clock_switch_close(&session->clock);
-	return status;
-}
-
-int compare_run(int argc, char **argv)
-{
-	static struct session session;
-	struct options options;
-	struct fact why = {0};
-	int status;
-
-	session.options = &options;
-	session.wishes.warp_ns = DEFAULT_NS;
-	if (!parse(argc, argv, &options, &session.wishes))
-		return EXIT_TROUBLE;
-	if (emit_information(&options, help, &status))
+	if (status != EXIT_SUCCESS)
 		return status;
-	if (!root_open(&session.root, options.sysroot, &why)) {
-		options_complain("cannot open the tree: %s", why.reason);
-		return EXIT_TROUBLE;
+	if (!is_undisturbed() || !has_no_leap_second() || !harms_no_guest())
+		return EXIT_UNKNOWN;
+	announce(cli);
+	if (!session.request->yes && !cli_confirm())
+		return EXIT_UNKNOWN;
+	compare(cli);
+	if (session.result.end == RUN_NOT_BEGUN) {
+		cli_complain("%s; the clocksource was not changed", session.result.why.reason);
+		return EXIT_UNKNOWN;
 	}
-	status = compare_tree(&session);
-	root_close(&session.root);
+	status = report(cli);
+	run_release(&session.result);
 	return status;
 }
+
+static int run(struct cli *cli)
+{
+	struct evidence *host = &session.host;
+	int status;
+
+	session.request = cli->own;
+	session.root = cli->root;
+	session.warp_ns = session.request->warp_ns ? session.request->warp_ns : DEFAULT_NS;
+	find_path(cli->sysroot);
+	host->live = session.root.live;
+	clocksource_collect(&session.root, &host->clocksource);
+	host_collect(&session.root, &host->host);
+	kernel_log_collect(&session.root, &host->kernel_log);
+	if (!open_switch())
+		return EXIT_UNKNOWN;
+	status = compare_with_switch(cli);
+	clocksource_switch_close(&session.clock);
+	return status;
+}
+
+/* After the output: how to restore what could not be restored is the last that is said. */
+static int finish(struct cli *cli, int status)
+{
+	const struct run_result *result = &session.result;
+
+	(void)cli;
+	if (result->end == RUN_NOT_BEGUN || !session.clock.root)
+		return status;
+	if (result->restored != SWITCH_DONE)
+		print_remedy(&session.clock, result->restored, &result->restored_fact);
+	else if (result->end != RUN_WHOLE)
+		cli_complain("%s; the clocksource was restored to %s", result->why.reason,
+			session.clock.original);
+	if (result->end == RUN_INTERRUPTED && result->restored == SWITCH_DONE) {
+		signal(result->signal, SIG_DFL);
+		raise(result->signal);
+	}
+	return status;
+}
+
+static const struct option_row options[] = {
+	{OPTION_ONLY, "only", "LIST", "try only these, beside the one in use: tsc,hpet"},
+	{'d', "duration", "TIME",
+		"look for warps for TIME on each: 1 (the default), 0.5, 500ms, 5m"},
+	{OPTION_WITH_GUESTS, "with-guests", NULL,
+		"run although KVM guests run here: their kvm-clock loses the vDSO"},
+	{'y', "yes", NULL, "do not ask; needed without a terminal"},
+	{OPTION_SYSROOT, "sysroot", "DIR",
+		"rehearse: switch the file below DIR; the clock that is measured is this host's "
+		"and stays the same"},
+	{0},
+};
+
+static const struct format formats[] = {
+	{"text", NULL, DEPTH_ALL, compare_text},
+	{"json", NULL, DEPTH_ALL, compare_json},
+	{0},
+};
+
+const struct command compare_command = {
+	.name = "compare",
+	.summary = "try each clocksource and restore the one in use (root)",
+	.help = "Switches to each available clocksource in turn, checks whether the vDSO serves it, "
+		"times it, looks for time warps, and restores the clocksource in use, even on "
+		"errors. Requires root; asks for confirmation. Each switch clears the kernel's "
+		"NTP state and stops all CPUs for a moment. Ctrl-C ends it early, restores the "
+		"clocksource and prints what was measured.",
+	.status = "0 keep the clocksource in use, 1 another one is recommended, 2 no "
+		  "recommendation could be made or it refused to run, 3 usage error or failed "
+		  "output, 130 interrupted. If the clocksource could not be restored, the last "
+		  "line printed is the command that does it.",
+	.options = options,
+	.formats = formats,
+	.size = sizeof(struct request),
+	.take = take,
+	.run = run,
+	.finish = finish,
+};

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "guardian.h"
-
+/*
+ * The guardian: a process of its own that restores the clocksource when every process that
+ * could switch it has ended, however that came about.
+ *
+ * It waits for end-of-file on a pipe whose other end each such process holds open, so the
+ * kernel itself reports their end. It is in a session of its own and blocks every signal that
+ * can be blocked, so neither a closed terminal nor a killed process group ends it. It can still
+ * be killed by SIGKILL; then the process that started it sees the end of a second pipe and
+ * restores the clocksource itself.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -9,14 +17,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Not our program's name: a "killall" of that one leaves it alone. */
+#include "model.h"
+
+/* Not the program's name: "killall vdsocheck" leaves it alone. */
 #define NAME "clock-guardian"
 
-/* The time that the guardian has to put things right before we do it ourselves. */
+/* How long the guardian has to restore it before its parent does. */
 #define PATIENCE_MS 5000
 
-/* What we write when we are still there to tell the outcome. */
-#define FAREWELL 'f'
+/* Written before a regular end: the parent is there and reports the outcome. */
+#define REGULAR_END 'e'
 
 struct pipes {
 	int alive[2];
@@ -37,15 +47,7 @@ static bool open_pipes(struct pipes *pipes, struct fact *why)
 	return false;
 }
 
-static void block_signals(void)
-{
-	sigset_t all;
-
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, NULL);
-}
-
-/* Standard error stays: it is where the last word goes. */
+/* Standard error stays open: what went wrong is written there. */
 static void leave_terminal(void)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -58,51 +60,55 @@ static void leave_terminal(void)
 	close(nothing);
 }
 
-/* Returns when all others are gone; true if we were bidden farewell. */
+/* Returns when all others are gone; true after a regular end. */
 static bool await_end(int alive)
 {
-	bool farewell = false;
+	bool regular = false;
 	char byte;
 	ssize_t got;
 
 	do {
 		got = read(alive, &byte, 1);
-		if (got > 0 && byte == FAREWELL)
-			farewell = true;
+		if (got > 0 && byte == REGULAR_END)
+			regular = true;
 	} while (got > 0 || (got < 0 && errno == EINTR));
-	return farewell;
+	return regular;
 }
 
-static void guard(const struct pipes *pipes, const struct clock_switch *clock,
-	void (*orphaned)(const struct clock_switch *clock, const struct fact *restored))
+/* Alone it also removes the record, unless that is still needed. */
+static void guard(const struct pipes *pipes, const struct clocksource_switch *clock,
+	guardian_report *orphaned)
 {
 	pid_t parent = getppid();
-	struct fact restored = {0};
-	bool farewell;
+	struct fact why = {0};
+	enum switch_result result;
+	bool regular;
 
 	prctl(PR_SET_NAME, NAME);
 	close(pipes->alive[1]);
 	close(pipes->watch[0]);
 	leave_terminal();
-	farewell = await_end(pipes->alive[0]);
-	clock_switch_restore(clock, &restored);
-	if (!farewell || getppid() != parent)
-		orphaned(clock, &restored);
-	_exit(fact_is_known(&restored) ? 0 : 1);
+	regular = await_end(pipes->alive[0]);
+	result = clocksource_switch_restore(clock, &why);
+	if (!regular || getppid() != parent) {
+		if (result != SWITCH_REFUSED)
+			clocksource_switch_forget(clock);
+		orphaned(clock, result, &why);
+	}
+	_exit(result == SWITCH_DONE ? 0 : 1);
 }
 
-bool guardian_start(struct guardian *guardian, const struct clock_switch *clock,
-	void (*orphaned)(const struct clock_switch *clock, const struct fact *restored),
-	struct fact *why)
+bool guardian_start(struct guardian *guardian, const struct clocksource_switch *clock,
+	guardian_report *orphaned, struct fact *why)
 {
 	struct pipes pipes;
-	sigset_t before;
+	sigset_t all, before;
 
 	if (!open_pipes(&pipes, why))
 		return false;
-	/* Already when it begins: a signal must not find it with its guard down. */
-	sigprocmask(SIG_SETMASK, NULL, &before);
-	block_signals();
+	/* Blocked before the fork, so that no signal finds the guardian unprepared. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
 	guardian->pid = fork();
 	if (guardian->pid == 0)
 		guard(&pipes, clock, orphaned);
@@ -116,45 +122,40 @@ bool guardian_start(struct guardian *guardian, const struct clock_switch *clock,
 	return guardian->pid > 0;
 }
 
-static bool is_gone_within(const struct guardian *guardian, int milliseconds)
+static bool ends_within(const struct guardian *guardian, int milliseconds)
 {
 	struct pollfd end = {.fd = guardian->watch};
 
 	return poll(&end, 1, milliseconds) > 0;
 }
 
-bool guardian_is_there(const struct guardian *guardian)
+bool guardian_is_running(const struct guardian *guardian)
 {
-	return !is_gone_within(guardian, 0);
+	return !ends_within(guardian, 0);
 }
 
-static void bid_farewell(struct guardian *guardian)
+static void end_regularly(struct guardian *guardian)
 {
 	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
-	char byte = FAREWELL;
+	char byte = REGULAR_END;
 
-	/* If it is gone already there is nobody to tell. */
+	/* A guardian that is gone does not read it. */
 	(void)!write(guardian->alive, &byte, 1);
 	signal(SIGPIPE, before);
 	close(guardian->alive);
 	guardian->alive = -1;
 }
 
-/* One that was stopped, or waits for a child that cannot be killed, would wait for ever. */
-static void reap(struct guardian *guardian)
+enum switch_result guardian_finish(
+	struct guardian *guardian, const struct clocksource_switch *clock, struct fact *why)
 {
-	if (!is_gone_within(guardian, PATIENCE_MS))
+	end_regularly(guardian);
+	/* One that was stopped, or waits for a child that cannot be killed, never ends. */
+	if (!ends_within(guardian, PATIENCE_MS))
 		kill(guardian->pid, SIGKILL);
 	while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	close(guardian->watch);
 	guardian->watch = -1;
-}
-
-void guardian_finish(
-	struct guardian *guardian, const struct clock_switch *clock, struct fact *restored)
-{
-	bid_farewell(guardian);
-	reap(guardian);
-	clock_switch_restore(clock, restored);
+	return clocksource_switch_restore(clock, why);
 }

@@ -1,57 +1,72 @@
 /* SPDX-License-Identifier: MIT */
-#include "ranking.h"
-
+/*
+ * Which clocksource is to be used, from what was measured. A whole host is not changed for a
+ * gain that noise could have made: either the class changes, from a system call to the vDSO,
+ * or the dearest look at the candidate is clearly cheaper than the cheapest at the one in use.
+ */
 #include <string.h>
 
+#include "judge/advisable.h"
 #include "judge/tally.h"
+#include "model.h"
 
-/* Less of a gain is within the noise, and no reason to change a host. */
-#define WORTH_A_CHANGE 0.9
+/* Beyond the spread of both. */
+#define GAIN_SHARE 0.25
+#define GAIN_NS 10.0
 
-uint64_t choice_warps(const struct trial *trial)
+/* Fewer looks than these have no spread. */
+#define LOOKS_LEAST 2
+
+uint64_t candidate_warps(const struct candidate *candidate)
 {
 	uint64_t warps = 0;
 
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		if (fact_is_known(&trial->warp.tallies[id].fact))
-			warps += trial->warp.tallies[id].warps;
+		if (fact_is_known(&candidate->warp.tallies[id].fact))
+			warps += candidate->warp.tallies[id].warps;
 	}
 	return warps;
 }
 
-double choice_price_ns(const struct trial *trial)
+static double extreme_look_ns(const struct candidate *candidate, bool largest)
 {
-	double sum = 0;
-	unsigned count = 0;
+	double ns = candidate->look_count ? candidate->looks_ns[0] : 0;
 
-	for (size_t i = 0; i < trial->evidence.call_count; i++) {
-		const struct call_evidence *call = &trial->evidence.calls[i];
-		const struct path_evidence *path = &call->path[call_judged_path(call)];
+	for (size_t i = 1; i < candidate->look_count; i++) {
+		double look = candidate->looks_ns[i];
 
-		if (!call->decides || !path->timed)
-			continue;
-		sum += path->min_ns;
-		count++;
+		if (largest ? look > ns : look < ns)
+			ns = look;
 	}
-	return count ? sum / count : 0;
+	return ns;
 }
 
-/* Two CPUs that were not compared are as good as not looked at. One alone needs no look. */
-static const struct fact *look_for_warps(const struct trial *trial)
+double candidate_price_ns(const struct candidate *candidate)
 {
-	const struct warp_tally *tally = &trial->warp.tallies[WARP_MONOTONIC];
+	return extreme_look_ns(candidate, false);
+}
 
-	if (!fact_is_known(&trial->warp.fact))
-		return &trial->warp.fact;
+double candidate_spread_ns(const struct candidate *candidate)
+{
+	return extreme_look_ns(candidate, true) - extreme_look_ns(candidate, false);
+}
+
+/* CPUs that were not compared say nothing. A single one has none to be compared with. */
+static const struct fact *warp_fact(const struct candidate *candidate)
+{
+	const struct warp_tally *tally = &candidate->warp.tallies[WARP_MONOTONIC];
+
+	if (!fact_is_known(&candidate->warp.fact))
+		return &candidate->warp.fact;
 	if (!fact_is_known(&tally->fact))
 		return &tally->fact;
-	return trial->warp.cpu_count > 1 ? &tally->apart_fact : &tally->fact;
+	return candidate->warp.cpu_count > 1 ? &tally->apart_fact : &tally->fact;
 }
 
-static const struct fact *first_unknown(const struct trial *trial)
+static const struct fact *first_unknown(const struct candidate *candidate)
 {
-	const struct fact *facts[] = {
-		&trial->evidence.proof.fact, &trial->evidence.timing.fact, look_for_warps(trial)};
+	const struct fact *facts[] = {&candidate->evidence.proof.fact,
+		&candidate->evidence.timing.fact, warp_fact(candidate)};
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
 		if (!fact_is_known(facts[i]))
@@ -60,73 +75,161 @@ static const struct fact *first_unknown(const struct trial *trial)
 	return NULL;
 }
 
-enum choice_state choice_judge(const struct trial *trial)
+enum candidate_state candidate_state(const struct candidate *candidate)
 {
-	if (!fact_is_known(&trial->switched) || !fact_is_known(&trial->fact))
-		return CHOICE_UNTRIED;
-	if (choice_warps(trial) > 0)
-		return CHOICE_WARPS;
-	if (first_unknown(trial) || choice_price_ns(trial) <= 0)
-		return CHOICE_UNSURE;
-	return CHOICE_SAFE;
+	if (!fact_is_known(&candidate->changed))
+		return CANDIDATE_VOID;
+	if (!fact_is_known(&candidate->switched) || !fact_is_known(&candidate->fact))
+		return CANDIDATE_UNTRIED;
+	if (candidate_warps(candidate) > 0)
+		return CANDIDATE_WARPS;
+	if (first_unknown(candidate) || candidate->look_count < LOOKS_LEAST)
+		return CANDIDATE_UNSURE;
+	return CANDIDATE_MEASURED;
 }
 
-const char *choice_state_name(enum choice_state state)
+const char *candidate_state_name(enum candidate_state state)
 {
 	static const char *const names[] = {
-		[CHOICE_UNTRIED] = "untried",
-		[CHOICE_UNSURE] = "unsure",
-		[CHOICE_WARPS] = "warps",
-		[CHOICE_SAFE] = "safe",
+		[CANDIDATE_UNTRIED] = "untried",
+		[CANDIDATE_VOID] = "void",
+		[CANDIDATE_UNSURE] = "unsure",
+		[CANDIDATE_WARPS] = "warps",
+		[CANDIDATE_MEASURED] = "measured",
 	};
 
 	return names[state];
 }
 
-/* What ended the whole trial says more than what the switch came to, unless that failed. */
-static const char *untried_reason(const struct trial *trial)
+/* What ended the measurement says more than what the switch came to, unless that failed. */
+static const char *untried_reason(const struct candidate *candidate)
 {
-	if (trial->switched.state == FACT_FAILED || fact_is_known(&trial->fact))
-		return trial->switched.reason;
-	return trial->fact.reason;
+	if (candidate->switched.state == FACT_FAILED || fact_is_known(&candidate->fact))
+		return candidate->switched.reason;
+	return candidate->fact.reason;
 }
 
-const char *choice_reason(const struct trial *trial)
+const char *candidate_reason(const struct candidate *candidate)
 {
 	const struct fact *unknown;
 
-	switch (choice_judge(trial)) {
-	case CHOICE_UNTRIED:
-		return untried_reason(trial);
-	case CHOICE_UNSURE:
-		unknown = first_unknown(trial);
-		return unknown ? unknown->reason : "the calls could not be timed";
+	switch (candidate_state(candidate)) {
+	case CANDIDATE_UNTRIED:
+		return untried_reason(candidate);
+	case CANDIDATE_VOID:
+		return candidate->changed.reason;
+	case CANDIDATE_UNSURE:
+	case CANDIDATE_WARPS:
+		unknown = first_unknown(candidate);
+		if (unknown)
+			return unknown->reason;
+		return candidate->look_count < LOOKS_LEAST ? "the calls could not be timed twice"
+		                                           : "";
 	default:
 		return "";
 	}
 }
 
-static bool is_faster(const struct trial *trial, const struct trial *than)
+static bool falls_back(const struct candidate *candidate)
 {
-	return choice_price_ns(trial) < choice_price_ns(than);
+	return tally_deciding(&candidate->evidence).entered > 0;
 }
 
-void choice_find(const struct comparison *comparison, const char *current, struct choice *choice)
+static bool is_clearly_cheaper(const struct candidate *than, const struct candidate *candidate)
 {
-	const struct trial *trials = comparison->trials;
+	double least = candidate_price_ns(than);
+	double saved = least - extreme_look_ns(candidate, true);
 
-	*choice = (struct choice){CHOICE_NONE, CHOICE_NONE};
-	for (size_t i = 0; i < comparison->count; i++) {
-		if (strcmp(trials[i].name, current) == 0)
-			choice->current = i;
-		if (choice_judge(&trials[i]) != CHOICE_SAFE)
+	return saved >= GAIN_NS && saved >= GAIN_SHARE * least;
+}
+
+enum gain ranking_gain(const struct candidate *in_use, const struct candidate *other)
+{
+	enum candidate_state state = candidate_state(in_use);
+
+	if (other == in_use || candidate_state(other) != CANDIDATE_MEASURED)
+		return GAIN_NONE;
+	if (state == CANDIDATE_WARPS)
+		return GAIN_ORDER;
+	if (state != CANDIDATE_MEASURED)
+		return GAIN_NONE;
+	if (falls_back(in_use) && !falls_back(other) &&
+		candidate_price_ns(other) < candidate_price_ns(in_use))
+		return GAIN_CLASS;
+	return is_clearly_cheaper(in_use, other) ? GAIN_PRICE : GAIN_NONE;
+}
+
+const char *ranking_gain_name(enum gain gain)
+{
+	static const char *const names[] = {
+		[GAIN_NONE] = "none",
+		[GAIN_PRICE] = "price",
+		[GAIN_CLASS] = "class",
+		[GAIN_ORDER] = "order",
+	};
+
+	return names[gain];
+}
+
+const char *ranking_verdict_name(enum ranking_verdict verdict)
+{
+	static const char *const names[] = {
+		[RANKING_UNKNOWN] = "unknown",
+		[RANKING_OK] = "ok",
+		[RANKING_CHANGE] = "change",
+	};
+
+	return names[verdict];
+}
+
+/* The cheapest with a gain; of equals the first. `host`: of those that may be advised only. */
+static size_t find_gain(const struct run_result *result, const struct evidence *host)
+{
+	const struct candidate *all = result->candidates;
+	size_t best = RANKING_NONE;
+
+	for (size_t i = 1; i < result->count; i++) {
+		if (ranking_gain(&all[0], &all[i]) == GAIN_NONE ||
+			(host && !advisable_clocksource(host, all[i].name, NULL)))
 			continue;
-		if (choice->best == CHOICE_NONE || is_faster(&trials[i], &trials[choice->best]))
-			choice->best = i;
+		if (best == RANKING_NONE ||
+			candidate_price_ns(&all[i]) < candidate_price_ns(&all[best]))
+			best = i;
 	}
-	if (choice->best != CHOICE_NONE && choice->current != CHOICE_NONE &&
-		choice_judge(&trials[choice->current]) == CHOICE_SAFE &&
-		choice_price_ns(&trials[choice->best]) >
-			WORTH_A_CHANGE * choice_price_ns(&trials[choice->current]))
-		choice->best = choice->current;
+	return best;
+}
+
+static bool holds_void_row(const struct run_result *result)
+{
+	for (size_t i = 0; i < result->count; i++) {
+		if (candidate_state(&result->candidates[i]) == CANDIDATE_VOID)
+			return true;
+	}
+	return false;
+}
+
+static enum ranking_verdict judge(const struct run_result *result, const struct ranking *ranking)
+{
+	if (result->end != RUN_WHOLE || result->restored != SWITCH_DONE || holds_void_row(result))
+		return RANKING_UNKNOWN;
+	if (ranking->advised != RANKING_NONE)
+		return RANKING_CHANGE;
+	return candidate_state(&result->candidates[0]) == CANDIDATE_MEASURED ? RANKING_OK
+	                                                                     : RANKING_UNKNOWN;
+}
+
+void ranking_find(
+	const struct run_result *result, const struct evidence *host, struct ranking *ranking)
+{
+	*ranking = (struct ranking){.fastest = RANKING_NONE, .advised = RANKING_NONE};
+	if (result->count == 0)
+		return;
+	ranking->fastest = find_gain(result, NULL);
+	ranking->advised = find_gain(result, host);
+	if (ranking->fastest != RANKING_NONE)
+		advisable_clocksource(
+			host, result->candidates[ranking->fastest].name, &ranking->why_not);
+	else if (candidate_state(&result->candidates[0]) == CANDIDATE_MEASURED)
+		ranking->fastest = 0;
+	ranking->verdict = judge(result, ranking);
 }

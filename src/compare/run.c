@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "run.h"
-
+/*
+ * All candidates, one after the other: the clocksource in use first and again after each of the
+ * others, each measured by a worker of its own that may hang, crash or be killed. The parent
+ * only waits: for the worker, for a signal, for the end of the guardian, and for a change of
+ * the clocksource that is not ours. Results are in shared memory, so that what was measured
+ * before an early end is kept.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,15 +17,15 @@
 #include "base/child.h"
 #include "base/kernel_clock.h"
 #include "base/text.h"
-#include "guardian.h"
+#include "model.h"
 
 #define NS_PER_SECOND 1000000000
 
-/* A worker's time: what it needs, and more on a slow clock or a busy machine. */
+/* What a worker needs, with room for a slow clock or a busy machine. */
 #define WORKER_SECONDS 15
 #define WARP_FACTOR 4
 
-/* After it the worker's own alarm has failed, and we end it. */
+/* After it the worker's own alarm has failed, and it is killed. */
 #define LATE_SECONDS 5
 
 /* For a killed worker to be gone. One that is not hangs in the kernel. */
@@ -30,41 +35,44 @@
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-/* A terminal that stops us would leave the host on somebody else's clock. */
+/* A terminal that stops this process would leave the host on a candidate. */
 static const int stopping_signals[] = {SIGTSTP, SIGTTIN, SIGTTOU};
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 struct run {
-	const struct clock_switch *clock;
-	const struct comparison_setup *setup;
-	struct comparison *comparison;
+	const struct clocksource_switch *clock;
+	const struct run_setup *setup;
+	struct run_result *result;
 	struct guardian guardian;
-	unsigned seconds; /* a worker's time */
+	unsigned seconds; /* limit of one worker */
 	int signals;      /* signalfd */
 	sigset_t mask_before;
 };
 
-/* What a worker is given. */
-struct work {
+typedef void candidate_work(const struct clocksource_switch *clock,
+	const struct candidate_setup *setup, struct candidate *candidate);
+
+struct job {
 	const struct run *run;
-	struct trial *trial;
+	candidate_work *work;
+	struct candidate *candidate;
 };
 
-/* ---- signals: told by a descriptor while we run ---- */
+/* ---- signals arrive through a descriptor while it runs ---- */
 
-static bool take_signals(struct run *run, struct fact *why)
+static bool catch_signals(struct run *run, struct fact *why)
 {
-	sigset_t taken;
+	sigset_t caught;
 
-	sigemptyset(&taken);
-	sigaddset(&taken, SIGCHLD);
+	sigemptyset(&caught);
+	sigaddset(&caught, SIGCHLD);
 	for (size_t i = 0; i < COUNT_OF(ending_signals); i++)
-		sigaddset(&taken, ending_signals[i]);
-	sigprocmask(SIG_BLOCK, &taken, &run->mask_before);
+		sigaddset(&caught, ending_signals[i]);
+	sigprocmask(SIG_BLOCK, &caught, &run->mask_before);
 	for (size_t i = 0; i < COUNT_OF(stopping_signals); i++)
 		signal(stopping_signals[i], SIG_IGN);
-	run->signals = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+	run->signals = signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (run->signals >= 0)
 		return true;
 	fact_set_errno(why, errno, "signalfd");
@@ -72,7 +80,7 @@ static bool take_signals(struct run *run, struct fact *why)
 	return false;
 }
 
-static void give_signals_back(struct run *run)
+static void release_signals(struct run *run)
 {
 	close(run->signals);
 	for (size_t i = 0; i < COUNT_OF(stopping_signals); i++)
@@ -80,48 +88,53 @@ static void give_signals_back(struct run *run)
 	sigprocmask(SIG_SETMASK, &run->mask_before, NULL);
 }
 
-/* The signal that is to end us; 0 if none has come. */
+/* The signal that is to end the run; 0: none has come. */
 static int next_signal(const struct run *run)
 {
-	struct signalfd_siginfo told;
+	struct signalfd_siginfo caught;
 
-	while (read(run->signals, &told, sizeof(told)) == (ssize_t)sizeof(told)) {
-		if (told.ssi_signo != SIGCHLD)
-			return (int)told.ssi_signo;
+	while (read(run->signals, &caught, sizeof(caught)) == (ssize_t)sizeof(caught)) {
+		if (caught.ssi_signo != SIGCHLD)
+			return (int)caught.ssi_signo;
 	}
 	return 0;
 }
 
 /* ---- one worker ---- */
 
-/* The parent has its own answer to these; a worker just ends. */
+/* The signals that the parent catches end a worker. */
 static void work(void *argument)
 {
-	const struct work *work = argument;
+	const struct job *job = argument;
 
 	for (size_t i = 0; i < COUNT_OF(ending_signals); i++)
 		signal(ending_signals[i], SIG_DFL);
-	trial_run(work->run->clock, &work->run->setup->trial, work->trial);
+	job->work(job->run->clock, &job->run->setup->candidate, job->candidate);
 }
 
-static void end_early(struct run *run, enum comparison_end end, const char *why)
+static void end_early(struct run *run, enum run_end end, const char *why)
 {
-	run->comparison->end = end;
-	fact_set(&run->comparison->why, FACT_FAILED, "%s", why);
+	run->result->end = end;
+	fact_set(&run->result->why, FACT_FAILED, "%s", why);
 }
 
-/* True if there is a reason to end everything. */
+/* True if there is a reason to end the run. */
 static bool must_end(struct run *run)
 {
 	int signal = next_signal(run);
+	struct fact why = {0};
 
+	if (run->result->end != RUN_WHOLE)
+		return true;
 	if (signal) {
-		run->comparison->signal = signal;
-		end_early(run, COMPARISON_INTERRUPTED, "interrupted");
-	} else if (!guardian_is_there(&run->guardian)) {
-		end_early(run, COMPARISON_UNGUARDED, "the guardian was killed");
+		run->result->signal = signal;
+		end_early(run, RUN_INTERRUPTED, "interrupted");
+	} else if (!guardian_is_running(&run->guardian)) {
+		end_early(run, RUN_UNGUARDED, "the guardian process was killed");
+	} else if (clocksource_switch_is_foreign(run->clock, &why)) {
+		end_early(run, RUN_FOREIGN, why.reason);
 	}
-	return run->comparison->end != COMPARISON_WHOLE;
+	return run->result->end != RUN_WHOLE;
 }
 
 static void await_event(const struct run *run)
@@ -140,7 +153,7 @@ static bool is_reaped(pid_t pid, int *status)
 }
 
 /* Kills the worker; its own children die with it. */
-static void end_worker(struct run *run, pid_t pid)
+static void kill_worker(struct run *run, pid_t pid)
 {
 	static const struct timespec moment = {.tv_nsec = NS_PER_SECOND / 100};
 	int status;
@@ -151,103 +164,151 @@ static void end_worker(struct run *run, pid_t pid)
 			return;
 		nanosleep(&moment, NULL);
 	}
-	end_early(run, COMPARISON_STUCK, "a worker hangs in the kernel and cannot be killed");
+	end_early(run, RUN_STUCK, "a worker hangs in the kernel and cannot be killed");
 }
 
-static void await_worker(struct run *run, pid_t pid, struct trial *trial)
+static void await_worker(struct run *run, pid_t pid, struct fact *fact)
 {
 	int64_t late = kernel_clock_seconds(CLOCK_MONOTONIC) + run->seconds + LATE_SECONDS;
 	struct fact why = {0};
 	int status = 0;
 
 	while (!is_reaped(pid, &status)) {
-		if (must_end(run) || kernel_clock_seconds(CLOCK_MONOTONIC) > late) {
-			fact_set(&trial->fact, FACT_FAILED, "not done within %u s", run->seconds);
-			end_worker(run, pid);
+		if (must_end(run)) {
+			*fact = run->result->why;
+			kill_worker(run, pid);
+			return;
+		}
+		if (kernel_clock_seconds(CLOCK_MONOTONIC) > late) {
+			fact_set(fact, FACT_FAILED, "not done within %u s", run->seconds);
+			kill_worker(run, pid);
 			return;
 		}
 		await_event(run);
 	}
 	if (!child_judge(status, run->seconds, &why))
-		trial->fact = why;
+		*fact = why;
 }
 
-static void try_source(struct run *run, size_t place)
+static void start_and_await(
+	struct run *run, candidate_work *what, struct candidate *candidate, struct fact *fact)
 {
-	struct trial *trial = &run->comparison->trials[place];
-	struct work job = {.run = run, .trial = trial};
-	pid_t pid;
+	struct job job = {.run = run, .work = what, .candidate = candidate};
+	pid_t pid = child_start(work, &job, run->seconds, fact);
 
-	if (run->setup->progress)
-		run->setup->progress(run->setup->argument, place, run->setup->count, trial->name);
-	fact_set(&trial->fact, FACT_FAILED, "not done");
-	pid = child_start(work, &job, run->seconds, &trial->fact);
 	if (pid > 0)
-		await_worker(run, pid, trial);
+		await_worker(run, pid, fact);
+}
+
+/* ---- all of them ---- */
+
+static void try_candidate(struct run *run, size_t place)
+{
+	struct candidate *candidate = &run->result->candidates[place];
+
+	fact_set(&candidate->fact, FACT_FAILED, "not done");
+	start_and_await(run, candidate_measure, candidate, &candidate->fact);
+	if (run->result->end == RUN_FOREIGN)
+		candidate->changed = run->result->why;
+}
+
+/* A look that fails is one less; that the switch back failed the end of the run will show. */
+static void look_again(struct run *run)
+{
+	struct fact fact = {0};
+
+	start_and_await(run, candidate_look_again, &run->result->candidates[0], &fact);
 }
 
 static void try_all(struct run *run)
 {
-	for (size_t i = 0; i < run->setup->count && !must_end(run); i++)
-		try_source(run, i);
-}
+	const struct run_setup *setup = run->setup;
+	size_t count = run->result->count;
 
-/* ---- the whole ---- */
+	for (size_t i = 0; i < count && !must_end(run); i++) {
+		if (setup->progress)
+			setup->progress(setup->argument, (double)i / (double)count);
+		try_candidate(run, i);
+		if (i > 0 && !must_end(run))
+			look_again(run);
+	}
+	must_end(run);
+}
 
 static bool begin(struct run *run)
 {
-	struct comparison *comparison = run->comparison;
+	struct run_result *result = run->result;
 
-	comparison->trials =
-		child_share(run->setup->count * sizeof(*comparison->trials), &comparison->why);
-	if (!comparison->trials || !take_signals(run, &comparison->why))
+	result->candidates =
+		child_share((run->setup->count + 1) * sizeof(*result->candidates), &result->why);
+	if (!result->candidates)
 		return false;
-	if (guardian_start(&run->guardian, run->clock, run->setup->orphaned, &comparison->why))
+	result->count = run->setup->count + 1;
+	if (!catch_signals(run, &result->why))
+		return false;
+	clocksource_switch_record(run->clock);
+	if (guardian_start(&run->guardian, run->clock, run->setup->orphaned, &result->why))
 		return true;
-	give_signals_back(run);
+	clocksource_switch_forget(run->clock);
+	release_signals(run);
 	return false;
 }
 
-static void name_trials(struct run *run)
+static void name_candidates(struct run *run)
 {
-	struct comparison *comparison = run->comparison;
+	struct run_result *result = run->result;
 
-	comparison->count = run->setup->count;
-	for (size_t i = 0; i < comparison->count; i++) {
-		struct trial *trial = &comparison->trials[i];
+	for (size_t i = 0; i < result->count; i++) {
+		struct candidate *candidate = &result->candidates[i];
 
-		text_copy(trial->name, sizeof(trial->name), run->setup->names[i]);
-		fact_set(&trial->switched, FACT_UNREAD, "it was not tried");
-		fact_set(&trial->fact, FACT_UNREAD, "it was not tried");
+		text_copy(candidate->name, sizeof(candidate->name),
+			i ? run->setup->names[i - 1] : run->clock->original);
+		fact_set(&candidate->switched, FACT_UNREAD, "not tried");
+		fact_set(&candidate->fact, FACT_UNREAD, "not tried");
+		fact_set_known(&candidate->changed);
 	}
 }
 
-void comparison_run(const struct clock_switch *clock, const struct comparison_setup *setup,
-	struct comparison *comparison)
+/* The record stays where the original clocksource could not be restored: the next run says so. */
+static void finish(struct run *run)
+{
+	struct run_result *result = run->result;
+
+	result->restored = guardian_finish(&run->guardian, run->clock, &result->restored_fact);
+	if (result->restored == SWITCH_FOREIGN && result->end == RUN_WHOLE)
+		end_early(run, RUN_FOREIGN, result->restored_fact.reason);
+	if (result->restored != SWITCH_REFUSED)
+		clocksource_switch_forget(run->clock);
+	release_signals(run);
+	ntp_state_read(&result->after);
+}
+
+void run_all(const struct clocksource_switch *clock, const struct run_setup *setup,
+	struct run_result *result)
 {
 	struct run run = {.clock = clock,
 		.setup = setup,
-		.comparison = comparison,
+		.result = result,
 		.seconds = WORKER_SECONDS +
-	                   WARP_FACTOR * (unsigned)(setup->trial.warp_ns / NS_PER_SECOND)};
+	                   WARP_FACTOR * (unsigned)(setup->candidate.warp_ns / NS_PER_SECOND)};
 
-	*comparison = (struct comparison){.end = COMPARISON_NOT_BEGUN};
+	*result = (struct run_result){.end = RUN_NOT_BEGUN, .restored = SWITCH_DONE};
+	ntp_state_read(&result->before);
 	if (!begin(&run)) {
-		fact_set_known(&comparison->restored);
+		fact_set_known(&result->restored_fact);
 		return;
 	}
-	comparison->end = COMPARISON_WHOLE;
-	fact_set_known(&comparison->why);
-	name_trials(&run);
+	result->end = RUN_WHOLE;
+	fact_set_known(&result->why);
+	name_candidates(&run);
 	try_all(&run);
-	guardian_finish(&run.guardian, clock, &comparison->restored);
-	give_signals_back(&run);
+	finish(&run);
 }
 
-void comparison_release(struct comparison *comparison)
+void run_release(struct run_result *result)
 {
-	if (comparison->trials)
-		child_unshare(comparison->trials, comparison->count * sizeof(*comparison->trials));
-	comparison->trials = NULL;
-	comparison->count = 0;
+	if (result->candidates)
+		child_unshare(result->candidates, result->count * sizeof(*result->candidates));
+	result->candidates = NULL;
+	result->count = 0;
 }

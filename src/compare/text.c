@@ -1,125 +1,161 @@
 /* SPDX-License-Identifier: MIT */
+/* What `vdsocheck compare` prints for people: the answer, the table, what was left behind, advice.
+ */
+#include <inttypes.h>
 #include <string.h>
 
 #include "cli/phrase.h"
 #include "cli/wrap.h"
 #include "judge/tally.h"
-#include "report.h"
+#include "model.h"
 
-#define LABEL_INDENT 9
-#define REASON_COLUMN 32
+#define LABEL_INDENT 11
+#define NAME_COLUMN 2
+#define NAME_WIDTH 27
+#define VALUE_COLUMN (NAME_COLUMN + NAME_WIDTH)
 #define COLOR_RESET "\033[0m"
+#define NS_PER_SECOND 1e9
 
-/* Larger numbers go over to the next unit. */
+/* Larger numbers are shown in the next unit. */
 #define SHORT_ENOUGH 100000
-
-enum heading { HEADING_UNKNOWN, HEADING_OK, HEADING_FASTER, HEADING_DONE };
 
 static const struct {
 	const char *word;
 	const char *color;
 } headings[] = {
-	[HEADING_UNKNOWN] = {"UNKNOWN", "\033[1;35m"},
-	[HEADING_OK] = {"OK", "\033[1;32m"},
-	[HEADING_FASTER] = {"FASTER", "\033[1;33m"},
-	[HEADING_DONE] = {"DONE", "\033[1m"},
+	[RANKING_UNKNOWN] = {"UNKNOWN", "\033[1;35m"},
+	[RANKING_OK] = {"OK", "\033[1;32m"},
+	[RANKING_CHANGE] = {"CHANGE", "\033[1;33m"},
 };
 
-/* Without the one in use there is nothing to compare with, and no advice. */
-static enum heading heading_of(const struct choice *choice)
+static const struct candidate *in_use(const struct compare_report *report)
 {
-	if (choice->best == CHOICE_NONE)
-		return HEADING_UNKNOWN;
-	if (choice->current == CHOICE_NONE)
-		return HEADING_DONE;
-	return choice->best == choice->current ? HEADING_OK : HEADING_FASTER;
+	return &report->result->candidates[0];
 }
 
-static const struct trial *best_of(const struct compare_report *report)
+static double seconds(const struct compare_report *report)
 {
-	return &report->comparison->trials[report->choice->best];
+	return (double)report->warp_ns / NS_PER_SECOND;
 }
 
-static void write_gain(const struct compare_report *report, char *summary, size_t size)
-{
-	const struct trial *best = best_of(report);
-	const struct trial *current = &report->comparison->trials[report->choice->current];
-	char before[32], after[32];
+/* ---- the answer ---- */
 
-	if (choice_judge(current) != CHOICE_SAFE)
+static size_t count_measured(const struct run_result *result)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < result->count; i++)
+		count += candidate_state(&result->candidates[i]) >= CANDIDATE_WARPS;
+	return count;
+}
+
+static void summarise_unknown(const struct compare_report *report, char *summary, size_t size)
+{
+	const struct run_result *result = report->result;
+	const char *name = report->original;
+
+	if (result->end != RUN_WHOLE)
 		snprintf(summary, size,
-			"%s is the fastest safe clocksource here; %s, which is in use, was not found "
-			"to be safe.",
-			best->name, current->name);
+			"no recommendation; %s was in use. %zu of %zu clocksources were measured: "
+			"%s.",
+			name, count_measured(result), result->count, result->why.reason);
+	else if (result->restored != SWITCH_DONE)
+		snprintf(summary, size, "no recommendation; %s was in use and is not restored.",
+			name);
+	else if (candidate_state(in_use(report)) == CANDIDATE_WARPS)
+		snprintf(summary, size,
+			"%s, which is in use, ran backwards, and no other clocksource can be "
+			"recommended.",
+			name);
+	else if (candidate_state(in_use(report)) == CANDIDATE_MEASURED)
+		snprintf(summary, size,
+			"no recommendation; %s is in use. Something else switched the clocksource "
+			"during the run.",
+			name);
 	else
 		snprintf(summary, size,
-			"%s is the fastest safe clocksource here: %s ns per call, where %s, which is "
-			"in use, takes %s ns.",
-			best->name, wrap_ns(choice_price_ns(best), after), current->name,
-			wrap_ns(choice_price_ns(current), before));
+			"no recommendation; %s, which is in use, could not be measured: %s.", name,
+			candidate_reason(in_use(report)));
 }
 
-void compare_report_summary(const struct compare_report *report, char *summary, size_t size)
+static void summarise_ok(const struct compare_report *report, char *summary, size_t size)
 {
-	char price[32];
+	const struct ranking *ranking = report->ranking;
+	const struct candidate *fastest = &report->result->candidates[ranking->fastest];
+	char price[32], other[32];
 
-	switch (heading_of(report->choice)) {
-	case HEADING_OK:
+	wrap_ns(candidate_price_ns(in_use(report)), price);
+	if (ranking->fastest != 0)
 		snprintf(summary, size,
-			"%s, which is in use, is the fastest safe clocksource here: %s ns per "
-			"call.",
-			best_of(report)->name, wrap_ns(choice_price_ns(best_of(report)), price));
-		break;
-	case HEADING_FASTER:
-		write_gain(report, summary, size);
-		break;
-	case HEADING_DONE:
+			"keep %s, which is in use: %s ns per call. %s takes %s ns, but is not "
+			"recommended here.",
+			report->original, price, fastest->name,
+			wrap_ns(candidate_price_ns(fastest), other));
+	else if (count_measured(report->result) > 1)
 		snprintf(summary, size,
-			"%s is the fastest safe clocksource of those tried; %s, which is in use, was "
-			"not tried.",
-			best_of(report)->name, report->original);
+			"keep %s, which is in use: %s ns per call. No other one is clearly faster.",
+			report->original, price);
+	else
+		snprintf(summary, size,
+			"keep %s, which is in use: %s ns per call. No other one could be measured.",
+			report->original, price);
+}
+
+static void summarise_change(const struct compare_report *report, char *summary, size_t size)
+{
+	const struct candidate *to = &report->result->candidates[report->ranking->advised];
+	enum gain gain = ranking_gain(in_use(report), to);
+	char before[32], after[32];
+
+	wrap_ns(candidate_price_ns(to), after);
+	wrap_ns(candidate_price_ns(in_use(report)), before);
+	if (gain == GAIN_ORDER)
+		snprintf(summary, size,
+			"change %s, which is in use, to %s: %s ran backwards, %s did not in %g s.",
+			report->original, to->name, report->original, to->name, seconds(report));
+	else
+		snprintf(summary, size,
+			"change %s, which is in use, to %s: %s ns per call instead of %s ns%s.",
+			report->original, to->name, after, before,
+			gain == GAIN_CLASS ? ", served by the vDSO" : "");
+}
+
+void compare_summary(const struct compare_report *report, char *summary, size_t size)
+{
+	switch (report->ranking->verdict) {
+	case RANKING_OK:
+		summarise_ok(report, summary, size);
+		break;
+	case RANKING_CHANGE:
+		summarise_change(report, summary, size);
 		break;
 	default:
-		snprintf(summary, size, "None of the clocksources tried was found to be safe.");
+		summarise_unknown(report, summary, size);
 		break;
 	}
 }
 
-static void write_verdict(const struct compare_report *report, FILE *out)
+static void write_verdict(const struct compare_report *report, bool color, FILE *out)
 {
-	enum heading heading = heading_of(report->choice);
-	int column = (int)strlen(headings[heading].word) + 2;
+	enum ranking_verdict verdict = report->ranking->verdict;
+	int column = (int)strlen(headings[verdict].word) + 2;
 	char summary[COMPARE_SUMMARY_SIZE];
 
-	if (report->color)
-		fprintf(out, "%s%s%s: ", headings[heading].color, headings[heading].word,
+	if (color)
+		fprintf(out, "%s%s%s: ", headings[verdict].color, headings[verdict].word,
 			COLOR_RESET);
 	else
-		fprintf(out, "%s: ", headings[heading].word);
-	compare_report_summary(report, summary, sizeof(summary));
+		fprintf(out, "%s: ", headings[verdict].word);
+	compare_summary(report, summary, sizeof(summary));
 	wrap_text(out, column, column, summary);
 }
 
-static void write_time(const struct path_evidence *path, FILE *out)
+/* ---- the table ---- */
+
+/* Over the deciding calls, in at most 12 characters. */
+static void describe_entering(const struct candidate *candidate, char *text, size_t size)
 {
-	char ns[32];
-
-	fprintf(out, "%9s", path->timed ? wrap_ns(path->min_ns, ns) : "-");
-}
-
-static void write_times(const struct trial *trial, FILE *out)
-{
-	static const struct path_evidence none;
-	const struct call_evidence *call = tally_find(&trial->evidence, "CLOCK_MONOTONIC");
-
-	for (int path = 0; path < PATH_COUNT; path++)
-		write_time(call ? &call->path[path] : &none, out);
-}
-
-/* Over the deciding calls, in at most 13 characters. */
-static void describe_entering(const struct trial *trial, char *text, size_t size)
-{
-	struct tally tally = tally_deciding(&trial->evidence);
+	struct tally tally = tally_deciding(&candidate->evidence);
 
 	if (!tally.attempts)
 		snprintf(text, size, "not proven");
@@ -131,12 +167,12 @@ static void describe_entering(const struct trial *trial, char *text, size_t size
 		snprintf(text, size, "%u of %u", tally.entered, tally.attempts);
 }
 
-static int64_t largest_warp_ns(const struct trial *trial)
+static int64_t largest_warp_ns(const struct candidate *candidate)
 {
 	int64_t largest = 0;
 
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		const struct warp_tally *tally = &trial->warp.tallies[id];
+		const struct warp_tally *tally = &candidate->warp.tallies[id];
 
 		if (fact_is_known(&tally->fact) && tally->largest_ns > largest)
 			largest = tally->largest_ns;
@@ -158,93 +194,195 @@ static void describe_size(int64_t ns, char *text, size_t size)
 	snprintf(text, size, "%s %s", wrap_count((uint64_t)ns, count), units[unit]);
 }
 
-static void describe_warps(const struct trial *trial, char *text, size_t size)
+static void describe_warps(const struct candidate *candidate, char *text, size_t size)
 {
-	if (!fact_is_known(&trial->warp.fact))
-		snprintf(text, size, "not seen");
-	else if (choice_warps(trial) > 0)
-		describe_size(largest_warp_ns(trial), text, size);
-	else if (trial->warp.cpu_count < 2)
+	if (!fact_is_known(&candidate->warp.fact))
+		snprintf(text, size, "not tested");
+	else if (candidate_warps(candidate) > 0)
+		describe_size(largest_warp_ns(candidate), text, size);
+	else if (candidate->warp.cpu_count < 2)
 		snprintf(text, size, "one CPU");
 	else
 		snprintf(text, size, "none");
 }
 
-static void write_trial(const struct compare_report *report, size_t place, FILE *out)
+static void write_ns(bool known, double ns, int width, FILE *out)
 {
-	const struct trial *trial = &report->comparison->trials[place];
-	char entering[32], warps[48];
+	char text[32];
 
-	fprintf(out, "%c %-*s", place == report->choice->best ? '*' : ' ', REASON_COLUMN - 2,
-		trial->name);
-	if (choice_judge(trial) == CHOICE_UNTRIED) {
-		wrap_text(out, REASON_COLUMN, REASON_COLUMN, choice_reason(trial));
+	fprintf(out, "%*s", width, known ? wrap_ns(ns, text) : "-");
+}
+
+/* A name that is too long for its column has a line of its own. */
+static void write_name(const struct compare_report *report, size_t place, FILE *out)
+{
+	char name[CLOCKSOURCE_NAME_SIZE + 16];
+	int length = snprintf(name, sizeof(name), "%s%s", report->result->candidates[place].name,
+		place == 0 ? " (in use)" : "");
+
+	fprintf(out, "%c %-*s", place == report->ranking->fastest ? '*' : ' ', NAME_WIDTH, name);
+	if (length > NAME_WIDTH)
+		fprintf(out, "\n%*s", VALUE_COLUMN, "");
+}
+
+static void write_row(const struct compare_report *report, size_t place, FILE *out)
+{
+	const struct candidate *candidate = &report->result->candidates[place];
+	const struct call_evidence *call = tally_find(&candidate->evidence, "CLOCK_MONOTONIC");
+	enum candidate_state state = candidate_state(candidate);
+	char entering[32], warps[48];
+	struct phrase reason = {.used = 0};
+
+	write_name(report, place, out);
+	if (state == CANDIDATE_UNTRIED || state == CANDIDATE_VOID) {
+		phrase_add(&reason, "%s: %s", candidate_state_name(state),
+			candidate_reason(candidate));
+		wrap_text(out, VALUE_COLUMN, VALUE_COLUMN, reason.text);
 		return;
 	}
-	describe_entering(trial, entering, sizeof(entering));
-	describe_warps(trial, warps, sizeof(warps));
-	write_times(trial, out);
-	fprintf(out, " %-11s%s\n", entering, warps);
-	if (choice_judge(trial) == CHOICE_UNSURE) {
-		fprintf(out, "%*s", REASON_COLUMN, "");
-		wrap_text(out, REASON_COLUMN, REASON_COLUMN, choice_reason(trial));
+	describe_entering(candidate, entering, sizeof(entering));
+	describe_warps(candidate, warps, sizeof(warps));
+	write_ns(candidate->look_count > 0, candidate_price_ns(candidate), 8, out);
+	write_ns(candidate->look_count > 1, candidate_spread_ns(candidate), 8, out);
+	write_ns(call && call->path[PATH_SYSCALL].timed, call ? call->path[PATH_SYSCALL].min_ns : 0,
+		9, out);
+	fprintf(out, "  %-13s%s\n", entering, warps);
+	if (state == CANDIDATE_UNSURE) {
+		fprintf(out, "%*s", VALUE_COLUMN, "");
+		wrap_text(out, VALUE_COLUMN, VALUE_COLUMN, candidate_reason(candidate));
+	}
+}
+
+static void write_legend(const struct compare_report *report, FILE *out)
+{
+	const struct candidate *fastest = &report->result->candidates[report->ranking->fastest];
+	struct phrase phrase = {.used = 0};
+
+	phrase_add(&phrase, "fastest");
+	if (candidate_state(fastest) == CANDIDATE_MEASURED && fastest->warp.cpu_count > 1)
+		phrase_add(&phrase, ", no warp in %g s on %zu CPUs", seconds(report),
+			fastest->warp.cpu_count);
+	fputs("* ", out);
+	wrap_text(out, 2, 2, phrase.text);
+}
+
+static void write_few_cpus(const struct run_result *result, FILE *out)
+{
+	for (size_t i = 0; i < result->count; i++) {
+		const struct candidate *candidate = &result->candidates[i];
+		struct phrase phrase = {.used = 0};
+
+		if (!fact_is_known(&candidate->warp.fact) ||
+			candidate->warp.cpu_count >= candidate->warp_allowed)
+			continue;
+		phrase_add(&phrase, "%s: warps were looked for on %zu of %zu CPUs only",
+			candidate->name, candidate->warp.cpu_count, candidate->warp_allowed);
+		fputs("  ", out);
+		wrap_text(out, 2, 2, phrase.text);
 	}
 }
 
 static void write_table(const struct compare_report *report, FILE *out)
 {
-	fprintf(out, "\n  %-*s%9s%9s%9s %-11s%s\n", REASON_COLUMN - 2,
-		"ns per clock_gettime MONOTONIC", "vDSO", "libc", "syscall", "in kernel", "warps");
-	for (size_t i = 0; i < report->comparison->count; i++)
-		write_trial(report, i, out);
-	if (report->choice->best != CHOICE_NONE)
-		fprintf(out, "* the fastest safe one\n");
+	fprintf(out, "\n  %-*s%8s%8s%9s  %-13s%s\n", NAME_WIDTH, "clock_gettime MONOTONIC, ns",
+		"vDSO", "spread", "syscall", "in kernel", "warps");
+	for (size_t i = 0; i < report->result->count; i++)
+		write_row(report, i, out);
+	if (report->ranking->fastest != RANKING_NONE)
+		write_legend(report, out);
+	write_few_cpus(report->result, out);
 }
 
-static void write_restored(const struct compare_report *report, FILE *out)
+/* ---- what was left behind ---- */
+
+void compare_describe_ntp(const struct ntp_state *state, char *text, size_t size)
 {
+	if (!fact_is_known(&state->fact))
+		snprintf(text, size, "not known (%s)", state->fact.reason);
+	else
+		snprintf(text, size, "%s, offset %.1f us, maximum error %.1f ms%s",
+			state->synchronized ? "synchronized" : "not synchronized",
+			(double)state->offset_ns / 1e3, (double)state->max_error_us / 1e3,
+			state->leap_pending ? ", leap second pending" : "");
+}
+
+static void write_state_left(const struct compare_report *report, FILE *out)
+{
+	const struct run_result *result = report->result;
+	char ntp[FACT_REASON_SIZE + 64];
 	struct phrase phrase = {.used = 0};
 
-	if (!fact_is_known(&report->comparison->restored))
+	compare_describe_ntp(&result->before, ntp, sizeof(ntp));
+	phrase_add(&phrase, "before: %s; ", ntp);
+	compare_describe_ntp(&result->after, ntp, sizeof(ntp));
+	phrase_add(&phrase, "after: %s", ntp);
+	wrap_print(out, "NTP", LABEL_INDENT, phrase.text);
+	if (result->restored != SWITCH_DONE)
 		return;
-	phrase_add(&phrase, "the clocksource is %s again, as it was found", report->original);
+	phrase = (struct phrase){.used = 0};
+	phrase_add(&phrase, "the clocksource was restored to %s", report->original);
 	wrap_print(out, "Now", LABEL_INDENT, phrase.text);
 }
 
-static bool reads_the_tsc(const char *name)
+/* ---- advice ---- */
+
+static void write_why_not(const struct compare_report *report, FILE *out)
 {
-	return strncmp(name, "tsc", strlen("tsc")) == 0;
+	const struct ranking *ranking = report->ranking;
+	struct phrase phrase = {.used = 0};
+
+	if (!ranking->why_not)
+		return;
+	phrase_add(&phrase, "%s is not recommended, because %s",
+		report->result->candidates[ranking->fastest].name, ranking->why_not);
+	wrap_print(out, "Why not", LABEL_INDENT, phrase.text);
 }
 
-static void write_risk(const struct compare_report *report, FILE *out)
+/* Each line can be pasted; a backslash keeps it within 80 columns. */
+static void write_command(const struct compare_report *report, const char *name, FILE *out)
 {
-	if (reads_the_tsc(best_of(report)->name) && report->hypervisor)
-		wrap_print(out, "Risk", LABEL_INDENT,
-			"a guest that is migrated, or restored from a snapshot, may see its time "
-			"jump or change its rate on the TSC: not where that is done to it");
+	fprintf(out, "    echo %s | sudo tee \\\n      %s\n", name, report->path);
 }
 
-/* Lines to be pasted stand alone and whole. */
+static void write_risk(const struct compare_report *report, const char *name, FILE *out)
+{
+	struct phrase phrase = {.used = 0};
+
+	phrase_add(&phrase,
+		"no warp in %g s is no proof that there are none: run vdsocheck warp -d 600 first.",
+		seconds(report));
+	if (strncmp(name, "tsc", strlen("tsc")) == 0 && report->hypervisor)
+		phrase_add(&phrase,
+			" With tsc, time can jump or change speed after a live migration or a "
+			"snapshot restore; do not use tsc on guests that are migrated or restored.");
+	wrap_print(out, "Risk", LABEL_INDENT, phrase.text);
+}
+
 static void write_advice(const struct compare_report *report, FILE *out)
 {
 	const char *name;
 
-	if (heading_of(report->choice) != HEADING_FASTER)
+	if (report->ranking->verdict != RANKING_CHANGE)
 		return;
-	name = best_of(report)->name;
-	wrap_print(out, "Do", LABEL_INDENT, "use it from now on, until the next boot (as root):");
-	fprintf(out, "    " COMPARE_REPORT_COMMAND "\n", name);
-	wrap_print(out, "Keep", LABEL_INDENT, "it at every boot, by the kernel's command line:");
-	fprintf(out, "    " COMPARE_REPORT_PARAMETER "\n", name);
-	write_risk(report, out);
+	name = report->result->candidates[report->ranking->advised].name;
+	wrap_print(out, "Do", LABEL_INDENT, "use it until the next reboot:");
+	write_command(report, name, out);
+	wrap_print(out, "Keep", LABEL_INDENT, "add to the kernel command line:");
+	fprintf(out, "    clocksource=%s\n", name);
+	wrap_print(out, "Undo", LABEL_INDENT, "go back to the clocksource in use now:");
+	write_command(report, report->original, out);
+	write_risk(report, name, out);
 }
 
-bool compare_report_text(const struct compare_report *report, FILE *out)
+bool compare_text(const void *result, const struct style *style, FILE *out)
 {
-	write_verdict(report, out);
+	const struct compare_report *report = result;
+
+	write_verdict(report, style->color, out);
 	write_table(report, out);
 	fputc('\n', out);
-	write_restored(report, out);
+	write_state_left(report, out);
+	write_why_not(report, out);
 	write_advice(report, out);
 	return true;
 }

@@ -2,6 +2,7 @@
 # vdsocheck compare on fake roots, as part of `make check`; and in guests, by hand:
 #
 #   make check-compare-fake   fake roots: every outcome, and some kills
+#   make check-compare-noise  equal clocksources, COUNT=200 runs: none is recommended
 #   make check-compare        real kernels and Xen under emulation (slow; needs QEMU)
 
 COMPARE_KILLS := $(BUILD)/tests/compare/kills
@@ -9,11 +10,14 @@ COMPARE_KERNEL := $(BUILD)/tests/compare/kernel.so
 
 test-programs: $(COMPARE_KILLS) $(COMPARE_KERNEL)
 
-.PHONY: check-compare-fake check-compare
+.PHONY: check-compare-fake check-compare-noise check-compare
 check-once: check-compare-fake
 
 check-compare-fake: $(TEST_BINARY) $(COMPARE_KILLS) $(COMPARE_KERNEL) $(BUILD)/tests/cli/surround
 	$(QUIET)tests/compare/run $^
+
+check-compare-noise: $(TEST_BINARY)
+	$(QUIET)tests/compare/noise $(TEST_BINARY) $(or $(COUNT),200)
 
 check-compare:
 	$(QUIET)tests/compare/guests

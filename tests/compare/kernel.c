@@ -7,11 +7,14 @@
  *   FAKE_FAIL=NAME     the write fails with EINVAL
  *   FAKE_HANG=NAME     the write does not come back
  *   FAKE_LOSE=NAME     once another name was written this one is refused
+ *
+ * FAKE_LEAP makes adjtimex() report a leap second to be inserted at the end of the day.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timex.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -63,4 +66,18 @@ ssize_t pwrite(int file, const void *line, size_t length, off_t offset)
 ssize_t pwrite64(int file, const void *line, size_t length, off_t offset)
 {
 	return write_like_the_kernel(file, line, length, offset);
+}
+
+int adjtimex(struct timex *timex)
+{
+	int (*real)(struct timex *);
+	void *found = dlsym(RTLD_NEXT, "adjtimex");
+	int state;
+
+	memcpy(&real, &found, sizeof(real));
+	state = real(timex);
+	if (state < 0 || !getenv("FAKE_LEAP"))
+		return state;
+	timex->status |= STA_INS;
+	return TIME_INS;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What warp and compare print: 80 columns whatever the values, and JSON with no key missing. */
+/* What warp prints: 80 columns whatever the values, and JSON with no key missing. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/report.h"
+#include "base/text.h"
 #include "unit/unit.h"
 #include "warp/report.h"
 
@@ -168,111 +168,6 @@ static void warp_json_has_all_keys_when_nothing_is_known(void **state)
 	expect_warp_keys(&warp);
 }
 
-/* ---- compare ---- */
-
-static struct trial trials[3];
-
-static void render_compare(size_t count, const char *original, bool json)
-{
-	FILE *out = open_memstream(&bytes, &length);
-	struct comparison comparison = {.count = count,
-		.trials = trials,
-		.why.state = FACT_KNOWN,
-		.restored.state = FACT_KNOWN};
-	struct choice choice;
-	struct compare_report report = {.comparison = &comparison,
-		.moment = &moment,
-		.choice = &choice,
-		.original = original,
-		.hypervisor = "kvm"};
-
-	choice_find(&comparison, original, &choice);
-	assert_true(json ? compare_report_json(&report, out) : compare_report_text(&report, out));
-	fclose(out);
-}
-
-static void make_trial(struct trial *trial, const char *name, double ns)
-{
-	*trial = (struct trial){.switched.state = FACT_KNOWN, .fact.state = FACT_KNOWN};
-	strcpy(trial->name, name);
-	trial->evidence.proof.fact.state = FACT_KNOWN;
-	trial->evidence.timing.fact.state = FACT_KNOWN;
-	trial->evidence.call_count = 1;
-	trial->evidence.calls[0] = (struct call_evidence){.call = "clock_gettime",
-		.clock = "CLOCK_MONOTONIC",
-		.decides = true,
-		.path[PATH_VDSO] = {.available = true,
-			.timed = true,
-			.min_ns = ns,
-			.median_ns = ns,
-			.attempts = 1000,
-			.entered = 1000},
-		.path[PATH_SYSCALL] = {
-			.available = true, .timed = true, .min_ns = ns, .median_ns = ns}};
-	trial->warp = large_values();
-}
-
-static int three_trials(void **state)
-{
-	(void)state;
-	make_trial(&trials[0], "hyperv_clocksource_tsc_page", 1234567.8);
-	make_trial(&trials[1], "tsc", 20);
-	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
-		trials[1].warp.tallies[id].warps = 0;
-	trials[2] = (struct trial){.name = "acpi_pm"};
-	fact_set(&trials[2].switched, FACT_FAILED, "the kernel refused it and uses hpet");
-	fact_set_known(&trials[2].fact);
-	return 0;
-}
-
-static void compare_fits_80_columns(void **state)
-{
-	(void)state;
-	render_compare(3, "hyperv_clocksource_tsc_page", false);
-	expect_80_columns();
-	assert_non_null(strstr(bytes, "FASTER: tsc"));
-	assert_non_null(strstr(bytes, "* tsc"));
-	assert_non_null(strstr(bytes, "the kernel refused it"));
-	assert_non_null(strstr(bytes, "    echo tsc > /sys/"));
-	assert_non_null(strstr(bytes, "clocksource=tsc"));
-	assert_non_null(strstr(bytes, "Risk"));
-}
-
-static void compare_gives_no_advice_where_none_is_needed(void **state)
-{
-	(void)state;
-	render_compare(3, "tsc", false);
-	assert_non_null(strstr(bytes, "OK: tsc, which is in use"));
-	assert_null(strstr(bytes, "echo"));
-}
-
-static void compare_without_a_safe_one(void **state)
-{
-	(void)state;
-	render_compare(1, "hyperv_clocksource_tsc_page", false);
-	assert_non_null(strstr(bytes, "UNKNOWN: None"));
-	assert_null(strstr(bytes, "echo"));
-}
-
-static void compare_json_has_reasons(void **state)
-{
-	json_t *root, *source;
-
-	(void)state;
-	render_compare(3, "tsc", true);
-	root = json_loads(bytes, 0, NULL);
-	assert_non_null(root);
-	expect_reason(root, "best", "best_reason");
-	expect_reason(root, "advice", "advice_reason");
-	source = json_array_get(json_object_get(root, "sources"), 2);
-	expect_reason(source, "calls", "reason");
-	expect_reason(source, "mean_ns", "reason");
-	source = json_array_get(json_object_get(root, "sources"), 0);
-	expect_reason(json_array_get(json_object_get(source, "calls"), 0), "libc_ns", "reason");
-	assert_string_equal(json_string_value(json_object_get(source, "state")), "warps");
-	json_decref(root);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,12 +176,6 @@ int main(void)
 		cmocka_unit_test_teardown(warp_that_was_not_watched_says_why, free_bytes),
 		cmocka_unit_test_teardown(warp_json_has_all_keys, free_bytes),
 		cmocka_unit_test_teardown(warp_json_has_all_keys_when_nothing_is_known, free_bytes),
-		cmocka_unit_test_setup_teardown(compare_fits_80_columns, three_trials, free_bytes),
-		cmocka_unit_test_setup_teardown(
-			compare_gives_no_advice_where_none_is_needed, three_trials, free_bytes),
-		cmocka_unit_test_setup_teardown(
-			compare_without_a_safe_one, three_trials, free_bytes),
-		cmocka_unit_test_setup_teardown(compare_json_has_reasons, three_trials, free_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the parts of `vdsocheck compare` share: the clocksource being switched, one candidate's
+ * measurement, the run over all of them, their ranking, and what is printed.
+ *
+ * The clocksource in use is measured first and again after each candidate (A-B-A), so that the
+ * spread of equal measurements is known before a difference is believed.
+ */
+#ifndef VDSOCHECK_COMPARE_MODEL_H
+#define VDSOCHECK_COMPARE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "base/root.h"
+#include "cli/command.h"
+#include "evidence.h"
+#include "measure/call.h"
+#include "warp.h"
+
+/* ---- clocksource_switch.c: the kernel's clocksource, changed through sysfs ---- */
+
+#define CLOCKSOURCE_CURRENT "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
+/*
+ * While another clocksource may be in use, this file holds the name of the original one. It is
+ * left behind only if all of compare's processes are killed, and does not survive a reboot.
+ */
+#define SWITCH_RECORD_FOLDER "/run"
+#define SWITCH_RECORD "vdsocheck-compare"
+
+/* What current_clocksource may hold because of us; shared by all of compare's processes. */
+struct switch_names {
+	char current[CLOCKSOURCE_NAME_SIZE]; /* as last read back */
+	char wanted[CLOCKSOURCE_NAME_SIZE];  /* being written; "": nothing is */
+};
+
+struct clocksource_switch {
+	const struct root *root;   /* not owned */
+	int file;                  /* owned; the lock goes when the last copy is closed */
+	struct switch_names *ours; /* owned */
+	char original[CLOCKSOURCE_NAME_SIZE];    /* in use when the lock was taken */
+	char interrupted[CLOCKSOURCE_NAME_SIZE]; /* the original one of a compare that was killed
+	                                            and left another in use; "": none */
+};
+
+enum switch_opened {
+	SWITCH_OPENED,
+	SWITCH_CLOSED, /* the file cannot be opened for writing */
+	SWITCH_BUSY,   /* another process holds the lock */
+	SWITCH_UNREAD, /* the current clocksource cannot be read */
+};
+
+/*
+ * Takes the lock and reads the current clocksource. Forked children share the lock. Otherwise
+ * *why has the reason and nothing is to be closed.
+ */
+enum switch_opened clocksource_switch_open(
+	struct clocksource_switch *clock, const struct root *root, struct fact *why);
+void clocksource_switch_close(struct clocksource_switch *clock);
+
+/* Reads the name of the clocksource in use. False with the reason in *why. */
+bool clocksource_switch_read(
+	const struct clocksource_switch *clock, char name[CLOCKSOURCE_NAME_SIZE], struct fact *why);
+
+enum switch_result {
+	SWITCH_DONE,
+	SWITCH_REFUSED, /* by the kernel, or it could not be read back: see *why */
+	SWITCH_FOREIGN, /* something else switched it meanwhile: left as it is, see *why */
+};
+
+/*
+ * Switches to this clocksource unless it is in use already, and reads it back: the kernel
+ * accepts any name without an error. A clocksource that something else selected is not
+ * overwritten, unless it is the original one.
+ */
+enum switch_result clocksource_switch_to(
+	const struct clocksource_switch *clock, const char *name, struct fact *why);
+
+/* The same with the original one, tried several times. */
+enum switch_result clocksource_switch_restore(
+	const struct clocksource_switch *clock, struct fact *why);
+
+/* Whether it is in use because something else selected it; then *why says so. */
+bool clocksource_switch_is_foreign(const struct clocksource_switch *clock, struct fact *why);
+
+/* Writes or removes SWITCH_RECORD. Best effort: a tree without /run keeps no record. */
+void clocksource_switch_record(const struct clocksource_switch *clock);
+void clocksource_switch_forget(const struct clocksource_switch *clock);
+
+/* ---- guardian.c: the process that restores the clocksource ---- */
+
+struct guardian {
+	pid_t pid;
+	int alive; /* open in each process that may switch: forked children inherit it */
+	int watch; /* at its end when the guardian is gone: for poll() */
+};
+
+/* Called in the guardian when it had to act alone, with what came of it. */
+typedef void guardian_report(
+	const struct clocksource_switch *clock, enum switch_result result, const struct fact *why);
+
+/* False with the reason: then nothing may be switched. */
+bool guardian_start(struct guardian *guardian, const struct clocksource_switch *clock,
+	guardian_report *orphaned, struct fact *why);
+
+bool guardian_is_running(const struct guardian *guardian);
+
+/*
+ * Has the guardian restore the clocksource, or does so itself if the guardian does not, and
+ * reads it back. No child that may switch is left when it is called.
+ */
+enum switch_result guardian_finish(
+	struct guardian *guardian, const struct clocksource_switch *clock, struct fact *why);
+
+/* ---- hazard.c: what a switch does beyond this process ---- */
+
+/* The kernel's NTP state, as adjtimex(2) reports it. */
+struct ntp_state {
+	struct fact fact;
+	bool synchronized; /* STA_UNSYNC is clear */
+	bool leap_pending; /* a leap second is scheduled, or being inserted */
+	int64_t offset_ns;
+	int64_t max_error_us;
+};
+
+void ntp_state_read(struct ntp_state *state);
+
+/*
+ * Known if no virtual machine of KVM is found on this host: by the reference count of its
+ * modules, by processes that hold /dev/kvm or a machine open, and by KVM's debugfs. Otherwise
+ * failed, with what was found as the reason.
+ */
+void guests_look(const struct root *root, struct fact *none);
+
+/* ---- candidate.c: one clocksource, measured ---- */
+
+/* The kernel's clocks; the bare counter is the same whatever the clocksource. */
+#define CANDIDATE_CLOCKS (WARP_ALL_CLOCKS & ~WARP_CLOCK(WARP_COUNTER))
+
+/* Two of its own, and for the one in use another after each candidate. */
+#define LOOK_MAX (CLOCKSOURCE_MAX + 2)
+
+#define SPEED_WINDOWS 5
+
+struct candidate {
+	char name[CLOCKSOURCE_NAME_SIZE];
+	struct fact switched;     /* known: the kernel used it */
+	struct fact fact;         /* known: all that follows was tried, each with its own fact */
+	struct fact changed;      /* known: it stayed in use; failed: something else switched */
+	struct evidence evidence; /* proof, timing (the least of all looks), the deciding calls */
+	size_t look_count;
+	double looks_ns[LOOK_MAX]; /* clock_gettime(CLOCK_MONOTONIC), timed several times */
+	size_t warp_allowed;       /* CPUs available to this process */
+	struct warp_evidence warp; /* of CANDIDATE_CLOCKS; without pairs: nothing to release */
+};
+
+/* What is the same for all candidates. */
+struct candidate_setup {
+	const struct evidence *names; /* as call_list() filled it */
+	const struct call (*calls)[PATH_COUNT];
+	int64_t warp_ns; /* how long to look for warps */
+};
+
+/*
+ * Switches to candidate->name and measures. Does not switch back: it runs in a child whose
+ * parent sees to that, and which may be killed at any moment.
+ */
+void candidate_measure(const struct clocksource_switch *clock, const struct candidate_setup *setup,
+	struct candidate *candidate);
+
+/* Switches back to the clocksource in use and times it once more. For a child as well. */
+void candidate_look_again(const struct clocksource_switch *clock,
+	const struct candidate_setup *setup, struct candidate *candidate);
+
+/* How many of the CPUs are used to look for warps on this clocksource. Pure. */
+size_t candidate_warp_cpus(const char *name, size_t allowed);
+
+/*
+ * Whether a clock that ran at these ratios of its right speed, each over a window of its own,
+ * is usable: failed if the median is far from 1, which takes most windows to agree. Pure.
+ */
+void candidate_judge_speed(const double ratios[SPEED_WINDOWS], struct fact *fact);
+
+/* ---- run.c: all of them, one after the other ---- */
+
+enum run_end {
+	RUN_WHOLE = 0,   /* every candidate was tried */
+	RUN_NOT_BEGUN,   /* nothing was switched: see why */
+	RUN_INTERRUPTED, /* by a signal */
+	RUN_UNGUARDED,   /* the guardian was killed */
+	RUN_STUCK,       /* a worker could not be killed */
+	RUN_FOREIGN,     /* something else selected another clocksource than the original one */
+};
+
+struct run_result {
+	enum run_end end;
+	int signal;      /* that interrupted it; 0: none */
+	struct fact why; /* known, or what ended it early */
+	enum switch_result restored;
+	struct fact restored_fact; /* known: the original clocksource is in use, as read back */
+	struct ntp_state before, after;
+	size_t count;
+	struct candidate *candidates; /* the one in use is the first; owned: run_release() */
+};
+
+struct run_setup {
+	struct candidate_setup candidate;
+	size_t count; /* of candidates, without the one in use */
+	const char (*names)[CLOCKSOURCE_NAME_SIZE];
+	void (*progress)(void *argument, double done); /* may be NULL */
+	void *argument;
+	guardian_report *orphaned;
+};
+
+/*
+ * While it runs SIGINT, SIGTERM, SIGHUP and SIGQUIT end it early, and a terminal cannot stop
+ * it. Release with run_release() in any case.
+ */
+void run_all(const struct clocksource_switch *clock, const struct run_setup *setup,
+	struct run_result *result);
+void run_release(struct run_result *result);
+
+/* ---- ranking.c: which clocksource is to be used. Pure ---- */
+
+enum candidate_state {
+	CANDIDATE_UNTRIED = 0, /* refused, hung, crashed: see candidate_reason() */
+	CANDIDATE_VOID,        /* another one was in use for a part of the time */
+	CANDIDATE_UNSURE,      /* no proof, no times or no look for warps */
+	CANDIDATE_WARPS,       /* a clock ran backwards */
+	CANDIDATE_MEASURED,
+};
+
+/* What is better about a candidate than about the one in use. */
+enum gain {
+	GAIN_NONE = 0, /* or not enough to be sure of it */
+	GAIN_PRICE,    /* clearly cheaper */
+	GAIN_CLASS,    /* served by the vDSO, where the one in use falls back */
+	GAIN_ORDER,    /* no warp seen, where the one in use ran backwards */
+};
+
+enum ranking_verdict { RANKING_UNKNOWN = 0, RANKING_OK, RANKING_CHANGE };
+
+#define RANKING_NONE ((size_t)-1)
+
+struct ranking {
+	enum ranking_verdict verdict;
+	size_t fastest;      /* without a warp; the one in use unless another is clearly better */
+	size_t advised;      /* to change to */
+	const char *why_not; /* the fastest is not advisable; NULL: it is, or is in use */
+};
+
+enum candidate_state candidate_state(const struct candidate *candidate);
+const char *candidate_state_name(enum candidate_state state);
+
+/* Why it was not measured, or not in full; "" otherwise. */
+const char *candidate_reason(const struct candidate *candidate);
+
+/* Of clock_gettime(CLOCK_MONOTONIC): the least of all looks, in ns; 0: not timed. */
+double candidate_price_ns(const struct candidate *candidate);
+
+/* The largest of all looks less the least. */
+double candidate_spread_ns(const struct candidate *candidate);
+
+/* Reads that were warps, over all clocks. */
+uint64_t candidate_warps(const struct candidate *candidate);
+
+enum gain ranking_gain(const struct candidate *in_use, const struct candidate *other);
+const char *ranking_gain_name(enum gain gain);
+
+/* `host` is what advisable_clocksource() needs. */
+void ranking_find(
+	const struct run_result *result, const struct evidence *host, struct ranking *ranking);
+
+/* ---- text.c, json.c: what is printed ---- */
+
+#define COMPARE_SCHEMA "vdsocheck-compare/1"
+#define COMPARE_SUMMARY_SIZE 400
+#define CURRENT_PATH_SIZE 512
+
+struct compare_report {
+	const struct run_result *result;
+	const struct ranking *ranking;
+	const struct moment_evidence *moment;
+	const char *original;
+	const char *path;       /* of current_clocksource, the tree's included */
+	const char *hypervisor; /* systemd-detect-virt's word; NULL: none, or not known */
+	int64_t warp_ns;
+	int exit_status;
+};
+
+/* "ok", "change", "unknown". */
+const char *ranking_verdict_name(enum ranking_verdict verdict);
+
+/* One sentence: the clocksource in use, and whether to change it. */
+void compare_summary(const struct compare_report *report, char *summary, size_t size);
+
+/* "synchronized, offset 12.3 us, maximum error 3.1 ms", or why it is not known. */
+void compare_describe_ntp(const struct ntp_state *state, char *text, size_t size);
+
+/* Both take a struct compare_report; false: out of memory. */
+bool compare_text(const void *result, const struct style *style, FILE *out);
+bool compare_json(const void *result, const struct style *style, FILE *out);
+
+#endif
