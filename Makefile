@@ -26,8 +26,9 @@
 #
 # The tests (see tests/README.md):
 #
-#   make check-unit check-golden check-cli check-live     one suite
-#   make golden          write the golden files anew from what is printed now
+#   make check-unit check-hosts check-cli check-live     one suite
+#   make hosts           write the expected output anew from what is printed now
+#   make schema          write src/share/vdsocheck-1.schema.json anew from the fields
 #   make check-source    compilers' warnings, clang-format, shellcheck
 #   make check-fresh     the README's two commands in minimal chroots of Debian (root, slow)
 #   make check-32        a 32-bit build and its tests in such a chroot
@@ -43,6 +44,7 @@ REVISION := $(if $(wildcard .git),$(filter-out v$(VERSION),\
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
+DATADIR ?= $(PREFIX)/share/vdsocheck
 DESTDIR ?=
 PKG_CONFIG ?= pkg-config
 BUILD ?= build
@@ -130,20 +132,23 @@ $(BUILD)/revision: FORCE
 -include $(OBJECTS:.o=.d)
 
 PAGES := $(wildcard man/*.1)
+SHARED := $(wildcard src/share/*.json)
 
 .PHONY: install uninstall
 install: all
-	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1'
+	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(DATADIR)'
 	install -m 755 $(BUILD)/vdsocheck '$(DESTDIR)$(BINDIR)/vdsocheck'
 	install -m 644 $(PAGES) '$(DESTDIR)$(MANDIR)/man1'
+	install -m 644 $(SHARED) '$(DESTDIR)$(DATADIR)'
 
 # Empty folders are removed too, except the system's own.
 uninstall:
-	rm -f '$(DESTDIR)$(BINDIR)/vdsocheck' $(PAGES:man/%='$(DESTDIR)$(MANDIR)/man1/%')
+	rm -f '$(DESTDIR)$(BINDIR)/vdsocheck' $(PAGES:man/%='$(DESTDIR)$(MANDIR)/man1/%') \
+		$(SHARED:src/share/%='$(DESTDIR)$(DATADIR)/%')
 	$(if $(DESTDIR)$(filter-out /usr /usr/local,$(PREFIX)),$(PRUNE))
 
 PRUNE = cd '$(DESTDIR)/' && \
-	rmdir -p --ignore-fail-on-non-empty './$(BINDIR)' './$(MANDIR)/man1' 2>/dev/null || :
+	rmdir -p --ignore-fail-on-non-empty './$(BINDIR)' './$(MANDIR)/man1' './$(DATADIR)' 2>/dev/null || :
 
 .PHONY: deps test-deps clean help format
 deps:

@@ -9,8 +9,10 @@ TEST_BINARY := $(BUILD)/vdsocheck
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/*_test.c))
 UNIT_HELPERS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%.o,\
 	$(filter-out %_test.c,$(wildcard tests/unit/*.c)))
-GOLDEN_TEST := $(BUILD)/tests/golden/golden
-GOLDEN_OBJECTS := $(patsubst tests/golden/%.c,$(BUILD)/tests/golden/%.o,$(wildcard tests/golden/*.c))
+PRINTED_TEST := $(BUILD)/tests/printed/printed
+PRINTED_OBJECTS := $(patsubst tests/printed/%.c,$(BUILD)/tests/printed/%.o,$(wildcard tests/printed/*.c))
+SCHEMA := src/share/vdsocheck-1.schema.json
+SCHEMA_TOOL := $(BUILD)/tests/tools/schema
 CLI_HELPERS := $(addprefix $(BUILD)/tests/cli/,surround document counter_off.so)
 LIVE_ORACLE := $(BUILD)/tests/live/oracle
 
@@ -21,20 +23,32 @@ check:
 	$(QUIET)$(MAKE) --no-print-directory check-once
 	$(QUIET)$(MAKE) --no-print-directory check-sanitized
 
-check-once: check-unit check-golden check-cli check-live check-man
+check-once: check-unit check-hosts check-cli check-live check-man
 
 check-sanitized:
 	$(QUIET)$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitized SANITIZE=address,undefined check-once
 
-.PHONY: check-unit check-golden check-cli check-live check-man golden
+.PHONY: check-unit check-hosts check-printed check-cli check-live check-man hosts schema
 check-unit: $(UNIT_TESTS)
 	$(QUIET)tests/unit/run $^
 
-check-golden: $(GOLDEN_TEST)
-	$(QUIET)tests/unit/run $(GOLDEN_TEST)
+# HOST=NAME: that one alone.
+check-hosts: $(TEST_BINARY) $(SCHEMA_TOOL) $(if $(HOST),,check-printed)
+	$(QUIET)$(SCHEMA_TOOL) | cmp - $(SCHEMA) || { echo 'FAIL  $(SCHEMA) is stale: make schema'; exit 1; }
+	$(QUIET)if command -v python3 >/dev/null; then python3 -B tests/hosts/run $(TEST_BINARY) $(HOST); \
+	else echo 'skip  hosts that are not here: no python3'; echo '0 passed, 0 failed, 1 skipped'; fi
 
-golden: $(GOLDEN_TEST)
-	$(QUIET)$(GOLDEN_TEST) --write
+check-printed: $(PRINTED_TEST)
+	$(QUIET)tests/unit/run $(PRINTED_TEST)
+
+# After a wanted change: what is printed now becomes what is expected. Look at the difference.
+hosts: $(TEST_BINARY) $(PRINTED_TEST) schema
+	$(QUIET)python3 -B tests/hosts/run --write $(TEST_BINARY) $(HOST)
+	$(QUIET)$(PRINTED_TEST) --write
+
+schema: $(SCHEMA_TOOL)
+	$(QUIET)mkdir -p $(dir $(SCHEMA))
+	$(QUIET)$(SCHEMA_TOOL) >$(SCHEMA)
 
 check-cli: $(TEST_BINARY) $(CLI_HELPERS)
 	$(QUIET)tests/cli/run $(TEST_BINARY) $(BUILD)/tests/cli
@@ -67,7 +81,7 @@ check-32:
 
 # Everything that the suites run, without running it.
 .PHONY: test-programs
-test-programs: $(UNIT_TESTS) $(GOLDEN_TEST) $(CLI_HELPERS) $(LIVE_ORACLE)
+test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(CLI_HELPERS) $(LIVE_ORACLE)
 
 $(BUILD)/tests/flags: FORCE
 	@mkdir -p $(@D)
@@ -75,7 +89,7 @@ $(BUILD)/tests/flags: FORCE
 		echo "$(PKG_CONFIG) does not find cmocka. 'make test-deps' installs it" >&2; exit 1; }
 	@$(call stamp,$(TEST_CFLAGS) $(TEST_LIBS))
 
-# Unit and golden tests call the modules of src/ directly.
+# Unit tests and those of what is printed call the modules of src/ directly.
 $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags $(BUILD)/tests/flags
 	$(call say,CC,$<)
 	$(QUIET)mkdir -p $(@D)
@@ -85,7 +99,9 @@ $(UNIT_TESTS): EXTRA = $(UNIT_HELPERS)
 $(UNIT_TESTS): $(UNIT_HELPERS)
 # The test shifts what a CPU reads.
 $(BUILD)/tests/unit/warp_test: EXTRA += -Wl,--wrap=warp_clock_read
-$(GOLDEN_TEST): $(GOLDEN_OBJECTS) $(MODULES)
+$(PRINTED_TEST): $(PRINTED_OBJECTS) $(MODULES)
+$(SCHEMA_TOOL): $(SCHEMA_TOOL).o $(MODULES)
+$(PRINTED_TEST) $(SCHEMA_TOOL):
 	$(call say,LINK,$@)
 	$(QUIET)$(LINK) $^ $(LIBRARY_LIBS) $(TEST_LIBS) -o $@
 
@@ -109,6 +125,6 @@ $(BUILD)/tests/cli/counter_off.so: tests/cli/counter_off.c
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(TEST_OUTSIDER) -shared -fPIC $< -o $@
 
--include $(UNIT_TESTS:=.d) $(UNIT_HELPERS:.o=.d) $(GOLDEN_OBJECTS:.o=.d)
+-include $(UNIT_TESTS:=.d) $(UNIT_HELPERS:.o=.d) $(PRINTED_OBJECTS:.o=.d) $(SCHEMA_TOOL).d
 
 include tests/fuzz/fuzz.mk

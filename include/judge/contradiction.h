@@ -20,4 +20,7 @@ size_t contradiction_find(
 /* One of those that are seen, if any, may come from a clocksource that changed meanwhile. */
 bool contradiction_may_be_a_change(const struct evidence *evidence);
 
+/* The id of the rule at this place of the table; NULL beyond the last. */
+const char *contradiction_rule_id(size_t place);
+
 #endif

@@ -42,6 +42,9 @@ void verdict_find(const struct evidence *evidence, struct ruling *ruling);
  */
 bool verdict_timing_clears(const struct evidence *evidence);
 
+/* The id of the rule at this place of the table; NULL beyond the last. */
+const char *verdict_rule_id(size_t place);
+
 /* "ok", "fallback", "slow", "unknown"; of all, ended by NULL. */
 extern const char *const verdict_names[];
 const char *verdict_name(enum verdict verdict);

@@ -95,4 +95,7 @@ bool vvar_layout_is_timens(const unsigned char *page, size_t size, unsigned arch
 const char *vvar_mode_name(
 	const struct vvar_layout *layout, unsigned arch, int64_t mode, const char *clocksource);
 
+/* The name of the layout at this place of the table; NULL beyond the last. */
+const char *vvar_layout_name(size_t place);
+
 #endif

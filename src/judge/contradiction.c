@@ -141,3 +141,8 @@ size_t contradiction_find(
 	}
 	return count;
 }
+
+const char *contradiction_rule_id(size_t place)
+{
+	return place < sizeof(rules) / sizeof(rules[0]) ? rules[place].id : NULL;
+}

@@ -285,6 +285,11 @@ void verdict_find(const struct evidence *evidence, struct ruling *ruling)
 		text_copy(ruling->summary, sizeof(ruling->summary), rule->sentence);
 }
 
+const char *verdict_rule_id(size_t place)
+{
+	return place < sizeof(rules) / sizeof(rules[0]) ? rules[place].id : NULL;
+}
+
 const char *const verdict_names[] = {
 	[VERDICT_UNKNOWN] = "unknown",
 	[VERDICT_OK] = "ok",

@@ -324,3 +324,8 @@ const char *vvar_mode_name(
 		return x86_name(layout, mode, clocksource);
 	return other_name(arch, mode);
 }
+
+const char *vvar_layout_name(size_t place)
+{
+	return place < LAYOUT_COUNT ? layouts[place].name : NULL;
+}

@@ -7,7 +7,7 @@ FUZZ_CC ?= clang
 FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 
 # Documents to begin with, in folders that are read and not written to.
-FUZZ_SEEDS_recorded = tests/golden
+FUZZ_SEEDS_recorded = $(wildcard tests/hosts/*/)
 
 # Linking them takes clang.
 test-programs: $(FUZZ_TARGETS:%=$(BUILD)/tests/fuzz/%.o)

@@ -2,7 +2,7 @@
 /*
  * Fuzzes the reader of documents and all that judges and renders behind it: a document from
  * anywhere is refused, or judged and rendered in every format; and what it was rendered to
- * is a document with the same verdict. Input: JSON; the golden documents are the seeds.
+ * is a document with the same verdict. Input: JSON; those of tests/hosts are the seeds.
  */
 #include <stdint.h>
 #include <stdlib.h>

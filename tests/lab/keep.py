@@ -7,7 +7,7 @@ import os
 import measured
 import table
 
-RECORDED = os.path.join(table.HERE, "recorded")
+HOSTS = os.path.join(os.path.dirname(table.HERE), "hosts")
 
 
 def _rows(paths):
@@ -46,12 +46,12 @@ def print_table(paths):
 
 def record(paths):
     wanted = {environment.name for environment in table.read() if "record" in environment.tags}
-    os.makedirs(RECORDED, exist_ok=True)
     for row in _rows(paths):
         if _name(row) not in wanted or not row["document"] or row["result"] != "right":
             continue
-        name = row["environment"].replace("#", "-") + ".json"
-        with open(os.path.join(RECORDED, name), "w", encoding="utf-8") as file:
+        place = os.path.join(HOSTS, "lab-" + row["environment"].replace("#", "-"))
+        os.makedirs(place, exist_ok=True)
+        with open(os.path.join(place, "document.json"), "w", encoding="utf-8") as file:
             json.dump(row["document"], file, indent=1)
             file.write("\n")
     return 0

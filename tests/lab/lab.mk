@@ -24,12 +24,3 @@ lab-list:
 
 lab-deps:
 	@$(LAB) deps $(LAB_CHOICE)
-
-# What real kernels showed once is judged again, without any of them.
-.PHONY: check-recorded
-check-once: check-recorded
-check-recorded: $(BUILD)/vdsocheck
-	$(QUIET)if ! command -v python3 >/dev/null; then \
-		echo 'skip  documents of real kernels are judged the same again: no python3'; \
-		echo '0 passed, 0 failed, 1 skipped'; \
-	else python3 -B tests/lab/recorded/check.py $(BUILD)/vdsocheck; fi

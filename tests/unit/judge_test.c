@@ -415,9 +415,20 @@ static void no_loss_is_negative(void **state)
 	}
 }
 
+/* The sums that were published: what a service lost, and what the article measured. */
+static void cost_gives_the_published_sums(void **state)
+{
+	(void)state;
+	assert_true(cost_seconds(1718430 + 706702, 530, 28) > 1.2165);
+	assert_true(cost_seconds(1718430 + 706702, 530, 28) < 1.2175);
+	assert_true(cost_seconds(5e6, 0.547e9 / 5e6, 0.123e9 / 5e6) > 0.4239);
+	assert_true(cost_seconds(5e6, 0.547e9 / 5e6, 0.123e9 / 5e6) < 0.4241);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cost_gives_the_published_sums),
 		cmocka_unit_test(a_tally_counts_deciding_calls_only),
 		cmocka_unit_test(without_vdso_function_libc_is_judged),
 		cmocka_unit_test(a_call_without_attempts_is_not_proven),

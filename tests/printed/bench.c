@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What bench prints. The command line is parsed and planned by the real code; the
+ * numbers are made up, all by a few rules, so that each file can be looked at as a picture.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/root.h"
+#include "bench/plan.h"
+#include "bench/report.h"
+#include "collect/clocksource.h"
+#include "collect/host.h"
+#include "commands.h"
+#include "printed/bench.h"
+#include "printed/file.h"
+
+#define WORDS_MAX 16
+#define NS_PER_SECOND 1e9
+
+/* A machine has as many CPUs as scenarios have them: not those of the one that tests. */
+#define THREAD_CPUS 4
+
+static struct evidence evidence;
+static struct call calls[CALL_MAX][PATH_COUNT];
+
+/* ---- what is asked for ---- */
+
+static void put_evidence(const struct bench_scenario *scenario)
+{
+	struct root root;
+	struct fact why = {0};
+	char path[256];
+
+	memset(&evidence, 0, sizeof(evidence));
+	snprintf(path, sizeof(path), "tests/trees/%s", scenario->root);
+	if (!root_open(&root, path, &why))
+		fail_msg("%s", why.reason);
+	clocksource_collect(&root, &evidence.clocksource);
+	host_collect(&root, &evidence.host);
+	root_close(&root);
+	fact_set_text(&evidence.moment.time, "2026-11-21T15:02:11Z");
+	fact_set_known(&evidence.moment.uptime_fact);
+	evidence.moment.uptime_s = 86400.2;
+	fact_set_text(&evidence.host.arch, "x86_64");
+	fact_set_text(&evidence.host.libc, "glibc 2.36");
+	fact_set_number(&evidence.host.seccomp, 0);
+	call_list(&evidence, calls);
+}
+
+static void put_plan(const struct bench_scenario *scenario, struct bench_plan *plan)
+{
+	static struct bench_request request;
+	static const struct command *const commands[] = {&bench_command, NULL};
+	char *argv[WORDS_MAX] = {"bench"};
+	struct cli cli;
+	int count = 1;
+
+	for (; scenario->words && scenario->words[count - 1]; count++)
+		argv[count] = (char *)(uintptr_t)scenario->words[count - 1];
+	assert_true(cli_parse(&cli, commands, count, argv));
+	request = *(struct bench_request *)cli.own;
+	cli_free(&cli);
+	for (int cpu = 0; cpu < THREAD_CPUS; cpu++)
+		request.cpus[cpu] = cpu;
+	request.cpu_count = scenario->cpus;
+	assert_true(bench_plan_make(
+		&request, &evidence, (const struct call(*)[PATH_COUNT])calls, plan));
+	plan->thread_cpu_count = THREAD_CPUS;
+}
+
+/* ---- the numbers ---- */
+
+static double user_space_ns(
+	const struct bench_scenario *scenario, const struct bench_subject *subject)
+{
+	if (strstr(subject->clock, "COARSE"))
+		return scenario->ns.coarse;
+	if (strcmp(subject->call, "clock_gettime") == 0 ||
+		strcmp(subject->call, "gettimeofday") == 0)
+		return scenario->ns.vdso;
+	return scenario->ns.coarse / 2;
+}
+
+static double price_of(const struct bench_scenario *scenario, const struct bench_subject *subject)
+{
+	double syscall_ns = scenario->ns.syscall + (strstr(subject->clock, "CPUTIME") ? 290 : 0);
+	double libc_ns = subject->path == PATH_LIBC ? 0.3 : 0;
+
+	if (subject->path == PATH_SYSCALL)
+		return syscall_ns;
+	if (strstr(subject->clock, "CPUTIME") || scenario->no_vdso)
+		return syscall_ns - 3.1 + libc_ns;
+	return user_space_ns(scenario, subject) + libc_ns;
+}
+
+static void put_price(const struct bench_scenario *scenario, struct price *price, double ns)
+{
+	bool noisy = scenario->noisy;
+
+	*price = (struct price){.min_ns = ns,
+		.median_ns = ns * (noisy ? 2.41 : 1.002),
+		.p99_ns = ns * (noisy ? 38.6 : 1.31),
+		.has_mean = true,
+		.trimmed_mean_ns = ns * (noisy ? 2.93 : 1.004),
+		.samples = noisy ? 747 : 1006,
+		.outliers = noisy ? 91 : 12,
+		.repeats = ns < 20000 ? (size_t)(20000 / ns) : 1,
+		.chunks = 1009,
+		.preempted = noisy ? 244 : 3,
+		.moved = noisy ? 11 : 0,
+		.jumped = noisy ? 7 : 0};
+	fact_set_known(&price->fact);
+}
+
+/* Most calls near the least, some at the next tick of the counter, few behind an interrupt. */
+static void put_distribution(struct distribution *distribution, double ns)
+{
+	static const struct {
+		double times;
+		unsigned calls;
+	} shape[] = {{1.1, 41872}, {1.4, 108216}, {1.9, 2311}, {2.5, 402}, {4.1, 57}, {9.7, 31},
+		{63, 118}, {128, 77}, {1900, 3}, {40000, 1}};
+
+	for (size_t i = 0; i < sizeof(shape) / sizeof(shape[0]); i++) {
+		for (unsigned call = 0; call < shape[i].calls; call++)
+			distribution_count(distribution, ns * shape[i].times);
+	}
+}
+
+static bool is_missing(const struct bench_scenario *scenario, const struct bench_subject *subject)
+{
+	return scenario->no_vdso && subject->path == PATH_VDSO;
+}
+
+static void put_row(
+	const struct bench_scenario *scenario, const struct bench_plan *plan, struct bench_row *row)
+{
+	double ns = price_of(scenario, &row->subject);
+
+	if (is_missing(scenario, &row->subject)) {
+		fact_set(&row->price.fact, FACT_ABSENT, "not available here");
+		return;
+	}
+	put_price(scenario, &row->price, ns);
+	if (plan->distribution)
+		put_distribution(&row->distribution, ns);
+}
+
+static void put_rows(
+	const struct bench_scenario *scenario, const struct bench_plan *plan, struct bench *bench)
+{
+	const struct call *call;
+
+	for (size_t cpu = 0; cpu < (plan->cpu_count ? plan->cpu_count : 1); cpu++) {
+		struct bench_row *row = &bench->rows[bench->row_count];
+
+		for (size_t at = 0; bench_next(plan, &at, &row->subject, &call); row++) {
+			row->cpu = (int)cpu;
+			put_row(scenario, plan, row);
+			bench->row_count++;
+		}
+	}
+}
+
+static void put_yardsticks(const struct bench_scenario *scenario, struct bench *bench)
+{
+	const double ns[YARDSTICK_COUNT] = {
+		[YARDSTICK_ENTRY] = scenario->ns.entry,
+		[YARDSTICK_GETPPID] = scenario->ns.entry * 1.7,
+		[YARDSTICK_CLOCK_SYSCALL] = scenario->ns.syscall,
+		[YARDSTICK_SIGPROCMASK] = scenario->ns.entry * 1.1,
+		[YARDSTICK_SWAPCONTEXT] = scenario->ns.entry * 4.6,
+		[YARDSTICK_COUNTER] = scenario->ns.counter,
+		[YARDSTICK_ORDERED] = scenario->ns.ordered,
+		[YARDSTICK_CLOCK_VDSO] = scenario->ns.vdso,
+		[YARDSTICK_EMPTY] = 1.34,
+		[YARDSTICK_LOOP] = 0.04,
+	};
+
+	for (size_t i = 0; i < YARDSTICK_COUNT; i++)
+		put_price(scenario, &bench->yardsticks[i], ns[i]);
+	if (scenario->no_vdso)
+		fact_set(&bench->yardsticks[YARDSTICK_CLOCK_VDSO].fact, FACT_ABSENT,
+			"not available here");
+	bench->filter = (struct filter_price){
+		.without_ns = scenario->ns.entry, .with_ns = scenario->ns.entry + 47.3};
+	fact_set_known(&bench->filter.fact);
+}
+
+static bool is_clock_read(const struct bench_plan *plan, size_t call)
+{
+	const bool *ways = plan->wanted[call];
+
+	return strcmp(evidence.calls[call].call, "clock_gettime") == 0 &&
+	       (ways[PATH_VDSO] || ways[PATH_LIBC] || ways[PATH_SYSCALL]);
+}
+
+static void put_clock(const struct bench_scenario *scenario, struct bench_clock *clock)
+{
+	bool coarse = strstr(clock->clock, "COARSE");
+	struct bench_subject subject = {.call = "clock_gettime"};
+
+	snprintf(subject.clock, sizeof(subject.clock), "%s", clock->clock);
+	clock->step.readings = coarse ? 16128100 : 5000;
+	clock->step.standing = coarse ? 16128096 : 0;
+	fact_set_number(&clock->step.resolution_ns, coarse ? 4000000 : 1);
+	fact_set_number(&clock->step.step_ns,
+		coarse ? 4000000 : (int64_t)(price_of(scenario, &subject) + 2));
+}
+
+static void put_clocks(
+	const struct bench_scenario *scenario, const struct bench_plan *plan, struct bench *bench)
+{
+	for (size_t i = 0; i < evidence.call_count; i++) {
+		struct bench_clock *clock = &bench->clocks[bench->clock_count];
+
+		if (!is_clock_read(plan, i))
+			continue;
+		snprintf(clock->clock, sizeof(clock->clock), "%s", evidence.calls[i].clock);
+		put_clock(scenario, clock);
+		bench->clock_count++;
+	}
+}
+
+static void put_run(const struct bench_scenario *scenario, struct bench_run *run, uint64_t count)
+{
+	double seconds = price_of(scenario, &run->subject) * (double)count / NS_PER_SECOND;
+	bool enters = scenario->enters || run->subject.path == PATH_SYSCALL;
+
+	run->wanted = count;
+	if (is_missing(scenario, &run->subject)) {
+		fact_set(&run->fact, FACT_ABSENT, "not available here");
+		return;
+	}
+	run->calls = count;
+	run->real_s = seconds * 1.01;
+	run->user_s = seconds * (enters ? 0.28 : 1);
+	run->sys_s = seconds - run->user_s;
+	fact_set_known(&run->fact);
+}
+
+static void put_runs(
+	const struct bench_scenario *scenario, const struct bench_plan *plan, struct bench *bench)
+{
+	const struct call *call;
+
+	for (int cpu = plan->cpu_count ? 0 : -1; cpu < (int)plan->cpu_count; cpu++) {
+		struct bench_subject subject;
+
+		for (size_t at = 0; bench_next(plan, &at, &subject, &call);) {
+			for (size_t i = 0; i < plan->count_count; i++) {
+				struct bench_run *run = &bench->runs[bench->run_count++];
+
+				run->subject = subject;
+				run->cpu = cpu;
+				put_run(scenario, run, plan->counts[i]);
+			}
+		}
+	}
+}
+
+static void put_crowds(
+	const struct bench_scenario *scenario, const struct bench_plan *plan, struct bench *bench)
+{
+	struct bench_crowd *crowd = bench->crowds;
+	const struct call *call;
+
+	for (size_t at = 0; bench_next(plan, &at, &crowd->subject, &call); crowd++) {
+		double ns = price_of(scenario, &crowd->subject);
+
+		crowd->threads = plan->threads;
+		crowd->cpus = plan->threads < THREAD_CPUS ? plan->threads : THREAD_CPUS;
+		crowd->alone_ns = ns;
+		crowd->together_ns = ns * scenario->times;
+		crowd->slowest_ns = ns * scenario->times * 1.04;
+		bench->crowd_count++;
+		if (is_missing(scenario, &crowd->subject))
+			fact_set(&crowd->fact, FACT_ABSENT, "not available here");
+		else
+			fact_set_known(&crowd->fact);
+	}
+}
+
+static void put_numbers(
+	const struct bench_scenario *scenario, const struct bench_plan *plan, struct bench *bench)
+{
+	fact_set_known(&bench->fact);
+	if (plan->count_count)
+		put_runs(scenario, plan, bench);
+	if (plan->threads)
+		put_crowds(scenario, plan, bench);
+	if (!plan->count_count && !plan->threads) {
+		put_rows(scenario, plan, bench);
+		put_yardsticks(scenario, bench);
+		put_clocks(scenario, plan, bench);
+	}
+	if (scenario->change)
+		scenario->change(bench, &evidence);
+}
+
+/* ---- the report ---- */
+
+static char *render(bool (*write)(const void *, const struct style *, FILE *),
+	const struct bench_plan *plan, const struct bench *bench)
+{
+	const struct style style = {.color = false};
+	struct bench_report report = {.evidence = &evidence,
+		.bench = bench,
+		.plan = plan,
+		.noise = noise_find(bench),
+		.decomposition = decomposition_find(bench)};
+	char *bytes = NULL;
+	size_t length;
+	FILE *out = open_memstream(&bytes, &length);
+
+	assert_non_null(out);
+	assert_true(write(&report, &style, out));
+	assert_int_equal(fclose(out), 0);
+	return bytes;
+}
+
+void printed_bench(void **state)
+{
+	const struct bench_scenario *scenario = *state;
+	struct bench_plan plan;
+	struct bench *bench;
+	struct fact why = {0};
+	char *text, *json;
+
+	put_evidence(scenario);
+	put_plan(scenario, &plan);
+	bench = bench_new(&plan, &why);
+	assert_non_null(bench);
+	put_numbers(scenario, &plan, bench);
+	text = render(bench_report_text, &plan, bench);
+	json = render(bench_report_json, &plan, bench);
+	printed_hold(scenario->name, "txt", text);
+	printed_hold(scenario->name, "json", json);
+	printed_assert_fits_terminal(text);
+	free(text);
+	free(json);
+	bench_free(bench);
+}

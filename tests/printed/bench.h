@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Benchmarks of machines that are not here: what was asked for, and the numbers it came to. */
+#ifndef VDSOCHECK_TESTS_PRINTED_BENCH_H
+#define VDSOCHECK_TESTS_PRINTED_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bench/run.h"
+
+struct bench_ns {
+	double vdso; /* a precise clock by the vDSO: in user space, or through the kernel */
+	double syscall;
+	double coarse;
+	double counter;
+	double ordered; /* the counter, read in order */
+	double entry;   /* into the kernel and back */
+};
+
+struct bench_scenario {
+	const char *name;         /* of the files */
+	const char *loss;         /* what a user would lose if it failed: the test's name */
+	const char *root;         /* below tests/trees: clocksource and host */
+	const char *const *words; /* of the command line, ends with NULL; NULL: none */
+	size_t cpus;              /* as by --cpu all, the numbers 0, 1, 2 ...; 0: not asked */
+	bool no_vdso;
+	bool enters; /* precise clocks by the vDSO go through the kernel */
+	bool noisy;
+	struct bench_ns ns;
+	double times; /* dearer among threads than alone */
+	void (*change)(struct bench *bench, struct evidence *evidence); /* what else is special */
+};
+
+extern const struct bench_scenario bench_scenarios[];
+extern const size_t bench_scenario_count;
+
+/* A cmocka test whose state is a scenario. */
+void printed_bench(void **state);
+
+#endif

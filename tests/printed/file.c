@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/wrap.h"
+#include "printed/file.h"
+
+/* A document says which version printed it: a release is no reason to write all anew. */
+#define VERSION_MARK "VERSION"
+
+bool printed_is_writing;
+
+/* In place: what stands for the version is not longer. */
+static void hide_version(char *text)
+{
+	static const char key[] = "\"version\": \"";
+	char *at = strstr(text, key);
+	char whole[64];
+
+	snprintf(whole, sizeof(whole), "%s%s\"", key, VDSOCHECK_VERSION);
+	if (!at || strncmp(at, whole, strlen(whole)) != 0)
+		return;
+	at += strlen(key);
+	memmove(at + strlen(VERSION_MARK), at + strlen(VDSOCHECK_VERSION),
+		strlen(at + strlen(VDSOCHECK_VERSION)) + 1);
+	memcpy(at, VERSION_MARK, strlen(VERSION_MARK));
+}
+
+char *printed_read(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *bytes;
+	long length;
+
+	if (!file)
+		return NULL;
+	fseek(file, 0, SEEK_END);
+	length = ftell(file);
+	rewind(file);
+	bytes = calloc(1, (size_t)length + 1);
+	assert_non_null(bytes);
+	assert_int_equal(fread(bytes, 1, (size_t)length, file), length);
+	fclose(file);
+	return bytes;
+}
+
+static void write_whole(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file)
+		fail_msg("%s: %s", path, strerror(errno));
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static size_t line_length(const char *text)
+{
+	return strcspn(text, "\n");
+}
+
+/* Shows the first line that differs: the whole is in the file, and in `make hosts; git diff`. */
+static void compare(const char *path, const char *expected, const char *printed)
+{
+	unsigned line = 1;
+
+	if (!expected)
+		fail_msg("%s is missing: make hosts writes it", path);
+	for (;;) {
+		size_t length = line_length(expected);
+
+		if (length != line_length(printed) || memcmp(expected, printed, length) != 0)
+			fail_msg("%s:%u\n  expected: %.*s\n  printed:  %.*s", path, line,
+				(int)length, expected, (int)line_length(printed), printed);
+		if (!expected[length] && !printed[length])
+			return;
+		if (!expected[length] || !printed[length])
+			fail_msg("%s: printed is %s", path, printed[length] ? "longer" : "shorter");
+		expected += length + 1;
+		printed += length + 1;
+		line++;
+	}
+}
+
+static void hold_against_file(const char *path, const char *printed)
+{
+	char *expected;
+
+	if (printed_is_writing) {
+		write_whole(path, printed);
+		return;
+	}
+	expected = printed_read(path);
+	compare(path, expected, printed);
+	free(expected);
+}
+
+void printed_hold(const char *name, const char *ending, const char *printed)
+{
+	char *roomy = calloc(1, strlen(printed) + sizeof(VERSION_MARK));
+	char path[256];
+
+	assert_non_null(roomy);
+	strcpy(roomy, printed);
+	if (strcmp(ending, "json") == 0)
+		hide_version(roomy);
+	snprintf(path, sizeof(path), "tests/printed/%s.%s", name, ending);
+	hold_against_file(path, roomy);
+	free(roomy);
+}
+
+void printed_assert_fits_terminal(const char *text)
+{
+	while (*text) {
+		size_t length = line_length(text);
+
+		if (length > WRAP_COLUMNS)
+			fail_msg("longer than %d columns: %.*s", WRAP_COLUMNS, (int)length, text);
+		if (length && text[length - 1] == ' ')
+			fail_msg("blanks at the end of: %.*s", (int)length, text);
+		text += length + (text[length] == '\n');
+	}
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Expected output: what was printed once, was looked at, and is to be printed again. */
+#ifndef VDSOCHECK_TESTS_PRINTED_FILE_H
+#define VDSOCHECK_TESTS_PRINTED_FILE_H
+
+#include <stdbool.h>
+
+/* Write the files anew instead of comparing with them. */
+extern bool printed_is_writing;
+
+/*
+ * Compares what was printed with tests/printed/NAME.ENDING; the first line that differs fails
+ * the test. In JSON the program's version stands as VERSION.
+ */
+void printed_hold(const char *name, const char *ending, const char *printed);
+
+/* No line is longer than a terminal, none ends with a blank. */
+void printed_assert_fits_terminal(const char *text);
+
+/* A whole file, to be freed; NULL if it cannot be opened. */
+char *printed_read(const char *path);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+#include "printed/bench.h"
+
+#include <string.h>
+
+#define FAST                                                                                       \
+	{                                                                                          \
+		.vdso = 22.7, .syscall = 164.0, .coarse = 3.9, .counter = 9.2, .ordered = 18.4,    \
+		.entry = 71.5                                                                      \
+	}
+
+/* Xen and the like: everybody enters the kernel, and the clock there is no quick one. */
+#define SLOW                                                                                       \
+	{                                                                                          \
+		.vdso = 596.0, .syscall = 598.2, .coarse = 6.8, .counter = 12.4, .ordered = 23.1,  \
+		.entry = 148.0                                                                     \
+	}
+
+/* Each read of the device leaves the guest. */
+#define DEVICE                                                                                     \
+	{                                                                                          \
+		.vdso = 28114.0, .syscall = 28163.7, .coarse = 8.1, .counter = 14.2,               \
+		.ordered = 31.5, .entry = 417.0                                                    \
+	}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void leave_out(struct price *price)
+{
+	*price = (struct price){.fact.state = FACT_UNREAD};
+	fact_set(&price->fact, FACT_UNREAD, "stopped before it was measured");
+}
+
+static void leave_out_filter(struct bench *bench)
+{
+	fact_set(&bench->filter.fact, FACT_UNREAD, "stopped before it was measured");
+}
+
+/* After many rounds: what comes behind the table is missing. */
+static void is_stopped(struct bench *bench, struct evidence *evidence)
+{
+	(void)evidence;
+	bench->stopped = true;
+	bench->clock_count = 0;
+	leave_out_filter(bench);
+}
+
+/* In the first round, which each of the first rows had its chunk of. */
+static void is_stopped_early(struct bench *bench, struct evidence *evidence)
+{
+	is_stopped(bench, evidence);
+	for (size_t i = 0; i < bench->row_count; i++) {
+		struct price *price = &bench->rows[i].price;
+
+		price->chunks = price->samples = 1;
+		price->preempted = price->outliers = 0;
+		price->has_mean = false;
+		price->median_ns = price->p99_ns = price->min_ns;
+		if (i >= 4)
+			leave_out(price);
+	}
+	for (size_t i = 0; i < YARDSTICK_COUNT; i++)
+		leave_out(&bench->yardsticks[i]);
+}
+
+static void is_stopped_at_once(struct bench *bench, struct evidence *evidence)
+{
+	is_stopped_early(bench, evidence);
+	bench->row_count = 0;
+}
+
+static void has_runs_stopped(struct bench *bench, struct evidence *evidence)
+{
+	struct bench_run *last = &bench->runs[3];
+
+	(void)evidence;
+	bench->stopped = true;
+	bench->run_count = 4;
+	last->calls = 123450000 / 10;
+	last->real_s /= 4;
+	last->user_s /= 4;
+	last->sys_s /= 4;
+}
+
+static void has_crowds_stopped(struct bench *bench, struct evidence *evidence)
+{
+	(void)evidence;
+	bench->stopped = true;
+	bench->crowd_count = 2;
+	fact_set(&bench->crowds[1].fact, FACT_UNREAD, "stopped before it was measured");
+}
+
+static void has_filters(struct bench *bench, struct evidence *evidence)
+{
+	(void)bench;
+	fact_set_number(&evidence->host.seccomp, 2);
+}
+
+/* A strict filter around us: no filter of our own, no call of an unknown number. */
+static void is_confined(struct bench *bench, struct evidence *evidence)
+{
+	fact_set_number(&evidence->host.seccomp, 2);
+	fact_set(&bench->filter.fact, FACT_DENIED,
+		"killed by SIGSYS: a seccomp filter of the surroundings forbids it");
+	fact_set(&bench->yardsticks[YARDSTICK_ENTRY].fact, FACT_ABSENT, "not available here");
+}
+
+static void has_crowds_confined(struct bench *bench, struct evidence *evidence)
+{
+	(void)evidence;
+	for (size_t i = 0; i < bench->crowd_count; i++)
+		fact_set(&bench->crowds[i].fact, FACT_DENIED,
+			"killed by SIGSYS: a seccomp filter of the surroundings forbids it");
+}
+
+static void crash(struct price *price)
+{
+	*price = (struct price){.fact.state = FACT_FAILED};
+	fact_set(&price->fact, FACT_FAILED, "the call ends with SIGSEGV");
+}
+
+/* prctl(PR_SET_TSC): whoever reads the counter, or asks the vDSO to, gets a signal. */
+static void has_counter_off(struct bench *bench, struct evidence *evidence)
+{
+	(void)evidence;
+	for (size_t i = 0; i < bench->row_count; i++) {
+		struct bench_row *row = &bench->rows[i];
+
+		if (row->subject.path != PATH_SYSCALL && !strstr(row->subject.clock, "COARSE"))
+			crash(&row->price);
+	}
+	crash(&bench->yardsticks[YARDSTICK_CLOCK_VDSO]);
+	fact_set(&bench->yardsticks[YARDSTICK_COUNTER].fact, FACT_ABSENT, "not available here");
+	bench->yardsticks[YARDSTICK_ORDERED].fact = bench->yardsticks[YARDSTICK_COUNTER].fact;
+	for (size_t i = 0; i < bench->clock_count; i++) {
+		if (!strstr(bench->clocks[i].clock, "COARSE"))
+			fact_set(&bench->clocks[i].step.step_ns.fact, FACT_FAILED,
+				"reading the clock ends with SIGSEGV");
+	}
+}
+
+/* Before 5.3 the data page has no TAI; the kernel may have no such clock, or one that stands. */
+static void has_odd_clocks(struct bench *bench, struct evidence *evidence)
+{
+	struct clock_step *tai = &bench->clocks[0].step, *coarse = &bench->clocks[1].step;
+
+	(void)evidence;
+	fact_set(&tai->step_ns.fact, FACT_ABSENT, "the kernel does not have this clock");
+	tai->resolution_ns.fact = tai->step_ns.fact;
+	fact_set(&coarse->step_ns.fact, FACT_FAILED, "the clock stood still");
+	fact_set(&bench->rows[0].price.fact, FACT_FAILED, "all 18446744 chunks were disturbed");
+	bench->rows[1].price.has_mean = false;
+}
+
+const struct bench_scenario bench_scenarios[] = {
+	{.name = "table",
+		.loss = "who asks what the time costs cannot read the table",
+		.root = "tsc-metal",
+		.ns = FAST},
+	{.name = "table-fallback",
+		.loss = "a fallback's price is taken to pieces that it does not have",
+		.root = "xen-ec2",
+		.enters = true,
+		.ns = SLOW,
+		.change = has_filters},
+	{.name = "table-noisy",
+		.loss = "means of a busy machine are quoted",
+		.root = "kvm-clock",
+		.words = WORDS("--call", "gettimeofday", "--call", "time"),
+		.noisy = true,
+		.ns = FAST},
+	{.name = "table-on-cpus",
+		.loss = "one CPU's price is taken for another's",
+		.root = "tsc-metal",
+		.words = WORDS("--call", "gettimeofday", "--path", "vdso,syscall"),
+		.cpus = 3,
+		.ns = FAST},
+	{.name = "table-no-vdso",
+		.loss = "what is not there is given a price",
+		.root = "vdso-off",
+		.words = WORDS("--clock", "monotonic"),
+		.no_vdso = true,
+		.enters = true,
+		.ns = FAST},
+	{.name = "table-confined",
+		.loss = "a sandbox that forbids the yardsticks is not named",
+		.root = "container-on-hpet",
+		.words = WORDS("--clock", "realtime", "--path", "vdso,libc"),
+		.enters = true,
+		.ns = DEVICE,
+		.change = is_confined},
+	{.name = "table-counter-off",
+		.loss = "calls that crash are left out without a word",
+		.root = "tsc-metal",
+		.words = WORDS("--call", "clock_gettime", "--path", "vdso,syscall"),
+		.ns = FAST,
+		.change = has_counter_off},
+	{.name = "table-odd-clocks",
+		.loss = "a clock that stands still is shown with a step",
+		.root = "tsc-old-kernel",
+		.words = WORDS("--clock", "tai", "--clock", "realtime_coarse", "--path", "libc"),
+		.ns = FAST,
+		.change = has_odd_clocks},
+	{.name = "histogram",
+		.loss = "the calls that an interrupt hit are hidden behind a mean",
+		.root = "tsc-metal",
+		.words = WORDS("--call", "clock_gettime", "--clock", "process_cputime_id",
+			"--clock", "monotonic", "--path", "vdso", "--histogram"),
+		.cpus = 1,
+		.ns = FAST},
+	{.name = "stopped",
+		.loss = "Ctrl-C's output does not say what is missing",
+		.root = "tsc-metal",
+		.words = WORDS("--call", "gettimeofday"),
+		.ns = FAST,
+		.change = is_stopped},
+	{.name = "stopped-early",
+		.loss = "a number of one chunk is taken for a measurement",
+		.root = "tsc-metal",
+		.words = WORDS("--clock", "monotonic"),
+		.ns = FAST,
+		.change = is_stopped_early},
+	{.name = "stopped-at-once",
+		.loss = "nothing at all is taken for a measurement",
+		.root = "tsc-metal",
+		.ns = FAST,
+		.change = is_stopped_at_once},
+	{.name = "calls",
+		.loss = "the article's table cannot be held against the article's",
+		.root = "xen-ec2",
+		.words = WORDS("--calls", "5M,50M,500M"),
+		.enters = true,
+		.ns = SLOW},
+	{.name = "calls-on-cpus",
+		.loss = "runs of hours on a slow clock break the table",
+		.root = "hpet-forced",
+		.words = WORDS("--calls", "1k,500M", "--clock", "process_cputime_id", "--call",
+			"clock_gettime", "--call", "gettimeofday", "--path", "libc"),
+		.cpus = 2,
+		.enters = true,
+		.ns = DEVICE},
+	{.name = "calls-stopped",
+		.loss = "a run that was stopped is taken for a whole one",
+		.root = "kvm-clock",
+		.words = WORDS("--calls", "5M,50M"),
+		.ns = FAST,
+		.change = has_runs_stopped},
+	{.name = "threads",
+		.loss = "nobody sees that CPUs wait for each other",
+		.root = "hpet-forced",
+		.words = WORDS("--threads", "4"),
+		.enters = true,
+		.ns = DEVICE,
+		.times = 3.87},
+	{.name = "threads-stopped",
+		.loss = "Ctrl-C costs the crowds that were measured",
+		.root = "tsc-metal",
+		.words = WORDS("--threads", "2"),
+		.ns = FAST,
+		.times = 1.003,
+		.change = has_crowds_stopped},
+	{.name = "threads-confined",
+		.loss = "a sandbox that forbids threads is not named",
+		.root = "tsc-metal",
+		.words = WORDS("--threads", "2", "--call", "time", "--path", "libc"),
+		.ns = FAST,
+		.times = 1,
+		.change = has_crowds_confined},
+};
+
+const size_t bench_scenario_count = sizeof(bench_scenarios) / sizeof(bench_scenarios[0]);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Each rule of the judge has a host in tests/hosts/index.txt, where its words can be looked at;
+ * and no host shows what the program cannot print.
+ */
+#include "unit.h"
+
+#include <glob.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge/contradiction.h"
+#include "judge/rules.h"
+#include "judge/verdict.h"
+#include "measure/vvar_layout.h"
+
+#define INDEX "tests/hosts/index.txt"
+
+static char *index_text;
+
+static int read_index(void **state)
+{
+	FILE *file = fopen(INDEX, "r");
+	size_t size = 0;
+
+	(void)state;
+	assert_non_null(file);
+	assert_true(getdelim(&index_text, &size, '\0', file) > 0);
+	return fclose(file);
+}
+
+static int free_index(void **state)
+{
+	(void)state;
+	free(index_text);
+	return 0;
+}
+
+/* Whether a host has this id in its columns: between blanks and commas. */
+static bool is_shown(const char *id)
+{
+	size_t length = strlen(id);
+
+	for (const char *at = strstr(index_text, id); at; at = strstr(at + 1, id)) {
+		if (at > index_text && strchr(" ,", at[-1]) && strchr(" ,\n", at[length]))
+			return true;
+	}
+	return false;
+}
+
+static unsigned require(const char *kind, const char *id)
+{
+	if (is_shown(id))
+		return 0;
+	print_error("no host of " INDEX " shows the %s %s\n", kind, id);
+	return 1;
+}
+
+static unsigned require_advice(const struct advice_row *const *rows)
+{
+	unsigned missing = 0;
+
+	for (; rows && *rows; rows++)
+		missing += require("advice", (*rows)->id);
+	return missing;
+}
+
+static void every_verdict_has_a_host(void **state)
+{
+	unsigned missing = 0;
+
+	(void)state;
+	for (size_t i = 0; verdict_rule_id(i); i++)
+		missing += require("verdict's rule", verdict_rule_id(i));
+	assert_int_equal(missing, 0);
+}
+
+static void every_contradiction_has_a_host(void **state)
+{
+	unsigned missing = 0;
+
+	(void)state;
+	for (size_t i = 0; contradiction_rule_id(i); i++)
+		missing += require("contradiction", contradiction_rule_id(i));
+	assert_int_equal(missing, 0);
+}
+
+static void every_cause_and_its_advice_has_a_host(void **state)
+{
+	unsigned missing = 0;
+
+	(void)state;
+	for (size_t i = 0; i < CAUSE_TABLES; i++) {
+		for (const struct cause_row *row = cause_tables[i].rows; row->id; row++)
+			missing += require("cause", row->id) + require_advice(row->advice);
+	}
+	missing += require_advice(advice_general) + require_advice(advice_last_resort);
+	assert_int_equal(missing, 0);
+}
+
+static bool is_layout(const char *name)
+{
+	for (size_t i = 0; vvar_layout_name(i); i++) {
+		if (strcmp(vvar_layout_name(i), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A layout that was renamed would stay in documents, and in what is printed for them. */
+static void layouts_of_hosts_are_those_that_are_printed(void **state)
+{
+	unsigned found = 0, stale = 0;
+	glob_t documents;
+
+	(void)state;
+	assert_int_equal(glob("tests/hosts/*/document.json", 0, NULL, &documents), 0);
+	for (size_t i = 0; i < documents.gl_pathc; i++) {
+		json_t *root = json_load_file(documents.gl_pathv[i], 0, NULL);
+		const char *name = json_string_value(
+			json_object_get(json_object_get(root, "vclock"), "layout"));
+
+		assert_non_null(root);
+		found += name != NULL;
+		if (name && !is_layout(name)) {
+			print_error("%s: no layout is called %s\n", documents.gl_pathv[i], name);
+			stale++;
+		}
+		json_decref(root);
+	}
+	globfree(&documents);
+	assert_true(found > 100);
+	assert_int_equal(stale, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_verdict_has_a_host),
+		cmocka_unit_test(every_contradiction_has_a_host),
+		cmocka_unit_test(every_cause_and_its_advice_has_a_host),
+		cmocka_unit_test(layouts_of_hosts_are_those_that_are_printed),
+	};
+
+	return cmocka_run_group_tests(tests, read_index, free_index);
+}
