@@ -21,6 +21,8 @@
 
 #define NEW_FILE_MODE 0644
 
+/* The file that is to be renamed: the one at the path itself may be writable. */
+static const char cannot_create[] = "cannot create a file in its directory";
 static const char not_a_target[] = "not a regular file, FIFO or character device";
 
 /* Also to a descriptor that our parent made non-blocking. 0 or an errno value. */
@@ -77,15 +79,18 @@ static int create_beside(int directory, char name[NAME_MAX + 1], mode_t mode)
 }
 
 /* `old` is the file that is replaced; NULL: there is none, or another user owns it. */
-static int replace(
-	const struct path *path, const struct stat *old, const char *bytes, size_t length)
+static int replace(const struct path *path, const struct stat *old, const char *bytes,
+	size_t length, const char **because)
 {
 	char beside[NAME_MAX + 1];
 	int file = create_beside(path->directory, beside, old ? 0600 : NEW_FILE_MODE);
 	int error;
 
-	if (file < 0)
-		return errno;
+	if (file < 0) {
+		error = errno;
+		*because = cannot_create;
+		return error;
+	}
 	if (old)
 		keep_mode(file, old);
 	error = write_and_close(file, bytes, length);
@@ -172,10 +177,10 @@ static int write_found(
 	if (path->descriptor)
 		return write_in_place(path, bytes, length, because);
 	if (fstatat(path->directory, path->name, &old, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? replace(path, NULL, bytes, length) : errno;
+		return errno == ENOENT ? replace(path, NULL, bytes, length, because) : errno;
 	switch (old.st_mode & S_IFMT) {
 	case S_IFREG:
-		return replace(path, old.st_uid == geteuid() ? &old : NULL, bytes, length);
+		return replace(path, old.st_uid == geteuid() ? &old : NULL, bytes, length, because);
 	case S_IFCHR:
 	case S_IFIFO:
 		return write_in_place(path, bytes, length, because);
@@ -213,8 +218,12 @@ bool output_write(const char *path, const char *bytes, size_t length, struct fac
 {
 	const char *because = NULL;
 	int error = path ? write_path(path, bytes, length, &because)
-			 : write_all(STDOUT_FILENO, bytes, length);
+	                 : write_all(STDOUT_FILENO, bytes, length);
 
+	if (error && because == cannot_create) {
+		fact_set(why, FACT_FAILED, "%s: %s: %s", path, because, strerror(error));
+		return false;
+	}
 	if (error) {
 		fact_set(why, FACT_FAILED, "%s: %s", path ? path : "standard output",
 			because ? because : strerror(error));
