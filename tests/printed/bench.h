@@ -19,7 +19,7 @@ struct bench_ns {
 
 struct bench_scenario {
 	const char *name;         /* of the files */
-	const char *loss;         /* what a user would lose if it failed: the test's name */
+	const char *property;     /* what holds: the test's name */
 	const char *root;         /* below tests/trees: clocksource and host */
 	const char *const *words; /* of the command line, ends with NULL; NULL: none */
 	size_t cpus;              /* as by --cpu all, the numbers 0, 1, 2 ...; 0: not asked */

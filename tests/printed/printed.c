@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	for (size_t i = 0; i < bench_scenario_count; i++)
-		tests[i] = (struct CMUnitTest){.name = bench_scenarios[i].loss,
+		tests[i] = (struct CMUnitTest){.name = bench_scenarios[i].property,
 			.test_func = printed_bench,
 			.initial_state = (void *)(uintptr_t)&bench_scenarios[i]};
 	failures = _cmocka_run_group_tests("printed", tests, bench_scenario_count, NULL, NULL);
