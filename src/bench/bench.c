@@ -91,7 +91,7 @@ const struct command bench_command = {
 	.name = "bench",
 	.summary = "measure the cost of the clock calls in detail",
 	.help = "Measures the cost of the clock calls by the vDSO, by libc and by system call, and "
-		"its breakdown. Changes nothing. Ctrl-C prints what was measured so far.",
+		"its breakdown. Ctrl-C prints what was measured so far.",
 	.status = "0 measured, 2 nothing could be measured, 3 usage error or failed output, 130 "
 		  "interrupted.",
 	.options = bench_options,

@@ -35,6 +35,9 @@ static void skip_measuring(struct evidence *evidence)
  */
 #define AGAIN_NS 200000000
 
+/* Once it was seen to change: until a part of the proof has met with each of the two. */
+#define CHANGING_NS 600000000
+
 /* The pauses between the readings differ, so that they do not keep step with the changes. */
 #define PAUSE_NS 1000000
 #define PAUSES 7
@@ -94,22 +97,24 @@ static void settle(const struct root *root, struct evidence *evidence,
 	const struct call calls[CALL_MAX][PATH_COUNT])
 {
 	struct changes changes = {0};
-	int64_t end;
-	bool same;
+	int64_t start;
 
 	changes.of_name = clocksource_collect_change(root, &evidence->clocksource);
 	evidence->clocksource.changes = count_changes(evidence, &changes);
 	if (!changes.of_name && !contradiction_may_be_a_change(evidence))
 		return;
 	/* Not before: where nothing is to be settled, a sandbox may kill for reading a clock. */
-	end = kernel_clock_ns(CLOCK_MONOTONIC) + AGAIN_NS;
+	start = kernel_clock_ns(CLOCK_MONOTONIC);
 	for (unsigned i = 1; !tally_is_mixed(evidence); i++) {
 		struct timespec pause = {.tv_nsec = (long)(i % PAUSES) * PAUSE_NS};
+		bool same, keeps_changing;
+		int64_t most;
 
 		nanosleep(&pause, NULL);
 		same = read_again(root, evidence, calls, &changes);
-		if (kernel_clock_ns(CLOCK_MONOTONIC) >= end &&
-			(same || evidence->clocksource.changes > 1))
+		keeps_changing = evidence->clocksource.changes > 1;
+		most = keeps_changing ? CHANGING_NS : AGAIN_NS;
+		if ((same || keeps_changing) && kernel_clock_ns(CLOCK_MONOTONIC) - start >= most)
 			break;
 	}
 }

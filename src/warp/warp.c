@@ -83,8 +83,8 @@ const struct command warp_command = {
 	.summary = "test whether clocks run backwards between CPUs",
 	.help = "Reads the clocks on all CPUs at the same time and reports whether any clock ever "
 		"returns an earlier time than one already read on another CPU, whether the vDSO "
-		"and the kernel agree, and how far apart the CPUs' counters are. Changes nothing, "
-		"needs no privileges. Ctrl-C ends the test early and prints its result.",
+		"and the kernel agree, and how far apart the CPUs' counters are. Keeps every "
+		"allowed CPU busy meanwhile; needs no privileges. Ctrl-C ends the test early and prints its result.",
 	.status = "0 no clock ran backwards, 1 a clock did, 2 undetermined (for example, only one "
 		  "CPU), 3 usage error or failed output, 130 interrupted.",
 	.options = options,

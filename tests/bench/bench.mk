@@ -18,8 +18,16 @@ $(BUILD)/tests/bench/loops: $(LOOP_OBJECTS) $(BUILD)/flags
 	$(call say,LINK,$@)
 	$(QUIET)$(LINK) $(LOOP_OBJECTS) -o $@
 
+STUB_OBJECTS := $(LOOP_OBJECTS:%/loops.o=%/stub.o) $(addprefix $(BUILD)/src/, \
+	measure/sampler.o measure/series.o measure/stopwatch.o measure/disturbance.o \
+	base/kernel_clock.o)
+
+$(BUILD)/tests/bench/stub: $(STUB_OBJECTS) $(BUILD)/flags
+	$(call say,LINK,$@)
+	$(QUIET)$(LINK) $(STUB_OBJECTS) -lm -o $@
+
 # By hand: what is printed is for people to judge.
-bench: $(TEST_BINARY) $(BUILD)/tests/bench/hand $(BUILD)/tests/bench/loops
+bench: $(TEST_BINARY) $(addprefix $(BUILD)/tests/bench/,hand loops stub)
 	$(QUIET)tests/bench/run $(TEST_BINARY) $(BUILD)/tests/bench/hand
 
 # The hand-written loop shares no code with src/.

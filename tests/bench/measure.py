@@ -1,14 +1,55 @@
 # SPDX-License-Identifier: MIT
-"""What the benchmarks have in common: load, wall time, peak memory."""
+"""What the benchmarks have in common: the machine, load, wall time, peak memory."""
+import glob
 import os
+import platform
 import subprocess
 import time
 
 BUSY_LOOPS = 3
 
 
+def first_line(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.readline().strip()
+    except OSError:
+        return None
+
+
+def cpu_model():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    return f"{len(names)} x {names[0]}" if names else platform.machine()
+
+
+def print_machine(cpu):
+    """All that the numbers depend on and that can be read here."""
+    base = f"/sys/devices/system/cpu/cpu{cpu}"
+    flags = next((line for line in open("/proc/cpuinfo", encoding="utf-8")
+                  if line.startswith("flags")), "")
+    print(f"  CPU          {cpu_model()}{', virtual' if ' hypervisor' in flags else ''}")
+    print(f"  siblings     {first_line(base + '/topology/thread_siblings_list') or 'not known'}"
+          f" (of CPU {cpu})")
+    print(f"  frequency    {first_line(base + '/cpufreq/scaling_governor') or 'not told here'}"
+          f" {first_line(base + '/cpufreq/scaling_cur_freq') or ''}".rstrip())
+    print(f"  kernel       {platform.release()}, clocksource "
+          f"{first_line('/sys/devices/system/clocksource/clocksource0/current_clocksource')}")
+    for path in sorted(glob.glob("/sys/devices/system/cpu/vulnerabilities/*")):
+        state = first_line(path)
+        if state and state != "Not affected":
+            print(f"  mitigation   {os.path.basename(path)}: {state}")
+    print()
+
+
+def cpu_times():
+    """Ticks of all CPUs so far: in all, idle, and stolen by the host."""
+    fields = [int(field) for field in (first_line("/proc/stat") or "cpu 0 0 0 0 0 0 0 0").split()[1:9]]
+    return sum(fields), fields[3] + fields[4], fields[7]
+
+
 class Load:
-    """Busy loops on every CPU while the block runs."""
+    """Busy loops on every CPU while the block runs; describe() has the load so far."""
 
     def __init__(self, per_cpu):
         self.loops = [
@@ -18,7 +59,15 @@ class Load:
         ]
 
     def __enter__(self):
+        self.start = cpu_times()
         return self
+
+    def describe(self):
+        """The averages of /proc/loadavg are those of the minute before: counted here instead."""
+        total, idle, steal = (now - then for now, then in zip(cpu_times(), self.start))
+        total = max(total, 1)
+        return (f"load while it lasted: CPUs {100 * (total - idle) / total:.0f}% busy, "
+                f"{100 * steal / total:.1f}% stolen by the host")
 
     def __exit__(self, *_):
         for loop in self.loops:
@@ -26,7 +75,7 @@ class Load:
             loop.wait()
 
 
-CONDITIONS = (("quiet", 0), (f"{BUSY_LOOPS} busy loops on every CPU", BUSY_LOOPS))
+CONDITIONS = (("the machine as it is", 0), (f"{BUSY_LOOPS} busy loops on every CPU", BUSY_LOOPS))
 
 
 def measure_wall(command):

@@ -116,7 +116,8 @@ def _judge_shares(row):
     calls = [call for call in row.document.get("calls", ()) if call.get("decides")]
     entered = sum(call.get("entered_kernel") or 0 for call in calls)
     attempts = sum(call.get("attempts") or 0 for call in calls)
-    if row.truth == "sometimes" and not 0 < entered < attempts:
+    changes = (row.document.get("clocksource") or {}).get("changes") or 0
+    if row.truth == "sometimes" and changes < 2 and not 0 < entered < attempts:
         row.blame(f"{entered} of {attempts} calls are said to enter the kernel, not some of them")
 
 
