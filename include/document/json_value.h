@@ -9,6 +9,9 @@
 
 #include "evidence.h"
 
+/* The object that a document begins with; NULL if memory ran out. */
+json_t *json_value_root(void);
+
 /* Sets the key, to null if the value is NULL. Takes the value. */
 void json_value_set(json_t *object, const char *key, json_t *value);
 
@@ -27,10 +30,10 @@ json_t *json_value_real(bool known, double value, int decimals);
 /* The keys that say when the host was looked at. */
 void json_value_set_moment(json_t *root, const struct moment_evidence *moment);
 
-/* Writes the document and a newline, and lets go of it. False if memory ran out. */
+/*
+ * Writes the document and a newline, and releases it. False if memory ran out since
+ * json_value_root(): then nothing was written, or not all.
+ */
 bool json_value_write(json_t *root, FILE *out);
-
-/* The same in one line. */
-bool json_value_write_line(json_t *root, FILE *out);
 
 #endif

@@ -293,7 +293,7 @@ static json_t *host_object(const struct host_evidence *host)
 
 static json_t *root_object(const struct bench_report *report)
 {
-	json_t *root = json_object();
+	json_t *root = json_value_root();
 
 	set_text(root, "schema", BENCH_SCHEMA);
 	set_text(root, "version", VDSOCHECK_VERSION);

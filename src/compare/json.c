@@ -199,7 +199,7 @@ bool compare_json(const void *subject, const struct style *style, FILE *out)
 	const struct run_result *result = report->result;
 	const struct ranking *ranking = report->ranking;
 	char summary[COMPARE_SUMMARY_SIZE];
-	json_t *root = json_object();
+	json_t *root = json_value_root();
 
 	(void)style;
 	compare_summary(report, summary, sizeof(summary));

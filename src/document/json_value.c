@@ -1,10 +1,33 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Values of the documents that are written only. A value that could not be made looks like one
+ * that is null, so that the allocations are watched instead: after one has failed no document
+ * is written.
+ */
 #include "document/json_value.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* A double holds 15 digits whatever they are: no 596.10000000000002. */
 #define REAL_DIGITS 15
+
+static bool is_exhausted;
+
+static void *allocate(size_t size)
+{
+	void *memory = malloc(size);
+
+	is_exhausted |= !memory;
+	return memory;
+}
+
+json_t *json_value_root(void)
+{
+	is_exhausted = false;
+	json_set_alloc_funcs(allocate, free);
+	return json_object();
+}
 
 void json_value_set(json_t *object, const char *key, json_t *value)
 {
@@ -49,21 +72,11 @@ void json_value_set_moment(json_t *root, const struct moment_evidence *moment)
 	json_value_set(root, "uptime_reason", json_value_reason(&moment->uptime_fact));
 }
 
-static bool write_and_free(json_t *root, size_t flags, FILE *out)
-{
-	bool written = root && json_dumpf(root, out, flags | JSON_REAL_PRECISION(REAL_DIGITS)) == 0;
-
-	json_decref(root);
-	fputc('\n', out);
-	return written;
-}
-
 bool json_value_write(json_t *root, FILE *out)
 {
-	return write_and_free(root, JSON_INDENT(2), out);
-}
+	bool written = root && json_dumpf(root, out,
+				       JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS)) == 0;
 
-bool json_value_write_line(json_t *root, FILE *out)
-{
-	return write_and_free(root, JSON_COMPACT, out);
+	json_decref(root);
+	return written && !is_exhausted && fputc('\n', out) != EOF;
 }

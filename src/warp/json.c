@@ -109,7 +109,7 @@ bool warp_report_json(const void *result, const struct style *style, FILE *out)
 	const struct warp_evidence *warp = report->warp;
 	const struct warp_ruling *ruling = report->ruling;
 	bool known = fact_is_known(&warp->fact);
-	json_t *root = json_object();
+	json_t *root = json_value_root();
 
 	(void)style;
 	json_value_set(root, "schema", json_string(WARP_JSON_SCHEMA));

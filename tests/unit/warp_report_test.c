@@ -168,6 +168,55 @@ static void warp_json_has_all_keys_when_nothing_is_known(void **state)
 	expect_warp_keys(&warp);
 }
 
+static size_t allocations_left = SIZE_MAX;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+	return allocations_left && allocations_left-- ? __real_malloc(size) : NULL;
+}
+
+/* What is written when so many allocations succeed, to be freed; NULL: an error. */
+static char *write_with(const struct warp_report *report, size_t allocations)
+{
+	const struct style style = {0};
+	char *some = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&some, &size);
+	bool written;
+
+	assert_non_null(out);
+	allocations_left = allocations;
+	written = warp_report_json(report, &style, out);
+	allocations_left = SIZE_MAX;
+	assert_int_equal(fclose(out), 0);
+	if (written)
+		return some;
+	free(some);
+	return NULL;
+}
+
+/* Without memory a document is whole or an error: no key is dropped in silence. */
+static void json_is_whole_or_an_error_when_memory_runs_out(void **state)
+{
+	const struct warp_evidence warp = large_values();
+	const struct warp_ruling ruling = {.rule = "none", .summary = "one sentence"};
+	const struct warp_report report = {.warp = &warp, .ruling = &ruling, .moment = &moment};
+	char *whole = write_with(&report, SIZE_MAX);
+	size_t failures = 0;
+	char *some;
+
+	(void)state;
+	while ((some = write_with(&report, failures)) == NULL)
+		failures++;
+	assert_string_equal(some, whole);
+	assert_true(failures > 100);
+	free(some);
+	free(whole);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +225,7 @@ int main(void)
 		cmocka_unit_test_teardown(warp_that_was_not_watched_says_why, free_bytes),
 		cmocka_unit_test_teardown(warp_json_has_all_keys, free_bytes),
 		cmocka_unit_test_teardown(warp_json_has_all_keys_when_nothing_is_known, free_bytes),
+		cmocka_unit_test(json_is_whole_or_an_error_when_memory_runs_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
