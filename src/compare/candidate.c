@@ -24,6 +24,8 @@
 /* Longer than a tick of HZ=100, which is all that the jiffies clock resolves. */
 #define SPEED_WINDOW_NS 12000000.0
 
+#define LOOK_TRIES 5
+
 /* Far more than a window has room for. */
 #define CALIBRATION_MARKS_MAX 1000000
 
@@ -179,9 +181,11 @@ static void keep_least(const struct evidence *now, struct evidence *least)
 	}
 }
 
-static void look_at_times(const struct candidate_setup *setup, struct candidate *candidate)
+/* False if there are no times: on a busy machine every batch may have been disturbed. */
+static bool look_once(const struct candidate_setup *setup, struct candidate *candidate)
 {
 	static struct evidence now;
+	const struct path_evidence *path;
 	const struct call_evidence *call;
 
 	now = *setup->names;
@@ -189,11 +193,20 @@ static void look_at_times(const struct candidate_setup *setup, struct candidate 
 	if (!fact_is_known(&candidate->evidence.timing.fact))
 		candidate->evidence.timing = now.timing;
 	call = tally_find(&now, "CLOCK_MONOTONIC");
-	if (!fact_is_known(&now.timing.fact) || !call || !call->path[call_judged_path(call)].timed ||
-		candidate->look_count == LOOK_MAX)
-		return;
-	candidate->looks_ns[candidate->look_count++] = call->path[call_judged_path(call)].min_ns;
+	path = call ? &call->path[call_judged_path(call)] : NULL;
+	if (!fact_is_known(&now.timing.fact) || !path || !path->timed)
+		return false;
+	candidate->looks_ns[candidate->look_count++] = path->min_ns;
 	keep_least(&now, &candidate->evidence);
+	return true;
+}
+
+static void look_at_times(const struct candidate_setup *setup, struct candidate *candidate)
+{
+	for (int i = 0; i < LOOK_TRIES && candidate->look_count < LOOK_MAX; i++) {
+		if (look_once(setup, candidate))
+			break;
+	}
 }
 
 size_t candidate_warp_cpus(const char *name, size_t allowed)

@@ -8,6 +8,7 @@ QEMU comes from trixie, for the one of bookworm cannot emulate Xen.
 
 import os
 
+import build
 import emulator
 import fetch
 
@@ -36,6 +37,7 @@ def write_host(archive, machine, words, kernel, initrd, path):
     archive.console()
     archive.file("/bin/busybox", fetch.busybox("bookworm", "amd64"), 0o755)
     archive.file("/init", os.path.join(LAB, "guest", "host"), 0o755)
+    archive.file("/bin/vdsocheck", build.vdsocheck("amd64"), 0o755)
     _add_emulator(archive)
     for name, file in fetch.kernel_modules(suite, "amd64", flavour, MODULES).items():
         archive.file(f"/modules/{name}.ko", file)

@@ -95,6 +95,14 @@ host() {
 	sleep 1
 }
 
+# host_compare: has the host of a nested guest run vdsocheck compare, which must refuse while
+# this guest runs, and then once more with --with-guests. The host is on tsc again afterwards.
+host_compare() {
+	echo "@@lab compare@@"
+	read -r answer
+	sleep 1
+}
+
 # What the kernel said about clocks: the causes are judged by it.
 clock_log() {
 	dmesg | grep -iE 'tsc|clocksource|vdso|pvclock|kvm-clock|arch_timer|hpet|erratum' |
