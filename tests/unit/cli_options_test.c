@@ -250,7 +250,8 @@ static const struct option_row *find_row(const struct command *command, const ch
 /* What lets an option stand before the command: in each it is the same. */
 static void the_same_option_is_the_same_everywhere(void **state)
 {
-	static const struct command *const all[] = {&check_command, &bench_command, &warp_command};
+	static const struct command *const all[] = {
+		&check_command, &bench_command, &warp_command, &compare_command};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(all); i++) {
