@@ -48,10 +48,11 @@ struct vdso_evidence {
 	struct vdso_export exports[VDSO_EXPORT_MAX];
 };
 
-/* How the clock mode came to be known. */
+/* How the clock mode was found, the weakest first. */
 enum vclock_how {
 	VCLOCK_UNKNOWN = 0,
 	VCLOCK_INFERRED, /* from the clocksource and the proof */
+	VCLOCK_COPY,     /* by its effect in a copy of the vDSO; the layout is not known */
 	VCLOCK_READ,     /* from the data page that the vDSO reads */
 };
 
@@ -65,9 +66,20 @@ struct vclock_evidence {
 	int64_t mode;    /* the kernel's number; VCLOCK_MODE_NONE: no user-space clock */
 	char name[32];   /* "none", "tsc", "pvclock" ...; "" if the number has no name here */
 	char layout[48]; /* the layout that checked out */
+	int64_t at;      /* where the mode is read: bytes from the start of the vDSO image */
 	bool time_namespace;
 	struct flag_fact pvclock_stable;    /* PVCLOCK_TSC_STABLE_BIT of CPU 0's page */
 	struct number_fact hyperv_sequence; /* tsc_sequence of the page; 0: invalid, fall back */
+};
+
+/* What a private copy of the vDSO and its data pages showed (measure/copy.h). */
+struct copy_evidence {
+	struct fact fact; /* known: one word decides for CLOCK_REALTIME and CLOCK_MONOTONIC */
+	int64_t mode;     /* its value in the real data page */
+	int64_t at;       /* where it is: bytes from the start of the vDSO image, mostly negative */
+	bool falls_back;  /* the unchanged copy falls back */
+	struct fact what_if_fact;
+	double what_if_ns; /* per clock_gettime(CLOCK_MONOTONIC) by the CPU's counter */
 };
 
 struct host_evidence {
@@ -180,6 +192,7 @@ struct evidence {
 	struct clocksource_evidence clocksource;
 	struct vdso_evidence vdso;
 	struct vclock_evidence vclock;
+	struct copy_evidence copy;
 	struct host_evidence host;
 	struct kernel_log_evidence kernel_log;
 	struct proof_evidence proof;

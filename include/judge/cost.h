@@ -12,7 +12,8 @@ struct cost {
 	double call_ns;       /* the dearest deciding call, as programs make it here */
 	bool mixed;           /* call_ns is the average of calls that enter and calls that do not */
 	double syscall_ns;    /* the same by raw system call */
-	bool estimated;       /* user_space_ns is known */
+	bool estimated;       /* user_space_ns is known, and something is lost */
+	bool measured;        /* it is known by measuring it, on a copy of the vDSO */
 	double rate;          /* calls per second it is worked out for; 0: none was given */
 	double user_space_ns; /* what it takes in user space, or would: counter and arithmetic */
 };

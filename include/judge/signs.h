@@ -17,6 +17,9 @@ bool sign_is_another(const struct evidence *evidence, const char *name);
 /* The data page was read and says that there is no clock mode. */
 bool sign_mode_is_none(const struct evidence *evidence);
 
+/* True if the copy of the vDSO shows that the CPU's counter would take about as long as now. */
+bool sign_counter_gains_nothing(const struct evidence *evidence);
+
 /* Booted with this parameter: "notsc", or "tsc=unstable" with its value. */
 bool sign_boot_has(const struct evidence *evidence, const char *parameter);
 

@@ -45,6 +45,10 @@ struct call {
  */
 void call_list(struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT]);
 
+/* The paths of the row with these names ("" for no clock); NULL if there is none. */
+const struct call *call_find(const struct evidence *names,
+	const struct call calls[CALL_MAX][PATH_COUNT], const char *call, const char *clock);
+
 /* The cheapest system call, getppid, in the shape of time(). */
 struct call call_entry(void);
 

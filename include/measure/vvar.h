@@ -6,6 +6,9 @@
 #ifndef VDSOCHECK_MEASURE_VVAR_H
 #define VDSOCHECK_MEASURE_VVAR_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "evidence.h"
 
 /*
@@ -16,5 +19,22 @@
  */
 void vvar_collect(
 	const struct vdso_evidence *vdso, const char *clocksource, struct vclock_evidence *vclock);
+
+/*
+ * The pages around a vDSO image that may hold its data: [vvar] lies before the image (x86 since
+ * 3.17, arm64, newer kernels everywhere: up to four pages of [vvar], two of [vvar_vclock], or
+ * per-CPU pages on loongarch) or right after it (x86 3.16, riscv and s390 before 5.11).
+ */
+#define VVAR_PAGES_BEFORE 16
+#define VVAR_PAGES_AFTER 4
+
+/* Bytes at the start of a page that can hold the mode in any layout, powerpc's included. */
+#define VVAR_HEAD_SIZE 4096
+
+/*
+ * Copies VVAR_HEAD_SIZE bytes of a page that the kernel may be updating, until two copies in a
+ * row are equal. False if the page cannot be read or never rests. For a forked child.
+ */
+bool vvar_copy_stable(uintptr_t from, unsigned char *to);
 
 #endif

@@ -11,9 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes at the start of a page that hold every field of every layout but the scanned ones. */
-#define VVAR_HEAD_SIZE 512
-
 #define VVAR_MODE_MAX 5
 
 enum vvar_arch {
@@ -74,6 +71,7 @@ struct vvar_reference {
 struct vvar_match {
 	const struct vvar_layout *layout;
 	int64_t mode;
+	uint16_t mode_at; /* bytes from the start of the page */
 	unsigned matches; /* how many layouts fit: believe the mode only if it is one */
 };
 
@@ -89,8 +87,9 @@ void vvar_layout_find(const unsigned char *page, const unsigned char *timens, si
 bool vvar_layout_is_timens(const unsigned char *page, size_t size, unsigned arch);
 
 /*
- * The name of a clock mode, "" if it has none here. Numbers 2 and 3 of x86 changed their
- * meaning in 4.7: where the layout does not settle it, the current clocksource does.
+ * The name of a clock mode, "" if it has none here; layout NULL: one of a kernel newer than these.
+ * Numbers 2 and 3 of x86 changed their meaning in 4.7: where the layout does not settle it, the
+ * current clocksource does.
  */
 const char *vvar_mode_name(
 	const struct vvar_layout *layout, unsigned arch, int64_t mode, const char *clocksource);

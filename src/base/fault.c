@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-static const int guarded_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+static const int guarded_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGVTALRM};
 
 #define GUARDED_COUNT (sizeof(guarded_signals) / sizeof(guarded_signals[0]))
 
@@ -64,6 +64,8 @@ const char *fault_signal_name(int signal)
 		return "SIGKILL";
 	case SIGALRM:
 		return "SIGALRM";
+	case SIGVTALRM:
+		return "SIGVTALRM";
 	default:
 		snprintf(other, sizeof(other), "signal %d", signal);
 		return other;

@@ -14,6 +14,7 @@
 #include "judge/tally.h"
 #include "judge/vclock.h"
 #include "measure/call.h"
+#include "measure/copy.h"
 #include "measure/proof.h"
 #include "measure/timing.h"
 #include "measure/vdso.h"
@@ -25,6 +26,8 @@ static void skip_measuring(struct evidence *evidence)
 
 	fact_set(&evidence->vclock.fact, FACT_ABSENT, "%s", reason);
 	fact_set(&evidence->timing.fact, FACT_ABSENT, "%s", reason);
+	fact_set(&evidence->copy.fact, FACT_ABSENT, "%s", reason);
+	fact_set(&evidence->copy.what_if_fact, FACT_ABSENT, "%s", reason);
 	fact_set(&evidence->proof.fact, FACT_ABSENT, "%s", reason);
 }
 
@@ -130,6 +133,9 @@ static void measure(const struct root *root, struct evidence *evidence)
 	timing_measure(evidence, calls);
 	proof_take(evidence, calls);
 	settle(root, evidence, calls);
+	copy_measure(evidence, calls, &evidence->copy);
+	if (evidence->vclock.how == VCLOCK_UNKNOWN)
+		copy_set_mode(&evidence->copy, &evidence->vclock);
 	evidence->vclock = vclock_infer(evidence);
 }
 

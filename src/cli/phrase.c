@@ -87,6 +87,8 @@ void phrase_vclock(const struct evidence *evidence, struct phrase *phrase)
 	if (vclock->how == VCLOCK_READ)
 		phrase_add(phrase, " (read from the vDSO's data page%s)",
 			vclock->time_namespace ? ", in a time namespace" : "");
+	if (vclock->how == VCLOCK_COPY)
+		phrase_add(phrase, " (found on a copy of the vDSO)");
 	if (vclock->how == VCLOCK_INFERRED)
 		phrase_add(
 			phrase, " (inferred from clocksource and proof: %s)", vclock->fact.reason);
@@ -278,7 +280,16 @@ void phrase_cost(const struct judgement *judgement, struct phrase *phrase)
 		cost->mixed ? " on average" : "");
 	if (judgement->ruling.verdict != VERDICT_OK) {
 		if (cost_lost_ns(cost) > 0)
-			phrase_add(phrase, ", where user space would take about %s ns",
+			phrase_add(phrase,
+				cost->measured
+					? ", where the CPU's counter would take %s ns (measured "
+					  "on a copy of the vDSO)"
+					: ", where user space would take about %s ns",
+				wrap_ns(cost->user_space_ns, other));
+		else if (cost->measured)
+			phrase_add(phrase,
+				"; the CPU's counter would gain nothing (%s ns, measured on a "
+				"copy of the vDSO)",
 				wrap_ns(cost->user_space_ns, other));
 		add_rate(cost, phrase);
 	} else {

@@ -117,6 +117,7 @@ static const struct field vdso_fields[] = {
 static const char *const hows[] = {
 	[VCLOCK_UNKNOWN] = "unknown",
 	[VCLOCK_INFERRED] = "inferred",
+	[VCLOCK_COPY] = "copy",
 	[VCLOCK_READ] = "read",
 	NULL,
 };
@@ -162,6 +163,26 @@ static const struct field vclock_fields[] = {
 		.fact = FACT(hyperv_sequence.fact), .reason = "hyperv_reason"},
 	{REASON("hyperv_reason")},
 	{REASON("reason"), .fact = FACT(fact)},
+	{0},
+};
+
+/* ---- copy and what_if ---- */
+
+#undef OF
+#define OF struct copy_evidence
+
+static const struct field copy_fields[] = {
+	{INTEGER("mode", mode, VCLOCK_MODE_TIMENS), .fact = FACT(fact), .reason = "reason"},
+	{INTEGER("offset", at, INT32_MAX), .options = FIELD_SIGNED, .fact = FACT(fact),
+		.reason = "reason"},
+	{FLAG("falls_back", falls_back), .fact = FACT(fact), .reason = "reason"},
+	{REASON("reason")},
+	{0},
+};
+
+static const struct field what_if_fields[] = {
+	{NS("tsc_ns", what_if_ns), .fact = FACT(what_if_fact), .reason = "reason"},
+	{REASON("reason")},
 	{0},
 };
 
@@ -515,7 +536,9 @@ static const struct field evidence_fields[] = {
 	{OBJECT("clocksource", clocksource, clocksource_fields), .settle = settle_clocksource},
 	{OBJECT("vdso", vdso, vdso_fields)},
 	{OBJECT("vclock", vclock, vclock_fields), .settle = settle_vclock},
+	{OBJECT("copy", copy, copy_fields)},
 	{OBJECT("proof", proof, proof_fields)},
+	{OBJECT("what_if", copy, what_if_fields)},
 	{OBJECT("timing", timing, timing_fields)},
 	{LIST("calls", calls, call_count, call_fields), .options = FIELD_NEEDED | FIELD_FILLED,
 		.settle = settle_call},

@@ -45,6 +45,9 @@ static bool is_not_known_invariant(const struct evidence *evidence)
 
 static const struct rule tsc_rules[] = {
 	{boot_is_against_tsc, "the TSC is disabled on the kernel command line"},
+	{sign_counter_gains_nothing,
+		"reading the TSC costs as much as a system call here, measured on a copy of the "
+		"vDSO"},
 	{log_is_against_tsc, "the kernel log says that the TSC is unstable"},
 	/*
 	 * After a restore or a suspend the TSC is another one, which only the hypervisor's own

@@ -47,7 +47,7 @@ static bool is_stable_now(const struct evidence *evidence)
 	const struct flag_fact *stable = &evidence->vclock.pvclock_stable;
 
 	return fact_is_known(&stable->fact) && stable->value &&
-	       evidence->vclock.how == VCLOCK_READ && !sign_mode_is_none(evidence);
+	       evidence->vclock.how >= VCLOCK_COPY && !sign_mode_is_none(evidence);
 }
 
 static bool is_page_unstable(const struct view *view)

@@ -31,7 +31,7 @@ static bool vdso_never_enters(const struct evidence *evidence)
 
 static bool mode_none_yet_answered(const struct evidence *evidence)
 {
-	return evidence->vclock.how == VCLOCK_READ && evidence->vclock.mode == VCLOCK_MODE_NONE &&
+	return evidence->vclock.how >= VCLOCK_COPY && evidence->vclock.mode == VCLOCK_MODE_NONE &&
 	       vdso_never_enters(evidence);
 }
 
@@ -44,8 +44,17 @@ static bool mode_may_fall_back(const struct vclock_evidence *vclock)
 
 static bool mode_set_yet_entering(const struct evidence *evidence)
 {
-	return evidence->vclock.how == VCLOCK_READ && evidence->vclock.mode != VCLOCK_MODE_NONE &&
+	return evidence->vclock.how >= VCLOCK_COPY && evidence->vclock.mode != VCLOCK_MODE_NONE &&
 	       !mode_may_fall_back(&evidence->vclock) && vdso_always_enters(evidence);
+}
+
+/* Two ways to find the word that decides have found different ones. */
+static bool copy_disagrees(const struct evidence *evidence)
+{
+	const struct copy_evidence *copy = &evidence->copy;
+
+	return fact_is_known(&copy->fact) && evidence->vclock.how == VCLOCK_READ &&
+	       copy->mode != evidence->vclock.mode;
 }
 
 static bool name_yet_answered(const struct evidence *evidence)
@@ -100,6 +109,9 @@ static const struct rule rules[] = {
 	{"mode-set-yet-entering", true, mode_set_yet_entering,
 		"The data page names a clock that the vDSO can read, but every call entered the "
 		"kernel. The verdict follows the proof."},
+	{"copy-disagrees", true, copy_disagrees,
+		"In a copy of the vDSO another word than the one read from its data page decides "
+		"whether the clocks are served. The verdict follows the proof."},
 	{"name-yet-answered", true, name_yet_answered,
 		"No vDSO is known to read a clocksource of this name, but no call entered the "
 		"kernel. The verdict follows the proof."},

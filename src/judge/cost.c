@@ -74,9 +74,15 @@ static void set_call_ns(const struct path_evidence *path, struct cost *cost)
 static void set_user_space_ns(
 	const struct evidence *evidence, enum verdict verdict, struct cost *cost)
 {
+	const struct copy_evidence *copy = &evidence->copy;
+
+	cost->measured = verdict == VERDICT_FALLBACK && fact_is_known(&copy->what_if_fact);
 	if (verdict == VERDICT_OK) {
 		cost->estimated = true;
 		cost->user_space_ns = cost->call_ns;
+	} else if (cost->measured) {
+		cost->estimated = !sign_counter_gains_nothing(evidence);
+		cost->user_space_ns = copy->what_if_ns;
 	} else {
 		estimate_user_space(evidence, cost);
 	}
@@ -114,7 +120,12 @@ void cost_find(const struct evidence *evidence, enum verdict verdict, struct cos
 	cost->known = true;
 	set_call_ns(path, cost);
 	set_user_space_ns(evidence, verdict, cost);
-	cost->reason = cost->estimated ? NULL : "absent: no counter to estimate user space by";
+	if (cost->estimated)
+		cost->reason = NULL;
+	else if (cost->measured)
+		cost->reason = "absent: reading the CPU's counter takes as long";
+	else
+		cost->reason = "absent: no counter to estimate user space by";
 }
 
 void cost_set_rate(struct cost *cost, double rate)

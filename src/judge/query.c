@@ -7,6 +7,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
+#include "judge/tally.h"
 
 bool sign_current_is(const struct evidence *evidence, const char *name)
 {
@@ -36,7 +37,19 @@ bool sign_is_another(const struct evidence *evidence, const char *name)
 
 bool sign_mode_is_none(const struct evidence *evidence)
 {
-	return evidence->vclock.how == VCLOCK_READ && evidence->vclock.mode == VCLOCK_MODE_NONE;
+	return evidence->vclock.how >= VCLOCK_COPY && evidence->vclock.mode == VCLOCK_MODE_NONE;
+}
+
+/* What is gained must be more than a little: reading the counter may be trapped. */
+#define WORTH_A_SWITCH 0.75
+
+bool sign_counter_gains_nothing(const struct evidence *evidence)
+{
+	const struct copy_evidence *copy = &evidence->copy;
+	const struct call_evidence *call = tally_find(evidence, "CLOCK_MONOTONIC");
+
+	return fact_is_known(&copy->what_if_fact) && call && call->path[PATH_VDSO].timed &&
+	       copy->what_if_ns > WORTH_A_SWITCH * call->path[PATH_VDSO].min_ns;
 }
 
 bool sign_boot_has(const struct evidence *evidence, const char *parameter)

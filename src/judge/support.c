@@ -38,7 +38,9 @@ void support_mode(const struct view *view, struct cause *cause)
 	if (vclock->how != VCLOCK_UNKNOWN)
 		support_add(cause, "vclock mode: %lld, %s (%s)", (long long)vclock->mode,
 			*vclock->name ? vclock->name : "no name",
-			vclock->how == VCLOCK_READ ? "read" : "inferred");
+			vclock->how == VCLOCK_READ   ? "read"
+			: vclock->how == VCLOCK_COPY ? "found on a copy of the vDSO"
+						     : "inferred");
 	if (fact_is_known(&vclock->pvclock_stable.fact))
 		support_add(cause, "pvclock page: TSC_STABLE bit %s",
 			vclock->pvclock_stable.value ? "set" : "not set");

@@ -82,7 +82,7 @@ struct vclock_evidence vclock_infer(const struct evidence *evidence)
 	struct vclock_evidence vclock = evidence->vclock;
 	struct tally vdso = tally_by(evidence, PATH_VDSO);
 
-	if (vclock.how == VCLOCK_READ || !fact_is_known(&evidence->proof.fact) ||
+	if (vclock.how >= VCLOCK_COPY || !fact_is_known(&evidence->proof.fact) ||
 		!fact_is_known(&evidence->clocksource.current_fact) || !vdso.proven)
 		return vclock;
 	if (vdso.entered == vdso.attempts)

@@ -261,10 +261,10 @@ static unsigned supporting_witnesses(const struct evidence *evidence, const stru
 		return 0;
 	if (rule->verdict == VERDICT_OK && verdict_timing_clears(evidence))
 		more |= WITNESS_TIMING;
-	if (rule->verdict == VERDICT_FALLBACK && evidence->vclock.how == VCLOCK_READ &&
+	if (rule->verdict == VERDICT_FALLBACK && evidence->vclock.how >= VCLOCK_COPY &&
 		evidence->vclock.mode == VCLOCK_MODE_NONE)
 		more |= WITNESS_MODE;
-	if (rule->verdict == VERDICT_OK && evidence->vclock.how == VCLOCK_READ &&
+	if (rule->verdict == VERDICT_OK && evidence->vclock.how >= VCLOCK_COPY &&
 		evidence->vclock.mode != VCLOCK_MODE_NONE)
 		more |= WITNESS_MODE;
 	return more;

@@ -211,6 +211,17 @@ void call_list(struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT
 	}
 }
 
+const struct call *call_find(const struct evidence *names,
+	const struct call calls[CALL_MAX][PATH_COUNT], const char *call, const char *clock)
+{
+	for (size_t i = 0; i < names->call_count; i++) {
+		if (strcmp(names->calls[i].call, call) == 0 &&
+			strcmp(names->calls[i].clock, clock) == 0)
+			return calls[i];
+	}
+	return NULL;
+}
+
 struct call call_entry(void)
 {
 	return (struct call){.shape = SHAPE_TIME, .function.time = raw_getppid};

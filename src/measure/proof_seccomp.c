@@ -57,7 +57,7 @@ static int load(scmp_filter_ctx filter)
 	return error < 0 && errno ? -errno : error;
 }
 
-static bool set_filter(struct fact *fact)
+bool proof_seccomp_set_filter(struct fact *fact)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
 	int error;
@@ -77,7 +77,7 @@ static bool set_filter(struct fact *fact)
 	return error == 0;
 }
 
-static bool is_caught(const struct call *call)
+bool proof_seccomp_is_caught(const struct call *call)
 {
 	return call_returns_error(call, MARK);
 }
@@ -87,14 +87,14 @@ static void make_calls(void *argument)
 	struct proof_run *run = argument;
 
 	proof_run_try_raw(run);
-	if (!set_filter(&run->fact))
+	if (!proof_seccomp_set_filter(&run->fact))
 		return;
 	if (!call_control_returns_error(MARK)) {
 		fact_set(&run->fact, FACT_FAILED,
 			"the seccomp filter did not catch the control call");
 		return;
 	}
-	proof_run_all(run, is_caught);
+	proof_run_all(run, proof_seccomp_is_caught);
 	fact_set_known(&run->fact);
 }
 

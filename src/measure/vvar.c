@@ -12,19 +12,8 @@
 
 #define CHILD_SECONDS 10
 
-/*
- * The data page lies before the image (x86 since 3.17, arm64, newer kernels everywhere: up
- * to four pages of [vvar], two of [vvar_vclock], or per-CPU pages on loongarch) or right
- * after it (x86 3.16, riscv and s390 before 5.11).
- */
-#define PAGES_BEFORE 16
-#define PAGES_AFTER 4
-
 /* VVAR_ADDRESS of 64-bit x86 up to 3.14 and RHEL 7: one place for all processes. */
 #define FIXMAP_VVAR 0xffffffffff5ff000ULL
-
-/* Enough for powerpc's arch structure in front of a scanned layout. */
-#define COPY_SIZE 4096
 
 /* An update takes well under a microsecond: a sequence that never rests is no sequence. */
 #define COPY_TRIES 16
@@ -40,7 +29,7 @@ struct search {
 	const char *clocksource;
 	size_t page_size;
 	struct vclock_evidence *answer; /* shared with the parent */
-	unsigned char timens[COPY_SIZE];
+	unsigned char timens[VVAR_HEAD_SIZE];
 	uintptr_t timens_at; /* 0: not in a time namespace */
 	struct vvar_match match;
 	uintptr_t match_at;
@@ -69,15 +58,15 @@ static bool copy_from(uintptr_t from, unsigned char *to, size_t size)
 	return fault_guard(copy_bytes, &copy) == 0;
 }
 
-/* Two equal copies in a row: nobody wrote between them, whatever the sequence's place. */
-static bool copy_stable(uintptr_t from, unsigned char *to, size_t size)
+/* Two equal copies in a row were not written to in between, wherever the sequence count is. */
+bool vvar_copy_stable(uintptr_t from, unsigned char *to)
 {
-	unsigned char again[COPY_SIZE];
+	unsigned char again[VVAR_HEAD_SIZE];
 
 	for (int i = 0; i < COPY_TRIES; i++) {
-		if (!copy_from(from, to, size) || !copy_from(from, again, size))
+		if (!copy_from(from, to, sizeof(again)) || !copy_from(from, again, sizeof(again)))
 			return false;
-		if (memcmp(to, again, size) == 0)
+		if (memcmp(to, again, sizeof(again)) == 0)
 			return true;
 	}
 	return false;
@@ -85,14 +74,14 @@ static bool copy_stable(uintptr_t from, unsigned char *to, size_t size)
 
 static void look_at(struct search *search, uintptr_t at)
 {
-	unsigned char page[COPY_SIZE];
+	unsigned char page[VVAR_HEAD_SIZE];
 	struct vvar_reference reference;
 	struct vvar_match match;
 
 	reference.realtime[0] = kernel_clock_seconds(CLOCK_REALTIME_COARSE);
 	search->refused = reference.realtime[0] == 0;
 	reference.monotonic[0] = kernel_clock_seconds(CLOCK_MONOTONIC_COARSE);
-	if (search->refused || !copy_stable(at, page, sizeof(page)))
+	if (search->refused || !vvar_copy_stable(at, page))
 		return;
 	reference.realtime[1] = kernel_clock_seconds(CLOCK_REALTIME_COARSE);
 	reference.monotonic[1] = kernel_clock_seconds(CLOCK_MONOTONIC_COARSE);
@@ -107,7 +96,7 @@ static void look_at(struct search *search, uintptr_t at)
 
 static void look_for_timens(struct search *search, uintptr_t at)
 {
-	unsigned char page[COPY_SIZE];
+	unsigned char page[VVAR_HEAD_SIZE];
 
 	if (search->timens_at || !copy_from(at, page, sizeof(page)) ||
 		!vvar_layout_is_timens(page, sizeof(page), vvar_native_arch))
@@ -120,9 +109,9 @@ static void each_page(struct search *search, void (*visit)(struct search *, uint
 {
 	uintptr_t after = search->vdso->base + search->vdso->size;
 
-	for (unsigned i = PAGES_BEFORE; i >= 1; i--)
+	for (unsigned i = VVAR_PAGES_BEFORE; i >= 1; i--)
 		visit(search, search->vdso->base - i * search->page_size);
-	for (unsigned i = 0; i < PAGES_AFTER; i++)
+	for (unsigned i = 0; i < VVAR_PAGES_AFTER; i++)
 		visit(search, after + i * search->page_size);
 #if defined(__x86_64__)
 	visit(search, (uintptr_t)FIXMAP_VVAR);
@@ -193,6 +182,7 @@ static void answer_match(struct search *search)
 
 	answer->how = VCLOCK_READ;
 	answer->mode = search->match.mode;
+	answer->at = (int64_t)(search->match_at - search->vdso->base) + search->match.mode_at;
 	text_copy(answer->name, sizeof(answer->name),
 		vvar_mode_name(search->match.layout, vvar_native_arch, search->match.mode,
 			search->clocksource));

@@ -207,6 +207,7 @@ static void try_at(struct search *search, size_t base, const struct vvar_layout 
 		return;
 	search->match->layout = layout;
 	search->match->mode = fields.mode;
+	search->match->mode_at = (uint16_t)(base + layout->mode);
 	search->match->matches++;
 }
 
@@ -286,9 +287,9 @@ static const char *x86_middle_name(int64_t mode, const char *clocksource)
 
 static const char *x86_name(const struct vvar_layout *layout, int64_t mode, const char *clocksource)
 {
-	if (layout->quirks & VVAR_EARLY_MODES)
+	if (layout && layout->quirks & VVAR_EARLY_MODES)
 		return x86_early_name(mode);
-	if (layout->quirks & VVAR_EITHER_MODES)
+	if (layout && layout->quirks & VVAR_EITHER_MODES)
 		return x86_middle_name(mode, clocksource);
 	return x86_late_name(mode);
 }

@@ -94,20 +94,13 @@ int64_t warp_clock_read(const struct warp_clock *clock, unsigned turn)
 }
 
 /* The paths of the call that reads this clock; NULL if the table has none. */
-static const struct call *find_call(
+static const struct call *row_of(
 	enum warp_clock_id id, const struct evidence *names, const struct call (*calls)[PATH_COUNT])
 {
-	const char *call = id == WARP_TIMEOFDAY ? "gettimeofday" : "clock_gettime";
-	const char *clock = id == WARP_TIMEOFDAY  ? ""
-	                    : id == WARP_REALTIME ? "CLOCK_REALTIME"
-	                                          : "CLOCK_MONOTONIC";
-
-	for (size_t i = 0; i < names->call_count; i++) {
-		if (strcmp(names->calls[i].call, call) == 0 &&
-			strcmp(names->calls[i].clock, clock) == 0)
-			return calls[i];
-	}
-	return NULL;
+	if (id == WARP_TIMEOFDAY)
+		return call_find(names, calls, "gettimeofday", "");
+	return call_find(names, calls, "clock_gettime",
+		id == WARP_REALTIME ? "CLOCK_REALTIME" : "CLOCK_MONOTONIC");
 }
 
 struct attempt {
@@ -150,7 +143,7 @@ bool warp_clock_prepare(enum warp_clock_id id, const struct evidence *names,
 		counter_probe(why);
 		return fact_is_known(why);
 	}
-	row = find_call(id, names, calls);
+	row = row_of(id, names, calls);
 	if (!row) {
 		fact_set(why, FACT_ABSENT, "no such call here");
 		return false;

@@ -213,7 +213,7 @@ static void check_words(json_t *document)
 {
 	static const char *const verdicts[] = {"ok", "fallback", "slow", "unknown"};
 	static const int statuses[] = {0, 1, 1, 2};
-	static const char *const hows[] = {"read", "inferred", "unknown"};
+	static const char *const hows[] = {"read", "copy", "inferred", "unknown"};
 	json_int_t status = json_integer_value(find(document, "exit_status"));
 
 	if (strcmp(text_at(document, "schema"), "vdsocheck/1") != 0)

@@ -62,6 +62,21 @@ static void what_is_against_the_tsc_is_named(void **state)
 	assert_not_advisable("tsc", "migrated");
 }
 
+static void a_tsc_that_would_gain_nothing_is_not(void **state)
+{
+	(void)state;
+	make_guest("kvm", "hpet", "tsc hpet");
+	for (size_t i = 0; i < evidence.call_count; i++) {
+		evidence.calls[i].path[PATH_VDSO].timed = true;
+		evidence.calls[i].path[PATH_VDSO].min_ns = 600;
+	}
+	fact_set_known(&evidence.copy.what_if_fact);
+	evidence.copy.what_if_ns = 28;
+	assert_advisable("tsc");
+	evidence.copy.what_if_ns = 550;
+	assert_not_advisable("tsc", "costs as much as a system call");
+}
+
 static void a_clocksource_without_vdso_support_is_not(void **state)
 {
 	(void)state;
@@ -125,6 +140,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_invariant_tsc_is_advisable),
 		cmocka_unit_test(what_is_against_the_tsc_is_named),
+		cmocka_unit_test(a_tsc_that_would_gain_nothing_is_not),
 		cmocka_unit_test(a_clocksource_without_vdso_support_is_not),
 		cmocka_unit_test(a_paravirtual_clock_is_advisable_under_its_hypervisor),
 		cmocka_unit_test(a_name_that_is_not_known_is_not),

@@ -296,6 +296,38 @@ static void the_cost_is_the_call_against_its_parts(void **state)
 	assert_true(cost_lost_ns(&cost) > 575.2 && cost_lost_ns(&cost) < 575.4);
 }
 
+static void a_measured_price_overrides_the_estimate(void **state)
+{
+	struct cost cost;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "hpet");
+	monotonic(PATH_VDSO)->min_ns = 596;
+	evidence.copy.what_if_ns = 27.9;
+	fact_set_known(&evidence.copy.what_if_fact);
+	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	assert_true(cost.known && cost.estimated && cost.measured);
+	assert_true(cost.user_space_ns == 27.9);
+	cost_find(&evidence, VERDICT_OK, &cost);
+	assert_false(cost.measured);
+}
+
+/* A counter whose reads are trapped, for an erratum or by the hypervisor. */
+static void a_counter_that_gains_nothing_loses_nothing(void **state)
+{
+	struct cost cost;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "hpet");
+	monotonic(PATH_VDSO)->min_ns = 596;
+	evidence.copy.what_if_ns = 550;
+	fact_set_known(&evidence.copy.what_if_fact);
+	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	assert_true(cost.known && cost.measured && !cost.estimated);
+	assert_true(cost_lost_ns(&cost) == 0);
+	assert_non_null(strstr(cost.reason, "takes as long"));
+}
+
 /* Documents of older versions are judged, too. */
 static void the_bare_counter_will_do_for_an_estimate(void **state)
 {
@@ -444,6 +476,8 @@ int main(void)
 		cmocka_unit_test(timing_and_proof_may_contradict),
 		cmocka_unit_test(a_dear_counter_is_named),
 		cmocka_unit_test(the_cost_is_the_call_against_its_parts),
+		cmocka_unit_test(a_measured_price_overrides_the_estimate),
+		cmocka_unit_test(a_counter_that_gains_nothing_loses_nothing),
 		cmocka_unit_test(the_bare_counter_will_do_for_an_estimate),
 		cmocka_unit_test(a_mixture_costs_its_shares),
 		cmocka_unit_test(a_loss_is_told_of_slow_hosts_alone),

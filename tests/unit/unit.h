@@ -15,7 +15,8 @@
 /* Ends the test as skipped; tests/unit/run shows the reason and counts it. */
 #define unit_skip(...)                                                                             \
 	do {                                                                                       \
-		print_message("skipped because " __VA_ARGS__);                                     \
+		print_message("skipped because ");                                                 \
+		print_message(__VA_ARGS__);                                                        \
 		print_message("\n");                                                               \
 		skip();                                                                            \
 	} while (0)

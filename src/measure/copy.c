@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The copy of the vDSO. A vDSO finds its data by the distance from its own code, so image and data
+ * pages that are copied to the same distances work like the original, and the copied pages can be
+ * written to. A word that is changed there shows by its effect what it means: under a seccomp
+ * filter that answers time system calls with an errno of our own, a clock either falls back or
+ * does not.
+ *
+ * The scan changes every word that may hold a mode, also ones that do not. A copy that crashes is
+ * caught; one that loops (an odd sequence count, a time that is years ahead) is stopped by an
+ * interval timer; both count as no effect, and the word is restored.
+ */
+#include "measure/copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/fault.h"
+#include "base/text.h"
+#include "measure/call.h"
+#include "measure/counter.h"
+#include "measure/proof_seccomp.h"
+#include "measure/stopwatch.h"
+#include "measure/vvar.h"
+#include "measure/vvar_layout.h"
+
+#define CHILD_SECONDS 10
+
+/*
+ * The mode of the CPU's counter: VDSO_CLOCKMODE_TSC (VCLOCK_TSC before 5.7) on x86,
+ * VDSO_CLOCKMODE_ARCHTIMER on arm64, both since the mode exists.
+ */
+#if defined(__x86_64__) || defined(__i386__) || defined(__aarch64__)
+#define COUNTER_MODE 1
+#else
+#define COUNTER_MODE 0 /* no copy here */
+#endif
+
+/* User CPU time that the scan may take between two re-arms; a word takes about a microsecond. */
+#define SCAN_LIMIT_US 20000
+#define SCAN_WORDS_PER_LIMIT 256
+
+/* The kernel updates the pages a thousand times per second: a copy may catch it halfway. */
+#define COPY_TRIES 4
+
+/* Crashes and loops; more than a few would mean that this is no vDSO. */
+#define FAULTS_MAX 32
+
+/* A batch is short, since the copy's time runs at the speed of the wrong multiplier. */
+#define BATCH_NS 4000
+#define BATCHES 120
+#define PRICE_LIMIT_US 200000
+
+#define PAGES_MAX (VVAR_PAGES_BEFORE + VVAR_PAGES_AFTER)
+
+enum { REALTIME, MONOTONIC, CLOCKS };
+
+/* What a try changes; word is NULL when nothing is changed. */
+struct saved {
+	volatile uint32_t *word;
+	uint32_t value;
+	volatile uint64_t *cycle_last;
+	uint64_t cycles;
+};
+
+struct copy {
+	const struct vdso_evidence *vdso;
+	struct copy_evidence *answer; /* shared with the parent */
+	size_t page_size;
+	uintptr_t from;       /* where the region begins that is copied */
+	size_t size;          /* bytes */
+	unsigned char *write; /* the copy, to write to */
+	unsigned char *run;   /* the copy, to call; the same unless memory is mapped twice */
+	size_t page_count;
+	size_t pages[PAGES_MAX]; /* the data pages that could be read: offsets in the region */
+	struct call calls[CLOCKS];
+	bool has_counter;
+	size_t hint; /* where the mode is, by the table of layouts; 0: not known */
+	/* The scan. */
+	size_t page; /* index of the page and of the word that is tried next */
+	size_t word;
+	bool again; /* the word is tried for the second time */
+	struct saved saved;
+	unsigned found;
+	size_t found_at; /* offset in the region */
+};
+
+/* ---- making the copy ---- */
+
+static bool has_twice_mapped(struct copy *copy)
+{
+	int fd = memfd_create("vdsocheck", MFD_CLOEXEC);
+	void *write, *run;
+
+	if (fd < 0)
+		return false;
+	if (ftruncate(fd, (off_t)copy->size) < 0) {
+		close(fd);
+		return false;
+	}
+	write = mmap(NULL, copy->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	run = mmap(NULL, copy->size, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	close(fd);
+	if (write == MAP_FAILED || run == MAP_FAILED)
+		return false;
+	copy->write = write;
+	copy->run = run;
+	return true;
+}
+
+/*
+ * Memory that can be written and executed, but never by one mapping: SELinux (execmem), MDWE and
+ * hardened kernels refuse to make written memory executable; a memfd mapped twice is left then.
+ */
+static bool allocate(struct copy *copy, struct fact *why)
+{
+	size_t image = copy->vdso->base - copy->from;
+	void *memory =
+		mmap(NULL, copy->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory != MAP_FAILED &&
+		mprotect((char *)memory + image, copy->page_size, PROT_READ | PROT_EXEC) == 0 &&
+		mprotect((char *)memory + image, copy->page_size, PROT_READ | PROT_WRITE) == 0) {
+		copy->write = copy->run = memory;
+		return true;
+	}
+	if (has_twice_mapped(copy))
+		return true;
+	fact_set(why, FACT_DENIED, "no executable memory may be allocated for a copy of the vDSO");
+	return false;
+}
+
+static void copy_pages(struct copy *copy)
+{
+	size_t image_pages = copy->vdso->size / copy->page_size;
+	size_t all = copy->size / copy->page_size;
+
+	copy->page_count = 0;
+	for (size_t i = 0; i < all; i++) {
+		size_t at = i * copy->page_size;
+
+		if (i >= VVAR_PAGES_BEFORE && i < VVAR_PAGES_BEFORE + image_pages)
+			continue;
+		if (vvar_copy_stable(copy->from + at, copy->write + at))
+			copy->pages[copy->page_count++] = at;
+	}
+}
+
+static void make_calls(void *argument)
+{
+	struct copy *copy = argument;
+
+	for (int i = 0; i < CLOCKS; i++)
+		call_error(&copy->calls[i]);
+}
+
+static void limit_cpu_time(long us)
+{
+	struct itimerval limit = {.it_value.tv_usec = us};
+
+	setitimer(ITIMER_VIRTUAL, &limit, NULL);
+}
+
+/* False if the copy crashes or loops: the latter where the kernel was updating the page. */
+static bool works(struct copy *copy)
+{
+	int signal;
+
+	limit_cpu_time(SCAN_LIMIT_US);
+	signal = fault_guard(make_calls, copy);
+	limit_cpu_time(0);
+	return signal == 0;
+}
+
+static void redirect_calls(struct copy *copy)
+{
+	for (int i = 0; i < CLOCKS; i++) {
+		uintptr_t original = (uintptr_t)copy->calls[i].function.any;
+
+		copy->calls[i].function.any = copy->run + (original - copy->from);
+	}
+}
+
+static bool make_copy(struct copy *copy, struct fact *why)
+{
+	size_t image = copy->vdso->base - copy->from;
+
+	if (!allocate(copy, why))
+		return false;
+	memcpy(copy->write + image, (const void *)copy->vdso->base, copy->vdso->size);
+	if (copy->run == copy->write &&
+		mprotect(copy->run + image, copy->vdso->size, PROT_READ | PROT_EXEC) < 0) {
+		fact_set(why, FACT_DENIED, "the copy of the vDSO cannot be made executable");
+		return false;
+	}
+	__builtin___clear_cache((char *)copy->run, (char *)copy->run + copy->size);
+	redirect_calls(copy);
+	for (int i = 0; i < COPY_TRIES; i++) {
+		copy_pages(copy);
+		if (copy->page_count && works(copy))
+			return true;
+	}
+	fact_set(why, FACT_FAILED, "the copy of the vDSO does not work");
+	return false;
+}
+
+/* ---- which word decides ---- */
+
+static volatile uint32_t *word_at(const struct copy *copy, size_t at)
+{
+	return (volatile uint32_t *)(void *)(copy->write + at);
+}
+
+/*
+ * The mode's neighbour in every layout (the next multiple of eight) is cycle_last. With a stale one
+ * of another counter the vDSO's division by subtraction would take long.
+ */
+static volatile uint64_t *cycle_last_at(const struct copy *copy, size_t at)
+{
+	return (volatile uint64_t *)(void *)(copy->write + ((at + 4 + 7) & ~(size_t)7));
+}
+
+static void restore(struct copy *copy)
+{
+	if (!copy->saved.word)
+		return;
+	*copy->saved.cycle_last = copy->saved.cycles;
+	*copy->saved.word = copy->saved.value;
+	copy->saved.word = NULL;
+}
+
+static bool is_served(const struct copy *copy, int clock)
+{
+	return !proof_seccomp_is_caught(&copy->calls[clock]);
+}
+
+/* Only the effect counts: both clocks change, from served to falling back or the other way. */
+static bool has_effect(const struct copy *copy)
+{
+	bool wanted = copy->answer->falls_back;
+
+	return is_served(copy, REALTIME) == wanted && is_served(copy, MONOTONIC) == wanted;
+}
+
+static bool may_be_mode(const struct copy *copy, size_t at)
+{
+	uint32_t value = *word_at(copy, at);
+
+	/* The sequence of a time namespace's page, always 1, stands before its mode. */
+	if (*word_at(copy, at + sizeof(uint32_t)) == VCLOCK_MODE_TIMENS)
+		return false;
+	if (copy->answer->falls_back)
+		return value < VVAR_MODE_MAX && value != COUNTER_MODE;
+	return value > 0 && value < VVAR_MODE_MAX;
+}
+
+/* Changes the word, with a current cycle_last beside it or without, and looks at the effect. */
+static void try_word(struct copy *copy, size_t at, bool with_cycle_last)
+{
+	volatile uint32_t *word = word_at(copy, at);
+	volatile uint64_t *cycle_last = cycle_last_at(copy, at);
+
+	copy->saved = (struct saved){word, *word, cycle_last, *cycle_last};
+	if (with_cycle_last)
+		*cycle_last = counter_read_ordered();
+	*word = copy->answer->falls_back ? COUNTER_MODE : VCLOCK_MODE_NONE;
+	if (has_effect(copy)) {
+		copy->found++;
+		copy->found_at = at;
+		copy->answer->mode = copy->saved.value;
+	}
+	restore(copy);
+}
+
+/* Goes on from copy->page and copy->word, so that it can be resumed after a fault. */
+static void scan(void *argument)
+{
+	struct copy *copy = argument;
+	/* Behind the last ones there is no room for a cycle_last. */
+	size_t words = VVAR_HEAD_SIZE / sizeof(uint32_t) - 3;
+
+	for (; copy->page < copy->page_count; copy->page++, copy->word = 0) {
+		for (; copy->word < words; copy->word++) {
+			size_t at = copy->pages[copy->page] + copy->word * sizeof(uint32_t);
+
+			if (copy->word % SCAN_WORDS_PER_LIMIT == 0)
+				limit_cpu_time(SCAN_LIMIT_US);
+			if (may_be_mode(copy, at))
+				try_word(copy, at, copy->again);
+			copy->again = false;
+		}
+	}
+}
+
+/* A word at which the copy crashed or looped is tried once more, with a current cycle_last. */
+static bool scan_all(struct copy *copy, struct fact *why)
+{
+	for (unsigned faults = 0; faults < FAULTS_MAX; faults++) {
+		int signal;
+
+		limit_cpu_time(SCAN_LIMIT_US);
+		signal = fault_guard(scan, copy);
+		limit_cpu_time(0);
+		if (!signal)
+			return true;
+		restore(copy);
+		copy->word += copy->again;
+		copy->again = !copy->again;
+	}
+	fact_set(why, FACT_FAILED, "the copy of the vDSO crashed %d times", FAULTS_MAX);
+	return false;
+}
+
+static void try_hinted(void *argument)
+{
+	struct copy *copy = argument;
+
+	try_word(copy, copy->hint, copy->answer->falls_back);
+}
+
+static bool is_copied(const struct copy *copy, size_t at)
+{
+	for (size_t i = 0; i < copy->page_count; i++) {
+		size_t into = at - copy->pages[i];
+
+		if (at >= copy->pages[i] && into < VVAR_HEAD_SIZE - 3 * sizeof(uint32_t))
+			return at % sizeof(uint32_t) == 0;
+	}
+	return false;
+}
+
+/* Where the table of layouts has found the mode, its word is tried alone. */
+static bool try_hint(struct copy *copy)
+{
+	if (!copy->hint || !is_copied(copy, copy->hint))
+		return false;
+	limit_cpu_time(SCAN_LIMIT_US);
+	if (fault_guard(try_hinted, copy))
+		restore(copy);
+	limit_cpu_time(0);
+	return copy->found == 1;
+}
+
+static void find_mode(struct copy *copy)
+{
+	struct copy_evidence *answer = copy->answer;
+
+	answer->falls_back = !is_served(copy, REALTIME);
+	if (is_served(copy, MONOTONIC) == answer->falls_back) {
+		fact_set(&answer->fact, FACT_FAILED,
+			"the copy of the vDSO serves only one of CLOCK_REALTIME and "
+			"CLOCK_MONOTONIC");
+		return;
+	}
+	if (answer->falls_back && !copy->has_counter) {
+		answer->fact = answer->what_if_fact;
+		return;
+	}
+	if (!try_hint(copy) && !scan_all(copy, &answer->fact))
+		return;
+	if (copy->found != 1) {
+		fact_set(&answer->fact, FACT_FAILED,
+			"%u words of the copied data pages decide whether the clocks are served",
+			copy->found);
+		return;
+	}
+	answer->at = (int64_t)copy->found_at - (int64_t)(copy->vdso->base - copy->from);
+	fact_set_known(&answer->fact);
+}
+
+/* ---- what the counter would cost ---- */
+
+struct price {
+	const struct copy *copy;
+	const struct stopwatch *watch;
+	double ns_per_tick;
+	double ns; /* least of all batches, per call */
+};
+
+static uint64_t batch_ticks(const struct price *price, size_t count)
+{
+	uint64_t start, ticks;
+
+	*cycle_last_at(price->copy, price->copy->found_at) = counter_read_ordered();
+	start = stopwatch_ticks(price->watch);
+	call_repeat(&price->copy->calls[MONOTONIC], count);
+	ticks = stopwatch_ticks(price->watch) - start;
+	return ticks > price->watch->overhead ? ticks - price->watch->overhead : 0;
+}
+
+static void measure_price(void *argument)
+{
+	struct price *price = argument;
+	size_t count = 8;
+	double call_ns;
+
+	batch_ticks(price, count);
+	call_ns = (double)batch_ticks(price, count) * price->ns_per_tick / (double)count;
+	if (call_ns > 0 && call_ns * (double)count < BATCH_NS)
+		count = (size_t)(BATCH_NS / call_ns);
+	for (int i = 0; i < BATCHES; i++) {
+		double ns = (double)batch_ticks(price, count) * price->ns_per_tick / (double)count;
+
+		if (ns > 0 && (price->ns <= 0 || ns < price->ns))
+			price->ns = ns;
+	}
+}
+
+static void find_price(struct copy *copy, const struct stopwatch *watch, double ns_per_tick)
+{
+	struct price price = {.copy = copy, .watch = watch, .ns_per_tick = ns_per_tick};
+	struct copy_evidence *answer = copy->answer;
+	int signal;
+
+	*word_at(copy, copy->found_at) = COUNTER_MODE;
+	limit_cpu_time(PRICE_LIMIT_US);
+	signal = fault_guard(measure_price, &price);
+	limit_cpu_time(0);
+	if (signal)
+		fact_set(&answer->what_if_fact, FACT_FAILED, "the patched copy ends with %s",
+			fault_signal_name(signal));
+	else if (price.ns <= 0)
+		fact_set(&answer->what_if_fact, FACT_FAILED, "the patched copy cannot be timed");
+	else
+		answer->what_if_ns = price.ns;
+}
+
+/* ---- the child ---- */
+
+static bool take_calls(struct copy *copy, const struct evidence *names,
+	const struct call calls[CALL_MAX][PATH_COUNT])
+{
+	static const char *const clocks[CLOCKS] = {"CLOCK_REALTIME", "CLOCK_MONOTONIC"};
+
+	for (int i = 0; i < CLOCKS; i++) {
+		const struct call *row = call_find(names, calls, "clock_gettime", clocks[i]);
+
+		if (!row || !row[PATH_VDSO].function.any)
+			return false;
+		copy->calls[i] = row[PATH_VDSO];
+	}
+	return true;
+}
+
+static void run(void *argument)
+{
+	struct copy *copy = argument;
+	struct copy_evidence *answer = copy->answer;
+	struct stopwatch watch;
+	double ns_per_tick = 0;
+
+	counter_probe(&answer->what_if_fact);
+	copy->has_counter = fact_is_known(&answer->what_if_fact);
+	if (copy->has_counter && !stopwatch_start(&watch, true)) {
+		fact_set(&answer->fact, FACT_DENIED, "the kernel clock cannot be read");
+		return;
+	}
+	if (!make_copy(copy, &answer->fact))
+		return;
+	if (copy->has_counter)
+		ns_per_tick = stopwatch_ns_per_tick(&watch);
+	if (!proof_seccomp_set_filter(&answer->fact))
+		return;
+	find_mode(copy);
+	if (fact_is_known(&answer->fact) && answer->falls_back)
+		find_price(copy, &watch, ns_per_tick);
+}
+
+void copy_measure(const struct evidence *names, const struct call calls[CALL_MAX][PATH_COUNT],
+	struct copy_evidence *answer)
+{
+	const struct vdso_evidence *vdso = &names->vdso;
+	struct copy copy = {.vdso = vdso, .page_size = (size_t)sysconf(_SC_PAGESIZE)};
+	struct fact why = {0};
+
+	*answer = (struct copy_evidence){.fact.state = FACT_UNREAD};
+	if (!COUNTER_MODE)
+		fact_set(&why, FACT_ABSENT, "the vDSO is copied on x86 and arm64 only");
+	else if (!vdso->base || !take_calls(&copy, names, calls))
+		fact_set(&why, FACT_ABSENT, "no vDSO function to copy");
+	else
+		copy.answer = child_share(sizeof(*copy.answer), &why);
+	if (copy.answer) {
+		copy.from = vdso->base - VVAR_PAGES_BEFORE * copy.page_size;
+		copy.size = VVAR_PAGES_BEFORE * copy.page_size + vdso->size +
+		            VVAR_PAGES_AFTER * copy.page_size;
+		if (names->vclock.how == VCLOCK_READ)
+			copy.hint = (size_t)(names->vclock.at + (int64_t)(vdso->base - copy.from));
+		if (child_run(run, &copy, CHILD_SECONDS, &why))
+			*answer = *copy.answer;
+		child_unshare(copy.answer, sizeof(*copy.answer));
+	}
+	if (!fact_is_known(&answer->fact)) {
+		if (answer->fact.state == FACT_UNREAD)
+			answer->fact = why;
+		answer->what_if_fact = answer->fact;
+	} else if (!answer->falls_back) {
+		fact_set(&answer->what_if_fact, FACT_ABSENT, "the clocks do not fall back");
+	}
+}
+
+void copy_set_mode(const struct copy_evidence *copy, struct vclock_evidence *vclock)
+{
+	if (!fact_is_known(&copy->fact))
+		return;
+	vclock->how = VCLOCK_COPY;
+	vclock->mode = copy->mode;
+	text_copy(vclock->name, sizeof(vclock->name),
+		vvar_mode_name(NULL, vvar_native_arch, copy->mode, ""));
+}
