@@ -51,9 +51,12 @@ def cpu_times():
 class Load:
     """Busy loops on every CPU while the block runs; describe() has the load so far."""
 
+    # A loop whose parent was killed ends by itself.
+    LOOP = "while kill -0 $PPID 2>/dev/null; do i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; done"
+
     def __init__(self, per_cpu):
         self.loops = [
-            subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
+            subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", self.LOOP])
             for cpu in os.sched_getaffinity(0)
             for _ in range(per_cpu)
         ]
