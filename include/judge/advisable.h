@@ -14,7 +14,6 @@
  * Otherwise *why_not is the reason, a clause that follows "because" ("the kernel marked the
  * TSC unstable"), in static storage. `why_not` may be NULL.
  */
-bool advisable_clocksource(
-	const struct evidence *evidence, const char *name, const char **why_not);
+bool advisable_clocksource(const struct evidence *evidence, const char *name, const char **why_not);
 
 #endif

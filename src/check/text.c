@@ -184,8 +184,11 @@ static void write_advice(const struct judgement *judgement, FILE *out)
 	for (size_t i = 0; i < judgement->advice_count; i++) {
 		const struct advice *advice = &judgement->advice[i];
 
-		write_one_advice(
-			advice, i == 0 ? "Do" : advice->is_alternative ? "Or" : "Also", out);
+		write_one_advice(advice,
+			i == 0                   ? "Do"
+			: advice->is_alternative ? "Or"
+						 : "Also",
+			out);
 	}
 }
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "judge/advisable.h"
 
 #define SYSFS "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define GRUB "/etc/default/grub.d/clocksource.cfg"
@@ -43,17 +42,46 @@ const struct step_row advice_keep_removed[] = {
 	{0},
 };
 
+/* How a tenant gets another host, by platform. */
+static const struct {
+	const char *platform;
+	const char *command;
+} moves[] = {
+	{"aws-nitro", "aws ec2 stop-instances --instance-ids ID && aws ec2 wait instance-stopped "
+		      "--instance-ids ID && aws ec2 start-instances --instance-ids ID"},
+	{"aws-xen", "aws ec2 stop-instances --instance-ids ID && aws ec2 wait instance-stopped "
+		    "--instance-ids ID && aws ec2 start-instances --instance-ids ID"},
+	{"azure", "az vm redeploy --resource-group GROUP --name NAME"},
+	{"google", "gcloud compute instances stop NAME && gcloud compute instances start NAME"},
+};
+
+static const char *find_move(const struct evidence *evidence)
+{
+	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+		if (sign_platform_is(evidence, moves[i].platform))
+			return moves[i].command;
+	}
+	return NULL;
+}
+
 static bool is_in_container(const struct view *view)
 {
 	return fact_is_known(&view->evidence->host.container.fact);
 }
 
+static const char *target_paravirtual(const struct view *view)
+{
+	return view->paravirtual;
+}
+
 static const char *target_tsc(const struct view *view)
 {
-	return view->falls_back && sign_is_another(view->evidence, "tsc") &&
-			       advisable_clocksource(view->evidence, "tsc", NULL)
-		       ? "tsc"
-		       : NULL;
+	return sign_platform_is(view->evidence, "aws-xen") ? NULL : view->tsc;
+}
+
+static const char *target_tsc_on_ec2(const struct view *view)
+{
+	return sign_platform_is(view->evidence, "aws-xen") ? view->tsc : NULL;
 }
 
 static bool lacks_proof(const struct view *view)
@@ -85,6 +113,39 @@ const struct advice_row advice_drop_boot = {.id = "drop-boot-parameters",
 		{NULL, "vdsocheck"}},
 	.keep = advice_keep_removed};
 
+/*
+ * The safest of the switches: no TSC has to be right, since the hypervisor keeps this clock
+ * right when it pauses or moves the guest.
+ */
+static const struct advice_row switch_to_paravirtual = {.id = "switch-to-paravirtual",
+	.effort = EFFORT_SWITCH,
+	.target = target_paravirtual,
+	.text = "{Switch} to {to}, the hypervisor's own clock. `sudo vdsocheck compare --only {to}` "
+		"tries it and switches back.",
+	.steps = {{NULL, "echo {to} | sudo tee " SYSFS},
+		{"exits with 0 if the vDSO now serves the calls", "vdsocheck"}},
+	.keep = advice_keep_clocksource,
+	.undo = "echo {from} | sudo tee " SYSFS,
+	.risk = "Little: the hypervisor keeps it right when it pauses or moves the guest. It may "
+		"have been disabled on purpose."};
+
+static const struct advice_row switch_to_tsc_on_ec2 = {.id = "switch-to-tsc-on-ec2",
+	.effort = EFFORT_SWITCH,
+	.target = target_tsc_on_ec2,
+	.text = "{Switch} to tsc, as Amazon recommends for its Xen instances. `sudo vdsocheck compare "
+		"--only tsc` tries it and switches back.",
+	.steps = {{"go on only if it exits with 0: the CPUs' TSCs agree", "vdsocheck warp"},
+		{NULL, "echo {to} | sudo tee " SYSFS},
+		{"exits with 0 if the vDSO now serves the calls", "vdsocheck"}},
+	.keep = advice_keep_clocksource,
+	.undo = "echo {from} | sudo tee " SYSFS,
+	.risk = "Most Xen instances do not advertise an invariant TSC, so the kernel would not choose "
+		"tsc by itself; if the CPUs' TSCs disagree, time can jump between them.",
+	.source =
+		"AWS re:Post, \"How do I manage the clock source for EC2 instances running Linux?\" "
+		"(as of February 2025), "
+		"https://repost.aws/knowledge-center/manage-ec2-linux-clock-source"};
+
 static const struct advice_row switch_to_tsc = {.id = "switch-to-tsc",
 	.effort = EFFORT_SWITCH,
 	.target = target_tsc,
@@ -110,6 +171,19 @@ static const struct advice_row allow_proof = {.id = "allow-proof",
 	.text = "Run vdsocheck where it may set a seccomp filter or trace its own child: on the "
 		"host, or without the filter that forbids both."};
 
+static bool can_move(const struct view *view)
+{
+	return !view->paravirtual && !view->tsc && find_move(view->evidence);
+}
+
+const struct advice_row advice_move = {.id = "move-to-another-host",
+	.effort = EFFORT_UPDATE,
+	.applies = can_move,
+	.text = "Move this guest to another host: stopping and starting it, unlike a reboot, usually "
+		"does.",
+	.steps = {{"ends what runs on it, and may change its public address", "{move}"},
+		{NULL, "vdsocheck"}}};
+
 static const struct advice_row send_report = {.id = "send-report",
 	.effort = EFFORT_ASK,
 	.applies = is_fault,
@@ -117,8 +191,8 @@ static const struct advice_row send_report = {.id = "send-report",
 		"team and attach the output of this command:",
 	.steps = {{NULL, "vdsocheck --format report"}}};
 
-const struct advice_row *const advice_general[] = {
-	&switch_to_tsc, &allow_processes, &allow_proof, NULL};
+const struct advice_row *const advice_general[] = {&switch_to_paravirtual, &switch_to_tsc,
+	&switch_to_tsc_on_ec2, &allow_processes, &allow_proof, NULL};
 
 const struct advice_row *const advice_last_resort[] = {&send_report, NULL};
 
@@ -127,7 +201,9 @@ struct words {
 	const char *to;
 	const char *from;
 	const char *boot;
-	const char *switch_to;
+	const char *switch_to; /* the rest is our own, and may be any text */
+	const char *move;
+	const char *not_tsc;
 };
 
 #define BOOT_SIZE 160
@@ -164,8 +240,8 @@ static void list_boot(const struct view *view, char boot[BOOT_SIZE])
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		if (!known[i].matters || !sign_boot_has(evidence, known[i].parameter))
 			continue;
-		used += (size_t)snprintf(boot + used, BOOT_SIZE - used, "%s%s", used ? " " : "",
-			known[i].parameter);
+		used += (size_t)snprintf(
+			boot + used, BOOT_SIZE - used, "%s%s", used ? " " : "", known[i].parameter);
 	}
 }
 
@@ -181,6 +257,10 @@ static const char *find_word(const struct words *words, struct span key)
 		word = words->boot;
 	else if (text_equals(key, "Switch"))
 		return words->switch_to;
+	else if (text_equals(key, "move"))
+		return words->move;
+	else if (text_equals(key, "not tsc"))
+		return words->not_tsc;
 	return word && is_shell_word(word) ? word : NULL;
 }
 
@@ -225,18 +305,20 @@ static void add_step(const struct step_row *row, const struct words *words,
 static bool make(const struct view *view, const struct advice_row *row, struct advice *advice)
 {
 	const struct clocksource_evidence *clocksource = &view->evidence->clocksource;
-	char boot[BOOT_SIZE];
+	char boot[BOOT_SIZE], not_tsc[ADVICE_TEXT_SIZE] = "";
 	struct words words = {.to = row->target ? row->target(view) : NULL,
 		.from = fact_is_known(&clocksource->current_fact) ? clocksource->current : NULL,
 		.boot = boot,
 		.switch_to = is_in_container(view) ? "On the host, outside this container, switch"
-						   : "Switch"};
+	                                           : "Switch",
+		.move = find_move(view->evidence),
+		.not_tsc = not_tsc};
 
-	*advice = (struct advice){.id = row->id,
-		.ask = row->ask,
-		.risk = row->risk,
-		.source = row->source};
+	*advice = (struct advice){
+		.id = row->id, .ask = row->ask, .risk = row->risk, .source = row->source};
 	list_boot(view, boot);
+	if (view->not_tsc)
+		snprintf(not_tsc, sizeof(not_tsc), " Do not switch to tsc: %s.", view->not_tsc);
 	if ((row->target && !words.to) ||
 		!fill_in(row->text, &words, advice->text, sizeof(advice->text)))
 		return false;
@@ -259,8 +341,8 @@ struct candidates {
 	const struct advice_row *rows[CANDIDATE_MAX];
 };
 
-static void add_rows(const struct view *view, const struct advice_row *const *rows,
-	struct candidates *found)
+static void add_rows(
+	const struct view *view, const struct advice_row *const *rows, struct candidates *found)
 {
 	for (; rows && *rows && found->count < CANDIDATE_MAX; rows++) {
 		size_t at = found->count;

@@ -36,11 +36,38 @@ static bool is_on_kvm_clock(const struct evidence *evidence)
 	return sign_current_is(evidence, "kvm-clock");
 }
 
+/*
+ * Amazon recommends tsc on its Xen instances, whose guests do not see the invariant bit; their
+ * Xen predates the leaf that the next two rules read.
+ */
+static bool is_on_aws_xen(const struct evidence *evidence)
+{
+	return sign_platform_is(evidence, "aws-xen");
+}
+
+/* XEN_CPUID_TSC_MODE_ALWAYS_EMULATE (xen/interface: cpuid.h). */
+#define XEN_ALWAYS_EMULATES 1
+
+static bool is_emulated_by_xen(const struct evidence *evidence)
+{
+	const struct number_fact *mode = &evidence->host.xen_tsc_mode;
+
+	return !is_on_aws_xen(evidence) && fact_is_known(&mode->fact) &&
+	       mode->value == XEN_ALWAYS_EMULATES;
+}
+
+static bool is_unreliable_to_xen(const struct evidence *evidence)
+{
+	const struct flag_fact *reliable = &evidence->host.xen_tsc_reliable;
+
+	return !is_on_aws_xen(evidence) && fact_is_known(&reliable->fact) && !reliable->value;
+}
+
 static bool is_not_known_invariant(const struct evidence *evidence)
 {
 	const struct flag_fact *invariant = &evidence->host.invariant_tsc;
 
-	return !fact_is_known(&invariant->fact) || !invariant->value;
+	return !is_on_aws_xen(evidence) && (!fact_is_known(&invariant->fact) || !invariant->value);
 }
 
 static const struct rule tsc_rules[] = {
@@ -50,14 +77,16 @@ static const struct rule tsc_rules[] = {
 		"vDSO"},
 	{log_is_against_tsc, "the kernel log says that the TSC is unstable"},
 	/*
-	 * After a restore or a suspend the TSC is another one, which only the hypervisor's own
-	 * clock makes up for.
-	 */
+         * After a restore or a suspend the TSC is another one, which only the hypervisor's own
+         * clock makes up for.
+         */
 	{sign_may_be_restored, "a guest restored from a snapshot would see the TSC jump"},
 	{is_wsl, "WSL suspends this machine, after which the TSC no longer fits"},
 	{is_on_kvm_clock,
-		"kvm-clock follows the TSC's rate and offset when this guest is migrated or "
-		"restored, and tsc does not"},
+		"kvm-clock makes up for another TSC after a migration or a restore, and tsc does "
+		"not"},
+	{is_emulated_by_xen, "Xen emulates the TSC for this guest"},
+	{is_unreliable_to_xen, "Xen does not find the TSC of its host reliable"},
 	{is_not_known_invariant, "the CPU does not advertise an invariant TSC here"},
 };
 
@@ -70,6 +99,8 @@ static const char *const others[] = {
 	"Constant",
 };
 
+#define OTHER_HYPERVISOR "it is the clock of another hypervisor than this guest's"
+
 static bool is_under(const struct evidence *evidence, const char *hypervisor)
 {
 	const struct text_fact *word = &evidence->host.hypervisor;
@@ -77,30 +108,43 @@ static bool is_under(const struct evidence *evidence, const char *hypervisor)
 	return fact_is_known(&word->fact) && strcmp(word->value, hypervisor) == 0;
 }
 
-/* KVM goes by many names (amazon, google, qemu, apple); these offer clocks of their own. */
-static bool may_be_kvm(const struct evidence *evidence)
+static const char *reason_against_kvm_clock(const struct evidence *evidence)
 {
-	return sign_is_guest(evidence) && !is_under(evidence, "xen") &&
-	       !is_under(evidence, "microsoft") && !is_under(evidence, "vmware");
+	const struct flag_fact *stable = &evidence->host.kvm_clock_stable;
+	const struct text_fact *arch = &evidence->host.arch;
+
+	/* KVM goes by many names (amazon, google, qemu, apple); these have clocks of their own. */
+	if (!sign_is_guest(evidence) || is_under(evidence, "xen") ||
+		is_under(evidence, "microsoft") || is_under(evidence, "vmware"))
+		return OTHER_HYPERVISOR;
+	if (fact_is_known(&arch->fact) && strcmp(arch->value, "x86_64") != 0)
+		return "the vDSO of a 32-bit kernel does not support it";
+	if (fact_is_known(&stable->fact) && !stable->value)
+		return "KVM does not vouch for it across CPUs, so the vDSO does not support it";
+	return NULL;
 }
 
-static bool is_xen(const struct evidence *evidence)
+static const char *reason_against_xen(const struct evidence *evidence)
 {
-	return is_under(evidence, "xen");
+	if (!is_under(evidence, "xen"))
+		return OTHER_HYPERVISOR;
+	if (sign_kernel_before(evidence, 4, 15))
+		return "the vDSO supports it from Linux 4.15 on";
+	return NULL;
 }
 
-static bool is_hyperv(const struct evidence *evidence)
+static const char *reason_against_hyperv(const struct evidence *evidence)
 {
-	return is_under(evidence, "microsoft");
+	return is_under(evidence, "microsoft") ? NULL : OTHER_HYPERVISOR;
 }
 
 static const struct {
 	const char *name;
-	bool (*fits)(const struct evidence *evidence);
+	const char *(*reason)(const struct evidence *evidence);
 } paravirtual[] = {
-	{"kvm-clock", may_be_kvm},
-	{"xen", is_xen},
-	{"hyperv_clocksource_tsc_page", is_hyperv},
+	{"kvm-clock", reason_against_kvm_clock},
+	{"xen", reason_against_xen},
+	{"hyperv_clocksource_tsc_page", reason_against_hyperv},
 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -121,17 +165,13 @@ static const char *reason_against_other(const struct evidence *evidence, const c
 			return NULL;
 	}
 	for (size_t i = 0; i < COUNT(paravirtual); i++) {
-		if (strcmp(paravirtual[i].name, name) != 0)
-			continue;
-		return paravirtual[i].fits(evidence)
-			       ? NULL
-			       : "it is the clock of another hypervisor than this guest's";
+		if (strcmp(paravirtual[i].name, name) == 0)
+			return paravirtual[i].reason(evidence);
 	}
 	return "vdsocheck does not know this clocksource";
 }
 
-bool advisable_clocksource(
-	const struct evidence *evidence, const char *name, const char **why_not)
+bool advisable_clocksource(const struct evidence *evidence, const char *name, const char **why_not)
 {
 	const char *reason = NULL;
 

@@ -71,8 +71,7 @@ static void support_by_platform(const struct view *view, struct cause *cause)
 
 static bool is_arm_compat(const struct view *view)
 {
-	return view->falls_back &&
-	       strcmp(view->evidence->vclock.name, "archtimer-nocompat") == 0;
+	return view->falls_back && strcmp(view->evidence->vclock.name, "archtimer-nocompat") == 0;
 }
 
 /* vdso/vdso_time.cc of gVisor: its page has a word "ready", set by the sentry. */
@@ -105,9 +104,8 @@ static const struct advice_row leave_counter_on = {.id = "leave-counter-on",
 	.text = "Start the program without prctl(PR_SET_TSC, PR_TSC_SIGSEGV): look at what "
 		"launches it."};
 
-static const struct advice_row use_wsl2 = {.id = "use-wsl2",
-	.effort = EFFORT_UPDATE,
-	.text = "Convert this distribution to WSL 2."};
+static const struct advice_row use_wsl2 = {
+	.id = "use-wsl2", .effort = EFFORT_UPDATE, .text = "Convert this distribution to WSL 2."};
 
 static const struct advice_row use_64_bit_arm = {.id = "use-64-bit-arm",
 	.effort = EFFORT_UPDATE,

@@ -37,9 +37,16 @@ static bool is_tsc_unsynchronised(const struct view *view)
 		       sign_log_find(view->evidence, "inter CPU skew"));
 }
 
+static bool is_marked_on_hyperv(const struct view *view)
+{
+	return sign_log_find(view->evidence, "running on Hyper-V");
+}
+
+/* Before dce7cd62754b, in 5.5, every guest of Hyper-V said so, whatever its host offered. */
 static bool is_tsc_on_hyperv(const struct view *view)
 {
-	return view_is_second_choice(view) && sign_log_find(view->evidence, "running on Hyper-V");
+	return view_is_second_choice(view) && is_marked_on_hyperv(view) &&
+	       !sign_kernel_before(view->evidence, 5, 5);
 }
 
 /*
@@ -71,7 +78,7 @@ bool view_is_tsc_distrusted(const struct view *view)
 	return view_is_second_choice(view) && sign_tsc_distrust(view->evidence) &&
 	       !is_tsc_switched_off(view) && !view_has_tsc_delay(view) &&
 	       !view_is_tsc_early(view) && !has_culprit(view) && !is_tsc_unsynchronised(view) &&
-	       !is_tsc_uncalibrated(view) && !is_tsc_on_hyperv(view);
+	       !is_tsc_uncalibrated(view) && !is_marked_on_hyperv(view);
 }
 
 static void support_distrust(const struct view *view, struct cause *cause)
@@ -137,14 +144,19 @@ static bool is_guest(const struct view *view)
 	return sign_is_guest(view->evidence);
 }
 
-static bool is_on_aws_xen(const struct view *view)
+/* For guests that have no better way, and whose TSC neither log nor command line rules out. */
+static bool needs_invariant_tsc(const struct view *view)
 {
-	return sign_platform_is(view->evidence, "aws-xen");
+	const struct evidence *evidence = view->evidence;
+
+	return is_guest(view) && !sign_may_be_restored(evidence) && !view->paravirtual &&
+	       !view->tsc && !sign_current_is(evidence, "xen") && !is_marked_on_hyperv(view) &&
+	       !sign_tsc_distrust(evidence) && !is_tsc_switched_off(view);
 }
 
-static bool is_lasting_guest(const struct view *view)
+static bool has_no_switch(const struct view *view)
 {
-	return is_guest(view) && !sign_may_be_restored(view->evidence) && !is_on_aws_xen(view);
+	return !view->paravirtual && !view->tsc;
 }
 
 #define PARAMETERS "https://docs.kernel.org/admin-guide/kernel-parameters.html"
@@ -164,26 +176,19 @@ static const struct advice_row ask_for_tsc_rate = {.id = "ask-for-tsc-rate",
 
 static const struct advice_row ask_hyperv_for_tsc = {.id = "ask-hyperv-for-tsc",
 	.effort = EFFORT_ASK,
+	.applies = has_no_switch,
 	.text = "Ask your provider or platform team:",
-	.ask = "This guest does not use its TSC (\"running on Hyper-V\" in its kernel log), so "
-	       "every reading of the clock is a system call. Can it be moved to a host that "
-	       "offers AccessTscInvariantControls?"};
-
-static const struct advice_row move_to_nitro = {.id = "move-to-nitro",
-	.effort = EFFORT_ASK,
-	.applies = is_on_aws_xen,
-	.text = "Move to an instance type of the Nitro generation. Amazon advises tsc on its Xen "
-		"instances; but the CPU, as this one sees it, does not promise a steady TSC, so "
-		"that is not advised here."};
+	.ask = "Hyper-V does not offer this guest AccessTscInvariantControls, and the guest does not "
+	       "use the reference TSC page, so every reading of the clock is a system call. Can it "
+	       "run on a host that offers one of them?"};
 
 static const struct advice_row ask_for_invariant_tsc = {.id = "ask-for-invariant-tsc",
 	.effort = EFFORT_ASK,
-	.applies = is_lasting_guest,
+	.applies = needs_invariant_tsc,
 	.text = "Do not force the TSC: the CPU does not advertise an invariant TSC to this guest. "
 		"Ask your provider or platform team:",
-	.ask = "Please offer this guest an invariant TSC (CPUID 0x80000007, EDX bit 8; QEMU: "
-	       "+invtsc; Xen: a guest that is not migrated). Without it every reading of the time "
-	       "is a system call."};
+	.ask = "Please offer this guest an invariant TSC (CPUID 0x80000007, EDX bit 8; with QEMU: "
+	       "-cpu ...,+invtsc). Without it every reading of the clock is a system call."};
 
 static const struct advice_row newer_kernel_for_cpu = {.id = "newer-kernel-for-cpu",
 	.effort = EFFORT_UPDATE,
@@ -203,15 +208,17 @@ const struct cause_row cause_selected_rows[] = {
 		.applies = is_tsc_unsynchronised,
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_distrust,
-		.advice = (const struct advice_row *const[]){&advice_update_firmware,
+		.advice = (const struct advice_row *const[]){&advice_update_firmware, &advice_move,
 			&advice_ask_about_unstable_tsc, NULL}},
 	{.id = "tsc-on-hyperv",
-		.text = "This Hyper-V host does not offer an invariant TSC.",
+		.text = "Hyper-V does not offer an invariant TSC to this guest, so the kernel does "
+			"not use the TSC.",
 		.more = HYPERV_CLOCKS,
 		.applies = is_tsc_on_hyperv,
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_distrust,
-		.advice = (const struct advice_row *const[]){&ask_hyperv_for_tsc, NULL}},
+		.advice = (const struct advice_row *const[]){&advice_move, &ask_hyperv_for_tsc,
+			NULL}},
 	{.id = "tsc-uncalibrated",
 		.text = "The kernel could not calibrate the TSC and does not use it.",
 		.applies = is_tsc_uncalibrated,
@@ -223,8 +230,7 @@ const struct cause_row cause_selected_rows[] = {
 		.applies = is_tsc_not_invariant,
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_invariance,
-		.advice = (const struct advice_row *const[]){&move_to_nitro, &ask_for_invariant_tsc,
-			NULL}},
+		.advice = (const struct advice_row *const[]){&ask_for_invariant_tsc, NULL}},
 	{.id = "tsc-not-offered",
 		.text = "The CPU advertises an invariant TSC, but the kernel does not offer it: it "
 			"is too old for this CPU, or it rejected the TSC and the log entry is gone "

@@ -67,15 +67,27 @@ static bool is_xen(const struct view *view)
 	return view->falls_back && sign_current_is(view->evidence, "xen");
 }
 
-/* 2229f70b5bbb, in 4.16: the vDSO reads Xen's clock. */
+/* A mode that was read overrules what the kernel's version makes likely. */
+static bool may_have_no_mode(const struct view *view)
+{
+	return sign_mode_is_none(view->evidence) || view->evidence->vclock.how != VCLOCK_READ;
+}
+
+/* 2229f70b5bbb, in 4.15: the vDSO reads Xen's clock. */
 static bool is_xen_too_old(const struct view *view)
 {
-	return is_xen(view) && sign_kernel_before(view->evidence, 4, 16);
+	return is_xen(view) && sign_kernel_before(view->evidence, 4, 15) && may_have_no_mode(view);
+}
+
+/* "(err N)" instead of "(tsc unstable)": the hypercall is not there (arch/x86/xen/time.c). */
+static bool is_xen_without_page(const struct view *view)
+{
+	return is_xen(view) && sign_log_find(view->evidence, "PVCLOCK not supported (err");
 }
 
 static bool is_xen_unstable(const struct view *view)
 {
-	return is_xen(view) && !sign_kernel_before(view->evidence, 4, 16) &&
+	return is_xen(view) && !is_xen_too_old(view) && !is_xen_without_page(view) &&
 	       !is_stable_now(view->evidence);
 }
 
@@ -110,10 +122,46 @@ static bool is_kvm_clock_32_bit(const struct view *view)
 	       strcmp(arch->value, "x86_64") != 0;
 }
 
-static bool is_kvm_clock_unstable(const struct view *view)
+/* None of what keeps kvm-clock from the vDSO on the guest's side, and no promise now. */
+static bool is_kvm_clock_not_stable(const struct view *view)
 {
 	return is_kvm_clock(view) && !is_kvm_clock_switched_off(view) &&
 	       !is_kvm_clock_32_bit(view) && !is_stable_now(view->evidence);
+}
+
+/* kvmclock.c sets the mode once, at boot, and only where feature bit and page agree. */
+static bool is_kvm_clock_never_stable(const struct view *view)
+{
+	return is_kvm_clock_not_stable(view) && sign_mode_is_none(view->evidence);
+}
+
+static bool is_feature_missing(const struct view *view)
+{
+	const struct flag_fact *stable = &view->evidence->host.kvm_clock_stable;
+
+	return fact_is_known(&stable->fact) && !stable->value;
+}
+
+static void support_kvm_feature(const struct view *view, struct cause *cause)
+{
+	const struct flag_fact *stable = &view->evidence->host.kvm_clock_stable;
+
+	support_mode(view, cause);
+	if (fact_is_known(&stable->fact))
+		support_add(cause, "CPUID: KVM_FEATURE_CLOCKSOURCE_STABLE_BIT %s",
+			stable->value ? "set" : "not set");
+}
+
+static bool is_kvm_clock_lost(const struct view *view)
+{
+	return is_kvm_clock_not_stable(view) && is_page_unstable(view) &&
+	       view->evidence->vclock.how == VCLOCK_READ && !sign_mode_is_none(view->evidence);
+}
+
+static bool is_kvm_clock_unstable(const struct view *view)
+{
+	return is_kvm_clock_not_stable(view) && !is_kvm_clock_never_stable(view) &&
+	       !is_kvm_clock_lost(view);
 }
 
 static bool is_hyperv(const struct view *view)
@@ -121,16 +169,23 @@ static bool is_hyperv(const struct view *view)
 	return view->falls_back && sign_current_is(view->evidence, "hyperv_clocksource_tsc_page");
 }
 
-/* RHEL 7's 3.10 got the clock mode by backport. */
-static bool is_red_hat(const struct view *view)
+/* RHEL 7's 3.10 and SLES 12's 4.4 got the clock mode by backport. */
+static bool has_hyperv_backport(const struct view *view)
 {
-	return strstr(view->evidence->host.kernel.value, ".el7") != NULL;
+	const char *kernel = view->evidence->host.kernel.value;
+
+	return strstr(kernel, ".el7") ||
+	       (strncmp(kernel, "4.4.", 4) == 0 &&
+		       (strstr(kernel, "-default") || strstr(kernel, "-azure")));
 }
 
-/* The vDSO reads Hyper-V's page since 4.12. */
+/* Before 4.12, where the vDSO learned to read the page; a first clocksource reads an MSR. */
 static bool is_hyperv_too_old(const struct view *view)
 {
-	return is_hyperv(view) && sign_kernel_before(view->evidence, 4, 12) && !is_red_hat(view);
+	bool page = is_hyperv(view) && may_have_no_mode(view) && !has_hyperv_backport(view);
+	bool msr = view->falls_back && sign_current_is(view->evidence, "hyperv_clocksource");
+
+	return (page || msr) && sign_kernel_before(view->evidence, 4, 12);
 }
 
 static bool is_hyperv_without_mode(const struct view *view)
@@ -173,8 +228,7 @@ static bool has_changed(const struct view *view)
 
 static bool is_clocksource_changing(const struct view *view)
 {
-	return has_changed(view) ||
-	       (tally_is_mixed(view->evidence) && find_return(view->evidence));
+	return has_changed(view) || (tally_is_mixed(view->evidence) && find_return(view->evidence));
 }
 
 static void support_changing(const struct view *view, struct cause *cause)
@@ -223,41 +277,96 @@ static const struct advice_row let_clocksource_settle = {.id = "let-clocksource-
 		"look for what writes to current_clocksource, such as a tuning script, and in the "
 		"kernel log."};
 
+static bool is_not_on_ec2(const struct view *view)
+{
+	return !sign_platform_is(view->evidence, "aws-xen");
+}
+
+static bool is_on_ec2_xen(const struct view *view)
+{
+	return !is_not_on_ec2(view);
+}
+
 static const struct advice_row newer_kernel_for_xen = {.id = "newer-kernel-for-xen",
 	.effort = EFFORT_UPDATE,
-	.text = "Use Linux 4.16 or newer, whose vDSO can read Xen's clock where Xen promises a "
-		"stable TSC."};
+	.applies = is_not_on_ec2,
+	.text = "Use Linux 4.15 or newer, whose vDSO can read Xen's clock where Xen itself runs on a "
+		"reliable TSC (clocksource=tsc on Xen's command line)."};
+
+static const struct advice_row move_to_nitro = {.id = "move-to-nitro",
+	.effort = EFFORT_UPDATE,
+	.applies = is_on_ec2_xen,
+	.text = "Move to an instance type of the Nitro generation, where the kernel's own choice "
+		"(tsc or kvm-clock) is served by the vDSO.{not tsc}"};
+
+static const struct advice_row ask_xen_host = {.id = "ask-xen-host",
+	.effort = EFFORT_ASK,
+	.applies = is_not_on_ec2,
+	.text = "Ask the operator of this Xen host.{not tsc}",
+	.ask = "Can Xen be booted with clocksource=tsc? Only then, and on a reliable TSC, does it "
+	       "vouch for the TSC, so that this guest's vDSO can read the xen clocksource. For "
+	       "clocksource=tsc in the guest it takes an invariant TSC: nomigrate=1 and "
+	       "tsc_mode=\"native\" in the guest's configuration.",
+	.source = "Xen Project, xen-command-line(7) and xen-tscmode(7), "
+		  "https://xenbits.xen.org/docs/unstable/misc/xen-command-line.html"};
 
 static const struct advice_row use_64_bit_kernel = {.id = "use-64-bit-kernel",
 	.effort = EFFORT_UPDATE,
 	.text = "Boot a 64-bit kernel, whose vDSO can read kvm-clock; 32-bit programs run on it."};
 
+static const struct advice_row ask_xen_host_for_page = {.id = "ask-xen-host-for-page",
+	.effort = EFFORT_ASK,
+	.applies = is_not_on_ec2,
+	.text = "Ask the operator of this Xen host.{not tsc}",
+	.ask = "Xen refuses VCPUOP_register_vcpu_time_memory_area to this guest, without which its "
+	       "vDSO cannot read the xen clocksource. Can Xen be updated?"};
+
+#define NO_KVM_SETTING                                                                             \
+	"No setting of this guest gives kvm-clock vDSO support.{not tsc} Ask your provider or "    \
+	"platform team:"
+
 static const struct advice_row ask_kvm_host = {.id = "ask-kvm-host",
 	.effort = EFFORT_ASK,
-	.text = "No setting of the guest makes kvm-clock faster. Ask your provider or platform "
-		"team:",
-	.ask = "kvm-clock in this guest lacks PVCLOCK_TSC_STABLE_BIT: is the host's own "
-	       "clocksource tsc? It has to be for the guest's vDSO to read the clock."};
+	.text = NO_KVM_SETTING,
+	.ask = "kvm-clock has no vDSO support in this guest. Does the host offer "
+	       "KVM_FEATURE_CLOCKSOURCE_STABLE_BIT (CPUID 0x40000001, EAX bit 24), and was its own "
+	       "clocksource tsc, or Hyper-V's page, when the guest was started? It takes both."};
 
-static const struct advice_row newer_kernel_for_hyperv_page = {
-	.id = "newer-kernel-for-hyperv-page",
+static const struct advice_row ask_kvm_host_what_happened = {.id = "ask-kvm-host-what-happened",
+	.effort = EFFORT_ASK,
+	.text = NO_KVM_SETTING,
+	.ask = "The pvclock page of this guest does not have PVCLOCK_TSC_STABLE_BIT set all the time. "
+	       "Is the host's clocksource tsc now? Did the host ever leave tsc (its kernel log "
+	       "says)? Was this guest restored or migrated, so that its CPUs' TSC offsets differ?"};
+
+static const struct advice_row restart_guest = {.id = "restart-guest",
 	.effort = EFFORT_UPDATE,
-	.text = "Use Linux 4.12 or newer, whose vDSO can read Hyper-V's page."};
+	.text = "Stop and start this guest (a reboot from inside may not be enough): KVM vouches for "
+		"its TSC again if the host's clocksource is tsc by then.",
+	.steps = {{"stop and start it where it is managed from", NULL}, {NULL, "vdsocheck"}}};
+
+static const struct advice_row newer_kernel_for_hyperv_page = {.id = "newer-kernel-for-hyperv-page",
+	.effort = EFFORT_UPDATE,
+	.text = "Use Linux 4.12 or newer, whose vDSO can read Hyper-V's reference TSC page."};
 
 static const struct advice_row newer_kernel_for_hyperv = {.id = "newer-kernel-for-hyperv",
 	.effort = EFFORT_UPDATE,
-	.text = "Install a kernel without the defect: no setting helps. If there is none, send "
-		"this to the distribution or the provider:",
-	.ask = "The clocksource hyperv_clocksource_tsc_page has no vDSO clock mode on this kernel "
-	       "(see mainline commits e4ab4658f1cf and 3486d2c9be65): every gettimeofday and "
-	       "clock_gettime is a system call."};
+	.text = "Install a kernel without the defect: a newer one of the distribution, or one of "
+		"mainline, of which no release had it. If there is none, send this to the "
+		"distribution:",
+	.ask = "The clocksource hyperv_clocksource_tsc_page has no vDSO clock mode on this kernel: "
+	       "every gettimeofday() and clock_gettime() is a system call. Does it have mainline "
+	       "commit e4ab4658f1cf without its fix 3486d2c9be65?",
+	.source = "Microsoft, azurelinux pull request 1238, 2021, "
+		  "https://github.com/microsoft/azurelinux/pull/1238"};
 
 static const struct advice_row ask_hyperv_host = {.id = "ask-hyperv-host",
 	.effort = EFFORT_ASK,
-	.text = "No setting of the guest helps. Ask your provider or platform team:",
-	.ask = "The Hyper-V reference TSC page of this guest is invalid (tsc_sequence 0): every "
-	       "reading of the clock is a system call. Can it be moved to a host where it is "
-	       "valid?"};
+	.text = "No setting of this guest makes the page valid.{not tsc} Ask your provider or platform "
+		"team:",
+	.ask = "The Hyper-V reference TSC page of this guest is invalid (tsc_sequence 0), so every "
+	       "reading of the clock is a system call. Can the guest run on a host where the page "
+	       "is valid?"};
 
 static const struct advice_row other_arm_cpu = {.id = "other-arm-cpu",
 	.effort = EFFORT_UPDATE,
@@ -294,20 +403,30 @@ const struct cause_row cause_slow_rows[] = {
 		.support = support_unseen,
 		.advice = (const struct advice_row *const[]){&look_where_sys_is, NULL}},
 	{.id = "xen-kernel-too-old",
-		.text = "This kernel is older than 4.16, the first whose vDSO can read Xen's "
+		.text = "This kernel is older than 4.15, the first whose vDSO can read Xen's "
 			"clock.",
 		.applies = is_xen_too_old,
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_kernel,
-		.advice = (const struct advice_row *const[]){&newer_kernel_for_xen, NULL}},
+		.advice = (const struct advice_row *const[]){&newer_kernel_for_xen, &move_to_nitro,
+			NULL}},
+	{.id = "xen-without-time-page",
+		.text = "Xen did not register the page through which the vDSO would read its "
+			"clock, so the xen clocksource has no vDSO support.",
+		.applies = is_xen_without_page,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_xen,
+		.advice = (const struct advice_row *const[]){&ask_xen_host_for_page, &move_to_nitro,
+			NULL}},
 	{.id = "xen-clock-unstable",
-		.text = "Xen does not promise this guest a stable TSC, so the kernel gives the "
-			"vDSO nothing to read.",
+		.text = "Xen does not guarantee a stable TSC to this guest, so the xen "
+			"clocksource has no vDSO support.",
 		.more = "xen-tscmode(7)",
 		.applies = is_xen_unstable,
 		.certainty = CERTAINTY_LIKELY,
 		.proves = is_xen_proven_unstable,
-		.support = support_xen},
+		.support = support_xen,
+		.advice = (const struct advice_row *const[]){&ask_xen_host, &move_to_nitro, NULL}},
 	{.id = "kvm-clock-switched-off",
 		.text = "The kernel was booted with kvm-clock kept from the vDSO.",
 		.applies = is_kvm_clock_switched_off,
@@ -320,46 +439,63 @@ const struct cause_row cause_slow_rows[] = {
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_mode,
 		.advice = (const struct advice_row *const[]){&use_64_bit_kernel, NULL}},
+	{.id = "kvm-clock-never-stable",
+		.text = "KVM did not vouch for this guest's TSC when it booted, so kvm-clock has "
+			"no vDSO support.",
+		.applies = is_kvm_clock_never_stable,
+		.certainty = CERTAINTY_LIKELY,
+		.proves = is_feature_missing,
+		.support = support_kvm_feature,
+		.advice = (const struct advice_row *const[]){&ask_kvm_host, NULL}},
+	{.id = "kvm-clock-lost",
+		.text = "KVM vouched for this guest's TSC when it booted and no longer does: the "
+			"guest was restored or migrated, or the host's clocksource was not tsc "
+			"for a while.",
+		.applies = is_kvm_clock_lost,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_kvm_feature,
+		.advice = (const struct advice_row *const[]){&restart_guest,
+			&ask_kvm_host_what_happened, NULL}},
 	{.id = "kvm-clock-unstable",
-		.text = "The hypervisor does not promise a stable TSC, so kvm-clock gives the "
-			"vDSO nothing to read.",
+		.text = "KVM does not vouch for this guest's TSC, so the vDSO leaves kvm-clock to "
+			"the kernel.",
 		.applies = is_kvm_clock_unstable,
 		.certainty = CERTAINTY_LIKELY,
 		.proves = is_page_unstable,
-		.support = support_mode,
+		.support = support_kvm_feature,
 		.advice = (const struct advice_row *const[]){&ask_kvm_host, NULL}},
 	{.id = "pvclock-withdrawn",
-		.text = "The hypervisor takes back its promise of a stable TSC at times, as when "
-			"it moves this guest: until it is renewed the calls enter the kernel.",
+		.text = "The hypervisor vouches for this guest's TSC, but not all the time, as "
+			"when it moves the guest: until then the calls are system calls.",
 		.applies = is_pvclock_withdrawn,
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_mode,
-		.advice = (const struct advice_row *const[]){&ask_kvm_host, NULL}},
+		.support = support_kvm_feature,
+		.advice = (const struct advice_row *const[]){&ask_kvm_host_what_happened, NULL}},
 	{.id = "hyperv-kernel-too-old",
 		.text = "This kernel is older than 4.12, the first whose vDSO can read Hyper-V's "
-			"page.",
+			"reference TSC page.",
 		.more = HYPERV_CLOCKS,
 		.applies = is_hyperv_too_old,
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_kernel,
 		.advice = (const struct advice_row *const[]){&newer_kernel_for_hyperv_page, NULL}},
 	{.id = "hyperv-without-vdso",
-		.text = "The clocksource is the Hyper-V reference TSC page, but this kernel does "
-			"not let the vDSO use it: a defect that some kernels around "
-			"5.4.0-1078-azure and 5.13 have.",
+		.text = "This kernel does not let its vDSO read the Hyper-V reference TSC page: a "
+			"defect that some distribution kernels of 2021 had, with Hyper-V changes "
+			"backported to 5.4, 5.10 or 5.11.",
 		.more = "https://github.com/microsoft/azurelinux/pull/1238",
 		.applies = is_hyperv_without_mode,
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_kernel,
 		.advice = (const struct advice_row *const[]){&newer_kernel_for_hyperv, NULL}},
 	{.id = "hyperv-page-invalid",
-		.text = "The hypervisor has marked its reference TSC page invalid, so each call "
-			"has to ask it through the kernel.",
+		.text = "The hypervisor has marked its reference TSC page invalid, so every call "
+			"has to go through the kernel.",
 		.more = HYPERV_CLOCKS,
 		.applies = is_hyperv_withdrawn,
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_mode,
-		.advice = (const struct advice_row *const[]){&ask_hyperv_host, NULL}},
+		.advice = (const struct advice_row *const[]){&advice_move, &ask_hyperv_host, NULL}},
 	{.id = "arm-counter-erratum",
 		.text = "The kernel keeps this CPU's counter from the vDSO: it has an erratum "
 			"that only the kernel works around.",
@@ -381,6 +517,7 @@ const struct cause_row cause_slow_rows[] = {
 		.applies = is_counter_trapped,
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_counter,
-		.advice = (const struct advice_row *const[]){&ask_about_trapped_counter, NULL}},
+		.advice = (const struct advice_row *const[]){&advice_move,
+			&ask_about_trapped_counter, NULL}},
 	{0},
 };

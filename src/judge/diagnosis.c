@@ -6,6 +6,7 @@
  */
 #include "judge/judgement.h"
 
+#include "judge/advisable.h"
 #include "judge/vclock.h"
 #include "rules.h"
 
@@ -34,6 +35,27 @@ const struct cause_row cause_unexplained_rows[] = {
 	{0},
 };
 
+static const char *find_paravirtual(const struct evidence *evidence)
+{
+	static const char *const names[] = {"kvm-clock", "hyperv_clocksource_tsc_page", "xen"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (sign_is_another(evidence, names[i]) &&
+			advisable_clocksource(evidence, names[i], NULL))
+			return names[i];
+	}
+	return NULL;
+}
+
+static void find_switches(const struct evidence *evidence, struct view *view)
+{
+	view->paravirtual = find_paravirtual(evidence);
+	if (!sign_is_another(evidence, "tsc"))
+		return;
+	if (advisable_clocksource(evidence, "tsc", &view->not_tsc))
+		view->tsc = "tsc";
+}
+
 void view_make(const struct evidence *evidence, enum verdict verdict, struct view *view)
 {
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
@@ -48,6 +70,8 @@ void view_make(const struct evidence *evidence, enum verdict verdict, struct vie
 	                 fact_is_known(&clocksource->current_fact) &&
 	                 vclock_name_has_no_mode(clocksource->current);
 	watchdog_explain(evidence, &view->watchdog);
+	if (view->falls_back)
+		find_switches(evidence, view);
 }
 
 /* Names alone, from a captured tree, prove nothing. */

@@ -27,6 +27,10 @@ struct view {
 	bool is_plain;
 	/* What the clocksource watchdog measured; without figures: undetermined, line NULL. */
 	struct watchdog_report watchdog;
+	/* Clocksources that may be recommended instead of the current one; NULL: none. */
+	const char *paravirtual;
+	const char *tsc;
+	const char *not_tsc; /* why not, where the TSC is offered and may not be; or NULL */
 };
 
 void view_make(const struct evidence *evidence, enum verdict verdict, struct view *view);
@@ -44,7 +48,9 @@ bool view_is_tsc_distrusted(const struct view *view);
 
 /*
  * Words in braces are replaced: {to} is the clocksource that the advice leads to, {from} the
- * current one, {boot} the boot parameters to remove. A step, an undo or a keep that needs a
+ * current one, {boot} the boot parameters to remove, {Switch} "Switch" with where to do it,
+ * {move} the command that moves this cloud's guest to another host, {not tsc} a sentence on why
+ * tsc is no way out, or nothing. A step, an undo or a keep that needs a
  * word that is not known, or is no plain word for a shell, is left out.
  */
 struct step_row {
@@ -104,7 +110,7 @@ extern const struct advice_row *const advice_general[];
 extern const struct advice_row *const advice_last_resort[];
 
 /* Advice of several causes. */
-extern const struct advice_row advice_drop_boot, advice_update_firmware,
+extern const struct advice_row advice_drop_boot, advice_move, advice_update_firmware,
 	advice_ask_about_unstable_tsc;
 
 /* Ways to add {to} to the kernel command line, or to write it at boot; to remove {boot}. */

@@ -29,10 +29,10 @@ static bool is_found(const char *id, size_t count)
 	return false;
 }
 
-static bool names_source(size_t count)
+static bool names(const char *clocksource, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (*advice[i].clocksource)
+		if (strcmp(advice[i].clocksource, clocksource) == 0)
 			return true;
 	}
 	return false;
@@ -54,6 +54,7 @@ static void a_trusted_tsc_on_offer_is_advised(void **state)
 
 	(void)state;
 	evidence_make_falling_back(&evidence, "xen");
+	evidence_set_available(&evidence, "xen tsc");
 	count = find(&evidence);
 	assert_true(is_found("switch-to-tsc", count));
 	assert_string_equal(advice[0].clocksource, "tsc");
@@ -64,6 +65,147 @@ static void a_trusted_tsc_on_offer_is_advised(void **state)
 	assert_string_equal(advice[0].undo, "echo xen | sudo tee " SYSFS);
 	assert_int_equal(advice[0].keep_count, 4);
 	assert_non_null(advice[0].risk);
+}
+
+/* What Amazon's Xen guests see: no invariant bit, which the kernel's own choice would need. */
+static void on_amazon_s_xen_tsc_is_advised_by_amazon_s_word(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "xen");
+	evidence_set_available(&evidence, "xen tsc hpet acpi_pm");
+	fact_set_text(&evidence.host.hypervisor, "xen");
+	fact_set_text(&evidence.host.platform, "aws-xen");
+	fact_set_flag(&evidence.host.invariant_tsc, false);
+	count = find(&evidence);
+	assert_int_equal(count, 2);
+	assert_string_equal(advice[0].clocksource, "tsc");
+	assert_string_equal(advice[0].steps[0].command, "vdsocheck warp");
+	assert_non_null(strstr(advice[0].steps[0].text, "exits with 0"));
+	assert_non_null(strstr(advice[0].text, "vdsocheck compare --only tsc"));
+	assert_non_null(strstr(advice[0].risk, "do not advertise an invariant TSC"));
+	assert_non_null(strstr(advice[0].source, "repost.aws"));
+	assert_string_equal(advice[1].id, "move-to-nitro");
+	assert_true(advice[1].is_alternative);
+	evidence_add_log(&evidence, "Marking clocksource 'tsc' as unstable because the skew");
+	count = find(&evidence);
+	assert_false(names("tsc", count));
+	assert_true(is_found("move-to-nitro", count));
+}
+
+static void make_guest(struct evidence *evidence, const char *hypervisor, const char *current,
+	const char *available)
+{
+	evidence_make_falling_back(evidence, current);
+	evidence_set_available(evidence, available);
+	fact_set_text(&evidence->host.hypervisor, hypervisor);
+	fact_set(&evidence->host.platform.fact, FACT_ABSENT, "none of those known here");
+	fact_set_flag(&evidence->host.invariant_tsc, false);
+}
+
+static void the_hypervisor_s_own_clock_is_advised_where_it_is_not_used(void **state)
+{
+	static const struct {
+		const char *hypervisor;
+		const char *current;
+		const char *available;
+		const char *advised;
+	} guests[] = {
+		{"kvm", "acpi_pm", "kvm-clock acpi_pm", "kvm-clock"},
+		{"microsoft", "acpi_pm", "hyperv_clocksource_tsc_page acpi_pm",
+			"hyperv_clocksource_tsc_page"},
+		{"xen", "acpi_pm", "xen acpi_pm", "xen"},
+	};
+	static struct evidence evidence;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(guests); i++) {
+		size_t count;
+
+		make_guest(&evidence, guests[i].hypervisor, guests[i].current, guests[i].available);
+		evidence_add_log(&evidence, "tsc: Marking TSC unstable due to running on Hyper-V");
+		count = find(&evidence);
+		assert_true(is_found("switch-to-paravirtual", count));
+		assert_true(names(guests[i].advised, count));
+		assert_false(is_found("ask-for-invariant-tsc", count));
+		assert_false(is_found("ask-hyperv-for-tsc", count));
+		assert_false(is_found("ask-hyperv-host", count));
+	}
+	make_guest(&evidence, "microsoft", "acpi_pm", "kvm-clock acpi_pm");
+	assert_false(is_found("switch-to-paravirtual", find(&evidence)));
+}
+
+static void kvm_clock_that_falls_back_says_why_tsc_is_no_way_out(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	make_guest(&evidence, "kvm", "kvm-clock", "kvm-clock tsc");
+	fact_set_flag(&evidence.host.invariant_tsc, true);
+	count = find(&evidence);
+	assert_true(is_found("ask-kvm-host", count));
+	assert_non_null(strstr(advice[0].text, "Do not switch to tsc: kvm-clock makes up"));
+	assert_false(names("tsc", count));
+}
+
+/* What is asked for must not be what the evidence above it says is there (ux.md W2). */
+static void no_request_contradicts_the_evidence(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	make_guest(&evidence, "kvm", "kvm-clock", "kvm-clock tsc");
+	fact_set_flag(&evidence.vclock.pvclock_stable, true);
+	fact_set_flag(&evidence.host.kvm_clock_stable, false);
+	count = find(&evidence);
+	assert_int_equal(count, 1);
+	assert_null(strstr(advice[0].ask, "PVCLOCK_TSC_STABLE_BIT"));
+	assert_non_null(strstr(advice[0].ask, "KVM_FEATURE_CLOCKSOURCE_STABLE_BIT"));
+	evidence_set_mode(&evidence, VCLOCK_READ, 2, "pvclock");
+	fact_set_flag(&evidence.vclock.pvclock_stable, false);
+	count = find(&evidence);
+	assert_true(is_found("restart-guest", count));
+	assert_true(is_found("ask-kvm-host-what-happened", count));
+}
+
+static void a_tenant_learns_how_to_move(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	make_guest(&evidence, "microsoft", "hyperv_clocksource_tsc_page",
+		"hyperv_clocksource_tsc_page acpi_pm");
+	evidence_set_mode(&evidence, VCLOCK_READ, 3, "hvclock");
+	fact_set_number(&evidence.vclock.hyperv_sequence, 0);
+	assert_false(is_found("move-to-another-host", find(&evidence)));
+	fact_set_text(&evidence.host.platform, "azure");
+	count = find(&evidence);
+	assert_true(is_found("move-to-another-host", count));
+	assert_non_null(strstr(advice[0].steps[0].command, "az vm redeploy"));
+}
+
+/* One product is named only to those who run on it. */
+static void requests_name_the_vendor_s_own_setting(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	make_guest(&evidence, "xen", "xen", "xen");
+	count = find(&evidence);
+	assert_true(is_found("ask-xen-host", count));
+	assert_false(is_found("ask-for-invariant-tsc", count));
+	assert_non_null(strstr(advice[0].ask, "clocksource=tsc"));
+	make_guest(&evidence, "microsoft", "hyperv_clocksource_msr", "hyperv_clocksource_msr");
+	evidence_add_log(&evidence, "tsc: Marking TSC unstable due to running on Hyper-V");
+	count = find(&evidence);
+	for (size_t i = 0; i < count; i++)
+		assert_true(!advice[i].ask || !strstr(advice[i].ask, "QEMU"));
 }
 
 static void in_a_container_the_host_is_meant(void **state)
@@ -176,9 +318,9 @@ static void then_no_clocksource_is_advised(void **state)
 	static struct evidence evidence;
 
 	evidence_make_falling_back(&evidence, "hpet");
-	assert_true(names_source(find(&evidence)));
+	assert_true(names("tsc", find(&evidence)));
 	row->apply(&evidence);
-	assert_false(names_source(find(&evidence)));
+	assert_false(names("tsc", find(&evidence)));
 }
 
 static bool is_offered(const struct evidence *evidence, const char *name)
@@ -242,7 +384,7 @@ static void never_a_source_that_is_not_offered(void **state)
 				assert_string_not_equal(advice[i].id, advice[k].id);
 		}
 		if (ruling->verdict == VERDICT_UNKNOWN)
-			assert_false(names_source(count));
+			assert_false(names("tsc", count) || names("kvm-clock", count));
 		if (ruling->verdict == VERDICT_FALLBACK || ruling->verdict == VERDICT_SLOW)
 			assert_true(count > 0);
 	}
@@ -293,6 +435,7 @@ static void boot_parameters_are_removed_together(void **state)
 
 	(void)state;
 	evidence_make_falling_back(&evidence, "acpi_pm");
+	evidence_set_available(&evidence, "tsc acpi_pm");
 	fact_set_text(&evidence.host.boot, "notsc clocksource=acpi_pm");
 	count = find(&evidence);
 	assert_int_equal(count, 1);
@@ -308,6 +451,7 @@ static void only_ways_to_the_same_end_are_alternatives(void **state)
 
 	(void)state;
 	evidence_make_falling_back(&evidence, "hpet");
+	evidence_set_available(&evidence, "tsc hpet");
 	evidence_find_call(&evidence, "clock_gettime", "CLOCK_MONOTONIC")->raw_error = 1;
 	count = find(&evidence);
 	assert_int_equal(count, 2);
@@ -358,6 +502,12 @@ int main(void)
 		cmocka_unit_test(only_ways_to_the_same_end_are_alternatives),
 		cmocka_unit_test(ids_are_of_one_row_each),
 		cmocka_unit_test(a_healthy_host_is_left_alone),
+		cmocka_unit_test(on_amazon_s_xen_tsc_is_advised_by_amazon_s_word),
+		cmocka_unit_test(the_hypervisor_s_own_clock_is_advised_where_it_is_not_used),
+		cmocka_unit_test(kvm_clock_that_falls_back_says_why_tsc_is_no_way_out),
+		cmocka_unit_test(no_request_contradicts_the_evidence),
+		cmocka_unit_test(a_tenant_learns_how_to_move),
+		cmocka_unit_test(requests_name_the_vendor_s_own_setting),
 		cmocka_unit_test(a_trusted_tsc_on_offer_is_advised),
 		cmocka_unit_test(in_a_container_the_host_is_meant),
 		cmocka_unit_test(never_a_source_that_is_not_offered),

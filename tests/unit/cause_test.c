@@ -68,9 +68,51 @@ static void xen_6_1(struct evidence *evidence)
 	fact_set_text(&evidence->host.kernel, "6.1.0-28-amd64");
 }
 
+static void xen_4_15(struct evidence *evidence)
+{
+	xen_6_1(evidence);
+	fact_set_text(&evidence->host.kernel, "4.15.0-1121-aws");
+}
+
+static void xen_without_page(struct evidence *evidence)
+{
+	xen_6_1(evidence);
+	evidence_add_log(evidence, "xen: VDSO_CLOCKMODE_PVCLOCK not supported (err -38)");
+}
+
+/* The mode is set: the kernel can do it, whatever number it has. */
+static void xen_4_14_with_mode(struct evidence *evidence)
+{
+	xen_6_1(evidence);
+	fact_set_text(&evidence->host.kernel, "4.14.355-amzn2");
+	evidence_set_mode(evidence, VCLOCK_READ, 2, "pvclock");
+	fact_set_flag(&evidence->vclock.pvclock_stable, false);
+}
+
 static void kvm_clock(struct evidence *evidence)
 {
 	evidence_make_falling_back(evidence, "kvm-clock");
+}
+
+static void kvm_clock_lost(struct evidence *evidence)
+{
+	kvm_clock(evidence);
+	evidence_set_mode(evidence, VCLOCK_READ, 2, "pvclock");
+	fact_set_flag(&evidence->vclock.pvclock_stable, false);
+}
+
+static void kvm_clock_unread(struct evidence *evidence)
+{
+	kvm_clock(evidence);
+	evidence_set_mode(evidence, VCLOCK_UNKNOWN, 0, "");
+}
+
+/* "-cpu host,-kvmclock-stable-bit": the page's bit is set, the feature is not offered. */
+static void kvm_clock_without_feature(struct evidence *evidence)
+{
+	kvm_clock(evidence);
+	fact_set_flag(&evidence->vclock.pvclock_stable, true);
+	fact_set_flag(&evidence->host.kvm_clock_stable, false);
 }
 
 static void pvclock_withdrawn(struct evidence *evidence)
@@ -102,6 +144,18 @@ static void hyperv_4_4(struct evidence *evidence)
 {
 	hyperv(evidence);
 	fact_set_text(&evidence->host.kernel, "4.4.0-210-generic");
+}
+
+static void hyperv_msr_4_4(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "hyperv_clocksource");
+	fact_set_text(&evidence->host.kernel, "4.4.162-94.72-default");
+}
+
+static void hyperv_4_4_of_sles(struct evidence *evidence)
+{
+	hyperv(evidence);
+	fact_set_text(&evidence->host.kernel, "4.4.180-94.138-default");
 }
 
 static void hyperv_withdrawn(struct evidence *evidence)
@@ -371,12 +425,20 @@ static const struct row {
 	ROW(on_hpet, "clocksource-without-vdso"),
 	ROW(xen_3_10, "xen-kernel-too-old"),
 	ROW(xen_6_1, "xen-clock-unstable"),
-	ROW(kvm_clock, "kvm-clock-unstable"),
+	ROW(xen_4_15, "xen-clock-unstable"),
+	ROW(xen_4_14_with_mode, "xen-clock-unstable"),
+	ROW(xen_without_page, "xen-without-time-page"),
+	ROW(kvm_clock, "kvm-clock-never-stable"),
+	ROW(kvm_clock_without_feature, "kvm-clock-never-stable"),
+	ROW(kvm_clock_lost, "kvm-clock-lost"),
+	ROW(kvm_clock_unread, "kvm-clock-unstable"),
 	ROW(pvclock_withdrawn, "pvclock-withdrawn"),
 	ROW(kvm_clock_off, "kvm-clock-switched-off"),
 	ROW(kvm_clock_32_bit, "kvm-clock-32-bit"),
 	ROW(hyperv, "hyperv-without-vdso"),
 	ROW(hyperv_4_4, "hyperv-kernel-too-old"),
+	ROW(hyperv_msr_4_4, "hyperv-kernel-too-old"),
+	ROW(hyperv_4_4_of_sles, "hyperv-without-vdso"),
 	ROW(hyperv_withdrawn, "hyperv-page-invalid"),
 	ROW(arm, "arm-counter-erratum"),
 	ROW(arm_compat, "arm-compat-disabled"),
@@ -475,6 +537,12 @@ static void exclusive_causes_exclude_each_other(void **state)
 	static const char *const pairs[][2] = {
 		{"vdso-switched-off", "no-vdso"},
 		{"xen-kernel-too-old", "xen-clock-unstable"},
+		{"xen-without-time-page", "xen-clock-unstable"},
+		{"kvm-clock-never-stable", "kvm-clock-lost"},
+		{"kvm-clock-never-stable", "kvm-clock-unstable"},
+		{"kvm-clock-never-stable", "pvclock-withdrawn"},
+		{"kvm-clock-lost", "kvm-clock-unstable"},
+		{"kvm-clock-lost", "pvclock-withdrawn"},
 		{"kvm-clock-switched-off", "kvm-clock-unstable"},
 		{"kvm-clock-32-bit", "kvm-clock-unstable"},
 		{"hyperv-kernel-too-old", "hyperv-without-vdso"},
@@ -568,7 +636,10 @@ static void the_kernel_s_own_word_is_proof(void **state)
 	kvm_clock(&evidence);
 	find(&evidence);
 	assert_int_equal(causes[0].certainty, CERTAINTY_LIKELY);
-	fact_set_flag(&evidence.vclock.pvclock_stable, false);
+	fact_set_flag(&evidence.host.kvm_clock_stable, false);
+	find(&evidence);
+	assert_int_equal(causes[0].certainty, CERTAINTY_PROVEN);
+	kvm_clock_lost(&evidence);
 	find(&evidence);
 	assert_int_equal(causes[0].certainty, CERTAINTY_PROVEN);
 	assert_string_equal(cause_certainty_name(CERTAINTY_PROVEN), "proven");
@@ -576,9 +647,39 @@ static void the_kernel_s_own_word_is_proof(void **state)
 	assert_string_equal(cause_certainty_name(CERTAINTY_POSSIBLE), "possible");
 }
 
+/* Before 5.5 every guest of Hyper-V printed the line, whatever its host offers. */
+static void an_old_kernel_on_hyperv_proves_nothing_about_its_host(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	no_invariant_on_hyperv(&evidence);
+	fact_set_text(&evidence.host.kernel, "4.19.0-27-amd64");
+	count = find(&evidence);
+	assert_false(is_found("tsc-on-hyperv", count));
+	assert_false(is_found("tsc-distrusted", count));
+}
+
+/* A mode that was read overrules the kernel's version. */
+static void a_mode_that_was_read_overrules_a_version(void **state)
+{
+	static struct evidence evidence;
+
+	(void)state;
+	hyperv_withdrawn(&evidence);
+	fact_set_text(&evidence.host.kernel, "4.4.0-210-generic");
+	assert_false(is_found("hyperv-kernel-too-old", find(&evidence)));
+	assert_true(is_found("hyperv-page-invalid", find(&evidence)));
+	xen_4_14_with_mode(&evidence);
+	assert_false(is_found("xen-kernel-too-old", find(&evidence)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest plain[] = {
+		cmocka_unit_test(an_old_kernel_on_hyperv_proves_nothing_about_its_host),
+		cmocka_unit_test(a_mode_that_was_read_overrules_a_version),
 		cmocka_unit_test(a_healthy_host_has_no_causes),
 		cmocka_unit_test(exclusive_causes_exclude_each_other),
 		cmocka_unit_test(every_fault_has_a_cause_and_none_twice),
