@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work that a process cannot undo (a seccomp filter) or may not survive (a vDSO that
- * crashes) is done in a forked child, which answers through memory shared with its parent.
+ * Work that a process cannot undo (a seccomp filter) or may not survive (a vDSO that crashes)
+ * is done in a forked child, which answers through memory shared with its parent.
  */
 #ifndef VDSOCHECK_BASE_CHILD_H
 #define VDSOCHECK_BASE_CHILD_H
@@ -11,25 +11,39 @@
 #include <sys/types.h>
 
 #include "base/fact.h"
+#include "base/kernel_clock.h"
 
 /* Zeroed memory that children share with us; NULL with the reason in *why. */
 void *child_share(size_t size, struct fact *why);
 void child_unshare(void *shared, size_t size);
 
 /*
- * Runs work(argument) in a child and waits for its end. True if the child reached the end
- * of the work; else false and *why tells what stopped it: a signal (failed; SIGSYS is denied:
- * a filter set by a parent forbids a system call), the limit of `seconds` of wall time, or a
- * fork that was refused. The child leaves no core dump and dies with its parent.
+ * Runs work(copy of *object) in a child and copies the object back. False with the reason in
+ * *why, and *object unchanged, unless the child reached the end of the work. The reasons: a
+ * signal (failed; SIGSYS is denied: a parent's seccomp filter forbids a system call), the
+ * deadline, also where the child was stopped, or a fork that was refused. The child leaves no
+ * core dump and dies with its parent; when this returns it is gone.
  */
-bool child_run(void (*work)(void *argument), void *argument, unsigned seconds, struct fact *why);
+bool child_compute(void (*work)(void *object), void *object, size_t size,
+	const struct deadline *deadline, struct fact *why);
+
+/* The same for work on memory that is shared already, or that has no result. */
+bool child_run(void (*work)(void *argument), void *argument, const struct deadline *deadline,
+	struct fact *why);
+
+/* The same, and calls look(argument) some times a second until the child ends; it may be NULL. */
+bool child_watch(void (*work)(void *argument), void (*look)(void *argument), void *argument,
+	const struct deadline *deadline, struct fact *why);
 
 /*
- * The pieces of child_run(), for a parent with something to do while the child runs.
- * child_start() gives the child's pid, or -1 with the reason. child_judge() says by the
- * status of waitpid() whether it reached its end.
+ * The pieces, for a parent that waits in its own way. child_start() returns the child's pid, or
+ * -1 with the reason; at the deadline SIGALRM ends the child, unless it is stopped.
+ * child_judge(): by the status of waitpid(), whether it reached its end. child_end() kills and
+ * reaps a child; false if it is still there seconds later: it hangs in the kernel.
  */
-pid_t child_start(void (*work)(void *argument), void *argument, unsigned seconds, struct fact *why);
-bool child_judge(int status, unsigned seconds, struct fact *why);
+pid_t child_start(void (*work)(void *argument), void *argument, const struct deadline *deadline,
+	struct fact *why);
+bool child_judge(int status, const struct deadline *deadline, struct fact *why);
+bool child_end(pid_t pid);
 
 #endif

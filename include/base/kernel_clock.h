@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The time as the kernel tells it, by raw system call: right even where the vDSO crashes,
- * lies, or is what is being judged.
+ * The kernel's clocks by raw system call: right even where the vDSO crashes, lies, or is what is
+ * being judged. And the time limit of a run.
  */
 #ifndef VDSOCHECK_BASE_KERNEL_CLOCK_H
 #define VDSOCHECK_BASE_KERNEL_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -14,5 +15,25 @@ int64_t kernel_clock_ns(clockid_t clock);
 
 /* Whole seconds of the clock; 0 if the system call was refused. */
 int64_t kernel_clock_seconds(clockid_t clock);
+
+/*
+ * When work must be done. Counted by times(2), in ticks of 10 ms: a sandbox may kill a process
+ * that reads a clock, and a clocksource that is being tried may stand still.
+ */
+struct deadline {
+	int64_t at_tick;
+	int64_t limit_ns; /* the time that was given, for messages; 0: there is no limit */
+};
+
+struct deadline deadline_after(int64_t ns);
+
+/* The same, but not later than the other deadline; the limit is that of the earlier one. */
+struct deadline deadline_within(const struct deadline *other, int64_t ns);
+
+/* Half of the time that is left. */
+struct deadline deadline_half(const struct deadline *whole);
+
+/* Nanoseconds left, 0 if it has passed; INT64_MAX without a limit. */
+int64_t deadline_left_ns(const struct deadline *deadline);
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef VDSOCHECK_MEASURE_COPY_H
 #define VDSOCHECK_MEASURE_COPY_H
 
+#include "base/kernel_clock.h"
 #include "evidence.h"
 #include "measure/call.h"
 
@@ -20,7 +21,7 @@
  * changes.
  */
 void copy_measure(const struct evidence *names, const struct call calls[CALL_MAX][PATH_COUNT],
-	struct copy_evidence *copy);
+	struct copy_evidence *copy, const struct deadline *deadline);
 
 /*
  * Fills in the mode that the copy found, if it found one; vclock->fact keeps the reason why the

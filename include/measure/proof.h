@@ -5,6 +5,7 @@
 #ifndef VDSOCHECK_MEASURE_PROOF_H
 #define VDSOCHECK_MEASURE_PROOF_H
 
+#include "base/kernel_clock.h"
 #include "evidence.h"
 #include "measure/call.h"
 
@@ -19,8 +20,10 @@
  *
  * A part takes a millisecond or so. Taken again some time later, by the method that held,
  * another is added, so that a clock which goes to and fro meanwhile is more likely seen; a
- * part that fails then leaves all as it was.
+ * part that fails then leaves all as it was. No method may take more than half of the time
+ * that is left until the deadline.
  */
-void proof_take(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT]);
+void proof_take(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT],
+	const struct deadline *deadline);
 
 #endif

@@ -3,9 +3,10 @@
 #ifndef VDSOCHECK_MEASURE_PROOF_PTRACE_H
 #define VDSOCHECK_MEASURE_PROOF_PTRACE_H
 
+#include "base/kernel_clock.h"
 #include "measure/proof_run.h"
 
 /* Takes the proof with a traced child; run->fact is known if it holds. */
-void proof_ptrace_take(struct proof_run *run);
+void proof_ptrace_take(struct proof_run *run, const struct deadline *deadline);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef VDSOCHECK_MEASURE_PROOF_SECCOMP_H
 #define VDSOCHECK_MEASURE_PROOF_SECCOMP_H
 
+#include "base/kernel_clock.h"
 #include "measure/proof_run.h"
 
 /*
@@ -15,6 +16,6 @@ bool proof_seccomp_set_filter(struct fact *why);
 bool proof_seccomp_is_caught(const struct call *call);
 
 /* Takes the proof in a child; run->fact is known if it holds. */
-void proof_seccomp_take(struct proof_run *run);
+void proof_seccomp_take(struct proof_run *run, const struct deadline *deadline);
 
 #endif

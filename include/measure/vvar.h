@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/kernel_clock.h"
 #include "evidence.h"
 
 /*
@@ -17,8 +18,8 @@
  * tells which hypervisor page to look at and what a number means. Believes exactly one
  * layout in one place; otherwise vclock->fact has the reason and how stays unknown.
  */
-void vvar_collect(
-	const struct vdso_evidence *vdso, const char *clocksource, struct vclock_evidence *vclock);
+void vvar_collect(const struct vdso_evidence *vdso, const char *clocksource,
+	struct vclock_evidence *vclock, const struct deadline *deadline);
 
 /*
  * The pages around a vDSO image that may hold its data: [vvar] lies before the image (x86 since

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Children with a time limit. The limit is enforced twice: by a timer of the child's own, which
+ * also ends one whose parent waits in another way, and by the parent, since a stopped child
+ * takes no SIGALRM. Whatever goes wrong while waiting, the child is killed before its memory is
+ * used for anything else.
+ */
 #include "base/child.h"
 
 #include <errno.h>
@@ -8,10 +14,24 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fault.h"
+
+#define NS_PER_SECOND 1000000000
+
+/* Between two looks at a child. */
+#define LOOK_NS 200000000
+
+/* How long a killed child may take to go. */
+#define END_TRIES 500
+static const struct timespec end_pause = {.tv_nsec = 10000000};
+
+/* So that the parent, where it waits for the deadline, comes first and gives the reason. */
+#define TIMER_SLACK_US 100000
 
 void *child_share(size_t size, struct fact *why)
 {
@@ -39,26 +59,38 @@ static void take_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+static void set_timer(const struct deadline *deadline)
+{
+	int64_t left_us = deadline_left_ns(deadline) / 1000 + TIMER_SLACK_US;
+	struct itimerval timer = {
+		.it_value = {.tv_sec = left_us / 1000000, .tv_usec = left_us % 1000000}};
+
+	if (deadline->limit_ns)
+		setitimer(ITIMER_REAL, &timer, NULL);
+}
+
 /* A parent that died before prctl() sends no signal any more, but we are not its child. */
-static void be_child(void (*work)(void *argument), void *argument, unsigned seconds, pid_t parent)
+static void be_child(void (*work)(void *argument), void *argument, const struct deadline *deadline,
+	pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
 	prctl(PR_SET_DUMPABLE, 0);
 	take_signals();
-	alarm(seconds);
+	set_timer(deadline);
 	work(argument);
 	_exit(0);
 }
 
-pid_t child_start(void (*work)(void *argument), void *argument, unsigned seconds, struct fact *why)
+pid_t child_start(void (*work)(void *argument), void *argument, const struct deadline *deadline,
+	struct fact *why)
 {
 	pid_t parent = getpid();
 	pid_t pid = fork();
 
 	if (pid == 0)
-		be_child(work, argument, seconds, parent);
+		be_child(work, argument, deadline, parent);
 	if (pid < 0)
 		fact_set_errno(why, errno, "fork");
 	return pid;
@@ -73,13 +105,19 @@ static bool is_out_of_cpu_time(int signal)
 					    limit.rlim_cur != RLIM_INFINITY);
 }
 
-static void explain_signal(int signal, unsigned seconds, struct fact *why)
+static void explain_timeout(const struct deadline *deadline, struct fact *why)
+{
+	fact_set(why, FACT_FAILED, "not done within %.3g s",
+		(double)deadline->limit_ns / NS_PER_SECOND);
+}
+
+static void explain_signal(int signal, const struct deadline *deadline, struct fact *why)
 {
 	if (signal == SIGSYS)
 		fact_set(why, FACT_DENIED,
 			"killed by SIGSYS: a seccomp filter of the surroundings forbids it");
 	else if (signal == SIGALRM)
-		fact_set(why, FACT_FAILED, "not done within %u s", seconds);
+		explain_timeout(deadline, why);
 	else if (is_out_of_cpu_time(signal))
 		fact_set(why, FACT_FAILED,
 			"killed by %s: CPU time is limited here (ulimit -t, RLIMIT_CPU)",
@@ -88,31 +126,105 @@ static void explain_signal(int signal, unsigned seconds, struct fact *why)
 		fact_set(why, FACT_FAILED, "killed by %s", fault_signal_name(signal));
 }
 
-bool child_judge(int status, unsigned seconds, struct fact *why)
+bool child_judge(int status, const struct deadline *deadline, struct fact *why)
 {
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
 		fact_set_known(why);
 		return true;
 	}
 	if (WIFSIGNALED(status))
-		explain_signal(WTERMSIG(status), seconds, why);
+		explain_signal(WTERMSIG(status), deadline, why);
 	else
 		fact_set(why, FACT_FAILED, "the child ended with status %d", WEXITSTATUS(status));
 	return false;
 }
 
-bool child_run(void (*work)(void *argument), void *argument, unsigned seconds, struct fact *why)
+bool child_end(pid_t pid)
 {
-	int status = 0;
-	pid_t pid = child_start(work, argument, seconds, why);
+	kill(pid, SIGKILL);
+	for (int i = 0; i < END_TRIES; i++) {
+		pid_t ended = waitpid(pid, NULL, WNOHANG);
 
+		if (ended == pid)
+			return true;
+		if (ended < 0 && kill(pid, 0) < 0 && errno == ESRCH)
+			return true;
+		nanosleep(&end_pause, NULL);
+	}
+	return false;
+}
+
+/* 0 when the child has ended, ETIMEDOUT, or what went wrong. SIGCHLD is blocked. */
+static int await(pid_t pid, void (*look)(void *argument), void *argument,
+	const struct deadline *deadline, int *status)
+{
+	sigset_t child_signal;
+
+	sigemptyset(&child_signal);
+	sigaddset(&child_signal, SIGCHLD);
+	for (;;) {
+		pid_t ended = waitpid(pid, status, WNOHANG);
+		int64_t left_ns = deadline_left_ns(deadline);
+		struct timespec pause = {.tv_nsec = left_ns < LOOK_NS ? (long)left_ns : LOOK_NS};
+
+		if (ended == pid)
+			return 0;
+		if (ended < 0 && errno != EINTR)
+			return errno;
+		if (left_ns == 0)
+			return ETIMEDOUT;
+		sigtimedwait(&child_signal, NULL, &pause);
+		if (look)
+			look(argument);
+	}
+}
+
+bool child_watch(void (*work)(void *argument), void (*look)(void *argument), void *argument,
+	const struct deadline *deadline, struct fact *why)
+{
+	sigset_t child_signal, before;
+	int status = 0;
+	int error = 0;
+	pid_t pid;
+
+	/* Blocked, or a child could end unseen between waitpid() and sigtimedwait(). */
+	sigemptyset(&child_signal);
+	sigaddset(&child_signal, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child_signal, &before);
+	pid = child_start(work, argument, deadline, why);
+	if (pid > 0)
+		error = await(pid, look, argument, deadline, &status);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return false;
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR) {
-			fact_set_errno(why, errno, "waitpid");
-			return false;
-		}
-	}
-	return child_judge(status, seconds, why);
+	if (!error)
+		return child_judge(status, deadline, why);
+	if (error == ETIMEDOUT)
+		explain_timeout(deadline, why);
+	else
+		fact_set_errno(why, error, "waitpid");
+	child_end(pid);
+	return false;
+}
+
+bool child_run(void (*work)(void *argument), void *argument, const struct deadline *deadline,
+	struct fact *why)
+{
+	return child_watch(work, NULL, argument, deadline, why);
+}
+
+bool child_compute(void (*work)(void *object), void *object, size_t size,
+	const struct deadline *deadline, struct fact *why)
+{
+	void *shared = child_share(size, why);
+	bool done;
+
+	if (!shared)
+		return false;
+	memcpy(shared, object, size);
+	done = child_run(work, shared, deadline, why);
+	if (done)
+		memcpy(object, shared, size);
+	child_unshare(shared, size);
+	return done;
 }

@@ -2,6 +2,7 @@
 #include "base/kernel_clock.h"
 
 #include <sys/syscall.h>
+#include <sys/times.h>
 #include <unistd.h>
 
 #define NS_PER_SECOND 1000000000
@@ -52,4 +53,39 @@ int64_t kernel_clock_ns(clockid_t clock)
 int64_t kernel_clock_seconds(clockid_t clock)
 {
 	return read_clock(clock).seconds;
+}
+
+static int64_t tick_ns(void)
+{
+	long per_second = sysconf(_SC_CLK_TCK);
+
+	return NS_PER_SECOND / (per_second > 0 ? per_second : 100);
+}
+
+struct deadline deadline_after(int64_t ns)
+{
+	/* One more: the current tick is partly over. */
+	return (struct deadline){
+		.at_tick = (int64_t)times(NULL) + ns / tick_ns() + 1, .limit_ns = ns > 0 ? ns : 1};
+}
+
+struct deadline deadline_within(const struct deadline *other, int64_t ns)
+{
+	return deadline_left_ns(other) <= ns ? *other : deadline_after(ns);
+}
+
+struct deadline deadline_half(const struct deadline *whole)
+{
+	return whole->limit_ns ? deadline_within(whole, deadline_left_ns(whole) / 2) : *whole;
+}
+
+int64_t deadline_left_ns(const struct deadline *deadline)
+{
+	int64_t ticks;
+
+	if (!deadline->limit_ns)
+		return INT64_MAX;
+	/* clock_t wraps on 32-bit: only the difference counts. */
+	ticks = (clock_t)deadline->at_tick - times(NULL);
+	return ticks > 0 ? ticks * tick_ns() : 0;
 }

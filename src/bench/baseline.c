@@ -15,7 +15,7 @@
 /* No architecture has it, and it is in nobody's second table (x32, compat). */
 #define NUMBER_OF_NO_CALL (-1)
 
-#define PROBE_SECONDS 5
+#define PROBE_NS 5000000000
 #define CONTEXT_STACK_SIZE (64 * 1024)
 
 static const struct {
@@ -120,9 +120,10 @@ static void try_no_call(void *unused)
 
 static bool survives_no_call(void)
 {
+	struct deadline deadline = deadline_after(PROBE_NS);
 	struct fact why = {0};
 
-	return child_run(try_no_call, NULL, PROBE_SECONDS, &why);
+	return child_run(try_no_call, NULL, &deadline, &why);
 }
 
 static void set_call(struct series *series, struct call *place, struct call call)

@@ -9,7 +9,7 @@
 #include "measure/affinity.h"
 #include "measure/disturbance.h"
 
-#define CHILD_SECONDS 30
+#define CHILD_NS 30000000000
 
 struct job {
 	struct bench *bench;
@@ -65,9 +65,10 @@ static void find_all(void *argument)
 
 void bench_clock_all(struct bench *bench, const struct bench_plan *plan)
 {
+	struct deadline deadline = deadline_after(CHILD_NS);
 	struct job job = {bench, plan};
 	struct fact why = {0};
 
 	/* What it found before it was stopped stands. */
-	child_run(find_all, &job, CHILD_SECONDS, &why);
+	child_run(find_all, &job, &deadline, &why);
 }

@@ -4,10 +4,10 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "base/child.h"
 #include "base/fault.h"
 #include "base/kernel_clock.h"
 #include "measure/affinity.h"
-#include "measure/watch_child.h"
 
 #define NS_PER_SECOND 1e9
 #define US_PER_SECOND 1e6
@@ -16,7 +16,7 @@
 #define SLICE 10000
 
 /* As long as it takes: who has had enough stops it. */
-#define CHILD_SECONDS (7 * 24 * 3600)
+#define CHILD_NS (7LL * 24 * 3600 * NS_PER_SECOND)
 
 struct job {
 	struct bench *bench;
@@ -151,12 +151,13 @@ static void look(void *argument)
 
 void bench_run_all(struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
 {
+	struct deadline deadline = deadline_after(CHILD_NS);
 	struct job job = {bench, plan, progress};
 	struct fact why = {0};
 
 	bench->done = 0;
 	bench->total = total_calls(plan);
-	if (!watch_child_run(measure, progress ? look : NULL, &job, CHILD_SECONDS, &why))
+	if (!child_watch(measure, progress ? look : NULL, &job, &deadline, &why))
 		bench->fact = why;
 	else
 		fact_set_known(&bench->fact);

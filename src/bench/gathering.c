@@ -30,7 +30,7 @@
 /* On a machine too busy for them it ends so much later. */
 #define PATIENCE_NS 200000000
 
-#define SLACK_SECONDS 60
+#define SLACK_NS 60000000000
 #define NS_PER_SECOND 1000000000
 
 /* Who has not come to the start by then is not waited for. */
@@ -245,7 +245,8 @@ static void give_the_start(struct hall *hall, unsigned members)
 	hall->go = true;
 }
 
-static unsigned start_members(struct hall *hall, unsigned seconds, struct fact *why)
+static unsigned start_members(
+	struct hall *hall, const struct deadline *deadline, struct fact *why)
 {
 	const struct gathering *gathering = hall->gathering;
 	unsigned started = 0;
@@ -254,7 +255,7 @@ static unsigned start_members(struct hall *hall, unsigned seconds, struct fact *
 		struct member member = {
 			hall, started, gathering->cpus[started % gathering->cpu_count]};
 
-		if (child_start(be_member, &member, seconds, why) < 0) {
+		if (child_start(be_member, &member, deadline, why) < 0) {
 			hall->over = true;
 			break;
 		}
@@ -263,7 +264,8 @@ static unsigned start_members(struct hall *hall, unsigned seconds, struct fact *
 }
 
 /* Whoever dies takes the others with it: nobody else may keep the time. */
-static bool await_members(struct hall *hall, unsigned members, unsigned seconds, struct fact *why)
+static bool await_members(struct hall *hall, unsigned members,
+	const struct deadline *deadline, struct fact *why)
 {
 	bool well = true;
 	int status;
@@ -271,7 +273,7 @@ static bool await_members(struct hall *hall, unsigned members, unsigned seconds,
 	while (members > 0) {
 		if (wait(&status) > 0) {
 			if (well)
-				well = child_judge(status, seconds, why);
+				well = child_judge(status, deadline, why);
 			hall->over = hall->over || !well;
 			members--;
 		} else if (errno != EINTR) {
@@ -284,17 +286,17 @@ static bool await_members(struct hall *hall, unsigned members, unsigned seconds,
 static bool hold(struct hall *hall, struct fact *why)
 {
 	const struct gathering *gathering = hall->gathering;
-	unsigned seconds = (unsigned)(gathering->ns / NS_PER_SECOND) + SLACK_SECONDS;
-	unsigned started = start_members(hall, seconds, why);
+	struct deadline deadline = deadline_after(gathering->ns + SLACK_NS);
+	unsigned started = start_members(hall, &deadline, why);
 
 	give_the_start(hall, started);
 	if (started < gathering->threads) {
 		struct fact ignored = {0};
 
-		await_members(hall, started, seconds, &ignored);
+		await_members(hall, started, &deadline, &ignored);
 		return false;
 	}
-	if (!await_members(hall, started, seconds, why))
+	if (!await_members(hall, started, &deadline, why))
 		return false;
 	if (hall->signal)
 		fact_set(

@@ -11,7 +11,7 @@
 #include "measure/disturbance.h"
 #include "measure/sampler.h"
 
-#define CHILD_SECONDS 20
+#define CHILD_NS 20000000000
 #define CHUNK_NS 20000
 #define ROUNDS 100
 
@@ -81,14 +81,9 @@ static void measure(void *argument)
 
 void filter_price_find(struct filter_price *price)
 {
+	struct deadline deadline = deadline_after(CHILD_NS);
 	struct fact why = {0};
-	struct filter_price *shared = child_share(sizeof(*shared), &price->fact);
 
-	if (!shared)
-		return;
-	if (child_run(measure, shared, CHILD_SECONDS, &why))
-		*price = *shared;
-	else
+	if (!child_compute(measure, price, sizeof(*price), &deadline, &why))
 		price->fact = why;
-	child_unshare(shared, sizeof(*shared));
 }

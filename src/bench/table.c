@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/child.h"
 #include "base/kernel_clock.h"
 #include "measure/affinity.h"
 #include "measure/counter.h"
 #include "measure/disturbance.h"
 #include "measure/sampler.h"
-#include "measure/watch_child.h"
 
 #define CHUNK_NS 20000
 #define ROUNDS_LEAST 15
@@ -24,7 +24,7 @@
 
 #define MS_PER_SECOND 1000
 #define NS_PER_MS 1000000
-#define SLACK_SECONDS 60
+#define SLACK_NS 60000000000
 
 /* The measurement on one CPU. */
 struct table {
@@ -202,11 +202,11 @@ void bench_table_measure(
 {
 	struct job job = {.bench = bench, .plan = plan, .progress = progress};
 	struct fact why = {0};
-	unsigned seconds = (unsigned)(plan->time_ns / NS_PER_MS / MS_PER_SECOND) + SLACK_SECONDS;
+	struct deadline deadline = deadline_after(plan->time_ns + SLACK_NS);
 
 	bench->done = 0;
 	bench->total = (uint64_t)plan->time_ns / NS_PER_MS;
-	if (!watch_child_run(measure, progress ? look : NULL, &job, seconds, &why))
+	if (!child_watch(measure, progress ? look : NULL, &job, &deadline, &why))
 		bench->fact = why;
 	else if (bench->fact.state == FACT_UNREAD)
 		fact_set_known(&bench->fact);

@@ -15,6 +15,9 @@
 #include "report.h"
 #include "text.h"
 
+/* What is not measured by then is reported as such. */
+#define LIMIT_NS 5000000000
+
 enum id { OPTION_RATE = OPTION_OWN, OPTION_FROM, OPTION_IDENTITY };
 
 struct request {
@@ -76,16 +79,17 @@ static int check_root(struct cli *cli)
 	static struct evidence evidence;
 	static volatile bool stop;
 	const struct request *request = cli->own;
+	struct deadline deadline = deadline_after(LIMIT_NS);
 
 	interrupt_watch(&stop);
 	if (cli->depth) {
-		gather_evidence(&cli->root, &evidence);
+		gather_evidence(&cli->root, &evidence, &deadline);
 		if (!stop && needs_reasons(cli, &evidence))
 			gather_reasons(&cli->root, &evidence);
 		if (request->identity)
 			identity_collect(&cli->root, &evidence.host);
 	} else {
-		gather_verdict(&cli->root, &evidence);
+		gather_verdict(&cli->root, &evidence, &deadline);
 	}
 	interrupt_end();
 	return judge_and_print(cli, &evidence, NULL);

@@ -52,11 +52,11 @@ struct changes {
 };
 
 /* Whether the mode that stands in the evidence gave way to another. */
-static bool reread_mode(struct evidence *evidence)
+static bool reread_mode(struct evidence *evidence, const struct deadline *deadline)
 {
 	struct vclock_evidence before = evidence->vclock, now = {0};
 
-	vvar_collect(&evidence->vdso, evidence->clocksource.latest, &now);
+	vvar_collect(&evidence->vdso, evidence->clocksource.latest, &now, deadline);
 	if (now.how != VCLOCK_READ)
 		return false;
 	evidence->vclock = now;
@@ -78,14 +78,15 @@ static unsigned count_changes(const struct evidence *evidence, const struct chan
 
 /* True if name and mode are the same before and after this part of the proof. */
 static bool read_again(const struct root *root, struct evidence *evidence,
-	const struct call calls[CALL_MAX][PATH_COUNT], struct changes *changes)
+	const struct call calls[CALL_MAX][PATH_COUNT], struct changes *changes,
+	const struct deadline *deadline)
 {
 	struct changes before = *changes;
 
-	changes->of_mode += reread_mode(evidence);
+	changes->of_mode += reread_mode(evidence, deadline);
 	changes->of_name += clocksource_collect_change(root, &evidence->clocksource);
-	proof_take(evidence, calls);
-	changes->of_mode += reread_mode(evidence);
+	proof_take(evidence, calls, deadline);
+	changes->of_mode += reread_mode(evidence, deadline);
 	changes->of_name += clocksource_collect_change(root, &evidence->clocksource);
 	evidence->clocksource.changes = count_changes(evidence, changes);
 	return before.of_mode == changes->of_mode && before.of_name == changes->of_name;
@@ -97,43 +98,45 @@ static bool read_again(const struct root *root, struct evidence *evidence,
  * proven once more after the change.
  */
 static void settle(const struct root *root, struct evidence *evidence,
-	const struct call calls[CALL_MAX][PATH_COUNT])
+	const struct call calls[CALL_MAX][PATH_COUNT], const struct deadline *deadline)
 {
 	struct changes changes = {0};
-	int64_t start;
+	struct deadline again, changing;
 
 	changes.of_name = clocksource_collect_change(root, &evidence->clocksource);
 	evidence->clocksource.changes = count_changes(evidence, &changes);
 	if (!changes.of_name && !contradiction_may_be_a_change(evidence))
 		return;
-	/* Not before: where nothing is to be settled, a sandbox may kill for reading a clock. */
-	start = kernel_clock_ns(CLOCK_MONOTONIC);
+	again = deadline_within(deadline, AGAIN_NS);
+	changing = deadline_within(deadline, CHANGING_NS);
 	for (unsigned i = 1; !tally_is_mixed(evidence); i++) {
 		struct timespec pause = {.tv_nsec = (long)(i % PAUSES) * PAUSE_NS};
 		bool same, keeps_changing;
-		int64_t most;
 
 		nanosleep(&pause, NULL);
-		same = read_again(root, evidence, calls, &changes);
+		same = read_again(root, evidence, calls, &changes, deadline);
 		keeps_changing = evidence->clocksource.changes > 1;
-		most = keeps_changing ? CHANGING_NS : AGAIN_NS;
-		if ((same || keeps_changing) && kernel_clock_ns(CLOCK_MONOTONIC) - start >= most)
+		if (deadline_left_ns(deadline) == 0 ||
+			((same || keeps_changing) &&
+				deadline_left_ns(keeps_changing ? &changing : &again) == 0))
 			break;
 	}
 }
 
 /* One part of the proof before the timing, one after it: the clock may change meanwhile. */
-static void measure(const struct root *root, struct evidence *evidence)
+static void measure(
+	const struct root *root, struct evidence *evidence, const struct deadline *deadline)
 {
 	struct call calls[CALL_MAX][PATH_COUNT] = {0};
 
-	vvar_collect(&evidence->vdso, evidence->clocksource.current, &evidence->vclock);
+	vvar_collect(&evidence->vdso, evidence->clocksource.current, &evidence->vclock,
+		deadline);
 	call_list(evidence, calls);
-	proof_take(evidence, calls);
-	timing_measure(evidence, calls);
-	proof_take(evidence, calls);
-	settle(root, evidence, calls);
-	copy_measure(evidence, calls, &evidence->copy);
+	proof_take(evidence, calls, deadline);
+	timing_measure(evidence, calls, deadline);
+	proof_take(evidence, calls, deadline);
+	settle(root, evidence, calls, deadline);
+	copy_measure(evidence, calls, &evidence->copy, deadline);
 	if (evidence->vclock.how == VCLOCK_UNKNOWN)
 		copy_set_mode(&evidence->copy, &evidence->vclock);
 	evidence->vclock = vclock_infer(evidence);
@@ -154,20 +157,22 @@ static bool price_matters(const struct evidence *evidence)
 	return !fact_is_known(&evidence->proof.fact) || tally_deciding(evidence).entered == 0;
 }
 
-static void measure_for_verdict(const struct root *root, struct evidence *evidence)
+static void measure_for_verdict(
+	const struct root *root, struct evidence *evidence, const struct deadline *deadline)
 {
 	struct call calls[CALL_MAX][PATH_COUNT] = {0};
 
 	clocksource_collect(root, &evidence->clocksource);
-	vvar_collect(&evidence->vdso, evidence->clocksource.current, &evidence->vclock);
+	vvar_collect(&evidence->vdso, evidence->clocksource.current, &evidence->vclock,
+		deadline);
 	call_list(evidence, calls);
 	drop_calls_that_do_not_decide(evidence, calls);
-	proof_take(evidence, calls);
+	proof_take(evidence, calls, deadline);
 	if (!price_matters(evidence))
 		return;
-	timing_measure_brief(evidence, calls);
-	proof_take(evidence, calls);
-	settle(root, evidence, calls);
+	timing_measure_brief(evidence, calls, deadline);
+	proof_take(evidence, calls, deadline);
+	settle(root, evidence, calls, deadline);
 }
 
 void gather_reasons(const struct root *root, struct evidence *evidence)
@@ -175,7 +180,8 @@ void gather_reasons(const struct root *root, struct evidence *evidence)
 	kernel_log_collect(root, &evidence->kernel_log);
 }
 
-void gather_evidence(const struct root *root, struct evidence *evidence)
+void gather_evidence(
+	const struct root *root, struct evidence *evidence, const struct deadline *deadline)
 {
 	evidence->live = root->live;
 	moment_collect(root, &evidence->moment);
@@ -185,18 +191,19 @@ void gather_evidence(const struct root *root, struct evidence *evidence)
 	fact_set(&evidence->kernel_log.fact, FACT_UNREAD, "read only if something is wrong");
 	fact_set(&evidence->host.name.fact, FACT_UNREAD, "not asked for");
 	if (root->live)
-		measure(root, evidence);
+		measure(root, evidence, deadline);
 	else
 		skip_measuring(evidence);
 }
 
-void gather_verdict(const struct root *root, struct evidence *evidence)
+void gather_verdict(
+	const struct root *root, struct evidence *evidence, const struct deadline *deadline)
 {
 	evidence->live = root->live;
 	vdso_collect(root, &evidence->vdso);
 	process_collect(root, &evidence->host);
 	if (root->live)
-		measure_for_verdict(root, evidence);
+		measure_for_verdict(root, evidence, deadline);
 	else
 		skip_measuring(evidence);
 }

@@ -3,17 +3,20 @@
 #ifndef VDSOCHECK_CHECK_GATHER_H
 #define VDSOCHECK_CHECK_GATHER_H
 
+#include "base/kernel_clock.h"
 #include "base/root.h"
 #include "evidence.h"
 
 /* Fills the evidence. With a root that is not live nothing is measured. */
-void gather_evidence(const struct root *root, struct evidence *evidence);
+void gather_evidence(
+	const struct root *root, struct evidence *evidence, const struct deadline *deadline);
 
 /*
  * Only what a verdict can rest on: the proof, and prices where they can change it. Enough
  * for an exit status, not for a report.
  */
-void gather_verdict(const struct root *root, struct evidence *evidence);
+void gather_verdict(
+	const struct root *root, struct evidence *evidence, const struct deadline *deadline);
 
 /*
  * Looks for what explains a verdict that is not ok: the kernel's log. A healthy host is not

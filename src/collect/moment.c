@@ -10,7 +10,7 @@
 #include "base/child.h"
 #include "base/kernel_clock.h"
 
-#define CHILD_SECONDS 5
+#define CHILD_NS 1000000000
 #define NS_PER_SECOND 1e9
 
 struct clocks {
@@ -49,16 +49,14 @@ static void take(const struct clocks *clocks, struct moment_evidence *moment)
 void moment_collect(const struct root *root, struct moment_evidence *moment)
 {
 	struct fact *why = &moment->time.fact;
-	struct clocks *clocks;
+	struct deadline deadline = deadline_after(CHILD_NS);
+	struct clocks clocks = {0};
 
 	if (root->live) {
-		clocks = child_share(sizeof(*clocks), why);
-		if (clocks && child_run(read_clocks, clocks, CHILD_SECONDS, why))
-			take(clocks, moment);
+		if (child_compute(read_clocks, &clocks, sizeof(clocks), &deadline, why))
+			take(&clocks, moment);
 		else
 			moment->uptime_fact = *why;
-		if (clocks)
-			child_unshare(clocks, sizeof(*clocks));
 		return;
 	}
 	fact_set(why, FACT_ABSENT, "a captured tree does not say when it was captured");

@@ -19,7 +19,8 @@
 #include "measure/timing.h"
 #include "model.h"
 
-#define CHILD_SECONDS 10
+/* Of the first look, and of each measurement. */
+#define PART_NS 10000000000
 
 /* Longer than a tick of HZ=100, which is all that the jiffies clock resolves. */
 #define SPEED_WINDOW_NS 12000000.0
@@ -131,23 +132,16 @@ static void look_pinned(void *argument)
 
 static bool switch_carefully(const struct clocksource_switch *clock, struct candidate *candidate)
 {
-	struct first_look *look = child_share(sizeof(*look), &candidate->fact);
-	bool done;
+	struct first_look look = {.clock = clock, .name = candidate->name};
+	struct deadline deadline = deadline_after(PART_NS);
 
-	if (!look)
+	if (!child_compute(look_pinned, &look, sizeof(look), &deadline, &candidate->fact))
 		return false;
-	look->clock = clock;
-	look->name = candidate->name;
-	done = child_run(look_pinned, look, CHILD_SECONDS, &candidate->fact);
-	if (done) {
-		candidate->switched = look->switched;
-		candidate->fact = look->runs;
-		done = look->result == SWITCH_DONE && fact_is_known(&look->runs);
-		if (look->result == SWITCH_FOREIGN)
-			candidate->changed = look->switched;
-	}
-	child_unshare(look, sizeof(*look));
-	return done;
+	candidate->switched = look.switched;
+	candidate->fact = look.runs;
+	if (look.result == SWITCH_FOREIGN)
+		candidate->changed = look.switched;
+	return look.result == SWITCH_DONE && fact_is_known(&look.runs);
 }
 
 /* ---- the measurement ---- */
@@ -187,9 +181,10 @@ static bool look_once(const struct candidate_setup *setup, struct candidate *can
 	static struct evidence now;
 	const struct path_evidence *path;
 	const struct call_evidence *call;
+	struct deadline deadline = deadline_after(PART_NS);
 
 	now = *setup->names;
-	timing_measure(&now, setup->calls);
+	timing_measure(&now, setup->calls, &deadline);
 	if (!fact_is_known(&candidate->evidence.timing.fact))
 		candidate->evidence.timing = now.timing;
 	call = tally_find(&now, "CLOCK_MONOTONIC");
@@ -248,13 +243,16 @@ static void look_for_warps(const struct candidate_setup *setup, struct candidate
 void candidate_measure(const struct clocksource_switch *clock, const struct candidate_setup *setup,
 	struct candidate *candidate)
 {
+	struct deadline deadline;
+
 	if (!switch_carefully(clock, candidate))
 		return;
 	fact_set(&candidate->fact, FACT_FAILED, "not done");
 	candidate->evidence = *setup->names;
-	proof_take(&candidate->evidence, setup->calls);
+	deadline = deadline_after(PART_NS);
+	proof_take(&candidate->evidence, setup->calls, &deadline);
 	look_at_times(setup, candidate);
-	proof_take(&candidate->evidence, setup->calls);
+	proof_take(&candidate->evidence, setup->calls, &deadline);
 	if (is_still_in_use(clock, candidate)) {
 		look_at_times(setup, candidate);
 		look_for_warps(setup, candidate);

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -22,14 +21,8 @@
 #define NS_PER_SECOND 1000000000
 
 /* What a worker needs, with room for a slow clock or a busy machine. */
-#define WORKER_SECONDS 15
+#define WORKER_NS 15000000000
 #define WARP_FACTOR 4
-
-/* After it the worker's own alarm has failed, and it is killed. */
-#define LATE_SECONDS 5
-
-/* For a killed worker to be gone. One that is not hangs in the kernel. */
-#define REAP_SECONDS 5
 
 #define POLL_MS 100
 
@@ -45,7 +38,7 @@ struct run {
 	const struct run_setup *setup;
 	struct run_result *result;
 	struct guardian guardian;
-	unsigned seconds; /* limit of one worker */
+	int64_t worker_ns; /* limit of one worker */
 	int signals;      /* signalfd */
 	sigset_t mask_before;
 };
@@ -155,21 +148,13 @@ static bool is_reaped(pid_t pid, int *status)
 /* Kills the worker; its own children die with it. */
 static void kill_worker(struct run *run, pid_t pid)
 {
-	static const struct timespec moment = {.tv_nsec = NS_PER_SECOND / 100};
-	int status;
-
-	kill(pid, SIGKILL);
-	for (int i = 0; i < REAP_SECONDS * 100; i++) {
-		if (is_reaped(pid, &status))
-			return;
-		nanosleep(&moment, NULL);
-	}
-	end_early(run, RUN_STUCK, "a worker hangs in the kernel and cannot be killed");
+	if (!child_end(pid))
+		end_early(run, RUN_STUCK, "a worker hangs in the kernel and cannot be killed");
 }
 
-static void await_worker(struct run *run, pid_t pid, struct fact *fact)
+static void await_worker(
+	struct run *run, pid_t pid, const struct deadline *deadline, struct fact *fact)
 {
-	int64_t late = kernel_clock_seconds(CLOCK_MONOTONIC) + run->seconds + LATE_SECONDS;
 	struct fact why = {0};
 	int status = 0;
 
@@ -179,14 +164,15 @@ static void await_worker(struct run *run, pid_t pid, struct fact *fact)
 			kill_worker(run, pid);
 			return;
 		}
-		if (kernel_clock_seconds(CLOCK_MONOTONIC) > late) {
-			fact_set(fact, FACT_FAILED, "not done within %u s", run->seconds);
+		if (deadline_left_ns(deadline) == 0) {
+			fact_set(fact, FACT_FAILED, "not done within %lld s",
+				(long long)(run->worker_ns / NS_PER_SECOND));
 			kill_worker(run, pid);
 			return;
 		}
 		await_event(run);
 	}
-	if (!child_judge(status, run->seconds, &why))
+	if (!child_judge(status, deadline, &why))
 		*fact = why;
 }
 
@@ -194,10 +180,11 @@ static void start_and_await(
 	struct run *run, candidate_work *what, struct candidate *candidate, struct fact *fact)
 {
 	struct job job = {.run = run, .work = what, .candidate = candidate};
-	pid_t pid = child_start(work, &job, run->seconds, fact);
+	struct deadline deadline = deadline_after(run->worker_ns);
+	pid_t pid = child_start(work, &job, &deadline, fact);
 
 	if (pid > 0)
-		await_worker(run, pid, fact);
+		await_worker(run, pid, &deadline, fact);
 }
 
 /* ---- all of them ---- */
@@ -289,8 +276,7 @@ void run_all(const struct clocksource_switch *clock, const struct run_setup *set
 	struct run run = {.clock = clock,
 		.setup = setup,
 		.result = result,
-		.seconds = WORKER_SECONDS +
-	                   WARP_FACTOR * (unsigned)(setup->candidate.warp_ns / NS_PER_SECOND)};
+		.worker_ns = WORKER_NS + WARP_FACTOR * setup->candidate.warp_ns};
 
 	*result = (struct run_result){.end = RUN_NOT_BEGUN, .restored = SWITCH_DONE};
 	ntp_state_read(&result->before);

@@ -28,8 +28,6 @@
 #include "measure/vvar.h"
 #include "measure/vvar_layout.h"
 
-#define CHILD_SECONDS 10
-
 /*
  * The mode of the CPU's counter: VDSO_CLOCKMODE_TSC (VCLOCK_TSC before 5.7) on x86,
  * VDSO_CLOCKMODE_ARCHTIMER on arm64, both since the mode exists.
@@ -471,7 +469,7 @@ static void run(void *argument)
 }
 
 void copy_measure(const struct evidence *names, const struct call calls[CALL_MAX][PATH_COUNT],
-	struct copy_evidence *answer)
+	struct copy_evidence *answer, const struct deadline *deadline)
 {
 	const struct vdso_evidence *vdso = &names->vdso;
 	struct copy copy = {.vdso = vdso, .page_size = (size_t)sysconf(_SC_PAGESIZE)};
@@ -490,7 +488,7 @@ void copy_measure(const struct evidence *names, const struct call calls[CALL_MAX
 		            VVAR_PAGES_AFTER * copy.page_size;
 		if (names->vclock.how == VCLOCK_READ)
 			copy.hint = (size_t)(names->vclock.at + (int64_t)(vdso->base - copy.from));
-		if (child_run(run, &copy, CHILD_SECONDS, &why))
+		if (child_run(run, &copy, deadline, &why))
 			*answer = *copy.answer;
 		child_unshare(copy.answer, sizeof(*copy.answer));
 	}

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/child.h"
 #include "base/text.h"
 #include "measure/proof_ptrace.h"
 #include "measure/proof_run.h"
@@ -12,7 +11,7 @@
 
 struct method {
 	enum proof_method id;
-	void (*take)(struct proof_run *run);
+	void (*take)(struct proof_run *run, const struct deadline *deadline);
 };
 
 /* In the order of preference: seccomp is quicker and disturbs less. */
@@ -60,13 +59,15 @@ static void refuse(struct evidence *evidence, const struct fact *fact)
 }
 
 /* A part that was refused is tried anew: what it said before is not said twice. */
-static void take_first(
-	struct proof_run *run, struct evidence *evidence, const struct call (*calls)[PATH_COUNT])
+static void take_first(struct proof_run *run, struct evidence *evidence,
+	const struct call (*calls)[PATH_COUNT], const struct deadline *deadline)
 {
 	evidence->proof.note[0] = '\0';
 	for (size_t i = 0; i < METHOD_COUNT; i++) {
+		struct deadline share = deadline_half(deadline);
+
 		prepare(run, evidence, calls);
-		methods[i].take(run);
+		methods[i].take(run, &share);
 		if (fact_is_known(&run->fact)) {
 			accept(evidence, run, &methods[i]);
 			break;
@@ -75,33 +76,27 @@ static void take_first(
 	}
 }
 
-static void take_more(
-	struct proof_run *run, struct evidence *evidence, const struct call (*calls)[PATH_COUNT])
+static void take_more(struct proof_run *run, struct evidence *evidence,
+	const struct call (*calls)[PATH_COUNT], const struct deadline *deadline)
 {
+	struct deadline share = deadline_half(deadline);
 	const struct method *method = methods;
 
 	while (method->id != evidence->proof.method)
 		method++;
 	prepare(run, evidence, calls);
-	method->take(run);
+	method->take(run, &share);
 	if (fact_is_known(&run->fact))
 		*evidence = run->evidence;
 }
 
-void proof_take(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT])
+void proof_take(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT],
+	const struct deadline *deadline)
 {
-	struct fact why = {0};
-	struct proof_run *run = child_share(sizeof(*run), &why);
-	bool first = !fact_is_known(&evidence->proof.fact);
+	static struct proof_run run;
 
-	if (!run) {
-		if (first)
-			evidence->proof.fact = why;
-		return;
-	}
-	if (first)
-		take_first(run, evidence, calls);
+	if (fact_is_known(&evidence->proof.fact))
+		take_more(&run, evidence, calls, deadline);
 	else
-		take_more(run, evidence, calls);
-	child_unshare(run, sizeof(*run));
+		take_first(&run, evidence, calls, deadline);
 }

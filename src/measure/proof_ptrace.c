@@ -10,8 +10,6 @@
 
 #include "base/child.h"
 
-#define CHILD_SECONDS 60
-
 /* PTRACE_O_TRACESYSGOOD marks stops at system calls with this bit. */
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 
@@ -71,46 +69,70 @@ static void forget_call(struct proof_run *run, int signal)
 		run->call = PROOF_RUN_NOTHING;
 }
 
-/* Follows the child from its first stop to its end; the status of the end. */
-static int follow(struct proof_run *run, pid_t pid, int status)
+/* Waits for the next stop or the end. False with the reason if that fails. */
+static bool await_stop(pid_t pid, int *status, struct fact *why)
+{
+	while (waitpid(pid, status, WUNTRACED) < 0) {
+		if (errno != EINTR) {
+			fact_set_errno(why, errno, "waitpid");
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Follows the child from its first stop to its end, and leaves the status of the end. */
+static bool follow(struct proof_run *run, pid_t pid, int *status, struct fact *why)
 {
 	uint32_t counted = 0;
 	bool entering = true;
 
+	if (!await_stop(pid, status, why))
+		return false;
 	ptrace(PTRACE_SETOPTIONS, pid, NULL,
 		(void *)(uintptr_t)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL));
-	while (WIFSTOPPED(status)) {
-		int signal = signal_to_deliver(status);
+	while (WIFSTOPPED(*status)) {
+		int signal = signal_to_deliver(*status);
 
 		forget_call(run, signal);
-		if (WSTOPSIG(status) == SYSCALL_STOP) {
+		if (WSTOPSIG(*status) == SYSCALL_STOP) {
 			if (entering)
 				count_entry(run, &counted);
 			entering = !entering;
 		}
 		if (ptrace(PTRACE_SYSCALL, pid, NULL, (void *)(uintptr_t)signal) < 0)
 			kill(pid, SIGKILL);
-		if (waitpid(pid, &status, 0) < 0 && errno != EINTR)
-			break;
+		if (!await_stop(pid, status, why))
+			return false;
 	}
-	return status;
+	return true;
 }
 
-void proof_ptrace_take(struct proof_run *run)
+static void trace(struct proof_run *run, const struct deadline *deadline)
 {
 	struct fact why = {0};
 	int status = 0;
-	pid_t pid;
+	pid_t pid = child_start(make_calls, run, deadline, &run->fact);
 
-	run->call = PROOF_RUN_NOTHING;
-	pid = child_start(make_calls, run, CHILD_SECONDS, &run->fact);
 	if (pid < 0)
 		return;
-	if (waitpid(pid, &status, WUNTRACED) < 0) {
-		fact_set_errno(&run->fact, errno, "waitpid");
-		return;
-	}
-	status = follow(run, pid, status);
-	if (!child_judge(status, CHILD_SECONDS, &why))
+	if (!follow(run, pid, &status, &why)) {
+		child_end(pid);
 		run->fact = why;
+	} else if (!child_judge(status, deadline, &why)) {
+		run->fact = why;
+	}
+}
+
+void proof_ptrace_take(struct proof_run *run, const struct deadline *deadline)
+{
+	struct proof_run *shared = child_share(sizeof(*shared), &run->fact);
+
+	if (!shared)
+		return;
+	*shared = *run;
+	shared->call = PROOF_RUN_NOTHING;
+	trace(shared, deadline);
+	*run = *shared;
+	child_unshare(shared, sizeof(*shared));
 }

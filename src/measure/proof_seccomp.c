@@ -6,8 +6,6 @@
 
 #include "base/child.h"
 
-#define CHILD_SECONDS 60
-
 /*
  * An error number that no kernel returns (they end at 133, the internal ones at 530) and
  * that is below MAX_ERRNO (4095), so that a vDSO hands it on like any other.
@@ -98,10 +96,10 @@ static void make_calls(void *argument)
 	fact_set_known(&run->fact);
 }
 
-void proof_seccomp_take(struct proof_run *run)
+void proof_seccomp_take(struct proof_run *run, const struct deadline *deadline)
 {
 	struct fact why = {0};
 
-	if (!child_run(make_calls, run, CHILD_SECONDS, &why))
+	if (!child_compute(make_calls, run, sizeof(*run), deadline, &why))
 		run->fact = why;
 }

@@ -13,8 +13,6 @@
 #include "measure/sampler.h"
 #include "measure/statistics.h"
 
-#define CHILD_SECONDS 60
-
 #define ROUNDS_MAX 128
 
 /*
@@ -57,7 +55,7 @@ struct measurement {
 
 /* What the parent hands to the child. */
 struct job {
-	struct evidence *shared; /* timing.fact is the child's answer */
+	struct evidence evidence; /* timing.fact is the child's answer */
 	const struct call (*calls)[PATH_COUNT];
 	const struct effort *effort;
 };
@@ -76,7 +74,7 @@ static struct series *add_series(
 
 static void add_calls(struct measurement *measurement, const struct job *job)
 {
-	for (size_t i = 0; i < job->shared->call_count; i++) {
+	for (size_t i = 0; i < job->evidence.call_count; i++) {
 		for (int path = 0; path < PATH_COUNT; path++) {
 			if (job->calls[i][path].function.any)
 				measurement->of_call[i][path] = add_series(
@@ -85,9 +83,9 @@ static void add_calls(struct measurement *measurement, const struct job *job)
 	}
 }
 
-static void set_up(struct measurement *measurement, const struct job *job)
+static void set_up(struct measurement *measurement, struct job *job)
 {
-	struct timing_evidence *timing = &job->shared->timing;
+	struct timing_evidence *timing = &job->evidence.timing;
 
 	measurement->sampler.series = measurement->series;
 	measurement->entry = call_entry();
@@ -173,16 +171,16 @@ static void report(const struct measurement *measurement, struct evidence *evide
 }
 
 /* Many batches of the deciding calls by the vDSO alone; a p99 found before is not raised. */
-static bool measure_clearing_pass(const struct job *job, bool by_counter)
+static bool measure_clearing_pass(struct job *job, bool by_counter)
 {
 	static struct series series[CALL_MAX];
 	static double samples[CALL_MAX][CLEARING_ROUNDS];
-	struct sampler sampler = {.series = series, .count = job->shared->call_count};
+	struct sampler sampler = {.series = series, .count = job->evidence.call_count};
 	bool clear = true;
 	struct fact why = {0};
 
-	for (size_t i = 0; i < job->shared->call_count; i++) {
-		const struct call_evidence *call = &job->shared->calls[i];
+	for (size_t i = 0; i < job->evidence.call_count; i++) {
+		const struct call_evidence *call = &job->evidence.calls[i];
 
 		series[i] = (struct series){.samples = samples[i],
 			.capacity = CLEARING_ROUNDS,
@@ -193,8 +191,8 @@ static bool measure_clearing_pass(const struct job *job, bool by_counter)
 	if (!sampler_start(&sampler, by_counter, clearing.chunk_ns, &why))
 		return false;
 	sampler_run(&sampler, &clearing.limits);
-	for (size_t i = 0; i < job->shared->call_count; i++) {
-		struct path_evidence *path = &job->shared->calls[i].path[PATH_VDSO];
+	for (size_t i = 0; i < job->evidence.call_count; i++) {
+		struct path_evidence *path = &job->evidence.calls[i].path[PATH_VDSO];
 		double ns_per_tick = sampler_ns_per_tick(&sampler);
 		double p99;
 
@@ -202,13 +200,13 @@ static bool measure_clearing_pass(const struct job *job, bool by_counter)
 			continue;
 		p99 = statistics_summarise(samples[i], series[i].count).p99;
 		path->p99_ns = fmin(path->p99_ns, in_tenths(p99, ns_per_tick));
-		clear = clear && path->p99_ns < job->shared->timing.entry_ns / 2;
+		clear = clear && path->p99_ns < job->evidence.timing.entry_ns / 2;
 	}
 	return clear;
 }
 
 /* Noise comes in bursts: another pass a little later may have none. */
-static void measure_for_clearing(const struct job *job, bool by_counter)
+static void measure_for_clearing(struct job *job, bool by_counter)
 {
 	struct timespec pause = {.tv_nsec = 20000000};
 
@@ -232,8 +230,8 @@ static int pin_here(void)
 static void measure(void *argument)
 {
 	static struct measurement measurement;
-	const struct job *job = argument;
-	struct timing_evidence *timing = &job->shared->timing;
+	struct job *job = argument;
+	struct timing_evidence *timing = &job->evidence.timing;
 
 	timing->cpu = pin_here();
 	set_up(&measurement, job);
@@ -241,35 +239,33 @@ static void measure(void *argument)
 		    job->effort->chunk_ns, &timing->fact))
 		return;
 	sampler_run(&measurement.sampler, &job->effort->limits);
-	report(&measurement, job->shared);
-	if (!fact_is_known(&job->shared->proof.fact))
+	report(&measurement, &job->evidence);
+	if (!fact_is_known(&job->evidence.proof.fact))
 		measure_for_clearing(job, measurement.of_counter != NULL);
 	fact_set_known(&timing->fact);
 }
 
 static void measure_in_child(struct evidence *evidence, const struct call (*calls)[PATH_COUNT],
-	const struct effort *effort)
+	const struct effort *effort, const struct deadline *deadline)
 {
-	struct job job = {.calls = calls, .effort = effort};
+	static struct job job;
 	struct fact why = {0};
 
-	job.shared = child_share(sizeof(*job.shared), &evidence->timing.fact);
-	if (!job.shared)
-		return;
-	*job.shared = *evidence;
-	if (child_run(measure, &job, CHILD_SECONDS, &why))
-		*evidence = *job.shared;
+	job = (struct job){.evidence = *evidence, .calls = calls, .effort = effort};
+	if (child_compute(measure, &job, sizeof(job), deadline, &why))
+		*evidence = job.evidence;
 	else
 		evidence->timing.fact = why;
-	child_unshare(job.shared, sizeof(*job.shared));
 }
 
-void timing_measure(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT])
+void timing_measure(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT],
+	const struct deadline *deadline)
 {
-	measure_in_child(evidence, calls, &whole);
+	measure_in_child(evidence, calls, &whole, deadline);
 }
 
-void timing_measure_brief(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT])
+void timing_measure_brief(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT],
+	const struct deadline *deadline)
 {
-	measure_in_child(evidence, calls, &brief);
+	measure_in_child(evidence, calls, &brief, deadline);
 }

@@ -10,8 +10,6 @@
 #include "base/text.h"
 #include "measure/vvar_layout.h"
 
-#define CHILD_SECONDS 10
-
 /* VVAR_ADDRESS of 64-bit x86 up to 3.14 and RHEL 7: one place for all processes. */
 #define FIXMAP_VVAR 0xffffffffff5ff000ULL
 
@@ -28,7 +26,7 @@ struct search {
 	const struct vdso_evidence *vdso;
 	const char *clocksource;
 	size_t page_size;
-	struct vclock_evidence *answer; /* shared with the parent */
+	struct vclock_evidence answer;
 	unsigned char timens[VVAR_HEAD_SIZE];
 	uintptr_t timens_at; /* 0: not in a time namespace */
 	struct vvar_match match;
@@ -139,9 +137,9 @@ static void read_pvclock(struct search *search, uintptr_t at)
 	unsigned char info[32];
 
 	if (copy_from(at, info, sizeof(info)))
-		fact_set_flag(&search->answer->pvclock_stable, info[29] & 1);
+		fact_set_flag(&search->answer.pvclock_stable, info[29] & 1);
 	else
-		fact_set(&search->answer->pvclock_stable.fact, FACT_ABSENT,
+		fact_set(&search->answer.pvclock_stable.fact, FACT_ABSENT,
 			"the kernel maps no pvclock page");
 }
 
@@ -152,21 +150,21 @@ static void read_hyperv(struct search *search, uintptr_t at)
 	uint32_t sequence;
 
 	if (!copy_from(at, head, sizeof(head))) {
-		fact_set(&search->answer->hyperv_sequence.fact, FACT_ABSENT,
+		fact_set(&search->answer.hyperv_sequence.fact, FACT_ABSENT,
 			"the kernel maps no Hyper-V page");
 		return;
 	}
 	memcpy(&sequence, head, sizeof(sequence));
-	fact_set_number(&search->answer->hyperv_sequence, sequence);
+	fact_set_number(&search->answer.hyperv_sequence, sequence);
 }
 
 static void read_clock_page(struct search *search)
 {
 	uintptr_t pages = clock_pages_at(search);
 
-	fact_set(&search->answer->pvclock_stable.fact, FACT_ABSENT,
+	fact_set(&search->answer.pvclock_stable.fact, FACT_ABSENT,
 		"not the current clocksource's page");
-	search->answer->hyperv_sequence.fact = search->answer->pvclock_stable.fact;
+	search->answer.hyperv_sequence.fact = search->answer.pvclock_stable.fact;
 	if (!pages)
 		return;
 	if (strcmp(search->clocksource, "kvm-clock") == 0 ||
@@ -178,7 +176,7 @@ static void read_clock_page(struct search *search)
 
 static void answer_match(struct search *search)
 {
-	struct vclock_evidence *answer = search->answer;
+	struct vclock_evidence *answer = &search->answer;
 
 	answer->how = VCLOCK_READ;
 	answer->mode = search->match.mode;
@@ -197,22 +195,22 @@ static void search_pages(void *argument)
 
 	each_page(search, look_for_timens);
 	each_page(search, look_at);
-	search->answer->time_namespace = search->timens_at != 0;
+	search->answer.time_namespace = search->timens_at != 0;
 	if (search->matches == 1)
 		answer_match(search);
 	else if (search->refused)
-		fact_set(&search->answer->fact, FACT_DENIED,
+		fact_set(&search->answer.fact, FACT_DENIED,
 			"the kernel refuses to tell the time that the data page is held against");
 	else if (search->matches == 0)
-		fact_set(&search->answer->fact, FACT_FAILED,
+		fact_set(&search->answer.fact, FACT_FAILED,
 			"no page around the vDSO has a layout known here");
 	else
-		fact_set(&search->answer->fact, FACT_FAILED,
+		fact_set(&search->answer.fact, FACT_FAILED,
 			"%u layouts fit the pages around the vDSO", search->matches);
 }
 
-void vvar_collect(
-	const struct vdso_evidence *vdso, const char *clocksource, struct vclock_evidence *vclock)
+void vvar_collect(const struct vdso_evidence *vdso, const char *clocksource,
+	struct vclock_evidence *vclock, const struct deadline *deadline)
 {
 	struct search search = {.vdso = vdso, .clocksource = clocksource};
 	struct fact why = {0};
@@ -229,13 +227,9 @@ void vvar_collect(
 		return;
 	}
 	search.page_size = (size_t)sysconf(_SC_PAGESIZE);
-	search.answer = child_share(sizeof(*search.answer), &vclock->fact);
-	if (!search.answer)
-		return;
-	*search.answer = *vclock;
-	if (child_run(search_pages, &search, CHILD_SECONDS, &why))
-		*vclock = *search.answer;
+	search.answer = *vclock;
+	if (child_compute(search_pages, &search, sizeof(search), deadline, &why))
+		*vclock = search.answer;
 	else
 		vclock->fact = why;
-	child_unshare(search.answer, sizeof(*search.answer));
 }

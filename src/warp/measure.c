@@ -6,13 +6,12 @@
 
 #include "base/child.h"
 #include "measure/affinity.h"
-#include "measure/watch_child.h"
 #include "run.h"
 
 #define NS_PER_SECOND 1000000000
 
 /* The child's time beyond what it was asked for, on a machine that is very busy. */
-#define GRACE_SECONDS 30
+#define GRACE_NS 30000000000
 
 static size_t pairs_of(size_t cpus)
 {
@@ -53,12 +52,12 @@ static void take_answer(const struct warp_shared *shared, struct warp_evidence *
 
 static void run_child(struct warp_job *job, struct warp_evidence *warp)
 {
-	unsigned seconds = (unsigned)(job->setup->duration_ns / NS_PER_SECOND) + GRACE_SECONDS;
+	struct deadline deadline = deadline_after(job->setup->duration_ns + GRACE_NS);
 	struct fact why = {0};
 
 	job->shared->warp = *warp;
-	if (watch_child_run(warp_run_job, job->setup->progress ? report_progress : NULL, job,
-		    seconds, &why))
+	if (child_watch(warp_run_job, job->setup->progress ? report_progress : NULL, job,
+		    &deadline, &why))
 		take_answer(job->shared, warp);
 	else
 		warp->fact = why;

@@ -23,8 +23,6 @@
 #define PR_MDWE_REFUSE_EXEC_GAIN 1
 #endif
 
-#define CHILD_SECONDS 30
-
 static struct evidence evidence;
 static struct call calls[CALL_MAX][PATH_COUNT];
 
@@ -44,7 +42,7 @@ static int set_up(void **state)
 
 static void measure(struct copy_evidence *copy)
 {
-	copy_measure(&evidence, calls, copy);
+	copy_measure(&evidence, calls, copy, NO_LIMIT);
 	if (copy->fact.state == FACT_ABSENT || copy->fact.state == FACT_DENIED)
 		unit_skip("%s", copy->fact.reason);
 	assert_string_equal(copy->fact.reason, "");
@@ -57,7 +55,7 @@ static void the_copy_finds_the_mode_that_the_data_page_holds(void **state)
 	(void)state;
 	memset(&evidence.vclock, 0, sizeof(evidence.vclock));
 	measure(&copy);
-	vvar_collect(&evidence.vdso, "", &evidence.vclock);
+	vvar_collect(&evidence.vdso, "", &evidence.vclock, NO_LIMIT);
 	if (evidence.vclock.how != VCLOCK_READ)
 		unit_skip("%s", evidence.vclock.fact.reason);
 	assert_int_equal(copy.mode, evidence.vclock.mode);
@@ -120,7 +118,7 @@ static void the_process_reads_the_same_clock_afterwards(void **state)
 static void measure_without_exec_gain(void *answer)
 {
 	if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0)
-		copy_measure(&evidence, calls, answer);
+		copy_measure(&evidence, calls, answer, NO_LIMIT);
 }
 
 static void memory_that_may_not_become_executable_is_mapped_twice(void **state)
@@ -133,7 +131,7 @@ static void memory_that_may_not_become_executable_is_mapped_twice(void **state)
 	assert_non_null(copy);
 	memset(&evidence.vclock, 0, sizeof(evidence.vclock));
 	measure(&plain);
-	assert_true(child_run(measure_without_exec_gain, copy, CHILD_SECONDS, &why));
+	assert_true(child_run(measure_without_exec_gain, copy, NO_LIMIT, &why));
 	if (copy->fact.state == FACT_UNREAD)
 		unit_skip("this kernel has no PR_SET_MDWE");
 	assert_string_equal(copy->fact.reason, "");
@@ -149,7 +147,7 @@ static void measure_without_exec(void *answer)
 	seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(mprotect), 1, executable);
 	seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(mmap), 1, executable);
 	if (seccomp_load(filter) == 0)
-		copy_measure(&evidence, calls, answer);
+		copy_measure(&evidence, calls, answer, NO_LIMIT);
 	seccomp_release(filter);
 }
 
@@ -162,7 +160,7 @@ static void without_executable_memory_the_reason_is_given(void **state)
 	assert_non_null(copy);
 	if (!evidence.vdso.base)
 		unit_skip("there is no vDSO");
-	assert_true(child_run(measure_without_exec, copy, CHILD_SECONDS, &why));
+	assert_true(child_run(measure_without_exec, copy, NO_LIMIT, &why));
 	if (copy->fact.state == FACT_UNREAD)
 		unit_skip("no seccomp filter can be set");
 	if (copy->fact.state != FACT_ABSENT) /* another architecture */
@@ -179,7 +177,7 @@ static void without_a_vdso_there_is_no_copy(void **state)
 	struct copy_evidence copy;
 
 	(void)state;
-	copy_measure(&none, no_calls, &copy);
+	copy_measure(&none, no_calls, &copy, NO_LIMIT);
 	assert_int_equal(copy.fact.state, FACT_ABSENT);
 	assert_int_equal(copy.what_if_fact.state, FACT_ABSENT);
 }

@@ -56,7 +56,7 @@ static void a_counter_switched_off_is_a_failure_that_names_the_signal(void **sta
 
 	(void)state;
 	assert_non_null(fact);
-	assert_true(child_run(probe_switched_off, fact, 20, &why));
+	assert_true(child_run(probe_switched_off, fact, NO_LIMIT, &why));
 	assert_int_equal(fact->state, FACT_FAILED);
 	assert_non_null(strstr(fact->reason, "rdtsc"));
 	assert_non_null(strstr(fact->reason, "SIGSEGV"));

@@ -74,9 +74,9 @@ static void gather(const struct fake_root *fake, bool brief)
 	root.live = true;
 	memset(&evidence, 0, sizeof(evidence));
 	if (brief)
-		gather_verdict(&root, &evidence);
+		gather_verdict(&root, &evidence, NO_LIMIT);
 	else
-		gather_evidence(&root, &evidence);
+		gather_evidence(&root, &evidence, NO_LIMIT);
 }
 
 static enum verdict judge(void)

@@ -155,7 +155,7 @@ static void assert_known_counts(const struct evidence *evidence)
 	assert_int_equal(evidence->calls[CRASHES].path[PATH_VDSO].entered, 0);
 }
 
-typedef void take_function(struct proof_run *run);
+typedef void take_function(struct proof_run *run, const struct deadline *deadline);
 
 /* One method directly, with the memory that it needs. Gives back the run, or NULL. */
 static struct proof_run *take(take_function *method, const struct evidence *evidence,
@@ -168,7 +168,7 @@ static struct proof_run *take(take_function *method, const struct evidence *evid
 	run->calls = calls;
 	run->call = PROOF_RUN_NOTHING;
 	run->evidence = *evidence;
-	method(run);
+	method(run, NO_LIMIT);
 	if (fact_is_known(&run->fact))
 		return run;
 	print_message("%s\n", run->fact.reason);
@@ -209,7 +209,7 @@ static void the_whole_proof_counts_what_enters(void **state)
 
 	(void)state;
 	prepare_known(&evidence);
-	proof_take(&evidence, (const struct call(*)[PATH_COUNT])known_calls);
+	proof_take(&evidence, (const struct call(*)[PATH_COUNT])known_calls, NO_LIMIT);
 	if (!fact_is_known(&evidence.proof.fact))
 		unit_skip("no proof can be taken here");
 	assert_int_not_equal(evidence.proof.method, PROOF_NONE);
@@ -226,12 +226,12 @@ static void a_second_part_is_added_to_the_first(void **state)
 
 	(void)state;
 	prepare_known(&evidence);
-	proof_take(&evidence, calls);
+	proof_take(&evidence, calls, NO_LIMIT);
 	if (!fact_is_known(&evidence.proof.fact))
 		unit_skip("no proof can be taken here");
 	first = evidence.proof;
 	known_calls[ANSWERS][PATH_VDSO].function.clock = enters;
-	proof_take(&evidence, calls);
+	proof_take(&evidence, calls, NO_LIMIT);
 	path = &evidence.calls[ANSWERS].path[PATH_VDSO];
 	assert_int_equal(path->attempts, 2 * PROOF_CALLS);
 	assert_int_equal(path->entered, PROOF_CALLS);
@@ -289,7 +289,7 @@ static void the_cpu_time_clocks_are_seen_to_enter(void **state)
 
 	(void)state;
 	list_real(&evidence, calls);
-	proof_take(&evidence, (const struct call(*)[PATH_COUNT])calls);
+	proof_take(&evidence, (const struct call(*)[PATH_COUNT])calls, NO_LIMIT);
 	if (!fact_is_known(&evidence.proof.fact))
 		unit_skip("no proof can be taken here");
 	for (size_t i = 0; i < evidence.call_count; i++) {
@@ -312,7 +312,7 @@ static void we_ourselves_are_left_as_we_were(void **state)
 
 	(void)state;
 	prepare_known(&evidence);
-	proof_take(&evidence, (const struct call(*)[PATH_COUNT])known_calls);
+	proof_take(&evidence, (const struct call(*)[PATH_COUNT])known_calls, NO_LIMIT);
 	assert_int_equal(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now), 0);
 	assert_true(now.tv_sec > 0);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);

@@ -92,7 +92,7 @@ static void our_data_page_is_read_or_there_is_a_reason(void **state)
 	struct vclock_evidence vclock = {0};
 
 	(void)state;
-	vvar_collect(&vdso, "", &vclock);
+	vvar_collect(&vdso, "", &vclock, NO_LIMIT);
 	assert_int_equal(vclock.how == VCLOCK_READ, fact_is_known(&vclock.fact));
 	assert_int_equal(vclock.how == VCLOCK_READ, !*vclock.fact.reason);
 	if (vclock.how != VCLOCK_READ)
@@ -109,13 +109,13 @@ static void the_same_mode_is_read_each_time(void **state)
 	struct vclock_evidence first = {0};
 
 	(void)state;
-	vvar_collect(&vdso, "tsc", &first);
+	vvar_collect(&vdso, "tsc", &first, NO_LIMIT);
 	if (first.how != VCLOCK_READ)
 		unit_skip("this kernel's data page cannot be read");
 	for (int i = 0; i < 20; i++) {
 		struct vclock_evidence again = {0};
 
-		vvar_collect(&vdso, "tsc", &again);
+		vvar_collect(&vdso, "tsc", &again, NO_LIMIT);
 		assert_int_equal(again.how, VCLOCK_READ);
 		assert_int_equal(again.mode, first.mode);
 		assert_string_equal(again.layout, first.layout);
@@ -128,7 +128,7 @@ static void without_vdso_there_is_no_data_page(void **state)
 	struct vclock_evidence vclock = {0};
 
 	(void)state;
-	vvar_collect(&none, "tsc", &vclock);
+	vvar_collect(&none, "tsc", &vclock, NO_LIMIT);
 	assert_int_equal(vclock.how, VCLOCK_UNKNOWN);
 	assert_int_equal(vclock.fact.state, FACT_ABSENT);
 	assert_true(*vclock.fact.reason);
@@ -144,7 +144,7 @@ static void pages_that_are_no_data_pages_are_not_believed(void **state)
 	(void)state;
 	vdso.base = ((uintptr_t)noise + 32768) & ~(uintptr_t)4095;
 	vdso.size = 4096;
-	vvar_collect(&vdso, "tsc", &vclock);
+	vvar_collect(&vdso, "tsc", &vclock, NO_LIMIT);
 	assert_int_equal(vclock.how, VCLOCK_UNKNOWN);
 	assert_true(*vclock.fact.reason);
 }
