@@ -10,8 +10,8 @@
 #include "evidence.h"
 
 /*
- * On a live host: /dev/kmsg, else syslog(2), else the journal (by journalctl, without the
- * host's name), else the file that holds the boot's messages.
+ * On a live host: /dev/kmsg, else syslog(2), else the file that holds the boot's messages. Not
+ * the journal: that takes another program, found by PATH, which may hang.
  * In a captured tree: those files, and an sosreport's copy of dmesg.
  */
 void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +80,7 @@ static int create_beside(int directory, char name[NAME_MAX + 1], mode_t mode)
 }
 
 /* `old` is the file that is replaced; NULL: there is none, or another user owns it. */
-static int replace(const struct path *path, const struct stat *old, const char *bytes,
+static int write_and_rename(const struct path *path, const struct stat *old, const char *bytes,
 	size_t length, const char **because)
 {
 	char beside[NAME_MAX + 1];
@@ -98,6 +99,20 @@ static int replace(const struct path *path, const struct stat *old, const char *
 		error = errno;
 	if (error)
 		unlinkat(path->directory, beside, 0);
+	return error;
+}
+
+/* A signal that ends us waits, so that the file beside is not left there. */
+static int replace(const struct path *path, const struct stat *old, const char *bytes,
+	size_t length, const char **because)
+{
+	sigset_t all, before;
+	int error;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	error = write_and_rename(path, old, bytes, length, because);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return error;
 }
 

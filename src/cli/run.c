@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/output.h"
@@ -148,6 +149,12 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 
 	if (!occupy_standard_streams()) {
 		cli_complain("cannot open /dev/null: %s", strerror(errno));
+		return EXIT_TROUBLE;
+	}
+	/* It reads and writes any file that it is told to. */
+	if (getauxval(AT_SECURE)) {
+		cli_complain("refusing to run with the set-user-ID bit, the set-group-ID bit or file "
+			     "capabilities: remove them from the program");
 		return EXIT_TROUBLE;
 	}
 	set_signals();

@@ -2,7 +2,6 @@
 #include "collect/kernel_log.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
@@ -18,8 +17,6 @@
 
 /* Of more lines than there is room for, the first ones that stay. */
 #define KEPT_FIRST (KERNEL_LOG_MAX / 2)
-
-#define JOURNAL_LINES_MAX 20000
 
 /* klogctl(2)'s SYSLOG_ACTION_READ_ALL, which has no name in the C library. */
 #define ACTION_READ_ALL 3
@@ -232,42 +229,6 @@ static bool read_syslog(const struct root *root, struct kernel_log_evidence *log
 	return got >= 0;
 }
 
-/* "[    0.431995] NAME kernel: text": the host's name is none of our business. */
-static void add_journal_line(struct kernel_log_evidence *log, struct span line)
-{
-	static const char mark[] = " kernel: ";
-	double seconds = take_time(&line);
-	const char *text = memmem(line.at, line.length, mark, sizeof(mark) - 1);
-
-	if (!text)
-		return;
-	text += sizeof(mark) - 1;
-	add_line(log, seconds, (struct span){text, line.length - (size_t)(text - line.at)});
-}
-
-/* Members of some groups may read the journal where the kernel itself would not answer. */
-static bool read_journal(const struct root *root, struct kernel_log_evidence *log)
-{
-	FILE *journal = popen(
-		"journalctl -k -b -q --no-pager -o short-monotonic </dev/null 2>/dev/null", "re");
-	char *line = NULL;
-	size_t size = 0, lines = 0;
-	ssize_t length;
-
-	(void)root;
-	if (!journal)
-		return false;
-	while (lines < JOURNAL_LINES_MAX && (length = getline(&line, &size, journal)) > 0) {
-		add_journal_line(log, text_trim((struct span){line, (size_t)length}));
-		lines++;
-	}
-	free(line);
-	if (pclose(journal) != 0 || lines == 0)
-		return false;
-	fact_set_known(&log->fact);
-	return true;
-}
-
 static bool read_file(const struct root *root, const char *path, struct kernel_log_evidence *log)
 {
 	char *text = malloc(DMESG_SIZE);
@@ -304,7 +265,6 @@ static const struct {
 } sources[] = {
 	{"/dev/kmsg", true, read_kmsg},
 	{"syslog(2)", true, read_syslog},
-	{"journalctl", true, read_journal},
 	{"/var/log/dmesg", false, read_boot_messages},
 	{"sos_commands/kernel/dmesg", false, read_sosreport},
 };

@@ -165,7 +165,8 @@ static bool has_no_switch(const struct view *view)
 static const struct advice_row read_kernel_log = {.id = "read-kernel-log",
 	.effort = EFFORT_LOOK,
 	.text = "Run vdsocheck as root, and on the host itself: the kernel log may say why this "
-		"clocksource was chosen."};
+		"clocksource was chosen. So may the journal:",
+	.steps = {{NULL, "sudo journalctl -k -b | grep -iE 'tsc|clocksource'"}}};
 
 static const struct advice_row ask_for_tsc_rate = {.id = "ask-for-tsc-rate",
 	.effort = EFFORT_ASK,

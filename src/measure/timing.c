@@ -251,7 +251,9 @@ static void measure_in_child(struct evidence *evidence, const struct call (*call
 	static struct job job;
 	struct fact why = {0};
 
-	job = (struct job){.evidence = *evidence, .calls = calls, .effort = effort};
+	job.evidence = *evidence;
+	job.calls = calls;
+	job.effort = effort;
 	if (child_compute(measure, &job, sizeof(job), deadline, &why))
 		*evidence = job.evidence;
 	else

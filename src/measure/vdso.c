@@ -12,7 +12,7 @@
 /* Bytes from the image's start to its mapping's end; 0 if /proc does not tell. */
 static size_t size_from_maps(const struct root *root, uintptr_t base)
 {
-	char buffer[MAPS_SIZE];
+	static char buffer[MAPS_SIZE]; /* the stack may be small */
 	struct span maps;
 	struct mapping mapping;
 	struct fact why;
