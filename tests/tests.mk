@@ -13,7 +13,7 @@ PRINTED_TEST := $(BUILD)/tests/printed/printed
 PRINTED_OBJECTS := $(patsubst tests/printed/%.c,$(BUILD)/tests/printed/%.o,$(wildcard tests/printed/*.c))
 SCHEMA := src/share/vdsocheck-1.schema.json
 SCHEMA_TOOL := $(BUILD)/tests/tools/schema
-CLI_HELPERS := $(addprefix $(BUILD)/tests/cli/,surround document counter_off.so)
+CLI_HELPERS := $(addprefix $(BUILD)/tests/cli/,surround document counter_off.so no_memory.so)
 LIVE_ORACLE := $(BUILD)/tests/live/oracle
 
 # Everything, and everything again with the sanitizers watching.
@@ -122,10 +122,10 @@ $(BUILD)/tests/cli/surround $(BUILD)/tests/cli/document $(LIVE_ORACLE): $(BUILD)
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(TEST_OUTSIDER) $< $(OUTSIDER_LIBS) -o $@
 
-$(BUILD)/tests/cli/counter_off.so: tests/cli/counter_off.c
+$(BUILD)/tests/cli/counter_off.so $(BUILD)/tests/cli/no_memory.so: $(BUILD)/tests/cli/%.so: tests/cli/%.c
 	$(call say,CC,$<)
 	$(QUIET)mkdir -p $(@D)
-	$(QUIET)$(TEST_OUTSIDER) -shared -fPIC $< -o $@
+	$(QUIET)$(TEST_OUTSIDER) -shared -fPIC $< -ldl -o $@
 
 -include $(UNIT_TESTS:=.d) $(UNIT_HELPERS:.o=.d) $(PRINTED_OBJECTS:.o=.d) $(SCHEMA_TOOL).d
 

@@ -89,7 +89,8 @@ static int collect_and_write(struct cli *cli, int (*work)(struct cli *cli), cons
 		return EXIT_TROUBLE;
 	}
 	status = work(cli);
-	if (fclose(cli->out) != 0 || cli->failed) {
+	/* When memory runs out at the end, fclose() may succeed and leave no bytes. */
+	if (fclose(cli->out) != 0 || cli->failed || !bytes) {
 		cli_complain("cannot collect the output: out of memory");
 		status = EXIT_TROUBLE;
 	} else if (length > 0) {
