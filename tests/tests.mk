@@ -99,8 +99,6 @@ $(UNIT_TESTS): EXTRA = $(UNIT_HELPERS)
 $(UNIT_TESTS): $(UNIT_HELPERS)
 # The test shifts what a CPU reads.
 $(BUILD)/tests/unit/warp_test: EXTRA += -Wl,--wrap=warp_clock_read
-# The test lets allocations fail.
-$(BUILD)/tests/unit/warp_report_test: EXTRA += -Wl,--wrap=malloc
 $(PRINTED_TEST): $(PRINTED_OBJECTS) $(MODULES)
 $(SCHEMA_TOOL): $(SCHEMA_TOOL).o $(MODULES)
 $(PRINTED_TEST) $(SCHEMA_TOOL):

@@ -38,13 +38,14 @@ enum field_kind {
 	FIELD_TEXT,    /* char[size]; null where it is empty */
 	FIELD_STRING,  /* const char *, written only; null where it is NULL or empty */
 	FIELD_FLAG,    /* bool */
-	FIELD_INTEGER, /* an integer type of `size` bytes, 0 to `most` */
-	FIELD_REAL,    /* double, 0 to `most`, rounded to `decimals` */
-	FIELD_WORD,    /* an enum; `words` has its names, ended by NULL; "" is null */
-	FIELD_KNOWN,   /* true where the row's fact is known, else false */
-	FIELD_REASON,  /* why the facts that name this key as their reason are not known */
-	FIELD_OBJECT,  /* a struct described by `fields` */
-	FIELD_LIST,    /* an array of them, or of one value each if the only row has the key "" */
+	FIELD_INTEGER, /* an integer of 4 or 8 bytes; is read from 0 to `most` */
+	FIELD_REAL,   /* double, rounded to `decimals`, not if negative; is read from 0 to `most` */
+	FIELD_WORD,   /* an enum; `words` has its names, ended by NULL; "" is null */
+	FIELD_KNOWN,  /* true where the row's fact is known, else false */
+	FIELD_REASON, /* why the facts that name this key as their reason are not known */
+	FIELD_OBJECT, /* a struct described by `fields` */
+	FIELD_INLINE, /* a struct whose fields are written among these; is not read */
+	FIELD_LIST,   /* an array of them, or of one value each if the only row has the key "" */
 };
 
 enum field_option {
@@ -53,8 +54,8 @@ enum field_option {
 	FIELD_NEGATIVE_NONE = 1 << 2, /* a negative number is null, and null is read as -1 */
 	FIELD_ABSENT_FALSE = 1 << 3,  /* FIELD_KNOWN: false if the fact is absent, else null */
 	FIELD_OWN_REASON = 1 << 4,    /* KEY_reason is written after it where it is null */
-	FIELD_LEFT_OUT = 1 << 6,      /* not written where it is null */
-	FIELD_SIGNED = 1 << 5,        /* may be below zero, down to -`most` */
+	FIELD_LEFT_OUT = 1 << 5,      /* not written where it is null */
+	FIELD_SIGNED = 1 << 6,        /* a number that may be below zero, down to -`most` */
 };
 
 /* One key of a document. Offsets are into the struct that the table describes. */
@@ -87,7 +88,12 @@ struct field {
 	const char *(*settle)(void *object, const json_t *from);
 };
 
+/* The size of a member is its own, or that of one of two types; else a division by zero. */
 #define MEMBER(member) .at = offsetof(OF, member), .size = sizeof(((OF *)0)->member)
+#define SIZED(member, one, other)                                                                  \
+	.at = offsetof(OF, member),                                                                \
+	.size = sizeof(((OF *)0)->member) / (sizeof(((OF *)0)->member) == sizeof(one) ||           \
+						    sizeof(((OF *)0)->member) == sizeof(other))
 
 /* The compiler warns of a member that is not of this type. */
 #define TYPED(member, pointer)                                                                     \
@@ -100,16 +106,18 @@ struct field {
 #define STRING(name, member) .key = name, .kind = FIELD_STRING, TYPED(member, const char **)
 #define FLAG(name, member) .key = name, .kind = FIELD_FLAG, TYPED(member, bool *)
 #define INTEGER(name, member, limit)                                                               \
-	.key = name, .kind = FIELD_INTEGER, .most = (limit), MEMBER(member)
+	.key = name, .kind = FIELD_INTEGER, .most = (limit), SIZED(member, uint32_t, uint64_t)
 #define REAL(name, member, digits)                                                                 \
 	.key = name, .kind = FIELD_REAL, .most = DOCUMENT_NS_MAX, .decimals = (digits),            \
 	TYPED(member, double *)
 #define NS(name, member) REAL(name, member, 1)
-#define WORD(name, member, names) .key = name, .kind = FIELD_WORD, .words = (names), MEMBER(member)
+#define WORD(name, member, names)                                                                  \
+	.key = name, .kind = FIELD_WORD, .words = (names), SIZED(member, unsigned, unsigned)
 #define KNOWN(name, member) .key = name, .kind = FIELD_KNOWN, .fact = FACT(member)
 #define REASON(name) .key = name, .kind = FIELD_REASON
 #define OBJECT(name, member, rows)                                                                 \
 	.key = name, .kind = FIELD_OBJECT, .options = FIELD_FILLED, .fields = (rows), MEMBER(member)
+#define INLINE(member, rows) .key = #member, .kind = FIELD_INLINE, .fields = (rows), MEMBER(member)
 #define LIST(name, member, count, rows)                                                            \
 	.key = name, .kind = FIELD_LIST, .fields = (rows), .at = offsetof(OF, member),             \
 	.size = sizeof(((OF *)0)->member[0]), .count_at = offsetof(OF, count),                     \
@@ -141,8 +149,13 @@ struct document_part {
  */
 bool document_write(const char *schema, const struct document_part *parts, bool compact, FILE *out);
 
-/* For `compute`: an object made of rows, a fact's reason, a rounded number; NULL: no memory. */
+/*
+ * For `compute`: an object made of rows, a list of `count` elements that are `size` bytes apart,
+ * a fact's reason, a rounded number. NULL if memory ran out.
+ */
 json_t *field_write(const struct field *fields, const void *object, const void *whole);
+json_t *field_list(const struct field *fields, const void *first, size_t count, size_t size,
+	const void *whole);
 json_t *field_reason(const struct fact *fact);
 json_t *field_real(double value, int decimals);
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The fields of the document of `vdsocheck bench`. It is written and never read: what was
+ * measured is not judged again.
+ */
+#include "document/field.h"
 #include "report.h"
-
-#include "document/json_value.h"
 
 /* Hundredths: a tenth is 2 % of a COARSE clock. */
 #define NS_DECIMALS 2
@@ -9,312 +12,418 @@
 #define SHARE_DECIMALS 4
 #define NS_PER_SECOND 1e9
 
-static void set_ns(json_t *object, const char *key, bool known, double ns)
+#define COUNT(name, member) INTEGER(name, member, INT64_MAX), .options = FIELD_FILLED
+#define CPU(name, member) INTEGER(name, member, INT32_MAX), .options = FIELD_NEGATIVE_NONE
+
+/* ---- what was called, and what it took ---- */
+
+static const char *const paths[] = {
+	[PATH_VDSO] = "vdso", [PATH_LIBC] = "libc", [PATH_SYSCALL] = "syscall", NULL};
+
+#define OF struct bench_subject
+
+static const struct field subject_fields[] = {
+	{TEXT("call", call), .options = FIELD_FILLED},
+	{TEXT("clock", clock)},
+	{WORD("path", path, paths), .options = FIELD_FILLED},
+	{0},
+};
+
+static bool has_mean(const void *object)
 {
-	json_value_set(object, key, json_value_real(known, ns, NS_DECIMALS));
+	const struct price *price = object;
+
+	return fact_is_known(&price->fact) && price->has_mean;
 }
 
-static void set_seconds(json_t *object, const char *key, bool known, double seconds)
+static json_t *price_reason(const void *object, const void *whole)
 {
-	json_value_set(object, key, json_value_real(known, seconds, SECOND_DECIMALS));
+	const struct price *price = object;
+
+	(void)whole;
+	if (fact_is_known(&price->fact) && !price->has_mean)
+		return json_string("too few batches for a mean");
+	return field_reason(&price->fact);
 }
 
-static void set_share(json_t *object, const char *key, bool known, double share)
+#undef OF
+#define OF struct price
+#define PRICE_NS(name, member) REAL(name, member, NS_DECIMALS), .fact = FACT(fact)
+
+static const struct field price_fields[] = {
+	{PRICE_NS("min_ns", min_ns)},
+	{PRICE_NS("median_ns", median_ns)},
+	{PRICE_NS("batch_p99_ns", p99_ns)},
+	{PRICE_NS("trimmed_mean_ns", trimmed_mean_ns), .has = has_mean},
+	{COUNT("calls_per_batch", repeats)},
+	{COUNT("batches", chunks)},
+	{COUNT("batches_preempted", preempted)},
+	{COUNT("batches_moved", moved)},
+	{COUNT("batches_jumped", jumped)},
+	{COUNT("samples", samples)},
+	{COUNT("outliers", outliers)},
+	{COMPUTED("reason", FIELD_REASON, price_reason)},
+	{0},
+};
+
+/* ---- the table ---- */
+
+struct bucket {
+	double from_ns, to_ns; /* the last one has no end: negative */
+	uint64_t calls;
+};
+
+#undef OF
+#define OF struct bucket
+
+static const struct field bucket_fields[] = {
+	{REAL("from_ns", from_ns, NS_DECIMALS)},
+	{REAL("to_ns", to_ns, NS_DECIMALS), .options = FIELD_NEGATIVE_NONE},
+	{COUNT("calls", calls)},
+	{0},
+};
+
+static bool has_histogram(const void *object)
 {
-	json_value_set(object, key, json_value_real(known, share, SHARE_DECIMALS));
+	return ((const struct bench_row *)object)->distribution.calls;
 }
 
-static void set_count(json_t *object, const char *key, uint64_t count)
+static json_t *histogram(const void *object, const void *whole)
 {
-	json_value_set(object, key, json_integer((json_int_t)count));
-}
+	const struct distribution *distribution = &((const struct bench_row *)object)->distribution;
+	struct bucket buckets[DISTRIBUTION_BUCKETS];
+	size_t count = 0;
 
-static void set_text(json_t *object, const char *key, const char *text)
-{
-	json_value_set(object, key, json_value_text(text));
-}
-
-static void set_reason(json_t *object, const struct fact *fact)
-{
-	json_value_set(object, "reason", json_value_reason(fact));
-}
-
-static void set_subject(json_t *object, const struct bench_subject *subject)
-{
-	set_text(object, "call", subject->call);
-	set_text(object, "clock", subject->clock);
-	set_text(object, "path", bench_path_name(subject->path));
-}
-
-static void set_price(json_t *object, const struct price *price)
-{
-	bool known = fact_is_known(&price->fact);
-	bool has_mean = known && price->has_mean;
-
-	set_ns(object, "min_ns", known, price->min_ns);
-	set_ns(object, "median_ns", known, price->median_ns);
-	set_ns(object, "batch_p99_ns", known, price->p99_ns);
-	set_ns(object, "trimmed_mean_ns", has_mean, price->trimmed_mean_ns);
-	set_count(object, "calls_per_batch", price->repeats);
-	set_count(object, "batches", price->chunks);
-	set_count(object, "batches_preempted", price->preempted);
-	set_count(object, "batches_moved", price->moved);
-	set_count(object, "batches_jumped", price->jumped);
-	set_count(object, "samples", price->samples);
-	set_count(object, "outliers", price->outliers);
-	if (known && !has_mean)
-		set_text(object, "reason", "too few batches for a mean");
-	else
-		set_reason(object, &price->fact);
-}
-
-static json_t *histogram_array(const struct distribution *distribution)
-{
-	json_t *array;
-
-	if (!distribution->calls)
-		return NULL;
-	array = json_array();
 	for (size_t i = 0; i < DISTRIBUTION_BUCKETS; i++) {
-		json_t *bucket;
-
-		if (!distribution->buckets[i])
-			continue;
-		bucket = json_object();
-		set_ns(bucket, "from_ns", true, distribution_edge(i));
-		set_ns(bucket, "to_ns", i + 1 < DISTRIBUTION_BUCKETS, distribution_edge(i + 1));
-		set_count(bucket, "calls", distribution->buckets[i]);
-		json_array_append_new(array, bucket);
+		if (distribution->buckets[i])
+			buckets[count++] = (struct bucket){.from_ns = distribution_edge(i),
+				.to_ns = i + 1 < DISTRIBUTION_BUCKETS ? distribution_edge(i + 1)
+			                                              : -1,
+				.calls = distribution->buckets[i]};
 	}
-	return array;
+	return field_list(bucket_fields, buckets, count, sizeof(buckets[0]), whole);
 }
 
-static json_t *calls_array(const struct bench *bench)
+#undef OF
+#define OF struct bench_row
+
+static const struct field row_fields[] = {
+	{INLINE(subject, subject_fields)},
+	{CPU("cpu", cpu)},
+	{INLINE(price, price_fields)},
+	{COMPUTED("histogram", FIELD_LIST, histogram), .has = has_histogram,
+		.fields = bucket_fields},
+	{0},
+};
+
+static json_t *calls(const void *object, const void *whole)
 {
-	json_t *array = json_array();
+	const struct bench *bench = ((const struct bench_report *)object)->bench;
 
-	for (size_t i = 0; i < bench->row_count; i++) {
-		const struct bench_row *row = &bench->rows[i];
-		json_t *object = json_object();
+	return field_list(row_fields, bench->rows, bench->row_count, sizeof(bench->rows[0]), whole);
+}
 
-		set_subject(object, &row->subject);
-		json_value_set(object, "cpu", json_value_integer(row->cpu >= 0, row->cpu));
-		set_price(object, &row->price);
-		json_value_set(object, "histogram", histogram_array(&row->distribution));
-		json_array_append_new(array, object);
+struct yardstick_row {
+	const char *id, *text;
+	struct price price;
+};
+
+#undef OF
+#define OF struct yardstick_row
+
+static const struct field yardstick_fields[] = {
+	{STRING("id", id), .options = FIELD_FILLED},
+	{STRING("text", text), .options = FIELD_FILLED},
+	{INLINE(price, price_fields)},
+	{0},
+};
+
+static json_t *yardsticks(const void *object, const void *whole)
+{
+	const struct bench *bench = ((const struct bench_report *)object)->bench;
+	struct yardstick_row rows[YARDSTICK_COUNT];
+
+	for (size_t i = 0; i < YARDSTICK_COUNT; i++)
+		rows[i] = (struct yardstick_row){.id = yardstick_id((enum yardstick)i),
+			.text = yardstick_text((enum yardstick)i),
+			.price = bench->yardsticks[i]};
+	return field_list(yardstick_fields, rows, bench->row_count ? YARDSTICK_COUNT : 0,
+		sizeof(rows[0]), whole);
+}
+
+/* ---- what the calls consist of ---- */
+
+/* In ns; negative where it is not known. */
+struct parts {
+	double syscall, entry, kernel, filter;
+	double vdso, counter, order, arithmetic;
+};
+
+static json_t *first_reason(const struct fact *const *facts, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!fact_is_known(facts[i]))
+			return field_reason(facts[i]);
 	}
-	return array;
+	return json_null();
 }
 
-static json_t *yardsticks_array(const struct bench *bench)
+static json_t *syscall_reason(const void *object, const void *whole)
 {
-	json_t *array = json_array();
+	const struct bench_report *report = whole;
+	const struct price *yardsticks = report->bench->yardsticks;
+	const struct fact *const facts[] = {
+		&yardsticks[YARDSTICK_CLOCK_SYSCALL].fact, &yardsticks[YARDSTICK_GETPPID].fact};
 
-	for (size_t i = 0; i < YARDSTICK_COUNT && bench->row_count; i++) {
-		json_t *object = json_object();
-
-		set_text(object, "id", yardstick_id((enum yardstick)i));
-		set_text(object, "text", yardstick_text((enum yardstick)i));
-		set_price(object, &bench->yardsticks[i]);
-		json_array_append_new(array, object);
-	}
-	return array;
+	(void)object;
+	return first_reason(facts, report->decomposition.entry.known ? 1 : 2);
 }
 
-static void set_part(json_t *object, const char *key, struct part part)
+static json_t *filter_reason(const void *object, const void *whole)
 {
-	set_ns(object, key, part.known, part.ns);
+	(void)object;
+	return field_reason(&((const struct bench_report *)whole)->bench->filter.fact);
 }
 
-static const struct fact *yardstick_fact(const struct bench *bench, enum yardstick yardstick)
+static json_t *vdso_reason(const void *object, const void *whole)
 {
-	return &bench->yardsticks[yardstick].fact;
-}
-
-static void set_first_reason(
-	json_t *object, const char *key, const struct fact *const *facts, size_t count)
-{
-	json_t *reason = NULL;
-
-	for (size_t i = 0; i < count && !reason; i++)
-		reason = json_value_reason(facts[i]);
-	json_value_set(object, key, reason);
-}
-
-static void set_syscall_reason(json_t *object, const struct bench_report *report)
-{
-	const struct fact *facts[] = {yardstick_fact(report->bench, YARDSTICK_CLOCK_SYSCALL),
-		yardstick_fact(report->bench, YARDSTICK_GETPPID)};
-	size_t count = report->decomposition.entry.known ? 1 : 2;
-
-	set_first_reason(object, "syscall_reason", facts, count);
-}
-
-static void set_vdso_reason(json_t *object, const struct bench_report *report)
-{
+	const struct bench_report *report = whole;
+	const struct price *yardsticks = report->bench->yardsticks;
 	struct fact dear = {.state = FACT_KNOWN};
-	const struct fact *facts[] = {yardstick_fact(report->bench, YARDSTICK_CLOCK_VDSO),
-		yardstick_fact(report->bench, YARDSTICK_COUNTER),
-		yardstick_fact(report->bench, YARDSTICK_ORDERED), &dear};
+	const struct fact *const facts[] = {&yardsticks[YARDSTICK_CLOCK_VDSO].fact,
+		&yardsticks[YARDSTICK_COUNTER].fact, &yardsticks[YARDSTICK_ORDERED].fact, &dear};
 
+	(void)object;
 	if (report->decomposition.vdso_is_as_dear_as_entry)
 		fact_set(&dear, FACT_FAILED,
 			"no less than entering the kernel takes: it may be a system call");
-	set_first_reason(object, "vdso_reason", facts, sizeof(facts) / sizeof(facts[0]));
+	return first_reason(facts, sizeof(facts) / sizeof(facts[0]));
 }
 
-static json_t *decomposition_object(const struct bench_report *report)
-{
-	const struct decomposition *parts = &report->decomposition;
-	json_t *object = json_object();
+#undef OF
+#define OF struct parts
+#define PART(name, member) REAL(name, member, NS_DECIMALS), .options = FIELD_NEGATIVE_NONE
 
-	set_part(object, "syscall_ns", parts->syscall);
-	set_part(object, "syscall_entry_ns", parts->entry);
-	set_part(object, "syscall_kernel_ns", parts->kernel);
-	set_syscall_reason(object, report);
-	set_part(object, "seccomp_filter_ns", parts->filter);
-	json_value_set(
-		object, "seccomp_filter_reason", json_value_reason(&report->bench->filter.fact));
-	set_part(object, "vdso_ns", parts->vdso);
-	set_part(object, "vdso_counter_ns", parts->counter);
-	set_part(object, "vdso_order_ns", parts->order);
-	set_part(object, "vdso_arithmetic_ns", parts->arithmetic);
-	set_vdso_reason(object, report);
-	return object;
+static const struct field parts_fields[] = {
+	{PART("syscall_ns", syscall)},
+	{PART("syscall_entry_ns", entry)},
+	{PART("syscall_kernel_ns", kernel)},
+	{COMPUTED("syscall_reason", FIELD_REASON, syscall_reason)},
+	{PART("seccomp_filter_ns", filter)},
+	{COMPUTED("seccomp_filter_reason", FIELD_REASON, filter_reason)},
+	{PART("vdso_ns", vdso)},
+	{PART("vdso_counter_ns", counter)},
+	{PART("vdso_order_ns", order)},
+	{PART("vdso_arithmetic_ns", arithmetic)},
+	{COMPUTED("vdso_reason", FIELD_REASON, vdso_reason)},
+	{0},
+};
+
+static double part_ns(struct part part)
+{
+	return part.known ? part.ns : -1;
 }
 
-static void set_number(json_t *object, const char *key, const struct number_fact *number)
+static json_t *decomposition(const void *object, const void *whole)
 {
-	json_value_set(
-		object, key, json_value_integer(fact_is_known(&number->fact), number->value));
+	const struct decomposition *found = &((const struct bench_report *)object)->decomposition;
+	const struct parts parts = {
+		.syscall = part_ns(found->syscall),
+		.entry = part_ns(found->entry),
+		.kernel = part_ns(found->kernel),
+		.filter = part_ns(found->filter),
+		.vdso = part_ns(found->vdso),
+		.counter = part_ns(found->counter),
+		.order = part_ns(found->order),
+		.arithmetic = part_ns(found->arithmetic),
+	};
+
+	return field_write(parts_fields, &parts, whole);
 }
 
-static json_t *clocks_array(const struct bench *bench)
+/* ---- clocks, counts, threads ---- */
+
+#undef OF
+#define OF struct bench_clock
+
+static const struct field clock_fields[] = {
+	{TEXT("clock", clock)},
+	{INTEGER("resolution_ns", step.resolution_ns.value, INT64_MAX),
+		.fact = FACT(step.resolution_ns.fact)},
+	{INTEGER("smallest_step_ns", step.step_ns.value, INT64_MAX),
+		.fact = FACT(step.step_ns.fact), .reason = "reason"},
+	{COUNT("readings", step.readings)},
+	{COUNT("readings_standing", step.standing)},
+	{REASON("reason")},
+	{0},
+};
+
+#undef OF
+#define OF struct bench_run
+#define SECONDS(name, member) REAL(name, member, SECOND_DECIMALS), .fact = FACT(fact)
+
+static const struct field run_fields[] = {
+	{INLINE(subject, subject_fields)},
+	{CPU("cpu", cpu)},
+	{COUNT("calls_wanted", wanted)},
+	{COUNT("calls", calls)},
+	{SECONDS("real_s", real_s), .reason = "reason"},
+	{SECONDS("user_s", user_s)},
+	{SECONDS("sys_s", sys_s)},
+	{REASON("reason")},
+	{0},
+};
+
+static json_t *runs(const void *object, const void *whole)
 {
-	json_t *array = json_array();
+	const struct bench *bench = ((const struct bench_report *)object)->bench;
 
-	for (size_t i = 0; i < bench->clock_count; i++) {
-		const struct clock_step *step = &bench->clocks[i].step;
-		json_t *object = json_object();
-
-		set_text(object, "clock", bench->clocks[i].clock);
-		set_number(object, "resolution_ns", &step->resolution_ns);
-		set_number(object, "smallest_step_ns", &step->step_ns);
-		set_count(object, "readings", step->readings);
-		set_count(object, "readings_standing", step->standing);
-		set_reason(object, &step->step_ns.fact);
-		json_array_append_new(array, object);
-	}
-	return array;
+	return field_list(run_fields, bench->runs, bench->run_count, sizeof(bench->runs[0]), whole);
 }
 
-static json_t *runs_array(const struct bench *bench)
+#undef OF
+#define OF struct bench_crowd
+#define CROWD_NS(name, member) REAL(name, member, NS_DECIMALS), .fact = FACT(fact)
+
+static const struct field crowd_fields[] = {
+	{INLINE(subject, subject_fields)},
+	{COUNT("threads", threads)},
+	{COUNT("cpus", cpus)},
+	{CROWD_NS("alone_ns", alone_ns), .reason = "reason"},
+	{CROWD_NS("together_ns", together_ns)},
+	{CROWD_NS("slowest_ns", slowest_ns)},
+	{REASON("reason")},
+	{0},
+};
+
+static json_t *crowds(const void *object, const void *whole)
 {
-	json_t *array = json_array();
+	const struct bench *bench = ((const struct bench_report *)object)->bench;
 
-	for (size_t i = 0; i < bench->run_count; i++) {
-		const struct bench_run *run = &bench->runs[i];
-		bool known = fact_is_known(&run->fact);
-		json_t *object = json_object();
-
-		set_subject(object, &run->subject);
-		json_value_set(object, "cpu", json_value_integer(run->cpu >= 0, run->cpu));
-		set_count(object, "calls_wanted", run->wanted);
-		set_count(object, "calls", run->calls);
-		set_seconds(object, "real_s", known, run->real_s);
-		set_seconds(object, "user_s", known, run->user_s);
-		set_seconds(object, "sys_s", known, run->sys_s);
-		set_reason(object, &run->fact);
-		json_array_append_new(array, object);
-	}
-	return array;
+	return field_list(
+		crowd_fields, bench->crowds, bench->crowd_count, sizeof(bench->crowds[0]), whole);
 }
 
-static json_t *crowds_array(const struct bench *bench)
+static json_t *clocks(const void *object, const void *whole)
 {
-	json_t *array = json_array();
+	const struct bench *bench = ((const struct bench_report *)object)->bench;
 
-	for (size_t i = 0; i < bench->crowd_count; i++) {
-		const struct bench_crowd *crowd = &bench->crowds[i];
-		bool known = fact_is_known(&crowd->fact);
-		json_t *object = json_object();
-
-		set_subject(object, &crowd->subject);
-		set_count(object, "threads", crowd->threads);
-		set_count(object, "cpus", crowd->cpus);
-		set_ns(object, "alone_ns", known, crowd->alone_ns);
-		set_ns(object, "together_ns", known, crowd->together_ns);
-		set_ns(object, "slowest_ns", known, crowd->slowest_ns);
-		set_reason(object, &crowd->fact);
-		json_array_append_new(array, object);
-	}
-	return array;
+	return field_list(
+		clock_fields, bench->clocks, bench->clock_count, sizeof(bench->clocks[0]), whole);
 }
 
-static json_t *noise_object(const struct noise *noise)
-{
-	json_t *object = json_object();
+/* ---- noise, clocksource, host ---- */
 
-	json_value_set(object, "quiet", noise->known ? json_boolean(noise->quiet) : NULL);
-	set_share(object, "thrown_share", noise->known, noise->thrown_share);
-	set_share(object, "outlier_share", noise->known, noise->outlier_share);
-	set_share(object, "median_excess", noise->known, noise->median_excess);
-	set_text(object, "reason", noise->known ? NULL : "no call was measured often enough");
-	return object;
+static bool is_noise_known(const void *object)
+{
+	return ((const struct noise *)object)->known;
 }
 
-static json_t *clocksource_object(const struct clocksource_evidence *clocksource)
+static json_t *noise_reason(const void *object, const void *whole)
 {
-	json_t *object = json_object();
-	bool known = fact_is_known(&clocksource->current_fact);
-
-	set_text(object, "current", known ? clocksource->current : NULL);
-	set_reason(object, &clocksource->current_fact);
-	return object;
+	(void)whole;
+	return is_noise_known(object) ? json_null()
+	                              : json_string("no call was measured often enough");
 }
 
-static void set_fact(json_t *object, const char *key, const struct text_fact *text)
+#undef OF
+#define OF struct noise
+#define SHARE(name, member) REAL(name, member, SHARE_DECIMALS), .has = is_noise_known
+
+static const struct field noise_fields[] = {
+	{FLAG("quiet", quiet), .has = is_noise_known},
+	{SHARE("thrown_share", thrown_share)},
+	{SHARE("outlier_share", outlier_share)},
+	{SHARE("median_excess", median_excess)},
+	{COMPUTED("reason", FIELD_REASON, noise_reason)},
+	{0},
+};
+
+#undef OF
+#define OF struct clocksource_evidence
+
+static const struct field clocksource_fields[] = {
+	{TEXT("current", current), .fact = FACT(current_fact), .reason = "reason"},
+	{REASON("reason")},
+	{0},
+};
+
+static json_t *clocksource(const void *object, const void *whole)
 {
-	set_text(object, key, fact_is_known(&text->fact) ? text->value : NULL);
+	const struct bench_report *report = object;
+
+	return field_write(clocksource_fields, &report->evidence->clocksource, whole);
 }
 
-static json_t *host_object(const struct host_evidence *host)
-{
-	json_t *object = json_object();
+#undef OF
+#define OF struct host_evidence
+#define HOST(name, member) TEXT(name, member.value), .fact = FACT(member.fact)
 
-	set_fact(object, "kernel", &host->kernel);
-	set_fact(object, "arch", &host->arch);
-	set_fact(object, "cpu", &host->cpu);
-	set_fact(object, "hypervisor", &host->hypervisor);
-	set_fact(object, "container", &host->container);
-	set_fact(object, "libc", &host->libc);
-	return object;
+static const struct field host_fields[] = {
+	{HOST("kernel", kernel)},
+	{HOST("arch", arch)},
+	{HOST("cpu", cpu)},
+	{HOST("hypervisor", hypervisor)},
+	{HOST("container", container)},
+	{HOST("libc", libc)},
+	{0},
+};
+
+static json_t *host(const void *object, const void *whole)
+{
+	return field_write(
+		host_fields, &((const struct bench_report *)object)->evidence->host, whole);
 }
 
-static json_t *root_object(const struct bench_report *report)
-{
-	json_t *root = json_value_root();
+/* ---- the document ---- */
 
-	set_text(root, "schema", BENCH_SCHEMA);
-	set_text(root, "version", VDSOCHECK_VERSION);
-	json_value_set_moment(root, &report->evidence->moment);
-	json_value_set(root, "stopped", json_boolean(report->bench->stopped));
-	set_seconds(root, "time_s", true, (double)report->plan->time_ns / NS_PER_SECOND);
-	json_value_set(root, "clocksource", clocksource_object(&report->evidence->clocksource));
-	json_value_set(root, "host", host_object(&report->evidence->host));
-	json_value_set(root, "noise", noise_object(&report->noise));
-	json_value_set(root, "calls", calls_array(report->bench));
-	json_value_set(root, "yardsticks", yardsticks_array(report->bench));
-	json_value_set(root, "decomposition", decomposition_object(report));
-	json_value_set(root, "clocks", clocks_array(report->bench));
-	json_value_set(root, "runs", runs_array(report->bench));
-	json_value_set(root, "crowds", crowds_array(report->bench));
-	set_reason(root, &report->bench->fact);
-	return root;
+static json_t *stopped(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_boolean(((const struct bench_report *)object)->bench->stopped);
 }
 
-bool bench_report_json(const void *report, const struct style *style, FILE *out)
+static json_t *time_s(const void *object, const void *whole)
 {
-	(void)style;
-	return json_value_write(root_object(report), out);
+	const struct bench_report *report = object;
+
+	(void)whole;
+	return field_real((double)report->plan->time_ns / NS_PER_SECOND, SECOND_DECIMALS);
+}
+
+static json_t *reason(const void *object, const void *whole)
+{
+	(void)whole;
+	return field_reason(&((const struct bench_report *)object)->bench->fact);
+}
+
+#undef OF
+#define OF struct bench_report
+
+static const struct field report_fields[] = {
+	{COMPUTED("stopped", FIELD_FLAG, stopped)},
+	{COMPUTED("time_s", FIELD_REAL, time_s)},
+	{COMPUTED("clocksource", FIELD_OBJECT, clocksource), .fields = clocksource_fields},
+	{COMPUTED("host", FIELD_OBJECT, host), .fields = host_fields},
+	{OBJECT("noise", noise, noise_fields)},
+	{COMPUTED("calls", FIELD_LIST, calls), .fields = row_fields},
+	{COMPUTED("yardsticks", FIELD_LIST, yardsticks), .fields = yardstick_fields},
+	{COMPUTED("decomposition", FIELD_OBJECT, decomposition), .fields = parts_fields},
+	{COMPUTED("clocks", FIELD_LIST, clocks), .fields = clock_fields},
+	{COMPUTED("runs", FIELD_LIST, runs), .fields = run_fields},
+	{COMPUTED("crowds", FIELD_LIST, crowds), .fields = crowd_fields},
+	{COMPUTED("reason", FIELD_REASON, reason)},
+	{0},
+};
+
+bool bench_report_json(const void *result, const struct style *style, FILE *out)
+{
+	const struct bench_report *report = result;
+	const struct document_part parts[] = {
+		moment_part(&report->evidence->moment, NULL),
+		{.fields = report_fields, .from = report},
+		{0},
+	};
+
+	return document_write(BENCH_SCHEMA, parts, style->compact, out);
 }

@@ -1,146 +1,225 @@
 /* SPDX-License-Identifier: MIT */
-/* The document of `vdsocheck compare`. Keys are added, never renamed. */
-#include "document/json_value.h"
+/*
+ * The fields of the document of `vdsocheck compare`, which is written and never read. Keys are
+ * added, never renamed. What is worked out for a candidate is put into a struct of its own
+ * first, where a negative number is one that is not known.
+ */
+#include <stdlib.h>
+
+#include "document/field.h"
 #include "judge/tally.h"
 #include "model.h"
 
-static bool is_timed(const struct call_evidence *call)
-{
-	for (int path = 0; path < PATH_COUNT; path++) {
-		if (!call->path[path].timed)
-			return false;
-	}
-	return true;
-}
+#define NS_PER_SECOND 1e9
 
-/* Why one of a call's values is null. */
-static json_t *call_reason(const struct evidence *evidence, const struct call_evidence *call)
-{
-	if (!fact_is_known(&evidence->timing.fact))
-		return json_value_reason(&evidence->timing.fact);
-	if (!fact_is_known(&evidence->proof.fact))
-		return json_value_reason(&evidence->proof.fact);
-	if (is_timed(call) && call->path[call_judged_path(call)].attempts > 0)
-		return NULL;
-	return json_string("absent: the call does not exist by every path here");
-}
+#define COUNT(name, member) INTEGER(name, member, INT64_MAX), .options = FIELD_NEGATIVE_NONE
+#define KNOWN_NS(name, member) NS(name, member), .options = FIELD_NEGATIVE_NONE
 
-static json_t *call_object(const struct evidence *evidence, const struct call_evidence *call)
+/* ---- the calls of a candidate ---- */
+
+struct call_row {
+	const char *call, *clock;
+	double ns[PATH_COUNT];
+	int64_t entered, attempts;
+	struct fact whole; /* known: none of its values is null */
+};
+
+#define OF struct call_row
+
+static const struct field call_fields[] = {
+	{STRING("call", call)},
+	{STRING("clock", clock)},
+	{KNOWN_NS("vdso_ns", ns[PATH_VDSO])},
+	{KNOWN_NS("libc_ns", ns[PATH_LIBC])},
+	{KNOWN_NS("syscall_ns", ns[PATH_SYSCALL])},
+	{COUNT("entered_kernel", entered)},
+	{COUNT("attempts", attempts)},
+	{REASON("reason"), .fact = FACT(whole)},
+	{0},
+};
+
+static struct call_row call_row(const struct evidence *evidence, const struct call_evidence *call)
 {
-	static const char *const keys[] = {
-		[PATH_VDSO] = "vdso_ns", [PATH_LIBC] = "libc_ns", [PATH_SYSCALL] = "syscall_ns"};
 	const struct path_evidence *judged = &call->path[call_judged_path(call)];
-	json_t *object = json_object();
+	struct call_row row = {.call = call->call,
+		.clock = call->clock,
+		.entered = judged->attempts ? (int64_t)judged->entered : -1,
+		.attempts = judged->attempts ? (int64_t)judged->attempts : -1};
+	bool complete = judged->attempts > 0;
 
-	json_value_set(object, "call", json_string(call->call));
-	json_value_set(object, "clock", json_value_text(call->clock));
-	for (int path = 0; path < PATH_COUNT; path++)
-		json_value_set(object, keys[path],
-			json_value_real(call->path[path].timed, call->path[path].min_ns, 1));
-	json_value_set(object, "entered_kernel",
-		json_value_integer(judged->attempts > 0, judged->entered));
-	json_value_set(
-		object, "attempts", json_value_integer(judged->attempts > 0, judged->attempts));
-	json_value_set(object, "reason", call_reason(evidence, call));
-	return object;
-}
-
-static json_t *calls_array(const struct candidate *candidate)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < candidate->evidence.call_count; i++) {
-		if (candidate->evidence.calls[i].decides)
-			json_array_append_new(list,
-				call_object(&candidate->evidence, &candidate->evidence.calls[i]));
+	for (int path = 0; path < PATH_COUNT; path++) {
+		row.ns[path] = call->path[path].timed ? call->path[path].min_ns : -1;
+		complete &= call->path[path].timed;
 	}
-	return list;
+	if (!fact_is_known(&evidence->timing.fact))
+		row.whole = evidence->timing.fact;
+	else if (!fact_is_known(&evidence->proof.fact))
+		row.whole = evidence->proof.fact;
+	else if (complete)
+		fact_set_known(&row.whole);
+	else
+		fact_set(&row.whole, FACT_ABSENT, "the call does not exist by every path here");
+	return row;
 }
 
-static json_t *warp_object(enum warp_clock_id id, const struct warp_tally *tally)
+static json_t *calls(const struct evidence *evidence)
 {
-	bool known = fact_is_known(&tally->fact);
-	json_t *object = json_object();
+	struct call_row rows[CALL_MAX];
+	size_t count = 0;
 
-	json_value_set(object, "clock", json_string(warp_clock_name(id)));
-	json_value_set(object, "reads", json_value_integer(known, (int64_t)tally->reads));
-	json_value_set(object, "warps", json_value_integer(known, (int64_t)tally->warps));
-	json_value_set(object, "largest_warp_ns", json_value_integer(known, tally->largest_ns));
-	json_value_set(object, "apart_at_most_ns",
-		json_value_integer(known && fact_is_known(&tally->apart_fact), tally->apart_ns));
-	json_value_set(
-		object, "reason", json_value_reason(known ? &tally->apart_fact : &tally->fact));
-	return object;
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		if (evidence->calls[i].decides)
+			rows[count++] = call_row(evidence, &evidence->calls[i]);
+	}
+	return field_list(call_fields, rows, count, sizeof(rows[0]), NULL);
 }
 
-static json_t *warps_array(const struct candidate *candidate)
+/* ---- its clocks ---- */
+
+struct clock_row {
+	const char *clock;
+	struct warp_tally tally;
+};
+
+#undef OF
+#define OF struct clock_row
+#define WATCHED(name, member) INTEGER(name, member, INT64_MAX), .fact = FACT(tally.fact)
+
+static const struct field clock_fields[] = {
+	{STRING("clock", clock)},
+	{WATCHED("reads", tally.reads), .reason = "reason"},
+	{WATCHED("warps", tally.warps)},
+	{WATCHED("largest_warp_ns", tally.largest_ns)},
+	{INTEGER("apart_at_most_ns", tally.apart_ns, INT64_MAX), .fact = FACT(tally.apart_fact),
+		.whole = FACT(tally.fact), .reason = "reason"},
+	{REASON("reason")},
+	{0},
+};
+
+static json_t *clocks(const struct warp_evidence *warp)
 {
-	json_t *list = json_array();
+	struct clock_row rows[WARP_CLOCK_COUNT];
+	size_t count = 0;
 
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
 		if (CANDIDATE_CLOCKS & WARP_CLOCK(id))
-			json_array_append_new(list,
-				warp_object((enum warp_clock_id)id, &candidate->warp.tallies[id]));
+			rows[count++] = (struct clock_row){
+				warp_clock_name((enum warp_clock_id)id), warp->tallies[id]};
 	}
-	return list;
+	return field_list(clock_fields, rows, count, sizeof(rows[0]), NULL);
 }
 
-static json_t *looks_array(const struct candidate *candidate)
-{
-	json_t *list = json_array();
+/* ---- candidates ---- */
 
-	for (size_t i = 0; i < candidate->look_count; i++)
-		json_array_append_new(list, json_value_real(true, candidate->looks_ns[i], 1));
-	return list;
+struct source_row {
+	const struct candidate *candidate;
+	const char *name, *state, *gain, *reason;
+	bool in_use, tried;
+	double price_ns, spread_ns;
+	int64_t entered, attempts, warps, warp_cpus;
+};
+
+static bool is_tried(const void *object)
+{
+	return ((const struct source_row *)object)->tried;
 }
 
-static json_t *candidate_object(const struct compare_report *report, size_t place)
+static const struct field look_element[] = {
+	{.key = "", .kind = FIELD_REAL, .decimals = 1, .most = DOCUMENT_NS_MAX},
+	{0},
+};
+
+static json_t *source_looks(const void *object, const void *whole)
 {
-	const struct candidate *candidate = &report->result->candidates[place];
+	const struct candidate *candidate = ((const struct source_row *)object)->candidate;
+
+	(void)whole;
+	return field_list(look_element, candidate->looks_ns, candidate->look_count,
+		sizeof(candidate->looks_ns[0]), NULL);
+}
+
+static json_t *source_calls(const void *object, const void *whole)
+{
+	(void)whole;
+	return calls(&((const struct source_row *)object)->candidate->evidence);
+}
+
+static json_t *source_clocks(const void *object, const void *whole)
+{
+	(void)whole;
+	return clocks(&((const struct source_row *)object)->candidate->warp);
+}
+
+#undef OF
+#define OF struct source_row
+
+static const struct field source_fields[] = {
+	{STRING("name", name)},
+	{STRING("state", state)},
+	{FLAG("in_use", in_use)},
+	{STRING("gain", gain)},
+	{KNOWN_NS("price_ns", price_ns)},
+	{KNOWN_NS("spread_ns", spread_ns)},
+	{COMPUTED("looks_ns", FIELD_LIST, source_looks), .fields = look_element, .has = is_tried},
+	{COUNT("entered_kernel", entered)},
+	{COUNT("attempts", attempts)},
+	{COUNT("warps", warps)},
+	{COUNT("warp_cpus", warp_cpus)},
+	{COMPUTED("calls", FIELD_LIST, source_calls), .fields = call_fields, .has = is_tried},
+	{COMPUTED("clocks", FIELD_LIST, source_clocks), .fields = clock_fields, .has = is_tried},
+	{STRING("reason", reason)},
+	{0},
+};
+
+static struct source_row source_row(const struct run_result *result, size_t place)
+{
+	const struct candidate *candidate = &result->candidates[place];
 	enum candidate_state state = candidate_state(candidate);
 	struct tally tally = tally_deciding(&candidate->evidence);
 	bool tried = state != CANDIDATE_UNTRIED && state != CANDIDATE_VOID;
+	bool proven = tried && tally.attempts > 0;
 	bool watched = tried && fact_is_known(&candidate->warp.fact);
-	json_t *object = json_object();
 
-	json_value_set(object, "name", json_string(candidate->name));
-	json_value_set(object, "state", json_string(candidate_state_name(state)));
-	json_value_set(object, "in_use", json_boolean(place == 0));
-	json_value_set(object, "gain",
-		json_string(ranking_gain_name(
-			ranking_gain(&report->result->candidates[0], candidate))));
-	json_value_set(object, "price_ns",
-		json_value_real(tried && candidate->look_count, candidate_price_ns(candidate), 1));
-	json_value_set(object, "spread_ns",
-		json_value_real(
-			tried && candidate->look_count > 1, candidate_spread_ns(candidate), 1));
-	json_value_set(object, "looks_ns", tried ? looks_array(candidate) : NULL);
-	json_value_set(object, "entered_kernel",
-		json_value_integer(tried && tally.attempts > 0, tally.entered));
-	json_value_set(object, "attempts",
-		json_value_integer(tried && tally.attempts > 0, tally.attempts));
-	json_value_set(
-		object, "warps", json_value_integer(watched, (int64_t)candidate_warps(candidate)));
-	json_value_set(object, "warp_cpus",
-		json_value_integer(watched, (int64_t)candidate->warp.cpu_count));
-	json_value_set(object, "calls", tried ? calls_array(candidate) : NULL);
-	json_value_set(object, "clocks", tried ? warps_array(candidate) : NULL);
-	json_value_set(object, "reason", json_value_text(candidate_reason(candidate)));
-	return object;
+	return (struct source_row){.candidate = candidate,
+		.name = candidate->name,
+		.state = candidate_state_name(state),
+		.gain = ranking_gain_name(ranking_gain(&result->candidates[0], candidate)),
+		.reason = candidate_reason(candidate),
+		.in_use = place == 0,
+		.tried = tried,
+		.price_ns = tried && candidate->look_count ? candidate_price_ns(candidate) : -1,
+		.spread_ns =
+			tried && candidate->look_count > 1 ? candidate_spread_ns(candidate) : -1,
+		.entered = proven ? (int64_t)tally.entered : -1,
+		.attempts = proven ? (int64_t)tally.attempts : -1,
+		.warps = watched ? (int64_t)candidate_warps(candidate) : -1,
+		.warp_cpus = watched ? (int64_t)candidate->warp.cpu_count : -1};
 }
 
-static json_t *candidates_array(const struct compare_report *report)
+static json_t *sources(const void *object, const void *whole)
 {
-	json_t *list = json_array();
+	const struct run_result *result = ((const struct compare_report *)object)->result;
+	struct source_row *rows = calloc(result->count + 1, sizeof(*rows));
+	json_t *list = NULL;
 
-	for (size_t i = 0; i < report->result->count; i++)
-		json_array_append_new(list, candidate_object(report, i));
+	for (size_t i = 0; rows && i < result->count; i++)
+		rows[i] = source_row(result, i);
+	if (rows)
+		list = field_list(source_fields, rows, result->count, sizeof(*rows), whole);
+	free(rows);
 	return list;
 }
 
-static json_t *name_at(const struct compare_report *report, size_t place)
+/* ---- advice ---- */
+
+static bool has_advice(const void *object)
 {
-	return place == RANKING_NONE ? NULL : json_string(report->result->candidates[place].name);
+	return ((const struct compare_report *)object)->ranking->verdict == RANKING_CHANGE;
+}
+
+static const char *advised(const struct compare_report *report)
+{
+	return report->result->candidates[report->ranking->advised].name;
 }
 
 static json_t *command(const struct compare_report *report, const char *name)
@@ -148,82 +227,183 @@ static json_t *command(const struct compare_report *report, const char *name)
 	return json_sprintf("echo %s | sudo tee %s", name, report->path);
 }
 
-static json_t *advice_object(const struct compare_report *report)
+static json_t *advice_to(const void *object, const void *whole)
 {
-	const char *name;
-	json_t *object;
-
-	if (report->ranking->verdict != RANKING_CHANGE)
-		return NULL;
-	name = report->result->candidates[report->ranking->advised].name;
-	object = json_object();
-	json_value_set(object, "to", json_string(name));
-	json_value_set(object, "command", command(report, name));
-	json_value_set(object, "kernel_parameter", json_sprintf("clocksource=%s", name));
-	json_value_set(object, "undo", command(report, report->original));
-	return object;
+	(void)whole;
+	return json_string(advised(object));
 }
 
-static json_t *advice_reason(const struct compare_report *report)
+static json_t *advice_command(const void *object, const void *whole)
 {
-	const struct ranking *ranking = report->ranking;
-	const struct run_result *result = report->result;
+	(void)whole;
+	return command(object, advised(object));
+}
 
-	if (ranking->verdict == RANKING_CHANGE)
-		return NULL;
+static json_t *advice_parameter(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_sprintf("clocksource=%s", advised(object));
+}
+
+static json_t *advice_undo(const void *object, const void *whole)
+{
+	(void)whole;
+	return command(object, ((const struct compare_report *)object)->original);
+}
+
+static const struct field advice_fields[] = {
+	{COMPUTED("to", FIELD_STRING, advice_to)},
+	{COMPUTED("command", FIELD_STRING, advice_command)},
+	{COMPUTED("kernel_parameter", FIELD_STRING, advice_parameter)},
+	{COMPUTED("undo", FIELD_STRING, advice_undo)},
+	{0},
+};
+
+static json_t *advice(const void *object, const void *whole)
+{
+	return field_write(advice_fields, object, whole);
+}
+
+static json_t *advice_reason(const void *object, const void *whole)
+{
+	const struct compare_report *report = object;
+	const struct ranking *ranking = report->ranking;
+
+	(void)whole;
+	if (has_advice(report))
+		return json_null();
 	if (ranking->verdict == RANKING_UNKNOWN)
 		return json_string("absent: the measurement does not allow a recommendation");
 	if (ranking->why_not)
 		return json_sprintf("absent: %s is not recommended, because %s",
-			result->candidates[ranking->fastest].name, ranking->why_not);
+			report->result->candidates[ranking->fastest].name, ranking->why_not);
 	return json_string("absent: no other clocksource is clearly faster");
 }
 
-static json_t *ntp_object(const struct ntp_state *state)
-{
-	bool known = fact_is_known(&state->fact);
-	json_t *object = json_object();
+/* ---- NTP ---- */
 
-	json_value_set(object, "synchronized", known ? json_boolean(state->synchronized) : NULL);
-	json_value_set(
-		object, "leap_second_pending", known ? json_boolean(state->leap_pending) : NULL);
-	json_value_set(object, "offset_ns", json_value_integer(known, state->offset_ns));
-	json_value_set(object, "max_error_us", json_value_integer(known, state->max_error_us));
-	json_value_set(object, "reason", json_value_reason(&state->fact));
-	return object;
+#undef OF
+#define OF struct ntp_state
+
+static const struct field ntp_fields[] = {
+	{FLAG("synchronized", synchronized), .fact = FACT(fact), .reason = "reason"},
+	{FLAG("leap_second_pending", leap_pending), .fact = FACT(fact)},
+	{INTEGER("offset_ns", offset_ns, INT64_MAX), .fact = FACT(fact)},
+	{INTEGER("max_error_us", max_error_us, INT64_MAX), .fact = FACT(fact)},
+	{REASON("reason")},
+	{0},
+};
+
+/* ---- the document ---- */
+
+static json_t *command_name(const void *object, const void *whole)
+{
+	(void)object;
+	(void)whole;
+	return json_string("compare");
 }
+
+static json_t *verdict(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_string(
+		ranking_verdict_name(((const struct compare_report *)object)->ranking->verdict));
+}
+
+static json_t *summary(const void *object, const void *whole)
+{
+	char text[COMPARE_SUMMARY_SIZE];
+
+	(void)whole;
+	compare_summary(object, text, sizeof(text));
+	return json_string(text);
+}
+
+static json_t *fastest(const void *object, const void *whole)
+{
+	const struct compare_report *report = object;
+	size_t place = report->ranking->fastest;
+
+	(void)whole;
+	return place == RANKING_NONE ? json_null()
+	                             : json_string(report->result->candidates[place].name);
+}
+
+static json_t *fastest_reason(const void *object, const void *whole)
+{
+	(void)whole;
+	return ((const struct compare_report *)object)->ranking->fastest == RANKING_NONE
+	               ? json_string("absent: the clocksource in use could not be measured")
+	               : json_null();
+}
+
+static json_t *duration(const void *object, const void *whole)
+{
+	(void)whole;
+	return field_real(
+		(double)((const struct compare_report *)object)->warp_ns / NS_PER_SECOND, 3);
+}
+
+static json_t *restored(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_boolean(((const struct run_result *)object)->restored == SWITCH_DONE);
+}
+
+static const struct field head_fields[] = {
+	{COMPUTED("command", FIELD_STRING, command_name)},
+	{0},
+};
+
+#undef OF
+#define OF struct compare_report
+
+static const struct field verdict_fields[] = {
+	{COMPUTED("verdict", FIELD_STRING, verdict)},
+	{INTEGER("exit_status", exit_status, 255)},
+	{COMPUTED("summary", FIELD_STRING, summary)},
+	{STRING("original", original)},
+	{COMPUTED("fastest", FIELD_STRING, fastest)},
+	{COMPUTED("fastest_reason", FIELD_REASON, fastest_reason)},
+	{COMPUTED("duration_s", FIELD_REAL, duration)},
+	{0},
+};
+
+static const struct field advice_part_fields[] = {
+	{COMPUTED("sources", FIELD_LIST, sources), .fields = source_fields},
+	{COMPUTED("advice", FIELD_OBJECT, advice), .fields = advice_fields, .has = has_advice},
+	{COMPUTED("advice_reason", FIELD_REASON, advice_reason)},
+	{0},
+};
+
+#undef OF
+#define OF struct run_result
+
+static const struct field run_fields[] = {
+	{COMPUTED("restored", FIELD_FLAG, restored)},
+	{REASON("restored_reason"), .fact = FACT(restored_fact)},
+	{OBJECT("ntp_before", before, ntp_fields)},
+	{OBJECT("ntp_after", after, ntp_fields)},
+	{0},
+};
+
+static const struct field reason_fields[] = {
+	{REASON("reason"), .fact = FACT(why)},
+	{0},
+};
 
 bool compare_json(const void *subject, const struct style *style, FILE *out)
 {
 	const struct compare_report *report = subject;
-	const struct run_result *result = report->result;
-	const struct ranking *ranking = report->ranking;
-	char summary[COMPARE_SUMMARY_SIZE];
-	json_t *root = json_value_root();
+	const struct document_part parts[] = {
+		{.fields = head_fields, .from = report},
+		moment_part(report->moment, NULL),
+		{.fields = verdict_fields, .from = report},
+		{.fields = run_fields, .from = report->result},
+		{.fields = advice_part_fields, .from = report},
+		{.fields = reason_fields, .from = report->result},
+		{0},
+	};
 
-	(void)style;
-	compare_summary(report, summary, sizeof(summary));
-	json_value_set(root, "schema", json_string(COMPARE_SCHEMA));
-	json_value_set(root, "version", json_string(VDSOCHECK_VERSION));
-	json_value_set(root, "command", json_string("compare"));
-	json_value_set_moment(root, report->moment);
-	json_value_set(root, "verdict", json_string(ranking_verdict_name(ranking->verdict)));
-	json_value_set(root, "exit_status", json_integer(report->exit_status));
-	json_value_set(root, "summary", json_string(summary));
-	json_value_set(root, "original", json_string(report->original));
-	json_value_set(root, "fastest", name_at(report, ranking->fastest));
-	json_value_set(root, "fastest_reason",
-		ranking->fastest == RANKING_NONE
-			? json_string("absent: the clocksource in use could not be measured")
-			: NULL);
-	json_value_set(root, "duration_s", json_value_real(true, (double)report->warp_ns / 1e9, 3));
-	json_value_set(root, "restored", json_boolean(result->restored == SWITCH_DONE));
-	json_value_set(root, "restored_reason", json_value_reason(&result->restored_fact));
-	json_value_set(root, "ntp_before", ntp_object(&result->before));
-	json_value_set(root, "ntp_after", ntp_object(&result->after));
-	json_value_set(root, "sources", candidates_array(report));
-	json_value_set(root, "advice", advice_object(report));
-	json_value_set(root, "advice_reason", advice_reason(report));
-	json_value_set(root, "reason", json_value_reason(&result->why));
-	return json_value_write(root, out);
+	return document_write(COMPARE_SCHEMA, parts, style->compact, out);
 }

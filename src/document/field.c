@@ -164,15 +164,15 @@ static json_t *write_reason(
 
 static json_t *write_value(const struct field *field, const void *object, const void *whole);
 
-static json_t *write_list(const struct field *field, const void *object, const void *whole)
+json_t *field_list(
+	const struct field *fields, const void *first, size_t count, size_t size, const void *whole)
 {
-	const char *element = member(field, object);
-	bool is_scalar = !*field->fields->key;
+	const char *element = first;
 	json_t *list = json_array();
 
-	for (size_t i = 0; list && i < count_at(field, object); i++, element += field->size) {
-		json_t *value = is_scalar ? write_value(field->fields, element, whole)
-		                          : field_write(field->fields, element, whole);
+	for (size_t i = 0; list && i < count; i++, element += size) {
+		json_t *value = *fields->key ? field_write(fields, element, whole)
+		                             : write_value(fields, element, whole);
 
 		if (value && json_array_append_new(list, value) == 0)
 			continue;
@@ -206,7 +206,8 @@ static json_t *write_value(const struct field *field, const void *object, const 
 	case FIELD_OBJECT:
 		return field_write(field->fields, member(field, object), whole);
 	case FIELD_LIST:
-		return write_list(field, object, whole);
+		return field_list(field->fields, member(field, object), count_at(field, object),
+			field->size, whole);
 	default:
 		return NULL;
 	}
@@ -229,6 +230,11 @@ static bool write_into(
 	for (const struct field *field = fields; field->key; field++) {
 		json_t *value;
 
+		if (field->kind == FIELD_INLINE) {
+			if (!write_into(to, field->fields, member(field, object), whole))
+				return false;
+			continue;
+		}
 		if (field->options & FIELD_LEFT_OUT && is_null(field, object))
 			continue;
 		value = field->kind == FIELD_REASON && !field->compute
@@ -342,9 +348,8 @@ static void read_integer(
 	int32_t narrow = (int32_t)(uint32_t)number;
 
 	if (!json_is_integer(value) || number < least || number > field->most)
-		refuse(reader, field->key,
-			"is not an integer from %" JSON_INTEGER_FORMAT " to %" JSON_INTEGER_FORMAT,
-			least, field->most);
+		refuse(reader, field->key, "is not an integer from 0 to %" JSON_INTEGER_FORMAT,
+			field->most);
 	else if (to)
 		memcpy(to, field->size == sizeof(narrow) ? (void *)&narrow : (void *)&number,
 			field->size);
@@ -468,6 +473,8 @@ static void read_value(
 		break;
 	case FIELD_LIST:
 		read_list(reader, field, value, field->compute ? NULL : object);
+		break;
+	case FIELD_INLINE: /* of documents that are not read */
 		break;
 	}
 }

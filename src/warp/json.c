@@ -1,135 +1,282 @@
 /* SPDX-License-Identifier: MIT */
-#include "document/json_value.h"
+/* The fields of the document of `vdsocheck warp`, which is written and never read. */
+#include "document/field.h"
 #include "report.h"
 
 #define NS_PER_SECOND 1e9
 
-static json_t *tally_object(const struct warp_evidence *warp, enum warp_clock_id id)
+static const struct warp_evidence *evidence_of(const void *whole)
 {
-	const struct warp_tally *tally = &warp->tallies[id];
-	const struct fact *fact = fact_is_known(&warp->fact) ? &tally->fact : &warp->fact;
-	bool known = fact_is_known(fact);
-	bool warped = known && tally->warps > 0;
-	bool bounded = known && fact_is_known(&tally->apart_fact);
-	json_t *object = json_object();
-
-	json_value_set(object, "clock", json_string(warp_clock_name(id)));
-	json_value_set(object, "reads", json_value_integer(known, (int64_t)tally->reads));
-	json_value_set(object, "warps", json_value_integer(known, (int64_t)tally->warps));
-	json_value_set(object, "largest_warp_ns", json_value_integer(known, tally->largest_ns));
-	json_value_set(object, "earlier_cpu", json_value_integer(warped, tally->earlier_cpu));
-	json_value_set(object, "later_cpu", json_value_integer(warped, tally->later_cpu));
-	json_value_set(
-		object, "cpu_reason", warped ? NULL : json_string("absent: no warp was seen"));
-	json_value_set(object, "apart_at_most_ns", json_value_integer(bounded, tally->apart_ns));
-	json_value_set(
-		object, "apart_reason", json_value_reason(known ? &tally->apart_fact : fact));
-	json_value_set(object, "discarded_slices", json_integer(tally->discarded));
-	json_value_set(object, "reason", json_value_reason(fact));
-	return object;
+	return ((const struct warp_report *)whole)->warp;
 }
 
-static json_t *tallies_array(const struct warp_evidence *warp)
+/* Of what is a part of the run: why the run failed, else why the part did. */
+static const struct fact *fact_within(const void *whole, const struct fact *part)
 {
-	json_t *list = json_array();
+	const struct warp_evidence *warp = evidence_of(whole);
 
-	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
-		json_array_append_new(list, tally_object(warp, (enum warp_clock_id)id));
-	return list;
+	return fact_is_known(&warp->fact) ? part : &warp->fact;
 }
 
-static const char *pair_reason(enum warp_pair_state state)
+/* ---- clocks ---- */
+
+static json_t *clock_name(const void *object, const void *whole)
 {
-	switch (state) {
+	const struct warp_tally *tally = object;
+
+	return json_string(
+		warp_clock_name((enum warp_clock_id)(tally - evidence_of(whole)->tallies)));
+}
+
+static bool has_warps(const void *object)
+{
+	const struct warp_tally *tally = object;
+
+	return fact_is_known(&tally->fact) && tally->warps > 0;
+}
+
+static json_t *cpu_reason(const void *object, const void *whole)
+{
+	(void)whole;
+	return has_warps(object) ? json_null() : json_string("absent: no warp was seen");
+}
+
+static json_t *apart_reason(const void *object, const void *whole)
+{
+	const struct warp_tally *tally = object;
+	const struct fact *fact = fact_within(whole, &tally->fact);
+
+	return field_reason(fact_is_known(fact) ? &tally->apart_fact : fact);
+}
+
+static json_t *tally_reason(const void *object, const void *whole)
+{
+	return field_reason(fact_within(whole, &((const struct warp_tally *)object)->fact));
+}
+
+#define OF struct warp_tally
+#define WATCHED(name, member) INTEGER(name, member, INT64_MAX), .fact = FACT(fact)
+
+static const struct field tally_fields[] = {
+	{COMPUTED("clock", FIELD_STRING, clock_name)},
+	{WATCHED("reads", reads)},
+	{WATCHED("warps", warps)},
+	{WATCHED("largest_warp_ns", largest_ns)},
+	{INTEGER("earlier_cpu", earlier_cpu, INT32_MAX), .has = has_warps},
+	{INTEGER("later_cpu", later_cpu, INT32_MAX), .has = has_warps},
+	{COMPUTED("cpu_reason", FIELD_REASON, cpu_reason)},
+	{INTEGER("apart_at_most_ns", apart_ns, INT64_MAX), .fact = FACT(apart_fact),
+		.whole = FACT(fact)},
+	{COMPUTED("apart_reason", FIELD_REASON, apart_reason)},
+	{INTEGER("discarded_slices", discarded, UINT32_MAX)},
+	{COMPUTED("reason", FIELD_REASON, tally_reason)},
+	{0},
+};
+
+static json_t *clocks(const void *object, const void *whole)
+{
+	const struct warp_evidence *warp = evidence_of(object);
+
+	return field_list(
+		tally_fields, warp->tallies, WARP_CLOCK_COUNT, sizeof(warp->tallies[0]), whole);
+}
+
+/* ---- counters ---- */
+
+static bool is_pair_known(const void *object)
+{
+	return ((const struct warp_pair *)object)->state == WARP_PAIR_KNOWN;
+}
+
+static json_t *pair_reason(const void *object, const void *whole)
+{
+	(void)whole;
+	switch (((const struct warp_pair *)object)->state) {
 	case WARP_PAIR_KNOWN:
-		return NULL;
+		return json_null();
 	case WARP_PAIR_MOVED:
-		return "failed: no one offset fits all that was read";
+		return json_string("failed: no one offset fits all that was read");
 	default:
-		return "failed: the two CPUs never ran at the same time";
+		return json_string("failed: the two CPUs never ran at the same time");
 	}
 }
 
-static json_t *pair_object(const struct warp_pair *pair)
-{
-	bool known = pair->state == WARP_PAIR_KNOWN;
-	json_t *object = json_object();
+#undef OF
+#define OF struct warp_pair
 
-	json_value_set(object, "cpu", json_integer(pair->cpu));
-	json_value_set(object, "other_cpu", json_integer(pair->other_cpu));
-	json_value_set(object, "offset_ns", json_value_real(known, pair->offset_ns, 1));
-	json_value_set(object, "error_ns", json_value_real(known, pair->error_ns, 1));
-	json_value_set(object, "reason", json_value_text(pair_reason(pair->state)));
-	return object;
+static const struct field pair_fields[] = {
+	{INTEGER("cpu", cpu, INT32_MAX)},
+	{INTEGER("other_cpu", other_cpu, INT32_MAX)},
+	{NS("offset_ns", offset_ns), .has = is_pair_known},
+	{NS("error_ns", error_ns), .has = is_pair_known},
+	{COMPUTED("reason", FIELD_REASON, pair_reason)},
+	{0},
+};
+
+static bool has_pairs(const void *object)
+{
+	return fact_is_known(&((const struct warp_evidence *)object)->pair_fact);
 }
 
-static json_t *counters_object(const struct warp_evidence *warp)
+static json_t *pairs(const void *object, const void *whole)
 {
-	json_t *object = json_object();
-	json_t *pairs = NULL;
+	const struct warp_evidence *warp = object;
 
-	if (fact_is_known(&warp->pair_fact)) {
-		pairs = json_array();
-		for (size_t i = 0; i < warp->pair_count; i++)
-			json_array_append_new(pairs, pair_object(&warp->pairs[i]));
-	}
-	json_value_set(object, "pairs", pairs);
-	json_value_set(object, "reason",
-		json_value_reason(fact_is_known(&warp->fact) ? &warp->pair_fact : &warp->fact));
-	return object;
+	return field_list(
+		pair_fields, warp->pairs, warp->pair_count, sizeof(warp->pairs[0]), whole);
 }
 
-static json_t *drift_object(const struct warp_evidence *warp)
+static json_t *pairs_reason(const void *object, const void *whole)
 {
-	const struct warp_drift *drift = &warp->drift;
-	const struct fact *fact = fact_is_known(&warp->fact) ? &drift->fact : &warp->fact;
-	bool known = fact_is_known(fact);
-	json_t *object = json_object();
-
-	json_value_set(object, "counter_hz", json_value_real(known, drift->counter_hz, 0));
-	json_value_set(object, "drift_ppm", json_value_real(known, drift->drift_ppm, 4));
-	json_value_set(object, "error_ppm", json_value_real(known, drift->error_ppm, 4));
-	json_value_set(object, "against", json_string("CLOCK_MONOTONIC_RAW"));
-	json_value_set(object, "reason", json_value_reason(fact));
-	return object;
+	return field_reason(fact_within(whole, &((const struct warp_evidence *)object)->pair_fact));
 }
 
-static json_t *cpus_array(const struct warp_evidence *warp)
-{
-	json_t *list = json_array();
+#undef OF
+#define OF struct warp_evidence
 
-	for (size_t i = 0; i < warp->cpu_count; i++)
-		json_array_append_new(list, json_integer(warp->cpus[i]));
-	return list;
+static const struct field counters_fields[] = {
+	{COMPUTED("pairs", FIELD_LIST, pairs), .fields = pair_fields, .has = has_pairs},
+	{COMPUTED("reason", FIELD_REASON, pairs_reason)},
+	{0},
+};
+
+/* ---- drift ---- */
+
+static json_t *against(const void *object, const void *whole)
+{
+	(void)object;
+	(void)whole;
+	return json_string("CLOCK_MONOTONIC_RAW");
 }
+
+static json_t *drift_reason(const void *object, const void *whole)
+{
+	return field_reason(fact_within(whole, &((const struct warp_drift *)object)->fact));
+}
+
+#undef OF
+#define OF struct warp_drift
+
+static const struct field drift_fields[] = {
+	{REAL("counter_hz", counter_hz, 0), .fact = FACT(fact)},
+	{REAL("drift_ppm", drift_ppm, 4), .fact = FACT(fact)},
+	{REAL("error_ppm", error_ppm, 4), .fact = FACT(fact)},
+	{COMPUTED("against", FIELD_STRING, against)},
+	{COMPUTED("reason", FIELD_REASON, drift_reason)},
+	{0},
+};
+
+/* ---- the run ---- */
+
+static json_t *duration(const void *object, const void *whole)
+{
+	(void)whole;
+	return field_real(
+		(double)((const struct warp_evidence *)object)->duration_ns / NS_PER_SECOND, 3);
+}
+
+static bool is_watched(const void *object)
+{
+	return fact_is_known(&((const struct warp_evidence *)object)->fact);
+}
+
+#undef OF
+#define OF struct warp_evidence
+
+static const struct field cpu_element[] = {
+	{.key = "", .kind = FIELD_INTEGER, .size = sizeof(int), .most = INT32_MAX},
+	{0},
+};
+
+static const struct field run_fields[] = {
+	{REASON("reason"), .fact = FACT(fact)},
+	{FLAG("stopped", stopped)},
+	{COMPUTED("duration_seconds", FIELD_REAL, duration), .has = is_watched},
+	{INTEGER("allowed_cpus", allowed, INT64_MAX)},
+	{LIST("cpus", cpus, cpu_count, cpu_element)},
+	{0},
+};
+
+static json_t *counters(const void *object, const void *whole)
+{
+	return field_write(counters_fields, evidence_of(object), whole);
+}
+
+static json_t *drift(const void *object, const void *whole)
+{
+	return field_write(drift_fields, &evidence_of(object)->drift, whole);
+}
+
+#undef OF
+#define OF struct warp_report
+
+static const struct field part_fields[] = {
+	{COMPUTED("clocks", FIELD_LIST, clocks), .fields = tally_fields},
+	{COMPUTED("counters", FIELD_OBJECT, counters), .fields = counters_fields},
+	{COMPUTED("drift", FIELD_OBJECT, drift), .fields = drift_fields},
+	{0},
+};
+
+/* ---- the verdict ---- */
+
+static json_t *verdict(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_string(warp_ruling_name(((const struct warp_report *)object)->ruling->verdict));
+}
+
+static json_t *summary(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_string(((const struct warp_report *)object)->ruling->summary);
+}
+
+static json_t *rule(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_string(((const struct warp_report *)object)->ruling->rule);
+}
+
+static const struct field verdict_fields[] = {
+	{COMPUTED("verdict", FIELD_STRING, verdict)},
+	{INTEGER("exit_status", exit_status, 255)},
+	{COMPUTED("summary", FIELD_STRING, summary)},
+	{COMPUTED("rule", FIELD_STRING, rule)},
+	{0},
+};
+
+static bool has_advice(const void *object)
+{
+	return ((const struct warp_ruling *)object)->advice;
+}
+
+static json_t *advice_reason(const void *object, const void *whole)
+{
+	(void)whole;
+	return has_advice(object) ? json_null()
+	                          : json_string("absent: there is nothing to be done");
+}
+
+#undef OF
+#define OF struct warp_ruling
+
+static const struct field advice_fields[] = {
+	{STRING("advice", advice)},
+	{COMPUTED("advice_reason", FIELD_REASON, advice_reason)},
+	{0},
+};
 
 bool warp_report_json(const void *result, const struct style *style, FILE *out)
 {
 	const struct warp_report *report = result;
-	const struct warp_evidence *warp = report->warp;
-	const struct warp_ruling *ruling = report->ruling;
-	bool known = fact_is_known(&warp->fact);
-	json_t *root = json_value_root();
+	const struct document_part parts[] = {
+		moment_part(report->moment, NULL),
+		{.fields = verdict_fields, .from = report},
+		{.fields = run_fields, .from = report->warp},
+		{.fields = part_fields, .from = report},
+		{.fields = advice_fields, .from = report->ruling},
+		{0},
+	};
 
-	(void)style;
-	json_value_set(root, "schema", json_string(WARP_JSON_SCHEMA));
-	json_value_set(root, "version", json_string(VDSOCHECK_VERSION));
-	json_value_set_moment(root, report->moment);
-	json_value_set(root, "verdict", json_string(warp_ruling_name(ruling->verdict)));
-	json_value_set(root, "exit_status", json_integer(report->exit_status));
-	json_value_set(root, "summary", json_string(ruling->summary));
-	json_value_set(root, "rule", json_string(ruling->rule));
-	json_value_set(root, "reason", json_value_reason(&warp->fact));
-	json_value_set(root, "stopped", json_boolean(warp->stopped));
-	json_value_set(root, "duration_seconds",
-		json_value_real(known, (double)warp->duration_ns / NS_PER_SECOND, 3));
-	json_value_set(root, "allowed_cpus", json_integer((json_int_t)warp->allowed));
-	json_value_set(root, "cpus", cpus_array(warp));
-	json_value_set(root, "clocks", tallies_array(warp));
-	json_value_set(root, "counters", counters_object(warp));
-	json_value_set(root, "drift", drift_object(warp));
-	json_value_set(root, "advice", json_value_text(ruling->advice));
-	json_value_set(root, "advice_reason",
-		ruling->advice ? NULL : json_string("absent: there is nothing to be done"));
-	return json_value_write(root, out);
+	return document_write(WARP_JSON_SCHEMA, parts, style->compact, out);
 }

@@ -345,7 +345,8 @@ void printed_bench(void **state)
 	text = render(bench_report_text, &plan, bench);
 	json = render(bench_report_json, &plan, bench);
 	printed_hold(scenario->name, "txt", text);
-	printed_hold(scenario->name, "json", json);
+	if (scenario->json)
+		printed_hold(scenario->name, "json", json);
 	printed_assert_fits_terminal(text);
 	free(text);
 	free(json);

@@ -168,14 +168,11 @@ static void warp_json_has_all_keys_when_nothing_is_known(void **state)
 	expect_warp_keys(&warp);
 }
 
-static size_t allocations_left = SIZE_MAX;
+static size_t allocations_left;
 
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-
-void *__wrap_malloc(size_t size)
+static void *allocate(size_t size)
 {
-	return allocations_left && allocations_left-- ? __real_malloc(size) : NULL;
+	return allocations_left && allocations_left-- ? malloc(size) : NULL;
 }
 
 /* What is written when so many allocations succeed, to be freed; NULL: an error. */
@@ -189,8 +186,9 @@ static char *write_with(const struct warp_report *report, size_t allocations)
 
 	assert_non_null(out);
 	allocations_left = allocations;
+	json_set_alloc_funcs(allocate, free);
 	written = warp_report_json(report, &style, out);
-	allocations_left = SIZE_MAX;
+	json_set_alloc_funcs(malloc, free);
 	assert_int_equal(fclose(out), 0);
 	if (written)
 		return some;
