@@ -76,10 +76,7 @@ static const struct rule tsc_rules[] = {
 		"reading the TSC costs as much as a system call here, measured on a copy of the "
 		"vDSO"},
 	{log_is_against_tsc, "the kernel log says that the TSC is unstable"},
-	/*
-         * After a restore or a suspend the TSC is another one, which only the hypervisor's own
-         * clock makes up for.
-         */
+	/* A restored or resumed guest meets another TSC: its own clock makes up for it. */
 	{sign_may_be_restored, "a guest restored from a snapshot would see the TSC jump"},
 	{is_wsl, "WSL suspends this machine, after which the TSC no longer fits"},
 	{is_on_kvm_clock,
