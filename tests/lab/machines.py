@@ -83,10 +83,10 @@ _KVM = "-accel kvm -m 256 -nodefaults -display none -no-reboot -serial stdio -ne
 _HYPERV = "-cpu host,kvm=off,hv-relaxed,hv-vapic,hv-time,hv-vpindex,hv-synic,hv-stimer"
 
 
-def _nested(source, guest, host="bookworm/amd64", accel=""):
+def _nested(source, guest, host="bookworm/amd64", accel="", seconds=180):
     trusted = " tsc=reliable" if source == "tsc" else ""
     return _machine("qemu-system-x86_64", "-accel tcg -cpu EPYC,+svm,+npt -m 2048",
-                    "qemu-system-x86 binutils", kind="nested", seconds=180, host=host,
+                    "qemu-system-x86 binutils", kind="nested", seconds=seconds, host=host,
                     host_append=f"clocksource={source}{trusted}",
                     guest=tuple(f"{_KVM.replace('-accel kvm', '-accel kvm' + accel)} {guest}".split()))
 
@@ -102,6 +102,7 @@ def _xen(seconds):
 
 MACHINES = {
     "kvm-on-tsc": _nested("tsc", "-cpu host"),
+    "kvm-on-tsc-patient": _nested("tsc", "-cpu host", seconds=400),
     "kvm-on-hpet": _nested("hpet", "-cpu host"),
     "hyperv-on-tsc": _nested("tsc", _HYPERV),
     "hyperv-on-hpet": _nested("hpet", _HYPERV),
