@@ -14,14 +14,14 @@ struct path {
 	/* Set by the caller. */
 	int root;      /* where absolute paths and links begin; borrowed */
 	bool confined; /* ".." does not leave the root; else relative paths begin at the
-			* working directory */
+	                * working directory */
 	bool wary;     /* do not follow links that lie where other users can write */
 
 	/* Set by path_find(). */
-	bool link_refused; /* failed because of such a link */
-	bool descriptor;   /* the last component is a link of /proc/PID/fd, which has no text
-			    * that could be followed: open it without O_NOFOLLOW */
-	int directory;     /* holds the last component; owned by the caller */
+	bool link_refused;       /* failed because of such a link */
+	bool descriptor;         /* the last component is a link of /proc/PID/fd, which has no text
+	                          * that could be followed: open it without O_NOFOLLOW */
+	int directory;           /* holds the last component; owned by the caller */
 	char name[NAME_MAX + 1]; /* no link when it was looked at; it may not exist */
 	char text[PATH_MAX];     /* the path without the links followed */
 };

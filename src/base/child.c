@@ -70,8 +70,8 @@ static void set_timer(const struct deadline *deadline)
 }
 
 /* A parent that died before prctl() sends no signal any more, but we are not its child. */
-static void be_child(void (*work)(void *argument), void *argument, const struct deadline *deadline,
-	pid_t parent)
+static void be_child(
+	void (*work)(void *argument), void *argument, const struct deadline *deadline, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)

@@ -25,10 +25,10 @@
 #define OPEN_DIRECTORY (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 enum step {
-	STEP_DOWN,  /* entered a directory */
-	STEP_DONE,  /* at the last component */
-	STEP_AGAIN, /* ".." was taken out of the path */
-	STEP_LINK,  /* a link's text was put in */
+	STEP_DOWN,   /* entered a directory */
+	STEP_DONE,   /* at the last component */
+	STEP_AGAIN,  /* ".." was taken out of the path */
+	STEP_LINK,   /* a link's text was put in */
 	STEP_FAILED, /* errno says why */
 };
 
@@ -121,7 +121,8 @@ static bool take_component(struct path *path, size_t at, struct component *compo
 }
 
 /* "..": takes it out of the path together with the component before it. */
-static enum step go_up(struct path *path, const struct component *parent, const struct component *up)
+static enum step go_up(
+	struct path *path, const struct component *parent, const struct component *up)
 {
 	bool at_root = path->confined || path->text[0] == '/';
 
@@ -132,7 +133,8 @@ static enum step go_up(struct path *path, const struct component *parent, const 
 	return enter(path, "..") ? STEP_DOWN : STEP_FAILED;
 }
 
-static enum step take_step(struct path *path, struct component *parent, const struct component *here)
+static enum step take_step(
+	struct path *path, struct component *parent, const struct component *here)
 {
 	char link[PATH_MAX];
 	bool is_last = !path->text[here->next];

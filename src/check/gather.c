@@ -129,8 +129,7 @@ static void measure(
 {
 	struct call calls[CALL_MAX][PATH_COUNT] = {0};
 
-	vvar_collect(&evidence->vdso, evidence->clocksource.current, &evidence->vclock,
-		deadline);
+	vvar_collect(&evidence->vdso, evidence->clocksource.current, &evidence->vclock, deadline);
 	call_list(evidence, calls);
 	proof_take(evidence, calls, deadline);
 	timing_measure(evidence, calls, deadline);
@@ -163,8 +162,7 @@ static void measure_for_verdict(
 	struct call calls[CALL_MAX][PATH_COUNT] = {0};
 
 	clocksource_collect(root, &evidence->clocksource);
-	vvar_collect(&evidence->vdso, evidence->clocksource.current, &evidence->vclock,
-		deadline);
+	vvar_collect(&evidence->vdso, evidence->clocksource.current, &evidence->vclock, deadline);
 	call_list(evidence, calls);
 	drop_calls_that_do_not_decide(evidence, calls);
 	proof_take(evidence, calls, deadline);

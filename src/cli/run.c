@@ -154,8 +154,9 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	}
 	/* It reads and writes any file that it is told to. */
 	if (getauxval(AT_SECURE)) {
-		cli_complain("refusing to run with the set-user-ID bit, the set-group-ID bit or file "
-			     "capabilities: remove them from the program");
+		cli_complain(
+			"refusing to run with the set-user-ID bit, the set-group-ID bit or file "
+			"capabilities: remove them from the program");
 		return EXIT_TROUBLE;
 	}
 	set_signals();

@@ -39,7 +39,7 @@ struct run {
 	struct run_result *result;
 	struct guardian guardian;
 	int64_t worker_ns; /* limit of one worker */
-	int signals;      /* signalfd */
+	int signals;       /* signalfd */
 	sigset_t mask_before;
 };
 

@@ -78,7 +78,8 @@ static void a_part_of_the_time_ends_no_later_than_the_whole(void **state)
 	assert_true(deadline_left_ns(&part) <= 10 * NS_PER_SECOND + NS_PER_SECOND / 10);
 	assert_true(deadline_left_ns(&none) == INT64_MAX);
 	part = deadline_half(&whole);
-	assert_in_range(deadline_left_ns(&part), 4 * NS_PER_SECOND, 5 * NS_PER_SECOND + NS_PER_SECOND / 10);
+	assert_in_range(
+		deadline_left_ns(&part), 4 * NS_PER_SECOND, 5 * NS_PER_SECOND + NS_PER_SECOND / 10);
 	part = deadline_half(&none);
 	assert_int_equal(part.limit_ns, 0);
 	part = deadline_within(&none, NS_PER_SECOND);
