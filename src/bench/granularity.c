@@ -16,14 +16,25 @@
 /* Between two looks at the time that has gone by. */
 #define READINGS_AT_ONCE 100
 
-/* False if the clock cannot be read. */
+/*
+ * False if the clock cannot be read. On 32-bit architectures a call by the vDSO or the kernel
+ * writes either struct timespec: of two 64-bit words, or of two 32-bit ones, which leave the
+ * second 64-bit word as it was.
+ */
 static bool read_ns(const struct call *clock, int64_t *ns)
 {
-	struct timespec now;
+	union {
+		struct timespec timespec;
+		int64_t wide[2];
+		int32_t narrow[4];
+	} now = {.wide = {-1, -1}};
 
-	if (clock->function.clock(clock->clock, &now) != 0)
+	if (clock->function.clock(clock->clock, &now.timespec) != 0)
 		return false;
-	*ns = (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
+	if (now.wide[1] >= 0)
+		*ns = now.wide[0] * NS_PER_SECOND + now.wide[1];
+	else
+		*ns = (int64_t)now.narrow[0] * NS_PER_SECOND + now.narrow[1];
 	return true;
 }
 

@@ -56,17 +56,20 @@ static ssize_t write_like_the_kernel(int file, const void *line, size_t length, 
 }
 
 ssize_t pwrite(int file, const void *line, size_t length, off_t offset);
-ssize_t pwrite64(int file, const void *line, size_t length, off_t offset);
 
 ssize_t pwrite(int file, const void *line, size_t length, off_t offset)
 {
 	return write_like_the_kernel(file, line, length, offset);
 }
 
-ssize_t pwrite64(int file, const void *line, size_t length, off_t offset)
+#if defined(__GLIBC__)
+ssize_t pwrite64(int file, const void *line, size_t length, off64_t offset);
+
+ssize_t pwrite64(int file, const void *line, size_t length, off64_t offset)
 {
-	return write_like_the_kernel(file, line, length, offset);
+	return write_like_the_kernel(file, line, length, (off_t)offset);
 }
+#endif
 
 int adjtimex(struct timex *timex)
 {

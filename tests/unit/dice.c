@@ -26,7 +26,7 @@ struct dice dice_start(void)
 }
 
 /* splitmix64: every seed is good, 0 too. */
-static uint64_t next(struct dice *dice)
+uint64_t dice_word(struct dice *dice)
 {
 	uint64_t word = dice->state += 0x9e3779b97f4a7c15U;
 
@@ -35,13 +35,13 @@ static uint64_t next(struct dice *dice)
 	return word ^ word >> 31;
 }
 
-uint64_t dice_roll(struct dice *dice, uint64_t bound)
+size_t dice_roll(struct dice *dice, size_t bound)
 {
-	return next(dice) % bound;
+	return (size_t)(dice_word(dice) % bound);
 }
 
 void dice_fill(struct dice *dice, unsigned char *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
-		bytes[i] = (unsigned char)next(dice);
+		bytes[i] = (unsigned char)dice_word(dice);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Random numbers that can be had again: the seed is printed, and UNIT_SEED sets it. */
+/* Reproducible random numbers: the seed is printed, and UNIT_SEED sets it. */
 #ifndef VDSOCHECK_TESTS_DICE_H
 #define VDSOCHECK_TESTS_DICE_H
 
@@ -14,7 +14,10 @@ struct dice {
 struct dice dice_start(void);
 
 /* A number below `bound`, which is not 0. */
-uint64_t dice_roll(struct dice *dice, uint64_t bound);
+size_t dice_roll(struct dice *dice, size_t bound);
+
+/* Any 64 bits. */
+uint64_t dice_word(struct dice *dice);
 
 void dice_fill(struct dice *dice, unsigned char *bytes, size_t size);
 

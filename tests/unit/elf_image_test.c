@@ -239,12 +239,23 @@ static const unsigned char *own_image(size_t *size)
 	return (const unsigned char *)base;
 }
 
-/* The dynamic loader has parsed the same image by code of its own. */
+/* The dynamic loader has parsed the same image by code of its own. NULL: it knows none. */
+static void *loaders_vdso(void)
+{
+	static const char *const names[] = {
+		"linux-vdso.so.1", "linux-gate.so.1", "linux-vdso64.so.1", "linux-vdso32.so.1"};
+	void *loader = NULL;
+
+	for (size_t i = 0; i < COUNT(names) && !loader; i++)
+		loader = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+	return loader;
+}
+
 static void our_own_vdso_copied_lists_what_the_loader_finds(void **state)
 {
 	size_t size = 0;
 	const unsigned char *image = own_image(&size);
-	void *loader = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	void *loader = loaders_vdso();
 	struct fence fence;
 	struct vdso_evidence vdso;
 
@@ -284,7 +295,7 @@ static void our_own_vdso_lists_all_that_the_loader_finds(void **state)
 	static const char *const prefixes[] = {"__vdso_", "__kernel_"};
 	size_t size = 0;
 	const unsigned char *image = own_image(&size);
-	void *loader = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	void *loader = loaders_vdso();
 	struct vdso_evidence vdso = {0};
 
 	(void)state;

@@ -45,7 +45,7 @@ static void an_outlier_does_not_move_the_median(void **state)
 static size_t roll_values(struct dice *dice, double values[VALUES_MAX])
 {
 	size_t count = dice_roll(dice, VALUES_MAX) + 1;
-	uint64_t span = dice_roll(dice, 1000) + 1;
+	size_t span = dice_roll(dice, 1000) + 1;
 
 	for (size_t i = 0; i < count; i++)
 		values[i] = (double)dice_roll(dice, span) / 8 - 10;

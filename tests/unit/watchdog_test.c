@@ -211,10 +211,10 @@ static void any_figures_are_survived(void **state)
 			snprintf(text, sizeof(text),
 				"'%s' %s_nsec: %llu %s_now: %llx %s_last: %llx mask: %llx",
 				names[dice_roll(&dice, COUNT(names))], mark,
-				(unsigned long long)dice_roll(&dice, UINT64_MAX) >> shift, mark,
-				(unsigned long long)dice_roll(&dice, UINT64_MAX), mark,
-				(unsigned long long)dice_roll(&dice, UINT64_MAX),
-				(unsigned long long)dice_roll(&dice, UINT64_MAX) >> shift);
+				(unsigned long long)dice_word(&dice) >> shift, mark,
+				(unsigned long long)dice_word(&dice), mark,
+				(unsigned long long)dice_word(&dice),
+				(unsigned long long)dice_word(&dice) >> shift);
 			evidence_add_log(&evidence, text);
 		}
 		if (watchdog_explain(&evidence, &report))
