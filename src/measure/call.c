@@ -8,8 +8,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/text.h"
 #include "measure/loop.h"
+
+#define PROBE_NS 1000000000
 
 /*
  * 32-bit architectures have a second set of calls with 64-bit times, from 5.1 on. C libraries
@@ -178,17 +181,38 @@ static void set_function(struct call *call, const struct call_row *row, any_func
 	memcpy(&call->function.any, &function, sizeof(function));
 }
 
-static void choose_raw_calls(void)
-{
 #if defined(SYS_clock_gettime64) && defined(SYS_clock_gettime)
+
+/* In a child: a seccomp filter may kill for the call. */
+static void find_missing(void *object)
+{
+	bool *missing = object;
 	union any_time now;
 
-	if (raw_clock_gettime(CLOCK_MONOTONIC, &now.timespec) == -1 && errno == ENOSYS) {
+	*missing = raw_clock_gettime(CLOCK_MONOTONIC, &now.timespec) == -1 && errno == ENOSYS;
+}
+
+/* Before 5.1 there are only the older calls. */
+static void choose_raw_calls(void)
+{
+	struct deadline deadline = deadline_after(PROBE_NS);
+	struct fact why = {0};
+	bool missing = false;
+
+	child_compute(find_missing, &missing, sizeof(missing), &deadline, &why);
+	if (missing) {
 		clock_gettime_number = SYS_clock_gettime;
 		clock_getres_number = SYS_clock_getres;
 	}
-#endif
 }
+
+#else
+
+static void choose_raw_calls(void)
+{
+}
+
+#endif
 
 void call_list(struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT])
 {

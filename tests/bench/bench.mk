@@ -2,7 +2,8 @@
 # The timed loops under the glass, and benchmarks that print tables; see tests/bench/README.md.
 
 LOOP_OBJECTS := $(addprefix $(BUILD)/src/,measure/loop.o measure/call.o measure/counter.o \
-	base/fact.o base/fault.o base/text.o) $(BUILD)/tests/bench/loops.o
+	base/child.o base/fact.o base/fault.o base/kernel_clock.o base/text.o) \
+	$(BUILD)/tests/bench/loops.o
 
 test-programs: $(BUILD)/tests/bench/hand $(BUILD)/tests/bench/loops
 
@@ -19,8 +20,7 @@ $(BUILD)/tests/bench/loops: $(LOOP_OBJECTS) $(BUILD)/flags
 	$(QUIET)$(LINK) $(LOOP_OBJECTS) -o $@
 
 STUB_OBJECTS := $(LOOP_OBJECTS:%/loops.o=%/stub.o) $(addprefix $(BUILD)/src/, \
-	measure/sampler.o measure/series.o measure/stopwatch.o measure/disturbance.o \
-	base/kernel_clock.o)
+	measure/sampler.o measure/series.o measure/stopwatch.o measure/disturbance.o)
 
 $(BUILD)/tests/bench/stub: $(STUB_OBJECTS) $(BUILD)/flags
 	$(call say,LINK,$@)
