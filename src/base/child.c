@@ -62,8 +62,8 @@ static void take_signals(void)
 static void set_timer(const struct deadline *deadline)
 {
 	int64_t left_us = deadline_left_ns(deadline) / 1000 + TIMER_SLACK_US;
-	struct itimerval timer = {
-		.it_value = {.tv_sec = left_us / 1000000, .tv_usec = left_us % 1000000}};
+	struct itimerval timer = {.it_value = {.tv_sec = (time_t)(left_us / 1000000),
+					  .tv_usec = (suseconds_t)(left_us % 1000000)}};
 
 	if (deadline->limit_ns)
 		setitimer(ITIMER_REAL, &timer, NULL);
