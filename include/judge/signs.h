@@ -46,6 +46,12 @@ bool sign_platform_is(const struct evidence *evidence, const char *word);
 /* Under a hypervisor. */
 bool sign_is_guest(const struct evidence *evidence);
 
+/*
+ * CPUID says that the TSC is invariant, and the kernel does not say otherwise: a Xen PV guest
+ * may see the machine's CPUID, and a kernel takes back what it found untrue.
+ */
+bool sign_tsc_is_invariant(const struct evidence *evidence);
+
 bool sign_is_x86(const struct evidence *evidence);
 
 /* The guest may be stopped, copied and started again elsewhere, with another TSC. */

@@ -15,4 +15,7 @@ struct vclock_evidence vclock_infer(const struct evidence *evidence);
 /* True if the kernel never gives this clocksource a mode (hpet did have one up to 4.6). */
 bool vclock_name_has_no_mode(const char *clocksource);
 
+/* True if some kernel gives a clocksource of this name a clock mode. */
+bool vclock_name_has_mode(const char *clocksource);
+
 #endif

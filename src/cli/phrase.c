@@ -8,6 +8,7 @@
 
 #include "base/fault.h"
 #include "cli/wrap.h"
+#include "judge/signs.h"
 #include "judge/tally.h"
 
 /* The rate that the cost is worked out for if none is given: a busy service, no record. */
@@ -201,7 +202,9 @@ void phrase_host(const struct evidence *evidence, struct phrase *phrase)
 	add_text(phrase, "", &host->cpu);
 	if (fact_is_known(&host->invariant_tsc.fact))
 		phrase_add(phrase, "%sTSC %s", phrase->used ? ", " : "",
-			host->invariant_tsc.value ? "invariant" : "not invariant");
+			!host->invariant_tsc.value        ? "not invariant"
+			: sign_tsc_is_invariant(evidence) ? "invariant"
+							  : "invariant by CPUID alone");
 	if (fact_is_known(&host->boot.fact) && *host->boot.value)
 		phrase_add(phrase, "; booted with %s", host->boot.value);
 	if (!phrase->used)

@@ -97,7 +97,8 @@ static bool lacks_processes(const struct view *view)
 
 static bool lacks_permission(const struct view *view)
 {
-	return lacks_proof(view) && !lacks_processes(view);
+	return lacks_proof(view) && !lacks_processes(view) &&
+	       !fact_is_known(&view->evidence->host.emulator.fact);
 }
 
 static bool is_fault(const struct view *view)
@@ -231,6 +232,7 @@ static void list_boot(const struct view *view, char boot[BOOT_SIZE])
 		{"tsc=unstable", true},
 		{"vdso=0", evidence->vdso.fact.state == FACT_ABSENT},
 		{"vdso32=0", evidence->vdso.fact.state == FACT_ABSENT},
+		{"no-kvmclock", view->is_plain},
 		{"no-kvmclock-vsyscall", sign_current_is(evidence, "kvm-clock")},
 	};
 	size_t used = 0;

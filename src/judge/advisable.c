@@ -65,9 +65,7 @@ static bool is_unreliable_to_xen(const struct evidence *evidence)
 
 static bool is_not_known_invariant(const struct evidence *evidence)
 {
-	const struct flag_fact *invariant = &evidence->host.invariant_tsc;
-
-	return !is_on_aws_xen(evidence) && (!fact_is_known(&invariant->fact) || !invariant->value);
+	return !is_on_aws_xen(evidence) && !sign_tsc_is_invariant(evidence);
 }
 
 static const struct rule tsc_rules[] = {

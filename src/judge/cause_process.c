@@ -51,7 +51,8 @@ static bool is_vdso_switched_off(const struct view *view)
 static bool is_vdso_missing(const struct view *view)
 {
 	return view->verdict == VERDICT_FALLBACK &&
-	       view->evidence->vdso.fact.state == FACT_ABSENT && !is_vdso_switched_off(view);
+	       view->evidence->vdso.fact.state == FACT_ABSENT && !is_vdso_switched_off(view) &&
+	       !view_lacks_compat_vdso(view);
 }
 
 static void support_no_vdso(const struct view *view, struct cause *cause)
@@ -104,6 +105,17 @@ static const struct advice_row leave_counter_on = {.id = "leave-counter-on",
 	.text = "Start the program without prctl(PR_SET_TSC, PR_TSC_SIGSEGV): look at what "
 		"launches it."};
 
+static bool is_undecided(const struct view *view)
+{
+	return view->verdict == VERDICT_UNKNOWN;
+}
+
+static const struct advice_row run_without_emulator = {.id = "run-without-emulator",
+	.effort = EFFORT_PROOF,
+	.applies = is_undecided,
+	.text = "Run a vdsocheck built for this machine's own architecture, and not under valgrind "
+		"or another emulator."};
+
 static const struct advice_row use_wsl2 = {
 	.id = "use-wsl2", .effort = EFFORT_UPDATE, .text = "Convert this distribution to WSL 2."};
 
@@ -125,7 +137,7 @@ static const struct advice_row newer_libc = {.id = "newer-libc",
 const struct cause_row cause_process_rows[] = {
 	{.id = "counter-off",
 		.text = "The counter is switched off for this process and those it starts "
-			"(prctl(PR_SET_TSC)): asking for the time crashes them.",
+			"(prctl(PR_SET_TSC)): a call that reads it ends with SIGSEGV.",
 		.more = "PR_SET_TSC(2const)",
 		.applies = is_counter_off,
 		.certainty = CERTAINTY_PROVEN,
@@ -136,7 +148,8 @@ const struct cause_row cause_process_rows[] = {
 			"calls: run vdsocheck without it to see the host.",
 		.applies = is_emulated,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_emulated},
+		.support = support_emulated,
+		.advice = (const struct advice_row *const[]){&run_without_emulator, NULL}},
 	{.id = "vdso-switched-off",
 		.text = "The kernel was booted with the vDSO switched off.",
 		.more = "vdso(7)",
@@ -248,6 +261,12 @@ static bool is_in_time_namespace(const struct view *view)
 	       view->evidence->vclock.time_namespace;
 }
 
+static void support_time_namespace(const struct view *view, struct cause *cause)
+{
+	(void)view;
+	support_add(cause, "the vDSO's data page is that of a time namespace");
+}
+
 static const struct advice_row newer_container_runtime = {.id = "newer-container-runtime",
 	.effort = EFFORT_PROGRAM,
 	.text = "Update the container runtime and libseccomp, or let its seccomp profile allow "
@@ -281,6 +300,6 @@ const struct cause_row cause_note_rows[] = {
 		.more = "time_namespaces(7)",
 		.applies = is_in_time_namespace,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_mode},
+		.support = support_time_namespace},
 	{0},
 };

@@ -103,7 +103,7 @@ static bool is_tsc_not_invariant(const struct view *view)
 	bool xen = view->falls_back && sign_current_is(view->evidence, "xen");
 
 	return (xen || (view_is_second_choice(view) && !sign_is_offered(view->evidence, "tsc"))) &&
-	       is_not_invariant(view);
+	       is_not_invariant(view) && !view_is_tsc_unbound(view);
 }
 
 static void support_invariance(const struct view *view, struct cause *cause)
@@ -124,7 +124,7 @@ static bool is_tsc_not_offered(const struct view *view)
 	       !sign_is_offered(evidence, "tsc") &&
 	       fact_is_known(&evidence->host.invariant_tsc.fact) && !is_not_invariant(view) &&
 	       !sign_tsc_distrust(evidence) && !calibration_line(view) &&
-	       !is_tsc_switched_off(view);
+	       !is_tsc_switched_off(view) && !view_is_tsc_unbound(view);
 }
 
 static bool is_log_denied(const struct view *view)
@@ -168,12 +168,20 @@ static const struct advice_row read_kernel_log = {.id = "read-kernel-log",
 		"clocksource was chosen. So may the journal:",
 	.steps = {{NULL, "sudo journalctl -k -b | grep -iE 'tsc|clocksource'"}}};
 
+/* native_calibrate_tsc() reads leaf 0x15 on Intel's CPUs only, and no leaf of a hypervisor. */
+static const struct advice_row set_tsc_rate = {.id = "set-tsc-rate",
+	.effort = EFFORT_UPDATE,
+	.text = "If the TSC's rate is known, give it to the kernel: add tsc_early_khz= and the rate "
+		"in kHz to the kernel command line.",
+	.risk = "If the rate is wrong, or the guest is migrated to a host with another, its clock "
+		"runs fast or slow."};
+
 static const struct advice_row ask_for_tsc_rate = {.id = "ask-for-tsc-rate",
 	.effort = EFFORT_ASK,
 	.text = "Ask your provider or platform team:",
-	.ask = "Please tell this guest the rate of its TSC (CPUID leaf 0x15, or the hypervisor's "
-	       "timing leaf 0x40000010): its kernel cannot calibrate it and has to use a slow "
-	       "clocksource."};
+	.ask = "This guest's kernel cannot calibrate its TSC and has to use a slow clocksource. Can "
+	       "it be given a timer to calibrate by (HPET, ACPI PM timer, PIT), or on Intel's CPUs "
+	       "the rate in CPUID leaf 0x15? What is the rate of its TSC in kHz?"};
 
 static const struct advice_row ask_hyperv_for_tsc = {.id = "ask-hyperv-for-tsc",
 	.effort = EFFORT_ASK,
@@ -225,7 +233,8 @@ const struct cause_row cause_selected_rows[] = {
 		.applies = is_tsc_uncalibrated,
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_calibration,
-		.advice = (const struct advice_row *const[]){&ask_for_tsc_rate, NULL}},
+		.advice =
+			(const struct advice_row *const[]){&set_tsc_rate, &ask_for_tsc_rate, NULL}},
 	{.id = "tsc-not-invariant",
 		.text = "The CPU does not advertise an invariant TSC to this machine.",
 		.applies = is_tsc_not_invariant,

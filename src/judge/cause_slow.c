@@ -12,9 +12,22 @@ static bool is_booted_with_it(const struct view *view)
 	return (view->falls_back || view->is_plain) && sign_boot_chose_current(view->evidence);
 }
 
+/* These have causes of their own where their mode is none. */
+static bool has_own_cause(const struct evidence *evidence)
+{
+	return sign_current_is(evidence, "kvm-clock") || sign_current_is(evidence, "xen") ||
+	       sign_current_is(evidence, "hyperv_clocksource_tsc_page") ||
+	       sign_current_is(evidence, "arch_sys_counter") ||
+	       sign_platform_is(evidence, "gvisor");
+}
+
 static bool is_plain(const struct view *view)
 {
-	return view->is_plain;
+	const struct evidence *evidence = view->evidence;
+
+	return view->is_plain || (view->falls_back && !tally_is_mixed(evidence) &&
+					 sign_mode_is_none(evidence) && !has_own_cause(evidence) &&
+					 fact_is_known(&evidence->clocksource.current_fact));
 }
 
 static bool is_clocksource_unseen(const struct view *view)
@@ -31,8 +44,8 @@ static void support_unseen(const struct view *view, struct cause *cause)
 
 static const char *target_own_counter(const struct view *view)
 {
-	static const char *const counters[] = {
-		"arch_sys_counter", "riscv_clocksource", "timebase", "tod", "Constant"};
+	static const char *const counters[] = {"arch_sys_counter", "riscv_clocksource", "timebase",
+		"tod", "Constant", "GIC", "MIPS"};
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
 		if (sign_is_another(view->evidence, counters[i]))
@@ -207,6 +220,12 @@ static bool is_arm_erratum(const struct view *view)
 	       strcmp(view->evidence->vclock.name, "archtimer-nocompat") != 0;
 }
 
+static void support_arm(const struct view *view, struct cause *cause)
+{
+	support_mode(view, cause);
+	support_add_log(cause, sign_log_find(view->evidence, "workaround for"));
+}
+
 /* The line by which the kernel went back to a clocksource that it had left; NULL if none. */
 static const struct kernel_log_line *find_return(const struct evidence *evidence)
 {
@@ -242,7 +261,7 @@ static void support_changing(const struct view *view, struct cause *cause)
 
 static bool is_counter_trapped(const struct view *view)
 {
-	return view->verdict == VERDICT_SLOW;
+	return view->verdict == VERDICT_SLOW && !view_has_firmware_counter(view);
 }
 
 static void support_counter(const struct view *view, struct cause *cause)
@@ -370,11 +389,44 @@ static const struct advice_row ask_hyperv_host = {.id = "ask-hyperv-host",
 
 static const struct advice_row other_arm_cpu = {.id = "other-arm-cpu",
 	.effort = EFFORT_UPDATE,
-	.text = "No setting helps: the kernel has to work around this CPU's counter. Another CPU "
-		"or machine type is the way out."};
+	.text = "No setting helps. The kernel log has \"workaround for\" where it is an erratum: "
+		"then use another CPU or machine type. Otherwise look for newer firmware."};
+
+static bool is_under_vmware(const struct view *view)
+{
+	return strcmp(view->evidence->host.hypervisor.value, "vmware") == 0;
+}
+
+static bool is_under_xen(const struct view *view)
+{
+	return strcmp(view->evidence->host.hypervisor.value, "xen") == 0;
+}
+
+static bool is_under_another(const struct view *view)
+{
+	return !is_under_vmware(view) && !is_under_xen(view);
+}
+
+static const struct advice_row ask_vmware_about_counter = {.id = "ask-vmware-about-counter",
+	.effort = EFFORT_ASK,
+	.applies = is_under_vmware,
+	.text = "No setting of the guest helps. Ask your provider or platform team:",
+	.ask = "Each read of the TSC in this guest exits to the hypervisor. Was the guest moved to a "
+	       "host whose TSC has another rate? If so, power it off and on there; else see whether "
+	       "its .vmx file sets monitor_control.virtual_rdtsc, and set it to FALSE."};
+
+static const struct advice_row ask_xen_about_counter = {.id = "ask-xen-about-counter",
+	.effort = EFFORT_ASK,
+	.applies = is_under_xen,
+	.text = "No setting of the guest helps. Ask your provider or platform team:",
+	.ask = "Xen emulates the TSC for this guest. Can its configuration have tsc_mode=\"native\" "
+	       "(xl.cfg), or the guest be started on a host with the TSC rate that it was created "
+	       "with?",
+	.source = "xen-tscmode(7)"};
 
 static const struct advice_row ask_about_trapped_counter = {.id = "ask-about-trapped-counter",
 	.effort = EFFORT_ASK,
+	.applies = is_under_another,
 	.text = "No setting of the guest helps. Ask your provider or platform team:",
 	.ask = "Each read of the CPU's counter in this guest exits to the hypervisor: can TSC "
 	       "offsetting and scaling be used instead of emulation, or the guest be moved to a "
@@ -497,11 +549,11 @@ const struct cause_row cause_slow_rows[] = {
 		.support = support_mode,
 		.advice = (const struct advice_row *const[]){&advice_move, &ask_hyperv_host, NULL}},
 	{.id = "arm-counter-erratum",
-		.text = "The kernel keeps this CPU's counter from the vDSO: it has an erratum "
-			"that only the kernel works around.",
+		.text = "The kernel keeps this CPU's counter from the vDSO, as it does where the "
+			"counter has an erratum or user space may not read it.",
 		.applies = is_arm_erratum,
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_mode,
+		.support = support_arm,
 		.advice = (const struct advice_row *const[]){&other_arm_cpu, NULL}},
 	{.id = "clocksource-changing",
 		.text = "The clocksource was changed while vdsocheck ran: some of the calls were "
@@ -517,7 +569,8 @@ const struct cause_row cause_slow_rows[] = {
 		.applies = is_counter_trapped,
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_counter,
-		.advice = (const struct advice_row *const[]){&advice_move,
-			&ask_about_trapped_counter, NULL}},
+		.advice =
+			(const struct advice_row *const[]){&advice_move, &ask_vmware_about_counter,
+				&ask_xen_about_counter, &ask_about_trapped_counter, NULL}},
 	{0},
 };

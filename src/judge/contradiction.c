@@ -59,7 +59,9 @@ static bool copy_disagrees(const struct evidence *evidence)
 
 static bool name_yet_answered(const struct evidence *evidence)
 {
-	return fact_is_known(&evidence->clocksource.current_fact) &&
+	/* powerpc's vDSO, for one, reads its counter whatever the mode: nothing has changed. */
+	return !mode_none_yet_answered(evidence) &&
+	       fact_is_known(&evidence->clocksource.current_fact) &&
 	       vclock_name_has_no_mode(evidence->clocksource.current) &&
 	       strcmp(evidence->vclock.name, "hpet") != 0 && vdso_never_enters(evidence);
 }

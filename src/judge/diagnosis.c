@@ -13,10 +13,12 @@
 /* What makes the calls slow comes before what led the kernel there, and notes come last. */
 const struct cause_table cause_tables[CAUSE_TABLES] = {
 	{cause_process_rows, true},
+	{cause_vdso_rows, true},
 	{cause_slow_rows, true},
 	{cause_unexplained_rows, false},
 	{cause_selected_rows, false},
 	{cause_watchdog_rows, false},
+	{cause_unused_rows, false},
 	{cause_note_rows, false},
 };
 
@@ -68,7 +70,9 @@ void view_make(const struct evidence *evidence, enum verdict verdict, struct vie
 	                   view->vdso.entered > 0;
 	view->is_plain = (view->falls_back || !evidence->live) &&
 	                 fact_is_known(&clocksource->current_fact) &&
-	                 vclock_name_has_no_mode(clocksource->current);
+	                 (vclock_name_has_no_mode(clocksource->current) ||
+				 (sign_mode_is_none(evidence) &&
+					 !vclock_name_has_mode(clocksource->current)));
 	watchdog_explain(evidence, &view->watchdog);
 	if (view->falls_back)
 		find_switches(evidence, view);

@@ -161,9 +161,25 @@ bool sign_is_x86(const struct evidence *evidence)
 	       (length == 4 && arch->value[0] == 'i' && strcmp(arch->value + 2, "86") == 0);
 }
 
+bool sign_tsc_is_invariant(const struct evidence *evidence)
+{
+	const struct flag_fact *invariant = &evidence->host.invariant_tsc;
+	const struct text_fact *flags = &evidence->host.tsc_flags;
+
+	return fact_is_known(&invariant->fact) && invariant->value &&
+	       (!fact_is_known(&flags->fact) || (strstr(flags->value, "constant_tsc") &&
+							strstr(flags->value, "nonstop_tsc")));
+}
+
 bool sign_may_be_restored(const struct evidence *evidence)
 {
-	return sign_platform_is(evidence, "firecracker") || sign_platform_is(evidence, "microvm");
+	/* Hyper-V and VMware give every guest such a device, and restore its TSC with it. */
+	bool reports = fact_is_known(&evidence->host.restore_device.fact) &&
+	               !text_is(&evidence->host.hypervisor, "microsoft") &&
+	               !text_is(&evidence->host.hypervisor, "vmware");
+
+	return reports || sign_platform_is(evidence, "firecracker") ||
+	       sign_platform_is(evidence, "microvm");
 }
 
 const struct kernel_log_line *sign_tsc_distrust(const struct evidence *evidence)

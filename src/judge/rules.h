@@ -21,7 +21,8 @@ struct view {
 	struct tally libc; /* the same through libc */
 	bool falls_back;   /* the vDSO is there and made system calls */
 	/*
-	 * The calls fall back on a clocksource that no kernel gives a clock mode; or would, by its
+	 * The calls fall back on a clocksource that no kernel gives a clock mode, by its name, or
+	 * that has none, by the data page, and is not known to ever have one. Or they would, by its
 	 * name, where a captured tree is all there is.
 	 */
 	bool is_plain;
@@ -45,6 +46,13 @@ bool view_is_second_choice(const struct view *view);
 bool view_has_tsc_delay(const struct view *view);
 bool view_is_tsc_early(const struct view *view);
 bool view_is_tsc_distrusted(const struct view *view);
+
+/* tsc was in use and is gone, and nothing in the log says why. */
+bool view_is_tsc_unbound(const struct view *view);
+
+/* A 32-bit program on an arm64 kernel without CONFIG_COMPAT_VDSO; rdtime emulated by firmware. */
+bool view_lacks_compat_vdso(const struct view *view);
+bool view_has_firmware_counter(const struct view *view);
 
 /*
  * Words in braces are replaced: {to} is the clocksource that the advice leads to, {from} the
@@ -99,11 +107,12 @@ struct cause_table {
 	bool explains; /* why the calls are slow: without one of these, fallback-unexplained */
 };
 
-#define CAUSE_TABLES 6
+#define CAUSE_TABLES 8
 
 extern const struct cause_table cause_tables[CAUSE_TABLES];
 extern const struct cause_row cause_process_rows[], cause_slow_rows[], cause_unexplained_rows[],
-	cause_selected_rows[], cause_watchdog_rows[], cause_note_rows[];
+	cause_selected_rows[], cause_vdso_rows[], cause_unused_rows[], cause_watchdog_rows[],
+	cause_note_rows[];
 
 /* Advice that is not tied to one cause; ended by NULL. */
 extern const struct advice_row *const advice_general[];

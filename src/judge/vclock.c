@@ -27,6 +27,8 @@ static const struct {
 	{"timebase", 1, "archtimer", false},
 	{"tod", 1, "tod", false},
 	{"Constant", 1, "cpu", false},
+	{"MIPS", 1, "r4k", false},
+	{"GIC", 2, "gic", false},
 };
 
 static const char *const without_mode[] = {
@@ -38,6 +40,8 @@ static const char *const without_mode[] = {
 	"hyperv_clocksource_msr",
 	"hyperv_clocksource",
 	"arch_mem_counter",
+	"arch_mmio_counter",
+	"clint_clocksource",
 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -46,6 +50,15 @@ bool vclock_name_has_no_mode(const char *clocksource)
 {
 	for (size_t i = 0; i < COUNT(without_mode); i++) {
 		if (strcmp(without_mode[i], clocksource) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool vclock_name_has_mode(const char *clocksource)
+{
+	for (size_t i = 0; i < COUNT(modes); i++) {
+		if (strcmp(modes[i].clocksource, clocksource) == 0)
 			return true;
 	}
 	return false;

@@ -77,6 +77,28 @@ static void a_tsc_that_would_gain_nothing_is_not(void **state)
 	assert_not_advisable("tsc", "costs as much as a system call");
 }
 
+/* A Xen PV guest sees the machine's CPUID; what the kernel shows is what it found true. */
+static void the_kernel_has_to_agree_with_cpuid(void **state)
+{
+	(void)state;
+	make_guest("xen", "hpet", "tsc hpet");
+	assert_advisable("tsc");
+	fact_set_text(&evidence.host.tsc_flags, "constant_tsc tsc_known_freq");
+	assert_not_advisable("tsc", "invariant");
+	fact_set(&evidence.host.tsc_flags.fact, FACT_ABSENT, "x");
+	assert_advisable("tsc");
+}
+
+static void a_device_that_reports_restores_is_against_the_tsc(void **state)
+{
+	(void)state;
+	make_guest("kvm", "hpet", "tsc hpet");
+	fact_set_text(&evidence.host.restore_device, "vmgenid");
+	assert_not_advisable("tsc", "snapshot");
+	fact_set_text(&evidence.host.hypervisor, "microsoft");
+	assert_advisable("tsc");
+}
+
 static void a_clocksource_without_vdso_support_is_not(void **state)
 {
 	(void)state;
@@ -178,6 +200,8 @@ int main(void)
 		cmocka_unit_test(an_invariant_tsc_is_advisable),
 		cmocka_unit_test(what_is_against_the_tsc_is_named),
 		cmocka_unit_test(a_tsc_that_would_gain_nothing_is_not),
+		cmocka_unit_test(the_kernel_has_to_agree_with_cpuid),
+		cmocka_unit_test(a_device_that_reports_restores_is_against_the_tsc),
 		cmocka_unit_test(a_clocksource_without_vdso_support_is_not),
 		cmocka_unit_test(a_paravirtual_clock_is_advisable_under_its_hypervisor),
 		cmocka_unit_test(amazon_s_xen_does_without_the_invariant_bit),

@@ -247,6 +247,7 @@ static void to_and_fro(struct evidence *evidence)
 static void unexplained(struct evidence *evidence)
 {
 	evidence_make_falling_back(evidence, "tsc");
+	evidence_set_mode(evidence, VCLOCK_READ, 1, "tsc");
 }
 
 static void booted_with_hpet(struct evidence *evidence)
@@ -407,6 +408,80 @@ static void log_denied(struct evidence *evidence)
 	fact_set(&evidence->kernel_log.fact, FACT_DENIED, "/dev/kmsg: Operation not permitted");
 }
 
+/* 32-bit arm where the counter was not set up: the kernel takes the functions away. */
+static void vdso_without_time(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "arch_sys_counter");
+	fact_set_text(&evidence->host.arch, "armv7l");
+	evidence_remove_path(evidence, PATH_VDSO);
+	evidence->vdso.export_count = 0;
+}
+
+static void compat_missing(struct evidence *evidence)
+{
+	without_vdso(evidence);
+	fact_set_text(&evidence->host.arch, "aarch64");
+}
+
+static void vdso_disabled(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "tsc");
+	evidence_add_log(evidence, "clocksource: tsc registered with invalid VDSO mode 9. "
+				   "Disabling VDSO support.");
+}
+
+static void crashing(struct evidence *evidence)
+{
+	evidence_make_healthy(evidence);
+	for (size_t i = 0; i < evidence->call_count; i++)
+		evidence->calls[i].path[PATH_VDSO].signal = 7;
+}
+
+static void riscv_without_time(struct evidence *evidence)
+{
+	trapped(evidence);
+	fact_set_text(&evidence->host.arch, "riscv64");
+	evidence->host.hypervisor = (struct text_fact){.fact.state = FACT_ABSENT};
+}
+
+static void boot_refused(struct evidence *evidence)
+{
+	on_hpet(evidence);
+	evidence_set_available(evidence, "hpet acpi_pm");
+	fact_set_text(&evidence->host.boot, "clocksource=tsc tsc=reliable");
+}
+
+static void kvm_clock_disabled(struct evidence *evidence)
+{
+	on_hpet(evidence);
+	evidence_set_available(evidence, "hpet acpi_pm");
+	fact_set_text(&evidence->host.boot, "no-kvmclock");
+}
+
+static void kvm_clock_unused(struct evidence *evidence)
+{
+	on_hpet(evidence);
+	evidence_set_available(evidence, "hpet acpi_pm");
+	fact_set_flag(&evidence->host.kvm_clock_offered, true);
+}
+
+static void unbound(struct evidence *evidence)
+{
+	on_hpet(evidence);
+	evidence_set_available(evidence, "hpet acpi_pm");
+	fact_set_flag(&evidence->host.invariant_tsc, false);
+	evidence_add_log(evidence, "clocksource: Switched to clocksource tsc-early");
+	evidence_add_log(evidence, "clocksource: Switched to clocksource tsc");
+	evidence_add_log(evidence, "clocksource: Switched to clocksource hpet");
+}
+
+/* A name that nobody knows, and a page that says that it has no mode. */
+static void unknown_name(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "mct-frc");
+	evidence_set_mode(evidence, VCLOCK_READ, VCLOCK_MODE_NONE, "none");
+}
+
 static const struct row {
 	const char *name;
 	make *make;
@@ -469,6 +544,16 @@ static const struct row {
 	ROW(jumped, "tsc-jumped"),
 	ROW(skewed, "tsc-skewed"),
 	ROW(distrusted, "tsc-distrusted"),
+	ROW(vdso_without_time, "vdso-without-time"),
+	ROW(compat_missing, "no-compat-vdso"),
+	ROW(vdso_disabled, "vdso-disabled-by-kernel"),
+	ROW(crashing, "calls-crash"),
+	ROW(riscv_without_time, "counter-emulated-by-firmware"),
+	ROW(boot_refused, "boot-clocksource-refused"),
+	ROW(kvm_clock_disabled, "kvm-clock-disabled"),
+	ROW(kvm_clock_unused, "kvm-clock-unused"),
+	ROW(unbound, "tsc-unbound"),
+	ROW(unknown_name, "clocksource-without-vdso"),
 	ROW(distrusted_3_10, "tsc-distrusted"),
 	ROW(uncalibrated, "tsc-uncalibrated"),
 	ROW(not_invariant, "tsc-not-invariant"),
@@ -552,6 +637,11 @@ static void exclusive_causes_exclude_each_other(void **state)
 		{"tsc-unsynchronised", "tsc-distrusted"},
 		{"tsc-early-unstable", "tsc-distrusted"},
 		{"boot-without-tsc", "tsc-distrusted"},
+		{"no-compat-vdso", "no-vdso"},
+		{"counter-emulated-by-firmware", "counter-trapped"},
+		{"tsc-unbound", "tsc-not-invariant"},
+		{"tsc-unbound", "tsc-not-offered"},
+		{"kvm-clock-disabled", "kvm-clock-unused"},
 		{"tsc-skewed", "tsc-distrusted"},
 		{"tsc-reference-wrapped", "tsc-distrusted"},
 		{"tsc-reference-wrapped", "tsc-early-unstable"},
@@ -675,11 +765,24 @@ static void a_mode_that_was_read_overrules_a_version(void **state)
 	assert_false(is_found("xen-kernel-too-old", find(&evidence)));
 }
 
+/* Whatever it is called: the data page says so. */
+static void a_mode_that_was_read_as_none_is_proof(void **state)
+{
+	static struct evidence evidence;
+
+	(void)state;
+	unknown_name(&evidence);
+	assert_int_equal(find(&evidence), 1);
+	assert_string_equal(causes[0].id, "clocksource-without-vdso");
+	assert_int_equal(causes[0].certainty, CERTAINTY_PROVEN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest plain[] = {
 		cmocka_unit_test(an_old_kernel_on_hyperv_proves_nothing_about_its_host),
 		cmocka_unit_test(a_mode_that_was_read_overrules_a_version),
+		cmocka_unit_test(a_mode_that_was_read_as_none_is_proof),
 		cmocka_unit_test(a_healthy_host_has_no_causes),
 		cmocka_unit_test(exclusive_causes_exclude_each_other),
 		cmocka_unit_test(every_fault_has_a_cause_and_none_twice),

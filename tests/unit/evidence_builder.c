@@ -140,7 +140,7 @@ static void set_host(struct host_evidence *host)
 	fact_set_text(&host->boot, "");
 	fact_set_flag(&host->invariant_tsc, true);
 	fact_set_text(&host->tsc_flags, "constant_tsc nonstop_tsc tsc_known_freq");
-	fact_set_flag(&host->kvm_clock_offered, true);
+	fact_set(&host->kvm_clock_offered.fact, FACT_ABSENT, "CPUID was not asked");
 	fact_set_flag(&host->kvm_clock_stable, true);
 	fact_set(&host->xen_tsc_mode.fact, FACT_ABSENT, "not a leaf of this hypervisor");
 	host->xen_tsc_reliable.fact = host->xen_tsc_mode.fact;

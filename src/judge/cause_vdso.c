@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Causes that lie with the vDSO itself, whatever the clocksource: it lacks the functions, the
+ * kernel took its support for this clocksource away, its calls crash, or the counter that it
+ * reads is emulated by firmware.
+ */
+#include "rules.h"
+
+#include <string.h>
+
+#include "base/fault.h"
+
+static bool exports_time(const struct vdso_evidence *vdso)
+{
+	for (size_t i = 0; i < vdso->export_count; i++) {
+		if (strstr(vdso->exports[i].name, "clock_gettime") ||
+			strstr(vdso->exports[i].name, "gettimeofday"))
+			return true;
+	}
+	return false;
+}
+
+static bool is_without_time(const struct view *view)
+{
+	const struct vdso_evidence *vdso = &view->evidence->vdso;
+
+	return view->verdict == VERDICT_FALLBACK && fact_is_known(&vdso->fact) &&
+	       view->vdso.proven == 0 && !exports_time(vdso);
+}
+
+static void support_exports(const struct view *view, struct cause *cause)
+{
+	const struct vdso_evidence *vdso = &view->evidence->vdso;
+
+	support_add(cause, "vDSO: %zu functions, none of which reads a clock", vdso->export_count);
+}
+
+/* A 64-bit program on arm64 always has a vDSO, so this one is a 32-bit program. */
+bool view_lacks_compat_vdso(const struct view *view)
+{
+	const struct evidence *evidence = view->evidence;
+
+	return view->verdict == VERDICT_FALLBACK && evidence->vdso.fact.state == FACT_ABSENT &&
+	       fact_is_known(&evidence->host.arch.fact) &&
+	       strcmp(evidence->host.arch.value, "aarch64") == 0 &&
+	       !fact_is_known(&evidence->host.emulator.fact) &&
+	       !sign_boot_has(evidence, "vdso=0") && !sign_boot_has(evidence, "vdso32=0");
+}
+
+static void support_no_vdso(const struct view *view, struct cause *cause)
+{
+	support_add(cause, "architecture: %s", view->evidence->host.arch.value);
+	support_add(cause, "%s", view->evidence->vdso.fact.reason);
+}
+
+/* "clocksource X registered with invalid VDSO mode N. Disabling VDSO support" (5.6 and newer). */
+static const struct kernel_log_line *disabling_line(const struct view *view)
+{
+	const struct kernel_log_line *line = sign_log_find(view->evidence, "Disabling VDSO");
+
+	return line ? line : sign_log_find(view->evidence, "invalid VDSO mode");
+}
+
+static bool is_disabled(const struct view *view)
+{
+	const struct kernel_log_line *line = disabling_line(view);
+
+	return view->falls_back && sign_mode_is_none(view->evidence) && line &&
+	       *view->evidence->clocksource.current &&
+	       strstr(line->text, view->evidence->clocksource.current);
+}
+
+static void support_disabling(const struct view *view, struct cause *cause)
+{
+	support_mode(view, cause);
+	support_add_log(cause, disabling_line(view));
+}
+
+static bool does_crash(const struct view *view)
+{
+	const struct flag_fact *counter_off = &view->evidence->host.counter_off;
+
+	return tally_deciding(view->evidence).signal &&
+	       !(fact_is_known(&counter_off->fact) && counter_off->value);
+}
+
+static void support_crash(const struct view *view, struct cause *cause)
+{
+	support_add(cause, "the deciding calls end with %s",
+		fault_signal_name(tally_deciding(view->evidence).signal));
+	support_mode(view, cause);
+}
+
+/* SiFive's U540 and U740, for instance, have no time register that a program can read. */
+bool view_has_firmware_counter(const struct view *view)
+{
+	const struct text_fact *arch = &view->evidence->host.arch;
+
+	return view->verdict == VERDICT_SLOW && fact_is_known(&arch->fact) &&
+	       strncmp(arch->value, "riscv", strlen("riscv")) == 0 &&
+	       !sign_is_guest(view->evidence);
+}
+
+static void support_counter(const struct view *view, struct cause *cause)
+{
+	const struct timing_evidence *timing = &view->evidence->timing;
+
+	support_add(cause, "%s: %.1f ns, the cheapest system call: %.1f ns", timing->counter,
+		timing->counter_ns, timing->entry_ns);
+}
+
+static bool is_arm(const struct view *view)
+{
+	return strncmp(view->evidence->host.arch.value, "arm", strlen("arm")) == 0;
+}
+
+static const struct advice_row set_up_arm_timer = {.id = "set-up-arm-timer",
+	.effort = EFFORT_UPDATE,
+	.applies = is_arm,
+	.text = "Update the firmware or boot loader: a 32-bit arm kernel removes the functions "
+		"where the architected timer was not set up for it (device tree: "
+		"arm,cpu-registers-not-fw-configured). Or run a 64-bit kernel."};
+
+static const struct advice_row use_64_bit_or_compat = {.id = "use-64-bit-or-compat-vdso",
+	.effort = EFFORT_UPDATE,
+	.text = "Run the 64-bit build of the program, or a kernel that was built with "
+		"CONFIG_COMPAT_VDSO, which needs a 32-bit compiler at build time."};
+
+static const struct advice_row report_crash = {.id = "report-crash",
+	.effort = EFFORT_ASK,
+	.text = "Open a ticket with your provider or platform team and attach the output of this "
+		"command:",
+	.steps = {{NULL, "vdsocheck --format report"}},
+	.ask = "Reading the clock through the vDSO ends the process with a signal on this host: a "
+	       "page that the vDSO reads is missing, or an instruction in it is not allowed."};
+
+static const struct advice_row use_coarse_clocks = {.id = "use-coarse-clocks",
+	.effort = EFFORT_PROGRAM,
+	.text = "No setting helps: firmware (SBI) emulates the time register that this CPU lacks. "
+		"Where the resolution of a tick is enough, a program can read "
+		"CLOCK_MONOTONIC_COARSE, which needs no counter."};
+
+const struct cause_row cause_vdso_rows[] = {
+	{.id = "vdso-without-time",
+		.text = "This vDSO has no functions that read a clock, so the C library makes "
+			"system calls.",
+		.more = "vdso(7)",
+		.applies = is_without_time,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_exports,
+		.advice = (const struct advice_row *const[]){&set_up_arm_timer, NULL}},
+	{.id = "no-compat-vdso",
+		.text = "This 64-bit kernel gives 32-bit programs no vDSO: it was built without "
+			"CONFIG_COMPAT_VDSO.",
+		.applies = view_lacks_compat_vdso,
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_no_vdso,
+		.advice = (const struct advice_row *const[]){&use_64_bit_or_compat, NULL}},
+	{.id = "vdso-disabled-by-kernel",
+		.text = "The kernel disabled the vDSO's support for a clocksource that was "
+			"registered wrongly: a defect of its driver.",
+		.applies = is_disabled,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_disabling},
+	{.id = "calls-crash",
+		.text = "The vDSO's functions end the process with a signal.",
+		.applies = does_crash,
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_crash,
+		.advice = (const struct advice_row *const[]){&report_crash, NULL}},
+	{.id = "counter-emulated-by-firmware",
+		.text = "This CPU's time register is emulated by firmware: each read of it costs "
+			"as much as a system call.",
+		.applies = view_has_firmware_counter,
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_counter,
+		.advice = (const struct advice_row *const[]){&use_coarse_clocks, NULL}},
+	{0},
+};
