@@ -37,8 +37,8 @@ struct series {
 	uint64_t moved;
 	uint64_t too_short; /* for the clock to tell from nothing */
 	uint64_t jumped;    /* longer than anything but a stop of the whole machine explains */
-	double least;    /* of all chunks that were kept */
-	uint64_t draw;   /* state of the draw */
+	double least;       /* of all chunks that were kept */
+	uint64_t draw;      /* state of the draw */
 };
 
 /*

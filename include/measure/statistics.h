@@ -13,9 +13,9 @@ struct statistics_summary {
 	size_t count; /* values given */
 	double minimum;
 	double median;
-	double p99;      /* 99 in 100 values are not above it */
-	size_t outliers; /* values left out of the mean: above statistics_fence() */
-	bool has_mean;   /* false: fewer than STATISTICS_MEAN_LEAST values */
+	double p99;          /* 99 in 100 values are not above it */
+	size_t outliers;     /* values left out of the mean: above statistics_fence() */
+	bool has_mean;       /* false: fewer than STATISTICS_MEAN_LEAST values */
 	double trimmed_mean; /* without the outliers */
 };
 

@@ -245,8 +245,7 @@ static void give_the_start(struct hall *hall, unsigned members)
 	hall->go = true;
 }
 
-static unsigned start_members(
-	struct hall *hall, const struct deadline *deadline, struct fact *why)
+static unsigned start_members(struct hall *hall, const struct deadline *deadline, struct fact *why)
 {
 	const struct gathering *gathering = hall->gathering;
 	unsigned started = 0;
@@ -264,8 +263,8 @@ static unsigned start_members(
 }
 
 /* Whoever dies takes the others with it: nobody else may keep the time. */
-static bool await_members(struct hall *hall, unsigned members,
-	const struct deadline *deadline, struct fact *why)
+static bool await_members(
+	struct hall *hall, unsigned members, const struct deadline *deadline, struct fact *why)
 {
 	bool well = true;
 	int status;

@@ -16,7 +16,6 @@
 /* Of what is measured: a call and its way, or a yardstick. */
 #define NAME_WIDTH 42
 
-
 #define CLOCK_WIDTH 43 /* with its resolution */
 
 static void write_heading(const struct bench_report *report, const struct style *style, FILE *out)
@@ -124,8 +123,8 @@ static void write_yardstick_heading(const struct bench *bench, FILE *out)
 
 	if (bench->rows[0].cpu != bench->rows[bench->row_count - 1].cpu)
 		snprintf(place, sizeof(place), ", on CPU %d", bench->rows[0].cpu);
-	fprintf(out, "\n  compared with%-27s%7s%8s%10s%13s\n", place, "min", "median",
-		"batch p99", "trimmed mean");
+	fprintf(out, "\n  compared with%-27s%7s%8s%10s%13s\n", place, "min", "median", "batch p99",
+		"trimmed mean");
 }
 
 static bool has_yardstick(const struct bench *bench)

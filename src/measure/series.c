@@ -107,8 +107,7 @@ static uint64_t draw_number(uint64_t *state)
 /* Every chunk ever kept has the same chance to be among the samples. */
 static void keep(struct series *series, double sample)
 {
-	uint64_t thrown =
-		series->preempted + series->moved + series->too_short + series->jumped;
+	uint64_t thrown = series->preempted + series->moved + series->too_short + series->jumped;
 	uint64_t kept = series->chunks - thrown;
 	uint64_t place;
 

@@ -56,8 +56,8 @@ static void run_child(struct warp_job *job, struct warp_evidence *warp)
 	struct fact why = {0};
 
 	job->shared->warp = *warp;
-	if (child_watch(warp_run_job, job->setup->progress ? report_progress : NULL, job,
-		    &deadline, &why))
+	if (child_watch(warp_run_job, job->setup->progress ? report_progress : NULL, job, &deadline,
+		    &why))
 		take_answer(job->shared, warp);
 	else
 		warp->fact = why;

@@ -153,10 +153,8 @@ static void what_does_not_exist_says_so(void **state)
 static void what_is_too_short_for_the_clock_has_no_price(void **state)
 {
 	double samples[CAPACITY];
-	struct series series = {.repeat = work,
-		.repeats = 1,
-		.samples = samples,
-		.capacity = CAPACITY};
+	struct series series = {
+		.repeat = work, .repeats = 1, .samples = samples, .capacity = CAPACITY};
 	const struct stopwatch coarse = {.overhead = UINT64_MAX};
 	struct price price;
 

@@ -482,8 +482,8 @@ static void no_verdict_is_a_guess(void **state)
 		proof = evidence.live && fact_is_known(&evidence.proof.fact);
 		seen[ruling.verdict]++;
 		if (ruling.verdict == VERDICT_FALLBACK)
-			assert_true(proof && (any_entered(&evidence) ||
-						     evidence.clocksource.changes > 1));
+			assert_true(proof &&
+				    (any_entered(&evidence) || evidence.clocksource.changes > 1));
 		if (ruling.verdict == VERDICT_SLOW)
 			assert_true(proof);
 		if (ruling.verdict == VERDICT_OK)

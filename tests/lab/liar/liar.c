@@ -8,9 +8,9 @@
  * a fast clocksource and every call enters the kernel. mode=1 with a name that
  * nobody knows is the reverse: the vDSO reads the TSC.
  */
+#include <asm/tsc.h>
 #include <linux/clocksource.h>
 #include <linux/module.h>
-#include <asm/tsc.h>
 
 static char *name = "liar";
 module_param(name, charp, 0444);

@@ -8,14 +8,14 @@
  * fixup_umip_exception() whether it was one of a few instructions to emulate;
  * a kprobe there adds ours.
  */
-#include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/smp.h>
-#include <linux/uaccess.h>
 #include <asm/cpufeature.h>
 #include <asm/msr.h>
 #include <asm/processor-flags.h>
 #include <asm/tlbflush.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/smp.h>
+#include <linux/uaccess.h>
 
 asm(".pushsection .text\n"
     ".globl lab_trap_return\n"
@@ -28,7 +28,7 @@ extern void lab_trap_return(void);
 /* The length of the instruction there, 0 if it does not read the counter. */
 static int counter_instruction(unsigned long ip)
 {
-	u8 code[3] = { 0 };
+	u8 code[3] = {0};
 	int length;
 
 	pagefault_disable();
