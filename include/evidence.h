@@ -36,14 +36,11 @@ struct clocksource_evidence {
 struct vdso_export {
 	char name[VDSO_NAME_SIZE];
 	char version[VDSO_NAME_SIZE]; /* empty if the image has no symbol versions */
-	uintptr_t address;            /* in the process that looked; 0 in a recorded document */
 };
 
 struct vdso_evidence {
 	struct fact fact; /* known: there is a vDSO and its exports are listed */
 	char soname[VDSO_NAME_SIZE];
-	uintptr_t base; /* in the process that looked */
-	size_t size;    /* bytes of the mapping */
 	size_t export_count;
 	struct vdso_export exports[VDSO_EXPORT_MAX];
 };

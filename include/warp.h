@@ -92,12 +92,12 @@ struct warp_setup {
 };
 
 /*
- * Watches the clocks in a child with one thread on each CPU. `names` and `calls` are what
- * call_list() filled. With one CPU alone, reads are only compared with earlier ones on that
- * CPU. warp->fact tells whether it was done; release with warp_release() in any case.
+ * Watches the clocks in a child with one thread on each CPU. With one CPU alone, reads are only
+ * compared with earlier ones on that CPU. warp->fact tells whether it was done; release with
+ * warp_release() in any case.
  */
-void warp_measure(const struct evidence *names, const struct call calls[CALL_MAX][PATH_COUNT],
-	const struct warp_setup *setup, struct warp_evidence *warp);
+void warp_measure(
+	const struct call_table *calls, const struct warp_setup *setup, struct warp_evidence *warp);
 
 void warp_release(struct warp_evidence *warp);
 

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "evidence.h"
+#include "measure/vdso.h"
 
 /* What a call takes; the functions of one shape share a prototype. */
 enum call_shape {
@@ -39,15 +40,38 @@ struct call {
 	} function;
 };
 
+/* A call by each path. A path that does not exist here has a NULL function. */
+struct call_row {
+	const char *call;  /* "clock_gettime" */
+	const char *clock; /* "CLOCK_MONOTONIC"; "" if the call takes none */
+	bool decides;      /* the verdict rests on it */
+	struct call path[PATH_COUNT];
+};
+
+/* Every call that is measured, in the order in which they are shown. */
+struct call_table {
+	size_t count;
+	struct call_row rows[CALL_MAX];
+};
+
 /*
- * Fills evidence->calls with the calls to be measured and their names, and `calls` with the
- * ways to make them. A way that does not exist here has a NULL function.
+ * Makes the table from the vDSO that vdso_collect() found. The functions of the vDSO are
+ * addresses of this process.
  */
-void call_list(struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT]);
+void call_table_make(
+	const struct vdso_evidence *vdso, const struct vdso_image *image, struct call_table *table);
+
+/* Drops the rows that the verdict does not rest on. */
+void call_table_keep_deciding(struct call_table *table);
+
+/*
+ * Names the table's rows in evidence->calls, in the same order, with the paths that exist:
+ * what proof and timing fill in by the place in the table.
+ */
+void call_table_name(const struct call_table *table, struct evidence *evidence);
 
 /* The paths of the row with these names ("" for no clock); NULL if there is none. */
-const struct call *call_find(const struct evidence *names,
-	const struct call calls[CALL_MAX][PATH_COUNT], const char *call, const char *clock);
+const struct call *call_find(const struct call_table *table, const char *call, const char *clock);
 
 /* The cheapest system call, getppid, in the shape of time(). */
 struct call call_entry(void);

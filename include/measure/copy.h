@@ -12,16 +12,17 @@
 #include "measure/call.h"
 
 /*
- * Makes the copy in a child and fills in *copy. `names` and `calls` are what call_list() filled
- * for this process's vDSO. Needs x86 or arm64, and a seccomp filter. Where the clocks are served,
- * every word that holds a mode is cleared in turn, and the one that makes CLOCK_REALTIME and
- * CLOCK_MONOTONIC fall back is the mode; where they fall back, every word that may hold a mode is
- * set to that of the CPU's counter in turn, and the one that makes both stop falling back is it.
- * In the second case the price of the patched copy is measured, too. Nothing outside the child
- * changes.
+ * Makes the copy in a child and fills in *copy. `calls` was made from the vDSO at *vdso;
+ * *vclock spares the search where it was read from the data page. Needs x86 or arm64, and a seccomp
+ * filter. Where the clocks are served, every word that holds a mode is cleared in turn, and the one
+ * that makes CLOCK_REALTIME and CLOCK_MONOTONIC fall back is the mode; where they fall back, every
+ * word that may hold a mode is set to that of the CPU's counter in turn, and the one that makes
+ * both stop falling back is it. In the second case the price of the patched copy is measured, too.
+ * Nothing outside the child changes.
  */
-void copy_measure(const struct evidence *names, const struct call calls[CALL_MAX][PATH_COUNT],
-	struct copy_evidence *copy, const struct deadline *deadline);
+void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
+	const struct vclock_evidence *vclock, struct copy_evidence *copy,
+	const struct deadline *deadline);
 
 /*
  * Fills in the mode that the copy found, if it found one; vclock->fact keeps the reason why the

@@ -19,10 +19,11 @@
 size_t elf_image_extent(const unsigned char *image, size_t size);
 
 /*
- * Lists the exported functions of the image of `size` bytes into vdso->exports (with
- * addresses as if it stays where it is), and its soname. Understands DT_GNU_HASH and DT_HASH.
- * False, with the reason in vdso->fact, if the image makes no sense.
+ * Lists the exported functions of the image of `size` bytes into vdso->exports, with each one's
+ * offset in the image, and its soname. Understands DT_GNU_HASH and DT_HASH. False, with the
+ * reason in vdso->fact, if the image makes no sense.
  */
-bool elf_image_read(const unsigned char *image, size_t size, struct vdso_evidence *vdso);
+bool elf_image_read(const unsigned char *image, size_t size, struct vdso_evidence *vdso,
+	size_t offsets[VDSO_EXPORT_MAX]);
 
 #endif

@@ -15,7 +15,8 @@
 /*
  * Makes every call PROOF_CALLS times by the vDSO and by libc, spread over the CPUs we may
  * run on, and counts those that entered the kernel: under a seccomp filter, or by ptrace
- * where no filter can be set. Fills evidence->proof and the counts in evidence->calls.
+ * where no filter can be set. Fills evidence->proof and the counts in evidence->calls,
+ * which call_table_name() named.
  * proof.fact is known only if a control call by raw system call was caught first.
  *
  * A part takes a millisecond or so. Taken again some time later, by the method that held,
@@ -23,7 +24,7 @@
  * part that fails then leaves all as it was. No method may take more than half of the time
  * that is left until the deadline.
  */
-void proof_take(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT],
-	const struct deadline *deadline);
+void proof_take(
+	struct evidence *evidence, const struct call_table *calls, const struct deadline *deadline);
 
 #endif

@@ -10,9 +10,9 @@
 
 /* A proof under way, in memory shared between the child that makes the calls and its parent. */
 struct proof_run {
-	const struct call (*calls)[PATH_COUNT]; /* as given; not owned */
-	struct evidence evidence;               /* the counts */
-	struct fact fact; /* of the witness: known once the control was caught */
+	const struct call_table *calls; /* not owned */
+	struct evidence evidence;       /* the counts */
+	struct fact fact;               /* of the witness: known once the control was caught */
 	/* What the child is at, for a parent that watches its system calls. */
 	volatile int32_t call; /* index into evidence.calls, or one of the values below */
 	volatile int32_t path;

@@ -18,14 +18,14 @@
  * where evidence->proof was not taken, so that the times must decide alone, on a noisy machine
  * up to 0.9 s.
  */
-void timing_measure(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT],
-	const struct deadline *deadline);
+void timing_measure(
+	struct evidence *evidence, const struct call_table *calls, const struct deadline *deadline);
 
 /*
  * The same with less care, in about 2 ms for a few calls where the proof was taken: enough to
  * distinguish calls that cost as much as a system call from those that do not.
  */
-void timing_measure_brief(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT],
-	const struct deadline *deadline);
+void timing_measure_brief(
+	struct evidence *evidence, const struct call_table *calls, const struct deadline *deadline);
 
 #endif

@@ -6,11 +6,18 @@
 #include "base/root.h"
 #include "evidence.h"
 
+/* Where it lies: addresses of this process, which its children share. */
+struct vdso_image {
+	uintptr_t base;                  /* 0: there is no vDSO */
+	size_t size;                     /* bytes of the mapping */
+	size_t offsets[VDSO_EXPORT_MAX]; /* of vdso_evidence's exports, in the same order */
+};
+
 /*
  * Finds the image through the auxiliary vector (AT_SYSINFO_EHDR) and lists its exports. The
  * root gives /proc/self/maps, for the size; without it the ELF headers do. With a root that
- * is not live nothing is looked for: a captured tree has none.
+ * is not live, *image is left without a vDSO: a captured tree has none.
  */
-void vdso_collect(const struct root *root, struct vdso_evidence *vdso);
+void vdso_collect(const struct root *root, struct vdso_evidence *vdso, struct vdso_image *image);
 
 #endif

@@ -11,14 +11,15 @@
 
 #include "base/kernel_clock.h"
 #include "evidence.h"
+#include "measure/vdso.h"
 
 /*
- * Reads the mode around this process's vDSO (vdso->base, vdso->size), following a time
+ * Reads the mode around this process's vDSO, following a time
  * namespace to the real page. `clocksource` is the current one's name, "" if not known: it
  * tells which hypervisor page to look at and what a number means. Believes exactly one
  * layout in one place; otherwise vclock->fact has the reason and how stays unknown.
  */
-void vvar_collect(const struct vdso_evidence *vdso, const char *clocksource,
+void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	struct vclock_evidence *vclock, const struct deadline *deadline);
 
 /*

@@ -20,18 +20,22 @@ static void show_progress(const struct bench *bench)
 	progress_show(NULL, bench->total ? (double)bench->done / (double)bench->total : 0);
 }
 
-static void collect(const struct root *root, struct evidence *evidence)
+static void collect(const struct root *root, struct evidence *evidence, struct call_table *calls)
 {
+	struct vdso_image image;
+
 	evidence->live = true;
 	moment_collect(root, &evidence->moment);
 	clocksource_collect(root, &evidence->clocksource);
-	vdso_collect(root, &evidence->vdso);
+	vdso_collect(root, &evidence->vdso, &image);
 	host_collect(root, &evidence->host);
+	call_table_make(&evidence->vdso, &image, calls);
 }
 
-static int print(struct cli *cli, const struct bench_plan *plan, const struct bench *bench)
+static int print(struct cli *cli, const struct evidence *evidence, const struct bench_plan *plan,
+	const struct bench *bench)
 {
-	struct bench_report report = {.evidence = plan->evidence,
+	struct bench_report report = {.evidence = evidence,
 		.bench = bench,
 		.plan = plan,
 		.noise = noise_find(bench),
@@ -45,7 +49,8 @@ static int print(struct cli *cli, const struct bench_plan *plan, const struct be
 	return bench_has_found(bench) ? EXIT_SUCCESS : EXIT_UNMEASURED;
 }
 
-static int measure_and_print(struct cli *cli, const struct bench_plan *plan)
+static int measure_and_print(
+	struct cli *cli, const struct evidence *evidence, const struct bench_plan *plan)
 {
 	struct fact why = {0};
 	struct bench *bench = bench_new(plan, &why);
@@ -60,7 +65,7 @@ static int measure_and_print(struct cli *cli, const struct bench_plan *plan)
 	bench_measure(bench, plan, progress_is_shown() ? show_progress : NULL);
 	progress_end();
 	interrupt_end();
-	status = print(cli, plan, bench);
+	status = print(cli, evidence, plan, bench);
 	bench_free(bench);
 	return status;
 }
@@ -68,17 +73,16 @@ static int measure_and_print(struct cli *cli, const struct bench_plan *plan)
 static int run(struct cli *cli)
 {
 	static struct evidence evidence;
-	static struct call calls[CALL_MAX][PATH_COUNT];
+	struct call_table calls;
 	struct bench_request *request = cli->own;
 	struct bench_plan plan;
 
 	if (!bench_options_fit(request))
 		return EXIT_TROUBLE;
-	collect(&cli->root, &evidence);
-	call_list(&evidence, calls);
-	if (!bench_plan_make(request, &evidence, (const struct call(*)[PATH_COUNT])calls, &plan))
+	collect(&cli->root, &evidence, &calls);
+	if (!bench_plan_make(request, &calls, &plan))
 		return EXIT_TROUBLE;
-	return measure_and_print(cli, &plan);
+	return measure_and_print(cli, &evidence, &plan);
 }
 
 static const struct format formats[] = {

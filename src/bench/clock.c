@@ -38,7 +38,7 @@ static bool is_wanted(const struct bench_plan *plan, size_t call)
 {
 	const bool *ways = plan->wanted[call];
 
-	return strcmp(plan->evidence->calls[call].call, "clock_gettime") == 0 &&
+	return strcmp(plan->calls->rows[call].call, "clock_gettime") == 0 &&
 	       (ways[PATH_VDSO] || ways[PATH_LIBC] || ways[PATH_SYSCALL]);
 }
 
@@ -47,14 +47,14 @@ static void find_all(void *argument)
 	const struct job *job = argument;
 
 	affinity_pin(disturbance_mark().cpu);
-	for (size_t i = 0; i < job->plan->evidence->call_count; i++) {
+	for (size_t i = 0; i < job->plan->calls->count; i++) {
 		struct bench_clock *clock = &job->bench->clocks[job->bench->clock_count];
-		struct reading reading = {usual_way(job->plan->calls[i]), &clock->step};
+		struct reading reading = {usual_way(job->plan->calls->rows[i].path), &clock->step};
 		int signal;
 
 		if (!is_wanted(job->plan, i) || job->bench->stop)
 			continue;
-		text_copy(clock->clock, sizeof(clock->clock), job->plan->evidence->calls[i].clock);
+		text_copy(clock->clock, sizeof(clock->clock), job->plan->calls->rows[i].clock);
 		signal = fault_guard(read_clock, &reading);
 		if (signal)
 			fact_set(&clock->step.step_ns.fact, FACT_FAILED,

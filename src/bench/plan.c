@@ -23,72 +23,59 @@ static bool is_clock(struct span word, const char *name, clockid_t id)
 	return equals_in_any_case(word, name) || equals_in_any_case(word, name + strlen("CLOCK_"));
 }
 
-/* Whether the call at this place of the list answers to the name; "" answers to no clock. */
-struct candidate {
-	const struct call_evidence *names;
-	clockid_t clock;
-};
-
-static bool has_name(const struct candidate *candidate, struct span word)
+static bool has_name(const struct call_row *row, struct span word)
 {
-	return text_equals(word, candidate->names->call);
+	return text_equals(word, row->call);
 }
 
-static bool has_clock(const struct candidate *candidate, struct span word)
+static bool has_clock(const struct call_row *row, struct span word)
 {
-	return *candidate->names->clock &&
-	       is_clock(word, candidate->names->clock, candidate->clock);
+	return *row->clock && is_clock(word, row->clock, row->path[PATH_LIBC].clock);
 }
 
-static bool is_any(const struct candidate *candidate, const struct bench_names *names,
-	bool (*matches)(const struct candidate *, struct span))
+static bool is_any(const struct call_row *row, const struct bench_names *names,
+	bool (*matches)(const struct call_row *, struct span))
 {
 	for (size_t i = 0; i < names->count; i++) {
-		if (matches(candidate, names->at[i]))
+		if (matches(row, names->at[i]))
 			return true;
 	}
 	return false;
 }
 
 /* The article's own call for long runs, the deciding ones for crowds, else all. */
-static bool is_usual(const struct bench_request *request, const struct candidate *candidate)
+static bool is_usual(const struct bench_request *request, const struct call_row *row)
 {
 	if (request->count_count)
-		return has_name(candidate, text_span("gettimeofday"));
-	return !request->threads || candidate->names->decides;
+		return has_name(row, text_span("gettimeofday"));
+	return !request->threads || row->decides;
 }
 
 /* A clock chooses among the calls that take one; the others are asked for by name. */
-static bool has_asked_clock(const struct bench_request *request, const struct candidate *candidate)
+static bool has_asked_clock(const struct bench_request *request, const struct call_row *row)
 {
-	if (!request->clocks.count || (request->calls.count && !*candidate->names->clock))
+	if (!request->clocks.count || (request->calls.count && !*row->clock))
 		return true;
-	return is_any(candidate, &request->clocks, has_clock);
+	return is_any(row, &request->clocks, has_clock);
 }
 
-static bool is_asked(const struct bench_request *request, const struct candidate *candidate)
+static bool is_asked(const struct bench_request *request, const struct call_row *row)
 {
 	if (!request->calls.count && !request->clocks.count)
-		return is_usual(request, candidate);
-	if (request->calls.count && !is_any(candidate, &request->calls, has_name))
+		return is_usual(request, row);
+	if (request->calls.count && !is_any(row, &request->calls, has_name))
 		return false;
-	return has_asked_clock(request, candidate);
-}
-
-static struct candidate candidate_at(const struct bench_plan *plan, size_t place)
-{
-	return (struct candidate){
-		&plan->evidence->calls[place], plan->calls[place][PATH_LIBC].clock};
+	return has_asked_clock(request, row);
 }
 
 /* Whether any call answers to the word; with a request: any of those that are asked for. */
 static bool is_answered(const struct bench_plan *plan, const struct bench_request *request,
-	struct span word, bool (*matches)(const struct candidate *, struct span))
+	struct span word, bool (*matches)(const struct call_row *, struct span))
 {
-	for (size_t i = 0; i < plan->evidence->call_count; i++) {
-		struct candidate candidate = candidate_at(plan, i);
+	for (size_t i = 0; i < plan->calls->count; i++) {
+		const struct call_row *row = &plan->calls->rows[i];
 
-		if (matches(&candidate, word) && (!request || is_asked(request, &candidate)))
+		if (matches(row, word) && (!request || is_asked(request, row)))
 			return true;
 	}
 	return false;
@@ -97,7 +84,7 @@ static bool is_answered(const struct bench_plan *plan, const struct bench_reques
 /* The first name that no call answers to; NULL: there is none. */
 static const struct span *find_unanswered(const struct bench_plan *plan,
 	const struct bench_request *request, const struct bench_names *names,
-	bool (*matches)(const struct candidate *, struct span))
+	bool (*matches)(const struct call_row *, struct span))
 {
 	for (size_t i = 0; i < names->count; i++) {
 		if (!is_answered(plan, request, names->at[i], matches))
@@ -128,9 +115,8 @@ static bool do_names_choose(const struct bench_request *request, const struct be
 
 static void choose(const struct bench_request *request, struct bench_plan *plan)
 {
-	for (size_t i = 0; i < plan->evidence->call_count; i++) {
-		struct candidate candidate = candidate_at(plan, i);
-		bool asked = is_asked(request, &candidate);
+	for (size_t i = 0; i < plan->calls->count; i++) {
+		bool asked = is_asked(request, &plan->calls->rows[i]);
 
 		for (int path = 0; path < PATH_COUNT; path++)
 			plan->wanted[i][path] =
@@ -150,11 +136,10 @@ static bool find_thread_cpus(struct bench_request *request, struct bench_plan *p
 	return plan->thread_cpu_count > 0;
 }
 
-bool bench_plan_make(struct bench_request *request, const struct evidence *evidence,
-	const struct call calls[CALL_MAX][PATH_COUNT], struct bench_plan *plan)
+bool bench_plan_make(
+	struct bench_request *request, const struct call_table *calls, struct bench_plan *plan)
 {
-	*plan = (struct bench_plan){.evidence = evidence,
-		.calls = calls,
+	*plan = (struct bench_plan){.calls = calls,
 		.time_ns = request->duration_ns ? request->duration_ns : DURATION_DEFAULT_NS,
 		.cpu_count = request->cpu_count,
 		.cpus = request->cpus,

@@ -9,10 +9,10 @@
 #include "run.h"
 
 /*
- * The plan for the calls that were listed into `evidence` and `calls`, which it refers to,
- * as it does to the request. False after a complaint if the names leave no call.
+ * The plan for the calls of the table, which it refers to, as it does to the request. False after a
+ * complaint if the names leave no call.
  */
-bool bench_plan_make(struct bench_request *request, const struct evidence *evidence,
-	const struct call calls[CALL_MAX][PATH_COUNT], struct bench_plan *plan);
+bool bench_plan_make(
+	struct bench_request *request, const struct call_table *calls, struct bench_plan *plan);
 
 #endif

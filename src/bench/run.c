@@ -33,16 +33,16 @@ const char *bench_path_name(enum call_path path)
 bool bench_next(const struct bench_plan *plan, size_t *at, struct bench_subject *subject,
 	const struct call **call)
 {
-	for (; *at < plan->evidence->call_count * PATH_COUNT; ++*at) {
+	for (; *at < plan->calls->count * PATH_COUNT; ++*at) {
 		size_t place = *at / PATH_COUNT;
-		const struct call_evidence *names = &plan->evidence->calls[place];
+		const struct call_row *row = &plan->calls->rows[place];
 
 		subject->path = (enum call_path)(*at % PATH_COUNT);
 		if (!plan->wanted[place][subject->path])
 			continue;
-		*call = &plan->calls[place][subject->path];
-		text_copy(subject->call, sizeof(subject->call), names->call);
-		text_copy(subject->clock, sizeof(subject->clock), names->clock);
+		*call = &row->path[subject->path];
+		text_copy(subject->call, sizeof(subject->call), row->call);
+		text_copy(subject->clock, sizeof(subject->clock), row->clock);
 		++*at;
 		return true;
 	}

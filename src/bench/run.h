@@ -22,8 +22,7 @@
 #define BENCH_THREADS_MAX 1024
 
 struct bench_plan {
-	const struct evidence *evidence;        /* names of the calls; not owned */
-	const struct call (*calls)[PATH_COUNT]; /* not owned */
+	const struct call_table *calls; /* not owned */
 	bool wanted[CALL_MAX][PATH_COUNT];
 	int64_t time_ns;  /* for table, distributions and crowds */
 	size_t cpu_count; /* for table and long runs, one after the other; 0: wherever we are */

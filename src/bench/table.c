@@ -60,15 +60,6 @@ static void set_up_rows(struct table *table, int cpu)
 	}
 }
 
-static const struct call *monotonic_clock(const struct bench_plan *plan)
-{
-	size_t i = 0;
-
-	while (strcmp(plan->evidence->calls[i].clock, "CLOCK_MONOTONIC") != 0)
-		i++;
-	return plan->calls[i];
-}
-
 /* False if memory ran out. */
 static bool set_up(struct table *table, int cpu)
 {
@@ -77,7 +68,7 @@ static bool set_up(struct table *table, int cpu)
 	table->sampler = (struct sampler){.series = table->series, .count = table->row_count};
 	if (table->with_yardsticks) {
 		yardstick_set_up(&table->series[table->row_count], &table->yardstick_calls,
-			monotonic_clock(table->plan));
+			call_find(table->plan->calls, "clock_gettime", "CLOCK_MONOTONIC"));
 		table->sampler.count += YARDSTICK_COUNT;
 	}
 	table->samples = calloc(table->sampler.count, SAMPLES_MAX * sizeof(double));

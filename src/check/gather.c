@@ -51,15 +51,35 @@ struct changes {
 	unsigned of_mode;
 };
 
-/* Whether the mode that stands in the evidence gave way to another. */
-static bool reread_mode(struct evidence *evidence, const struct deadline *deadline)
-{
-	struct vclock_evidence before = evidence->vclock, now = {0};
+/* What every step of the measurement needs. */
+struct measuring {
+	const struct root *root;
+	struct evidence *evidence;
+	struct vdso_image vdso;
+	struct call_table calls;
+	const struct deadline *deadline;
+};
 
-	vvar_collect(&evidence->vdso, evidence->clocksource.latest, &now, deadline);
+static void read_mode(
+	const struct measuring *measuring, const char *clocksource, struct vclock_evidence *vclock)
+{
+	vvar_collect(&measuring->vdso, clocksource, vclock, measuring->deadline);
+}
+
+static void take_proof(const struct measuring *measuring)
+{
+	proof_take(measuring->evidence, &measuring->calls, measuring->deadline);
+}
+
+/* Whether the mode that stands in the evidence gave way to another. */
+static bool reread_mode(const struct measuring *measuring)
+{
+	struct vclock_evidence before = measuring->evidence->vclock, now = {0};
+
+	read_mode(measuring, measuring->evidence->clocksource.latest, &now);
 	if (now.how != VCLOCK_READ)
 		return false;
-	evidence->vclock = now;
+	measuring->evidence->vclock = now;
 	return before.how == VCLOCK_READ && before.mode != now.mode;
 }
 
@@ -77,18 +97,17 @@ static unsigned count_changes(const struct evidence *evidence, const struct chan
 }
 
 /* True if name and mode are the same before and after this part of the proof. */
-static bool read_again(const struct root *root, struct evidence *evidence,
-	const struct call calls[CALL_MAX][PATH_COUNT], struct changes *changes,
-	const struct deadline *deadline)
+static bool read_again(const struct measuring *measuring, struct changes *changes)
 {
+	struct clocksource_evidence *clocksource = &measuring->evidence->clocksource;
 	struct changes before = *changes;
 
-	changes->of_mode += reread_mode(evidence, deadline);
-	changes->of_name += clocksource_collect_change(root, &evidence->clocksource);
-	proof_take(evidence, calls, deadline);
-	changes->of_mode += reread_mode(evidence, deadline);
-	changes->of_name += clocksource_collect_change(root, &evidence->clocksource);
-	evidence->clocksource.changes = count_changes(evidence, changes);
+	changes->of_mode += reread_mode(measuring);
+	changes->of_name += clocksource_collect_change(measuring->root, clocksource);
+	take_proof(measuring);
+	changes->of_mode += reread_mode(measuring);
+	changes->of_name += clocksource_collect_change(measuring->root, clocksource);
+	clocksource->changes = count_changes(measuring->evidence, changes);
 	return before.of_mode == changes->of_mode && before.of_name == changes->of_name;
 }
 
@@ -97,26 +116,26 @@ static bool read_again(const struct root *root, struct evidence *evidence,
  * some calls entered the kernel and others did not, or the time is over. What changed once is
  * proven once more after the change.
  */
-static void settle(const struct root *root, struct evidence *evidence,
-	const struct call calls[CALL_MAX][PATH_COUNT], const struct deadline *deadline)
+static void settle(const struct measuring *measuring)
 {
+	struct evidence *evidence = measuring->evidence;
 	struct changes changes = {0};
 	struct deadline again, changing;
 
-	changes.of_name = clocksource_collect_change(root, &evidence->clocksource);
+	changes.of_name = clocksource_collect_change(measuring->root, &evidence->clocksource);
 	evidence->clocksource.changes = count_changes(evidence, &changes);
 	if (!changes.of_name && !contradiction_may_be_a_change(evidence))
 		return;
-	again = deadline_within(deadline, AGAIN_NS);
-	changing = deadline_within(deadline, CHANGING_NS);
+	again = deadline_within(measuring->deadline, AGAIN_NS);
+	changing = deadline_within(measuring->deadline, CHANGING_NS);
 	for (unsigned i = 1; !tally_is_mixed(evidence); i++) {
 		struct timespec pause = {.tv_nsec = (long)(i % PAUSES) * PAUSE_NS};
 		bool same, keeps_changing;
 
 		nanosleep(&pause, NULL);
-		same = read_again(root, evidence, calls, &changes, deadline);
+		same = read_again(measuring, &changes);
 		keeps_changing = evidence->clocksource.changes > 1;
-		if (deadline_left_ns(deadline) == 0 ||
+		if (deadline_left_ns(measuring->deadline) == 0 ||
 			((same || keeps_changing) &&
 				deadline_left_ns(keeps_changing ? &changing : &again) == 0))
 			break;
@@ -124,30 +143,22 @@ static void settle(const struct root *root, struct evidence *evidence,
 }
 
 /* One part of the proof before the timing, one after it: the clock may change meanwhile. */
-static void measure(
-	const struct root *root, struct evidence *evidence, const struct deadline *deadline)
+static void measure(struct measuring *measuring)
 {
-	struct call calls[CALL_MAX][PATH_COUNT] = {0};
+	struct evidence *evidence = measuring->evidence;
 
-	vvar_collect(&evidence->vdso, evidence->clocksource.current, &evidence->vclock, deadline);
-	call_list(evidence, calls);
-	proof_take(evidence, calls, deadline);
-	timing_measure(evidence, calls, deadline);
-	proof_take(evidence, calls, deadline);
-	settle(root, evidence, calls, deadline);
-	copy_measure(evidence, calls, &evidence->copy, deadline);
+	read_mode(measuring, evidence->clocksource.current, &evidence->vclock);
+	call_table_make(&evidence->vdso, &measuring->vdso, &measuring->calls);
+	call_table_name(&measuring->calls, evidence);
+	take_proof(measuring);
+	timing_measure(evidence, &measuring->calls, measuring->deadline);
+	take_proof(measuring);
+	settle(measuring);
+	copy_measure(&measuring->vdso, &measuring->calls, &evidence->vclock, &evidence->copy,
+		measuring->deadline);
 	if (evidence->vclock.how == VCLOCK_UNKNOWN)
 		copy_set_mode(&evidence->copy, &evidence->vclock);
 	evidence->vclock = vclock_infer(evidence);
-}
-
-static void drop_calls_that_do_not_decide(
-	const struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT])
-{
-	for (size_t i = 0; i < evidence->call_count; i++) {
-		if (!evidence->calls[i].decides)
-			memset(calls[i], 0, sizeof(calls[i]));
-	}
 }
 
 /* Calls that enter the kernel do so at any price: then there is nothing to be timed. */
@@ -156,21 +167,21 @@ static bool price_matters(const struct evidence *evidence)
 	return !fact_is_known(&evidence->proof.fact) || tally_deciding(evidence).entered == 0;
 }
 
-static void measure_for_verdict(
-	const struct root *root, struct evidence *evidence, const struct deadline *deadline)
+static void measure_for_verdict(struct measuring *measuring)
 {
-	struct call calls[CALL_MAX][PATH_COUNT] = {0};
+	struct evidence *evidence = measuring->evidence;
 
-	clocksource_collect(root, &evidence->clocksource);
-	vvar_collect(&evidence->vdso, evidence->clocksource.current, &evidence->vclock, deadline);
-	call_list(evidence, calls);
-	drop_calls_that_do_not_decide(evidence, calls);
-	proof_take(evidence, calls, deadline);
+	clocksource_collect(measuring->root, &evidence->clocksource);
+	read_mode(measuring, evidence->clocksource.current, &evidence->vclock);
+	call_table_make(&evidence->vdso, &measuring->vdso, &measuring->calls);
+	call_table_keep_deciding(&measuring->calls);
+	call_table_name(&measuring->calls, evidence);
+	take_proof(measuring);
 	if (!price_matters(evidence))
 		return;
-	timing_measure_brief(evidence, calls, deadline);
-	proof_take(evidence, calls, deadline);
-	settle(root, evidence, calls, deadline);
+	timing_measure_brief(evidence, &measuring->calls, measuring->deadline);
+	take_proof(measuring);
+	settle(measuring);
 }
 
 void gather_reasons(const struct root *root, struct evidence *evidence)
@@ -181,15 +192,17 @@ void gather_reasons(const struct root *root, struct evidence *evidence)
 void gather_evidence(
 	const struct root *root, struct evidence *evidence, const struct deadline *deadline)
 {
+	struct measuring measuring = {.root = root, .evidence = evidence, .deadline = deadline};
+
 	evidence->live = root->live;
 	moment_collect(root, &evidence->moment);
 	clocksource_collect(root, &evidence->clocksource);
-	vdso_collect(root, &evidence->vdso);
+	vdso_collect(root, &evidence->vdso, &measuring.vdso);
 	host_collect(root, &evidence->host);
 	fact_set(&evidence->kernel_log.fact, FACT_UNREAD, "read only if something is wrong");
 	fact_set(&evidence->host.name.fact, FACT_UNREAD, "not asked for");
 	if (root->live)
-		measure(root, evidence, deadline);
+		measure(&measuring);
 	else
 		skip_measuring(evidence);
 }
@@ -197,11 +210,13 @@ void gather_evidence(
 void gather_verdict(
 	const struct root *root, struct evidence *evidence, const struct deadline *deadline)
 {
+	struct measuring measuring = {.root = root, .evidence = evidence, .deadline = deadline};
+
 	evidence->live = root->live;
-	vdso_collect(root, &evidence->vdso);
+	vdso_collect(root, &evidence->vdso, &measuring.vdso);
 	process_collect(root, &evidence->host);
 	if (root->live)
-		measure_for_verdict(root, evidence, deadline);
+		measure_for_verdict(&measuring);
 	else
 		skip_measuring(evidence);
 }

@@ -183,7 +183,8 @@ static bool look_once(const struct candidate_setup *setup, struct candidate *can
 	const struct call_evidence *call;
 	struct deadline deadline = deadline_after(PART_NS);
 
-	now = *setup->names;
+	now = (struct evidence){0};
+	call_table_name(setup->calls, &now);
 	timing_measure(&now, setup->calls, &deadline);
 	if (!fact_is_known(&candidate->evidence.timing.fact))
 		candidate->evidence.timing = now.timing;
@@ -236,7 +237,7 @@ static void look_for_warps(const struct candidate_setup *setup, struct candidate
 	few = candidate_warp_cpus(candidate->name, candidate->warp_allowed);
 	if (few < candidate->warp_allowed)
 		use_few_cpus(cpus, candidate->warp_allowed, few);
-	warp_measure(setup->names, setup->calls, &warp, &candidate->warp);
+	warp_measure(setup->calls, &warp, &candidate->warp);
 	warp_release(&candidate->warp);
 }
 
@@ -248,7 +249,8 @@ void candidate_measure(const struct clocksource_switch *clock, const struct cand
 	if (!switch_carefully(clock, candidate))
 		return;
 	fact_set(&candidate->fact, FACT_FAILED, "not done");
-	candidate->evidence = *setup->names;
+	candidate->evidence = (struct evidence){0};
+	call_table_name(setup->calls, &candidate->evidence);
 	deadline = deadline_after(PART_NS);
 	proof_take(&candidate->evidence, setup->calls, &deadline);
 	look_at_times(setup, candidate);

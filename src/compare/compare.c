@@ -295,47 +295,35 @@ static void report_as_orphan(
 		print_remedy(clock, result, why);
 }
 
-/* This process's own, whatever tree the clocksource is switched in. */
-static void collect_own(struct moment_evidence *moment, struct vdso_evidence *vdso)
+/*
+ * This process's own, whatever tree the clocksource is switched in. The calls that decide are
+ * all that is shown, so only they are made.
+ */
+static void collect_own(struct moment_evidence *moment, struct call_table *calls)
 {
+	struct vdso_evidence vdso = {0};
+	struct vdso_image image = {0};
 	struct root here;
 
-	if (!root_open(&here, "/", &vdso->fact))
-		return;
-	moment_collect(&here, moment);
-	vdso_collect(&here, vdso);
-	root_close(&here);
-}
-
-/* The calls that decide are all that is shown, so only they are made. */
-static void list_calls(struct evidence *names, struct call calls[CALL_MAX][PATH_COUNT])
-{
-	size_t kept = 0;
-
-	call_list(names, calls);
-	for (size_t i = 0; i < names->call_count; i++) {
-		if (!names->calls[i].decides)
-			continue;
-		names->calls[kept] = names->calls[i];
-		memcpy(calls[kept++], calls[i], sizeof(calls[i]));
+	if (root_open(&here, "/", &vdso.fact)) {
+		moment_collect(&here, moment);
+		vdso_collect(&here, &vdso, &image);
+		root_close(&here);
 	}
-	names->call_count = kept;
+	call_table_make(&vdso, &image, calls);
+	call_table_keep_deciding(calls);
 }
 
 static void compare(const struct cli *cli)
 {
-	static struct evidence names;
-	static struct call calls[CALL_MAX][PATH_COUNT];
-	struct run_setup setup = {.candidate = {.names = &names,
-					  .calls = (const struct call(*)[PATH_COUNT])calls,
-					  .warp_ns = session.warp_ns},
+	struct call_table calls;
+	struct run_setup setup = {.candidate = {.calls = &calls, .warp_ns = session.warp_ns},
 		.count = session.count,
 		.names = (const char(*)[CLOCKSOURCE_NAME_SIZE])session.names,
 		.progress = progress_show,
 		.orphaned = report_as_orphan};
 
-	collect_own(&session.host.moment, &names.vdso);
-	list_calls(&names, calls);
+	collect_own(&session.host.moment, &calls);
 	progress_start(cli, "trying the clocksources");
 	run_all(&session.clock, &setup, &session.result);
 	progress_end();

@@ -17,14 +17,14 @@
 
 /* ---- the calls of a candidate ---- */
 
-struct call_row {
+struct shown_call {
 	const char *call, *clock;
 	double ns[PATH_COUNT];
 	int64_t entered, attempts;
 	struct fact whole; /* known: none of its values is null */
 };
 
-#define OF struct call_row
+#define OF struct shown_call
 
 static const struct field call_fields[] = {
 	{STRING("call", call)},
@@ -38,10 +38,11 @@ static const struct field call_fields[] = {
 	{0},
 };
 
-static struct call_row call_row(const struct evidence *evidence, const struct call_evidence *call)
+static struct shown_call shown_call(
+	const struct evidence *evidence, const struct call_evidence *call)
 {
 	const struct path_evidence *judged = &call->path[call_judged_path(call)];
-	struct call_row row = {.call = call->call,
+	struct shown_call row = {.call = call->call,
 		.clock = call->clock,
 		.entered = judged->attempts ? (int64_t)judged->entered : -1,
 		.attempts = judged->attempts ? (int64_t)judged->attempts : -1};
@@ -64,12 +65,12 @@ static struct call_row call_row(const struct evidence *evidence, const struct ca
 
 static json_t *calls(const struct evidence *evidence)
 {
-	struct call_row rows[CALL_MAX];
+	struct shown_call rows[CALL_MAX];
 	size_t count = 0;
 
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		if (evidence->calls[i].decides)
-			rows[count++] = call_row(evidence, &evidence->calls[i]);
+			rows[count++] = shown_call(evidence, &evidence->calls[i]);
 	}
 	return field_list(call_fields, rows, count, sizeof(rows[0]), NULL);
 }

@@ -160,9 +160,8 @@ struct candidate {
 
 /* What is the same for all candidates. */
 struct candidate_setup {
-	const struct evidence *names; /* as call_list() filled it */
-	const struct call (*calls)[PATH_COUNT];
-	int64_t warp_ns; /* how long to look for warps */
+	const struct call_table *calls; /* the deciding ones */
+	int64_t warp_ns;                /* how long to look for warps */
 };
 
 /*

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The table of the calls that are measured, and making one of them. A row here is all that a new
+ * clock takes. Proof, timing and bench only see struct call, so each call is made the same way
+ * everywhere.
+ */
 #include "measure/call.h"
 
 #include <errno.h>
@@ -52,11 +57,14 @@ static int raw_clock_getres(clockid_t clock, struct timespec *resolution)
 	return (int)syscall(clock_getres_number, clock, resolution);
 }
 
+/* NULL where the architecture has no such call. */
 #if defined(SYS_gettimeofday)
 static int raw_gettimeofday(struct timeval *now, void *zone)
 {
 	return (int)syscall(SYS_gettimeofday, now, zone);
 }
+#else
+#define raw_gettimeofday NULL
 #endif
 
 #if defined(SYS_time)
@@ -64,6 +72,8 @@ static time_t raw_time(time_t *now)
 {
 	return (time_t)syscall(SYS_time, now);
 }
+#else
+#define raw_time NULL
 #endif
 
 static int raw_getcpu(unsigned *cpu, unsigned *node, void *cache)
@@ -93,33 +103,30 @@ static int libc_getcpu(unsigned *cpu, unsigned *node, void *cache)
 	return got < 0 ? -1 : 0;
 }
 
-struct call_row {
-	const char *name;
-	const char *clock_name; /* NULL: takes none */
-	clockid_t clock;
+/* A row before the vDSO is known. */
+struct definition {
+	const char *call;
+	const char *clock; /* "": takes none */
 	bool decides;
-	enum call_shape shape;
 	const char *export; /* in the vDSO, without its prefix */
-	void (*libc)(void);
-	void (*raw)(void);
+	struct call libc, raw;
 };
 
-typedef void (*any_function)(void);
-
+#define CALL(kind, id, member, by)                                                                 \
+	{                                                                                          \
+		.shape = (kind), .clock = (id), .function.member = (by)                            \
+	}
 #define GETTIME(id, decides)                                                                       \
 	{                                                                                          \
-		"clock_gettime", #id, id, decides, SHAPE_CLOCK, VDSO_CLOCK_GETTIME,                \
-			(any_function)clock_gettime, (any_function)raw_clock_gettime               \
+		"clock_gettime", #id, decides, VDSO_CLOCK_GETTIME,                                 \
+			CALL(SHAPE_CLOCK, id, clock, clock_gettime),                               \
+			CALL(SHAPE_CLOCK, id, clock, raw_clock_gettime)                            \
 	}
 
-static const struct call_row rows[] = {
-#if defined(SYS_gettimeofday)
-	{"gettimeofday", NULL, 0, true, SHAPE_TIMEOFDAY, "gettimeofday",
-		(any_function)libc_gettimeofday, (any_function)raw_gettimeofday},
-#else
-	{"gettimeofday", NULL, 0, true, SHAPE_TIMEOFDAY, "gettimeofday",
-		(any_function)libc_gettimeofday, NULL},
-#endif
+static const struct definition definitions[] = {
+	{"gettimeofday", "", true, "gettimeofday",
+		CALL(SHAPE_TIMEOFDAY, 0, timeofday, libc_gettimeofday),
+		CALL(SHAPE_TIMEOFDAY, 0, timeofday, raw_gettimeofday)},
 	GETTIME(CLOCK_REALTIME, true),
 	GETTIME(CLOCK_MONOTONIC, true),
 	GETTIME(CLOCK_MONOTONIC_RAW, false),
@@ -129,18 +136,16 @@ static const struct call_row rows[] = {
 	GETTIME(CLOCK_MONOTONIC_COARSE, false),
 	GETTIME(CLOCK_PROCESS_CPUTIME_ID, false),
 	GETTIME(CLOCK_THREAD_CPUTIME_ID, false),
-	{"clock_getres", "CLOCK_MONOTONIC", CLOCK_MONOTONIC, false, SHAPE_CLOCK, "clock_getres",
-		(any_function)clock_getres, (any_function)raw_clock_getres},
-#if defined(SYS_time)
-	{"time", NULL, 0, false, SHAPE_TIME, "time", (any_function)time, (any_function)raw_time},
-#else
-	{"time", NULL, 0, false, SHAPE_TIME, "time", (any_function)time, NULL},
-#endif
-	{"getcpu", NULL, 0, false, SHAPE_GETCPU, "getcpu", (any_function)libc_getcpu,
-		(any_function)raw_getcpu},
+	{"clock_getres", "CLOCK_MONOTONIC", false, "clock_getres",
+		CALL(SHAPE_CLOCK, CLOCK_MONOTONIC, clock, clock_getres),
+		CALL(SHAPE_CLOCK, CLOCK_MONOTONIC, clock, raw_clock_getres)},
+	{"time", "", false, "time", CALL(SHAPE_TIME, 0, time, time),
+		CALL(SHAPE_TIME, 0, time, raw_time)},
+	{"getcpu", "", false, "getcpu", CALL(SHAPE_GETCPU, 0, getcpu, libc_getcpu),
+		CALL(SHAPE_GETCPU, 0, getcpu, raw_getcpu)},
 };
 
-#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+#define ROW_COUNT (sizeof(definitions) / sizeof(definitions[0]))
 
 _Static_assert(ROW_COUNT <= CALL_MAX, "evidence has room for every call");
 
@@ -148,7 +153,8 @@ _Static_assert(ROW_COUNT <= CALL_MAX, "evidence has room for every call");
  * Exports are called __vdso_NAME or __kernel_NAME, whatever the architecture; the version
  * (LINUX_2.6, LINUX_2.6.39 ...) is one per image, so the name finds the function.
  */
-static uintptr_t find_export(const struct vdso_evidence *vdso, const char *name)
+static uintptr_t find_export(
+	const struct vdso_evidence *vdso, const struct vdso_image *image, const char *name)
 {
 	static const char *const prefixes[] = {"__vdso_", "__kernel_"};
 
@@ -158,27 +164,21 @@ static uintptr_t find_export(const struct vdso_evidence *vdso, const char *name)
 		snprintf(whole, sizeof(whole), "%s%s", prefixes[p], name);
 		for (size_t i = 0; i < vdso->export_count; i++) {
 			if (strcmp(vdso->exports[i].name, whole) == 0)
-				return vdso->exports[i].address;
+				return image->base + image->offsets[i];
 		}
 	}
 	return 0;
 }
 
 /* Before 5.3 a 32-bit vDSO had only the older function, and libc used that. */
-static uintptr_t find_function(const struct vdso_evidence *vdso, const char *name)
+static uintptr_t find_function(
+	const struct vdso_evidence *vdso, const struct vdso_image *image, const char *name)
 {
-	uintptr_t address = find_export(vdso, name);
+	uintptr_t address = image->base ? find_export(vdso, image, name) : 0;
 
-	if (!address && strcmp(name, "clock_gettime64") == 0)
-		address = find_export(vdso, "clock_gettime");
+	if (image->base && !address && strcmp(name, "clock_gettime64") == 0)
+		address = find_export(vdso, image, "clock_gettime");
 	return VDSO_IS_CALLABLE ? address : 0;
-}
-
-static void set_function(struct call *call, const struct call_row *row, any_function function)
-{
-	call->shape = row->shape;
-	call->clock = row->clock;
-	memcpy(&call->function.any, &function, sizeof(function));
 }
 
 #if defined(SYS_clock_gettime64) && defined(SYS_clock_gettime)
@@ -214,34 +214,58 @@ static void choose_raw_calls(void)
 
 #endif
 
-void call_list(struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT])
+void call_table_make(
+	const struct vdso_evidence *vdso, const struct vdso_image *image, struct call_table *table)
 {
 	choose_raw_calls();
-	evidence->call_count = ROW_COUNT;
+	*table = (struct call_table){.count = ROW_COUNT};
 	for (size_t i = 0; i < ROW_COUNT; i++) {
-		const struct call_row *row = &rows[i];
-		struct call_evidence *names = &evidence->calls[i];
-		uintptr_t export = find_function(&evidence->vdso, row->export);
+		const struct definition *from = &definitions[i];
+		struct call_row *row = &table->rows[i];
 
-		text_copy(names->call, sizeof(names->call), row->name);
-		text_copy(
-			names->clock, sizeof(names->clock), row->clock_name ? row->clock_name : "");
-		names->decides = row->decides;
-		set_function(&calls[i][PATH_VDSO], row, (any_function) export);
-		set_function(&calls[i][PATH_LIBC], row, row->libc);
-		set_function(&calls[i][PATH_SYSCALL], row, row->raw);
-		for (int path = 0; path < PATH_COUNT; path++)
-			names->path[path].available = calls[i][path].function.any != NULL;
+		row->call = from->call;
+		row->clock = from->clock;
+		row->decides = from->decides;
+		row->path[PATH_VDSO] = row->path[PATH_LIBC] = from->libc;
+		row->path[PATH_VDSO].function.any =
+			(void *)find_function(vdso, image, from->export);
+		row->path[PATH_SYSCALL] = from->raw;
 	}
 }
 
-const struct call *call_find(const struct evidence *names,
-	const struct call calls[CALL_MAX][PATH_COUNT], const char *call, const char *clock)
+void call_table_keep_deciding(struct call_table *table)
 {
-	for (size_t i = 0; i < names->call_count; i++) {
-		if (strcmp(names->calls[i].call, call) == 0 &&
-			strcmp(names->calls[i].clock, clock) == 0)
-			return calls[i];
+	size_t kept = 0;
+
+	for (size_t i = 0; i < table->count; i++) {
+		if (table->rows[i].decides)
+			table->rows[kept++] = table->rows[i];
+	}
+	table->count = kept;
+}
+
+void call_table_name(const struct call_table *table, struct evidence *evidence)
+{
+	evidence->call_count = table->count;
+	for (size_t i = 0; i < table->count; i++) {
+		const struct call_row *row = &table->rows[i];
+		struct call_evidence *call = &evidence->calls[i];
+
+		text_copy(call->call, sizeof(call->call), row->call);
+		text_copy(call->clock, sizeof(call->clock), row->clock);
+		call->decides = row->decides;
+		for (int path = 0; path < PATH_COUNT; path++)
+			call->path[path].available = row->path[path].function.any != NULL;
+	}
+}
+
+const struct call *call_find(const struct call_table *table, const char *call, const char *clock)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		const struct call_row *row = &table->rows[i];
+
+		if (strcmp(row->call, call) == 0 && strcmp(row->clock, clock) == 0)
+			return row->path;
 	}
 	return NULL;
 }

@@ -66,7 +66,7 @@ struct saved {
 };
 
 struct copy {
-	const struct vdso_evidence *vdso;
+	const struct vdso_image *vdso;
 	struct copy_evidence *answer; /* shared with the parent */
 	size_t page_size;
 	uintptr_t from;       /* where the region begins that is copied */
@@ -429,13 +429,12 @@ static void find_price(struct copy *copy, const struct stopwatch *watch, double 
 
 /* ---- the child ---- */
 
-static bool take_calls(struct copy *copy, const struct evidence *names,
-	const struct call calls[CALL_MAX][PATH_COUNT])
+static bool take_calls(struct copy *copy, const struct call_table *calls)
 {
 	static const char *const clocks[CLOCKS] = {"CLOCK_REALTIME", "CLOCK_MONOTONIC"};
 
 	for (int i = 0; i < CLOCKS; i++) {
-		const struct call *row = call_find(names, calls, "clock_gettime", clocks[i]);
+		const struct call *row = call_find(calls, "clock_gettime", clocks[i]);
 
 		if (!row || !row[PATH_VDSO].function.any)
 			return false;
@@ -468,17 +467,17 @@ static void run(void *argument)
 		find_price(copy, &watch, ns_per_tick);
 }
 
-void copy_measure(const struct evidence *names, const struct call calls[CALL_MAX][PATH_COUNT],
-	struct copy_evidence *answer, const struct deadline *deadline)
+void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
+	const struct vclock_evidence *vclock, struct copy_evidence *answer,
+	const struct deadline *deadline)
 {
-	const struct vdso_evidence *vdso = &names->vdso;
 	struct copy copy = {.vdso = vdso, .page_size = (size_t)sysconf(_SC_PAGESIZE)};
 	struct fact why = {0};
 
 	*answer = (struct copy_evidence){.fact.state = FACT_UNREAD};
 	if (!COUNTER_MODE)
 		fact_set(&why, FACT_ABSENT, "the vDSO is copied on x86 and arm64 only");
-	else if (!vdso->base || !take_calls(&copy, names, calls))
+	else if (!vdso->base || !take_calls(&copy, calls))
 		fact_set(&why, FACT_ABSENT, "no vDSO function to copy");
 	else
 		copy.answer = child_share(sizeof(*copy.answer), &why);
@@ -486,8 +485,8 @@ void copy_measure(const struct evidence *names, const struct call calls[CALL_MAX
 		copy.from = vdso->base - VVAR_PAGES_BEFORE * copy.page_size;
 		copy.size = VVAR_PAGES_BEFORE * copy.page_size + vdso->size +
 		            VVAR_PAGES_AFTER * copy.page_size;
-		if (names->vclock.how == VCLOCK_READ)
-			copy.hint = (size_t)(names->vclock.at + (int64_t)(vdso->base - copy.from));
+		if (vclock->how == VCLOCK_READ)
+			copy.hint = (size_t)(vclock->at + (int64_t)(vdso->base - copy.from));
 		if (child_run(run, &copy, deadline, &why))
 			*answer = *copy.answer;
 		child_unshare(copy.answer, sizeof(*copy.answer));

@@ -320,7 +320,7 @@ static bool is_alias(const char *name)
 }
 
 static bool add_symbol(const struct image *image, const struct tables *tables, size_t index,
-	struct vdso_evidence *vdso)
+	struct vdso_evidence *vdso, size_t offsets[VDSO_EXPORT_MAX])
 {
 	struct vdso_export *export = &vdso->exports[vdso->export_count];
 	ElfW(Sym) symbol;
@@ -336,12 +336,12 @@ static bool add_symbol(const struct image *image, const struct tables *tables, s
 	if (is_alias(export->name))
 		return true;
 	take_symbol_version(image, tables, index, export);
-	export->address = (uintptr_t)image->bytes + offset;
-	vdso->export_count++;
+	offsets[vdso->export_count++] = offset;
 	return true;
 }
 
-static const char *read_exports(struct image *image, struct vdso_evidence *vdso)
+static const char *read_exports(
+	struct image *image, struct vdso_evidence *vdso, size_t offsets[VDSO_EXPORT_MAX])
 {
 	struct tables tables = {0};
 	ElfW(Phdr) dynamic = {0};
@@ -354,7 +354,7 @@ static const char *read_exports(struct image *image, struct vdso_evidence *vdso)
 	if (!count_symbols(image, &tables, &count))
 		return "its hash table does not fit the image";
 	for (size_t i = 1; i < count; i++) {
-		if (!add_symbol(image, &tables, i, vdso))
+		if (!add_symbol(image, &tables, i, vdso, offsets))
 			return "a symbol lies outside the image";
 	}
 	if (!tables.soname ||
@@ -363,13 +363,14 @@ static const char *read_exports(struct image *image, struct vdso_evidence *vdso)
 	return NULL;
 }
 
-bool elf_image_read(const unsigned char *bytes, size_t size, struct vdso_evidence *vdso)
+bool elf_image_read(const unsigned char *bytes, size_t size, struct vdso_evidence *vdso,
+	size_t offsets[VDSO_EXPORT_MAX])
 {
 	struct image image = {bytes, size, 0};
 	const char *problem;
 
 	vdso->export_count = 0;
-	problem = read_exports(&image, vdso);
+	problem = read_exports(&image, vdso, offsets);
 	if (problem) {
 		vdso->export_count = 0;
 		fact_set(&vdso->fact, FACT_FAILED, "vDSO image: %s", problem);

@@ -23,7 +23,7 @@ static const struct method methods[] = {
 #define METHOD_COUNT (sizeof(methods) / sizeof(methods[0]))
 
 static void prepare(
-	struct proof_run *run, struct evidence *evidence, const struct call (*calls)[PATH_COUNT])
+	struct proof_run *run, struct evidence *evidence, const struct call_table *calls)
 {
 	*run = (struct proof_run){.calls = calls, .call = PROOF_RUN_NOTHING};
 	run->evidence = *evidence;
@@ -60,7 +60,7 @@ static void refuse(struct evidence *evidence, const struct fact *fact)
 
 /* A part that was refused is tried anew: what it said before is not said twice. */
 static void take_first(struct proof_run *run, struct evidence *evidence,
-	const struct call (*calls)[PATH_COUNT], const struct deadline *deadline)
+	const struct call_table *calls, const struct deadline *deadline)
 {
 	evidence->proof.note[0] = '\0';
 	for (size_t i = 0; i < METHOD_COUNT; i++) {
@@ -77,7 +77,7 @@ static void take_first(struct proof_run *run, struct evidence *evidence,
 }
 
 static void take_more(struct proof_run *run, struct evidence *evidence,
-	const struct call (*calls)[PATH_COUNT], const struct deadline *deadline)
+	const struct call_table *calls, const struct deadline *deadline)
 {
 	struct deadline share = deadline_half(deadline);
 	const struct method *method = methods;
@@ -90,8 +90,8 @@ static void take_more(struct proof_run *run, struct evidence *evidence,
 		*evidence = run->evidence;
 }
 
-void proof_take(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT],
-	const struct deadline *deadline)
+void proof_take(
+	struct evidence *evidence, const struct call_table *calls, const struct deadline *deadline)
 {
 	static struct proof_run run;
 

@@ -21,7 +21,7 @@ static void make_share(void *argument)
 {
 	struct share *share = argument;
 	struct proof_run *run = share->run;
-	const struct call *call = &run->calls[share->call][share->path];
+	const struct call *call = &run->calls->rows[share->call].path[share->path];
 	struct path_evidence *path = &run->evidence.calls[share->call].path[share->path];
 
 	for (uint32_t i = 0; i < share->calls; i++) {
@@ -41,7 +41,7 @@ static void try_share(struct share *share)
 {
 	struct path_evidence *path = &share->run->evidence.calls[share->call].path[share->path];
 
-	if (!share->run->calls[share->call][share->path].function.any || path->signal)
+	if (!share->run->calls->rows[share->call].path[share->path].function.any || path->signal)
 		return;
 	path->signal = fault_guard(make_share, share);
 	share->run->call = PROOF_RUN_NOTHING;
@@ -51,7 +51,7 @@ static void run_here(struct proof_run *run, proof_run_make *make, uint32_t calls
 {
 	struct share share = {.run = run, .make = make, .calls = calls};
 
-	for (share.call = 0; share.call < run->evidence.call_count; share.call++) {
+	for (share.call = 0; share.call < run->calls->count; share.call++) {
 		share.path = PATH_VDSO;
 		try_share(&share);
 		share.path = PATH_LIBC;
@@ -61,8 +61,8 @@ static void run_here(struct proof_run *run, proof_run_make *make, uint32_t calls
 
 void proof_run_try_raw(struct proof_run *run)
 {
-	for (size_t i = 0; i < run->evidence.call_count; i++) {
-		const struct call *call = &run->calls[i][PATH_SYSCALL];
+	for (size_t i = 0; i < run->calls->count; i++) {
+		const struct call *call = &run->calls->rows[i].path[PATH_SYSCALL];
 
 		if (call->function.any)
 			run->evidence.calls[i].raw_error = call_error(call);

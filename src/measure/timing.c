@@ -56,7 +56,7 @@ struct measurement {
 /* What the parent hands to the child. */
 struct job {
 	struct evidence evidence; /* timing.fact is the child's answer */
-	const struct call (*calls)[PATH_COUNT];
+	const struct call_table *calls;
 	const struct effort *effort;
 };
 
@@ -74,11 +74,11 @@ static struct series *add_series(
 
 static void add_calls(struct measurement *measurement, const struct job *job)
 {
-	for (size_t i = 0; i < job->evidence.call_count; i++) {
+	for (size_t i = 0; i < job->calls->count; i++) {
 		for (int path = 0; path < PATH_COUNT; path++) {
-			if (job->calls[i][path].function.any)
-				measurement->of_call[i][path] = add_series(
-					measurement, series_repeat_call, &job->calls[i][path]);
+			if (job->calls->rows[i].path[path].function.any)
+				measurement->of_call[i][path] = add_series(measurement,
+					series_repeat_call, &job->calls->rows[i].path[path]);
 		}
 	}
 }
@@ -175,23 +175,23 @@ static bool measure_clearing_pass(struct job *job, bool by_counter)
 {
 	static struct series series[CALL_MAX];
 	static double samples[CALL_MAX][CLEARING_ROUNDS];
-	struct sampler sampler = {.series = series, .count = job->evidence.call_count};
+	struct sampler sampler = {.series = series, .count = job->calls->count};
 	bool clear = true;
 	struct fact why = {0};
 
-	for (size_t i = 0; i < job->evidence.call_count; i++) {
+	for (size_t i = 0; i < job->calls->count; i++) {
 		const struct call_evidence *call = &job->evidence.calls[i];
 
 		series[i] = (struct series){.samples = samples[i],
 			.capacity = CLEARING_ROUNDS,
-			.subject = &job->calls[i][PATH_VDSO]};
+			.subject = &job->calls->rows[i].path[PATH_VDSO]};
 		if (call->decides && call->path[PATH_VDSO].timed)
 			series[i].repeat = series_repeat_call;
 	}
 	if (!sampler_start(&sampler, by_counter, clearing.chunk_ns, &why))
 		return false;
 	sampler_run(&sampler, &clearing.limits);
-	for (size_t i = 0; i < job->evidence.call_count; i++) {
+	for (size_t i = 0; i < job->calls->count; i++) {
 		struct path_evidence *path = &job->evidence.calls[i].path[PATH_VDSO];
 		double ns_per_tick = sampler_ns_per_tick(&sampler);
 		double p99;
@@ -245,7 +245,7 @@ static void measure(void *argument)
 	fact_set_known(&timing->fact);
 }
 
-static void measure_in_child(struct evidence *evidence, const struct call (*calls)[PATH_COUNT],
+static void measure_in_child(struct evidence *evidence, const struct call_table *calls,
 	const struct effort *effort, const struct deadline *deadline)
 {
 	static struct job job;
@@ -260,14 +260,14 @@ static void measure_in_child(struct evidence *evidence, const struct call (*call
 		evidence->timing.fact = why;
 }
 
-void timing_measure(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT],
-	const struct deadline *deadline)
+void timing_measure(
+	struct evidence *evidence, const struct call_table *calls, const struct deadline *deadline)
 {
 	measure_in_child(evidence, calls, &whole, deadline);
 }
 
-void timing_measure_brief(struct evidence *evidence, const struct call calls[CALL_MAX][PATH_COUNT],
-	const struct deadline *deadline)
+void timing_measure_brief(
+	struct evidence *evidence, const struct call_table *calls, const struct deadline *deadline)
 {
 	measure_in_child(evidence, calls, &brief, deadline);
 }

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Where the kernel mapped the vDSO of this process. The address comes from the auxiliary vector,
+ * the size from /proc/self/maps, or from the ELF headers where /proc is not mounted.
+ */
 #include "measure/vdso.h"
 
 #include <sys/auxv.h>
@@ -33,10 +37,11 @@ static size_t size_from_headers(uintptr_t base)
 	return (extent + page - 1) / page * page;
 }
 
-void vdso_collect(const struct root *root, struct vdso_evidence *vdso)
+void vdso_collect(const struct root *root, struct vdso_evidence *vdso, struct vdso_image *image)
 {
 	uintptr_t base = getauxval(AT_SYSINFO_EHDR);
 
+	*image = (struct vdso_image){0};
 	if (!root->live) {
 		fact_set(&vdso->fact, FACT_UNREAD, "a captured tree holds no vDSO");
 		return;
@@ -46,9 +51,9 @@ void vdso_collect(const struct root *root, struct vdso_evidence *vdso)
 			"the kernel gave this process no vDSO (AT_SYSINFO_EHDR is 0)");
 		return;
 	}
-	vdso->base = base;
-	vdso->size = size_from_maps(root, base);
-	if (!vdso->size)
-		vdso->size = size_from_headers(base);
-	elf_image_read((const unsigned char *)base, vdso->size, vdso);
+	image->base = base;
+	image->size = size_from_maps(root, base);
+	if (!image->size)
+		image->size = size_from_headers(base);
+	elf_image_read((const unsigned char *)base, image->size, vdso, image->offsets);
 }

@@ -23,7 +23,7 @@ struct copy {
 };
 
 struct search {
-	const struct vdso_evidence *vdso;
+	const struct vdso_image *vdso;
 	const char *clocksource;
 	size_t page_size;
 	struct vclock_evidence answer;
@@ -209,7 +209,7 @@ static void search_pages(void *argument)
 			"%u layouts fit the pages around the vDSO", search->matches);
 }
 
-void vvar_collect(const struct vdso_evidence *vdso, const char *clocksource,
+void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	struct vclock_evidence *vclock, const struct deadline *deadline)
 {
 	struct search search = {.vdso = vdso, .clocksource = clocksource};

@@ -94,13 +94,12 @@ int64_t warp_clock_read(const struct warp_clock *clock, unsigned turn)
 }
 
 /* The paths of the call that reads this clock; NULL if the table has none. */
-static const struct call *row_of(
-	enum warp_clock_id id, const struct evidence *names, const struct call (*calls)[PATH_COUNT])
+static const struct call *row_of(enum warp_clock_id id, const struct call_table *calls)
 {
 	if (id == WARP_TIMEOFDAY)
-		return call_find(names, calls, "gettimeofday", "");
-	return call_find(names, calls, "clock_gettime",
-		id == WARP_REALTIME ? "CLOCK_REALTIME" : "CLOCK_MONOTONIC");
+		return call_find(calls, "gettimeofday", "");
+	return call_find(
+		calls, "clock_gettime", id == WARP_REALTIME ? "CLOCK_REALTIME" : "CLOCK_MONOTONIC");
 }
 
 struct attempt {
@@ -132,8 +131,8 @@ static bool can_read(struct warp_path *path, struct fact *why)
 	return !signal && attempt.result == 0;
 }
 
-bool warp_clock_prepare(enum warp_clock_id id, const struct evidence *names,
-	const struct call calls[CALL_MAX][PATH_COUNT], struct warp_clock *clock, struct fact *why)
+bool warp_clock_prepare(enum warp_clock_id id, const struct call_table *calls,
+	struct warp_clock *clock, struct fact *why)
 {
 	const struct call *row;
 	enum call_path path;
@@ -143,7 +142,7 @@ bool warp_clock_prepare(enum warp_clock_id id, const struct evidence *names,
 		counter_probe(why);
 		return fact_is_known(why);
 	}
-	row = row_of(id, names, calls);
+	row = row_of(id, calls);
 	if (!row) {
 		fact_set(why, FACT_ABSENT, "no such call here");
 		return false;

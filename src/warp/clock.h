@@ -24,8 +24,8 @@ struct warp_clock {
  * Makes the clock ready to be read. False with the reason if it cannot be: no such call, no
  * counter, or reading it raises a signal. For a single-threaded, forked child.
  */
-bool warp_clock_prepare(enum warp_clock_id id, const struct evidence *names,
-	const struct call calls[CALL_MAX][PATH_COUNT], struct warp_clock *clock, struct fact *why);
+bool warp_clock_prepare(enum warp_clock_id id, const struct call_table *calls,
+	struct warp_clock *clock, struct fact *why);
 
 /*
  * Reads the clock after everything that the thread loaded before. Returns ns, or ticks of the

@@ -63,10 +63,10 @@ static void run_child(struct warp_job *job, struct warp_evidence *warp)
 		warp->fact = why;
 }
 
-void warp_measure(const struct evidence *names, const struct call calls[CALL_MAX][PATH_COUNT],
-	const struct warp_setup *setup, struct warp_evidence *warp)
+void warp_measure(
+	const struct call_table *calls, const struct warp_setup *setup, struct warp_evidence *warp)
 {
-	struct warp_job job = {.names = names, .calls = calls, .setup = setup};
+	struct warp_job job = {.calls = calls, .setup = setup};
 	size_t size;
 
 	*warp = (struct warp_evidence){.fact.state = FACT_UNREAD};

@@ -203,8 +203,8 @@ static void prepare_clocks(struct warp_state *state)
 		struct fact *fact = &state->warp->tallies[id].fact;
 
 		if (state->job->setup->clocks & WARP_CLOCK(id))
-			warp_clock_prepare((enum warp_clock_id)id, state->job->names,
-				state->job->calls, &state->clocks[id], fact);
+			warp_clock_prepare((enum warp_clock_id)id, state->job->calls,
+				&state->clocks[id], fact);
 		else
 			fact_set(fact, FACT_ABSENT, "not asked for");
 	}

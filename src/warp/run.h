@@ -17,8 +17,7 @@ struct warp_shared {
 
 /* The argument of the child. */
 struct warp_job {
-	const struct evidence *names;
-	const struct call (*calls)[PATH_COUNT];
+	const struct call_table *calls;
 	const struct warp_setup *setup;
 	struct warp_shared *shared;
 };

@@ -26,8 +26,9 @@ static bool take(struct cli *cli, int id, const char *value)
 
 static void measure(struct cli *cli, volatile bool *stop, struct warp_evidence *warp)
 {
-	static struct evidence names;
-	static struct call calls[CALL_MAX][PATH_COUNT];
+	struct vdso_evidence vdso = {0};
+	struct vdso_image image;
+	struct call_table calls;
 	const struct request *request = cli->own;
 	struct warp_setup setup = {
 		.duration_ns = request->duration_ns ? request->duration_ns : DEFAULT_NS,
@@ -35,11 +36,11 @@ static void measure(struct cli *cli, volatile bool *stop, struct warp_evidence *
 		.stop = stop,
 		.progress = progress_show};
 
-	vdso_collect(&cli->root, &names.vdso);
-	call_list(&names, calls);
+	vdso_collect(&cli->root, &vdso, &image);
+	call_table_make(&vdso, &image, &calls);
 	interrupt_watch(stop);
 	progress_start(cli, "reading the clocks on all CPUs");
-	warp_measure(&names, calls, &setup, warp);
+	warp_measure(&calls, &setup, warp);
 	progress_end();
 	interrupt_end();
 }

@@ -18,18 +18,17 @@ static void read_image(const uint8_t *bytes, size_t size)
 {
 	/* Of just this size, so that ASan sees the first byte beyond. */
 	unsigned char *image = malloc(size ? size : 1);
+	size_t offsets[VDSO_EXPORT_MAX];
 	struct vdso_evidence vdso = {0};
 
 	if (!image)
 		return;
 	memcpy(image, bytes, size);
 	elf_image_extent(image, size);
-	if (elf_image_read(image, size, &vdso) != fact_is_known(&vdso.fact))
+	if (elf_image_read(image, size, &vdso, offsets) != fact_is_known(&vdso.fact))
 		abort();
 	for (size_t i = 0; i < vdso.export_count; i++) {
-		uintptr_t place = vdso.exports[i].address - (uintptr_t)image;
-
-		if (place >= size || !memchr(vdso.exports[i].name, '\0', VDSO_NAME_SIZE) ||
+		if (offsets[i] >= size || !memchr(vdso.exports[i].name, '\0', VDSO_NAME_SIZE) ||
 			!memchr(vdso.exports[i].version, '\0', VDSO_NAME_SIZE))
 			abort();
 	}

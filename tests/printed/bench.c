@@ -31,7 +31,7 @@
 #define THREAD_CPUS 4
 
 static struct evidence evidence;
-static struct call calls[CALL_MAX][PATH_COUNT];
+static struct call_table calls;
 
 /* ---- what is asked for ---- */
 
@@ -54,7 +54,7 @@ static void put_evidence(const struct bench_scenario *scenario)
 	fact_set_text(&evidence.host.arch, "x86_64");
 	fact_set_text(&evidence.host.libc, "glibc 2.36");
 	fact_set_number(&evidence.host.seccomp, 0);
-	call_list(&evidence, calls);
+	call_table_make(&evidence.vdso, &(struct vdso_image){0}, &calls);
 }
 
 static void put_plan(const struct bench_scenario *scenario, struct bench_plan *plan)
@@ -73,8 +73,7 @@ static void put_plan(const struct bench_scenario *scenario, struct bench_plan *p
 	for (int cpu = 0; cpu < THREAD_CPUS; cpu++)
 		request.cpus[cpu] = cpu;
 	request.cpu_count = scenario->cpus;
-	assert_true(bench_plan_make(
-		&request, &evidence, (const struct call(*)[PATH_COUNT])calls, plan));
+	assert_true(bench_plan_make(&request, &calls, plan));
 	plan->thread_cpu_count = THREAD_CPUS;
 }
 
@@ -204,7 +203,7 @@ static bool is_clock_read(const struct bench_plan *plan, size_t call)
 {
 	const bool *ways = plan->wanted[call];
 
-	return strcmp(evidence.calls[call].call, "clock_gettime") == 0 &&
+	return strcmp(calls.rows[call].call, "clock_gettime") == 0 &&
 	       (ways[PATH_VDSO] || ways[PATH_LIBC] || ways[PATH_SYSCALL]);
 }
 
@@ -224,12 +223,12 @@ static void put_clock(const struct bench_scenario *scenario, struct bench_clock 
 static void put_clocks(
 	const struct bench_scenario *scenario, const struct bench_plan *plan, struct bench *bench)
 {
-	for (size_t i = 0; i < evidence.call_count; i++) {
+	for (size_t i = 0; i < calls.count; i++) {
 		struct bench_clock *clock = &bench->clocks[bench->clock_count];
 
 		if (!is_clock_read(plan, i))
 			continue;
-		snprintf(clock->clock, sizeof(clock->clock), "%s", evidence.calls[i].clock);
+		snprintf(clock->clock, sizeof(clock->clock), "%s", calls.rows[i].clock);
 		put_clock(scenario, clock);
 		bench->clock_count++;
 	}

@@ -20,8 +20,7 @@
 #include "unit/dice.h"
 #include "unit/unit.h"
 
-static struct evidence evidence;
-static struct call calls[CALL_MAX][PATH_COUNT];
+static struct call_table calls;
 static struct bench_request request;
 
 /* Parses the words of a command line and plans; false if either complains. */
@@ -34,13 +33,12 @@ static bool plan_words(struct bench_plan *plan, int count, const char *const *wo
 
 	for (int i = 0; i < count; i++)
 		argv[i + 1] = (char *)(uintptr_t)words[i];
-	call_list(&evidence, calls);
+	call_table_make(&(struct vdso_evidence){0}, &(struct vdso_image){0}, &calls);
 	planned = cli_parse(&cli, commands, count + 1, argv);
 	if (planned)
 		request = *(struct bench_request *)cli.own;
 	cli_free(&cli);
-	return planned && bench_options_fit(&request) &&
-	       bench_plan_make(&request, &evidence, calls, plan);
+	return planned && bench_options_fit(&request) && bench_plan_make(&request, &calls, plan);
 }
 
 #define PLAN(plan, ...)                                                                            \
@@ -63,7 +61,7 @@ static void without_names_everything_is_measured(void **state)
 
 	(void)state;
 	assert_true(PLAN(&plan, "--time", "2s"));
-	assert_int_equal(count_chosen(&plan), PATH_COUNT * evidence.call_count);
+	assert_int_equal(count_chosen(&plan), PATH_COUNT * calls.count);
 	assert_int_equal(plan.time_ns, 2000000000);
 	assert_int_equal(plan.cpu_count, 0);
 }

@@ -157,72 +157,78 @@ static void the_cheapest_system_call_is_getppid(void **state)
 	assert_int_equal(entry.function.time(NULL), getppid());
 }
 
-static const struct vdso_export exports[] = {
-	{"__vdso_clock_gettime_more", "LINUX_2.6", 0x1000},
-	{"clock_gettime", "LINUX_2.6", 0x2000},
-	{"__vdso_clock_gettime", "LINUX_2.6", 0x3000},
-	{"__vdso_clock_gettime64", "LINUX_2.6", 0x3000},
-	{"__kernel_gettimeofday", "LINUX_2.6.39", 0x4000},
-};
+static const struct vdso_evidence vdso = {.export_count = 5,
+	.exports = {{"__vdso_clock_gettime_more", "LINUX_2.6"}, {"clock_gettime", "LINUX_2.6"},
+		{"__vdso_clock_gettime", "LINUX_2.6"}, {"__vdso_clock_gettime64", "LINUX_2.6"},
+		{"__kernel_gettimeofday", "LINUX_2.6.39"}}};
+static const struct vdso_image image = {
+	.base = 0x10000, .size = 0x5000, .offsets = {0x1000, 0x2000, 0x3000, 0x3000, 0x4000}};
 
-static void list_with_exports(
-	struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT], size_t count)
+static struct call_table table;
+
+static int make_table(void **state)
 {
-	*evidence = (struct evidence){0};
-	memcpy(evidence->vdso.exports, exports, count * sizeof(exports[0]));
-	evidence->vdso.export_count = count;
-	call_list(evidence, calls);
+	(void)state;
+	call_table_make(&vdso, &image, &table);
+	return 0;
 }
 
-static size_t index_of(const struct evidence *evidence, const char *call, const char *clock)
+static const void *function_of(const char *call, const char *clock, enum call_path path)
 {
-	size_t i = 0;
+	const struct call *row = call_find(&table, call, clock);
 
-	while (i < evidence->call_count && (strcmp(evidence->calls[i].call, call) != 0 ||
-						   strcmp(evidence->calls[i].clock, clock) != 0))
-		i++;
-	assert_in_range(i, 0, evidence->call_count - 1);
-	return i;
+	assert_non_null(row);
+	return row[path].function.any;
 }
 
 /* A call timed at the wrong address is a wrong number or a crash. */
 static void exports_are_found_by_their_whole_name(void **state)
 {
-	struct call calls[CALL_MAX][PATH_COUNT] = {0};
-	struct evidence evidence;
-	size_t gettime, timeofday, cpu;
+	struct vdso_evidence two = vdso;
 
 	(void)state;
-	list_with_exports(&evidence, calls, COUNT(exports));
-	gettime = index_of(&evidence, "clock_gettime", "CLOCK_MONOTONIC");
-	timeofday = index_of(&evidence, "gettimeofday", "");
-	cpu = index_of(&evidence, "getcpu", "");
-	assert_int_equal((uintptr_t)calls[gettime][PATH_VDSO].function.any, 0x3000);
-	assert_int_equal(calls[gettime][PATH_VDSO].clock, CLOCK_MONOTONIC);
-	assert_int_equal((uintptr_t)calls[timeofday][PATH_VDSO].function.any, 0x4000);
-	assert_null(calls[cpu][PATH_VDSO].function.any);
-	assert_false(evidence.calls[cpu].path[PATH_VDSO].available);
-	assert_true(evidence.calls[cpu].path[PATH_LIBC].available);
-	list_with_exports(&evidence, calls, 2);
-	assert_null(calls[gettime][PATH_VDSO].function.any);
+	assert_int_equal(
+		(uintptr_t)function_of("clock_gettime", "CLOCK_MONOTONIC", PATH_VDSO), 0x13000);
+	assert_int_equal((uintptr_t)function_of("gettimeofday", "", PATH_VDSO), 0x14000);
+	assert_null(function_of("getcpu", "", PATH_VDSO));
+	two.export_count = 2;
+	call_table_make(&two, &image, &table);
+	assert_null(function_of("clock_gettime", "CLOCK_MONOTONIC", PATH_VDSO));
+}
+
+/* Exports that were listed for another process are no functions here. */
+static void without_an_image_there_are_no_vdso_functions(void **state)
+{
+	static const struct vdso_image none;
+
+	(void)state;
+	call_table_make(&vdso, &none, &table);
+	for (size_t i = 0; i < table.count; i++)
+		assert_null(table.rows[i].path[PATH_VDSO].function.any);
+}
+
+static void every_path_of_a_row_reads_the_clock_of_its_name(void **state)
+{
+	(void)state;
+	for (int path = 0; path < PATH_COUNT; path++) {
+		assert_int_equal(
+			call_find(&table, "clock_gettime", "CLOCK_TAI")[path].clock, CLOCK_TAI);
+		assert_int_equal(call_find(&table, "clock_getres", "CLOCK_MONOTONIC")[path].shape,
+			SHAPE_CLOCK);
+	}
+	assert_null(call_find(&table, "clock_gettime", ""));
+	assert_null(call_find(&table, "gettimeofday", "CLOCK_REALTIME"));
 }
 
 /* The verdict rests on these three and on no other. */
 static void three_calls_decide(void **state)
 {
-	struct call calls[CALL_MAX][PATH_COUNT] = {0};
-	struct evidence evidence;
-	unsigned deciding = 0;
-
 	(void)state;
-	list_with_exports(&evidence, calls, 0);
-	for (size_t i = 0; i < evidence.call_count; i++)
-		deciding += evidence.calls[i].decides;
-	assert_int_equal(deciding, 3);
-	assert_true(evidence.calls[index_of(&evidence, "gettimeofday", "")].decides);
-	assert_true(evidence.calls[index_of(&evidence, "clock_gettime", "CLOCK_REALTIME")].decides);
-	assert_true(
-		evidence.calls[index_of(&evidence, "clock_gettime", "CLOCK_MONOTONIC")].decides);
+	call_table_keep_deciding(&table);
+	assert_int_equal(table.count, 3);
+	assert_non_null(call_find(&table, "gettimeofday", ""));
+	assert_non_null(call_find(&table, "clock_gettime", "CLOCK_REALTIME"));
+	assert_non_null(call_find(&table, "clock_gettime", "CLOCK_MONOTONIC"));
 }
 
 static void every_call_of_the_issue_is_listed(void **state)
@@ -230,36 +236,54 @@ static void every_call_of_the_issue_is_listed(void **state)
 	static const char *const clocks[] = {"CLOCK_REALTIME", "CLOCK_MONOTONIC",
 		"CLOCK_MONOTONIC_RAW", "CLOCK_BOOTTIME", "CLOCK_TAI", "CLOCK_REALTIME_COARSE",
 		"CLOCK_MONOTONIC_COARSE", "CLOCK_PROCESS_CPUTIME_ID", "CLOCK_THREAD_CPUTIME_ID"};
-	struct call calls[CALL_MAX][PATH_COUNT] = {0};
-	struct evidence evidence;
 
 	(void)state;
-	list_with_exports(&evidence, calls, 0);
 	for (size_t i = 0; i < COUNT(clocks); i++)
-		index_of(&evidence, "clock_gettime", clocks[i]);
-	index_of(&evidence, "clock_getres", "CLOCK_MONOTONIC");
-	index_of(&evidence, "time", "");
-	index_of(&evidence, "getcpu", "");
+		assert_non_null(call_find(&table, "clock_gettime", clocks[i]));
+	assert_non_null(call_find(&table, "clock_getres", "CLOCK_MONOTONIC"));
+	assert_non_null(call_find(&table, "time", ""));
+	assert_non_null(call_find(&table, "getcpu", ""));
 }
 
-/* Every way that is said to exist works here, and reaches its own clock. */
-static void libc_and_raw_calls_work(void **state)
+/* Proof and timing fill in evidence->calls by the place in the table. */
+static void the_evidence_has_a_row_for_each_row_of_the_table(void **state)
 {
-	struct call calls[CALL_MAX][PATH_COUNT] = {0};
-	struct evidence evidence;
+	static struct evidence evidence;
 
 	(void)state;
-	list_with_exports(&evidence, calls, 0);
-	for (size_t i = 0; i < evidence.call_count; i++) {
+	call_table_name(&table, &evidence);
+	assert_int_equal(evidence.call_count, table.count);
+	for (size_t i = 0; i < table.count; i++) {
+		const struct call_row *row = &table.rows[i];
+		const struct call_evidence *call = &evidence.calls[i];
+
+		assert_string_equal(call->call, row->call);
+		assert_string_equal(call->clock, row->clock);
+		assert_int_equal(call->decides, row->decides);
+		for (int path = 0; path < PATH_COUNT; path++)
+			assert_int_equal(
+				call->path[path].available, row->path[path].function.any != NULL);
+	}
+}
+
+/* Every path that is said to exist works here, and reaches its own clock. */
+static void libc_and_raw_calls_work(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < table.count; i++) {
 		for (int path = PATH_LIBC; path < PATH_COUNT; path++) {
-			if (!evidence.calls[i].path[path].available)
+			const struct call *call = &table.rows[i].path[path];
+
+			if (!call->function.any)
 				continue;
-			assert_false(call_returns_error(&calls[i][path], EINVAL));
-			assert_false(call_returns_error(&calls[i][path], ENOSYS));
-			assert_false(call_returns_error(&calls[i][path], EFAULT));
+			assert_false(call_returns_error(call, EINVAL));
+			assert_false(call_returns_error(call, ENOSYS));
+			assert_false(call_returns_error(call, EFAULT));
 		}
 	}
 }
+
+#define ON_TABLE(test) cmocka_unit_test_setup(test, make_table)
 
 int main(void)
 {
@@ -271,10 +295,13 @@ int main(void)
 		cmocka_unit_test(other_errors_and_successes_are_not_ours),
 		cmocka_unit_test(the_control_does_not_fail_by_itself),
 		cmocka_unit_test(the_cheapest_system_call_is_getppid),
-		cmocka_unit_test(exports_are_found_by_their_whole_name),
-		cmocka_unit_test(three_calls_decide),
-		cmocka_unit_test(every_call_of_the_issue_is_listed),
-		cmocka_unit_test(libc_and_raw_calls_work),
+		ON_TABLE(exports_are_found_by_their_whole_name),
+		ON_TABLE(without_an_image_there_are_no_vdso_functions),
+		ON_TABLE(every_path_of_a_row_reads_the_clock_of_its_name),
+		ON_TABLE(three_calls_decide),
+		ON_TABLE(every_call_of_the_issue_is_listed),
+		ON_TABLE(the_evidence_has_a_row_for_each_row_of_the_table),
+		ON_TABLE(libc_and_raw_calls_work),
 	};
 
 	return cmocka_run_group_tests_name("call", tests, NULL, NULL);

@@ -23,26 +23,28 @@
 #define PR_MDWE_REFUSE_EXEC_GAIN 1
 #endif
 
-static struct evidence evidence;
-static struct call calls[CALL_MAX][PATH_COUNT];
+static struct vdso_image image;
+static struct call_table calls;
+static struct vclock_evidence vclock;
 
 static int set_up(void **state)
 {
+	struct vdso_evidence vdso = {0};
 	struct root root;
 	struct fact why;
 
 	(void)state;
 	if (!root_open(&root, "/", &why))
 		return -1;
-	vdso_collect(&root, &evidence.vdso);
+	vdso_collect(&root, &vdso, &image);
 	root_close(&root);
-	call_list(&evidence, calls);
+	call_table_make(&vdso, &image, &calls);
 	return 0;
 }
 
 static void measure(struct copy_evidence *copy)
 {
-	copy_measure(&evidence, calls, copy, NO_LIMIT);
+	copy_measure(&image, &calls, &vclock, copy, NO_LIMIT);
 	if (copy->fact.state == FACT_ABSENT || copy->fact.state == FACT_DENIED)
 		unit_skip("%s", copy->fact.reason);
 	assert_string_equal(copy->fact.reason, "");
@@ -53,13 +55,13 @@ static void the_copy_finds_the_mode_that_the_data_page_holds(void **state)
 	struct copy_evidence copy;
 
 	(void)state;
-	memset(&evidence.vclock, 0, sizeof(evidence.vclock));
+	memset(&vclock, 0, sizeof(vclock));
 	measure(&copy);
-	vvar_collect(&evidence.vdso, "", &evidence.vclock, NO_LIMIT);
-	if (evidence.vclock.how != VCLOCK_READ)
-		unit_skip("%s", evidence.vclock.fact.reason);
-	assert_int_equal(copy.mode, evidence.vclock.mode);
-	assert_int_equal(copy.at, evidence.vclock.at);
+	vvar_collect(&image, "", &vclock, NO_LIMIT);
+	if (vclock.how != VCLOCK_READ)
+		unit_skip("%s", vclock.fact.reason);
+	assert_int_equal(copy.mode, vclock.mode);
+	assert_int_equal(copy.at, vclock.at);
 }
 
 static void a_hint_saves_the_search_and_changes_nothing_else(void **state)
@@ -67,10 +69,10 @@ static void a_hint_saves_the_search_and_changes_nothing_else(void **state)
 	struct copy_evidence searched, hinted;
 
 	(void)state;
-	memset(&evidence.vclock, 0, sizeof(evidence.vclock));
+	memset(&vclock, 0, sizeof(vclock));
 	measure(&searched);
-	evidence.vclock.how = VCLOCK_READ;
-	evidence.vclock.at = searched.at;
+	vclock.how = VCLOCK_READ;
+	vclock.at = searched.at;
 	measure(&hinted);
 	assert_int_equal(hinted.mode, searched.mode);
 	assert_int_equal(hinted.at, searched.at);
@@ -83,11 +85,11 @@ static void a_wrong_hint_is_not_believed(void **state)
 	struct copy_evidence searched, hinted;
 
 	(void)state;
-	memset(&evidence.vclock, 0, sizeof(evidence.vclock));
+	memset(&vclock, 0, sizeof(vclock));
 	measure(&searched);
-	evidence.vclock.how = VCLOCK_READ;
+	vclock.how = VCLOCK_READ;
 	for (size_t i = 0; i < COUNT(wrong); i++) {
-		evidence.vclock.at = wrong[i];
+		vclock.at = wrong[i];
 		measure(&hinted);
 		assert_int_equal(hinted.at, searched.at);
 	}
@@ -118,7 +120,7 @@ static void the_process_reads_the_same_clock_afterwards(void **state)
 static void measure_without_exec_gain(void *answer)
 {
 	if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0)
-		copy_measure(&evidence, calls, answer, NO_LIMIT);
+		copy_measure(&image, &calls, &vclock, answer, NO_LIMIT);
 }
 
 static void memory_that_may_not_become_executable_is_mapped_twice(void **state)
@@ -129,7 +131,7 @@ static void memory_that_may_not_become_executable_is_mapped_twice(void **state)
 
 	(void)state;
 	assert_non_null(copy);
-	memset(&evidence.vclock, 0, sizeof(evidence.vclock));
+	memset(&vclock, 0, sizeof(vclock));
 	measure(&plain);
 	assert_true(child_run(measure_without_exec_gain, copy, NO_LIMIT, &why));
 	if (copy->fact.state == FACT_UNREAD)
@@ -147,7 +149,7 @@ static void measure_without_exec(void *answer)
 	seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(mprotect), 1, executable);
 	seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(mmap), 1, executable);
 	if (seccomp_load(filter) == 0)
-		copy_measure(&evidence, calls, answer, NO_LIMIT);
+		copy_measure(&image, &calls, &vclock, answer, NO_LIMIT);
 	seccomp_release(filter);
 }
 
@@ -158,7 +160,7 @@ static void without_executable_memory_the_reason_is_given(void **state)
 
 	(void)state;
 	assert_non_null(copy);
-	if (!evidence.vdso.base)
+	if (!image.base)
 		unit_skip("there is no vDSO");
 	assert_true(child_run(measure_without_exec, copy, NO_LIMIT, &why));
 	if (copy->fact.state == FACT_UNREAD)
@@ -172,12 +174,12 @@ static void without_executable_memory_the_reason_is_given(void **state)
 
 static void without_a_vdso_there_is_no_copy(void **state)
 {
-	static struct evidence none;
-	static struct call no_calls[CALL_MAX][PATH_COUNT];
+	static const struct vdso_image none;
+	static const struct call_table no_calls;
 	struct copy_evidence copy;
 
 	(void)state;
-	copy_measure(&none, no_calls, &copy, NO_LIMIT);
+	copy_measure(&none, &no_calls, &vclock, &copy, NO_LIMIT);
 	assert_int_equal(copy.fact.state, FACT_ABSENT);
 	assert_int_equal(copy.what_if_fact.state, FACT_ABSENT);
 }

@@ -116,8 +116,6 @@ static void set_vdso(struct vdso_evidence *vdso)
 
 	fact_set_known(&vdso->fact);
 	text_copy(vdso->soname, sizeof(vdso->soname), "linux-vdso.so.1");
-	vdso->base = 0x7ffd0000;
-	vdso->size = 8192;
 	vdso->export_count = COUNT(names);
 	for (size_t i = 0; i < COUNT(names); i++) {
 		text_copy(vdso->exports[i].name, VDSO_NAME_SIZE, names[i]);

@@ -115,17 +115,21 @@ static clock_function *const known_functions[KNOWN_COUNT] = {[ANSWERS] = answers
 	[BY_GETCPU] = enters_by_getcpu,
 	[BY_TIME] = enters_by_time};
 
-static struct call known_calls[CALL_MAX][PATH_COUNT];
+static struct call_table known_calls;
 
 static void prepare_known(struct evidence *evidence)
 {
-	*evidence = (struct evidence){.live = true, .call_count = KNOWN_COUNT};
+	*evidence = (struct evidence){.live = true};
+	known_calls = (struct call_table){.count = KNOWN_COUNT};
 	for (size_t i = 0; i < KNOWN_COUNT; i++) {
-		known_calls[i][PATH_VDSO] = (struct call){.shape = SHAPE_CLOCK,
+		struct call_row *row = &known_calls.rows[i];
+
+		*row = (struct call_row){.call = "known", .clock = ""};
+		row->path[PATH_VDSO] = (struct call){.shape = SHAPE_CLOCK,
 			.clock = CLOCK_MONOTONIC,
 			.function.clock = known_functions[i]};
-		known_calls[i][PATH_LIBC] = (struct call){.shape = SHAPE_CLOCK};
 	}
+	call_table_name(&known_calls, evidence);
 }
 
 static void assert_known_counts(const struct evidence *evidence)
@@ -158,8 +162,8 @@ static void assert_known_counts(const struct evidence *evidence)
 typedef void take_function(struct proof_run *run, const struct deadline *deadline);
 
 /* One method directly, with the memory that it needs. Gives back the run, or NULL. */
-static struct proof_run *take(take_function *method, const struct evidence *evidence,
-	const struct call (*calls)[PATH_COUNT])
+static struct proof_run *take(
+	take_function *method, const struct evidence *evidence, const struct call_table *calls)
 {
 	struct fact why = {0};
 	struct proof_run *run = child_share(sizeof(*run), &why);
@@ -183,7 +187,7 @@ static void check_known(take_function *method)
 	struct proof_run *run;
 
 	prepare_known(&evidence);
-	run = take(method, &evidence, (const struct call(*)[PATH_COUNT])known_calls);
+	run = take(method, &evidence, &known_calls);
 	if (!run)
 		unit_skip("this method is refused here");
 	assert_known_counts(&run->evidence);
@@ -209,7 +213,7 @@ static void the_whole_proof_counts_what_enters(void **state)
 
 	(void)state;
 	prepare_known(&evidence);
-	proof_take(&evidence, (const struct call(*)[PATH_COUNT])known_calls, NO_LIMIT);
+	proof_take(&evidence, &known_calls, NO_LIMIT);
 	if (!fact_is_known(&evidence.proof.fact))
 		unit_skip("no proof can be taken here");
 	assert_int_not_equal(evidence.proof.method, PROOF_NONE);
@@ -219,19 +223,18 @@ static void the_whole_proof_counts_what_enters(void **state)
 /* What changed between the parts is lost unless both count. */
 static void a_second_part_is_added_to_the_first(void **state)
 {
-	const struct call(*calls)[PATH_COUNT] = (const struct call(*)[PATH_COUNT])known_calls;
 	const struct path_evidence *path;
 	struct evidence evidence;
 	struct proof_evidence first;
 
 	(void)state;
 	prepare_known(&evidence);
-	proof_take(&evidence, calls, NO_LIMIT);
+	proof_take(&evidence, &known_calls, NO_LIMIT);
 	if (!fact_is_known(&evidence.proof.fact))
 		unit_skip("no proof can be taken here");
 	first = evidence.proof;
-	known_calls[ANSWERS][PATH_VDSO].function.clock = enters;
-	proof_take(&evidence, calls, NO_LIMIT);
+	known_calls.rows[ANSWERS].path[PATH_VDSO].function.clock = enters;
+	proof_take(&evidence, &known_calls, NO_LIMIT);
 	path = &evidence.calls[ANSWERS].path[PATH_VDSO];
 	assert_int_equal(path->attempts, 2 * PROOF_CALLS);
 	assert_int_equal(path->entered, PROOF_CALLS);
@@ -241,29 +244,31 @@ static void a_second_part_is_added_to_the_first(void **state)
 	assert_string_equal(evidence.proof.note, first.note);
 }
 
-static void list_real(struct evidence *evidence, struct call calls[CALL_MAX][PATH_COUNT])
+static void list_real(struct evidence *evidence, struct call_table *calls)
 {
+	struct vdso_image image;
 	struct root root;
 	struct fact why = {0};
 
 	*evidence = (struct evidence){.live = true};
 	assert_true(root_open(&root, "/", &why));
-	vdso_collect(&root, &evidence->vdso);
+	vdso_collect(&root, &evidence->vdso, &image);
 	root_close(&root);
-	call_list(evidence, calls);
+	call_table_make(&evidence->vdso, &image, calls);
+	call_table_name(calls, evidence);
 }
 
 /* Two methods that share no mechanism say the same of this host. */
 static void seccomp_and_ptrace_agree_on_this_host(void **state)
 {
-	static struct call calls[CALL_MAX][PATH_COUNT];
+	struct call_table calls;
 	static struct evidence evidence;
 	struct proof_run *seccomp, *ptrace;
 
 	(void)state;
-	list_real(&evidence, calls);
-	seccomp = take(proof_seccomp_take, &evidence, (const struct call(*)[PATH_COUNT])calls);
-	ptrace = take(proof_ptrace_take, &evidence, (const struct call(*)[PATH_COUNT])calls);
+	list_real(&evidence, &calls);
+	seccomp = take(proof_seccomp_take, &evidence, &calls);
+	ptrace = take(proof_ptrace_take, &evidence, &calls);
 	if (!seccomp || !ptrace)
 		unit_skip("one of the methods is refused here");
 	for (size_t i = 0; i < evidence.call_count; i++) {
@@ -283,13 +288,13 @@ static void seccomp_and_ptrace_agree_on_this_host(void **state)
 /* CPU-time clocks enter the kernel on all kernels: a proof that says otherwise sees nothing. */
 static void the_cpu_time_clocks_are_seen_to_enter(void **state)
 {
-	static struct call calls[CALL_MAX][PATH_COUNT];
+	struct call_table calls;
 	static struct evidence evidence;
 	unsigned seen = 0;
 
 	(void)state;
-	list_real(&evidence, calls);
-	proof_take(&evidence, (const struct call(*)[PATH_COUNT])calls, NO_LIMIT);
+	list_real(&evidence, &calls);
+	proof_take(&evidence, &calls, NO_LIMIT);
 	if (!fact_is_known(&evidence.proof.fact))
 		unit_skip("no proof can be taken here");
 	for (size_t i = 0; i < evidence.call_count; i++) {
@@ -312,7 +317,7 @@ static void we_ourselves_are_left_as_we_were(void **state)
 
 	(void)state;
 	prepare_known(&evidence);
-	proof_take(&evidence, (const struct call(*)[PATH_COUNT])known_calls, NO_LIMIT);
+	proof_take(&evidence, &known_calls, NO_LIMIT);
 	assert_int_equal(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now), 0);
 	assert_true(now.tv_sec > 0);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);

@@ -15,27 +15,28 @@
 #include "measure/vdso.h"
 #include "unit/unit.h"
 
-static struct call calls[CALL_MAX][PATH_COUNT];
+static struct call_table calls;
 static struct evidence evidence;
 
 static void list_real(void)
 {
+	struct vdso_image image;
 	struct root root;
 	struct fact why = {0};
 
-	memset(calls, 0, sizeof(calls));
 	evidence = (struct evidence){.live = true};
 	assert_true(root_open(&root, "/", &why));
-	vdso_collect(&root, &evidence.vdso);
+	vdso_collect(&root, &evidence.vdso, &image);
 	root_close(&root);
-	call_list(&evidence, calls);
+	call_table_make(&evidence.vdso, &image, &calls);
+	call_table_name(&calls, &evidence);
 }
 
 static void every_way_that_exists_is_timed_and_no_other(void **state)
 {
 	(void)state;
 	list_real();
-	timing_measure(&evidence, (const struct call(*)[PATH_COUNT])calls, NO_LIMIT);
+	timing_measure(&evidence, &calls, NO_LIMIT);
 	assert_true(fact_is_known(&evidence.timing.fact));
 	assert_true(fact_is_known(&evidence.timing.entry_fact));
 	assert_true(evidence.timing.entry_ns > 0);
@@ -62,7 +63,7 @@ static void the_brief_timing_has_what_a_verdict_needs(void **state)
 {
 	(void)state;
 	list_real();
-	timing_measure_brief(&evidence, (const struct call(*)[PATH_COUNT])calls, NO_LIMIT);
+	timing_measure_brief(&evidence, &calls, NO_LIMIT);
 	assert_true(fact_is_known(&evidence.timing.fact));
 	assert_true(evidence.timing.entry_ns > 0);
 	for (size_t i = 0; i < evidence.call_count; i++) {
@@ -85,7 +86,7 @@ static void times_are_in_tenths_of_a_nanosecond(void **state)
 {
 	(void)state;
 	list_real();
-	timing_measure(&evidence, (const struct call(*)[PATH_COUNT])calls, NO_LIMIT);
+	timing_measure(&evidence, &calls, NO_LIMIT);
 	assert_in_tenths(evidence.timing.counter_ns);
 	assert_in_tenths(evidence.timing.ordered_ns);
 	assert_in_tenths(evidence.timing.entry_ns);
@@ -110,9 +111,10 @@ static void a_call_that_crashes_is_told_and_the_rest_is_timed(void **state)
 {
 	(void)state;
 	list_real();
-	calls[3][PATH_VDSO] = (struct call){.shape = SHAPE_CLOCK, .function.clock = crash};
+	calls.rows[3].path[PATH_VDSO] =
+		(struct call){.shape = SHAPE_CLOCK, .function.clock = crash};
 	evidence.calls[3].path[PATH_VDSO].available = true;
-	timing_measure(&evidence, (const struct call(*)[PATH_COUNT])calls, NO_LIMIT);
+	timing_measure(&evidence, &calls, NO_LIMIT);
 	assert_true(fact_is_known(&evidence.timing.fact));
 	assert_int_not_equal(evidence.calls[3].path[PATH_VDSO].signal, 0);
 	assert_false(evidence.calls[3].path[PATH_VDSO].timed);

@@ -28,8 +28,7 @@
 /* Processes that burn CPU time. */
 #define LOAD 6
 
-static struct evidence names;
-static struct call calls[CALL_MAX][PATH_COUNT];
+static struct call_table calls;
 static struct warp_evidence warp;
 
 /* What every second CPU's readings are shifted by; 0: nothing. */
@@ -75,15 +74,17 @@ static double calibrate(void)
 
 static int set_up(void **state)
 {
+	struct vdso_evidence vdso = {0};
+	struct vdso_image image;
 	struct root root;
 	struct fact why;
 
 	(void)state;
 	if (!root_open(&root, "/", &why))
 		return -1;
-	vdso_collect(&root, &names.vdso);
+	vdso_collect(&root, &vdso, &image);
 	root_close(&root);
-	call_list(&names, calls);
+	call_table_make(&vdso, &image, &calls);
 	counter_probe(&why);
 	if (fact_is_known(&why))
 		ns_per_tick = calibrate();
@@ -102,7 +103,7 @@ static void watch(int64_t duration_ns, int64_t inject_ns)
 	struct warp_setup setup = {.duration_ns = duration_ns, .clocks = WARP_ALL_CLOCKS};
 
 	injected_ns = inject_ns;
-	warp_measure(&names, calls, &setup, &warp);
+	warp_measure(&calls, &setup, &warp);
 	injected_ns = 0;
 	assert_int_equal(warp.fact.state, FACT_KNOWN);
 }
@@ -326,7 +327,7 @@ static void reads_the_selected_clocks_only(void **state)
 		.duration_ns = SHORT_NS / 10, .clocks = WARP_CLOCK(WARP_MONOTONIC)};
 
 	(void)state;
-	warp_measure(&names, calls, &setup, &warp);
+	warp_measure(&calls, &setup, &warp);
 	assert_true(is_watched(WARP_MONOTONIC));
 	assert_false(is_watched(WARP_COUNTER));
 	assert_false(fact_is_known(&warp.pair_fact));
@@ -335,14 +336,13 @@ static void reads_the_selected_clocks_only(void **state)
 
 static void gives_the_reason_where_no_clock_can_be_read(void **state)
 {
-	static struct call none[CALL_MAX][PATH_COUNT];
-	static struct evidence nobody;
+	static const struct call_table none;
 	struct warp_setup setup = {
 		.duration_ns = SHORT_NS / 10, .clocks = WARP_CLOCK(WARP_MONOTONIC)};
 	struct warp_ruling ruling;
 
 	(void)state;
-	warp_measure(&nobody, none, &setup, &warp);
+	warp_measure(&none, &setup, &warp);
 	assert_int_equal(warp.fact.state, FACT_ABSENT);
 	warp_ruling_find(&warp, &ruling);
 	assert_string_equal(ruling.rule, "not-watched");
@@ -365,7 +365,7 @@ static void reports_progress(void **state)
 		.argument = &last_progress};
 
 	(void)state;
-	warp_measure(&names, calls, &setup, &warp);
+	warp_measure(&calls, &setup, &warp);
 	assert_true(last_progress > 0);
 }
 
