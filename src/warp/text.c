@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* What `vdsocheck warp` prints for people: the verdict, a row per clock, and the counters. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static const struct {
 	const char *color;
 } headings[] = {
 	[WARP_VERDICT_UNKNOWN] = {"UNKNOWN", "\033[1;35m"},
-	[WARP_VERDICT_NONE] = {"OK", "\033[1;32m"},
+	[WARP_VERDICT_OK] = {"OK", "\033[1;32m"},
 	[WARP_VERDICT_WARPS] = {"WARPS", "\033[1;31m"},
 };
 
@@ -79,10 +80,10 @@ static void write_tallies(const struct warp_evidence *warp, FILE *out)
 		"apart ns");
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
 		write_tally((enum warp_clock_id)id, &warp->tallies[id], out);
-	fprintf(out, "\n  apart: no two CPUs' clocks are further apart than this.\n");
+	fprintf(out, "\n  apart: upper bound on the offset between any two CPUs.\n");
 }
 
-/* How much a pair has to be looked at. */
+/* The larger, the more a pair deserves to be shown. */
 static double weight(const struct warp_pair *pair)
 {
 	switch (pair->state) {
@@ -95,7 +96,7 @@ static double weight(const struct warp_pair *pair)
 	}
 }
 
-/* The places of the weightiest pairs, in that order; gives back how many. */
+/* The indexes of the pairs of largest weight, largest first; returns how many. */
 static size_t pick_pairs(const struct warp_evidence *warp, size_t picked[PAIRS_SHOWN])
 {
 	size_t count = 0;
@@ -121,7 +122,7 @@ static void describe_pair(const struct warp_pair *pair, struct phrase *phrase)
 
 	switch (pair->state) {
 	case WARP_PAIR_MOVED:
-		phrase_add(phrase, "CPU %d and CPU %d run apart: no one offset fits", pair->cpu,
+		phrase_add(phrase, "CPU %d and CPU %d drift apart: the offset is not constant", pair->cpu,
 			pair->other_cpu);
 		break;
 	case WARP_PAIR_UNSEEN:
@@ -129,7 +130,7 @@ static void describe_pair(const struct warp_pair *pair, struct phrase *phrase)
 			pair->other_cpu);
 		break;
 	default:
-		phrase_add(phrase, "CPU %d is %s ns %s CPU %d, give or take %s ns", pair->other_cpu,
+		phrase_add(phrase, "CPU %d is %s ns %s CPU %d, +/- %s ns", pair->other_cpu,
 			wrap_ns(fabs(pair->offset_ns), offset),
 			pair->offset_ns < 0 ? "behind" : "ahead of", pair->cpu,
 			wrap_ns(pair->error_ns, error));
@@ -159,8 +160,7 @@ static void write_drift(const struct warp_evidence *warp, FILE *out)
 
 	if (fact_is_known(&drift->fact))
 		phrase_add(&phrase,
-			"%s runs at %.3f MHz of CLOCK_MONOTONIC_RAW, steady to %.2f ppm (give or "
-			"take %.2f)",
+			"%s runs at %.3f MHz (against CLOCK_MONOTONIC_RAW), drift %.2f +/- %.2f ppm",
 			warp_clock_name(WARP_COUNTER), drift->counter_hz / HZ_PER_MHZ,
 			fabs(drift->drift_ppm), drift->error_ppm);
 	else
@@ -174,7 +174,7 @@ static void write_cpus(const struct warp_evidence *warp, FILE *out)
 
 	if (warp->cpu_count == warp->allowed)
 		return;
-	phrase_add(&phrase, "%zu of the %zu that may be used were watched", warp->cpu_count,
+	phrase_add(&phrase, "tested %zu of the %zu CPUs available to this process", warp->cpu_count,
 		warp->allowed);
 	wrap_print(out, "CPUs", LABEL_INDENT, phrase.text);
 }
@@ -188,9 +188,8 @@ static void write_discarded(const struct warp_evidence *warp, FILE *out)
 	if (!discarded)
 		return;
 	phrase_add(&phrase,
-		"somebody set the clock meanwhile: what was read in %u slices of time was not "
-		"counted",
-		discarded);
+		"the clock was set during the test; %u %s discarded", discarded,
+		discarded == 1 ? "slice was" : "slices were");
 	wrap_print(out, "set", LABEL_INDENT, phrase.text);
 }
 

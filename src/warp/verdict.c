@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* What the warps that were found, or not, mean: rules of which the first that applies decides. */
 #include "verdict.h"
 
 #include <inttypes.h>
@@ -25,14 +26,14 @@ static bool has_warps(const struct warp_evidence *warp, enum warp_clock_id id)
 	return fact_is_known(&tally_of(warp, id)->fact) && tally_of(warp, id)->warps > 0;
 }
 
-static bool was_not_watched(const struct warp_evidence *warp)
+static bool was_not_tested(const struct warp_evidence *warp)
 {
 	return !fact_is_known(&warp->fact);
 }
 
-static void write_not_watched(const struct warp_evidence *warp, char *summary, size_t size)
+static void write_not_tested(const struct warp_evidence *warp, char *summary, size_t size)
 {
-	snprintf(summary, size, "No clock could be watched: %s.", warp->fact.reason);
+	snprintf(summary, size, "No clock could be tested: %s.", warp->fact.reason);
 }
 
 /* The kernel's clock that went back furthest; WARP_CLOCK_COUNT: none did. */
@@ -81,7 +82,7 @@ static void write_disagrees(const struct warp_evidence *warp, char *summary, siz
 {
 	snprintf(summary, size,
 		"The vDSO and the kernel disagree about CLOCK_MONOTONIC, by up to %" PRId64
-		" ns: a program that asks both sees time run backwards.",
+		" ns: a program that uses both sees time run backwards.",
 		tally_of(warp, WARP_KERNEL)->largest_ns);
 }
 
@@ -101,16 +102,16 @@ static void write_counters(const struct warp_evidence *warp, char *summary, size
 		tally->later_cpu);
 }
 
-static bool is_alone(const struct warp_evidence *warp)
+static bool is_single_cpu(const struct warp_evidence *warp)
 {
 	return warp->cpu_count == 1;
 }
 
-static void write_alone(const struct warp_evidence *warp, char *summary, size_t size)
+static void write_single_cpu(const struct warp_evidence *warp, char *summary, size_t size)
 {
 	snprintf(summary, size,
-		"Only one CPU may be used (CPU %d), so there is none to compare it with; on it no "
-		"clock ran backwards.",
+		"No clock ran backwards on CPU %d, the only one available; there is nothing to "
+		"compare it with.",
 		warp->cpus[0]);
 }
 
@@ -134,7 +135,7 @@ static bool always(const struct warp_evidence *warp)
 	return true;
 }
 
-static void write_none(const struct warp_evidence *warp, char *summary, size_t size)
+static void write_no_warps(const struct warp_evidence *warp, char *summary, size_t size)
 {
 	double seconds = (double)warp->duration_ns / NS_PER_SECOND;
 
@@ -148,21 +149,21 @@ static void write_none(const struct warp_evidence *warp, char *summary, size_t s
 
 /* The first that applies decides. */
 static const struct rule rules[] = {
-	{"not-watched", WARP_VERDICT_UNKNOWN, was_not_watched, write_not_watched, NULL},
+	{"not-tested", WARP_VERDICT_UNKNOWN, was_not_tested, write_not_tested, NULL},
 	{"clock-backwards", WARP_VERDICT_WARPS, runs_backwards, write_backwards,
 		"Programs on this host see time run backwards. Change the clocksource "
-		"(vdsocheck compare shows which ones are safe) and look again; if none helps, "
-		"report it to whoever runs the hypervisor or made the firmware."},
+		"(vdsocheck compare shows which of them warp) and test again; if none helps, "
+		"report it to your provider or to the vendor of the firmware."},
 	{"vdso-disagrees", WARP_VERDICT_WARPS, vdso_disagrees, write_disagrees,
-		"A defect of the kernel, or of the emulator that gives programs this vDSO: report "
-		"it. Another clocksource (vdsocheck compare) may avoid it."},
+		"A bug in the kernel, or in the emulator that provides this vDSO: report it. "
+		"Another clocksource (vdsocheck compare) may avoid it."},
 	{"counters-disagree", WARP_VERDICT_WARPS, counters_disagree, write_counters,
 		"Leave the clocksource as it is: one that reads this counter (tsc) would run "
-		"backwards here, and so do programs that read it by themselves."},
-	{"one-cpu", WARP_VERDICT_UNKNOWN, is_alone, write_alone, NULL},
+		"backwards here, and so would programs that read it directly."},
+	{"one-cpu", WARP_VERDICT_OK, is_single_cpu, write_single_cpu, NULL},
 	{"not-compared", WARP_VERDICT_UNKNOWN, is_not_compared, write_not_compared,
-		"Look for longer (-d), or when the host is less busy."},
-	{"none", WARP_VERDICT_NONE, always, write_none, NULL},
+		"Test for longer (-d), or when the host is less busy."},
+	{"no-warps", WARP_VERDICT_OK, always, write_no_warps, NULL},
 };
 
 void warp_ruling_find(const struct warp_evidence *warp, struct warp_ruling *ruling)
@@ -181,7 +182,7 @@ const char *warp_ruling_name(enum warp_verdict verdict)
 {
 	static const char *const names[] = {
 		[WARP_VERDICT_UNKNOWN] = "unknown",
-		[WARP_VERDICT_NONE] = "none",
+		[WARP_VERDICT_OK] = "ok",
 		[WARP_VERDICT_WARPS] = "warps",
 	};
 
@@ -191,7 +192,7 @@ const char *warp_ruling_name(enum warp_verdict verdict)
 int warp_ruling_exit_status(enum warp_verdict verdict)
 {
 	switch (verdict) {
-	case WARP_VERDICT_NONE:
+	case WARP_VERDICT_OK:
 		return 0;
 	case WARP_VERDICT_WARPS:
 		return 1;

@@ -6,8 +6,8 @@
 #include "warp.h"
 
 enum warp_verdict {
-	WARP_VERDICT_UNKNOWN = 0, /* could not look, or not between CPUs */
-	WARP_VERDICT_NONE,
+	WARP_VERDICT_UNKNOWN = 0, /* no clock, or not all CPUs, could be tested */
+	WARP_VERDICT_OK,
 	WARP_VERDICT_WARPS,
 };
 
@@ -22,10 +22,10 @@ struct warp_ruling {
 
 void warp_ruling_find(const struct warp_evidence *warp, struct warp_ruling *ruling);
 
-/* "unknown", "none", "warps". */
+/* "unknown", "ok", "warps". */
 const char *warp_ruling_name(enum warp_verdict verdict);
 
-/* 0 for none, 1 for warps, 2 for unknown. */
+/* 0 for ok, 1 for warps, 2 for unknown. */
 int warp_ruling_exit_status(enum warp_verdict verdict);
 
 #endif

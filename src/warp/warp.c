@@ -86,8 +86,7 @@ const struct command warp_command = {
 		"returns an earlier time than one already read on another CPU, whether the vDSO "
 		"and the kernel agree, and how far apart the CPUs' counters are. Keeps every "
 		"allowed CPU busy meanwhile; needs no privileges. Ctrl-C ends the test early and prints its result.",
-	.status = "0 no clock ran backwards, 1 a clock did, 2 undetermined (for example, only one "
-		  "CPU), 3 usage error or failed output, 130 interrupted.",
+	.status = "0 no clock ran backwards, 1 a clock did, 2 undetermined, 3 usage error or failed output, 130 interrupted.",
 	.options = options,
 	.formats = formats,
 	.size = sizeof(struct request),

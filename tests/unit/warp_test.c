@@ -318,7 +318,7 @@ static void runs_on_the_allowed_cpus_only(void **state)
 	assert_int_equal(warp.pair_count, 0);
 	warp_ruling_find(&warp, &ruling);
 	assert_string_equal(ruling.rule, "one-cpu");
-	assert_int_equal(warp_ruling_exit_status(ruling.verdict), 2);
+	assert_int_equal(warp_ruling_exit_status(ruling.verdict), 0);
 }
 
 static void reads_the_selected_clocks_only(void **state)
@@ -345,7 +345,7 @@ static void gives_the_reason_where_no_clock_can_be_read(void **state)
 	warp_measure(&none, &setup, &warp);
 	assert_int_equal(warp.fact.state, FACT_ABSENT);
 	warp_ruling_find(&warp, &ruling);
-	assert_string_equal(ruling.rule, "not-watched");
+	assert_string_equal(ruling.rule, "not-tested");
 }
 
 static double last_progress;
@@ -465,7 +465,7 @@ static void rules_none(void **state)
 	struct warp_evidence evidence = two_quiet_cpus();
 
 	(void)state;
-	expect_ruling(&evidence, "none", 0, "No clock ran backwards between 2 CPUs in 2.0 s");
+	expect_ruling(&evidence, "no-warps", 0, "No clock ran backwards between 2 CPUs in 2.0 s");
 }
 
 static void rules_backwards(void **state)
