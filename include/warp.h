@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time warps: does a clock, read on one CPU, ever say an earlier time than it had already
- * said on another? And how far apart are the CPUs' counters?
+ * Time warps: whether a clock, read on one CPU, ever returns an earlier time than one already
+ * read on another CPU; and how far apart the CPUs' counters are.
  */
 #ifndef VDSOCHECK_WARP_H
 #define VDSOCHECK_WARP_H
@@ -13,7 +13,7 @@
 #include "evidence.h"
 #include "measure/call.h"
 
-/* More CPUs than these are not watched all: these many, evenly spread. */
+/* Of more CPUs than these, as many are tested, evenly spread. */
 #define WARP_CPU_MAX 1024
 
 enum warp_clock_id {
@@ -32,30 +32,30 @@ enum warp_clock_id {
 /* "rdtsc" or its like, "CLOCK_MONOTONIC", ..., "vDSO against kernel". Static storage. */
 const char *warp_clock_name(enum warp_clock_id id);
 
-struct warp_tally {
-	struct fact fact; /* known: the clock was watched */
+struct warp_result {
+	struct fact fact; /* known: the clock was tested */
 	uint64_t reads;
 	uint64_t warps; /* reads that were earlier than one already taken */
 	int64_t largest_ns;
 	int earlier_cpu; /* of the largest warp: where the clock was behind */
-	int later_cpu;   /* ... what had been read here before; the same CPU if it is */
+	int later_cpu;   /* ... where the later time was read before; may be the same CPU */
 	struct fact apart_fact;
-	int64_t apart_ns;   /* no two CPUs' clocks are further apart than this */
-	unsigned discarded; /* slices not counted, since somebody set the clock meanwhile */
+	int64_t apart_ns;   /* an upper bound on the offset between any two CPUs */
+	unsigned discarded; /* slices not counted, because the clock was set */
 };
 
 enum warp_pair_state {
-	WARP_PAIR_UNSEEN, /* the two CPUs never met: no bounds */
+	WARP_PAIR_UNSEEN, /* the two CPUs never ran at the same time: no bounds */
 	WARP_PAIR_KNOWN,
-	WARP_PAIR_MOVED, /* no one offset fits all that was read: it changed on the way */
+	WARP_PAIR_MOVED, /* the offset was not constant */
 };
 
-/* Two CPUs' counters. The offset is surely within error_ns of offset_ns. */
+/* Two CPUs' counters. The offset is certainly within error_ns of offset_ns. */
 struct warp_pair {
 	enum warp_pair_state state;
 	int cpu;
 	int other_cpu;
-	double offset_ns; /* other_cpu's counter less cpu's */
+	double offset_ns; /* other_cpu's counter minus cpu's */
 	double error_ns;
 };
 
@@ -70,11 +70,11 @@ struct warp_drift {
 struct warp_evidence {
 	struct fact fact;
 	bool stopped;        /* before the time that was asked for */
-	int64_t duration_ns; /* as it came to be */
-	size_t allowed;      /* CPUs that we may run on */
-	size_t cpu_count;    /* of which were watched */
+	int64_t duration_ns; /* of the run, which may be extended or stopped */
+	size_t allowed;      /* CPUs available to this process */
+	size_t cpu_count;    /* of which were tested */
 	int cpus[WARP_CPU_MAX];
-	struct warp_tally tallies[WARP_CLOCK_COUNT];
+	struct warp_result results[WARP_CLOCK_COUNT];
 	struct warp_drift drift;
 	struct fact pair_fact;
 	size_t pair_count;
@@ -92,9 +92,9 @@ struct warp_setup {
 };
 
 /*
- * Watches the clocks in a child with one thread on each CPU. With one CPU alone, reads are only
- * compared with earlier ones on that CPU. warp->fact tells whether it was done; release with
- * warp_release() in any case.
+ * Reads the clocks in a child with one thread per CPU. On a single CPU, readings are compared
+ * with earlier ones there. warp->fact is known if it was done; release with warp_release() in
+ * any case.
  */
 void warp_measure(
 	const struct call_table *calls, const struct warp_setup *setup, struct warp_evidence *warp);

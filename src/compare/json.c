@@ -79,7 +79,7 @@ static json_t *calls(const struct evidence *evidence)
 
 struct clock_row {
 	const char *clock;
-	struct warp_tally tally;
+	struct warp_result tally;
 };
 
 #undef OF
@@ -105,7 +105,7 @@ static json_t *clocks(const struct warp_evidence *warp)
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
 		if (CANDIDATE_CLOCKS & WARP_CLOCK(id))
 			rows[count++] = (struct clock_row){
-				warp_clock_name((enum warp_clock_id)id), warp->tallies[id]};
+				warp_clock_name((enum warp_clock_id)id), warp->results[id]};
 	}
 	return field_list(clock_fields, rows, count, sizeof(rows[0]), NULL);
 }

@@ -22,8 +22,8 @@ uint64_t candidate_warps(const struct candidate *candidate)
 	uint64_t warps = 0;
 
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		if (fact_is_known(&candidate->warp.tallies[id].fact))
-			warps += candidate->warp.tallies[id].warps;
+		if (fact_is_known(&candidate->warp.results[id].fact))
+			warps += candidate->warp.results[id].warps;
 	}
 	return warps;
 }
@@ -54,7 +54,7 @@ double candidate_spread_ns(const struct candidate *candidate)
 /* CPUs that were not compared say nothing. A single one has none to be compared with. */
 static const struct fact *warp_fact(const struct candidate *candidate)
 {
-	const struct warp_tally *tally = &candidate->warp.tallies[WARP_MONOTONIC];
+	const struct warp_result *tally = &candidate->warp.results[WARP_MONOTONIC];
 
 	if (!fact_is_known(&candidate->warp.fact))
 		return &candidate->warp.fact;

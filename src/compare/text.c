@@ -172,7 +172,7 @@ static int64_t largest_warp_ns(const struct candidate *candidate)
 	int64_t largest = 0;
 
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		const struct warp_tally *tally = &candidate->warp.tallies[id];
+		const struct warp_result *tally = &candidate->warp.results[id];
 
 		if (fact_is_known(&tally->fact) && tally->largest_ns > largest)
 			largest = tally->largest_ns;

@@ -4,7 +4,7 @@
  * is read. Without that a CPU may read its counter early, and the warp would be an artefact of
  * the measurement.
  */
-#include "clock.h"
+#include "model.h"
 
 #include <errno.h>
 #include <string.h>

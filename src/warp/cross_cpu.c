@@ -3,7 +3,7 @@
  * The workers that read a clock on all CPUs at the same time. They live as long as the run and
  * pass a barrier before and after each slice; between two slices they sleep in it.
  */
-#include "cross_cpu.h"
+#include "model.h"
 
 #include <limits.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The fields of the document of `vdsocheck warp`, which is written and never read. */
 #include "document/field.h"
-#include "report.h"
+#include "model.h"
 
 #define NS_PER_SECOND 1e9
 
@@ -22,17 +22,17 @@ static const struct fact *fact_within(const void *whole, const struct fact *part
 
 static json_t *clock_name(const void *object, const void *whole)
 {
-	const struct warp_tally *tally = object;
+	const struct warp_result *result = object;
 
 	return json_string(
-		warp_clock_name((enum warp_clock_id)(tally - evidence_of(whole)->tallies)));
+		warp_clock_name((enum warp_clock_id)(result - evidence_of(whole)->results)));
 }
 
 static bool has_warps(const void *object)
 {
-	const struct warp_tally *tally = object;
+	const struct warp_result *result = object;
 
-	return fact_is_known(&tally->fact) && tally->warps > 0;
+	return fact_is_known(&result->fact) && result->warps > 0;
 }
 
 static json_t *cpu_reason(const void *object, const void *whole)
@@ -43,21 +43,21 @@ static json_t *cpu_reason(const void *object, const void *whole)
 
 static json_t *apart_reason(const void *object, const void *whole)
 {
-	const struct warp_tally *tally = object;
-	const struct fact *fact = fact_within(whole, &tally->fact);
+	const struct warp_result *result = object;
+	const struct fact *fact = fact_within(whole, &result->fact);
 
-	return field_reason(fact_is_known(fact) ? &tally->apart_fact : fact);
+	return field_reason(fact_is_known(fact) ? &result->apart_fact : fact);
 }
 
-static json_t *tally_reason(const void *object, const void *whole)
+static json_t *result_reason(const void *object, const void *whole)
 {
-	return field_reason(fact_within(whole, &((const struct warp_tally *)object)->fact));
+	return field_reason(fact_within(whole, &((const struct warp_result *)object)->fact));
 }
 
-#define OF struct warp_tally
+#define OF struct warp_result
 #define WATCHED(name, member) INTEGER(name, member, INT64_MAX), .fact = FACT(fact)
 
-static const struct field tally_fields[] = {
+static const struct field result_fields[] = {
 	{COMPUTED("clock", FIELD_STRING, clock_name)},
 	{WATCHED("reads", reads)},
 	{WATCHED("warps", warps)},
@@ -69,7 +69,7 @@ static const struct field tally_fields[] = {
 		.whole = FACT(fact)},
 	{COMPUTED("apart_reason", FIELD_REASON, apart_reason)},
 	{INTEGER("discarded_slices", discarded, UINT32_MAX)},
-	{COMPUTED("reason", FIELD_REASON, tally_reason)},
+	{COMPUTED("reason", FIELD_REASON, result_reason)},
 	{0},
 };
 
@@ -78,7 +78,7 @@ static json_t *clocks(const void *object, const void *whole)
 	const struct warp_evidence *warp = evidence_of(object);
 
 	return field_list(
-		tally_fields, warp->tallies, WARP_CLOCK_COUNT, sizeof(warp->tallies[0]), whole);
+		result_fields, warp->results, WARP_CLOCK_COUNT, sizeof(warp->results[0]), whole);
 }
 
 /* ---- counters ---- */
@@ -211,7 +211,7 @@ static json_t *drift(const void *object, const void *whole)
 #define OF struct warp_report
 
 static const struct field part_fields[] = {
-	{COMPUTED("clocks", FIELD_LIST, clocks), .fields = tally_fields},
+	{COMPUTED("clocks", FIELD_LIST, clocks), .fields = result_fields},
 	{COMPUTED("counters", FIELD_OBJECT, counters), .fields = counters_fields},
 	{COMPUTED("drift", FIELD_OBJECT, drift), .fields = drift_fields},
 	{0},
@@ -222,19 +222,20 @@ static const struct field part_fields[] = {
 static json_t *verdict(const void *object, const void *whole)
 {
 	(void)whole;
-	return json_string(warp_ruling_name(((const struct warp_report *)object)->ruling->verdict));
+	return json_string(
+		warp_outcome_name(((const struct warp_report *)object)->verdict->verdict));
 }
 
 static json_t *summary(const void *object, const void *whole)
 {
 	(void)whole;
-	return json_string(((const struct warp_report *)object)->ruling->summary);
+	return json_string(((const struct warp_report *)object)->verdict->summary);
 }
 
 static json_t *rule(const void *object, const void *whole)
 {
 	(void)whole;
-	return json_string(((const struct warp_report *)object)->ruling->rule);
+	return json_string(((const struct warp_report *)object)->verdict->rule);
 }
 
 static const struct field verdict_fields[] = {
@@ -247,7 +248,7 @@ static const struct field verdict_fields[] = {
 
 static bool has_advice(const void *object)
 {
-	return ((const struct warp_ruling *)object)->advice;
+	return ((const struct warp_verdict *)object)->advice;
 }
 
 static json_t *advice_reason(const void *object, const void *whole)
@@ -258,7 +259,7 @@ static json_t *advice_reason(const void *object, const void *whole)
 }
 
 #undef OF
-#define OF struct warp_ruling
+#define OF struct warp_verdict
 
 static const struct field advice_fields[] = {
 	{STRING("advice", advice)},
@@ -274,7 +275,7 @@ bool warp_report_json(const void *result, const struct style *style, FILE *out)
 		{.fields = verdict_fields, .from = report},
 		{.fields = run_fields, .from = report->warp},
 		{.fields = part_fields, .from = report},
-		{.fields = advice_fields, .from = report->ruling},
+		{.fields = advice_fields, .from = report->verdict},
 		{0},
 	};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From the gaps of all slices to bounds on the clocks' offsets, pairs of CPUs, and drift. */
-#include "result.h"
+#include "model.h"
 
 #include <math.h>
 
@@ -15,7 +15,7 @@
 
 static bool is_counter_known(const struct warp_state *state)
 {
-	return fact_is_known(&state->warp->tallies[WARP_COUNTER].fact);
+	return fact_is_known(&state->warp->results[WARP_COUNTER].fact);
 }
 
 /* ns per unit of the clock, after the last slice. */
@@ -24,7 +24,7 @@ static double unit_ns(const struct warp_state *state, enum warp_clock_id id)
 	return id == WARP_COUNTER ? drift_ns_per_tick(&state->marks[0], &state->marks[2]) : 1;
 }
 
-int64_t warp_result_worst_gap(const struct warp_state *state, enum warp_clock_id id)
+int64_t warp_worst_gap(const struct warp_state *state, enum warp_clock_id id)
 {
 	int64_t worst = INT64_MIN;
 
@@ -41,37 +41,37 @@ int64_t warp_result_worst_gap(const struct warp_state *state, enum warp_clock_id
 
 static void set_apart(struct warp_state *state, enum warp_clock_id id)
 {
-	struct warp_tally *tally = &state->warp->tallies[id];
+	struct warp_result *result = &state->warp->results[id];
 	int64_t gap;
 
 	if (state->count < 2) {
-		fact_set(&tally->apart_fact, FACT_ABSENT, "one CPU only");
+		fact_set(&result->apart_fact, FACT_ABSENT, "one CPU only");
 		return;
 	}
-	gap = warp_result_worst_gap(state, id);
+	gap = warp_worst_gap(state, id);
 	if (gap == CROSS_CPU_NO_GAP) {
-		fact_set(&tally->apart_fact, FACT_FAILED,
+		fact_set(&result->apart_fact, FACT_FAILED,
 			"some CPUs did not run at the same time, so they were not compared");
 		return;
 	}
-	tally->apart_ns = (int64_t)ceil((double)gap * unit_ns(state, id));
+	result->apart_ns = (int64_t)ceil((double)gap * unit_ns(state, id));
 	if (id == WARP_TIMEOFDAY)
-		tally->apart_ns += TIMEOFDAY_STEP_NS;
-	fact_set_known(&tally->apart_fact);
+		result->apart_ns += TIMEOFDAY_STEP_NS;
+	fact_set_known(&result->apart_fact);
 }
 
-static void finish_tally(struct warp_state *state, enum warp_clock_id id)
+static void finish_result(struct warp_state *state, enum warp_clock_id id)
 {
-	struct warp_tally *tally = &state->warp->tallies[id];
+	struct warp_result *result = &state->warp->results[id];
 
-	if (!fact_is_known(&tally->fact))
+	if (!fact_is_known(&result->fact))
 		return;
-	if (!tally->reads) {
-		fact_set(&tally->fact, FACT_FAILED, "the clock was set all the time (%u slices)",
-			tally->discarded);
+	if (!result->reads) {
+		fact_set(&result->fact, FACT_FAILED, "the clock was set all the time (%u slices)",
+			result->discarded);
 		return;
 	}
-	tally->largest_ns = (int64_t)ceil((double)tally->largest_ns * unit_ns(state, id));
+	result->largest_ns = (int64_t)ceil((double)result->largest_ns * unit_ns(state, id));
 	set_apart(state, id);
 }
 
@@ -97,7 +97,7 @@ static void find_pairs(struct warp_state *state)
 	double ns_per_tick;
 
 	if (!is_counter_known(state)) {
-		warp->pair_fact = warp->tallies[WARP_COUNTER].fact;
+		warp->pair_fact = warp->results[WARP_COUNTER].fact;
 		return;
 	}
 	ns_per_tick = unit_ns(state, WARP_COUNTER);
@@ -120,7 +120,7 @@ static double uncertainty(const struct drift_mark *from, const struct drift_mark
 	       (double)(int64_t)(to->ticks - from->ticks);
 }
 
-void warp_result_drift(const struct drift_mark marks[3], struct warp_drift *drift)
+void warp_drift_compute(const struct drift_mark marks[3], struct warp_drift *drift)
 {
 	if (!marks[0].raw_ns || !marks[2].raw_ns) {
 		fact_set(&drift->fact, FACT_DENIED, "the kernel does not tell CLOCK_MONOTONIC_RAW");
@@ -143,15 +143,15 @@ void warp_result_drift(const struct drift_mark marks[3], struct warp_drift *drif
 static void find_drift(struct warp_state *state)
 {
 	if (is_counter_known(state))
-		warp_result_drift(state->marks, &state->warp->drift);
+		warp_drift_compute(state->marks, &state->warp->drift);
 	else
-		state->warp->drift.fact = state->warp->tallies[WARP_COUNTER].fact;
+		state->warp->drift.fact = state->warp->results[WARP_COUNTER].fact;
 }
 
-void warp_result_finish(struct warp_state *state)
+void warp_finish(struct warp_state *state)
 {
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
-		finish_tally(state, (enum warp_clock_id)id);
+		finish_result(state, (enum warp_clock_id)id);
 	find_pairs(state);
 	find_drift(state);
 	fact_set_known(&state->warp->fact);

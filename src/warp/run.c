@@ -3,14 +3,13 @@
  * The child's run: the clocks take turns in short slices until the time is up and all CPUs have
  * been compared, so that a disturbance of the machine hits every clock alike.
  */
-#include "run.h"
+#include "model.h"
 
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/kernel_clock.h"
 #include "measure/affinity.h"
-#include "result.h"
 
 #define SLICES_PER_CLOCK 10
 #define SLICE_LONGEST_NS 20000000
@@ -31,7 +30,7 @@
 
 static bool is_counter_known(const struct warp_state *state)
 {
-	return fact_is_known(&state->warp->tallies[WARP_COUNTER].fact);
+	return fact_is_known(&state->warp->results[WARP_COUNTER].fact);
 }
 
 /* ns per unit of the clock, during the run. */
@@ -66,32 +65,32 @@ static bool was_set(struct warp_state *state, enum warp_clock_id id)
 	return settime_watch_fired(&state->settime);
 }
 
-static void add_result(struct warp_state *state, enum warp_clock_id id, size_t cpu)
+static void add_slice(struct warp_state *state, enum warp_clock_id id, size_t cpu)
 {
-	const struct cross_cpu_result *result = &state->results[cpu];
-	struct warp_tally *tally = &state->warp->tallies[id];
+	const struct cross_cpu_result *slice = &state->results[cpu];
+	struct warp_result *sum = &state->warp->results[id];
 	int64_t *least = state->least[id] + cpu * state->count;
 
-	tally->reads += result->reads;
-	tally->warps += result->warps;
-	if (result->largest > tally->largest_ns) {
-		tally->largest_ns = result->largest;
-		tally->earlier_cpu = state->warp->cpus[cpu];
-		tally->later_cpu = state->warp->cpus[result->against];
+	sum->reads += slice->reads;
+	sum->warps += slice->warps;
+	if (slice->largest > sum->largest_ns) {
+		sum->largest_ns = slice->largest;
+		sum->earlier_cpu = state->warp->cpus[cpu];
+		sum->later_cpu = state->warp->cpus[slice->against];
 	}
 	for (size_t i = 0; i < state->count; i++)
-		least[i] = result->least[i] < least[i] ? result->least[i] : least[i];
+		least[i] = slice->least[i] < least[i] ? slice->least[i] : least[i];
 }
 
 static void run_slice(struct warp_state *state, enum warp_clock_id id, int64_t slice_ns)
 {
 	cross_cpu_run(state->cross_cpu, &state->clocks[id], slice_ns);
 	if (was_set(state, id)) {
-		state->warp->tallies[id].discarded++;
+		state->warp->results[id].discarded++;
 		return;
 	}
 	for (size_t i = 0; i < state->count; i++)
-		add_result(state, id, i);
+		add_slice(state, id, i);
 }
 
 static int64_t elapsed_ns(const struct warp_state *state)
@@ -110,7 +109,7 @@ static void mark(struct warp_state *state)
 static void run_round(struct warp_state *state, int64_t slice_ns)
 {
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		if (!fact_is_known(&state->warp->tallies[id].fact))
+		if (!fact_is_known(&state->warp->results[id].fact))
 			continue;
 		run_slice(state, (enum warp_clock_id)id, slice_ns);
 		mark(state);
@@ -135,11 +134,11 @@ static int64_t reading_time(const struct warp_state *state, enum warp_clock_id i
 /* Clocks that warp were certainly compared. */
 static bool is_clock_compared(const struct warp_state *state, enum warp_clock_id id)
 {
-	const struct warp_tally *tally = &state->warp->tallies[id];
-	int64_t gap = warp_result_worst_gap(state, id);
+	const struct warp_result *result = &state->warp->results[id];
+	int64_t gap = warp_worst_gap(state, id);
 	double unit_ns, few_readings_ns;
 
-	if (!fact_is_known(&tally->fact) || tally->warps)
+	if (!fact_is_known(&result->fact) || result->warps)
 		return true;
 	if (gap == CROSS_CPU_NO_GAP)
 		return false;
@@ -200,7 +199,7 @@ static void run_all(struct warp_state *state)
 static void prepare_clocks(struct warp_state *state)
 {
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		struct fact *fact = &state->warp->tallies[id].fact;
+		struct fact *fact = &state->warp->results[id].fact;
 
 		if (state->job->setup->clocks & WARP_CLOCK(id))
 			warp_clock_prepare((enum warp_clock_id)id, state->job->calls,
@@ -213,7 +212,7 @@ static void prepare_clocks(struct warp_state *state)
 static bool has_clocks(const struct warp_state *state)
 {
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		if (fact_is_known(&state->warp->tallies[id].fact))
+		if (fact_is_known(&state->warp->results[id].fact))
 			return true;
 	}
 	return false;
@@ -245,7 +244,7 @@ static bool set_up(struct warp_state *state)
 
 	prepare_clocks(state);
 	if (!has_clocks(state)) {
-		*fact = state->warp->tallies[WARP_MONOTONIC].fact;
+		*fact = state->warp->results[WARP_MONOTONIC].fact;
 		return false;
 	}
 	if (!allocate(state)) {
@@ -273,5 +272,5 @@ void warp_run_job(void *job)
 		return;
 	run_all(&state);
 	cross_cpu_stop(state.cross_cpu);
-	warp_result_finish(&state);
+	warp_finish(&state);
 }

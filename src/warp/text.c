@@ -6,7 +6,7 @@
 
 #include "cli/phrase.h"
 #include "cli/wrap.h"
-#include "report.h"
+#include "model.h"
 
 #define LABEL_INDENT 13
 #define REASON_INDENT 22
@@ -21,32 +21,32 @@ static const struct {
 	const char *word;
 	const char *color;
 } headings[] = {
-	[WARP_VERDICT_UNKNOWN] = {"UNKNOWN", "\033[1;35m"},
-	[WARP_VERDICT_OK] = {"OK", "\033[1;32m"},
-	[WARP_VERDICT_WARPS] = {"WARPS", "\033[1;31m"},
+	[WARP_UNKNOWN] = {"UNKNOWN", "\033[1;35m"},
+	[WARP_OK] = {"OK", "\033[1;32m"},
+	[WARP_WARPS] = {"WARPS", "\033[1;31m"},
 };
 
 static void write_verdict(const struct warp_report *report, const struct style *style, FILE *out)
 {
-	const char *word = headings[report->ruling->verdict].word;
+	const char *word = headings[report->verdict->verdict].word;
 	int column = (int)strlen(word) + 2;
 
 	if (style->color)
-		fprintf(out, "%s%s%s: ", headings[report->ruling->verdict].color, word,
+		fprintf(out, "%s%s%s: ", headings[report->verdict->verdict].color, word,
 			COLOR_RESET);
 	else
 		fprintf(out, "%s: ", word);
-	wrap_text(out, column, column, report->ruling->summary);
+	wrap_text(out, column, column, report->verdict->summary);
 }
 
-static void describe_cpus(const struct warp_tally *tally, char *text, size_t size)
+static void describe_cpus(const struct warp_result *result, char *text, size_t size)
 {
-	if (!tally->warps)
+	if (!result->warps)
 		snprintf(text, size, "-");
-	else if (tally->earlier_cpu == tally->later_cpu)
-		snprintf(text, size, "%d", tally->earlier_cpu);
+	else if (result->earlier_cpu == result->later_cpu)
+		snprintf(text, size, "%d", result->earlier_cpu);
 	else
-		snprintf(text, size, "%d,%d", tally->earlier_cpu, tally->later_cpu);
+		snprintf(text, size, "%d,%d", result->earlier_cpu, result->later_cpu);
 }
 
 static void describe_ns(bool known, int64_t ns, char text[32])
@@ -57,29 +57,29 @@ static void describe_ns(bool known, int64_t ns, char text[32])
 		snprintf(text, 32, "-");
 }
 
-static void write_tally(enum warp_clock_id id, const struct warp_tally *tally, FILE *out)
+static void write_result(enum warp_clock_id id, const struct warp_result *result, FILE *out)
 {
 	char reads[32], warps[32], largest[32], cpus[32], apart[32];
 
-	if (!fact_is_known(&tally->fact)) {
+	if (!fact_is_known(&result->fact)) {
 		fprintf(out, "  %-20s", warp_clock_name(id));
-		wrap_text(out, REASON_INDENT, REASON_INDENT, tally->fact.reason);
+		wrap_text(out, REASON_INDENT, REASON_INDENT, result->fact.reason);
 		return;
 	}
-	describe_cpus(tally, cpus, sizeof(cpus));
-	describe_ns(tally->warps > 0, tally->largest_ns, largest);
-	describe_ns(fact_is_known(&tally->apart_fact), tally->apart_ns, apart);
+	describe_cpus(result, cpus, sizeof(cpus));
+	describe_ns(result->warps > 0, result->largest_ns, largest);
+	describe_ns(fact_is_known(&result->apart_fact), result->apart_ns, apart);
 	fprintf(out, "  %-19s%13s%12s%12s%11s%11s\n", warp_clock_name(id),
-		wrap_count(tally->reads, reads), wrap_count(tally->warps, warps), largest, cpus,
+		wrap_count(result->reads, reads), wrap_count(result->warps, warps), largest, cpus,
 		apart);
 }
 
-static void write_tallies(const struct warp_evidence *warp, FILE *out)
+static void write_results(const struct warp_evidence *warp, FILE *out)
 {
 	fprintf(out, "\n  %-19s%13s%12s%12s%11s%11s\n", "", "reads", "warps", "largest ns", "CPUs",
 		"apart ns");
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
-		write_tally((enum warp_clock_id)id, &warp->tallies[id], out);
+		write_result((enum warp_clock_id)id, &warp->results[id], out);
 	fprintf(out, "\n  apart: upper bound on the offset between any two CPUs.\n");
 }
 
@@ -122,8 +122,8 @@ static void describe_pair(const struct warp_pair *pair, struct phrase *phrase)
 
 	switch (pair->state) {
 	case WARP_PAIR_MOVED:
-		phrase_add(phrase, "CPU %d and CPU %d drift apart: the offset is not constant", pair->cpu,
-			pair->other_cpu);
+		phrase_add(phrase, "CPU %d and CPU %d drift apart: the offset is not constant",
+			pair->cpu, pair->other_cpu);
 		break;
 	case WARP_PAIR_UNSEEN:
 		phrase_add(phrase, "CPU %d and CPU %d never ran at the same time", pair->cpu,
@@ -182,13 +182,12 @@ static void write_cpus(const struct warp_evidence *warp, FILE *out)
 static void write_discarded(const struct warp_evidence *warp, FILE *out)
 {
 	unsigned discarded =
-		warp->tallies[WARP_REALTIME].discarded + warp->tallies[WARP_TIMEOFDAY].discarded;
+		warp->results[WARP_REALTIME].discarded + warp->results[WARP_TIMEOFDAY].discarded;
 	struct phrase phrase = {.used = 0};
 
 	if (!discarded)
 		return;
-	phrase_add(&phrase,
-		"the clock was set during the test; %u %s discarded", discarded,
+	phrase_add(&phrase, "the clock was set during the test; %u %s discarded", discarded,
 		discarded == 1 ? "slice was" : "slices were");
 	wrap_print(out, "set", LABEL_INDENT, phrase.text);
 }
@@ -210,16 +209,16 @@ bool warp_report_text(const void *result, const struct style *style, FILE *out)
 
 	write_verdict(report, style, out);
 	if (fact_is_known(&warp->fact)) {
-		write_tallies(warp, out);
+		write_results(warp, out);
 		write_pairs(warp, style->verbose, out);
 		write_drift(warp, out);
 		write_cpus(warp, out);
 		write_discarded(warp, out);
 		write_stopped(warp, out);
 	}
-	if (report->ruling->advice) {
+	if (report->verdict->advice) {
 		fputc('\n', out);
-		wrap_print(out, "Do", LABEL_INDENT, report->ruling->advice);
+		wrap_print(out, "Do", LABEL_INDENT, report->verdict->advice);
 	}
 	return true;
 }

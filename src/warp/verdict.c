@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the warps that were found, or not, mean: rules of which the first that applies decides. */
-#include "verdict.h"
+#include "model.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,20 +10,20 @@
 
 struct rule {
 	const char *id;
-	enum warp_verdict verdict;
+	enum warp_outcome verdict;
 	bool (*applies)(const struct warp_evidence *warp);
 	void (*write)(const struct warp_evidence *warp, char *summary, size_t size);
 	const char *advice;
 };
 
-static const struct warp_tally *tally_of(const struct warp_evidence *warp, enum warp_clock_id id)
+static const struct warp_result *result_of(const struct warp_evidence *warp, enum warp_clock_id id)
 {
-	return &warp->tallies[id];
+	return &warp->results[id];
 }
 
 static bool has_warps(const struct warp_evidence *warp, enum warp_clock_id id)
 {
-	return fact_is_known(&tally_of(warp, id)->fact) && tally_of(warp, id)->warps > 0;
+	return fact_is_known(&result_of(warp, id)->fact) && result_of(warp, id)->warps > 0;
 }
 
 static bool was_not_tested(const struct warp_evidence *warp)
@@ -44,9 +44,10 @@ static enum warp_clock_id worst_clock(const struct warp_evidence *warp)
 	int64_t largest = 0;
 
 	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
-		if (has_warps(warp, clocks[i]) && tally_of(warp, clocks[i])->largest_ns > largest) {
+		if (has_warps(warp, clocks[i]) &&
+			result_of(warp, clocks[i])->largest_ns > largest) {
 			worst = clocks[i];
-			largest = tally_of(warp, worst)->largest_ns;
+			largest = result_of(warp, worst)->largest_ns;
 		}
 	}
 	return worst;
@@ -60,17 +61,17 @@ static bool runs_backwards(const struct warp_evidence *warp)
 static void write_backwards(const struct warp_evidence *warp, char *summary, size_t size)
 {
 	enum warp_clock_id worst = worst_clock(warp);
-	const struct warp_tally *tally = tally_of(warp, worst);
+	const struct warp_result *result = result_of(warp, worst);
 
-	if (tally->earlier_cpu == tally->later_cpu)
+	if (result->earlier_cpu == result->later_cpu)
 		snprintf(summary, size, "%s ran backwards on CPU %d, by up to %" PRId64 " ns.",
-			warp_clock_name(worst), tally->earlier_cpu, tally->largest_ns);
+			warp_clock_name(worst), result->earlier_cpu, result->largest_ns);
 	else
 		snprintf(summary, size,
 			"%s runs backwards between CPUs: CPU %d was up to %" PRId64
 			" ns behind CPU %d.",
-			warp_clock_name(worst), tally->earlier_cpu, tally->largest_ns,
-			tally->later_cpu);
+			warp_clock_name(worst), result->earlier_cpu, result->largest_ns,
+			result->later_cpu);
 }
 
 static bool vdso_disagrees(const struct warp_evidence *warp)
@@ -83,7 +84,7 @@ static void write_disagrees(const struct warp_evidence *warp, char *summary, siz
 	snprintf(summary, size,
 		"The vDSO and the kernel disagree about CLOCK_MONOTONIC, by up to %" PRId64
 		" ns: a program that uses both sees time run backwards.",
-		tally_of(warp, WARP_KERNEL)->largest_ns);
+		result_of(warp, WARP_KERNEL)->largest_ns);
 }
 
 static bool counters_disagree(const struct warp_evidence *warp)
@@ -93,13 +94,13 @@ static bool counters_disagree(const struct warp_evidence *warp)
 
 static void write_counters(const struct warp_evidence *warp, char *summary, size_t size)
 {
-	const struct warp_tally *tally = tally_of(warp, WARP_COUNTER);
+	const struct warp_result *result = result_of(warp, WARP_COUNTER);
 
 	snprintf(summary, size,
 		"The CPUs' counters (%s) disagree: CPU %d was up to %" PRId64
 		" ns behind CPU %d. The kernel's clocks did not run backwards.",
-		warp_clock_name(WARP_COUNTER), tally->earlier_cpu, tally->largest_ns,
-		tally->later_cpu);
+		warp_clock_name(WARP_COUNTER), result->earlier_cpu, result->largest_ns,
+		result->later_cpu);
 }
 
 static bool is_single_cpu(const struct warp_evidence *warp)
@@ -117,16 +118,16 @@ static void write_single_cpu(const struct warp_evidence *warp, char *summary, si
 
 static bool is_not_compared(const struct warp_evidence *warp)
 {
-	return !fact_is_known(&tally_of(warp, WARP_MONOTONIC)->fact) ||
-	       !fact_is_known(&tally_of(warp, WARP_MONOTONIC)->apart_fact);
+	return !fact_is_known(&result_of(warp, WARP_MONOTONIC)->fact) ||
+	       !fact_is_known(&result_of(warp, WARP_MONOTONIC)->apart_fact);
 }
 
 static void write_not_compared(const struct warp_evidence *warp, char *summary, size_t size)
 {
-	const struct warp_tally *tally = tally_of(warp, WARP_MONOTONIC);
+	const struct warp_result *result = result_of(warp, WARP_MONOTONIC);
 
 	snprintf(summary, size, "CLOCK_MONOTONIC could not be compared between all CPUs: %s.",
-		fact_is_known(&tally->fact) ? tally->apart_fact.reason : tally->fact.reason);
+		fact_is_known(&result->fact) ? result->apart_fact.reason : result->fact.reason);
 }
 
 static bool always(const struct warp_evidence *warp)
@@ -149,52 +150,52 @@ static void write_no_warps(const struct warp_evidence *warp, char *summary, size
 
 /* The first that applies decides. */
 static const struct rule rules[] = {
-	{"not-tested", WARP_VERDICT_UNKNOWN, was_not_tested, write_not_tested, NULL},
-	{"clock-backwards", WARP_VERDICT_WARPS, runs_backwards, write_backwards,
+	{"not-tested", WARP_UNKNOWN, was_not_tested, write_not_tested, NULL},
+	{"clock-backwards", WARP_WARPS, runs_backwards, write_backwards,
 		"Programs on this host see time run backwards. Change the clocksource "
 		"(vdsocheck compare shows which of them warp) and test again; if none helps, "
 		"report it to your provider or to the vendor of the firmware."},
-	{"vdso-disagrees", WARP_VERDICT_WARPS, vdso_disagrees, write_disagrees,
+	{"vdso-disagrees", WARP_WARPS, vdso_disagrees, write_disagrees,
 		"A bug in the kernel, or in the emulator that provides this vDSO: report it. "
 		"Another clocksource (vdsocheck compare) may avoid it."},
-	{"counters-disagree", WARP_VERDICT_WARPS, counters_disagree, write_counters,
+	{"counters-disagree", WARP_WARPS, counters_disagree, write_counters,
 		"Leave the clocksource as it is: one that reads this counter (tsc) would run "
 		"backwards here, and so would programs that read it directly."},
-	{"one-cpu", WARP_VERDICT_OK, is_single_cpu, write_single_cpu, NULL},
-	{"not-compared", WARP_VERDICT_UNKNOWN, is_not_compared, write_not_compared,
+	{"one-cpu", WARP_OK, is_single_cpu, write_single_cpu, NULL},
+	{"not-compared", WARP_UNKNOWN, is_not_compared, write_not_compared,
 		"Test for longer (-d), or when the host is less busy."},
-	{"no-warps", WARP_VERDICT_OK, always, write_no_warps, NULL},
+	{"no-warps", WARP_OK, always, write_no_warps, NULL},
 };
 
-void warp_ruling_find(const struct warp_evidence *warp, struct warp_ruling *ruling)
+void warp_judge(const struct warp_evidence *warp, struct warp_verdict *verdict)
 {
 	const struct rule *rule = rules;
 
 	while (!rule->applies(warp))
 		rule++;
-	ruling->verdict = rule->verdict;
-	ruling->rule = rule->id;
-	ruling->advice = rule->advice;
-	rule->write(warp, ruling->summary, sizeof(ruling->summary));
+	verdict->verdict = rule->verdict;
+	verdict->rule = rule->id;
+	verdict->advice = rule->advice;
+	rule->write(warp, verdict->summary, sizeof(verdict->summary));
 }
 
-const char *warp_ruling_name(enum warp_verdict verdict)
+const char *warp_outcome_name(enum warp_outcome verdict)
 {
 	static const char *const names[] = {
-		[WARP_VERDICT_UNKNOWN] = "unknown",
-		[WARP_VERDICT_OK] = "ok",
-		[WARP_VERDICT_WARPS] = "warps",
+		[WARP_UNKNOWN] = "unknown",
+		[WARP_OK] = "ok",
+		[WARP_WARPS] = "warps",
 	};
 
 	return names[verdict];
 }
 
-int warp_ruling_exit_status(enum warp_verdict verdict)
+int warp_exit_status(enum warp_outcome verdict)
 {
 	switch (verdict) {
-	case WARP_VERDICT_OK:
+	case WARP_OK:
 		return 0;
-	case WARP_VERDICT_WARPS:
+	case WARP_WARPS:
 		return 1;
 	default:
 		return 2;

@@ -1,14 +1,97 @@
 /* SPDX-License-Identifier: MIT */
-/* The command warp: its row, and one run of it. */
-#include "commands.h"
+/* The command warp: its row and options, and the parent of the child that reads the clocks. */
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/child.h"
 #include "collect/moment.h"
+#include "commands.h"
+#include "measure/affinity.h"
 #include "measure/call.h"
 #include "measure/vdso.h"
-#include "report.h"
-#include "verdict.h"
-#include "warp.h"
+#include "model.h"
+
+#define NS_PER_SECOND 1000000000
+
+/* The child's time beyond what it was asked for, on a machine that is very busy. */
+#define GRACE_NS 30000000000
+
+static size_t pairs_of(size_t cpus)
+{
+	return cpus * (cpus - 1) / 2;
+}
+
+static void choose_cpus(struct warp_evidence *warp)
+{
+	static int cpus[AFFINITY_CPU_MAX];
+
+	warp->allowed = affinity_list(cpus, AFFINITY_CPU_MAX);
+	warp->cpu_count = warp->allowed < WARP_CPU_MAX ? warp->allowed : WARP_CPU_MAX;
+	for (size_t i = 0; i < warp->cpu_count; i++)
+		warp->cpus[i] = cpus[i * warp->allowed / warp->cpu_count];
+}
+
+static void report_progress(void *argument)
+{
+	const struct warp_job *job = argument;
+	double done = job->shared->done;
+
+	job->setup->progress(job->setup->argument, done < 1 ? done : 1);
+}
+
+static void take_answer(const struct warp_shared *shared, struct warp_evidence *warp)
+{
+	size_t count = shared->warp.pair_count;
+
+	*warp = shared->warp;
+	warp->pairs = calloc(count ? count : 1, sizeof(*warp->pairs));
+	if (!warp->pairs) {
+		warp->pair_count = 0;
+		fact_set(&warp->pair_fact, FACT_FAILED, "no memory for %zu pairs", count);
+		return;
+	}
+	memcpy(warp->pairs, shared->pairs, count * sizeof(*warp->pairs));
+}
+
+static void run_child(struct warp_job *job, struct warp_evidence *warp)
+{
+	struct deadline deadline = deadline_after(job->setup->duration_ns + GRACE_NS);
+	struct fact why = {0};
+
+	job->shared->warp = *warp;
+	if (child_watch(warp_run_job, job->setup->progress ? report_progress : NULL, job, &deadline,
+		    &why))
+		take_answer(job->shared, warp);
+	else
+		warp->fact = why;
+}
+
+void warp_measure(
+	const struct call_table *calls, const struct warp_setup *setup, struct warp_evidence *warp)
+{
+	struct warp_job job = {.calls = calls, .setup = setup};
+	size_t size;
+
+	*warp = (struct warp_evidence){.fact.state = FACT_UNREAD};
+	choose_cpus(warp);
+	if (!warp->cpu_count) {
+		fact_set(&warp->fact, FACT_FAILED, "the kernel does not say which CPUs we may use");
+		return;
+	}
+	size = sizeof(*job.shared) + pairs_of(warp->cpu_count) * sizeof(struct warp_pair);
+	job.shared = child_share(size, &warp->fact);
+	if (!job.shared)
+		return;
+	run_child(&job, warp);
+	child_unshare(job.shared, size);
+}
+
+void warp_release(struct warp_evidence *warp)
+{
+	free(warp->pairs);
+	warp->pairs = NULL;
+	warp->pair_count = 0;
+}
 
 #define DEFAULT_NS 2000000000
 
@@ -48,9 +131,9 @@ static void measure(struct cli *cli, volatile bool *stop, struct warp_evidence *
 static int run(struct cli *cli)
 {
 	static struct warp_evidence warp;
-	struct warp_ruling ruling;
+	struct warp_verdict verdict;
 	struct moment_evidence moment = {0};
-	struct warp_report report = {.warp = &warp, .ruling = &ruling, .moment = &moment};
+	struct warp_report report = {.warp = &warp, .verdict = &verdict, .moment = &moment};
 	struct fact why = {0};
 	volatile bool *stop = child_share(sizeof(*stop), &why);
 
@@ -61,8 +144,8 @@ static int run(struct cli *cli)
 	moment_collect(&cli->root, &moment);
 	measure(cli, stop, &warp);
 	child_unshare((void *)(uintptr_t)stop, sizeof(*stop));
-	warp_ruling_find(&warp, &ruling);
-	report.exit_status = interrupt_status(warp_ruling_exit_status(ruling.verdict));
+	warp_judge(&warp, &verdict);
+	report.exit_status = interrupt_status(warp_exit_status(verdict.verdict));
 	cli_print(cli, &report);
 	warp_release(&warp);
 	return report.exit_status;
@@ -86,7 +169,8 @@ const struct command warp_command = {
 		"returns an earlier time than one already read on another CPU, whether the vDSO "
 		"and the kernel agree, and how far apart the CPUs' counters are. Keeps every "
 		"allowed CPU busy meanwhile; needs no privileges. Ctrl-C ends the test early and prints its result.",
-	.status = "0 no clock ran backwards, 1 a clock did, 2 undetermined, 3 usage error or failed output, 130 interrupted.",
+	.status =
+		"0 no clock ran backwards, 1 a clock did, 2 undetermined, 3 usage error or failed output, 130 interrupted.",
 	.options = options,
 	.formats = formats,
 	.size = sizeof(struct request),

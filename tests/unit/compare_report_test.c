@@ -52,7 +52,7 @@ static void make_candidate(struct candidate *candidate, const char *name, double
 			.attempts = 1000},
 		.path[PATH_SYSCALL] = {.available = true, .timed = true, .min_ns = ns}};
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
-		candidate->warp.tallies[id] = (struct warp_tally){.fact.state = FACT_KNOWN,
+		candidate->warp.results[id] = (struct warp_result){.fact.state = FACT_KNOWN,
 			.reads = 999999999,
 			.apart_fact.state = FACT_KNOWN,
 			.apart_ns = 999999999};
@@ -152,8 +152,8 @@ static void every_name_fits_80_columns(void **state)
 static void warps_have_their_size_in_the_row(void **state)
 {
 	(void)state;
-	candidates[0].warp.tallies[WARP_MONOTONIC].warps = 99999999;
-	candidates[0].warp.tallies[WARP_MONOTONIC].largest_ns = 999999999;
+	candidates[0].warp.results[WARP_MONOTONIC].warps = 99999999;
+	candidates[0].warp.results[WARP_MONOTONIC].largest_ns = 999999999;
 	render(false);
 	expect_80_columns();
 	expect_text("999 of 1000  999 ms");

@@ -405,8 +405,8 @@ static void make_candidate(struct candidate *candidate, const char *name, double
 	candidate->warp.fact.state = FACT_KNOWN;
 	candidate->warp.cpu_count = 2;
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		candidate->warp.tallies[id].fact.state = FACT_KNOWN;
-		candidate->warp.tallies[id].apart_fact.state = FACT_KNOWN;
+		candidate->warp.results[id].fact.state = FACT_KNOWN;
+		candidate->warp.results[id].apart_fact.state = FACT_KNOWN;
 	}
 }
 
@@ -514,7 +514,7 @@ static void the_one_in_use_is_the_fastest_of_equals(void **state)
 static void passes_over_what_warps(void **state)
 {
 	(void)state;
-	candidates[1].warp.tallies[WARP_REALTIME].warps = 1;
+	candidates[1].warp.results[WARP_REALTIME].warps = 1;
 	assert_int_equal(candidate_state(&candidates[1]), CANDIDATE_WARPS);
 	assert_int_equal(rank().fastest, 0);
 }
@@ -522,7 +522,7 @@ static void passes_over_what_warps(void **state)
 static void leaves_a_clock_that_warps(void **state)
 {
 	(void)state;
-	candidates[0].warp.tallies[WARP_REALTIME].warps = 1;
+	candidates[0].warp.results[WARP_REALTIME].warps = 1;
 	assert_int_equal(ranking_gain(&candidates[0], &candidates[1]), GAIN_ORDER);
 	assert_int_equal(rank().verdict, RANKING_CHANGE);
 	fact_set_flag(&host.host.invariant_tsc, false);
@@ -535,7 +535,7 @@ static void passes_over_what_is_not_sure(void **state)
 	fact_set(&candidates[1].evidence.proof.fact, FACT_DENIED, "no filter");
 	assert_int_equal(candidate_state(&candidates[1]), CANDIDATE_UNSURE);
 	assert_string_equal(candidate_reason(&candidates[1]), "no filter");
-	fact_set(&candidates[2].warp.tallies[WARP_MONOTONIC].apart_fact, FACT_FAILED, "never met");
+	fact_set(&candidates[2].warp.results[WARP_MONOTONIC].apart_fact, FACT_FAILED, "never met");
 	assert_string_equal(candidate_reason(&candidates[2]), "never met");
 	assert_int_equal(rank().fastest, 0);
 }
@@ -544,7 +544,7 @@ static void one_cpu_needs_no_comparing(void **state)
 {
 	(void)state;
 	candidates[1].warp.cpu_count = 1;
-	fact_set(&candidates[1].warp.tallies[WARP_MONOTONIC].apart_fact, FACT_ABSENT,
+	fact_set(&candidates[1].warp.results[WARP_MONOTONIC].apart_fact, FACT_ABSENT,
 		"one CPU only");
 	assert_int_equal(candidate_state(&candidates[1]), CANDIDATE_MEASURED);
 }

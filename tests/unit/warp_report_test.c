@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "unit/unit.h"
-#include "warp/report.h"
+#include "warp/model.h"
 
 static const struct moment_evidence moment = {.time.fact.state = FACT_KNOWN,
 	.time.value = "2026-11-21T15:02:11Z",
@@ -36,7 +36,7 @@ static struct warp_evidence large_values(void)
 			.error_ppm = 99.9999}};
 
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
-		warp.tallies[id] = (struct warp_tally){.fact.state = FACT_KNOWN,
+		warp.results[id] = (struct warp_result){.fact.state = FACT_KNOWN,
 			.reads = 999999999,
 			.warps = 99999999,
 			.largest_ns = 999999999,
@@ -52,10 +52,10 @@ static void render_warp(const struct warp_evidence *warp, bool json)
 {
 	FILE *out = open_memstream(&bytes, &length);
 	const struct style style = {.color = false};
-	struct warp_ruling ruling;
-	struct warp_report report = {.warp = warp, .ruling = &ruling, .moment = &moment};
+	struct warp_verdict verdict;
+	struct warp_report report = {.warp = warp, .verdict = &verdict, .moment = &moment};
 
-	warp_ruling_find(warp, &ruling);
+	warp_judge(warp, &verdict);
 	assert_true(json ? warp_report_json(&report, &style, out)
 			 : warp_report_text(&report, &style, out));
 	fclose(out);
@@ -107,14 +107,14 @@ static void warp_shows_the_pairs_that_matter(void **state)
 	assert_null(strstr(bytes, "never ran at the same time"));
 }
 
-static void warp_that_was_not_watched_says_why(void **state)
+static void warp_that_was_not_tested_says_why(void **state)
 {
 	struct warp_evidence warp = {.fact.state = FACT_UNREAD};
 
 	(void)state;
 	fact_set(&warp.fact, FACT_DENIED, "no thread may be tied to CPU 3");
 	render_warp(&warp, false);
-	assert_non_null(strstr(bytes, "UNKNOWN: No clock could be watched: no thread may"));
+	assert_non_null(strstr(bytes, "UNKNOWN: No clock could be tested: no thread may"));
 }
 
 /* null is never without a reason beside it. */
@@ -200,8 +200,8 @@ static char *write_with(const struct warp_report *report, size_t allocations)
 static void json_is_whole_or_an_error_when_memory_runs_out(void **state)
 {
 	const struct warp_evidence warp = large_values();
-	const struct warp_ruling ruling = {.rule = "no-warps", .summary = "one sentence"};
-	const struct warp_report report = {.warp = &warp, .ruling = &ruling, .moment = &moment};
+	const struct warp_verdict verdict = {.rule = "no-warps", .summary = "one sentence"};
+	const struct warp_report report = {.warp = &warp, .verdict = &verdict, .moment = &moment};
 	char *whole = write_with(&report, SIZE_MAX);
 	size_t failures = 0;
 	char *some;
@@ -220,7 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(warp_fits_80_columns, free_bytes),
 		cmocka_unit_test_teardown(warp_shows_the_pairs_that_matter, free_bytes),
-		cmocka_unit_test_teardown(warp_that_was_not_watched_says_why, free_bytes),
+		cmocka_unit_test_teardown(warp_that_was_not_tested_says_why, free_bytes),
 		cmocka_unit_test_teardown(warp_json_has_all_keys, free_bytes),
 		cmocka_unit_test_teardown(warp_json_has_all_keys_when_nothing_is_known, free_bytes),
 		cmocka_unit_test(json_is_whole_or_an_error_when_memory_runs_out),

@@ -18,9 +18,7 @@
 #include "measure/vdso.h"
 #include "unit/unit.h"
 #include "warp.h"
-#include "warp/clock.h"
-#include "warp/result.h"
-#include "warp/verdict.h"
+#include "warp/model.h"
 
 #define NS_PER_SECOND 1000000000
 #define SHORT_NS 100000000
@@ -118,7 +116,7 @@ static void need_two_cpus(void)
 
 static bool is_watched(enum warp_clock_id id)
 {
-	return fact_is_known(&warp.tallies[id].fact);
+	return fact_is_known(&warp.results[id].fact);
 }
 
 static void reports_none_on_synchronized_clocks(void **state)
@@ -126,10 +124,10 @@ static void reports_none_on_synchronized_clocks(void **state)
 	(void)state;
 	watch(SHORT_NS, 0);
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		assert_int_equal(warp.tallies[id].warps, 0);
-		assert_int_equal(warp.tallies[id].largest_ns, 0);
+		assert_int_equal(warp.results[id].warps, 0);
+		assert_int_equal(warp.results[id].largest_ns, 0);
 		if (is_watched((enum warp_clock_id)id))
-			assert_true(warp.tallies[id].reads > 0);
+			assert_true(warp.results[id].reads > 0);
 	}
 	assert_true(warp.duration_ns >= SHORT_NS);
 }
@@ -143,7 +141,7 @@ static bool are_cpus_near(void)
 	bool near;
 
 	watch(SHORT_NS, 0);
-	near = warp.tallies[WARP_MONOTONIC].apart_ns < NEAR_ENOUGH_NS;
+	near = warp.results[WARP_MONOTONIC].apart_ns < NEAR_ENOUGH_NS;
 	warp_release(&warp);
 	return near;
 }
@@ -158,9 +156,9 @@ static void clear_found(void)
 
 static void note_found(enum warp_clock_id id)
 {
-	const struct warp_tally *tally = &warp.tallies[id];
+	const struct warp_result *result = &warp.results[id];
 
-	if (!is_watched(id) || (tally->warps > 0 && tally->largest_ns > 0))
+	if (!is_watched(id) || (result->warps > 0 && result->largest_ns > 0))
 		found_in[id] = true;
 }
 
@@ -196,7 +194,7 @@ static void expect_injected(int64_t offset_ns)
 static void expect_sizes(enum warp_clock_id id, uint64_t offset_ns)
 {
 	if (is_watched(id))
-		assert_in_range((uint64_t)warp.tallies[id].largest_ns, 1, offset_ns);
+		assert_in_range((uint64_t)warp.results[id].largest_ns, 1, offset_ns);
 }
 
 static void finds_100_ns(void **state)
@@ -207,8 +205,8 @@ static void finds_100_ns(void **state)
 	expect_sizes(WARP_MONOTONIC, 100);
 	expect_sizes(WARP_REALTIME, 100);
 	assert_int_not_equal(
-		warp.tallies[WARP_MONOTONIC].earlier_cpu, warp.tallies[WARP_MONOTONIC].later_cpu);
-	assert_true(warp.tallies[WARP_MONOTONIC].apart_ns >= 100);
+		warp.results[WARP_MONOTONIC].earlier_cpu, warp.results[WARP_MONOTONIC].later_cpu);
+	assert_true(warp.results[WARP_MONOTONIC].apart_ns >= 100);
 }
 
 static void finds_100_ns_in_either_direction(void **state)
@@ -218,8 +216,8 @@ static void finds_100_ns_in_either_direction(void **state)
 	expect_injected(-100);
 	if (warp.cpu_count > 2)
 		unit_skip("with more CPUs any pair may be the worst");
-	assert_int_equal(warp.tallies[WARP_MONOTONIC].earlier_cpu, warp.cpus[1]);
-	assert_int_equal(warp.tallies[WARP_MONOTONIC].later_cpu, warp.cpus[0]);
+	assert_int_equal(warp.results[WARP_MONOTONIC].earlier_cpu, warp.cpus[1]);
+	assert_int_equal(warp.results[WARP_MONOTONIC].later_cpu, warp.cpus[0]);
 }
 
 static void the_bounds_hold_the_offset(void **state)
@@ -278,7 +276,7 @@ static void reports_none_under_load(void **state)
 	watch(SHORT_NS, 0);
 	end_load(burners);
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
-		assert_int_equal(warp.tallies[id].warps, 0);
+		assert_int_equal(warp.results[id].warps, 0);
 }
 
 static void finds_100_ns_under_load(void **state)
@@ -305,7 +303,7 @@ static void finds_100_ns_under_load(void **state)
 static void runs_on_the_allowed_cpus_only(void **state)
 {
 	cpu_set_t all, one;
-	struct warp_ruling ruling;
+	struct warp_verdict verdict;
 
 	(void)state;
 	sched_getaffinity(0, sizeof(all), &all);
@@ -316,9 +314,9 @@ static void runs_on_the_allowed_cpus_only(void **state)
 	sched_setaffinity(0, sizeof(all), &all);
 	assert_int_equal(warp.cpu_count, 1);
 	assert_int_equal(warp.pair_count, 0);
-	warp_ruling_find(&warp, &ruling);
-	assert_string_equal(ruling.rule, "one-cpu");
-	assert_int_equal(warp_ruling_exit_status(ruling.verdict), 0);
+	warp_judge(&warp, &verdict);
+	assert_string_equal(verdict.rule, "one-cpu");
+	assert_int_equal(warp_exit_status(verdict.verdict), 0);
 }
 
 static void reads_the_selected_clocks_only(void **state)
@@ -339,13 +337,13 @@ static void gives_the_reason_where_no_clock_can_be_read(void **state)
 	static const struct call_table none;
 	struct warp_setup setup = {
 		.duration_ns = SHORT_NS / 10, .clocks = WARP_CLOCK(WARP_MONOTONIC)};
-	struct warp_ruling ruling;
+	struct warp_verdict verdict;
 
 	(void)state;
 	warp_measure(&none, &setup, &warp);
 	assert_int_equal(warp.fact.state, FACT_ABSENT);
-	warp_ruling_find(&warp, &ruling);
-	assert_string_equal(ruling.rule, "not-tested");
+	warp_judge(&warp, &verdict);
+	assert_string_equal(verdict.rule, "not-tested");
 }
 
 static double last_progress;
@@ -390,7 +388,7 @@ static void a_steady_counter_has_no_drift(void **state)
 	struct warp_drift drift = {0};
 
 	(void)state;
-	warp_result_drift(marks, &drift);
+	warp_drift_compute(marks, &drift);
 	assert_int_equal(drift.fact.state, FACT_KNOWN);
 	assert_true(fabs(drift.counter_hz - 2e9) < 1);
 	assert_true(fabs(drift.drift_ppm) < 1e-6);
@@ -405,7 +403,7 @@ static void a_counter_that_speeds_up_has_drift(void **state)
 	struct warp_drift drift = {0};
 
 	(void)state;
-	warp_result_drift(marks, &drift);
+	warp_drift_compute(marks, &drift);
 	assert_true(fabs(drift.drift_ppm - 100) < 0.001);
 }
 
@@ -416,9 +414,9 @@ static void a_drift_that_cannot_be_measured_has_a_reason(void **state)
 	struct warp_drift drift = {0};
 
 	(void)state;
-	warp_result_drift(marks, &drift);
+	warp_drift_compute(marks, &drift);
 	assert_int_equal(drift.fact.state, FACT_FAILED);
-	warp_result_drift(refused, &drift);
+	warp_drift_compute(refused, &drift);
 	assert_int_equal(drift.fact.state, FACT_DENIED);
 }
 
@@ -433,9 +431,9 @@ static struct warp_evidence two_quiet_cpus(void)
 		.fact.state = FACT_KNOWN};
 
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		quiet.tallies[id].fact.state = FACT_KNOWN;
-		quiet.tallies[id].apart_fact.state = FACT_KNOWN;
-		quiet.tallies[id].reads = 1000;
+		quiet.results[id].fact.state = FACT_KNOWN;
+		quiet.results[id].apart_fact.state = FACT_KNOWN;
+		quiet.results[id].reads = 1000;
 	}
 	return quiet;
 }
@@ -443,21 +441,21 @@ static struct warp_evidence two_quiet_cpus(void)
 static void set_warp(
 	struct warp_evidence *evidence, enum warp_clock_id id, int64_t ns, int earlier, int later)
 {
-	evidence->tallies[id].warps = 1;
-	evidence->tallies[id].largest_ns = ns;
-	evidence->tallies[id].earlier_cpu = earlier;
-	evidence->tallies[id].later_cpu = later;
+	evidence->results[id].warps = 1;
+	evidence->results[id].largest_ns = ns;
+	evidence->results[id].earlier_cpu = earlier;
+	evidence->results[id].later_cpu = later;
 }
 
 static void expect_ruling(
 	const struct warp_evidence *evidence, const char *rule, int status, const char *words)
 {
-	struct warp_ruling ruling;
+	struct warp_verdict verdict;
 
-	warp_ruling_find(evidence, &ruling);
-	assert_string_equal(ruling.rule, rule);
-	assert_int_equal(warp_ruling_exit_status(ruling.verdict), status);
-	assert_non_null(strstr(ruling.summary, words));
+	warp_judge(evidence, &verdict);
+	assert_string_equal(verdict.rule, rule);
+	assert_int_equal(warp_exit_status(verdict.verdict), status);
+	assert_non_null(strstr(verdict.summary, words));
 }
 
 static void rules_none(void **state)
@@ -509,7 +507,7 @@ static void rules_not_compared(void **state)
 	struct warp_evidence evidence = two_quiet_cpus();
 
 	(void)state;
-	fact_set(&evidence.tallies[WARP_MONOTONIC].apart_fact, FACT_FAILED, "they never met");
+	fact_set(&evidence.results[WARP_MONOTONIC].apart_fact, FACT_FAILED, "they never met");
 	expect_ruling(&evidence, "not-compared", 2, "they never met");
 }
 
