@@ -282,26 +282,26 @@ static json_t *runs(const void *object, const void *whole)
 }
 
 #undef OF
-#define OF struct bench_crowd
-#define CROWD_NS(name, member) REAL(name, member, NS_DECIMALS), .fact = FACT(fact)
+#define OF struct bench_contention
+#define CONTENTION_NS(name, member) REAL(name, member, NS_DECIMALS), .fact = FACT(fact)
 
-static const struct field crowd_fields[] = {
+static const struct field contention_fields[] = {
 	{INLINE(subject, subject_fields)},
 	{COUNT("threads", threads)},
 	{COUNT("cpus", cpus)},
-	{CROWD_NS("alone_ns", alone_ns), .reason = "reason"},
-	{CROWD_NS("together_ns", together_ns)},
-	{CROWD_NS("slowest_ns", slowest_ns)},
+	{CONTENTION_NS("alone_ns", alone_ns), .reason = "reason"},
+	{CONTENTION_NS("together_ns", together_ns)},
+	{CONTENTION_NS("slowest_ns", slowest_ns)},
 	{REASON("reason")},
 	{0},
 };
 
-static json_t *crowds(const void *object, const void *whole)
+static json_t *contentions(const void *object, const void *whole)
 {
 	const struct bench *bench = ((const struct bench_report *)object)->bench;
 
-	return field_list(
-		crowd_fields, bench->crowds, bench->crowd_count, sizeof(bench->crowds[0]), whole);
+	return field_list(contention_fields, bench->contentions, bench->contention_count,
+		sizeof(bench->contentions[0]), whole);
 }
 
 static json_t *clocks(const void *object, const void *whole)
@@ -411,7 +411,7 @@ static const struct field report_fields[] = {
 	{COMPUTED("decomposition", FIELD_OBJECT, decomposition), .fields = parts_fields},
 	{COMPUTED("clocks", FIELD_LIST, clocks), .fields = clock_fields},
 	{COMPUTED("runs", FIELD_LIST, runs), .fields = run_fields},
-	{COMPUTED("crowds", FIELD_LIST, crowds), .fields = crowd_fields},
+	{COMPUTED("crowds", FIELD_LIST, contentions), .fields = contention_fields},
 	{COMPUTED("reason", FIELD_REASON, reason)},
 	{0},
 };

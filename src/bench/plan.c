@@ -43,7 +43,7 @@ static bool is_any(const struct call_row *row, const struct bench_names *names,
 	return false;
 }
 
-/* The article's own call for long runs, the deciding ones for crowds, else all. */
+/* The article's own call for long runs, the deciding ones for contention, else all. */
 static bool is_usual(const struct bench_request *request, const struct call_row *row)
 {
 	if (request->count_count)

@@ -42,9 +42,9 @@ void bench_report_write_reason(const struct fact *fact, int column, FILE *out);
 /* What a system call and a vDSO call are made of; nothing if neither was measured. */
 void bench_report_parts(const struct bench_report *report, FILE *out);
 
-/* The tables of long runs and of crowds; nothing if there are none. */
+/* The tables of long runs and of contention; nothing if there are none. */
 void bench_report_runs(const struct bench *bench, FILE *out);
-void bench_report_crowds(const struct bench *bench, FILE *out);
+void bench_report_contention(const struct bench *bench, FILE *out);
 
 /* Draws how the row's single calls are distributed, at most 80 columns wide. */
 void bench_report_histogram(const struct bench_row *row, FILE *out);

@@ -4,11 +4,11 @@
 #include "base/child.h"
 #include "base/text.h"
 #include "clock.h"
+#include "contention.h"
 #include "count.h"
-#include "crowd.h"
 #include "table.h"
 
-static size_t count_wanted(const struct bench_plan *plan)
+size_t bench_count_wanted(const struct bench_plan *plan)
 {
 	struct bench_subject subject;
 	const struct call *call;
@@ -66,11 +66,11 @@ static void explain_what_is_missing(struct bench *bench, const struct bench_plan
 
 struct bench *bench_new(const struct bench_plan *plan, struct fact *why)
 {
-	size_t wanted = count_wanted(plan);
+	size_t wanted = bench_count_wanted(plan);
 	size_t rows = wanted * (plan->cpu_count ? plan->cpu_count : 1);
 	size_t runs = wanted * plan->count_count * (plan->cpu_count ? plan->cpu_count : 1);
 	size_t bytes = sizeof(struct bench) + rows * sizeof(struct bench_row) +
-	               runs * sizeof(struct bench_run) + wanted * sizeof(struct bench_crowd);
+	               runs * sizeof(struct bench_run) + wanted * sizeof(struct bench_contention);
 	struct bench *bench = child_share(bytes, why);
 
 	if (!bench)
@@ -78,7 +78,7 @@ struct bench *bench_new(const struct bench_plan *plan, struct fact *why)
 	bench->bytes = bytes;
 	bench->rows = (struct bench_row *)(bench + 1);
 	bench->runs = (struct bench_run *)(bench->rows + rows);
-	bench->crowds = (struct bench_crowd *)(bench->runs + runs);
+	bench->contentions = (struct bench_contention *)(bench->runs + runs);
 	explain_what_is_missing(bench, plan);
 	return bench;
 }
@@ -96,8 +96,8 @@ bool bench_has_found(const struct bench *bench)
 		found += fact_is_known(&bench->rows[i].price.fact);
 	for (size_t i = 0; i < bench->run_count; i++)
 		found += fact_is_known(&bench->runs[i].fact);
-	for (size_t i = 0; i < bench->crowd_count; i++)
-		found += fact_is_known(&bench->crowds[i].fact);
+	for (size_t i = 0; i < bench->contention_count; i++)
+		found += fact_is_known(&bench->contentions[i].fact);
 	return found > 0;
 }
 
@@ -117,7 +117,7 @@ void bench_measure(struct bench *bench, const struct bench_plan *plan, bench_pro
 	if (plan->count_count)
 		bench_run_all(bench, plan, progress);
 	if (plan->threads)
-		bench_crowd_all(bench, plan, progress);
+		bench_contention_all(bench, plan, progress);
 	if (is_table(plan))
 		measure_table(bench, plan, progress);
 }

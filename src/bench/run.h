@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The benchmark's hub: what is to be measured, and what was found. The parts of it (table,
- * long runs, crowds) write it in children, the command and render/ read it.
+ * counts, contention) write it in children, the command and render/ read it.
  */
 #ifndef VDSOCHECK_BENCH_RUN_H
 #define VDSOCHECK_BENCH_RUN_H
@@ -24,13 +24,13 @@
 struct bench_plan {
 	const struct call_table *calls; /* not owned */
 	bool wanted[CALL_MAX][PATH_COUNT];
-	int64_t time_ns;  /* for table, distributions and crowds */
+	int64_t time_ns;  /* for table, distributions and contention */
 	size_t cpu_count; /* for table and long runs, one after the other; 0: wherever we are */
-	const int *cpus;  /* for these and for crowds; not owned */
+	const int *cpus;  /* for these and for contention; not owned */
 	bool distribution;
 	size_t count_count; /* long runs; 0: none */
 	uint64_t counts[BENCH_COUNT_MAX];
-	unsigned threads; /* crowds; 0: none */
+	unsigned threads; /* contention: workers; 0: none */
 	size_t thread_cpu_count;
 };
 
@@ -66,7 +66,7 @@ struct bench_run {
 };
 
 /* The same call on one CPU alone, and on many at the same time. */
-struct bench_crowd {
+struct bench_contention {
 	struct bench_subject subject;
 	struct fact fact;
 	unsigned threads;
@@ -91,8 +91,8 @@ struct bench {
 	struct bench_clock clocks[CALL_MAX];
 	size_t run_count;
 	struct bench_run *runs;
-	size_t crowd_count;
-	struct bench_crowd *crowds;
+	size_t contention_count;
+	struct bench_contention *contentions;
 	size_t bytes; /* of the memory that all this lies in */
 };
 
@@ -107,7 +107,7 @@ struct bench *bench_new(const struct bench_plan *plan, struct fact *why);
 void bench_free(struct bench *bench);
 
 /*
- * Measures: long runs and crowds if they are planned, else the table with what it is
+ * Measures: long runs and contention if they are planned, else the table with what it is
  * compared with. `progress` may be NULL.
  */
 void bench_measure(struct bench *bench, const struct bench_plan *plan, bench_progress *progress);
@@ -117,6 +117,9 @@ bool bench_has_found(const struct bench *bench);
 
 /* "vdso", "libc", "syscall". */
 const char *bench_path_name(enum call_path path);
+
+/* How many calls the plan wants, each path counted. */
+size_t bench_count_wanted(const struct bench_plan *plan);
 
 /* The wanted calls, one after the other: false at the end. Start with *at = 0. */
 bool bench_next(const struct bench_plan *plan, size_t *at, struct bench_subject *subject,

@@ -191,7 +191,7 @@ bool bench_report_text(const void *result, const struct style *style, FILE *out)
 	write_table(bench, out);
 	write_histograms(bench, out);
 	bench_report_runs(bench, out);
-	bench_report_crowds(bench, out);
+	bench_report_contention(bench, out);
 	if (bench->row_count) {
 		write_yardsticks(bench, out);
 		bench_report_parts(report, out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines of long runs and of crowds, and what they share with the table: names. */
+/* The lines of long runs and of contention, and what they share with the table: names. */
 #include "report.h"
 
 #include <string.h>
@@ -111,26 +111,27 @@ void bench_report_runs(const struct bench *bench, FILE *out)
 }
 
 /* How much dearer a call is among others. */
-static void write_crowd(
-	const struct bench_crowd *crowd, const struct bench_subject *before, FILE *out)
+static void write_contention(
+	const struct bench_contention *contention, const struct bench_subject *before, FILE *out)
 {
 	char alone[32], together[32], slowest[32];
 
-	bench_report_write_name(&crowd->subject, before, out);
-	if (!fact_is_known(&crowd->fact)) {
-		bench_report_write_reason(&crowd->fact, NAME_WIDTH, out);
+	bench_report_write_name(&contention->subject, before, out);
+	if (!fact_is_known(&contention->fact)) {
+		bench_report_write_reason(&contention->fact, NAME_WIDTH, out);
 		return;
 	}
-	fprintf(out, "%9s%10s%10s%7.2f\n", wrap_ns(crowd->alone_ns, alone),
-		wrap_ns(crowd->together_ns, together), wrap_ns(crowd->slowest_ns, slowest),
-		crowd->together_ns / crowd->alone_ns);
+	fprintf(out, "%9s%10s%10s%7.2f\n", wrap_ns(contention->alone_ns, alone),
+		wrap_ns(contention->together_ns, together),
+		wrap_ns(contention->slowest_ns, slowest),
+		contention->together_ns / contention->alone_ns);
 }
 
-static void explain_crowds(const struct bench_crowd *crowd, FILE *out)
+static void explain_contention(const struct bench_contention *contention, FILE *out)
 {
 	struct phrase phrase = {.used = 0};
 
-	if (crowd->cpus < 2)
+	if (contention->cpus < 2)
 		phrase_add(
 			&phrase, "on one CPU. Whether CPUs wait for each other takes two to see.");
 	else
@@ -138,28 +139,29 @@ static void explain_crowds(const struct bench_crowd *crowd, FILE *out)
 			"%u threads on %u CPUs at once. 1.00 times alone: none waits for another. "
 			"%u.00 times: all of them make no more calls than one alone, as where "
 			"each call reads a device.",
-			crowd->threads, crowd->cpus, crowd->cpus);
+			contention->threads, contention->cpus, contention->cpus);
 	fputc('\n', out);
 	wrap_print(out, "together", LABEL_WIDTH, phrase.text);
 }
 
-static bool has_crowd(const struct bench *bench)
+static bool has_contention(const struct bench *bench)
 {
 	bool found = false;
 
-	for (size_t i = 0; i < bench->crowd_count; i++)
-		found = found || fact_is_known(&bench->crowds[i].fact);
+	for (size_t i = 0; i < bench->contention_count; i++)
+		found = found || fact_is_known(&bench->contentions[i].fact);
 	return found;
 }
 
-void bench_report_crowds(const struct bench *bench, FILE *out)
+void bench_report_contention(const struct bench *bench, FILE *out)
 {
-	if (!bench->crowd_count)
+	if (!bench->contention_count)
 		return;
 	fprintf(out, "\n  %-32s %-7s%9s%10s%10s%7s\n", "ns per call", "by", "alone", "together",
 		"slowest", "times");
-	for (size_t i = 0; i < bench->crowd_count; i++)
-		write_crowd(&bench->crowds[i], i ? &bench->crowds[i - 1].subject : NULL, out);
-	if (has_crowd(bench))
-		explain_crowds(&bench->crowds[0], out);
+	for (size_t i = 0; i < bench->contention_count; i++)
+		write_contention(
+			&bench->contentions[i], i ? &bench->contentions[i - 1].subject : NULL, out);
+	if (has_contention(bench))
+		explain_contention(&bench->contentions[0], out);
 }

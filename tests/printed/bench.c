@@ -272,25 +272,25 @@ static void put_runs(
 	}
 }
 
-static void put_crowds(
+static void put_contention(
 	const struct bench_scenario *scenario, const struct bench_plan *plan, struct bench *bench)
 {
-	struct bench_crowd *crowd = bench->crowds;
+	struct bench_contention *contention = bench->contentions;
 	const struct call *call;
 
-	for (size_t at = 0; bench_next(plan, &at, &crowd->subject, &call); crowd++) {
-		double ns = price_of(scenario, &crowd->subject);
+	for (size_t at = 0; bench_next(plan, &at, &contention->subject, &call); contention++) {
+		double ns = price_of(scenario, &contention->subject);
 
-		crowd->threads = plan->threads;
-		crowd->cpus = plan->threads < THREAD_CPUS ? plan->threads : THREAD_CPUS;
-		crowd->alone_ns = ns;
-		crowd->together_ns = ns * scenario->times;
-		crowd->slowest_ns = ns * scenario->times * 1.04;
-		bench->crowd_count++;
-		if (is_missing(scenario, &crowd->subject))
-			fact_set(&crowd->fact, FACT_ABSENT, "not available here");
+		contention->threads = plan->threads;
+		contention->cpus = plan->threads < THREAD_CPUS ? plan->threads : THREAD_CPUS;
+		contention->alone_ns = ns;
+		contention->together_ns = ns * scenario->times;
+		contention->slowest_ns = ns * scenario->times * 1.04;
+		bench->contention_count++;
+		if (is_missing(scenario, &contention->subject))
+			fact_set(&contention->fact, FACT_ABSENT, "not available here");
 		else
-			fact_set_known(&crowd->fact);
+			fact_set_known(&contention->fact);
 	}
 }
 
@@ -301,7 +301,7 @@ static void put_numbers(
 	if (plan->count_count)
 		put_runs(scenario, plan, bench);
 	if (plan->threads)
-		put_crowds(scenario, plan, bench);
+		put_contention(scenario, plan, bench);
 	if (!plan->count_count && !plan->threads) {
 		put_rows(scenario, plan, bench);
 		put_yardsticks(scenario, bench);

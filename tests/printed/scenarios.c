@@ -82,12 +82,12 @@ static void has_runs_stopped(struct bench *bench, struct evidence *evidence)
 	last->sys_s /= 4;
 }
 
-static void has_crowds_stopped(struct bench *bench, struct evidence *evidence)
+static void has_contention_stopped(struct bench *bench, struct evidence *evidence)
 {
 	(void)evidence;
 	bench->stopped = true;
-	bench->crowd_count = 2;
-	fact_set(&bench->crowds[1].fact, FACT_UNREAD, "stopped before it was measured");
+	bench->contention_count = 2;
+	fact_set(&bench->contentions[1].fact, FACT_UNREAD, "stopped before it was measured");
 }
 
 static void has_filters(struct bench *bench, struct evidence *evidence)
@@ -105,11 +105,11 @@ static void is_confined(struct bench *bench, struct evidence *evidence)
 	fact_set(&bench->yardsticks[YARDSTICK_ENTRY].fact, FACT_ABSENT, "not available here");
 }
 
-static void has_crowds_confined(struct bench *bench, struct evidence *evidence)
+static void has_contention_confined(struct bench *bench, struct evidence *evidence)
 {
 	(void)evidence;
-	for (size_t i = 0; i < bench->crowd_count; i++)
-		fact_set(&bench->crowds[i].fact, FACT_DENIED,
+	for (size_t i = 0; i < bench->contention_count; i++)
+		fact_set(&bench->contentions[i].fact, FACT_DENIED,
 			"killed by SIGSYS: a seccomp filter of the surroundings forbids it");
 }
 
@@ -263,14 +263,14 @@ const struct bench_scenario bench_scenarios[] = {
 		.words = WORDS("--threads", "2"),
 		.ns = FAST,
 		.times = 1.003,
-		.change = has_crowds_stopped},
+		.change = has_contention_stopped},
 	{.name = "threads-confined",
 		.property = "contention that a sandbox forbids to measure has a reason",
 		.root = "tsc-metal",
 		.words = WORDS("--threads", "2", "--call", "time", "--path", "libc"),
 		.ns = FAST,
 		.times = 1,
-		.change = has_crowds_confined},
+		.change = has_contention_confined},
 };
 
 const size_t bench_scenario_count = sizeof(bench_scenarios) / sizeof(bench_scenarios[0]);

@@ -120,8 +120,8 @@ static void what_would_change_nothing_is_refused(void **state)
 	assert_true(plan.cpu_count > 0);
 }
 
-/* The article counts calls of gettimeofday; crowds are for the calls that decide. */
-static void long_runs_and_crowds_have_their_own_calls(void **state)
+/* The article counts calls of gettimeofday; contention is for the calls that decide. */
+static void counts_and_contention_have_their_own_calls(void **state)
 {
 	struct bench_plan plan;
 
@@ -365,12 +365,12 @@ static void fill(struct bench *bench, double ns)
 {
 	static struct bench_row rows[CALL_MAX * PATH_COUNT];
 	static struct bench_run runs[4];
-	static struct bench_crowd crowds[2];
+	static struct bench_contention contentions[2];
 	struct bench_plan plan;
 	const struct call *call;
 
 	assert_true(PLAN(&plan, "--time", "1s"));
-	*bench = (struct bench){.rows = rows, .runs = runs, .crowds = crowds, .stopped = true};
+	*bench = (struct bench){.rows = rows, .runs = runs, .contentions = contentions, .stopped = true};
 	for (size_t at = 0; bench_next(&plan, &at, &rows[bench->row_count].subject, &call);) {
 		set_price(&rows[bench->row_count].price, ns, ns);
 		rows[bench->row_count].distribution = (struct distribution){0};
@@ -395,14 +395,14 @@ static void fill(struct bench *bench, double ns)
 			.sys_s = 1000.1};
 		fact_set_known(&runs[bench->run_count].fact);
 	}
-	for (; bench->crowd_count < COUNT(crowds); bench->crowd_count++) {
-		crowds[bench->crowd_count] = (struct bench_crowd){.subject = rows[25].subject,
+	for (; bench->contention_count < COUNT(contentions); bench->contention_count++) {
+		contentions[bench->contention_count] = (struct bench_contention){.subject = rows[25].subject,
 			.threads = 1024,
 			.cpus = 1024,
 			.alone_ns = 20,
 			.together_ns = ns,
 			.slowest_ns = ns};
-		fact_set_known(&crowds[bench->crowd_count].fact);
+		fact_set_known(&contentions[bench->contention_count].fact);
 	}
 	for (; bench->clock_count < 2; bench->clock_count++) {
 		struct bench_clock *clock = &bench->clocks[bench->clock_count];
@@ -515,7 +515,7 @@ int main(void)
 		cmocka_unit_test(a_call_without_a_clock_is_not_lost_beside_one),
 		cmocka_unit_test(every_name_chooses_something),
 		cmocka_unit_test(what_would_change_nothing_is_refused),
-		cmocka_unit_test(long_runs_and_crowds_have_their_own_calls),
+		cmocka_unit_test(counts_and_contention_have_their_own_calls),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
 		cmocka_unit_test(no_command_line_is_too_odd),
 		cmocka_unit_test(every_time_has_its_bucket),

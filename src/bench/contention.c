@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Contention: a clock that is read from a device (hpet, acpi_pm) is read by one CPU at a time,
+ * which a single thread does not show.
+ *
+ * N workers, each pinned to a CPU, make the same call and count their calls. They are processes:
+ * the kernel's locks are the same for both. Worker 0 takes the time as well, since a coordinator
+ * of its own would take a CPU from a worker: it reads all counts at the start and at the end of a
+ * window of a millisecond, and the best window is the result. A window in which a worker lost its
+ * CPU to another process is discarded: meanwhile the others had the device to themselves.
+ */
+#include "contention.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "base/child.h"
+#include "base/fault.h"
+#include "base/kernel_clock.h"
+#include "measure/affinity.h"
+#include "measure/counter.h"
+#include "measure/series.h"
+#include "measure/stopwatch.h"
+
+/* A batch is short, since one that a window's end cuts is counted whole or not at all. */
+#define BATCH_NS 5000
+#define BATCHES 16
+#define WINDOW_NS 1000000
+#define WINDOW_ROUNDS_LEAST 4 /* of BATCHES each, however slow the call is */
+#define WINDOWS_LEAST 3
+
+/* On a machine too busy for undisturbed windows the run ends so much later. */
+#define PATIENCE_NS 200000000
+#define SLACK_NS 60000000000
+
+/* A worker that is not ready by then is not waited for. */
+#define START_NS 2000000000
+
+/* Alone and together in turn, so that both see the machine at its best. */
+#define TURNS 4
+
+/* Written by one worker; neighbouring cache lines are fetched in pairs. */
+struct worker {
+	size_t calls;
+	unsigned sync;    /* the last request of worker 0 that it answered */
+	long preemptions; /* involuntary context switches, as of that answer */
+} __attribute__((aligned(128)));
+
+/* In memory that all workers share. */
+struct shared {
+	const struct contention *contention;
+	volatile bool over;
+	unsigned ready;
+	unsigned sync; /* request of worker 0 to report preemptions; 0: not started yet */
+	int signal;    /* the call ended with it */
+	struct contention_result result;
+	struct worker workers[BENCH_THREADS_MAX];
+};
+
+struct start {
+	struct shared *shared;
+	unsigned index;
+	int cpu;
+};
+
+/* All counts at one moment. */
+struct snapshot {
+	uint64_t ticks; /* by the counter of worker 0's CPU */
+	size_t calls[BENCH_THREADS_MAX];
+	long preemptions[BENCH_THREADS_MAX];
+};
+
+/* Worker 0's view. */
+struct timekeeper {
+	struct shared *shared;
+	const struct series *series;
+	const struct stopwatch *watch;
+	uint64_t until; /* in ticks: the latest end of the run */
+	struct snapshot start, end;
+};
+
+static bool is_over(const struct shared *shared)
+{
+	return shared->over || *shared->contention->stop;
+}
+
+/* Some batches; then answers worker 0, if it asks whether this worker lost its CPU. */
+static void make_calls(const struct series *series, struct shared *shared, struct worker *worker)
+{
+	unsigned sync;
+
+	for (int i = 0; i < BATCHES; i++) {
+		call_repeat(series->subject, series->repeats);
+		__atomic_store_n(&worker->calls, worker->calls + series->repeats, __ATOMIC_RELAXED);
+	}
+	sync = __atomic_load_n(&shared->sync, __ATOMIC_ACQUIRE);
+	if (worker->sync != sync) {
+		struct rusage usage = {.ru_nivcsw = 0};
+
+		getrusage(RUSAGE_SELF, &usage);
+		worker->preemptions = usage.ru_nivcsw;
+		__atomic_store_n(&worker->sync, sync, __ATOMIC_RELEASE);
+	}
+}
+
+static void make_own_calls(const struct timekeeper *keeper)
+{
+	make_calls(keeper->series, keeper->shared, &keeper->shared->workers[0]);
+}
+
+static bool may_continue(const struct timekeeper *keeper)
+{
+	return !is_over(keeper->shared) &&
+	       (int64_t)(keeper->until - stopwatch_ticks(keeper->watch)) > 0;
+}
+
+/* Waits, making calls, until every worker has reported its preemptions; false if time is up. */
+static bool sync_workers(const struct timekeeper *keeper)
+{
+	struct shared *shared = keeper->shared;
+	unsigned sync = shared->sync + 1;
+
+	__atomic_store_n(&shared->sync, sync, __ATOMIC_RELEASE);
+	for (unsigned i = 0; i < shared->contention->workers; i++) {
+		while (__atomic_load_n(&shared->workers[i].sync, __ATOMIC_ACQUIRE) != sync) {
+			if (!may_continue(keeper))
+				return false;
+			make_own_calls(keeper);
+		}
+	}
+	return true;
+}
+
+static void take_snapshot(const struct timekeeper *keeper, struct snapshot *snapshot)
+{
+	const struct shared *shared = keeper->shared;
+
+	snapshot->ticks = stopwatch_ticks(keeper->watch);
+	for (unsigned i = 0; i < shared->contention->workers; i++) {
+		snapshot->calls[i] = __atomic_load_n(&shared->workers[i].calls, __ATOMIC_RELAXED);
+		snapshot->preemptions[i] = shared->workers[i].preemptions;
+	}
+}
+
+/* In ticks. A worker that made no call, for want of a CPU or of a lock, is left out. */
+static struct contention_result result_of_window(const struct timekeeper *keeper)
+{
+	const struct contention *contention = keeper->shared->contention;
+	size_t workers = contention->workers;
+	size_t cpus = workers < contention->cpu_count ? workers : contention->cpu_count;
+	double ticks = (double)(keeper->end.ticks - keeper->start.ticks) * (double)cpus;
+	size_t all = 0, fewest = SIZE_MAX, active = 0;
+
+	for (size_t i = 0; i < workers; i++) {
+		size_t calls = keeper->end.calls[i] - keeper->start.calls[i];
+
+		all += calls;
+		active += calls > 0;
+		if (calls > 0 && calls < fewest)
+			fewest = calls;
+	}
+	if (!all)
+		return (struct contention_result){0};
+	return (struct contention_result){
+		.ns = ticks / (double)all, .slowest_ns = ticks / (double)active / (double)fewest};
+}
+
+static bool was_any_preempted(const struct timekeeper *keeper)
+{
+	for (unsigned i = 0; i < keeper->shared->contention->workers; i++) {
+		if (keeper->shared->workers[i].preemptions != keeper->start.preemptions[i])
+			return true;
+	}
+	return false;
+}
+
+/* False if the window was disturbed. More workers than CPUs take turns: that is no disturbance. */
+static bool take_window(
+	struct timekeeper *keeper, uint64_t window_ticks, struct contention_result *result)
+{
+	const struct contention *contention = keeper->shared->contention;
+	int rounds = 0;
+
+	take_snapshot(keeper, &keeper->start);
+	do {
+		make_own_calls(keeper);
+		take_snapshot(keeper, &keeper->end);
+	} while ((++rounds < WINDOW_ROUNDS_LEAST ||
+			 keeper->end.ticks - keeper->start.ticks < window_ticks) &&
+		 may_continue(keeper));
+	*result = result_of_window(keeper);
+	if (contention->workers > contention->cpu_count)
+		return true;
+	return sync_workers(keeper) && !was_any_preempted(keeper);
+}
+
+/* The best window, converted by a timebase that is most exact at the end. */
+static void take_windows(struct shared *shared, const struct series *series,
+	const struct stopwatch *watch, struct contention_result *best)
+{
+	static struct timekeeper keeper;
+	double ns_per_tick = stopwatch_ns_per_tick(watch);
+	uint64_t window_ticks = (uint64_t)(WINDOW_NS / ns_per_tick);
+	uint64_t run_ticks = (uint64_t)((double)shared->contention->ns / ns_per_tick);
+	uint64_t begin = stopwatch_ticks(watch);
+	struct contention_result result;
+	int good = 0;
+
+	keeper = (struct timekeeper){.shared = shared, .series = series, .watch = watch};
+	keeper.until = begin + run_ticks + (uint64_t)(PATIENCE_NS / ns_per_tick);
+	__atomic_store_n(&shared->sync, 1, __ATOMIC_RELEASE);
+	if (shared->contention->workers <= shared->contention->cpu_count)
+		sync_workers(&keeper);
+	while (may_continue(&keeper)) {
+		if (good >= WINDOWS_LEAST && stopwatch_ticks(watch) - begin >= run_ticks)
+			break;
+		if (!take_window(&keeper, window_ticks, &result))
+			continue;
+		if (!good++ || result.ns < best->ns)
+			*best = result;
+	}
+	ns_per_tick = stopwatch_ns_per_tick(watch);
+	best->ns *= ns_per_tick;
+	best->slowest_ns *= ns_per_tick;
+}
+
+/* The barrier at the start: worker 0's first request releases the others. */
+static void await_start(struct shared *shared, unsigned index)
+{
+	int64_t until = kernel_clock_ns(CLOCK_MONOTONIC) + START_NS;
+
+	__atomic_add_fetch(&shared->ready, 1, __ATOMIC_SEQ_CST);
+	while (!is_over(shared)) {
+		if (index > 0 && __atomic_load_n(&shared->sync, __ATOMIC_ACQUIRE))
+			break;
+		if (index == 0 && (__atomic_load_n(&shared->ready, __ATOMIC_SEQ_CST) >=
+						  shared->contention->workers ||
+					  kernel_clock_ns(CLOCK_MONOTONIC) >= until))
+			break;
+		sched_yield();
+	}
+}
+
+/* False if the call crashes or the time cannot be read. */
+static bool calibrate(struct shared *shared, struct series *series, struct stopwatch *watch)
+{
+	struct fact counter = {0};
+
+	counter_probe(&counter);
+	if (!stopwatch_start(watch, fact_is_known(&counter)))
+		return false;
+	series_calibrate(series, watch, (uint64_t)(BATCH_NS / stopwatch_ns_per_tick(watch)));
+	if (series->signal)
+		shared->signal = series->signal;
+	return !series->signal;
+}
+
+static void work(void *argument)
+{
+	const struct start *start = argument;
+	struct shared *shared = start->shared;
+	struct series series = {.repeat = series_repeat_call, .subject = shared->contention->call};
+	struct stopwatch watch;
+
+	affinity_pin(start->cpu);
+	if (calibrate(shared, &series, &watch)) {
+		await_start(shared, start->index);
+		if (start->index == 0)
+			take_windows(shared, &series, &watch, &shared->result);
+		while (start->index > 0 && !is_over(shared))
+			make_calls(&series, shared, &shared->workers[start->index]);
+	}
+	shared->over = true;
+}
+
+/* A worker that dies ends the run: the others wait for its answers. */
+static bool await_workers(
+	struct shared *shared, unsigned count, const struct deadline *deadline, struct fact *why)
+{
+	bool well = true;
+	int status;
+
+	while (count > 0) {
+		if (wait(&status) > 0) {
+			if (well)
+				well = child_judge(status, deadline, why);
+			shared->over = shared->over || !well;
+			count--;
+		} else if (errno != EINTR) {
+			break;
+		}
+	}
+	return well;
+}
+
+static bool run_workers(struct shared *shared, struct fact *why)
+{
+	const struct contention *contention = shared->contention;
+	struct deadline deadline = deadline_after(contention->ns + SLACK_NS);
+	struct fact ended = {0};
+	unsigned started = 0;
+	bool well;
+
+	for (; started < contention->workers; started++) {
+		struct start start = {
+			shared, started, contention->cpus[started % contention->cpu_count]};
+
+		if (child_start(work, &start, &deadline, why) < 0) {
+			shared->over = true;
+			break;
+		}
+	}
+	well = await_workers(shared, started, &deadline, &ended);
+	if (started < contention->workers)
+		return false;
+	if (!well)
+		*why = ended;
+	else if (shared->signal)
+		fact_set(why, FACT_FAILED, "the call ends with %s",
+			fault_signal_name(shared->signal));
+	return well && !shared->signal;
+}
+
+bool contention_measure(
+	const struct contention *contention, struct contention_result *result, struct fact *why)
+{
+	struct shared *shared = child_share(sizeof(*shared), why);
+	bool well;
+
+	if (!shared)
+		return false;
+	shared->contention = contention;
+	well = run_workers(shared, why);
+	*result = shared->result;
+	child_unshare(shared, sizeof(*shared));
+	return well;
+}
+
+/* ---- the planned calls ---- */
+
+/* False with the reason if it cannot be measured. Without a good window *least stays. */
+static bool keep_least(
+	const struct contention *contention, struct contention_result *least, struct fact *why)
+{
+	struct contention_result result = {0};
+
+	if (!contention_measure(contention, &result, why))
+		return false;
+	if (result.ns > 0 && (least->ns <= 0 || result.ns < least->ns))
+		*least = result;
+	return true;
+}
+
+static void measure_call(struct bench *bench, struct contention *contention,
+	struct bench_contention *found, bench_progress *progress)
+{
+	struct contention_result alone = {0}, together = {0};
+
+	if (!contention->call->function.any) {
+		fact_set(&found->fact, FACT_ABSENT, "not available here");
+		return;
+	}
+	for (int turn = 0; turn < TURNS && !bench->stop; turn++) {
+		contention->workers = 1;
+		if (!keep_least(contention, &alone, &found->fact))
+			return;
+		contention->workers = found->threads;
+		if (!keep_least(contention, &together, &found->fact))
+			return;
+		bench->done++;
+		if (progress)
+			progress(bench);
+	}
+	found->alone_ns = alone.ns;
+	found->together_ns = together.ns;
+	found->slowest_ns = together.slowest_ns;
+	if (alone.ns > 0 && together.ns > 0)
+		fact_set_known(&found->fact);
+	else if (bench->stop)
+		fact_set(&found->fact, FACT_UNREAD, "stopped before it was measured");
+	else
+		fact_set(&found->fact, FACT_FAILED, "other processes always had one of the CPUs");
+}
+
+void bench_contention_all(
+	struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
+{
+	struct contention contention = {
+		.cpus = plan->cpus, .cpu_count = plan->thread_cpu_count, .stop = &bench->stop};
+	size_t cpus = plan->thread_cpu_count;
+
+	bench->done = 0;
+	bench->total = TURNS * bench_count_wanted(plan);
+	contention.ns = plan->time_ns / 2 / (int64_t)(bench->total ? bench->total : 1);
+	if (progress)
+		progress(bench);
+	for (size_t at = 0; !bench->stop; bench->done = TURNS * bench->contention_count) {
+		struct bench_contention *found = &bench->contentions[bench->contention_count];
+
+		if (!bench_next(plan, &at, &found->subject, &contention.call))
+			break;
+		bench->contention_count++;
+		found->threads = plan->threads;
+		found->cpus = plan->threads < cpus ? plan->threads : (unsigned)cpus;
+		measure_call(bench, &contention, found, progress);
+	}
+	bench->stopped = bench->stop;
+	fact_set_known(&bench->fact);
+}
