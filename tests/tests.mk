@@ -13,8 +13,8 @@ PRINTED_TEST := $(BUILD)/tests/printed/printed
 PRINTED_OBJECTS := $(patsubst tests/printed/%.c,$(BUILD)/tests/printed/%.o,$(wildcard tests/printed/*.c))
 SCHEMA := src/share/vdsocheck-1.schema.json
 SCHEMA_TOOL := $(BUILD)/tests/tools/schema
-CLI_HELPERS := $(addprefix $(BUILD)/tests/cli/,surround document counter_off.so no_memory.so)
-LIVE_ORACLE := $(BUILD)/tests/live/oracle
+TEST_TOOLS := $(addprefix $(BUILD)/tests/tools/,oracle sandbox document)
+CLI_PRELOADS := $(addprefix $(BUILD)/tests/cli/,counter_off.so no_memory.so)
 
 # Everything, and everything again with the sanitizers watching.
 .PHONY: check test check-once check-sanitized
@@ -50,11 +50,11 @@ schema: $(SCHEMA_TOOL)
 	$(QUIET)mkdir -p $(dir $(SCHEMA))
 	$(QUIET)$(SCHEMA_TOOL) >$(SCHEMA)
 
-check-cli: $(TEST_BINARY) $(CLI_HELPERS)
-	$(QUIET)tests/cli/run $(TEST_BINARY) $(BUILD)/tests/cli
+check-cli: $(TEST_BINARY) $(TEST_TOOLS) $(CLI_PRELOADS)
+	$(QUIET)tests/cli/run $(TEST_BINARY) $(BUILD)/tests
 
-check-live: $(TEST_BINARY) $(LIVE_ORACLE) $(CLI_HELPERS)
-	$(QUIET)tests/live/run $(TEST_BINARY) $(LIVE_ORACLE) $(BUILD)/tests/cli
+check-live: $(TEST_BINARY) $(TEST_TOOLS)
+	$(QUIET)tests/live/run $(TEST_BINARY) $(BUILD)/tests/tools
 
 check-man:
 	$(QUIET)if ! command -v mandoc >/dev/null; then \
@@ -81,7 +81,7 @@ check-32:
 
 # Everything that the suites run, without running it.
 .PHONY: test-programs
-test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(CLI_HELPERS) $(LIVE_ORACLE)
+test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS)
 
 $(BUILD)/tests/flags: FORCE
 	@mkdir -p $(@D)
@@ -113,9 +113,8 @@ $(UNIT_TESTS): %: %.o $(MODULES)
 # work where a sanitizer cannot.
 TEST_OUTSIDER = $(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2
 
-$(BUILD)/tests/cli/document: OUTSIDER_LIBS = $(shell $(PKG_CONFIG) --cflags --libs jansson)
-$(LIVE_ORACLE): OUTSIDER_LIBS = -ldl
-$(BUILD)/tests/cli/surround $(BUILD)/tests/cli/document $(LIVE_ORACLE): $(BUILD)/tests/%: tests/%.c
+$(BUILD)/tests/tools/document: OUTSIDER_LIBS = $(shell $(PKG_CONFIG) --cflags --libs jansson)
+$(TEST_TOOLS): $(BUILD)/tests/%: tests/%.c
 	$(call say,CC,$<)
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(TEST_OUTSIDER) $< $(OUTSIDER_LIBS) -o $@

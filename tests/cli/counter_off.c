@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * To be preloaded: switches the CPU's counter off before main() begins. `surround tsc-off`
+ * To be preloaded: switches the CPU's counter off before main() begins. `sandbox tsc-off`
  * would do, but glibc's dynamic loader reads the counter itself and would be the one to die.
  */
 #include <sys/prctl.h>

@@ -13,7 +13,7 @@ test-programs: $(COMPARE_KILLS) $(COMPARE_KERNEL)
 .PHONY: check-compare-fake check-compare-noise check-compare
 check-once: check-compare-fake
 
-check-compare-fake: $(TEST_BINARY) $(COMPARE_KILLS) $(COMPARE_KERNEL) $(BUILD)/tests/cli/surround
+check-compare-fake: $(TEST_BINARY) $(COMPARE_KILLS) $(COMPARE_KERNEL) $(BUILD)/tests/tools/sandbox
 	$(QUIET)tests/compare/run $^
 
 check-compare-noise: $(TEST_BINARY)

@@ -16,9 +16,9 @@ from shell import Unavailable, make
 
 LAB = os.path.dirname(os.path.abspath(__file__))
 TOP = os.environ.get("LAB_SOURCE") or os.path.dirname(os.path.dirname(LAB))
-PROGRAMS = ("oracle", "within", "article", "flap")
-ELSEWHERE = {"hand": os.path.join(os.path.dirname(LAB), "bench", "hand.c")}
-CFLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes",
+PROGRAMS = ("oracle", "sandbox", "article", "flap")
+ELSEWHERE = {"hand": "bench/hand.c", "oracle": "tools/oracle.c", "sandbox": "tools/sandbox.c"}
+CFLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes",
           "-Wmissing-prototypes", "-Wformat=2", "-Wconversion", "-static")
 
 
@@ -35,7 +35,7 @@ def _older(target, source):
 
 def program(name, build):
     """One of the lab's own programs, compiled if its source is newer."""
-    source = ELSEWHERE.get(name) or os.path.join(LAB, name + ".c")
+    source = os.path.join(os.path.dirname(LAB), ELSEWHERE.get(name, f"lab/{name}.c"))
     target = cached("build", build, name)
     if _older(target, source):
         compiler, flags = sysroot.compiler(architecture(build), build)

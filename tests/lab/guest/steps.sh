@@ -65,9 +65,9 @@ build() {
 	build=$1
 }
 
-# within KIND, through COMMAND...: what programs are started by from here on.
-within() {
-	prefix="$prefix $LAB/$build/within $1"
+# sandbox KIND..., through COMMAND...: what starts programs from here on.
+sandbox() {
+	prefix="$prefix $LAB/$build/sandbox $* --"
 }
 
 through() {

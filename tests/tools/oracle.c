@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lab's oracle: does a call for the time enter the kernel here?
+ * The oracle of the live tests and of the lab: does reading the clock enter the kernel here?
  *
- * It shares no code and no library with vdsocheck, so that both can only be
- * wrong for different reasons, and it takes the truth twice:
+ * It shares no code and no library with vdsocheck, so that both can only be wrong for
+ * different reasons, and it counts twice:
  *
- *   seccomp  a forked child under a raw BPF filter that answers every time
- *            system call with MAGIC_ERRNO: a call that brings it back entered
- *   ptrace   a second child whose system calls stop it; it says in shared
- *            memory which call it is making, so that no register is read
+ *   seccomp  a forked child under a raw BPF filter that makes every system call that reads a
+ *            clock fail with MAGIC_ERRNO: a call that fails so entered the kernel
+ *   ptrace   a second child that stops at each of its system calls; shared memory has the call
+ *            that it is making, so that no register is read
  *
- * --changing: the environment switches to and fro all the time.
+ *     oracle [--changing] [--table]
  *
- * Prints one line of JSON. The exit status is 0 whenever a line was printed:
- * the truth is in the line.
+ * --changing: the environment changes all the time; spread the calls over many changes.
+ *
+ * Prints one line of JSON, or with --table a line "CALL CLOCK PATH ENTERED CALLS" for each call
+ * and path. The exit status is 0 if a line was printed, 125 if a table would be empty because
+ * neither count could be taken, and 1 if the two counts differ or a call crashed.
  */
 #include <elf.h>
 #include <errno.h>
@@ -40,6 +43,7 @@
 #define SECCOMP_ATTEMPTS 1000
 #define PTRACE_ATTEMPTS 200
 #define PAUSE_NS 50000 /* between attempts where the environment changes all the time */
+#define NOTHING_COUNTED 125
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /* ---- which machine this was built for ---------------------------------- */
@@ -72,10 +76,10 @@
 #endif
 #define ARCH_AUDIT AUDIT_ARCH_LOONGARCH64
 #else
-#error "the oracle does not know this architecture"
+#define ARCH_NAME "other" /* counts by ptrace alone */
 #endif
 
-/* The cheapest way to read what the vDSO would read; 0 where it is not known. */
+/* Reads the counter that the vDSO would read. */
 #if defined(__x86_64__) || defined(__i386__)
 #define HAVE_COUNTER 1
 static void read_counter(void)
@@ -225,11 +229,11 @@ static uintptr_t vdso_function(const char *const names[])
 /* ---- the calls under test ----------------------------------------------- */
 
 enum { GETTIMEOFDAY, REALTIME, MONOTONIC, CALLS };
-enum { BY_VDSO, BY_LIBC, WAYS };
+enum { BY_VDSO, BY_LIBC, PATHS };
 
 static const char *const call_names[CALLS] = {
-	"gettimeofday", "clock_gettime REALTIME", "clock_gettime MONOTONIC"};
-static const char *const way_names[WAYS] = {"vdso", "libc"};
+	"gettimeofday null", "clock_gettime CLOCK_REALTIME", "clock_gettime CLOCK_MONOTONIC"};
+static const char *const path_names[PATHS] = {"vdso", "libc"};
 static const clockid_t call_clocks[CALLS] = {0, CLOCK_REALTIME, CLOCK_MONOTONIC};
 
 static int (*vdso_clock_gettime)(clockid_t, void *);
@@ -249,20 +253,20 @@ static void find_vdso_functions(void)
 	memcpy(&vdso_gettimeofday, &address, sizeof(address));
 }
 
-static int way_exists(int call, int way)
+static int path_exists(int call, int path)
 {
-	if (way == BY_LIBC)
+	if (path == BY_LIBC)
 		return 1;
 	return call == GETTIMEOFDAY ? vdso_gettimeofday != NULL : vdso_clock_gettime != NULL;
 }
 
 /* Makes one call; returns the error it reported as a positive number, or 0. */
-static int make_call(int call, int way)
+static int make_call(int call, int path)
 {
 	uint64_t space[8]; /* room for any timespec or timeval */
 	int result;
 
-	if (way == BY_VDSO) {
+	if (path == BY_VDSO) {
 		result = call == GETTIMEOFDAY ? vdso_gettimeofday(space, NULL)
 		                              : vdso_clock_gettime(call_clocks[call], space);
 		return result < 0 ? -result : result; /* powerpc: positive */
@@ -276,31 +280,31 @@ static int make_call(int call, int way)
 	return errno;
 }
 
-/* ---- what the children tell the parent ---------------------------------- */
+/* ---- what the children report to the parent ---------------------------- */
 
 struct tally {
 	int attempts;
 	int entered;
 };
 
-struct witness {
+struct shared {
 	volatile int ready;   /* the child got as far as its first call */
 	volatile int calling; /* it is inside a call right now */
-	volatile int call, way, attempt;
+	volatile int call, path, attempt;
 	volatile int failed_errno;
-	struct tally tally[CALLS][WAYS];
+	struct tally tally[CALLS][PATHS];
 };
 
 struct finding {
-	struct witness *witness;
+	struct shared *shared;
 	int taken;        /* the child ran to its end */
 	int crash_signal; /* ... or died of this inside a call */
 	char reason[120];
 };
 
-static struct witness *shared_witness(void)
+static struct shared *map_shared(void)
 {
-	void *memory = mmap(NULL, sizeof(struct witness), PROT_READ | PROT_WRITE,
+	void *memory = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
@@ -312,45 +316,45 @@ static void finding_conclude(struct finding *finding, const char *what, int stat
 		finding->taken = 1;
 		return;
 	}
-	if (WIFSIGNALED(status) && finding->witness->calling)
+	if (WIFSIGNALED(status) && finding->shared->calling)
 		finding->crash_signal = WTERMSIG(status);
 	if (WIFSIGNALED(status))
 		snprintf(finding->reason, sizeof(finding->reason), "%s: child killed by signal %d",
 			what, WTERMSIG(status));
 	else
 		snprintf(finding->reason, sizeof(finding->reason), "%s: %s", what,
-			strerror(finding->witness->failed_errno));
+			strerror(finding->shared->failed_errno));
 }
 
 static int changing; /* --changing */
 
-/* Spreads the attempts over many changes, so that each witness sees both sides. */
+/* Spreads the attempts over many changes, so that each count sees both sides. */
 static void pause_if_changing(void)
 {
 	if (changing)
 		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
 }
 
-static void each_call(struct witness *witness, int attempts, int count_errno)
+static void each_call(struct shared *shared, int attempts, int count_errno)
 {
-	int call, way, i;
+	int call, path, i;
 
-	witness->ready = 1;
+	shared->ready = 1;
 	for (call = 0; call < CALLS; call++) {
-		for (way = 0; way < WAYS; way++) {
-			struct tally *tally = &witness->tally[call][way];
+		for (path = 0; path < PATHS; path++) {
+			struct tally *tally = &shared->tally[call][path];
 
-			if (!way_exists(call, way))
+			if (!path_exists(call, path))
 				continue;
-			witness->call = call;
-			witness->way = way;
+			shared->call = call;
+			shared->path = path;
 			for (i = 0; i < attempts; i++) {
 				int error;
 
-				witness->attempt = i + 1;
-				witness->calling = 1;
-				error = make_call(call, way);
-				witness->calling = 0;
+				shared->attempt = i + 1;
+				shared->calling = 1;
+				error = make_call(call, path);
+				shared->calling = 0;
 				tally->attempts++;
 				if (count_errno && error == MAGIC_ERRNO)
 					tally->entered++;
@@ -360,12 +364,13 @@ static void each_call(struct witness *witness, int attempts, int count_errno)
 	}
 }
 
-/* ---- first witness: seccomp ---------------------------------------------- */
+/* ---- first count: seccomp ------------------------------------------------ */
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define IF_NOT(value) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, 1)
 #define ANSWER(value) BPF_STMT(BPF_RET | BPF_K, (value))
 
+#ifdef ARCH_AUDIT
 static int install_filter(void)
 {
 	struct sock_filter code[5 + 2 * ARRAY_SIZE(time_syscalls)];
@@ -387,6 +392,13 @@ static int install_filter(void)
 		return -1;
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }
+#else
+static int install_filter(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+#endif
 
 /* A filter that does nothing would make every host look fast: try it first. */
 static int filter_bites(void)
@@ -396,27 +408,27 @@ static int filter_bites(void)
 	return syscall(__NR_clock_gettime, CLOCK_REALTIME, space) == -1 && errno == MAGIC_ERRNO;
 }
 
-static void seccomp_child(struct witness *witness)
+static void seccomp_child(struct shared *shared)
 {
 	if (install_filter() != 0) {
-		witness->failed_errno = errno;
+		shared->failed_errno = errno;
 		_exit(1);
 	}
 	if (!filter_bites()) {
-		witness->failed_errno = EPROTO;
+		shared->failed_errno = EPROTO;
 		_exit(1);
 	}
-	each_call(witness, SECCOMP_ATTEMPTS, 1);
+	each_call(shared, SECCOMP_ATTEMPTS, 1);
 	_exit(0);
 }
 
-static void ask_seccomp(struct finding *finding)
+static void count_by_seccomp(struct finding *finding)
 {
 	int status = 0;
 	pid_t child = fork();
 
 	if (child == 0)
-		seccomp_child(finding->witness);
+		seccomp_child(finding->shared);
 	if (child < 0 || waitpid(child, &status, 0) != child) {
 		snprintf(finding->reason, sizeof(finding->reason), "fork: %s", strerror(errno));
 		return;
@@ -424,49 +436,49 @@ static void ask_seccomp(struct finding *finding)
 	finding_conclude(finding, "seccomp", status);
 }
 
-/* ---- second witness: ptrace ---------------------------------------------- */
+/* ---- second count: ptrace ------------------------------------------------ */
 
-static void ptrace_child(struct witness *witness)
+static void ptrace_child(struct shared *shared)
 {
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) {
-		witness->failed_errno = errno;
+		shared->failed_errno = errno;
 		_exit(1);
 	}
 	raise(SIGSTOP);
 	/* The counter is tried as the filter is: this one has to be seen. */
-	witness->call = CALLS;
-	witness->calling = 1;
+	shared->call = CALLS;
+	shared->calling = 1;
 	syscall(__NR_getppid);
-	witness->calling = 0;
-	each_call(witness, PTRACE_ATTEMPTS, 0);
+	shared->calling = 0;
+	each_call(shared, PTRACE_ATTEMPTS, 0);
 	_exit(0);
 }
 
 struct count {
 	int entering; /* stops alternate between entry and exit */
-	int seen_test, seen_call, seen_way, seen_attempt;
+	int seen_test, seen_call, seen_path, seen_attempt;
 };
 
-static void note_stop(struct witness *witness, struct count *count)
+static void note_stop(struct shared *shared, struct count *count)
 {
 	count->entering = !count->entering;
-	if (!count->entering || !witness->calling)
+	if (!count->entering || !shared->calling)
 		return;
-	if (witness->call == CALLS) {
+	if (shared->call == CALLS) {
 		count->seen_test = 1;
 		return;
 	}
-	if (count->seen_call == witness->call && count->seen_way == witness->way &&
-		count->seen_attempt == witness->attempt)
+	if (count->seen_call == shared->call && count->seen_path == shared->path &&
+		count->seen_attempt == shared->attempt)
 		return; /* one attempt, two system calls: it entered once */
-	count->seen_call = witness->call;
-	count->seen_way = witness->way;
-	count->seen_attempt = witness->attempt;
-	witness->tally[witness->call][witness->way].entered++;
+	count->seen_call = shared->call;
+	count->seen_path = shared->path;
+	count->seen_attempt = shared->attempt;
+	shared->tally[shared->call][shared->path].entered++;
 }
 
 /* Runs the child from stop to stop until it is gone; returns its wait status. */
-static int follow(pid_t child, struct witness *witness, struct count *count)
+static int follow(pid_t child, struct shared *shared, struct count *count)
 {
 	int status = 0;
 	long signal_to_pass = 0;
@@ -474,7 +486,7 @@ static int follow(pid_t child, struct witness *witness, struct count *count)
 	while (waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
 		signal_to_pass = 0;
 		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
-			note_stop(witness, count);
+			note_stop(shared, count);
 		else if (WSTOPSIG(status) == SIGSTOP)
 			ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(long)PTRACE_O_TRACESYSGOOD);
 		else
@@ -488,19 +500,19 @@ static int follow(pid_t child, struct witness *witness, struct count *count)
 	return status;
 }
 
-static void ask_ptrace(struct finding *finding)
+static void count_by_ptrace(struct finding *finding)
 {
 	struct count count = {.seen_call = -1};
 	int status;
 	pid_t child = fork();
 
 	if (child == 0)
-		ptrace_child(finding->witness);
+		ptrace_child(finding->shared);
 	if (child < 0) {
 		snprintf(finding->reason, sizeof(finding->reason), "fork: %s", strerror(errno));
 		return;
 	}
-	status = follow(child, finding->witness, &count);
+	status = follow(child, finding->shared, &count);
 	finding_conclude(finding, "ptrace", status);
 	if (finding->taken && !count.seen_test) {
 		finding->taken = 0;
@@ -544,7 +556,7 @@ struct cost {
 };
 
 /* In a child, as the counter may be switched off for this process. */
-static void ask_cost(struct cost *cost)
+static void measure_cost(struct cost *cost)
 {
 	int status;
 	pid_t child = fork();
@@ -566,26 +578,26 @@ struct truth {
 	char reason[320];
 };
 
-/* "none", "some" or "all": the two witnesses try a different number of times. */
+/* "none", "some" or "all": the two counts make different numbers of calls. */
 static int share(const struct tally *tally)
 {
 	return tally->entered == 0 ? 0 : tally->entered < tally->attempts ? 1 : 2;
 }
 
-static int witnesses_agree(const struct finding *a, const struct finding *b, struct truth *truth)
+static int counts_agree(const struct finding *a, const struct finding *b, struct truth *truth)
 {
-	int call, way;
+	int call, path;
 
 	for (call = 0; call < CALLS; call++) {
-		for (way = 0; way < WAYS; way++) {
-			const struct tally *s = &a->witness->tally[call][way];
-			const struct tally *p = &b->witness->tally[call][way];
+		for (path = 0; path < PATHS; path++) {
+			const struct tally *s = &a->shared->tally[call][path];
+			const struct tally *p = &b->shared->tally[call][path];
 
 			if (share(s) == share(p))
 				continue;
 			snprintf(truth->reason, sizeof(truth->reason),
 				"%s by %s: seccomp saw %d of %d, ptrace %d of %d", call_names[call],
-				way_names[way], s->entered, s->attempts, p->entered, p->attempts);
+				path_names[path], s->entered, s->attempts, p->entered, p->attempts);
 			return 0;
 		}
 	}
@@ -598,10 +610,10 @@ static const char *word_for(const struct finding *finding)
 	int call, some = 0, all = 0;
 
 	for (call = 0; call < CALLS; call++) {
-		int way = way_exists(call, BY_VDSO) ? BY_VDSO : BY_LIBC;
+		int path = path_exists(call, BY_VDSO) ? BY_VDSO : BY_LIBC;
 
-		some += share(&finding->witness->tally[call][way]) == 1;
-		all += share(&finding->witness->tally[call][way]) == 2;
+		some += share(&finding->shared->tally[call][path]) == 1;
+		all += share(&finding->shared->tally[call][path]) == 2;
 	}
 	if (some)
 		return "sometimes";
@@ -625,7 +637,7 @@ static void find_truth(const struct finding *seccomp, const struct finding *trac
 			traced->reason);
 		return;
 	}
-	if (seccomp->taken && traced->taken && !witnesses_agree(seccomp, traced, truth))
+	if (seccomp->taken && traced->taken && !counts_agree(seccomp, traced, truth))
 		return;
 	truth->word = word_for(seccomp->taken ? seccomp : traced);
 	if (strcmp(truth->word, "ok") == 0 && cost->counter_ns > 0.5 * cost->syscall_ns)
@@ -644,14 +656,14 @@ static void print_reason(const char *key, const char *reason)
 
 static void print_call(int call, const struct finding *seccomp, const struct finding *traced)
 {
-	int way;
+	int path;
 
 	printf("%s{\"call\":\"%s\"", call ? "," : "", call_names[call]);
-	for (way = 0; way < WAYS; way++) {
-		const struct tally *s = &seccomp->witness->tally[call][way];
-		const struct tally *p = &traced->witness->tally[call][way];
+	for (path = 0; path < PATHS; path++) {
+		const struct tally *s = &seccomp->shared->tally[call][path];
+		const struct tally *p = &traced->shared->tally[call][path];
 
-		printf(",\"%s\":{\"seccomp\":[%d,%d],\"ptrace\":[%d,%d]}", way_names[way],
+		printf(",\"%s\":{\"seccomp\":[%d,%d],\"ptrace\":[%d,%d]}", path_names[path],
 			s->entered, s->attempts, p->entered, p->attempts);
 	}
 	printf("}");
@@ -665,37 +677,73 @@ static void print_cost(const char *key, double value)
 		printf(",\"%s\":null", key);
 }
 
-int main(int argc, char **argv)
+static void print_json(const struct truth *truth, const struct finding *seccomp,
+	const struct finding *traced, const struct cost *cost)
 {
-	struct finding seccomp = {.witness = shared_witness()};
-	struct finding traced = {.witness = shared_witness()};
-	struct cost *cost = mmap(
-		NULL, sizeof(*cost), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct truth truth = {0};
 	int call;
 
-	if (!seccomp.witness || !traced.witness || cost == MAP_FAILED) {
-		perror("oracle: mmap");
-		return 1;
-	}
-	changing = argc > 1 && strcmp(argv[1], "--changing") == 0;
-	find_vdso_functions();
-	ask_seccomp(&seccomp);
-	ask_ptrace(&traced);
-	ask_cost(cost);
-	find_truth(&seccomp, &traced, cost, &truth);
-
-	printf("{\"truth\":\"%s\"", truth.word);
-	print_reason("reason", truth.reason);
+	printf("{\"truth\":\"%s\"", truth->word);
+	print_reason("reason", truth->reason);
 	printf(",\"arch\":\"%s\",\"vdso\":%s,\"calls\":[", ARCH_NAME,
 		vdso_base() ? "true" : "false");
 	for (call = 0; call < CALLS; call++)
-		print_call(call, &seccomp, &traced);
+		print_call(call, seccomp, traced);
 	printf("]");
-	print_reason("seccomp_refused", seccomp.reason);
-	print_reason("ptrace_refused", traced.reason);
+	print_reason("seccomp_refused", seccomp->reason);
+	print_reason("ptrace_refused", traced->reason);
 	print_cost("counter_ns", cost->counter_ns);
 	print_cost("syscall_ns", cost->syscall_ns);
 	printf("}\n");
-	return fflush(stdout) == 0 ? 0 : 1;
+}
+
+/* The status of a table: it has no place for a reason. */
+static int print_table(const struct truth *truth, const struct finding *counted)
+{
+	int call, path;
+
+	if (truth->reason[0]) {
+		fprintf(stderr, "oracle: %s\n", truth->reason);
+		return counted ? 1 : NOTHING_COUNTED;
+	}
+	for (path = 0; path < PATHS; path++) {
+		for (call = 0; call < CALLS; call++) {
+			const struct tally *tally = &counted->shared->tally[call][path];
+
+			if (path_exists(call, path))
+				printf("%s %s %d %d\n", call_names[call], path_names[path],
+					tally->entered, tally->attempts);
+		}
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct finding seccomp = {.shared = map_shared()};
+	struct finding traced = {.shared = map_shared()};
+	struct cost *cost = mmap(
+		NULL, sizeof(*cost), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct truth truth = {0};
+	int table = 0, status = 0, i;
+
+	if (!seccomp.shared || !traced.shared || cost == MAP_FAILED) {
+		perror("oracle: mmap");
+		return 1;
+	}
+	for (i = 1; i < argc; i++) {
+		changing |= strcmp(argv[i], "--changing") == 0;
+		table |= strcmp(argv[i], "--table") == 0;
+	}
+	find_vdso_functions();
+	count_by_seccomp(&seccomp);
+	count_by_ptrace(&traced);
+	measure_cost(cost);
+	find_truth(&seccomp, &traced, cost, &truth);
+	if (table)
+		status = print_table(&truth, seccomp.taken  ? &seccomp
+					     : traced.taken ? &traced
+							    : NULL);
+	else
+		print_json(&truth, &seccomp, &traced, cost);
+	return fflush(stdout) == 0 ? status : 1;
 }
