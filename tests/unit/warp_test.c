@@ -106,6 +106,14 @@ static void watch(int64_t duration_ns, int64_t inject_ns)
 	assert_int_equal(warp.fact.state, FACT_KNOWN);
 }
 
+static bool may_read_counter(void)
+{
+	struct fact counter = {0};
+
+	counter_probe(&counter);
+	return fact_is_known(&counter);
+}
+
 static void need_two_cpus(void)
 {
 	static int cpus[AFFINITY_CPU_MAX];
@@ -141,7 +149,8 @@ static bool are_cpus_near(void)
 	bool near;
 
 	watch(SHORT_NS, 0);
-	near = warp.results[WARP_MONOTONIC].apart_ns < NEAR_ENOUGH_NS;
+	near = fact_is_known(&warp.results[WARP_MONOTONIC].apart_fact) &&
+	       warp.results[WARP_MONOTONIC].apart_ns < NEAR_ENOUGH_NS;
 	warp_release(&warp);
 	return near;
 }
@@ -220,6 +229,18 @@ static void finds_100_ns_in_either_direction(void **state)
 	assert_int_equal(warp.results[WARP_MONOTONIC].later_cpu, warp.cpus[0]);
 }
 
+/* On a busy machine two CPUs may not run at the same time in one watch: then there are no bounds.
+ */
+static const struct warp_pair *watch_first_pair(int64_t offset_ns)
+{
+	watch(SHORT_NS, offset_ns);
+	for (int i = 1; i <= TRIES && warp.pairs[0].state == WARP_PAIR_UNSEEN; i++) {
+		warp_release(&warp);
+		watch(SHORT_NS << i, offset_ns);
+	}
+	return &warp.pairs[0];
+}
+
 static void the_bounds_hold_the_offset(void **state)
 {
 	static const int64_t offsets[] = {0, 100, -100, 5000, -1000000};
@@ -229,10 +250,9 @@ static void the_bounds_hold_the_offset(void **state)
 	for (size_t i = 0; i < COUNT(offsets); i++) {
 		const struct warp_pair *pair;
 
-		watch(SHORT_NS, offsets[i]);
-		if (!is_watched(WARP_COUNTER))
+		if (!may_read_counter())
 			unit_skip("the counter cannot be read");
-		pair = &warp.pairs[0];
+		pair = watch_first_pair(offsets[i]);
 		assert_int_equal(pair->state, WARP_PAIR_KNOWN);
 		/* The counters themselves may be as far apart as the run without offset says. */
 		assert_true(fabs(pair->offset_ns - (double)offsets[i]) <=
