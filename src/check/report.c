@@ -3,8 +3,8 @@
 
 #include <ctype.h>
 
-#include "cli/phrase.h"
 #include "cli/wrap.h"
+#include "describe.h"
 #include "judge/tally.h"
 #include "text.h"
 
@@ -49,13 +49,10 @@ static void write_item(FILE *out, const char *label, const char *text)
 		fprintf(out, "- **%s**: %s\n", label, text);
 }
 
-static void write_phrase(const struct evidence *evidence, const char *label,
-	void (*say)(const struct evidence *evidence, struct phrase *phrase), FILE *out)
+static void write_phrase(const char *label, struct phrase *phrase, FILE *out)
 {
-	struct phrase phrase = {.used = 0};
-
-	say(evidence, &phrase);
-	write_item(out, label, phrase.text);
+	write_item(out, label, phrase->text);
+	*phrase = (struct phrase){.used = 0};
 }
 
 static void write_text_fact(const struct text_fact *fact, const char *label, FILE *out)
@@ -94,7 +91,7 @@ static void write_method(const struct evidence *evidence, FILE *out)
 static void write_evidence(const struct document *document, FILE *out)
 {
 	const struct evidence *evidence = document->evidence;
-	struct phrase rests = {.used = 0};
+	struct phrase phrase = {.used = 0}, rests = {.used = 0};
 
 	fputs("## Evidence\n\n", out);
 	for (unsigned i = 0; i < WITNESS_COUNT; i++) {
@@ -102,12 +99,17 @@ static void write_evidence(const struct document *document, FILE *out)
 			phrase_add(&rests, "%s%s", rests.used ? ", " : "",
 				verdict_witness_name((enum witness)(1u << i)));
 	}
-	write_phrase(evidence, "clocksource", phrase_clocksource, out);
-	write_phrase(evidence, "vDSO", phrase_vdso, out);
-	write_phrase(evidence, "vclock mode", phrase_vclock, out);
+	phrase_clocksource(evidence, &phrase);
+	write_phrase("clocksource", &phrase, out);
+	describe_vdso(evidence, &phrase);
+	write_phrase("vDSO", &phrase, out);
+	describe_vclock(evidence, true, &phrase);
+	write_phrase("vclock mode", &phrase, out);
 	write_item(out, "layout of the data page", evidence->vclock.layout);
-	write_phrase(evidence, "proof", phrase_proof, out);
-	write_phrase(evidence, "timing", phrase_timing, out);
+	describe_proof(evidence, true, &phrase);
+	write_phrase("proof", &phrase, out);
+	describe_timing(evidence, &phrase);
+	write_phrase("timing", &phrase, out);
 	write_item(out, "the verdict rests on", rests.used ? rests.text : "nothing");
 	write_method(evidence, out);
 }
@@ -141,14 +143,12 @@ static void write_time(const struct path_evidence *path, FILE *out)
 static void write_call(const struct call_evidence *call, FILE *out)
 {
 	struct phrase name = {.used = 0};
-	struct phrase entering = {.used = 0};
 
 	phrase_call(call, &name);
-	phrase_entering(call, &entering);
 	fprintf(out, "| %s%s |", name.text, call->decides ? " (*)" : "");
 	for (int path = 0; path < PATH_COUNT; path++)
 		write_time(&call->path[path], out);
-	fprintf(out, " %s |\n", entering.text);
+	fprintf(out, " %s |\n", describe_call(call));
 }
 
 static void write_calls(const struct evidence *evidence, FILE *out)
@@ -156,7 +156,7 @@ static void write_calls(const struct evidence *evidence, FILE *out)
 	if (!evidence->call_count)
 		return;
 	fputs("\n## Calls\n\nns per call, the minimum of many short measurements; (*) decides.\n\n"
-	      "| call | vDSO | libc | system call | enters the kernel |\n"
+	      "| call | vDSO | libc | system call | |\n"
 	      "|---|---:|---:|---:|---|\n",
 		out);
 	for (size_t i = 0; i < evidence->call_count; i++)
@@ -255,7 +255,7 @@ static void write_cost(const struct judgement *judgement, FILE *out)
 {
 	struct phrase phrase = {.used = 0};
 
-	phrase_cost(judgement, &phrase);
+	describe_cost(judgement, &phrase);
 	if (phrase.used)
 		fprintf(out, "\n## Cost\n\n%s\n", phrase.text);
 }

@@ -1,17 +1,54 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The screen: the verdict first, then evidence, calls, why, fix and cost. Without --verbose it
+ * has to fit a terminal of 24 lines, where a verdict that has scrolled off is not read: what
+ * matters least is left out, one thing after the other, until it does.
+ */
 #include "text.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/phrase.h"
 #include "cli/wrap.h"
+#include "describe.h"
 
 #define EVIDENCE_INDENT 16
 #define PARAGRAPH_INDENT 9
 
+/* The prompt takes the 24th. */
+#define SCREEN_LINES 23
+
 #define COLOR_RESET "\033[0m"
+
+/* What may be left out, in this order. */
+enum part {
+	PART_ADDRESS,     /* of a source: its title stays */
+	PART_OTHER_CAUSE, /* all but the first cause */
+	PART_OTHER_FIX,   /* all but the first piece of advice */
+	PART_SOURCE,
+	PART_REMARK, /* of a command, where it takes a line of its own */
+	PART_BLANK,  /* the line between evidence and table */
+	PART_RISK,   /* all but its first sentence */
+	PART_ADVICE, /* all but the first sentence of advice with steps */
+	PART_COST,   /* the verdict has the price of a call */
+	PART_CAUSE,  /* all but the first sentence */
+	PART_END,
+};
+
+struct screen {
+	const struct document *document;
+	FILE *out;
+	bool verbose;
+	enum part shown; /* this part and those after it */
+	unsigned left_out;
+};
+
+static bool shows(const struct screen *screen, enum part part)
+{
+	return screen->verbose || part >= screen->shown;
+}
 
 static const struct {
 	const char *word;
@@ -33,198 +70,384 @@ void text_write_file(const struct document *document, FILE *out)
 	fprintf(out, "%s==> %s <==\n", ftell(out) > 0 ? "\n" : "", name);
 }
 
-static void write_verdict(const struct document *document, const struct style *style, FILE *out)
+static void write_verdict(const struct screen *screen, bool color)
 {
-	const struct ruling *ruling = &document->judgement->ruling;
-	const char *word = headings[ruling->verdict].word;
+	const struct judgement *judgement = screen->document->judgement;
+	const char *word = headings[judgement->ruling.verdict].word;
 	int column = (int)strlen(word) + 2;
-
-	if (style->color)
-		fprintf(out, "%s%s%s: ", headings[ruling->verdict].color, word, COLOR_RESET);
-	else
-		fprintf(out, "%s: ", word);
-	wrap_text(out, column, column, ruling->summary);
-	fputc('\n', out);
-}
-
-static void write_evidence(const struct evidence *evidence, const char *label,
-	void (*say)(const struct evidence *evidence, struct phrase *phrase), FILE *out)
-{
 	struct phrase phrase = {.used = 0};
 
-	say(evidence, &phrase);
-	if (phrase.used)
-		wrap_print(out, label, EVIDENCE_INDENT, phrase.text);
+	if (color)
+		fprintf(screen->out, "%s%s%s: ", headings[judgement->ruling.verdict].color, word,
+			COLOR_RESET);
+	else
+		fprintf(screen->out, "%s: ", word);
+	describe_verdict(judgement, screen->document->evidence, &phrase);
+	wrap_text(screen->out, column, column, phrase.text);
+	fputc('\n', screen->out);
 }
+
+/* ---- evidence ---- */
+
+static void write_line(const struct screen *screen, const char *label, struct phrase *phrase)
+{
+	if (phrase->used)
+		wrap_print(screen->out, label, EVIDENCE_INDENT, phrase->text);
+	*phrase = (struct phrase){.used = 0};
+}
+
+static void write_evidence(const struct screen *screen)
+{
+	const struct evidence *evidence = screen->document->evidence;
+	struct phrase phrase = {.used = 0};
+
+	phrase_clocksource(evidence, &phrase);
+	write_line(screen, "clocksource", &phrase);
+	if (screen->verbose || evidence->vdso.fact.state == FACT_ABSENT)
+		describe_vdso(evidence, &phrase);
+	write_line(screen, "vDSO", &phrase);
+	describe_vclock(evidence, screen->verbose, &phrase);
+	write_line(screen, "vclock mode", &phrase);
+	describe_proof(evidence, screen->verbose, &phrase);
+	write_line(screen, "proof", &phrase);
+	describe_timing(evidence, &phrase);
+	write_line(screen, "timing", &phrase);
+	if (screen->verbose)
+		describe_host(evidence, &phrase);
+	else
+		phrase_host_brief(evidence, WRAP_COLUMNS - EVIDENCE_INDENT, &phrase);
+	write_line(screen, "host", &phrase);
+}
+
+/* ---- the calls ---- */
 
 static void write_time(const struct path_evidence *path, FILE *out)
 {
 	char ns[32];
 
-	fprintf(out, "%9s", path->timed ? wrap_ns(path->min_ns, ns) : "-");
+	fprintf(out, "%8s", path->timed ? wrap_ns(path->min_ns, ns) : "-");
 }
 
 static void write_call(const struct call_evidence *call, FILE *out)
 {
 	struct phrase name = {.used = 0};
-	struct phrase entering = {.used = 0};
 
 	phrase_call(call, &name);
-	phrase_entering(call, &entering);
-	fprintf(out, "%s%-33s", call->decides ? "* " : "  ", name.text);
+	fprintf(out, "  %-32s", name.text);
 	for (int path = 0; path < PATH_COUNT; path++)
 		write_time(&call->path[path], out);
-	fprintf(out, "   %s\n", entering.text);
+	fprintf(out, "  %s\n", describe_call(call));
 }
 
-static bool is_anything_measured(const struct evidence *evidence)
+/* The deciding calls, and with --verbose the others, too. */
+static void write_calls(const struct screen *screen)
 {
-	return fact_is_known(&evidence->timing.fact) || fact_is_known(&evidence->proof.fact);
-}
+	const struct evidence *evidence = screen->document->evidence;
 
-static void write_calls(const struct evidence *evidence, FILE *out)
-{
-	if (!is_anything_measured(evidence))
+	if (!fact_is_known(&evidence->timing.fact) && !fact_is_known(&evidence->proof.fact))
 		return;
-	fprintf(out, "\n  %-33s%9s%9s%9s   %s\n", "ns per call (* decides)", "vDSO", "libc",
-		"syscall", "enters kernel");
-	for (size_t i = 0; i < evidence->call_count; i++)
-		write_call(&evidence->calls[i], out);
+	if (shows(screen, PART_BLANK))
+		fputc('\n', screen->out);
+	fprintf(screen->out, "  %-32s%8s%8s%8s\n", "ns per call", "vDSO", "libc", "syscall");
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		if (evidence->calls[i].decides)
+			write_call(&evidence->calls[i], screen->out);
+	}
+	for (size_t i = 0; i < evidence->call_count && screen->verbose; i++) {
+		if (!evidence->calls[i].decides)
+			write_call(&evidence->calls[i], screen->out);
+	}
 }
 
-static void write_cause(const struct cause *cause, const char *label, FILE *out)
-{
-	struct phrase phrase = {.used = 0};
+/* ---- why ---- */
 
-	phrase_add(&phrase, "%s%s", cause->certainty == CERTAINTY_POSSIBLE ? "Possibly: " : "",
-		cause->text);
-	wrap_print(out, label, PARAGRAPH_INDENT, phrase.text);
-	phrase.used = 0;
+static void write_paragraph(const struct screen *screen, const char *label, const char *text)
+{
+	wrap_print(screen->out, label, PARAGRAPH_INDENT, text);
+}
+
+/* The text up to the end of its first sentence. */
+static const char *first_sentence(const char *text, struct phrase *phrase)
+{
+	static const char starts[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ`";
+	const char *end = text;
+
+	while (*end && !(*end == '.' && end[1] == ' ' && strchr(starts, end[2])))
+		end++;
+	phrase_add(phrase, "%.*s", (int)(end - text) + (*end == '.'), text);
+	return phrase->text;
+}
+
+static void write_cause(const struct screen *screen, const struct cause *cause, const char *label)
+{
+	struct phrase phrase = {.used = 0}, support = {.used = 0};
+
+	phrase_add(&phrase, "%s", cause->certainty == CERTAINTY_POSSIBLE ? "Possibly: " : "");
+	if (shows(screen, PART_CAUSE))
+		phrase_add(&phrase, "%s", cause->text);
+	else
+		first_sentence(cause->text, &phrase);
+	write_paragraph(screen, label, phrase.text);
+	if (!screen->verbose)
+		return;
 	for (size_t i = 0; i < cause->evidence_count; i++)
-		phrase_add(&phrase, "%s%s", i ? "; " : "(", cause->evidence[i]);
-	if (!phrase.used)
-		return;
-	phrase_add(&phrase, ")");
-	wrap_print(out, "", PARAGRAPH_INDENT, phrase.text);
+		phrase_add(&support, "%s%s", i ? "; " : "(", cause->evidence[i]);
+	if (support.used) {
+		phrase_add(&support, ")");
+		write_paragraph(screen, "", support.text);
+	}
+	if (cause->more) {
+		support = (struct phrase){.used = 0};
+		phrase_add(&support, "See %s", cause->more);
+		write_paragraph(screen, "", support.text);
+	}
 }
 
-static void write_why(const struct judgement *judgement, FILE *out)
+static void write_why(struct screen *screen)
 {
+	const struct judgement *judgement = screen->document->judgement;
 	const char *label = judgement->ruling.verdict == VERDICT_OK ? "Note" : "Why";
 
-	for (size_t i = 0; i < judgement->cause_count; i++)
-		write_cause(&judgement->causes[i], i ? "" : label, out);
+	for (size_t i = 0; i < judgement->cause_count; i++) {
+		if (i == 0 || shows(screen, PART_OTHER_CAUSE))
+			write_cause(screen, &judgement->causes[i], i ? "" : label);
+		else
+			screen->left_out++;
+	}
 	for (size_t i = 0; i < judgement->contradiction_count; i++)
-		wrap_print(
-			out, i ? "" : "But", PARAGRAPH_INDENT, judgement->contradictions[i].text);
+		write_paragraph(screen, i ? "" : "But", judgement->contradictions[i].text);
 }
 
-/* "1. COMMAND   (REMARK)": commands stand apart, to be pasted. */
-static void write_step(const struct advice_step *step, size_t number, FILE *out)
+/* ---- fix ---- */
+
+/* "1. COMMAND  (REMARK)": commands begin a line of their own, to be pasted. */
+static void write_step(const struct screen *screen, const struct advice_step *step, size_t number)
 {
+	int indent = PARAGRAPH_INDENT + (number ? 3 : 0);
 	struct phrase remark = {.used = 0};
-	int indent = PARAGRAPH_INDENT + (number ? 3 : 2);
+	bool fits;
 	int column;
 
+	fprintf(screen->out, "%*s", PARAGRAPH_INDENT, "");
 	if (number)
-		fprintf(out, "%*s%zu. ", PARAGRAPH_INDENT, "", number);
-	else
-		fprintf(out, "%*s", indent, "");
+		fprintf(screen->out, "%zu. ", number);
 	if (!*step->command) {
-		wrap_text(out, indent, indent, step->text);
+		wrap_text(screen->out, indent, indent, step->text);
 		return;
 	}
-	column = wrap_command(out, indent, indent + 2, step->command);
-	if (!*step->text) {
-		fputc('\n', out);
+	column = wrap_command(screen->out, indent, indent + 2, step->command);
+	fits = column + (int)strlen(step->text) + 4 <= WRAP_COLUMNS;
+	if (!*step->text || (!fits && !shows(screen, PART_REMARK))) {
+		fputc('\n', screen->out);
 		return;
 	}
-	if (column + (int)strlen(step->text) + 4 > WRAP_COLUMNS)
-		column = fprintf(out, "\n%*s", indent, "") - 1;
+	if (fits)
+		column += fprintf(screen->out, "  ");
 	else
-		column += fprintf(out, "  ");
+		column = fprintf(screen->out, "\n%*s", indent, "") - 1;
 	phrase_add(&remark, "(%s)", step->text);
-	wrap_text(out, column, indent + 1, remark.text);
+	wrap_text(screen->out, column, indent + 1, remark.text);
 }
 
-static void write_keep(const struct advice *advice, FILE *out)
+/* Ways to make it last are for --verbose; the screen has the parameter. */
+static void write_keep(const struct screen *screen, const struct advice *advice)
 {
 	struct phrase phrase = {.used = 0};
 
-	if (!advice->keep_count || !*advice->clocksource)
+	if (!advice->keep_count)
 		return;
-	phrase_add(&phrase,
-		"To keep it, add clocksource=%s to the kernel command line (--format report shows "
-		"how).",
-		advice->clocksource);
-	wrap_print(out, "Keep", PARAGRAPH_INDENT, phrase.text);
-}
-
-static void write_one_advice(const struct advice *advice, const char *label, FILE *out)
-{
-	wrap_print(out, label, PARAGRAPH_INDENT, advice->text);
-	for (size_t i = 0; i < advice->step_count; i++)
-		write_step(&advice->steps[i], advice->step_count > 1 ? i + 1 : 0, out);
-	if (advice->ask)
-		wrap_print(out, "", PARAGRAPH_INDENT + 2, advice->ask);
-	if (*advice->undo) {
-		fprintf(out, "  %-*s", PARAGRAPH_INDENT - 2, "Undo");
-		wrap_command(out, PARAGRAPH_INDENT, PARAGRAPH_INDENT + 2, advice->undo);
-		fputc('\n', out);
+	if (screen->verbose) {
+		write_paragraph(screen, "Keep",
+			*advice->clocksource ? "To make it permanent, one of:"
+					     : "Depending on the boot loader:");
+		for (size_t i = 0; i < advice->keep_count; i++)
+			write_step(screen, &advice->keep[i], 0);
+	} else if (*advice->clocksource) {
+		phrase_add(&phrase, "boot with clocksource=%s to make it permanent (-v shows how).",
+			advice->clocksource);
+		write_paragraph(screen, "Keep", phrase.text);
 	}
-	write_keep(advice, out);
-	if (advice->risk)
-		wrap_print(out, "Risk", PARAGRAPH_INDENT, advice->risk);
-	if (advice->source)
-		wrap_print(out, "Source", PARAGRAPH_INDENT, advice->source);
 }
 
-static void write_advice(const struct judgement *judgement, FILE *out)
+/* "repeat step 2 with xen instead of tsc" where the two differ in nothing else. */
+static bool describe_undo(const struct advice *advice, struct phrase *phrase)
 {
+	static const char echo[] = "echo ";
+	const char *rest = strstr(advice->undo, " | ");
+
+	for (size_t i = 0; rest && i < advice->step_count; i++) {
+		const char *command = advice->steps[i].command;
+		const char *same = strstr(command, rest);
+		int before, now;
+
+		if (!same || strcmp(same, rest) != 0 || strncmp(command, echo, 5) != 0 ||
+			strncmp(advice->undo, echo, 5) != 0)
+			continue;
+		before = (int)(rest - advice->undo) - 5;
+		now = (int)(same - command) - 5;
+		phrase_add(phrase, "repeat step %zu with %.*s instead of %.*s.", i + 1, before,
+			advice->undo + 5, now, command + 5);
+		return true;
+	}
+	return false;
+}
+
+static void write_undo(const struct screen *screen, const struct advice *advice)
+{
+	struct phrase phrase = {.used = 0};
+
+	if (!*advice->undo)
+		return;
+	if (!screen->verbose && describe_undo(advice, &phrase)) {
+		write_paragraph(screen, "Undo", phrase.text);
+		return;
+	}
+	fprintf(screen->out, "  %-*s", PARAGRAPH_INDENT - 2, "Undo");
+	wrap_command(screen->out, PARAGRAPH_INDENT, PARAGRAPH_INDENT + 2, advice->undo);
+	fputc('\n', screen->out);
+}
+
+static void write_source(const struct screen *screen, const struct advice *advice)
+{
+	const char *address = advice->source ? strstr(advice->source, ", http") : NULL;
+	struct phrase phrase = {.used = 0};
+
+	if (!advice->source || !shows(screen, PART_SOURCE))
+		return;
+	if (address && !shows(screen, PART_ADDRESS))
+		phrase_add(&phrase, "%.*s", (int)(address - advice->source), advice->source);
+	else
+		phrase_add(&phrase, "%s", advice->source);
+	write_paragraph(screen, "Source", phrase.text);
+}
+
+static void write_one_advice(
+	const struct screen *screen, const struct advice *advice, const char *label)
+{
+	struct phrase text = {.used = 0}, risk = {.used = 0};
+
+	if (advice->step_count && !shows(screen, PART_ADVICE))
+		write_paragraph(screen, label, first_sentence(advice->text, &text));
+	else
+		write_paragraph(screen, label, advice->text);
+	for (size_t i = 0; i < advice->step_count; i++)
+		write_step(screen, &advice->steps[i], advice->step_count > 1 ? i + 1 : 0);
+	if (advice->ask && screen->verbose)
+		write_paragraph(screen, "Ask", advice->ask);
+	else if (advice->ask)
+		write_paragraph(screen, "", "`vdsocheck --format report` words the question.");
+	write_undo(screen, advice);
+	write_keep(screen, advice);
+	if (advice->risk && shows(screen, PART_RISK))
+		write_paragraph(screen, "Risk", advice->risk);
+	else if (advice->risk)
+		write_paragraph(screen, "Risk", first_sentence(advice->risk, &risk));
+	write_source(screen, advice);
+}
+
+static void write_fix(struct screen *screen)
+{
+	const struct judgement *judgement = screen->document->judgement;
+
 	for (size_t i = 0; i < judgement->advice_count; i++) {
 		const struct advice *advice = &judgement->advice[i];
 
-		write_one_advice(advice,
-			i == 0                   ? "Do"
-			: advice->is_alternative ? "Or"
-						 : "Also",
-			out);
+		if (i == 0 || shows(screen, PART_OTHER_FIX))
+			write_one_advice(screen, advice,
+				i == 0                   ? "Fix"
+				: advice->is_alternative ? "Or"
+							 : "Also");
+		else
+			screen->left_out++;
 	}
 }
 
-static void write_cost(const struct judgement *judgement, FILE *out)
+static void write_cost(const struct screen *screen)
 {
+	const struct judgement *judgement = screen->document->judgement;
 	struct phrase phrase = {.used = 0};
 
-	phrase_cost(judgement, &phrase);
+	if (shows(screen, PART_COST) || judgement->cost.rate > 0)
+		describe_cost(judgement, &phrase);
 	if (phrase.used)
-		wrap_print(out, "Cost", PARAGRAPH_INDENT, phrase.text);
+		write_paragraph(screen, "Cost", phrase.text);
 }
 
 static bool has_conclusions(const struct judgement *judgement)
 {
-	return judgement->cause_count || judgement->contradiction_count ||
-	       judgement->advice_count || judgement->cost.known;
+	return judgement->cause_count || judgement->contradiction_count || judgement->advice_count;
+}
+
+/* ---- all of it ---- */
+
+static void write_screen(struct screen *screen, bool color)
+{
+	const struct judgement *judgement = screen->document->judgement;
+
+	screen->left_out = 0;
+	write_verdict(screen, color);
+	write_evidence(screen);
+	write_calls(screen);
+	if (has_conclusions(judgement))
+		fputc('\n', screen->out);
+	write_why(screen);
+	write_fix(screen);
+	write_cost(screen);
+	if (screen->left_out)
+		write_paragraph(
+			screen, "More", "vdsocheck -v shows the other causes and ways to fix it.");
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t lines = 0;
+
+	for (; *text; text++)
+		lines += *text == '\n';
+	return lines;
+}
+
+/* The screen in memory, for free(); NULL without memory, of which fclose() may say nothing. */
+static char *render(struct screen *screen, bool color)
+{
+	char *text = NULL;
+	size_t size = 0;
+
+	screen->out = open_memstream(&text, &size);
+	if (!screen->out)
+		return NULL;
+	write_screen(screen, color);
+	if (fclose(screen->out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static bool write_what_fits(struct screen *screen, bool color, FILE *out)
+{
+	char *text = render(screen, color);
+
+	while (text && count_lines(text) > SCREEN_LINES && screen->shown < PART_END) {
+		screen->shown++;
+		free(text);
+		text = render(screen, color);
+	}
+	if (!text)
+		return false;
+	fputs(text, out);
+	free(text);
+	return true;
 }
 
 bool text_write(const void *result, const struct style *style, FILE *out)
 {
 	const struct document *document = result;
-	const struct evidence *evidence = document->evidence;
+	struct screen screen = {.document = document, .verbose = style->verbose};
 
 	text_write_file(document, out);
-	write_verdict(document, style, out);
-	write_evidence(evidence, "clocksource", phrase_clocksource, out);
-	write_evidence(evidence, "vDSO", phrase_vdso, out);
-	write_evidence(evidence, "vclock mode", phrase_vclock, out);
-	write_evidence(evidence, "proof", phrase_proof, out);
-	write_evidence(evidence, "timing", phrase_timing, out);
-	write_evidence(evidence, "host", phrase_host, out);
-	write_calls(evidence, out);
-	if (has_conclusions(document->judgement))
-		fputc('\n', out);
-	write_why(document->judgement, out);
-	write_advice(document->judgement, out);
-	write_cost(document->judgement, out);
+	if (!style->verbose)
+		return write_what_fits(&screen, style->color, out);
+	screen.out = out;
+	write_screen(&screen, style->color);
 	return true;
 }

@@ -127,21 +127,21 @@ static const struct advice_row switch_to_paravirtual = {.id = "switch-to-paravir
 		{"exits with 0 if the vDSO now serves the calls", "vdsocheck"}},
 	.keep = advice_keep_clocksource,
 	.undo = "echo {from} | sudo tee " SYSFS,
-	.risk = "Little: the hypervisor keeps it right when it pauses or moves the guest. It may "
-		"have been disabled on purpose."};
+	.risk = "Little: the hypervisor keeps it right when it moves the guest. It may have been "
+		"disabled on purpose."};
 
 static const struct advice_row switch_to_tsc_on_ec2 = {.id = "switch-to-tsc-on-ec2",
 	.effort = EFFORT_SWITCH,
 	.target = target_tsc_on_ec2,
 	.text = "{Switch} to tsc, as Amazon recommends for its Xen instances. `sudo vdsocheck compare "
 		"--only tsc` tries it and switches back.",
-	.steps = {{"go on only if it exits with 0: the CPUs' TSCs agree", "vdsocheck warp"},
+	.steps = {{"go on only if it exits 0: the CPUs' TSCs agree", "vdsocheck warp"},
 		{NULL, "echo {to} | sudo tee " SYSFS},
 		{"exits with 0 if the vDSO now serves the calls", "vdsocheck"}},
 	.keep = advice_keep_clocksource,
 	.undo = "echo {from} | sudo tee " SYSFS,
-	.risk = "Most Xen instances do not advertise an invariant TSC, so the kernel would not choose "
-		"tsc by itself; if the CPUs' TSCs disagree, time can jump between them.",
+	.risk = "If the CPUs' TSCs disagree, time can jump between them. Most Xen instances do not "
+		"advertise an invariant TSC, so the kernel does not choose tsc by itself.",
 	.source =
 		"AWS re:Post, \"How do I manage the clock source for EC2 instances running Linux?\" "
 		"(as of February 2025), "
@@ -152,7 +152,7 @@ static const struct advice_row switch_to_tsc = {.id = "switch-to-tsc",
 	.target = target_tsc,
 	.text = "{Switch} to tsc. `sudo vdsocheck compare --only tsc` tries it and switches "
 		"back.",
-	.steps = {{"go on only if it exits with 0: the CPUs' TSCs agree", "vdsocheck warp"},
+	.steps = {{"go on only if it exits 0: the CPUs' TSCs agree", "vdsocheck warp"},
 		{NULL, "echo {to} | sudo tee " SYSFS},
 		{"exits with 0 if the vDSO now serves the calls", "vdsocheck"}},
 	.keep = advice_keep_clocksource,

@@ -36,7 +36,7 @@ static bool crashes(const struct evidence *evidence)
 
 static void write_crash(const struct evidence *evidence, char *summary, size_t size)
 {
-	snprintf(summary, size, "a program that asks for the time here is ended by %s.",
+	snprintf(summary, size, "reading the clock kills the process with %s.",
 		fault_signal_name(tally_deciding(evidence).signal));
 }
 
@@ -47,7 +47,8 @@ static bool is_emulated(const struct evidence *evidence)
 
 static void write_emulated(const struct evidence *evidence, char *summary, size_t size)
 {
-	snprintf(summary, size, "%s emulates the machine: what is seen from here is not the host.",
+	snprintf(summary, size,
+		"running under %s: the result would describe the emulator, not this host.",
 		evidence->host.emulator.value);
 }
 
@@ -75,8 +76,8 @@ static bool some_enter_sometimes(const struct evidence *evidence)
 
 static size_t append_call(char *text, size_t size, size_t used, const struct call_evidence *call)
 {
-	int wrote = snprintf(text + used, size - used, "%s%s%s%s%s", used ? " and " : "",
-		call->call, *call->clock ? "(" : "", call->clock, *call->clock ? ")" : "");
+	int wrote = snprintf(
+		text + used, size - used, "%s%s(%s)", used ? " and " : "", call->call, call->clock);
 
 	return wrote < 0 || (size_t)wrote >= size - used ? used : used + (size_t)wrote;
 }
@@ -100,22 +101,22 @@ static void write_which(const struct evidence *evidence, char *summary, size_t s
 {
 	size_t used = list_entering(evidence, summary, size);
 
-	snprintf(summary + used, size - used, " %s the kernel on this host.",
-		tally_deciding(evidence).entering == 1 ? "enters" : "enter");
+	snprintf(summary + used, size - used, " %s.",
+		tally_deciding(evidence).entering == 1 ? "falls back to a system call"
+						       : "fall back to system calls");
 }
 
-/* The proof's line counts both ways together, unless they differ: here it is one of them. */
+/* How often is in the proof's line. */
 static void write_sometimes(const struct evidence *evidence, char *summary, size_t size)
 {
 	struct tally tally = tally_deciding(evidence);
 	size_t used = list_entering(evidence, summary, size);
 
 	if (tally.entering == tally.calls)
-		used = (size_t)snprintf(summary, size, "gettimeofday and clock_gettime");
-	snprintf(summary + used, size - used,
-		" sometimes %s the kernel: %u of %u deciding calls by %s did.",
-		tally.entering == 1 ? "enters" : "enter", tally.entered, tally.attempts,
-		fact_is_known(&evidence->vdso.fact) ? "vDSO" : "libc");
+		used = (size_t)snprintf(summary, size, "gettimeofday() and clock_gettime()");
+	snprintf(summary + used, size - used, " %s.",
+		tally.entering == 1 ? "sometimes falls back to a system call"
+				    : "sometimes fall back to system calls");
 }
 
 /*
@@ -202,8 +203,8 @@ static bool keeps_changing(const struct evidence *evidence)
 static void write_changing(const struct evidence *evidence, char *summary, size_t size)
 {
 	snprintf(summary, size,
-		"the clocksource keeps changing (%u times while vdsocheck looked): "
-		"gettimeofday and clock_gettime are served by the vDSO sometimes at best.",
+		"the clocksource keeps changing (%u times during the check), and the vDSO cannot "
+		"serve gettimeofday() and clock_gettime() with each.",
 		evidence->clocksource.changes);
 }
 
@@ -217,38 +218,39 @@ static void write_unproven(const struct evidence *evidence, char *summary, size_
 {
 	const struct fact *proof = &evidence->proof.fact;
 
-	snprintf(summary, size,
-		"whether calls for the time enter the kernel could not be proven: %s.",
-		*proof->reason ? proof->reason : "nobody looked");
+	snprintf(summary, size, "could not determine whether the vDSO serves the clock calls: %s.",
+		*proof->reason ? proof->reason : "nothing was measured");
 }
 
 /* In this order: the first that applies decides. */
 static const struct rule rules[] = {
 	{"captured-tree", VERDICT_UNKNOWN, WITNESS_NAME, is_captured,
-		"names alone do not tell whether calls for the time enter the kernel.", NULL},
+		"nothing was measured, and the clocksource name alone does not show whether the "
+		"vDSO serves the clock calls.",
+		NULL},
 	{"call-crashes", VERDICT_UNKNOWN, WITNESS_PROOF, crashes, NULL, write_crash},
 	{"emulated", VERDICT_UNKNOWN, 0, is_emulated, NULL, write_emulated},
 	{"enters-without-vdso", VERDICT_FALLBACK, WITNESS_PROOF, all_enter_without_vdso,
-		"gettimeofday and clock_gettime enter the kernel: there is no vDSO here.", NULL},
+		"gettimeofday() and clock_gettime() are system calls, as there is no vDSO.", NULL},
 	{"enters-always", VERDICT_FALLBACK, WITNESS_PROOF, all_enter_always,
-		"gettimeofday and clock_gettime enter the kernel on this host.", NULL},
+		"gettimeofday() and clock_gettime() fall back to system calls.", NULL},
 	{"enters-sometimes", VERDICT_FALLBACK, WITNESS_PROOF, some_enter_sometimes, NULL,
 		write_sometimes},
 	{"enters-some-calls", VERDICT_FALLBACK, WITNESS_PROOF, some_enter, NULL, write_which},
 	{"enters-through-libc", VERDICT_FALLBACK, WITNESS_PROOF, host_libc_enters,
-		"gettimeofday and clock_gettime enter the kernel: the C library passes the vDSO by.",
+		"gettimeofday() and clock_gettime() are system calls, as the C library bypasses the "
+		"vDSO.",
 		NULL},
 	{"clocksource-keeps-changing", VERDICT_FALLBACK, WITNESS_NAME | WITNESS_PROOF,
 		keeps_changing, NULL, write_changing},
 	{"counter-slow", VERDICT_SLOW, WITNESS_PROOF | WITNESS_TIMING, counter_is_slow,
-		"no call enters the kernel, but reading the CPU's counter takes as long as a system "
-		"call.",
+		"the vDSO serves gettimeofday() and clock_gettime(), but reading the CPU's counter "
+		"takes as long as a system call.",
 		NULL},
 	{"user-space", VERDICT_OK, WITNESS_PROOF, has_proof,
-		"gettimeofday and clock_gettime are answered in user space on this host.", NULL},
+		"gettimeofday() and clock_gettime() are served by the vDSO.", NULL},
 	{"cheaper-than-entry", VERDICT_OK, WITNESS_TIMING, is_cleared_by_timing,
-		"gettimeofday and clock_gettime take less time than entering the kernel would.",
-		NULL},
+		"gettimeofday() and clock_gettime() take less time than any system call.", NULL},
 	{"no-proof", VERDICT_UNKNOWN, 0, always, NULL, write_unproven},
 };
 

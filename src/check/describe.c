@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Verdict, vDSO, clock mode, proof and cost in words. Everything here is put together from the
+ * evidence and its judgement, so that a document read back gives the words of its own run.
+ */
+#include "describe.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "cli/wrap.h"
+#include "judge/signs.h"
+#include "judge/tally.h"
+
+/* The rate that the cost is worked out for if none is given: a busy service, no record. */
+#define EXAMPLE_RATE 100000.0
+
+/* ---- the verdict ---- */
+
+/* Whole nanoseconds: a sentence needs no more, and a screen's table has the tenths. */
+static char *round_ns(double ns, char buffer[32])
+{
+	if (ns < 10)
+		snprintf(buffer, 32, "%.1f", ns);
+	else
+		wrap_count((uint64_t)(ns + 0.5), buffer);
+	return buffer;
+}
+
+static void add_alternative(
+	const struct cost *cost, const struct evidence *evidence, struct phrase *phrase)
+{
+	bool is_tsc = sign_is_x86(evidence) && !sign_current_is(evidence, "tsc");
+	char ns[32];
+
+	if (cost_lost_ns(cost) <= 0)
+		return;
+	phrase_add(phrase,
+		cost->measured ? "; %s would take %s ns (measured on a copy of the vDSO)"
+			       : "; %s would take about %s ns",
+		cost->measured && is_tsc ? "tsc" : "the vDSO", round_ns(cost->user_space_ns, ns));
+}
+
+void describe_verdict(
+	const struct judgement *judgement, const struct evidence *evidence, struct phrase *phrase)
+{
+	const struct cost *cost = &judgement->cost;
+	char ns[32], other[32];
+
+	phrase_add(phrase, "%s", judgement->ruling.summary);
+	if (!cost->known)
+		return;
+	if (phrase->used && phrase->text[phrase->used - 1] == '.')
+		phrase->used--;
+	phrase_add(phrase, ": %s ns per call%s", round_ns(cost->call_ns, ns),
+		cost->mixed ? " on average" : "");
+	if (judgement->ruling.verdict == VERDICT_OK)
+		phrase_add(
+			phrase, ", a system call takes %s ns", round_ns(cost->syscall_ns, other));
+	else
+		add_alternative(cost, evidence, phrase);
+	phrase_add(phrase, ".");
+}
+
+/* ---- the evidence ---- */
+
+/* "__vdso_time" is time() to everything but the linker. */
+static const char *plain_name(const char *export)
+{
+	static const char *const prefixes[] = {"__vdso_", "__kernel_"};
+
+	for (size_t i = 0; i < 2; i++) {
+		size_t length = strlen(prefixes[i]);
+
+		if (strncmp(export, prefixes[i], length) == 0)
+			return export + length;
+	}
+	return export;
+}
+
+void describe_vdso(const struct evidence *evidence, struct phrase *phrase)
+{
+	const struct vdso_evidence *vdso = &evidence->vdso;
+
+	if (!fact_is_known(&vdso->fact)) {
+		phrase_add(phrase, "%s: %s", vdso->fact.state == FACT_ABSENT ? "none" : "unknown",
+			vdso->fact.reason);
+	} else {
+		phrase_add(phrase, "%s exports", *vdso->soname ? vdso->soname : "without a name,");
+		for (size_t i = 0; i < vdso->export_count; i++)
+			phrase_add(phrase, " %s", plain_name(vdso->exports[i].name));
+	}
+}
+
+void describe_vclock(const struct evidence *evidence, bool all, struct phrase *phrase)
+{
+	const struct vclock_evidence *vclock = &evidence->vclock;
+
+	if (vclock->how == VCLOCK_UNKNOWN) {
+		phrase_add(phrase, "unknown: %s", vclock->fact.reason);
+		return;
+	}
+	phrase_add(phrase, "%s (%" PRId64 ")",
+		vclock->mode == VCLOCK_MODE_NONE ? "none"
+		: *vclock->name                  ? vclock->name
+						 : "unknown name",
+		vclock->mode);
+	if (vclock->how == VCLOCK_READ)
+		phrase_add(phrase, ", read from the vDSO data page%s",
+			vclock->time_namespace ? ", in a time namespace" : "");
+	else if (vclock->how == VCLOCK_COPY)
+		phrase_add(phrase, ", found on a copy of the vDSO");
+	else
+		phrase_add(phrase, ", inferred from the clocksource and the proof");
+	if (all && vclock->how != VCLOCK_READ && *vclock->fact.reason)
+		phrase_add(phrase, " (%s)", vclock->fact.reason);
+}
+
+void describe_host(const struct evidence *evidence, struct phrase *phrase)
+{
+	const struct host_evidence *host = &evidence->host;
+
+	phrase_host(evidence, phrase);
+	if (fact_is_known(&host->invariant_tsc.fact))
+		phrase_add(phrase, ", TSC %s",
+			!host->invariant_tsc.value        ? "not invariant"
+			: sign_tsc_is_invariant(evidence) ? "invariant"
+							  : "invariant by CPUID alone");
+	if (fact_is_known(&host->boot.fact) && *host->boot.value)
+		phrase_add(phrase, "; booted with %s", host->boot.value);
+}
+
+static void add_share(struct phrase *phrase, const char *by, const struct tally *tally)
+{
+	char entered[32], attempts[32];
+
+	phrase_add(phrase, "%s%s of %s", by, wrap_count(tally->entered, entered),
+		wrap_count(tally->attempts, attempts));
+}
+
+/* One number for both paths, unless they differ: then that is the news. */
+static void add_counts(const struct evidence *evidence, struct phrase *phrase)
+{
+	struct tally vdso = tally_by(evidence, PATH_VDSO);
+	struct tally libc = tally_by(evidence, PATH_LIBC);
+	struct tally both = {
+		.entered = vdso.entered + libc.entered, .attempts = vdso.attempts + libc.attempts};
+	bool alike =
+		(uint64_t)vdso.entered * libc.attempts == (uint64_t)libc.entered * vdso.attempts;
+
+	if (alike) {
+		add_share(phrase, "", &both);
+	} else {
+		add_share(phrase, "by vDSO ", &vdso);
+		add_share(phrase, ", by libc ", &libc);
+	}
+}
+
+void describe_proof(const struct evidence *evidence, bool all, struct phrase *phrase)
+{
+	const struct proof_evidence *proof = &evidence->proof;
+	int signal = tally_deciding(evidence).signal;
+
+	if (!fact_is_known(&proof->fact)) {
+		phrase_add(phrase, "not taken: %s",
+			*proof->fact.reason ? proof->fact.reason : "nothing was measured");
+		return;
+	}
+	if (signal) {
+		phrase_add(phrase, "the calls end with %s", fault_signal_name(signal));
+		return;
+	}
+	add_counts(evidence, phrase);
+	phrase_add(phrase, " calls entered the kernel (%s)",
+		proof->method == PROOF_SECCOMP ? "seccomp" : "ptrace");
+	if (all && *proof->note)
+		phrase_add(phrase, "; %s", proof->note);
+}
+
+void describe_timing(const struct evidence *evidence, struct phrase *phrase)
+{
+	const struct timing_evidence *timing = &evidence->timing;
+	const struct fact *fact =
+		fact_is_known(&timing->fact) ? &timing->entry_fact : &timing->fact;
+
+	if (evidence->live && !fact_is_known(fact))
+		phrase_add(phrase, "not taken: %s",
+			*fact->reason ? fact->reason : "nothing was measured");
+}
+
+const char *describe_call(const struct call_evidence *call)
+{
+	enum call_path judged = call_judged_path(call);
+	const struct path_evidence *path = &call->path[judged];
+
+	if (path->signal)
+		return fault_signal_name(path->signal);
+	if (!path->attempts)
+		return "not proven";
+	if (path->entered)
+		return path->entered == path->attempts ? "always falls back"
+		                                       : "sometimes falls back";
+	if (call->path[PATH_LIBC].entered)
+		return "libc falls back";
+	return judged == PATH_VDSO ? "served by the vDSO" : "no system call";
+}
+
+/* ---- the cost ---- */
+
+/* More than one CPU's time is not a percentage of it. */
+static void add_cpu_share(struct phrase *phrase, double ns, double rate)
+{
+	double percent = cost_share_percent(ns, rate);
+
+	if (percent < 0.05)
+		phrase_add(phrase, "less than 0.1%% of one CPU");
+	else if (percent < 99.95)
+		phrase_add(phrase, "%.1f%% of one CPU", percent);
+	else
+		phrase_add(phrase, "%.1f CPUs", percent / 100);
+}
+
+/* At a rate that no thread can reach, only where the user gave it. */
+static void add_rate(const struct cost *cost, double ns, struct phrase *phrase)
+{
+	double rate = cost->rate > 0 ? cost->rate : EXAMPLE_RATE;
+	double most = cost_calls_per_thread(cost);
+	char calls[32];
+
+	if (cost->rate > 0 || rate <= most) {
+		phrase_add(phrase, ": at %s calls/s, ", wrap_count((uint64_t)rate, calls));
+		add_cpu_share(phrase, ns, rate);
+	}
+	if (rate > most)
+		phrase_add(phrase, "%s one thread makes at most %s calls/s",
+			cost->rate > 0 ? ";" : ":", wrap_count((uint64_t)most, calls));
+}
+
+static void describe_cost_when_served(const struct cost *cost, struct phrase *phrase)
+{
+	char ns[32], calls[32];
+
+	if (cost->rate <= 0)
+		return;
+	phrase_add(phrase, "%s ns per call: at %s calls/s, ", wrap_ns(cost->call_ns, ns),
+		wrap_count((uint64_t)cost->rate, calls));
+	add_cpu_share(phrase, cost->call_ns, cost->rate);
+	phrase_add(phrase, "; as system calls ");
+	add_cpu_share(phrase, cost->syscall_ns, cost->rate);
+	phrase_add(phrase, ".");
+}
+
+void describe_cost(const struct judgement *judgement, struct phrase *phrase)
+{
+	const struct cost *cost = &judgement->cost;
+	double lost = cost_lost_ns(cost);
+	char ns[32];
+
+	if (!cost->known)
+		return;
+	if (judgement->ruling.verdict == VERDICT_OK) {
+		describe_cost_when_served(cost, phrase);
+		return;
+	}
+	if (lost <= 0 && cost->measured)
+		phrase_add(phrase, "nothing to gain, the CPU's counter takes %s ns (measured); ",
+			wrap_ns(cost->user_space_ns, ns));
+	phrase_add(phrase, "%s ns %sper call", wrap_ns(lost > 0 ? lost : cost->call_ns, ns),
+		lost > 0 ? "lost " : "");
+	add_rate(cost, lost > 0 ? lost : cost->call_ns, phrase);
+	phrase_add(phrase, ".");
+}

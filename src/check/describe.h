@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* What a check found, in words that the screen and the report have in common. */
+#ifndef VDSOCHECK_CHECK_DESCRIBE_H
+#define VDSOCHECK_CHECK_DESCRIBE_H
+
+#include "cli/phrase.h"
+#include "document.h"
+
+/* The verdict in a sentence, with what a call takes and would take, where that is known. */
+void describe_verdict(
+	const struct judgement *judgement, const struct evidence *evidence, struct phrase *phrase);
+
+/* One line each, without its label; with `all` the reasons, too. */
+void describe_vclock(const struct evidence *evidence, bool all, struct phrase *phrase);
+void describe_proof(const struct evidence *evidence, bool all, struct phrase *phrase);
+
+/* The host with its TSC and boot parameters; phrase_host_brief() is the short form. */
+void describe_host(const struct evidence *evidence, struct phrase *phrase);
+
+/* The vDSO and its functions. */
+void describe_vdso(const struct evidence *evidence, struct phrase *phrase);
+
+/* Why nothing was timed; empty if something was, or was not to be. */
+void describe_timing(const struct evidence *evidence, struct phrase *phrase);
+
+/* What the calls lose; empty if it is not known, or nothing is lost and no rate was given. */
+void describe_cost(const struct judgement *judgement, struct phrase *phrase);
+
+/* "served by the vDSO", "always falls back" ...: at most 20 characters. */
+const char *describe_call(const struct call_evidence *call);
+
+#endif
