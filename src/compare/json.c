@@ -396,6 +396,9 @@ static const struct field reason_fields[] = {
 bool compare_json(const void *subject, const struct style *style, FILE *out)
 {
 	const struct compare_report *report = subject;
+
+	if (report->dry)
+		return dry_run_json(report->dry, style->compact, out);
 	const struct document_part parts[] = {
 		{.fields = head_fields, .from = report},
 		moment_part(report->moment, NULL),

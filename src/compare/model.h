@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "base/kernel_clock.h"
 #include "base/root.h"
 #include "cli/command.h"
 #include "evidence.h"
@@ -280,7 +281,43 @@ void ranking_find(
 #define COMPARE_SUMMARY_SIZE 400
 #define CURRENT_PATH_SIZE 512
 
+/* ---- dry_run.c: what can be told of each clocksource without a switch ---- */
+
+struct dry_row {
+	const char *name; /* of the evidence; not owned */
+	bool in_use;
+	double ns;        /* per clock_gettime(CLOCK_MONOTONIC); negative: not known */
+	struct fact fact; /* known: ns is */
+	const char *how;  /* "measured", "copy", "name" (no vDSO support), "unknown" */
+	const char *note; /* static storage */
+	bool advisable;
+	const char *why_not; /* NULL if it is advisable; static storage */
+};
+
+struct dry_run {
+	const struct moment_evidence *moment;
+	const char *current;
+	size_t count;
+	struct dry_row rows[CLOCKSOURCE_MAX];
+	bool is_dry;
+	const char *verdict;
+	int exit_status;
+};
+
+/* Measures the deciding calls of this process and, where they fall back, the copy of the vDSO. */
+void dry_run_measure(struct evidence *evidence, const struct deadline *deadline);
+
+/* The rows, from evidence with clocksource, host and kernel log; it outlives *dry. */
+void dry_run_make(const struct evidence *evidence, struct dry_run *dry);
+
+/* False: out of memory. */
+bool dry_run_text(const struct dry_run *dry, FILE *out);
+bool dry_run_json(const struct dry_run *dry, bool compact, FILE *out);
+
+/* ---- text.c and json.c ---- */
+
 struct compare_report {
+	const struct dry_run *dry; /* NULL: a real run, with all that follows */
 	const struct run_result *result;
 	const struct ranking *ranking;
 	const struct moment_evidence *moment;

@@ -378,6 +378,8 @@ bool compare_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct compare_report *report = result;
 
+	if (report->dry)
+		return dry_run_text(report->dry, out);
 	write_verdict(report, style->color, out);
 	write_table(report, out);
 	fputc('\n', out);

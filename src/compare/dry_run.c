@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `compare --dry-run`: lists the clocksources that are offered, with what each costs or would cost
+ * as far as that can be told without a switch, and without root. The one in use is timed; the
+ * CPU's counter is timed on a copy of the vDSO where the clocks fall back; a clocksource without
+ * vDSO support makes every call a system call; nothing else can be measured.
+ */
+#include <string.h>
+
+#include "base/kernel_clock.h"
+#include "cli/phrase.h"
+#include "cli/wrap.h"
+#include "collect/clocksource.h"
+#include "document/field.h"
+#include "judge/advisable.h"
+#include "judge/tally.h"
+#include "judge/vclock.h"
+#include "measure/copy.h"
+#include "measure/proof.h"
+#include "measure/timing.h"
+#include "measure/vdso.h"
+#include "model.h"
+
+/* What the patched copy of the vDSO reads. */
+#if defined(__aarch64__)
+#define COUNTER_CLOCKSOURCE "arch_sys_counter"
+#else
+#define COUNTER_CLOCKSOURCE "tsc"
+#endif
+
+#define LABEL_INDENT 11
+#define NAME_WIDTH 27
+#define NS_COLUMN (2 + NAME_WIDTH + 12)
+
+void dry_run_measure(struct evidence *evidence, const struct deadline *deadline)
+{
+	struct vdso_image image = {0};
+	struct call_table calls;
+	struct root here;
+	struct fact why = {0};
+
+	if (!root_open(&here, "/", &why)) {
+		evidence->proof.fact = evidence->timing.fact = why;
+		return;
+	}
+	vdso_collect(&here, &evidence->vdso, &image);
+	root_close(&here);
+	call_table_make(&evidence->vdso, &image, &calls);
+	call_table_keep_deciding(&calls);
+	call_table_name(&calls, evidence);
+	proof_take(evidence, &calls, deadline);
+	timing_measure(evidence, &calls, deadline);
+	copy_measure(&image, &calls, &evidence->vclock, &evidence->copy, deadline);
+}
+
+static void describe_current(const struct evidence *evidence, struct dry_row *row)
+{
+	const struct call_evidence *call = tally_find(evidence, "CLOCK_MONOTONIC");
+	const struct path_evidence *path = call ? &call->path[call_judged_path(call)] : NULL;
+
+	row->how = "measured";
+	if (!path || !path->timed)
+		fact_set(&row->fact, FACT_FAILED, "the calls were not timed");
+	else
+		row->ns = path->min_ns;
+	if (!path || !path->attempts)
+		row->note = "in use";
+	else if (path->entered == 0)
+		row->note = "in use; served by the vDSO";
+	else if (path->entered == path->attempts)
+		row->note = "in use; every call is a system call";
+	else
+		row->note = "in use; some calls are system calls";
+}
+
+static void describe_counter(const struct evidence *evidence, struct dry_row *row)
+{
+	const struct copy_evidence *copy = &evidence->copy;
+
+	row->how = "copy";
+	row->fact = copy->what_if_fact;
+	if (!fact_is_known(&row->fact)) {
+		row->note = "cannot be measured without switching";
+		return;
+	}
+	row->ns = copy->what_if_ns;
+	row->note = "measured on a copy of the vDSO";
+}
+
+/* `name` is one of evidence->clocksource.available and outlives the row. */
+static struct dry_row make_row(const struct evidence *evidence, const char *name)
+{
+	struct dry_row row = {.name = name, .ns = -1, .how = "unknown"};
+
+	fact_set_known(&row.fact);
+	row.in_use = strcmp(name, evidence->clocksource.current) == 0;
+	row.advisable = advisable_clocksource(evidence, name, &row.why_not);
+	if (row.in_use) {
+		describe_current(evidence, &row);
+	} else if (vclock_name_has_no_mode(name)) {
+		row.how = "name";
+		row.note = "no vDSO support: every call would be a system call";
+		fact_set(&row.fact, FACT_ABSENT, "the time of its device is not known");
+	} else if (strcmp(name, COUNTER_CLOCKSOURCE) == 0) {
+		describe_counter(evidence, &row);
+	} else {
+		row.note = "cannot be measured without switching";
+		fact_set(&row.fact, FACT_ABSENT, "it is not in use");
+	}
+	return row;
+}
+
+void dry_run_make(const struct evidence *evidence, struct dry_run *dry)
+{
+	const struct clocksource_evidence *offered = &evidence->clocksource;
+
+	*dry = (struct dry_run){.moment = &evidence->moment,
+		.current = offered->current,
+		.is_dry = true,
+		.verdict = "listed"};
+	for (size_t i = 0; i < offered->available_count; i++)
+		dry->rows[dry->count++] = make_row(evidence, offered->available[i]);
+}
+
+static const struct dry_row *find_row(const struct dry_run *dry, bool in_use)
+{
+	for (size_t i = 0; i < dry->count; i++) {
+		const struct dry_row *row = &dry->rows[i];
+
+		if (row->in_use == in_use && (in_use || strcmp(row->how, "copy") == 0))
+			return row;
+	}
+	return NULL;
+}
+
+static void summarize(const struct dry_run *dry, struct phrase *phrase)
+{
+	const struct dry_row *current = find_row(dry, true), *counter = find_row(dry, false);
+	char ns[32];
+
+	phrase_add(phrase, "%s is in use", dry->current);
+	if (current && current->ns >= 0)
+		phrase_add(phrase, ": %s ns per clock_gettime(CLOCK_MONOTONIC)",
+			wrap_ns(current->ns, ns));
+	if (counter && counter->ns >= 0)
+		phrase_add(phrase, "; %s would take %s ns (measured on a copy of the vDSO)",
+			counter->name, wrap_ns(counter->ns, ns));
+	phrase_add(phrase, ". Nothing was switched.");
+}
+
+static void print_row(const struct dry_row *row, FILE *out)
+{
+	struct phrase note = {.used = 0};
+	char ns[32];
+
+	fprintf(out, "  %-*s%9s   ", NAME_WIDTH, row->name,
+		row->ns >= 0 ? wrap_ns(row->ns, ns) : "-");
+	phrase_add(&note, "%s", row->note);
+	if (!row->in_use && !row->advisable && strcmp(row->how, "name") != 0)
+		phrase_add(&note, "; not recommended: %s", row->why_not);
+	wrap_text(out, NS_COLUMN, NS_COLUMN, note.text);
+}
+
+bool dry_run_text(const struct dry_run *dry, FILE *out)
+{
+	struct phrase summary = {.used = 0};
+
+	summarize(dry, &summary);
+	fprintf(out, "DRY RUN: ");
+	wrap_text(out, 9, 9, summary.text);
+	fprintf(out, "\n  %-*s%9s\n", NAME_WIDTH, "", "ns");
+	for (size_t i = 0; i < dry->count; i++)
+		print_row(&dry->rows[i], out);
+	fputc('\n', out);
+	wrap_print(out, "To try", LABEL_INDENT,
+		"Run vdsocheck compare as root on the host itself. It switches to each clocksource "
+		"for about 1.5 s and restores the one in use; each switch clears the kernel's NTP "
+		"state and stops all CPUs for a moment.");
+	return true;
+}
+
+#define OF struct dry_row
+
+static json_t *how(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_string(((const struct dry_row *)object)->how);
+}
+
+static bool has_ns(const void *object)
+{
+	return ((const struct dry_row *)object)->ns >= 0;
+}
+
+static bool is_candidate(const void *object)
+{
+	return !((const struct dry_row *)object)->in_use;
+}
+
+static const struct field row_fields[] = {
+	{STRING("name", name)},
+	{FLAG("in_use", in_use)},
+	{NS("call_ns", ns), .has = has_ns},
+	{REASON("reason"), .fact = FACT(fact)},
+	{COMPUTED("how", FIELD_STRING, how)},
+	{STRING("note", note)},
+	{FLAG("advisable", advisable), .has = is_candidate},
+	{STRING("why_not", why_not), .has = is_candidate},
+	{0},
+};
+
+#undef OF
+#define OF struct dry_run
+
+static json_t *summary(const void *object, const void *whole)
+{
+	struct phrase phrase = {.used = 0};
+
+	(void)whole;
+	summarize(object, &phrase);
+	return json_string(phrase.text);
+}
+
+static json_t *command_name(const void *object, const void *whole)
+{
+	(void)object;
+	(void)whole;
+	return json_string("compare");
+}
+
+static const struct field head_fields[] = {
+	{COMPUTED("command", FIELD_STRING, command_name)},
+	{0},
+};
+
+static const struct field run_fields[] = {
+	{FLAG("dry_run", is_dry)},
+	{STRING("verdict", verdict)},
+	{INTEGER("exit_status", exit_status, 255)},
+	{COMPUTED("summary", FIELD_STRING, summary)},
+	{STRING("original", current)},
+	{LIST("sources", rows, count, row_fields)},
+	{0},
+};
+
+bool dry_run_json(const struct dry_run *dry, bool compact, FILE *out)
+{
+	const struct document_part parts[] = {
+		{.fields = head_fields, .from = dry},
+		moment_part(dry->moment, NULL),
+		{.fields = run_fields, .from = dry},
+		{0},
+	};
+
+	return document_write(COMPARE_SCHEMA, parts, compact, out);
+}
