@@ -3,7 +3,11 @@
 #ifndef VDSOCHECK_MEASURE_VDSO_H
 #define VDSOCHECK_MEASURE_VDSO_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/root.h"
+#include "base/text.h"
 #include "evidence.h"
 
 /* Where it lies: addresses of this process, which its children share. */
@@ -19,5 +23,19 @@ struct vdso_image {
  * is not live, *image is left without a vDSO: a captured tree has none.
  */
 void vdso_collect(const struct root *root, struct vdso_evidence *vdso, struct vdso_image *image);
+
+/* A mapping of a process, as in /proc/PID/maps. */
+struct mapping {
+	uintptr_t start;
+	uintptr_t end; /* first byte after it */
+	bool readable;
+	struct span name; /* "[vvar]"; empty if it has none; points into the text given */
+};
+
+/* Takes the next mapping off the front of `maps`; lines that make no sense are skipped. */
+bool maps_next(struct span *maps, struct mapping *mapping);
+
+/* The mapping that holds this address. */
+bool maps_find_address(struct span maps, uintptr_t address, struct mapping *mapping);
 
 #endif

@@ -6,8 +6,7 @@
 #include "base/child.h"
 #include "base/fault.h"
 #include "base/text.h"
-#include "measure/affinity.h"
-#include "measure/disturbance.h"
+#include "measure/cpus.h"
 
 #define CHILD_NS 30000000000
 
@@ -46,7 +45,7 @@ static void find_all(void *argument)
 {
 	const struct job *job = argument;
 
-	affinity_pin(disturbance_mark().cpu);
+	cpus_pin(sched_mark_take().cpu);
 	for (size_t i = 0; i < job->plan->calls->count; i++) {
 		struct bench_clock *clock = &job->bench->clocks[job->bench->clock_count];
 		struct reading reading = {usual_way(job->plan->calls->rows[i].path), &clock->step};

@@ -19,8 +19,8 @@
 #include "base/child.h"
 #include "base/fault.h"
 #include "base/kernel_clock.h"
-#include "measure/affinity.h"
 #include "measure/counter.h"
+#include "measure/cpus.h"
 #include "measure/series.h"
 #include "measure/stopwatch.h"
 
@@ -264,7 +264,7 @@ static void work(void *argument)
 	struct series series = {.repeat = series_repeat_call, .subject = shared->contention->call};
 	struct stopwatch watch;
 
-	affinity_pin(start->cpu);
+	cpus_pin(start->cpu);
 	if (calibrate(shared, &series, &watch)) {
 		await_start(shared, start->index);
 		if (start->index == 0)

@@ -7,7 +7,7 @@
 #include "base/child.h"
 #include "base/fault.h"
 #include "base/kernel_clock.h"
-#include "measure/affinity.h"
+#include "measure/cpus.h"
 
 #define NS_PER_SECOND 1e9
 #define US_PER_SECOND 1e6
@@ -126,7 +126,7 @@ static void measure(void *argument)
 	if (!plan->cpu_count)
 		measure_all(job, -1);
 	for (size_t i = 0; i < plan->cpu_count; i++)
-		measure_all(job, affinity_pin(plan->cpus[i]) ? plan->cpus[i] : -1);
+		measure_all(job, cpus_pin(plan->cpus[i]) ? plan->cpus[i] : -1);
 }
 
 static uint64_t total_calls(const struct bench_plan *plan)

@@ -91,9 +91,9 @@ static bool is_listed(const int *cpus, size_t count, uint64_t cpu)
 
 static bool take_cpu(struct cli *cli, struct span word)
 {
-	static int allowed[AFFINITY_CPU_MAX];
+	static int allowed[CPUS_MAX];
 	struct bench_request *request = cli->own;
-	size_t count = affinity_list(allowed, AFFINITY_CPU_MAX);
+	size_t count = cpus_list(allowed, CPUS_MAX);
 	uint64_t cpu;
 
 	if (text_equals(word, "all")) {

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "cli/command.h"
-#include "measure/affinity.h"
+#include "measure/cpus.h"
 #include "run.h"
 
 #define BENCH_NAMES_MAX 16
@@ -24,7 +24,7 @@ struct bench_request {
 	bool path_asked;
 	bool paths[PATH_COUNT];
 	size_t cpu_count; /* 0: wherever we are */
-	int cpus[AFFINITY_CPU_MAX];
+	int cpus[CPUS_MAX];
 	bool histogram;
 	int64_t duration_ns; /* 0: not given */
 	unsigned threads;    /* 0: none */

@@ -130,7 +130,7 @@ static bool find_thread_cpus(struct bench_request *request, struct bench_plan *p
 	plan->thread_cpu_count = request->cpu_count;
 	if (!request->threads || request->cpu_count)
 		return true;
-	plan->thread_cpu_count = affinity_list(request->cpus, AFFINITY_CPU_MAX);
+	plan->thread_cpu_count = cpus_list(request->cpus, CPUS_MAX);
 	if (!plan->thread_cpu_count)
 		cli_complain("--threads: cannot read which CPUs are available to this process");
 	return plan->thread_cpu_count > 0;

@@ -5,10 +5,9 @@
 #include <seccomp.h>
 
 #include "base/child.h"
-#include "measure/affinity.h"
 #include "measure/call.h"
 #include "measure/counter.h"
-#include "measure/disturbance.h"
+#include "measure/cpus.h"
 #include "measure/sampler.h"
 
 #define CHILD_NS 20000000000
@@ -70,7 +69,7 @@ static void measure(void *argument)
 {
 	struct filter_price *price = argument;
 
-	affinity_pin(disturbance_mark().cpu);
+	cpus_pin(sched_mark_take().cpu);
 	price->without_ns = measure_now(&price->fact);
 	if (price->without_ns == 0 || !set_filter(&price->fact))
 		return;

@@ -6,9 +6,8 @@
 
 #include "base/child.h"
 #include "base/kernel_clock.h"
-#include "measure/affinity.h"
 #include "measure/counter.h"
-#include "measure/disturbance.h"
+#include "measure/cpus.h"
 #include "measure/sampler.h"
 
 #define CHUNK_NS 20000
@@ -159,9 +158,9 @@ static void measure_here(struct table *table, int cpu, int64_t ns)
 /* The CPU, or where we are if it is -1. Returns where we are tied to; -1: nowhere. */
 static int pin(int cpu)
 {
-	int here = cpu < 0 ? disturbance_mark().cpu : cpu;
+	int here = cpu < 0 ? sched_mark_take().cpu : cpu;
 
-	return here >= 0 && affinity_pin(here) ? here : -1;
+	return here >= 0 && cpus_pin(here) ? here : -1;
 }
 
 static void measure(void *argument)

@@ -11,8 +11,8 @@
 
 #include "base/child.h"
 #include "judge/tally.h"
-#include "measure/affinity.h"
 #include "measure/counter.h"
+#include "measure/cpus.h"
 #include "measure/drift.h"
 #include "measure/proof.h"
 #include "measure/statistics.h"
@@ -125,8 +125,8 @@ static void look_pinned(void *argument)
 {
 	int cpu;
 
-	if (affinity_list(&cpu, 1) == 1)
-		affinity_pin(cpu);
+	if (cpus_list(&cpu, 1) == 1)
+		cpus_pin(cpu);
 	switch_and_look(argument);
 }
 
@@ -215,8 +215,8 @@ size_t candidate_warp_cpus(const char *name, size_t allowed)
 /* Evenly spread: neighbours may share a core. The rest of the worker's life is on these. */
 static void use_few_cpus(const int *cpus, size_t count, size_t few)
 {
-	cpu_set_t *set = CPU_ALLOC(AFFINITY_CPU_MAX);
-	size_t size = CPU_ALLOC_SIZE(AFFINITY_CPU_MAX);
+	cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
+	size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
 
 	if (!set)
 		return;
@@ -229,11 +229,11 @@ static void use_few_cpus(const int *cpus, size_t count, size_t few)
 
 static void look_for_warps(const struct candidate_setup *setup, struct candidate *candidate)
 {
-	static int cpus[AFFINITY_CPU_MAX];
+	static int cpus[CPUS_MAX];
 	struct warp_setup warp = {.duration_ns = setup->warp_ns, .clocks = CANDIDATE_CLOCKS};
 	size_t few;
 
-	candidate->warp_allowed = affinity_list(cpus, AFFINITY_CPU_MAX);
+	candidate->warp_allowed = cpus_list(cpus, CPUS_MAX);
 	few = candidate_warp_cpus(candidate->name, candidate->warp_allowed);
 	if (few < candidate->warp_allowed)
 		use_few_cpus(cpus, candidate->warp_allowed, few);

@@ -23,10 +23,10 @@
 #include "base/text.h"
 #include "measure/call.h"
 #include "measure/counter.h"
-#include "measure/proof_seccomp.h"
 #include "measure/stopwatch.h"
 #include "measure/vvar.h"
-#include "measure/vvar_layout.h"
+#include "proof_run.h"
+#include "vvar_layout.h"
 
 /*
  * The mode of the CPU's counter: VDSO_CLOCKMODE_TSC (VCLOCK_TSC before 5.7) on x86,

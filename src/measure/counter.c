@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The CPU's counter by its own instruction: the timebase of all timing, and the floor of what a
+ * clock of the vDSO can cost. One block for each architecture.
+ */
 #include "measure/counter.h"
 
 #include <stdbool.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "measure/elf_image.h"
+/*
+ * What a vDSO exports, read from its ELF image in memory. The image is distrusted: every offset in
+ * it goes through take() or take_at(), which check it against the size.
+ */
+#include "elf_image.h"
 
 #include <elf.h>
 #include <link.h>

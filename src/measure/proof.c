@@ -1,13 +1,103 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The proof: which of its methods holds here, and the calls that all methods make, spread over
+ * the CPUs. Whether a call entered the kernel, each method sees in its own way (proof_seccomp.c,
+ * proof_ptrace.c).
+ */
 #include "measure/proof.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "base/text.h"
-#include "measure/proof_ptrace.h"
-#include "measure/proof_run.h"
-#include "measure/proof_seccomp.h"
+#include "measure/cpus.h"
+#include "proof_run.h"
+
+/* Of a larger machine's CPUs, evenly spread ones are used. */
+#define PROOF_CPUS_MAX 64
+
+/* ---- the calls ---- */
+
+/* Calls of one row by one path on one CPU. */
+struct part {
+	struct proof_run *run;
+	proof_run_make *make;
+	size_t call;
+	int path;
+	uint32_t count;
+};
+
+static void make_calls(void *argument)
+{
+	struct part *part = argument;
+	struct proof_run *run = part->run;
+	const struct call *call = &run->calls->rows[part->call].path[part->path];
+	struct path_evidence *path = &run->evidence.calls[part->call].path[part->path];
+
+	for (uint32_t i = 0; i < part->count; i++) {
+		bool caught;
+
+		path->attempts++;
+		run->serial++;
+		run->path = part->path;
+		run->call = (int32_t)part->call;
+		caught = part->make(call);
+		run->call = PROOF_RUN_NOTHING;
+		path->entered += caught;
+	}
+}
+
+/* A call that crashed once is not made again. */
+static void run_here(struct proof_run *run, proof_run_make *make, uint32_t count)
+{
+	for (size_t i = 0; i < run->calls->count; i++) {
+		for (int path = PATH_VDSO; path <= PATH_LIBC; path++) {
+			struct part part = {run, make, i, path, count};
+			struct path_evidence *counts = &run->evidence.calls[i].path[path];
+
+			if (!run->calls->rows[i].path[path].function.any || counts->signal)
+				continue;
+			counts->signal = fault_guard(make_calls, &part);
+			run->call = PROOF_RUN_NOTHING;
+		}
+	}
+}
+
+void proof_run_try_raw(struct proof_run *run)
+{
+	for (size_t i = 0; i < run->calls->count; i++) {
+		const struct call *call = &run->calls->rows[i].path[PATH_SYSCALL];
+
+		if (call->function.any)
+			run->evidence.calls[i].raw_error = call_error(call);
+	}
+}
+
+void proof_run_all(struct proof_run *run, proof_run_make *make)
+{
+	static int cpus[CPUS_MAX];
+	size_t allowed = cpus_list(cpus, CPUS_MAX);
+	size_t used = allowed < PROOF_CPUS_MAX ? allowed : PROOF_CPUS_MAX;
+	uint32_t done = 0;
+
+	for (size_t i = 0; i < used; i++) {
+		uint32_t until = (uint32_t)((i + 1) * PROOF_CALLS / used);
+
+		if (!cpus_pin(cpus[i * allowed / used]))
+			break;
+		run_here(run, make, until - done);
+		run->evidence.proof.cpus++;
+		done = until;
+	}
+	/* Where pinning is refused, the calls are made on whatever CPU this is. */
+	if (done < PROOF_CALLS)
+		run_here(run, make, PROOF_CALLS - done);
+	if (!run->evidence.proof.cpus)
+		run->evidence.proof.cpus = 1;
+}
+
+/* ---- the methods ---- */
 
 struct method {
 	enum proof_method id;

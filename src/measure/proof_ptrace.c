@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "measure/proof_ptrace.h"
+/*
+ * The proof by ptrace, for where no seccomp filter can be set: the parent traces the child and
+ * counts the system calls that it makes during each call.
+ */
+#include "proof_run.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "measure/proof_seccomp.h"
+/*
+ * The proof by seccomp: a filter answers every time system call with an errno of our own, so that
+ * a function which returns that errno made a system call.
+ */
+#include "proof_run.h"
 
 #include <errno.h>
 #include <seccomp.h>

@@ -4,7 +4,7 @@
 #include "base/fault.h"
 #include "measure/call.h"
 #include "measure/counter.h"
-#include "measure/disturbance.h"
+#include "measure/cpus.h"
 
 /* A thing slower than a chunk is a chunk of its own; one faster than this is not timed so. */
 #define REPEATS_MAX (1 << 20)
@@ -124,11 +124,11 @@ static void keep(struct series *series, double sample)
 
 /* True, and counted, if the chunk tells nothing about the thing. */
 static bool throw_away(
-	struct series *series, enum disturbance disturbance, uint64_t taken, uint64_t chunk_ticks)
+	struct series *series, enum sched_change change, uint64_t taken, uint64_t chunk_ticks)
 {
-	if (disturbance == DISTURBANCE_MOVED)
+	if (change == SCHED_MIGRATED)
 		series->moved++;
-	else if (disturbance == DISTURBANCE_PREEMPTED)
+	else if (change == SCHED_SWITCHED)
 		series->preempted++;
 	else if (taken == 0)
 		series->too_short++;
@@ -141,18 +141,18 @@ static bool throw_away(
 
 void series_take_chunk(struct series *series, const struct stopwatch *watch, uint64_t chunk_ticks)
 {
-	struct disturbance_mark before;
-	enum disturbance disturbance;
+	struct sched_mark before;
+	enum sched_change change;
 	uint64_t taken;
 
 	if (!series->repeat || series->signal)
 		return;
-	before = disturbance_mark();
+	before = sched_mark_take();
 	series->repeat(series->subject, series->repeats / WARM_PART);
 	taken = time_repeats(series, watch, series->repeats);
-	disturbance = disturbance_between(before, disturbance_mark());
+	change = sched_mark_compare(before, sched_mark_take());
 	series->chunks++;
-	if (!throw_away(series, disturbance, taken, chunk_ticks))
+	if (!throw_away(series, change, taken, chunk_ticks))
 		keep(series, (double)taken / (double)series->repeats);
 }
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The vDSO's data page: a direct load from the pages around the image, in a child, since any of
+ * them may be missing. A page is believed if exactly one layout (vvar_layout.c) fits it.
+ */
 #include "measure/vvar.h"
 
 #include <string.h>
@@ -8,7 +12,7 @@
 #include "base/fault.h"
 #include "base/kernel_clock.h"
 #include "base/text.h"
-#include "measure/vvar_layout.h"
+#include "vvar_layout.h"
 
 /* VVAR_ADDRESS of 64-bit x86 up to 3.14 and RHEL 7: one place for all processes. */
 #define FIXMAP_VVAR 0xffffffffff5ff000ULL

@@ -6,7 +6,7 @@
  * them. Seconds of mode NONE: kernel/time/vsyscall.c goes on writing REALTIME and the coarse
  * times then, and leaves MONOTONIC, mult and shift stale, so only the former are looked at.
  */
-#include "measure/vvar_layout.h"
+#include "vvar_layout.h"
 
 #include <string.h>
 

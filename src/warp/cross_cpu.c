@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "measure/affinity.h"
+#include "measure/cpus.h"
 
 #define NS_PER_SECOND 1000000000
 
@@ -98,7 +98,7 @@ static void *work(void *argument)
 {
 	struct worker *worker = argument;
 
-	worker->pinned = affinity_pin(worker->cpu);
+	worker->pinned = cpus_pin(worker->cpu);
 	pthread_barrier_wait(&worker->run->barrier);
 	for (;;) {
 		pthread_barrier_wait(&worker->run->barrier);

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/kernel_clock.h"
-#include "measure/affinity.h"
+#include "measure/cpus.h"
 
 #define SLICES_PER_CLOCK 10
 #define SLICE_LONGEST_NS 20000000
@@ -251,7 +251,7 @@ static bool set_up(struct warp_state *state)
 		fact_set(fact, FACT_FAILED, "no memory to compare %zu CPUs", state->count);
 		return false;
 	}
-	affinity_pin(state->warp->cpus[0]);
+	cpus_pin(state->warp->cpus[0]);
 	if (!kernel_clock_ns(CLOCK_MONOTONIC_RAW)) {
 		fact_set(fact, FACT_DENIED, "the kernel refuses to tell the time");
 		return false;

@@ -6,8 +6,8 @@
 #include "base/child.h"
 #include "collect/moment.h"
 #include "commands.h"
-#include "measure/affinity.h"
 #include "measure/call.h"
+#include "measure/cpus.h"
 #include "measure/vdso.h"
 #include "model.h"
 
@@ -23,9 +23,9 @@ static size_t pairs_of(size_t cpus)
 
 static void choose_cpus(struct warp_evidence *warp)
 {
-	static int cpus[AFFINITY_CPU_MAX];
+	static int cpus[CPUS_MAX];
 
-	warp->allowed = affinity_list(cpus, AFFINITY_CPU_MAX);
+	warp->allowed = cpus_list(cpus, CPUS_MAX);
 	warp->cpu_count = warp->allowed < WARP_CPU_MAX ? warp->allowed : WARP_CPU_MAX;
 	for (size_t i = 0; i < warp->cpu_count; i++)
 		warp->cpus[i] = cpus[i * warp->allowed / warp->cpu_count];

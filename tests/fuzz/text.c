@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "collect/kernel.h"
 #include "collect/kernel_log.h"
-#include "measure/maps.h"
+#include "measure/vdso.h"
 
 static void parse_numbers(struct span text)
 {

@@ -10,7 +10,7 @@
 #include "base/child.h"
 #include "base/kernel_clock.h"
 #include "bench/contention.h"
-#include "measure/affinity.h"
+#include "measure/cpus.h"
 #include "unit/unit.h"
 
 #define WORKERS 3
@@ -94,7 +94,7 @@ static bool measure(time_function *function, unsigned workers, size_t cpu_count,
 {
 	const struct call call = {.shape = SHAPE_TIME, .function.time = function};
 	int cpus[WORKERS] = {0};
-	size_t count = affinity_list(cpus, WORKERS);
+	size_t count = cpus_list(cpus, WORKERS);
 
 	for (size_t i = count; i < WORKERS && count; i++)
 		cpus[i] = cpus[i % count]; /* a worker that sleeps leaves it to the others */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "measure/elf_image.h"
-#include "measure/maps.h"
+#include "measure/vdso.h"
 #include "unit/dice.h"
 #include "unit/elf_builder.h"
 #include "unit/unit.h"

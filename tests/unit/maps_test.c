@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "measure/maps.h"
+#include "measure/vdso.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
 

@@ -11,8 +11,7 @@
 #include "base/child.h"
 #include "base/root.h"
 #include "measure/proof.h"
-#include "measure/proof_ptrace.h"
-#include "measure/proof_seccomp.h"
+#include "measure/proof_run.h"
 #include "measure/vdso.h"
 #include "unit/unit.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "measure/disturbance.h"
+#include "measure/cpus.h"
 #include "measure/price.h"
 #include "measure/sampler.h"
 #include "unit/unit.h"
@@ -181,30 +181,30 @@ static void nothing_but_disturbed_chunks_is_no_price(void **state)
 	assert_non_null(strstr(price.fact.reason, "40"));
 }
 
-static void a_mark_tells_what_happened_in_between(void **state)
+static void two_marks_show_what_happened_in_between(void **state)
 {
-	const struct disturbance_mark here = {.switches = 7, .cpu = 1};
-	const struct disturbance_mark preempted = {.switches = 8, .cpu = 1};
-	const struct disturbance_mark moved = {.switches = 8, .cpu = 0};
-	const struct disturbance_mark unknown = {.switches = -1, .cpu = -1};
+	const struct sched_mark here = {.switches = 7, .cpu = 1};
+	const struct sched_mark preempted = {.switches = 8, .cpu = 1};
+	const struct sched_mark moved = {.switches = 8, .cpu = 0};
+	const struct sched_mark unknown = {.switches = -1, .cpu = -1};
 
 	(void)state;
-	assert_int_equal(disturbance_between(here, here), DISTURBANCE_NONE);
-	assert_int_equal(disturbance_between(here, preempted), DISTURBANCE_PREEMPTED);
-	assert_int_equal(disturbance_between(here, moved), DISTURBANCE_MOVED);
-	assert_int_equal(disturbance_between(unknown, unknown), DISTURBANCE_NONE);
+	assert_int_equal(sched_mark_compare(here, here), SCHED_UNCHANGED);
+	assert_int_equal(sched_mark_compare(here, preempted), SCHED_SWITCHED);
+	assert_int_equal(sched_mark_compare(here, moved), SCHED_MIGRATED);
+	assert_int_equal(sched_mark_compare(unknown, unknown), SCHED_UNCHANGED);
 }
 
 static void a_call_that_sleeps_is_seen(void **state)
 {
 	const struct timespec shortly = {.tv_nsec = 1000000};
-	struct disturbance_mark before = disturbance_mark();
+	struct sched_mark before = sched_mark_take();
 
 	(void)state;
 	if (before.switches < 0)
 		unit_skip("the kernel does not count context switches here");
 	nanosleep(&shortly, NULL);
-	assert_int_not_equal(disturbance_between(before, disturbance_mark()), DISTURBANCE_NONE);
+	assert_int_not_equal(sched_mark_compare(before, sched_mark_take()), SCHED_UNCHANGED);
 }
 
 int main(void)
@@ -218,7 +218,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_exist_says_so),
 		cmocka_unit_test(what_is_too_short_for_the_clock_has_no_price),
 		cmocka_unit_test(nothing_but_disturbed_chunks_is_no_price),
-		cmocka_unit_test(a_mark_tells_what_happened_in_between),
+		cmocka_unit_test(two_marks_show_what_happened_in_between),
 		cmocka_unit_test(a_call_that_sleeps_is_seen),
 	};
 

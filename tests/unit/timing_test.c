@@ -9,7 +9,7 @@
 
 #include "base/root.h"
 #include "measure/counter.h"
-#include "measure/disturbance.h"
+#include "measure/cpus.h"
 #include "measure/series.h"
 #include "measure/timing.h"
 #include "measure/vdso.h"
@@ -170,28 +170,27 @@ static void a_series_of_nothing_is_left_alone(void **state)
 	assert_false(series_is_measured(&series));
 }
 
-static void disturbances_are_told_apart(void **state)
+static void switches_and_migrations_are_distinguished(void **state)
 {
-	const struct disturbance_mark here = {7, 1}, later = {8, 1}, elsewhere = {7, 2},
-				      both = {9, 3};
+	const struct sched_mark here = {7, 1}, later = {8, 1}, elsewhere = {7, 2}, both = {9, 3};
 
 	(void)state;
-	assert_int_equal(disturbance_between(here, here), DISTURBANCE_NONE);
-	assert_int_equal(disturbance_between(here, later), DISTURBANCE_PREEMPTED);
-	assert_int_equal(disturbance_between(here, elsewhere), DISTURBANCE_MOVED);
-	assert_int_equal(disturbance_between(here, both), DISTURBANCE_MOVED);
+	assert_int_equal(sched_mark_compare(here, here), SCHED_UNCHANGED);
+	assert_int_equal(sched_mark_compare(here, later), SCHED_SWITCHED);
+	assert_int_equal(sched_mark_compare(here, elsewhere), SCHED_MIGRATED);
+	assert_int_equal(sched_mark_compare(here, both), SCHED_MIGRATED);
 }
 
 /* Sleeping gives the CPU away: had it gone unseen, a stolen chunk would be a time. */
 static void a_pause_is_seen(void **state)
 {
-	struct disturbance_mark before = disturbance_mark();
+	struct sched_mark before = sched_mark_take();
 
 	(void)state;
 	if (before.switches < 0)
 		unit_skip("the kernel does not count switches here");
 	usleep(1000);
-	assert_int_not_equal(disturbance_between(before, disturbance_mark()), DISTURBANCE_NONE);
+	assert_int_not_equal(sched_mark_compare(before, sched_mark_take()), SCHED_UNCHANGED);
 }
 
 int main(void)
@@ -203,7 +202,7 @@ int main(void)
 		cmocka_unit_test(a_call_that_crashes_is_told_and_the_rest_is_timed),
 		cmocka_unit_test(a_series_accounts_for_all_its_chunks),
 		cmocka_unit_test(a_series_of_nothing_is_left_alone),
-		cmocka_unit_test(disturbances_are_told_apart),
+		cmocka_unit_test(switches_and_migrations_are_distinguished),
 		cmocka_unit_test(a_pause_is_seen),
 	};
 

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/root.h"
-#include "measure/affinity.h"
 #include "measure/counter.h"
+#include "measure/cpus.h"
 #include "measure/drift.h"
 #include "measure/vdso.h"
 #include "unit/unit.h"
@@ -116,9 +116,9 @@ static bool may_read_counter(void)
 
 static void need_two_cpus(void)
 {
-	static int cpus[AFFINITY_CPU_MAX];
+	static int cpus[CPUS_MAX];
 
-	if (affinity_list(cpus, AFFINITY_CPU_MAX) < 2)
+	if (cpus_list(cpus, CPUS_MAX) < 2)
 		unit_skip("there is one CPU only");
 }
 

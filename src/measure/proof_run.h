@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of a proof, made in order and counted: what seccomp and ptrace have in common. */
+/* Inside the proof: what its two methods, seccomp and ptrace, have in common. */
 #ifndef VDSOCHECK_MEASURE_PROOF_RUN_H
 #define VDSOCHECK_MEASURE_PROOF_RUN_H
 
 #include <stdint.h>
 
+#include "base/kernel_clock.h"
 #include "evidence.h"
 #include "measure/call.h"
 
@@ -37,5 +38,18 @@ typedef bool proof_run_make(const struct call *call);
  * attempts, the caught ones, and the signal where one ended a call.
  */
 void proof_run_all(struct proof_run *run, proof_run_make *make);
+
+/* The methods: each takes the proof in a child; run->fact is known if it holds. */
+void proof_seccomp_take(struct proof_run *run, const struct deadline *deadline);
+void proof_ptrace_take(struct proof_run *run, const struct deadline *deadline);
+
+/*
+ * Sets the filter on this process for good: from here on every time system call fails with an
+ * errno of our own. False with the reason if that is refused. For a forked child.
+ */
+bool proof_seccomp_set_filter(struct fact *why);
+
+/* Makes the call once under the filter: true if it was a system call. */
+bool proof_seccomp_is_caught(const struct call *call);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* measure/affinity: a proof that misses CPUs misses the one where a call enters. */
+/* measure/cpus: a proof that misses CPUs misses the one where a call enters. */
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/child.h"
-#include "measure/affinity.h"
+#include "measure/cpus.h"
 #include "unit/unit.h"
 
-static int cpus[AFFINITY_CPU_MAX];
+static int cpus[CPUS_MAX];
 
 static void the_list_is_what_the_kernel_allows_in_order(void **state)
 {
-	size_t count = affinity_list(cpus, AFFINITY_CPU_MAX);
+	size_t count = cpus_list(cpus, CPUS_MAX);
 
 	(void)state;
 	if (!count)
@@ -26,9 +26,9 @@ static void no_more_are_listed_than_there_is_room_for(void **state)
 	int room[2] = {-1, -1};
 
 	(void)state;
-	assert_int_equal(affinity_list(room, 0), 0);
+	assert_int_equal(cpus_list(room, 0), 0);
 	assert_int_equal(room[0], -1);
-	if (affinity_list(room, 1) == 1)
+	if (cpus_list(room, 1) == 1)
 		assert_int_not_equal(room[0], -1);
 	assert_int_equal(room[1], -1);
 }
@@ -42,11 +42,11 @@ static void visit_all(void *argument)
 {
 	struct visit *visit = argument;
 
-	visit->count = affinity_list(cpus, AFFINITY_CPU_MAX);
+	visit->count = cpus_list(cpus, CPUS_MAX);
 	for (size_t i = 0; i < visit->count; i++) {
-		unsigned cpu = AFFINITY_CPU_MAX;
+		unsigned cpu = CPUS_MAX;
 
-		if (affinity_pin(cpus[i]) && syscall(SYS_getcpu, &cpu, NULL, NULL) == 0)
+		if (cpus_pin(cpus[i]) && syscall(SYS_getcpu, &cpu, NULL, NULL) == 0)
 			visit->reached += (int)cpu == cpus[i];
 	}
 }
@@ -66,7 +66,7 @@ static void every_listed_cpu_can_be_reached(void **state)
 static void a_cpu_that_is_not_there_is_refused(void **state)
 {
 	(void)state;
-	assert_false(affinity_pin(AFFINITY_CPU_MAX - 1));
+	assert_false(cpus_pin(CPUS_MAX - 1));
 }
 
 int main(void)
@@ -78,5 +78,5 @@ int main(void)
 		cmocka_unit_test(a_cpu_that_is_not_there_is_refused),
 	};
 
-	return cmocka_run_group_tests_name("affinity", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("cpus", tests, NULL, NULL);
 }

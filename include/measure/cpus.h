@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The CPUs that this process may run on, and whether it kept the one it was on. */
+#ifndef VDSOCHECK_MEASURE_CPUS_H
+#define VDSOCHECK_MEASURE_CPUS_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* CPUs beyond it are left alone: more than any kernel is built for. */
+#define CPUS_MAX 8192
+
+/*
+ * The numbers of the CPUs that this process may run on, in ascending order, at most `max` of
+ * them. Returns how many; 0 if the kernel does not say.
+ */
+size_t cpus_list(int *cpus, size_t max);
+
+/* Pins the process to one CPU; false if that is refused. */
+bool cpus_pin(int cpu);
+
+/* What the kernel says about this thread at one moment. */
+struct sched_mark {
+	long switches; /* context switches so far, of either kind; -1: unknown */
+	int cpu;       /* -1: unknown */
+};
+
+/* What happened between two marks. */
+enum sched_change {
+	SCHED_UNCHANGED,
+	SCHED_SWITCHED, /* another thread had the CPU */
+	SCHED_MIGRATED, /* on another CPU, with cold caches and perhaps another frequency */
+};
+
+struct sched_mark sched_mark_take(void);
+
+/* What is unknown never changes. */
+enum sched_change sched_mark_compare(struct sched_mark before, struct sched_mark after);
+
+#endif
