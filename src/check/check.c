@@ -18,6 +18,9 @@
 /* What is not measured by then is reported as such. */
 #define LIMIT_NS 5000000000
 
+/* What is measured for a format, above what the exit status needs; DEPTH_ALL for all of it. */
+#define DEPTH_SCREEN 1u
+
 enum id { OPTION_RATE = OPTION_OWN, OPTION_FROM, OPTION_IDENTITY };
 
 struct request {
@@ -83,7 +86,7 @@ static int check_root(struct cli *cli)
 
 	interrupt_watch(&stop);
 	if (cli->depth) {
-		gather_evidence(&cli->root, &evidence, &deadline);
+		gather_evidence(&cli->root, &evidence, cli->depth == DEPTH_ALL, &deadline);
 		if (!stop && needs_reasons(cli, &evidence))
 			gather_reasons(&cli->root, &evidence);
 		if (request->identity)
@@ -147,7 +150,7 @@ static const struct option_row options[] = {
 };
 
 static const struct format formats[] = {
-	{"text", NULL, DEPTH_ALL, text_write},
+	{"text", NULL, DEPTH_SCREEN, text_write},
 	{"json", NULL, DEPTH_ALL, json_write},
 	{"report", "Markdown, for a ticket", DEPTH_ALL, report_write},
 	{0},

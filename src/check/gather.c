@@ -142,20 +142,51 @@ static void settle(const struct measuring *measuring)
 	}
 }
 
+/*
+ * The deciding calls; and by the vDSO alone the one that a price in user space is estimated by
+ * (judge/cost.c).
+ */
+static void keep_shown_calls(struct call_table *calls)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < calls->count; i++) {
+		struct call_row *row = &calls->rows[i];
+
+		if (strcmp(row->clock, "CLOCK_MONOTONIC_COARSE") == 0) {
+			row->path[PATH_LIBC].function.any = NULL;
+			row->path[PATH_SYSCALL].function.any = NULL;
+		} else if (!row->decides) {
+			continue;
+		}
+		calls->rows[kept++] = *row;
+	}
+	calls->count = kept;
+}
+
+/* For the mode where it could not be read, and for what a call that falls back could cost. */
+static bool needs_copy(const struct evidence *evidence)
+{
+	return evidence->vclock.how != VCLOCK_READ || tally_deciding(evidence).entered > 0;
+}
+
 /* One part of the proof before the timing, one after it: the clock may change meanwhile. */
-static void measure(struct measuring *measuring)
+static void measure(struct measuring *measuring, bool all)
 {
 	struct evidence *evidence = measuring->evidence;
 
 	read_mode(measuring, evidence->clocksource.current, &evidence->vclock);
 	call_table_make(&evidence->vdso, &measuring->vdso, &measuring->calls);
+	if (!all)
+		keep_shown_calls(&measuring->calls);
 	call_table_name(&measuring->calls, evidence);
 	take_proof(measuring);
 	timing_measure(evidence, &measuring->calls, measuring->deadline);
 	take_proof(measuring);
 	settle(measuring);
-	copy_measure(&measuring->vdso, &measuring->calls, &evidence->vclock, &evidence->copy,
-		measuring->deadline);
+	if (all || needs_copy(evidence))
+		copy_measure(&measuring->vdso, &measuring->calls, &evidence->vclock,
+			&evidence->copy, measuring->deadline);
 	if (evidence->vclock.how == VCLOCK_UNKNOWN)
 		copy_set_mode(&evidence->copy, &evidence->vclock);
 	evidence->vclock = vclock_infer(evidence);
@@ -189,8 +220,8 @@ void gather_reasons(const struct root *root, struct evidence *evidence)
 	kernel_log_collect(root, &evidence->kernel_log);
 }
 
-void gather_evidence(
-	const struct root *root, struct evidence *evidence, const struct deadline *deadline)
+void gather_evidence(const struct root *root, struct evidence *evidence, bool all,
+	const struct deadline *deadline)
 {
 	struct measuring measuring = {.root = root, .evidence = evidence, .deadline = deadline};
 
@@ -202,7 +233,7 @@ void gather_evidence(
 	fact_set(&evidence->kernel_log.fact, FACT_UNREAD, "read only if something is wrong");
 	fact_set(&evidence->host.name.fact, FACT_UNREAD, "not asked for");
 	if (root->live)
-		measure(&measuring);
+		measure(&measuring, all);
 	else
 		skip_measuring(evidence);
 }

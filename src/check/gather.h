@@ -7,9 +7,12 @@
 #include "base/root.h"
 #include "evidence.h"
 
-/* Fills the evidence. With a root that is not live nothing is measured. */
-void gather_evidence(
-	const struct root *root, struct evidence *evidence, const struct deadline *deadline);
+/*
+ * Fills the evidence. With a root that is not live nothing is measured; without `all` only what
+ * the screen shows: the deciding calls, and no copy of a vDSO that serves them.
+ */
+void gather_evidence(const struct root *root, struct evidence *evidence, bool all,
+	const struct deadline *deadline);
 
 /*
  * Only what a verdict can rest on: the proof, and prices where they can change it. Enough

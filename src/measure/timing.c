@@ -22,17 +22,18 @@
 /*
  * How much is measured. A chunk of 20 us is a thousand times what the stopwatch takes and a
  * hundredth of a time slice. To tell a call from one that enters the kernel, several times
- * dearer, shorter ones will do.
+ * dearer, shorter ones will do. The time is for each series, so that a call is measured as well
+ * among few as among many.
  */
 struct effort {
 	int64_t chunk_ns;
-	struct sampler_limits limits;
+	int64_t series_ns;
 };
 
-static const struct effort whole = {.chunk_ns = 20000,
-	.limits = {.ns = 24000000, .rounds_least = 9, .rounds_most = ROUNDS_MAX}};
-static const struct effort brief = {
-	.chunk_ns = 5000, .limits = {.ns = 500000, .rounds_least = 9, .rounds_most = ROUNDS_MAX}};
+static const struct effort whole = {.chunk_ns = 20000, .series_ns = 570000};
+static const struct effort brief = {.chunk_ns = 5000, .series_ns = 40000};
+
+#define ROUNDS_LEAST 9
 
 /*
  * Where the times decide alone. On a guest whose CPU is taken away unseen, one batch in 500
@@ -41,8 +42,9 @@ static const struct effort brief = {
  */
 #define CLEARING_ROUNDS 1000
 #define CLEARING_PASSES 4
-static const struct effort clearing = {.chunk_ns = 10000,
-	.limits = {.ns = 200000000, .rounds_least = 9, .rounds_most = CLEARING_ROUNDS}};
+#define CLEARING_CHUNK_NS 10000
+static const struct sampler_limits clearing = {
+	.ns = 200000000, .rounds_least = ROUNDS_LEAST, .rounds_most = CLEARING_ROUNDS};
 
 #define SERIES_MAX (CALL_MAX * PATH_COUNT + 3)
 
@@ -192,9 +194,9 @@ static bool measure_clearing_pass(struct job *job, bool by_counter)
 		if (call->decides && call->path[PATH_VDSO].timed)
 			series[i].repeat = series_repeat_call;
 	}
-	if (!sampler_start(&sampler, by_counter, clearing.chunk_ns, &why))
+	if (!sampler_start(&sampler, by_counter, CLEARING_CHUNK_NS, &why))
 		return false;
-	sampler_run(&sampler, &clearing.limits);
+	sampler_run(&sampler, &clearing);
 	for (size_t i = 0; i < job->calls->count; i++) {
 		struct path_evidence *path = &job->evidence.calls[i].path[PATH_VDSO];
 		double ns_per_tick = sampler_ns_per_tick(&sampler);
@@ -236,13 +238,15 @@ static void measure(void *argument)
 	static struct measurement measurement;
 	struct job *job = argument;
 	struct timing_evidence *timing = &job->evidence.timing;
+	struct sampler_limits limits = {.rounds_least = ROUNDS_LEAST, .rounds_most = ROUNDS_MAX};
 
 	timing->cpu = pin_here();
 	set_up(&measurement, job);
 	if (!sampler_start(&measurement.sampler, measurement.of_counter != NULL,
 		    job->effort->chunk_ns, &timing->fact))
 		return;
-	sampler_run(&measurement.sampler, &job->effort->limits);
+	limits.ns = (int64_t)measurement.sampler.count * job->effort->series_ns;
+	sampler_run(&measurement.sampler, &limits);
 	report(&measurement, &job->evidence);
 	if (!fact_is_known(&job->evidence.proof.fact))
 		measure_for_clearing(job, measurement.of_counter != NULL);

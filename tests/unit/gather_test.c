@@ -76,7 +76,7 @@ static void gather(const struct fake_root *fake, bool brief)
 	if (brief)
 		gather_verdict(&root, &evidence, NO_LIMIT);
 	else
-		gather_evidence(&root, &evidence, NO_LIMIT);
+		gather_evidence(&root, &evidence, true, NO_LIMIT);
 }
 
 static enum verdict judge(void)
@@ -161,6 +161,32 @@ static void a_steady_disagreement_is_decided_by_the_proof(void **state)
 	assert_true(attempts > 2 * 3 * 500);
 }
 
+/* Each deciding call by all its paths, and one path of the one that prices are estimated by. */
+static void for_the_screen_the_deciding_calls_alone_are_measured(void **state)
+{
+	const struct fake_root *fake = *state;
+	struct root root = fake->root;
+	unsigned timed = 0;
+
+	root.live = true;
+	memset(&evidence, 0, sizeof(evidence));
+	gather_evidence(&root, &evidence, false, NO_LIMIT);
+	if (!is_served_and_proven() || !fact_is_known(&evidence.timing.fact))
+		unit_skip("this machine's calls are not served, not proven or not timed");
+	assert_int_equal(tally_deciding(&evidence).calls, 3);
+	for (size_t i = 0; i < evidence.call_count; i++) {
+		for (int path = 0; path < PATH_COUNT; path++) {
+			timed += evidence.calls[i].path[path].timed;
+			assert_true(evidence.calls[i].decides || path == PATH_VDSO ||
+				    !evidence.calls[i].path[path].timed);
+		}
+	}
+	assert_in_range(timed, 9, 10);
+	if (evidence.vclock.how == VCLOCK_READ)
+		assert_int_equal(evidence.copy.fact.state, FACT_UNREAD);
+	assert_int_equal(judge(), VERDICT_OK);
+}
+
 #define IN_TREE(test) cmocka_unit_test_setup_teardown(test, fake_root_setup, fake_root_teardown)
 
 int main(void)
@@ -169,6 +195,7 @@ int main(void)
 		IN_TREE(a_clocksource_that_keeps_changing_is_never_ok),
 		IN_TREE(one_change_is_judged_by_the_proof_after_it),
 		IN_TREE(a_steady_disagreement_is_decided_by_the_proof),
+		IN_TREE(for_the_screen_the_deciding_calls_alone_are_measured),
 	};
 
 	return cmocka_run_group_tests_name("gather", tests, NULL, NULL);
