@@ -29,14 +29,16 @@ check-sanitized:
 	$(QUIET)$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitized SANITIZE=address,undefined check-once
 
 .PHONY: check-unit check-hosts check-printed check-cli check-live check-man hosts schema
-check-unit: $(UNIT_TESTS)
-	$(QUIET)tests/unit/run $^
+# TEST=PART: those with PART in their names alone.
+WANTED_TESTS = $(if $(TEST),$(foreach one,$(UNIT_TESTS),$(if $(findstring $(TEST),$(notdir $(one))),$(one))),$(UNIT_TESTS))
+check-unit: $(if $(TEST),$(WANTED_TESTS),$(UNIT_TESTS))
+	$(QUIET)tests/unit/run $(or $^,$(error no unit test has '$(TEST)' in its name))
 
-# HOST=NAME: that one alone.
+# HOST=NAME: that host alone.
 check-hosts: $(TEST_BINARY) $(SCHEMA_TOOL) $(if $(HOST),,check-printed)
 	$(QUIET)$(SCHEMA_TOOL) | cmp - $(SCHEMA) || { echo 'FAIL  $(SCHEMA) is stale: make schema'; exit 1; }
 	$(QUIET)if command -v python3 >/dev/null; then python3 -B tests/hosts/run $(TEST_BINARY) $(HOST); \
-	else echo 'skip  hosts that are not here: no python3'; echo '0 passed, 0 failed, 1 skipped'; fi
+	else echo 'skip  hosts: no python3'; echo '0 passed, 0 failed, 1 skipped'; fi
 
 check-printed: $(PRINTED_TEST)
 	$(QUIET)tests/unit/run $(PRINTED_TEST)
@@ -50,8 +52,9 @@ schema: $(SCHEMA_TOOL)
 	$(QUIET)mkdir -p $(dir $(SCHEMA))
 	$(QUIET)$(SCHEMA_TOOL) >$(SCHEMA)
 
+# ONLY=TEXT: the tests with TEXT in their names alone.
 check-cli: $(TEST_BINARY) $(TEST_TOOLS) $(CLI_PRELOADS)
-	$(QUIET)tests/cli/run $(TEST_BINARY) $(BUILD)/tests
+	$(QUIET)ONLY='$(ONLY)' tests/cli/run $(TEST_BINARY) $(BUILD)/tests
 
 check-live: $(TEST_BINARY) $(TEST_TOOLS)
 	$(QUIET)tests/live/run $(TEST_BINARY) $(BUILD)/tests/tools

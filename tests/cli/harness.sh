@@ -23,6 +23,14 @@ finish() {
 trap finish EXIT
 trap 'exit 1' HUP INT PIPE TERM
 
+# Only tests with $ONLY in their names count, where it is set.
+is_wanted() {
+	case $1 in
+	*"${ONLY-}"*) ;;
+	*) false ;;
+	esac
+}
+
 pass() {
 	passed=$((passed + 1))
 }
@@ -38,6 +46,7 @@ fail() {
 }
 
 skip() {
+	is_wanted "$1" || return 0
 	skipped=$((skipped + 1))
 	echo "skip  $1: $2"
 }
@@ -57,6 +66,7 @@ run() {
 verify() {
 	verify_name=$1
 	shift
+	is_wanted "$verify_name" || return 0
 	for condition; do
 		if ! eval "$condition"; then
 			fail "$verify_name" "not true: $condition"
@@ -71,8 +81,12 @@ has() { command -v "$1" >/dev/null 2>&1; }
 # lines FILE: how many.
 lines() { wc -l <"$1" | tr -d ' '; }
 
-# Ends the suite: the last line alone tells the sum.
+# Ends the suite: the last line has the sums.
 report() {
+	if [ $((passed + failed + skipped)) -eq 0 ]; then
+		echo "FAIL  no test has '${ONLY-}' in its name"
+		failed=1
+	fi
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ "$failed" -eq 0 ]
 }
