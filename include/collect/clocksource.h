@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The first witness, the name: which clocksource the kernel uses and which it offers. */
+/* The evidence of the name: which clocksource the kernel uses and which it offers. */
 #ifndef VDSOCHECK_COLLECT_CLOCKSOURCE_H
 #define VDSOCHECK_COLLECT_CLOCKSOURCE_H
 

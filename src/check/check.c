@@ -11,7 +11,7 @@
 #include "document.h"
 #include "gather.h"
 #include "json.h"
-#include "judge/judgement.h"
+#include "judge.h"
 #include "report.h"
 #include "text.h"
 
@@ -54,23 +54,23 @@ static bool take(struct cli *cli, int id, const char *value)
 /* The exit status for this evidence; `file` as in struct document. */
 static int judge_and_print(struct cli *cli, const struct evidence *evidence, const char *file)
 {
-	static struct judgement judgement;
+	static struct diagnosis diagnosis;
 	const struct request *request = cli->own;
-	struct document document = {.evidence = evidence, .judgement = &judgement, .file = file};
+	struct document document = {.evidence = evidence, .diagnosis = &diagnosis, .file = file};
 
-	judgement_make(evidence, &judgement);
-	cost_set_rate(&judgement.cost, request->rate);
+	diagnose(evidence, &diagnosis);
+	cost_set_rate(&diagnosis.cost, request->rate);
 	cli_print(cli, &document);
-	return verdict_exit_status(judgement.ruling.verdict);
+	return verdict_exit_status(diagnosis.verdict.kind);
 }
 
 /* The kernel log is read only if there is something to explain, or everything is asked for. */
 static bool needs_reasons(const struct cli *cli, const struct evidence *evidence)
 {
-	struct ruling ruling;
+	struct verdict verdict;
 
-	verdict_find(evidence, &ruling);
-	return ruling.verdict != VERDICT_OK || cli->verbose;
+	verdict_find(evidence, &verdict);
+	return verdict.kind != VERDICT_OK || cli->verbose;
 }
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Verdict, vDSO, clock mode, proof and cost in words. Everything here is put together from the
- * evidence and its judgement, so that a document read back gives the words of its own run.
+ * evidence and its diagnosis, so that a document read back gives the words of its own run.
  */
 #include "describe.h"
 
@@ -10,8 +10,7 @@
 
 #include "base/fault.h"
 #include "cli/wrap.h"
-#include "judge/signs.h"
-#include "judge/tally.h"
+#include "judge.h"
 
 /* The rate that the cost is worked out for if none is given: a busy service, no record. */
 #define EXAMPLE_RATE 100000.0
@@ -31,7 +30,7 @@ static char *round_ns(double ns, char buffer[32])
 static void add_alternative(
 	const struct cost *cost, const struct evidence *evidence, struct phrase *phrase)
 {
-	bool is_tsc = sign_is_x86(evidence) && !sign_current_is(evidence, "tsc");
+	bool is_tsc = host_is_x86(evidence) && !clocksource_is(evidence, "tsc");
 	char ns[32];
 
 	if (cost_lost_ns(cost) <= 0)
@@ -43,19 +42,19 @@ static void add_alternative(
 }
 
 void describe_verdict(
-	const struct judgement *judgement, const struct evidence *evidence, struct phrase *phrase)
+	const struct diagnosis *diagnosis, const struct evidence *evidence, struct phrase *phrase)
 {
-	const struct cost *cost = &judgement->cost;
+	const struct cost *cost = &diagnosis->cost;
 	char ns[32], other[32];
 
-	phrase_add(phrase, "%s", judgement->ruling.summary);
+	phrase_add(phrase, "%s", diagnosis->verdict.summary);
 	if (!cost->known)
 		return;
 	if (phrase->used && phrase->text[phrase->used - 1] == '.')
 		phrase->used--;
 	phrase_add(phrase, ": %s ns per call%s", round_ns(cost->call_ns, ns),
 		cost->mixed ? " on average" : "");
-	if (judgement->ruling.verdict == VERDICT_OK)
+	if (diagnosis->verdict.kind == VERDICT_OK)
 		phrase_add(
 			phrase, ", a system call takes %s ns", round_ns(cost->syscall_ns, other));
 	else
@@ -124,27 +123,27 @@ void describe_host(const struct evidence *evidence, struct phrase *phrase)
 	phrase_host(evidence, phrase);
 	if (fact_is_known(&host->invariant_tsc.fact))
 		phrase_add(phrase, ", TSC %s",
-			!host->invariant_tsc.value        ? "not invariant"
-			: sign_tsc_is_invariant(evidence) ? "invariant"
-							  : "invariant by CPUID alone");
+			!host->invariant_tsc.value   ? "not invariant"
+			: tsc_is_invariant(evidence) ? "invariant"
+						     : "invariant by CPUID alone");
 	if (fact_is_known(&host->boot.fact) && *host->boot.value)
 		phrase_add(phrase, "; booted with %s", host->boot.value);
 }
 
-static void add_share(struct phrase *phrase, const char *by, const struct tally *tally)
+static void add_share(struct phrase *phrase, const char *by, const struct entry_counts *counts)
 {
 	char entered[32], attempts[32];
 
-	phrase_add(phrase, "%s%s of %s", by, wrap_count(tally->entered, entered),
-		wrap_count(tally->attempts, attempts));
+	phrase_add(phrase, "%s%s of %s", by, wrap_count(counts->entered, entered),
+		wrap_count(counts->attempts, attempts));
 }
 
 /* One number for both paths, unless they differ: then that is the news. */
 static void add_counts(const struct evidence *evidence, struct phrase *phrase)
 {
-	struct tally vdso = tally_by(evidence, PATH_VDSO);
-	struct tally libc = tally_by(evidence, PATH_LIBC);
-	struct tally both = {
+	struct entry_counts vdso = counts_by_path(evidence, PATH_VDSO);
+	struct entry_counts libc = counts_by_path(evidence, PATH_LIBC);
+	struct entry_counts both = {
 		.entered = vdso.entered + libc.entered, .attempts = vdso.attempts + libc.attempts};
 	bool alike =
 		(uint64_t)vdso.entered * libc.attempts == (uint64_t)libc.entered * vdso.attempts;
@@ -160,7 +159,7 @@ static void add_counts(const struct evidence *evidence, struct phrase *phrase)
 void describe_proof(const struct evidence *evidence, bool all, struct phrase *phrase)
 {
 	const struct proof_evidence *proof = &evidence->proof;
-	int signal = tally_deciding(evidence).signal;
+	int signal = counts_deciding(evidence).signal;
 
 	if (!fact_is_known(&proof->fact)) {
 		phrase_add(phrase, "not taken: %s",
@@ -251,15 +250,15 @@ static void describe_cost_when_served(const struct cost *cost, struct phrase *ph
 	phrase_add(phrase, ".");
 }
 
-void describe_cost(const struct judgement *judgement, struct phrase *phrase)
+void describe_cost(const struct diagnosis *diagnosis, struct phrase *phrase)
 {
-	const struct cost *cost = &judgement->cost;
+	const struct cost *cost = &diagnosis->cost;
 	double lost = cost_lost_ns(cost);
 	char ns[32];
 
 	if (!cost->known)
 		return;
-	if (judgement->ruling.verdict == VERDICT_OK) {
+	if (diagnosis->verdict.kind == VERDICT_OK) {
 		describe_cost_when_served(cost, phrase);
 		return;
 	}

@@ -8,7 +8,7 @@
 
 /* The verdict in a sentence, with what a call takes and would take, where that is known. */
 void describe_verdict(
-	const struct judgement *judgement, const struct evidence *evidence, struct phrase *phrase);
+	const struct diagnosis *diagnosis, const struct evidence *evidence, struct phrase *phrase);
 
 /* One line each, without its label; with `all` the reasons, too. */
 void describe_vclock(const struct evidence *evidence, bool all, struct phrase *phrase);
@@ -24,7 +24,7 @@ void describe_vdso(const struct evidence *evidence, struct phrase *phrase);
 void describe_timing(const struct evidence *evidence, struct phrase *phrase);
 
 /* What the calls lose; empty if it is not known, or nothing is lost and no rate was given. */
-void describe_cost(const struct judgement *judgement, struct phrase *phrase);
+void describe_cost(const struct diagnosis *diagnosis, struct phrase *phrase);
 
 /* "served by the vDSO", "always falls back" ...: at most 20 characters. */
 const char *describe_call(const struct call_evidence *call);

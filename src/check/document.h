@@ -5,11 +5,11 @@
 
 #include "cli/command.h"
 #include "evidence.h"
-#include "judge/judgement.h"
+#include "judge.h"
 
 struct document {
 	const struct evidence *evidence;
-	const struct judgement *judgement;
+	const struct diagnosis *diagnosis;
 	const char *file; /* one of several documents that were read; NULL: not such a one */
 };
 

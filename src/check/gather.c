@@ -10,9 +10,7 @@
 #include "collect/kernel_log.h"
 #include "collect/moment.h"
 #include "collect/process.h"
-#include "judge/contradiction.h"
-#include "judge/tally.h"
-#include "judge/vclock.h"
+#include "judge.h"
 #include "measure/call.h"
 #include "measure/copy.h"
 #include "measure/proof.h"
@@ -128,7 +126,7 @@ static void settle(const struct measuring *measuring)
 		return;
 	again = deadline_within(measuring->deadline, AGAIN_NS);
 	changing = deadline_within(measuring->deadline, CHANGING_NS);
-	for (unsigned i = 1; !tally_is_mixed(evidence); i++) {
+	for (unsigned i = 1; !counts_are_mixed(evidence); i++) {
 		struct timespec pause = {.tv_nsec = (long)(i % PAUSES) * PAUSE_NS};
 		bool same, keeps_changing;
 
@@ -167,7 +165,7 @@ static void keep_shown_calls(struct call_table *calls)
 /* For the mode where it could not be read, and for what a call that falls back could cost. */
 static bool needs_copy(const struct evidence *evidence)
 {
-	return evidence->vclock.how != VCLOCK_READ || tally_deciding(evidence).entered > 0;
+	return evidence->vclock.how != VCLOCK_READ || counts_deciding(evidence).entered > 0;
 }
 
 /* One part of the proof before the timing, one after it: the clock may change meanwhile. */
@@ -195,7 +193,7 @@ static void measure(struct measuring *measuring, bool all)
 /* Calls that enter the kernel do so at any price: then there is nothing to be timed. */
 static bool price_matters(const struct evidence *evidence)
 {
-	return !fact_is_known(&evidence->proof.fact) || tally_deciding(evidence).entered == 0;
+	return !fact_is_known(&evidence->proof.fact) || counts_deciding(evidence).entered == 0;
 }
 
 static void measure_for_verdict(struct measuring *measuring)

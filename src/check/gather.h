@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Hears the four witnesses: what all commands that judge this host have in common. */
+/* Gathers the four kinds of evidence: what all commands that judge this host have in common. */
 #ifndef VDSOCHECK_CHECK_GATHER_H
 #define VDSOCHECK_CHECK_GATHER_H
 

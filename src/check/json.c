@@ -12,32 +12,32 @@
 
 #include "base/text.h"
 #include "document/field.h"
-#include "judge/tally.h"
+#include "judge.h"
 
 /* ---- verdict ---- */
 
 static json_t *exit_status(const void *object, const void *whole)
 {
-	const struct judgement *judgement = object;
+	const struct diagnosis *diagnosis = object;
 
 	(void)whole;
-	return json_integer(verdict_exit_status(judgement->ruling.verdict));
+	return json_integer(verdict_exit_status(diagnosis->verdict.kind));
 }
 
-static const struct field witness_element[] = {
-	{.key = "", .kind = FIELD_WORD, .options = FIELD_FILLED, .words = verdict_witness_names},
+static const struct field rests_on_element[] = {
+	{.key = "", .kind = FIELD_WORD, .options = FIELD_FILLED, .words = evidence_kind_names},
 	{0},
 };
 
 static json_t *rests_on(const void *object, const void *whole)
 {
-	const struct judgement *judgement = object;
+	const struct diagnosis *diagnosis = object;
 	json_t *list = json_array();
 
 	(void)whole;
-	for (unsigned i = 0; list && i < WITNESS_COUNT; i++) {
-		if (!(judgement->ruling.witnesses & 1u << i) ||
-			json_array_append_new(list, json_string(verdict_witness_names[i])) == 0)
+	for (unsigned i = 0; list && i < EVIDENCE_KINDS; i++) {
+		if (!(diagnosis->verdict.rests_on & 1u << i) ||
+			json_array_append_new(list, json_string(evidence_kind_names[i])) == 0)
 			continue;
 		json_decref(list);
 		return NULL;
@@ -45,15 +45,15 @@ static json_t *rests_on(const void *object, const void *whole)
 	return list;
 }
 
-#define OF struct judgement
+#define OF struct diagnosis
 
 static const struct field verdict_fields[] = {
-	{WORD("verdict", ruling.verdict, verdict_names), .options = FIELD_FILLED},
+	{WORD("verdict", verdict.kind, verdict_names), .options = FIELD_FILLED},
 	{COMPUTED("exit_status", FIELD_INTEGER, exit_status), .options = FIELD_FILLED, .most = 3},
-	{TEXT("summary", ruling.summary), .options = FIELD_FILLED},
-	{STRING("rule", ruling.rule), .options = FIELD_FILLED},
+	{TEXT("summary", verdict.summary), .options = FIELD_FILLED},
+	{STRING("rule", verdict.rule), .options = FIELD_FILLED},
 	{COMPUTED("rests_on", FIELD_LIST, rests_on), .options = FIELD_FILLED,
-		.fields = witness_element},
+		.fields = rests_on_element},
 	{0},
 };
 
@@ -171,7 +171,7 @@ static const struct field cost_fields[] = {
 };
 
 #undef OF
-#define OF struct judgement
+#define OF struct diagnosis
 
 static const struct field diagnosis_fields[] = {
 	{LIST("contradictions", contradictions, contradiction_count, contradiction_fields),
@@ -217,13 +217,13 @@ static const struct field file_fields[] = {
 static void list_parts(
 	struct document_part parts[PART_COUNT], const struct document *from, struct evidence *to)
 {
-	const struct judgement *judgement = from ? from->judgement : NULL;
+	const struct diagnosis *diagnosis = from ? from->diagnosis : NULL;
 
 	parts[0] = (struct document_part){.fields = file_fields, .from = from};
 	parts[1] = moment_part(from ? &from->evidence->moment : NULL, to ? &to->moment : NULL);
-	parts[2] = (struct document_part){.fields = verdict_fields, .from = judgement};
+	parts[2] = (struct document_part){.fields = verdict_fields, .from = diagnosis};
 	parts[3] = evidence_part(from ? from->evidence : NULL, to);
-	parts[4] = (struct document_part){.fields = diagnosis_fields, .from = judgement};
+	parts[4] = (struct document_part){.fields = diagnosis_fields, .from = diagnosis};
 	parts[5] = (struct document_part){0};
 }
 

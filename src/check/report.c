@@ -5,7 +5,7 @@
 
 #include "cli/wrap.h"
 #include "describe.h"
-#include "judge/tally.h"
+#include "judge.h"
 #include "text.h"
 
 #define SECONDS_PER_HOUR 3600
@@ -27,13 +27,13 @@ static void write_moment(const struct moment_evidence *moment, FILE *out)
 
 static void write_heading(const struct document *document, FILE *out)
 {
-	const struct ruling *ruling = &document->judgement->ruling;
+	const struct verdict *verdict = &document->diagnosis->verdict;
 	const struct text_fact *name = &document->evidence->host.name;
 
 	fputs("# vdsocheck: ", out);
-	for (const char *word = verdict_name(ruling->verdict); *word; word++)
+	for (const char *word = verdict_name(verdict->kind); *word; word++)
 		fputc(toupper((unsigned char)*word), out);
-	fprintf(out, "\n\n**%s**\n\n", ruling->summary);
+	fprintf(out, "\n\n**%s**\n\n", verdict->summary);
 	if (fact_is_known(&name->fact))
 		fprintf(out, "Host: %s\n\n", name->value);
 	write_moment(&document->evidence->moment, out);
@@ -66,14 +66,14 @@ static void write_text_fact(const struct text_fact *fact, const char *label, FIL
 /* Without this "(seccomp)" is a word to be believed. */
 static void write_method(const struct evidence *evidence, FILE *out)
 {
-	struct tally tally = tally_by(evidence, PATH_LIBC);
+	struct entry_counts counts = counts_by_path(evidence, PATH_LIBC);
 	struct phrase how = {.used = 0};
 	char calls[32];
 
-	if (!fact_is_known(&evidence->proof.fact) || !tally.proven)
+	if (!fact_is_known(&evidence->proof.fact) || !counts.proven)
 		return;
 	phrase_add(&how, "How the proof was taken: child processes made each call %s times",
-		wrap_count(tally.attempts / tally.proven, calls));
+		wrap_count(counts.attempts / counts.proven, calls));
 	if (evidence->proof.cpus)
 		phrase_add(&how, " on %u CPU%s", evidence->proof.cpus,
 			evidence->proof.cpus == 1 ? "" : "s");
@@ -94,10 +94,10 @@ static void write_evidence(const struct document *document, FILE *out)
 	struct phrase phrase = {.used = 0}, rests = {.used = 0};
 
 	fputs("## Evidence\n\n", out);
-	for (unsigned i = 0; i < WITNESS_COUNT; i++) {
-		if (document->judgement->ruling.witnesses & 1u << i)
+	for (unsigned i = 0; i < EVIDENCE_KINDS; i++) {
+		if (document->diagnosis->verdict.rests_on & 1u << i)
 			phrase_add(&rests, "%s%s", rests.used ? ", " : "",
-				verdict_witness_name((enum witness)(1u << i)));
+				evidence_kind_name((enum evidence_kind)(1u << i)));
 	}
 	phrase_clocksource(evidence, &phrase);
 	write_phrase("clocksource", &phrase, out);
@@ -190,12 +190,12 @@ static void write_kernel_log(const struct kernel_log_evidence *log, FILE *out)
 	}
 }
 
-static void write_causes(const struct judgement *judgement, FILE *out)
+static void write_causes(const struct diagnosis *diagnosis, FILE *out)
 {
-	if (judgement->cause_count || judgement->contradiction_count)
+	if (diagnosis->cause_count || diagnosis->contradiction_count)
 		fputs("\n## Why\n\n", out);
-	for (size_t i = 0; i < judgement->cause_count; i++) {
-		const struct cause *cause = &judgement->causes[i];
+	for (size_t i = 0; i < diagnosis->cause_count; i++) {
+		const struct cause *cause = &diagnosis->causes[i];
 
 		fprintf(out, "- %s (%s; %s)\n", cause->text, cause->id,
 			cause_certainty_name(cause->certainty));
@@ -204,8 +204,8 @@ static void write_causes(const struct judgement *judgement, FILE *out)
 		if (cause->more)
 			fprintf(out, "  - see %s\n", cause->more);
 	}
-	for (size_t i = 0; i < judgement->contradiction_count; i++)
-		fprintf(out, "- But: %s\n", judgement->contradictions[i].text);
+	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
+		fprintf(out, "- But: %s\n", diagnosis->contradictions[i].text);
 }
 
 static void write_step(const struct advice_step *step, const char *bullet, FILE *out)
@@ -243,19 +243,19 @@ static void write_one_advice(const struct advice *advice, FILE *out)
 		fprintf(out, "  - Source: %s\n", advice->source);
 }
 
-static void write_advice(const struct judgement *judgement, FILE *out)
+static void write_advice(const struct diagnosis *diagnosis, FILE *out)
 {
-	if (judgement->advice_count)
+	if (diagnosis->advice_count)
 		fputs("\n## What to do\n\n", out);
-	for (size_t i = 0; i < judgement->advice_count; i++)
-		write_one_advice(&judgement->advice[i], out);
+	for (size_t i = 0; i < diagnosis->advice_count; i++)
+		write_one_advice(&diagnosis->advice[i], out);
 }
 
-static void write_cost(const struct judgement *judgement, FILE *out)
+static void write_cost(const struct diagnosis *diagnosis, FILE *out)
 {
 	struct phrase phrase = {.used = 0};
 
-	describe_cost(judgement, &phrase);
+	describe_cost(diagnosis, &phrase);
 	if (phrase.used)
 		fprintf(out, "\n## Cost\n\n%s\n", phrase.text);
 }
@@ -283,9 +283,9 @@ bool report_write(const void *result, const struct style *style, FILE *out)
 	write_heading(document, out);
 	write_evidence(document, out);
 	write_calls(evidence, out);
-	write_causes(document->judgement, out);
-	write_advice(document->judgement, out);
-	write_cost(document->judgement, out);
+	write_causes(document->diagnosis, out);
+	write_advice(document->diagnosis, out);
+	write_cost(document->diagnosis, out);
 	write_kernel_log(&evidence->kernel_log, out);
 	write_versions(&evidence->host, out);
 	write_reproduce(out);

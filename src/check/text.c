@@ -72,17 +72,17 @@ void text_write_file(const struct document *document, FILE *out)
 
 static void write_verdict(const struct screen *screen, bool color)
 {
-	const struct judgement *judgement = screen->document->judgement;
-	const char *word = headings[judgement->ruling.verdict].word;
+	const struct diagnosis *diagnosis = screen->document->diagnosis;
+	const char *word = headings[diagnosis->verdict.kind].word;
 	int column = (int)strlen(word) + 2;
 	struct phrase phrase = {.used = 0};
 
 	if (color)
-		fprintf(screen->out, "%s%s%s: ", headings[judgement->ruling.verdict].color, word,
+		fprintf(screen->out, "%s%s%s: ", headings[diagnosis->verdict.kind].color, word,
 			COLOR_RESET);
 	else
 		fprintf(screen->out, "%s: ", word);
-	describe_verdict(judgement, screen->document->evidence, &phrase);
+	describe_verdict(diagnosis, screen->document->evidence, &phrase);
 	wrap_text(screen->out, column, column, phrase.text);
 	fputc('\n', screen->out);
 }
@@ -205,17 +205,17 @@ static void write_cause(const struct screen *screen, const struct cause *cause, 
 
 static void write_why(struct screen *screen)
 {
-	const struct judgement *judgement = screen->document->judgement;
-	const char *label = judgement->ruling.verdict == VERDICT_OK ? "Note" : "Why";
+	const struct diagnosis *diagnosis = screen->document->diagnosis;
+	const char *label = diagnosis->verdict.kind == VERDICT_OK ? "Note" : "Why";
 
-	for (size_t i = 0; i < judgement->cause_count; i++) {
+	for (size_t i = 0; i < diagnosis->cause_count; i++) {
 		if (i == 0 || shows(screen, PART_OTHER_CAUSE))
-			write_cause(screen, &judgement->causes[i], i ? "" : label);
+			write_cause(screen, &diagnosis->causes[i], i ? "" : label);
 		else
 			screen->left_out++;
 	}
-	for (size_t i = 0; i < judgement->contradiction_count; i++)
-		write_paragraph(screen, i ? "" : "But", judgement->contradictions[i].text);
+	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
+		write_paragraph(screen, i ? "" : "But", diagnosis->contradictions[i].text);
 }
 
 /* ---- fix ---- */
@@ -347,10 +347,10 @@ static void write_one_advice(
 
 static void write_fix(struct screen *screen)
 {
-	const struct judgement *judgement = screen->document->judgement;
+	const struct diagnosis *diagnosis = screen->document->diagnosis;
 
-	for (size_t i = 0; i < judgement->advice_count; i++) {
-		const struct advice *advice = &judgement->advice[i];
+	for (size_t i = 0; i < diagnosis->advice_count; i++) {
+		const struct advice *advice = &diagnosis->advice[i];
 
 		if (i == 0 || shows(screen, PART_OTHER_FIX))
 			write_one_advice(screen, advice,
@@ -364,31 +364,31 @@ static void write_fix(struct screen *screen)
 
 static void write_cost(const struct screen *screen)
 {
-	const struct judgement *judgement = screen->document->judgement;
+	const struct diagnosis *diagnosis = screen->document->diagnosis;
 	struct phrase phrase = {.used = 0};
 
-	if (shows(screen, PART_COST) || judgement->cost.rate > 0)
-		describe_cost(judgement, &phrase);
+	if (shows(screen, PART_COST) || diagnosis->cost.rate > 0)
+		describe_cost(diagnosis, &phrase);
 	if (phrase.used)
 		write_paragraph(screen, "Cost", phrase.text);
 }
 
-static bool has_conclusions(const struct judgement *judgement)
+static bool has_conclusions(const struct diagnosis *diagnosis)
 {
-	return judgement->cause_count || judgement->contradiction_count || judgement->advice_count;
+	return diagnosis->cause_count || diagnosis->contradiction_count || diagnosis->advice_count;
 }
 
 /* ---- all of it ---- */
 
 static void write_screen(struct screen *screen, bool color)
 {
-	const struct judgement *judgement = screen->document->judgement;
+	const struct diagnosis *diagnosis = screen->document->diagnosis;
 
 	screen->left_out = 0;
 	write_verdict(screen, color);
 	write_evidence(screen);
 	write_calls(screen);
-	if (has_conclusions(judgement))
+	if (has_conclusions(diagnosis))
 		fputc('\n', screen->out);
 	write_why(screen);
 	write_fix(screen);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/child.h"
-#include "judge/tally.h"
+#include "judge.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
 #include "measure/drift.h"
@@ -188,7 +188,7 @@ static bool look_once(const struct candidate_setup *setup, struct candidate *can
 	timing_measure(&now, setup->calls, &deadline);
 	if (!fact_is_known(&candidate->evidence.timing.fact))
 		candidate->evidence.timing = now.timing;
-	call = tally_find(&now, "CLOCK_MONOTONIC");
+	call = clock_gettime_of(&now, "CLOCK_MONOTONIC");
 	path = call ? &call->path[call_judged_path(call)] : NULL;
 	if (!fact_is_known(&now.timing.fact) || !path || !path->timed)
 		return false;

@@ -12,9 +12,7 @@
 #include "cli/wrap.h"
 #include "collect/clocksource.h"
 #include "document/field.h"
-#include "judge/advisable.h"
-#include "judge/tally.h"
-#include "judge/vclock.h"
+#include "judge.h"
 #include "measure/copy.h"
 #include "measure/proof.h"
 #include "measure/timing.h"
@@ -55,7 +53,7 @@ void dry_run_measure(struct evidence *evidence, const struct deadline *deadline)
 
 static void describe_current(const struct evidence *evidence, struct dry_row *row)
 {
-	const struct call_evidence *call = tally_find(evidence, "CLOCK_MONOTONIC");
+	const struct call_evidence *call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
 	const struct path_evidence *path = call ? &call->path[call_judged_path(call)] : NULL;
 
 	row->how = "measured";

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "document/field.h"
-#include "judge/tally.h"
+#include "judge.h"
 #include "model.h"
 
 #define NS_PER_SECOND 1e9
@@ -79,20 +79,20 @@ static json_t *calls(const struct evidence *evidence)
 
 struct clock_row {
 	const char *clock;
-	struct warp_result tally;
+	struct warp_result watched;
 };
 
 #undef OF
 #define OF struct clock_row
-#define WATCHED(name, member) INTEGER(name, member, INT64_MAX), .fact = FACT(tally.fact)
+#define WATCHED(name, member) INTEGER(name, member, INT64_MAX), .fact = FACT(watched.fact)
 
 static const struct field clock_fields[] = {
 	{STRING("clock", clock)},
-	{WATCHED("reads", tally.reads), .reason = "reason"},
-	{WATCHED("warps", tally.warps)},
-	{WATCHED("largest_warp_ns", tally.largest_ns)},
-	{INTEGER("apart_at_most_ns", tally.apart_ns, INT64_MAX), .fact = FACT(tally.apart_fact),
-		.whole = FACT(tally.fact), .reason = "reason"},
+	{WATCHED("reads", watched.reads), .reason = "reason"},
+	{WATCHED("warps", watched.warps)},
+	{WATCHED("largest_warp_ns", watched.largest_ns)},
+	{INTEGER("apart_at_most_ns", watched.apart_ns, INT64_MAX), .fact = FACT(watched.apart_fact),
+		.whole = FACT(watched.fact), .reason = "reason"},
 	{REASON("reason")},
 	{0},
 };
@@ -176,9 +176,9 @@ static struct source_row source_row(const struct run_result *result, size_t plac
 {
 	const struct candidate *candidate = &result->candidates[place];
 	enum candidate_state state = candidate_state(candidate);
-	struct tally tally = tally_deciding(&candidate->evidence);
+	struct entry_counts counts = counts_deciding(&candidate->evidence);
 	bool tried = state != CANDIDATE_UNTRIED && state != CANDIDATE_VOID;
-	bool proven = tried && tally.attempts > 0;
+	bool proven = tried && counts.attempts > 0;
 	bool watched = tried && fact_is_known(&candidate->warp.fact);
 
 	return (struct source_row){.candidate = candidate,
@@ -191,8 +191,8 @@ static struct source_row source_row(const struct run_result *result, size_t plac
 		.price_ns = tried && candidate->look_count ? candidate_price_ns(candidate) : -1,
 		.spread_ns =
 			tried && candidate->look_count > 1 ? candidate_spread_ns(candidate) : -1,
-		.entered = proven ? (int64_t)tally.entered : -1,
-		.attempts = proven ? (int64_t)tally.attempts : -1,
+		.entered = proven ? (int64_t)counts.entered : -1,
+		.attempts = proven ? (int64_t)counts.attempts : -1,
 		.warps = watched ? (int64_t)candidate_warps(candidate) : -1,
 		.warp_cpus = watched ? (int64_t)candidate->warp.cpu_count : -1};
 }

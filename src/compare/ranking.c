@@ -6,8 +6,7 @@
  */
 #include <string.h>
 
-#include "judge/advisable.h"
-#include "judge/tally.h"
+#include "judge.h"
 #include "model.h"
 
 /* Beyond the spread of both. */
@@ -54,13 +53,13 @@ double candidate_spread_ns(const struct candidate *candidate)
 /* CPUs that were not compared say nothing. A single one has none to be compared with. */
 static const struct fact *warp_fact(const struct candidate *candidate)
 {
-	const struct warp_result *tally = &candidate->warp.results[WARP_MONOTONIC];
+	const struct warp_result *result = &candidate->warp.results[WARP_MONOTONIC];
 
 	if (!fact_is_known(&candidate->warp.fact))
 		return &candidate->warp.fact;
-	if (!fact_is_known(&tally->fact))
-		return &tally->fact;
-	return candidate->warp.cpu_count > 1 ? &tally->apart_fact : &tally->fact;
+	if (!fact_is_known(&result->fact))
+		return &result->fact;
+	return candidate->warp.cpu_count > 1 ? &result->apart_fact : &result->fact;
 }
 
 static const struct fact *first_unknown(const struct candidate *candidate)
@@ -132,7 +131,7 @@ const char *candidate_reason(const struct candidate *candidate)
 
 static bool falls_back(const struct candidate *candidate)
 {
-	return tally_deciding(&candidate->evidence).entered > 0;
+	return counts_deciding(&candidate->evidence).entered > 0;
 }
 
 static bool is_clearly_cheaper(const struct candidate *than, const struct candidate *candidate)

@@ -6,7 +6,7 @@
 
 #include "cli/phrase.h"
 #include "cli/wrap.h"
-#include "judge/tally.h"
+#include "judge.h"
 #include "model.h"
 
 #define LABEL_INDENT 11
@@ -155,16 +155,16 @@ static void write_verdict(const struct compare_report *report, bool color, FILE 
 /* Over the deciding calls, in at most 12 characters. */
 static void describe_entering(const struct candidate *candidate, char *text, size_t size)
 {
-	struct tally tally = tally_deciding(&candidate->evidence);
+	struct entry_counts counts = counts_deciding(&candidate->evidence);
 
-	if (!tally.attempts)
+	if (!counts.attempts)
 		snprintf(text, size, "not proven");
-	else if (tally.entered == 0)
+	else if (counts.entered == 0)
 		snprintf(text, size, "never");
-	else if (tally.entered == tally.attempts)
+	else if (counts.entered == counts.attempts)
 		snprintf(text, size, "always");
 	else
-		snprintf(text, size, "%u of %u", tally.entered, tally.attempts);
+		snprintf(text, size, "%u of %u", counts.entered, counts.attempts);
 }
 
 static int64_t largest_warp_ns(const struct candidate *candidate)
@@ -172,10 +172,10 @@ static int64_t largest_warp_ns(const struct candidate *candidate)
 	int64_t largest = 0;
 
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		const struct warp_result *tally = &candidate->warp.results[id];
+		const struct warp_result *result = &candidate->warp.results[id];
 
-		if (fact_is_known(&tally->fact) && tally->largest_ns > largest)
-			largest = tally->largest_ns;
+		if (fact_is_known(&result->fact) && result->largest_ns > largest)
+			largest = result->largest_ns;
 	}
 	return largest;
 }
@@ -228,7 +228,8 @@ static void write_name(const struct compare_report *report, size_t place, FILE *
 static void write_row(const struct compare_report *report, size_t place, FILE *out)
 {
 	const struct candidate *candidate = &report->result->candidates[place];
-	const struct call_evidence *call = tally_find(&candidate->evidence, "CLOCK_MONOTONIC");
+	const struct call_evidence *call =
+		clock_gettime_of(&candidate->evidence, "CLOCK_MONOTONIC");
 	enum candidate_state state = candidate_state(candidate);
 	char entering[32], warps[48];
 	struct phrase reason = {.used = 0};

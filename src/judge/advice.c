@@ -58,7 +58,7 @@ static const struct {
 static const char *find_move(const struct evidence *evidence)
 {
 	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
-		if (sign_platform_is(evidence, moves[i].platform))
+		if (platform_is(evidence, moves[i].platform))
 			return moves[i].command;
 	}
 	return NULL;
@@ -76,12 +76,12 @@ static const char *target_paravirtual(const struct view *view)
 
 static const char *target_tsc(const struct view *view)
 {
-	return sign_platform_is(view->evidence, "aws-xen") ? NULL : view->tsc;
+	return platform_is(view->evidence, "aws-xen") ? NULL : view->tsc;
 }
 
 static const char *target_tsc_on_ec2(const struct view *view)
 {
-	return sign_platform_is(view->evidence, "aws-xen") ? view->tsc : NULL;
+	return platform_is(view->evidence, "aws-xen") ? view->tsc : NULL;
 }
 
 static bool lacks_proof(const struct view *view)
@@ -233,14 +233,14 @@ static void list_boot(const struct view *view, char boot[BOOT_SIZE])
 		{"vdso=0", evidence->vdso.fact.state == FACT_ABSENT},
 		{"vdso32=0", evidence->vdso.fact.state == FACT_ABSENT},
 		{"no-kvmclock", view->is_plain},
-		{"no-kvmclock-vsyscall", sign_current_is(evidence, "kvm-clock")},
+		{"no-kvmclock-vsyscall", clocksource_is(evidence, "kvm-clock")},
 	};
 	size_t used = 0;
 
 	snprintf(chosen, sizeof(chosen), "clocksource=%s", evidence->clocksource.current);
 	boot[0] = '\0';
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (!known[i].matters || !sign_boot_has(evidence, known[i].parameter))
+		if (!known[i].matters || !boot_has(evidence, known[i].parameter))
 			continue;
 		used += (size_t)snprintf(
 			boot + used, BOOT_SIZE - used, "%s%s", used ? " " : "", known[i].parameter);

@@ -4,12 +4,10 @@
  * so the rules name what is against it, the first that applies is the reason, and what is not
  * known here is not recommended.
  */
-#include "judge/advisable.h"
 
 #include <string.h>
 
-#include "judge/signs.h"
-#include "judge/vclock.h"
+#include "rules.h"
 
 struct rule {
 	bool (*applies)(const struct evidence *evidence);
@@ -18,22 +16,22 @@ struct rule {
 
 static bool log_is_against_tsc(const struct evidence *evidence)
 {
-	return sign_tsc_distrust(evidence) != NULL;
+	return log_find_tsc_distrust(evidence) != NULL;
 }
 
 static bool boot_is_against_tsc(const struct evidence *evidence)
 {
-	return sign_boot_has(evidence, "notsc") || sign_boot_has(evidence, "tsc=unstable");
+	return boot_has(evidence, "notsc") || boot_has(evidence, "tsc=unstable");
 }
 
 static bool is_wsl(const struct evidence *evidence)
 {
-	return sign_platform_is(evidence, "wsl1") || sign_platform_is(evidence, "wsl2");
+	return platform_is(evidence, "wsl1") || platform_is(evidence, "wsl2");
 }
 
 static bool is_on_kvm_clock(const struct evidence *evidence)
 {
-	return sign_current_is(evidence, "kvm-clock");
+	return clocksource_is(evidence, "kvm-clock");
 }
 
 /*
@@ -42,7 +40,7 @@ static bool is_on_kvm_clock(const struct evidence *evidence)
  */
 static bool is_on_aws_xen(const struct evidence *evidence)
 {
-	return sign_platform_is(evidence, "aws-xen");
+	return platform_is(evidence, "aws-xen");
 }
 
 /* XEN_CPUID_TSC_MODE_ALWAYS_EMULATE (xen/interface: cpuid.h). */
@@ -65,17 +63,17 @@ static bool is_unreliable_to_xen(const struct evidence *evidence)
 
 static bool is_not_known_invariant(const struct evidence *evidence)
 {
-	return !is_on_aws_xen(evidence) && !sign_tsc_is_invariant(evidence);
+	return !is_on_aws_xen(evidence) && !tsc_is_invariant(evidence);
 }
 
 static const struct rule tsc_rules[] = {
 	{boot_is_against_tsc, "the TSC is disabled on the kernel command line"},
-	{sign_counter_gains_nothing,
+	{counter_gains_nothing,
 		"reading the TSC costs as much as a system call here, measured on a copy of the "
 		"vDSO"},
 	{log_is_against_tsc, "the kernel log says that the TSC is unstable"},
 	/* A restored or resumed guest meets another TSC: its own clock makes up for it. */
-	{sign_may_be_restored, "a guest restored from a snapshot would see the TSC jump"},
+	{host_may_be_restored, "a guest restored from a snapshot would see the TSC jump"},
 	{is_wsl, "WSL suspends this machine, after which the TSC no longer fits"},
 	{is_on_kvm_clock,
 		"kvm-clock makes up for another TSC after a migration or a restore, and tsc does "
@@ -109,7 +107,7 @@ static const char *reason_against_kvm_clock(const struct evidence *evidence)
 	const struct text_fact *arch = &evidence->host.arch;
 
 	/* KVM goes by many names (amazon, google, qemu, apple); these have clocks of their own. */
-	if (!sign_is_guest(evidence) || is_under(evidence, "xen") ||
+	if (!host_is_guest(evidence) || is_under(evidence, "xen") ||
 		is_under(evidence, "microsoft") || is_under(evidence, "vmware"))
 		return OTHER_HYPERVISOR;
 	if (fact_is_known(&arch->fact) && strcmp(arch->value, "x86_64") != 0)
@@ -123,7 +121,7 @@ static const char *reason_against_xen(const struct evidence *evidence)
 {
 	if (!is_under(evidence, "xen"))
 		return OTHER_HYPERVISOR;
-	if (sign_kernel_before(evidence, 4, 15))
+	if (kernel_is_before(evidence, 4, 15))
 		return "the vDSO supports it from Linux 4.15 on";
 	return NULL;
 }
@@ -170,7 +168,7 @@ bool advisable_clocksource(const struct evidence *evidence, const char *name, co
 {
 	const char *reason = NULL;
 
-	if (!sign_is_offered(evidence, name))
+	if (!clocksource_is_offered(evidence, name))
 		reason = "the kernel does not offer it";
 	else if (vclock_name_has_no_mode(name))
 		reason = "the vDSO does not support it";

@@ -19,7 +19,7 @@ static bool is_counter_off(const struct view *view)
 
 static void support_counter_off(const struct view *view, struct cause *cause)
 {
-	int signal = tally_deciding(view->evidence).signal;
+	int signal = counts_deciding(view->evidence).signal;
 
 	support_add(cause, "prctl(PR_GET_TSC): PR_TSC_SIGSEGV");
 	if (signal)
@@ -44,8 +44,7 @@ static bool is_vdso_switched_off(const struct view *view)
 {
 	return view->verdict == VERDICT_FALLBACK &&
 	       view->evidence->vdso.fact.state == FACT_ABSENT &&
-	       (sign_boot_has(view->evidence, "vdso=0") ||
-		       sign_boot_has(view->evidence, "vdso32=0"));
+	       (boot_has(view->evidence, "vdso=0") || boot_has(view->evidence, "vdso32=0"));
 }
 
 static bool is_vdso_missing(const struct view *view)
@@ -62,7 +61,7 @@ static void support_no_vdso(const struct view *view, struct cause *cause)
 
 static bool is_wsl1(const struct view *view)
 {
-	return view->verdict == VERDICT_FALLBACK && sign_platform_is(view->evidence, "wsl1");
+	return view->verdict == VERDICT_FALLBACK && platform_is(view->evidence, "wsl1");
 }
 
 static void support_by_platform(const struct view *view, struct cause *cause)
@@ -78,7 +77,7 @@ static bool is_arm_compat(const struct view *view)
 /* vdso/vdso_time.cc of gVisor: its page has a word "ready", set by the sentry. */
 static bool is_gvisor_calibrating(const struct view *view)
 {
-	return view->falls_back && sign_platform_is(view->evidence, "gvisor");
+	return view->falls_back && platform_is(view->evidence, "gvisor");
 }
 
 static bool is_libc(const struct view *view)
@@ -220,7 +219,7 @@ static void support_blocked(const struct view *view, struct cause *cause)
 
 static bool enters_always(const struct view *view, const char *clock)
 {
-	const struct call_evidence *call = tally_find(view->evidence, clock);
+	const struct call_evidence *call = clock_gettime_of(view->evidence, clock);
 	const struct path_evidence *path = call ? &call->path[PATH_VDSO] : NULL;
 
 	return path && path->attempts && path->entered == path->attempts;
@@ -228,14 +227,14 @@ static bool enters_always(const struct view *view, const char *clock)
 
 static bool is_old_vdso(const struct view *view)
 {
-	return view->verdict == VERDICT_OK && !sign_platform_is(view->evidence, "gvisor") &&
+	return view->verdict == VERDICT_OK && !platform_is(view->evidence, "gvisor") &&
 	       (enters_always(view, "CLOCK_MONOTONIC_RAW") ||
 		       enters_always(view, "CLOCK_BOOTTIME") || enters_always(view, "CLOCK_TAI"));
 }
 
 static bool is_gvisor_vdso(const struct view *view)
 {
-	return view->verdict == VERDICT_OK && sign_platform_is(view->evidence, "gvisor") &&
+	return view->verdict == VERDICT_OK && platform_is(view->evidence, "gvisor") &&
 	       (enters_always(view, "CLOCK_MONOTONIC_RAW") ||
 		       enters_always(view, "CLOCK_MONOTONIC_COARSE"));
 }

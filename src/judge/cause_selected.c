@@ -7,14 +7,13 @@
 
 bool view_is_second_choice(const struct view *view)
 {
-	return sign_is_x86(view->evidence) && view->is_plain;
+	return host_is_x86(view->evidence) && view->is_plain;
 }
 
 static bool is_tsc_switched_off(const struct view *view)
 {
 	return view_is_second_choice(view) &&
-	       (sign_boot_has(view->evidence, "notsc") ||
-		       sign_boot_has(view->evidence, "tsc=unstable"));
+	       (boot_has(view->evidence, "notsc") || boot_has(view->evidence, "tsc=unstable"));
 }
 
 static bool has_culprit(const struct view *view)
@@ -25,28 +24,28 @@ static bool has_culprit(const struct view *view)
 bool view_is_tsc_early(const struct view *view)
 {
 	return view_is_second_choice(view) && !view_has_tsc_delay(view) && !has_culprit(view) &&
-	       sign_log_find(view->evidence, "Marking clocksource 'tsc-early");
+	       log_find(view->evidence, "Marking clocksource 'tsc-early");
 }
 
 static bool is_tsc_unsynchronised(const struct view *view)
 {
 	return view_is_second_choice(view) &&
-	       (sign_log_find(view->evidence, "TSC warp") ||
-		       sign_log_find(view->evidence, "check_tsc_sync_source failed") ||
-		       sign_log_find(view->evidence, "TSCs unsynchronized") ||
-		       sign_log_find(view->evidence, "inter CPU skew"));
+	       (log_find(view->evidence, "TSC warp") ||
+		       log_find(view->evidence, "check_tsc_sync_source failed") ||
+		       log_find(view->evidence, "TSCs unsynchronized") ||
+		       log_find(view->evidence, "inter CPU skew"));
 }
 
 static bool is_marked_on_hyperv(const struct view *view)
 {
-	return sign_log_find(view->evidence, "running on Hyper-V");
+	return log_find(view->evidence, "running on Hyper-V");
 }
 
 /* Before dce7cd62754b, in 5.5, every guest of Hyper-V said so, whatever its host offered. */
 static bool is_tsc_on_hyperv(const struct view *view)
 {
 	return view_is_second_choice(view) && is_marked_on_hyperv(view) &&
-	       !sign_kernel_before(view->evidence, 5, 5);
+	       !kernel_is_before(view->evidence, 5, 5);
 }
 
 /*
@@ -55,16 +54,15 @@ static bool is_tsc_on_hyperv(const struct view *view)
  */
 static const struct kernel_log_line *calibration_line(const struct view *view)
 {
-	const struct kernel_log_line *line =
-		sign_log_find(view->evidence, "could not calculate TSC");
+	const struct kernel_log_line *line = log_find(view->evidence, "could not calculate TSC");
 
-	return line ? line : sign_log_find(view->evidence, "No reference (HPET/PMTIMER) available");
+	return line ? line : log_find(view->evidence, "No reference (HPET/PMTIMER) available");
 }
 
 static bool is_tsc_uncalibrated(const struct view *view)
 {
 	return view_is_second_choice(view) && calibration_line(view) &&
-	       !sign_is_offered(view->evidence, "tsc");
+	       !clocksource_is_offered(view->evidence, "tsc");
 }
 
 static void support_calibration(const struct view *view, struct cause *cause)
@@ -75,7 +73,7 @@ static void support_calibration(const struct view *view, struct cause *cause)
 /* Any distrust of the TSC, the watchdog's or another, that no rule above describes better. */
 bool view_is_tsc_distrusted(const struct view *view)
 {
-	return view_is_second_choice(view) && sign_tsc_distrust(view->evidence) &&
+	return view_is_second_choice(view) && log_find_tsc_distrust(view->evidence) &&
 	       !is_tsc_switched_off(view) && !view_has_tsc_delay(view) &&
 	       !view_is_tsc_early(view) && !has_culprit(view) && !is_tsc_unsynchronised(view) &&
 	       !is_tsc_uncalibrated(view) && !is_marked_on_hyperv(view);
@@ -83,11 +81,10 @@ bool view_is_tsc_distrusted(const struct view *view)
 
 static void support_distrust(const struct view *view, struct cause *cause)
 {
-	const struct kernel_log_line *line = sign_tsc_distrust(view->evidence);
+	const struct kernel_log_line *line = log_find_tsc_distrust(view->evidence);
 
 	support_add_log(cause, line);
-	support_add_log(
-		cause, sign_log_find_after(view->evidence, line, "Switched to clocksource"));
+	support_add_log(cause, log_find_after(view->evidence, line, "Switched to clocksource"));
 }
 
 static bool is_not_invariant(const struct view *view)
@@ -100,9 +97,10 @@ static bool is_not_invariant(const struct view *view)
 /* The CPU's own word, where the kernel does not offer the TSC, or runs on Xen's clock. */
 static bool is_tsc_not_invariant(const struct view *view)
 {
-	bool xen = view->falls_back && sign_current_is(view->evidence, "xen");
+	bool xen = view->falls_back && clocksource_is(view->evidence, "xen");
 
-	return (xen || (view_is_second_choice(view) && !sign_is_offered(view->evidence, "tsc"))) &&
+	return (xen || (view_is_second_choice(view) &&
+			       !clocksource_is_offered(view->evidence, "tsc"))) &&
 	       is_not_invariant(view) && !view_is_tsc_unbound(view);
 }
 
@@ -121,9 +119,9 @@ static bool is_tsc_not_offered(const struct view *view)
 
 	return view_is_second_choice(view) &&
 	       fact_is_known(&evidence->clocksource.available_fact) &&
-	       !sign_is_offered(evidence, "tsc") &&
+	       !clocksource_is_offered(evidence, "tsc") &&
 	       fact_is_known(&evidence->host.invariant_tsc.fact) && !is_not_invariant(view) &&
-	       !sign_tsc_distrust(evidence) && !calibration_line(view) &&
+	       !log_find_tsc_distrust(evidence) && !calibration_line(view) &&
 	       !is_tsc_switched_off(view) && !view_is_tsc_unbound(view);
 }
 
@@ -131,7 +129,7 @@ static bool is_log_denied(const struct view *view)
 {
 	return view_is_second_choice(view) &&
 	       view->evidence->kernel_log.fact.state == FACT_DENIED &&
-	       !sign_boot_chose_current(view->evidence) && !is_tsc_switched_off(view);
+	       !boot_chose_current(view->evidence) && !is_tsc_switched_off(view);
 }
 
 static void support_log_denied(const struct view *view, struct cause *cause)
@@ -141,7 +139,7 @@ static void support_log_denied(const struct view *view, struct cause *cause)
 
 static bool is_guest(const struct view *view)
 {
-	return sign_is_guest(view->evidence);
+	return host_is_guest(view->evidence);
 }
 
 /* For guests that have no better way, and whose TSC neither log nor command line rules out. */
@@ -149,9 +147,9 @@ static bool needs_invariant_tsc(const struct view *view)
 {
 	const struct evidence *evidence = view->evidence;
 
-	return is_guest(view) && !sign_may_be_restored(evidence) && !view->paravirtual &&
-	       !view->tsc && !sign_current_is(evidence, "xen") && !is_marked_on_hyperv(view) &&
-	       !sign_tsc_distrust(evidence) && !is_tsc_switched_off(view);
+	return is_guest(view) && !host_may_be_restored(evidence) && !view->paravirtual &&
+	       !view->tsc && !clocksource_is(evidence, "xen") && !is_marked_on_hyperv(view) &&
+	       !log_find_tsc_distrust(evidence) && !is_tsc_switched_off(view);
 }
 
 static bool has_no_switch(const struct view *view)

@@ -9,30 +9,29 @@
 
 static bool is_booted_with_it(const struct view *view)
 {
-	return (view->falls_back || view->is_plain) && sign_boot_chose_current(view->evidence);
+	return (view->falls_back || view->is_plain) && boot_chose_current(view->evidence);
 }
 
 /* These have causes of their own where their mode is none. */
 static bool has_own_cause(const struct evidence *evidence)
 {
-	return sign_current_is(evidence, "kvm-clock") || sign_current_is(evidence, "xen") ||
-	       sign_current_is(evidence, "hyperv_clocksource_tsc_page") ||
-	       sign_current_is(evidence, "arch_sys_counter") ||
-	       sign_platform_is(evidence, "gvisor");
+	return clocksource_is(evidence, "kvm-clock") || clocksource_is(evidence, "xen") ||
+	       clocksource_is(evidence, "hyperv_clocksource_tsc_page") ||
+	       clocksource_is(evidence, "arch_sys_counter") || platform_is(evidence, "gvisor");
 }
 
 static bool is_plain(const struct view *view)
 {
 	const struct evidence *evidence = view->evidence;
 
-	return view->is_plain || (view->falls_back && !tally_is_mixed(evidence) &&
-					 sign_mode_is_none(evidence) && !has_own_cause(evidence) &&
+	return view->is_plain || (view->falls_back && !counts_are_mixed(evidence) &&
+					 vclock_is_none(evidence) && !has_own_cause(evidence) &&
 					 fact_is_known(&evidence->clocksource.current_fact));
 }
 
 static bool is_clocksource_unseen(const struct view *view)
 {
-	return view->falls_back && sign_mode_is_none(view->evidence) &&
+	return view->falls_back && vclock_is_none(view->evidence) &&
 	       !fact_is_known(&view->evidence->clocksource.current_fact);
 }
 
@@ -48,7 +47,7 @@ static const char *target_own_counter(const struct view *view)
 		"tod", "Constant", "GIC", "MIPS"};
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
-		if (sign_is_another(view->evidence, counters[i]))
+		if (clocksource_is_another(view->evidence, counters[i]))
 			return counters[i];
 	}
 	return NULL;
@@ -60,7 +59,7 @@ static bool is_stable_now(const struct evidence *evidence)
 	const struct flag_fact *stable = &evidence->vclock.pvclock_stable;
 
 	return fact_is_known(&stable->fact) && stable->value &&
-	       evidence->vclock.how >= VCLOCK_COPY && !sign_mode_is_none(evidence);
+	       evidence->vclock.how >= VCLOCK_COPY && !vclock_is_none(evidence);
 }
 
 static bool is_page_unstable(const struct view *view)
@@ -77,25 +76,25 @@ static bool is_pvclock_withdrawn(const struct view *view)
 
 static bool is_xen(const struct view *view)
 {
-	return view->falls_back && sign_current_is(view->evidence, "xen");
+	return view->falls_back && clocksource_is(view->evidence, "xen");
 }
 
 /* A mode that was read overrules what the kernel's version makes likely. */
 static bool may_have_no_mode(const struct view *view)
 {
-	return sign_mode_is_none(view->evidence) || view->evidence->vclock.how != VCLOCK_READ;
+	return vclock_is_none(view->evidence) || view->evidence->vclock.how != VCLOCK_READ;
 }
 
 /* 2229f70b5bbb, in 4.15: the vDSO reads Xen's clock. */
 static bool is_xen_too_old(const struct view *view)
 {
-	return is_xen(view) && sign_kernel_before(view->evidence, 4, 15) && may_have_no_mode(view);
+	return is_xen(view) && kernel_is_before(view->evidence, 4, 15) && may_have_no_mode(view);
 }
 
 /* "(err N)" instead of "(tsc unstable)": the hypercall is not there (arch/x86/xen/time.c). */
 static bool is_xen_without_page(const struct view *view)
 {
-	return is_xen(view) && sign_log_find(view->evidence, "PVCLOCK not supported (err");
+	return is_xen(view) && log_find(view->evidence, "PVCLOCK not supported (err");
 }
 
 static bool is_xen_unstable(const struct view *view)
@@ -107,23 +106,23 @@ static bool is_xen_unstable(const struct view *view)
 static bool is_xen_proven_unstable(const struct view *view)
 {
 	return is_page_unstable(view) ||
-	       sign_log_find(view->evidence, "PVCLOCK not supported (tsc unstable)");
+	       log_find(view->evidence, "PVCLOCK not supported (tsc unstable)");
 }
 
 static void support_xen(const struct view *view, struct cause *cause)
 {
 	support_mode(view, cause);
-	support_add_log(cause, sign_log_find(view->evidence, "PVCLOCK not supported"));
+	support_add_log(cause, log_find(view->evidence, "PVCLOCK not supported"));
 }
 
 static bool is_kvm_clock(const struct view *view)
 {
-	return view->falls_back && sign_current_is(view->evidence, "kvm-clock");
+	return view->falls_back && clocksource_is(view->evidence, "kvm-clock");
 }
 
 static bool is_kvm_clock_switched_off(const struct view *view)
 {
-	return is_kvm_clock(view) && sign_boot_has(view->evidence, "no-kvmclock-vsyscall");
+	return is_kvm_clock(view) && boot_has(view->evidence, "no-kvmclock-vsyscall");
 }
 
 /* arch/x86/kernel/kvmclock.c gives the mode under CONFIG_X86_64 only, 3.10 to 7.3. */
@@ -145,7 +144,7 @@ static bool is_kvm_clock_not_stable(const struct view *view)
 /* kvmclock.c sets the mode once, at boot, and only where feature bit and page agree. */
 static bool is_kvm_clock_never_stable(const struct view *view)
 {
-	return is_kvm_clock_not_stable(view) && sign_mode_is_none(view->evidence);
+	return is_kvm_clock_not_stable(view) && vclock_is_none(view->evidence);
 }
 
 static bool is_feature_missing(const struct view *view)
@@ -168,7 +167,7 @@ static void support_kvm_feature(const struct view *view, struct cause *cause)
 static bool is_kvm_clock_lost(const struct view *view)
 {
 	return is_kvm_clock_not_stable(view) && is_page_unstable(view) &&
-	       view->evidence->vclock.how == VCLOCK_READ && !sign_mode_is_none(view->evidence);
+	       view->evidence->vclock.how == VCLOCK_READ && !vclock_is_none(view->evidence);
 }
 
 static bool is_kvm_clock_unstable(const struct view *view)
@@ -179,7 +178,7 @@ static bool is_kvm_clock_unstable(const struct view *view)
 
 static bool is_hyperv(const struct view *view)
 {
-	return view->falls_back && sign_current_is(view->evidence, "hyperv_clocksource_tsc_page");
+	return view->falls_back && clocksource_is(view->evidence, "hyperv_clocksource_tsc_page");
 }
 
 /* RHEL 7's 3.10 and SLES 12's 4.4 got the clock mode by backport. */
@@ -196,46 +195,46 @@ static bool has_hyperv_backport(const struct view *view)
 static bool is_hyperv_too_old(const struct view *view)
 {
 	bool page = is_hyperv(view) && may_have_no_mode(view) && !has_hyperv_backport(view);
-	bool msr = view->falls_back && sign_current_is(view->evidence, "hyperv_clocksource");
+	bool msr = view->falls_back && clocksource_is(view->evidence, "hyperv_clocksource");
 
-	return (page || msr) && sign_kernel_before(view->evidence, 4, 12);
+	return (page || msr) && kernel_is_before(view->evidence, 4, 12);
 }
 
 static bool is_hyperv_without_mode(const struct view *view)
 {
-	return is_hyperv(view) && sign_mode_is_none(view->evidence) && !is_hyperv_too_old(view);
+	return is_hyperv(view) && vclock_is_none(view->evidence) && !is_hyperv_too_old(view);
 }
 
 static bool is_hyperv_withdrawn(const struct view *view)
 {
 	const struct number_fact *sequence = &view->evidence->vclock.hyperv_sequence;
 
-	return is_hyperv(view) && !sign_mode_is_none(view->evidence) &&
+	return is_hyperv(view) && !vclock_is_none(view->evidence) &&
 	       fact_is_known(&sequence->fact) && sequence->value == 0;
 }
 
 static bool is_arm_erratum(const struct view *view)
 {
-	return view->falls_back && sign_current_is(view->evidence, "arch_sys_counter") &&
+	return view->falls_back && clocksource_is(view->evidence, "arch_sys_counter") &&
 	       strcmp(view->evidence->vclock.name, "archtimer-nocompat") != 0;
 }
 
 static void support_arm(const struct view *view, struct cause *cause)
 {
 	support_mode(view, cause);
-	support_add_log(cause, sign_log_find(view->evidence, "workaround for"));
+	support_add_log(cause, log_find(view->evidence, "workaround for"));
 }
 
 /* The line by which the kernel went back to a clocksource that it had left; NULL if none. */
 static const struct kernel_log_line *find_return(const struct evidence *evidence)
 {
 	static const char text[] = "Switched to clocksource ";
-	const struct kernel_log_line *line = sign_log_find(evidence, text);
+	const struct kernel_log_line *line = log_find(evidence, text);
 	const struct kernel_log_line *again = NULL;
 
 	while (line && !again) {
-		again = sign_log_find_after(evidence, line, strstr(line->text, text));
-		line = sign_log_find_after(evidence, line, text);
+		again = log_find_after(evidence, line, strstr(line->text, text));
+		line = log_find_after(evidence, line, text);
 	}
 	return again;
 }
@@ -247,7 +246,8 @@ static bool has_changed(const struct view *view)
 
 static bool is_clocksource_changing(const struct view *view)
 {
-	return has_changed(view) || (tally_is_mixed(view->evidence) && find_return(view->evidence));
+	return has_changed(view) ||
+	       (counts_are_mixed(view->evidence) && find_return(view->evidence));
 }
 
 static void support_changing(const struct view *view, struct cause *cause)
@@ -298,7 +298,7 @@ static const struct advice_row let_clocksource_settle = {.id = "let-clocksource-
 
 static bool is_not_on_ec2(const struct view *view)
 {
-	return !sign_platform_is(view->evidence, "aws-xen");
+	return !platform_is(view->evidence, "aws-xen");
 }
 
 static bool is_on_ec2_xen(const struct view *view)

@@ -29,7 +29,7 @@ static void find_refused(const struct evidence *evidence, char name[CLOCKSOURCE_
 		word.length -= sizeof(key) - 1;
 		text_copy_span(name, CLOCKSOURCE_NAME_SIZE, word);
 	}
-	if (sign_current_is(evidence, name) || sign_is_offered(evidence, name))
+	if (clocksource_is(evidence, name) || clocksource_is_offered(evidence, name))
 		name[0] = '\0';
 }
 
@@ -43,19 +43,19 @@ static bool is_boot_refused(const struct view *view)
 
 static bool is_refused_in_log(const struct view *view)
 {
-	return sign_log_find(view->evidence, "Override clocksource");
+	return log_find(view->evidence, "Override clocksource");
 }
 
 static void support_refused(const struct view *view, struct cause *cause)
 {
 	support_boot(view, cause);
-	support_add_log(cause, sign_log_find(view->evidence, "Override clocksource"));
+	support_add_log(cause, log_find(view->evidence, "Override clocksource"));
 }
 
 static bool is_kvm_clock_disabled(const struct view *view)
 {
-	return view_is_second_choice(view) && sign_is_guest(view->evidence) &&
-	       sign_boot_has(view->evidence, "no-kvmclock");
+	return view_is_second_choice(view) && host_is_guest(view->evidence) &&
+	       boot_has(view->evidence, "no-kvmclock");
 }
 
 static bool is_kvm_clock_unused(const struct view *view)
@@ -65,8 +65,8 @@ static bool is_kvm_clock_unused(const struct view *view)
 
 	return view_is_second_choice(view) && fact_is_known(&offered->fact) && offered->value &&
 	       fact_is_known(&evidence->clocksource.available_fact) &&
-	       !sign_is_offered(evidence, "kvm-clock") && !sign_boot_has(evidence, "no-kvmclock") &&
-	       !sign_log_find(evidence, "kvm-clock: Using");
+	       !clocksource_is_offered(evidence, "kvm-clock") &&
+	       !boot_has(evidence, "no-kvmclock") && !log_find(evidence, "kvm-clock: Using");
 }
 
 static void support_kvm_clock(const struct view *view, struct cause *cause)
@@ -79,10 +79,10 @@ static void support_kvm_clock(const struct view *view, struct cause *cause)
 static const struct kernel_log_line *tsc_line(const struct view *view)
 {
 	static const char text[] = "Switched to clocksource tsc";
-	const struct kernel_log_line *line = sign_log_find(view->evidence, text);
+	const struct kernel_log_line *line = log_find(view->evidence, text);
 
 	while (line && strstr(line->text, text)[sizeof(text) - 1])
-		line = sign_log_find_after(view->evidence, line, text);
+		line = log_find_after(view->evidence, line, text);
 	return line;
 }
 
@@ -90,8 +90,8 @@ bool view_is_tsc_unbound(const struct view *view)
 {
 	return view_is_second_choice(view) &&
 	       fact_is_known(&view->evidence->clocksource.available_fact) &&
-	       !sign_is_offered(view->evidence, "tsc") && tsc_line(view) &&
-	       !sign_tsc_distrust(view->evidence) && !view_has_tsc_delay(view);
+	       !clocksource_is_offered(view->evidence, "tsc") && tsc_line(view) &&
+	       !log_find_tsc_distrust(view->evidence) && !view_has_tsc_delay(view);
 }
 
 static void support_unbound(const struct view *view, struct cause *cause)
@@ -99,8 +99,7 @@ static void support_unbound(const struct view *view, struct cause *cause)
 	const struct kernel_log_line *line = tsc_line(view);
 
 	support_add_log(cause, line);
-	support_add_log(
-		cause, sign_log_find_after(view->evidence, line, "Switched to clocksource"));
+	support_add_log(cause, log_find_after(view->evidence, line, "Switched to clocksource"));
 }
 
 static const struct advice_row kernel_with_kvm_guest = {.id = "kernel-with-kvm-guest",

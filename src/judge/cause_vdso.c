@@ -43,8 +43,8 @@ bool view_lacks_compat_vdso(const struct view *view)
 	return view->verdict == VERDICT_FALLBACK && evidence->vdso.fact.state == FACT_ABSENT &&
 	       fact_is_known(&evidence->host.arch.fact) &&
 	       strcmp(evidence->host.arch.value, "aarch64") == 0 &&
-	       !fact_is_known(&evidence->host.emulator.fact) &&
-	       !sign_boot_has(evidence, "vdso=0") && !sign_boot_has(evidence, "vdso32=0");
+	       !fact_is_known(&evidence->host.emulator.fact) && !boot_has(evidence, "vdso=0") &&
+	       !boot_has(evidence, "vdso32=0");
 }
 
 static void support_no_vdso(const struct view *view, struct cause *cause)
@@ -56,16 +56,16 @@ static void support_no_vdso(const struct view *view, struct cause *cause)
 /* "clocksource X registered with invalid VDSO mode N. Disabling VDSO support" (5.6 and newer). */
 static const struct kernel_log_line *disabling_line(const struct view *view)
 {
-	const struct kernel_log_line *line = sign_log_find(view->evidence, "Disabling VDSO");
+	const struct kernel_log_line *line = log_find(view->evidence, "Disabling VDSO");
 
-	return line ? line : sign_log_find(view->evidence, "invalid VDSO mode");
+	return line ? line : log_find(view->evidence, "invalid VDSO mode");
 }
 
 static bool is_disabled(const struct view *view)
 {
 	const struct kernel_log_line *line = disabling_line(view);
 
-	return view->falls_back && sign_mode_is_none(view->evidence) && line &&
+	return view->falls_back && vclock_is_none(view->evidence) && line &&
 	       *view->evidence->clocksource.current &&
 	       strstr(line->text, view->evidence->clocksource.current);
 }
@@ -80,14 +80,14 @@ static bool does_crash(const struct view *view)
 {
 	const struct flag_fact *counter_off = &view->evidence->host.counter_off;
 
-	return tally_deciding(view->evidence).signal &&
+	return counts_deciding(view->evidence).signal &&
 	       !(fact_is_known(&counter_off->fact) && counter_off->value);
 }
 
 static void support_crash(const struct view *view, struct cause *cause)
 {
 	support_add(cause, "the deciding calls end with %s",
-		fault_signal_name(tally_deciding(view->evidence).signal));
+		fault_signal_name(counts_deciding(view->evidence).signal));
 	support_mode(view, cause);
 }
 
@@ -98,7 +98,7 @@ bool view_has_firmware_counter(const struct view *view)
 
 	return view->verdict == VERDICT_SLOW && fact_is_known(&arch->fact) &&
 	       strncmp(arch->value, "riscv", strlen("riscv")) == 0 &&
-	       !sign_is_guest(view->evidence);
+	       !host_is_guest(view->evidence);
 }
 
 static void support_counter(const struct view *view, struct cause *cause)

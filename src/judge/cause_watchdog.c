@@ -112,7 +112,7 @@ static void support_rates(const struct view *view, struct cause *cause)
  */
 static const struct kernel_log_line *delay_line(const struct view *view)
 {
-	return sign_log_find_with(view->evidence, "read-back delay", ", marking ");
+	return log_find_with(view->evidence, "read-back delay", ", marking ");
 }
 
 bool view_has_tsc_delay(const struct view *view)
@@ -127,12 +127,12 @@ static void support_delay(const struct view *view, struct cause *cause)
 
 static bool is_guest(const struct view *view)
 {
-	return sign_is_guest(view->evidence);
+	return host_is_guest(view->evidence);
 }
 
 static bool is_no_guest(const struct view *view)
 {
-	return !sign_is_guest(view->evidence);
+	return !host_is_guest(view->evidence);
 }
 
 static const struct step_row keep_nowatchdog[] = {
@@ -160,7 +160,7 @@ static const struct step_row keep_nowatchdog[] = {
  */
 static bool has_older_watchdog(const struct view *view)
 {
-	return sign_kernel_before(view->evidence, 6, 8) ||
+	return kernel_is_before(view->evidence, 6, 8) ||
 	       !fact_is_known(&view->evidence->host.kernel.fact);
 }
 
@@ -261,13 +261,12 @@ static const struct advice_row find_which_clock = {.id = "find-which-clock",
 
 static void support_distrust(const struct view *view, struct cause *cause)
 {
-	const struct kernel_log_line *line = sign_tsc_distrust(view->evidence);
+	const struct kernel_log_line *line = log_find_tsc_distrust(view->evidence);
 
 	support_add_log(cause, line);
 	if (view->watchdog.line)
 		support_intervals(view, cause);
-	support_add_log(
-		cause, sign_log_find_after(view->evidence, line, "Switched to clocksource"));
+	support_add_log(cause, log_find_after(view->evidence, line, "Switched to clocksource"));
 }
 
 const struct cause_row cause_watchdog_rows[] = {

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "judge/contradiction.h"
 
 #include <string.h>
 
 #include "base/text.h"
-#include "judge/signs.h"
-#include "judge/tally.h"
-#include "judge/vclock.h"
+#include "rules.h"
 
 struct rule {
 	const char *id;
@@ -17,16 +14,16 @@ struct rule {
 
 static bool vdso_always_enters(const struct evidence *evidence)
 {
-	struct tally tally = tally_by(evidence, PATH_VDSO);
+	struct entry_counts counts = counts_by_path(evidence, PATH_VDSO);
 
-	return tally.proven > 0 && tally.always == tally.calls;
+	return counts.proven > 0 && counts.always == counts.calls;
 }
 
 static bool vdso_never_enters(const struct evidence *evidence)
 {
-	struct tally tally = tally_by(evidence, PATH_VDSO);
+	struct entry_counts counts = counts_by_path(evidence, PATH_VDSO);
 
-	return tally.proven > 0 && tally.proven == tally.calls && tally.entered == 0;
+	return counts.proven > 0 && counts.proven == counts.calls && counts.entered == 0;
 }
 
 static bool mode_none_yet_answered(const struct evidence *evidence)
@@ -71,7 +68,7 @@ static bool name_yet_answered(const struct evidence *evidence)
 
 static bool entering_yet_cheap(const struct evidence *evidence)
 {
-	const struct call_evidence *call = tally_find(evidence, "CLOCK_MONOTONIC");
+	const struct call_evidence *call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
 
 	return vdso_always_enters(evidence) && call && call->path[PATH_VDSO].timed &&
 	       fact_is_known(&evidence->timing.entry_fact) &&
@@ -81,7 +78,7 @@ static bool entering_yet_cheap(const struct evidence *evidence)
 /* As dear as a system call although reading the counter is not what makes it so. */
 static bool answered_yet_dear(const struct evidence *evidence)
 {
-	const struct call_evidence *call = tally_find(evidence, "CLOCK_MONOTONIC");
+	const struct call_evidence *call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
 	const struct timing_evidence *timing = &evidence->timing;
 
 	if (!vdso_never_enters(evidence) || !call || !fact_is_known(&timing->entry_fact) ||
@@ -95,10 +92,10 @@ static bool answered_yet_dear(const struct evidence *evidence)
 /* Where system calls are dearer still, the verdict says nothing of it. */
 static bool counter_dear(const struct evidence *evidence)
 {
-	const struct call_evidence *call = tally_find(evidence, "CLOCK_MONOTONIC");
+	const struct call_evidence *call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
 	const struct timing_evidence *timing = &evidence->timing;
 
-	return vdso_never_enters(evidence) && sign_counter_is_dear(evidence) && call &&
+	return vdso_never_enters(evidence) && counter_is_trapped(evidence) && call &&
 	       call->path[PATH_VDSO].timed && fact_is_known(&timing->entry_fact) &&
 	       timing->counter_ns < timing->entry_ns &&
 	       call->path[PATH_VDSO].min_ns >= timing->counter_ns;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "judge/cost.h"
 
 #include <math.h>
 
-#include "judge/signs.h"
-#include "judge/tally.h"
+#include "rules.h"
 
 #define NS_PER_SECOND 1e9
 
@@ -17,11 +15,11 @@
 static void estimate_user_space(const struct evidence *evidence, struct cost *cost)
 {
 	const struct timing_evidence *timing = &evidence->timing;
-	const struct call_evidence *coarse = tally_find(evidence, "CLOCK_MONOTONIC_COARSE");
+	const struct call_evidence *coarse = clock_gettime_of(evidence, "CLOCK_MONOTONIC_COARSE");
 
 	if (!fact_is_known(&timing->counter_fact) || !coarse || !coarse->path[PATH_VDSO].timed)
 		return;
-	if (sign_counter_is_dear(evidence))
+	if (counter_is_trapped(evidence))
 		return;
 	cost->estimated = true;
 	cost->user_space_ns =
@@ -44,7 +42,7 @@ static const struct path_evidence *paid_path(
 /* CLOCK_MONOTONIC, unless another deciding call enters the kernel more often. */
 static const struct call_evidence *find_dearest(const struct evidence *evidence)
 {
-	const struct call_evidence *dearest = tally_find(evidence, "CLOCK_MONOTONIC");
+	const struct call_evidence *dearest = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
 
 	for (size_t i = 0; dearest && i < evidence->call_count; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
@@ -72,7 +70,7 @@ static void set_call_ns(const struct path_evidence *path, struct cost *cost)
 }
 
 static void set_user_space_ns(
-	const struct evidence *evidence, enum verdict verdict, struct cost *cost)
+	const struct evidence *evidence, enum verdict_kind verdict, struct cost *cost)
 {
 	const struct copy_evidence *copy = &evidence->copy;
 
@@ -81,7 +79,7 @@ static void set_user_space_ns(
 		cost->estimated = true;
 		cost->user_space_ns = cost->call_ns;
 	} else if (cost->measured) {
-		cost->estimated = !sign_counter_gains_nothing(evidence);
+		cost->estimated = !counter_gains_nothing(evidence);
 		cost->user_space_ns = copy->what_if_ns;
 	} else {
 		estimate_user_space(evidence, cost);
@@ -99,7 +97,7 @@ static bool was_timed_while_served(const struct path_evidence *path, double sysc
 	       (path->entered == path->attempts && path->min_ns < syscall_ns / 2);
 }
 
-void cost_find(const struct evidence *evidence, enum verdict verdict, struct cost *cost)
+void cost_find(const struct evidence *evidence, enum verdict_kind verdict, struct cost *cost)
 {
 	const struct call_evidence *call = find_dearest(evidence);
 	const struct path_evidence *path = call ? paid_path(evidence, call) : NULL;

@@ -4,10 +4,6 @@
  * of causes and advice reads. The causes are found once, in the order of their tables, and
  * bring their advice along.
  */
-#include "judge/judgement.h"
-
-#include "judge/advisable.h"
-#include "judge/vclock.h"
 #include "rules.h"
 
 /* What makes the calls slow comes before what led the kernel there, and notes come last. */
@@ -42,7 +38,7 @@ static const char *find_paravirtual(const struct evidence *evidence)
 	static const char *const names[] = {"kvm-clock", "hyperv_clocksource_tsc_page", "xen"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (sign_is_another(evidence, names[i]) &&
+		if (clocksource_is_another(evidence, names[i]) &&
 			advisable_clocksource(evidence, names[i], NULL))
 			return names[i];
 	}
@@ -52,27 +48,27 @@ static const char *find_paravirtual(const struct evidence *evidence)
 static void find_switches(const struct evidence *evidence, struct view *view)
 {
 	view->paravirtual = find_paravirtual(evidence);
-	if (!sign_is_another(evidence, "tsc"))
+	if (!clocksource_is_another(evidence, "tsc"))
 		return;
 	if (advisable_clocksource(evidence, "tsc", &view->not_tsc))
 		view->tsc = "tsc";
 }
 
-void view_make(const struct evidence *evidence, enum verdict verdict, struct view *view)
+void view_make(const struct evidence *evidence, enum verdict_kind verdict, struct view *view)
 {
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 
 	*view = (struct view){.evidence = evidence,
 		.verdict = verdict,
-		.vdso = tally_by(evidence, PATH_VDSO),
-		.libc = tally_by(evidence, PATH_LIBC)};
+		.vdso = counts_by_path(evidence, PATH_VDSO),
+		.libc = counts_by_path(evidence, PATH_LIBC)};
 	view->falls_back = verdict == VERDICT_FALLBACK && fact_is_known(&evidence->vdso.fact) &&
 	                   view->vdso.entered > 0;
-	view->is_plain = (view->falls_back || !evidence->live) &&
-	                 fact_is_known(&clocksource->current_fact) &&
-	                 (vclock_name_has_no_mode(clocksource->current) ||
-				 (sign_mode_is_none(evidence) &&
-					 !vclock_name_has_mode(clocksource->current)));
+	view->is_plain =
+		(view->falls_back || !evidence->live) &&
+		fact_is_known(&clocksource->current_fact) &&
+		(vclock_name_has_no_mode(clocksource->current) ||
+			(vclock_is_none(evidence) && !vclock_name_has_mode(clocksource->current)));
 	watchdog_explain(evidence, &view->watchdog);
 	if (view->falls_back)
 		find_switches(evidence, view);
@@ -124,16 +120,16 @@ const char *cause_certainty_name(enum certainty certainty)
 	return cause_certainty_names[certainty];
 }
 
-void judgement_make(const struct evidence *evidence, struct judgement *judgement)
+void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
 	const struct cause_row *rows[CAUSE_MAX];
 	struct view view;
 
-	verdict_find(evidence, &judgement->ruling);
-	judgement->contradiction_count = contradiction_find(evidence, judgement->contradictions);
-	view_make(evidence, judgement->ruling.verdict, &view);
-	judgement->cause_count = cause_find(&view, judgement->causes, rows);
-	judgement->advice_count =
-		advice_find(&view, rows, judgement->cause_count, judgement->advice);
-	cost_find(evidence, judgement->ruling.verdict, &judgement->cost);
+	verdict_find(evidence, &diagnosis->verdict);
+	diagnosis->contradiction_count = contradiction_find(evidence, diagnosis->contradictions);
+	view_make(evidence, diagnosis->verdict.kind, &view);
+	diagnosis->cause_count = cause_find(&view, diagnosis->causes, rows);
+	diagnosis->advice_count =
+		advice_find(&view, rows, diagnosis->cause_count, diagnosis->advice);
+	cost_find(evidence, diagnosis->verdict.kind, &diagnosis->cost);
 }

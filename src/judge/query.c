@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions to the evidence, in the words that the rules of causes and advice use. */
-#include "judge/signs.h"
+#include "rules.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "base/text.h"
-#include "judge/tally.h"
 
-bool sign_current_is(const struct evidence *evidence, const char *name)
+bool clocksource_is(const struct evidence *evidence, const char *name)
 {
 	return fact_is_known(&evidence->clocksource.current_fact) &&
 	       strcmp(evidence->clocksource.current, name) == 0;
 }
 
-bool sign_is_offered(const struct evidence *evidence, const char *name)
+bool clocksource_is_offered(const struct evidence *evidence, const char *name)
 {
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 
@@ -28,14 +27,14 @@ bool sign_is_offered(const struct evidence *evidence, const char *name)
 	return false;
 }
 
-bool sign_is_another(const struct evidence *evidence, const char *name)
+bool clocksource_is_another(const struct evidence *evidence, const char *name)
 {
-	return sign_is_offered(evidence, name) &&
+	return clocksource_is_offered(evidence, name) &&
 	       fact_is_known(&evidence->clocksource.current_fact) &&
-	       !sign_current_is(evidence, name);
+	       !clocksource_is(evidence, name);
 }
 
-bool sign_mode_is_none(const struct evidence *evidence)
+bool vclock_is_none(const struct evidence *evidence)
 {
 	return evidence->vclock.how >= VCLOCK_COPY && evidence->vclock.mode == VCLOCK_MODE_NONE;
 }
@@ -43,16 +42,16 @@ bool sign_mode_is_none(const struct evidence *evidence)
 /* What is gained must be more than a little: reading the counter may be trapped. */
 #define WORTH_A_SWITCH 0.75
 
-bool sign_counter_gains_nothing(const struct evidence *evidence)
+bool counter_gains_nothing(const struct evidence *evidence)
 {
 	const struct copy_evidence *copy = &evidence->copy;
-	const struct call_evidence *call = tally_find(evidence, "CLOCK_MONOTONIC");
+	const struct call_evidence *call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
 
 	return fact_is_known(&copy->what_if_fact) && call && call->path[PATH_VDSO].timed &&
 	       copy->what_if_ns > WORTH_A_SWITCH * call->path[PATH_VDSO].min_ns;
 }
 
-bool sign_boot_has(const struct evidence *evidence, const char *parameter)
+bool boot_has(const struct evidence *evidence, const char *parameter)
 {
 	struct span words = text_span(evidence->host.boot.value);
 	struct span word;
@@ -64,12 +63,12 @@ bool sign_boot_has(const struct evidence *evidence, const char *parameter)
 	return false;
 }
 
-bool sign_boot_chose_current(const struct evidence *evidence)
+bool boot_chose_current(const struct evidence *evidence)
 {
 	char parameter[CLOCKSOURCE_NAME_SIZE + 16];
 
 	snprintf(parameter, sizeof(parameter), "clocksource=%s", evidence->clocksource.current);
-	return *evidence->clocksource.current && sign_boot_has(evidence, parameter);
+	return *evidence->clocksource.current && boot_has(evidence, parameter);
 }
 
 static const struct kernel_log_line *find_from(
@@ -82,12 +81,12 @@ static const struct kernel_log_line *find_from(
 	return NULL;
 }
 
-const struct kernel_log_line *sign_log_find(const struct evidence *evidence, const char *text)
+const struct kernel_log_line *log_find(const struct evidence *evidence, const char *text)
 {
 	return find_from(&evidence->kernel_log, 0, text);
 }
 
-const struct kernel_log_line *sign_log_find_after(
+const struct kernel_log_line *log_find_after(
 	const struct evidence *evidence, const struct kernel_log_line *line, const char *text)
 {
 	const struct kernel_log_evidence *log = &evidence->kernel_log;
@@ -95,13 +94,13 @@ const struct kernel_log_line *sign_log_find_after(
 	return line ? find_from(log, (size_t)(line - log->lines) + 1, text) : NULL;
 }
 
-const struct kernel_log_line *sign_log_find_with(
+const struct kernel_log_line *log_find_with(
 	const struct evidence *evidence, const char *text, const char *also)
 {
-	const struct kernel_log_line *line = sign_log_find(evidence, text);
+	const struct kernel_log_line *line = log_find(evidence, text);
 
 	while (line && !strstr(line->text, also))
-		line = sign_log_find_after(evidence, line, text);
+		line = log_find_after(evidence, line, text);
 	return line;
 }
 
@@ -119,7 +118,7 @@ static bool take_number(struct span *text, uint64_t *number)
 	return true;
 }
 
-bool sign_kernel_before(const struct evidence *evidence, unsigned major, unsigned minor)
+bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned minor)
 {
 	struct span release = text_span(evidence->host.kernel.value);
 	uint64_t has_major, has_minor;
@@ -139,17 +138,17 @@ static bool text_is(const struct text_fact *text, const char *word)
 	return fact_is_known(&text->fact) && strcmp(text->value, word) == 0;
 }
 
-bool sign_platform_is(const struct evidence *evidence, const char *word)
+bool platform_is(const struct evidence *evidence, const char *word)
 {
 	return text_is(&evidence->host.platform, word);
 }
 
-bool sign_is_guest(const struct evidence *evidence)
+bool host_is_guest(const struct evidence *evidence)
 {
 	return fact_is_known(&evidence->host.hypervisor.fact);
 }
 
-bool sign_is_x86(const struct evidence *evidence)
+bool host_is_x86(const struct evidence *evidence)
 {
 	const struct text_fact *arch = &evidence->host.arch;
 	size_t length = strlen(arch->value);
@@ -161,7 +160,7 @@ bool sign_is_x86(const struct evidence *evidence)
 	       (length == 4 && arch->value[0] == 'i' && strcmp(arch->value + 2, "86") == 0);
 }
 
-bool sign_tsc_is_invariant(const struct evidence *evidence)
+bool tsc_is_invariant(const struct evidence *evidence)
 {
 	const struct flag_fact *invariant = &evidence->host.invariant_tsc;
 	const struct text_fact *flags = &evidence->host.tsc_flags;
@@ -171,18 +170,17 @@ bool sign_tsc_is_invariant(const struct evidence *evidence)
 							strstr(flags->value, "nonstop_tsc")));
 }
 
-bool sign_may_be_restored(const struct evidence *evidence)
+bool host_may_be_restored(const struct evidence *evidence)
 {
 	/* Hyper-V and VMware give every guest such a device, and restore its TSC with it. */
 	bool reports = fact_is_known(&evidence->host.restore_device.fact) &&
 	               !text_is(&evidence->host.hypervisor, "microsoft") &&
 	               !text_is(&evidence->host.hypervisor, "vmware");
 
-	return reports || sign_platform_is(evidence, "firecracker") ||
-	       sign_platform_is(evidence, "microvm");
+	return reports || platform_is(evidence, "firecracker") || platform_is(evidence, "microvm");
 }
 
-const struct kernel_log_line *sign_tsc_distrust(const struct evidence *evidence)
+const struct kernel_log_line *log_find_tsc_distrust(const struct evidence *evidence)
 {
 	/* The old wording has the name in quotes, that of 7.2 has it bare; 3.10 has its own. */
 	static const char *const texts[] = {
@@ -195,7 +193,7 @@ const struct kernel_log_line *sign_tsc_distrust(const struct evidence *evidence)
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		const struct kernel_log_line *line = sign_log_find(evidence, texts[i]);
+		const struct kernel_log_line *line = log_find(evidence, texts[i]);
 
 		if (line)
 			return line;
@@ -220,7 +218,7 @@ static bool is_x86_or_arm(const struct text_fact *arch)
  */
 #define COUNTER_NS_MOST 150
 
-bool sign_counter_is_dear(const struct evidence *evidence)
+bool counter_is_trapped(const struct evidence *evidence)
 {
 	const struct timing_evidence *timing = &evidence->timing;
 

@@ -6,20 +6,71 @@
 #ifndef VDSOCHECK_JUDGE_RULES_H
 #define VDSOCHECK_JUDGE_RULES_H
 
-#include "judge/advice.h"
-#include "judge/cause.h"
-#include "judge/signs.h"
-#include "judge/tally.h"
-#include "judge/verdict.h"
-#include "judge/watchdog.h"
+#include "judge.h"
+#include "watchdog.h"
+
+/* Questions to the evidence, in the words that the rules use (query.c). */
+
+/* The kernel offers this clocksource: whole names, `tsc` is not `tsc-early`. */
+bool clocksource_is_offered(const struct evidence *evidence, const char *name);
+
+/* The kernel offers this clocksource, and is known to use another. */
+bool clocksource_is_another(const struct evidence *evidence, const char *name);
+
+/* The data page was read and says that there is no clock mode. */
+bool vclock_is_none(const struct evidence *evidence);
+
+/* True if the copy of the vDSO shows that the CPU's counter would take about as long as now. */
+bool counter_gains_nothing(const struct evidence *evidence);
+
+/* Booted with this parameter: "notsc", or "tsc=unstable" with its value. */
+bool boot_has(const struct evidence *evidence, const char *parameter);
+
+/* Booted with clocksource= and the name of the current one. */
+bool boot_chose_current(const struct evidence *evidence);
+
+/* The first line of the kernel log that holds this text; NULL if none does, or none was read. */
+const struct kernel_log_line *log_find(const struct evidence *evidence, const char *text);
+
+/* The first line that holds both texts. */
+const struct kernel_log_line *log_find_with(
+	const struct evidence *evidence, const char *text, const char *also);
+
+/* The same among the lines after this one. */
+const struct kernel_log_line *log_find_after(
+	const struct evidence *evidence, const struct kernel_log_line *line, const char *text);
+
+/* The kernel's release is known and older than major.minor. */
+bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned minor);
+
+/* The platform is known to be this. */
+bool platform_is(const struct evidence *evidence, const char *word);
+
+/* Under a hypervisor. */
+bool host_is_guest(const struct evidence *evidence);
+
+/* The guest may be stopped, copied and started again elsewhere, with another TSC. */
+bool host_may_be_restored(const struct evidence *evidence);
+
+/* The log line by which the kernel said that it does not trust the TSC; NULL if none. */
+const struct kernel_log_line *log_find_tsc_distrust(const struct evidence *evidence);
+
+/*
+ * Reading the counter takes too long for a read of a register: as long as the cheapest system
+ * call, or on x86 and ARM more than any such read does. It is intercepted or emulated.
+ */
+bool counter_is_trapped(const struct evidence *evidence);
+
+/* True if some kernel gives a clocksource of this name a clock mode. */
+bool vclock_name_has_mode(const char *clocksource);
 
 /* What every rule looks at, computed once. */
 struct view {
 	const struct evidence *evidence;
-	enum verdict verdict;
-	struct tally vdso; /* the deciding calls by the vDSO's functions */
-	struct tally libc; /* the same through libc */
-	bool falls_back;   /* the vDSO is there and made system calls */
+	enum verdict_kind verdict;
+	struct entry_counts vdso; /* the deciding calls by the vDSO's functions */
+	struct entry_counts libc; /* the same through libc */
+	bool falls_back;          /* the vDSO is there and made system calls */
 	/*
 	 * The calls fall back on a clocksource that no kernel gives a clock mode, by its name, or
 	 * that has none, by the data page, and is not known to ever have one. Or they would, by its
@@ -34,7 +85,7 @@ struct view {
 	const char *not_tsc; /* why not, where the TSC is offered and may not be; or NULL */
 };
 
-void view_make(const struct evidence *evidence, enum verdict verdict, struct view *view);
+void view_make(const struct evidence *evidence, enum verdict_kind verdict, struct view *view);
 
 /* x86 on a clocksource that no kernel selects for its speed: why not the TSC? */
 bool view_is_second_choice(const struct view *view);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "judge/vclock.h"
+#include "rules.h"
 
 #include <string.h>
 
 #include "base/text.h"
-#include "judge/tally.h"
 
 /*
  * The mode that a clocksource has if it has one, by the kernel's own code (drivers/ and arch/
@@ -93,7 +92,7 @@ static void infer_answered(const char *clocksource, struct vclock_evidence *vclo
 struct vclock_evidence vclock_infer(const struct evidence *evidence)
 {
 	struct vclock_evidence vclock = evidence->vclock;
-	struct tally vdso = tally_by(evidence, PATH_VDSO);
+	struct entry_counts vdso = counts_by_path(evidence, PATH_VDSO);
 
 	if (vclock.how >= VCLOCK_COPY || !fact_is_known(&evidence->proof.fact) ||
 		!fact_is_known(&evidence->clocksource.current_fact) || !vdso.proven)

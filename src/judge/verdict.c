@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "judge/verdict.h"
+#include "judge.h"
 
 #include <stdio.h>
 
 #include "base/fault.h"
 #include "base/text.h"
-#include "judge/tally.h"
 
 struct rule {
 	const char *id;
-	enum verdict verdict;
-	unsigned witnesses;
+	enum verdict_kind verdict;
+	unsigned rests_on;
 	bool (*applies)(const struct evidence *evidence);
 	const char *sentence; /* NULL: the next one makes it */
 	void (*write)(const struct evidence *evidence, char *summary, size_t size);
@@ -18,10 +17,10 @@ struct rule {
 
 static bool has_proof(const struct evidence *evidence)
 {
-	struct tally tally = tally_deciding(evidence);
+	struct entry_counts counts = counts_deciding(evidence);
 
-	return fact_is_known(&evidence->proof.fact) && tally.calls > 0 &&
-	       tally.proven == tally.calls;
+	return fact_is_known(&evidence->proof.fact) && counts.calls > 0 &&
+	       counts.proven == counts.calls;
 }
 
 static bool is_captured(const struct evidence *evidence)
@@ -31,13 +30,13 @@ static bool is_captured(const struct evidence *evidence)
 
 static bool crashes(const struct evidence *evidence)
 {
-	return tally_deciding(evidence).signal != 0;
+	return counts_deciding(evidence).signal != 0;
 }
 
 static void write_crash(const struct evidence *evidence, char *summary, size_t size)
 {
 	snprintf(summary, size, "reading the clock kills the process with %s.",
-		fault_signal_name(tally_deciding(evidence).signal));
+		fault_signal_name(counts_deciding(evidence).signal));
 }
 
 static bool is_emulated(const struct evidence *evidence)
@@ -54,9 +53,9 @@ static void write_emulated(const struct evidence *evidence, char *summary, size_
 
 static bool all_enter_always(const struct evidence *evidence)
 {
-	struct tally tally = tally_deciding(evidence);
+	struct entry_counts counts = counts_deciding(evidence);
 
-	return has_proof(evidence) && tally.always == tally.calls;
+	return has_proof(evidence) && counts.always == counts.calls;
 }
 
 static bool all_enter_without_vdso(const struct evidence *evidence)
@@ -66,12 +65,12 @@ static bool all_enter_without_vdso(const struct evidence *evidence)
 
 static bool some_enter(const struct evidence *evidence)
 {
-	return has_proof(evidence) && tally_deciding(evidence).entered > 0;
+	return has_proof(evidence) && counts_deciding(evidence).entered > 0;
 }
 
 static bool some_enter_sometimes(const struct evidence *evidence)
 {
-	return some_enter(evidence) && tally_is_mixed(evidence);
+	return some_enter(evidence) && counts_are_mixed(evidence);
 }
 
 static size_t append_call(char *text, size_t size, size_t used, const struct call_evidence *call)
@@ -102,21 +101,21 @@ static void write_which(const struct evidence *evidence, char *summary, size_t s
 	size_t used = list_entering(evidence, summary, size);
 
 	snprintf(summary + used, size - used, " %s.",
-		tally_deciding(evidence).entering == 1 ? "falls back to a system call"
-						       : "fall back to system calls");
+		counts_deciding(evidence).entering == 1 ? "falls back to a system call"
+							: "fall back to system calls");
 }
 
 /* How often is in the proof's line. */
 static void write_sometimes(const struct evidence *evidence, char *summary, size_t size)
 {
-	struct tally tally = tally_deciding(evidence);
+	struct entry_counts counts = counts_deciding(evidence);
 	size_t used = list_entering(evidence, summary, size);
 
-	if (tally.entering == tally.calls)
+	if (counts.entering == counts.calls)
 		used = (size_t)snprintf(summary, size, "gettimeofday() and clock_gettime()");
 	snprintf(summary + used, size - used, " %s.",
-		tally.entering == 1 ? "sometimes falls back to a system call"
-				    : "sometimes fall back to system calls");
+		counts.entering == 1 ? "sometimes falls back to a system call"
+				     : "sometimes fall back to system calls");
 }
 
 /*
@@ -127,7 +126,7 @@ static bool host_libc_enters(const struct evidence *evidence)
 {
 	const struct flag_fact *is_static = &evidence->host.libc_static;
 
-	return has_proof(evidence) && tally_by(evidence, PATH_LIBC).entered > 0 &&
+	return has_proof(evidence) && counts_by_path(evidence, PATH_LIBC).entered > 0 &&
 	       fact_is_known(&is_static->fact) && !is_static->value;
 }
 
@@ -138,7 +137,7 @@ static bool host_libc_enters(const struct evidence *evidence)
 static bool counter_is_slow(const struct evidence *evidence)
 {
 	const struct timing_evidence *timing = &evidence->timing;
-	const struct call_evidence *call = tally_find(evidence, "CLOCK_MONOTONIC");
+	const struct call_evidence *call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
 
 	if (!has_proof(evidence) || !call || !fact_is_known(&timing->counter_fact) ||
 		!fact_is_known(&timing->entry_fact))
@@ -224,67 +223,67 @@ static void write_unproven(const struct evidence *evidence, char *summary, size_
 
 /* In this order: the first that applies decides. */
 static const struct rule rules[] = {
-	{"captured-tree", VERDICT_UNKNOWN, WITNESS_NAME, is_captured,
+	{"captured-tree", VERDICT_UNKNOWN, EVIDENCE_NAME, is_captured,
 		"nothing was measured, and the clocksource name alone does not show whether the "
 		"vDSO serves the clock calls.",
 		NULL},
-	{"call-crashes", VERDICT_UNKNOWN, WITNESS_PROOF, crashes, NULL, write_crash},
+	{"call-crashes", VERDICT_UNKNOWN, EVIDENCE_PROOF, crashes, NULL, write_crash},
 	{"emulated", VERDICT_UNKNOWN, 0, is_emulated, NULL, write_emulated},
-	{"enters-without-vdso", VERDICT_FALLBACK, WITNESS_PROOF, all_enter_without_vdso,
+	{"enters-without-vdso", VERDICT_FALLBACK, EVIDENCE_PROOF, all_enter_without_vdso,
 		"gettimeofday() and clock_gettime() are system calls, as there is no vDSO.", NULL},
-	{"enters-always", VERDICT_FALLBACK, WITNESS_PROOF, all_enter_always,
+	{"enters-always", VERDICT_FALLBACK, EVIDENCE_PROOF, all_enter_always,
 		"gettimeofday() and clock_gettime() fall back to system calls.", NULL},
-	{"enters-sometimes", VERDICT_FALLBACK, WITNESS_PROOF, some_enter_sometimes, NULL,
+	{"enters-sometimes", VERDICT_FALLBACK, EVIDENCE_PROOF, some_enter_sometimes, NULL,
 		write_sometimes},
-	{"enters-some-calls", VERDICT_FALLBACK, WITNESS_PROOF, some_enter, NULL, write_which},
-	{"enters-through-libc", VERDICT_FALLBACK, WITNESS_PROOF, host_libc_enters,
+	{"enters-some-calls", VERDICT_FALLBACK, EVIDENCE_PROOF, some_enter, NULL, write_which},
+	{"enters-through-libc", VERDICT_FALLBACK, EVIDENCE_PROOF, host_libc_enters,
 		"gettimeofday() and clock_gettime() are system calls, as the C library bypasses the "
 		"vDSO.",
 		NULL},
-	{"clocksource-keeps-changing", VERDICT_FALLBACK, WITNESS_NAME | WITNESS_PROOF,
+	{"clocksource-keeps-changing", VERDICT_FALLBACK, EVIDENCE_NAME | EVIDENCE_PROOF,
 		keeps_changing, NULL, write_changing},
-	{"counter-slow", VERDICT_SLOW, WITNESS_PROOF | WITNESS_TIMING, counter_is_slow,
+	{"counter-slow", VERDICT_SLOW, EVIDENCE_PROOF | EVIDENCE_TIMING, counter_is_slow,
 		"the vDSO serves gettimeofday() and clock_gettime(), but reading the CPU's counter "
 		"takes as long as a system call.",
 		NULL},
-	{"user-space", VERDICT_OK, WITNESS_PROOF, has_proof,
+	{"user-space", VERDICT_OK, EVIDENCE_PROOF, has_proof,
 		"gettimeofday() and clock_gettime() are served by the vDSO.", NULL},
-	{"cheaper-than-entry", VERDICT_OK, WITNESS_TIMING, is_cleared_by_timing,
+	{"cheaper-than-entry", VERDICT_OK, EVIDENCE_TIMING, is_cleared_by_timing,
 		"gettimeofday() and clock_gettime() take less time than any system call.", NULL},
 	{"no-proof", VERDICT_UNKNOWN, 0, always, NULL, write_unproven},
 };
 
 /* Timing stands behind a proof whose price it shows to be as it should be. */
-static unsigned supporting_witnesses(const struct evidence *evidence, const struct rule *rule)
+static unsigned supporting_evidence(const struct evidence *evidence, const struct rule *rule)
 {
 	unsigned more = 0;
 
-	if (!(rule->witnesses & WITNESS_PROOF))
+	if (!(rule->rests_on & EVIDENCE_PROOF))
 		return 0;
 	if (rule->verdict == VERDICT_OK && verdict_timing_clears(evidence))
-		more |= WITNESS_TIMING;
+		more |= EVIDENCE_TIMING;
 	if (rule->verdict == VERDICT_FALLBACK && evidence->vclock.how >= VCLOCK_COPY &&
 		evidence->vclock.mode == VCLOCK_MODE_NONE)
-		more |= WITNESS_MODE;
+		more |= EVIDENCE_MODE;
 	if (rule->verdict == VERDICT_OK && evidence->vclock.how >= VCLOCK_COPY &&
 		evidence->vclock.mode != VCLOCK_MODE_NONE)
-		more |= WITNESS_MODE;
+		more |= EVIDENCE_MODE;
 	return more;
 }
 
-void verdict_find(const struct evidence *evidence, struct ruling *ruling)
+void verdict_find(const struct evidence *evidence, struct verdict *verdict)
 {
 	const struct rule *rule = rules;
 
 	while (!rule->applies(evidence))
 		rule++;
-	ruling->verdict = rule->verdict;
-	ruling->rule = rule->id;
-	ruling->witnesses = rule->witnesses | supporting_witnesses(evidence, rule);
+	verdict->kind = rule->verdict;
+	verdict->rule = rule->id;
+	verdict->rests_on = rule->rests_on | supporting_evidence(evidence, rule);
 	if (rule->write)
-		rule->write(evidence, ruling->summary, sizeof(ruling->summary));
+		rule->write(evidence, verdict->summary, sizeof(verdict->summary));
 	else
-		text_copy(ruling->summary, sizeof(ruling->summary), rule->sentence);
+		text_copy(verdict->summary, sizeof(verdict->summary), rule->sentence);
 }
 
 const char *verdict_rule_id(size_t place)
@@ -300,12 +299,12 @@ const char *const verdict_names[] = {
 	NULL,
 };
 
-const char *verdict_name(enum verdict verdict)
+const char *verdict_name(enum verdict_kind verdict)
 {
 	return verdict_names[verdict];
 }
 
-int verdict_exit_status(enum verdict verdict)
+int verdict_exit_status(enum verdict_kind verdict)
 {
 	switch (verdict) {
 	case VERDICT_OK:
@@ -318,9 +317,9 @@ int verdict_exit_status(enum verdict verdict)
 	}
 }
 
-const char *const verdict_witness_names[] = {"name", "mode", "proof", "timing", NULL};
+const char *const evidence_kind_names[] = {"name", "mode", "proof", "timing", NULL};
 
-const char *verdict_witness_name(enum witness witness)
+const char *evidence_kind_name(enum evidence_kind kind)
 {
-	return verdict_witness_names[__builtin_ctz(witness)];
+	return evidence_kind_names[__builtin_ctz(kind)];
 }

@@ -8,7 +8,7 @@
  * 4.7 s, a 32-bit hpet after 172 to 300 s, and an interval of more than half of that range
  * counts as none at all (clocksource_delta()).
  */
-#include "judge/watchdog.h"
+#include "watchdog.h"
 
 #include <math.h>
 #include <string.h>

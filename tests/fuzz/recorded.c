@@ -14,13 +14,13 @@
 
 static char *render(const struct evidence *evidence, const struct format *format, size_t *length)
 {
-	static struct judgement judgement;
-	const struct document document = {.evidence = evidence, .judgement = &judgement};
+	static struct diagnosis diagnosis;
+	const struct document document = {.evidence = evidence, .diagnosis = &diagnosis};
 	const struct style style = {.color = false};
 	char *bytes = NULL;
 	FILE *out = open_memstream(&bytes, length);
 
-	judgement_make(evidence, &judgement);
+	diagnose(evidence, &diagnosis);
 	if (!out || !format->write(&document, &style, out) || fclose(out) != 0)
 		abort();
 	return bytes;
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct evidence evidence, again;
-	struct ruling ruling, second;
+	struct verdict verdict, second;
 	struct fact why = {0};
 	size_t length;
 	char *bytes;
@@ -56,9 +56,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!json_parse(bytes, length, &again, &why))
 		abort();
 	free(bytes);
-	verdict_find(&evidence, &ruling);
+	verdict_find(&evidence, &verdict);
 	verdict_find(&again, &second);
-	if (strcmp(ruling.rule, second.rule) != 0 || strcmp(ruling.summary, second.summary) != 0)
+	if (strcmp(verdict.rule, second.rule) != 0 || strcmp(verdict.summary, second.summary) != 0)
 		abort();
 	return 0;
 }

@@ -2,20 +2,20 @@
 /* judge/advice: wrong advice can cost somebody a machine whose clock jumps. */
 #include <string.h>
 
-#include "judge/judgement.h"
+#include "judge.h"
 #include "judge/rules.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 
-static struct judgement judgement;
-static const struct advice *const advice = judgement.advice;
+static struct diagnosis diagnosis;
+static const struct advice *const advice = diagnosis.advice;
 
 static size_t find(const struct evidence *evidence)
 {
-	memset(&judgement, 0xff, sizeof(judgement));
-	judgement_make(evidence, &judgement);
-	assert_in_range(judgement.advice_count, 0, ADVICE_MAX);
-	return judgement.advice_count;
+	memset(&diagnosis, 0xff, sizeof(diagnosis));
+	diagnose(evidence, &diagnosis);
+	assert_in_range(diagnosis.advice_count, 0, ADVICE_MAX);
+	return diagnosis.advice_count;
 }
 
 #define SYSFS "/sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -370,12 +370,12 @@ static void never_a_source_that_is_not_offered(void **state)
 
 	(void)state;
 	for (int round = 0; round < 40000; round++) {
-		const struct ruling *ruling = &judgement.ruling;
+		const struct verdict *verdict = &diagnosis.verdict;
 		size_t count;
 
 		evidence_roll(&evidence, &dice);
 		count = find(&evidence);
-		if (ruling->verdict == VERDICT_OK)
+		if (verdict->kind == VERDICT_OK)
 			assert_int_equal(count, 0);
 		for (size_t i = 0; i < count; i++) {
 			check_piece(&evidence, &advice[i]);
@@ -383,9 +383,9 @@ static void never_a_source_that_is_not_offered(void **state)
 			for (size_t k = 0; k < i; k++)
 				assert_string_not_equal(advice[i].id, advice[k].id);
 		}
-		if (ruling->verdict == VERDICT_UNKNOWN)
+		if (verdict->kind == VERDICT_UNKNOWN)
 			assert_false(names("tsc", count) || names("kvm-clock", count));
-		if (ruling->verdict == VERDICT_FALLBACK || ruling->verdict == VERDICT_SLOW)
+		if (verdict->kind == VERDICT_FALLBACK || verdict->kind == VERDICT_SLOW)
 			assert_true(count > 0);
 	}
 	assert_true(sources > 0);

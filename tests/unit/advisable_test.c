@@ -2,7 +2,7 @@
 /* judge/advisable: what check and compare may recommend, and the reason where they may not. */
 #include <string.h>
 
-#include "judge/advisable.h"
+#include "judge.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 

@@ -566,12 +566,12 @@ static struct cause causes[CAUSE_MAX];
 static size_t find(const struct evidence *evidence)
 {
 	const struct cause_row *found[CAUSE_MAX];
-	struct ruling ruling;
+	struct verdict verdict;
 	struct view view;
 	size_t count;
 
-	verdict_find(evidence, &ruling);
-	view_make(evidence, ruling.verdict, &view);
+	verdict_find(evidence, &verdict);
+	view_make(evidence, verdict.kind, &view);
 	memset(causes, 0xff, sizeof(causes));
 	count = cause_find(&view, causes, found);
 	assert_in_range(count, 0, CAUSE_MAX);
@@ -671,16 +671,16 @@ static void every_fault_has_a_cause_and_none_twice(void **state)
 
 	(void)state;
 	for (int round = 0; round < 20000; round++) {
-		struct ruling ruling;
+		struct verdict verdict;
 		size_t count;
 
 		evidence_roll(&evidence, &dice);
-		verdict_find(&evidence, &ruling);
+		verdict_find(&evidence, &verdict);
 		count = find(&evidence);
-		if (ruling.verdict == VERDICT_SLOW)
+		if (verdict.kind == VERDICT_SLOW)
 			assert_true(count > 0);
-		if (ruling.verdict == VERDICT_FALLBACK && fact_is_known(&evidence.vdso.fact) &&
-			strcmp(ruling.rule, "enters-through-libc") != 0 &&
+		if (verdict.kind == VERDICT_FALLBACK && fact_is_known(&evidence.vdso.fact) &&
+			strcmp(verdict.rule, "enters-through-libc") != 0 &&
 			evidence.calls[0].path[PATH_VDSO].entered > 0)
 			assert_true(count > 0);
 		for (size_t i = 0; i < count; i++) {

@@ -6,9 +6,10 @@
 #include "check/describe.h"
 #include "unit/unit.h"
 
-static struct judgement judged(enum verdict verdict, double call_ns, double user_ns, double rate)
+static struct diagnosis judged(
+	enum verdict_kind verdict, double call_ns, double user_ns, double rate)
 {
-	return (struct judgement){.ruling = {.verdict = verdict, .summary = "summary."},
+	return (struct diagnosis){.verdict = {.kind = verdict, .summary = "summary."},
 		.cost = {.known = call_ns > 0,
 			.call_ns = call_ns,
 			.syscall_ns = 600,
@@ -17,13 +18,13 @@ static struct judgement judged(enum verdict verdict, double call_ns, double user
 			.rate = rate}};
 }
 
-static const char *cost_text(enum verdict verdict, double call_ns, double user_ns, double rate)
+static const char *cost_text(enum verdict_kind verdict, double call_ns, double user_ns, double rate)
 {
-	struct judgement judgement = judged(verdict, call_ns, user_ns, rate);
+	struct diagnosis diagnosis = judged(verdict, call_ns, user_ns, rate);
 	static struct phrase phrase;
 
 	phrase = (struct phrase){.used = 0};
-	describe_cost(&judgement, &phrase);
+	describe_cost(&diagnosis, &phrase);
 	return phrase.text;
 }
 
@@ -67,7 +68,7 @@ static void what_is_not_known_is_not_printed(void **state)
 	assert_string_equal(cost_text(VERDICT_UNKNOWN, 0, 0, 1000), "");
 }
 
-static const char *verdict_text(const struct judgement *judgement, const char *clocksource)
+static const char *verdict_text(const struct diagnosis *diagnosis, const char *clocksource)
 {
 	static struct evidence evidence;
 	static struct phrase phrase;
@@ -77,32 +78,32 @@ static const char *verdict_text(const struct judgement *judgement, const char *c
 	strcpy(evidence.clocksource.current, clocksource);
 	strcpy(evidence.host.arch.value, "x86_64");
 	phrase = (struct phrase){.used = 0};
-	describe_verdict(judgement, &evidence, &phrase);
+	describe_verdict(diagnosis, &evidence, &phrase);
 	return phrase.text;
 }
 
 /* An estimate is no measurement, and where tsc is in use already it would change nothing. */
 static void the_verdict_has_the_price_in_its_sentence(void **state)
 {
-	struct judgement judgement = judged(VERDICT_FALLBACK, 1598.4, 28.4, 0);
+	struct diagnosis diagnosis = judged(VERDICT_FALLBACK, 1598.4, 28.4, 0);
 
 	(void)state;
-	assert_string_equal(verdict_text(&judgement, "xen"),
+	assert_string_equal(verdict_text(&diagnosis, "xen"),
 		"summary: 1,598 ns per call; the vDSO would take about 28 ns.");
-	judgement.cost.measured = true;
-	assert_string_equal(verdict_text(&judgement, "xen"),
+	diagnosis.cost.measured = true;
+	assert_string_equal(verdict_text(&diagnosis, "xen"),
 		"summary: 1,598 ns per call; tsc would take 28 ns (measured on a copy of the "
 		"vDSO).");
-	assert_string_equal(verdict_text(&judgement, "tsc"),
+	assert_string_equal(verdict_text(&diagnosis, "tsc"),
 		"summary: 1,598 ns per call; the vDSO would take 28 ns (measured on a copy of the "
 		"vDSO).");
-	judgement.cost.estimated = false;
-	assert_string_equal(verdict_text(&judgement, "xen"), "summary: 1,598 ns per call.");
-	judgement = judged(VERDICT_OK, 9.54, 9.54, 0);
-	assert_string_equal(verdict_text(&judgement, "tsc"),
+	diagnosis.cost.estimated = false;
+	assert_string_equal(verdict_text(&diagnosis, "xen"), "summary: 1,598 ns per call.");
+	diagnosis = judged(VERDICT_OK, 9.54, 9.54, 0);
+	assert_string_equal(verdict_text(&diagnosis, "tsc"),
 		"summary: 9.5 ns per call, a system call takes 600 ns.");
-	judgement = judged(VERDICT_UNKNOWN, 0, 0, 0);
-	assert_string_equal(verdict_text(&judgement, "tsc"), "summary.");
+	diagnosis = judged(VERDICT_UNKNOWN, 0, 0, 0);
+	assert_string_equal(verdict_text(&diagnosis, "tsc"), "summary.");
 }
 
 int main(void)

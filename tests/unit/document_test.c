@@ -15,18 +15,18 @@
 #include "unit/unit.h"
 
 static struct evidence evidence;
-static struct judgement judgement;
+static struct diagnosis diagnosis;
 
 static char *render(const char *name, bool color)
 {
-	const struct document document = {.evidence = &evidence, .judgement = &judgement};
+	const struct document document = {.evidence = &evidence, .diagnosis = &diagnosis};
 	const struct format *format = cli_find_format(&check_command, name);
 	const struct style style = {.color = color};
 	char *bytes = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&bytes, &length);
 
-	judgement_make(&evidence, &judgement);
+	diagnose(&evidence, &diagnosis);
 	assert_non_null(format);
 	assert_true(format->write(&document, &style, out));
 	assert_int_equal(fclose(out), 0);
@@ -381,7 +381,7 @@ static void every_format_renders_any_evidence(void **state)
 static void one_of_several_documents_is_a_line(void **state)
 {
 	const struct document document = {
-		.evidence = &evidence, .judgement = &judgement, .file = "b\xff.json"};
+		.evidence = &evidence, .diagnosis = &diagnosis, .file = "b\xff.json"};
 	const struct style style = {.compact = true};
 	char *bytes = NULL;
 	size_t length = 0;
@@ -390,7 +390,7 @@ static void one_of_several_documents_is_a_line(void **state)
 
 	(void)state;
 	healthy();
-	judgement_make(&evidence, &judgement);
+	diagnose(&evidence, &diagnosis);
 	assert_true(json_write(&document, &style, out));
 	assert_int_equal(fclose(out), 0);
 	assert_ptr_equal(strchr(bytes, '\n'), bytes + length - 1);
@@ -646,7 +646,7 @@ static void *allocate(size_t size)
 /* Without memory a document is whole or an error: no key is dropped in silence. */
 static void a_document_is_whole_or_an_error_when_memory_runs_out(void **state)
 {
-	const struct document document = {.evidence = &evidence, .judgement = &judgement};
+	const struct document document = {.evidence = &evidence, .diagnosis = &diagnosis};
 	const struct style style = {0};
 	size_t failures = 0;
 	char *whole;

@@ -8,7 +8,7 @@
 
 #define BUILDER_ATTEMPTS 1000
 
-/* An x86_64 KVM guest on tsc, everything known, proven and timed: ok on all four witnesses. */
+/* An x86_64 KVM guest on tsc, everything known, proven and timed: ok by all four kinds of evidence. */
 void evidence_make_healthy(struct evidence *evidence);
 
 /*

@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 #include "check/gather.h"
-#include "judge/tally.h"
-#include "judge/verdict.h"
+#include "judge.h"
 #include "unit/fake_root.h"
 #include "unit/unit.h"
 
@@ -79,19 +78,19 @@ static void gather(const struct fake_root *fake, bool brief)
 		gather_evidence(&root, &evidence, true, NO_LIMIT);
 }
 
-static enum verdict judge(void)
+static enum verdict_kind judge(void)
 {
-	struct ruling ruling;
+	struct verdict verdict;
 
-	verdict_find(&evidence, &ruling);
-	return ruling.verdict;
+	verdict_find(&evidence, &verdict);
+	return verdict.kind;
 }
 
 static bool is_served_and_proven(void)
 {
-	struct tally tally = tally_deciding(&evidence);
+	struct entry_counts counts = counts_deciding(&evidence);
 
-	return fact_is_known(&evidence.proof.fact) && tally.entered == 0 && tally.signal == 0;
+	return fact_is_known(&evidence.proof.fact) && counts.entered == 0 && counts.signal == 0;
 }
 
 /* A starved process reads so seldom that chance may show it the same name each time. */
@@ -153,7 +152,7 @@ static void a_steady_disagreement_is_decided_by_the_proof(void **state)
 	end(child);
 	if (!is_served_and_proven())
 		unit_skip("this machine's calls are not served by the vDSO, or not proven");
-	attempts = tally_deciding(&evidence).attempts;
+	attempts = counts_deciding(&evidence).attempts;
 	assert_int_equal(evidence.clocksource.changes, 0);
 	assert_string_equal(evidence.clocksource.changed_to, "");
 	assert_int_equal(judge(), VERDICT_OK);
@@ -173,7 +172,7 @@ static void for_the_screen_the_deciding_calls_alone_are_measured(void **state)
 	gather_evidence(&root, &evidence, false, NO_LIMIT);
 	if (!is_served_and_proven() || !fact_is_known(&evidence.timing.fact))
 		unit_skip("this machine's calls are not served, not proven or not timed");
-	assert_int_equal(tally_deciding(&evidence).calls, 3);
+	assert_int_equal(counts_deciding(&evidence).calls, 3);
 	for (size_t i = 0; i < evidence.call_count; i++) {
 		for (int path = 0; path < PATH_COUNT; path++) {
 			timed += evidence.calls[i].path[path].timed;

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* judge/tally, vclock, contradiction and cost: the small pure pieces under the verdict. */
+/* judge/counts, vclock, contradiction and cost: the small pure pieces under the verdict. */
 #include <signal.h>
 #include <string.h>
 
-#include "judge/contradiction.h"
-#include "judge/cost.h"
-#include "judge/tally.h"
-#include "judge/vclock.h"
+#include "judge/rules.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 
@@ -17,42 +14,42 @@ static struct path_evidence *monotonic(enum call_path path)
 	return &evidence_find_call(&evidence, "clock_gettime", "CLOCK_MONOTONIC")->path[path];
 }
 
-static void a_tally_counts_deciding_calls_only(void **state)
+static void counts_are_those_of_deciding_calls_only(void **state)
 {
-	struct tally tally;
+	struct entry_counts counts;
 
 	(void)state;
 	evidence_make_healthy(&evidence);
 	evidence_find_call(&evidence, "clock_gettime", "CLOCK_TAI")->path[PATH_VDSO].entered = 9;
 	monotonic(PATH_VDSO)->entered = 7;
-	tally = tally_deciding(&evidence);
-	assert_int_equal(tally.calls, 3);
-	assert_int_equal(tally.proven, 3);
-	assert_int_equal(tally.entering, 1);
-	assert_int_equal(tally.always, 0);
-	assert_int_equal(tally.attempts, 3 * BUILDER_ATTEMPTS);
-	assert_int_equal(tally.entered, 7);
-	assert_int_equal(tally.signal, 0);
+	counts = counts_deciding(&evidence);
+	assert_int_equal(counts.calls, 3);
+	assert_int_equal(counts.proven, 3);
+	assert_int_equal(counts.entering, 1);
+	assert_int_equal(counts.always, 0);
+	assert_int_equal(counts.attempts, 3 * BUILDER_ATTEMPTS);
+	assert_int_equal(counts.entered, 7);
+	assert_int_equal(counts.signal, 0);
 	monotonic(PATH_VDSO)->entered = BUILDER_ATTEMPTS;
-	assert_int_equal(tally_deciding(&evidence).always, 1);
+	assert_int_equal(counts_deciding(&evidence).always, 1);
 }
 
 static void without_vdso_function_libc_is_judged(void **state)
 {
-	struct tally tally;
+	struct entry_counts counts;
 
 	(void)state;
 	evidence_make_healthy(&evidence);
 	*monotonic(PATH_VDSO) = (struct path_evidence){0};
 	monotonic(PATH_LIBC)->entered = BUILDER_ATTEMPTS;
 	monotonic(PATH_LIBC)->signal = SIGBUS;
-	tally = tally_deciding(&evidence);
-	assert_int_equal(tally.calls, 3);
-	assert_int_equal(tally.always, 1);
-	assert_int_equal(tally.signal, SIGBUS);
-	assert_int_equal(tally_by(&evidence, PATH_VDSO).calls, 2);
-	assert_int_equal(tally_by(&evidence, PATH_LIBC).calls, 3);
-	assert_int_equal(tally_by(&evidence, PATH_LIBC).entered, BUILDER_ATTEMPTS);
+	counts = counts_deciding(&evidence);
+	assert_int_equal(counts.calls, 3);
+	assert_int_equal(counts.always, 1);
+	assert_int_equal(counts.signal, SIGBUS);
+	assert_int_equal(counts_by_path(&evidence, PATH_VDSO).calls, 2);
+	assert_int_equal(counts_by_path(&evidence, PATH_LIBC).calls, 3);
+	assert_int_equal(counts_by_path(&evidence, PATH_LIBC).entered, BUILDER_ATTEMPTS);
 }
 
 static void a_call_without_attempts_is_not_proven(void **state)
@@ -60,19 +57,20 @@ static void a_call_without_attempts_is_not_proven(void **state)
 	(void)state;
 	evidence_make_healthy(&evidence);
 	monotonic(PATH_VDSO)->attempts = 0;
-	assert_int_equal(tally_deciding(&evidence).calls, 3);
-	assert_int_equal(tally_deciding(&evidence).proven, 2);
-	assert_int_equal(tally_deciding(&evidence).always, 0);
+	assert_int_equal(counts_deciding(&evidence).calls, 3);
+	assert_int_equal(counts_deciding(&evidence).proven, 2);
+	assert_int_equal(counts_deciding(&evidence).always, 0);
 }
 
 static void a_clock_is_found_by_its_whole_name(void **state)
 {
 	(void)state;
 	evidence_make_healthy(&evidence);
-	assert_string_equal(tally_find(&evidence, "CLOCK_MONOTONIC")->call, "clock_gettime");
-	assert_string_equal(tally_find(&evidence, "CLOCK_MONOTONIC")->clock, "CLOCK_MONOTONIC");
-	assert_null(tally_find(&evidence, "CLOCK_MONO"));
-	assert_null(tally_find(&evidence, ""));
+	assert_string_equal(clock_gettime_of(&evidence, "CLOCK_MONOTONIC")->call, "clock_gettime");
+	assert_string_equal(
+		clock_gettime_of(&evidence, "CLOCK_MONOTONIC")->clock, "CLOCK_MONOTONIC");
+	assert_null(clock_gettime_of(&evidence, "CLOCK_MONO"));
+	assert_null(clock_gettime_of(&evidence, ""));
 }
 
 static const struct {
@@ -184,7 +182,7 @@ static size_t contradictions(const char *id)
 	return count;
 }
 
-static void witnesses_that_agree_contradict_nothing(void **state)
+static void evidence_that_agrees_contradicts_nothing(void **state)
 {
 	(void)state;
 	evidence_make_healthy(&evidence);
@@ -461,7 +459,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cost_gives_the_published_sums),
-		cmocka_unit_test(a_tally_counts_deciding_calls_only),
+		cmocka_unit_test(counts_are_those_of_deciding_calls_only),
 		cmocka_unit_test(without_vdso_function_libc_is_judged),
 		cmocka_unit_test(a_call_without_attempts_is_not_proven),
 		cmocka_unit_test(a_clock_is_found_by_its_whole_name),
@@ -469,7 +467,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_inferred_without_proof_or_name),
 		cmocka_unit_test(a_mode_that_was_read_is_left_alone),
 		cmocka_unit_test(names_without_mode_are_whole_names),
-		cmocka_unit_test(witnesses_that_agree_contradict_nothing),
+		cmocka_unit_test(evidence_that_agrees_contradicts_nothing),
 		cmocka_unit_test(page_and_proof_may_contradict),
 		cmocka_unit_test(a_page_that_can_be_withdrawn_is_no_contradiction),
 		cmocka_unit_test(name_and_proof_may_contradict),

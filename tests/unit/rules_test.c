@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "judge/contradiction.h"
+#include "judge.h"
 #include "judge/rules.h"
-#include "judge/verdict.h"
 #include "measure/vvar_layout.h"
 
 #define INDEX "tests/hosts/index.txt"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "judge/verdict.h"
+#include "judge.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 
@@ -342,21 +342,21 @@ static void entering_with_mode(struct evidence *evidence)
 	evidence_set_mode(evidence, VCLOCK_READ, 1, "tsc");
 }
 
-#define NAME WITNESS_NAME
-#define MODE WITNESS_MODE
-#define PROOF WITNESS_PROOF
-#define TIMING WITNESS_TIMING
-#define ROW(change, verdict, rule, witnesses, text)                                                \
+#define NAME EVIDENCE_NAME
+#define MODE EVIDENCE_MODE
+#define PROOF EVIDENCE_PROOF
+#define TIMING EVIDENCE_TIMING
+#define ROW(change, verdict, rule, rests_on, text)                                                 \
 	{                                                                                          \
-#change, change, VERDICT_##verdict, rule, witnesses, text                          \
+#change, change, VERDICT_##verdict, rule, rests_on, text                           \
 	}
 
 struct row {
 	const char *name;
 	change *apply;
-	enum verdict verdict;
+	enum verdict_kind verdict;
 	const char *rule;
-	unsigned witnesses;
+	unsigned rests_on;
 	const char *text; /* in the summary */
 };
 
@@ -429,17 +429,17 @@ static void judge_row(void **state)
 {
 	const struct row *row = *state;
 	struct evidence evidence;
-	struct ruling ruling;
+	struct verdict verdict;
 
 	evidence_make_healthy(&evidence);
 	row->apply(&evidence);
-	memset(&ruling, 0xff, sizeof(ruling));
-	verdict_find(&evidence, &ruling);
-	assert_string_equal(ruling.rule, row->rule);
-	assert_string_equal(verdict_name(ruling.verdict), verdict_name(row->verdict));
-	assert_int_equal(ruling.witnesses, row->witnesses);
-	if (!strstr(ruling.summary, row->text))
-		fail_msg("\"%s\" is not in \"%s\"", row->text, ruling.summary);
+	memset(&verdict, 0xff, sizeof(verdict));
+	verdict_find(&evidence, &verdict);
+	assert_string_equal(verdict.rule, row->rule);
+	assert_string_equal(verdict_name(verdict.kind), verdict_name(row->verdict));
+	assert_int_equal(verdict.rests_on, row->rests_on);
+	if (!strstr(verdict.summary, row->text))
+		fail_msg("\"%s\" is not in \"%s\"", row->text, verdict.summary);
 }
 
 /* Exit statuses are a contract with scripts. */
@@ -454,10 +454,10 @@ static void exit_statuses_and_names_are_as_promised(void **state)
 	assert_string_equal(verdict_name(VERDICT_FALLBACK), "fallback");
 	assert_string_equal(verdict_name(VERDICT_SLOW), "slow");
 	assert_string_equal(verdict_name(VERDICT_UNKNOWN), "unknown");
-	assert_string_equal(verdict_witness_name(WITNESS_NAME), "name");
-	assert_string_equal(verdict_witness_name(WITNESS_MODE), "mode");
-	assert_string_equal(verdict_witness_name(WITNESS_PROOF), "proof");
-	assert_string_equal(verdict_witness_name(WITNESS_TIMING), "timing");
+	assert_string_equal(evidence_kind_name(EVIDENCE_NAME), "name");
+	assert_string_equal(evidence_kind_name(EVIDENCE_MODE), "mode");
+	assert_string_equal(evidence_kind_name(EVIDENCE_PROOF), "proof");
+	assert_string_equal(evidence_kind_name(EVIDENCE_TIMING), "timing");
 }
 
 static bool any_entered(const struct evidence *evidence)
@@ -480,24 +480,24 @@ static void no_verdict_is_a_guess(void **state)
 
 	(void)state;
 	for (int round = 0; round < 20000; round++) {
-		struct ruling ruling;
+		struct verdict verdict;
 		bool proof;
 
 		evidence_roll(&evidence, &dice);
-		verdict_find(&evidence, &ruling);
+		verdict_find(&evidence, &verdict);
 		proof = evidence.live && fact_is_known(&evidence.proof.fact);
-		seen[ruling.verdict]++;
-		if (ruling.verdict == VERDICT_FALLBACK)
+		seen[verdict.kind]++;
+		if (verdict.kind == VERDICT_FALLBACK)
 			assert_true(proof &&
 				    (any_entered(&evidence) || evidence.clocksource.changes > 1));
-		if (ruling.verdict == VERDICT_SLOW)
+		if (verdict.kind == VERDICT_SLOW)
 			assert_true(proof);
-		if (ruling.verdict == VERDICT_OK)
-			assert_true(proof || (ruling.witnesses == WITNESS_TIMING));
+		if (verdict.kind == VERDICT_OK)
+			assert_true(proof || (verdict.rests_on == EVIDENCE_TIMING));
 		if (evidence.clocksource.changes > 1)
-			assert_int_not_equal(ruling.verdict, VERDICT_OK);
-		assert_true(*ruling.summary);
-		assert_true(strlen(ruling.summary) < SUMMARY_SIZE);
+			assert_int_not_equal(verdict.kind, VERDICT_OK);
+		assert_true(*verdict.summary);
+		assert_true(strlen(verdict.summary) < SUMMARY_SIZE);
 	}
 	for (size_t i = 0; i < COUNT(seen); i++)
 		assert_true(seen[i] > 0);
@@ -510,7 +510,7 @@ static void the_same_evidence_always_gives_the_same_verdict(void **state)
 
 	(void)state;
 	for (int round = 0; round < 1000; round++) {
-		struct ruling one, other;
+		struct verdict one, other;
 
 		memset(&one, 0, sizeof(one));
 		memset(&other, 0xff, sizeof(other));
@@ -519,9 +519,9 @@ static void the_same_evidence_always_gives_the_same_verdict(void **state)
 		verdict_find(&evidence, &one);
 		verdict_find(&copy, &other);
 		assert_memory_equal(&evidence, &copy, sizeof(copy));
-		assert_int_equal(one.verdict, other.verdict);
+		assert_int_equal(one.kind, other.kind);
 		assert_ptr_equal(one.rule, other.rule);
-		assert_int_equal(one.witnesses, other.witnesses);
+		assert_int_equal(one.rests_on, other.rests_on);
 		assert_string_equal(one.summary, other.summary);
 	}
 }

@@ -440,7 +440,7 @@ static void a_drift_that_cannot_be_measured_has_a_reason(void **state)
 	assert_int_equal(drift.fact.state, FACT_DENIED);
 }
 
-/* ---- rulings: pure ---- */
+/* ---- verdicts: pure ---- */
 
 static struct warp_evidence two_quiet_cpus(void)
 {
@@ -467,7 +467,7 @@ static void set_warp(
 	evidence->results[id].later_cpu = later;
 }
 
-static void expect_ruling(
+static void expect_verdict(
 	const struct warp_evidence *evidence, const char *rule, int status, const char *words)
 {
 	struct warp_verdict verdict;
@@ -483,7 +483,7 @@ static void rules_none(void **state)
 	struct warp_evidence evidence = two_quiet_cpus();
 
 	(void)state;
-	expect_ruling(&evidence, "no-warps", 0, "No clock ran backwards between 2 CPUs in 2.0 s");
+	expect_verdict(&evidence, "no-warps", 0, "No clock ran backwards between 2 CPUs in 2.0 s");
 }
 
 static void rules_backwards(void **state)
@@ -495,10 +495,10 @@ static void rules_backwards(void **state)
 	set_warp(&evidence, WARP_MONOTONIC, 70, 1, 0);
 	set_warp(&evidence, WARP_REALTIME, 80, 0, 1);
 	set_warp(&evidence, WARP_KERNEL, 900, 0, 1);
-	expect_ruling(&evidence, "clock-backwards", 1,
+	expect_verdict(&evidence, "clock-backwards", 1,
 		"CLOCK_REALTIME runs backwards between CPUs: CPU 0 was up to 80 ns behind CPU 1");
 	set_warp(&evidence, WARP_REALTIME, 80, 1, 1);
-	expect_ruling(&evidence, "clock-backwards", 1, "ran backwards on CPU 1, by up to 80 ns");
+	expect_verdict(&evidence, "clock-backwards", 1, "ran backwards on CPU 1, by up to 80 ns");
 }
 
 static void rules_disagreement(void **state)
@@ -508,9 +508,9 @@ static void rules_disagreement(void **state)
 	(void)state;
 	set_warp(&evidence, WARP_COUNTER, 900, 1, 0);
 	set_warp(&evidence, WARP_KERNEL, 3000000000, 0, 0);
-	expect_ruling(&evidence, "vdso-disagrees", 1, "by up to 3000000000 ns");
+	expect_verdict(&evidence, "vdso-disagrees", 1, "by up to 3000000000 ns");
 	evidence.cpu_count = 1;
-	expect_ruling(&evidence, "vdso-disagrees", 1, "disagree");
+	expect_verdict(&evidence, "vdso-disagrees", 1, "disagree");
 }
 
 static void rules_counters(void **state)
@@ -519,7 +519,7 @@ static void rules_counters(void **state)
 
 	(void)state;
 	set_warp(&evidence, WARP_COUNTER, 900, 1, 0);
-	expect_ruling(&evidence, "counters-disagree", 1, "CPU 1 was up to 900 ns behind CPU 0");
+	expect_verdict(&evidence, "counters-disagree", 1, "CPU 1 was up to 900 ns behind CPU 0");
 }
 
 static void rules_not_compared(void **state)
@@ -528,7 +528,7 @@ static void rules_not_compared(void **state)
 
 	(void)state;
 	fact_set(&evidence.results[WARP_MONOTONIC].apart_fact, FACT_FAILED, "they never met");
-	expect_ruling(&evidence, "not-compared", 2, "they never met");
+	expect_verdict(&evidence, "not-compared", 2, "they never met");
 }
 
 int main(void)

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the evidence means: the verdict, its causes, what to do about it and what it costs. Pure:
+ * no input, no output, the same evidence always gives the same diagnosis.
+ */
+#ifndef VDSOCHECK_JUDGE_H
+#define VDSOCHECK_JUDGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "evidence.h"
+
+enum verdict_kind {
+	VERDICT_UNKNOWN = 0,
+	VERDICT_OK,       /* the deciding calls are answered in user space */
+	VERDICT_FALLBACK, /* at least one of them enters the kernel, always or sometimes */
+	VERDICT_SLOW,     /* none does, but reading the counter costs as much as a system call */
+};
+
+/* The kinds of evidence, of which a verdict rests on a set. */
+enum evidence_kind {
+	EVIDENCE_NAME = 1 << 0,
+	EVIDENCE_MODE = 1 << 1,
+	EVIDENCE_PROOF = 1 << 2,
+	EVIDENCE_TIMING = 1 << 3,
+};
+
+#define EVIDENCE_KINDS 4
+
+#define SUMMARY_SIZE 200
+
+struct verdict {
+	enum verdict_kind kind;
+	const char *rule;           /* the id of the rule that decided; stable, static storage */
+	unsigned rests_on;          /* of enum evidence_kind */
+	char summary[SUMMARY_SIZE]; /* one sentence */
+};
+
+void verdict_find(const struct evidence *evidence, struct verdict *verdict);
+
+/*
+ * Whether timing alone shows that the deciding calls are served by the vDSO: their batch p99
+ * is well below what the cheapest system call takes at the least.
+ */
+bool verdict_timing_clears(const struct evidence *evidence);
+
+/* The id of the rule at this place of the table; NULL beyond the last. */
+const char *verdict_rule_id(size_t place);
+
+/* "ok", "fallback", "slow", "unknown"; of all, ended by NULL. */
+extern const char *const verdict_names[];
+const char *verdict_name(enum verdict_kind verdict);
+
+/* 0 for ok, 1 for fallback and slow, 2 for unknown. */
+int verdict_exit_status(enum verdict_kind verdict);
+
+/* "name", "mode", "proof", "timing", in the order of their bits; ended by NULL. */
+extern const char *const evidence_kind_names[];
+const char *evidence_kind_name(enum evidence_kind kind);
+
+#define CAUSE_MAX 6
+#define CAUSE_EVIDENCE_MAX 4
+#define CAUSE_EVIDENCE_SIZE 256
+
+enum certainty {
+	CERTAINTY_POSSIBLE, /* fits, as other things would */
+	CERTAINTY_LIKELY,   /* fits, and little else would */
+	CERTAINTY_PROVEN,   /* measured, or said by the kernel itself */
+};
+
+/* With the verdict ok a cause is a note, not a fault. All texts but the evidence are static. */
+struct cause {
+	const char *id;   /* stable */
+	const char *text; /* one sentence */
+	enum certainty certainty;
+	const char *more; /* where to read on: a manual page or an address; NULL: nowhere */
+	size_t evidence_count;
+	char evidence[CAUSE_EVIDENCE_MAX][CAUSE_EVIDENCE_SIZE];
+};
+
+/* "possible", "likely", "proven"; of all, ended by NULL. */
+extern const char *const cause_certainty_names[];
+const char *cause_certainty_name(enum certainty certainty);
+
+#define ADVICE_MAX 4
+#define ADVICE_STEP_MAX 5
+#define ADVICE_KEEP_MAX 4
+#define ADVICE_TEXT_SIZE 400
+#define ADVICE_COMMAND_SIZE 320
+
+struct advice_step {
+	char text[ADVICE_TEXT_SIZE];       /* a remark on the command; without one, what to do */
+	char command[ADVICE_COMMAND_SIZE]; /* one shell line; empty: there is none */
+};
+
+/* Texts that are pointers have static storage; NULL where there is nothing to say. */
+struct advice {
+	const char *id; /* stable */
+	char text[ADVICE_TEXT_SIZE];
+	size_t step_count;
+	struct advice_step steps[ADVICE_STEP_MAX]; /* all of them, in this order */
+	size_t keep_count;
+	struct advice_step keep[ADVICE_KEEP_MAX]; /* ways to make it last: one is enough */
+	char undo[ADVICE_COMMAND_SIZE];           /* takes the steps back; empty: needs none */
+	const char *ask;                          /* a sentence to paste into a ticket */
+	const char *risk;
+	const char *source;  /* who says so: title, date and address */
+	bool is_alternative; /* to the piece before it; otherwise it is needed beside it */
+	char clocksource[CLOCKSOURCE_NAME_SIZE]; /* the one it leads to; empty: to none */
+};
+
+#define CONTRADICTION_MAX 6
+#define CONTRADICTION_TEXT_SIZE 240
+
+struct contradiction {
+	const char *id; /* stable; static storage */
+	char text[CONTRADICTION_TEXT_SIZE];
+};
+
+/* Writes those that are seen, at most CONTRADICTION_MAX, and returns how many. */
+size_t contradiction_find(
+	const struct evidence *evidence, struct contradiction found[CONTRADICTION_MAX]);
+
+/* One of those that are seen, if any, may come from a clocksource that changed meanwhile. */
+bool contradiction_may_be_a_change(const struct evidence *evidence);
+
+/* The id of the rule at this place of the table; NULL beyond the last. */
+const char *contradiction_rule_id(size_t place);
+
+struct cost {
+	bool known;
+	const char *reason;   /* why a number is not known; static storage; NULL: all are */
+	double call_ns;       /* the dearest deciding call, as programs make it here */
+	bool mixed;           /* call_ns is the average of calls that enter and calls that do not */
+	double syscall_ns;    /* the same by raw system call */
+	bool estimated;       /* user_space_ns is known, and something is lost */
+	bool measured;        /* it is known by measuring it, on a copy of the vDSO */
+	double rate;          /* calls per second it is worked out for; 0: none was given */
+	double user_space_ns; /* what it takes in user space, or would: counter and arithmetic */
+};
+
+/*
+ * Where the verdict is ok, the call itself shows what user space takes. Where it is unknown,
+ * so is the cost.
+ */
+void cost_find(const struct evidence *evidence, enum verdict_kind verdict, struct cost *cost);
+
+/* Sets the rate that the caller is interested in; 0 leaves it open. */
+void cost_set_rate(struct cost *cost, double rate);
+
+/* What `ns` in each of `rate` calls per second take of one CPU, in percent. */
+double cost_share_percent(double ns, double rate);
+
+/* Calls per second that one thread can make at the most, to two digits; 0 if unknown. */
+double cost_calls_per_thread(const struct cost *cost);
+
+/* What `calls` calls take longer, in seconds, at slow_ns each instead of fast_ns. */
+double cost_seconds(double calls, double slow_ns, double fast_ns);
+
+/* Nanoseconds lost in each call against user space; 0 if unknown or nothing is lost. */
+double cost_lost_ns(const struct cost *cost);
+
+struct diagnosis {
+	struct verdict verdict;
+	size_t contradiction_count;
+	struct contradiction contradictions[CONTRADICTION_MAX];
+	size_t cause_count;
+	struct cause causes[CAUSE_MAX];
+	size_t advice_count;
+	struct advice advice[ADVICE_MAX];
+	struct cost cost;
+};
+
+/* Judges the evidence, whose clock mode was inferred before if it could not be read. */
+void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis);
+
+struct entry_counts {
+	unsigned calls;    /* deciding calls that have this way */
+	unsigned proven;   /* of which were made at all */
+	unsigned always;   /* of which every attempt entered the kernel */
+	unsigned entering; /* of which at least one attempt did */
+	uint32_t attempts;
+	uint32_t entered;
+	int signal; /* one of them ended with this signal; 0: none did */
+};
+
+/* Over the deciding calls, each by the way it is judged by. */
+struct entry_counts counts_deciding(const struct evidence *evidence);
+
+/* Some deciding call entered the kernel in a part of its attempts only. */
+bool counts_are_mixed(const struct evidence *evidence);
+
+/* Over the deciding calls, all by one way. */
+struct entry_counts counts_by_path(const struct evidence *evidence, enum call_path path);
+
+/* clock_gettime of this clock; NULL if it is not in the evidence. */
+const struct call_evidence *clock_gettime_of(const struct evidence *evidence, const char *clock);
+
+/* The current clocksource is known and has this name. */
+bool clocksource_is(const struct evidence *evidence, const char *name);
+
+bool host_is_x86(const struct evidence *evidence);
+
+/* True if the kernel never gives this clocksource a mode (hpet did have one up to 4.6). */
+bool vclock_name_has_no_mode(const char *clocksource);
+
+/*
+ * CPUID says that the TSC is invariant, and the kernel does not say otherwise: a Xen PV guest
+ * may see the machine's CPUID, and a kernel takes back what it found untrue.
+ */
+bool tsc_is_invariant(const struct evidence *evidence);
+
+/*
+ * What is known of the clock mode, with the mode that the clocksource's name and the proof
+ * leave where they leave only one: how is VCLOCK_INFERRED then, and the fact keeps the reason
+ * why it was not read. As it is in the evidence where it was read or more than one is possible.
+ */
+struct vclock_evidence vclock_infer(const struct evidence *evidence);
+
+/*
+ * Which clocksource may be recommended on this host: the one rule of check and of compare.
+ *
+ * True if switching this host to the clocksource `name` can be recommended: the kernel offers
+ * it, its vDSO can read it, and nothing in the evidence is against it. Whether it is in use
+ * already, and whether it would be faster, is for the caller to say. Needs clocksource, host
+ * and, to be sure of the TSC, the kernel log.
+ *
+ * Otherwise *why_not is the reason, a clause that follows "because" ("the kernel marked the
+ * TSC unstable"), in static storage. `why_not` may be NULL.
+ */
+bool advisable_clocksource(const struct evidence *evidence, const char *name, const char **why_not);
+
+#endif
