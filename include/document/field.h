@@ -100,6 +100,11 @@ struct field {
 	.at = offsetof(OF, member),                                                                \
 	.size = sizeof(((OF *)0)->member) + 0 * sizeof((pointer){&((OF *)0)->member})
 
+/* Older gcc believes that a compound literal ends the designated initializers (gcc bug 82283). */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 12
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#endif
+
 #define FACT(member) (&(const size_t){offsetof(OF, member)})
 
 #define TEXT(name, member) .key = name, .kind = FIELD_TEXT, TYPED(member, char(*)[])

@@ -184,7 +184,8 @@ static void answer_match(struct search *search)
 
 	answer->how = VCLOCK_READ;
 	answer->mode = search->match.mode;
-	answer->at = (int64_t)(search->match_at - search->vdso->base) + search->match.mode_at;
+	answer->at =
+		(int64_t)search->match_at - (int64_t)search->vdso->base + search->match.mode_at;
 	text_copy(answer->name, sizeof(answer->name),
 		vvar_mode_name(search->match.layout, vvar_native_arch, search->match.mode,
 			search->clocksource));

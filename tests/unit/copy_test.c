@@ -148,6 +148,8 @@ static void measure_without_exec(void *answer)
 
 	seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(mprotect), 1, executable);
 	seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(mmap), 1, executable);
+	seccomp_rule_add(
+		filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(mmap2), 1, executable); /* 32-bit */
 	if (seccomp_load(filter) == 0)
 		copy_measure(&image, &calls, &vclock, answer, NO_LIMIT);
 	seccomp_release(filter);
