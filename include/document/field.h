@@ -148,7 +148,7 @@ struct document_part {
 };
 
 /*
- * Writes the keys schema and version and those of the parts, ended by one without fields, as
+ * Writes the keys schema, version and command and those of the parts, ended by one without fields, as
  * one object and a newline; `compact`: on one line. False if memory ran out or `out` took no more:
  * then nothing was written, or not all.
  */

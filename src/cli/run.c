@@ -5,6 +5,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <libcpuid/libcpuid.h>
+#endif
+#include <seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,17 +122,32 @@ static int run_command(struct cli *cli)
 
 static const struct command *const *known_commands;
 
+/* What was linked with, which a bug may be in; libcpuid is linked with on x86 only. */
+static void print_libraries(FILE *out)
+{
+	const struct scmp_version *seccomp = seccomp_version();
+
+	fprintf(out, "libseccomp %u.%u.%u, jansson " JANSSON_VERSION, seccomp->major,
+		seccomp->minor, seccomp->micro);
+#if defined(__x86_64__) || defined(__i386__)
+	fprintf(out, ", libcpuid %s", cpuid_lib_version());
+#endif
+	fputc('\n', out);
+}
+
 /* A build from a git tree between releases: "vdsocheck 0.1.0 (653e9ea)". */
 static int print_information(struct cli *cli)
 {
 	const char *revision = VDSOCHECK_REVISION;
 
-	if (cli->help)
+	if (cli->help) {
 		cli_write_help(cli, known_commands, cli->out);
-	else
-		fputs(*revision ? "vdsocheck " VDSOCHECK_VERSION " (" VDSOCHECK_REVISION ")\n"
-				: "vdsocheck " VDSOCHECK_VERSION "\n",
-			cli->out);
+		return EXIT_SUCCESS;
+	}
+	fputs(*revision ? "vdsocheck " VDSOCHECK_VERSION " (" VDSOCHECK_REVISION ")\n"
+			: "vdsocheck " VDSOCHECK_VERSION "\n",
+		cli->out);
+	print_libraries(cli->out);
 	return EXIT_SUCCESS;
 }
 

@@ -198,9 +198,39 @@ static const char *const methods[] = {
 #undef OF
 #define OF struct proof_evidence
 
+/* Of the deciding calls by vDSO and libc; null where the proof was not taken. */
+static json_t *proof_total(const struct evidence *evidence, bool entered)
+{
+	json_int_t total = 0;
+
+	if (!fact_is_known(&evidence->proof.fact))
+		return json_null();
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		const struct path_evidence *path = evidence->calls[i].path;
+
+		for (int k = PATH_VDSO; k <= PATH_LIBC && evidence->calls[i].decides; k++)
+			total += entered ? path[k].entered : path[k].attempts;
+	}
+	return json_integer(total);
+}
+
+static json_t *proof_calls(const void *object, const void *whole)
+{
+	(void)object;
+	return proof_total(whole, false);
+}
+
+static json_t *proof_entered(const void *object, const void *whole)
+{
+	(void)object;
+	return proof_total(whole, true);
+}
+
 static const struct field proof_fields[] = {
 	{KNOWN("taken", fact), .options = FIELD_NEEDED | FIELD_FILLED, .reason = "reason"},
 	{WORD("method", method, methods)},
+	{COMPUTED("calls", FIELD_INTEGER, proof_calls), .most = INT64_MAX},
+	{COMPUTED("entered_kernel", FIELD_INTEGER, proof_entered), .most = INT64_MAX},
 	{INTEGER("cpus", cpus, UINT32_MAX), .whole = FACT(fact)},
 	{TEXT("note", note)},
 	{REASON("reason")},

@@ -266,9 +266,18 @@ static bool dump(json_t *root, bool compact, FILE *out)
 	return written;
 }
 
+/* "bench" of "vdsocheck-bench/1", "check" of "vdsocheck/1" */
+static json_t *command_name(const char *schema)
+{
+	const char *dash = strchr(schema, '-');
+
+	return dash ? json_stringn(dash + 1, strcspn(dash + 1, "/")) : json_string("check");
+}
+
 bool document_write(const char *schema, const struct document_part *parts, bool compact, FILE *out)
 {
-	json_t *root = json_pack("{ssss}", "schema", schema, "version", VDSOCHECK_VERSION);
+	json_t *root = json_pack("{ssssso}", "schema", schema, "version", VDSOCHECK_VERSION,
+		"command", command_name(schema));
 	bool whole = root;
 
 	for (; whole && parts->fields; parts++)
@@ -695,8 +704,8 @@ bool document_schema(const char *name, const struct document_part *parts, FILE *
 	json_t *schema =
 		json_pack("{ss ss+ ss}", "$schema", "https://json-schema.org/draft/2020-12/schema",
 			"title", "vdsocheck: ", name, "type", "object");
-	json_t *head =
-		json_pack("{s{ss} s{ss}}", "schema", "const", name, "version", "type", "string");
+	json_t *head = json_pack("{s{ss} s{ss} s{so}}", "schema", "const", name, "version", "type",
+		"string", "command", "const", command_name(name));
 
 	if (head && schema && put_fields(schema, parts) &&
 		json_object_update(head, json_object_get(schema, "properties")) == 0 &&
@@ -704,7 +713,9 @@ bool document_schema(const char *name, const struct document_part *parts, FILE *
 		json_array_insert_new(
 			json_object_get(schema, "required"), 0, json_string("schema")) == 0 &&
 		json_array_insert_new(
-			json_object_get(schema, "required"), 1, json_string("version")) == 0) {
+			json_object_get(schema, "required"), 1, json_string("version")) == 0 &&
+		json_array_insert_new(
+			json_object_get(schema, "required"), 2, json_string("command")) == 0) {
 		json_decref(head);
 		return dump(schema, false, out);
 	}
