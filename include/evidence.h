@@ -135,7 +135,7 @@ enum call_path { PATH_VDSO, PATH_LIBC, PATH_SYSCALL, PATH_COUNT };
 struct path_evidence {
 	bool available; /* this way exists for this call */
 	bool timed;
-	double min_ns; /* over many short chunks; nothing is taken off (measure/loop.c) */
+	double min_ns; /* over many short batches; nothing is taken off (measure/loop.c) */
 	double median_ns;
 	double p99_ns;     /* of the batches' averages, not of calls; 0: not recorded */
 	uint32_t attempts; /* calls made under the proof; 0: not proven */
@@ -168,9 +168,9 @@ struct timing_evidence {
 	struct fact ordered_fact;
 	double ordered_ns; /* one read as a vDSO makes it: after all that comes in front of it */
 	struct fact entry_fact;
-	double entry_ns; /* getppid by raw system call: the cheapest way into the kernel */
-	unsigned chunks; /* chunks measured of each call and path */
-	int cpu;         /* where it was measured; -1: could not be pinned */
+	double entry_ns;  /* getppid by raw system call: the cheapest way into the kernel */
+	unsigned batches; /* measured of each call and path */
+	int cpu;          /* where it was measured; -1: could not be pinned */
 };
 
 /* sizeof "2026-11-21T15:02:11Z" */

@@ -17,7 +17,7 @@
  * filter. Where the clocks are served, every word that holds a mode is cleared in turn, and the one
  * that makes CLOCK_REALTIME and CLOCK_MONOTONIC fall back is the mode; where they fall back, every
  * word that may hold a mode is set to that of the CPU's counter in turn, and the one that makes
- * both stop falling back is it. In the second case the price of the patched copy is measured, too.
+ * both stop falling back is it. In the second case the cost of the patched copy is measured, too.
  * Nothing outside the child changes.
  */
 void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,

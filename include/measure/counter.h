@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The CPU's own counter, which a vDSO clock reads: rdtsc on x86, cntvct on arm and so on.
- * It is measured, and it is the stopwatch: unlike the clocks it does not depend on the
+ * It is measured, and it is the timebase: unlike the clocks it does not depend on the
  * clocksource that is being judged.
  */
 #ifndef VDSOCHECK_MEASURE_COUNTER_H

@@ -12,8 +12,8 @@
 #include "measure/call.h"
 
 /*
- * Measures in a child, pinned to one CPU: many chunks of about 20 us each, the ways taken in
- * turn so that drift hits all alike; chunks that others disturbed are thrown away. Fills
+ * Measures in a child, pinned to one CPU: many batches of about 20 us each, the ways taken in
+ * turn so that drift hits all alike; batches that others disturbed are discarded. Fills
  * evidence->timing and the times in evidence->calls. Takes 0.6 ms for each call and path: 24 ms for
  * all, 7 ms for those that decide; about 40 ms more
  * where evidence->proof was not taken, so that the times must decide alone, on a noisy machine

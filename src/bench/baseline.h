@@ -7,7 +7,7 @@
 #define VDSOCHECK_BENCH_BASELINE_H
 
 #include "measure/call.h"
-#include "measure/series.h"
+#include "measure/samples.h"
 
 enum yardstick {
 	YARDSTICK_ENTRY, /* a system call of a number that no call has */

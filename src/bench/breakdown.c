@@ -3,9 +3,9 @@
 
 static struct part price_of(const struct bench *bench, enum yardstick yardstick)
 {
-	const struct price *price = &bench->yardsticks[yardstick];
+	const struct ns_stats *stats = &bench->yardsticks[yardstick];
 
-	return (struct part){fact_is_known(&price->fact), price->min_ns};
+	return (struct part){fact_is_known(&stats->fact), stats->min_ns};
 }
 
 static struct part rest(struct part whole, struct part part)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the price of a call for the time is made of, by the yardsticks. Pure. */
+/* Breakdown of what a clock call costs, by the baselines. Pure. */
 #ifndef VDSOCHECK_BENCH_BREAKDOWN_H
 #define VDSOCHECK_BENCH_BREAKDOWN_H
 

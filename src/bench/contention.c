@@ -21,8 +21,8 @@
 #include "base/kernel_clock.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
-#include "measure/series.h"
-#include "measure/stopwatch.h"
+#include "measure/samples.h"
+#include "measure/timebase.h"
 
 /* A batch is short, since one that a window's end cuts is counted whole or not at all. */
 #define BATCH_NS 5000
@@ -76,7 +76,7 @@ struct snapshot {
 struct timekeeper {
 	struct shared *shared;
 	const struct series *series;
-	const struct stopwatch *watch;
+	const struct timebase *timebase;
 	uint64_t until; /* in ticks: the latest end of the run */
 	struct snapshot start, end;
 };
@@ -92,8 +92,9 @@ static void make_calls(const struct series *series, struct shared *shared, struc
 	unsigned sync;
 
 	for (int i = 0; i < BATCHES; i++) {
-		call_repeat(series->subject, series->repeats);
-		__atomic_store_n(&worker->calls, worker->calls + series->repeats, __ATOMIC_RELAXED);
+		call_repeat(series->subject, series->iterations);
+		__atomic_store_n(
+			&worker->calls, worker->calls + series->iterations, __ATOMIC_RELAXED);
 	}
 	sync = __atomic_load_n(&shared->sync, __ATOMIC_ACQUIRE);
 	if (worker->sync != sync) {
@@ -113,7 +114,7 @@ static void make_own_calls(const struct timekeeper *keeper)
 static bool may_continue(const struct timekeeper *keeper)
 {
 	return !is_over(keeper->shared) &&
-	       (int64_t)(keeper->until - stopwatch_ticks(keeper->watch)) > 0;
+	       (int64_t)(keeper->until - timebase_ticks(keeper->timebase)) > 0;
 }
 
 /* Waits, making calls, until every worker has reported its preemptions; false if time is up. */
@@ -137,7 +138,7 @@ static void take_snapshot(const struct timekeeper *keeper, struct snapshot *snap
 {
 	const struct shared *shared = keeper->shared;
 
-	snapshot->ticks = stopwatch_ticks(keeper->watch);
+	snapshot->ticks = timebase_ticks(keeper->timebase);
 	for (unsigned i = 0; i < shared->contention->workers; i++) {
 		snapshot->calls[i] = __atomic_load_n(&shared->workers[i].calls, __ATOMIC_RELAXED);
 		snapshot->preemptions[i] = shared->workers[i].preemptions;
@@ -198,30 +199,30 @@ static bool take_window(
 
 /* The best window, converted by a timebase that is most exact at the end. */
 static void take_windows(struct shared *shared, const struct series *series,
-	const struct stopwatch *watch, struct contention_result *best)
+	const struct timebase *timebase, struct contention_result *best)
 {
 	static struct timekeeper keeper;
-	double ns_per_tick = stopwatch_ns_per_tick(watch);
+	double ns_per_tick = timebase_ns_per_tick(timebase);
 	uint64_t window_ticks = (uint64_t)(WINDOW_NS / ns_per_tick);
 	uint64_t run_ticks = (uint64_t)((double)shared->contention->ns / ns_per_tick);
-	uint64_t begin = stopwatch_ticks(watch);
+	uint64_t begin = timebase_ticks(timebase);
 	struct contention_result result;
 	int good = 0;
 
-	keeper = (struct timekeeper){.shared = shared, .series = series, .watch = watch};
+	keeper = (struct timekeeper){.shared = shared, .series = series, .timebase = timebase};
 	keeper.until = begin + run_ticks + (uint64_t)(PATIENCE_NS / ns_per_tick);
 	__atomic_store_n(&shared->sync, 1, __ATOMIC_RELEASE);
 	if (shared->contention->workers <= shared->contention->cpu_count)
 		sync_workers(&keeper);
 	while (may_continue(&keeper)) {
-		if (good >= WINDOWS_LEAST && stopwatch_ticks(watch) - begin >= run_ticks)
+		if (good >= WINDOWS_LEAST && timebase_ticks(timebase) - begin >= run_ticks)
 			break;
 		if (!take_window(&keeper, window_ticks, &result))
 			continue;
 		if (!good++ || result.ns < best->ns)
 			*best = result;
 	}
-	ns_per_tick = stopwatch_ns_per_tick(watch);
+	ns_per_tick = timebase_ns_per_tick(timebase);
 	best->ns *= ns_per_tick;
 	best->slowest_ns *= ns_per_tick;
 }
@@ -244,14 +245,14 @@ static void await_start(struct shared *shared, unsigned index)
 }
 
 /* False if the call crashes or the time cannot be read. */
-static bool calibrate(struct shared *shared, struct series *series, struct stopwatch *watch)
+static bool calibrate(struct shared *shared, struct series *series, struct timebase *timebase)
 {
 	struct fact counter = {0};
 
 	counter_probe(&counter);
-	if (!stopwatch_start(watch, fact_is_known(&counter)))
+	if (!timebase_start(timebase, fact_is_known(&counter)))
 		return false;
-	series_calibrate(series, watch, (uint64_t)(BATCH_NS / stopwatch_ns_per_tick(watch)));
+	series_calibrate(series, timebase, (uint64_t)(BATCH_NS / timebase_ns_per_tick(timebase)));
 	if (series->signal)
 		shared->signal = series->signal;
 	return !series->signal;
@@ -262,13 +263,13 @@ static void work(void *argument)
 	const struct start *start = argument;
 	struct shared *shared = start->shared;
 	struct series series = {.repeat = series_repeat_call, .subject = shared->contention->call};
-	struct stopwatch watch;
+	struct timebase timebase;
 
 	cpus_pin(start->cpu);
-	if (calibrate(shared, &series, &watch)) {
+	if (calibrate(shared, &series, &timebase)) {
 		await_start(shared, start->index);
 		if (start->index == 0)
-			take_windows(shared, &series, &watch, &shared->result);
+			take_windows(shared, &series, &timebase, &shared->result);
 		while (start->index > 0 && !is_over(shared))
 			make_calls(&series, shared, &shared->workers[start->index]);
 	}

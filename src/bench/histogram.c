@@ -23,27 +23,27 @@ void distribution_count(struct distribution *distribution, double ns)
 }
 
 static void time_batch(
-	const struct series *series, const struct stopwatch *watch, uint64_t ticks[BATCH])
+	const struct series *series, const struct timebase *timebase, uint64_t ticks[BATCH])
 {
 	for (size_t i = 0; i < BATCH; i++) {
-		uint64_t start = stopwatch_ticks(watch);
+		uint64_t start = timebase_ticks(timebase);
 
 		series->repeat(series->subject, 1);
-		ticks[i] = stopwatch_ticks(watch) - start;
+		ticks[i] = timebase_ticks(timebase) - start;
 	}
 }
 
 void distribution_take(struct distribution *distribution, const struct series *series,
-	const struct stopwatch *watch, double ns_per_tick)
+	const struct timebase *timebase, double ns_per_tick)
 {
 	uint64_t ticks[BATCH];
 
 	if (!series->repeat || series->signal)
 		return;
 	series->repeat(series->subject, 1);
-	time_batch(series, watch, ticks);
+	time_batch(series, timebase, ticks);
 	for (size_t i = 0; i < BATCH; i++) {
-		uint64_t overhead = ticks[i] < watch->overhead ? ticks[i] : watch->overhead;
+		uint64_t overhead = ticks[i] < timebase->overhead ? ticks[i] : timebase->overhead;
 
 		distribution_count(distribution, (double)(ticks[i] - overhead) * ns_per_tick);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long single calls take, each timed alone: what averages over chunks hide. The buckets
+ * How long single calls take, each timed alone: what averages over batches hide. The buckets
  * grow by a quarter of an octave, so that 20 ns and 20 us are told as finely.
  */
 #ifndef VDSOCHECK_BENCH_HISTOGRAM_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "measure/series.h"
+#include "measure/samples.h"
 
 #define DISTRIBUTION_BUCKETS 128
 
@@ -23,8 +23,8 @@ double distribution_edge(size_t bucket);
 
 void distribution_count(struct distribution *distribution, double ns);
 
-/* Times single calls of the series, a batch of them; what the stopwatch takes is taken off. */
+/* Times single calls of the series, a batch of them; what the timebase takes is taken off. */
 void distribution_take(struct distribution *distribution, const struct series *series,
-	const struct stopwatch *watch, double ns_per_tick);
+	const struct timebase *timebase, double ns_per_tick);
 
 #endif

@@ -31,23 +31,23 @@ static const struct field subject_fields[] = {
 
 static bool has_mean(const void *object)
 {
-	const struct price *price = object;
+	const struct ns_stats *stats = object;
 
-	return fact_is_known(&price->fact) && price->has_mean;
+	return fact_is_known(&stats->fact) && stats->has_mean;
 }
 
 static json_t *price_reason(const void *object, const void *whole)
 {
-	const struct price *price = object;
+	const struct ns_stats *stats = object;
 
 	(void)whole;
-	if (fact_is_known(&price->fact) && !price->has_mean)
+	if (fact_is_known(&stats->fact) && !stats->has_mean)
 		return json_string("too few batches for a mean");
-	return field_reason(&price->fact);
+	return field_reason(&stats->fact);
 }
 
 #undef OF
-#define OF struct price
+#define OF struct ns_stats
 #define PRICE_NS(name, member) REAL(name, member, NS_DECIMALS), .fact = FACT(fact)
 
 static const struct field price_fields[] = {
@@ -55,11 +55,11 @@ static const struct field price_fields[] = {
 	{PRICE_NS("median_ns", median_ns)},
 	{PRICE_NS("batch_p99_ns", p99_ns)},
 	{PRICE_NS("trimmed_mean_ns", trimmed_mean_ns), .has = has_mean},
-	{COUNT("calls_per_batch", repeats)},
-	{COUNT("batches", chunks)},
+	{COUNT("calls_per_batch", iterations)},
+	{COUNT("batches", batches)},
 	{COUNT("batches_preempted", preempted)},
 	{COUNT("batches_moved", moved)},
-	{COUNT("batches_jumped", jumped)},
+	{COUNT("batches_jumped", stalled)},
 	{COUNT("samples", samples)},
 	{COUNT("outliers", outliers)},
 	{COMPUTED("reason", FIELD_REASON, price_reason)},
@@ -110,7 +110,7 @@ static json_t *histogram(const void *object, const void *whole)
 static const struct field row_fields[] = {
 	{INLINE(subject, subject_fields)},
 	{CPU("cpu", cpu)},
-	{INLINE(price, price_fields)},
+	{INLINE(stats, price_fields)},
 	{COMPUTED("histogram", FIELD_LIST, histogram), .has = has_histogram,
 		.fields = bucket_fields},
 	{0},
@@ -125,7 +125,7 @@ static json_t *calls(const void *object, const void *whole)
 
 struct yardstick_row {
 	const char *id, *text;
-	struct price price;
+	struct ns_stats stats;
 };
 
 #undef OF
@@ -134,7 +134,7 @@ struct yardstick_row {
 static const struct field yardstick_fields[] = {
 	{STRING("id", id), .options = FIELD_FILLED},
 	{STRING("text", text), .options = FIELD_FILLED},
-	{INLINE(price, price_fields)},
+	{INLINE(stats, price_fields)},
 	{0},
 };
 
@@ -146,7 +146,7 @@ static json_t *yardsticks(const void *object, const void *whole)
 	for (size_t i = 0; i < YARDSTICK_COUNT; i++)
 		rows[i] = (struct yardstick_row){.id = yardstick_id((enum yardstick)i),
 			.text = yardstick_text((enum yardstick)i),
-			.price = bench->yardsticks[i]};
+			.stats = bench->yardsticks[i]};
 	return field_list(yardstick_fields, rows, bench->row_count ? YARDSTICK_COUNT : 0,
 		sizeof(rows[0]), whole);
 }
@@ -171,7 +171,7 @@ static json_t *first_reason(const struct fact *const *facts, size_t count)
 static json_t *syscall_reason(const void *object, const void *whole)
 {
 	const struct bench_report *report = whole;
-	const struct price *yardsticks = report->bench->yardsticks;
+	const struct ns_stats *yardsticks = report->bench->yardsticks;
 	const struct fact *const facts[] = {
 		&yardsticks[YARDSTICK_CLOCK_SYSCALL].fact, &yardsticks[YARDSTICK_GETPPID].fact};
 
@@ -188,7 +188,7 @@ static json_t *filter_reason(const void *object, const void *whole)
 static json_t *vdso_reason(const void *object, const void *whole)
 {
 	const struct bench_report *report = whole;
-	const struct price *yardsticks = report->bench->yardsticks;
+	const struct ns_stats *yardsticks = report->bench->yardsticks;
 	struct fact dear = {.state = FACT_KNOWN};
 	const struct fact *const facts[] = {&yardsticks[YARDSTICK_CLOCK_VDSO].fact,
 		&yardsticks[YARDSTICK_COUNTER].fact, &yardsticks[YARDSTICK_ORDERED].fact, &dear};

@@ -10,8 +10,8 @@
 struct noise {
 	bool known;           /* something was measured often enough for a mean */
 	bool quiet;           /* the means may be trusted */
-	uint64_t chunks;      /* begun, over all rows */
-	double thrown_share;  /* of the chunks, 0 to 1: others had the CPU */
+	uint64_t batches;     /* begun, over all rows */
+	double thrown_share;  /* of the batches, 0 to 1: others had the CPU */
 	double outlier_share; /* of the rest: left out of the means */
 	double median_excess; /* by which the rows' medians are above their minima: their median */
 };

@@ -93,7 +93,7 @@ bool bench_has_found(const struct bench *bench)
 	size_t found = 0;
 
 	for (size_t i = 0; i < bench->row_count; i++)
-		found += fact_is_known(&bench->rows[i].price.fact);
+		found += fact_is_known(&bench->rows[i].stats.fact);
 	for (size_t i = 0; i < bench->run_count; i++)
 		found += fact_is_known(&bench->runs[i].fact);
 	for (size_t i = 0; i < bench->contention_count; i++)

@@ -15,7 +15,7 @@
 #include "granularity.h"
 #include "histogram.h"
 #include "measure/call.h"
-#include "measure/price.h"
+#include "measure/statistics.h"
 #include "seccomp_overhead.h"
 
 #define BENCH_COUNT_MAX 16
@@ -44,7 +44,7 @@ struct bench_subject {
 struct bench_row {
 	struct bench_subject subject;
 	int cpu; /* -1: could not be pinned */
-	struct price price;
+	struct ns_stats stats;
 	struct distribution distribution; /* of single calls; none unless planned */
 };
 
@@ -85,7 +85,7 @@ struct bench {
 	struct fact fact; /* known: the table was measured */
 	size_t row_count;
 	struct bench_row *rows;
-	struct price yardsticks[YARDSTICK_COUNT];
+	struct ns_stats yardsticks[YARDSTICK_COUNT];
 	struct filter_price filter;
 	size_t clock_count;
 	struct bench_clock clocks[CALL_MAX];

@@ -8,10 +8,10 @@
 #include "measure/call.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
-#include "measure/sampler.h"
+#include "measure/samples.h"
 
 #define CHILD_NS 20000000000
-#define CHUNK_NS 20000
+#define BATCH_NS 20000
 #define ROUNDS 100
 
 /*
@@ -55,7 +55,7 @@ static double measure_now(struct fact *why)
 	struct fact counter = {0};
 
 	counter_probe(&counter);
-	if (!sampler_start(&sampler, fact_is_known(&counter), CHUNK_NS, why))
+	if (!sampler_start(&sampler, fact_is_known(&counter), BATCH_NS, why))
 		return 0;
 	sampler_run(&sampler, &limits);
 	if (!series_is_measured(&series)) {
@@ -67,22 +67,22 @@ static double measure_now(struct fact *why)
 
 static void measure(void *argument)
 {
-	struct filter_price *price = argument;
+	struct filter_price *stats = argument;
 
 	cpus_pin(sched_mark_take().cpu);
-	price->without_ns = measure_now(&price->fact);
-	if (price->without_ns == 0 || !set_filter(&price->fact))
+	stats->without_ns = measure_now(&stats->fact);
+	if (stats->without_ns == 0 || !set_filter(&stats->fact))
 		return;
-	price->with_ns = measure_now(&price->fact);
-	if (price->with_ns > 0)
-		fact_set_known(&price->fact);
+	stats->with_ns = measure_now(&stats->fact);
+	if (stats->with_ns > 0)
+		fact_set_known(&stats->fact);
 }
 
-void filter_price_find(struct filter_price *price)
+void filter_price_find(struct filter_price *stats)
 {
 	struct deadline deadline = deadline_after(CHILD_NS);
 	struct fact why = {0};
 
-	if (!child_compute(measure, price, sizeof(*price), &deadline, &why))
-		price->fact = why;
+	if (!child_compute(measure, stats, sizeof(*stats), &deadline, &why))
+		stats->fact = why;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a seccomp filter adds to every system call. Filters that are in force cannot be taken
- * off, so their price cannot be measured from within; that of one more can.
+ * off, so their cost cannot be measured from within; that of one more can.
  */
 #ifndef VDSOCHECK_BENCH_SECCOMP_OVERHEAD_H
 #define VDSOCHECK_BENCH_SECCOMP_OVERHEAD_H
@@ -18,6 +18,6 @@ struct filter_price {
 #define FILTER_PRICE_RULES 300
 
 /* Measures in a child, which keeps the filter. Takes some 20 ms. */
-void filter_price_find(struct filter_price *price);
+void filter_price_find(struct filter_price *stats);
 
 #endif

@@ -8,9 +8,9 @@
 #include "base/kernel_clock.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
-#include "measure/sampler.h"
+#include "measure/samples.h"
 
-#define CHUNK_NS 20000
+#define BATCH_NS 20000
 #define ROUNDS_LEAST 15
 #define SAMPLES_MAX 8192
 #define SERIES_MAX (CALL_MAX * PATH_COUNT + YARDSTICK_COUNT)
@@ -90,7 +90,7 @@ static void take_distributions(struct table *table, int64_t ns)
 	do {
 		for (size_t i = 0; i < table->row_count && !table->bench->stop; i++)
 			distribution_take(&table->rows[i].distribution, &table->series[i],
-				&table->sampler.watch, ns_per_tick);
+				&table->sampler.timebase, ns_per_tick);
 		elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
 		table->bench->done = done + (uint64_t)elapsed / NS_PER_MS;
 	} while (!table->bench->stop && elapsed < ns);
@@ -121,9 +121,9 @@ static void report(struct table *table)
 	double ns_per_tick = sampler_ns_per_tick(&table->sampler);
 
 	for (size_t i = 0; i < table->row_count; i++)
-		price_find(&table->series[i], ns_per_tick, &table->rows[i].price);
+		ns_stats_find(&table->series[i], ns_per_tick, &table->rows[i].stats);
 	for (size_t i = 0; table->with_yardsticks && i < YARDSTICK_COUNT; i++)
-		price_find(&table->series[table->row_count + i], ns_per_tick,
+		ns_stats_find(&table->series[table->row_count + i], ns_per_tick,
 			&table->bench->yardsticks[i]);
 }
 
@@ -146,7 +146,7 @@ static void measure_here(struct table *table, int cpu, int64_t ns)
 		return;
 	}
 	bench->row_count += table->row_count;
-	if (!sampler_start(&table->sampler, may_read_counter(), CHUNK_NS, &bench->fact))
+	if (!sampler_start(&table->sampler, may_read_counter(), BATCH_NS, &bench->fact))
 		return;
 	take_rounds(table, ns - single_ns);
 	if (single_ns)

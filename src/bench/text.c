@@ -41,7 +41,7 @@ static void write_noise(const struct bench_report *report, const struct style *s
 		return;
 	phrase_add(&phrase,
 		"%.1f%% of %s batches discarded, %.1f%% outliers; medians %.1f%% above the minima%s",
-		PERCENT * noise->thrown_share, wrap_count(noise->chunks, batches),
+		PERCENT * noise->thrown_share, wrap_count(noise->batches, batches),
 		PERCENT * noise->outlier_share, PERCENT * noise->median_excess,
 		quiet ? "." : ": compare minima with other runs, not means.");
 	fprintf(out, "  %s%s%s%*s", style->color ? quiet ? COLOR_QUIET : COLOR_NOISY : "",
@@ -65,24 +65,24 @@ static void write_ns(double ns, int width, FILE *out)
 	fprintf(out, "%*s", width, ns > 0 && ns < 0.05 ? "<0.1" : wrap_ns(ns, text));
 }
 
-static void write_mean(const struct price *price, FILE *out)
+static void write_mean(const struct ns_stats *stats, FILE *out)
 {
-	if (price->has_mean)
-		write_ns(price->trimmed_mean_ns, 13, out);
+	if (stats->has_mean)
+		write_ns(stats->trimmed_mean_ns, 13, out);
 	else
 		fprintf(out, "%13s", "-");
 }
 
-static void write_price(const struct price *price, FILE *out)
+static void write_price(const struct ns_stats *stats, FILE *out)
 {
-	if (!fact_is_known(&price->fact)) {
-		bench_report_write_reason(&price->fact, NAME_WIDTH, out);
+	if (!fact_is_known(&stats->fact)) {
+		bench_report_write_reason(&stats->fact, NAME_WIDTH, out);
 		return;
 	}
-	write_ns(price->min_ns, 7, out);
-	write_ns(price->median_ns, 8, out);
-	write_ns(price->p99_ns, 10, out);
-	write_mean(price, out);
+	write_ns(stats->min_ns, 7, out);
+	write_ns(stats->median_ns, 8, out);
+	write_ns(stats->p99_ns, 10, out);
+	write_mean(stats, out);
 	fputc('\n', out);
 }
 
@@ -106,7 +106,7 @@ static void write_table(const struct bench *bench, FILE *out)
 			write_table_heading(row, out);
 		bench_report_write_name(
 			&row->subject, first ? NULL : &bench->rows[i - 1].subject, out);
-		write_price(&row->price, out);
+		write_price(&row->stats, out);
 	}
 }
 

@@ -13,9 +13,9 @@
 #include "judge.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
-#include "measure/drift.h"
 #include "measure/proof.h"
 #include "measure/statistics.h"
+#include "measure/timebase.h"
 #include "measure/timing.h"
 #include "model.h"
 

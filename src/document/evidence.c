@@ -263,7 +263,7 @@ static const struct field timing_fields[] = {
 	{NS("getppid_ns", entry_ns), .fact = FACT(entry_fact), .whole = FACT(fact),
 		.reason = "getppid_reason"},
 	{REASON("getppid_reason")},
-	{INTEGER("chunks", chunks, UINT32_MAX), .options = FIELD_NEEDED, .fact = FACT(fact),
+	{INTEGER("chunks", batches, UINT32_MAX), .options = FIELD_NEEDED, .fact = FACT(fact),
 		.reason = "reason"},
 	{INTEGER("cpu", cpu, INT32_MAX), .options = FIELD_NEGATIVE_NONE, .whole = FACT(fact)},
 	{COMPUTED("cpu_reason", FIELD_REASON, cpu_reason)},

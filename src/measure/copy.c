@@ -23,7 +23,7 @@
 #include "base/text.h"
 #include "measure/call.h"
 #include "measure/counter.h"
-#include "measure/stopwatch.h"
+#include "measure/timebase.h"
 #include "measure/vvar.h"
 #include "proof_run.h"
 #include "vvar_layout.h"
@@ -372,27 +372,27 @@ static void find_mode(struct copy *copy)
 
 /* ---- what the counter would cost ---- */
 
-struct price {
+struct ns_stats {
 	const struct copy *copy;
-	const struct stopwatch *watch;
+	const struct timebase *timebase;
 	double ns_per_tick;
 	double ns; /* least of all batches, per call */
 };
 
-static uint64_t batch_ticks(const struct price *price, size_t count)
+static uint64_t batch_ticks(const struct ns_stats *price, size_t count)
 {
 	uint64_t start, ticks;
 
 	*cycle_last_at(price->copy, price->copy->found_at) = counter_read_ordered();
-	start = stopwatch_ticks(price->watch);
+	start = timebase_ticks(price->timebase);
 	call_repeat(&price->copy->calls[MONOTONIC], count);
-	ticks = stopwatch_ticks(price->watch) - start;
-	return ticks > price->watch->overhead ? ticks - price->watch->overhead : 0;
+	ticks = timebase_ticks(price->timebase) - start;
+	return ticks > price->timebase->overhead ? ticks - price->timebase->overhead : 0;
 }
 
 static void measure_price(void *argument)
 {
-	struct price *price = argument;
+	struct ns_stats *price = argument;
 	size_t count = 8;
 	double call_ns;
 
@@ -408,9 +408,9 @@ static void measure_price(void *argument)
 	}
 }
 
-static void find_price(struct copy *copy, const struct stopwatch *watch, double ns_per_tick)
+static void find_price(struct copy *copy, const struct timebase *timebase, double ns_per_tick)
 {
-	struct price price = {.copy = copy, .watch = watch, .ns_per_tick = ns_per_tick};
+	struct ns_stats price = {.copy = copy, .timebase = timebase, .ns_per_tick = ns_per_tick};
 	struct copy_evidence *answer = copy->answer;
 	int signal;
 
@@ -447,24 +447,24 @@ static void run(void *argument)
 {
 	struct copy *copy = argument;
 	struct copy_evidence *answer = copy->answer;
-	struct stopwatch watch;
+	struct timebase timebase;
 	double ns_per_tick = 0;
 
 	counter_probe(&answer->what_if_fact);
 	copy->has_counter = fact_is_known(&answer->what_if_fact);
-	if (copy->has_counter && !stopwatch_start(&watch, true)) {
+	if (copy->has_counter && !timebase_start(&timebase, true)) {
 		fact_set(&answer->fact, FACT_DENIED, "the kernel clock cannot be read");
 		return;
 	}
 	if (!make_copy(copy, &answer->fact))
 		return;
 	if (copy->has_counter)
-		ns_per_tick = stopwatch_ns_per_tick(&watch);
+		ns_per_tick = timebase_ns_per_tick(&timebase);
 	if (!proof_seccomp_set_filter(&answer->fact))
 		return;
 	find_mode(copy);
 	if (fact_is_known(&answer->fact) && answer->falls_back)
-		find_price(copy, &watch, ns_per_tick);
+		find_price(copy, &timebase, ns_per_tick);
 }
 
 void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,

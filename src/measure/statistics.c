@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What many samples say about a cost: minimum, median, 99th percentile, and a mean without
+ * outliers. Interrupts and neighbours only ever make a sample longer, so the minimum is the cost
+ * of the call itself.
+ */
 #include "measure/statistics.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "base/fault.h"
 
 #define FENCE_QUARTILES 3
 #define FENCE_LEAST 1.01
@@ -85,4 +93,46 @@ struct statistics_summary statistics_summarise(double *values, size_t count)
 	if (summary.has_mean)
 		summary.trimmed_mean = mean_of(values, within);
 	return summary;
+}
+
+static void explain(const struct series *series, struct fact *fact)
+{
+	if (!series->repeat)
+		fact_set(fact, FACT_ABSENT, "not available here");
+	else if (series->signal)
+		fact_set(fact, FACT_FAILED, "the call ends with %s",
+			fault_signal_name(series->signal));
+	else if (series->batches == 0)
+		fact_set(fact, FACT_UNREAD, "stopped before it was measured");
+	else if (series->too_short == series->batches)
+		fact_set(fact, FACT_FAILED, "too short for the clock to be timed");
+	else
+		fact_set(fact, FACT_FAILED, "all %" PRIu64 " chunks were disturbed",
+			series->batches);
+}
+
+void ns_stats_find(struct series *series, double ns_per_tick, struct ns_stats *stats)
+{
+	struct statistics_summary summary;
+
+	*stats = (struct ns_stats){.iterations = series->iterations,
+		.batches = series->batches,
+		.preempted = series->preempted,
+		.moved = series->moved,
+		.too_short = series->too_short,
+		.stalled = series->stalled};
+	if (!series_is_measured(series)) {
+		explain(series, &stats->fact);
+		return;
+	}
+	summary = statistics_summarise(series->samples, series->count);
+	/* Of very many batches, not all are samples; the least is that of all. */
+	stats->min_ns = series->least * ns_per_tick;
+	stats->median_ns = summary.median * ns_per_tick;
+	stats->p99_ns = summary.p99 * ns_per_tick;
+	stats->has_mean = summary.has_mean;
+	stats->trimmed_mean_ns = summary.trimmed_mean * ns_per_tick;
+	stats->samples = summary.count;
+	stats->outliers = summary.outliers;
+	fact_set_known(&stats->fact);
 }

@@ -14,24 +14,24 @@
 #include "base/text.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
-#include "measure/sampler.h"
+#include "measure/samples.h"
 #include "measure/statistics.h"
 
 #define ROUNDS_MAX 128
 
 /*
- * How much is measured. A chunk of 20 us is a thousand times what the stopwatch takes and a
+ * How much is measured. A batch of 20 us is a thousand times what the timebase takes and a
  * hundredth of a time slice. To tell a call from one that enters the kernel, several times
  * dearer, shorter ones will do. The time is for each series, so that a call is measured as well
  * among few as among many.
  */
 struct effort {
-	int64_t chunk_ns;
+	int64_t batch_ns;
 	int64_t series_ns;
 };
 
-static const struct effort whole = {.chunk_ns = 20000, .series_ns = 570000};
-static const struct effort brief = {.chunk_ns = 5000, .series_ns = 40000};
+static const struct effort whole = {.batch_ns = 20000, .series_ns = 570000};
+static const struct effort brief = {.batch_ns = 5000, .series_ns = 40000};
 
 #define ROUNDS_LEAST 9
 
@@ -42,7 +42,7 @@ static const struct effort brief = {.chunk_ns = 5000, .series_ns = 40000};
  */
 #define CLEARING_ROUNDS 1000
 #define CLEARING_PASSES 4
-#define CLEARING_CHUNK_NS 10000
+#define CLEARING_BATCH_NS 10000
 static const struct sampler_limits clearing = {
 	.ns = 200000000, .rounds_least = ROUNDS_LEAST, .rounds_most = CLEARING_ROUNDS};
 
@@ -173,7 +173,7 @@ static void report(const struct measurement *measurement, struct evidence *evide
 		&timing->counter_fact);
 	report_part(measurement->of_ordered, ns_per_tick, tracer, &timing->ordered_ns,
 		&timing->ordered_fact);
-	timing->chunks = (unsigned)measurement->sampler.rounds;
+	timing->batches = (unsigned)measurement->sampler.rounds;
 }
 
 /* Many batches of the deciding calls by the vDSO alone; a p99 found before is not raised. */
@@ -194,7 +194,7 @@ static bool measure_clearing_pass(struct job *job, bool by_counter)
 		if (call->decides && call->path[PATH_VDSO].timed)
 			series[i].repeat = series_repeat_call;
 	}
-	if (!sampler_start(&sampler, by_counter, CLEARING_CHUNK_NS, &why))
+	if (!sampler_start(&sampler, by_counter, CLEARING_BATCH_NS, &why))
 		return false;
 	sampler_run(&sampler, &clearing);
 	for (size_t i = 0; i < job->calls->count; i++) {
@@ -243,7 +243,7 @@ static void measure(void *argument)
 	timing->cpu = pin_here();
 	set_up(&measurement, job);
 	if (!sampler_start(&measurement.sampler, measurement.of_counter != NULL,
-		    job->effort->chunk_ns, &timing->fact))
+		    job->effort->batch_ns, &timing->fact))
 		return;
 	limits.ns = (int64_t)measurement.sampler.count * job->effort->series_ns;
 	sampler_run(&measurement.sampler, &limits);

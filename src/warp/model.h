@@ -11,7 +11,7 @@
 #include "base/fact.h"
 #include "cli/command.h"
 #include "measure/call.h"
-#include "measure/drift.h"
+#include "measure/timebase.h"
 #include "warp.h"
 
 /* ---- clock.c ---- */

@@ -25,12 +25,12 @@
 
 #include "measure/call.h"
 #include "measure/counter.h"
-#include "measure/sampler.h"
+#include "measure/samples.h"
 
 #define STEPS 100
 #define LONG_CALLS 1000 /* about 0.1 ms: short enough to fall between two interrupts */
 #define LONG_TRIES 4000
-#define CHUNK_NS 20000
+#define BATCH_NS 20000
 #define ROUNDS 2000
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -116,7 +116,7 @@ static void measure(double least[2])
 			.samples = samples[i],
 			.capacity = ROUNDS};
 	counter_probe(&counter);
-	if (!sampler_start(&sampler, fact_is_known(&counter), CHUNK_NS, &why))
+	if (!sampler_start(&sampler, fact_is_known(&counter), BATCH_NS, &why))
 		return;
 	sampler_run(&sampler, &limits);
 	for (int i = 0; i < 2; i++)

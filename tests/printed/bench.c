@@ -105,23 +105,23 @@ static double price_of(const struct bench_scenario *scenario, const struct bench
 	return user_space_ns(scenario, subject) + libc_ns;
 }
 
-static void put_price(const struct bench_scenario *scenario, struct price *price, double ns)
+static void put_price(const struct bench_scenario *scenario, struct ns_stats *stats, double ns)
 {
 	bool noisy = scenario->noisy;
 
-	*price = (struct price){.min_ns = ns,
+	*stats = (struct ns_stats){.min_ns = ns,
 		.median_ns = ns * (noisy ? 2.41 : 1.002),
 		.p99_ns = ns * (noisy ? 38.6 : 1.31),
 		.has_mean = true,
 		.trimmed_mean_ns = ns * (noisy ? 2.93 : 1.004),
 		.samples = noisy ? 747 : 1006,
 		.outliers = noisy ? 91 : 12,
-		.repeats = ns < 20000 ? (size_t)(20000 / ns + OFF_TIES) : 1,
-		.chunks = 1009,
+		.iterations = ns < 20000 ? (size_t)(20000 / ns + OFF_TIES) : 1,
+		.batches = 1009,
 		.preempted = noisy ? 244 : 3,
 		.moved = noisy ? 11 : 0,
-		.jumped = noisy ? 7 : 0};
-	fact_set_known(&price->fact);
+		.stalled = noisy ? 7 : 0};
+	fact_set_known(&stats->fact);
 }
 
 /* Most calls near the least, some at the next tick of the counter, few behind an interrupt. */
@@ -150,10 +150,10 @@ static void put_row(
 	double ns = price_of(scenario, &row->subject);
 
 	if (is_missing(scenario, &row->subject)) {
-		fact_set(&row->price.fact, FACT_ABSENT, "not available here");
+		fact_set(&row->stats.fact, FACT_ABSENT, "not available here");
 		return;
 	}
-	put_price(scenario, &row->price, ns);
+	put_price(scenario, &row->stats, ns);
 	if (plan->distribution)
 		put_distribution(&row->distribution, ns);
 }

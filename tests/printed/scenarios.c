@@ -25,10 +25,10 @@
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void leave_out(struct price *price)
+static void leave_out(struct ns_stats *stats)
 {
-	*price = (struct price){.fact.state = FACT_UNREAD};
-	fact_set(&price->fact, FACT_UNREAD, "stopped before it was measured");
+	*stats = (struct ns_stats){.fact.state = FACT_UNREAD};
+	fact_set(&stats->fact, FACT_UNREAD, "stopped before it was measured");
 }
 
 static void leave_out_filter(struct bench *bench)
@@ -45,19 +45,19 @@ static void is_stopped(struct bench *bench, struct evidence *evidence)
 	leave_out_filter(bench);
 }
 
-/* In the first round, which each of the first rows had its chunk of. */
+/* In the first round, which each of the first rows had its batch of. */
 static void is_stopped_early(struct bench *bench, struct evidence *evidence)
 {
 	is_stopped(bench, evidence);
 	for (size_t i = 0; i < bench->row_count; i++) {
-		struct price *price = &bench->rows[i].price;
+		struct ns_stats *stats = &bench->rows[i].stats;
 
-		price->chunks = price->samples = 1;
-		price->preempted = price->outliers = 0;
-		price->has_mean = false;
-		price->median_ns = price->p99_ns = price->min_ns;
+		stats->batches = stats->samples = 1;
+		stats->preempted = stats->outliers = 0;
+		stats->has_mean = false;
+		stats->median_ns = stats->p99_ns = stats->min_ns;
 		if (i >= 4)
-			leave_out(price);
+			leave_out(stats);
 	}
 	for (size_t i = 0; i < YARDSTICK_COUNT; i++)
 		leave_out(&bench->yardsticks[i]);
@@ -113,10 +113,10 @@ static void has_contention_confined(struct bench *bench, struct evidence *eviden
 			"killed by SIGSYS: a seccomp filter of the surroundings forbids it");
 }
 
-static void crash(struct price *price)
+static void crash(struct ns_stats *stats)
 {
-	*price = (struct price){.fact.state = FACT_FAILED};
-	fact_set(&price->fact, FACT_FAILED, "the call ends with SIGSEGV");
+	*stats = (struct ns_stats){.fact.state = FACT_FAILED};
+	fact_set(&stats->fact, FACT_FAILED, "the call ends with SIGSEGV");
 }
 
 /* prctl(PR_SET_TSC): whoever reads the counter, or asks the vDSO to, gets a signal. */
@@ -127,7 +127,7 @@ static void has_counter_off(struct bench *bench, struct evidence *evidence)
 		struct bench_row *row = &bench->rows[i];
 
 		if (row->subject.path != PATH_SYSCALL && !strstr(row->subject.clock, "COARSE"))
-			crash(&row->price);
+			crash(&row->stats);
 	}
 	crash(&bench->yardsticks[YARDSTICK_CLOCK_VDSO]);
 	fact_set(&bench->yardsticks[YARDSTICK_COUNTER].fact, FACT_ABSENT, "not available here");
@@ -148,8 +148,8 @@ static void has_odd_clocks(struct bench *bench, struct evidence *evidence)
 	fact_set(&tai->step_ns.fact, FACT_ABSENT, "the kernel does not have this clock");
 	tai->resolution_ns.fact = tai->step_ns.fact;
 	fact_set(&coarse->step_ns.fact, FACT_FAILED, "the clock stood still");
-	fact_set(&bench->rows[0].price.fact, FACT_FAILED, "all 18446744 chunks were disturbed");
-	bench->rows[1].price.has_mean = false;
+	fact_set(&bench->rows[0].stats.fact, FACT_FAILED, "all 18446744 chunks were disturbed");
+	bench->rows[1].stats.has_mean = false;
 }
 
 const struct bench_scenario bench_scenarios[] = {

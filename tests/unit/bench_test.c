@@ -247,18 +247,18 @@ static void the_extremes_have_a_bucket_too(void **state)
 	assert_int_equal(distribution.buckets[DISTRIBUTION_BUCKETS - 1], 1);
 }
 
-static void set_price(struct price *price, double ns, double median)
+static void set_price(struct ns_stats *stats, double ns, double median)
 {
-	*price = (struct price){.min_ns = ns,
+	*stats = (struct ns_stats){.min_ns = ns,
 		.median_ns = median,
 		.p99_ns = 2 * median,
 		.has_mean = true,
 		.trimmed_mean_ns = median,
 		.samples = 1000,
 		.outliers = 10,
-		.chunks = 1010,
+		.batches = 1010,
 		.preempted = 10};
-	fact_set_known(&price->fact);
+	fact_set_known(&stats->fact);
 }
 
 static void yard(struct bench *bench, enum yardstick yardstick, double ns)
@@ -334,29 +334,30 @@ static void noise_is_told(void **state)
 	(void)state;
 	assert_false(noise_find(&bench).known);
 	for (size_t i = 0; i < 3; i++)
-		set_price(&rows[i].price, 100, 101);
+		set_price(&rows[i].stats, 100, 101);
 	assert_true(noise_find(&bench).quiet);
-	set_price(&rows[0].price, 100, 200);
+	set_price(&rows[0].stats, 100, 200);
 	assert_true(noise_find(&bench).quiet);
-	set_price(&rows[1].price, 100, 110);
+	set_price(&rows[1].stats, 100, 110);
 	assert_false(noise_find(&bench).quiet);
-	set_price(&rows[1].price, 100, 101);
-	rows[2].price.outliers = 500;
+	set_price(&rows[1].stats, 100, 101);
+	rows[2].stats.outliers = 500;
 	assert_false(noise_find(&bench).quiet);
-	rows[2].price.outliers = 0;
-	rows[2].price.preempted = 600;
+	rows[2].stats.outliers = 0;
+	rows[2].stats.preempted = 600;
 	assert_false(noise_find(&bench).quiet);
 }
 
-/* Stopped after a few chunks: nothing can be said of the machine, least of all that it is quiet. */
-static void a_few_chunks_tell_nothing_of_noise(void **state)
+/* Stopped after a few batches: nothing can be said of the machine, least of all that it is quiet.
+ */
+static void a_few_batches_tell_nothing_of_noise(void **state)
 {
 	struct bench_row row = {.cpu = 0};
 	struct bench bench = {.row_count = 1, .rows = &row};
 
 	(void)state;
-	set_price(&row.price, 100, 100);
-	row.price.has_mean = false;
+	set_price(&row.stats, 100, 100);
+	row.stats.has_mean = false;
 	assert_false(noise_find(&bench).known);
 }
 
@@ -370,16 +371,17 @@ static void fill(struct bench *bench, double ns)
 	const struct call *call;
 
 	assert_true(PLAN(&plan, "--time", "1s"));
-	*bench = (struct bench){.rows = rows, .runs = runs, .contentions = contentions, .stopped = true};
+	*bench = (struct bench){
+		.rows = rows, .runs = runs, .contentions = contentions, .stopped = true};
 	for (size_t at = 0; bench_next(&plan, &at, &rows[bench->row_count].subject, &call);) {
-		set_price(&rows[bench->row_count].price, ns, ns);
+		set_price(&rows[bench->row_count].stats, ns, ns);
 		rows[bench->row_count].distribution = (struct distribution){0};
 		for (double time = 1; time < 1e12; time *= 1.3)
 			distribution_count(&rows[bench->row_count].distribution, time);
 		rows[bench->row_count++].cpu = 8191;
 	}
-	fact_set(&rows[0].price.fact, FACT_ABSENT, "not available here");
-	rows[1].price.has_mean = false;
+	fact_set(&rows[0].stats.fact, FACT_ABSENT, "not available here");
+	rows[1].stats.has_mean = false;
 	for (size_t i = 0; i < YARDSTICK_COUNT; i++)
 		yard(bench, (enum yardstick)i, ns);
 	fact_set_known(&bench->fact);
@@ -396,12 +398,13 @@ static void fill(struct bench *bench, double ns)
 		fact_set_known(&runs[bench->run_count].fact);
 	}
 	for (; bench->contention_count < COUNT(contentions); bench->contention_count++) {
-		contentions[bench->contention_count] = (struct bench_contention){.subject = rows[25].subject,
-			.threads = 1024,
-			.cpus = 1024,
-			.alone_ns = 20,
-			.together_ns = ns,
-			.slowest_ns = ns};
+		contentions[bench->contention_count] =
+			(struct bench_contention){.subject = rows[25].subject,
+				.threads = 1024,
+				.cpus = 1024,
+				.alone_ns = 20,
+				.together_ns = ns,
+				.slowest_ns = ns};
 		fact_set_known(&contentions[bench->contention_count].fact);
 	}
 	for (; bench->clock_count < 2; bench->clock_count++) {
@@ -524,7 +527,7 @@ int main(void)
 		cmocka_unit_test(what_is_missing_is_not_made_up),
 		cmocka_unit_test(a_fallback_is_not_taken_for_arithmetic),
 		cmocka_unit_test(noise_is_told),
-		cmocka_unit_test(a_few_chunks_tell_nothing_of_noise),
+		cmocka_unit_test(a_few_batches_tell_nothing_of_noise),
 		cmocka_unit_test(the_report_fits_80_columns),
 		cmocka_unit_test(the_document_says_null_and_why),
 		cmocka_unit_test(an_empty_report_is_one),

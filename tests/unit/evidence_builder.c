@@ -157,7 +157,7 @@ static void set_timing(struct timing_evidence *timing)
 	fact_set_known(&timing->ordered_fact);
 	timing->ordered_ns = ORDERED_NS;
 	timing->entry_ns = ENTRY_NS;
-	timing->chunks = 64;
+	timing->batches = 64;
 	timing->cpu = 1;
 	text_copy(timing->counter, sizeof(timing->counter), "rdtsc");
 }

@@ -33,7 +33,7 @@ static void few_values_by_hand(void **state)
 	assert_true(statistics_minimum(three, 3) == 1);
 }
 
-/* One chunk that was interrupted for a second must not show in the median. */
+/* One batch that was interrupted for a second must not show in the median. */
 static void an_outlier_does_not_move_the_median(void **state)
 {
 	double values[] = {26, 26, 1e9, 26, 25, 27, 26};

@@ -67,7 +67,7 @@ static void interrupts_are_left_out_of_the_mean_alone(void **state)
 	assert_int_equal(summary.count, COUNT(values));
 }
 
-/* All chunks of a clock that is answered in user space may take the same number of ticks. */
+/* All batches of a clock that is answered in user space may take the same number of ticks. */
 static void half_a_tick_is_no_outlier(void **state)
 {
 	double values[50];

@@ -10,7 +10,7 @@
 #include "base/root.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
-#include "measure/series.h"
+#include "measure/samples.h"
 #include "measure/timing.h"
 #include "measure/vdso.h"
 #include "unit/unit.h"
@@ -133,40 +133,40 @@ static void work(const void *unused, size_t count)
 
 #define SAMPLES 16
 
-/* Every chunk is kept or counted as thrown away; the least is no more than any sample. */
-static void a_series_accounts_for_all_its_chunks(void **state)
+/* Every batch is kept or counted as discarded; the least is no more than any sample. */
+static void a_series_accounts_for_all_its_batches(void **state)
 {
 	double samples[SAMPLES];
 	struct series series = {.repeat = work, .samples = samples, .capacity = SAMPLES};
-	struct stopwatch watch;
+	struct timebase timebase;
 
 	(void)state;
-	assert_true(stopwatch_start(&watch, false));
-	series_calibrate(&series, &watch, 5000);
+	assert_true(timebase_start(&timebase, false));
+	series_calibrate(&series, &timebase, 5000);
 	assert_int_equal(series.signal, 0);
-	assert_true(series.repeats >= 1);
+	assert_true(series.iterations >= 1);
 	assert_false(series_is_measured(&series));
 	for (int i = 0; i < 200; i++)
-		series_take_chunk(&series, &watch, 5000);
-	assert_int_equal(series.chunks, 200);
-	assert_true(series.preempted + series.moved + series.too_short + series.jumped < 200);
+		series_take_batch(&series, &timebase, 5000);
+	assert_int_equal(series.batches, 200);
+	assert_true(series.preempted + series.moved + series.too_short + series.stalled < 200);
 	assert_true(series_is_measured(&series));
 	assert_true(series.count <= SAMPLES);
 	for (size_t i = 0; i < series.count; i++)
 		assert_true(series.samples[i] >= series.least);
-	assert_true(done >= 200 * series.repeats);
+	assert_true(done >= 200 * series.iterations);
 }
 
 static void a_series_of_nothing_is_left_alone(void **state)
 {
 	struct series series = {.repeat = NULL};
-	struct stopwatch watch;
+	struct timebase timebase;
 
 	(void)state;
-	assert_true(stopwatch_start(&watch, false));
-	series_calibrate(&series, &watch, 5000);
-	series_take_chunk(&series, &watch, 5000);
-	assert_int_equal(series.chunks, 0);
+	assert_true(timebase_start(&timebase, false));
+	series_calibrate(&series, &timebase, 5000);
+	series_take_batch(&series, &timebase, 5000);
+	assert_int_equal(series.batches, 0);
 	assert_false(series_is_measured(&series));
 }
 
@@ -181,7 +181,7 @@ static void switches_and_migrations_are_distinguished(void **state)
 	assert_int_equal(sched_mark_compare(here, both), SCHED_MIGRATED);
 }
 
-/* Sleeping gives the CPU away: had it gone unseen, a stolen chunk would be a time. */
+/* Sleeping gives the CPU away: had it gone unseen, a stolen batch would be a time. */
 static void a_pause_is_seen(void **state)
 {
 	struct sched_mark before = sched_mark_take();
@@ -200,7 +200,7 @@ int main(void)
 		cmocka_unit_test(the_brief_timing_has_what_a_verdict_needs),
 		cmocka_unit_test(times_are_in_tenths_of_a_nanosecond),
 		cmocka_unit_test(a_call_that_crashes_is_told_and_the_rest_is_timed),
-		cmocka_unit_test(a_series_accounts_for_all_its_chunks),
+		cmocka_unit_test(a_series_accounts_for_all_its_batches),
 		cmocka_unit_test(a_series_of_nothing_is_left_alone),
 		cmocka_unit_test(switches_and_migrations_are_distinguished),
 		cmocka_unit_test(a_pause_is_seen),

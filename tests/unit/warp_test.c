@@ -14,7 +14,7 @@
 #include "base/root.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
-#include "measure/drift.h"
+#include "measure/timebase.h"
 #include "measure/vdso.h"
 #include "unit/unit.h"
 #include "warp.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* measure/stopwatch: a wrong rate makes every ns of the report wrong by the same factor. */
+/* measure/timebase: a wrong rate makes every ns of the report wrong by the same factor. */
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -7,19 +7,19 @@
 
 #include "base/kernel_clock.h"
 #include "measure/counter.h"
-#include "measure/stopwatch.h"
+#include "measure/timebase.h"
 #include "unit/unit.h"
 
 static void by_the_kernel_s_clock_a_tick_is_a_nanosecond(void **state)
 {
-	struct stopwatch watch;
+	struct timebase timebase;
 	int64_t before, ticks, after;
 
 	(void)state;
-	assert_true(stopwatch_start(&watch, false));
-	assert_true(stopwatch_ns_per_tick(&watch) == 1);
+	assert_true(timebase_start(&timebase, false));
+	assert_true(timebase_ns_per_tick(&timebase) == 1);
 	before = kernel_clock_ns(CLOCK_MONOTONIC);
-	ticks = (int64_t)stopwatch_ticks(&watch);
+	ticks = (int64_t)timebase_ticks(&timebase);
 	after = kernel_clock_ns(CLOCK_MONOTONIC);
 	assert_true(before <= ticks && ticks <= after);
 }
@@ -49,9 +49,9 @@ static int64_t read_microseconds(void)
 static void a_coarse_clock_is_told_from_a_slow_one(void **state)
 {
 	(void)state;
-	assert_int_equal(stopwatch_find_resolution(read_jiffies), 4000000);
-	assert_int_equal(stopwatch_find_resolution(read_slow_clock), 0);
-	assert_int_equal(stopwatch_find_resolution(read_microseconds), 1000);
+	assert_int_equal(timebase_find_resolution(read_jiffies), 4000000);
+	assert_int_equal(timebase_find_resolution(read_slow_clock), 0);
+	assert_int_equal(timebase_find_resolution(read_microseconds), 1000);
 }
 
 static void spin(int64_t ns)
@@ -82,18 +82,18 @@ static void the_counter_s_rate_is_that_of_the_kernel_s_clock(void **state)
 	if (!has_counter())
 		unit_skip("the counter cannot be read here");
 	for (int try = 0; try < 20 && !fits; try++) {
-		struct stopwatch watch;
+		struct timebase timebase;
 		int64_t start, inner;
 		uint64_t ticks;
 		double measured;
 
-		assert_true(stopwatch_start(&watch, true));
+		assert_true(timebase_start(&timebase, true));
 		start = kernel_clock_ns(CLOCK_MONOTONIC);
-		ticks = stopwatch_ticks(&watch);
+		ticks = timebase_ticks(&timebase);
 		spin(2000000);
-		ticks = stopwatch_ticks(&watch) - ticks;
+		ticks = timebase_ticks(&timebase) - ticks;
 		inner = kernel_clock_ns(CLOCK_MONOTONIC) - start;
-		measured = (double)ticks * stopwatch_ns_per_tick(&watch);
+		measured = (double)ticks * timebase_ns_per_tick(&timebase);
 		fits = measured > 0.98 * (double)inner && measured < 1.02 * (double)inner;
 	}
 	assert_true(fits);
@@ -124,10 +124,10 @@ static void find_rates(double rates[RATES])
 {
 	interrupt_us(true);
 	for (int i = 0; i < RATES; i++) {
-		struct stopwatch watch;
+		struct timebase timebase;
 
-		assert_true(stopwatch_start(&watch, true));
-		rates[i] = stopwatch_ns_per_tick(&watch);
+		assert_true(timebase_start(&timebase, true));
+		rates[i] = timebase_ns_per_tick(&timebase);
 	}
 	interrupt_us(false);
 }
@@ -136,14 +136,14 @@ static void find_rates(double rates[RATES])
 static void a_rate_is_right_whoever_interrupts(void **state)
 {
 	double rates[RATES], right;
-	struct stopwatch whole;
+	struct timebase whole;
 
 	(void)state;
 	if (!has_counter())
 		unit_skip("the counter cannot be read here");
-	assert_true(stopwatch_start(&whole, true));
+	assert_true(timebase_start(&whole, true));
 	find_rates(rates);
-	right = stopwatch_ns_per_tick(&whole);
+	right = timebase_ns_per_tick(&whole);
 	for (int i = 0; i < RATES; i++) {
 		if (fabs(rates[i] / right - 1) > 0.05)
 			fail_msg("rate %d is %.3f of the right one", i, rates[i] / right);
@@ -152,21 +152,21 @@ static void a_rate_is_right_whoever_interrupts(void **state)
 
 static void its_own_overhead_is_less_than_any_stretch(void **state)
 {
-	struct stopwatch watch;
+	struct timebase timebase;
 
 	(void)state;
 	for (int by_counter = 0; by_counter <= has_counter(); by_counter++) {
 		uint64_t start, least = UINT64_MAX;
 
-		assert_true(stopwatch_start(&watch, by_counter));
+		assert_true(timebase_start(&timebase, by_counter));
 		for (int i = 0; i < 1000; i++) {
-			start = stopwatch_ticks(&watch);
+			start = timebase_ticks(&timebase);
 			counter_repeat(1000);
-			start = stopwatch_ticks(&watch) - start;
+			start = timebase_ticks(&timebase) - start;
 			least = start < least ? start : least;
 		}
 		if (by_counter)
-			assert_true(watch.overhead < least);
+			assert_true(timebase.overhead < least);
 	}
 }
 
@@ -180,5 +180,5 @@ int main(void)
 		cmocka_unit_test(its_own_overhead_is_less_than_any_stretch),
 	};
 
-	return cmocka_run_group_tests_name("stopwatch", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("timebase", tests, NULL, NULL);
 }

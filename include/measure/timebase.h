@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The time of short stretches: by the CPU's counter, which is exact whatever the clocksource, or
+ * by the kernel's clock where user space cannot read the counter.
+ */
+#ifndef VDSOCHECK_MEASURE_TIMEBASE_H
+#define VDSOCHECK_MEASURE_TIMEBASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct timebase {
+	bool by_counter;
+	uint64_t overhead;   /* ticks between two reads with nothing between them */
+	uint64_t resolution; /* ticks that it moves by; 0: by no more than a read takes */
+	uint64_t start_ticks;
+	int64_t start_ns; /* of the kernel's clock when start_ticks was read */
+};
+
+/*
+ * Begins the calibration. With by_counter false, ticks are the kernel clock's nanoseconds. False
+ * if the kernel refuses to read the clock.
+ */
+bool timebase_start(struct timebase *timebase, bool by_counter);
+
+/*
+ * The smallest step, in ns, of a clock that stands still between its steps for more than one
+ * read; 0 for a clock that moves at about each read.
+ */
+int64_t timebase_find_resolution(int64_t (*read_ns)(void));
+
+uint64_t timebase_ticks(const struct timebase *timebase);
+
+/*
+ * Nanoseconds per tick, over the time since the start: the longer ago, the more exact. Waits
+ * until the start was 200 us ago (longer where the clock only moves with the timer tick).
+ */
+double timebase_ns_per_tick(const struct timebase *timebase);
+
+/*
+ * One moment by the counter and by CLOCK_MONOTONIC_RAW, which is never slewed: two of them show
+ * the counter's rate, three whether it keeps it. On the clocksource tsc both are the same counter,
+ * and a drift can only come from reading it on a CPU whose counter differs.
+ */
+struct drift_mark {
+	uint64_t ticks;
+	uint64_t width; /* ticks that the moment may be off */
+	int64_t raw_ns; /* 0: the kernel refuses to read the clock */
+};
+
+/* The best of a few readings. The caller stays on one CPU, and the counter is readable. */
+struct drift_mark drift_mark_take(void);
+
+/* Of two moments in their order. Pure. */
+double drift_ns_per_tick(const struct drift_mark *from, const struct drift_mark *to);
+
+#endif

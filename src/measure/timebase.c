@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The CPU's counter against the kernel's clock: what a tick of the one is in ns of the other. All
+ * short stretches are measured in ticks, and converted at the end, when the rate is known best.
+ */
+#include "measure/timebase.h"
+
+#include <time.h>
+
+#include "base/kernel_clock.h"
+#include "measure/counter.h"
+
+#define SHORTEST_NS 200000
+#define OVERHEAD_READS 64
+
+#define WIDTH_READS 8
+#define WIDTH_FACTOR 3
+
+/* A clock whose reads never take about the same time is used all the same. */
+#define TRIES_MOST 100
+
+static int64_t clock_ns(void)
+{
+	return kernel_clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t timebase_ticks(const struct timebase *timebase)
+{
+	return timebase->by_counter ? counter_read_ordered() : (uint64_t)clock_ns();
+}
+
+/* A reading of the kernel's clock, and when it was over. */
+struct reading {
+	int64_t ns;
+	uint64_t ticks;
+	uint64_t width; /* ticks that it took */
+};
+
+static struct reading read_both(const struct timebase *timebase)
+{
+	uint64_t start = timebase_ticks(timebase);
+	struct reading reading = {.ns = clock_ns()};
+
+	reading.ticks = timebase_ticks(timebase);
+	reading.width = reading.ticks - start;
+	return reading;
+}
+
+static uint64_t least_width(const struct timebase *timebase)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < WIDTH_READS; i++) {
+		struct reading reading = read_both(timebase);
+
+		least = reading.width < least ? reading.width : least;
+	}
+	return least;
+}
+
+/*
+ * A moment in both times: just after the clock moved. Most clocks move at each read; the jiffies
+ * clocksource moves every few milliseconds, and what it returns in between is too early. An
+ * interrupt, or another process, between the reads of counter and clock makes them differ, so a
+ * reading must not take much longer than the shortest one: without that, one in 200 of the rates
+ * over 5 ms was wrong on a machine with three busy loops for each CPU, some by a half.
+ */
+static struct reading read_moment(const struct timebase *timebase)
+{
+	uint64_t least = least_width(timebase);
+	struct reading before = read_both(timebase);
+
+	for (int tries = 0;;) {
+		struct reading reading = read_both(timebase);
+
+		if (reading.ns != before.ns &&
+			(reading.width <= WIDTH_FACTOR * least || ++tries == TRIES_MOST))
+			return reading;
+		before = reading;
+	}
+}
+
+static uint64_t least_overhead(const struct timebase *timebase)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < OVERHEAD_READS; i++) {
+		uint64_t before = timebase_ticks(timebase);
+		uint64_t taken = timebase_ticks(timebase) - before;
+
+		least = taken < least ? taken : least;
+	}
+	return least;
+}
+
+#define STEPS 3
+
+int64_t timebase_find_resolution(int64_t (*read_ns)(void))
+{
+	int64_t last = read_ns(), least = INT64_MAX;
+	unsigned standing = 0;
+
+	/* The first step is not whole. */
+	for (unsigned steps = 0; steps <= STEPS;) {
+		int64_t now = read_ns();
+
+		if (now == last) {
+			standing++;
+			continue;
+		}
+		if (steps++ && now - last < least)
+			least = now - last;
+		last = now;
+	}
+	return standing > STEPS ? least : 0;
+}
+
+bool timebase_start(struct timebase *timebase, bool by_counter)
+{
+	struct reading start;
+
+	if (clock_ns() == 0)
+		return false;
+	timebase->by_counter = by_counter;
+	timebase->overhead = least_overhead(timebase);
+	timebase->resolution = by_counter ? 0 : (uint64_t)timebase_find_resolution(clock_ns);
+	start = read_moment(timebase);
+	timebase->start_ticks = start.ticks;
+	timebase->start_ns = start.ns;
+	return true;
+}
+
+double timebase_ns_per_tick(const struct timebase *timebase)
+{
+	struct reading now;
+
+	if (!timebase->by_counter)
+		return 1;
+	do
+		now = read_moment(timebase);
+	while (now.ns - timebase->start_ns < SHORTEST_NS);
+	return (double)(now.ns - timebase->start_ns) / (double)(now.ticks - timebase->start_ticks);
+}
+
+/* ---- drift ---- */
+
+#define MARK_TRIES 32
+
+struct drift_mark drift_mark_take(void)
+{
+	struct drift_mark best = {.width = UINT64_MAX};
+
+	for (int i = 0; i < MARK_TRIES; i++) {
+		uint64_t before = counter_read_ordered();
+		int64_t raw_ns = kernel_clock_ns(CLOCK_MONOTONIC_RAW);
+		uint64_t width = counter_read_ordered() - before;
+
+		if (width < best.width)
+			best = (struct drift_mark){before + width / 2, width, raw_ns};
+	}
+	return best;
+}
+
+double drift_ns_per_tick(const struct drift_mark *from, const struct drift_mark *to)
+{
+	return (double)(to->raw_ns - from->raw_ns) / (double)(int64_t)(to->ticks - from->ticks);
+}
