@@ -22,26 +22,26 @@ static const struct {
 	const char *id;
 	const char *text;
 } names[] = {
-	[YARDSTICK_ENTRY] = {"entry", "into the kernel and back, to no call"},
-	[YARDSTICK_GETPPID] = {"getppid", "getppid"},
-	[YARDSTICK_CLOCK_SYSCALL] = {"clock_syscall", "clock_gettime MONOTONIC by system call"},
-	[YARDSTICK_SIGPROCMASK] = {"rt_sigprocmask", "rt_sigprocmask"},
-	[YARDSTICK_SWAPCONTEXT] = {"swapcontext_pair", "swapcontext there and back"},
-	[YARDSTICK_COUNTER] = {"counter", "the counter, read bare"},
-	[YARDSTICK_ORDERED] = {"ordered_counter", "the counter, read in order"},
-	[YARDSTICK_CLOCK_VDSO] = {"clock_vdso", "clock_gettime MONOTONIC by the vDSO"},
-	[YARDSTICK_EMPTY] = {"empty_function", "an empty function through a pointer"},
-	[YARDSTICK_LOOP] = {"loop", "the timed loop with nothing in it"},
+	[BASELINE_ENTRY] = {"entry", "into the kernel and back, to no call"},
+	[BASELINE_GETPPID] = {"getppid", "getppid"},
+	[BASELINE_CLOCK_SYSCALL] = {"clock_syscall", "clock_gettime MONOTONIC by system call"},
+	[BASELINE_SIGPROCMASK] = {"rt_sigprocmask", "rt_sigprocmask"},
+	[BASELINE_SWAPCONTEXT] = {"swapcontext_pair", "swapcontext there and back"},
+	[BASELINE_COUNTER] = {"counter", "the counter, read bare"},
+	[BASELINE_ORDERED] = {"ordered_counter", "the counter, read in order"},
+	[BASELINE_CLOCK_VDSO] = {"clock_vdso", "clock_gettime MONOTONIC by the vDSO"},
+	[BASELINE_EMPTY] = {"empty_function", "an empty function through a pointer"},
+	[BASELINE_LOOP] = {"loop", "the timed loop with nothing in it"},
 };
 
-const char *yardstick_id(enum yardstick yardstick)
+const char *baseline_id(enum baseline baseline)
 {
-	return names[yardstick].id;
+	return names[baseline].id;
 }
 
-const char *yardstick_text(enum yardstick yardstick)
+const char *baseline_text(enum baseline baseline)
 {
-	return names[yardstick].text;
+	return names[baseline].text;
 }
 
 static time_t call_nothing(time_t *unused)
@@ -138,23 +138,23 @@ static struct call call_of(time_function *function)
 	return (struct call){.shape = SHAPE_TIME, .function.time = function};
 }
 
-static void set_calls(struct series series[YARDSTICK_COUNT], struct yardstick_calls *calls,
+static void set_calls(struct series series[BASELINE_COUNT], struct baseline_calls *calls,
 	const struct call clock[PATH_COUNT])
 {
-	const struct call chosen[YARDSTICK_COUNT] = {
-		[YARDSTICK_ENTRY] = call_of(survives_no_call() ? call_nothing : NULL),
-		[YARDSTICK_GETPPID] = call_entry(),
-		[YARDSTICK_SIGPROCMASK] = call_of(raw_sigprocmask),
-		[YARDSTICK_CLOCK_SYSCALL] = clock[PATH_SYSCALL],
-		[YARDSTICK_CLOCK_VDSO] = clock[PATH_VDSO],
-		[YARDSTICK_EMPTY] = {.shape = SHAPE_CLOCK, .function.clock = empty},
+	const struct call chosen[BASELINE_COUNT] = {
+		[BASELINE_ENTRY] = call_of(survives_no_call() ? call_nothing : NULL),
+		[BASELINE_GETPPID] = call_entry(),
+		[BASELINE_SIGPROCMASK] = call_of(raw_sigprocmask),
+		[BASELINE_CLOCK_SYSCALL] = clock[PATH_SYSCALL],
+		[BASELINE_CLOCK_VDSO] = clock[PATH_VDSO],
+		[BASELINE_EMPTY] = {.shape = SHAPE_CLOCK, .function.clock = empty},
 	};
 
-	for (size_t i = 0; i < YARDSTICK_COUNT; i++)
+	for (size_t i = 0; i < BASELINE_COUNT; i++)
 		set_call(&series[i], &calls->call[i], chosen[i]);
 }
 
-void yardstick_set_up(struct series series[YARDSTICK_COUNT], struct yardstick_calls *calls,
+void baseline_set_up(struct series series[BASELINE_COUNT], struct baseline_calls *calls,
 	const struct call clock[PATH_COUNT])
 {
 	struct fact counter = {0};
@@ -162,10 +162,10 @@ void yardstick_set_up(struct series series[YARDSTICK_COUNT], struct yardstick_ca
 	set_calls(series, calls, clock);
 	counter_probe(&counter);
 	if (fact_is_known(&counter)) {
-		series[YARDSTICK_COUNTER].repeat = series_repeat_counter;
-		series[YARDSTICK_ORDERED].repeat = series_repeat_ordered;
+		series[BASELINE_COUNTER].repeat = series_repeat_counter;
+		series[BASELINE_ORDERED].repeat = series_repeat_ordered;
 	}
-	series[YARDSTICK_LOOP].repeat = repeat_nothing;
+	series[BASELINE_LOOP].repeat = repeat_nothing;
 	if (make_context())
-		series[YARDSTICK_SWAPCONTEXT].repeat = repeat_swapcontext;
+		series[BASELINE_SWAPCONTEXT].repeat = repeat_swapcontext;
 }

@@ -9,29 +9,29 @@
 #include "measure/call.h"
 #include "measure/samples.h"
 
-enum yardstick {
-	YARDSTICK_ENTRY, /* a system call of a number that no call has */
-	YARDSTICK_GETPPID,
-	YARDSTICK_CLOCK_SYSCALL, /* clock_gettime(CLOCK_MONOTONIC) by system call */
-	YARDSTICK_SIGPROCMASK,
-	YARDSTICK_SWAPCONTEXT, /* to another context and back */
-	YARDSTICK_COUNTER,     /* the CPU's counter, read bare */
-	YARDSTICK_ORDERED,     /* read as a vDSO reads it */
-	YARDSTICK_CLOCK_VDSO,  /* clock_gettime(CLOCK_MONOTONIC) by the vDSO */
-	YARDSTICK_EMPTY,       /* an empty function of clock_gettime's shape */
-	YARDSTICK_LOOP,        /* the timed loop with nothing in it */
-	YARDSTICK_COUNT,
+enum baseline {
+	BASELINE_ENTRY, /* a system call of a number that no call has */
+	BASELINE_GETPPID,
+	BASELINE_CLOCK_SYSCALL, /* clock_gettime(CLOCK_MONOTONIC) by system call */
+	BASELINE_SIGPROCMASK,
+	BASELINE_SWAPCONTEXT, /* to another context and back */
+	BASELINE_COUNTER,     /* the CPU's counter, read bare */
+	BASELINE_ORDERED,     /* read as a vDSO reads it */
+	BASELINE_CLOCK_VDSO,  /* clock_gettime(CLOCK_MONOTONIC) by the vDSO */
+	BASELINE_EMPTY,       /* an empty function of clock_gettime's shape */
+	BASELINE_LOOP,        /* the timed loop with nothing in it */
+	BASELINE_COUNT,
 };
 
 /* "entry", "getppid" ...: stable, for programs. */
-const char *yardstick_id(enum yardstick yardstick);
+const char *baseline_id(enum baseline baseline);
 
 /* What it is, for people; at most 39 characters. */
-const char *yardstick_text(enum yardstick yardstick);
+const char *baseline_text(enum baseline baseline);
 
-/* The calls that yardsticks make; series point into it. */
-struct yardstick_calls {
-	struct call call[YARDSTICK_COUNT];
+/* The calls that baselines make; series point into it. */
+struct baseline_calls {
+	struct call call[BASELINE_COUNT];
 };
 
 /*
@@ -39,7 +39,7 @@ struct yardstick_calls {
  * `clock` is clock_gettime(CLOCK_MONOTONIC), by each way. May fork: a filter around us may
  * kill who makes a call that it does not know.
  */
-void yardstick_set_up(struct series series[YARDSTICK_COUNT], struct yardstick_calls *calls,
+void baseline_set_up(struct series series[BASELINE_COUNT], struct baseline_calls *calls,
 	const struct call clock[PATH_COUNT]);
 
 #endif

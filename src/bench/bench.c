@@ -39,7 +39,7 @@ static int print(struct cli *cli, const struct evidence *evidence, const struct 
 		.bench = bench,
 		.plan = plan,
 		.noise = noise_find(bench),
-		.decomposition = decomposition_find(bench)};
+		.breakdown = breakdown_find(bench)};
 
 	if (!fact_is_known(&bench->fact) && !bench->stopped) {
 		cli_complain("cannot measure: %s", bench->fact.reason);

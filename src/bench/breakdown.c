@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "breakdown.h"
 
-static struct part price_of(const struct bench *bench, enum yardstick yardstick)
+static struct part price_of(const struct bench *bench, enum baseline baseline)
 {
-	const struct ns_stats *stats = &bench->yardsticks[yardstick];
+	const struct ns_stats *stats = &bench->baselines[baseline];
 
 	return (struct part){fact_is_known(&stats->fact), stats->min_ns};
 }
@@ -18,29 +18,29 @@ static struct part rest(struct part whole, struct part part)
 /* The cheaper way in: some kernels take longer to refuse a number than to answer getppid. */
 static struct part entry_of(const struct bench *bench)
 {
-	struct part no_call = price_of(bench, YARDSTICK_ENTRY);
-	struct part getppid = price_of(bench, YARDSTICK_GETPPID);
+	struct part no_call = price_of(bench, BASELINE_ENTRY);
+	struct part getppid = price_of(bench, BASELINE_GETPPID);
 
 	if (!no_call.known || (getppid.known && getppid.ns < no_call.ns))
 		return getppid;
 	return no_call;
 }
 
-static struct part filter_of(const struct filter_price *filter)
+static struct part filter_of(const struct seccomp_overhead *filter)
 {
 	return rest((struct part){fact_is_known(&filter->fact), filter->with_ns},
 		(struct part){fact_is_known(&filter->fact), filter->without_ns});
 }
 
-struct decomposition decomposition_find(const struct bench *bench)
+struct breakdown breakdown_find(const struct bench *bench)
 {
-	struct part ordered = price_of(bench, YARDSTICK_ORDERED);
-	struct decomposition parts = {
-		.syscall = price_of(bench, YARDSTICK_CLOCK_SYSCALL),
+	struct part ordered = price_of(bench, BASELINE_ORDERED);
+	struct breakdown parts = {
+		.syscall = price_of(bench, BASELINE_CLOCK_SYSCALL),
 		.entry = entry_of(bench),
 		.filter = filter_of(&bench->filter),
-		.vdso = price_of(bench, YARDSTICK_CLOCK_VDSO),
-		.counter = price_of(bench, YARDSTICK_COUNTER),
+		.vdso = price_of(bench, BASELINE_CLOCK_VDSO),
+		.counter = price_of(bench, BASELINE_COUNTER),
 	};
 
 	parts.kernel = rest(parts.syscall, parts.entry);

@@ -12,7 +12,7 @@ struct part {
 	double ns; /* never negative: the CPU may do two things in the time of one */
 };
 
-struct decomposition {
+struct breakdown {
 	/* clock_gettime(CLOCK_MONOTONIC) by system call */
 	struct part syscall;
 	struct part entry;  /* into the kernel and back, filters and all */
@@ -26,6 +26,6 @@ struct decomposition {
 	bool vdso_is_as_dear_as_entry; /* the arithmetic is not known: there may be a system call */
 };
 
-struct decomposition decomposition_find(const struct bench *bench);
+struct breakdown breakdown_find(const struct bench *bench);
 
 #endif

@@ -17,14 +17,14 @@ struct job {
 
 struct reading {
 	const struct call *call;
-	struct clock_step *step;
+	struct clock_granularity *step;
 };
 
 static void read_clock(void *argument)
 {
 	struct reading *reading = argument;
 
-	clock_step_find(reading->call, reading->step);
+	clock_granularity_find(reading->call, reading->step);
 }
 
 /* By the vDSO if it serves the clock, else by libc: as programs do. */

@@ -26,7 +26,7 @@ struct job {
 
 struct stint {
 	struct bench *bench;
-	struct bench_run *run;
+	struct bench_count *run;
 	const struct call *call;
 };
 
@@ -57,7 +57,7 @@ static struct moment moment_now(void)
 static void make_calls(void *argument)
 {
 	struct stint *stint = argument;
-	struct bench_run *run = stint->run;
+	struct bench_count *run = stint->run;
 
 	while (run->calls < run->wanted && !stint->bench->stop) {
 		uint64_t left = run->wanted - run->calls;
@@ -71,7 +71,7 @@ static void make_calls(void *argument)
 
 static void measure_run(struct stint *stint)
 {
-	struct bench_run *run = stint->run;
+	struct bench_count *run = stint->run;
 	struct moment start, end;
 	int signal;
 
@@ -99,7 +99,7 @@ static void measure_subject(const struct job *job, int cpu, const struct bench_s
 	struct bench *bench = job->bench;
 
 	for (size_t i = 0; i < job->plan->count_count && !bench->stop; i++) {
-		struct bench_run *run = &bench->runs[bench->run_count++];
+		struct bench_count *run = &bench->runs[bench->run_count++];
 		struct stint stint = {bench, run, call};
 
 		run->subject = *subject;
@@ -149,7 +149,7 @@ static void look(void *argument)
 	job->progress(job->bench);
 }
 
-void bench_run_all(struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
+void bench_count_all(struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
 {
 	struct deadline deadline = deadline_after(CHILD_NS);
 	struct job job = {bench, plan, progress};

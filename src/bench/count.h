@@ -6,6 +6,6 @@
 #include "run.h"
 
 /* Fills bench->runs: each count of the plan for each call, in the plan's order. */
-void bench_run_all(struct bench *bench, const struct bench_plan *plan, bench_progress *progress);
+void bench_count_all(struct bench *bench, const struct bench_plan *plan, bench_progress *progress);
 
 #endif

@@ -44,7 +44,8 @@ struct watcher {
 	uint64_t steps;
 };
 
-static bool watch_some(const struct call *clock, struct watcher *watcher, struct clock_step *step)
+static bool watch_some(
+	const struct call *clock, struct watcher *watcher, struct clock_granularity *step)
 {
 	for (int i = 0; i < READINGS_AT_ONCE; i++) {
 		int64_t now, by;
@@ -72,7 +73,7 @@ static bool is_enough(const struct watcher *watcher, int64_t elapsed)
 	return watcher->steps >= STEPS_LEAST && elapsed >= NS_MOST;
 }
 
-static void find_step(const struct call *clock, struct clock_step *step)
+static void find_step(const struct call *clock, struct clock_granularity *step)
 {
 	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC);
 	struct watcher watcher = {0};
@@ -101,9 +102,9 @@ static void find_resolution(clockid_t clock, struct number_fact *resolution)
 		fact_set(&resolution->fact, FACT_ABSENT, "the kernel does not have this clock");
 }
 
-void clock_step_find(const struct call *clock, struct clock_step *step)
+void clock_granularity_find(const struct call *clock, struct clock_granularity *step)
 {
-	*step = (struct clock_step){0};
+	*step = (struct clock_granularity){0};
 	find_resolution(clock->clock, &step->resolution_ns);
 	find_step(clock, step);
 }

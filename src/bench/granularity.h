@@ -9,7 +9,7 @@
 #include "base/fact.h"
 #include "measure/call.h"
 
-struct clock_step {
+struct clock_granularity {
 	struct number_fact resolution_ns; /* clock_getres() */
 	struct number_fact step_ns;       /* the smallest step between two readings */
 	uint64_t readings;
@@ -20,6 +20,6 @@ struct clock_step {
  * Reads the clock one after the other by clock_gettime, by the way given, until it has
  * stepped often enough or some milliseconds have gone by.
  */
-void clock_step_find(const struct call *clock, struct clock_step *step);
+void clock_granularity_find(const struct call *clock, struct clock_granularity *step);
 
 #endif

@@ -8,18 +8,18 @@
 
 #define BUCKETS_PER_OCTAVE 4
 
-double distribution_edge(size_t bucket)
+double histogram_edge(size_t bucket)
 {
 	return bucket ? exp2((double)bucket / BUCKETS_PER_OCTAVE) : 0;
 }
 
-void distribution_count(struct distribution *distribution, double ns)
+void histogram_count(struct histogram *histogram, double ns)
 {
 	double place = ns > 1 ? floor(log2(ns) * BUCKETS_PER_OCTAVE) : 0;
-	size_t bucket = place < DISTRIBUTION_BUCKETS ? (size_t)place : DISTRIBUTION_BUCKETS - 1;
+	size_t bucket = place < HISTOGRAM_BUCKETS ? (size_t)place : HISTOGRAM_BUCKETS - 1;
 
-	distribution->buckets[bucket]++;
-	distribution->calls++;
+	histogram->buckets[bucket]++;
+	histogram->calls++;
 }
 
 static void time_batch(
@@ -33,7 +33,7 @@ static void time_batch(
 	}
 }
 
-void distribution_take(struct distribution *distribution, const struct series *series,
+void histogram_take(struct histogram *histogram, const struct series *series,
 	const struct timebase *timebase, double ns_per_tick)
 {
 	uint64_t ticks[BATCH];
@@ -45,6 +45,6 @@ void distribution_take(struct distribution *distribution, const struct series *s
 	for (size_t i = 0; i < BATCH; i++) {
 		uint64_t overhead = ticks[i] < timebase->overhead ? ticks[i] : timebase->overhead;
 
-		distribution_count(distribution, (double)(ticks[i] - overhead) * ns_per_tick);
+		histogram_count(histogram, (double)(ticks[i] - overhead) * ns_per_tick);
 	}
 }

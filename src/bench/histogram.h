@@ -11,20 +11,20 @@
 
 #include "measure/samples.h"
 
-#define DISTRIBUTION_BUCKETS 128
+#define HISTOGRAM_BUCKETS 128
 
-struct distribution {
+struct histogram {
 	uint64_t calls;
-	uint64_t buckets[DISTRIBUTION_BUCKETS]; /* calls in each; the last one has no end */
+	uint64_t buckets[HISTOGRAM_BUCKETS]; /* calls in each; the last one has no end */
 };
 
 /* The bucket's lower end, in ns; the upper one is the next one's. The first begins at 0. */
-double distribution_edge(size_t bucket);
+double histogram_edge(size_t bucket);
 
-void distribution_count(struct distribution *distribution, double ns);
+void histogram_count(struct histogram *histogram, double ns);
 
 /* Times single calls of the series, a batch of them; what the timebase takes is taken off. */
-void distribution_take(struct distribution *distribution, const struct series *series,
+void histogram_take(struct histogram *histogram, const struct series *series,
 	const struct timebase *timebase, double ns_per_tick);
 
 #endif

@@ -85,21 +85,20 @@ static const struct field bucket_fields[] = {
 
 static bool has_histogram(const void *object)
 {
-	return ((const struct bench_row *)object)->distribution.calls;
+	return ((const struct bench_row *)object)->histogram.calls;
 }
 
 static json_t *histogram(const void *object, const void *whole)
 {
-	const struct distribution *distribution = &((const struct bench_row *)object)->distribution;
-	struct bucket buckets[DISTRIBUTION_BUCKETS];
+	const struct histogram *histogram = &((const struct bench_row *)object)->histogram;
+	struct bucket buckets[HISTOGRAM_BUCKETS];
 	size_t count = 0;
 
-	for (size_t i = 0; i < DISTRIBUTION_BUCKETS; i++) {
-		if (distribution->buckets[i])
-			buckets[count++] = (struct bucket){.from_ns = distribution_edge(i),
-				.to_ns = i + 1 < DISTRIBUTION_BUCKETS ? distribution_edge(i + 1)
-			                                              : -1,
-				.calls = distribution->buckets[i]};
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		if (histogram->buckets[i])
+			buckets[count++] = (struct bucket){.from_ns = histogram_edge(i),
+				.to_ns = i + 1 < HISTOGRAM_BUCKETS ? histogram_edge(i + 1) : -1,
+				.calls = histogram->buckets[i]};
 	}
 	return field_list(bucket_fields, buckets, count, sizeof(buckets[0]), whole);
 }
@@ -123,31 +122,31 @@ static json_t *calls(const void *object, const void *whole)
 	return field_list(row_fields, bench->rows, bench->row_count, sizeof(bench->rows[0]), whole);
 }
 
-struct yardstick_row {
+struct baseline_row {
 	const char *id, *text;
 	struct ns_stats stats;
 };
 
 #undef OF
-#define OF struct yardstick_row
+#define OF struct baseline_row
 
-static const struct field yardstick_fields[] = {
+static const struct field baseline_fields[] = {
 	{STRING("id", id), .options = FIELD_FILLED},
 	{STRING("text", text), .options = FIELD_FILLED},
 	{INLINE(stats, price_fields)},
 	{0},
 };
 
-static json_t *yardsticks(const void *object, const void *whole)
+static json_t *baselines(const void *object, const void *whole)
 {
 	const struct bench *bench = ((const struct bench_report *)object)->bench;
-	struct yardstick_row rows[YARDSTICK_COUNT];
+	struct baseline_row rows[BASELINE_COUNT];
 
-	for (size_t i = 0; i < YARDSTICK_COUNT; i++)
-		rows[i] = (struct yardstick_row){.id = yardstick_id((enum yardstick)i),
-			.text = yardstick_text((enum yardstick)i),
-			.stats = bench->yardsticks[i]};
-	return field_list(yardstick_fields, rows, bench->row_count ? YARDSTICK_COUNT : 0,
+	for (size_t i = 0; i < BASELINE_COUNT; i++)
+		rows[i] = (struct baseline_row){.id = baseline_id((enum baseline)i),
+			.text = baseline_text((enum baseline)i),
+			.stats = bench->baselines[i]};
+	return field_list(baseline_fields, rows, bench->row_count ? BASELINE_COUNT : 0,
 		sizeof(rows[0]), whole);
 }
 
@@ -171,12 +170,12 @@ static json_t *first_reason(const struct fact *const *facts, size_t count)
 static json_t *syscall_reason(const void *object, const void *whole)
 {
 	const struct bench_report *report = whole;
-	const struct ns_stats *yardsticks = report->bench->yardsticks;
+	const struct ns_stats *baselines = report->bench->baselines;
 	const struct fact *const facts[] = {
-		&yardsticks[YARDSTICK_CLOCK_SYSCALL].fact, &yardsticks[YARDSTICK_GETPPID].fact};
+		&baselines[BASELINE_CLOCK_SYSCALL].fact, &baselines[BASELINE_GETPPID].fact};
 
 	(void)object;
-	return first_reason(facts, report->decomposition.entry.known ? 1 : 2);
+	return first_reason(facts, report->breakdown.entry.known ? 1 : 2);
 }
 
 static json_t *filter_reason(const void *object, const void *whole)
@@ -188,13 +187,13 @@ static json_t *filter_reason(const void *object, const void *whole)
 static json_t *vdso_reason(const void *object, const void *whole)
 {
 	const struct bench_report *report = whole;
-	const struct ns_stats *yardsticks = report->bench->yardsticks;
+	const struct ns_stats *baselines = report->bench->baselines;
 	struct fact dear = {.state = FACT_KNOWN};
-	const struct fact *const facts[] = {&yardsticks[YARDSTICK_CLOCK_VDSO].fact,
-		&yardsticks[YARDSTICK_COUNTER].fact, &yardsticks[YARDSTICK_ORDERED].fact, &dear};
+	const struct fact *const facts[] = {&baselines[BASELINE_CLOCK_VDSO].fact,
+		&baselines[BASELINE_COUNTER].fact, &baselines[BASELINE_ORDERED].fact, &dear};
 
 	(void)object;
-	if (report->decomposition.vdso_is_as_dear_as_entry)
+	if (report->breakdown.vdso_is_as_dear_as_entry)
 		fact_set(&dear, FACT_FAILED,
 			"no less than entering the kernel takes: it may be a system call");
 	return first_reason(facts, sizeof(facts) / sizeof(facts[0]));
@@ -224,9 +223,9 @@ static double part_ns(struct part part)
 	return part.known ? part.ns : -1;
 }
 
-static json_t *decomposition(const void *object, const void *whole)
+static json_t *breakdown(const void *object, const void *whole)
 {
-	const struct decomposition *found = &((const struct bench_report *)object)->decomposition;
+	const struct breakdown *found = &((const struct bench_report *)object)->breakdown;
 	const struct parts parts = {
 		.syscall = part_ns(found->syscall),
 		.entry = part_ns(found->entry),
@@ -259,7 +258,7 @@ static const struct field clock_fields[] = {
 };
 
 #undef OF
-#define OF struct bench_run
+#define OF struct bench_count
 #define SECONDS(name, member) REAL(name, member, SECOND_DECIMALS), .fact = FACT(fact)
 
 static const struct field run_fields[] = {
@@ -407,8 +406,8 @@ static const struct field report_fields[] = {
 	{COMPUTED("host", FIELD_OBJECT, host), .fields = host_fields},
 	{OBJECT("noise", noise, noise_fields)},
 	{COMPUTED("calls", FIELD_LIST, calls), .fields = row_fields},
-	{COMPUTED("yardsticks", FIELD_LIST, yardsticks), .fields = yardstick_fields},
-	{COMPUTED("decomposition", FIELD_OBJECT, decomposition), .fields = parts_fields},
+	{COMPUTED("yardsticks", FIELD_LIST, baselines), .fields = baseline_fields},
+	{COMPUTED("decomposition", FIELD_OBJECT, breakdown), .fields = parts_fields},
 	{COMPUTED("clocks", FIELD_LIST, clocks), .fields = clock_fields},
 	{COMPUTED("runs", FIELD_LIST, runs), .fields = run_fields},
 	{COMPUTED("crowds", FIELD_LIST, contentions), .fields = contention_fields},

@@ -19,7 +19,7 @@ struct bench_report {
 	const struct bench *bench;
 	const struct bench_plan *plan;
 	struct noise noise;
-	struct decomposition decomposition;
+	struct breakdown breakdown;
 };
 
 /* Both take a struct bench_report. */

@@ -59,8 +59,8 @@ static void explain_what_is_missing(struct bench *bench, const struct bench_plan
 {
 	const char *why = is_table(plan) ? "stopped before it was measured" : "not asked for";
 
-	for (size_t i = 0; i < YARDSTICK_COUNT; i++)
-		fact_set(&bench->yardsticks[i].fact, FACT_UNREAD, "%s", why);
+	for (size_t i = 0; i < BASELINE_COUNT; i++)
+		fact_set(&bench->baselines[i].fact, FACT_UNREAD, "%s", why);
 	fact_set(&bench->filter.fact, FACT_UNREAD, "%s", why);
 }
 
@@ -70,14 +70,14 @@ struct bench *bench_new(const struct bench_plan *plan, struct fact *why)
 	size_t rows = wanted * (plan->cpu_count ? plan->cpu_count : 1);
 	size_t runs = wanted * plan->count_count * (plan->cpu_count ? plan->cpu_count : 1);
 	size_t bytes = sizeof(struct bench) + rows * sizeof(struct bench_row) +
-	               runs * sizeof(struct bench_run) + wanted * sizeof(struct bench_contention);
+	               runs * sizeof(struct bench_count) + wanted * sizeof(struct bench_contention);
 	struct bench *bench = child_share(bytes, why);
 
 	if (!bench)
 		return NULL;
 	bench->bytes = bytes;
 	bench->rows = (struct bench_row *)(bench + 1);
-	bench->runs = (struct bench_run *)(bench->rows + rows);
+	bench->runs = (struct bench_count *)(bench->rows + rows);
 	bench->contentions = (struct bench_contention *)(bench->runs + runs);
 	explain_what_is_missing(bench, plan);
 	return bench;
@@ -108,14 +108,14 @@ static void measure_table(
 	if (!bench->stop)
 		bench_clock_all(bench, plan);
 	if (!bench->stop)
-		filter_price_find(&bench->filter);
+		seccomp_overhead_find(&bench->filter);
 	bench->stopped = bench->stop;
 }
 
 void bench_measure(struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
 {
 	if (plan->count_count)
-		bench_run_all(bench, plan, progress);
+		bench_count_all(bench, plan, progress);
 	if (plan->threads)
 		bench_contention_all(bench, plan, progress);
 	if (is_table(plan))

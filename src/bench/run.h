@@ -24,10 +24,10 @@
 struct bench_plan {
 	const struct call_table *calls; /* not owned */
 	bool wanted[CALL_MAX][PATH_COUNT];
-	int64_t time_ns;  /* for table, distributions and contention */
+	int64_t time_ns;  /* for table, histograms and contention */
 	size_t cpu_count; /* for table and long runs, one after the other; 0: wherever we are */
 	const int *cpus;  /* for these and for contention; not owned */
-	bool distribution;
+	bool histogram;
 	size_t count_count; /* long runs; 0: none */
 	uint64_t counts[BENCH_COUNT_MAX];
 	unsigned threads; /* contention: workers; 0: none */
@@ -45,16 +45,16 @@ struct bench_row {
 	struct bench_subject subject;
 	int cpu; /* -1: could not be pinned */
 	struct ns_stats stats;
-	struct distribution distribution; /* of single calls; none unless planned */
+	struct histogram histogram; /* of single calls; none unless planned */
 };
 
 struct bench_clock {
 	char clock[CALL_NAME_SIZE];
-	struct clock_step step;
+	struct clock_granularity step;
 };
 
 /* So many calls in one go, as `time` tells of them. */
-struct bench_run {
+struct bench_count {
 	struct bench_subject subject;
 	int cpu; /* -1: not tied to one */
 	struct fact fact;
@@ -85,12 +85,12 @@ struct bench {
 	struct fact fact; /* known: the table was measured */
 	size_t row_count;
 	struct bench_row *rows;
-	struct ns_stats yardsticks[YARDSTICK_COUNT];
-	struct filter_price filter;
+	struct ns_stats baselines[BASELINE_COUNT];
+	struct seccomp_overhead filter;
 	size_t clock_count;
 	struct bench_clock clocks[CALL_MAX];
 	size_t run_count;
-	struct bench_run *runs;
+	struct bench_count *runs;
 	size_t contention_count;
 	struct bench_contention *contentions;
 	size_t bytes; /* of the memory that all this lies in */

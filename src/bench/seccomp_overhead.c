@@ -25,7 +25,7 @@ static int fill_filter(scmp_filter_ctx filter)
 {
 	int error = 0;
 
-	for (int i = 0; i < FILTER_PRICE_RULES && !error; i++)
+	for (int i = 0; i < SECCOMP_OVERHEAD_RULES && !error; i++)
 		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), FIRST_NUMBER + i, 0);
 	return error ? error : seccomp_load(filter);
 }
@@ -67,7 +67,7 @@ static double measure_now(struct fact *why)
 
 static void measure(void *argument)
 {
-	struct filter_price *stats = argument;
+	struct seccomp_overhead *stats = argument;
 
 	cpus_pin(sched_mark_take().cpu);
 	stats->without_ns = measure_now(&stats->fact);
@@ -78,7 +78,7 @@ static void measure(void *argument)
 		fact_set_known(&stats->fact);
 }
 
-void filter_price_find(struct filter_price *stats)
+void seccomp_overhead_find(struct seccomp_overhead *stats)
 {
 	struct deadline deadline = deadline_after(CHILD_NS);
 	struct fact why = {0};

@@ -8,16 +8,16 @@
 
 #include "base/fact.h"
 
-struct filter_price {
+struct seccomp_overhead {
 	struct fact fact;
 	double without_ns; /* getppid as it is */
-	double with_ns;    /* under one more filter of FILTER_PRICE_RULES rules */
+	double with_ns;    /* under one more filter of SECCOMP_OVERHEAD_RULES rules */
 };
 
 /* As many as a container runtime's default profile has. */
-#define FILTER_PRICE_RULES 300
+#define SECCOMP_OVERHEAD_RULES 300
 
 /* Measures in a child, which keeps the filter. Takes some 20 ms. */
-void filter_price_find(struct filter_price *stats);
+void seccomp_overhead_find(struct seccomp_overhead *stats);
 
 #endif

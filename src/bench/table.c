@@ -13,13 +13,13 @@
 #define BATCH_NS 20000
 #define ROUNDS_LEAST 15
 #define SAMPLES_MAX 8192
-#define SERIES_MAX (CALL_MAX * PATH_COUNT + YARDSTICK_COUNT)
+#define SERIES_MAX (CALL_MAX * PATH_COUNT + BASELINE_COUNT)
 
 /* Between two looks at how far it is. */
 #define SLICE_NS 50000000
 
 /* The part of the time that single calls take, if they are wanted. */
-#define DISTRIBUTION_SHARE 0.3
+#define HISTOGRAM_SHARE 0.3
 
 #define MS_PER_SECOND 1000
 #define NS_PER_MS 1000000
@@ -31,10 +31,10 @@ struct table {
 	const struct bench_plan *plan;
 	struct bench_row *rows; /* of this CPU */
 	size_t row_count;
-	bool with_yardsticks;
+	bool with_baselines;
 	struct sampler sampler;
-	struct yardstick_calls yardstick_calls;
-	struct series series[SERIES_MAX]; /* the rows', then the yardsticks' */
+	struct baseline_calls baseline_calls;
+	struct series series[SERIES_MAX]; /* the rows', then the baselines' */
 	double *samples;
 };
 
@@ -65,10 +65,10 @@ static bool set_up(struct table *table, int cpu)
 	memset(table->series, 0, sizeof(table->series));
 	set_up_rows(table, cpu);
 	table->sampler = (struct sampler){.series = table->series, .count = table->row_count};
-	if (table->with_yardsticks) {
-		yardstick_set_up(&table->series[table->row_count], &table->yardstick_calls,
+	if (table->with_baselines) {
+		baseline_set_up(&table->series[table->row_count], &table->baseline_calls,
 			call_find(table->plan->calls, "clock_gettime", "CLOCK_MONOTONIC"));
-		table->sampler.count += YARDSTICK_COUNT;
+		table->sampler.count += BASELINE_COUNT;
 	}
 	table->samples = calloc(table->sampler.count, SAMPLES_MAX * sizeof(double));
 	if (!table->samples)
@@ -80,7 +80,7 @@ static bool set_up(struct table *table, int cpu)
 	return true;
 }
 
-static void take_distributions(struct table *table, int64_t ns)
+static void take_histograms(struct table *table, int64_t ns)
 {
 	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC);
 	double ns_per_tick = sampler_ns_per_tick(&table->sampler);
@@ -89,7 +89,7 @@ static void take_distributions(struct table *table, int64_t ns)
 
 	do {
 		for (size_t i = 0; i < table->row_count && !table->bench->stop; i++)
-			distribution_take(&table->rows[i].distribution, &table->series[i],
+			histogram_take(&table->rows[i].histogram, &table->series[i],
 				&table->sampler.timebase, ns_per_tick);
 		elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
 		table->bench->done = done + (uint64_t)elapsed / NS_PER_MS;
@@ -122,9 +122,9 @@ static void report(struct table *table)
 
 	for (size_t i = 0; i < table->row_count; i++)
 		ns_stats_find(&table->series[i], ns_per_tick, &table->rows[i].stats);
-	for (size_t i = 0; table->with_yardsticks && i < YARDSTICK_COUNT; i++)
+	for (size_t i = 0; table->with_baselines && i < BASELINE_COUNT; i++)
 		ns_stats_find(&table->series[table->row_count + i], ns_per_tick,
-			&table->bench->yardsticks[i]);
+			&table->bench->baselines[i]);
 }
 
 static bool may_read_counter(void)
@@ -138,8 +138,7 @@ static bool may_read_counter(void)
 static void measure_here(struct table *table, int cpu, int64_t ns)
 {
 	struct bench *bench = table->bench;
-	int64_t single_ns =
-		table->plan->distribution ? (int64_t)(DISTRIBUTION_SHARE * (double)ns) : 0;
+	int64_t single_ns = table->plan->histogram ? (int64_t)(HISTOGRAM_SHARE * (double)ns) : 0;
 
 	if (!set_up(table, cpu)) {
 		fact_set(&bench->fact, FACT_FAILED, "out of memory for the samples");
@@ -150,7 +149,7 @@ static void measure_here(struct table *table, int cpu, int64_t ns)
 		return;
 	take_rounds(table, ns - single_ns);
 	if (single_ns)
-		take_distributions(table, single_ns);
+		take_histograms(table, single_ns);
 	report(table);
 	free(table->samples);
 }
@@ -174,7 +173,7 @@ static void measure(void *argument)
 	table.plan = job->plan;
 	for (size_t i = 0; i < cpus && !bench->stop && bench->fact.state == FACT_UNREAD; i++) {
 		table.rows = &bench->rows[bench->row_count];
-		table.with_yardsticks = i == 0;
+		table.with_baselines = i == 0;
 		measure_here(&table, pin(job->plan->cpu_count ? job->plan->cpus[i] : -1),
 			job->plan->time_ns / (int64_t)cpus);
 	}

@@ -13,7 +13,7 @@
 #define HEADING_INDENT 16
 #define PERCENT 100
 
-/* Of what is measured: a call and its way, or a yardstick. */
+/* Of what is measured: a call and its way, or a baseline. */
 #define NAME_WIDTH 42
 
 #define CLOCK_WIDTH 43 /* with its resolution */
@@ -117,7 +117,7 @@ static void write_histograms(const struct bench *bench, FILE *out)
 }
 
 /* They are measured on one CPU, the first; with one only it has been named. */
-static void write_yardstick_heading(const struct bench *bench, FILE *out)
+static void write_baseline_heading(const struct bench *bench, FILE *out)
 {
 	char place[32] = "";
 
@@ -127,24 +127,24 @@ static void write_yardstick_heading(const struct bench *bench, FILE *out)
 		"trimmed mean");
 }
 
-static bool has_yardstick(const struct bench *bench)
+static bool has_baseline(const struct bench *bench)
 {
 	bool found = false;
 
-	for (size_t i = 0; i < YARDSTICK_COUNT; i++)
-		found = found || fact_is_known(&bench->yardsticks[i].fact);
+	for (size_t i = 0; i < BASELINE_COUNT; i++)
+		found = found || fact_is_known(&bench->baselines[i].fact);
 	return found;
 }
 
 /* In a table that was stopped in its first round there may be none. */
-static void write_yardsticks(const struct bench *bench, FILE *out)
+static void write_baselines(const struct bench *bench, FILE *out)
 {
-	if (!has_yardstick(bench))
+	if (!has_baseline(bench))
 		return;
-	write_yardstick_heading(bench, out);
-	for (size_t i = 0; i < YARDSTICK_COUNT; i++) {
-		fprintf(out, "  %-40s", yardstick_text((enum yardstick)i));
-		write_price(&bench->yardsticks[i], out);
+	write_baseline_heading(bench, out);
+	for (size_t i = 0; i < BASELINE_COUNT; i++) {
+		fprintf(out, "  %-40s", baseline_text((enum baseline)i));
+		write_price(&bench->baselines[i], out);
 	}
 }
 
@@ -158,7 +158,7 @@ static void write_number(const struct number_fact *number, FILE *out)
 
 static void write_clock(const struct bench_clock *clock, FILE *out)
 {
-	const struct clock_step *step = &clock->step;
+	const struct clock_granularity *step = &clock->step;
 
 	fprintf(out, "  %-26s", clock->clock);
 	write_number(&step->resolution_ns, out);
@@ -193,7 +193,7 @@ bool bench_report_text(const void *result, const struct style *style, FILE *out)
 	bench_report_runs(bench, out);
 	bench_report_contention(bench, out);
 	if (bench->row_count) {
-		write_yardsticks(bench, out);
+		write_baselines(bench, out);
 		bench_report_parts(report, out);
 		write_clocks(bench, out);
 	}

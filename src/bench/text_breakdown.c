@@ -26,9 +26,9 @@ static void add_filters(const struct bench_report *report, struct phrase *phrase
 					   : "; no seccomp filter is in force");
 		another = seccomp->value ? "one more" : "one";
 	}
-	if (report->decomposition.filter.known) {
+	if (report->breakdown.filter.known) {
 		phrase_add(phrase, "; %s would add ", another);
-		add_part(phrase, "", report->decomposition.filter, "");
+		add_part(phrase, "", report->breakdown.filter, "");
 	} else if (!report->bench->stopped) {
 		phrase_add(phrase, "; what %s would add is not known: %s", another,
 			report->bench->filter.fact.reason);
@@ -37,7 +37,7 @@ static void add_filters(const struct bench_report *report, struct phrase *phrase
 
 static void write_syscall(const struct bench_report *report, FILE *out)
 {
-	const struct decomposition *parts = &report->decomposition;
+	const struct breakdown *parts = &report->breakdown;
 	struct phrase phrase = {.used = 0};
 
 	if (!parts->syscall.known)
@@ -50,7 +50,7 @@ static void write_syscall(const struct bench_report *report, FILE *out)
 }
 
 /* Where it takes as long as a system call it may be one, and the rest is no arithmetic. */
-static void write_vdso(const struct decomposition *parts, FILE *out)
+static void write_vdso(const struct breakdown *parts, FILE *out)
 {
 	struct phrase phrase = {.used = 0};
 
@@ -71,7 +71,7 @@ static void write_vdso(const struct decomposition *parts, FILE *out)
 
 void bench_report_parts(const struct bench_report *report, FILE *out)
 {
-	const struct decomposition *parts = &report->decomposition;
+	const struct breakdown *parts = &report->breakdown;
 
 	if (!parts->syscall.known && !parts->vdso.known)
 		return;

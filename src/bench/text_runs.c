@@ -70,7 +70,7 @@ static void write_seconds(double seconds, FILE *out)
 	fprintf(out, "%8.*f", decimals, seconds);
 }
 
-static void write_run(const struct bench_run *run, const struct bench_subject *before, FILE *out)
+static void write_run(const struct bench_count *run, const struct bench_subject *before, FILE *out)
 {
 	char calls[32], ns[32];
 
@@ -88,7 +88,7 @@ static void write_run(const struct bench_run *run, const struct bench_subject *b
 	fputc('\n', out);
 }
 
-static void write_run_heading(const struct bench_run *run, FILE *out)
+static void write_run_heading(const struct bench_count *run, FILE *out)
 {
 	char place[32] = "";
 
@@ -101,7 +101,7 @@ static void write_run_heading(const struct bench_run *run, FILE *out)
 void bench_report_runs(const struct bench *bench, FILE *out)
 {
 	for (size_t i = 0; i < bench->run_count; i++) {
-		const struct bench_run *run = &bench->runs[i];
+		const struct bench_count *run = &bench->runs[i];
 		bool first = i == 0 || bench->runs[i - 1].cpu != run->cpu;
 
 		if (first)

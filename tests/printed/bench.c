@@ -125,7 +125,7 @@ static void put_price(const struct bench_scenario *scenario, struct ns_stats *st
 }
 
 /* Most calls near the least, some at the next tick of the counter, few behind an interrupt. */
-static void put_distribution(struct distribution *distribution, double ns)
+static void put_histograms(struct histogram *histogram, double ns)
 {
 	static const struct {
 		double times;
@@ -135,7 +135,7 @@ static void put_distribution(struct distribution *distribution, double ns)
 
 	for (size_t i = 0; i < sizeof(shape) / sizeof(shape[0]); i++) {
 		for (unsigned call = 0; call < shape[i].calls; call++)
-			distribution_count(distribution, ns * shape[i].times);
+			histogram_count(histogram, ns * shape[i].times);
 	}
 }
 
@@ -154,8 +154,8 @@ static void put_row(
 		return;
 	}
 	put_price(scenario, &row->stats, ns);
-	if (plan->distribution)
-		put_distribution(&row->distribution, ns);
+	if (plan->histogram)
+		put_histograms(&row->histogram, ns);
 }
 
 static void put_rows(
@@ -174,27 +174,27 @@ static void put_rows(
 	}
 }
 
-static void put_yardsticks(const struct bench_scenario *scenario, struct bench *bench)
+static void put_baselines(const struct bench_scenario *scenario, struct bench *bench)
 {
-	const double ns[YARDSTICK_COUNT] = {
-		[YARDSTICK_ENTRY] = scenario->ns.entry,
-		[YARDSTICK_GETPPID] = scenario->ns.entry * 1.7,
-		[YARDSTICK_CLOCK_SYSCALL] = scenario->ns.syscall,
-		[YARDSTICK_SIGPROCMASK] = scenario->ns.entry * 1.1,
-		[YARDSTICK_SWAPCONTEXT] = scenario->ns.entry * 4.6,
-		[YARDSTICK_COUNTER] = scenario->ns.counter,
-		[YARDSTICK_ORDERED] = scenario->ns.ordered,
-		[YARDSTICK_CLOCK_VDSO] = scenario->ns.vdso,
-		[YARDSTICK_EMPTY] = 1.34,
-		[YARDSTICK_LOOP] = 0.04,
+	const double ns[BASELINE_COUNT] = {
+		[BASELINE_ENTRY] = scenario->ns.entry,
+		[BASELINE_GETPPID] = scenario->ns.entry * 1.7,
+		[BASELINE_CLOCK_SYSCALL] = scenario->ns.syscall,
+		[BASELINE_SIGPROCMASK] = scenario->ns.entry * 1.1,
+		[BASELINE_SWAPCONTEXT] = scenario->ns.entry * 4.6,
+		[BASELINE_COUNTER] = scenario->ns.counter,
+		[BASELINE_ORDERED] = scenario->ns.ordered,
+		[BASELINE_CLOCK_VDSO] = scenario->ns.vdso,
+		[BASELINE_EMPTY] = 1.34,
+		[BASELINE_LOOP] = 0.04,
 	};
 
-	for (size_t i = 0; i < YARDSTICK_COUNT; i++)
-		put_price(scenario, &bench->yardsticks[i], ns[i]);
+	for (size_t i = 0; i < BASELINE_COUNT; i++)
+		put_price(scenario, &bench->baselines[i], ns[i]);
 	if (scenario->no_vdso)
-		fact_set(&bench->yardsticks[YARDSTICK_CLOCK_VDSO].fact, FACT_ABSENT,
+		fact_set(&bench->baselines[BASELINE_CLOCK_VDSO].fact, FACT_ABSENT,
 			"not available here");
-	bench->filter = (struct filter_price){
+	bench->filter = (struct seccomp_overhead){
 		.without_ns = scenario->ns.entry, .with_ns = scenario->ns.entry + 47.3};
 	fact_set_known(&bench->filter.fact);
 }
@@ -234,7 +234,7 @@ static void put_clocks(
 	}
 }
 
-static void put_run(const struct bench_scenario *scenario, struct bench_run *run, uint64_t count)
+static void put_run(const struct bench_scenario *scenario, struct bench_count *run, uint64_t count)
 {
 	double seconds =
 		price_of(scenario, &run->subject) * (double)count / NS_PER_SECOND + OFF_TIES / 1e4;
@@ -262,7 +262,7 @@ static void put_runs(
 
 		for (size_t at = 0; bench_next(plan, &at, &subject, &call);) {
 			for (size_t i = 0; i < plan->count_count; i++) {
-				struct bench_run *run = &bench->runs[bench->run_count++];
+				struct bench_count *run = &bench->runs[bench->run_count++];
 
 				run->subject = subject;
 				run->cpu = cpu;
@@ -304,7 +304,7 @@ static void put_numbers(
 		put_contention(scenario, plan, bench);
 	if (!plan->count_count && !plan->threads) {
 		put_rows(scenario, plan, bench);
-		put_yardsticks(scenario, bench);
+		put_baselines(scenario, bench);
 		put_clocks(scenario, plan, bench);
 	}
 	if (scenario->change)
@@ -321,7 +321,7 @@ static char *render(bool (*write)(const void *, const struct style *, FILE *),
 		.bench = bench,
 		.plan = plan,
 		.noise = noise_find(bench),
-		.decomposition = decomposition_find(bench)};
+		.breakdown = breakdown_find(bench)};
 	char *bytes = NULL;
 	size_t length;
 	FILE *out = open_memstream(&bytes, &length);

@@ -59,8 +59,8 @@ static void is_stopped_early(struct bench *bench, struct evidence *evidence)
 		if (i >= 4)
 			leave_out(stats);
 	}
-	for (size_t i = 0; i < YARDSTICK_COUNT; i++)
-		leave_out(&bench->yardsticks[i]);
+	for (size_t i = 0; i < BASELINE_COUNT; i++)
+		leave_out(&bench->baselines[i]);
 }
 
 static void is_stopped_at_once(struct bench *bench, struct evidence *evidence)
@@ -71,7 +71,7 @@ static void is_stopped_at_once(struct bench *bench, struct evidence *evidence)
 
 static void has_runs_stopped(struct bench *bench, struct evidence *evidence)
 {
-	struct bench_run *last = &bench->runs[3];
+	struct bench_count *last = &bench->runs[3];
 
 	(void)evidence;
 	bench->stopped = true;
@@ -102,7 +102,7 @@ static void is_confined(struct bench *bench, struct evidence *evidence)
 	fact_set_number(&evidence->host.seccomp, 2);
 	fact_set(&bench->filter.fact, FACT_DENIED,
 		"killed by SIGSYS: a seccomp filter of the surroundings forbids it");
-	fact_set(&bench->yardsticks[YARDSTICK_ENTRY].fact, FACT_ABSENT, "not available here");
+	fact_set(&bench->baselines[BASELINE_ENTRY].fact, FACT_ABSENT, "not available here");
 }
 
 static void has_contention_confined(struct bench *bench, struct evidence *evidence)
@@ -129,9 +129,9 @@ static void has_counter_off(struct bench *bench, struct evidence *evidence)
 		if (row->subject.path != PATH_SYSCALL && !strstr(row->subject.clock, "COARSE"))
 			crash(&row->stats);
 	}
-	crash(&bench->yardsticks[YARDSTICK_CLOCK_VDSO]);
-	fact_set(&bench->yardsticks[YARDSTICK_COUNTER].fact, FACT_ABSENT, "not available here");
-	bench->yardsticks[YARDSTICK_ORDERED].fact = bench->yardsticks[YARDSTICK_COUNTER].fact;
+	crash(&bench->baselines[BASELINE_CLOCK_VDSO]);
+	fact_set(&bench->baselines[BASELINE_COUNTER].fact, FACT_ABSENT, "not available here");
+	bench->baselines[BASELINE_ORDERED].fact = bench->baselines[BASELINE_COUNTER].fact;
 	for (size_t i = 0; i < bench->clock_count; i++) {
 		if (!strstr(bench->clocks[i].clock, "COARSE"))
 			fact_set(&bench->clocks[i].step.step_ns.fact, FACT_FAILED,
@@ -142,7 +142,7 @@ static void has_counter_off(struct bench *bench, struct evidence *evidence)
 /* Before 5.3 the data page has no TAI; the kernel may have no such clock, or one that stands. */
 static void has_odd_clocks(struct bench *bench, struct evidence *evidence)
 {
-	struct clock_step *tai = &bench->clocks[0].step, *coarse = &bench->clocks[1].step;
+	struct clock_granularity *tai = &bench->clocks[0].step, *coarse = &bench->clocks[1].step;
 
 	(void)evidence;
 	fact_set(&tai->step_ns.fact, FACT_ABSENT, "the kernel does not have this clock");

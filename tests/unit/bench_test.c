@@ -197,7 +197,7 @@ static void assert_can_be_measured(const struct bench_plan *plan)
 		assert_in_range(plan->counts[i], 1, 1000000000000);
 	assert_true(plan->threads <= BENCH_THREADS_MAX);
 	assert_true(!plan->threads || plan->thread_cpu_count > 0);
-	assert_true(!plan->distribution || !(plan->count_count || plan->threads));
+	assert_true(!plan->histogram || !(plan->count_count || plan->threads));
 }
 
 /* Whatever is typed is refused, or can be measured. */
@@ -225,26 +225,26 @@ static void no_command_line_is_too_odd(void **state)
 static void every_time_has_its_bucket(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i + 1 < DISTRIBUTION_BUCKETS; i++) {
-		struct distribution distribution = {0};
-		double middle = (distribution_edge(i) + distribution_edge(i + 1)) / 2;
+	for (size_t i = 0; i + 1 < HISTOGRAM_BUCKETS; i++) {
+		struct histogram histogram = {0};
+		double middle = (histogram_edge(i) + histogram_edge(i + 1)) / 2;
 
-		assert_true(distribution_edge(i) < distribution_edge(i + 1));
-		distribution_count(&distribution, middle);
-		assert_int_equal(distribution.buckets[i], 1);
-		assert_int_equal(distribution.calls, 1);
+		assert_true(histogram_edge(i) < histogram_edge(i + 1));
+		histogram_count(&histogram, middle);
+		assert_int_equal(histogram.buckets[i], 1);
+		assert_int_equal(histogram.calls, 1);
 	}
 }
 
 static void the_extremes_have_a_bucket_too(void **state)
 {
-	struct distribution distribution = {0};
+	struct histogram histogram = {0};
 
 	(void)state;
-	distribution_count(&distribution, 0);
-	distribution_count(&distribution, 1e30);
-	assert_int_equal(distribution.buckets[0], 1);
-	assert_int_equal(distribution.buckets[DISTRIBUTION_BUCKETS - 1], 1);
+	histogram_count(&histogram, 0);
+	histogram_count(&histogram, 1e30);
+	assert_int_equal(histogram.buckets[0], 1);
+	assert_int_equal(histogram.buckets[HISTOGRAM_BUCKETS - 1], 1);
 }
 
 static void set_price(struct ns_stats *stats, double ns, double median)
@@ -261,9 +261,9 @@ static void set_price(struct ns_stats *stats, double ns, double median)
 	fact_set_known(&stats->fact);
 }
 
-static void yard(struct bench *bench, enum yardstick yardstick, double ns)
+static void yard(struct bench *bench, enum baseline baseline, double ns)
 {
-	set_price(&bench->yardsticks[yardstick], ns, ns);
+	set_price(&bench->baselines[baseline], ns, ns);
 }
 
 static bool is_part(struct part part, double ns)
@@ -274,16 +274,16 @@ static bool is_part(struct part part, double ns)
 static void a_price_is_taken_to_pieces(void **state)
 {
 	struct bench bench = {0};
-	struct decomposition parts;
+	struct breakdown parts;
 
 	(void)state;
-	yard(&bench, YARDSTICK_ENTRY, 100);
-	yard(&bench, YARDSTICK_GETPPID, 180);
-	yard(&bench, YARDSTICK_CLOCK_SYSCALL, 280);
-	yard(&bench, YARDSTICK_COUNTER, 11);
-	yard(&bench, YARDSTICK_ORDERED, 21);
-	yard(&bench, YARDSTICK_CLOCK_VDSO, 26);
-	parts = decomposition_find(&bench);
+	yard(&bench, BASELINE_ENTRY, 100);
+	yard(&bench, BASELINE_GETPPID, 180);
+	yard(&bench, BASELINE_CLOCK_SYSCALL, 280);
+	yard(&bench, BASELINE_COUNTER, 11);
+	yard(&bench, BASELINE_ORDERED, 21);
+	yard(&bench, BASELINE_CLOCK_VDSO, 26);
+	parts = breakdown_find(&bench);
 	assert_true(is_part(parts.entry, 100));
 	assert_true(is_part(parts.kernel, 180));
 	assert_true(is_part(parts.counter, 11));
@@ -295,12 +295,12 @@ static void a_price_is_taken_to_pieces(void **state)
 static void what_is_missing_is_not_made_up(void **state)
 {
 	struct bench bench = {0};
-	struct decomposition parts;
+	struct breakdown parts;
 
 	(void)state;
-	yard(&bench, YARDSTICK_GETPPID, 180);
-	yard(&bench, YARDSTICK_CLOCK_SYSCALL, 170);
-	parts = decomposition_find(&bench);
+	yard(&bench, BASELINE_GETPPID, 180);
+	yard(&bench, BASELINE_CLOCK_SYSCALL, 170);
+	parts = breakdown_find(&bench);
 	/* No call of an unknown number: getppid stands in; and nothing is negative. */
 	assert_true(is_part(parts.entry, 180));
 	assert_true(is_part(parts.kernel, 0));
@@ -313,14 +313,14 @@ static void what_is_missing_is_not_made_up(void **state)
 static void a_fallback_is_not_taken_for_arithmetic(void **state)
 {
 	struct bench bench = {0};
-	struct decomposition parts;
+	struct breakdown parts;
 
 	(void)state;
-	yard(&bench, YARDSTICK_ENTRY, 354);
-	yard(&bench, YARDSTICK_COUNTER, 12);
-	yard(&bench, YARDSTICK_ORDERED, 12);
-	yard(&bench, YARDSTICK_CLOCK_VDSO, 1107);
-	parts = decomposition_find(&bench);
+	yard(&bench, BASELINE_ENTRY, 354);
+	yard(&bench, BASELINE_COUNTER, 12);
+	yard(&bench, BASELINE_ORDERED, 12);
+	yard(&bench, BASELINE_CLOCK_VDSO, 1107);
+	parts = breakdown_find(&bench);
 	assert_true(parts.vdso_is_as_dear_as_entry);
 	assert_false(parts.arithmetic.known);
 	assert_true(is_part(parts.counter, 12));
@@ -365,7 +365,7 @@ static void a_few_batches_tell_nothing_of_noise(void **state)
 static void fill(struct bench *bench, double ns)
 {
 	static struct bench_row rows[CALL_MAX * PATH_COUNT];
-	static struct bench_run runs[4];
+	static struct bench_count runs[4];
 	static struct bench_contention contentions[2];
 	struct bench_plan plan;
 	const struct call *call;
@@ -375,21 +375,21 @@ static void fill(struct bench *bench, double ns)
 		.rows = rows, .runs = runs, .contentions = contentions, .stopped = true};
 	for (size_t at = 0; bench_next(&plan, &at, &rows[bench->row_count].subject, &call);) {
 		set_price(&rows[bench->row_count].stats, ns, ns);
-		rows[bench->row_count].distribution = (struct distribution){0};
+		rows[bench->row_count].histogram = (struct histogram){0};
 		for (double time = 1; time < 1e12; time *= 1.3)
-			distribution_count(&rows[bench->row_count].distribution, time);
+			histogram_count(&rows[bench->row_count].histogram, time);
 		rows[bench->row_count++].cpu = 8191;
 	}
 	fact_set(&rows[0].stats.fact, FACT_ABSENT, "not available here");
 	rows[1].stats.has_mean = false;
-	for (size_t i = 0; i < YARDSTICK_COUNT; i++)
-		yard(bench, (enum yardstick)i, ns);
+	for (size_t i = 0; i < BASELINE_COUNT; i++)
+		yard(bench, (enum baseline)i, ns);
 	fact_set_known(&bench->fact);
 	fact_set_known(&bench->filter.fact);
 	bench->filter.with_ns = 2 * ns;
 	bench->filter.without_ns = ns;
 	for (; bench->run_count < COUNT(runs); bench->run_count++) {
-		runs[bench->run_count] = (struct bench_run){.subject = rows[25].subject,
+		runs[bench->run_count] = (struct bench_count){.subject = rows[25].subject,
 			.wanted = 1000000000000,
 			.calls = 123456789,
 			.real_s = 1234.5678,
@@ -428,7 +428,7 @@ static char *render(
 		.bench = bench,
 		.plan = &plan,
 		.noise = noise_find(bench),
-		.decomposition = decomposition_find(bench)};
+		.breakdown = breakdown_find(bench)};
 	char *text = NULL;
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
