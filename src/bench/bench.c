@@ -4,9 +4,7 @@
 
 #include <stdlib.h>
 
-#include "collect/clocksource.h"
-#include "collect/host.h"
-#include "collect/moment.h"
+#include "collect.h"
 #include "measure/vdso.h"
 #include "options.h"
 #include "plan.h"

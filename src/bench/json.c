@@ -3,7 +3,7 @@
  * The fields of the document of `vdsocheck bench`. It is written and never read: what was
  * measured is not judged again.
  */
-#include "document/field.h"
+#include "document.h"
 #include "report.h"
 
 /* Hundredths: a tenth is 2 % of a COARSE clock. */

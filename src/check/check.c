@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/identity.h"
+#include "collect.h"
 #include "commands.h"
-#include "document.h"
 #include "gather.h"
 #include "json.h"
 #include "judge.h"
+#include "model.h"
 #include "report.h"
 #include "text.h"
 
@@ -90,7 +90,7 @@ static int check_root(struct cli *cli)
 		if (!stop && needs_reasons(cli, &evidence))
 			gather_reasons(&cli->root, &evidence);
 		if (request->identity)
-			identity_collect(&cli->root, &evidence.host);
+			host_collect_name(&cli->root, &evidence.host);
 	} else {
 		gather_verdict(&cli->root, &evidence, &deadline);
 	}

@@ -4,7 +4,7 @@
 #define VDSOCHECK_CHECK_DESCRIBE_H
 
 #include "cli/phrase.h"
-#include "document.h"
+#include "model.h"
 
 /* The verdict in a sentence, with what a call takes and would take, where that is known. */
 void describe_verdict(

@@ -5,11 +5,7 @@
 #include <time.h>
 
 #include "base/kernel_clock.h"
-#include "collect/clocksource.h"
-#include "collect/host.h"
-#include "collect/kernel_log.h"
-#include "collect/moment.h"
-#include "collect/process.h"
+#include "collect.h"
 #include "judge.h"
 #include "measure/call.h"
 #include "measure/copy.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "document/field.h"
+#include "document.h"
 #include "judge.h"
 
 /* ---- verdict ---- */

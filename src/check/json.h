@@ -3,7 +3,7 @@
 #ifndef VDSOCHECK_CHECK_JSON_H
 #define VDSOCHECK_CHECK_JSON_H
 
-#include "document.h"
+#include "model.h"
 
 /*
  * Writes a struct document as one object and a newline, on one line where the style is

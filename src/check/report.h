@@ -6,7 +6,7 @@
 #ifndef VDSOCHECK_CHECK_REPORT_H
 #define VDSOCHECK_CHECK_REPORT_H
 
-#include "document.h"
+#include "model.h"
 
 bool report_write(const void *result, const struct style *style, FILE *out);
 

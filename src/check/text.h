@@ -3,7 +3,7 @@
 #ifndef VDSOCHECK_CHECK_TEXT_H
 #define VDSOCHECK_CHECK_TEXT_H
 
-#include "document.h"
+#include "model.h"
 
 /* "==> FILE <==", as head(1) has it, if the document is one of several. */
 void text_write_file(const struct document *document, FILE *out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/clocksource.h"
+/* Which clocksource the kernel uses and which it offers, by sysfs. */
+#include "collect.h"
 
 #include <string.h>
 

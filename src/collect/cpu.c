@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/cpu.h"
+/*
+ * The CPU: its brand, and whether its counter can be trusted. CPUID is asked where it is there,
+ * since the kernel shows less of it; elsewhere /proc/cpuinfo and the device tree say what there is.
+ */
+#include "parts.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
-#include "collect/cpuid.h"
+#include "cpuid.h"
 
 /* The first processors of /proc/cpuinfo say all: the file of a large machine is megabytes. */
 #define CPUINFO_SIZE (8 * 1024)

@@ -1,12 +1,159 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/host.h"
+/*
+ * What the host says about itself: its kernel, by /proc and uname(2), and how it was booted; the
+ * CPU, the hypervisor, the platform and this process by the other files of this folder.
+ */
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/utsname.h>
 
-#include "collect/container.h"
-#include "collect/cpu.h"
-#include "collect/hypervisor.h"
-#include "collect/kernel.h"
-#include "collect/platform.h"
-#include "collect/process.h"
+#include "collect.h"
+#include "parts.h"
+
+/* personality(2) changes nothing and returns what is set. */
+#define PERSONALITY_ASK 0xffffffff
+
+/* A page, and the longest command line of any architecture (s390: 4096 and a newline). */
+#define FILE_SIZE 8192
+
+/* "name" alone or "name=" with a value: what Documentation/admin-guide says of the clock. */
+static const char *const clock_parameters[] = {
+	"clocksource",
+	"clock",
+	"tsc",
+	"notsc",
+	"tsc_early_khz",
+	"hpet",
+	"nohpet",
+	"no-kvmclock",
+	"no-kvmclock-vsyscall",
+	"vdso",
+	"vdso32",
+	"vsyscall",
+	"acpi_pm_good",
+	"highres",
+	"nohz",
+	"acpi",
+	"processor.max_cstate",
+	"intel_idle.max_cstate",
+	"idle",
+	"xen_timer_slop",
+	"clocksource.verify_n_cpus",
+	"clocksource.arm_arch_timer",
+};
+
+#define CLOCK_PARAMETER_COUNT (sizeof(clock_parameters) / sizeof(clock_parameters[0]))
+
+static bool bears_on_clock(struct span word)
+{
+	const char *equals = memchr(word.at, '=', word.length);
+	struct span name = {word.at, equals ? (size_t)(equals - word.at) : word.length};
+
+	for (size_t i = 0; i < CLOCK_PARAMETER_COUNT; i++) {
+		if (text_equals(name, clock_parameters[i]))
+			return true;
+	}
+	return false;
+}
+
+void kernel_pick_parameters(struct span line, char *picked, size_t size)
+{
+	struct span word;
+	size_t used = 0;
+
+	picked[0] = '\0';
+	while (text_next_word(&line, &word)) {
+		/* A parameter that does not fit whole is left out: half a one would mislead. */
+		if (!bears_on_clock(word) || used + word.length + 2 > size)
+			continue;
+		if (used)
+			picked[used++] = ' ';
+		text_copy_span(picked + used, size - used, word);
+		used += word.length;
+	}
+}
+
+static void collect_boot(const struct root *root, struct text_fact *boot)
+{
+	char buffer[FILE_SIZE];
+	struct span line;
+
+	if (!root_read(root, "/proc/cmdline", buffer, sizeof(buffer), &line, &boot->fact))
+		return;
+	kernel_pick_parameters(line, boot->value, sizeof(boot->value));
+}
+
+static void collect_line(const struct root *root, const char *path, struct text_fact *text)
+{
+	char buffer[FILE_SIZE];
+	struct span content;
+
+	if (root_read(root, path, buffer, sizeof(buffer), &content, &text->fact))
+		text_copy_span(text->value, sizeof(text->value), text_trim(content));
+}
+
+static void take_unless_known(struct text_fact *text, const char *value)
+{
+	if (!fact_is_known(&text->fact))
+		fact_set_text(text, value);
+}
+
+/* "Linux version 6.1.0-28-amd64 (builder) (compiler) #1 SMP ...", as an sosreport keeps it. */
+static void collect_version_line(const struct root *root, struct host_evidence *host)
+{
+	char buffer[FILE_SIZE];
+	struct span content, word;
+	struct fact why;
+	const char *hash;
+
+	if (!root_read(root, "/proc/version", buffer, sizeof(buffer), &content, &why))
+		return;
+	hash = memmem(content.at, content.length, " #", 2);
+	if (hash && !fact_is_known(&host->kernel_build.fact)) {
+		fact_set_known(&host->kernel_build.fact);
+		text_copy_span(host->kernel_build.value, sizeof(host->kernel_build.value),
+			text_trim(
+				(struct span){hash, content.length - (size_t)(hash - content.at)}));
+	}
+	if (fact_is_known(&host->kernel.fact))
+		return;
+	for (int i = 0; i < 3; i++) {
+		if (!text_next_word(&content, &word))
+			return;
+	}
+	fact_set_known(&host->kernel.fact);
+	text_copy_span(host->kernel.value, sizeof(host->kernel.value), word);
+}
+
+/* uname() without the personality by which `setarch linux32` names a 64-bit machine i686. */
+static bool uname_of_kernel(struct utsname *names)
+{
+	int own = personality(PERSONALITY_ASK);
+	bool changed = own >= 0 && (own & PER_MASK) == PER_LINUX32 &&
+	               personality((unsigned long)own & ~(unsigned long)PER_MASK) >= 0;
+	bool done = uname(names) == 0;
+
+	if (changed)
+		personality((unsigned long)own);
+	return done;
+}
+
+void kernel_collect(const struct root *root, struct host_evidence *host)
+{
+	struct utsname names;
+
+	collect_line(root, "/proc/sys/kernel/osrelease", &host->kernel);
+	collect_line(root, "/proc/sys/kernel/version", &host->kernel_build);
+	collect_version_line(root, host);
+	if (root->live && uname_of_kernel(&names)) {
+		take_unless_known(&host->kernel, names.release);
+		take_unless_known(&host->kernel_build, names.version);
+		fact_set_text(&host->arch, names.machine);
+	} else {
+		collect_line(root, "/proc/sys/kernel/arch", &host->arch);
+	}
+	collect_boot(root, &host->boot);
+}
 
 void host_collect(const struct root *root, struct host_evidence *host)
 {
@@ -16,4 +163,14 @@ void host_collect(const struct root *root, struct host_evidence *host)
 	container_collect(root, &host->container);
 	platform_collect(root, host);
 	process_collect(root, host);
+}
+
+void host_collect_name(const struct root *root, struct host_evidence *host)
+{
+	char buffer[FACT_TEXT_SIZE];
+	struct span name;
+
+	if (root_read(root, "/proc/sys/kernel/hostname", buffer, sizeof(buffer), &name,
+		    &host->name.fact))
+		text_copy_span(host->name.value, sizeof(host->name.value), text_trim(name));
 }

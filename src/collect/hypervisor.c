@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/hypervisor.h"
+/*
+ * Which hypervisor this machine runs under, by systemd-detect-virt's words. Several sources are
+ * read, as none is filled everywhere: the firmware's names first, CPUID next.
+ */
+#include "parts.h"
 
 #include <string.h>
 
-#include "collect/cpuid.h"
+#include "cpuid.h"
 
 #define FILE_SIZE 4097
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/kernel_log.h"
+/*
+ * What the kernel's log says about clocksources: why the TSC was dropped, what was switched to.
+ * Lines are picked by marks from the kernel's sources, so that a document holds few of them.
+ */
+#include "parts.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * The time and the uptime that a document carries. Both are read by raw system call, since the
  * vDSO of this host may crash, and in a child, since a seccomp filter around us may kill for it.
  */
-#include "collect/moment.h"
+#include "collect.h"
 
 #include <time.h>
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/process.h"
+/*
+ * This process: its libc, and what was done to it that bears on the measurement, such as a counter
+ * that was disabled, a tracer, a seccomp filter or an emulator.
+ */
+#include "parts.h"
 
 #include <errno.h>
 #include <limits.h>

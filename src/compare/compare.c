@@ -13,11 +13,7 @@
 
 #include "cli/phrase.h"
 #include "cli/wrap.h"
-#include "collect/clocksource.h"
-#include "collect/container.h"
-#include "collect/host.h"
-#include "collect/kernel_log.h"
-#include "collect/moment.h"
+#include "collect.h"
 #include "measure/call.h"
 #include "measure/vdso.h"
 #include "model.h"

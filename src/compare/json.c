@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "document/field.h"
+#include "document.h"
 #include "judge.h"
 #include "model.h"
 

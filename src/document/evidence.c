@@ -10,7 +10,7 @@
 
 #include "base/fault.h"
 #include "base/text.h"
-#include "document/field.h"
+#include "document.h"
 
 /* MAX_ERRNO of the kernel. */
 #define ERRNO_MAX 4095

@@ -8,7 +8,7 @@
  * document_write(). Nothing is read on trust: each value that a table names is checked for its
  * type and range before it is stored, those that are only computed too.
  */
-#include "document/field.h"
+#include "document.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "document/field.h"
+#include "document.h"
 
 static bool check_schema(const json_t *root, struct fact *why)
 {

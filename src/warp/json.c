@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The fields of the document of `vdsocheck warp`, which is written and never read. */
-#include "document/field.h"
+#include "document.h"
 #include "model.h"
 
 #define NS_PER_SECOND 1e9

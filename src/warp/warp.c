@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/child.h"
-#include "collect/moment.h"
+#include "collect.h"
 #include "commands.h"
 #include "measure/call.h"
 #include "measure/cpus.h"

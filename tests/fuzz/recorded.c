@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/document.h"
 #include "check/json.h"
+#include "check/model.h"
 #include "commands.h"
 
 static char *render(const struct evidence *evidence, const struct format *format, size_t *length)

@@ -9,8 +9,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "collect/kernel.h"
-#include "collect/kernel_log.h"
+#include "collect/parts.h"
 #include "measure/vdso.h"
 
 static void parse_numbers(struct span text)

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "collect/clocksource.h"
+#include "collect.h"
 #include "unit/fake_root.h"
 #include "unit/unit.h"
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/document.h"
 #include "check/json.h"
+#include "check/model.h"
 #include "commands.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"

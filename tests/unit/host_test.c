@@ -5,13 +5,9 @@
  */
 #include <string.h>
 
-#include "collect/container.h"
-#include "collect/cpu.h"
+#include "collect.h"
 #include "collect/cpuid.h"
-#include "collect/host.h"
-#include "collect/hypervisor.h"
-#include "collect/platform.h"
-#include "collect/process.h"
+#include "collect/parts.h"
 #include "unit/fake_root.h"
 #include "unit/unit.h"
 

@@ -4,8 +4,7 @@
 #include <string.h>
 #include <sys/personality.h>
 
-#include "collect/kernel.h"
-#include "collect/kernel_log.h"
+#include "collect/parts.h"
 #include "unit/dice.h"
 #include "unit/fake_root.h"
 #include "unit/unit.h"

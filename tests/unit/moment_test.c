@@ -4,7 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collect/moment.h"
+#include "collect.h"
 #include "unit/fake_root.h"
 #include "unit/unit.h"
 

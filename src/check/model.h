@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the formats of check are given. */
-#ifndef VDSOCHECK_CHECK_DOCUMENT_H
-#define VDSOCHECK_CHECK_DOCUMENT_H
+#ifndef VDSOCHECK_CHECK_MODEL_H
+#define VDSOCHECK_CHECK_MODEL_H
 
 #include "cli/command.h"
 #include "evidence.h"

@@ -15,8 +15,8 @@
  *	};
  *	#undef OF
  */
-#ifndef VDSOCHECK_DOCUMENT_FIELD_H
-#define VDSOCHECK_DOCUMENT_FIELD_H
+#ifndef VDSOCHECK_DOCUMENT_H
+#define VDSOCHECK_DOCUMENT_H
 
 #include <jansson.h>
 #include <stdbool.h>

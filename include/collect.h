@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the host says about itself: files below a root, CPUID and uname. Each function fills its
+ * part of the evidence; what cannot be read is a fact with the reason, never a failure of the
+ * whole.
+ */
+#ifndef VDSOCHECK_COLLECT_H
+#define VDSOCHECK_COLLECT_H
+
+#include <stdbool.h>
+
+#include "base/root.h"
+#include "evidence.h"
+
+/* The clocksource's name and those available, below /sys/devices/system/clocksource/clocksource0.
+ */
+void clocksource_collect(const struct root *root, struct clocksource_evidence *clocksource);
+
+/*
+ * Reads the current one again, and keeps it as the latest, and in changed_to where it is
+ * another one than the first. True if it has changed since the last time it was read.
+ */
+bool clocksource_collect_change(const struct root *root, struct clocksource_evidence *clocksource);
+
+/* Kernel, CPU, surroundings and this process's own state: all but the name. */
+void host_collect(const struct root *root, struct host_evidence *host);
+
+/* The host's name: read only when asked for, so that no report gives it away unasked. */
+void host_collect_name(const struct root *root, struct host_evidence *host);
+
+/*
+ * This process alone: fills host->emulator, libc, libc_static, counter_off, tracer and seccomp; all
+ * absent where the root is not live.
+ */
+void process_collect(const struct root *root, struct host_evidence *host);
+
+/* The container alone, by systemd-detect-virt's words. Absent: nothing points to one. */
+void container_collect(const struct root *root, struct text_fact *container);
+
+/*
+ * The lines of the kernel's log that concern clocksources. On a live host: /dev/kmsg, else
+ * syslog(2), else the file that holds the boot's messages. Not the journal: that takes another
+ * program, found by PATH, which may hang. In a captured tree: those files, and an sosreport's
+ * copy of dmesg. A log that may not be read is denied, and no proof that nothing happened.
+ */
+void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log);
+
+/* The time and the uptime of this host now; of a captured tree neither is known. */
+void moment_collect(const struct root *root, struct moment_evidence *moment);
+
+#endif

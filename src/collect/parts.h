@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of collect/ that only its files and the tests know. */
+#ifndef VDSOCHECK_COLLECT_PARTS_H
+#define VDSOCHECK_COLLECT_PARTS_H
+
+#include "base/text.h"
+#include "collect.h"
+
+/*
+ * Fills host->kernel, kernel_build, arch and boot: from /proc, and from uname(2) where the
+ * root is live and has no /proc.
+ */
+void kernel_collect(const struct root *root, struct host_evidence *host);
+
+/*
+ * Picks the parameters of a kernel command line that bear on the clock, in their order,
+ * separated by blanks; empty if there are none. `picked` has room for `size` bytes.
+ */
+void kernel_pick_parameters(struct span line, char *picked, size_t size);
+
+/*
+ * Fills host->cpu and host->invariant_tsc: by CPUID (libcpuid) on a live x86 host, else from
+ * /proc/cpuinfo and the device tree. Fills host->tsc_flags from /proc/cpuinfo, and what the
+ * leaves of KVM and Xen say of their clocks (kvm_clock_*, xen_tsc_*) on a live host.
+ */
+void cpu_collect(const struct root *root, struct host_evidence *host);
+
+/*
+ * Looks at the firmware's names (DMI), /sys/hypervisor, CPUID (live x86), the device tree and
+ * s390's sysinfo. Absent: nothing points to one. Containers are not considered.
+ */
+void hypervisor_collect(const struct root *root, struct text_fact *hypervisor);
+
+/*
+ * Fills host->platform from DMI, ACPI, kernel strings and marker files; host->hypervisor is
+ * filled before. One of: aws-xen, aws-nitro, azure, google, oracle-cloud, alibaba, vmware,
+ * firecracker, microvm (KVM without firmware tables: may be restored from a snapshot too),
+ * qubes, wsl1, wsl2, gvisor, bare-metal. Absent: none of them. Fills host->restore_device.
+ */
+void platform_collect(const struct root *root, struct host_evidence *host);
+
+/* Adds the lines of a dmesg's text that concern clocksources, in 3.10's to 7.x's wording. */
+void kernel_log_add_dmesg(struct kernel_log_evidence *log, struct span dmesg);
+
+/* Adds one record of /dev/kmsg ("6,339,431995,-;text") if it concerns clocksources. */
+void kernel_log_add_record(struct kernel_log_evidence *log, struct span record);
+
+#endif
