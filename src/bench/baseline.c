@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "baseline.h"
+/*
+ * The baselines: what the clock calls are compared with, and what they consist of. Ways into the
+ * kernel and back, the counter, calls that no vDSO serves; and what a seccomp filter adds to a
+ * system call.
+ */
+#include "model.h"
 
+#include <errno.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,9 +17,10 @@
 
 #include "base/child.h"
 #include "measure/counter.h"
+#include "measure/cpus.h"
 #include "measure/loop.h"
 
-/* No architecture has it, and it is in nobody's second table (x32, compat). */
+/* No architecture has it, nor has a second table of calls (x32, compat). */
 #define NUMBER_OF_NO_CALL (-1)
 
 #define PROBE_NS 5000000000
@@ -168,4 +176,83 @@ void baseline_set_up(struct series series[BASELINE_COUNT], struct baseline_calls
 	series[BASELINE_LOOP].repeat = repeat_nothing;
 	if (make_context())
 		series[BASELINE_SWAPCONTEXT].repeat = repeat_swapcontext;
+}
+
+/* ---- a seccomp filter ---- */
+
+#define OVERHEAD_CHILD_NS 20000000000
+#define BATCH_NS 20000
+#define ROUNDS 100
+
+/*
+ * Numbers that no call has, so that forbidding them does no harm; the call that is measured
+ * passes all of them, as it passes a container's rules.
+ */
+#define FIRST_NUMBER 2000
+
+/* 0 or a negative errno. */
+static int fill_filter(scmp_filter_ctx filter)
+{
+	int error = 0;
+
+	for (int i = 0; i < SECCOMP_OVERHEAD_RULES && !error; i++)
+		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), FIRST_NUMBER + i, 0);
+	return error ? error : seccomp_load(filter);
+}
+
+static bool set_filter(struct fact *fact)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	int error = filter ? fill_filter(filter) : -ENOMEM;
+
+	seccomp_release(filter);
+	if (error)
+		fact_set_errno(fact, -error, "seccomp filter");
+	return error == 0;
+}
+
+/* Nanoseconds of getppid now; 0, with the reason in *why, if it could not be measured. */
+static double measure_now(struct fact *why)
+{
+	static double samples[ROUNDS];
+	const struct sampler_limits limits = {.rounds_least = ROUNDS, .rounds_most = ROUNDS};
+	struct call entry = call_entry();
+	struct series series = {.repeat = series_repeat_call,
+		.subject = &entry,
+		.samples = samples,
+		.capacity = ROUNDS};
+	struct sampler sampler = {.series = &series, .count = 1};
+	struct fact counter = {0};
+
+	counter_probe(&counter);
+	if (!sampler_start(&sampler, fact_is_known(&counter), BATCH_NS, why))
+		return 0;
+	sampler_run(&sampler, &limits);
+	if (!series_is_measured(&series)) {
+		fact_set(why, FACT_FAILED, "every measurement of getppid was disturbed");
+		return 0;
+	}
+	return series.least * sampler_ns_per_tick(&sampler);
+}
+
+static void measure_overhead(void *argument)
+{
+	struct seccomp_overhead *overhead = argument;
+
+	cpus_pin(sched_mark_take().cpu);
+	overhead->without_ns = measure_now(&overhead->fact);
+	if (overhead->without_ns == 0 || !set_filter(&overhead->fact))
+		return;
+	overhead->with_ns = measure_now(&overhead->fact);
+	if (overhead->with_ns > 0)
+		fact_set_known(&overhead->fact);
+}
+
+void seccomp_overhead_find(struct seccomp_overhead *overhead)
+{
+	struct deadline deadline = deadline_after(OVERHEAD_CHILD_NS);
+	struct fact why = {0};
+
+	if (!child_compute(measure_overhead, overhead, sizeof(*overhead), &deadline, &why))
+		overhead->fact = why;
 }

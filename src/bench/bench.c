@@ -7,7 +7,6 @@
 #include "collect.h"
 #include "measure/vdso.h"
 #include "options.h"
-#include "plan.h"
 #include "report.h"
 
 /* Nothing could be measured: the result is not known. */

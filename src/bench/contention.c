@@ -23,6 +23,7 @@
 #include "measure/cpus.h"
 #include "measure/samples.h"
 #include "measure/timebase.h"
+#include "model.h"
 
 /* A batch is short, since one that a window's end cuts is counted whole or not at all. */
 #define BATCH_NS 5000

@@ -9,7 +9,6 @@
 
 #include "base/fact.h"
 #include "measure/call.h"
-#include "run.h"
 
 /* One run of workers that make the same call. */
 struct contention {
@@ -30,9 +29,5 @@ struct contention_result {
 /* Runs the workers. False with the reason if a worker ended early or the call crashes. */
 bool contention_measure(
 	const struct contention *contention, struct contention_result *result, struct fact *why);
-
-/* Fills bench->contentions: each planned call alone and together, in turns. */
-void bench_contention_all(
-	struct bench *bench, const struct bench_plan *plan, bench_progress *progress);
 
 #endif

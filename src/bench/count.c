@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "count.h"
+/*
+ * N calls in one go, measured as time(1) does: real, user and system time.
+ */
+#include "model.h"
 
 #include <sys/resource.h>
 #include <time.h>

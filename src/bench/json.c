@@ -331,7 +331,7 @@ static json_t *noise_reason(const void *object, const void *whole)
 
 static const struct field noise_fields[] = {
 	{FLAG("quiet", quiet), .has = is_noise_known},
-	{SHARE("thrown_share", thrown_share)},
+	{SHARE("thrown_share", discarded_share)},
 	{SHARE("outlier_share", outlier_share)},
 	{SHARE("median_excess", median_excess)},
 	{COMPUTED("reason", FIELD_REASON, noise_reason)},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `vdsocheck bench` is asked for. */
+/* What `vdsocheck bench` is asked for, and the plan made of it (plan.c). */
 #ifndef VDSOCHECK_BENCH_OPTIONS_H
 #define VDSOCHECK_BENCH_OPTIONS_H
 
@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "measure/cpus.h"
-#include "run.h"
+#include "model.h"
 
 #define BENCH_NAMES_MAX 16
 
@@ -39,5 +39,12 @@ bool bench_take(struct cli *cli, int id, const char *value);
 
 /* Whether the options go together; false after a complaint. */
 bool bench_options_fit(const struct bench_request *request);
+
+/*
+ * The plan for the calls of the table, which it refers to, as it does to the request. False after a
+ * complaint if the names leave no call.
+ */
+bool bench_plan_make(
+	struct bench_request *request, const struct call_table *calls, struct bench_plan *plan);
 
 #endif

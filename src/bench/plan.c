@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan.h"
+/*
+ * Which calls are measured, by the names and clocks that were given.
+ */
+#include "options.h"
 
 #include <string.h>
 #include <strings.h>

@@ -6,11 +6,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "breakdown.h"
 #include "cli/command.h"
 #include "evidence.h"
-#include "noise.h"
-#include "run.h"
+#include "model.h"
 
 #define BENCH_SCHEMA "vdsocheck-bench/1"
 

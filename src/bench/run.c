@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "run.h"
+/*
+ * A benchmark: its memory, shared with the children that measure, and its parts in order.
+ */
+#include "model.h"
 
 #include "base/child.h"
 #include "base/text.h"
-#include "clock.h"
 #include "contention.h"
-#include "count.h"
-#include "table.h"
 
 size_t bench_count_wanted(const struct bench_plan *plan)
 {

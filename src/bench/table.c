@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "table.h"
+/*
+ * The table: every wanted call by every path on each CPU, and the baselines, a batch of each in
+ * turn for the given time.
+ */
+#include "model.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -41,7 +41,7 @@ static void write_noise(const struct bench_report *report, const struct style *s
 		return;
 	phrase_add(&phrase,
 		"%.1f%% of %s batches discarded, %.1f%% outliers; medians %.1f%% above the minima%s",
-		PERCENT * noise->thrown_share, wrap_count(noise->batches, batches),
+		PERCENT * noise->discarded_share, wrap_count(noise->batches, batches),
 		PERCENT * noise->outlier_share, PERCENT * noise->median_excess,
 		quiet ? "." : ": compare minima with other runs, not means.");
 	fprintf(out, "  %s%s%s%*s", style->color ? quiet ? COLOR_QUIET : COLOR_NOISY : "",
@@ -73,7 +73,7 @@ static void write_mean(const struct ns_stats *stats, FILE *out)
 		fprintf(out, "%13s", "-");
 }
 
-static void write_price(const struct ns_stats *stats, FILE *out)
+static void write_stats(const struct ns_stats *stats, FILE *out)
 {
 	if (!fact_is_known(&stats->fact)) {
 		bench_report_write_reason(&stats->fact, NAME_WIDTH, out);
@@ -106,7 +106,7 @@ static void write_table(const struct bench *bench, FILE *out)
 			write_table_heading(row, out);
 		bench_report_write_name(
 			&row->subject, first ? NULL : &bench->rows[i - 1].subject, out);
-		write_price(&row->stats, out);
+		write_stats(&row->stats, out);
 	}
 }
 
@@ -144,7 +144,7 @@ static void write_baselines(const struct bench *bench, FILE *out)
 	write_baseline_heading(bench, out);
 	for (size_t i = 0; i < BASELINE_COUNT; i++) {
 		fprintf(out, "  %-40s", baseline_text((enum baseline)i));
-		write_price(&bench->baselines[i], out);
+		write_stats(&bench->baselines[i], out);
 	}
 }
 

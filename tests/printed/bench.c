@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/root.h"
-#include "bench/plan.h"
+#include "bench/options.h"
 #include "bench/report.h"
 #include "collect.h"
 #include "commands.h"

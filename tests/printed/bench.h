@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "bench/run.h"
+#include "bench/model.h"
 
 struct bench_ns {
 	double vdso; /* a precise clock by the vDSO: in user space, or through the kernel */

@@ -12,9 +12,8 @@
 
 #include <jansson.h>
 
-#include "bench/histogram.h"
+#include "bench/model.h"
 #include "bench/options.h"
-#include "bench/plan.h"
 #include "bench/report.h"
 #include "commands.h"
 #include "unit/dice.h"

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The data of a benchmark: what is to be measured, and what was found. The parts (table, counts,
+ * contention) write it from children, the text and the JSON read it.
+ */
+#ifndef VDSOCHECK_BENCH_MODEL_H
+#define VDSOCHECK_BENCH_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/fact.h"
+#include "evidence.h"
+#include "measure/call.h"
+#include "measure/samples.h"
+#include "measure/statistics.h"
+
+#define BENCH_COUNT_MAX 16
+#define BENCH_THREADS_MAX 1024
+
+/* ---- what is to be measured ---- */
+
+struct bench_plan {
+	const struct call_table *calls; /* not owned */
+	bool wanted[CALL_MAX][PATH_COUNT];
+	int64_t time_ns;  /* for table, histograms and contention */
+	size_t cpu_count; /* for table and counts, one after the other; 0: any CPU */
+	const int *cpus;  /* for these and for contention; not owned */
+	bool histogram;
+	size_t count_count; /* counts; 0: none */
+	uint64_t counts[BENCH_COUNT_MAX];
+	unsigned threads; /* contention: workers; 0: none */
+	size_t thread_cpu_count;
+};
+
+/* One call by one path. */
+struct bench_subject {
+	char call[CALL_NAME_SIZE];
+	char clock[CALL_NAME_SIZE]; /* empty if the call takes none */
+	enum call_path path;
+};
+
+/* How many calls the plan wants, each path counted. */
+size_t bench_count_wanted(const struct bench_plan *plan);
+
+/* The wanted calls, one after the other: false at the end. Start with *at = 0. */
+bool bench_next(const struct bench_plan *plan, size_t *at, struct bench_subject *subject,
+	const struct call **call);
+
+/* "vdso", "libc", "syscall". */
+const char *bench_path_name(enum call_path path);
+
+/* ---- what was found: the table ---- */
+
+#define HISTOGRAM_BUCKETS 128
+
+/* Times of single calls: what averages over batches hide. */
+struct histogram {
+	uint64_t calls;
+	uint64_t buckets[HISTOGRAM_BUCKETS]; /* calls in each; the last one has no end */
+};
+
+struct bench_row {
+	struct bench_subject subject;
+	int cpu; /* -1: could not be pinned */
+	struct ns_stats stats;
+	struct histogram histogram; /* empty unless planned */
+};
+
+/* What the clock calls are compared with. */
+enum baseline {
+	BASELINE_ENTRY, /* a system call of a number that no call has */
+	BASELINE_GETPPID,
+	BASELINE_CLOCK_SYSCALL, /* clock_gettime(CLOCK_MONOTONIC) by system call */
+	BASELINE_SIGPROCMASK,
+	BASELINE_SWAPCONTEXT, /* to another context and back */
+	BASELINE_COUNTER,     /* the CPU's counter, read bare */
+	BASELINE_ORDERED,     /* read as a vDSO reads it */
+	BASELINE_CLOCK_VDSO,  /* clock_gettime(CLOCK_MONOTONIC) by the vDSO */
+	BASELINE_EMPTY,       /* an empty function of clock_gettime's shape */
+	BASELINE_LOOP,        /* the timed loop with nothing in it */
+	BASELINE_COUNT,
+};
+
+/* As many rules as a container runtime's default seccomp profile has. */
+#define SECCOMP_OVERHEAD_RULES 300
+
+/*
+ * What a seccomp filter adds to every system call. Filters in force cannot be removed, so their
+ * cost cannot be measured from within; that of one more can.
+ */
+struct seccomp_overhead {
+	struct fact fact;
+	double without_ns; /* getppid as it is */
+	double with_ns;    /* under one more filter of SECCOMP_OVERHEAD_RULES rules */
+};
+
+/* The resolution of a clock: as the kernel states it, and as observed. */
+struct clock_granularity {
+	struct number_fact resolution_ns; /* clock_getres() */
+	struct number_fact step_ns;       /* the smallest step between two readings */
+	uint64_t readings;
+	uint64_t standing; /* readings equal to the one before */
+};
+
+struct bench_clock {
+	char clock[CALL_NAME_SIZE];
+	struct clock_granularity step;
+};
+
+/* ---- what was found: counts and contention ---- */
+
+/* N calls in one go, measured as time(1) does. */
+struct bench_count {
+	struct bench_subject subject;
+	int cpu; /* -1: not pinned */
+	struct fact fact;
+	uint64_t wanted;
+	uint64_t calls; /* fewer if it was stopped */
+	double real_s;
+	double user_s;
+	double sys_s;
+};
+
+/* The same call on one CPU alone, and on many at the same time. */
+struct bench_contention {
+	struct bench_subject subject;
+	struct fact fact;
+	unsigned threads;
+	unsigned cpus; /* that they ran on */
+	/* ns of one CPU per call, in the best window of several turns. */
+	double alone_ns;
+	double together_ns;
+	double slowest_ns; /* of the worker that made the fewest calls in that window */
+};
+
+/* ---- a benchmark ---- */
+
+struct bench {
+	volatile bool stop;     /* set by the owner, from a signal handler: end soon */
+	volatile uint64_t done; /* of `total`, for a progress display */
+	volatile uint64_t total;
+	bool stopped;     /* something is missing because of it */
+	struct fact fact; /* known: what was planned was measured */
+	size_t row_count;
+	struct bench_row *rows;
+	struct ns_stats baselines[BASELINE_COUNT];
+	struct seccomp_overhead filter;
+	size_t clock_count;
+	struct bench_clock clocks[CALL_MAX];
+	size_t run_count;
+	struct bench_count *runs;
+	size_t contention_count;
+	struct bench_contention *contentions;
+	size_t bytes; /* of the memory that all this lies in */
+};
+
+/* Called some times a second while children measure. */
+typedef void bench_progress(const struct bench *bench);
+
+/* run.c */
+
+/*
+ * Room for what the plan will find, shared with children; NULL with the reason in *why.
+ * Free with bench_free().
+ */
+struct bench *bench_new(const struct bench_plan *plan, struct fact *why);
+void bench_free(struct bench *bench);
+
+/* Measures the planned counts and contention, or the table. `progress` may be NULL. */
+void bench_measure(struct bench *bench, const struct bench_plan *plan, bench_progress *progress);
+
+/* Whether there is a number at all: a benchmark may have been stopped before its first. */
+bool bench_has_found(const struct bench *bench);
+
+/* table.c: fills rows and baselines. */
+void bench_table_measure(
+	struct bench *bench, const struct bench_plan *plan, bench_progress *progress);
+
+/* count.c: fills runs, each count of the plan for each call, in the plan's order. */
+void bench_count_all(struct bench *bench, const struct bench_plan *plan, bench_progress *progress);
+
+/* contention.c: fills contentions, each planned call alone and together, in turns. */
+void bench_contention_all(
+	struct bench *bench, const struct bench_plan *plan, bench_progress *progress);
+
+/* granularity.c: fills clocks, every clock that clock_gettime is planned for. */
+void bench_clock_all(struct bench *bench, const struct bench_plan *plan);
+
+/* histogram.c */
+
+/* The bucket's lower end, in ns; the upper one is the next one's. The first begins at 0. */
+double histogram_edge(size_t bucket);
+
+void histogram_count(struct histogram *histogram, double ns);
+
+/* Times a batch of single calls of the series; the overhead of the timebase is subtracted. */
+void histogram_take(struct histogram *histogram, const struct series *series,
+	const struct timebase *timebase, double ns_per_tick);
+
+/* baseline.c */
+
+/* "entry", "getppid" ...: stable, for programs. */
+const char *baseline_id(enum baseline baseline);
+
+/* What it is, for people; at most 39 characters. */
+const char *baseline_text(enum baseline baseline);
+
+/* The calls that baselines make; series point into it. */
+struct baseline_calls {
+	struct call call[BASELINE_COUNT];
+};
+
+/*
+ * Sets what each series repeats; those not available here repeat nothing. `clock` is
+ * clock_gettime(CLOCK_MONOTONIC), by each path. May fork: a filter around this process may kill
+ * one that makes a call unknown to it.
+ */
+void baseline_set_up(struct series series[BASELINE_COUNT], struct baseline_calls *calls,
+	const struct call clock[PATH_COUNT]);
+
+/* Measures in a child, which keeps the filter. Takes some 20 ms. */
+void seccomp_overhead_find(struct seccomp_overhead *overhead);
+
+/* ---- what it means: analysis.c, pure ---- */
+
+/* A part of the cost of a call. */
+struct part {
+	bool known;
+	double ns; /* never negative: the CPU may do two things in the time of one */
+};
+
+struct breakdown {
+	/* clock_gettime(CLOCK_MONOTONIC) by system call */
+	struct part syscall;
+	struct part entry;  /* into the kernel and back, filters and all */
+	struct part kernel; /* what is done there: finding the clock, reading it, the copy */
+	struct part filter; /* what one more seccomp filter would add */
+	/* the same by the vDSO */
+	struct part vdso;
+	struct part counter;           /* reading the CPU's counter */
+	struct part order;             /* waiting for earlier instructions */
+	struct part arithmetic;        /* the rest: from ticks to seconds and nanoseconds */
+	bool vdso_is_as_dear_as_entry; /* arithmetic is unknown: there may be a system call */
+};
+
+struct breakdown breakdown_find(const struct bench *bench);
+
+/* How far the numbers can be trusted on a machine that others use too. */
+struct noise {
+	bool known;             /* something was measured often enough for a mean */
+	bool quiet;             /* the means can be trusted */
+	uint64_t batches;       /* begun, over all rows */
+	double discarded_share; /* of the batches, 0 to 1: others had the CPU */
+	double outlier_share;   /* of the rest: left out of the means */
+	double median_excess;   /* of the rows' medians over their minima: the median of these */
+};
+
+struct noise noise_find(const struct bench *bench);
+
+#endif
