@@ -101,7 +101,7 @@ $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags $(BUILD)/tests/flags
 $(UNIT_TESTS): EXTRA = $(UNIT_HELPERS)
 $(UNIT_TESTS): $(UNIT_HELPERS)
 # The test shifts what a CPU reads.
-$(BUILD)/tests/unit/warp_test: EXTRA += -Wl,--wrap=warp_clock_read
+$(BUILD)/tests/unit/warp_run_test: EXTRA += -Wl,--wrap=warp_clock_read
 $(PRINTED_TEST): $(PRINTED_OBJECTS) $(MODULES)
 $(SCHEMA_TOOL): $(SCHEMA_TOOL).o $(MODULES)
 $(PRINTED_TEST) $(SCHEMA_TOOL):

@@ -117,7 +117,7 @@ static const struct request *request(void)
 	return cli.own;
 }
 
-static void the_command_stands_anywhere(void **state)
+static void the_command_may_come_anywhere(void **state)
 {
 	static const char *const lines[] = {"second -d 2 --json -o file",
 		"-d 2 --json -o file second", "--json second -o file -d 2", "-d2 second -Jo file",
@@ -145,7 +145,7 @@ static void the_first_command_is_the_default(void **state)
 	assert_string_equal(cli.sysroot, "second");
 }
 
-static void options_stand_between_operands(void **state)
+static void options_may_come_between_operands(void **state)
 {
 	static const char *const lines[] = {"--files a b c --json", "--files a --json b c",
 		"--files a b --json c", "--json first --files a b c", "--files=a b c -J",
@@ -164,14 +164,14 @@ static void options_stand_between_operands(void **state)
 	assert_int_equal(cli.operand_count, 3);
 }
 
-static void lists_that_are_given_twice_add_up(void **state)
+static void lists_given_twice_are_joined(void **state)
 {
 	(void)state;
 	assert_true(parse("second --list a,b --list c"));
 	assert_int_equal(request()->words, 3);
 }
 
-static void help_is_a_word_too(void **state)
+static void help_is_also_a_command(void **state)
 {
 	(void)state;
 	assert_true(parse("help") && cli.help);
@@ -183,7 +183,7 @@ static void help_is_a_word_too(void **state)
 	assert_false(parse("help second first"));
 }
 
-static void complaints_name_the_word_and_the_way_out(void **state)
+static void errors_name_the_word_and_the_help(void **state)
 {
 	static const struct {
 		const char *line, *said;
@@ -279,12 +279,12 @@ static int free_last(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_command_stands_anywhere),
+		cmocka_unit_test(the_command_may_come_anywhere),
 		cmocka_unit_test(the_first_command_is_the_default),
-		cmocka_unit_test(options_stand_between_operands),
-		cmocka_unit_test(lists_that_are_given_twice_add_up),
-		cmocka_unit_test(help_is_a_word_too),
-		cmocka_unit_test(complaints_name_the_word_and_the_way_out),
+		cmocka_unit_test(options_may_come_between_operands),
+		cmocka_unit_test(lists_given_twice_are_joined),
+		cmocka_unit_test(help_is_also_a_command),
+		cmocka_unit_test(errors_name_the_word_and_the_help),
 		cmocka_unit_test(old_names_work_and_are_not_listed),
 		cmocka_unit_test(the_same_option_is_the_same_everywhere),
 	};

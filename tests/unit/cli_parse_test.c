@@ -9,7 +9,7 @@
 #define MS INT64_C(1000000)
 #define S (1000 * MS)
 
-static void counts_that_are_right(void **state)
+static void valid_counts_are_accepted(void **state)
 {
 	static const struct {
 		const char *text;
@@ -37,7 +37,7 @@ static void counts_that_are_right(void **state)
 	}
 }
 
-static void counts_that_are_wrong(void **state)
+static void invalid_counts_are_refused(void **state)
 {
 	static const char *const rows[] = {"", "0", "0M", "M", "-1", "+1", "5t", "5MM", "5 M", " 5",
 		"5 ", "5.5M", "1001G", "1000000000001", "18446744073709551616", "1e6", "0x10",
@@ -52,7 +52,7 @@ static void counts_that_are_wrong(void **state)
 	}
 }
 
-static void times_that_are_right(void **state)
+static void valid_times_are_accepted(void **state)
 {
 	static const struct {
 		const char *text;
@@ -80,7 +80,7 @@ static void times_that_are_right(void **state)
 	}
 }
 
-static void times_that_are_wrong(void **state)
+static void invalid_times_are_refused(void **state)
 {
 	static const char *const rows[] = {"", "s", "ms", "0", "0s", "9ms", "0.009s", "25h",
 		"24.1h", "2x", "2 s", "2S", "-1s", "+1s", "1.s", ".5s", "1..5s", "1.5.5s", "1e3s",
@@ -95,7 +95,7 @@ static void times_that_are_wrong(void **state)
 	}
 }
 
-static void lists_are_cut_at_commas(void **state)
+static void lists_are_split_at_commas(void **state)
 {
 	struct span list = text_span("5M,,50M,");
 	struct span word;
@@ -119,7 +119,7 @@ static void an_empty_list_is_one_empty_word(void **state)
 }
 
 /* Whatever bytes come: no crash, and what is accepted is within the bounds. */
-static void any_bytes(void **state)
+static void any_bytes_are_parsed_safely(void **state)
 {
 	static const char bytes[] = "0123456789.kMGmsh, -+x";
 	struct dice dice = dice_start();
@@ -140,7 +140,7 @@ static void any_bytes(void **state)
 	}
 }
 
-static void slips_are_counted_as_people_make_them(void **state)
+static void typing_errors_have_the_expected_distance(void **state)
 {
 	static const struct {
 		const char *one, *other;
@@ -169,14 +169,14 @@ static void slips_are_counted_as_people_make_them(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts_that_are_right),
-		cmocka_unit_test(counts_that_are_wrong),
-		cmocka_unit_test(times_that_are_right),
-		cmocka_unit_test(times_that_are_wrong),
-		cmocka_unit_test(lists_are_cut_at_commas),
+		cmocka_unit_test(valid_counts_are_accepted),
+		cmocka_unit_test(invalid_counts_are_refused),
+		cmocka_unit_test(valid_times_are_accepted),
+		cmocka_unit_test(invalid_times_are_refused),
+		cmocka_unit_test(lists_are_split_at_commas),
 		cmocka_unit_test(an_empty_list_is_one_empty_word),
-		cmocka_unit_test(any_bytes),
-		cmocka_unit_test(slips_are_counted_as_people_make_them),
+		cmocka_unit_test(any_bytes_are_parsed_safely),
+		cmocka_unit_test(typing_errors_have_the_expected_distance),
 	};
 
 	return cmocka_run_group_tests_name("cli_parse", tests, NULL, NULL);

@@ -418,3 +418,8 @@ void evidence_roll(struct evidence *evidence, struct dice *dice)
 	roll_timing(&evidence->timing, dice);
 	roll_calls(evidence, dice);
 }
+
+struct path_evidence *evidence_monotonic(struct evidence *evidence, enum call_path path)
+{
+	return &evidence_find_call(evidence, "clock_gettime", "CLOCK_MONOTONIC")->path[path];
+}

@@ -8,7 +8,8 @@
 
 #define BUILDER_ATTEMPTS 1000
 
-/* An x86_64 KVM guest on tsc, everything known, proven and timed: ok by all four kinds of evidence. */
+/* An x86_64 KVM guest on tsc, everything known, proven and timed: ok by all four kinds of evidence.
+ */
 void evidence_make_healthy(struct evidence *evidence);
 
 /*
@@ -46,5 +47,8 @@ void evidence_remove_timing(struct evidence *evidence);
 
 /* Any evidence that fits the types: every fact in any state, every number and name. */
 void evidence_roll(struct evidence *evidence, struct dice *dice);
+
+/* The evidence of clock_gettime(CLOCK_MONOTONIC) by this path. */
+struct path_evidence *evidence_monotonic(struct evidence *evidence, enum call_path path);
 
 #endif

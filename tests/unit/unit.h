@@ -5,8 +5,10 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -23,5 +25,22 @@
 		print_message("\n");                                                               \
 		skip();                                                                            \
 	} while (0)
+
+/*
+ * Runs the test once for each row of a table and returns how many failed. The test states the
+ * property that holds for all of them. Each row is a struct whose first member is its name (const
+ * char *), and is the test's *state. The output has "PROPERTY: NAME".
+ */
+#define unit_run_rows(property, test, rows)                                                        \
+	unit_run_table(property, test, rows, COUNT(rows), sizeof(*(rows)))
+int unit_run_table(
+	const char *property, CMUnitTestFunction test, const void *rows, size_t count, size_t size);
+
+/* What the format's function writes, without colour; to be freed. Fails the test if it cannot. */
+struct style;
+char *unit_print(bool (*write)(const void *, const struct style *, FILE *), const void *object);
+
+/* Fails the test if a line is longer than 80 columns or ends with a blank. */
+void unit_assert_fits_terminal(const char *text);
 
 #endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/* base/child: where the dangerous work is done. If it lied, a crash would look like a fact. */
+#include <errno.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "unit/unit.h"
+
+/* The program's own waitpid() is this one. */
+static bool waitpid_fails;
+static pid_t waited_for;
+
+pid_t waitpid(pid_t pid, int *status, int options)
+{
+	waited_for = pid;
+	if (waitpid_fails) {
+		waitpid_fails = false;
+		errno = ECHILD;
+		return -1;
+	}
+	return wait4(pid, status, options, NULL);
+}
+
+static struct deadline soon(void)
+{
+	return deadline_after(200000000);
+}
+
+static bool is_gone(pid_t pid)
+{
+	return kill(pid, 0) < 0 && errno == ESRCH;
+}
+
+static void set_flag(void *argument)
+{
+	*(volatile int *)argument = 1;
+}
+
+static void the_child_s_result_is_copied_back(void **state)
+{
+	struct fact why = {0};
+	int *shared = child_share(sizeof(*shared), &why);
+
+	(void)state;
+	assert_non_null(shared);
+	assert_int_equal(*shared, 0);
+	assert_true(child_run(set_flag, shared, NO_LIMIT, &why));
+	assert_true(fact_is_known(&why));
+	assert_int_equal(*shared, 1);
+	child_unshare(shared, sizeof(*shared));
+}
+
+static void side_effects_stay_in_the_child(void **state)
+{
+	struct fact why = {0};
+	int ours = 0;
+
+	(void)state;
+	assert_true(child_run(set_flag, &ours, NO_LIMIT, &why));
+	assert_int_equal(ours, 0);
+}
+
+/* cmocka's own handlers would go on with the tests in the child. */
+static void die(void *signal_number)
+{
+	signal(*(int *)signal_number, SIG_DFL);
+	raise(*(int *)signal_number);
+}
+
+static void a_signal_is_a_failure_that_names_it(void **state)
+{
+	static const struct {
+		int signal;
+		const char *name;
+	} rows[] = {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGILL, "SIGILL"},
+		{SIGKILL, "SIGKILL"}, {SIGTERM, "signal 15"}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct fact why = {0};
+		int number = rows[i].signal;
+
+		assert_false(child_run(die, &number, NO_LIMIT, &why));
+		assert_int_equal(why.state, FACT_FAILED);
+		assert_non_null(strstr(why.reason, rows[i].name));
+	}
+}
+
+static void call_forbidden(void *argument)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+	(void)argument;
+	if (!filter || seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, SCMP_SYS(getppid), 0) < 0 ||
+		seccomp_load(filter) < 0)
+		_exit(0);
+	getppid();
+}
+
+/* "Denied" sends the user to the sandbox; "failed" would send him to us. */
+static void a_kill_by_a_foreign_filter_is_denied(void **state)
+{
+	struct fact why = {0};
+
+	(void)state;
+	if (child_run(call_forbidden, NULL, NO_LIMIT, &why))
+		unit_skip("no seccomp filter can be set");
+	assert_int_equal(why.state, FACT_DENIED);
+	assert_non_null(strstr(why.reason, "SIGSYS"));
+}
+
+static void sleep_on(void *argument)
+{
+	(void)argument;
+	for (;;)
+		pause();
+}
+
+/* Else one hanging vDSO hangs a provisioning script. */
+static void the_limit_ends_a_child_that_hangs(void **state)
+{
+	struct deadline deadline = soon();
+	struct fact why = {0};
+
+	(void)state;
+	assert_false(child_run(sleep_on, NULL, &deadline, &why));
+	assert_int_equal(why.state, FACT_FAILED);
+	assert_non_null(strstr(why.reason, "not done within 0.2 s"));
+}
+
+/* A caller such as nohup or a test harness may block or ignore the alarm. */
+static void the_limit_holds_where_the_alarm_is_blocked_or_ignored(void **state)
+{
+	struct deadline deadline = soon();
+	struct fact why = {0};
+	sigset_t set, old;
+	void (*handler)(int);
+
+	(void)state;
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	sigprocmask(SIG_BLOCK, &set, &old);
+	handler = signal(SIGALRM, SIG_IGN);
+	assert_false(child_run(sleep_on, NULL, &deadline, &why));
+	signal(SIGALRM, handler);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	assert_non_null(strstr(why.reason, "not done within 0.2 s"));
+}
+
+/* Its own timer cannot end it, nor anything but SIGKILL. */
+static void stop(void *argument)
+{
+	(void)argument;
+	raise(SIGSTOP);
+	sleep_on(NULL);
+}
+
+static void the_limit_ends_a_child_that_is_stopped(void **state)
+{
+	struct deadline deadline = soon();
+	struct fact why = {0};
+
+	(void)state;
+	alarm(20);
+	assert_false(child_run(stop, NULL, &deadline, &why));
+	alarm(0);
+	assert_non_null(strstr(why.reason, "not done within 0.2 s"));
+	assert_true(is_gone(waited_for));
+}
+
+/* One deadline serves many children: the later ones do not get its time anew. */
+static void no_child_outlives_its_deadline(void **state)
+{
+	struct deadline deadline = soon();
+	struct fact why = {0};
+
+	(void)state;
+	assert_false(child_run(sleep_on, NULL, &deadline, &why));
+	assert_int_equal(deadline_left_ns(&deadline), 0);
+	alarm(20);
+	assert_false(child_run(sleep_on, NULL, &deadline, &why));
+	alarm(0);
+	assert_true(is_gone(waited_for));
+}
+
+static void a_result_is_copied_back_only_when_complete(void **state)
+{
+	struct deadline deadline = soon();
+	struct fact why = {0};
+	int value = 0;
+
+	(void)state;
+	assert_true(child_compute(set_flag, &value, sizeof(value), NO_LIMIT, &why));
+	assert_int_equal(value, 1);
+	value = 2;
+	assert_false(child_compute(sleep_on, &value, sizeof(value), &deadline, &why));
+	assert_int_equal(value, 2);
+}
+
+static void set_flag_and_sleep(void *argument)
+{
+	set_flag(argument);
+	sleep_on(NULL);
+}
+
+/* Else it goes on in memory that the next child counts in. */
+static void a_child_that_cannot_be_waited_for_is_killed(void **state)
+{
+	struct fact why = {0};
+	int value = 0;
+
+	(void)state;
+	waitpid_fails = true;
+	assert_false(child_compute(set_flag_and_sleep, &value, sizeof(value), NO_LIMIT, &why));
+	assert_non_null(strstr(why.reason, "waitpid"));
+	assert_int_equal(value, 0);
+	assert_true(is_gone(waited_for));
+}
+
+static void count_look(void *argument)
+{
+	++*(volatile int *)argument;
+}
+
+static void a_running_child_is_watched(void **state)
+{
+	struct deadline deadline = deadline_after(700000000);
+	struct fact why = {0};
+	int looks = 0;
+
+	(void)state;
+	assert_false(child_watch(sleep_on, count_look, &looks, &deadline, &why));
+	assert_in_range(looks, 1, 20);
+}
+
+static void leave_early(void *argument)
+{
+	(void)argument;
+	_exit(3);
+}
+
+static void an_early_end_is_a_failure_with_its_status(void **state)
+{
+	struct fact why = {0};
+
+	(void)state;
+	assert_false(child_run(leave_early, NULL, NO_LIMIT, &why));
+	assert_int_equal(why.state, FACT_FAILED);
+	assert_non_null(strstr(why.reason, "3"));
+}
+
+static void no_child_is_left_behind(void **state)
+{
+	struct fact why = {0};
+	int number = SIGKILL;
+
+	(void)state;
+	child_run(leave_early, NULL, NO_LIMIT, &why);
+	child_run(die, &number, NO_LIMIT, &why);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
+/* SIGKILL alone reads as if memory had run out. */
+static void a_limit_of_cpu_time_is_named(void **state)
+{
+	struct rlimit old, limited;
+	struct fact why = {0};
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_CPU, &old), 0);
+	if (old.rlim_cur != RLIM_INFINITY)
+		unit_skip("CPU time is limited here");
+	child_judge(SIGKILL, NO_LIMIT, &why);
+	assert_null(strstr(why.reason, "CPU time"));
+	limited = (struct rlimit){.rlim_cur = 86400, .rlim_max = old.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_CPU, &limited), 0);
+	child_judge(SIGKILL, NO_LIMIT, &why);
+	assert_int_equal(setrlimit(RLIMIT_CPU, &old), 0);
+	assert_non_null(strstr(why.reason, "SIGKILL: CPU time is limited"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_child_s_result_is_copied_back),
+		cmocka_unit_test(side_effects_stay_in_the_child),
+		cmocka_unit_test(a_signal_is_a_failure_that_names_it),
+		cmocka_unit_test(a_kill_by_a_foreign_filter_is_denied),
+		cmocka_unit_test(the_limit_ends_a_child_that_hangs),
+		cmocka_unit_test(the_limit_holds_where_the_alarm_is_blocked_or_ignored),
+		cmocka_unit_test(the_limit_ends_a_child_that_is_stopped),
+		cmocka_unit_test(no_child_outlives_its_deadline),
+		cmocka_unit_test(a_result_is_copied_back_only_when_complete),
+		cmocka_unit_test(a_child_that_cannot_be_waited_for_is_killed),
+		cmocka_unit_test(a_running_child_is_watched),
+		cmocka_unit_test(an_early_end_is_a_failure_with_its_status),
+		cmocka_unit_test(no_child_is_left_behind),
+		cmocka_unit_test(a_limit_of_cpu_time_is_named),
+	};
+
+	return cmocka_run_group_tests_name("child", tests, NULL, NULL);
+}

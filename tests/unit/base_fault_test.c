@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* base/fault: without it a page that is not there ends the run instead of being a fact. */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "unit/unit.h"
+
+static volatile int steps;
+
+static void count_step(void *argument)
+{
+	(void)argument;
+	steps++;
+}
+
+static void load_from(void *address)
+{
+	steps++;
+	(void)*(volatile char *)address;
+	steps += 100;
+}
+
+static void raise_it(void *signal_number)
+{
+	raise(*(int *)signal_number);
+}
+
+static void work_without_a_fault_is_done(void **state)
+{
+	(void)state;
+	steps = 0;
+	assert_int_equal(fault_guard(count_step, NULL), 0);
+	assert_int_equal(steps, 1);
+}
+
+static void a_bad_load_is_reported_each_time(void **state)
+{
+	void *nothing = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(nothing, MAP_FAILED);
+	steps = 0;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(fault_guard(load_from, nothing), SIGSEGV);
+	assert_int_equal(steps, 3);
+	munmap(nothing, 4096);
+}
+
+/* [vvar] has pages that answer with SIGBUS: a file mapped beyond its end does so too. */
+static void a_page_without_backing_is_reported_as_sigbus(void **state)
+{
+	char name[] = "/tmp/vdsocheck-unit-XXXXXX";
+	int file = mkstemp(name);
+	void *beyond = mmap(NULL, 4096, PROT_READ, MAP_SHARED, file, 0);
+
+	(void)state;
+	unlink(name);
+	assert_ptr_not_equal(beyond, MAP_FAILED);
+	assert_int_equal(fault_guard(load_from, beyond), SIGBUS);
+	munmap(beyond, 4096);
+	close(file);
+}
+
+static void every_guarded_signal_is_reported(void **state)
+{
+	static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(signals); i++) {
+		int number = signals[i];
+
+		assert_int_equal(fault_guard(raise_it, &number), number);
+	}
+}
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+/* Else the next crash of ours would go unnoticed, or jump to where nobody is. */
+static void the_previous_handlers_are_restored(void **state)
+{
+	void (*before)(int) = signal(SIGBUS, ignore);
+	int number = SIGBUS;
+
+	(void)state;
+	assert_int_equal(fault_guard(raise_it, &number), SIGBUS);
+	assert_ptr_equal(signal(SIGBUS, before), ignore);
+}
+
+static void signal_names_are_the_kernel_s(void **state)
+{
+	(void)state;
+	assert_string_equal(fault_signal_name(SIGSEGV), "SIGSEGV");
+	assert_string_equal(fault_signal_name(SIGBUS), "SIGBUS");
+	assert_string_equal(fault_signal_name(SIGILL), "SIGILL");
+	assert_string_equal(fault_signal_name(SIGSYS), "SIGSYS");
+	assert_string_equal(fault_signal_name(63), "signal 63");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(work_without_a_fault_is_done),
+		cmocka_unit_test(a_bad_load_is_reported_each_time),
+		cmocka_unit_test(a_page_without_backing_is_reported_as_sigbus),
+		cmocka_unit_test(every_guarded_signal_is_reported),
+		cmocka_unit_test(the_previous_handlers_are_restored),
+		cmocka_unit_test(signal_names_are_the_kernel_s),
+	};
+
+	return cmocka_run_group_tests_name("fault", tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* base/number: a number read wrong is a wrong address to load from, or a wrong pid. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/number.h"
+#include "unit/dice.h"
+#include "unit/unit.h"
+
+static void the_whole_range_is_accepted(void **state)
+{
+	uint64_t value = 1;
+
+	(void)state;
+	assert_true(number_parse(text_span("0"), &value));
+	assert_int_equal(value, 0);
+	assert_true(number_parse(text_span("18446744073709551615"), &value));
+	assert_true(value == UINT64_MAX);
+	assert_true(number_parse(text_span("007"), &value));
+	assert_int_equal(value, 7);
+	assert_true(number_parse_hex(text_span("ffffffffff5ff000"), &value));
+	assert_true(value == 0xffffffffff5ff000U);
+	assert_true(number_parse_hex(text_span("FfFf"), &value));
+	assert_int_equal(value, 0xffff);
+}
+
+/* Half a number believed is worse than none. */
+static void anything_else_is_refused_and_leaves_the_value(void **state)
+{
+	static const char *const bad[] = {"", " 1", "1 ", "-1", "+1", "0x10", "1.5", "12a",
+		"18446744073709551616", "99999999999999999999999", "1\n", "g"};
+	uint64_t value = 42;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(bad); i++)
+		assert_false(number_parse(text_span(bad[i]), &value));
+	assert_int_equal(value, 42);
+}
+
+static void invalid_hexadecimal_is_refused(void **state)
+{
+	static const char *const bad[] = {
+		"", "0x10", "10000000000000000", "fg", "f ", "-f", "@", "`", "G"};
+	uint64_t value = 42;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(bad); i++)
+		assert_false(number_parse_hex(text_span(bad[i]), &value));
+	assert_int_equal(value, 42);
+}
+
+static void what_was_printed_is_read_back(void **state)
+{
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int round = 0; round < 5000; round++) {
+		uint64_t wanted = dice_word(&dice) >> dice_roll(&dice, 64);
+		uint64_t value = 0;
+		char text[32];
+
+		snprintf(text, sizeof(text), "%" PRIu64, wanted);
+		assert_true(number_parse(text_span(text), &value));
+		assert_true(value == wanted);
+		snprintf(text, sizeof(text), "%" PRIx64, wanted);
+		assert_true(number_parse_hex(text_span(text), &value));
+		assert_true(value == wanted);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_whole_range_is_accepted),
+		cmocka_unit_test(anything_else_is_refused_and_leaves_the_value),
+		cmocka_unit_test(invalid_hexadecimal_is_refused),
+		cmocka_unit_test(what_was_printed_is_read_back),
+	};
+
+	return cmocka_run_group_tests_name("number", tests, NULL, NULL);
+}

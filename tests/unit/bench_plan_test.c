@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The benchmark's plan, what is judged of its numbers, and its report: a table of 80 columns
+ * whatever the numbers are. Measured numbers are not asserted.
+ */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "bench/model.h"
+#include "bench/options.h"
+#include "bench/report.h"
+#include "commands.h"
+#include "unit/dice.h"
+#include "unit/unit.h"
+
+static struct call_table calls;
+static struct bench_request request;
+
+/* Parses the words of a command line and plans; false if either complains. */
+static bool plan_words(struct bench_plan *plan, int count, const char *const *words)
+{
+	static const struct command *const commands[] = {&bench_command, NULL};
+	char *argv[17] = {"bench"};
+	struct cli cli;
+	bool planned;
+
+	for (int i = 0; i < count; i++)
+		argv[i + 1] = (char *)(uintptr_t)words[i];
+	call_table_make(&(struct vdso_evidence){0}, &(struct vdso_image){0}, &calls);
+	planned = cli_parse(&cli, commands, count + 1, argv);
+	if (planned)
+		request = *(struct bench_request *)cli.own;
+	cli_free(&cli);
+	return planned && bench_options_fit(&request) && bench_plan_make(&request, &calls, plan);
+}
+
+#define PLAN(plan, ...)                                                                            \
+	plan_words(plan, (int)COUNT(((const char *[]){__VA_ARGS__})), (const char *[]){__VA_ARGS__})
+
+static size_t count_chosen(const struct bench_plan *plan)
+{
+	struct bench_subject subject;
+	const struct call *call;
+	size_t count = 0;
+
+	for (size_t at = 0; bench_next(plan, &at, &subject, &call);)
+		count++;
+	return count;
+}
+
+static void without_names_everything_is_measured(void **state)
+{
+	struct bench_plan plan;
+
+	(void)state;
+	assert_true(PLAN(&plan, "--time", "2s"));
+	assert_int_equal(count_chosen(&plan), PATH_COUNT * calls.count);
+	assert_int_equal(plan.time_ns, 2000000000);
+	assert_int_equal(plan.cpu_count, 0);
+}
+
+static void names_choose(void **state)
+{
+	struct bench_plan plan;
+
+	(void)state;
+	assert_true(PLAN(&plan, "--call", "gettimeofday", "--path", "vdso,libc"));
+	assert_int_equal(count_chosen(&plan), 2);
+	assert_true(PLAN(&plan, "--call", "clock_gettime", "--clock", "monotonic"));
+	assert_int_equal(count_chosen(&plan), PATH_COUNT);
+	/* clock_gettime and clock_getres both take it. */
+	assert_true(PLAN(&plan, "--clock", "1", "--path", "libc"));
+	assert_int_equal(count_chosen(&plan), 2);
+	assert_true(PLAN(&plan, "--clock", "CLOCK_TAI", "--clock", "boottime", "--path", "libc"));
+	assert_int_equal(count_chosen(&plan), 2);
+	assert_true(PLAN(&plan, "--call", "time", "--call", "getcpu", "--path", "syscall"));
+	assert_int_equal(count_chosen(&plan), 2);
+}
+
+/* Who names gettimeofday wants to see it beside the clock, which it does not take. */
+static void a_call_without_a_clock_is_not_lost_beside_one(void **state)
+{
+	struct bench_plan plan;
+
+	(void)state;
+	assert_true(PLAN(&plan, "--call", "gettimeofday", "--call", "clock_gettime", "--clock",
+		"monotonic", "--path", "vdso"));
+	assert_int_equal(count_chosen(&plan), 2);
+}
+
+static void every_name_chooses_something(void **state)
+{
+	struct bench_plan plan;
+
+	(void)state;
+	assert_false(PLAN(&plan, "--call", "time", "--clock", "tai"));
+	assert_false(PLAN(&plan, "--call", "clock_getres", "--clock", "tai"));
+	assert_false(
+		PLAN(&plan, "--call", "clock_getres", "--call", "clock_gettime", "--clock", "tai"));
+	assert_false(PLAN(&plan, "--call", "clock_getres", "--clock", "1", "--clock", "tai"));
+}
+
+static void what_would_change_nothing_is_refused(void **state)
+{
+	struct bench_plan plan;
+
+	(void)state;
+	assert_false(PLAN(&plan, "--calls", "5M", "--histogram"));
+	assert_false(PLAN(&plan, "--histogram", "--threads", "2"));
+	assert_false(PLAN(&plan, "--calls", "5M", "--time", "2s"));
+	assert_true(PLAN(&plan, "--calls", "5M", "--time", "2s", "--threads", "2"));
+	assert_true(PLAN(&plan, "--calls", "5M", "--cpu", "all"));
+	assert_true(plan.cpu_count > 0);
+}
+
+/* The article counts calls of gettimeofday; contention is for the calls that decide. */
+static void counts_and_contention_have_their_own_calls(void **state)
+{
+	struct bench_plan plan;
+
+	(void)state;
+	assert_true(PLAN(&plan, "--calls", "5M,50M,500M"));
+	assert_int_equal(plan.count_count, 3);
+	assert_int_equal(plan.counts[2], 500000000);
+	assert_int_equal(count_chosen(&plan), PATH_COUNT);
+	assert_true(PLAN(&plan, "--threads", "2"));
+	assert_int_equal(count_chosen(&plan), 3 * PATH_COUNT);
+	assert_int_equal(plan.cpu_count, 0);
+	assert_true(plan.thread_cpu_count > 0);
+}
+
+static void what_makes_no_sense_is_refused(void **state)
+{
+	struct bench_plan plan;
+
+	(void)state;
+	assert_false(PLAN(&plan, "--call", "gettimeofdays"));
+	assert_false(PLAN(&plan, "--clock", "99"));
+	assert_false(PLAN(&plan, "--clock", ""));
+	assert_false(PLAN(&plan, "--path", "vdso,"));
+	assert_false(PLAN(&plan, "--path", "kernel"));
+	assert_false(PLAN(&plan, "--calls", "5M,"));
+	assert_false(PLAN(&plan, "--calls", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17"));
+	assert_false(PLAN(&plan, "--time", "0"));
+	assert_false(PLAN(&plan, "--cpu", "8191"));
+	assert_false(PLAN(&plan, "--cpu", "-1"));
+	assert_false(PLAN(&plan, "--threads", "0"));
+	assert_false(PLAN(&plan, "--threads", "1025"));
+}
+
+#define LINES 20000
+#define LINE_WORDS 8
+#define NOISE_SIZE 6
+
+/* A word that makes sense somewhere, or five bytes that make none. */
+static const char *roll_word(struct dice *dice, char noise[NOISE_SIZE])
+{
+	static const char *const words[] = {"--call", "--clock", "--path", "--calls", "--time",
+		"--cpu", "--threads", "--histogram", "--json", "--format", "--cl", "-o", "--",
+		"time", "getcpu", "gettimeofday", "clock_gettime", "clock_getres", "monotonic",
+		"CLOCK_TAI", "1", "0", "-1", "11", "all", "vdso", "libc,syscall", "5M,50M", "1G",
+		"1000000000000", "18446744073709551616", "10ms", "24h", "1.5s", "2", "1024", ",",
+		"", "--time=1s", "--calls=1,2,3", "--threads=2", "--path=vdso,vdso"};
+	size_t place = dice_roll(dice, COUNT(words) + 4);
+
+	if (place < COUNT(words))
+		return words[place];
+	dice_fill(dice, (unsigned char *)noise, NOISE_SIZE - 1);
+	noise[NOISE_SIZE - 1] = '\0';
+	return noise;
+}
+
+static bool roll_plan(struct dice *dice, struct bench_plan *plan)
+{
+	static char noise[LINE_WORDS][NOISE_SIZE];
+	const char *words[LINE_WORDS];
+	int count = (int)dice_roll(dice, LINE_WORDS + 1);
+
+	for (int i = 0; i < count; i++)
+		words[i] = roll_word(dice, noise[i]);
+	return plan_words(plan, count, words);
+}
+
+static void assert_can_be_measured(const struct bench_plan *plan)
+{
+	assert_true(count_chosen(plan) > 0);
+	assert_in_range(plan->time_ns, 10000000, 86400000000000);
+	assert_true(plan->count_count <= BENCH_COUNT_MAX);
+	for (size_t i = 0; i < plan->count_count; i++)
+		assert_in_range(plan->counts[i], 1, 1000000000000);
+	assert_true(plan->threads <= BENCH_THREADS_MAX);
+	assert_true(!plan->threads || plan->thread_cpu_count > 0);
+	assert_true(!plan->histogram || !(plan->count_count || plan->threads));
+}
+
+/* Whatever is typed is refused, or can be measured. */
+static void no_command_line_is_too_odd(void **state)
+{
+	struct dice dice = dice_start();
+	struct bench_plan plan;
+	int complaints = dup(STDERR_FILENO);
+	int accepted = 0;
+
+	(void)state;
+	assert_non_null(freopen("/dev/null", "w", stderr));
+	for (int i = 0; i < LINES; i++) {
+		if (!roll_plan(&dice, &plan))
+			continue;
+		accepted++;
+		assert_can_be_measured(&plan);
+	}
+	fflush(stderr);
+	dup2(complaints, STDERR_FILENO);
+	close(complaints);
+	assert_true(accepted > LINES / 100);
+}
+
+static void every_time_has_its_bucket(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i + 1 < HISTOGRAM_BUCKETS; i++) {
+		struct histogram histogram = {0};
+		double middle = (histogram_edge(i) + histogram_edge(i + 1)) / 2;
+
+		assert_true(histogram_edge(i) < histogram_edge(i + 1));
+		histogram_count(&histogram, middle);
+		assert_int_equal(histogram.buckets[i], 1);
+		assert_int_equal(histogram.calls, 1);
+	}
+}
+
+static void the_extremes_have_a_bucket_too(void **state)
+{
+	struct histogram histogram = {0};
+
+	(void)state;
+	histogram_count(&histogram, 0);
+	histogram_count(&histogram, 1e30);
+	assert_int_equal(histogram.buckets[0], 1);
+	assert_int_equal(histogram.buckets[HISTOGRAM_BUCKETS - 1], 1);
+}
+
+static void set_price(struct ns_stats *stats, double ns, double median)
+{
+	*stats = (struct ns_stats){.min_ns = ns,
+		.median_ns = median,
+		.p99_ns = 2 * median,
+		.has_mean = true,
+		.trimmed_mean_ns = median,
+		.samples = 1000,
+		.outliers = 10,
+		.batches = 1010,
+		.preempted = 10};
+	fact_set_known(&stats->fact);
+}
+
+static void yard(struct bench *bench, enum baseline baseline, double ns)
+{
+	set_price(&bench->baselines[baseline], ns, ns);
+}
+
+static bool is_part(struct part part, double ns)
+{
+	return part.known && fabs(part.ns - ns) < 1e-6;
+}
+
+static void a_price_is_taken_to_pieces(void **state)
+{
+	struct bench bench = {0};
+	struct breakdown parts;
+
+	(void)state;
+	yard(&bench, BASELINE_ENTRY, 100);
+	yard(&bench, BASELINE_GETPPID, 180);
+	yard(&bench, BASELINE_CLOCK_SYSCALL, 280);
+	yard(&bench, BASELINE_COUNTER, 11);
+	yard(&bench, BASELINE_ORDERED, 21);
+	yard(&bench, BASELINE_CLOCK_VDSO, 26);
+	parts = breakdown_find(&bench);
+	assert_true(is_part(parts.entry, 100));
+	assert_true(is_part(parts.kernel, 180));
+	assert_true(is_part(parts.counter, 11));
+	assert_true(is_part(parts.order, 10));
+	assert_true(is_part(parts.arithmetic, 5));
+	assert_false(parts.filter.known);
+}
+
+static void what_is_missing_is_not_made_up(void **state)
+{
+	struct bench bench = {0};
+	struct breakdown parts;
+
+	(void)state;
+	yard(&bench, BASELINE_GETPPID, 180);
+	yard(&bench, BASELINE_CLOCK_SYSCALL, 170);
+	parts = breakdown_find(&bench);
+	/* No call of an unknown number: getppid stands in; and nothing is negative. */
+	assert_true(is_part(parts.entry, 180));
+	assert_true(is_part(parts.kernel, 0));
+	assert_false(parts.vdso.known);
+	assert_false(parts.order.known);
+	assert_false(parts.arithmetic.known);
+}
+
+/* On hpet the vDSO's function makes a system call: a microsecond of arithmetic it is not. */
+static void a_fallback_is_not_taken_for_arithmetic(void **state)
+{
+	struct bench bench = {0};
+	struct breakdown parts;
+
+	(void)state;
+	yard(&bench, BASELINE_ENTRY, 354);
+	yard(&bench, BASELINE_COUNTER, 12);
+	yard(&bench, BASELINE_ORDERED, 12);
+	yard(&bench, BASELINE_CLOCK_VDSO, 1107);
+	parts = breakdown_find(&bench);
+	assert_true(parts.vdso_is_as_dear_as_entry);
+	assert_false(parts.arithmetic.known);
+	assert_true(is_part(parts.counter, 12));
+}
+
+static void noise_is_told(void **state)
+{
+	struct bench_row rows[3] = {0};
+	struct bench bench = {.row_count = 3, .rows = rows};
+
+	(void)state;
+	assert_false(noise_find(&bench).known);
+	for (size_t i = 0; i < 3; i++)
+		set_price(&rows[i].stats, 100, 101);
+	assert_true(noise_find(&bench).quiet);
+	set_price(&rows[0].stats, 100, 200);
+	assert_true(noise_find(&bench).quiet);
+	set_price(&rows[1].stats, 100, 110);
+	assert_false(noise_find(&bench).quiet);
+	set_price(&rows[1].stats, 100, 101);
+	rows[2].stats.outliers = 500;
+	assert_false(noise_find(&bench).quiet);
+	rows[2].stats.outliers = 0;
+	rows[2].stats.preempted = 600;
+	assert_false(noise_find(&bench).quiet);
+}
+
+/* Stopped after a few batches: nothing can be said of the machine, least of all that it is quiet.
+ */
+static void a_few_batches_tell_nothing_of_noise(void **state)
+{
+	struct bench_row row = {.cpu = 0};
+	struct bench bench = {.row_count = 1, .rows = &row};
+
+	(void)state;
+	set_price(&row.stats, 100, 100);
+	row.stats.has_mean = false;
+	assert_false(noise_find(&bench).known);
+}
+
+/* A report of everything there can be, with numbers as large as they get. */
+static void fill(struct bench *bench, double ns)
+{
+	static struct bench_row rows[CALL_MAX * PATH_COUNT];
+	static struct bench_count runs[4];
+	static struct bench_contention contentions[2];
+	struct bench_plan plan;
+	const struct call *call;
+
+	assert_true(PLAN(&plan, "--time", "1s"));
+	*bench = (struct bench){
+		.rows = rows, .runs = runs, .contentions = contentions, .stopped = true};
+	for (size_t at = 0; bench_next(&plan, &at, &rows[bench->row_count].subject, &call);) {
+		set_price(&rows[bench->row_count].stats, ns, ns);
+		rows[bench->row_count].histogram = (struct histogram){0};
+		for (double time = 1; time < 1e12; time *= 1.3)
+			histogram_count(&rows[bench->row_count].histogram, time);
+		rows[bench->row_count++].cpu = 8191;
+	}
+	fact_set(&rows[0].stats.fact, FACT_ABSENT, "not available here");
+	rows[1].stats.has_mean = false;
+	for (size_t i = 0; i < BASELINE_COUNT; i++)
+		yard(bench, (enum baseline)i, ns);
+	fact_set_known(&bench->fact);
+	fact_set_known(&bench->filter.fact);
+	bench->filter.with_ns = 2 * ns;
+	bench->filter.without_ns = ns;
+	for (; bench->run_count < COUNT(runs); bench->run_count++) {
+		runs[bench->run_count] = (struct bench_count){.subject = rows[25].subject,
+			.wanted = 1000000000000,
+			.calls = 123456789,
+			.real_s = 1234.5678,
+			.user_s = 234.5,
+			.sys_s = 1000.1};
+		fact_set_known(&runs[bench->run_count].fact);
+	}
+	for (; bench->contention_count < COUNT(contentions); bench->contention_count++) {
+		contentions[bench->contention_count] =
+			(struct bench_contention){.subject = rows[25].subject,
+				.threads = 1024,
+				.cpus = 1024,
+				.alone_ns = 20,
+				.together_ns = ns,
+				.slowest_ns = ns};
+		fact_set_known(&contentions[bench->contention_count].fact);
+	}
+	for (; bench->clock_count < 2; bench->clock_count++) {
+		struct bench_clock *clock = &bench->clocks[bench->clock_count];
+
+		snprintf(clock->clock, sizeof(clock->clock), "CLOCK_PROCESS_CPUTIME_ID");
+		fact_set_number(&clock->step.resolution_ns, 10000000);
+		fact_set_number(&clock->step.step_ns, 9999999);
+		clock->step.readings = 5;
+		clock->step.standing = 5;
+	}
+}
+
+static char *render(
+	bool (*write)(const void *, const struct style *, FILE *), const struct bench *bench)
+{
+	static struct evidence host;
+	static struct bench_plan plan = {.time_ns = 1000000000};
+	struct bench_report report = {.evidence = &host,
+		.bench = bench,
+		.plan = &plan,
+		.noise = noise_find(bench),
+		.breakdown = breakdown_find(bench)};
+
+	return unit_print(write, &report);
+}
+
+static void the_report_fits_80_columns(void **state)
+{
+	static const double prices[] = {0.01, 26.2, 999.9, 28000, 123456, 9999999};
+	static struct bench bench;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(prices); i++) {
+		char *text;
+
+		fill(&bench, prices[i]);
+		text = render(bench_report_text, &bench);
+		unit_assert_fits_terminal(text);
+		free(text);
+	}
+}
+
+static void the_document_says_null_and_why(void **state)
+{
+	static struct bench bench;
+	json_t *root, *first, *second;
+	char *text;
+
+	(void)state;
+	fill(&bench, 26.2);
+	text = render(bench_report_json, &bench);
+	root = json_loads(text, 0, NULL);
+	assert_non_null(root);
+	assert_string_equal(
+		json_string_value(json_object_get(root, "schema")), "vdsocheck-bench/1");
+	assert_true(json_is_true(json_object_get(root, "stopped")));
+	first = json_array_get(json_object_get(root, "calls"), 0);
+	assert_true(json_is_null(json_object_get(first, "min_ns")));
+	assert_non_null(strstr(json_string_value(json_object_get(first, "reason")), "absent"));
+	second = json_array_get(json_object_get(root, "calls"), 1);
+	assert_true(json_is_null(json_object_get(second, "trimmed_mean_ns")));
+	assert_true(json_real_value(json_object_get(second, "min_ns")) == 26.2);
+	json_decref(root);
+	free(text);
+}
+
+/* Stopped before anything was measured: still a document, and a text. */
+static void an_empty_report_is_one(void **state)
+{
+	static struct bench bench;
+	char *text;
+	json_t *root;
+
+	(void)state;
+	bench = (struct bench){.stopped = true};
+	text = render(bench_report_json, &bench);
+	root = json_loads(text, 0, NULL);
+	assert_non_null(root);
+	json_decref(root);
+	free(text);
+	text = render(bench_report_text, &bench);
+	unit_assert_fits_terminal(text);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_names_everything_is_measured),
+		cmocka_unit_test(names_choose),
+		cmocka_unit_test(a_call_without_a_clock_is_not_lost_beside_one),
+		cmocka_unit_test(every_name_chooses_something),
+		cmocka_unit_test(what_would_change_nothing_is_refused),
+		cmocka_unit_test(counts_and_contention_have_their_own_calls),
+		cmocka_unit_test(what_makes_no_sense_is_refused),
+		cmocka_unit_test(no_command_line_is_too_odd),
+		cmocka_unit_test(every_time_has_its_bucket),
+		cmocka_unit_test(the_extremes_have_a_bucket_too),
+		cmocka_unit_test(a_price_is_taken_to_pieces),
+		cmocka_unit_test(what_is_missing_is_not_made_up),
+		cmocka_unit_test(a_fallback_is_not_taken_for_arithmetic),
+		cmocka_unit_test(noise_is_told),
+		cmocka_unit_test(a_few_batches_tell_nothing_of_noise),
+		cmocka_unit_test(the_report_fits_80_columns),
+		cmocka_unit_test(the_document_says_null_and_why),
+		cmocka_unit_test(an_empty_report_is_one),
+	};
+
+	return cmocka_run_group_tests_name("bench", tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* check/describe: price and cost in words. No thread is said to make more calls than fit a second.
+ */
+#include <string.h>
+
+#include "check/describe.h"
+#include "unit/unit.h"
+
+static struct diagnosis judged(
+	enum verdict_kind verdict, double call_ns, double user_ns, double rate)
+{
+	return (struct diagnosis){.verdict = {.kind = verdict, .summary = "summary."},
+		.cost = {.known = call_ns > 0,
+			.call_ns = call_ns,
+			.syscall_ns = 600,
+			.estimated = user_ns > 0,
+			.user_space_ns = user_ns,
+			.rate = rate}};
+}
+
+static const char *cost_text(enum verdict_kind verdict, double call_ns, double user_ns, double rate)
+{
+	struct diagnosis diagnosis = judged(verdict, call_ns, user_ns, rate);
+	static struct phrase phrase;
+
+	phrase = (struct phrase){.used = 0};
+	describe_cost(&diagnosis, &phrase);
+	return phrase.text;
+}
+
+static void a_loss_below_one_cpu_is_a_percentage(void **state)
+{
+	(void)state;
+	assert_string_equal(cost_text(VERDICT_FALLBACK, 598.4, 28.4, 0),
+		"570.0 ns lost per call: at 100,000 calls/s, 5.7% of one CPU.");
+	assert_string_equal(cost_text(VERDICT_FALLBACK, 598.4, 28.4, 1),
+		"570.0 ns lost per call: at 1 calls/s, less than 0.1% of one CPU.");
+}
+
+static void a_loss_beyond_one_cpu_counts_cpus(void **state)
+{
+	(void)state;
+	assert_string_equal(cost_text(VERDICT_FALLBACK, 88679, 100, 100000),
+		"88579 ns lost per call: at 100,000 calls/s, 8.9 CPUs; one thread makes at most "
+		"11,000 calls/s.");
+}
+
+/* The example's rate is none that this host can reach. */
+static void no_example_exceeds_what_a_thread_can_call(void **state)
+{
+	(void)state;
+	assert_string_equal(cost_text(VERDICT_FALLBACK, 88679, 0, 0),
+		"88679 ns per call: one thread makes at most 11,000 calls/s.");
+}
+
+static void a_healthy_host_has_a_cost_at_a_given_rate_only(void **state)
+{
+	(void)state;
+	assert_string_equal(cost_text(VERDICT_OK, 20, 20, 2000000),
+		"20.0 ns per call: at 2,000,000 calls/s, 4.0% of one CPU; as system calls 1.2 "
+		"CPUs.");
+	assert_string_equal(cost_text(VERDICT_OK, 20, 20, 0), "");
+}
+
+static void unknown_values_are_not_printed(void **state)
+{
+	(void)state;
+	assert_string_equal(cost_text(VERDICT_UNKNOWN, 0, 0, 1000), "");
+}
+
+static const char *verdict_text(const struct diagnosis *diagnosis, const char *clocksource)
+{
+	static struct evidence evidence;
+	static struct phrase phrase;
+
+	evidence = (struct evidence){
+		.clocksource.current_fact.state = FACT_KNOWN, .host.arch.fact.state = FACT_KNOWN};
+	strcpy(evidence.clocksource.current, clocksource);
+	strcpy(evidence.host.arch.value, "x86_64");
+	phrase = (struct phrase){.used = 0};
+	describe_verdict(diagnosis, &evidence, &phrase);
+	return phrase.text;
+}
+
+/* An estimate is no measurement, and where tsc is in use already it would change nothing. */
+static void the_verdict_has_the_price_in_its_sentence(void **state)
+{
+	struct diagnosis diagnosis = judged(VERDICT_FALLBACK, 1598.4, 28.4, 0);
+
+	(void)state;
+	assert_string_equal(verdict_text(&diagnosis, "xen"),
+		"summary: 1,598 ns per call; the vDSO would take about 28 ns.");
+	diagnosis.cost.measured = true;
+	assert_string_equal(verdict_text(&diagnosis, "xen"),
+		"summary: 1,598 ns per call; tsc would take 28 ns (measured on a copy of the "
+		"vDSO).");
+	assert_string_equal(verdict_text(&diagnosis, "tsc"),
+		"summary: 1,598 ns per call; the vDSO would take 28 ns (measured on a copy of the "
+		"vDSO).");
+	diagnosis.cost.estimated = false;
+	assert_string_equal(verdict_text(&diagnosis, "xen"), "summary: 1,598 ns per call.");
+	diagnosis = judged(VERDICT_OK, 9.54, 9.54, 0);
+	assert_string_equal(verdict_text(&diagnosis, "tsc"),
+		"summary: 9.5 ns per call, a system call takes 600 ns.");
+	diagnosis = judged(VERDICT_UNKNOWN, 0, 0, 0);
+	assert_string_equal(verdict_text(&diagnosis, "tsc"), "summary.");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_loss_below_one_cpu_is_a_percentage),
+		cmocka_unit_test(a_loss_beyond_one_cpu_counts_cpus),
+		cmocka_unit_test(no_example_exceeds_what_a_thread_can_call),
+		cmocka_unit_test(a_healthy_host_has_a_cost_at_a_given_rate_only),
+		cmocka_unit_test(unknown_values_are_not_printed),
+		cmocka_unit_test(the_verdict_has_the_price_in_its_sentence),
+	};
+
+	return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/cpu, hypervisor, container, platform, process: who and where this host is. A wrong
+ * word sends the user to the wrong provider; systemd-detect-virt's words are the contract.
+ */
+#include <string.h>
+
+#include "collect.h"
+#include "collect/cpuid.h"
+#include "collect/parts.h"
+#include "unit/fake_root.h"
+#include "unit/unit.h"
+
+struct file {
+	const char *path;
+	const char *text;
+};
+
+#define FILES_MAX 4
+#define DMI "/sys/class/dmi/id/"
+#define OSRELEASE "/proc/sys/kernel/osrelease"
+
+/* A host as its files show it; NULL: that fact is absent. */
+static const struct machine {
+	const char *name;
+	struct file files[FILES_MAX];
+	const char *hypervisor;
+	const char *container;
+	const char *platform;
+} machines[] = {
+	{"bare metal",
+		{{DMI "sys_vendor", "Dell Inc.\n"}, {DMI "product_name", "PowerEdge R740\n"}}, NULL,
+		NULL, "bare-metal"},
+	{"EC2 Nitro", {{DMI "sys_vendor", "Amazon EC2\n"}, {DMI "product_name", "m5.large\n"}},
+		"amazon", NULL, "aws-nitro"},
+	{"EC2 metal", {{DMI "sys_vendor", "Amazon EC2\n"}, {DMI "product_name", "m5.metal\n"}},
+		NULL, NULL, "bare-metal"},
+	{"EC2 arm metal",
+		{{DMI "sys_vendor", "Amazon EC2\n"}, {DMI "product_name", "c7g.metal-48xl\n"}},
+		NULL, NULL, "bare-metal"},
+	/* CPUID's hypervisor bit is not there: DMI names the cloud, and the machine is bare. */
+	{"Google metal",
+		{{DMI "sys_vendor", "Google\n"}, {DMI "product_name", "Google Compute Engine\n"},
+			{"/proc/cpuinfo", "flags\t\t: fpu tsc constant_tsc nonstop_tsc\n"}},
+		NULL, NULL, "bare-metal"},
+	{"Google guest",
+		{{DMI "sys_vendor", "Google\n"}, {DMI "product_name", "Google Compute Engine\n"},
+			{"/proc/cpuinfo", "flags\t\t: fpu tsc hypervisor\n"}},
+		"google", NULL, "google"},
+	{"EC2 metal of an unknown name",
+		{{DMI "sys_vendor", "Amazon EC2\n"}, {DMI "product_name", "u-6tb1\n"},
+			{"/proc/cpuinfo", "flags\t\t: fpu tsc\n"}},
+		NULL, NULL, "bare-metal"},
+	/* A guest may hide the bit; no cloud does. */
+	{"QEMU without the bit",
+		{{DMI "sys_vendor", "QEMU\n"}, {"/proc/cpuinfo", "flags\t\t: fpu tsc\n"}}, "qemu",
+		NULL, NULL},
+	{"EC2 Xen by UUID",
+		{{"/sys/hypervisor/type", "xen\n"},
+			{"/sys/hypervisor/uuid", "ec2e1916-9099-7caf-fd21-012345abcdef\n"}},
+		"xen", NULL, "aws-xen"},
+	{"EC2 Xen by UUID, little endian",
+		{{"/sys/hypervisor/type", "xen\n"},
+			{"/sys/hypervisor/uuid", "45E12AEC-DCD1-B213-94ED-012345ABCDEF\n"}},
+		"xen", NULL, "aws-xen"},
+	{"Xen with ec2 further on in its UUID",
+		{{"/sys/hypervisor/type", "xen\n"},
+			{"/sys/hypervisor/uuid", "1916aec2-9099-7caf-ec21-0123ec2bcdef\n"}},
+		"xen", NULL, NULL},
+	{"EC2 Xen",
+		{{DMI "sys_vendor", "Xen\n"}, {DMI "product_name", "HVM domU\n"},
+			{DMI "bios_version", "4.11.amazon\n"}, {"/sys/hypervisor/type", "xen\n"}},
+		"xen", NULL, "aws-xen"},
+	{"Xen PV without DMI", {{"/sys/hypervisor/type", "xen\n"}}, "xen", NULL, NULL},
+	{"Hyper-V",
+		{{DMI "sys_vendor", "Microsoft Corporation\n"},
+			{DMI "product_name", "Virtual Machine\n"}},
+		"microsoft", NULL, NULL},
+	{"Azure",
+		{{DMI "sys_vendor", "Microsoft Corporation\n"},
+			{DMI "product_name", "Virtual Machine\n"},
+			{DMI "chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77\n"}},
+		"microsoft", NULL, "azure"},
+	/* Microsoft builds laptops too. */
+	{"Surface",
+		{{DMI "sys_vendor", "Microsoft Corporation\n"},
+			{DMI "product_name", "Surface Book 3\n"}},
+		NULL, NULL, "bare-metal"},
+	{"Google",
+		{{DMI "sys_vendor", "Google\n"}, {DMI "product_name", "Google Compute Engine\n"}},
+		"google", NULL, "google"},
+	{"VMware", {{DMI "sys_vendor", "VMware, Inc.\n"}, {DMI "product_name", "VMware7,1\n"}},
+		"vmware", NULL, "vmware"},
+	{"VirtualBox", {{DMI "sys_vendor", "innotek GmbH\n"}, {DMI "product_name", "VirtualBox\n"}},
+		"oracle", NULL, NULL},
+	{"QEMU",
+		{{DMI "sys_vendor", "QEMU\n"},
+			{DMI "product_name", "Standard PC (Q35 + ICH9, 2009)\n"}},
+		"qemu", NULL, NULL},
+	{"OpenStack",
+		{{DMI "sys_vendor", "OpenStack Foundation\n"},
+			{DMI "product_name", "OpenStack Nova\n"}},
+		"kvm", NULL, NULL},
+	{"Alibaba",
+		{{DMI "sys_vendor", "Alibaba Cloud\n"},
+			{DMI "product_name", "Alibaba Cloud ECS\n"}},
+		"kvm", NULL, "alibaba"},
+	{"arm64 KVM by device tree", {{"/proc/device-tree/hypervisor/compatible", "linux,kvm"}},
+		"kvm", NULL, NULL},
+	{"arm64 QEMU by device tree", {{"/proc/device-tree/fw-cfg@9020000/x", ""}}, "qemu", NULL,
+		NULL},
+	{"arm64 bare metal", {{"/proc/device-tree/model", "Raspberry Pi 4 Model B Rev 1.4"}}, NULL,
+		NULL, NULL},
+	{"s390 z/VM",
+		{{"/proc/sysinfo", "Manufacturer: IBM\nVM00 Control Program: z/VM    6.4.0\n"}},
+		"zvm", NULL, NULL},
+	{"s390 KVM", {{"/proc/sysinfo", "Manufacturer: IBM\nVM00 Control Program: KVM/Linux\n"}},
+		"kvm", NULL, NULL},
+	{"s390 LPAR", {{"/proc/sysinfo", "Manufacturer: IBM\nLPAR Name: PROD1\n"}}, NULL, NULL,
+		NULL},
+	{"docker", {{"/.dockerenv", ""}}, NULL, "docker", NULL},
+	{"podman", {{"/run/.containerenv", "engine=\"podman\"\n"}}, NULL, "podman", NULL},
+	{"nspawn", {{"/run/systemd/container", "systemd-nspawn\n"}}, NULL, "systemd-nspawn", NULL},
+	{"nspawn without systemd inside", {{"/run/host/container-manager", "systemd-nspawn\n"}},
+		NULL, "systemd-nspawn", NULL},
+	{"a manager of an unknown name", {{"/run/systemd/container", "crate\n"}}, NULL,
+		"container-other", NULL},
+	{"its manager's word first", {{"/run/systemd/container", "lxc\n"}, {"/.dockerenv", ""}},
+		NULL, "lxc", NULL},
+	{"an empty word is none", {{"/run/systemd/container", "\n"}}, NULL, NULL, NULL},
+	{"kubernetes", {{"/proc/1/cgroup", "0::/kubepods/besteffort/pod1\n"}}, NULL,
+		"container-other", NULL},
+	{"docker by cgroup", {{"/proc/1/cgroup", "12:pids:/docker/0123\n"}}, NULL, "docker", NULL},
+	{"no container", {{"/proc/1/cgroup", "0::/init.scope\n"}}, NULL, NULL, NULL},
+	{"WSL 1", {{OSRELEASE, "4.4.0-19041-Microsoft\n"}}, NULL, "wsl", "wsl1"},
+	{"WSL 2", {{OSRELEASE, "5.15.90.1-microsoft-standard-WSL2\n"}}, NULL, "wsl", "wsl2"},
+	{"early WSL 2", {{OSRELEASE, "4.19.128-microsoft-standard\n"}}, NULL, "wsl", "wsl2"},
+	{"gVisor", {{OSRELEASE, "4.19.0-gvisor\n"}}, NULL, NULL, "gvisor"},
+	{"Qubes", {{"/usr/share/qubes/marker-vm", ""}}, NULL, NULL, "qubes"},
+	{"nothing", {{NULL, NULL}}, NULL, NULL, NULL},
+};
+
+static void assert_word(const struct text_fact *fact, const char *wanted)
+{
+	if (!wanted) {
+		assert_int_equal(fact->fact.state, FACT_ABSENT);
+		assert_true(*fact->fact.reason);
+		return;
+	}
+	assert_true(fact_is_known(&fact->fact));
+	assert_string_equal(fact->value, wanted);
+}
+
+static void the_host_is_described(void **state)
+{
+	const struct machine *machine = *state;
+	struct host_evidence host = {0};
+	struct fake_root *fake;
+	void *fixture = NULL;
+
+	assert_int_equal(fake_root_setup(&fixture), 0);
+	fake = fixture;
+	for (size_t i = 0; i < FILES_MAX && machine->files[i].path; i++)
+		fake_root_add(fake, machine->files[i].path, machine->files[i].text);
+	hypervisor_collect(&fake->root, &host.hypervisor);
+	container_collect(&fake->root, &host.container);
+	platform_collect(&fake->root, &host);
+	fake_root_teardown(&fixture);
+	assert_word(&host.hypervisor, machine->hypervisor);
+	assert_word(&host.container, machine->container);
+	assert_word(&host.platform, machine->platform);
+}
+
+static const struct {
+	const char *cpuinfo;
+	const char *name; /* NULL: absent */
+	enum fact_state invariant_state;
+	bool invariant;
+} cpus[] = {
+	{"processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel name\t: Intel(R) Xeon(R) "
+	 "CPU E5-2676 v3 @ 2.40GHz\ncpu MHz\t\t: 2400.0\nflags\t\t: fpu tsc constant_tsc "
+	 "nonstop_tsc\n",
+		"Intel(R) Xeon(R) CPU E5-2676 v3 @ 2.40GHz", FACT_KNOWN, true},
+	/* As QEMU shows it without +invtsc. */
+	{"model name\t: QEMU Virtual CPU\nflags\t\t: fpu tsc constant_tsc\n", "QEMU Virtual CPU",
+		FACT_KNOWN, false},
+	/* Whole words: these are other flags. */
+	{"model name\t: x\nflags\t\t: constant_tsc_x xnonstop_tsc\n", "x", FACT_KNOWN, false},
+	{"processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n",
+		"ARM Neoverse-N1", FACT_ABSENT, false},
+	{"CPU implementer\t: 0x99\nCPU part\t: 0x123\n", "ARM implementer 0x99 part 0x123",
+		FACT_ABSENT, false},
+	{"CPU implementer\t: 0x41\nCPU part\t: 0xd4f\n", "ARM Neoverse-V2", FACT_ABSENT, false},
+	{"processor\t: 0\ncpu\t\t: POWER9 (architected), altivec supported\nclock\t\t: 2300.0MHz\n",
+		"POWER9 (architected), altivec supported", FACT_ABSENT, false},
+	{"processor\t: 0\nhart\t\t: 1\nisa\t\t: rv64imafdc\nuarch\t\t: sifive,u74-mc\n",
+		"sifive,u74-mc", FACT_ABSENT, false},
+	{"vendor_id       : IBM/S390\n# processors    : 2\n", "IBM/S390", FACT_ABSENT, false},
+	{"system type\t\t: MIPS Malta\ncpu model\t\t: MIPS 24Kc V0.0  FPU V0.0\n",
+		"MIPS 24Kc V0.0  FPU V0.0", FACT_ABSENT, false},
+	{"system type : generic\nModel Name\t: Loongson-3A5000\n", "Loongson-3A5000", FACT_ABSENT,
+		false},
+	{"processor\t: 0\n", NULL, FACT_ABSENT, false},
+};
+
+static void cpus_of_every_kind_have_their_names(void **state)
+{
+	struct fake_root *fake = *state;
+
+	for (size_t i = 0; i < COUNT(cpus); i++) {
+		struct host_evidence host = {0};
+
+		fake_root_add(fake, "/proc/cpuinfo", cpus[i].cpuinfo);
+		cpu_collect(&fake->root, &host);
+		assert_word(&host.cpu, cpus[i].name);
+		assert_int_equal(host.invariant_tsc.fact.state, cpus[i].invariant_state);
+		assert_int_equal(host.invariant_tsc.value, cpus[i].invariant);
+	}
+}
+
+/* Only what the kernel says of its TSC, in an order of ours. */
+static void the_kernels_tsc_flags_are_kept(void **state)
+{
+	struct fake_root *fake = *state;
+	struct host_evidence host = {0};
+
+	fake_root_add(fake, "/proc/cpuinfo",
+		"model name\t: x\nflags\t\t: tsc_adjust fpu tsc constant_tsc tsc_known_freq "
+		"tsc_deadline_timer\n");
+	cpu_collect(&fake->root, &host);
+	assert_word(&host.tsc_flags, "constant_tsc tsc_known_freq tsc_adjust");
+	fake_root_add(fake, "/proc/cpuinfo", "Features\t: fp asimd\n");
+	cpu_collect(&fake->root, &host);
+	assert_word(&host.tsc_flags, NULL);
+	assert_int_equal(host.kvm_clock_offered.fact.state, FACT_ABSENT);
+	assert_int_equal(host.xen_tsc_mode.fact.state, FACT_ABSENT);
+}
+
+/* The leaves of one fake CPU: a signature at each base, and what its own leaves answer. */
+static struct {
+	const char *signatures[3];
+	uint32_t leaf, eax, ebx;
+} fake_cpuid;
+
+static void read_fake_leaf(uint32_t leaf, uint32_t registers[4])
+{
+	uint32_t base = (leaf - 0x40000000) / 0x100;
+
+	memset(registers, 0, 4 * sizeof(*registers));
+	if (base < COUNT(fake_cpuid.signatures) && fake_cpuid.signatures[base] && !(leaf & 0xff))
+		memcpy(&registers[1], fake_cpuid.signatures[base], 12);
+	if (leaf == fake_cpuid.leaf) {
+		registers[0] = fake_cpuid.eax;
+		registers[1] = fake_cpuid.ebx;
+	}
+}
+
+static struct cpuid_answer ask_fake(
+	const char *first, const char *second, uint32_t leaf, uint32_t eax, uint32_t ebx)
+{
+	struct cpuid_answer answer = {0};
+
+	fake_cpuid.signatures[0] = first;
+	fake_cpuid.signatures[1] = second;
+	fake_cpuid.leaf = leaf;
+	fake_cpuid.eax = eax;
+	fake_cpuid.ebx = ebx;
+	cpuid_take_hypervisor(&answer, read_fake_leaf);
+	return answer;
+}
+
+static void a_hypervisor_that_imitates_hyperv_is_named_itself(void **state)
+{
+	struct cpuid_answer answer;
+
+	(void)state;
+	answer = ask_fake("Microsoft Hv", NULL, 0, 0, 0);
+	assert_string_equal(answer.hypervisor, "microsoft");
+	answer = ask_fake("Microsoft Hv", "KVMKVMKVM\0\0\0", 0x40000101, 0x1000008, 0);
+	assert_string_equal(answer.hypervisor, "kvm");
+	assert_int_equal(answer.kvm_features, 0x1000008);
+	answer = ask_fake("Microsoft Hv", "XenVMMXenVMM", 0x40000103, 2, 2);
+	assert_string_equal(answer.hypervisor, "xen");
+	assert_int_equal(answer.xen_tsc[0], 2);
+	assert_int_equal(answer.xen_tsc[1], 2);
+	assert_int_equal(answer.kvm_features, 0);
+	answer = ask_fake("KVMKVMKVM\0\0\0", NULL, 0x40000001, 1, 0);
+	assert_string_equal(answer.hypervisor, "kvm");
+	assert_int_equal(answer.kvm_features, 1);
+	answer = ask_fake("UnknownToAll", NULL, 0, 0, 0);
+	assert_string_equal(answer.hypervisor, "vm-other");
+}
+
+static void a_device_that_reports_a_restore_is_found(void **state)
+{
+	struct fake_root *fake = *state;
+	struct host_evidence host = {0};
+
+	platform_collect(&fake->root, &host);
+	assert_word(&host.restore_device, NULL);
+	fake_root_add(fake, "/sys/bus/acpi/devices/QEMUVGID:00/hid", "QEMUVGID\n");
+	platform_collect(&fake->root, &host);
+	assert_word(&host.restore_device, "vmgenid");
+	fake_root_add(fake, "/dev/vmclock0", "");
+	platform_collect(&fake->root, &host);
+	assert_word(&host.restore_device, "vmclock");
+}
+
+static void a_cpu_without_name_has_its_machine_s(void **state)
+{
+	struct fake_root *fake = *state;
+	struct host_evidence host = {0};
+
+	fake_root_add(fake, "/proc/cpuinfo", "processor\t: 0\n");
+	fake_root_add_bytes(fake, "/proc/device-tree/model", "Raspberry Pi 4 Model B\0", 23);
+	cpu_collect(&fake->root, &host);
+	assert_string_equal(host.cpu.value, "Raspberry Pi 4 Model B");
+}
+
+/* cpuinfo of a machine with hundreds of CPUs does not fit: the first of them will do. */
+static void a_huge_cpuinfo_is_read_from_its_head(void **state)
+{
+	static char text[200000];
+	static const char processor[] = "model name\t: Big\nflags\t: constant_tsc nonstop_tsc\n\n";
+	struct fake_root *fake = *state;
+	struct host_evidence host = {0};
+
+	for (size_t at = 0; at + sizeof(processor) < sizeof(text); at += sizeof(processor) - 1)
+		memcpy(text + at, processor, sizeof(processor));
+	fake_root_add(fake, "/proc/cpuinfo", text);
+	cpu_collect(&fake->root, &host);
+	assert_word(&host.cpu, "Big");
+	assert_true(host.invariant_tsc.value);
+}
+
+static void without_cpuinfo_the_cpu_is_unknown(void **state)
+{
+	struct fake_root *fake = *state;
+	struct host_evidence host = {0};
+
+	cpu_collect(&fake->root, &host);
+	assert_int_equal(host.cpu.fact.state, FACT_ABSENT);
+	assert_int_equal(host.invariant_tsc.fact.state, FACT_ABSENT);
+}
+
+static void a_captured_tree_has_no_process(void **state)
+{
+	struct fake_root *fake = *state;
+	struct host_evidence host = {0};
+
+	fake_root_add(fake, "/proc/self/status", "TracerPid:\t7\nSeccomp:\t2\n");
+	process_collect(&fake->root, &host);
+	assert_int_equal(host.libc.fact.state, FACT_ABSENT);
+	assert_int_equal(host.tracer.fact.state, FACT_ABSENT);
+	assert_int_equal(host.seccomp.fact.state, FACT_ABSENT);
+}
+
+/* The files are a fake's, but the root says that they are this host's. */
+static void the_tracer_and_the_filter_are_found(void **state)
+{
+	struct fake_root *fake = *state;
+	struct root live = {.directory = fake->root.directory, .live = true};
+	struct host_evidence host = {0};
+
+	fake_root_add(fake, "/proc/self/status",
+		"Name:\tx\nTracerPid:\t4711\nSeccomp:\t2\nSeccomp_filters:\t9\n");
+	process_collect(&live, &host);
+	assert_int_equal(host.tracer.value, 4711);
+	assert_int_equal(host.seccomp.value, 2);
+	assert_true(fact_is_known(&host.libc.fact));
+	fake_root_add(fake, "/proc/self/status", "Name:\tx\nTracerPid:\t-\n");
+	process_collect(&live, &host);
+	assert_int_equal(host.tracer.fact.state, FACT_ABSENT);
+	assert_int_equal(host.seccomp.fact.state, FACT_ABSENT);
+}
+
+static void on_this_host_everything_is_known_or_has_a_reason(void **state)
+{
+	struct host_evidence host = {0};
+	struct root root;
+	struct fact why = {0};
+	const struct fact *facts[] = {&host.kernel.fact, &host.kernel_build.fact, &host.arch.fact,
+		&host.cpu.fact, &host.hypervisor.fact, &host.container.fact, &host.platform.fact,
+		&host.libc.fact, &host.libc_static.fact, &host.boot.fact, &host.invariant_tsc.fact,
+		&host.counter_off.fact, &host.tracer.fact, &host.seccomp.fact, &host.tsc_flags.fact,
+		&host.kvm_clock_offered.fact, &host.kvm_clock_stable.fact, &host.xen_tsc_mode.fact,
+		&host.xen_tsc_reliable.fact, &host.restore_device.fact};
+
+	(void)state;
+	assert_true(root_open(&root, "/", &why));
+	host_collect(&root, &host);
+	root_close(&root);
+	assert_true(fact_is_known(&host.kernel.fact) && fact_is_known(&host.arch.fact));
+	for (size_t i = 0; i < COUNT(facts); i++) {
+		assert_int_not_equal(facts[i]->state, FACT_UNREAD);
+		assert_int_equal(fact_is_known(facts[i]), !*facts[i]->reason);
+	}
+}
+
+#define IN_TREE(test) cmocka_unit_test_setup_teardown(test, fake_root_setup, fake_root_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest plain[] = {
+		IN_TREE(cpus_of_every_kind_have_their_names),
+		IN_TREE(the_kernels_tsc_flags_are_kept),
+		cmocka_unit_test(a_hypervisor_that_imitates_hyperv_is_named_itself),
+		IN_TREE(a_device_that_reports_a_restore_is_found),
+		IN_TREE(a_cpu_without_name_has_its_machine_s),
+		IN_TREE(a_huge_cpuinfo_is_read_from_its_head),
+		IN_TREE(without_cpuinfo_the_cpu_is_unknown),
+		IN_TREE(a_captured_tree_has_no_process),
+		IN_TREE(the_tracer_and_the_filter_are_found),
+		cmocka_unit_test(on_this_host_everything_is_known_or_has_a_reason),
+	};
+
+	return unit_run_rows("the host is named by its files", the_host_is_described, machines) +
+	       cmocka_run_group_tests_name("host", plain, NULL, NULL);
+}

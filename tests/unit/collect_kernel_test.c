@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/kernel and kernel_log: what the report says of the kernel and what it said itself. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/personality.h>
+
+#include "collect/parts.h"
+#include "unit/dice.h"
+#include "unit/fake_root.h"
+#include "unit/unit.h"
+
+static void assert_picked(const char *line, const char *wanted)
+{
+	char picked[FACT_TEXT_SIZE];
+
+	kernel_pick_parameters(text_span(line), picked, sizeof(picked));
+	assert_string_equal(picked, wanted);
+}
+
+/* "xtsc=..." or "root=tsc" are no order to the clock. */
+static void only_parameters_that_bear_on_the_clock_are_picked(void **state)
+{
+	(void)state;
+	assert_picked("", "");
+	assert_picked("BOOT_IMAGE=/vmlinuz root=/dev/vda1 ro quiet\n", "");
+	assert_picked("ro clocksource=hpet tsc=reliable quiet\n", "clocksource=hpet tsc=reliable");
+	assert_picked("notsc vdso=0 no-kvmclock-vsyscall", "notsc vdso=0 no-kvmclock-vsyscall");
+	assert_picked("xtsc=1 root=tsc tscs clocksource.foo=1 notscx", "");
+	assert_picked("\ttsc=unstable  \n", "tsc=unstable");
+}
+
+/* Half a parameter would be another parameter: "clocksource=h". */
+static void a_parameter_that_does_not_fit_is_omitted(void **state)
+{
+	char picked[16];
+
+	(void)state;
+	kernel_pick_parameters(
+		text_span("clocksource=hyperv_clocksource_tsc_page notsc"), picked, sizeof(picked));
+	assert_string_equal(picked, "notsc");
+	kernel_pick_parameters(text_span("notsc tsc=unstable"), picked, sizeof(picked));
+	assert_string_equal(picked, "notsc");
+	kernel_pick_parameters(text_span("notsc"), picked, 1);
+	assert_string_equal(picked, "");
+}
+
+static void assert_words_whole(const char *picked, const char *const *words, size_t count)
+{
+	struct span rest = text_span(picked), word;
+
+	while (text_next_word(&rest, &word)) {
+		size_t i = 0;
+
+		while (i < count && !text_equals(word, words[i]))
+			i++;
+		assert_true(i < count && !text_equals(word, "quiet"));
+	}
+}
+
+static void any_command_line_fits_its_room(void **state)
+{
+	static const char *const words[] = {"tsc=unstable", "notsc", "quiet",
+		"clocksource=hyperv_clocksource_tsc_page", "vdso=0"};
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int round = 0; round < 3000; round++) {
+		char line[1024] = "", picked[64];
+		size_t size = dice_roll(&dice, sizeof(picked)) + 1;
+
+		for (uint64_t i = dice_roll(&dice, 12); i > 0; i--) {
+			strcat(line, words[dice_roll(&dice, COUNT(words))]);
+			strcat(line, " ");
+		}
+		memset(picked, 'x', sizeof(picked));
+		kernel_pick_parameters(text_span(line), picked, size);
+		assert_in_range(strlen(picked), 0, size - 1);
+		assert_words_whole(picked, words, COUNT(words));
+	}
+}
+
+static void a_captured_kernel_is_read_from_its_files(void **state)
+{
+	struct fake_root *fake = *state;
+	struct host_evidence host = {0};
+
+	fake_root_add(fake, "/proc/sys/kernel/osrelease", "6.1.0-28-amd64\n");
+	fake_root_add(fake, "/proc/sys/kernel/version", "#1 SMP Debian 6.1.119-1\n");
+	fake_root_add(fake, "/proc/sys/kernel/arch", "aarch64\n");
+	fake_root_add(fake, "/proc/cmdline", "quiet notsc\n");
+	kernel_collect(&fake->root, &host);
+	assert_string_equal(host.kernel.value, "6.1.0-28-amd64");
+	assert_string_equal(host.kernel_build.value, "#1 SMP Debian 6.1.119-1");
+	assert_string_equal(host.arch.value, "aarch64");
+	assert_string_equal(host.boot.value, "notsc");
+	assert_true(fact_is_known(&host.kernel.fact) && fact_is_known(&host.arch.fact));
+}
+
+/* An sosreport keeps the one line. */
+/* `setarch linux32` names the machine otherwise; the kernel stays what it is. */
+static void a_personality_does_not_change_the_architecture(void **state)
+{
+	struct root root;
+	struct fact why = {0};
+	struct host_evidence plain = {0}, under = {0};
+	int own = personality(0xffffffff);
+
+	(void)state;
+	assert_true(root_open(&root, "/", &why));
+	kernel_collect(&root, &plain);
+	if (own < 0 || personality(PER_LINUX32) < 0) {
+		root_close(&root);
+		unit_skip("the personality cannot be changed here");
+	}
+	kernel_collect(&root, &under);
+	assert_int_equal(personality((unsigned long)own), PER_LINUX32);
+	root_close(&root);
+	assert_string_equal(under.arch.value, plain.arch.value);
+}
+
+static void the_version_line_will_do(void **state)
+{
+	struct fake_root *fake = *state;
+	struct host_evidence host = {0};
+
+	fake_root_add(fake, "/proc/version",
+		"Linux version 5.4.0-1078-azure (buildd@lcy02) (gcc version 9.4.0) "
+		"#81~18.04.1-Ubuntu SMP Mon Apr 25 23:16:13 UTC 2022\n");
+	kernel_collect(&fake->root, &host);
+	assert_true(fact_is_known(&host.kernel.fact));
+	assert_string_equal(host.kernel.value, "5.4.0-1078-azure");
+	assert_string_equal(
+		host.kernel_build.value, "#81~18.04.1-Ubuntu SMP Mon Apr 25 23:16:13 UTC 2022");
+}
+
+static void an_empty_tree_says_what_is_missing(void **state)
+{
+	struct fake_root *fake = *state;
+	struct host_evidence host = {0};
+
+	kernel_collect(&fake->root, &host);
+	assert_int_equal(host.kernel.fact.state, FACT_ABSENT);
+	assert_int_equal(host.arch.fact.state, FACT_ABSENT);
+	assert_int_equal(host.boot.fact.state, FACT_ABSENT);
+	assert_non_null(strstr(host.boot.fact.reason, "/proc/cmdline"));
+}
+
+/* Lines as kernels of each era print them. */
+static const struct {
+	const char *line;
+	double seconds;
+	const char *text; /* NULL: not worth keeping */
+} dmesg[] = {
+	{"[    2.104321] xen: VDSO_CLOCKMODE_PVCLOCK not supported (tsc unstable)", 2.104321,
+		"xen: VDSO_CLOCKMODE_PVCLOCK not supported (tsc unstable)"},
+	{"<6>[    0.431995] clocksource: Switched to clocksource tsc", 0.431995,
+		"clocksource: Switched to clocksource tsc"},
+	{"Clocksource tsc unstable (delta = -89 ns)", -1,
+		"Clocksource tsc unstable (delta = -89 ns)"},
+	{"[12345.000001] clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as "
+	 "unstable because the skew is too large:",
+		12345.000001,
+		"clocksource: timekeeping watchdog "
+		"on CPU1: Marking clocksource 'tsc' as unstable because the skew is too large:"},
+	{"[    1.000000] Marking clocksource tsc unstable due to inter CPU skew", 1,
+		"Marking clocksource tsc unstable due to inter CPU skew"},
+	{"[    0.000000] tsc: Marking TSC unstable due to running on Hyper-V", 0,
+		"tsc: Marking TSC unstable due to running on Hyper-V"},
+	{"[    0.000000] notsc: Kernel compiled with CONFIG_X86_TSC, cannot disable TSC", 0,
+		"notsc: Kernel compiled with CONFIG_X86_TSC, cannot disable TSC"},
+	/* The watchdog's figures: 3.16, 4.x to 5.13, 5.14 to 7.1, 7.2. */
+	{"[271095.072619]         'xen' wd_now: f6aa707c0c8f wd_last: f6a8d4762faa mask: ff",
+		271095.072619, "'xen' wd_now: f6aa707c0c8f wd_last: f6a8d4762faa mask: ff"},
+	{"[ 8996.144260] clocksource:                       'acpi_pm' wd_now: f4b7d wd_last: "
+	 "6c50c5 mask: ffffff",
+		8996.144260, "clocksource: 'acpi_pm' wd_now: f4b7d wd_last: 6c50c5 mask: ffffff"},
+	{"[18921.469016] clocksource:                       'tsc' cs_nsec: 628897933 cs_now: "
+	 "9bf57b5de cs_last: 94f195f02 mask: ffffffffffffffff",
+		18921.469016,
+		"clocksource: 'tsc' cs_nsec: 628897933 cs_now: 9bf57b5de cs_last: 94f195f02 mask: "
+		"ffffffffffffffff"},
+	{"[  203.647577] clocksource: Watchdog               kvm-clock interval:        "
+	 "503995129ns",
+		203.647577, "clocksource: Watchdog kvm-clock interval: 503995129ns"},
+	{"[    9.000000] clocksource:         CPUs 1-7 ahead of CPU 0 for clocksource tsc.", 9,
+		"clocksource: CPUs 1-7 ahead of CPU 0 for clocksource tsc."},
+	{"[    0.400000] hpet0: 8 comparators, 64-bit 24.000000 MHz counter", 0.4,
+		"hpet0: 8 comparators, 64-bit 24.000000 MHz counter"},
+	{"[    1.700000] tsc: Refined TSC clocksource calibration: 2099.998 MHz", 1.7,
+		"tsc: Refined TSC clocksource calibration: 2099.998 MHz"},
+	{"[    2.000000] watchdog: iTCO_wdt: heartbeat interval: 30 s", 0, NULL},
+	/* A report names neither host nor address. */
+	{"[    0.000000] Command line: ip=192.0.2.7::::db-7:eth0 notsc", 0, NULL},
+	{"[    0.128381] Kernel command line: root=UUID=1-2 workaround for arch_timer notsc: ", 0,
+		NULL},
+	{"[    0.130000] Unknown kernel command line parameters \"h=db-7 skewed\"", 0, NULL},
+	{"[    3.000000] usb 1-1: new high-speed USB device number 2", 0, NULL},
+	{"[    3.000000] mlx5: workaround for a firmware bug", 0, NULL},
+	{"", 0, NULL},
+};
+
+static void lines_about_clocks_are_kept_with_their_time(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(dmesg); i++) {
+		struct kernel_log_evidence log = {0};
+
+		kernel_log_add_dmesg(&log, text_span(dmesg[i].line));
+		assert_int_equal(log.count, dmesg[i].text ? 1 : 0);
+		if (!dmesg[i].text)
+			continue;
+		assert_string_equal(log.lines[0].text, dmesg[i].text);
+		assert_true(log.lines[0].seconds > dmesg[i].seconds - 1e-9);
+		assert_true(log.lines[0].seconds < dmesg[i].seconds + 1e-9);
+	}
+}
+
+static void records_of_kmsg_are_parsed(void **state)
+{
+	struct kernel_log_evidence log = {0};
+
+	(void)state;
+	kernel_log_add_record(&log, text_span("6,339,431995,-;clocksource: Switched to clocksource "
+					      "tsc\n SUBSYSTEM=clocksource\n"));
+	kernel_log_add_record(&log, text_span("6,340,500000,-;usb 1-1: new device\n"));
+	kernel_log_add_record(&log, text_span(""));
+	kernel_log_add_record(&log, text_span("garbage"));
+	kernel_log_add_record(&log, text_span("6,1;tsc: Marking TSC unstable due to x"));
+	assert_int_equal(log.count, 2);
+	assert_string_equal(log.lines[0].text, "clocksource: Switched to clocksource tsc");
+	assert_true(log.lines[0].seconds == 0.431995);
+	assert_true(log.lines[1].seconds < 0);
+}
+
+/* What is lost is in the middle. */
+static void a_long_log_keeps_its_first_and_its_last_half(void **state)
+{
+	struct kernel_log_evidence log = {0};
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		char line[64];
+
+		snprintf(line, sizeof(line), "[%5d.000000] clocksource: Switched to clocksource %d",
+			i, i);
+		kernel_log_add_dmesg(&log, text_span(line));
+	}
+	assert_int_equal(log.count, KERNEL_LOG_MAX);
+	for (int i = 0; i < KERNEL_LOG_MAX / 2; i++) {
+		assert_true(log.lines[i].seconds == i);
+		assert_true(log.lines[KERNEL_LOG_MAX - 1 - i].seconds == 99 - i);
+	}
+}
+
+static void a_captured_log_is_found(void **state)
+{
+	struct fake_root *fake = *state;
+	struct kernel_log_evidence log = {0};
+
+	kernel_log_collect(&fake->root, &log);
+	assert_int_equal(log.fact.state, FACT_ABSENT);
+	fake_root_add(fake, "/var/log/dmesg",
+		"[    0.000000] Linux version\n"
+		"[    0.431995] clocksource: Switched to clocksource hpet\n");
+	kernel_log_collect(&fake->root, &log);
+	assert_true(fact_is_known(&log.fact));
+	assert_int_equal(log.count, 1);
+	assert_non_null(strstr(log.source, "/var/log/dmesg"));
+}
+
+static void noise_in_the_log_is_ignored(void **state)
+{
+	static const char letters[] = "[]<>,;. 0179\nSwitched to clocksource";
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int round = 0; round < 5000; round++) {
+		struct kernel_log_evidence log = {0};
+		char text[120];
+		struct span span = {text, dice_roll(&dice, sizeof(text))};
+
+		for (size_t i = 0; i < span.length; i++)
+			text[i] = letters[dice_roll(&dice, sizeof(letters) - 1)];
+		kernel_log_add_dmesg(&log, span);
+		kernel_log_add_record(&log, span);
+		assert_in_range(log.count, 0, KERNEL_LOG_MAX);
+	}
+}
+
+#define IN_TREE(test) cmocka_unit_test_setup_teardown(test, fake_root_setup, fake_root_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_parameters_that_bear_on_the_clock_are_picked),
+		cmocka_unit_test(a_parameter_that_does_not_fit_is_omitted),
+		cmocka_unit_test(any_command_line_fits_its_room),
+		IN_TREE(a_captured_kernel_is_read_from_its_files),
+		cmocka_unit_test(a_personality_does_not_change_the_architecture),
+		IN_TREE(the_version_line_will_do),
+		IN_TREE(an_empty_tree_says_what_is_missing),
+		cmocka_unit_test(lines_about_clocks_are_kept_with_their_time),
+		cmocka_unit_test(records_of_kmsg_are_parsed),
+		cmocka_unit_test(a_long_log_keeps_its_first_and_its_last_half),
+		IN_TREE(a_captured_log_is_found),
+		cmocka_unit_test(noise_in_the_log_is_ignored),
+	};
+
+	return cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
+}

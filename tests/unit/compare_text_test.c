@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* What compare prints: the answer first, 80 columns whatever the values, JSON with every key. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare/model.h"
+#include "unit/unit.h"
+
+#define CANDIDATES 3
+
+/* As long as a name can be. */
+#define LONG_NAME "a_clocksource_of_31_characters_"
+
+static const struct moment_evidence moment = {.time.fact.state = FACT_KNOWN,
+	.time.value = "2026-11-21T15:02:11Z",
+	.uptime_fact.state = FACT_KNOWN,
+	.uptime_s = 86400.2};
+static struct candidate candidates[CANDIDATES];
+static struct run_result result;
+static struct ranking ranking;
+static char *bytes;
+
+static int free_bytes(void **state)
+{
+	(void)state;
+	free(bytes);
+	bytes = NULL;
+	return 0;
+}
+
+static void make_candidate(struct candidate *candidate, const char *name, double ns)
+{
+	*candidate = (struct candidate){.switched.state = FACT_KNOWN,
+		.fact.state = FACT_KNOWN,
+		.changed.state = FACT_KNOWN,
+		.look_count = 2,
+		.looks_ns = {ns, ns * 1.01},
+		.warp_allowed = 1024,
+		.warp = {.fact.state = FACT_KNOWN, .cpu_count = 1024}};
+	strcpy(candidate->name, name);
+	candidate->evidence.proof.fact.state = FACT_KNOWN;
+	candidate->evidence.timing.fact.state = FACT_KNOWN;
+	candidate->evidence.call_count = 1;
+	candidate->evidence.calls[0] = (struct call_evidence){.call = "clock_gettime",
+		.clock = "CLOCK_MONOTONIC",
+		.decides = true,
+		.path[PATH_VDSO] = {.available = true,
+			.timed = true,
+			.min_ns = ns,
+			.attempts = 1000},
+		.path[PATH_SYSCALL] = {.available = true, .timed = true, .min_ns = ns}};
+	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
+		candidate->warp.results[id] = (struct warp_result){.fact.state = FACT_KNOWN,
+			.reads = 999999999,
+			.apart_fact.state = FACT_KNOWN,
+			.apart_ns = 999999999};
+}
+
+/* In use is one with a long name that falls back and is dear; the last was not tried. */
+static int three_candidates(void **state)
+{
+	(void)state;
+	make_candidate(&candidates[0], LONG_NAME, 1234567.8);
+	candidates[0].evidence.calls[0].path[PATH_VDSO].entered = 999;
+	make_candidate(&candidates[1], "hyperv_clocksource_tsc_page", 20);
+	make_candidate(&candidates[2], "acpi_pm", 700);
+	fact_set(&candidates[2].switched, FACT_FAILED, "rejected by the kernel (still on hpet)");
+	result = (struct run_result){.count = CANDIDATES,
+		.candidates = candidates,
+		.why.state = FACT_KNOWN,
+		.restored_fact.state = FACT_KNOWN,
+		.before = {.fact.state = FACT_KNOWN, .synchronized = true, .offset_ns = -12345},
+		.after = {.fact.state = FACT_KNOWN, .max_error_us = 16000000}};
+	ranking = (struct ranking){.verdict = RANKING_CHANGE, .fastest = 1, .advised = 1};
+	return 0;
+}
+
+static void render(bool json)
+{
+	struct compare_report report = {.result = &result,
+		.moment = &moment,
+		.ranking = &ranking,
+		.original = candidates[0].name,
+		.path = CLOCKSOURCE_CURRENT,
+		.hypervisor = "kvm",
+		.warp_ns = 86400000000000};
+
+	bytes = unit_print(json ? compare_json : compare_text, &report);
+}
+
+static void expect_text(const char *text)
+{
+	if (!strstr(bytes, text))
+		fail_msg("no '%s' in:\n%s", text, bytes);
+}
+
+static void first_line_answers(const char *start)
+{
+	if (strncmp(bytes, start, strlen(start)) != 0)
+		fail_msg("does not begin with '%s':\n%s", start, bytes);
+}
+
+static void a_change_fits_80_columns(void **state)
+{
+	(void)state;
+	render(false);
+	first_line_answers("CHANGE: change " LONG_NAME ", which is in use, to");
+	unit_assert_fits_terminal(bytes);
+	expect_text("* hyperv_clocksource_tsc_page");
+	expect_text("999 of 1000");
+	expect_text("rejected by the kernel (still on hpet)");
+	expect_text("    echo hyperv_clocksource_tsc_page | sudo tee \\\n      /sys/");
+	expect_text("    echo " LONG_NAME " | sudo tee \\\n      /sys/");
+	expect_text("    clocksource=hyperv_clocksource_tsc_page");
+	expect_text("* fastest, no warp in 86400 s on 1024 CPUs");
+	expect_text("before: synchronized, offset -12.3 us");
+}
+
+static void every_name_fits_80_columns(void **state)
+{
+	static const char *const names[] = {"tsc", "acpi_pm", "hpet", "kvm-clock", "xen",
+		"hyperv_clocksource_tsc_page", LONG_NAME};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(names) * COUNT(names); i++) {
+		strcpy(candidates[0].name, names[i / COUNT(names)]);
+		strcpy(candidates[1].name, names[i % COUNT(names)]);
+		render(false);
+		unit_assert_fits_terminal(bytes);
+		free(bytes);
+		bytes = NULL;
+	}
+}
+
+static void warps_have_their_size_in_the_row(void **state)
+{
+	(void)state;
+	candidates[0].warp.results[WARP_MONOTONIC].warps = 99999999;
+	candidates[0].warp.results[WARP_MONOTONIC].largest_ns = 999999999;
+	render(false);
+	unit_assert_fits_terminal(bytes);
+	expect_text("999 of 1000  999 ms");
+}
+
+static void no_advice_where_none_is_needed(void **state)
+{
+	(void)state;
+	ranking = (struct ranking){.verdict = RANKING_OK, .fastest = 0, .advised = RANKING_NONE};
+	render(false);
+	first_line_answers("OK: keep " LONG_NAME ", which is in use:");
+	assert_null(strstr(bytes, "echo"));
+}
+
+static void says_why_the_fastest_is_not_recommended(void **state)
+{
+	(void)state;
+	ranking = (struct ranking){.verdict = RANKING_OK,
+		.fastest = 1,
+		.advised = RANKING_NONE,
+		.why_not = "the kernel log says that the TSC is unstable"};
+	render(false);
+	first_line_answers("OK: keep " LONG_NAME ", which is in use:");
+	unit_assert_fits_terminal(bytes);
+	expect_text("hyperv_clocksource_tsc_page is not recommended, because the kernel");
+	assert_null(strstr(bytes, "echo"));
+}
+
+static void an_early_end_is_said_first(void **state)
+{
+	(void)state;
+	result.end = RUN_INTERRUPTED;
+	fact_set(&result.why, FACT_FAILED, "interrupted");
+	ranking.verdict = RANKING_UNKNOWN;
+	render(false);
+	first_line_answers("UNKNOWN: no recommendation; " LONG_NAME " was in use. 2 of 3");
+	unit_assert_fits_terminal(bytes);
+	assert_null(strstr(bytes, "echo"));
+}
+
+static void few_cpus_are_named(void **state)
+{
+	(void)state;
+	candidates[1].warp.cpu_count = 4;
+	render(false);
+	expect_text("warps were looked for on 4 of 1024 CPUs");
+}
+
+static void expect_reason(const json_t *object, const char *key, const char *reason)
+{
+	assert_true(json_is_null(json_object_get(object, key)));
+	assert_true(json_is_string(json_object_get(object, reason)));
+}
+
+static void json_has_reasons(void **state)
+{
+	json_t *root, *source;
+
+	(void)state;
+	ranking = (struct ranking){.fastest = RANKING_NONE, .advised = RANKING_NONE};
+	fact_set(&result.after.fact, FACT_DENIED, "adjtimex: Operation not permitted");
+	render(true);
+	root = json_loads(bytes, 0, NULL);
+	assert_non_null(root);
+	expect_reason(root, "fastest", "fastest_reason");
+	expect_reason(root, "advice", "advice_reason");
+	expect_reason(json_object_get(root, "ntp_after"), "synchronized", "reason");
+	source = json_array_get(json_object_get(root, "sources"), 2);
+	expect_reason(source, "calls", "reason");
+	expect_reason(source, "price_ns", "reason");
+	expect_reason(source, "spread_ns", "reason");
+	source = json_array_get(json_object_get(root, "sources"), 0);
+	expect_reason(json_array_get(json_object_get(source, "calls"), 0), "libc_ns", "reason");
+	json_decref(root);
+}
+
+static void json_has_the_advice_as_single_lines(void **state)
+{
+	json_t *root, *advice;
+
+	(void)state;
+	render(true);
+	root = json_loads(bytes, 0, NULL);
+	advice = json_object_get(root, "advice");
+	assert_string_equal(json_string_value(json_object_get(advice, "command")),
+		"echo hyperv_clocksource_tsc_page | sudo tee " CLOCKSOURCE_CURRENT);
+	assert_string_equal(json_string_value(json_object_get(advice, "undo")),
+		"echo " LONG_NAME " | sudo tee " CLOCKSOURCE_CURRENT);
+	json_decref(root);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, three_candidates, free_bytes)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_change_fits_80_columns),
+		TEST(every_name_fits_80_columns),
+		TEST(warps_have_their_size_in_the_row),
+		TEST(no_advice_where_none_is_needed),
+		TEST(says_why_the_fastest_is_not_recommended),
+		TEST(an_early_end_is_said_first),
+		TEST(few_cpus_are_named),
+		TEST(json_has_reasons),
+		TEST(json_has_the_advice_as_single_lines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/* judge/advice: wrong advice can cost somebody a machine whose clock jumps. */
+#include <string.h>
+
+#include "judge.h"
+#include "judge/rules.h"
+#include "unit/evidence_builder.h"
+#include "unit/unit.h"
+
+static struct diagnosis diagnosis;
+static const struct advice *const advice = diagnosis.advice;
+
+static size_t find(const struct evidence *evidence)
+{
+	memset(&diagnosis, 0xff, sizeof(diagnosis));
+	diagnose(evidence, &diagnosis);
+	assert_in_range(diagnosis.advice_count, 0, ADVICE_MAX);
+	return diagnosis.advice_count;
+}
+
+#define SYSFS "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
+static bool is_found(const char *id, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(advice[i].id, id) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool names(const char *clocksource, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(advice[i].clocksource, clocksource) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void a_healthy_host_gets_no_advice(void **state)
+{
+	static struct evidence evidence;
+
+	(void)state;
+	evidence_make_healthy(&evidence);
+	assert_int_equal(find(&evidence), 0);
+}
+
+static void a_trusted_tsc_on_offer_is_advised(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "xen");
+	evidence_set_available(&evidence, "xen tsc");
+	count = find(&evidence);
+	assert_true(is_found("switch-to-tsc", count));
+	assert_string_equal(advice[0].clocksource, "tsc");
+	assert_int_equal(advice[0].step_count, 3);
+	assert_string_equal(advice[0].steps[0].command, "vdsocheck warp");
+	assert_string_equal(advice[0].steps[1].command, "echo tsc | sudo tee " SYSFS);
+	assert_string_equal(advice[0].steps[2].command, "vdsocheck");
+	assert_string_equal(advice[0].undo, "echo xen | sudo tee " SYSFS);
+	assert_int_equal(advice[0].keep_count, 4);
+	assert_non_null(advice[0].risk);
+}
+
+/* What Amazon's Xen guests see: no invariant bit, which the kernel's own choice would need. */
+static void tsc_on_ec2_xen_is_advised_with_amazon_as_source(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "xen");
+	evidence_set_available(&evidence, "xen tsc hpet acpi_pm");
+	fact_set_text(&evidence.host.hypervisor, "xen");
+	fact_set_text(&evidence.host.platform, "aws-xen");
+	fact_set_flag(&evidence.host.invariant_tsc, false);
+	count = find(&evidence);
+	assert_int_equal(count, 2);
+	assert_string_equal(advice[0].clocksource, "tsc");
+	assert_string_equal(advice[0].steps[0].command, "vdsocheck warp");
+	assert_non_null(strstr(advice[0].steps[0].text, "exits 0"));
+	assert_non_null(strstr(advice[0].text, "vdsocheck compare --only tsc"));
+	assert_non_null(strstr(advice[0].risk, "do not advertise an invariant TSC"));
+	assert_non_null(strstr(advice[0].source, "repost.aws"));
+	assert_string_equal(advice[1].id, "move-to-nitro");
+	assert_true(advice[1].is_alternative);
+	evidence_add_log(&evidence, "Marking clocksource 'tsc' as unstable because the skew");
+	count = find(&evidence);
+	assert_false(names("tsc", count));
+	assert_true(is_found("move-to-nitro", count));
+}
+
+static void make_guest(struct evidence *evidence, const char *hypervisor, const char *current,
+	const char *available)
+{
+	evidence_make_falling_back(evidence, current);
+	evidence_set_available(evidence, available);
+	fact_set_text(&evidence->host.hypervisor, hypervisor);
+	fact_set(&evidence->host.platform.fact, FACT_ABSENT, "none of those known here");
+	fact_set_flag(&evidence->host.invariant_tsc, false);
+}
+
+static void an_unused_paravirtual_clock_is_advised(void **state)
+{
+	static const struct {
+		const char *hypervisor;
+		const char *current;
+		const char *available;
+		const char *advised;
+	} guests[] = {
+		{"kvm", "acpi_pm", "kvm-clock acpi_pm", "kvm-clock"},
+		{"microsoft", "acpi_pm", "hyperv_clocksource_tsc_page acpi_pm",
+			"hyperv_clocksource_tsc_page"},
+		{"xen", "acpi_pm", "xen acpi_pm", "xen"},
+	};
+	static struct evidence evidence;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(guests); i++) {
+		size_t count;
+
+		make_guest(&evidence, guests[i].hypervisor, guests[i].current, guests[i].available);
+		evidence_add_log(&evidence, "tsc: Marking TSC unstable due to running on Hyper-V");
+		count = find(&evidence);
+		assert_true(is_found("switch-to-paravirtual", count));
+		assert_true(names(guests[i].advised, count));
+		assert_false(is_found("ask-for-invariant-tsc", count));
+		assert_false(is_found("ask-hyperv-for-tsc", count));
+		assert_false(is_found("ask-hyperv-host", count));
+	}
+	make_guest(&evidence, "microsoft", "acpi_pm", "kvm-clock acpi_pm");
+	assert_false(is_found("switch-to-paravirtual", find(&evidence)));
+}
+
+static void a_kvm_clock_fallback_says_why_tsc_does_not_help(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	make_guest(&evidence, "kvm", "kvm-clock", "kvm-clock tsc");
+	fact_set_flag(&evidence.host.invariant_tsc, true);
+	count = find(&evidence);
+	assert_true(is_found("ask-kvm-host", count));
+	assert_non_null(strstr(advice[0].text, "Do not switch to tsc: kvm-clock makes up"));
+	assert_false(names("tsc", count));
+}
+
+/* What is asked for must not be what the evidence above it says is there (ux.md W2). */
+static void no_request_contradicts_the_evidence(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	make_guest(&evidence, "kvm", "kvm-clock", "kvm-clock tsc");
+	fact_set_flag(&evidence.vclock.pvclock_stable, true);
+	fact_set_flag(&evidence.host.kvm_clock_stable, false);
+	count = find(&evidence);
+	assert_int_equal(count, 1);
+	assert_null(strstr(advice[0].ask, "PVCLOCK_TSC_STABLE_BIT"));
+	assert_non_null(strstr(advice[0].ask, "KVM_FEATURE_CLOCKSOURCE_STABLE_BIT"));
+	evidence_set_mode(&evidence, VCLOCK_READ, 2, "pvclock");
+	fact_set_flag(&evidence.vclock.pvclock_stable, false);
+	count = find(&evidence);
+	assert_true(is_found("restart-guest", count));
+	assert_true(is_found("ask-kvm-host-what-happened", count));
+}
+
+static void moving_to_another_host_is_explained(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	make_guest(&evidence, "microsoft", "hyperv_clocksource_tsc_page",
+		"hyperv_clocksource_tsc_page acpi_pm");
+	evidence_set_mode(&evidence, VCLOCK_READ, 3, "hvclock");
+	fact_set_number(&evidence.vclock.hyperv_sequence, 0);
+	assert_false(is_found("move-to-another-host", find(&evidence)));
+	fact_set_text(&evidence.host.platform, "azure");
+	count = find(&evidence);
+	assert_true(is_found("move-to-another-host", count));
+	assert_non_null(strstr(advice[0].steps[0].command, "az vm redeploy"));
+}
+
+/* One product is named only to those who run on it. */
+static void requests_name_the_vendor_s_own_setting(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	make_guest(&evidence, "xen", "xen", "xen");
+	count = find(&evidence);
+	assert_true(is_found("ask-xen-host", count));
+	assert_false(is_found("ask-for-invariant-tsc", count));
+	assert_non_null(strstr(advice[0].ask, "clocksource=tsc"));
+	make_guest(&evidence, "microsoft", "hyperv_clocksource_msr", "hyperv_clocksource_msr");
+	evidence_add_log(&evidence, "tsc: Marking TSC unstable due to running on Hyper-V");
+	count = find(&evidence);
+	for (size_t i = 0; i < count; i++)
+		assert_true(!advice[i].ask || !strstr(advice[i].ask, "QEMU"));
+}
+
+static void in_a_container_advice_is_for_the_host(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "hpet");
+	fact_set_text(&evidence.host.container, "docker");
+	count = find(&evidence);
+	assert_true(is_found("switch-to-tsc", count));
+	assert_non_null(strstr(advice[0].text, "On the host"));
+}
+
+typedef void change(struct evidence *evidence);
+
+static void not_offered(struct evidence *evidence)
+{
+	evidence_set_available(evidence, "hpet tsc-early acpi_pm");
+}
+
+static void offer_unknown(struct evidence *evidence)
+{
+	fact_set(&evidence->clocksource.available_fact, FACT_DENIED, "x");
+}
+
+static void not_invariant(struct evidence *evidence)
+{
+	fact_set_flag(&evidence->host.invariant_tsc, false);
+}
+
+static void invariance_unknown(struct evidence *evidence)
+{
+	fact_set(&evidence->host.invariant_tsc.fact, FACT_ABSENT, "x");
+}
+
+static void booted_notsc(struct evidence *evidence)
+{
+	fact_set_text(&evidence->host.boot, "quiet notsc");
+}
+
+static void booted_unstable(struct evidence *evidence)
+{
+	fact_set_text(&evidence->host.boot, "tsc=unstable quiet");
+}
+
+static void distrusted(struct evidence *evidence)
+{
+	evidence_add_log(evidence, "Marking clocksource 'tsc' as unstable because the skew");
+}
+
+static void distrusted_7_2(struct evidence *evidence)
+{
+	evidence_add_log(evidence, "Marking clocksource tsc unstable due to frequency skew");
+}
+
+static void distrusted_3_10(struct evidence *evidence)
+{
+	evidence_add_log(evidence, "Clocksource tsc unstable (delta = 9 ns)");
+}
+
+static void restorable(struct evidence *evidence)
+{
+	fact_set_text(&evidence->host.platform, "firecracker");
+}
+
+static void on_wsl2(struct evidence *evidence)
+{
+	fact_set_text(&evidence->host.platform, "wsl2");
+}
+
+static void unproven(struct evidence *evidence)
+{
+	evidence_remove_proof(evidence, "x");
+}
+
+static void of_a_captured_tree(struct evidence *evidence)
+{
+	evidence->live = false;
+}
+
+static void already_in_use(struct evidence *evidence)
+{
+	evidence_set_current(evidence, "tsc");
+}
+
+static void current_unknown(struct evidence *evidence)
+{
+	fact_set(&evidence->clocksource.current_fact, FACT_ABSENT, "x");
+}
+
+#define ROW(change)                                                                                \
+	{                                                                                          \
+#change, change                                                                    \
+	}
+
+static const struct row {
+	const char *name;
+	change *apply;
+} rows[] = {ROW(not_offered), ROW(offer_unknown), ROW(not_invariant), ROW(invariance_unknown),
+	ROW(booted_notsc), ROW(booted_unstable), ROW(distrusted), ROW(distrusted_7_2),
+	ROW(distrusted_3_10), ROW(restorable), ROW(on_wsl2), ROW(unproven), ROW(of_a_captured_tree),
+	ROW(already_in_use), ROW(current_unknown)};
+
+/* One reason against it is enough. */
+static void then_no_clocksource_is_advised(void **state)
+{
+	const struct row *row = *state;
+	static struct evidence evidence;
+
+	evidence_make_falling_back(&evidence, "hpet");
+	assert_true(names("tsc", find(&evidence)));
+	row->apply(&evidence);
+	assert_false(names("tsc", find(&evidence)));
+}
+
+static bool is_offered(const struct evidence *evidence, const char *name)
+{
+	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+
+	for (size_t i = 0; i < clocksource->available_count; i++) {
+		if (strcmp(clocksource->available[i], name) == 0)
+			return fact_is_known(&clocksource->available_fact);
+	}
+	return false;
+}
+
+/* One line for a shell, in which no word of the evidence does harm. */
+static void check_command(const char *command)
+{
+	assert_null(strpbrk(command, "\n{}`"));
+	assert_int_equal(strspn(command, "\\"), 0);
+}
+
+static void check_piece(const struct evidence *evidence, const struct advice *piece)
+{
+	assert_true(piece->id && *piece->id && *piece->text);
+	assert_null(strpbrk(piece->text, "{}\n"));
+	for (size_t i = 0; i < piece->step_count; i++) {
+		check_command(piece->steps[i].command);
+		assert_true(*piece->steps[i].text || *piece->steps[i].command);
+	}
+	for (size_t i = 0; i < piece->keep_count; i++)
+		check_command(piece->keep[i].command);
+	if (!*piece->clocksource)
+		return;
+	assert_true(is_offered(evidence, piece->clocksource));
+	assert_string_not_equal(piece->clocksource, evidence->clocksource.current);
+	assert_non_null(piece->risk);
+	/* What is changed can be verified. */
+	assert_true(piece->step_count > 1);
+	assert_string_equal(piece->steps[piece->step_count - 1].command, "vdsocheck");
+}
+
+/* Whatever the evidence: only sources on offer, and nothing where nothing is wrong. */
+static void only_available_clocksources_are_advised(void **state)
+{
+	static struct evidence evidence;
+	struct dice dice = dice_start();
+	unsigned sources = 0;
+
+	(void)state;
+	for (int round = 0; round < 40000; round++) {
+		const struct verdict *verdict = &diagnosis.verdict;
+		size_t count;
+
+		evidence_roll(&evidence, &dice);
+		count = find(&evidence);
+		if (verdict->kind == VERDICT_OK)
+			assert_int_equal(count, 0);
+		for (size_t i = 0; i < count; i++) {
+			check_piece(&evidence, &advice[i]);
+			sources += *advice[i].clocksource != 0;
+			for (size_t k = 0; k < i; k++)
+				assert_string_not_equal(advice[i].id, advice[k].id);
+		}
+		if (verdict->kind == VERDICT_UNKNOWN)
+			assert_false(names("tsc", count) || names("kvm-clock", count));
+		if (verdict->kind == VERDICT_FALLBACK || verdict->kind == VERDICT_SLOW)
+			assert_true(count > 0);
+	}
+	assert_true(sources > 0);
+}
+
+/* tsc=reliable silences the watchdog that would find a TSC that goes wrong. */
+static void forcing_is_never_advised(void **state)
+{
+	static struct evidence evidence;
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		size_t count;
+
+		evidence_roll(&evidence, &dice);
+		count = find(&evidence);
+		for (size_t i = 0; i < count; i++) {
+			for (size_t k = 0; k < advice[i].step_count; k++)
+				assert_null(strstr(advice[i].steps[k].command, "reliable"));
+		}
+	}
+}
+
+/* The name comes from a document: it must not get into a shell. */
+static void names_with_shell_characters_are_in_no_command(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "x;reboot");
+	evidence_set_available(&evidence, "tsc x;reboot");
+	fact_set_text(&evidence.host.boot, "clocksource=x;reboot");
+	count = find(&evidence);
+	assert_true(is_found("switch-to-tsc", count));
+	assert_false(is_found("drop-boot-parameters", count));
+	for (size_t i = 0; i < count; i++)
+		assert_string_equal(advice[i].undo, "");
+}
+
+/* All that keeps the kernel from a better clock is removed at once: one of two is not enough. */
+static void boot_parameters_are_removed_together(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "acpi_pm");
+	evidence_set_available(&evidence, "tsc acpi_pm");
+	fact_set_text(&evidence.host.boot, "notsc clocksource=acpi_pm");
+	count = find(&evidence);
+	assert_int_equal(count, 1);
+	assert_string_equal(advice[0].id, "drop-boot-parameters");
+	assert_non_null(strstr(advice[0].text, "clocksource=acpi_pm notsc"));
+	assert_non_null(strstr(advice[0].keep[1].command, "'clocksource=acpi_pm notsc'"));
+}
+
+static void alternatives_have_the_same_effect(void **state)
+{
+	static struct evidence evidence;
+	size_t count;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "hpet");
+	evidence_set_available(&evidence, "tsc hpet");
+	evidence_find_call(&evidence, "clock_gettime", "CLOCK_MONOTONIC")->raw_error = 1;
+	count = find(&evidence);
+	assert_int_equal(count, 2);
+	assert_string_equal(advice[0].id, "switch-to-tsc");
+	assert_string_equal(advice[1].id, "newer-container-runtime");
+	assert_false(advice[1].is_alternative);
+	fact_set_text(&evidence.host.boot, "clocksource=hpet");
+	find(&evidence);
+	assert_string_equal(advice[1].id, "switch-to-tsc");
+	assert_true(advice[1].is_alternative);
+}
+
+static bool has_row(const struct advice_row *const *list, const struct advice_row *row)
+{
+	for (; *list; list++) {
+		if (*list == row)
+			return true;
+	}
+	return false;
+}
+
+static void ids_are_unique(void **state)
+{
+	const struct advice_row *seen[64] = {NULL};
+	size_t count = 0;
+
+	(void)state;
+	for (size_t i = 0; i < CAUSE_TABLES; i++) {
+		for (const struct cause_row *row = cause_tables[i].rows; row->id; row++) {
+			for (size_t k = 0; row->advice && row->advice[k]; k++) {
+				if (has_row(seen, row->advice[k]))
+					continue;
+				for (size_t j = 0; j < count; j++)
+					assert_string_not_equal(seen[j]->id, row->advice[k]->id);
+				assert_true(count < COUNT(seen) - 1);
+				seen[count++] = row->advice[k];
+			}
+		}
+	}
+	assert_true(count > 15);
+}
+
+int main(void)
+{
+	const struct CMUnitTest plain[] = {
+		cmocka_unit_test(names_with_shell_characters_are_in_no_command),
+		cmocka_unit_test(boot_parameters_are_removed_together),
+		cmocka_unit_test(alternatives_have_the_same_effect),
+		cmocka_unit_test(ids_are_unique),
+		cmocka_unit_test(a_healthy_host_gets_no_advice),
+		cmocka_unit_test(tsc_on_ec2_xen_is_advised_with_amazon_as_source),
+		cmocka_unit_test(an_unused_paravirtual_clock_is_advised),
+		cmocka_unit_test(a_kvm_clock_fallback_says_why_tsc_does_not_help),
+		cmocka_unit_test(no_request_contradicts_the_evidence),
+		cmocka_unit_test(moving_to_another_host_is_explained),
+		cmocka_unit_test(requests_name_the_vendor_s_own_setting),
+		cmocka_unit_test(a_trusted_tsc_on_offer_is_advised),
+		cmocka_unit_test(in_a_container_advice_is_for_the_host),
+		cmocka_unit_test(only_available_clocksources_are_advised),
+		cmocka_unit_test(forcing_is_never_advised),
+	};
+
+	return unit_run_rows("tsc is not advised", then_no_clocksource_is_advised, rows) +
+	       cmocka_run_group_tests_name("advice", plain, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* judge/advisable: what check and compare may recommend, and the reason where they may not. */
+#include <string.h>
+
+#include "judge.h"
+#include "unit/evidence_builder.h"
+#include "unit/unit.h"
+
+static struct evidence evidence;
+
+static void assert_advisable(const char *name)
+{
+	const char *why_not = "unset";
+
+	assert_true(advisable_clocksource(&evidence, name, &why_not));
+	assert_null(why_not);
+}
+
+static void assert_not_advisable(const char *name, const char *reason)
+{
+	const char *why_not = NULL;
+
+	assert_false(advisable_clocksource(&evidence, name, &why_not));
+	assert_non_null(why_not);
+	if (!strstr(why_not, reason))
+		fail_msg("%s: %s", name, why_not);
+	assert_false(advisable_clocksource(&evidence, name, NULL));
+}
+
+static void make_guest(const char *hypervisor, const char *current, const char *available)
+{
+	evidence_make_falling_back(&evidence, current);
+	fact_set_text(&evidence.host.hypervisor, hypervisor);
+	evidence_set_available(&evidence, available);
+}
+
+static void an_invariant_tsc_is_advisable(void **state)
+{
+	(void)state;
+	make_guest("kvm", "hpet", "tsc hpet");
+	assert_advisable("tsc");
+}
+
+static void reasons_against_the_tsc_are_named(void **state)
+{
+	(void)state;
+	make_guest("kvm", "hpet", "hpet");
+	assert_not_advisable("tsc", "does not offer");
+	make_guest("kvm", "hpet", "tsc hpet");
+	fact_set_flag(&evidence.host.invariant_tsc, false);
+	assert_not_advisable("tsc", "invariant");
+	make_guest("kvm", "hpet", "tsc hpet");
+	fact_set_text(&evidence.host.boot, "quiet notsc");
+	assert_not_advisable("tsc", "command line");
+	make_guest("kvm", "hpet", "tsc hpet");
+	evidence_add_log(&evidence, "tsc: Marking TSC unstable due to TSC warp");
+	assert_not_advisable("tsc", "kernel log");
+	make_guest("kvm", "hpet", "tsc hpet");
+	fact_set_text(&evidence.host.platform, "firecracker");
+	assert_not_advisable("tsc", "snapshot");
+	make_guest("kvm", "kvm-clock", "kvm-clock tsc");
+	assert_not_advisable("tsc", "migration");
+}
+
+static void a_tsc_that_gains_nothing_is_not_advisable(void **state)
+{
+	(void)state;
+	make_guest("kvm", "hpet", "tsc hpet");
+	for (size_t i = 0; i < evidence.call_count; i++) {
+		evidence.calls[i].path[PATH_VDSO].timed = true;
+		evidence.calls[i].path[PATH_VDSO].min_ns = 600;
+	}
+	fact_set_known(&evidence.copy.what_if_fact);
+	evidence.copy.what_if_ns = 28;
+	assert_advisable("tsc");
+	evidence.copy.what_if_ns = 550;
+	assert_not_advisable("tsc", "costs as much as a system call");
+}
+
+/* A Xen PV guest sees the machine's CPUID; what the kernel shows is what it found true. */
+static void the_kernel_has_to_agree_with_cpuid(void **state)
+{
+	(void)state;
+	make_guest("xen", "hpet", "tsc hpet");
+	assert_advisable("tsc");
+	fact_set_text(&evidence.host.tsc_flags, "constant_tsc tsc_known_freq");
+	assert_not_advisable("tsc", "invariant");
+	fact_set(&evidence.host.tsc_flags.fact, FACT_ABSENT, "x");
+	assert_advisable("tsc");
+}
+
+static void a_device_that_reports_restores_is_against_the_tsc(void **state)
+{
+	(void)state;
+	make_guest("kvm", "hpet", "tsc hpet");
+	fact_set_text(&evidence.host.restore_device, "vmgenid");
+	assert_not_advisable("tsc", "snapshot");
+	fact_set_text(&evidence.host.hypervisor, "microsoft");
+	assert_advisable("tsc");
+}
+
+static void a_clocksource_without_vdso_support_is_not_advisable(void **state)
+{
+	(void)state;
+	make_guest("kvm", "tsc", "tsc hpet acpi_pm");
+	assert_not_advisable("hpet", "vDSO");
+	assert_not_advisable("acpi_pm", "vDSO");
+}
+
+static void a_paravirtual_clock_is_advisable_under_its_hypervisor(void **state)
+{
+	(void)state;
+	make_guest("kvm", "acpi_pm", "kvm-clock acpi_pm");
+	assert_advisable("kvm-clock");
+	make_guest("google", "acpi_pm", "kvm-clock acpi_pm");
+	assert_advisable("kvm-clock");
+	make_guest("microsoft", "acpi_pm", "hyperv_clocksource_tsc_page acpi_pm");
+	assert_advisable("hyperv_clocksource_tsc_page");
+	make_guest("xen", "acpi_pm", "xen acpi_pm");
+	assert_advisable("xen");
+	make_guest("microsoft", "acpi_pm", "kvm-clock xen acpi_pm");
+	assert_not_advisable("kvm-clock", "another hypervisor");
+	assert_not_advisable("xen", "another hypervisor");
+	fact_set(&evidence.host.hypervisor.fact, FACT_ABSENT, "x");
+	assert_not_advisable("kvm-clock", "another hypervisor");
+}
+
+static void ec2_xen_needs_no_invariant_bit(void **state)
+{
+	(void)state;
+	make_guest("xen", "xen", "xen tsc");
+	fact_set_flag(&evidence.host.invariant_tsc, false);
+	assert_not_advisable("tsc", "invariant");
+	fact_set_text(&evidence.host.platform, "aws-xen");
+	/* Its Xen is too old for the leaf: zeros are no answer. */
+	fact_set_flag(&evidence.host.xen_tsc_reliable, false);
+	fact_set_number(&evidence.host.xen_tsc_mode, 0);
+	assert_advisable("tsc");
+}
+
+static void xen_s_tsc_mode_decides(void **state)
+{
+	(void)state;
+	make_guest("xen", "xen", "xen tsc");
+	fact_set_flag(&evidence.host.xen_tsc_reliable, true);
+	fact_set_number(&evidence.host.xen_tsc_mode, 2);
+	assert_advisable("tsc");
+	fact_set_flag(&evidence.host.xen_tsc_reliable, false);
+	assert_not_advisable("tsc", "reliable");
+	fact_set_number(&evidence.host.xen_tsc_mode, 1);
+	assert_not_advisable("tsc", "emulates");
+}
+
+static void kvm_clock_needs_the_feature_and_64_bits(void **state)
+{
+	(void)state;
+	make_guest("kvm", "acpi_pm", "kvm-clock acpi_pm");
+	fact_set_flag(&evidence.host.kvm_clock_stable, false);
+	assert_not_advisable("kvm-clock", "vouch");
+	make_guest("kvm", "acpi_pm", "kvm-clock acpi_pm");
+	fact_set_text(&evidence.host.arch, "i686");
+	assert_not_advisable("kvm-clock", "32-bit");
+}
+
+static void an_unknown_clocksource_is_not_advisable(void **state)
+{
+	(void)state;
+	make_guest("kvm", "hpet", "tsc hpet some-counter");
+	assert_not_advisable("some-counter", "does not know");
+}
+
+/* Whatever the evidence: what is advised is offered, and what is not has a reason. */
+static void only_available_clocksources_are_advisable(void **state)
+{
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		static const char *const names[] = {
+			"tsc", "kvm-clock", "xen", "hpet", "arch_sys_counter", "no-such"};
+
+		evidence_roll(&evidence, &dice);
+		for (size_t i = 0; i < COUNT(names); i++) {
+			const char *why_not = NULL;
+			bool offered = false;
+
+			for (size_t k = 0; k < evidence.clocksource.available_count; k++)
+				offered |= strcmp(evidence.clocksource.available[k], names[i]) == 0;
+			if (advisable_clocksource(&evidence, names[i], &why_not))
+				assert_true(offered && !why_not);
+			else
+				assert_true(why_not && *why_not);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_invariant_tsc_is_advisable),
+		cmocka_unit_test(reasons_against_the_tsc_are_named),
+		cmocka_unit_test(a_tsc_that_gains_nothing_is_not_advisable),
+		cmocka_unit_test(the_kernel_has_to_agree_with_cpuid),
+		cmocka_unit_test(a_device_that_reports_restores_is_against_the_tsc),
+		cmocka_unit_test(a_clocksource_without_vdso_support_is_not_advisable),
+		cmocka_unit_test(a_paravirtual_clock_is_advisable_under_its_hypervisor),
+		cmocka_unit_test(ec2_xen_needs_no_invariant_bit),
+		cmocka_unit_test(xen_s_tsc_mode_decides),
+		cmocka_unit_test(kvm_clock_needs_the_feature_and_64_bits),
+		cmocka_unit_test(an_unknown_clocksource_is_not_advisable),
+		cmocka_unit_test(only_available_clocksources_are_advisable),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

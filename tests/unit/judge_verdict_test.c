@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * judge/verdict, the heart: every rule hit and, by a small change, missed. A wrong row here
+ * is a wrong exit status in somebody's provisioning.
+ */
+#include <signal.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "judge.h"
+#include "unit/evidence_builder.h"
+#include "unit/unit.h"
+
+typedef void change(struct evidence *evidence);
+
+static struct call_evidence *gettime(struct evidence *evidence, const char *clock)
+{
+	return evidence_find_call(evidence, "clock_gettime", clock);
+}
+
+static void as_it_is(struct evidence *evidence)
+{
+	(void)evidence;
+}
+
+static void captured(struct evidence *evidence)
+{
+	evidence->live = false;
+}
+
+static void captured_and_crashing(struct evidence *evidence)
+{
+	evidence->live = false;
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].signal = SIGSEGV;
+}
+
+static void crashing(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].signal = SIGSEGV;
+}
+
+static void crashing_elsewhere(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_TAI")->path[PATH_VDSO].signal = SIGSEGV;
+}
+
+static void crashing_in_unused_libc(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_LIBC].signal = SIGSEGV;
+}
+
+/* What enters an emulator says nothing of the host. */
+static void emulated(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "tsc");
+	fact_set_text(&evidence->host.emulator, "valgrind");
+}
+
+static void entering(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "hpet");
+}
+
+static void entering_without_vdso(struct evidence *evidence)
+{
+	entering(evidence);
+	evidence_remove_path(evidence, PATH_VDSO);
+	evidence->vdso = (struct vdso_evidence){0};
+	fact_set(&evidence->vdso.fact, FACT_ABSENT, "AT_SYSINFO_EHDR is 0");
+}
+
+/* The image is there but could not be read: that is not "no vDSO". */
+static void entering_with_unreadable_vdso(struct evidence *evidence)
+{
+	entering_without_vdso(evidence);
+	fact_set(&evidence->vdso.fact, FACT_FAILED, "its hash table does not fit the image");
+}
+
+static void answered_by_libc_without_vdso(struct evidence *evidence)
+{
+	evidence_remove_path(evidence, PATH_VDSO);
+	fact_set(&evidence->vdso.fact, FACT_ABSENT, "AT_SYSINFO_EHDR is 0");
+}
+
+static void entering_all_but_once(struct evidence *evidence)
+{
+	entering(evidence);
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].entered = BUILDER_ATTEMPTS - 1;
+}
+
+static void entering_once(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].entered = 1;
+}
+
+static void entering_by_one_call(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].entered = BUILDER_ATTEMPTS;
+}
+
+static void entering_by_two_calls(struct evidence *evidence)
+{
+	entering_by_one_call(evidence);
+	evidence_find_call(evidence, "gettimeofday", "")->path[PATH_VDSO].entered =
+		BUILDER_ATTEMPTS;
+}
+
+static void entering_by_one_and_sometimes_by_another(struct evidence *evidence)
+{
+	entering_by_one_call(evidence);
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].entered = 7;
+}
+
+static void entering_by_undeciding_calls(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_TAI")->path[PATH_VDSO].entered = BUILDER_ATTEMPTS;
+	gettime(evidence, "CLOCK_BOOTTIME")->path[PATH_VDSO].entered = BUILDER_ATTEMPTS;
+}
+
+static void entering_through_libc(struct evidence *evidence)
+{
+	evidence_set_entered(evidence, PATH_LIBC, BUILDER_ATTEMPTS);
+}
+
+static void entering_through_our_static_libc(struct evidence *evidence)
+{
+	entering_through_libc(evidence);
+	evidence->host.libc_static.value = true;
+}
+
+static void entering_through_libc_of_unknown_kind(struct evidence *evidence)
+{
+	entering_through_libc(evidence);
+	fact_set(&evidence->host.libc_static.fact, FACT_FAILED, "x");
+}
+
+static void with_trapped_counter(struct evidence *evidence)
+{
+	evidence->timing.counter_ns = 1200;
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns = 1220;
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].p99_ns = 1230;
+}
+
+static void with_counter_just_as_dear(struct evidence *evidence)
+{
+	evidence->timing.counter_ns = evidence->timing.entry_ns;
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns = evidence->timing.entry_ns;
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].p99_ns = evidence->timing.entry_ns;
+}
+
+static void with_counter_just_cheaper(struct evidence *evidence)
+{
+	with_counter_just_as_dear(evidence);
+	evidence->timing.counter_ns *= 0.99;
+}
+
+/* The counter was disturbed while it was timed alone: the call shows that it is quick. */
+static void with_slow_counter_but_quick_call(struct evidence *evidence)
+{
+	evidence->timing.counter_ns = 1200;
+}
+
+static void with_slow_call_but_quick_counter(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns = 1220;
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].p99_ns = 1230;
+}
+
+static void with_trapped_counter_of_unknown_entry(struct evidence *evidence)
+{
+	with_trapped_counter(evidence);
+	fact_set(&evidence->timing.entry_fact, FACT_FAILED, "x");
+}
+
+static void with_trapped_counter_and_entering(struct evidence *evidence)
+{
+	entering(evidence);
+	with_trapped_counter(evidence);
+}
+
+static void with_slow_calls_and_no_proof(struct evidence *evidence)
+{
+	with_trapped_counter(evidence);
+	evidence_remove_proof(evidence, "seccomp: not permitted; ptrace: not permitted");
+}
+
+static void without_proof(struct evidence *evidence)
+{
+	evidence_remove_proof(evidence, "seccomp: not permitted; ptrace: not permitted");
+}
+
+/* qemu-user: no vDSO, and its "system calls" for the time are cheaper than others. */
+static void without_proof_and_vdso(struct evidence *evidence)
+{
+	without_proof(evidence);
+	evidence_remove_path(evidence, PATH_VDSO);
+}
+
+static void without_proof_and_a_real_kernel(struct evidence *evidence)
+{
+	without_proof(evidence);
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_SYSCALL].min_ns =
+		evidence->timing.entry_ns / 2;
+}
+
+static void without_proof_and_just_as_dear(struct evidence *evidence)
+{
+	without_proof(evidence);
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].min_ns = evidence->timing.entry_ns;
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].p99_ns = evidence->timing.entry_ns;
+}
+
+/* The minimum alone would clear a clock that falls back half of the time. */
+static void without_proof_and_cheap_at_times(struct evidence *evidence)
+{
+	without_proof(evidence);
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].p99_ns = 250;
+}
+
+/* On the same host getppid's minimum is now below, now above that of clock_gettime. */
+static void without_proof_and_entry_a_little_dearer(struct evidence *evidence)
+{
+	without_proof(evidence);
+	evidence->timing.entry_ns = 1138;
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		evidence->calls[i].path[PATH_VDSO].p99_ns = 101;
+		evidence->calls[i].path[PATH_SYSCALL].min_ns = 1077;
+	}
+}
+
+/* A vDSO of an emulator: its functions make the system call that the emulator answers. */
+static void without_proof_and_as_dear_as_raw(struct evidence *evidence)
+{
+	without_proof(evidence);
+	evidence->timing.entry_ns = 200;
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		evidence->calls[i].path[PATH_SYSCALL].min_ns = 160;
+		evidence->calls[i].path[PATH_VDSO].min_ns = 130;
+		evidence->calls[i].path[PATH_VDSO].p99_ns = 140;
+	}
+}
+
+/* Documents of older versions. */
+static void without_proof_and_percentile(struct evidence *evidence)
+{
+	without_proof(evidence);
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].p99_ns = 0;
+}
+
+static void with_noise(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].p99_ns = 250;
+}
+
+static void changing_once(struct evidence *evidence)
+{
+	text_copy(evidence->clocksource.current, CLOCKSOURCE_NAME_SIZE, "hpet");
+	text_copy(evidence->clocksource.changed_to, CLOCKSOURCE_NAME_SIZE, "tsc");
+	evidence->clocksource.changes = 1;
+}
+
+static void changing_twice(struct evidence *evidence)
+{
+	changing_once(evidence);
+	evidence->clocksource.changes = 2;
+}
+
+static void changing_and_entering_at_times(struct evidence *evidence)
+{
+	entering_once(evidence);
+	changing_twice(evidence);
+}
+
+static void changing_once_without_proof(struct evidence *evidence)
+{
+	without_proof(evidence);
+	changing_once(evidence);
+}
+
+static void without_proof_and_one_untimed(struct evidence *evidence)
+{
+	without_proof(evidence);
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].timed = false;
+}
+
+static void without_proof_and_entry(struct evidence *evidence)
+{
+	without_proof(evidence);
+	fact_set(&evidence->timing.entry_fact, FACT_FAILED, "x");
+}
+
+static void without_proof_and_timing(struct evidence *evidence)
+{
+	without_proof(evidence);
+	evidence_remove_timing(evidence);
+}
+
+static void without_timing(struct evidence *evidence)
+{
+	evidence_remove_timing(evidence);
+}
+
+/* A proof of two calls of three is none of the third. */
+static void with_one_call_unproven(struct evidence *evidence)
+{
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].attempts = 0;
+	evidence_remove_timing(evidence);
+}
+
+static void without_anything(struct evidence *evidence)
+{
+	memset(evidence, 0, sizeof(*evidence));
+	evidence->live = true;
+}
+
+/* Slow by times and by name: still no proof, so never "fallback". */
+static void entering_unproven(struct evidence *evidence)
+{
+	entering(evidence);
+	without_proof(evidence);
+}
+
+static void with_mode_unread(struct evidence *evidence)
+{
+	evidence_set_mode(evidence, VCLOCK_INFERRED, 1, "tsc");
+}
+
+static void entering_with_mode_inferred(struct evidence *evidence)
+{
+	entering(evidence);
+	evidence_set_mode(evidence, VCLOCK_INFERRED, 0, "none");
+}
+
+static void with_mode_none(struct evidence *evidence)
+{
+	evidence_set_mode(evidence, VCLOCK_READ, 0, "none");
+}
+
+static void entering_with_mode(struct evidence *evidence)
+{
+	entering(evidence);
+	evidence_set_mode(evidence, VCLOCK_READ, 1, "tsc");
+}
+
+#define NAME EVIDENCE_NAME
+#define MODE EVIDENCE_MODE
+#define PROOF EVIDENCE_PROOF
+#define TIMING EVIDENCE_TIMING
+#define ROW(change, verdict, rule, rests_on, text)                                                 \
+	{                                                                                          \
+#change ", " #verdict " by " rule, change, VERDICT_##verdict, rule, rests_on, text \
+	}
+
+struct row {
+	const char *name;
+	change *apply;
+	enum verdict_kind verdict;
+	const char *rule;
+	unsigned rests_on;
+	const char *text; /* in the summary */
+};
+
+static const struct row rows[] = {
+	ROW(as_it_is, OK, "user-space", PROOF | TIMING | MODE, "served by the vDSO"),
+	ROW(with_mode_unread, OK, "user-space", PROOF | TIMING, "served by the vDSO"),
+	ROW(with_mode_none, OK, "user-space", PROOF | TIMING, "served by the vDSO"),
+	ROW(without_timing, OK, "user-space", PROOF | MODE, "served by the vDSO"),
+	ROW(captured, UNKNOWN, "captured-tree", NAME, "name alone"),
+	ROW(captured_and_crashing, UNKNOWN, "captured-tree", NAME, "name alone"),
+	ROW(crashing, UNKNOWN, "call-crashes", PROOF, "SIGSEGV"),
+	ROW(crashing_elsewhere, OK, "user-space", PROOF | TIMING | MODE, "served by the vDSO"),
+	ROW(crashing_in_unused_libc, OK, "user-space", PROOF | TIMING | MODE, "served by the vDSO"),
+	ROW(emulated, UNKNOWN, "emulated", 0, "valgrind"),
+	ROW(entering, FALLBACK, "enters-always", PROOF | MODE, "fall back"),
+	ROW(entering_with_mode_inferred, FALLBACK, "enters-always", PROOF, "fall back"),
+	ROW(entering_with_mode, FALLBACK, "enters-always", PROOF, "fall back"),
+	ROW(entering_without_vdso, FALLBACK, "enters-without-vdso", PROOF | MODE, "no vDSO"),
+	ROW(entering_with_unreadable_vdso, FALLBACK, "enters-always", PROOF | MODE, "fall back"),
+	ROW(answered_by_libc_without_vdso, OK, "user-space", PROOF | MODE, "served by the vDSO"),
+	ROW(entering_all_but_once, FALLBACK, "enters-sometimes", PROOF | MODE,
+		"gettimeofday() and clock_gettime() sometimes fall back"),
+	ROW(entering_once, FALLBACK, "enters-sometimes", PROOF,
+		"clock_gettime(CLOCK_REALTIME) sometimes falls back"),
+	ROW(entering_by_one_call, FALLBACK, "enters-some-calls", PROOF,
+		"clock_gettime(CLOCK_REALTIME) falls back"),
+	ROW(entering_by_two_calls, FALLBACK, "enters-some-calls", PROOF,
+		"gettimeofday() and clock_gettime(CLOCK_REALTIME) fall back "),
+	ROW(entering_by_one_and_sometimes_by_another, FALLBACK, "enters-sometimes", PROOF,
+		"sometimes fall back"),
+	ROW(entering_by_undeciding_calls, OK, "user-space", PROOF | TIMING | MODE,
+		"served by the vDSO"),
+	ROW(entering_through_libc, FALLBACK, "enters-through-libc", PROOF, "C library"),
+	ROW(entering_through_our_static_libc, OK, "user-space", PROOF | TIMING | MODE, "served by"),
+	ROW(entering_through_libc_of_unknown_kind, OK, "user-space", PROOF | TIMING | MODE,
+		"served by"),
+	ROW(with_trapped_counter, SLOW, "counter-slow", PROOF | TIMING, "counter"),
+	ROW(with_counter_just_as_dear, SLOW, "counter-slow", PROOF | TIMING, "counter"),
+	ROW(with_counter_just_cheaper, OK, "user-space", PROOF | MODE, "served by the vDSO"),
+	ROW(with_slow_counter_but_quick_call, OK, "user-space", PROOF | TIMING | MODE, "served by"),
+	ROW(with_slow_call_but_quick_counter, OK, "user-space", PROOF | MODE, "served by the vDSO"),
+	ROW(with_trapped_counter_of_unknown_entry, OK, "user-space", PROOF | MODE,
+		"served by the vDSO"),
+	ROW(with_trapped_counter_and_entering, FALLBACK, "enters-always", PROOF | MODE,
+		"fall back"),
+	ROW(with_slow_calls_and_no_proof, UNKNOWN, "no-proof", 0, "not permitted"),
+	ROW(without_proof, OK, "cheaper-than-entry", TIMING, "less time"),
+	ROW(without_proof_and_vdso, UNKNOWN, "no-proof", 0, "could not determine"),
+	ROW(without_proof_and_a_real_kernel, UNKNOWN, "no-proof", 0, "could not determine"),
+	ROW(without_proof_and_just_as_dear, UNKNOWN, "no-proof", 0, "could not determine"),
+	ROW(without_proof_and_cheap_at_times, UNKNOWN, "no-proof", 0, "could not determine"),
+	ROW(without_proof_and_entry_a_little_dearer, OK, "cheaper-than-entry", TIMING, "less time"),
+	ROW(without_proof_and_as_dear_as_raw, UNKNOWN, "no-proof", 0, "could not determine"),
+	ROW(without_proof_and_percentile, UNKNOWN, "no-proof", 0, "could not determine"),
+	ROW(with_noise, OK, "user-space", PROOF | MODE, "served by the vDSO"),
+	ROW(changing_once, OK, "user-space", PROOF | TIMING | MODE, "served by the vDSO"),
+	ROW(changing_twice, FALLBACK, "clocksource-keeps-changing", NAME | PROOF, "2 times"),
+	ROW(changing_and_entering_at_times, FALLBACK, "enters-sometimes", PROOF,
+		"sometimes falls back"),
+	ROW(changing_once_without_proof, UNKNOWN, "no-proof", 0, "could not determine"),
+	ROW(without_proof_and_one_untimed, UNKNOWN, "no-proof", 0, "could not determine"),
+	ROW(without_proof_and_entry, UNKNOWN, "no-proof", 0, "could not determine"),
+	ROW(without_proof_and_timing, UNKNOWN, "no-proof", 0, "seccomp: not permitted"),
+	ROW(with_one_call_unproven, UNKNOWN, "no-proof", 0, "could not determine"),
+	ROW(without_anything, UNKNOWN, "no-proof", 0, "nothing was measured"),
+	ROW(entering_unproven, UNKNOWN, "no-proof", 0, "could not determine"),
+};
+
+static void judge_row(void **state)
+{
+	const struct row *row = *state;
+	struct evidence evidence;
+	struct verdict verdict;
+
+	evidence_make_healthy(&evidence);
+	row->apply(&evidence);
+	memset(&verdict, 0xff, sizeof(verdict));
+	verdict_find(&evidence, &verdict);
+	assert_string_equal(verdict.rule, row->rule);
+	assert_string_equal(verdict_name(verdict.kind), verdict_name(row->verdict));
+	assert_int_equal(verdict.rests_on, row->rests_on);
+	if (!strstr(verdict.summary, row->text))
+		fail_msg("\"%s\" is not in \"%s\"", row->text, verdict.summary);
+}
+
+/* Exit statuses are a contract with scripts. */
+static void exit_statuses_and_names_are_those_documented(void **state)
+{
+	(void)state;
+	assert_int_equal(verdict_exit_status(VERDICT_OK), 0);
+	assert_int_equal(verdict_exit_status(VERDICT_FALLBACK), 1);
+	assert_int_equal(verdict_exit_status(VERDICT_SLOW), 1);
+	assert_int_equal(verdict_exit_status(VERDICT_UNKNOWN), 2);
+	assert_string_equal(verdict_name(VERDICT_OK), "ok");
+	assert_string_equal(verdict_name(VERDICT_FALLBACK), "fallback");
+	assert_string_equal(verdict_name(VERDICT_SLOW), "slow");
+	assert_string_equal(verdict_name(VERDICT_UNKNOWN), "unknown");
+	assert_string_equal(evidence_kind_name(EVIDENCE_NAME), "name");
+	assert_string_equal(evidence_kind_name(EVIDENCE_MODE), "mode");
+	assert_string_equal(evidence_kind_name(EVIDENCE_PROOF), "proof");
+	assert_string_equal(evidence_kind_name(EVIDENCE_TIMING), "timing");
+}
+
+static bool any_entered(const struct evidence *evidence)
+{
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		for (int path = 0; path < PATH_SYSCALL; path++) {
+			if (evidence->calls[i].decides && evidence->calls[i].path[path].entered)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Whatever the evidence: no fallback without a caught call, no proof claimed without one. */
+static void no_verdict_contradicts_its_evidence(void **state)
+{
+	static struct evidence evidence;
+	struct dice dice = dice_start();
+	unsigned seen[4] = {0};
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		struct verdict verdict;
+		bool proof;
+
+		evidence_roll(&evidence, &dice);
+		verdict_find(&evidence, &verdict);
+		proof = evidence.live && fact_is_known(&evidence.proof.fact);
+		seen[verdict.kind]++;
+		if (verdict.kind == VERDICT_FALLBACK)
+			assert_true(proof &&
+				    (any_entered(&evidence) || evidence.clocksource.changes > 1));
+		if (verdict.kind == VERDICT_SLOW)
+			assert_true(proof);
+		if (verdict.kind == VERDICT_OK)
+			assert_true(proof || (verdict.rests_on == EVIDENCE_TIMING));
+		if (evidence.clocksource.changes > 1)
+			assert_int_not_equal(verdict.kind, VERDICT_OK);
+		assert_true(*verdict.summary);
+		assert_true(strlen(verdict.summary) < SUMMARY_SIZE);
+	}
+	for (size_t i = 0; i < COUNT(seen); i++)
+		assert_true(seen[i] > 0);
+}
+
+static void the_same_evidence_always_gives_the_same_verdict(void **state)
+{
+	static struct evidence evidence, copy;
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int round = 0; round < 1000; round++) {
+		struct verdict one, other;
+
+		memset(&one, 0, sizeof(one));
+		memset(&other, 0xff, sizeof(other));
+		evidence_roll(&evidence, &dice);
+		copy = evidence;
+		verdict_find(&evidence, &one);
+		verdict_find(&copy, &other);
+		assert_memory_equal(&evidence, &copy, sizeof(copy));
+		assert_int_equal(one.kind, other.kind);
+		assert_ptr_equal(one.rule, other.rule);
+		assert_int_equal(one.rests_on, other.rests_on);
+		assert_string_equal(one.summary, other.summary);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest plain[] = {
+		cmocka_unit_test(exit_statuses_and_names_are_those_documented),
+		cmocka_unit_test(no_verdict_contradicts_its_evidence),
+		cmocka_unit_test(the_same_evidence_always_gives_the_same_verdict),
+	};
+
+	return unit_run_rows("the verdict follows from the evidence", judge_row, rows) +
+	       cmocka_run_group_tests_name("verdict, all of it", plain, NULL, NULL);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * judge/watchdog: the figures of real logs, and the clock that they speak against. A TSC that
+ * is blamed for a fault of its reference stays unused for no reason.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "judge/watchdog.h"
+#include "unit/dice.h"
+#include "unit/evidence_builder.h"
+#include "unit/unit.h"
+
+#define LINES_MAX 4
+
+/* The figures are those of the log named; a rate beside them is the CPU's nominal one. */
+static const struct log {
+	const char *name; /* where it was published */
+	const char *lines[LINES_MAX];
+	const char *cpu; /* brand; NULL: none with a rate */
+	bool metal;
+	enum watchdog_culprit culprit;
+	unsigned wraps;
+	double seconds; /* on which both agree; 0: not looked at */
+} logs[] = {
+	{"lkml 2021-11, Feng Tang: 471 s on a server, hpet of 25 MHz",
+		{"clocksource: 'hpet' wd_nsec: 0 wd_now: ffd70be2 wd_last: 40da633b mask: ffffffff",
+			"clocksource: 'tsc' cs_nsec: 471766594285 cs_now: 44f62c184e9 cs_last: "
+			"394a7a43771 mask: ffffffffffffffff"},
+		NULL, true, WATCHDOG_WRAPPED, 2, 471.767},
+	{"lkml 2021-11, Feng Tang: 5 s against acpi_pm",
+		{"clocksource: 'acpi_pm' wd_nsec: 312227950 wd_now: 92367f wd_last: 8128bd mask: "
+		 "ffffff",
+			"clocksource: 'tsc' cs_nsec: 4999196389 cs_now: 9e811223a9754 cs_last: "
+			"9e80e767df194 mask: ffffffffffffffff"},
+		NULL, true, WATCHDOG_WRAPPED, 1, 4.999},
+	{"a Z390 board that hung for 27 minutes",
+		{"clocksource:                       'hpet' wd_now: 80797d69 wd_last: 68a4a043 "
+		 "mask: ffffffff",
+			"clocksource:                       'tsc' cs_now: 13b05dc7db8ba cs_last: "
+			"135b1e5c42622 mask: ffffffffffffffff",
+			"tsc: Detected 3600.000 MHz processor",
+			"hpet0: 8 comparators, 64-bit 24.000000 MHz counter"},
+		NULL, true, WATCHDOG_WRAPPED, 9, 1627.3},
+	/* 3 s is more than half of acpi_pm's range, which the kernel takes for 0. */
+	{"oxidecomputer/propolis#328",
+		{"clocksource:                       'acpi_pm' wd_now: f4b7d wd_last: 6c50c5 mask: "
+		 "ffffff",
+			"clocksource:                       'tsc' cs_now: 1ca324f62cac cs_last: "
+			"1ca0b7a50c00 mask: ffffffffffffffff"},
+		"Ryzen 9 3950X @ 3.50GHz", false, WATCHDOG_WRAPPED, 0, 2.984},
+	{"the same without a rate: it is that of no slow or impossible CPU",
+		{"clocksource: 'acpi_pm' wd_now: f4b7d wd_last: 6c50c5 mask: ffffff",
+			"clocksource: 'tsc' cs_now: 1ca324f62cac cs_last: 1ca0b7a50c00 mask: "
+			"ffffffffffffffff"},
+		NULL, false, WATCHDOG_WRAPPED, 0, 2.984},
+	{"lkml 2021-11, Feng Tang: a 5.5 server, with an hpet of 24 MHz",
+		{"clocksource: 'hpet' wd_now: 25272026 wd_last: 2e9ce418 mask: ffffffff",
+			"clocksource: 'tsc' cs_now: 95b400003fdf1 cs_last: 95ae7ed7c33f7 mask: "
+			"ffffffffffffffff",
+			"hpet0: 8 comparators, 64-bit 24.000000 MHz counter"},
+		NULL, true, WATCHDOG_WRAPPED, 0, 172.34},
+	{"fbelavenuto/arpl#244: a guest of VMware without a rate",
+		{"clocksource: 'acpi_pm' wd_now: 8d5199 wd_last: 60e92e mask: ffffff",
+			"clocksource: 'tsc' cs_now: 1981c973dc9 cs_last: 1940283c820 mask: "
+			"ffffffffffffffff"},
+		NULL, false, WATCHDOG_UNDETERMINED, 0, 0},
+	/* The TSC's figures are not in the mail. */
+	{"lkml 2019-07: an hpet that does not count",
+		{"clocksource: 'hpet' wd_now: 33 wd_last: 33 mask: ffffffff",
+			"clocksource: 'tsc-early' cs_now: 4c8a9b cs_last: 3f21 mask: "
+			"ffffffffffffffff"},
+		NULL, true, WATCHDOG_STOPPED, 0, 0},
+	{"bugzilla 203183: Coffee Lake's hpet in PC10",
+		{"clocksource: 'hpet' wd_now: 54b0f25 wd_last: 4e9fe44 mask: ffffffff",
+			"clocksource: 'tsc' cs_now: 3e0e2debe0 cs_last: 3daab92440 mask: "
+			"ffffffffffffffff",
+			"hpet0: 8 comparators, 64-bit 24.000000 MHz counter"},
+		"Intel(R) Core(TM) i7-8700 CPU @ 3.20GHz", true, WATCHDOG_STOPPED, 0, 0},
+	{"lkml 2019, Konstantin Khlebnikov: hpet read as all ones",
+		{"clocksource: 'hpet' wd_now: ffffffff wd_last: 19ec5720 mask: ffffffff",
+			"clocksource: 'tsc' cs_now: 69b8a15f0aed cs_last: 69b862c9947d mask: "
+			"ffffffffffffffff"},
+		"Intel(R) Xeon(R) CPU E5-2660 v4 @ 2.00GHz", true, WATCHDOG_MISREAD, 0, 0},
+	{"projectacrn/acrn-kernel#257",
+		{"clocksource: 'refined-jiffies' wd_now: fffb7018 wd_last: fffb6e9d mask: ffffffff",
+			"clocksource: 'tsc-early' cs_now: 68a6a7070f6a0 cs_last: 68a69ab6f74d6 "
+			"mask: ffffffffffffffff"},
+		NULL, true, WATCHDOG_LOST_TICKS, 0, 0},
+	{"lkml 2021-11: refined-jiffies of 5.15",
+		{"clocksource: 'refined-jiffies' wd_nsec: 503923392 wd_now: fffb73f8 wd_last: "
+		 "fffb7200 mask: ffffffff",
+			"clocksource: 'tsc-early' cs_nsec: 588021368 cs_now: 581c1eb378 cs_last: "
+			"57d9aad9e8 mask: ffffffffffffffff"},
+		NULL, true, WATCHDOG_LOST_TICKS, 0, 0},
+	/* 668 us of 14.5 s: 644649553508 of 6.8 skips such a check. */
+	{"lkml 2024-01, Jiri Wiesner: eight nodes",
+		{"clocksource: 'hpet' wd_nsec: 14523447520 wd_now: 5a749706 wd_last: 45adf1e0 "
+		 "mask: ffffffff",
+			"clocksource: 'tsc' cs_nsec: 14524115132 cs_now: 515ce2c5a96caa cs_last: "
+			"515cd9a9d83918 mask: ffffffffffffffff"},
+		NULL, true, WATCHDOG_LATE, 0, 0},
+	/* The hypervisor sets kvm-clock back to where it was, and the TSC has gone on. */
+	{"a 7.2 guest stopped for 5 s by QEMU's monitor",
+		{"clocksource: Marking clocksource tsc unstable due to frequency skew",
+			"clocksource: Watchdog               kvm-clock interval:        503995129ns",
+			"clocksource: Clocksource                  tsc interval:       1894661885ns"},
+		NULL, false, WATCHDOG_PAUSED, 0, 0},
+	{"lkml 2025, Daniel Blueman: a 1,800-CPU server under load",
+		{"clocksource: 'hpet' wd_nsec: 503029760 wd_now: 48a38f74 wd_last: 47e3ab74 mask: "
+		 "ffffffff",
+			"clocksource: 'tsc' cs_nsec: 503466648 cs_now: 3224653e7bd cs_last: "
+			"3220d4f8d57 mask: ffffffffffffffff"},
+		NULL, true, WATCHDOG_DELAYED_READ, 0, 0},
+	/* The TSC's count was far smaller after than before. */
+	{"QubesOS/qubes-issues#2044",
+		{"'xen' wd_now: f6aa707c0c8f wd_last: f6a8d4762faa mask: ffffffffffffffff",
+			"'tsc' cs_now: 1b6861d00 cs_last: 21d7172f2b8c4 mask: ffffffffffffffff"},
+		NULL, false, WATCHDOG_TSC_JUMPED, 0, 0},
+	/* 10 hours or more, whatever the CPU. */
+	{"cyring/CoreFreq#308",
+		{"clocksource: 'hpet' wd_now: 9c5d0440 wd_last: 9bf64291 mask: ffffffff",
+			"clocksource: 'tsc' cs_now: 103b19f57d0eb5 cs_last: fc461fd0ba3a6 mask: "
+			"ffffffffffffffff"},
+		NULL, true, WATCHDOG_TSC_JUMPED, 0, 0},
+	{"a Ryzen that runs 1,770 ppm fast",
+		{"clocksource: 'hpet' wd_nsec: 495412266 wd_now: 74b2d4c wd_last: 6def0b2 mask: "
+		 "ffffffff",
+			"clocksource: 'tsc' cs_nsec: 496288695 cs_now: 1a21e4cda2 cs_last: "
+			"19b1b24352 mask: ffffffffffffffff"},
+		NULL, true, WATCHDOG_TSC_SKEWED, 0, 0},
+	{"QEMU without KVM",
+		{"clocksource: 'hpet' wd_nsec: 495327040 wd_now: 1212d50e wd_last: f1f05ee mask: "
+		 "ffffffff",
+			"clocksource: 'tsc' cs_nsec: 492961151 cs_now: 2a5e6e8a8 cs_last: "
+			"24f61a7a1 mask: ffffffffffffffff"},
+		NULL, false, WATCHDOG_TSC_SKEWED, 0, 0},
+	/* hpet counted 4 s where the TSC counted 0.4 s: neither can be told right. */
+	{"sozu-proxy/sozu#500",
+		{"clocksource:                       'hpet' wd_now: 5ca548fd wd_last: 5932c25f "
+		 "mask: ffffffff",
+			"clocksource:                       'tsc' cs_now: bb8a0f7168a0d4 cs_last: "
+			"bb8a0f234df0c3 mask: ffffffffffffffff"},
+		NULL, true, WATCHDOG_UNDETERMINED, 0, 0},
+	{"madgraph5/madgraph4gpu#116: the reference's line is gone",
+		{"tsc: Detected 2100.055 MHz processor",
+			"clocksource: 'tsc-early' cs_now: 4208573b47b76a cs_last: 42085716e25bb4 "
+			"mask: ffffffffffffffff"},
+		NULL, false, WATCHDOG_UNDETERMINED, 0, 0},
+};
+
+static void make_evidence(struct evidence *evidence, const struct log *log)
+{
+	evidence_make_falling_back(evidence, "hpet");
+	for (size_t i = 0; i < LINES_MAX && log->lines[i]; i++)
+		evidence_add_log(evidence, log->lines[i]);
+	fact_set_text(&evidence->host.cpu, log->cpu ? log->cpu : "no rate");
+	if (log->metal)
+		evidence->host.hypervisor = (struct text_fact){.fact.state = FACT_ABSENT};
+}
+
+static void the_culprit_is_named(void **state)
+{
+	static struct evidence evidence;
+	const struct log *log = *state;
+	struct watchdog_report report;
+
+	make_evidence(&evidence, log);
+	assert_true(watchdog_explain(&evidence, &report));
+	assert_int_equal(report.culprit, log->culprit);
+	assert_int_equal(report.wraps, log->wraps);
+	if (log->seconds > 0)
+		assert_true(report.true_seconds > log->seconds - 0.05 &&
+			    report.true_seconds < log->seconds + 0.05);
+}
+
+static void without_figures_no_culprit_is_named(void **state)
+{
+	static struct evidence evidence;
+	struct watchdog_report report;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "hpet");
+	assert_false(watchdog_explain(&evidence, &report));
+	evidence_add_log(&evidence, "Clocksource tsc unstable (delta = -95170507948 ns)");
+	evidence_add_log(&evidence, "tsc: Marking TSC unstable due to clocksource watchdog");
+	assert_false(watchdog_explain(&evidence, &report));
+	/* Another clock's report is none on the TSC. */
+	evidence_add_log(&evidence, "'jiffies' wd_nsec: 500000000 wd_now: 9 wd_last: 1 mask: ff");
+	evidence_add_log(&evidence, "'MIPS' cs_nsec: 940634468 cs_now: 9 cs_last: 1 mask: ff");
+	assert_false(watchdog_explain(&evidence, &report));
+}
+
+/* A log is written by anybody who may write /dev/kmsg. */
+static void any_figures_are_parsed_safely(void **state)
+{
+	static const char *const names[] = {"hpet", "acpi_pm", "tsc", "kvm-clock", "", "'"};
+	static struct evidence evidence;
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int round = 0; round < 5000; round++) {
+		struct watchdog_report report;
+
+		evidence_make_falling_back(&evidence, "hpet");
+		for (int side = 0; side < 2; side++) {
+			char text[KERNEL_LOG_TEXT_SIZE];
+			const char *mark = side ? "cs" : "wd";
+			int shift = (int)dice_roll(&dice, 64);
+
+			snprintf(text, sizeof(text),
+				"'%s' %s_nsec: %llu %s_now: %llx %s_last: %llx mask: %llx",
+				names[dice_roll(&dice, COUNT(names))], mark,
+				(unsigned long long)dice_word(&dice) >> shift, mark,
+				(unsigned long long)dice_word(&dice), mark,
+				(unsigned long long)dice_word(&dice),
+				(unsigned long long)dice_word(&dice) >> shift);
+			evidence_add_log(&evidence, text);
+		}
+		if (watchdog_explain(&evidence, &report))
+			assert_in_range(report.culprit, WATCHDOG_UNDETERMINED, WATCHDOG_TSC_SKEWED);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest plain[] = {
+		cmocka_unit_test(without_figures_no_culprit_is_named),
+		cmocka_unit_test(any_figures_are_parsed_safely),
+	};
+
+	return unit_run_rows("the log names the culprit", the_culprit_is_named, logs) +
+	       cmocka_run_group_tests_name("watchdog", plain, NULL, NULL);
+}

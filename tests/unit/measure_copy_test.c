@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The copy of this machine's vDSO. What it shows on kernels whose clocks fall back is tested in the
+ * lab; here it has to agree with the data page, survive refusals, and leave the process alone.
+ */
+#include <errno.h>
+#include <seccomp.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "base/child.h"
+#include "base/root.h"
+#include "measure/copy.h"
+#include "measure/vdso.h"
+#include "measure/vvar.h"
+#include "unit/unit.h"
+
+/* linux/prctl.h of 6.3 and newer. */
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65
+#define PR_MDWE_REFUSE_EXEC_GAIN 1
+#endif
+
+static struct vdso_image image;
+static struct call_table calls;
+static struct vclock_evidence vclock;
+
+static int set_up(void **state)
+{
+	struct vdso_evidence vdso = {0};
+	struct root root;
+	struct fact why;
+
+	(void)state;
+	if (!root_open(&root, "/", &why))
+		return -1;
+	vdso_collect(&root, &vdso, &image);
+	root_close(&root);
+	call_table_make(&vdso, &image, &calls);
+	return 0;
+}
+
+static void measure(struct copy_evidence *copy)
+{
+	copy_measure(&image, &calls, &vclock, copy, NO_LIMIT);
+	if (copy->fact.state == FACT_ABSENT || copy->fact.state == FACT_DENIED)
+		unit_skip("%s", copy->fact.reason);
+	assert_string_equal(copy->fact.reason, "");
+}
+
+static void the_copy_finds_the_mode_that_the_data_page_holds(void **state)
+{
+	struct copy_evidence copy;
+
+	(void)state;
+	memset(&vclock, 0, sizeof(vclock));
+	measure(&copy);
+	vvar_collect(&image, "", &vclock, NO_LIMIT);
+	if (vclock.how != VCLOCK_READ)
+		unit_skip("%s", vclock.fact.reason);
+	assert_int_equal(copy.mode, vclock.mode);
+	assert_int_equal(copy.at, vclock.at);
+}
+
+static void a_hint_saves_the_search_and_changes_nothing_else(void **state)
+{
+	struct copy_evidence searched, hinted;
+
+	(void)state;
+	memset(&vclock, 0, sizeof(vclock));
+	measure(&searched);
+	vclock.how = VCLOCK_READ;
+	vclock.at = searched.at;
+	measure(&hinted);
+	assert_int_equal(hinted.mode, searched.mode);
+	assert_int_equal(hinted.at, searched.at);
+	assert_int_equal(hinted.falls_back, searched.falls_back);
+}
+
+static void a_wrong_hint_is_ignored(void **state)
+{
+	static const int64_t wrong[] = {-1, 0, 64, -4096, -4095, -(1 << 30), 1 << 30};
+	struct copy_evidence searched, hinted;
+
+	(void)state;
+	memset(&vclock, 0, sizeof(vclock));
+	measure(&searched);
+	vclock.how = VCLOCK_READ;
+	for (size_t i = 0; i < COUNT(wrong); i++) {
+		vclock.at = wrong[i];
+		measure(&hinted);
+		assert_int_equal(hinted.at, searched.at);
+	}
+}
+
+/* Found only on a host whose clocks fall back; here only that it is not claimed. */
+static void no_time_is_given_where_nothing_falls_back(void **state)
+{
+	struct copy_evidence copy;
+
+	(void)state;
+	measure(&copy);
+	assert_int_equal(fact_is_known(&copy.what_if_fact), copy.falls_back);
+}
+
+static void the_process_reads_the_same_clock_afterwards(void **state)
+{
+	struct timespec before, after;
+	struct copy_evidence copy;
+
+	(void)state;
+	assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &before), 0);
+	measure(&copy);
+	assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &after), 0);
+	assert_true(after.tv_sec - before.tv_sec >= 0 && after.tv_sec - before.tv_sec < 60);
+}
+
+static void measure_without_exec_gain(void *answer)
+{
+	if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0)
+		copy_measure(&image, &calls, &vclock, answer, NO_LIMIT);
+}
+
+static void memory_that_may_not_become_executable_is_mapped_twice(void **state)
+{
+	struct fact why = {0};
+	struct copy_evidence *copy = child_share(sizeof(*copy), &why);
+	struct copy_evidence plain;
+
+	(void)state;
+	assert_non_null(copy);
+	memset(&vclock, 0, sizeof(vclock));
+	measure(&plain);
+	assert_true(child_run(measure_without_exec_gain, copy, NO_LIMIT, &why));
+	if (copy->fact.state == FACT_UNREAD)
+		unit_skip("this kernel has no PR_SET_MDWE");
+	assert_string_equal(copy->fact.reason, "");
+	assert_int_equal(copy->at, plain.at);
+	child_unshare(copy, sizeof(*copy));
+}
+
+static void measure_without_exec(void *answer)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	const struct scmp_arg_cmp executable = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, PROT_EXEC);
+
+	seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(mprotect), 1, executable);
+	seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(mmap), 1, executable);
+	seccomp_rule_add(
+		filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(mmap2), 1, executable); /* 32-bit */
+	if (seccomp_load(filter) == 0)
+		copy_measure(&image, &calls, &vclock, answer, NO_LIMIT);
+	seccomp_release(filter);
+}
+
+static void without_executable_memory_the_reason_is_given(void **state)
+{
+	struct fact why = {0};
+	struct copy_evidence *copy = child_share(sizeof(*copy), &why);
+
+	(void)state;
+	assert_non_null(copy);
+	if (!image.base)
+		unit_skip("there is no vDSO");
+	assert_true(child_run(measure_without_exec, copy, NO_LIMIT, &why));
+	if (copy->fact.state == FACT_UNREAD)
+		unit_skip("no seccomp filter can be set");
+	if (copy->fact.state != FACT_ABSENT) /* another architecture */
+		assert_non_null(strstr(copy->fact.reason, "executable memory"));
+	assert_false(fact_is_known(&copy->what_if_fact));
+	assert_string_equal(copy->what_if_fact.reason, copy->fact.reason);
+	child_unshare(copy, sizeof(*copy));
+}
+
+static void without_a_vdso_there_is_no_copy(void **state)
+{
+	static const struct vdso_image none;
+	static const struct call_table no_calls;
+	struct copy_evidence copy;
+
+	(void)state;
+	copy_measure(&none, &no_calls, &vclock, &copy, NO_LIMIT);
+	assert_int_equal(copy.fact.state, FACT_ABSENT);
+	assert_int_equal(copy.what_if_fact.state, FACT_ABSENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_copy_finds_the_mode_that_the_data_page_holds),
+		cmocka_unit_test(a_hint_saves_the_search_and_changes_nothing_else),
+		cmocka_unit_test(a_wrong_hint_is_ignored),
+		cmocka_unit_test(no_time_is_given_where_nothing_falls_back),
+		cmocka_unit_test(the_process_reads_the_same_clock_afterwards),
+		cmocka_unit_test(memory_that_may_not_become_executable_is_mapped_twice),
+		cmocka_unit_test(without_executable_memory_the_reason_is_given),
+		cmocka_unit_test(without_a_vdso_there_is_no_copy),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}

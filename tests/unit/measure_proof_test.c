@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * measure/proof: the witness that decides. It is held against calls whose way is known: raw
+ * system calls enter the kernel, functions of this file do not, and some do now and then.
+ */
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/root.h"
+#include "measure/proof.h"
+#include "measure/proof_run.h"
+#include "measure/vdso.h"
+#include "unit/unit.h"
+
+static int answers(clockid_t clock, struct timespec *now)
+{
+	*now = (struct timespec){clock, 0};
+	return 0;
+}
+
+static int enters(clockid_t clock, struct timespec *now)
+{
+	return (int)syscall(SYS_clock_gettime, clock, now);
+}
+
+/* As a C library that tries twice: still one attempt that entered. */
+static int enters_twice(clockid_t clock, struct timespec *now)
+{
+	enters(clock, now);
+	return enters(clock, now);
+}
+
+static int enters_every_fourth_time(clockid_t clock, struct timespec *now)
+{
+	static unsigned count;
+
+	return ++count % 4 ? answers(clock, now) : enters(clock, now);
+}
+
+static int crashes(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	(void)now;
+	__builtin_trap();
+}
+
+/* Other system calls than those for the time are not what is asked about. */
+static int fails_by_itself(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	(void)now;
+	return -22;
+}
+
+/* Every system call that tells the time, whatever the vDSO function is called. */
+
+static int enters_by_timeofday(clockid_t clock, struct timespec *now)
+{
+	struct timeval other;
+
+	(void)clock;
+	(void)now;
+	return (int)syscall(SYS_gettimeofday, &other, NULL);
+}
+
+static int enters_by_getres(clockid_t clock, struct timespec *now)
+{
+	return (int)syscall(SYS_clock_getres, clock, now);
+}
+
+static int enters_by_getcpu(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	(void)now;
+	return (int)syscall(SYS_getcpu, NULL, NULL, NULL);
+}
+
+static int enters_by_time(clockid_t clock, struct timespec *now)
+{
+#if defined(SYS_time)
+	(void)clock;
+	(void)now;
+	return (int)syscall(SYS_time, NULL);
+#else
+	return enters(clock, now);
+#endif
+}
+
+enum known {
+	ANSWERS,
+	ENTERS,
+	TWICE,
+	FOURTH,
+	CRASHES,
+	FAILS,
+	BY_TIMEOFDAY,
+	BY_GETRES,
+	BY_GETCPU,
+	BY_TIME,
+	KNOWN_COUNT
+};
+
+static clock_function *const known_functions[KNOWN_COUNT] = {[ANSWERS] = answers,
+	[ENTERS] = enters,
+	[TWICE] = enters_twice,
+	[FOURTH] = enters_every_fourth_time,
+	[CRASHES] = crashes,
+	[FAILS] = fails_by_itself,
+	[BY_TIMEOFDAY] = enters_by_timeofday,
+	[BY_GETRES] = enters_by_getres,
+	[BY_GETCPU] = enters_by_getcpu,
+	[BY_TIME] = enters_by_time};
+
+static struct call_table known_calls;
+
+static void prepare_known(struct evidence *evidence)
+{
+	*evidence = (struct evidence){.live = true};
+	known_calls = (struct call_table){.count = KNOWN_COUNT};
+	for (size_t i = 0; i < KNOWN_COUNT; i++) {
+		struct call_row *row = &known_calls.rows[i];
+
+		*row = (struct call_row){.call = "known", .clock = ""};
+		row->path[PATH_VDSO] = (struct call){.shape = SHAPE_CLOCK,
+			.clock = CLOCK_MONOTONIC,
+			.function.clock = known_functions[i]};
+	}
+	call_table_name(&known_calls, evidence);
+}
+
+static void assert_known_counts(const struct evidence *evidence)
+{
+	static const uint32_t wanted[KNOWN_COUNT] = {[ANSWERS] = 0,
+		[ENTERS] = PROOF_CALLS,
+		[TWICE] = PROOF_CALLS,
+		[FOURTH] = PROOF_CALLS / 4,
+		[FAILS] = 0,
+		[BY_TIMEOFDAY] = PROOF_CALLS,
+		[BY_GETRES] = PROOF_CALLS,
+		[BY_GETCPU] = PROOF_CALLS,
+		[BY_TIME] = PROOF_CALLS};
+
+	for (size_t i = 0; i < KNOWN_COUNT; i++) {
+		const struct path_evidence *path = &evidence->calls[i].path[PATH_VDSO];
+
+		if (i == CRASHES)
+			continue;
+		assert_int_equal(path->attempts, PROOF_CALLS);
+		assert_int_equal(path->entered, wanted[i]);
+		assert_int_equal(path->signal, 0);
+		assert_int_equal(evidence->calls[i].path[PATH_LIBC].attempts, 0);
+	}
+	assert_int_not_equal(evidence->calls[CRASHES].path[PATH_VDSO].signal, 0);
+	assert_int_equal(evidence->calls[CRASHES].path[PATH_VDSO].attempts, 1);
+	assert_int_equal(evidence->calls[CRASHES].path[PATH_VDSO].entered, 0);
+}
+
+typedef void take_function(struct proof_run *run, const struct deadline *deadline);
+
+/* One method directly, with the memory that it needs. Gives back the run, or NULL. */
+static struct proof_run *take(
+	take_function *method, const struct evidence *evidence, const struct call_table *calls)
+{
+	struct fact why = {0};
+	struct proof_run *run = child_share(sizeof(*run), &why);
+
+	assert_non_null(run);
+	run->calls = calls;
+	run->call = PROOF_RUN_NOTHING;
+	run->evidence = *evidence;
+	method(run, NO_LIMIT);
+	if (fact_is_known(&run->fact))
+		return run;
+	print_message("%s\n", run->fact.reason);
+	assert_true(*run->fact.reason);
+	child_unshare(run, sizeof(*run));
+	return NULL;
+}
+
+static void check_known(take_function *method)
+{
+	struct evidence evidence;
+	struct proof_run *run;
+
+	prepare_known(&evidence);
+	run = take(method, &evidence, &known_calls);
+	if (!run)
+		unit_skip("this method is refused here");
+	assert_known_counts(&run->evidence);
+	assert_true(run->evidence.proof.cpus >= 1);
+	child_unshare(run, sizeof(*run));
+}
+
+static void seccomp_counts_what_enters(void **state)
+{
+	(void)state;
+	check_known(proof_seccomp_take);
+}
+
+static void ptrace_counts_what_enters(void **state)
+{
+	(void)state;
+	check_known(proof_ptrace_take);
+}
+
+static void the_whole_proof_counts_what_enters(void **state)
+{
+	struct evidence evidence;
+
+	(void)state;
+	prepare_known(&evidence);
+	proof_take(&evidence, &known_calls, NO_LIMIT);
+	if (!fact_is_known(&evidence.proof.fact))
+		unit_skip("no proof can be taken here");
+	assert_int_not_equal(evidence.proof.method, PROOF_NONE);
+	assert_known_counts(&evidence);
+}
+
+/* What changed between the parts is lost unless both count. */
+static void a_second_part_is_added_to_the_first(void **state)
+{
+	const struct path_evidence *path;
+	struct evidence evidence;
+	struct proof_evidence first;
+
+	(void)state;
+	prepare_known(&evidence);
+	proof_take(&evidence, &known_calls, NO_LIMIT);
+	if (!fact_is_known(&evidence.proof.fact))
+		unit_skip("no proof can be taken here");
+	first = evidence.proof;
+	known_calls.rows[ANSWERS].path[PATH_VDSO].function.clock = enters;
+	proof_take(&evidence, &known_calls, NO_LIMIT);
+	path = &evidence.calls[ANSWERS].path[PATH_VDSO];
+	assert_int_equal(path->attempts, 2 * PROOF_CALLS);
+	assert_int_equal(path->entered, PROOF_CALLS);
+	assert_int_equal(evidence.calls[CRASHES].path[PATH_VDSO].attempts, 1);
+	assert_int_equal(evidence.proof.method, first.method);
+	assert_int_equal(evidence.proof.cpus, first.cpus);
+	assert_string_equal(evidence.proof.note, first.note);
+}
+
+static void list_real(struct evidence *evidence, struct call_table *calls)
+{
+	struct vdso_image image;
+	struct root root;
+	struct fact why = {0};
+
+	*evidence = (struct evidence){.live = true};
+	assert_true(root_open(&root, "/", &why));
+	vdso_collect(&root, &evidence->vdso, &image);
+	root_close(&root);
+	call_table_make(&evidence->vdso, &image, calls);
+	call_table_name(calls, evidence);
+}
+
+/* Two methods that share no mechanism say the same of this host. */
+static void seccomp_and_ptrace_agree_on_this_host(void **state)
+{
+	struct call_table calls;
+	static struct evidence evidence;
+	struct proof_run *seccomp, *ptrace;
+
+	(void)state;
+	list_real(&evidence, &calls);
+	seccomp = take(proof_seccomp_take, &evidence, &calls);
+	ptrace = take(proof_ptrace_take, &evidence, &calls);
+	if (!seccomp || !ptrace)
+		unit_skip("one of the methods is refused here");
+	for (size_t i = 0; i < evidence.call_count; i++) {
+		for (int path = PATH_VDSO; path <= PATH_LIBC; path++) {
+			const struct path_evidence *one = &seccomp->evidence.calls[i].path[path];
+			const struct path_evidence *other = &ptrace->evidence.calls[i].path[path];
+
+			assert_int_equal(one->attempts, other->attempts);
+			assert_int_equal(one->entered, other->entered);
+			assert_int_equal(one->signal, other->signal);
+		}
+	}
+	child_unshare(seccomp, sizeof(*seccomp));
+	child_unshare(ptrace, sizeof(*ptrace));
+}
+
+/* CPU-time clocks enter the kernel on all kernels: a proof that says otherwise sees nothing. */
+static void the_cpu_time_clocks_enter(void **state)
+{
+	struct call_table calls;
+	static struct evidence evidence;
+	unsigned seen = 0;
+
+	(void)state;
+	list_real(&evidence, &calls);
+	proof_take(&evidence, &calls, NO_LIMIT);
+	if (!fact_is_known(&evidence.proof.fact))
+		unit_skip("no proof can be taken here");
+	for (size_t i = 0; i < evidence.call_count; i++) {
+		const struct path_evidence *path = &evidence.calls[i].path[PATH_LIBC];
+
+		assert_int_equal(path->attempts, PROOF_CALLS);
+		if (strstr(evidence.calls[i].clock, "CPUTIME")) {
+			assert_int_equal(path->entered, PROOF_CALLS);
+			seen++;
+		}
+	}
+	assert_int_equal(seen, 2);
+}
+
+/* The filter cannot be undone: had it been set on us, nothing after would be right. */
+static void the_caller_is_left_unchanged(void **state)
+{
+	struct evidence evidence;
+	struct timespec now = {0, 0};
+
+	(void)state;
+	prepare_known(&evidence);
+	proof_take(&evidence, &known_calls, NO_LIMIT);
+	assert_int_equal(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now), 0);
+	assert_true(now.tv_sec > 0);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(seccomp_counts_what_enters),
+		cmocka_unit_test(ptrace_counts_what_enters),
+		cmocka_unit_test(the_whole_proof_counts_what_enters),
+		cmocka_unit_test(a_second_part_is_added_to_the_first),
+		cmocka_unit_test(seccomp_and_ptrace_agree_on_this_host),
+		cmocka_unit_test(the_cpu_time_clocks_enter),
+		cmocka_unit_test(the_caller_is_left_unchanged),
+	};
+
+	return cmocka_run_group_tests_name("proof", tests, NULL, NULL);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/vdso and vvar: this process's own vDSO and its data page, found and believed. */
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "measure/vdso.h"
+#include "measure/vvar.h"
+#include "unit/fake_root.h"
+#include "unit/unit.h"
+
+/* Where the vDSO that was collected last lies. */
+static struct vdso_image image;
+
+static struct vdso_evidence collect(const struct root *root)
+{
+	struct vdso_evidence vdso = {0};
+
+	vdso_collect(root, &vdso, &image);
+	return vdso;
+}
+
+static struct vdso_evidence collect_live(void)
+{
+	struct root root;
+	struct fact why = {0};
+	struct vdso_evidence vdso;
+
+	assert_true(root_open(&root, "/", &why));
+	vdso = collect(&root);
+	root_close(&root);
+	return vdso;
+}
+
+static void the_vdso_is_found_whole(void **state)
+{
+	struct vdso_evidence vdso = collect_live();
+
+	(void)state;
+	if (!getauxval(AT_SYSINFO_EHDR))
+		unit_skip("this process has no vDSO");
+	assert_true(fact_is_known(&vdso.fact));
+	assert_int_equal(image.base, getauxval(AT_SYSINFO_EHDR));
+	assert_true(vdso.export_count > 0);
+	for (size_t i = 0; i < vdso.export_count; i++)
+		assert_in_range(image.offsets[i], 1, image.size - 1);
+}
+
+/* Where /proc is missing, as in a bare chroot, the image's own headers tell its size. */
+static void without_proc_the_same_exports_are_found(void **state)
+{
+	struct fake_root *fake = *state;
+	struct root live = {.directory = fake->root.directory, .live = true};
+	struct vdso_evidence with = collect_live(), without;
+	struct vdso_image image_with = image;
+
+	if (!getauxval(AT_SYSINFO_EHDR))
+		unit_skip("this process has no vDSO");
+	without = collect(&live);
+	assert_true(fact_is_known(&without.fact));
+	assert_true(image.size <= image_with.size && image.size > 0);
+	assert_int_equal(without.export_count, with.export_count);
+	assert_memory_equal(
+		without.exports, with.exports, with.export_count * sizeof(with.exports[0]));
+	assert_memory_equal(
+		image.offsets, image_with.offsets, with.export_count * sizeof(image.offsets[0]));
+}
+
+/* Maps that lie about the vDSO's size must not lead outside: they do not say where it is. */
+static void maps_without_our_vdso_are_not_followed(void **state)
+{
+	struct fake_root *fake = *state;
+	struct root live = {.directory = fake->root.directory, .live = true};
+	struct vdso_evidence vdso;
+
+	if (!getauxval(AT_SYSINFO_EHDR))
+		unit_skip("this process has no vDSO");
+	fake_root_add(fake, "/proc/self/maps", "1000-2000 r-xp 00000000 00:00 0    [vdso]\n");
+	vdso = collect(&live);
+	assert_true(fact_is_known(&vdso.fact));
+	assert_true(vdso.export_count > 0);
+}
+
+static void a_captured_tree_has_no_vdso(void **state)
+{
+	struct fake_root *fake = *state;
+	struct vdso_evidence vdso = collect(&fake->root);
+
+	assert_int_equal(vdso.fact.state, FACT_UNREAD);
+	assert_int_equal(image.base, 0);
+	assert_int_equal(vdso.export_count, 0);
+}
+
+/* The page is read, or there is a reason; a believed mode is one that kernels have. */
+static void our_data_page_is_read_or_there_is_a_reason(void **state)
+{
+	struct vclock_evidence vclock = {0};
+
+	(void)state;
+	collect_live();
+	vvar_collect(&image, "", &vclock, NO_LIMIT);
+	assert_int_equal(vclock.how == VCLOCK_READ, fact_is_known(&vclock.fact));
+	assert_int_equal(vclock.how == VCLOCK_READ, !*vclock.fact.reason);
+	if (vclock.how != VCLOCK_READ)
+		unit_skip("this kernel's data page cannot be read");
+	assert_in_range(vclock.mode, 0, 4);
+	assert_true(*vclock.layout);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+/* Read again and again, as an update may come between: one answer. */
+static void the_same_mode_is_read_each_time(void **state)
+{
+	struct vclock_evidence first = {0};
+
+	(void)state;
+	collect_live();
+	vvar_collect(&image, "tsc", &first, NO_LIMIT);
+	if (first.how != VCLOCK_READ)
+		unit_skip("this kernel's data page cannot be read");
+	for (int i = 0; i < 20; i++) {
+		struct vclock_evidence again = {0};
+
+		vvar_collect(&image, "tsc", &again, NO_LIMIT);
+		assert_int_equal(again.how, VCLOCK_READ);
+		assert_int_equal(again.mode, first.mode);
+		assert_string_equal(again.layout, first.layout);
+	}
+}
+
+static void without_vdso_there_is_no_data_page(void **state)
+{
+	const struct vdso_image none = {0};
+	struct vclock_evidence vclock = {0};
+
+	(void)state;
+	vvar_collect(&none, "tsc", &vclock, NO_LIMIT);
+	assert_int_equal(vclock.how, VCLOCK_UNKNOWN);
+	assert_int_equal(vclock.fact.state, FACT_ABSENT);
+	assert_true(*vclock.fact.reason);
+}
+
+/* A vDSO elsewhere, as a sandbox may have it: no page around it is believed. */
+static void pages_that_are_not_data_pages_are_refused(void **state)
+{
+	static const char noise[65536] = {1};
+	struct vdso_image vdso = {0};
+	struct vclock_evidence vclock = {0};
+
+	(void)state;
+	vdso.base = ((uintptr_t)noise + 32768) & ~(uintptr_t)4095;
+	vdso.size = 4096;
+	vvar_collect(&vdso, "tsc", &vclock, NO_LIMIT);
+	assert_int_equal(vclock.how, VCLOCK_UNKNOWN);
+	assert_true(*vclock.fact.reason);
+}
+
+#define IN_TREE(test) cmocka_unit_test_setup_teardown(test, fake_root_setup, fake_root_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_vdso_is_found_whole),
+		IN_TREE(without_proc_the_same_exports_are_found),
+		IN_TREE(maps_without_our_vdso_are_not_followed),
+		IN_TREE(a_captured_tree_has_no_vdso),
+		cmocka_unit_test(our_data_page_is_read_or_there_is_a_reason),
+		cmocka_unit_test(the_same_mode_is_read_each_time),
+		cmocka_unit_test(without_vdso_there_is_no_data_page),
+		cmocka_unit_test(pages_that_are_not_data_pages_are_refused),
+	};
+
+	return cmocka_run_group_tests_name("vdso", tests, NULL, NULL);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* What warp prints: 80 columns whatever the values, and JSON with no key missing. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "unit/unit.h"
+#include "warp/model.h"
+
+static const struct moment_evidence moment = {.time.fact.state = FACT_KNOWN,
+	.time.value = "2026-11-21T15:02:11Z",
+	.uptime_fact.state = FACT_KNOWN,
+	.uptime_s = 86400.2};
+static char *bytes;
+
+static int free_bytes(void **state)
+{
+	(void)state;
+	free(bytes);
+	bytes = NULL;
+	return 0;
+}
+
+static struct warp_evidence large_values(void)
+{
+	struct warp_evidence warp = {.fact.state = FACT_KNOWN,
+		.duration_ns = 86400000000000,
+		.allowed = 2048,
+		.cpu_count = 1024,
+		.pair_fact.state = FACT_KNOWN,
+		.drift = {.fact.state = FACT_KNOWN,
+			.counter_hz = 4999999999.0,
+			.drift_ppm = -123.4567,
+			.error_ppm = 99.9999}};
+
+	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
+		warp.results[id] = (struct warp_result){.fact.state = FACT_KNOWN,
+			.reads = 999999999,
+			.warps = 99999999,
+			.largest_ns = 999999999,
+			.earlier_cpu = 1023,
+			.later_cpu = 1022,
+			.apart_fact.state = FACT_KNOWN,
+			.apart_ns = 999999999,
+			.discarded = 7};
+	return warp;
+}
+
+static void render_warp(const struct warp_evidence *warp, bool json)
+{
+	struct warp_verdict verdict;
+	struct warp_report report = {.warp = warp, .verdict = &verdict, .moment = &moment};
+
+	warp_judge(warp, &verdict);
+	bytes = unit_print(json ? warp_report_json : warp_report_text, &report);
+}
+
+static void the_text_fits_80_columns(void **state)
+{
+	struct warp_evidence warp = large_values();
+
+	(void)state;
+	render_warp(&warp, false);
+	unit_assert_fits_terminal(bytes);
+	assert_non_null(strstr(bytes, "999,999,999  1023,1022"));
+	assert_non_null(strstr(bytes, "1024 of the 2048"));
+	assert_non_null(strstr(bytes, "the clock was set during the test"));
+}
+
+static void the_text_shows_the_worst_pairs(void **state)
+{
+	struct warp_pair pairs[] = {{WARP_PAIR_KNOWN, 0, 1, 1.5, 40},
+		{WARP_PAIR_UNSEEN, 0, 2, 0, 0}, {WARP_PAIR_KNOWN, 0, 3, -900, 40},
+		{WARP_PAIR_MOVED, 1, 2, 0, 0}, {WARP_PAIR_KNOWN, 1, 3, 20, 40},
+		{WARP_PAIR_KNOWN, 2, 3, 3, 40}};
+	struct warp_evidence warp = large_values();
+	const char *moved, *worst;
+
+	(void)state;
+	warp.pairs = pairs;
+	warp.pair_count = COUNT(pairs);
+	render_warp(&warp, false);
+	moved = strstr(bytes, "CPU 1 and CPU 2 drift apart");
+	worst = strstr(bytes, "CPU 3 is 900.0 ns behind CPU 0");
+	assert_non_null(moved);
+	assert_non_null(worst);
+	assert_true(moved < worst);
+	assert_non_null(strstr(bytes, "2 more pairs: -v"));
+	assert_null(strstr(bytes, "never ran at the same time"));
+}
+
+static void warp_that_was_not_tested_says_why(void **state)
+{
+	struct warp_evidence warp = {.fact.state = FACT_UNREAD};
+
+	(void)state;
+	fact_set(&warp.fact, FACT_DENIED, "no thread may be tied to CPU 3");
+	render_warp(&warp, false);
+	assert_non_null(strstr(bytes, "UNKNOWN: No clock could be tested: no thread may"));
+}
+
+/* null is never without a reason beside it. */
+static void expect_reason(json_t *object, const char *key, const char *reason)
+{
+	json_t *value = json_object_get(object, key);
+
+	assert_non_null(value);
+	if (json_is_null(value))
+		assert_true(json_is_string(json_object_get(object, reason)));
+}
+
+static void expect_warp_keys(const struct warp_evidence *warp)
+{
+	json_t *root, *clocks, *clock;
+	size_t i;
+
+	render_warp(warp, true);
+	root = json_loads(bytes, 0, NULL);
+	assert_non_null(root);
+	assert_string_equal(json_string_value(json_object_get(root, "schema")), "vdsocheck-warp/1");
+	expect_reason(root, "duration_seconds", "reason");
+	expect_reason(root, "advice", "advice_reason");
+	expect_reason(json_object_get(root, "counters"), "pairs", "reason");
+	expect_reason(json_object_get(root, "drift"), "drift_ppm", "reason");
+	clocks = json_object_get(root, "clocks");
+	assert_int_equal(json_array_size(clocks), WARP_CLOCK_COUNT);
+	json_array_foreach(clocks, i, clock)
+	{
+		expect_reason(clock, "reads", "reason");
+		expect_reason(clock, "earlier_cpu", "cpu_reason");
+		expect_reason(clock, "apart_at_most_ns", "apart_reason");
+	}
+	json_decref(root);
+}
+
+static void the_json_has_all_keys(void **state)
+{
+	struct warp_evidence warp = large_values();
+
+	(void)state;
+	expect_warp_keys(&warp);
+}
+
+static void the_json_has_all_keys_when_nothing_is_known(void **state)
+{
+	struct warp_evidence warp = {.fact.state = FACT_UNREAD};
+
+	(void)state;
+	fact_set(&warp.fact, FACT_FAILED, "killed by SIGSEGV");
+	expect_warp_keys(&warp);
+}
+
+static size_t allocations_left;
+
+static void *allocate(size_t size)
+{
+	return allocations_left && allocations_left-- ? malloc(size) : NULL;
+}
+
+/* What is written when so many allocations succeed, to be freed; NULL: an error. */
+static char *write_with(const struct warp_report *report, size_t allocations)
+{
+	const struct style style = {0};
+	char *some = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&some, &size);
+	bool written;
+
+	assert_non_null(out);
+	allocations_left = allocations;
+	json_set_alloc_funcs(allocate, free);
+	written = warp_report_json(report, &style, out);
+	json_set_alloc_funcs(malloc, free);
+	assert_int_equal(fclose(out), 0);
+	if (written)
+		return some;
+	free(some);
+	return NULL;
+}
+
+/* Without memory a document is whole or an error: no key is dropped in silence. */
+static void json_is_whole_or_an_error_when_memory_runs_out(void **state)
+{
+	const struct warp_evidence warp = large_values();
+	const struct warp_verdict verdict = {.rule = "no-warps", .summary = "one sentence"};
+	const struct warp_report report = {.warp = &warp, .verdict = &verdict, .moment = &moment};
+	char *whole = write_with(&report, SIZE_MAX);
+	size_t failures = 0;
+	char *some;
+
+	(void)state;
+	while ((some = write_with(&report, failures)) == NULL)
+		failures++;
+	assert_string_equal(some, whole);
+	assert_true(failures > 100);
+	free(some);
+	free(whole);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(the_text_fits_80_columns, free_bytes),
+		cmocka_unit_test_teardown(the_text_shows_the_worst_pairs, free_bytes),
+		cmocka_unit_test_teardown(warp_that_was_not_tested_says_why, free_bytes),
+		cmocka_unit_test_teardown(the_json_has_all_keys, free_bytes),
+		cmocka_unit_test_teardown(the_json_has_all_keys_when_nothing_is_known, free_bytes),
+		cmocka_unit_test(json_is_whole_or_an_error_when_memory_runs_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
