@@ -12,8 +12,8 @@
 #include "base/fact.h"
 
 /*
- * Writes all bytes to `path`, or to standard output if path is NULL. False with the reason,
- * which names the object, if any byte could not be written.
+ * Writes all bytes to the file at `path`. False with the reason, which names the object, if any
+ * byte could not be written.
  *
  * A regular file is replaced by a new one that belongs to the caller; its mode and group are
  * kept if the caller owned it. Character devices, FIFOs and /proc/PID/fd/N (/dev/stdout) are
@@ -21,5 +21,8 @@
  * are followed except in directories that other users can write to.
  */
 bool output_write(const char *path, const char *bytes, size_t length, struct fact *why);
+
+/* The same to standard output or standard error. */
+bool output_write_stream(int file, const char *bytes, size_t length, struct fact *why);
 
 #endif

@@ -73,6 +73,12 @@ struct command {
 	int (*run)(struct cli *cli);
 	/* After the output was written: may change the status. May be NULL. */
 	int (*finish)(struct cli *cli, int status);
+	/*
+	 * Not NULL: the operands are a program to run and its arguments, named so in --help. The
+	 * first operand ends the options. With a program the output goes to standard error.
+	 */
+	const char *program;
+	int trouble; /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
 };
 
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
@@ -101,6 +107,18 @@ struct cli {
 
 /* Runs the command that the words name, by default the first of the list that NULL ends. */
 int cli_run(const struct command *const *commands, int argc, char **argv);
+
+/* Exit status of a failure of vdsocheck's own, of this command. */
+int cli_trouble(const struct cli *cli);
+
+/* Where the output goes without cli->output: standard output or standard error. */
+int cli_stream(const struct cli *cli);
+
+/*
+ * For a child that is to become another program: the signals as vdsocheck was started with
+ * them.
+ */
+void cli_restore_signals(void);
 
 /* Renders the result, to be written when the command is done. False if memory ran out. */
 bool cli_print(struct cli *cli, const void *result);

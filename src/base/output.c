@@ -232,16 +232,27 @@ static int write_path(const char *name, const char *bytes, size_t length, const 
 bool output_write(const char *path, const char *bytes, size_t length, struct fact *why)
 {
 	const char *because = NULL;
-	int error = path ? write_path(path, bytes, length, &because)
-	                 : write_all(STDOUT_FILENO, bytes, length);
+	int error = write_path(path, bytes, length, &because);
 
 	if (error && because == cannot_create) {
 		fact_set(why, FACT_FAILED, "%s: %s: %s", path, because, strerror(error));
 		return false;
 	}
 	if (error) {
-		fact_set(why, FACT_FAILED, "%s: %s", path ? path : "standard output",
-			because ? because : strerror(error));
+		fact_set(why, FACT_FAILED, "%s: %s", path, because ? because : strerror(error));
+		return false;
+	}
+	fact_set_known(why);
+	return true;
+}
+
+bool output_write_stream(int file, const char *bytes, size_t length, struct fact *why)
+{
+	int error = write_all(file, bytes, length);
+
+	if (error) {
+		fact_set(why, FACT_FAILED, "standard %s: %s",
+			file == STDERR_FILENO ? "error" : "output", strerror(error));
 		return false;
 	}
 	fact_set_known(why);

@@ -46,6 +46,8 @@ static void write_usage(const struct command *command, bool first, FILE *out)
 		first ? "]" : "");
 	if (operands)
 		fprintf(out, " [--%s %s]", operands->name, operands->argument);
+	if (command->program)
+		fprintf(out, " %s", command->program);
 	if (first)
 		fputs("\n       vdsocheck COMMAND [OPTION]..."
 		      "\n       vdsocheck help COMMAND",

@@ -225,9 +225,12 @@ static bool choose_command(struct cli *cli, int *argc, char **argv)
 
 /* ---- its options ---- */
 
-/* The tables that getopt_long() wants. ":": a missing value is not an unknown option. */
+/*
+ * The tables that getopt_long() wants. ":": a missing value is not an unknown option. "+": the
+ * first operand ends the options.
+ */
 struct getopt_tables {
-	char letters[2 * OPTION_MAX + 2];
+	char letters[2 * OPTION_MAX + 3];
 	struct option names[OPTION_MAX + 1];
 };
 
@@ -237,6 +240,8 @@ static void fill_tables(struct getopt_tables *tables, const struct command *comm
 	char *letter = tables->letters;
 
 	*tables = (struct getopt_tables){.letters = ""};
+	if (command->program)
+		*letter++ = '+';
 	*letter++ = ':';
 	for (size_t at = 0; at < OPTION_MAX && (row = row_at(command, &at));) {
 		tables->names[at - 1] = (struct option){.name = row->name,
@@ -379,7 +384,7 @@ static bool take_operands(struct cli *cli, int argc, char **argv)
 {
 	const struct option_row *row = operand_row(cli->command);
 
-	if (optind < argc && !cli->operand_count) {
+	if (optind < argc && !cli->operand_count && !cli->command->program) {
 		if (row && is_file_name(argv[optind]))
 			cli_complain_usage("unexpected argument '%s'; to read a file, use --%s %s",
 				argv[optind], row->name, argv[optind]);

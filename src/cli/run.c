@@ -30,7 +30,8 @@ static bool occupy_standard_streams(void)
 		[STDIN_FILENO] = O_WRONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_RDONLY};
 
 	for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
-		if (fcntl(file, F_GETFD) < 0 && open("/dev/null", access[file]) != file)
+		if (fcntl(file, F_GETFD) < 0 &&
+			open("/dev/null", access[file] | O_CLOEXEC) != file)
 			return false;
 	}
 	return true;
@@ -40,11 +41,42 @@ static bool occupy_standard_streams(void)
  * Failed output makes an exit status, not a signal; and a parent that ignores SIGCHLD would
  * have the kernel reap our children before we see their status.
  */
+static struct {
+	int number;
+	void (*handler)(int number);
+	struct sigaction before;
+} own_signals[] = {
+	{.number = SIGPIPE, .handler = SIG_IGN},
+	{.number = SIGXFSZ, .handler = SIG_IGN},
+	{.number = SIGCHLD, .handler = SIG_DFL},
+};
+
+#define SIGNAL_COUNT (sizeof(own_signals) / sizeof(own_signals[0]))
+
 static void set_signals(void)
 {
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL);
+	for (size_t i = 0; i < SIGNAL_COUNT; i++) {
+		struct sigaction action = {.sa_handler = own_signals[i].handler};
+
+		sigemptyset(&action.sa_mask);
+		sigaction(own_signals[i].number, &action, &own_signals[i].before);
+	}
+}
+
+void cli_restore_signals(void)
+{
+	for (size_t i = 0; i < SIGNAL_COUNT; i++)
+		sigaction(own_signals[i].number, &own_signals[i].before, NULL);
+}
+
+int cli_trouble(const struct cli *cli)
+{
+	return cli->command->trouble ? cli->command->trouble : EXIT_TROUBLE;
+}
+
+int cli_stream(const struct cli *cli)
+{
+	return cli->command->program && cli->operand_count ? STDERR_FILENO : STDOUT_FILENO;
 }
 
 bool cli_print(struct cli *cli, const void *result)
@@ -64,21 +96,23 @@ static int open_root_and_run(struct cli *cli)
 
 	if (!root_open(&cli->root, cli->sysroot, &why)) {
 		cli_complain("cannot open the tree: %s", why.reason);
-		return EXIT_TROUBLE;
+		return cli_trouble(cli);
 	}
 	status = cli->command->run(cli);
 	root_close(&cli->root);
 	return status;
 }
 
-static int write_out(const char *path, const char *bytes, size_t length, int status)
+static int write_out(
+	const struct cli *cli, const char *path, const char *bytes, size_t length, int status)
 {
 	struct fact why = {0};
 
-	if (output_write(path, bytes, length, &why))
+	if (path ? output_write(path, bytes, length, &why)
+		 : output_write_stream(cli_stream(cli), bytes, length, &why))
 		return status;
 	cli_complain("cannot write %s", why.reason);
-	return EXIT_TROUBLE;
+	return cli_trouble(cli);
 }
 
 /* Calls work() with cli->out open in memory, and writes what it left there to `path`. */
@@ -91,15 +125,15 @@ static int collect_and_write(struct cli *cli, int (*work)(struct cli *cli), cons
 	cli->out = open_memstream(&bytes, &length);
 	if (!cli->out) {
 		cli_complain("cannot collect the output: %s", strerror(errno));
-		return EXIT_TROUBLE;
+		return cli_trouble(cli);
 	}
 	status = work(cli);
 	/* When memory runs out at the end, fclose() may succeed and leave no bytes. */
 	if (fclose(cli->out) != 0 || cli->failed || !bytes) {
 		cli_complain("cannot collect the output: out of memory");
-		status = EXIT_TROUBLE;
+		status = cli_trouble(cli);
 	} else if (length > 0) {
-		status = write_out(path, bytes, length, status);
+		status = write_out(cli, path, bytes, length, status);
 	}
 	free(bytes);
 	return status;
@@ -166,7 +200,7 @@ static int end_by_signal(int status)
 int cli_run(const struct command *const *commands, int argc, char **argv)
 {
 	struct cli cli;
-	int status = EXIT_TROUBLE;
+	int status;
 
 	if (!occupy_standard_streams()) {
 		cli_complain("cannot open /dev/null: %s", strerror(errno));
@@ -181,9 +215,14 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	}
 	set_signals();
 	known_commands = commands;
-	if (cli_parse(&cli, commands, argc, argv))
-		status = cli.help || cli.version ? collect_and_write(&cli, print_information, NULL)
-		                                 : run_command(&cli);
+	if (!cli_parse(&cli, commands, argc, argv)) {
+		status = cli_trouble(&cli);
+	} else if (cli.help || cli.version) {
+		cli.operand_count = 0;
+		status = collect_and_write(&cli, print_information, NULL);
+	} else {
+		status = run_command(&cli);
+	}
 	cli_free(&cli);
 	return end_by_signal(status);
 }

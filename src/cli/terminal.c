@@ -58,7 +58,7 @@ bool cli_wants_color(const struct cli *cli)
 
 	if (cli->color != COLOR_AUTO)
 		return cli->color == COLOR_ALWAYS;
-	return !cli->output && !(no_color && *no_color) && is_capable_terminal(STDOUT_FILENO);
+	return !cli->output && !(no_color && *no_color) && is_capable_terminal(cli_stream(cli));
 }
 
 static struct {

@@ -356,7 +356,7 @@ static void write_much(void *argument)
 	bool *written = argument;
 	struct fact why = {0};
 
-	*written = output_write(NULL, bytes, sizeof(bytes), &why);
+	*written = output_write_stream(STDOUT_FILENO, bytes, sizeof(bytes), &why);
 }
 
 /* Node.js and ssh make their children's output non-blocking. */
@@ -432,7 +432,7 @@ static void write_to_closed_output(void *argument)
 	struct job *job = argument;
 
 	close(STDOUT_FILENO);
-	job->written = output_write(NULL, "x", 1, &job->why);
+	job->written = output_write_stream(STDOUT_FILENO, "x", 1, &job->why);
 }
 
 static void a_closed_standard_output_is_a_failure_that_names_it(void **state)
