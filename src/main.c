@@ -9,6 +9,7 @@ int main(int argc, char **argv)
 		&bench_command,
 		&warp_command,
 		&compare_command,
+		&trace_command,
 		NULL,
 	};
 

@@ -23,10 +23,17 @@ check:
 	$(QUIET)$(MAKE) --no-print-directory check-once
 	$(QUIET)$(MAKE) --no-print-directory check-sanitized
 
-check-once: check-unit check-hosts check-cli check-live check-man
+check-once: check-unit check-hosts check-cli check-live check-trace check-man
 
 check-sanitized:
 	$(QUIET)$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitized SANITIZE=address,undefined check-once
+
+TRACE_CALLER := $(BUILD)/tests/trace/caller
+
+.PHONY: check-trace
+# CYCLES=500: times that a process is attached to and let go.
+check-trace: $(TEST_BINARY) $(TRACE_CALLER) $(TEST_TOOLS)
+	$(QUIET)tests/trace/run $(TEST_BINARY) $(BUILD)/tests $(CYCLES)
 
 .PHONY: check-unit check-hosts check-printed check-cli check-live check-man hosts schema
 # TEST=PART: those with PART in their names alone.
@@ -84,7 +91,7 @@ check-32:
 
 # Everything that the suites run, without running it.
 .PHONY: test-programs
-test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS)
+test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CALLER)
 
 $(BUILD)/tests/flags: FORCE
 	@mkdir -p $(@D)
@@ -121,6 +128,11 @@ $(TEST_TOOLS): $(BUILD)/tests/%: tests/%.c
 	$(call say,CC,$<)
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(TEST_OUTSIDER) $< $(OUTSIDER_LIBS) -o $@
+
+$(TRACE_CALLER): tests/trace/caller.c
+	$(call say,CC,$<)
+	$(QUIET)mkdir -p $(@D)
+	$(QUIET)$(TEST_OUTSIDER) -pthread $< -o $@
 
 $(BUILD)/tests/cli/counter_off.so $(BUILD)/tests/cli/no_memory.so: $(BUILD)/tests/cli/%.so: tests/cli/%.c
 	$(call say,CC,$<)

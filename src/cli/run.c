@@ -30,8 +30,7 @@ static bool occupy_standard_streams(void)
 		[STDIN_FILENO] = O_WRONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_RDONLY};
 
 	for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
-		if (fcntl(file, F_GETFD) < 0 &&
-			open("/dev/null", access[file] | O_CLOEXEC) != file)
+		if (fcntl(file, F_GETFD) < 0 && open("/dev/null", access[file] | O_CLOEXEC) != file)
 			return false;
 	}
 	return true;

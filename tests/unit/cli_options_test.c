@@ -80,7 +80,18 @@ static const struct command second = {.name = "second",
 	.size = sizeof(struct request),
 	.take = take};
 
-static const struct command *const commands[] = {&first, &second, NULL};
+static const struct command third = {.name = "third",
+	.help = "The third.",
+	.summary = "three",
+	.status = "0.",
+	.options = second_options,
+	.formats = formats,
+	.size = sizeof(struct request),
+	.take = take,
+	.program = "-- PROGRAM",
+	.trouble = 125};
+
+static const struct command *const commands[] = {&first, &second, &third, NULL};
 
 static struct cli cli;
 static char complaint[1024];
@@ -251,7 +262,7 @@ static const struct option_row *find_row(const struct command *command, const ch
 static void the_same_option_is_the_same_everywhere(void **state)
 {
 	static const struct command *const all[] = {
-		&check_command, &bench_command, &warp_command, &compare_command};
+		&check_command, &bench_command, &warp_command, &compare_command, &trace_command};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(all); i++) {
@@ -267,6 +278,33 @@ static void the_same_option_is_the_same_everywhere(void **state)
 			}
 		}
 	}
+}
+
+static void a_program_keeps_its_options(void **state)
+{
+	static const char *const lines[] = {"third -d 2 -- ls --json -d x",
+		"-d 2 third ls --json -d x", "third -d2 ls --json -d x",
+		"third --duration 2 -- ls --json -d x"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(lines); i++) {
+		assert_true(parse(lines[i]));
+		assert_ptr_equal(cli.command, &third);
+		assert_int_equal(request()->duration_ns, 2000000000);
+		assert_string_equal(cli.format->name, "text");
+		assert_int_equal(cli.operand_count, 4);
+		assert_string_equal(cli.operands[0], "ls");
+		assert_string_equal(cli.operands[3], "x");
+		assert_null(cli.operands[4]);
+		assert_int_equal(cli_stream(&cli), STDERR_FILENO);
+	}
+	assert_true(parse("third -- third -- -d"));
+	assert_int_equal(cli.operand_count, 3);
+	assert_string_equal(cli.operands[1], "--");
+	assert_true(parse("third --json"));
+	assert_int_equal(cli_stream(&cli), STDOUT_FILENO);
+	assert_false(parse("third -d x ls"));
+	assert_int_equal(cli_trouble(&cli), 125);
 }
 
 static int free_last(void **state)
@@ -287,6 +325,7 @@ int main(void)
 		cmocka_unit_test(errors_name_the_word_and_the_help),
 		cmocka_unit_test(old_names_work_and_are_not_listed),
 		cmocka_unit_test(the_same_option_is_the_same_everywhere),
+		cmocka_unit_test(a_program_keeps_its_options),
 	};
 
 	return cmocka_run_group_tests_name("cli_options", tests, NULL, free_last);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* The fields of the document of `vdsocheck trace`, which is written and never read. */
+#include "document.h"
+#include "judge.h"
+#include "report.h"
+
+#define REPORT(whole) ((const struct trace_report *)(whole))
+
+/* ---- the calls ---- */
+
+/* One row of the list, put together from three tables. */
+struct entry {
+	const char *call;
+	const char *clock;
+	uint64_t count, compat;
+	bool has_rate, has_price, has_vdso, has_share;
+	bool at_least, avoidable;
+	double per_second, ns, cost_s, vdso_ns, vdso_s, share;
+};
+
+static bool has_rate(const void *object)
+{
+	return ((const struct entry *)object)->has_rate;
+}
+
+static bool has_price(const void *object)
+{
+	return ((const struct entry *)object)->has_price;
+}
+
+static bool has_vdso(const void *object)
+{
+	return ((const struct entry *)object)->has_vdso;
+}
+
+static bool has_share(const void *object)
+{
+	return ((const struct entry *)object)->has_share;
+}
+
+#define OF struct entry
+
+static const struct field entry_fields[] = {
+	{STRING("call", call)},
+	{STRING("clock", clock)},
+	{INTEGER("count", count, INT64_MAX)},
+	{INTEGER("count_32_bit", compat, INT64_MAX)},
+	{REAL("per_second", per_second, 1), .has = has_rate},
+	{FLAG("avoidable", avoidable)},
+	{NS("syscall_ns", ns), .has = has_price},
+	{FLAG("syscall_ns_is_minimum", at_least)},
+	{REAL("cost_seconds", cost_s, 6), .has = has_price},
+	{NS("vdso_ns", vdso_ns), .has = has_vdso},
+	{REAL("vdso_cost_seconds", vdso_s, 6), .has = has_vdso},
+	{REAL("cpu_share_percent", share, 2), .has = has_share},
+	{0},
+};
+
+#undef OF
+
+static void fill(const struct trace_report *report, size_t row, struct entry *entry)
+{
+	const struct trace_evidence *trace = report->trace;
+	const struct trace_cost *cost = &report->ruling->costs[row];
+
+	*entry = (struct entry){.call = trace->plan->rows[row].call->name,
+		.clock = trace->plan->rows[row].clock,
+		.count = trace_count(&trace->counts, row),
+		.compat = trace->counts.of[TRACE_COMPAT][row],
+		.has_rate = fact_is_known(&trace->duration_fact) && trace->duration_s > 0,
+		.has_price = cost->known,
+		.has_vdso = cost->vdso_known,
+		.at_least = cost->at_least,
+		.avoidable = cost->avoidable,
+		.ns = cost->ns,
+		.vdso_ns = cost->vdso_ns};
+	entry->cost_s = cost_seconds((double)entry->count, cost->ns, 0);
+	entry->vdso_s = cost_seconds((double)entry->count, cost->vdso_ns, 0);
+	entry->has_share = cost->known && fact_is_known(&trace->cpu_fact) && trace->cpu_s > 0;
+	if (entry->has_rate)
+		entry->per_second = (double)entry->count / trace->duration_s;
+	if (entry->has_share)
+		entry->share = 100 * entry->cost_s / trace->cpu_s;
+}
+
+static json_t *calls(const void *object, const void *whole)
+{
+	const struct trace_report *report = object;
+	json_t *list = json_array();
+
+	for (size_t row = 0; list && row < report->trace->plan->row_count; row++) {
+		struct entry entry;
+
+		fill(report, row, &entry);
+		if (!entry.count)
+			continue;
+		if (json_array_append_new(list, field_write(entry_fields, &entry, whole)) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+/* ---- the run ---- */
+
+static json_t *method(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_string(trace_method_name(((const struct trace_evidence *)object)->method));
+}
+
+static bool has_pid(const void *object)
+{
+	return ((const struct trace_evidence *)object)->program.pid > 0;
+}
+
+#define OF struct trace_evidence
+
+static const struct field run_fields[] = {
+	{COMPUTED("method", FIELD_STRING, method)},
+	{TEXT("program", program.path)},
+	{INTEGER("pid", program.pid, INT32_MAX), .has = has_pid},
+	{REAL("duration_seconds", duration_s, 3), .fact = FACT(duration_fact), .reason = "reason"},
+	{REAL("cpu_seconds", cpu_s, 3), .fact = FACT(cpu_fact), .reason = "reason"},
+	{FLAG("cpu_includes_stops", cpu_inflated)},
+	{REASON("reason")},
+	{0},
+};
+
+#undef OF
+
+/* ---- the verdict ---- */
+
+static json_t *verdict(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_string(trace_verdict_name(REPORT(object)->ruling->verdict));
+}
+
+static json_t *summary(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_string(REPORT(object)->ruling->summary);
+}
+
+static bool is_lost_known(const void *object)
+{
+	return REPORT(object)->ruling->sums.lost_known;
+}
+
+static json_t *total(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_integer((json_int_t)REPORT(object)->ruling->sums.avoidable);
+}
+
+static json_t *lost(const void *object, const void *whole)
+{
+	(void)whole;
+	return field_real(REPORT(object)->ruling->sums.lost_s, 6);
+}
+
+static json_t *hints(const void *object, const void *whole)
+{
+	const struct trace_ruling *ruling = REPORT(object)->ruling;
+	json_t *list = json_array();
+
+	(void)whole;
+	for (size_t i = 0; list && i < ruling->hint_count; i++) {
+		if (json_array_append_new(list, json_string(ruling->hints[i])) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+#define OF struct trace_report
+
+static const struct field verdict_fields[] = {
+	{COMPUTED("verdict", FIELD_STRING, verdict)},
+	{INTEGER("exit_status", exit_status, 255)},
+	{COMPUTED("summary", FIELD_STRING, summary)},
+	{COMPUTED("clock_system_calls", FIELD_INTEGER, total)},
+	{COMPUTED("lost_seconds", FIELD_REAL, lost), .has = is_lost_known},
+	{COMPUTED("why", FIELD_LIST, hints)},
+	{0},
+};
+
+static const struct field call_fields[] = {
+	{COMPUTED("calls", FIELD_LIST, calls), .fields = entry_fields},
+	{0},
+};
+
+bool trace_report_json(const void *result, const struct style *style, FILE *out)
+{
+	const struct trace_report *report = result;
+	const struct document_part parts[] = {
+		moment_part(report->moment, NULL),
+		{.fields = verdict_fields, .from = report},
+		{.fields = run_fields, .from = report->trace},
+		{.fields = call_fields, .from = report},
+		{0},
+	};
+
+	return document_write(TRACE_JSON_SCHEMA, parts, style->compact, out);
+}

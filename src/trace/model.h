@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The data of `vdsocheck trace`: which system calls are counted, the counts, what a call costs
+ * here, and what all of it means.
+ */
+#ifndef VDSOCHECK_TRACE_MODEL_H
+#define VDSOCHECK_TRACE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/fact.h"
+#include "base/text.h"
+#include "evidence.h"
+
+/* Calls that can be counted in one run. */
+#define TRACE_CALL_MAX 64
+
+/* Rows: a call that takes a clock has one for each clock, and one for all others. */
+#define TRACE_CLOCK_COUNT 13
+#define TRACE_ROW_MAX (TRACE_CALL_MAX + 8 * TRACE_CLOCK_COUNT)
+
+/* A 64-bit kernel runs programs of two architectures, with numbers of their own. */
+enum trace_arch { TRACE_NATIVE, TRACE_COMPAT, TRACE_ARCH_COUNT };
+
+struct trace_call {
+	char name[CALL_NAME_SIZE];    /* "clock_gettime" */
+	int number[TRACE_ARCH_COUNT]; /* negative: the architecture has no such call */
+	bool takes_clock;
+	size_t row; /* its first */
+};
+
+struct trace_row {
+	const struct trace_call *call;
+	const char *clock; /* "CLOCK_MONOTONIC"; "": takes none; "other" */
+	int64_t clock_id;  /* -1: none, or other */
+};
+
+/* What is counted. Its rows point into it: it is not copied. */
+struct trace_plan {
+	uint32_t arch[TRACE_ARCH_COUNT]; /* AUDIT_ARCH_*; 0: the kernel runs no such programs */
+	size_t call_count;
+	struct trace_call calls[TRACE_CALL_MAX];
+	size_t row_count;
+	struct trace_row rows[TRACE_ROW_MAX];
+};
+
+struct trace_counts {
+	uint64_t of[TRACE_ARCH_COUNT][TRACE_ROW_MAX];
+};
+
+enum trace_method { TRACE_BY_SECCOMP, TRACE_BY_PTRACE };
+
+/* The program, and what only it may have to do with the vDSO. */
+struct trace_program {
+	pid_t pid;
+	char path[1024];           /* of its file */
+	struct fact file_fact;     /* known: it is an ELF file, and the two flags hold */
+	bool is_static;            /* it names no dynamic loader */
+	bool is_32_bit;            /* on a 64-bit host */
+	bool preloads;             /* LD_PRELOAD is set */
+	bool other_time_namespace; /* than ours */
+};
+
+struct trace_evidence {
+	const struct trace_plan *plan;
+	enum trace_method method;
+	struct trace_program program;
+	struct trace_counts counts;
+	struct fact duration_fact;
+	double duration_s;
+	struct fact cpu_fact;
+	double cpu_s;      /* user and system time of the program and the children it waited for */
+	bool cpu_inflated; /* stops by ptrace are in it */
+	struct evidence host; /* timing and proof, taken before the program ran */
+};
+
+/* What a row's calls cost. */
+struct trace_cost {
+	bool known;
+	bool at_least;  /* it is the price of the cheapest system call */
+	double ns;      /* of one call, by system call */
+	bool avoidable; /* the vDSO serves it here, or could */
+	bool vdso_known;
+	double vdso_ns;
+};
+
+enum trace_verdict { TRACE_UNKNOWN, TRACE_OK, TRACE_FALLBACK };
+
+#define TRACE_HINT_MAX 6
+#define TRACE_TEXT_SIZE 640
+
+struct trace_sums {
+	uint64_t calls;     /* all that were counted */
+	uint64_t avoidable; /* of which the vDSO serves, or could */
+	double cost_s;      /* of those whose price is known */
+	double avoidable_s; /* of the avoidable ones whose price by the vDSO is known, too */
+	double lost_s;      /* of those, against the vDSO, where that is known */
+	bool lost_known;
+};
+
+struct trace_ruling {
+	enum trace_verdict verdict;
+	char summary[TRACE_TEXT_SIZE];
+	struct trace_cost costs[TRACE_ROW_MAX];
+	struct trace_sums sums;
+	size_t hint_count; /* why only this program is affected */
+	char hints[TRACE_HINT_MAX][TRACE_TEXT_SIZE];
+};
+
+/* ---- plan.c ---- */
+
+/* The clock calls. False: libseccomp does not know this machine. */
+void trace_plan_start(struct trace_plan *plan);
+
+/*
+ * Adds a system call by the name that libseccomp knows. False with what is wrong in *why; a
+ * call that neither architecture has is wrong, too.
+ */
+bool trace_plan_add(struct trace_plan *plan, struct span name, struct fact *why);
+
+/* The clock calls that there are here. */
+void trace_plan_add_clock_calls(struct trace_plan *plan);
+
+/* The row of this system call; TRACE_ROW_MAX: it is not counted. */
+size_t trace_plan_find(
+	const struct trace_plan *plan, uint32_t arch, uint64_t number, uint64_t first_argument);
+
+/* ---- verdict.c: pure ---- */
+
+/* What one call of this row costs here. */
+void trace_cost_find(
+	const struct evidence *host, const struct trace_row *row, struct trace_cost *cost);
+
+void trace_ruling_find(const struct trace_evidence *trace, struct trace_ruling *ruling);
+
+/* "ok", "fallback", "unknown" */
+const char *trace_verdict_name(enum trace_verdict verdict);
+
+/* "1.22 s", "34 ms", "870 us": three digits. Returns `text`. */
+char *trace_describe_seconds(double seconds, char text[32]);
+
+/* Both architectures together. */
+uint64_t trace_count(const struct trace_counts *counts, size_t row);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finding, looking at and starting the program. The file is searched for here and not by
+ * execvp(3), whose attempts along PATH would be counted as system calls of the program's.
+ */
+#include "program.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "cli/command.h"
+
+#define DEFAULT_PATH "/usr/local/bin:/bin:/usr/bin"
+#define HEADERS_SIZE 4096
+#define ENVIRON_SIZE 65536
+
+/* 0 or an errno value. */
+static int try_file(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) < 0)
+		return errno;
+	if (S_ISDIR(status.st_mode))
+		return EACCES;
+	return access(path, X_OK) < 0 ? errno : 0;
+}
+
+static int status_of(int error)
+{
+	errno = error;
+	return error == ENOENT || error == ENOTDIR ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+}
+
+int trace_program_find(const char *name, struct trace_program *program)
+{
+	const char *path = getenv("PATH");
+	int worst = ENOENT;
+
+	if (strchr(name, '/') || !*name) {
+		int error = try_file(name);
+
+		text_copy(program->path, sizeof(program->path), name);
+		return error ? status_of(error) : 0;
+	}
+	for (const char *at = path ? path : DEFAULT_PATH; at; at = *at ? at + 1 : NULL) {
+		size_t length = strcspn(at, ":");
+		int error;
+
+		snprintf(program->path, sizeof(program->path), "%.*s/%s", length ? (int)length : 1,
+			length ? at : ".", name);
+		error = try_file(program->path);
+		if (!error)
+			return 0;
+		if (error != ENOENT && error != ENOTDIR)
+			worst = error;
+		at += length;
+		if (!*at)
+			break;
+	}
+	text_copy(program->path, sizeof(program->path), name);
+	return status_of(worst);
+}
+
+/* ---- its file ---- */
+
+/* Either class, by the one's types: program headers of both begin with their type. */
+static bool has_loader(
+	const unsigned char *bytes, size_t length, size_t at, size_t size, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t place = at + i * size;
+		uint32_t type;
+
+		if (place > length || length - place < sizeof(type))
+			return true; /* not seen: nothing is said of it */
+		memcpy(&type, bytes + place, sizeof(type));
+		if (type == PT_INTERP)
+			return true;
+	}
+	return false;
+}
+
+static bool read_headers(struct trace_program *program, const unsigned char *bytes, size_t length)
+{
+	Elf64_Ehdr wide;
+	Elf32_Ehdr narrow;
+
+	if (length < sizeof(wide) || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+		return false;
+	program->is_32_bit = bytes[EI_CLASS] == ELFCLASS32 && sizeof(void *) == 8;
+	if (bytes[EI_CLASS] == ELFCLASS32) {
+		memcpy(&narrow, bytes, sizeof(narrow));
+		program->is_static = !has_loader(
+			bytes, length, narrow.e_phoff, narrow.e_phentsize, narrow.e_phnum);
+	} else {
+		memcpy(&wide, bytes, sizeof(wide));
+		if (wide.e_phoff > length)
+			return false;
+		program->is_static = !has_loader(
+			bytes, length, (size_t)wide.e_phoff, wide.e_phentsize, wide.e_phnum);
+	}
+	return true;
+}
+
+static void look_at_file(struct trace_program *program, const char *path)
+{
+	unsigned char bytes[HEADERS_SIZE];
+	size_t length;
+	int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int error = file < 0 ? errno : file_read_all(file, (char *)bytes, sizeof(bytes), &length);
+
+	if (file >= 0)
+		close(file);
+	if (error && error != EFBIG)
+		fact_set_errno(&program->file_fact, error, path);
+	else if (!read_headers(program, bytes, length))
+		fact_set(&program->file_fact, FACT_ABSENT, "%.100s: not an ELF file", path);
+	else
+		fact_set_known(&program->file_fact);
+}
+
+void trace_program_look(struct trace_program *program)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	program->preloads = preload && *preload;
+	look_at_file(program, program->path);
+}
+
+/* ---- a running process ---- */
+
+static bool environ_preloads(const char *environment, size_t length)
+{
+	static const char key[] = "LD_PRELOAD=";
+
+	for (size_t at = 0; at < length;) {
+		size_t size = strnlen(environment + at, length - at);
+
+		if (size > sizeof(key) - 1 && memcmp(environment + at, key, sizeof(key) - 1) == 0)
+			return true;
+		at += size + 1;
+	}
+	return false;
+}
+
+static bool is_other_link(pid_t pid, const char *name)
+{
+	char path[64], ours[64] = "", theirs[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/%s", name);
+	if (readlink(path, ours, sizeof(ours) - 1) < 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	return readlink(path, theirs, sizeof(theirs) - 1) >= 0 && strcmp(ours, theirs) != 0;
+}
+
+void trace_program_look_at_process(struct trace_program *program)
+{
+	char *environment = malloc(ENVIRON_SIZE);
+	char path[64], target[1024] = "";
+	size_t length = 0;
+	int file;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", program->pid);
+	if (readlink(path, target, sizeof(target) - 1) > 0)
+		text_copy_span(program->path, sizeof(program->path), text_span(target));
+	look_at_file(program, path);
+	snprintf(path, sizeof(path), "/proc/%d/environ", program->pid);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file >= 0 && environment) {
+		(void)file_read_all(file, environment, ENVIRON_SIZE, &length);
+		program->preloads = environ_preloads(environment, length);
+	}
+	if (file >= 0)
+		close(file);
+	free(environment);
+	program->other_time_namespace = is_other_link(program->pid, "ns/time");
+}
+
+/* The name before them may hold blanks and parentheses; utime and stime are fields 14 and 15. */
+#define FIELDS_BEFORE_UTIME 11
+
+bool trace_program_cpu_seconds(pid_t pid, double *seconds)
+{
+	char path[64], content[1024];
+	struct span rest, word;
+	size_t length = 0;
+	uint64_t user, system;
+	const char *name_end;
+	int file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return false;
+	(void)file_read_all(file, content, sizeof(content), &length);
+	close(file);
+	name_end = memrchr(content, ')', length);
+	if (!name_end)
+		return false;
+	rest = (struct span){name_end + 1, (size_t)(content + length - name_end - 1)};
+	for (int i = 0; i < FIELDS_BEFORE_UTIME; i++)
+		text_next_word(&rest, &word);
+	if (!text_next_word(&rest, &word) || !number_parse(word, &user) ||
+		!text_next_word(&rest, &word) || !number_parse(word, &system))
+		return false;
+	*seconds = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+	return true;
+}
+
+/* ---- starting it ---- */
+
+struct child_end {
+	int go;
+	int complaint;
+};
+
+static void complain(int file, bool preparing, int error)
+{
+	struct trace_complaint complaint = {preparing, error};
+
+	if (write(file, &complaint, sizeof(complaint)) < 0)
+		_exit(STATUS_TROUBLE);
+	_exit(STATUS_TROUBLE);
+}
+
+static void become(const struct trace_program *program, char *const *arguments,
+	int (*prepare)(void *argument), void *argument, const struct child_end *end)
+{
+	char byte;
+	int error;
+
+	/* Our parent is gone: nothing is to be started any more. */
+	if (read(end->go, &byte, 1) != 1)
+		_exit(STATUS_TROUBLE);
+	cli_restore_signals();
+	error = prepare(argument);
+	if (error)
+		complain(end->complaint, true, error);
+	/* With a slash in it there is one attempt; a script without "#!" is run by the shell. */
+	execvp(program->path, arguments);
+	complain(end->complaint, false, errno);
+}
+
+bool trace_start_fork(const struct trace_program *program, char *const *arguments,
+	int (*prepare)(void *argument), void *argument, struct trace_start *start, struct fact *why)
+{
+	int go[2], complaint[2];
+
+	if (pipe2(go, O_CLOEXEC) < 0) {
+		fact_set_errno(why, errno, "pipe");
+		return false;
+	}
+	if (pipe2(complaint, O_CLOEXEC) < 0) {
+		fact_set_errno(why, errno, "pipe");
+		close(go[0]);
+		close(go[1]);
+		return false;
+	}
+	start->pid = fork();
+	if (start->pid == 0) {
+		close(go[1]);
+		become(program, arguments, prepare, argument,
+			&(struct child_end){go[0], complaint[1]});
+	}
+	if (start->pid < 0)
+		fact_set_errno(why, errno, "fork");
+	close(go[0]);
+	close(complaint[1]);
+	start->go = go[1];
+	start->complaint = complaint[0];
+	if (start->pid > 0)
+		return true;
+	close(go[1]);
+	close(complaint[0]);
+	return false;
+}
+
+void trace_start_go(struct trace_start *start)
+{
+	/* SIGPIPE is ignored; a child that is gone is seen by its status. */
+	if (write(start->go, "", 1) < 0)
+		kill(start->pid, SIGKILL);
+	close(start->go);
+}
+
+struct trace_complaint trace_start_result(struct trace_start *start)
+{
+	struct trace_complaint complaint = {.error = 0};
+	ssize_t length;
+
+	do
+		length = read(start->complaint, &complaint, sizeof(complaint));
+	while (length < 0 && errno == EINTR);
+	close(start->complaint);
+	if (length != sizeof(complaint))
+		complaint = (struct trace_complaint){.error = 0};
+	return complaint;
+}

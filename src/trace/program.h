@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* The program to be counted: found, looked at, and started in a child that waits for us. */
+#ifndef VDSOCHECK_TRACE_PROGRAM_H
+#define VDSOCHECK_TRACE_PROGRAM_H
+
+#include "model.h"
+
+/* As env(1), timeout(1) and shells have them. */
+#define STATUS_TROUBLE 125
+#define STATUS_NOT_EXECUTABLE 126
+#define STATUS_NOT_FOUND 127
+
+/*
+ * Finds the file that execvp(3) would run. 0, STATUS_NOT_FOUND or STATUS_NOT_EXECUTABLE, and
+ * errno for it.
+ */
+int trace_program_find(const char *name, struct trace_program *program);
+
+/* Reads from the file at program->path whether it is static or 32-bit, if it is an ELF file. */
+void trace_program_look(struct trace_program *program);
+
+/* What /proc shows of the running process program->pid, its file included. */
+void trace_program_look_at_process(struct trace_program *program);
+
+/* User and system time of a running process, its threads' included. False: not known. */
+bool trace_program_cpu_seconds(pid_t pid, double *seconds);
+
+/* A child that waits to become the program. */
+struct trace_start {
+	pid_t pid;
+	int go;        /* a byte written to it lets the child go on */
+	int complaint; /* the errno of what went wrong in the child; closed by execve() */
+};
+
+/*
+ * Forks. The child waits for trace_start_go(), calls prepare(argument), which returns 0 or an
+ * errno value, and becomes the program. False with the reason.
+ */
+bool trace_start_fork(const struct trace_program *program, char *const *arguments,
+	int (*prepare)(void *argument), void *argument, struct trace_start *start,
+	struct fact *why);
+
+/* Lets the child go on; trace_start_result() has to follow. */
+void trace_start_go(struct trace_start *start);
+
+/* What went wrong: a step and an errno value. Zero: nothing, the program runs. */
+struct trace_complaint {
+	bool preparing; /* else execve() */
+	int error;
+};
+
+struct trace_complaint trace_start_result(struct trace_start *start);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What `vdsocheck trace` prints. */
+#ifndef VDSOCHECK_TRACE_REPORT_H
+#define VDSOCHECK_TRACE_REPORT_H
+
+#include "cli/command.h"
+#include "model.h"
+
+#define TRACE_JSON_SCHEMA "vdsocheck-trace/1"
+
+struct trace_report {
+	const struct trace_evidence *trace;
+	const struct trace_ruling *ruling;
+	const struct moment_evidence *moment;
+	int exit_status;
+};
+
+/* "seccomp and ptrace", "ptrace" */
+const char *trace_method_name(enum trace_method method);
+
+/* Both take a struct trace_report: for people, the verdict first; for programs. */
+bool trace_report_text(const void *result, const struct style *style, FILE *out);
+bool trace_report_json(const void *result, const struct style *style, FILE *out);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The ways of counting, and what they have in common. */
+#ifndef VDSOCHECK_TRACE_RUN_H
+#define VDSOCHECK_TRACE_RUN_H
+
+#include "model.h"
+#include "program.h"
+
+/* One run of a program. */
+struct trace_run {
+	char *const *arguments;
+	int64_t limit_ns; /* the program gets SIGTERM then; 0: never */
+	int status;       /* of waitpid(), once it has ended */
+	struct trace_complaint complaint;
+};
+
+/*
+ * Runs the program until it ends and fills in counts, duration, CPU time and status. False with
+ * the reason in *why; the program was not started then.
+ */
+bool trace_run_by_seccomp(struct trace_evidence *trace, struct trace_run *run, struct fact *why);
+
+/*
+ * Counts the system calls of the running process trace->program.pid and of the children that it
+ * starts meanwhile, until *stop, the end of the time or that of the process. False with the reason.
+ */
+bool trace_attach_by_ptrace(struct trace_evidence *trace, int64_t limit_ns,
+	const volatile bool *stop, struct fact *why);
+
+/* ---- watch.c: signals and time while a program runs ---- */
+
+/*
+ * Signals that ask us to end go to the program instead; those of the terminal reach it anyway.
+ * At the end of the time it gets SIGTERM. 0: no limit.
+ */
+void trace_watch_program(pid_t pid, int64_t limit_ns);
+void trace_watch_end(void);
+
+/* From now on waitpid() returns with EINTR ten times a second. */
+void trace_tick_start(void);
+void trace_tick_end(void);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* The text of a report: the verdict, how it was counted, a row for each call that was made. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/phrase.h"
+#include "cli/wrap.h"
+#include "judge.h"
+#include "report.h"
+
+#define LABEL_INDENT 13
+#define COLOR_RESET "\033[0m"
+
+static const struct {
+	const char *word;
+	const char *color;
+} headings[] = {
+	[TRACE_UNKNOWN] = {"COUNTED", "\033[1m"},
+	[TRACE_OK] = {"OK", "\033[1;32m"},
+	[TRACE_FALLBACK] = {"SYSTEM CALLS", "\033[1;31m"},
+};
+
+const char *trace_method_name(enum trace_method method)
+{
+	switch (method) {
+	case TRACE_BY_SECCOMP:
+		return "seccomp and ptrace";
+	default:
+		return "ptrace";
+	}
+}
+
+static void write_verdict(const struct trace_ruling *ruling, const struct style *style, FILE *out)
+{
+	const char *word = headings[ruling->verdict].word;
+	int column = (int)strlen(word) + 2;
+
+	if (style->color)
+		fprintf(out, "%s%s%s: ", headings[ruling->verdict].color, word, COLOR_RESET);
+	else
+		fprintf(out, "%s: ", word);
+	wrap_text(out, column, column, ruling->summary);
+}
+
+static void write_run(const struct trace_evidence *trace, FILE *out)
+{
+	struct phrase phrase = {.used = 0};
+
+	phrase_add(&phrase, "%s", trace_method_name(trace->method));
+	wrap_print(out, "counted by", LABEL_INDENT, phrase.text);
+	phrase = (struct phrase){.used = 0};
+	phrase_add(&phrase, "%s", trace->program.path);
+	if (fact_is_known(&trace->duration_fact))
+		phrase_add(&phrase, ", %.3g s", trace->duration_s);
+	if (fact_is_known(&trace->cpu_fact))
+		phrase_add(&phrase, ", %.3g s of CPU time%s", trace->cpu_s,
+			trace->cpu_inflated ? ", the stops included" : "");
+	wrap_print(out, "program", LABEL_INDENT, phrase.text);
+}
+
+static void describe_row(const struct trace_row *row, char *text, size_t size)
+{
+	const char *clock = row->clock;
+
+	if (strncmp(clock, "CLOCK_", 6) == 0)
+		clock += 6;
+	snprintf(text, size, "%s%s%s", row->call->name, *clock ? " " : "", clock);
+}
+
+static void describe_ns(const struct trace_cost *cost, char text[32])
+{
+	char ns[32];
+
+	if (cost->known)
+		snprintf(text, 32, "%s%.7s", cost->at_least ? ">" : "", wrap_ns(cost->ns, ns));
+	else
+		snprintf(text, 32, "-");
+}
+
+static void describe_cost(bool known, bool at_least, double seconds, char text[32])
+{
+	char amount[32];
+
+	if (known)
+		snprintf(text, 32, "%s%.20s", at_least ? ">" : "",
+			trace_describe_seconds(seconds, amount));
+	else
+		snprintf(text, 32, "-");
+}
+
+static void write_row(const struct trace_report *report, size_t row, FILE *out)
+{
+	const struct trace_evidence *trace = report->trace;
+	const struct trace_cost *cost = &report->ruling->costs[row];
+	uint64_t count = trace_count(&trace->counts, row);
+	char name[80], counted[32], rate[32] = "-", ns[32], paid[32], vdso[32];
+
+	describe_row(&trace->plan->rows[row], name, sizeof(name));
+	if (fact_is_known(&trace->duration_fact) && trace->duration_s > 0)
+		wrap_count((uint64_t)((double)count / trace->duration_s + 0.5), rate);
+	describe_ns(cost, ns);
+	describe_cost(cost->known, cost->at_least, cost_seconds((double)count, cost->ns, 0), paid);
+	describe_cost(cost->vdso_known, false, cost_seconds((double)count, cost->vdso_ns, 0), vdso);
+	fprintf(out, "  %-28s%12s%11s%8s%10s%9s\n", name, wrap_count(count, counted), rate, ns,
+		paid, vdso);
+}
+
+static void write_rows(const struct trace_report *report, FILE *out)
+{
+	const struct trace_plan *plan = report->trace->plan;
+
+	if (!report->ruling->sums.calls)
+		return;
+	fprintf(out, "\n  %-28s%12s%11s%8s%10s%9s\n", "system call", "count", "per s", "ns each",
+		"in all", "by vDSO");
+	for (size_t row = 0; row < plan->row_count; row++) {
+		if (trace_count(&report->trace->counts, row))
+			write_row(report, row, out);
+	}
+}
+
+bool trace_report_text(const void *result, const struct style *style, FILE *out)
+{
+	const struct trace_report *report = result;
+	const struct trace_ruling *ruling = report->ruling;
+
+	write_verdict(ruling, style, out);
+	fputc('\n', out);
+	write_run(report->trace, out);
+	write_rows(report, out);
+	if (ruling->hint_count)
+		fputc('\n', out);
+	for (size_t i = 0; i < ruling->hint_count; i++)
+		wrap_print(out, i ? "" : "Why", LABEL_INDENT, ruling->hints[i]);
+	return true;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* The command trace: its row, and one run of it. */
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "collect.h"
+#include "commands.h"
+#include "price.h"
+#include "program.h"
+#include "report.h"
+#include "run.h"
+
+#define DEFAULT_ATTACH_NS 5000000000
+
+struct request {
+	struct trace_plan plan;
+	int64_t duration_ns; /* 0: not given */
+	pid_t pid;           /* 0: a program is started */
+};
+
+static bool take_call(struct cli *cli, struct span word)
+{
+	struct request *request = cli->own;
+	struct fact why = {0};
+
+	if (!request->plan.call_count)
+		trace_plan_start(&request->plan);
+	if (trace_plan_add(&request->plan, word, &why))
+		return true;
+	cli_complain_usage("--syscall: '%.*s': %s", (int)word.length, word.at, why.reason);
+	return false;
+}
+
+static bool take_pid(const char *value, pid_t *pid)
+{
+	uint64_t number;
+
+	if (!number_parse(text_span(value), &number) || number == 0 || number > INT32_MAX) {
+		cli_complain_usage("--pid: '%s' is not the number of a process", value);
+		return false;
+	}
+	*pid = (pid_t)number;
+	return true;
+}
+
+static bool take(struct cli *cli, int id, const char *value)
+{
+	struct request *request = cli->own;
+
+	switch (id) {
+	case 'e':
+		return take_list(value, take_call, cli);
+	case 'p':
+		return take_pid(value, &request->pid);
+	default:
+		return take_duration("--duration", value, &request->duration_ns);
+	}
+}
+
+/* ---- a program that is started ---- */
+
+static int complain_of_program(const char *name, int status, int error)
+{
+	cli_complain("cannot run %s: %s", name, strerror(error));
+	return status;
+}
+
+/* What the child could not do, as its exit status. */
+static int complain_of_start(const char *name, const struct trace_complaint *complaint)
+{
+	if (complaint->preparing)
+		return complain_of_program(
+			"the program under a seccomp filter", STATUS_TROUBLE, complaint->error);
+	return complain_of_program(name,
+		complaint->error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE,
+		complaint->error);
+}
+
+static int status_of(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int run_program(struct cli *cli, struct trace_evidence *trace)
+{
+	const struct request *request = cli->own;
+	struct trace_run run = {.arguments = (char *const *)(uintptr_t)cli->operands,
+		.limit_ns = request->duration_ns};
+	struct fact why = {0};
+	int status = trace_program_find(cli->operands[0], &trace->program);
+
+	if (status)
+		return complain_of_program(cli->operands[0], status, errno);
+	trace_program_look(&trace->program);
+	trace_price_measure(&cli->root, &trace->host);
+	if (!trace_run_by_seccomp(trace, &run, &why)) {
+		cli_complain("cannot count: %s", why.reason);
+		return STATUS_TROUBLE;
+	}
+	if (run.complaint.error)
+		return complain_of_start(cli->operands[0], &run.complaint);
+	return status_of(run.status);
+}
+
+/* ---- a process that runs already ---- */
+
+static int attach(struct cli *cli, struct trace_evidence *trace)
+{
+	static volatile bool stop;
+	const struct request *request = cli->own;
+	struct fact why = {0};
+	bool counted;
+
+	trace->program.pid = request->pid;
+	trace_program_look_at_process(&trace->program);
+	trace_price_measure(&cli->root, &trace->host);
+	interrupt_watch(&stop);
+	progress_start(cli, "counting");
+	progress_say("counting");
+	counted = trace_attach_by_ptrace(trace,
+		request->duration_ns ? request->duration_ns : DEFAULT_ATTACH_NS, &stop, &why);
+	progress_end();
+	interrupt_end();
+	if (!counted) {
+		fact_set(&trace->duration_fact, FACT_FAILED, "%s", why.reason);
+		cli_complain("cannot count: %s", why.reason);
+		return STATUS_TROUBLE;
+	}
+	return interrupt_status(0);
+}
+
+/* ---- both ---- */
+
+static int run(struct cli *cli)
+{
+	static struct trace_evidence trace;
+	static struct trace_ruling ruling;
+	struct moment_evidence moment = {0};
+	struct request *request = cli->own;
+	struct trace_report report = {.trace = &trace, .ruling = &ruling, .moment = &moment};
+
+	if (!request->plan.call_count) {
+		trace_plan_start(&request->plan);
+		trace_plan_add_clock_calls(&request->plan);
+	}
+	trace.plan = &request->plan;
+	if (!cli->operand_count == !request->pid) {
+		cli_complain_usage(request->pid ? "give a program or --pid, not both"
+						: "give a program to run, or --pid");
+		return STATUS_TROUBLE;
+	}
+	moment_collect(&cli->root, &moment);
+	report.exit_status = request->pid ? attach(cli, &trace) : run_program(cli, &trace);
+	if (!fact_is_known(&trace.duration_fact))
+		return report.exit_status;
+	trace_ruling_find(&trace, &ruling);
+	cli_print(cli, &report);
+	return report.exit_status;
+}
+
+static const struct option_row options[] = {
+	{'e', "syscall", "LIST",
+		"count these system calls, by name (default: the clock calls); may be repeated"},
+	{'p', "pid", "PID", "count those of a running process, and let it go on"},
+	{'d', "duration", "TIME",
+		"count for TIME: with --pid 5 s by default; a program gets SIGTERM then"},
+	{0},
+};
+
+static const struct format formats[] = {
+	{"text", NULL, DEPTH_ALL, trace_report_text},
+	{"json", NULL, DEPTH_ALL, trace_report_json},
+	{0},
+};
+
+const struct command trace_command = {
+	.name = "trace",
+	.summary = "count the clock calls of a program that are system calls",
+	.help = "Runs a program and counts its system calls, with those of all its threads and "
+		"children: the clock calls, which the vDSO is to serve, or others by name. Says "
+		"what they cost on this host and what the vDSO would take. The report goes to "
+		"standard error, or to the file of --output; the program's streams are its own. "
+		"With --pid the report goes to standard output.",
+	.status = "that of the program, or 128+N if signal N ended it; 0 with --pid; 125 vdsocheck "
+		  "failed, 126 the program cannot be run, 127 it was not found, 130 --pid "
+		  "interrupted.",
+	.options = options,
+	.formats = formats,
+	.size = sizeof(struct request),
+	.take = take,
+	.run = run,
+	.program = "-- PROGRAM [ARGUMENT]...",
+	.trouble = STATUS_TROUBLE,
+};

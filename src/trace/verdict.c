@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the counts mean. A call is avoidable if the vDSO serves it on this host, or is one of the
+ * deciding calls, which it serves where the clocksource allows. Counts of other calls, such as
+ * those of CPU-time clocks, say nothing of the vDSO.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/wrap.h"
+#include "judge.h"
+#include "model.h"
+
+uint64_t trace_count(const struct trace_counts *counts, size_t row)
+{
+	return counts->of[TRACE_NATIVE][row] + counts->of[TRACE_COMPAT][row];
+}
+
+/* clock_gettime64 and clock_getres_time64 are the same calls with wider times. */
+static bool is_same_call(const char *name, const char *call)
+{
+	size_t length = strlen(call);
+
+	return strncmp(name, call, length) == 0 &&
+	       (!name[length] || strcmp(name + length, "64") == 0 ||
+		       strcmp(name + length, "_time64") == 0);
+}
+
+/* The rows of clock_getres take no account of the clock: its price is that of one clock. */
+static const struct call_evidence *find_call(
+	const struct evidence *host, const struct trace_row *row)
+{
+	for (size_t i = 0; i < host->call_count; i++) {
+		const struct call_evidence *call = &host->calls[i];
+
+		if (is_same_call(row->call->name, call->call) &&
+			(strcmp(call->clock, row->clock) == 0 ||
+				strcmp(call->call, "clock_getres") == 0))
+			return call;
+	}
+	return NULL;
+}
+
+static bool is_served(const struct call_evidence *call)
+{
+	const struct path_evidence *vdso = &call->path[PATH_VDSO];
+
+	return vdso->available && vdso->attempts > 0 && vdso->entered == 0;
+}
+
+static void set_vdso_price(
+	const struct evidence *host, const struct call_evidence *call, struct trace_cost *cost)
+{
+	if (is_served(call)) {
+		cost->vdso_known = call->path[PATH_VDSO].timed;
+		cost->vdso_ns = call->path[PATH_VDSO].min_ns;
+	} else if (call->decides && fact_is_known(&host->copy.what_if_fact)) {
+		cost->vdso_known = true;
+		cost->vdso_ns = host->copy.what_if_ns;
+	}
+}
+
+void trace_cost_find(
+	const struct evidence *host, const struct trace_row *row, struct trace_cost *cost)
+{
+	const struct call_evidence *call = find_call(host, row);
+
+	*cost = (struct trace_cost){.known = false};
+	if (call) {
+		/* Of some clocks clock_getres is always a system call. */
+		cost->avoidable = strcmp(call->call, "clock_getres") != 0 &&
+		                  (call->decides || is_served(call));
+		set_vdso_price(host, call, cost);
+	}
+	if (call && call->path[PATH_SYSCALL].timed) {
+		cost->known = true;
+		cost->ns = call->path[PATH_SYSCALL].min_ns;
+	} else if (fact_is_known(&host->timing.entry_fact)) {
+		cost->known = true;
+		cost->at_least = true;
+		cost->ns = host->timing.entry_ns;
+	}
+}
+
+static void add_row(struct trace_sums *sums, const struct trace_cost *cost, uint64_t count)
+{
+	sums->calls += count;
+	if (cost->avoidable)
+		sums->avoidable += count;
+	if (cost->known)
+		sums->cost_s += cost_seconds((double)count, cost->ns, 0);
+	if (cost->avoidable && cost->known && cost->vdso_known) {
+		sums->avoidable_s += cost_seconds((double)count, cost->ns, 0);
+		sums->lost_s += cost_seconds((double)count, cost->ns, cost->vdso_ns);
+		sums->lost_known = true;
+	}
+}
+
+static void hint(struct trace_ruling *ruling, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void hint(struct trace_ruling *ruling, const char *format, ...)
+{
+	va_list arguments;
+
+	if (ruling->hint_count == TRACE_HINT_MAX)
+		return;
+	va_start(arguments, format);
+	vsnprintf(ruling->hints[ruling->hint_count++], TRACE_TEXT_SIZE, format, arguments);
+	va_end(arguments);
+}
+
+static bool is_compat_counted(const struct trace_evidence *trace)
+{
+	for (size_t row = 0; row < trace->plan->row_count; row++) {
+		if (trace->counts.of[TRACE_COMPAT][row])
+			return true;
+	}
+	return false;
+}
+
+static void find_hints(const struct trace_evidence *trace, struct trace_ruling *ruling)
+{
+	const struct trace_program *program = &trace->program;
+	bool is_elf = fact_is_known(&program->file_fact);
+
+	if (is_elf && program->is_static)
+		hint(ruling, "It is statically linked: its libc may not use the vDSO (glibc does "
+			     "not before 2.31). Link it against a newer libc.");
+	if (is_compat_counted(trace))
+		hint(ruling, "32-bit calls are among them: the vDSO of 32-bit programs may lack "
+			     "the call, or their libc may not use it (glibc before 2.31).");
+	if (program->preloads)
+		hint(ruling, "LD_PRELOAD is set: a preloaded library may make the system call in "
+			     "place of libc's function.");
+	if (program->other_time_namespace)
+		hint(ruling, "It runs in a time namespace of its own: kernels before 5.6 and some "
+			     "architectures do not serve the vDSO's clocks there.");
+	if (!ruling->hint_count)
+		hint(ruling, "It makes them by syscall(2), its language's runtime bypasses the "
+			     "vDSO, or something in its surroundings removed the vDSO: none of the "
+			     "causes that can be seen from outside applies.");
+}
+
+static const char *subject(const struct trace_evidence *trace)
+{
+	return trace->program.pid ? "This program" : "The host";
+}
+
+static void sum_up_served(const struct trace_evidence *trace, struct trace_ruling *ruling)
+{
+	bool host_is_ok = counts_deciding(&trace->host).entered == 0;
+
+	ruling->verdict = TRACE_OK;
+	snprintf(ruling->summary, TRACE_TEXT_SIZE, "%s made no clock system call%s.",
+		subject(trace),
+		host_is_ok ? ": the vDSO serves the clock calls that it makes"
+			   : ", though on this host clock_gettime() and gettimeofday() fall back: "
+			     "it does not call them");
+}
+
+char *trace_describe_seconds(double seconds, char text[32])
+{
+	static const char *const units[] = {"s", "ms", "us", "ns"};
+	size_t unit = 0;
+
+	for (; seconds < 1 && seconds > 0 && unit < 3; unit++)
+		seconds *= 1000;
+	snprintf(text, 32, "%.*f %s",
+		seconds < 10    ? 2
+		: seconds < 100 ? 1
+				: 0,
+		seconds, units[unit]);
+	return text;
+}
+
+/* What the avoidable calls took, and of which CPU time. */
+static void describe_loss(
+	const struct trace_evidence *trace, const struct trace_sums *sums, char text[256])
+{
+	char cost[32], lost[32], share[64] = "";
+
+	if (!sums->lost_known)
+		return;
+	if (fact_is_known(&trace->cpu_fact) && trace->cpu_s > 0 && !trace->cpu_inflated)
+		snprintf(share, sizeof(share), ", %.3g%% of its CPU time",
+			100 * sums->avoidable_s / trace->cpu_s);
+	snprintf(text, 256, " They took about %s%s; the vDSO would save %s.",
+		trace_describe_seconds(sums->avoidable_s, cost), share,
+		trace_describe_seconds(sums->lost_s, lost));
+}
+
+static void sum_up_fallback(const struct trace_evidence *trace, struct trace_ruling *ruling)
+{
+	const struct trace_sums *sums = &ruling->sums;
+	bool host_is_ok = counts_deciding(&trace->host).entered == 0;
+	char lost[256] = "", count[32];
+
+	ruling->verdict = TRACE_FALLBACK;
+	describe_loss(trace, sums, lost);
+	snprintf(ruling->summary, TRACE_TEXT_SIZE,
+		"%s made %s clock system call%s that the vDSO %s.%s", subject(trace),
+		wrap_count(sums->avoidable, count), sums->avoidable == 1 ? "" : "s",
+		host_is_ok ? "serves on this host: only this program is affected"
+			   : "does not serve on this host; run 'vdsocheck' for why",
+		lost);
+	if (host_is_ok)
+		find_hints(trace, ruling);
+}
+
+/* Whether calls were counted that the vDSO serves or could. */
+static bool counts_clock_calls(const struct trace_evidence *trace, struct trace_ruling *ruling)
+{
+	for (size_t row = 0; row < trace->plan->row_count; row++) {
+		if (ruling->costs[row].avoidable)
+			return true;
+	}
+	return false;
+}
+
+void trace_ruling_find(const struct trace_evidence *trace, struct trace_ruling *ruling)
+{
+	const struct trace_plan *plan = trace->plan;
+	char count[32];
+
+	*ruling = (struct trace_ruling){.verdict = TRACE_UNKNOWN};
+	for (size_t row = 0; row < plan->row_count; row++) {
+		trace_cost_find(&trace->host, &plan->rows[row], &ruling->costs[row]);
+		add_row(&ruling->sums, &ruling->costs[row], trace_count(&trace->counts, row));
+	}
+	if (!counts_clock_calls(trace, ruling))
+		snprintf(ruling->summary, TRACE_TEXT_SIZE,
+			"%s made %s of these system calls; the vDSO serves none of them.",
+			subject(trace), wrap_count(ruling->sums.calls, count));
+	else if (!fact_is_known(&trace->host.proof.fact))
+		snprintf(ruling->summary, TRACE_TEXT_SIZE,
+			"%s made %s clock system calls; whether the vDSO serves them on this host "
+			"is not proven: %s",
+			subject(trace), wrap_count(ruling->sums.avoidable, count),
+			trace->host.proof.fact.reason);
+	else if (ruling->sums.avoidable)
+		sum_up_fallback(trace, ruling);
+	else
+		sum_up_served(trace, ruling);
+}
+
+const char *trace_verdict_name(enum trace_verdict verdict)
+{
+	switch (verdict) {
+	case TRACE_OK:
+		return "ok";
+	case TRACE_FALLBACK:
+		return "fallback";
+	default:
+		return "unknown";
+	}
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program whose system calls are known beforehand, for the tests of `trace`; shares no code with
+ * src/.
+ *	caller syscall N          N gettimeofday by syscall(2)
+ *	caller vdso N             N gettimeofday by libc
+ *	caller clock N ID         N clock_gettime(ID) by syscall(2)
+ *	caller threads N COUNT    COUNT threads with N each
+ *	caller fork N COUNT       COUNT children with N each, of which each second one by vfork
+ *	caller die N              N, then ends by SIGKILL while a thread makes more
+ *	caller exec N             N, then executes itself with "syscall N" from a thread
+ *	caller busy SECONDS       without end, for so long at the most
+ *	caller int80 N            N gettimeofday by the 32-bit entry of x86
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static long count;
+static char *self;
+
+static void make_calls(void)
+{
+	struct timeval now;
+
+	for (long i = 0; i < count; i++)
+		syscall(SYS_gettimeofday, &now, NULL);
+}
+
+static void *run_thread(void *unused)
+{
+	make_calls();
+	return unused;
+}
+
+static void *run_for_ever(void *unused)
+{
+	for (;;)
+		syscall(SYS_getppid);
+	return unused;
+}
+
+static void *execute(void *unused)
+{
+	char number[32];
+
+	snprintf(number, sizeof(number), "%ld", count);
+	execl(self, self, "syscall", number, (char *)NULL);
+	return unused;
+}
+
+static int run_threads(long threads)
+{
+	pthread_t ids[64];
+
+	for (long i = 0; i < threads && i < 64; i++)
+		pthread_create(&ids[i], NULL, run_thread, NULL);
+	for (long i = 0; i < threads && i < 64; i++)
+		pthread_join(ids[i], NULL);
+	return 0;
+}
+
+static int run_children(long children)
+{
+	char number[32];
+
+	snprintf(number, sizeof(number), "%ld", count);
+	for (long i = 0; i < children; i++) {
+		pid_t pid = i % 2 ? vfork() : fork();
+
+		if (pid == 0 && i % 2) {
+			execl(self, self, "syscall", number, (char *)NULL);
+			_exit(1);
+		} else if (pid == 0) {
+			make_calls();
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	return 0;
+}
+
+static int be_busy(long seconds)
+{
+	time_t end = time(NULL) + seconds;
+	pthread_t id;
+
+	pthread_create(&id, NULL, run_for_ever, NULL);
+	count = 1000;
+	while (time(NULL) < end)
+		make_calls();
+	return 0;
+}
+
+static int run_int80(void)
+{
+#if defined(__x86_64__)
+	for (long i = 0; i < count; i++) {
+		long result = 78; /* gettimeofday, of the 32-bit table; both pointers are NULL */
+
+		__asm__ volatile("int $0x80"
+				 : "+a"(result)
+				 : "b"(0L), "c"(0L)
+				 : "memory", "r8", "r9", "r10", "r11");
+		if (result != 0)
+			return 77;
+	}
+	return 0;
+#else
+	return 77;
+#endif
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 2 ? argv[1] : "";
+	long more = argc > 3 ? atol(argv[3]) : 0;
+	pthread_t id;
+
+	self = argv[0];
+	count = argc > 2 ? atol(argv[2]) : 0;
+	if (strcmp(what, "syscall") == 0) {
+		make_calls();
+	} else if (strcmp(what, "vdso") == 0) {
+		struct timeval now;
+
+		for (long i = 0; i < count; i++)
+			gettimeofday(&now, NULL);
+	} else if (strcmp(what, "clock") == 0) {
+		struct timespec now;
+
+		for (long i = 0; i < count; i++)
+			syscall(SYS_clock_gettime, more, &now);
+	} else if (strcmp(what, "threads") == 0) {
+		return run_threads(more);
+	} else if (strcmp(what, "fork") == 0) {
+		return run_children(more);
+	} else if (strcmp(what, "die") == 0) {
+		pthread_create(&id, NULL, run_for_ever, NULL);
+		make_calls();
+		raise(SIGKILL);
+	} else if (strcmp(what, "exec") == 0) {
+		make_calls();
+		pthread_create(&id, NULL, execute, NULL);
+		pthread_join(id, NULL);
+		return 1;
+	} else if (strcmp(what, "busy") == 0) {
+		return be_busy(count);
+	} else if (strcmp(what, "int80") == 0) {
+		return run_int80();
+	} else {
+		return 2;
+	}
+	return 0;
+}

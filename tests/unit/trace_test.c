@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* trace: what is counted, the filter that stops at it, and what the counts mean. */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/text.h"
+#include "judge.h"
+#include "trace/filter.h"
+#include "trace/model.h"
+#include "unit/unit.h"
+
+static struct trace_plan plan;
+static struct trace_evidence trace;
+static struct trace_ruling ruling;
+
+static void make_plan(void)
+{
+	trace_plan_start(&plan);
+	trace_plan_add_clock_calls(&plan);
+}
+
+static bool add(const char *name, struct fact *why)
+{
+	return trace_plan_add(&plan, text_span(name), why);
+}
+
+static void test_names_of_libseccomp_are_planned_once(void **state)
+{
+	struct fact why = {0};
+	size_t rows;
+
+	(void)state;
+	trace_plan_start(&plan);
+	assert_true(add("rt_sigprocmask", &why));
+	rows = plan.row_count;
+	assert_int_equal(rows, 1);
+	assert_true(add("rt_sigprocmask", &why));
+	assert_int_equal(plan.row_count, rows);
+	assert_true(add("clock_gettime", &why));
+	assert_int_equal(plan.row_count, rows + TRACE_CLOCK_COUNT);
+}
+
+static void test_what_is_no_system_call_is_refused(void **state)
+{
+	static const char *const names[] = {"", "nonesuch", "clock_gettime ", "CLOCK_GETTIME",
+		"a_name_of_a_system_call_that_is_longer_than_any"};
+
+	(void)state;
+	trace_plan_start(&plan);
+	for (size_t i = 0; i < COUNT(names); i++) {
+		struct fact why = {0};
+
+		assert_false(add(names[i], &why));
+		assert_true(why.reason[0]);
+	}
+	assert_int_equal(plan.call_count, 0);
+}
+
+static void test_more_calls_than_there_is_room_for_are_refused(void **state)
+{
+	struct fact why = {0};
+	char *name = NULL;
+
+	(void)state;
+	make_plan();
+	for (int number = 0; number < 400; number++) {
+		name = seccomp_syscall_resolve_num_arch(plan.arch[TRACE_NATIVE], number);
+		if (name && !add(name, &why))
+			break;
+		free(name);
+		name = NULL;
+	}
+	assert_non_null(name);
+	free(name);
+	assert_int_equal(plan.call_count, TRACE_CALL_MAX);
+	assert_true(plan.row_count <= TRACE_ROW_MAX);
+	assert_true(TRACE_ARCH_COUNT * TRACE_ROW_MAX <= SECCOMP_RET_DATA);
+}
+
+#if defined(SYS_clock_gettime) && defined(SYS_getpid)
+/* The filter's answer, by an interpreter of the five instructions that it is made of. */
+static uint32_t run_filter(
+	const struct sock_filter *filter, size_t count, const struct seccomp_data *data)
+{
+	uint32_t value = 0;
+
+	for (size_t at = 0; at < count; at++) {
+		const struct sock_filter *one = &filter[at];
+
+		switch (one->code) {
+		case BPF_LD | BPF_W | BPF_ABS:
+			assert_true(one->k % 4 == 0 && one->k + 4 <= sizeof(*data));
+			memcpy(&value, (const char *)data + one->k, sizeof(value));
+			break;
+		case BPF_JMP | BPF_JEQ | BPF_K:
+			at += value == one->k ? one->jt : one->jf;
+			break;
+		case BPF_JMP | BPF_JA:
+			at += one->k;
+			break;
+		case BPF_RET | BPF_K:
+			return one->k;
+		default:
+			fail_msg("instruction %#x", one->code);
+		}
+	}
+	fail_msg("the filter has no end");
+	return 0;
+}
+
+static void test_the_filter_stops_where_the_plan_counts(void **state)
+{
+	static struct sock_filter filter[TRACE_FILTER_MAX];
+	static const int64_t clocks[] = {
+		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, -1, -6, 1LL << 32};
+	struct fact why = {0};
+	size_t count;
+
+	(void)state;
+	make_plan();
+	assert_true(add("rt_sigprocmask", &why));
+	count = trace_filter_make(&plan, filter);
+	assert_true(count < TRACE_FILTER_MAX);
+	for (int arch = 0; arch < TRACE_ARCH_COUNT; arch++) {
+		for (int number = -1; plan.arch[arch] && number < 500; number++) {
+			for (size_t i = 0; i < COUNT(clocks); i++) {
+				struct seccomp_data data = {.nr = number,
+					.arch = plan.arch[arch],
+					.args = {(uint64_t)clocks[i]}};
+				size_t row = trace_plan_find(&plan, plan.arch[arch],
+					(uint64_t)(int64_t)number, data.args[0]);
+				uint32_t expected = SECCOMP_RET_ALLOW;
+
+				if (row < TRACE_ROW_MAX)
+					expected = SECCOMP_RET_TRACE |
+					           (uint32_t)(row + (size_t)arch * TRACE_ROW_MAX);
+				assert_int_equal(run_filter(filter, count, &data), expected);
+			}
+		}
+	}
+}
+
+static void test_calls_of_an_unknown_architecture_are_not_counted(void **state)
+{
+	(void)state;
+	make_plan();
+	assert_int_equal(trace_plan_find(&plan, 0, SYS_clock_gettime, 0), TRACE_ROW_MAX);
+	assert_int_equal(
+		trace_plan_find(&plan, AUDIT_ARCH_MIPS, SYS_clock_gettime, 0), TRACE_ROW_MAX);
+	assert_int_equal(
+		trace_plan_find(&plan, plan.arch[TRACE_NATIVE], SYS_getpid, 0), TRACE_ROW_MAX);
+	assert_true(trace_plan_find(&plan, plan.arch[TRACE_NATIVE], SYS_clock_gettime, 1) <
+		    TRACE_ROW_MAX);
+}
+#endif
+
+/* ---- what the counts mean ---- */
+
+/* A host where gettimeofday takes 530 ns by system call, and the vDSO would take 28 ns. */
+static void make_host(bool falls_back)
+{
+	struct call_evidence *call = &trace.host.calls[0];
+
+	make_plan();
+	trace = (struct trace_evidence){.plan = &plan, .program = {.pid = 1}};
+	call = &trace.host.calls[0];
+	trace.host.call_count = 1;
+	fact_set_known(&trace.host.proof.fact);
+	*call = (struct call_evidence){.call = "gettimeofday", .decides = true};
+	call->path[PATH_VDSO] = (struct path_evidence){.available = true,
+		.timed = true,
+		.min_ns = falls_back ? 530 : 28,
+		.attempts = 1000,
+		.entered = falls_back ? 1000 : 0};
+	call->path[PATH_SYSCALL] =
+		(struct path_evidence){.available = true, .timed = true, .min_ns = 530};
+	if (falls_back)
+		fact_set_known(&trace.host.copy.what_if_fact);
+	trace.host.copy.what_if_ns = 28;
+}
+
+static void set_count(const char *name, uint64_t count)
+{
+	for (size_t row = 0; row < plan.row_count; row++) {
+		if (strcmp(plan.rows[row].call->name, name) == 0) {
+			trace.counts.of[TRACE_NATIVE][row] = count;
+			return;
+		}
+	}
+	fail_msg("%s is not planned", name);
+}
+
+/* perf stat -a for 5 s, in the write-up that made the problem known. */
+static void test_the_published_sum(void **state)
+{
+	(void)state;
+	for (int falls_back = 0; falls_back < 2; falls_back++) {
+		make_host(falls_back);
+		set_count("gettimeofday", 706702 + 1718430);
+		trace_ruling_find(&trace, &ruling);
+		assert_int_equal(ruling.verdict, TRACE_FALLBACK);
+		assert_int_equal(ruling.sums.avoidable, 2425132);
+		assert_true(ruling.sums.lost_s > 1.2174 && ruling.sums.lost_s < 1.2175);
+	}
+}
+
+static void test_no_system_calls_are_the_good_news(void **state)
+{
+	(void)state;
+	make_host(false);
+	trace_ruling_find(&trace, &ruling);
+	assert_int_equal(ruling.verdict, TRACE_OK);
+	assert_non_null(strstr(ruling.summary, "the vDSO serves"));
+	make_host(true);
+	trace_ruling_find(&trace, &ruling);
+	assert_int_equal(ruling.verdict, TRACE_OK);
+	assert_non_null(strstr(ruling.summary, "does not call them"));
+}
+
+static void test_why_only_this_program(void **state)
+{
+	(void)state;
+	make_host(false);
+	set_count("gettimeofday", 100);
+	trace.program.is_static = true;
+	trace.program.preloads = true;
+	trace_ruling_find(&trace, &ruling);
+	assert_int_equal(ruling.hint_count, 1); /* the file was not read */
+	fact_set_known(&trace.program.file_fact);
+	trace_ruling_find(&trace, &ruling);
+	assert_int_equal(ruling.hint_count, 2);
+	assert_non_null(strstr(ruling.hints[0], "statically"));
+	make_host(true);
+	set_count("gettimeofday", 100);
+	trace.program.preloads = true;
+	trace_ruling_find(&trace, &ruling);
+	assert_int_equal(ruling.hint_count, 0); /* the whole host is affected */
+}
+
+static void test_without_a_proof_there_is_no_verdict(void **state)
+{
+	(void)state;
+	make_host(false);
+	fact_set(&trace.host.proof.fact, FACT_DENIED, "refused");
+	set_count("gettimeofday", 100);
+	trace_ruling_find(&trace, &ruling);
+	assert_int_equal(ruling.verdict, TRACE_UNKNOWN);
+}
+
+static void test_other_calls_cost_at_least_the_cheapest(void **state)
+{
+	struct fact why = {0};
+
+	(void)state;
+	make_host(false);
+	trace_plan_start(&plan);
+	assert_true(add("rt_sigprocmask", &why));
+	fact_set_known(&trace.host.timing.entry_fact);
+	trace.host.timing.entry_ns = 80;
+	set_count("rt_sigprocmask", 20000000);
+	trace_ruling_find(&trace, &ruling);
+	assert_int_equal(ruling.verdict, TRACE_UNKNOWN);
+	assert_true(ruling.costs[0].at_least);
+	assert_true(ruling.sums.cost_s > 1.59 && ruling.sums.cost_s < 1.61);
+	assert_false(ruling.sums.lost_known);
+}
+
+static void test_times_have_three_digits(void **state)
+{
+	static const struct {
+		double seconds;
+		const char *text;
+	} rows[] = {{1.2174, "1.22 s"}, {0.0342, "34.2 ms"}, {0.00087, "870 us"},
+		{1.3e-7, "130 ns"}, {0, "0.00 s"}, {250, "250 s"}};
+	char text[32];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++)
+		assert_string_equal(trace_describe_seconds(rows[i].seconds, text), rows[i].text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names_of_libseccomp_are_planned_once),
+		cmocka_unit_test(test_what_is_no_system_call_is_refused),
+		cmocka_unit_test(test_more_calls_than_there_is_room_for_are_refused),
+#if defined(SYS_clock_gettime) && defined(SYS_getpid)
+		cmocka_unit_test(test_the_filter_stops_where_the_plan_counts),
+		cmocka_unit_test(test_calls_of_an_unknown_architecture_are_not_counted),
+#endif
+		cmocka_unit_test(test_the_published_sum),
+		cmocka_unit_test(test_no_system_calls_are_the_good_news),
+		cmocka_unit_test(test_why_only_this_program),
+		cmocka_unit_test(test_without_a_proof_there_is_no_verdict),
+		cmocka_unit_test(test_other_calls_cost_at_least_the_cheapest),
+		cmocka_unit_test(test_times_have_three_digits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
