@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hub: everything that was found out about a host. collect/ and measure/ write it,
- * judge/ and render/ read it, and none of them knows another.
+ * The hub: everything that was found out about a host. collect/ and measure/ write it, judge/,
+ * document/ and the commands read it.
  *
  * Plain data of fixed size: it may be copied, shared with a child, and zeroed; a zeroed
- * evidence says that nobody has looked yet. Times are ns per call, as double.
+ * evidence means that nothing was looked at yet. Times are ns per call, as double.
  */
 #ifndef VDSOCHECK_EVIDENCE_H
 #define VDSOCHECK_EVIDENCE_H
@@ -24,7 +24,7 @@ struct clocksource_evidence {
 	char current[CLOCKSOURCE_NAME_SIZE];
 	char changed_to[CLOCKSOURCE_NAME_SIZE]; /* another name, read later; "": there was none */
 	char latest[CLOCKSOURCE_NAME_SIZE];     /* the name read last */
-	unsigned changes; /* times that name or mode were not what they had been before */
+	unsigned changes;                       /* times that name or mode changed */
 	struct fact available_fact;
 	size_t available_count;
 	char available[CLOCKSOURCE_MAX][CLOCKSOURCE_NAME_SIZE];
@@ -100,7 +100,7 @@ struct host_evidence {
 	struct flag_fact xen_tsc_reliable;  /* and the host's TSC is reliable */
 	struct text_fact restore_device; /* reports a restore: "vmgenid", "vmclock"; absent: none */
 	struct flag_fact counter_off;    /* prctl(PR_SET_TSC, PR_TSC_SIGSEGV) was done to us */
-	struct number_fact tracer;       /* pid of who traces us, 0 for none */
+	struct number_fact tracer;       /* pid of the tracer, 0 for none */
 	struct number_fact seccomp;      /* 0 none, 1 strict, 2 filter */
 };
 
@@ -112,7 +112,7 @@ struct kernel_log_line {
 	char text[KERNEL_LOG_TEXT_SIZE];
 };
 
-/* The lines of the kernel's log that tell of clocksources, the oldest first. */
+/* The lines of the kernel's log about clocksources, the oldest first. */
 struct kernel_log_evidence {
 	struct fact fact; /* known: the log was read, though its beginning may be lost */
 	char source[32];  /* where it was read: "/dev/kmsg" */
@@ -126,20 +126,20 @@ struct proof_evidence {
 	struct fact fact; /* known: the control call was caught, so the counts below hold */
 	enum proof_method method;
 	unsigned cpus;               /* CPUs the calls were spread over */
-	char note[FACT_REASON_SIZE]; /* why a better method was not to be had, or empty */
+	char note[FACT_REASON_SIZE]; /* why a better method was refused, or empty */
 };
 
-/* The ways a program can make the same call. */
+/* The paths by which a program can make the same call. */
 enum call_path { PATH_VDSO, PATH_LIBC, PATH_SYSCALL, PATH_COUNT };
 
 struct path_evidence {
-	bool available; /* this way exists for this call */
+	bool available; /* this path exists for this call */
 	bool timed;
-	double min_ns; /* over many short batches; nothing is taken off (measure/loop.c) */
+	double min_ns; /* over many short batches; nothing is subtracted (measure/loop.c) */
 	double median_ns;
 	double p99_ns;     /* of the batches' averages, not of calls; 0: not recorded */
 	uint32_t attempts; /* calls made under the proof; 0: not proven */
-	uint32_t entered;  /* of which so many entered the kernel */
+	uint32_t entered;  /* of these, the ones that entered the kernel */
 	int signal;        /* the call ended the process with this signal; 0: it did not */
 };
 
@@ -166,7 +166,7 @@ struct timing_evidence {
 	double counter_ns; /* one bare read of the CPU's counter */
 	char counter[16];  /* "rdtsc", "cntvct_el0" ... */
 	struct fact ordered_fact;
-	double ordered_ns; /* one read as a vDSO makes it: after all that comes in front of it */
+	double ordered_ns; /* one read as a vDSO makes it: ordered after earlier instructions */
 	struct fact entry_fact;
 	double entry_ns;  /* getppid by raw system call: the cheapest way into the kernel */
 	unsigned batches; /* measured of each call and path */

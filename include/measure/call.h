@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls that are measured, each by up to three ways: straight through the vDSO's
- * function, through libc, and by a raw system call.
+ * The calls that are measured, each by up to three paths: the vDSO's function itself, libc, and a
+ * raw system call.
  */
 #ifndef VDSOCHECK_MEASURE_CALL_H
 #define VDSOCHECK_MEASURE_CALL_H
@@ -27,7 +27,7 @@ typedef int timeofday_function(struct timeval *, void *);
 typedef time_t time_function(time_t *);
 typedef int getcpu_function(unsigned *, unsigned *, void *);
 
-/* One way to make one call: what a loop needs to know, and no more. */
+/* One call by one path: what a timed loop needs, and no more. */
 struct call {
 	enum call_shape shape;
 	clockid_t clock;
@@ -36,7 +36,7 @@ struct call {
 		timeofday_function *timeofday;
 		time_function *time;
 		getcpu_function *getcpu;
-		void *any; /* NULL: there is no such way */
+		void *any; /* NULL: there is no such path */
 	} function;
 };
 
@@ -82,7 +82,7 @@ void call_repeat(const struct call *call, size_t count);
 /* The same loop with no call in it, for what the counting itself takes. */
 void call_repeat_nothing(size_t count);
 
-/* Makes the call once: true if the error number `mark`, which no kernel gives, came up in it. */
+/* Makes the call once: true if it failed with `mark`, an errno that no kernel returns. */
 bool call_returns_error(const struct call *call, int mark);
 
 /* Makes the call once by libc's rules: the errno it fails with, 0 if it does not fail. */

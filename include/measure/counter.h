@@ -21,17 +21,16 @@ const char *counter_name(void);
  */
 void counter_probe(struct fact *fact);
 
-/* Ticks. Faults, or says 0, where counter_probe() does not say known. */
-uint64_t counter_read(void);
-
-/* The same, but not before the instructions in front of it are done. */
+/*
+ * Ticks, read after earlier instructions have completed. Faults, or returns 0, where
+ * counter_probe() does not set known.
+ */
 uint64_t counter_read_ordered(void);
 
 /* Reads it `count` times, unordered: the timed loop. */
 void counter_repeat(size_t count);
 
-/* Reads it as a vDSO does, never before what comes in front of it; and how that is done. */
+/* The same as a vDSO reads it, ordered after earlier instructions. */
 void counter_repeat_ordered(size_t count);
-const char *counter_ordered_name(void);
 
 #endif

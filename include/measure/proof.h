@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The third witness, the proof: does a call enter the kernel? It is the one that decides.
- */
+/* The proof: does a call enter the kernel? It is the evidence that decides. */
 #ifndef VDSOCHECK_MEASURE_PROOF_H
 #define VDSOCHECK_MEASURE_PROOF_H
 
@@ -9,19 +7,19 @@
 #include "evidence.h"
 #include "measure/call.h"
 
-/* Calls made by each way in one part of the proof. */
+/* Calls made by each path in one part of the proof. */
 #define PROOF_CALLS 500
 
 /*
- * Makes every call PROOF_CALLS times by the vDSO and by libc, spread over the CPUs we may
- * run on, and counts those that entered the kernel: under a seccomp filter, or by ptrace
- * where no filter can be set. Fills evidence->proof and the counts in evidence->calls,
+ * Makes every call PROOF_CALLS times by the vDSO and by libc, spread over the CPUs
+ * available to this process, and counts those that entered the kernel: under a seccomp filter, or
+ * by ptrace where no filter can be set. Fills evidence->proof and the counts in evidence->calls,
  * which call_table_name() named.
  * proof.fact is known only if a control call by raw system call was caught first.
  *
- * A part takes a millisecond or so. Taken again some time later, by the method that held,
- * another is added, so that a clock which goes to and fro meanwhile is more likely seen; a
- * part that fails then leaves all as it was. No method may take more than half of the time
+ * A part takes about a millisecond. If the proof was taken before, another part is added by the
+ * same method, so that a flapping clock is more likely seen; a part that fails then changes
+ * nothing. No method may take more than half of the time
  * that is left until the deadline.
  */
 void proof_take(

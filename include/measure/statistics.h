@@ -23,9 +23,6 @@ struct statistics_summary {
 	double trimmed_mean; /* without the outliers */
 };
 
-/* The smallest of `count` values; 0 if there are none. */
-double statistics_minimum(const double *values, size_t count);
-
 /* The median of `count` values, which are sorted; 0 if there are none. */
 double statistics_median(double *values, size_t count);
 

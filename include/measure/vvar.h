@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The second witness, the mode: the clock mode that the kernel wrote into the data page
- * which the vDSO reads. Only a direct load reaches it, so it is read in a guarded child.
+ * The clock mode that the kernel wrote into the data page which the vDSO reads. Only a direct load
+ * reaches it, so it is read in a child.
  */
 #ifndef VDSOCHECK_MEASURE_VVAR_H
 #define VDSOCHECK_MEASURE_VVAR_H
@@ -14,10 +14,10 @@
 #include "measure/vdso.h"
 
 /*
- * Reads the mode around this process's vDSO, following a time
- * namespace to the real page. `clocksource` is the current one's name, "" if not known: it
- * tells which hypervisor page to look at and what a number means. Believes exactly one
- * layout in one place; otherwise vclock->fact has the reason and how stays unknown.
+ * Reads the mode around this process's vDSO, following a time namespace to the real page.
+ * `clocksource` is the current one's name, "" if unknown: it decides which hypervisor page is read
+ * and what a number means. Accepts exactly one layout in one place; otherwise vclock->fact has the
+ * reason and vclock->how stays unknown.
  */
 void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	struct vclock_evidence *vclock, const struct deadline *deadline);

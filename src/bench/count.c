@@ -18,7 +18,7 @@
 /* Calls between two looks at whether to stop: 0.3 ms of a fast call, 0.3 s of a Xen one. */
 #define SLICE 10000
 
-/* As long as it takes: who has had enough stops it. */
+/* As long as it takes: Ctrl-C ends it. */
 #define CHILD_NS (7LL * 24 * 3600 * NS_PER_SECOND)
 
 struct job {

@@ -23,7 +23,7 @@ struct bench_request {
 	struct bench_names clocks;
 	bool path_asked;
 	bool paths[PATH_COUNT];
-	size_t cpu_count; /* 0: wherever we are */
+	size_t cpu_count; /* 0: any CPU */
 	int cpus[CPUS_MAX];
 	bool histogram;
 	int64_t duration_ns; /* 0: not given */

@@ -46,7 +46,7 @@ static bool is_any(const struct call_row *row, const struct bench_names *names,
 	return false;
 }
 
-/* The article's own call for long runs, the deciding ones for contention, else all. */
+/* gettimeofday for counts, the deciding calls for contention, else all. */
 static bool is_usual(const struct bench_request *request, const struct call_row *row)
 {
 	if (request->count_count)
@@ -54,7 +54,7 @@ static bool is_usual(const struct bench_request *request, const struct call_row 
 	return !request->threads || row->decides;
 }
 
-/* A clock chooses among the calls that take one; the others are asked for by name. */
+/* A clock chooses among the calls that take one; the others are chosen by name. */
 static bool has_asked_clock(const struct bench_request *request, const struct call_row *row)
 {
 	if (!request->clocks.count || (request->calls.count && !*row->clock))
@@ -71,7 +71,7 @@ static bool is_asked(const struct bench_request *request, const struct call_row 
 	return has_asked_clock(request, row);
 }
 
-/* Whether any call answers to the word; with a request: any of those that are asked for. */
+/* Whether the word matches any call; with a request: any of the requested ones. */
 static bool is_answered(const struct bench_plan *plan, const struct bench_request *request,
 	struct span word, bool (*matches)(const struct call_row *, struct span))
 {
@@ -84,7 +84,7 @@ static bool is_answered(const struct bench_plan *plan, const struct bench_reques
 	return false;
 }
 
-/* The first name that no call answers to; NULL: there is none. */
+/* The first name that matches no call; NULL: there is none. */
 static const struct span *find_unanswered(const struct bench_plan *plan,
 	const struct bench_request *request, const struct bench_names *names,
 	bool (*matches)(const struct call_row *, struct span))
@@ -127,7 +127,7 @@ static void choose(const struct bench_request *request, struct bench_plan *plan)
 	}
 }
 
-/* Those that were named, or all. False after a complaint if they are not to be had. */
+/* Those that were named, or all. False after a complaint if they cannot be read. */
 static bool find_thread_cpus(struct bench_request *request, struct bench_plan *plan)
 {
 	plan->thread_cpu_count = request->cpu_count;

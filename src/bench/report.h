@@ -24,7 +24,7 @@ struct bench_report {
 bool bench_report_text(const void *result, const struct style *style, FILE *out);
 bool bench_report_json(const void *result, const struct style *style, FILE *out);
 
-/* "clock_gettime MONOTONIC". Gives back `buffer`. */
+/* "clock_gettime MONOTONIC". Returns `buffer`. */
 char *bench_report_name(const struct bench_subject *subject, char buffer[2 * CALL_NAME_SIZE]);
 
 /*

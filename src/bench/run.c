@@ -54,7 +54,7 @@ static bool is_table(const struct bench_plan *plan)
 	return !plan->count_count && !plan->threads;
 }
 
-/* The reason that stands where nobody comes to measure. */
+/* The reason for what the plan leaves out. */
 static void explain_what_is_missing(struct bench *bench, const struct bench_plan *plan)
 {
 	const char *why = is_table(plan) ? "stopped before it was measured" : "not asked for";

@@ -100,7 +100,7 @@ static void take_histograms(struct table *table, int64_t ns)
 	} while (!table->bench->stop && elapsed < ns);
 }
 
-/* In slices, so that whoever looks sees how far it is. */
+/* In slices, so that the parent can show the progress. */
 static void take_rounds(struct table *table, int64_t ns)
 {
 	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC);
@@ -158,7 +158,7 @@ static void measure_here(struct table *table, int cpu, int64_t ns)
 	free(table->samples);
 }
 
-/* The CPU, or where we are if it is -1. Returns where we are tied to; -1: nowhere. */
+/* To the CPU, or to the current one if it is -1. Returns the CPU; -1 if pinning is refused. */
 static int pin(int cpu)
 {
 	int here = cpu < 0 ? sched_mark_take().cpu : cpu;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The text of a benchmark: its heading, the table, the baselines and the clocks. */
 #include "report.h"
 
 #include <string.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* A histogram of single calls, drawn in lines of text. */
 #include "report.h"
 
 #include "cli/wrap.h"
 
 #define BAR_WIDTH 40
 
-/* More lines than that tell no more: neighbouring buckets are drawn as one. */
+/* With more lines, neighbouring buckets are drawn as one. */
 #define LINES_MAX 20
 
 struct range {
@@ -33,7 +34,7 @@ static uint64_t sum_buckets(const struct histogram *histogram, size_t first, siz
 	return sum;
 }
 
-/* How many lines there are with so many buckets on each; empty ones are not drawn. */
+/* How many lines there are with that many buckets on each; empty ones are not drawn. */
 static size_t count_lines(const struct histogram *histogram, struct range range, size_t at_once)
 {
 	size_t lines = 0;

@@ -62,7 +62,7 @@ static char *short_count(uint64_t count, char buffer[32])
 	return buffer;
 }
 
-/* As time(1) tells them, as long as there is room and anybody can see the milliseconds. */
+/* As time(1) prints them, as long as there is room and milliseconds matter. */
 static void write_seconds(double seconds, FILE *out)
 {
 	int decimals = seconds < 999.9995 ? 3 : 0;

@@ -175,7 +175,7 @@ static void measure(struct measuring *measuring, bool all)
 		keep_shown_calls(&measuring->calls);
 	call_table_name(&measuring->calls, evidence);
 	take_proof(measuring);
-	timing_measure(evidence, &measuring->calls, measuring->deadline);
+	timing_measure(evidence, &measuring->calls, TIMING_WHOLE, measuring->deadline);
 	take_proof(measuring);
 	settle(measuring);
 	if (all || needs_copy(evidence))
@@ -204,7 +204,7 @@ static void measure_for_verdict(struct measuring *measuring)
 	take_proof(measuring);
 	if (!price_matters(evidence))
 		return;
-	timing_measure_brief(evidence, &measuring->calls, measuring->deadline);
+	timing_measure(evidence, &measuring->calls, TIMING_BRIEF, measuring->deadline);
 	take_proof(measuring);
 	settle(measuring);
 }

@@ -185,7 +185,7 @@ static bool look_once(const struct candidate_setup *setup, struct candidate *can
 
 	now = (struct evidence){0};
 	call_table_name(setup->calls, &now);
-	timing_measure(&now, setup->calls, &deadline);
+	timing_measure(&now, setup->calls, TIMING_WHOLE, &deadline);
 	if (!fact_is_known(&candidate->evidence.timing.fact))
 		candidate->evidence.timing = now.timing;
 	call = clock_gettime_of(&now, "CLOCK_MONOTONIC");

@@ -47,7 +47,7 @@ void dry_run_measure(struct evidence *evidence, const struct deadline *deadline)
 	call_table_keep_deciding(&calls);
 	call_table_name(&calls, evidence);
 	proof_take(evidence, &calls, deadline);
-	timing_measure(evidence, &calls, deadline);
+	timing_measure(evidence, &calls, TIMING_WHOLE, deadline);
 	copy_measure(&image, &calls, &evidence->vclock, &evidence->copy, deadline);
 }
 

@@ -50,8 +50,7 @@ static inline void read_ordered(void)
 	__asm__ volatile("rdtscp" ::: "eax", "edx", "ecx", "memory");
 }
 
-#define ORDERED_NAME "rdtscp"
-#define ORDER_NAME "lfence; rdtsc"
+#define HAS_ORDERED_READ
 
 #elif defined(__aarch64__)
 
@@ -151,10 +150,7 @@ static inline uint64_t read_bare(void)
 #endif
 
 /* Elsewhere a vDSO orders the read by an instruction before it. */
-#if !defined(ORDERED_NAME)
-#define ORDERED_NAME ""
-#define ORDER_NAME "ordered " COUNTER_NAME
-
+#if !defined(HAS_ORDERED_READ)
 static bool has_ordered_read(void)
 {
 	return false;
@@ -165,17 +161,12 @@ static inline void read_ordered(void)
 }
 #endif
 
-/* The slowest counters known tick every few hundred ns: they move within so many reads. */
+/* The slowest counters known tick every few hundred ns: they move within this many reads. */
 #define PROBE_READS 100000
 
 const char *counter_name(void)
 {
 	return COUNTER_NAME;
-}
-
-uint64_t counter_read(void)
-{
-	return read_bare();
 }
 
 uint64_t counter_read_ordered(void)
@@ -191,11 +182,6 @@ uint64_t counter_read_ordered(void)
 LOOP_FUNCTION void counter_repeat(size_t count)
 {
 	LOOP_REPEAT(read_bare(), count);
-}
-
-const char *counter_ordered_name(void)
-{
-	return has_ordered_read() ? ORDERED_NAME : ORDER_NAME;
 }
 
 static LOOP_FUNCTION void repeat_ordered_read(size_t count)

@@ -13,7 +13,7 @@
 
 /*
  * The bytes that the image's loadable segments take, from its headers alone: for when no
- * /proc/self/maps tells the size. Only the first `size` bytes are looked at. 0 if it is no
+ * /proc/self/maps gives the size. Only the first `size` bytes are looked at. 0 if it is no
  * ELF image of this machine's word size.
  */
 size_t elf_image_extent(const unsigned char *image, size_t size);

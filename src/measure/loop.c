@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What counting costs depends on what is counted, so it cannot be measured alone and taken
- * off. An empty loop takes a cycle, 0.3 ns; around a clock, whose counter read waits for
- * everything before it, the same count takes nothing. An empty function through a pointer
- * takes 1.3 to 2.3 ns, by the luck of the branch predictor, and a clock hides most of that
- * too. On an AMD EPYC (Zen 3, 2.4 GHz) one, four and eight calls for each count gave
+ * The timed loops, and why nothing is subtracted from their time.
+ *
+ * What counting costs depends on what is counted, so it cannot be measured alone and subtracted. An
+ *empty loop takes a cycle, 0.3 ns; around a clock, whose counter read waits for everything before
+ *it, the same count takes nothing. An empty function through a pointer takes 1.3 to 2.3 ns, by the
+ *luck of the branch predictor, and a clock hides most of that too. On an AMD EPYC (Zen 3, 2.4 GHz)
+ *one, four and eight calls for each count gave
  *
  *	clock_gettime MONOTONIC           26.222  26.222  26.222 ns per call
  *	clock_gettime MONOTONIC_COARSE     4.021   3.865   3.796
  *	clock_getres                       2.788   2.632   2.553
  *
- * Taking off the empty loop would report the first 1.3 % too low, the empty function 6 %.
- * With eight calls for each count at most 0.04 ns are left that are not the call's, and
- * nothing need be taken off.
+ * Subtracting the empty loop would report the first 1.3% too low, the empty function 6%. With
+ * eight calls for each count at most 0.04 ns are left that are not the call's, and nothing need
+ * be subtracted.
  */
 #include "measure/loop.h"
 
@@ -52,7 +54,7 @@ LOOP_FUNCTION void loop_getcpu(getcpu_function *function, size_t count)
 	LOOP_REPEAT(function(&now.cpu, NULL, NULL), count);
 }
 
-/* The compiler must believe that something happens, lest there be no loop. */
+/* The compiler must assume that something happens, or it removes the loop. */
 LOOP_FUNCTION void loop_nothing(size_t count)
 {
 	LOOP_REPEAT(__asm__ volatile(""), count);

@@ -58,7 +58,7 @@ static void count_entry(struct proof_run *run, uint32_t *counted)
 	run->evidence.calls[call].path[run->path].entered++;
 }
 
-/* The signal that the stopped child is to get when it goes on; 0 for our own stops. */
+/* The signal to deliver when the stopped child continues; 0 for stops made by the tracer. */
 static int signal_to_deliver(int status)
 {
 	int signal = WSTOPSIG(status);

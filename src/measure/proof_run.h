@@ -13,7 +13,7 @@
 struct proof_run {
 	const struct call_table *calls; /* not owned */
 	struct evidence evidence;       /* the counts */
-	struct fact fact;               /* of the witness: known once the control was caught */
+	struct fact fact;               /* known once the control call was caught */
 	/* What the child is at, for a parent that watches its system calls. */
 	volatile int32_t call; /* index into evidence.calls, or one of the values below */
 	volatile int32_t path;

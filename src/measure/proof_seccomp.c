@@ -16,7 +16,7 @@
  */
 #define MARK 3517
 
-/* Every way to ask the kernel for the time; those an architecture lacks are passed over. */
+/* Every system call that reads a clock; those an architecture lacks are skipped. */
 static const char *const time_calls[] = {
 	"clock_gettime",
 	"clock_gettime64",

@@ -17,19 +17,19 @@
 
 /* ---- one series ---- */
 
-/* A thing slower than a batch is a batch of its own; one faster than this is not timed so. */
+/* A thing slower than a batch is a batch of its own. */
 #define ITERATIONS_MAX (1 << 20)
 
-/* Repeats before each batch that fill the caches again: a part of the batch's. */
+/* The part of a batch's iterations that is repeated before it, to fill the caches again. */
 #define WARM_PART 16
 
-/* The least of so many tries tells how long it takes: any one may have been interrupted. */
+/* The least of several tries is how long it takes: any one may have been interrupted. */
 #define TRIES 3
 
 /*
- * Interrupts and slower neighbours make a batch longer by a part or twofold. Nothing in this
- * system makes it so much longer but another thread, and that is counted: the machine under
- * us was stopped.
+ * Interrupts and slower neighbours make a batch at most a few times longer. Another thread can
+ * make it this much longer, but that is counted as a context switch; otherwise the whole virtual
+ * machine was stopped.
  */
 #define STALL_FACTOR 20
 
@@ -125,7 +125,7 @@ static void keep(struct series *series, double sample)
 		series->samples[series->count++] = sample;
 }
 
-/* True, and counted, if the batch tells nothing about the thing. */
+/* True, and counted, if the batch does not show what the thing costs. */
 static bool discard(
 	struct series *series, enum sched_change change, uint64_t taken, uint64_t batch_ticks)
 {

@@ -15,15 +15,6 @@
 #define FENCE_QUARTILES 3
 #define FENCE_LEAST 1.01
 
-double statistics_minimum(const double *values, size_t count)
-{
-	double least = count ? values[0] : 0;
-
-	for (size_t i = 1; i < count; i++)
-		least = values[i] < least ? values[i] : least;
-	return least;
-}
-
 static int compare(const void *left, const void *right)
 {
 	double a = *(const double *)left;

@@ -21,17 +21,19 @@
 
 /*
  * How much is measured. A batch of 20 us is a thousand times what the timebase takes and a
- * hundredth of a time slice. To tell a call from one that enters the kernel, several times
- * dearer, shorter ones will do. The time is for each series, so that a call is measured as well
- * among few as among many.
+ * hundredth of a time slice. To distinguish a call from one that enters the kernel and costs
+ * several times as much, shorter ones are enough. The time is for each series, so that a call is
+ * measured as well among few as among many.
  */
 struct effort {
 	int64_t batch_ns;
 	int64_t series_ns;
 };
 
-static const struct effort whole = {.batch_ns = 20000, .series_ns = 570000};
-static const struct effort brief = {.batch_ns = 5000, .series_ns = 40000};
+static const struct effort efforts[] = {
+	[TIMING_WHOLE] = {.batch_ns = 20000, .series_ns = 570000},
+	[TIMING_BRIEF] = {.batch_ns = 5000, .series_ns = 40000},
+};
 
 #define ROUNDS_LEAST 9
 
@@ -223,7 +225,7 @@ static void measure_for_clearing(struct job *job, bool by_counter)
 	}
 }
 
-/* The CPU we are on is as good as any, and the next one may be somebody else's. */
+/* The current CPU is as good as any, and another one may be busy. */
 static int pin_here(void)
 {
 	unsigned cpu = 0;
@@ -253,29 +255,17 @@ static void measure(void *argument)
 	fact_set_known(&timing->fact);
 }
 
-static void measure_in_child(struct evidence *evidence, const struct call_table *calls,
-	const struct effort *effort, const struct deadline *deadline)
+void timing_measure(struct evidence *evidence, const struct call_table *calls,
+	enum timing_effort effort, const struct deadline *deadline)
 {
 	static struct job job;
 	struct fact why = {0};
 
 	job.evidence = *evidence;
 	job.calls = calls;
-	job.effort = effort;
+	job.effort = &efforts[effort];
 	if (child_compute(measure, &job, sizeof(job), deadline, &why))
 		*evidence = job.evidence;
 	else
 		evidence->timing.fact = why;
-}
-
-void timing_measure(
-	struct evidence *evidence, const struct call_table *calls, const struct deadline *deadline)
-{
-	measure_in_child(evidence, calls, &whole, deadline);
-}
-
-void timing_measure_brief(
-	struct evidence *evidence, const struct call_table *calls, const struct deadline *deadline)
-{
-	measure_in_child(evidence, calls, &brief, deadline);
 }

@@ -73,7 +73,7 @@ bool maps_find_address(struct span maps, uintptr_t address, struct mapping *mapp
 	return false;
 }
 
-/* Bytes from the image's start to its mapping's end; 0 if /proc does not tell. */
+/* Bytes from the image's start to its mapping's end; 0 if /proc does not show it. */
 static size_t size_from_maps(const struct root *root, uintptr_t base)
 {
 	static char buffer[MAPS_SIZE]; /* the stack may be small */

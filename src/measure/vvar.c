@@ -36,14 +36,14 @@ struct search {
 	struct vvar_match match;
 	uintptr_t match_at;
 	unsigned matches;
-	bool refused; /* the kernel does not tell the time to compare with */
+	bool refused; /* the clock to compare with cannot be read */
 };
 
 static void copy_bytes(void *argument)
 {
 	struct copy *copy = argument;
 
-	/* Word by word through a volatile pointer: the page changes under our eyes. */
+	/* Word by word through a volatile pointer: the kernel updates the page meanwhile. */
 	const volatile uint64_t *from = (const volatile uint64_t *)copy->from;
 
 	for (size_t i = 0; i < copy->size / sizeof(uint64_t); i++) {

@@ -28,7 +28,7 @@ void trace_price_measure(const struct root *root, struct evidence *host)
 	call_table_make(&host->vdso, &image, &calls);
 	call_table_name(&calls, host);
 	proof_take(host, &calls, &deadline);
-	timing_measure(host, &calls, &deadline);
+	timing_measure(host, &calls, TIMING_WHOLE, &deadline);
 	if (counts_deciding(host).entered > 0)
 		copy_measure(&image, &calls, &host->vclock, &host->copy, &deadline);
 }

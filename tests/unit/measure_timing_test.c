@@ -36,7 +36,7 @@ static void every_way_that_exists_is_timed_and_no_other(void **state)
 {
 	(void)state;
 	list_real();
-	timing_measure(&evidence, &calls, NO_LIMIT);
+	timing_measure(&evidence, &calls, TIMING_WHOLE, NO_LIMIT);
 	assert_true(fact_is_known(&evidence.timing.fact));
 	assert_true(fact_is_known(&evidence.timing.entry_fact));
 	assert_true(evidence.timing.entry_ns > 0);
@@ -63,7 +63,7 @@ static void the_brief_timing_has_what_a_verdict_needs(void **state)
 {
 	(void)state;
 	list_real();
-	timing_measure_brief(&evidence, &calls, NO_LIMIT);
+	timing_measure(&evidence, &calls, TIMING_BRIEF, NO_LIMIT);
 	assert_true(fact_is_known(&evidence.timing.fact));
 	assert_true(evidence.timing.entry_ns > 0);
 	for (size_t i = 0; i < evidence.call_count; i++) {
@@ -86,7 +86,7 @@ static void times_are_in_tenths_of_a_nanosecond(void **state)
 {
 	(void)state;
 	list_real();
-	timing_measure(&evidence, &calls, NO_LIMIT);
+	timing_measure(&evidence, &calls, TIMING_WHOLE, NO_LIMIT);
 	assert_in_tenths(evidence.timing.counter_ns);
 	assert_in_tenths(evidence.timing.ordered_ns);
 	assert_in_tenths(evidence.timing.entry_ns);
@@ -114,7 +114,7 @@ static void a_call_that_crashes_is_told_and_the_rest_is_timed(void **state)
 	calls.rows[3].path[PATH_VDSO] =
 		(struct call){.shape = SHAPE_CLOCK, .function.clock = crash};
 	evidence.calls[3].path[PATH_VDSO].available = true;
-	timing_measure(&evidence, &calls, NO_LIMIT);
+	timing_measure(&evidence, &calls, TIMING_WHOLE, NO_LIMIT);
 	assert_true(fact_is_known(&evidence.timing.fact));
 	assert_int_not_equal(evidence.calls[3].path[PATH_VDSO].signal, 0);
 	assert_false(evidence.calls[3].path[PATH_VDSO].timed);
