@@ -46,9 +46,6 @@ void verdict_find(const struct evidence *evidence, struct verdict *verdict);
  */
 bool verdict_timing_clears(const struct evidence *evidence);
 
-/* The id of the rule at this place of the table; NULL beyond the last. */
-const char *verdict_rule_id(size_t place);
-
 /* "ok", "fallback", "slow", "unknown"; of all, ended by NULL. */
 extern const char *const verdict_names[];
 const char *verdict_name(enum verdict_kind verdict);
@@ -119,15 +116,8 @@ struct contradiction {
 	char text[CONTRADICTION_TEXT_SIZE];
 };
 
-/* Writes those that are seen, at most CONTRADICTION_MAX, and returns how many. */
-size_t contradiction_find(
-	const struct evidence *evidence, struct contradiction found[CONTRADICTION_MAX]);
-
-/* One of those that are seen, if any, may come from a clocksource that changed meanwhile. */
+/* A contradiction in this evidence may come from a clocksource that changed meanwhile. */
 bool contradiction_may_be_a_change(const struct evidence *evidence);
-
-/* The id of the rule at this place of the table; NULL beyond the last. */
-const char *contradiction_rule_id(size_t place);
 
 struct cost {
 	bool known;

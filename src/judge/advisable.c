@@ -4,10 +4,9 @@
  * so the rules name what is against it, the first that applies is the reason, and what is not
  * known here is not recommended.
  */
+#include "rules.h"
 
 #include <string.h>
-
-#include "rules.h"
 
 struct rule {
 	bool (*applies)(const struct evidence *evidence);

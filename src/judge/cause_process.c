@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Causes that lie with this process or the environment it runs in, not with the clocksource:
- * no vDSO, a counter or system calls that are denied to it, an emulator, another kernel than
- * Linux, a C library. The notes at the end explain what is slow where the verdict is ok.
+ * Causes in this process or the environment it runs in, whatever the clocksource: no vDSO, a
+ * counter or system calls that are denied to it, an emulator, another kernel than Linux, a C
+ * library. The notes at the end explain what is slow where the verdict is ok.
  */
 #include "rules.h"
 
@@ -19,7 +19,7 @@ static bool is_counter_off(const struct view *view)
 
 static void support_counter_off(const struct view *view, struct cause *cause)
 {
-	int signal = counts_deciding(view->evidence).signal;
+	int signal = view->decided.signal;
 
 	support_add(cause, "prctl(PR_GET_TSC): PR_TSC_SIGSEGV");
 	if (signal)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why the kernel selected this clocksource instead of the TSC: an order on its command line, or
- * what it says in its log. Asked only on x86, where the current one is none to choose for speed.
+ * Causes in the kernel's decision against the TSC, other than the watchdog's figures: its command
+ * line, or what its log says. Only on x86, on a clocksource that is not chosen for its speed.
  */
 #include "rules.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why the clocksource in use makes the calls slow: it has no vDSO support, the hypervisor does
- * not vouch for it, or reading its counter costs as much as a system call.
+ * Causes in the clocksource in use, which makes the calls slow: it has no vDSO support, the
+ * hypervisor does not vouch for it, or reading its counter costs as much as a system call.
  */
 #include "rules.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A better clocksource would be there, and the kernel does not use it: it was told not to, it
- * refused what it was told, it was built without, or the clocksource was removed.
+ * Causes in a better clocksource that the kernel does not use: it is disabled on the command line,
+ * it was asked for and refused, the kernel was built without it, or it was removed.
  */
 #include "rules.h"
 

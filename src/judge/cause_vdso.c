@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Causes that lie with the vDSO itself, whatever the clocksource: it lacks the functions, the
- * kernel took its support for this clocksource away, its calls crash, or the counter that it
- * reads is emulated by firmware.
+ * Causes in the vDSO itself, for all processes and whatever the clocksource: it lacks the
+ * functions, the kernel took its support for this clocksource away, its calls crash, or the counter
+ * that it reads is emulated by firmware.
  */
 #include "rules.h"
 
@@ -80,14 +80,13 @@ static bool does_crash(const struct view *view)
 {
 	const struct flag_fact *counter_off = &view->evidence->host.counter_off;
 
-	return counts_deciding(view->evidence).signal &&
-	       !(fact_is_known(&counter_off->fact) && counter_off->value);
+	return view->decided.signal && !(fact_is_known(&counter_off->fact) && counter_off->value);
 }
 
 static void support_crash(const struct view *view, struct cause *cause)
 {
-	support_add(cause, "the deciding calls end with %s",
-		fault_signal_name(counts_deciding(view->evidence).signal));
+	support_add(
+		cause, "the deciding calls end with %s", fault_signal_name(view->decided.signal));
 	support_mode(view, cause);
 }
 

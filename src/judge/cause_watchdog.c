@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the clocksource watchdog's figures say of the TSC that it dropped. It compares two
- * clocks and blames the TSC; where the figures speak against the reference, or against the
- * circumstances, the TSC may be used again.
+ * Causes in the clocksource watchdog, which dropped the TSC. It compares two clocks and blames the
+ * TSC; where its figures show that the reference or the circumstances were wrong, the TSC may be
+ * used again.
  */
 #include "rules.h"
 

@@ -1,35 +1,25 @@
 /* SPDX-License-Identifier: MIT */
+/* Where the kinds of evidence disagree. The report shows it, whatever the verdict. */
+#include "rules.h"
 
 #include <string.h>
 
 #include "base/text.h"
-#include "rules.h"
 
-struct rule {
-	const char *id;
-	bool may_be_a_change; /* of the clocksource, between two readings */
-	bool (*applies)(const struct evidence *evidence);
-	const char *text;
-};
-
-static bool vdso_always_enters(const struct evidence *evidence)
+static bool vdso_always_enters(const struct view *view)
 {
-	struct entry_counts counts = counts_by_path(evidence, PATH_VDSO);
-
-	return counts.proven > 0 && counts.always == counts.calls;
+	return view->vdso.proven > 0 && view->vdso.always == view->vdso.calls;
 }
 
-static bool vdso_never_enters(const struct evidence *evidence)
+static bool vdso_never_enters(const struct view *view)
 {
-	struct entry_counts counts = counts_by_path(evidence, PATH_VDSO);
-
-	return counts.proven > 0 && counts.proven == counts.calls && counts.entered == 0;
+	return view->vdso.proven > 0 && view->vdso.proven == view->vdso.calls &&
+	       view->vdso.entered == 0;
 }
 
-static bool mode_none_yet_answered(const struct evidence *evidence)
+static bool mode_none_yet_answered(const struct view *view)
 {
-	return evidence->vclock.how >= VCLOCK_COPY && evidence->vclock.mode == VCLOCK_MODE_NONE &&
-	       vdso_never_enters(evidence);
+	return vclock_is_none(view->evidence) && vdso_never_enters(view);
 }
 
 /* A hypervisor may withdraw its page, and 32-bit arm may be shut out: those are no riddles. */
@@ -39,49 +29,51 @@ static bool mode_may_fall_back(const struct vclock_evidence *vclock)
 	       strcmp(vclock->name, "archtimer-nocompat") == 0;
 }
 
-static bool mode_set_yet_entering(const struct evidence *evidence)
+static bool mode_set_yet_entering(const struct view *view)
 {
-	return evidence->vclock.how >= VCLOCK_COPY && evidence->vclock.mode != VCLOCK_MODE_NONE &&
-	       !mode_may_fall_back(&evidence->vclock) && vdso_always_enters(evidence);
+	const struct vclock_evidence *vclock = &view->evidence->vclock;
+
+	return vclock->how >= VCLOCK_COPY && vclock->mode != VCLOCK_MODE_NONE &&
+	       !mode_may_fall_back(vclock) && vdso_always_enters(view);
 }
 
 /* Two ways to find the word that decides have found different ones. */
-static bool copy_disagrees(const struct evidence *evidence)
+static bool copy_disagrees(const struct view *view)
 {
-	const struct copy_evidence *copy = &evidence->copy;
+	const struct copy_evidence *copy = &view->evidence->copy;
 
-	return fact_is_known(&copy->fact) && evidence->vclock.how == VCLOCK_READ &&
-	       copy->mode != evidence->vclock.mode;
+	return fact_is_known(&copy->fact) && view->evidence->vclock.how == VCLOCK_READ &&
+	       copy->mode != view->evidence->vclock.mode;
 }
 
-static bool name_yet_answered(const struct evidence *evidence)
+static bool name_yet_answered(const struct view *view)
 {
 	/* powerpc's vDSO, for one, reads its counter whatever the mode: nothing has changed. */
-	return !mode_none_yet_answered(evidence) &&
-	       fact_is_known(&evidence->clocksource.current_fact) &&
-	       vclock_name_has_no_mode(evidence->clocksource.current) &&
-	       strcmp(evidence->vclock.name, "hpet") != 0 && vdso_never_enters(evidence);
+	return !mode_none_yet_answered(view) &&
+	       fact_is_known(&view->evidence->clocksource.current_fact) &&
+	       vclock_name_has_no_mode(view->evidence->clocksource.current) &&
+	       strcmp(view->evidence->vclock.name, "hpet") != 0 && vdso_never_enters(view);
 }
 
 /* A system call is never so much quicker than the cheapest one. */
 #define CHEAP_SHARE 0.5
 
-static bool entering_yet_cheap(const struct evidence *evidence)
+static bool entering_yet_cheap(const struct view *view)
 {
-	const struct call_evidence *call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
+	const struct call_evidence *call = clock_gettime_of(view->evidence, "CLOCK_MONOTONIC");
 
-	return vdso_always_enters(evidence) && call && call->path[PATH_VDSO].timed &&
-	       fact_is_known(&evidence->timing.entry_fact) &&
-	       call->path[PATH_VDSO].min_ns < CHEAP_SHARE * evidence->timing.entry_ns;
+	return vdso_always_enters(view) && call && call->path[PATH_VDSO].timed &&
+	       fact_is_known(&view->evidence->timing.entry_fact) &&
+	       call->path[PATH_VDSO].min_ns < CHEAP_SHARE * view->evidence->timing.entry_ns;
 }
 
 /* As dear as a system call although reading the counter is not what makes it so. */
-static bool answered_yet_dear(const struct evidence *evidence)
+static bool answered_yet_dear(const struct view *view)
 {
-	const struct call_evidence *call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
-	const struct timing_evidence *timing = &evidence->timing;
+	const struct call_evidence *call = clock_gettime_of(view->evidence, "CLOCK_MONOTONIC");
+	const struct timing_evidence *timing = &view->evidence->timing;
 
-	if (!vdso_never_enters(evidence) || !call || !fact_is_known(&timing->entry_fact) ||
+	if (!vdso_never_enters(view) || !call || !fact_is_known(&timing->entry_fact) ||
 		!fact_is_known(&timing->counter_fact))
 		return false;
 	return call->path[PATH_VDSO].timed && call->path[PATH_SYSCALL].timed &&
@@ -90,18 +82,18 @@ static bool answered_yet_dear(const struct evidence *evidence)
 }
 
 /* Where system calls are dearer still, the verdict says nothing of it. */
-static bool counter_dear(const struct evidence *evidence)
+static bool counter_dear(const struct view *view)
 {
-	const struct call_evidence *call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
-	const struct timing_evidence *timing = &evidence->timing;
+	const struct call_evidence *call = clock_gettime_of(view->evidence, "CLOCK_MONOTONIC");
+	const struct timing_evidence *timing = &view->evidence->timing;
 
-	return vdso_never_enters(evidence) && counter_is_trapped(evidence) && call &&
+	return vdso_never_enters(view) && counter_is_trapped(view->evidence) && call &&
 	       call->path[PATH_VDSO].timed && fact_is_known(&timing->entry_fact) &&
 	       timing->counter_ns < timing->entry_ns &&
 	       call->path[PATH_VDSO].min_ns >= timing->counter_ns;
 }
 
-static const struct rule rules[] = {
+const struct contradiction_row contradiction_rows[] = {
 	{"mode-none-yet-answered", true, mode_none_yet_answered,
 		"The data page says that the vDSO has no clock to read, but no call entered the "
 		"kernel. The verdict follows the proof."},
@@ -125,35 +117,32 @@ static const struct rule rules[] = {
 		"Reading the counter takes much longer than a register read does on this "
 		"architecture, if less than a system call: the hypervisor or the firmware may "
 		"intercept it."},
+	{0},
 };
-
-#define RULE_COUNT (sizeof(rules) / sizeof(rules[0]))
 
 bool contradiction_may_be_a_change(const struct evidence *evidence)
 {
-	for (size_t i = 0; i < RULE_COUNT; i++) {
-		if (rules[i].may_be_a_change && rules[i].applies(evidence))
+	struct view view;
+
+	view_begin(evidence, &view);
+	for (const struct contradiction_row *row = contradiction_rows; row->id; row++) {
+		if (row->may_be_a_change && row->applies(&view))
 			return true;
 	}
 	return false;
 }
 
-size_t contradiction_find(
-	const struct evidence *evidence, struct contradiction found[CONTRADICTION_MAX])
+size_t contradiction_find(const struct view *view, struct contradiction found[CONTRADICTION_MAX])
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < RULE_COUNT && count < CONTRADICTION_MAX; i++) {
-		if (!rules[i].applies(evidence))
+	for (const struct contradiction_row *row = contradiction_rows;
+		row->id && count < CONTRADICTION_MAX; row++) {
+		if (!row->applies(view))
 			continue;
-		found[count].id = rules[i].id;
-		text_copy(found[count].text, sizeof(found[count].text), rules[i].text);
+		found[count].id = row->id;
+		text_copy(found[count].text, sizeof(found[count].text), row->text);
 		count++;
 	}
 	return count;
-}
-
-const char *contradiction_rule_id(size_t place)
-{
-	return place < sizeof(rules) / sizeof(rules[0]) ? rules[place].id : NULL;
 }

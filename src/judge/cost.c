@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What the calls cost on this host, and what they would cost if the vDSO served them: measured on
+ * a copy of the vDSO where there is one, else estimated.
+ */
+#include "rules.h"
 
 #include <math.h>
-
-#include "rules.h"
 
 #define NS_PER_SECOND 1e9
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The proof's counts, added up: how many of the deciding calls entered the kernel, always or
+ * sometimes, by the path that each is judged by or by one path.
+ */
 #include "judge.h"
 
 #include <string.h>

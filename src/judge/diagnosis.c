@@ -54,14 +54,20 @@ static void find_switches(const struct evidence *evidence, struct view *view)
 		view->tsc = "tsc";
 }
 
+void view_begin(const struct evidence *evidence, struct view *view)
+{
+	*view = (struct view){.evidence = evidence,
+		.decided = counts_deciding(evidence),
+		.vdso = counts_by_path(evidence, PATH_VDSO),
+		.libc = counts_by_path(evidence, PATH_LIBC)};
+}
+
 void view_make(const struct evidence *evidence, enum verdict_kind verdict, struct view *view)
 {
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 
-	*view = (struct view){.evidence = evidence,
-		.verdict = verdict,
-		.vdso = counts_by_path(evidence, PATH_VDSO),
-		.libc = counts_by_path(evidence, PATH_LIBC)};
+	view_begin(evidence, view);
+	view->verdict = verdict;
 	view->falls_back = verdict == VERDICT_FALLBACK && fact_is_known(&evidence->vdso.fact) &&
 	                   view->vdso.entered > 0;
 	view->is_plain =
@@ -126,8 +132,8 @@ void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis)
 	struct view view;
 
 	verdict_find(evidence, &diagnosis->verdict);
-	diagnosis->contradiction_count = contradiction_find(evidence, diagnosis->contradictions);
 	view_make(evidence, diagnosis->verdict.kind, &view);
+	diagnosis->contradiction_count = contradiction_find(&view, diagnosis->contradictions);
 	diagnosis->cause_count = cause_find(&view, diagnosis->causes, rows);
 	diagnosis->advice_count =
 		advice_find(&view, rows, diagnosis->cause_count, diagnosis->advice);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tables of causes and advice consist of. A cause row owns its certainty and its
- * advice; rows are constant data, so that a test can list them.
+ * What the tables of verdicts, contradictions, causes and advice consist of, and the questions to
+ * the evidence that their rules ask. A cause row owns its certainty and its advice; rows are
+ * constant data, so that a test can list them.
  */
 #ifndef VDSOCHECK_JUDGE_RULES_H
 #define VDSOCHECK_JUDGE_RULES_H
@@ -67,10 +68,12 @@ bool vclock_name_has_mode(const char *clocksource);
 /* What every rule looks at, computed once. */
 struct view {
 	const struct evidence *evidence;
+	struct entry_counts decided; /* the deciding calls, each by the path it is judged by */
+	struct entry_counts vdso;    /* the same by the vDSO's functions */
+	struct entry_counts libc;    /* the same through libc */
+	/* From here on for the rules of causes and advice alone. */
 	enum verdict_kind verdict;
-	struct entry_counts vdso; /* the deciding calls by the vDSO's functions */
-	struct entry_counts libc; /* the same through libc */
-	bool falls_back;          /* the vDSO is there and made system calls */
+	bool falls_back; /* the vDSO is there and made system calls */
 	/*
 	 * The calls fall back on a clocksource that no kernel gives a clock mode, by its name, or
 	 * that has none, by the data page, and is not known to ever have one. Or they would, by its
@@ -85,7 +88,35 @@ struct view {
 	const char *not_tsc; /* why not, where the TSC is offered and may not be; or NULL */
 };
 
+/* The evidence and the counts, for the rules of the verdict and of contradictions. */
+void view_begin(const struct evidence *evidence, struct view *view);
+
+/* All of it. */
 void view_make(const struct evidence *evidence, enum verdict_kind verdict, struct view *view);
+
+struct verdict_row {
+	const char *id;
+	enum verdict_kind kind;
+	unsigned rests_on; /* of enum evidence_kind */
+	bool (*applies)(const struct view *view);
+	const char *sentence; /* the summary; NULL: `write` makes it */
+	void (*write)(const struct view *view, char *summary, size_t size);
+};
+
+/* In this order: the first that applies decides, and the last always does. Ended without id. */
+extern const struct verdict_row verdict_rows[];
+
+struct contradiction_row {
+	const char *id;
+	bool may_be_a_change; /* of the clocksource, between two readings */
+	bool (*applies)(const struct view *view);
+	const char *text;
+};
+
+extern const struct contradiction_row contradiction_rows[]; /* ended by a row without id */
+
+/* Writes those that are seen, at most CONTRADICTION_MAX, and returns how many. */
+size_t contradiction_find(const struct view *view, struct contradiction found[CONTRADICTION_MAX]);
 
 /* x86 on a clocksource that no kernel selects for its speed: why not the TSC? */
 bool view_is_second_choice(const struct view *view);
@@ -152,7 +183,12 @@ struct cause_row {
 	const struct advice_row *const *advice; /* ended by NULL; NULL: none of its own */
 };
 
-/* All causes, in the order in which they are given; the tables end with a row without id. */
+/*
+ * All causes, in the order in which they are given; the tables end with a row without id. A cause
+ * is in the file that names where it lies: the process, the vDSO, the clocksource in use (slow),
+ * the kernel's decision for it (selected, and by its watchdog's figures: watchdog), or a better
+ * clocksource (unused).
+ */
 struct cause_table {
 	const struct cause_row *rows;
 	bool explains; /* why the calls are slow: without one of these, fallback-unexplained */

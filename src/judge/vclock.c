@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Infers the clock mode from the clocksource's name and the proof, where it could not be read. A
+ * mode is inferred only where these leave a single one.
+ */
 #include "rules.h"
 
 #include <string.h>

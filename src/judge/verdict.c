@@ -1,76 +1,67 @@
 /* SPDX-License-Identifier: MIT */
-#include "judge.h"
+/*
+ * The verdict: a table of rules over the evidence, the first that applies decides. The proof comes
+ * first; without one, timing can only clear a host, and names alone decide nothing.
+ */
+#include "rules.h"
 
 #include <stdio.h>
 
 #include "base/fault.h"
 #include "base/text.h"
 
-struct rule {
-	const char *id;
-	enum verdict_kind verdict;
-	unsigned rests_on;
-	bool (*applies)(const struct evidence *evidence);
-	const char *sentence; /* NULL: the next one makes it */
-	void (*write)(const struct evidence *evidence, char *summary, size_t size);
-};
-
-static bool has_proof(const struct evidence *evidence)
+static bool has_proof(const struct view *view)
 {
-	struct entry_counts counts = counts_deciding(evidence);
-
-	return fact_is_known(&evidence->proof.fact) && counts.calls > 0 &&
-	       counts.proven == counts.calls;
+	return fact_is_known(&view->evidence->proof.fact) && view->decided.calls > 0 &&
+	       view->decided.proven == view->decided.calls;
 }
 
-static bool is_captured(const struct evidence *evidence)
+static bool is_captured(const struct view *view)
 {
-	return !evidence->live;
+	return !view->evidence->live;
 }
 
-static bool crashes(const struct evidence *evidence)
+static bool crashes(const struct view *view)
 {
-	return counts_deciding(evidence).signal != 0;
+	return view->decided.signal != 0;
 }
 
-static void write_crash(const struct evidence *evidence, char *summary, size_t size)
+static void write_crash(const struct view *view, char *summary, size_t size)
 {
 	snprintf(summary, size, "reading the clock kills the process with %s.",
-		fault_signal_name(counts_deciding(evidence).signal));
+		fault_signal_name(view->decided.signal));
 }
 
-static bool is_emulated(const struct evidence *evidence)
+static bool is_emulated(const struct view *view)
 {
-	return fact_is_known(&evidence->host.emulator.fact);
+	return fact_is_known(&view->evidence->host.emulator.fact);
 }
 
-static void write_emulated(const struct evidence *evidence, char *summary, size_t size)
+static void write_emulated(const struct view *view, char *summary, size_t size)
 {
 	snprintf(summary, size,
 		"running under %s: the result would describe the emulator, not this host.",
-		evidence->host.emulator.value);
+		view->evidence->host.emulator.value);
 }
 
-static bool all_enter_always(const struct evidence *evidence)
+static bool all_enter_always(const struct view *view)
 {
-	struct entry_counts counts = counts_deciding(evidence);
-
-	return has_proof(evidence) && counts.always == counts.calls;
+	return has_proof(view) && view->decided.always == view->decided.calls;
 }
 
-static bool all_enter_without_vdso(const struct evidence *evidence)
+static bool all_enter_without_vdso(const struct view *view)
 {
-	return all_enter_always(evidence) && evidence->vdso.fact.state == FACT_ABSENT;
+	return all_enter_always(view) && view->evidence->vdso.fact.state == FACT_ABSENT;
 }
 
-static bool some_enter(const struct evidence *evidence)
+static bool some_enter(const struct view *view)
 {
-	return has_proof(evidence) && counts_deciding(evidence).entered > 0;
+	return has_proof(view) && view->decided.entered > 0;
 }
 
-static bool some_enter_sometimes(const struct evidence *evidence)
+static bool some_enter_sometimes(const struct view *view)
 {
-	return some_enter(evidence) && counts_are_mixed(evidence);
+	return some_enter(view) && view->decided.entering > view->decided.always;
 }
 
 static size_t append_call(char *text, size_t size, size_t used, const struct call_evidence *call)
@@ -82,13 +73,13 @@ static size_t append_call(char *text, size_t size, size_t used, const struct cal
 }
 
 /* The names of those that entered; how long the text is. */
-static size_t list_entering(const struct evidence *evidence, char *summary, size_t size)
+static size_t list_entering(const struct view *view, char *summary, size_t size)
 {
 	size_t used = 0;
 
 	summary[0] = '\0';
-	for (size_t i = 0; i < evidence->call_count; i++) {
-		const struct call_evidence *call = &evidence->calls[i];
+	for (size_t i = 0; i < view->evidence->call_count; i++) {
+		const struct call_evidence *call = &view->evidence->calls[i];
 
 		if (call->decides && call->path[call_judged_path(call)].entered)
 			used = append_call(summary, size, used, call);
@@ -96,50 +87,49 @@ static size_t list_entering(const struct evidence *evidence, char *summary, size
 	return used;
 }
 
-static void write_which(const struct evidence *evidence, char *summary, size_t size)
+static void write_which(const struct view *view, char *summary, size_t size)
 {
-	size_t used = list_entering(evidence, summary, size);
+	size_t used = list_entering(view, summary, size);
 
 	snprintf(summary + used, size - used, " %s.",
-		counts_deciding(evidence).entering == 1 ? "falls back to a system call"
-							: "fall back to system calls");
+		view->decided.entering == 1 ? "falls back to a system call"
+					    : "fall back to system calls");
 }
 
 /* How often is in the proof's line. */
-static void write_sometimes(const struct evidence *evidence, char *summary, size_t size)
+static void write_sometimes(const struct view *view, char *summary, size_t size)
 {
-	struct entry_counts counts = counts_deciding(evidence);
-	size_t used = list_entering(evidence, summary, size);
+	size_t used = list_entering(view, summary, size);
 
-	if (counts.entering == counts.calls)
+	if (view->decided.entering == view->decided.calls)
 		used = (size_t)snprintf(summary, size, "gettimeofday() and clock_gettime()");
 	snprintf(summary + used, size - used, " %s.",
-		counts.entering == 1 ? "sometimes falls back to a system call"
-				     : "sometimes fall back to system calls");
+		view->decided.entering == 1 ? "sometimes falls back to a system call"
+					    : "sometimes fall back to system calls");
 }
 
 /*
  * The vDSO answers, yet the C library does not ask it. A library linked into this binary
  * says nothing about the host's programs; the host's own does.
  */
-static bool host_libc_enters(const struct evidence *evidence)
+static bool host_libc_enters(const struct view *view)
 {
-	const struct flag_fact *is_static = &evidence->host.libc_static;
+	const struct flag_fact *is_static = &view->evidence->host.libc_static;
 
-	return has_proof(evidence) && counts_by_path(evidence, PATH_LIBC).entered > 0 &&
-	       fact_is_known(&is_static->fact) && !is_static->value;
+	return has_proof(view) && view->libc.entered > 0 && fact_is_known(&is_static->fact) &&
+	       !is_static->value;
 }
 
 /*
  * A counter read that takes as long as the cheapest system call is no read of a register: a
  * hypervisor or an emulator catches it. Healthy ones take a tenth of a system call.
  */
-static bool counter_is_slow(const struct evidence *evidence)
+static bool counter_is_slow(const struct view *view)
 {
-	const struct timing_evidence *timing = &evidence->timing;
-	const struct call_evidence *call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
+	const struct timing_evidence *timing = &view->evidence->timing;
+	const struct call_evidence *call = clock_gettime_of(view->evidence, "CLOCK_MONOTONIC");
 
-	if (!has_proof(evidence) || !call || !fact_is_known(&timing->counter_fact) ||
+	if (!has_proof(view) || !call || !fact_is_known(&timing->counter_fact) ||
 		!fact_is_known(&timing->entry_fact))
 		return false;
 	return call->path[PATH_VDSO].timed && timing->counter_ns >= timing->entry_ns &&
@@ -188,41 +178,41 @@ bool verdict_timing_clears(const struct evidence *evidence)
 }
 
 /* After a change that no proof followed the times are those of another clocksource. */
-static bool is_cleared_by_timing(const struct evidence *evidence)
+static bool is_cleared_by_timing(const struct view *view)
 {
-	return evidence->clocksource.changes == 0 && verdict_timing_clears(evidence);
+	return view->evidence->clocksource.changes == 0 && verdict_timing_clears(view->evidence);
 }
 
 /* One change may be that from tsc-early to tsc; what changes again goes on to change. */
-static bool keeps_changing(const struct evidence *evidence)
+static bool keeps_changing(const struct view *view)
 {
-	return has_proof(evidence) && evidence->clocksource.changes > 1;
+	return has_proof(view) && view->evidence->clocksource.changes > 1;
 }
 
-static void write_changing(const struct evidence *evidence, char *summary, size_t size)
+static void write_changing(const struct view *view, char *summary, size_t size)
 {
 	snprintf(summary, size,
 		"the clocksource keeps changing (%u times during the check), and the vDSO cannot "
 		"serve gettimeofday() and clock_gettime() with each.",
-		evidence->clocksource.changes);
+		view->evidence->clocksource.changes);
 }
 
-static bool always(const struct evidence *evidence)
+static bool always(const struct view *view)
 {
-	(void)evidence;
+	(void)view;
 	return true;
 }
 
-static void write_unproven(const struct evidence *evidence, char *summary, size_t size)
+static void write_unproven(const struct view *view, char *summary, size_t size)
 {
-	const struct fact *proof = &evidence->proof.fact;
+	const struct fact *proof = &view->evidence->proof.fact;
 
 	snprintf(summary, size, "could not determine whether the vDSO serves the clock calls: %s.",
 		*proof->reason ? proof->reason : "nothing was measured");
 }
 
 /* In this order: the first that applies decides. */
-static const struct rule rules[] = {
+const struct verdict_row verdict_rows[] = {
 	{"captured-tree", VERDICT_UNKNOWN, EVIDENCE_NAME, is_captured,
 		"nothing was measured, and the clocksource name alone does not show whether the "
 		"vDSO serves the clock calls.",
@@ -251,44 +241,40 @@ static const struct rule rules[] = {
 	{"cheaper-than-entry", VERDICT_OK, EVIDENCE_TIMING, is_cleared_by_timing,
 		"gettimeofday() and clock_gettime() take less time than any system call.", NULL},
 	{"no-proof", VERDICT_UNKNOWN, 0, always, NULL, write_unproven},
+	{0},
 };
 
-/* Timing stands behind a proof whose price it shows to be as it should be. */
-static unsigned supporting_evidence(const struct evidence *evidence, const struct rule *rule)
+/* Timing supports a proof that it agrees with, and so does the mode. */
+static unsigned supporting_evidence(const struct evidence *evidence, const struct verdict_row *row)
 {
+	bool has_mode = evidence->vclock.how >= VCLOCK_COPY;
+	bool is_none = evidence->vclock.mode == VCLOCK_MODE_NONE;
 	unsigned more = 0;
 
-	if (!(rule->rests_on & EVIDENCE_PROOF))
+	if (!(row->rests_on & EVIDENCE_PROOF))
 		return 0;
-	if (rule->verdict == VERDICT_OK && verdict_timing_clears(evidence))
+	if (row->kind == VERDICT_OK && verdict_timing_clears(evidence))
 		more |= EVIDENCE_TIMING;
-	if (rule->verdict == VERDICT_FALLBACK && evidence->vclock.how >= VCLOCK_COPY &&
-		evidence->vclock.mode == VCLOCK_MODE_NONE)
-		more |= EVIDENCE_MODE;
-	if (rule->verdict == VERDICT_OK && evidence->vclock.how >= VCLOCK_COPY &&
-		evidence->vclock.mode != VCLOCK_MODE_NONE)
+	if (has_mode && row->kind == (is_none ? VERDICT_FALLBACK : VERDICT_OK))
 		more |= EVIDENCE_MODE;
 	return more;
 }
 
 void verdict_find(const struct evidence *evidence, struct verdict *verdict)
 {
-	const struct rule *rule = rules;
+	const struct verdict_row *row = verdict_rows;
+	struct view view;
 
-	while (!rule->applies(evidence))
-		rule++;
-	verdict->kind = rule->verdict;
-	verdict->rule = rule->id;
-	verdict->rests_on = rule->rests_on | supporting_evidence(evidence, rule);
-	if (rule->write)
-		rule->write(evidence, verdict->summary, sizeof(verdict->summary));
+	view_begin(evidence, &view);
+	while (!row->applies(&view))
+		row++;
+	verdict->kind = row->kind;
+	verdict->rule = row->id;
+	verdict->rests_on = row->rests_on | supporting_evidence(evidence, row);
+	if (row->write)
+		row->write(&view, verdict->summary, sizeof(verdict->summary));
 	else
-		text_copy(verdict->summary, sizeof(verdict->summary), rule->sentence);
-}
-
-const char *verdict_rule_id(size_t place)
-{
-	return place < sizeof(rules) / sizeof(rules[0]) ? rules[place].id : NULL;
+		text_copy(verdict->summary, sizeof(verdict->summary), row->sentence);
 }
 
 const char *const verdict_names[] = {

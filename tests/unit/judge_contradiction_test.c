@@ -11,7 +11,11 @@ static struct evidence evidence;
 static size_t contradictions(const char *id)
 {
 	struct contradiction found[CONTRADICTION_MAX];
-	size_t count = contradiction_find(&evidence, found);
+	struct view view;
+	size_t count;
+
+	view_begin(&evidence, &view);
+	count = contradiction_find(&view, found);
 
 	for (size_t i = 0; i < count; i++) {
 		assert_true(*found[i].text);
