@@ -13,8 +13,8 @@ test-programs: $(COMPARE_KILLS) $(COMPARE_KERNEL)
 .PHONY: check-compare-fake check-compare-noise check-compare
 check-once: check-compare-fake
 
-check-compare-fake: $(TEST_BINARY) $(COMPARE_KILLS) $(COMPARE_KERNEL) $(BUILD)/tests/tools/sandbox
-	$(QUIET)tests/compare/run $^
+check-compare-fake: $(TEST_BINARY) $(COMPARE_KILLS) $(COMPARE_KERNEL) $(TEST_TOOLS)
+	$(QUIET)tests/compare/run $(TEST_BINARY) $(COMPARE_KILLS) $(COMPARE_KERNEL) $(BUILD)/tests/tools
 
 check-compare-noise: $(TEST_BINARY)
 	$(QUIET)tests/compare/noise $(TEST_BINARY) $(or $(COUNT),200)

@@ -168,7 +168,7 @@ static bool read_current(char name[64])
 	return true;
 }
 
-/* Nobody who might still switch is left when the lock can be had. */
+/* No process that may still switch is left once the lock is free. */
 static bool await_unlocked(void)
 {
 	int64_t late = now_ns() + SECONDS_TO_END * NS_PER_SECOND;

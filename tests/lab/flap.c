@@ -5,7 +5,7 @@
  *     flap FILE A B
  *
  * The file is current_clocksource: a host whose clock goes good and bad while
- * somebody measures it.
+ * it is measured.
  */
 #include <fcntl.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs programs for the lab and tells one kind of failure from another."""
+"""Runs programs for the lab and distinguishes kinds of failure."""
 
 import os
 import shutil

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads and writes the expected texts beside the sources. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The benchmark runs whose output is compared: a tree, a command line and fixed times. */
 #include "printed/bench.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/child: where the dangerous work is done. If it lied, a crash would look like a fact. */
+/* Tests of base/child: work in a child process, its result, its limits and its crashes. */
 #include <errno.h>
 #include <seccomp.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/fact: a user told "absent" where it was "denied" looks in the wrong place. */
+/* Tests of base/fact: known, or unread, absent, denied or failed, with a reason. */
 #include <errno.h>
 #include <string.h>
 

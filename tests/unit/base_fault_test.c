@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/fault: without it a page that is not there ends the run instead of being a fact. */
+/* Tests of base/fault: work that survives a signal and reports it. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -81,7 +81,7 @@ static void ignore(int signal)
 	(void)signal;
 }
 
-/* Else the next crash of ours would go unnoticed, or jump to where nobody is. */
+/* Else the next crash would be missed, or jump into a frame that has returned. */
 static void the_previous_handlers_are_restored(void **state)
 {
 	void (*before)(int) = signal(SIGBUS, ignore);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/kernel_clock: the reference that the data page and the stopwatch are held against. */
+/* Tests of base/kernel_clock: the kernel's clocks by system call, and deadlines. */
 #include <unistd.h>
 
 #include "base/kernel_clock.h"

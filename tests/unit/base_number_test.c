@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/number: a number read wrong is a wrong address to load from, or a wrong pid. */
+/* Tests of base/number: strict parsing of decimal and hexadecimal numbers. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* base/output: a reader of the file sees a whole report or the one before, never half. */
+/*
+ * Tests of base/output: a file is replaced atomically, and devices, pipes and links stay what they
+ * are.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -197,7 +200,7 @@ static void give_away(const struct fake_root *fake, const char *path)
 	assert_int_equal(lchown(fake_root_place(fake, path), OTHER_USER, OTHER_USER), 0);
 }
 
-/* Its owner could let anybody change what root writes. */
+/* Its owner could let every user change what root writes. */
 static void owner_and_mode_of_another_users_file_are_not_kept(void **state)
 {
 	struct fake_root *fake = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/root: what is read of a captured tree must be the tree's, whole, and never hang. */
+/* Tests of base/root: files are read whole, below the root only, and never block. */
 #include <errno.h>
 #include <limits.h>
 #include <seccomp.h>
@@ -100,8 +100,8 @@ struct reading {
 	struct fact why;
 };
 
-/* Root is denied nothing: read as somebody else. */
-static void read_as_nobody(void *argument)
+/* Root may read everything: read as another user. */
+static void read_unprivileged(void *argument)
 {
 	struct reading *reading = argument;
 	char buffer[8];
@@ -123,9 +123,9 @@ static void a_denied_file_is_denied(void **state)
 	fake_root_add(reading->fake, "/secret", "x");
 	assert_int_equal(chmod(fake_root_place(reading->fake, "/secret"), 0), 0);
 	assert_int_equal(chmod(reading->fake->path, 0755), 0);
-	assert_true(child_run(read_as_nobody, reading, NO_LIMIT, &why));
+	assert_true(child_run(read_unprivileged, reading, NO_LIMIT, &why));
 	if (reading->why.state == FACT_UNREAD)
-		unit_skip("root cannot become somebody else here");
+		unit_skip("root cannot become another user here");
 	assert_false(reading->succeeded);
 	assert_int_equal(reading->why.state, FACT_DENIED);
 	child_unshare(reading, sizeof(*reading));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/text: wrong cutting here is a wrong clocksource, CPU or mapping there. */
+/* Tests of base/text: spans, words, lines and keys of untrusted bytes. */
 #include <string.h>
 
 #include "base/text.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* check/describe: price and cost in words. No thread is said to make more calls than fit a second.
+/*
+ * Tests of check/describe: times and costs in words. No thread is said to make more calls than fit
+ * a second.
  */
 #include <string.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check/gather on this machine's calls and a tree of its own, in which the clocksource's
- * name changes while the evidence is gathered: a host that flaps, as far as there is one
- * without a kernel that does.
+ * Tests of check/gather: this machine's calls, on a tree in which the clocksource's name changes
+ * while the evidence is gathered.
  */
 #include <fcntl.h>
 #include <signal.h>

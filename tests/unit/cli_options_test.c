@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/options: words in any order that a person may write them, on commands made for it. */
+/* Tests of cli/options: options, operands and commands in any order, on commands made for it. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

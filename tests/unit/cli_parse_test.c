@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/parse: "5M" is five million, and "5 M" is refused. */
+/* Tests of cli/parse: counts, durations and lists; "5M" is five million, and "5 M" is refused. */
 #include <string.h>
 
 #include "cli/command.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* render/wrap: a report that breaks on a terminal of 80 columns is not read. */
+/* Tests of cli/wrap: text and commands wrapped at 80 columns, numbers and times. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/clocksource: the name that the whole report begins with. */
+/* Tests of collect/clocksource: the current clocksource and the available ones. */
 #include <string.h>
 #include <sys/stat.h>
 

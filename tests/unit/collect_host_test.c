@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/cpu, hypervisor, container, platform, process: who and where this host is. A wrong
- * word sends the user to the wrong provider; systemd-detect-virt's words are the contract.
+ * Tests of collect/cpu, hypervisor, container, platform and process: what the machine is and what
+ * this process runs in, by the words of systemd-detect-virt.
  */
 #include <string.h>
 

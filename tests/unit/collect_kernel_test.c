@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/kernel and kernel_log: what the report says of the kernel and what it said itself. */
+/*
+ * Tests of collect/kernel and kernel_log: the version, the boot parameters and the log lines about
+ * clocks.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/personality.h>

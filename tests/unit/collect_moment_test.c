@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/moment: a document says when its host was looked at. */
+/* Tests of collect/moment: the time and the uptime of a measurement. */
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>

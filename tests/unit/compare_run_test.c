@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Switching the clocksource of a fake root, the guardian, what forbids a switch, and the ranking.
+/*
+ * Tests of compare: switching the clocksource of a fake root, the guardian, what forbids a switch,
+ * and the ranking.
  */
 #include <signal.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What compare prints: the answer first, 80 columns whatever the values, JSON with every key. */
+/*
+ * Tests of compare/text and json: the answer first, 80 columns whatever the values, and JSON with
+ * every key.
+ */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +60,7 @@ static void make_candidate(struct candidate *candidate, const char *name, double
 			.apart_ns = 999999999};
 }
 
-/* In use is one with a long name that falls back and is dear; the last was not tried. */
+/* The one in use has a long name, falls back and is slow; the last was not tried. */
 static int three_candidates(void **state)
 {
 	(void)state;

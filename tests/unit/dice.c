@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Random numbers that a failing test can repeat. */
 #include "unit/dice.h"
 
 #include <inttypes.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * render/: the documents. Programs read JSON by the contract of the schema "vdsocheck/1";
- * people read text on a terminal. Both must hold for every verdict and any evidence.
+ * Tests of document/evidence, check/json and check/text: for every verdict and any evidence, the
+ * JSON keeps the schema "vdsocheck/1" and is read back as it was written, and the text fits a
+ * terminal.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -765,7 +766,7 @@ static void assert_report_says(const char *text, bool said)
 	free(report);
 }
 
-/* Who gets a ticket did not take the proof: he has to be told how it was. */
+/* The reader of a report did not take the proof: it says how it was taken. */
 static void a_report_has_the_method_of_the_proof(void **state)
 {
 	(void)state;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Builds vDSO images of every class and byte order in memory. */
 #include "unit/elf_builder.h"
 
 #include <elf.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Builds the evidence of hosts, and random evidence for tests of properties. */
 #include "unit/evidence_builder.h"
 
 #include <stdio.h>

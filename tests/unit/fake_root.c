@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* A temporary directory that stands in for / of another machine. */
 #include "unit/fake_root.h"
 
 #include <ftw.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* judge/advice: wrong advice can cost somebody a machine whose clock jumps. */
+/* Tests of judge/advice: what is advised, and what is never advised. */
 #include <string.h>
 
 #include "judge.h"
@@ -189,7 +189,7 @@ static void moving_to_another_host_is_explained(void **state)
 	assert_non_null(strstr(advice[0].steps[0].command, "az vm redeploy"));
 }
 
-/* One product is named only to those who run on it. */
+/* A product is named only on that product. */
 static void requests_name_the_vendor_s_own_setting(void **state)
 {
 	static struct evidence evidence;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* judge/advisable: what check and compare may recommend, and the reason where they may not. */
+/*
+ * Tests of judge/advisable: which clocksources check and compare may recommend, and the reason
+ * where they may not.
+ */
 #include <string.h>
 
 #include "judge.h"

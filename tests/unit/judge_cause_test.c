@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * judge/cause: each rule hit by a host it was written for, and missed by a healthy one. A
- * wrong cause sends the user to the wrong place; a missing one leaves him with a bare verdict.
+ * Tests of judge/cause_*: each rule matches a host that it was written for and does not match a
+ * healthy one.
  */
 #include <errno.h>
 #include <string.h>
@@ -475,7 +475,7 @@ static void unbound(struct evidence *evidence)
 	evidence_add_log(evidence, "clocksource: Switched to clocksource hpet");
 }
 
-/* A name that nobody knows, and a page that says that it has no mode. */
+/* An unknown name, and a data page with mode none. */
 static void unknown_name(struct evidence *evidence)
 {
 	evidence_make_falling_back(evidence, "mct-frc");

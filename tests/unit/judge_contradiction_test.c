@@ -98,7 +98,7 @@ static void timing_and_proof_that_disagree_are_a_contradiction(void **state)
 	assert_int_equal(contradictions(""), 0);
 }
 
-/* Where a system call costs a microsecond, an intercepted counter is not as dear as that. */
+/* Where a system call takes a microsecond, an intercepted counter may take less. */
 static void a_slow_counter_is_a_contradiction(void **state)
 {
 	(void)state;

@@ -68,7 +68,7 @@ static void the_unordered_counter_is_used_where_no_ordered_one_is(void **state)
 	assert_true(cost.user_space_ns > 11.69 && cost.user_space_ns < 11.71);
 }
 
-/* A host that is slow for half of the calls would be said to lose next to nothing. */
+/* The minimum alone would show almost no loss on a host that is slow for half of the calls. */
 static void a_partial_fallback_costs_the_mean_of_both(void **state)
 {
 	struct cost cost;
@@ -128,7 +128,7 @@ static void calls_per_thread_fit_a_second(void **state)
 	assert_true(cost_calls_per_thread(&cost) == 0);
 }
 
-/* What it takes to read an intercepted counter is not what user space would take. */
+/* The time of an intercepted counter is not what user space would take. */
 static void a_slow_counter_gives_no_estimate(void **state)
 {
 	struct cost cost;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each rule of the judge has a host in tests/hosts/index.txt, where its words can be looked at;
- * and no host shows what the program cannot print.
+ * Tests of the tables of judge/: each rule has a host in tests/hosts/index.txt, and no host shows
+ * what the program cannot print.
  */
 #include "unit.h"
 

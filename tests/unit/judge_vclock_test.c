@@ -18,13 +18,13 @@ static const struct {
 	{"tsc", true, VCLOCK_INFERRED, 0, "none"},
 	{"tsc-early", false, VCLOCK_INFERRED, 1, "tsc"},
 	{"kvm-clock", false, VCLOCK_INFERRED, 2, "pvclock"},
-	/* Its page may have been withdrawn for a while: nobody can tell from outside. */
+	/* Its page may have been withdrawn for a while, which cannot be seen from outside. */
 	{"kvm-clock", true, VCLOCK_UNKNOWN, 0, ""},
 	{"xen", true, VCLOCK_UNKNOWN, 0, ""},
 	{"hyperv_clocksource_tsc_page", false, VCLOCK_INFERRED, 3, "hvclock"},
 	{"hyperv_clocksource_tsc_page", true, VCLOCK_UNKNOWN, 0, ""},
 	{"hpet", true, VCLOCK_INFERRED, 0, "none"},
-	/* Up to 4.6 the vDSO read it; the name alone does not tell. */
+	/* Up to 4.6 the vDSO read it; the name alone does not decide. */
 	{"hpet", false, VCLOCK_UNKNOWN, 0, ""},
 	{"acpi_pm", true, VCLOCK_INFERRED, 0, "none"},
 	{"arch_sys_counter", false, VCLOCK_INFERRED, 1, "archtimer"},
@@ -53,7 +53,7 @@ static void a_mode_is_inferred_only_where_one_is_possible(void **state)
 		assert_int_equal(evidence.vclock.how, inferred[i].how);
 		assert_int_equal(evidence.vclock.mode, inferred[i].mode);
 		assert_string_equal(evidence.vclock.name, inferred[i].name);
-		/* Why it was not read stays to be told. */
+		/* The reason why it was not read is kept. */
 		assert_true(*evidence.vclock.fact.reason);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * judge/verdict, the heart: every rule hit and, by a small change, missed. A wrong row here
- * is a wrong exit status in somebody's provisioning.
+ * Tests of judge/verdict: each rule is matched and, by a small change of the evidence, not
+ * matched.
  */
 #include <signal.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static void entering_with_unreadable_vdso(struct evidence *evidence)
 	fact_set(&evidence->vdso.fact, FACT_FAILED, "its hash table does not fit the image");
 }
 
-static void answered_by_libc_without_vdso(struct evidence *evidence)
+static void served_by_libc_without_vdso(struct evidence *evidence)
 {
 	evidence_remove_path(evidence, PATH_VDSO);
 	fact_set(&evidence->vdso.fact, FACT_ABSENT, "AT_SYSINFO_EHDR is 0");
@@ -141,16 +141,16 @@ static void with_trapped_counter(struct evidence *evidence)
 	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].p99_ns = 1230;
 }
 
-static void with_counter_just_as_dear(struct evidence *evidence)
+static void with_counter_as_slow_as_entry(struct evidence *evidence)
 {
 	evidence->timing.counter_ns = evidence->timing.entry_ns;
 	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns = evidence->timing.entry_ns;
 	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].p99_ns = evidence->timing.entry_ns;
 }
 
-static void with_counter_just_cheaper(struct evidence *evidence)
+static void with_counter_just_faster_than_entry(struct evidence *evidence)
 {
-	with_counter_just_as_dear(evidence);
+	with_counter_as_slow_as_entry(evidence);
 	evidence->timing.counter_ns *= 0.99;
 }
 
@@ -203,7 +203,7 @@ static void without_proof_and_a_real_kernel(struct evidence *evidence)
 		evidence->timing.entry_ns / 2;
 }
 
-static void without_proof_and_just_as_dear(struct evidence *evidence)
+static void without_proof_and_as_slow_as_entry(struct evidence *evidence)
 {
 	without_proof(evidence);
 	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].min_ns = evidence->timing.entry_ns;
@@ -211,14 +211,14 @@ static void without_proof_and_just_as_dear(struct evidence *evidence)
 }
 
 /* The minimum alone would clear a clock that falls back half of the time. */
-static void without_proof_and_cheap_at_times(struct evidence *evidence)
+static void without_proof_and_fast_at_times(struct evidence *evidence)
 {
 	without_proof(evidence);
 	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].p99_ns = 250;
 }
 
 /* On the same host getppid's minimum is now below, now above that of clock_gettime. */
-static void without_proof_and_entry_a_little_dearer(struct evidence *evidence)
+static void without_proof_and_entry_a_little_slower(struct evidence *evidence)
 {
 	without_proof(evidence);
 	evidence->timing.entry_ns = 1138;
@@ -229,7 +229,7 @@ static void without_proof_and_entry_a_little_dearer(struct evidence *evidence)
 }
 
 /* A vDSO of an emulator: its functions make the system call that the emulator answers. */
-static void without_proof_and_as_dear_as_raw(struct evidence *evidence)
+static void without_proof_and_as_slow_as_raw(struct evidence *evidence)
 {
 	without_proof(evidence);
 	evidence->timing.entry_ns = 200;
@@ -376,7 +376,7 @@ static const struct row rows[] = {
 	ROW(entering_with_mode, FALLBACK, "enters-always", PROOF, "fall back"),
 	ROW(entering_without_vdso, FALLBACK, "enters-without-vdso", PROOF | MODE, "no vDSO"),
 	ROW(entering_with_unreadable_vdso, FALLBACK, "enters-always", PROOF | MODE, "fall back"),
-	ROW(answered_by_libc_without_vdso, OK, "user-space", PROOF | MODE, "served by the vDSO"),
+	ROW(served_by_libc_without_vdso, OK, "user-space", PROOF | MODE, "served by the vDSO"),
 	ROW(entering_all_but_once, FALLBACK, "enters-sometimes", PROOF | MODE,
 		"gettimeofday() and clock_gettime() sometimes fall back"),
 	ROW(entering_once, FALLBACK, "enters-sometimes", PROOF,
@@ -394,8 +394,9 @@ static const struct row rows[] = {
 	ROW(entering_through_libc_of_unknown_kind, OK, "user-space", PROOF | TIMING | MODE,
 		"served by"),
 	ROW(with_trapped_counter, SLOW, "counter-slow", PROOF | TIMING, "counter"),
-	ROW(with_counter_just_as_dear, SLOW, "counter-slow", PROOF | TIMING, "counter"),
-	ROW(with_counter_just_cheaper, OK, "user-space", PROOF | MODE, "served by the vDSO"),
+	ROW(with_counter_as_slow_as_entry, SLOW, "counter-slow", PROOF | TIMING, "counter"),
+	ROW(with_counter_just_faster_than_entry, OK, "user-space", PROOF | MODE,
+		"served by the vDSO"),
 	ROW(with_slow_counter_but_quick_call, OK, "user-space", PROOF | TIMING | MODE, "served by"),
 	ROW(with_slow_call_but_quick_counter, OK, "user-space", PROOF | MODE, "served by the vDSO"),
 	ROW(with_trapped_counter_of_unknown_entry, OK, "user-space", PROOF | MODE,
@@ -406,10 +407,10 @@ static const struct row rows[] = {
 	ROW(without_proof, OK, "cheaper-than-entry", TIMING, "less time"),
 	ROW(without_proof_and_vdso, UNKNOWN, "no-proof", 0, "could not determine"),
 	ROW(without_proof_and_a_real_kernel, UNKNOWN, "no-proof", 0, "could not determine"),
-	ROW(without_proof_and_just_as_dear, UNKNOWN, "no-proof", 0, "could not determine"),
-	ROW(without_proof_and_cheap_at_times, UNKNOWN, "no-proof", 0, "could not determine"),
-	ROW(without_proof_and_entry_a_little_dearer, OK, "cheaper-than-entry", TIMING, "less time"),
-	ROW(without_proof_and_as_dear_as_raw, UNKNOWN, "no-proof", 0, "could not determine"),
+	ROW(without_proof_and_as_slow_as_entry, UNKNOWN, "no-proof", 0, "could not determine"),
+	ROW(without_proof_and_fast_at_times, UNKNOWN, "no-proof", 0, "could not determine"),
+	ROW(without_proof_and_entry_a_little_slower, OK, "cheaper-than-entry", TIMING, "less time"),
+	ROW(without_proof_and_as_slow_as_raw, UNKNOWN, "no-proof", 0, "could not determine"),
 	ROW(without_proof_and_percentile, UNKNOWN, "no-proof", 0, "could not determine"),
 	ROW(with_noise, OK, "user-space", PROOF | MODE, "served by the vDSO"),
 	ROW(changing_once, OK, "user-space", PROOF | TIMING | MODE, "served by the vDSO"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * judge/watchdog: the figures of real logs, and the clock that they speak against. A TSC that
- * is blamed for a fault of its reference stays unused for no reason.
+ * Tests of judge/watchdog: which clock the figures of real kernel logs blame, the TSC or the
+ * watchdog's reference.
  */
 #include <stdio.h>
 #include <string.h>
@@ -135,7 +135,7 @@ static const struct log {
 			"clocksource: 'tsc' cs_nsec: 492961151 cs_now: 2a5e6e8a8 cs_last: "
 			"24f61a7a1 mask: ffffffffffffffff"},
 		NULL, false, WATCHDOG_TSC_SKEWED, 0, 0},
-	/* hpet counted 4 s where the TSC counted 0.4 s: neither can be told right. */
+	/* hpet counted 4 s where the TSC counted 0.4 s: either may be wrong. */
 	{"sozu-proxy/sozu#500",
 		{"clocksource:                       'hpet' wd_now: 5ca548fd wd_last: 5932c25f "
 		 "mask: ffffffff",
@@ -191,7 +191,7 @@ static void without_figures_no_culprit_is_named(void **state)
 	assert_false(watchdog_explain(&evidence, &report));
 }
 
-/* A log is written by anybody who may write /dev/kmsg. */
+/* Whatever may write to /dev/kmsg writes the log. */
 static void any_figures_are_parsed_safely(void **state)
 {
 	static const char *const names[] = {"hpet", "acpi_pm", "tsc", "kvm-clock", "", "'"};

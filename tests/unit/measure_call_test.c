@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* measure/call: what is called, how often, and whether an error of ours is seen to come back. */
+/* Tests of measure/call: which call is made, how often, and whether its error is seen. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The copy of this machine's vDSO. What it shows on kernels whose clocks fall back is tested in the
- * lab; here it has to agree with the data page, survive refusals, and leave the process alone.
+ * Tests of measure/copy on this machine's vDSO: it agrees with the data page, survives refusals
+ * and leaves the process unchanged. Kernels whose clocks fall back are tested in the lab.
  */
 #include <errno.h>
 #include <seccomp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* measure/counter: the stopwatch of all timing, and itself a witness. */
+/* Tests of measure/counter: the CPU's counter, ordered reads, and a counter that is disabled. */
 #include <string.h>
 #include <sys/prctl.h>
 
@@ -48,7 +48,7 @@ static void probe_switched_off(void *fact)
 	counter_probe(fact);
 }
 
-/* A counter that somebody switched off is a reason in the report, not a crash. */
+/* A disabled counter is a reason in the report, not a crash. */
 static void a_disabled_counter_is_a_failure_with_the_signal(void **state)
 {
 	struct fact why = {0};

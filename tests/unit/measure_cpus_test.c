@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* measure/cpus: a proof that misses CPUs misses the one where a call enters. */
+/* Tests of measure/cpus: the allowed CPUs, and pinning to each. */
 #include <sys/syscall.h>
 #include <unistd.h>
 

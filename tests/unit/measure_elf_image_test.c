@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/elf_image: what it lists is what gets called and timed. The image is distrusted: a
- * sandbox's odd vDSO must be a reason in the report, never a crash.
+ * Tests of measure/elf_image: the functions of a vDSO image, and images that are truncated or
+ * wrong.
  */
 #include <dlfcn.h>
 #include <stdio.h>

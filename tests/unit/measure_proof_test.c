@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * measure/proof: the witness that decides. It is held against calls whose way is known: raw
- * system calls enter the kernel, functions of this file do not, and some do now and then.
+ * Tests of measure/proof: seccomp and ptrace count calls whose path is known: raw system calls
+ * enter the kernel, functions of this file do not, and some do at times.
  */
 #include <string.h>
 #include <sys/syscall.h>
@@ -55,7 +55,7 @@ static int fails_by_itself(clockid_t clock, struct timespec *now)
 	return -22;
 }
 
-/* Every system call that tells the time, whatever the vDSO function is called. */
+/* Every system call that reads a clock, whatever the name of the vDSO function. */
 
 static int enters_by_timeofday(clockid_t clock, struct timespec *now)
 {

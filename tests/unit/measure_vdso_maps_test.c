@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/maps: bounds every load from the vDSO's image; too large a size would crash. */
+/* Tests of measure/vdso: the mappings of /proc/self/maps. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/vdso and vvar: this process's own vDSO and its data page, found and believed. */
+/* Tests of measure/vdso and vvar: this process's own vDSO and data page. */
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/vvar_layout: a mode read from the wrong place is a false witness. Pages are made
+ * Tests of measure/vvar_layout: a mode read from the wrong place is wrong evidence. Pages are made
  * here for each kernel that was looked at, with offsets of this file's own: see the tables
  * "x86 byte offsets" and "other architectures" of the project's notes on kernels, which were
  * taken by compiling the kernels' headers.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What warp prints: 80 columns whatever the values, and JSON with no key missing. */
+/* Tests of warp/text and json: 80 columns whatever the values, and JSON with every key. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

@@ -121,7 +121,7 @@ check() {
 	report clocksource cat $clocksource/current_clocksource
 	report oracle $prefix $LAB/$build/oracle ${flapper:+--changing}
 	[ -x $LAB/$build/vdsocheck ] && report vdsocheck $prefix $LAB/$build/vdsocheck --json
-	[ -n "$LAB_TMP" ] || report log clock_log # a host's own log is nobody's business
+	[ -n "$LAB_TMP" ] || report log clock_log # a host's own log is private
 	[ -z "$flapper" ] || kill $flapper
 	flapper=
 }

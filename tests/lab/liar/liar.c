@@ -6,7 +6,7 @@
  *
  * is what a regression of the Hyper-V driver did to Azure's guests: sysfs names
  * a fast clocksource and every call enters the kernel. mode=1 with a name that
- * nobody knows is the reverse: the vDSO reads the TSC.
+ * unknown to all is the reverse: the vDSO reads the TSC.
  */
 #include <asm/tsc.h>
 #include <linux/clocksource.h>

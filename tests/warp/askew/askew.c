@@ -5,7 +5,7 @@
  *   askew   ahead by skew_ns on every odd CPU, so that time runs backwards between CPUs
  *   stuck   stands still, and with it all the kernel's timers while it is in use
  *
- * Their rating is so low that the kernel takes them only if it is told to.
+ * Their rating is so low that the kernel selects them only on request.
  */
 #include <asm/tsc.h>
 #include <linux/clocksource.h>
