@@ -74,7 +74,7 @@ void call_table_name(const struct call_table *table, struct evidence *evidence);
 const struct call *call_find(const struct call_table *table, const char *call, const char *clock);
 
 /* The cheapest system call, getppid, in the shape of time(). */
-struct call call_entry(void);
+struct call call_syscall_floor(void);
 
 /* Makes the call `count` times: the timed loop. */
 void call_repeat(const struct call *call, size_t count);

@@ -151,7 +151,7 @@ static void set_calls(struct series series[BASELINE_COUNT], struct baseline_call
 {
 	const struct call chosen[BASELINE_COUNT] = {
 		[BASELINE_ENTRY] = call_of(survives_no_call() ? call_nothing : NULL),
-		[BASELINE_GETPPID] = call_entry(),
+		[BASELINE_GETPPID] = call_syscall_floor(),
 		[BASELINE_SIGPROCMASK] = call_of(raw_sigprocmask),
 		[BASELINE_CLOCK_SYSCALL] = clock[PATH_SYSCALL],
 		[BASELINE_CLOCK_VDSO] = clock[PATH_VDSO],
@@ -216,7 +216,7 @@ static double measure_now(struct fact *why)
 {
 	static double samples[ROUNDS];
 	const struct sampler_limits limits = {.rounds_least = ROUNDS, .rounds_most = ROUNDS};
-	struct call entry = call_entry();
+	struct call entry = call_syscall_floor();
 	struct series series = {.repeat = series_repeat_call,
 		.subject = &entry,
 		.samples = samples,

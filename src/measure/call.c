@@ -270,7 +270,7 @@ const struct call *call_find(const struct call_table *table, const char *call, c
 	return NULL;
 }
 
-struct call call_entry(void)
+struct call call_syscall_floor(void)
 {
 	return (struct call){.shape = SHAPE_TIME, .function.time = raw_getppid};
 }

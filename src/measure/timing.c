@@ -96,7 +96,7 @@ static void set_up(struct measurement *measurement, struct job *job)
 	struct timing_evidence *timing = &job->evidence.timing;
 
 	measurement->sampler.series = measurement->series;
-	measurement->entry = call_entry();
+	measurement->entry = call_syscall_floor();
 	add_calls(measurement, job);
 	measurement->of_entry = add_series(measurement, series_repeat_call, &measurement->entry);
 	counter_probe(&timing->counter_fact);
