@@ -25,8 +25,12 @@ bool clocksource_collect_change(const struct root *root, struct clocksource_evid
 /* Kernel, CPU, surroundings and this process's own state: all but the name. */
 void host_collect(const struct root *root, struct host_evidence *host);
 
-/* The host's name: read only when asked for, so that no report gives it away unasked. */
-void host_collect_name(const struct root *root, struct host_evidence *host);
+/*
+ * The names of host and instance: read only when asked for, so that no report gives them away
+ * unasked. After host_collect(). Of an instance only what the guest is given without a network:
+ * DMI has type and ID on EC2's Nitro, Xen the UUID of the domain.
+ */
+void host_collect_identity(const struct root *root, struct host_evidence *host);
 
 /*
  * This process alone: fills host->emulator, libc, libc_static, counter_off, tracer and seccomp; all

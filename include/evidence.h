@@ -81,11 +81,17 @@ struct copy_evidence {
 
 struct host_evidence {
 	struct text_fact name;          /* the host's name; unread unless asked for */
+	struct text_fact instance_type; /* the cloud's; unread unless asked for */
+	struct text_fact instance_id;   /* the cloud's; unread unless asked for */
 	struct text_fact kernel;        /* release, as uname -r */
 	struct text_fact kernel_build;  /* version, as uname -v */
 	struct text_fact arch;          /* as uname -m */
+	struct text_fact distribution;  /* os-release's PRETTY_NAME */
 	struct text_fact cpu;           /* brand */
+	struct text_fact cpu_model;     /* x86: family, model, stepping, microcode */
+	struct number_fact cpu_count;   /* online */
 	struct text_fact hypervisor;    /* systemd-detect-virt --vm's word; absent: bare metal */
+	struct text_fact hypervisor_version; /* x86: what its CPUID leaves say of it */
 	struct text_fact container;     /* systemd-detect-virt --container's word; absent: none */
 	struct text_fact platform;      /* the cloud or product around us, a word of platform.h */
 	struct text_fact emulator;      /* runs our instructions: "valgrind"; absent: none seen */

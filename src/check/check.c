@@ -64,13 +64,13 @@ static int judge_and_print(struct cli *cli, const struct evidence *evidence, con
 	return verdict_exit_status(diagnosis.verdict.kind);
 }
 
-/* The kernel log is read only if there is something to explain, or everything is asked for. */
+/* The kernel log is read only if there is something to explain, or to be shown. */
 static bool needs_reasons(const struct cli *cli, const struct evidence *evidence)
 {
 	struct verdict verdict;
 
 	verdict_find(evidence, &verdict);
-	return verdict.kind != VERDICT_OK || cli->verbose;
+	return verdict.kind != VERDICT_OK || cli->verbose || cli->format->write == report_write;
 }
 
 /*
@@ -90,7 +90,7 @@ static int check_root(struct cli *cli)
 		if (!stop && needs_reasons(cli, &evidence))
 			gather_reasons(&cli->root, &evidence);
 		if (request->identity)
-			host_collect_name(&cli->root, &evidence.host);
+			host_collect_identity(&cli->root, &evidence.host);
 	} else {
 		gather_verdict(&cli->root, &evidence, &deadline);
 	}
@@ -142,7 +142,7 @@ static const struct option_row options[] = {
 		"several as JSON make one line each"},
 	{OPTION_RATE, "rate", "CALLS[/s]",
 		"estimate the CPU cost at CALLS calls per second: 485000, 485k"},
-	{OPTION_IDENTITY, "include-identity", NULL, "include the host name in JSON and report"},
+	{OPTION_IDENTITY, "include-identity", NULL, "include the host name and the cloud instance in JSON and report"},
 	{OPTION_SYSROOT, "sysroot", "DIR",
 		"read /proc and /sys below DIR, a captured tree: nothing is measured, so the "
 		"verdict is unknown; / is this host"},

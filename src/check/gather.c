@@ -226,6 +226,8 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	host_collect(root, &evidence->host);
 	fact_set(&evidence->kernel_log.fact, FACT_UNREAD, "read only if something is wrong");
 	fact_set(&evidence->host.name.fact, FACT_UNREAD, "not asked for");
+	evidence->host.instance_type.fact = evidence->host.name.fact;
+	evidence->host.instance_id.fact = evidence->host.name.fact;
 	if (root->live)
 		measure(&measuring, all);
 	else

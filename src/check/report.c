@@ -10,37 +10,36 @@
 
 #define SECONDS_PER_HOUR 3600
 
-/* "2026-11-21T15:02:11Z, 3 days and 4 hours after boot" */
-static void write_moment(const struct moment_evidence *moment, FILE *out)
+/* Of several pieces of advice the first that is for others to follow has the question. */
+static const char *find_question(const struct diagnosis *diagnosis)
 {
-	long hours = (long)(moment->uptime_s / SECONDS_PER_HOUR);
-
-	if (!fact_is_known(&moment->time.fact))
-		return;
-	fprintf(out, "Measured: %s", moment->time.value);
-	if (fact_is_known(&moment->uptime_fact) && hours)
-		fprintf(out, ", %ld days and %ld hours after boot", hours / 24, hours % 24);
-	else if (fact_is_known(&moment->uptime_fact))
-		fprintf(out, ", %.0f minutes after boot", moment->uptime_s / 60);
-	fputs("\n\n", out);
+	for (size_t i = 0; i < diagnosis->advice_count; i++) {
+		if (diagnosis->advice[i].ask)
+			return diagnosis->advice[i].ask;
+	}
+	return NULL;
 }
 
 static void write_heading(const struct document *document, FILE *out)
 {
-	const struct verdict *verdict = &document->diagnosis->verdict;
-	const struct text_fact *name = &document->evidence->host.name;
+	const struct diagnosis *diagnosis = document->diagnosis;
+	const char *question = find_question(diagnosis);
+	struct phrase phrase = {.used = 0};
 
 	fputs("# vdsocheck: ", out);
-	for (const char *word = verdict_name(verdict->kind); *word; word++)
+	for (const char *word = verdict_name(diagnosis->verdict.kind); *word; word++)
 		fputc(toupper((unsigned char)*word), out);
-	fprintf(out, "\n\n**%s**\n\n", verdict->summary);
-	if (fact_is_known(&name->fact))
-		fprintf(out, "Host: %s\n\n", name->value);
-	write_moment(&document->evidence->moment, out);
-	fputs("The question: when a program on this machine asks for the time (gettimeofday,\n"
-	      "clock_gettime), is it answered in user space by the vDSO, in some 20 ns, or does\n"
-	      "every call enter the kernel?\n\n",
-		out);
+	fputs("\n\n", out);
+	phrase_add(&phrase, "**");
+	describe_verdict(diagnosis, document->evidence, &phrase);
+	phrase_add(&phrase, "**");
+	wrap_text(out, 0, 0, phrase.text);
+	fputc('\n', out);
+	if (question) {
+		fputs("To the provider of this machine:\n\n> ", out);
+		wrap_text(out, 2, 2, question);
+		fputc('\n', out);
+	}
 }
 
 static void write_item(FILE *out, const char *label, const char *text)
@@ -49,18 +48,66 @@ static void write_item(FILE *out, const char *label, const char *text)
 		fprintf(out, "- **%s**: %s\n", label, text);
 }
 
+static void write_text_fact(const struct text_fact *fact, const char *label, FILE *out)
+{
+	if (fact_is_known(&fact->fact))
+		write_item(out, label, *fact->value ? fact->value : "none");
+	else if (fact->fact.state != FACT_UNREAD)
+		fprintf(out, "- **%s**: %s (%s)\n", label,
+			fact->fact.state == FACT_ABSENT ? "none" : "unknown", fact->fact.reason);
+}
+
+/* "2026-11-21T15:02:11Z, 3 days after boot" */
+static void write_moment(const struct moment_evidence *moment, FILE *out)
+{
+	long hours = (long)(moment->uptime_s / SECONDS_PER_HOUR);
+
+	if (!fact_is_known(&moment->time.fact))
+		return;
+	fprintf(out, "- **measured**: %s", moment->time.value);
+	if (fact_is_known(&moment->uptime_fact) && hours >= 48)
+		fprintf(out, ", %ld days after boot", hours / 24);
+	else if (fact_is_known(&moment->uptime_fact) && hours > 1)
+		fprintf(out, ", %ld hours after boot", hours);
+	else if (fact_is_known(&moment->uptime_fact))
+		fprintf(out, ", %.0f minutes after boot", moment->uptime_s / 60);
+	fputc('\n', out);
+}
+
+/* What support asks for first. */
+static void write_machine(const struct evidence *evidence, FILE *out)
+{
+	const struct host_evidence *host = &evidence->host;
+
+	fputs("## Machine\n\n", out);
+	write_moment(&evidence->moment, out);
+	write_text_fact(&host->name, "host name", out);
+	write_text_fact(&host->instance_type, "instance type", out);
+	write_text_fact(&host->instance_id, "instance ID", out);
+	write_text_fact(&host->platform, "platform", out);
+	write_text_fact(&host->hypervisor, "hypervisor", out);
+	write_text_fact(&host->hypervisor_version, "hypervisor by its CPUID leaves", out);
+	write_text_fact(&host->container, "container", out);
+	write_text_fact(&host->distribution, "distribution", out);
+	write_text_fact(&host->kernel, "kernel", out);
+	write_text_fact(&host->kernel_build, "kernel build", out);
+	write_text_fact(&host->boot, "boot parameters about the clock", out);
+	write_text_fact(&host->arch, "architecture", out);
+	write_text_fact(&host->cpu, "CPU", out);
+	write_text_fact(&host->cpu_model, "CPU model", out);
+	if (fact_is_known(&host->cpu_count.fact))
+		fprintf(out, "- **CPUs online**: %lld\n", (long long)host->cpu_count.value);
+	write_text_fact(&host->tsc_flags, "TSC flags in /proc/cpuinfo", out);
+	if (fact_is_known(&host->invariant_tsc.fact))
+		write_item(out, "invariant TSC by CPUID", host->invariant_tsc.value ? "yes" : "no");
+	write_text_fact(&host->libc, "C library of vdsocheck", out);
+	write_item(out, "vdsocheck", VDSOCHECK_VERSION);
+}
+
 static void write_phrase(const char *label, struct phrase *phrase, FILE *out)
 {
 	write_item(out, label, phrase->text);
 	*phrase = (struct phrase){.used = 0};
-}
-
-static void write_text_fact(const struct text_fact *fact, const char *label, FILE *out)
-{
-	if (fact_is_known(&fact->fact))
-		write_item(out, label, fact->value);
-	else
-		fprintf(out, "- **%s**: not known (%s)\n", label, fact->fact.reason);
 }
 
 /* Without this "(seccomp)" is a word to be believed. */
@@ -93,7 +140,7 @@ static void write_evidence(const struct document *document, FILE *out)
 	const struct evidence *evidence = document->evidence;
 	struct phrase phrase = {.used = 0}, rests = {.used = 0};
 
-	fputs("## Evidence\n\n", out);
+	fputs("\n## Evidence\n\n", out);
 	for (unsigned i = 0; i < EVIDENCE_KINDS; i++) {
 		if (document->diagnosis->verdict.rests_on & 1u << i)
 			phrase_add(&rests, "%s%s", rests.used ? ", " : "",
@@ -112,25 +159,6 @@ static void write_evidence(const struct document *document, FILE *out)
 	write_phrase("timing", &phrase, out);
 	write_item(out, "the verdict rests on", rests.used ? rests.text : "nothing");
 	write_method(evidence, out);
-}
-
-static void write_versions(const struct host_evidence *host, FILE *out)
-{
-	fputs("\n## Versions\n\n", out);
-	write_text_fact(&host->kernel, "kernel", out);
-	write_text_fact(&host->kernel_build, "build", out);
-	write_text_fact(&host->arch, "architecture", out);
-	write_text_fact(&host->cpu, "CPU", out);
-	if (fact_is_known(&host->invariant_tsc.fact))
-		write_item(out, "TSC", host->invariant_tsc.value ? "invariant" : "not invariant");
-	write_text_fact(&host->hypervisor, "hypervisor", out);
-	write_text_fact(&host->platform, "platform", out);
-	write_text_fact(&host->container, "container", out);
-	write_text_fact(&host->libc, "C library", out);
-	if (fact_is_known(&host->boot.fact))
-		write_item(out, "boot parameters that bear on the clock",
-			*host->boot.value ? host->boot.value : "none");
-	write_item(out, "vdsocheck", VDSOCHECK_VERSION);
 }
 
 static void write_time(const struct path_evidence *path, FILE *out)
@@ -228,7 +256,7 @@ static void write_one_advice(const struct advice *advice, FILE *out)
 		write_step(&advice->steps[i], number, out);
 	}
 	if (advice->ask)
-		fprintf(out, "\n  > %s\n\n", advice->ask);
+		fprintf(out, "  - Ask: %s\n", advice->ask);
 	if (*advice->undo)
 		fprintf(out, "  - To undo it: `%s`\n", advice->undo);
 	if (advice->keep_count)
@@ -260,16 +288,16 @@ static void write_cost(const struct diagnosis *diagnosis, FILE *out)
 		fprintf(out, "\n## Cost\n\n%s\n", phrase.text);
 }
 
-/* Each counts what vdsocheck proved, and none needs it. */
+/* getppid() is no clock and always a system call: without it strace would print nothing here. */
 static void write_reproduce(FILE *out)
 {
-	fputs("\n## To see the same without vdsocheck\n\n"
-	      "The clocksource in use:\n\n"
+	fputs("\n## How to reproduce this without vdsocheck\n\n"
 	      "    cat /sys/devices/system/clocksource/clocksource0/current_clocksource\n\n"
-	      "Reading the clock 1,000 times: about 1,000 calls in strace's count mean that\n"
-	      "each was a system call; no table, or a few calls, that the vDSO served them.\n\n"
-	      "    strace -c -e trace=clock_gettime,gettimeofday \\\n"
-	      "        python3 -c 'import time; [time.time() for _ in range(1000)]'\n",
+	      "    strace -c -e trace=clock_gettime,gettimeofday,getppid python3 -c \\\n"
+	      "        'import os, time; [(time.time(), os.getppid()) for i in range(1000)]'\n\n"
+	      "strace counts some 1,000 calls of getppid. About as many of clock_gettime or\n"
+	      "gettimeofday: each read of the clock was a system call. None or a few: the vDSO\n"
+	      "served them.\n",
 		out);
 }
 
@@ -281,13 +309,13 @@ bool report_write(const void *result, const struct style *style, FILE *out)
 	(void)style;
 	text_write_file(document, out);
 	write_heading(document, out);
+	write_machine(evidence, out);
+	write_kernel_log(&evidence->kernel_log, out);
 	write_evidence(document, out);
 	write_calls(evidence, out);
 	write_causes(document->diagnosis, out);
 	write_advice(document->diagnosis, out);
 	write_cost(document->diagnosis, out);
-	write_kernel_log(&evidence->kernel_log, out);
-	write_versions(&evidence->host, out);
 	write_reproduce(out);
 	return true;
 }

@@ -140,6 +140,70 @@ static void take_tsc_flags(struct span flags, struct text_fact *tsc_flags)
 	fact_set_text(tsc_flags, text);
 }
 
+/* "family 6, model 106, stepping 6, microcode 0x1": what an erratum or an update goes by. */
+static void take_model(struct span cpuinfo, struct text_fact *model)
+{
+	static const char *const keys[] = {"cpu family", "model", "stepping", "microcode"};
+	static const char *const names[] = {"family", "model", "stepping", "microcode"};
+	char text[FACT_TEXT_SIZE] = "", number[32];
+	size_t used = 0;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		struct span value;
+
+		if (!text_find_value(cpuinfo, keys[i], &value))
+			continue;
+		text_copy_span(number, sizeof(number), value);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s",
+			used ? ", " : "", names[i], number);
+	}
+	if (used)
+		fact_set_text(model, text);
+	else
+		fact_set(&model->fact, FACT_ABSENT, "no x86 model in /proc/cpuinfo");
+}
+
+/* "0-3,8": ranges of CPUs. 0 for anything else. */
+static uint64_t count_listed(struct span list)
+{
+	uint64_t total = 0;
+
+	while (list.length) {
+		const char *comma = memchr(list.at, ',', list.length);
+		struct span range = {list.at, comma ? (size_t)(comma - list.at) : list.length};
+		const char *dash = memchr(range.at, '-', range.length);
+		struct span first = {range.at, dash ? (size_t)(dash - range.at) : range.length};
+		struct span last =
+			dash ? (struct span){dash + 1, (size_t)(range.at + range.length - dash - 1)}
+			     : first;
+		uint64_t from, to;
+
+		if (!number_parse(first, &from) || !number_parse(last, &to) || to < from ||
+			to > INT32_MAX)
+			return 0;
+		total += to - from + 1;
+		list.at += range.length + (comma != NULL);
+		list.length -= range.length + (comma != NULL);
+	}
+	return total;
+}
+
+static void collect_count(const struct root *root, struct number_fact *count)
+{
+	static const char path[] = "/sys/devices/system/cpu/online";
+	char buffer[FACT_TEXT_SIZE];
+	struct span list;
+	uint64_t listed;
+
+	if (!root_read(root, path, buffer, sizeof(buffer), &list, &count->fact))
+		return;
+	listed = count_listed(text_trim(list));
+	if (listed && listed <= INT32_MAX)
+		fact_set_number(count, (int64_t)listed);
+	else
+		fact_set(&count->fact, FACT_FAILED, "%s: not a list of CPUs", path);
+}
+
 static void collect_from_cpuinfo(const struct root *root, struct host_evidence *host)
 {
 	char buffer[CPUINFO_SIZE];
@@ -149,8 +213,10 @@ static void collect_from_cpuinfo(const struct root *root, struct host_evidence *
 		    root, "/proc/cpuinfo", buffer, sizeof(buffer), &cpuinfo, &host->cpu.fact)) {
 		host->invariant_tsc.fact = host->cpu.fact;
 		host->tsc_flags.fact = host->cpu.fact;
+		host->cpu_model.fact = host->cpu.fact;
 		return;
 	}
+	take_model(cpuinfo, &host->cpu_model);
 	if (text_find_value(cpuinfo, "flags", &flags)) {
 		take_tsc_flags(flags, &host->tsc_flags);
 		fact_set_flag(&host->invariant_tsc,
@@ -189,8 +255,9 @@ static void take_hypervisor_leaves(const struct cpuid_answer *answer, struct hos
 
 static void set_leaves_absent(struct host_evidence *host, const char *why)
 {
-	struct fact *facts[] = {&host->kvm_clock_offered.fact, &host->kvm_clock_stable.fact,
-		&host->xen_tsc_mode.fact, &host->xen_tsc_reliable.fact};
+	struct fact *facts[] = {&host->hypervisor_version.fact, &host->kvm_clock_offered.fact,
+		&host->kvm_clock_stable.fact, &host->xen_tsc_mode.fact,
+		&host->xen_tsc_reliable.fact};
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
 		fact_set(facts[i], FACT_ABSENT, "%s", why);
@@ -201,6 +268,7 @@ void cpu_collect(const struct root *root, struct host_evidence *host)
 	struct cpuid_answer answer;
 
 	collect_from_cpuinfo(root, host);
+	collect_count(root, &host->cpu_count);
 	if (!root->live || !cpuid_ask(&answer)) {
 		set_leaves_absent(host, "CPUID was not asked");
 		return;
@@ -208,5 +276,7 @@ void cpu_collect(const struct root *root, struct host_evidence *host)
 	fact_set_text(&host->cpu, answer.brand);
 	fact_set_flag(&host->invariant_tsc, answer.invariant_tsc);
 	set_leaves_absent(host, "not a leaf of this hypervisor");
+	if (*answer.version)
+		fact_set_text(&host->hypervisor_version, answer.version);
 	take_hypervisor_leaves(&answer, host);
 }

@@ -6,6 +6,7 @@
  */
 #include "cpuid.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* KVM and Xen may imitate Hyper-V at the first base; their own leaves are then above it. */
@@ -66,7 +67,15 @@ void cpuid_take_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read)
 	if (strcmp(answer->hypervisor, "kvm") == 0) {
 		read(own + 1, registers);
 		answer->kvm_features = registers[0];
+		snprintf(answer->version, sizeof(answer->version), "features 0x%08x", registers[0]);
+	} else if (strcmp(answer->hypervisor, "microsoft") == 0) {
+		read(own + 2, registers);
+		snprintf(answer->version, sizeof(answer->version), "%u.%u.%u", registers[1] >> 16,
+			registers[1] & 0xffff, registers[0]);
 	} else if (strcmp(answer->hypervisor, "xen") == 0) {
+		read(own + 1, registers);
+		snprintf(answer->version, sizeof(answer->version), "%u.%u", registers[0] >> 16,
+			registers[0] & 0xffff);
 		read(own + 3, registers);
 		memcpy(answer->xen_tsc, registers, sizeof(answer->xen_tsc));
 	}

@@ -138,6 +138,31 @@ static bool uname_of_kernel(struct utsname *names)
 	return done;
 }
 
+/* PRETTY_NAME="Debian GNU/Linux 12 (bookworm)", see os-release(5) */
+static void collect_distribution(const struct root *root, struct text_fact *distribution)
+{
+	static const char key[] = "PRETTY_NAME=";
+	char buffer[FILE_SIZE];
+	struct span content, line;
+
+	if (!root_read(
+		    root, "/etc/os-release", buffer, sizeof(buffer), &content, &distribution->fact))
+		return;
+	fact_set(&distribution->fact, FACT_ABSENT, "/etc/os-release: no PRETTY_NAME");
+	while (text_next_line(&content, &line)) {
+		if (!text_starts(line, key))
+			continue;
+		line.at += strlen(key);
+		line.length -= strlen(key);
+		line = text_trim(line);
+		if (line.length > 1 && (*line.at == '"' || *line.at == '\'') &&
+			line.at[line.length - 1] == *line.at)
+			line = (struct span){line.at + 1, line.length - 2};
+		fact_set_known(&distribution->fact);
+		text_copy_span(distribution->value, sizeof(distribution->value), line);
+	}
+}
+
 void kernel_collect(const struct root *root, struct host_evidence *host)
 {
 	struct utsname names;
@@ -153,6 +178,7 @@ void kernel_collect(const struct root *root, struct host_evidence *host)
 		collect_line(root, "/proc/sys/kernel/arch", &host->arch);
 	}
 	collect_boot(root, &host->boot);
+	collect_distribution(root, &host->distribution);
 }
 
 void host_collect(const struct root *root, struct host_evidence *host)
@@ -165,12 +191,17 @@ void host_collect(const struct root *root, struct host_evidence *host)
 	process_collect(root, host);
 }
 
-void host_collect_name(const struct root *root, struct host_evidence *host)
+void host_collect_identity(const struct root *root, struct host_evidence *host)
 {
-	char buffer[FACT_TEXT_SIZE];
-	struct span name;
+	static const char unknown[] = "not known to a guest of this kind without a network";
 
-	if (root_read(root, "/proc/sys/kernel/hostname", buffer, sizeof(buffer), &name,
-		    &host->name.fact))
-		text_copy_span(host->name.value, sizeof(host->name.value), text_trim(name));
+	collect_line(root, "/proc/sys/kernel/hostname", &host->name);
+	fact_set(&host->instance_type.fact, FACT_ABSENT, "%s", unknown);
+	fact_set(&host->instance_id.fact, FACT_ABSENT, "%s", unknown);
+	if (strcmp(host->platform.value, "aws-nitro") == 0) {
+		collect_line(root, "/sys/class/dmi/id/product_name", &host->instance_type);
+		collect_line(root, "/sys/class/dmi/id/board_asset_tag", &host->instance_id);
+	} else if (strcmp(host->hypervisor.value, "xen") == 0) {
+		collect_line(root, "/sys/hypervisor/uuid", &host->instance_id);
+	}
 }

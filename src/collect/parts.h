@@ -7,8 +7,8 @@
 #include "collect.h"
 
 /*
- * Fills host->kernel, kernel_build, arch and boot: from /proc, and from uname(2) where the
- * root is live and has no /proc.
+ * Fills host->kernel, kernel_build, arch, boot and distribution: from /proc and /etc, and from
+ * uname(2) where the root is live and has no /proc.
  */
 void kernel_collect(const struct root *root, struct host_evidence *host);
 

@@ -462,11 +462,17 @@ static const struct field call_fields[] = {
 
 static const struct field host_fields[] = {
 	{TEXT_FACT("name", name)},
+	{TEXT_FACT("instance_type", instance_type)},
+	{TEXT_FACT("instance_id", instance_id)},
+	{TEXT_FACT("distribution", distribution)},
 	{TEXT_FACT("kernel", kernel)},
 	{TEXT_FACT("kernel_build", kernel_build)},
 	{TEXT_FACT("arch", arch)},
 	{TEXT_FACT("cpu", cpu)},
+	{TEXT_FACT("cpu_model", cpu_model)},
+	{NUMBER_FACT("cpu_count", cpu_count, INT32_MAX)},
 	{TEXT_FACT("hypervisor", hypervisor)},
+	{TEXT_FACT("hypervisor_version", hypervisor_version)},
 	{TEXT_FACT("container", container)},
 	{TEXT_FACT("platform", platform)},
 	{TEXT_FACT("emulator", emulator)},

@@ -236,6 +236,53 @@ static void the_kernels_tsc_flags_are_kept(void **state)
 	assert_int_equal(host.xen_tsc_mode.fact.state, FACT_ABSENT);
 }
 
+/* Errata and microcode go by these numbers; "model name" is not "model". */
+static void model_and_number_of_the_cpus_are_read(void **state)
+{
+	static const struct {
+		const char *online;
+		int64_t count; /* 0: no list of CPUs */
+	} rows[] = {{"0\n", 1}, {"0-3\n", 4}, {"0-3,8,10-11\n", 7}, {"\n", 0}, {"0-\n", 0},
+		{"3-0\n", 0}, {"0-3,x\n", 0}, {"0-99999999999\n", 0}};
+	struct fake_root *fake = *state;
+	struct host_evidence host = {0};
+
+	fake_root_add(fake, "/proc/cpuinfo",
+		"model name\t: x\ncpu family\t: 6\nmodel\t\t: 106\nstepping\t: 7\n"
+		"microcode\t: 0xd0003a5\nflags\t\t: tsc\n");
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		host = (struct host_evidence){0};
+		fake_root_add(fake, "/sys/devices/system/cpu/online", rows[i].online);
+		cpu_collect(&fake->root, &host);
+		assert_int_equal(fact_is_known(&host.cpu_count.fact), rows[i].count > 0);
+		assert_int_equal(host.cpu_count.value, rows[i].count);
+	}
+	assert_word(&host.cpu_model, "family 6, model 106, stepping 7, microcode 0xd0003a5");
+}
+
+/* An instance's names are read where the platform is known to keep them there. */
+static void an_instance_is_named_on_its_own_platform_alone(void **state)
+{
+	struct fake_root *fake = *state;
+	struct host_evidence host = {0};
+
+	fake_root_add(fake, "/sys/class/dmi/id/product_name", "m5.large\n");
+	fake_root_add(fake, "/sys/class/dmi/id/board_asset_tag", "i-0123456789abcdef0\n");
+	fake_root_add(fake, "/sys/hypervisor/uuid", "ec2e1916-9099-7caf-fd21-012345abcdef\n");
+	host_collect_identity(&fake->root, &host);
+	assert_word(&host.instance_type, NULL);
+	assert_word(&host.instance_id, NULL);
+	fact_set_text(&host.platform, "aws-nitro");
+	host_collect_identity(&fake->root, &host);
+	assert_word(&host.instance_type, "m5.large");
+	assert_word(&host.instance_id, "i-0123456789abcdef0");
+	fact_set_text(&host.platform, "aws-xen");
+	fact_set_text(&host.hypervisor, "xen");
+	host_collect_identity(&fake->root, &host);
+	assert_word(&host.instance_type, NULL);
+	assert_word(&host.instance_id, "ec2e1916-9099-7caf-fd21-012345abcdef");
+}
+
 /* The leaves of one fake CPU: a signature at each base, and what its own leaves answer. */
 static struct {
 	const char *signatures[3];
@@ -287,6 +334,11 @@ static void a_hypervisor_that_imitates_hyperv_is_named_itself(void **state)
 	answer = ask_fake("KVMKVMKVM\0\0\0", NULL, 0x40000001, 1, 0);
 	assert_string_equal(answer.hypervisor, "kvm");
 	assert_int_equal(answer.kvm_features, 1);
+	assert_string_equal(answer.version, "features 0x00000001");
+	answer = ask_fake("Microsoft Hv", NULL, 0x40000002, 20348, 10 << 16);
+	assert_string_equal(answer.version, "10.0.20348");
+	answer = ask_fake("XenVMMXenVMM", NULL, 0x40000001, 4 << 16 | 17, 0);
+	assert_string_equal(answer.version, "4.17");
 	answer = ask_fake("UnknownToAll", NULL, 0, 0, 0);
 	assert_string_equal(answer.hypervisor, "vm-other");
 }
@@ -404,6 +456,8 @@ int main(void)
 	const struct CMUnitTest plain[] = {
 		IN_TREE(cpus_of_every_kind_have_their_names),
 		IN_TREE(the_kernels_tsc_flags_are_kept),
+		IN_TREE(model_and_number_of_the_cpus_are_read),
+		IN_TREE(an_instance_is_named_on_its_own_platform_alone),
 		cmocka_unit_test(a_hypervisor_that_imitates_hyperv_is_named_itself),
 		IN_TREE(a_device_that_reports_a_restore_is_found),
 		IN_TREE(a_cpu_without_name_has_its_machine_s),

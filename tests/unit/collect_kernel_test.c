@@ -91,7 +91,10 @@ static void a_captured_kernel_is_read_from_its_files(void **state)
 	fake_root_add(fake, "/proc/sys/kernel/version", "#1 SMP Debian 6.1.119-1\n");
 	fake_root_add(fake, "/proc/sys/kernel/arch", "aarch64\n");
 	fake_root_add(fake, "/proc/cmdline", "quiet notsc\n");
+	fake_root_add(fake, "/etc/os-release", "ID=x\nPRETTY_NAME=\"Some Linux 1 (a)\"\n");
 	kernel_collect(&fake->root, &host);
+	assert_true(fact_is_known(&host.distribution.fact));
+	assert_string_equal(host.distribution.value, "Some Linux 1 (a)");
 	assert_string_equal(host.kernel.value, "6.1.0-28-amd64");
 	assert_string_equal(host.kernel_build.value, "#1 SMP Debian 6.1.119-1");
 	assert_string_equal(host.arch.value, "aarch64");
