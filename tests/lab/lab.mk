@@ -24,3 +24,10 @@ lab-list:
 
 lab-deps:
 	@$(LAB) deps $(LAB_CHOICE)
+
+# A program for the guests that is linked with the program's own modules.
+$(BUILD)/tests/lab/copy_search: tests/lab/copy_search.c $(MODULES)
+	$(call say,LINK,$@)
+	$(QUIET)mkdir -p $(@D)
+	$(QUIET)$(COMPILE) -c $< -o $@.o
+	$(QUIET)$(LINK) $@.o $(MODULES) $(LIBRARY_LIBS) -o $@
