@@ -119,6 +119,7 @@ static bool has_pid(const void *object)
 
 static const struct field run_fields[] = {
 	{COMPUTED("method", FIELD_STRING, method)},
+	{REASON("tracepoints_reason"), .fact = FACT(tracepoints)},
 	{TEXT("program", program.path)},
 	{INTEGER("pid", program.pid, INT32_MAX), .has = has_pid},
 	{REAL("duration_seconds", duration_s, 3), .fact = FACT(duration_fact), .reason = "reason"},

@@ -51,7 +51,7 @@ struct trace_counts {
 	uint64_t of[TRACE_ARCH_COUNT][TRACE_ROW_MAX];
 };
 
-enum trace_method { TRACE_BY_SECCOMP, TRACE_BY_PTRACE };
+enum trace_method { TRACE_BY_TRACEPOINTS, TRACE_BY_SECCOMP, TRACE_BY_PTRACE };
 
 /* The program, and what only it may have to do with the vDSO. */
 struct trace_program {
@@ -67,6 +67,7 @@ struct trace_program {
 struct trace_evidence {
 	const struct trace_plan *plan;
 	enum trace_method method;
+	struct fact tracepoints; /* why they were not used; known: they were */
 	struct trace_program program;
 	struct trace_counts counts;
 	struct fact duration_fact;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -294,6 +295,14 @@ void trace_start_go(struct trace_start *start)
 	if (write(start->go, "", 1) < 0)
 		kill(start->pid, SIGKILL);
 	close(start->go);
+}
+
+void trace_start_cancel(struct trace_start *start)
+{
+	close(start->go);
+	close(start->complaint);
+	while (waitpid(start->pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }
 
 struct trace_complaint trace_start_result(struct trace_start *start)

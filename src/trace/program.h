@@ -43,6 +43,9 @@ bool trace_start_fork(const struct trace_program *program, char *const *argument
 /* Lets the child go on; trace_start_result() has to follow. */
 void trace_start_go(struct trace_start *start);
 
+/* Ends the child instead. */
+void trace_start_cancel(struct trace_start *start);
+
 /* What went wrong: a step and an errno value. Zero: nothing, the program runs. */
 struct trace_complaint {
 	bool preparing; /* else execve() */

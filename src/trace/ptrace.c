@@ -164,9 +164,7 @@ bool trace_run_by_seccomp(struct trace_evidence *trace, struct trace_run *run, s
 	if (ptrace(PTRACE_SEIZE, start.pid, NULL,
 		    (void *)(uintptr_t)(FOLLOW | PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL)) < 0) {
 		fact_set_errno(why, errno, "ptrace");
-		close(start.go);
-		close(start.complaint);
-		waitpid(start.pid, NULL, 0);
+		trace_start_cancel(&start);
 		return false;
 	}
 	trace->program.pid = start.pid;

@@ -15,7 +15,7 @@ struct trace_report {
 	int exit_status;
 };
 
-/* "seccomp and ptrace", "ptrace" */
+/* "tracepoints", "seccomp and ptrace", "ptrace" */
 const char *trace_method_name(enum trace_method method);
 
 /* Both take a struct trace_report: for people, the verdict first; for programs. */

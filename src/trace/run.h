@@ -3,6 +3,7 @@
 #ifndef VDSOCHECK_TRACE_RUN_H
 #define VDSOCHECK_TRACE_RUN_H
 
+#include "base/root.h"
 #include "model.h"
 #include "program.h"
 
@@ -15,15 +16,19 @@ struct trace_run {
 };
 
 /*
- * Runs the program until it ends and fills in counts, duration, CPU time and status. False with
- * the reason in *why; the program was not started then.
+ * Both run the program until it ends and fill in counts, duration, CPU time and status. False
+ * with the reason in *why; the program was not started then.
  */
+bool trace_run_by_tracepoints(const struct root *root, struct trace_evidence *trace,
+	struct trace_run *run, struct fact *why);
 bool trace_run_by_seccomp(struct trace_evidence *trace, struct trace_run *run, struct fact *why);
 
 /*
- * Counts the system calls of the running process trace->program.pid and of the children that it
+ * Both count the system calls of the running process trace->program.pid and of the children that it
  * starts meanwhile, until *stop, the end of the time or that of the process. False with the reason.
  */
+bool trace_attach_by_tracepoints(const struct root *root, struct trace_evidence *trace,
+	int64_t limit_ns, const volatile bool *stop, struct fact *why);
 bool trace_attach_by_ptrace(struct trace_evidence *trace, int64_t limit_ns,
 	const volatile bool *stop, struct fact *why);
 

@@ -23,6 +23,8 @@ static const struct {
 const char *trace_method_name(enum trace_method method)
 {
 	switch (method) {
+	case TRACE_BY_TRACEPOINTS:
+		return "tracepoints";
 	case TRACE_BY_SECCOMP:
 		return "seccomp and ptrace";
 	default:
@@ -47,6 +49,10 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 	struct phrase phrase = {.used = 0};
 
 	phrase_add(&phrase, "%s", trace_method_name(trace->method));
+	if (trace->method != TRACE_BY_TRACEPOINTS)
+		phrase_add(&phrase, "; not by tracepoints: %s", trace->tracepoints.reason);
+	else if (trace->plan->arch[TRACE_COMPAT])
+		phrase_add(&phrase, ", which see no calls of 32-bit programs");
 	wrap_print(out, "counted by", LABEL_INDENT, phrase.text);
 	phrase = (struct phrase){.used = 0};
 	phrase_add(&phrase, "%s", trace->program.path);

@@ -96,7 +96,9 @@ static int run_program(struct cli *cli, struct trace_evidence *trace)
 		return complain_of_program(cli->operands[0], status, errno);
 	trace_program_look(&trace->program);
 	trace_price_measure(&cli->root, &trace->host);
-	if (!trace_run_by_seccomp(trace, &run, &why)) {
+	if (trace_run_by_tracepoints(&cli->root, trace, &run, &trace->tracepoints))
+		fact_set_known(&trace->tracepoints);
+	else if (!trace_run_by_seccomp(trace, &run, &why)) {
 		cli_complain("cannot count: %s", why.reason);
 		return STATUS_TROUBLE;
 	}
@@ -111,6 +113,7 @@ static int attach(struct cli *cli, struct trace_evidence *trace)
 {
 	static volatile bool stop;
 	const struct request *request = cli->own;
+	int64_t limit_ns = request->duration_ns ? request->duration_ns : DEFAULT_ATTACH_NS;
 	struct fact why = {0};
 	bool counted;
 
@@ -120,8 +123,12 @@ static int attach(struct cli *cli, struct trace_evidence *trace)
 	interrupt_watch(&stop);
 	progress_start(cli, "counting");
 	progress_say("counting");
-	counted = trace_attach_by_ptrace(trace,
-		request->duration_ns ? request->duration_ns : DEFAULT_ATTACH_NS, &stop, &why);
+	counted = trace_attach_by_tracepoints(
+		&cli->root, trace, limit_ns, &stop, &trace->tracepoints);
+	if (counted)
+		fact_set_known(&trace->tracepoints);
+	else
+		counted = trace_attach_by_ptrace(trace, limit_ns, &stop, &why);
 	progress_end();
 	interrupt_end();
 	if (!counted) {

@@ -52,6 +52,8 @@ static void *execute(void *unused)
 {
 	char number[32];
 
+	/* pthread_create() is to have returned, with the signal mask that it restores. */
+	usleep(50000);
 	snprintf(number, sizeof(number), "%ld", count);
 	execl(self, self, "syscall", number, (char *)NULL);
 	return unused;
