@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/root.h"
 #include "base/text.h"
+#include "measure/call.h"
+#include "measure/vdso.h"
 #include "unit/unit.h"
 
 static const struct {
@@ -423,4 +426,18 @@ void evidence_roll(struct evidence *evidence, struct dice *dice)
 struct path_evidence *evidence_monotonic(struct evidence *evidence, enum call_path path)
 {
 	return &evidence_find_call(evidence, "clock_gettime", "CLOCK_MONOTONIC")->path[path];
+}
+
+void evidence_list_live_calls(
+	struct evidence *evidence, struct vdso_image *image, struct call_table *calls)
+{
+	struct root root;
+	struct fact why = {0};
+
+	*evidence = (struct evidence){.live = true};
+	assert_true(root_open(&root, "/", &why));
+	vdso_collect(&root, &evidence->vdso, image);
+	root_close(&root);
+	call_table_make(&evidence->vdso, image, calls);
+	call_table_name(calls, evidence);
 }

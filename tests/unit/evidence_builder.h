@@ -51,4 +51,13 @@ void evidence_roll(struct evidence *evidence, struct dice *dice);
 /* The evidence of clock_gettime(CLOCK_MONOTONIC) by this path. */
 struct path_evidence *evidence_monotonic(struct evidence *evidence, enum call_path path);
 
+/*
+ * The start of what check gathers about this process: its vDSO, where its image is, and its calls
+ * by name and address. Fails the test if / cannot be opened.
+ */
+struct call_table;
+struct vdso_image;
+void evidence_list_live_calls(
+	struct evidence *evidence, struct vdso_image *image, struct call_table *calls);
+
 #endif

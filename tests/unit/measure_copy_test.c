@@ -11,10 +11,10 @@
 #include <time.h>
 
 #include "base/child.h"
-#include "base/root.h"
 #include "measure/copy.h"
 #include "measure/vdso.h"
 #include "measure/vvar.h"
+#include "unit/evidence_builder.h"
 #include "unit/unit.h"
 
 /* linux/prctl.h of 6.3 and newer. */
@@ -29,16 +29,10 @@ static struct vclock_evidence vclock;
 
 static int set_up(void **state)
 {
-	struct vdso_evidence vdso = {0};
-	struct root root;
-	struct fact why;
+	static struct evidence evidence;
 
 	(void)state;
-	if (!root_open(&root, "/", &why))
-		return -1;
-	vdso_collect(&root, &vdso, &image);
-	root_close(&root);
-	call_table_make(&vdso, &image, &calls);
+	evidence_list_live_calls(&evidence, &image, &calls);
 	return 0;
 }
 

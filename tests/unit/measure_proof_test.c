@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/root.h"
 #include "measure/proof.h"
 #include "measure/proof_run.h"
 #include "measure/vdso.h"
+#include "unit/evidence_builder.h"
 #include "unit/unit.h"
 
 static int answers(clockid_t clock, struct timespec *now)
@@ -243,29 +243,16 @@ static void a_second_part_is_added_to_the_first(void **state)
 	assert_string_equal(evidence.proof.note, first.note);
 }
 
-static void list_real(struct evidence *evidence, struct call_table *calls)
-{
-	struct vdso_image image;
-	struct root root;
-	struct fact why = {0};
-
-	*evidence = (struct evidence){.live = true};
-	assert_true(root_open(&root, "/", &why));
-	vdso_collect(&root, &evidence->vdso, &image);
-	root_close(&root);
-	call_table_make(&evidence->vdso, &image, calls);
-	call_table_name(calls, evidence);
-}
-
 /* Two methods that share no mechanism say the same of this host. */
 static void seccomp_and_ptrace_agree_on_this_host(void **state)
 {
 	struct call_table calls;
+	struct vdso_image image;
 	static struct evidence evidence;
 	struct proof_run *seccomp, *ptrace;
 
 	(void)state;
-	list_real(&evidence, &calls);
+	evidence_list_live_calls(&evidence, &image, &calls);
 	seccomp = take(proof_seccomp_take, &evidence, &calls);
 	ptrace = take(proof_ptrace_take, &evidence, &calls);
 	if (!seccomp || !ptrace)
@@ -288,11 +275,12 @@ static void seccomp_and_ptrace_agree_on_this_host(void **state)
 static void the_cpu_time_clocks_enter(void **state)
 {
 	struct call_table calls;
+	struct vdso_image image;
 	static struct evidence evidence;
 	unsigned seen = 0;
 
 	(void)state;
-	list_real(&evidence, &calls);
+	evidence_list_live_calls(&evidence, &image, &calls);
 	proof_take(&evidence, &calls, NO_LIMIT);
 	if (!fact_is_known(&evidence.proof.fact))
 		unit_skip("no proof can be taken here");

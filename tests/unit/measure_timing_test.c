@@ -7,35 +7,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/root.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
 #include "measure/samples.h"
 #include "measure/timing.h"
 #include "measure/vdso.h"
+#include "unit/evidence_builder.h"
 #include "unit/unit.h"
 
 static struct call_table calls;
 static struct evidence evidence;
-
-static void list_real(void)
-{
-	struct vdso_image image;
-	struct root root;
-	struct fact why = {0};
-
-	evidence = (struct evidence){.live = true};
-	assert_true(root_open(&root, "/", &why));
-	vdso_collect(&root, &evidence.vdso, &image);
-	root_close(&root);
-	call_table_make(&evidence.vdso, &image, &calls);
-	call_table_name(&calls, &evidence);
-}
+static struct vdso_image image;
 
 static void every_way_that_exists_is_timed_and_no_other(void **state)
 {
 	(void)state;
-	list_real();
+	evidence_list_live_calls(&evidence, &image, &calls);
 	timing_measure(&evidence, &calls, TIMING_WHOLE, NO_LIMIT);
 	assert_true(fact_is_known(&evidence.timing.fact));
 	assert_true(fact_is_known(&evidence.timing.entry_fact));
@@ -62,7 +49,7 @@ static bool is_judged_by(const struct call_evidence *call, int path)
 static void the_brief_timing_has_what_a_verdict_needs(void **state)
 {
 	(void)state;
-	list_real();
+	evidence_list_live_calls(&evidence, &image, &calls);
 	timing_measure(&evidence, &calls, TIMING_BRIEF, NO_LIMIT);
 	assert_true(fact_is_known(&evidence.timing.fact));
 	assert_true(evidence.timing.entry_ns > 0);
@@ -85,7 +72,7 @@ static void assert_in_tenths(double ns)
 static void times_are_in_tenths_of_a_nanosecond(void **state)
 {
 	(void)state;
-	list_real();
+	evidence_list_live_calls(&evidence, &image, &calls);
 	timing_measure(&evidence, &calls, TIMING_WHOLE, NO_LIMIT);
 	assert_in_tenths(evidence.timing.counter_ns);
 	assert_in_tenths(evidence.timing.ordered_ns);
@@ -110,7 +97,7 @@ static int crash(clockid_t clock, struct timespec *now)
 static void a_call_that_crashes_is_told_and_the_rest_is_timed(void **state)
 {
 	(void)state;
-	list_real();
+	evidence_list_live_calls(&evidence, &image, &calls);
 	calls.rows[3].path[PATH_VDSO] =
 		(struct call){.shape = SHAPE_CLOCK, .function.clock = crash};
 	evidence.calls[3].path[PATH_VDSO].available = true;

@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/root.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
 #include "measure/timebase.h"
 #include "measure/vdso.h"
+#include "unit/evidence_builder.h"
 #include "unit/unit.h"
 #include "warp.h"
 #include "warp/model.h"
@@ -72,17 +72,12 @@ static double calibrate(void)
 
 static int set_up(void **state)
 {
-	struct vdso_evidence vdso = {0};
+	static struct evidence evidence;
 	struct vdso_image image;
-	struct root root;
 	struct fact why;
 
 	(void)state;
-	if (!root_open(&root, "/", &why))
-		return -1;
-	vdso_collect(&root, &vdso, &image);
-	root_close(&root);
-	call_table_make(&vdso, &image, &calls);
+	evidence_list_live_calls(&evidence, &image, &calls);
 	counter_probe(&why);
 	if (fact_is_known(&why))
 		ns_per_tick = calibrate();
