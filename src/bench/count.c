@@ -12,14 +12,14 @@
 #include "base/kernel_clock.h"
 #include "measure/cpus.h"
 
-#define NS_PER_SECOND 1e9
+#define NS_PER_SECOND 1000000000LL
 #define US_PER_SECOND 1e6
 
 /* Calls between two looks at whether to stop: 0.3 ms of a fast call, 0.3 s of a Xen one. */
 #define SLICE 10000
 
 /* As long as it takes: Ctrl-C ends it. */
-#define CHILD_NS (7LL * 24 * 3600 * NS_PER_SECOND)
+#define CHILD_NS (7 * 24 * 3600 * NS_PER_SECOND)
 
 struct job {
 	struct bench *bench;
@@ -27,14 +27,14 @@ struct job {
 	bench_progress *progress;
 };
 
-struct stint {
+struct counting {
 	struct bench *bench;
 	struct bench_count *run;
 	const struct call *call;
 };
 
-/* What a process had used at one moment, in seconds. */
-struct moment {
+/* Time that the process had used at one moment, in seconds. */
+struct usage {
 	double real;
 	double user;
 	double sys;
@@ -45,46 +45,47 @@ static double seconds_of(struct timeval time)
 	return (double)time.tv_sec + (double)time.tv_usec / US_PER_SECOND;
 }
 
-static struct moment moment_now(void)
+static struct usage usage_now(void)
 {
-	struct moment now = {.real = (double)kernel_clock_ns(CLOCK_MONOTONIC) / NS_PER_SECOND};
-	struct rusage usage;
+	struct usage now = {
+		.real = (double)kernel_clock_ns(CLOCK_MONOTONIC) / (double)NS_PER_SECOND};
+	struct rusage used;
 
-	if (getrusage(RUSAGE_SELF, &usage) == 0) {
-		now.user = seconds_of(usage.ru_utime);
-		now.sys = seconds_of(usage.ru_stime);
+	if (getrusage(RUSAGE_SELF, &used) == 0) {
+		now.user = seconds_of(used.ru_utime);
+		now.sys = seconds_of(used.ru_stime);
 	}
 	return now;
 }
 
 static void make_calls(void *argument)
 {
-	struct stint *stint = argument;
-	struct bench_count *run = stint->run;
+	struct counting *counting = argument;
+	struct bench_count *run = counting->run;
 
-	while (run->calls < run->wanted && !stint->bench->stop) {
+	while (run->calls < run->wanted && !counting->bench->stop) {
 		uint64_t left = run->wanted - run->calls;
 		size_t calls = left < SLICE ? (size_t)left : SLICE;
 
-		call_repeat(stint->call, calls);
+		call_repeat(counting->call, calls);
 		run->calls += calls;
-		stint->bench->done += calls;
+		counting->bench->done += calls;
 	}
 }
 
-static void measure_run(struct stint *stint)
+static void measure_run(struct counting *counting)
 {
-	struct bench_count *run = stint->run;
-	struct moment start, end;
+	struct bench_count *run = counting->run;
+	struct usage start, end;
 	int signal;
 
-	if (!stint->call->function.any) {
+	if (!counting->call->function.any) {
 		fact_set(&run->fact, FACT_ABSENT, "not available here");
 		return;
 	}
-	start = moment_now();
-	signal = fault_guard(make_calls, stint);
-	end = moment_now();
+	start = usage_now();
+	signal = fault_guard(make_calls, counting);
+	end = usage_now();
 	if (signal) {
 		fact_set(&run->fact, FACT_FAILED, "the call ends with %s",
 			fault_signal_name(signal));
@@ -103,12 +104,12 @@ static void measure_subject(const struct job *job, int cpu, const struct bench_s
 
 	for (size_t i = 0; i < job->plan->count_count && !bench->stop; i++) {
 		struct bench_count *run = &bench->runs[bench->run_count++];
-		struct stint stint = {bench, run, call};
+		struct counting counting = {bench, run, call};
 
 		run->subject = *subject;
 		run->cpu = cpu;
 		run->wanted = job->plan->counts[i];
-		measure_run(&stint);
+		measure_run(&counting);
 	}
 }
 
