@@ -68,6 +68,9 @@ def add_programs(archive, environment, with_vdsocheck, place="/lab"):
             archive.file(f"{place}/{name}/{program}", build.program(program, name), 0o755)
         if with_vdsocheck:
             archive.file(f"{place}/{name}/vdsocheck", build.vdsocheck(name), 0o755)
+            search = build.copy_search(name)
+            if search:
+                archive.file(f"{place}/{name}/copy_search", search, 0o755)
 
 
 def steps_text(environment):

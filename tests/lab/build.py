@@ -16,6 +16,7 @@ from shell import Unavailable, make
 
 LAB = os.path.dirname(os.path.abspath(__file__))
 TOP = os.environ.get("LAB_SOURCE") or os.path.dirname(os.path.dirname(LAB))
+COPIED = ("amd64", "i386", "arm64")
 PROGRAMS = ("oracle", "sandbox", "article", "flap")
 ELSEWHERE = {"hand": "bench/hand.c", "oracle": "tools/oracle.c", "sandbox": "tools/sandbox.c"}
 CFLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes",
@@ -43,16 +44,26 @@ def program(name, build):
     return target
 
 
-@functools.cache
 def vdsocheck(build):
-    """Built once a run, so that all rows judge the same binary."""
+    return _made("vdsocheck", build)
+
+
+def copy_search(build):
+    """The search for the clock mode on a copy of the vDSO; None where the vDSO is not copied."""
+    return _made("tests/lab/copy_search", build) if build.split("-")[0] in COPIED else None
+
+
+@functools.cache
+def _made(name, build):
+    """A target of the Makefile, built once a run, so that all rows judge the same binary."""
     if not os.path.exists(os.path.join(TOP, "Makefile")):
         raise Unavailable("there is no Makefile to build vdsocheck with")
     # A folder for each source tree: another tree's objects may be newer than its sources.
     tree = hashlib.sha256(os.path.realpath(TOP).encode()).hexdigest()[:12]
-    target = cached("build", build, f"vdsocheck-{tree}", "vdsocheck")
+    folder = cached("build", build, f"vdsocheck-{tree}", "vdsocheck")[:-len("/vdsocheck")]
+    target = os.path.join(folder, name)
     variables, environment = sysroot.for_make(architecture(build), build)
-    make(["make", "-C", TOP, "STATIC=1", f"BUILD={os.path.dirname(target)}", *variables, target],
+    make(["make", "-C", TOP, "STATIC=1", f"BUILD={folder}", *variables, target],
          env={**_without_make(), **environment})
     return target
 

@@ -26,7 +26,7 @@ class Row:
         self.arch = environment.arch
         self.expectation = expectation
         self.clocksource = self.mode = self.how = self.truth = self.verdict = self.status = None
-        self.oracle = self.document = self.article = self.measured = None
+        self.oracle = self.document = self.article = self.measured = self.copy = None
         self.causes = self.advice = None
         self.log = []
         self.problems = []
@@ -46,7 +46,7 @@ class Row:
                 "how": self.how, "truth": self.truth, "verdict": self.verdict,
                 "exit_status": self.status, "causes": self.causes, "advice": self.advice,
                 "seconds": round(self.seconds, 1),
-                "article": self.article, "measured": self.measured,
+                "article": self.article, "measured": self.measured, "copy": self.copy,
                 "log": self.log, "oracle": self.oracle, "document": self.document}
 
 
@@ -91,6 +91,19 @@ def _judge_mode(row):
             row.blame(f"the mode is said to be {row.mode}, not {expected}")
     if row.how != "read" and row.arch in MODE_MUST_BE_READ:
         row.blame(f"the mode was not read but {row.how}: {vclock.get('reason')}")
+
+
+def _judge_copy(row, report):
+    """On a copy of the vDSO the mode has to be found without the table of layouts, too."""
+    row.copy = _document(report, "copy_search", row)
+    taken = (row.document.get("proof") or {}).get("taken")
+    if not row.copy or not taken or row.how != "read" or row.truth not in ("ok", "slow", "fallback"):
+        return
+    if not row.copy["found"]:
+        row.blame(f"no mode was found on a copy of the vDSO: {row.copy['reason']}")
+    elif row.copy["mode"] != row.mode or row.copy["differing"]:
+        row.blame(f"on a copy of the vDSO the mode is {row.copy['mode']}, not {row.mode}; "
+                  f"{row.copy['differing']} of {row.copy['runs']} searches differ")
 
 
 def _judge_verdict(row, report):
@@ -185,6 +198,8 @@ def judge(row, reports, with_vdsocheck):
     if row.document:
         _judge_verdict(row, reports["vdsocheck"])
         _judge_mode(row)
+        if "copy" in reports:
+            _judge_copy(row, reports["copy"])
         _judge_proof(row)
         _judge_shares(row)
         _judge_causes(row)

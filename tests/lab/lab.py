@@ -92,6 +92,25 @@ def _print_articles(rows):
                   f"{fast.clocksource}")
 
 
+def _price(document):
+    """What the vDSO takes for CLOCK_MONOTONIC."""
+    return next((call["vdso_ns"] for call in (document or {}).get("calls", ())
+                 if call["call"] == "clock_gettime" and call["clock"] == "CLOCK_MONOTONIC"), None)
+
+
+def _print_copies(rows):
+    """What the counter would cost by the copy, beside what it costs after the switch, in one boot."""
+    for row in rows:
+        told = ((row.document or {}).get("what_if") or {}).get("tsc_ns")
+        after = [_price(other.document) for other in rows
+                 if other.environment == row.environment and other.clocksource == "tsc"
+                 and other.verdict == "ok"]
+        after = min((ns for ns in after if ns), default=None)
+        if told and after:
+            print(f"{row.name}: tsc by the copy {told:.1f} ns, after the switch {after:.1f} ns, "
+                  f"ratio {told / after:.2f}")
+
+
 def _write_results(rows, with_vdsocheck):
     path = os.environ.get("LAB_JSON") or fetch.cached("results.json")
     with open(path, "w", encoding="utf-8") as file:
@@ -110,6 +129,7 @@ def run(environments, with_vdsocheck):
             _print_row(row)
             rows.append(row)
     _print_articles(rows)
+    _print_copies(rows)
     for line in measured.tables([row.as_dict() for row in rows]):
         print(line)
     print(f"\nresults: {_write_results(rows, with_vdsocheck)}")

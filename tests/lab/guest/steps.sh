@@ -121,6 +121,7 @@ check() {
 	report clocksource cat $clocksource/current_clocksource
 	report oracle $prefix $LAB/$build/oracle ${flapper:+--changing}
 	[ -x $LAB/$build/vdsocheck ] && report vdsocheck $prefix $LAB/$build/vdsocheck --json
+	[ -x $LAB/$build/copy_search ] && report copy $prefix $LAB/$build/copy_search 3
 	[ -n "$LAB_TMP" ] || report log clock_log # a host's own log is private
 	[ -z "$flapper" ] || kill $flapper
 	flapper=
