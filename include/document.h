@@ -148,9 +148,9 @@ struct document_part {
 };
 
 /*
- * Writes the keys schema, version and command and those of the parts, ended by one without fields, as
- * one object and a newline; `compact`: on one line. False if memory ran out or `out` took no more:
- * then nothing was written, or not all.
+ * Writes the keys schema, version and command and those of the parts, ended by one without fields,
+ * as one object and a newline; `compact`: on one line. False if memory ran out or `out` took no
+ * more: then nothing was written, or not all.
  */
 bool document_write(const char *schema, const struct document_part *parts, bool compact, FILE *out);
 

@@ -142,7 +142,8 @@ static const struct option_row options[] = {
 		"several as JSON make one line each"},
 	{OPTION_RATE, "rate", "CALLS[/s]",
 		"estimate the CPU cost at CALLS calls per second: 485000, 485k"},
-	{OPTION_IDENTITY, "include-identity", NULL, "include the host name and the cloud instance in JSON and report"},
+	{OPTION_IDENTITY, "include-identity", NULL,
+		"include the host name and the cloud instance in JSON and report"},
 	{OPTION_SYSROOT, "sysroot", "DIR",
 		"read /proc and /sys below DIR, a captured tree: nothing is measured, so the "
 		"verdict is unknown; / is this host"},

@@ -59,7 +59,7 @@ int main(int argc, char **argv)
 	for (unsigned long i = 1; i < runs; i++) {
 		run(&image, &calls, &copy, &times);
 		differing += copy.fact.state != first.fact.state || copy.mode != first.mode ||
-			     copy.at != first.at || copy.falls_back != first.falls_back;
+		             copy.at != first.at || copy.falls_back != first.falls_back;
 	}
 	printf("{\"runs\": %lu, \"differing\": %lu, \"found\": %s, \"mode\": %" PRId64
 	       ", \"offset\": %" PRId64 ", \"falls_back\": %s, \"tsc_ns\": %.1f, "
