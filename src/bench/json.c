@@ -376,6 +376,28 @@ static json_t *host(const void *object, const void *whole)
 
 /* ---- the document ---- */
 
+static json_t *verdict(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_string(
+		bench_has_found(((const struct bench_report *)object)->bench) ? "ok" : "unknown");
+}
+
+static json_t *exit_status(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_integer(bench_has_found(((const struct bench_report *)object)->bench) ? 0 : 2);
+}
+
+static json_t *summary(const void *object, const void *whole)
+{
+	char text[160];
+
+	(void)whole;
+	bench_report_answer(((const struct bench_report *)object)->bench, text, sizeof(text));
+	return *text ? json_string(text) : json_null();
+}
+
 static json_t *stopped(const void *object, const void *whole)
 {
 	(void)whole;
@@ -400,6 +422,9 @@ static json_t *reason(const void *object, const void *whole)
 #define OF struct bench_report
 
 static const struct field report_fields[] = {
+	{COMPUTED("verdict", FIELD_WORD, verdict)},
+	{COMPUTED("exit_status", FIELD_INTEGER, exit_status)},
+	{COMPUTED("summary", FIELD_STRING, summary)},
 	{COMPUTED("stopped", FIELD_FLAG, stopped)},
 	{COMPUTED("time_s", FIELD_REAL, time_s)},
 	{COMPUTED("clocksource", FIELD_OBJECT, clocksource), .fields = clocksource_fields},

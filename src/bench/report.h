@@ -24,6 +24,12 @@ struct bench_report {
 bool bench_report_text(const void *result, const struct style *style, FILE *out);
 bool bench_report_json(const void *result, const struct style *style, FILE *out);
 
+/*
+ * What the first call costs by the vDSO and by system call, of those measured
+ * clock_gettime(CLOCK_MONOTONIC) rather than another; empty if its price is not known.
+ */
+void bench_report_answer(const struct bench *bench, char *text, size_t size);
+
 /* "clock_gettime MONOTONIC". Returns `buffer`. */
 char *bench_report_name(const struct bench_subject *subject, char buffer[2 * CALL_NAME_SIZE]);
 

@@ -19,6 +19,59 @@
 
 #define CLOCK_WIDTH 43 /* with its resolution */
 
+static bool is_monotonic(const struct bench_row *row)
+{
+	return strcmp(row->subject.call, "clock_gettime") == 0 &&
+	       strcmp(row->subject.clock, "CLOCK_MONOTONIC") == 0;
+}
+
+/* The least time of the subject's call by this path, on the CPU that came first; 0: unknown. */
+static double least_ns(
+	const struct bench *bench, const struct bench_subject *subject, enum call_path path)
+{
+	for (size_t i = 0; i < bench->row_count; i++) {
+		const struct bench_row *row = &bench->rows[i];
+
+		if (row->subject.path == path && strcmp(row->subject.call, subject->call) == 0 &&
+			strcmp(row->subject.clock, subject->clock) == 0)
+			return fact_is_known(&row->stats.fact) ? row->stats.min_ns : 0;
+	}
+	return 0;
+}
+
+void bench_report_answer(const struct bench *bench, char *text, size_t size)
+{
+	const struct bench_subject *subject = bench->row_count ? &bench->rows[0].subject : NULL;
+	double vdso, raw;
+	char ns[32], other[32];
+
+	text[0] = '\0';
+	for (size_t i = 0; i < bench->row_count; i++) {
+		if (is_monotonic(&bench->rows[i]))
+			subject = &bench->rows[i].subject;
+	}
+	if (!subject)
+		return;
+	vdso = least_ns(bench, subject, PATH_VDSO);
+	raw = least_ns(bench, subject, PATH_SYSCALL);
+	if (vdso > 0 && raw > 0)
+		snprintf(text, size, "%s(%s): %s ns by vDSO, %s ns by system call (%.1fx)",
+			subject->call, subject->clock, wrap_ns(vdso, ns), wrap_ns(raw, other),
+			raw / vdso);
+	else if (vdso > 0 || raw > 0)
+		snprintf(text, size, "%s(%s): %s ns by %s", subject->call, subject->clock,
+			wrap_ns(vdso > 0 ? vdso : raw, ns), vdso > 0 ? "vDSO" : "system call");
+}
+
+static void write_answer(const struct bench *bench, FILE *out)
+{
+	char text[160];
+
+	bench_report_answer(bench, text, sizeof(text));
+	if (*text)
+		fprintf(out, "%s\n\n", text);
+}
+
 static void write_heading(const struct bench_report *report, const struct style *style, FILE *out)
 {
 	struct phrase clocksource = {.used = 0}, host = {.used = 0};
@@ -186,6 +239,7 @@ bool bench_report_text(const void *result, const struct style *style, FILE *out)
 	const struct bench_report *report = result;
 	const struct bench *bench = report->bench;
 
+	write_answer(bench, out);
 	write_heading(report, style, out);
 	write_stopped(bench, out);
 	write_noise(report, style, out);
