@@ -564,8 +564,8 @@ const struct cause_row cause_slow_rows[] = {
 		.support = support_changing,
 		.advice = (const struct advice_row *const[]){&let_clocksource_settle, NULL}},
 	{.id = "counter-trapped",
-		.text = "Reading the CPU's counter is caught by the hypervisor or an emulator, "
-			"which costs as much as a system call.",
+		.text = "The hypervisor or an emulator intercepts each read of the CPU's counter, which "
+			"costs as much as a system call.",
 		.applies = is_counter_trapped,
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_counter,

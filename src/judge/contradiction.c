@@ -95,14 +95,12 @@ static bool counter_dear(const struct view *view)
 
 const struct contradiction_row contradiction_rows[] = {
 	{"mode-none-yet-answered", true, mode_none_yet_answered,
-		"The data page says that the vDSO has no clock to read, but no call entered the "
-		"kernel. The verdict follows the proof."},
+		"The clock mode is none, but no call entered the kernel. The verdict follows the proof."},
 	{"mode-set-yet-entering", true, mode_set_yet_entering,
-		"The data page names a clock that the vDSO can read, but every call entered the "
-		"kernel. The verdict follows the proof."},
+		"The vDSO supports the clock mode, but every call entered the kernel. The verdict follows the proof."},
 	{"copy-disagrees", true, copy_disagrees,
-		"In a copy of the vDSO another word than the one read from its data page decides "
-		"whether the clocks are served. The verdict follows the proof."},
+		"In a copy of the vDSO, another word than the clock mode decides whether the "
+		"clocks are served. The verdict follows the proof."},
 	{"name-yet-answered", true, name_yet_answered,
 		"No vDSO is known to read a clocksource of this name, but no call entered the "
 		"kernel. The verdict follows the proof."},

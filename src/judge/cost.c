@@ -12,7 +12,7 @@
 /*
  * A vDSO clock is the counter, read in order, plus the arithmetic around it. The arithmetic
  * is what a COARSE clock takes, which reads no counter and never enters the kernel. A counter
- * that is caught by the hypervisor tells nothing of what an honest one would take. Documents
+ * that is intercepted by the hypervisor does not show what another one would take. Documents
  * of older versions know the bare counter only.
  */
 static void estimate_user_space(const struct evidence *evidence, struct cost *cost)
