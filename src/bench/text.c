@@ -68,8 +68,10 @@ static void write_answer(const struct bench *bench, FILE *out)
 	char text[160];
 
 	bench_report_answer(bench, text, sizeof(text));
-	if (*text)
-		fprintf(out, "%s\n\n", text);
+	if (!*text)
+		return;
+	wrap_text(out, 0, 4, text);
+	fputc('\n', out);
 }
 
 static void write_heading(const struct bench_report *report, const struct style *style, FILE *out)

@@ -95,9 +95,11 @@ static bool counter_dear(const struct view *view)
 
 const struct contradiction_row contradiction_rows[] = {
 	{"mode-none-yet-answered", true, mode_none_yet_answered,
-		"The clock mode is none, but no call entered the kernel. The verdict follows the proof."},
+		"The clock mode is none, but no call entered the kernel. The verdict follows the "
+		"proof."},
 	{"mode-set-yet-entering", true, mode_set_yet_entering,
-		"The vDSO supports the clock mode, but every call entered the kernel. The verdict follows the proof."},
+		"The vDSO supports the clock mode, but every call entered the kernel. The verdict "
+		"follows the proof."},
 	{"copy-disagrees", true, copy_disagrees,
 		"In a copy of the vDSO, another word than the clock mode decides whether the "
 		"clocks are served. The verdict follows the proof."},
