@@ -104,6 +104,17 @@ static json_t *calls(const void *object, const void *whole)
 
 /* ---- the run ---- */
 
+#define OF struct trace_process
+
+static const struct field process_fields[] = {
+	{TEXT("name", name)},
+	{INTEGER("pid", pid, INT32_MAX)},
+	{INTEGER("samples", samples, INT64_MAX)},
+	{0},
+};
+
+#undef OF
+
 static json_t *method(const void *object, const void *whole)
 {
 	(void)whole;
@@ -113,6 +124,27 @@ static json_t *method(const void *object, const void *whole)
 static bool has_pid(const void *object)
 {
 	return ((const struct trace_evidence *)object)->program.pid > 0;
+}
+
+static json_t *top(const void *object, const void *whole)
+{
+	const struct trace_evidence *trace = object;
+	size_t count = trace->top.count < trace->shown ? trace->top.count : trace->shown;
+
+	return field_list(process_fields, trace->top.processes, count,
+		sizeof(trace->top.processes[0]), whole);
+}
+
+static bool is_of_host(const void *object)
+{
+	return ((const struct trace_evidence *)object)->of_host;
+}
+
+static json_t *period(const void *object, const void *whole)
+{
+	(void)object;
+	(void)whole;
+	return json_integer(TRACE_SAMPLE_PERIOD);
 }
 
 #define OF struct trace_evidence
@@ -126,6 +158,9 @@ static const struct field run_fields[] = {
 	{REAL("cpu_seconds", cpu_s, 3), .fact = FACT(cpu_fact), .reason = "reason"},
 	{FLAG("cpu_includes_stops", cpu_inflated)},
 	{REASON("reason")},
+	{COMPUTED("top", FIELD_LIST, top), .fields = process_fields, .has = is_of_host},
+	{COMPUTED("calls_per_sample", FIELD_INTEGER, period), .has = is_of_host},
+	{INTEGER("samples_lost", top.missed, INT64_MAX), .has = is_of_host},
 	{0},
 };
 

@@ -64,7 +64,27 @@ struct trace_program {
 	bool other_time_namespace; /* than ours */
 };
 
+/* Processes that are told apart by samples. */
+#define TRACE_PROCESS_MAX 1024
+#define TRACE_SAMPLE_PERIOD 100
+
+struct trace_process {
+	pid_t pid;
+	char name[32]; /* "": it had ended before it could be read */
+	uint64_t samples;
+};
+
+/* The processes that made the most calls, the first one most of them. */
+struct trace_top {
+	size_t count;
+	struct trace_process processes[TRACE_PROCESS_MAX];
+	uint64_t missed; /* samples that were lost, or of other processes */
+};
+
 struct trace_evidence {
+	bool of_host; /* all that run on the host, not one program */
+	size_t shown; /* processes that are shown of them */
+	struct trace_top top;
 	const struct trace_plan *plan;
 	enum trace_method method;
 	struct fact tracepoints; /* why they were not used; known: they were */

@@ -208,7 +208,7 @@ void trace_events_explain(int error, struct fact *why)
 	if (error == EACCES || error == EPERM)
 		fact_set(why, FACT_DENIED,
 			"perf_event_open is refused: it needs CAP_PERFMON, or root, or "
-			"/proc/sys/kernel/perf_event_paranoid at 1 or less");
+			"/proc/sys/kernel/perf_event_paranoid at 1 or less (0 for --all)");
 	else if (error == EMFILE)
 		fact_set(why, FACT_FAILED, "not enough file descriptors (ulimit -n)");
 	else
@@ -300,8 +300,7 @@ bool trace_run_by_tracepoints(const struct root *root, struct trace_evidence *tr
 
 #define PAUSE_NS 50000000
 
-/* An event is a file: as many as the hard limit allows. */
-static void raise_file_limit(void)
+void trace_raise_file_limit(void)
 {
 	struct rlimit limit;
 
@@ -337,14 +336,14 @@ static int open_threads(struct trace_events *events, const struct trace_evidence
 	return error;
 }
 
-/* Until the time is over, *stop, or the process, if there is one, has ended. */
+/* Until the time is over, *stop, or the process has ended. */
 static void await(pid_t pid, int64_t limit_ns, const volatile bool *stop)
 {
 	struct deadline deadline = deadline_after(limit_ns);
 	int64_t left;
 
 	while (!*stop && (left = deadline_left_ns(&deadline)) > 0 &&
-		(!pid || kill(pid, 0) == 0 || errno != ESRCH)) {
+		(kill(pid, 0) == 0 || errno != ESRCH)) {
 		struct timespec pause = {.tv_nsec = left < PAUSE_NS ? (long)left : PAUSE_NS};
 
 		nanosleep(&pause, NULL);
@@ -379,7 +378,7 @@ bool trace_attach_by_tracepoints(const struct root *root, struct trace_evidence 
 
 	if (!is_usable(root, trace, &events, why))
 		return false;
-	raise_file_limit();
+	trace_raise_file_limit();
 	error = open_threads(&events, trace);
 	if (!error && !events.count)
 		error = ESRCH;

@@ -46,6 +46,9 @@ bool trace_events_read(const struct trace_events *events, const struct trace_pla
 
 void trace_events_close(struct trace_events *events);
 
+/* To the hard limit: each event is a file. */
+void trace_raise_file_limit(void);
+
 /* Why events could not be opened, with what would help. */
 void trace_events_explain(int error, struct fact *why);
 

@@ -55,7 +55,7 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 		phrase_add(&phrase, ", which see no calls of 32-bit programs");
 	wrap_print(out, "counted by", LABEL_INDENT, phrase.text);
 	phrase = (struct phrase){.used = 0};
-	phrase_add(&phrase, "%s", trace->program.path);
+	phrase_add(&phrase, "%s", trace->of_host ? "all of the host" : trace->program.path);
 	if (fact_is_known(&trace->duration_fact))
 		phrase_add(&phrase, ", %.3g s", trace->duration_s);
 	if (fact_is_known(&trace->cpu_fact))
@@ -125,6 +125,25 @@ static void write_rows(const struct trace_report *report, FILE *out)
 	}
 }
 
+static void write_top(const struct trace_evidence *trace, FILE *out)
+{
+	char calls[32];
+
+	if (!trace->top.count)
+		return;
+	fprintf(out, "\n  %-28s%12s%11s   1 of %d calls sampled", "process", "calls, about", "pid",
+		TRACE_SAMPLE_PERIOD);
+	if (trace->top.missed)
+		fprintf(out, ", %s lost", wrap_count(trace->top.missed, calls));
+	fputc('\n', out);
+	for (size_t i = 0; i < trace->top.count && i < trace->shown; i++) {
+		const struct trace_process *process = &trace->top.processes[i];
+
+		fprintf(out, "  %-28s%12s%11d\n", *process->name ? process->name : "(has ended)",
+			wrap_count(process->samples * TRACE_SAMPLE_PERIOD, calls), process->pid);
+	}
+}
+
 bool trace_report_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct trace_report *report = result;
@@ -134,6 +153,7 @@ bool trace_report_text(const void *result, const struct style *style, FILE *out)
 	fputc('\n', out);
 	write_run(report->trace, out);
 	write_rows(report, out);
+	write_top(report->trace, out);
 	if (ruling->hint_count)
 		fputc('\n', out);
 	for (size_t i = 0; i < ruling->hint_count; i++)

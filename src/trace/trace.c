@@ -13,12 +13,17 @@
 #include "report.h"
 #include "run.h"
 
+#define DEFAULT_TOP 10
 #define DEFAULT_ATTACH_NS 5000000000
+
+enum own_option { OPTION_TOP = OPTION_OWN };
 
 struct request {
 	struct trace_plan plan;
 	int64_t duration_ns; /* 0: not given */
-	pid_t pid;           /* 0: a program is started */
+	pid_t pid;           /* 0: none */
+	bool all;            /* the whole host */
+	uint64_t top;        /* 0: not given */
 };
 
 static bool take_call(struct cli *cli, struct span word)
@@ -53,6 +58,10 @@ static bool take(struct cli *cli, int id, const char *value)
 	switch (id) {
 	case 'e':
 		return take_list(value, take_call, cli);
+	case 'a':
+		return request->all = true;
+	case OPTION_TOP:
+		return take_count("--top", text_span(value), &request->top);
 	case 'p':
 		return take_pid(value, &request->pid);
 	default:
@@ -107,7 +116,32 @@ static int run_program(struct cli *cli, struct trace_evidence *trace)
 	return status_of(run.status);
 }
 
-/* ---- a process that runs already ---- */
+/* ---- what runs already ---- */
+
+static int count_host(struct cli *cli, struct trace_evidence *trace)
+{
+	static volatile bool stop;
+	const struct request *request = cli->own;
+	struct fact why = {0};
+	bool counted;
+
+	trace->of_host = true;
+	trace->shown = request->top ? (size_t)request->top : DEFAULT_TOP;
+	trace_price_measure(&cli->root, &trace->host);
+	interrupt_watch(&stop);
+	progress_start(cli, "counting on all CPUs");
+	counted = trace_host_by_tracepoints(&cli->root, trace,
+		request->duration_ns ? request->duration_ns : DEFAULT_ATTACH_NS, &stop,
+		progress_show, &why);
+	progress_end();
+	interrupt_end();
+	if (!counted) {
+		cli_complain("cannot count on the whole host: %s", why.reason);
+		return STATUS_TROUBLE;
+	}
+	fact_set_known(&trace->tracepoints);
+	return interrupt_status(0);
+}
 
 static int attach(struct cli *cli, struct trace_evidence *trace)
 {
@@ -154,13 +188,15 @@ static int run(struct cli *cli)
 		trace_plan_add_clock_calls(&request->plan);
 	}
 	trace.plan = &request->plan;
-	if (!cli->operand_count == !request->pid) {
-		cli_complain_usage(request->pid ? "give a program or --pid, not both"
-						: "give a program to run, or --pid");
+	if ((cli->operand_count > 0) + (request->pid > 0) + request->all != 1) {
+		cli_complain_usage("give a program to run, or --pid, or --all");
 		return STATUS_TROUBLE;
 	}
 	moment_collect(&cli->root, &moment);
-	report.exit_status = request->pid ? attach(cli, &trace) : run_program(cli, &trace);
+	if (request->all)
+		report.exit_status = count_host(cli, &trace);
+	else
+		report.exit_status = request->pid ? attach(cli, &trace) : run_program(cli, &trace);
 	if (!fact_is_known(&trace.duration_fact))
 		return report.exit_status;
 	trace_ruling_find(&trace, &ruling);
@@ -172,8 +208,10 @@ static const struct option_row options[] = {
 	{'e', "syscall", "LIST",
 		"count these system calls, by name (default: the clock calls); may be repeated"},
 	{'p', "pid", "PID", "count those of a running process, and let it go on"},
+	{'a', "all", NULL, "count those of the whole host (root)"},
+	{OPTION_TOP, "top", "N", "with --all: show N processes (default 10)"},
 	{'d', "duration", "TIME",
-		"count for TIME: with --pid 5 s by default; a program gets SIGTERM then"},
+		"count for TIME: with --pid and --all 5 s by default; a program gets SIGTERM then"},
 	{0},
 };
 
@@ -190,10 +228,11 @@ const struct command trace_command = {
 		"children: the clock calls, which the vDSO is to serve, or others by name. Says "
 		"what they cost on this host and what the vDSO would take. The report goes to "
 		"standard error, or to the file of --output; the program's streams are its own. "
-		"With --pid the report goes to standard output.",
-	.status = "that of the program, or 128+N if signal N ended it; 0 with --pid; 125 vdsocheck "
-		  "failed, 126 the program cannot be run, 127 it was not found, 130 --pid "
-		  "interrupted.",
+		"With --pid or --all the report goes to standard output.",
+	.status =
+		"that of the program, or 128+N if signal N ended it; 0 with --pid or --all; 125 vdsocheck "
+		"failed, 126 the program cannot be run, 127 it was not found, 130 "
+		"interrupted.",
 	.options = options,
 	.formats = formats,
 	.size = sizeof(struct request),

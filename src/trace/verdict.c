@@ -146,7 +146,7 @@ static void find_hints(const struct trace_evidence *trace, struct trace_ruling *
 
 static const char *subject(const struct trace_evidence *trace)
 {
-	return trace->program.pid ? "This program" : "The host";
+	return trace->of_host ? "The programs of this host" : "This program";
 }
 
 static void sum_up_served(const struct trace_evidence *trace, struct trace_ruling *ruling)
@@ -156,9 +156,9 @@ static void sum_up_served(const struct trace_evidence *trace, struct trace_rulin
 	ruling->verdict = TRACE_OK;
 	snprintf(ruling->summary, TRACE_TEXT_SIZE, "%s made no clock system call%s.",
 		subject(trace),
-		host_is_ok ? ": the vDSO serves the clock calls that it makes"
+		host_is_ok ? ": the vDSO serves its clock calls"
 			   : ", though on this host clock_gettime() and gettimeofday() fall back: "
-			     "it does not call them");
+			     "nothing calls them");
 }
 
 char *trace_describe_seconds(double seconds, char text[32])
@@ -180,13 +180,16 @@ char *trace_describe_seconds(double seconds, char text[32])
 static void describe_loss(
 	const struct trace_evidence *trace, const struct trace_sums *sums, char text[256])
 {
-	char cost[32], lost[32], share[64] = "";
+	char cost[32], lost[32], rate[32], share[64] = "";
 
 	if (!sums->lost_known)
 		return;
 	if (fact_is_known(&trace->cpu_fact) && trace->cpu_s > 0 && !trace->cpu_inflated)
 		snprintf(share, sizeof(share), ", %.3g%% of its CPU time",
 			100 * sums->avoidable_s / trace->cpu_s);
+	if (trace->of_host && fact_is_known(&trace->duration_fact) && trace->duration_s > 0)
+		snprintf(share, sizeof(share), " of CPU time, %s each second",
+			trace_describe_seconds(sums->avoidable_s / trace->duration_s, rate));
 	snprintf(text, 256, " They took about %s%s; the vDSO would save %s.",
 		trace_describe_seconds(sums->avoidable_s, cost), share,
 		trace_describe_seconds(sums->lost_s, lost));
@@ -203,10 +206,12 @@ static void sum_up_fallback(const struct trace_evidence *trace, struct trace_rul
 	snprintf(ruling->summary, TRACE_TEXT_SIZE,
 		"%s made %s clock system call%s that the vDSO %s.%s", subject(trace),
 		wrap_count(sums->avoidable, count), sums->avoidable == 1 ? "" : "s",
-		host_is_ok ? "serves on this host: only this program is affected"
+		host_is_ok ? trace->of_host
+	                             ? "serves on this host: only the programs below are affected"
+	                             : "serves on this host: only this program is affected"
 			   : "does not serve on this host; run 'vdsocheck' for why",
 		lost);
-	if (host_is_ok)
+	if (host_is_ok && !trace->of_host)
 		find_hints(trace, ruling);
 }
 
