@@ -179,12 +179,6 @@ bool dry_run_text(const struct dry_run *dry, FILE *out)
 
 #define OF struct dry_row
 
-static json_t *how(const void *object, const void *whole)
-{
-	(void)whole;
-	return json_string(((const struct dry_row *)object)->how);
-}
-
 static bool has_ns(const void *object)
 {
 	return ((const struct dry_row *)object)->ns >= 0;
@@ -200,7 +194,7 @@ static const struct field row_fields[] = {
 	{FLAG("in_use", in_use)},
 	{NS("call_ns", ns), .has = has_ns},
 	{REASON("reason"), .fact = FACT(fact)},
-	{COMPUTED("how", FIELD_STRING, how)},
+	{STRING("how", how)},
 	{STRING("note", note)},
 	{FLAG("advisable", advisable), .has = is_candidate},
 	{STRING("why_not", why_not), .has = is_candidate},
@@ -219,18 +213,6 @@ static json_t *summary(const void *object, const void *whole)
 	return json_string(phrase.text);
 }
 
-static json_t *command_name(const void *object, const void *whole)
-{
-	(void)object;
-	(void)whole;
-	return json_string("compare");
-}
-
-static const struct field head_fields[] = {
-	{COMPUTED("command", FIELD_STRING, command_name)},
-	{0},
-};
-
 static const struct field run_fields[] = {
 	{FLAG("dry_run", is_dry)},
 	{STRING("verdict", verdict)},
@@ -244,7 +226,6 @@ static const struct field run_fields[] = {
 bool dry_run_json(const struct dry_run *dry, bool compact, FILE *out)
 {
 	const struct document_part parts[] = {
-		{.fields = head_fields, .from = dry},
 		moment_part(dry->moment, NULL),
 		{.fields = run_fields, .from = dry},
 		{0},

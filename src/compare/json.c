@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The fields of the document of `vdsocheck compare`, which is written and never read. Keys are
- * added, never renamed. What is worked out for a candidate is put into a struct of its own
- * first, where a negative number is one that is not known.
+ * added, never renamed. What is worked out is put into structs made for the document first, where
+ * a negative number is one that is not known.
  */
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "document.h"
 #include "judge.h"
 #include "model.h"
@@ -197,90 +198,6 @@ static struct source_row source_row(const struct run_result *result, size_t plac
 		.warp_cpus = watched ? (int64_t)candidate->warp.cpu_count : -1};
 }
 
-static json_t *sources(const void *object, const void *whole)
-{
-	const struct run_result *result = ((const struct compare_report *)object)->result;
-	struct source_row *rows = calloc(result->count + 1, sizeof(*rows));
-	json_t *list = NULL;
-
-	for (size_t i = 0; rows && i < result->count; i++)
-		rows[i] = source_row(result, i);
-	if (rows)
-		list = field_list(source_fields, rows, result->count, sizeof(*rows), whole);
-	free(rows);
-	return list;
-}
-
-/* ---- advice ---- */
-
-static bool has_advice(const void *object)
-{
-	return ((const struct compare_report *)object)->ranking->verdict == RANKING_CHANGE;
-}
-
-static const char *advised(const struct compare_report *report)
-{
-	return report->result->candidates[report->ranking->advised].name;
-}
-
-static json_t *command(const struct compare_report *report, const char *name)
-{
-	return json_sprintf("echo %s | sudo tee %s", name, report->path);
-}
-
-static json_t *advice_to(const void *object, const void *whole)
-{
-	(void)whole;
-	return json_string(advised(object));
-}
-
-static json_t *advice_command(const void *object, const void *whole)
-{
-	(void)whole;
-	return command(object, advised(object));
-}
-
-static json_t *advice_parameter(const void *object, const void *whole)
-{
-	(void)whole;
-	return json_sprintf("clocksource=%s", advised(object));
-}
-
-static json_t *advice_undo(const void *object, const void *whole)
-{
-	(void)whole;
-	return command(object, ((const struct compare_report *)object)->original);
-}
-
-static const struct field advice_fields[] = {
-	{COMPUTED("to", FIELD_STRING, advice_to)},
-	{COMPUTED("command", FIELD_STRING, advice_command)},
-	{COMPUTED("kernel_parameter", FIELD_STRING, advice_parameter)},
-	{COMPUTED("undo", FIELD_STRING, advice_undo)},
-	{0},
-};
-
-static json_t *advice(const void *object, const void *whole)
-{
-	return field_write(advice_fields, object, whole);
-}
-
-static json_t *advice_reason(const void *object, const void *whole)
-{
-	const struct compare_report *report = object;
-	const struct ranking *ranking = report->ranking;
-
-	(void)whole;
-	if (has_advice(report))
-		return json_null();
-	if (ranking->verdict == RANKING_UNKNOWN)
-		return json_string("absent: the measurement does not allow a recommendation");
-	if (ranking->why_not)
-		return json_sprintf("absent: %s is not recommended, because %s",
-			report->result->candidates[ranking->fastest].name, ranking->why_not);
-	return json_string("absent: no other clocksource is clearly faster");
-}
-
 /* ---- NTP ---- */
 
 #undef OF
@@ -297,117 +214,131 @@ static const struct field ntp_fields[] = {
 
 /* ---- the document ---- */
 
-static json_t *command_name(const void *object, const void *whole)
+struct shown_advice {
+	const char *to;
+	char command[CURRENT_PATH_SIZE + 64], parameter[64], undo[CURRENT_PATH_SIZE + 64];
+};
+
+struct shown_report {
+	const struct run_result *result;
+	const char *verdict, *original, *fastest, *fastest_reason;
+	int exit_status;
+	char summary[COMPARE_SUMMARY_SIZE];
+	double duration_s;
+	bool restored, advises;
+	struct fact restored_fact, why;
+	struct ntp_state before, after;
+	struct shown_advice advice;
+	char advice_reason[COMPARE_SUMMARY_SIZE];
+};
+
+static json_t *sources(const void *object, const void *whole)
 {
-	(void)object;
-	(void)whole;
-	return json_string("compare");
+	const struct run_result *result = ((const struct shown_report *)object)->result;
+	struct source_row *rows = calloc(result->count + 1, sizeof(*rows));
+	json_t *list = NULL;
+
+	for (size_t i = 0; rows && i < result->count; i++)
+		rows[i] = source_row(result, i);
+	if (rows)
+		list = field_list(source_fields, rows, result->count, sizeof(*rows), whole);
+	free(rows);
+	return list;
 }
 
-static json_t *verdict(const void *object, const void *whole)
+static bool advises(const void *object)
 {
-	(void)whole;
-	return json_string(
-		ranking_verdict_name(((const struct compare_report *)object)->ranking->verdict));
+	return ((const struct shown_report *)object)->advises;
 }
 
-static json_t *summary(const void *object, const void *whole)
-{
-	char text[COMPARE_SUMMARY_SIZE];
+#undef OF
+#define OF struct shown_advice
 
-	(void)whole;
-	compare_summary(object, text, sizeof(text));
-	return json_string(text);
-}
-
-static json_t *fastest(const void *object, const void *whole)
-{
-	const struct compare_report *report = object;
-	size_t place = report->ranking->fastest;
-
-	(void)whole;
-	return place == RANKING_NONE ? json_null()
-	                             : json_string(report->result->candidates[place].name);
-}
-
-static json_t *fastest_reason(const void *object, const void *whole)
-{
-	(void)whole;
-	return ((const struct compare_report *)object)->ranking->fastest == RANKING_NONE
-	               ? json_string("absent: the clocksource in use could not be measured")
-	               : json_null();
-}
-
-static json_t *duration(const void *object, const void *whole)
-{
-	(void)whole;
-	return field_real(
-		(double)((const struct compare_report *)object)->warp_ns / NS_PER_SECOND, 3);
-}
-
-static json_t *restored(const void *object, const void *whole)
-{
-	(void)whole;
-	return json_boolean(((const struct run_result *)object)->restored == SWITCH_DONE);
-}
-
-static const struct field head_fields[] = {
-	{COMPUTED("command", FIELD_STRING, command_name)},
+static const struct field advice_fields[] = {
+	{STRING("to", to)},
+	{TEXT("command", command)},
+	{TEXT("kernel_parameter", parameter)},
+	{TEXT("undo", undo)},
 	{0},
 };
 
 #undef OF
-#define OF struct compare_report
+#define OF struct shown_report
 
-static const struct field verdict_fields[] = {
-	{COMPUTED("verdict", FIELD_STRING, verdict)},
+static const struct field report_fields[] = {
+	{STRING("verdict", verdict)},
 	{INTEGER("exit_status", exit_status, 255)},
-	{COMPUTED("summary", FIELD_STRING, summary)},
+	{TEXT("summary", summary)},
 	{STRING("original", original)},
-	{COMPUTED("fastest", FIELD_STRING, fastest)},
-	{COMPUTED("fastest_reason", FIELD_REASON, fastest_reason)},
-	{COMPUTED("duration_s", FIELD_REAL, duration)},
-	{0},
-};
-
-static const struct field advice_part_fields[] = {
-	{COMPUTED("sources", FIELD_LIST, sources), .fields = source_fields},
-	{COMPUTED("advice", FIELD_OBJECT, advice), .fields = advice_fields, .has = has_advice},
-	{COMPUTED("advice_reason", FIELD_REASON, advice_reason)},
-	{0},
-};
-
-#undef OF
-#define OF struct run_result
-
-static const struct field run_fields[] = {
-	{COMPUTED("restored", FIELD_FLAG, restored)},
+	{STRING("fastest", fastest)},
+	{STRING("fastest_reason", fastest_reason)},
+	{REAL("duration_s", duration_s, 3)},
+	{FLAG("restored", restored)},
 	{REASON("restored_reason"), .fact = FACT(restored_fact)},
 	{OBJECT("ntp_before", before, ntp_fields)},
 	{OBJECT("ntp_after", after, ntp_fields)},
-	{0},
-};
-
-static const struct field reason_fields[] = {
+	{COMPUTED("sources", FIELD_LIST, sources), .fields = source_fields},
+	{OBJECT("advice", advice, advice_fields), .has = advises},
+	{TEXT("advice_reason", advice_reason)},
 	{REASON("reason"), .fact = FACT(why)},
 	{0},
 };
 
+static void show_advice(const struct compare_report *report, struct shown_report *shown)
+{
+	const struct ranking *ranking = report->ranking;
+	const struct candidate *candidates = report->result->candidates;
+	struct shown_advice *advice = &shown->advice;
+
+	shown->advises = ranking->verdict == RANKING_CHANGE;
+	if (shown->advises) {
+		advice->to = candidates[ranking->advised].name;
+		snprintf(advice->command, sizeof(advice->command), "echo %s | sudo tee %s",
+			advice->to, report->path);
+		snprintf(advice->undo, sizeof(advice->undo), "echo %s | sudo tee %s",
+			report->original, report->path);
+		snprintf(
+			advice->parameter, sizeof(advice->parameter), "clocksource=%s", advice->to);
+	} else if (ranking->verdict == RANKING_UNKNOWN) {
+		text_copy(shown->advice_reason, sizeof(shown->advice_reason),
+			"absent: the measurement does not allow a recommendation");
+	} else if (ranking->why_not) {
+		snprintf(shown->advice_reason, sizeof(shown->advice_reason),
+			"absent: %s is not recommended, because %s",
+			candidates[ranking->fastest].name, ranking->why_not);
+	} else {
+		text_copy(shown->advice_reason, sizeof(shown->advice_reason),
+			"absent: no other clocksource is clearly faster");
+	}
+}
+
 bool compare_json(const void *subject, const struct style *style, FILE *out)
 {
 	const struct compare_report *report = subject;
-
-	if (report->dry)
-		return dry_run_json(report->dry, style->compact, out);
+	struct shown_report shown;
 	const struct document_part parts[] = {
-		{.fields = head_fields, .from = report},
 		moment_part(report->moment, NULL),
-		{.fields = verdict_fields, .from = report},
-		{.fields = run_fields, .from = report->result},
-		{.fields = advice_part_fields, .from = report},
-		{.fields = reason_fields, .from = report->result},
+		{.fields = report_fields, .from = &shown},
 		{0},
 	};
 
+	if (report->dry)
+		return dry_run_json(report->dry, style->compact, out);
+	shown = (struct shown_report){.result = report->result,
+		.verdict = ranking_verdict_name(report->ranking->verdict),
+		.original = report->original,
+		.exit_status = report->exit_status,
+		.duration_s = (double)report->warp_ns / NS_PER_SECOND,
+		.restored = report->result->restored == SWITCH_DONE,
+		.restored_fact = report->result->restored_fact,
+		.why = report->result->why,
+		.before = report->result->before,
+		.after = report->result->after};
+	if (report->ranking->fastest == RANKING_NONE)
+		shown.fastest_reason = "absent: the clocksource in use could not be measured";
+	else
+		shown.fastest = report->result->candidates[report->ranking->fastest].name;
+	compare_summary(report, shown.summary, sizeof(shown.summary));
+	show_advice(report, &shown);
 	return document_write(COMPARE_SCHEMA, parts, style->compact, out);
 }
