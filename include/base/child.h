@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/clock.h"
 #include "base/fact.h"
-#include "base/kernel_clock.h"
 
 /* Zeroed memory that children share with us; NULL with the reason in *why. */
 void *child_share(size_t size, struct fact *why);

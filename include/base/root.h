@@ -52,4 +52,10 @@ bool root_holds(const struct root *root, const char *path, const char *text);
 /* True if something is at that path. */
 bool root_has(const struct root *root, const char *path);
 
+/*
+ * Reads until the end, at most `size` bytes; *length says how many. 0, an errno value, or
+ * EFBIG if the buffer is full, which leaves open whether there was more.
+ */
+int file_read_all(int file, char *buffer, size_t size, size_t *length);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A stretch of somebody else's bytes: not NUL-terminated, not owned. */
 struct span {
@@ -51,5 +52,13 @@ bool text_find_value(struct span lines, const char *key, struct span *value);
 
 /* True for a time of the form "2026-11-21T15:02:11Z". */
 bool text_is_time(struct span text);
+
+/* Numbers are parsed strictly: all of the text, no sign, blank or overflow. */
+
+/* Decimal digits only. False, and *value untouched, for anything else. */
+bool number_parse(struct span text, uint64_t *value);
+
+/* Hexadecimal digits only, no "0x". False, and *value untouched, for anything else. */
+bool number_parse_hex(struct span text, uint64_t *value);
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef VDSOCHECK_MEASURE_COPY_H
 #define VDSOCHECK_MEASURE_COPY_H
 
-#include "base/kernel_clock.h"
+#include "base/clock.h"
 #include "evidence.h"
 #include "measure/call.h"
 

@@ -20,8 +20,7 @@
 #include <unistd.h>
 
 #include "base/fault.h"
-
-#define NS_PER_SECOND 1000000000
+#include "base/units.h"
 
 /* Between two looks at a child. */
 #define LOOK_NS 200000000

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Facts: setting them, and putting state and reason into words and back. */
 #include "base/fact.h"
 
 #include <errno.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/units.h"
 
 bool fact_is_known(const struct fact *fact)
 {
@@ -95,7 +97,7 @@ void fact_set_described(struct fact *fact, const char *text)
 	static const enum fact_state states[] = {
 		FACT_UNREAD, FACT_ABSENT, FACT_DENIED, FACT_FAILED};
 
-	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
 		const char *name = fact_state_name(states[i]);
 		size_t length = strlen(name);
 

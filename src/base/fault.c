@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Runs code that may raise a signal, and returns the signal instead of dying of it. */
 #include "base/fault.h"
+#include "base/units.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -8,7 +10,7 @@
 
 static const int guarded_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGVTALRM};
 
-#define GUARDED_COUNT (sizeof(guarded_signals) / sizeof(guarded_signals[0]))
+#define GUARDED_COUNT ARRAY_SIZE(guarded_signals)
 
 static sigjmp_buf back;
 

@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/path.h"
+#include "path.h"
 
 #define NEW_FILE_MODE 0644
 

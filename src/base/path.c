@@ -9,7 +9,7 @@
  * path, and so does the parent of "..", and then the walk starts again: what was resolved holds
  * no links, and the kernel never sees a "..", but for those at the beginning of a relative path.
  */
-#include "base/path.h"
+#include "path.h"
 
 #include <errno.h>
 #include <fcntl.h>

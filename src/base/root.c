@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Files below a root: the host itself, or a captured tree that no link may lead out of. Files of
+ * /proc and /sys are read whole into a buffer of the caller's, never more than fits.
+ */
 #include "base/root.h"
 
 #include <errno.h>
@@ -6,8 +10,24 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/path.h"
+#include "path.h"
+
+int file_read_all(int file, char *buffer, size_t size, size_t *length)
+{
+	*length = 0;
+	while (*length < size) {
+		ssize_t got = read(file, buffer + *length, size - *length);
+
+		if (got == 0)
+			return 0;
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return errno;
+		*length += (size_t)got;
+	}
+	return EFBIG;
+}
 
 bool root_open(struct root *root, const char *path, struct fact *why)
 {

@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 
 #include "base/child.h"
+#include "base/clock.h"
 #include "base/fault.h"
-#include "base/kernel_clock.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
 #include "measure/samples.h"

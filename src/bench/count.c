@@ -8,11 +8,11 @@
 #include <time.h>
 
 #include "base/child.h"
+#include "base/clock.h"
 #include "base/fault.h"
-#include "base/kernel_clock.h"
+#include "base/units.h"
 #include "measure/cpus.h"
 
-#define NS_PER_SECOND 1000000000LL
 #define US_PER_SECOND 1e6
 
 /* Calls between two looks at whether to stop: 0.3 ms of a fast call, 0.3 s of a Xen one. */

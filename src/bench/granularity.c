@@ -9,14 +9,13 @@
 #include <string.h>
 
 #include "base/child.h"
+#include "base/clock.h"
 #include "base/fault.h"
-#include "base/kernel_clock.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "measure/cpus.h"
 
 /* ---- one clock ---- */
-
-#define NS_PER_SECOND 1000000000
 
 /* Enough to see a small one among them; a COARSE clock steps every 1 to 10 ms. */
 #define STEPS_WANTED 5000

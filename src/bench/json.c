@@ -4,13 +4,14 @@
  * measured is not judged again.
  */
 #include "document.h"
+
+#include "base/units.h"
 #include "report.h"
 
 /* Hundredths: a tenth is 2 % of a COARSE clock. */
 #define NS_DECIMALS 2
 #define SECOND_DECIMALS 6
 #define SHARE_DECIMALS 4
-#define NS_PER_SECOND 1e9
 
 #define COUNT(name, member) INTEGER(name, member, INT64_MAX), .options = FIELD_FILLED
 #define CPU(name, member) INTEGER(name, member, INT32_MAX), .options = FIELD_NEGATIVE_NONE
@@ -196,7 +197,7 @@ static json_t *vdso_reason(const void *object, const void *whole)
 	if (report->breakdown.vdso_is_as_dear_as_entry)
 		fact_set(&dear, FACT_FAILED,
 			"no less than entering the kernel takes: it may be a system call");
-	return first_reason(facts, sizeof(facts) / sizeof(facts[0]));
+	return first_reason(facts, ARRAY_SIZE(facts));
 }
 
 #undef OF

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/number.h"
+#include "base/text.h"
 
 enum id {
 	OPTION_CALL = OPTION_OWN,

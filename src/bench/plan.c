@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/number.h"
+#include "base/text.h"
 
 #define DURATION_DEFAULT_NS 1000000000
 

@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "base/child.h"
-#include "base/kernel_clock.h"
+#include "base/clock.h"
+#include "base/units.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
 #include "measure/samples.h"
@@ -25,8 +26,6 @@
 /* The part of the time that single calls take, if they are wanted. */
 #define HISTOGRAM_SHARE 0.3
 
-#define MS_PER_SECOND 1000
-#define NS_PER_MS 1000000
 #define SLACK_NS 60000000000
 
 /* The measurement on one CPU. */

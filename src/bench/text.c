@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "cli/phrase.h"
-#include "cli/wrap.h"
+#include "cli/describe.h"
+#include "cli/layout.h"
 
 #define COLOR_QUIET "\033[1;32m"
 #define COLOR_NOISY "\033[1;33m"

@@ -7,10 +7,9 @@
 
 #include <string.h>
 
-#include "cli/phrase.h"
-#include "cli/wrap.h"
-
-#define NS_PER_SECOND 1e9
+#include "base/units.h"
+#include "cli/describe.h"
+#include "cli/layout.h"
 
 /* Of a call and its way; of these and a count. */
 #define NAME_WIDTH 42

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/fault.h"
-#include "cli/wrap.h"
+#include "cli/layout.h"
 #include "judge.h"
 
 /* The rate that the cost is worked out for if none is given: a busy service, no record. */

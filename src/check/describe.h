@@ -3,7 +3,7 @@
 #ifndef VDSOCHECK_CHECK_DESCRIBE_H
 #define VDSOCHECK_CHECK_DESCRIBE_H
 
-#include "cli/phrase.h"
+#include "cli/describe.h"
 #include "model.h"
 
 /* The verdict in a sentence, with what a call takes and would take, where that is known. */

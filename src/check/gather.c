@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What a check reads and measures, in order. The proof is taken before and after the timing; if
+ * the evidence contradicts itself, it is read again for a bounded time, since the clocksource may
+ * have changed in between.
+ */
 #include "gather.h"
 
 #include <string.h>
 #include <time.h>
 
-#include "base/kernel_clock.h"
+#include "base/clock.h"
 #include "collect.h"
 #include "judge.h"
 #include "measure/call.h"

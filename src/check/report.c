@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The report for a support ticket, in Markdown: the question to the provider first, then the
+ * machine, the evidence, and how to reproduce it without vdsocheck.
+ */
 #include "report.h"
 
 #include <ctype.h>
 
-#include "cli/wrap.h"
+#include "cli/layout.h"
 #include "describe.h"
 #include "judge.h"
 #include "text.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/wrap.h"
+#include "cli/layout.h"
 #include "describe.h"
 
 #define EVIDENCE_INDENT 16

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/wrap.h"
+#include "cli/layout.h"
 #include "rows.h"
 
 #define HELP_INDENT 25

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "cli/command.h"
 #include "rows.h"
 
@@ -304,7 +305,7 @@ static bool take_color(struct cli *cli, const char *word)
 	static const char *const words[] = {
 		[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		if (strcmp(words[i], word) == 0) {
 			cli->color = (enum color_choice)i;
 			return true;

@@ -5,11 +5,10 @@
  */
 #include <string.h>
 
-#include "base/number.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "cli/command.h"
 
-#define NS_PER_MS INT64_C(1000000)
-#define NS_PER_SECOND (1000 * NS_PER_MS)
 #define DURATION_MIN (10 * NS_PER_MS)
 #define DURATION_MAX (24 * 3600 * NS_PER_SECOND)
 

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+
+#include "base/units.h"
 #if defined(__x86_64__) || defined(__i386__)
 #include <libcpuid/libcpuid.h>
 #endif
@@ -50,7 +52,7 @@ static struct {
 	{.number = SIGCHLD, .handler = SIG_DFL},
 };
 
-#define SIGNAL_COUNT (sizeof(own_signals) / sizeof(own_signals[0]))
+#define SIGNAL_COUNT ARRAY_SIZE(own_signals)
 
 static void set_signals(void)
 {

@@ -11,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/kernel_clock.h"
+#include "base/clock.h"
+#include "base/units.h"
 #include "cli/command.h"
 
 #define LINE_SIZE 4096
@@ -167,7 +168,7 @@ static void handle_signals(void (*handler)(int number))
 	struct sigaction action = {.sa_handler = handler};
 
 	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		sigaction(signals[i], &action, NULL);
 }
 

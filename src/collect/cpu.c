@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "cpuid.h"
 
 /* The first processors of /proc/cpuinfo say all: the file of a large machine is megabytes. */
@@ -41,7 +42,7 @@ static const struct arm_part arm_parts[] = {
 	{0xc0, 0xac4, "Ampere-1a"},
 };
 
-#define ARM_PART_COUNT (sizeof(arm_parts) / sizeof(arm_parts[0]))
+#define ARM_PART_COUNT ARRAY_SIZE(arm_parts)
 
 /* "0x41" */
 static bool parse_hex_field(struct span cpuinfo, const char *key, unsigned *value)
@@ -88,7 +89,7 @@ static bool take_named(struct span cpuinfo, struct text_fact *cpu)
 	};
 	struct span value;
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		if (text_find_value(cpuinfo, keys[i], &value) && value.length > 0) {
 			text_copy_span(cpu->value, sizeof(cpu->value), value);
 			return true;
@@ -132,7 +133,7 @@ static void take_tsc_flags(struct span flags, struct text_fact *tsc_flags)
 	char text[FACT_TEXT_SIZE] = "";
 	size_t used = 0;
 
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
 		if (has_word(flags, wanted[i]))
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
 				used ? " " : "", wanted[i]);
@@ -148,7 +149,7 @@ static void take_model(struct span cpuinfo, struct text_fact *model)
 	char text[FACT_TEXT_SIZE] = "", number[32];
 	size_t used = 0;
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		struct span value;
 
 		if (!text_find_value(cpuinfo, keys[i], &value))
@@ -259,7 +260,7 @@ static void set_leaves_absent(struct host_evidence *host, const char *why)
 		&host->kvm_clock_stable.fact, &host->xen_tsc_mode.fact,
 		&host->xen_tsc_reliable.fact};
 
-	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
 		fact_set(facts[i], FACT_ABSENT, "%s", why);
 }
 

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
+
 /* KVM and Xen may imitate Hyper-V at the first base; their own leaves are then above it. */
 #define BASE_FIRST 0x40000000
 #define BASE_LAST 0x40000200
@@ -36,7 +38,7 @@ static const char *word_for(const char signature[12])
 		{"Apple VZ\0\0\0\0", "apple"},
 	};
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		if (memcmp(signature, known[i].signature, 12) == 0)
 			return known[i].word;
 	}

@@ -7,6 +7,7 @@
 #include <sys/personality.h>
 #include <sys/utsname.h>
 
+#include "base/units.h"
 #include "collect.h"
 #include "parts.h"
 
@@ -42,7 +43,7 @@ static const char *const clock_parameters[] = {
 	"clocksource.arm_arch_timer",
 };
 
-#define CLOCK_PARAMETER_COUNT (sizeof(clock_parameters) / sizeof(clock_parameters[0]))
+#define CLOCK_PARAMETER_COUNT ARRAY_SIZE(clock_parameters)
 
 static bool bears_on_clock(struct span word)
 {

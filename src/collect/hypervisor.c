@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "cpuid.h"
 
 #define FILE_SIZE 4097
@@ -58,8 +59,6 @@ static const struct mark sysinfo_marks[] = {
 	{"z/VM", "zvm"},
 };
 
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
-
 static const char *word_in_file(const struct root *root, const char *path, const struct mark *marks,
 	size_t count, bool (*fits)(struct span text, const char *mark))
 {
@@ -86,7 +85,7 @@ static bool is_cloud_metal(const struct root *root)
 {
 	static const struct mark metal[] = {{".metal", "metal"}};
 
-	return word_in_file(root, dmi_files[0], metal, COUNT(metal), text_contains) != NULL;
+	return word_in_file(root, dmi_files[0], metal, ARRAY_SIZE(metal), text_contains) != NULL;
 }
 
 /* CPUID's hypervisor bit, as the kernel shows it: on x86 no guest of a cloud is without it. */
@@ -108,9 +107,9 @@ static bool is_x86_metal(const struct root *root)
 
 static const char *word_from_dmi(const struct root *root)
 {
-	for (size_t i = 0; i < COUNT(dmi_files); i++) {
-		const char *word =
-			word_in_file(root, dmi_files[i], dmi_marks, COUNT(dmi_marks), text_starts);
+	for (size_t i = 0; i < ARRAY_SIZE(dmi_files); i++) {
+		const char *word = word_in_file(
+			root, dmi_files[i], dmi_marks, ARRAY_SIZE(dmi_marks), text_starts);
 
 		if (word && is_cloud(word) && (is_cloud_metal(root) || is_x86_metal(root)))
 			return NULL;
@@ -124,13 +123,13 @@ static const char *word_from_xen(const struct root *root)
 {
 	static const struct mark type[] = {{"xen", "xen"}};
 
-	return word_in_file(root, "/sys/hypervisor/type", type, COUNT(type), text_starts);
+	return word_in_file(root, "/sys/hypervisor/type", type, ARRAY_SIZE(type), text_starts);
 }
 
 static const char *word_from_device_tree(const struct root *root)
 {
 	const char *word = word_in_file(root, "/proc/device-tree/hypervisor/compatible",
-		device_tree_marks, COUNT(device_tree_marks), text_contains);
+		device_tree_marks, ARRAY_SIZE(device_tree_marks), text_contains);
 
 	if (word)
 		return word;
@@ -168,8 +167,8 @@ static const char *find_word(const struct root *root)
 	if (!word)
 		word = word_from_device_tree(root);
 	if (!word)
-		word = word_in_file(
-			root, "/proc/sysinfo", sysinfo_marks, COUNT(sysinfo_marks), text_contains);
+		word = word_in_file(root, "/proc/sysinfo", sysinfo_marks, ARRAY_SIZE(sysinfo_marks),
+			text_contains);
 	return word;
 }
 

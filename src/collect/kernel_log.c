@@ -11,7 +11,8 @@
 #include <sys/klog.h>
 #include <unistd.h>
 
-#include "base/number.h"
+#include "base/text.h"
+#include "base/units.h"
 
 /* The longest record that /dev/kmsg gives (PRINTKRB_RECORD_MAX and its head). */
 #define RECORD_SIZE 8192
@@ -90,7 +91,7 @@ static bool is_about_clocks(struct span text)
 {
 	if (text_contains(text, "ommand line"))
 		return false;
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
 		if (!text_contains(text, marks[i]))
 			continue;
 		if (strcmp(marks[i], "workaround for") == 0)
@@ -277,7 +278,7 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
 {
 	log->count = 0;
 	fact_set(&log->fact, FACT_ABSENT, "no kernel log in this tree");
-	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
 		if (sources[i].live && !root->live)
 			continue;
 		if (!sources[i].read(root, log))

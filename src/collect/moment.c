@@ -8,10 +8,10 @@
 #include <time.h>
 
 #include "base/child.h"
-#include "base/kernel_clock.h"
+#include "base/clock.h"
+#include "base/units.h"
 
 #define CHILD_NS 1000000000
-#define NS_PER_SECOND 1e9
 
 struct clocks {
 	int64_t realtime_s;

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/units.h"
+
 /* The first that holds names the platform. */
 static const struct {
 	const char *path;
@@ -76,7 +78,7 @@ static bool is_microvm(const struct root *root, const struct host_evidence *host
 
 static const char *find_word(const struct root *root, const struct host_evidence *host)
 {
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
 		if (is_marked(root, marks[i].path, marks[i].text))
 			return marks[i].word;
 	}
@@ -99,7 +101,7 @@ static void collect_restore_device(const struct root *root, struct text_fact *de
 		fact_set_text(device, "vmclock");
 		return;
 	}
-	for (size_t i = 0; i < sizeof(generation_ids) / sizeof(generation_ids[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(generation_ids); i++) {
 		char path[64];
 
 		snprintf(path, sizeof(path), "/sys/bus/acpi/devices/%s", generation_ids[i]);
@@ -157,7 +159,7 @@ static const char *const words[] = {"openvz", "lxc", "lxc-libvirt", "systemd-nsp
 static bool take_word(struct span word, struct text_fact *container)
 {
 	word = text_trim(word);
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		if (text_equals(word, words[i])) {
 			fact_set_text(container, words[i]);
 			return true;
@@ -180,7 +182,7 @@ static bool take_declared(const struct root *root, struct text_fact *container)
 	char buffer[FACT_TEXT_SIZE];
 	struct span content;
 
-	for (size_t i = 0; i < sizeof(declared) / sizeof(declared[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(declared); i++) {
 		if (root_read(root, declared[i], buffer, sizeof(buffer), &content,
 			    &container->fact) &&
 			take_word(content, container))
@@ -194,13 +196,13 @@ void container_collect(const struct root *root, struct text_fact *container)
 {
 	if (take_declared(root, container))
 		return;
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		if (root_has(root, files[i].path)) {
 			fact_set_text(container, files[i].word);
 			return;
 		}
 	}
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		if (root_holds(root, texts[i].path, texts[i].text)) {
 			fact_set_text(container, texts[i].word);
 			return;

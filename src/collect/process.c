@@ -13,11 +13,13 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+#include "base/units.h"
 #if defined(__GLIBC__)
 #include <gnu/libc-version.h>
 #endif
 
-#include "base/number.h"
+#include "base/text.h"
 
 #define STATUS_SIZE 8192
 
@@ -60,7 +62,7 @@ static const char *emulator_by_link(void)
 	if (!slash)
 		return NULL;
 	name = (struct span){slash + 1, (size_t)(target + length - slash - 1)};
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		if (text_starts(name, known[i].prefix))
 			return known[i].word;
 	}
@@ -124,7 +126,7 @@ static void set_absent(struct host_evidence *host)
 	struct fact *facts[] = {&host->emulator.fact, &host->libc.fact, &host->libc_static.fact,
 		&host->counter_off.fact, &host->tracer.fact, &host->seccomp.fact};
 
-	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
 		fact_set(facts[i], FACT_ABSENT, "a captured tree has no process of ours");
 }
 

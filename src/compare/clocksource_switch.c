@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/file.h"
+#include "base/root.h"
 #include "model.h"
 
 /* sysfs files are a page at most. */

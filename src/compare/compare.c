@@ -11,15 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/phrase.h"
-#include "cli/wrap.h"
+#include "base/units.h"
+#include "cli/describe.h"
+#include "cli/layout.h"
 #include "collect.h"
 #include "measure/call.h"
 #include "measure/vdso.h"
 #include "model.h"
 
 #define DEFAULT_NS 1000000000
-#define NS_PER_SECOND 1e9
 
 /* What a candidate takes beyond the look for warps, in seconds. */
 #define CANDIDATE_SECONDS 0.5

@@ -7,9 +7,9 @@
  */
 #include <string.h>
 
-#include "base/kernel_clock.h"
-#include "cli/phrase.h"
-#include "cli/wrap.h"
+#include "base/clock.h"
+#include "cli/describe.h"
+#include "cli/layout.h"
 #include "collect.h"
 #include "document.h"
 #include "judge.h"

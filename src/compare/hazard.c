@@ -14,11 +14,11 @@
 #include <sys/timex.h>
 #include <unistd.h>
 
-#include "base/number.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "model.h"
 
 #define MODULES_SIZE 65536
-#define NS_PER_US 1000
 
 void ntp_state_read(struct ntp_state *state)
 {
@@ -74,7 +74,7 @@ static void look_at_reference_counts(const struct root *root, struct fact *none)
 	struct fact why = {0};
 	uint64_t count;
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		if (root_read(root, files[i], buffer, sizeof(buffer), &content, &why) &&
 			number_parse(text_trim(content), &count) && count > 0)
 			fact_set(none, FACT_FAILED, "%s is not 0", files[i]);

@@ -7,11 +7,10 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "document.h"
 #include "judge.h"
 #include "model.h"
-
-#define NS_PER_SECOND 1e9
 
 #define COUNT(name, member) INTEGER(name, member, INT64_MAX), .options = FIELD_NEGATIVE_NONE
 #define KNOWN_NS(name, member) NS(name, member), .options = FIELD_NEGATIVE_NONE

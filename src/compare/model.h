@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "base/kernel_clock.h"
+#include "base/clock.h"
 #include "base/root.h"
 #include "cli/command.h"
 #include "evidence.h"

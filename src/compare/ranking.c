@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/units.h"
 #include "judge.h"
 #include "model.h"
 
@@ -67,7 +68,7 @@ static const struct fact *first_unknown(const struct candidate *candidate)
 	const struct fact *facts[] = {&candidate->evidence.proof.fact,
 		&candidate->evidence.timing.fact, warp_fact(candidate)};
 
-	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
 		if (!fact_is_known(facts[i]))
 			return facts[i];
 	}

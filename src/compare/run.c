@@ -14,11 +14,10 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/kernel_clock.h"
+#include "base/clock.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "model.h"
-
-#define NS_PER_SECOND 1000000000
 
 /* What a worker needs, with room for a slow clock or a busy machine. */
 #define WORKER_NS 15000000000
@@ -30,8 +29,6 @@ static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 /* A terminal that stops this process would leave the host on a candidate. */
 static const int stopping_signals[] = {SIGTSTP, SIGTTIN, SIGTTOU};
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 struct run {
 	const struct clocksource_switch *clock;
@@ -60,10 +57,10 @@ static bool catch_signals(struct run *run, struct fact *why)
 
 	sigemptyset(&caught);
 	sigaddset(&caught, SIGCHLD);
-	for (size_t i = 0; i < COUNT_OF(ending_signals); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(ending_signals); i++)
 		sigaddset(&caught, ending_signals[i]);
 	sigprocmask(SIG_BLOCK, &caught, &run->mask_before);
-	for (size_t i = 0; i < COUNT_OF(stopping_signals); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(stopping_signals); i++)
 		signal(stopping_signals[i], SIG_IGN);
 	run->signals = signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (run->signals >= 0)
@@ -76,7 +73,7 @@ static bool catch_signals(struct run *run, struct fact *why)
 static void release_signals(struct run *run)
 {
 	close(run->signals);
-	for (size_t i = 0; i < COUNT_OF(stopping_signals); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(stopping_signals); i++)
 		signal(stopping_signals[i], SIG_DFL);
 	sigprocmask(SIG_SETMASK, &run->mask_before, NULL);
 }
@@ -100,7 +97,7 @@ static void work(void *argument)
 {
 	const struct job *job = argument;
 
-	for (size_t i = 0; i < COUNT_OF(ending_signals); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(ending_signals); i++)
 		signal(ending_signals[i], SIG_DFL);
 	job->work(job->run->clock, &job->run->setup->candidate, job->candidate);
 }
@@ -135,7 +132,7 @@ static void await_event(const struct run *run)
 	struct pollfd events[] = {
 		{.fd = run->signals, .events = POLLIN}, {.fd = run->guardian.watch}};
 
-	poll(events, COUNT_OF(events), POLL_MS);
+	poll(events, ARRAY_SIZE(events), POLL_MS);
 }
 
 static bool is_reaped(pid_t pid, int *status)

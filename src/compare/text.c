@@ -4,8 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/phrase.h"
-#include "cli/wrap.h"
+#include "base/units.h"
+#include "cli/describe.h"
+#include "cli/layout.h"
 #include "judge.h"
 #include "model.h"
 
@@ -14,7 +15,6 @@
 #define NAME_WIDTH 27
 #define VALUE_COLUMN (NAME_COLUMN + NAME_WIDTH)
 #define COLOR_RESET "\033[0m"
-#define NS_PER_SECOND 1e9
 
 /* Larger numbers are shown in the next unit. */
 #define SHORT_ENOUGH 100000
@@ -187,7 +187,7 @@ static void describe_size(int64_t ns, char *text, size_t size)
 	size_t unit = 0;
 	char count[32];
 
-	while (ns >= SHORT_ENOUGH && unit < sizeof(units) / sizeof(units[0]) - 1) {
+	while (ns >= SHORT_ENOUGH && unit < ARRAY_SIZE(units) - 1) {
 		ns /= 1000;
 		unit++;
 	}

@@ -10,6 +10,7 @@
 
 #include "base/fault.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "document.h"
 
 /* MAX_ERRNO of the kernel. */
@@ -532,7 +533,7 @@ static bool is_call(const struct call_evidence *row, const char *call, const cha
 
 static bool must_decide(const struct call_evidence *row)
 {
-	for (size_t i = 0; i < sizeof(deciding) / sizeof(deciding[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(deciding); i++) {
 		if (is_call(row, deciding[i].call, deciding[i].clock))
 			return true;
 	}
@@ -558,7 +559,7 @@ static const char *settle_evidence(void *object, const json_t *from)
 			                    : "calls lets a call not decide that does";
 		found += row->decides;
 	}
-	if (evidence->call_count && found < sizeof(deciding) / sizeof(deciding[0]))
+	if (evidence->call_count && found < ARRAY_SIZE(deciding))
 		return "calls lacks one of gettimeofday, clock_gettime of CLOCK_REALTIME and "
 		       "of CLOCK_MONOTONIC";
 	return NULL;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/root.h"
 #include "base/text.h"
 #include "document.h"
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/units.h"
 
 #define SYSFS "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define GRUB "/etc/default/grub.d/clocksource.cfg"
@@ -57,7 +58,7 @@ static const struct {
 
 static const char *find_move(const struct evidence *evidence)
 {
-	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(moves); i++) {
 		if (platform_is(evidence, moves[i].platform))
 			return moves[i].command;
 	}
@@ -239,7 +240,7 @@ static void list_boot(const struct view *view, char boot[BOOT_SIZE])
 
 	snprintf(chosen, sizeof(chosen), "clocksource=%s", evidence->clocksource.current);
 	boot[0] = '\0';
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		if (!known[i].matters || !boot_has(evidence, known[i].parameter))
 			continue;
 		used += (size_t)snprintf(

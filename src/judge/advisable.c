@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "base/units.h"
+
 struct rule {
 	bool (*applies)(const struct evidence *evidence);
 	const char *why_not;
@@ -139,11 +141,9 @@ static const struct {
 	{"hyperv_clocksource_tsc_page", reason_against_hyperv},
 };
 
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
-
 static const char *reason_against_tsc(const struct evidence *evidence)
 {
-	for (size_t i = 0; i < COUNT(tsc_rules); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(tsc_rules); i++) {
 		if (tsc_rules[i].applies(evidence))
 			return tsc_rules[i].why_not;
 	}
@@ -152,11 +152,11 @@ static const char *reason_against_tsc(const struct evidence *evidence)
 
 static const char *reason_against_other(const struct evidence *evidence, const char *name)
 {
-	for (size_t i = 0; i < COUNT(others); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		if (strcmp(others[i], name) == 0)
 			return NULL;
 	}
-	for (size_t i = 0; i < COUNT(paravirtual); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(paravirtual); i++) {
 		if (strcmp(paravirtual[i].name, name) == 0)
 			return paravirtual[i].reason(evidence);
 	}

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "base/units.h"
+
 static bool is_booted_with_it(const struct view *view)
 {
 	return (view->falls_back || view->is_plain) && boot_chose_current(view->evidence);
@@ -46,7 +48,7 @@ static const char *target_own_counter(const struct view *view)
 	static const char *const counters[] = {"arch_sys_counter", "riscv_clocksource", "timebase",
 		"tod", "Constant", "GIC", "MIPS"};
 
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
 		if (clocksource_is_another(view->evidence, counters[i]))
 			return counters[i];
 	}

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#define NS_PER_SECOND 1e9
+#include "base/units.h"
 
 /*
  * A vDSO clock is the counter, read in order, plus the arithmetic around it. The arithmetic

@@ -6,6 +6,8 @@
  */
 #include "rules.h"
 
+#include "base/units.h"
+
 /* What makes the calls slow comes before what led the kernel there, and notes come last. */
 const struct cause_table cause_tables[CAUSE_TABLES] = {
 	{cause_process_rows, true},
@@ -37,7 +39,7 @@ static const char *find_paravirtual(const struct evidence *evidence)
 {
 	static const char *const names[] = {"kvm-clock", "hyperv_clocksource_tsc_page", "xen"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (clocksource_is_another(evidence, names[i]) &&
 			advisable_clocksource(evidence, names[i], NULL))
 			return names[i];

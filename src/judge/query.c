@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/text.h"
+#include "base/units.h"
 
 bool clocksource_is(const struct evidence *evidence, const char *name)
 {
@@ -192,7 +192,7 @@ const struct kernel_log_line *log_find_tsc_distrust(const struct evidence *evide
 		"TSC disabled",
 	};
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		const struct kernel_log_line *line = log_find(evidence, texts[i]);
 
 		if (line)
@@ -205,7 +205,7 @@ static bool is_x86_or_arm(const struct text_fact *arch)
 {
 	static const char *const names[] = {"x86_64", "i386", "i686", "aarch64", "armv7l"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (fact_is_known(&arch->fact) && strcmp(arch->value, names[i]) == 0)
 			return true;
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/units.h"
 
 /*
  * The mode that a clocksource has if it has one, by the kernel's own code (drivers/ and arch/
@@ -47,11 +48,9 @@ static const char *const without_mode[] = {
 	"clint_clocksource",
 };
 
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
-
 bool vclock_name_has_no_mode(const char *clocksource)
 {
-	for (size_t i = 0; i < COUNT(without_mode); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(without_mode); i++) {
 		if (strcmp(without_mode[i], clocksource) == 0)
 			return true;
 	}
@@ -60,7 +59,7 @@ bool vclock_name_has_no_mode(const char *clocksource)
 
 bool vclock_name_has_mode(const char *clocksource)
 {
-	for (size_t i = 0; i < COUNT(modes); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		if (strcmp(modes[i].clocksource, clocksource) == 0)
 			return true;
 	}
@@ -77,7 +76,7 @@ static void set_inferred(struct vclock_evidence *vclock, int mode, const char *n
 /* Every call enters: no mode, unless it is one that the hypervisor may have withdrawn. */
 static void infer_entering(const char *clocksource, struct vclock_evidence *vclock)
 {
-	for (size_t i = 0; i < COUNT(modes); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		if (strcmp(modes[i].clocksource, clocksource) == 0 && !modes[i].withdraws)
 			set_inferred(vclock, VCLOCK_MODE_NONE, "none");
 	}
@@ -87,7 +86,7 @@ static void infer_entering(const char *clocksource, struct vclock_evidence *vclo
 
 static void infer_answered(const char *clocksource, struct vclock_evidence *vclock)
 {
-	for (size_t i = 0; i < COUNT(modes); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		if (strcmp(modes[i].clocksource, clocksource) == 0)
 			set_inferred(vclock, modes[i].mode, modes[i].name);
 	}

@@ -13,8 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/text.h"
+#include "base/units.h"
 
 #define PERIOD_S 0.5
 /* A timer may be late, but is never this early. */
@@ -208,14 +208,14 @@ static bool is_paravirtual(const char *name)
 	static const char *const names[] = {"kvm-clock", "xen", "hyperv_clocksource_tsc_page",
 		"hyperv_clocksource_msr", "hyperv_clocksource"};
 
-	return is_one_of(name, names, sizeof(names) / sizeof(names[0]));
+	return is_one_of(name, names, ARRAY_SIZE(names));
 }
 
 static bool is_counted_by_interrupts(const char *name)
 {
 	static const char *const names[] = {"jiffies", "refined-jiffies"};
 
-	return is_one_of(name, names, sizeof(names) / sizeof(names[0]));
+	return is_one_of(name, names, ARRAY_SIZE(names));
 }
 
 /* The rates that the reference may have, at most three; 0: unknown. */

@@ -15,6 +15,7 @@
 
 #include "base/child.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "measure/loop.h"
 
 #define PROBE_NS 1000000000
@@ -145,7 +146,7 @@ static const struct definition definitions[] = {
 		CALL(SHAPE_GETCPU, 0, getcpu, raw_getcpu)},
 };
 
-#define ROW_COUNT (sizeof(definitions) / sizeof(definitions[0]))
+#define ROW_COUNT ARRAY_SIZE(definitions)
 
 _Static_assert(ROW_COUNT <= CALL_MAX, "evidence has room for every call");
 

@@ -11,6 +11,7 @@
 
 #include "base/fault.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "measure/cpus.h"
 #include "proof_run.h"
 
@@ -110,7 +111,7 @@ static const struct method methods[] = {
 	{PROOF_PTRACE, proof_ptrace_take},
 };
 
-#define METHOD_COUNT (sizeof(methods) / sizeof(methods[0]))
+#define METHOD_COUNT ARRAY_SIZE(methods)
 
 static void prepare(
 	struct proof_run *run, struct evidence *evidence, const struct call_table *calls)

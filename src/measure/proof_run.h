@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "base/kernel_clock.h"
+#include "base/clock.h"
 #include "evidence.h"
 #include "measure/call.h"
 

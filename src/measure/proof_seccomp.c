@@ -9,6 +9,7 @@
 #include <seccomp.h>
 
 #include "base/child.h"
+#include "base/units.h"
 
 /*
  * An error number that no kernel returns (they end at 133, the internal ones at 530) and
@@ -27,7 +28,7 @@ static const char *const time_calls[] = {
 	"getcpu",
 };
 
-#define TIME_CALL_COUNT (sizeof(time_calls) / sizeof(time_calls[0]))
+#define TIME_CALL_COUNT ARRAY_SIZE(time_calls)
 
 /* 0 or a negative errno, as libseccomp has it. */
 static int add_rules(scmp_filter_ctx filter)

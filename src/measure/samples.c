@@ -9,8 +9,9 @@
 #include <math.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/fault.h"
-#include "base/kernel_clock.h"
+#include "base/units.h"
 #include "measure/call.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
@@ -165,8 +166,6 @@ bool series_is_measured(const struct series *series)
 }
 
 /* ---- all in turn ---- */
-
-#define NS_PER_US 1e3
 
 /*
  * A counter that ticks rarely (cntvct at 19 to 62 MHz, RISC-V's at 1 to 10) needs longer

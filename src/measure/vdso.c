@@ -9,7 +9,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "base/number.h"
+#include "base/text.h"
 #include "elf_image.h"
 
 #define MAPS_SIZE (128 * 1024)

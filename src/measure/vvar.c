@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/clock.h"
 #include "base/fault.h"
-#include "base/kernel_clock.h"
 #include "base/text.h"
 #include "vvar_layout.h"
 

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "evidence.h"
 
 #define GENERIC_ARCHES                                                                             \
@@ -63,7 +64,7 @@ static const struct vvar_layout layouts[] = {
 };
 /* clang-format on */
 
-#define LAYOUT_COUNT (sizeof(layouts) / sizeof(layouts[0]))
+#define LAYOUT_COUNT ARRAY_SIZE(layouts)
 
 /* Scanned layouts begin at a multiple of this. */
 #define SCAN_STEP 8

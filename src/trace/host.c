@@ -14,11 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/kernel_clock.h"
+#include "base/clock.h"
+#include "base/units.h"
 #include "perf.h"
 #include "run.h"
 
-#define NS_PER_SECOND 1e9
 #define PAUSE_NS 20000000
 
 /* Pages of a CPU's ring; a power of two. 64 KiB hold 4096 samples: 20 million calls a second. */

@@ -21,11 +21,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/kernel_clock.h"
-#include "base/number.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "run.h"
 
-#define NS_PER_SECOND 1e9
 #define US_PER_SECOND 1e6
 
 /* The argument's name in the tracepoint of clock_gettime, since it exists (2.6.33). */
@@ -44,7 +44,7 @@ static bool find_id(const struct root *root, const char *name, uint32_t *id, str
 	struct span span;
 	uint64_t number;
 
-	for (size_t i = 0; i < sizeof(tracefs) / sizeof(tracefs[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(tracefs); i++) {
 		snprintf(
 			path, sizeof(path), "%s/events/syscalls/sys_enter_%s/id", tracefs[i], name);
 		if (!root_read(root, path, content, sizeof(content), &span, why))
@@ -123,9 +123,7 @@ static int open_call(struct trace_events *events, const struct trace_plan *plan,
 	int error = add_event(events, events->ids[which], target, &event, NULL);
 
 	event.of_all_clocks = false;
-	for (size_t i = 0;
-		i < sizeof(clocks_apart) / sizeof(clocks_apart[0]) && call->takes_clock && !error;
-		i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(clocks_apart) && call->takes_clock && !error; i++) {
 		char filter[64];
 
 		event.row = trace_plan_find(plan, plan->arch[TRACE_NATIVE],

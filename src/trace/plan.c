@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "model.h"
 
 static const char *const clock_calls[] = {
@@ -70,7 +71,7 @@ void trace_plan_start(struct trace_plan *plan)
 
 static bool takes_clock(const char *name)
 {
-	for (size_t i = 0; i < sizeof(calls_with_clock) / sizeof(calls_with_clock[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(calls_with_clock); i++) {
 		if (strcmp(calls_with_clock[i], name) == 0)
 			return true;
 	}
@@ -139,7 +140,7 @@ void trace_plan_add_clock_calls(struct trace_plan *plan)
 {
 	struct fact ignored = {0};
 
-	for (size_t i = 0; i < sizeof(clock_calls) / sizeof(clock_calls[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(clock_calls); i++)
 		trace_plan_add(plan, text_span(clock_calls[i]), &ignored);
 }
 

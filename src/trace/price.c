@@ -5,7 +5,7 @@
  */
 #include "price.h"
 
-#include "base/kernel_clock.h"
+#include "base/clock.h"
 #include "collect.h"
 #include "judge.h"
 #include "measure/call.h"

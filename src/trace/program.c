@@ -17,8 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/number.h"
+#include "base/root.h"
 #include "base/text.h"
 #include "cli/command.h"
 

@@ -20,12 +20,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/kernel_clock.h"
-#include "base/number.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "filter.h"
 #include "run.h"
 
-#define NS_PER_SECOND 1e9
 #define US_PER_SECOND 1e6
 
 /* PTRACE_O_TRACESYSGOOD marks stops at system calls with this bit. */

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/phrase.h"
-#include "cli/wrap.h"
+#include "cli/describe.h"
+#include "cli/layout.h"
 #include "judge.h"
 #include "report.h"
 

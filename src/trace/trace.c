@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/number.h"
+#include "base/text.h"
 #include "collect.h"
 #include "commands.h"
 #include "price.h"

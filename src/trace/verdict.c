@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/wrap.h"
+#include "cli/layout.h"
 #include "judge.h"
 #include "model.h"
 

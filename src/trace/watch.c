@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <sys/time.h>
 
+#include "base/units.h"
 #include "run.h"
 
 #define TICK_US 100000
@@ -15,7 +16,7 @@ static volatile pid_t watched;
 
 static const int forwarded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 
-#define FORWARDED_COUNT (sizeof(forwarded) / sizeof(forwarded[0]))
+#define FORWARDED_COUNT ARRAY_SIZE(forwarded)
 
 static struct sigaction before[FORWARDED_COUNT];
 static struct sigaction before_alarm;

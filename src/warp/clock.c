@@ -12,12 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fault.h"
-#include "base/kernel_clock.h"
+#include "base/units.h"
 #include "measure/counter.h"
-
-#define NS_PER_SECOND 1000000000
-#define NS_PER_MICROSECOND 1000
 
 /* A word that the call did not write. */
 #define UNTOUCHED ((int64_t)0x5a5a5a5a5a5a5a5a)
@@ -80,7 +78,7 @@ static int64_t read_call(const struct warp_path *path)
 		return 0;
 	seconds = path->wide ? words.wide[0] : words.narrow[0];
 	rest = path->wide ? words.wide[1] : words.narrow[1];
-	return seconds * NS_PER_SECOND + rest * (microseconds ? NS_PER_MICROSECOND : 1);
+	return seconds * NS_PER_SECOND + rest * (microseconds ? NS_PER_US : 1);
 }
 
 int64_t warp_clock_read(const struct warp_clock *clock, unsigned turn)
@@ -113,7 +111,7 @@ static void attempt_path(void *argument)
 	struct attempt *attempt = argument;
 	union clock_words words;
 
-	for (size_t i = 0; i < sizeof(words.wide) / sizeof(words.wide[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(words.wide); i++)
 		words.wide[i] = UNTOUCHED;
 	attempt->result = make_call(&attempt->path->call, &words);
 	attempt->path->wide = words.wide[1] != UNTOUCHED;

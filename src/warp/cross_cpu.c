@@ -11,9 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/units.h"
 #include "measure/cpus.h"
-
-#define NS_PER_SECOND 1000000000
 
 /* Two cache lines: the prefetcher of x86 CPUs loads lines in pairs. */
 #define LINE_PAIR 128

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The fields of the document of `vdsocheck warp`, which is written and never read. */
 #include "document.h"
-#include "model.h"
 
-#define NS_PER_SECOND 1e9
+#include "base/units.h"
+#include "model.h"
 
 static const struct warp_evidence *evidence_of(const void *whole)
 {

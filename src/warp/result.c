@@ -4,10 +4,11 @@
 
 #include <math.h>
 
+#include "base/units.h"
+
 /* gettimeofday() returns whole microseconds: two equal ones may be this far apart. */
 #define TIMEOFDAY_STEP_NS 1000
 
-#define NS_PER_SECOND 1e9
 #define PPM 1e6
 
 /* Of a shorter half the rate is too uncertain to be reported. */

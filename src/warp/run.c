@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/kernel_clock.h"
+#include "base/clock.h"
 #include "measure/cpus.h"
 
 #define SLICES_PER_CLOCK 10

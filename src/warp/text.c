@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/phrase.h"
-#include "cli/wrap.h"
+#include "cli/describe.h"
+#include "cli/layout.h"
 #include "model.h"
 
 #define LABEL_INDENT 13

@@ -5,8 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define NS_PER_SECOND 1e9
-#define MS_PER_SECOND 1e3
+#include "base/units.h"
 
 struct rule {
 	const char *id;
@@ -43,7 +42,7 @@ static enum warp_clock_id worst_clock(const struct warp_evidence *warp)
 	enum warp_clock_id worst = WARP_CLOCK_COUNT;
 	int64_t largest = 0;
 
-	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++) {
 		if (has_warps(warp, clocks[i]) &&
 			result_of(warp, clocks[i])->largest_ns > largest) {
 			worst = clocks[i];

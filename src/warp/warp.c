@@ -11,8 +11,6 @@
 #include "measure/vdso.h"
 #include "model.h"
 
-#define NS_PER_SECOND 1000000000
-
 /* The child's time beyond what it was asked for, on a machine that is very busy. */
 #define GRACE_NS 30000000000
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes the parsers of plain text: base/number and text, collect/maps, the kernel's command
+ * Fuzzes the parsers of plain text: base/text, measure/vdso (maps), the kernel's command
  * line and its log. Input: the text, which every parser gets.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/text.h"
 #include "collect/parts.h"
 #include "measure/vdso.h"

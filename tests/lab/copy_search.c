@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/kernel_clock.h"
+#include "base/clock.h"
 #include "base/root.h"
 #include "measure/copy.h"
 #include "measure/vdso.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/child.h"
-#include "base/kernel_clock.h"
+#include "base/clock.h"
 #include "bench/contention.h"
 #include "measure/cpus.h"
 #include "unit/unit.h"

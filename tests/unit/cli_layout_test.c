@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of cli/wrap: text and commands wrapped at 80 columns, numbers and times. */
+/* Tests of cli/layout: text and commands wrapped at 80 columns, numbers and times. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/wrap.h"
+#include "cli/layout.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
 

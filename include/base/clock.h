@@ -3,8 +3,8 @@
  * The kernel's clocks by raw system call: right even where the vDSO crashes, lies, or is what is
  * being judged. And the time limit of a run.
  */
-#ifndef VDSOCHECK_BASE_KERNEL_CLOCK_H
-#define VDSOCHECK_BASE_KERNEL_CLOCK_H
+#ifndef VDSOCHECK_BASE_CLOCK_H
+#define VDSOCHECK_BASE_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

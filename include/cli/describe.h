@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text put together from pieces, and what all commands say about clocksource, host and calls. */
-#ifndef VDSOCHECK_CLI_PHRASE_H
-#define VDSOCHECK_CLI_PHRASE_H
+#ifndef VDSOCHECK_CLI_DESCRIBE_H
+#define VDSOCHECK_CLI_DESCRIBE_H
 
 #include "evidence.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/wrap.h"
+/* Text for a terminal: wrapped between words, folded commands, counts and nanoseconds. */
+#include "cli/layout.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Text put together from pieces; clocksource, host and calls in words, for all commands. */
-#include "cli/phrase.h"
+#include "cli/describe.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/units.h"
 
 void phrase_add(struct phrase *phrase, const char *format, ...)
 {
@@ -115,7 +117,7 @@ static void add_cpu(const char *brand, struct phrase *phrase)
 	while (*brand && strncmp(brand, " @", 2) != 0) {
 		size_t skip = 0;
 
-		for (size_t i = 0; i < sizeof(noise) / sizeof(noise[0]); i++) {
+		for (size_t i = 0; i < ARRAY_SIZE(noise); i++) {
 			if (strncmp(brand, noise[i], strlen(noise[i])) == 0)
 				skip = strlen(noise[i]);
 		}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of base/number: strict parsing of decimal and hexadecimal numbers. */
+/* Tests of the numbers in base/text: strict parsing of decimal and hexadecimal ones. */
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/number.h"
+#include "base/text.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
 

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/kernel_clock.h"
+/*
+ * The kernel's clocks by system call, past any vDSO, and deadlines. A deadline counts with
+ * times(2): it works where a sandbox kills for reading a clock, and while the clocksource under
+ * test stands still.
+ */
+#include "base/clock.h"
+#include "base/units.h"
 
 #include <sys/syscall.h>
 #include <sys/times.h>
 #include <unistd.h>
-
-#define NS_PER_SECOND 1000000000
 
 struct kernel_time {
 	int64_t seconds;

@@ -2,7 +2,7 @@
 /* Tests of base/kernel_clock: the kernel's clocks by system call, and deadlines. */
 #include <unistd.h>
 
-#include "base/kernel_clock.h"
+#include "base/clock.h"
 #include "unit/unit.h"
 
 #define NS_PER_SECOND 1000000000LL

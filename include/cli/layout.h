@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text for a terminal of 80 columns: wrapped between words, aligned behind a label. */
-#ifndef VDSOCHECK_CLI_WRAP_H
-#define VDSOCHECK_CLI_WRAP_H
+#ifndef VDSOCHECK_CLI_LAYOUT_H
+#define VDSOCHECK_CLI_LAYOUT_H
 
 #include <stdint.h>
 #include <stdio.h>
