@@ -17,7 +17,7 @@
 #define FACT_TEXT_SIZE 128
 
 enum fact_state {
-	FACT_UNREAD = 0, /* nobody has looked yet: what a zeroed fact says */
+	FACT_UNREAD = 0, /* not looked at yet: the state of a zeroed fact */
 	FACT_KNOWN,      /* looked at, and the value beside it holds */
 	FACT_ABSENT,     /* looked at, and it is not there */
 	FACT_DENIED,     /* there, but we may not look */

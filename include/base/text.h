@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A stretch of somebody else's bytes: not NUL-terminated, not owned. */
+/* A stretch of bytes that are not owned and not NUL-terminated. */
 struct span {
 	const char *at;
 	size_t length;
@@ -39,7 +39,7 @@ struct span text_trim(struct span span);
 
 /*
  * Takes the next word (or line) off the front of `rest`; false when nothing is left.
- * Words are parted by space, tab or newline; lines by newline, which is not part of them.
+ * Words are separated by space, tab or newline; lines by newline, which is not part of them.
  */
 bool text_next_word(struct span *rest, struct span *word);
 bool text_next_line(struct span *rest, struct span *line);

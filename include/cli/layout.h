@@ -28,7 +28,7 @@ void wrap_text(FILE *out, int column, int indent, const char *text);
  */
 int wrap_command(FILE *out, int column, int indent, const char *command);
 
-/* A count with its thousands parted, "6,000". Gives back `buffer`. */
+/* A count with separated thousands, "6,000". Returns `buffer`. */
 char *wrap_count(uint64_t count, char buffer[32]);
 
 /* Nanoseconds in at most 7 characters: tenths below 10,000, whole ones above. */

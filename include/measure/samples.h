@@ -34,7 +34,7 @@ struct series {
 	int signal;        /* the first try ended with it; nothing more was measured */
 	size_t count;      /* samples; evenly spread over the batches that were kept */
 	uint64_t kept;
-	size_t stride;    /* of the batches that are kept one in so many is a sample */
+	size_t stride;    /* one in this many of the batches that are kept is a sample */
 	double least;     /* of all batches that were kept */
 	uint64_t batches; /* begun, of which these were discarded: */
 	uint64_t preempted;
@@ -64,7 +64,7 @@ struct sampler {
 	size_t rounds; /* so far; in each one batch of every series */
 };
 
-/* When to end: after that time, but not before and not after so many rounds. */
+/* When to end: after that time, but not before and not after these numbers of rounds. */
 struct sampler_limits {
 	int64_t ns;
 	size_t rounds_least;

@@ -279,7 +279,7 @@ void bench_report_runs(const struct bench *bench, FILE *out)
 	}
 }
 
-/* How much dearer a call is among others. */
+/* How much slower a call is beside others. */
 static void write_contention(
 	const struct bench_contention *contention, const struct bench_subject *before, FILE *out)
 {

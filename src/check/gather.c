@@ -31,7 +31,7 @@ static void skip_measuring(struct evidence *evidence)
 }
 
 /*
- * How long evidence that contradicts itself is read again. A clocksource that goes to and fro
+ * How long evidence that contradicts itself is read again. A clocksource that keeps changing
  * within a tenth of a second is caught; on a kernel where mode and proof disagree for good it
  * is the price of each check.
  */

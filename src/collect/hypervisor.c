@@ -46,7 +46,7 @@ static const char *const dmi_files[] = {
 	"/sys/class/dmi/id/bios_vendor",
 };
 
-/* Word lists of the device tree's "compatible", parted by NUL. */
+/* Word lists of the device tree's "compatible", separated by NUL. */
 static const struct mark device_tree_marks[] = {
 	{"linux,kvm", "kvm"},
 	{"xen,xen", "xen"},

@@ -26,7 +26,7 @@
 /* klogctl(2)'s SYSLOG_ACTION_READ_ALL, which has no name in the C library. */
 #define ACTION_READ_ALL 3
 
-/* Records that were overwritten while we read: skip, but not for ever. */
+/* Records that were overwritten while we read: skip them, a bounded number of times. */
 #define LOST_MAX 1000
 
 /*

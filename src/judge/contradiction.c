@@ -67,7 +67,7 @@ static bool entering_yet_cheap(const struct view *view)
 	       call->path[PATH_VDSO].min_ns < CHEAP_SHARE * view->evidence->timing.entry_ns;
 }
 
-/* As dear as a system call although reading the counter is not what makes it so. */
+/* As slow as a system call, although reading the counter is not the cause. */
 static bool answered_yet_dear(const struct view *view)
 {
 	const struct call_evidence *call = clock_gettime_of(view->evidence, "CLOCK_MONOTONIC");
@@ -81,7 +81,7 @@ static bool answered_yet_dear(const struct view *view)
 	       call->path[PATH_VDSO].min_ns >= call->path[PATH_SYSCALL].min_ns;
 }
 
-/* Where system calls are dearer still, the verdict says nothing of it. */
+/* Where system calls are slower still, the verdict does not show it. */
 static bool counter_dear(const struct view *view)
 {
 	const struct call_evidence *call = clock_gettime_of(view->evidence, "CLOCK_MONOTONIC");

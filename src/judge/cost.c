@@ -92,7 +92,7 @@ static void set_user_space_ns(
 /*
  * A clock that entered the kernel under the proof and took half of a system call or less when
  * it was timed was served then: that is not what a fallback costs. Nor is there a cost of
- * calls that none was seen to enter, where only the clocksource changes to and fro.
+ * calls that none was seen to enter, where only the clocksource keeps changing.
  */
 static bool was_timed_while_served(const struct path_evidence *path, double syscall_ns)
 {

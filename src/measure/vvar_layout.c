@@ -174,7 +174,7 @@ static bool is_plausible(const struct fields *fields, const struct vvar_referenc
 	       is_between(monotonic, reference->monotonic, slack);
 }
 
-/* A time namespace's page: sequence 1 for ever, the mode TIMENS, offsets instead of times. */
+/* A time namespace's page: sequence always 1, the mode TIMENS, offsets instead of times. */
 static bool take_timens(const unsigned char *page, size_t size, size_t base,
 	const struct vvar_layout *layout, int64_t *shift)
 {
