@@ -33,6 +33,13 @@ static void add_alternative(
 	bool is_tsc = host_is_x86(evidence) && !clocksource_is(evidence, "tsc");
 	char ns[32];
 
+	if (cost->measured && !cost->estimated) {
+		phrase_add(phrase,
+			"; switching to the CPU's counter gains nothing: it would take %s ns "
+			"(measured on a copy of the vDSO)",
+			round_ns(cost->user_space_ns, ns));
+		return;
+	}
 	if (cost_lost_ns(cost) <= 0)
 		return;
 	phrase_add(phrase,
