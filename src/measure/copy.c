@@ -48,21 +48,28 @@
 /* Crashes and loops; more than a few would mean that this is no vDSO. */
 #define FAULTS_MAX 32
 
-/* A batch is short, since the copy's time runs at the speed of the wrong multiplier. */
 #define BATCH_NS 4000
-#define BATCHES 120
+#define BATCHES 240
 #define PRICE_LIMIT_US 200000
 
 #define PAGES_MAX (VVAR_PAGES_BEFORE + VVAR_PAGES_AFTER)
 
 enum { REALTIME, MONOTONIC, CLOCKS };
 
+/*
+ * What the mode stands before in every layout, from the next multiple of eight bytes on:
+ * cycle_last, then mask, mult, shift and the base times. While the mode is none, the kernel keeps
+ * only the base time of CLOCK_REALTIME current: with another counter's cycle_last or a stale shift,
+ * the vDSO would count seconds off one by one for millions of them.
+ */
+#define SCALE_SIZE 224
+
 /* What a try changes; word is NULL when nothing is changed. */
 struct saved {
 	volatile uint32_t *word;
 	uint32_t value;
-	volatile uint64_t *cycle_last;
-	uint64_t cycles;
+	unsigned char *scale;
+	unsigned char bytes[SCALE_SIZE];
 };
 
 struct copy {
@@ -213,20 +220,28 @@ static volatile uint32_t *word_at(const struct copy *copy, size_t at)
 	return (volatile uint32_t *)(void *)(copy->write + at);
 }
 
-/*
- * The mode's neighbour in every layout (the next multiple of eight) is cycle_last. With a stale one
- * of another counter the vDSO's division by subtraction would take long.
- */
-static volatile uint64_t *cycle_last_at(const struct copy *copy, size_t at)
+static unsigned char *scale_at(const struct copy *copy, size_t at)
 {
-	return (volatile uint64_t *)(void *)(copy->write + ((at + 4 + 7) & ~(size_t)7));
+	return copy->write + ((at + sizeof(uint32_t) + 7) & ~(size_t)7);
+}
+
+/*
+ * The counter's present value for cycle_last, no limit for what comes next (mask, or max_cycles
+ * from 6.10 on, above which the vDSO takes a longer way), zero for the rest: time stands still.
+ */
+static void set_scale(unsigned char *scale)
+{
+	const uint64_t words[] = {counter_read_ordered(), UINT64_MAX};
+
+	memset(scale, 0, SCALE_SIZE);
+	memcpy(scale, words, sizeof(words));
 }
 
 static void restore(struct copy *copy)
 {
 	if (!copy->saved.word)
 		return;
-	*copy->saved.cycle_last = copy->saved.cycles;
+	memcpy(copy->saved.scale, copy->saved.bytes, SCALE_SIZE);
 	*copy->saved.word = copy->saved.value;
 	copy->saved.word = NULL;
 }
@@ -256,20 +271,22 @@ static bool may_be_mode(const struct copy *copy, size_t at)
 	return value > 0 && value < VVAR_MODE_MAX;
 }
 
-/* Changes the word, with a current cycle_last beside it or without, and looks at the effect. */
-static void try_word(struct copy *copy, size_t at, bool with_cycle_last)
+/* Changes the word, with a scale of our own behind it or without, and looks at the effect. */
+static void try_word(struct copy *copy, size_t at, bool with_scale)
 {
-	volatile uint32_t *word = word_at(copy, at);
-	volatile uint64_t *cycle_last = cycle_last_at(copy, at);
+	struct saved *saved = &copy->saved;
 
-	copy->saved = (struct saved){word, *word, cycle_last, *cycle_last};
-	if (with_cycle_last)
-		*cycle_last = counter_read_ordered();
-	*word = copy->answer->falls_back ? COUNTER_MODE : VCLOCK_MODE_NONE;
+	saved->value = *word_at(copy, at);
+	saved->scale = scale_at(copy, at);
+	memcpy(saved->bytes, saved->scale, SCALE_SIZE);
+	saved->word = word_at(copy, at);
+	if (with_scale)
+		set_scale(saved->scale);
+	*saved->word = copy->answer->falls_back ? COUNTER_MODE : VCLOCK_MODE_NONE;
 	if (has_effect(copy)) {
 		copy->found++;
 		copy->found_at = at;
-		copy->answer->mode = copy->saved.value;
+		copy->answer->mode = saved->value;
 	}
 	restore(copy);
 }
@@ -278,8 +295,8 @@ static void try_word(struct copy *copy, size_t at, bool with_cycle_last)
 static void scan(void *argument)
 {
 	struct copy *copy = argument;
-	/* Behind the last ones there is no room for a cycle_last. */
-	size_t words = VVAR_HEAD_SIZE / sizeof(uint32_t) - 3;
+	/* Behind the last ones there is no room for a scale. */
+	size_t words = (VVAR_HEAD_SIZE - SCALE_SIZE) / sizeof(uint32_t) - 2;
 
 	for (; copy->page < copy->page_count; copy->page++, copy->word = 0) {
 		for (; copy->word < words; copy->word++) {
@@ -294,7 +311,7 @@ static void scan(void *argument)
 	}
 }
 
-/* A word at which the copy crashed or looped is tried once more, with a current cycle_last. */
+/* A word at which the copy crashed or looped is tried once more, with a scale of our own. */
 static bool scan_all(struct copy *copy, struct fact *why)
 {
 	for (unsigned faults = 0; faults < FAULTS_MAX; faults++) {
@@ -325,7 +342,8 @@ static bool is_copied(const struct copy *copy, size_t at)
 	for (size_t i = 0; i < copy->page_count; i++) {
 		size_t into = at - copy->pages[i];
 
-		if (at >= copy->pages[i] && into < VVAR_HEAD_SIZE - 3 * sizeof(uint32_t))
+		if (at >= copy->pages[i] &&
+			into < VVAR_HEAD_SIZE - SCALE_SIZE - 2 * sizeof(uint32_t))
 			return at % sizeof(uint32_t) == 0;
 	}
 	return false;
@@ -372,18 +390,17 @@ static void find_mode(struct copy *copy)
 
 /* ---- what the counter would cost ---- */
 
-struct ns_stats {
+struct copy_price {
 	const struct copy *copy;
 	const struct timebase *timebase;
 	double ns_per_tick;
 	double ns; /* least of all batches, per call */
 };
 
-static uint64_t batch_ticks(const struct ns_stats *price, size_t count)
+static uint64_t batch_ticks(const struct copy_price *price, size_t count)
 {
 	uint64_t start, ticks;
 
-	*cycle_last_at(price->copy, price->copy->found_at) = counter_read_ordered();
 	start = timebase_ticks(price->timebase);
 	call_repeat(&price->copy->calls[MONOTONIC], count);
 	ticks = timebase_ticks(price->timebase) - start;
@@ -392,7 +409,7 @@ static uint64_t batch_ticks(const struct ns_stats *price, size_t count)
 
 static void measure_price(void *argument)
 {
-	struct ns_stats *price = argument;
+	struct copy_price *price = argument;
 	size_t count = 8;
 	double call_ns;
 
@@ -410,10 +427,11 @@ static void measure_price(void *argument)
 
 static void find_price(struct copy *copy, const struct timebase *timebase, double ns_per_tick)
 {
-	struct ns_stats price = {.copy = copy, .timebase = timebase, .ns_per_tick = ns_per_tick};
+	struct copy_price price = {.copy = copy, .timebase = timebase, .ns_per_tick = ns_per_tick};
 	struct copy_evidence *answer = copy->answer;
 	int signal;
 
+	set_scale(scale_at(copy, copy->found_at));
 	*word_at(copy, copy->found_at) = COUNTER_MODE;
 	limit_cpu_time(PRICE_LIMIT_US);
 	signal = fault_guard(measure_price, &price);

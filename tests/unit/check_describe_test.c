@@ -100,6 +100,10 @@ static void the_verdict_has_the_price_in_its_sentence(void **state)
 		"summary: 1,598 ns per call; the vDSO would take 28 ns (measured on a copy of the "
 		"vDSO).");
 	diagnosis.cost.estimated = false;
+	assert_string_equal(verdict_text(&diagnosis, "xen"),
+		"summary: 1,598 ns per call; switching to the CPU's counter gains nothing: it would "
+		"take 28 ns (measured on a copy of the vDSO).");
+	diagnosis.cost.measured = false;
 	assert_string_equal(verdict_text(&diagnosis, "xen"), "summary: 1,598 ns per call.");
 	diagnosis = judged(VERDICT_OK, 9.54, 9.54, 0);
 	assert_string_equal(verdict_text(&diagnosis, "tsc"),
