@@ -165,6 +165,22 @@ static void no_openat2(void)
 	refuse(&(const struct refusal){437, 0}, 1, ERRNO(ENOSYS));
 }
 
+/* linux/prctl.h of 6.3 and newer. */
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65
+#endif
+#ifndef PR_MDWE_REFUSE_EXEC_GAIN
+#define PR_MDWE_REFUSE_EXEC_GAIN 1
+#endif
+
+/* As under SELinux without execmem: no memory that was written can be executed. */
+static void no_exec_memory(void)
+{
+	if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) < 0)
+		give_up("PR_SET_MDWE");
+	refuse(&(const struct refusal){SYS_memfd_create, 0}, 1, ERRNO(EPERM));
+}
+
 /* What Docker's default profile refuses to a container without capabilities. */
 static void docker_profile(void)
 {
@@ -348,6 +364,7 @@ static const struct {
 	{"no-fork", no_fork},
 	{"no-affinity", no_affinity},
 	{"no-openat2", no_openat2},
+	{"no-exec-memory", no_exec_memory},
 	{"docker-profile", docker_profile},
 	{"tsc-off", tsc_off},
 	{"nobody", nobody},
