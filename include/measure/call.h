@@ -91,4 +91,10 @@ int call_error(const struct call *call);
 /* By raw system call, whatever libc does: the control of the proof. */
 bool call_control_returns_error(int mark);
 
+/*
+ * The names of the system calls that the vDSO serves on some architecture, ended by NULL. An
+ * architecture may lack some of them.
+ */
+extern const char *const call_clock_names[];
+
 #endif

@@ -344,3 +344,14 @@ int call_error(const struct call *call)
 	errno = 0;
 	return call_once(call) == -1 ? errno : 0;
 }
+
+const char *const call_clock_names[] = {
+	"clock_gettime",
+	"clock_gettime64",
+	"gettimeofday",
+	"time",
+	"clock_getres",
+	"clock_getres_time64",
+	"getcpu",
+	NULL,
+};

@@ -9,7 +9,6 @@
 #include <seccomp.h>
 
 #include "base/child.h"
-#include "base/units.h"
 
 /*
  * An error number that no kernel returns (they end at 133, the internal ones at 530) and
@@ -17,26 +16,13 @@
  */
 #define MARK 3517
 
-/* Every system call that reads a clock; those an architecture lacks are skipped. */
-static const char *const time_calls[] = {
-	"clock_gettime",
-	"clock_gettime64",
-	"gettimeofday",
-	"time",
-	"clock_getres",
-	"clock_getres_time64",
-	"getcpu",
-};
-
-#define TIME_CALL_COUNT ARRAY_SIZE(time_calls)
-
 /* 0 or a negative errno, as libseccomp has it. */
 static int add_rules(scmp_filter_ctx filter)
 {
 	int error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ALLOW);
 
-	for (size_t i = 0; i < TIME_CALL_COUNT && !error; i++) {
-		int number = seccomp_syscall_resolve_name(time_calls[i]);
+	for (size_t i = 0; call_clock_names[i] && !error; i++) {
+		int number = seccomp_syscall_resolve_name(call_clock_names[i]);
 
 		/* Numbers of calls that this architecture lacks are negative. */
 		if (number < 0)

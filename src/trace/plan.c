@@ -10,17 +10,8 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "measure/call.h"
 #include "model.h"
-
-static const char *const clock_calls[] = {
-	"clock_gettime",
-	"clock_gettime64",
-	"gettimeofday",
-	"time",
-	"clock_getres",
-	"clock_getres_time64",
-	"getcpu",
-};
 
 static const char *const calls_with_clock[] = {"clock_gettime", "clock_gettime64"};
 
@@ -140,8 +131,8 @@ void trace_plan_add_clock_calls(struct trace_plan *plan)
 {
 	struct fact ignored = {0};
 
-	for (size_t i = 0; i < ARRAY_SIZE(clock_calls); i++)
-		trace_plan_add(plan, text_span(clock_calls[i]), &ignored);
+	for (size_t i = 0; call_clock_names[i]; i++)
+		trace_plan_add(plan, text_span(call_clock_names[i]), &ignored);
 }
 
 /* Clock ids are 32 bits wide, whatever is in the rest of the register. */
