@@ -99,6 +99,8 @@ def _judge_copy(row, report):
     taken = (row.document.get("proof") or {}).get("taken")
     if not row.copy or not taken or row.how != "read" or row.truth not in ("ok", "slow", "fallback"):
         return
+    if "SIGSEGV" in row.copy["reason"]:
+        return  # the counter is off: no present value of it can be written beside the mode
     if not row.copy["found"]:
         row.blame(f"no mode was found on a copy of the vDSO: {row.copy['reason']}")
     elif row.copy["mode"] != row.mode or row.copy["differing"]:
