@@ -4,8 +4,8 @@
  * read it back and one to print its JSON Schema. It knows no key; those are in evidence.c and
  * in the commands' own tables.
  *
- * Nothing is written in part: a function that builds a value returns NULL where memory ran out, up to
- * document_write(). Nothing is read on trust: each value that a table names is checked for its
+ * Nothing is written in part: a function that builds a value returns NULL where memory ran out, up
+ * to document_write(). Nothing is read on trust: each value that a table names is checked for its
  * type and range before it is stored, those that are only computed too.
  */
 #include "document.h"
