@@ -18,8 +18,7 @@ static const struct {
 	const char *text; /* anywhere in the file; "" if its being there is enough */
 	const char *word;
 } marks[] = {
-	/* runsc reports this release for the kernel that it emulates; older ones, this fixed date.
-         */
+	/* runsc reports this release; older ones of it, this fixed date. */
 	{"/proc/sys/kernel/osrelease", "gvisor", "gvisor"},
 	{"/proc/version", "Sun Jan 10 15:06:54 PST 2016", "gvisor"},
 	{"/proc/sys/kernel/osrelease", "WSL2", "wsl2"},
