@@ -232,7 +232,7 @@ static void the_set_user_id_bit_is_not_kept(void **state)
 	assert_int_equal(mode_of(fake_root_place(fake, "/report")), 0755);
 }
 
-/* Whoever owns the link: another user can make a hard link to one of root's. */
+/* The owner of the link does not matter: another user can make a hard link to a file of root's. */
 static void links_where_others_can_write_are_not_followed(void **state)
 {
 	static const struct {
