@@ -5,6 +5,7 @@
 #   make                 build ./vdsocheck
 #   make deps            install what building needs (apt, dnf, apk, zypper, pacman)
 #   make test-deps       install what testing needs besides
+#   make consumer-deps   install the programs that make check-consumers runs
 #   make check           run all tests, then all of them again under ASan and UBSan (make test)
 #   make install         install the binary and the man pages below $(DESTDIR)$(PREFIX)
 #   make uninstall       remove them
@@ -29,6 +30,7 @@
 #   make check-unit check-hosts check-cli check-live     one suite
 #   make hosts           write the expected output anew from what is printed now
 #   make schema          write src/share/vdsocheck-1.schema.json anew from the fields
+#   make check-consumers Prometheus, Nagios and others on our output (CONSUMER=NAME: one of them)
 #   make check-source    compilers' warnings, clang-format, shellcheck
 #   make check-fresh     the README's two commands in minimal chroots of Debian (root, slow)
 #   make check-32        a 32-bit build and its tests in such a chroot
@@ -150,12 +152,15 @@ uninstall:
 PRUNE = cd '$(DESTDIR)/' && \
 	rmdir -p --ignore-fail-on-non-empty './$(BINDIR)' './$(MANDIR)/man1' './$(DATADIR)' 2>/dev/null || :
 
-.PHONY: deps test-deps clean help format
+.PHONY: deps test-deps consumer-deps clean help format
 deps:
 	@.ci/deps
 
 test-deps:
 	@.ci/deps --tests
+
+consumer-deps:
+	@tests/consumers/deps $(CONSUMER)
 
 clean:
 	rm -rf '$(BUILD)' $(if $(filter build,$(BUILD)),vdsocheck)

@@ -72,6 +72,11 @@ check-man:
 	elif mandoc -T lint -W warning $(PAGES); then echo '1 passed, 0 failed, 0 skipped'; \
 	else echo '0 passed, 1 failed, 0 skipped'; exit 1; fi
 
+# The programs that read our output, run for real. CONSUMER=NAME: that one alone, of tests/consumers/NAME.sh.
+.PHONY: check-consumers
+check-consumers: $(TEST_BINARY) $(TEST_TOOLS)
+	$(QUIET)tests/consumers/run $(TEST_BINARY) $(BUILD)/tests $(CONSUMER)
+
 # The source itself; see tests/source/run.
 .PHONY: check-source check-format check-shell check-werror
 check-source:
