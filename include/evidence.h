@@ -173,10 +173,10 @@ struct timing_evidence {
 	char counter[16];  /* "rdtsc", "cntvct_el0" ... */
 	struct fact ordered_fact;
 	double ordered_ns; /* one read as a vDSO makes it: ordered after earlier instructions */
-	struct fact entry_fact;
-	double entry_ns;  /* getppid by raw system call: the cheapest way into the kernel */
-	unsigned batches; /* measured of each call and path */
-	int cpu;          /* where it was measured; -1: could not be pinned */
+	struct fact syscall_floor_fact;
+	double syscall_floor_ns; /* getppid by raw system call: the cheapest way into the kernel */
+	unsigned batches;        /* measured of each call and path */
+	int cpu;                 /* where it was measured; -1: could not be pinned */
 };
 
 /* sizeof "2026-11-21T15:02:11Z" */

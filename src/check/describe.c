@@ -188,7 +188,7 @@ void describe_timing(const struct evidence *evidence, struct phrase *phrase)
 {
 	const struct timing_evidence *timing = &evidence->timing;
 	const struct fact *fact =
-		fact_is_known(&timing->fact) ? &timing->entry_fact : &timing->fact;
+		fact_is_known(&timing->fact) ? &timing->syscall_floor_fact : &timing->fact;
 
 	if (evidence->live && !fact_is_known(fact))
 		phrase_add(phrase, "not taken: %s",

@@ -194,12 +194,12 @@ static void write_calls(const struct evidence *evidence, FILE *out)
 	for (size_t i = 0; i < evidence->call_count; i++)
 		write_call(&evidence->calls[i], out);
 	if (fact_is_known(&evidence->timing.counter_fact) &&
-		fact_is_known(&evidence->timing.entry_fact))
+		fact_is_known(&evidence->timing.syscall_floor_fact))
 		fprintf(out,
 			"\nOne read of the CPU's counter (%s) takes %.1f ns, the cheapest system "
 			"call\n(getppid) %.1f ns.\n",
 			evidence->timing.counter, evidence->timing.counter_ns,
-			evidence->timing.entry_ns);
+			evidence->timing.syscall_floor_ns);
 }
 
 static void write_kernel_log(const struct kernel_log_evidence *log, FILE *out)

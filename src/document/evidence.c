@@ -261,7 +261,7 @@ static const struct field timing_fields[] = {
 	{NS("ordered_counter_ns", ordered_ns), .fact = FACT(ordered_fact), .whole = FACT(fact),
 		.reason = "ordered_counter_reason"},
 	{REASON("ordered_counter_reason")},
-	{NS("getppid_ns", entry_ns), .fact = FACT(entry_fact), .whole = FACT(fact),
+	{NS("getppid_ns", syscall_floor_ns), .fact = FACT(syscall_floor_fact), .whole = FACT(fact),
 		.reason = "getppid_reason"},
 	{REASON("getppid_reason")},
 	{INTEGER("chunks", batches, UINT32_MAX), .options = FIELD_NEEDED, .fact = FACT(fact),
@@ -354,8 +354,8 @@ static json_t *untimed_reason(
 
 	if (call->raw_error)
 		return json_sprintf("denied: the system call: %s", strerror(call->raw_error));
-	if (!raw->timed && !fact_is_known(&timing->entry_fact))
-		return field_reason(&timing->entry_fact);
+	if (!raw->timed && !fact_is_known(&timing->syscall_floor_fact))
+		return field_reason(&timing->syscall_floor_fact);
 	if (!raw->available)
 		return json_string(no_such_call);
 	if (!raw->timed || !call->path[PATH_VDSO].timed || !call->path[PATH_LIBC].timed)

@@ -105,7 +105,7 @@ static void support_counter(const struct view *view, struct cause *cause)
 	const struct timing_evidence *timing = &view->evidence->timing;
 
 	support_add(cause, "%s: %.1f ns, the cheapest system call: %.1f ns", timing->counter,
-		timing->counter_ns, timing->entry_ns);
+		timing->counter_ns, timing->syscall_floor_ns);
 }
 
 static bool is_arm(const struct view *view)

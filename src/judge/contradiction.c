@@ -63,8 +63,8 @@ static bool entering_yet_cheap(const struct view *view)
 	const struct call_evidence *call = clock_gettime_of(view->evidence, "CLOCK_MONOTONIC");
 
 	return vdso_always_enters(view) && call && call->path[PATH_VDSO].timed &&
-	       fact_is_known(&view->evidence->timing.entry_fact) &&
-	       call->path[PATH_VDSO].min_ns < CHEAP_SHARE * view->evidence->timing.entry_ns;
+	       fact_is_known(&view->evidence->timing.syscall_floor_fact) &&
+	       call->path[PATH_VDSO].min_ns < CHEAP_SHARE * view->evidence->timing.syscall_floor_ns;
 }
 
 /* As slow as a system call, although reading the counter is not the cause. */
@@ -73,11 +73,11 @@ static bool answered_yet_dear(const struct view *view)
 	const struct call_evidence *call = clock_gettime_of(view->evidence, "CLOCK_MONOTONIC");
 	const struct timing_evidence *timing = &view->evidence->timing;
 
-	if (!vdso_never_enters(view) || !call || !fact_is_known(&timing->entry_fact) ||
+	if (!vdso_never_enters(view) || !call || !fact_is_known(&timing->syscall_floor_fact) ||
 		!fact_is_known(&timing->counter_fact))
 		return false;
 	return call->path[PATH_VDSO].timed && call->path[PATH_SYSCALL].timed &&
-	       timing->counter_ns < CHEAP_SHARE * timing->entry_ns &&
+	       timing->counter_ns < CHEAP_SHARE * timing->syscall_floor_ns &&
 	       call->path[PATH_VDSO].min_ns >= call->path[PATH_SYSCALL].min_ns;
 }
 
@@ -88,8 +88,8 @@ static bool counter_dear(const struct view *view)
 	const struct timing_evidence *timing = &view->evidence->timing;
 
 	return vdso_never_enters(view) && counter_is_trapped(view->evidence) && call &&
-	       call->path[PATH_VDSO].timed && fact_is_known(&timing->entry_fact) &&
-	       timing->counter_ns < timing->entry_ns &&
+	       call->path[PATH_VDSO].timed && fact_is_known(&timing->syscall_floor_fact) &&
+	       timing->counter_ns < timing->syscall_floor_ns &&
 	       call->path[PATH_VDSO].min_ns >= timing->counter_ns;
 }
 

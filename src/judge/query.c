@@ -224,7 +224,8 @@ bool counter_is_trapped(const struct evidence *evidence)
 
 	if (!fact_is_known(&timing->counter_fact))
 		return false;
-	if (fact_is_known(&timing->entry_fact) && timing->counter_ns >= timing->entry_ns)
+	if (fact_is_known(&timing->syscall_floor_fact) &&
+		timing->counter_ns >= timing->syscall_floor_ns)
 		return true;
 	return is_x86_or_arm(&evidence->host.arch) && timing->counter_ns > COUNTER_NS_MOST;
 }

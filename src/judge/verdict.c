@@ -130,10 +130,10 @@ static bool counter_is_slow(const struct view *view)
 	const struct call_evidence *call = clock_gettime_of(view->evidence, "CLOCK_MONOTONIC");
 
 	if (!has_proof(view) || !call || !fact_is_known(&timing->counter_fact) ||
-		!fact_is_known(&timing->entry_fact))
+		!fact_is_known(&timing->syscall_floor_fact))
 		return false;
-	return call->path[PATH_VDSO].timed && timing->counter_ns >= timing->entry_ns &&
-	       call->path[PATH_VDSO].min_ns >= timing->entry_ns;
+	return call->path[PATH_VDSO].timed && timing->counter_ns >= timing->syscall_floor_ns &&
+	       call->path[PATH_VDSO].min_ns >= timing->syscall_floor_ns;
 }
 
 /*
@@ -148,14 +148,14 @@ static bool counter_is_slow(const struct view *view)
  * user space could have served the call; and a kernel where reading the clock costs about as
  * much as any other system call: emulators (qemu-user) make short work of clock_gettime.
  */
-static bool is_cleared(const struct call_evidence *call, double entry_ns)
+static bool is_cleared(const struct call_evidence *call, double syscall_floor_ns)
 {
 	const struct path_evidence *vdso = &call->path[PATH_VDSO];
 	const struct path_evidence *raw = &call->path[PATH_SYSCALL];
 
 	return vdso->timed && vdso->p99_ns > 0 && raw->timed &&
-	       raw->min_ns >= CLEARING_MARGIN * entry_ns &&
-	       vdso->p99_ns < CLEARING_MARGIN * entry_ns &&
+	       raw->min_ns >= CLEARING_MARGIN * syscall_floor_ns &&
+	       vdso->p99_ns < CLEARING_MARGIN * syscall_floor_ns &&
 	       vdso->p99_ns < CLEARING_MARGIN * raw->min_ns;
 }
 
@@ -163,14 +163,15 @@ bool verdict_timing_clears(const struct evidence *evidence)
 {
 	unsigned calls = 0;
 
-	if (!fact_is_known(&evidence->timing.fact) || !fact_is_known(&evidence->timing.entry_fact))
+	if (!fact_is_known(&evidence->timing.fact) ||
+		!fact_is_known(&evidence->timing.syscall_floor_fact))
 		return false;
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
 
 		if (!call->decides)
 			continue;
-		if (!is_cleared(call, evidence->timing.entry_ns))
+		if (!is_cleared(call, evidence->timing.syscall_floor_ns))
 			return false;
 		calls++;
 	}

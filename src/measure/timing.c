@@ -169,8 +169,8 @@ static void report(const struct measurement *measurement, struct evidence *evide
 				report_call(series, ns_per_tick, &evidence->calls[i].path[path]);
 		}
 	}
-	report_part(
-		measurement->of_entry, ns_per_tick, tracer, &timing->entry_ns, &timing->entry_fact);
+	report_part(measurement->of_entry, ns_per_tick, tracer, &timing->syscall_floor_ns,
+		&timing->syscall_floor_fact);
 	report_part(measurement->of_counter, ns_per_tick, tracer, &timing->counter_ns,
 		&timing->counter_fact);
 	report_part(measurement->of_ordered, ns_per_tick, tracer, &timing->ordered_ns,
@@ -208,7 +208,7 @@ static bool measure_clearing_pass(struct job *job, bool by_counter)
 			continue;
 		p99 = statistics_summarise(samples[i], series[i].count).p99;
 		path->p99_ns = fmin(path->p99_ns, in_tenths(p99, ns_per_tick));
-		clear = clear && path->p99_ns < job->evidence.timing.entry_ns / 2;
+		clear = clear && path->p99_ns < job->evidence.timing.syscall_floor_ns / 2;
 	}
 	return clear;
 }

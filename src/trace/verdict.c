@@ -77,10 +77,10 @@ void trace_cost_find(
 	if (call && call->path[PATH_SYSCALL].timed) {
 		cost->known = true;
 		cost->ns = call->path[PATH_SYSCALL].min_ns;
-	} else if (fact_is_known(&host->timing.entry_fact)) {
+	} else if (fact_is_known(&host->timing.syscall_floor_fact)) {
 		cost->known = true;
 		cost->at_least = true;
-		cost->ns = host->timing.entry_ns;
+		cost->ns = host->timing.syscall_floor_ns;
 	}
 }
 

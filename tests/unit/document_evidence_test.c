@@ -748,7 +748,7 @@ static void a_time_that_is_missing_has_its_own_reason(void **state)
 	raw = &evidence.calls[0].path[PATH_SYSCALL];
 	raw->timed = false;
 	assert_reason_of_first_call("failed: every measurement was disturbed");
-	fact_set(&evidence.timing.entry_fact, FACT_FAILED, "disturbed, all of it");
+	fact_set(&evidence.timing.syscall_floor_fact, FACT_FAILED, "disturbed, all of it");
 	assert_reason_of_first_call("failed: disturbed, all of it");
 	evidence.calls[0].raw_error = EPERM;
 	assert_reason_of_first_call("denied: the system call: Operation not permitted");
@@ -793,7 +793,8 @@ static void missing_times_are_explained(void **state)
 	text = render("text", false);
 	assert_null(strstr(text, "\n  timing"));
 	free(text);
-	fact_set(&evidence.timing.entry_fact, FACT_FAILED, "every measurement was disturbed");
+	fact_set(&evidence.timing.syscall_floor_fact, FACT_FAILED,
+		"every measurement was disturbed");
 	text = render("text", false);
 	assert_non_null(
 		strstr(text, "\n  timing        not taken: every measurement was disturbed\n"));

@@ -156,11 +156,11 @@ static void set_timing(struct timing_evidence *timing)
 {
 	fact_set_known(&timing->fact);
 	fact_set_known(&timing->counter_fact);
-	fact_set_known(&timing->entry_fact);
+	fact_set_known(&timing->syscall_floor_fact);
 	timing->counter_ns = COUNTER_NS;
 	fact_set_known(&timing->ordered_fact);
 	timing->ordered_ns = ORDERED_NS;
-	timing->entry_ns = ENTRY_NS;
+	timing->syscall_floor_ns = ENTRY_NS;
 	timing->batches = 64;
 	timing->cpu = 1;
 	text_copy(timing->counter, sizeof(timing->counter), "rdtsc");
@@ -394,7 +394,8 @@ static void roll_calls(struct evidence *evidence, struct dice *dice)
 /* Where nothing was timed no part of it is known. */
 static void roll_timing(struct timing_evidence *timing, struct dice *dice)
 {
-	struct fact *parts[] = {&timing->counter_fact, &timing->entry_fact, &timing->ordered_fact};
+	struct fact *parts[] = {
+		&timing->counter_fact, &timing->syscall_floor_fact, &timing->ordered_fact};
 
 	roll_fact(&timing->fact, dice);
 	for (size_t i = 0; i < COUNT(parts); i++) {

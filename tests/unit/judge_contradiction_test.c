@@ -81,11 +81,11 @@ static void timing_and_proof_that_disagree_are_a_contradiction(void **state)
 {
 	(void)state;
 	evidence_make_falling_back(&evidence, "hpet");
-	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = evidence.timing.entry_ns * 0.4;
+	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = evidence.timing.syscall_floor_ns * 0.4;
 	assert_int_equal(contradictions("entering-yet-cheap"), 1);
 	assert_true(contradiction_may_be_a_change(&evidence));
 	/* Noise: the minima of two system calls of one host. */
-	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = evidence.timing.entry_ns * 0.8;
+	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = evidence.timing.syscall_floor_ns * 0.8;
 	assert_int_equal(contradictions(""), 0);
 	evidence_monotonic(&evidence, PATH_VDSO)->timed = false;
 	assert_int_equal(contradictions(""), 0);
@@ -103,7 +103,7 @@ static void a_slow_counter_is_a_contradiction(void **state)
 {
 	(void)state;
 	evidence_make_healthy(&evidence);
-	evidence.timing.entry_ns = 1100;
+	evidence.timing.syscall_floor_ns = 1100;
 	evidence_monotonic(&evidence, PATH_SYSCALL)->min_ns = 1300;
 	evidence.timing.counter_ns = 420;
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = 460;

@@ -136,7 +136,7 @@ static void a_slow_counter_gives_no_estimate(void **state)
 	(void)state;
 	evidence_make_falling_back(&evidence, "arch_sys_counter");
 	fact_set_text(&evidence.host.arch, "armv7l");
-	evidence.timing.entry_ns = 9000;
+	evidence.timing.syscall_floor_ns = 9000;
 	evidence.timing.counter_ns = 8257;
 	cost_find(&evidence, VERDICT_FALLBACK, &cost);
 	assert_true(cost.known && !cost.estimated);

@@ -143,9 +143,11 @@ static void with_trapped_counter(struct evidence *evidence)
 
 static void with_counter_as_slow_as_entry(struct evidence *evidence)
 {
-	evidence->timing.counter_ns = evidence->timing.entry_ns;
-	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns = evidence->timing.entry_ns;
-	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].p99_ns = evidence->timing.entry_ns;
+	evidence->timing.counter_ns = evidence->timing.syscall_floor_ns;
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns =
+		evidence->timing.syscall_floor_ns;
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].p99_ns =
+		evidence->timing.syscall_floor_ns;
 }
 
 static void with_counter_just_faster_than_entry(struct evidence *evidence)
@@ -169,7 +171,7 @@ static void with_slow_call_but_quick_counter(struct evidence *evidence)
 static void with_trapped_counter_of_unknown_entry(struct evidence *evidence)
 {
 	with_trapped_counter(evidence);
-	fact_set(&evidence->timing.entry_fact, FACT_FAILED, "x");
+	fact_set(&evidence->timing.syscall_floor_fact, FACT_FAILED, "x");
 }
 
 static void with_trapped_counter_and_entering(struct evidence *evidence)
@@ -200,14 +202,16 @@ static void without_proof_and_a_real_kernel(struct evidence *evidence)
 {
 	without_proof(evidence);
 	gettime(evidence, "CLOCK_REALTIME")->path[PATH_SYSCALL].min_ns =
-		evidence->timing.entry_ns / 2;
+		evidence->timing.syscall_floor_ns / 2;
 }
 
 static void without_proof_and_as_slow_as_entry(struct evidence *evidence)
 {
 	without_proof(evidence);
-	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].min_ns = evidence->timing.entry_ns;
-	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].p99_ns = evidence->timing.entry_ns;
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].min_ns =
+		evidence->timing.syscall_floor_ns;
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].p99_ns =
+		evidence->timing.syscall_floor_ns;
 }
 
 /* The minimum alone would clear a clock that falls back half of the time. */
@@ -221,7 +225,7 @@ static void without_proof_and_fast_at_times(struct evidence *evidence)
 static void without_proof_and_entry_a_little_slower(struct evidence *evidence)
 {
 	without_proof(evidence);
-	evidence->timing.entry_ns = 1138;
+	evidence->timing.syscall_floor_ns = 1138;
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		evidence->calls[i].path[PATH_VDSO].p99_ns = 101;
 		evidence->calls[i].path[PATH_SYSCALL].min_ns = 1077;
@@ -232,7 +236,7 @@ static void without_proof_and_entry_a_little_slower(struct evidence *evidence)
 static void without_proof_and_as_slow_as_raw(struct evidence *evidence)
 {
 	without_proof(evidence);
-	evidence->timing.entry_ns = 200;
+	evidence->timing.syscall_floor_ns = 200;
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		evidence->calls[i].path[PATH_SYSCALL].min_ns = 160;
 		evidence->calls[i].path[PATH_VDSO].min_ns = 130;
@@ -286,7 +290,7 @@ static void without_proof_and_one_untimed(struct evidence *evidence)
 static void without_proof_and_entry(struct evidence *evidence)
 {
 	without_proof(evidence);
-	fact_set(&evidence->timing.entry_fact, FACT_FAILED, "x");
+	fact_set(&evidence->timing.syscall_floor_fact, FACT_FAILED, "x");
 }
 
 static void without_proof_and_timing(struct evidence *evidence)

@@ -25,8 +25,8 @@ static void every_way_that_exists_is_timed_and_no_other(void **state)
 	evidence_list_live_calls(&evidence, &image, &calls);
 	timing_measure(&evidence, &calls, TIMING_WHOLE, NO_LIMIT);
 	assert_true(fact_is_known(&evidence.timing.fact));
-	assert_true(fact_is_known(&evidence.timing.entry_fact));
-	assert_true(evidence.timing.entry_ns > 0);
+	assert_true(fact_is_known(&evidence.timing.syscall_floor_fact));
+	assert_true(evidence.timing.syscall_floor_ns > 0);
 	for (size_t i = 0; i < evidence.call_count; i++) {
 		for (int path = 0; path < PATH_COUNT; path++) {
 			const struct path_evidence *times = &evidence.calls[i].path[path];
@@ -52,7 +52,7 @@ static void the_brief_timing_has_what_a_verdict_needs(void **state)
 	evidence_list_live_calls(&evidence, &image, &calls);
 	timing_measure(&evidence, &calls, TIMING_BRIEF, NO_LIMIT);
 	assert_true(fact_is_known(&evidence.timing.fact));
-	assert_true(evidence.timing.entry_ns > 0);
+	assert_true(evidence.timing.syscall_floor_ns > 0);
 	for (size_t i = 0; i < evidence.call_count; i++) {
 		const struct call_evidence *call = &evidence.calls[i];
 
@@ -76,7 +76,7 @@ static void times_are_in_tenths_of_a_nanosecond(void **state)
 	timing_measure(&evidence, &calls, TIMING_WHOLE, NO_LIMIT);
 	assert_in_tenths(evidence.timing.counter_ns);
 	assert_in_tenths(evidence.timing.ordered_ns);
-	assert_in_tenths(evidence.timing.entry_ns);
+	assert_in_tenths(evidence.timing.syscall_floor_ns);
 	for (size_t i = 0; i < evidence.call_count; i++) {
 		for (int path = 0; path < PATH_COUNT; path++) {
 			assert_in_tenths(evidence.calls[i].path[path].min_ns);

@@ -260,8 +260,8 @@ static void test_other_calls_cost_at_least_the_cheapest(void **state)
 	make_host(false);
 	trace_plan_start(&plan);
 	assert_true(add("rt_sigprocmask", &why));
-	fact_set_known(&trace.host.timing.entry_fact);
-	trace.host.timing.entry_ns = 80;
+	fact_set_known(&trace.host.timing.syscall_floor_fact);
+	trace.host.timing.syscall_floor_ns = 80;
 	set_count("rt_sigprocmask", 20000000);
 	trace_ruling_find(&trace, &ruling);
 	assert_int_equal(ruling.verdict, TRACE_UNKNOWN);
