@@ -79,6 +79,11 @@ struct command {
 	 */
 	const char *program;
 	int trouble; /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
+	/*
+	 * It needs root's capabilities while it runs. Without it, it has those to read files,
+	 * which it gives up by privileges_limit() before it measures.
+	 */
+	bool privileged;
 };
 
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "base/privileges.h"
 #include "base/units.h"
 
 /* Between two looks at a child. */
@@ -76,6 +77,7 @@ static void be_child(
 	if (getppid() != parent)
 		_exit(1);
 	prctl(PR_SET_DUMPABLE, 0);
+	privileges_forget_later();
 	take_signals();
 	set_timer(deadline);
 	work(argument);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/privileges.h"
 #include "collect.h"
 #include "measure/vdso.h"
 #include "options.h"
@@ -77,6 +78,7 @@ static int run(struct cli *cli)
 	if (!bench_options_fit(request))
 		return EXIT_TROUBLE;
 	collect(&cli->root, &evidence, &calls);
+	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
 	if (!bench_plan_make(request, &calls, &plan))
 		return EXIT_TROUBLE;
 	return measure_and_print(cli, &evidence, &plan);

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/privileges.h"
 #include "collect.h"
 #include "judge.h"
 #include "measure/call.h"
@@ -233,10 +234,14 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	fact_set(&evidence->host.name.fact, FACT_UNREAD, "not asked for");
 	evidence->host.instance_type.fact = evidence->host.name.fact;
 	evidence->host.instance_id.fact = evidence->host.name.fact;
-	if (root->live)
+	if (root->live) {
+		/* All that takes privileges was read by now, or is open. */
+		privileges_limit(kernel_log_open(root) ? PRIVILEGES_NONE : PRIVILEGES_SYSLOG,
+			PRIVILEGES_WRITE);
 		measure(&measuring, all);
-	else
+	} else {
 		skip_measuring(evidence);
+	}
 }
 
 void gather_verdict(
@@ -247,8 +252,10 @@ void gather_verdict(
 	evidence->live = root->live;
 	vdso_collect(root, &evidence->vdso, &measuring.vdso);
 	process_collect(root, &evidence->host);
-	if (root->live)
+	if (root->live) {
+		privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
 		measure_for_verdict(&measuring);
-	else
+	} else {
 		skip_measuring(evidence);
+	}
 }

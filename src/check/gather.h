@@ -8,8 +8,9 @@
 #include "evidence.h"
 
 /*
- * Fills the evidence. With a root that is not live nothing is measured; without `all` only what
- * the screen shows: the deciding calls, and no copy of a vDSO that serves them.
+ * Fills the evidence. A live root is measured; before that the process opens the kernel log and
+ * gives up its capabilities. With another root nothing is measured. Without `all` only what the
+ * screen shows: the deciding calls, and no copy of a vDSO that serves them.
  */
 void gather_evidence(const struct root *root, struct evidence *evidence, bool all,
 	const struct deadline *deadline);

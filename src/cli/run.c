@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/privileges.h"
 #include "cli/command.h"
 
 /*
@@ -95,6 +96,8 @@ static int open_root_and_run(struct cli *cli)
 	struct fact why = {0};
 	int status;
 
+	if (!cli->command->privileged)
+		privileges_limit(PRIVILEGES_READ, cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE);
 	if (!root_open(&cli->root, cli->sysroot, &why)) {
 		cli_complain("cannot open the tree: %s", why.reason);
 		return cli_trouble(cli);
@@ -109,6 +112,8 @@ static int write_out(
 {
 	struct fact why = {0};
 
+	if (path)
+		privileges_limit(PRIVILEGES_WRITE, PRIVILEGES_NONE);
 	if (path ? output_write(path, bytes, length, &why)
 		 : output_write_stream(cli_stream(cli), bytes, length, &why))
 		return status;

@@ -192,16 +192,35 @@ void kernel_log_add_dmesg(struct kernel_log_evidence *log, struct span dmesg)
 	}
 }
 
+/* The live host's /dev/kmsg. */
+static int kmsg = -1;
+
+static bool open_kmsg(const struct root *root, struct fact *why)
+{
+	if (kmsg < 0)
+		kmsg = root_open_file(root, "/dev/kmsg", why);
+	return kmsg >= 0;
+}
+
+bool kernel_log_open(const struct root *root)
+{
+	struct fact why;
+
+	return open_kmsg(root, &why);
+}
+
 static bool read_kmsg(const struct root *root, struct kernel_log_evidence *log)
 {
 	char record[RECORD_SIZE];
 	int lost = 0;
-	int file = root_open_file(root, "/dev/kmsg", &log->fact);
 
-	if (file < 0)
+	if (!open_kmsg(root, &log->fact))
 		return false;
+	/* It may have been read before: from its first record on. */
+	lseek(kmsg, 0, SEEK_SET);
+	fact_set_known(&log->fact);
 	for (;;) {
-		ssize_t got = read(file, record, sizeof(record));
+		ssize_t got = read(kmsg, record, sizeof(record));
 
 		if (got < 0 && (errno == EPIPE || errno == EINTR) && lost++ < LOST_MAX)
 			continue;
@@ -211,7 +230,6 @@ static bool read_kmsg(const struct root *root, struct kernel_log_evidence *log)
 			break;
 		kernel_log_add_record(log, (struct span){record, (size_t)got});
 	}
-	close(file);
 	return fact_is_known(&log->fact);
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/privileges.h"
 #include "base/units.h"
 #include "cli/describe.h"
 #include "cli/layout.h"
@@ -395,6 +396,7 @@ static int list(struct cli *cli)
 		return EXIT_UNKNOWN;
 	}
 	moment_collect(&session.root, &session.host.moment);
+	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
 	dry_run_measure(&session.host, &deadline);
 	dry_run_make(&session.host, &dry);
 	cli_print(cli, &report);
@@ -483,4 +485,5 @@ const struct command compare_command = {
 	.take = take,
 	.run = run,
 	.finish = finish,
+	.privileged = true,
 };

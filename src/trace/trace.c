@@ -239,5 +239,6 @@ const struct command trace_command = {
 	.take = take,
 	.run = run,
 	.program = "-- PROGRAM [ARGUMENT]...",
+	.privileged = true,
 	.trouble = STATUS_TROUBLE,
 };

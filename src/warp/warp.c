@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/child.h"
+#include "base/privileges.h"
 #include "collect.h"
 #include "commands.h"
 #include "measure/call.h"
@@ -139,6 +140,7 @@ static int run(struct cli *cli)
 		cli_complain("cannot measure: %s", why.reason);
 		return EXIT_TROUBLE;
 	}
+	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
 	moment_collect(&cli->root, &moment);
 	measure(cli, stop, &warp);
 	child_unshare((void *)(uintptr_t)stop, sizeof(*stop));

@@ -106,6 +106,11 @@ static void seccomp_kills(void)
 	refuse(filters, 1, SECCOMP_RET_KILL_PROCESS);
 }
 
+static void capset_kills(void)
+{
+	refuse(&(const struct refusal){SYS_capset, 0}, 1, SECCOMP_RET_KILL_PROCESS);
+}
+
 static void no_ptrace(void)
 {
 	refuse(&(const struct refusal){SYS_ptrace, 0}, 1, ERRNO(EPERM));
@@ -358,6 +363,7 @@ static const struct {
 	{"no-seccomp", no_seccomp},
 	{"no-seccomp-syscall", no_seccomp_syscall},
 	{"seccomp-kills", seccomp_kills},
+	{"capset-kills", capset_kills},
 	{"no-ptrace", no_ptrace},
 	{"no-clock", no_clock},
 	{"clock-kills", clock_kills},

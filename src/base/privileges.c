@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Capabilities by the system calls themselves: all that is needed of them is to clear bits. User
+ * ID 0 remains, which is what reads root's own files; without capabilities it is a user like
+ * others to everything else.
+ */
+#include "base/privileges.h"
+
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/units.h"
+
+/* How long the rehearsal in a child may take. */
+#define REHEARSAL_NS 1000000000
+
+struct capabilities {
+	struct __user_cap_header_struct header;
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+};
+
+static bool has_later;
+
+static bool get(struct capabilities *own)
+{
+	own->header =
+		(struct __user_cap_header_struct){.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+	return syscall(SYS_capget, &own->header, own->sets) == 0;
+}
+
+/* The kernel takes out of the ambient set what is no longer inheritable. */
+static void limit(uint64_t now, uint64_t later)
+{
+	struct capabilities own;
+	uint32_t lost = 0;
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (!get(&own))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(own.sets); i++) {
+		struct __user_cap_data_struct *set = &own.sets[i], before = *set;
+
+		set->permitted &= (uint32_t)((now | later) >> (32 * i));
+		set->effective = set->permitted & (uint32_t)(now >> (32 * i));
+		set->inheritable = 0;
+		lost |= (before.permitted ^ set->permitted) | (before.effective ^ set->effective) |
+		        before.inheritable;
+	}
+	if (lost)
+		syscall(SYS_capset, &own.header, own.sets);
+	has_later = later != 0;
+}
+
+static void rehearse(void *sets)
+{
+	const uint64_t *both = sets;
+
+	limit(both[0], both[1]);
+}
+
+void privileges_limit(uint64_t now, uint64_t later)
+{
+	struct deadline deadline = deadline_after(REHEARSAL_NS);
+	uint64_t both[] = {now, later};
+	struct fact why;
+
+	/* A filter may kill for capset(2), as systemd's SystemCallFilter=~@privileged does. */
+	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) > 0 && !child_run(rehearse, both, &deadline, &why))
+		return;
+	limit(now, later);
+}
+
+void privileges_forget_later(void)
+{
+	struct capabilities own;
+
+	if (!has_later || !get(&own))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(own.sets); i++)
+		own.sets[i].permitted = own.sets[i].effective;
+	syscall(SYS_capset, &own.header, own.sets);
+}
