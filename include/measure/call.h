@@ -20,12 +20,14 @@ enum call_shape {
 	SHAPE_TIMEOFDAY, /* (struct timeval *, NULL) */
 	SHAPE_TIME,      /* (NULL) */
 	SHAPE_GETCPU,    /* (unsigned *, NULL, NULL) */
+	SHAPE_LOOP,      /* (count): a loop of its own, such as those of counter.h */
 };
 
 typedef int clock_function(clockid_t, struct timespec *);
 typedef int timeofday_function(struct timeval *, void *);
 typedef time_t time_function(time_t *);
 typedef int getcpu_function(unsigned *, unsigned *, void *);
+typedef void loop_function(size_t count);
 
 /* One call by one path: what a timed loop needs, and no more. */
 struct call {
@@ -36,6 +38,7 @@ struct call {
 		timeofday_function *timeofday;
 		time_function *time;
 		getcpu_function *getcpu;
+		loop_function *loop;
 		void *any; /* NULL: there is no such path */
 	} function;
 };
@@ -76,11 +79,11 @@ const struct call *call_find(const struct call_table *table, const char *call, c
 /* The cheapest system call, getppid, in the shape of time(). */
 struct call call_syscall_floor(void);
 
+/* A call that makes its own loop. */
+struct call call_loop(loop_function *loop);
+
 /* Makes the call `count` times: the timed loop. */
 void call_repeat(const struct call *call, size_t count);
-
-/* The same loop with no call in it, for what the counting itself takes. */
-void call_repeat_nothing(size_t count);
 
 /* Makes the call once: true if it failed with `mark`, an errno that no kernel returns. */
 bool call_returns_error(const struct call *call, int mark);

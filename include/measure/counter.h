@@ -7,6 +7,7 @@
 #ifndef VDSOCHECK_MEASURE_COUNTER_H
 #define VDSOCHECK_MEASURE_COUNTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,9 @@ const char *counter_name(void);
  * with the signal if reading it faults (switched off by prctl(PR_SET_TSC), trapped).
  */
 void counter_probe(struct fact *fact);
+
+/* The same without a reason. */
+bool counter_is_readable(void);
 
 /*
  * Ticks, read after earlier instructions have completed. Faults, or returns 0, where

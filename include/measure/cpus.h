@@ -19,6 +19,12 @@ size_t cpus_list(int *cpus, size_t max);
 /* Pins the process to one CPU; false if that is refused. */
 bool cpus_pin(int cpu);
 
+/*
+ * The same to the current CPU, which is as good as any: another one may be busy. Returns it, or
+ * -1 if pinning is refused.
+ */
+int cpus_pin_here(void);
+
 /* What the kernel says about this thread at one moment. */
 struct sched_mark {
 	long switches; /* context switches so far, of either kind; -1: unknown */

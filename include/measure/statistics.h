@@ -5,10 +5,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-
-#include "base/fact.h"
-#include "measure/samples.h"
 
 /* Fewer values than that have no mean to be believed. */
 #define STATISTICS_MEAN_LEAST 10
@@ -38,26 +34,5 @@ double statistics_fence(const double *ordered, size_t count);
 
 /* Sums up `count` values, which are sorted. All zero if there are none. */
 struct statistics_summary statistics_summarise(double *values, size_t count);
-
-/* The cost of one thing in nanoseconds. */
-struct ns_stats {
-	struct fact fact; /* known: measured, and what follows holds */
-	double min_ns;    /* averages over one batch of calls each */
-	double median_ns;
-	double p99_ns;          /* of the batches' averages, not of calls */
-	bool has_mean;          /* false: too few batches */
-	double trimmed_mean_ns; /* outliers left out */
-	size_t samples;         /* batches that these rest on */
-	size_t outliers;        /* of which were left out of the mean */
-	size_t iterations;      /* calls in a batch */
-	uint64_t batches;       /* begun */
-	uint64_t preempted;     /* of which were discarded, for the reasons in samples.h */
-	uint64_t moved;
-	uint64_t too_short;
-	uint64_t stalled;
-};
-
-/* Sorts the series' samples. */
-void ns_stats_find(struct series *series, double ns_per_tick, struct ns_stats *stats);
 
 #endif

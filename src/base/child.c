@@ -69,11 +69,18 @@ static void set_timer(const struct deadline *deadline)
 		setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* A parent that died before prctl() sends no signal any more, but we are not its child. */
-static void be_child(
-	void (*work)(void *argument), void *argument, const struct deadline *deadline, pid_t parent)
+pid_t child_start(void (*work)(void *argument), void *argument, const struct deadline *deadline,
+	struct fact *why)
 {
+	pid_t parent = getpid();
+	pid_t pid = fork();
+
+	if (pid < 0)
+		fact_set_errno(why, errno, "fork");
+	if (pid != 0)
+		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* A parent that died before prctl() sends no signal any more, but we are not its child. */
 	if (getppid() != parent)
 		_exit(1);
 	prctl(PR_SET_DUMPABLE, 0);
@@ -82,19 +89,6 @@ static void be_child(
 	set_timer(deadline);
 	work(argument);
 	_exit(0);
-}
-
-pid_t child_start(void (*work)(void *argument), void *argument, const struct deadline *deadline,
-	struct fact *why)
-{
-	pid_t parent = getpid();
-	pid_t pid = fork();
-
-	if (pid == 0)
-		be_child(work, argument, deadline, parent);
-	if (pid < 0)
-		fact_set_errno(why, errno, "fork");
-	return pid;
 }
 
 /* Where the soft limit of CPU time is the hard one, as with `ulimit -t`, no SIGXCPU comes first. */
@@ -155,49 +149,33 @@ bool child_end(pid_t pid)
 	return false;
 }
 
-/* 0 when the child has ended, ETIMEDOUT, or what went wrong. SIGCHLD is blocked. */
-static int await(pid_t pid, void (*look)(void *argument), void *argument,
-	const struct deadline *deadline, int *status)
+/* Waits until the child ends or its time is up; by child_judge(), whether it reached its end. */
+static bool await(pid_t pid, void (*look)(void *argument), void *argument,
+	const struct deadline *deadline, struct fact *why)
 {
-	sigset_t child_signal;
+	sigset_t child_signal, before;
+	int status = 0, error = 0;
+	pid_t ended;
 
+	/* Blocked, or the child could end unseen between waitpid() and sigtimedwait(). */
 	sigemptyset(&child_signal);
 	sigaddset(&child_signal, SIGCHLD);
-	for (;;) {
-		pid_t ended = waitpid(pid, status, WNOHANG);
+	sigprocmask(SIG_BLOCK, &child_signal, &before);
+	while ((ended = waitpid(pid, &status, WNOHANG)) != pid) {
 		int64_t left_ns = deadline_left_ns(deadline);
 		struct timespec pause = {.tv_nsec = left_ns < LOOK_NS ? (long)left_ns : LOOK_NS};
 
-		if (ended == pid)
-			return 0;
 		if (ended < 0 && errno != EINTR)
-			return errno;
-		if (left_ns == 0)
-			return ETIMEDOUT;
+			error = errno;
+		else if (left_ns == 0)
+			error = ETIMEDOUT;
+		if (error)
+			break;
 		sigtimedwait(&child_signal, NULL, &pause);
 		if (look)
 			look(argument);
 	}
-}
-
-bool child_watch(void (*work)(void *argument), void (*look)(void *argument), void *argument,
-	const struct deadline *deadline, struct fact *why)
-{
-	sigset_t child_signal, before;
-	int status = 0;
-	int error = 0;
-	pid_t pid;
-
-	/* Blocked, or a child could end unseen between waitpid() and sigtimedwait(). */
-	sigemptyset(&child_signal);
-	sigaddset(&child_signal, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &child_signal, &before);
-	pid = child_start(work, argument, deadline, why);
-	if (pid > 0)
-		error = await(pid, look, argument, deadline, &status);
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (pid < 0)
-		return false;
 	if (!error)
 		return child_judge(status, deadline, why);
 	if (error == ETIMEDOUT)
@@ -206,6 +184,14 @@ bool child_watch(void (*work)(void *argument), void (*look)(void *argument), voi
 		fact_set_errno(why, error, "waitpid");
 	child_end(pid);
 	return false;
+}
+
+bool child_watch(void (*work)(void *argument), void (*look)(void *argument), void *argument,
+	const struct deadline *deadline, struct fact *why)
+{
+	pid_t pid = child_start(work, argument, deadline, why);
+
+	return pid > 0 && await(pid, look, argument, deadline, why);
 }
 
 bool child_run(void (*work)(void *argument), void *argument, const struct deadline *deadline,
@@ -219,11 +205,13 @@ bool child_compute(void (*work)(void *object), void *object, size_t size,
 {
 	void *shared = child_share(size, why);
 	bool done;
+	pid_t pid;
 
 	if (!shared)
 		return false;
 	memcpy(shared, object, size);
-	done = child_run(work, shared, deadline, why);
+	pid = child_start(work, shared, deadline, why);
+	done = pid > 0 && await(pid, NULL, NULL, deadline, why);
 	if (done)
 		memcpy(object, shared, size);
 	child_unshare(shared, size);

@@ -5,6 +5,8 @@
  */
 #include "model.h"
 
+#include "measure/statistics.h"
+
 /* ---- breakdown ---- */
 
 static struct part cost_of(const struct bench *bench, enum baseline baseline)

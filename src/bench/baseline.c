@@ -70,12 +70,6 @@ static LOOP_FUNCTION int empty(clockid_t clock, struct timespec *now)
 	return 0;
 }
 
-static void repeat_nothing(const void *unused, size_t count)
-{
-	(void)unused;
-	loop_nothing(count);
-}
-
 #if defined(__GLIBC__)
 
 static ucontext_t here, there;
@@ -86,36 +80,29 @@ static void come_back(void)
 		swapcontext(&there, &here);
 }
 
-static bool make_context(void)
+static void repeat_swapcontext(size_t count)
+{
+	LOOP_REPEAT(swapcontext(&here, &there), count);
+}
+
+static loop_function *make_context(void)
 {
 	static char stack[CONTEXT_STACK_SIZE];
 
 	if (getcontext(&there) < 0)
-		return false;
+		return NULL;
 	there.uc_stack.ss_sp = stack;
 	there.uc_stack.ss_size = sizeof(stack);
 	makecontext(&there, come_back, 0);
-	return true;
-}
-
-static void repeat_swapcontext(const void *unused, size_t count)
-{
-	(void)unused;
-	LOOP_REPEAT(swapcontext(&here, &there), count);
+	return repeat_swapcontext;
 }
 
 #else
 
 /* musl has no contexts. */
-static bool make_context(void)
+static loop_function *make_context(void)
 {
-	return false;
-}
-
-static void repeat_swapcontext(const void *unused, size_t count)
-{
-	(void)unused;
-	(void)count;
+	return NULL;
 }
 
 #endif
@@ -134,48 +121,29 @@ static bool survives_no_call(void)
 	return child_run(try_no_call, NULL, &deadline, &why);
 }
 
-static void set_call(struct series *series, struct call *place, struct call call)
-{
-	*place = call;
-	series->repeat = call.function.any ? series_repeat_call : NULL;
-	series->subject = place;
-}
-
 static struct call call_of(time_function *function)
 {
 	return (struct call){.shape = SHAPE_TIME, .function.time = function};
 }
 
-static void set_calls(struct series series[BASELINE_COUNT], struct baseline_calls *calls,
-	const struct call clock[PATH_COUNT])
+void baseline_set_up(struct bench_case cases[BASELINE_COUNT], const struct call clock[PATH_COUNT])
 {
-	const struct call chosen[BASELINE_COUNT] = {
+	bool counter = counter_is_readable();
+	const struct call calls[BASELINE_COUNT] = {
 		[BASELINE_ENTRY] = call_of(survives_no_call() ? call_nothing : NULL),
 		[BASELINE_GETPPID] = call_syscall_floor(),
-		[BASELINE_SIGPROCMASK] = call_of(raw_sigprocmask),
 		[BASELINE_CLOCK_SYSCALL] = clock[PATH_SYSCALL],
+		[BASELINE_SIGPROCMASK] = call_of(raw_sigprocmask),
+		[BASELINE_SWAPCONTEXT] = call_loop(make_context()),
+		[BASELINE_COUNTER] = call_loop(counter ? counter_repeat : NULL),
+		[BASELINE_ORDERED] = call_loop(counter ? counter_repeat_ordered : NULL),
 		[BASELINE_CLOCK_VDSO] = clock[PATH_VDSO],
 		[BASELINE_EMPTY] = {.shape = SHAPE_CLOCK, .function.clock = empty},
+		[BASELINE_LOOP] = call_loop(loop_nothing),
 	};
 
 	for (size_t i = 0; i < BASELINE_COUNT; i++)
-		set_call(&series[i], &calls->call[i], chosen[i]);
-}
-
-void baseline_set_up(struct series series[BASELINE_COUNT], struct baseline_calls *calls,
-	const struct call clock[PATH_COUNT])
-{
-	struct fact counter = {0};
-
-	set_calls(series, calls, clock);
-	counter_probe(&counter);
-	if (fact_is_known(&counter)) {
-		series[BASELINE_COUNTER].repeat = series_repeat_counter;
-		series[BASELINE_ORDERED].repeat = series_repeat_ordered;
-	}
-	series[BASELINE_LOOP].repeat = repeat_nothing;
-	if (make_context())
-		series[BASELINE_SWAPCONTEXT].repeat = repeat_swapcontext;
+		cases[i].call = calls[i];
 }
 
 /* ---- a seccomp filter ---- */
@@ -215,31 +183,26 @@ static bool set_filter(struct fact *fact)
 static double measure_now(struct fact *why)
 {
 	static double samples[ROUNDS];
-	const struct sampler_limits limits = {.rounds_least = ROUNDS, .rounds_most = ROUNDS};
-	struct call entry = call_syscall_floor();
-	struct series series = {.repeat = series_repeat_call,
-		.subject = &entry,
-		.samples = samples,
-		.capacity = ROUNDS};
-	struct sampler sampler = {.series = &series, .count = 1};
-	struct fact counter = {0};
+	const struct round_robin_limits limits = {.rounds_least = ROUNDS, .rounds_most = ROUNDS};
+	struct bench_case one = {
+		.call = call_syscall_floor(), .samples = samples, .capacity = ROUNDS};
+	struct round_robin robin = {.cases = &one, .count = 1};
 
-	counter_probe(&counter);
-	if (!sampler_start(&sampler, fact_is_known(&counter), BATCH_NS, why))
+	if (!round_robin_start(&robin, BATCH_NS, why))
 		return 0;
-	sampler_run(&sampler, &limits);
-	if (!series_is_measured(&series)) {
+	round_robin_run(&robin, &limits);
+	if (!one.count) {
 		fact_set(why, FACT_FAILED, "every measurement of getppid was disturbed");
 		return 0;
 	}
-	return series.least * sampler_ns_per_tick(&sampler);
+	return one.least * timebase_ns_per_tick(&robin.timebase);
 }
 
 static void measure_overhead(void *argument)
 {
 	struct seccomp_overhead *overhead = argument;
 
-	cpus_pin(sched_mark_take().cpu);
+	cpus_pin_here();
 	overhead->without_ns = measure_now(&overhead->fact);
 	if (overhead->without_ns == 0 || !set_filter(&overhead->fact))
 		return;

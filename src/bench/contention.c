@@ -21,7 +21,7 @@
 #include "base/fault.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
-#include "measure/samples.h"
+#include "measure/round_robin.h"
 #include "measure/timebase.h"
 #include "model.h"
 
@@ -76,7 +76,7 @@ struct snapshot {
 /* Worker 0's view. */
 struct timekeeper {
 	struct shared *shared;
-	const struct series *series;
+	const struct bench_case *one;
 	const struct timebase *timebase;
 	uint64_t until; /* in ticks: the latest end of the run */
 	struct snapshot start, end;
@@ -88,14 +88,13 @@ static bool is_over(const struct shared *shared)
 }
 
 /* Some batches; then answers worker 0, if it asks whether this worker lost its CPU. */
-static void make_calls(const struct series *series, struct shared *shared, struct worker *worker)
+static void make_calls(const struct bench_case *one, struct shared *shared, struct worker *worker)
 {
 	unsigned sync;
 
 	for (int i = 0; i < BATCHES; i++) {
-		call_repeat(series->subject, series->iterations);
-		__atomic_store_n(
-			&worker->calls, worker->calls + series->iterations, __ATOMIC_RELAXED);
+		call_repeat(&one->call, one->iterations);
+		__atomic_store_n(&worker->calls, worker->calls + one->iterations, __ATOMIC_RELAXED);
 	}
 	sync = __atomic_load_n(&shared->sync, __ATOMIC_ACQUIRE);
 	if (worker->sync != sync) {
@@ -109,7 +108,7 @@ static void make_calls(const struct series *series, struct shared *shared, struc
 
 static void make_own_calls(const struct timekeeper *keeper)
 {
-	make_calls(keeper->series, keeper->shared, &keeper->shared->workers[0]);
+	make_calls(keeper->one, keeper->shared, &keeper->shared->workers[0]);
 }
 
 static bool may_continue(const struct timekeeper *keeper)
@@ -199,7 +198,7 @@ static bool take_window(
 }
 
 /* The best window, converted by a timebase that is most exact at the end. */
-static void take_windows(struct shared *shared, const struct series *series,
+static void take_windows(struct shared *shared, const struct bench_case *one,
 	const struct timebase *timebase, struct contention_result *best)
 {
 	static struct timekeeper keeper;
@@ -210,7 +209,7 @@ static void take_windows(struct shared *shared, const struct series *series,
 	struct contention_result result;
 	int good = 0;
 
-	keeper = (struct timekeeper){.shared = shared, .series = series, .timebase = timebase};
+	keeper = (struct timekeeper){.shared = shared, .one = one, .timebase = timebase};
 	keeper.until = begin + run_ticks + (uint64_t)(PATIENCE_NS / ns_per_tick);
 	__atomic_store_n(&shared->sync, 1, __ATOMIC_RELEASE);
 	if (shared->contention->workers <= shared->contention->cpu_count)
@@ -246,33 +245,30 @@ static void await_start(struct shared *shared, unsigned index)
 }
 
 /* False if the call crashes or the time cannot be read. */
-static bool calibrate(struct shared *shared, struct series *series, struct timebase *timebase)
+static bool calibrate(struct shared *shared, struct bench_case *one, struct timebase *timebase)
 {
-	struct fact counter = {0};
-
-	counter_probe(&counter);
-	if (!timebase_start(timebase, fact_is_known(&counter)))
+	if (!timebase_start(timebase, counter_is_readable()))
 		return false;
-	series_calibrate(series, timebase, (uint64_t)(BATCH_NS / timebase_ns_per_tick(timebase)));
-	if (series->signal)
-		shared->signal = series->signal;
-	return !series->signal;
+	bench_case_calibrate(one, timebase, (uint64_t)(BATCH_NS / timebase_ns_per_tick(timebase)));
+	if (one->signal)
+		shared->signal = one->signal;
+	return !one->signal;
 }
 
 static void work(void *argument)
 {
 	const struct start *start = argument;
 	struct shared *shared = start->shared;
-	struct series series = {.repeat = series_repeat_call, .subject = shared->contention->call};
+	struct bench_case one = {.call = *shared->contention->call};
 	struct timebase timebase;
 
 	cpus_pin(start->cpu);
-	if (calibrate(shared, &series, &timebase)) {
+	if (calibrate(shared, &one, &timebase)) {
 		await_start(shared, start->index);
 		if (start->index == 0)
-			take_windows(shared, &series, &timebase, &shared->result);
+			take_windows(shared, &one, &timebase, &shared->result);
 		while (start->index > 0 && !is_over(shared))
-			make_calls(&series, shared, &shared->workers[start->index]);
+			make_calls(&one, shared, &shared->workers[start->index]);
 	}
 	shared->over = true;
 }

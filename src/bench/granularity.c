@@ -158,7 +158,7 @@ static void find_all(void *argument)
 {
 	const struct job *job = argument;
 
-	cpus_pin(sched_mark_take().cpu);
+	cpus_pin_here();
 	for (size_t i = 0; i < job->plan->calls->count; i++) {
 		struct bench_clock *clock = &job->bench->clocks[job->bench->clock_count];
 		struct reading reading = {usual_way(job->plan->calls->rows[i].path), &clock->step};

@@ -26,26 +26,20 @@ void histogram_count(struct histogram *histogram, double ns)
 	histogram->calls++;
 }
 
-static void time_batch(
-	const struct series *series, const struct timebase *timebase, uint64_t ticks[BATCH])
-{
-	for (size_t i = 0; i < BATCH; i++) {
-		uint64_t start = timebase_ticks(timebase);
-
-		series->repeat(series->subject, 1);
-		ticks[i] = timebase_ticks(timebase) - start;
-	}
-}
-
-void histogram_take(struct histogram *histogram, const struct series *series,
+void histogram_take(struct histogram *histogram, const struct bench_case *one,
 	const struct timebase *timebase, double ns_per_tick)
 {
 	uint64_t ticks[BATCH];
 
-	if (!series->repeat || series->signal)
+	if (!one->call.function.any || one->signal)
 		return;
-	series->repeat(series->subject, 1);
-	time_batch(series, timebase, ticks);
+	call_repeat(&one->call, 1);
+	for (size_t i = 0; i < BATCH; i++) {
+		uint64_t start = timebase_ticks(timebase);
+
+		call_repeat(&one->call, 1);
+		ticks[i] = timebase_ticks(timebase) - start;
+	}
 	for (size_t i = 0; i < BATCH; i++) {
 		uint64_t overhead = ticks[i] < timebase->overhead ? ticks[i] : timebase->overhead;
 

@@ -14,8 +14,7 @@
 #include "base/fact.h"
 #include "evidence.h"
 #include "measure/call.h"
-#include "measure/samples.h"
-#include "measure/statistics.h"
+#include "measure/round_robin.h"
 
 #define BENCH_COUNT_MAX 16
 #define BENCH_THREADS_MAX 1024
@@ -196,8 +195,8 @@ double histogram_edge(size_t bucket);
 
 void histogram_count(struct histogram *histogram, double ns);
 
-/* Times a batch of single calls of the series; the overhead of the timebase is subtracted. */
-void histogram_take(struct histogram *histogram, const struct series *series,
+/* Times a batch of single calls; the overhead of the timebase is subtracted. */
+void histogram_take(struct histogram *histogram, const struct bench_case *one,
 	const struct timebase *timebase, double ns_per_tick);
 
 /* baseline.c */
@@ -208,18 +207,12 @@ const char *baseline_id(enum baseline baseline);
 /* What it is, for people; at most 39 characters. */
 const char *baseline_text(enum baseline baseline);
 
-/* The calls that baselines make; series point into it. */
-struct baseline_calls {
-	struct call call[BASELINE_COUNT];
-};
-
 /*
- * Sets what each series repeats; those not available here repeat nothing. `clock` is
+ * Sets the call of each case; those not available here have no function. `clock` is
  * clock_gettime(CLOCK_MONOTONIC), by each path. May fork: a filter around this process may kill
  * one that makes a call unknown to it.
  */
-void baseline_set_up(struct series series[BASELINE_COUNT], struct baseline_calls *calls,
-	const struct call clock[PATH_COUNT]);
+void baseline_set_up(struct bench_case cases[BASELINE_COUNT], const struct call clock[PATH_COUNT]);
 
 /* Measures in a child, which keeps the filter. Takes some 20 ms. */
 void seccomp_overhead_find(struct seccomp_overhead *overhead);

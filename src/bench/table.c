@@ -11,14 +11,12 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/units.h"
-#include "measure/counter.h"
 #include "measure/cpus.h"
-#include "measure/samples.h"
 
 #define BATCH_NS 20000
 #define ROUNDS_LEAST 15
 #define SAMPLES_MAX 8192
-#define SERIES_MAX (CALL_MAX * PATH_COUNT + BASELINE_COUNT)
+#define CASES_MAX (CALL_MAX * PATH_COUNT + BASELINE_COUNT)
 
 /* Between two looks at how far it is. */
 #define SLICE_NS 50000000
@@ -35,9 +33,8 @@ struct table {
 	struct bench_row *rows; /* of this CPU */
 	size_t row_count;
 	bool with_baselines;
-	struct sampler sampler;
-	struct baseline_calls baseline_calls;
-	struct series series[SERIES_MAX]; /* the rows', then the baselines' */
+	struct round_robin robin;
+	struct bench_case cases[CASES_MAX]; /* the rows', then the baselines' */
 	double *samples;
 };
 
@@ -54,31 +51,28 @@ static void set_up_rows(struct table *table, int cpu)
 
 	table->row_count = 0;
 	for (size_t at = 0; bench_next(table->plan, &at, &subject, &call); table->row_count++) {
-		struct series *series = &table->series[table->row_count];
-
 		table->rows[table->row_count] = (struct bench_row){.subject = subject, .cpu = cpu};
-		series->repeat = call->function.any ? series_repeat_call : NULL;
-		series->subject = call;
+		table->cases[table->row_count].call = *call;
 	}
 }
 
 /* False if memory ran out. */
 static bool set_up(struct table *table, int cpu)
 {
-	memset(table->series, 0, sizeof(table->series));
+	memset(table->cases, 0, sizeof(table->cases));
 	set_up_rows(table, cpu);
-	table->sampler = (struct sampler){.series = table->series, .count = table->row_count};
+	table->robin = (struct round_robin){.cases = table->cases, .count = table->row_count};
 	if (table->with_baselines) {
-		baseline_set_up(&table->series[table->row_count], &table->baseline_calls,
+		baseline_set_up(&table->cases[table->row_count],
 			call_find(table->plan->calls, "clock_gettime", "CLOCK_MONOTONIC"));
-		table->sampler.count += BASELINE_COUNT;
+		table->robin.count += BASELINE_COUNT;
 	}
-	table->samples = calloc(table->sampler.count, SAMPLES_MAX * sizeof(double));
+	table->samples = calloc(table->robin.count, SAMPLES_MAX * sizeof(double));
 	if (!table->samples)
 		return false;
-	for (size_t i = 0; i < table->sampler.count; i++) {
-		table->series[i].samples = &table->samples[i * SAMPLES_MAX];
-		table->series[i].capacity = SAMPLES_MAX;
+	for (size_t i = 0; i < table->robin.count; i++) {
+		table->cases[i].samples = &table->samples[i * SAMPLES_MAX];
+		table->cases[i].capacity = SAMPLES_MAX;
 	}
 	return true;
 }
@@ -86,14 +80,14 @@ static bool set_up(struct table *table, int cpu)
 static void take_histograms(struct table *table, int64_t ns)
 {
 	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC);
-	double ns_per_tick = sampler_ns_per_tick(&table->sampler);
+	double ns_per_tick = timebase_ns_per_tick(&table->robin.timebase);
 	uint64_t done = table->bench->done;
 	int64_t elapsed;
 
 	do {
 		for (size_t i = 0; i < table->row_count && !table->bench->stop; i++)
-			histogram_take(&table->rows[i].histogram, &table->series[i],
-				&table->sampler.timebase, ns_per_tick);
+			histogram_take(&table->rows[i].histogram, &table->cases[i],
+				&table->robin.timebase, ns_per_tick);
 		elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
 		table->bench->done = done + (uint64_t)elapsed / NS_PER_MS;
 	} while (!table->bench->stop && elapsed < ns);
@@ -107,13 +101,13 @@ static void take_rounds(struct table *table, int64_t ns)
 	int64_t elapsed = 0;
 
 	while (elapsed < ns && !table->bench->stop) {
-		const struct sampler_limits limits = {
+		const struct round_robin_limits limits = {
 			.ns = ns - elapsed < SLICE_NS ? ns - elapsed : SLICE_NS,
 			.rounds_least = ROUNDS_LEAST,
 			.rounds_most = SIZE_MAX,
 			.stop = &table->bench->stop};
 
-		sampler_run(&table->sampler, &limits);
+		round_robin_run(&table->robin, &limits);
 		elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
 		table->bench->done = done + (uint64_t)elapsed / NS_PER_MS;
 	}
@@ -121,21 +115,13 @@ static void take_rounds(struct table *table, int64_t ns)
 
 static void report(struct table *table)
 {
-	double ns_per_tick = sampler_ns_per_tick(&table->sampler);
+	double ns_per_tick = timebase_ns_per_tick(&table->robin.timebase);
 
 	for (size_t i = 0; i < table->row_count; i++)
-		ns_stats_find(&table->series[i], ns_per_tick, &table->rows[i].stats);
+		ns_stats_compute(&table->cases[i], ns_per_tick, &table->rows[i].stats);
 	for (size_t i = 0; table->with_baselines && i < BASELINE_COUNT; i++)
-		ns_stats_find(&table->series[table->row_count + i], ns_per_tick,
+		ns_stats_compute(&table->cases[table->row_count + i], ns_per_tick,
 			&table->bench->baselines[i]);
-}
-
-static bool may_read_counter(void)
-{
-	struct fact counter = {0};
-
-	counter_probe(&counter);
-	return fact_is_known(&counter);
 }
 
 static void measure_here(struct table *table, int cpu, int64_t ns)
@@ -148,7 +134,7 @@ static void measure_here(struct table *table, int cpu, int64_t ns)
 		return;
 	}
 	bench->row_count += table->row_count;
-	if (!sampler_start(&table->sampler, may_read_counter(), BATCH_NS, &bench->fact))
+	if (!round_robin_start(&table->robin, BATCH_NS, &bench->fact))
 		return;
 	take_rounds(table, ns - single_ns);
 	if (single_ns)
@@ -157,28 +143,24 @@ static void measure_here(struct table *table, int cpu, int64_t ns)
 	free(table->samples);
 }
 
-/* To the CPU, or to the current one if it is -1. Returns the CPU; -1 if pinning is refused. */
-static int pin(int cpu)
-{
-	int here = cpu < 0 ? sched_mark_take().cpu : cpu;
-
-	return here >= 0 && cpus_pin(here) ? here : -1;
-}
-
 static void measure(void *argument)
 {
 	static struct table table;
 	const struct job *job = argument;
 	size_t cpus = job->plan->cpu_count ? job->plan->cpu_count : 1;
 	struct bench *bench = job->bench;
+	int cpu;
 
 	table.bench = bench;
 	table.plan = job->plan;
 	for (size_t i = 0; i < cpus && !bench->stop && bench->fact.state == FACT_UNREAD; i++) {
 		table.rows = &bench->rows[bench->row_count];
 		table.with_baselines = i == 0;
-		measure_here(&table, pin(job->plan->cpu_count ? job->plan->cpus[i] : -1),
-			job->plan->time_ns / (int64_t)cpus);
+		if (!job->plan->cpu_count)
+			cpu = cpus_pin_here();
+		else
+			cpu = cpus_pin(job->plan->cpus[i]) ? job->plan->cpus[i] : -1;
+		measure_here(&table, cpu, job->plan->time_ns / (int64_t)cpus);
 	}
 }
 

@@ -276,9 +276,9 @@ struct call call_syscall_floor(void)
 	return (struct call){.shape = SHAPE_TIME, .function.time = raw_getppid};
 }
 
-void call_repeat_nothing(size_t count)
+struct call call_loop(loop_function *loop)
 {
-	loop_nothing(count);
+	return (struct call){.shape = SHAPE_LOOP, .function.loop = loop};
 }
 
 void call_repeat(const struct call *call, size_t count)
@@ -295,6 +295,9 @@ void call_repeat(const struct call *call, size_t count)
 		break;
 	case SHAPE_GETCPU:
 		loop_getcpu(call->function.getcpu, count);
+		break;
+	case SHAPE_LOOP:
+		call->function.loop(count);
 		break;
 	}
 }
@@ -313,6 +316,8 @@ static long call_once(const struct call *call)
 		return (long)call->function.time(NULL);
 	case SHAPE_GETCPU:
 		return call->function.getcpu(&cpu, NULL, NULL);
+	case SHAPE_LOOP:
+		call->function.loop(1);
 	}
 	return 0;
 }

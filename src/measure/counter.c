@@ -5,8 +5,6 @@
  */
 #include "measure/counter.h"
 
-#include <stdbool.h>
-
 #include "base/fault.h"
 #include "measure/loop.h"
 #if defined(__x86_64__) || defined(__i386__)
@@ -233,4 +231,12 @@ void counter_probe(struct fact *fact)
 		fact_set(fact, FACT_FAILED, "%s stands still", counter_name());
 	else
 		fact_set_known(fact);
+}
+
+bool counter_is_readable(void)
+{
+	struct fact fact = {0};
+
+	counter_probe(&fact);
+	return fact_is_known(&fact);
 }

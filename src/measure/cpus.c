@@ -64,3 +64,10 @@ enum sched_change sched_mark_compare(struct sched_mark before, struct sched_mark
 		return SCHED_SWITCHED;
 	return SCHED_UNCHANGED;
 }
+
+int cpus_pin_here(void)
+{
+	int cpu = sched_mark_take().cpu;
+
+	return cpu >= 0 && cpus_pin(cpu) ? cpu : -1;
+}

@@ -6,11 +6,8 @@
  */
 #include "measure/statistics.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-
-#include "base/fault.h"
 
 #define FENCE_QUARTILES 3
 #define FENCE_LEAST 1.01
@@ -58,20 +55,11 @@ double statistics_fence(const double *ordered, size_t count)
 		FENCE_LEAST * median_of_ordered(ordered, count));
 }
 
-static double mean_of(const double *values, size_t count)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < count; i++)
-		sum += values[i];
-	return sum / (double)count;
-}
-
 struct statistics_summary statistics_summarise(double *values, size_t count)
 {
 	struct statistics_summary summary = {.count = count};
 	size_t within = count;
-	double fence;
+	double fence, sum = 0;
 
 	summary.median = statistics_median(values, count);
 	summary.minimum = count ? values[0] : 0;
@@ -81,49 +69,9 @@ struct statistics_summary statistics_summarise(double *values, size_t count)
 		within--;
 	summary.outliers = count - within;
 	summary.has_mean = within >= STATISTICS_MEAN_LEAST;
+	for (size_t i = 0; i < within; i++)
+		sum += values[i];
 	if (summary.has_mean)
-		summary.trimmed_mean = mean_of(values, within);
+		summary.trimmed_mean = sum / (double)within;
 	return summary;
-}
-
-static void explain(const struct series *series, struct fact *fact)
-{
-	if (!series->repeat)
-		fact_set(fact, FACT_ABSENT, "not available here");
-	else if (series->signal)
-		fact_set(fact, FACT_FAILED, "the call ends with %s",
-			fault_signal_name(series->signal));
-	else if (series->batches == 0)
-		fact_set(fact, FACT_UNREAD, "stopped before it was measured");
-	else if (series->too_short == series->batches)
-		fact_set(fact, FACT_FAILED, "too short for the clock to be timed");
-	else
-		fact_set(fact, FACT_FAILED, "all %" PRIu64 " chunks were disturbed",
-			series->batches);
-}
-
-void ns_stats_find(struct series *series, double ns_per_tick, struct ns_stats *stats)
-{
-	struct statistics_summary summary;
-
-	*stats = (struct ns_stats){.iterations = series->iterations,
-		.batches = series->batches,
-		.preempted = series->preempted,
-		.moved = series->moved,
-		.too_short = series->too_short,
-		.stalled = series->stalled};
-	if (!series_is_measured(series)) {
-		explain(series, &stats->fact);
-		return;
-	}
-	summary = statistics_summarise(series->samples, series->count);
-	/* Of very many batches, not all are samples; the least is that of all. */
-	stats->min_ns = series->least * ns_per_tick;
-	stats->median_ns = summary.median * ns_per_tick;
-	stats->p99_ns = summary.p99 * ns_per_tick;
-	stats->has_mean = summary.has_mean;
-	stats->trimmed_mean_ns = summary.trimmed_mean * ns_per_tick;
-	stats->samples = summary.count;
-	stats->outliers = summary.outliers;
-	fact_set_known(&stats->fact);
 }

@@ -5,6 +5,7 @@
  */
 #include "measure/call.h"
 #include "measure/counter.h"
+#include "measure/loop.h"
 
 static time_t nothing(time_t *unused)
 {
@@ -42,6 +43,6 @@ int main(int argc, char **argv)
 		call_repeat(&calls[i], count);
 	counter_repeat(count);
 	counter_repeat_ordered(count);
-	call_repeat_nothing(count);
+	loop_nothing(count);
 	return 0;
 }

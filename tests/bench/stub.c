@@ -24,8 +24,7 @@
 #include <unistd.h>
 
 #include "measure/call.h"
-#include "measure/counter.h"
-#include "measure/samples.h"
+#include "measure/round_robin.h"
 
 #define STEPS 100
 #define LONG_CALLS 1000 /* about 0.1 ms: short enough to fall between two interrupts */
@@ -99,28 +98,27 @@ static double find_step(void)
 	return least;
 }
 
-/* Least ns of a call, by the sampler that the program uses; 0 if it cannot be measured. */
+/* Least ns of a call, by the round robin that the program uses; 0 if it cannot be measured. */
 static void measure(double least[2])
 {
 	static double samples[2][ROUNDS];
-	const struct sampler_limits limits = {.rounds_least = ROUNDS, .rounds_most = ROUNDS};
-	struct call calls[2] = {{.shape = SHAPE_CLOCK, .function.clock = one_hundred},
-		{.shape = SHAPE_CLOCK, .function.clock = two_hundred}};
-	struct series series[2] = {0};
-	struct sampler sampler = {.series = series, .count = 2};
-	struct fact counter = {0}, why = {0};
+	const struct round_robin_limits limits = {.rounds_least = ROUNDS, .rounds_most = ROUNDS};
+	struct bench_case cases[2] = {
+		{.call = {.shape = SHAPE_CLOCK, .function.clock = one_hundred},
+			.samples = samples[0],
+			.capacity = ROUNDS},
+		{.call = {.shape = SHAPE_CLOCK, .function.clock = two_hundred},
+			.samples = samples[1],
+			.capacity = ROUNDS},
+	};
+	struct round_robin robin = {.cases = cases, .count = 2};
+	struct fact why = {0};
 
-	for (int i = 0; i < 2; i++)
-		series[i] = (struct series){.repeat = series_repeat_call,
-			.subject = &calls[i],
-			.samples = samples[i],
-			.capacity = ROUNDS};
-	counter_probe(&counter);
-	if (!sampler_start(&sampler, fact_is_known(&counter), BATCH_NS, &why))
+	if (!round_robin_start(&robin, BATCH_NS, &why))
 		return;
-	sampler_run(&sampler, &limits);
+	round_robin_run(&robin, &limits);
 	for (int i = 0; i < 2; i++)
-		least[i] = series[i].least * sampler_ns_per_tick(&sampler);
+		least[i] = cases[i].least * timebase_ns_per_tick(&robin.timebase);
 }
 
 static void count_cycles(void)

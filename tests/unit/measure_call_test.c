@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "measure/call.h"
+#include "measure/loop.h"
 #include "unit/unit.h"
 
 static unsigned made;
@@ -78,7 +79,24 @@ static void a_loop_makes_the_requested_number_of_calls(void **state)
 			assert_int_equal(made, counts[k]);
 		}
 	}
-	call_repeat_nothing(1000);
+	loop_nothing(1000);
+}
+
+static void count_calls(size_t count)
+{
+	made += (unsigned)count;
+}
+
+static void a_call_with_a_loop_of_its_own_is_repeated_by_it(void **state)
+{
+	const struct call loop = call_loop(count_calls);
+
+	(void)state;
+	set_answer(0, 0);
+	call_repeat(&loop, 1000);
+	assert_int_equal(made, 1000);
+	assert_int_equal(call_error(&loop), 0);
+	assert_int_equal(made, 1001);
 }
 
 static void the_requested_clock_is_read(void **state)
@@ -289,6 +307,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_loop_makes_the_requested_number_of_calls),
+		cmocka_unit_test(a_call_with_a_loop_of_its_own_is_repeated_by_it),
 		cmocka_unit_test(the_requested_clock_is_read),
 		cmocka_unit_test(the_marker_errno_is_seen_in_every_form),
 		cmocka_unit_test(the_marker_errno_is_seen_where_libc_hides_the_failure),

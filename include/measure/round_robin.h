@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What calls cost, measured side by side: each is made in batches of as many iterations as take
+ * the time of a batch, one batch of each call in turn.
+ */
+#ifndef VDSOCHECK_MEASURE_ROUND_ROBIN_H
+#define VDSOCHECK_MEASURE_ROUND_ROBIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fact.h"
+#include "measure/call.h"
+#include "measure/timebase.h"
+
+/* One call and its samples. */
+struct bench_case {
+	/* Set by the owner; the rest is zero at first. */
+	struct call call; /* without a function there is nothing to measure */
+	double *samples;  /* room for `capacity` samples, ticks for one call; not owned */
+	size_t capacity;
+
+	size_t iterations; /* calls in a batch */
+	int signal;        /* the first try ended with it; nothing more was measured */
+	size_t count;      /* samples; evenly spread over the batches that were kept */
+	uint64_t kept;
+	size_t stride;    /* one in this many of the batches that are kept is a sample */
+	double least;     /* of all batches that were kept */
+	uint64_t batches; /* begun, of which these were discarded: */
+	uint64_t preempted;
+	uint64_t moved;
+	uint64_t too_short; /* to be measured by this clock */
+	uint64_t stalled;   /* so long that the whole machine must have been stopped */
+};
+
+/* Tries the call once under a guard and finds the iterations for batches of that many ticks. */
+void bench_case_calibrate(
+	struct bench_case *one, const struct timebase *timebase, uint64_t batch_ticks);
+
+struct round_robin {
+	struct bench_case *cases; /* set by the owner, not owned */
+	size_t count;
+	struct timebase timebase;
+	uint64_t batch_ticks;
+	size_t rounds; /* so far; in each one batch of every case */
+};
+
+/* When to end: after that time, but not before and not after these numbers of rounds. */
+struct round_robin_limits {
+	int64_t ns;
+	size_t rounds_least;
+	size_t rounds_most;
+	const volatile bool *stop; /* ends the run early once it is true; may be NULL */
+};
+
+/*
+ * Starts the timebase, by the CPU's counter or where user space cannot read that by the kernel's
+ * clock, and calibrates every case to batches of about `batch_ns`. False, with the reason in
+ * *why, if the kernel refuses to read the clock or the clock is too coarse.
+ */
+bool round_robin_start(struct round_robin *robin, int64_t batch_ns, struct fact *why);
+
+/* Warms up, measures a batch and keeps it, or discards it if it was disturbed; and the next. */
+void round_robin_run(struct round_robin *robin, const struct round_robin_limits *limits);
+
+/* The cost of one call in nanoseconds. */
+struct ns_stats {
+	struct fact fact; /* known: measured, and what follows holds */
+	double min_ns;    /* averages over one batch of calls each */
+	double median_ns;
+	double p99_ns;          /* of the batches' averages, not of calls */
+	bool has_mean;          /* false: too few batches */
+	double trimmed_mean_ns; /* outliers left out */
+	size_t samples;         /* batches that these rest on */
+	size_t outliers;        /* of which were left out of the mean */
+	size_t iterations;      /* calls in a batch */
+	uint64_t batches;       /* begun */
+	uint64_t preempted;     /* of which were discarded, for the reasons above */
+	uint64_t moved;
+	uint64_t too_short;
+	uint64_t stalled;
+};
+
+/* Sorts the case's samples. */
+void ns_stats_compute(struct bench_case *one, double ns_per_tick, struct ns_stats *stats);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* measure/round_robin, cpus: which batches are counted, kept and discarded. No times asserted. */
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+
+#include "measure/cpus.h"
+#include "measure/round_robin.h"
+#include "unit/unit.h"
+
+#define BATCH_NS 20000
+#define CAPACITY 8
+
+static size_t done;
+
+/* The call that is measured: some work that no compiler removes. */
+static void work(size_t count)
+{
+	done += count;
+	for (size_t i = 0; i < 20 * count; i++)
+		__asm__ volatile("");
+}
+
+static void crash(size_t count)
+{
+	(void)count;
+	raise(SIGSEGV);
+}
+
+static double samples[CAPACITY + 1];
+
+static struct bench_case case_of(loop_function *loop)
+{
+	return (struct bench_case){
+		.call = call_loop(loop), .samples = samples, .capacity = CAPACITY};
+}
+
+static void start(struct round_robin *robin, struct bench_case *cases, size_t count)
+{
+	struct fact why = {0};
+
+	*robin = (struct round_robin){.cases = cases, .count = count};
+	assert_true(round_robin_start(robin, BATCH_NS, &why));
+}
+
+static void run_rounds(struct round_robin *robin, size_t rounds)
+{
+	const struct round_robin_limits limits = {.rounds_least = rounds, .rounds_most = rounds};
+
+	round_robin_run(robin, &limits);
+}
+
+static struct ns_stats stats_of(struct bench_case *one)
+{
+	struct ns_stats stats;
+
+	ns_stats_compute(one, 1, &stats);
+	return stats;
+}
+
+static void every_case_gets_the_same_number_of_batches(void **state)
+{
+	double others[CAPACITY];
+	struct bench_case cases[3] = {case_of(work), case_of(NULL), case_of(work)};
+	struct round_robin robin;
+
+	(void)state;
+	cases[2].samples = others;
+	start(&robin, cases, 3);
+	run_rounds(&robin, 5);
+	assert_int_equal(robin.rounds, 5);
+	assert_int_equal(cases[0].batches, 5);
+	assert_int_equal(cases[1].batches, 0);
+	assert_int_equal(cases[1].count, 0);
+	assert_int_equal(cases[2].batches, 5);
+}
+
+static void each_batch_is_kept_or_discarded(void **state)
+{
+	struct bench_case one = case_of(work);
+	struct round_robin robin;
+	uint64_t discarded;
+
+	(void)state;
+	done = 0;
+	start(&robin, &one, 1);
+	assert_true(one.iterations >= 1);
+	assert_int_equal(one.count, 0);
+	run_rounds(&robin, CAPACITY);
+	assert_int_equal(one.batches, CAPACITY);
+	assert_true(done >= CAPACITY * one.iterations);
+	discarded = one.preempted + one.moved + one.too_short + one.stalled;
+	assert_int_equal(one.count + discarded, one.batches);
+	for (size_t i = 0; i < one.count; i++)
+		assert_true(one.least <= samples[i] && samples[i] > 0);
+}
+
+static void a_long_run_neither_overflows_its_samples_nor_forgets_its_minimum(void **state)
+{
+	struct bench_case one = case_of(work);
+	struct round_robin robin;
+	struct ns_stats stats;
+
+	(void)state;
+	samples[CAPACITY] = -1;
+	start(&robin, &one, 1);
+	run_rounds(&robin, 300);
+	assert_true(samples[CAPACITY] == -1);
+	assert_in_range(one.count, CAPACITY / 2, CAPACITY);
+	stats = stats_of(&one);
+	assert_true(fact_is_known(&stats.fact));
+	assert_true(stats.min_ns == one.least);
+	assert_true(stats.min_ns <= stats.median_ns);
+	assert_int_equal(stats.samples, one.count);
+}
+
+/* Takes longer with each batch. */
+static void work_more(size_t count)
+{
+	done += count;
+	for (size_t i = 0; i < done * 100; i++)
+		__asm__ volatile("");
+}
+
+/* The samples of a long run that is slow at its end are not those of its beginning alone. */
+static void samples_span_the_whole_run(void **state)
+{
+	struct bench_case one = case_of(work_more);
+	struct round_robin robin = {.cases = &one, .count = 1, .batch_ticks = BATCH_NS};
+
+	(void)state;
+	done = 0;
+	one.iterations = 1;
+	assert_true(timebase_start(&robin.timebase, false));
+	run_rounds(&robin, 100 * CAPACITY);
+	assert_in_range(one.count, CAPACITY / 2, CAPACITY);
+	assert_true(samples[one.count - 1] > 2 * samples[0]);
+}
+
+static void a_call_that_crashes_is_not_measured(void **state)
+{
+	struct bench_case one = case_of(crash);
+	struct round_robin robin;
+	struct ns_stats stats;
+
+	(void)state;
+	start(&robin, &one, 1);
+	run_rounds(&robin, 3);
+	assert_int_equal(one.signal, SIGSEGV);
+	assert_int_equal(one.batches, 0);
+	stats = stats_of(&one);
+	assert_false(fact_is_known(&stats.fact));
+	assert_non_null(strstr(stats.fact.reason, "SIGSEGV"));
+}
+
+static void stop_ends_a_run_at_once(void **state)
+{
+	struct bench_case one = case_of(work);
+	volatile bool stop = true;
+	const struct round_robin_limits limits = {
+		.ns = INT64_MAX, .rounds_least = 10, .rounds_most = SIZE_MAX, .stop = &stop};
+	struct round_robin robin;
+	struct ns_stats stats;
+
+	(void)state;
+	start(&robin, &one, 1);
+	round_robin_run(&robin, &limits);
+	assert_int_equal(one.batches, 0);
+	stats = stats_of(&one);
+	assert_int_equal(stats.fact.state, FACT_UNREAD);
+	assert_string_not_equal(stats.fact.reason, "");
+}
+
+static void a_call_that_is_not_available_is_absent(void **state)
+{
+	struct bench_case one = case_of(NULL);
+
+	(void)state;
+	assert_int_equal(stats_of(&one).fact.state, FACT_ABSENT);
+}
+
+/* Where the clock shows no difference there is no time, rather than 0.0 ns. */
+static void a_call_too_short_for_the_clock_has_no_time(void **state)
+{
+	struct bench_case one = case_of(work);
+	struct round_robin robin = {.cases = &one,
+		.count = 1,
+		.batch_ticks = BATCH_NS,
+		.timebase = {.overhead = UINT64_MAX}};
+	struct ns_stats stats;
+
+	(void)state;
+	one.iterations = 1;
+	run_rounds(&robin, 5);
+	assert_int_equal(one.count, 0);
+	assert_true(one.too_short > 0);
+	one.too_short = one.batches;
+	stats = stats_of(&one);
+	assert_int_equal(stats.fact.state, FACT_FAILED);
+	assert_non_null(strstr(stats.fact.reason, "too short"));
+}
+
+/* On an overcommitted machine: better no number than a wrong one. */
+static void disturbed_batches_alone_are_no_time(void **state)
+{
+	struct bench_case one = case_of(work);
+	struct ns_stats stats;
+
+	(void)state;
+	one.batches = one.preempted = 40;
+	stats = stats_of(&one);
+	assert_int_equal(stats.fact.state, FACT_FAILED);
+	assert_non_null(strstr(stats.fact.reason, "40"));
+}
+
+static void switches_and_migrations_are_distinguished(void **state)
+{
+	const struct sched_mark here = {.switches = 7, .cpu = 1};
+	const struct sched_mark preempted = {.switches = 8, .cpu = 1};
+	const struct sched_mark moved = {.switches = 8, .cpu = 0};
+	const struct sched_mark unknown = {.switches = -1, .cpu = -1};
+
+	(void)state;
+	assert_int_equal(sched_mark_compare(here, here), SCHED_UNCHANGED);
+	assert_int_equal(sched_mark_compare(here, preempted), SCHED_SWITCHED);
+	assert_int_equal(sched_mark_compare(here, moved), SCHED_MIGRATED);
+	assert_int_equal(sched_mark_compare(unknown, unknown), SCHED_UNCHANGED);
+}
+
+static void a_sleep_is_seen_as_a_switch(void **state)
+{
+	const struct timespec shortly = {.tv_nsec = 1000000};
+	struct sched_mark before = sched_mark_take();
+
+	(void)state;
+	if (before.switches < 0)
+		unit_skip("the kernel does not count context switches here");
+	nanosleep(&shortly, NULL);
+	assert_int_not_equal(sched_mark_compare(before, sched_mark_take()), SCHED_UNCHANGED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_case_gets_the_same_number_of_batches),
+		cmocka_unit_test(each_batch_is_kept_or_discarded),
+		cmocka_unit_test(a_long_run_neither_overflows_its_samples_nor_forgets_its_minimum),
+		cmocka_unit_test(samples_span_the_whole_run),
+		cmocka_unit_test(a_call_that_crashes_is_not_measured),
+		cmocka_unit_test(stop_ends_a_run_at_once),
+		cmocka_unit_test(a_call_that_is_not_available_is_absent),
+		cmocka_unit_test(a_call_too_short_for_the_clock_has_no_time),
+		cmocka_unit_test(disturbed_batches_alone_are_no_time),
+		cmocka_unit_test(switches_and_migrations_are_distinguished),
+		cmocka_unit_test(a_sleep_is_seen_as_a_switch),
+	};
+
+	return cmocka_run_group_tests_name("round_robin", tests, NULL, NULL);
+}
