@@ -65,6 +65,10 @@ void fact_set_text(struct text_fact *fact, const char *value);
 void fact_set_number(struct number_fact *fact, int64_t value);
 void fact_set_flag(struct flag_fact *fact, bool value);
 
+/* The value is known, and is this one. */
+bool fact_is_text(const struct text_fact *fact, const char *value);
+bool fact_is_flag(const struct flag_fact *fact, bool value);
+
 /* "known", "absent", "denied", "failed", "unread". */
 const char *fact_state_name(enum fact_state state);
 

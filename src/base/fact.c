@@ -71,6 +71,16 @@ void fact_set_flag(struct flag_fact *fact, bool value)
 	fact->value = value;
 }
 
+bool fact_is_text(const struct text_fact *fact, const char *value)
+{
+	return fact_is_known(&fact->fact) && strcmp(fact->value, value) == 0;
+}
+
+bool fact_is_flag(const struct flag_fact *fact, bool value)
+{
+	return fact_is_known(&fact->fact) && fact->value == value;
+}
+
 const char *fact_state_name(enum fact_state state)
 {
 	static const char *const names[] = {

@@ -65,11 +65,6 @@ static const char *find_move(const struct evidence *evidence)
 	return NULL;
 }
 
-static bool is_in_container(const struct view *view)
-{
-	return fact_is_known(&view->evidence->host.container.fact);
-}
-
 static const char *target_paravirtual(const struct view *view)
 {
 	return view->paravirtual;
@@ -77,34 +72,19 @@ static const char *target_paravirtual(const struct view *view)
 
 static const char *target_tsc(const struct view *view)
 {
-	return platform_is(view->evidence, "aws-xen") ? NULL : view->tsc;
-}
-
-static const char *target_tsc_on_ec2(const struct view *view)
-{
-	return platform_is(view->evidence, "aws-xen") ? view->tsc : NULL;
-}
-
-static bool lacks_proof(const struct view *view)
-{
-	return view->verdict == VERDICT_UNKNOWN && !fact_is_known(&view->evidence->proof.fact);
+	return view->tsc;
 }
 
 static bool lacks_processes(const struct view *view)
 {
-	return lacks_proof(view) &&
-	       strncmp(view->evidence->proof.fact.reason, "fork: ", strlen("fork: ")) == 0;
+	const struct fact *proof = &view->evidence->proof.fact;
+
+	return !fact_is_known(proof) && strncmp(proof->reason, "fork: ", strlen("fork: ")) == 0;
 }
 
 static bool lacks_permission(const struct view *view)
 {
-	return lacks_proof(view) && !lacks_processes(view) &&
-	       !fact_is_known(&view->evidence->host.emulator.fact);
-}
-
-static bool is_fault(const struct view *view)
-{
-	return view->verdict == VERDICT_FALLBACK || view->verdict == VERDICT_SLOW;
+	return !fact_is_known(&view->evidence->proof.fact) && !lacks_processes(view);
 }
 
 const struct advice_row advice_drop_boot = {.id = "drop-boot-parameters",
@@ -133,7 +113,8 @@ static const struct advice_row switch_to_paravirtual = {.id = "switch-to-paravir
 
 static const struct advice_row switch_to_tsc_on_ec2 = {.id = "switch-to-tsc-on-ec2",
 	.effort = EFFORT_SWITCH,
-	.target = target_tsc_on_ec2,
+	.when = {.needs = EC2_XEN},
+	.target = target_tsc,
 	.text = "{Switch} to tsc, as Amazon recommends for its Xen instances. `sudo vdsocheck compare "
 		"--only tsc` tries it and switches back.",
 	.steps = {{"go on only if it exits 0: the CPUs' TSCs agree", "vdsocheck warp"},
@@ -150,6 +131,7 @@ static const struct advice_row switch_to_tsc_on_ec2 = {.id = "switch-to-tsc-on-e
 
 static const struct advice_row switch_to_tsc = {.id = "switch-to-tsc",
 	.effort = EFFORT_SWITCH,
+	.when = {.unless = EC2_XEN},
 	.target = target_tsc,
 	.text = "{Switch} to tsc. `sudo vdsocheck compare --only tsc` tries it and switches "
 		"back.",
@@ -163,13 +145,13 @@ static const struct advice_row switch_to_tsc = {.id = "switch-to-tsc",
 
 static const struct advice_row allow_processes = {.id = "allow-processes",
 	.effort = EFFORT_PROOF,
-	.applies = lacks_processes,
+	.when = {.verdicts = BIT(VERDICT_UNKNOWN), .applies = lacks_processes},
 	.text = "vdsocheck could not start a process of its own: raise the limit (ulimit -u, "
 		"pids.max of the control group) or remove the filter that forbids it."};
 
 static const struct advice_row allow_proof = {.id = "allow-proof",
 	.effort = EFFORT_PROOF,
-	.applies = lacks_permission,
+	.when = {.verdicts = BIT(VERDICT_UNKNOWN), .unless = EMULATED, .applies = lacks_permission},
 	.text = "Run vdsocheck where it may set a seccomp filter or trace its own child: on the "
 		"host, or without the filter that forbids both."};
 
@@ -180,7 +162,7 @@ static bool can_move(const struct view *view)
 
 const struct advice_row advice_move = {.id = "move-to-another-host",
 	.effort = EFFORT_UPDATE,
-	.applies = can_move,
+	.when = {.applies = can_move},
 	.text = "Move this guest to another host: stopping and starting it, unlike a reboot, usually "
 		"does.",
 	.steps = {{"ends what runs on it, and may change its public address", "{move}"},
@@ -188,7 +170,7 @@ const struct advice_row advice_move = {.id = "move-to-another-host",
 
 static const struct advice_row send_report = {.id = "send-report",
 	.effort = EFFORT_ASK,
-	.applies = is_fault,
+	.when = {.verdicts = BIT(VERDICT_FALLBACK) | BIT(VERDICT_SLOW)},
 	.text = "No known safe setting fixes this. Open a ticket with your provider or platform "
 		"team and attach the output of this command:",
 	.steps = {{NULL, "vdsocheck --format report"}}};
@@ -231,10 +213,10 @@ static void list_boot(const struct view *view, char boot[BOOT_SIZE])
 		{chosen, *evidence->clocksource.current},
 		{"notsc", true},
 		{"tsc=unstable", true},
-		{"vdso=0", evidence->vdso.fact.state == FACT_ABSENT},
-		{"vdso32=0", evidence->vdso.fact.state == FACT_ABSENT},
-		{"no-kvmclock", view->is_plain},
-		{"no-kvmclock-vsyscall", clocksource_is(evidence, "kvm-clock")},
+		{"vdso=0", view->holds & NO_VDSO},
+		{"vdso32=0", view->holds & NO_VDSO},
+		{"no-kvmclock", view->holds & PLAIN},
+		{"no-kvmclock-vsyscall", view->holds & ON_KVM_CLOCK},
 	};
 	size_t used = 0;
 
@@ -312,8 +294,9 @@ static bool make(const struct view *view, const struct advice_row *row, struct a
 	struct words words = {.to = row->target ? row->target(view) : NULL,
 		.from = fact_is_known(&clocksource->current_fact) ? clocksource->current : NULL,
 		.boot = boot,
-		.switch_to = is_in_container(view) ? "On the host, outside this container, switch"
-	                                           : "Switch",
+		.switch_to = fact_is_known(&view->evidence->host.container.fact)
+	                             ? "On the host, outside this container, switch"
+	                             : "Switch",
 		.move = find_move(view->evidence),
 		.not_tsc = not_tsc};
 
@@ -347,10 +330,10 @@ struct candidates {
 static void add_rows(
 	const struct view *view, const struct advice_row *const *rows, struct candidates *found)
 {
-	for (; rows && *rows && found->count < CANDIDATE_MAX; rows++) {
+	for (; *rows && found->count < CANDIDATE_MAX; rows++) {
 		size_t at = found->count;
 
-		if ((*rows)->applies && !(*rows)->applies(view))
+		if (!scope_applies(&(*rows)->when, view))
 			continue;
 		for (size_t i = 0; i < found->count; i++) {
 			if (found->rows[i] == *rows)

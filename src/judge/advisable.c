@@ -20,11 +20,6 @@ static bool log_is_against_tsc(const struct evidence *evidence)
 	return log_find_tsc_distrust(evidence) != NULL;
 }
 
-static bool boot_is_against_tsc(const struct evidence *evidence)
-{
-	return boot_has(evidence, "notsc") || boot_has(evidence, "tsc=unstable");
-}
-
 static bool is_wsl(const struct evidence *evidence)
 {
 	return platform_is(evidence, "wsl1") || platform_is(evidence, "wsl2");
@@ -57,9 +52,7 @@ static bool is_emulated_by_xen(const struct evidence *evidence)
 
 static bool is_unreliable_to_xen(const struct evidence *evidence)
 {
-	const struct flag_fact *reliable = &evidence->host.xen_tsc_reliable;
-
-	return !is_on_aws_xen(evidence) && fact_is_known(&reliable->fact) && !reliable->value;
+	return !is_on_aws_xen(evidence) && fact_is_flag(&evidence->host.xen_tsc_reliable, false);
 }
 
 static bool is_not_known_invariant(const struct evidence *evidence)
@@ -68,7 +61,7 @@ static bool is_not_known_invariant(const struct evidence *evidence)
 }
 
 static const struct rule tsc_rules[] = {
-	{boot_is_against_tsc, "the TSC is disabled on the kernel command line"},
+	{boot_disables_tsc, "the TSC is disabled on the kernel command line"},
 	{counter_gains_nothing,
 		"reading the TSC costs as much as a system call here, measured on a copy of the "
 		"vDSO"},
@@ -95,32 +88,24 @@ static const char *const others[] = {
 
 #define OTHER_HYPERVISOR "it is the clock of another hypervisor than this guest's"
 
-static bool is_under(const struct evidence *evidence, const char *hypervisor)
-{
-	const struct text_fact *word = &evidence->host.hypervisor;
-
-	return fact_is_known(&word->fact) && strcmp(word->value, hypervisor) == 0;
-}
-
 static const char *reason_against_kvm_clock(const struct evidence *evidence)
 {
-	const struct flag_fact *stable = &evidence->host.kvm_clock_stable;
-	const struct text_fact *arch = &evidence->host.arch;
+	const struct text_fact *hypervisor = &evidence->host.hypervisor;
 
 	/* KVM goes by many names (amazon, google, qemu, apple); these have clocks of their own. */
-	if (!host_is_guest(evidence) || is_under(evidence, "xen") ||
-		is_under(evidence, "microsoft") || is_under(evidence, "vmware"))
+	if (!host_is_guest(evidence) || fact_is_text(hypervisor, "xen") ||
+		fact_is_text(hypervisor, "microsoft") || fact_is_text(hypervisor, "vmware"))
 		return OTHER_HYPERVISOR;
-	if (fact_is_known(&arch->fact) && strcmp(arch->value, "x86_64") != 0)
+	if (kvm_clock_is_32_bit(evidence))
 		return "the vDSO of a 32-bit kernel does not support it";
-	if (fact_is_known(&stable->fact) && !stable->value)
+	if (fact_is_flag(&evidence->host.kvm_clock_stable, false))
 		return "KVM does not vouch for it across CPUs, so the vDSO does not support it";
 	return NULL;
 }
 
 static const char *reason_against_xen(const struct evidence *evidence)
 {
-	if (!is_under(evidence, "xen"))
+	if (!fact_is_text(&evidence->host.hypervisor, "xen"))
 		return OTHER_HYPERVISOR;
 	if (kernel_is_before(evidence, 4, 15))
 		return "the vDSO supports it from Linux 4.15 on";
@@ -129,7 +114,7 @@ static const char *reason_against_xen(const struct evidence *evidence)
 
 static const char *reason_against_hyperv(const struct evidence *evidence)
 {
-	return is_under(evidence, "microsoft") ? NULL : OTHER_HYPERVISOR;
+	return fact_is_text(&evidence->host.hypervisor, "microsoft") ? NULL : OTHER_HYPERVISOR;
 }
 
 static const struct {

@@ -10,13 +10,6 @@
 
 #include "base/fault.h"
 
-static bool is_counter_off(const struct view *view)
-{
-	const struct flag_fact *counter_off = &view->evidence->host.counter_off;
-
-	return fact_is_known(&counter_off->fact) && counter_off->value;
-}
-
 static void support_counter_off(const struct view *view, struct cause *cause)
 {
 	int signal = view->decided.signal;
@@ -24,11 +17,6 @@ static void support_counter_off(const struct view *view, struct cause *cause)
 	support_add(cause, "prctl(PR_GET_TSC): PR_TSC_SIGSEGV");
 	if (signal)
 		support_add(cause, "clock_gettime ends with %s", fault_signal_name(signal));
-}
-
-static bool is_emulated(const struct view *view)
-{
-	return fact_is_known(&view->evidence->host.emulator.fact);
 }
 
 static void support_emulated(const struct view *view, struct cause *cause)
@@ -40,28 +28,9 @@ static void support_emulated(const struct view *view, struct cause *cause)
 		fact_is_known(&evidence->vdso.fact) ? "present" : evidence->vdso.fact.reason);
 }
 
-static bool is_vdso_switched_off(const struct view *view)
-{
-	return view->verdict == VERDICT_FALLBACK &&
-	       view->evidence->vdso.fact.state == FACT_ABSENT &&
-	       (boot_has(view->evidence, "vdso=0") || boot_has(view->evidence, "vdso32=0"));
-}
-
-static bool is_vdso_missing(const struct view *view)
-{
-	return view->verdict == VERDICT_FALLBACK &&
-	       view->evidence->vdso.fact.state == FACT_ABSENT && !is_vdso_switched_off(view) &&
-	       !view_lacks_compat_vdso(view);
-}
-
-static void support_no_vdso(const struct view *view, struct cause *cause)
-{
-	support_add(cause, "%s", view->evidence->vdso.fact.reason);
-}
-
 static bool is_wsl1(const struct view *view)
 {
-	return view->verdict == VERDICT_FALLBACK && platform_is(view->evidence, "wsl1");
+	return platform_is(view->evidence, "wsl1");
 }
 
 static void support_by_platform(const struct view *view, struct cause *cause)
@@ -71,13 +40,7 @@ static void support_by_platform(const struct view *view, struct cause *cause)
 
 static bool is_arm_compat(const struct view *view)
 {
-	return view->falls_back && strcmp(view->evidence->vclock.name, "archtimer-nocompat") == 0;
-}
-
-/* vdso/vdso_time.cc of gVisor: its page has a word "ready", set by the sentry. */
-static bool is_gvisor_calibrating(const struct view *view)
-{
-	return view->falls_back && platform_is(view->evidence, "gvisor");
+	return strcmp(view->evidence->vclock.name, "archtimer-nocompat") == 0;
 }
 
 static bool is_libc(const struct view *view)
@@ -94,24 +57,14 @@ static void support_libc(const struct view *view, struct cause *cause)
 		fact_is_known(&libc->fact) ? libc->value : "libc");
 }
 
-static bool is_fallback(const struct view *view)
-{
-	return view->verdict == VERDICT_FALLBACK;
-}
-
 static const struct advice_row leave_counter_on = {.id = "leave-counter-on",
 	.effort = EFFORT_PROGRAM,
 	.text = "Start the program without prctl(PR_SET_TSC, PR_TSC_SIGSEGV): look at what "
 		"launches it."};
 
-static bool is_undecided(const struct view *view)
-{
-	return view->verdict == VERDICT_UNKNOWN;
-}
-
 static const struct advice_row run_without_emulator = {.id = "run-without-emulator",
 	.effort = EFFORT_PROOF,
-	.applies = is_undecided,
+	.when = {.verdicts = BIT(VERDICT_UNKNOWN)},
 	.text = "Run a vdsocheck built for this machine's own architecture, and not under valgrind "
 		"or another emulator."};
 
@@ -129,7 +82,7 @@ static const struct advice_row wait_for_gvisor = {.id = "wait-for-gvisor",
 
 static const struct advice_row newer_libc = {.id = "newer-libc",
 	.effort = EFFORT_PROGRAM,
-	.applies = is_fallback,
+	.when = {.verdicts = BIT(VERDICT_FALLBACK)},
 	.text = "Rebuild or run the program with a C library that uses the vDSO (glibc 2.31 or "
 		"newer where static), and look for an LD_PRELOAD that wraps clock_gettime."};
 
@@ -138,58 +91,60 @@ const struct cause_row cause_process_rows[] = {
 		.text = "The counter is switched off for this process and those it starts "
 			"(prctl(PR_SET_TSC)): a call that reads it ends with SIGSEGV.",
 		.more = "PR_SET_TSC(2const)",
-		.applies = is_counter_off,
+		.when = {.needs = COUNTER_OFF},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_counter_off,
-		.advice = (const struct advice_row *const[]){&leave_counter_on, NULL}},
+		.advice = {&leave_counter_on}},
 	{.id = "emulated",
 		.text = "An emulator runs this program's instructions and answers its system "
 			"calls: run vdsocheck without it to see the host.",
-		.applies = is_emulated,
+		.when = {.needs = EMULATED},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_emulated,
-		.advice = (const struct advice_row *const[]){&run_without_emulator, NULL}},
+		.advice = {&run_without_emulator}},
 	{.id = "vdso-switched-off",
 		.text = "The kernel was booted with the vDSO switched off.",
 		.more = "vdso(7)",
-		.applies = is_vdso_switched_off,
+		.when = {.verdicts = BIT(VERDICT_FALLBACK), .needs = NO_VDSO | NO_VDSO_AT_BOOT},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_boot,
-		.advice = (const struct advice_row *const[]){&advice_drop_boot, NULL}},
+		.advice = {&advice_drop_boot}},
 	{.id = "no-vdso",
 		.text = "The kernel, or an emulator in its place (valgrind, qemu-user), gives "
 			"programs no vDSO: there is nothing in user space to ask.",
 		.more = "vdso(7)",
-		.applies = is_vdso_missing,
+		.when = {.verdicts = BIT(VERDICT_FALLBACK),
+			.needs = NO_VDSO,
+			.unless = NO_VDSO_AT_BOOT | ARM_COMPAT},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_no_vdso},
 	{.id = "wsl1",
 		.text = "WSL 1 does not run a Linux kernel and has no vDSO clock; WSL 2 does.",
-		.applies = is_wsl1,
+		.when = {.verdicts = BIT(VERDICT_FALLBACK), .applies = is_wsl1},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_by_platform,
-		.advice = (const struct advice_row *const[]){&use_wsl2, NULL}},
+		.advice = {&use_wsl2}},
 	{.id = "arm-compat-disabled",
 		.text = "The kernel keeps this CPU's counter from 32-bit programs, not from 64-bit "
 			"ones.",
-		.applies = is_arm_compat,
+		.when = {.needs = FALLS_BACK, .applies = is_arm_compat},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_mode,
-		.advice = (const struct advice_row *const[]){&use_64_bit_arm, NULL}},
+		.advice = {&use_64_bit_arm}},
 	{.id = "gvisor-calibrating",
 		.text = "gVisor's vDSO passes calls on to the sentry until it has measured the "
 			"CPU's counter, for the first seconds of each sandbox.",
-		.applies = is_gvisor_calibrating,
+		.when = {.needs = FALLS_BACK | GVISOR},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_mode,
-		.advice = (const struct advice_row *const[]){&wait_for_gvisor, NULL}},
+		.advice = {&wait_for_gvisor}},
 	{.id = "libc-passes-vdso",
 		.text = "This C library does not use the vDSO, although the vDSO works.",
 		.more = "vdso(7)",
-		.applies = is_libc,
+		.when = {.applies = is_libc},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_libc,
-		.advice = (const struct advice_row *const[]){&newer_libc, NULL}},
+		.advice = {&newer_libc}},
 	{0},
 };
 
@@ -227,16 +182,14 @@ static bool enters_always(const struct view *view, const char *clock)
 
 static bool is_old_vdso(const struct view *view)
 {
-	return view->verdict == VERDICT_OK && !platform_is(view->evidence, "gvisor") &&
-	       (enters_always(view, "CLOCK_MONOTONIC_RAW") ||
-		       enters_always(view, "CLOCK_BOOTTIME") || enters_always(view, "CLOCK_TAI"));
+	return enters_always(view, "CLOCK_MONOTONIC_RAW") ||
+	       enters_always(view, "CLOCK_BOOTTIME") || enters_always(view, "CLOCK_TAI");
 }
 
 static bool is_gvisor_vdso(const struct view *view)
 {
-	return view->verdict == VERDICT_OK && platform_is(view->evidence, "gvisor") &&
-	       (enters_always(view, "CLOCK_MONOTONIC_RAW") ||
-		       enters_always(view, "CLOCK_MONOTONIC_COARSE"));
+	return enters_always(view, "CLOCK_MONOTONIC_RAW") ||
+	       enters_always(view, "CLOCK_MONOTONIC_COARSE");
 }
 
 static void support_other_clocks(const struct view *view, struct cause *cause)
@@ -256,8 +209,7 @@ static void support_other_clocks(const struct view *view, struct cause *cause)
 
 static bool is_in_time_namespace(const struct view *view)
 {
-	return (view->verdict == VERDICT_OK || view->verdict == VERDICT_SLOW) &&
-	       view->evidence->vclock.time_namespace;
+	return view->evidence->vclock.time_namespace;
 }
 
 static void support_time_namespace(const struct view *view, struct cause *cause)
@@ -276,28 +228,29 @@ const struct cause_row cause_note_rows[] = {
 		.text = "A seccomp filter, such as a container's profile, blocks the clock system "
 			"calls.",
 		.more = "seccomp(2)",
-		.applies = is_blocked,
+		.when = {.applies = is_blocked},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_blocked,
-		.advice = (const struct advice_row *const[]){&newer_container_runtime, NULL}},
+		.advice = {&newer_container_runtime}},
 	{.id = "old-vdso-clocks",
 		.text = "This kernel's vDSO does not serve every clock; newer kernels' does.",
 		.more = "vdso(7)",
-		.applies = is_old_vdso,
+		.when = {.verdicts = BIT(VERDICT_OK), .unless = GVISOR, .applies = is_old_vdso},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_other_clocks},
 	{.id = "gvisor-few-clocks",
 		.text = "gVisor's vDSO serves only the clocks that decide; newer releases serve "
 			"more.",
 		.more = "https://github.com/google/gvisor/issues/7975",
-		.applies = is_gvisor_vdso,
+		.when = {.verdicts = BIT(VERDICT_OK), .needs = GVISOR, .applies = is_gvisor_vdso},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_other_clocks},
 	{.id = "time-namespace",
 		.text = "This process is in a time namespace: each call takes a few nanoseconds "
 			"more.",
 		.more = "time_namespaces(7)",
-		.applies = is_in_time_namespace,
+		.when = {.verdicts = BIT(VERDICT_OK) | BIT(VERDICT_SLOW),
+			.applies = is_in_time_namespace},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_time_namespace},
 	{0},

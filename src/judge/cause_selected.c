@@ -1,82 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Causes in the kernel's decision against the TSC, other than the watchdog's figures: its command
- * line, or what its log says. Only on x86, on a clocksource that is not chosen for its speed.
+ * Causes in what led the kernel to a slow clocksource, other than its watchdog's figures: why it
+ * does not use the TSC, by its command line or its log, and, in a table of their own, why it does
+ * not use another clocksource that would be better. Most are asked for on x86 alone, on a
+ * clocksource that is not chosen for its speed.
  */
 #include "rules.h"
 
-bool view_is_second_choice(const struct view *view)
-{
-	return host_is_x86(view->evidence) && view->is_plain;
-}
+#include <string.h>
 
-static bool is_tsc_switched_off(const struct view *view)
-{
-	return view_is_second_choice(view) &&
-	       (boot_has(view->evidence, "notsc") || boot_has(view->evidence, "tsc=unstable"));
-}
-
-static bool has_culprit(const struct view *view)
-{
-	return view->watchdog.culprit != WATCHDOG_UNDETERMINED;
-}
-
-bool view_is_tsc_early(const struct view *view)
-{
-	return view_is_second_choice(view) && !view_has_tsc_delay(view) && !has_culprit(view) &&
-	       log_find(view->evidence, "Marking clocksource 'tsc-early");
-}
-
-static bool is_tsc_unsynchronised(const struct view *view)
-{
-	return view_is_second_choice(view) &&
-	       (log_find(view->evidence, "TSC warp") ||
-		       log_find(view->evidence, "check_tsc_sync_source failed") ||
-		       log_find(view->evidence, "TSCs unsynchronized") ||
-		       log_find(view->evidence, "inter CPU skew"));
-}
-
-static bool is_marked_on_hyperv(const struct view *view)
-{
-	return log_find(view->evidence, "running on Hyper-V");
-}
+#include "base/text.h"
 
 /* Before dce7cd62754b, in 5.5, every guest of Hyper-V said so, whatever its host offered. */
 static bool is_tsc_on_hyperv(const struct view *view)
 {
-	return view_is_second_choice(view) && is_marked_on_hyperv(view) &&
-	       !kernel_is_before(view->evidence, 5, 5);
-}
-
-/*
- * The lines that end in doing without the TSC: a fast or PIT calibration that fails is
- * normal, and is followed by another way.
- */
-static const struct kernel_log_line *calibration_line(const struct view *view)
-{
-	const struct kernel_log_line *line = log_find(view->evidence, "could not calculate TSC");
-
-	return line ? line : log_find(view->evidence, "No reference (HPET/PMTIMER) available");
-}
-
-static bool is_tsc_uncalibrated(const struct view *view)
-{
-	return view_is_second_choice(view) && calibration_line(view) &&
-	       !clocksource_is_offered(view->evidence, "tsc");
+	return !kernel_is_before(view->evidence, 5, 5);
 }
 
 static void support_calibration(const struct view *view, struct cause *cause)
 {
-	support_add_log(cause, calibration_line(view));
-}
-
-/* Any distrust of the TSC, the watchdog's or another, that no rule above describes better. */
-bool view_is_tsc_distrusted(const struct view *view)
-{
-	return view_is_second_choice(view) && log_find_tsc_distrust(view->evidence) &&
-	       !is_tsc_switched_off(view) && !view_has_tsc_delay(view) &&
-	       !view_is_tsc_early(view) && !has_culprit(view) && !is_tsc_unsynchronised(view) &&
-	       !is_tsc_uncalibrated(view) && !is_marked_on_hyperv(view);
+	support_add_log(cause, log_find_tsc_uncalibrated(view->evidence));
 }
 
 static void support_distrust(const struct view *view, struct cause *cause)
@@ -87,21 +30,14 @@ static void support_distrust(const struct view *view, struct cause *cause)
 	support_add_log(cause, log_find_after(view->evidence, line, "Switched to clocksource"));
 }
 
-static bool is_not_invariant(const struct view *view)
-{
-	const struct flag_fact *invariant = &view->evidence->host.invariant_tsc;
-
-	return fact_is_known(&invariant->fact) && !invariant->value;
-}
-
 /* The CPU's own word, where the kernel does not offer the TSC, or runs on Xen's clock. */
 static bool is_tsc_not_invariant(const struct view *view)
 {
-	bool xen = view->falls_back && clocksource_is(view->evidence, "xen");
+	const struct evidence *evidence = view->evidence;
+	bool xen = view->holds & FALLS_BACK && view->holds & ON_XEN;
 
-	return (xen || (view_is_second_choice(view) &&
-			       !clocksource_is_offered(view->evidence, "tsc"))) &&
-	       is_not_invariant(view) && !view_is_tsc_unbound(view);
+	return fact_is_flag(&evidence->host.invariant_tsc, false) &&
+	       (xen || (view->holds & SECOND_CHOICE && !clocksource_is_offered(evidence, "tsc")));
 }
 
 static void support_invariance(const struct view *view, struct cause *cause)
@@ -117,19 +53,15 @@ static bool is_tsc_not_offered(const struct view *view)
 {
 	const struct evidence *evidence = view->evidence;
 
-	return view_is_second_choice(view) &&
-	       fact_is_known(&evidence->clocksource.available_fact) &&
+	return fact_is_known(&evidence->clocksource.available_fact) &&
 	       !clocksource_is_offered(evidence, "tsc") &&
-	       fact_is_known(&evidence->host.invariant_tsc.fact) && !is_not_invariant(view) &&
-	       !log_find_tsc_distrust(evidence) && !calibration_line(view) &&
-	       !is_tsc_switched_off(view) && !view_is_tsc_unbound(view);
+	       fact_is_flag(&evidence->host.invariant_tsc, true);
 }
 
 static bool is_log_denied(const struct view *view)
 {
-	return view_is_second_choice(view) &&
-	       view->evidence->kernel_log.fact.state == FACT_DENIED &&
-	       !boot_chose_current(view->evidence) && !is_tsc_switched_off(view);
+	return view->evidence->kernel_log.fact.state == FACT_DENIED &&
+	       !boot_chose_current(view->evidence);
 }
 
 static void support_log_denied(const struct view *view, struct cause *cause)
@@ -137,24 +69,15 @@ static void support_log_denied(const struct view *view, struct cause *cause)
 	support_add(cause, "%s", view->evidence->kernel_log.fact.reason);
 }
 
-static bool is_guest(const struct view *view)
-{
-	return host_is_guest(view->evidence);
-}
-
-/* For guests that have no better way, and whose TSC neither log nor command line rules out. */
-static bool needs_invariant_tsc(const struct view *view)
-{
-	const struct evidence *evidence = view->evidence;
-
-	return is_guest(view) && !host_may_be_restored(evidence) && !view->paravirtual &&
-	       !view->tsc && !clocksource_is(evidence, "xen") && !is_marked_on_hyperv(view) &&
-	       !log_find_tsc_distrust(evidence) && !is_tsc_switched_off(view);
-}
-
 static bool has_no_switch(const struct view *view)
 {
 	return !view->paravirtual && !view->tsc;
+}
+
+/* For guests that have no better way. */
+static bool needs_invariant_tsc(const struct view *view)
+{
+	return has_no_switch(view) && !host_may_be_restored(view->evidence);
 }
 
 #define PARAMETERS "https://docs.kernel.org/admin-guide/kernel-parameters.html"
@@ -183,7 +106,7 @@ static const struct advice_row ask_for_tsc_rate = {.id = "ask-for-tsc-rate",
 
 static const struct advice_row ask_hyperv_for_tsc = {.id = "ask-hyperv-for-tsc",
 	.effort = EFFORT_ASK,
-	.applies = has_no_switch,
+	.when = {.applies = has_no_switch},
 	.text = "Ask your provider or platform team:",
 	.ask = "Hyper-V does not offer this guest AccessTscInvariantControls, and the guest does not "
 	       "use the reference TSC page, so every reading of the clock is a system call. Can it "
@@ -191,7 +114,9 @@ static const struct advice_row ask_hyperv_for_tsc = {.id = "ask-hyperv-for-tsc",
 
 static const struct advice_row ask_for_invariant_tsc = {.id = "ask-for-invariant-tsc",
 	.effort = EFFORT_ASK,
-	.applies = needs_invariant_tsc,
+	.when = {.needs = GUEST,
+		.unless = ON_XEN | NO_TSC_AT_BOOT | TSC_DISTRUSTED | TSC_ON_HYPERV,
+		.applies = needs_invariant_tsc},
 	.text = "Do not force the TSC: the CPU does not advertise an invariant TSC to this guest. "
 		"Ask your provider or platform team:",
 	.ask = "Please offer this guest an invariant TSC (CPUID 0x80000007, EDX bit 8; with QEMU: "
@@ -206,53 +131,170 @@ const struct cause_row cause_selected_rows[] = {
 	{.id = "boot-without-tsc",
 		.text = "The TSC is disabled on the kernel command line.",
 		.more = PARAMETERS,
-		.applies = is_tsc_switched_off,
+		.when = {.needs = SECOND_CHOICE | NO_TSC_AT_BOOT},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_boot,
-		.advice = (const struct advice_row *const[]){&advice_drop_boot, NULL}},
+		.advice = {&advice_drop_boot}},
 	{.id = "tsc-unsynchronised",
 		.text = "The kernel saw that the TSCs of this machine's CPUs disagree.",
-		.applies = is_tsc_unsynchronised,
+		.when = {.needs = SECOND_CHOICE | TSC_UNSYNCHRONISED},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_distrust,
-		.advice = (const struct advice_row *const[]){&advice_update_firmware, &advice_move,
-			&advice_ask_about_unstable_tsc, NULL}},
+		.advice = {&advice_update_firmware, &advice_move, &advice_ask_about_unstable_tsc}},
 	{.id = "tsc-on-hyperv",
 		.text = "Hyper-V does not offer an invariant TSC to this guest, so the kernel does "
 			"not use the TSC.",
 		.more = HYPERV_CLOCKS,
-		.applies = is_tsc_on_hyperv,
+		.when = {.needs = SECOND_CHOICE | TSC_ON_HYPERV, .applies = is_tsc_on_hyperv},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_distrust,
-		.advice = (const struct advice_row *const[]){&advice_move, &ask_hyperv_for_tsc,
-			NULL}},
+		.advice = {&advice_move, &ask_hyperv_for_tsc}},
 	{.id = "tsc-uncalibrated",
 		.text = "The kernel could not calibrate the TSC and does not use it.",
-		.applies = is_tsc_uncalibrated,
+		.when = {.needs = SECOND_CHOICE | TSC_UNCALIBRATED},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_calibration,
-		.advice =
-			(const struct advice_row *const[]){&set_tsc_rate, &ask_for_tsc_rate, NULL}},
+		.advice = {&set_tsc_rate, &ask_for_tsc_rate}},
 	{.id = "tsc-not-invariant",
 		.text = "The CPU does not advertise an invariant TSC to this machine.",
-		.applies = is_tsc_not_invariant,
+		.when = {.unless = TSC_UNBOUND, .applies = is_tsc_not_invariant},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_invariance,
-		.advice = (const struct advice_row *const[]){&ask_for_invariant_tsc, NULL}},
+		.advice = {&ask_for_invariant_tsc}},
 	{.id = "tsc-not-offered",
 		.text = "The CPU advertises an invariant TSC, but the kernel does not offer it: it "
 			"is too old for this CPU, or it rejected the TSC and the log entry is gone "
 			"or unreadable.",
-		.applies = is_tsc_not_offered,
+		.when = {.needs = SECOND_CHOICE,
+			.unless = NO_TSC_AT_BOOT | TSC_DISTRUSTED | TSC_UNCALIBRATED | TSC_UNBOUND,
+			.applies = is_tsc_not_offered},
 		.certainty = CERTAINTY_POSSIBLE,
 		.support = support_invariance,
-		.advice = (const struct advice_row *const[]){&newer_kernel_for_cpu, NULL}},
+		.advice = {&newer_kernel_for_cpu}},
 	{.id = "kernel-log-denied",
 		.text = "This user may not read the kernel log, which would say why this "
 			"clocksource was chosen.",
-		.applies = is_log_denied,
+		.when = {.needs = SECOND_CHOICE,
+			.unless = NO_TSC_AT_BOOT,
+			.applies = is_log_denied},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_log_denied,
-		.advice = (const struct advice_row *const[]){&read_kernel_log, NULL}},
+		.advice = {&read_kernel_log}},
+	{0},
+};
+
+/* ---- a better clocksource that is refused, disabled, not built in, or removed ---- */
+
+/* The last clocksource= of the command line that is not in use and not offered; "" if none. */
+static void find_refused(const struct evidence *evidence, char name[CLOCKSOURCE_NAME_SIZE])
+{
+	struct span words = text_span(evidence->host.boot.value);
+	struct span word;
+
+	name[0] = '\0';
+	if (!fact_is_known(&evidence->host.boot.fact) ||
+		!fact_is_known(&evidence->clocksource.available_fact))
+		return;
+	while (text_next_word(&words, &word)) {
+		static const char key[] = "clocksource=";
+
+		if (!text_starts(word, key))
+			continue;
+		word.at += sizeof(key) - 1;
+		word.length -= sizeof(key) - 1;
+		text_copy_span(name, CLOCKSOURCE_NAME_SIZE, word);
+	}
+	if (clocksource_is(evidence, name) || clocksource_is_offered(evidence, name))
+		name[0] = '\0';
+}
+
+static bool is_boot_refused(const struct view *view)
+{
+	char name[CLOCKSOURCE_NAME_SIZE];
+
+	find_refused(view->evidence, name);
+	return *name;
+}
+
+static bool is_refused_in_log(const struct view *view)
+{
+	return log_find(view->evidence, "Override clocksource");
+}
+
+static void support_refused(const struct view *view, struct cause *cause)
+{
+	support_boot(view, cause);
+	support_add_log(cause, log_find(view->evidence, "Override clocksource"));
+}
+
+static bool is_kvm_clock_disabled(const struct view *view)
+{
+	return boot_has(view->evidence, "no-kvmclock");
+}
+
+static bool is_kvm_clock_unused(const struct view *view)
+{
+	const struct evidence *evidence = view->evidence;
+
+	return fact_is_flag(&evidence->host.kvm_clock_offered, true) &&
+	       fact_is_known(&evidence->clocksource.available_fact) &&
+	       !clocksource_is_offered(evidence, "kvm-clock") && !is_kvm_clock_disabled(view) &&
+	       !log_find(evidence, "kvm-clock: Using");
+}
+
+static void support_kvm_clock(const struct view *view, struct cause *cause)
+{
+	support_add(cause, "CPUID: the hypervisor offers kvm-clock");
+	support_kernel(view, cause);
+}
+
+static void support_unbound(const struct view *view, struct cause *cause)
+{
+	const struct kernel_log_line *line = log_find_tsc_in_use(view->evidence);
+
+	support_add_log(cause, line);
+	support_add_log(cause, log_find_after(view->evidence, line, "Switched to clocksource"));
+}
+
+static const struct advice_row kernel_with_kvm_guest = {.id = "kernel-with-kvm-guest",
+	.effort = EFFORT_UPDATE,
+	.text = "Use a kernel that was built with CONFIG_KVM_GUEST (and CONFIG_PARAVIRT): its vDSO "
+		"can read kvm-clock, which the hypervisor offers."};
+
+static const struct advice_row reboot_for_tsc = {.id = "reboot-for-tsc",
+	.effort = EFFORT_UNDO,
+	.text = "Reboot: the kernel registers tsc again. Find what wrote to unbind_clocksource, "
+		"such as a tuning script, before it does so again.",
+	.steps = {{NULL, "sudo reboot"}, {NULL, "vdsocheck"}}};
+
+const struct cause_row cause_unused_rows[] = {
+	{.id = "boot-clocksource-refused",
+		.text = "The clocksource named on the kernel command line was refused: the kernel "
+			"does not offer it.",
+		.more = PARAMETERS,
+		.when = {.needs = PLAIN, .applies = is_boot_refused},
+		.certainty = CERTAINTY_LIKELY,
+		.proves = is_refused_in_log,
+		.support = support_refused},
+	{.id = "kvm-clock-disabled",
+		.text = "kvm-clock is disabled on the kernel command line.",
+		.when = {.needs = SECOND_CHOICE | GUEST, .applies = is_kvm_clock_disabled},
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_boot,
+		.advice = {&advice_drop_boot}},
+	{.id = "kvm-clock-unused",
+		.text = "The hypervisor offers kvm-clock, but this kernel does not use it: it was "
+			"built without CONFIG_KVM_GUEST.",
+		.when = {.needs = SECOND_CHOICE, .applies = is_kvm_clock_unused},
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_kvm_clock,
+		.advice = {&kernel_with_kvm_guest}},
+	{.id = "tsc-unbound",
+		.text = "The kernel used tsc and has left it without a complaint: it was removed by "
+			"a write to unbind_clocksource.",
+		.when = {.needs = TSC_UNBOUND},
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_unbound,
+		.advice = {&reboot_for_tsc}},
 	{0},
 };

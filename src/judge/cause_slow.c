@@ -11,30 +11,26 @@
 
 static bool is_booted_with_it(const struct view *view)
 {
-	return (view->falls_back || view->is_plain) && boot_chose_current(view->evidence);
-}
-
-/* These have causes of their own where their mode is none. */
-static bool has_own_cause(const struct evidence *evidence)
-{
-	return clocksource_is(evidence, "kvm-clock") || clocksource_is(evidence, "xen") ||
-	       clocksource_is(evidence, "hyperv_clocksource_tsc_page") ||
-	       clocksource_is(evidence, "arch_sys_counter") || platform_is(evidence, "gvisor");
+	return view->holds & (FALLS_BACK | PLAIN) && boot_chose_current(view->evidence);
 }
 
 static bool is_plain(const struct view *view)
 {
 	const struct evidence *evidence = view->evidence;
 
-	return view->is_plain || (view->falls_back && !counts_are_mixed(evidence) &&
-					 vclock_is_none(evidence) && !has_own_cause(evidence) &&
-					 fact_is_known(&evidence->clocksource.current_fact));
+	if (view->holds & PLAIN)
+		return true;
+	/* These have causes of their own where their mode is none. */
+	if (view->holds & (ON_KVM_CLOCK | ON_XEN | ON_HYPERV_PAGE | GVISOR) ||
+		clocksource_is(evidence, "arch_sys_counter"))
+		return false;
+	return view->holds & FALLS_BACK && view->holds & MODE_NONE && !counts_are_mixed(evidence) &&
+	       fact_is_known(&evidence->clocksource.current_fact);
 }
 
-static bool is_clocksource_unseen(const struct view *view)
+static bool is_unseen(const struct view *view)
 {
-	return view->falls_back && vclock_is_none(view->evidence) &&
-	       !fact_is_known(&view->evidence->clocksource.current_fact);
+	return !fact_is_known(&view->evidence->clocksource.current_fact);
 }
 
 static void support_unseen(const struct view *view, struct cause *cause)
@@ -55,54 +51,26 @@ static const char *target_own_counter(const struct view *view)
 	return NULL;
 }
 
-/* The page says so at the moment; the calls that entered the kernel saw something else. */
-static bool is_stable_now(const struct evidence *evidence)
-{
-	const struct flag_fact *stable = &evidence->vclock.pvclock_stable;
-
-	return fact_is_known(&stable->fact) && stable->value &&
-	       evidence->vclock.how >= VCLOCK_COPY && !vclock_is_none(evidence);
-}
-
-static bool is_page_unstable(const struct view *view)
-{
-	const struct flag_fact *stable = &view->evidence->vclock.pvclock_stable;
-
-	return fact_is_known(&stable->fact) && !stable->value;
-}
-
-static bool is_pvclock_withdrawn(const struct view *view)
-{
-	return view->falls_back && is_stable_now(view->evidence);
-}
-
-static bool is_xen(const struct view *view)
-{
-	return view->falls_back && clocksource_is(view->evidence, "xen");
-}
-
-/* A mode that was read overrules what the kernel's version makes likely. */
-static bool may_have_no_mode(const struct view *view)
-{
-	return vclock_is_none(view->evidence) || view->evidence->vclock.how != VCLOCK_READ;
-}
-
 /* 2229f70b5bbb, in 4.15: the vDSO reads Xen's clock. */
 static bool is_xen_too_old(const struct view *view)
 {
-	return is_xen(view) && kernel_is_before(view->evidence, 4, 15) && may_have_no_mode(view);
+	return kernel_is_before(view->evidence, 4, 15);
 }
 
 /* "(err N)" instead of "(tsc unstable)": the hypercall is not there (arch/x86/xen/time.c). */
 static bool is_xen_without_page(const struct view *view)
 {
-	return is_xen(view) && log_find(view->evidence, "PVCLOCK not supported (err");
+	return log_find(view->evidence, "PVCLOCK not supported (err");
 }
 
 static bool is_xen_unstable(const struct view *view)
 {
-	return is_xen(view) && !is_xen_too_old(view) && !is_xen_without_page(view) &&
-	       !is_stable_now(view->evidence);
+	return (view->holds & MODE_READ || !is_xen_too_old(view)) && !is_xen_without_page(view);
+}
+
+static bool is_page_unstable(const struct view *view)
+{
+	return view->holds & PAGE_UNSTABLE;
 }
 
 static bool is_xen_proven_unstable(const struct view *view)
@@ -117,43 +85,28 @@ static void support_xen(const struct view *view, struct cause *cause)
 	support_add_log(cause, log_find(view->evidence, "PVCLOCK not supported"));
 }
 
-static bool is_kvm_clock(const struct view *view)
+/*
+ * kvm-clock gets its mode once, at boot, and only where feature bit and page agree (kvmclock.c):
+ * without one KVM never vouched for it, with one the page's bit has been cleared since.
+ */
+static bool is_kvm_clock_not_lost(const struct view *view)
 {
-	return view->falls_back && clocksource_is(view->evidence, "kvm-clock");
+	return !(view->holds & PAGE_UNSTABLE && view->holds & MODE_READ);
 }
 
 static bool is_kvm_clock_switched_off(const struct view *view)
 {
-	return is_kvm_clock(view) && boot_has(view->evidence, "no-kvmclock-vsyscall");
+	return boot_has(view->evidence, "no-kvmclock-vsyscall");
 }
 
-/* arch/x86/kernel/kvmclock.c gives the mode under CONFIG_X86_64 only, 3.10 to 7.3. */
-static bool is_kvm_clock_32_bit(const struct view *view)
+static bool is_32_bit(const struct view *view)
 {
-	const struct text_fact *arch = &view->evidence->host.arch;
-
-	return is_kvm_clock(view) && fact_is_known(&arch->fact) &&
-	       strcmp(arch->value, "x86_64") != 0;
-}
-
-/* None of what keeps kvm-clock from the vDSO on the guest's side, and no promise now. */
-static bool is_kvm_clock_not_stable(const struct view *view)
-{
-	return is_kvm_clock(view) && !is_kvm_clock_switched_off(view) &&
-	       !is_kvm_clock_32_bit(view) && !is_stable_now(view->evidence);
-}
-
-/* kvmclock.c sets the mode once, at boot, and only where feature bit and page agree. */
-static bool is_kvm_clock_never_stable(const struct view *view)
-{
-	return is_kvm_clock_not_stable(view) && vclock_is_none(view->evidence);
+	return kvm_clock_is_32_bit(view->evidence);
 }
 
 static bool is_feature_missing(const struct view *view)
 {
-	const struct flag_fact *stable = &view->evidence->host.kvm_clock_stable;
-
-	return fact_is_known(&stable->fact) && !stable->value;
+	return fact_is_flag(&view->evidence->host.kvm_clock_stable, false);
 }
 
 static void support_kvm_feature(const struct view *view, struct cause *cause)
@@ -164,23 +117,6 @@ static void support_kvm_feature(const struct view *view, struct cause *cause)
 	if (fact_is_known(&stable->fact))
 		support_add(cause, "CPUID: KVM_FEATURE_CLOCKSOURCE_STABLE_BIT %s",
 			stable->value ? "set" : "not set");
-}
-
-static bool is_kvm_clock_lost(const struct view *view)
-{
-	return is_kvm_clock_not_stable(view) && is_page_unstable(view) &&
-	       view->evidence->vclock.how == VCLOCK_READ && !vclock_is_none(view->evidence);
-}
-
-static bool is_kvm_clock_unstable(const struct view *view)
-{
-	return is_kvm_clock_not_stable(view) && !is_kvm_clock_never_stable(view) &&
-	       !is_kvm_clock_lost(view);
-}
-
-static bool is_hyperv(const struct view *view)
-{
-	return view->falls_back && clocksource_is(view->evidence, "hyperv_clocksource_tsc_page");
 }
 
 /* RHEL 7's 3.10 and SLES 12's 4.4 got the clock mode by backport. */
@@ -196,28 +132,28 @@ static bool has_hyperv_backport(const struct view *view)
 /* Before 4.12, where the vDSO learned to read the page; a first clocksource reads an MSR. */
 static bool is_hyperv_too_old(const struct view *view)
 {
-	bool page = is_hyperv(view) && may_have_no_mode(view) && !has_hyperv_backport(view);
-	bool msr = view->falls_back && clocksource_is(view->evidence, "hyperv_clocksource");
+	bool page = view->holds & ON_HYPERV_PAGE && !(view->holds & MODE_READ) &&
+	            !has_hyperv_backport(view);
 
-	return (page || msr) && kernel_is_before(view->evidence, 4, 12);
+	return (page || clocksource_is(view->evidence, "hyperv_clocksource")) &&
+	       kernel_is_before(view->evidence, 4, 12);
 }
 
-static bool is_hyperv_without_mode(const struct view *view)
+static bool is_hyperv_new_enough(const struct view *view)
 {
-	return is_hyperv(view) && vclock_is_none(view->evidence) && !is_hyperv_too_old(view);
+	return !is_hyperv_too_old(view);
 }
 
 static bool is_hyperv_withdrawn(const struct view *view)
 {
 	const struct number_fact *sequence = &view->evidence->vclock.hyperv_sequence;
 
-	return is_hyperv(view) && !vclock_is_none(view->evidence) &&
-	       fact_is_known(&sequence->fact) && sequence->value == 0;
+	return fact_is_known(&sequence->fact) && sequence->value == 0;
 }
 
 static bool is_arm_erratum(const struct view *view)
 {
-	return view->falls_back && clocksource_is(view->evidence, "arch_sys_counter") &&
+	return clocksource_is(view->evidence, "arch_sys_counter") &&
 	       strcmp(view->evidence->vclock.name, "archtimer-nocompat") != 0;
 }
 
@@ -261,19 +197,6 @@ static void support_changing(const struct view *view, struct cause *cause)
 	support_add_log(cause, find_return(view->evidence));
 }
 
-static bool is_counter_trapped(const struct view *view)
-{
-	return view->verdict == VERDICT_SLOW && !view_has_firmware_counter(view);
-}
-
-static void support_counter(const struct view *view, struct cause *cause)
-{
-	const struct timing_evidence *timing = &view->evidence->timing;
-
-	support_add(cause, "%s: %.1f ns, the cheapest system call: %.1f ns", timing->counter,
-		timing->counter_ns, timing->syscall_floor_ns);
-}
-
 #define PARAMETERS "https://docs.kernel.org/admin-guide/kernel-parameters.html"
 #define HYPERV_CLOCKS "https://docs.kernel.org/virt/hyperv/clocks.html"
 #define SYSFS "/sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -298,31 +221,21 @@ static const struct advice_row let_clocksource_settle = {.id = "let-clocksource-
 		"look for what writes to current_clocksource, such as a tuning script, and in the "
 		"kernel log."};
 
-static bool is_not_on_ec2(const struct view *view)
-{
-	return !platform_is(view->evidence, "aws-xen");
-}
-
-static bool is_on_ec2_xen(const struct view *view)
-{
-	return !is_not_on_ec2(view);
-}
-
 static const struct advice_row newer_kernel_for_xen = {.id = "newer-kernel-for-xen",
 	.effort = EFFORT_UPDATE,
-	.applies = is_not_on_ec2,
+	.when = {.unless = EC2_XEN},
 	.text = "Use Linux 4.15 or newer, whose vDSO can read Xen's clock where Xen itself runs on a "
 		"reliable TSC (clocksource=tsc on Xen's command line)."};
 
 static const struct advice_row move_to_nitro = {.id = "move-to-nitro",
 	.effort = EFFORT_UPDATE,
-	.applies = is_on_ec2_xen,
+	.when = {.needs = EC2_XEN},
 	.text = "Move to an instance type of the Nitro generation, where the kernel's own choice "
 		"(tsc or kvm-clock) is served by the vDSO.{not tsc}"};
 
 static const struct advice_row ask_xen_host = {.id = "ask-xen-host",
 	.effort = EFFORT_ASK,
-	.applies = is_not_on_ec2,
+	.when = {.unless = EC2_XEN},
 	.text = "Ask the operator of this Xen host.{not tsc}",
 	.ask = "Can Xen be booted with clocksource=tsc? Only then, and on a reliable TSC, does it "
 	       "vouch for the TSC, so that this guest's vDSO can read the xen clocksource. For "
@@ -337,7 +250,7 @@ static const struct advice_row use_64_bit_kernel = {.id = "use-64-bit-kernel",
 
 static const struct advice_row ask_xen_host_for_page = {.id = "ask-xen-host-for-page",
 	.effort = EFFORT_ASK,
-	.applies = is_not_on_ec2,
+	.when = {.unless = EC2_XEN},
 	.text = "Ask the operator of this Xen host.{not tsc}",
 	.ask = "Xen refuses VCPUOP_register_vcpu_time_memory_area to this guest, without which its "
 	       "vDSO cannot read the xen clocksource. Can Xen be updated?"};
@@ -394,24 +307,9 @@ static const struct advice_row other_arm_cpu = {.id = "other-arm-cpu",
 	.text = "No setting helps. The kernel log has \"workaround for\" where it is an erratum: "
 		"then use another CPU or machine type. Otherwise look for newer firmware."};
 
-static bool is_under_vmware(const struct view *view)
-{
-	return strcmp(view->evidence->host.hypervisor.value, "vmware") == 0;
-}
-
-static bool is_under_xen(const struct view *view)
-{
-	return strcmp(view->evidence->host.hypervisor.value, "xen") == 0;
-}
-
-static bool is_under_another(const struct view *view)
-{
-	return !is_under_vmware(view) && !is_under_xen(view);
-}
-
 static const struct advice_row ask_vmware_about_counter = {.id = "ask-vmware-about-counter",
 	.effort = EFFORT_ASK,
-	.applies = is_under_vmware,
+	.when = {.needs = UNDER_VMWARE},
 	.text = "No setting of the guest helps. Ask your provider or platform team:",
 	.ask = "Each read of the TSC in this guest exits to the hypervisor. Was the guest moved to a "
 	       "host whose TSC has another rate? If so, power it off and on there; else see whether "
@@ -419,7 +317,7 @@ static const struct advice_row ask_vmware_about_counter = {.id = "ask-vmware-abo
 
 static const struct advice_row ask_xen_about_counter = {.id = "ask-xen-about-counter",
 	.effort = EFFORT_ASK,
-	.applies = is_under_xen,
+	.when = {.needs = UNDER_XEN},
 	.text = "No setting of the guest helps. Ask your provider or platform team:",
 	.ask = "Xen emulates the TSC for this guest. Can its configuration have tsc_mode=\"native\" "
 	       "(xl.cfg), or the guest be started on a host with the TSC rate that it was created "
@@ -428,7 +326,7 @@ static const struct advice_row ask_xen_about_counter = {.id = "ask-xen-about-cou
 
 static const struct advice_row ask_about_trapped_counter = {.id = "ask-about-trapped-counter",
 	.effort = EFFORT_ASK,
-	.applies = is_under_another,
+	.when = {.unless = UNDER_VMWARE | UNDER_XEN},
 	.text = "No setting of the guest helps. Ask your provider or platform team:",
 	.ask = "Each read of the CPU's counter in this guest exits to the hypervisor: can TSC "
 	       "offsetting and scaling be used instead of emulation, or the guest be moved to a "
@@ -438,141 +336,146 @@ const struct cause_row cause_slow_rows[] = {
 	{.id = "boot-clocksource",
 		.text = "This clocksource is set on the kernel command line.",
 		.more = PARAMETERS,
-		.applies = is_booted_with_it,
+		.when = {.applies = is_booted_with_it},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_boot,
-		.advice = (const struct advice_row *const[]){&advice_drop_boot, NULL}},
+		.advice = {&advice_drop_boot}},
 	{.id = "clocksource-without-vdso",
 		.text = "The vDSO does not support this clocksource; only the kernel can read it.",
 		.more = "vdso(7)",
-		.applies = is_plain,
+		.when = {.applies = is_plain},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_mode,
-		.advice = (const struct advice_row *const[]){&switch_to_own_counter, NULL}},
+		.advice = {&switch_to_own_counter}},
 	{.id = "clocksource-unseen",
 		.text = "The current clocksource (not visible from here) has no vDSO support.",
 		.more = "vdso(7)",
-		.applies = is_clocksource_unseen,
+		.when = {.needs = FALLS_BACK | MODE_NONE, .applies = is_unseen},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_unseen,
-		.advice = (const struct advice_row *const[]){&look_where_sys_is, NULL}},
+		.advice = {&look_where_sys_is}},
 	{.id = "xen-kernel-too-old",
 		.text = "This kernel is older than 4.15, the first whose vDSO can read Xen's "
 			"clock.",
-		.applies = is_xen_too_old,
+		.when = {.needs = FALLS_BACK | ON_XEN,
+			.unless = MODE_READ,
+			.applies = is_xen_too_old},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_kernel,
-		.advice = (const struct advice_row *const[]){&newer_kernel_for_xen, &move_to_nitro,
-			NULL}},
+		.advice = {&newer_kernel_for_xen, &move_to_nitro}},
 	{.id = "xen-without-time-page",
 		.text = "Xen did not register the page through which the vDSO would read its "
 			"clock, so the xen clocksource has no vDSO support.",
-		.applies = is_xen_without_page,
+		.when = {.needs = FALLS_BACK | ON_XEN, .applies = is_xen_without_page},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_xen,
-		.advice = (const struct advice_row *const[]){&ask_xen_host_for_page, &move_to_nitro,
-			NULL}},
+		.advice = {&ask_xen_host_for_page, &move_to_nitro}},
 	{.id = "xen-clock-unstable",
 		.text = "Xen does not guarantee a stable TSC to this guest, so the xen "
 			"clocksource has no vDSO support.",
 		.more = "xen-tscmode(7)",
-		.applies = is_xen_unstable,
+		.when = {.needs = FALLS_BACK | ON_XEN,
+			.unless = STABLE_NOW,
+			.applies = is_xen_unstable},
 		.certainty = CERTAINTY_LIKELY,
 		.proves = is_xen_proven_unstable,
 		.support = support_xen,
-		.advice = (const struct advice_row *const[]){&ask_xen_host, &move_to_nitro, NULL}},
+		.advice = {&ask_xen_host, &move_to_nitro}},
 	{.id = "kvm-clock-switched-off",
 		.text = "The kernel was booted with kvm-clock kept from the vDSO.",
-		.applies = is_kvm_clock_switched_off,
+		.when = {.needs = FALLS_BACK | ON_KVM_CLOCK, .applies = is_kvm_clock_switched_off},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_boot,
-		.advice = (const struct advice_row *const[]){&advice_drop_boot, NULL}},
+		.advice = {&advice_drop_boot}},
 	{.id = "kvm-clock-32-bit",
 		.text = "A 32-bit kernel keeps kvm-clock from the vDSO; a 64-bit one does not.",
-		.applies = is_kvm_clock_32_bit,
+		.when = {.needs = FALLS_BACK | ON_KVM_CLOCK, .applies = is_32_bit},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_mode,
-		.advice = (const struct advice_row *const[]){&use_64_bit_kernel, NULL}},
+		.advice = {&use_64_bit_kernel}},
 	{.id = "kvm-clock-never-stable",
 		.text = "KVM did not vouch for this guest's TSC when it booted, so kvm-clock has "
 			"no vDSO support.",
-		.applies = is_kvm_clock_never_stable,
+		.when = {.needs = KVM_UNSTABLE | MODE_NONE},
 		.certainty = CERTAINTY_LIKELY,
 		.proves = is_feature_missing,
 		.support = support_kvm_feature,
-		.advice = (const struct advice_row *const[]){&ask_kvm_host, NULL}},
+		.advice = {&ask_kvm_host}},
 	{.id = "kvm-clock-lost",
 		.text = "KVM vouched for this guest's TSC when it booted and no longer does: the "
 			"guest was restored or migrated, or the host's clocksource was not tsc "
 			"for a while.",
-		.applies = is_kvm_clock_lost,
+		.when = {.needs = KVM_UNSTABLE | PAGE_UNSTABLE | MODE_READ},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_kvm_feature,
-		.advice = (const struct advice_row *const[]){&restart_guest,
-			&ask_kvm_host_what_happened, NULL}},
+		.advice = {&restart_guest, &ask_kvm_host_what_happened}},
 	{.id = "kvm-clock-unstable",
 		.text = "KVM does not vouch for this guest's TSC, so the vDSO leaves kvm-clock to "
 			"the kernel.",
-		.applies = is_kvm_clock_unstable,
+		.when = {.needs = KVM_UNSTABLE,
+			.unless = MODE_NONE,
+			.applies = is_kvm_clock_not_lost},
 		.certainty = CERTAINTY_LIKELY,
 		.proves = is_page_unstable,
 		.support = support_kvm_feature,
-		.advice = (const struct advice_row *const[]){&ask_kvm_host, NULL}},
+		.advice = {&ask_kvm_host}},
 	{.id = "pvclock-withdrawn",
 		.text = "The hypervisor vouches for this guest's TSC, but not all the time, as "
 			"when it moves the guest: until then the calls are system calls.",
-		.applies = is_pvclock_withdrawn,
+		.when = {.needs = FALLS_BACK | STABLE_NOW},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_kvm_feature,
-		.advice = (const struct advice_row *const[]){&ask_kvm_host_what_happened, NULL}},
+		.advice = {&ask_kvm_host_what_happened}},
 	{.id = "hyperv-kernel-too-old",
 		.text = "This kernel is older than 4.12, the first whose vDSO can read Hyper-V's "
 			"reference TSC page.",
 		.more = HYPERV_CLOCKS,
-		.applies = is_hyperv_too_old,
+		.when = {.needs = FALLS_BACK, .applies = is_hyperv_too_old},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_kernel,
-		.advice = (const struct advice_row *const[]){&newer_kernel_for_hyperv_page, NULL}},
+		.advice = {&newer_kernel_for_hyperv_page}},
 	{.id = "hyperv-without-vdso",
 		.text = "This kernel does not let its vDSO read the Hyper-V reference TSC page: a "
 			"defect that some distribution kernels of 2021 had, with Hyper-V changes "
 			"backported to 5.4, 5.10 or 5.11.",
 		.more = "https://github.com/microsoft/azurelinux/pull/1238",
-		.applies = is_hyperv_without_mode,
+		.when = {.needs = FALLS_BACK | ON_HYPERV_PAGE | MODE_NONE,
+			.applies = is_hyperv_new_enough},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_kernel,
-		.advice = (const struct advice_row *const[]){&newer_kernel_for_hyperv, NULL}},
+		.advice = {&newer_kernel_for_hyperv}},
 	{.id = "hyperv-page-invalid",
 		.text = "The hypervisor has marked its reference TSC page invalid, so every call "
 			"has to go through the kernel.",
 		.more = HYPERV_CLOCKS,
-		.applies = is_hyperv_withdrawn,
+		.when = {.needs = FALLS_BACK | ON_HYPERV_PAGE,
+			.unless = MODE_NONE,
+			.applies = is_hyperv_withdrawn},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_mode,
-		.advice = (const struct advice_row *const[]){&advice_move, &ask_hyperv_host, NULL}},
+		.advice = {&advice_move, &ask_hyperv_host}},
 	{.id = "arm-counter-erratum",
 		.text = "The kernel keeps this CPU's counter from the vDSO, as it does where the "
 			"counter has an erratum or user space may not read it.",
-		.applies = is_arm_erratum,
+		.when = {.needs = FALLS_BACK, .applies = is_arm_erratum},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_arm,
-		.advice = (const struct advice_row *const[]){&other_arm_cpu, NULL}},
+		.advice = {&other_arm_cpu}},
 	{.id = "clocksource-changing",
 		.text = "The clocksource was changed while vdsocheck ran: some of the calls were "
 			"made with one, some with another.",
-		.applies = is_clocksource_changing,
+		.when = {.applies = is_clocksource_changing},
 		.certainty = CERTAINTY_LIKELY,
 		.proves = has_changed,
 		.support = support_changing,
-		.advice = (const struct advice_row *const[]){&let_clocksource_settle, NULL}},
+		.advice = {&let_clocksource_settle}},
 	{.id = "counter-trapped",
 		.text = "The hypervisor or an emulator intercepts each read of the CPU's counter, which "
 			"costs as much as a system call.",
-		.applies = is_counter_trapped,
+		.when = {.verdicts = BIT(VERDICT_SLOW), .unless = FIRMWARE_COUNTER},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_counter,
-		.advice =
-			(const struct advice_row *const[]){&advice_move, &ask_vmware_about_counter,
-				&ask_xen_about_counter, &ask_about_trapped_counter, NULL}},
+		.advice = {&advice_move, &ask_vmware_about_counter, &ask_xen_about_counter,
+			&ask_about_trapped_counter}},
 	{0},
 };

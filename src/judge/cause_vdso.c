@@ -24,8 +24,7 @@ static bool is_without_time(const struct view *view)
 {
 	const struct vdso_evidence *vdso = &view->evidence->vdso;
 
-	return view->verdict == VERDICT_FALLBACK && fact_is_known(&vdso->fact) &&
-	       view->vdso.proven == 0 && !exports_time(vdso);
+	return fact_is_known(&vdso->fact) && view->vdso.proven == 0 && !exports_time(vdso);
 }
 
 static void support_exports(const struct view *view, struct cause *cause)
@@ -35,22 +34,10 @@ static void support_exports(const struct view *view, struct cause *cause)
 	support_add(cause, "vDSO: %zu functions, none of which reads a clock", vdso->export_count);
 }
 
-/* A 64-bit program on arm64 always has a vDSO, so this one is a 32-bit program. */
-bool view_lacks_compat_vdso(const struct view *view)
-{
-	const struct evidence *evidence = view->evidence;
-
-	return view->verdict == VERDICT_FALLBACK && evidence->vdso.fact.state == FACT_ABSENT &&
-	       fact_is_known(&evidence->host.arch.fact) &&
-	       strcmp(evidence->host.arch.value, "aarch64") == 0 &&
-	       !fact_is_known(&evidence->host.emulator.fact) && !boot_has(evidence, "vdso=0") &&
-	       !boot_has(evidence, "vdso32=0");
-}
-
-static void support_no_vdso(const struct view *view, struct cause *cause)
+static void support_compat(const struct view *view, struct cause *cause)
 {
 	support_add(cause, "architecture: %s", view->evidence->host.arch.value);
-	support_add(cause, "%s", view->evidence->vdso.fact.reason);
+	support_no_vdso(view, cause);
 }
 
 /* "clocksource X registered with invalid VDSO mode N. Disabling VDSO support" (5.6 and newer). */
@@ -65,8 +52,7 @@ static bool is_disabled(const struct view *view)
 {
 	const struct kernel_log_line *line = disabling_line(view);
 
-	return view->falls_back && vclock_is_none(view->evidence) && line &&
-	       *view->evidence->clocksource.current &&
+	return line && *view->evidence->clocksource.current &&
 	       strstr(line->text, view->evidence->clocksource.current);
 }
 
@@ -78,9 +64,7 @@ static void support_disabling(const struct view *view, struct cause *cause)
 
 static bool does_crash(const struct view *view)
 {
-	const struct flag_fact *counter_off = &view->evidence->host.counter_off;
-
-	return view->decided.signal && !(fact_is_known(&counter_off->fact) && counter_off->value);
+	return view->decided.signal;
 }
 
 static void support_crash(const struct view *view, struct cause *cause)
@@ -90,24 +74,6 @@ static void support_crash(const struct view *view, struct cause *cause)
 	support_mode(view, cause);
 }
 
-/* SiFive's U540 and U740, for instance, have no time register that a program can read. */
-bool view_has_firmware_counter(const struct view *view)
-{
-	const struct text_fact *arch = &view->evidence->host.arch;
-
-	return view->verdict == VERDICT_SLOW && fact_is_known(&arch->fact) &&
-	       strncmp(arch->value, "riscv", strlen("riscv")) == 0 &&
-	       !host_is_guest(view->evidence);
-}
-
-static void support_counter(const struct view *view, struct cause *cause)
-{
-	const struct timing_evidence *timing = &view->evidence->timing;
-
-	support_add(cause, "%s: %.1f ns, the cheapest system call: %.1f ns", timing->counter,
-		timing->counter_ns, timing->syscall_floor_ns);
-}
-
 static bool is_arm(const struct view *view)
 {
 	return strncmp(view->evidence->host.arch.value, "arm", strlen("arm")) == 0;
@@ -115,7 +81,7 @@ static bool is_arm(const struct view *view)
 
 static const struct advice_row set_up_arm_timer = {.id = "set-up-arm-timer",
 	.effort = EFFORT_UPDATE,
-	.applies = is_arm,
+	.when = {.applies = is_arm},
 	.text = "Update the firmware or boot loader: a 32-bit arm kernel removes the functions "
 		"where the architected timer was not set up for it (device tree: "
 		"arm,cpu-registers-not-fw-configured). Or run a 64-bit kernel."};
@@ -144,35 +110,37 @@ const struct cause_row cause_vdso_rows[] = {
 		.text = "This vDSO has no functions that read a clock, so the C library makes "
 			"system calls.",
 		.more = "vdso(7)",
-		.applies = is_without_time,
+		.when = {.verdicts = BIT(VERDICT_FALLBACK), .applies = is_without_time},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_exports,
-		.advice = (const struct advice_row *const[]){&set_up_arm_timer, NULL}},
+		.advice = {&set_up_arm_timer}},
 	{.id = "no-compat-vdso",
 		.text = "This 64-bit kernel gives 32-bit programs no vDSO: it was built without "
 			"CONFIG_COMPAT_VDSO.",
-		.applies = view_lacks_compat_vdso,
+		.when = {.verdicts = BIT(VERDICT_FALLBACK),
+			.needs = ARM_COMPAT,
+			.unless = NO_VDSO_AT_BOOT},
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_no_vdso,
-		.advice = (const struct advice_row *const[]){&use_64_bit_or_compat, NULL}},
+		.support = support_compat,
+		.advice = {&use_64_bit_or_compat}},
 	{.id = "vdso-disabled-by-kernel",
 		.text = "The kernel disabled the vDSO's support for a clocksource that was "
 			"registered wrongly: a defect of its driver.",
-		.applies = is_disabled,
+		.when = {.needs = FALLS_BACK | MODE_NONE, .applies = is_disabled},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_disabling},
 	{.id = "calls-crash",
 		.text = "The vDSO's functions end the process with a signal.",
-		.applies = does_crash,
+		.when = {.unless = COUNTER_OFF, .applies = does_crash},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_crash,
-		.advice = (const struct advice_row *const[]){&report_crash, NULL}},
+		.advice = {&report_crash}},
 	{.id = "counter-emulated-by-firmware",
 		.text = "This CPU's time register is emulated by firmware: each read of it costs "
 			"as much as a system call.",
-		.applies = view_has_firmware_counter,
+		.when = {.needs = FIRMWARE_COUNTER},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_counter,
-		.advice = (const struct advice_row *const[]){&use_coarse_clocks, NULL}},
+		.advice = {&use_coarse_clocks}},
 	{0},
 };

@@ -8,56 +8,6 @@
 
 #include <math.h>
 
-static bool has_culprit(const struct view *view, enum watchdog_culprit culprit)
-{
-	return view_is_second_choice(view) && view->watchdog.culprit == culprit;
-}
-
-static bool is_wrapped(const struct view *view)
-{
-	return has_culprit(view, WATCHDOG_WRAPPED);
-}
-
-static bool is_stopped(const struct view *view)
-{
-	return has_culprit(view, WATCHDOG_STOPPED);
-}
-
-static bool is_misread(const struct view *view)
-{
-	return has_culprit(view, WATCHDOG_MISREAD);
-}
-
-static bool has_lost_ticks(const struct view *view)
-{
-	return has_culprit(view, WATCHDOG_LOST_TICKS);
-}
-
-static bool is_late(const struct view *view)
-{
-	return has_culprit(view, WATCHDOG_LATE);
-}
-
-static bool was_paused(const struct view *view)
-{
-	return has_culprit(view, WATCHDOG_PAUSED);
-}
-
-static bool is_read_late(const struct view *view)
-{
-	return has_culprit(view, WATCHDOG_DELAYED_READ);
-}
-
-static bool has_jumped(const struct view *view)
-{
-	return has_culprit(view, WATCHDOG_TSC_JUMPED);
-}
-
-static bool is_skewed(const struct view *view)
-{
-	return has_culprit(view, WATCHDOG_TSC_SKEWED);
-}
-
 /* "hpet measured 0.312 s, tsc 4.999 s"; a side whose rate is not known is left out. */
 static void support_intervals(const struct view *view, struct cause *cause)
 {
@@ -106,33 +56,9 @@ static void support_rates(const struct view *view, struct cause *cause)
 		view->watchdog.reference.name);
 }
 
-/*
- * 5.13: "read-back delay of N ns, attempt K, marking unstable"; 6.x: "marking tsc unstable".
- * Other lines of a read-back delay say that a check was skipped, which is well.
- */
-static const struct kernel_log_line *delay_line(const struct view *view)
-{
-	return log_find_with(view->evidence, "read-back delay", ", marking ");
-}
-
-bool view_has_tsc_delay(const struct view *view)
-{
-	return view_is_second_choice(view) && delay_line(view);
-}
-
 static void support_delay(const struct view *view, struct cause *cause)
 {
-	support_add_log(cause, delay_line(view));
-}
-
-static bool is_guest(const struct view *view)
-{
-	return host_is_guest(view->evidence);
-}
-
-static bool is_no_guest(const struct view *view)
-{
-	return !host_is_guest(view->evidence);
+	support_add_log(cause, log_find_tsc_delay(view->evidence));
 }
 
 static const struct step_row keep_nowatchdog[] = {
@@ -171,7 +97,7 @@ static bool has_newer_watchdog(const struct view *view)
 
 static const struct advice_row newer_kernel_or_nowatchdog = {.id = "newer-kernel-or-nowatchdog",
 	.effort = EFFORT_UPDATE,
-	.applies = has_older_watchdog,
+	.when = {.applies = has_older_watchdog},
 	.text = "Use a newer kernel: Linux 6.3 (also 6.1 and 6.2 stable from March 2023 on) skips "
 		"the check while its reference is slow, 6.8 (also 6.6 stable from February 2024 "
 		"on) where it comes late. Or, if `vdsocheck warp` finds that the TSCs agree, boot "
@@ -181,7 +107,7 @@ static const struct advice_row newer_kernel_or_nowatchdog = {.id = "newer-kernel
 
 static const struct advice_row boot_without_watchdog = {.id = "boot-without-watchdog",
 	.effort = EFFORT_UPDATE,
-	.applies = has_newer_watchdog,
+	.when = {.applies = has_newer_watchdog},
 	.text = "Reboot: the kernel then offers tsc again. If `vdsocheck warp` finds that the TSCs "
 		"agree, boot with tsc=nowatchdog to prevent a repetition.",
 	.keep = keep_nowatchdog,
@@ -207,13 +133,13 @@ static const struct advice_row ask_about_pauses = {.id = "ask-about-pauses",
 
 const struct advice_row advice_update_firmware = {.id = "update-firmware",
 	.effort = EFFORT_UPDATE,
-	.applies = is_no_guest,
+	.when = {.unless = GUEST},
 	.text = "Do not force the TSC: the kernel measured it to be wrong. Update the firmware, "
 		"reboot, and check again after some days, since it can happen late."};
 
 const struct advice_row advice_ask_about_unstable_tsc = {.id = "ask-about-unstable-tsc",
 	.effort = EFFORT_ASK,
-	.applies = is_guest,
+	.when = {.needs = GUEST},
 	.text = "Do not force the TSC: the kernel measured it to be wrong. Reboot, or move this "
 		"machine to another host, and send this to your provider or platform team:",
 	.ask = "The guest's kernel found its TSC unstable and fell back to a clocksource that "
@@ -222,7 +148,7 @@ const struct advice_row advice_ask_about_unstable_tsc = {.id = "ask-about-unstab
 
 static const struct advice_row ask_which_clock = {.id = "ask-which-clock",
 	.effort = EFFORT_ASK,
-	.applies = is_guest,
+	.when = {.needs = GUEST},
 	.text = "Do not force the TSC before it is known which of the two clocks was wrong. Reboot, "
 		"or move this machine to another host, and send this to your provider or platform "
 		"team:",
@@ -232,32 +158,11 @@ static const struct advice_row ask_which_clock = {.id = "ask-which-clock",
 
 static const struct advice_row find_which_clock = {.id = "find-which-clock",
 	.effort = EFFORT_UPDATE,
-	.applies = is_no_guest,
+	.when = {.unless = GUEST},
 	.text = "Do not force the TSC before it is known which of the two clocks was wrong. Reboot, "
 		"update the firmware, and look into the kernel log when it happens again: the "
 		"lines with wd_nsec and cs_nsec hold both measurements.",
 	.steps = REBOOT_STEPS};
-
-#define FALSE_ALARM                                                                                \
-	(const struct advice_row *const[])                                                         \
-	{                                                                                          \
-		&newer_kernel_or_nowatchdog, &boot_without_watchdog, NULL                          \
-	}
-#define TRUST_AGAIN                                                                                \
-	(const struct advice_row *const[])                                                         \
-	{                                                                                          \
-		&reboot_to_tsc, NULL                                                               \
-	}
-#define WHICH_CLOCK                                                                                \
-	(const struct advice_row *const[])                                                         \
-	{                                                                                          \
-		&find_which_clock, &ask_which_clock, NULL                                          \
-	}
-#define TRUST_NO_MORE                                                                              \
-	(const struct advice_row *const[])                                                         \
-	{                                                                                          \
-		&advice_update_firmware, &advice_ask_about_unstable_tsc, NULL                      \
-	}
 
 static void support_distrust(const struct view *view, struct cause *cause)
 {
@@ -273,83 +178,85 @@ const struct cause_row cause_watchdog_rows[] = {
 	{.id = "tsc-read-delay",
 		.text = "The kernel's watchdog could not read its reference clock in time and gave "
 			"up on the TSC: often a false alarm in a guest or under heavy load.",
-		.applies = view_has_tsc_delay,
+		.when = {.needs = SECOND_CHOICE | TSC_DELAYED},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_delay,
-		.advice = FALSE_ALARM},
+		.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}},
 	{.id = "tsc-reference-wrapped",
 		.text = "The kernel's watchdog dropped the TSC by mistake: its check came late, and "
 			"by then the reference clock had counted past its range.",
-		.applies = is_wrapped,
+		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_WRAPPED},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_wraps,
-		.advice = TRUST_AGAIN},
+		.advice = {&reboot_to_tsc}},
 	{.id = "tsc-reference-stopped",
 		.text = "The reference clock of the kernel's watchdog counted too little, as an hpet "
 			"that stops in deep idle states does; the TSC was dropped for it.",
-		.applies = is_stopped,
+		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_STOPPED},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_readings,
-		.advice = TRUST_AGAIN},
+		.advice = {&reboot_to_tsc}},
 	{.id = "tsc-reference-misread",
 		.text = "The kernel's watchdog read its reference clock as all ones, which is a "
 			"failed read, and dropped the TSC for it.",
-		.applies = is_misread,
+		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_MISREAD},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_readings,
-		.advice = TRUST_AGAIN},
+		.advice = {&reboot_to_tsc}},
 	{.id = "tsc-reference-lost-ticks",
 		.text = "The kernel's watchdog compared the TSC with a count of timer interrupts, "
 			"some of which were lost, and dropped the TSC for it.",
-		.applies = has_lost_ticks,
+		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_LOST_TICKS},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_intervals,
-		.advice = TRUST_AGAIN},
+		.advice = {&reboot_to_tsc}},
 	{.id = "tsc-check-late",
 		.text = "The kernel's watchdog dropped the TSC by mistake: its check came late, and "
 			"a difference that is normal after so long was too much for its limit.",
-		.applies = is_late,
+		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_LATE},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_intervals,
-		.advice = FALSE_ALARM},
+		.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}},
 	{.id = "tsc-check-delayed",
 		.text = "The kernel's watchdog dropped the TSC for a difference so small that a "
 			"delayed read explains it: often a false alarm on a large, busy machine.",
-		.applies = is_read_late,
+		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_DELAYED_READ},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_intervals,
-		.advice = FALSE_ALARM},
+		.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}},
 	{.id = "tsc-guest-paused",
 		.text = "This guest was paused: one of its clocks counted the pause, the other did "
 			"not, and the kernel dropped the TSC for it.",
-		.applies = was_paused,
+		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_PAUSED},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_intervals,
-		.advice = (const struct advice_row *const[]){&ask_about_pauses, NULL}},
+		.advice = {&ask_about_pauses}},
 	{.id = "tsc-jumped",
 		.text = "The TSC was reset or written: firmware, a suspend, a migration or a program "
 			"that writes the CPU's registers did it.",
-		.applies = has_jumped,
+		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_TSC_JUMPED},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_intervals,
-		.advice = TRUST_NO_MORE},
+		.advice = {&advice_update_firmware, &advice_ask_about_unstable_tsc}},
 	{.id = "tsc-skewed",
 		.text = "The TSC does not run at the rate that the kernel measured for it at boot.",
-		.applies = is_skewed,
+		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_TSC_SKEWED},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_rates,
-		.advice = TRUST_NO_MORE},
+		.advice = {&advice_update_firmware, &advice_ask_about_unstable_tsc}},
 	{.id = "tsc-early-unstable",
 		.text = "The TSC disagreed with the kernel's reference clock while booting.",
-		.applies = view_is_tsc_early,
+		.when = {.needs = SECOND_CHOICE | TSC_EARLY, .unless = TSC_DELAYED | TSC_JUDGED},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_distrust,
-		.advice = WHICH_CLOCK},
+		.advice = {&find_which_clock, &ask_which_clock}},
 	{.id = "tsc-distrusted",
 		.text = "The kernel marked the TSC unstable and stopped using it.",
-		.applies = view_is_tsc_distrusted,
+		.when = {.needs = SECOND_CHOICE | TSC_DISTRUSTED,
+			.unless = NO_TSC_AT_BOOT | TSC_JUDGED | TSC_DELAYED | TSC_EARLY |
+                                  TSC_UNSYNCHRONISED | TSC_UNCALIBRATED | TSC_ON_HYPERV},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_distrust,
-		.advice = WHICH_CLOCK},
+		.advice = {&find_which_clock, &ask_which_clock}},
 	{0},
 };

@@ -36,8 +36,7 @@ static const struct path_evidence *paid_path(
 {
 	const struct path_evidence *judged = &call->path[call_judged_path(call)];
 	const struct path_evidence *libc = &call->path[PATH_LIBC];
-	const struct flag_fact *is_static = &evidence->host.libc_static;
-	bool is_host_libc = fact_is_known(&is_static->fact) && !is_static->value;
+	bool is_host_libc = fact_is_flag(&evidence->host.libc_static, false);
 
 	return is_host_libc && libc->entered > judged->entered ? libc : judged;
 }

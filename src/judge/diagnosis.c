@@ -1,60 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The whole of judge/ in one call: the verdict, then one view of the evidence that every rule
- * of causes and advice reads. The causes are found once, in the order of their tables, and
- * bring their advice along.
+ * The whole of judge/ in one call: the verdict, then one view of the evidence, with every
+ * condition that rows of causes and advice share, then the causes, which bring their advice along.
  */
 #include "rules.h"
 
+#include <string.h>
+
 #include "base/units.h"
-
-/* What makes the calls slow comes before what led the kernel there, and notes come last. */
-const struct cause_table cause_tables[CAUSE_TABLES] = {
-	{cause_process_rows, true},
-	{cause_vdso_rows, true},
-	{cause_slow_rows, true},
-	{cause_unexplained_rows, false},
-	{cause_selected_rows, false},
-	{cause_watchdog_rows, false},
-	{cause_unused_rows, false},
-	{cause_note_rows, false},
-};
-
-static bool is_unexplained(const struct view *view)
-{
-	return view->falls_back;
-}
-
-/* Only where no row of the tables that explain applies. */
-const struct cause_row cause_unexplained_rows[] = {
-	{.id = "fallback-unexplained",
-		.text = "The vDSO is there, but the clock it reads sends calls on to the kernel.",
-		.applies = is_unexplained,
-		.certainty = CERTAINTY_POSSIBLE,
-		.support = support_mode},
-	{0},
-};
-
-static const char *find_paravirtual(const struct evidence *evidence)
-{
-	static const char *const names[] = {"kvm-clock", "hyperv_clocksource_tsc_page", "xen"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (clocksource_is_another(evidence, names[i]) &&
-			advisable_clocksource(evidence, names[i], NULL))
-			return names[i];
-	}
-	return NULL;
-}
-
-static void find_switches(const struct evidence *evidence, struct view *view)
-{
-	view->paravirtual = find_paravirtual(evidence);
-	if (!clocksource_is_another(evidence, "tsc"))
-		return;
-	if (advisable_clocksource(evidence, "tsc", &view->not_tsc))
-		view->tsc = "tsc";
-}
 
 void view_begin(const struct evidence *evidence, struct view *view)
 {
@@ -64,68 +17,112 @@ void view_begin(const struct evidence *evidence, struct view *view)
 		.libc = counts_by_path(evidence, PATH_LIBC)};
 }
 
-void view_make(const struct evidence *evidence, enum verdict_kind verdict, struct view *view)
+static unsigned if_so(bool holds, enum condition condition)
+{
+	return holds ? condition : 0;
+}
+
+/* Of the host, this process and the vDSO. */
+static unsigned conditions_here(const struct view *view)
+{
+	const struct evidence *evidence = view->evidence;
+	const struct host_evidence *host = &evidence->host;
+	bool emulated = fact_is_known(&host->emulator.fact);
+	bool no_vdso = evidence->vdso.fact.state == FACT_ABSENT;
+	bool riscv = fact_is_known(&host->arch.fact) &&
+	             strncmp(host->arch.value, "riscv", strlen("riscv")) == 0;
+
+	return if_so(host_is_guest(evidence), GUEST) |
+	       if_so(fact_is_text(&host->hypervisor, "xen"), UNDER_XEN) |
+	       if_so(fact_is_text(&host->hypervisor, "vmware"), UNDER_VMWARE) |
+	       if_so(platform_is(evidence, "aws-xen"), EC2_XEN) |
+	       if_so(platform_is(evidence, "gvisor"), GVISOR) | if_so(emulated, EMULATED) |
+	       if_so(fact_is_flag(&host->counter_off, true), COUNTER_OFF) |
+	       if_so(view->verdict == VERDICT_SLOW && riscv && !host_is_guest(evidence),
+		       FIRMWARE_COUNTER) |
+	       if_so(no_vdso, NO_VDSO) |
+	       if_so(boot_has(evidence, "vdso=0") || boot_has(evidence, "vdso32=0"),
+		       NO_VDSO_AT_BOOT) |
+	       if_so(no_vdso && !emulated && fact_is_text(&host->arch, "aarch64"), ARM_COMPAT) |
+	       if_so(view->verdict == VERDICT_FALLBACK && fact_is_known(&evidence->vdso.fact) &&
+			       view->vdso.entered > 0,
+		       FALLS_BACK);
+}
+
+/* Of the clocksource in use; `falls_back` is the condition of that name. */
+static unsigned conditions_of_clocksource(const struct evidence *evidence, bool falls_back)
 {
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+	const struct vclock_evidence *vclock = &evidence->vclock;
+	bool none = vclock_is_none(evidence);
+	bool kvm_clock = clocksource_is(evidence, "kvm-clock");
+	bool plain = (falls_back || !evidence->live) && fact_is_known(&clocksource->current_fact) &&
+	             (vclock_name_has_no_mode(clocksource->current) ||
+			     (none && !vclock_name_has_mode(clocksource->current)));
+	bool stable =
+		fact_is_flag(&vclock->pvclock_stable, true) && vclock->how >= VCLOCK_COPY && !none;
 
+	return if_so(clocksource_is(evidence, "xen"), ON_XEN) | if_so(kvm_clock, ON_KVM_CLOCK) |
+	       if_so(clocksource_is(evidence, "hyperv_clocksource_tsc_page"), ON_HYPERV_PAGE) |
+	       if_so(none, MODE_NONE) | if_so(vclock->how == VCLOCK_READ && !none, MODE_READ) |
+	       if_so(stable, STABLE_NOW) |
+	       if_so(fact_is_flag(&vclock->pvclock_stable, false), PAGE_UNSTABLE) |
+	       if_so(falls_back && kvm_clock && !stable &&
+			       !boot_has(evidence, "no-kvmclock-vsyscall") &&
+			       !kvm_clock_is_32_bit(evidence),
+		       KVM_UNSTABLE) |
+	       if_so(plain, PLAIN) | if_so(plain && host_is_x86(evidence), SECOND_CHOICE);
+}
+
+/* Of the TSC; `second_choice` is the condition of that name. */
+static unsigned conditions_of_tsc(const struct view *view, bool second_choice)
+{
+	const struct evidence *evidence = view->evidence;
+	bool offered = clocksource_is_offered(evidence, "tsc");
+	bool distrusted = log_find_tsc_distrust(evidence);
+	bool delayed = log_find_tsc_delay(evidence);
+	bool unsynchronised = log_find(evidence, "TSC warp") ||
+	                      log_find(evidence, "check_tsc_sync_source failed") ||
+	                      log_find(evidence, "TSCs unsynchronized") ||
+	                      log_find(evidence, "inter CPU skew");
+
+	return if_so(boot_disables_tsc(evidence), NO_TSC_AT_BOOT) |
+	       if_so(view->watchdog.culprit != WATCHDOG_UNDETERMINED, TSC_JUDGED) |
+	       if_so(distrusted, TSC_DISTRUSTED) | if_so(delayed, TSC_DELAYED) |
+	       if_so(log_find(evidence, "Marking clocksource 'tsc-early"), TSC_EARLY) |
+	       if_so(unsynchronised, TSC_UNSYNCHRONISED) |
+	       if_so(log_find_tsc_uncalibrated(evidence) && !offered, TSC_UNCALIBRATED) |
+	       if_so(log_find(evidence, "running on Hyper-V"), TSC_ON_HYPERV) |
+	       if_so(second_choice && fact_is_known(&evidence->clocksource.available_fact) &&
+			       !offered && log_find_tsc_in_use(evidence) && !distrusted && !delayed,
+		       TSC_UNBOUND);
+}
+
+static void find_switches(const struct evidence *evidence, struct view *view)
+{
+	static const char *const paravirtual[] = {
+		"kvm-clock", "hyperv_clocksource_tsc_page", "xen"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(paravirtual) && !view->paravirtual; i++) {
+		if (clocksource_is_another(evidence, paravirtual[i]) &&
+			advisable_clocksource(evidence, paravirtual[i], NULL))
+			view->paravirtual = paravirtual[i];
+	}
+	if (clocksource_is_another(evidence, "tsc") &&
+		advisable_clocksource(evidence, "tsc", &view->not_tsc))
+		view->tsc = "tsc";
+}
+
+void view_make(const struct evidence *evidence, enum verdict_kind verdict, struct view *view)
+{
 	view_begin(evidence, view);
 	view->verdict = verdict;
-	view->falls_back = verdict == VERDICT_FALLBACK && fact_is_known(&evidence->vdso.fact) &&
-	                   view->vdso.entered > 0;
-	view->is_plain =
-		(view->falls_back || !evidence->live) &&
-		fact_is_known(&clocksource->current_fact) &&
-		(vclock_name_has_no_mode(clocksource->current) ||
-			(vclock_is_none(evidence) && !vclock_name_has_mode(clocksource->current)));
 	watchdog_explain(evidence, &view->watchdog);
-	if (view->falls_back)
+	view->holds = conditions_here(view);
+	view->holds |= conditions_of_clocksource(evidence, view->holds & FALLS_BACK);
+	view->holds |= conditions_of_tsc(view, view->holds & SECOND_CHOICE);
+	if (view->holds & FALLS_BACK)
 		find_switches(evidence, view);
-}
-
-/* Names alone, from a captured tree, prove nothing. */
-static void set_cause(const struct view *view, const struct cause_row *row, struct cause *cause)
-{
-	*cause = (struct cause){
-		.id = row->id, .text = row->text, .certainty = row->certainty, .more = row->more};
-	if (row->proves && row->proves(view))
-		cause->certainty = CERTAINTY_PROVEN;
-	if (!view->evidence->live && cause->certainty == CERTAINTY_PROVEN)
-		cause->certainty = CERTAINTY_LIKELY;
-	row->support(view, cause);
-}
-
-size_t cause_find(const struct view *view, struct cause causes[CAUSE_MAX],
-	const struct cause_row *rows[CAUSE_MAX])
-{
-	bool explained = false;
-	size_t count = 0;
-
-	for (size_t i = 0; i < CAUSE_TABLES; i++) {
-		const struct cause_row *row = cause_tables[i].rows;
-
-		if (row == cause_unexplained_rows && explained)
-			continue;
-		for (; row->id && count < CAUSE_MAX; row++) {
-			if (!row->applies(view))
-				continue;
-			explained |= cause_tables[i].explains;
-			rows[count] = row;
-			set_cause(view, row, &causes[count++]);
-		}
-	}
-	return count;
-}
-
-const char *const cause_certainty_names[] = {
-	[CERTAINTY_POSSIBLE] = "possible",
-	[CERTAINTY_LIKELY] = "likely",
-	[CERTAINTY_PROVEN] = "proven",
-	NULL,
-};
-
-const char *cause_certainty_name(enum certainty certainty)
-{
-	return cause_certainty_names[certainty];
 }
 
 void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis)

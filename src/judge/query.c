@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions to the evidence, in the words that the rules of causes and advice use. */
+/*
+ * Questions to the evidence, in the words that the rules use: how many of the deciding calls
+ * entered the kernel, what the clocksource, the command line, the kernel log and the host are.
+ */
 #include "rules.h"
 
 #include <stdio.h>
@@ -7,6 +10,63 @@
 
 #include "base/text.h"
 #include "base/units.h"
+
+static void add(struct entry_counts *counts, const struct path_evidence *path)
+{
+	if (!path->available)
+		return;
+	counts->calls++;
+	if (path->signal)
+		counts->signal = path->signal;
+	if (!path->attempts)
+		return;
+	counts->proven++;
+	counts->always += path->entered == path->attempts;
+	counts->entering += path->entered > 0;
+	counts->attempts += path->attempts;
+	counts->entered += path->entered;
+}
+
+struct entry_counts counts_deciding(const struct evidence *evidence)
+{
+	struct entry_counts counts = {0};
+
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		const struct call_evidence *call = &evidence->calls[i];
+
+		if (call->decides)
+			add(&counts, &call->path[call_judged_path(call)]);
+	}
+	return counts;
+}
+
+bool counts_are_mixed(const struct evidence *evidence)
+{
+	struct entry_counts counts = counts_deciding(evidence);
+
+	return counts.entering > counts.always;
+}
+
+struct entry_counts counts_by_path(const struct evidence *evidence, enum call_path path)
+{
+	struct entry_counts counts = {0};
+
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		if (evidence->calls[i].decides)
+			add(&counts, &evidence->calls[i].path[path]);
+	}
+	return counts;
+}
+
+const struct call_evidence *clock_gettime_of(const struct evidence *evidence, const char *clock)
+{
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		if (strcmp(evidence->calls[i].call, "clock_gettime") == 0 &&
+			strcmp(evidence->calls[i].clock, clock) == 0)
+			return &evidence->calls[i];
+	}
+	return NULL;
+}
 
 bool clocksource_is(const struct evidence *evidence, const char *name)
 {
@@ -63,6 +123,11 @@ bool boot_has(const struct evidence *evidence, const char *parameter)
 	return false;
 }
 
+bool boot_disables_tsc(const struct evidence *evidence)
+{
+	return boot_has(evidence, "notsc") || boot_has(evidence, "tsc=unstable");
+}
+
 bool boot_chose_current(const struct evidence *evidence)
 {
 	char parameter[CLOCKSOURCE_NAME_SIZE + 16];
@@ -94,16 +159,6 @@ const struct kernel_log_line *log_find_after(
 	return line ? find_from(log, (size_t)(line - log->lines) + 1, text) : NULL;
 }
 
-const struct kernel_log_line *log_find_with(
-	const struct evidence *evidence, const char *text, const char *also)
-{
-	const struct kernel_log_line *line = log_find(evidence, text);
-
-	while (line && !strstr(line->text, also))
-		line = log_find_after(evidence, line, text);
-	return line;
-}
-
 /* The digits at the front of the text, and what follows them. */
 static bool take_number(struct span *text, uint64_t *number)
 {
@@ -133,19 +188,20 @@ bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned 
 	return has_major < major || (has_major == major && has_minor < minor);
 }
 
-static bool text_is(const struct text_fact *text, const char *word)
-{
-	return fact_is_known(&text->fact) && strcmp(text->value, word) == 0;
-}
-
 bool platform_is(const struct evidence *evidence, const char *word)
 {
-	return text_is(&evidence->host.platform, word);
+	return fact_is_text(&evidence->host.platform, word);
 }
 
 bool host_is_guest(const struct evidence *evidence)
 {
 	return fact_is_known(&evidence->host.hypervisor.fact);
+}
+
+bool kvm_clock_is_32_bit(const struct evidence *evidence)
+{
+	return fact_is_known(&evidence->host.arch.fact) &&
+	       !fact_is_text(&evidence->host.arch, "x86_64");
 }
 
 bool host_is_x86(const struct evidence *evidence)
@@ -162,10 +218,9 @@ bool host_is_x86(const struct evidence *evidence)
 
 bool tsc_is_invariant(const struct evidence *evidence)
 {
-	const struct flag_fact *invariant = &evidence->host.invariant_tsc;
 	const struct text_fact *flags = &evidence->host.tsc_flags;
 
-	return fact_is_known(&invariant->fact) && invariant->value &&
+	return fact_is_flag(&evidence->host.invariant_tsc, true) &&
 	       (!fact_is_known(&flags->fact) || (strstr(flags->value, "constant_tsc") &&
 							strstr(flags->value, "nonstop_tsc")));
 }
@@ -174,10 +229,21 @@ bool host_may_be_restored(const struct evidence *evidence)
 {
 	/* Hyper-V and VMware give every guest such a device, and restore its TSC with it. */
 	bool reports = fact_is_known(&evidence->host.restore_device.fact) &&
-	               !text_is(&evidence->host.hypervisor, "microsoft") &&
-	               !text_is(&evidence->host.hypervisor, "vmware");
+	               !fact_is_text(&evidence->host.hypervisor, "microsoft") &&
+	               !fact_is_text(&evidence->host.hypervisor, "vmware");
 
 	return reports || platform_is(evidence, "firecracker") || platform_is(evidence, "microvm");
+}
+
+/* The first line that holds the first of these texts that any line holds. */
+static const struct kernel_log_line *find_first(
+	const struct evidence *evidence, const char *const *texts, size_t count)
+{
+	const struct kernel_log_line *line = NULL;
+
+	for (size_t i = 0; i < count && !line; i++)
+		line = log_find(evidence, texts[i]);
+	return line;
 }
 
 const struct kernel_log_line *log_find_tsc_distrust(const struct evidence *evidence)
@@ -192,24 +258,41 @@ const struct kernel_log_line *log_find_tsc_distrust(const struct evidence *evide
 		"TSC disabled",
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		const struct kernel_log_line *line = log_find(evidence, texts[i]);
-
-		if (line)
-			return line;
-	}
-	return NULL;
+	return find_first(evidence, texts, ARRAY_SIZE(texts));
 }
 
-static bool is_x86_or_arm(const struct text_fact *arch)
+/*
+ * 5.13: "read-back delay of N ns, attempt K, marking unstable"; 6.x: "marking tsc unstable".
+ * Other lines of a read-back delay say that a check was skipped, which is well.
+ */
+const struct kernel_log_line *log_find_tsc_delay(const struct evidence *evidence)
 {
-	static const char *const names[] = {"x86_64", "i386", "i686", "aarch64", "armv7l"};
+	static const char text[] = "read-back delay";
+	const struct kernel_log_line *line = log_find(evidence, text);
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (fact_is_known(&arch->fact) && strcmp(arch->value, names[i]) == 0)
-			return true;
-	}
-	return false;
+	while (line && !strstr(line->text, ", marking "))
+		line = log_find_after(evidence, line, text);
+	return line;
+}
+
+/* A fast or PIT calibration that fails is normal, and is followed by another way. */
+const struct kernel_log_line *log_find_tsc_uncalibrated(const struct evidence *evidence)
+{
+	static const char *const texts[] = {
+		"could not calculate TSC", "No reference (HPET/PMTIMER) available"};
+
+	return find_first(evidence, texts, ARRAY_SIZE(texts));
+}
+
+/* "Switched to clocksource tsc" and not "tsc-early". */
+const struct kernel_log_line *log_find_tsc_in_use(const struct evidence *evidence)
+{
+	static const char text[] = "Switched to clocksource tsc";
+	const struct kernel_log_line *line = log_find(evidence, text);
+
+	while (line && strstr(line->text, text)[sizeof(text) - 1])
+		line = log_find_after(evidence, line, text);
+	return line;
 }
 
 /*
@@ -220,6 +303,7 @@ static bool is_x86_or_arm(const struct text_fact *arch)
 
 bool counter_is_trapped(const struct evidence *evidence)
 {
+	static const char *const fast[] = {"x86_64", "i386", "i686", "aarch64", "armv7l"};
 	const struct timing_evidence *timing = &evidence->timing;
 
 	if (!fact_is_known(&timing->counter_fact))
@@ -227,5 +311,9 @@ bool counter_is_trapped(const struct evidence *evidence)
 	if (fact_is_known(&timing->syscall_floor_fact) &&
 		timing->counter_ns >= timing->syscall_floor_ns)
 		return true;
-	return is_x86_or_arm(&evidence->host.arch) && timing->counter_ns > COUNTER_NS_MOST;
+	for (size_t i = 0; i < ARRAY_SIZE(fast); i++) {
+		if (fact_is_text(&evidence->host.arch, fast[i]))
+			return timing->counter_ns > COUNTER_NS_MOST;
+	}
+	return false;
 }

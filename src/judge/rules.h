@@ -24,18 +24,15 @@ bool vclock_is_none(const struct evidence *evidence);
 /* True if the copy of the vDSO shows that the CPU's counter would take about as long as now. */
 bool counter_gains_nothing(const struct evidence *evidence);
 
-/* Booted with this parameter: "notsc", or "tsc=unstable" with its value. */
+/* Booted with this parameter: "notsc", or "tsc=unstable" with its value; with one of these. */
 bool boot_has(const struct evidence *evidence, const char *parameter);
+bool boot_disables_tsc(const struct evidence *evidence);
 
 /* Booted with clocksource= and the name of the current one. */
 bool boot_chose_current(const struct evidence *evidence);
 
 /* The first line of the kernel log that holds this text; NULL if none does, or none was read. */
 const struct kernel_log_line *log_find(const struct evidence *evidence, const char *text);
-
-/* The first line that holds both texts. */
-const struct kernel_log_line *log_find_with(
-	const struct evidence *evidence, const char *text, const char *also);
 
 /* The same among the lines after this one. */
 const struct kernel_log_line *log_find_after(
@@ -47,6 +44,9 @@ bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned 
 /* The platform is known to be this. */
 bool platform_is(const struct evidence *evidence, const char *word);
 
+/* arch/x86/kernel/kvmclock.c gives the mode under CONFIG_X86_64 only, 3.10 to 7.3. */
+bool kvm_clock_is_32_bit(const struct evidence *evidence);
+
 /* Under a hypervisor. */
 bool host_is_guest(const struct evidence *evidence);
 
@@ -55,6 +55,13 @@ bool host_may_be_restored(const struct evidence *evidence);
 
 /* The log line by which the kernel said that it does not trust the TSC; NULL if none. */
 const struct kernel_log_line *log_find_tsc_distrust(const struct evidence *evidence);
+
+/* The one by which it gave the TSC up since a read of its reference clock took too long. */
+const struct kernel_log_line *log_find_tsc_delay(const struct evidence *evidence);
+
+/* Those by which it ended without the TSC's rate; by which it switched to tsc. */
+const struct kernel_log_line *log_find_tsc_uncalibrated(const struct evidence *evidence);
+const struct kernel_log_line *log_find_tsc_in_use(const struct evidence *evidence);
 
 /*
  * Reading the counter takes too long for a read of a register: as long as the cheapest system
@@ -65,6 +72,53 @@ bool counter_is_trapped(const struct evidence *evidence);
 /* True if some kernel gives a clocksource of this name a clock mode. */
 bool vclock_name_has_mode(const char *clocksource);
 
+/*
+ * What holds on this host, of what several rows of causes and advice depend on; what matters to
+ * one row alone is in its `applies`.
+ */
+enum condition {
+	/* The host, and this process. */
+	GUEST = 1 << 0,
+	UNDER_XEN = 1 << 1,
+	UNDER_VMWARE = 1 << 2,
+	EC2_XEN = 1 << 3,
+	GVISOR = 1 << 4,
+	EMULATED = 1 << 5,
+	COUNTER_OFF = 1 << 6,      /* for this process: reading it raises a signal */
+	FIRMWARE_COUNTER = 1 << 7, /* riscv without a time register, where the verdict is slow */
+	/* The vDSO. */
+	NO_VDSO = 1 << 8,
+	NO_VDSO_AT_BOOT = 1 << 9, /* by a boot parameter */
+	ARM_COMPAT = 1 << 10,     /* a 32-bit program on arm64: a 64-bit one has a vDSO */
+	FALLS_BACK = 1 << 11,     /* it is there and made system calls */
+	/* The clocksource in use, and its clock mode. */
+	ON_XEN = 1 << 12,
+	ON_KVM_CLOCK = 1 << 13,
+	ON_HYPERV_PAGE = 1 << 14,
+	MODE_NONE = 1 << 15,
+	MODE_READ = 1 << 16,     /* from the data page, and it is not none */
+	STABLE_NOW = 1 << 17,    /* the pvclock page says so, and there is a mode */
+	PAGE_UNSTABLE = 1 << 18, /* the pvclock page says so */
+	KVM_UNSTABLE = 1 << 19,  /* falls back on kvm-clock, and nothing in this guest causes it */
+	/*
+	 * The calls fall back on a clocksource that no kernel gives a clock mode, by its name, or
+	 * that has none, by the data page, and is not known to ever have one. Or they would, by
+	 * its name, where a captured tree is all there is.
+	 */
+	PLAIN = 1 << 20,
+	SECOND_CHOICE = 1 << 21, /* the same on x86: why not the TSC? */
+	/* The TSC: disabled at boot, and what the kernel log has against it. */
+	NO_TSC_AT_BOOT = 1 << 22,
+	TSC_JUDGED = 1 << 23, /* the watchdog's figures show what was wrong */
+	TSC_DISTRUSTED = 1 << 24,
+	TSC_DELAYED = 1 << 25,
+	TSC_EARLY = 1 << 26,
+	TSC_UNSYNCHRONISED = 1 << 27,
+	TSC_UNCALIBRATED = 1 << 28,
+	TSC_ON_HYPERV = 1 << 29,
+	TSC_UNBOUND = 1 << 30, /* it was in use and is gone, and nothing in the log says why */
+};
+
 /* What every rule looks at, computed once. */
 struct view {
 	const struct evidence *evidence;
@@ -73,13 +127,7 @@ struct view {
 	struct entry_counts libc;    /* the same through libc */
 	/* From here on for the rules of causes and advice alone. */
 	enum verdict_kind verdict;
-	bool falls_back; /* the vDSO is there and made system calls */
-	/*
-	 * The calls fall back on a clocksource that no kernel gives a clock mode, by its name, or
-	 * that has none, by the data page, and is not known to ever have one. Or they would, by its
-	 * name, where a captured tree is all there is.
-	 */
-	bool is_plain;
+	unsigned holds; /* of enum condition */
 	/* What the clocksource watchdog measured; without figures: undetermined, line NULL. */
 	struct watchdog_report watchdog;
 	/* Clocksources that may be recommended instead of the current one; NULL: none. */
@@ -118,23 +166,17 @@ extern const struct contradiction_row contradiction_rows[]; /* ended by a row wi
 /* Writes those that are seen, at most CONTRADICTION_MAX, and returns how many. */
 size_t contradiction_find(const struct view *view, struct contradiction found[CONTRADICTION_MAX]);
 
-/* x86 on a clocksource that no kernel selects for its speed: why not the TSC? */
-bool view_is_second_choice(const struct view *view);
+/* When a row applies: all that is given has to hold. */
+struct scope {
+	unsigned verdicts;             /* a set of BIT()s; 0: all */
+	unsigned needs, unless;        /* of enum condition: all of these, none of those */
+	enum watchdog_culprit culprit; /* by the watchdog's figures; 0: whatever they show */
+	bool (*applies)(const struct view *view); /* what else; NULL: nothing */
+};
 
-/*
- * The kernel gave up on the TSC: since a read took too long; while booting; at any time. The
- * latter two where neither another row nor the watchdog's figures describe it better.
- */
-bool view_has_tsc_delay(const struct view *view);
-bool view_is_tsc_early(const struct view *view);
-bool view_is_tsc_distrusted(const struct view *view);
+#define BIT(verdict) (1u << (verdict))
 
-/* tsc was in use and is gone, and nothing in the log says why. */
-bool view_is_tsc_unbound(const struct view *view);
-
-/* A 32-bit program on an arm64 kernel without CONFIG_COMPAT_VDSO; rdtime emulated by firmware. */
-bool view_lacks_compat_vdso(const struct view *view);
-bool view_has_firmware_counter(const struct view *view);
+bool scope_applies(const struct scope *scope, const struct view *view);
 
 /*
  * Words in braces are replaced: {to} is the clocksource that the advice leads to, {from} the
@@ -164,7 +206,7 @@ enum effort {
 struct advice_row {
 	const char *id;
 	enum effort effort;
-	bool (*applies)(const struct view *view);       /* NULL: wherever its cause does */
+	struct scope when;                              /* where its cause applies */
 	const char *(*target)(const struct view *view); /* gives {to}; NULL: does not apply */
 	const char *text;                               /* what to do, in a sentence or two */
 	struct step_row steps[STEP_ROW_MAX];            /* all of them, in this order */
@@ -172,15 +214,17 @@ struct advice_row {
 	const char *undo, *ask, *risk, *source; /* as in struct advice */
 };
 
+#define CAUSE_ADVICE_MAX 4
+
 struct cause_row {
 	const char *id;
 	const char *text;
 	const char *more;
-	bool (*applies)(const struct view *view);
+	struct scope when;
 	enum certainty certainty;
 	bool (*proves)(const struct view *view); /* raises it to proven; NULL: nothing does */
 	void (*support)(const struct view *view, struct cause *cause);
-	const struct advice_row *const *advice; /* ended by NULL; NULL: none of its own */
+	const struct advice_row *advice[CAUSE_ADVICE_MAX + 1]; /* ended by NULL */
 };
 
 /*
@@ -227,9 +271,13 @@ void support_add(struct cause *cause, const char *format, ...)
 /* Quotes a line of the kernel log with its time; NULL adds nothing. */
 void support_add_log(struct cause *cause, const struct kernel_log_line *line);
 
-/* Clocksource, clock mode and hypervisor's page; the boot parameters; the kernel's release. */
+/* Clocksource, clock mode and hypervisor's page; with the kernel's release. */
 void support_mode(const struct view *view, struct cause *cause);
-void support_boot(const struct view *view, struct cause *cause);
 void support_kernel(const struct view *view, struct cause *cause);
+
+/* The boot parameters; why there is no vDSO; what reading the counter takes. */
+void support_boot(const struct view *view, struct cause *cause);
+void support_no_vdso(const struct view *view, struct cause *cause);
+void support_counter(const struct view *view, struct cause *cause);
 
 #endif

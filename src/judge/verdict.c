@@ -114,10 +114,8 @@ static void write_sometimes(const struct view *view, char *summary, size_t size)
  */
 static bool host_libc_enters(const struct view *view)
 {
-	const struct flag_fact *is_static = &view->evidence->host.libc_static;
-
-	return has_proof(view) && view->libc.entered > 0 && fact_is_known(&is_static->fact) &&
-	       !is_static->value;
+	return has_proof(view) && view->libc.entered > 0 &&
+	       fact_is_flag(&view->evidence->host.libc_static, false);
 }
 
 /*

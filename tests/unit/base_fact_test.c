@@ -85,6 +85,23 @@ static void values_are_known_with_their_value(void **state)
 	assert_true(fact_is_known(&flag.fact) && flag.value);
 }
 
+static void an_unknown_value_is_none(void **state)
+{
+	struct text_fact text = {0};
+	struct flag_fact flag = {0};
+
+	(void)state;
+	assert_false(fact_is_text(&text, ""));
+	assert_false(fact_is_flag(&flag, false));
+	fact_set_text(&text, "xen");
+	fact_set_flag(&flag, false);
+	assert_true(fact_is_text(&text, "xen") && !fact_is_text(&text, "xe"));
+	assert_true(fact_is_flag(&flag, false) && !fact_is_flag(&flag, true));
+	fact_set(&text.fact, FACT_DENIED, "not readable");
+	fact_set(&flag.fact, FACT_DENIED, "not readable");
+	assert_false(fact_is_text(&text, "xen") || fact_is_flag(&flag, false));
+}
+
 static void every_state_has_its_own_name(void **state)
 {
 	(void)state;
@@ -103,6 +120,7 @@ int main(void)
 		cmocka_unit_test(errors_are_absent_denied_or_failed),
 		cmocka_unit_test(a_long_reason_is_truncated),
 		cmocka_unit_test(values_are_known_with_their_value),
+		cmocka_unit_test(an_unknown_value_is_none),
 		cmocka_unit_test(every_state_has_its_own_name),
 	};
 

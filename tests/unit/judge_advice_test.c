@@ -481,7 +481,7 @@ static void ids_are_unique(void **state)
 	(void)state;
 	for (size_t i = 0; i < CAUSE_TABLES; i++) {
 		for (const struct cause_row *row = cause_tables[i].rows; row->id; row++) {
-			for (size_t k = 0; row->advice && row->advice[k]; k++) {
+			for (size_t k = 0; row->advice[k]; k++) {
 				if (has_row(seen, row->advice[k]))
 					continue;
 				for (size_t j = 0; j < count; j++)

@@ -61,7 +61,7 @@ static unsigned require_advice(const struct advice_row *const *rows)
 {
 	unsigned missing = 0;
 
-	for (; rows && *rows; rows++)
+	for (; *rows; rows++)
 		missing += require("advice", (*rows)->id);
 	return missing;
 }

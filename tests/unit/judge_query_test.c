@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* judge/counts: how many of the deciding calls entered the kernel, by which path. */
+/* Tests of judge/query: how many of the deciding calls entered the kernel, by which path. */
 #include <signal.h>
 
 #include "judge/rules.h"
