@@ -9,6 +9,9 @@
 #   make check           run all tests, then all of them again under ASan and UBSan (make test)
 #   make install         install the binary and the man pages below $(DESTDIR)$(PREFIX)
 #   make uninstall       remove them
+#   make dist            the source of HEAD as a tarball in $(BUILD)/release
+#   make release         that and static binaries for x86-64 and arm64, with checksums
+#   make release-deps    install what the arm64 build needs (root, Debian on x86-64)
 #   make clean           remove $(BUILD) and ./vdsocheck
 #   make help            print this
 #
@@ -33,6 +36,7 @@
 #   make check-consumers Prometheus, Nagios and others on our output (CONSUMER=NAME: one of them)
 #   make check-source    compilers' warnings, clang-format, shellcheck
 #   make check-fresh     the README's two commands in minimal chroots of Debian (root, slow)
+#   make check-release   the tarball and the static binaries (make release-deps)
 #   make check-32        a 32-bit build and its tests in such a chroot
 #   make lab, lab-list   real kernels under emulation (see tests/lab/README.md)
 #   make format          put the sources in .clang-format's form
@@ -171,6 +175,7 @@ help:
 format:
 	clang-format -i $(SOURCES) $(wildcard src/*/*.h include/*.h include/*/*.h tests/*/*.c tests/*/*.h)
 
+include src/share/packaging/release.mk
 include tests/tests.mk
 include tests/lab/lab.mk
 include tests/bench/bench.mk

@@ -94,6 +94,11 @@ check-fresh:
 check-32:
 	$(QUIET)tests/fresh/run bookworm/i386:once
 
+# The tarball and the static binaries of HEAD; GUEST=1 boots a guest of the lab with that for arm64.
+.PHONY: check-release
+check-release:
+	$(QUIET)GUEST='$(GUEST)' tests/release/run
+
 # Everything that the suites run, without running it.
 .PHONY: test-programs
 test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CALLER)

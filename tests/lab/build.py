@@ -45,7 +45,7 @@ def program(name, build):
 
 
 def vdsocheck(build):
-    return _made("vdsocheck", build)
+    return os.environ.get("LAB_VDSOCHECK") or _made("vdsocheck", build)
 
 
 def copy_search(build):

@@ -6,7 +6,7 @@
 #   make lab-list       their names             make lab-deps           the packages they need
 #
 # LAB_CACHE=DIR   where kernels and emulators are kept   LAB_JSON=FILE  results as JSON
-# LAB_SOURCE=DIR  another tree to build vdsocheck from
+# LAB_SOURCE=DIR  another tree to build vdsocheck from     LAB_VDSOCHECK=FILE  a static binary to run instead
 
 LAB := python3 -B $(dir $(lastword $(MAKEFILE_LIST)))lab.py
 LAB_CHOICE = $(if $(ENV),--env '$(ENV)') $(if $(TAG),--tag '$(TAG)')
