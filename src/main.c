@@ -10,6 +10,7 @@ int main(int argc, char **argv)
 		&warp_command,
 		&compare_command,
 		&trace_command,
+		&watch_command,
 		NULL,
 	};
 

@@ -107,6 +107,8 @@ struct cli {
 	struct root root;
 	/* The driver's own. */
 	FILE *out; /* NULL: nothing is printed */
+	char *collected;
+	size_t collected_length;
 	bool failed;
 };
 
@@ -127,6 +129,13 @@ void cli_restore_signals(void);
 
 /* Renders the result, to be written when the command is done. False if memory ran out. */
 bool cli_print(struct cli *cli, const void *result);
+
+/*
+ * For a command that does not end: writes what was printed so far, all at once, to standard
+ * output, or in place of all earlier output to cli->output. False after a complaint if it could
+ * not be written.
+ */
+bool cli_flush(struct cli *cli);
 
 /* ---- options.c ---- */
 

@@ -34,6 +34,14 @@ void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 #define VVAR_HEAD_SIZE 4096
 
 /*
+ * struct pvclock_vcpu_time_info, asm/pvclock-abi.h: where its flags are, and the bit of them that
+ * allows the vDSO to use the page. The first word of struct ms_hyperv_tsc_page, hyperv-tlfs.h, is
+ * the sequence: 0 forbids it.
+ */
+#define VVAR_PVCLOCK_FLAGS 29
+#define VVAR_PVCLOCK_STABLE 1
+
+/*
  * Copies VVAR_HEAD_SIZE bytes of a page that the kernel may be updating, until two copies in a
  * row are equal. False if the page cannot be read or never rests. For a forked child.
  */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "collect.h"
 #include "commands.h"
 #include "gather.h"
@@ -14,9 +15,6 @@
 #include "model.h"
 #include "report.h"
 #include "text.h"
-
-/* What is not measured by then is reported as such. */
-#define LIMIT_NS 5000000000
 
 /* What is measured for a format, above what the exit status needs; DEPTH_ALL for all of it. */
 #define DEPTH_SCREEN 1u
@@ -82,7 +80,7 @@ static int check_root(struct cli *cli)
 	static struct evidence evidence;
 	static volatile bool stop;
 	const struct request *request = cli->own;
-	struct deadline deadline = deadline_after(LIMIT_NS);
+	struct deadline deadline = deadline_after(CHECK_LIMIT_NS);
 
 	interrupt_watch(&stop);
 	if (cli->depth) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The driver: what happens around a command, the same for each. Nothing is printed until the
- * command is done, and then all at once, so that a file is replaced whole or not at all.
+ * command is done or flushes its output, and then all at once, so that a file is replaced whole or
+ * not at all.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -121,28 +122,47 @@ static int write_out(
 	return cli_trouble(cli);
 }
 
+static bool start_collecting(struct cli *cli)
+{
+	cli->collected = NULL;
+	cli->collected_length = 0;
+	cli->out = open_memstream(&cli->collected, &cli->collected_length);
+	if (!cli->out)
+		cli_complain("cannot collect the output: %s", strerror(errno));
+	return cli->out;
+}
+
+static int write_collected(struct cli *cli, const char *path, int status)
+{
+	/* When memory runs out at the end, fclose() may succeed and leave no bytes. */
+	if (fclose(cli->out) != 0 || cli->failed || !cli->collected) {
+		cli_complain("cannot collect the output: out of memory");
+		status = cli_trouble(cli);
+	} else if (cli->collected_length > 0) {
+		status = write_out(cli, path, cli->collected, cli->collected_length, status);
+	}
+	cli->out = NULL;
+	free(cli->collected);
+	return status;
+}
+
 /* Calls work() with cli->out open in memory, and writes what it left there to `path`. */
 static int collect_and_write(struct cli *cli, int (*work)(struct cli *cli), const char *path)
 {
-	char *bytes = NULL;
-	size_t length = 0;
 	int status;
 
-	cli->out = open_memstream(&bytes, &length);
-	if (!cli->out) {
-		cli_complain("cannot collect the output: %s", strerror(errno));
+	if (!start_collecting(cli))
 		return cli_trouble(cli);
-	}
 	status = work(cli);
-	/* When memory runs out at the end, fclose() may succeed and leave no bytes. */
-	if (fclose(cli->out) != 0 || cli->failed || !bytes) {
-		cli_complain("cannot collect the output: out of memory");
-		status = cli_trouble(cli);
-	} else if (length > 0) {
-		status = write_out(cli, path, bytes, length, status);
-	}
-	free(bytes);
-	return status;
+	return cli->out ? write_collected(cli, path, status) : status;
+}
+
+bool cli_flush(struct cli *cli)
+{
+	if (!cli->out)
+		return true;
+	return write_collected(cli, cli->output, EXIT_SUCCESS) == EXIT_SUCCESS &&
+	       start_collecting(cli);
 }
 
 static int run_command(struct cli *cli)

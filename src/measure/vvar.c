@@ -135,19 +135,18 @@ static uintptr_t clock_pages_at(const struct search *search)
 	}
 }
 
-/* struct pvclock_vcpu_time_info, asm/pvclock-abi.h: flags are byte 29, bit 0 TSC_STABLE. */
 static void read_pvclock(struct search *search, uintptr_t at)
 {
 	unsigned char info[32];
 
 	if (copy_from(at, info, sizeof(info)))
-		fact_set_flag(&search->answer.pvclock_stable, info[29] & 1);
+		fact_set_flag(&search->answer.pvclock_stable,
+			info[VVAR_PVCLOCK_FLAGS] & VVAR_PVCLOCK_STABLE);
 	else
 		fact_set(&search->answer.pvclock_stable.fact, FACT_ABSENT,
 			"the kernel maps no pvclock page");
 }
 
-/* struct ms_hyperv_tsc_page, hyperv-tlfs.h: tsc_sequence is the first word. */
 static void read_hyperv(struct search *search, uintptr_t at)
 {
 	unsigned char head[8];
@@ -164,6 +163,7 @@ static void read_hyperv(struct search *search, uintptr_t at)
 
 static void read_clock_page(struct search *search)
 {
+	bool hyperv = strncmp(search->clocksource, "hyperv", 6) == 0;
 	uintptr_t pages = clock_pages_at(search);
 
 	fact_set(&search->answer.pvclock_stable.fact, FACT_ABSENT,
@@ -171,11 +171,14 @@ static void read_clock_page(struct search *search)
 	search->answer.hyperv_sequence.fact = search->answer.pvclock_stable.fact;
 	if (!pages)
 		return;
-	if (strcmp(search->clocksource, "kvm-clock") == 0 ||
-		strcmp(search->clocksource, "xen") == 0)
+	if (hyperv)
+		pages += search->page_size;
+	search->answer.page_at = (int64_t)pages - (int64_t)search->vdso->base;
+	if (hyperv)
+		read_hyperv(search, pages);
+	else if (strcmp(search->clocksource, "kvm-clock") == 0 ||
+		 strcmp(search->clocksource, "xen") == 0)
 		read_pvclock(search, pages);
-	else if (strncmp(search->clocksource, "hyperv", 6) == 0)
-		read_hyperv(search, pages + search->page_size);
 }
 
 static void answer_match(struct search *search)

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* What an event carries besides the checks before and after it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/timex.h>
+
+#include "base/child.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "collect.h"
+#include "model.h"
+
+#define CHILD_NS NS_PER_SECOND
+
+const char *const watch_event_names[] = {"start", "change", "end", NULL};
+
+/* modes is 0: nothing is set, and no privilege is needed. */
+static void read_synchronized(void *argument)
+{
+	struct flag_fact *synchronized = argument;
+	struct timex timex = {.modes = 0};
+
+	if (adjtimex(&timex) < 0)
+		fact_set_errno(&synchronized->fact, errno, "adjtimex");
+	else
+		fact_set_flag(synchronized, !(timex.status & STA_UNSYNC));
+}
+
+/* In a child: a sandbox may kill a process for a call that can set the clock. */
+void watch_event_take(const struct root *root, struct watch_event *event)
+{
+	struct deadline deadline = deadline_after(CHILD_NS);
+	struct flag_fact synchronized = {0};
+	struct fact why = {0};
+
+	moment_collect(root, &event->moment);
+	if (!child_compute(read_synchronized, &synchronized, sizeof(synchronized), &deadline, &why))
+		synchronized.fact = why;
+	event->synchronized = synchronized;
+}
+
+static bool is_reason(const struct kernel_log_line *line)
+{
+	return !strstr(line->text, "Switched to clocksource") &&
+	       !strstr(line->text, "Switching to clocksource");
+}
+
+void watch_log_find(const struct kernel_log_evidence *before, const struct kernel_log_evidence *now,
+	struct watch_log_line *line)
+{
+	double last = before->count ? before->lines[before->count - 1].seconds : -1;
+	const struct kernel_log_line *found = NULL;
+
+	line->fact = now->fact;
+	if (!fact_is_known(&now->fact))
+		return;
+	for (size_t i = 0; i < now->count; i++) {
+		const struct kernel_log_line *other = &now->lines[i];
+
+		if (other->seconds > last && (!found || (!is_reason(found) && is_reason(other))))
+			found = other;
+	}
+	if (found)
+		snprintf(line->text, sizeof(line->text), "[%.6f] %s", found->seconds, found->text);
+	else
+		fact_set(&line->fact, FACT_ABSENT, "no new line about clocksources");
+}
+
+char *watch_describe_state(const struct evidence *evidence, char text[WATCH_STATE_SIZE])
+{
+	const struct vclock_evidence *vclock = &evidence->vclock;
+	const char *name = evidence->clocksource.latest;
+	const char *page = "";
+	char number[24];
+
+	snprintf(number, sizeof(number), "%lld", (long long)vclock->mode);
+	if ((fact_is_known(&vclock->pvclock_stable.fact) && !vclock->pvclock_stable.value) ||
+		(fact_is_known(&vclock->hyperv_sequence.fact) && !vclock->hyperv_sequence.value))
+		page = ", page invalid";
+	snprintf(text, WATCH_STATE_SIZE, "%s (mode %s%s)", *name ? name : "unknown clocksource",
+		vclock->how == VCLOCK_UNKNOWN ? "unknown"
+		: *vclock->name               ? vclock->name
+					      : number,
+		page);
+	return text;
+}
+
+bool watch_looks_alike(const struct watch_look *before, const struct watch_look *now)
+{
+	char one[WATCH_STATE_SIZE], other[WATCH_STATE_SIZE];
+
+	return before->diagnosis.verdict.kind == now->diagnosis.verdict.kind &&
+	       strcmp(watch_describe_state(&before->evidence, one),
+		       watch_describe_state(&now->evidence, other)) == 0;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program of --exec. It is no shell command, so that no name from the host can become one;
+ * what it has to know it is given twice, as JSON and in its environment. The JSON lies in
+ * memory, not in a pipe: a program that does not read it delays nothing.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/child.h"
+
+struct hook {
+	const char *program;
+	const struct watch_event *event;
+	int input;
+	volatile pid_t *group; /* shared: its process group, once it has one */
+};
+
+/* A file with the event's JSON, at its beginning; -1 with the reason. */
+static int make_input(const struct watch_event *event, struct fact *why)
+{
+	static const struct style style = {.compact = true};
+	int file = memfd_create("event", MFD_CLOEXEC);
+	int copy = file < 0 ? -1 : dup(file);
+	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
+	bool written = out && watch_event_json(event, &style, out);
+
+	if (!written)
+		fact_set_errno(why, errno ? errno : ENOMEM, "the event's JSON");
+	if (out && fclose(out) != 0)
+		written = false;
+	else if (!out && copy >= 0)
+		close(copy);
+	if (written && lseek(file, 0, SEEK_SET) == 0)
+		return file;
+	if (file >= 0)
+		close(file);
+	return -1;
+}
+
+static void set_environment(const struct watch_event *event)
+{
+	const struct evidence *before = &event->before->evidence, *now = &event->now->evidence;
+
+	setenv("VDSOCHECK_TIME", event->moment.time.value, 1);
+	setenv("VDSOCHECK_VERDICT", verdict_name(event->now->diagnosis.verdict.kind), 1);
+	setenv("VDSOCHECK_VERDICT_BEFORE", verdict_name(event->before->diagnosis.verdict.kind), 1);
+	setenv("VDSOCHECK_SUMMARY", event->now->diagnosis.verdict.summary, 1);
+	setenv("VDSOCHECK_CLOCKSOURCE", now->clocksource.latest, 1);
+	setenv("VDSOCHECK_CLOCKSOURCE_BEFORE", before->clocksource.latest, 1);
+	setenv("VDSOCHECK_MODE", now->vclock.name, 1);
+	setenv("VDSOCHECK_MODE_BEFORE", before->vclock.name, 1);
+}
+
+static void become_program(void *argument)
+{
+	const struct hook *hook = argument;
+	char *words[] = {(char *)(uintptr_t)hook->program, NULL};
+
+	setpgid(0, 0);
+	*hook->group = getpid();
+	cli_restore_signals();
+	set_environment(hook->event);
+	if (dup2(hook->input, STDIN_FILENO) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+		execv(hook->program, words);
+	cli_complain("cannot run %s: %s", hook->program, strerror(errno));
+	_exit(127);
+}
+
+bool watch_hook_run(const char *program, const struct watch_event *event, struct fact *why)
+{
+	struct deadline deadline = deadline_after(WATCH_HOOK_NS);
+	struct hook hook = {.program = program, .event = event};
+	bool done;
+
+	hook.input = make_input(event, why);
+	if (hook.input < 0)
+		return false;
+	hook.group = child_share(sizeof(*hook.group), why);
+	if (!hook.group) {
+		close(hook.input);
+		return false;
+	}
+	done = child_run(become_program, &hook, &deadline, why);
+	/* Its children, too. The group exists as long as any of them does. */
+	if (!done && *hook.group > 0 && deadline_left_ns(&deadline) == 0)
+		kill(-*hook.group, SIGKILL);
+	child_unshare((void *)(uintptr_t)hook.group, sizeof(*hook.group));
+	close(hook.input);
+	return done;
+}

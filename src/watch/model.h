@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* The data of `vdsocheck watch`: what is watched, and the events that are reported. */
+#ifndef VDSOCHECK_WATCH_MODEL_H
+#define VDSOCHECK_WATCH_MODEL_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/root.h"
+#include "evidence.h"
+#include "judge.h"
+#include "measure/vdso.h"
+
+/* ---- words.c: what stands in the mapped pages ---- */
+
+/* Where the vDSO looks, in this process. */
+struct watch_place {
+	const volatile uint32_t *mode;               /* NULL: not found, nothing can be read */
+	const volatile unsigned char *pvclock_flags; /* NULL: the clocksource has none */
+	const volatile uint32_t *hyperv_sequence;    /* NULL: likewise */
+};
+
+/* What decides whether the vDSO serves the clock: the raw mode word, and whether its page holds. */
+struct watch_words {
+	uint32_t mode;
+	bool page_valid; /* true without such a page */
+};
+
+/* By where the mode and the page were read; all NULL if the mode was not. */
+void watch_place_find(const struct vdso_image *vdso, const struct vclock_evidence *vclock,
+	struct watch_place *place);
+
+/* Reads them without a system call. A page that is gone raises SIGBUS or SIGSEGV. */
+struct watch_words watch_words_read(const struct watch_place *place);
+
+/*
+ * A Hyper-V sequence that goes from one valid number to another is no change: it does so at each
+ * migration.
+ */
+bool watch_words_differ(const struct watch_words *one, const struct watch_words *other);
+
+/* ---- events ---- */
+
+/* A check, with what it was judged to mean. */
+struct watch_look {
+	struct evidence evidence;
+	struct diagnosis diagnosis;
+};
+
+enum watch_event_kind { WATCH_START, WATCH_CHANGE, WATCH_END };
+
+/* "start", "change", "end"; ended by NULL. */
+extern const char *const watch_event_names[];
+
+struct watch_log_line {
+	struct fact fact;
+	char text[KERNEL_LOG_TEXT_SIZE + 32]; /* "[93.208141] clocksource: ..." */
+};
+
+struct watch_counts {
+	uint64_t changes;
+	uint64_t wakeups;
+	double cpu_s; /* of this process, without the checks and the hooks, which are children */
+};
+
+struct watch_event {
+	enum watch_event_kind kind;
+	struct moment_evidence moment;   /* of noticing it */
+	const struct watch_look *before; /* of a change; else NULL */
+	const struct watch_look *now;
+	struct flag_fact synchronized; /* the kernel's STA_UNSYNC is not set */
+	struct watch_log_line log;     /* what the kernel logged about the change */
+	struct fact page;              /* known: the data page is watched; else why not */
+	double interval_s;
+	struct watch_counts counts;
+};
+
+/* Moment and synchronization. */
+void watch_event_take(const struct root *root, struct watch_event *event);
+
+/*
+ * Of the lines that are newer than all in `before`, the first that gives a reason, else the first:
+ * "Switched to clocksource" says only what is known anyway.
+ */
+void watch_log_find(const struct kernel_log_evidence *before, const struct kernel_log_evidence *now,
+	struct watch_log_line *line);
+
+/*
+ * The state in a few words: "tsc (mode tsc)", "kvm-clock (mode pvclock, page invalid)". Returns
+ * `text`.
+ */
+#define WATCH_STATE_SIZE 128
+char *watch_describe_state(const struct evidence *evidence, char text[WATCH_STATE_SIZE]);
+
+/* Neither clocksource nor mode nor verdict differ. */
+bool watch_looks_alike(const struct watch_look *before, const struct watch_look *now);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* An event for people and for logs: a line with a time, and what belongs to it indented. */
+#include <inttypes.h>
+
+#include "report.h"
+
+static void write_change(const struct watch_event *event, FILE *out)
+{
+	char before[WATCH_STATE_SIZE], now[WATCH_STATE_SIZE];
+
+	watch_describe_state(&event->before->evidence, before);
+	watch_describe_state(&event->now->evidence, now);
+	if (watch_looks_alike(event->before, event->now))
+		fprintf(out, "%s: changed and changed back", now);
+	else
+		fprintf(out, "%s -> %s", before, now);
+}
+
+static void write_details(const struct watch_event *event, FILE *out)
+{
+	fprintf(out, "    %s\n", event->now->diagnosis.verdict.summary);
+	if (event->kind == WATCH_CHANGE && fact_is_known(&event->log.fact))
+		fprintf(out, "    kernel: %s\n", event->log.text);
+	if (fact_is_known(&event->synchronized.fact) && !event->synchronized.value)
+		fputs("    the clock is not synchronized (STA_UNSYNC)\n", out);
+}
+
+static void write_watched(const struct watch_event *event, FILE *out)
+{
+	char why[FACT_REASON_SIZE + 16];
+
+	fact_describe(&event->page, why, sizeof(why));
+	if (fact_is_known(&event->page))
+		fprintf(out, "    watching the vDSO's data page every %g s\n", event->interval_s);
+	else
+		fprintf(out,
+			"    watching current_clocksource every %g s, not the vDSO's data page: "
+			"%s\n",
+			event->interval_s, why);
+}
+
+bool watch_event_text(const void *result, const struct style *style, FILE *out)
+{
+	const struct watch_event *event = result;
+	const struct watch_counts *counts = &event->counts;
+	const char *verdict = verdict_name(event->now->diagnosis.verdict.kind);
+	char state[WATCH_STATE_SIZE];
+
+	(void)style;
+	fprintf(out, "%s %s: ",
+		fact_is_known(&event->moment.time.fact) ? event->moment.time.value
+							: "(time unknown)",
+		watch_event_names[event->kind]);
+	if (event->kind == WATCH_CHANGE)
+		write_change(event, out);
+	else
+		fputs(watch_describe_state(&event->now->evidence, state), out);
+	fprintf(out, ": %s", verdict);
+	if (event->before)
+		fprintf(out, " (was %s)", verdict_name(event->before->diagnosis.verdict.kind));
+	if (event->kind == WATCH_END)
+		fprintf(out, "; %" PRIu64 " changes, %" PRIu64 " wakeups, %.3f s of CPU time",
+			counts->changes, counts->wakeups, counts->cpu_s);
+	fputc('\n', out);
+	if (event->kind != WATCH_END)
+		write_details(event, out);
+	if (event->kind == WATCH_START)
+		write_watched(event, out);
+	return true;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command watch: sleeps, compares a few words of mapped memory with what they were, and
+ * sleeps again. Only when they differ is anything measured: by a whole check, in a child.
+ * The sleep is sigtimedwait(2): it waits for the end of the interval by CLOCK_MONOTONIC, which
+ * neither a suspended host nor a clock that is set confuses, and for the signals that end us.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/units.h"
+#include "check.h"
+#include "collect.h"
+#include "commands.h"
+#include "measure/vvar.h"
+#include "report.h"
+
+#define DEFAULT_INTERVAL_NS NS_PER_SECOND
+
+/* Finding the words takes about a millisecond. */
+#define FIND_NS NS_PER_SECOND
+
+/* A clocksource that changes while it is looked at is looked at again. */
+#define FIND_TRIES 3
+
+enum own_option { OPTION_INTERVAL = OPTION_OWN, OPTION_EXEC };
+
+struct request {
+	int64_t interval_ns; /* 0: not given */
+	int64_t duration_ns; /* 0: not given */
+	const char *program; /* NULL: none */
+};
+
+/* Why the sleep ended. */
+enum wake { WAKE_CHANGE, WAKE_SIGNAL, WAKE_TIME_OVER };
+
+struct watch {
+	const struct root *root;
+	const struct request *request;
+	struct vdso_image vdso;
+	struct clocksource_evidence
+		clocksource; /* by name: watched where the words are not found */
+	struct watch_place place;
+	struct watch_words known;
+	struct fact page;
+	struct watch_counts counts;
+	sigset_t stops;
+	int64_t left_ns; /* of --duration */
+	int signal;      /* that ended the sleep */
+	enum wake wake;
+	struct watch_look looks[2], *now;
+};
+
+/* A mistake in it is to be noticed now, not at the first change. */
+static bool take_program(struct request *request, const char *path)
+{
+	struct stat status;
+
+	request->program = path;
+	if (!strchr(path, '/'))
+		cli_complain_usage("--exec: '%s' is not the path of a program", path);
+	else if (stat(path, &status) < 0 || access(path, X_OK) < 0)
+		cli_complain("--exec: cannot run %s: %s", path, strerror(errno));
+	else if (!S_ISREG(status.st_mode))
+		cli_complain("--exec: cannot run %s: not a file", path);
+	else
+		return true;
+	return false;
+}
+
+static bool take(struct cli *cli, int id, const char *value)
+{
+	struct request *request = cli->own;
+
+	if (id == OPTION_INTERVAL)
+		return take_duration("--interval", value, &request->interval_ns);
+	if (id == 'd')
+		return take_duration("--duration", value, &request->duration_ns);
+	return take_program(request, value);
+}
+
+/* ---- what is watched ---- */
+
+static void watch_place(struct watch *watch, const struct vclock_evidence *vclock)
+{
+	watch_place_find(&watch->vdso, vclock, &watch->place);
+	if (watch->place.mode)
+		watch->known = watch_words_read(&watch->place);
+}
+
+/*
+ * Checks the host. What stands in the words is read before the check, so that no change is
+ * missed between the two.
+ */
+static void look(struct watch *watch)
+{
+	struct evidence *evidence = &watch->now->evidence;
+
+	for (int i = 0; i < FIND_TRIES; i++) {
+		struct deadline deadline = deadline_after(FIND_NS);
+		struct vclock_evidence vclock = {0};
+
+		clocksource_collect(watch->root, &watch->clocksource);
+		vvar_collect(&watch->vdso, watch->clocksource.latest, &vclock, &deadline);
+		watch->page = vclock.fact;
+		watch_place(watch, &vclock);
+		check_look(watch->root, evidence, &watch->now->diagnosis);
+		if (strcmp(watch->clocksource.latest, evidence->clocksource.latest) == 0)
+			break;
+	}
+	if (!watch->place.mode && fact_is_known(&evidence->copy.fact)) {
+		fact_set_known(&watch->page);
+		watch_place(watch,
+			&(struct vclock_evidence){.how = VCLOCK_COPY, .at = evidence->copy.at});
+	}
+}
+
+static bool has_changed(struct watch *watch)
+{
+	struct watch_words words;
+
+	if (!watch->place.mode)
+		return clocksource_collect_change(watch->root, &watch->clocksource);
+	words = watch_words_read(&watch->place);
+	return watch_words_differ(&words, &watch->known);
+}
+
+/* Without a system call but the sleep, where the words were found. */
+static void sleep_until_wake(void *argument)
+{
+	struct watch *watch = argument;
+	int64_t interval_ns = watch->request->interval_ns;
+
+	for (;;) {
+		int64_t pause_ns = interval_ns < watch->left_ns ? interval_ns : watch->left_ns;
+		struct timespec pause = {.tv_sec = (time_t)(pause_ns / NS_PER_SECOND),
+			.tv_nsec = (long)(pause_ns % NS_PER_SECOND)};
+
+		watch->signal = sigtimedwait(&watch->stops, NULL, &pause);
+		watch->wake = WAKE_SIGNAL;
+		if (watch->signal > 0)
+			return;
+		watch->counts.wakeups++;
+		watch->wake = WAKE_CHANGE;
+		if (has_changed(watch))
+			return;
+		watch->wake = WAKE_TIME_OVER;
+		if (watch->left_ns != INT64_MAX)
+			watch->left_ns -= pause_ns;
+		if (watch->left_ns <= 0)
+			return;
+	}
+}
+
+/* ---- events ---- */
+
+static double own_cpu_seconds(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* False if it could not be written. */
+static bool report_event(struct cli *cli, struct watch *watch, struct watch_event *event)
+{
+	watch->counts.cpu_s = own_cpu_seconds();
+	event->now = watch->now;
+	event->page = watch->page;
+	event->interval_s = (double)watch->request->interval_ns / NS_PER_SECOND;
+	event->counts = watch->counts;
+	return cli_print(cli, event) && cli_flush(cli);
+}
+
+static void run_hook(const struct watch *watch, const struct watch_event *event)
+{
+	struct fact why = {0};
+
+	if (watch->request->program && !watch_hook_run(watch->request->program, event, &why))
+		cli_complain("--exec: %s: %s", watch->request->program, why.reason);
+}
+
+static bool report_start(struct cli *cli, struct watch *watch)
+{
+	static struct watch_event event = {.kind = WATCH_START};
+
+	watch_event_take(watch->root, &event);
+	fact_set(&event.log.fact, FACT_ABSENT, "nothing has changed");
+	look(watch);
+	if (!watch->place.mode && !fact_is_known(&watch->clocksource.current_fact)) {
+		cli_complain("nothing to watch: no clock mode: %s; no clocksource: %s",
+			watch->page.reason, watch->clocksource.current_fact.reason);
+		return false;
+	}
+	if (!report_event(cli, watch, &event))
+		return false;
+	watch_notify(&event);
+	return true;
+}
+
+static bool report_change(struct cli *cli, struct watch *watch)
+{
+	static struct watch_event event;
+
+	event = (struct watch_event){.kind = WATCH_CHANGE, .before = watch->now};
+	watch->now = &watch->looks[watch->now == watch->looks];
+	watch->counts.changes++;
+	watch_event_take(watch->root, &event);
+	look(watch);
+	watch_log_find(
+		&event.before->evidence.kernel_log, &watch->now->evidence.kernel_log, &event.log);
+	if (!report_event(cli, watch, &event))
+		return false;
+	watch_notify(&event);
+	run_hook(watch, &event);
+	return true;
+}
+
+static bool report_end(struct cli *cli, struct watch *watch)
+{
+	static struct watch_event event = {.kind = WATCH_END};
+
+	watch_event_take(watch->root, &event);
+	fact_set(&event.log.fact, FACT_ABSENT, "nothing has changed");
+	return report_event(cli, watch, &event);
+}
+
+/* ---- the run ---- */
+
+/* As other commands end on Ctrl-C: by the signal. */
+static void end_interrupted(const struct watch *watch)
+{
+	static volatile bool stop;
+
+	interrupt_watch(&stop);
+	raise(SIGINT);
+	sigprocmask(SIG_UNBLOCK, &watch->stops, NULL);
+}
+
+static bool watch_until_end(struct cli *cli, struct watch *watch)
+{
+	int64_t duration_ns = watch->request->duration_ns;
+	struct deadline deadline = {0};
+
+	if (duration_ns)
+		deadline = deadline_after(duration_ns);
+	if (!report_start(cli, watch))
+		return false;
+	for (;;) {
+		int fault;
+
+		watch->left_ns = deadline_left_ns(&deadline);
+		if (watch->left_ns == 0)
+			return report_end(cli, watch);
+		fault = fault_guard(sleep_until_wake, watch);
+		if (fault)
+			cli_complain("the vDSO's data page is gone: %s", fault_signal_name(fault));
+		if (!fault && watch->wake != WAKE_CHANGE)
+			return report_end(cli, watch);
+		if (!report_change(cli, watch))
+			return false;
+	}
+}
+
+static int run(struct cli *cli)
+{
+	static struct watch watch;
+	struct request *request = cli->own;
+	struct vdso_evidence vdso = {0};
+
+	if (!request->interval_ns)
+		request->interval_ns = DEFAULT_INTERVAL_NS;
+	watch.root = &cli->root;
+	watch.request = request;
+	watch.now = watch.looks;
+	/* Blocked throughout: a signal during a check ends us after it. */
+	sigemptyset(&watch.stops);
+	sigaddset(&watch.stops, SIGINT);
+	sigaddset(&watch.stops, SIGTERM);
+	sigprocmask(SIG_BLOCK, &watch.stops, NULL);
+	vdso_collect(&cli->root, &vdso, &watch.vdso);
+	if (!watch_until_end(cli, &watch))
+		return cli_trouble(cli);
+	if (watch.wake == WAKE_SIGNAL && watch.signal == SIGINT)
+		end_interrupted(&watch);
+	if (watch.wake == WAKE_SIGNAL)
+		return EXIT_SUCCESS;
+	return verdict_exit_status(watch.now->diagnosis.verdict.kind);
+}
+
+static const struct option_row options[] = {
+	{OPTION_INTERVAL, "interval", "TIME", "look every TIME (default 1 s)"},
+	{'d', "duration", "TIME", "end after TIME (default: never)"},
+	{OPTION_EXEC, "exec", "PROGRAM",
+		"run the program at this path at each change, without arguments: the change is "
+		"on its standard input as JSON, and in variables VDSOCHECK_*"},
+	{0},
+};
+
+static const struct format formats[] = {
+	{"text", NULL, DEPTH_ALL, watch_event_text},
+	{"json", "one line for each event", DEPTH_ALL, watch_event_json},
+	{0},
+};
+
+const struct command watch_command = {
+	.name = "watch",
+	.summary = "report when the vDSO stops or begins to serve the clock",
+	.help = "Watches the clocksource's mode in the vDSO's data page, without a system call but "
+		"the sleep. When it changes, checks the host again, prints what changed and the "
+		"verdict, and runs a program. The file of --output holds the last event alone.",
+	.status =
+		"0 ended by SIGTERM, 130 by Ctrl-C; at the end of --duration that of the verdict: "
+		"0 served by the vDSO, 1 fallback or slow, 2 undetermined; 3 usage error, "
+		"nothing to watch or failed output.",
+	.options = options,
+	.formats = formats,
+	.size = sizeof(struct request),
+	.take = take,
+	.run = run,
+};

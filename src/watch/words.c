@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The words that the vDSO decides by, read where the kernel maps them into this process: loads,
+ * and no system call. Each is aligned and of 32 bits or less, so a load sees it whole.
+ */
+#include "measure/vvar.h"
+#include "model.h"
+
+void watch_place_find(const struct vdso_image *vdso, const struct vclock_evidence *vclock,
+	struct watch_place *place)
+{
+	uintptr_t page = vdso->base + (uintptr_t)vclock->page_at;
+
+	*place = (struct watch_place){0};
+	if (vclock->how < VCLOCK_COPY)
+		return;
+	place->mode = (const volatile uint32_t *)(vdso->base + (uintptr_t)vclock->at);
+	if (fact_is_known(&vclock->pvclock_stable.fact))
+		place->pvclock_flags = (const volatile unsigned char *)page + VVAR_PVCLOCK_FLAGS;
+	if (fact_is_known(&vclock->hyperv_sequence.fact))
+		place->hyperv_sequence = (const volatile uint32_t *)page;
+}
+
+struct watch_words watch_words_read(const struct watch_place *place)
+{
+	struct watch_words words = {.mode = *place->mode, .page_valid = true};
+
+	if (place->pvclock_flags)
+		words.page_valid = *place->pvclock_flags & VVAR_PVCLOCK_STABLE;
+	if (place->hyperv_sequence)
+		words.page_valid = *place->hyperv_sequence != 0;
+	return words;
+}
+
+bool watch_words_differ(const struct watch_words *one, const struct watch_words *other)
+{
+	return one->mode != other->mode || one->page_valid != other->page_valid;
+}
