@@ -12,6 +12,7 @@ UNIT_HELPERS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%.o,\
 PRINTED_TEST := $(BUILD)/tests/printed/printed
 PRINTED_OBJECTS := $(patsubst tests/printed/%.c,$(BUILD)/tests/printed/%.o,$(wildcard tests/printed/*.c))
 SCHEMA := src/share/vdsocheck-1.schema.json
+WATCH_SCHEMA := src/share/vdsocheck-watch-1.schema.json
 SCHEMA_TOOL := $(BUILD)/tests/tools/schema
 TEST_TOOLS := $(addprefix $(BUILD)/tests/tools/,oracle sandbox document)
 CLI_PRELOADS := $(addprefix $(BUILD)/tests/cli/,counter_off.so no_memory.so)
@@ -23,7 +24,7 @@ check:
 	$(QUIET)$(MAKE) --no-print-directory check-once
 	$(QUIET)$(MAKE) --no-print-directory check-sanitized
 
-check-once: check-unit check-hosts check-cli check-live check-trace check-man
+check-once: check-unit check-hosts check-cli check-live check-trace check-watch check-man
 
 check-sanitized:
 	$(QUIET)$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitized SANITIZE=address,undefined check-once
@@ -34,6 +35,11 @@ TRACE_CALLER := $(BUILD)/tests/trace/caller
 # CYCLES=500: times that a process is attached to and let go.
 check-trace: $(TEST_BINARY) $(TRACE_CALLER) $(TEST_TOOLS)
 	$(QUIET)tests/trace/run $(TEST_BINARY) $(BUILD)/tests $(CYCLES)
+
+.PHONY: check-watch
+check-watch: $(TEST_BINARY) $(TEST_TOOLS) $(SCHEMA_TOOL)
+	$(QUIET)$(SCHEMA_TOOL) watch | cmp - $(WATCH_SCHEMA) || { echo 'FAIL  $(WATCH_SCHEMA) is stale: make schema'; exit 1; }
+	$(QUIET)tests/watch/run $(TEST_BINARY) $(BUILD)/tests
 
 .PHONY: check-unit check-hosts check-printed check-cli check-live check-man hosts schema
 # TEST=PART: those with PART in their names alone.
@@ -58,6 +64,7 @@ hosts: $(TEST_BINARY) $(PRINTED_TEST) schema
 schema: $(SCHEMA_TOOL)
 	$(QUIET)mkdir -p $(dir $(SCHEMA))
 	$(QUIET)$(SCHEMA_TOOL) >$(SCHEMA)
+	$(QUIET)$(SCHEMA_TOOL) watch >$(WATCH_SCHEMA)
 
 # ONLY=TEXT: the tests with TEXT in their names alone.
 check-cli: $(TEST_BINARY) $(TEST_TOOLS) $(CLI_PRELOADS)

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* watch: what counts as a change, which line of the log explains it, and how it is described. */
+#include <string.h>
+
+#include "base/text.h"
+#include "measure/vvar.h"
+#include "unit/unit.h"
+#include "watch/model.h"
+
+#define PAGE_SIZE 4096
+
+/* A vDSO with its data page and its clock's page in front of it. */
+static _Alignas(8) unsigned char memory[3 * PAGE_SIZE];
+
+static struct vdso_image image_at(void)
+{
+	return (struct vdso_image){.base = (uintptr_t)memory + sizeof(memory) - PAGE_SIZE};
+}
+
+static unsigned char *data_page(void)
+{
+	return memory;
+}
+
+static unsigned char *clock_page(void)
+{
+	return memory + PAGE_SIZE;
+}
+
+static struct vclock_evidence vclock_read(void)
+{
+	memset(memory, 0, sizeof(memory));
+	return (struct vclock_evidence){
+		.how = VCLOCK_READ, .at = -2 * PAGE_SIZE + 4, .page_at = -PAGE_SIZE};
+}
+
+/* Whether the words differ once this byte of memory has this value. */
+static bool change_is_seen(
+	const struct vclock_evidence *vclock, unsigned char *byte, unsigned char value)
+{
+	struct vdso_image image = image_at();
+	struct watch_place place;
+	struct watch_words before, now;
+
+	watch_place_find(&image, vclock, &place);
+	assert_non_null((const void *)(uintptr_t)place.mode);
+	before = watch_words_read(&place);
+	*byte = value;
+	now = watch_words_read(&place);
+	return watch_words_differ(&before, &now);
+}
+
+static void test_a_new_mode_is_a_change(void **state)
+{
+	struct vclock_evidence vclock = vclock_read();
+
+	(void)state;
+	data_page()[4] = 1;
+	assert_true(change_is_seen(&vclock, data_page() + 4, 0));
+	assert_true(change_is_seen(&vclock, data_page() + 4, 2));
+	assert_false(change_is_seen(&vclock, data_page() + 4, 2));
+	assert_false(change_is_seen(&vclock, data_page() + 8, 9));
+}
+
+static void test_the_stable_bit_is_watched_where_pvclock_is_read(void **state)
+{
+	struct vclock_evidence vclock = vclock_read();
+	unsigned char *flags = clock_page() + VVAR_PVCLOCK_FLAGS;
+
+	(void)state;
+	assert_false(change_is_seen(&vclock, flags, VVAR_PVCLOCK_STABLE));
+	fact_set_flag(&vclock.pvclock_stable, true);
+	assert_true(change_is_seen(&vclock, flags, 0));
+	assert_true(change_is_seen(&vclock, flags, VVAR_PVCLOCK_STABLE));
+	/* PVCLOCK_GUEST_STOPPED */
+	assert_false(change_is_seen(&vclock, flags, VVAR_PVCLOCK_STABLE | 2));
+}
+
+static void test_a_sequence_that_stays_valid_is_no_change(void **state)
+{
+	struct vclock_evidence vclock = vclock_read();
+
+	(void)state;
+	clock_page()[0] = 7;
+	fact_set_number(&vclock.hyperv_sequence, 7);
+	assert_false(change_is_seen(&vclock, clock_page(), 8));
+	assert_true(change_is_seen(&vclock, clock_page(), 0));
+	assert_true(change_is_seen(&vclock, clock_page(), 1));
+	assert_false(change_is_seen(&vclock, clock_page() + 8, 1));
+}
+
+static void test_without_a_mode_nothing_is_read(void **state)
+{
+	struct vclock_evidence vclock = {.how = VCLOCK_INFERRED};
+	struct vdso_image image = image_at();
+	struct watch_place place;
+
+	(void)state;
+	watch_place_find(&image, &vclock, &place);
+	assert_null((const void *)(uintptr_t)place.mode);
+}
+
+/* ---- the kernel's log ---- */
+
+static void add_line(struct kernel_log_evidence *log, double seconds, const char *text)
+{
+	struct kernel_log_line *line = &log->lines[log->count++];
+
+	fact_set_known(&log->fact);
+	line->seconds = seconds;
+	text_copy(line->text, sizeof(line->text), text);
+}
+
+static void test_the_first_new_line_that_gives_a_reason_explains(void **state)
+{
+	struct kernel_log_evidence before = {0}, now = {0};
+	struct watch_log_line line = {0};
+
+	(void)state;
+	add_line(&before, 1.5, "clocksource: Switched to clocksource tsc");
+	now = before;
+	watch_log_find(&before, &now, &line);
+	assert_int_equal(line.fact.state, FACT_ABSENT);
+	add_line(&now, 93, "clocksource: Switched to clocksource hpet");
+	watch_log_find(&before, &now, &line);
+	assert_true(fact_is_known(&line.fact));
+	assert_string_equal(line.text, "[93.000000] clocksource: Switched to clocksource hpet");
+	add_line(&now, 94, "tsc: Marking TSC unstable due to clocksource watchdog");
+	add_line(&now, 95, "clocksource: Override clocksource tsc is unstable");
+	watch_log_find(&before, &now, &line);
+	assert_string_equal(
+		line.text, "[94.000000] tsc: Marking TSC unstable due to clocksource watchdog");
+}
+
+static void test_a_log_that_cannot_be_read_gives_its_reason(void **state)
+{
+	struct kernel_log_evidence before = {0}, now = {0};
+	struct watch_log_line line = {0};
+
+	(void)state;
+	fact_set(&now.fact, FACT_DENIED, "/dev/kmsg: no");
+	watch_log_find(&before, &now, &line);
+	assert_int_equal(line.fact.state, FACT_DENIED);
+	assert_string_equal(line.fact.reason, "/dev/kmsg: no");
+}
+
+/* ---- the state in words ---- */
+
+static struct watch_look look_of(const char *clocksource, const char *mode, enum verdict_kind kind)
+{
+	struct watch_look look = {.diagnosis.verdict.kind = kind};
+
+	text_copy(look.evidence.clocksource.latest, CLOCKSOURCE_NAME_SIZE, clocksource);
+	text_copy(look.evidence.vclock.name, sizeof(look.evidence.vclock.name), mode);
+	look.evidence.vclock.how = VCLOCK_READ;
+	return look;
+}
+
+static void test_the_state_names_clocksource_mode_and_page(void **state)
+{
+	struct watch_look look = look_of("kvm-clock", "pvclock", VERDICT_OK);
+	char text[WATCH_STATE_SIZE];
+
+	(void)state;
+	fact_set_flag(&look.evidence.vclock.pvclock_stable, true);
+	assert_string_equal(watch_describe_state(&look.evidence, text), "kvm-clock (mode pvclock)");
+	fact_set_flag(&look.evidence.vclock.pvclock_stable, false);
+	assert_string_equal(watch_describe_state(&look.evidence, text),
+		"kvm-clock (mode pvclock, page invalid)");
+	look = look_of("", "", VERDICT_OK);
+	look.evidence.vclock.mode = 4;
+	assert_string_equal(
+		watch_describe_state(&look.evidence, text), "unknown clocksource (mode 4)");
+	look.evidence.vclock.how = VCLOCK_UNKNOWN;
+	assert_string_equal(
+		watch_describe_state(&look.evidence, text), "unknown clocksource (mode unknown)");
+}
+
+static void test_looks_differ_by_state_or_verdict(void **state)
+{
+	struct watch_look tsc = look_of("tsc", "tsc", VERDICT_OK);
+	struct watch_look again = look_of("tsc", "tsc", VERDICT_OK);
+	struct watch_look slow = look_of("tsc", "tsc", VERDICT_SLOW);
+	struct watch_look hpet = look_of("hpet", "none", VERDICT_OK);
+
+	(void)state;
+	assert_true(watch_looks_alike(&tsc, &again));
+	assert_false(watch_looks_alike(&tsc, &slow));
+	assert_false(watch_looks_alike(&tsc, &hpet));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_new_mode_is_a_change),
+		cmocka_unit_test(test_the_stable_bit_is_watched_where_pvclock_is_read),
+		cmocka_unit_test(test_a_sequence_that_stays_valid_is_no_change),
+		cmocka_unit_test(test_without_a_mode_nothing_is_read),
+		cmocka_unit_test(test_the_first_new_line_that_gives_a_reason_explains),
+		cmocka_unit_test(test_a_log_that_cannot_be_read_gives_its_reason),
+		cmocka_unit_test(test_the_state_names_clocksource_mode_and_page),
+		cmocka_unit_test(test_looks_differ_by_state_or_verdict),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
