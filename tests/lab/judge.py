@@ -12,6 +12,7 @@ VERDICTS = {"ok": "ok", "slow": "slow", "fallback": "fallback", "sometimes": "fa
 STATUSES = {"ok": 0, "fallback": 1, "slow": 1, "unknown": 2}
 LOG_MAX = 12  # vdsocheck keeps as many lines; a full log may lack some
 ANY = "any"  # in the table: it changes while it is looked at
+TRACED_CALLS = 100  # as the table's steps "trace 100"
 MODE_MUST_BE_READ = ("amd64", "i386", "arm64")
 
 
@@ -179,6 +180,22 @@ def _judge_advice(row):
                           f"current {row.clocksource}")
 
 
+def _judge_trace(row, reports):
+    """The article's program makes one call more than it is asked for. All of them or none are system calls."""
+    for way, method in (("tracepoints", "tracepoints"), ("ptrace", "seccomp and ptrace")):
+        if f"trace-{way}" not in reports:
+            continue
+        trace = _document(reports[f"trace-{way}"], f"trace by {way}", row)
+        if not trace:
+            continue
+        counted = sum(call["count"] for call in trace["calls"] if call["call"] == "gettimeofday")
+        wanted = TRACED_CALLS + 1 if row.truth == "fallback" else 0
+        if counted != wanted:
+            row.blame(f"trace by {way} counted {counted} calls, not {wanted}")
+        if trace["method"] != method:
+            row.blame(f"trace counted by {trace['method']}, not by {method}: {trace['tracepoints_reason']}")
+
+
 def _judge_measured(row, reports):
     """No figure is right or wrong, but there has to be one."""
     try:
@@ -197,6 +214,7 @@ def judge(row, reports, with_vdsocheck):
     if not with_vdsocheck or not row.oracle:
         return row
     row.document = _document(reports.get("vdsocheck"), "vdsocheck", row)
+    _judge_trace(row, reports)
     if row.document:
         _judge_verdict(row, reports["vdsocheck"])
         _judge_mode(row)

@@ -23,7 +23,7 @@ report() {
 	shift
 	echo "@@lab begin $report_name@@"
 	case $1 in
-	clock_log) "$@" 2>$errors ;; # a function: timeout(1) cannot start it
+	clock_log | trace_article) "$@" 2>$errors ;; # functions, which timeout(1) cannot start
 	*) timeout $seconds "$@" 2>$errors ;;
 	esac
 	report_status=$?
@@ -130,6 +130,22 @@ check() {
 # article CALLS: the article's experiment, on what the last check looked at.
 article() {
 	report article $prefix $LAB/$build/article "$1"
+}
+
+# trace CALLS: what `vdsocheck trace` counts of the article's program, with tracepoints and without.
+trace() {
+	[ -x $LAB/$build/vdsocheck ] || return 0
+	mount -t tracefs tracefs /sys/kernel/tracing
+	report trace-tracepoints trace_article "$1"
+	umount /sys/kernel/tracing
+	report trace-ptrace trace_article "$1"
+}
+
+trace_article() {
+	timeout $seconds $prefix $LAB/$build/vdsocheck trace --json -o /tmp/trace -- \
+		$LAB/$build/article "$1" >/dev/null
+	cat /tmp/trace
+	rm -f /tmp/trace
 }
 
 # turns NUMBER STEP...: the same things again and again, as report NAME-1, NAME-2, ...
