@@ -61,16 +61,27 @@ static void rehearse(void *sets)
 	limit(both[0], both[1]);
 }
 
-void privileges_limit(uint64_t now, uint64_t later)
+/* A filter may kill for capset(2), as systemd's SystemCallFilter=~@privileged does. */
+static bool is_allowed(uint64_t now, uint64_t later)
 {
-	struct deadline deadline = deadline_after(REHEARSAL_NS);
 	uint64_t both[] = {now, later};
+	struct deadline deadline;
 	struct fact why;
 
-	/* A filter may kill for capset(2), as systemd's SystemCallFilter=~@privileged does. */
-	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) > 0 && !child_run(rehearse, both, &deadline, &why))
-		return;
-	limit(now, later);
+	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) <= 0)
+		return true;
+	deadline = deadline_after(REHEARSAL_NS);
+	return child_run(rehearse, both, &deadline, &why);
+}
+
+void privileges_limit(uint64_t now, uint64_t later)
+{
+	static enum { NOT_TRIED, ALLOWED, REFUSED } state;
+
+	if (state == NOT_TRIED)
+		state = is_allowed(now, later) ? ALLOWED : REFUSED;
+	if (state == ALLOWED)
+		limit(now, later);
 }
 
 void privileges_forget_later(void)

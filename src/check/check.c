@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/confine.h"
 #include "check.h"
 #include "collect.h"
 #include "commands.h"
@@ -116,6 +117,7 @@ static int check_files(struct cli *cli)
 {
 	int worst = EXIT_SUCCESS;
 
+	confine(cli->output);
 	cli->style.compact = cli->operand_count > 1;
 	for (size_t i = 0; i < cli->operand_count; i++) {
 		int status = check_file(cli, cli->operands[i]);

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The allow-list for the parsing of documents. The filter is written by hand: where memory runs
+ * out, libseccomp may never finish one.
+ */
+#include "base/confine.h"
+
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/units.h"
+
+/* A call that is allowed; with a mask, only where its argument, masked, is this value. */
+struct rule {
+	const char *name;
+	unsigned argument;
+	uint32_t mask;
+	uint32_t value;
+};
+
+#define EXACTLY(value) UINT32_MAX, (value)
+#define READ_ONLY (O_ACCMODE | O_CREAT | O_TRUNC), O_RDONLY
+
+/* C libraries and architectures differ in the calls by which they do the same. */
+static const struct rule to_read[] = {
+	{.name = "read"},
+	{.name = "readv"},
+	{.name = "write"},
+	{.name = "writev"},
+	{.name = "close"},
+	{.name = "lseek"},
+	{.name = "_llseek"},
+	{"openat", 2, READ_ONLY},
+	{"open", 1, READ_ONLY},
+	{"fcntl", 1, EXACTLY(F_SETFD)},
+	{"fcntl64", 1, EXACTLY(F_SETFD)},
+	{.name = "fstat"},
+	{.name = "fstat64"},
+	{.name = "newfstatat"},
+	{.name = "fstatat64"},
+	{.name = "stat"},
+	{.name = "stat64"},
+	{.name = "statx"},
+	{.name = "getdents64"},
+	{"mmap", 2, PROT_EXEC, 0},
+	{"mmap2", 2, PROT_EXEC, 0},
+	{"mprotect", 2, PROT_EXEC, 0},
+	{.name = "munmap"},
+	{.name = "mremap"},
+	{.name = "madvise"},
+	{.name = "brk"},
+	{.name = "sysinfo"}, /* qsort(3): how much memory there is */
+	{.name = "futex"},
+	{.name = "futex_time64"},
+	{.name = "getrandom"}, /* seeds of jansson's hash tables */
+	{.name = "getpid"},
+	{.name = "gettid"},
+	{.name = "clock_gettime"},
+	{.name = "clock_gettime64"},
+	{.name = "gettimeofday"},
+	{"ioctl", 1, EXACTLY(TCGETS)}, /* isatty(3) */
+	{"ioctl", 1, EXACTLY(TIOCGWINSZ)},
+	{.name = "poll"},
+	{.name = "ppoll"},
+	{.name = "ppoll_time64"},
+	{.name = "rt_sigaction"},
+	{.name = "rt_sigprocmask"},
+	{.name = "rt_sigreturn"},
+	{.name = "sigreturn"},
+	{.name = "restart_syscall"},
+	{.name = "exit_group"},
+	{.name = "exit"},
+};
+
+/* What output.c and privileges.c call besides. */
+static const struct rule to_write_file[] = {
+	{.name = "openat"},
+	{.name = "open"},
+	{.name = "fcntl"},
+	{.name = "fcntl64"},
+	{.name = "fstatfs"},
+	{.name = "fstatfs64"},
+	{.name = "readlinkat"},
+	{.name = "renameat"},
+	{.name = "renameat2"},
+	{.name = "unlinkat"},
+	{.name = "fchown"},
+	{.name = "fchown32"},
+	{.name = "fchmod"},
+	{.name = "geteuid"},
+	{.name = "geteuid32"},
+	{.name = "capget"},
+	{.name = "capset"},
+	{"prctl", 0, EXACTLY(PR_SET_NO_NEW_PRIVS)},
+};
+
+/* Each rule takes six instructions at most, raise(3) two rules. */
+#define FILTER_MAX (6 * (ARRAY_SIZE(to_read) + ARRAY_SIZE(to_write_file) + 2) + 5)
+
+struct filter {
+	struct sock_filter code[FILTER_MAX];
+	unsigned short count;
+};
+
+static void put(struct filter *filter, struct sock_filter instruction)
+{
+	filter->code[filter->count++] = instruction;
+}
+
+static void load(struct filter *filter, size_t at)
+{
+	put(filter, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)at));
+}
+
+/* The low half of an argument. */
+static size_t place_of(unsigned argument)
+{
+	size_t at = offsetof(struct seccomp_data, args) + argument * sizeof(uint64_t);
+
+	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? at + sizeof(uint32_t) : at;
+}
+
+static void unless_skip(struct filter *filter, uint32_t value, uint8_t skip)
+{
+	put(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip));
+}
+
+static void end(struct filter *filter, uint32_t action)
+{
+	put(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
+}
+
+static void allow(struct filter *filter, const struct rule *rule)
+{
+	int number = seccomp_syscall_resolve_name(rule->name);
+
+	/* Numbers of calls that this architecture lacks are negative. */
+	if (number < 0)
+		return;
+	load(filter, offsetof(struct seccomp_data, nr));
+	unless_skip(filter, (uint32_t)number, rule->mask ? 4 : 1);
+	if (rule->mask) {
+		load(filter, place_of(rule->argument));
+		put(filter, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, rule->mask));
+		unless_skip(filter, rule->value, 1);
+	}
+	end(filter, SECCOMP_RET_ALLOW);
+}
+
+static void make(struct filter *filter, bool writes_file)
+{
+	uint32_t self = (uint32_t)getpid();
+	const struct rule to_end_by_signal[] = {
+		{"tgkill", 0, EXACTLY(self)}, {"tkill", 0, EXACTLY(self)}};
+
+	load(filter, offsetof(struct seccomp_data, arch));
+	unless_skip(filter, seccomp_arch_native(), 1);
+	put(filter, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 1));
+	end(filter, SECCOMP_RET_KILL_PROCESS);
+	for (size_t i = 0; i < ARRAY_SIZE(to_read); i++)
+		allow(filter, &to_read[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(to_end_by_signal); i++)
+		allow(filter, &to_end_by_signal[i]);
+	for (size_t i = 0; writes_file && i < ARRAY_SIZE(to_write_file); i++)
+		allow(filter, &to_write_file[i]);
+	/* Before 4.14 kernels take it for SECCOMP_RET_KILL, which is as good without threads. */
+	end(filter, SECCOMP_RET_KILL_PROCESS);
+}
+
+/* The Makefile defines it where a compiler adds calls of its own. */
+#ifdef VDSOCHECK_UNCONFINED
+static const bool is_instrumented = true;
+#else
+static const bool is_instrumented;
+#endif
+
+void confine(bool writes_file)
+{
+	const char *preload = getenv("LD_PRELOAD");
+	struct filter filter = {.count = 0};
+	struct sock_fprog program = {.filter = filter.code};
+
+	if (is_instrumented || (preload && *preload))
+		return;
+	make(&filter, writes_file);
+	program.len = filter.count;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
