@@ -55,7 +55,6 @@ int verdict_exit_status(enum verdict_kind verdict);
 
 /* "name", "mode", "proof", "timing", in the order of their bits; ended by NULL. */
 extern const char *const evidence_kind_names[];
-const char *evidence_kind_name(enum evidence_kind kind);
 
 #define CAUSE_MAX 6
 #define CAUSE_EVIDENCE_MAX 4
@@ -79,7 +78,6 @@ struct cause {
 
 /* "possible", "likely", "proven"; of all, ended by NULL. */
 extern const char *const cause_certainty_names[];
-const char *cause_certainty_name(enum certainty certainty);
 
 #define ADVICE_MAX 4
 #define ADVICE_STEP_MAX 5
@@ -136,9 +134,6 @@ struct cost {
  * so is the cost.
  */
 void cost_find(const struct evidence *evidence, enum verdict_kind verdict, struct cost *cost);
-
-/* Sets the rate that the caller is interested in; 0 leaves it open. */
-void cost_set_rate(struct cost *cost, double rate);
 
 /* What `ns` in each of `rate` calls per second take of one CPU, in percent. */
 double cost_share_percent(double ns, double rate);

@@ -58,7 +58,7 @@ static int judge_and_print(struct cli *cli, const struct evidence *evidence, con
 	struct document document = {.evidence = evidence, .diagnosis = &diagnosis, .file = file};
 
 	diagnose(evidence, &diagnosis);
-	cost_set_rate(&diagnosis.cost, request->rate);
+	diagnosis.cost.rate = request->rate;
 	cli_print(cli, &document);
 	return verdict_exit_status(diagnosis.verdict.kind);
 }

@@ -147,8 +147,7 @@ static void write_evidence(const struct document *document, FILE *out)
 	fputs("\n## Evidence\n\n", out);
 	for (unsigned i = 0; i < EVIDENCE_KINDS; i++) {
 		if (document->diagnosis->verdict.rests_on & 1u << i)
-			phrase_add(&rests, "%s%s", rests.used ? ", " : "",
-				evidence_kind_name((enum evidence_kind)(1u << i)));
+			phrase_add(&rests, "%s%s", rests.used ? ", " : "", evidence_kind_names[i]);
 	}
 	phrase_clocksource(evidence, &phrase);
 	write_phrase("clocksource", &phrase, out);
@@ -230,7 +229,7 @@ static void write_causes(const struct diagnosis *diagnosis, FILE *out)
 		const struct cause *cause = &diagnosis->causes[i];
 
 		fprintf(out, "- %s (%s; %s)\n", cause->text, cause->id,
-			cause_certainty_name(cause->certainty));
+			cause_certainty_names[cause->certainty]);
 		for (size_t k = 0; k < cause->evidence_count; k++)
 			fprintf(out, "  - %s\n", cause->evidence[k]);
 		if (cause->more)

@@ -180,26 +180,14 @@ const struct advice_row *const advice_general[] = {&switch_to_paravirtual, &swit
 
 const struct advice_row *const advice_last_resort[] = {&send_report, NULL};
 
-/* The values of the words in braces; NULL where there is none. */
-struct words {
-	const char *to;
-	const char *from;
-	const char *boot;
-	const char *switch_to; /* the rest is our own, and may be any text */
-	const char *move;
-	const char *not_tsc;
+/* A word in braces; what goes into a command has to be a plain word for a shell. */
+struct word {
+	const char *key;   /* NULL ends a list */
+	const char *value; /* NULL: there is none */
+	bool is_ours;      /* any text of our own, not from the evidence */
 };
 
 #define BOOT_SIZE 160
-
-/* What a shell takes as it stands; blanks between the boot parameters are quoted by the rows. */
-static bool is_shell_word(const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_.=- ";
-
-	return *word && strspn(word, plain) == strlen(word);
-}
 
 /* The parameters that keep the kernel or the vDSO from a better clock here. */
 static void list_boot(const struct view *view, char boot[BOOT_SIZE])
@@ -230,27 +218,25 @@ static void list_boot(const struct view *view, char boot[BOOT_SIZE])
 	}
 }
 
-static const char *find_word(const struct words *words, struct span key)
+/* NULL: there is none. Blanks between the boot parameters are quoted by the rows. */
+static const char *find_word(const struct word *words, struct span key)
 {
-	const char *word = NULL;
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_.=- ";
 
-	if (text_equals(key, "to"))
-		word = words->to;
-	else if (text_equals(key, "from"))
-		word = words->from;
-	else if (text_equals(key, "boot"))
-		word = words->boot;
-	else if (text_equals(key, "Switch"))
-		return words->switch_to;
-	else if (text_equals(key, "move"))
-		return words->move;
-	else if (text_equals(key, "not tsc"))
-		return words->not_tsc;
-	return word && is_shell_word(word) ? word : NULL;
+	for (; words->key; words++) {
+		const char *value = words->value;
+
+		if (!text_equals(key, words->key))
+			continue;
+		if (words->is_ours || (value && *value && !value[strspn(value, plain)]))
+			return value;
+	}
+	return NULL;
 }
 
 /* False where a word is missing, or the text too long: half a command is none. */
-static bool fill_in(const char *row, const struct words *words, char *text, size_t size)
+static bool fill_in(const char *row, const struct word *words, char *text, size_t size)
 {
 	size_t used = 0;
 
@@ -275,7 +261,7 @@ static bool fill_in(const char *row, const struct words *words, char *text, size
 	return true;
 }
 
-static void add_step(const struct step_row *row, const struct words *words,
+static void add_step(const struct step_row *row, const struct word *words,
 	struct advice_step *steps, size_t *count)
 {
 	struct advice_step *step = &steps[*count];
@@ -291,30 +277,34 @@ static bool make(const struct view *view, const struct advice_row *row, struct a
 {
 	const struct clocksource_evidence *clocksource = &view->evidence->clocksource;
 	char boot[BOOT_SIZE], not_tsc[ADVICE_TEXT_SIZE] = "";
-	struct words words = {.to = row->target ? row->target(view) : NULL,
-		.from = fact_is_known(&clocksource->current_fact) ? clocksource->current : NULL,
-		.boot = boot,
-		.switch_to = fact_is_known(&view->evidence->host.container.fact)
-	                             ? "On the host, outside this container, switch"
-	                             : "Switch",
-		.move = find_move(view->evidence),
-		.not_tsc = not_tsc};
+	const char *to = row->target ? row->target(view) : NULL;
+	bool in_container = fact_is_known(&view->evidence->host.container.fact);
+	const struct word words[] = {
+		{"to", to, false},
+		{"from", fact_is_known(&clocksource->current_fact) ? clocksource->current : NULL,
+			false},
+		{"boot", boot, false},
+		{"Switch", in_container ? "On the host, outside this container, switch" : "Switch",
+			true},
+		{"move", find_move(view->evidence), true},
+		{"not tsc", not_tsc, true},
+		{0},
+	};
 
 	*advice = (struct advice){
 		.id = row->id, .ask = row->ask, .risk = row->risk, .source = row->source};
 	list_boot(view, boot);
 	if (view->not_tsc)
 		snprintf(not_tsc, sizeof(not_tsc), " Do not switch to tsc: %s.", view->not_tsc);
-	if ((row->target && !words.to) ||
-		!fill_in(row->text, &words, advice->text, sizeof(advice->text)))
+	if ((row->target && !to) || !fill_in(row->text, words, advice->text, sizeof(advice->text)))
 		return false;
-	if (words.to)
-		text_copy(advice->clocksource, sizeof(advice->clocksource), words.to);
+	if (to)
+		text_copy(advice->clocksource, sizeof(advice->clocksource), to);
 	for (size_t i = 0; i < STEP_ROW_MAX && (row->steps[i].text || row->steps[i].command); i++)
-		add_step(&row->steps[i], &words, advice->steps, &advice->step_count);
+		add_step(&row->steps[i], words, advice->steps, &advice->step_count);
 	for (size_t i = 0; row->keep && row->keep[i].text && i < ADVICE_KEEP_MAX; i++)
-		add_step(&row->keep[i], &words, advice->keep, &advice->keep_count);
-	if (row->undo && !fill_in(row->undo, &words, advice->undo, sizeof(advice->undo)))
+		add_step(&row->keep[i], words, advice->keep, &advice->keep_count);
+	if (row->undo && !fill_in(row->undo, words, advice->undo, sizeof(advice->undo)))
 		advice->undo[0] = '\0';
 	return true;
 }

@@ -10,11 +10,6 @@
 
 #include "base/units.h"
 
-struct rule {
-	bool (*applies)(const struct evidence *evidence);
-	const char *why_not;
-};
-
 static bool log_is_against_tsc(const struct evidence *evidence)
 {
 	return log_find_tsc_distrust(evidence) != NULL;
@@ -60,7 +55,10 @@ static bool is_not_known_invariant(const struct evidence *evidence)
 	return !is_on_aws_xen(evidence) && !tsc_is_invariant(evidence);
 }
 
-static const struct rule tsc_rules[] = {
+static const struct {
+	bool (*applies)(const struct evidence *evidence);
+	const char *why_not;
+} tsc_rules[] = {
 	{boot_disables_tsc, "the TSC is disabled on the kernel command line"},
 	{counter_gains_nothing,
 		"reading the TSC costs as much as a system call here, measured on a copy of the "
@@ -77,8 +75,9 @@ static const struct rule tsc_rules[] = {
 	{is_not_known_invariant, "the CPU does not advertise an invariant TSC here"},
 };
 
-/* The counters of other architectures: their kernels choose them by themselves. */
-static const char *const others[] = {
+/* Nothing else is against the TSC, and kernels of other architectures choose their counters. */
+static const char *const own_choices[] = {
+	"tsc",
 	"arch_sys_counter",
 	"riscv_clocksource",
 	"timebase",
@@ -126,19 +125,18 @@ static const struct {
 	{"hyperv_clocksource_tsc_page", reason_against_hyperv},
 };
 
-static const char *reason_against_tsc(const struct evidence *evidence)
+static const char *find_reason(const struct evidence *evidence, const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(tsc_rules); i++) {
+	if (!clocksource_is_offered(evidence, name))
+		return "the kernel does not offer it";
+	if (vclock_name_has_no_mode(name))
+		return "the vDSO does not support it";
+	for (size_t i = 0; i < ARRAY_SIZE(tsc_rules) && strcmp(name, "tsc") == 0; i++) {
 		if (tsc_rules[i].applies(evidence))
 			return tsc_rules[i].why_not;
 	}
-	return NULL;
-}
-
-static const char *reason_against_other(const struct evidence *evidence, const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
-		if (strcmp(others[i], name) == 0)
+	for (size_t i = 0; i < ARRAY_SIZE(own_choices); i++) {
+		if (strcmp(own_choices[i], name) == 0)
 			return NULL;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(paravirtual); i++) {
@@ -150,16 +148,8 @@ static const char *reason_against_other(const struct evidence *evidence, const c
 
 bool advisable_clocksource(const struct evidence *evidence, const char *name, const char **why_not)
 {
-	const char *reason = NULL;
+	const char *reason = find_reason(evidence, name);
 
-	if (!clocksource_is_offered(evidence, name))
-		reason = "the kernel does not offer it";
-	else if (vclock_name_has_no_mode(name))
-		reason = "the vDSO does not support it";
-	else if (strcmp(name, "tsc") == 0)
-		reason = reason_against_tsc(evidence);
-	else
-		reason = reason_against_other(evidence, name);
 	if (why_not)
 		*why_not = reason;
 	return !reason;

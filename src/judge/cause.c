@@ -78,11 +78,6 @@ const char *const cause_certainty_names[] = {
 	NULL,
 };
 
-const char *cause_certainty_name(enum certainty certainty)
-{
-	return cause_certainty_names[certainty];
-}
-
 /* ---- the evidence under a cause ---- */
 
 void support_add(struct cause *cause, const char *format, ...)

@@ -128,11 +128,6 @@ void cost_find(const struct evidence *evidence, enum verdict_kind verdict, struc
 		cost->reason = "absent: no counter to estimate user space by";
 }
 
-void cost_set_rate(struct cost *cost, double rate)
-{
-	cost->rate = rate;
-}
-
 double cost_share_percent(double ns, double rate)
 {
 	return 100 * cost_seconds(rate, ns, 0);

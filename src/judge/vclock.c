@@ -15,7 +15,7 @@
  * of 4.19-7.x). `withdraws`: its mode may stand in the page and the call enter the kernel all
  * the same, when the hypervisor says that its page is not good at the moment.
  */
-static const struct {
+static const struct mode {
 	const char *clocksource;
 	int mode;
 	const char *name;
@@ -33,76 +33,58 @@ static const struct {
 	{"Constant", 1, "cpu", false},
 	{"MIPS", 1, "r4k", false},
 	{"GIC", 2, "gic", false},
+	{"hpet", VCLOCK_MODE_NONE, "none", false},
+	{"acpi_pm", VCLOCK_MODE_NONE, "none", false},
+	{"pit", VCLOCK_MODE_NONE, "none", false},
+	{"jiffies", VCLOCK_MODE_NONE, "none", false},
+	{"refined-jiffies", VCLOCK_MODE_NONE, "none", false},
+	{"hyperv_clocksource_msr", VCLOCK_MODE_NONE, "none", false},
+	{"hyperv_clocksource", VCLOCK_MODE_NONE, "none", false},
+	{"arch_mem_counter", VCLOCK_MODE_NONE, "none", false},
+	{"arch_mmio_counter", VCLOCK_MODE_NONE, "none", false},
+	{"clint_clocksource", VCLOCK_MODE_NONE, "none", false},
 };
 
-static const char *const without_mode[] = {
-	"hpet",
-	"acpi_pm",
-	"pit",
-	"jiffies",
-	"refined-jiffies",
-	"hyperv_clocksource_msr",
-	"hyperv_clocksource",
-	"arch_mem_counter",
-	"arch_mmio_counter",
-	"clint_clocksource",
-};
+static const struct mode *find_mode(const char *clocksource)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		if (strcmp(modes[i].clocksource, clocksource) == 0)
+			return &modes[i];
+	}
+	return NULL;
+}
 
 bool vclock_name_has_no_mode(const char *clocksource)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(without_mode); i++) {
-		if (strcmp(without_mode[i], clocksource) == 0)
-			return true;
-	}
-	return false;
+	const struct mode *mode = find_mode(clocksource);
+
+	return mode && mode->mode == VCLOCK_MODE_NONE;
 }
 
 bool vclock_name_has_mode(const char *clocksource)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
-		if (strcmp(modes[i].clocksource, clocksource) == 0)
-			return true;
-	}
-	return false;
-}
+	const struct mode *mode = find_mode(clocksource);
 
-static void set_inferred(struct vclock_evidence *vclock, int mode, const char *name)
-{
-	vclock->how = VCLOCK_INFERRED;
-	vclock->mode = mode;
-	text_copy(vclock->name, sizeof(vclock->name), name);
-}
-
-/* Every call enters: no mode, unless it is one that the hypervisor may have withdrawn. */
-static void infer_entering(const char *clocksource, struct vclock_evidence *vclock)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
-		if (strcmp(modes[i].clocksource, clocksource) == 0 && !modes[i].withdraws)
-			set_inferred(vclock, VCLOCK_MODE_NONE, "none");
-	}
-	if (vclock_name_has_no_mode(clocksource))
-		set_inferred(vclock, VCLOCK_MODE_NONE, "none");
-}
-
-static void infer_answered(const char *clocksource, struct vclock_evidence *vclock)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
-		if (strcmp(modes[i].clocksource, clocksource) == 0)
-			set_inferred(vclock, modes[i].mode, modes[i].name);
-	}
+	return mode && mode->mode != VCLOCK_MODE_NONE;
 }
 
 struct vclock_evidence vclock_infer(const struct evidence *evidence)
 {
 	struct vclock_evidence vclock = evidence->vclock;
 	struct entry_counts vdso = counts_by_path(evidence, PATH_VDSO);
+	const struct mode *mode = find_mode(evidence->clocksource.current);
 
 	if (vclock.how >= VCLOCK_COPY || !fact_is_known(&evidence->proof.fact) ||
-		!fact_is_known(&evidence->clocksource.current_fact) || !vdso.proven)
+		!fact_is_known(&evidence->clocksource.current_fact) || !vdso.proven || !mode)
 		return vclock;
-	if (vdso.entered == vdso.attempts)
-		infer_entering(evidence->clocksource.current, &vclock);
-	else if (vdso.entered == 0)
-		infer_answered(evidence->clocksource.current, &vclock);
+	if (vdso.entered == vdso.attempts && !mode->withdraws) {
+		vclock.how = VCLOCK_INFERRED;
+		vclock.mode = VCLOCK_MODE_NONE;
+		text_copy(vclock.name, sizeof(vclock.name), "none");
+	} else if (vdso.entered == 0 && mode->mode != VCLOCK_MODE_NONE) {
+		vclock.how = VCLOCK_INFERRED;
+		vclock.mode = mode->mode;
+		text_copy(vclock.name, sizeof(vclock.name), mode->name);
+	}
 	return vclock;
 }

@@ -64,14 +64,6 @@ static bool some_enter_sometimes(const struct view *view)
 	return some_enter(view) && view->decided.entering > view->decided.always;
 }
 
-static size_t append_call(char *text, size_t size, size_t used, const struct call_evidence *call)
-{
-	int wrote = snprintf(
-		text + used, size - used, "%s%s(%s)", used ? " and " : "", call->call, call->clock);
-
-	return wrote < 0 || (size_t)wrote >= size - used ? used : used + (size_t)wrote;
-}
-
 /* The names of those that entered; how long the text is. */
 static size_t list_entering(const struct view *view, char *summary, size_t size)
 {
@@ -81,8 +73,14 @@ static size_t list_entering(const struct view *view, char *summary, size_t size)
 	for (size_t i = 0; i < view->evidence->call_count; i++) {
 		const struct call_evidence *call = &view->evidence->calls[i];
 
-		if (call->decides && call->path[call_judged_path(call)].entered)
-			used = append_call(summary, size, used, call);
+		int wrote;
+
+		if (!call->decides || !call->path[call_judged_path(call)].entered)
+			continue;
+		wrote = snprintf(summary + used, size - used, "%s%s(%s)", used ? " and " : "",
+			call->call, call->clock);
+		if (wrote > 0 && (size_t)wrote < size - used)
+			used += (size_t)wrote;
 	}
 	return used;
 }
@@ -303,8 +301,3 @@ int verdict_exit_status(enum verdict_kind verdict)
 }
 
 const char *const evidence_kind_names[] = {"name", "mode", "proof", "timing", NULL};
-
-const char *evidence_kind_name(enum evidence_kind kind)
-{
-	return evidence_kind_names[__builtin_ctz(kind)];
-}

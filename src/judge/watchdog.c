@@ -39,6 +39,34 @@
 
 static const double hpet_rates[] = {14318180, 24e6, 25e6};
 
+/* What is known of a reference clock by its name. */
+static const struct reference {
+	const char *name;
+	double rate; /* 0: differs */
+	bool paravirtual;
+	bool by_interrupts; /* counts timer interrupts */
+} references[] = {
+	{"acpi_pm", 3579545, false, false},
+	{"kvm-clock", 1e9, true, false},
+	{"xen", 1e9, true, false},
+	{"hyperv_clocksource_tsc_page", 0, true, false},
+	{"hyperv_clocksource_msr", 0, true, false},
+	{"hyperv_clocksource", 0, true, false},
+	{"jiffies", 0, false, true},
+	{"refined-jiffies", 0, false, true},
+};
+
+static const struct reference *find_reference(const char *name)
+{
+	static const struct reference unknown = {.name = ""};
+
+	for (size_t i = 0; i < ARRAY_SIZE(references); i++) {
+		if (strcmp(references[i].name, name) == 0)
+			return &references[i];
+	}
+	return &unknown;
+}
+
 static bool skip_to(struct span *text, const char *mark)
 {
 	size_t length = strlen(mark);
@@ -105,11 +133,6 @@ static bool take_interval(struct span text, const char *mark, struct watchdog_co
 	return true;
 }
 
-static bool is_tsc(const struct watchdog_counter *counter)
-{
-	return strcmp(counter->name, "tsc") == 0 || strcmp(counter->name, "tsc-early") == 0;
-}
-
 /* The reference's line comes before the TSC's. */
 static bool find_report(const struct kernel_log_evidence *log, struct watchdog_report *report)
 {
@@ -125,7 +148,8 @@ static bool find_report(const struct kernel_log_evidence *log, struct watchdog_r
 			   take_interval(text, "Clocksource ", &counter)) {
 			report->tsc = counter;
 			report->line = line;
-			if (is_tsc(&counter))
+			if (strcmp(counter.name, "tsc") == 0 ||
+				strcmp(counter.name, "tsc-early") == 0)
 				return true;
 			report->reference = (struct watchdog_counter){.seconds = -1};
 		}
@@ -194,30 +218,6 @@ static bool is_past_half(const struct watchdog_counter *counter)
 	       ((counter->now - counter->last) & counter->mask) > counter->mask >> 1;
 }
 
-static bool is_one_of(const char *name, const char *const *names, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool is_paravirtual(const char *name)
-{
-	static const char *const names[] = {"kvm-clock", "xen", "hyperv_clocksource_tsc_page",
-		"hyperv_clocksource_msr", "hyperv_clocksource"};
-
-	return is_one_of(name, names, ARRAY_SIZE(names));
-}
-
-static bool is_counted_by_interrupts(const char *name)
-{
-	static const char *const names[] = {"jiffies", "refined-jiffies"};
-
-	return is_one_of(name, names, ARRAY_SIZE(names));
-}
-
 /* The rates that the reference may have, at most three; 0: unknown. */
 static size_t reference_rates(
 	const struct evidence *evidence, const struct watchdog_counter *reference, double rates[3])
@@ -227,10 +227,7 @@ static size_t reference_rates(
 		rates[0] = delta_of(reference) / reference->seconds;
 		return 1;
 	}
-	rates[0] = strcmp(reference->name, "acpi_pm") == 0     ? 3579545
-	           : strcmp(reference->name, "kvm-clock") == 0 ? 1e9
-	           : strcmp(reference->name, "xen") == 0       ? 1e9
-	                                                       : 0;
+	rates[0] = find_reference(reference->name)->rate;
 	if (rates[0] > 0)
 		return 1;
 	if (strcmp(reference->name, "hpet") != 0)
@@ -314,13 +311,14 @@ static enum watchdog_culprit find_culprit(
 	const struct evidence *evidence, struct watchdog_report *report, double error)
 {
 	const struct watchdog_counter *reference = &report->reference;
+	const struct reference *known = find_reference(reference->name);
 	double counted = reference->seconds;
 	double passed = report->tsc.seconds;
 	double apart = passed - counted;
 
 	if (!*reference->name)
 		return WATCHDOG_UNDETERMINED;
-	if (is_counted_by_interrupts(reference->name))
+	if (known->by_interrupts)
 		return passed >= 0 && counted > passed ? WATCHDOG_UNDETERMINED
 		                                       : WATCHDOG_LOST_TICKS;
 	if (reference->read && reference->now == reference->mask)
@@ -334,7 +332,7 @@ static enum watchdog_culprit find_culprit(
 	if (counted < 0 || passed < 0)
 		return WATCHDOG_UNDETERMINED;
 	report->ppm = apart / counted * 1e6;
-	if (is_paravirtual(reference->name) && apart > SHORT_S)
+	if (known->paravirtual && apart > SHORT_S)
 		return WATCHDOG_PAUSED;
 	if (counted > LATE_S && passed > LATE_S && fabs(report->ppm) < 1000)
 		return WATCHDOG_LATE;

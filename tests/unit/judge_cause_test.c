@@ -732,9 +732,9 @@ static void a_kernel_log_line_makes_a_cause_proven(void **state)
 	kvm_clock_lost(&evidence);
 	find(&evidence);
 	assert_int_equal(causes[0].certainty, CERTAINTY_PROVEN);
-	assert_string_equal(cause_certainty_name(CERTAINTY_PROVEN), "proven");
-	assert_string_equal(cause_certainty_name(CERTAINTY_LIKELY), "likely");
-	assert_string_equal(cause_certainty_name(CERTAINTY_POSSIBLE), "possible");
+	assert_string_equal(cause_certainty_names[CERTAINTY_PROVEN], "proven");
+	assert_string_equal(cause_certainty_names[CERTAINTY_LIKELY], "likely");
+	assert_string_equal(cause_certainty_names[CERTAINTY_POSSIBLE], "possible");
 }
 
 /* Before 5.5 every guest of Hyper-V printed the line, whatever its host offers. */
