@@ -9,7 +9,9 @@
  *	caller fork N COUNT       COUNT children with N each, of which each second one by vfork
  *	caller die N              N, then ends by SIGKILL while a thread makes more
  *	caller exec N             N, then executes itself with "syscall N" from a thread
- *	caller busy SECONDS       without end, for so long at the most
+ *	caller swap N             N times to another context and back by swapcontext()
+ *	caller busy SECONDS       as many as it can, for that time at most
+ *	caller slow SECONDS       1,000 every 20 ms, for that time at most
  *	caller int80 N            N gettimeofday by the 32-bit entry of x86
  */
 #include <errno.h>
@@ -22,6 +24,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static long count;
@@ -102,6 +105,39 @@ static int be_busy(long seconds)
 	return 0;
 }
 
+static int be_slow(long seconds)
+{
+	time_t end = time(NULL) + seconds;
+
+	count = 1000;
+	while (time(NULL) < end) {
+		make_calls();
+		usleep(20000);
+	}
+	return 0;
+}
+
+static ucontext_t here, there;
+
+static void swap_back(void)
+{
+	for (;;)
+		swapcontext(&there, &here);
+}
+
+static int swap_contexts(void)
+{
+	static char stack[65536];
+
+	getcontext(&there);
+	there.uc_stack.ss_sp = stack;
+	there.uc_stack.ss_size = sizeof(stack);
+	makecontext(&there, swap_back, 0);
+	for (long i = 0; i < count; i++)
+		swapcontext(&here, &there);
+	return 0;
+}
+
 static int run_int80(void)
 {
 #if defined(__x86_64__)
@@ -154,6 +190,10 @@ int main(int argc, char **argv)
 		pthread_create(&id, NULL, execute, NULL);
 		pthread_join(id, NULL);
 		return 1;
+	} else if (strcmp(what, "swap") == 0) {
+		return swap_contexts();
+	} else if (strcmp(what, "slow") == 0) {
+		return be_slow(count);
 	} else if (strcmp(what, "busy") == 0) {
 		return be_busy(count);
 	} else if (strcmp(what, "int80") == 0) {
