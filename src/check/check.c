@@ -72,31 +72,6 @@ static bool needs_reasons(const struct cli *cli, const struct evidence *evidence
 	return verdict.kind != VERDICT_OK || cli->verbose || cli->format->write == report_write;
 }
 
-/*
- * Of a check that is interrupted only the kernel log is left out: the rest ends within moments,
- * and its children with it.
- */
-static int check_root(struct cli *cli)
-{
-	static struct evidence evidence;
-	static volatile bool stop;
-	const struct request *request = cli->own;
-	struct deadline deadline = deadline_after(CHECK_LIMIT_NS);
-
-	interrupt_watch(&stop);
-	if (cli->depth) {
-		gather_evidence(&cli->root, &evidence, cli->depth == DEPTH_ALL, &deadline);
-		if (!stop && needs_reasons(cli, &evidence))
-			gather_reasons(&cli->root, &evidence);
-		if (request->identity)
-			host_collect_identity(&cli->root, &evidence.host);
-	} else {
-		gather_verdict(&cli->root, &evidence, &deadline);
-	}
-	interrupt_end();
-	return judge_and_print(cli, &evidence, NULL);
-}
-
 static int check_file(struct cli *cli, const char *path)
 {
 	static struct evidence evidence;
@@ -127,13 +102,35 @@ static int check_files(struct cli *cli)
 	return worst;
 }
 
-static int run(struct cli *cli)
+/*
+ * Of a check that is interrupted only the kernel log is left out: the rest ends within moments,
+ * and its children with it.
+ */
+static int check_run(struct cli *cli)
 {
+	static struct evidence evidence;
+	static volatile bool stop;
+	const struct request *request = cli->own;
+	struct deadline deadline = deadline_after(CHECK_LIMIT_NS);
+
 	if (cli->operand_count && strcmp(cli->sysroot, "/") != 0) {
 		cli_complain_usage("--from and --sysroot are mutually exclusive");
 		return EXIT_TROUBLE;
 	}
-	return cli->operand_count ? check_files(cli) : check_root(cli);
+	if (cli->operand_count)
+		return check_files(cli);
+	interrupt_watch(&stop);
+	if (cli->depth) {
+		gather_evidence(&cli->root, &evidence, cli->depth == DEPTH_ALL, &deadline);
+		if (!stop && needs_reasons(cli, &evidence))
+			kernel_log_collect(&cli->root, &evidence.kernel_log);
+		if (request->identity)
+			host_collect_identity(&cli->root, &evidence.host);
+	} else {
+		gather_verdict(&cli->root, &evidence, &deadline);
+	}
+	interrupt_end();
+	return judge_and_print(cli, &evidence, NULL);
 }
 
 static const struct option_row options[] = {
@@ -169,5 +166,5 @@ const struct command check_command = {
 	.formats = formats,
 	.size = sizeof(struct request),
 	.take = take,
-	.run = run,
+	.run = check_run,
 };

@@ -60,23 +60,13 @@ struct measuring {
 	const struct deadline *deadline;
 };
 
-static void read_mode(
-	const struct measuring *measuring, const char *clocksource, struct vclock_evidence *vclock)
-{
-	vvar_collect(&measuring->vdso, clocksource, vclock, measuring->deadline);
-}
-
-static void take_proof(const struct measuring *measuring)
-{
-	proof_take(measuring->evidence, &measuring->calls, measuring->deadline);
-}
-
 /* Whether the mode that stands in the evidence gave way to another. */
 static bool reread_mode(const struct measuring *measuring)
 {
 	struct vclock_evidence before = measuring->evidence->vclock, now = {0};
 
-	read_mode(measuring, measuring->evidence->clocksource.latest, &now);
+	vvar_collect(&measuring->vdso, measuring->evidence->clocksource.latest, &now,
+		measuring->deadline);
 	if (now.how != VCLOCK_READ)
 		return false;
 	measuring->evidence->vclock = now;
@@ -104,7 +94,7 @@ static bool read_again(const struct measuring *measuring, struct changes *change
 
 	changes->of_mode += reread_mode(measuring);
 	changes->of_name += clocksource_collect_change(measuring->root, clocksource);
-	take_proof(measuring);
+	proof_take(measuring->evidence, &measuring->calls, measuring->deadline);
 	changes->of_mode += reread_mode(measuring);
 	changes->of_name += clocksource_collect_change(measuring->root, clocksource);
 	clocksource->changes = count_changes(measuring->evidence, changes);
@@ -164,60 +154,18 @@ static void keep_shown_calls(struct call_table *calls)
 	calls->count = kept;
 }
 
-/* For the mode where it could not be read, and for what a call that falls back could cost. */
-static bool needs_copy(const struct evidence *evidence)
-{
-	return evidence->vclock.how != VCLOCK_READ || counts_deciding(evidence).entered > 0;
-}
-
-/* One part of the proof before the timing, one after it: the clock may change meanwhile. */
-static void measure(struct measuring *measuring, bool all)
+/* Reads the mode and makes the table of the calls. */
+static void start_measuring(struct measuring *measuring, void (*keep)(struct call_table *calls))
 {
 	struct evidence *evidence = measuring->evidence;
 
-	read_mode(measuring, evidence->clocksource.current, &evidence->vclock);
+	vvar_collect(&measuring->vdso, evidence->clocksource.current, &evidence->vclock,
+		measuring->deadline);
 	call_table_make(&evidence->vdso, &measuring->vdso, &measuring->calls);
-	if (!all)
-		keep_shown_calls(&measuring->calls);
+	if (keep)
+		keep(&measuring->calls);
 	call_table_name(&measuring->calls, evidence);
-	take_proof(measuring);
-	timing_measure(evidence, &measuring->calls, TIMING_WHOLE, measuring->deadline);
-	take_proof(measuring);
-	settle(measuring);
-	if (all || needs_copy(evidence))
-		copy_measure(&measuring->vdso, &measuring->calls, &evidence->vclock,
-			&evidence->copy, measuring->deadline);
-	if (evidence->vclock.how == VCLOCK_UNKNOWN)
-		copy_set_mode(&evidence->copy, &evidence->vclock);
-	evidence->vclock = vclock_infer(evidence);
-}
-
-/* Calls that enter the kernel do so at any price: then there is nothing to be timed. */
-static bool price_matters(const struct evidence *evidence)
-{
-	return !fact_is_known(&evidence->proof.fact) || counts_deciding(evidence).entered == 0;
-}
-
-static void measure_for_verdict(struct measuring *measuring)
-{
-	struct evidence *evidence = measuring->evidence;
-
-	clocksource_collect(measuring->root, &evidence->clocksource);
-	read_mode(measuring, evidence->clocksource.current, &evidence->vclock);
-	call_table_make(&evidence->vdso, &measuring->vdso, &measuring->calls);
-	call_table_keep_deciding(&measuring->calls);
-	call_table_name(&measuring->calls, evidence);
-	take_proof(measuring);
-	if (!price_matters(evidence))
-		return;
-	timing_measure(evidence, &measuring->calls, TIMING_BRIEF, measuring->deadline);
-	take_proof(measuring);
-	settle(measuring);
-}
-
-void gather_reasons(const struct root *root, struct evidence *evidence)
-{
-	kernel_log_collect(root, &evidence->kernel_log);
+	proof_take(evidence, &measuring->calls, measuring->deadline);
 }
 
 void gather_evidence(const struct root *root, struct evidence *evidence, bool all,
@@ -234,14 +182,26 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	fact_set(&evidence->host.name.fact, FACT_UNREAD, "not asked for");
 	evidence->host.instance_type.fact = evidence->host.name.fact;
 	evidence->host.instance_id.fact = evidence->host.name.fact;
-	if (root->live) {
-		/* All that takes privileges was read by now, or is open. */
-		privileges_limit(kernel_log_open(root) ? PRIVILEGES_NONE : PRIVILEGES_SYSLOG,
-			PRIVILEGES_WRITE);
-		measure(&measuring, all);
-	} else {
+	if (!root->live) {
 		skip_measuring(evidence);
+		return;
 	}
+	/* All that takes privileges was read by now, or is open. */
+	privileges_limit(
+		kernel_log_open(root) ? PRIVILEGES_NONE : PRIVILEGES_SYSLOG, PRIVILEGES_WRITE);
+	/* One part of the proof before the timing, one after it: the clock may change meanwhile. */
+	start_measuring(&measuring, all ? NULL : keep_shown_calls);
+	timing_measure(evidence, &measuring.calls, TIMING_WHOLE, deadline);
+	proof_take(evidence, &measuring.calls, deadline);
+	settle(&measuring);
+	/* The copy is for a mode that could not be read, and for the price of calls that fall back.
+	 */
+	if (all || evidence->vclock.how != VCLOCK_READ || counts_deciding(evidence).entered > 0)
+		copy_measure(&measuring.vdso, &measuring.calls, &evidence->vclock, &evidence->copy,
+			deadline);
+	if (evidence->vclock.how == VCLOCK_UNKNOWN)
+		copy_set_mode(&evidence->copy, &evidence->vclock);
+	evidence->vclock = vclock_infer(evidence);
 }
 
 void gather_verdict(
@@ -252,10 +212,17 @@ void gather_verdict(
 	evidence->live = root->live;
 	vdso_collect(root, &evidence->vdso, &measuring.vdso);
 	process_collect(root, &evidence->host);
-	if (root->live) {
-		privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
-		measure_for_verdict(&measuring);
-	} else {
+	if (!root->live) {
 		skip_measuring(evidence);
+		return;
 	}
+	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
+	clocksource_collect(root, &evidence->clocksource);
+	start_measuring(&measuring, call_table_keep_deciding);
+	/* Calls that enter the kernel do so at any price: then there is nothing to be timed. */
+	if (fact_is_known(&evidence->proof.fact) && counts_deciding(evidence).entered > 0)
+		return;
+	timing_measure(evidence, &measuring.calls, TIMING_BRIEF, deadline);
+	proof_take(evidence, &measuring.calls, deadline);
+	settle(&measuring);
 }

@@ -22,10 +22,4 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 void gather_verdict(
 	const struct root *root, struct evidence *evidence, const struct deadline *deadline);
 
-/*
- * Looks for what explains a verdict that is not ok: the kernel's log. A healthy host is not
- * made to wait for it.
- */
-void gather_reasons(const struct root *root, struct evidence *evidence);
-
 #endif

@@ -92,36 +92,6 @@ bool cli_print(struct cli *cli, const void *result)
 	return false;
 }
 
-static int open_root_and_run(struct cli *cli)
-{
-	struct fact why = {0};
-	int status;
-
-	if (!cli->command->privileged)
-		privileges_limit(PRIVILEGES_READ, cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE);
-	if (!root_open(&cli->root, cli->sysroot, &why)) {
-		cli_complain("cannot open the tree: %s", why.reason);
-		return cli_trouble(cli);
-	}
-	status = cli->command->run(cli);
-	root_close(&cli->root);
-	return status;
-}
-
-static int write_out(
-	const struct cli *cli, const char *path, const char *bytes, size_t length, int status)
-{
-	struct fact why = {0};
-
-	if (path)
-		privileges_limit(PRIVILEGES_WRITE, PRIVILEGES_NONE);
-	if (path ? output_write(path, bytes, length, &why)
-		 : output_write_stream(cli_stream(cli), bytes, length, &why))
-		return status;
-	cli_complain("cannot write %s", why.reason);
-	return cli_trouble(cli);
-}
-
 static bool start_collecting(struct cli *cli)
 {
 	cli->collected = NULL;
@@ -132,55 +102,52 @@ static bool start_collecting(struct cli *cli)
 	return cli->out;
 }
 
-static int write_collected(struct cli *cli, const char *path, int status)
+/* The output is collected in memory, unless nothing is to be printed. */
+static bool open_output(struct cli *cli)
 {
+	bool information = cli->help || cli->version;
+
+	cli->style.color = cli_wants_color(cli);
+	cli->style.verbose = cli->verbose;
+	if (cli->quiet && !cli->output && !information)
+		return true;
+	cli->depth = cli->verbose ? DEPTH_ALL : cli->format->depth;
+	return start_collecting(cli);
+}
+
+/* Writes what was collected, to the file or to the stream. The status of the run. */
+static int write_output(struct cli *cli, int status)
+{
+	struct fact why = {0};
+
+	if (!cli->out)
+		return status;
 	/* When memory runs out at the end, fclose() may succeed and leave no bytes. */
 	if (fclose(cli->out) != 0 || cli->failed || !cli->collected) {
 		cli_complain("cannot collect the output: out of memory");
 		status = cli_trouble(cli);
 	} else if (cli->collected_length > 0) {
-		status = write_out(cli, path, cli->collected, cli->collected_length, status);
+		if (cli->output)
+			privileges_limit(PRIVILEGES_WRITE, PRIVILEGES_NONE);
+		if (!(cli->output ? output_write(cli->output, cli->collected, cli->collected_length,
+					    &why)
+				  : output_write_stream(cli_stream(cli), cli->collected,
+					    cli->collected_length, &why))) {
+			cli_complain("cannot write %s", why.reason);
+			status = cli_trouble(cli);
+		}
 	}
-	cli->out = NULL;
 	free(cli->collected);
+	cli->out = NULL;
 	return status;
-}
-
-/* Calls work() with cli->out open in memory, and writes what it left there to `path`. */
-static int collect_and_write(struct cli *cli, int (*work)(struct cli *cli), const char *path)
-{
-	int status;
-
-	if (!start_collecting(cli))
-		return cli_trouble(cli);
-	status = work(cli);
-	return cli->out ? write_collected(cli, path, status) : status;
 }
 
 bool cli_flush(struct cli *cli)
 {
 	if (!cli->out)
 		return true;
-	return write_collected(cli, cli->output, EXIT_SUCCESS) == EXIT_SUCCESS &&
-	       start_collecting(cli);
+	return write_output(cli, EXIT_SUCCESS) == EXIT_SUCCESS && start_collecting(cli);
 }
-
-static int run_command(struct cli *cli)
-{
-	int status;
-
-	cli->style.color = cli_wants_color(cli);
-	cli->style.verbose = cli->verbose;
-	if (cli->quiet && !cli->output) {
-		status = open_root_and_run(cli);
-	} else {
-		cli->depth = cli->verbose ? DEPTH_ALL : cli->format->depth;
-		status = collect_and_write(cli, open_root_and_run, cli->output);
-	}
-	return cli->command->finish ? cli->command->finish(cli, status) : status;
-}
-
-static const struct command *const *known_commands;
 
 /* What was linked with, which a bug may be in; libcpuid is linked with on x86 only. */
 static void print_libraries(FILE *out)
@@ -195,15 +162,18 @@ static void print_libraries(FILE *out)
 	fputc('\n', out);
 }
 
-/* A build from a git tree between releases: "vdsocheck 0.1.0 (653e9ea)". */
-static int print_information(struct cli *cli)
+/* The help or the version, on standard output whatever else was asked for. */
+static int print_information(struct cli *cli, const struct command *const *commands)
 {
 	const char *revision = VDSOCHECK_REVISION;
 
+	cli->operand_count = 0;
+	cli->output = NULL;
 	if (cli->help) {
-		cli_write_help(cli, known_commands, cli->out);
+		cli_write_help(cli, commands, cli->out);
 		return EXIT_SUCCESS;
 	}
+	/* A build from a git tree between releases: "vdsocheck 0.1.0 (653e9ea)". */
 	fputs(*revision ? "vdsocheck " VDSOCHECK_VERSION " (" VDSOCHECK_REVISION ")\n"
 			: "vdsocheck " VDSOCHECK_VERSION "\n",
 		cli->out);
@@ -211,20 +181,9 @@ static int print_information(struct cli *cli)
 	return EXIT_SUCCESS;
 }
 
-/* Our parent is to see that the signal ended us; as process 1 of a container it may not. */
-static int end_by_signal(int status)
-{
-	int number = interrupt_caught();
-
-	if (!number)
-		return status;
-	signal(number, SIG_DFL);
-	raise(number);
-	return interrupt_status(status);
-}
-
 int cli_run(const struct command *const *commands, int argc, char **argv)
 {
+	struct fact why = {0};
 	struct cli cli;
 	int status;
 
@@ -240,15 +199,30 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 		return EXIT_TROUBLE;
 	}
 	set_signals();
-	known_commands = commands;
-	if (!cli_parse(&cli, commands, argc, argv)) {
+	if (!cli_parse(&cli, commands, argc, argv) || !open_output(&cli)) {
 		status = cli_trouble(&cli);
 	} else if (cli.help || cli.version) {
-		cli.operand_count = 0;
-		status = collect_and_write(&cli, print_information, NULL);
+		status = write_output(&cli, print_information(&cli, commands));
 	} else {
-		status = run_command(&cli);
+		if (!cli.command->privileged)
+			privileges_limit(
+				PRIVILEGES_READ, cli.output ? PRIVILEGES_WRITE : PRIVILEGES_NONE);
+		if (root_open(&cli.root, cli.sysroot, &why)) {
+			status = cli.command->run(&cli);
+			root_close(&cli.root);
+		} else {
+			cli_complain("cannot open the tree: %s", why.reason);
+			status = cli_trouble(&cli);
+		}
+		status = write_output(&cli, status);
+		if (cli.command->finish)
+			status = cli.command->finish(&cli, status);
 	}
 	cli_free(&cli);
-	return end_by_signal(status);
+	if (!interrupt_caught())
+		return status;
+	/* Our parent is to see that the signal ended us; as process 1 of a container it may not. */
+	signal(interrupt_caught(), SIG_DFL);
+	raise(interrupt_caught());
+	return interrupt_status(status);
 }
