@@ -56,6 +56,7 @@ enum field_option {
 	FIELD_OWN_REASON = 1 << 4,    /* KEY_reason is written after it where it is null */
 	FIELD_LEFT_OUT = 1 << 5,      /* not written where it is null */
 	FIELD_SIGNED = 1 << 6,        /* a number that may be below zero, down to -`most` */
+	FIELD_POINTER = 1 << 7,       /* the member points to the struct or list; is not read */
 };
 
 /* One key of a document. Offsets are into the struct that the table describes. */
@@ -71,6 +72,7 @@ struct field {
 	size_t count_at, count_most; /* of a list: the size_t with its length, and the limit */
 	const size_t *fact;          /* where its fact lies: null unless that is known */
 	const size_t *whole;         /* the fact of the measurement that it is a part of */
+	const size_t *given;         /* a bool of the object: null unless it is true */
 	const char *reason;          /* the key of this object that says why it is null */
 	bool (*has)(const void *object);
 
@@ -106,6 +108,7 @@ struct field {
 #endif
 
 #define FACT(member) (&(const size_t){offsetof(OF, member)})
+#define GIVEN(member) (&(const size_t){offsetof(OF, member)})
 
 #define TEXT(name, member) .key = name, .kind = FIELD_TEXT, TYPED(member, char(*)[])
 #define STRING(name, member) .key = name, .kind = FIELD_STRING, TYPED(member, const char **)
@@ -127,6 +130,15 @@ struct field {
 	.key = name, .kind = FIELD_LIST, .fields = (rows), .at = offsetof(OF, member),             \
 	.size = sizeof(((OF *)0)->member[0]), .count_at = offsetof(OF, count),                     \
 	.count_most = sizeof(((OF *)0)->member) / sizeof(((OF *)0)->member[0])
+
+/* Of structs and lists that the member points to; they are written only. */
+#define INLINE_AT(member, rows)                                                                    \
+	.key = #member, .kind = FIELD_INLINE, .options = FIELD_POINTER, .fields = (rows),          \
+	.at = offsetof(OF, member)
+#define LIST_AT(name, member, count, rows)                                                         \
+	.key = name, .kind = FIELD_LIST, .options = FIELD_POINTER, .fields = (rows),               \
+	.at = offsetof(OF, member), .size = sizeof(((OF *)0)->member[0]),                          \
+	.count_at = offsetof(OF, count)
 
 /* Made by a function; `type` is the kind that a reader has to expect. */
 #define COMPUTED(name, type, function) .key = name, .kind = (type), .compute = (function)

@@ -323,25 +323,11 @@ static bool is_libc_counted(const void *object)
 	return ((const struct call_evidence *)object)->path[PATH_LIBC].attempts;
 }
 
-static bool is_vdso_timed(const void *object)
-{
-	return ((const struct call_evidence *)object)->path[PATH_VDSO].timed;
-}
-
 static bool has_vdso_p99(const void *object)
 {
-	return is_vdso_timed(object) &&
-	       ((const struct call_evidence *)object)->path[PATH_VDSO].p99_ns > 0;
-}
+	const struct path_evidence *path = &((const struct call_evidence *)object)->path[PATH_VDSO];
 
-static bool is_libc_timed(const void *object)
-{
-	return ((const struct call_evidence *)object)->path[PATH_LIBC].timed;
-}
-
-static bool is_syscall_timed(const void *object)
-{
-	return ((const struct call_evidence *)object)->path[PATH_SYSCALL].timed;
+	return path->timed && path->p99_ns > 0;
 }
 
 static const char no_such_call[] = "absent: no such system call on this architecture";
@@ -386,18 +372,12 @@ static uint32_t take_count(const json_t *from, const char *key)
 	return (uint32_t)json_integer_value(json_object_get(from, key));
 }
 
-static bool says_no_such_call(const json_t *from)
-{
-	const char *reason = json_string_value(json_object_get(from, "reason"));
-
-	return reason && strcmp(reason, no_such_call) == 0;
-}
-
 static const char *settle_call(void *object, const json_t *from)
 {
 	static const char *const times[] = {"vdso_ns", "libc_ns", "syscall_ns"};
 	struct call_evidence *call = object;
 	const char *by = json_string_value(json_object_get(from, "judged_by"));
+	const char *reason = json_string_value(json_object_get(from, "reason"));
 	struct path_evidence *judged = &call->path[strcmp(by, "vdso") == 0 ? PATH_VDSO : PATH_LIBC];
 
 	for (int path = 0; path < PATH_COUNT; path++) {
@@ -408,7 +388,7 @@ static const char *settle_call(void *object, const json_t *from)
 		return "is judged by libc, although the vDSO has it";
 	judged->available = true;
 	call->path[PATH_LIBC].available = true;
-	call->path[PATH_SYSCALL].available = !says_no_such_call(from);
+	call->path[PATH_SYSCALL].available = !reason || strcmp(reason, no_such_call) != 0;
 	if (judged == &call->path[PATH_LIBC] &&
 		(judged->entered != take_count(from, "entered_kernel") ||
 			judged->attempts != take_count(from, "attempts")))
@@ -432,13 +412,16 @@ static const struct field call_fields[] = {
 	{TEXT("call", call), .options = FIELD_NEEDED | FIELD_FILLED},
 	{TEXT("clock", clock), .options = FIELD_NEEDED},
 	{FLAG("decides", decides), .options = FIELD_NEEDED | FIELD_FILLED},
-	{NS("vdso_ns", path[PATH_VDSO].min_ns), .options = FIELD_NEEDED, .has = is_vdso_timed},
-	{NS("vdso_median_ns", path[PATH_VDSO].median_ns), .has = is_vdso_timed},
-	{NS("libc_ns", path[PATH_LIBC].min_ns), .options = FIELD_NEEDED, .has = is_libc_timed},
-	{NS("libc_median_ns", path[PATH_LIBC].median_ns), .has = is_libc_timed},
+	{NS("vdso_ns", path[PATH_VDSO].min_ns), .options = FIELD_NEEDED,
+		.given = GIVEN(path[PATH_VDSO].timed)},
+	{NS("vdso_median_ns", path[PATH_VDSO].median_ns), .given = GIVEN(path[PATH_VDSO].timed)},
+	{NS("libc_ns", path[PATH_LIBC].min_ns), .options = FIELD_NEEDED,
+		.given = GIVEN(path[PATH_LIBC].timed)},
+	{NS("libc_median_ns", path[PATH_LIBC].median_ns), .given = GIVEN(path[PATH_LIBC].timed)},
 	{NS("syscall_ns", path[PATH_SYSCALL].min_ns), .options = FIELD_NEEDED,
-		.has = is_syscall_timed},
-	{NS("syscall_median_ns", path[PATH_SYSCALL].median_ns), .has = is_syscall_timed},
+		.given = GIVEN(path[PATH_SYSCALL].timed)},
+	{NS("syscall_median_ns", path[PATH_SYSCALL].median_ns),
+		.given = GIVEN(path[PATH_SYSCALL].timed)},
 	{NS("vdso_batch_p99_ns", path[PATH_VDSO].p99_ns), .has = has_vdso_p99},
 	{COMPUTED("judged_by", FIELD_WORD, judged_by), .options = FIELD_NEEDED | FIELD_FILLED,
 		.words = paths},

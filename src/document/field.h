@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* What writing, reading and the JSON Schema of fields have in common. */
+#ifndef VDSOCHECK_DOCUMENT_FIELD_H
+#define VDSOCHECK_DOCUMENT_FIELD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "document.h"
+
+/* Longest key with what is put around it, and longest path, in bytes; longer ones are cut. */
+#define FIELD_KEY_SIZE 128
+
+/* Sets the key; false if there is no value or no memory. Takes the value. */
+bool field_put(json_t *object, const char *key, json_t *value);
+
+/* "bench" of "vdsocheck-bench/1", "check" of "vdsocheck/1". */
+json_t *field_command(const char *schema);
+
+/* Writes the object and a newline, and releases it. False if `out` took no more. */
+bool field_dump(json_t *root, bool compact, FILE *out);
+
+#endif

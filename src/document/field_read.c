@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading a document back: one walk over tables of fields. Nothing is read on trust: each value
+ * that a table names is checked for its type and range before it is stored, and values that are
+ * only computed are checked too.
+ */
+#include "field.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* Keeps the first thing that was wrong; what comes after it is walked over all the same. */
+struct reader {
+	struct fact *why;
+	bool failed;
+	char path[FIELD_KEY_SIZE]; /* of what is read: "calls[2].", or "" */
+	size_t length;
+};
+
+/* The key in the object that is read; "" for the object itself. */
+static __attribute__((format(printf, 3, 4))) void refuse(
+	struct reader *reader, const char *key, const char *format, ...)
+{
+	char wrong[FACT_REASON_SIZE];
+	va_list arguments;
+	size_t length = reader->length;
+
+	if (reader->failed)
+		return;
+	va_start(arguments, format);
+	vsnprintf(wrong, sizeof(wrong), format, arguments);
+	va_end(arguments);
+	reader->failed = true;
+	if (!*key && length > 0)
+		length--;
+	fact_set(reader->why, FACT_FAILED, "%.*s%s%s%s", (int)length, reader->path, key,
+		*key || length ? " " : "", wrong);
+}
+
+/* Goes into a key's object, or an element of its list. Where to come back to. */
+static size_t enter(struct reader *reader, const char *key, const size_t *index)
+{
+	size_t before = reader->length, room = sizeof(reader->path) - before;
+	char *end = reader->path + before;
+	int wrote = index ? snprintf(end, room, "%s[%zu].", key, *index)
+	                  : snprintf(end, room, "%s.", key);
+
+	reader->length += wrote < 0 || (size_t)wrote >= room ? strlen(end) : (size_t)wrote;
+	return before;
+}
+
+static void leave(struct reader *reader, size_t before)
+{
+	reader->length = before;
+	reader->path[before] = '\0';
+}
+
+static void read_text(
+	struct reader *reader, const struct field *field, const json_t *value, char *to)
+{
+	struct span text = {json_string_value(value), json_string_length(value)};
+
+	if (!json_is_string(value))
+		refuse(reader, field->key, "is not a string");
+	else if (to && field->kind == FIELD_TEXT)
+		text_copy_span(to, field->size, text);
+}
+
+static void read_integer(
+	struct reader *reader, const struct field *field, const json_t *value, void *to)
+{
+	json_int_t number = json_integer_value(value);
+	json_int_t least = field->options & FIELD_SIGNED ? -field->most : 0;
+	int32_t narrow = (int32_t)(uint32_t)number;
+
+	if (!json_is_integer(value) || number < least || number > field->most)
+		refuse(reader, field->key, "is not an integer from 0 to %" JSON_INTEGER_FORMAT,
+			field->most);
+	else if (to)
+		memcpy(to, field->size == sizeof(narrow) ? (void *)&narrow : (void *)&number,
+			field->size);
+}
+
+static void read_real(
+	struct reader *reader, const struct field *field, const json_t *value, double *to)
+{
+	double number = json_number_value(value);
+	double most = (double)field->most;
+
+	if (!json_is_number(value) || number > most ||
+		number < (field->options & FIELD_SIGNED ? -most : 0))
+		refuse(reader, field->key, "is not a number in its range");
+	else if (to)
+		*to = number;
+}
+
+static void read_word(
+	struct reader *reader, const struct field *field, const json_t *value, unsigned *to)
+{
+	const char *word = json_string_value(value);
+
+	for (unsigned i = 0; word && field->words[i]; i++) {
+		if (!*word || strcmp(field->words[i], word) != 0)
+			continue;
+		if (to)
+			*to = i;
+		return;
+	}
+	refuse(reader, field->key, "is not one of the words that it may be");
+}
+
+static void read_object(
+	struct reader *reader, const struct document_part *part, const json_t *from);
+static void read_value(
+	struct reader *reader, const struct field *field, const json_t *value, void *object);
+
+/* An object that is missing is read as an empty one: each of its facts gets a reason. */
+static void read_member(struct reader *reader, const struct field *field, const json_t *value,
+	const size_t *index, void *to)
+{
+	const struct document_part part = {
+		.fields = field->fields, .to = to, .settle = field->settle};
+	size_t before = enter(reader, field->key, index);
+
+	if (!*field->fields->key)
+		read_value(reader, field->fields, value, to);
+	else if (!value || json_is_object(value))
+		read_object(reader, &part, value);
+	else
+		refuse(reader, "", "is not an object");
+	leave(reader, before);
+}
+
+static void read_list(
+	struct reader *reader, const struct field *field, const json_t *value, void *object)
+{
+	size_t count = json_array_size(value);
+	char *to = object ? (char *)object + field->at : NULL;
+
+	if (!json_is_array(value)) {
+		refuse(reader, field->key, "is not an array");
+		return;
+	}
+	if (to && count > field->count_most) {
+		refuse(reader, field->key, "has more than %zu elements", field->count_most);
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		read_member(reader, field, json_array_get(value, i), &i,
+			to ? to + i * field->size : NULL);
+	if (to)
+		memcpy((char *)object + field->count_at, &count, sizeof(count));
+}
+
+/* Checks a value that is neither missing nor null, and stores it if there is an object. */
+static void read_value(
+	struct reader *reader, const struct field *field, const json_t *value, void *object)
+{
+	void *to = object && !field->compute ? (char *)object + field->at : NULL;
+
+	switch (field->kind) {
+	case FIELD_TEXT:
+	case FIELD_STRING:
+	case FIELD_REASON:
+		read_text(reader, field, value, to);
+		break;
+	case FIELD_FLAG:
+	case FIELD_KNOWN:
+		if (!json_is_boolean(value))
+			refuse(reader, field->key, "is neither true nor false");
+		else if (to && field->kind == FIELD_FLAG)
+			*(bool *)to = json_is_true(value);
+		break;
+	case FIELD_INTEGER:
+		read_integer(reader, field, value, to);
+		break;
+	case FIELD_REAL:
+		read_real(reader, field, value, to);
+		break;
+	case FIELD_WORD:
+		read_word(reader, field, value, to);
+		break;
+	case FIELD_OBJECT:
+		read_member(reader, field, value, NULL, to);
+		break;
+	case FIELD_LIST:
+		read_list(reader, field, value, field->compute ? NULL : object);
+		break;
+	case FIELD_INLINE: /* of documents that are not read */
+		break;
+	}
+}
+
+static struct fact *fact_in(const size_t *offset, void *object)
+{
+	return (struct fact *)(void *)((char *)object + *offset);
+}
+
+/* Null or missing: what is not there has to be allowed to be so. */
+static void read_nothing(
+	struct reader *reader, const struct field *field, const json_t *value, void *object)
+{
+	static const double no_real = -1;
+	static const int64_t no_integer = -1;
+
+	if (value && field->options & FIELD_FILLED)
+		refuse(reader, field->key, "is null");
+	else if (!value && field->options & FIELD_NEEDED)
+		refuse(reader, field->key, "is missing");
+	else if (field->kind == FIELD_OBJECT && object && !field->compute)
+		read_member(reader, field, NULL, NULL, (char *)object + field->at);
+	else if (field->options & FIELD_NEGATIVE_NONE && object && !field->compute)
+		memcpy((char *)object + field->at,
+			field->kind == FIELD_REAL ? (const void *)&no_real : &no_integer,
+			field->size);
+}
+
+static void read_field(
+	struct reader *reader, const struct field *field, const json_t *from, void *object)
+{
+	const json_t *value = json_object_get(from, field->key);
+
+	if (!value || json_is_null(value)) {
+		read_nothing(reader, field, value, object);
+		return;
+	}
+	read_value(reader, field, value, object);
+	if (object && field->fact && field->kind != FIELD_REASON &&
+		(field->kind != FIELD_KNOWN || json_is_true(value)))
+		fact_set_known(fact_in(field->fact, object));
+}
+
+/* The reason of a fact that no value made known; of a part without its whole: a contradiction. */
+static void read_reason(
+	struct reader *reader, const struct field *field, const json_t *from, void *object)
+{
+	const json_t *said;
+	char key[FIELD_KEY_SIZE],
+		reason[FACT_REASON_SIZE + 16] = "unread: the document does not say";
+
+	snprintf(key, sizeof(key), "%s%s", field->reason ? field->reason : field->key,
+		field->options & FIELD_OWN_REASON ? "_reason" : "");
+	said = json_object_get(from, key);
+	if (json_is_string(said))
+		text_copy_span(reason, sizeof(reason),
+			(struct span){json_string_value(said), json_string_length(said)});
+	else if (said && !json_is_null(said))
+		refuse(reader, key, "is not a string");
+	if (!fact_is_known(fact_in(field->fact, object)))
+		fact_set_described(fact_in(field->fact, object), reason);
+	else if (field->whole && !fact_is_known(fact_in(field->whole, object)))
+		refuse(reader, field->key, "is given, although what it is a part of is not");
+}
+
+static void read_object(struct reader *reader, const struct document_part *part, const json_t *from)
+{
+	const char *wrong;
+
+	for (const struct field *field = part->fields; field->key; field++)
+		read_field(reader, field, from, part->to);
+	if (!part->to || reader->failed)
+		return;
+	wrong = part->settle ? part->settle(part->to, from) : NULL;
+	if (wrong)
+		refuse(reader, "", "%s", wrong);
+	for (const struct field *field = part->fields; field->key; field++) {
+		if (field->fact)
+			read_reason(reader, field, from, part->to);
+	}
+}
+
+bool field_read(const struct document_part *parts, const json_t *root, struct fact *why)
+{
+	struct reader reader = {.why = why};
+
+	for (; parts->fields; parts++)
+		read_object(&reader, parts, root);
+	return !reader.failed;
+}

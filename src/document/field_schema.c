@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* The JSON Schema, draft 2020-12, of documents that are written from tables of fields. */
+#include "field.h"
+
+static bool is_nullable(const struct field *field)
+{
+	if (field->options & FIELD_FILLED)
+		return false;
+	switch (field->kind) {
+	case FIELD_TEXT:
+	case FIELD_STRING:
+	case FIELD_REASON:
+		return true;
+	case FIELD_KNOWN:
+		return field->options & FIELD_ABSENT_FALSE;
+	case FIELD_WORD:
+		if (!field->compute && !*field->words[0])
+			return true;
+		break;
+	default:
+		break;
+	}
+	return field->compute || field->has || field->given || field->fact || field->whole ||
+	       field->options & FIELD_NEGATIVE_NONE;
+}
+
+static const char *type_name(enum field_kind kind)
+{
+	switch (kind) {
+	case FIELD_FLAG:
+	case FIELD_KNOWN:
+		return "boolean";
+	case FIELD_INTEGER:
+		return "integer";
+	case FIELD_REAL:
+		return "number";
+	case FIELD_OBJECT:
+		return "object";
+	case FIELD_LIST:
+		return "array";
+	default:
+		return "string";
+	}
+}
+
+static bool put_words(json_t *schema, const struct field *field)
+{
+	json_t *words = json_array();
+	bool made = words;
+
+	for (const char *const *word = field->words; made && *word; word++)
+		made = !**word || json_array_append_new(words, json_string(*word)) == 0;
+	if (made && is_nullable(field))
+		made = json_array_append_new(words, json_null()) == 0;
+	return field_put(schema, "enum", words) && made;
+}
+
+static bool put_fields(
+	json_t *schema, json_t *properties, json_t *required, const struct document_part *parts);
+
+static json_t *value_schema(const struct field *field)
+{
+	const struct document_part inner[] = {{.fields = field->fields}, {0}};
+	bool is_number = field->kind == FIELD_INTEGER || field->kind == FIELD_REAL;
+	bool is_list = field->kind == FIELD_LIST;
+	json_int_t least = field->options & FIELD_SIGNED ? -field->most : 0;
+	const char *type = type_name(field->kind);
+	json_t *schema = json_object(), *items;
+	bool made = field_put(schema, "type",
+		is_nullable(field) ? json_pack("[ss]", type, "null") : json_string(type));
+
+	if (made && field->kind == FIELD_WORD)
+		made = put_words(schema, field);
+	if (made && is_number)
+		made = field_put(schema, "minimum", json_integer(least)) &&
+		       field_put(schema, "maximum", json_integer(field->most));
+	if (made && field->kind == FIELD_OBJECT)
+		made = put_fields(schema, json_object(), json_array(), inner);
+	if (made && is_list && *field->fields->key) {
+		items = json_pack("{ss}", "type", "object");
+		made = put_fields(items, json_object(), json_array(), inner);
+		made = field_put(schema, "items", items) && made;
+	} else if (made && is_list) {
+		made = field_put(schema, "items", value_schema(field->fields));
+	}
+	if (made)
+		return schema;
+	json_decref(schema);
+	return NULL;
+}
+
+static bool put_field(json_t *properties, json_t *required, const struct field *field)
+{
+	char key[FIELD_KEY_SIZE];
+
+	if (!field_put(properties, field->key, value_schema(field)))
+		return false;
+	if (!(field->options & FIELD_LEFT_OUT) &&
+		json_array_append_new(required, json_string(field->key)) != 0)
+		return false;
+	if (!(field->options & FIELD_OWN_REASON))
+		return true;
+	snprintf(key, sizeof(key), "%s_reason", field->key);
+	return field_put(properties, key, json_pack("{ss}", "type", "string"));
+}
+
+/*
+ * What is written has every key, so all are required; others may be there, too. Takes the two,
+ * which may have the keys of a head.
+ */
+static bool put_fields(
+	json_t *schema, json_t *properties, json_t *required, const struct document_part *parts)
+{
+	bool made = properties && required;
+
+	for (; made && parts->fields; parts++) {
+		for (const struct field *field = parts->fields; made && field->key; field++)
+			made = put_field(properties, required, field);
+	}
+	made = field_put(schema, "properties", properties) && made;
+	return field_put(schema, "required", required) && made;
+}
+
+bool document_schema(const char *name, const struct document_part *parts, FILE *out)
+{
+	json_t *schema =
+		json_pack("{ss ss+ ss}", "$schema", "https://json-schema.org/draft/2020-12/schema",
+			"title", "vdsocheck: ", name, "type", "object");
+	json_t *head = json_pack("{s{ss} s{ss} s{so}}", "schema", "const", name, "version", "type",
+		"string", "command", "const", field_command(name));
+
+	if (put_fields(schema, head, json_pack("[sss]", "schema", "version", "command"), parts))
+		return field_dump(schema, false, out);
+	json_decref(schema);
+	return false;
+}

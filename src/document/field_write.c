@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writing a document: one walk over tables of fields. It knows no key; those are in evidence.c
+ * and in the commands' own tables. Nothing is written in part: a function that builds a value
+ * returns NULL where memory ran out, up to document_write().
+ */
+#include "field.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A double holds 15 digits whatever they are: no 596.10000000000002. */
+#define REAL_DIGITS 15
+
+static const void *member(const struct field *field, const void *object)
+{
+	const char *at = (const char *)object + field->at;
+
+	return field->options & FIELD_POINTER ? *(const void *const *)(const void *)at : at;
+}
+
+static const struct fact *fact_at(const size_t *offset, const void *object)
+{
+	return (const struct fact *)(const void *)((const char *)object + *offset);
+}
+
+/* What keeps the row's value from being known: its fact, or that of the whole; NULL: nothing. */
+static const struct fact *unknown_fact(const struct field *field, const void *object)
+{
+	if (field->whole && !fact_is_known(fact_at(field->whole, object)))
+		return fact_at(field->whole, object);
+	if (field->fact && !fact_is_known(fact_at(field->fact, object)))
+		return fact_at(field->fact, object);
+	return NULL;
+}
+
+static json_int_t integer_at(const struct field *field, const void *object)
+{
+	bool is_signed = field->options & (FIELD_SIGNED | FIELD_NEGATIVE_NONE);
+	uint32_t narrow;
+	json_int_t wide;
+
+	if (field->size == sizeof(narrow)) {
+		memcpy(&narrow, member(field, object), sizeof(narrow));
+		return is_signed ? (int32_t)narrow : (json_int_t)narrow;
+	}
+	memcpy(&wide, member(field, object), sizeof(wide));
+	return wide;
+}
+
+static double real_at(const struct field *field, const void *object)
+{
+	return *(const double *)member(field, object);
+}
+
+static const char *string_at(const struct field *field, const void *object)
+{
+	return *(const char *const *)member(field, object);
+}
+
+static const char *word_at(const struct field *field, const void *object)
+{
+	return field->words[*(const unsigned *)member(field, object)];
+}
+
+/* Whether the row's value is null. */
+static bool is_null(const struct field *field, const void *object)
+{
+	if (field->has && !field->has(object))
+		return true;
+	if (field->given && !*((const bool *)object + *field->given))
+		return true;
+	if (field->kind == FIELD_KNOWN)
+		return field->options & FIELD_ABSENT_FALSE && unknown_fact(field, object) &&
+		       unknown_fact(field, object)->state != FACT_ABSENT;
+	if (field->compute || field->kind == FIELD_REASON)
+		return false;
+	if (unknown_fact(field, object))
+		return true;
+	switch (field->kind) {
+	case FIELD_TEXT:
+		return !field->fact && !(field->options & FIELD_FILLED) &&
+		       !*(const char *)member(field, object);
+	case FIELD_STRING:
+		return !string_at(field, object) || !*string_at(field, object);
+	case FIELD_INTEGER:
+		return field->options & FIELD_NEGATIVE_NONE && integer_at(field, object) < 0;
+	case FIELD_REAL:
+		return !isfinite(real_at(field, object)) ||
+		       (field->options & FIELD_NEGATIVE_NONE && real_at(field, object) < 0);
+	case FIELD_WORD:
+		return !*word_at(field, object);
+	default:
+		return false;
+	}
+}
+
+json_t *field_reason(const struct fact *fact)
+{
+	char text[FACT_REASON_SIZE + 16];
+
+	if (!fact || fact_is_known(fact))
+		return json_null();
+	fact_describe(fact, text, sizeof(text));
+	return json_string(text);
+}
+
+json_t *field_real(double value, int decimals)
+{
+	double unit = pow(10, decimals);
+
+	return json_real(decimals < 0 ? value : round(value * unit) / unit);
+}
+
+bool field_put(json_t *object, const char *key, json_t *value)
+{
+	return value && json_object_set_new(object, key, value) == 0;
+}
+
+static json_t *write_value(const struct field *field, const void *object, const void *whole)
+{
+	size_t count;
+
+	if (is_null(field, object))
+		return json_null();
+	if (field->compute)
+		return field->compute(object, whole);
+	switch (field->kind) {
+	case FIELD_TEXT:
+		return json_string(member(field, object));
+	case FIELD_STRING:
+		return json_string(string_at(field, object));
+	case FIELD_FLAG:
+		return json_boolean(*(const bool *)member(field, object));
+	case FIELD_INTEGER:
+		return json_integer(integer_at(field, object));
+	case FIELD_REAL:
+		return field_real(real_at(field, object), field->decimals);
+	case FIELD_WORD:
+		return json_string(word_at(field, object));
+	case FIELD_KNOWN:
+		return json_boolean(!unknown_fact(field, object));
+	case FIELD_OBJECT:
+		return field_write(field->fields, member(field, object), whole);
+	case FIELD_LIST:
+		memcpy(&count, (const char *)object + field->count_at, sizeof(count));
+		return field_list(field->fields, member(field, object), count, field->size, whole);
+	default:
+		return NULL;
+	}
+}
+
+json_t *field_list(
+	const struct field *fields, const void *first, size_t count, size_t size, const void *whole)
+{
+	const char *element = first;
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < count; i++, element += size) {
+		json_t *value = *fields->key ? field_write(fields, element, whole)
+		                             : write_value(fields, element, whole);
+
+		if (value && json_array_append_new(list, value) == 0)
+			continue;
+		json_decref(list);
+		return NULL;
+	}
+	return list;
+}
+
+/* The first fact that is not known among the reason's own and those of the rows that name it. */
+static json_t *write_reason(
+	const struct field *fields, const struct field *reason, const void *object)
+{
+	const struct fact *unknown = unknown_fact(reason, object);
+
+	for (const struct field *field = fields; field->key && !unknown; field++) {
+		if (field->reason && strcmp(field->reason, reason->key) == 0)
+			unknown = unknown_fact(field, object);
+	}
+	return field_reason(unknown);
+}
+
+static bool write_into(
+	json_t *to, const struct field *fields, const void *object, const void *whole)
+{
+	for (const struct field *field = fields; field->key; field++) {
+		bool is_reason = field->kind == FIELD_REASON && !field->compute;
+		char key[FIELD_KEY_SIZE];
+
+		if (field->kind == FIELD_INLINE) {
+			if (!write_into(to, field->fields, member(field, object), whole))
+				return false;
+			continue;
+		}
+		if (field->options & FIELD_LEFT_OUT && is_null(field, object))
+			continue;
+		if (!field_put(to, field->key,
+			    is_reason ? write_reason(fields, field, object)
+				      : write_value(field, object, whole)))
+			return false;
+		if (!(field->options & FIELD_OWN_REASON) || !unknown_fact(field, object))
+			continue;
+		snprintf(key, sizeof(key), "%s_reason", field->key);
+		if (!field_put(to, key, field_reason(unknown_fact(field, object))))
+			return false;
+	}
+	return true;
+}
+
+json_t *field_write(const struct field *fields, const void *object, const void *whole)
+{
+	json_t *to = json_object();
+
+	if (to && write_into(to, fields, object, whole))
+		return to;
+	json_decref(to);
+	return NULL;
+}
+
+bool field_dump(json_t *root, bool compact, FILE *out)
+{
+	size_t flags = JSON_REAL_PRECISION(REAL_DIGITS) | (compact ? JSON_COMPACT : JSON_INDENT(2));
+	bool written = json_dumpf(root, out, flags) == 0 && fputc('\n', out) != EOF;
+
+	json_decref(root);
+	return written;
+}
+
+json_t *field_command(const char *schema)
+{
+	const char *dash = strchr(schema, '-');
+
+	return dash ? json_stringn(dash + 1, strcspn(dash + 1, "/")) : json_string("check");
+}
+
+bool document_write(const char *schema, const struct document_part *parts, bool compact, FILE *out)
+{
+	json_t *root = json_pack("{ssssso}", "schema", schema, "version", VDSOCHECK_VERSION,
+		"command", field_command(schema));
+	bool whole = root;
+
+	for (; whole && parts->fields; parts++)
+		whole = write_into(root, parts->fields, parts->from, parts->from);
+	if (whole)
+		return field_dump(root, compact, out);
+	json_decref(root);
+	return false;
+}
