@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/child.h"
+#include "collect.h"
 #include "gather.h"
 
 struct look {
@@ -21,7 +22,7 @@ static void gather(void *argument)
 	struct look *look = argument;
 
 	gather_evidence(look->root, &look->evidence, false, &look->deadline);
-	gather_reasons(look->root, &look->evidence);
+	kernel_log_collect(look->root, &look->evidence.kernel_log);
 }
 
 void check_look(const struct root *root, struct evidence *evidence, struct diagnosis *diagnosis)

@@ -139,22 +139,6 @@ static bool allocate(struct copy *copy, struct fact *why)
 	return false;
 }
 
-static void copy_pages(struct copy *copy)
-{
-	size_t image_pages = copy->vdso->size / copy->page_size;
-	size_t all = copy->size / copy->page_size;
-
-	copy->page_count = 0;
-	for (size_t i = 0; i < all; i++) {
-		size_t at = i * copy->page_size;
-
-		if (i >= VVAR_PAGES_BEFORE && i < VVAR_PAGES_BEFORE + image_pages)
-			continue;
-		if (vvar_copy_stable(copy->from + at, copy->write + at))
-			copy->pages[copy->page_count++] = at;
-	}
-}
-
 static void make_calls(void *argument)
 {
 	struct copy *copy = argument;
@@ -170,24 +154,31 @@ static void limit_cpu_time(long us)
 	setitimer(ITIMER_VIRTUAL, &limit, NULL);
 }
 
-/* False if the copy crashes or loops: the latter where the kernel was updating the page. */
-static bool works(struct copy *copy)
+/* The signal that ended it: of a crash, or SIGVTALRM of a loop; 0 if it came to its end. */
+static int run_limited(void (*work)(void *argument), void *argument, long us)
 {
 	int signal;
 
-	limit_cpu_time(SCAN_LIMIT_US);
-	signal = fault_guard(make_calls, copy);
+	limit_cpu_time(us);
+	signal = fault_guard(work, argument);
 	limit_cpu_time(0);
-	return signal == 0;
+	return signal;
 }
 
-static void redirect_calls(struct copy *copy)
+/* The data pages that can be read; the copied calls work if no update was caught halfway. */
+static bool copy_pages(struct copy *copy)
 {
-	for (int i = 0; i < CLOCKS; i++) {
-		uintptr_t original = (uintptr_t)copy->calls[i].function.any;
+	size_t image_end = VVAR_PAGES_BEFORE + copy->vdso->size / copy->page_size;
 
-		copy->calls[i].function.any = copy->run + (original - copy->from);
+	copy->page_count = 0;
+	for (size_t i = 0; i < copy->size / copy->page_size; i++) {
+		size_t at = i * copy->page_size;
+
+		if ((i < VVAR_PAGES_BEFORE || i >= image_end) &&
+			vvar_copy_stable(copy->from + at, copy->write + at))
+			copy->pages[copy->page_count++] = at;
 	}
+	return copy->page_count && run_limited(make_calls, copy, SCAN_LIMIT_US) == 0;
 }
 
 static bool make_copy(struct copy *copy, struct fact *why)
@@ -203,10 +194,13 @@ static bool make_copy(struct copy *copy, struct fact *why)
 		return false;
 	}
 	__builtin___clear_cache((char *)copy->run, (char *)copy->run + copy->size);
-	redirect_calls(copy);
+	for (int i = 0; i < CLOCKS; i++) {
+		uintptr_t original = (uintptr_t)copy->calls[i].function.any;
+
+		copy->calls[i].function.any = copy->run + (original - copy->from);
+	}
 	for (int i = 0; i < COPY_TRIES; i++) {
-		copy_pages(copy);
-		if (copy->page_count && works(copy))
+		if (copy_pages(copy))
 			return true;
 	}
 	fact_set(why, FACT_FAILED, "the copy of the vDSO does not work");
@@ -251,14 +245,6 @@ static bool is_served(const struct copy *copy, int clock)
 	return !proof_seccomp_is_caught(&copy->calls[clock]);
 }
 
-/* Only the effect counts: both clocks change, from served to falling back or the other way. */
-static bool has_effect(const struct copy *copy)
-{
-	bool wanted = copy->answer->falls_back;
-
-	return is_served(copy, REALTIME) == wanted && is_served(copy, MONOTONIC) == wanted;
-}
-
 static bool may_be_mode(const struct copy *copy, size_t at)
 {
 	uint32_t value = *word_at(copy, at);
@@ -283,7 +269,9 @@ static void try_word(struct copy *copy, size_t at, bool with_scale)
 	if (with_scale)
 		set_scale(saved->scale);
 	*saved->word = copy->answer->falls_back ? COUNTER_MODE : VCLOCK_MODE_NONE;
-	if (has_effect(copy)) {
+	/* Only the effect counts: both clocks change, from served to falling back or back. */
+	if (is_served(copy, REALTIME) == copy->answer->falls_back &&
+		is_served(copy, MONOTONIC) == copy->answer->falls_back) {
 		copy->found++;
 		copy->found_at = at;
 		copy->answer->mode = saved->value;
@@ -315,12 +303,7 @@ static void scan(void *argument)
 static bool scan_all(struct copy *copy, struct fact *why)
 {
 	for (unsigned faults = 0; faults < FAULTS_MAX; faults++) {
-		int signal;
-
-		limit_cpu_time(SCAN_LIMIT_US);
-		signal = fault_guard(scan, copy);
-		limit_cpu_time(0);
-		if (!signal)
+		if (run_limited(scan, copy, SCAN_LIMIT_US) == 0)
 			return true;
 		restore(copy);
 		copy->word += copy->again;
@@ -337,28 +320,20 @@ static void try_hinted(void *argument)
 	try_word(copy, copy->hint, copy->answer->falls_back);
 }
 
-static bool is_copied(const struct copy *copy, size_t at)
-{
-	for (size_t i = 0; i < copy->page_count; i++) {
-		size_t into = at - copy->pages[i];
-
-		if (at >= copy->pages[i] &&
-			into < VVAR_HEAD_SIZE - SCALE_SIZE - 2 * sizeof(uint32_t))
-			return at % sizeof(uint32_t) == 0;
-	}
-	return false;
-}
-
-/* Where the table of layouts has found the mode, its word is tried alone. */
+/* Where the table of layouts has found the mode, its word is tried alone, if it was copied. */
 static bool try_hint(struct copy *copy)
 {
-	if (!copy->hint || !is_copied(copy, copy->hint))
-		return false;
-	limit_cpu_time(SCAN_LIMIT_US);
-	if (fault_guard(try_hinted, copy))
-		restore(copy);
-	limit_cpu_time(0);
-	return copy->found == 1;
+	for (size_t i = 0; i < copy->page_count; i++) {
+		size_t into = copy->hint - copy->pages[i];
+
+		if (copy->hint < copy->pages[i] || copy->hint % sizeof(uint32_t) != 0 ||
+			into >= VVAR_HEAD_SIZE - SCALE_SIZE - 2 * sizeof(uint32_t))
+			continue;
+		if (run_limited(try_hinted, copy, SCAN_LIMIT_US) != 0)
+			restore(copy);
+		return copy->found == 1;
+	}
+	return false;
 }
 
 static void find_mode(struct copy *copy)
@@ -376,7 +351,7 @@ static void find_mode(struct copy *copy)
 		answer->fact = answer->what_if_fact;
 		return;
 	}
-	if (!try_hint(copy) && !scan_all(copy, &answer->fact))
+	if (!(copy->hint && try_hint(copy)) && !scan_all(copy, &answer->fact))
 		return;
 	if (copy->found != 1) {
 		fact_set(&answer->fact, FACT_FAILED,
@@ -433,9 +408,7 @@ static void find_price(struct copy *copy, const struct timebase *timebase, doubl
 
 	set_scale(scale_at(copy, copy->found_at));
 	*word_at(copy, copy->found_at) = COUNTER_MODE;
-	limit_cpu_time(PRICE_LIMIT_US);
-	signal = fault_guard(measure_price, &price);
-	limit_cpu_time(0);
+	signal = run_limited(measure_price, &price, PRICE_LIMIT_US);
 	if (signal)
 		fact_set(&answer->what_if_fact, FACT_FAILED, "the patched copy ends with %s",
 			fault_signal_name(signal));

@@ -22,7 +22,7 @@
 #define NATIVE_CLASS ELFCLASS32
 #endif
 
-/* The ABI of 64-bit s390 has wide words in DT_HASH; everybody else has 32 bits. */
+/* The ABI of 64-bit s390 has wide words in DT_HASH; all others have 32 bits. */
 #if defined(__s390x__)
 typedef uint64_t hash_word;
 #else
@@ -156,63 +156,37 @@ static size_t offset_of(const struct image *image, ElfW(Addr) address)
 	return offset < image->size ? (size_t)offset : 0;
 }
 
-static void note_entry(const struct image *image, const ElfW(Dyn) * entry, struct tables *tables)
-{
-	switch (entry->d_tag) {
-	case DT_SYMTAB:
-		tables->symbols = offset_of(image, entry->d_un.d_ptr);
-		break;
-	case DT_STRTAB:
-		tables->strings = offset_of(image, entry->d_un.d_ptr);
-		break;
-	case DT_STRSZ:
-		tables->strings_size = entry->d_un.d_val;
-		break;
-	case DT_HASH:
-		tables->hash = offset_of(image, entry->d_un.d_ptr);
-		break;
-	case DT_GNU_HASH:
-		tables->gnu_hash = offset_of(image, entry->d_un.d_ptr);
-		break;
-	case DT_VERSYM:
-		tables->version_symbols = offset_of(image, entry->d_un.d_ptr);
-		break;
-	case DT_VERDEF:
-		tables->version_definitions = offset_of(image, entry->d_un.d_ptr);
-		break;
-	case DT_SONAME:
-		tables->soname = entry->d_un.d_val;
-		break;
-	default:
-		break;
-	}
-}
-
 static bool find_tables(
 	const struct image *image, const ElfW(Phdr) * dynamic, struct tables *tables)
 {
 	for (size_t i = 0; i < DYNAMIC_MAX; i++) {
 		ElfW(Dyn) entry;
+		size_t offset;
 
 		if (!take_at(image, dynamic->p_offset, i, &entry, sizeof(entry)))
 			return false;
+		offset = offset_of(image, entry.d_un.d_ptr);
 		if (entry.d_tag == DT_NULL)
 			break;
-		note_entry(image, &entry, tables);
+		if (entry.d_tag == DT_SYMTAB)
+			tables->symbols = offset;
+		else if (entry.d_tag == DT_STRTAB)
+			tables->strings = offset;
+		else if (entry.d_tag == DT_STRSZ)
+			tables->strings_size = entry.d_un.d_val;
+		else if (entry.d_tag == DT_HASH)
+			tables->hash = offset;
+		else if (entry.d_tag == DT_GNU_HASH)
+			tables->gnu_hash = offset;
+		else if (entry.d_tag == DT_VERSYM)
+			tables->version_symbols = offset;
+		else if (entry.d_tag == DT_VERDEF)
+			tables->version_definitions = offset;
+		else if (entry.d_tag == DT_SONAME)
+			tables->soname = entry.d_un.d_val;
 	}
 	return tables->symbols && tables->strings &&
 	       tables->strings_size <= image->size - tables->strings;
-}
-
-/* DT_HASH says it outright: as many chain words as symbols. */
-static bool count_by_hash(const struct image *image, size_t hash, size_t *count)
-{
-	hash_word chains;
-
-	if (!take_at(image, hash, 1, &chains, sizeof(chains)) || chains > SYMBOL_MAX)
-		return false;
-	*count = (size_t)chains;
-	return true;
 }
 
 /* The chain that begins at symbol `index` ends where the lowest bit of its word is set. */
@@ -229,7 +203,7 @@ static bool end_of_chain(const struct image *image, size_t chains, size_t index,
 	return true;
 }
 
-/* DT_GNU_HASH does not: the last symbol is at the end of the last bucket's chain. */
+/* DT_GNU_HASH does not say the count: the last symbol is at the end of the last bucket's chain. */
 static bool count_by_gnu_hash(const struct image *image, size_t hash, size_t *count)
 {
 	uint32_t head[4]; /* buckets, first symbol, bloom words, bloom shift */
@@ -261,11 +235,16 @@ static bool count_by_gnu_hash(const struct image *image, size_t hash, size_t *co
 
 static bool count_symbols(const struct image *image, const struct tables *tables, size_t *count)
 {
+	hash_word chains;
+
 	if (tables->gnu_hash)
 		return count_by_gnu_hash(image, tables->gnu_hash, count);
-	if (tables->hash)
-		return count_by_hash(image, tables->hash, count);
-	return false;
+	/* DT_HASH says it outright: as many chain words as symbols. */
+	if (!tables->hash || !take_at(image, tables->hash, 1, &chains, sizeof(chains)) ||
+		chains > SYMBOL_MAX)
+		return false;
+	*count = (size_t)chains;
+	return true;
 }
 
 /* The name of the version with this index; empty if the image has none. */
@@ -290,20 +269,6 @@ static void take_version(const struct image *image, const struct tables *tables,
 	}
 }
 
-static void take_symbol_version(const struct image *image, const struct tables *tables,
-	size_t index, struct vdso_export *export)
-{
-	ElfW(Half) version;
-
-	export->version[0] = '\0';
-	if (!tables->version_symbols)
-		return;
-	if (!take_at(image, tables->version_symbols, index, &version, sizeof(version)))
-		return;
-	take_version(image, tables, version & VERSION_INDEX_MASK, export->version,
-		sizeof(export->version));
-}
-
 static bool is_exported_function(const ElfW(Sym) * symbol)
 {
 	unsigned type = SYMBOL_TYPE(symbol->st_info);
@@ -314,20 +279,12 @@ static bool is_exported_function(const ElfW(Sym) * symbol)
 	       (type == STT_FUNC || type == STT_NOTYPE) && (bind == STB_GLOBAL || bind == STB_WEAK);
 }
 
-/*
- * x86 exports each function under a weak alias without prefix too: one place, one export,
- * under the name that the C libraries look up.
- */
-static bool is_alias(const char *name)
-{
-	return strncmp(name, "__", 2) != 0;
-}
-
 static bool add_symbol(const struct image *image, const struct tables *tables, size_t index,
 	struct vdso_evidence *vdso, size_t offsets[VDSO_EXPORT_MAX])
 {
 	struct vdso_export *export = &vdso->exports[vdso->export_count];
 	ElfW(Sym) symbol;
+	ElfW(Half) version;
 	size_t offset;
 
 	if (!take_at(image, tables->symbols, index, &symbol, sizeof(symbol)))
@@ -337,9 +294,17 @@ static bool add_symbol(const struct image *image, const struct tables *tables, s
 		return true;
 	if (!take_string(image, tables, symbol.st_name, export->name, sizeof(export->name)))
 		return false;
-	if (is_alias(export->name))
+	/*
+	 * x86 exports each function under a weak alias without prefix too: one place, one
+	 * export, under the name that the C libraries look up.
+	 */
+	if (strncmp(export->name, "__", 2) != 0)
 		return true;
-	take_symbol_version(image, tables, index, export);
+	export->version[0] = '\0';
+	if (tables->version_symbols &&
+		take_at(image, tables->version_symbols, index, &version, sizeof(version)))
+		take_version(image, tables, version & VERSION_INDEX_MASK, export->version,
+			sizeof(export->version));
 	offsets[vdso->export_count++] = offset;
 	return true;
 }

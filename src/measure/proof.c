@@ -111,28 +111,6 @@ static const struct method methods[] = {
 	{PROOF_PTRACE, proof_ptrace_take},
 };
 
-#define METHOD_COUNT ARRAY_SIZE(methods)
-
-static void prepare(
-	struct proof_run *run, struct evidence *evidence, const struct call_table *calls)
-{
-	*run = (struct proof_run){.calls = calls, .call = PROOF_RUN_NOTHING};
-	run->evidence = *evidence;
-	run->evidence.proof.cpus = 0;
-}
-
-static void accept(
-	struct evidence *evidence, const struct proof_run *run, const struct method *method)
-{
-	char note[FACT_REASON_SIZE];
-
-	text_copy(note, sizeof(note), evidence->proof.note);
-	*evidence = run->evidence;
-	text_copy(evidence->proof.note, sizeof(evidence->proof.note), note);
-	evidence->proof.method = method->id;
-	fact_set_known(&evidence->proof.fact);
-}
-
 /* Says of each method that failed why it did; the state is the last one's. */
 static void refuse(struct evidence *evidence, const struct fact *fact)
 {
@@ -149,45 +127,31 @@ static void refuse(struct evidence *evidence, const struct fact *fact)
 	fact_set(&proof->fact, fact->state, "%s", proof->note);
 }
 
-/* A part that was refused is tried anew: what it said before is not said twice. */
-static void take_first(struct proof_run *run, struct evidence *evidence,
-	const struct call_table *calls, const struct deadline *deadline)
-{
-	evidence->proof.note[0] = '\0';
-	for (size_t i = 0; i < METHOD_COUNT; i++) {
-		struct deadline share = deadline_half(deadline);
-
-		prepare(run, evidence, calls);
-		methods[i].take(run, &share);
-		if (fact_is_known(&run->fact)) {
-			accept(evidence, run, &methods[i]);
-			break;
-		}
-		refuse(evidence, &run->fact);
-	}
-}
-
-static void take_more(struct proof_run *run, struct evidence *evidence,
-	const struct call_table *calls, const struct deadline *deadline)
-{
-	struct deadline share = deadline_half(deadline);
-	const struct method *method = methods;
-
-	while (method->id != evidence->proof.method)
-		method++;
-	prepare(run, evidence, calls);
-	method->take(run, &share);
-	if (fact_is_known(&run->fact))
-		*evidence = run->evidence;
-}
-
 void proof_take(
 	struct evidence *evidence, const struct call_table *calls, const struct deadline *deadline)
 {
 	static struct proof_run run;
+	bool taken = fact_is_known(&evidence->proof.fact);
 
-	if (fact_is_known(&evidence->proof.fact))
-		take_more(&run, evidence, calls, deadline);
-	else
-		take_first(&run, evidence, calls, deadline);
+	/* A part that was refused is tried anew: what it said before is not said twice. */
+	if (!taken)
+		evidence->proof.note[0] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
+		struct deadline share = deadline_half(deadline);
+
+		if (taken && methods[i].id != evidence->proof.method)
+			continue;
+		run = (struct proof_run){.calls = calls, .call = PROOF_RUN_NOTHING};
+		run.evidence = *evidence;
+		run.evidence.proof.cpus = 0;
+		methods[i].take(&run, &share);
+		if (fact_is_known(&run.fact)) {
+			run.evidence.proof.method = methods[i].id;
+			fact_set_known(&run.evidence.proof.fact);
+			*evidence = run.evidence;
+			break;
+		}
+		if (!taken)
+			refuse(evidence, &run.fact);
+	}
 }

@@ -120,65 +120,43 @@ static void each_page(struct search *search, void (*visit)(struct search *, uint
 #endif
 }
 
-/* Where the pvclock page is; the Hyper-V page comes next. 0: this layout does not say. */
-static uintptr_t clock_pages_at(const struct search *search)
-{
-	switch (search->match.layout->clock_pages) {
-	case VVAR_CLOCK_PAGES_AFTER_DATA:
-		/* In a time namespace the namespace's page has the first place. */
-		return (search->timens_at ? search->timens_at : search->match_at) +
-		       search->page_size;
-	case VVAR_CLOCK_PAGES_BEFORE_VDSO:
-		return search->vdso->base - 2 * search->page_size;
-	default:
-		return 0;
-	}
-}
-
-static void read_pvclock(struct search *search, uintptr_t at)
-{
-	unsigned char info[32];
-
-	if (copy_from(at, info, sizeof(info)))
-		fact_set_flag(&search->answer.pvclock_stable,
-			info[VVAR_PVCLOCK_FLAGS] & VVAR_PVCLOCK_STABLE);
-	else
-		fact_set(&search->answer.pvclock_stable.fact, FACT_ABSENT,
-			"the kernel maps no pvclock page");
-}
-
-static void read_hyperv(struct search *search, uintptr_t at)
-{
-	unsigned char head[8];
-	uint32_t sequence;
-
-	if (!copy_from(at, head, sizeof(head))) {
-		fact_set(&search->answer.hyperv_sequence.fact, FACT_ABSENT,
-			"the kernel maps no Hyper-V page");
-		return;
-	}
-	memcpy(&sequence, head, sizeof(sequence));
-	fact_set_number(&search->answer.hyperv_sequence, sequence);
-}
-
+/*
+ * The page of a hypervisor's clock, which the vDSO reads besides: pvclock's (kvm-clock, Xen), or
+ * Hyper-V's, which comes next.
+ */
 static void read_clock_page(struct search *search)
 {
+	struct flag_fact *stable = &search->answer.pvclock_stable;
+	struct number_fact *sequence = &search->answer.hyperv_sequence;
 	bool hyperv = strncmp(search->clocksource, "hyperv", 6) == 0;
-	uintptr_t pages = clock_pages_at(search);
+	unsigned char pvclock[32];
+	uintptr_t at = 0;
+	uint32_t head[2];
 
-	fact_set(&search->answer.pvclock_stable.fact, FACT_ABSENT,
-		"not the current clocksource's page");
-	search->answer.hyperv_sequence.fact = search->answer.pvclock_stable.fact;
-	if (!pages)
+	fact_set(&stable->fact, FACT_ABSENT, "not the current clocksource's page");
+	sequence->fact = stable->fact;
+	/* In a time namespace the namespace's page has the first place. */
+	if (search->match.layout->clock_pages == VVAR_CLOCK_PAGES_AFTER_DATA)
+		at = (search->timens_at ? search->timens_at : search->match_at) + search->page_size;
+	else if (search->match.layout->clock_pages == VVAR_CLOCK_PAGES_BEFORE_VDSO)
+		at = search->vdso->base - 2 * search->page_size;
+	if (!at)
 		return;
 	if (hyperv)
-		pages += search->page_size;
-	search->answer.page_at = (int64_t)pages - (int64_t)search->vdso->base;
-	if (hyperv)
-		read_hyperv(search, pages);
-	else if (strcmp(search->clocksource, "kvm-clock") == 0 ||
-		 strcmp(search->clocksource, "xen") == 0)
-		read_pvclock(search, pages);
+		at += search->page_size;
+	search->answer.page_at = (int64_t)at - (int64_t)search->vdso->base;
+	if (hyperv) {
+		if (copy_from(at, (unsigned char *)head, sizeof(head)))
+			fact_set_number(sequence, head[0]);
+		else
+			fact_set(&sequence->fact, FACT_ABSENT, "the kernel maps no Hyper-V page");
+	} else if (strcmp(search->clocksource, "kvm-clock") == 0 ||
+		   strcmp(search->clocksource, "xen") == 0) {
+		if (copy_from(at, pvclock, sizeof(pvclock)))
+			fact_set_flag(stable, pvclock[VVAR_PVCLOCK_FLAGS] & VVAR_PVCLOCK_STABLE);
+		else
+			fact_set(&stable->fact, FACT_ABSENT, "the kernel maps no pvclock page");
+	}
 }
 
 static void answer_match(struct search *search)
