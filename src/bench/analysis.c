@@ -5,60 +5,71 @@
  */
 #include "model.h"
 
+#include <math.h>
+
+#include "base/units.h"
 #include "measure/statistics.h"
 
 /* ---- breakdown ---- */
 
-static struct part cost_of(const struct bench *bench, enum baseline baseline)
+static double cost_of(const struct bench *bench, enum baseline baseline)
 {
 	const struct ns_stats *stats = &bench->baselines[baseline];
 
-	return (struct part){fact_is_known(&stats->fact), stats->min_ns};
+	return fact_is_known(&stats->fact) ? stats->min_ns : -1;
 }
 
-static struct part rest(struct part whole, struct part part)
+static double rest(double whole, double part)
 {
-	double ns = whole.ns - part.ns;
-
-	return (struct part){whole.known && part.known, ns > 0 ? ns : 0};
+	return whole < 0 || part < 0 ? -1 : fmax(whole - part, 0);
 }
 
-/* The cheaper way in: some kernels take longer to refuse a number than to answer getppid. */
-static struct part entry_of(const struct bench *bench)
+/* The first baseline that is not known says why. */
+static struct fact fact_of(const struct bench *bench, const enum baseline *needed, size_t count)
 {
-	struct part no_call = cost_of(bench, BASELINE_ENTRY);
-	struct part getppid = cost_of(bench, BASELINE_GETPPID);
+	struct fact known = {.state = FACT_KNOWN};
 
-	if (!no_call.known || (getppid.known && getppid.ns < no_call.ns))
-		return getppid;
-	return no_call;
-}
-
-static struct part filter_of(const struct seccomp_overhead *filter)
-{
-	return rest((struct part){fact_is_known(&filter->fact), filter->with_ns},
-		(struct part){fact_is_known(&filter->fact), filter->without_ns});
+	for (size_t i = 0; i < count; i++) {
+		if (!fact_is_known(&bench->baselines[needed[i]].fact))
+			return bench->baselines[needed[i]].fact;
+	}
+	return known;
 }
 
 struct breakdown breakdown_find(const struct bench *bench)
 {
-	struct part ordered = cost_of(bench, BASELINE_ORDERED);
+	static const enum baseline by_syscall[] = {BASELINE_CLOCK_SYSCALL, BASELINE_GETPPID};
+	static const enum baseline by_vdso[] = {
+		BASELINE_CLOCK_VDSO, BASELINE_COUNTER, BASELINE_ORDERED};
+	double ordered = cost_of(bench, BASELINE_ORDERED);
+	double getppid = cost_of(bench, BASELINE_GETPPID);
 	struct breakdown parts = {
 		.syscall = cost_of(bench, BASELINE_CLOCK_SYSCALL),
-		.entry = entry_of(bench),
-		.filter = filter_of(&bench->filter),
+		.entry = cost_of(bench, BASELINE_ENTRY),
+		.filter_fact = bench->filter.fact,
+		.filter = -1,
+		.vdso_fact = fact_of(bench, by_vdso, ARRAY_SIZE(by_vdso)),
 		.vdso = cost_of(bench, BASELINE_CLOCK_VDSO),
 		.counter = cost_of(bench, BASELINE_COUNTER),
 	};
 
+	/* The cheaper way in: some kernels take longer to refuse a number than for getppid. */
+	if (parts.entry < 0 || (getppid >= 0 && getppid < parts.entry))
+		parts.entry = getppid;
+	parts.syscall_fact = fact_of(bench, by_syscall, parts.entry < 0 ? 2 : 1);
 	parts.kernel = rest(parts.syscall, parts.entry);
+	if (fact_is_known(&bench->filter.fact))
+		parts.filter = rest(bench->filter.with_ns, bench->filter.without_ns);
 	parts.order = rest(ordered, parts.counter);
 	parts.arithmetic = rest(parts.vdso, ordered);
-	parts.vdso_is_as_dear_as_entry =
-		parts.vdso.known && parts.entry.known && parts.vdso.ns >= parts.entry.ns;
 	/* Then it may have entered the kernel, and the rest is not arithmetic. */
-	if (parts.vdso_is_as_dear_as_entry)
-		parts.arithmetic.known = false;
+	if (parts.entry >= 0 && parts.vdso >= parts.entry) {
+		parts.vdso_is_as_dear_as_entry = true;
+		parts.arithmetic = -1;
+		if (fact_is_known(&parts.vdso_fact))
+			fact_set(&parts.vdso_fact, FACT_FAILED,
+				"no less than entering the kernel takes: it may be a system call");
+	}
 	return parts;
 }
 
@@ -76,15 +87,6 @@ struct breakdown breakdown_find(const struct bench *bench)
 /* Rows beyond it are left out: all CPUs of a large machine show the same. */
 #define ROWS_MAX 1024
 
-static void add_row(const struct ns_stats *stats, struct noise *noise, uint64_t *discarded,
-	uint64_t *samples, uint64_t *outliers)
-{
-	noise->batches += stats->batches;
-	*discarded += stats->preempted + stats->moved + stats->too_short + stats->stalled;
-	*samples += stats->samples;
-	*outliers += stats->outliers;
-}
-
 struct noise noise_find(const struct bench *bench)
 {
 	uint64_t discarded = 0, samples = 0, outliers = 0;
@@ -95,7 +97,10 @@ struct noise noise_find(const struct bench *bench)
 	for (size_t i = 0; i < bench->row_count && i < ROWS_MAX; i++) {
 		const struct ns_stats *stats = &bench->rows[i].stats;
 
-		add_row(stats, &noise, &discarded, &samples, &outliers);
+		noise.batches += stats->batches;
+		discarded += stats->preempted + stats->moved + stats->too_short + stats->stalled;
+		samples += stats->samples;
+		outliers += stats->outliers;
 		if (fact_is_known(&stats->fact) && stats->has_mean && stats->min_ns > 0)
 			excess[count++] = stats->median_ns / stats->min_ns - 1;
 	}

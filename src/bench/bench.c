@@ -1,87 +1,131 @@
 /* SPDX-License-Identifier: MIT */
-/* The command bench: its row, and one run of it. */
+/*
+ * The command bench: its row, and one run of it. What is found lies in memory that is shared with
+ * the children that measure.
+ */
 #include "commands.h"
 
 #include <stdlib.h>
 
+#include "base/child.h"
 #include "base/privileges.h"
 #include "collect.h"
 #include "measure/vdso.h"
 #include "options.h"
 #include "report.h"
 
-/* Nothing could be measured: the result is not known. */
-#define EXIT_UNMEASURED 2
-
-static void show_progress(const struct bench *bench)
+static bool is_table(const struct bench_plan *plan)
 {
+	return !plan->count_count && !plan->threads;
+}
+
+struct bench *bench_new(const struct bench_plan *plan, struct fact *why)
+{
+	const char *missing = is_table(plan) ? "stopped before it was measured" : "not asked for";
+	size_t wanted = bench_count_wanted(plan);
+	size_t rows = wanted * (plan->cpu_count ? plan->cpu_count : 1);
+	size_t runs = wanted * plan->count_count * (plan->cpu_count ? plan->cpu_count : 1);
+	size_t bytes = sizeof(struct bench) + rows * sizeof(struct bench_row) +
+	               runs * sizeof(struct bench_count) + wanted * sizeof(struct bench_contention);
+	struct bench *bench = child_share(bytes, why);
+
+	if (!bench)
+		return NULL;
+	bench->plan = plan;
+	bench->bytes = bytes;
+	bench->rows = (struct bench_row *)(bench + 1);
+	bench->runs = (struct bench_count *)(bench->rows + rows);
+	bench->contentions = (struct bench_contention *)(bench->runs + runs);
+	for (size_t i = 0; i < BASELINE_COUNT; i++)
+		fact_set(&bench->baselines[i].fact, FACT_UNREAD, "%s", missing);
+	fact_set(&bench->filter.fact, FACT_UNREAD, "%s", missing);
+	return bench;
+}
+
+void bench_free(struct bench *bench)
+{
+	child_unshare(bench, bench->bytes);
+}
+
+bool bench_has_found(const struct bench *bench)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < bench->row_count; i++)
+		found += fact_is_known(&bench->rows[i].stats.fact);
+	for (size_t i = 0; i < bench->run_count; i++)
+		found += fact_is_known(&bench->runs[i].fact);
+	for (size_t i = 0; i < bench->contention_count; i++)
+		found += fact_is_known(&bench->contentions[i].fact);
+	return found > 0;
+}
+
+static void show_progress(void *argument)
+{
+	const struct bench *bench = argument;
+
 	progress_show(NULL, bench->total ? (double)bench->done / (double)bench->total : 0);
 }
 
-static void collect(const struct root *root, struct evidence *evidence, struct call_table *calls)
+/* Measures the planned counts and contention, or the table. */
+static void measure(struct cli *cli, struct bench *bench)
 {
-	struct vdso_image image;
+	bench_progress *progress;
 
-	evidence->live = true;
-	moment_collect(root, &evidence->moment);
-	clocksource_collect(root, &evidence->clocksource);
-	vdso_collect(root, &evidence->vdso, &image);
-	host_collect(root, &evidence->host);
-	call_table_make(&evidence->vdso, &image, calls);
-}
-
-static int print(struct cli *cli, const struct evidence *evidence, const struct bench_plan *plan,
-	const struct bench *bench)
-{
-	struct bench_report report = {.evidence = evidence,
-		.bench = bench,
-		.plan = plan,
-		.noise = noise_find(bench),
-		.breakdown = breakdown_find(bench)};
-
-	if (!fact_is_known(&bench->fact) && !bench->stopped) {
-		cli_complain("cannot measure: %s", bench->fact.reason);
-		return EXIT_UNMEASURED;
-	}
-	cli_print(cli, &report);
-	return bench_has_found(bench) ? EXIT_SUCCESS : EXIT_UNMEASURED;
-}
-
-static int measure_and_print(
-	struct cli *cli, const struct evidence *evidence, const struct bench_plan *plan)
-{
-	struct fact why = {0};
-	struct bench *bench = bench_new(plan, &why);
-	int status;
-
-	if (!bench) {
-		cli_complain("cannot measure: %s", why.reason);
-		return EXIT_TROUBLE;
-	}
 	interrupt_watch(&bench->stop);
 	progress_start(cli, "measuring");
-	bench_measure(bench, plan, progress_is_shown() ? show_progress : NULL);
+	progress = progress_is_shown() ? show_progress : NULL;
+	if (bench->plan->count_count)
+		bench_count_all(bench, progress);
+	if (bench->plan->threads)
+		bench_contention_all(bench, progress);
+	if (is_table(bench->plan)) {
+		bench_table_measure(bench, progress);
+		if (!bench->stop)
+			bench_clock_all(bench);
+		if (!bench->stop)
+			seccomp_overhead_find(&bench->filter);
+		bench->stopped = bench->stop;
+	}
 	progress_end();
 	interrupt_end();
-	status = print(cli, evidence, plan, bench);
-	bench_free(bench);
-	return status;
 }
 
 static int run(struct cli *cli)
 {
 	static struct evidence evidence;
-	struct call_table calls;
 	struct bench_request *request = cli->own;
+	struct bench_report report;
 	struct bench_plan plan;
+	struct call_table calls;
+	struct vdso_image image;
+	struct fact why = {0};
+	struct bench *bench;
 
 	if (!bench_options_fit(request))
 		return EXIT_TROUBLE;
-	collect(&cli->root, &evidence, &calls);
+	evidence.live = true;
+	moment_collect(&cli->root, &evidence.moment);
+	clocksource_collect(&cli->root, &evidence.clocksource);
+	vdso_collect(&cli->root, &evidence.vdso, &image);
+	host_collect(&cli->root, &evidence.host);
+	call_table_make(&evidence.vdso, &image, &calls);
 	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
 	if (!bench_plan_make(request, &calls, &plan))
 		return EXIT_TROUBLE;
-	return measure_and_print(cli, &evidence, &plan);
+	bench = bench_new(&plan, &why);
+	if (!bench) {
+		cli_complain("cannot measure: %s", why.reason);
+		return EXIT_TROUBLE;
+	}
+	measure(cli, bench);
+	report = bench_report_make(&evidence, bench);
+	if (fact_is_known(&bench->fact) || bench->stopped)
+		cli_print(cli, &report);
+	else
+		cli_complain("cannot measure: %s", bench->fact.reason);
+	bench_free(bench);
+	return report.exit_status;
 }
 
 static const struct format formats[] = {

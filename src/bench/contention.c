@@ -382,9 +382,9 @@ static void measure_call(struct bench *bench, struct contention *contention,
 		fact_set(&found->fact, FACT_FAILED, "other processes always had one of the CPUs");
 }
 
-void bench_contention_all(
-	struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
+void bench_contention_all(struct bench *bench, bench_progress *progress)
 {
+	const struct bench_plan *plan = bench->plan;
 	struct contention contention = {
 		.cpus = plan->cpus, .cpu_count = plan->thread_cpu_count, .stop = &bench->stop};
 	size_t cpus = plan->thread_cpu_count;

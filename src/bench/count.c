@@ -21,12 +21,6 @@
 /* As long as it takes: Ctrl-C ends it. */
 #define CHILD_NS (7 * 24 * 3600 * NS_PER_SECOND)
 
-struct job {
-	struct bench *bench;
-	const struct bench_plan *plan;
-	bench_progress *progress;
-};
-
 struct counting {
 	struct bench *bench;
 	struct bench_count *run;
@@ -97,71 +91,44 @@ static void measure_run(struct counting *counting)
 	fact_set_known(&run->fact);
 }
 
-static void measure_subject(const struct job *job, int cpu, const struct bench_subject *subject,
-	const struct call *call)
-{
-	struct bench *bench = job->bench;
-
-	for (size_t i = 0; i < job->plan->count_count && !bench->stop; i++) {
-		struct bench_count *run = &bench->runs[bench->run_count++];
-		struct counting counting = {bench, run, call};
-
-		run->subject = *subject;
-		run->cpu = cpu;
-		run->wanted = job->plan->counts[i];
-		measure_run(&counting);
-	}
-}
-
-static void measure_all(const struct job *job, int cpu)
+static void measure_on(struct bench *bench, int cpu)
 {
 	struct bench_subject subject;
-	const struct call *call;
+	struct counting counting = {.bench = bench};
 
-	for (size_t at = 0; bench_next(job->plan, &at, &subject, &call);)
-		measure_subject(job, cpu, &subject, call);
+	for (size_t at = 0; bench_next(bench->plan, &at, &subject, &counting.call);) {
+		for (size_t i = 0; i < bench->plan->count_count && !bench->stop; i++) {
+			counting.run = &bench->runs[bench->run_count++];
+			counting.run->subject = subject;
+			counting.run->cpu = cpu;
+			counting.run->wanted = bench->plan->counts[i];
+			measure_run(&counting);
+		}
+	}
 }
 
 static void measure(void *argument)
 {
-	const struct job *job = argument;
-	const struct bench_plan *plan = job->plan;
+	struct bench *bench = argument;
+	const struct bench_plan *plan = bench->plan;
 
 	if (!plan->cpu_count)
-		measure_all(job, -1);
+		measure_on(bench, -1);
 	for (size_t i = 0; i < plan->cpu_count; i++)
-		measure_all(job, cpus_pin(plan->cpus[i]) ? plan->cpus[i] : -1);
+		measure_on(bench, cpus_pin(plan->cpus[i]) ? plan->cpus[i] : -1);
 }
 
-static uint64_t total_calls(const struct bench_plan *plan)
+void bench_count_all(struct bench *bench, bench_progress *progress)
 {
-	struct bench_subject subject;
-	const struct call *call;
-	uint64_t total = 0;
-
-	for (size_t at = 0; bench_next(plan, &at, &subject, &call);) {
-		for (size_t i = 0; i < plan->count_count; i++)
-			total += plan->counts[i];
-	}
-	return total * (plan->cpu_count ? plan->cpu_count : 1);
-}
-
-static void look(void *argument)
-{
-	const struct job *job = argument;
-
-	job->progress(job->bench);
-}
-
-void bench_count_all(struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
-{
+	const struct bench_plan *plan = bench->plan;
 	struct deadline deadline = deadline_after(CHILD_NS);
-	struct job job = {bench, plan, progress};
 	struct fact why = {0};
 
-	bench->done = 0;
-	bench->total = total_calls(plan);
-	if (!child_watch(measure, progress ? look : NULL, &job, &deadline, &why))
+	bench->done = bench->total = 0;
+	for (size_t i = 0; i < plan->count_count; i++)
+		bench->total += plan->counts[i] * bench_count_wanted(plan) *
+		                (plan->cpu_count ? plan->cpu_count : 1);
+	if (!child_watch(measure, progress, bench, &deadline, &why))
 		bench->fact = why;
 	else
 		fact_set_known(&bench->fact);

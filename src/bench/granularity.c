@@ -102,31 +102,9 @@ static void find_step(const struct call *clock, struct clock_granularity *step)
 		fact_set(&step->step_ns.fact, FACT_FAILED, "the clock stood still");
 }
 
-static void find_resolution(clockid_t clock, struct number_fact *resolution)
-{
-	struct timespec value;
-
-	if (clock_getres(clock, &value) == 0)
-		fact_set_number(resolution, (int64_t)value.tv_sec * NS_PER_SECOND + value.tv_nsec);
-	else
-		fact_set(&resolution->fact, FACT_ABSENT, "the kernel does not have this clock");
-}
-
-static void find_granularity(const struct call *clock, struct clock_granularity *step)
-{
-	*step = (struct clock_granularity){0};
-	find_resolution(clock->clock, &step->resolution_ns);
-	find_step(clock, step);
-}
-
 /* ---- the planned clocks ---- */
 
 #define CHILD_NS 30000000000
-
-struct job {
-	struct bench *bench;
-	const struct bench_plan *plan;
-};
 
 struct reading {
 	const struct call *call;
@@ -136,51 +114,49 @@ struct reading {
 static void read_clock(void *argument)
 {
 	struct reading *reading = argument;
+	struct number_fact *resolution = &reading->step->resolution_ns;
+	struct timespec value;
 
-	find_granularity(reading->call, reading->step);
-}
-
-/* By the vDSO if it serves the clock, else by libc: as programs do. */
-static const struct call *usual_way(const struct call ways[PATH_COUNT])
-{
-	return ways[PATH_VDSO].function.any ? &ways[PATH_VDSO] : &ways[PATH_LIBC];
-}
-
-static bool is_wanted(const struct bench_plan *plan, size_t call)
-{
-	const bool *ways = plan->wanted[call];
-
-	return strcmp(plan->calls->rows[call].call, "clock_gettime") == 0 &&
-	       (ways[PATH_VDSO] || ways[PATH_LIBC] || ways[PATH_SYSCALL]);
+	if (clock_getres(reading->call->clock, &value) == 0)
+		fact_set_number(resolution, (int64_t)value.tv_sec * NS_PER_SECOND + value.tv_nsec);
+	else
+		fact_set(&resolution->fact, FACT_ABSENT, "the kernel does not have this clock");
+	find_step(reading->call, reading->step);
 }
 
 static void find_all(void *argument)
 {
-	const struct job *job = argument;
+	struct bench *bench = argument;
+	const struct bench_plan *plan = bench->plan;
 
 	cpus_pin_here();
-	for (size_t i = 0; i < job->plan->calls->count; i++) {
-		struct bench_clock *clock = &job->bench->clocks[job->bench->clock_count];
-		struct reading reading = {usual_way(job->plan->calls->rows[i].path), &clock->step};
+	for (size_t i = 0; i < plan->calls->count && !bench->stop; i++) {
+		struct bench_clock *clock = &bench->clocks[bench->clock_count];
+		const struct call_row *row = &plan->calls->rows[i];
+		const bool *wanted = plan->wanted[i];
+		struct reading reading = {&row->path[PATH_VDSO], &clock->step};
 		int signal;
 
-		if (!is_wanted(job->plan, i) || job->bench->stop)
+		if (strcmp(row->call, "clock_gettime") != 0 ||
+			!(wanted[PATH_VDSO] || wanted[PATH_LIBC] || wanted[PATH_SYSCALL]))
 			continue;
-		text_copy(clock->clock, sizeof(clock->clock), job->plan->calls->rows[i].clock);
+		/* As programs read it: by the vDSO if it serves the clock, else by libc. */
+		if (!reading.call->function.any)
+			reading.call = &row->path[PATH_LIBC];
+		text_copy(clock->clock, sizeof(clock->clock), row->clock);
 		signal = fault_guard(read_clock, &reading);
 		if (signal)
 			fact_set(&clock->step.step_ns.fact, FACT_FAILED,
 				"reading the clock ends with %s", fault_signal_name(signal));
-		job->bench->clock_count++;
+		bench->clock_count++;
 	}
 }
 
-void bench_clock_all(struct bench *bench, const struct bench_plan *plan)
+void bench_clock_all(struct bench *bench)
 {
 	struct deadline deadline = deadline_after(CHILD_NS);
-	struct job job = {bench, plan};
 	struct fact why = {0};
 
 	/* What it found before it was stopped stands. */
-	child_run(find_all, &job, &deadline, &why);
+	child_run(find_all, bench, &deadline, &why);
 }

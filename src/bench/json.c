@@ -18,24 +18,14 @@
 
 /* ---- what was called, and what it took ---- */
 
-static const char *const paths[] = {
-	[PATH_VDSO] = "vdso", [PATH_LIBC] = "libc", [PATH_SYSCALL] = "syscall", NULL};
-
 #define OF struct bench_subject
 
 static const struct field subject_fields[] = {
 	{TEXT("call", call), .options = FIELD_FILLED},
 	{TEXT("clock", clock)},
-	{WORD("path", path, paths), .options = FIELD_FILLED},
+	{WORD("path", path, bench_paths), .options = FIELD_FILLED},
 	{0},
 };
-
-static bool has_mean(const void *object)
-{
-	const struct ns_stats *stats = object;
-
-	return fact_is_known(&stats->fact) && stats->has_mean;
-}
 
 static json_t *price_reason(const void *object, const void *whole)
 {
@@ -55,7 +45,7 @@ static const struct field price_fields[] = {
 	{PRICE_NS("min_ns", min_ns)},
 	{PRICE_NS("median_ns", median_ns)},
 	{PRICE_NS("batch_p99_ns", p99_ns)},
-	{PRICE_NS("trimmed_mean_ns", trimmed_mean_ns), .has = has_mean},
+	{PRICE_NS("trimmed_mean_ns", trimmed_mean_ns), .given = GIVEN(has_mean)},
 	{COUNT("calls_per_batch", iterations)},
 	{COUNT("batches", batches)},
 	{COUNT("batches_preempted", preempted)},
@@ -116,13 +106,6 @@ static const struct field row_fields[] = {
 	{0},
 };
 
-static json_t *calls(const void *object, const void *whole)
-{
-	const struct bench *bench = ((const struct bench_report *)object)->bench;
-
-	return field_list(row_fields, bench->rows, bench->row_count, sizeof(bench->rows[0]), whole);
-}
-
 struct baseline_row {
 	const char *id, *text;
 	struct ns_stats stats;
@@ -140,7 +123,7 @@ static const struct field baseline_fields[] = {
 
 static json_t *baselines(const void *object, const void *whole)
 {
-	const struct bench *bench = ((const struct bench_report *)object)->bench;
+	const struct bench *bench = object;
 	struct baseline_row rows[BASELINE_COUNT];
 
 	for (size_t i = 0; i < BASELINE_COUNT; i++)
@@ -153,93 +136,24 @@ static json_t *baselines(const void *object, const void *whole)
 
 /* ---- what the calls consist of ---- */
 
-/* In ns; negative where it is not known. */
-struct parts {
-	double syscall, entry, kernel, filter;
-	double vdso, counter, order, arithmetic;
-};
-
-static json_t *first_reason(const struct fact *const *facts, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (!fact_is_known(facts[i]))
-			return field_reason(facts[i]);
-	}
-	return json_null();
-}
-
-static json_t *syscall_reason(const void *object, const void *whole)
-{
-	const struct bench_report *report = whole;
-	const struct ns_stats *baselines = report->bench->baselines;
-	const struct fact *const facts[] = {
-		&baselines[BASELINE_CLOCK_SYSCALL].fact, &baselines[BASELINE_GETPPID].fact};
-
-	(void)object;
-	return first_reason(facts, report->breakdown.entry.known ? 1 : 2);
-}
-
-static json_t *filter_reason(const void *object, const void *whole)
-{
-	(void)object;
-	return field_reason(&((const struct bench_report *)whole)->bench->filter.fact);
-}
-
-static json_t *vdso_reason(const void *object, const void *whole)
-{
-	const struct bench_report *report = whole;
-	const struct ns_stats *baselines = report->bench->baselines;
-	struct fact dear = {.state = FACT_KNOWN};
-	const struct fact *const facts[] = {&baselines[BASELINE_CLOCK_VDSO].fact,
-		&baselines[BASELINE_COUNTER].fact, &baselines[BASELINE_ORDERED].fact, &dear};
-
-	(void)object;
-	if (report->breakdown.vdso_is_as_dear_as_entry)
-		fact_set(&dear, FACT_FAILED,
-			"no less than entering the kernel takes: it may be a system call");
-	return first_reason(facts, ARRAY_SIZE(facts));
-}
-
 #undef OF
-#define OF struct parts
+#define OF struct breakdown
 #define PART(name, member) REAL(name, member, NS_DECIMALS), .options = FIELD_NEGATIVE_NONE
 
-static const struct field parts_fields[] = {
+static const struct field breakdown_fields[] = {
 	{PART("syscall_ns", syscall)},
 	{PART("syscall_entry_ns", entry)},
 	{PART("syscall_kernel_ns", kernel)},
-	{COMPUTED("syscall_reason", FIELD_REASON, syscall_reason)},
+	{REASON("syscall_reason"), .fact = FACT(syscall_fact)},
 	{PART("seccomp_filter_ns", filter)},
-	{COMPUTED("seccomp_filter_reason", FIELD_REASON, filter_reason)},
+	{REASON("seccomp_filter_reason"), .fact = FACT(filter_fact)},
 	{PART("vdso_ns", vdso)},
 	{PART("vdso_counter_ns", counter)},
 	{PART("vdso_order_ns", order)},
 	{PART("vdso_arithmetic_ns", arithmetic)},
-	{COMPUTED("vdso_reason", FIELD_REASON, vdso_reason)},
+	{REASON("vdso_reason"), .fact = FACT(vdso_fact)},
 	{0},
 };
-
-static double part_ns(struct part part)
-{
-	return part.known ? part.ns : -1;
-}
-
-static json_t *breakdown(const void *object, const void *whole)
-{
-	const struct breakdown *found = &((const struct bench_report *)object)->breakdown;
-	const struct parts parts = {
-		.syscall = part_ns(found->syscall),
-		.entry = part_ns(found->entry),
-		.kernel = part_ns(found->kernel),
-		.filter = part_ns(found->filter),
-		.vdso = part_ns(found->vdso),
-		.counter = part_ns(found->counter),
-		.order = part_ns(found->order),
-		.arithmetic = part_ns(found->arithmetic),
-	};
-
-	return field_write(parts_fields, &parts, whole);
-}
 
 /* ---- clocks, counts, threads ---- */
 
@@ -274,13 +188,6 @@ static const struct field run_fields[] = {
 	{0},
 };
 
-static json_t *runs(const void *object, const void *whole)
-{
-	const struct bench *bench = ((const struct bench_report *)object)->bench;
-
-	return field_list(run_fields, bench->runs, bench->run_count, sizeof(bench->runs[0]), whole);
-}
-
 #undef OF
 #define OF struct bench_contention
 #define CONTENTION_NS(name, member) REAL(name, member, NS_DECIMALS), .fact = FACT(fact)
@@ -296,42 +203,22 @@ static const struct field contention_fields[] = {
 	{0},
 };
 
-static json_t *contentions(const void *object, const void *whole)
-{
-	const struct bench *bench = ((const struct bench_report *)object)->bench;
-
-	return field_list(contention_fields, bench->contentions, bench->contention_count,
-		sizeof(bench->contentions[0]), whole);
-}
-
-static json_t *clocks(const void *object, const void *whole)
-{
-	const struct bench *bench = ((const struct bench_report *)object)->bench;
-
-	return field_list(
-		clock_fields, bench->clocks, bench->clock_count, sizeof(bench->clocks[0]), whole);
-}
-
 /* ---- noise, clocksource, host ---- */
-
-static bool is_noise_known(const void *object)
-{
-	return ((const struct noise *)object)->known;
-}
 
 static json_t *noise_reason(const void *object, const void *whole)
 {
 	(void)whole;
-	return is_noise_known(object) ? json_null()
-	                              : json_string("no call was measured often enough");
+	return ((const struct noise *)object)->known
+	               ? json_null()
+	               : json_string("no call was measured often enough");
 }
 
 #undef OF
 #define OF struct noise
-#define SHARE(name, member) REAL(name, member, SHARE_DECIMALS), .has = is_noise_known
+#define SHARE(name, member) REAL(name, member, SHARE_DECIMALS), .given = GIVEN(known)
 
 static const struct field noise_fields[] = {
-	{FLAG("quiet", quiet), .has = is_noise_known},
+	{FLAG("quiet", quiet), .given = GIVEN(known)},
 	{SHARE("thrown_share", discarded_share)},
 	{SHARE("outlier_share", outlier_share)},
 	{SHARE("median_excess", median_excess)},
@@ -348,13 +235,6 @@ static const struct field clocksource_fields[] = {
 	{0},
 };
 
-static json_t *clocksource(const void *object, const void *whole)
-{
-	const struct bench_report *report = object;
-
-	return field_write(clocksource_fields, &report->evidence->clocksource, whole);
-}
-
 #undef OF
 #define OF struct host_evidence
 #define HOST(name, member) TEXT(name, member.value), .fact = FACT(member.fact)
@@ -369,75 +249,53 @@ static const struct field host_fields[] = {
 	{0},
 };
 
-static json_t *host(const void *object, const void *whole)
-{
-	return field_write(
-		host_fields, &((const struct bench_report *)object)->evidence->host, whole);
-}
+#undef OF
+#define OF struct evidence
+
+static const struct field evidence_fields[] = {
+	{OBJECT("clocksource", clocksource, clocksource_fields)},
+	{OBJECT("host", host, host_fields)},
+	{0},
+};
 
 /* ---- the document ---- */
 
-static json_t *verdict(const void *object, const void *whole)
-{
-	(void)whole;
-	return json_string(
-		bench_has_found(((const struct bench_report *)object)->bench) ? "ok" : "unknown");
-}
+#undef OF
+#define OF struct bench
 
-static json_t *exit_status(const void *object, const void *whole)
-{
-	(void)whole;
-	return json_integer(bench_has_found(((const struct bench_report *)object)->bench) ? 0 : 2);
-}
+static const struct field stopped_fields[] = {
+	{FLAG("stopped", stopped)},
+	{0},
+};
 
-static json_t *summary(const void *object, const void *whole)
-{
-	char text[160];
+static const struct field table_fields[] = {
+	{LIST_AT("calls", rows, row_count, row_fields)},
+	{COMPUTED("yardsticks", FIELD_LIST, baselines), .fields = baseline_fields},
+	{0},
+};
 
-	(void)whole;
-	bench_report_answer(((const struct bench_report *)object)->bench, text, sizeof(text));
-	return *text ? json_string(text) : json_null();
-}
-
-static json_t *stopped(const void *object, const void *whole)
-{
-	(void)whole;
-	return json_boolean(((const struct bench_report *)object)->bench->stopped);
-}
-
-static json_t *time_s(const void *object, const void *whole)
-{
-	const struct bench_report *report = object;
-
-	(void)whole;
-	return field_real((double)report->plan->time_ns / NS_PER_SECOND, SECOND_DECIMALS);
-}
-
-static json_t *reason(const void *object, const void *whole)
-{
-	(void)whole;
-	return field_reason(&((const struct bench_report *)object)->bench->fact);
-}
+static const struct field other_fields[] = {
+	{LIST("clocks", clocks, clock_count, clock_fields)},
+	{LIST_AT("runs", runs, run_count, run_fields)},
+	{LIST_AT("crowds", contentions, contention_count, contention_fields)},
+	{REASON("reason"), .fact = FACT(fact)},
+	{0},
+};
 
 #undef OF
 #define OF struct bench_report
 
 static const struct field report_fields[] = {
-	{COMPUTED("verdict", FIELD_WORD, verdict)},
-	{COMPUTED("exit_status", FIELD_INTEGER, exit_status)},
-	{COMPUTED("summary", FIELD_STRING, summary)},
-	{COMPUTED("stopped", FIELD_FLAG, stopped)},
-	{COMPUTED("time_s", FIELD_REAL, time_s)},
-	{COMPUTED("clocksource", FIELD_OBJECT, clocksource), .fields = clocksource_fields},
-	{COMPUTED("host", FIELD_OBJECT, host), .fields = host_fields},
+	{STRING("verdict", verdict)},
+	{INTEGER("exit_status", exit_status, INT32_MAX)},
+	{TEXT("summary", summary)},
+	{INLINE_AT(bench, stopped_fields)},
+	{REAL("time_s", time_s, SECOND_DECIMALS)},
+	{INLINE_AT(evidence, evidence_fields)},
 	{OBJECT("noise", noise, noise_fields)},
-	{COMPUTED("calls", FIELD_LIST, calls), .fields = row_fields},
-	{COMPUTED("yardsticks", FIELD_LIST, baselines), .fields = baseline_fields},
-	{COMPUTED("decomposition", FIELD_OBJECT, breakdown), .fields = parts_fields},
-	{COMPUTED("clocks", FIELD_LIST, clocks), .fields = clock_fields},
-	{COMPUTED("runs", FIELD_LIST, runs), .fields = run_fields},
-	{COMPUTED("crowds", FIELD_LIST, contentions), .fields = contention_fields},
-	{COMPUTED("reason", FIELD_REASON, reason)},
+	{INLINE_AT(bench, table_fields)},
+	{OBJECT("decomposition", breakdown, breakdown_fields)},
+	{INLINE_AT(bench, other_fields)},
 	{0},
 };
 

@@ -41,15 +41,15 @@ struct bench_subject {
 	enum call_path path;
 };
 
-/* How many calls the plan wants, each path counted. */
+/* plan.c: how many calls the plan wants, each path counted. */
 size_t bench_count_wanted(const struct bench_plan *plan);
 
 /* The wanted calls, one after the other: false at the end. Start with *at = 0. */
 bool bench_next(const struct bench_plan *plan, size_t *at, struct bench_subject *subject,
 	const struct call **call);
 
-/* "vdso", "libc", "syscall". */
-const char *bench_path_name(enum call_path path);
+/* "vdso", "libc", "syscall"; ended by NULL. */
+extern const char *const bench_paths[];
 
 /* ---- what was found: the table ---- */
 
@@ -138,8 +138,9 @@ struct bench_contention {
 /* ---- a benchmark ---- */
 
 struct bench {
-	volatile bool stop;     /* set by the owner, from a signal handler: end soon */
-	volatile uint64_t done; /* of `total`, for a progress display */
+	const struct bench_plan *plan; /* not owned */
+	volatile bool stop;            /* set by the owner, from a signal handler: end soon */
+	volatile uint64_t done;        /* of `total`, for a progress display */
 	volatile uint64_t total;
 	bool stopped;     /* something is missing because of it */
 	struct fact fact; /* known: what was planned was measured */
@@ -156,10 +157,10 @@ struct bench {
 	size_t bytes; /* of the memory that all this lies in */
 };
 
-/* Called some times a second while children measure. */
-typedef void bench_progress(const struct bench *bench);
+/* Called with the struct bench some times a second while children measure. */
+typedef void bench_progress(void *bench);
 
-/* run.c */
+/* bench.c */
 
 /*
  * Room for what the plan will find, shared with children; NULL with the reason in *why.
@@ -168,25 +169,22 @@ typedef void bench_progress(const struct bench *bench);
 struct bench *bench_new(const struct bench_plan *plan, struct fact *why);
 void bench_free(struct bench *bench);
 
-/* Measures the planned counts and contention, or the table. `progress` may be NULL. */
-void bench_measure(struct bench *bench, const struct bench_plan *plan, bench_progress *progress);
-
 /* Whether there is a number at all: a benchmark may have been stopped before its first. */
 bool bench_has_found(const struct bench *bench);
 
+/* The parts, each by its own file. `progress` may be NULL. */
+
 /* table.c: fills rows and baselines. */
-void bench_table_measure(
-	struct bench *bench, const struct bench_plan *plan, bench_progress *progress);
+void bench_table_measure(struct bench *bench, bench_progress *progress);
 
 /* count.c: fills runs, each count of the plan for each call, in the plan's order. */
-void bench_count_all(struct bench *bench, const struct bench_plan *plan, bench_progress *progress);
+void bench_count_all(struct bench *bench, bench_progress *progress);
 
 /* contention.c: fills contentions, each planned call alone and together, in turns. */
-void bench_contention_all(
-	struct bench *bench, const struct bench_plan *plan, bench_progress *progress);
+void bench_contention_all(struct bench *bench, bench_progress *progress);
 
 /* granularity.c: fills clocks, every clock that clock_gettime is planned for. */
-void bench_clock_all(struct bench *bench, const struct bench_plan *plan);
+void bench_clock_all(struct bench *bench);
 
 /* histogram.c */
 
@@ -219,23 +217,24 @@ void seccomp_overhead_find(struct seccomp_overhead *overhead);
 
 /* ---- what it means: analysis.c, pure ---- */
 
-/* A part of the cost of a call. */
-struct part {
-	bool known;
-	double ns; /* never negative: the CPU may do two things in the time of one */
-};
-
+/*
+ * What a call's cost consists of, in ns. Negative: unknown; else never below zero, although the
+ * CPU may do two things in the time of one.
+ */
 struct breakdown {
 	/* clock_gettime(CLOCK_MONOTONIC) by system call */
-	struct part syscall;
-	struct part entry;  /* into the kernel and back, filters and all */
-	struct part kernel; /* what is done there: finding the clock, reading it, the copy */
-	struct part filter; /* what one more seccomp filter would add */
+	struct fact syscall_fact;
+	double syscall;
+	double entry;  /* into the kernel and back, filters and all */
+	double kernel; /* what is done there: finding the clock, reading it, the copy */
+	struct fact filter_fact;
+	double filter; /* what one more seccomp filter would add */
 	/* the same by the vDSO */
-	struct part vdso;
-	struct part counter;           /* reading the CPU's counter */
-	struct part order;             /* waiting for earlier instructions */
-	struct part arithmetic;        /* the rest: from ticks to seconds and nanoseconds */
+	struct fact vdso_fact;
+	double vdso;
+	double counter;                /* reading the CPU's counter */
+	double order;                  /* waiting for earlier instructions */
+	double arithmetic;             /* the rest: from ticks to seconds and nanoseconds */
 	bool vdso_is_as_dear_as_entry; /* arithmetic is unknown: there may be a system call */
 };
 

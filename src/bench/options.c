@@ -58,7 +58,7 @@ static bool take_path(struct cli *cli, struct span word)
 	struct bench_request *request = cli->own;
 
 	for (int path = 0; path < PATH_COUNT; path++) {
-		if (text_equals(word, bench_path_name((enum call_path)path))) {
+		if (text_equals(word, bench_paths[path])) {
 			request->path_asked = true;
 			request->paths[path] = true;
 			return true;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Which calls are measured, by the names and clocks that were given.
- */
+/* Which calls are measured, by the names and clocks that were given. */
 #include "options.h"
 
 #include <string.h>
@@ -11,33 +9,31 @@
 
 #define DURATION_DEFAULT_NS 1000000000
 
-static bool equals_in_any_case(struct span word, const char *name)
-{
-	return strlen(name) == word.length && strncasecmp(word.at, name, word.length) == 0;
-}
+const char *const bench_paths[] = {
+	[PATH_VDSO] = "vdso", [PATH_LIBC] = "libc", [PATH_SYSCALL] = "syscall", NULL};
 
-/* "CLOCK_MONOTONIC", "monotonic" and "1" are the same clock. */
-static bool is_clock(struct span word, const char *name, clockid_t id)
-{
-	uint64_t number;
-
-	if (number_parse(word, &number))
-		return number == (uint64_t)id;
-	return equals_in_any_case(word, name) || equals_in_any_case(word, name + strlen("CLOCK_"));
-}
+typedef bool matcher(const struct call_row *row, struct span word);
 
 static bool has_name(const struct call_row *row, struct span word)
 {
 	return text_equals(word, row->call);
 }
 
+/* "CLOCK_MONOTONIC", "monotonic" and "1" are the same clock. */
 static bool has_clock(const struct call_row *row, struct span word)
 {
-	return *row->clock && is_clock(word, row->clock, row->path[PATH_LIBC].clock);
+	const char *name = row->clock, *rest = name + strlen("CLOCK_");
+	uint64_t number;
+
+	if (!*name)
+		return false;
+	if (number_parse(word, &number))
+		return number == (uint64_t)row->path[PATH_LIBC].clock;
+	return (strlen(name) == word.length && strncasecmp(word.at, name, word.length) == 0) ||
+	       (strlen(rest) == word.length && strncasecmp(word.at, rest, word.length) == 0);
 }
 
-static bool is_any(const struct call_row *row, const struct bench_names *names,
-	bool (*matches)(const struct call_row *, struct span))
+static bool is_any(const struct call_row *row, const struct bench_names *names, matcher *matches)
 {
 	for (size_t i = 0; i < names->count; i++) {
 		if (matches(row, names->at[i]))
@@ -46,51 +42,36 @@ static bool is_any(const struct call_row *row, const struct bench_names *names,
 	return false;
 }
 
-/* gettimeofday for counts, the deciding calls for contention, else all. */
-static bool is_usual(const struct bench_request *request, const struct call_row *row)
+static bool is_asked(const struct bench_request *request, const struct call_row *row)
 {
-	if (request->count_count)
-		return has_name(row, text_span("gettimeofday"));
-	return !request->threads || row->decides;
-}
-
-/* A clock chooses among the calls that take one; the others are chosen by name. */
-static bool has_asked_clock(const struct bench_request *request, const struct call_row *row)
-{
+	if (!request->calls.count && !request->clocks.count) {
+		/* gettimeofday for counts, the deciding calls for contention, else all. */
+		if (request->count_count)
+			return has_name(row, text_span("gettimeofday"));
+		return !request->threads || row->decides;
+	}
+	if (request->calls.count && !is_any(row, &request->calls, has_name))
+		return false;
+	/* A clock chooses among the calls that take one; the others are chosen by name. */
 	if (!request->clocks.count || (request->calls.count && !*row->clock))
 		return true;
 	return is_any(row, &request->clocks, has_clock);
 }
 
-static bool is_asked(const struct bench_request *request, const struct call_row *row)
-{
-	if (!request->calls.count && !request->clocks.count)
-		return is_usual(request, row);
-	if (request->calls.count && !is_any(row, &request->calls, has_name))
-		return false;
-	return has_asked_clock(request, row);
-}
-
-/* Whether the word matches any call; with a request: any of the requested ones. */
-static bool is_answered(const struct bench_plan *plan, const struct bench_request *request,
-	struct span word, bool (*matches)(const struct call_row *, struct span))
-{
-	for (size_t i = 0; i < plan->calls->count; i++) {
-		const struct call_row *row = &plan->calls->rows[i];
-
-		if (matches(row, word) && (!request || is_asked(request, row)))
-			return true;
-	}
-	return false;
-}
-
-/* The first name that matches no call; NULL: there is none. */
+/* The first name that matches no call, or none of the requested ones; NULL: there is none. */
 static const struct span *find_unanswered(const struct bench_plan *plan,
-	const struct bench_request *request, const struct bench_names *names,
-	bool (*matches)(const struct call_row *, struct span))
+	const struct bench_request *request, const struct bench_names *names, matcher *matches)
 {
 	for (size_t i = 0; i < names->count; i++) {
-		if (!is_answered(plan, request, names->at[i], matches))
+		bool answered = false;
+
+		for (size_t k = 0; k < plan->calls->count && !answered; k++) {
+			const struct call_row *row = &plan->calls->rows[k];
+
+			answered =
+				matches(row, names->at[i]) && (!request || is_asked(request, row));
+		}
+		if (!answered)
 			return &names->at[i];
 	}
 	return NULL;
@@ -116,29 +97,6 @@ static bool do_names_choose(const struct bench_request *request, const struct be
 	return !word;
 }
 
-static void choose(const struct bench_request *request, struct bench_plan *plan)
-{
-	for (size_t i = 0; i < plan->calls->count; i++) {
-		bool asked = is_asked(request, &plan->calls->rows[i]);
-
-		for (int path = 0; path < PATH_COUNT; path++)
-			plan->wanted[i][path] =
-				asked && (!request->path_asked || request->paths[path]);
-	}
-}
-
-/* Those that were named, or all. False after a complaint if they cannot be read. */
-static bool find_thread_cpus(struct bench_request *request, struct bench_plan *plan)
-{
-	plan->thread_cpu_count = request->cpu_count;
-	if (!request->threads || request->cpu_count)
-		return true;
-	plan->thread_cpu_count = cpus_list(request->cpus, CPUS_MAX);
-	if (!plan->thread_cpu_count)
-		cli_complain("--threads: cannot read which CPUs are available to this process");
-	return plan->thread_cpu_count > 0;
-}
-
 bool bench_plan_make(
 	struct bench_request *request, const struct call_table *calls, struct bench_plan *plan)
 {
@@ -148,10 +106,47 @@ bool bench_plan_make(
 		.cpus = request->cpus,
 		.histogram = request->histogram,
 		.count_count = request->count_count,
-		.threads = request->threads};
+		.threads = request->threads,
+		.thread_cpu_count = request->cpu_count};
 	memcpy(plan->counts, request->counts, sizeof(plan->counts));
 	if (!do_names_choose(request, plan))
 		return false;
-	choose(request, plan);
-	return find_thread_cpus(request, plan);
+	for (size_t i = 0; i < calls->count * PATH_COUNT; i++)
+		plan->wanted[i / PATH_COUNT][i % PATH_COUNT] =
+			is_asked(request, &calls->rows[i / PATH_COUNT]) &&
+			(!request->path_asked || request->paths[i % PATH_COUNT]);
+	if (request->threads && !request->cpu_count)
+		plan->thread_cpu_count = cpus_list(request->cpus, CPUS_MAX);
+	if (request->threads && !plan->thread_cpu_count)
+		cli_complain("--threads: cannot read which CPUs are available to this process");
+	return !request->threads || plan->thread_cpu_count;
+}
+
+bool bench_next(const struct bench_plan *plan, size_t *at, struct bench_subject *subject,
+	const struct call **call)
+{
+	for (; *at < plan->calls->count * PATH_COUNT; ++*at) {
+		const struct call_row *row = &plan->calls->rows[*at / PATH_COUNT];
+
+		subject->path = (enum call_path)(*at % PATH_COUNT);
+		if (!plan->wanted[*at / PATH_COUNT][subject->path])
+			continue;
+		*call = &row->path[subject->path];
+		text_copy(subject->call, sizeof(subject->call), row->call);
+		text_copy(subject->clock, sizeof(subject->clock), row->clock);
+		++*at;
+		return true;
+	}
+	return false;
+}
+
+size_t bench_count_wanted(const struct bench_plan *plan)
+{
+	struct bench_subject subject;
+	const struct call *call;
+	size_t count = 0;
+
+	for (size_t at = 0; bench_next(plan, &at, &subject, &call);)
+		count++;
+	return count;
 }

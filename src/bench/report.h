@@ -15,12 +15,18 @@
 struct bench_report {
 	const struct evidence *evidence; /* moment, clocksource and host */
 	const struct bench *bench;
-	const struct bench_plan *plan;
 	struct noise noise;
 	struct breakdown breakdown;
+	int exit_status;
+	const char *verdict;
+	double time_s;     /* planned */
+	char summary[160]; /* bench_report_answer() */
 };
 
-/* Both take a struct bench_report. */
+/* What the numbers come to. Neither is copied. */
+struct bench_report bench_report_make(const struct evidence *evidence, const struct bench *bench);
+
+/* These take a struct bench_report. */
 bool bench_report_text(const void *result, const struct style *style, FILE *out);
 bool bench_report_json(const void *result, const struct style *style, FILE *out);
 

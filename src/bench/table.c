@@ -29,7 +29,6 @@
 /* The measurement on one CPU. */
 struct table {
 	struct bench *bench;
-	const struct bench_plan *plan;
 	struct bench_row *rows; /* of this CPU */
 	size_t row_count;
 	bool with_baselines;
@@ -38,43 +37,32 @@ struct table {
 	double *samples;
 };
 
-struct job {
-	struct bench *bench;
-	const struct bench_plan *plan;
-	bench_progress *progress;
-};
-
-static void set_up_rows(struct table *table, int cpu)
-{
-	struct bench_subject subject;
-	const struct call *call;
-
-	table->row_count = 0;
-	for (size_t at = 0; bench_next(table->plan, &at, &subject, &call); table->row_count++) {
-		table->rows[table->row_count] = (struct bench_row){.subject = subject, .cpu = cpu};
-		table->cases[table->row_count].call = *call;
-	}
-}
-
 /* False if memory ran out. */
 static bool set_up(struct table *table, int cpu)
 {
-	memset(table->cases, 0, sizeof(table->cases));
-	set_up_rows(table, cpu);
-	table->robin = (struct round_robin){.cases = table->cases, .count = table->row_count};
+	const struct bench_plan *plan = table->bench->plan;
+	struct bench_case *cases = table->cases;
+	struct bench_subject subject;
+	const struct call *call;
+
+	memset(cases, 0, sizeof(table->cases));
+	table->row_count = 0;
+	for (size_t at = 0; bench_next(plan, &at, &subject, &call); table->row_count++) {
+		table->rows[table->row_count] = (struct bench_row){.subject = subject, .cpu = cpu};
+		cases[table->row_count].call = *call;
+	}
+	table->robin = (struct round_robin){.cases = cases, .count = table->row_count};
 	if (table->with_baselines) {
-		baseline_set_up(&table->cases[table->row_count],
-			call_find(table->plan->calls, "clock_gettime", "CLOCK_MONOTONIC"));
+		baseline_set_up(&cases[table->row_count],
+			call_find(plan->calls, "clock_gettime", "CLOCK_MONOTONIC"));
 		table->robin.count += BASELINE_COUNT;
 	}
 	table->samples = calloc(table->robin.count, SAMPLES_MAX * sizeof(double));
-	if (!table->samples)
-		return false;
-	for (size_t i = 0; i < table->robin.count; i++) {
-		table->cases[i].samples = &table->samples[i * SAMPLES_MAX];
-		table->cases[i].capacity = SAMPLES_MAX;
+	for (size_t i = 0; table->samples && i < table->robin.count; i++) {
+		cases[i].samples = &table->samples[i * SAMPLES_MAX];
+		cases[i].capacity = SAMPLES_MAX;
 	}
-	return true;
+	return table->samples;
 }
 
 static void take_histograms(struct table *table, int64_t ns)
@@ -113,74 +101,60 @@ static void take_rounds(struct table *table, int64_t ns)
 	}
 }
 
-static void report(struct table *table)
-{
-	double ns_per_tick = timebase_ns_per_tick(&table->robin.timebase);
-
-	for (size_t i = 0; i < table->row_count; i++)
-		ns_stats_compute(&table->cases[i], ns_per_tick, &table->rows[i].stats);
-	for (size_t i = 0; table->with_baselines && i < BASELINE_COUNT; i++)
-		ns_stats_compute(&table->cases[table->row_count + i], ns_per_tick,
-			&table->bench->baselines[i]);
-}
-
-static void measure_here(struct table *table, int cpu, int64_t ns)
+static void measure_here(struct table *table, int64_t ns)
 {
 	struct bench *bench = table->bench;
-	int64_t single_ns = table->plan->histogram ? (int64_t)(HISTOGRAM_SHARE * (double)ns) : 0;
+	int64_t single_ns = bench->plan->histogram ? (int64_t)(HISTOGRAM_SHARE * (double)ns) : 0;
+	double ns_per_tick;
 
-	if (!set_up(table, cpu)) {
-		fact_set(&bench->fact, FACT_FAILED, "out of memory for the samples");
-		return;
-	}
-	bench->row_count += table->row_count;
 	if (!round_robin_start(&table->robin, BATCH_NS, &bench->fact))
 		return;
 	take_rounds(table, ns - single_ns);
 	if (single_ns)
 		take_histograms(table, single_ns);
-	report(table);
-	free(table->samples);
+	ns_per_tick = timebase_ns_per_tick(&table->robin.timebase);
+	for (size_t i = 0; i < table->robin.count; i++)
+		ns_stats_compute(&table->cases[i], ns_per_tick,
+			i < table->row_count ? &table->rows[i].stats
+					     : &bench->baselines[i - table->row_count]);
 }
 
 static void measure(void *argument)
 {
 	static struct table table;
-	const struct job *job = argument;
-	size_t cpus = job->plan->cpu_count ? job->plan->cpu_count : 1;
-	struct bench *bench = job->bench;
-	int cpu;
+	struct bench *bench = argument;
+	const struct bench_plan *plan = bench->plan;
+	size_t cpus = plan->cpu_count ? plan->cpu_count : 1;
 
 	table.bench = bench;
-	table.plan = job->plan;
 	for (size_t i = 0; i < cpus && !bench->stop && bench->fact.state == FACT_UNREAD; i++) {
+		int cpu = -1;
+
+		if (!plan->cpu_count)
+			cpu = cpus_pin_here();
+		else if (cpus_pin(plan->cpus[i]))
+			cpu = plan->cpus[i];
 		table.rows = &bench->rows[bench->row_count];
 		table.with_baselines = i == 0;
-		if (!job->plan->cpu_count)
-			cpu = cpus_pin_here();
-		else
-			cpu = cpus_pin(job->plan->cpus[i]) ? job->plan->cpus[i] : -1;
-		measure_here(&table, cpu, job->plan->time_ns / (int64_t)cpus);
+		if (!set_up(&table, cpu)) {
+			fact_set(&bench->fact, FACT_FAILED, "out of memory for the samples");
+			break;
+		}
+		bench->row_count += table.row_count;
+		measure_here(&table, plan->time_ns / (int64_t)cpus);
+		free(table.samples);
 	}
 }
 
-static void look(void *argument)
+void bench_table_measure(struct bench *bench, bench_progress *progress)
 {
-	const struct job *job = argument;
-
-	job->progress(job->bench);
-}
-
-void bench_table_measure(
-	struct bench *bench, const struct bench_plan *plan, bench_progress *progress)
-{
-	struct job job = {.bench = bench, .plan = plan, .progress = progress};
+	int64_t time_ns = bench->plan->time_ns;
+	struct deadline deadline = deadline_after(time_ns + SLACK_NS);
 	struct fact why = {0};
-	struct deadline deadline = deadline_after(plan->time_ns + SLACK_NS);
 
 	bench->done = 0;
-	bench->total = (uint64_t)plan->time_ns / NS_PER_MS;
-	if (!child_watch(measure, progress ? look : NULL, &job, &deadline, &why))
+	bench->total = (uint64_t)time_ns / NS_PER_MS;
+	if (!child_watch(measure, progress, bench, &deadline, &why))
 		bench->fact = why;
 	else if (bench->fact.state == FACT_UNREAD)
 		fact_set_known(&bench->fact);

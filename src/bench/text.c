@@ -2,8 +2,10 @@
 /* The text of a benchmark: its heading, the table, the baselines and the clocks. */
 #include "report.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "cli/describe.h"
 #include "cli/layout.h"
 
@@ -13,6 +15,9 @@
 
 #define HEADING_INDENT 16
 #define PERCENT 100
+
+/* Nothing could be measured: the result is not known. */
+#define EXIT_UNMEASURED 2
 
 /* Of what is measured: a call and its way, or a baseline. */
 #define NAME_WIDTH 42
@@ -63,15 +68,19 @@ void bench_report_answer(const struct bench *bench, char *text, size_t size)
 			wrap_ns(vdso > 0 ? vdso : raw, ns), vdso > 0 ? "vDSO" : "system call");
 }
 
-static void write_answer(const struct bench *bench, FILE *out)
+struct bench_report bench_report_make(const struct evidence *evidence, const struct bench *bench)
 {
-	char text[160];
+	bool found = bench_has_found(bench);
+	struct bench_report report = {.evidence = evidence,
+		.bench = bench,
+		.noise = noise_find(bench),
+		.breakdown = breakdown_find(bench),
+		.exit_status = found ? EXIT_SUCCESS : EXIT_UNMEASURED,
+		.verdict = found ? "ok" : "unknown",
+		.time_s = (double)bench->plan->time_ns / NS_PER_SECOND};
 
-	bench_report_answer(bench, text, sizeof(text));
-	if (!*text)
-		return;
-	wrap_text(out, 0, 4, text);
-	fputc('\n', out);
+	bench_report_answer(bench, report.summary, sizeof(report.summary));
+	return report;
 }
 
 static void write_heading(const struct bench_report *report, const struct style *style, FILE *out)
@@ -241,7 +250,10 @@ bool bench_report_text(const void *result, const struct style *style, FILE *out)
 	const struct bench_report *report = result;
 	const struct bench *bench = report->bench;
 
-	write_answer(bench, out);
+	if (*report->summary) {
+		wrap_text(out, 0, 4, report->summary);
+		fputc('\n', out);
+	}
 	write_heading(report, style, out);
 	write_stopped(bench, out);
 	write_noise(report, style, out);

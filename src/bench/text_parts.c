@@ -40,7 +40,7 @@ void bench_report_write_name(
 
 	if (!before || !is_same_call(subject, before))
 		bench_report_name(subject, name);
-	fprintf(out, "  %-32s %-7s", name, bench_path_name(subject->path));
+	fprintf(out, "  %-32s %-7s", name, bench_paths[subject->path]);
 }
 
 void bench_report_write_reason(const struct fact *fact, int column, FILE *out)
@@ -52,11 +52,11 @@ void bench_report_write_reason(const struct fact *fact, int column, FILE *out)
 /* "5M", "12.35M": as --calls takes it. */
 /* ---- breakdown ---- */
 
-static void add_part(struct phrase *phrase, const char *before, struct part part, const char *what)
+static void add_part(struct phrase *phrase, const char *before, double ns, const char *what)
 {
-	char ns[32];
+	char text[32];
 
-	phrase_add(phrase, "%s%s ns%s", before, part.known ? wrap_ns(part.ns, ns) : "?", what);
+	phrase_add(phrase, "%s%s ns%s", before, ns >= 0 ? wrap_ns(ns, text) : "?", what);
 }
 
 /* Those that are in force, and what another one would add. */
@@ -71,7 +71,7 @@ static void add_filters(const struct bench_report *report, struct phrase *phrase
 					   : "; no seccomp filter is in force");
 		another = seccomp->value ? "one more" : "one";
 	}
-	if (report->breakdown.filter.known) {
+	if (report->breakdown.filter >= 0) {
 		phrase_add(phrase, "; %s would add ", another);
 		add_part(phrase, "", report->breakdown.filter, "");
 	} else if (!report->bench->stopped) {
@@ -85,7 +85,7 @@ static void write_syscall(const struct bench_report *report, FILE *out)
 	const struct breakdown *parts = &report->breakdown;
 	struct phrase phrase = {.used = 0};
 
-	if (!parts->syscall.known)
+	if (parts->syscall < 0)
 		return;
 	add_part(&phrase, "", parts->syscall, " = ");
 	add_part(&phrase, "", parts->entry, " into the kernel and back + ");
@@ -99,7 +99,7 @@ static void write_vdso(const struct breakdown *parts, FILE *out)
 {
 	struct phrase phrase = {.used = 0};
 
-	if (!parts->vdso.known)
+	if (parts->vdso < 0)
 		return;
 	if (parts->vdso_is_as_dear_as_entry) {
 		add_part(&phrase, "", parts->vdso,
@@ -118,7 +118,7 @@ void bench_report_parts(const struct bench_report *report, FILE *out)
 {
 	const struct breakdown *parts = &report->breakdown;
 
-	if (!parts->syscall.known && !parts->vdso.known)
+	if (parts->syscall < 0 && parts->vdso < 0)
 		return;
 	fputs("\n  clock_gettime MONOTONIC, what it is made of, by the minima\n", out);
 	write_syscall(report, out);
@@ -196,7 +196,7 @@ static void write_title(const struct bench_row *row, FILE *out)
 	if (row->cpu >= 0)
 		snprintf(place, sizeof(place), " on CPU %d", row->cpu);
 	fprintf(out, "\n  %s by %s%s, each call timed alone\n",
-		bench_report_name(&row->subject, name), bench_path_name(row->subject.path), place);
+		bench_report_name(&row->subject, name), bench_paths[row->subject.path], place);
 	fprintf(out, "  %10s - %9s  of %s calls\n", "from ns", "to ns",
 		wrap_count(row->histogram.calls, calls));
 }

@@ -312,15 +312,11 @@ static void put_numbers(
 
 /* ---- the report ---- */
 
-static char *render(bool (*write)(const void *, const struct style *, FILE *),
-	const struct bench_plan *plan, const struct bench *bench)
+static char *render(
+	bool (*write)(const void *, const struct style *, FILE *), const struct bench *bench)
 {
 	const struct style style = {.color = false};
-	struct bench_report report = {.evidence = &evidence,
-		.bench = bench,
-		.plan = plan,
-		.noise = noise_find(bench),
-		.breakdown = breakdown_find(bench)};
+	struct bench_report report = bench_report_make(&evidence, bench);
 	char *bytes = NULL;
 	size_t length;
 	FILE *out = open_memstream(&bytes, &length);
@@ -344,8 +340,8 @@ void printed_bench(void **state)
 	bench = bench_new(&plan, &why);
 	assert_non_null(bench);
 	put_numbers(scenario, &plan, bench);
-	text = render(bench_report_text, &plan, bench);
-	json = render(bench_report_json, &plan, bench);
+	text = render(bench_report_text, bench);
+	json = render(bench_report_json, bench);
 	printed_hold(scenario->name, "txt", text);
 	if (scenario->json)
 		printed_hold(scenario->name, "json", json);
