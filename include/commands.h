@@ -11,5 +11,6 @@ extern const struct command warp_command;
 extern const struct command compare_command;
 extern const struct command trace_command;
 extern const struct command watch_command;
+extern const struct command fleet_command;
 
 #endif

@@ -191,6 +191,39 @@ bool document_parse(
 /* The same for a file at a path of this host; "-" is standard input. */
 bool document_read(const char *path, const struct document_part *parts, struct fact *why);
 
+/*
+ * The documents of a file, pretty-printed or one per line; memory is bounded, however many there
+ * are. A file that was opened has to be closed.
+ */
+struct document_stream {
+	int file;
+	char *bytes;        /* owned */
+	size_t at, end;     /* the bytes that were read and are not yet taken */
+	bool ended;         /* there are no more to be read */
+	int error;          /* an errno, to be reported at the end; 0: none */
+	unsigned long line; /* of the next byte, from 1 */
+};
+
+enum document_found {
+	DOCUMENT_END,
+	DOCUMENT_READ,
+	DOCUMENT_BROKEN, /* the next one can be read all the same */
+};
+
+/* The path as of document_read(). False with the reason in *why. */
+bool document_stream_open(struct document_stream *stream, const char *path, struct fact *why);
+void document_stream_close(struct document_stream *stream);
+
+/* False if only blanks are left. */
+bool document_stream_has_more(struct document_stream *stream);
+
+/*
+ * Reads the next document as document_parse() does. *line is the one that it begins at; of a
+ * broken one it may be the one where it breaks, and *why says what is wrong.
+ */
+enum document_found document_stream_next(struct document_stream *stream,
+	const struct document_part *parts, unsigned long *line, struct fact *why);
+
 /* Writes the JSON Schema, draft 2020-12, of such documents. False if memory ran out. */
 bool document_schema(const char *schema, const struct document_part *parts, FILE *out);
 

@@ -11,6 +11,7 @@ int main(int argc, char **argv)
 		&compare_command,
 		&trace_command,
 		&watch_command,
+		&fleet_command,
 		NULL,
 	};
 

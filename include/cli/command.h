@@ -78,7 +78,8 @@ struct command {
 	 * first operand ends the options. With a program the output goes to standard error.
 	 */
 	const char *program;
-	int trouble; /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
+	const char *operands; /* not NULL: it takes operands, named so in --help */
+	int trouble;          /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
 	/*
 	 * It needs root's capabilities while it runs. Without it, it has those to read files,
 	 * which it gives up by privileges_limit() before it measures.
@@ -175,6 +176,9 @@ bool parse_next(struct span *list, struct span *word);
 /* The takers of option values; false after a complaint that names option, value and limits. */
 bool take_duration(const char *option, const char *value, int64_t *ns);
 bool take_count(const char *option, struct span value, uint64_t *count);
+
+/* Calls per second: "485000", "485k" or "485k/s". */
+bool take_rate(const char *option, const char *value, double *rate);
 
 /* Calls take() for each word of a list, until it returns false. */
 bool take_list(const char *value, bool (*take)(struct cli *cli, struct span word), struct cli *cli);

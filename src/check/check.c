@@ -27,26 +27,12 @@ struct request {
 	bool identity;
 };
 
-/* "485000", "485k" or "485k/s" */
-static bool take_rate(const char *value, struct request *request)
-{
-	struct span text = text_span(value);
-	uint64_t rate;
-
-	if (text.length > 2 && strcmp(value + text.length - 2, "/s") == 0)
-		text.length -= 2;
-	if (!take_count("--rate", text, &rate))
-		return false;
-	request->rate = (double)rate;
-	return true;
-}
-
 static bool take(struct cli *cli, int id, const char *value)
 {
 	struct request *request = cli->own;
 
 	if (id == OPTION_RATE)
-		return take_rate(value, request);
+		return take_rate("--rate", value, &request->rate);
 	return request->identity = true;
 }
 

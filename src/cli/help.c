@@ -48,6 +48,8 @@ static void write_usage(const struct command *command, bool first, FILE *out)
 		fprintf(out, " [--%s %s]", operands->name, operands->argument);
 	if (command->program)
 		fprintf(out, " %s", command->program);
+	if (command->operands)
+		fprintf(out, " %s", command->operands);
 	if (first)
 		fputs("\n       vdsocheck COMMAND [OPTION]..."
 		      "\n       vdsocheck help COMMAND",

@@ -385,7 +385,8 @@ static bool take_operands(struct cli *cli, int argc, char **argv)
 {
 	const struct option_row *row = operand_row(cli->command);
 
-	if (optind < argc && !cli->operand_count && !cli->command->program) {
+	if (optind < argc && !cli->operand_count && !cli->command->program &&
+		!cli->command->operands) {
 		if (row && is_file_name(argv[optind]))
 			cli_complain_usage("unexpected argument '%s'; to read a file, use --%s %s",
 				argv[optind], row->name, argv[optind]);

@@ -134,6 +134,19 @@ bool take_count(const char *option, struct span value, uint64_t *count)
 	return false;
 }
 
+bool take_rate(const char *option, const char *value, double *rate)
+{
+	struct span text = text_span(value);
+	uint64_t count;
+
+	if (text.length > 2 && strcmp(value + text.length - 2, "/s") == 0)
+		text.length -= 2;
+	if (!take_count(option, text, &count))
+		return false;
+	*rate = (double)count;
+	return true;
+}
+
 bool take_list(const char *value, bool (*take)(struct cli *cli, struct span word), struct cli *cli)
 {
 	struct span list = text_span(value);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads a document that was written earlier, maybe on another machine and maybe by hand: the
+ * Reads documents that were written earlier, maybe on another machine and maybe by hand: the
  * file and its limits, JSON's syntax, and the schema. What the keys mean is for the tables.
+ *
+ * A file has one document, or is a stream of many. Where one of a stream is broken, the next
+ * begins at the next line that begins with '{': a document of --json has no other such line, and
+ * of those on one line each a truncated one costs no other.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,12 +44,23 @@ static bool check_schema(const json_t *root, struct fact *why)
 }
 
 /* jansson's message quotes the text: without what could drive a terminal. */
-static void refuse_syntax(const json_error_t *error, struct fact *why)
+static void refuse_syntax(const json_error_t *error, const char *where, struct fact *why)
 {
 	char text[100];
 
 	text_copy_span(text, sizeof(text), text_span(error->text));
-	fact_set(why, FACT_FAILED, "not JSON: line %d: %s", error->line, text);
+	fact_set(why, FACT_FAILED, "not JSON: %s%s", where, text);
+}
+
+/* Takes the object. */
+static bool read_parts(json_t *root, const struct document_part *parts, struct fact *why)
+{
+	bool read = check_schema(root, why) && field_read(parts, root, why);
+
+	json_decref(root);
+	if (read)
+		fact_set_known(why);
+	return read;
 }
 
 bool document_parse(
@@ -53,18 +68,16 @@ bool document_parse(
 {
 	json_error_t error;
 	json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &error);
-	bool parsed;
+	char where[32];
 
-	if (!root) {
-		refuse_syntax(&error, why);
-		return false;
-	}
-	parsed = check_schema(root, why) && field_read(parts, root, why);
-	json_decref(root);
-	if (parsed)
-		fact_set_known(why);
-	return parsed;
+	if (root)
+		return read_parts(root, parts, why);
+	snprintf(where, sizeof(where), "line %d: ", error.line);
+	refuse_syntax(&error, where, why);
+	return false;
 }
+
+static const char too_large[] = "too large to be a document of vdsocheck";
 
 static bool read_and_parse(int file, const struct document_part *parts, struct fact *why)
 {
@@ -74,7 +87,7 @@ static bool read_and_parse(int file, const struct document_part *parts, struct f
 	bool parsed = false;
 
 	if (error == EFBIG)
-		fact_set(why, FACT_FAILED, "too large to be a document of vdsocheck");
+		fact_set(why, FACT_FAILED, "%s", too_large);
 	else if (error)
 		fact_set(why, FACT_FAILED, "%s", strerror(error));
 	else
@@ -83,18 +96,147 @@ static bool read_and_parse(int file, const struct document_part *parts, struct f
 	return parsed;
 }
 
+static int open_path(const char *path, struct fact *why)
+{
+	int file = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+
+	if (file < 0)
+		fact_set(why, FACT_FAILED, "%s", strerror(errno));
+	return file;
+}
+
+static void close_file(int file)
+{
+	if (file != STDIN_FILENO)
+		close(file);
+}
+
 bool document_read(const char *path, const struct document_part *parts, struct fact *why)
 {
-	bool is_stdin = strcmp(path, "-") == 0;
-	int file = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	bool read;
+	int file = open_path(path, why);
+	bool read = file >= 0 && read_and_parse(file, parts, why);
 
-	if (file < 0) {
-		fact_set(why, FACT_FAILED, "%s", strerror(errno));
-		return false;
-	}
-	read = read_and_parse(file, parts, why);
-	if (!is_stdin)
-		close(file);
+	if (file >= 0)
+		close_file(file);
 	return read;
+}
+
+/* ---- many of one stream ---- */
+
+/* One document, and what was read of the next ones: is moved to the front once per document. */
+#define BUFFER_SIZE (2 * (size_t)DOCUMENT_SIZE_MAX)
+
+bool document_stream_open(struct document_stream *stream, const char *path, struct fact *why)
+{
+	*stream = (struct document_stream){.file = open_path(path, why), .line = 1};
+	if (stream->file < 0)
+		return false;
+	stream->bytes = malloc(BUFFER_SIZE);
+	if (stream->bytes)
+		return true;
+	fact_set(why, FACT_FAILED, "%s", strerror(ENOMEM));
+	close_file(stream->file);
+	return false;
+}
+
+void document_stream_close(struct document_stream *stream)
+{
+	free(stream->bytes);
+	close_file(stream->file);
+}
+
+/* Sees to it that the largest document is in the buffer, or all that is left of the file. */
+static void fill(struct document_stream *stream)
+{
+	size_t left = stream->end - stream->at, length;
+	int error;
+
+	if (stream->ended || left >= DOCUMENT_SIZE_MAX)
+		return;
+	memmove(stream->bytes, stream->bytes + stream->at, left);
+	error = file_read_all(stream->file, stream->bytes + left, BUFFER_SIZE - left, &length);
+	stream->at = 0;
+	stream->end = left + length;
+	stream->ended = error != EFBIG;
+	stream->error = stream->ended ? error : 0;
+}
+
+static void take(struct document_stream *stream, size_t length)
+{
+	const char *at = stream->bytes + stream->at, *end = at + length;
+
+	while ((at = memchr(at, '\n', (size_t)(end - at)))) {
+		stream->line++;
+		at++;
+	}
+	stream->at += length;
+}
+
+bool document_stream_has_more(struct document_stream *stream)
+{
+	do {
+		size_t blanks;
+
+		fill(stream);
+		blanks = stream->at;
+		while (blanks < stream->end && memchr(" \t\r\n", stream->bytes[blanks], 4))
+			blanks++;
+		take(stream, blanks - stream->at);
+	} while (stream->at == stream->end && !stream->ended);
+	return stream->at < stream->end;
+}
+
+/* To the next line that begins with '{', or the end. */
+static void skip_broken(struct document_stream *stream)
+{
+	bool line_begins = false;
+
+	for (fill(stream); stream->at < stream->end; fill(stream)) {
+		const char *at = stream->bytes + stream->at, *newline;
+
+		if (line_begins && *at == '{')
+			return;
+		newline = memchr(at, '\n', stream->end - stream->at);
+		line_begins = newline;
+		take(stream, newline ? (size_t)(newline + 1 - at) : stream->end - stream->at);
+	}
+}
+
+enum document_found document_stream_next(struct document_stream *stream,
+	const struct document_part *parts, unsigned long *line, struct fact *why)
+{
+	json_error_t error;
+	json_t *root;
+	size_t length;
+
+	if (!document_stream_has_more(stream)) {
+		*line = stream->line;
+		if (!stream->error)
+			return DOCUMENT_END;
+		fact_set(why, FACT_FAILED, "%s", strerror(stream->error));
+		stream->error = 0;
+		return DOCUMENT_BROKEN;
+	}
+	length = stream->end - stream->at;
+	if (length > DOCUMENT_SIZE_MAX)
+		length = DOCUMENT_SIZE_MAX;
+	*line = stream->line;
+	root = json_loadb(stream->bytes + stream->at, length,
+		JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &error);
+	if (root) {
+		take(stream, (size_t)error.position);
+		return read_parts(root, parts, why) ? DOCUMENT_READ : DOCUMENT_BROKEN;
+	}
+	if (length == DOCUMENT_SIZE_MAX &&
+		json_error_code(&error) == json_error_premature_end_of_input) {
+		fact_set(why, FACT_FAILED, "%s", too_large);
+		skip_broken(stream);
+		return DOCUMENT_BROKEN;
+	}
+	refuse_syntax(&error, "", why);
+	skip_broken(stream);
+	/* A truncated one may have taken the next for its own. */
+	if (*line + (unsigned long)error.line - 1 < stream->line)
+		*line += (unsigned long)error.line - 1;
+	return DOCUMENT_BROKEN;
 }

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command fleet: documents of many hosts are read one after the other, and of each only what
+ * is shown is kept. A document that cannot be read is named and does not keep the others from
+ * being read.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/confine.h"
+#include "collect.h"
+#include "commands.h"
+#include "document.h"
+#include "report.h"
+
+/* Further broken documents are counted, not named, without --verbose. */
+#define NAMED_MAX 20
+
+/* The name of a file and the number of a line. */
+#define PLACE_SIZE (PATH_MAX + 32)
+
+enum id { OPTION_TOP = OPTION_OWN, OPTION_RATE };
+
+struct request {
+	uint64_t top; /* 0: not given */
+	double rate;  /* calls per second; 0: that of each document */
+	struct fleet fleet;
+	bool not_found; /* an operand could not be read */
+	bool no_memory;
+};
+
+static volatile bool stop;
+
+static bool take(struct cli *cli, int id, const char *value)
+{
+	struct request *request = cli->own;
+
+	if (id == OPTION_TOP)
+		return take_count("--top", text_span(value), &request->top);
+	return take_rate("--rate", value, &request->rate);
+}
+
+/* ---- documents ---- */
+
+#define OF struct fleet_document
+
+static const struct field cost_fields[] = {
+	{REAL("rate_per_s", rate, -1), .options = FIELD_NEGATIVE_NONE},
+	{0},
+};
+
+/* The object has no struct of its own: its only value is the document's. */
+static const struct field document_fields[] = {
+	{.key = "cost", .kind = FIELD_OBJECT, .size = sizeof(OF), .fields = cost_fields},
+	{0},
+};
+
+#undef OF
+
+static void note_broken(struct cli *cli, const char *path, unsigned long line, const char *why)
+{
+	struct request *request = cli->own;
+	size_t broken = ++request->fleet.broken;
+
+	if (broken <= NAMED_MAX || cli->verbose)
+		cli_complain("%s:%lu: %s", path, line, why);
+}
+
+/*
+ * What a host without a name is called: "web-1" for web-1.json, and with the line where the file
+ * has several documents.
+ */
+static void name_place(char place[PLACE_SIZE], const char *file, bool alone, unsigned long line)
+{
+	struct span name = text_span(file);
+	size_t length;
+
+	if (name.length > 5 && memcmp(file + name.length - 5, ".json", 5) == 0)
+		name.length -= 5;
+	text_copy_span(place, PATH_MAX, name);
+	length = strlen(place);
+	if (!alone)
+		snprintf(place + length, PLACE_SIZE - length, ":%lu", line);
+}
+
+/* `file` is the path as far as it names hosts. */
+static void read_documents(
+	struct cli *cli, const char *path, const char *file, struct document_stream *stream)
+{
+	static struct fleet_document document;
+	struct request *request = cli->own;
+	const struct document_part parts[] = {
+		moment_part(NULL, &document.evidence.moment),
+		evidence_part(NULL, &document.evidence),
+		{.fields = document_fields, .to = &document},
+		{0},
+	};
+	enum document_found found = DOCUMENT_END;
+	char place[PLACE_SIZE];
+	bool first = true;
+
+	for (; !stop && !request->no_memory; first = false) {
+		struct fact why = {0};
+		unsigned long line;
+
+		memset(&document, 0, sizeof(document));
+		found = document_stream_next(stream, parts, &line, &why);
+		if (found == DOCUMENT_END)
+			break;
+		if (found == DOCUMENT_BROKEN) {
+			note_broken(cli, path, line, why.reason);
+			continue;
+		}
+		name_place(place, file, first && !document_stream_has_more(stream), line);
+		if (request->rate > 0)
+			document.rate = request->rate;
+		request->no_memory = !fleet_add(&request->fleet, &document, place);
+		if (progress_is_shown() && request->fleet.count % 100 == 0)
+			progress_say("reading: %zu hosts", request->fleet.count);
+	}
+	if (first && found == DOCUMENT_END && !stop)
+		note_broken(cli, path, 1, "empty: no document");
+}
+
+/* ---- files and directories ---- */
+
+/* False with the reason if it cannot be opened. */
+static bool read_file(struct cli *cli, const char *path, const char *file, struct fact *why)
+{
+	struct document_stream stream;
+
+	if (!document_stream_open(&stream, path, why))
+		return false;
+	read_documents(cli, path, file, &stream);
+	document_stream_close(&stream);
+	return true;
+}
+
+/* Hidden files are those of editors and of downloads under way. */
+static int is_shown(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static void read_entry(struct cli *cli, const char *directory, const char *name)
+{
+	struct fact why = {0};
+	struct stat status;
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/%s", directory, name) >= (int)sizeof(path))
+		note_broken(cli, name, 1, strerror(ENAMETOOLONG));
+	else if (stat(path, &status) < 0)
+		note_broken(cli, path, 1, strerror(errno));
+	else if (S_ISREG(status.st_mode) && !read_file(cli, path, name, &why))
+		note_broken(cli, path, 1, why.reason);
+}
+
+/* Its files, in the order of their names; not those of directories in it. */
+static bool read_directory(struct cli *cli, const char *path, struct fact *why)
+{
+	struct request *request = cli->own;
+	struct dirent **entries;
+	int count = scandir(path, &entries, is_shown, alphasort);
+
+	if (count < 0) {
+		fact_set(why, FACT_FAILED, "%s", strerror(errno));
+		return false;
+	}
+	for (int i = 0; i < count; i++) {
+		if (!stop && !request->no_memory)
+			read_entry(cli, path, entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	return true;
+}
+
+static void read_operand(struct cli *cli, const char *path)
+{
+	struct request *request = cli->own;
+	struct fact why = {0};
+	struct stat status;
+	bool is_directory = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+
+	if (is_directory ? read_directory(cli, path, &why) : read_file(cli, path, path, &why))
+		return;
+	cli_complain("%s: %s", path, why.reason);
+	request->not_found = true;
+}
+
+/* ---- the command ---- */
+
+static void read_all(struct cli *cli)
+{
+	struct request *request = cli->own;
+
+	interrupt_watch(&stop);
+	progress_start(cli, "reading");
+	if (!cli->operand_count)
+		read_operand(cli, "-");
+	for (size_t i = 0; i < cli->operand_count && !stop && !request->no_memory; i++)
+		read_operand(cli, cli->operands[i]);
+	progress_end();
+	interrupt_end();
+	if (request->fleet.broken > NAMED_MAX && !cli->verbose)
+		cli_complain("%zu more documents cannot be read; -v names them",
+			request->fleet.broken - NAMED_MAX);
+}
+
+/* Prints the report of what was read. */
+static int report(struct cli *cli, const struct moment_evidence *moment)
+{
+	const struct request *request = cli->own;
+	const struct fleet *fleet = &request->fleet;
+	struct fleet_report report = {
+		.fleet = fleet, .moment = moment, .top = (size_t)request->top, .all = cli->verbose};
+
+	if (!fleet->count) {
+		if (!fleet->broken && !request->not_found)
+			cli_complain("there is no document to read");
+		return EXIT_TROUBLE;
+	}
+	fleet_summarize(fleet, report.summary);
+	report.exit_status =
+		request->not_found ? EXIT_TROUBLE : verdict_exit_status(fleet_verdict(fleet));
+	cli_print(cli, &report);
+	return interrupt_status(report.exit_status);
+}
+
+static int run(struct cli *cli)
+{
+	struct request *request = cli->own;
+	struct moment_evidence moment = {0};
+	int status = EXIT_TROUBLE;
+
+	if (!cli->operand_count && isatty(STDIN_FILENO)) {
+		cli_complain_usage("give files or directories, or documents on standard input");
+		return EXIT_TROUBLE;
+	}
+	moment_collect(&cli->root, &moment);
+	confine(cli->output);
+	request->no_memory = !fleet_start(&request->fleet);
+	if (!request->no_memory)
+		read_all(cli);
+	if (request->no_memory || !fleet_sum(&request->fleet))
+		cli_complain("out of memory after %zu hosts", request->fleet.count);
+	else
+		status = report(cli, &moment);
+	fleet_free(&request->fleet);
+	return status;
+}
+
+static const struct option_row options[] = {
+	{OPTION_TOP, "top", "N",
+		"show N hosts and N rows of each group (default 10); -v shows all"},
+	{OPTION_RATE, "rate", "CALLS[/s]",
+		"estimate the CPU cost at CALLS calls per second of each host: 485000, 485k"},
+	{0},
+};
+
+static const struct format formats[] = {
+	{"text", NULL, DEPTH_ALL, fleet_report_text},
+	{"json", NULL, DEPTH_ALL, fleet_report_json},
+	{"csv", "a line for each host", DEPTH_ALL, fleet_report_csv},
+	{0},
+};
+
+const struct command fleet_command = {
+	.name = "fleet",
+	.summary = "sum up the documents of many hosts, the worst first",
+	.help = "Reads documents written by 'vdsocheck --json' on many hosts, judges each anew, and "
+		"prints one table, the worst hosts first, and groups by cause, kernel, clocksource and "
+		"instance type. A file has one document, or several, pretty-printed or one per line; of a "
+		"directory all files are read; without operands, standard input.",
+	.status =
+		"that of the worst host: 0 served by the vDSO, 1 fallback or slow, 2 undetermined, "
+		"or a document that could not be read; 3 usage error, a FILE or DIR that cannot be "
+		"opened, no document, or failed output.",
+	.options = options,
+	.formats = formats,
+	.size = sizeof(struct request),
+	.take = take,
+	.run = run,
+	.operands = "[FILE|DIR]...",
+};

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The report of a fleet for people: the answer in a sentence, the worst hosts, then the groups.
+ * Every line fits 80 columns; what is longer than its column is cut.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/describe.h"
+#include "cli/layout.h"
+#include "report.h"
+
+#define DEFAULT_TOP 10
+#define NAME_COLUMNS 24
+#define CAUSE_COLUMNS 25
+#define GROUP_COLUMNS 33
+#define COLOR_RESET "\033[0m"
+
+static const char *const colors[FLEET_VERDICTS] = {
+	[VERDICT_UNKNOWN] = "\033[1;35m",
+	[VERDICT_OK] = "\033[1;32m",
+	[VERDICT_FALLBACK] = "\033[1;31m",
+	[VERDICT_SLOW] = "\033[1;33m",
+};
+
+static const char *const headings[FLEET_DIMENSIONS] = {
+	[FLEET_CAUSE] = "cause (a host may have several)",
+	[FLEET_KERNEL] = "kernel",
+	[FLEET_CLOCKSOURCE] = "clocksource",
+	[FLEET_INSTANCE_TYPE] = "instance type",
+};
+
+/* ---- the answer ---- */
+
+/* "1 host", "37 hosts" */
+static void add_count(struct phrase *phrase, size_t count, const char *of)
+{
+	char number[32];
+
+	phrase_add(phrase, "%s %s%s", wrap_count(count, number), of, count == 1 ? "" : "s");
+}
+
+static const struct {
+	enum verdict_kind verdict;
+	const char *one, *several;
+	const char *further; /* after another verdict */
+} answers[] = {
+	{VERDICT_FALLBACK, "falls back to system calls", "fall back to system calls", ""},
+	{VERDICT_SLOW, "is slow", "are slow", "slow"},
+	{VERDICT_UNKNOWN, "is undetermined", "are undetermined", "undetermined"},
+};
+
+/* "37 of 10,000 hosts fall back to system calls; 12 are slow, 3 undetermined" */
+static void add_verdicts(const struct fleet_sums *sums, struct phrase *phrase)
+{
+	unsigned said = 0;
+	char number[32];
+
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		size_t hosts = sums->hosts[answers[i].verdict];
+		const char *words = hosts == 1 ? answers[i].one : answers[i].several;
+
+		if (!hosts)
+			continue;
+		wrap_count(hosts, number);
+		if (said == 0) {
+			phrase_add(phrase, "%s of ", number);
+			add_count(phrase, fleet_hosts(sums), "host");
+			phrase_add(phrase, " %s", words);
+		} else if (said == 1) {
+			phrase_add(phrase, "; %s %s", number, words);
+		} else {
+			phrase_add(phrase, ", %s %s", number, answers[i].further);
+		}
+		said++;
+	}
+}
+
+void fleet_summarize(const struct fleet *fleet, char summary[FLEET_SUMMARY_SIZE])
+{
+	struct phrase phrase = {.used = 0};
+	size_t all = fleet_hosts(&fleet->sums);
+
+	if (fleet_affected(&fleet->sums)) {
+		add_verdicts(&fleet->sums, &phrase);
+	} else {
+		phrase_add(&phrase, "The clock calls of %s", all == 1 ? "" : "all ");
+		add_count(&phrase, all, "host");
+		phrase_add(&phrase, " are served by the vDSO");
+	}
+	if (fleet->broken) {
+		phrase_add(&phrase, "; ");
+		add_count(&phrase, fleet->broken, "document");
+		phrase_add(&phrase, " could not be read");
+	}
+	phrase_add(&phrase, ".");
+	text_copy(summary, FLEET_SUMMARY_SIZE, phrase.text);
+}
+
+static void write_answer(const struct fleet_report *report, const struct style *style, FILE *out)
+{
+	const struct fleet *fleet = report->fleet;
+	struct phrase phrase = {.used = 0};
+
+	if (style->color)
+		fputs(colors[fleet_verdict(fleet)], out);
+	wrap_text(out, 0, 0, report->summary);
+	if (style->color)
+		fputs(COLOR_RESET, out);
+	if (fleet->sums.rated) {
+		phrase_add(&phrase, "%.1f CPUs are lost by ", fleet->sums.lost_cpus);
+		add_count(&phrase, fleet->sums.rated, "host");
+		phrase_add(&phrase, " whose rate of calls is known. ");
+	}
+	if (fleet->superseded) {
+		add_count(&phrase, fleet->superseded, "older document");
+		phrase_add(&phrase, " of the same hosts left out.");
+	}
+	if (phrase.used)
+		wrap_text(out, 0, 0, phrase.text);
+}
+
+/* ---- tables ---- */
+
+/* CPUs where the rate of calls is known, else ns per call. */
+static void describe_lost(bool in_cpus, double cpus, double ns, char text[32])
+{
+	double lost = in_cpus ? cpus : ns;
+
+	if (lost < 0)
+		text_copy(text, 32, "-");
+	else if (in_cpus)
+		snprintf(text, 32, "%.2f", lost);
+	else
+		wrap_ns(lost, text);
+}
+
+static void write_rest(size_t rest, FILE *out)
+{
+	char number[32];
+
+	if (rest)
+		fprintf(out, "  and %s more (-v)\n", wrap_count(rest, number));
+}
+
+/* Of a path the end tells more than the beginning; of a host's name the beginning. */
+static const char *shorten(const char *name, char text[NAME_COLUMNS + 1])
+{
+	size_t length = strlen(name);
+
+	if (length > NAME_COLUMNS && strchr(name, '/')) {
+		snprintf(text, NAME_COLUMNS + 1, "...%s", name + length - NAME_COLUMNS + 3);
+		return text;
+	}
+	return name;
+}
+
+static void write_host(const struct fleet_host *host, bool in_cpus, FILE *out)
+{
+	char name[NAME_COLUMNS + 1], each[32] = "-", lost[32];
+
+	if (host->call_ns >= 0)
+		wrap_ns(host->call_ns, each);
+	describe_lost(in_cpus, host->lost_cpus, host->lost_ns, lost);
+	fprintf(out, "  %-*.*s %-8s %7s %9s  %.*s\n", NAME_COLUMNS, NAME_COLUMNS,
+		shorten(host->name, name), verdict_name(host->verdict), each, lost, CAUSE_COLUMNS,
+		*host->of[FLEET_CAUSE] ? host->of[FLEET_CAUSE] : "-");
+}
+
+/* Those that are not ok; the others only where all is asked for. */
+static void write_hosts(const struct fleet_report *report, size_t top, FILE *out)
+{
+	const struct fleet *fleet = report->fleet;
+	bool in_cpus = fleet->sums.rated;
+	size_t count = report->all ? fleet->count : fleet_affected(&fleet->sums);
+
+	if (!count)
+		return;
+	fprintf(out, "\n  %-*s %-8s %7s %9s  %s\n", NAME_COLUMNS, "host", "verdict", "ns each",
+		in_cpus ? "CPUs lost" : "ns lost", "first cause");
+	for (size_t i = 0; i < count && i < top; i++)
+		write_host(&fleet->hosts[i], in_cpus, out);
+	write_rest(count > top ? count - top : 0, out);
+}
+
+static void write_group(
+	const struct fleet_group *group, const char *unknown, bool in_cpus, FILE *out)
+{
+	const struct fleet_sums *sums = &group->sums;
+	char lost[32];
+
+	describe_lost(in_cpus, sums->rated ? sums->lost_cpus : -1,
+		sums->priced ? sums->lost_ns / (double)sums->priced : -1, lost);
+	fprintf(out, "  %-*.*s %8zu %8zu %6zu %8zu %9s\n", GROUP_COLUMNS, GROUP_COLUMNS,
+		*group->name ? group->name : unknown, fleet_hosts(sums),
+		sums->hosts[VERDICT_FALLBACK], sums->hosts[VERDICT_SLOW],
+		sums->hosts[VERDICT_UNKNOWN], lost);
+}
+
+/* What is unknown of all hosts makes no table. */
+static void write_groups(
+	const struct fleet *fleet, enum fleet_dimension dimension, size_t top, FILE *out)
+{
+	const struct fleet_groups *groups = &fleet->groups[dimension];
+	bool in_cpus = fleet->sums.rated;
+
+	if (groups->count == 0 || (groups->count == 1 && !*groups->list[0].name))
+		return;
+	fprintf(out, "\n  %-*s %8s %8s %6s %8s %9s\n", GROUP_COLUMNS, headings[dimension], "hosts",
+		"fallback", "slow", "unknown", in_cpus ? "CPUs lost" : "ns lost");
+	for (size_t i = 0; i < groups->count && i < top; i++)
+		write_group(&groups->list[i], dimension == FLEET_CAUSE ? "none found" : "unknown",
+			in_cpus, out);
+	write_rest(groups->count > top ? groups->count - top : 0, out);
+}
+
+bool fleet_report_text(const void *result, const struct style *style, FILE *out)
+{
+	const struct fleet_report *report = result;
+	size_t top = report->top ? report->top : report->all ? SIZE_MAX : DEFAULT_TOP;
+
+	write_answer(report, style, out);
+	write_hosts(report, top, out);
+	for (enum fleet_dimension i = 0; i < FLEET_DIMENSIONS; i++)
+		write_groups(report->fleet, i, top, out);
+	return true;
+}

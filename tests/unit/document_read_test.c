@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of document/read: streams of documents, whole and broken, however they are laid out. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "check/json.h"
+#include "document.h"
+#include "unit/evidence_builder.h"
+#include "unit/unit.h"
+
+#define STREAM_MAX (4 * DOCUMENT_SIZE_MAX)
+
+static char *pretty, *line;       /* the same document, on many lines and on one */
+static char stream[STREAM_MAX];   /* what is read */
+static unsigned long lines[1024]; /* where the documents and the broken ones began */
+static enum document_found found[1024];
+static char reason[FACT_REASON_SIZE]; /* of the last broken one */
+
+static char *render(bool compact)
+{
+	static struct evidence evidence;
+	static struct diagnosis diagnosis;
+	const struct document document = {.evidence = &evidence, .diagnosis = &diagnosis};
+	const struct style style = {.compact = compact};
+	char *bytes = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&bytes, &length);
+
+	evidence_make_falling_back(&evidence, "hpet");
+	diagnose(&evidence, &diagnosis);
+	assert_true(json_write(&document, &style, out));
+	assert_int_equal(fclose(out), 0);
+	return bytes;
+}
+
+/* Reads `length` bytes as a file, and returns how many documents or broken ones were in it. */
+static size_t read_bytes(const char *bytes, size_t length)
+{
+	static struct evidence evidence;
+	struct document_part parts[] = {evidence_part(NULL, &evidence), {0}};
+	int file = memfd_create("stream", MFD_CLOEXEC);
+	struct document_stream documents;
+	struct fact why = {0};
+	char path[64];
+	size_t count = 0;
+
+	assert_true(file >= 0);
+	assert_int_equal(write(file, bytes, length), length);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	assert_true(document_stream_open(&documents, path, &why));
+	for (;; count++) {
+		assert_true(count < COUNT(found));
+		memset(&evidence, 0, sizeof(evidence));
+		found[count] = document_stream_next(&documents, parts, &lines[count], &why);
+		if (found[count] == DOCUMENT_END)
+			break;
+		if (found[count] == DOCUMENT_READ)
+			assert_string_equal(evidence.clocksource.current, "hpet");
+		else
+			strcpy(reason, why.reason);
+	}
+	assert_false(document_stream_has_more(&documents));
+	document_stream_close(&documents);
+	close(file);
+	return count;
+}
+
+static size_t read_text(const char *text)
+{
+	return read_bytes(text, strlen(text));
+}
+
+static size_t count_read(size_t count)
+{
+	size_t read = 0;
+
+	for (size_t i = 0; i < count; i++)
+		read += found[i] == DOCUMENT_READ;
+	return read;
+}
+
+static void reads_any_layout(void **state)
+{
+	(void)state;
+	snprintf(stream, sizeof(stream), "%s%s\n \t\r\n%s%.*s%s", pretty, line, line,
+		(int)strlen(line) - 1, line, pretty);
+	assert_int_equal(read_text(stream), 5);
+	assert_int_equal(count_read(5), 5);
+	assert_int_equal(lines[0], 1);
+	assert_int_equal(lines[2], lines[1] + 3);
+	assert_int_equal(lines[4], lines[3]);
+}
+
+static void nothing_is_the_end(void **state)
+{
+	(void)state;
+	assert_int_equal(read_text(""), 0);
+	assert_int_equal(read_text(" \n\n\t\r\n"), 0);
+}
+
+/* More than the buffer, so that documents lie across its end. */
+static void reads_long_streams(void **state)
+{
+	size_t length = strlen(pretty), count = sizeof(stream) / length, rows = 0;
+
+	(void)state;
+	for (const char *at = pretty; *at; at++)
+		rows += *at == '\n';
+	for (size_t i = 0; i < count; i++)
+		memcpy(stream + i * length, pretty, length);
+	assert_int_equal(read_bytes(stream, count * length), count);
+	assert_int_equal(count_read(count), count);
+	assert_int_equal(lines[count - 1], 1 + (count - 1) * rows);
+}
+
+/* Wherever the connection broke that a document came by. */
+static void a_truncated_one_costs_no_other(void **state)
+{
+	const char *documents[] = {line, pretty};
+
+	(void)state;
+	for (size_t of = 0; of < 2; of++) {
+		size_t length = strlen(documents[of]);
+
+		for (size_t cut = 1; cut < length - 1; cut += 37) {
+			size_t count;
+
+			snprintf(stream, sizeof(stream), "%s%.*s\n%s%s", line, (int)cut,
+				documents[of], line, pretty);
+			count = read_text(stream);
+			assert_int_equal(count, 4);
+			assert_int_equal(count_read(count), 3);
+			assert_int_equal(found[1], DOCUMENT_BROKEN);
+			assert_true(lines[1] >= 2 && lines[1] < lines[2]);
+		}
+	}
+}
+
+struct broken {
+	const char *name;
+	const char *text;
+	const char *reason;
+	unsigned long line;
+};
+
+static const struct broken brokens[] = {
+	{"a message of ssh", "ssh: connect to host web-1 port 22: timed out\n", "not JSON", 2},
+	{"two messages", "Warning: one\nError: two\n", "not JSON", 2},
+	{"another schema", "{\"schema\": \"vdsocheck-bench/1\"}\n",
+		"schema is 'vdsocheck-bench/1', not 'vdsocheck/1'", 2},
+	{"an array", "[]\n", "not a JSON object", 2},
+	{"a key of another type", "{\"schema\": \"vdsocheck/1\",\n\"live\": 3}\n",
+		"live is neither true nor false", 2},
+	{"a mistake on its third line", "{\"schema\":\n\"vdsocheck/1\",\n\"live\" 3}\n", "not JSON",
+		4},
+	{"bytes that are not UTF-8", "{\"schema\": \"\xff\"}\n", "not JSON", 2},
+	{"a key twice", "{\"schema\": \"vdsocheck/1\", \"schema\": \"vdsocheck/1\"}\n", "not JSON",
+		2},
+};
+
+static void broken_ones_are_named(void **state)
+{
+	const struct broken *broken = *state;
+	size_t count;
+
+	snprintf(stream, sizeof(stream), "%s%s%s", line, broken->text, line);
+	count = read_text(stream);
+	assert_int_equal(count, 3);
+	assert_int_equal(found[1], DOCUMENT_BROKEN);
+	assert_int_equal(count_read(count), 2);
+	assert_int_equal(lines[1], broken->line);
+	assert_memory_equal(reason, broken->reason, strlen(broken->reason));
+}
+
+static void too_large_ones_are_skipped(void **state)
+{
+	size_t length = strlen(line), size = DOCUMENT_SIZE_MAX + 1000;
+
+	(void)state;
+	memcpy(stream, line, length);
+	memset(stream + length, ' ', size);
+	stream[length] = '{';
+	memcpy(stream + length + size - 2, "}\n", 2);
+	memcpy(stream + length + size, line, length);
+	assert_int_equal(read_bytes(stream, size + 2 * length), 3);
+	assert_int_equal(found[1], DOCUMENT_BROKEN);
+	assert_int_equal(lines[1], 2);
+	assert_non_null(strstr(reason, "too large"));
+	assert_int_equal(found[2], DOCUMENT_READ);
+	assert_int_equal(lines[2], 3);
+}
+
+static void a_directory_is_no_document(void **state)
+{
+	struct document_stream documents;
+	const struct document_part parts[] = {{0}};
+	struct fact why = {0};
+	unsigned long at;
+
+	(void)state;
+	assert_true(document_stream_open(&documents, "/", &why));
+	assert_int_equal(document_stream_next(&documents, parts, &at, &why), DOCUMENT_BROKEN);
+	assert_string_equal(why.reason, "Is a directory");
+	assert_int_equal(document_stream_next(&documents, parts, &at, &why), DOCUMENT_END);
+	document_stream_close(&documents);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_any_layout),
+		cmocka_unit_test(nothing_is_the_end),
+		cmocka_unit_test(reads_long_streams),
+		cmocka_unit_test(a_truncated_one_costs_no_other),
+		cmocka_unit_test(too_large_ones_are_skipped),
+		cmocka_unit_test(a_directory_is_no_document),
+	};
+	int failed;
+
+	pretty = render(false);
+	line = render(true);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	failed += unit_run_rows(
+		"a broken document is named and costs no other", broken_ones_are_named, brokens);
+	free(pretty);
+	free(line);
+	return failed;
+}

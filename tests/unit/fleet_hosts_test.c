@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of fleet/: which documents count, in what order hosts come, what groups they make. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet/report.h"
+#include "unit/evidence_builder.h"
+#include "unit/unit.h"
+
+#define ROLLS 300
+
+static struct fleet_document document;
+static struct fleet fleet;
+
+static int start(void **state)
+{
+	(void)state;
+	return fleet_start(&fleet) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	fleet_free(&fleet);
+	return 0;
+}
+
+static void add(const char *place)
+{
+	assert_true(fleet_add(&fleet, &document, place));
+}
+
+static void add_healthy(const char *place)
+{
+	memset(&document, 0, sizeof(document));
+	evidence_make_healthy(&document.evidence);
+	add(place);
+}
+
+static void add_slow_clock(const char *place, const char *clocksource)
+{
+	memset(&document, 0, sizeof(document));
+	evidence_make_falling_back(&document.evidence, clocksource);
+	add(place);
+}
+
+static void add_unproven(const char *place)
+{
+	memset(&document, 0, sizeof(document));
+	evidence_make_healthy(&document.evidence);
+	evidence_remove_proof(&document.evidence, "refused");
+	evidence_remove_timing(&document.evidence);
+	add(place);
+}
+
+static void add_named(const char *name, const char *id, const char *time)
+{
+	memset(&document, 0, sizeof(document));
+	evidence_make_healthy(&document.evidence);
+	fact_set_text(&document.evidence.host.name, name);
+	if (*id)
+		fact_set_text(&document.evidence.host.instance_id, id);
+	fact_set_text(&document.evidence.moment.time, time);
+	add("file");
+}
+
+static void the_worst_come_first(void **state)
+{
+	(void)state;
+	add_healthy("ok");
+	add_unproven("unknown");
+	add_slow_clock("slow", "hpet");
+	add_slow_clock("slowest", "acpi_pm");
+	fleet.hosts[3].lost_ns = fleet.hosts[2].lost_ns + 1;
+	assert_true(fleet_sum(&fleet));
+	assert_string_equal(fleet.hosts[0].name, "slowest");
+	assert_string_equal(fleet.hosts[1].name, "slow");
+	assert_string_equal(fleet.hosts[2].name, "unknown");
+	assert_string_equal(fleet.hosts[3].name, "ok");
+	assert_int_equal(fleet_verdict(&fleet), VERDICT_FALLBACK);
+	assert_int_equal(fleet_affected(&fleet.sums), 3);
+}
+
+static void a_broken_document_leaves_a_host_undetermined(void **state)
+{
+	(void)state;
+	add_healthy("ok");
+	assert_true(fleet_sum(&fleet));
+	assert_int_equal(fleet_verdict(&fleet), VERDICT_OK);
+	fleet.broken = 1;
+	assert_int_equal(fleet_verdict(&fleet), VERDICT_UNKNOWN);
+}
+
+static void of_a_named_host_the_newest_document_counts(void **state)
+{
+	static const char *const times[] = {
+		"2026-11-20T10:00:00Z", "2026-11-21T10:00:00Z", "2026-11-19T10:00:00Z"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(times); i++)
+		add_named("web-1", "i-1", times[i]);
+	assert_int_equal(fleet.count, 1);
+	assert_int_equal(fleet.superseded, 2);
+	assert_string_equal(fleet.hosts[0].name, "web-1");
+	assert_string_equal(fleet.hosts[0].time, times[1]);
+}
+
+static void hosts_that_may_be_others_all_count(void **state)
+{
+	(void)state;
+	add_named("web-1", "i-1", "2026-11-20T10:00:00Z");
+	add_named("web-1", "i-2", "2026-11-20T10:00:00Z");
+	add_named("localhost", "", "2026-11-20T10:00:00Z");
+	add_named("localhost.localdomain", "", "2026-11-20T10:00:00Z");
+	add_healthy("same-file");
+	add_healthy("same-file");
+	assert_int_equal(fleet.count, 6);
+	assert_int_equal(fleet.superseded, 0);
+	assert_string_equal(fleet.hosts[2].name, "file");
+}
+
+static const struct fleet_group *find(enum fleet_dimension dimension, const char *name)
+{
+	const struct fleet_groups *groups = &fleet.groups[dimension];
+
+	for (size_t i = 0; i < groups->count; i++) {
+		if (strcmp(groups->list[i].name, name) == 0)
+			return &groups->list[i];
+	}
+	return NULL;
+}
+
+static void groups_count_hosts_by_verdict(void **state)
+{
+	const struct fleet_group *hpet;
+
+	(void)state;
+	add_healthy("a");
+	add_slow_clock("b", "hpet");
+	add_slow_clock("c", "hpet");
+	add_slow_clock("d", "acpi_pm");
+	assert_true(fleet_sum(&fleet));
+	hpet = find(FLEET_CLOCKSOURCE, "hpet");
+	assert_non_null(hpet);
+	assert_int_equal(hpet->sums.hosts[VERDICT_FALLBACK], 2);
+	assert_int_equal(fleet_hosts(&hpet->sums), 2);
+	assert_int_equal(find(FLEET_CLOCKSOURCE, "tsc")->sums.hosts[VERDICT_OK], 1);
+	assert_ptr_equal(&fleet.groups[FLEET_CLOCKSOURCE].list[0], hpet);
+	assert_int_equal(
+		find(FLEET_CAUSE, "clocksource-without-vdso")->sums.hosts[VERDICT_FALLBACK], 3);
+}
+
+/* The documents of --rate, or --rate given now. */
+static void cpus_are_lost_at_a_known_rate_alone(void **state)
+{
+	double lost_ns;
+
+	(void)state;
+	add_slow_clock("unrated", "hpet");
+	lost_ns = fleet.hosts[0].lost_ns;
+	assert_true(lost_ns > 0);
+	assert_true(fleet.hosts[0].lost_cpus < 0);
+	document.rate = 1e6;
+	add("rated");
+	assert_float_equal(fleet.hosts[1].lost_cpus, lost_ns / 1000, 1e-9);
+	assert_true(fleet_sum(&fleet));
+	assert_int_equal(fleet.sums.rated, 1);
+	assert_string_equal(fleet.hosts[0].name, "rated");
+}
+
+struct answer {
+	const char *name; /* the answer */
+	size_t fallback, slow, unknown, ok, broken;
+};
+
+static const struct answer answers[] = {
+	{"The clock calls of 1 host are served by the vDSO.", 0, 0, 0, 1, 0},
+	{"The clock calls of all 10,000 hosts are served by the vDSO.", 0, 0, 0, 10000, 0},
+	{"37 of 10,000 hosts fall back to system calls; 12 are slow, 3 undetermined.", 37, 12, 3,
+		9948, 0},
+	{"1 of 1 host falls back to system calls.", 1, 0, 0, 0, 0},
+	{"1 of 4 hosts falls back to system calls; 1 is slow, 1 undetermined.", 1, 1, 1, 1, 0},
+	{"2 of 3 hosts are slow; 1 is undetermined.", 0, 2, 1, 0, 0},
+	{"1 of 2 hosts is undetermined; 1 document could not be read.", 0, 0, 1, 1, 1},
+	{"The clock calls of all 2 hosts are served by the vDSO; 3 documents could not be read.", 0,
+		0, 0, 2, 3},
+};
+
+static void answers_in_a_sentence(void **state)
+{
+	const struct answer *answer = *state;
+	const struct fleet some = {.broken = answer->broken,
+		.sums.hosts = {[VERDICT_FALLBACK] = answer->fallback,
+			[VERDICT_SLOW] = answer->slow,
+			[VERDICT_UNKNOWN] = answer->unknown,
+			[VERDICT_OK] = answer->ok}};
+	char summary[FLEET_SUMMARY_SIZE];
+
+	fleet_summarize(&some, summary);
+	assert_string_equal(summary, answer->name);
+}
+
+static void assert_is_json(const struct fleet_report *report)
+{
+	char *bytes = unit_print(fleet_report_json, report);
+	json_t *root = json_loads(bytes, JSON_REJECT_DUPLICATES, NULL);
+
+	assert_non_null(root);
+	assert_int_equal(json_integer_value(json_object_get(root, "hosts")), fleet.count);
+	assert_int_equal(json_array_size(json_object_get(root, "worst")), fleet.count);
+	json_decref(root);
+	free(bytes);
+}
+
+/* Of hosts of any kind, with names of any length. */
+static void any_fleet_fits_the_terminal_and_is_json(void **state)
+{
+	struct moment_evidence moment = {0};
+	struct fleet_report report = {.fleet = &fleet, .moment = &moment, .all = true};
+	struct dice dice = dice_start();
+	char name[200], *text;
+
+	(void)state;
+	for (unsigned i = 0; i < ROLLS; i++) {
+		snprintf(name, sizeof(name), "%s%*u", i % 2 ? "web-" : "/a/", (int)(i % 150), i);
+		memset(&document, 0, sizeof(document));
+		evidence_roll(&document.evidence, &dice);
+		document.rate = i % 3 ? 0 : 1e9;
+		add(name);
+	}
+	assert_true(fleet_sum(&fleet));
+	assert_true(fleet.superseded + fleet.count == ROLLS);
+	fleet_summarize(&fleet, report.summary);
+	text = unit_print(fleet_report_text, &report);
+	unit_assert_fits_terminal(text);
+	free(text);
+	assert_is_json(&report);
+}
+
+static void csv_quotes_what_is_in_names(void **state)
+{
+	struct fleet_report report = {.fleet = &fleet};
+	char *text;
+
+	(void)state;
+	add_healthy("a \"b\", c");
+	assert_true(fleet_sum(&fleet));
+	text = unit_print(fleet_report_csv, &report);
+	assert_non_null(strstr(text, "\n\"a \"\"b\"\", c\","));
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_worst_come_first, start, end),
+		cmocka_unit_test_setup_teardown(
+			a_broken_document_leaves_a_host_undetermined, start, end),
+		cmocka_unit_test_setup_teardown(
+			of_a_named_host_the_newest_document_counts, start, end),
+		cmocka_unit_test_setup_teardown(hosts_that_may_be_others_all_count, start, end),
+		cmocka_unit_test_setup_teardown(groups_count_hosts_by_verdict, start, end),
+		cmocka_unit_test_setup_teardown(cpus_are_lost_at_a_known_rate_alone, start, end),
+		cmocka_unit_test_setup_teardown(
+			any_fleet_fits_the_terminal_and_is_json, start, end),
+		cmocka_unit_test_setup_teardown(csv_quotes_what_is_in_names, start, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL) +
+	       unit_run_rows("a fleet is summed up in a sentence", answers_in_a_sentence, answers);
+}
