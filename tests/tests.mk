@@ -17,6 +17,8 @@ SCHEMA_TOOL := $(BUILD)/tests/tools/schema
 TEST_TOOLS := $(addprefix $(BUILD)/tests/tools/,oracle sandbox document)
 CLI_PRELOADS := $(addprefix $(BUILD)/tests/cli/,counter_off.so no_memory.so)
 
+include tests/fuzz/fuzz.mk
+
 # Everything, and everything again with the sanitizers watching.
 .PHONY: check test check-once check-sanitized
 test: check
@@ -24,7 +26,7 @@ check:
 	$(QUIET)$(MAKE) --no-print-directory check-once
 	$(QUIET)$(MAKE) --no-print-directory check-sanitized
 
-check-once: check-unit check-hosts check-cli check-live check-trace check-watch check-man
+check-once: check-unit check-hosts check-cli check-live check-trace check-watch check-fuzz check-man
 
 check-sanitized:
 	$(QUIET)$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitized SANITIZE=address,undefined check-once
@@ -108,7 +110,8 @@ check-release:
 
 # Everything that the suites run, without running it.
 .PHONY: test-programs
-test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CALLER)
+test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CALLER) \
+	$(FUZZERS:%=$(BUILD)/tests/fuzz/%)
 
 $(BUILD)/tests/flags: FORCE
 	@mkdir -p $(@D)
@@ -157,5 +160,3 @@ $(BUILD)/tests/cli/counter_off.so $(BUILD)/tests/cli/no_memory.so: $(BUILD)/test
 	$(QUIET)$(TEST_OUTSIDER) -shared -fPIC $< -ldl -o $@
 
 -include $(UNIT_TESTS:=.d) $(UNIT_HELPERS:.o=.d) $(PRINTED_OBJECTS:.o=.d) $(SCHEMA_TOOL).d
-
-include tests/fuzz/fuzz.mk

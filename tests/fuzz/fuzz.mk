@@ -1,35 +1,68 @@
 # SPDX-License-Identifier: MIT
-# make fuzz: each libFuzzer target of tests/fuzz/ for FUZZ_SECONDS. By hand, no part of check.
-# What is found is left as crash-* in build/fuzz; the target run on that file shows it again.
+# make check-fuzz: the inputs that are kept in tests/fuzz/corpus, and those of other suites, go
+# through each fuzzer once; part of check, and with the sanitizers of check-sanitized.
+# make fuzz TIME=60: libFuzzer looks for new ones, for TIME seconds with each fuzzer, or one of
+# them: FUZZER=options. What it finds is left in build/fuzz/FUZZER-crash-*; see tests/README.md.
 
-FUZZ_SECONDS ?= 20
+TIME ?= 20
 FUZZ_CC ?= clang
-FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
+FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
+FUZZ_HELPERS := $(BUILD)/tests/fuzz/fuzz.o \
+	$(patsubst %,$(BUILD)/tests/unit/%.o,fake_root evidence_builder dice unit)
 
-# Documents to begin with, in folders that are read and not written to.
-FUZZ_SEEDS_recorded = $(wildcard tests/hosts/*/)
+# Bytes of the longest input: of a text, what holds a few lines, or most of the time is spent on
+# lines that are all alike.
+FUZZ_LENGTH_clocksource = 400
+FUZZ_LENGTH_data_page = 300
+FUZZ_LENGTH_document = 20000
+FUZZ_LENGTH_elf_image = 8193
+FUZZ_LENGTH_kernel_log = 1500
+FUZZ_LENGTH_maps = 300
+FUZZ_LENGTH_options = 200
+FUZZ_LENGTH_program = 400
+FUZZ_LENGTH_text = 200
+FUZZ_LENGTH_tracepoint = 40
+FUZZ_LENGTH_tree = 8000
 
-# Linking them takes clang.
-test-programs: $(FUZZ_TARGETS:%=$(BUILD)/tests/fuzz/%.o)
+.PHONY: check-fuzz fuzz fuzz-keep fuzz-run
+check-fuzz: $(FUZZERS:%=$(BUILD)/tests/fuzz/%)
+	$(QUIET)tests/fuzz/run $^
 
-.PHONY: fuzz fuzz-run
+# The same objects end as two programs: with libFuzzer's main() here, with main.c's above.
 fuzz:
 	$(QUIET)$(MAKE) --no-print-directory CC=$(FUZZ_CC) BUILD=$(BUILD)/fuzz \
 		SANITIZE=fuzzer-no-link,address,undefined fuzz-run
 
-fuzz-run: $(FUZZ_TARGETS:%=fuzz-%)
+fuzz-keep:
+	$(QUIET)for fuzzer in $(or $(FUZZER),$(FUZZERS)); do \
+		$(BUILD)/fuzz/tests/fuzz/$$fuzzer-libfuzzer -merge=1 -use_counters=0 -close_fd_mask=2 \
+			tests/fuzz/corpus/$$fuzzer $(BUILD)/fuzz/corpus/$$fuzzer || exit; \
+	done
 
-fuzz-%: $(BUILD)/tests/fuzz/%
+fuzz-run: $(if $(FUZZER),fuzz-$(FUZZER),$(FUZZERS:%=fuzz-%))
+
+fuzz-%: $(BUILD)/tests/fuzz/%-libfuzzer
 	$(call say,FUZZ,$*)
+	$(QUIET)tests/fuzz/seeds $* $(BUILD)/seeds/$*
 	$(QUIET)mkdir -p $(BUILD)/corpus/$*
-	$(QUIET)$< -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \
-		-artifact_prefix=$(BUILD)/ $(BUILD)/corpus/$* $(FUZZ_SEEDS_$*) \
-		>$(BUILD)/$*.log 2>&1 || { tail -n 60 $(BUILD)/$*.log; exit 1; }
+	$(QUIET)$< $(or $(addprefix -max_len=,$(FUZZ_LENGTH_$*)),$(error no FUZZ_LENGTH_$*)) \
+		-max_total_time=$(TIME) -timeout=10 -close_fd_mask=2 -print_final_stats=1 \
+		-artifact_prefix=$(BUILD)/$*- $(BUILD)/corpus/$* $(BUILD)/seeds/$* \
+		$(wildcard tests/fuzz/corpus/$*) >$(BUILD)/$*.log 2>&1 || { tail -n 60 $(BUILD)/$*.log; exit 1; }
 	$(QUIET)sed -n 's/^stat::number_of_executed_units: */  runs    /p' $(BUILD)/$*.log
 
-$(FUZZ_TARGETS:%=$(BUILD)/tests/fuzz/%): %: %.o $(MODULES)
+$(FUZZERS:%=$(BUILD)/tests/fuzz/%): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%_fuzz.o \
+		$(BUILD)/tests/fuzz/main.o $(FUZZ_HELPERS) $(MODULES)
 	$(call say,LINK,$@)
-	$(QUIET)$(LINK) -fsanitize=fuzzer $< $(MODULES) $(LIBRARY_LIBS) -o $@
+	$(QUIET)$(LINK) $^ $(LIBRARY_LIBS) $(TEST_LIBS) -o $@
 
-.PRECIOUS: $(BUILD)/tests/fuzz/%.o
--include $(FUZZ_TARGETS:%=$(BUILD)/tests/fuzz/%.d)
+# Of an archive only what a fuzzer calls is linked: the fewer counters, the faster.
+$(BUILD)/modules.a: $(MODULES) $(FUZZ_HELPERS)
+	$(QUIET)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/tests/fuzz/%-libfuzzer: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/modules.a
+	$(call say,LINK,$@)
+	$(QUIET)$(LINK) -fsanitize=fuzzer $^ $(LIBRARY_LIBS) $(TEST_LIBS) -o $@
+
+.SECONDARY: $(foreach one,$(FUZZERS),$(BUILD)/tests/fuzz/$(one)_fuzz.o $(BUILD)/tests/fuzz/$(one)-libfuzzer)
+-include $(FUZZERS:%=$(BUILD)/tests/fuzz/%_fuzz.d) $(BUILD)/tests/fuzz/main.d $(BUILD)/tests/fuzz/fuzz.d

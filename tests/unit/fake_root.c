@@ -15,11 +15,13 @@
 int fake_root_setup(void **state)
 {
 	struct fake_root *fake = calloc(1, sizeof(*fake));
+	const char *parent = getenv("TMPDIR");
 	struct fact why = {0};
 
 	if (!fake)
 		return -1;
-	strcpy(fake->path, "/tmp/vdsocheck-unit-XXXXXX");
+	snprintf(fake->path, sizeof(fake->path), "%s/vdsocheck-unit-XXXXXX",
+		parent ? parent : "/tmp");
 	if (!mkdtemp(fake->path) || !root_open(&fake->root, fake->path, &why)) {
 		free(fake);
 		return -1;

@@ -8,7 +8,7 @@
 #include "base/root.h"
 
 struct fake_root {
-	char path[64];
+	char path[96];
 	struct root root;
 };
 

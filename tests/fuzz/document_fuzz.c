@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fuzzes the reader of documents and all that judges and renders behind it: a document from
+ * anywhere is refused with a reason, or judged and rendered in every format. Input: JSON.
+ */
+#include "fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/json.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct evidence evidence;
+	struct fact why = {0};
+	char *copy = fuzz_copy(data, size);
+
+	memset(&evidence, 0, sizeof(evidence));
+	if (json_parse(copy, size, &evidence, &why))
+		fuzz_judge(&evidence);
+	else if (!*why.reason)
+		abort();
+	free(copy);
+	return 0;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* What the fuzzers have in common: exact copies, files below a root, and judging evidence. */
+#include "fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check/json.h"
+#include "check/model.h"
+#include "commands.h"
+
+char *fuzz_copy(const uint8_t *data, size_t size)
+{
+	char *copy = malloc(size ? size : 1);
+
+	if (!copy)
+		abort();
+	if (size)
+		memcpy(copy, data, size);
+	return copy;
+}
+
+static struct fake_root *tree;
+
+static void remove_tree(void)
+{
+	void *state = tree;
+
+	fake_root_teardown(&state);
+}
+
+struct fake_root *fuzz_root(void)
+{
+	void *state;
+
+	if (tree)
+		return tree;
+	if (fake_root_setup(&state) != 0)
+		abort();
+	tree = state;
+	atexit(remove_tree);
+	return tree;
+}
+
+void fuzz_root_remove(const char *path)
+{
+	unlink(fake_root_place(fuzz_root(), path));
+}
+
+void fuzz_root_put(const char *path, const uint8_t *data, size_t size)
+{
+	fuzz_root_remove(path);
+	fake_root_add_bytes(fuzz_root(), path, data, size);
+}
+
+static char *render(const struct evidence *evidence, const struct format *format, size_t *length)
+{
+	static struct diagnosis diagnosis;
+	const struct document document = {.evidence = evidence, .diagnosis = &diagnosis};
+	const struct style style = {.verbose = true};
+	char *bytes = NULL;
+	FILE *out = open_memstream(&bytes, length);
+
+	diagnose(evidence, &diagnosis);
+	if (!out || !format->write(&document, &style, out) || fclose(out) != 0)
+		abort();
+	return bytes;
+}
+
+void fuzz_judge(const struct evidence *evidence)
+{
+	static struct evidence again;
+	struct verdict first, second;
+	struct fact why = {0};
+	size_t length;
+	char *bytes;
+
+	for (const struct format *format = check_command.formats; format->name; format++)
+		free(render(evidence, format, &length));
+	bytes = render(evidence, cli_find_format(&check_command, "json"), &length);
+	memset(&again, 0, sizeof(again));
+	if (!json_parse(bytes, length, &again, &why))
+		abort();
+	free(bytes);
+	verdict_find(evidence, &first);
+	verdict_find(&again, &second);
+	if (strcmp(first.rule, second.rule) != 0 || strcmp(first.summary, second.summary) != 0)
+		abort();
+}
