@@ -218,6 +218,11 @@ static bool is_past_half(const struct watchdog_counter *counter)
 	       ((counter->now - counter->last) & counter->mask) > counter->mask >> 1;
 }
 
+static bool stood_still(const struct watchdog_counter *counter)
+{
+	return counter->read && ((counter->now - counter->last) & counter->mask) == 0;
+}
+
 /* The rates that the reference may have, at most three; 0: unknown. */
 static size_t reference_rates(
 	const struct evidence *evidence, const struct watchdog_counter *reference, double rates[3])
@@ -323,7 +328,7 @@ static enum watchdog_culprit find_culprit(
 		                                       : WATCHDOG_LOST_TICKS;
 	if (reference->read && reference->now == reference->mask)
 		return WATCHDOG_MISREAD;
-	if (reference->read && reference->now == reference->last)
+	if (stood_still(reference))
 		return WATCHDOG_STOPPED;
 	if (is_wrapped(evidence, report, error))
 		return WATCHDOG_WRAPPED;

@@ -71,6 +71,13 @@ static const struct log {
 			"clocksource: 'tsc-early' cs_now: 4c8a9b cs_last: 3f21 mask: "
 			"ffffffffffffffff"},
 		NULL, true, WATCHDOG_STOPPED, 0, 0},
+	/* Found by fuzzing: its rate would be 0 / 0.5 s. */
+	{"a reference whose readings differ above its mask only",
+		{"clocksource: 'hpet' wd_nsec: 503029520 wd_now: 148a38f74 wd_last: 48a38f74 mask: "
+		 "ffffffff",
+			"clocksource: 'tsc' cs_nsec: 510000000 cs_now: 1ca324f62cac cs_last: "
+			"1ca0b7a50c00 mask: ffffffffffffffff"},
+		NULL, true, WATCHDOG_STOPPED, 0, 0},
 	{"bugzilla 203183: Coffee Lake's hpet in PC10",
 		{"clocksource: 'hpet' wd_now: 54b0f25 wd_last: 4e9fe44 mask: ffffffff",
 			"clocksource: 'tsc' cs_now: 3e0e2debe0 cs_last: 3daab92440 mask: "
