@@ -13,8 +13,8 @@
 
 #define WORD_MAX 40
 
-static const struct command *const commands[] = {
-	&check_command, &bench_command, &warp_command, &compare_command, &trace_command, NULL};
+static const struct command *const commands[] = {&check_command, &bench_command, &warp_command,
+	&compare_command, &trace_command, &watch_command, NULL};
 
 static void print_help(const struct cli *cli)
 {
