@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "check/gather.h"
+#include "collect.h"
 #include "judge.h"
 
 #define MARK 0xff
@@ -100,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	put_files(data, size);
 	memset(&evidence, 0, sizeof(evidence));
 	gather_evidence(&fuzz_root()->root, &evidence, true, &deadline);
-	gather_reasons(&fuzz_root()->root, &evidence);
+	kernel_log_collect(&fuzz_root()->root, &evidence.kernel_log);
 	verdict_find(&evidence, &verdict);
 	if (verdict.kind != VERDICT_UNKNOWN)
 		abort();
