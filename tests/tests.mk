@@ -43,6 +43,11 @@ check-watch: $(TEST_BINARY) $(TEST_TOOLS) $(SCHEMA_TOOL)
 	$(QUIET)$(SCHEMA_TOOL) watch | cmp - $(WATCH_SCHEMA) || { echo 'FAIL  $(WATCH_SCHEMA) is stale: make schema'; exit 1; }
 	$(QUIET)tests/watch/run $(TEST_BINARY) $(BUILD)/tests
 
+# What counting costs, beside strace: a table. ROUNDS=7
+.PHONY: trace-overhead
+trace-overhead: $(TEST_BINARY) $(TRACE_CALLER)
+	$(QUIET)tests/trace/overhead $(TEST_BINARY) $(TRACE_CALLER) $(ROUNDS)
+
 .PHONY: check-unit check-hosts check-printed check-cli check-live check-man hosts schema
 # TEST=PART: those with PART in their names alone.
 WANTED_TESTS = $(if $(TEST),$(foreach one,$(UNIT_TESTS),$(if $(findstring $(TEST),$(notdir $(one))),$(one))),$(UNIT_TESTS))

@@ -3,6 +3,7 @@
  * A program whose system calls are known beforehand, for the tests of `trace`; shares no code with
  * src/.
  *	caller syscall N          N gettimeofday by syscall(2)
+ *	caller work N             the same, and about 2 us of other work after each
  *	caller vdso N             N gettimeofday by libc
  *	caller clock N ID         N clock_gettime(ID) by syscall(2)
  *	caller threads N COUNT    COUNT threads with N each
@@ -36,6 +37,18 @@ static void make_calls(void)
 
 	for (long i = 0; i < count; i++)
 		syscall(SYS_gettimeofday, &now, NULL);
+}
+
+static void make_calls_between_work(void)
+{
+	struct timeval now;
+	volatile unsigned sum = 0;
+
+	for (long i = 0; i < count; i++) {
+		syscall(SYS_gettimeofday, &now, NULL);
+		for (unsigned j = 0; j < 1000; j++)
+			sum += j;
+	}
 }
 
 static void *run_thread(void *unused)
@@ -167,6 +180,8 @@ int main(int argc, char **argv)
 	count = argc > 2 ? atol(argv[2]) : 0;
 	if (strcmp(what, "syscall") == 0) {
 		make_calls();
+	} else if (strcmp(what, "work") == 0) {
+		make_calls_between_work();
 	} else if (strcmp(what, "vdso") == 0) {
 		struct timeval now;
 
