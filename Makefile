@@ -7,10 +7,11 @@
 #   make test-deps       install what testing needs besides
 #   make consumer-deps   install the programs that make check-consumers runs
 #   make check           run all tests, then all of them again under ASan and UBSan (make test)
-#   make install         install the binary and the man pages below $(DESTDIR)$(PREFIX)
+#   make install         install the binary, man pages and src/share below $(DESTDIR)$(PREFIX)
 #   make uninstall       remove them
 #   make dist            the source of HEAD as a tarball in $(BUILD)/release
 #   make release         that and static binaries for x86-64 and arm64, with checksums
+#   make packages        besides, deb, rpm and apk packages (make consumer-deps)
 #   make release-deps    install what the arm64 build needs (root, Debian on x86-64)
 #   make clean           remove $(BUILD) and ./vdsocheck
 #   make help            print this
@@ -52,6 +53,7 @@ PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 DATADIR ?= $(PREFIX)/share/vdsocheck
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 DESTDIR ?=
 PKG_CONFIG ?= pkg-config
 BUILD ?= build
@@ -142,23 +144,37 @@ $(BUILD)/revision: FORCE
 -include $(OBJECTS:.o=.d)
 
 PAGES := $(wildcard man/*.1)
-SHARED := $(wildcard src/share/*.json)
+UNITS := $(wildcard src/share/systemd/*)
+SHARED := $(filter-out src/share/packaging/% src/share/completions/% $(UNITS),\
+	$(wildcard src/share/*.* src/share/*/*))
+
+# What is installed beside the binary, as FILE:WHERE.
+INSTALLED := $(foreach page,$(PAGES),$(page):$(MANDIR)/man1/$(notdir $(page))) \
+	$(foreach unit,$(UNITS),$(unit):$(UNITDIR)/$(notdir $(unit))) \
+	$(foreach file,$(SHARED),$(file):$(file:src/share/%=$(DATADIR)/%)) \
+	$(foreach file,$(wildcard src/share/completions/*.bash),\
+		$(file):$(PREFIX)/share/bash-completion/completions/$(basename $(notdir $(file)))) \
+	$(foreach file,$(wildcard src/share/completions/*.fish),\
+		$(file):$(PREFIX)/share/fish/vendor_completions.d/$(notdir $(file))) \
+	$(foreach file,$(wildcard src/share/completions/_*),\
+		$(file):$(PREFIX)/share/zsh/site-functions/$(notdir $(file)))
 
 .PHONY: install uninstall
 install: all
-	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(DATADIR)'
+	install -d '$(DESTDIR)$(BINDIR)'
 	install -m 755 $(BUILD)/vdsocheck '$(DESTDIR)$(BINDIR)/vdsocheck'
-	install -m 644 $(PAGES) '$(DESTDIR)$(MANDIR)/man1'
-	install -m 644 $(SHARED) '$(DESTDIR)$(DATADIR)'
+	for pair in $(INSTALLED); do \
+		install -D -m 644 "$${pair%%:*}" '$(DESTDIR)'"$${pair#*:}" || exit 1; \
+	done
 
 # Empty folders are removed too, except the system's own.
 uninstall:
-	rm -f '$(DESTDIR)$(BINDIR)/vdsocheck' $(PAGES:man/%='$(DESTDIR)$(MANDIR)/man1/%') \
-		$(SHARED:src/share/%='$(DESTDIR)$(DATADIR)/%')
+	rm -f '$(DESTDIR)$(BINDIR)/vdsocheck'
+	for pair in $(INSTALLED); do rm -f '$(DESTDIR)'"$${pair#*:}"; done
 	$(if $(DESTDIR)$(filter-out /usr /usr/local,$(PREFIX)),$(PRUNE))
 
-PRUNE = cd '$(DESTDIR)/' && \
-	rmdir -p --ignore-fail-on-non-empty './$(BINDIR)' './$(MANDIR)/man1' './$(DATADIR)' 2>/dev/null || :
+FOLDERS = $(sort $(BINDIR) $(foreach pair,$(INSTALLED),$(dir $(lastword $(subst :, ,$(pair))))))
+PRUNE = cd '$(DESTDIR)/' && rmdir -p --ignore-fail-on-non-empty $(FOLDERS:%=./%) 2>/dev/null || :
 
 .PHONY: deps test-deps consumer-deps clean help format
 deps:
