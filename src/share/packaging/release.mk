@@ -44,7 +44,7 @@ release: $(TARBALL) $(BINARIES)
 	$(QUIET)$(call checksums,$(^F))
 
 packages: release $(RELEASE_MACHINES:%=package-%)
-	$(QUIET)$(call checksums,$(NAMED)*.* $(notdir $(BINARIES)) *.deb *.apk)
+	$(QUIET)$(call checksums,$(NAMED)*.* $(notdir $(BINARIES)) vdsocheck_$(VERSION)-*)
 
 NFPM ?= $(firstword $(wildcard $(shell tests/consumers/deps --where)/go/bin/nfpm) nfpm)
 PACKAGE_ARCH_x86_64 := amd64
