@@ -191,6 +191,9 @@ bool host_is_x86(const struct evidence *evidence);
 /* True if the kernel never gives this clocksource a mode (hpet did have one up to 4.6). */
 bool vclock_name_has_no_mode(const char *clocksource);
 
+/* The clocksources that are known by name, by their place; NULL beyond the last. */
+const char *clocksource_known_name(size_t place);
+
 /*
  * CPUID says that the TSC is invariant, and the kernel does not say otherwise: a Xen PV guest
  * may see the machine's CPUID, and a kernel takes back what it found untrue.

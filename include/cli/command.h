@@ -189,6 +189,13 @@ bool take_list(const char *value, bool (*take)(struct cli *cli, struct span word
  */
 unsigned edit_distance(const char *one, const char *other);
 
+/*
+ * Whether the word may be a slip of the name, nearer to it than *least, which becomes the
+ * distance then; begins as SLIP_NONE.
+ */
+#define SLIP_NONE (~0u)
+bool is_slip(const char *word, const char *name, unsigned *least);
+
 /* ---- terminal.c ---- */
 
 /* One line on standard error: "vdsocheck: ...". Control characters are replaced. */

@@ -64,6 +64,9 @@ struct call_table {
 void call_table_make(
 	const struct vdso_evidence *vdso, const struct vdso_image *image, struct call_table *table);
 
+/* The names of the row at this place of the table; false beyond its end. */
+bool call_table_names(size_t place, const char **call, const char **clock);
+
 /* Drops the rows that the verdict does not rest on. */
 void call_table_keep_deciding(struct call_table *table);
 

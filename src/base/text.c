@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <string.h>
+#include <strings.h>
 
 void text_copy(char *to, size_t size, const char *from)
 {
@@ -29,6 +30,11 @@ struct span text_span(const char *text)
 bool text_equals(struct span span, const char *text)
 {
 	return strlen(text) == span.length && memcmp(span.at, text, span.length) == 0;
+}
+
+bool text_equals_any_case(struct span span, const char *text)
+{
+	return span.length == strlen(text) && strncasecmp(span.at, text, span.length) == 0;
 }
 
 bool text_starts(struct span span, const char *prefix)

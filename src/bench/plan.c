@@ -3,7 +3,6 @@
 #include "options.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/text.h"
 
@@ -29,8 +28,7 @@ static bool has_clock(const struct call_row *row, struct span word)
 		return false;
 	if (number_parse(word, &number))
 		return number == (uint64_t)row->path[PATH_LIBC].clock;
-	return (strlen(name) == word.length && strncasecmp(word.at, name, word.length) == 0) ||
-	       (strlen(rest) == word.length && strncasecmp(word.at, rest, word.length) == 0);
+	return text_equals_any_case(word, name) || text_equals_any_case(word, rest);
 }
 
 static bool is_any(const struct call_row *row, const struct bench_names *names, matcher *matches)

@@ -14,39 +14,35 @@
 #include "json.h"
 #include "judge.h"
 #include "model.h"
+#include "monitoring.h"
+#include "options.h"
+#include "prometheus.h"
 #include "report.h"
 #include "text.h"
 
 /* What is measured for a format, above what the exit status needs; DEPTH_ALL for all of it. */
 #define DEPTH_SCREEN 1u
 
-enum id { OPTION_RATE = OPTION_OWN, OPTION_FROM, OPTION_IDENTITY };
-
-struct request {
-	double rate; /* calls per second; 0: not given */
-	bool identity;
-};
-
-static bool take(struct cli *cli, int id, const char *value)
-{
-	struct request *request = cli->own;
-
-	if (id == OPTION_RATE)
-		return take_rate("--rate", value, &request->rate);
-	return request->identity = true;
-}
-
 /* The exit status for this evidence; `file` as in struct document. */
 static int judge_and_print(struct cli *cli, const struct evidence *evidence, const char *file)
 {
 	static struct diagnosis diagnosis;
-	const struct request *request = cli->own;
-	struct document document = {.evidence = evidence, .diagnosis = &diagnosis, .file = file};
+	static struct outcome outcome;
+	const struct check_request *request = cli->own;
+	struct document document = {.evidence = evidence,
+		.diagnosis = &diagnosis,
+		.policy = &request->policy,
+		.outcome = &outcome,
+		.file = file};
 
+	if (!check_clocksources_exist(&request->policy, evidence))
+		return EXIT_TROUBLE;
 	diagnose(evidence, &diagnosis);
 	diagnosis.cost.rate = request->rate;
+	policy_judge(&request->policy, evidence, diagnosis.verdict.kind, &outcome);
 	cli_print(cli, &document);
-	return verdict_exit_status(diagnosis.verdict.kind);
+	return cli->format->write == nagios_write ? nagios_exit_status(&outcome)
+	                                          : (int)outcome.exit_status;
 }
 
 /* The kernel log is read only if there is something to explain, or to be shown. */
@@ -58,10 +54,20 @@ static bool needs_reasons(const struct cli *cli, const struct evidence *evidence
 	return verdict.kind != VERDICT_OK || cli->verbose || cli->format->write == report_write;
 }
 
+/* What must be measured for the format and for the policy; 0: what the verdict needs. */
+static unsigned find_depth(const struct cli *cli)
+{
+	const struct policy *policy = &((const struct check_request *)cli->own)->policy;
+
+	if (policy->deciding_count)
+		return DEPTH_ALL;
+	return cli->depth || !policy->max_ns ? cli->depth : DEPTH_SCREEN;
+}
+
 static int check_file(struct cli *cli, const char *path)
 {
 	static struct evidence evidence;
-	const struct request *request = cli->own;
+	const struct check_request *request = cli->own;
 	struct fact why = {0};
 
 	if (!json_read(path, &evidence, &why)) {
@@ -88,6 +94,12 @@ static int check_files(struct cli *cli)
 	return worst;
 }
 
+/* Of two, a plugin would have two statuses and Prometheus each metric twice. */
+static bool is_of_one_host(const struct format *format)
+{
+	return format->write == nagios_write || format->write == prometheus_write;
+}
+
 /*
  * Of a check that is interrupted only the kernel log is left out: the rest ends within moments,
  * and its children with it.
@@ -96,21 +108,27 @@ static int check_run(struct cli *cli)
 {
 	static struct evidence evidence;
 	static volatile bool stop;
-	const struct request *request = cli->own;
+	const struct check_request *request = cli->own;
 	struct deadline deadline = deadline_after(CHECK_LIMIT_NS);
+	unsigned depth = find_depth(cli);
 
 	if (cli->operand_count && strcmp(cli->sysroot, "/") != 0) {
 		cli_complain_usage("--from and --sysroot are mutually exclusive");
 		return EXIT_TROUBLE;
 	}
+	if (cli->operand_count > 1 && is_of_one_host(cli->format)) {
+		cli_complain_usage(
+			"--format %s: --from takes a single file with it", cli->format->name);
+		return EXIT_TROUBLE;
+	}
 	if (cli->operand_count)
 		return check_files(cli);
 	interrupt_watch(&stop);
-	if (cli->depth) {
-		gather_evidence(&cli->root, &evidence, cli->depth == DEPTH_ALL, &deadline);
+	if (depth) {
+		gather_evidence(&cli->root, &evidence, depth == DEPTH_ALL, &deadline);
 		if (!stop && needs_reasons(cli, &evidence))
 			kernel_log_collect(&cli->root, &evidence.kernel_log);
-		if (request->identity)
+		if (request->identity || cli->format->write == line_write)
 			host_collect_identity(&cli->root, &evidence.host);
 	} else {
 		gather_verdict(&cli->root, &evidence, &deadline);
@@ -119,24 +137,13 @@ static int check_run(struct cli *cli)
 	return judge_and_print(cli, &evidence, NULL);
 }
 
-static const struct option_row options[] = {
-	{OPTION_FROM, "from", "FILE...",
-		"judge documents written by --json, here or on another host, - is standard input; "
-		"several as JSON make one line each"},
-	{OPTION_RATE, "rate", "CALLS[/s]",
-		"estimate the CPU cost at CALLS calls per second: 485000, 485k"},
-	{OPTION_IDENTITY, "include-identity", NULL,
-		"include the host name and the cloud instance in JSON and report"},
-	{OPTION_SYSROOT, "sysroot", "DIR",
-		"read /proc and /sys below DIR, a captured tree: nothing is measured, so the "
-		"verdict is unknown; / is this host"},
-	{0},
-};
-
 static const struct format formats[] = {
 	{"text", NULL, DEPTH_SCREEN, text_write},
 	{"json", NULL, DEPTH_ALL, json_write},
 	{"report", "Markdown, for a ticket", DEPTH_ALL, report_write},
+	{"prometheus", "for node_exporter's textfile collector", DEPTH_ALL, prometheus_write},
+	{"nagios", "with a plugin's exit status", DEPTH_SCREEN, nagios_write},
+	{"line", "host, verdict, clocksource, mode, ns, cause, kernel", DEPTH_SCREEN, line_write},
 	{0},
 };
 
@@ -146,11 +153,11 @@ const struct command check_command = {
 	.help = "Checks whether gettimeofday() and clock_gettime() are served by the vDSO on this "
 		"host or fall back to system calls, and reports the cause, the cost and the fix. "
 		"Changes nothing.",
-	.status = "0 served by the vDSO, 1 fallback or slow, 2 undetermined, 3 usage error, "
-		  "unreadable input or failed output.",
-	.options = options,
+	.status = "0 served by the vDSO, 1 fallback, slow or a requirement that is not met, 2 "
+		  "undetermined, 3 usage error, unreadable input or failed output.",
+	.options = check_options,
 	.formats = formats,
-	.size = sizeof(struct request),
-	.take = take,
+	.size = sizeof(struct check_request),
+	.take = check_take,
 	.run = check_run,
 };

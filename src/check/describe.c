@@ -123,6 +123,25 @@ void describe_vclock(const struct evidence *evidence, bool all, struct phrase *p
 		phrase_add(phrase, " (%s)", vclock->fact.reason);
 }
 
+const char *describe_mode(const struct vclock_evidence *vclock)
+{
+	if (vclock->how == VCLOCK_UNKNOWN)
+		return "";
+	if (vclock->mode == VCLOCK_MODE_NONE)
+		return "none";
+	return *vclock->name ? vclock->name : "other";
+}
+
+void describe_requirement(const struct requirement *requirement, struct phrase *phrase)
+{
+	static const char *const answers[] = {[POLICY_UNDETERMINED] = "undetermined",
+		[POLICY_MET] = "met",
+		[POLICY_NOT_MET] = "not met"};
+
+	phrase_add(phrase, "--%s %s is %s: %s", requirement->option, requirement->value,
+		answers[requirement->answer], requirement->reason);
+}
+
 void describe_host(const struct evidence *evidence, struct phrase *phrase)
 {
 	const struct host_evidence *host = &evidence->host;

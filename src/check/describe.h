@@ -14,6 +14,12 @@ void describe_verdict(
 void describe_vclock(const struct evidence *evidence, bool all, struct phrase *phrase);
 void describe_proof(const struct evidence *evidence, bool all, struct phrase *phrase);
 
+/* The clock mode as a word: "none", "tsc" ..., "other" without a name; "" if it is not known. */
+const char *describe_mode(const struct vclock_evidence *vclock);
+
+/* "--require tsc is not met: the clocksource is hpet" */
+void describe_requirement(const struct requirement *requirement, struct phrase *phrase);
+
 /* The host with its TSC and boot parameters; phrase_host_brief() is the short form. */
 void describe_host(const struct evidence *evidence, struct phrase *phrase);
 

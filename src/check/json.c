@@ -16,14 +16,6 @@
 
 /* ---- verdict ---- */
 
-static json_t *exit_status(const void *object, const void *whole)
-{
-	const struct diagnosis *diagnosis = object;
-
-	(void)whole;
-	return json_integer(verdict_exit_status(diagnosis->verdict.kind));
-}
-
 static const struct field rests_on_element[] = {
 	{.key = "", .kind = FIELD_WORD, .options = FIELD_FILLED, .words = evidence_kind_names},
 	{0},
@@ -49,11 +41,43 @@ static json_t *rests_on(const void *object, const void *whole)
 
 static const struct field verdict_fields[] = {
 	{WORD("verdict", verdict.kind, verdict_names), .options = FIELD_FILLED},
-	{COMPUTED("exit_status", FIELD_INTEGER, exit_status), .options = FIELD_FILLED, .most = 3},
 	{TEXT("summary", verdict.summary), .options = FIELD_FILLED},
 	{STRING("rule", verdict.rule), .options = FIELD_FILLED},
 	{COMPUTED("rests_on", FIELD_LIST, rests_on), .options = FIELD_FILLED,
 		.fields = rests_on_element},
+	{0},
+};
+
+/* ---- policy and exit status ---- */
+
+#undef OF
+#define OF struct requirement
+
+static bool is_determined(const void *object)
+{
+	return ((const struct requirement *)object)->answer != POLICY_UNDETERMINED;
+}
+
+static json_t *is_met(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_boolean(((const struct requirement *)object)->answer == POLICY_MET);
+}
+
+static const struct field requirement_fields[] = {
+	{STRING("requirement", option), .options = FIELD_FILLED},
+	{TEXT("value", value), .options = FIELD_FILLED},
+	{COMPUTED("met", FIELD_FLAG, is_met), .has = is_determined},
+	{TEXT("reason", reason), .options = FIELD_FILLED},
+	{0},
+};
+
+#undef OF
+#define OF struct outcome
+
+static const struct field outcome_fields[] = {
+	{INTEGER("exit_status", exit_status, 3), .options = FIELD_FILLED},
+	{LIST("policy", requirements, count, requirement_fields), .options = FIELD_FILLED},
 	{0},
 };
 
@@ -211,7 +235,7 @@ static const struct field file_fields[] = {
 	{0},
 };
 
-#define PART_COUNT 6 /* with the empty one at the end */
+#define PART_COUNT 7 /* with the empty one at the end */
 
 /* Of a document to be written, or of evidence to be read; neither: for the schema. */
 static void list_parts(
@@ -222,9 +246,11 @@ static void list_parts(
 	parts[0] = (struct document_part){.fields = file_fields, .from = from};
 	parts[1] = moment_part(from ? &from->evidence->moment : NULL, to ? &to->moment : NULL);
 	parts[2] = (struct document_part){.fields = verdict_fields, .from = diagnosis};
-	parts[3] = evidence_part(from ? from->evidence : NULL, to);
-	parts[4] = (struct document_part){.fields = diagnosis_fields, .from = diagnosis};
-	parts[5] = (struct document_part){0};
+	parts[3] = (struct document_part){
+		.fields = outcome_fields, .from = from ? from->outcome : NULL};
+	parts[4] = evidence_part(from ? from->evidence : NULL, to);
+	parts[5] = (struct document_part){.fields = diagnosis_fields, .from = diagnosis};
+	parts[6] = (struct document_part){0};
 }
 
 bool json_write(const void *result, const struct style *style, FILE *out)

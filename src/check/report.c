@@ -24,6 +24,18 @@ static const char *find_question(const struct diagnosis *diagnosis)
 	return NULL;
 }
 
+static void write_policy(const struct outcome *outcome, FILE *out)
+{
+	for (size_t i = 0; i < outcome->count; i++) {
+		struct phrase phrase = {.used = 0};
+
+		describe_requirement(&outcome->requirements[i], &phrase);
+		fprintf(out, "- **policy**: %s\n", phrase.text);
+	}
+	if (outcome->count)
+		fputc('\n', out);
+}
+
 static void write_heading(const struct document *document, FILE *out)
 {
 	const struct diagnosis *diagnosis = document->diagnosis;
@@ -39,6 +51,7 @@ static void write_heading(const struct document *document, FILE *out)
 	phrase_add(&phrase, "**");
 	wrap_text(out, 0, 0, phrase.text);
 	fputc('\n', out);
+	write_policy(document->outcome, out);
 	if (question) {
 		fputs("To the provider of this machine:\n\n> ", out);
 		wrap_text(out, 2, 2, question);

@@ -70,6 +70,21 @@ void text_write_file(const struct document *document, FILE *out)
 	fprintf(out, "%s==> %s <==\n", ftell(out) > 0 ? "\n" : "", name);
 }
 
+/* What the exit status follows from besides the verdict. */
+static void write_policy(const struct screen *screen)
+{
+	const struct outcome *outcome = screen->document->outcome;
+
+	for (size_t i = 0; i < outcome->count; i++) {
+		struct phrase phrase = {.used = 0};
+
+		phrase_add(&phrase, "policy: ");
+		describe_requirement(&outcome->requirements[i], &phrase);
+		phrase_add(&phrase, ".");
+		wrap_text(screen->out, 0, 8, phrase.text);
+	}
+}
+
 static void write_verdict(const struct screen *screen, bool color)
 {
 	const struct diagnosis *diagnosis = screen->document->diagnosis;
@@ -84,6 +99,7 @@ static void write_verdict(const struct screen *screen, bool color)
 		fprintf(screen->out, "%s: ", word);
 	describe_verdict(diagnosis, screen->document->evidence, &phrase);
 	wrap_text(screen->out, column, column, phrase.text);
+	write_policy(screen);
 	fputc('\n', screen->out);
 }
 
@@ -139,7 +155,7 @@ static void write_call(const struct call_evidence *call, FILE *out)
 	fprintf(out, "  %s\n", describe_call(call));
 }
 
-/* The deciding calls, and with --verbose the others, too. */
+/* The deciding calls, then those of the policy, and with --verbose the others, too. */
 static void write_calls(const struct screen *screen)
 {
 	const struct evidence *evidence = screen->document->evidence;
@@ -153,9 +169,12 @@ static void write_calls(const struct screen *screen)
 		if (evidence->calls[i].decides)
 			write_call(&evidence->calls[i], screen->out);
 	}
-	for (size_t i = 0; i < evidence->call_count && screen->verbose; i++) {
-		if (!evidence->calls[i].decides)
-			write_call(&evidence->calls[i], screen->out);
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		const struct call_evidence *call = &evidence->calls[i];
+
+		if (!call->decides &&
+			(screen->verbose || policy_decides(screen->document->policy, call)))
+			write_call(call, screen->out);
 	}
 }
 

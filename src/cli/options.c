@@ -16,9 +16,6 @@
 #define OPTION_MAX 40
 #define LINE_SIZE 4096
 
-/* Edits up to which a word is taken for a slip: as git(1), more for longer words. */
-#define SLIP_MAX 2
-
 static const struct option_row common[] = {
 	{OPTION_FORMAT, "format", "FORMAT", ""},
 	{'J', "json", NULL, "print JSON, the same as --format json"},
@@ -66,16 +63,6 @@ void cli_complain_usage(const char *format, ...)
 
 /* ---- which command ---- */
 
-static bool is_slip(const char *word, const char *name, unsigned *least)
-{
-	unsigned edits = edit_distance(word, name);
-
-	if (edits > SLIP_MAX || edits >= strlen(name) / 2 + 1 || edits >= *least)
-		return false;
-	*least = edits;
-	return true;
-}
-
 static const struct command *find_command(const char *word)
 {
 	for (size_t i = 0; known.commands[i]; i++) {
@@ -108,7 +95,7 @@ static bool is_file_name(const char *word)
 static void complain_of_command(const char *word)
 {
 	const struct option_row *files = operand_row(known.commands[0]);
-	unsigned least = SLIP_MAX + 1;
+	unsigned least = SLIP_NONE;
 	const char *nearest = NULL;
 
 	for (size_t i = 0; known.commands[i]; i++) {
@@ -260,7 +247,7 @@ static void fill_tables(struct getopt_tables *tables, const struct command *comm
 static void complain_of_name(const char *word)
 {
 	size_t length = strcspn(word, "=") - 2;
-	unsigned least = SLIP_MAX + 1, count = 0;
+	unsigned least = SLIP_NONE, count = 0;
 	const struct option_row *row, *nearest = NULL;
 	char candidates[LINE_SIZE] = "", name[64];
 

@@ -16,6 +16,9 @@
 #define FRACTION_DIGITS 9
 
 /* No name of a command or an option is longer. */
+/* Edits up to which a word is taken for a slip: as git(1), more for longer words. */
+#define SLIP_MAX 2
+
 #define WORD_MAX 31
 
 struct unit {
@@ -187,4 +190,14 @@ unsigned edit_distance(const char *one, const char *other)
 		}
 	}
 	return cost[rows][columns];
+}
+
+bool is_slip(const char *word, const char *name, unsigned *least)
+{
+	unsigned edits = edit_distance(word, name);
+
+	if (edits > SLIP_MAX || edits >= strlen(name) / 2 + 1 || edits >= *least)
+		return false;
+	*least = edits;
+	return true;
 }

@@ -54,6 +54,11 @@ static const struct mode *find_mode(const char *clocksource)
 	return NULL;
 }
 
+const char *clocksource_known_name(size_t place)
+{
+	return place < ARRAY_SIZE(modes) ? modes[place].clocksource : NULL;
+}
+
 bool vclock_name_has_no_mode(const char *clocksource)
 {
 	const struct mode *mode = find_mode(clocksource);

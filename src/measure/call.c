@@ -234,6 +234,15 @@ void call_table_make(
 	}
 }
 
+bool call_table_names(size_t place, const char **call, const char **clock)
+{
+	if (place >= ROW_COUNT)
+		return false;
+	*call = definitions[place].call;
+	*clock = definitions[place].clock;
+	return true;
+}
+
 void call_table_keep_deciding(struct call_table *table)
 {
 	size_t kept = 0;

@@ -17,17 +17,28 @@
 
 static struct evidence evidence;
 static struct diagnosis diagnosis;
+static struct policy policy;
+static struct outcome outcome;
+
+static void judge(void)
+{
+	diagnose(&evidence, &diagnosis);
+	policy_judge(&policy, &evidence, diagnosis.verdict.kind, &outcome);
+}
 
 static char *render(const char *name, bool color)
 {
-	const struct document document = {.evidence = &evidence, .diagnosis = &diagnosis};
+	const struct document document = {.evidence = &evidence,
+		.diagnosis = &diagnosis,
+		.policy = &policy,
+		.outcome = &outcome};
 	const struct format *format = cli_find_format(&check_command, name);
 	const struct style style = {.color = color};
 	char *bytes = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&bytes, &length);
 
-	diagnose(&evidence, &diagnosis);
+	judge();
 	assert_non_null(format);
 	assert_true(format->write(&document, &style, out));
 	assert_int_equal(fclose(out), 0);
@@ -368,8 +379,11 @@ static void every_format_renders_any_evidence(void **state)
 /* Each line is a document, and says which file it is of. */
 static void one_of_several_documents_is_a_line(void **state)
 {
-	const struct document document = {
-		.evidence = &evidence, .diagnosis = &diagnosis, .file = "b\xff.json"};
+	const struct document document = {.evidence = &evidence,
+		.diagnosis = &diagnosis,
+		.policy = &policy,
+		.outcome = &outcome,
+		.file = "b\xff.json"};
 	const struct style style = {.compact = true};
 	char *bytes = NULL;
 	size_t length = 0;
@@ -378,7 +392,7 @@ static void one_of_several_documents_is_a_line(void **state)
 
 	(void)state;
 	healthy();
-	diagnose(&evidence, &diagnosis);
+	judge();
 	assert_true(json_write(&document, &style, out));
 	assert_int_equal(fclose(out), 0);
 	assert_ptr_equal(strchr(bytes, '\n'), bytes + length - 1);
@@ -634,7 +648,10 @@ static void *allocate(size_t size)
 /* Without memory a document is whole or an error: no key is dropped in silence. */
 static void a_document_is_whole_or_an_error_when_memory_runs_out(void **state)
 {
-	const struct document document = {.evidence = &evidence, .diagnosis = &diagnosis};
+	const struct document document = {.evidence = &evidence,
+		.diagnosis = &diagnosis,
+		.policy = &policy,
+		.outcome = &outcome};
 	const struct style style = {0};
 	size_t failures = 0;
 	char *whole;

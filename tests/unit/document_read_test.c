@@ -22,7 +22,9 @@ static char *render(bool compact)
 {
 	static struct evidence evidence;
 	static struct diagnosis diagnosis;
-	const struct document document = {.evidence = &evidence, .diagnosis = &diagnosis};
+	static struct outcome outcome;
+	const struct document document = {
+		.evidence = &evidence, .diagnosis = &diagnosis, .outcome = &outcome};
 	const struct style style = {.compact = compact};
 	char *bytes = NULL;
 	size_t length = 0;

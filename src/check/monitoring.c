@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The verdict in one line: as the status line of a Nagios plugin (Monitoring Plugins Development
+ * Guidelines, which Icinga, Naemon and Sensu follow too), and in columns for a table of hosts.
+ */
+#include "monitoring.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/layout.h"
+#include "describe.h"
+
+#define NS_PER_US 1000.0
+
+/* ---- Nagios ---- */
+
+int nagios_exit_status(const struct outcome *outcome)
+{
+	if (policy_find(outcome, POLICY_NOT_MET))
+		return 2;
+	return outcome->exit_status == 2 ? 3 : (int)outcome->exit_status;
+}
+
+/* One line, in which a '|' would begin the perfdata. */
+static void write_harmless(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		fputc(*text == '|' ? '/' : *text, out);
+}
+
+static void write_status(const struct document *document, FILE *out)
+{
+	static const char *const states[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
+	enum verdict_kind verdict = document->diagnosis->verdict.kind;
+	struct phrase text = {.used = 0};
+
+	phrase_add(&text, "VDSOCHECK %s - ", states[nagios_exit_status(document->outcome)]);
+	for (size_t i = 0; i < document->outcome->count; i++) {
+		const struct requirement *requirement = &document->outcome->requirements[i];
+
+		if (requirement->answer != POLICY_MET)
+			describe_requirement(requirement, &text);
+		if (requirement->answer != POLICY_MET)
+			phrase_add(&text, "; ");
+	}
+	if (verdict != VERDICT_OK && verdict != VERDICT_UNKNOWN)
+		phrase_add(&text, "%s: ", verdict_name(verdict));
+	describe_verdict(document->diagnosis, document->evidence, &text);
+	if (text.text[text.used - 1] == '.')
+		text.text[text.used - 1] = '\0';
+	write_harmless(out, text.text);
+}
+
+/* 'label'=value[unit];[warn];[crit];[min];[max], the times in microseconds. */
+static void write_perfdata(const struct document *document, FILE *out)
+{
+	const struct evidence *evidence = document->evidence;
+	double most = (double)document->policy->max_ns / NS_PER_US;
+	struct entry_counts counts = counts_deciding(evidence);
+	const char *separator = " |";
+
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		const struct call_evidence *call = &evidence->calls[i];
+		const struct path_evidence *path = &call->path[call_judged_path(call)];
+
+		if (!policy_decides(document->policy, call) || !path->timed)
+			continue;
+		fprintf(out, "%s %s=%.4fus;;", separator, policy_call_name(call->call, call->clock),
+			path->min_ns / NS_PER_US);
+		if (most > 0)
+			fprintf(out, "%.4f", most);
+		fputs(";0", out);
+		separator = "";
+	}
+	if (fact_is_known(&evidence->proof.fact) && counts.attempts)
+		fprintf(out, "%s entered_kernel=%.4g%%;;;0;100", separator,
+			100.0 * counts.entered / counts.attempts);
+	fputc('\n', out);
+}
+
+static void write_long(FILE *out, const char *label, const char *text, const char *more)
+{
+	fprintf(out, "%s: ", label);
+	write_harmless(out, text);
+	if (more)
+		fputc(' ', out);
+	write_harmless(out, more ? more : "");
+	fputc('\n', out);
+}
+
+bool nagios_write(const void *result, const struct style *style, FILE *out)
+{
+	const struct document *document = result;
+	const struct diagnosis *diagnosis = document->diagnosis;
+	const char *why = diagnosis->verdict.kind == VERDICT_OK ? "Note" : "Why";
+
+	(void)style;
+	write_status(document, out);
+	write_perfdata(document, out);
+	for (size_t i = 0; i < diagnosis->cause_count; i++)
+		write_long(out, why, diagnosis->causes[i].text, NULL);
+	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
+		write_long(out, "But", diagnosis->contradictions[i].text, NULL);
+	for (size_t i = 0; i < diagnosis->advice_count; i++)
+		write_long(out, "Fix", diagnosis->advice[i].text, diagnosis->advice[i].ask);
+	return true;
+}
+
+/* ---- a line ---- */
+
+/* A word and the blank after it: blanks within would shift the columns. */
+static int write_word(FILE *out, int width, const char *word)
+{
+	int column = 0;
+
+	for (word = *word ? word : "-"; *word; word++, column++)
+		fputc(*word == ' ' ? '_' : *word, out);
+	return column + fprintf(out, "%*s", column < width ? width - column + 1 : 1, "");
+}
+
+static const char *known(const struct fact *fact, const char *value)
+{
+	return fact_is_known(fact) ? value : "";
+}
+
+static const char *find_name(const struct document *document)
+{
+	const struct text_fact *name = &document->evidence->host.name;
+
+	if (!fact_is_known(&name->fact) && document->file)
+		return document->file;
+	return known(&name->fact, name->value);
+}
+
+/* The kernel is cut where the line would not fit a terminal, but not below its version. */
+#define KERNEL_LEAST 8
+
+static void write_kernel(FILE *out, int column, const struct text_fact *kernel)
+{
+	int room = WRAP_COLUMNS - column > KERNEL_LEAST ? WRAP_COLUMNS - column : KERNEL_LEAST;
+
+	fprintf(out, "%.*s", room, fact_is_known(&kernel->fact) ? kernel->value : "-");
+}
+
+bool line_write(const void *result, const struct style *style, FILE *out)
+{
+	const struct document *document = result;
+	const struct evidence *evidence = document->evidence;
+	const struct diagnosis *diagnosis = document->diagnosis;
+	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+	struct phrase policy = {.used = 0};
+	char ns[32] = "-";
+	int column;
+
+	(void)style;
+	if (diagnosis->cost.known)
+		wrap_ns(diagnosis->cost.call_ns, ns);
+	column = write_word(out, 16, find_name(document));
+	column += write_word(out, 8, verdict_name(diagnosis->verdict.kind));
+	column += write_word(out, 9, known(&clocksource->current_fact, clocksource->current));
+	column += write_word(out, 7, describe_mode(&evidence->vclock));
+	column += fprintf(out, "%7s ", ns);
+	column += write_word(out, 0, diagnosis->cause_count ? diagnosis->causes[0].id : "");
+	write_kernel(out, column, &evidence->host.kernel);
+	for (size_t i = 0; i < document->outcome->count; i++) {
+		if (document->outcome->requirements[i].answer == POLICY_MET)
+			continue;
+		phrase_add(&policy, " ");
+		describe_requirement(&document->outcome->requirements[i], &policy);
+	}
+	fprintf(out, "%s\n", policy.text);
+	return true;
+}

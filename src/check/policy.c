@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Judges a policy. Other deciding calls are judged by the rules of the verdict, on a copy of the
+ * evidence in which those calls decide.
+ */
+#include "policy.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/layout.h"
+
+const char *policy_call_name(const char *call, const char *clock)
+{
+	return strcmp(call, "clock_gettime") == 0 ? clock : call;
+}
+
+bool policy_decides(const struct policy *policy, const struct call_evidence *call)
+{
+	for (size_t i = 0; i < policy->deciding_count; i++) {
+		if (strcmp(policy->deciding[i].call, call->call) == 0 &&
+			strcmp(policy->deciding[i].clock, call->clock) == 0)
+			return true;
+	}
+	return !policy->deciding_count && call->decides;
+}
+
+const struct requirement *policy_find(const struct outcome *outcome, enum policy_answer answer)
+{
+	for (size_t i = 0; i < outcome->count; i++) {
+		if (outcome->requirements[i].answer == answer)
+			return &outcome->requirements[i];
+	}
+	return NULL;
+}
+
+static void answer(struct requirement *requirement, enum policy_answer answer, const char *format,
+	...) __attribute__((format(printf, 3, 4)));
+
+static void answer(
+	struct requirement *requirement, enum policy_answer answer, const char *format, ...)
+{
+	va_list arguments;
+
+	requirement->answer = answer;
+	va_start(arguments, format);
+	vsnprintf(requirement->reason, sizeof(requirement->reason), format, arguments);
+	va_end(arguments);
+}
+
+/* Adds a name to a list with this separator; what does not fit is left out. */
+static void add_name(char list[REQUIREMENT_SIZE], const char *separator, const char *name)
+{
+	size_t used = strlen(list);
+
+	if (used + strlen(separator) + strlen(name) < REQUIREMENT_SIZE)
+		snprintf(list + used, REQUIREMENT_SIZE - used, "%s%s", used ? separator : "", name);
+}
+
+/* ---- --require ---- */
+
+static bool allows(const struct policy *policy, const char *clocksource)
+{
+	for (size_t i = 0; i < policy->clocksource_count; i++) {
+		if (strcmp(policy->clocksources[i], clocksource) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void judge_clocksource(const struct policy *policy,
+	const struct clocksource_evidence *clocksource, struct requirement *requirement)
+{
+	const char *changed_to = clocksource->changed_to;
+
+	requirement->option = "require";
+	for (size_t i = 0; i < policy->clocksource_count; i++)
+		add_name(requirement->value, ",", policy->clocksources[i]);
+	if (!fact_is_known(&clocksource->current_fact))
+		answer(requirement, POLICY_UNDETERMINED, "the clocksource is unknown: %s",
+			clocksource->current_fact.reason);
+	else if (!allows(policy, clocksource->current))
+		answer(requirement, POLICY_NOT_MET, "the clocksource is %s", clocksource->current);
+	else if (*changed_to && !allows(policy, changed_to))
+		answer(requirement, POLICY_NOT_MET, "the clocksource changed to %s", changed_to);
+	else
+		answer(requirement, POLICY_MET, "the clocksource is %s", clocksource->current);
+}
+
+/* ---- --deciding ---- */
+
+/* Those that entered the kernel, by name; empty: none did. */
+static void list_entering(const struct evidence *evidence, char list[REQUIREMENT_SIZE])
+{
+	*list = '\0';
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		const struct call_evidence *call = &evidence->calls[i];
+
+		if (call->decides && call->path[call_judged_path(call)].entered)
+			add_name(list, " and ", policy_call_name(call->call, call->clock));
+	}
+}
+
+static void answer_fallback(const struct evidence *evidence, const struct verdict *verdict,
+	struct requirement *requirement)
+{
+	struct entry_counts counts = counts_deciding(evidence);
+	char list[REQUIREMENT_SIZE];
+
+	list_entering(evidence, list);
+	if (*list)
+		answer(requirement, POLICY_NOT_MET, "%s %sfall%s back to %s", list,
+			counts.entering > counts.always ? "sometimes " : "",
+			counts.entering == 1 ? "s" : "",
+			counts.entering == 1 ? "a system call" : "system calls");
+	else
+		answer(requirement, POLICY_NOT_MET, "%.*s", (int)strcspn(verdict->summary, "."),
+			verdict->summary);
+}
+
+static const struct call_evidence *find_call(
+	const struct evidence *evidence, const char *call, const char *clock)
+{
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		if (strcmp(evidence->calls[i].call, call) == 0 &&
+			strcmp(evidence->calls[i].clock, clock) == 0)
+			return &evidence->calls[i];
+	}
+	return NULL;
+}
+
+static void judge_deciding(const struct policy *policy, const struct evidence *evidence,
+	struct requirement *requirement)
+{
+	struct evidence other = *evidence;
+	struct verdict verdict;
+
+	requirement->option = "deciding";
+	for (size_t i = 0; i < policy->deciding_count; i++) {
+		const char *name =
+			policy_call_name(policy->deciding[i].call, policy->deciding[i].clock);
+
+		add_name(requirement->value, ",", name);
+		if (evidence->call_count && !*requirement->reason &&
+			!find_call(evidence, policy->deciding[i].call, policy->deciding[i].clock))
+			answer(requirement, POLICY_UNDETERMINED, "%s was not measured", name);
+	}
+	if (*requirement->reason)
+		return;
+	for (size_t i = 0; i < other.call_count; i++)
+		other.calls[i].decides = policy_decides(policy, &evidence->calls[i]);
+	verdict_find(&other, &verdict);
+	if (verdict.kind == VERDICT_OK)
+		answer(requirement, POLICY_MET, "served by the vDSO");
+	else if (verdict.kind == VERDICT_FALLBACK)
+		answer_fallback(&other, &verdict, requirement);
+	else if (verdict.kind == VERDICT_SLOW)
+		answer(requirement, POLICY_NOT_MET,
+			"reading the CPU's counter takes as long as a system call");
+	else
+		answer(requirement, POLICY_UNDETERMINED, "%.*s", (int)strlen(verdict.summary) - 1,
+			verdict.summary);
+}
+
+/* ---- --max-ns ---- */
+
+/* The dearest deciding call; one that was not timed settles nothing, unless another is too slow. */
+static void judge_time(const struct policy *policy, const struct evidence *evidence,
+	struct requirement *requirement)
+{
+	const struct call_evidence *dearest = NULL, *untimed = NULL;
+	double most = 0;
+	char ns[32];
+
+	requirement->option = "max-ns";
+	snprintf(requirement->value, sizeof(requirement->value), "%" PRIu64, policy->max_ns);
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		const struct call_evidence *call = &evidence->calls[i];
+		const struct path_evidence *path = &call->path[call_judged_path(call)];
+
+		if (!policy_decides(policy, call))
+			continue;
+		if (!path->timed) {
+			untimed = call;
+		} else if (path->min_ns > most) {
+			dearest = call;
+			most = path->min_ns;
+		}
+	}
+	if (!dearest || (untimed && most <= (double)policy->max_ns))
+		answer(requirement, POLICY_UNDETERMINED, "%s was not timed",
+			untimed ? policy_call_name(untimed->call, untimed->clock) : "the clock");
+	else
+		answer(requirement, most > (double)policy->max_ns ? POLICY_NOT_MET : POLICY_MET,
+			"%s takes %s ns", policy_call_name(dearest->call, dearest->clock),
+			wrap_ns(most, ns));
+}
+
+/* ---- all of it ---- */
+
+static uint32_t find_status(
+	const struct policy *policy, enum verdict_kind verdict, const struct outcome *outcome)
+{
+	uint32_t status = policy->deciding_count ? 0 : (uint32_t)verdict_exit_status(verdict);
+
+	if (policy_find(outcome, POLICY_NOT_MET))
+		return 1;
+	return status == 0 && policy_find(outcome, POLICY_UNDETERMINED) ? 2 : status;
+}
+
+void policy_judge(const struct policy *policy, const struct evidence *evidence,
+	enum verdict_kind verdict, struct outcome *outcome)
+{
+	*outcome = (struct outcome){.count = 0};
+	if (policy->clocksource_count)
+		judge_clocksource(
+			policy, &evidence->clocksource, &outcome->requirements[outcome->count++]);
+	if (policy->deciding_count)
+		judge_deciding(policy, evidence, &outcome->requirements[outcome->count++]);
+	if (policy->max_ns)
+		judge_time(policy, evidence, &outcome->requirements[outcome->count++]);
+	outcome->exit_status = find_status(policy, verdict, outcome);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tests of check/monitoring and check/prometheus: whatever is in the evidence, what is printed
+ * keeps the form that its readers parse.
+ */
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/monitoring.h"
+#include "check/prometheus.h"
+#include "unit/dice.h"
+#include "unit/evidence_builder.h"
+#include "unit/unit.h"
+
+#define ROLLS 300
+
+static struct evidence evidence;
+static struct diagnosis diagnosis;
+static struct policy policy;
+static struct outcome outcome;
+
+/* What a format prints for the evidence; the caller frees it. */
+static char *print(bool (*write)(const void *, const struct style *, FILE *))
+{
+	struct document document = {.evidence = &evidence,
+		.diagnosis = &diagnosis,
+		.policy = &policy,
+		.outcome = &outcome};
+	struct style style = {.verbose = false};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	diagnose(&evidence, &diagnosis);
+	policy_judge(&policy, &evidence, diagnosis.verdict.kind, &outcome);
+	assert_true(write(&document, &style, out));
+	fclose(out);
+	return text;
+}
+
+static void assert_matches(const char *text, const char *pattern)
+{
+	regex_t regex;
+
+	assert_int_equal(regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB), 0);
+	if (regexec(&regex, text, 0, NULL, 0) != 0)
+		fail_msg("'%s' does not match '%s'", text, pattern);
+	regfree(&regex);
+}
+
+/* Any evidence under any policy, with what the formats have to escape in its names. */
+static void roll(struct dice *dice)
+{
+	static const char name[] = "a|b \"c\" \\d";
+
+	evidence_roll(&evidence, dice);
+	if (dice_roll(dice, 2))
+		strcpy(evidence.clocksource.current, name);
+	if (dice_roll(dice, 2))
+		strcpy(evidence.host.name.value, name);
+	strcpy(evidence.proof.fact.reason, name);
+	policy = (struct policy){.max_ns = dice_roll(dice, 2) * 50};
+	if (dice_roll(dice, 2))
+		strcpy(policy.clocksources[policy.clocksource_count++], name);
+}
+
+static void a_status_line_has_one_bar_and_valid_perfdata(void **state)
+{
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int i = 0; i < ROLLS; i++) {
+		char *text, *rest;
+
+		roll(&dice);
+		text = print(nagios_write);
+		rest = strchr(text, '\n');
+		assert_non_null(rest);
+		*rest++ = '\0';
+		assert_matches(text,
+			"^VDSOCHECK (OK|WARNING|CRITICAL|UNKNOWN) - [^|]+( \\|( [A-Za-z_]+="
+			"[0-9.]+(us|%);;[0-9.]*;0(;100)?)+)?$");
+		assert_null(strchr(rest, '|'));
+		free(text);
+	}
+}
+
+static void a_line_has_its_columns_whatever_is_in_them(void **state)
+{
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int i = 0; i < ROLLS; i++) {
+		char *text;
+
+		roll(&dice);
+		text = print(line_write);
+		assert_matches(text,
+			"^[^ ]+ +(ok|fallback|slow|unknown) +[^ ]+ +[^ ]+ +([0-9.]+|-) [^ ]+ "
+			".*\n$");
+		assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+		free(text);
+	}
+}
+
+static void each_metric_is_a_valid_sample_below_its_type(void **state)
+{
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int i = 0; i < ROLLS; i++) {
+		char metric[64] = "", *text, *rest, *line;
+
+		roll(&dice);
+		rest = text = print(prometheus_write);
+		while ((line = strsep(&rest, "\n")) && *line) {
+			if (sscanf(line, "# TYPE %63s gauge", metric) == 1)
+				continue;
+			if (strncmp(line, "# HELP vdsocheck_", 17) == 0)
+				continue;
+			assert_memory_equal(line, metric, strlen(metric));
+			assert_matches(line + strlen(metric),
+				"^(\\{([a-z_]+=\"([^\"\\]|\\\\[\"\\n])*\",?)+\\})? "
+				"[0-9.]+(e-9)?$");
+		}
+		free(text);
+	}
+}
+
+static void states_are_those_of_a_plugin(void **state)
+{
+	(void)state;
+	policy = (struct policy){.max_ns = 0};
+	evidence_make_healthy(&evidence);
+	free(print(nagios_write));
+	assert_int_equal(nagios_exit_status(&outcome), 0);
+	evidence_make_falling_back(&evidence, "hpet");
+	free(print(nagios_write));
+	assert_int_equal(nagios_exit_status(&outcome), 1);
+	policy.max_ns = 1;
+	free(print(nagios_write));
+	assert_int_equal(nagios_exit_status(&outcome), 2);
+	evidence_remove_timing(&evidence);
+	evidence_remove_proof(&evidence, "Operation not permitted");
+	free(print(nagios_write));
+	assert_int_equal(nagios_exit_status(&outcome), 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_status_line_has_one_bar_and_valid_perfdata),
+		cmocka_unit_test(a_line_has_its_columns_whatever_is_in_them),
+		cmocka_unit_test(each_metric_is_a_valid_sample_below_its_type),
+		cmocka_unit_test(states_are_those_of_a_plugin),
+	};
+
+	return cmocka_run_group_tests_name("monitoring", tests, NULL, NULL);
+}
