@@ -115,18 +115,26 @@ static void write_single_cpu(const struct warp_evidence *warp, char *summary, si
 		warp->cpus[0]);
 }
 
+static bool is_not_read(const struct warp_evidence *warp)
+{
+	return !fact_is_known(&result_of(warp, WARP_MONOTONIC)->fact);
+}
+
+static void write_not_read(const struct warp_evidence *warp, char *summary, size_t size)
+{
+	snprintf(summary, size, "CLOCK_MONOTONIC could not be read: %s.",
+		result_of(warp, WARP_MONOTONIC)->fact.reason);
+}
+
 static bool is_not_compared(const struct warp_evidence *warp)
 {
-	return !fact_is_known(&result_of(warp, WARP_MONOTONIC)->fact) ||
-	       !fact_is_known(&result_of(warp, WARP_MONOTONIC)->apart_fact);
+	return !fact_is_known(&result_of(warp, WARP_MONOTONIC)->apart_fact);
 }
 
 static void write_not_compared(const struct warp_evidence *warp, char *summary, size_t size)
 {
-	const struct warp_result *result = result_of(warp, WARP_MONOTONIC);
-
 	snprintf(summary, size, "CLOCK_MONOTONIC could not be compared between all CPUs: %s.",
-		fact_is_known(&result->fact) ? result->apart_fact.reason : result->fact.reason);
+		result_of(warp, WARP_MONOTONIC)->apart_fact.reason);
 }
 
 static bool always(const struct warp_evidence *warp)
@@ -160,6 +168,8 @@ static const struct rule rules[] = {
 	{"counters-disagree", WARP_WARPS, counters_disagree, write_counters,
 		"Leave the clocksource as it is: one that reads this counter (tsc) would run "
 		"backwards here, and so would programs that read it directly."},
+	{"not-read", WARP_UNKNOWN, is_not_read, write_not_read,
+		"Run vdsocheck: it says what is wrong with the vDSO of this host."},
 	{"one-cpu", WARP_OK, is_single_cpu, write_single_cpu, NULL},
 	{"not-compared", WARP_UNKNOWN, is_not_compared, write_not_compared,
 		"Test for longer (-d), or when the host is less busy."},

@@ -526,6 +526,21 @@ static void rules_not_compared(void **state)
 	expect_verdict(&evidence, "not-compared", 2, "they never met");
 }
 
+static void a_clock_that_cannot_be_read_is_unknown_and_no_longer_test_is_advised(void **state)
+{
+	struct warp_evidence evidence = two_quiet_cpus();
+	struct warp_verdict verdict;
+
+	(void)state;
+	fact_set(
+		&evidence.results[WARP_MONOTONIC].fact, FACT_FAILED, "reading it ends with SIGBUS");
+	expect_verdict(&evidence, "not-read", 2, "reading it ends with SIGBUS");
+	evidence.cpu_count = 1;
+	warp_judge(&evidence, &verdict);
+	assert_string_equal(verdict.rule, "not-read");
+	assert_null(strstr(verdict.advice, "longer"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -548,6 +563,8 @@ int main(void)
 		cmocka_unit_test(rules_disagreement),
 		cmocka_unit_test(rules_counters),
 		cmocka_unit_test(rules_not_compared),
+		cmocka_unit_test(
+			a_clock_that_cannot_be_read_is_unknown_and_no_longer_test_is_advised),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
