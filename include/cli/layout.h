@@ -22,6 +22,12 @@ void wrap_print(FILE *out, const char *label, int indent, const char *text);
 void wrap_text(FILE *out, int column, int indent, const char *text);
 
 /*
+ * Prints "WORD: text", the answer that a command's output begins with. `color` is the escape
+ * sequence for the word; NULL: none.
+ */
+void wrap_answer(FILE *out, const char *word, const char *color, const char *text);
+
+/*
  * Prints a shell command that begins at `column`, folded with a backslash at blanks where it is
  * longer than the line, so that it can still be pasted; further lines begin at `indent`. Leaves
  * the last line open and returns its column.

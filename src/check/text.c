@@ -20,8 +20,6 @@
 /* The prompt takes the 24th. */
 #define SCREEN_LINES 23
 
-#define COLOR_RESET "\033[0m"
-
 /* What may be left out, in this order. */
 enum part {
 	PART_ADDRESS,     /* of a source: its title stays */
@@ -88,17 +86,12 @@ static void write_policy(const struct screen *screen)
 static void write_verdict(const struct screen *screen, bool color)
 {
 	const struct diagnosis *diagnosis = screen->document->diagnosis;
-	const char *word = headings[diagnosis->verdict.kind].word;
-	int column = (int)strlen(word) + 2;
+	enum verdict_kind kind = diagnosis->verdict.kind;
 	struct phrase phrase = {.used = 0};
 
-	if (color)
-		fprintf(screen->out, "%s%s%s: ", headings[diagnosis->verdict.kind].color, word,
-			COLOR_RESET);
-	else
-		fprintf(screen->out, "%s: ", word);
 	describe_verdict(diagnosis, screen->document->evidence, &phrase);
-	wrap_text(screen->out, column, column, phrase.text);
+	wrap_answer(
+		screen->out, headings[kind].word, color ? headings[kind].color : NULL, phrase.text);
 	write_policy(screen);
 	fputc('\n', screen->out);
 }

@@ -61,6 +61,14 @@ void wrap_text(FILE *out, int column, int indent, const char *text)
 	fputc('\n', out);
 }
 
+void wrap_answer(FILE *out, const char *word, const char *color, const char *text)
+{
+	int column = (int)strlen(word) + 2;
+
+	fprintf(out, "%s%s%s: ", color ? color : "", word, color ? "\033[0m" : "");
+	wrap_text(out, column, column, text);
+}
+
 void wrap_print(FILE *out, const char *label, int indent, const char *text)
 {
 	fprintf(out, "%*s%-*s", MARGIN, "", indent - MARGIN, label);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One clocksource, measured: a first look at whether its clock runs at all, the proof, the
- * times, and a look for warps. Everything here runs in a worker that may be killed.
+ * One clocksource, measured: whether its clock runs at all, the proof, the times, and whether
+ * it warps. Everything here runs in a worker that may be killed.
  *
- * The first look compares the new clock with the CPU's counter, not with timers: a clock that
+ * The speed of the new clock is compared with the CPU's counter, not with timers: a clock that
  * stands still also stops every timer, those that are to end the worker included.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/child.h"
+#include "collect.h"
 #include "judge.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
@@ -19,13 +20,13 @@
 #include "measure/timing.h"
 #include "model.h"
 
-/* Of the first look, and of each measurement. */
+/* The limit of the speed check, and of each measurement. */
 #define PART_NS 10000000000
 
 /* Longer than a tick of HZ=100, which is all that the jiffies clock resolves. */
 #define SPEED_WINDOW_NS 12000000.0
 
-#define LOOK_TRIES 5
+#define TIMING_TRIES 5
 
 /* Far more than a window has room for. */
 #define CALIBRATION_MARKS_MAX 1000000
@@ -41,21 +42,15 @@
 #define DEVICE_CPUS_MANY 32
 #define DEVICE_CPUS_FEW 4
 
-/* ---- the first look ---- */
+/* ---- does the clock run? ---- */
 
-struct first_look {
+struct speed_check {
 	const struct clocksource_switch *clock;
 	const char *name;
 	enum switch_result result;
 	struct fact switched;
 	struct fact runs;
 };
-
-static void spin(uint64_t start, double ticks)
-{
-	while ((double)(counter_read_ordered() - start) < ticks)
-		;
-}
 
 /*
  * From one narrow pair of readings to another, so that it does not matter where in between
@@ -66,7 +61,8 @@ static double speed_in_one_window(double ns_per_tick)
 	struct drift_mark start = drift_mark_take();
 	struct drift_mark end;
 
-	spin(start.ticks, SPEED_WINDOW_NS / ns_per_tick);
+	while ((double)(counter_read_ordered() - start.ticks) < SPEED_WINDOW_NS / ns_per_tick)
+		;
 	end = drift_mark_take();
 	return (double)(end.raw_ns - start.raw_ns) /
 	       ((double)(end.ticks - start.ticks) * ns_per_tick);
@@ -100,48 +96,49 @@ static double calibrate(void)
 	return 0;
 }
 
-static void switch_and_look(struct first_look *look)
+static void switch_and_check(struct speed_check *check)
 {
 	double ns_per_tick, ratios[SPEED_WINDOWS];
 
-	counter_probe(&look->runs);
-	ns_per_tick = fact_is_known(&look->runs) ? calibrate() : 0;
-	fact_set_known(&look->runs);
-	look->result = clocksource_switch_to(look->clock, look->name, &look->switched);
-	if (look->result != SWITCH_DONE || ns_per_tick <= 0)
+	counter_probe(&check->runs);
+	ns_per_tick = fact_is_known(&check->runs) ? calibrate() : 0;
+	fact_set_known(&check->runs);
+	check->result = clocksource_switch_to(check->clock, check->name, &check->switched);
+	if (check->result != SWITCH_DONE || ns_per_tick <= 0)
 		return;
 	for (int i = 0; i < SPEED_WINDOWS; i++)
 		ratios[i] = speed_in_one_window(ns_per_tick);
-	candidate_judge_speed(ratios, &look->runs);
-	if (!fact_is_known(&look->runs)) {
+	candidate_judge_speed(ratios, &check->runs);
+	if (!fact_is_known(&check->runs)) {
 		struct fact why = {0};
 
-		clocksource_switch_restore(look->clock, &why);
+		clocksource_switch_restore(check->clock, &why);
 	}
 }
 
 /* On one CPU, since the counters of two may differ. */
-static void look_pinned(void *argument)
+static void check_pinned(void *argument)
 {
 	int cpu;
 
 	if (cpus_list(&cpu, 1) == 1)
 		cpus_pin(cpu);
-	switch_and_look(argument);
+	switch_and_check(argument);
 }
 
-static bool switch_carefully(const struct clocksource_switch *clock, struct candidate *candidate)
+static bool switch_and_check_pinned(
+	const struct clocksource_switch *clock, struct candidate *candidate)
 {
-	struct first_look look = {.clock = clock, .name = candidate->name};
+	struct speed_check check = {.clock = clock, .name = candidate->name};
 	struct deadline deadline = deadline_after(PART_NS);
 
-	if (!child_compute(look_pinned, &look, sizeof(look), &deadline, &candidate->fact))
+	if (!child_compute(check_pinned, &check, sizeof(check), &deadline, &candidate->fact))
 		return false;
-	candidate->switched = look.switched;
-	candidate->fact = look.runs;
-	if (look.result == SWITCH_FOREIGN)
-		candidate->changed = look.switched;
-	return look.result == SWITCH_DONE && fact_is_known(&look.runs);
+	candidate->switched = check.switched;
+	candidate->fact = check.runs;
+	if (check.result == SWITCH_FOREIGN)
+		candidate->changed = check.switched;
+	return check.result == SWITCH_DONE && fact_is_known(&check.runs);
 }
 
 /* ---- the measurement ---- */
@@ -176,7 +173,7 @@ static void keep_least(const struct evidence *now, struct evidence *least)
 }
 
 /* False if there are no times: on a busy machine every batch may have been disturbed. */
-static bool look_once(const struct candidate_setup *setup, struct candidate *candidate)
+static bool time_once(const struct candidate_setup *setup, struct candidate *candidate)
 {
 	static struct evidence now;
 	const struct path_evidence *path;
@@ -192,15 +189,15 @@ static bool look_once(const struct candidate_setup *setup, struct candidate *can
 	path = call ? &call->path[call_judged_path(call)] : NULL;
 	if (!fact_is_known(&now.timing.fact) || !path || !path->timed)
 		return false;
-	candidate->looks_ns[candidate->look_count++] = path->min_ns;
+	candidate->timings_ns[candidate->timing_count++] = path->min_ns;
 	keep_least(&now, &candidate->evidence);
 	return true;
 }
 
-static void look_at_times(const struct candidate_setup *setup, struct candidate *candidate)
+static void time_calls(const struct candidate_setup *setup, struct candidate *candidate)
 {
-	for (int i = 0; i < LOOK_TRIES && candidate->look_count < LOOK_MAX; i++) {
-		if (look_once(setup, candidate))
+	for (int i = 0; i < TIMING_TRIES && candidate->timing_count < TIMING_MAX; i++) {
+		if (time_once(setup, candidate))
 			break;
 	}
 }
@@ -227,7 +224,7 @@ static void use_few_cpus(const int *cpus, size_t count, size_t few)
 	CPU_FREE(set);
 }
 
-static void look_for_warps(const struct candidate_setup *setup, struct candidate *candidate)
+static void measure_warps(const struct candidate_setup *setup, struct candidate *candidate)
 {
 	static int cpus[CPUS_MAX];
 	struct warp_setup warp = {.duration_ns = setup->warp_ns, .clocks = CANDIDATE_CLOCKS};
@@ -241,36 +238,52 @@ static void look_for_warps(const struct candidate_setup *setup, struct candidate
 	warp_release(&candidate->warp);
 }
 
+void compare_find_calls(struct moment_evidence *moment, struct vdso_evidence *vdso,
+	struct vdso_image *image, struct call_table *calls)
+{
+	struct root here;
+
+	*image = (struct vdso_image){0};
+	if (root_open(&here, "/", &vdso->fact)) {
+		if (moment)
+			moment_collect(&here, moment);
+		vdso_collect(&here, vdso, image);
+		root_close(&here);
+	}
+	call_table_make(vdso, image, calls);
+	call_table_keep_deciding(calls);
+}
+
 void candidate_measure(const struct clocksource_switch *clock, const struct candidate_setup *setup,
 	struct candidate *candidate)
 {
 	struct deadline deadline;
 
-	if (!switch_carefully(clock, candidate))
+	if (!switch_and_check_pinned(clock, candidate))
 		return;
 	fact_set(&candidate->fact, FACT_FAILED, "not done");
 	candidate->evidence = (struct evidence){0};
 	call_table_name(setup->calls, &candidate->evidence);
 	deadline = deadline_after(PART_NS);
 	proof_take(&candidate->evidence, setup->calls, &deadline);
-	look_at_times(setup, candidate);
+	time_calls(setup, candidate);
 	proof_take(&candidate->evidence, setup->calls, &deadline);
 	if (is_still_in_use(clock, candidate)) {
-		look_at_times(setup, candidate);
-		look_for_warps(setup, candidate);
+		time_calls(setup, candidate);
+		measure_warps(setup, candidate);
 		is_still_in_use(clock, candidate);
 	}
 	fact_set_known(&candidate->fact);
 }
 
-void candidate_look_again(const struct clocksource_switch *clock,
+void candidate_time_again(const struct clocksource_switch *clock,
 	const struct candidate_setup *setup, struct candidate *candidate)
 {
 	struct fact why = {0};
 	enum switch_result result = clocksource_switch_restore(clock, &why);
 
 	if (result == SWITCH_DONE) {
-		look_at_times(setup, candidate);
+		time_calls(setup, candidate);
 		is_still_in_use(clock, candidate);
 	} else if (result == SWITCH_FOREIGN) {
 		candidate->changed = why;

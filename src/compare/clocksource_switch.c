@@ -168,7 +168,7 @@ static int write_name(const struct clocksource_switch *clock, const char *name)
 	return 0;
 }
 
-static enum switch_result tell_foreign(const char *name, struct fact *why)
+static enum switch_result report_foreign(const char *name, struct fact *why)
 {
 	fact_set(why, FACT_FAILED, "something else switched the clocksource to %s", name);
 	return SWITCH_FOREIGN;
@@ -179,7 +179,7 @@ bool clocksource_switch_is_foreign(const struct clocksource_switch *clock, struc
 	char now[CLOCKSOURCE_NAME_SIZE];
 
 	return clocksource_switch_read(clock, now, why) && !is_ours(clock, now) &&
-	       tell_foreign(now, why) == SWITCH_FOREIGN;
+	       report_foreign(now, why) == SWITCH_FOREIGN;
 }
 
 static enum switch_result write_and_read_back(
@@ -200,7 +200,7 @@ static enum switch_result write_and_read_back(
 		return SWITCH_DONE;
 	}
 	if (!is_ours(clock, now))
-		return tell_foreign(now, why);
+		return report_foreign(now, why);
 	fact_set(why, FACT_FAILED, "rejected by the kernel (still on %s)", now);
 	return SWITCH_REFUSED;
 }
@@ -215,7 +215,7 @@ enum switch_result clocksource_switch_to(
 	if (!clocksource_switch_read(clock, now, why))
 		return SWITCH_REFUSED;
 	if (!is_ours(clock, now))
-		return tell_foreign(now, why);
+		return report_foreign(now, why);
 	text_copy(clock->ours->current, CLOCKSOURCE_NAME_SIZE, now);
 	if (strcmp(now, name) == 0) {
 		fact_set_known(why);

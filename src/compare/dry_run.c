@@ -7,16 +7,13 @@
  */
 #include <string.h>
 
-#include "base/clock.h"
 #include "cli/describe.h"
 #include "cli/layout.h"
-#include "collect.h"
 #include "document.h"
 #include "judge.h"
 #include "measure/copy.h"
 #include "measure/proof.h"
 #include "measure/timing.h"
-#include "measure/vdso.h"
 #include "model.h"
 
 /* What the patched copy of the vDSO reads. */
@@ -32,19 +29,10 @@
 
 void dry_run_measure(struct evidence *evidence, const struct deadline *deadline)
 {
-	struct vdso_image image = {0};
+	struct vdso_image image;
 	struct call_table calls;
-	struct root here;
-	struct fact why = {0};
 
-	if (!root_open(&here, "/", &why)) {
-		evidence->proof.fact = evidence->timing.fact = why;
-		return;
-	}
-	vdso_collect(&here, &evidence->vdso, &image);
-	root_close(&here);
-	call_table_make(&evidence->vdso, &image, &calls);
-	call_table_keep_deciding(&calls);
+	compare_find_calls(NULL, &evidence->vdso, &image, &calls);
 	call_table_name(&calls, evidence);
 	proof_take(evidence, &calls, deadline);
 	timing_measure(evidence, &calls, TIMING_WHOLE, deadline);
@@ -164,8 +152,7 @@ bool dry_run_text(const struct dry_run *dry, FILE *out)
 	struct phrase summary = {.used = 0};
 
 	summarize(dry, &summary);
-	fprintf(out, "DRY RUN: ");
-	wrap_text(out, 9, 9, summary.text);
+	wrap_answer(out, "DRY RUN", NULL, summary.text);
 	fprintf(out, "\n  %-*s%9s\n", NAME_WIDTH, "", "ns");
 	for (size_t i = 0; i < dry->count; i++)
 		print_row(&dry->rows[i], out);

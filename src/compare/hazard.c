@@ -38,15 +38,10 @@ void ntp_state_read(struct ntp_state *state)
 	fact_set_known(&state->fact);
 }
 
-/* ---- virtual machines: each look sets *none to failed where it finds one ---- */
-
-static bool is_kvm_module(struct span name)
-{
-	return text_equals(name, "kvm_intel") || text_equals(name, "kvm_amd");
-}
+/* ---- virtual machines: each check sets *none to failed where it finds one ---- */
 
 /* Lines of /proc/modules: NAME SIZE REFERENCES ... A machine holds a reference. */
-static void look_at_modules(const struct root *root, struct fact *none)
+static void check_modules(const struct root *root, struct fact *none)
 {
 	static char buffer[MODULES_SIZE];
 	struct span rest, line, name, size, references;
@@ -56,7 +51,8 @@ static void look_at_modules(const struct root *root, struct fact *none)
 	if (!root_read_head(root, "/proc/modules", buffer, sizeof(buffer), &rest, &why))
 		return;
 	while (text_next_line(&rest, &line)) {
-		if (text_next_word(&line, &name) && is_kvm_module(name) &&
+		if (text_next_word(&line, &name) &&
+			(text_equals(name, "kvm_intel") || text_equals(name, "kvm_amd")) &&
 			text_next_word(&line, &size) && text_next_word(&line, &references) &&
 			number_parse(references, &count) && count > 0)
 			fact_set(none, FACT_FAILED, "the module %.*s is in use", (int)name.length,
@@ -65,7 +61,7 @@ static void look_at_modules(const struct root *root, struct fact *none)
 }
 
 /* A module of which /proc/modules says nothing, as where that file is hidden. */
-static void look_at_reference_counts(const struct root *root, struct fact *none)
+static void check_reference_counts(const struct root *root, struct fact *none)
 {
 	static const char *const files[] = {
 		"/sys/module/kvm_intel/refcnt", "/sys/module/kvm_amd/refcnt"};
@@ -81,7 +77,7 @@ static void look_at_reference_counts(const struct root *root, struct fact *none)
 	}
 }
 
-/* NULL if the folder cannot be read: then it tells nothing. */
+/* NULL if the folder cannot be read, which shows nothing. */
 static DIR *open_folder(const struct root *root, const char *path)
 {
 	struct fact why = {0};
@@ -94,7 +90,7 @@ static DIR *open_folder(const struct root *root, const char *path)
 }
 
 /* KVM has a folder PID-FD there for each machine. */
-static void look_at_debugfs(const struct root *root, struct fact *none)
+static void check_debugfs(const struct root *root, struct fact *none)
 {
 	static const char path[] = "/sys/kernel/debug/kvm";
 	DIR *list = open_folder(root, path);
@@ -108,15 +104,6 @@ static void look_at_debugfs(const struct root *root, struct fact *none)
 		closedir(list);
 }
 
-static bool holds_kvm(int folder, const char *descriptor)
-{
-	char target[32];
-	ssize_t length = readlinkat(folder, descriptor, target, sizeof(target));
-	struct span name = {target, length > 0 ? (size_t)length : 0};
-
-	return text_equals(name, "/dev/kvm") || text_equals(name, "anon_inode:kvm-vm");
-}
-
 static bool process_holds_kvm(const struct root *root, const char *pid)
 {
 	char path[64];
@@ -126,14 +113,19 @@ static bool process_holds_kvm(const struct root *root, const char *pid)
 
 	snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
 	list = open_folder(root, path);
-	while (list && !holds && (entry = readdir(list)))
-		holds = holds_kvm(dirfd(list), entry->d_name);
+	while (list && !holds && (entry = readdir(list))) {
+		char target[32];
+		ssize_t length = readlinkat(dirfd(list), entry->d_name, target, sizeof(target));
+		struct span name = {target, length > 0 ? (size_t)length : 0};
+
+		holds = text_equals(name, "/dev/kvm") || text_equals(name, "anon_inode:kvm-vm");
+	}
 	if (list)
 		closedir(list);
 	return holds;
 }
 
-static void look_at_processes(const struct root *root, struct fact *none)
+static void check_processes(const struct root *root, struct fact *none)
 {
 	DIR *list = open_folder(root, "/proc");
 	const struct dirent *entry;
@@ -146,11 +138,11 @@ static void look_at_processes(const struct root *root, struct fact *none)
 		closedir(list);
 }
 
-void guests_look(const struct root *root, struct fact *none)
+void guests_find(const struct root *root, struct fact *none)
 {
 	fact_set_known(none);
-	look_at_modules(root, none);
-	look_at_reference_counts(root, none);
-	look_at_debugfs(root, none);
-	look_at_processes(root, none);
+	check_modules(root, none);
+	check_reference_counts(root, none);
+	check_debugfs(root, none);
+	check_processes(root, none);
 }

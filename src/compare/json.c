@@ -63,52 +63,30 @@ static struct shown_call shown_call(
 	return row;
 }
 
-static json_t *calls(const struct evidence *evidence)
-{
-	struct shown_call rows[CALL_MAX];
-	size_t count = 0;
-
-	for (size_t i = 0; i < evidence->call_count; i++) {
-		if (evidence->calls[i].decides)
-			rows[count++] = shown_call(evidence, &evidence->calls[i]);
-	}
-	return field_list(call_fields, rows, count, sizeof(rows[0]), NULL);
-}
-
 /* ---- its clocks ---- */
 
-struct clock_row {
-	const char *clock;
-	struct warp_result watched;
-};
+static json_t *clock_name(const void *object, const void *whole)
+{
+	const struct warp_evidence *warp = whole;
+	const struct warp_result *result = object;
+
+	return json_string(warp_clock_name((enum warp_clock_id)(result - warp->results)));
+}
 
 #undef OF
-#define OF struct clock_row
-#define WATCHED(name, member) INTEGER(name, member, INT64_MAX), .fact = FACT(watched.fact)
+#define OF struct warp_result
+#define WATCHED(name, member) INTEGER(name, member, INT64_MAX), .fact = FACT(fact)
 
 static const struct field clock_fields[] = {
-	{STRING("clock", clock)},
-	{WATCHED("reads", watched.reads), .reason = "reason"},
-	{WATCHED("warps", watched.warps)},
-	{WATCHED("largest_warp_ns", watched.largest_ns)},
-	{INTEGER("apart_at_most_ns", watched.apart_ns, INT64_MAX), .fact = FACT(watched.apart_fact),
-		.whole = FACT(watched.fact), .reason = "reason"},
+	{COMPUTED("clock", FIELD_STRING, clock_name)},
+	{WATCHED("reads", reads), .reason = "reason"},
+	{WATCHED("warps", warps)},
+	{WATCHED("largest_warp_ns", largest_ns)},
+	{INTEGER("apart_at_most_ns", apart_ns, INT64_MAX), .fact = FACT(apart_fact),
+		.whole = FACT(fact), .reason = "reason"},
 	{REASON("reason")},
 	{0},
 };
-
-static json_t *clocks(const struct warp_evidence *warp)
-{
-	struct clock_row rows[WARP_CLOCK_COUNT];
-	size_t count = 0;
-
-	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		if (CANDIDATE_CLOCKS & WARP_CLOCK(id))
-			rows[count++] = (struct clock_row){
-				warp_clock_name((enum warp_clock_id)id), warp->results[id]};
-	}
-	return field_list(clock_fields, rows, count, sizeof(rows[0]), NULL);
-}
 
 /* ---- candidates ---- */
 
@@ -116,7 +94,7 @@ struct source_row {
 	const struct candidate *candidate;
 	const char *name, *state, *gain, *reason;
 	bool in_use, tried;
-	double price_ns, spread_ns;
+	double cost_ns, spread_ns;
 	int64_t entered, attempts, warps, warp_cpus;
 };
 
@@ -125,30 +103,42 @@ static bool is_tried(const void *object)
 	return ((const struct source_row *)object)->tried;
 }
 
-static const struct field look_element[] = {
+static const struct field timing_element[] = {
 	{.key = "", .kind = FIELD_REAL, .decimals = 1, .most = DOCUMENT_NS_MAX},
 	{0},
 };
 
-static json_t *source_looks(const void *object, const void *whole)
+static json_t *source_timings(const void *object, const void *whole)
 {
 	const struct candidate *candidate = ((const struct source_row *)object)->candidate;
 
 	(void)whole;
-	return field_list(look_element, candidate->looks_ns, candidate->look_count,
-		sizeof(candidate->looks_ns[0]), NULL);
+	return field_list(timing_element, candidate->timings_ns, candidate->timing_count,
+		sizeof(candidate->timings_ns[0]), NULL);
 }
 
 static json_t *source_calls(const void *object, const void *whole)
 {
+	const struct evidence *evidence = &((const struct source_row *)object)->candidate->evidence;
+	struct shown_call rows[CALL_MAX];
+	size_t count = 0;
+
 	(void)whole;
-	return calls(&((const struct source_row *)object)->candidate->evidence);
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		if (evidence->calls[i].decides)
+			rows[count++] = shown_call(evidence, &evidence->calls[i]);
+	}
+	return field_list(call_fields, rows, count, sizeof(rows[0]), NULL);
 }
 
+/* CANDIDATE_CLOCKS: all after the counter. */
 static json_t *source_clocks(const void *object, const void *whole)
 {
+	const struct warp_evidence *warp = &((const struct source_row *)object)->candidate->warp;
+
 	(void)whole;
-	return clocks(&((const struct source_row *)object)->candidate->warp);
+	return field_list(clock_fields, &warp->results[WARP_COUNTER + 1],
+		WARP_CLOCK_COUNT - WARP_COUNTER - 1, sizeof(warp->results[0]), warp);
 }
 
 #undef OF
@@ -159,9 +149,10 @@ static const struct field source_fields[] = {
 	{STRING("state", state)},
 	{FLAG("in_use", in_use)},
 	{STRING("gain", gain)},
-	{KNOWN_NS("price_ns", price_ns)},
+	{KNOWN_NS("price_ns", cost_ns)},
 	{KNOWN_NS("spread_ns", spread_ns)},
-	{COMPUTED("looks_ns", FIELD_LIST, source_looks), .fields = look_element, .has = is_tried},
+	{COMPUTED("looks_ns", FIELD_LIST, source_timings), .fields = timing_element,
+		.has = is_tried},
 	{COUNT("entered_kernel", entered)},
 	{COUNT("attempts", attempts)},
 	{COUNT("warps", warps)},
@@ -183,14 +174,14 @@ static struct source_row source_row(const struct run_result *result, size_t plac
 
 	return (struct source_row){.candidate = candidate,
 		.name = candidate->name,
-		.state = candidate_state_name(state),
-		.gain = ranking_gain_name(ranking_gain(&result->candidates[0], candidate)),
+		.state = candidate_state_names[state],
+		.gain = ranking_gain_names[ranking_gain(&result->candidates[0], candidate)],
 		.reason = candidate_reason(candidate),
 		.in_use = place == 0,
 		.tried = tried,
-		.price_ns = tried && candidate->look_count ? candidate_price_ns(candidate) : -1,
+		.cost_ns = tried && candidate->timing_count ? candidate_cost_ns(candidate) : -1,
 		.spread_ns =
-			tried && candidate->look_count > 1 ? candidate_spread_ns(candidate) : -1,
+			tried && candidate->timing_count > 1 ? candidate_spread_ns(candidate) : -1,
 		.entered = proven ? (int64_t)counts.entered : -1,
 		.attempts = proven ? (int64_t)counts.attempts : -1,
 		.warps = watched ? (int64_t)candidate_warps(candidate) : -1,
@@ -324,7 +315,7 @@ bool compare_json(const void *subject, const struct style *style, FILE *out)
 	if (report->dry)
 		return dry_run_json(report->dry, style->compact, out);
 	shown = (struct shown_report){.result = report->result,
-		.verdict = ranking_verdict_name(report->ranking->verdict),
+		.verdict = ranking_verdict_names[report->ranking->verdict],
 		.original = report->original,
 		.exit_status = report->exit_status,
 		.duration_s = (double)report->warp_ns / NS_PER_SECOND,

@@ -20,6 +20,7 @@
 #include "cli/command.h"
 #include "evidence.h"
 #include "measure/call.h"
+#include "measure/vdso.h"
 #include "warp.h"
 
 /* ---- clocksource_switch.c: the kernel's clocksource, changed through sysfs ---- */
@@ -41,6 +42,7 @@ struct switch_names {
 
 struct clocksource_switch {
 	const struct root *root;   /* not owned */
+	const char *path;          /* of current_clocksource, for messages; set by the owner */
 	int file;                  /* owned; the lock goes when the last copy is closed */
 	struct switch_names *ours; /* owned */
 	char original[CLOCKSOURCE_NAME_SIZE];    /* in use when the lock was taken */
@@ -135,7 +137,7 @@ void ntp_state_read(struct ntp_state *state);
  * modules, by processes that hold /dev/kvm or a machine open, and by KVM's debugfs. Otherwise
  * failed, with what was found as the reason.
  */
-void guests_look(const struct root *root, struct fact *none);
+void guests_find(const struct root *root, struct fact *none);
 
 /* ---- candidate.c: one clocksource, measured ---- */
 
@@ -143,7 +145,7 @@ void guests_look(const struct root *root, struct fact *none);
 #define CANDIDATE_CLOCKS (WARP_ALL_CLOCKS & ~WARP_CLOCK(WARP_COUNTER))
 
 /* Two of its own, and for the one in use another after each candidate. */
-#define LOOK_MAX (CLOCKSOURCE_MAX + 2)
+#define TIMING_MAX (CLOCKSOURCE_MAX + 2)
 
 #define SPEED_WINDOWS 5
 
@@ -152,18 +154,25 @@ struct candidate {
 	struct fact switched;     /* known: the kernel used it */
 	struct fact fact;         /* known: all that follows was tried, each with its own fact */
 	struct fact changed;      /* known: it stayed in use; failed: something else switched */
-	struct evidence evidence; /* proof, timing (the least of all looks), the deciding calls */
-	size_t look_count;
-	double looks_ns[LOOK_MAX]; /* clock_gettime(CLOCK_MONOTONIC), timed several times */
-	size_t warp_allowed;       /* CPUs available to this process */
-	struct warp_evidence warp; /* of CANDIDATE_CLOCKS; without pairs: nothing to release */
+	struct evidence evidence; /* proof, timing (the least of all), the deciding calls */
+	size_t timing_count;
+	double timings_ns[TIMING_MAX]; /* clock_gettime(CLOCK_MONOTONIC), timed several times */
+	size_t warp_allowed;           /* CPUs available to this process */
+	struct warp_evidence warp;     /* of CANDIDATE_CLOCKS; without pairs: nothing to release */
 };
 
 /* What is the same for all candidates. */
 struct candidate_setup {
 	const struct call_table *calls; /* the deciding ones */
-	int64_t warp_ns;                /* how long to look for warps */
+	int64_t warp_ns;                /* how long to test for warps */
 };
+
+/*
+ * The calls that decide, which are all that is shown: of this process and this host, whatever
+ * tree the clocksource is switched in. `moment` is that of this host; may be NULL.
+ */
+void compare_find_calls(struct moment_evidence *moment, struct vdso_evidence *vdso,
+	struct vdso_image *image, struct call_table *calls);
 
 /*
  * Switches to candidate->name and measures. Does not switch back: it runs in a child whose
@@ -173,10 +182,10 @@ void candidate_measure(const struct clocksource_switch *clock, const struct cand
 	struct candidate *candidate);
 
 /* Switches back to the clocksource in use and times it once more. For a child as well. */
-void candidate_look_again(const struct clocksource_switch *clock,
+void candidate_time_again(const struct clocksource_switch *clock,
 	const struct candidate_setup *setup, struct candidate *candidate);
 
-/* How many of the CPUs are used to look for warps on this clocksource. Pure. */
+/* How many of the CPUs are used to test this clocksource for warps. Pure. */
 size_t candidate_warp_cpus(const char *name, size_t allowed);
 
 /*
@@ -229,7 +238,7 @@ void run_release(struct run_result *result);
 enum candidate_state {
 	CANDIDATE_UNTRIED = 0, /* refused, hung, crashed: see candidate_reason() */
 	CANDIDATE_VOID,        /* another one was in use for a part of the time */
-	CANDIDATE_UNSURE,      /* no proof, no times or no look for warps */
+	CANDIDATE_UNSURE,      /* no proof, no times or no test for warps */
 	CANDIDATE_WARPS,       /* a clock ran backwards */
 	CANDIDATE_MEASURED,
 };
@@ -237,7 +246,7 @@ enum candidate_state {
 /* What is better about a candidate than about the one in use. */
 enum gain {
 	GAIN_NONE = 0, /* or not enough to be sure of it */
-	GAIN_PRICE,    /* clearly cheaper */
+	GAIN_COST,     /* clearly cheaper */
 	GAIN_CLASS,    /* served by the vDSO, where the one in use falls back */
 	GAIN_ORDER,    /* no warp seen, where the one in use ran backwards */
 };
@@ -254,22 +263,22 @@ struct ranking {
 };
 
 enum candidate_state candidate_state(const struct candidate *candidate);
-const char *candidate_state_name(enum candidate_state state);
+extern const char *const candidate_state_names[];
 
 /* Why it was not measured, or not in full; "" otherwise. */
 const char *candidate_reason(const struct candidate *candidate);
 
-/* Of clock_gettime(CLOCK_MONOTONIC): the least of all looks, in ns; 0: not timed. */
-double candidate_price_ns(const struct candidate *candidate);
+/* Of clock_gettime(CLOCK_MONOTONIC): the least of all timings, in ns; 0: not timed. */
+double candidate_cost_ns(const struct candidate *candidate);
 
-/* The largest of all looks less the least. */
+/* The largest of all timings less the least. */
 double candidate_spread_ns(const struct candidate *candidate);
 
 /* Reads that were warps, over all clocks. */
 uint64_t candidate_warps(const struct candidate *candidate);
 
 enum gain ranking_gain(const struct candidate *in_use, const struct candidate *other);
-const char *ranking_gain_name(enum gain gain);
+extern const char *const ranking_gain_names[];
 
 /* `host` is what advisable_clocksource() needs. */
 void ranking_find(
@@ -329,7 +338,7 @@ struct compare_report {
 };
 
 /* "ok", "change", "unknown". */
-const char *ranking_verdict_name(enum ranking_verdict verdict);
+extern const char *const ranking_verdict_names[];
 
 /* One sentence: the clocksource in use, and whether to change it. */
 void compare_summary(const struct compare_report *report, char *summary, size_t size);

@@ -2,7 +2,7 @@
 /*
  * Which clocksource is to be used, from what was measured. A whole host is not changed for a
  * gain that noise could have made: either the class changes, from a system call to the vDSO,
- * or the dearest look at the candidate is clearly cheaper than the cheapest at the one in use.
+ * or the slowest timing of the candidate is clearly below the fastest of the one in use.
  */
 #include <string.h>
 
@@ -14,8 +14,8 @@
 #define GAIN_SHARE 0.25
 #define GAIN_NS 10.0
 
-/* Fewer looks than these have no spread. */
-#define LOOKS_LEAST 2
+/* Fewer timings than these have no spread. */
+#define TIMINGS_LEAST 2
 
 uint64_t candidate_warps(const struct candidate *candidate)
 {
@@ -28,45 +28,36 @@ uint64_t candidate_warps(const struct candidate *candidate)
 	return warps;
 }
 
-static double extreme_look_ns(const struct candidate *candidate, bool largest)
+static double extreme_timing_ns(const struct candidate *candidate, bool largest)
 {
-	double ns = candidate->look_count ? candidate->looks_ns[0] : 0;
+	double ns = candidate->timing_count ? candidate->timings_ns[0] : 0;
 
-	for (size_t i = 1; i < candidate->look_count; i++) {
-		double look = candidate->looks_ns[i];
+	for (size_t i = 1; i < candidate->timing_count; i++) {
+		double timing = candidate->timings_ns[i];
 
-		if (largest ? look > ns : look < ns)
-			ns = look;
+		if (largest ? timing > ns : timing < ns)
+			ns = timing;
 	}
 	return ns;
 }
 
-double candidate_price_ns(const struct candidate *candidate)
+double candidate_cost_ns(const struct candidate *candidate)
 {
-	return extreme_look_ns(candidate, false);
+	return extreme_timing_ns(candidate, false);
 }
 
 double candidate_spread_ns(const struct candidate *candidate)
 {
-	return extreme_look_ns(candidate, true) - extreme_look_ns(candidate, false);
-}
-
-/* CPUs that were not compared say nothing. A single one has none to be compared with. */
-static const struct fact *warp_fact(const struct candidate *candidate)
-{
-	const struct warp_result *result = &candidate->warp.results[WARP_MONOTONIC];
-
-	if (!fact_is_known(&candidate->warp.fact))
-		return &candidate->warp.fact;
-	if (!fact_is_known(&result->fact))
-		return &result->fact;
-	return candidate->warp.cpu_count > 1 ? &result->apart_fact : &result->fact;
+	return extreme_timing_ns(candidate, true) - extreme_timing_ns(candidate, false);
 }
 
 static const struct fact *first_unknown(const struct candidate *candidate)
 {
+	const struct warp_result *warp = &candidate->warp.results[WARP_MONOTONIC];
+	/* CPUs that were not compared say nothing. A single one has none to be compared with. */
 	const struct fact *facts[] = {&candidate->evidence.proof.fact,
-		&candidate->evidence.timing.fact, warp_fact(candidate)};
+		&candidate->evidence.timing.fact, &candidate->warp.fact, &warp->fact,
+		candidate->warp.cpu_count > 1 ? &warp->apart_fact : &warp->fact};
 
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
 		if (!fact_is_known(facts[i]))
@@ -83,31 +74,18 @@ enum candidate_state candidate_state(const struct candidate *candidate)
 		return CANDIDATE_UNTRIED;
 	if (candidate_warps(candidate) > 0)
 		return CANDIDATE_WARPS;
-	if (first_unknown(candidate) || candidate->look_count < LOOKS_LEAST)
+	if (first_unknown(candidate) || candidate->timing_count < TIMINGS_LEAST)
 		return CANDIDATE_UNSURE;
 	return CANDIDATE_MEASURED;
 }
 
-const char *candidate_state_name(enum candidate_state state)
-{
-	static const char *const names[] = {
-		[CANDIDATE_UNTRIED] = "untried",
-		[CANDIDATE_VOID] = "void",
-		[CANDIDATE_UNSURE] = "unsure",
-		[CANDIDATE_WARPS] = "warps",
-		[CANDIDATE_MEASURED] = "measured",
-	};
-
-	return names[state];
-}
-
-/* What ended the measurement says more than what the switch came to, unless that failed. */
-static const char *untried_reason(const struct candidate *candidate)
-{
-	if (candidate->switched.state == FACT_FAILED || fact_is_known(&candidate->fact))
-		return candidate->switched.reason;
-	return candidate->fact.reason;
-}
+const char *const candidate_state_names[] = {
+	[CANDIDATE_UNTRIED] = "untried",
+	[CANDIDATE_VOID] = "void",
+	[CANDIDATE_UNSURE] = "unsure",
+	[CANDIDATE_WARPS] = "warps",
+	[CANDIDATE_MEASURED] = "measured",
+};
 
 const char *candidate_reason(const struct candidate *candidate)
 {
@@ -115,7 +93,10 @@ const char *candidate_reason(const struct candidate *candidate)
 
 	switch (candidate_state(candidate)) {
 	case CANDIDATE_UNTRIED:
-		return untried_reason(candidate);
+		/* What ended the measurement says more than the switch, unless that failed. */
+		if (candidate->switched.state == FACT_FAILED || fact_is_known(&candidate->fact))
+			return candidate->switched.reason;
+		return candidate->fact.reason;
 	case CANDIDATE_VOID:
 		return candidate->changed.reason;
 	case CANDIDATE_UNSURE:
@@ -123,8 +104,9 @@ const char *candidate_reason(const struct candidate *candidate)
 		unknown = first_unknown(candidate);
 		if (unknown)
 			return unknown->reason;
-		return candidate->look_count < LOOKS_LEAST ? "the calls could not be timed twice"
-		                                           : "";
+		return candidate->timing_count < TIMINGS_LEAST
+		               ? "the calls could not be timed twice"
+		               : "";
 	default:
 		return "";
 	}
@@ -135,17 +117,11 @@ static bool falls_back(const struct candidate *candidate)
 	return counts_deciding(&candidate->evidence).entered > 0;
 }
 
-static bool is_clearly_cheaper(const struct candidate *than, const struct candidate *candidate)
-{
-	double least = candidate_price_ns(than);
-	double saved = least - extreme_look_ns(candidate, true);
-
-	return saved >= GAIN_NS && saved >= GAIN_SHARE * least;
-}
-
 enum gain ranking_gain(const struct candidate *in_use, const struct candidate *other)
 {
 	enum candidate_state state = candidate_state(in_use);
+	double cost = candidate_cost_ns(in_use);
+	double saved = cost - extreme_timing_ns(other, true);
 
 	if (other == in_use || candidate_state(other) != CANDIDATE_MEASURED)
 		return GAIN_NONE;
@@ -153,34 +129,23 @@ enum gain ranking_gain(const struct candidate *in_use, const struct candidate *o
 		return GAIN_ORDER;
 	if (state != CANDIDATE_MEASURED)
 		return GAIN_NONE;
-	if (falls_back(in_use) && !falls_back(other) &&
-		candidate_price_ns(other) < candidate_price_ns(in_use))
+	if (falls_back(in_use) && !falls_back(other) && candidate_cost_ns(other) < cost)
 		return GAIN_CLASS;
-	return is_clearly_cheaper(in_use, other) ? GAIN_PRICE : GAIN_NONE;
+	return saved >= GAIN_NS && saved >= GAIN_SHARE * cost ? GAIN_COST : GAIN_NONE;
 }
 
-const char *ranking_gain_name(enum gain gain)
-{
-	static const char *const names[] = {
-		[GAIN_NONE] = "none",
-		[GAIN_PRICE] = "price",
-		[GAIN_CLASS] = "class",
-		[GAIN_ORDER] = "order",
-	};
+const char *const ranking_gain_names[] = {
+	[GAIN_NONE] = "none",
+	[GAIN_COST] = "price",
+	[GAIN_CLASS] = "class",
+	[GAIN_ORDER] = "order",
+};
 
-	return names[gain];
-}
-
-const char *ranking_verdict_name(enum ranking_verdict verdict)
-{
-	static const char *const names[] = {
-		[RANKING_UNKNOWN] = "unknown",
-		[RANKING_OK] = "ok",
-		[RANKING_CHANGE] = "change",
-	};
-
-	return names[verdict];
-}
+const char *const ranking_verdict_names[] = {
+	[RANKING_UNKNOWN] = "unknown",
+	[RANKING_OK] = "ok",
+	[RANKING_CHANGE] = "change",
+};
 
 /* The cheapest with a gain; of equals the first. `host`: of those that may be advised only. */
 static size_t find_gain(const struct run_result *result, const struct evidence *host)
@@ -193,25 +158,21 @@ static size_t find_gain(const struct run_result *result, const struct evidence *
 			(host && !advisable_clocksource(host, all[i].name, NULL)))
 			continue;
 		if (best == RANKING_NONE ||
-			candidate_price_ns(&all[i]) < candidate_price_ns(&all[best]))
+			candidate_cost_ns(&all[i]) < candidate_cost_ns(&all[best]))
 			best = i;
 	}
 	return best;
 }
 
-static bool holds_void_row(const struct run_result *result)
-{
-	for (size_t i = 0; i < result->count; i++) {
-		if (candidate_state(&result->candidates[i]) == CANDIDATE_VOID)
-			return true;
-	}
-	return false;
-}
-
+/* Nothing is recommended after a run that was ended early, or during which others switched. */
 static enum ranking_verdict judge(const struct run_result *result, const struct ranking *ranking)
 {
-	if (result->end != RUN_WHOLE || result->restored != SWITCH_DONE || holds_void_row(result))
+	if (result->end != RUN_WHOLE || result->restored != SWITCH_DONE)
 		return RANKING_UNKNOWN;
+	for (size_t i = 0; i < result->count; i++) {
+		if (candidate_state(&result->candidates[i]) == CANDIDATE_VOID)
+			return RANKING_UNKNOWN;
+	}
 	if (ranking->advised != RANKING_NONE)
 		return RANKING_CHANGE;
 	return candidate_state(&result->candidates[0]) == CANDIDATE_MEASURED ? RANKING_OK

@@ -127,21 +127,6 @@ static bool must_end(struct run *run)
 	return run->result->end != RUN_WHOLE;
 }
 
-static void await_event(const struct run *run)
-{
-	struct pollfd events[] = {
-		{.fd = run->signals, .events = POLLIN}, {.fd = run->guardian.watch}};
-
-	poll(events, ARRAY_SIZE(events), POLL_MS);
-}
-
-static bool is_reaped(pid_t pid, int *status)
-{
-	pid_t ended = waitpid(pid, status, WNOHANG);
-
-	return ended == pid || (ended < 0 && errno == ECHILD);
-}
-
 /* Kills the worker; its own children die with it. */
 static void kill_worker(struct run *run, pid_t pid)
 {
@@ -152,10 +137,13 @@ static void kill_worker(struct run *run, pid_t pid)
 static void await_worker(
 	struct run *run, pid_t pid, const struct deadline *deadline, struct fact *fact)
 {
+	struct pollfd events[] = {
+		{.fd = run->signals, .events = POLLIN}, {.fd = run->guardian.watch}};
 	struct fact why = {0};
 	int status = 0;
+	pid_t ended;
 
-	while (!is_reaped(pid, &status)) {
+	while ((ended = waitpid(pid, &status, WNOHANG)) != pid && !(ended < 0 && errno == ECHILD)) {
 		if (must_end(run)) {
 			*fact = run->result->why;
 			kill_worker(run, pid);
@@ -167,7 +155,7 @@ static void await_worker(
 			kill_worker(run, pid);
 			return;
 		}
-		await_event(run);
+		poll(events, ARRAY_SIZE(events), POLL_MS);
 	}
 	if (!child_judge(status, deadline, &why))
 		*fact = why;
@@ -186,35 +174,24 @@ static void start_and_await(
 
 /* ---- all of them ---- */
 
-static void try_candidate(struct run *run, size_t place)
-{
-	struct candidate *candidate = &run->result->candidates[place];
-
-	fact_set(&candidate->fact, FACT_FAILED, "not done");
-	start_and_await(run, candidate_measure, candidate, &candidate->fact);
-	if (run->result->end == RUN_FOREIGN)
-		candidate->changed = run->result->why;
-}
-
-/* A look that fails is one less; that the switch back failed the end of the run will show. */
-static void look_again(struct run *run)
-{
-	struct fact fact = {0};
-
-	start_and_await(run, candidate_look_again, &run->result->candidates[0], &fact);
-}
-
 static void try_all(struct run *run)
 {
 	const struct run_setup *setup = run->setup;
 	size_t count = run->result->count;
 
 	for (size_t i = 0; i < count && !must_end(run); i++) {
+		struct candidate *candidate = &run->result->candidates[i];
+
 		if (setup->progress)
 			setup->progress(setup->argument, (double)i / (double)count);
-		try_candidate(run, i);
+		fact_set(&candidate->fact, FACT_FAILED, "not done");
+		start_and_await(run, candidate_measure, candidate, &candidate->fact);
+		if (run->result->end == RUN_FOREIGN)
+			candidate->changed = run->result->why;
+		/* One that fails is one timing less; the end of the run shows a failed switch. */
 		if (i > 0 && !must_end(run))
-			look_again(run);
+			start_and_await(run, candidate_time_again, &run->result->candidates[0],
+				&(struct fact){0});
 	}
 	must_end(run);
 }

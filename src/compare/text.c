@@ -14,7 +14,6 @@
 #define NAME_COLUMN 2
 #define NAME_WIDTH 27
 #define VALUE_COLUMN (NAME_COLUMN + NAME_WIDTH)
-#define COLOR_RESET "\033[0m"
 
 /* Larger numbers are shown in the next unit. */
 #define SHORT_ENOUGH 100000
@@ -82,23 +81,23 @@ static void summarise_ok(const struct compare_report *report, char *summary, siz
 {
 	const struct ranking *ranking = report->ranking;
 	const struct candidate *fastest = &report->result->candidates[ranking->fastest];
-	char price[32], other[32];
+	char cost[32], other[32];
 
-	wrap_ns(candidate_price_ns(in_use(report)), price);
+	wrap_ns(candidate_cost_ns(in_use(report)), cost);
 	if (ranking->fastest != 0)
 		snprintf(summary, size,
 			"keep %s, which is in use: %s ns per call. %s takes %s ns, but is not "
 			"recommended here.",
-			report->original, price, fastest->name,
-			wrap_ns(candidate_price_ns(fastest), other));
+			report->original, cost, fastest->name,
+			wrap_ns(candidate_cost_ns(fastest), other));
 	else if (count_measured(report->result) > 1)
 		snprintf(summary, size,
 			"keep %s, which is in use: %s ns per call. No other one is clearly faster.",
-			report->original, price);
+			report->original, cost);
 	else
 		snprintf(summary, size,
 			"keep %s, which is in use: %s ns per call. No other one could be measured.",
-			report->original, price);
+			report->original, cost);
 }
 
 static void summarise_change(const struct compare_report *report, char *summary, size_t size)
@@ -107,8 +106,8 @@ static void summarise_change(const struct compare_report *report, char *summary,
 	enum gain gain = ranking_gain(in_use(report), to);
 	char before[32], after[32];
 
-	wrap_ns(candidate_price_ns(to), after);
-	wrap_ns(candidate_price_ns(in_use(report)), before);
+	wrap_ns(candidate_cost_ns(to), after);
+	wrap_ns(candidate_cost_ns(in_use(report)), before);
 	if (gain == GAIN_ORDER)
 		snprintf(summary, size,
 			"change %s, which is in use, to %s: %s ran backwards, %s did not in %g s.",
@@ -133,21 +132,6 @@ void compare_summary(const struct compare_report *report, char *summary, size_t 
 		summarise_unknown(report, summary, size);
 		break;
 	}
-}
-
-static void write_verdict(const struct compare_report *report, bool color, FILE *out)
-{
-	enum ranking_verdict verdict = report->ranking->verdict;
-	int column = (int)strlen(headings[verdict].word) + 2;
-	char summary[COMPARE_SUMMARY_SIZE];
-
-	if (color)
-		fprintf(out, "%s%s%s: ", headings[verdict].color, headings[verdict].word,
-			COLOR_RESET);
-	else
-		fprintf(out, "%s: ", headings[verdict].word);
-	compare_summary(report, summary, sizeof(summary));
-	wrap_text(out, column, column, summary);
 }
 
 /* ---- the table ---- */
@@ -236,15 +220,15 @@ static void write_row(const struct compare_report *report, size_t place, FILE *o
 
 	write_name(report, place, out);
 	if (state == CANDIDATE_UNTRIED || state == CANDIDATE_VOID) {
-		phrase_add(&reason, "%s: %s", candidate_state_name(state),
+		phrase_add(&reason, "%s: %s", candidate_state_names[state],
 			candidate_reason(candidate));
 		wrap_text(out, VALUE_COLUMN, VALUE_COLUMN, reason.text);
 		return;
 	}
 	describe_entering(candidate, entering, sizeof(entering));
 	describe_warps(candidate, warps, sizeof(warps));
-	write_ns(candidate->look_count > 0, candidate_price_ns(candidate), 8, out);
-	write_ns(candidate->look_count > 1, candidate_spread_ns(candidate), 8, out);
+	write_ns(candidate->timing_count > 0, candidate_cost_ns(candidate), 8, out);
+	write_ns(candidate->timing_count > 1, candidate_spread_ns(candidate), 8, out);
 	write_ns(call && call->path[PATH_SYSCALL].timed, call ? call->path[PATH_SYSCALL].min_ns : 0,
 		9, out);
 	fprintf(out, "  %-13s%s\n", entering, warps);
@@ -378,10 +362,15 @@ static void write_advice(const struct compare_report *report, FILE *out)
 bool compare_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct compare_report *report = result;
+	char summary[COMPARE_SUMMARY_SIZE];
+	enum ranking_verdict verdict;
 
 	if (report->dry)
 		return dry_run_text(report->dry, out);
-	write_verdict(report, style->color, out);
+	verdict = report->ranking->verdict;
+	compare_summary(report, summary, sizeof(summary));
+	wrap_answer(out, headings[verdict].word, style->color ? headings[verdict].color : NULL,
+		summary);
 	write_table(report, out);
 	fputc('\n', out);
 	write_state_left(report, out);

@@ -9,7 +9,6 @@
 #include "report.h"
 
 #define LABEL_INDENT 13
-#define COLOR_RESET "\033[0m"
 
 static const struct {
 	const char *word;
@@ -30,18 +29,6 @@ const char *trace_method_name(enum trace_method method)
 	default:
 		return "ptrace";
 	}
-}
-
-static void write_verdict(const struct trace_ruling *ruling, const struct style *style, FILE *out)
-{
-	const char *word = headings[ruling->verdict].word;
-	int column = (int)strlen(word) + 2;
-
-	if (style->color)
-		fprintf(out, "%s%s%s: ", headings[ruling->verdict].color, word, COLOR_RESET);
-	else
-		fprintf(out, "%s: ", word);
-	wrap_text(out, column, column, ruling->summary);
 }
 
 static void write_run(const struct trace_evidence *trace, FILE *out)
@@ -149,7 +136,8 @@ bool trace_report_text(const void *result, const struct style *style, FILE *out)
 	const struct trace_report *report = result;
 	const struct trace_ruling *ruling = report->ruling;
 
-	write_verdict(ruling, style, out);
+	wrap_answer(out, headings[ruling->verdict].word,
+		style->color ? headings[ruling->verdict].color : NULL, ruling->summary);
 	fputc('\n', out);
 	write_run(report->trace, out);
 	write_rows(report, out);

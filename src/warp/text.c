@@ -10,7 +10,6 @@
 
 #define LABEL_INDENT 13
 #define REASON_INDENT 22
-#define COLOR_RESET "\033[0m"
 
 /* Pairs in the text; all are in the JSON document. */
 #define PAIRS_SHOWN 4
@@ -25,19 +24,6 @@ static const struct {
 	[WARP_OK] = {"OK", "\033[1;32m"},
 	[WARP_WARPS] = {"WARPS", "\033[1;31m"},
 };
-
-static void write_verdict(const struct warp_report *report, const struct style *style, FILE *out)
-{
-	const char *word = headings[report->verdict->verdict].word;
-	int column = (int)strlen(word) + 2;
-
-	if (style->color)
-		fprintf(out, "%s%s%s: ", headings[report->verdict->verdict].color, word,
-			COLOR_RESET);
-	else
-		fprintf(out, "%s: ", word);
-	wrap_text(out, column, column, report->verdict->summary);
-}
 
 static void describe_cpus(const struct warp_result *result, char *text, size_t size)
 {
@@ -207,7 +193,9 @@ bool warp_report_text(const void *result, const struct style *style, FILE *out)
 	const struct warp_report *report = result;
 	const struct warp_evidence *warp = report->warp;
 
-	write_verdict(report, style, out);
+	wrap_answer(out, headings[report->verdict->verdict].word,
+		style->color ? headings[report->verdict->verdict].color : NULL,
+		report->verdict->summary);
 	if (fact_is_known(&warp->fact)) {
 		write_results(warp, out);
 		write_pairs(warp, style->verbose, out);

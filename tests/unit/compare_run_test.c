@@ -297,7 +297,7 @@ static void expect_guests(const struct fake_root *fake, const char *reason)
 {
 	struct fact none = {0};
 
-	guests_look(&fake->root, &none);
+	guests_find(&fake->root, &none);
 	assert_int_equal(none.state, reason ? FACT_FAILED : FACT_KNOWN);
 	assert_string_equal(none.reason, reason ? reason : "");
 }
@@ -396,8 +396,8 @@ static void make_candidate(struct candidate *candidate, const char *name, double
 	*candidate = (struct candidate){.switched.state = FACT_KNOWN,
 		.fact.state = FACT_KNOWN,
 		.changed.state = FACT_KNOWN,
-		.look_count = 2,
-		.looks_ns = {ns, ns}};
+		.timing_count = 2,
+		.timings_ns = {ns, ns}};
 	strcpy(candidate->name, name);
 	candidate->evidence.proof.fact.state = FACT_KNOWN;
 	candidate->evidence.timing.fact.state = FACT_KNOWN;
@@ -478,19 +478,19 @@ static void a_gain_within_the_spread_is_not_recommended(void **state)
 		double in_use[2], other[2];
 		enum gain gain;
 	} rows[] = {
-		{{40, 40}, {29, 29}, GAIN_PRICE},
+		{{40, 40}, {29, 29}, GAIN_COST},
 		{{40, 60}, {31, 31}, GAIN_NONE}, /* 9 ns, and below a quarter */
 		{{38, 38}, {29, 29}, GAIN_NONE}, /* 9 ns */
 		{{40, 90}, {20, 35}, GAIN_NONE}, /* a look at 35 */
 		{{1000, 1000}, {751, 751}, GAIN_NONE},
-		{{1000, 1100}, {750, 750}, GAIN_PRICE},
+		{{1000, 1100}, {750, 750}, GAIN_COST},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		make_candidate(&candidates[0], "hpet", 0);
-		memcpy(candidates[0].looks_ns, rows[i].in_use, sizeof(rows[i].in_use));
-		memcpy(candidates[1].looks_ns, rows[i].other, sizeof(rows[i].other));
+		memcpy(candidates[0].timings_ns, rows[i].in_use, sizeof(rows[i].in_use));
+		memcpy(candidates[1].timings_ns, rows[i].other, sizeof(rows[i].other));
 		assert_int_equal(ranking_gain(&candidates[0], &candidates[1]), rows[i].gain);
 	}
 }
@@ -499,7 +499,7 @@ static void a_single_measurement_shows_no_gain(void **state)
 {
 	(void)state;
 	make_candidate(&candidates[0], "hpet", 600);
-	candidates[1].look_count = 1;
+	candidates[1].timing_count = 1;
 	assert_int_equal(candidate_state(&candidates[1]), CANDIDATE_UNSURE);
 	assert_int_equal(ranking_gain(&candidates[0], &candidates[1]), GAIN_NONE);
 }

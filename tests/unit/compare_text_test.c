@@ -37,8 +37,8 @@ static void make_candidate(struct candidate *candidate, const char *name, double
 	*candidate = (struct candidate){.switched.state = FACT_KNOWN,
 		.fact.state = FACT_KNOWN,
 		.changed.state = FACT_KNOWN,
-		.look_count = 2,
-		.looks_ns = {ns, ns * 1.01},
+		.timing_count = 2,
+		.timings_ns = {ns, ns * 1.01},
 		.warp_allowed = 1024,
 		.warp = {.fact.state = FACT_KNOWN, .cpu_count = 1024}};
 	strcpy(candidate->name, name);
