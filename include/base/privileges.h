@@ -22,10 +22,13 @@
 
 /*
  * From now on the process has the capabilities of `now` that it still has, can take up those of
- * `later` by another call, and can never have any other, by exec included. Where a seccomp filter
- * of the surroundings kills for that, nothing is changed.
+ * `later` by another call, and has given up all others. Where a seccomp filter of the surroundings
+ * kills for that, nothing is changed.
  */
 void privileges_limit(uint64_t now, uint64_t later);
+
+/* From now on no program that is run has more privileges than this process: root's, above all. */
+void privileges_gain_none(void);
 
 /* In a new child: gives up what the parent has set aside for later. */
 void privileges_forget_later(void);

@@ -85,6 +85,7 @@ struct command {
 	 * which it gives up by privileges_limit() before it measures.
 	 */
 	bool privileged;
+	bool runs_program; /* of the user's, which gets root's capabilities back */
 };
 
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };

@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/privileges.h"
 #include "base/units.h"
 
 /* A call that is allowed; with a mask, only where its argument, masked, is this value. */
@@ -100,7 +101,6 @@ static const struct rule to_write_file[] = {
 	{.name = "geteuid32"},
 	{.name = "capget"},
 	{.name = "capset"},
-	{"prctl", 0, EXACTLY(PR_SET_NO_NEW_PRIVS)},
 };
 
 /* Each rule takes six instructions at most, raise(3) two rules. */
@@ -193,6 +193,6 @@ void confine(bool writes_file)
 		return;
 	make(&filter, writes_file);
 	program.len = filter.count;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
-		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+	privileges_gain_none();
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }

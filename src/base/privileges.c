@@ -37,7 +37,6 @@ static void limit(uint64_t now, uint64_t later)
 	struct capabilities own;
 	uint32_t lost = 0;
 
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (!get(&own))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(own.sets); i++) {
@@ -82,6 +81,11 @@ void privileges_limit(uint64_t now, uint64_t later)
 		state = is_allowed(now, later) ? ALLOWED : REFUSED;
 	if (state == ALLOWED)
 		limit(now, later);
+}
+
+void privileges_gain_none(void)
+{
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
 void privileges_forget_later(void)

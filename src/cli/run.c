@@ -204,6 +204,8 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	} else if (cli.help || cli.version) {
 		status = write_output(&cli, print_information(&cli, commands));
 	} else {
+		if (!cli.command->privileged && !cli.command->runs_program)
+			privileges_gain_none();
 		if (!cli.command->privileged)
 			privileges_limit(
 				PRIVILEGES_READ, cli.output ? PRIVILEGES_WRITE : PRIVILEGES_NONE);

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/privileges.h"
 #include "base/units.h"
 #include "check.h"
 #include "collect.h"
@@ -280,6 +281,8 @@ static int run(struct cli *cli)
 
 	if (!request->interval_ns)
 		request->interval_ns = DEFAULT_INTERVAL_NS;
+	if (!request->program)
+		privileges_gain_none();
 	watch.root = &cli->root;
 	watch.request = request;
 	watch.now = watch.looks;
@@ -328,4 +331,5 @@ const struct command watch_command = {
 	.size = sizeof(struct request),
 	.take = take,
 	.run = run,
+	.runs_program = true,
 };
