@@ -6,9 +6,53 @@
 #include "model.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "measure/statistics.h"
+
+/* ---- the answer ---- */
+
+const struct bench_row *bench_answer_row(const struct bench *bench)
+{
+	for (size_t i = 0; i < bench->row_count; i++) {
+		const struct bench_subject *subject = &bench->rows[i].subject;
+
+		if (strcmp(subject->call, "clock_gettime") == 0 &&
+			strcmp(subject->clock, "CLOCK_MONOTONIC") == 0)
+			return &bench->rows[i];
+	}
+	return bench->row_count ? &bench->rows[0] : NULL;
+}
+
+static const struct bench_row *find_row(
+	const struct bench *bench, const struct bench_row *like, enum call_path path)
+{
+	for (size_t i = 0; like && i < bench->row_count; i++) {
+		const struct bench_row *row = &bench->rows[i];
+
+		if (row->subject.path == path && row->cpu == like->cpu &&
+			strcmp(row->subject.call, like->subject.call) == 0 &&
+			strcmp(row->subject.clock, like->subject.clock) == 0)
+			return fact_is_known(&row->stats.fact) ? row : NULL;
+	}
+	return NULL;
+}
+
+double bench_min_ns(const struct bench *bench, const struct bench_row *row, enum call_path path)
+{
+	const struct bench_row *found = find_row(bench, row, path);
+
+	return found ? found->stats.min_ns : 0;
+}
+
+double bench_ratio(const struct bench *bench, const struct bench_row *row)
+{
+	double own = bench_min_ns(bench, row, row->subject.path);
+	double raw = bench_min_ns(bench, row, PATH_SYSCALL);
+
+	return own > 0 && raw > 0 ? raw / own : -1;
+}
 
 /* ---- breakdown ---- */
 
@@ -76,16 +120,22 @@ struct breakdown breakdown_find(const struct bench *bench)
 /* ---- noise ---- */
 
 /*
- * Limits of a quiet machine. On one, a timer's tick of 2 us hits one batch of 20 us in 200
- * (HZ 250), other threads hardly run, and the median is within 1% of the minimum. Batches that
- * are discarded do not harm the mean; their neighbours, with cold caches, do.
+ * The answer is made of minima, which noise does not change, as long as some batches were
+ * undisturbed. Where even half of them took so much longer, the minimum is not what a call costs
+ * on this machine.
  */
-#define DISCARDED_SHARE_QUIET 0.1
-#define OUTLIER_SHARE_QUIET 0.05
-#define MEDIAN_EXCESS_QUIET 0.03
+#define ANSWER_EXCESS_QUIET 0.25
 
 /* Rows beyond it are left out: all CPUs of a large machine show the same. */
 #define ROWS_MAX 1024
+
+static double excess_of(const struct bench_row *row)
+{
+	if (!row || !fact_is_known(&row->stats.fact) || !row->stats.has_mean ||
+		row->stats.min_ns <= 0)
+		return -1;
+	return row->stats.median_ns / row->stats.min_ns - 1;
+}
 
 struct noise noise_find(const struct bench *bench)
 {
@@ -101,17 +151,20 @@ struct noise noise_find(const struct bench *bench)
 		discarded += stats->preempted + stats->moved + stats->too_short + stats->stalled;
 		samples += stats->samples;
 		outliers += stats->outliers;
-		if (fact_is_known(&stats->fact) && stats->has_mean && stats->min_ns > 0)
-			excess[count++] = stats->median_ns / stats->min_ns - 1;
+		excess[count] = excess_of(&bench->rows[i]);
+		count += excess[count] >= 0;
 	}
-	if (!count)
+	if (!count) {
+		fact_set(&noise.fact, FACT_UNREAD, "no call was measured often enough");
 		return noise;
-	noise.known = true;
+	}
+	fact_set_known(&noise.fact);
 	noise.discarded_share = (double)discarded / (double)noise.batches;
 	noise.outlier_share = (double)outliers / (double)samples;
 	noise.median_excess = statistics_median(excess, count);
-	noise.quiet = noise.discarded_share <= DISCARDED_SHARE_QUIET &&
-	              noise.outlier_share <= OUTLIER_SHARE_QUIET &&
-	              noise.median_excess <= MEDIAN_EXCESS_QUIET;
+	for (enum call_path path = PATH_VDSO; path < PATH_COUNT; path++)
+		noise.answer_excess = fmax(noise.answer_excess,
+			excess_of(find_row(bench, bench_answer_row(bench), path)));
+	noise.quiet = noise.answer_excess <= ANSWER_EXCESS_QUIET;
 	return noise;
 }

@@ -113,6 +113,7 @@ static int run(struct cli *cli)
 	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
 	if (!bench_plan_make(request, &calls, &plan))
 		return EXIT_TROUBLE;
+	plan.vdso = &image;
 	bench = bench_new(&plan, &why);
 	if (!bench) {
 		cli_complain("cannot measure: %s", why.reason);
@@ -131,6 +132,8 @@ static int run(struct cli *cli)
 static const struct format formats[] = {
 	{"text", NULL, DEPTH_ALL, bench_report_text},
 	{"json", NULL, DEPTH_ALL, bench_report_json},
+	{"csv", NULL, DEPTH_ALL, bench_report_csv},
+	{"markdown", NULL, DEPTH_ALL, bench_report_markdown},
 	{0},
 };
 

@@ -79,6 +79,25 @@ static bool has_histogram(const void *object)
 	return ((const struct bench_row *)object)->histogram.calls;
 }
 
+static json_t *ratio(const void *object, const void *whole)
+{
+	const struct bench_report *report = whole;
+	double times = bench_ratio(report->bench, object);
+
+	return times > 0 ? field_real(times, NS_DECIMALS) : json_null();
+}
+
+#undef OF
+#define OF struct bench_cold
+
+static const struct field cold_fields[] = {
+	{REAL("cold_min_ns", min_ns, NS_DECIMALS), .fact = FACT(fact)},
+	{REAL("cold_median_ns", median_ns, NS_DECIMALS), .fact = FACT(fact)},
+	{COUNT("cold_calls", calls)},
+	{REASON("cold_reason"), .fact = FACT(fact)},
+	{0},
+};
+
 static json_t *histogram(const void *object, const void *whole)
 {
 	const struct histogram *histogram = &((const struct bench_row *)object)->histogram;
@@ -96,11 +115,19 @@ static json_t *histogram(const void *object, const void *whole)
 
 #undef OF
 #define OF struct bench_row
+#define CALL_NS(name, member) REAL(name, member, NS_DECIMALS), .has = has_histogram
 
 static const struct field row_fields[] = {
 	{INLINE(subject, subject_fields)},
 	{CPU("cpu", cpu)},
 	{INLINE(stats, price_fields)},
+	{COMPUTED("ratio", FIELD_REAL, ratio)},
+	{INLINE(cold, cold_fields)},
+	{CALL_NS("call_p50_ns", histogram.p50_ns)},
+	{CALL_NS("call_p90_ns", histogram.p90_ns)},
+	{CALL_NS("call_p99_ns", histogram.p99_ns)},
+	{CALL_NS("call_p999_ns", histogram.p999_ns)},
+	{CALL_NS("call_max_ns", histogram.max_ns)},
 	{COMPUTED("histogram", FIELD_LIST, histogram), .has = has_histogram,
 		.fields = bucket_fields},
 	{0},
@@ -205,24 +232,17 @@ static const struct field contention_fields[] = {
 
 /* ---- noise, clocksource, host ---- */
 
-static json_t *noise_reason(const void *object, const void *whole)
-{
-	(void)whole;
-	return ((const struct noise *)object)->known
-	               ? json_null()
-	               : json_string("no call was measured often enough");
-}
-
 #undef OF
 #define OF struct noise
-#define SHARE(name, member) REAL(name, member, SHARE_DECIMALS), .given = GIVEN(known)
+#define SHARE(name, member) REAL(name, member, SHARE_DECIMALS), .fact = FACT(fact)
 
 static const struct field noise_fields[] = {
-	{FLAG("quiet", quiet), .given = GIVEN(known)},
+	{FLAG("quiet", quiet), .fact = FACT(fact), .reason = "reason"},
 	{SHARE("thrown_share", discarded_share)},
 	{SHARE("outlier_share", outlier_share)},
 	{SHARE("median_excess", median_excess)},
-	{COMPUTED("reason", FIELD_REASON, noise_reason)},
+	{SHARE("answer_excess", answer_excess)},
+	{REASON("reason")},
 	{0},
 };
 
@@ -298,6 +318,11 @@ static const struct field report_fields[] = {
 	{INLINE_AT(bench, other_fields)},
 	{0},
 };
+
+json_t *bench_report_object(const struct bench_report *report)
+{
+	return field_write(report_fields, report, report);
+}
 
 bool bench_report_json(const void *result, const struct style *style, FILE *out)
 {

@@ -28,7 +28,9 @@ struct bench_plan {
 	size_t cpu_count; /* for table and counts, one after the other; 0: any CPU */
 	const int *cpus;  /* for these and for contention; not owned */
 	bool histogram;
-	size_t count_count; /* counts; 0: none */
+	bool cold;
+	const struct vdso_image *vdso; /* for cold; not owned */
+	size_t count_count;            /* counts; 0: none */
 	uint64_t counts[BENCH_COUNT_MAX];
 	unsigned threads; /* contention: workers; 0: none */
 	size_t thread_cpu_count;
@@ -53,18 +55,28 @@ extern const char *const bench_paths[];
 
 /* ---- what was found: the table ---- */
 
-#define HISTOGRAM_BUCKETS 128
+#define HISTOGRAM_BUCKETS 1280
 
 /* Times of single calls: what averages over batches hide. */
 struct histogram {
 	uint64_t calls;
-	uint64_t buckets[HISTOGRAM_BUCKETS]; /* calls in each; the last one has no end */
+	double p50_ns, p90_ns, p99_ns, p999_ns, max_ns; /* to 2%; histogram_finish() */
+	uint64_t buckets[HISTOGRAM_BUCKETS];            /* calls in each; the last one has no end */
+};
+
+/* Times of single calls when the caches do not hold what they need. */
+struct bench_cold {
+	struct fact fact;
+	double min_ns;
+	double median_ns;
+	size_t calls;
 };
 
 struct bench_row {
 	struct bench_subject subject;
 	int cpu; /* -1: could not be pinned */
 	struct ns_stats stats;
+	struct bench_cold cold;
 	struct histogram histogram; /* empty unless planned */
 };
 
@@ -191,11 +203,36 @@ void bench_clock_all(struct bench *bench);
 /* The bucket's lower end, in ns; the upper one is the next one's. The first begins at 0. */
 double histogram_edge(size_t bucket);
 
+/* The bucket of such times. */
+size_t histogram_bucket(double ns);
+
 void histogram_count(struct histogram *histogram, double ns);
+
+/* Finds the percentiles, when all calls are counted. */
+void histogram_finish(struct histogram *histogram);
 
 /* Times a batch of single calls; the overhead of the timebase is subtracted. */
 void histogram_take(struct histogram *histogram, const struct bench_case *one,
 	const struct timebase *timebase, double ns_per_tick);
+
+/* cold.c */
+
+#define COLD_PAGES_MAX 64
+
+struct cold_caches {
+	size_t page_count;
+	void *pages[COLD_PAGES_MAX]; /* that can be flushed: the vDSO's and its data's */
+	char *buffer;
+	size_t size;
+};
+
+/* For a child. False if memory ran out. */
+bool cold_start(struct cold_caches *caches, const struct vdso_image *vdso);
+void cold_end(struct cold_caches *caches);
+
+/* Evicts what the call needs, then times it once, in ticks; the overhead is subtracted. */
+double cold_ticks(
+	const struct cold_caches *caches, const struct call *call, const struct timebase *timebase);
 
 /* baseline.c */
 
@@ -216,6 +253,15 @@ void baseline_set_up(struct bench_case cases[BASELINE_COUNT], const struct call 
 void seccomp_overhead_find(struct seccomp_overhead *overhead);
 
 /* ---- what it means: analysis.c, pure ---- */
+
+/* The call that the answer is about: clock_gettime(CLOCK_MONOTONIC), else the first; or NULL. */
+const struct bench_row *bench_answer_row(const struct bench *bench);
+
+/* Least ns of the row's call by this path on the row's CPU; 0: unknown. */
+double bench_min_ns(const struct bench *bench, const struct bench_row *row, enum call_path path);
+
+/* How many times the row's price a system call takes; negative: unknown. */
+double bench_ratio(const struct bench *bench, const struct bench_row *row);
 
 /*
  * What a call's cost consists of, in ns. Negative: unknown; else never below zero, although the
@@ -242,12 +288,13 @@ struct breakdown breakdown_find(const struct bench *bench);
 
 /* How far the numbers can be trusted on a machine that others use too. */
 struct noise {
-	bool known;             /* something was measured often enough for a mean */
-	bool quiet;             /* the means can be trusted */
+	struct fact fact;       /* known: something was measured often enough for a mean */
+	bool quiet;             /* the answer can be trusted */
 	uint64_t batches;       /* begun, over all rows */
 	double discarded_share; /* of the batches, 0 to 1: others had the CPU */
 	double outlier_share;   /* of the rest: left out of the means */
 	double median_excess;   /* of the rows' medians over their minima: the median of these */
+	double answer_excess;   /* the same of the rows that the answer names: the larger one */
 };
 
 struct noise noise_find(const struct bench *bench);

@@ -3,6 +3,7 @@
 #ifndef VDSOCHECK_BENCH_REPORT_H
 #define VDSOCHECK_BENCH_REPORT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -20,7 +21,7 @@ struct bench_report {
 	int exit_status;
 	const char *verdict;
 	double time_s;     /* planned */
-	char summary[160]; /* bench_report_answer() */
+	char summary[160]; /* the answer, one line; or empty */
 };
 
 /* What the numbers come to. Neither is copied. */
@@ -29,15 +30,11 @@ struct bench_report bench_report_make(const struct evidence *evidence, const str
 /* These take a struct bench_report. */
 bool bench_report_text(const void *result, const struct style *style, FILE *out);
 bool bench_report_json(const void *result, const struct style *style, FILE *out);
+bool bench_report_csv(const void *result, const struct style *style, FILE *out);
+bool bench_report_markdown(const void *result, const struct style *style, FILE *out);
 
-/*
- * What the first call costs by the vDSO and by system call, of those measured
- * clock_gettime(CLOCK_MONOTONIC) rather than another; empty if its price is not known.
- */
-void bench_report_answer(const struct bench *bench, char *text, size_t size);
-
-/* "clock_gettime MONOTONIC". Returns `buffer`. */
-char *bench_report_name(const struct bench_subject *subject, char buffer[2 * CALL_NAME_SIZE]);
+/* The document without its head, for the other formats; NULL if memory ran out. */
+json_t *bench_report_object(const struct bench_report *report);
 
 /*
  * Begins a line with the call and its way; the call only where it is not that of the line
@@ -49,8 +46,8 @@ void bench_report_write_name(
 /* Ends a line that has come to `column` with why there are no numbers; wraps it there. */
 void bench_report_write_reason(const struct fact *fact, int column, FILE *out);
 
-/* What a system call and a vDSO call are made of; nothing if neither was measured. */
-void bench_report_parts(const struct bench_report *report, FILE *out);
+/* What a system call and a vDSO call consist of; nothing if neither was measured. */
+void bench_report_breakdown(const struct bench_report *report, FILE *out);
 
 /* The tables of long runs and of contention; nothing if there are none. */
 void bench_report_runs(const struct bench *bench, FILE *out);

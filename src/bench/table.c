@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "measure/cpus.h"
+#include "measure/statistics.h"
 
 #define BATCH_NS 20000
 #define ROUNDS_LEAST 15
@@ -21,8 +22,9 @@
 /* Between two looks at how far it is. */
 #define SLICE_NS 50000000
 
-/* The part of the time that single calls take, if they are wanted. */
+/* The part of the time that single calls take, and those with cold caches, if wanted. */
 #define HISTOGRAM_SHARE 0.3
+#define COLD_SHARE 0.4
 
 #define SLACK_NS 60000000000
 
@@ -48,7 +50,12 @@ static bool set_up(struct table *table, int cpu)
 	memset(cases, 0, sizeof(table->cases));
 	table->row_count = 0;
 	for (size_t at = 0; bench_next(plan, &at, &subject, &call); table->row_count++) {
-		table->rows[table->row_count] = (struct bench_row){.subject = subject, .cpu = cpu};
+		struct bench_row *row = &table->rows[table->row_count];
+
+		row->subject = subject;
+		row->cpu = cpu;
+		fact_set(&row->cold.fact, FACT_UNREAD, "%s",
+			plan->cold ? "stopped before it was measured" : "not asked for");
 		cases[table->row_count].call = *call;
 	}
 	table->robin = (struct round_robin){.cases = cases, .count = table->row_count};
@@ -79,6 +86,8 @@ static void take_histograms(struct table *table, int64_t ns)
 		elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
 		table->bench->done = done + (uint64_t)elapsed / NS_PER_MS;
 	} while (!table->bench->stop && elapsed < ns);
+	for (size_t i = 0; i < table->row_count; i++)
+		histogram_finish(&table->rows[i].histogram);
 }
 
 /* In slices, so that the parent can show the progress. */
@@ -101,15 +110,52 @@ static void take_rounds(struct table *table, int64_t ns)
 	}
 }
 
+/* In the memory of the samples, which are summed up by now. */
+static void take_cold(struct table *table, int64_t ns, double ns_per_tick)
+{
+	struct bench *bench = table->bench;
+	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC);
+	struct cold_caches caches;
+	size_t calls = 0;
+
+	if (!cold_start(&caches, bench->plan->vdso))
+		return;
+	while (calls < SAMPLES_MAX && kernel_clock_ns(CLOCK_MONOTONIC) - start < ns) {
+		for (size_t i = 0; i < table->row_count && !bench->stop; i++) {
+			struct bench_case *one = &table->cases[i];
+
+			if (one->call.function.any && !one->signal)
+				one->samples[calls] =
+					cold_ticks(&caches, &one->call, &table->robin.timebase);
+		}
+		if (bench->stop)
+			break;
+		calls++;
+	}
+	cold_end(&caches);
+	for (size_t i = 0; i < table->row_count && calls; i++) {
+		struct bench_cold *cold = &table->rows[i].cold;
+		double *samples = table->cases[i].samples;
+
+		cold->fact = table->rows[i].stats.fact;
+		if (!fact_is_known(&cold->fact))
+			continue;
+		cold->calls = calls;
+		cold->median_ns = statistics_median(samples, calls) * ns_per_tick;
+		cold->min_ns = samples[0] * ns_per_tick;
+	}
+}
+
 static void measure_here(struct table *table, int64_t ns)
 {
 	struct bench *bench = table->bench;
 	int64_t single_ns = bench->plan->histogram ? (int64_t)(HISTOGRAM_SHARE * (double)ns) : 0;
+	int64_t cold_ns = bench->plan->cold ? (int64_t)(COLD_SHARE * (double)ns) : 0;
 	double ns_per_tick;
 
 	if (!round_robin_start(&table->robin, BATCH_NS, &bench->fact))
 		return;
-	take_rounds(table, ns - single_ns);
+	take_rounds(table, ns - single_ns - cold_ns);
 	if (single_ns)
 		take_histograms(table, single_ns);
 	ns_per_tick = timebase_ns_per_tick(&table->robin.timebase);
@@ -117,6 +163,8 @@ static void measure_here(struct table *table, int64_t ns)
 		ns_stats_compute(&table->cases[i], ns_per_tick,
 			i < table->row_count ? &table->rows[i].stats
 					     : &bench->baselines[i - table->row_count]);
+	if (cold_ns && !bench->stop)
+		take_cold(table, cold_ns, ns_per_tick);
 }
 
 static void measure(void *argument)

@@ -202,7 +202,7 @@ static void explain(const struct bench_case *one, struct fact *fact)
 	else if (one->too_short == one->batches)
 		fact_set(fact, FACT_FAILED, "too short for the clock to be timed");
 	else
-		fact_set(fact, FACT_FAILED, "all %" PRIu64 " chunks were disturbed", one->batches);
+		fact_set(fact, FACT_FAILED, "all %" PRIu64 " batches were disturbed", one->batches);
 }
 
 void ns_stats_compute(struct bench_case *one, double ns_per_tick, struct ns_stats *stats)

@@ -20,6 +20,7 @@ struct bench_ns {
 struct bench_scenario {
 	const char *name;         /* of the files */
 	bool json;                /* the JSON has a file, too */
+	bool exports;             /* CSV and Markdown have */
 	const char *property;     /* what holds: the test's name */
 	const char *root;         /* below tests/trees: clocksource and host */
 	const char *const *words; /* of the command line, ends with NULL; NULL: none */

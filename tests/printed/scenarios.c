@@ -10,7 +10,7 @@
 		.entry = 71.5                                                                      \
 	}
 
-/* Xen and the like: everybody enters the kernel, and the clock there is no quick one. */
+/* Xen and the like: every call enters the kernel, and reading the clock there is slow. */
 #define SLOW                                                                                       \
 	{                                                                                          \
 		.vdso = 596.0, .syscall = 598.2, .coarse = 6.8, .counter = 12.4, .ordered = 23.1,  \
@@ -120,7 +120,7 @@ static void crash(struct ns_stats *stats)
 	fact_set(&stats->fact, FACT_FAILED, "the call ends with SIGSEGV");
 }
 
-/* prctl(PR_SET_TSC): whoever reads the counter, or asks the vDSO to, gets a signal. */
+/* prctl(PR_SET_TSC): reading the counter, by the vDSO too, raises a signal. */
 static void has_counter_off(struct bench *bench, struct evidence *evidence)
 {
 	(void)evidence;
@@ -149,7 +149,7 @@ static void has_odd_clocks(struct bench *bench, struct evidence *evidence)
 	fact_set(&tai->step_ns.fact, FACT_ABSENT, "the kernel does not have this clock");
 	tai->resolution_ns.fact = tai->step_ns.fact;
 	fact_set(&coarse->step_ns.fact, FACT_FAILED, "the clock stood still");
-	fact_set(&bench->rows[0].stats.fact, FACT_FAILED, "all 18446744 chunks were disturbed");
+	fact_set(&bench->rows[0].stats.fact, FACT_FAILED, "all 18446744 batches were disturbed");
 	bench->rows[1].stats.has_mean = false;
 }
 
@@ -171,7 +171,16 @@ const struct bench_scenario bench_scenarios[] = {
 		.words = WORDS("--call", "gettimeofday", "--call", "time"),
 		.noisy = true,
 		.ns = FAST},
+	{.name = "cold",
+		.json = true,
+		.exports = true,
+		.property = "prices with cold caches stand beside the warm ones",
+		.root = "vdso-off",
+		.words = WORDS("--clock", "monotonic", "--call", "clock_gettime", "--cold"),
+		.no_vdso = true,
+		.ns = FAST},
 	{.name = "table-on-cpus",
+		.exports = true,
 		.property = "clocks that differ between CPUs have a row per CPU",
 		.root = "tsc-metal",
 		.words = WORDS("--call", "gettimeofday", "--path", "vdso,syscall"),
@@ -231,6 +240,7 @@ const struct bench_scenario bench_scenarios[] = {
 		.change = is_stopped_at_once},
 	{.name = "calls",
 		.json = true,
+		.exports = true,
 		.property = "runs of N calls print the columns of time(1)",
 		.root = "xen-ec2",
 		.words = WORDS("--calls", "5M,50M,500M"),
@@ -252,6 +262,7 @@ const struct bench_scenario bench_scenarios[] = {
 		.change = has_runs_stopped},
 	{.name = "threads",
 		.json = true,
+		.exports = true,
 		.property = "contention between CPUs is shown",
 		.root = "hpet-forced",
 		.words = WORDS("--threads", "4"),

@@ -16,6 +16,7 @@
 #include "bench/options.h"
 #include "bench/report.h"
 #include "commands.h"
+#include "measure/counter.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
 
@@ -325,39 +326,116 @@ static void a_fallback_has_no_arithmetic(void **state)
 	assert_true(is_part(parts.counter, 12));
 }
 
-static void noise_is_reported(void **state)
+/* Of which half the batches took `excess` longer than the least. */
+static void set_row(struct bench_row *row, enum call_path path, double ns, double excess)
+{
+	row->subject = (struct bench_subject){
+		.call = "clock_gettime", .clock = "CLOCK_MONOTONIC", .path = path};
+	set_price(&row->stats, ns, ns * (1 + excess));
+}
+
+static void noise_counts_only_where_it_affects_the_answer(void **state)
 {
 	struct bench_row rows[3] = {0};
 	struct bench bench = {.row_count = 3, .rows = rows};
 
 	(void)state;
-	assert_false(noise_find(&bench).known);
-	for (size_t i = 0; i < 3; i++)
-		set_price(&rows[i].stats, 100, 101);
+	set_price(&rows[0].stats, 100, 900);
+	snprintf(rows[0].subject.call, sizeof(rows[0].subject.call), "time");
+	set_row(&rows[1], PATH_VDSO, 20, 0.1);
+	set_row(&rows[2], PATH_SYSCALL, 160, 0.1);
+	rows[1].stats.outliers = rows[1].stats.preempted = 500;
 	assert_true(noise_find(&bench).quiet);
-	set_price(&rows[0].stats, 100, 200);
-	assert_true(noise_find(&bench).quiet);
-	set_price(&rows[1].stats, 100, 110);
-	assert_false(noise_find(&bench).quiet);
-	set_price(&rows[1].stats, 100, 101);
-	rows[2].stats.outliers = 500;
-	assert_false(noise_find(&bench).quiet);
-	rows[2].stats.outliers = 0;
-	rows[2].stats.preempted = 600;
+	assert_true(fabs(noise_find(&bench).answer_excess - 0.1) < 1e-9);
+	set_row(&rows[2], PATH_SYSCALL, 160, 0.9);
 	assert_false(noise_find(&bench).quiet);
 }
 
-/* Stopped after a few batches: nothing can be said of the machine, least of all that it is quiet.
- */
+/* Stopped after a few batches: nothing is known of the machine, least of all that it is quiet. */
 static void noise_is_unknown_after_a_few_batches(void **state)
 {
+	struct noise noise;
 	struct bench_row row = {.cpu = 0};
 	struct bench bench = {.row_count = 1, .rows = &row};
 
 	(void)state;
 	set_price(&row.stats, 100, 100);
 	row.stats.has_mean = false;
-	assert_false(noise_find(&bench).known);
+	noise = noise_find(&bench);
+	assert_int_equal(noise.fact.state, FACT_UNREAD);
+	assert_false(noise.quiet);
+}
+
+static void the_answer_is_about_clock_monotonic(void **state)
+{
+	struct bench_row rows[3] = {0};
+	struct bench bench = {.row_count = 3, .rows = rows};
+
+	(void)state;
+	set_price(&rows[0].stats, 100, 100);
+	assert_ptr_equal(bench_answer_row(&bench), &rows[0]);
+	set_row(&rows[1], PATH_VDSO, 20, 0);
+	set_row(&rows[2], PATH_SYSCALL, 150, 0);
+	assert_ptr_equal(bench_answer_row(&bench), &rows[1]);
+	assert_true(fabs(bench_ratio(&bench, &rows[1]) - 7.5) < 1e-9);
+	assert_true(fabs(bench_ratio(&bench, &rows[2]) - 1) < 1e-9);
+	assert_true(bench_ratio(&bench, &rows[0]) < 0);
+	/* The price on another CPU is no price of this one. */
+	rows[2].cpu = 1;
+	assert_true(bench_ratio(&bench, &rows[1]) < 0);
+}
+
+static void percentiles_are_exact_to_2_percent(void **state)
+{
+	static struct histogram histogram;
+
+	(void)state;
+	for (int i = 1; i <= 10000; i++)
+		histogram_count(&histogram, i);
+	histogram_finish(&histogram);
+	assert_true(fabs(histogram.p50_ns / 5000 - 1) < 0.025);
+	assert_true(fabs(histogram.p90_ns / 9000 - 1) < 0.025);
+	assert_true(fabs(histogram.p999_ns / 9990 - 1) < 0.025);
+	assert_true(histogram.max_ns == 10000);
+	assert_true(histogram.p50_ns < histogram.p90_ns && histogram.p99_ns <= histogram.p999_ns);
+}
+
+static unsigned calls_made;
+
+static int count_call(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	(void)now;
+	calls_made++;
+	return 0;
+}
+
+/* Where no page can be flushed, and without a vDSO, a larger buffer is read. */
+static void a_cold_call_is_made_once_between_evictions(void **state)
+{
+	const struct call call = {.shape = SHAPE_CLOCK, .function.clock = count_call};
+	const struct vdso_image none = {0};
+	struct vdso_evidence vdso = {0};
+	struct vdso_image image;
+	struct cold_caches caches;
+	struct timebase timebase;
+	struct root root;
+	struct fact why = {0};
+
+	(void)state;
+	assert_true(root_open(&root, "/", &why));
+	vdso_collect(&root, &vdso, &image);
+	root_close(&root);
+	assert_true(timebase_start(&timebase, counter_is_readable()));
+	assert_true(cold_start(&caches, &none));
+	assert_int_equal(caches.page_count, 0);
+	cold_end(&caches);
+	assert_true(cold_start(&caches, &image));
+	calls_made = 0;
+	for (int i = 0; i < 5; i++)
+		assert_true(cold_ticks(&caches, &call, &timebase) >= 0);
+	assert_int_equal(calls_made, 5);
+	cold_end(&caches);
 }
 
 static const struct bench_plan any_plan = {.time_ns = 1000000000};
@@ -382,6 +460,7 @@ static void fill(struct bench *bench, double ns)
 		rows[bench->row_count].histogram = (struct histogram){0};
 		for (double time = 1; time < 1e12; time *= 1.3)
 			histogram_count(&rows[bench->row_count].histogram, time);
+		histogram_finish(&rows[bench->row_count].histogram);
 		rows[bench->row_count++].cpu = 8191;
 	}
 	fact_set(&rows[0].stats.fact, FACT_ABSENT, "not available here");
@@ -490,6 +569,38 @@ static void an_empty_report_can_be_printed(void **state)
 	free(text);
 }
 
+static size_t count_columns(const char *line)
+{
+	size_t columns = 1;
+
+	for (; *line && *line != '\n'; line++)
+		columns += *line == ',';
+	return columns;
+}
+
+/* Each table with its heading, and as many values as names in each line. */
+static void csv_has_the_keys_of_the_document_as_columns(void **state)
+{
+	static struct bench bench;
+	char *text, *line;
+	size_t columns = 0, lines = 0;
+
+	(void)state;
+	fill(&bench, 26.2);
+	text = render(bench_report_csv, &bench);
+	assert_int_equal(strncmp(text, "call,clock,path,cpu,min_ns,", 27), 0);
+	assert_non_null(strstr(text, "\ncall,clock,path,cpu,calls_wanted,calls,real_s,"));
+	for (line = text; line; line = strchr(line, '\n'), lines++) {
+		line += *line == '\n';
+		if (strncmp(line, "call,", 5) == 0)
+			columns = count_columns(line);
+		else if (*line && *line != '\n')
+			assert_int_equal(count_columns(line), columns);
+	}
+	assert_true(lines > bench.row_count + bench.run_count + bench.contention_count);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -506,8 +617,12 @@ int main(void)
 		cmocka_unit_test(the_parts_of_a_price_add_up),
 		cmocka_unit_test(a_part_without_its_baselines_is_unknown),
 		cmocka_unit_test(a_fallback_has_no_arithmetic),
-		cmocka_unit_test(noise_is_reported),
+		cmocka_unit_test(noise_counts_only_where_it_affects_the_answer),
 		cmocka_unit_test(noise_is_unknown_after_a_few_batches),
+		cmocka_unit_test(the_answer_is_about_clock_monotonic),
+		cmocka_unit_test(percentiles_are_exact_to_2_percent),
+		cmocka_unit_test(a_cold_call_is_made_once_between_evictions),
+		cmocka_unit_test(csv_has_the_keys_of_the_document_as_columns),
 		cmocka_unit_test(the_report_fits_80_columns),
 		cmocka_unit_test(a_null_in_the_document_has_a_reason),
 		cmocka_unit_test(an_empty_report_can_be_printed),
