@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands, for main.c. */
+/* The commands. */
 #ifndef VDSOCHECK_COMMANDS_H
 #define VDSOCHECK_COMMANDS_H
 
@@ -12,5 +12,8 @@ extern const struct command compare_command;
 extern const struct command trace_command;
 extern const struct command watch_command;
 extern const struct command fleet_command;
+
+/* All of them, ended by NULL; the first is the default. */
+extern const struct command *const command_list[];
 
 #endif

@@ -14,6 +14,7 @@ PRINTED_OBJECTS := $(patsubst tests/printed/%.c,$(BUILD)/tests/printed/%.o,$(wil
 SCHEMA := src/share/vdsocheck-1.schema.json
 WATCH_SCHEMA := src/share/vdsocheck-watch-1.schema.json
 SCHEMA_TOOL := $(BUILD)/tests/tools/schema
+COMPLETIONS_TOOL := $(BUILD)/tests/tools/completions
 TEST_TOOLS := $(addprefix $(BUILD)/tests/tools/,oracle sandbox document)
 CLI_PRELOADS := $(addprefix $(BUILD)/tests/cli/,counter_off.so no_memory.so)
 
@@ -73,8 +74,18 @@ schema: $(SCHEMA_TOOL)
 	$(QUIET)$(SCHEMA_TOOL) >$(SCHEMA)
 	$(QUIET)$(SCHEMA_TOOL) watch >$(WATCH_SCHEMA)
 
+# The same for the completions of shells, after a change of a command's options.
+.PHONY: completions
+COMPLETIONS := bash:vdsocheck.bash zsh:_vdsocheck fish:vdsocheck.fish
+completions: $(COMPLETIONS_TOOL)
+	$(QUIET)for pair in $(COMPLETIONS); do \
+		$(COMPLETIONS_TOOL) "$${pair%:*}" >"src/share/completions/$${pair#*:}" || exit 1; done
+
 # ONLY=TEXT: the tests with TEXT in their names alone.
-check-cli: $(TEST_BINARY) $(TEST_TOOLS) $(CLI_PRELOADS)
+check-cli: $(TEST_BINARY) $(TEST_TOOLS) $(CLI_PRELOADS) $(COMPLETIONS_TOOL)
+	$(QUIET)for pair in $(COMPLETIONS); do \
+		$(COMPLETIONS_TOOL) "$${pair%:*}" | cmp - "src/share/completions/$${pair#*:}" || \
+		{ echo 'FAIL  src/share/completions is stale: make completions'; exit 1; }; done
 	$(QUIET)ONLY='$(ONLY)' tests/cli/run $(TEST_BINARY) $(BUILD)/tests
 
 check-live: $(TEST_BINARY) $(TEST_TOOLS)
@@ -115,7 +126,7 @@ check-release:
 
 # Everything that the suites run, without running it.
 .PHONY: test-programs
-test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CALLER) \
+test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CALLER) \
 	$(FUZZERS:%=$(BUILD)/tests/fuzz/%)
 
 $(BUILD)/tests/flags: FORCE
@@ -135,8 +146,8 @@ $(UNIT_TESTS): $(UNIT_HELPERS)
 # The test shifts what a CPU reads.
 $(BUILD)/tests/unit/warp_run_test: EXTRA += -Wl,--wrap=warp_clock_read
 $(PRINTED_TEST): $(PRINTED_OBJECTS) $(MODULES)
-$(SCHEMA_TOOL): $(SCHEMA_TOOL).o $(MODULES)
-$(PRINTED_TEST) $(SCHEMA_TOOL):
+$(SCHEMA_TOOL) $(COMPLETIONS_TOOL): %: %.o $(MODULES)
+$(PRINTED_TEST) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL):
 	$(call say,LINK,$@)
 	$(QUIET)$(LINK) $^ $(LIBRARY_LIBS) $(TEST_LIBS) -o $@
 
@@ -164,4 +175,4 @@ $(BUILD)/tests/cli/counter_off.so $(BUILD)/tests/cli/no_memory.so: $(BUILD)/test
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(TEST_OUTSIDER) -shared -fPIC $< -ldl -o $@
 
--include $(UNIT_TESTS:=.d) $(UNIT_HELPERS:.o=.d) $(PRINTED_OBJECTS:.o=.d) $(SCHEMA_TOOL).d
+-include $(UNIT_TESTS:=.d) $(UNIT_HELPERS:.o=.d) $(PRINTED_OBJECTS:.o=.d) $(SCHEMA_TOOL).d $(COMPLETIONS_TOOL).d

@@ -1,0 +1,142 @@
+# bash completion for vdsocheck(1), made by tests/tools/completions.c: make completions
+# shellcheck shell=bash
+
+_vdsocheck()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+	local command='' operands='' kind='' words='' options='' i
+
+	# --option=VALUE comes as three words.
+	if [[ $cur == = ]]; then
+		cur=''
+	elif [[ $prev == = ]]; then
+		prev=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		--from | --rate | --require | --deciding | --max-ns | --sysroot | --format | -o | --output | --color | --call | --clock | --path | -d | --duration | --time | --cpu | --calls | --threads | --only | -e | --syscall | -p | --pid | --top | --interval | --exec)
+			[[ ${COMP_WORDS[i + 1]} != = ]] || ((i++))
+			((i++))
+			;;
+		-*) ;;
+		*)
+			[[ -z $command ]] || { operands=given && break; }
+			command=${COMP_WORDS[i]}
+			;;
+		esac
+	done
+	case ${command:-check} in
+	check)
+		options='--from --rate --require --deciding --max-ns --include-identity --sysroot --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		[[ " ${COMP_WORDS[*]} " != *' --from '* ]] || kind=files operands=filess
+		[[ $cur != -* ]] || kind=''
+		case $prev in
+		--from) kind=files ;;
+		--rate) kind=none ;;
+		--require) kind=none ;;
+		--deciding) kind=none ;;
+		--max-ns) kind=none ;;
+		--sysroot) kind=folder ;;
+		--format) kind=words words='text json report prometheus nagios line' ;;
+		-o | --output) kind=files ;;
+		--color) kind=words words='auto always never' ;;
+		esac
+		;;
+	bench)
+		options='--call --clock --path -d --duration --cpu --histogram --calls --threads --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		case $prev in
+		--call) kind=none ;;
+		--clock) kind=none ;;
+		--path) kind=none ;;
+		-d | --duration) kind=none ;;
+		--time) kind=none ;;
+		--cpu) kind=none ;;
+		--calls) kind=none ;;
+		--threads) kind=none ;;
+		--format) kind=words words='text json' ;;
+		-o | --output) kind=files ;;
+		--color) kind=words words='auto always never' ;;
+		esac
+		;;
+	warp)
+		options='-d --duration --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		case $prev in
+		-d | --duration) kind=none ;;
+		--format) kind=words words='text json' ;;
+		-o | --output) kind=files ;;
+		--color) kind=words words='auto always never' ;;
+		esac
+		;;
+	compare)
+		options='--only -d --duration --dry-run --with-guests -y --yes --sysroot --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		case $prev in
+		--only) kind=none ;;
+		-d | --duration) kind=none ;;
+		--sysroot) kind=folder ;;
+		--format) kind=words words='text json' ;;
+		-o | --output) kind=files ;;
+		--color) kind=words words='auto always never' ;;
+		esac
+		;;
+	trace)
+		options='-e --syscall -p --pid -a --all --top -d --duration --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		[[ $operands == given ]] && operands=arguments || operands=program
+		case $prev in
+		-e | --syscall) kind=none ;;
+		-p | --pid) kind=process ;;
+		--top) kind=none ;;
+		-d | --duration) kind=none ;;
+		--format) kind=words words='text json' ;;
+		-o | --output) kind=files ;;
+		--color) kind=words words='auto always never' ;;
+		esac
+		;;
+	watch)
+		options='--interval -d --duration --exec --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		case $prev in
+		--interval) kind=none ;;
+		-d | --duration) kind=none ;;
+		--exec) kind=files ;;
+		--format) kind=words words='text json' ;;
+		-o | --output) kind=files ;;
+		--color) kind=words words='auto always never' ;;
+		esac
+		;;
+	fleet)
+		options='--top --rate --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		operands=files
+		case $prev in
+		--top) kind=none ;;
+		--rate) kind=none ;;
+		--format) kind=words words='text json csv' ;;
+		-o | --output) kind=files ;;
+		--color) kind=words words='auto always never' ;;
+		esac
+		;;
+	help)
+		[[ $operands == given ]] || kind=words words='check bench warp compare trace watch fleet help'
+		;;
+	esac
+	if [[ -z $kind && $cur == -* && $operands != arguments ]]; then
+		kind=words words=$options
+	elif [[ -z $kind && -z $command ]]; then
+		kind=words
+		words='check bench warp compare trace watch fleet help'
+	fi
+	case ${kind:-$operands} in
+	words) mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur") ;;
+	process) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$cur") ;;
+	program) mapfile -t COMPREPLY < <(compgen -c -- "$cur") ;;
+	folder)
+		compopt -o filenames 2>/dev/null
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		;;
+	files | arguments)
+		compopt -o filenames 2>/dev/null
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		;;
+	*) COMPREPLY=() ;;
+	esac
+}
+
+complete -F _vdsocheck vdsocheck

@@ -1,0 +1,141 @@
+# fish completion for vdsocheck(1), made by tests/tools/completions.c: make completions
+
+# The command on the line; fails if there is none yet.
+function __vdsocheck_command
+    set -l words (commandline -opc)
+    set -l value yes # the program's name
+    for word in $words
+        if set -q value[1]
+            set -e value
+            continue
+        end
+        switch $word
+            case --from --rate --require --deciding --max-ns --sysroot --format -o --output --color --call --clock --path -d --duration --time --cpu --calls --threads --only -e --syscall -p --pid --top --interval --exec
+                set value yes
+            case '-*'
+            case '*'
+                echo $word
+                return 0
+        end
+    end
+    return 1
+end
+
+function __vdsocheck_is_first
+    not __vdsocheck_command >/dev/null
+end
+
+function __vdsocheck_is
+    set -l command (__vdsocheck_command; or echo check)
+    test "$command" = $argv[1]
+end
+
+complete -c vdsocheck -f
+
+complete -c vdsocheck -n __vdsocheck_is_first -a check -d 'check whether the clock calls are served by the vDSO'
+complete -c vdsocheck -n '__vdsocheck_is check' -l from -r -F -d 'judge documents written by --json, here or on another host, - is standard input'
+complete -c vdsocheck -n '__vdsocheck_is check' -l rate -x -d 'estimate the CPU cost at CALLS calls per second: 485000, 485k'
+complete -c vdsocheck -n '__vdsocheck_is check' -l require -x -d 'exit with 1 unless one of these clocksources is in use'
+complete -c vdsocheck -n '__vdsocheck_is check' -l deciding -x -d 'the calls that decide about the exit status: gettimeofday, CLOCK_BOOTTIME or boottime'
+complete -c vdsocheck -n '__vdsocheck_is check' -l max-ns -x -d 'exit with 1 if a deciding call takes more than N nanoseconds by the vDSO'
+complete -c vdsocheck -n '__vdsocheck_is check' -l include-identity -d 'include the host name and the cloud instance in JSON and report'
+complete -c vdsocheck -n '__vdsocheck_is check' -l sysroot -x -a '(__fish_complete_directories)' -d 'read /proc and /sys below DIR, a captured tree: nothing is measured, so the verdict is unknown'
+complete -c vdsocheck -n '__vdsocheck_is check' -l format -x -a 'text json report prometheus nagios line' -d 'how to print'
+complete -c vdsocheck -n '__vdsocheck_is check' -s J -l json -d 'print JSON, the same as --format json'
+complete -c vdsocheck -n '__vdsocheck_is check' -s o -l output -r -F -d 'write to FILE atomically'
+complete -c vdsocheck -n '__vdsocheck_is check' -l color -x -a 'auto always never' -d 'use colour: auto'
+complete -c vdsocheck -n '__vdsocheck_is check' -s q -l quiet -d 'print nothing: the exit status is the answer'
+complete -c vdsocheck -n '__vdsocheck_is check' -s v -l verbose -d 'print all details'
+complete -c vdsocheck -n '__vdsocheck_is check' -s h -l help -d 'print this help'
+complete -c vdsocheck -n '__vdsocheck_is check' -s V -l version -d 'print the version'
+complete -c vdsocheck -n '__vdsocheck_is check; and __fish_contains_opt from' -F
+
+complete -c vdsocheck -n __vdsocheck_is_first -a bench -d 'measure the cost of the clock calls in detail'
+complete -c vdsocheck -n '__vdsocheck_is bench' -l call -x -d 'only these calls: gettimeofday, clock_gettime, clock_getres, time, getcpu'
+complete -c vdsocheck -n '__vdsocheck_is bench' -l clock -x -d 'only these clocks: CLOCK_MONOTONIC, monotonic and 1 are the same'
+complete -c vdsocheck -n '__vdsocheck_is bench' -l path -x -d 'only these paths: vdso, libc, syscall'
+complete -c vdsocheck -n '__vdsocheck_is bench' -s d -l duration -x -d 'measure for TIME: 1'
+complete -c vdsocheck -n '__vdsocheck_is bench' -l cpu -x -d 'on these CPUs, one after the other, or on all'
+complete -c vdsocheck -n '__vdsocheck_is bench' -l histogram -d 'below the table, draw histograms of single calls'
+complete -c vdsocheck -n '__vdsocheck_is bench' -l calls -x -d 'instead: time N calls in one run, for each N of a list such as 5M,50M, and print real, user and sys time'
+complete -c vdsocheck -n '__vdsocheck_is bench' -l threads -x -d 'instead: the same call on one CPU and on many at once'
+complete -c vdsocheck -n '__vdsocheck_is bench' -l format -x -a 'text json' -d 'how to print'
+complete -c vdsocheck -n '__vdsocheck_is bench' -s J -l json -d 'print JSON, the same as --format json'
+complete -c vdsocheck -n '__vdsocheck_is bench' -s o -l output -r -F -d 'write to FILE atomically'
+complete -c vdsocheck -n '__vdsocheck_is bench' -l color -x -a 'auto always never' -d 'use colour: auto'
+complete -c vdsocheck -n '__vdsocheck_is bench' -s q -l quiet -d 'print nothing: the exit status is the answer'
+complete -c vdsocheck -n '__vdsocheck_is bench' -s v -l verbose -d 'print all details'
+complete -c vdsocheck -n '__vdsocheck_is bench' -s h -l help -d 'print this help'
+complete -c vdsocheck -n '__vdsocheck_is bench' -s V -l version -d 'print the version'
+
+complete -c vdsocheck -n __vdsocheck_is_first -a warp -d 'test whether clocks run backwards between CPUs'
+complete -c vdsocheck -n '__vdsocheck_is warp' -s d -l duration -x -d 'test for TIME: 2'
+complete -c vdsocheck -n '__vdsocheck_is warp' -l format -x -a 'text json' -d 'how to print'
+complete -c vdsocheck -n '__vdsocheck_is warp' -s J -l json -d 'print JSON, the same as --format json'
+complete -c vdsocheck -n '__vdsocheck_is warp' -s o -l output -r -F -d 'write to FILE atomically'
+complete -c vdsocheck -n '__vdsocheck_is warp' -l color -x -a 'auto always never' -d 'use colour: auto'
+complete -c vdsocheck -n '__vdsocheck_is warp' -s q -l quiet -d 'print nothing: the exit status is the answer'
+complete -c vdsocheck -n '__vdsocheck_is warp' -s v -l verbose -d 'print all details'
+complete -c vdsocheck -n '__vdsocheck_is warp' -s h -l help -d 'print this help'
+complete -c vdsocheck -n '__vdsocheck_is warp' -s V -l version -d 'print the version'
+
+complete -c vdsocheck -n __vdsocheck_is_first -a compare -d 'try each clocksource and restore the one in use'
+complete -c vdsocheck -n '__vdsocheck_is compare' -l only -x -d 'try only these, beside the one in use: tsc,hpet'
+complete -c vdsocheck -n '__vdsocheck_is compare' -s d -l duration -x -d 'look for warps for TIME on each: 1'
+complete -c vdsocheck -n '__vdsocheck_is compare' -l dry-run -d 'switch nothing, list the clocksources and what each would cost as far as that can be measured'
+complete -c vdsocheck -n '__vdsocheck_is compare' -l with-guests -d 'run although KVM guests run here: their kvm-clock loses the vDSO'
+complete -c vdsocheck -n '__vdsocheck_is compare' -s y -l yes -d 'do not ask'
+complete -c vdsocheck -n '__vdsocheck_is compare' -l sysroot -x -a '(__fish_complete_directories)' -d 'rehearse: switch the file below DIR'
+complete -c vdsocheck -n '__vdsocheck_is compare' -l format -x -a 'text json' -d 'how to print'
+complete -c vdsocheck -n '__vdsocheck_is compare' -s J -l json -d 'print JSON, the same as --format json'
+complete -c vdsocheck -n '__vdsocheck_is compare' -s o -l output -r -F -d 'write to FILE atomically'
+complete -c vdsocheck -n '__vdsocheck_is compare' -l color -x -a 'auto always never' -d 'use colour: auto'
+complete -c vdsocheck -n '__vdsocheck_is compare' -s q -l quiet -d 'print nothing: the exit status is the answer'
+complete -c vdsocheck -n '__vdsocheck_is compare' -s v -l verbose -d 'print all details'
+complete -c vdsocheck -n '__vdsocheck_is compare' -s h -l help -d 'print this help'
+complete -c vdsocheck -n '__vdsocheck_is compare' -s V -l version -d 'print the version'
+
+complete -c vdsocheck -n __vdsocheck_is_first -a trace -d 'count the clock calls of a program that are system calls'
+complete -c vdsocheck -n '__vdsocheck_is trace' -s e -l syscall -x -d 'count these system calls, by name'
+complete -c vdsocheck -n '__vdsocheck_is trace' -s p -l pid -x -a '(__fish_complete_pids)' -d 'count those of a running process, and let it go on'
+complete -c vdsocheck -n '__vdsocheck_is trace' -s a -l all -d 'count those of the whole host'
+complete -c vdsocheck -n '__vdsocheck_is trace' -l top -x -d 'with --all: show N processes'
+complete -c vdsocheck -n '__vdsocheck_is trace' -s d -l duration -x -d 'count for TIME: with --pid and --all 5 s by default'
+complete -c vdsocheck -n '__vdsocheck_is trace' -l format -x -a 'text json' -d 'how to print'
+complete -c vdsocheck -n '__vdsocheck_is trace' -s J -l json -d 'print JSON, the same as --format json'
+complete -c vdsocheck -n '__vdsocheck_is trace' -s o -l output -r -F -d 'write to FILE atomically'
+complete -c vdsocheck -n '__vdsocheck_is trace' -l color -x -a 'auto always never' -d 'use colour: auto'
+complete -c vdsocheck -n '__vdsocheck_is trace' -s q -l quiet -d 'print nothing: the exit status is the answer'
+complete -c vdsocheck -n '__vdsocheck_is trace' -s v -l verbose -d 'print all details'
+complete -c vdsocheck -n '__vdsocheck_is trace' -s h -l help -d 'print this help'
+complete -c vdsocheck -n '__vdsocheck_is trace' -s V -l version -d 'print the version'
+complete -c vdsocheck -n '__vdsocheck_is trace' -F -a '(__fish_complete_command)'
+
+complete -c vdsocheck -n __vdsocheck_is_first -a watch -d 'report when the vDSO stops or begins to serve the clock'
+complete -c vdsocheck -n '__vdsocheck_is watch' -l interval -x -d 'look every TIME'
+complete -c vdsocheck -n '__vdsocheck_is watch' -s d -l duration -x -d 'end after TIME'
+complete -c vdsocheck -n '__vdsocheck_is watch' -l exec -r -F -d 'run the program at this path at each change, without arguments: the change is on its standard input as JSON, and in variables VDSOCHECK_*'
+complete -c vdsocheck -n '__vdsocheck_is watch' -l format -x -a 'text json' -d 'how to print'
+complete -c vdsocheck -n '__vdsocheck_is watch' -s J -l json -d 'print JSON, the same as --format json'
+complete -c vdsocheck -n '__vdsocheck_is watch' -s o -l output -r -F -d 'write to FILE atomically'
+complete -c vdsocheck -n '__vdsocheck_is watch' -l color -x -a 'auto always never' -d 'use colour: auto'
+complete -c vdsocheck -n '__vdsocheck_is watch' -s q -l quiet -d 'print nothing: the exit status is the answer'
+complete -c vdsocheck -n '__vdsocheck_is watch' -s v -l verbose -d 'print all details'
+complete -c vdsocheck -n '__vdsocheck_is watch' -s h -l help -d 'print this help'
+complete -c vdsocheck -n '__vdsocheck_is watch' -s V -l version -d 'print the version'
+
+complete -c vdsocheck -n __vdsocheck_is_first -a fleet -d 'sum up the documents of many hosts, the worst first'
+complete -c vdsocheck -n '__vdsocheck_is fleet' -l top -x -d 'show N hosts and N rows of each group'
+complete -c vdsocheck -n '__vdsocheck_is fleet' -l rate -x -d 'estimate the CPU cost at CALLS calls per second of each host: 485000, 485k'
+complete -c vdsocheck -n '__vdsocheck_is fleet' -l format -x -a 'text json csv' -d 'how to print'
+complete -c vdsocheck -n '__vdsocheck_is fleet' -s J -l json -d 'print JSON, the same as --format json'
+complete -c vdsocheck -n '__vdsocheck_is fleet' -s o -l output -r -F -d 'write to FILE atomically'
+complete -c vdsocheck -n '__vdsocheck_is fleet' -l color -x -a 'auto always never' -d 'use colour: auto'
+complete -c vdsocheck -n '__vdsocheck_is fleet' -s q -l quiet -d 'print nothing: the exit status is the answer'
+complete -c vdsocheck -n '__vdsocheck_is fleet' -s v -l verbose -d 'print all details'
+complete -c vdsocheck -n '__vdsocheck_is fleet' -s h -l help -d 'print this help'
+complete -c vdsocheck -n '__vdsocheck_is fleet' -s V -l version -d 'print the version'
+complete -c vdsocheck -n '__vdsocheck_is fleet' -F
+
+complete -c vdsocheck -n __vdsocheck_is_first -a help -d 'print the help of a command'
+complete -c vdsocheck -n '__vdsocheck_is help' -a 'check bench warp compare trace watch fleet help'

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Prints the completions of a shell, made from the rows of the commands. `make completions` keeps
+ * them in src/share/completions/.
+ *
+ *   completions bash|zsh|fish
+ *
+ * In each shell the command is the first word that is neither an option nor the value of one, as
+ * in cli/options.c.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/rows.h"
+#include "commands.h"
+
+/* What the value of an option may be, by its name in --help. */
+enum kind { KIND_NONE, KIND_FILE, KIND_FOLDER, KIND_PROCESS, KIND_FORMAT, KIND_WHEN };
+
+static enum kind value_kind(const struct option_row *row)
+{
+	static const struct {
+		const char *argument;
+		enum kind kind;
+	} kinds[] = {
+		{"FILE", KIND_FILE},
+		{"FILE...", KIND_FILE},
+		{"PROGRAM", KIND_FILE},
+		{"DIR", KIND_FOLDER},
+		{"PID", KIND_PROCESS},
+		{"FORMAT", KIND_FORMAT},
+		{"WHEN", KIND_WHEN},
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(kinds[i].argument, row->argument) == 0)
+			return kinds[i].kind;
+	}
+	return KIND_NONE;
+}
+
+#define WHEN_WORDS "auto always never"
+
+#define HELP_SUMMARY "print the help of a command"
+
+static void print_formats(const struct command *command)
+{
+	for (const struct format *format = command->formats; format->name; format++)
+		printf("%s%s", format == command->formats ? "" : " ", format->name);
+}
+
+static void print_commands(const char *between)
+{
+	for (size_t i = 0; command_list[i]; i++)
+		printf("%s%s", command_list[i]->name, between);
+	printf("help");
+}
+
+/*
+ * A text up to a remark, for single quotes. What is in `special` gets a backslash, and a single
+ * quote is written as `quote`.
+ */
+static void print_text(const char *text, const char *special, const char *quote)
+{
+	for (; *text && *text != ';' && strncmp(text, " (", 2) != 0; text++) {
+		if (*text == '\'')
+			printf("%s", quote);
+		else
+			printf("%s%c", strchr(special, *text) ? "\\" : "", *text);
+	}
+}
+
+static const char *help_of(const struct option_row *row)
+{
+	return row->id == OPTION_FORMAT ? "how to print" : row->help;
+}
+
+/* An old name, which is not listed, has the letter of the new one. */
+static bool has_letter(const struct option_row *row)
+{
+	return row->id < OPTION_FORMAT && row->help;
+}
+
+static void print_names(const struct option_row *row, const char *between)
+{
+	if (has_letter(row))
+		printf("-%c%s", row->id, between);
+	printf("--%s", row->name);
+}
+
+/* Those of all commands that take a value, each once: "-o|--output|--color". */
+static void print_valued(const char *between)
+{
+	const struct option_row *seen[256], *row;
+	size_t count = 0;
+
+	for (size_t i = 0; command_list[i]; i++) {
+		for (size_t at = 0; (row = row_at(command_list[i], &at));) {
+			size_t k = 0;
+
+			while (k < count && strcmp(seen[k]->name, row->name) != 0)
+				k++;
+			if (!row->argument || k < count || count == 256)
+				continue;
+			seen[count++] = row;
+			printf("%s", count > 1 ? between : "");
+			print_names(row, between);
+		}
+	}
+}
+
+/* ---- bash ---- */
+
+static const char bash_head[] =
+	"# bash completion for vdsocheck(1), made by tests/tools/completions.c: make completions\n"
+	"# shellcheck shell=bash\n"
+	"\n"
+	"_vdsocheck()\n"
+	"{\n"
+	"	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
+	"	local command='' operands='' kind='' words='' options='' i\n"
+	"\n"
+	"	# --option=VALUE comes as three words.\n"
+	"	if [[ $cur == = ]]; then\n"
+	"		cur=''\n"
+	"	elif [[ $prev == = ]]; then\n"
+	"		prev=${COMP_WORDS[COMP_CWORD - 2]}\n"
+	"	fi\n"
+	"	for ((i = 1; i < COMP_CWORD; i++)); do\n"
+	"		case ${COMP_WORDS[i]} in\n";
+
+static const char bash_scan[] =
+	")\n"
+	"			[[ ${COMP_WORDS[i + 1]} != = ]] || ((i++))\n"
+	"			((i++))\n"
+	"			;;\n"
+	"		-*) ;;\n"
+	"		*)\n"
+	"			[[ -z $command ]] || { operands=given && break; }\n"
+	"			command=${COMP_WORDS[i]}\n"
+	"			;;\n"
+	"		esac\n"
+	"	done\n"
+	"	case ${command:-check} in\n";
+
+static const char bash_tail[] =
+	"	esac\n"
+	"	if [[ -z $kind && $cur == -* && $operands != arguments ]]; then\n"
+	"		kind=words words=$options\n"
+	"	elif [[ -z $kind && -z $command ]]; then\n"
+	"		kind=words\n"
+	"		words='@'\n"
+	"	fi\n"
+	"	case ${kind:-$operands} in\n"
+	"	words) mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\") ;;\n"
+	"	process) mapfile -t COMPREPLY < <(compgen -W \"$(cd /proc && echo [0-9]*)\" -- \"$cur\") ;;\n"
+	"	program) mapfile -t COMPREPLY < <(compgen -c -- \"$cur\") ;;\n"
+	"	folder)\n"
+	"		compopt -o filenames 2>/dev/null\n"
+	"		mapfile -t COMPREPLY < <(compgen -d -- \"$cur\")\n"
+	"		;;\n"
+	"	files | arguments)\n"
+	"		compopt -o filenames 2>/dev/null\n"
+	"		mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
+	"		;;\n"
+	"	*) COMPREPLY=() ;;\n"
+	"	esac\n"
+	"}\n"
+	"\n"
+	"complete -F _vdsocheck vdsocheck\n";
+
+static void print_bash_value(const struct command *command, const struct option_row *row)
+{
+	static const char *const kinds[] = {
+		[KIND_NONE] = "none",
+		[KIND_FILE] = "files",
+		[KIND_FOLDER] = "folder",
+		[KIND_PROCESS] = "process",
+		[KIND_FORMAT] = "words",
+		[KIND_WHEN] = "words",
+	};
+	enum kind kind = value_kind(row);
+
+	printf("		");
+	print_names(row, " | ");
+	printf(") kind=%s", kinds[kind]);
+	if (kind == KIND_FORMAT) {
+		printf(" words='");
+		print_formats(command);
+		printf("'");
+	} else if (kind == KIND_WHEN) {
+		printf(" words='" WHEN_WORDS "'");
+	}
+	printf(" ;;\n");
+}
+
+static void print_bash_command(const struct command *command)
+{
+	const struct option_row *files = operand_row(command), *row;
+	const char *separator = "";
+
+	printf("	%s)\n		options='", command->name);
+	for (size_t at = 0; (row = row_at(command, &at));) {
+		if (!row->help)
+			continue;
+		printf("%s", separator);
+		print_names(row, " ");
+		separator = " ";
+	}
+	printf("'\n");
+	if (command->program)
+		printf("		[[ $operands == given ]] && operands=arguments || operands=program\n");
+	if (command->operands)
+		printf("		operands=files\n");
+	if (files)
+		printf("		[[ \" ${COMP_WORDS[*]} \" != *' --%s '* ]] || kind=files operands=filess\n"
+		       "		[[ $cur != -* ]] || kind=''\n",
+			files->name);
+	printf("		case $prev in\n");
+	for (size_t at = 0; (row = row_at(command, &at));) {
+		if (row->argument)
+			print_bash_value(command, row);
+	}
+	printf("		esac\n		;;\n");
+}
+
+static void print_bash(void)
+{
+	const char *commands = strchr(bash_tail, '@');
+
+	printf("%s		", bash_head);
+	print_valued(" | ");
+	printf("%s", bash_scan);
+	for (size_t i = 0; command_list[i]; i++)
+		print_bash_command(command_list[i]);
+	printf("	help)\n		[[ $operands == given ]] || kind=words words='");
+	print_commands(" ");
+	printf("'\n		;;\n%.*s", (int)(commands - bash_tail), bash_tail);
+	print_commands(" ");
+	printf("%s", commands + 1);
+}
+
+/* ---- zsh ---- */
+
+static const char zsh_special[] = "[]:\\";
+static const char shell_quote[] = "'\\''";
+
+static void print_zsh_option(const struct command *command, const struct option_row *row)
+{
+	static const char *const actions[] = {
+		[KIND_NONE] = ":%s: ",
+		[KIND_FILE] = ":file:_files",
+		[KIND_FOLDER] = ":directory:_files -/",
+		[KIND_PROCESS] = ":process:_pids",
+		[KIND_FORMAT] = ":format:(",
+		[KIND_WHEN] = ":when:(" WHEN_WORDS ")",
+	};
+	enum kind kind = row->argument ? value_kind(row) : KIND_NONE;
+
+	printf(" \\\n			");
+	if (has_letter(row))
+		printf("'(-%c --%s)'{-%c%s,--%s%s}'[", row->id, row->name, row->id,
+			row->argument ? "+" : "", row->name, row->argument ? "=" : "");
+	else
+		printf("'--%s%s[", row->name, row->argument ? "=" : "");
+	print_text(help_of(row), zsh_special, shell_quote);
+	printf("]");
+	if (row->argument && kind == KIND_NONE)
+		printf(":value: ");
+	else if (row->argument)
+		printf("%s", actions[kind]);
+	if (kind == KIND_FORMAT) {
+		print_formats(command);
+		printf(")");
+	}
+	printf("'");
+}
+
+static void print_zsh_command(const struct command *command)
+{
+	const struct option_row *row;
+
+	printf("	(%s)\n		_arguments -s%s $first", command->name,
+		command->program ? " -A '-*'" : "");
+	for (size_t at = 0; (row = row_at(command, &at));) {
+		if (row->help)
+			print_zsh_option(command, row);
+	}
+	if (command->program)
+		printf(" \\\n			'(-)1:program:_command_names -e' \\\n"
+		       "			'*::argument:_normal'");
+	else if (command->operands || operand_row(command))
+		printf(" \\\n			'*:file:_files'");
+	printf("\n		;;\n");
+}
+
+static void print_zsh(void)
+{
+	printf("#compdef vdsocheck\n"
+	       "# zsh completion for vdsocheck(1), made by tests/tools/completions.c: make completions\n"
+	       "\n"
+	       "_vdsocheck_commands() {\n"
+	       "	local -a commands=(\n");
+	for (size_t i = 0; command_list[i]; i++) {
+		printf("		'%s:", command_list[i]->name);
+		print_text(command_list[i]->summary, zsh_special, shell_quote);
+		printf("'\n");
+	}
+	printf("		'help:" HELP_SUMMARY "'\n"
+	       "	)\n"
+	       "	_describe command commands\n"
+	       "}\n"
+	       "\n"
+	       "_vdsocheck() {\n"
+	       "	local command=check i\n"
+	       "	local -a first=('1:command:_vdsocheck_commands')\n"
+	       "\n"
+	       "	for ((i = 2; i < CURRENT; i++)); do\n"
+	       "		case $words[i] in\n		(");
+	print_valued("|");
+	printf(") ((i++)) ;;\n"
+	       "		(-*) ;;\n		(");
+	print_commands("|");
+	printf(")\n"
+	       "			command=$words[i] first=()\n"
+	       "			words[i]=()\n"
+	       "			((CURRENT--))\n"
+	       "			break\n"
+	       "			;;\n"
+	       "		(*) break ;;\n"
+	       "		esac\n"
+	       "	done\n"
+	       "	case $command in\n");
+	for (size_t i = 0; command_list[i]; i++)
+		print_zsh_command(command_list[i]);
+	printf("	(help) _arguments '1:command:_vdsocheck_commands' ;;\n"
+	       "	esac\n"
+	       "}\n"
+	       "\n"
+	       "_vdsocheck \"$@\"\n");
+}
+
+/* ---- fish ---- */
+
+static const char fish_special[] = "\\";
+static const char fish_quote[] = "\\'";
+
+static void print_fish_option(const struct command *command, const struct option_row *row)
+{
+	enum kind kind = row->argument ? value_kind(row) : KIND_NONE;
+
+	printf("complete -c vdsocheck -n '__vdsocheck_is %s'", command->name);
+	if (has_letter(row))
+		printf(" -s %c", row->id);
+	printf(" -l %s", row->name);
+	if (kind == KIND_FILE)
+		printf(" -r -F");
+	else if (kind == KIND_FOLDER)
+		printf(" -x -a '(__fish_complete_directories)'");
+	else if (kind == KIND_PROCESS)
+		printf(" -x -a '(__fish_complete_pids)'");
+	else if (kind == KIND_WHEN)
+		printf(" -x -a '" WHEN_WORDS "'");
+	else if (row->argument)
+		printf(" -x");
+	if (kind == KIND_FORMAT) {
+		printf(" -a '");
+		print_formats(command);
+		printf("'");
+	}
+	printf(" -d '");
+	print_text(help_of(row), fish_special, fish_quote);
+	printf("'\n");
+}
+
+static void print_fish_command(const struct command *command)
+{
+	const struct option_row *files = operand_row(command), *row;
+
+	printf("\ncomplete -c vdsocheck -n __vdsocheck_is_first -a %s -d '", command->name);
+	print_text(command->summary, fish_special, fish_quote);
+	printf("'\n");
+	for (size_t at = 0; (row = row_at(command, &at));) {
+		if (row->help)
+			print_fish_option(command, row);
+	}
+	if (command->program)
+		printf("complete -c vdsocheck -n '__vdsocheck_is %s' -F"
+		       " -a '(__fish_complete_command)'\n",
+			command->name);
+	else if (command->operands)
+		printf("complete -c vdsocheck -n '__vdsocheck_is %s' -F\n", command->name);
+	else if (files)
+		printf("complete -c vdsocheck -n '__vdsocheck_is %s; and __fish_contains_opt %s' -F\n",
+			command->name, files->name);
+}
+
+static void print_fish(void)
+{
+	printf("# fish completion for vdsocheck(1), made by tests/tools/completions.c: make completions\n"
+	       "\n"
+	       "# The command on the line; fails if there is none yet.\n"
+	       "function __vdsocheck_command\n"
+	       "    set -l words (commandline -opc)\n"
+	       "    set -l value yes # the program's name\n"
+	       "    for word in $words\n"
+	       "        if set -q value[1]\n"
+	       "            set -e value\n"
+	       "            continue\n"
+	       "        end\n"
+	       "        switch $word\n"
+	       "            case ");
+	print_valued(" ");
+	printf("\n"
+	       "                set value yes\n"
+	       "            case '-*'\n"
+	       "            case '*'\n"
+	       "                echo $word\n"
+	       "                return 0\n"
+	       "        end\n"
+	       "    end\n"
+	       "    return 1\n"
+	       "end\n"
+	       "\n"
+	       "function __vdsocheck_is_first\n"
+	       "    not __vdsocheck_command >/dev/null\n"
+	       "end\n"
+	       "\n"
+	       "function __vdsocheck_is\n"
+	       "    set -l command (__vdsocheck_command; or echo %s)\n"
+	       "    test \"$command\" = $argv[1]\n"
+	       "end\n"
+	       "\n"
+	       "complete -c vdsocheck -f\n",
+		command_list[0]->name);
+	for (size_t i = 0; command_list[i]; i++)
+		print_fish_command(command_list[i]);
+	printf("\ncomplete -c vdsocheck -n __vdsocheck_is_first -a help -d '" HELP_SUMMARY "'\n"
+	       "complete -c vdsocheck -n '__vdsocheck_is help' -a '");
+	print_commands(" ");
+	printf("'\n");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *shell;
+		void (*print)(void);
+	} shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
+
+	for (size_t i = 0; argc == 2 && i < 3; i++) {
+		if (strcmp(argv[1], shells[i].shell) != 0)
+			continue;
+		shells[i].print();
+		return fflush(stdout) != 0;
+	}
+	fputs("usage: completions bash|zsh|fish\n", stderr);
+	return 2;
+}
