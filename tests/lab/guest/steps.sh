@@ -10,10 +10,10 @@ clocksource=${CLOCKSOURCE:-/sys/devices/system/clocksource/clocksource0}
 prefix=  # the words put before each program
 errors=${LAB_TMP:-/tmp}/lab.stderr
 build=   # the folder of binaries in use
-flapper= # the process that makes the clocksource go to and fro
+flapper= # the process that keeps changing the clocksource
 
-# How long a step may take. A guest on jiffies may count them many times too fast; when
-# its whole boot has to be over, the host knows.
+# How long a step may take. A guest on jiffies may count them many times too fast; the host
+# limits the whole boot.
 seconds=1000
 [ -z "$LAB_TMP" ] || seconds=100
 
@@ -39,7 +39,7 @@ report_errors() {
 	echo "@@lab end $1.stderr 0@@"
 }
 
-# await NAME: the kernel changes its mind about clocksources for some seconds.
+# await NAME: for some seconds after boot the kernel may still change its clocksource.
 await() {
 	tries=0
 	until [ "$(cat $clocksource/current_clocksource 2>/dev/null)" = "$1" ]; do
@@ -109,7 +109,7 @@ clock_log() {
 		grep -v 'ommand line:'
 }
 
-# flap A B: the clocksource goes to and fro while the next check runs.
+# flap A B: the clocksource alternates between these while the next check runs.
 flap() {
 	$LAB/$build/flap $clocksource/current_clocksource "$1" "$2" &
 	flapper=$!
@@ -148,7 +148,7 @@ trace_article() {
 	rm -f /tmp/trace
 }
 
-# turns NUMBER STEP...: the same things again and again, as report NAME-1, NAME-2, ...
+# turns NUMBER STEP...: the same step repeatedly, as reports NAME-1, NAME-2, ...
 turns() {
 	turn=0
 	last=$1
@@ -173,8 +173,8 @@ hand_turn() {
 		--call gettimeofday --call clock_gettime
 }
 
-# threads COUNT TURNS: what a call costs one thread alone and each of so many, and
-# beside it what the same system call costs that reads no clock.
+# threads COUNT TURNS: what a call costs one thread alone and each of COUNT at once, beside a
+# system call that reads no clock.
 threads() {
 	thread_count=$1
 	turns "$2" threads_turn
