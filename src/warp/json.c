@@ -5,15 +5,10 @@
 #include "base/units.h"
 #include "model.h"
 
-static const struct warp_evidence *evidence_of(const void *whole)
-{
-	return ((const struct warp_report *)whole)->warp;
-}
-
 /* Of what is a part of the run: why the run failed, else why the part did. */
 static const struct fact *fact_within(const void *whole, const struct fact *part)
 {
-	const struct warp_evidence *warp = evidence_of(whole);
+	const struct warp_evidence *warp = whole;
 
 	return fact_is_known(&warp->fact) ? part : &warp->fact;
 }
@@ -22,10 +17,10 @@ static const struct fact *fact_within(const void *whole, const struct fact *part
 
 static json_t *clock_name(const void *object, const void *whole)
 {
+	const struct warp_evidence *warp = whole;
 	const struct warp_result *result = object;
 
-	return json_string(
-		warp_clock_name((enum warp_clock_id)(result - evidence_of(whole)->results)));
+	return json_string(warp_clock_name((enum warp_clock_id)(result - warp->results)));
 }
 
 static bool has_warps(const void *object)
@@ -75,7 +70,7 @@ static const struct field result_fields[] = {
 
 static json_t *clocks(const void *object, const void *whole)
 {
-	const struct warp_evidence *warp = evidence_of(object);
+	const struct warp_evidence *warp = object;
 
 	return field_list(
 		result_fields, warp->results, WARP_CLOCK_COUNT, sizeof(warp->results[0]), whole);
@@ -194,72 +189,32 @@ static const struct field run_fields[] = {
 	{COMPUTED("duration_seconds", FIELD_REAL, duration), .has = is_watched},
 	{INTEGER("allowed_cpus", allowed, INT64_MAX)},
 	{LIST("cpus", cpus, cpu_count, cpu_element)},
-	{0},
-};
-
-static json_t *counters(const void *object, const void *whole)
-{
-	return field_write(counters_fields, evidence_of(object), whole);
-}
-
-static json_t *drift(const void *object, const void *whole)
-{
-	return field_write(drift_fields, &evidence_of(object)->drift, whole);
-}
-
-#undef OF
-#define OF struct warp_report
-
-static const struct field part_fields[] = {
 	{COMPUTED("clocks", FIELD_LIST, clocks), .fields = result_fields},
-	{COMPUTED("counters", FIELD_OBJECT, counters), .fields = counters_fields},
-	{COMPUTED("drift", FIELD_OBJECT, drift), .fields = drift_fields},
+	{.key = "counters", .kind = FIELD_OBJECT, .fields = counters_fields}, /* of the same */
+	{OBJECT("drift", drift, drift_fields)},
 	{0},
 };
 
 /* ---- the verdict ---- */
 
-static json_t *verdict(const void *object, const void *whole)
-{
-	(void)whole;
-	return json_string(
-		warp_outcome_name(((const struct warp_report *)object)->verdict->verdict));
-}
-
-static json_t *summary(const void *object, const void *whole)
-{
-	(void)whole;
-	return json_string(((const struct warp_report *)object)->verdict->summary);
-}
-
-static json_t *rule(const void *object, const void *whole)
-{
-	(void)whole;
-	return json_string(((const struct warp_report *)object)->verdict->rule);
-}
-
-static const struct field verdict_fields[] = {
-	{COMPUTED("verdict", FIELD_STRING, verdict)},
-	{INTEGER("exit_status", exit_status, 255)},
-	{COMPUTED("summary", FIELD_STRING, summary)},
-	{COMPUTED("rule", FIELD_STRING, rule)},
-	{0},
-};
-
-static bool has_advice(const void *object)
-{
-	return ((const struct warp_verdict *)object)->advice;
-}
-
 static json_t *advice_reason(const void *object, const void *whole)
 {
 	(void)whole;
-	return has_advice(object) ? json_null()
-	                          : json_string("absent: there is nothing to be done");
+	return ((const struct warp_verdict *)object)->advice
+	               ? json_null()
+	               : json_string("absent: there is nothing to be done");
 }
 
 #undef OF
 #define OF struct warp_verdict
+
+static const struct field verdict_fields[] = {
+	{WORD("verdict", verdict, warp_outcome_names)},
+	{INTEGER("exit_status", exit_status, 255)},
+	{TEXT("summary", summary)},
+	{STRING("rule", rule)},
+	{0},
+};
 
 static const struct field advice_fields[] = {
 	{STRING("advice", advice)},
@@ -272,9 +227,8 @@ bool warp_report_json(const void *result, const struct style *style, FILE *out)
 	const struct warp_report *report = result;
 	const struct document_part parts[] = {
 		moment_part(report->moment, NULL),
-		{.fields = verdict_fields, .from = report},
+		{.fields = verdict_fields, .from = report->verdict},
 		{.fields = run_fields, .from = report->warp},
-		{.fields = part_fields, .from = report},
 		{.fields = advice_fields, .from = report->verdict},
 		{0},
 	};

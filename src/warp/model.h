@@ -131,6 +131,9 @@ void warp_run_job(void *job);
 
 /* ---- result.c: what the slices of a run add up to; pure ---- */
 
+/* The counter is tested, so that its rate and drift are found too. */
+bool warp_has_counter(const struct warp_state *state);
+
 /*
  * How far one CPU's clock may be ahead of another's, in the clock's unit: the largest, over all
  * ordered pairs, of the smallest gap. CROSS_CPU_NO_GAP if some pair was never compared.
@@ -158,15 +161,13 @@ struct warp_verdict {
 	const char *rule;                 /* id of the rule that decided; static storage */
 	char summary[WARP_SENTENCE_SIZE]; /* one sentence */
 	const char *advice;               /* static storage; NULL: nothing to do */
+	int exit_status;                  /* 0 for ok, 1 for warps, 2 for unknown */
 };
 
 void warp_judge(const struct warp_evidence *warp, struct warp_verdict *verdict);
 
-/* "unknown", "ok", "warps". */
-const char *warp_outcome_name(enum warp_outcome verdict);
-
-/* 0 for ok, 1 for warps, 2 for unknown. */
-int warp_exit_status(enum warp_outcome verdict);
+/* "unknown", "ok", "warps"; of all, ended by NULL. */
+extern const char *const warp_outcome_names[];
 
 /* ---- text.c and json.c ---- */
 
@@ -176,7 +177,6 @@ struct warp_report {
 	const struct warp_evidence *warp;
 	const struct warp_verdict *verdict;
 	const struct moment_evidence *moment;
-	int exit_status;
 };
 
 /* Both take a struct warp_report: for people, the verdict first; for programs. */

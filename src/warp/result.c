@@ -14,7 +14,7 @@
 /* Of a shorter half the rate is too uncertain to be reported. */
 #define SHORTEST_HALF_NS 1000000
 
-static bool is_counter_known(const struct warp_state *state)
+bool warp_has_counter(const struct warp_state *state)
 {
 	return fact_is_known(&state->warp->results[WARP_COUNTER].fact);
 }
@@ -97,7 +97,7 @@ static void find_pairs(struct warp_state *state)
 	struct warp_evidence *warp = state->warp;
 	double ns_per_tick;
 
-	if (!is_counter_known(state)) {
+	if (!warp_has_counter(state)) {
 		warp->pair_fact = warp->results[WARP_COUNTER].fact;
 		return;
 	}
@@ -141,19 +141,14 @@ void warp_drift_compute(const struct drift_mark marks[3], struct warp_drift *dri
 	fact_set_known(&drift->fact);
 }
 
-static void find_drift(struct warp_state *state)
-{
-	if (is_counter_known(state))
-		warp_drift_compute(state->marks, &state->warp->drift);
-	else
-		state->warp->drift.fact = state->warp->results[WARP_COUNTER].fact;
-}
-
 void warp_finish(struct warp_state *state)
 {
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
 		finish_result(state, (enum warp_clock_id)id);
 	find_pairs(state);
-	find_drift(state);
+	if (warp_has_counter(state))
+		warp_drift_compute(state->marks, &state->warp->drift);
+	else
+		state->warp->drift.fact = state->warp->results[WARP_COUNTER].fact;
 	fact_set_known(&state->warp->fact);
 }

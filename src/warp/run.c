@@ -28,39 +28,17 @@
 #define TRANSFER_NS 2000
 #define TRANSFER_READINGS 10
 
-static bool is_counter_known(const struct warp_state *state)
-{
-	return fact_is_known(&state->warp->results[WARP_COUNTER].fact);
-}
-
-/* ns per unit of the clock, during the run. */
-static double running_unit_ns(const struct warp_state *state, enum warp_clock_id id)
-{
-	struct drift_mark now;
-
-	if (id != WARP_COUNTER)
-		return 1;
-	now = drift_mark_take();
-	return drift_ns_per_tick(&state->marks[0], &now);
-}
-
-static bool saw_warps(const struct warp_state *state)
-{
-	for (size_t i = 0; i < state->count; i++) {
-		if (state->results[i].warps)
-			return true;
-	}
-	return false;
-}
-
 /* Whether the clock was set during the slice, so that its warps mean nothing. */
 static bool was_set(struct warp_state *state, enum warp_clock_id id)
 {
 	static const struct timespec delay = {.tv_nsec = SETTIME_DELAY_NS};
+	bool warps = false;
 
 	if (id != WARP_REALTIME && id != WARP_TIMEOFDAY)
 		return false;
-	if (saw_warps(state))
+	for (size_t i = 0; i < state->count && !warps; i++)
+		warps = state->results[i].warps;
+	if (warps)
 		nanosleep(&delay, NULL);
 	return settime_watch_fired(&state->settime);
 }
@@ -82,39 +60,30 @@ static void add_slice(struct warp_state *state, enum warp_clock_id id, size_t cp
 		least[i] = slice->least[i] < least[i] ? slice->least[i] : least[i];
 }
 
-static void run_slice(struct warp_state *state, enum warp_clock_id id, int64_t slice_ns)
-{
-	cross_cpu_run(state->cross_cpu, &state->clocks[id], slice_ns);
-	if (was_set(state, id)) {
-		state->warp->results[id].discarded++;
-		return;
-	}
-	for (size_t i = 0; i < state->count; i++)
-		add_slice(state, id, i);
-}
-
 static int64_t elapsed_ns(const struct warp_state *state)
 {
 	return kernel_clock_ns(CLOCK_MONOTONIC) - state->start_ns;
 }
 
-/* The middle mark is the first one taken in the second half. */
-static void mark(struct warp_state *state)
-{
-	if (is_counter_known(state) && !state->marks[1].raw_ns &&
-		elapsed_ns(state) >= state->job->setup->duration_ns / 2)
-		state->marks[1] = drift_mark_take();
-}
-
 static void run_round(struct warp_state *state, int64_t slice_ns)
 {
+	int64_t duration_ns = state->job->setup->duration_ns;
+
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
 		if (!fact_is_known(&state->warp->results[id].fact))
 			continue;
-		run_slice(state, (enum warp_clock_id)id, slice_ns);
-		mark(state);
-		state->job->shared->done =
-			(double)elapsed_ns(state) / (double)state->job->setup->duration_ns;
+		cross_cpu_run(state->cross_cpu, &state->clocks[id], slice_ns);
+		if (was_set(state, (enum warp_clock_id)id)) {
+			state->warp->results[id].discarded++;
+		} else {
+			for (size_t i = 0; i < state->count; i++)
+				add_slice(state, (enum warp_clock_id)id, i);
+		}
+		/* The middle mark is the first one taken in the second half. */
+		if (warp_has_counter(state) && !state->marks[1].raw_ns &&
+			elapsed_ns(state) >= duration_ns / 2)
+			state->marks[1] = drift_mark_take();
+		state->job->shared->done = (double)elapsed_ns(state) / (double)duration_ns;
 	}
 }
 
@@ -136,20 +105,31 @@ static bool is_clock_compared(const struct warp_state *state, enum warp_clock_id
 {
 	const struct warp_result *result = &state->warp->results[id];
 	int64_t gap = warp_worst_gap(state, id);
-	double unit_ns, few_readings_ns;
+	double unit_ns = 1, few_readings_ns;
+	struct drift_mark now;
 
 	if (!fact_is_known(&result->fact) || result->warps)
 		return true;
 	if (gap == CROSS_CPU_NO_GAP)
 		return false;
-	unit_ns = running_unit_ns(state, id);
+	if (id == WARP_COUNTER) {
+		now = drift_mark_take();
+		unit_ns = drift_ns_per_tick(&state->marks[0], &now);
+	}
 	few_readings_ns = TRANSFER_READINGS * (double)reading_time(state, id) * unit_ns;
 	return (double)gap * unit_ns < TRANSFER_NS + few_readings_ns;
 }
 
-/* On a busy machine the workers may not yet have run at the same time. */
-static bool is_compared(const struct warp_state *state)
+static bool is_enough(const struct warp_state *state)
 {
+	const struct warp_setup *setup = state->job->setup;
+	int64_t missing_ns = setup->duration_ns - elapsed_ns(state);
+
+	if (setup->stop && *setup->stop)
+		return true;
+	if (missing_ns > 0 || missing_ns <= -EXTRA_NS)
+		return missing_ns <= 0;
+	/* On a busy machine the workers may not yet have run at the same time. */
 	for (int id = 0; state->count > 1 && id < WARP_CLOCK_COUNT; id++) {
 		if (!is_clock_compared(state, (enum warp_clock_id)id))
 			return false;
@@ -157,65 +137,42 @@ static bool is_compared(const struct warp_state *state)
 	return true;
 }
 
-static bool is_stopped(const struct warp_state *state)
-{
-	return state->job->setup->stop && *state->job->setup->stop;
-}
-
-static bool is_enough(const struct warp_state *state)
-{
-	int64_t missing_ns = state->job->setup->duration_ns - elapsed_ns(state);
-
-	if (is_stopped(state))
-		return true;
-	return missing_ns <= 0 && (is_compared(state) || missing_ns <= -EXTRA_NS);
-}
-
-static int64_t slice_length(int64_t duration_ns)
-{
-	int64_t slice_ns = duration_ns / (WARP_CLOCK_COUNT * SLICES_PER_CLOCK);
-
-	if (slice_ns > SLICE_LONGEST_NS)
-		return SLICE_LONGEST_NS;
-	return slice_ns < SLICE_SHORTEST_NS ? SLICE_SHORTEST_NS : slice_ns;
-}
-
 static void run_all(struct warp_state *state)
 {
 	int64_t duration_ns = state->job->setup->duration_ns;
+	int64_t slice_ns = duration_ns / (WARP_CLOCK_COUNT * SLICES_PER_CLOCK);
 
+	if (slice_ns > SLICE_LONGEST_NS)
+		slice_ns = SLICE_LONGEST_NS;
+	if (slice_ns < SLICE_SHORTEST_NS)
+		slice_ns = SLICE_SHORTEST_NS;
 	state->start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
-	if (is_counter_known(state))
+	if (warp_has_counter(state))
 		state->marks[0] = drift_mark_take();
 	do
-		run_round(state, slice_length(duration_ns));
+		run_round(state, slice_ns);
 	while (!is_enough(state));
-	if (is_counter_known(state))
+	if (warp_has_counter(state))
 		state->marks[2] = drift_mark_take();
 	state->warp->duration_ns = elapsed_ns(state);
 	state->warp->stopped = state->warp->duration_ns < duration_ns;
 }
 
-static void prepare_clocks(struct warp_state *state)
+/* False if none can be read. */
+static bool prepare_clocks(struct warp_state *state)
 {
+	bool any = false;
+
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
 		struct fact *fact = &state->warp->results[id].fact;
 
 		if (state->job->setup->clocks & WARP_CLOCK(id))
-			warp_clock_prepare((enum warp_clock_id)id, state->job->calls,
+			any |= warp_clock_prepare((enum warp_clock_id)id, state->job->calls,
 				&state->clocks[id], fact);
 		else
 			fact_set(fact, FACT_ABSENT, "not asked for");
 	}
-}
-
-static bool has_clocks(const struct warp_state *state)
-{
-	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		if (fact_is_known(&state->warp->results[id].fact))
-			return true;
-	}
-	return false;
+	return any;
 }
 
 static bool allocate(struct warp_state *state)
@@ -242,8 +199,7 @@ static bool set_up(struct warp_state *state)
 {
 	struct fact *fact = &state->warp->fact;
 
-	prepare_clocks(state);
-	if (!has_clocks(state)) {
+	if (!prepare_clocks(state)) {
 		*fact = state->warp->results[WARP_MONOTONIC].fact;
 		return false;
 	}

@@ -25,16 +25,6 @@ static const struct {
 	[WARP_WARPS] = {"WARPS", "\033[1;31m"},
 };
 
-static void describe_cpus(const struct warp_result *result, char *text, size_t size)
-{
-	if (!result->warps)
-		snprintf(text, size, "-");
-	else if (result->earlier_cpu == result->later_cpu)
-		snprintf(text, size, "%d", result->earlier_cpu);
-	else
-		snprintf(text, size, "%d,%d", result->earlier_cpu, result->later_cpu);
-}
-
 static void describe_ns(bool known, int64_t ns, char text[32])
 {
 	if (known)
@@ -52,21 +42,17 @@ static void write_result(enum warp_clock_id id, const struct warp_result *result
 		wrap_text(out, REASON_INDENT, REASON_INDENT, result->fact.reason);
 		return;
 	}
-	describe_cpus(result, cpus, sizeof(cpus));
+	if (!result->warps)
+		snprintf(cpus, sizeof(cpus), "-");
+	else if (result->earlier_cpu == result->later_cpu)
+		snprintf(cpus, sizeof(cpus), "%d", result->earlier_cpu);
+	else
+		snprintf(cpus, sizeof(cpus), "%d,%d", result->earlier_cpu, result->later_cpu);
 	describe_ns(result->warps > 0, result->largest_ns, largest);
 	describe_ns(fact_is_known(&result->apart_fact), result->apart_ns, apart);
 	fprintf(out, "  %-19s%13s%12s%12s%11s%11s\n", warp_clock_name(id),
 		wrap_count(result->reads, reads), wrap_count(result->warps, warps), largest, cpus,
 		apart);
-}
-
-static void write_results(const struct warp_evidence *warp, FILE *out)
-{
-	fprintf(out, "\n  %-19s%13s%12s%12s%11s%11s\n", "", "reads", "warps", "largest ns", "CPUs",
-		"apart ns");
-	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
-		write_result((enum warp_clock_id)id, &warp->results[id], out);
-	fprintf(out, "\n  apart: upper bound on the offset between any two CPUs.\n");
 }
 
 /* The larger, the more a pair deserves to be shown. */
@@ -154,38 +140,24 @@ static void write_drift(const struct warp_evidence *warp, FILE *out)
 	wrap_print(out, "drift", LABEL_INDENT, phrase.text);
 }
 
-static void write_cpus(const struct warp_evidence *warp, FILE *out)
-{
-	struct phrase phrase = {.used = 0};
-
-	if (warp->cpu_count == warp->allowed)
-		return;
-	phrase_add(&phrase, "tested %zu of the %zu CPUs available to this process", warp->cpu_count,
-		warp->allowed);
-	wrap_print(out, "CPUs", LABEL_INDENT, phrase.text);
-}
-
-static void write_discarded(const struct warp_evidence *warp, FILE *out)
+/* What was not tested, not counted, or cut short. */
+static void write_notes(const struct warp_evidence *warp, FILE *out)
 {
 	unsigned discarded =
 		warp->results[WARP_REALTIME].discarded + warp->results[WARP_TIMEOFDAY].discarded;
-	struct phrase phrase = {.used = 0};
+	struct phrase cpus = {.used = 0}, set = {.used = 0}, stopped = {.used = 0};
 
-	if (!discarded)
-		return;
-	phrase_add(&phrase, "the clock was set during the test; %u %s discarded", discarded,
+	phrase_add(&cpus, "tested %zu of the %zu CPUs available to this process", warp->cpu_count,
+		warp->allowed);
+	if (warp->cpu_count != warp->allowed)
+		wrap_print(out, "CPUs", LABEL_INDENT, cpus.text);
+	phrase_add(&set, "the clock was set during the test; %u %s discarded", discarded,
 		discarded == 1 ? "slice was" : "slices were");
-	wrap_print(out, "set", LABEL_INDENT, phrase.text);
-}
-
-static void write_stopped(const struct warp_evidence *warp, FILE *out)
-{
-	struct phrase phrase = {.used = 0};
-
-	if (!warp->stopped)
-		return;
-	phrase_add(&phrase, "the test ended after %.3g s", (double)warp->duration_ns / 1e9);
-	wrap_print(out, "interrupted", LABEL_INDENT, phrase.text);
+	if (discarded)
+		wrap_print(out, "set", LABEL_INDENT, set.text);
+	phrase_add(&stopped, "the test ended after %.3g s", (double)warp->duration_ns / 1e9);
+	if (warp->stopped)
+		wrap_print(out, "interrupted", LABEL_INDENT, stopped.text);
 }
 
 bool warp_report_text(const void *result, const struct style *style, FILE *out)
@@ -197,12 +169,14 @@ bool warp_report_text(const void *result, const struct style *style, FILE *out)
 		style->color ? headings[report->verdict->verdict].color : NULL,
 		report->verdict->summary);
 	if (fact_is_known(&warp->fact)) {
-		write_results(warp, out);
+		fprintf(out, "\n  %-19s%13s%12s%12s%11s%11s\n", "", "reads", "warps", "largest ns",
+			"CPUs", "apart ns");
+		for (int id = 0; id < WARP_CLOCK_COUNT; id++)
+			write_result((enum warp_clock_id)id, &warp->results[id], out);
+		fprintf(out, "\n  apart: upper bound on the offset between any two CPUs.\n");
 		write_pairs(warp, style->verbose, out);
 		write_drift(warp, out);
-		write_cpus(warp, out);
-		write_discarded(warp, out);
-		write_stopped(warp, out);
+		write_notes(warp, out);
 	}
 	if (report->verdict->advice) {
 		fputc('\n', out);

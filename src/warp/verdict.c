@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the warps that were found, or not, mean: rules of which the first that applies decides. */
+/*
+ * What the warps that were found, or not, mean: rules of which the first that applies decides. The
+ * kernel's clocks come before the bare counter, which only some of them are made of.
+ */
 #include "model.h"
 
 #include <inttypes.h>
@@ -15,14 +18,9 @@ struct rule {
 	const char *advice;
 };
 
-static const struct warp_result *result_of(const struct warp_evidence *warp, enum warp_clock_id id)
-{
-	return &warp->results[id];
-}
-
 static bool has_warps(const struct warp_evidence *warp, enum warp_clock_id id)
 {
-	return fact_is_known(&result_of(warp, id)->fact) && result_of(warp, id)->warps > 0;
+	return fact_is_known(&warp->results[id].fact) && warp->results[id].warps > 0;
 }
 
 static bool was_not_tested(const struct warp_evidence *warp)
@@ -43,10 +41,9 @@ static enum warp_clock_id worst_clock(const struct warp_evidence *warp)
 	int64_t largest = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++) {
-		if (has_warps(warp, clocks[i]) &&
-			result_of(warp, clocks[i])->largest_ns > largest) {
+		if (has_warps(warp, clocks[i]) && warp->results[clocks[i]].largest_ns > largest) {
 			worst = clocks[i];
-			largest = result_of(warp, worst)->largest_ns;
+			largest = warp->results[worst].largest_ns;
 		}
 	}
 	return worst;
@@ -60,7 +57,7 @@ static bool runs_backwards(const struct warp_evidence *warp)
 static void write_backwards(const struct warp_evidence *warp, char *summary, size_t size)
 {
 	enum warp_clock_id worst = worst_clock(warp);
-	const struct warp_result *result = result_of(warp, worst);
+	const struct warp_result *result = &warp->results[worst];
 
 	if (result->earlier_cpu == result->later_cpu)
 		snprintf(summary, size, "%s ran backwards on CPU %d, by up to %" PRId64 " ns.",
@@ -83,7 +80,7 @@ static void write_disagrees(const struct warp_evidence *warp, char *summary, siz
 	snprintf(summary, size,
 		"The vDSO and the kernel disagree about CLOCK_MONOTONIC, by up to %" PRId64
 		" ns: a program that uses both sees time run backwards.",
-		result_of(warp, WARP_KERNEL)->largest_ns);
+		warp->results[WARP_KERNEL].largest_ns);
 }
 
 static bool counters_disagree(const struct warp_evidence *warp)
@@ -93,7 +90,7 @@ static bool counters_disagree(const struct warp_evidence *warp)
 
 static void write_counters(const struct warp_evidence *warp, char *summary, size_t size)
 {
-	const struct warp_result *result = result_of(warp, WARP_COUNTER);
+	const struct warp_result *result = &warp->results[WARP_COUNTER];
 
 	snprintf(summary, size,
 		"The CPUs' counters (%s) disagree: CPU %d was up to %" PRId64
@@ -117,24 +114,24 @@ static void write_single_cpu(const struct warp_evidence *warp, char *summary, si
 
 static bool is_not_read(const struct warp_evidence *warp)
 {
-	return !fact_is_known(&result_of(warp, WARP_MONOTONIC)->fact);
+	return !fact_is_known(&warp->results[WARP_MONOTONIC].fact);
 }
 
 static void write_not_read(const struct warp_evidence *warp, char *summary, size_t size)
 {
 	snprintf(summary, size, "CLOCK_MONOTONIC could not be read: %s.",
-		result_of(warp, WARP_MONOTONIC)->fact.reason);
+		warp->results[WARP_MONOTONIC].fact.reason);
 }
 
 static bool is_not_compared(const struct warp_evidence *warp)
 {
-	return !fact_is_known(&result_of(warp, WARP_MONOTONIC)->apart_fact);
+	return !fact_is_known(&warp->results[WARP_MONOTONIC].apart_fact);
 }
 
 static void write_not_compared(const struct warp_evidence *warp, char *summary, size_t size)
 {
 	snprintf(summary, size, "CLOCK_MONOTONIC could not be compared between all CPUs: %s.",
-		result_of(warp, WARP_MONOTONIC)->apart_fact.reason);
+		warp->results[WARP_MONOTONIC].apart_fact.reason);
 }
 
 static bool always(const struct warp_evidence *warp)
@@ -185,28 +182,13 @@ void warp_judge(const struct warp_evidence *warp, struct warp_verdict *verdict)
 	verdict->verdict = rule->verdict;
 	verdict->rule = rule->id;
 	verdict->advice = rule->advice;
+	verdict->exit_status = rule->verdict == WARP_OK ? 0 : rule->verdict == WARP_WARPS ? 1 : 2;
 	rule->write(warp, verdict->summary, sizeof(verdict->summary));
 }
 
-const char *warp_outcome_name(enum warp_outcome verdict)
-{
-	static const char *const names[] = {
-		[WARP_UNKNOWN] = "unknown",
-		[WARP_OK] = "ok",
-		[WARP_WARPS] = "warps",
-	};
-
-	return names[verdict];
-}
-
-int warp_exit_status(enum warp_outcome verdict)
-{
-	switch (verdict) {
-	case WARP_OK:
-		return 0;
-	case WARP_WARPS:
-		return 1;
-	default:
-		return 2;
-	}
-}
+const char *const warp_outcome_names[] = {
+	[WARP_UNKNOWN] = "unknown",
+	[WARP_OK] = "ok",
+	[WARP_WARPS] = "warps",
+	NULL,
+};

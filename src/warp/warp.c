@@ -15,21 +15,6 @@
 /* The child's time beyond what it was asked for, on a machine that is very busy. */
 #define GRACE_NS 30000000000
 
-static size_t pairs_of(size_t cpus)
-{
-	return cpus * (cpus - 1) / 2;
-}
-
-static void choose_cpus(struct warp_evidence *warp)
-{
-	static int cpus[CPUS_MAX];
-
-	warp->allowed = cpus_list(cpus, CPUS_MAX);
-	warp->cpu_count = warp->allowed < WARP_CPU_MAX ? warp->allowed : WARP_CPU_MAX;
-	for (size_t i = 0; i < warp->cpu_count; i++)
-		warp->cpus[i] = cpus[i * warp->allowed / warp->cpu_count];
-}
-
 static void report_progress(void *argument)
 {
 	const struct warp_job *job = argument;
@@ -68,16 +53,21 @@ static void run_child(struct warp_job *job, struct warp_evidence *warp)
 void warp_measure(
 	const struct call_table *calls, const struct warp_setup *setup, struct warp_evidence *warp)
 {
+	static int cpus[CPUS_MAX];
 	struct warp_job job = {.calls = calls, .setup = setup};
 	size_t size;
 
 	*warp = (struct warp_evidence){.fact.state = FACT_UNREAD};
-	choose_cpus(warp);
+	warp->allowed = cpus_list(cpus, CPUS_MAX);
+	warp->cpu_count = warp->allowed < WARP_CPU_MAX ? warp->allowed : WARP_CPU_MAX;
+	for (size_t i = 0; i < warp->cpu_count; i++)
+		warp->cpus[i] = cpus[i * warp->allowed / warp->cpu_count];
 	if (!warp->cpu_count) {
 		fact_set(&warp->fact, FACT_FAILED, "the kernel does not say which CPUs we may use");
 		return;
 	}
-	size = sizeof(*job.shared) + pairs_of(warp->cpu_count) * sizeof(struct warp_pair);
+	size = sizeof(*job.shared) +
+	       warp->cpu_count * (warp->cpu_count - 1) / 2 * sizeof(struct warp_pair);
 	job.shared = child_share(size, &warp->fact);
 	if (!job.shared)
 		return;
@@ -145,10 +135,10 @@ static int run(struct cli *cli)
 	measure(cli, stop, &warp);
 	child_unshare((void *)(uintptr_t)stop, sizeof(*stop));
 	warp_judge(&warp, &verdict);
-	report.exit_status = interrupt_status(warp_exit_status(verdict.verdict));
+	verdict.exit_status = interrupt_status(verdict.exit_status);
 	cli_print(cli, &report);
 	warp_release(&warp);
-	return report.exit_status;
+	return verdict.exit_status;
 }
 
 static const struct option_row options[] = {

@@ -331,7 +331,7 @@ static void runs_on_the_allowed_cpus_only(void **state)
 	assert_int_equal(warp.pair_count, 0);
 	warp_judge(&warp, &verdict);
 	assert_string_equal(verdict.rule, "one-cpu");
-	assert_int_equal(warp_exit_status(verdict.verdict), 0);
+	assert_int_equal(verdict.exit_status, 0);
 }
 
 static void reads_the_selected_clocks_only(void **state)
@@ -469,7 +469,7 @@ static void expect_verdict(
 
 	warp_judge(evidence, &verdict);
 	assert_string_equal(verdict.rule, rule);
-	assert_int_equal(warp_exit_status(verdict.verdict), status);
+	assert_int_equal(verdict.exit_status, status);
 	assert_non_null(strstr(verdict.summary, words));
 }
 
