@@ -168,20 +168,12 @@ static struct contention_result result_of_window(const struct timekeeper *keeper
 		.ns = ticks / (double)all, .slowest_ns = ticks / (double)active / (double)fewest};
 }
 
-static bool was_any_preempted(const struct timekeeper *keeper)
-{
-	for (unsigned i = 0; i < keeper->shared->contention->workers; i++) {
-		if (keeper->shared->workers[i].preemptions != keeper->start.preemptions[i])
-			return true;
-	}
-	return false;
-}
-
 /* False if the window was disturbed. More workers than CPUs take turns: that is no disturbance. */
 static bool take_window(
 	struct timekeeper *keeper, uint64_t window_ticks, struct contention_result *result)
 {
-	const struct contention *contention = keeper->shared->contention;
+	const struct shared *shared = keeper->shared;
+	unsigned workers = shared->contention->workers;
 	int rounds = 0;
 
 	take_snapshot(keeper, &keeper->start);
@@ -192,9 +184,15 @@ static bool take_window(
 			 keeper->end.ticks - keeper->start.ticks < window_ticks) &&
 		 may_continue(keeper));
 	*result = result_of_window(keeper);
-	if (contention->workers > contention->cpu_count)
+	if (workers > shared->contention->cpu_count)
 		return true;
-	return sync_workers(keeper) && !was_any_preempted(keeper);
+	if (!sync_workers(keeper))
+		return false;
+	for (unsigned i = 0; i < workers; i++) {
+		if (shared->workers[i].preemptions != keeper->start.preemptions[i])
+			return false;
+	}
+	return true;
 }
 
 /* The best window, converted by a timebase that is most exact at the end. */
@@ -244,17 +242,6 @@ static void await_start(struct shared *shared, unsigned index)
 	}
 }
 
-/* False if the call crashes or the time cannot be read. */
-static bool calibrate(struct shared *shared, struct bench_case *one, struct timebase *timebase)
-{
-	if (!timebase_start(timebase, counter_is_readable()))
-		return false;
-	bench_case_calibrate(one, timebase, (uint64_t)(BATCH_NS / timebase_ns_per_tick(timebase)));
-	if (one->signal)
-		shared->signal = one->signal;
-	return !one->signal;
-}
-
 static void work(void *argument)
 {
 	const struct start *start = argument;
@@ -263,12 +250,18 @@ static void work(void *argument)
 	struct timebase timebase;
 
 	cpus_pin(start->cpu);
-	if (calibrate(shared, &one, &timebase)) {
-		await_start(shared, start->index);
-		if (start->index == 0)
-			take_windows(shared, &one, &timebase, &shared->result);
-		while (start->index > 0 && !is_over(shared))
-			make_calls(&one, shared, &shared->workers[start->index]);
+	if (timebase_start(&timebase, counter_is_readable())) {
+		bench_case_calibrate(
+			&one, &timebase, (uint64_t)(BATCH_NS / timebase_ns_per_tick(&timebase)));
+		if (one.signal) {
+			shared->signal = one.signal;
+		} else {
+			await_start(shared, start->index);
+			if (start->index == 0)
+				take_windows(shared, &one, &timebase, &shared->result);
+			while (start->index > 0 && !is_over(shared))
+				make_calls(&one, shared, &shared->workers[start->index]);
+		}
 	}
 	shared->over = true;
 }
@@ -293,14 +286,18 @@ static bool await_workers(
 	return well;
 }
 
-static bool run_workers(struct shared *shared, struct fact *why)
+bool contention_measure(
+	const struct contention *contention, struct contention_result *result, struct fact *why)
 {
-	const struct contention *contention = shared->contention;
+	struct shared *shared = child_share(sizeof(*shared), why);
 	struct deadline deadline = deadline_after(contention->ns + SLACK_NS);
 	struct fact ended = {0};
 	unsigned started = 0;
 	bool well;
 
+	if (!shared)
+		return false;
+	shared->contention = contention;
 	for (; started < contention->workers; started++) {
 		struct start start = {
 			shared, started, contention->cpus[started % contention->cpu_count]};
@@ -311,26 +308,13 @@ static bool run_workers(struct shared *shared, struct fact *why)
 		}
 	}
 	well = await_workers(shared, started, &deadline, &ended);
-	if (started < contention->workers)
-		return false;
-	if (!well)
+	/* If a worker could not be started, *why has the reason already. */
+	if (started == contention->workers && !well)
 		*why = ended;
-	else if (shared->signal)
+	else if (started == contention->workers && shared->signal)
 		fact_set(why, FACT_FAILED, "the call ends with %s",
 			fault_signal_name(shared->signal));
-	return well && !shared->signal;
-}
-
-bool contention_measure(
-	const struct contention *contention, struct contention_result *result, struct fact *why)
-{
-	struct shared *shared = child_share(sizeof(*shared), why);
-	bool well;
-
-	if (!shared)
-		return false;
-	shared->contention = contention;
-	well = run_workers(shared, why);
+	well = well && started == contention->workers && !shared->signal;
 	*result = shared->result;
 	child_unshare(shared, sizeof(*shared));
 	return well;
