@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The timed loops under the glass, and benchmarks that print tables; see tests/bench/README.md.
+# A check of the timed loops, and benchmarks that print tables; see tests/bench/README.md.
 
 LOOP_OBJECTS := $(addprefix $(BUILD)/src/,measure/loop.o measure/call.o measure/counter.o \
 	base/child.o base/fact.o base/fault.o base/clock.o base/privileges.o base/text.o) \
@@ -8,10 +8,10 @@ LOOP_OBJECTS := $(addprefix $(BUILD)/src/,measure/loop.o measure/call.o measure/
 test-programs: $(BUILD)/tests/bench/hand $(BUILD)/tests/bench/loops
 
 .PHONY: check-loop bench peers
-# Sanitizers add to every loop; what they make of these is nobody's concern.
+# Sanitizers add instructions to every loop.
 check-once: $(if $(SANITIZE),,check-loop)
 
-# Its builds are its own, with the flags it names.
+# It builds in folders of its own, with the flags that it names.
 check-loop:
 	$(QUIET)tests/bench/loop $(BUILD)
 
@@ -26,7 +26,7 @@ $(BUILD)/tests/bench/stub: $(STUB_OBJECTS) $(BUILD)/flags
 	$(call say,LINK,$@)
 	$(QUIET)$(LINK) $(STUB_OBJECTS) -lm -o $@
 
-# By hand: what is printed is for people to judge.
+# By hand: the tables are for people to judge.
 bench: $(TEST_BINARY) $(addprefix $(BUILD)/tests/bench/,hand loops stub)
 	$(QUIET)tests/bench/run $(TEST_BINARY) $(BUILD)/tests/bench/hand
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What somebody in doubt would write: a loop around the call, so many times, and the clock
- * before and after. Shares no code with src/.
+ * A hand-written benchmark to compare with: a loop around the call, and the clock before and after.
+ * Shares no code with src/.
  *
  *	hand CPU MILLISECONDS [8]
  *
  * prints "NAME MINIMUM MEAN" in ns per call for each call, measured in turn: the least of the
- * chunks, and wall time by calls, with all that happened meanwhile. With the 8
- * there are eight calls for each count, as nobody would write: an emulator takes longer for
- * them, as it looks up each place that a function returns to.
+ * batches, and wall time per call with all that happened meanwhile. With the 8 there are eight
+ * calls for each count, as in src/: an emulator takes longer for them, since it looks up each place
+ * that a function returns to.
  */
 #define _GNU_SOURCE 1
 #include <elf.h>
@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #define CALLS 1000
-#define CHUNKS_MAX 200000
+#define BATCHES_MAX 200000
 
 typedef int gettime(clockid_t, struct timespec *);
 typedef int timeofday(struct timeval *, void *);
@@ -37,7 +37,7 @@ static struct timeval day;
 
 static int eight;
 
-/* The function is in a register: what is loaded anew each time is part of the price. */
+/* The function is in a register: what is loaded anew each time is part of the cost. */
 #define REPEAT(call)                                                                               \
 	do {                                                                                       \
 		if (eight) {                                                                       \
@@ -106,7 +106,7 @@ static struct {
 	const char *name;
 	void (*loop)(void);
 	size_t count;
-	double ns[CHUNKS_MAX];
+	double ns[BATCHES_MAX];
 } rows[] = {
 	{.name = "gettimeofday--vdso", .loop = vdso_day},
 	{.name = "clock_gettime-CLOCK_REALTIME-vdso", .loop = vdso_realtime},
@@ -205,7 +205,7 @@ int main(int argc, char **argv)
 	eight = argc == 4;
 	pin(atoi(argv[1]));
 	until = clock_ns() + atof(argv[2]) * 1e6;
-	while (clock_ns() < until && rows[0].count < CHUNKS_MAX) {
+	while (clock_ns() < until && rows[0].count < BATCHES_MAX) {
 		for (size_t i = 0; i < ROW_COUNT; i++) {
 			double start = clock_ns();
 

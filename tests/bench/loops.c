@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with the timed loops and little else, for tests/bench/loop to look into: built
- * in a second, and as open to inlining as the real one.
+ * The timed loops in a small program that tests/bench/loop disassembles: it is built in a second,
+ * and the compiler may inline as much as in the real one.
  */
 #include "measure/call.h"
 #include "measure/counter.h"

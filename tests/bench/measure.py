@@ -24,14 +24,14 @@ def cpu_model():
 
 
 def print_machine(cpu):
-    """All that the numbers depend on and that can be read here."""
+    """What the numbers depend on, as far as it can be read."""
     base = f"/sys/devices/system/cpu/cpu{cpu}"
     flags = next((line for line in open("/proc/cpuinfo", encoding="utf-8")
                   if line.startswith("flags")), "")
     print(f"  CPU          {cpu_model()}{', virtual' if ' hypervisor' in flags else ''}")
-    print(f"  siblings     {first_line(base + '/topology/thread_siblings_list') or 'not known'}"
+    print(f"  siblings     {first_line(base + '/topology/thread_siblings_list') or 'unknown'}"
           f" (of CPU {cpu})")
-    print(f"  frequency    {first_line(base + '/cpufreq/scaling_governor') or 'not told here'}"
+    print(f"  frequency    {first_line(base + '/cpufreq/scaling_governor') or 'unknown'}"
           f" {first_line(base + '/cpufreq/scaling_cur_freq') or ''}".rstrip())
     print(f"  kernel       {platform.release()}, clocksource "
           f"{first_line('/sys/devices/system/clocksource/clocksource0/current_clocksource')}")
@@ -43,7 +43,7 @@ def print_machine(cpu):
 
 
 def cpu_times():
-    """Ticks of all CPUs so far: in all, idle, and stolen by the host."""
+    """Ticks of all CPUs so far: total, idle, and stolen by the host."""
     fields = [int(field) for field in (first_line("/proc/stat") or "cpu 0 0 0 0 0 0 0 0").split()[1:9]]
     return sum(fields), fields[3] + fields[4], fields[7]
 
@@ -51,7 +51,7 @@ def cpu_times():
 class Load:
     """Busy loops on every CPU while the block runs; describe() has the load so far."""
 
-    # A loop whose parent was killed ends by itself.
+    # A loop ends when its parent was killed.
     LOOP = "while kill -0 $PPID 2>/dev/null; do i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; done"
 
     def __init__(self, per_cpu):
@@ -66,10 +66,10 @@ class Load:
         return self
 
     def describe(self):
-        """The averages of /proc/loadavg are those of the minute before: counted here instead."""
+        """From /proc/stat: /proc/loadavg has averages over the minute before."""
         total, idle, steal = (now - then for now, then in zip(cpu_times(), self.start))
         total = max(total, 1)
-        return (f"load while it lasted: CPUs {100 * (total - idle) / total:.0f}% busy, "
+        return (f"load during these runs: CPUs {100 * (total - idle) / total:.0f}% busy, "
                 f"{100 * steal / total:.1f}% stolen by the host")
 
     def __exit__(self, *_):
@@ -89,7 +89,7 @@ def measure_wall(command):
 
 
 def measure_memory(command):
-    """Peak resident kB. Asked of time(1), a small program: a child begins with its parent's."""
+    """Peak resident kB by time(1): a child of ours would begin with our own peak."""
     if not os.path.exists("/usr/bin/time"):
         return "-"
     out = subprocess.run(["/usr/bin/time", "-q", "-f", "%M"] + command, check=False,

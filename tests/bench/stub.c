@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A truth that no clock of the kernel has a part in: functions in the shape of clock_gettime
- * that do nothing but a chain of multiplications, each of which waits for the one before. What
- * such a step takes is found by one long chain between two readings of the clock; the timed
- * loops of src/ then time calls of a hundred steps and of two hundred. The difference is a
- * hundred steps, whatever the calling takes.
+ * A reference that does not depend on the kernel's clocks: functions in the shape of clock_gettime
+ * that do nothing but a chain of multiplications, each of which waits for the one before. One long
+ * chain between two readings of the clock shows what a step takes; the timed loops of src/ then
+ * time calls of a hundred steps and of two hundred. The difference is a hundred steps, whatever
+ * the call itself takes.
  *
  *	stub CPU
  *
@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,7 +41,7 @@
 
 #define TEN(text) text text text text text text text text text text
 
-/* Each call begins with what the one before ended with, or the CPU would run several at once. */
+/* Each call depends on the result of the one before, or the CPU would overlap them. */
 static volatile uintptr_t chain = 3;
 
 static __attribute__((noinline)) int one_hundred(clockid_t clock, struct timespec *now)
@@ -75,7 +74,7 @@ static double clock_ns(void)
 	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-/* One chain through all the calls: nothing but its steps takes time. */
+/* One chain over all calls: nothing but its steps takes time. */
 static void run_long(void)
 {
 	uintptr_t value = chain;
