@@ -19,31 +19,19 @@ static void leave(int signal)
 	siglongjmp(back, signal);
 }
 
-static void guard_set(struct sigaction saved[GUARDED_COUNT])
+int fault_guard(void (*work)(void *argument), void *argument)
 {
-	struct sigaction action = {.sa_handler = leave};
+	struct sigaction saved[GUARDED_COUNT], action = {.sa_handler = leave};
+	int signal;
 
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < GUARDED_COUNT; i++)
 		sigaction(guarded_signals[i], &action, &saved[i]);
-}
-
-static void guard_restore(const struct sigaction saved[GUARDED_COUNT])
-{
-	for (size_t i = 0; i < GUARDED_COUNT; i++)
-		sigaction(guarded_signals[i], &saved[i], NULL);
-}
-
-int fault_guard(void (*work)(void *argument), void *argument)
-{
-	struct sigaction saved[GUARDED_COUNT];
-	int signal;
-
-	guard_set(saved);
 	signal = sigsetjmp(back, 1);
 	if (signal == 0)
 		work(argument);
-	guard_restore(saved);
+	for (size_t i = 0; i < GUARDED_COUNT; i++)
+		sigaction(guarded_signals[i], &saved[i], NULL);
 	return signal;
 }
 

@@ -63,15 +63,6 @@ void cli_complain_usage(const char *format, ...)
 
 /* ---- which command ---- */
 
-static const struct command *find_command(const char *word)
-{
-	for (size_t i = 0; known.commands[i]; i++) {
-		if (strcmp(known.commands[i]->name, word) == 0)
-			return known.commands[i];
-	}
-	return NULL;
-}
-
 const struct option_row *operand_row(const struct command *command)
 {
 	const struct option_row *row;
@@ -199,12 +190,13 @@ static bool choose_command(struct cli *cli, int *argc, char **argv)
 	}
 	if (place == *argc)
 		return true;
-	cli->command = find_command(argv[place]);
-	if (cli->command) {
+	for (size_t i = 0; known.commands[i]; i++) {
+		if (strcmp(known.commands[i]->name, argv[place]) != 0)
+			continue;
+		cli->command = known.commands[i];
 		remove_word(argc, argv, place);
 		return true;
 	}
-	cli->command = known.commands[0];
 	if (is_given(operand_row(cli->command), *argc, argv))
 		return true;
 	complain_of_command(argv[place]);
@@ -368,26 +360,9 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	}
 }
 
-static bool take_operands(struct cli *cli, int argc, char **argv)
-{
-	const struct option_row *row = operand_row(cli->command);
-
-	if (optind < argc && !cli->operand_count && !cli->command->program &&
-		!cli->command->operands) {
-		if (row && is_file_name(argv[optind]))
-			cli_complain_usage("unexpected argument '%s'; to read a file, use --%s %s",
-				argv[optind], row->name, argv[optind]);
-		else
-			cli_complain_usage("unexpected argument '%s'", argv[optind]);
-		return false;
-	}
-	while (optind < argc)
-		cli->operands[cli->operand_count++] = argv[optind++];
-	return true;
-}
-
 static bool take_words(struct cli *cli, int argc, char **argv)
 {
+	const struct option_row *row = operand_row(cli->command);
 	struct getopt_tables tables;
 	int found;
 
@@ -400,7 +375,17 @@ static bool take_words(struct cli *cli, int argc, char **argv)
 		if (!take_option(cli, found, optarg))
 			return false;
 	}
-	return take_operands(cli, argc, argv);
+	if (optind < argc && !cli->operand_count && !cli->command->program) {
+		if (row && is_file_name(argv[optind]))
+			cli_complain_usage("unexpected argument '%s'; to read a file, use --%s %s",
+				argv[optind], row->name, argv[optind]);
+		else
+			cli_complain_usage("unexpected argument '%s'", argv[optind]);
+		return false;
+	}
+	while (optind < argc)
+		cli->operands[cli->operand_count++] = argv[optind++];
+	return true;
 }
 
 bool cli_parse(struct cli *cli, const struct command *const *commands, int argc, char **argv)

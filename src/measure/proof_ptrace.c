@@ -58,21 +58,6 @@ static void count_entry(struct proof_run *run, uint32_t *counted)
 	run->evidence.calls[call].path[run->path].entered++;
 }
 
-/* The signal to deliver when the stopped child continues; 0 for stops made by the tracer. */
-static int signal_to_deliver(int status)
-{
-	int signal = WSTOPSIG(status);
-
-	return signal == SYSCALL_STOP || signal == SIGSTOP ? 0 : signal;
-}
-
-/* What the child does on its way out of a call that crashed is not the call's doing. */
-static void forget_call(struct proof_run *run, int signal)
-{
-	if (signal)
-		run->call = PROOF_RUN_NOTHING;
-}
-
 /* Waits for the next stop or the end. False with the reason if that fails. */
 static bool await_stop(pid_t pid, int *status, struct fact *why)
 {
@@ -96,9 +81,14 @@ static bool follow(struct proof_run *run, pid_t pid, int *status, struct fact *w
 	ptrace(PTRACE_SETOPTIONS, pid, NULL,
 		(void *)(uintptr_t)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL));
 	while (WIFSTOPPED(*status)) {
-		int signal = signal_to_deliver(*status);
+		int signal = WSTOPSIG(*status);
 
-		forget_call(run, signal);
+		/* Stops made by the tracer deliver none. */
+		if (signal == SYSCALL_STOP || signal == SIGSTOP)
+			signal = 0;
+		/* What the child does on its way out of a call that crashed is not the call's. */
+		if (signal)
+			run->call = PROOF_RUN_NOTHING;
 		if (WSTOPSIG(*status) == SYSCALL_STOP) {
 			if (entering)
 				count_entry(run, &counted);
@@ -112,31 +102,24 @@ static bool follow(struct proof_run *run, pid_t pid, int *status, struct fact *w
 	return true;
 }
 
-static void trace(struct proof_run *run, const struct deadline *deadline)
-{
-	struct fact why = {0};
-	int status = 0;
-	pid_t pid = child_start(make_calls, run, deadline, &run->fact);
-
-	if (pid < 0)
-		return;
-	if (!follow(run, pid, &status, &why)) {
-		child_end(pid);
-		run->fact = why;
-	} else if (!child_judge(status, deadline, &why)) {
-		run->fact = why;
-	}
-}
-
 void proof_ptrace_take(struct proof_run *run, const struct deadline *deadline)
 {
 	struct proof_run *shared = child_share(sizeof(*shared), &run->fact);
+	struct fact why = {0};
+	int status = 0;
+	pid_t pid;
 
 	if (!shared)
 		return;
 	*shared = *run;
 	shared->call = PROOF_RUN_NOTHING;
-	trace(shared, deadline);
+	pid = child_start(make_calls, shared, deadline, &shared->fact);
+	if (pid > 0 && !follow(shared, pid, &status, &why)) {
+		child_end(pid);
+		shared->fact = why;
+	} else if (pid > 0 && !child_judge(status, deadline, &why)) {
+		shared->fact = why;
+	}
 	*run = *shared;
 	child_unshare(shared, sizeof(*shared));
 }

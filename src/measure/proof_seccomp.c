@@ -32,20 +32,6 @@ static int add_rules(scmp_filter_ctx filter)
 	return error;
 }
 
-/*
- * 0 or a negative errno. libseccomp has codes of its own for what the kernel refuses:
- * ECANCELED, and EFAULT where SCMP_FLTATR_API_SYSRAWRC asks for the true one (2.5.0 to 2.5.4,
- * whose filter of codes does not know EPERM). errno has what the kernel said.
- */
-static int load(scmp_filter_ctx filter)
-{
-	int error;
-
-	errno = 0;
-	error = seccomp_load(filter);
-	return error < 0 && errno ? -errno : error;
-}
-
 bool proof_seccomp_set_filter(struct fact *fact)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -56,8 +42,16 @@ bool proof_seccomp_set_filter(struct fact *fact)
 		return false;
 	}
 	error = add_rules(filter);
+	/*
+	 * libseccomp has codes of its own for what the kernel refuses: ECANCELED, and EFAULT where
+	 * SCMP_FLTATR_API_SYSRAWRC asks for the true one (2.5.0 to 2.5.4, whose filter of codes
+	 * does not know EPERM). errno has what the kernel said.
+	 */
+	errno = 0;
 	if (!error)
-		error = load(filter);
+		error = seccomp_load(filter);
+	if (error < 0 && errno)
+		error = -errno;
 	seccomp_release(filter);
 	if (error == -ECANCELED)
 		fact_set(fact, FACT_DENIED, "seccomp filter: the kernel refuses it");

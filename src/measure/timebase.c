@@ -46,18 +46,6 @@ static struct reading read_both(const struct timebase *timebase)
 	return reading;
 }
 
-static uint64_t least_width(const struct timebase *timebase)
-{
-	uint64_t least = UINT64_MAX;
-
-	for (int i = 0; i < WIDTH_READS; i++) {
-		struct reading reading = read_both(timebase);
-
-		least = reading.width < least ? reading.width : least;
-	}
-	return least;
-}
-
 /*
  * A moment in both times: just after the clock moved. Most clocks move at each read; the jiffies
  * clocksource moves every few milliseconds, and what it returns in between is too early. An
@@ -67,9 +55,13 @@ static uint64_t least_width(const struct timebase *timebase)
  */
 static struct reading read_moment(const struct timebase *timebase)
 {
-	uint64_t least = least_width(timebase);
 	struct reading before = read_both(timebase);
+	uint64_t least = before.width;
 
+	for (int i = 1; i < WIDTH_READS; i++) {
+		before = read_both(timebase);
+		least = before.width < least ? before.width : least;
+	}
 	for (int tries = 0;;) {
 		struct reading reading = read_both(timebase);
 
@@ -78,19 +70,6 @@ static struct reading read_moment(const struct timebase *timebase)
 			return reading;
 		before = reading;
 	}
-}
-
-static uint64_t least_overhead(const struct timebase *timebase)
-{
-	uint64_t least = UINT64_MAX;
-
-	for (int i = 0; i < OVERHEAD_READS; i++) {
-		uint64_t before = timebase_ticks(timebase);
-		uint64_t taken = timebase_ticks(timebase) - before;
-
-		least = taken < least ? taken : least;
-	}
-	return least;
 }
 
 #define STEPS 3
@@ -122,7 +101,13 @@ bool timebase_start(struct timebase *timebase, bool by_counter)
 	if (clock_ns() == 0)
 		return false;
 	timebase->by_counter = by_counter;
-	timebase->overhead = least_overhead(timebase);
+	timebase->overhead = UINT64_MAX;
+	for (int i = 0; i < OVERHEAD_READS; i++) {
+		uint64_t before = timebase_ticks(timebase);
+		uint64_t taken = timebase_ticks(timebase) - before;
+
+		timebase->overhead = taken < timebase->overhead ? taken : timebase->overhead;
+	}
 	timebase->resolution = by_counter ? 0 : (uint64_t)timebase_find_resolution(clock_ns);
 	start = read_moment(timebase);
 	timebase->start_ticks = start.ticks;

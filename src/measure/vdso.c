@@ -24,23 +24,12 @@ static bool parse_address(struct span text, uintptr_t *address)
 	return true;
 }
 
-static bool parse_range(struct span range, struct mapping *mapping)
-{
-	const char *dash = memchr(range.at, '-', range.length);
-	size_t left;
-
-	if (!dash)
-		return false;
-	left = (size_t)(dash - range.at);
-	return parse_address((struct span){range.at, left}, &mapping->start) &&
-	       parse_address((struct span){dash + 1, range.length - left - 1}, &mapping->end) &&
-	       mapping->start < mapping->end;
-}
-
 /* start-end perms offset device inode [name]; the name may hold blanks. */
 static bool parse_line(struct span line, struct mapping *mapping)
 {
 	struct span range, permissions, ignored;
+	const char *dash;
+	size_t left;
 
 	if (!text_next_word(&line, &range) || !text_next_word(&line, &permissions))
 		return false;
@@ -50,7 +39,13 @@ static bool parse_line(struct span line, struct mapping *mapping)
 	}
 	mapping->readable = text_starts(permissions, "r");
 	mapping->name = text_trim(line);
-	return parse_range(range, mapping);
+	dash = memchr(range.at, '-', range.length);
+	if (!dash)
+		return false;
+	left = (size_t)(dash - range.at);
+	return parse_address((struct span){range.at, left}, &mapping->start) &&
+	       parse_address((struct span){dash + 1, range.length - left - 1}, &mapping->end) &&
+	       mapping->start < mapping->end;
 }
 
 bool maps_next(struct span *maps, struct mapping *mapping)
@@ -88,18 +83,10 @@ static size_t size_from_maps(const struct root *root, uintptr_t base)
 	return mapping.end - base;
 }
 
-/* The first page is there in any case: the kernel put the ELF header in it. */
-static size_t size_from_headers(uintptr_t base)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t extent = elf_image_extent((const unsigned char *)base, page);
-
-	return (extent + page - 1) / page * page;
-}
-
 void vdso_collect(const struct root *root, struct vdso_evidence *vdso, struct vdso_image *image)
 {
 	uintptr_t base = getauxval(AT_SYSINFO_EHDR);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	*image = (struct vdso_image){0};
 	if (!root->live) {
@@ -113,7 +100,9 @@ void vdso_collect(const struct root *root, struct vdso_evidence *vdso, struct vd
 	}
 	image->base = base;
 	image->size = size_from_maps(root, base);
+	/* The first page is there in any case: the kernel put the ELF header in it. */
 	if (!image->size)
-		image->size = size_from_headers(base);
+		image->size = (elf_image_extent((const unsigned char *)base, page) + page - 1) /
+		              page * page;
 	elf_image_read((const unsigned char *)base, image->size, vdso, image->offsets);
 }
