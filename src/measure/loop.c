@@ -2,11 +2,11 @@
 /*
  * The timed loops, and why nothing is subtracted from their time.
  *
- * What counting costs depends on what is counted, so it cannot be measured alone and subtracted. An
- *empty loop takes a cycle, 0.3 ns; around a clock, whose counter read waits for everything before
- *it, the same count takes nothing. An empty function through a pointer takes 1.3 to 2.3 ns, by the
- *luck of the branch predictor, and a clock hides most of that too. On an AMD EPYC (Zen 3, 2.4 GHz)
- *one, four and eight calls for each count gave
+ * What counting costs depends on what is counted, so it cannot be measured alone and subtracted.
+ * An empty loop takes a cycle, 0.3 ns; around a clock, whose counter read waits for everything
+ * before it, the same count takes nothing. An empty function through a pointer takes 1.3 to 2.3 ns,
+ * depending on the branch predictor, and a clock hides most of that too. On an AMD EPYC (Zen 3,
+ * 2.4 GHz) one, four and eight calls for each count gave
  *
  *	clock_gettime MONOTONIC           26.222  26.222  26.222 ns per call
  *	clock_gettime MONOTONIC_COARSE     4.021   3.865   3.796

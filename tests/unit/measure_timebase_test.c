@@ -46,7 +46,7 @@ static int64_t read_microseconds(void)
 	return script_ns / 1000 * 1000;
 }
 
-static void a_coarse_clock_is_told_from_a_slow_one(void **state)
+static void a_coarse_clock_is_distinguished_from_a_slow_one(void **state)
 {
 	(void)state;
 	assert_int_equal(timebase_find_resolution(read_jiffies), 4000000);
@@ -133,7 +133,7 @@ static void find_rates(double rates[RATES])
 }
 
 /* Who is interrupted between the kernel's clock and the counter has not read both at once. */
-static void a_rate_is_right_whoever_interrupts(void **state)
+static void a_rate_is_right_despite_interrupts(void **state)
 {
 	double rates[RATES], right;
 	struct timebase whole;
@@ -175,8 +175,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_the_kernel_s_clock_a_tick_is_a_nanosecond),
 		cmocka_unit_test(the_counter_s_rate_is_that_of_the_kernel_s_clock),
-		cmocka_unit_test(a_rate_is_right_whoever_interrupts),
-		cmocka_unit_test(a_coarse_clock_is_told_from_a_slow_one),
+		cmocka_unit_test(a_rate_is_right_despite_interrupts),
+		cmocka_unit_test(a_coarse_clock_is_distinguished_from_a_slow_one),
 		cmocka_unit_test(its_own_overhead_is_less_than_any_stretch),
 	};
 
