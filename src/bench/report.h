@@ -37,7 +37,7 @@ bool bench_report_markdown(const void *result, const struct style *style, FILE *
 json_t *bench_report_object(const struct bench_report *report);
 
 /*
- * Begins a line with the call and its way; the call only where it is not that of the line
+ * Begins a line with the call and its path; the call only where it is not that of the line
  * above, `before`, which is NULL in the first one.
  */
 void bench_report_write_name(
@@ -53,7 +53,7 @@ void bench_report_breakdown(const struct bench_report *report, FILE *out);
 void bench_report_runs(const struct bench *bench, FILE *out);
 void bench_report_contention(const struct bench *bench, FILE *out);
 
-/* Draws how the row's single calls are distributed, at most 80 columns wide. */
+/* The histogram of the row's single calls; nothing if there is none. */
 void bench_report_histogram(const struct bench_row *row, FILE *out);
 
 #endif

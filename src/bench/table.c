@@ -114,13 +114,13 @@ static void take_rounds(struct table *table, int64_t ns)
 static void take_cold(struct table *table, int64_t ns, double ns_per_tick)
 {
 	struct bench *bench = table->bench;
-	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC);
+	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC), elapsed = 0;
+	uint64_t done = bench->done;
 	struct cold_caches caches;
 	size_t calls = 0;
+	bool started = cold_start(&caches, bench->plan->vdso);
 
-	if (!cold_start(&caches, bench->plan->vdso))
-		return;
-	while (calls < SAMPLES_MAX && kernel_clock_ns(CLOCK_MONOTONIC) - start < ns) {
+	while (started && calls < SAMPLES_MAX && elapsed < ns) {
 		for (size_t i = 0; i < table->row_count && !bench->stop; i++) {
 			struct bench_case *one = &table->cases[i];
 
@@ -131,19 +131,24 @@ static void take_cold(struct table *table, int64_t ns, double ns_per_tick)
 		if (bench->stop)
 			break;
 		calls++;
+		elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
+		bench->done = done + (uint64_t)elapsed / NS_PER_MS;
 	}
-	cold_end(&caches);
-	for (size_t i = 0; i < table->row_count && calls; i++) {
+	for (size_t i = 0; i < table->row_count && (calls || !started); i++) {
 		struct bench_cold *cold = &table->rows[i].cold;
 		double *samples = table->cases[i].samples;
 
 		cold->fact = table->rows[i].stats.fact;
+		if (!started)
+			fact_set(&cold->fact, FACT_FAILED, "out of memory for the caches");
 		if (!fact_is_known(&cold->fact))
 			continue;
 		cold->calls = calls;
 		cold->median_ns = statistics_median(samples, calls) * ns_per_tick;
 		cold->min_ns = samples[0] * ns_per_tick;
 	}
+	if (started)
+		cold_end(&caches);
 }
 
 static void measure_here(struct table *table, int64_t ns)
