@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The package managers dpkg and rpm, which install, list, run and remove our packages, each in a
-# root of its own; apk's format, which no program here installs, is read by its definition.
+# The package managers dpkg and rpm, which install, check and remove our packages in a minimal
+# Debian; apk's format, which no program here installs, is read by its definition.
 # go: github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.1
 # apt: debootstrap rpm
 # shellcheck shell=sh disable=SC2154 # variables of tests/consumers/run
@@ -23,51 +23,64 @@ runs() {
 	[ $? -eq "$wanted" ]
 }
 
-check_deb() {
-	name='deb: is installed, run and removed by dpkg in a minimal Debian'
-	if [ "$(id -u)" -ne 0 ]; then
-		skip "$name" 'needs root for chroot'
-		return
-	elif ! has debootstrap; then
-		skip "$name" 'no debootstrap'
-		return
-	fi
+# make_root: a minimal Debian in $root, with a systemctl that only notes what it is asked.
+make_root() {
+	root=$work/root
 	mkdir -p "$tools/debootstrap"
 	status=0
-	debootstrap --variant=minbase --cache-dir="$tools/debootstrap" bookworm "$work/deb" \
+	debootstrap --variant=minbase --cache-dir="$tools/debootstrap" bookworm "$root" \
 		>"$out" 2>"$err" </dev/null || status=$?
-	verify 'deb: debootstrap makes a minimal Debian' '[ "$status" -eq 0 ]'
-	[ "$status" -eq 0 ] || return
-	cp "$release/vdsocheck_${version}-1_amd64.deb" "$work/deb/vdsocheck.deb"
-	run chroot "$work/deb" dpkg -i /vdsocheck.deb
-	verify 'deb: dpkg installs it and finds its files whole' '[ "$status" -eq 0 ]' \
-		'[ -z "$(chroot "$work/deb" dpkg --verify vdsocheck)" ]' \
-		'chroot "$work/deb" dpkg -L vdsocheck | grep -qx /usr/share/man/man1/vdsocheck.1.gz'
-	verify 'deb: the installed program runs' 'runs "$work/deb"'
-	run chroot "$work/deb" dpkg --purge vdsocheck
-	verify 'deb: dpkg removes it without a trace' '[ "$status" -eq 0 ]' \
-		'has_no_trace "$work/deb"'
-	rm -rf --one-file-system "$work/deb"
+	verify 'packages: debootstrap makes a minimal Debian' '[ "$status" -eq 0 ]'
+	printf '#!/bin/sh\necho "$@" >>/asked\n' >"$root/usr/bin/systemctl"
+	chmod 755 "$root/usr/bin/systemctl"
 }
 
-check_rpm() {
-	name='rpm: is installed, run and removed in an empty tree'
+deb_install() {
+	cp "$release/vdsocheck_${version}-1_amd64.deb" "$root/vdsocheck.deb" &&
+		chroot "$root" dpkg -i /vdsocheck.deb
+}
+deb_check() { chroot "$root" dpkg --verify vdsocheck; }
+deb_list() { chroot "$root" dpkg -L vdsocheck; }
+deb_remove() { chroot "$root" dpkg --purge vdsocheck; }
+
+on_root() { rpm --force-debian --root "$root" "$@"; }
+rpm_install() { on_root -U --replacepkgs "$release/vdsocheck-$version-1.x86_64.rpm"; }
+rpm_check() { on_root -V vdsocheck; }
+rpm_list() { on_root -ql vdsocheck; }
+rpm_remove() { on_root -e vdsocheck; }
+
+step() {
+	status=0
+	"$@" >"$out" 2>"$err" </dev/null || status=$?
+}
+
+# try_package KIND: in $root, with the functions of KIND.
+try_package() {
+	step "$1_install"
+	verify "$1: is installed, with its files whole" '[ "$status" -eq 0 ]' \
+		"[ -z \"\$($1_check)\" ]" "$1_list | grep -qx /usr/share/man/man1/vdsocheck.1.gz" \
+		"$1_list | grep -qx /usr/lib/systemd/system/vdsocheck.timer"
+	verify "$1: the installed program runs" 'runs "$root"'
+	rm -f "$root/asked"
+	step "$1_install"
+	verify "$1: is installed again without a unit stopped" '[ "$status" -eq 0 ]' '[ ! -e "$root/asked" ]'
+	step "$1_remove"
+	verify "$1: stops its units and is removed without a trace" '[ "$status" -eq 0 ]' \
+		'grep -q "disable --now .*vdsocheck-watch.service" "$root/asked"' 'has_no_trace "$root"'
+}
+
+try_packages() {
+	name='packages: deb and rpm are installed, run and removed'
 	if [ "$(id -u)" -ne 0 ]; then
 		skip "$name" 'needs root for chroot'
-		return
-	elif ! has rpm; then
-		skip "$name" 'no rpm'
-		return
+	elif ! has debootstrap || ! has rpm; then
+		skip "$name" 'no debootstrap or no rpm'
+	else
+		make_root
+		try_package deb
+		try_package rpm
+		rm -rf --one-file-system "$root"
 	fi
-	on_tree="rpm --force-debian --root $work/rpm"
-	mkdir "$work/rpm"
-	run $on_tree -i "$release/vdsocheck-$version-1.x86_64.rpm"
-	verify 'rpm: rpm installs it and finds its files whole' '[ "$status" -eq 0 ]' \
-		'[ -z "$($on_tree -V vdsocheck)" ]' \
-		'$on_tree -ql vdsocheck | grep -qx /usr/share/man/man1/vdsocheck.1.gz'
-	verify 'rpm: the installed program runs' 'runs "$work/rpm"'
-	run $on_tree -e vdsocheck
-	verify 'rpm: rpm removes it without a trace' '[ "$status" -eq 0 ]' 'has_no_trace "$work/rpm"'
 }
 
 # An apk is two gzip members, control and data, each a tar; the first has the second's hash.
@@ -115,8 +128,7 @@ check_packages() {
 	release=$work/packages/release
 	verify 'packages: nfpm makes deb, rpm and apk' '[ "$status" -eq 0 ]' \
 		'[ "$(find "$release" -maxdepth 1 -name "*.deb" -o -name "*.rpm" -o -name "*.apk" | wc -l)" -eq 3 ]'
-	check_deb
-	check_rpm
+	try_packages
 	check_apk
 	old_mask=$(umask)
 	umask 077
