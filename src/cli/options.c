@@ -264,15 +264,31 @@ static void complain_of_name(const char *word)
 		cli_complain_usage("unknown option '%s'", word);
 }
 
+static bool has_option(const struct command *command, int id)
+{
+	const struct option_row *row;
+
+	for (size_t at = 0; (row = row_at(command, &at));) {
+		if (row->id == id)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * optopt is an unknown letter, negative beyond ASCII, or the id of an option whose value is missing
+ * or not allowed, or 0 for an unknown name. The word before optind is the option's, except for a
+ * letter with others after it, which getopt_long() is not done with.
+ */
 static bool complain_of_option(int found, char **argv)
 {
 	const char *word = argv[optind - 1];
 	const char letter[] = {'-', (char)optopt, '\0'};
-	bool is_short = optopt > 0 && optopt < OPTION_FORMAT && strncmp(word, "--", 2) != 0;
 
 	if (found == ':')
-		cli_complain_usage("option '%s' needs a value", is_short ? letter : word);
-	else if (is_short)
+		cli_complain_usage(
+			"option '%s' needs a value", strncmp(word, "--", 2) == 0 ? word : letter);
+	else if (optopt != 0 && !has_option(known.command, optopt))
 		cli_complain_usage("unknown option '%s'", letter);
 	else
 		complain_of_name(word);
