@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -18,6 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "path.h"
 
 #define NEW_FILE_MODE 0644
@@ -131,14 +133,15 @@ static bool is_own_descriptor(const struct path *path)
  */
 static int open_own_descriptor(const struct path *path)
 {
-	int file = atoi(path->name);
-	int flags = fcntl(file, F_GETFD);
+	uint64_t file;
+	int flags;
 
-	if (flags < 0 || flags & FD_CLOEXEC) {
+	if (!number_parse(text_span(path->name), &file) || file > INT_MAX ||
+		(flags = fcntl((int)file, F_GETFD)) < 0 || flags & FD_CLOEXEC) {
 		errno = EBADF;
 		return -1;
 	}
-	return fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	return fcntl((int)file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
 
 /* Does not wait for a FIFO's reader or a modem's carrier. */

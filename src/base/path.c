@@ -188,7 +188,7 @@ int path_find(struct path *path, const char *from)
 		return ENOENT;
 	if (strlen(from) >= sizeof(path->text))
 		return ENAMETOOLONG;
-	strcpy(path->text, from);
+	memcpy(path->text, from, strlen(from) + 1);
 	for (;;) {
 		if (!begin(path))
 			return errno;

@@ -17,7 +17,7 @@ void text_copy_span(char *to, size_t size, struct span from)
 	for (size_t i = 0; i < length; i++) {
 		unsigned char byte = (unsigned char)from.at[i];
 
-		to[i] = byte < ' ' || byte >= 0x7f ? '?' : (char)byte;
+		to[i] = (char)(byte < ' ' || byte >= 0x7f ? '?' : byte);
 	}
 	to[length] = '\0';
 }

@@ -27,7 +27,7 @@
 #define TSC_HZ_USUAL_LEAST 1e9
 #define TSC_HZ_USUAL_MOST 6e9
 /* A guest or a laptop sleeps for minutes; hours in one interval are a TSC that was written. */
-#define JUMP_S 600
+#define JUMP_S 600.0
 /* Two reads, each up to 250 us late: the kernel retries what takes longer. */
 #define DELAYED_READ_S 500e-6
 /* Rates of two working counters differ by less, even where one was calibrated badly. */

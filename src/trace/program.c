@@ -117,7 +117,7 @@ static bool read_headers(struct trace_program *program, const unsigned char *byt
 static void look_at_file(struct trace_program *program, const char *path)
 {
 	unsigned char bytes[HEADERS_SIZE];
-	size_t length;
+	size_t length = 0;
 	int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	int error = file < 0 ? errno : file_read_all(file, (char *)bytes, sizeof(bytes), &length);
 

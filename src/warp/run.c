@@ -181,8 +181,10 @@ static bool allocate(struct warp_state *state)
 	int64_t *slice_gaps = calloc(gaps, sizeof(*slice_gaps));
 
 	state->results = calloc(state->count, sizeof(*state->results));
-	if (!slice_gaps || !state->results)
+	if (!slice_gaps || !state->results) {
+		free(slice_gaps);
 		return false;
+	}
 	for (size_t i = 0; i < state->count; i++)
 		state->results[i].least = slice_gaps + i * state->count;
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
