@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <time.h>
 
 /* Nanoseconds of the clock; 0 if the system call was refused. */
@@ -15,6 +16,12 @@ int64_t kernel_clock_ns(clockid_t clock);
 
 /* Whole seconds of the clock; 0 if the system call was refused. */
 int64_t kernel_clock_seconds(clockid_t clock);
+
+/* In seconds. */
+double timeval_seconds(struct timeval time);
+
+/* User and system time, in seconds. */
+double rusage_seconds(const struct rusage *usage);
 
 /*
  * When work must be done. Counted by times(2), in ticks of 10 ms: a sandbox may kill a process

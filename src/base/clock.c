@@ -59,6 +59,16 @@ int64_t kernel_clock_seconds(clockid_t clock)
 	return read_clock(clock).seconds;
 }
 
+double timeval_seconds(struct timeval time)
+{
+	return (double)time.tv_sec + (double)time.tv_usec / (double)US_PER_SECOND;
+}
+
+double rusage_seconds(const struct rusage *usage)
+{
+	return timeval_seconds(usage->ru_utime) + timeval_seconds(usage->ru_stime);
+}
+
 static int64_t tick_ns(void)
 {
 	long per_second = sysconf(_SC_CLK_TCK);

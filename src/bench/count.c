@@ -13,8 +13,6 @@
 #include "base/units.h"
 #include "measure/cpus.h"
 
-#define US_PER_SECOND 1e6
-
 /* Calls between two looks at whether to stop: 0.3 ms of a fast call, 0.3 s of a Xen one. */
 #define SLICE 10000
 
@@ -34,11 +32,6 @@ struct usage {
 	double sys;
 };
 
-static double seconds_of(struct timeval time)
-{
-	return (double)time.tv_sec + (double)time.tv_usec / US_PER_SECOND;
-}
-
 static struct usage usage_now(void)
 {
 	struct usage now = {
@@ -46,8 +39,8 @@ static struct usage usage_now(void)
 	struct rusage used;
 
 	if (getrusage(RUSAGE_SELF, &used) == 0) {
-		now.user = seconds_of(used.ru_utime);
-		now.sys = seconds_of(used.ru_stime);
+		now.user = timeval_seconds(used.ru_utime);
+		now.sys = timeval_seconds(used.ru_stime);
 	}
 	return now;
 }

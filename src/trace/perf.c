@@ -26,8 +26,6 @@
 #include "base/units.h"
 #include "run.h"
 
-#define US_PER_SECOND 1e6
-
 /* The argument's name in the tracepoint of clock_gettime, since it exists (2.6.33). */
 #define CLOCK_FIELD "which_clock"
 
@@ -230,27 +228,17 @@ static void count_first_execve(const struct trace_plan *plan, struct trace_count
 	}
 }
 
-static void await_program(struct trace_evidence *trace, struct trace_run *run)
-{
-	struct rusage usage;
-
-	while (wait4(trace->program.pid, &run->status, 0, &usage) < 0 && errno == EINTR)
-		;
-	trace->cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-	               (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / US_PER_SECOND;
-	fact_set_known(&trace->cpu_fact);
-}
-
 static void run_program(
 	struct trace_evidence *trace, struct trace_run *run, struct trace_start *start)
 {
 	int64_t start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
+	struct rusage usage;
 
 	trace_watch_program(start->pid, run->limit_ns);
 	trace_start_go(start);
-	await_program(trace, run);
-	trace->duration_s = (double)(kernel_clock_ns(CLOCK_MONOTONIC) - start_ns) / NS_PER_SECOND;
-	fact_set_known(&trace->duration_fact);
+	while (wait4(trace->program.pid, &run->status, 0, &usage) < 0 && errno == EINTR)
+		;
+	trace_set_used(trace, start_ns, &usage);
 	trace_watch_end();
 	run->complaint = trace_start_result(start);
 }
@@ -351,21 +339,12 @@ static void await(pid_t pid, int64_t limit_ns, const volatile bool *stop)
 static void count_process(struct trace_evidence *trace, const struct trace_events *events,
 	int64_t limit_ns, const volatile bool *stop)
 {
-	int64_t start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
-	double before, after;
-	bool known = trace_program_cpu_seconds(trace->program.pid, &before);
+	struct trace_moment start = trace_moment_now(trace->program.pid);
 
 	trace_events_enable(events);
 	await(trace->program.pid, limit_ns, stop);
 	trace_events_disable(events);
-	trace->duration_s = (double)(kernel_clock_ns(CLOCK_MONOTONIC) - start_ns) / NS_PER_SECOND;
-	fact_set_known(&trace->duration_fact);
-	if (known && trace_program_cpu_seconds(trace->program.pid, &after)) {
-		trace->cpu_s = after - before;
-		fact_set_known(&trace->cpu_fact);
-	} else {
-		fact_set(&trace->cpu_fact, FACT_ABSENT, "the process has ended");
-	}
+	trace_set_used_since(trace, &start);
 }
 
 bool trace_attach_by_tracepoints(const struct root *root, struct trace_evidence *trace,

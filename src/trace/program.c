@@ -17,8 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/root.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "cli/command.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/bin:/usr/bin"
@@ -192,7 +194,7 @@ void trace_program_look_at_process(struct trace_program *program)
 /* The name before them may hold blanks and parentheses; utime and stime are fields 14 and 15. */
 #define FIELDS_BEFORE_UTIME 11
 
-bool trace_program_cpu_seconds(pid_t pid, double *seconds)
+static bool read_cpu_seconds(pid_t pid, double *seconds)
 {
 	char path[64], content[1024];
 	struct span rest, word;
@@ -218,6 +220,39 @@ bool trace_program_cpu_seconds(pid_t pid, double *seconds)
 		return false;
 	*seconds = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 	return true;
+}
+
+struct trace_moment trace_moment_now(pid_t pid)
+{
+	struct trace_moment now = {.ns = kernel_clock_ns(CLOCK_MONOTONIC)};
+
+	now.cpu_known = read_cpu_seconds(pid, &now.cpu_s);
+	return now;
+}
+
+static void set_duration(struct trace_evidence *trace, int64_t ns)
+{
+	trace->duration_s = (double)ns / NS_PER_SECOND;
+	fact_set_known(&trace->duration_fact);
+}
+
+void trace_set_used_since(struct trace_evidence *trace, const struct trace_moment *start)
+{
+	struct trace_moment now = trace_moment_now(trace->program.pid);
+
+	set_duration(trace, now.ns - start->ns);
+	trace->cpu_s = now.cpu_s - start->cpu_s;
+	if (start->cpu_known && now.cpu_known)
+		fact_set_known(&trace->cpu_fact);
+	else
+		fact_set(&trace->cpu_fact, FACT_ABSENT, "the process has ended");
+}
+
+void trace_set_used(struct trace_evidence *trace, int64_t start_ns, const struct rusage *usage)
+{
+	set_duration(trace, kernel_clock_ns(CLOCK_MONOTONIC) - start_ns);
+	trace->cpu_s = rusage_seconds(usage);
+	fact_set_known(&trace->cpu_fact);
 }
 
 /* ---- starting it ---- */

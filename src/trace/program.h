@@ -3,6 +3,8 @@
 #ifndef VDSOCHECK_TRACE_PROGRAM_H
 #define VDSOCHECK_TRACE_PROGRAM_H
 
+#include <sys/resource.h>
+
 #include "model.h"
 
 /* As env(1), timeout(1) and shells have them. */
@@ -22,8 +24,20 @@ void trace_program_look(struct trace_program *program);
 /* What /proc shows of the running process program->pid, its file included. */
 void trace_program_look_at_process(struct trace_program *program);
 
-/* User and system time of a running process, its threads' included. False: not known. */
-bool trace_program_cpu_seconds(pid_t pid, double *seconds);
+/* Sets duration and CPU time of a program that has ended; started at this CLOCK_MONOTONIC. */
+void trace_set_used(struct trace_evidence *trace, int64_t start_ns, const struct rusage *usage);
+
+/* A moment in a running process's life. */
+struct trace_moment {
+	int64_t ns; /* of CLOCK_MONOTONIC */
+	bool cpu_known;
+	double cpu_s; /* used so far, by all its threads */
+};
+
+struct trace_moment trace_moment_now(pid_t pid);
+
+/* Sets duration and CPU time of trace->program since then. */
+void trace_set_used_since(struct trace_evidence *trace, const struct trace_moment *start);
 
 /* A child that waits to become the program. */
 struct trace_start {

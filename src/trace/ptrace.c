@@ -26,8 +26,6 @@
 #include "filter.h"
 #include "run.h"
 
-#define US_PER_SECOND 1e6
-
 /* PTRACE_O_TRACESYSGOOD marks stops at system calls with this bit. */
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 
@@ -41,18 +39,6 @@ struct tracer {
 	bool at_each_call; /* there is no filter to stop at the counted ones alone */
 	int error;         /* an errno value: the kernel does not say which call a thread makes */
 };
-
-static double cpu_seconds(const struct rusage *usage)
-{
-	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
-	       (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / US_PER_SECOND;
-}
-
-static void set_duration(struct trace_evidence *trace, int64_t start_ns)
-{
-	trace->duration_s = (double)(kernel_clock_ns(CLOCK_MONOTONIC) - start_ns) / NS_PER_SECOND;
-	fact_set_known(&trace->duration_fact);
-}
 
 /* The filter's data: the row, and which architecture's. */
 static void count_by_filter(struct tracer *tracer, pid_t pid)
@@ -144,9 +130,7 @@ static void follow_program(struct tracer *tracer, struct trace_run *run, int64_t
 			handle_stop(tracer, pid, status);
 		} else if (pid == trace->program.pid) {
 			run->status = status;
-			set_duration(trace, start_ns);
-			trace->cpu_s = cpu_seconds(&usage);
-			fact_set_known(&trace->cpu_fact);
+			trace_set_used(trace, start_ns, &usage);
 		}
 	}
 }
@@ -348,8 +332,7 @@ bool trace_attach_by_ptrace(
 	struct tracer tracer = {.trace = trace, .at_each_call = true};
 	struct deadline deadline = deadline_after(limit_ns);
 	struct threads threads = {.count = 0};
-	int64_t start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
-	double before, after;
+	struct trace_moment start;
 	char object[64];
 	int error;
 
@@ -358,16 +341,9 @@ bool trace_attach_by_ptrace(
 	trace_tick_start();
 	error = seize_all(&threads, trace->program.pid);
 	if (!error) {
-		bool known = trace_program_cpu_seconds(trace->program.pid, &before);
-
+		start = trace_moment_now(trace->program.pid);
 		follow_process(&tracer, &threads, &deadline, stop);
-		set_duration(trace, start_ns);
-		if (known && trace_program_cpu_seconds(trace->program.pid, &after)) {
-			trace->cpu_s = after - before;
-			fact_set_known(&trace->cpu_fact);
-		} else {
-			fact_set(&trace->cpu_fact, FACT_ABSENT, "the process has ended");
-		}
+		trace_set_used_since(trace, &start);
 	}
 	detach_all(&threads);
 	trace_tick_end();

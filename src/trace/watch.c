@@ -37,10 +37,10 @@ static void end_program(int number)
 
 static void set_timer(int64_t first_us, int64_t interval_us)
 {
-	struct itimerval timer = {.it_value = {.tv_sec = (time_t)(first_us / 1000000),
-					  .tv_usec = (suseconds_t)(first_us % 1000000)},
-		.it_interval = {.tv_sec = (time_t)(interval_us / 1000000),
-			.tv_usec = (suseconds_t)(interval_us % 1000000)}};
+	struct itimerval timer = {.it_value = {.tv_sec = (time_t)(first_us / US_PER_SECOND),
+					  .tv_usec = (suseconds_t)(first_us % US_PER_SECOND)},
+		.it_interval = {.tv_sec = (time_t)(interval_us / US_PER_SECOND),
+			.tv_usec = (suseconds_t)(interval_us % US_PER_SECOND)}};
 
 	setitimer(ITIMER_REAL, &timer, NULL);
 }

@@ -168,8 +168,7 @@ static double own_cpu_seconds(void)
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
-	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	return rusage_seconds(&usage);
 }
 
 /* False if it could not be written. */
