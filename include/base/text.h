@@ -47,6 +47,12 @@ struct span text_trim(struct span span);
 bool text_next_word(struct span *rest, struct span *word);
 bool text_next_line(struct span *rest, struct span *line);
 
+/* True if one of the words is this one. */
+bool text_has_word(struct span words, const char *word);
+
+/* Takes the front of `rest` up to `end`, which is skipped; all of it where that is missing. */
+struct span text_take_until(struct span *rest, char end);
+
 /*
  * Finds "KEY : VALUE" (as in /proc/cpuinfo and /proc/self/status) among the lines and
  * gives VALUE, trimmed. False if no line has that key.

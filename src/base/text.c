@@ -77,19 +77,33 @@ bool text_next_word(struct span *rest, struct span *word)
 	return length > 0;
 }
 
+bool text_has_word(struct span words, const char *word)
+{
+	struct span next;
+
+	while (text_next_word(&words, &next)) {
+		if (text_equals(next, word))
+			return true;
+	}
+	return false;
+}
+
+struct span text_take_until(struct span *rest, char end)
+{
+	const char *at = rest->length ? memchr(rest->at, end, rest->length) : NULL;
+	struct span taken = {rest->at, at ? (size_t)(at - rest->at) : rest->length};
+	size_t skipped = taken.length + (at != NULL);
+
+	rest->at += skipped;
+	rest->length -= skipped;
+	return taken;
+}
+
 bool text_next_line(struct span *rest, struct span *line)
 {
-	const char *end;
-	size_t taken;
-
 	if (rest->length == 0)
 		return false;
-	end = memchr(rest->at, '\n', rest->length);
-	line->at = rest->at;
-	line->length = end ? (size_t)(end - rest->at) : rest->length;
-	taken = end ? line->length + 1 : line->length;
-	rest->at += taken;
-	rest->length -= taken;
+	*line = text_take_until(rest, '\n');
 	return true;
 }
 

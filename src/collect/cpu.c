@@ -10,20 +10,17 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cpuid.h"
 
 /* The first processors of /proc/cpuinfo say all: the file of a large machine is megabytes. */
 #define CPUINFO_SIZE (8 * 1024)
 #define MODEL_SIZE 256
 
-struct arm_part {
+/* MIDR_EL1's numbers, as in arch/arm64/include/asm/cputype.h, for CPUs found in servers. */
+static const struct {
 	unsigned implementer;
 	unsigned part;
 	const char *name;
-};
-
-/* MIDR_EL1's numbers, as in arch/arm64/include/asm/cputype.h, for CPUs found in servers. */
-static const struct arm_part arm_parts[] = {
+} arm_parts[] = {
 	{0x41, 0xd03, "ARM Cortex-A53"},
 	{0x41, 0xd07, "ARM Cortex-A57"},
 	{0x41, 0xd08, "ARM Cortex-A72"},
@@ -41,8 +38,6 @@ static const struct arm_part arm_parts[] = {
 	{0xc0, 0xac3, "Ampere-1"},
 	{0xc0, 0xac4, "Ampere-1a"},
 };
-
-#define ARM_PART_COUNT ARRAY_SIZE(arm_parts)
 
 /* "0x41" */
 static bool parse_hex_field(struct span cpuinfo, const char *key, unsigned *value)
@@ -69,7 +64,7 @@ static bool take_arm_part(struct span cpuinfo, struct text_fact *cpu)
 		return false;
 	snprintf(cpu->value, sizeof(cpu->value), "ARM implementer 0x%x part 0x%x", implementer,
 		part);
-	for (size_t i = 0; i < ARM_PART_COUNT; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(arm_parts); i++) {
 		if (arm_parts[i].implementer == implementer && arm_parts[i].part == part)
 			text_copy(cpu->value, sizeof(cpu->value), arm_parts[i].name);
 	}
@@ -111,17 +106,6 @@ static bool take_machine_model(const struct root *root, struct text_fact *cpu)
 	return true;
 }
 
-static bool has_word(struct span words, const char *wanted)
-{
-	struct span word;
-
-	while (text_next_word(&words, &word)) {
-		if (text_equals(word, wanted))
-			return true;
-	}
-	return false;
-}
-
 /*
  * The kernel's own word on its TSC: it shows the CPUID bit as constant_tsc and nonstop_tsc,
  * takes them away where it found them untrue, and adds what a hypervisor vouches for.
@@ -134,7 +118,7 @@ static void take_tsc_flags(struct span flags, struct text_fact *tsc_flags)
 	size_t used = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
-		if (has_word(flags, wanted[i]))
+		if (text_has_word(flags, wanted[i]))
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
 				used ? " " : "", wanted[i]);
 	}
@@ -170,21 +154,16 @@ static uint64_t count_listed(struct span list)
 	uint64_t total = 0;
 
 	while (list.length) {
-		const char *comma = memchr(list.at, ',', list.length);
-		struct span range = {list.at, comma ? (size_t)(comma - list.at) : list.length};
-		const char *dash = memchr(range.at, '-', range.length);
-		struct span first = {range.at, dash ? (size_t)(dash - range.at) : range.length};
-		struct span last =
-			dash ? (struct span){dash + 1, (size_t)(range.at + range.length - dash - 1)}
-			     : first;
+		struct span last = text_take_until(&list, ',');
+		struct span first = text_take_until(&last, '-');
 		uint64_t from, to;
 
+		if (last.at == first.at + first.length) /* no "-" */
+			last = first;
 		if (!number_parse(first, &from) || !number_parse(last, &to) || to < from ||
 			to > INT32_MAX)
 			return 0;
 		total += to - from + 1;
-		list.at += range.length + (comma != NULL);
-		list.length -= range.length + (comma != NULL);
 	}
 	return total;
 }
@@ -220,8 +199,8 @@ static void collect_from_cpuinfo(const struct root *root, struct host_evidence *
 	take_model(cpuinfo, &host->cpu_model);
 	if (text_find_value(cpuinfo, "flags", &flags)) {
 		take_tsc_flags(flags, &host->tsc_flags);
-		fact_set_flag(&host->invariant_tsc,
-			has_word(flags, "constant_tsc") && has_word(flags, "nonstop_tsc"));
+		fact_set_flag(&host->invariant_tsc, text_has_word(flags, "constant_tsc") &&
+							    text_has_word(flags, "nonstop_tsc"));
 	} else {
 		fact_set(&host->tsc_flags.fact, FACT_ABSENT, "no x86 flags in /proc/cpuinfo");
 		host->invariant_tsc.fact = host->tsc_flags.fact;

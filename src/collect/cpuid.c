@@ -4,7 +4,7 @@
  * microseconds, so they are asked once, and only those that are needed. The hypervisor's are
  * read here: libcpuid names hypervisors from 0.6 on, and only on CPUs of Intel and AMD.
  */
-#include "cpuid.h"
+#include "parts.h"
 
 #include <stdio.h>
 #include <string.h>

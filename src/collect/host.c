@@ -43,14 +43,11 @@ static const char *const clock_parameters[] = {
 	"clocksource.arm_arch_timer",
 };
 
-#define CLOCK_PARAMETER_COUNT ARRAY_SIZE(clock_parameters)
-
 static bool bears_on_clock(struct span word)
 {
-	const char *equals = memchr(word.at, '=', word.length);
-	struct span name = {word.at, equals ? (size_t)(equals - word.at) : word.length};
+	struct span name = text_take_until(&word, '=');
 
-	for (size_t i = 0; i < CLOCK_PARAMETER_COUNT; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(clock_parameters); i++) {
 		if (text_equals(name, clock_parameters[i]))
 			return true;
 	}
@@ -72,16 +69,6 @@ void kernel_pick_parameters(struct span line, char *picked, size_t size)
 		text_copy_span(picked + used, size - used, word);
 		used += word.length;
 	}
-}
-
-static void collect_boot(const struct root *root, struct text_fact *boot)
-{
-	char buffer[FILE_SIZE];
-	struct span line;
-
-	if (!root_read(root, "/proc/cmdline", buffer, sizeof(buffer), &line, &boot->fact))
-		return;
-	kernel_pick_parameters(line, boot->value, sizeof(boot->value));
 }
 
 static void collect_line(const struct root *root, const char *path, struct text_fact *text)
@@ -167,6 +154,8 @@ static void collect_distribution(const struct root *root, struct text_fact *dist
 void kernel_collect(const struct root *root, struct host_evidence *host)
 {
 	struct utsname names;
+	char line[FILE_SIZE];
+	struct span content;
 
 	collect_line(root, "/proc/sys/kernel/osrelease", &host->kernel);
 	collect_line(root, "/proc/sys/kernel/version", &host->kernel_build);
@@ -178,7 +167,8 @@ void kernel_collect(const struct root *root, struct host_evidence *host)
 	} else {
 		collect_line(root, "/proc/sys/kernel/arch", &host->arch);
 	}
-	collect_boot(root, &host->boot);
+	if (root_read(root, "/proc/cmdline", line, sizeof(line), &content, &host->boot.fact))
+		kernel_pick_parameters(content, host->boot.value, sizeof(host->boot.value));
 	collect_distribution(root, &host->distribution);
 }
 

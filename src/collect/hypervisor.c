@@ -8,35 +8,36 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cpuid.h"
 
 #define FILE_SIZE 4097
 
 struct mark {
 	const char *text; /* what the name begins with, or what the file holds */
 	const char *word;
+	bool is_cloud;   /* whose bare machines carry its name too */
+	bool is_precise; /* says more than CPUID, which says "kvm" on half of the clouds */
 };
 
 /* What hypervisors write into the firmware's tables. */
 static const struct mark dmi_marks[] = {
-	{"Amazon EC2", "amazon"},
-	{"Google Compute Engine", "google"},
-	{"KVM", "kvm"},
-	{"OpenStack", "kvm"},
-	{"KubeVirt", "kvm"},
-	{"Alibaba Cloud", "kvm"},
-	{"QEMU", "qemu"},
-	{"VMware", "vmware"},
-	{"VMW", "vmware"},
-	{"innotek GmbH", "oracle"},
-	{"VirtualBox", "oracle"},
-	{"Xen", "xen"},
-	{"Bochs", "bochs"},
-	{"Parallels", "parallels"},
-	{"BHYVE", "bhyve"},
-	{"Hyper-V", "microsoft"},
-	{"Virtual Machine", "microsoft"},
-	{"Apple Virtualization", "apple"},
+	{"Amazon EC2", "amazon", true, true},
+	{"Google Compute Engine", "google", true, true},
+	{"KVM", "kvm", false, false},
+	{"OpenStack", "kvm", false, false},
+	{"KubeVirt", "kvm", false, false},
+	{"Alibaba Cloud", "kvm", false, false},
+	{"QEMU", "qemu", false, false},
+	{"VMware", "vmware", false, false},
+	{"VMW", "vmware", false, false},
+	{"innotek GmbH", "oracle", false, true},
+	{"VirtualBox", "oracle", false, true},
+	{"Xen", "xen", false, true},
+	{"Bochs", "bochs", false, false},
+	{"Parallels", "parallels", false, true},
+	{"BHYVE", "bhyve", false, false},
+	{"Hyper-V", "microsoft", false, false},
+	{"Virtual Machine", "microsoft", false, false},
+	{"Apple Virtualization", "apple", false, false},
 };
 
 static const char *const dmi_files[] = {
@@ -48,19 +49,19 @@ static const char *const dmi_files[] = {
 
 /* Word lists of the device tree's "compatible", separated by NUL. */
 static const struct mark device_tree_marks[] = {
-	{"linux,kvm", "kvm"},
-	{"xen,xen", "xen"},
-	{"vmware", "vmware"},
-	{"qemu,pseries", "qemu"},
+	{"linux,kvm", "kvm", false, false},
+	{"xen,xen", "xen", false, false},
+	{"vmware", "vmware", false, false},
+	{"qemu,pseries", "qemu", false, false},
 };
 
 static const struct mark sysinfo_marks[] = {
-	{"KVM/Linux", "kvm"},
-	{"z/VM", "zvm"},
+	{"KVM/Linux", "kvm", false, false},
+	{"z/VM", "zvm", false, false},
 };
 
-static const char *word_in_file(const struct root *root, const char *path, const struct mark *marks,
-	size_t count, bool (*fits)(struct span text, const char *mark))
+static const struct mark *find_in_file(const struct root *root, const char *path,
+	const struct mark *marks, size_t count, bool (*fits)(struct span text, const char *mark))
 {
 	char buffer[FILE_SIZE];
 	struct span content;
@@ -70,106 +71,60 @@ static const char *word_in_file(const struct root *root, const char *path, const
 		return NULL;
 	for (size_t i = 0; i < count; i++) {
 		if (fits(content, marks[i].text))
-			return marks[i].word;
+			return &marks[i];
 	}
 	return NULL;
-}
-
-/* Clouds whose bare machines carry the cloud's name too: "m5.metal", "c3-highcpu-192-metal". */
-static bool is_cloud(const char *word)
-{
-	return strcmp(word, "amazon") == 0 || strcmp(word, "google") == 0;
-}
-
-static bool is_cloud_metal(const struct root *root)
-{
-	static const struct mark metal[] = {{".metal", "metal"}};
-
-	return word_in_file(root, dmi_files[0], metal, ARRAY_SIZE(metal), text_contains) != NULL;
 }
 
 /* CPUID's hypervisor bit, as the kernel shows it: on x86 no guest of a cloud is without it. */
 static bool is_x86_metal(const struct root *root)
 {
 	char buffer[FILE_SIZE];
-	struct span cpuinfo, flags, flag;
+	struct span cpuinfo, flags;
 	struct fact why;
 
-	if (!root_read_head(root, "/proc/cpuinfo", buffer, sizeof(buffer), &cpuinfo, &why) ||
-		!text_find_value(cpuinfo, "flags", &flags))
-		return false;
-	while (text_next_word(&flags, &flag)) {
-		if (text_equals(flag, "hypervisor"))
-			return false;
-	}
-	return true;
+	return root_read_head(root, "/proc/cpuinfo", buffer, sizeof(buffer), &cpuinfo, &why) &&
+	       text_find_value(cpuinfo, "flags", &flags) && !text_has_word(flags, "hypervisor");
 }
 
-static const char *word_from_dmi(const struct root *root)
+static const struct mark *find_in_dmi(const struct root *root)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(dmi_files); i++) {
-		const char *word = word_in_file(
+	const struct mark *mark = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(dmi_files) && !mark; i++)
+		mark = find_in_file(
 			root, dmi_files[i], dmi_marks, ARRAY_SIZE(dmi_marks), text_starts);
-
-		if (word && is_cloud(word) && (is_cloud_metal(root) || is_x86_metal(root)))
-			return NULL;
-		if (word)
-			return word;
-	}
-	return NULL;
-}
-
-static const char *word_from_xen(const struct root *root)
-{
-	static const struct mark type[] = {{"xen", "xen"}};
-
-	return word_in_file(root, "/sys/hypervisor/type", type, ARRAY_SIZE(type), text_starts);
-}
-
-static const char *word_from_device_tree(const struct root *root)
-{
-	const char *word = word_in_file(root, "/proc/device-tree/hypervisor/compatible",
-		device_tree_marks, ARRAY_SIZE(device_tree_marks), text_contains);
-
-	if (word)
-		return word;
-	/* QEMU's own machines, where firmware has no table of names. */
-	if (root_has(root, "/proc/device-tree/fw-cfg@9020000") ||
-		root_has(root, "/proc/device-tree/fw-cfg@10100000"))
-		return "qemu";
-	return NULL;
-}
-
-static const char *word_from_cpuid(const struct root *root)
-{
-	struct cpuid_answer answer;
-
-	return root->live && cpuid_ask(&answer) ? answer.hypervisor : NULL;
-}
-
-/* The cloud's own word says more than "kvm", which CPUID says on half of them. */
-static bool is_telling(const char *word)
-{
-	return word && (strcmp(word, "amazon") == 0 || strcmp(word, "google") == 0 ||
-			       strcmp(word, "oracle") == 0 || strcmp(word, "xen") == 0 ||
-			       strcmp(word, "parallels") == 0);
+	/* "m5.metal", "c3-highcpu-192-metal" */
+	if (mark && mark->is_cloud &&
+		(root_holds(root, dmi_files[0], ".metal") || is_x86_metal(root)))
+		return NULL;
+	return mark;
 }
 
 static const char *find_word(const struct root *root)
 {
-	const char *dmi = word_from_dmi(root);
-	const char *word = is_telling(dmi) ? dmi : word_from_xen(root);
+	static const struct mark xen = {"xen", "xen", false, false};
+	const struct mark *dmi = find_in_dmi(root), *mark = NULL;
+	struct cpuid_answer answer;
 
-	if (!word)
-		word = word_from_cpuid(root);
-	if (!word)
-		word = dmi;
-	if (!word)
-		word = word_from_device_tree(root);
-	if (!word)
-		word = word_in_file(root, "/proc/sysinfo", sysinfo_marks, ARRAY_SIZE(sysinfo_marks),
+	if (dmi && dmi->is_precise)
+		return dmi->word;
+	mark = find_in_file(root, "/sys/hypervisor/type", &xen, 1, text_starts);
+	if (!mark && root->live && cpuid_ask(&answer) && answer.hypervisor)
+		return answer.hypervisor;
+	if (!mark)
+		mark = dmi;
+	if (!mark)
+		mark = find_in_file(root, "/proc/device-tree/hypervisor/compatible",
+			device_tree_marks, ARRAY_SIZE(device_tree_marks), text_contains);
+	/* QEMU's own machines, where firmware has no table of names. */
+	if (!mark && (root_has(root, "/proc/device-tree/fw-cfg@9020000") ||
+			     root_has(root, "/proc/device-tree/fw-cfg@10100000")))
+		return "qemu";
+	if (!mark)
+		mark = find_in_file(root, "/proc/sysinfo", sysinfo_marks, ARRAY_SIZE(sysinfo_marks),
 			text_contains);
-	return word;
+	return mark ? mark->word : NULL;
 }
 
 void hypervisor_collect(const struct root *root, struct text_fact *hypervisor)

@@ -76,13 +76,6 @@ static const char *const marks[] = {
 	"tsc: Detected",
 };
 
-/* 7.2's figures of the watchdog: "Watchdog    hpet interval:  503995129ns". */
-static bool is_interval(struct span text)
-{
-	return (text_contains(text, "Watchdog ") || text_contains(text, "Clocksource ")) &&
-	       text_contains(text, " interval:");
-}
-
 /*
  * Of the marks, one is found in other drivers' lines too. The command line may hold any of
  * them beside names, addresses and passwords: what of it bears on the clock is known anyway.
@@ -98,7 +91,9 @@ static bool is_about_clocks(struct span text)
 			return text_contains(text, "arch_timer");
 		return true;
 	}
-	return is_interval(text);
+	/* 7.2's figures of the watchdog: "Watchdog    hpet interval:  503995129ns". */
+	return (text_contains(text, "Watchdog ") || text_contains(text, "Clocksource ")) &&
+	       text_contains(text, " interval:");
 }
 
 /* The kernel indents by dozens of blanks: one says as much and leaves room for the figures. */
@@ -134,17 +129,6 @@ static void add_line(struct kernel_log_evidence *log, double seconds, struct spa
 	copy_line(line->text, sizeof(line->text), text);
 }
 
-static struct span take_until(struct span *rest, char end)
-{
-	const char *at = memchr(rest->at, end, rest->length);
-	struct span taken = {rest->at, at ? (size_t)(at - rest->at) : rest->length};
-	size_t skipped = at ? taken.length + 1 : taken.length;
-
-	rest->at += skipped;
-	rest->length -= skipped;
-	return taken;
-}
-
 void kernel_log_add_record(struct kernel_log_evidence *log, struct span record)
 {
 	struct span line, head;
@@ -153,10 +137,10 @@ void kernel_log_add_record(struct kernel_log_evidence *log, struct span record)
 
 	if (!text_next_line(&record, &line))
 		return;
-	head = take_until(&line, ';');
-	take_until(&head, ',');
-	take_until(&head, ',');
-	timed = number_parse(take_until(&head, ','), &microseconds);
+	head = text_take_until(&line, ';');
+	text_take_until(&head, ',');
+	text_take_until(&head, ',');
+	timed = number_parse(text_take_until(&head, ','), &microseconds);
 	add_line(log, timed ? (double)microseconds / 1e6 : -1, line);
 }
 
@@ -168,13 +152,13 @@ static double take_time(struct span *line)
 	uint64_t whole, part;
 
 	if (text_starts(rest, "<"))
-		take_until(&rest, '>');
+		text_take_until(&rest, '>');
 	if (!text_starts(rest, "["))
 		return -1;
 	rest.at++;
 	rest.length--;
-	fraction = take_until(&rest, ']');
-	seconds = text_trim(take_until(&fraction, '.'));
+	fraction = text_take_until(&rest, ']');
+	seconds = text_trim(text_take_until(&fraction, '.'));
 	if (!number_parse(seconds, &whole) || !number_parse(fraction, &part))
 		return -1;
 	*line = text_trim(rest);
@@ -270,26 +254,17 @@ static bool read_file(const struct root *root, const char *path, struct kernel_l
 	return read;
 }
 
-static bool read_boot_messages(const struct root *root, struct kernel_log_evidence *log)
-{
-	return read_file(root, "/var/log/dmesg", log);
-}
-
-static bool read_sosreport(const struct root *root, struct kernel_log_evidence *log)
-{
-	return read_file(root, "/sos_commands/kernel/dmesg", log) ||
-	       read_file(root, "/sos_commands/kernel/dmesg_-T", log);
-}
-
 static const struct {
 	const char *name;
-	bool live; /* asks the kernel that runs */
+	/* Asks the kernel that runs; NULL: a file of the tree. */
 	bool (*read)(const struct root *root, struct kernel_log_evidence *log);
+	const char *path;
 } sources[] = {
-	{"/dev/kmsg", true, read_kmsg},
-	{"syslog(2)", true, read_syslog},
-	{"/var/log/dmesg", false, read_boot_messages},
-	{"sos_commands/kernel/dmesg", false, read_sosreport},
+	{"/dev/kmsg", read_kmsg, NULL},
+	{"syslog(2)", read_syslog, NULL},
+	{"/var/log/dmesg", NULL, "/var/log/dmesg"},
+	{"sos_commands/kernel/dmesg", NULL, "/sos_commands/kernel/dmesg"},
+	{"sos_commands/kernel/dmesg", NULL, "/sos_commands/kernel/dmesg_-T"},
 };
 
 void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log)
@@ -297,9 +272,8 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
 	log->count = 0;
 	fact_set(&log->fact, FACT_ABSENT, "no kernel log in this tree");
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
-		if (sources[i].live && !root->live)
-			continue;
-		if (!sources[i].read(root, log))
+		if (sources[i].read ? !root->live || !sources[i].read(root, log)
+				    : !read_file(root, sources[i].path, log))
 			continue;
 		text_copy(log->source, sizeof(log->source), sources[i].name);
 		return;

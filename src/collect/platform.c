@@ -12,12 +12,13 @@
 
 #include "base/units.h"
 
-/* The first that holds names the platform. */
-static const struct {
+struct mark {
 	const char *path;
 	const char *text; /* anywhere in the file; "" if its being there is enough */
 	const char *word;
-} marks[] = {
+};
+
+static const struct mark platforms[] = {
 	/* runsc reports this release; older ones of it, this fixed date. */
 	{"/proc/sys/kernel/osrelease", "gvisor", "gvisor"},
 	{"/proc/version", "Sun Jan 10 15:06:54 PST 2016", "gvisor"},
@@ -40,9 +41,15 @@ static const struct {
 	{"/proc/cmdline", "firecracker", "firecracker"},
 };
 
-static bool is_marked(const struct root *root, const char *path, const char *text)
+/* The word of the first that holds; NULL: none does. */
+static const char *find_mark(const struct root *root, const struct mark *marks, size_t count)
 {
-	return *text ? root_holds(root, path, text) : root_has(root, path);
+	for (size_t i = 0; i < count; i++) {
+		if (*marks[i].text ? root_holds(root, marks[i].path, marks[i].text)
+				   : root_has(root, marks[i].path))
+			return marks[i].word;
+	}
+	return NULL;
 }
 
 /*
@@ -63,32 +70,24 @@ static bool is_ec2_uuid(const struct root *root)
 	       (uuid.length >= 8 && strncasecmp(buffer + 6, "ec", 2) == 0 && buffer[4] == '2');
 }
 
-static bool is_virtual(const struct host_evidence *host)
+static const char *find_platform(const struct root *root, const struct host_evidence *host)
 {
-	return fact_is_known(&host->hypervisor.fact);
-}
+	const char *word = find_mark(root, platforms, ARRAY_SIZE(platforms));
+	bool is_virtual = fact_is_known(&host->hypervisor.fact);
+	bool has_names = root_has(root, "/sys/class/dmi/id");
 
-/* Machine monitors that boot a kernel without firmware leave no tables of names. */
-static bool is_microvm(const struct root *root, const struct host_evidence *host)
-{
-	return is_virtual(host) && strcmp(host->hypervisor.value, "kvm") == 0 &&
-	       !root_has(root, "/sys/class/dmi/id") && root_has(root, "/sys/devices") &&
-	       !root_has(root, "/proc/device-tree");
-}
-
-static const char *find_word(const struct root *root, const struct host_evidence *host)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
-		if (is_marked(root, marks[i].path, marks[i].text))
-			return marks[i].word;
-	}
-	if (is_virtual(host) && strcmp(host->hypervisor.value, "xen") == 0 && is_ec2_uuid(root))
-		return "aws-xen";
-	if (is_microvm(root, host))
-		return "microvm";
-	if (!is_virtual(host) && root_has(root, "/sys/class/dmi/id"))
+	/* The clouds' machines without a hypervisor carry their names too. */
+	if (word && !is_virtual && (strcmp(word, "aws-nitro") == 0 || strcmp(word, "google") == 0))
 		return "bare-metal";
-	return NULL;
+	if (word)
+		return word;
+	if (fact_is_text(&host->hypervisor, "xen") && is_ec2_uuid(root))
+		return "aws-xen";
+	/* Machine monitors that boot a kernel without firmware leave no tables of names. */
+	if (fact_is_text(&host->hypervisor, "kvm") && !has_names &&
+		root_has(root, "/sys/devices") && !root_has(root, "/proc/device-tree"))
+		return "microvm";
+	return !is_virtual && has_names ? "bare-metal" : NULL;
 }
 
 /* A guest with such a device may be restored from a snapshot: it is what reports that. */
@@ -115,12 +114,8 @@ static void collect_restore_device(const struct root *root, struct text_fact *de
 
 void platform_collect(const struct root *root, struct host_evidence *host)
 {
-	const char *word = find_word(root, host);
+	const char *word = find_platform(root, host);
 
-	/* The clouds' machines without a hypervisor carry their names too. */
-	if (word && !is_virtual(host) &&
-		(strcmp(word, "aws-nitro") == 0 || strcmp(word, "google") == 0))
-		word = "bare-metal";
 	collect_restore_device(root, &host->restore_device);
 	if (word)
 		fact_set_text(&host->platform, word);
@@ -128,22 +123,11 @@ void platform_collect(const struct root *root, struct host_evidence *host)
 		fact_set(&host->platform.fact, FACT_ABSENT, "no platform known here");
 }
 
-/* Files whose being there is enough. */
-static const struct {
-	const char *path;
-	const char *word;
-} files[] = {
-	{"/run/.containerenv", "podman"},
-	{"/.dockerenv", "docker"},
-	{"/dev/.lxc-boot-id", "lxc"},
-};
-
-/* Texts in files that the host writes. */
-static const struct {
-	const char *path;
-	const char *text;
-	const char *word;
-} texts[] = {
+/* Files of the container's own, and texts in files that the host writes. */
+static const struct mark containers[] = {
+	{"/run/.containerenv", "", "podman"},
+	{"/.dockerenv", "", "docker"},
+	{"/dev/.lxc-boot-id", "", "lxc"},
 	{"/proc/sys/kernel/osrelease", "Microsoft", "wsl"},
 	{"/proc/sys/kernel/osrelease", "-microsoft-standard", "wsl"},
 	{"/proc/sys/kernel/osrelease", "WSL", "wsl"},
@@ -194,19 +178,13 @@ static bool take_declared(const struct root *root, struct text_fact *container)
 
 void container_collect(const struct root *root, struct text_fact *container)
 {
+	const char *word;
+
 	if (take_declared(root, container))
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		if (root_has(root, files[i].path)) {
-			fact_set_text(container, files[i].word);
-			return;
-		}
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		if (root_holds(root, texts[i].path, texts[i].text)) {
-			fact_set_text(container, texts[i].word);
-			return;
-		}
-	}
-	fact_set(&container->fact, FACT_ABSENT, "nothing points to a container");
+	word = find_mark(root, containers, ARRAY_SIZE(containers));
+	if (word)
+		fact_set_text(container, word);
+	else
+		fact_set(&container->fact, FACT_ABSENT, "nothing points to a container");
 }

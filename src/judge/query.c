@@ -113,14 +113,9 @@ bool counter_gains_nothing(const struct evidence *evidence)
 
 bool boot_has(const struct evidence *evidence, const char *parameter)
 {
-	struct span words = text_span(evidence->host.boot.value);
-	struct span word;
+	const struct text_fact *boot = &evidence->host.boot;
 
-	while (fact_is_known(&evidence->host.boot.fact) && text_next_word(&words, &word)) {
-		if (text_equals(word, parameter))
-			return true;
-	}
-	return false;
+	return fact_is_known(&boot->fact) && text_has_word(text_span(boot->value), parameter);
 }
 
 bool boot_disables_tsc(const struct evidence *evidence)

@@ -149,6 +149,26 @@ static void no_byte_is_lost_between_words_and_lines(void **state)
 	}
 }
 
+static void a_word_is_found_among_words_only(void **state)
+{
+	(void)state;
+	assert_true(text_has_word(text_span("fpu constant_tsc\tnonstop_tsc"), "constant_tsc"));
+	assert_false(text_has_word(text_span("fpu constant_tsc_x"), "constant_tsc"));
+	assert_false(text_has_word((struct span){NULL, 0}, "constant_tsc"));
+}
+
+static void the_front_is_taken_up_to_a_character(void **state)
+{
+	struct span rest = text_span("6,339,;x");
+
+	(void)state;
+	assert_true(text_equals(text_take_until(&rest, ','), "6"));
+	assert_true(text_equals(text_take_until(&rest, ','), "339"));
+	assert_true(text_equals(text_take_until(&rest, ','), ";x"));
+	assert_int_equal(rest.length, 0);
+	assert_int_equal(text_take_until(&rest, ',').length, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +181,8 @@ int main(void)
 		cmocka_unit_test(a_final_newline_makes_no_further_line),
 		cmocka_unit_test(values_are_found_by_their_whole_key),
 		cmocka_unit_test(a_value_may_be_empty_or_hold_colons),
+		cmocka_unit_test(a_word_is_found_among_words_only),
+		cmocka_unit_test(the_front_is_taken_up_to_a_character),
 		cmocka_unit_test(no_byte_is_lost_between_words_and_lines),
 	};
 

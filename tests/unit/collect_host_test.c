@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "collect.h"
-#include "collect/cpuid.h"
 #include "collect/parts.h"
 #include "unit/fake_root.h"
 #include "unit/unit.h"
