@@ -5,6 +5,7 @@ import json
 import re
 
 import measured
+import watched
 
 # The only verdicts and exit statuses that do justice to each truth.
 VERDICTS = {"ok": "ok", "slow": "slow", "fallback": "fallback", "sometimes": "fallback", "no-vdso": "fallback",
@@ -24,10 +25,12 @@ class Row:
         self.name = f"{environment.name}#{number}" if several else environment.name
         self.environment = environment.name
         self.measures = measured.steps_after(environment, number)
+        self.watches = watched.expected(environment, number)
         self.arch = environment.arch
         self.expectation = expectation
         self.clocksource = self.mode = self.how = self.truth = self.verdict = self.status = None
         self.oracle = self.document = self.article = self.measured = self.copy = None
+        self.noticed = None  # seconds from each switch to the event of `watch`
         self.causes = self.advice = None
         self.log = []
         self.problems = []
@@ -48,6 +51,7 @@ class Row:
                 "exit_status": self.status, "causes": self.causes, "advice": self.advice,
                 "seconds": round(self.seconds, 1),
                 "article": self.article, "measured": self.measured, "copy": self.copy,
+                "noticed_s": self.noticed,
                 "log": self.log, "oracle": self.oracle, "document": self.document}
 
 
@@ -204,6 +208,20 @@ def _judge_measured(row, reports):
         row.blame(str(error))
 
 
+def _judge_watch(row, reports):
+    """Each switch is an event of `vdsocheck watch`, in time, with its verdict."""
+    if "watch" not in reports or "switches" not in reports:
+        row.blame("watch did not run to its end")
+        return
+    events, switches = reports["watch"][0], reports["switches"][0]
+    try:
+        for problem in watched.problems(events, switches):
+            row.blame(f"watch: {problem}")
+        row.noticed = watched.latencies(events, switches)
+    except (ValueError, KeyError, TypeError) as error:
+        row.blame(f"watch: {error!r} in {events[:200]!r}")
+
+
 def judge(row, reports, with_vdsocheck):
     _judge_environment(row, reports)
     row.log = reports["log"][0].splitlines() if "log" in reports else []
@@ -211,6 +229,8 @@ def judge(row, reports, with_vdsocheck):
         row.article = _document(reports["article"], "article", row)
     if with_vdsocheck:
         _judge_measured(row, reports)
+    if with_vdsocheck and row.watches:
+        _judge_watch(row, reports)
     if not with_vdsocheck or not row.oracle:
         return row
     row.document = _document(reports.get("vdsocheck"), "vdsocheck", row)

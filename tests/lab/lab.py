@@ -130,6 +130,10 @@ def run(environments, with_vdsocheck):
         for row in examine(environment, with_vdsocheck):
             _print_row(row)
             rows.append(row)
+    for row in rows:
+        if row.noticed:
+            print(f"{row.name}: watch noticed the switches after",
+                  ", ".join(f"{seconds} s" for seconds in row.noticed))
     _print_articles(rows)
     _print_copies(rows)
     for line in measured.tables([row.as_dict() for row in rows]):

@@ -127,6 +127,42 @@ check() {
 	flapper=
 }
 
+# watch NAME...: vdsocheck watches while the clocksource is switched to each of them in turn. With
+# host=NAME the host of a nested guest switches its own.
+watch() {
+	[ -x $LAB/$build/vdsocheck ] || return 0
+	$prefix $LAB/$build/vdsocheck watch --json >/tmp/events 2>$errors &
+	watcher=$!
+	: >/tmp/switches
+	await_events 1
+	events=1
+	for name; do
+		from=$(cat $clocksource/current_clocksource)
+		read -r uptime _ </proc/uptime
+		case $name in
+		host=*) host "${name#host=}" && name="$from -" ;;
+		*) echo "$name" >$clocksource/current_clocksource && name="$name $uptime" ;;
+		esac
+		echo "$from $name" >>/tmp/switches
+		events=$((events + 1))
+		await_events $events
+	done
+	kill $watcher
+	wait $watcher
+	echo "end $?" >>/tmp/switches
+	report switches cat /tmp/switches
+	report watch cat /tmp/events
+}
+
+await_events() {
+	tries=0
+	until [ "$(grep -c '"event"' /tmp/events)" -ge "$1" ]; do
+		tries=$((tries + 1))
+		[ $tries -gt 200 ] && return 1
+		usleep 100000
+	done
+}
+
 # article CALLS: the article's experiment, on what the last check looked at.
 article() {
 	report article $prefix $LAB/$build/article "$1"

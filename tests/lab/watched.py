@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""Whether `vdsocheck watch` reported each switch of the clocksource that a guest made."""
+
+import json
+
+# The interval of the watch, and what may come on top: the emulated CPU wakes up and looks at the
+# clock, and both times are rounded.
+INTERVAL = 1.0
+ROUNDING = 0.3
+
+SERVED = ("tsc", "arch_sys_counter")
+
+
+def expected(environment, number):
+    """Whether there is a step `watch` between this check and the next one."""
+    checks = 0
+    for step in environment.steps:
+        name = step.split()[0]
+        checks += name == "check"
+        if checks == number and name == "watch":
+            return True
+    return False
+
+
+def _page_is_valid(state):
+    return state["pvclock_stable"] is not False and state["hyperv_sequence"] != 0
+
+
+def _event_problems(event, switch):
+    """A switch is the two names, and the uptime of a switch in this guest or "-"."""
+    source, target, uptime = switch
+    seen = (event["from"]["clocksource"], event["to"]["clocksource"])
+    if seen != (source, target):
+        yield f"{source} -> {target} was reported as {seen[0]} -> {seen[1]}"
+    if uptime == "-":
+        if _page_is_valid(event["to"]) or event["to"]["mode"] != event["from"]["mode"]:
+            yield f"the page of {target} became invalid, not reported: {event['to']}"
+        served = False
+    else:
+        served = target in SERVED
+        late = event["uptime_s"] - float(uptime)
+        if not -ROUNDING <= late <= INTERVAL + ROUNDING:
+            yield f"{source} -> {target} was noticed after {late:.1f} s"
+        if (event["to"]["mode"] != 0) != served:
+            yield f"the mode of {target} was reported as {event['to']['mode']}"
+        if f"Switched to clocksource {target}" not in (event["kernel_log"] or ""):
+            yield f"the kernel's line about {target} is missing: {event['kernel_log']}"
+    verdict = "ok" if served else "fallback"
+    if event["verdict"] != verdict:
+        yield f"after {source} -> {target} the verdict is {event['verdict']}, not {verdict}"
+
+
+def problems(events, switches):
+    """What is wrong with the lines of `watch --json`, as text."""
+    events = [json.loads(line) for line in events.splitlines()]
+    switches = [line.split() for line in switches.splitlines()]
+    if [event["event"] for event in events] != ["start", *["change"] * (len(switches) - 1), "end"]:
+        return [f"{len(switches) - 1} switches, but the events are "
+                + " ".join(event["event"] for event in events)]
+    found = [] if switches[-1] == ["end", "0"] else [f"watch ended with {switches[-1][-1]}"]
+    for event, switch in zip(events[1:], switches[:-1]):
+        found += _event_problems(event, switch)
+    return found
+
+
+def latencies(events, switches):
+    """Seconds from each switch in the guest to its event."""
+    changes = [json.loads(line) for line in events.splitlines()][1:-1]
+    return [round(change["uptime_s"] - float(switch.split()[2]), 1)
+            for change, switch in zip(changes, switches.splitlines()) if switch.split()[2] != "-"]
