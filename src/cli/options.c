@@ -391,7 +391,8 @@ static bool take_words(struct cli *cli, int argc, char **argv)
 		if (!take_option(cli, found, optarg))
 			return false;
 	}
-	if (optind < argc && !cli->operand_count && !cli->command->program) {
+	if (optind < argc && !cli->operand_count && !cli->command->program &&
+		!cli->command->operands) {
 		if (row && is_file_name(argv[optind]))
 			cli_complain_usage("unexpected argument '%s'; to read a file, use --%s %s",
 				argv[optind], row->name, argv[optind]);

@@ -91,7 +91,17 @@ static const struct command third = {.name = "third",
 	.program = "-- PROGRAM",
 	.trouble = 125};
 
-static const struct command *const commands[] = {&first, &second, &third, NULL};
+static const struct command fourth = {.name = "fourth",
+	.help = "The fourth.",
+	.summary = "four",
+	.status = "0.",
+	.options = second_options,
+	.formats = formats,
+	.size = sizeof(struct request),
+	.take = take,
+	.operands = "[FILE]..."};
+
+static const struct command *const commands[] = {&first, &second, &third, &fourth, NULL};
 
 static struct cli cli;
 static char complaint[1024];
@@ -310,6 +320,17 @@ static void a_program_keeps_its_options(void **state)
 	assert_int_equal(cli_trouble(&cli), 125);
 }
 
+static void operands_are_for_commands_that_take_some(void **state)
+{
+	(void)state;
+	assert_true(parse("fourth a --calm b"));
+	assert_int_equal(cli.operand_count, 2);
+	assert_string_equal(cli.operands[1], "b");
+	assert_true(request()->calm);
+	assert_false(parse("second a"));
+	assert_non_null(strstr(complaint, "unexpected argument 'a'"));
+}
+
 static int free_last(void **state)
 {
 	(void)state;
@@ -320,6 +341,7 @@ static int free_last(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(operands_are_for_commands_that_take_some),
 		cmocka_unit_test(the_command_may_come_anywhere),
 		cmocka_unit_test(the_first_command_is_the_default),
 		cmocka_unit_test(options_may_come_between_operands),
