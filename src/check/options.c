@@ -23,9 +23,9 @@ const struct option_row check_options[] = {
 		"several as JSON make one line each"},
 	{OPTION_RATE, "rate", "CALLS[/s]",
 		"estimate the CPU cost at CALLS calls per second: 485000, 485k"},
-	{OPTION_REQUIRE, "require", "NAME,...",
-		"exit with 1 unless one of these clocksources is in use"},
-	{OPTION_DECIDING, "deciding", "CALL,...",
+	{OPTION_REQUIRE, "require", "LIST",
+		"exit with 1 unless the clocksource in use is one of these: tsc,kvm-clock"},
+	{OPTION_DECIDING, "deciding", "LIST",
 		"the calls that decide about the exit status: gettimeofday, CLOCK_BOOTTIME or "
 		"boottime"},
 	{OPTION_MAX_NS, "max-ns", "N",

@@ -9,11 +9,6 @@ metrics=$work/metrics
 rules=$share/prometheus/vdsocheck.rules.yml
 dashboard=$share/grafana/vdsocheck.json
 
-# free_port: one that nothing listens on now.
-free_port() {
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
 check_metrics() {
 	name='promtool check metrics: has nothing to say about the metrics'
 	if ! has promtool; then
