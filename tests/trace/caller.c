@@ -42,12 +42,11 @@ static void make_calls(void)
 static void make_calls_between_work(void)
 {
 	struct timeval now;
-	volatile unsigned sum = 0;
 
 	for (long i = 0; i < count; i++) {
 		syscall(SYS_gettimeofday, &now, NULL);
-		for (unsigned j = 0; j < 1000; j++)
-			sum += j;
+		for (unsigned j = 0; j < 8000; j++)
+			__asm__ volatile("");
 	}
 }
 
