@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Starts `vdsocheck compare` again and again, kills one of its processes (or several) at a
- * random moment with a random signal, waits until all are gone, and looks whether the
+ * random moment with a random signal, waits until all are gone, and checks whether the
  * clocksource is as it was. Works on a fake root and, in a guest, on the kernel's own.
  *
  *   kills VDSOCHECK ROOT COUNT SEED

@@ -346,7 +346,7 @@ static void process_with_a_machine_open_is_a_guest(void **state)
 	expect_guests(*state, "process 1717 has KVM open");
 }
 
-/* ---- the first look ---- */
+/* ---- does the clock run? ---- */
 
 static void one_wrong_window_does_not_reject_a_clock(void **state)
 {
@@ -481,7 +481,7 @@ static void a_gain_within_the_spread_is_not_recommended(void **state)
 		{{40, 40}, {29, 29}, GAIN_COST},
 		{{40, 60}, {31, 31}, GAIN_NONE}, /* 9 ns, and below a quarter */
 		{{38, 38}, {29, 29}, GAIN_NONE}, /* 9 ns */
-		{{40, 90}, {20, 35}, GAIN_NONE}, /* a look at 35 */
+		{{40, 90}, {20, 35}, GAIN_NONE}, /* one of 35 ns */
 		{{1000, 1000}, {751, 751}, GAIN_NONE},
 		{{1000, 1100}, {750, 750}, GAIN_COST},
 	};

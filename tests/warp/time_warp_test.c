@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An independent look for time warps, after Ingo Molnar's time-warp-test: processes, one on
+ * An independent test for time warps, after Ingo Molnar's time-warp-test: processes, one on
  * each CPU, take a lock, read a clock, and compare it with the value that was read last under
  * the same lock. Shares neither code nor method with src/warp/cross_cpu.c.
  *
