@@ -29,7 +29,9 @@
 
 static void flush_page(void *page)
 {
-	for (size_t at = 0; at < (size_t)sysconf(_SC_PAGESIZE); at += LINE_SIZE)
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (size_t at = 0; at < size; at += LINE_SIZE)
 		__asm__ volatile("clflush (%0)" ::"r"((char *)page + at) : "memory");
 	__asm__ volatile("mfence" ::: "memory");
 }
@@ -38,7 +40,9 @@ static void flush_page(void *page)
 
 static void flush_page(void *page)
 {
-	for (size_t at = 0; at < (size_t)sysconf(_SC_PAGESIZE); at += LINE_SIZE)
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (size_t at = 0; at < size; at += LINE_SIZE)
 		__asm__ volatile("dc civac, %0" ::"r"((char *)page + at) : "memory");
 	__asm__ volatile("dsb ish" ::: "memory");
 }
