@@ -28,6 +28,8 @@ static void write_value(const json_t *value, bool csv, FILE *out)
 {
 	const char *text = json_string_value(value);
 	bool quoted = csv && text && strpbrk(text, ",\"");
+	char number[64];
+	size_t length;
 
 	if (quoted)
 		fputc('"', out);
@@ -37,8 +39,14 @@ static void write_value(const json_t *value, bool csv, FILE *out)
 		fputc('"', out);
 	if (json_is_integer(value))
 		fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-	else if (json_is_real(value))
-		fprintf(out, "%.15g", json_real_value(value));
+	if (!json_is_real(value))
+		return;
+	/* All digits of the document, microseconds at most, and no exponent. */
+	length = (size_t)snprintf(number, sizeof(number), "%.6f", json_real_value(value));
+	while (number[length - 1] == '0')
+		length--;
+	length -= number[length - 1] == '.';
+	fprintf(out, "%.*s", (int)length, number);
 }
 
 /* All keys but the list of buckets. */

@@ -598,6 +598,11 @@ static void csv_has_the_keys_of_the_document_as_columns(void **state)
 			assert_int_equal(count_columns(line), columns);
 	}
 	assert_true(lines > bench.row_count + bench.run_count + bench.contention_count);
+	assert_non_null(strstr(text, ",1000000000000,123456789,1234.5678,234.5,1000.1,"));
+	free(text);
+	bench.runs[0].real_s = 0.00004;
+	text = render(bench_report_csv, &bench);
+	assert_non_null(strstr(text, ",0.00004,"));
 	free(text);
 }
 
