@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+# The SQL of src/share/sql, run by DuckDB and by ClickHouse's engine over COUNT documents (20,000
+# by default), against what vdsocheck fleet counts in them.
+# apt: python3 python3-venv
+# pip: duckdb chdb
+# shellcheck shell=sh disable=SC2154 # variables of tests/consumers/run
+
+check_fleet_sql() {
+	engine=$1
+	status=0
+	(cd "$work/sql" && python3 -B "$here/fleet_sql.py" "$engine" "$share/sql" fleet.json) \
+		>"$out" 2>"$err" || status=$?
+	if [ "$status" -eq 2 ]; then
+		skip "$engine: counts what vdsocheck fleet does" "$(cat "$out")"
+	else
+		sed -n '/^      /p' "$out"
+		verify "$engine: counts what vdsocheck fleet does" '[ "$status" -eq 0 ]'
+	fi
+}
+
+# Documents of all the hosts of the tests, as a fleet of many.
+mkdir "$work/sql"
+vdsocheck --json --from "$hosts"/*/document.json >"$work/few.jsonl"
+python3 -B "$here/documents.py" "${COUNT:-20000}" <"$work/few.jsonl" >"$work/sql/clocks.jsonl"
+start_s=$(date +%s)
+vdsocheck fleet --json -o "$work/sql/fleet.json" "$work/sql/clocks.jsonl"
+echo "      vdsocheck fleet: ${COUNT:-20000} documents in $(($(date +%s) - start_s)) s"
+for name in duckdb clickhouse; do
+	check_fleet_sql $name
+done
+rm -r "$work/sql"
