@@ -114,7 +114,8 @@ static void look(struct watch *watch)
 		watch->page = vclock.fact;
 		watch_place(watch, &vclock);
 		check_look(watch->root, evidence, &watch->now->diagnosis);
-		if (strcmp(watch->clocksource.latest, evidence->clocksource.latest) == 0)
+		if (!fact_is_known(&evidence->clocksource.current_fact) ||
+			strcmp(watch->clocksource.latest, evidence->clocksource.latest) == 0)
 			break;
 	}
 	if (!watch->place.mode && fact_is_known(&evidence->copy.fact)) {
@@ -247,6 +248,23 @@ static void end_interrupted(const struct watch *watch)
 	sigprocmask(SIG_UNBLOCK, &watch->stops, NULL);
 }
 
+/*
+ * Blocked throughout: a signal during a check ends us after it. One that our parent ignores, as a
+ * shell does for what it runs in the background, stays ignored.
+ */
+static void block_stops(sigset_t *stops)
+{
+	static const int signals[] = {SIGINT, SIGTERM};
+	struct sigaction before;
+
+	sigemptyset(stops);
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+		if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			sigaddset(stops, signals[i]);
+	}
+	sigprocmask(SIG_BLOCK, stops, NULL);
+}
+
 static bool watch_until_end(struct cli *cli, struct watch *watch)
 {
 	int64_t duration_ns = watch->request->duration_ns;
@@ -285,11 +303,7 @@ static int run(struct cli *cli)
 	watch.root = &cli->root;
 	watch.request = request;
 	watch.now = watch.looks;
-	/* Blocked throughout: a signal during a check ends us after it. */
-	sigemptyset(&watch.stops);
-	sigaddset(&watch.stops, SIGINT);
-	sigaddset(&watch.stops, SIGTERM);
-	sigprocmask(SIG_BLOCK, &watch.stops, NULL);
+	block_stops(&watch.stops);
 	vdso_collect(&cli->root, &vdso, &watch.vdso);
 	if (!watch_until_end(cli, &watch))
 		return cli_trouble(cli);
