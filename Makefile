@@ -167,7 +167,8 @@ install: all
 	for pair in $(INSTALLED); do \
 		install -D -m 644 "$${pair%%:*}" '$(DESTDIR)'"$${pair#*:}" || exit 1; \
 	done
-	sed -i 's|@bindir@|$(BINDIR)|' $(UNITS:src/share/systemd/%='$(DESTDIR)$(UNITDIR)/%')
+	sed -i 's|@bindir@|$(BINDIR)|' $(UNITS:src/share/systemd/%='$(DESTDIR)$(UNITDIR)/%') \
+		'$(DESTDIR)$(DATADIR)/node-problem-detector/vdsocheck.json'
 
 # Empty folders are removed too, except the system's own.
 uninstall:

@@ -9,7 +9,7 @@
 # go to $out.
 detect() {
 	port=$(free_port)
-	sed "s,/usr/local/bin/vdsocheck,$program,; s,\"--format\",\"$2\"\, \"$3\"\, &," \
+	sed "s,@bindir@/vdsocheck,$program,; s,\"--format\",\"$2\"\, \"$3\"\, &," \
 		"$share/node-problem-detector/vdsocheck.json" >"$work/$1.json"
 	start "$1" nodeproblemdetector --enable-k8s-exporter=false --port=0 --prometheus-port="$port" \
 		--config.custom-plugin-monitor="$work/$1.json" --v=3
