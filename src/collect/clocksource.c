@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Which clocksource the kernel uses and which it offers, by sysfs. */
+/*
+ * Which clocksource the kernel uses and which it offers, by sysfs. The current one is read more
+ * than once in a run, since the kernel or an administrator may change it meanwhile.
+ */
 #include "collect.h"
 
 #include <string.h>

@@ -96,10 +96,15 @@ static double calibrate(void)
 	return 0;
 }
 
-static void switch_and_check(struct speed_check *check)
+/* Pinned to one CPU, since the counters of two may differ. */
+static void switch_and_check(void *argument)
 {
+	struct speed_check *check = argument;
 	double ns_per_tick, ratios[SPEED_WINDOWS];
+	int cpu;
 
+	if (cpus_list(&cpu, 1) == 1)
+		cpus_pin(cpu);
 	counter_probe(&check->runs);
 	ns_per_tick = fact_is_known(&check->runs) ? calibrate() : 0;
 	fact_set_known(&check->runs);
@@ -116,23 +121,13 @@ static void switch_and_check(struct speed_check *check)
 	}
 }
 
-/* On one CPU, since the counters of two may differ. */
-static void check_pinned(void *argument)
-{
-	int cpu;
-
-	if (cpus_list(&cpu, 1) == 1)
-		cpus_pin(cpu);
-	switch_and_check(argument);
-}
-
-static bool switch_and_check_pinned(
-	const struct clocksource_switch *clock, struct candidate *candidate)
+/* In a child of its own: on a clock that stands still it is killed by its parent. */
+static bool switch_to_candidate(const struct clocksource_switch *clock, struct candidate *candidate)
 {
 	struct speed_check check = {.clock = clock, .name = candidate->name};
 	struct deadline deadline = deadline_after(PART_NS);
 
-	if (!child_compute(check_pinned, &check, sizeof(check), &deadline, &candidate->fact))
+	if (!child_compute(switch_and_check, &check, sizeof(check), &deadline, &candidate->fact))
 		return false;
 	candidate->switched = check.switched;
 	candidate->fact = check.runs;
@@ -259,7 +254,7 @@ void candidate_measure(const struct clocksource_switch *clock, const struct cand
 {
 	struct deadline deadline;
 
-	if (!switch_and_check_pinned(clock, candidate))
+	if (!switch_to_candidate(clock, candidate))
 		return;
 	fact_set(&candidate->fact, FACT_FAILED, "not done");
 	candidate->evidence = (struct evidence){0};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What `vdsocheck compare` prints for people: the answer, the table, what was left behind, advice.
+/*
+ * What `vdsocheck compare` prints for people: the answer, the table, what the switches left
+ * behind, and advice. Commands are printed whole, so that they can be pasted.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -30,11 +32,6 @@ static const struct {
 static const struct candidate *in_use(const struct compare_report *report)
 {
 	return &report->result->candidates[0];
-}
-
-static double seconds(const struct compare_report *report)
-{
-	return (double)report->warp_ns / NS_PER_SECOND;
 }
 
 /* ---- the answer ---- */
@@ -111,7 +108,8 @@ static void summarise_change(const struct compare_report *report, char *summary,
 	if (gain == GAIN_ORDER)
 		snprintf(summary, size,
 			"change %s, which is in use, to %s: %s ran backwards, %s did not in %g s.",
-			report->original, to->name, report->original, to->name, seconds(report));
+			report->original, to->name, report->original, to->name,
+			(double)report->warp_ns / NS_PER_SECOND);
 	else
 		snprintf(summary, size,
 			"change %s, which is in use, to %s: %s ns per call instead of %s ns%s.",
@@ -238,44 +236,37 @@ static void write_row(const struct compare_report *report, size_t place, FILE *o
 	}
 }
 
-static void write_legend(const struct compare_report *report, FILE *out)
+static void write_table(const struct compare_report *report, FILE *out)
 {
-	const struct candidate *fastest = &report->result->candidates[report->ranking->fastest];
-	struct phrase phrase = {.used = 0};
+	const struct run_result *result = report->result;
+	struct phrase legend = {.used = 0};
 
-	phrase_add(&phrase, "fastest");
-	if (candidate_state(fastest) == CANDIDATE_MEASURED && fastest->warp.cpu_count > 1)
-		phrase_add(&phrase, ", no warp in %g s on %zu CPUs", seconds(report),
-			fastest->warp.cpu_count);
-	fputs("* ", out);
-	wrap_text(out, 2, 2, phrase.text);
-}
+	fprintf(out, "\n  %-*s%8s%8s%9s  %-13s%s\n", NAME_WIDTH, "clock_gettime MONOTONIC, ns",
+		"vDSO", "spread", "syscall", "in kernel", "warps");
+	for (size_t i = 0; i < result->count; i++)
+		write_row(report, i, out);
+	if (report->ranking->fastest != RANKING_NONE) {
+		const struct candidate *fastest = &result->candidates[report->ranking->fastest];
 
-static void write_few_cpus(const struct run_result *result, FILE *out)
-{
+		phrase_add(&legend, "fastest");
+		if (candidate_state(fastest) == CANDIDATE_MEASURED && fastest->warp.cpu_count > 1)
+			phrase_add(&legend, ", no warp in %g s on %zu CPUs",
+				(double)report->warp_ns / NS_PER_SECOND, fastest->warp.cpu_count);
+		fputs("* ", out);
+		wrap_text(out, 2, 2, legend.text);
+	}
 	for (size_t i = 0; i < result->count; i++) {
 		const struct candidate *candidate = &result->candidates[i];
-		struct phrase phrase = {.used = 0};
+		struct phrase few = {.used = 0};
 
 		if (!fact_is_known(&candidate->warp.fact) ||
 			candidate->warp.cpu_count >= candidate->warp_allowed)
 			continue;
-		phrase_add(&phrase, "%s: warps were looked for on %zu of %zu CPUs only",
+		phrase_add(&few, "%s: warps were looked for on %zu of %zu CPUs only",
 			candidate->name, candidate->warp.cpu_count, candidate->warp_allowed);
 		fputs("  ", out);
-		wrap_text(out, 2, 2, phrase.text);
+		wrap_text(out, 2, 2, few.text);
 	}
-}
-
-static void write_table(const struct compare_report *report, FILE *out)
-{
-	fprintf(out, "\n  %-*s%8s%8s%9s  %-13s%s\n", NAME_WIDTH, "clock_gettime MONOTONIC, ns",
-		"vDSO", "spread", "syscall", "in kernel", "warps");
-	for (size_t i = 0; i < report->result->count; i++)
-		write_row(report, i, out);
-	if (report->ranking->fastest != RANKING_NONE)
-		write_legend(report, out);
-	write_few_cpus(report->result, out);
 }
 
 /* ---- what was left behind ---- */
@@ -311,18 +302,6 @@ static void write_state_left(const struct compare_report *report, FILE *out)
 
 /* ---- advice ---- */
 
-static void write_why_not(const struct compare_report *report, FILE *out)
-{
-	const struct ranking *ranking = report->ranking;
-	struct phrase phrase = {.used = 0};
-
-	if (!ranking->why_not)
-		return;
-	phrase_add(&phrase, "%s is not recommended, because %s",
-		report->result->candidates[ranking->fastest].name, ranking->why_not);
-	wrap_print(out, "Why not", LABEL_INDENT, phrase.text);
-}
-
 /* Each line can be pasted; a backslash keeps it within 80 columns. */
 static void write_command(const struct compare_report *report, const char *name, FILE *out)
 {
@@ -335,7 +314,7 @@ static void write_risk(const struct compare_report *report, const char *name, FI
 
 	phrase_add(&phrase,
 		"no warp in %g s is no proof that there are none: run vdsocheck warp -d 600 first.",
-		seconds(report));
+		(double)report->warp_ns / NS_PER_SECOND);
 	if (strncmp(name, "tsc", strlen("tsc")) == 0 && report->hypervisor)
 		phrase_add(&phrase,
 			" With tsc, time can jump or change speed after a live migration or a "
@@ -345,11 +324,18 @@ static void write_risk(const struct compare_report *report, const char *name, FI
 
 static void write_advice(const struct compare_report *report, FILE *out)
 {
+	const struct ranking *ranking = report->ranking;
+	struct phrase phrase = {.used = 0};
 	const char *name;
 
-	if (report->ranking->verdict != RANKING_CHANGE)
+	if (ranking->why_not) {
+		phrase_add(&phrase, "%s is not recommended, because %s",
+			report->result->candidates[ranking->fastest].name, ranking->why_not);
+		wrap_print(out, "Why not", LABEL_INDENT, phrase.text);
+	}
+	if (ranking->verdict != RANKING_CHANGE)
 		return;
-	name = report->result->candidates[report->ranking->advised].name;
+	name = report->result->candidates[ranking->advised].name;
 	wrap_print(out, "Do", LABEL_INDENT, "use it until the next reboot:");
 	write_command(report, name, out);
 	wrap_print(out, "Keep", LABEL_INDENT, "add to the kernel command line:");
@@ -374,7 +360,6 @@ bool compare_text(const void *result, const struct style *style, FILE *out)
 	write_table(report, out);
 	fputc('\n', out);
 	write_state_left(report, out);
-	write_why_not(report, out);
 	write_advice(report, out);
 	return true;
 }

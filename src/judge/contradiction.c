@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the kinds of evidence disagree. The report shows it, whatever the verdict. */
+/*
+ * Where the kinds of evidence disagree: name and mode, proof, timing. One of them is wrong then, or
+ * the clocksource changed between two measurements; the verdict follows the proof, and the report
+ * shows the contradiction so that it is not taken for certain.
+ */
 #include "rules.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 /*
  * Reads a clock as one number, in order: what the thread loaded before is loaded before the clock
  * is read. Without that a CPU may read its counter early, and the warp would be an artefact of
- * the measurement.
+ * the measurement. And reports when CLOCK_REALTIME was set, which looks like a warp and is none.
  */
 #include "model.h"
 

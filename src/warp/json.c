@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The fields of the document of `vdsocheck warp`, which is written and never read. */
+/*
+ * The fields of the document of `vdsocheck warp`, which is written and never read. A clock or a
+ * pair that was not tested keeps its keys: null, with the reason of the run or its own.
+ */
 #include "document.h"
 
 #include "base/units.h"

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* From the gaps of all slices to bounds on the clocks' offsets, pairs of CPUs, and drift. */
+/*
+ * What all slices of a run add up to: from the smallest gaps between two CPUs' readings, in both
+ * directions, how far apart their clocks are at the most; from three marks, the counter's drift.
+ *
+ * A reading on CPU b that follows one on CPU a by a gap g was made g after it by their clocks, and
+ * certainly later: b's clock is at most g ahead. The smallest gap is the best bound, and that of
+ * the other direction bounds the offset from below.
+ */
 #include "model.h"
 
 #include <math.h>

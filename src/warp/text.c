@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What `vdsocheck warp` prints for people: the verdict, a row per clock, and the counters. */
+/*
+ * What `vdsocheck warp` prints for people: the verdict, a row per clock, and the counters of those
+ * pairs of CPUs that are furthest apart.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The command warp: its row and options, and the parent of the child that reads the clocks. */
+/*
+ * The command warp: its row and options, and the parent of the child that reads the clocks. The
+ * clocks are read in a child because a thread is pinned to each CPU there, a clock may raise a
+ * signal when it is read, and all memory is released by its end.
+ */
 #include <stdlib.h>
 #include <string.h>
 
