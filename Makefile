@@ -38,6 +38,7 @@
 #   make check-consumers Prometheus, Nagios and others on our output (CONSUMER=NAME: one of them)
 #   make check-source    compilers' warnings, clang-format, shellcheck
 #   make fuzz TIME=60   libFuzzer on each parser, for 60 seconds each
+#   make check-analysis  gcc -fanalyzer, clang-tidy, cppcheck
 #   make check-fresh     the README's two commands in minimal chroots of Debian (root, slow)
 #   make check-release   the tarball and the static binaries (make release-deps)
 #   make check-32        a 32-bit build and its tests in such a chroot

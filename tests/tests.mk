@@ -110,6 +110,11 @@ check-source:
 check-format check-shell check-werror:
 	$(QUIET)tests/source/run $(BUILD) $(@:check-%=%)
 
+# A minute or two on two CPUs; Debian 12's tools.
+.PHONY: check-analysis
+check-analysis:
+	$(QUIET)tests/source/run $(BUILD) analyzer cppcheck tidy
+
 # Fresh machines, as root: the README's two commands; and a 32-bit Debian, whose compiler,
 # libraries and tests are all 32-bit.
 .PHONY: check-fresh check-32

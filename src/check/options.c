@@ -52,7 +52,7 @@ static void lower(char *to, const char *from)
 {
 	size_t i = 0;
 
-	for (; from[i] && i < NAME_SIZE - 1; i++)
+	for (; i < NAME_SIZE - 1 && from[i]; i++)
 		to[i] = (char)tolower((unsigned char)from[i]);
 	to[i] = '\0';
 }

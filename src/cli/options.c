@@ -39,6 +39,7 @@ const struct option_row *row_at(const struct command *command, size_t *at)
 {
 	size_t own = 0;
 
+	/* There is a first command. NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
 	while (command->options && command->options[own].name)
 		own++;
 	if (*at < own)

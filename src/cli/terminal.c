@@ -125,7 +125,6 @@ bool cli_confirm(void)
 		return false;
 	}
 	fputs("Continue? [y/N] ", stderr);
-	fflush(stderr);
 	if (fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
 		return true;
 	cli_complain("nothing was changed");

@@ -66,16 +66,18 @@ static const char *word_at(const struct field *field, const void *object)
 /* Whether the row's value is null. */
 static bool is_null(const struct field *field, const void *object)
 {
+	const struct fact *unknown = unknown_fact(field, object);
+
 	if (field->has && !field->has(object))
 		return true;
 	if (field->given && !*((const bool *)object + *field->given))
 		return true;
 	if (field->kind == FIELD_KNOWN)
-		return field->options & FIELD_ABSENT_FALSE && unknown_fact(field, object) &&
-		       unknown_fact(field, object)->state != FACT_ABSENT;
+		return field->options & FIELD_ABSENT_FALSE && unknown &&
+		       unknown->state != FACT_ABSENT;
 	if (field->compute || field->kind == FIELD_REASON)
 		return false;
-	if (unknown_fact(field, object))
+	if (unknown)
 		return true;
 	switch (field->kind) {
 	case FIELD_TEXT:

@@ -179,6 +179,7 @@ bool document_stream_has_more(struct document_stream *stream)
 
 		fill(stream);
 		blanks = stream->at;
+		/* A NUL is no blank. NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
 		while (blanks < stream->end && memchr(" \t\r\n", stream->bytes[blanks], 4))
 			blanks++;
 		take(stream, blanks - stream->at);

@@ -13,9 +13,6 @@
 
 #define WORD_MAX 40
 
-static const struct command *const commands[] = {&check_command, &bench_command, &warp_command,
-	&compare_command, &trace_command, &watch_command, NULL};
-
 static void print_help(const struct cli *cli)
 {
 	char *bytes = NULL;
@@ -24,7 +21,7 @@ static void print_help(const struct cli *cli)
 
 	if (!out)
 		abort();
-	cli_write_help(cli, commands, out);
+	cli_write_help(cli, command_list, out);
 	if (fclose(out) != 0 || length == 0)
 		abort();
 	free(bytes);
@@ -45,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (count <= WORD_MAX && rest && *rest)
 		words[count++] = strsep(&rest, "\n");
 	words[count] = NULL;
-	if (cli_parse(&cli, commands, count, words)) {
+	if (cli_parse(&cli, command_list, count, words)) {
 		if (!cli.command || !cli.format || cli.operand_count > (size_t)count)
 			abort();
 		if (cli.help)
