@@ -28,7 +28,7 @@ static void write_value(const json_t *value, bool csv, FILE *out)
 {
 	const char *text = json_string_value(value);
 	bool quoted = csv && text && strpbrk(text, ",\"");
-	char number[64];
+	char number[400]; /* of any double */
 	size_t length;
 
 	if (quoted)
