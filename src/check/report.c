@@ -177,21 +177,16 @@ static void write_evidence(const struct document *document, FILE *out)
 	write_method(evidence, out);
 }
 
-static void write_time(const struct path_evidence *path, FILE *out)
-{
-	char ns[32];
-
-	fprintf(out, " %s |", path->timed ? wrap_ns(path->min_ns, ns) : "-");
-}
-
 static void write_call(const struct call_evidence *call, FILE *out)
 {
 	struct phrase name = {.used = 0};
+	char ns[32];
 
 	phrase_call(call, &name);
 	fprintf(out, "| %s%s |", name.text, call->decides ? " (*)" : "");
 	for (int path = 0; path < PATH_COUNT; path++)
-		write_time(&call->path[path], out);
+		fprintf(out, " %s |",
+			call->path[path].timed ? wrap_ns(call->path[path].min_ns, ns) : "-");
 	fprintf(out, " %s |\n", describe_call(call));
 }
 
@@ -295,15 +290,6 @@ static void write_advice(const struct diagnosis *diagnosis, FILE *out)
 		write_one_advice(&diagnosis->advice[i], out);
 }
 
-static void write_cost(const struct diagnosis *diagnosis, FILE *out)
-{
-	struct phrase phrase = {.used = 0};
-
-	describe_cost(diagnosis, &phrase);
-	if (phrase.used)
-		fprintf(out, "\n## Cost\n\n%s\n", phrase.text);
-}
-
 /* getppid() is no clock and always a system call: without it strace would print nothing here. */
 static void write_reproduce(FILE *out)
 {
@@ -321,6 +307,7 @@ bool report_write(const void *result, const struct style *style, FILE *out)
 {
 	const struct document *document = result;
 	const struct evidence *evidence = document->evidence;
+	struct phrase cost = {.used = 0};
 
 	(void)style;
 	text_write_file(document, out);
@@ -331,7 +318,9 @@ bool report_write(const void *result, const struct style *style, FILE *out)
 	write_calls(evidence, out);
 	write_causes(document->diagnosis, out);
 	write_advice(document->diagnosis, out);
-	write_cost(document->diagnosis, out);
+	describe_cost(document->diagnosis, &cost);
+	if (cost.used)
+		fprintf(out, "\n## Cost\n\n%s\n", cost.text);
 	write_reproduce(out);
 	return true;
 }

@@ -130,21 +130,16 @@ static void write_evidence(const struct screen *screen)
 
 /* ---- the calls ---- */
 
-static void write_time(const struct path_evidence *path, FILE *out)
-{
-	char ns[32];
-
-	fprintf(out, "%8s", path->timed ? wrap_ns(path->min_ns, ns) : "-");
-}
-
 static void write_call(const struct call_evidence *call, FILE *out)
 {
 	struct phrase name = {.used = 0};
+	char ns[32];
 
 	phrase_call(call, &name);
 	fprintf(out, "  %-32s", name.text);
 	for (int path = 0; path < PATH_COUNT; path++)
-		write_time(&call->path[path], out);
+		fprintf(out, "%8s",
+			call->path[path].timed ? wrap_ns(call->path[path].min_ns, ns) : "-");
 	fprintf(out, "  %s\n", describe_call(call));
 }
 
