@@ -92,6 +92,10 @@ struct copy {
 	struct saved saved;
 	unsigned found;
 	size_t found_at; /* offset in the region */
+	/* The price. */
+	struct timebase timebase;
+	double ns_per_tick;
+	double price_ns; /* least of all batches, per call */
 };
 
 /* ---- making the copy ---- */
@@ -365,57 +369,49 @@ static void find_mode(struct copy *copy)
 
 /* ---- what the counter would cost ---- */
 
-struct copy_price {
-	const struct copy *copy;
-	const struct timebase *timebase;
-	double ns_per_tick;
-	double ns; /* least of all batches, per call */
-};
-
-static uint64_t batch_ticks(const struct copy_price *price, size_t count)
+/* ns per call */
+static double time_batch(const struct copy *copy, size_t count)
 {
-	uint64_t start, ticks;
+	uint64_t start = timebase_ticks(&copy->timebase), ticks;
 
-	start = timebase_ticks(price->timebase);
-	call_repeat(&price->copy->calls[MONOTONIC], count);
-	ticks = timebase_ticks(price->timebase) - start;
-	return ticks > price->timebase->overhead ? ticks - price->timebase->overhead : 0;
+	call_repeat(&copy->calls[MONOTONIC], count);
+	ticks = timebase_ticks(&copy->timebase) - start;
+	ticks -= ticks < copy->timebase.overhead ? ticks : copy->timebase.overhead;
+	return (double)ticks * copy->ns_per_tick / (double)count;
 }
 
 static void measure_price(void *argument)
 {
-	struct copy_price *price = argument;
+	struct copy *copy = argument;
 	size_t count = 8;
-	double call_ns;
+	double ns;
 
-	batch_ticks(price, count);
-	call_ns = (double)batch_ticks(price, count) * price->ns_per_tick / (double)count;
-	if (call_ns > 0 && call_ns * (double)count < BATCH_NS)
-		count = (size_t)(BATCH_NS / call_ns);
+	time_batch(copy, count);
+	ns = time_batch(copy, count);
+	if (ns > 0 && ns * (double)count < BATCH_NS)
+		count = (size_t)(BATCH_NS / ns);
 	for (int i = 0; i < BATCHES; i++) {
-		double ns = (double)batch_ticks(price, count) * price->ns_per_tick / (double)count;
-
-		if (ns > 0 && (price->ns <= 0 || ns < price->ns))
-			price->ns = ns;
+		ns = time_batch(copy, count);
+		if (ns > 0 && (copy->price_ns <= 0 || ns < copy->price_ns))
+			copy->price_ns = ns;
 	}
 }
 
-static void find_price(struct copy *copy, const struct timebase *timebase, double ns_per_tick)
+static void find_price(struct copy *copy)
 {
-	struct copy_price price = {.copy = copy, .timebase = timebase, .ns_per_tick = ns_per_tick};
 	struct copy_evidence *answer = copy->answer;
 	int signal;
 
 	set_scale(scale_at(copy, copy->found_at));
 	*word_at(copy, copy->found_at) = COUNTER_MODE;
-	signal = run_limited(measure_price, &price, PRICE_LIMIT_US);
+	signal = run_limited(measure_price, copy, PRICE_LIMIT_US);
 	if (signal)
 		fact_set(&answer->what_if_fact, FACT_FAILED, "the patched copy ends with %s",
 			fault_signal_name(signal));
-	else if (price.ns <= 0)
+	else if (copy->price_ns <= 0)
 		fact_set(&answer->what_if_fact, FACT_FAILED, "the patched copy cannot be timed");
 	else
-		answer->what_if_ns = price.ns;
+		answer->what_if_ns = copy->price_ns;
 }
 
 /* ---- the child ---- */
@@ -438,24 +434,22 @@ static void run(void *argument)
 {
 	struct copy *copy = argument;
 	struct copy_evidence *answer = copy->answer;
-	struct timebase timebase;
-	double ns_per_tick = 0;
 
 	counter_probe(&answer->what_if_fact);
 	copy->has_counter = fact_is_known(&answer->what_if_fact);
-	if (copy->has_counter && !timebase_start(&timebase, true)) {
+	if (copy->has_counter && !timebase_start(&copy->timebase, true)) {
 		fact_set(&answer->fact, FACT_DENIED, "the kernel clock cannot be read");
 		return;
 	}
 	if (!make_copy(copy, &answer->fact))
 		return;
 	if (copy->has_counter)
-		ns_per_tick = timebase_ns_per_tick(&timebase);
+		copy->ns_per_tick = timebase_ns_per_tick(&copy->timebase);
 	if (!proof_seccomp_set_filter(&answer->fact))
 		return;
 	find_mode(copy);
 	if (fact_is_known(&answer->fact) && answer->falls_back)
-		find_price(copy, &timebase, ns_per_tick);
+		find_price(copy);
 }
 
 void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
