@@ -115,8 +115,11 @@ static bool open_output(struct cli *cli)
 	return start_collecting(cli);
 }
 
-/* Writes what was collected, to the file or to the stream. The status of the run. */
-static int write_output(struct cli *cli, int status)
+/*
+ * Writes what was collected, to the file or to the stream. The status of the run. `later`: the
+ * capabilities that are needed afterwards.
+ */
+static int write_output(struct cli *cli, int status, uint64_t later)
 {
 	struct fact why = {0};
 
@@ -128,7 +131,7 @@ static int write_output(struct cli *cli, int status)
 		status = cli_trouble(cli);
 	} else if (cli->collected_length > 0) {
 		if (cli->output)
-			privileges_limit(PRIVILEGES_WRITE, PRIVILEGES_NONE);
+			privileges_limit(PRIVILEGES_WRITE, later);
 		if (!(cli->output ? output_write(cli->output, cli->collected, cli->collected_length,
 					    &why)
 				  : output_write_stream(cli_stream(cli), cli->collected,
@@ -146,7 +149,11 @@ bool cli_flush(struct cli *cli)
 {
 	if (!cli->out)
 		return true;
-	return write_output(cli, EXIT_SUCCESS) == EXIT_SUCCESS && start_collecting(cli);
+	if (write_output(cli, EXIT_SUCCESS, PRIVILEGES_READ) != EXIT_SUCCESS)
+		return false;
+	if (cli->output)
+		privileges_limit(PRIVILEGES_READ, PRIVILEGES_WRITE);
+	return start_collecting(cli);
 }
 
 /* What was linked with, which a bug may be in; libcpuid is linked with on x86 only. */
@@ -202,7 +209,7 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	if (!cli_parse(&cli, commands, argc, argv) || !open_output(&cli)) {
 		status = cli_trouble(&cli);
 	} else if (cli.help || cli.version) {
-		status = write_output(&cli, print_information(&cli, commands));
+		status = write_output(&cli, print_information(&cli, commands), PRIVILEGES_NONE);
 	} else {
 		if (!cli.command->privileged && !cli.command->runs_program)
 			privileges_gain_none();
@@ -216,7 +223,7 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 			cli_complain("cannot open the tree: %s", why.reason);
 			status = cli_trouble(&cli);
 		}
-		status = write_output(&cli, status);
+		status = write_output(&cli, status, PRIVILEGES_NONE);
 		if (cli.command->finish)
 			status = cli.command->finish(&cli, status);
 	}

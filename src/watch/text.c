@@ -59,7 +59,7 @@ bool watch_event_text(const void *result, const struct style *style, FILE *out)
 	if (event->before)
 		fprintf(out, " (was %s)", verdict_name(event->before->diagnosis.verdict.kind));
 	if (event->kind == WATCH_END)
-		fprintf(out, "; %" PRIu64 " changes, %" PRIu64 " wakeups, %.3f s of CPU time",
+		fprintf(out, "; changes: %" PRIu64 ", wakeups: %" PRIu64 ", CPU time: %.3f s",
 			counts->changes, counts->wakeups, counts->cpu_s);
 	fputc('\n', out);
 	if (event->kind != WATCH_END)

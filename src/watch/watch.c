@@ -164,18 +164,13 @@ static void sleep_until_wake(void *argument)
 
 /* ---- events ---- */
 
-static double own_cpu_seconds(void)
+/* False if it could not be written. */
+static bool report_event(struct cli *cli, struct watch *watch, struct watch_event *event)
 {
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
-	return rusage_seconds(&usage);
-}
-
-/* False if it could not be written. */
-static bool report_event(struct cli *cli, struct watch *watch, struct watch_event *event)
-{
-	watch->counts.cpu_s = own_cpu_seconds();
+	watch->counts.cpu_s = rusage_seconds(&usage);
 	event->now = watch->now;
 	event->page = watch->page;
 	event->interval_s = (double)watch->request->interval_ns / NS_PER_SECOND;
