@@ -16,7 +16,7 @@ WATCH_SCHEMA := src/share/vdsocheck-watch-1.schema.json
 SCHEMA_TOOL := $(BUILD)/tests/tools/schema
 COMPLETIONS_TOOL := $(BUILD)/tests/tools/completions
 TEST_TOOLS := $(addprefix $(BUILD)/tests/tools/,oracle sandbox document)
-CLI_PRELOADS := $(addprefix $(BUILD)/tests/cli/,counter_off.so no_memory.so)
+CLI_PRELOADS := $(addprefix $(BUILD)/tests/,cli/counter_off.so faults/fail.so)
 
 include tests/fuzz/fuzz.mk
 
@@ -90,6 +90,12 @@ check-cli: $(TEST_BINARY) $(TEST_TOOLS) $(CLI_PRELOADS) $(COMPLETIONS_TOOL)
 
 check-live: $(TEST_BINARY) $(TEST_TOOLS)
 	$(QUIET)tests/live/run $(TEST_BINARY) $(BUILD)/tests/tools
+
+# ALL=1: each call of each kind fails, which takes long; else a few. ONLY=TEXT: those commands.
+.PHONY: check-faults
+check-faults: $(TEST_BINARY) $(CLI_PRELOADS)
+	$(QUIET)tests/faults/run $(TEST_BINARY) $(BUILD)/tests/faults/fail.so $(if $(ALL),--all) \
+		$(if $(ONLY),--only '$(ONLY)')
 
 check-man:
 	$(QUIET)if ! command -v mandoc >/dev/null; then \
@@ -175,7 +181,7 @@ $(TRACE_CALLER): tests/trace/caller.c
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(TEST_OUTSIDER) -pthread $< -o $@
 
-$(BUILD)/tests/cli/counter_off.so $(BUILD)/tests/cli/no_memory.so: $(BUILD)/tests/cli/%.so: tests/cli/%.c
+$(CLI_PRELOADS): $(BUILD)/tests/%.so: tests/%.c
 	$(call say,CC,$<)
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(TEST_OUTSIDER) -shared -fPIC $< -ldl -o $@

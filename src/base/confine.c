@@ -31,55 +31,28 @@ struct rule {
 #define EXACTLY(value) UINT32_MAX, (value)
 #define READ_ONLY (O_ACCMODE | O_CREAT | O_TRUNC), O_RDONLY
 
+/* A tracer that lets a call fail, or answers it, puts this number in its place. */
+#define NO_CALL (-1)
+
 /* C libraries and architectures differ in the calls by which they do the same. */
 static const struct rule to_read[] = {
-	{.name = "read"},
-	{.name = "readv"},
-	{.name = "write"},
-	{.name = "writev"},
-	{.name = "close"},
-	{.name = "lseek"},
-	{.name = "_llseek"},
-	{"openat", 2, READ_ONLY},
-	{"open", 1, READ_ONLY},
-	{"fcntl", 1, EXACTLY(F_SETFD)},
-	{"fcntl64", 1, EXACTLY(F_SETFD)},
-	{.name = "fstat"},
-	{.name = "fstat64"},
-	{.name = "newfstatat"},
-	{.name = "fstatat64"},
-	{.name = "stat"},
-	{.name = "stat64"},
-	{.name = "statx"},
-	{.name = "getdents64"},
-	{"mmap", 2, PROT_EXEC, 0},
-	{"mmap2", 2, PROT_EXEC, 0},
-	{"mprotect", 2, PROT_EXEC, 0},
-	{.name = "munmap"},
-	{.name = "mremap"},
-	{.name = "madvise"},
-	{.name = "brk"},
+	{.name = "read"}, {.name = "readv"}, {.name = "write"}, {.name = "writev"},
+	{.name = "close"}, {.name = "lseek"}, {.name = "_llseek"}, {"openat", 2, READ_ONLY},
+	{"open", 1, READ_ONLY}, {"fcntl", 1, EXACTLY(F_SETFD)}, {"fcntl64", 1, EXACTLY(F_SETFD)},
+	{.name = "fstat"}, {.name = "fstat64"}, {.name = "newfstatat"}, {.name = "fstatat64"},
+	{.name = "stat"}, {.name = "stat64"}, {.name = "statx"}, {.name = "getdents64"},
+	{"mmap", 2, PROT_EXEC, 0}, {"mmap2", 2, PROT_EXEC, 0}, {"mprotect", 2, PROT_EXEC, 0},
+	{.name = "munmap"}, {.name = "mremap"}, {.name = "madvise"}, {.name = "brk"},
 	{.name = "sysinfo"}, /* qsort(3): how much memory there is */
-	{.name = "futex"},
-	{.name = "futex_time64"},
+	{.name = "futex"}, {.name = "futex_time64"},
 	{.name = "getrandom"}, /* seeds of jansson's hash tables */
-	{.name = "getpid"},
-	{.name = "gettid"},
-	{.name = "clock_gettime"},
-	{.name = "clock_gettime64"},
-	{.name = "gettimeofday"},
+	{.name = "getpid"}, {.name = "gettid"}, {.name = "clock_gettime"},
+	{.name = "clock_gettime64"}, {.name = "gettimeofday"},
 	{"ioctl", 1, EXACTLY(TCGETS)}, /* isatty(3) */
-	{"ioctl", 1, EXACTLY(TIOCGWINSZ)},
-	{.name = "poll"},
-	{.name = "ppoll"},
-	{.name = "ppoll_time64"},
-	{.name = "rt_sigaction"},
-	{.name = "rt_sigprocmask"},
-	{.name = "rt_sigreturn"},
-	{.name = "sigreturn"},
-	{.name = "restart_syscall"},
-	{.name = "exit_group"},
-	{.name = "exit"},
+	{"ioctl", 1, EXACTLY(TIOCGWINSZ)}, {.name = "poll"}, {.name = "ppoll"},
+	{.name = "ppoll_time64"}, {.name = "rt_sigaction"}, {.name = "rt_sigprocmask"},
+	{.name = "rt_sigreturn"}, {.name = "sigreturn"}, {.name = "restart_syscall"},
+	{.name = "exit_group"}, {.name = "exit"}, {.name = NULL}, /* NO_CALL */
 };
 
 /* What output.c and privileges.c call besides. */
@@ -141,10 +114,10 @@ static void end(struct filter *filter, uint32_t action)
 
 static void allow(struct filter *filter, const struct rule *rule)
 {
-	int number = seccomp_syscall_resolve_name(rule->name);
+	int number = rule->name ? seccomp_syscall_resolve_name(rule->name) : NO_CALL;
 
-	/* Numbers of calls that this architecture lacks are negative. */
-	if (number < 0)
+	/* Other negative numbers are of calls that this architecture lacks. */
+	if (number < 0 && number != NO_CALL)
 		return;
 	load(filter, offsetof(struct seccomp_data, nr));
 	unless_skip(filter, (uint32_t)number, rule->mask ? 4 : 1);

@@ -85,7 +85,9 @@ static void answer(const struct bench *bench, char *text, size_t size)
 
 struct bench_report bench_report_make(const struct evidence *evidence, const struct bench *bench)
 {
-	bool found = bench_has_found(bench);
+	/* A child that ended early leaves rows that may be half. */
+	bool whole = fact_is_known(&bench->fact) || bench->stopped;
+	bool found = whole && bench_has_found(bench);
 	struct bench_report report = {.evidence = evidence,
 		.bench = bench,
 		.noise = noise_find(bench),

@@ -326,7 +326,8 @@ bool trace_start_fork(const struct trace_program *program, char *const *argument
 void trace_start_go(struct trace_start *start)
 {
 	/* SIGPIPE is ignored; a child that is gone is seen by its status. */
-	if (write(start->go, "", 1) < 0)
+	start->error = write(start->go, "", 1) < 0 ? errno : 0;
+	if (start->error)
 		kill(start->pid, SIGKILL);
 	close(start->go);
 }
@@ -349,6 +350,6 @@ struct trace_complaint trace_start_result(struct trace_start *start)
 	while (length < 0 && errno == EINTR);
 	close(start->complaint);
 	if (length != sizeof(complaint))
-		complaint = (struct trace_complaint){.error = 0};
+		complaint = (struct trace_complaint){.preparing = true, .error = start->error};
 	return complaint;
 }

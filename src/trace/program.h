@@ -44,6 +44,7 @@ struct trace_start {
 	pid_t pid;
 	int go;        /* a byte written to it lets the child go on */
 	int complaint; /* the errno of what went wrong in the child; closed by execve() */
+	int error;     /* of trace_start_go(): the child was killed */
 };
 
 /*

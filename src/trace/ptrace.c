@@ -93,9 +93,10 @@ static void handle_stop(struct tracer *tracer, pid_t pid, int status)
 		count_by_information(tracer, pid);
 	if (event == PTRACE_EVENT_STOP && stops_a_group(signal))
 		ptrace(PTRACE_LISTEN, pid, NULL, NULL);
-	else
-		ptrace(tracer->at_each_call ? PTRACE_SYSCALL : PTRACE_CONT, pid, NULL,
-			(void *)(uintptr_t)signal_to_deliver(status));
+	else if (ptrace(tracer->at_each_call ? PTRACE_SYSCALL : PTRACE_CONT, pid, NULL,
+			 (void *)(uintptr_t)signal_to_deliver(status)) < 0 &&
+		 errno != ESRCH)
+		tracer->error = errno;
 }
 
 /* ---- a program that we start ---- */
@@ -128,6 +129,9 @@ static void follow_program(struct tracer *tracer, struct trace_run *run, int64_t
 			return;
 		if (WIFSTOPPED(status)) {
 			handle_stop(tracer, pid, status);
+			/* It would stay stopped. */
+			if (tracer->error)
+				kill(pid, SIGKILL);
 		} else if (pid == trace->program.pid) {
 			run->status = status;
 			trace_set_used(trace, start_ns, &usage);
@@ -160,6 +164,8 @@ bool trace_run_by_seccomp(struct trace_evidence *trace, struct trace_run *run, s
 	follow_program(&tracer, run, start_ns);
 	trace_watch_end();
 	run->complaint = trace_start_result(&start);
+	if (tracer.error)
+		run->complaint = (struct trace_complaint){.preparing = true, .error = tracer.error};
 	return true;
 }
 
