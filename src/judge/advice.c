@@ -146,8 +146,8 @@ static const struct advice_row switch_to_tsc = {.id = "switch-to-tsc",
 static const struct advice_row allow_processes = {.id = "allow-processes",
 	.effort = EFFORT_PROOF,
 	.when = {.verdicts = BIT(VERDICT_UNKNOWN), .applies = lacks_processes},
-	.text = "vdsocheck could not start a process of its own: raise the limit (ulimit -u, "
-		"pids.max of the control group) or remove the filter that forbids it."};
+	.text = "vdsocheck could not start a child process: raise the limit (ulimit -u, pids.max "
+		"of the control group) or remove the filter that forbids it."};
 
 static const struct advice_row allow_proof = {.id = "allow-proof",
 	.effort = EFFORT_PROOF,

@@ -66,12 +66,12 @@ static const struct {
 	{log_is_against_tsc, "the kernel log says that the TSC is unstable"},
 	/* A restored or resumed guest meets another TSC: its own clock makes up for it. */
 	{host_may_be_restored, "a guest restored from a snapshot would see the TSC jump"},
-	{is_wsl, "WSL suspends this machine, after which the TSC no longer fits"},
+	{is_wsl, "WSL suspends this machine, after which the TSC is wrong"},
 	{is_on_kvm_clock,
-		"kvm-clock makes up for another TSC after a migration or a restore, and tsc does "
-		"not"},
+		"kvm-clock compensates for a different TSC after a migration or a restore, and "
+		"tsc does not"},
 	{is_emulated_by_xen, "Xen emulates the TSC for this guest"},
-	{is_unreliable_to_xen, "Xen does not find the TSC of its host reliable"},
+	{is_unreliable_to_xen, "Xen considers the TSC of its host unreliable"},
 	{is_not_known_invariant, "the CPU does not advertise an invariant TSC here"},
 };
 
@@ -85,7 +85,7 @@ static const char *const own_choices[] = {
 	"Constant",
 };
 
-#define OTHER_HYPERVISOR "it is the clock of another hypervisor than this guest's"
+#define OTHER_HYPERVISOR "it is the clock of a different hypervisor"
 
 static const char *reason_against_kvm_clock(const struct evidence *evidence)
 {

@@ -77,7 +77,7 @@ static const struct advice_row use_64_bit_arm = {.id = "use-64-bit-arm",
 
 static const struct advice_row wait_for_gvisor = {.id = "wait-for-gvisor",
 	.effort = EFFORT_LOOK,
-	.text = "Run vdsocheck again when the sandbox is some seconds old.",
+	.text = "Run vdsocheck again after the sandbox has been running for a few seconds.",
 	.steps = {{NULL, "sleep 5; vdsocheck"}}};
 
 static const struct advice_row newer_libc = {.id = "newer-libc",
@@ -88,7 +88,7 @@ static const struct advice_row newer_libc = {.id = "newer-libc",
 
 const struct cause_row cause_process_rows[] = {
 	{.id = "counter-off",
-		.text = "The counter is switched off for this process and those it starts "
+		.text = "The counter is disabled for this process and its children "
 			"(prctl(PR_SET_TSC)): a call that reads it ends with SIGSEGV.",
 		.more = "PR_SET_TSC(2const)",
 		.when = {.needs = COUNTER_OFF},
@@ -96,14 +96,14 @@ const struct cause_row cause_process_rows[] = {
 		.support = support_counter_off,
 		.advice = {&leave_counter_on}},
 	{.id = "emulated",
-		.text = "An emulator runs this program's instructions and answers its system "
-			"calls: run vdsocheck without it to see the host.",
+		.text = "An emulator runs this program and handles its system calls: run "
+			"vdsocheck without it to check the host.",
 		.when = {.needs = EMULATED},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_emulated,
 		.advice = {&run_without_emulator}},
 	{.id = "vdso-switched-off",
-		.text = "The kernel was booted with the vDSO switched off.",
+		.text = "The vDSO is disabled on the kernel command line.",
 		.more = "vdso(7)",
 		.when = {.verdicts = BIT(VERDICT_FALLBACK), .needs = NO_VDSO | NO_VDSO_AT_BOOT},
 		.certainty = CERTAINTY_PROVEN,
@@ -111,7 +111,7 @@ const struct cause_row cause_process_rows[] = {
 		.advice = {&advice_drop_boot}},
 	{.id = "no-vdso",
 		.text = "The kernel, or an emulator in its place (valgrind, qemu-user), gives "
-			"programs no vDSO: there is nothing in user space to ask.",
+			"programs no vDSO, so every clock call is a system call.",
 		.more = "vdso(7)",
 		.when = {.verdicts = BIT(VERDICT_FALLBACK),
 			.needs = NO_VDSO,
@@ -125,15 +125,15 @@ const struct cause_row cause_process_rows[] = {
 		.support = support_by_platform,
 		.advice = {&use_wsl2}},
 	{.id = "arm-compat-disabled",
-		.text = "The kernel keeps this CPU's counter from 32-bit programs, not from 64-bit "
-			"ones.",
+		.text = "The kernel does not let 32-bit programs read this CPU's counter, only "
+			"64-bit ones.",
 		.when = {.needs = FALLS_BACK, .applies = is_arm_compat},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_mode,
 		.advice = {&use_64_bit_arm}},
 	{.id = "gvisor-calibrating",
-		.text = "gVisor's vDSO passes calls on to the sentry until it has measured the "
-			"CPU's counter, for the first seconds of each sandbox.",
+		.text = "In the first seconds of a sandbox, until gVisor has calibrated the "
+			"CPU's counter, its vDSO passes the calls on to the sentry.",
 		.when = {.needs = FALLS_BACK | GVISOR},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_mode,

@@ -108,8 +108,8 @@ static const struct advice_row ask_hyperv_for_tsc = {.id = "ask-hyperv-for-tsc",
 	.effort = EFFORT_ASK,
 	.when = {.applies = has_no_switch},
 	.text = "Ask your provider or platform team:",
-	.ask = "Hyper-V does not offer this guest AccessTscInvariantControls, and the guest does not "
-	       "use the reference TSC page, so every reading of the clock is a system call. Can it "
+	.ask = "Hyper-V does not offer this guest AccessTscInvariantControls, and the guest does "
+	       "not use the reference TSC page, so every clock read is a system call. Can it "
 	       "run on a host that offers one of them?"};
 
 static const struct advice_row ask_for_invariant_tsc = {.id = "ask-for-invariant-tsc",
@@ -119,13 +119,13 @@ static const struct advice_row ask_for_invariant_tsc = {.id = "ask-for-invariant
 		.applies = needs_invariant_tsc},
 	.text = "Do not force the TSC: the CPU does not advertise an invariant TSC to this guest. "
 		"Ask your provider or platform team:",
-	.ask = "Please offer this guest an invariant TSC (CPUID 0x80000007, EDX bit 8; with QEMU: "
-	       "-cpu ...,+invtsc). Without it every reading of the clock is a system call."};
+	.ask = "Please offer this guest an invariant TSC (CPUID 0x80000007, EDX bit 8; with "
+	       "QEMU: -cpu ...,+invtsc). Without it, every clock read is a system call."};
 
 static const struct advice_row newer_kernel_for_cpu = {.id = "newer-kernel-for-cpu",
 	.effort = EFFORT_UPDATE,
-	.text = "Try a newer kernel, which may know this CPU's TSC; the kernel log from the boot "
-		"on says more, if it is still there."};
+	.text = "Try a newer kernel, which may know this CPU's TSC; the kernel log since boot "
+		"says more, if it is still available."};
 
 const struct cause_row cause_selected_rows[] = {
 	{.id = "boot-without-tsc",

@@ -205,7 +205,7 @@ static const struct advice_row switch_to_own_counter = {.id = "switch-to-own-cou
 	.effort = EFFORT_SWITCH,
 	.target = target_own_counter,
 	.text = "{Switch} to {to}, the counter of this architecture, which kernels choose by "
-		"themselves.",
+		"default.",
 	.steps = {{NULL, "echo {to} | sudo tee " SYSFS},
 		{"exits with 0 if the vDSO now serves the calls", "vdsocheck"}},
 	.undo = "echo {from} | sudo tee " SYSFS,
@@ -298,8 +298,8 @@ static const struct advice_row ask_hyperv_host = {.id = "ask-hyperv-host",
 	.effort = EFFORT_ASK,
 	.text = "No setting of this guest makes the page valid.{not tsc} Ask your provider or platform "
 		"team:",
-	.ask = "The Hyper-V reference TSC page of this guest is invalid (tsc_sequence 0), so every "
-	       "reading of the clock is a system call. Can the guest run on a host where the page "
+	.ask = "The Hyper-V reference TSC page of this guest is invalid (tsc_sequence 0), so "
+	       "every clock read is a system call. Can the guest run on a host where the page "
 	       "is valid?"};
 
 static const struct advice_row other_arm_cpu = {.id = "other-arm-cpu",
@@ -382,13 +382,15 @@ const struct cause_row cause_slow_rows[] = {
 		.support = support_xen,
 		.advice = {&ask_xen_host, &move_to_nitro}},
 	{.id = "kvm-clock-switched-off",
-		.text = "The kernel was booted with kvm-clock kept from the vDSO.",
+		.text = "The kernel command line (no-kvmclock-vsyscall) keeps the vDSO from "
+			"reading kvm-clock.",
 		.when = {.needs = FALLS_BACK | ON_KVM_CLOCK, .applies = is_kvm_clock_switched_off},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_boot,
 		.advice = {&advice_drop_boot}},
 	{.id = "kvm-clock-32-bit",
-		.text = "A 32-bit kernel keeps kvm-clock from the vDSO; a 64-bit one does not.",
+		.text = "The vDSO of a 32-bit kernel cannot read kvm-clock; that of a 64-bit "
+			"kernel can.",
 		.when = {.needs = FALLS_BACK | ON_KVM_CLOCK, .applies = is_32_bit},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_mode,
@@ -420,8 +422,8 @@ const struct cause_row cause_slow_rows[] = {
 		.support = support_kvm_feature,
 		.advice = {&ask_kvm_host}},
 	{.id = "pvclock-withdrawn",
-		.text = "The hypervisor vouches for this guest's TSC, but not all the time, as "
-			"when it moves the guest: until then the calls are system calls.",
+		.text = "The hypervisor vouches for this guest's TSC only part of the time, not "
+			"during a migration, for instance; meanwhile the calls are system calls.",
 		.when = {.needs = FALLS_BACK | STABLE_NOW},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_kvm_feature,
@@ -455,8 +457,8 @@ const struct cause_row cause_slow_rows[] = {
 		.support = support_mode,
 		.advice = {&advice_move, &ask_hyperv_host}},
 	{.id = "arm-counter-erratum",
-		.text = "The kernel keeps this CPU's counter from the vDSO, as it does where the "
-			"counter has an erratum or user space may not read it.",
+		.text = "The kernel does not let the vDSO read this CPU's counter, for instance "
+			"because of an erratum, or because user space may not read it.",
 		.when = {.needs = FALLS_BACK, .applies = is_arm_erratum},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_arm,

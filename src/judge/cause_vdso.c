@@ -101,8 +101,8 @@ static const struct advice_row report_crash = {.id = "report-crash",
 
 static const struct advice_row use_coarse_clocks = {.id = "use-coarse-clocks",
 	.effort = EFFORT_PROGRAM,
-	.text = "No setting helps: firmware (SBI) emulates the time register that this CPU lacks. "
-		"Where the resolution of a tick is enough, a program can read "
+	.text = "No setting helps: firmware (SBI) emulates the time register that this CPU "
+		"lacks. If the resolution of a tick is enough, a program can read "
 		"CLOCK_MONOTONIC_COARSE, which needs no counter."};
 
 const struct cause_row cause_vdso_rows[] = {

@@ -143,8 +143,8 @@ const struct advice_row advice_ask_about_unstable_tsc = {.id = "ask-about-unstab
 	.text = "Do not force the TSC: the kernel measured it to be wrong. Reboot, or move this "
 		"machine to another host, and send this to your provider or platform team:",
 	.ask = "The guest's kernel found its TSC unstable and fell back to a clocksource that "
-	       "costs a system call for each reading of the time. Is the TSC of the host "
-	       "synchronized and scaled for this guest?"};
+	       "costs a system call for each clock read. Is the TSC of the host synchronized "
+	       "and scaled for this guest?"};
 
 static const struct advice_row ask_which_clock = {.id = "ask-which-clock",
 	.effort = EFFORT_ASK,
@@ -211,8 +211,8 @@ const struct cause_row cause_watchdog_rows[] = {
 		.support = support_intervals,
 		.advice = {&reboot_to_tsc}},
 	{.id = "tsc-check-late",
-		.text = "The kernel's watchdog dropped the TSC by mistake: its check came late, and "
-			"a difference that is normal after so long was too much for its limit.",
+		.text = "The kernel's watchdog dropped the TSC by mistake: its check came late, "
+			"and a difference that is normal after that time exceeded its limit.",
 		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_LATE},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_intervals,

@@ -105,7 +105,7 @@ const struct contradiction_row contradiction_rows[] = {
 		"The vDSO supports the clock mode, but every call entered the kernel. The verdict "
 		"follows the proof."},
 	{"copy-disagrees", true, copy_disagrees,
-		"In a copy of the vDSO, another word than the clock mode decides whether the "
+		"On a copy of the vDSO, a word other than the clock mode decides whether the "
 		"clocks are served. The verdict follows the proof."},
 	{"name-yet-answered", true, name_yet_answered,
 		"No vDSO is known to read a clocksource of this name, but no call entered the "
@@ -114,9 +114,9 @@ const struct contradiction_row contradiction_rows[] = {
 		"The calls entered the kernel under the filter, but without it they took much less "
 		"time than the cheapest system call: the clocksource may have changed in between."},
 	{"answered-yet-dear", true, answered_yet_dear,
-		"No call entered the kernel under the filter, but without it they took as long as "
-		"a system call, though the counter is quickly read. The verdict follows the "
-		"proof."},
+		"No call entered the kernel under the filter, but without it they took as long "
+		"as a system call, although the counter can be read quickly. The verdict "
+		"follows the proof."},
 	{"counter-dear", false, counter_dear,
 		"Reading the counter takes much longer than a register read does on this "
 		"architecture, if less than a system call: the hypervisor or the firmware may "

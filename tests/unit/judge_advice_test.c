@@ -147,7 +147,7 @@ static void a_kvm_clock_fallback_says_why_tsc_does_not_help(void **state)
 	fact_set_flag(&evidence.host.invariant_tsc, true);
 	count = find(&evidence);
 	assert_true(is_found("ask-kvm-host", count));
-	assert_non_null(strstr(advice[0].text, "Do not switch to tsc: kvm-clock makes up"));
+	assert_non_null(strstr(advice[0].text, "Do not switch to tsc: kvm-clock compensates"));
 	assert_false(names("tsc", count));
 }
 
