@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests of measure/copy on this machine's vDSO: it agrees with the data page, survives refusals
- * and leaves the process unchanged. Kernels whose clocks fall back are tested in the lab.
+ * and leaves the process unchanged. Kernels whose clocks fall back are in the lab, too.
  */
 #include <errno.h>
 #include <seccomp.h>
@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/child.h"
 #include "measure/copy.h"
@@ -23,14 +24,13 @@
 #define PR_MDWE_REFUSE_EXEC_GAIN 1
 #endif
 
+static struct evidence evidence;
 static struct vdso_image image;
 static struct call_table calls;
 static struct vclock_evidence vclock;
 
 static int set_up(void **state)
 {
-	static struct evidence evidence;
-
 	(void)state;
 	evidence_list_live_calls(&evidence, &image, &calls);
 	return 0;
@@ -89,7 +89,6 @@ static void a_wrong_hint_is_ignored(void **state)
 	}
 }
 
-/* Found only on a host whose clocks fall back; here only that it is not claimed. */
 static void no_time_is_given_where_nothing_falls_back(void **state)
 {
 	struct copy_evidence copy;
@@ -97,6 +96,49 @@ static void no_time_is_given_where_nothing_falls_back(void **state)
 	(void)state;
 	measure(&copy);
 	assert_int_equal(fact_is_known(&copy.what_if_fact), copy.falls_back);
+}
+
+/* A vDSO that falls back: a copy of this host's, with no mode in its data page. */
+static void make_fallback(int64_t mode_at, struct vdso_image *fallback)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), before = VVAR_PAGES_BEFORE * page;
+	size_t size = before + image.size + VVAR_PAGES_AFTER * page;
+	const uint32_t none = VCLOCK_MODE_NONE;
+	unsigned char *memory =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	for (size_t at = 0; at < size; at += page) {
+		if (at < before || at >= before + image.size)
+			vvar_copy_stable(image.base - before + at, memory + at);
+	}
+	memcpy(memory + before, (const void *)image.base, image.size);
+	memcpy(memory + (int64_t)before + mode_at, &none, sizeof(none));
+	assert_int_equal(mprotect(memory + before, image.size, PROT_READ | PROT_EXEC), 0);
+	*fallback = image;
+	fallback->base = (uintptr_t)memory + before;
+}
+
+static void a_vdso_that_falls_back_shows_the_price_of_the_counter(void **state)
+{
+	struct copy_evidence served, fallen;
+	struct vdso_image fallback;
+	struct call_table fallback_calls;
+
+	(void)state;
+	memset(&vclock, 0, sizeof(vclock));
+	measure(&served);
+	if (served.falls_back)
+		unit_skip("the clocks of this host fall back");
+	make_fallback(served.at, &fallback);
+	call_table_make(&evidence.vdso, &fallback, &fallback_calls);
+	copy_measure(&fallback, &fallback_calls, &vclock, &fallen, NO_LIMIT);
+	assert_string_equal(fallen.fact.reason, "");
+	assert_true(fallen.falls_back);
+	assert_int_equal(fallen.mode, VCLOCK_MODE_NONE);
+	assert_int_equal(fallen.at, served.at);
+	assert_true(fact_is_known(&fallen.what_if_fact));
+	assert_true(fallen.what_if_ns > 0);
 }
 
 static void the_process_reads_the_same_clock_afterwards(void **state)
@@ -187,6 +229,7 @@ int main(void)
 		cmocka_unit_test(a_hint_saves_the_search_and_changes_nothing_else),
 		cmocka_unit_test(a_wrong_hint_is_ignored),
 		cmocka_unit_test(no_time_is_given_where_nothing_falls_back),
+		cmocka_unit_test(a_vdso_that_falls_back_shows_the_price_of_the_counter),
 		cmocka_unit_test(the_process_reads_the_same_clock_afterwards),
 		cmocka_unit_test(memory_that_may_not_become_executable_is_mapped_twice),
 		cmocka_unit_test(without_executable_memory_the_reason_is_given),
