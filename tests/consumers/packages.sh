@@ -59,7 +59,7 @@ try_package() {
 	step "$1_install"
 	verify "$1: is installed, with its files whole" '[ "$status" -eq 0 ]' \
 		"[ -z \"\$($1_check)\" ]" "$1_list | grep -qx /usr/share/man/man1/vdsocheck.1.gz" \
-		"$1_list | grep -qx /usr/lib/systemd/system/vdsocheck.timer"
+		'grep -qF ExecStart=/usr/bin/vdsocheck "$root/usr/lib/systemd/system/vdsocheck.service"'
 	verify "$1: the installed program runs" 'runs "$root"'
 	rm -f "$root/asked"
 	step "$1_install"
