@@ -61,7 +61,9 @@ static unsigned find_depth(const struct cli *cli)
 
 	if (policy->deciding_count)
 		return DEPTH_ALL;
-	return cli->depth || !policy->max_ns ? cli->depth : DEPTH_SCREEN;
+	if (!cli->depth && (policy->max_ns || policy->clocksource_count))
+		return DEPTH_SCREEN;
+	return cli->depth;
 }
 
 static int check_file(struct cli *cli, const char *path)
