@@ -14,8 +14,8 @@
 
 enum verdict_kind {
 	VERDICT_UNKNOWN = 0,
-	VERDICT_OK,       /* the deciding calls are answered in user space */
-	VERDICT_FALLBACK, /* at least one of them enters the kernel, always or sometimes */
+	VERDICT_OK,       /* the deciding calls are served by the vDSO */
+	VERDICT_FALLBACK, /* at least one of them is a system call, always or sometimes */
 	VERDICT_SLOW,     /* none does, but reading the counter costs as much as a system call */
 };
 
@@ -120,7 +120,7 @@ bool contradiction_may_be_a_change(const struct evidence *evidence);
 struct cost {
 	bool known;
 	const char *reason;   /* why a number is not known; static storage; NULL: all are */
-	double call_ns;       /* the dearest deciding call, as programs make it here */
+	double call_ns;       /* the costliest deciding call, as programs make it here */
 	bool mixed;           /* call_ns is the average of calls that enter and calls that do not */
 	double syscall_ns;    /* the same by raw system call */
 	bool estimated;       /* user_space_ns is known, and something is lost */

@@ -12,11 +12,10 @@
 #include "base/text.h"
 #include "base/units.h"
 
-#define SYSFS "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define GRUB "/etc/default/grub.d/clocksource.cfg"
 #define TMPFILES "/etc/tmpfiles.d/clocksource.conf"
 
-const struct step_row advice_keep_clocksource[] = {
+static const struct step_row keep_clocksource[] = {
 	{"GRUB on Debian and Ubuntu; to undo, remove the file and run update-grub",
 		"echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX clocksource={to}\"' | "
 		"sudo tee " GRUB " && sudo update-grub"},
@@ -27,11 +26,11 @@ const struct step_row advice_keep_clocksource[] = {
 		"sudo sed -i '1s/$/ clocksource={to}/' /etc/kernel/cmdline && "
 		"sudo kernel-install add \"$(uname -r)\" \"/usr/lib/modules/$(uname -r)/vmlinuz\""},
 	{"systemd-tmpfiles, without the kernel command line; to undo, remove the file",
-		"echo 'w " SYSFS " - - - - {to}' | sudo tee " TMPFILES},
+		"echo 'w " CURRENT_CLOCKSOURCE " - - - - {to}' | sudo tee " TMPFILES},
 	{0},
 };
 
-const struct step_row advice_keep_removed[] = {
+static const struct step_row keep_removed[] = {
 	{"GRUB on Debian and Ubuntu: edit GRUB_CMDLINE_LINUX and GRUB_CMDLINE_LINUX_DEFAULT",
 		"sudo editor /etc/default/grub && sudo update-grub"},
 	{"grubby on Fedora, RHEL and Amazon Linux",
@@ -93,7 +92,7 @@ const struct advice_row advice_drop_boot = {.id = "drop-boot-parameters",
 		"reason: the kernel then makes its own choice.",
 	.steps = {{"remove it: with GRUB, grubby or systemd-boot", NULL}, {NULL, "sudo reboot"},
 		{NULL, "vdsocheck"}},
-	.keep = advice_keep_removed};
+	.keep = keep_removed};
 
 /*
  * The safest of the switches: no TSC has to be right, since the hypervisor keeps this clock
@@ -104,10 +103,9 @@ static const struct advice_row switch_to_paravirtual = {.id = "switch-to-paravir
 	.target = target_paravirtual,
 	.text = "{Switch} to {to}, the hypervisor's own clock. `sudo vdsocheck compare --only {to}` "
 		"tries it and switches back.",
-	.steps = {{NULL, "echo {to} | sudo tee " SYSFS},
-		{"exits with 0 if the vDSO now serves the calls", "vdsocheck"}},
-	.keep = advice_keep_clocksource,
-	.undo = "echo {from} | sudo tee " SYSFS,
+	.steps = {SWITCH_STEPS},
+	.keep = keep_clocksource,
+	.undo = SWITCH_UNDO,
 	.risk = "Little: the hypervisor keeps it right when it moves the guest. It may have been "
 		"disabled on purpose."};
 
@@ -118,10 +116,9 @@ static const struct advice_row switch_to_tsc_on_ec2 = {.id = "switch-to-tsc-on-e
 	.text = "{Switch} to tsc, as Amazon recommends for its Xen instances. `sudo vdsocheck compare "
 		"--only tsc` tries it and switches back.",
 	.steps = {{"go on only if it exits 0: the CPUs' TSCs agree", "vdsocheck warp"},
-		{NULL, "echo {to} | sudo tee " SYSFS},
-		{"exits with 0 if the vDSO now serves the calls", "vdsocheck"}},
-	.keep = advice_keep_clocksource,
-	.undo = "echo {from} | sudo tee " SYSFS,
+		SWITCH_STEPS},
+	.keep = keep_clocksource,
+	.undo = SWITCH_UNDO,
 	.risk = "If the CPUs' TSCs disagree, time can jump between them. Most Xen instances do not "
 		"advertise an invariant TSC, so the kernel does not choose tsc by itself.",
 	.source =
@@ -136,10 +133,9 @@ static const struct advice_row switch_to_tsc = {.id = "switch-to-tsc",
 	.text = "{Switch} to tsc. `sudo vdsocheck compare --only tsc` tries it and switches "
 		"back.",
 	.steps = {{"go on only if it exits 0: the CPUs' TSCs agree", "vdsocheck warp"},
-		{NULL, "echo {to} | sudo tee " SYSFS},
-		{"exits with 0 if the vDSO now serves the calls", "vdsocheck"}},
-	.keep = advice_keep_clocksource,
-	.undo = "echo {from} | sudo tee " SYSFS,
+		SWITCH_STEPS},
+	.keep = keep_clocksource,
+	.undo = SWITCH_UNDO,
 	.risk = "If the CPUs' TSCs disagree, time can jump between them. A guest that is migrated "
 		"to a host with another TSC frequency may see its clock run fast or slow."};
 

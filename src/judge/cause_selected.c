@@ -80,9 +80,6 @@ static bool needs_invariant_tsc(const struct view *view)
 	return has_no_switch(view) && !host_may_be_restored(view->evidence);
 }
 
-#define PARAMETERS "https://docs.kernel.org/admin-guide/kernel-parameters.html"
-#define HYPERV_CLOCKS "https://docs.kernel.org/virt/hyperv/clocks.html"
-
 static const struct advice_row read_kernel_log = {.id = "read-kernel-log",
 	.effort = EFFORT_LOOK,
 	.text = "Run vdsocheck as root, and on the host itself: the kernel log may say why this "
@@ -130,7 +127,7 @@ static const struct advice_row newer_kernel_for_cpu = {.id = "newer-kernel-for-c
 const struct cause_row cause_selected_rows[] = {
 	{.id = "boot-without-tsc",
 		.text = "The TSC is disabled on the kernel command line.",
-		.more = PARAMETERS,
+		.more = BOOT_PARAMETERS,
 		.when = {.needs = SECOND_CHOICE | NO_TSC_AT_BOOT},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_boot,
@@ -271,7 +268,7 @@ const struct cause_row cause_unused_rows[] = {
 	{.id = "boot-clocksource-refused",
 		.text = "The clocksource named on the kernel command line was refused: the kernel "
 			"does not offer it.",
-		.more = PARAMETERS,
+		.more = BOOT_PARAMETERS,
 		.when = {.needs = PLAIN, .applies = is_boot_refused},
 		.certainty = CERTAINTY_LIKELY,
 		.proves = is_refused_in_log,

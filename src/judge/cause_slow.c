@@ -197,18 +197,13 @@ static void support_changing(const struct view *view, struct cause *cause)
 	support_add_log(cause, find_return(view->evidence));
 }
 
-#define PARAMETERS "https://docs.kernel.org/admin-guide/kernel-parameters.html"
-#define HYPERV_CLOCKS "https://docs.kernel.org/virt/hyperv/clocks.html"
-#define SYSFS "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-
 static const struct advice_row switch_to_own_counter = {.id = "switch-to-own-counter",
 	.effort = EFFORT_SWITCH,
 	.target = target_own_counter,
 	.text = "{Switch} to {to}, the counter of this architecture, which kernels choose by "
 		"default.",
-	.steps = {{NULL, "echo {to} | sudo tee " SYSFS},
-		{"exits with 0 if the vDSO now serves the calls", "vdsocheck"}},
-	.undo = "echo {from} | sudo tee " SYSFS,
+	.steps = {SWITCH_STEPS},
+	.undo = SWITCH_UNDO,
 	.risk = "It may have been disabled on purpose."};
 
 static const struct advice_row look_where_sys_is = {.id = "look-where-sys-is",
@@ -335,7 +330,7 @@ static const struct advice_row ask_about_trapped_counter = {.id = "ask-about-tra
 const struct cause_row cause_slow_rows[] = {
 	{.id = "boot-clocksource",
 		.text = "This clocksource is set on the kernel command line.",
-		.more = PARAMETERS,
+		.more = BOOT_PARAMETERS,
 		.when = {.applies = is_booted_with_it},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_boot,

@@ -26,19 +26,16 @@ static bool mode_none_yet_answered(const struct view *view)
 	return vclock_is_none(view->evidence) && vdso_never_enters(view);
 }
 
-/* A hypervisor may withdraw its page, and 32-bit arm may be shut out: those are no riddles. */
-static bool mode_may_fall_back(const struct vclock_evidence *vclock)
-{
-	return strcmp(vclock->name, "pvclock") == 0 || strcmp(vclock->name, "hvclock") == 0 ||
-	       strcmp(vclock->name, "archtimer-nocompat") == 0;
-}
-
 static bool mode_set_yet_entering(const struct view *view)
 {
 	const struct vclock_evidence *vclock = &view->evidence->vclock;
 
+	/* A hypervisor may withdraw its page, and 32-bit arm programs may be excluded. */
+	if (strcmp(vclock->name, "pvclock") == 0 || strcmp(vclock->name, "hvclock") == 0 ||
+		strcmp(vclock->name, "archtimer-nocompat") == 0)
+		return false;
 	return vclock->how >= VCLOCK_COPY && vclock->mode != VCLOCK_MODE_NONE &&
-	       !mode_may_fall_back(vclock) && vdso_always_enters(view);
+	       vdso_always_enters(view);
 }
 
 /* Two ways to find the word that decides have found different ones. */
@@ -64,37 +61,36 @@ static bool name_yet_answered(const struct view *view)
 
 static bool entering_yet_cheap(const struct view *view)
 {
-	const struct call_evidence *call = clock_gettime_of(view->evidence, "CLOCK_MONOTONIC");
+	const struct path_evidence *vdso = timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_VDSO);
+	const struct timing_evidence *timing = &view->evidence->timing;
 
-	return vdso_always_enters(view) && call && call->path[PATH_VDSO].timed &&
-	       fact_is_known(&view->evidence->timing.syscall_floor_fact) &&
-	       call->path[PATH_VDSO].min_ns < CHEAP_SHARE * view->evidence->timing.syscall_floor_ns;
+	return vdso_always_enters(view) && vdso && fact_is_known(&timing->syscall_floor_fact) &&
+	       vdso->min_ns < CHEAP_SHARE * timing->syscall_floor_ns;
 }
 
 /* As slow as a system call, although reading the counter is not the cause. */
 static bool answered_yet_dear(const struct view *view)
 {
-	const struct call_evidence *call = clock_gettime_of(view->evidence, "CLOCK_MONOTONIC");
+	const struct path_evidence *vdso = timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_VDSO);
+	const struct path_evidence *raw =
+		timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_SYSCALL);
 	const struct timing_evidence *timing = &view->evidence->timing;
 
-	if (!vdso_never_enters(view) || !call || !fact_is_known(&timing->syscall_floor_fact) ||
-		!fact_is_known(&timing->counter_fact))
-		return false;
-	return call->path[PATH_VDSO].timed && call->path[PATH_SYSCALL].timed &&
+	return vdso_never_enters(view) && vdso && raw && fact_is_known(&timing->counter_fact) &&
+	       fact_is_known(&timing->syscall_floor_fact) &&
 	       timing->counter_ns < CHEAP_SHARE * timing->syscall_floor_ns &&
-	       call->path[PATH_VDSO].min_ns >= call->path[PATH_SYSCALL].min_ns;
+	       vdso->min_ns >= raw->min_ns;
 }
 
 /* Where system calls are slower still, the verdict does not show it. */
 static bool counter_dear(const struct view *view)
 {
-	const struct call_evidence *call = clock_gettime_of(view->evidence, "CLOCK_MONOTONIC");
+	const struct path_evidence *vdso = timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_VDSO);
 	const struct timing_evidence *timing = &view->evidence->timing;
 
-	return vdso_never_enters(view) && counter_is_trapped(view->evidence) && call &&
-	       call->path[PATH_VDSO].timed && fact_is_known(&timing->syscall_floor_fact) &&
-	       timing->counter_ns < timing->syscall_floor_ns &&
-	       call->path[PATH_VDSO].min_ns >= timing->counter_ns;
+	return vdso_never_enters(view) && counter_is_trapped(view->evidence) && vdso &&
+	       fact_is_known(&timing->syscall_floor_fact) &&
+	       timing->counter_ns < timing->syscall_floor_ns && vdso->min_ns >= timing->counter_ns;
 }
 
 const struct contradiction_row contradiction_rows[] = {

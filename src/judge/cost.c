@@ -18,15 +18,14 @@
 static void estimate_user_space(const struct evidence *evidence, struct cost *cost)
 {
 	const struct timing_evidence *timing = &evidence->timing;
-	const struct call_evidence *coarse = clock_gettime_of(evidence, "CLOCK_MONOTONIC_COARSE");
+	const struct path_evidence *coarse =
+		timed_path(evidence, "CLOCK_MONOTONIC_COARSE", PATH_VDSO);
 
-	if (!fact_is_known(&timing->counter_fact) || !coarse || !coarse->path[PATH_VDSO].timed)
-		return;
-	if (counter_is_trapped(evidence))
+	if (!fact_is_known(&timing->counter_fact) || !coarse || counter_is_trapped(evidence))
 		return;
 	cost->estimated = true;
 	cost->user_space_ns =
-		coarse->path[PATH_VDSO].min_ns +
+		coarse->min_ns +
 		(fact_is_known(&timing->ordered_fact) ? timing->ordered_ns : timing->counter_ns);
 }
 
@@ -42,18 +41,18 @@ static const struct path_evidence *paid_path(
 }
 
 /* CLOCK_MONOTONIC, unless another deciding call enters the kernel more often. */
-static const struct call_evidence *find_dearest(const struct evidence *evidence)
+static const struct call_evidence *find_costliest(const struct evidence *evidence)
 {
-	const struct call_evidence *dearest = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
+	const struct call_evidence *costliest = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
 
-	for (size_t i = 0; dearest && i < evidence->call_count; i++) {
+	for (size_t i = 0; costliest && i < evidence->call_count; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
 
-		if (call->decides &&
-			paid_path(evidence, call)->entered > paid_path(evidence, dearest)->entered)
-			dearest = call;
+		if (call->decides && paid_path(evidence, call)->entered >
+					     paid_path(evidence, costliest)->entered)
+			costliest = call;
 	}
-	return dearest;
+	return costliest;
 }
 
 /*
@@ -101,7 +100,7 @@ static bool was_timed_while_served(const struct path_evidence *path, double sysc
 
 void cost_find(const struct evidence *evidence, enum verdict_kind verdict, struct cost *cost)
 {
-	const struct call_evidence *call = find_dearest(evidence);
+	const struct call_evidence *call = find_costliest(evidence);
 	const struct path_evidence *path = call ? paid_path(evidence, call) : NULL;
 
 	*cost = (struct cost){.reason = "absent: the calls were not timed"};

@@ -68,6 +68,14 @@ const struct call_evidence *clock_gettime_of(const struct evidence *evidence, co
 	return NULL;
 }
 
+const struct path_evidence *timed_path(
+	const struct evidence *evidence, const char *clock, enum call_path path)
+{
+	const struct call_evidence *call = clock_gettime_of(evidence, clock);
+
+	return call && call->path[path].timed ? &call->path[path] : NULL;
+}
+
 bool clocksource_is(const struct evidence *evidence, const char *name)
 {
 	return fact_is_known(&evidence->clocksource.current_fact) &&
@@ -105,10 +113,10 @@ bool vclock_is_none(const struct evidence *evidence)
 bool counter_gains_nothing(const struct evidence *evidence)
 {
 	const struct copy_evidence *copy = &evidence->copy;
-	const struct call_evidence *call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
+	const struct path_evidence *vdso = timed_path(evidence, "CLOCK_MONOTONIC", PATH_VDSO);
 
-	return fact_is_known(&copy->what_if_fact) && call && call->path[PATH_VDSO].timed &&
-	       copy->what_if_ns > WORTH_A_SWITCH * call->path[PATH_VDSO].min_ns;
+	return fact_is_known(&copy->what_if_fact) && vdso &&
+	       copy->what_if_ns > WORTH_A_SWITCH * vdso->min_ns;
 }
 
 bool boot_has(const struct evidence *evidence, const char *parameter)

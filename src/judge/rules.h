@@ -38,6 +38,10 @@ const struct kernel_log_line *log_find(const struct evidence *evidence, const ch
 const struct kernel_log_line *log_find_after(
 	const struct evidence *evidence, const struct kernel_log_line *line, const char *text);
 
+/* The call of this clock by this path, where it was timed; else NULL. */
+const struct path_evidence *timed_path(
+	const struct evidence *evidence, const char *clock, enum call_path path);
+
 /* The kernel's release is known and older than major.minor. */
 bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned minor);
 
@@ -253,8 +257,18 @@ extern const struct advice_row *const advice_last_resort[];
 extern const struct advice_row advice_drop_boot, advice_move, advice_update_firmware,
 	advice_ask_about_unstable_tsc;
 
-/* Ways to add {to} to the kernel command line, or to write it at boot; to remove {boot}. */
-extern const struct step_row advice_keep_clocksource[], advice_keep_removed[];
+/* Steps that several rows have: the last ones of a switch to {to}, and what takes it back. */
+#define CURRENT_CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+#define SWITCH_STEPS                                                                               \
+	{NULL, "echo {to} | sudo tee " CURRENT_CLOCKSOURCE},                                       \
+	{                                                                                          \
+		"exits with 0 if the vDSO now serves the calls", "vdsocheck"                       \
+	}
+#define SWITCH_UNDO "echo {from} | sudo tee " CURRENT_CLOCKSOURCE
+
+/* Where to read on. */
+#define BOOT_PARAMETERS "https://docs.kernel.org/admin-guide/kernel-parameters.html"
+#define HYPERV_CLOCKS "https://docs.kernel.org/virt/hyperv/clocks.html"
 
 /* Gathers the causes; `rows` gets the row of each. Returns how many. */
 size_t cause_find(const struct view *view, struct cause causes[CAUSE_MAX],

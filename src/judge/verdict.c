@@ -122,14 +122,13 @@ static bool host_libc_enters(const struct view *view)
  */
 static bool counter_is_slow(const struct view *view)
 {
+	const struct path_evidence *vdso = timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_VDSO);
 	const struct timing_evidence *timing = &view->evidence->timing;
-	const struct call_evidence *call = clock_gettime_of(view->evidence, "CLOCK_MONOTONIC");
 
-	if (!has_proof(view) || !call || !fact_is_known(&timing->counter_fact) ||
-		!fact_is_known(&timing->syscall_floor_fact))
-		return false;
-	return call->path[PATH_VDSO].timed && timing->counter_ns >= timing->syscall_floor_ns &&
-	       call->path[PATH_VDSO].min_ns >= timing->syscall_floor_ns;
+	return has_proof(view) && vdso && fact_is_known(&timing->counter_fact) &&
+	       fact_is_known(&timing->syscall_floor_fact) &&
+	       timing->counter_ns >= timing->syscall_floor_ns &&
+	       vdso->min_ns >= timing->syscall_floor_ns;
 }
 
 /*
