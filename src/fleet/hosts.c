@@ -98,7 +98,7 @@ static bool describe(struct fleet *fleet, const struct evidence *evidence, const
 	       host->of[FLEET_INSTANCE_TYPE];
 }
 
-/* A host that still has the name of its image is not told from others by it. */
+/* A host that still has the name of its image cannot be identified by it. */
 static bool is_named(const struct host_evidence *host)
 {
 	return fact_is_known(&host->name.fact) && *host->name.value &&

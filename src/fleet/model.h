@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The data of `vdsocheck fleet`: of each document the few values that are shown, and the groups
- * that the hosts fall into. Some 200 bytes per host, whatever its document has.
+ * that the hosts fall into. Some 400 bytes per host, whatever its document has.
  */
 #ifndef VDSOCHECK_FLEET_MODEL_H
 #define VDSOCHECK_FLEET_MODEL_H

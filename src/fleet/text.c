@@ -144,7 +144,7 @@ static void write_rest(size_t rest, FILE *out)
 		fprintf(out, "  and %s more (-v)\n", wrap_count(rest, number));
 }
 
-/* Of a path the end tells more than the beginning; of a host's name the beginning. */
+/* Cuts a path at its beginning, which says less than its end; names of hosts are cut at theirs. */
 static const char *shorten(const char *name, char text[NAME_COLUMNS + 1])
 {
 	size_t length = strlen(name);
