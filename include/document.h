@@ -108,7 +108,8 @@ struct field {
 #endif
 
 #define FACT(member) (&(const size_t){offsetof(OF, member)})
-#define GIVEN(member) (&(const size_t){offsetof(OF, member)})
+#define GIVEN(member)                                                                              \
+	(&(const size_t){offsetof(OF, member) + 0 * sizeof((bool *){&((OF *)0)->member})})
 
 #define TEXT(name, member) .key = name, .kind = FIELD_TEXT, TYPED(member, char(*)[])
 #define STRING(name, member) .key = name, .kind = FIELD_STRING, TYPED(member, const char **)
