@@ -39,6 +39,8 @@
 #   make check-source    compilers' warnings, clang-format, shellcheck
 #   make fuzz TIME=60   libFuzzer on each parser, for 60 seconds each
 #   make check-analysis  gcc -fanalyzer, clang-tidy, cppcheck
+#   make coverage        lines that the suites run, by folder and by file (gcovr)
+#   make check-endurance COUNT=10000   runs under load, and what they leave behind
 #   make check-fresh     the README's two commands in minimal chroots of Debian (root, slow)
 #   make check-release   the tarball and the static binaries (make release-deps)
 #   make check-32        a 32-bit build and its tests in such a chroot

@@ -97,6 +97,21 @@ check-faults: $(TEST_BINARY) $(CLI_PRELOADS)
 	$(QUIET)tests/faults/run $(TEST_BINARY) $(BUILD)/tests/faults/fail.so $(if $(ALL),--all) \
 		$(if $(ONLY),--only '$(ONLY)')
 
+# COUNT=10000: runs under load; by hand.
+.PHONY: check-endurance coverage
+check-endurance: $(TEST_BINARY) $(TEST_TOOLS)
+	$(QUIET)tests/live/endurance $(TEST_BINARY) $(BUILD)/tests/tools $(or $(COUNT),500)
+
+# A few tests of check-cli fail with it: what forbids the program to write files forbids it to
+# write its counters, and it says so.
+COVERAGE = $(MAKE) --no-print-directory BUILD=$(BUILD)/coverage CFLAGS='-O0 -g --coverage' LDFLAGS=--coverage \
+	HARDENING= SANITIZE= ATOMIC_PROBE=:
+coverage:
+	$(QUIET)rm -rf $(BUILD)/coverage
+	$(QUIET)$(COVERAGE) check-unit check-hosts
+	$(QUIET)$(COVERAGE) -k check-live check-cli >$(BUILD)/coverage/cli.log 2>&1 || :
+	$(QUIET)tests/source/coverage $(BUILD)/coverage
+
 check-man:
 	$(QUIET)if ! command -v mandoc >/dev/null; then \
 		echo 'skip  the man page has no mistakes: no mandoc'; echo '0 passed, 0 failed, 1 skipped'; \

@@ -3,6 +3,7 @@
  * Tests of collect/cpu, hypervisor, container, platform and process: what the machine is and what
  * this process runs in, by the words of systemd-detect-virt.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "collect.h"
@@ -425,6 +426,20 @@ static void the_tracer_and_the_filter_are_found(void **state)
 	assert_int_equal(host.seccomp.fact.state, FACT_ABSENT);
 }
 
+static void valgrind_is_known_by_what_it_preloads(void **state)
+{
+	struct fake_root *fake = *state;
+	struct root live = {.directory = fake->root.directory, .live = true};
+	struct host_evidence host = {0};
+
+	assert_int_equal(
+		setenv("LD_PRELOAD", "/usr/libexec/valgrind/vgpreload_core-amd64.so", 1), 0);
+	process_collect(&live, &host);
+	unsetenv("LD_PRELOAD");
+	assert_true(fact_is_known(&host.emulator.fact));
+	assert_string_equal(host.emulator.value, "valgrind");
+}
+
 static void on_this_host_everything_is_known_or_has_a_reason(void **state)
 {
 	struct host_evidence host = {0};
@@ -464,6 +479,7 @@ int main(void)
 		IN_TREE(without_cpuinfo_the_cpu_is_unknown),
 		IN_TREE(a_captured_tree_has_no_process),
 		IN_TREE(the_tracer_and_the_filter_are_found),
+		IN_TREE(valgrind_is_known_by_what_it_preloads),
 		cmocka_unit_test(on_this_host_everything_is_known_or_has_a_reason),
 	};
 

@@ -5,12 +5,15 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/klog.h>
 #include <sys/personality.h>
 
 #include "collect/parts.h"
 #include "unit/dice.h"
 #include "unit/fake_root.h"
 #include "unit/unit.h"
+
+#define ACTION_READ_ALL 3 /* SYSLOG_ACTION_READ_ALL, which has no name in the C library */
 
 static void assert_picked(const char *line, const char *wanted)
 {
@@ -274,6 +277,24 @@ static void a_captured_log_is_found(void **state)
 	assert_non_null(strstr(log.source, "/var/log/dmesg"));
 }
 
+/* A container's /dev has no kmsg. The files are a fake's, the system call is this host's. */
+static void without_a_device_the_log_is_asked_for_by_syslog(void **state)
+{
+	struct fake_root *fake = *state;
+	struct root live = {.directory = fake->root.directory, .live = true};
+	struct kernel_log_evidence log = {0};
+
+	fake_root_add(fake, "/var/log/dmesg", "clocksource: Switched to clocksource hpet\n");
+	kernel_log_collect(&live, &log);
+	assert_true(fact_is_known(&log.fact));
+	if (klogctl(ACTION_READ_ALL, (char[16]){0}, 16) >= 0) {
+		assert_string_equal(log.source, "syslog(2)");
+	} else {
+		assert_string_equal(log.source, "/var/log/dmesg");
+		assert_int_equal(log.count, 1);
+	}
+}
+
 static void noise_in_the_log_is_ignored(void **state)
 {
 	static const char letters[] = "[]<>,;. 0179\nSwitched to clocksource";
@@ -309,6 +330,7 @@ int main(void)
 		cmocka_unit_test(records_of_kmsg_are_parsed),
 		cmocka_unit_test(a_long_log_keeps_its_first_and_its_last_half),
 		IN_TREE(a_captured_log_is_found),
+		IN_TREE(without_a_device_the_log_is_asked_for_by_syslog),
 		cmocka_unit_test(noise_in_the_log_is_ignored),
 	};
 
