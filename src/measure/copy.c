@@ -253,6 +253,10 @@ static bool may_be_mode(const struct copy *copy, size_t at)
 {
 	uint32_t value = *word_at(copy, at);
 
+	/* The first word of a page is a sequence: Hyper-V's decides, too, 0 makes its page invalid.
+	 */
+	if (at % copy->page_size == 0)
+		return false;
 	/* The sequence of a time namespace's page, always 1, stands before its mode. */
 	if (*word_at(copy, at + sizeof(uint32_t)) == VCLOCK_MODE_TIMENS)
 		return false;
