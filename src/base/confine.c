@@ -31,6 +31,13 @@ struct rule {
 #define EXACTLY(value) UINT32_MAX, (value)
 #define READ_ONLY (O_ACCMODE | O_CREAT | O_TRUNC), O_RDONLY
 
+/* On powerpc TCGETS is _IOR('t', 19, struct termios), of the kernel's struct, not of libc's. */
+#if defined(__powerpc__)
+#define GET_TERMINAL 0x402c7413u
+#else
+#define GET_TERMINAL TCGETS
+#endif
+
 /* A tracer that lets a call fail, or answers it, puts this number in its place. */
 #define NO_CALL (-1)
 
@@ -48,7 +55,7 @@ static const struct rule to_read[] = {
 	{.name = "getrandom"}, /* seeds of jansson's hash tables */
 	{.name = "getpid"}, {.name = "gettid"}, {.name = "clock_gettime"},
 	{.name = "clock_gettime64"}, {.name = "gettimeofday"},
-	{"ioctl", 1, EXACTLY(TCGETS)}, /* isatty(3) */
+	{"ioctl", 1, EXACTLY(GET_TERMINAL)}, /* isatty(3) */
 	{"ioctl", 1, EXACTLY(TIOCGWINSZ)}, {.name = "poll"}, {.name = "ppoll"},
 	{.name = "ppoll_time64"}, {.name = "rt_sigaction"}, {.name = "rt_sigprocmask"},
 	{.name = "rt_sigreturn"}, {.name = "sigreturn"}, {.name = "restart_syscall"},
