@@ -104,6 +104,8 @@ def _judge_copy(row, report):
     taken = (row.document.get("proof") or {}).get("taken")
     if not row.copy or not taken or row.how != "read" or row.truth not in ("ok", "slow", "fallback"):
         return
+    if row.oracle["seccomp_refused"] is not False:
+        return  # the search counts by a seccomp filter, as the oracle does
     if "SIGSEGV" in row.copy["reason"]:
         return  # the counter is off: no present value of it can be written beside the mode
     if not row.copy["found"]:

@@ -484,7 +484,7 @@ static void no_verdict_contradicts_its_evidence(void **state)
 	unsigned seen[4] = {0};
 
 	(void)state;
-	for (int round = 0; round < 20000; round++) {
+	for (int round = 0; round < 100000; round++) {
 		struct verdict verdict;
 		bool proof;
 
