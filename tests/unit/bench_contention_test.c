@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/contention: what a call costs is what its callers wait for it, whoever delays them. The
- * calls here sleep, so that a machine with one CPU shows the same, and record how long they took:
- * a busy machine makes the calls longer and the result with them.
+ * bench/contention: the cost of a call is the time that its callers wait for it, whatever delays
+ * them. The calls here sleep, so that a machine with one CPU shows the same, and record how long
+ * they took: a busy machine makes the calls longer and the result with them.
  */
 #include <signal.h>
 #include <string.h>
