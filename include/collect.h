@@ -51,9 +51,10 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
 
 /*
  * Opens the live host's /dev/kmsg, once, for any later kernel_log_collect() of a process that
- * gives up its privileges before. False if it cannot be opened.
+ * gives up its privileges before. If it cannot be opened, kernel_log_collect() asks by syslog(2),
+ * which takes CAP_SYSLOG.
  */
-bool kernel_log_open(const struct root *root);
+void kernel_log_open(const struct root *root);
 
 /* The time and the uptime of this host now; of a captured tree neither is known. */
 void moment_collect(const struct root *root, struct moment_evidence *moment);

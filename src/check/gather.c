@@ -186,9 +186,9 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 		skip_measuring(evidence);
 		return;
 	}
-	/* All that takes privileges was read by now, or is open. */
-	privileges_limit(
-		kernel_log_open(root) ? PRIVILEGES_NONE : PRIVILEGES_SYSLOG, PRIVILEGES_WRITE);
+	/* All that takes privileges was read by now, or is open; but syslog(2) has no file. */
+	kernel_log_open(root);
+	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE | PRIVILEGES_SYSLOG);
 	/* One part of the proof before the timing, one after it: the clock may change meanwhile. */
 	start_measuring(&measuring, all ? NULL : keep_shown_calls);
 	timing_measure(evidence, &measuring.calls, TIMING_WHOLE, deadline);
@@ -202,6 +202,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	if (evidence->vclock.how == VCLOCK_UNKNOWN)
 		copy_set_mode(&evidence->copy, &evidence->vclock);
 	evidence->vclock = vclock_infer(evidence);
+	privileges_limit(PRIVILEGES_SYSLOG, PRIVILEGES_WRITE);
 }
 
 void gather_verdict(
