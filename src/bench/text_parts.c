@@ -140,7 +140,9 @@ static void draw_line(const char *from, const char *to, uint64_t calls, uint64_t
  */
 static void draw_buckets(const struct histogram *histogram, FILE *out)
 {
-	size_t first = 0, end = histogram_bucket(histogram->p99_ns) + 1, mode = 0, at_once;
+	/* A percentile is the edge of a bucket: rounding must not decide which side it is on. */
+	size_t first = 0, end = histogram_bucket(histogram->p99_ns * (1 + 1e-9)) + 1, mode = 0,
+	       at_once;
 	uint64_t below, above, most;
 	char from[32], to[32];
 

@@ -344,7 +344,8 @@ static void noise_counts_only_where_it_affects_the_answer(void **state)
 	snprintf(rows[0].subject.call, sizeof(rows[0].subject.call), "time");
 	set_row(&rows[1], PATH_VDSO, 20, 0.1);
 	set_row(&rows[2], PATH_SYSCALL, 160, 0.1);
-	rows[1].stats.outliers = rows[1].stats.preempted = 500;
+	rows[1].stats.outliers = 500;
+	rows[1].stats.preempted = 500;
 	assert_true(noise_find(&bench).quiet);
 	assert_true(fabs(noise_find(&bench).answer_excess - 0.1) < 1e-9);
 	set_row(&rows[2], PATH_SYSCALL, 160, 0.9);
