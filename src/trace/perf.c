@@ -233,14 +233,18 @@ static void run_program(
 {
 	int64_t start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	struct rusage usage;
+	int error = 0;
 
 	trace_watch_program(start->pid, run->limit_ns);
 	trace_start_go(start);
-	while (wait4(trace->program.pid, &run->status, 0, &usage) < 0 && errno == EINTR)
-		;
-	trace_set_used(trace, start_ns, &usage);
+	while (!error && wait4(trace->program.pid, &run->status, 0, &usage) < 0)
+		error = errno == EINTR ? 0 : errno;
+	if (!error)
+		trace_set_used(trace, start_ns, &usage);
 	trace_watch_end();
 	run->complaint = trace_start_result(start);
+	if (error)
+		run->complaint = (struct trace_complaint){.preparing = true, .error = error};
 }
 
 static bool is_usable(const struct root *root, const struct trace_evidence *trace,

@@ -63,7 +63,7 @@ void trace_start_cancel(struct trace_start *start);
 
 /* What went wrong: a step and an errno value. Zero: nothing, the program runs. */
 struct trace_complaint {
-	bool preparing; /* else execve() */
+	bool preparing; /* for counting, or following it; else execve() */
 	int error;
 };
 

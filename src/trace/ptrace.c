@@ -117,6 +117,7 @@ static int set_filter(void *argument)
 static void follow_program(struct tracer *tracer, struct trace_run *run, int64_t start_ns)
 {
 	struct trace_evidence *trace = tracer->trace;
+	bool has_ended = false;
 	struct rusage usage;
 	int status;
 
@@ -125,8 +126,12 @@ static void follow_program(struct tracer *tracer, struct trace_run *run, int64_t
 
 		if (pid < 0 && errno == EINTR)
 			continue;
-		if (pid < 0)
+		if (pid < 0) {
+			/* Before the end of the program: its status and its calls are lost. */
+			if (!has_ended)
+				tracer->error = errno;
 			return;
+		}
 		if (WIFSTOPPED(status)) {
 			handle_stop(tracer, pid, status);
 			/* It would stay stopped. */
@@ -134,6 +139,7 @@ static void follow_program(struct tracer *tracer, struct trace_run *run, int64_t
 				kill(pid, SIGKILL);
 		} else if (pid == trace->program.pid) {
 			run->status = status;
+			has_ended = true;
 			trace_set_used(trace, start_ns, &usage);
 		}
 	}

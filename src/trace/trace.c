@@ -80,9 +80,10 @@ static int complain_of_program(const char *name, int status, int error)
 /* What the child could not do, as its exit status. */
 static int complain_of_start(const char *name, const struct trace_complaint *complaint)
 {
-	if (complaint->preparing)
-		return complain_of_program(
-			"the program under a seccomp filter", STATUS_TROUBLE, complaint->error);
+	if (complaint->preparing) {
+		cli_complain("cannot count the calls of %s: %s", name, strerror(complaint->error));
+		return STATUS_TROUBLE;
+	}
 	return complain_of_program(name,
 		complaint->error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE,
 		complaint->error);

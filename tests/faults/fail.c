@@ -11,9 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-enum function { MALLOC, CALLOC, REALLOC, OPEN_MEMSTREAM, FOPEN, FDOPEN, FCLOSE, FORK, MMAP, COUNT };
+enum function {
+	MALLOC,
+	CALLOC,
+	REALLOC,
+	OPEN_MEMSTREAM,
+	FOPEN,
+	FDOPEN,
+	FCLOSE,
+	FORK,
+	MMAP,
+	WAIT4,
+	COUNT
+};
 
 static const char *const names[COUNT] = {[MALLOC] = "malloc",
 	[CALLOC] = "calloc",
@@ -23,7 +37,8 @@ static const char *const names[COUNT] = {[MALLOC] = "malloc",
 	[FDOPEN] = "fdopen",
 	[FCLOSE] = "fclose",
 	[FORK] = "fork",
-	[MMAP] = "mmap"};
+	[MMAP] = "mmap",
+	[WAIT4] = "wait4"};
 
 static atomic_int calls[COUNT];
 static int failing = -1, failing_call;
@@ -123,4 +138,9 @@ void *mmap(void *at, size_t size, int protection, int flags, int file, off_t off
 {
 	return fails(MMAP, ENOMEM) ? MAP_FAILED
 	                           : REAL(mmap)(at, size, protection, flags, file, offset);
+}
+
+pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
+{
+	return fails(WAIT4, ECHILD) ? -1 : REAL(wait4)(pid, status, options, usage);
 }
