@@ -6,6 +6,7 @@
 #include "measure/timing.h"
 
 #include <math.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/child.h"
@@ -150,6 +151,18 @@ static bool measure_clearing_pass(struct job *job)
 	return clear;
 }
 
+/*
+ * With a proof, the verdict (slow, or a contradiction to be settled) rests on the times of one
+ * call; without one, on those of each; never on those by libc.
+ */
+static bool bears_on_verdict(const struct job *job, size_t row, size_t path)
+{
+	const struct call_row *call = &job->calls->rows[row];
+
+	return path != PATH_LIBC && (!fact_is_known(&job->evidence.proof.fact) ||
+					    strcmp(call->clock, "CLOCK_MONOTONIC") == 0);
+}
+
 static void measure_calls(void *argument)
 {
 	static struct bench_case cases[CASE_COUNT];
@@ -164,17 +177,19 @@ static void measure_calls(void *argument)
 	text_copy(timing->counter, sizeof(timing->counter), counter_name());
 	counter_probe(&timing->counter_fact);
 	timing->ordered_fact = timing->counter_fact;
+	if (job->effort == &efforts[TIMING_BRIEF])
+		fact_set(&timing->ordered_fact, FACT_UNREAD, "no verdict rests on it");
 	for (size_t i = 0; i < job->calls->count * PATH_COUNT; i++) {
-		/* No verdict rests on the time by libc. */
-		if (job->effort == &efforts[TIMING_BRIEF] && i % PATH_COUNT == PATH_LIBC)
+		if (job->effort == &efforts[TIMING_BRIEF] &&
+			!bears_on_verdict(job, i / PATH_COUNT, i % PATH_COUNT))
 			continue;
 		cases[i].call = job->calls->rows[i / PATH_COUNT].path[i % PATH_COUNT];
 	}
 	cases[SYSCALL_FLOOR].call = call_syscall_floor();
-	if (fact_is_known(&timing->counter_fact)) {
+	if (fact_is_known(&timing->counter_fact))
 		cases[COUNTER].call = call_loop(counter_repeat);
+	if (fact_is_known(&timing->ordered_fact))
 		cases[COUNTER_ORDERED].call = call_loop(counter_repeat_ordered);
-	}
 	for (size_t i = 0; i < CASE_COUNT; i++) {
 		cases[i].samples = samples[i];
 		cases[i].capacity = ROUNDS_MAX;

@@ -59,6 +59,25 @@ static void brief_timing_has_what_a_verdict_needs(void **state)
 	}
 }
 
+/* For --quiet with a proof: the times of one call, by the vDSO and by system call. */
+static void brief_timing_after_a_proof_is_of_one_call(void **state)
+{
+	(void)state;
+	evidence_list_live_calls(&evidence, &image, &calls);
+	fact_set_known(&evidence.proof.fact);
+	timing_measure(&evidence, &calls, TIMING_BRIEF, NO_LIMIT);
+	assert_true(fact_is_known(&evidence.timing.syscall_floor_fact));
+	assert_int_equal(evidence.timing.ordered_fact.state, FACT_UNREAD);
+	for (size_t i = 0; i < evidence.call_count; i++) {
+		const struct call_evidence *call = &evidence.calls[i];
+		bool bears = strcmp(call->clock, "CLOCK_MONOTONIC") == 0;
+
+		for (int path = 0; path < PATH_COUNT; path++)
+			assert_int_equal(call->path[path].timed,
+				bears && path != PATH_LIBC && call->path[path].available);
+	}
+}
+
 static void assert_in_tenths(double ns)
 {
 	assert_true(fabs(ns * 10 - round(ns * 10)) < 1e-6);
@@ -110,6 +129,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_available_path_is_timed_and_no_other),
 		cmocka_unit_test(brief_timing_has_what_a_verdict_needs),
+		cmocka_unit_test(brief_timing_after_a_proof_is_of_one_call),
 		cmocka_unit_test(times_are_in_tenths_of_a_nanosecond),
 		cmocka_unit_test(a_call_that_crashes_is_reported_and_the_others_are_timed),
 	};
