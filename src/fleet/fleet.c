@@ -6,6 +6,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +22,8 @@
 /* Further broken documents are counted, not named, without --verbose. */
 #define NAMED_MAX 20
 
-/* The name of a file and the number of a line. */
-#define PLACE_SIZE (PATH_MAX + 32)
+/* Directories in one another: more than any collection of documents has. */
+#define DEPTH_MAX 16
 
 enum id { OPTION_TOP = OPTION_OWN, OPTION_RATE };
 
@@ -62,35 +63,21 @@ static const struct field document_fields[] = {
 
 #undef OF
 
+/* `line` is 0 for what has none. */
 static void note_broken(struct cli *cli, const char *path, unsigned long line, const char *why)
 {
 	struct request *request = cli->own;
 	size_t broken = ++request->fleet.broken;
 
-	if (broken <= NAMED_MAX || cli->verbose)
+	if (broken > NAMED_MAX && !cli->verbose)
+		return;
+	if (line)
 		cli_complain("%s:%lu: %s", path, line, why);
+	else
+		cli_complain("%s: %s", path, why);
 }
 
-/*
- * What a host without a name is called: "web-1" for web-1.json, and with the line where the file
- * has several documents.
- */
-static void name_place(char place[PLACE_SIZE], const char *file, bool alone, unsigned long line)
-{
-	struct span name = text_span(file);
-	size_t length;
-
-	if (name.length > 5 && memcmp(file + name.length - 5, ".json", 5) == 0)
-		name.length -= 5;
-	text_copy_span(place, PATH_MAX, name);
-	length = strlen(place);
-	if (!alone)
-		snprintf(place + length, PLACE_SIZE - length, ":%lu", line);
-}
-
-/* `file` is the path as far as it names hosts. */
-static void read_documents(
-	struct cli *cli, const char *path, const char *file, struct document_stream *stream)
+static void read_documents(struct cli *cli, const char *path, struct document_stream *stream)
 {
 	static struct fleet_document document;
 	struct request *request = cli->own;
@@ -101,9 +88,10 @@ static void read_documents(
 		{0},
 	};
 	enum document_found found = DOCUMENT_END;
-	char place[PLACE_SIZE];
+	char file[PATH_MAX];
 	bool first = true;
 
+	text_copy(file, sizeof(file), path);
 	for (; !stop && !request->no_memory; first = false) {
 		struct fact why = {0};
 		unsigned long line;
@@ -116,10 +104,11 @@ static void read_documents(
 			note_broken(cli, path, line, why.reason);
 			continue;
 		}
-		name_place(place, file, first && !document_stream_has_more(stream), line);
+		if (first && !document_stream_has_more(stream))
+			line = 0;
 		if (request->rate > 0)
 			document.rate = request->rate;
-		request->no_memory = !fleet_add(&request->fleet, &document, place);
+		request->no_memory = !fleet_add(&request->fleet, &document, file, line);
 		if (progress_is_shown() && request->fleet.count % 100 == 0)
 			progress_say("reading: %zu hosts", request->fleet.count);
 	}
@@ -130,15 +119,38 @@ static void read_documents(
 /* ---- files and directories ---- */
 
 /* False with the reason if it cannot be opened. */
-static bool read_file(struct cli *cli, const char *path, const char *file, struct fact *why)
+static bool read_file(struct cli *cli, const char *path, struct fact *why)
 {
 	struct document_stream stream;
 
 	if (!document_stream_open(&stream, path, why))
 		return false;
-	read_documents(cli, path, file, &stream);
+	read_documents(cli, path, &stream);
 	document_stream_close(&stream);
 	return true;
+}
+
+static bool read_directory(struct cli *cli, const char *path, unsigned depth, struct fact *why);
+
+/* Symbolic links are not followed: they may lead to another document of the list, or in a circle.
+ */
+static void read_entry(struct cli *cli, const char *directory, const char *name, unsigned depth)
+{
+	struct fact why = {0};
+	struct stat status;
+	char path[PATH_MAX];
+	bool done = true;
+
+	if (snprintf(path, sizeof(path), "%s/%s", directory, name) >= (int)sizeof(path))
+		note_broken(cli, name, 0, strerror(ENAMETOOLONG));
+	else if (fstatat(AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		note_broken(cli, path, 0, strerror(errno));
+	else if (S_ISREG(status.st_mode))
+		done = read_file(cli, path, &why);
+	else if (S_ISDIR(status.st_mode))
+		done = read_directory(cli, path, depth + 1, &why);
+	if (!done)
+		note_broken(cli, path, 0, why.reason);
 }
 
 /* Hidden files are those of editors and of downloads under way. */
@@ -147,34 +159,25 @@ static int is_shown(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-static void read_entry(struct cli *cli, const char *directory, const char *name)
-{
-	struct fact why = {0};
-	struct stat status;
-	char path[PATH_MAX];
-
-	if (snprintf(path, sizeof(path), "%s/%s", directory, name) >= (int)sizeof(path))
-		note_broken(cli, name, 1, strerror(ENAMETOOLONG));
-	else if (stat(path, &status) < 0)
-		note_broken(cli, path, 1, strerror(errno));
-	else if (S_ISREG(status.st_mode) && !read_file(cli, path, name, &why))
-		note_broken(cli, path, 1, why.reason);
-}
-
-/* Its files, in the order of their names; not those of directories in it. */
-static bool read_directory(struct cli *cli, const char *path, struct fact *why)
+/* In the order of names; false with the reason if it cannot be read. */
+static bool read_directory(struct cli *cli, const char *path, unsigned depth, struct fact *why)
 {
 	struct request *request = cli->own;
 	struct dirent **entries;
-	int count = scandir(path, &entries, is_shown, alphasort);
+	int count;
 
+	if (depth > DEPTH_MAX) {
+		fact_set(why, FACT_FAILED, "more than %d directories deep", DEPTH_MAX);
+		return false;
+	}
+	count = scandir(path, &entries, is_shown, alphasort);
 	if (count < 0) {
 		fact_set(why, FACT_FAILED, "%s", strerror(errno));
 		return false;
 	}
 	for (int i = 0; i < count; i++) {
 		if (!stop && !request->no_memory)
-			read_entry(cli, path, entries[i]->d_name);
+			read_entry(cli, path, entries[i]->d_name, depth);
 		free(entries[i]);
 	}
 	free(entries);
@@ -188,7 +191,7 @@ static void read_operand(struct cli *cli, const char *path)
 	struct stat status;
 	bool is_directory = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 
-	if (is_directory ? read_directory(cli, path, &why) : read_file(cli, path, path, &why))
+	if (is_directory ? read_directory(cli, path, 0, &why) : read_file(cli, path, &why))
 		return;
 	cli_complain("%s: %s", path, why.reason);
 	request->not_found = true;
@@ -277,7 +280,8 @@ const struct command fleet_command = {
 	.help = "Reads documents written by 'vdsocheck --json' on many hosts, judges each anew, and "
 		"prints one table, the worst hosts first, and groups by cause, kernel, clocksource and "
 		"instance type. A file has one document, or several, pretty-printed or one per line; of a "
-		"directory all files are read; without operands, standard input.",
+		"directory all files are read, also those in directories below it; without operands, "
+		"standard input.",
 	.status =
 		"that of the worst host: 0 served by the vDSO, 1 fallback or slow, 2 undetermined, "
 		"or a document that could not be read; 3 usage error, a FILE or DIR that cannot be "

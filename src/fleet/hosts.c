@@ -48,13 +48,12 @@ static void *grow(void *list, size_t count, size_t *room, size_t size)
 
 /* ---- one document ---- */
 
-/* The key of the object that has this text; NULL if memory ran out. */
-static const char *keep(json_t *names, const char *text)
+const char *fleet_keep(struct fleet *fleet, const char *text)
 {
-	void *place = json_object_iter_at(names, text);
+	void *place = json_object_iter_at(fleet->names, text);
 
-	if (!place && json_object_set_new(names, text, json_true()) == 0)
-		place = json_object_iter_at(names, text);
+	if (!place && json_object_set_new(fleet->names, text, json_true()) == 0)
+		place = json_object_iter_at(fleet->names, text);
 	return place ? json_object_iter_key(place) : NULL;
 }
 
@@ -77,8 +76,7 @@ static void judge(const struct fleet_document *document, struct fleet_host *host
 }
 
 /* False if memory ran out. */
-static bool describe(struct fleet *fleet, const struct evidence *evidence, const char *name,
-	struct fleet_host *host)
+static bool describe(struct fleet *fleet, const struct evidence *evidence, struct fleet_host *host)
 {
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 	const struct text_fact *kernel = &evidence->host.kernel;
@@ -87,14 +85,13 @@ static bool describe(struct fleet *fleet, const struct evidence *evidence, const
 
 	if (fact_is_known(&time->fact))
 		text_copy(host->time, sizeof(host->time), time->value);
-	host->name = keep(fleet->names, name);
 	host->of[FLEET_KERNEL] =
-		keep(fleet->names, fact_is_known(&kernel->fact) ? kernel->value : "");
-	host->of[FLEET_CLOCKSOURCE] = keep(fleet->names,
-		fact_is_known(&clocksource->current_fact) ? clocksource->current : "");
+		fleet_keep(fleet, fact_is_known(&kernel->fact) ? kernel->value : "");
+	host->of[FLEET_CLOCKSOURCE] = fleet_keep(
+		fleet, fact_is_known(&clocksource->current_fact) ? clocksource->current : "");
 	host->of[FLEET_INSTANCE_TYPE] =
-		keep(fleet->names, fact_is_known(&type->fact) ? type->value : "");
-	return host->name && host->of[FLEET_KERNEL] && host->of[FLEET_CLOCKSOURCE] &&
+		fleet_keep(fleet, fact_is_known(&type->fact) ? type->value : "");
+	return host->of[FLEET_KERNEL] && host->of[FLEET_CLOCKSOURCE] &&
 	       host->of[FLEET_INSTANCE_TYPE];
 }
 
@@ -140,16 +137,21 @@ static bool keep_newest(
 	return true;
 }
 
-bool fleet_add(struct fleet *fleet, const struct fleet_document *document, const char *place)
+bool fleet_add(struct fleet *fleet, const struct fleet_document *document, const char *file,
+	unsigned long line)
 {
 	const struct host_evidence *identity = &document->evidence.host;
-	bool named = is_named(identity);
-	struct fleet_host host = {.cause_count = 0};
+	struct fleet_host host = {.line = line};
 
 	judge(document, &host);
-	if (!describe(fleet, &document->evidence, named ? identity->name.value : place, &host))
+	if (!describe(fleet, &document->evidence, &host))
 		return false;
-	return named ? keep_newest(fleet, &host, identity) : keep_host(fleet, &host);
+	if (is_named(identity)) {
+		host.name = fleet_keep(fleet, identity->name.value);
+		return host.name && keep_newest(fleet, &host, identity);
+	}
+	host.file = fleet_keep(fleet, file);
+	return host.file && keep_host(fleet, &host);
 }
 
 /* ---- all of them ---- */
@@ -257,7 +259,7 @@ static bool count_host(struct fleet *fleet, const struct fleet_host *host)
 
 bool fleet_sum(struct fleet *fleet)
 {
-	bool counted = true;
+	bool counted = fleet_name_hosts(fleet);
 
 	for (size_t i = 0; counted && i < FLEET_DIMENSIONS; i++) {
 		fleet->groups[i].places = json_object();

@@ -25,7 +25,9 @@ enum fleet_dimension {
 };
 
 struct fleet_host {
-	const char *name;            /* that of the host, or of its document */
+	const char *name;            /* NULL before fleet_sum() where the document has none */
+	const char *file;            /* whose document it is, by its path; NULL: it has a name */
+	unsigned long line;          /* of the document in this file; 0: it is the only one */
 	char time[MOMENT_TIME_SIZE]; /* "": unknown */
 	enum verdict_kind verdict;
 	const char *rule; /* that the verdict was found by; static */
@@ -82,12 +84,23 @@ void fleet_free(struct fleet *fleet);
 
 /*
  * Judges a document and keeps what is shown of it. Where it names its host, only the newest
- * document of that host is kept; otherwise the host is called `place`.
+ * document of that host is kept; otherwise the host is named after the file. `line` is 0 for the
+ * only document of the file.
  */
-bool fleet_add(struct fleet *fleet, const struct fleet_document *document, const char *place);
+bool fleet_add(struct fleet *fleet, const struct fleet_document *document, const char *file,
+	unsigned long line);
 
-/* After the last document: sorts the hosts, makes the groups and sorts them, the worst first. */
+/*
+ * After the last document: names the hosts and sorts them, makes the groups and sorts them, the
+ * worst first.
+ */
 bool fleet_sum(struct fleet *fleet);
+
+/* Names the hosts that their documents do not name. */
+bool fleet_name_hosts(struct fleet *fleet);
+
+/* A copy of the text that the fleet owns, one for all equal texts; NULL if memory ran out. */
+const char *fleet_keep(struct fleet *fleet, const char *text);
 
 /* The worst verdict of all; with broken documents not better than unknown. */
 enum verdict_kind fleet_verdict(const struct fleet *fleet);
