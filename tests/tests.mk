@@ -56,8 +56,11 @@ check-unit: $(if $(TEST),$(WANTED_TESTS),$(UNIT_TESTS))
 	$(QUIET)tests/unit/run $(or $^,$(error no unit test has '$(TEST)' in its name))
 
 # HOST=NAME: that host alone.
-check-hosts: $(TEST_BINARY) $(SCHEMA_TOOL) $(if $(HOST),,check-printed)
+check-hosts: $(TEST_BINARY) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(if $(HOST),,check-printed)
 	$(QUIET)$(SCHEMA_TOOL) | cmp - $(SCHEMA) || { echo 'FAIL  $(SCHEMA) is stale: make schema'; exit 1; }
+	$(QUIET)for pair in $(COMPLETIONS); do \
+		$(COMPLETIONS_TOOL) "$${pair%:*}" | cmp - "src/share/completions/$${pair#*:}" || \
+		{ echo 'FAIL  src/share/completions is stale: make completions'; exit 1; }; done
 	$(QUIET)if command -v python3 >/dev/null; then python3 -B tests/hosts/run $(TEST_BINARY) $(HOST); \
 	else echo 'skip  hosts: no python3'; echo '0 passed, 0 failed, 1 skipped'; fi
 
@@ -82,10 +85,7 @@ completions: $(COMPLETIONS_TOOL)
 		$(COMPLETIONS_TOOL) "$${pair%:*}" >"src/share/completions/$${pair#*:}" || exit 1; done
 
 # ONLY=TEXT: the tests with TEXT in their names alone.
-check-cli: $(TEST_BINARY) $(TEST_TOOLS) $(CLI_PRELOADS) $(COMPLETIONS_TOOL)
-	$(QUIET)for pair in $(COMPLETIONS); do \
-		$(COMPLETIONS_TOOL) "$${pair%:*}" | cmp - "src/share/completions/$${pair#*:}" || \
-		{ echo 'FAIL  src/share/completions is stale: make completions'; exit 1; }; done
+check-cli: $(TEST_BINARY) $(TEST_TOOLS) $(CLI_PRELOADS)
 	$(QUIET)ONLY='$(ONLY)' tests/cli/run $(TEST_BINARY) $(BUILD)/tests
 
 check-live: $(TEST_BINARY) $(TEST_TOOLS)
