@@ -33,7 +33,7 @@
 #
 #   make check-unit check-hosts check-cli check-live     one suite
 #   make hosts           write the expected output anew from what is printed now
-#   make schema          write src/share/vdsocheck-1.schema.json anew from the fields
+#   make schema          write src/share/*.schema.json anew from the fields
 #   make completions     the same for src/share/completions/, from the commands
 #   make check-consumers Prometheus, Nagios and others on our output (CONSUMER=NAME: one of them)
 #   make check-source    compilers' warnings, clang-format, shellcheck

@@ -136,6 +136,9 @@ struct field {
 #define INLINE_AT(member, rows)                                                                    \
 	.key = #member, .kind = FIELD_INLINE, .options = FIELD_POINTER, .fields = (rows),          \
 	.at = offsetof(OF, member)
+#define OBJECT_AT(name, member, rows)                                                              \
+	.key = name, .kind = FIELD_OBJECT, .options = FIELD_POINTER, .fields = (rows),             \
+	.at = offsetof(OF, member)
 #define LIST_AT(name, member, count, rows)                                                         \
 	.key = name, .kind = FIELD_LIST, .options = FIELD_POINTER, .fields = (rows),               \
 	.at = offsetof(OF, member), .size = sizeof(((OF *)0)->member[0]),                          \
@@ -229,6 +232,7 @@ enum document_found document_stream_next(struct document_stream *stream,
 bool document_schema(const char *schema, const struct document_part *parts, FILE *out);
 
 /* The keys of every command's document that say when the host was looked at. */
+extern const struct field moment_fields[];
 struct document_part moment_part(const struct moment_evidence *from, struct moment_evidence *to);
 
 /* The evidence of a document of `vdsocheck check`. Either may be NULL, here and above. */

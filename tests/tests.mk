@@ -11,9 +11,8 @@ UNIT_HELPERS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%.o,\
 	$(filter-out %_test.c,$(wildcard tests/unit/*.c)))
 PRINTED_TEST := $(BUILD)/tests/printed/printed
 PRINTED_OBJECTS := $(patsubst tests/printed/%.c,$(BUILD)/tests/printed/%.o,$(wildcard tests/printed/*.c))
-SCHEMA := src/share/vdsocheck-1.schema.json
-WATCH_SCHEMA := src/share/vdsocheck-watch-1.schema.json
 SCHEMA_TOOL := $(BUILD)/tests/tools/schema
+SCHEMAS := check:vdsocheck $(foreach name,bench compare compare-dry-run fleet trace warp watch,$(name):vdsocheck-$(name))
 COMPLETIONS_TOOL := $(BUILD)/tests/tools/completions
 TEST_TOOLS := $(addprefix $(BUILD)/tests/tools/,oracle sandbox document)
 CLI_PRELOADS := $(addprefix $(BUILD)/tests/,cli/counter_off.so faults/fail.so)
@@ -40,8 +39,7 @@ check-trace: $(TEST_BINARY) $(TRACE_CALLER) $(TEST_TOOLS)
 	$(QUIET)tests/trace/run $(TEST_BINARY) $(BUILD)/tests $(CYCLES)
 
 .PHONY: check-watch
-check-watch: $(TEST_BINARY) $(TEST_TOOLS) $(SCHEMA_TOOL)
-	$(QUIET)$(SCHEMA_TOOL) watch | cmp - $(WATCH_SCHEMA) || { echo 'FAIL  $(WATCH_SCHEMA) is stale: make schema'; exit 1; }
+check-watch: $(TEST_BINARY) $(TEST_TOOLS)
 	$(QUIET)tests/watch/run $(TEST_BINARY) $(BUILD)/tests
 
 # What counting costs, beside strace: a table. ROUNDS=7
@@ -57,7 +55,9 @@ check-unit: $(if $(TEST),$(WANTED_TESTS),$(UNIT_TESTS))
 
 # HOST=NAME: that host alone.
 check-hosts: $(TEST_BINARY) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(if $(HOST),,check-printed)
-	$(QUIET)$(SCHEMA_TOOL) | cmp - $(SCHEMA) || { echo 'FAIL  $(SCHEMA) is stale: make schema'; exit 1; }
+	$(QUIET)for pair in $(SCHEMAS); do \
+		$(SCHEMA_TOOL) "$${pair%:*}" | cmp - "src/share/$${pair#*:}-1.schema.json" || \
+		{ echo 'FAIL  src/share is stale: make schema'; exit 1; }; done
 	$(QUIET)for pair in $(COMPLETIONS); do \
 		$(COMPLETIONS_TOOL) "$${pair%:*}" | cmp - "src/share/completions/$${pair#*:}" || \
 		{ echo 'FAIL  src/share/completions is stale: make completions'; exit 1; }; done
@@ -73,9 +73,8 @@ hosts: $(TEST_BINARY) $(PRINTED_TEST) schema
 	$(QUIET)$(PRINTED_TEST) --write
 
 schema: $(SCHEMA_TOOL)
-	$(QUIET)mkdir -p $(dir $(SCHEMA))
-	$(QUIET)$(SCHEMA_TOOL) >$(SCHEMA)
-	$(QUIET)$(SCHEMA_TOOL) watch >$(WATCH_SCHEMA)
+	$(QUIET)for pair in $(SCHEMAS); do \
+		$(SCHEMA_TOOL) "$${pair%:*}" >"src/share/$${pair#*:}-1.schema.json" || exit 1; done
 
 # The same for the completions of shells, after a change of a command's options.
 .PHONY: completions

@@ -71,7 +71,7 @@ static void write_csv_line(json_t *row, bool names, FILE *out)
 
 bool bench_report_csv(const void *result, const struct style *style, FILE *out)
 {
-	json_t *document = bench_report_object(result), *row;
+	json_t *document = field_write(bench_report_fields, result, result), *row;
 	const char *between = "";
 	size_t at;
 
@@ -130,7 +130,7 @@ static void write_markdown(json_t *rows, const char *const *columns, FILE *out)
 bool bench_report_markdown(const void *result, const struct style *style, FILE *out)
 {
 	const struct bench_report *report = result;
-	json_t *document = bench_report_object(report);
+	json_t *document = field_write(bench_report_fields, report, report);
 	const char *between = "";
 
 	(void)style;

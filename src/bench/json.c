@@ -121,7 +121,7 @@ static const struct field row_fields[] = {
 	{INLINE(subject, subject_fields)},
 	{CPU("cpu", cpu)},
 	{INLINE(stats, price_fields)},
-	{COMPUTED("ratio", FIELD_REAL, ratio)},
+	{COMPUTED("ratio", FIELD_REAL, ratio), .most = DOCUMENT_NS_MAX},
 	{INLINE(cold, cold_fields)},
 	{CALL_NS("call_p50_ns", histogram.p50_ns)},
 	{CALL_NS("call_p90_ns", histogram.p90_ns)},
@@ -272,6 +272,11 @@ static const struct field host_fields[] = {
 #undef OF
 #define OF struct evidence
 
+static const struct field evidence_moment_fields[] = {
+	{INLINE(moment, moment_fields)},
+	{0},
+};
+
 static const struct field evidence_fields[] = {
 	{OBJECT("clocksource", clocksource, clocksource_fields)},
 	{OBJECT("host", host, host_fields)},
@@ -290,7 +295,8 @@ static const struct field stopped_fields[] = {
 
 static const struct field table_fields[] = {
 	{LIST_AT("calls", rows, row_count, row_fields)},
-	{COMPUTED("yardsticks", FIELD_LIST, baselines), .fields = baseline_fields},
+	{COMPUTED("yardsticks", FIELD_LIST, baselines), .options = FIELD_FILLED,
+		.fields = baseline_fields},
 	{0},
 };
 
@@ -305,8 +311,9 @@ static const struct field other_fields[] = {
 #undef OF
 #define OF struct bench_report
 
-static const struct field report_fields[] = {
-	{STRING("verdict", verdict)},
+const struct field bench_report_fields[] = {
+	{INLINE_AT(evidence, evidence_moment_fields)},
+	{STRING("verdict", verdict), .options = FIELD_FILLED},
 	{INTEGER("exit_status", exit_status, INT32_MAX)},
 	{TEXT("summary", summary)},
 	{INLINE_AT(bench, stopped_fields)},
@@ -319,19 +326,9 @@ static const struct field report_fields[] = {
 	{0},
 };
 
-json_t *bench_report_object(const struct bench_report *report)
-{
-	return field_write(report_fields, report, report);
-}
-
 bool bench_report_json(const void *result, const struct style *style, FILE *out)
 {
-	const struct bench_report *report = result;
-	const struct document_part parts[] = {
-		moment_part(&report->evidence->moment, NULL),
-		{.fields = report_fields, .from = report},
-		{0},
-	};
+	const struct document_part parts[] = {{.fields = bench_report_fields, .from = result}, {0}};
 
 	return document_write(BENCH_SCHEMA, parts, style->compact, out);
 }

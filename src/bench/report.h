@@ -3,11 +3,11 @@
 #ifndef VDSOCHECK_BENCH_REPORT_H
 #define VDSOCHECK_BENCH_REPORT_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "cli/command.h"
+#include "document.h"
 #include "evidence.h"
 #include "model.h"
 
@@ -29,12 +29,10 @@ struct bench_report bench_report_make(const struct evidence *evidence, const str
 
 /* These take a struct bench_report. */
 bool bench_report_text(const void *result, const struct style *style, FILE *out);
+extern const struct field bench_report_fields[];
 bool bench_report_json(const void *result, const struct style *style, FILE *out);
 bool bench_report_csv(const void *result, const struct style *style, FILE *out);
 bool bench_report_markdown(const void *result, const struct style *style, FILE *out);
-
-/* The document without its head, for the other formats; NULL if memory ran out. */
-json_t *bench_report_object(const struct bench_report *report);
 
 /*
  * Begins a line with the call and its path; the call only where it is not that of the line

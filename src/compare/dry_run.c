@@ -166,23 +166,18 @@ bool dry_run_text(const struct dry_run *dry, FILE *out)
 
 #define OF struct dry_row
 
-static bool has_ns(const void *object)
-{
-	return ((const struct dry_row *)object)->ns >= 0;
-}
-
 static bool is_candidate(const void *object)
 {
 	return !((const struct dry_row *)object)->in_use;
 }
 
 static const struct field row_fields[] = {
-	{STRING("name", name)},
+	{STRING("name", name), .options = FIELD_FILLED},
 	{FLAG("in_use", in_use)},
-	{NS("call_ns", ns), .has = has_ns},
+	{NS("call_ns", ns), .options = FIELD_NEGATIVE_NONE},
 	{REASON("reason"), .fact = FACT(fact)},
-	{STRING("how", how)},
-	{STRING("note", note)},
+	{STRING("how", how), .options = FIELD_FILLED},
+	{STRING("note", note), .options = FIELD_FILLED},
 	{FLAG("advisable", advisable), .has = is_candidate},
 	{STRING("why_not", why_not), .has = is_candidate},
 	{0},
@@ -200,11 +195,12 @@ static json_t *summary(const void *object, const void *whole)
 	return json_string(phrase.text);
 }
 
-static const struct field run_fields[] = {
+const struct field dry_run_fields[] = {
+	{INLINE_AT(moment, moment_fields)},
 	{FLAG("dry_run", is_dry)},
-	{STRING("verdict", verdict)},
+	{STRING("verdict", verdict), .options = FIELD_FILLED},
 	{INTEGER("exit_status", exit_status, 255)},
-	{COMPUTED("summary", FIELD_STRING, summary)},
+	{COMPUTED("summary", FIELD_STRING, summary), .options = FIELD_FILLED},
 	{STRING("original", current)},
 	{LIST("sources", rows, count, row_fields)},
 	{0},
@@ -212,11 +208,7 @@ static const struct field run_fields[] = {
 
 bool dry_run_json(const struct dry_run *dry, bool compact, FILE *out)
 {
-	const struct document_part parts[] = {
-		moment_part(dry->moment, NULL),
-		{.fields = run_fields, .from = dry},
-		{0},
-	};
+	const struct document_part parts[] = {{.fields = dry_run_fields, .from = dry}, {0}};
 
 	return document_write(COMPARE_SCHEMA, parts, compact, out);
 }

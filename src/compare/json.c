@@ -27,7 +27,7 @@ struct shown_call {
 #define OF struct shown_call
 
 static const struct field call_fields[] = {
-	{STRING("call", call)},
+	{STRING("call", call), .options = FIELD_FILLED},
 	{STRING("clock", clock)},
 	{KNOWN_NS("vdso_ns", ns[PATH_VDSO])},
 	{KNOWN_NS("libc_ns", ns[PATH_LIBC])},
@@ -78,7 +78,7 @@ static json_t *clock_name(const void *object, const void *whole)
 #define WATCHED(name, member) INTEGER(name, member, INT64_MAX), .fact = FACT(fact)
 
 static const struct field clock_fields[] = {
-	{COMPUTED("clock", FIELD_STRING, clock_name)},
+	{COMPUTED("clock", FIELD_STRING, clock_name), .options = FIELD_FILLED},
 	{WATCHED("reads", reads), .reason = "reason"},
 	{WATCHED("warps", warps)},
 	{WATCHED("largest_warp_ns", largest_ns)},
@@ -92,16 +92,13 @@ static const struct field clock_fields[] = {
 
 struct source_row {
 	const struct candidate *candidate;
-	const char *name, *state, *gain, *reason;
+	const char *name, *reason;
+	enum candidate_state state;
+	enum gain gain;
 	bool in_use, tried;
 	double cost_ns, spread_ns;
 	int64_t entered, attempts, warps, warp_cpus;
 };
-
-static bool is_tried(const void *object)
-{
-	return ((const struct source_row *)object)->tried;
-}
 
 static const struct field timing_element[] = {
 	{.key = "", .kind = FIELD_REAL, .decimals = 1, .most = DOCUMENT_NS_MAX},
@@ -145,20 +142,21 @@ static json_t *source_clocks(const void *object, const void *whole)
 #define OF struct source_row
 
 static const struct field source_fields[] = {
-	{STRING("name", name)},
-	{STRING("state", state)},
+	{STRING("name", name), .options = FIELD_FILLED},
+	{WORD("state", state, candidate_state_names)},
 	{FLAG("in_use", in_use)},
-	{STRING("gain", gain)},
+	{WORD("gain", gain, ranking_gain_names)},
 	{KNOWN_NS("price_ns", cost_ns)},
 	{KNOWN_NS("spread_ns", spread_ns)},
 	{COMPUTED("looks_ns", FIELD_LIST, source_timings), .fields = timing_element,
-		.has = is_tried},
+		.given = GIVEN(tried)},
 	{COUNT("entered_kernel", entered)},
 	{COUNT("attempts", attempts)},
 	{COUNT("warps", warps)},
 	{COUNT("warp_cpus", warp_cpus)},
-	{COMPUTED("calls", FIELD_LIST, source_calls), .fields = call_fields, .has = is_tried},
-	{COMPUTED("clocks", FIELD_LIST, source_clocks), .fields = clock_fields, .has = is_tried},
+	{COMPUTED("calls", FIELD_LIST, source_calls), .fields = call_fields, .given = GIVEN(tried)},
+	{COMPUTED("clocks", FIELD_LIST, source_clocks), .fields = clock_fields,
+		.given = GIVEN(tried)},
 	{STRING("reason", reason)},
 	{0},
 };
@@ -174,8 +172,8 @@ static struct source_row source_row(const struct run_result *result, size_t plac
 
 	return (struct source_row){.candidate = candidate,
 		.name = candidate->name,
-		.state = candidate_state_names[state],
-		.gain = ranking_gain_names[ranking_gain(&result->candidates[0], candidate)],
+		.state = state,
+		.gain = ranking_gain(&result->candidates[0], candidate),
 		.reason = candidate_reason(candidate),
 		.in_use = place == 0,
 		.tried = tried,
@@ -196,7 +194,7 @@ static struct source_row source_row(const struct run_result *result, size_t plac
 static const struct field ntp_fields[] = {
 	{FLAG("synchronized", synchronized), .fact = FACT(fact), .reason = "reason"},
 	{FLAG("leap_second_pending", leap_pending), .fact = FACT(fact)},
-	{INTEGER("offset_ns", offset_ns, INT64_MAX), .fact = FACT(fact)},
+	{INTEGER("offset_ns", offset_ns, INT64_MAX), .options = FIELD_SIGNED, .fact = FACT(fact)},
 	{INTEGER("max_error_us", max_error_us, INT64_MAX), .fact = FACT(fact)},
 	{REASON("reason")},
 	{0},
@@ -211,7 +209,9 @@ struct shown_advice {
 
 struct shown_report {
 	const struct run_result *result;
-	const char *verdict, *original, *fastest, *fastest_reason;
+	const struct moment_evidence *moment;
+	enum ranking_verdict verdict;
+	const char *original, *fastest, *fastest_reason;
 	int exit_status;
 	char summary[COMPARE_SUMMARY_SIZE];
 	double duration_s;
@@ -236,11 +236,6 @@ static json_t *sources(const void *object, const void *whole)
 	return list;
 }
 
-static bool advises(const void *object)
-{
-	return ((const struct shown_report *)object)->advises;
-}
-
 #undef OF
 #define OF struct shown_advice
 
@@ -255,10 +250,11 @@ static const struct field advice_fields[] = {
 #undef OF
 #define OF struct shown_report
 
-static const struct field report_fields[] = {
-	{STRING("verdict", verdict)},
+const struct field compare_report_fields[] = {
+	{INLINE_AT(moment, moment_fields)},
+	{WORD("verdict", verdict, ranking_verdict_names)},
 	{INTEGER("exit_status", exit_status, 255)},
-	{TEXT("summary", summary)},
+	{TEXT("summary", summary), .options = FIELD_FILLED},
 	{STRING("original", original)},
 	{STRING("fastest", fastest)},
 	{STRING("fastest_reason", fastest_reason)},
@@ -267,8 +263,13 @@ static const struct field report_fields[] = {
 	{REASON("restored_reason"), .fact = FACT(restored_fact)},
 	{OBJECT("ntp_before", before, ntp_fields)},
 	{OBJECT("ntp_after", after, ntp_fields)},
-	{COMPUTED("sources", FIELD_LIST, sources), .fields = source_fields},
-	{OBJECT("advice", advice, advice_fields), .has = advises},
+	{COMPUTED("sources", FIELD_LIST, sources), .options = FIELD_FILLED,
+		.fields = source_fields},
+	{.key = "advice",
+		.kind = FIELD_OBJECT,
+		.fields = advice_fields,
+		MEMBER(advice),
+		.given = GIVEN(advises)},
 	{TEXT("advice_reason", advice_reason)},
 	{REASON("reason"), .fact = FACT(why)},
 	{0},
@@ -307,15 +308,13 @@ bool compare_json(const void *subject, const struct style *style, FILE *out)
 	const struct compare_report *report = subject;
 	struct shown_report shown;
 	const struct document_part parts[] = {
-		moment_part(report->moment, NULL),
-		{.fields = report_fields, .from = &shown},
-		{0},
-	};
+		{.fields = compare_report_fields, .from = &shown}, {0}};
 
 	if (report->dry)
 		return dry_run_json(report->dry, style->compact, out);
 	shown = (struct shown_report){.result = report->result,
-		.verdict = ranking_verdict_names[report->ranking->verdict],
+		.moment = report->moment,
+		.verdict = report->ranking->verdict,
 		.original = report->original,
 		.exit_status = report->exit_status,
 		.duration_s = (double)report->warp_ns / NS_PER_SECOND,

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/root.h"
 #include "cli/command.h"
+#include "document.h"
 #include "evidence.h"
 #include "measure/call.h"
 #include "measure/vdso.h"
@@ -263,7 +264,7 @@ struct ranking {
 };
 
 enum candidate_state candidate_state(const struct candidate *candidate);
-extern const char *const candidate_state_names[];
+extern const char *const candidate_state_names[]; /* ended by NULL, like the two below */
 
 /* Why it was not measured, or not in full; "" otherwise. */
 const char *candidate_reason(const struct candidate *candidate);
@@ -321,6 +322,7 @@ void dry_run_make(const struct evidence *evidence, struct dry_run *dry);
 
 /* False: out of memory. */
 bool dry_run_text(const struct dry_run *dry, FILE *out);
+extern const struct field dry_run_fields[];
 bool dry_run_json(const struct dry_run *dry, bool compact, FILE *out);
 
 /* ---- text.c and json.c ---- */
@@ -348,6 +350,7 @@ void compare_describe_ntp(const struct ntp_state *state, char *text, size_t size
 
 /* Both take a struct compare_report; false: out of memory. */
 bool compare_text(const void *result, const struct style *style, FILE *out);
+extern const struct field compare_report_fields[];
 bool compare_json(const void *result, const struct style *style, FILE *out);
 
 #endif

@@ -85,6 +85,7 @@ const char *const candidate_state_names[] = {
 	[CANDIDATE_UNSURE] = "unsure",
 	[CANDIDATE_WARPS] = "warps",
 	[CANDIDATE_MEASURED] = "measured",
+	NULL,
 };
 
 const char *candidate_reason(const struct candidate *candidate)
@@ -139,12 +140,14 @@ const char *const ranking_gain_names[] = {
 	[GAIN_COST] = "price",
 	[GAIN_CLASS] = "class",
 	[GAIN_ORDER] = "order",
+	NULL,
 };
 
 const char *const ranking_verdict_names[] = {
 	[RANKING_UNKNOWN] = "unknown",
 	[RANKING_OK] = "ok",
 	[RANKING_CHANGE] = "change",
+	NULL,
 };
 
 /* The cheapest with a gain; of equals the first. `host`: of those that may be advised only. */

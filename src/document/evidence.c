@@ -33,7 +33,7 @@ static const char *settle_moment(void *object, const json_t *from)
 
 #define OF struct moment_evidence
 
-static const struct field moment_fields[] = {
+const struct field moment_fields[] = {
 	{TEXT("time", time.value), .fact = FACT(time.fact), .reason = "time_reason"},
 	{REASON("time_reason")},
 	{.key = "uptime_s",

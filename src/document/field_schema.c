@@ -104,6 +104,19 @@ static bool put_field(json_t *properties, json_t *required, const struct field *
 	return field_put(properties, key, json_pack("{ss}", "type", "string"));
 }
 
+static bool put_table(json_t *properties, json_t *required, const struct field *field)
+{
+	bool made = true;
+
+	for (; made && field->key; field++) {
+		if (field->kind == FIELD_INLINE)
+			made = put_table(properties, required, field->fields);
+		else
+			made = put_field(properties, required, field);
+	}
+	return made;
+}
+
 /*
  * What is written has every key, so all are required; others may be there, too. Takes the two,
  * which may have the keys of a head.
@@ -113,10 +126,8 @@ static bool put_fields(
 {
 	bool made = properties && required;
 
-	for (; made && parts->fields; parts++) {
-		for (const struct field *field = parts->fields; made && field->key; field++)
-			made = put_field(properties, required, field);
-	}
+	for (; made && parts->fields; parts++)
+		made = put_table(properties, required, parts->fields);
 	made = field_put(schema, "properties", properties) && made;
 	return field_put(schema, "required", required) && made;
 }

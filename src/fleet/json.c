@@ -36,12 +36,13 @@ static bool is_rated(const void *object)
 #define OF struct fleet_sums
 
 static const struct field sums_fields[] = {
-	{COMPUTED("hosts", FIELD_INTEGER, count_all)},
+	{COMPUTED("hosts", FIELD_INTEGER, count_all), .options = FIELD_FILLED, .most = INT64_MAX},
 	{INTEGER("ok", hosts[VERDICT_OK], INT64_MAX)},
 	{INTEGER("fallback", hosts[VERDICT_FALLBACK], INT64_MAX)},
 	{INTEGER("slow", hosts[VERDICT_SLOW], INT64_MAX)},
 	{INTEGER("unknown", hosts[VERDICT_UNKNOWN], INT64_MAX)},
-	{COMPUTED("mean_lost_ns", FIELD_REAL, mean_lost_ns), .has = is_priced},
+	{COMPUTED("mean_lost_ns", FIELD_REAL, mean_lost_ns), .most = DOCUMENT_NS_MAX,
+		.has = is_priced},
 	{REAL("lost_cpus", lost_cpus, 3), .has = is_rated},
 	{INTEGER("rated_hosts", rated, INT64_MAX)},
 	{0},
@@ -58,26 +59,10 @@ static const struct field group_fields[] = {
 
 /* ---- hosts ---- */
 
-static json_t *verdict(const void *object, const void *whole)
-{
-	(void)whole;
-	return json_string(verdict_name(((const struct fleet_host *)object)->verdict));
-}
-
-static json_t *causes(const void *object, const void *whole)
-{
-	const struct fleet_host *host = object;
-	json_t *list = json_array();
-
-	(void)whole;
-	for (size_t i = 0; list && i < host->cause_count; i++) {
-		if (json_array_append_new(list, json_string(host->causes[i])) == 0)
-			continue;
-		json_decref(list);
-		return NULL;
-	}
-	return list;
-}
+static const struct field cause_element[] = {
+	{.key = "", .kind = FIELD_STRING, .options = FIELD_FILLED},
+	{0},
+};
 
 #undef OF
 #define OF struct fleet_host
@@ -85,9 +70,9 @@ static json_t *causes(const void *object, const void *whole)
 static const struct field host_fields[] = {
 	{STRING("name", name)},
 	{TEXT("time", time)},
-	{COMPUTED("verdict", FIELD_STRING, verdict)},
+	{WORD("verdict", verdict, verdict_names)},
 	{STRING("rule", rule)},
-	{COMPUTED("causes", FIELD_LIST, causes)},
+	{LIST("causes", causes, cause_count, cause_element)},
 	{STRING("kernel", of[FLEET_KERNEL])},
 	{STRING("clocksource", of[FLEET_CLOCKSOURCE])},
 	{STRING("instance_type", of[FLEET_INSTANCE_TYPE])},
@@ -163,16 +148,6 @@ static json_t *worst(const void *object, const void *whole)
 		verdict_name(fleet_verdict(((const struct fleet_report *)object)->fleet)));
 }
 
-#define OF struct fleet_report
-
-static const struct field report_fields[] = {
-	{COMPUTED("verdict", FIELD_STRING, worst)},
-	{INTEGER("exit_status", exit_status, 3)},
-	{TEXT("summary", summary)},
-	{0},
-};
-
-#undef OF
 #define OF struct fleet
 
 static const struct field fleet_fields[] = {
@@ -184,13 +159,20 @@ static const struct field fleet_fields[] = {
 
 #undef OF
 #define OF struct fleet_report
+#define GROUPS(name, function)                                                                     \
+	COMPUTED(name, FIELD_LIST, function), .options = FIELD_FILLED, .fields = group_fields
 
-static const struct field list_fields[] = {
-	{COMPUTED("by_cause", FIELD_LIST, by_cause)},
-	{COMPUTED("by_kernel", FIELD_LIST, by_kernel)},
-	{COMPUTED("by_clocksource", FIELD_LIST, by_clocksource)},
-	{COMPUTED("by_instance_type", FIELD_LIST, by_instance_type)},
-	{COMPUTED("worst", FIELD_LIST, hosts)},
+const struct field fleet_report_fields[] = {
+	{INLINE_AT(moment, moment_fields)},
+	{COMPUTED("verdict", FIELD_WORD, worst), .options = FIELD_FILLED, .words = verdict_names},
+	{INTEGER("exit_status", exit_status, 3)},
+	{TEXT("summary", summary), .options = FIELD_FILLED},
+	{INLINE_AT(fleet, fleet_fields)},
+	{GROUPS("by_cause", by_cause)},
+	{GROUPS("by_kernel", by_kernel)},
+	{GROUPS("by_clocksource", by_clocksource)},
+	{GROUPS("by_instance_type", by_instance_type)},
+	{COMPUTED("worst", FIELD_LIST, hosts), .options = FIELD_FILLED, .fields = host_fields},
 	{0},
 };
 
@@ -198,14 +180,7 @@ static const struct field list_fields[] = {
 
 bool fleet_report_json(const void *result, const struct style *style, FILE *out)
 {
-	const struct fleet_report *report = result;
-	const struct document_part parts[] = {
-		moment_part(report->moment, NULL),
-		{.fields = report_fields, .from = report},
-		{.fields = fleet_fields, .from = report->fleet},
-		{.fields = list_fields, .from = report},
-		{0},
-	};
+	const struct document_part parts[] = {{.fields = fleet_report_fields, .from = result}, {0}};
 
 	return document_write(FLEET_JSON_SCHEMA, parts, style->compact, out);
 }

@@ -4,6 +4,7 @@
 #define VDSOCHECK_FLEET_REPORT_H
 
 #include "cli/command.h"
+#include "document.h"
 #include "model.h"
 
 #define FLEET_JSON_SCHEMA "vdsocheck-fleet/1"
@@ -24,6 +25,7 @@ void fleet_summarize(const struct fleet *fleet, char summary[FLEET_SUMMARY_SIZE]
 
 /* All take a struct fleet_report: tables for people, a document, a line for each host. */
 bool fleet_report_text(const void *result, const struct style *style, FILE *out);
+extern const struct field fleet_report_fields[];
 bool fleet_report_json(const void *result, const struct style *style, FILE *out);
 bool fleet_report_csv(const void *result, const struct style *style, FILE *out);
 

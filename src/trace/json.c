@@ -4,8 +4,6 @@
 #include "judge.h"
 #include "report.h"
 
-#define REPORT(whole) ((const struct trace_report *)(whole))
-
 /* ---- the calls ---- */
 
 /* One row of the list, put together from three tables. */
@@ -18,41 +16,21 @@ struct entry {
 	double per_second, ns, cost_s, vdso_ns, vdso_s, share;
 };
 
-static bool has_rate(const void *object)
-{
-	return ((const struct entry *)object)->has_rate;
-}
-
-static bool has_price(const void *object)
-{
-	return ((const struct entry *)object)->has_price;
-}
-
-static bool has_vdso(const void *object)
-{
-	return ((const struct entry *)object)->has_vdso;
-}
-
-static bool has_share(const void *object)
-{
-	return ((const struct entry *)object)->has_share;
-}
-
 #define OF struct entry
 
 static const struct field entry_fields[] = {
-	{STRING("call", call)},
+	{STRING("call", call), .options = FIELD_FILLED},
 	{STRING("clock", clock)},
 	{INTEGER("count", count, INT64_MAX)},
 	{INTEGER("count_32_bit", compat, INT64_MAX)},
-	{REAL("per_second", per_second, 1), .has = has_rate},
+	{REAL("per_second", per_second, 1), .given = GIVEN(has_rate)},
 	{FLAG("avoidable", avoidable)},
-	{NS("syscall_ns", ns), .has = has_price},
+	{NS("syscall_ns", ns), .given = GIVEN(has_price)},
 	{FLAG("syscall_ns_is_minimum", at_least)},
-	{REAL("cost_seconds", cost_s, 6), .has = has_price},
-	{NS("vdso_ns", vdso_ns), .has = has_vdso},
-	{REAL("vdso_cost_seconds", vdso_s, 6), .has = has_vdso},
-	{REAL("cpu_share_percent", share, 2), .has = has_share},
+	{REAL("cost_seconds", cost_s, 6), .given = GIVEN(has_price)},
+	{NS("vdso_ns", vdso_ns), .given = GIVEN(has_vdso)},
+	{REAL("vdso_cost_seconds", vdso_s, 6), .given = GIVEN(has_vdso)},
+	{REAL("cpu_share_percent", share, 2), .given = GIVEN(has_share)},
 	{0},
 };
 
@@ -115,12 +93,6 @@ static const struct field process_fields[] = {
 
 #undef OF
 
-static json_t *method(const void *object, const void *whole)
-{
-	(void)whole;
-	return json_string(trace_method_name(((const struct trace_evidence *)object)->method));
-}
-
 static bool has_pid(const void *object)
 {
 	return ((const struct trace_evidence *)object)->program.pid > 0;
@@ -135,11 +107,6 @@ static json_t *top(const void *object, const void *whole)
 		sizeof(trace->top.processes[0]), whole);
 }
 
-static bool is_of_host(const void *object)
-{
-	return ((const struct trace_evidence *)object)->of_host;
-}
-
 static json_t *period(const void *object, const void *whole)
 {
 	(void)object;
@@ -150,7 +117,7 @@ static json_t *period(const void *object, const void *whole)
 #define OF struct trace_evidence
 
 static const struct field run_fields[] = {
-	{COMPUTED("method", FIELD_STRING, method)},
+	{WORD("method", method, trace_method_names)},
 	{REASON("tracepoints_reason"), .fact = FACT(tracepoints)},
 	{TEXT("program", program.path)},
 	{INTEGER("pid", program.pid, INT32_MAX), .has = has_pid},
@@ -158,87 +125,53 @@ static const struct field run_fields[] = {
 	{REAL("cpu_seconds", cpu_s, 3), .fact = FACT(cpu_fact), .reason = "reason"},
 	{FLAG("cpu_includes_stops", cpu_inflated)},
 	{REASON("reason")},
-	{COMPUTED("top", FIELD_LIST, top), .fields = process_fields, .has = is_of_host},
-	{COMPUTED("calls_per_sample", FIELD_INTEGER, period), .has = is_of_host},
-	{INTEGER("samples_lost", top.missed, INT64_MAX), .has = is_of_host},
+	{COMPUTED("top", FIELD_LIST, top), .fields = process_fields, .given = GIVEN(of_host)},
+	{COMPUTED("calls_per_sample", FIELD_INTEGER, period), .most = TRACE_SAMPLE_PERIOD,
+		.given = GIVEN(of_host)},
+	{INTEGER("samples_lost", top.missed, INT64_MAX), .given = GIVEN(of_host)},
 	{0},
 };
 
 #undef OF
 
-/* ---- the verdict ---- */
+/* ---- the verdict, and all of it ---- */
 
-static json_t *verdict(const void *object, const void *whole)
-{
-	(void)whole;
-	return json_string(trace_verdict_name(REPORT(object)->ruling->verdict));
-}
-
-static json_t *summary(const void *object, const void *whole)
-{
-	(void)whole;
-	return json_string(REPORT(object)->ruling->summary);
-}
-
-static bool is_lost_known(const void *object)
-{
-	return REPORT(object)->ruling->sums.lost_known;
-}
-
-static json_t *total(const void *object, const void *whole)
-{
-	(void)whole;
-	return json_integer((json_int_t)REPORT(object)->ruling->sums.avoidable);
-}
-
-static json_t *lost(const void *object, const void *whole)
-{
-	(void)whole;
-	return field_real(REPORT(object)->ruling->sums.lost_s, 6);
-}
-
-static json_t *hints(const void *object, const void *whole)
-{
-	const struct trace_ruling *ruling = REPORT(object)->ruling;
-	json_t *list = json_array();
-
-	(void)whole;
-	for (size_t i = 0; list && i < ruling->hint_count; i++) {
-		if (json_array_append_new(list, json_string(ruling->hints[i])) < 0) {
-			json_decref(list);
-			return NULL;
-		}
-	}
-	return list;
-}
-
-#define OF struct trace_report
+#define OF struct trace_ruling
 
 static const struct field verdict_fields[] = {
-	{COMPUTED("verdict", FIELD_STRING, verdict)},
-	{INTEGER("exit_status", exit_status, 255)},
-	{COMPUTED("summary", FIELD_STRING, summary)},
-	{COMPUTED("clock_system_calls", FIELD_INTEGER, total)},
-	{COMPUTED("lost_seconds", FIELD_REAL, lost), .has = is_lost_known},
-	{COMPUTED("why", FIELD_LIST, hints)},
+	{WORD("verdict", verdict, trace_verdict_names)},
 	{0},
 };
 
-static const struct field call_fields[] = {
-	{COMPUTED("calls", FIELD_LIST, calls), .fields = entry_fields},
+static const struct field hint_element[] = {
+	{.key = "", .kind = FIELD_TEXT, .options = FIELD_FILLED, .size = TRACE_TEXT_SIZE},
+	{0},
+};
+
+static const struct field ruling_fields[] = {
+	{TEXT("summary", summary), .options = FIELD_FILLED},
+	{INTEGER("clock_system_calls", sums.avoidable, INT64_MAX)},
+	{REAL("lost_seconds", sums.lost_s, 6), .given = GIVEN(sums.lost_known)},
+	{LIST("why", hints, hint_count, hint_element)},
+	{0},
+};
+
+#undef OF
+#define OF struct trace_report
+
+const struct field trace_report_fields[] = {
+	{INLINE_AT(moment, moment_fields)},
+	{INLINE_AT(ruling, verdict_fields)},
+	{INTEGER("exit_status", exit_status, 255)},
+	{INLINE_AT(ruling, ruling_fields)},
+	{INLINE_AT(trace, run_fields)},
+	{COMPUTED("calls", FIELD_LIST, calls), .options = FIELD_FILLED, .fields = entry_fields},
 	{0},
 };
 
 bool trace_report_json(const void *result, const struct style *style, FILE *out)
 {
-	const struct trace_report *report = result;
-	const struct document_part parts[] = {
-		moment_part(report->moment, NULL),
-		{.fields = verdict_fields, .from = report},
-		{.fields = run_fields, .from = report->trace},
-		{.fields = call_fields, .from = report},
-		{0},
-	};
+	const struct document_part parts[] = {{.fields = trace_report_fields, .from = result}, {0}};
 
 	return document_write(TRACE_JSON_SCHEMA, parts, style->compact, out);
 }

@@ -157,8 +157,8 @@ void trace_cost_find(
 
 void trace_ruling_find(const struct trace_evidence *trace, struct trace_ruling *ruling);
 
-/* "ok", "fallback", "unknown" */
-const char *trace_verdict_name(enum trace_verdict verdict);
+/* "unknown", "ok", "fallback"; ended by NULL. */
+extern const char *const trace_verdict_names[];
 
 /* "1.22 s", "34 ms", "870 us": three digits. Returns `text`. */
 char *trace_describe_seconds(double seconds, char text[32]);

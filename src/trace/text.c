@@ -19,23 +19,18 @@ static const struct {
 	[TRACE_FALLBACK] = {"SYSTEM CALLS", "\033[1;31m"},
 };
 
-const char *trace_method_name(enum trace_method method)
-{
-	switch (method) {
-	case TRACE_BY_TRACEPOINTS:
-		return "tracepoints";
-	case TRACE_BY_SECCOMP:
-		return "seccomp and ptrace";
-	default:
-		return "ptrace";
-	}
-}
+const char *const trace_method_names[] = {
+	[TRACE_BY_TRACEPOINTS] = "tracepoints",
+	[TRACE_BY_SECCOMP] = "seccomp and ptrace",
+	[TRACE_BY_PTRACE] = "ptrace",
+	NULL,
+};
 
 static void write_run(const struct trace_evidence *trace, FILE *out)
 {
 	struct phrase phrase = {.used = 0};
 
-	phrase_add(&phrase, "%s", trace_method_name(trace->method));
+	phrase_add(&phrase, "%s", trace_method_names[trace->method]);
 	if (trace->method != TRACE_BY_TRACEPOINTS)
 		phrase_add(&phrase, "; not by tracepoints: %s", trace->tracepoints.reason);
 	else if (trace->plan->arch[TRACE_COMPAT])

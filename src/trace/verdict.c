@@ -251,14 +251,9 @@ void trace_ruling_find(const struct trace_evidence *trace, struct trace_ruling *
 		sum_up_served(trace, ruling);
 }
 
-const char *trace_verdict_name(enum trace_verdict verdict)
-{
-	switch (verdict) {
-	case TRACE_OK:
-		return "ok";
-	case TRACE_FALLBACK:
-		return "fallback";
-	default:
-		return "unknown";
-	}
-}
+const char *const trace_verdict_names[] = {
+	[TRACE_UNKNOWN] = "unknown",
+	[TRACE_OK] = "ok",
+	[TRACE_FALLBACK] = "fallback",
+	NULL,
+};

@@ -11,7 +11,7 @@
 /* Of what is a part of the run: why the run failed, else why the part did. */
 static const struct fact *fact_within(const void *whole, const struct fact *part)
 {
-	const struct warp_evidence *warp = whole;
+	const struct warp_evidence *warp = ((const struct warp_report *)whole)->warp;
 
 	return fact_is_known(&warp->fact) ? part : &warp->fact;
 }
@@ -20,7 +20,7 @@ static const struct fact *fact_within(const void *whole, const struct fact *part
 
 static json_t *clock_name(const void *object, const void *whole)
 {
-	const struct warp_evidence *warp = whole;
+	const struct warp_evidence *warp = ((const struct warp_report *)whole)->warp;
 	const struct warp_result *result = object;
 
 	return json_string(warp_clock_name((enum warp_clock_id)(result - warp->results)));
@@ -56,7 +56,7 @@ static json_t *result_reason(const void *object, const void *whole)
 #define WATCHED(name, member) INTEGER(name, member, INT64_MAX), .fact = FACT(fact)
 
 static const struct field result_fields[] = {
-	{COMPUTED("clock", FIELD_STRING, clock_name)},
+	{COMPUTED("clock", FIELD_STRING, clock_name), .options = FIELD_FILLED},
 	{WATCHED("reads", reads)},
 	{WATCHED("warps", warps)},
 	{WATCHED("largest_warp_ns", largest_ns)},
@@ -105,24 +105,11 @@ static json_t *pair_reason(const void *object, const void *whole)
 static const struct field pair_fields[] = {
 	{INTEGER("cpu", cpu, INT32_MAX)},
 	{INTEGER("other_cpu", other_cpu, INT32_MAX)},
-	{NS("offset_ns", offset_ns), .has = is_pair_known},
+	{NS("offset_ns", offset_ns), .options = FIELD_SIGNED, .has = is_pair_known},
 	{NS("error_ns", error_ns), .has = is_pair_known},
 	{COMPUTED("reason", FIELD_REASON, pair_reason)},
 	{0},
 };
-
-static bool has_pairs(const void *object)
-{
-	return fact_is_known(&((const struct warp_evidence *)object)->pair_fact);
-}
-
-static json_t *pairs(const void *object, const void *whole)
-{
-	const struct warp_evidence *warp = object;
-
-	return field_list(
-		pair_fields, warp->pairs, warp->pair_count, sizeof(warp->pairs[0]), whole);
-}
 
 static json_t *pairs_reason(const void *object, const void *whole)
 {
@@ -133,7 +120,7 @@ static json_t *pairs_reason(const void *object, const void *whole)
 #define OF struct warp_evidence
 
 static const struct field counters_fields[] = {
-	{COMPUTED("pairs", FIELD_LIST, pairs), .fields = pair_fields, .has = has_pairs},
+	{LIST_AT("pairs", pairs, pair_count, pair_fields), .fact = FACT(pair_fact)},
 	{COMPUTED("reason", FIELD_REASON, pairs_reason)},
 	{0},
 };
@@ -157,9 +144,9 @@ static json_t *drift_reason(const void *object, const void *whole)
 
 static const struct field drift_fields[] = {
 	{REAL("counter_hz", counter_hz, 0), .fact = FACT(fact)},
-	{REAL("drift_ppm", drift_ppm, 4), .fact = FACT(fact)},
+	{REAL("drift_ppm", drift_ppm, 4), .options = FIELD_SIGNED, .fact = FACT(fact)},
 	{REAL("error_ppm", error_ppm, 4), .fact = FACT(fact)},
-	{COMPUTED("against", FIELD_STRING, against)},
+	{COMPUTED("against", FIELD_STRING, against), .options = FIELD_FILLED},
 	{COMPUTED("reason", FIELD_REASON, drift_reason)},
 	{0},
 };
@@ -189,10 +176,11 @@ static const struct field cpu_element[] = {
 static const struct field run_fields[] = {
 	{REASON("reason"), .fact = FACT(fact)},
 	{FLAG("stopped", stopped)},
-	{COMPUTED("duration_seconds", FIELD_REAL, duration), .has = is_watched},
+	{COMPUTED("duration_seconds", FIELD_REAL, duration), .most = DOCUMENT_NS_MAX,
+		.has = is_watched},
 	{INTEGER("allowed_cpus", allowed, INT64_MAX)},
 	{LIST("cpus", cpus, cpu_count, cpu_element)},
-	{COMPUTED("clocks", FIELD_LIST, clocks), .fields = result_fields},
+	{COMPUTED("clocks", FIELD_LIST, clocks), .options = FIELD_FILLED, .fields = result_fields},
 	{.key = "counters", .kind = FIELD_OBJECT, .fields = counters_fields}, /* of the same */
 	{OBJECT("drift", drift, drift_fields)},
 	{0},
@@ -214,8 +202,8 @@ static json_t *advice_reason(const void *object, const void *whole)
 static const struct field verdict_fields[] = {
 	{WORD("verdict", verdict, warp_outcome_names)},
 	{INTEGER("exit_status", exit_status, 255)},
-	{TEXT("summary", summary)},
-	{STRING("rule", rule)},
+	{TEXT("summary", summary), .options = FIELD_FILLED},
+	{STRING("rule", rule), .options = FIELD_FILLED},
 	{0},
 };
 
@@ -225,16 +213,20 @@ static const struct field advice_fields[] = {
 	{0},
 };
 
+#undef OF
+#define OF struct warp_report
+
+const struct field warp_report_fields[] = {
+	{INLINE_AT(moment, moment_fields)},
+	{INLINE_AT(verdict, verdict_fields)},
+	{INLINE_AT(warp, run_fields)},
+	{INLINE_AT(verdict, advice_fields)},
+	{0},
+};
+
 bool warp_report_json(const void *result, const struct style *style, FILE *out)
 {
-	const struct warp_report *report = result;
-	const struct document_part parts[] = {
-		moment_part(report->moment, NULL),
-		{.fields = verdict_fields, .from = report->verdict},
-		{.fields = run_fields, .from = report->warp},
-		{.fields = advice_fields, .from = report->verdict},
-		{0},
-	};
+	const struct document_part parts[] = {{.fields = warp_report_fields, .from = result}, {0}};
 
 	return document_write(WARP_JSON_SCHEMA, parts, style->compact, out);
 }

@@ -10,6 +10,7 @@
 
 #include "base/fact.h"
 #include "cli/command.h"
+#include "document.h"
 #include "measure/call.h"
 #include "measure/timebase.h"
 #include "warp.h"
@@ -181,6 +182,7 @@ struct warp_report {
 
 /* Both take a struct warp_report: for people, the verdict first; for programs. */
 bool warp_report_text(const void *result, const struct style *style, FILE *out);
+extern const struct field warp_report_fields[];
 bool warp_report_json(const void *result, const struct style *style, FILE *out);
 
 #endif

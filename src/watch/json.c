@@ -5,82 +5,64 @@
 
 #define EVENT(object) ((const struct watch_event *)(object))
 
-/* ---- the state of the clocksource ---- */
+/* ---- a check, and the state of the clocksource ---- */
 
 static bool knows_mode(const void *object)
 {
-	return ((const struct evidence *)object)->vclock.how != VCLOCK_UNKNOWN;
-}
-
-#define OF struct evidence
-
-static const struct field state_fields[] = {
-	{TEXT("clocksource", clocksource.latest), .fact = FACT(clocksource.current_fact),
-		.options = FIELD_OWN_REASON},
-	{INTEGER("mode", vclock.mode, VCLOCK_MODE_TIMENS), .has = knows_mode},
-	{TEXT("mode_name", vclock.name)},
-	{FLAG_FACT("pvclock_stable", vclock.pvclock_stable)},
-	{NUMBER_FACT("hyperv_sequence", vclock.hyperv_sequence, UINT32_MAX)},
-	{0},
-};
-
-#undef OF
-
-static json_t *state(const struct watch_look *look, const void *whole)
-{
-	return look ? field_write(state_fields, &look->evidence, whole) : json_null();
-}
-
-static json_t *state_before(const void *object, const void *whole)
-{
-	return state(EVENT(object)->before, whole);
-}
-
-static json_t *state_now(const void *object, const void *whole)
-{
-	return state(EVENT(object)->now, whole);
-}
-
-/* ---- the verdict ---- */
-
-static json_t *verdict(const void *object, const void *whole)
-{
-	(void)whole;
-	return json_string(verdict_name(EVENT(object)->now->diagnosis.verdict.kind));
-}
-
-static json_t *verdict_before(const void *object, const void *whole)
-{
-	const struct watch_look *before = EVENT(object)->before;
-
-	(void)whole;
-	return before ? json_string(verdict_name(before->diagnosis.verdict.kind)) : json_null();
+	return ((const struct watch_look *)object)->evidence.vclock.how != VCLOCK_UNKNOWN;
 }
 
 static json_t *exit_status(const void *object, const void *whole)
 {
 	(void)whole;
-	return json_integer(verdict_exit_status(EVENT(object)->now->diagnosis.verdict.kind));
+	return json_integer(
+		verdict_exit_status(((const struct watch_look *)object)->diagnosis.verdict.kind));
 }
 
-static json_t *summary(const void *object, const void *whole)
-{
-	(void)whole;
-	return json_string(EVENT(object)->now->diagnosis.verdict.summary);
-}
+#define OF struct watch_look
+
+static const struct field state_fields[] = {
+	{TEXT("clocksource", evidence.clocksource.latest),
+		.fact = FACT(evidence.clocksource.current_fact), .options = FIELD_OWN_REASON},
+	{INTEGER("mode", evidence.vclock.mode, VCLOCK_MODE_TIMENS), .has = knows_mode},
+	{TEXT("mode_name", evidence.vclock.name)},
+	{FLAG_FACT("pvclock_stable", evidence.vclock.pvclock_stable)},
+	{NUMBER_FACT("hyperv_sequence", evidence.vclock.hyperv_sequence, UINT32_MAX)},
+	{0},
+};
+
+static const struct field look_fields[] = {
+	{WORD("verdict", diagnosis.verdict.kind, verdict_names), .options = FIELD_FILLED},
+	{COMPUTED("exit_status", FIELD_INTEGER, exit_status), .options = FIELD_FILLED, .most = 3},
+	{TEXT("summary", diagnosis.verdict.summary), .options = FIELD_FILLED},
+	{0},
+};
+
+#undef OF
 
 /* ---- the event ---- */
 
+static bool has_before(const void *object)
+{
+	return EVENT(object)->before;
+}
+
+static json_t *verdict_before(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_string(verdict_name(EVENT(object)->before->diagnosis.verdict.kind));
+}
+
 #define OF struct watch_event
 
-static const struct field event_fields[] = {
+const struct field watch_event_fields[] = {
+	{INLINE(moment, moment_fields)},
 	{WORD("event", kind, watch_event_names), .options = FIELD_FILLED},
-	{COMPUTED("verdict", FIELD_STRING, verdict), .options = FIELD_FILLED},
-	{COMPUTED("exit_status", FIELD_INTEGER, exit_status), .options = FIELD_FILLED, .most = 3},
-	{COMPUTED("summary", FIELD_STRING, summary), .options = FIELD_FILLED},
-	{COMPUTED("verdict_before", FIELD_STRING, verdict_before)},
-	{COMPUTED("from", FIELD_OBJECT, state_before), .fields = state_fields},
-	{COMPUTED("to", FIELD_OBJECT, state_now), .options = FIELD_FILLED, .fields = state_fields},
+	{INLINE_AT(now, look_fields)},
+	{COMPUTED("verdict_before", FIELD_WORD, verdict_before), .words = verdict_names,
+		.has = has_before},
+	{OBJECT_AT("from", before, state_fields), .has = has_before},
+	{OBJECT_AT("to", now, state_fields)},
 	{TEXT("kernel_log", log.text), .fact = FACT(log.fact), .options = FIELD_OWN_REASON},
 	{FLAG_FACT("synchronized", synchronized)},
 	{KNOWN("watches_page", page), .options = FIELD_FILLED, .reason = "watches_page_reason"},
@@ -92,28 +74,10 @@ static const struct field event_fields[] = {
 	{0},
 };
 
-#define PART_COUNT 3 /* with the empty one at the end */
-
-static void list_parts(struct document_part parts[PART_COUNT], const struct watch_event *event)
-{
-	parts[0] = moment_part(event ? &event->moment : NULL, NULL);
-	parts[1] = (struct document_part){.fields = event_fields, .from = event};
-	parts[2] = (struct document_part){0};
-}
-
 bool watch_event_json(const void *result, const struct style *style, FILE *out)
 {
-	struct document_part parts[PART_COUNT];
+	const struct document_part parts[] = {{.fields = watch_event_fields, .from = result}, {0}};
 
 	(void)style;
-	list_parts(parts, result);
 	return document_write(WATCH_JSON_SCHEMA, parts, true, out);
-}
-
-bool watch_json_schema(FILE *out)
-{
-	struct document_part parts[PART_COUNT];
-
-	list_parts(parts, NULL);
-	return document_schema(WATCH_JSON_SCHEMA, parts, out);
 }

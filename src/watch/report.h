@@ -4,16 +4,15 @@
 #define VDSOCHECK_WATCH_REPORT_H
 
 #include "cli/command.h"
+#include "document.h"
 #include "model.h"
 
 #define WATCH_JSON_SCHEMA "vdsocheck-watch/1"
 
 /* Both take a struct watch_event: a few lines for people; one line for programs. */
 bool watch_event_text(const void *result, const struct style *style, FILE *out);
+extern const struct field watch_event_fields[];
 bool watch_event_json(const void *result, const struct style *style, FILE *out);
-
-/* Writes the JSON Schema of these lines. False if memory ran out. */
-bool watch_json_schema(FILE *out);
 
 /* The time that a hook may take. */
 #define WATCH_HOOK_NS 10000000000

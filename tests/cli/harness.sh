@@ -13,6 +13,8 @@ out=$work/out
 err=$work/err
 status=0
 
+validate=$(cd "$(dirname "$0")/../tools" && pwd)/validate.py
+
 # What else is to be undone at the end; a suite may define its own.
 clean_up() { :; }
 
@@ -60,6 +62,25 @@ run() {
 	timeout 60 "$@" >"$out" 2>"$err" || status=$?
 	# What the sanitizer says of itself once bench switches contexts is not the program's.
 	[ -z "$sanitized" ] || sed -i '/ASan doesn.t fully support/d' "$err"
+	keep_documents "$out"
+}
+
+# keep_documents FILE: if it has documents of the program, report validates them.
+keep_documents() {
+	first_line=
+	IFS= read -r first_line <"$1"
+	case $first_line in
+	'{'*) head -n 2 "$1" | grep -q '"schema": *"vdsocheck' && cat "$1" >>"$work/documents" ;;
+	esac
+}
+
+verify_documents() {
+	if ! has python3 || ! python3 -c 'import jsonschema' 2>/dev/null; then
+		skip 'the documents printed are valid by their schemas' 'no python3-jsonschema'
+		return
+	fi
+	run python3 -B "$validate" "$work/documents"
+	verify 'the documents printed are valid by their schemas' '[ "$status" -eq 0 ]'
 }
 
 # verify NAME CONDITION...: each condition is an expression of sh, and all must hold.
@@ -83,6 +104,7 @@ lines() { wc -l <"$1" | tr -d ' '; }
 
 # Ends the suite: the last line has the sums.
 report() {
+	[ ! -s "$work/documents" ] || verify_documents
 	if [ $((passed + failed + skipped)) -eq 0 ]; then
 		echo "FAIL  no test has '${ONLY-}' in its name"
 		failed=1

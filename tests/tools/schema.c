@@ -1,21 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the JSON Schema of vdsocheck/1 or, with the word watch, of vdsocheck-watch/1, made from
- * the tables of fields. `make schema` keeps them.
+ * Prints the JSON Schema of a document, made from its table of fields. `make schema` keeps them
+ * in src/share/.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
+#include "bench/report.h"
 #include "check/json.h"
+#include "compare/model.h"
+#include "fleet/report.h"
+#include "trace/report.h"
+#include "warp/model.h"
 #include "watch/report.h"
+
+static const struct {
+	const char *name, *schema;
+	const struct field *fields;
+} documents[] = {
+	{"bench", BENCH_SCHEMA, bench_report_fields},
+	{"compare", COMPARE_SCHEMA, compare_report_fields},
+	{"compare-dry-run", COMPARE_SCHEMA, dry_run_fields},
+	{"fleet", FLEET_JSON_SCHEMA, fleet_report_fields},
+	{"trace", TRACE_JSON_SCHEMA, trace_report_fields},
+	{"warp", WARP_JSON_SCHEMA, warp_report_fields},
+	{"watch", WATCH_JSON_SCHEMA, watch_event_fields},
+};
+
+static bool print_schema(const char *name)
+{
+	if (strcmp(name, "check") == 0)
+		return json_schema(stdout);
+	for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
+		const struct document_part parts[] = {{.fields = documents[i].fields}, {0}};
+
+		if (strcmp(name, documents[i].name) == 0)
+			return document_schema(documents[i].schema, parts, stdout);
+	}
+	return false;
+}
 
 int main(int argc, char **argv)
 {
-	bool of_watch = argc > 1 && strcmp(argv[1], "watch") == 0;
-
-	if (!(of_watch ? watch_json_schema(stdout) : json_schema(stdout)) || fflush(stdout) != 0) {
-		fputs("schema: cannot write the schema\n", stderr);
-		return 1;
-	}
-	return 0;
+	if (argc == 2 && print_schema(argv[1]) && fflush(stdout) == 0)
+		return 0;
+	fputs("schema: give the name of one document; or memory ran out, or nothing can be written\n",
+		stderr);
+	return 1;
 }
