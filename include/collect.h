@@ -12,8 +12,10 @@
 #include "base/root.h"
 #include "evidence.h"
 
-/* The clocksource's name and those available, below /sys/devices/system/clocksource/clocksource0.
- */
+/* The name of the current clocksource. False with the reason in *fact, which else is known. */
+bool clocksource_read(const struct root *root, char name[CLOCKSOURCE_NAME_SIZE], struct fact *fact);
+
+/* That and the available ones. */
 void clocksource_collect(const struct root *root, struct clocksource_evidence *clocksource);
 
 /*
@@ -51,10 +53,10 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
 
 /*
  * Opens the live host's /dev/kmsg, once, for any later kernel_log_collect() of a process that
- * gives up its privileges before. If it cannot be opened, kernel_log_collect() asks by syslog(2),
- * which takes CAP_SYSLOG.
+ * gives up its privileges before. False if it cannot be opened: kernel_log_collect() then asks by
+ * syslog(2), which takes CAP_SYSLOG.
  */
-void kernel_log_open(const struct root *root);
+bool kernel_log_open(const struct root *root);
 
 /* The time and the uptime of this host now; of a captured tree neither is known. */
 void moment_collect(const struct root *root, struct moment_evidence *moment);

@@ -15,7 +15,10 @@
 
 #include "base/fact.h"
 
-/* CS_NAME_LEN of the kernel's sysfs interface (kernel/time/clocksource.c), 3.10 to 7.x. */
+/* The kernel's sysfs interface (kernel/time/clocksource.c, CS_NAME_LEN), 3.10 to 7.x. */
+#define CLOCKSOURCE_FOLDER "/sys/devices/system/clocksource/clocksource0"
+#define CLOCKSOURCE_CURRENT CLOCKSOURCE_FOLDER "/current_clocksource"
+#define CLOCKSOURCE_AVAILABLE CLOCKSOURCE_FOLDER "/available_clocksource"
 #define CLOCKSOURCE_NAME_SIZE 32
 #define CLOCKSOURCE_MAX 16
 

@@ -172,6 +172,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	const struct deadline *deadline)
 {
 	struct measuring measuring = {.root = root, .evidence = evidence, .deadline = deadline};
+	uint64_t later;
 
 	evidence->live = root->live;
 	moment_collect(root, &evidence->moment);
@@ -187,8 +188,8 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 		return;
 	}
 	/* All that takes privileges was read by now, or is open; but syslog(2) has no file. */
-	kernel_log_open(root);
-	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE | PRIVILEGES_SYSLOG);
+	later = kernel_log_open(root) ? PRIVILEGES_NONE : PRIVILEGES_SYSLOG;
+	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE | later);
 	/* One part of the proof before the timing, one after it: the clock may change meanwhile. */
 	start_measuring(&measuring, all ? NULL : keep_shown_calls);
 	timing_measure(evidence, &measuring.calls, TIMING_WHOLE, deadline);
@@ -202,7 +203,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	if (evidence->vclock.how == VCLOCK_UNKNOWN)
 		copy_set_mode(&evidence->copy, &evidence->vclock);
 	evidence->vclock = vclock_infer(evidence);
-	privileges_limit(PRIVILEGES_SYSLOG, PRIVILEGES_WRITE);
+	privileges_limit(later, PRIVILEGES_WRITE);
 }
 
 void gather_verdict(

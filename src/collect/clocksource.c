@@ -7,10 +7,6 @@
 
 #include <string.h>
 
-#define DIRECTORY "/sys/devices/system/clocksource/clocksource0/"
-#define CURRENT DIRECTORY "current_clocksource"
-#define AVAILABLE DIRECTORY "available_clocksource"
-
 /* sysfs files are a page at most. */
 #define FILE_SIZE 4097
 
@@ -23,18 +19,18 @@ static bool take_name(struct span word, char name[CLOCKSOURCE_NAME_SIZE])
 	return true;
 }
 
-static void collect_name(
-	const struct root *root, char name[CLOCKSOURCE_NAME_SIZE], struct fact *fact)
+bool clocksource_read(const struct root *root, char name[CLOCKSOURCE_NAME_SIZE], struct fact *fact)
 {
 	char buffer[FILE_SIZE];
 	struct span content, word, more;
 
-	if (!root_read(root, CURRENT, buffer, sizeof(buffer), &content, fact))
-		return;
+	if (!root_read(root, CLOCKSOURCE_CURRENT, buffer, sizeof(buffer), &content, fact))
+		return false;
 	if (!text_next_word(&content, &word))
-		fact_set(fact, FACT_FAILED, CURRENT ": empty");
+		fact_set(fact, FACT_FAILED, CLOCKSOURCE_CURRENT ": empty");
 	else if (text_next_word(&content, &more) || !take_name(word, name))
-		fact_set(fact, FACT_FAILED, CURRENT ": not one name");
+		fact_set(fact, FACT_FAILED, CLOCKSOURCE_CURRENT ": not one name");
+	return fact_is_known(fact);
 }
 
 static void collect_available(const struct root *root, struct clocksource_evidence *clocksource)
@@ -44,24 +40,25 @@ static void collect_available(const struct root *root, struct clocksource_eviden
 	char buffer[FILE_SIZE];
 	struct span content, name;
 
-	if (!root_read(root, AVAILABLE, buffer, sizeof(buffer), &content, fact))
+	if (!root_read(root, CLOCKSOURCE_AVAILABLE, buffer, sizeof(buffer), &content, fact))
 		return;
 	*count = 0;
 	while (text_next_word(&content, &name)) {
 		if (*count == CLOCKSOURCE_MAX || !take_name(name, clocksource->available[*count])) {
-			fact_set(fact, FACT_FAILED, AVAILABLE ": more or longer names than known");
+			fact_set(fact, FACT_FAILED,
+				CLOCKSOURCE_AVAILABLE ": more or longer names than known");
 			*count = 0;
 			return;
 		}
 		++*count;
 	}
 	if (*count == 0)
-		fact_set(fact, FACT_FAILED, AVAILABLE ": empty");
+		fact_set(fact, FACT_FAILED, CLOCKSOURCE_AVAILABLE ": empty");
 }
 
 void clocksource_collect(const struct root *root, struct clocksource_evidence *clocksource)
 {
-	collect_name(root, clocksource->current, &clocksource->current_fact);
+	clocksource_read(root, clocksource->current, &clocksource->current_fact);
 	text_copy(clocksource->latest, sizeof(clocksource->latest), clocksource->current);
 	collect_available(root, clocksource);
 }
@@ -71,8 +68,7 @@ bool clocksource_collect_change(const struct root *root, struct clocksource_evid
 	char name[CLOCKSOURCE_NAME_SIZE] = "";
 	struct fact fact = {0};
 
-	collect_name(root, name, &fact);
-	if (!fact_is_known(&fact) || !fact_is_known(&clocksource->current_fact) ||
+	if (!clocksource_read(root, name, &fact) || !fact_is_known(&clocksource->current_fact) ||
 		strcmp(name, clocksource->latest) == 0)
 		return false;
 	text_copy(clocksource->latest, sizeof(clocksource->latest), name);

@@ -186,11 +186,11 @@ static bool open_kmsg(const struct root *root, struct fact *why)
 	return kmsg >= 0;
 }
 
-void kernel_log_open(const struct root *root)
+bool kernel_log_open(const struct root *root)
 {
 	struct fact why;
 
-	open_kmsg(root, &why);
+	return open_kmsg(root, &why);
 }
 
 static bool read_kmsg(const struct root *root, struct kernel_log_evidence *log)

@@ -142,7 +142,7 @@ static bool is_still_in_use(const struct clocksource_switch *clock, struct candi
 {
 	char now[CLOCKSOURCE_NAME_SIZE];
 
-	if (!clocksource_switch_read(clock, now, &candidate->changed))
+	if (!clocksource_read(clock->root, now, &candidate->changed))
 		return false;
 	if (strcmp(now, candidate->name) == 0)
 		return true;

@@ -15,36 +15,10 @@
 
 #include "base/child.h"
 #include "base/root.h"
+#include "collect.h"
 #include "model.h"
 
-/* sysfs files are a page at most. */
-#define FILE_SIZE 4097
-
 #define RESTORE_TRIES 3
-
-static bool parse_name(struct span content, char name[CLOCKSOURCE_NAME_SIZE])
-{
-	struct span word;
-
-	if (!text_next_word(&content, &word) || word.length >= CLOCKSOURCE_NAME_SIZE)
-		return false;
-	text_copy_span(name, CLOCKSOURCE_NAME_SIZE, word);
-	return true;
-}
-
-bool clocksource_switch_read(
-	const struct clocksource_switch *clock, char name[CLOCKSOURCE_NAME_SIZE], struct fact *why)
-{
-	char buffer[FILE_SIZE];
-	struct span content;
-
-	if (!root_read(clock->root, CLOCKSOURCE_CURRENT, buffer, sizeof(buffer), &content, why))
-		return false;
-	if (parse_name(content, name))
-		return true;
-	fact_set(why, FACT_FAILED, "current_clocksource does not hold a name");
-	return false;
-}
 
 /* ---- the record that outlives a kill ---- */
 
@@ -92,16 +66,16 @@ static void read_record(struct clocksource_switch *clock)
 	int folder = open_record_folder(clock);
 	int file = folder < 0 ? -1 : open_record(folder, O_RDONLY);
 	char buffer[CLOCKSOURCE_NAME_SIZE + 1];
-	size_t length = 0;
+	struct span record = {.at = buffer}, name;
 
 	if (folder >= 0)
 		close(folder);
 	if (file < 0)
 		return;
-	if (file_read_all(file, buffer, sizeof(buffer), &length) != 0 ||
-		!parse_name((struct span){buffer, length}, clock->interrupted) ||
-		strcmp(clock->interrupted, clock->original) == 0)
-		*clock->interrupted = '\0';
+	if (file_read_all(file, buffer, sizeof(buffer), &record.length) == 0 &&
+		text_next_word(&record, &name) && name.length < CLOCKSOURCE_NAME_SIZE &&
+		!text_equals(name, clock->original))
+		text_copy_span(clock->interrupted, CLOCKSOURCE_NAME_SIZE, name);
 	close(file);
 }
 
@@ -113,7 +87,7 @@ static enum switch_opened take_hold(struct clocksource_switch *clock, struct fac
 		fact_set_errno(why, errno, "lock of current_clocksource");
 		return SWITCH_BUSY;
 	}
-	if (!clocksource_switch_read(clock, clock->original, why))
+	if (!clocksource_read(clock->root, clock->original, why))
 		return SWITCH_UNREAD;
 	clock->ours = child_share(sizeof(*clock->ours), why);
 	if (!clock->ours)
@@ -178,7 +152,7 @@ bool clocksource_switch_is_foreign(const struct clocksource_switch *clock, struc
 {
 	char now[CLOCKSOURCE_NAME_SIZE];
 
-	return clocksource_switch_read(clock, now, why) && !is_ours(clock, now) &&
+	return clocksource_read(clock->root, now, why) && !is_ours(clock, now) &&
 	       report_foreign(now, why) == SWITCH_FOREIGN;
 }
 
@@ -192,7 +166,7 @@ static enum switch_result write_and_read_back(
 		fact_set(why, FACT_FAILED, "rejected by the kernel: %s", strerror(error));
 		return SWITCH_REFUSED;
 	}
-	if (!clocksource_switch_read(clock, now, why))
+	if (!clocksource_read(clock->root, now, why))
 		return SWITCH_REFUSED;
 	if (strcmp(now, name) == 0) {
 		text_copy(clock->ours->current, CLOCKSOURCE_NAME_SIZE, now);
@@ -212,7 +186,7 @@ enum switch_result clocksource_switch_to(
 	char now[CLOCKSOURCE_NAME_SIZE];
 	enum switch_result result;
 
-	if (!clocksource_switch_read(clock, now, why))
+	if (!clocksource_read(clock->root, now, why))
 		return SWITCH_REFUSED;
 	if (!is_ours(clock, now))
 		return report_foreign(now, why);

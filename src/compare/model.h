@@ -26,8 +26,6 @@
 
 /* ---- clocksource_switch.c: the kernel's clocksource, changed through sysfs ---- */
 
-#define CLOCKSOURCE_CURRENT "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-
 /*
  * While another clocksource may be in use, this file holds the name of the original one. It is
  * left behind only if all of compare's processes are killed, and does not survive a reboot.
@@ -65,10 +63,6 @@ enum switch_opened {
 enum switch_opened clocksource_switch_open(
 	struct clocksource_switch *clock, const struct root *root, struct fact *why);
 void clocksource_switch_close(struct clocksource_switch *clock);
-
-/* Reads the name of the clocksource in use. False with the reason in *why. */
-bool clocksource_switch_read(
-	const struct clocksource_switch *clock, char name[CLOCKSOURCE_NAME_SIZE], struct fact *why);
 
 enum switch_result {
 	SWITCH_DONE,

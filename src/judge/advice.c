@@ -26,7 +26,7 @@ static const struct step_row keep_clocksource[] = {
 		"sudo sed -i '1s/$/ clocksource={to}/' /etc/kernel/cmdline && "
 		"sudo kernel-install add \"$(uname -r)\" \"/usr/lib/modules/$(uname -r)/vmlinuz\""},
 	{"systemd-tmpfiles, without the kernel command line; to undo, remove the file",
-		"echo 'w " CURRENT_CLOCKSOURCE " - - - - {to}' | sudo tee " TMPFILES},
+		"echo 'w " CLOCKSOURCE_CURRENT " - - - - {to}' | sudo tee " TMPFILES},
 	{0},
 };
 

@@ -258,13 +258,12 @@ extern const struct advice_row advice_drop_boot, advice_move, advice_update_firm
 	advice_ask_about_unstable_tsc;
 
 /* Steps that several rows have: the last ones of a switch to {to}, and what takes it back. */
-#define CURRENT_CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define SWITCH_STEPS                                                                               \
-	{NULL, "echo {to} | sudo tee " CURRENT_CLOCKSOURCE},                                       \
+	{NULL, "echo {to} | sudo tee " CLOCKSOURCE_CURRENT},                                       \
 	{                                                                                          \
 		"exits with 0 if the vDSO now serves the calls", "vdsocheck"                       \
 	}
-#define SWITCH_UNDO "echo {from} | sudo tee " CURRENT_CLOCKSOURCE
+#define SWITCH_UNDO "echo {from} | sudo tee " CLOCKSOURCE_CURRENT
 
 /* Where to read on. */
 #define BOOT_PARAMETERS "https://docs.kernel.org/admin-guide/kernel-parameters.html"

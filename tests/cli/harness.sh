@@ -70,7 +70,7 @@ keep_documents() {
 	first_line=
 	IFS= read -r first_line <"$1"
 	case $first_line in
-	'{'*) head -n 2 "$1" | grep -q '"schema": *"vdsocheck' && cat "$1" >>"$work/documents" ;;
+	'{'*) head -n 2 "$1" | grep -q '"schema": *"vdsocheck' && cat "$1" >>"$work/printed_documents" ;;
 	esac
 }
 
@@ -79,7 +79,7 @@ verify_documents() {
 		skip 'the documents printed are valid by their schemas' 'no python3-jsonschema'
 		return
 	fi
-	run python3 -B "$validate" "$work/documents"
+	run python3 -B "$validate" "$work/printed_documents"
 	verify 'the documents printed are valid by their schemas' '[ "$status" -eq 0 ]'
 }
 
@@ -104,7 +104,7 @@ lines() { wc -l <"$1" | tr -d ' '; }
 
 # Ends the suite: the last line has the sums.
 report() {
-	[ ! -s "$work/documents" ] || verify_documents
+	[ ! -s "$work/printed_documents" ] || verify_documents
 	if [ $((passed + failed + skipped)) -eq 0 ]; then
 		echo "FAIL  no test has '${ONLY-}' in its name"
 		failed=1

@@ -18,8 +18,6 @@ static size_t find(const struct evidence *evidence)
 	return diagnosis.advice_count;
 }
 
-#define SYSFS "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-
 static bool is_found(const char *id, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -60,9 +58,9 @@ static void a_trusted_tsc_on_offer_is_advised(void **state)
 	assert_string_equal(advice[0].clocksource, "tsc");
 	assert_int_equal(advice[0].step_count, 3);
 	assert_string_equal(advice[0].steps[0].command, "vdsocheck warp");
-	assert_string_equal(advice[0].steps[1].command, "echo tsc | sudo tee " SYSFS);
+	assert_string_equal(advice[0].steps[1].command, "echo tsc | sudo tee " CLOCKSOURCE_CURRENT);
 	assert_string_equal(advice[0].steps[2].command, "vdsocheck");
-	assert_string_equal(advice[0].undo, "echo xen | sudo tee " SYSFS);
+	assert_string_equal(advice[0].undo, "echo xen | sudo tee " CLOCKSOURCE_CURRENT);
 	assert_int_equal(advice[0].keep_count, 4);
 	assert_non_null(advice[0].risk);
 }

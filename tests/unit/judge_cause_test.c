@@ -170,21 +170,15 @@ static const struct row {
 	ROW(distrusted_3_10, "tsc-distrusted"),
 };
 
-static struct cause causes[CAUSE_MAX];
+static struct diagnosis diagnosis;
+static const struct cause *const causes = diagnosis.causes;
 
 static size_t find(const struct evidence *evidence)
 {
-	const struct cause_row *found[CAUSE_MAX];
-	struct verdict verdict;
-	struct view view;
-	size_t count;
-
-	verdict_find(evidence, &verdict);
-	view_make(evidence, verdict.kind, &view);
-	memset(causes, 0xff, sizeof(causes));
-	count = cause_find(&view, causes, found);
-	assert_in_range(count, 0, CAUSE_MAX);
-	return count;
+	memset(&diagnosis, 0xff, sizeof(diagnosis));
+	diagnose(evidence, &diagnosis);
+	assert_in_range(diagnosis.cause_count, 0, CAUSE_MAX);
+	return diagnosis.cause_count;
 }
 
 static bool is_found(const char *id, size_t count)
