@@ -87,6 +87,7 @@ struct host_evidence {
 	struct text_fact name;          /* the host's name; unread unless asked for */
 	struct text_fact instance_type; /* the cloud's; unread unless asked for */
 	struct text_fact instance_id;   /* the cloud's; unread unless asked for */
+	struct text_fact region;        /* the cloud's; unread unless asked for */
 	struct text_fact kernel;        /* release, as uname -r */
 	struct text_fact kernel_build;  /* version, as uname -v */
 	struct text_fact arch;          /* as uname -m */

@@ -183,6 +183,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	fact_set(&evidence->host.name.fact, FACT_UNREAD, "not asked for");
 	evidence->host.instance_type.fact = evidence->host.name.fact;
 	evidence->host.instance_id.fact = evidence->host.name.fact;
+	evidence->host.region.fact = evidence->host.name.fact;
 	if (!root->live) {
 		skip_measuring(evidence);
 		return;

@@ -101,6 +101,7 @@ static void write_machine(const struct evidence *evidence, FILE *out)
 	write_text_fact(&host->name, "host name", out);
 	write_text_fact(&host->instance_type, "instance type", out);
 	write_text_fact(&host->instance_id, "instance ID", out);
+	write_text_fact(&host->region, "region", out);
 	write_text_fact(&host->platform, "platform", out);
 	write_text_fact(&host->hypervisor, "hypervisor", out);
 	write_text_fact(&host->hypervisor_version, "hypervisor by its CPUID leaves", out);

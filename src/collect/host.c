@@ -3,6 +3,9 @@
  * What the host says about itself: its kernel, by /proc and uname(2), and how it was booted; the
  * CPU, the hypervisor, the platform and this process by the other files of this folder.
  */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/utsname.h>
@@ -182,11 +185,48 @@ void host_collect(const struct root *root, struct host_evidence *host)
 	process_collect(root, host);
 }
 
+#define CLOUD_INIT "/run/cloud-init/instance-data.json"
+
+/* On AWS it has some ten kilobytes; a larger one is refused. */
+#define CLOUD_INIT_SIZE (1024 * 1024)
+
+/*
+ * No firmware table names the region. cloud-init keeps what the cloud told it at boot in a file
+ * that every user may read; v1.region is the same on each cloud (cloudinit/sources/__init__.py).
+ */
+static void collect_region(const struct root *root, struct text_fact *region)
+{
+	char *bytes = malloc(CLOUD_INIT_SIZE);
+	const json_t *value;
+	json_error_t error;
+	struct span content;
+	json_t *data;
+
+	if (!bytes) {
+		fact_set_errno(&region->fact, ENOMEM, CLOUD_INIT);
+		return;
+	}
+	if (root_read(root, CLOUD_INIT, bytes, CLOUD_INIT_SIZE, &content, &region->fact)) {
+		data = json_loadb(content.at, content.length, JSON_REJECT_DUPLICATES, &error);
+		value = json_object_get(json_object_get(data, "v1"), "region");
+		if (json_string_length(value) > 0)
+			text_copy_span(region->value, sizeof(region->value),
+				(struct span){json_string_value(value), json_string_length(value)});
+		else if (data)
+			fact_set(&region->fact, FACT_ABSENT, CLOUD_INIT ": no region");
+		else
+			fact_set(&region->fact, FACT_FAILED, CLOUD_INIT ": not JSON");
+		json_decref(data);
+	}
+	free(bytes);
+}
+
 void host_collect_identity(const struct root *root, struct host_evidence *host)
 {
 	static const char unknown[] = "not known to a guest of this kind without a network";
 
 	collect_line(root, "/proc/sys/kernel/hostname", &host->name);
+	collect_region(root, &host->region);
 	fact_set(&host->instance_type.fact, FACT_ABSENT, "%s", unknown);
 	fact_set(&host->instance_id.fact, FACT_ABSENT, "%s", unknown);
 	if (strcmp(host->platform.value, "aws-nitro") == 0) {

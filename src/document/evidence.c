@@ -448,6 +448,7 @@ static const struct field host_fields[] = {
 	{TEXT_FACT("name", name)},
 	{TEXT_FACT("instance_type", instance_type)},
 	{TEXT_FACT("instance_id", instance_id)},
+	{TEXT_FACT("region", region)},
 	{TEXT_FACT("distribution", distribution)},
 	{TEXT_FACT("kernel", kernel)},
 	{TEXT_FACT("kernel_build", kernel_build)},

@@ -283,6 +283,47 @@ static void an_instance_is_named_on_its_own_platform_alone(void **state)
 	assert_word(&host.instance_id, "ec2e1916-9099-7caf-fd21-012345abcdef");
 }
 
+/* cloud-init's file is a document of another program: what does not fit is no region. */
+static void the_region_is_the_one_that_cloud_init_was_told(void **state)
+{
+	static const struct {
+		const char *data, *region, *reason;
+	} rows[] = {
+		{"{\"v1\": {\"region\": \"us-east-2\", \"cloud_id\": \"aws\"}}", "us-east-2", ""},
+		{"{\"v1\": {\"region\": null}}", NULL, "no region"},
+		{"{\"v1\": {\"region\": \"\"}}", NULL, "no region"},
+		{"{\"v1\": {\"region\": 7}}", NULL, "no region"},
+		{"{\"v1\": [\"region\"], \"region\": \"x\"}", NULL, "no region"},
+		{"{\"v1\": {\"region\": \"a\", \"region\": \"b\"}}", NULL, "not JSON"},
+		{"{\"v1\": {\"region\": \"us-ea", NULL, "not JSON"}, {"", NULL, "not JSON"}};
+	struct fake_root *fake = *state;
+	struct host_evidence host = {0};
+
+	host_collect_identity(&fake->root, &host);
+	assert_int_equal(host.region.fact.state, FACT_ABSENT);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		host = (struct host_evidence){0};
+		fake_root_add(fake, "/run/cloud-init/instance-data.json", rows[i].data);
+		host_collect_identity(&fake->root, &host);
+		assert_int_equal(fact_is_known(&host.region.fact), rows[i].region != NULL);
+		assert_string_equal(host.region.value, rows[i].region ? rows[i].region : "");
+		assert_non_null(strstr(host.region.fact.reason, rows[i].reason));
+	}
+}
+
+/* A file of any size is read in bounded memory. */
+static void a_large_file_of_cloud_init_is_refused(void **state)
+{
+	static char large[1024 * 1024 + 64];
+	struct fake_root *fake = *state;
+	struct host_evidence host = {0};
+
+	snprintf(large, sizeof(large), "{\"v1\": {\"region\": \"us-east-2\"}}%*s", 1024 * 1024, "");
+	fake_root_add(fake, "/run/cloud-init/instance-data.json", large);
+	host_collect_identity(&fake->root, &host);
+	assert_int_equal(host.region.fact.state, FACT_FAILED);
+}
+
 /* The leaves of one fake CPU: a signature at each base, and what its own leaves answer. */
 static struct {
 	const char *signatures[3];
@@ -472,6 +513,8 @@ int main(void)
 		IN_TREE(the_kernels_tsc_flags_are_kept),
 		IN_TREE(model_and_number_of_the_cpus_are_read),
 		IN_TREE(an_instance_is_named_on_its_own_platform_alone),
+		IN_TREE(the_region_is_the_one_that_cloud_init_was_told),
+		IN_TREE(a_large_file_of_cloud_init_is_refused),
 		cmocka_unit_test(a_hypervisor_that_imitates_hyperv_is_named_itself),
 		IN_TREE(a_device_that_reports_a_restore_is_found),
 		IN_TREE(a_cpu_without_name_has_its_machine_s),
