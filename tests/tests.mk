@@ -32,6 +32,7 @@ check-sanitized:
 	$(QUIET)$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitized SANITIZE=address,undefined check-once
 
 TRACE_CALLER := $(BUILD)/tests/trace/caller
+WATCH_SLEEPER := $(BUILD)/tests/watch/sleeper
 
 .PHONY: check-trace
 # CYCLES=500: times that a process is attached to and let go.
@@ -39,7 +40,7 @@ check-trace: $(TEST_BINARY) $(TRACE_CALLER) $(TEST_TOOLS)
 	$(QUIET)tests/trace/run $(TEST_BINARY) $(BUILD)/tests $(CYCLES)
 
 .PHONY: check-watch
-check-watch: $(TEST_BINARY) $(TEST_TOOLS)
+check-watch: $(TEST_BINARY) $(TEST_TOOLS) $(WATCH_SLEEPER)
 	$(QUIET)tests/watch/run $(TEST_BINARY) $(BUILD)/tests
 
 # What counting costs, beside strace: a table. ROUNDS=7
@@ -152,6 +153,7 @@ check-release:
 # Everything that the suites run, without running it.
 .PHONY: test-programs
 test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CALLER) \
+	$(WATCH_SLEEPER) \
 	$(FUZZERS:%=$(BUILD)/tests/fuzz/%)
 
 $(BUILD)/tests/flags: FORCE
@@ -185,7 +187,7 @@ $(UNIT_TESTS): %: %.o $(MODULES)
 TEST_OUTSIDER = $(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2
 
 $(BUILD)/tests/tools/document: OUTSIDER_LIBS = $(shell $(PKG_CONFIG) --cflags --libs jansson)
-$(TEST_TOOLS): $(BUILD)/tests/%: tests/%.c
+$(TEST_TOOLS) $(WATCH_SLEEPER): $(BUILD)/tests/%: tests/%.c
 	$(call say,CC,$<)
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(TEST_OUTSIDER) $< $(OUTSIDER_LIBS) -o $@
