@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzzes the reader of documents and all that judges and renders behind it: a document from
- * anywhere is refused with a reason, or judged and rendered in every format. Input: JSON.
+ * anywhere is refused with a reason, or judged and rendered. Input: JSON.
  */
 #include "fuzz/fuzz.h"
 
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memset(&evidence, 0, sizeof(evidence));
 	if (json_parse(copy, size, &evidence, &why))
-		fuzz_judge(&evidence);
+		fuzz_judge(&evidence, size);
 	else if (!*why.reason)
 		abort();
 	free(copy);

@@ -24,9 +24,9 @@ void fuzz_root_put(const char *path, const uint8_t *data, size_t size);
 void fuzz_root_remove(const char *path);
 
 /*
- * Judges the evidence and renders it in every format of check. Aborts unless its own JSON is a
- * document that is judged the same.
+ * Judges the evidence and renders it as JSON and in another format of check, which the size of the
+ * input decides on. Aborts unless its own JSON is a document that is judged the same.
  */
-void fuzz_judge(const struct evidence *evidence);
+void fuzz_judge(const struct evidence *evidence, size_t size);
 
 #endif

@@ -24,6 +24,11 @@ FUZZ_LENGTH_text = 200
 FUZZ_LENGTH_tracepoint = 40
 FUZZ_LENGTH_tree = 8000
 
+# A small quarantine of freed memory and short stacks of allocations make a fifth more executions,
+# files in memory half as many again. What is found is run again without these.
+FUZZ_ENVIRONMENT = ASAN_OPTIONS=quarantine_size_mb=1:malloc_context_size=2 \
+	$(if $(wildcard /dev/shm/.),TMPDIR=/dev/shm)
+
 .PHONY: check-fuzz fuzz fuzz-keep fuzz-run
 check-fuzz: $(FUZZERS:%=$(BUILD)/tests/fuzz/%)
 	$(QUIET)tests/fuzz/run $^
@@ -45,7 +50,7 @@ fuzz-%: $(BUILD)/tests/fuzz/%-libfuzzer
 	$(call say,FUZZ,$*)
 	$(QUIET)tests/fuzz/seeds $* $(BUILD)/seeds/$*
 	$(QUIET)mkdir -p $(BUILD)/corpus/$*
-	$(QUIET)$< $(or $(addprefix -max_len=,$(FUZZ_LENGTH_$*)),$(error no FUZZ_LENGTH_$*)) \
+	$(QUIET)$(FUZZ_ENVIRONMENT) $< $(or $(addprefix -max_len=,$(FUZZ_LENGTH_$*)),$(error no FUZZ_LENGTH_$*)) \
 		-max_total_time=$(TIME) -timeout=10 -close_fd_mask=2 -print_final_stats=1 \
 		-artifact_prefix=$(BUILD)/$*- $(BUILD)/corpus/$* $(BUILD)/seeds/$* \
 		$(wildcard tests/fuzz/corpus/$*) >$(BUILD)/$*.log 2>&1 || { tail -n 60 $(BUILD)/$*.log; exit 1; }

@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	verdict_find(&evidence, &verdict);
 	if (verdict.kind != VERDICT_UNKNOWN)
 		abort();
-	fuzz_judge(&evidence);
+	fuzz_judge(&evidence, size);
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
 		fuzz_root_remove(paths[i]);
 	return 0;
