@@ -26,8 +26,8 @@
 /* Between two looks at a child. */
 #define LOOK_NS 200000000
 
-/* How long a killed child may take to go. */
-#define END_TRIES 500
+/* How long a killed child may take to go where no time is left. */
+#define END_NS 300000000
 static const struct timespec end_pause = {.tv_nsec = 10000000};
 
 /* So that the parent, where it waits for the deadline, comes first and gives the reason. */
@@ -134,19 +134,26 @@ bool child_judge(int status, const struct deadline *deadline, struct fact *why)
 	return false;
 }
 
-bool child_end(pid_t pid)
+/* By waitid(2), since waitpid(3), which is another system call, may have failed. */
+static bool is_gone(pid_t pid)
 {
-	kill(pid, SIGKILL);
-	for (int i = 0; i < END_TRIES; i++) {
-		pid_t ended = waitpid(pid, NULL, WNOHANG);
+	siginfo_t ended = {0};
 
-		if (ended == pid)
-			return true;
-		if (ended < 0 && kill(pid, 0) < 0 && errno == ESRCH)
-			return true;
+	if (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG) < 0)
+		return kill(pid, 0) < 0 && errno == ESRCH;
+	return ended.si_pid == pid;
+}
+
+bool child_end(pid_t pid, const struct deadline *deadline)
+{
+	struct deadline least = deadline_after(END_NS);
+	bool gone;
+
+	kill(pid, SIGKILL);
+	while (!(gone = is_gone(pid)) &&
+		(deadline_left_ns(&least) > 0 || deadline_left_ns(deadline) > 0))
 		nanosleep(&end_pause, NULL);
-	}
-	return false;
+	return gone;
 }
 
 /* Waits until the child ends or its time is up; by child_judge(), whether it reached its end. */
@@ -182,7 +189,7 @@ static bool await(pid_t pid, void (*look)(void *argument), void *argument,
 		explain_timeout(deadline, why);
 	else
 		fact_set_errno(why, error, "waitpid");
-	child_end(pid);
+	child_end(pid, deadline);
 	return false;
 }
 

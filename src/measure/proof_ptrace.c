@@ -115,7 +115,7 @@ void proof_ptrace_take(struct proof_run *run, const struct deadline *deadline)
 	shared->call = PROOF_RUN_NOTHING;
 	pid = child_start(make_calls, shared, deadline, &shared->fact);
 	if (pid > 0 && !follow(shared, pid, &status, &why)) {
-		child_end(pid);
+		child_end(pid, deadline);
 		shared->fact = why;
 	} else if (pid > 0 && !child_judge(status, deadline, &why)) {
 		shared->fact = why;

@@ -20,7 +20,6 @@ pid_t waitpid(pid_t pid, int *status, int options)
 {
 	waited_for = pid;
 	if (waitpid_fails) {
-		waitpid_fails = false;
 		errno = ECHILD;
 		return -1;
 	}
@@ -218,6 +217,7 @@ static void a_child_that_cannot_be_waited_for_is_killed(void **state)
 	(void)state;
 	waitpid_fails = true;
 	assert_false(child_compute(set_flag_and_sleep, &value, sizeof(value), NO_LIMIT, &why));
+	waitpid_fails = false;
 	assert_non_null(strstr(why.reason, "waitpid"));
 	assert_int_equal(value, 0);
 	assert_true(is_gone(waited_for));
