@@ -23,6 +23,9 @@
 #define WORKER_NS 15000000000
 #define WARP_FACTOR 4
 
+/* How long a killed worker may take to go. */
+#define KILL_NS 5000000000
+
 #define POLL_MS 100
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -130,7 +133,9 @@ static bool must_end(struct run *run)
 /* Kills the worker; its own children die with it. */
 static void kill_worker(struct run *run, pid_t pid)
 {
-	if (!child_end(pid))
+	struct deadline deadline = deadline_after(KILL_NS);
+
+	if (!child_end(pid, &deadline))
 		end_early(run, RUN_STUCK, "a worker hangs in the kernel and cannot be killed");
 }
 
@@ -143,19 +148,20 @@ static void await_worker(
 	int status = 0;
 	pid_t ended;
 
-	while ((ended = waitpid(pid, &status, WNOHANG)) != pid && !(ended < 0 && errno == ECHILD)) {
-		if (must_end(run)) {
+	while ((ended = waitpid(pid, &status, WNOHANG)) != pid) {
+		if (ended < 0 && errno == ECHILD) {
+			fact_set_errno(fact, errno, "waitpid");
+		} else if (must_end(run)) {
 			*fact = run->result->why;
-			kill_worker(run, pid);
-			return;
-		}
-		if (deadline_left_ns(deadline) == 0) {
+		} else if (deadline_left_ns(deadline) == 0) {
 			fact_set(fact, FACT_FAILED, "not done within %lld s",
 				(long long)(run->worker_ns / NS_PER_SECOND));
-			kill_worker(run, pid);
-			return;
+		} else {
+			poll(events, ARRAY_SIZE(events), POLL_MS);
+			continue;
 		}
-		poll(events, ARRAY_SIZE(events), POLL_MS);
+		kill_worker(run, pid);
+		return;
 	}
 	if (!child_judge(status, deadline, &why))
 		*fact = why;
