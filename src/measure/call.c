@@ -333,7 +333,8 @@ static long call_once(const struct call *call)
 
 /*
  * libc sets errno, and most of it says -1; musl's gettimeofday() and time() go on as if nothing
- * had failed. A vDSO function hands back the system call's own result: the negative error on most
+ * had failed, and glibc's time() on 32-bit returns what was on the stack: errno comes first. A
+ * vDSO function hands back the system call's own result: the negative error on most
  * architectures, the positive one (and a flag) on powerpc.
  */
 bool call_returns_error(const struct call *call, int mark)
@@ -342,7 +343,7 @@ bool call_returns_error(const struct call *call, int mark)
 
 	errno = 0;
 	result = call_once(call);
-	return result == -mark || result == mark || errno == mark;
+	return errno == mark || result == -mark || result == mark;
 }
 
 bool call_control_returns_error(int mark)
