@@ -98,7 +98,7 @@ struct host_evidence {
 	struct text_fact hypervisor;    /* systemd-detect-virt --vm's word; absent: bare metal */
 	struct text_fact hypervisor_version; /* x86: what its CPUID leaves say of it */
 	struct text_fact container;     /* systemd-detect-virt --container's word; absent: none */
-	struct text_fact platform;      /* the cloud or product around us, a word of platform.h */
+	struct text_fact platform;      /* the cloud or product around us, a word of platform.c */
 	struct text_fact emulator;      /* runs our instructions: "valgrind"; absent: none seen */
 	struct text_fact libc;          /* ours: "glibc 2.36" */
 	struct flag_fact libc_static;   /* linked into this binary: not the host's own */

@@ -101,7 +101,7 @@ struct advice {
 	char undo[ADVICE_COMMAND_SIZE];           /* takes the steps back; empty: needs none */
 	const char *ask;                          /* a sentence to paste into a ticket */
 	const char *risk;
-	const char *source;  /* who says so: title, date and address */
+	const char *source;  /* what it is based on: title, date and address */
 	bool is_alternative; /* to the piece before it; otherwise it is needed beside it */
 	char clocksource[CLOCKSOURCE_NAME_SIZE]; /* the one it leads to; empty: to none */
 };

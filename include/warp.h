@@ -87,8 +87,7 @@ struct warp_setup {
 	/* Ends the run early once it is true; in memory shared with children. NULL: never. */
 	const volatile bool *stop;
 	/* Called in this process while the measurement runs, with the part done. May be NULL. */
-	void (*progress)(void *argument, double done);
-	void *argument;
+	void (*progress)(double done);
 };
 
 /*

@@ -211,8 +211,8 @@ bool cli_wants_color(const struct cli *cli);
  */
 void progress_start(const struct cli *cli, const char *doing);
 bool progress_is_shown(void);
-/* With the part done, 0 to 1; `argument` is not used. */
-void progress_show(void *argument, double done);
+/* With the part done, 0 to 1. */
+void progress_show(double done);
 /* With words of the caller's. */
 void progress_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void progress_end(void);

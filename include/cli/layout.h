@@ -3,6 +3,7 @@
 #ifndef VDSOCHECK_CLI_LAYOUT_H
 #define VDSOCHECK_CLI_LAYOUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -21,11 +22,13 @@ void wrap_print(FILE *out, const char *label, int indent, const char *text);
  */
 void wrap_text(FILE *out, int column, int indent, const char *text);
 
-/*
- * Prints "WORD: text", the answer that a command's output begins with. `color` is the escape
- * sequence for the word; NULL: none.
- */
-void wrap_answer(FILE *out, const char *word, const char *color, const char *text);
+/* The word of a verdict, and the escape sequence of its colour. */
+struct heading {
+	const char *word, *color;
+};
+
+/* Prints "WORD: text", the answer that a command's output begins with. */
+void wrap_answer(FILE *out, const struct heading *heading, bool colored, const char *text);
 
 /*
  * Prints a shell command that begins at `column`, folded with a backslash at blanks where it is

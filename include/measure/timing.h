@@ -2,7 +2,7 @@
 /*
  * Timing: ns per call of every call by every path, of the bare counter and of the cheapest system
  * call, side by side in one run. It is used for cost. It can clear a host (what is cheaper than the
- * cheapest system call did not enter the kernel), but never convict it.
+ * cheapest system call did not enter the kernel), but never show that it falls back.
  */
 #ifndef VDSOCHECK_MEASURE_TIMING_H
 #define VDSOCHECK_MEASURE_TIMING_H

@@ -64,7 +64,7 @@ static void show_progress(void *argument)
 {
 	const struct bench *bench = argument;
 
-	progress_show(NULL, bench->total ? (double)bench->done / (double)bench->total : 0);
+	progress_show(bench->total ? (double)bench->done / (double)bench->total : 0);
 }
 
 /* Measures the planned counts and contention, or the table. */

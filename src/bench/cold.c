@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/fault.h"
-#include "base/units.h"
 #include "measure/vvar.h"
 
 #define LINE_SIZE 64

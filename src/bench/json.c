@@ -5,7 +5,6 @@
  */
 #include "document.h"
 
-#include "base/units.h"
 #include "report.h"
 
 /* Hundredths: a tenth is 2 % of a COARSE clock. */

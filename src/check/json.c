@@ -24,17 +24,14 @@ static const struct field rests_on_element[] = {
 static json_t *rests_on(const void *object, const void *whole)
 {
 	const struct diagnosis *diagnosis = object;
-	json_t *list = json_array();
+	unsigned kinds[EVIDENCE_KINDS];
+	size_t count = 0;
 
-	(void)whole;
-	for (unsigned i = 0; list && i < EVIDENCE_KINDS; i++) {
-		if (!(diagnosis->verdict.rests_on & 1u << i) ||
-			json_array_append_new(list, json_string(evidence_kind_names[i])) == 0)
-			continue;
-		json_decref(list);
-		return NULL;
+	for (unsigned i = 0; i < EVIDENCE_KINDS; i++) {
+		if (diagnosis->verdict.rests_on & 1u << i)
+			kinds[count++] = i;
 	}
-	return list;
+	return field_list(rests_on_element, kinds, count, sizeof(kinds[0]), whole);
 }
 
 #define OF struct diagnosis
@@ -135,11 +132,6 @@ static const struct field advice_fields[] = {
 
 /* ---- cost ---- */
 
-static bool is_cost_known(const void *object)
-{
-	return ((const struct cost *)object)->known;
-}
-
 static bool is_cost_estimated(const void *object)
 {
 	const struct cost *cost = object;
@@ -181,8 +173,8 @@ static json_t *rate_reason(const void *object, const void *whole)
 #define OF struct cost
 
 static const struct field cost_fields[] = {
-	{NS("call_ns", call_ns), .has = is_cost_known},
-	{NS("syscall_ns", syscall_ns), .has = is_cost_known},
+	{NS("call_ns", call_ns), .given = GIVEN(known)},
+	{NS("syscall_ns", syscall_ns), .given = GIVEN(known)},
 	{NS("user_space_ns", user_space_ns), .has = is_cost_estimated},
 	{COMPUTED("lost_ns", FIELD_REAL, lost_ns), .most = DOCUMENT_NS_MAX,
 		.has = is_cost_estimated},

@@ -48,10 +48,7 @@ static bool shows(const struct screen *screen, enum part part)
 	return screen->verbose || part >= screen->shown;
 }
 
-static const struct {
-	const char *word;
-	const char *color;
-} headings[] = {
+static const struct heading headings[] = {
 	[VERDICT_UNKNOWN] = {"UNKNOWN", "\033[1;35m"},
 	[VERDICT_OK] = {"OK", "\033[1;32m"},
 	[VERDICT_FALLBACK] = {"FALLBACK", "\033[1;31m"},
@@ -86,12 +83,10 @@ static void write_policy(const struct screen *screen)
 static void write_verdict(const struct screen *screen, bool color)
 {
 	const struct diagnosis *diagnosis = screen->document->diagnosis;
-	enum verdict_kind kind = diagnosis->verdict.kind;
 	struct phrase phrase = {.used = 0};
 
 	describe_verdict(diagnosis, screen->document->evidence, &phrase);
-	wrap_answer(
-		screen->out, headings[kind].word, color ? headings[kind].color : NULL, phrase.text);
+	wrap_answer(screen->out, &headings[diagnosis->verdict.kind], color, phrase.text);
 	write_policy(screen);
 	fputc('\n', screen->out);
 }

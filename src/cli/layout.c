@@ -61,11 +61,12 @@ void wrap_text(FILE *out, int column, int indent, const char *text)
 	fputc('\n', out);
 }
 
-void wrap_answer(FILE *out, const char *word, const char *color, const char *text)
+void wrap_answer(FILE *out, const struct heading *heading, bool colored, const char *text)
 {
-	int column = (int)strlen(word) + 2;
+	int column = (int)strlen(heading->word) + 2;
 
-	fprintf(out, "%s%s%s: ", color ? color : "", word, color ? "\033[0m" : "");
+	fprintf(out, "%s%s%s: ", colored ? heading->color : "", heading->word,
+		colored ? "\033[0m" : "");
 	wrap_text(out, column, column, text);
 }
 

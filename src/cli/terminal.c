@@ -96,11 +96,10 @@ void progress_say(const char *format, ...)
 }
 
 /* A measurement may take longer than was planned: never more than 100%. */
-void progress_show(void *argument, double done)
+void progress_show(double done)
 {
 	int percent = done < 1 ? (int)(100 * done) : 100;
 
-	(void)argument;
 	if (percent == progress.percent)
 		return;
 	progress.percent = percent;

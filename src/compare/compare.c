@@ -301,7 +301,7 @@ static int compare(struct cli *cli, struct compare *own)
 	return status;
 }
 
-/* What can be told without a switch; the tree is read, and this process's own clock measured. */
+/* What is known without a switch; the tree is read, and this process's own clock measured. */
 static int list(struct cli *cli, struct compare *own)
 {
 	const struct deadline deadline = deadline_after(DRY_RUN_NS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `compare --dry-run`: lists the clocksources that are offered, with what each costs or would cost
- * as far as that can be told without a switch, and without root. The one in use is timed; the
+ * as far as that is known without a switch, and without root. The one in use is timed; the
  * CPU's counter is timed on a copy of the vDSO where the clocks fall back; a clocksource without
  * vDSO support makes every call a system call; nothing else can be measured.
  */
@@ -152,7 +152,7 @@ bool dry_run_text(const struct dry_run *dry, FILE *out)
 	struct phrase summary = {.used = 0};
 
 	summarize(dry, &summary);
-	wrap_answer(out, "DRY RUN", NULL, summary.text);
+	wrap_answer(out, &(struct heading){.word = "DRY RUN"}, false, summary.text);
 	fprintf(out, "\n  %-*s%9s\n", NAME_WIDTH, "", "ns");
 	for (size_t i = 0; i < dry->count; i++)
 		print_row(&dry->rows[i], out);

@@ -215,8 +215,7 @@ struct run_setup {
 	struct candidate_setup candidate;
 	size_t count; /* of candidates, without the one in use */
 	const char (*names)[CLOCKSOURCE_NAME_SIZE];
-	void (*progress)(void *argument, double done); /* may be NULL */
-	void *argument;
+	void (*progress)(double done); /* may be NULL */
 	guardian_report *orphaned;
 };
 
@@ -285,7 +284,7 @@ void ranking_find(
 #define COMPARE_SUMMARY_SIZE 400
 #define CURRENT_PATH_SIZE 512
 
-/* ---- dry_run.c: what can be told of each clocksource without a switch ---- */
+/* ---- dry_run.c: what is known of each clocksource without a switch ---- */
 
 struct dry_row {
 	const char *name; /* of the evidence; not owned */

@@ -189,7 +189,7 @@ static void try_all(struct run *run)
 		struct candidate *candidate = &run->result->candidates[i];
 
 		if (setup->progress)
-			setup->progress(setup->argument, (double)i / (double)count);
+			setup->progress((double)i / (double)count);
 		fact_set(&candidate->fact, FACT_FAILED, "not done");
 		start_and_await(run, candidate_measure, candidate, &candidate->fact);
 		if (run->result->end == RUN_FOREIGN)

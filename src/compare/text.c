@@ -20,10 +20,7 @@
 /* Larger numbers are shown in the next unit. */
 #define SHORT_ENOUGH 100000
 
-static const struct {
-	const char *word;
-	const char *color;
-} headings[] = {
+static const struct heading headings[] = {
 	[RANKING_UNKNOWN] = {"UNKNOWN", "\033[1;35m"},
 	[RANKING_OK] = {"OK", "\033[1;32m"},
 	[RANKING_CHANGE] = {"CHANGE", "\033[1;33m"},
@@ -349,14 +346,11 @@ bool compare_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct compare_report *report = result;
 	char summary[COMPARE_SUMMARY_SIZE];
-	enum ranking_verdict verdict;
 
 	if (report->dry)
 		return dry_run_text(report->dry, out);
-	verdict = report->ranking->verdict;
 	compare_summary(report, summary, sizeof(summary));
-	wrap_answer(out, headings[verdict].word, style->color ? headings[verdict].color : NULL,
-		summary);
+	wrap_answer(out, &headings[report->ranking->verdict], style->color, summary);
 	write_table(report, out);
 	fputc('\n', out);
 	write_state_left(report, out);

@@ -210,7 +210,7 @@ static int more_samples(const void *one, const void *other)
 /* ---- the count ---- */
 
 static void count_host(struct host_count *count, int64_t limit_ns, const volatile bool *stop,
-	void (*show)(void *argument, double done))
+	void (*show)(double done))
 {
 	struct trace_evidence *trace = count->trace;
 	struct deadline deadline = deadline_after(limit_ns);
@@ -223,7 +223,7 @@ static void count_host(struct host_count *count, int64_t limit_ns, const volatil
 
 		nanosleep(&pause, NULL);
 		drain_all(count);
-		show(NULL, 1 - (double)left / (double)limit_ns);
+		show(1 - (double)left / (double)limit_ns);
 	}
 	trace_events_disable(&count->events);
 	control_samplers(count, PERF_EVENT_IOC_DISABLE);
@@ -235,8 +235,7 @@ static void count_host(struct host_count *count, int64_t limit_ns, const volatil
 }
 
 bool trace_host_by_tracepoints(const struct root *root, struct trace_evidence *trace,
-	int64_t limit_ns, const volatile bool *stop, void (*show)(void *argument, double done),
-	struct fact *why)
+	int64_t limit_ns, const volatile bool *stop, void (*show)(double done), struct fact *why)
 {
 	struct host_count count = {.root = root, .trace = trace};
 	int error;

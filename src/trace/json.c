@@ -39,7 +39,7 @@ static const struct field entry_fields[] = {
 static void fill(const struct trace_report *report, size_t row, struct entry *entry)
 {
 	const struct trace_evidence *trace = report->trace;
-	const struct trace_cost *cost = &report->ruling->costs[row];
+	const struct trace_cost *cost = &report->diagnosis->costs[row];
 
 	*entry = (struct entry){.call = trace->plan->rows[row].call->name,
 		.clock = trace->plan->rows[row].clock,
@@ -63,21 +63,15 @@ static void fill(const struct trace_report *report, size_t row, struct entry *en
 
 static json_t *calls(const void *object, const void *whole)
 {
-	const struct trace_report *report = object;
-	json_t *list = json_array();
+	static struct entry entries[TRACE_ROW_MAX];
+	const struct trace_evidence *trace = ((const struct trace_report *)object)->trace;
+	size_t count = 0;
 
-	for (size_t row = 0; list && row < report->trace->plan->row_count; row++) {
-		struct entry entry;
-
-		fill(report, row, &entry);
-		if (!entry.count)
-			continue;
-		if (json_array_append_new(list, field_write(entry_fields, &entry, whole)) < 0) {
-			json_decref(list);
-			return NULL;
-		}
+	for (size_t row = 0; row < trace->plan->row_count; row++) {
+		if (trace_count(&trace->counts, row))
+			fill(object, row, &entries[count++]);
 	}
-	return list;
+	return field_list(entry_fields, entries, count, sizeof(entries[0]), whole);
 }
 
 /* ---- the run ---- */
@@ -136,7 +130,7 @@ static const struct field run_fields[] = {
 
 /* ---- the verdict, and all of it ---- */
 
-#define OF struct trace_ruling
+#define OF struct trace_diagnosis
 
 static const struct field verdict_fields[] = {
 	{WORD("verdict", verdict, trace_verdict_names)},
@@ -148,7 +142,7 @@ static const struct field hint_element[] = {
 	{0},
 };
 
-static const struct field ruling_fields[] = {
+static const struct field diagnosis_fields[] = {
 	{TEXT("summary", summary), .options = FIELD_FILLED},
 	{INTEGER("clock_system_calls", sums.avoidable, INT64_MAX)},
 	{REAL("lost_seconds", sums.lost_s, 6), .given = GIVEN(sums.lost_known)},
@@ -161,9 +155,9 @@ static const struct field ruling_fields[] = {
 
 const struct field trace_report_fields[] = {
 	{INLINE_AT(moment, moment_fields)},
-	{INLINE_AT(ruling, verdict_fields)},
+	{INLINE_AT(diagnosis, verdict_fields)},
 	{INTEGER("exit_status", exit_status, 255)},
-	{INLINE_AT(ruling, ruling_fields)},
+	{INLINE_AT(diagnosis, diagnosis_fields)},
 	{INLINE_AT(trace, run_fields)},
 	{COMPUTED("calls", FIELD_LIST, calls), .options = FIELD_FILLED, .fields = entry_fields},
 	{0},

@@ -64,7 +64,7 @@ struct trace_program {
 	bool other_time_namespace; /* than ours */
 };
 
-/* Processes that are told apart by samples. */
+/* Processes that samples are counted for. */
 #define TRACE_PROCESS_MAX 1024
 #define TRACE_SAMPLE_PERIOD 100
 
@@ -122,7 +122,7 @@ struct trace_sums {
 	bool lost_known;
 };
 
-struct trace_ruling {
+struct trace_diagnosis {
 	enum trace_verdict verdict;
 	char summary[TRACE_TEXT_SIZE];
 	struct trace_cost costs[TRACE_ROW_MAX];
@@ -155,7 +155,7 @@ size_t trace_plan_find(
 void trace_cost_find(
 	const struct evidence *host, const struct trace_row *row, struct trace_cost *cost);
 
-void trace_ruling_find(const struct trace_evidence *trace, struct trace_ruling *ruling);
+void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis);
 
 /* "unknown", "ok", "fallback"; ended by NULL. */
 extern const char *const trace_verdict_names[];

@@ -22,7 +22,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "filter.h"
 #include "run.h"
 

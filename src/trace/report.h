@@ -11,7 +11,7 @@
 
 struct trace_report {
 	const struct trace_evidence *trace;
-	const struct trace_ruling *ruling;
+	const struct trace_diagnosis *diagnosis;
 	const struct moment_evidence *moment;
 	int exit_status;
 };

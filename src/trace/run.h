@@ -37,8 +37,7 @@ bool trace_attach_by_ptrace(struct trace_evidence *trace, int64_t limit_ns,
  * with the part that is done. False with the reason.
  */
 bool trace_host_by_tracepoints(const struct root *root, struct trace_evidence *trace,
-	int64_t limit_ns, const volatile bool *stop, void (*show)(void *argument, double done),
-	struct fact *why);
+	int64_t limit_ns, const volatile bool *stop, void (*show)(double done), struct fact *why);
 
 /* ---- watch.c: signals and time while a program runs ---- */
 

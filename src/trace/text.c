@@ -10,10 +10,7 @@
 
 #define LABEL_INDENT 13
 
-static const struct {
-	const char *word;
-	const char *color;
-} headings[] = {
+static const struct heading headings[] = {
 	[TRACE_UNKNOWN] = {"COUNTED", "\033[1m"},
 	[TRACE_OK] = {"OK", "\033[1;32m"},
 	[TRACE_FALLBACK] = {"SYSTEM CALLS", "\033[1;31m"},
@@ -79,7 +76,7 @@ static void describe_cost(bool known, bool at_least, double seconds, char text[3
 static void write_row(const struct trace_report *report, size_t row, FILE *out)
 {
 	const struct trace_evidence *trace = report->trace;
-	const struct trace_cost *cost = &report->ruling->costs[row];
+	const struct trace_cost *cost = &report->diagnosis->costs[row];
 	uint64_t count = trace_count(&trace->counts, row);
 	char name[80], counted[32], rate[32] = "-", ns[32], paid[32], vdso[32];
 
@@ -97,7 +94,7 @@ static void write_rows(const struct trace_report *report, FILE *out)
 {
 	const struct trace_plan *plan = report->trace->plan;
 
-	if (!report->ruling->sums.calls)
+	if (!report->diagnosis->sums.calls)
 		return;
 	fprintf(out, "\n  %-28s%12s%11s%8s%10s%9s\n", "system call", "count", "per s", "ns each",
 		"in all", "by vDSO");
@@ -129,17 +126,16 @@ static void write_top(const struct trace_evidence *trace, FILE *out)
 bool trace_report_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct trace_report *report = result;
-	const struct trace_ruling *ruling = report->ruling;
+	const struct trace_diagnosis *diagnosis = report->diagnosis;
 
-	wrap_answer(out, headings[ruling->verdict].word,
-		style->color ? headings[ruling->verdict].color : NULL, ruling->summary);
+	wrap_answer(out, &headings[diagnosis->verdict], style->color, diagnosis->summary);
 	fputc('\n', out);
 	write_run(report->trace, out);
 	write_rows(report, out);
 	write_top(report->trace, out);
-	if (ruling->hint_count)
+	if (diagnosis->hint_count)
 		fputc('\n', out);
-	for (size_t i = 0; i < ruling->hint_count; i++)
-		wrap_print(out, i ? "" : "Why", LABEL_INDENT, ruling->hints[i]);
+	for (size_t i = 0; i < diagnosis->hint_count; i++)
+		wrap_print(out, i ? "" : "Why", LABEL_INDENT, diagnosis->hints[i]);
 	return true;
 }

@@ -179,10 +179,10 @@ static int attach(struct cli *cli, struct trace_evidence *trace)
 static int run(struct cli *cli)
 {
 	static struct trace_evidence trace;
-	static struct trace_ruling ruling;
+	static struct trace_diagnosis diagnosis;
 	struct moment_evidence moment = {0};
 	struct request *request = cli->own;
-	struct trace_report report = {.trace = &trace, .ruling = &ruling, .moment = &moment};
+	struct trace_report report = {.trace = &trace, .diagnosis = &diagnosis, .moment = &moment};
 
 	if (!request->plan.call_count) {
 		trace_plan_start(&request->plan);
@@ -200,7 +200,7 @@ static int run(struct cli *cli)
 		report.exit_status = request->pid ? attach(cli, &trace) : run_program(cli, &trace);
 	if (!fact_is_known(&trace.duration_fact))
 		return report.exit_status;
-	trace_ruling_find(&trace, &ruling);
+	trace_diagnose(&trace, &diagnosis);
 	cli_print(cli, &report);
 	return report.exit_status;
 }

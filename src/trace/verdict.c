@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "cli/layout.h"
 #include "judge.h"
 #include "model.h"
@@ -98,17 +97,17 @@ static void add_row(struct trace_sums *sums, const struct trace_cost *cost, uint
 	}
 }
 
-static void hint(struct trace_ruling *ruling, const char *format, ...)
+static void hint(struct trace_diagnosis *diagnosis, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void hint(struct trace_ruling *ruling, const char *format, ...)
+static void hint(struct trace_diagnosis *diagnosis, const char *format, ...)
 {
 	va_list arguments;
 
-	if (ruling->hint_count == TRACE_HINT_MAX)
+	if (diagnosis->hint_count == TRACE_HINT_MAX)
 		return;
 	va_start(arguments, format);
-	vsnprintf(ruling->hints[ruling->hint_count++], TRACE_TEXT_SIZE, format, arguments);
+	vsnprintf(diagnosis->hints[diagnosis->hint_count++], TRACE_TEXT_SIZE, format, arguments);
 	va_end(arguments);
 }
 
@@ -121,27 +120,31 @@ static bool is_compat_counted(const struct trace_evidence *trace)
 	return false;
 }
 
-static void find_hints(const struct trace_evidence *trace, struct trace_ruling *ruling)
+static void find_hints(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
 	const struct trace_program *program = &trace->program;
 	bool is_elf = fact_is_known(&program->file_fact);
 
 	if (is_elf && program->is_static)
-		hint(ruling, "It is statically linked: its libc may not use the vDSO (glibc does "
-			     "not before 2.31). Link it against a newer libc.");
+		hint(diagnosis,
+			"It is statically linked: its libc may not use the vDSO (glibc does "
+			"not before 2.31). Link it against a newer libc.");
 	if (is_compat_counted(trace))
-		hint(ruling, "32-bit calls are among them: the vDSO of 32-bit programs may lack "
-			     "the call, or their libc may not use it (glibc before 2.31).");
+		hint(diagnosis, "32-bit calls are among them: the vDSO of 32-bit programs may lack "
+				"the call, or their libc may not use it (glibc before 2.31).");
 	if (program->preloads)
-		hint(ruling, "LD_PRELOAD is set: a preloaded library may make the system call in "
-			     "place of libc's function.");
+		hint(diagnosis,
+			"LD_PRELOAD is set: a preloaded library may make the system call in "
+			"place of libc's function.");
 	if (program->other_time_namespace)
-		hint(ruling, "It runs in a time namespace of its own: kernels before 5.6 and some "
-			     "architectures do not serve the vDSO's clocks there.");
-	if (!ruling->hint_count)
-		hint(ruling, "It makes them by syscall(2), its language's runtime bypasses the "
-			     "vDSO, or something in its surroundings removed the vDSO: none of the "
-			     "causes that can be seen from outside applies.");
+		hint(diagnosis,
+			"It runs in a time namespace of its own: kernels before 5.6 and some "
+			"architectures do not serve the vDSO's clocks there.");
+	if (!diagnosis->hint_count)
+		hint(diagnosis,
+			"It makes them by syscall(2), its language's runtime bypasses the "
+			"vDSO, or something in its surroundings removed the vDSO: none of the "
+			"causes that can be seen from outside applies.");
 }
 
 static const char *subject(const struct trace_evidence *trace)
@@ -149,12 +152,12 @@ static const char *subject(const struct trace_evidence *trace)
 	return trace->of_host ? "The programs of this host" : "This program";
 }
 
-static void sum_up_served(const struct trace_evidence *trace, struct trace_ruling *ruling)
+static void sum_up_served(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
 	bool host_is_ok = counts_deciding(&trace->host).entered == 0;
 
-	ruling->verdict = TRACE_OK;
-	snprintf(ruling->summary, TRACE_TEXT_SIZE, "%s made no clock system call%s.",
+	diagnosis->verdict = TRACE_OK;
+	snprintf(diagnosis->summary, TRACE_TEXT_SIZE, "%s made no clock system call%s.",
 		subject(trace),
 		host_is_ok ? ": the vDSO serves its clock calls"
 			   : ", though on this host clock_gettime() and gettimeofday() fall back: "
@@ -195,15 +198,15 @@ static void describe_loss(
 		trace_describe_seconds(sums->lost_s, lost));
 }
 
-static void sum_up_fallback(const struct trace_evidence *trace, struct trace_ruling *ruling)
+static void sum_up_fallback(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
-	const struct trace_sums *sums = &ruling->sums;
+	const struct trace_sums *sums = &diagnosis->sums;
 	bool host_is_ok = counts_deciding(&trace->host).entered == 0;
 	char lost[256] = "", count[32];
 
-	ruling->verdict = TRACE_FALLBACK;
+	diagnosis->verdict = TRACE_FALLBACK;
 	describe_loss(trace, sums, lost);
-	snprintf(ruling->summary, TRACE_TEXT_SIZE,
+	snprintf(diagnosis->summary, TRACE_TEXT_SIZE,
 		"%s made %s clock system call%s that the vDSO %s.%s", subject(trace),
 		wrap_count(sums->avoidable, count), sums->avoidable == 1 ? "" : "s",
 		host_is_ok ? trace->of_host
@@ -212,43 +215,44 @@ static void sum_up_fallback(const struct trace_evidence *trace, struct trace_rul
 			   : "does not serve on this host; run 'vdsocheck' for why",
 		lost);
 	if (host_is_ok && !trace->of_host)
-		find_hints(trace, ruling);
+		find_hints(trace, diagnosis);
 }
 
 /* Whether calls were counted that the vDSO serves or could. */
-static bool counts_clock_calls(const struct trace_evidence *trace, struct trace_ruling *ruling)
+static bool counts_clock_calls(
+	const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
 	for (size_t row = 0; row < trace->plan->row_count; row++) {
-		if (ruling->costs[row].avoidable)
+		if (diagnosis->costs[row].avoidable)
 			return true;
 	}
 	return false;
 }
 
-void trace_ruling_find(const struct trace_evidence *trace, struct trace_ruling *ruling)
+void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
 	const struct trace_plan *plan = trace->plan;
 	char count[32];
 
-	*ruling = (struct trace_ruling){.verdict = TRACE_UNKNOWN};
+	*diagnosis = (struct trace_diagnosis){.verdict = TRACE_UNKNOWN};
 	for (size_t row = 0; row < plan->row_count; row++) {
-		trace_cost_find(&trace->host, &plan->rows[row], &ruling->costs[row]);
-		add_row(&ruling->sums, &ruling->costs[row], trace_count(&trace->counts, row));
+		trace_cost_find(&trace->host, &plan->rows[row], &diagnosis->costs[row]);
+		add_row(&diagnosis->sums, &diagnosis->costs[row], trace_count(&trace->counts, row));
 	}
-	if (!counts_clock_calls(trace, ruling))
-		snprintf(ruling->summary, TRACE_TEXT_SIZE,
+	if (!counts_clock_calls(trace, diagnosis))
+		snprintf(diagnosis->summary, TRACE_TEXT_SIZE,
 			"%s made %s of these system calls; the vDSO serves none of them.",
-			subject(trace), wrap_count(ruling->sums.calls, count));
+			subject(trace), wrap_count(diagnosis->sums.calls, count));
 	else if (!fact_is_known(&trace->host.proof.fact))
-		snprintf(ruling->summary, TRACE_TEXT_SIZE,
+		snprintf(diagnosis->summary, TRACE_TEXT_SIZE,
 			"%s made %s clock system calls; whether the vDSO serves them on this host "
 			"is not proven: %s",
-			subject(trace), wrap_count(ruling->sums.avoidable, count),
+			subject(trace), wrap_count(diagnosis->sums.avoidable, count),
 			trace->host.proof.fact.reason);
-	else if (ruling->sums.avoidable)
-		sum_up_fallback(trace, ruling);
+	else if (diagnosis->sums.avoidable)
+		sum_up_fallback(trace, diagnosis);
 	else
-		sum_up_served(trace, ruling);
+		sum_up_served(trace, diagnosis);
 }
 
 const char *const trace_verdict_names[] = {

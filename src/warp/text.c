@@ -19,10 +19,7 @@
 
 #define HZ_PER_MHZ 1e6
 
-static const struct {
-	const char *word;
-	const char *color;
-} headings[] = {
+static const struct heading headings[] = {
 	[WARP_UNKNOWN] = {"UNKNOWN", "\033[1;35m"},
 	[WARP_OK] = {"OK", "\033[1;32m"},
 	[WARP_WARPS] = {"WARPS", "\033[1;31m"},
@@ -168,9 +165,8 @@ bool warp_report_text(const void *result, const struct style *style, FILE *out)
 	const struct warp_report *report = result;
 	const struct warp_evidence *warp = report->warp;
 
-	wrap_answer(out, headings[report->verdict->verdict].word,
-		style->color ? headings[report->verdict->verdict].color : NULL,
-		report->verdict->summary);
+	wrap_answer(
+		out, &headings[report->verdict->verdict], style->color, report->verdict->summary);
 	if (fact_is_known(&warp->fact)) {
 		fprintf(out, "\n  %-19s%13s%12s%12s%11s%11s\n", "", "reads", "warps", "largest ns",
 			"CPUs", "apart ns");

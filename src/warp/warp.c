@@ -24,7 +24,7 @@ static void report_progress(void *argument)
 	const struct warp_job *job = argument;
 	double done = job->shared->done;
 
-	job->setup->progress(job->setup->argument, done < 1 ? done : 1);
+	job->setup->progress(done < 1 ? done : 1);
 }
 
 static void take_answer(const struct warp_shared *shared, struct warp_evidence *warp)

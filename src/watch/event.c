@@ -6,7 +6,6 @@
 #include <sys/timex.h>
 
 #include "base/child.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "collect.h"
 #include "model.h"

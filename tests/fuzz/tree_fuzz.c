@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "base/units.h"
 #include "check/gather.h"
 #include "collect.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of base/kernel_clock: the kernel's clocks by system call, and deadlines. */
+/* Tests of base/clock: the kernel's clocks by system call, and deadlines. */
 #include <unistd.h>
 
 #include "base/clock.h"

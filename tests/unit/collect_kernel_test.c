@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests of collect/kernel and kernel_log: the version, the boot parameters and the log lines about
+ * Tests of collect/host and kernel_log: the version, the boot parameters and the log lines about
  * clocks.
  */
 #include <stdio.h>

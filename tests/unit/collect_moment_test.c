@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "collect.h"
-#include "unit/fake_root.h"
 #include "unit/unit.h"
 
 static void a_live_host_has_a_time_and_an_uptime(void **state)

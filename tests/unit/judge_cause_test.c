@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "judge/rules.h"
+#include "judge.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 

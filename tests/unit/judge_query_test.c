@@ -2,7 +2,7 @@
 /* Tests of judge/query: how many of the deciding calls entered the kernel, by which path. */
 #include <signal.h>
 
-#include "judge/rules.h"
+#include "judge.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* judge/vclock: the mode that follows from the proof and the clocksource's name. */
 
-#include "judge/rules.h"
+#include "judge.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 

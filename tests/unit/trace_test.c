@@ -16,7 +16,7 @@
 
 static struct trace_plan plan;
 static struct trace_evidence trace;
-static struct trace_ruling ruling;
+static struct trace_diagnosis diagnosis;
 
 static void make_plan(void)
 {
@@ -202,10 +202,10 @@ static void test_the_published_sum(void **state)
 	for (int falls_back = 0; falls_back < 2; falls_back++) {
 		make_host(falls_back);
 		set_count("gettimeofday", 706702 + 1718430);
-		trace_ruling_find(&trace, &ruling);
-		assert_int_equal(ruling.verdict, TRACE_FALLBACK);
-		assert_int_equal(ruling.sums.avoidable, 2425132);
-		assert_true(ruling.sums.lost_s > 1.2174 && ruling.sums.lost_s < 1.2175);
+		trace_diagnose(&trace, &diagnosis);
+		assert_int_equal(diagnosis.verdict, TRACE_FALLBACK);
+		assert_int_equal(diagnosis.sums.avoidable, 2425132);
+		assert_true(diagnosis.sums.lost_s > 1.2174 && diagnosis.sums.lost_s < 1.2175);
 	}
 }
 
@@ -213,13 +213,13 @@ static void test_no_system_calls_are_the_good_news(void **state)
 {
 	(void)state;
 	make_host(false);
-	trace_ruling_find(&trace, &ruling);
-	assert_int_equal(ruling.verdict, TRACE_OK);
-	assert_non_null(strstr(ruling.summary, "the vDSO serves"));
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.verdict, TRACE_OK);
+	assert_non_null(strstr(diagnosis.summary, "the vDSO serves"));
 	make_host(true);
-	trace_ruling_find(&trace, &ruling);
-	assert_int_equal(ruling.verdict, TRACE_OK);
-	assert_non_null(strstr(ruling.summary, "nothing calls them"));
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.verdict, TRACE_OK);
+	assert_non_null(strstr(diagnosis.summary, "nothing calls them"));
 }
 
 static void test_why_only_this_program(void **state)
@@ -229,17 +229,17 @@ static void test_why_only_this_program(void **state)
 	set_count("gettimeofday", 100);
 	trace.program.is_static = true;
 	trace.program.preloads = true;
-	trace_ruling_find(&trace, &ruling);
-	assert_int_equal(ruling.hint_count, 1); /* the file was not read */
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.hint_count, 1); /* the file was not read */
 	fact_set_known(&trace.program.file_fact);
-	trace_ruling_find(&trace, &ruling);
-	assert_int_equal(ruling.hint_count, 2);
-	assert_non_null(strstr(ruling.hints[0], "statically"));
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.hint_count, 2);
+	assert_non_null(strstr(diagnosis.hints[0], "statically"));
 	make_host(true);
 	set_count("gettimeofday", 100);
 	trace.program.preloads = true;
-	trace_ruling_find(&trace, &ruling);
-	assert_int_equal(ruling.hint_count, 0); /* the whole host is affected */
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.hint_count, 0); /* the whole host is affected */
 }
 
 static void test_without_a_proof_there_is_no_verdict(void **state)
@@ -248,8 +248,8 @@ static void test_without_a_proof_there_is_no_verdict(void **state)
 	make_host(false);
 	fact_set(&trace.host.proof.fact, FACT_DENIED, "refused");
 	set_count("gettimeofday", 100);
-	trace_ruling_find(&trace, &ruling);
-	assert_int_equal(ruling.verdict, TRACE_UNKNOWN);
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
 }
 
 static void test_other_calls_cost_at_least_the_cheapest(void **state)
@@ -263,11 +263,11 @@ static void test_other_calls_cost_at_least_the_cheapest(void **state)
 	fact_set_known(&trace.host.timing.syscall_floor_fact);
 	trace.host.timing.syscall_floor_ns = 80;
 	set_count("rt_sigprocmask", 20000000);
-	trace_ruling_find(&trace, &ruling);
-	assert_int_equal(ruling.verdict, TRACE_UNKNOWN);
-	assert_true(ruling.costs[0].at_least);
-	assert_true(ruling.sums.cost_s > 1.59 && ruling.sums.cost_s < 1.61);
-	assert_false(ruling.sums.lost_known);
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
+	assert_true(diagnosis.costs[0].at_least);
+	assert_true(diagnosis.sums.cost_s > 1.59 && diagnosis.sums.cost_s < 1.61);
+	assert_false(diagnosis.sums.lost_known);
 }
 
 static void test_times_have_three_digits(void **state)
