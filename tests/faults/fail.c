@@ -2,7 +2,7 @@
 /*
  * Preloaded: lets one call of a function of the C library fail. FAIL=realloc:3 is the third
  * realloc(3), counted over all threads, and in children from their parent's count on. With
- * FAIL_COUNTS=FILE the first process writes at its end how often it called each.
+ * FAIL_COUNTS=FILE the first process writes at its end how far it or a child has counted.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -41,6 +41,7 @@ static const char *const names[COUNT] = {[MALLOC] = "malloc",
 	[WAIT4] = "wait4"};
 
 static atomic_int calls[COUNT];
+static atomic_int *most; /* in all processes; shared with children */
 static int failing = -1, failing_call;
 static pid_t first;
 
@@ -57,6 +58,9 @@ __attribute__((constructor)) static void read_environment(void)
 			failing = i;
 		}
 	}
+	if (getenv("FAIL_COUNTS"))
+		most = mmap(NULL, sizeof(calls), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
 	/* What the loader and the library called until now is not the program's. */
 	for (int i = 0; i < COUNT; i++)
 		calls[i] = 0;
@@ -64,7 +68,11 @@ __attribute__((constructor)) static void read_environment(void)
 
 static int fails(enum function function, int error)
 {
-	if (++calls[function] != failing_call || (int)function != failing)
+	int call = ++calls[function];
+
+	if (most && most != MAP_FAILED && call > most[function])
+		most[function] = call;
+	if (call != failing_call || (int)function != failing)
 		return 0;
 	errno = error;
 	return 1;
@@ -75,12 +83,12 @@ __attribute__((destructor)) static void write_counts(void)
 	const char *path = getenv("FAIL_COUNTS");
 	FILE *file;
 
-	if (!path || getpid() != first)
+	if (!path || getpid() != first || !most || most == MAP_FAILED)
 		return;
 	failing = -1;
 	file = fopen(path, "w");
 	for (int i = 0; file && i < COUNT; i++)
-		fprintf(file, "%s %d\n", names[i], calls[i]);
+		fprintf(file, "%s %d\n", names[i], most[i]);
 	if (file)
 		fclose(file);
 }
