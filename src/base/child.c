@@ -110,7 +110,7 @@ static void explain_signal(int signal, const struct deadline *deadline, struct f
 {
 	if (signal == SIGSYS)
 		fact_set(why, FACT_DENIED,
-			"killed by SIGSYS: a seccomp filter of the surroundings forbids it");
+			"killed by SIGSYS: a seccomp filter around this process forbids it");
 	else if (signal == SIGALRM)
 		explain_timeout(deadline, why);
 	else if (is_out_of_cpu_time(signal))

@@ -112,7 +112,7 @@ struct breakdown breakdown_find(const struct bench *bench)
 		parts.arithmetic = -1;
 		if (fact_is_known(&parts.vdso_fact))
 			fact_set(&parts.vdso_fact, FACT_FAILED,
-				"no less than entering the kernel takes: it may be a system call");
+				"no less than a kernel entry: it may be a system call");
 	}
 	return parts;
 }

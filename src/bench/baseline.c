@@ -30,16 +30,16 @@ static const struct {
 	const char *id;
 	const char *text;
 } names[] = {
-	[BASELINE_ENTRY] = {"entry", "into the kernel and back, to no call"},
+	[BASELINE_ENTRY] = {"entry", "an invalid system call"},
 	[BASELINE_GETPPID] = {"getppid", "getppid"},
 	[BASELINE_CLOCK_SYSCALL] = {"clock_syscall", "clock_gettime MONOTONIC by system call"},
 	[BASELINE_SIGPROCMASK] = {"rt_sigprocmask", "rt_sigprocmask"},
-	[BASELINE_SWAPCONTEXT] = {"swapcontext_pair", "swapcontext there and back"},
-	[BASELINE_COUNTER] = {"counter", "the counter, read bare"},
-	[BASELINE_ORDERED] = {"ordered_counter", "the counter, read in order"},
+	[BASELINE_SWAPCONTEXT] = {"swapcontext_pair", "swapcontext, round trip"},
+	[BASELINE_COUNTER] = {"counter", "the counter, unordered"},
+	[BASELINE_ORDERED] = {"ordered_counter", "the counter, ordered"},
 	[BASELINE_CLOCK_VDSO] = {"clock_vdso", "clock_gettime MONOTONIC by the vDSO"},
-	[BASELINE_EMPTY] = {"empty_function", "an empty function through a pointer"},
-	[BASELINE_LOOP] = {"loop", "the timed loop with nothing in it"},
+	[BASELINE_EMPTY] = {"empty_function", "an empty function, by pointer"},
+	[BASELINE_LOOP] = {"loop", "the empty timing loop"},
 };
 
 const char *baseline_id(enum baseline baseline)

@@ -363,7 +363,8 @@ static void measure_call(struct bench *bench, struct contention *contention,
 	else if (bench->stop)
 		fact_set(&found->fact, FACT_UNREAD, "stopped before it was measured");
 	else
-		fact_set(&found->fact, FACT_FAILED, "other processes always had one of the CPUs");
+		fact_set(
+			&found->fact, FACT_FAILED, "another process always ran on one of the CPUs");
 }
 
 void bench_contention_all(struct bench *bench, bench_progress *progress)

@@ -99,7 +99,7 @@ static void find_step(const struct call *clock, struct clock_granularity *step)
 	if (watcher.least)
 		fact_set_number(&step->step_ns, watcher.least);
 	else
-		fact_set(&step->step_ns.fact, FACT_FAILED, "the clock stood still");
+		fact_set(&step->step_ns.fact, FACT_FAILED, "the clock did not advance");
 }
 
 /* ---- the planned clocks ---- */

@@ -87,11 +87,11 @@ enum baseline {
 	BASELINE_CLOCK_SYSCALL, /* clock_gettime(CLOCK_MONOTONIC) by system call */
 	BASELINE_SIGPROCMASK,
 	BASELINE_SWAPCONTEXT, /* to another context and back */
-	BASELINE_COUNTER,     /* the CPU's counter, read bare */
+	BASELINE_COUNTER,     /* the CPU's counter, unordered */
 	BASELINE_ORDERED,     /* read as a vDSO reads it */
 	BASELINE_CLOCK_VDSO,  /* clock_gettime(CLOCK_MONOTONIC) by the vDSO */
 	BASELINE_EMPTY,       /* an empty function of clock_gettime's shape */
-	BASELINE_LOOP,        /* the timed loop with nothing in it */
+	BASELINE_LOOP,        /* the empty timing loop */
 	BASELINE_COUNT,
 };
 

@@ -25,13 +25,14 @@ const struct option_row bench_options[] = {
 	{OPTION_PATH, "path", "LIST", "only these paths: vdso, libc, syscall"},
 	{'d', "duration", "TIME", "measure for TIME: 1 (the default), 0.5, 500ms, 5m"},
 	{'d', "time", "TIME", NULL},
-	{OPTION_CPU, "cpu", "LIST", "on these CPUs, one after the other, or on all"},
+	{OPTION_CPU, "cpu", "LIST", "measure on each of these CPUs in turn, or on all"},
 	{OPTION_HISTOGRAM, "histogram", NULL, "below the table, draw histograms of single calls"},
 	{OPTION_COLD, "cold", NULL, "also time single calls with cold caches"},
 	{OPTION_CALLS, "calls", "LIST",
 		"instead: time N calls in one run, for each N of a list such as 5M,50M, and print "
 		"real, user and sys time"},
-	{OPTION_THREADS, "threads", "N", "instead: the same call on one CPU and on many at once"},
+	{OPTION_THREADS, "threads", "N",
+		"instead: time the same call on one CPU, then on N at once"},
 	{0},
 };
 
@@ -104,7 +105,7 @@ static bool take_cpu(struct cli *cli, struct span word)
 		return true;
 	}
 	if (!number_parse(word, &cpu)) {
-		cli_complain_usage("--cpu: '%.*s' is not the number of a CPU or all",
+		cli_complain_usage("--cpu: '%.*s' is neither a CPU number nor 'all'",
 			(int)word.length, word.at);
 		return false;
 	}

@@ -231,7 +231,7 @@ static void write_clocks(const struct bench *bench, FILE *out)
 {
 	if (bench->clock_count)
 		fprintf(out, "\n  %-26s%15s%15s%14s\n", "clock, ns", "resolution", "smallest step",
-			"stood still");
+			"unchanged");
 	for (size_t i = 0; i < bench->clock_count; i++) {
 		const struct clock_granularity *step = &bench->clocks[i].step;
 

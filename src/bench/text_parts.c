@@ -95,7 +95,7 @@ void bench_report_breakdown(const struct bench_report *report, FILE *out)
 		return;
 	if (parts->vdso_is_as_dear_as_entry) {
 		add_part(&vdso, "", parts->vdso,
-			", no less than entering the kernel takes: it may be a system call; ");
+			", no less than a kernel entry: it may be a system call; ");
 		add_part(&vdso, "reading the counter would take ", parts->counter, "");
 	} else {
 		add_part(&vdso, "", parts->vdso, " = ");

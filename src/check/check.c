@@ -119,8 +119,7 @@ static int check_run(struct cli *cli)
 		return EXIT_TROUBLE;
 	}
 	if (cli->operand_count > 1 && is_of_one_host(cli->format)) {
-		cli_complain_usage(
-			"--format %s: --from takes a single file with it", cli->format->name);
+		cli_complain_usage("--format %s takes a single --from file", cli->format->name);
 		return EXIT_TROUBLE;
 	}
 	if (cli->operand_count)

@@ -268,7 +268,7 @@ static void describe_cost_when_served(const struct cost *cost, struct phrase *ph
 
 	if (cost->rate <= 0)
 		return;
-	phrase_add(phrase, "%s ns per call: at %s calls/s, ", wrap_ns(cost->call_ns, ns),
+	phrase_add(phrase, "%s ns per call: at %s calls/s, ", round_ns(cost->call_ns, ns),
 		wrap_count((uint64_t)cost->rate, calls));
 	add_cpu_share(phrase, cost->call_ns, cost->rate);
 	phrase_add(phrase, "; as system calls ");
@@ -290,8 +290,8 @@ void describe_cost(const struct diagnosis *diagnosis, struct phrase *phrase)
 	}
 	if (lost <= 0 && cost->measured)
 		phrase_add(phrase, "nothing to gain, the CPU's counter takes %s ns (measured); ",
-			wrap_ns(cost->user_space_ns, ns));
-	phrase_add(phrase, "%s ns %sper call", wrap_ns(lost > 0 ? lost : cost->call_ns, ns),
+			round_ns(cost->user_space_ns, ns));
+	phrase_add(phrase, "%s ns %sper call", round_ns(lost > 0 ? lost : cost->call_ns, ns),
 		lost > 0 ? "lost " : "");
 	add_rate(cost, lost > 0 ? lost : cost->call_ns, phrase);
 	phrase_add(phrase, ".");

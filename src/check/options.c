@@ -19,19 +19,20 @@ enum id {
 
 const struct option_row check_options[] = {
 	{OPTION_FROM, "from", "FILE...",
-		"judge documents written by --json, here or on another host, - is standard input; "
-		"several as JSON make one line each"},
+		"evaluate documents written by --json, here or on another host (- is standard "
+		"input); with --json, several are printed one per line"},
 	{OPTION_RATE, "rate", "CALLS[/s]",
 		"estimate the CPU cost at CALLS calls per second: 485000, 485k"},
 	{OPTION_REQUIRE, "require", "LIST",
 		"exit with 1 unless the clocksource in use is one of these: tsc,kvm-clock"},
 	{OPTION_DECIDING, "deciding", "LIST",
-		"the calls that decide about the exit status: gettimeofday, CLOCK_BOOTTIME or "
+		"the calls that determine the exit status: gettimeofday, CLOCK_BOOTTIME or "
 		"boottime"},
 	{OPTION_MAX_NS, "max-ns", "N",
 		"exit with 1 if a deciding call takes more than N nanoseconds by the vDSO"},
 	{OPTION_IDENTITY, "include-identity", NULL,
-		"include the host name and the cloud instance in JSON and report"},
+		"include the host name and the cloud instance's type, ID and region in JSON and "
+		"report"},
 	{OPTION_SYSROOT, "sysroot", "DIR",
 		"read /proc and /sys below DIR, a captured tree: nothing is measured, so the "
 		"verdict is unknown; / is this host"},

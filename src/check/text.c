@@ -265,13 +265,13 @@ static void write_keep(const struct screen *screen, const struct advice *advice)
 		for (size_t i = 0; i < advice->keep_count; i++)
 			write_step(screen, &advice->keep[i], 0);
 	} else if (*advice->clocksource) {
-		phrase_add(&phrase, "boot with clocksource=%s to make it permanent (-v shows how).",
+		phrase_add(&phrase, "Boot with clocksource=%s to make it permanent (-v shows how).",
 			advice->clocksource);
 		write_paragraph(screen, "Keep", phrase.text);
 	}
 }
 
-/* "repeat step 2 with xen instead of tsc" where the two differ in nothing else. */
+/* "Repeat step 2 with xen instead of tsc" where the two differ in nothing else. */
 static bool describe_undo(const struct advice *advice, struct phrase *phrase)
 {
 	static const char echo[] = "echo ";
@@ -287,7 +287,7 @@ static bool describe_undo(const struct advice *advice, struct phrase *phrase)
 			continue;
 		before = (int)(rest - advice->undo) - 5;
 		now = (int)(same - command) - 5;
-		phrase_add(phrase, "repeat step %zu with %.*s instead of %.*s.", i + 1, before,
+		phrase_add(phrase, "Repeat step %zu with %.*s instead of %.*s.", i + 1, before,
 			advice->undo + 5, now, command + 5);
 		return true;
 	}

@@ -356,7 +356,7 @@ static bool take_option(struct cli *cli, int id, const char *value)
 		return take_format(cli, "json");
 	case 'o':
 		if (!*value) {
-			cli_complain_usage("--output: an empty name is not a file");
+			cli_complain_usage("--output: the file name is empty");
 			return false;
 		}
 		cli->output = strcmp(value, "-") == 0 ? NULL : value;

@@ -98,7 +98,7 @@ static bool start_collecting(struct cli *cli)
 	cli->collected_length = 0;
 	cli->out = open_memstream(&cli->collected, &cli->collected_length);
 	if (!cli->out)
-		cli_complain("cannot collect the output: %s", strerror(errno));
+		cli_complain("cannot buffer the output: %s", strerror(errno));
 	return cli->out;
 }
 
@@ -127,7 +127,7 @@ static int write_output(struct cli *cli, int status, uint64_t later)
 		return status;
 	/* When memory runs out at the end, fclose() may succeed and leave no bytes. */
 	if (fclose(cli->out) != 0 || cli->failed || !cli->collected) {
-		cli_complain("cannot collect the output: out of memory");
+		cli_complain("cannot buffer the output: out of memory");
 		status = cli_trouble(cli);
 	} else if (cli->collected_length > 0) {
 		if (cli->output)

@@ -46,7 +46,7 @@ static void collect_available(const struct root *root, struct clocksource_eviden
 	while (text_next_word(&content, &name)) {
 		if (*count == CLOCKSOURCE_MAX || !take_name(name, clocksource->available[*count])) {
 			fact_set(fact, FACT_FAILED,
-				CLOCKSOURCE_AVAILABLE ": more or longer names than known");
+				CLOCKSOURCE_AVAILABLE ": more or longer names than expected");
 			*count = 0;
 			return;
 		}

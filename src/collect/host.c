@@ -223,7 +223,7 @@ static void collect_region(const struct root *root, struct text_fact *region)
 
 void host_collect_identity(const struct root *root, struct host_evidence *host)
 {
-	static const char unknown[] = "not known to a guest of this kind without a network";
+	static const char unknown[] = "no file on this kind of host gives it";
 
 	collect_line(root, "/proc/sys/kernel/hostname", &host->name);
 	collect_region(root, &host->region);

@@ -91,7 +91,7 @@ static void collect_counter_off(struct flag_fact *counter_off)
 		fact_set_flag(counter_off, mode == PR_TSC_SIGSEGV);
 	else if (errno == EINVAL)
 		fact_set(&counter_off->fact, FACT_ABSENT,
-			"no process can switch its counter off here");
+			"processes cannot disable the counter here");
 	else
 		fact_set_errno(&counter_off->fact, errno, "prctl(PR_GET_TSC)");
 }
@@ -127,7 +127,7 @@ static void set_absent(struct host_evidence *host)
 		&host->counter_off.fact, &host->tracer.fact, &host->seccomp.fact};
 
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
-		fact_set(facts[i], FACT_ABSENT, "a captured tree has no process of ours");
+		fact_set(facts[i], FACT_ABSENT, "a captured tree contains no process of vdsocheck");
 }
 
 void process_collect(const struct root *root, struct host_evidence *host)

@@ -169,8 +169,9 @@ static bool is_harmless(const struct root *root, const struct compare *own)
 	}
 	ntp_state_read(&ntp);
 	if (fact_is_known(&ntp.fact) && ntp.leap_pending) {
-		cli_complain("a leap second is pending, and a switch of the clocksource would drop "
-			     "it; try again when it is over");
+		cli_complain(
+			"a leap second is pending, and switching the clocksource would discard it; "
+			"try again after it");
 		return false;
 	}
 	if (own->with_guests)
@@ -178,9 +179,10 @@ static bool is_harmless(const struct root *root, const struct compare *own)
 	guests_find(root, &no_guest);
 	if (fact_is_known(&no_guest))
 		return true;
-	cli_complain("virtual machines run on this host (%s). A switch away from the TSC "
-		     "takes the vDSO from their kvm-clock until they are restarted; use "
-		     "--with-guests to run all the same",
+	cli_complain(
+		"virtual machines are running on this host (%s). Switching away from the TSC takes "
+		"vDSO support from their kvm-clock until they are restarted; use --with-guests to "
+		"proceed anyway",
 		no_guest.reason);
 	return false;
 }
@@ -376,11 +378,11 @@ static const struct option_row options[] = {
 		"switch nothing, list the clocksources and what each would cost as far as that "
 		"can be measured; needs no privileges"},
 	{OPTION_WITH_GUESTS, "with-guests", NULL,
-		"run although KVM guests run here: their kvm-clock loses the vDSO"},
-	{'y', "yes", NULL, "do not ask; needed without a terminal"},
+		"run even though KVM guests are running here: their kvm-clock loses vDSO support"},
+	{'y', "yes", NULL, "do not ask for confirmation; required without a terminal"},
 	{OPTION_SYSROOT, "sysroot", "DIR",
-		"rehearse: switch the file below DIR; the clock that is measured is this host's "
-		"and stays the same"},
+		"rehearse: write to the file below DIR; the clock measured is this host's and does "
+		"not change"},
 	{0},
 };
 
@@ -393,10 +395,10 @@ static const struct format formats[] = {
 const struct command compare_command = {
 	.name = "compare",
 	.summary = "try each clocksource and restore the one in use (root)",
-	.help = "Switches to each available clocksource in turn, checks whether the vDSO serves it, "
-		"times it, looks for time warps, and restores the clocksource in use, even on "
-		"errors. Requires root; asks for confirmation. Each switch clears the kernel's "
-		"NTP state and stops all CPUs for a moment. Ctrl-C ends it early, restores the "
+	.help = "Switches to each available clocksource in turn, checks whether the vDSO serves "
+		"it, times it, looks for time warps, and restores the clocksource in use, even on "
+		"errors. Requires root; asks for confirmation. Each switch clears the kernel's NTP "
+		"state and stops all CPUs for a moment. Ctrl-C ends it early, restores the "
 		"clocksource and prints what was measured.",
 	.status = "0 keep the clocksource in use, 1 another one is recommended, 2 no "
 		  "recommendation could be made or it refused to run, 3 usage error or failed "

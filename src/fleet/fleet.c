@@ -226,7 +226,7 @@ static int report(struct cli *cli, const struct moment_evidence *moment)
 
 	if (!fleet->count) {
 		if (!fleet->broken && !request->not_found)
-			cli_complain("there is no document to read");
+			cli_complain("no documents to read");
 		return EXIT_TROUBLE;
 	}
 	fleet_summarize(fleet, report.summary);
@@ -243,7 +243,8 @@ static int run(struct cli *cli)
 	int status = EXIT_TROUBLE;
 
 	if (!cli->operand_count && isatty(STDIN_FILENO)) {
-		cli_complain_usage("give files or directories, or documents on standard input");
+		cli_complain_usage(
+			"specify files or directories, or provide documents on standard input");
 		return EXIT_TROUBLE;
 	}
 	moment_collect(&cli->root, &moment);
@@ -276,12 +277,12 @@ static const struct format formats[] = {
 
 const struct command fleet_command = {
 	.name = "fleet",
-	.summary = "sum up the documents of many hosts, the worst first",
-	.help = "Reads documents written by 'vdsocheck --json' on many hosts, judges each anew, and "
-		"prints one table, the worst hosts first, and groups by cause, kernel, clocksource and "
-		"instance type. A file has one document, or several, pretty-printed or one per line; of a "
-		"directory all files are read, also those in directories below it; without operands, "
-		"standard input.",
+	.summary = "summarize the documents of many hosts, the worst first",
+	.help = "Reads documents written by 'vdsocheck --json' on many hosts, judges each anew, "
+		"and prints one table, the worst hosts first, and groups by cause, kernel, "
+		"clocksource and instance type. A file contains one document or several, "
+		"pretty-printed or one per line; of a directory all files are read, also those in "
+		"directories below it; without operands, standard input.",
 	.status =
 		"that of the worst host: 0 served by the vDSO, 1 fallback or slow, 2 undetermined, "
 		"or a document that could not be read; 3 usage error, a FILE or DIR that cannot be "

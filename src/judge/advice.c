@@ -101,30 +101,29 @@ const struct advice_row advice_drop_boot = {.id = "drop-boot-parameters",
 static const struct advice_row switch_to_paravirtual = {.id = "switch-to-paravirtual",
 	.effort = EFFORT_SWITCH,
 	.target = target_paravirtual,
-	.text = "{Switch} to {to}, the hypervisor's own clock. `sudo vdsocheck compare --only {to}` "
-		"tries it and switches back.",
+	.text = "{Switch} to {to}, the hypervisor's own clock. `sudo vdsocheck compare --only "
+		"{to}` tries it and switches back.",
 	.steps = {SWITCH_STEPS},
 	.keep = keep_clocksource,
 	.undo = SWITCH_UNDO,
-	.risk = "Little: the hypervisor keeps it right when it moves the guest. It may have been "
-		"disabled on purpose."};
+	.risk = "Small: the hypervisor keeps it correct when it migrates the guest. It may have "
+		"been disabled on purpose."};
 
 static const struct advice_row switch_to_tsc_on_ec2 = {.id = "switch-to-tsc-on-ec2",
 	.effort = EFFORT_SWITCH,
 	.when = {.needs = EC2_XEN},
 	.target = target_tsc,
-	.text = "{Switch} to tsc, as Amazon recommends for its Xen instances. `sudo vdsocheck compare "
-		"--only tsc` tries it and switches back.",
+	.text = "{Switch} to tsc, as Amazon recommends for its Xen instances. `sudo vdsocheck "
+		"compare --only tsc` tries it and switches back.",
 	.steps = {{"go on only if it exits 0: the CPUs' TSCs agree", "vdsocheck warp"},
 		SWITCH_STEPS},
 	.keep = keep_clocksource,
 	.undo = SWITCH_UNDO,
 	.risk = "If the CPUs' TSCs disagree, time can jump between them. Most Xen instances do not "
 		"advertise an invariant TSC, so the kernel does not choose tsc by itself.",
-	.source =
-		"AWS re:Post, \"How do I manage the clock source for EC2 instances running Linux?\" "
-		"(as of February 2025), "
-		"https://repost.aws/knowledge-center/manage-ec2-linux-clock-source"};
+	.source = "AWS re:Post, \"How do I manage the clock source for EC2 instances running "
+		  "Linux?\" (as of February 2025), "
+		  "https://repost.aws/knowledge-center/manage-ec2-linux-clock-source"};
 
 static const struct advice_row switch_to_tsc = {.id = "switch-to-tsc",
 	.effort = EFFORT_SWITCH,
@@ -159,9 +158,9 @@ static bool can_move(const struct view *view)
 const struct advice_row advice_move = {.id = "move-to-another-host",
 	.effort = EFFORT_UPDATE,
 	.when = {.applies = can_move},
-	.text = "Move this guest to another host: stopping and starting it, unlike a reboot, usually "
-		"does.",
-	.steps = {{"ends what runs on it, and may change its public address", "{move}"},
+	.text = "Move this guest to another host: stop it and start it again, since a reboot "
+		"usually keeps it on the same one.",
+	.steps = {{"stops the machine; its public address may change", "{move}"},
 		{NULL, "vdsocheck"}}};
 
 static const struct advice_row send_report = {.id = "send-report",

@@ -221,7 +221,7 @@ static void support_time_namespace(const struct view *view, struct cause *cause)
 static const struct advice_row newer_container_runtime = {.id = "newer-container-runtime",
 	.effort = EFFORT_PROGRAM,
 	.text = "Update the container runtime and libseccomp, or let its seccomp profile allow "
-		"clock_gettime64 and its like."};
+		"clock_gettime64 and similar calls."};
 
 const struct cause_row cause_note_rows[] = {
 	{.id = "time-calls-blocked",
@@ -233,7 +233,7 @@ const struct cause_row cause_note_rows[] = {
 		.support = support_blocked,
 		.advice = {&newer_container_runtime}},
 	{.id = "old-vdso-clocks",
-		.text = "This kernel's vDSO does not serve every clock; newer kernels' does.",
+		.text = "This kernel's vDSO does not serve every clock; those of newer kernels do.",
 		.more = "vdso(7)",
 		.when = {.verdicts = BIT(VERDICT_OK), .unless = GVISOR, .applies = is_old_vdso},
 		.certainty = CERTAINTY_LIKELY,

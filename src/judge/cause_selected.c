@@ -89,17 +89,17 @@ static const struct advice_row read_kernel_log = {.id = "read-kernel-log",
 /* native_calibrate_tsc() reads leaf 0x15 on Intel's CPUs only, and no leaf of a hypervisor. */
 static const struct advice_row set_tsc_rate = {.id = "set-tsc-rate",
 	.effort = EFFORT_UPDATE,
-	.text = "If the TSC's rate is known, give it to the kernel: add tsc_early_khz= and the rate "
-		"in kHz to the kernel command line.",
+	.text = "If the TSC's rate is known, give it to the kernel: add tsc_early_khz= and the "
+		"rate in kHz to the kernel command line.",
 	.risk = "If the rate is wrong, or the guest is migrated to a host with another, its clock "
 		"runs fast or slow."};
 
 static const struct advice_row ask_for_tsc_rate = {.id = "ask-for-tsc-rate",
 	.effort = EFFORT_ASK,
 	.text = "Ask your provider or platform team:",
-	.ask = "This guest's kernel cannot calibrate its TSC and has to use a slow clocksource. Can "
-	       "it be given a timer to calibrate by (HPET, ACPI PM timer, PIT), or on Intel's CPUs "
-	       "the rate in CPUID leaf 0x15? What is the rate of its TSC in kHz?"};
+	.ask = "This guest's kernel cannot calibrate its TSC and has to use a slow clocksource. "
+	       "Can it be given a timer to calibrate by (HPET, ACPI PM timer, PIT), or on Intel's "
+	       "CPUs the rate in CPUID leaf 0x15? What is the rate of its TSC in kHz?"};
 
 static const struct advice_row ask_hyperv_for_tsc = {.id = "ask-hyperv-for-tsc",
 	.effort = EFFORT_ASK,
@@ -133,7 +133,7 @@ const struct cause_row cause_selected_rows[] = {
 		.support = support_boot,
 		.advice = {&advice_drop_boot}},
 	{.id = "tsc-unsynchronised",
-		.text = "The kernel saw that the TSCs of this machine's CPUs disagree.",
+		.text = "The kernel found that the TSCs of this machine's CPUs disagree.",
 		.when = {.needs = SECOND_CHOICE | TSC_UNSYNCHRONISED},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_distrust,
@@ -287,8 +287,8 @@ const struct cause_row cause_unused_rows[] = {
 		.support = support_kvm_clock,
 		.advice = {&kernel_with_kvm_guest}},
 	{.id = "tsc-unbound",
-		.text = "The kernel used tsc and has left it without a complaint: it was removed by "
-			"a write to unbind_clocksource.",
+		.text = "The kernel used tsc and left it without logging a reason: it was removed "
+			"by a write to unbind_clocksource.",
 		.when = {.needs = TSC_UNBOUND},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_unbound,

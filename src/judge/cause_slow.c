@@ -219,8 +219,8 @@ static const struct advice_row let_clocksource_settle = {.id = "let-clocksource-
 static const struct advice_row newer_kernel_for_xen = {.id = "newer-kernel-for-xen",
 	.effort = EFFORT_UPDATE,
 	.when = {.unless = EC2_XEN},
-	.text = "Use Linux 4.15 or newer, whose vDSO can read Xen's clock where Xen itself runs on a "
-		"reliable TSC (clocksource=tsc on Xen's command line)."};
+	.text = "Use Linux 4.15 or newer, whose vDSO can read Xen's clock where Xen itself runs on "
+		"a reliable TSC (clocksource=tsc on Xen's command line)."};
 
 static const struct advice_row move_to_nitro = {.id = "move-to-nitro",
 	.effort = EFFORT_UPDATE,
@@ -233,8 +233,8 @@ static const struct advice_row ask_xen_host = {.id = "ask-xen-host",
 	.when = {.unless = EC2_XEN},
 	.text = "Ask the operator of this Xen host.{not tsc}",
 	.ask = "Can Xen be booted with clocksource=tsc? Only then, and on a reliable TSC, does it "
-	       "vouch for the TSC, so that this guest's vDSO can read the xen clocksource. For "
-	       "clocksource=tsc in the guest it takes an invariant TSC: nomigrate=1 and "
+	       "vouch for the TSC, so that this guest's vDSO can read the xen clocksource. "
+	       "clocksource=tsc in the guest requires an invariant TSC: nomigrate=1 and "
 	       "tsc_mode=\"native\" in the guest's configuration.",
 	.source = "Xen Project, xen-command-line(7) and xen-tscmode(7), "
 		  "https://xenbits.xen.org/docs/unstable/misc/xen-command-line.html"};
@@ -259,20 +259,22 @@ static const struct advice_row ask_kvm_host = {.id = "ask-kvm-host",
 	.text = NO_KVM_SETTING,
 	.ask = "kvm-clock has no vDSO support in this guest. Does the host offer "
 	       "KVM_FEATURE_CLOCKSOURCE_STABLE_BIT (CPUID 0x40000001, EAX bit 24), and was its own "
-	       "clocksource tsc, or Hyper-V's page, when the guest was started? It takes both."};
+	       "clocksource tsc, or Hyper-V's page, when the guest was started? Both are needed."};
 
 static const struct advice_row ask_kvm_host_what_happened = {.id = "ask-kvm-host-what-happened",
 	.effort = EFFORT_ASK,
 	.text = NO_KVM_SETTING,
-	.ask = "The pvclock page of this guest does not have PVCLOCK_TSC_STABLE_BIT set all the time. "
-	       "Is the host's clocksource tsc now? Did the host ever leave tsc (its kernel log "
-	       "says)? Was this guest restored or migrated, so that its CPUs' TSC offsets differ?"};
+	.ask = "The pvclock page of this guest does not have PVCLOCK_TSC_STABLE_BIT set all the "
+	       "time. Is the host's clocksource tsc now? Did the host ever leave tsc (its kernel "
+	       "log shows it)? Was this guest restored or migrated, so that its CPUs' TSC offsets "
+	       "differ?"};
 
 static const struct advice_row restart_guest = {.id = "restart-guest",
 	.effort = EFFORT_UPDATE,
-	.text = "Stop and start this guest (a reboot from inside may not be enough): KVM vouches for "
-		"its TSC again if the host's clocksource is tsc by then.",
-	.steps = {{"stop and start it where it is managed from", NULL}, {NULL, "vdsocheck"}}};
+	.text = "Stop and start this guest (a reboot from inside may not be enough): KVM vouches "
+		"for its TSC again if the host's clocksource is tsc by then.",
+	.steps = {{"stop and start it from the hypervisor or the cloud's console", NULL},
+		{NULL, "vdsocheck"}}};
 
 static const struct advice_row newer_kernel_for_hyperv_page = {.id = "newer-kernel-for-hyperv-page",
 	.effort = EFFORT_UPDATE,
@@ -280,8 +282,8 @@ static const struct advice_row newer_kernel_for_hyperv_page = {.id = "newer-kern
 
 static const struct advice_row newer_kernel_for_hyperv = {.id = "newer-kernel-for-hyperv",
 	.effort = EFFORT_UPDATE,
-	.text = "Install a kernel without the defect: a newer one of the distribution, or one of "
-		"mainline, of which no release had it. If there is none, send this to the "
+	.text = "Install a kernel without the defect: a newer one of the distribution, or a "
+		"mainline kernel, no release of which had it. If there is none, send this to the "
 		"distribution:",
 	.ask = "The clocksource hyperv_clocksource_tsc_page has no vDSO clock mode on this kernel: "
 	       "every gettimeofday() and clock_gettime() is a system call. Does it have mainline "
@@ -291,32 +293,32 @@ static const struct advice_row newer_kernel_for_hyperv = {.id = "newer-kernel-fo
 
 static const struct advice_row ask_hyperv_host = {.id = "ask-hyperv-host",
 	.effort = EFFORT_ASK,
-	.text = "No setting of this guest makes the page valid.{not tsc} Ask your provider or platform "
-		"team:",
+	.text = "No setting of this guest makes the page valid.{not tsc} Ask your provider or "
+		"platform team:",
 	.ask = "The Hyper-V reference TSC page of this guest is invalid (tsc_sequence 0), so "
 	       "every clock read is a system call. Can the guest run on a host where the page "
 	       "is valid?"};
 
 static const struct advice_row other_arm_cpu = {.id = "other-arm-cpu",
 	.effort = EFFORT_UPDATE,
-	.text = "No setting helps. The kernel log has \"workaround for\" where it is an erratum: "
-		"then use another CPU or machine type. Otherwise look for newer firmware."};
+	.text = "No setting helps. If the kernel log contains \"workaround for\", the CPU has an "
+		"erratum: use another CPU or machine type. Otherwise look for newer firmware."};
 
 static const struct advice_row ask_vmware_about_counter = {.id = "ask-vmware-about-counter",
 	.effort = EFFORT_ASK,
 	.when = {.needs = UNDER_VMWARE},
 	.text = "No setting of the guest helps. Ask your provider or platform team:",
-	.ask = "Each read of the TSC in this guest exits to the hypervisor. Was the guest moved to a "
-	       "host whose TSC has another rate? If so, power it off and on there; else see whether "
-	       "its .vmx file sets monitor_control.virtual_rdtsc, and set it to FALSE."};
+	.ask = "Each read of the TSC in this guest exits to the hypervisor. Was the guest moved to "
+	       "a host whose TSC has another rate? If so, power it off and on there; else see "
+	       "whether its .vmx file sets monitor_control.virtual_rdtsc, and set it to FALSE."};
 
 static const struct advice_row ask_xen_about_counter = {.id = "ask-xen-about-counter",
 	.effort = EFFORT_ASK,
 	.when = {.needs = UNDER_XEN},
 	.text = "No setting of the guest helps. Ask your provider or platform team:",
-	.ask = "Xen emulates the TSC for this guest. Can its configuration have tsc_mode=\"native\" "
-	       "(xl.cfg), or the guest be started on a host with the TSC rate that it was created "
-	       "with?",
+	.ask = "Xen emulates the TSC for this guest. Can its configuration have "
+	       "tsc_mode=\"native\" (xl.cfg), or the guest be started on a host with the TSC rate "
+	       "that it was created with?",
 	.source = "xen-tscmode(7)"};
 
 static const struct advice_row ask_about_trapped_counter = {.id = "ask-about-trapped-counter",
@@ -417,8 +419,9 @@ const struct cause_row cause_slow_rows[] = {
 		.support = support_kvm_feature,
 		.advice = {&ask_kvm_host}},
 	{.id = "pvclock-withdrawn",
-		.text = "The hypervisor vouches for this guest's TSC only part of the time, not "
-			"during a migration, for instance; meanwhile the calls are system calls.",
+		.text = "The hypervisor vouches for this guest's TSC only part of the time (not "
+			"during a migration, for instance); the rest of the time the calls are "
+			"system calls.",
 		.when = {.needs = FALLS_BACK | STABLE_NOW},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_kvm_feature,
@@ -433,8 +436,8 @@ const struct cause_row cause_slow_rows[] = {
 		.advice = {&newer_kernel_for_hyperv_page}},
 	{.id = "hyperv-without-vdso",
 		.text = "This kernel does not let its vDSO read the Hyper-V reference TSC page: a "
-			"defect that some distribution kernels of 2021 had, with Hyper-V changes "
-			"backported to 5.4, 5.10 or 5.11.",
+			"defect of some distribution kernels of 2021, which backported Hyper-V "
+			"changes to 5.4, 5.10 or 5.11.",
 		.more = "https://github.com/microsoft/azurelinux/pull/1238",
 		.when = {.needs = FALLS_BACK | ON_HYPERV_PAGE | MODE_NONE,
 			.applies = is_hyperv_new_enough},
@@ -467,8 +470,8 @@ const struct cause_row cause_slow_rows[] = {
 		.support = support_changing,
 		.advice = {&let_clocksource_settle}},
 	{.id = "counter-trapped",
-		.text = "The hypervisor or an emulator intercepts each read of the CPU's counter, which "
-			"costs as much as a system call.",
+		.text = "The hypervisor or an emulator intercepts each read of the CPU's counter, "
+			"which costs as much as a system call.",
 		.when = {.verdicts = BIT(VERDICT_SLOW), .unless = FIRMWARE_COUNTER},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_counter,

@@ -109,13 +109,13 @@ static const struct advice_row boot_without_watchdog = {.id = "boot-without-watc
 	.effort = EFFORT_UPDATE,
 	.when = {.applies = has_newer_watchdog},
 	.text = "Reboot: the kernel then offers tsc again. If `vdsocheck warp` finds that the TSCs "
-		"agree, boot with tsc=nowatchdog to prevent a repetition.",
+		"agree, boot with tsc=nowatchdog to keep this from happening again.",
 	.keep = keep_nowatchdog,
 	.risk = NO_WATCHDOG_RISK};
 
 static const struct advice_row reboot_to_tsc = {.id = "reboot-to-tsc",
 	.effort = EFFORT_UPDATE,
-	.text = "The figures speak against the reference clock, not against the TSC. Reboot: the "
+	.text = "The figures point to the reference clock, not to the TSC. Reboot: the "
 		"kernel then offers tsc again. Linux 5.16 and newer do not check an invariant TSC "
 		"on machines of one or two sockets; on others, tsc=nowatchdog prevents it.",
 	.steps = REBOOT_STEPS,
@@ -124,24 +124,26 @@ static const struct advice_row reboot_to_tsc = {.id = "reboot-to-tsc",
 
 static const struct advice_row ask_about_pauses = {.id = "ask-about-pauses",
 	.effort = EFFORT_ASK,
-	.text = "Reboot: the kernel then offers its clocksource again. To prevent a repetition, "
-		"ask your provider or platform team:",
+	.text = "Reboot: the kernel then offers its clocksource again. To keep this from happening "
+		"again, ask your provider or platform team:",
 	.ask = "This guest was paused (host asleep, snapshot, migration, overcommitted CPUs), its "
-	       "clocks disagreed afterwards, and its kernel dropped the TSC for it. Can the "
+	       "clocks disagreed afterwards, and its kernel dropped the TSC as a result. Can the "
 	       "hypervisor offer its own clock (kvm-clock, Hyper-V's reference TSC), or resume "
 	       "the TSC where it stopped?"};
 
 const struct advice_row advice_update_firmware = {.id = "update-firmware",
 	.effort = EFFORT_UPDATE,
 	.when = {.unless = GUEST},
-	.text = "Do not force the TSC: the kernel measured it to be wrong. Update the firmware, "
-		"reboot, and check again after some days, since it can happen late."};
+	.text = "Do not force the TSC: the kernel's measurements show that it is wrong. Update the "
+		"firmware, reboot, and check again after a few days, since it can take that long "
+		"to show."};
 
 const struct advice_row advice_ask_about_unstable_tsc = {.id = "ask-about-unstable-tsc",
 	.effort = EFFORT_ASK,
 	.when = {.needs = GUEST},
-	.text = "Do not force the TSC: the kernel measured it to be wrong. Reboot, or move this "
-		"machine to another host, and send this to your provider or platform team:",
+	.text = "Do not force the TSC: the kernel's measurements show that it is wrong. Reboot, or "
+		"move this machine to another host, and send this to your provider or platform "
+		"team:",
 	.ask = "The guest's kernel found its TSC unstable and fell back to a clocksource that "
 	       "costs a system call for each clock read. Is the TSC of the host synchronized "
 	       "and scaled for this guest?"};
@@ -149,9 +151,9 @@ const struct advice_row advice_ask_about_unstable_tsc = {.id = "ask-about-unstab
 static const struct advice_row ask_which_clock = {.id = "ask-which-clock",
 	.effort = EFFORT_ASK,
 	.when = {.needs = GUEST},
-	.text = "Do not force the TSC before it is known which of the two clocks was wrong. Reboot, "
-		"or move this machine to another host, and send this to your provider or platform "
-		"team:",
+	.text = "Do not force the TSC before it is known which of the two clocks was wrong. "
+		"Reboot, or move this machine to another host, and send this to your provider or "
+		"platform team:",
 	.ask = "This guest's kernel dropped its TSC because it disagreed with the reference clock "
 	       "of the watchdog. Was the guest paused or migrated at that time, and is the TSC of "
 	       "the host synchronized and scaled for this guest?"};
@@ -159,9 +161,9 @@ static const struct advice_row ask_which_clock = {.id = "ask-which-clock",
 static const struct advice_row find_which_clock = {.id = "find-which-clock",
 	.effort = EFFORT_UPDATE,
 	.when = {.unless = GUEST},
-	.text = "Do not force the TSC before it is known which of the two clocks was wrong. Reboot, "
-		"update the firmware, and look into the kernel log when it happens again: the "
-		"lines with wd_nsec and cs_nsec hold both measurements.",
+	.text = "Do not force the TSC before it is known which of the two clocks was wrong. "
+		"Reboot, update the firmware, and look at the kernel log when it happens again: "
+		"the lines with wd_nsec and cs_nsec hold both measurements.",
 	.steps = REBOOT_STEPS};
 
 static void support_distrust(const struct view *view, struct cause *cause)
@@ -183,29 +185,30 @@ const struct cause_row cause_watchdog_rows[] = {
 		.support = support_delay,
 		.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}},
 	{.id = "tsc-reference-wrapped",
-		.text = "The kernel's watchdog dropped the TSC by mistake: its check came late, and "
-			"by then the reference clock had counted past its range.",
+		.text = "The kernel's watchdog dropped the TSC by mistake: its check came late, "
+			"and by then the reference clock had counted past its range.",
 		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_WRAPPED},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_wraps,
 		.advice = {&reboot_to_tsc}},
 	{.id = "tsc-reference-stopped",
-		.text = "The reference clock of the kernel's watchdog counted too little, as an hpet "
-			"that stops in deep idle states does; the TSC was dropped for it.",
+		.text = "The reference clock of the kernel's watchdog counted too little, as an "
+			"hpet that stops in deep idle states does; the TSC was dropped as a "
+			"result.",
 		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_STOPPED},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_readings,
 		.advice = {&reboot_to_tsc}},
 	{.id = "tsc-reference-misread",
 		.text = "The kernel's watchdog read its reference clock as all ones, which is a "
-			"failed read, and dropped the TSC for it.",
+			"failed read, and dropped the TSC as a result.",
 		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_MISREAD},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_readings,
 		.advice = {&reboot_to_tsc}},
 	{.id = "tsc-reference-lost-ticks",
 		.text = "The kernel's watchdog compared the TSC with a count of timer interrupts, "
-			"some of which were lost, and dropped the TSC for it.",
+			"some of which were lost, and dropped the TSC as a result.",
 		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_LOST_TICKS},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_intervals,
@@ -226,14 +229,14 @@ const struct cause_row cause_watchdog_rows[] = {
 		.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}},
 	{.id = "tsc-guest-paused",
 		.text = "This guest was paused: one of its clocks counted the pause, the other did "
-			"not, and the kernel dropped the TSC for it.",
+			"not, and the kernel dropped the TSC as a result.",
 		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_PAUSED},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_intervals,
 		.advice = {&ask_about_pauses}},
 	{.id = "tsc-jumped",
-		.text = "The TSC was reset or written: firmware, a suspend, a migration or a program "
-			"that writes the CPU's registers did it.",
+		.text = "The TSC was reset or overwritten: by firmware, a suspend, a migration or "
+			"a program that writes the CPU's registers.",
 		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_TSC_JUMPED},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_intervals,

@@ -228,7 +228,7 @@ void counter_probe(struct fact *fact)
 		fact_set(fact, FACT_FAILED, "%s ends with %s", counter_name(),
 			fault_signal_name(signal));
 	else if (!moved)
-		fact_set(fact, FACT_FAILED, "%s stands still", counter_name());
+		fact_set(fact, FACT_FAILED, "%s does not advance", counter_name());
 	else
 		fact_set_known(fact);
 }

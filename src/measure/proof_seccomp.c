@@ -38,7 +38,7 @@ bool proof_seccomp_set_filter(struct fact *fact)
 	int error;
 
 	if (!filter) {
-		fact_set(fact, FACT_FAILED, "seccomp: no filter could be made");
+		fact_set(fact, FACT_FAILED, "seccomp: libseccomp could not create a filter");
 		return false;
 	}
 	error = add_rules(filter);
@@ -54,7 +54,7 @@ bool proof_seccomp_set_filter(struct fact *fact)
 		error = -errno;
 	seccomp_release(filter);
 	if (error == -ECANCELED)
-		fact_set(fact, FACT_DENIED, "seccomp filter: the kernel refuses it");
+		fact_set(fact, FACT_DENIED, "seccomp filter: rejected by the kernel");
 	else if (error)
 		fact_set_errno(fact, -error, "seccomp filter");
 	return error == 0;

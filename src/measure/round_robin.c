@@ -102,8 +102,8 @@ bool round_robin_start(struct round_robin *robin, int64_t batch_ns, struct fact 
 	}
 	if (timebase->resolution * BATCH_STEPS_LEAST > BATCH_NS_MOST) {
 		fact_set(why, FACT_FAILED,
-			"no counter to read, and the clock, which moves every %.0f us, is too "
-			"coarse to time calls with",
+			"no counter is readable, and the clock, which advances every %.0f us, is "
+			"too coarse to time calls",
 			(double)timebase->resolution / NS_PER_US);
 		return false;
 	}

@@ -90,7 +90,7 @@ void vdso_collect(const struct root *root, struct vdso_evidence *vdso, struct vd
 
 	*image = (struct vdso_image){0};
 	if (!root->live) {
-		fact_set(&vdso->fact, FACT_UNREAD, "a captured tree holds no vDSO");
+		fact_set(&vdso->fact, FACT_UNREAD, "a captured tree contains no vDSO");
 		return;
 	}
 	if (!base) {

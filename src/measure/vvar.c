@@ -186,13 +186,13 @@ static void search_pages(void *argument)
 		answer_match(search);
 	else if (search->refused)
 		fact_set(&search->answer.fact, FACT_DENIED,
-			"the kernel refuses to tell the time that the data page is held against");
+			"cannot validate the data page: the clock system calls are blocked");
 	else if (search->matches == 0)
 		fact_set(&search->answer.fact, FACT_FAILED,
-			"no page around the vDSO has a layout known here");
+			"the layout of the vDSO data page is not recognized");
 	else
 		fact_set(&search->answer.fact, FACT_FAILED,
-			"%u layouts fit the pages around the vDSO", search->matches);
+			"%u known layouts match the pages around the vDSO", search->matches);
 }
 
 void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
@@ -209,7 +209,7 @@ void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	}
 	if (!vvar_native_arch) {
 		fact_set(&vclock->fact, FACT_ABSENT,
-			"no data page layouts known for this architecture");
+			"no data page layout is known for this architecture");
 		return;
 	}
 	search.page_size = (size_t)sysconf(_SC_PAGESIZE);

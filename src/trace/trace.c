@@ -44,7 +44,7 @@ static bool take_pid(const char *value, pid_t *pid)
 	uint64_t number;
 
 	if (!number_parse(text_span(value), &number) || number == 0 || number > INT32_MAX) {
-		cli_complain_usage("--pid: '%s' is not the number of a process", value);
+		cli_complain_usage("--pid: '%s' is not a process ID", value);
 		return false;
 	}
 	*pid = (pid_t)number;
@@ -190,7 +190,7 @@ static int run(struct cli *cli)
 	}
 	trace.plan = &request->plan;
 	if ((cli->operand_count > 0) + (request->pid > 0) + request->all != 1) {
-		cli_complain_usage("give a program to run, or --pid, or --all");
+		cli_complain_usage("specify a program to run, --pid or --all");
 		return STATUS_TROUBLE;
 	}
 	moment_collect(&cli->root, &moment);
@@ -208,11 +208,12 @@ static int run(struct cli *cli)
 static const struct option_row options[] = {
 	{'e', "syscall", "LIST",
 		"count these system calls, by name (default: the clock calls); may be repeated"},
-	{'p', "pid", "PID", "count those of a running process, and let it go on"},
+	{'p', "pid", "PID", "count those of a running process, and leave it running"},
 	{'a', "all", NULL, "count those of the whole host (root)"},
 	{OPTION_TOP, "top", "N", "with --all: show N processes (default 10)"},
 	{'d', "duration", "TIME",
-		"count for TIME: with --pid and --all 5 s by default; a program gets SIGTERM then"},
+		"count for TIME: with --pid and --all 5 s by default; a program is then sent "
+		"SIGTERM"},
 	{0},
 };
 
@@ -226,14 +227,13 @@ const struct command trace_command = {
 	.name = "trace",
 	.summary = "count the clock calls of a program that are system calls",
 	.help = "Runs a program and counts its system calls, with those of all its threads and "
-		"children: the clock calls, which the vDSO is to serve, or others by name. Says "
+		"children: the clock calls, which the vDSO should serve, or others by name. Says "
 		"what they cost on this host and what the vDSO would take. The report goes to "
-		"standard error, or to the file of --output; the program's streams are its own. "
+		"standard error, or to the file of --output; the program keeps its own streams. "
 		"With --pid or --all the report goes to standard output.",
-	.status =
-		"that of the program, or 128+N if signal N ended it; 0 with --pid or --all; 125 vdsocheck "
-		"failed, 126 the program cannot be run, 127 it was not found, 130 "
-		"interrupted.",
+	.status = "that of the program, or 128+N if signal N ended it; 0 with --pid or --all; 125 "
+		  "vdsocheck failed, 126 the program cannot be run, 127 it was not found, 130 "
+		  "interrupted.",
 	.options = options,
 	.formats = formats,
 	.size = sizeof(struct request),

@@ -125,7 +125,7 @@ static bool can_read(struct warp_path *path, struct fact *why)
 	if (signal)
 		fact_set(why, FACT_FAILED, "reading it ends with %s", fault_signal_name(signal));
 	else if (attempt.result != 0)
-		fact_set(why, FACT_DENIED, "the kernel refuses to tell it");
+		fact_set(why, FACT_DENIED, "the kernel refuses the system call");
 	return !signal && attempt.result == 0;
 }
 

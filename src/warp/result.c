@@ -131,13 +131,14 @@ static double uncertainty(const struct drift_mark *from, const struct drift_mark
 void warp_drift_compute(const struct drift_mark marks[3], struct warp_drift *drift)
 {
 	if (!marks[0].raw_ns || !marks[2].raw_ns) {
-		fact_set(&drift->fact, FACT_DENIED, "the kernel does not tell CLOCK_MONOTONIC_RAW");
+		fact_set(&drift->fact, FACT_DENIED,
+			"the kernel refuses to read CLOCK_MONOTONIC_RAW");
 		return;
 	}
 	/* A run that is stopped early has no middle mark. */
 	if (!marks[1].raw_ns || marks[1].raw_ns - marks[0].raw_ns < SHORTEST_HALF_NS ||
 		marks[2].raw_ns - marks[1].raw_ns < SHORTEST_HALF_NS) {
-		fact_set(&drift->fact, FACT_FAILED, "the time was too short to see a drift");
+		fact_set(&drift->fact, FACT_FAILED, "the test was too short to measure a drift");
 		return;
 	}
 	drift->counter_hz = counter_hz(&marks[0], &marks[2]);

@@ -211,7 +211,7 @@ static bool set_up(struct warp_state *state)
 	}
 	cpus_pin(state->warp->cpus[0]);
 	if (!kernel_clock_ns(CLOCK_MONOTONIC_RAW)) {
-		fact_set(fact, FACT_DENIED, "the kernel refuses to tell the time");
+		fact_set(fact, FACT_DENIED, "the clock system calls are blocked");
 		return false;
 	}
 	settime_watch_open(&state->settime);

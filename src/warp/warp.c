@@ -67,7 +67,8 @@ void warp_measure(
 	for (size_t i = 0; i < warp->cpu_count; i++)
 		warp->cpus[i] = cpus[i * warp->allowed / warp->cpu_count];
 	if (!warp->cpu_count) {
-		fact_set(&warp->fact, FACT_FAILED, "the kernel does not say which CPUs we may use");
+		fact_set(&warp->fact, FACT_FAILED,
+			"cannot read which CPUs are available to this process");
 		return;
 	}
 	size = sizeof(*job.shared) +
@@ -161,10 +162,12 @@ const struct command warp_command = {
 	.summary = "test whether clocks run backwards between CPUs",
 	.help = "Reads the clocks on all CPUs at the same time and reports whether any clock ever "
 		"returns an earlier time than one already read on another CPU, whether the vDSO "
-		"and the kernel agree, and how far apart the CPUs' counters are. Keeps every "
-		"allowed CPU busy meanwhile; needs no privileges. Ctrl-C ends the test early and prints its result.",
+		"and the kernel agree, and how far apart the CPUs' counters are. Keeps all allowed "
+		"CPUs busy while it runs; needs no privileges. Ctrl-C ends the test early and "
+		"prints its result.",
 	.status =
-		"0 no clock ran backwards, 1 a clock did, 2 undetermined, 3 usage error or failed output, 130 interrupted.",
+		"0 no clock ran backwards, 1 a clock did, 2 undetermined, 3 usage error or failed "
+		"output, 130 interrupted.",
 	.options = options,
 	.formats = formats,
 	.size = sizeof(struct request),

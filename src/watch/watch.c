@@ -310,7 +310,7 @@ static int run(struct cli *cli)
 }
 
 static const struct option_row options[] = {
-	{OPTION_INTERVAL, "interval", "TIME", "look every TIME (default 1 s)"},
+	{OPTION_INTERVAL, "interval", "TIME", "read the mode every TIME (default 1 s)"},
 	{'d', "duration", "TIME", "end after TIME (default: never)"},
 	{OPTION_EXEC, "exec", "PROGRAM",
 		"run the program at this path at each change, without arguments: the change is "
@@ -327,9 +327,9 @@ static const struct format formats[] = {
 const struct command watch_command = {
 	.name = "watch",
 	.summary = "report when the vDSO stops or begins to serve the clock",
-	.help = "Watches the clocksource's mode in the vDSO's data page, without a system call but "
-		"the sleep. When it changes, checks the host again, prints what changed and the "
-		"verdict, and runs a program. The file of --output holds the last event alone.",
+	.help = "Watches the clocksource's mode in the vDSO's data page, with no system call other "
+		"than the sleep. When it changes, checks the host again, prints what changed and "
+		"the verdict, and runs a program. The file of --output holds the last event only.",
 	.status =
 		"0 ended by SIGTERM, 130 by Ctrl-C; at the end of --duration that of the verdict: "
 		"0 served by the vDSO, 1 fallback or slow, 2 undetermined; 3 usage error, "

@@ -34,16 +34,16 @@ static void a_loss_below_one_cpu_is_a_percentage(void **state)
 {
 	(void)state;
 	assert_string_equal(cost_text(VERDICT_FALLBACK, 598.4, 28.4, 0),
-		"570.0 ns lost per call: at 100,000 calls/s, 5.7% of one CPU.");
+		"570 ns lost per call: at 100,000 calls/s, 5.7% of one CPU.");
 	assert_string_equal(cost_text(VERDICT_FALLBACK, 598.4, 28.4, 1),
-		"570.0 ns lost per call: at 1 calls/s, less than 0.1% of one CPU.");
+		"570 ns lost per call: at 1 calls/s, less than 0.1% of one CPU.");
 }
 
 static void a_loss_beyond_one_cpu_counts_cpus(void **state)
 {
 	(void)state;
 	assert_string_equal(cost_text(VERDICT_FALLBACK, 88679, 100, 100000),
-		"88579 ns lost per call: at 100,000 calls/s, 8.9 CPUs; one thread makes at most "
+		"88,579 ns lost per call: at 100,000 calls/s, 8.9 CPUs; one thread makes at most "
 		"11,000 calls/s.");
 }
 
@@ -52,14 +52,14 @@ static void no_example_exceeds_what_a_thread_can_call(void **state)
 {
 	(void)state;
 	assert_string_equal(cost_text(VERDICT_FALLBACK, 88679, 0, 0),
-		"88679 ns per call: one thread makes at most 11,000 calls/s.");
+		"88,679 ns per call: one thread makes at most 11,000 calls/s.");
 }
 
 static void a_healthy_host_has_a_cost_at_a_given_rate_only(void **state)
 {
 	(void)state;
 	assert_string_equal(cost_text(VERDICT_OK, 20, 20, 2000000),
-		"20.0 ns per call: at 2,000,000 calls/s, 4.0% of one CPU; as system calls 1.2 "
+		"20 ns per call: at 2,000,000 calls/s, 4.0% of one CPU; as system calls 1.2 "
 		"CPUs.");
 	assert_string_equal(cost_text(VERDICT_OK, 20, 20, 0), "");
 }

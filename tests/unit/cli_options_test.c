@@ -234,7 +234,7 @@ static void errors_name_the_word_and_the_help(void **state)
 		{"second -d 2d", "--duration: '2d' is not a time from 10ms to 24h"},
 		{"second --format yaml", "--format: 'yaml' is not one of text, json"},
 		{"--color red", "--color: 'red' is not auto, always or never"},
-		{"--output=", "--output: an empty name is not a file"},
+		{"--output=", "--output: the file name is empty"},
 	};
 
 	(void)state;

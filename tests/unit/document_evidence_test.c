@@ -100,7 +100,7 @@ static void captured(void)
 		"/sys/devices/system/clocksource/clocksource0/current_clocksource: "
 		"No such file or directory");
 	evidence.clocksource.available_fact = evidence.clocksource.current_fact;
-	fact_set(&evidence.vdso.fact, FACT_ABSENT, "a captured tree holds no vDSO");
+	fact_set(&evidence.vdso.fact, FACT_ABSENT, "a captured tree contains no vDSO");
 	fact_set(&evidence.proof.fact, FACT_ABSENT, "a captured tree cannot be measured");
 }
 

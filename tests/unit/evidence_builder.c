@@ -110,7 +110,7 @@ void evidence_set_mode(struct evidence *evidence, enum vclock_how how, int mode,
 		fact_set_known(&vclock->fact);
 	else
 		fact_set(&vclock->fact, FACT_FAILED,
-			"no page around the vDSO has a layout known here");
+			"the layout of the vDSO data page is not recognized");
 }
 
 static void set_vdso(struct vdso_evidence *vdso)
