@@ -15,8 +15,7 @@
 #define PRIVILEGES_SYSLOG PRIVILEGES(CAP_SYSLOG)
 /* Other users' files, too. */
 #define PRIVILEGES_READ (PRIVILEGES_SYSLOG | PRIVILEGES(CAP_DAC_READ_SEARCH))
-/* A file wherever root can write one: in a sticky directory, too, and with the group of the old
- * one. */
+/* A file wherever root can write one: in a sticky directory, too, and with the old one's group. */
 #define PRIVILEGES_WRITE                                                                           \
 	(PRIVILEGES(CAP_DAC_OVERRIDE) | PRIVILEGES(CAP_FOWNER) | PRIVILEGES(CAP_CHOWN))
 

@@ -196,8 +196,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	timing_measure(evidence, &measuring.calls, TIMING_WHOLE, deadline);
 	proof_take(evidence, &measuring.calls, deadline);
 	settle(&measuring);
-	/* The copy is for a mode that could not be read, and for the price of calls that fall back.
-	 */
+	/* For a mode that could not be read, and for the price of calls that fall back. */
 	if (all || evidence->vclock.how != VCLOCK_READ || counts_deciding(evidence).entered > 0)
 		copy_measure(&measuring.vdso, &measuring.calls, &evidence->vclock, &evidence->copy,
 			deadline);

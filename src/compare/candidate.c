@@ -31,6 +31,7 @@
 /* Far more than a window has room for. */
 #define CALIBRATION_MARKS_MAX 1000000
 
+/* Jiffies advance by one tick or two in a window: 0.8 or 1.7 times its length. */
 #define SPEED_SLOWEST 0.4
 #define SPEED_FASTEST 2.5
 

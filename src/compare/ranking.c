@@ -10,7 +10,7 @@
 #include "judge.h"
 #include "model.h"
 
-/* Beyond the spread of both. */
+/* Beyond the spread of both; tests/compare/noise holds them against equal clocksources. */
 #define GAIN_SHARE 0.25
 #define GAIN_NS 10.0
 
@@ -113,6 +113,7 @@ const char *candidate_reason(const struct candidate *candidate)
 	}
 }
 
+/* Not even sometimes: a clocksource that is served in part is no way out. */
 static bool falls_back(const struct candidate *candidate)
 {
 	return counts_deciding(&candidate->evidence).entered > 0;

@@ -26,6 +26,7 @@
 /* How long a killed worker may take to go. */
 #define KILL_NS 5000000000
 
+/* How soon a change by something else is seen; signals and the guardian's end wake it up. */
 #define POLL_MS 100
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};

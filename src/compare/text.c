@@ -33,6 +33,7 @@ static const struct candidate *in_use(const struct compare_report *report)
 
 /* ---- the answer ---- */
 
+/* Those with warps were measured, too. */
 static size_t count_measured(const struct run_result *result)
 {
 	size_t count = 0;

@@ -132,8 +132,7 @@ static bool read_file(struct cli *cli, const char *path, struct fact *why)
 
 static bool read_directory(struct cli *cli, const char *path, unsigned depth, struct fact *why);
 
-/* Symbolic links are not followed: they may lead to another document of the list, or in a circle.
- */
+/* Symbolic links are not followed: they may lead to another document, or in a circle. */
 static void read_entry(struct cli *cli, const char *directory, const char *name, unsigned depth)
 {
 	struct fact why = {0};

@@ -74,6 +74,7 @@ static const char *target_tsc(const struct view *view)
 	return view->tsc;
 }
 
+/* The proof runs in a child; base/child.c reports a fork that fails by this word. */
 static bool lacks_processes(const struct view *view)
 {
 	const struct fact *proof = &view->evidence->proof.fact;
@@ -150,6 +151,7 @@ static const struct advice_row allow_proof = {.id = "allow-proof",
 	.text = "Run vdsocheck where it may set a seccomp filter or trace its own child: on the "
 		"host, or without the filter that forbids both."};
 
+/* Only where no switch of the clocksource helps: a move costs the guest a stop. */
 static bool can_move(const struct view *view)
 {
 	return !view->paravirtual && !view->tsc && find_move(view->evidence);

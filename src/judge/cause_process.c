@@ -38,11 +38,13 @@ static void support_by_platform(const struct view *view, struct cause *cause)
 	support_add(cause, "kernel: %s", view->evidence->host.kernel.value);
 }
 
+/* The mode excludes 32-bit programs alone: 64-bit ones read it, too, and are served. */
 static bool is_arm_compat(const struct view *view)
 {
 	return strcmp(view->evidence->vclock.name, "archtimer-nocompat") == 0;
 }
 
+/* The vDSO's functions make no system call, and libc's do all the same. */
 static bool is_libc(const struct view *view)
 {
 	return view->libc.entered > 0 && view->vdso.proven > 0 && view->vdso.entered == 0;

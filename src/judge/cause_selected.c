@@ -229,6 +229,7 @@ static bool is_kvm_clock_disabled(const struct view *view)
 	return boot_has(view->evidence, "no-kvmclock");
 }
 
+/* A kernel that logged its use was built with it, whatever has become of it since. */
 static bool is_kvm_clock_unused(const struct view *view)
 {
 	const struct evidence *evidence = view->evidence;

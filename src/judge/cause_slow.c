@@ -14,6 +14,7 @@ static bool is_booted_with_it(const struct view *view)
 	return view->holds & (FALLS_BACK | PLAIN) && boot_chose_current(view->evidence);
 }
 
+/* Its name has no vDSO support in any kernel, or its mode is none and no row below says why. */
 static bool is_plain(const struct view *view)
 {
 	const struct evidence *evidence = view->evidence;
@@ -39,6 +40,7 @@ static void support_unseen(const struct view *view, struct cause *cause)
 	support_add(cause, "%s", view->evidence->clocksource.current_fact.reason);
 }
 
+/* Where another one was selected. The TSC is not among them: it takes more than being offered. */
 static const char *target_own_counter(const struct view *view)
 {
 	static const char *const counters[] = {"arch_sys_counter", "riscv_clocksource", "timebase",
@@ -144,6 +146,7 @@ static bool is_hyperv_new_enough(const struct view *view)
 	return !is_hyperv_too_old(view);
 }
 
+/* 0 is no sequence: such a page must not be used (Hyper-V's specification, TLFS). */
 static bool is_hyperv_withdrawn(const struct view *view)
 {
 	const struct number_fact *sequence = &view->evidence->vclock.hyperv_sequence;
@@ -151,6 +154,7 @@ static bool is_hyperv_withdrawn(const struct view *view)
 	return fact_is_known(&sequence->fact) && sequence->value == 0;
 }
 
+/* Each kernel gives it a mode, and this program is not excluded for being 32-bit. */
 static bool is_arm_erratum(const struct view *view)
 {
 	return clocksource_is(view->evidence, "arch_sys_counter") &&

@@ -56,6 +56,7 @@ static void support_rates(const struct view *view, struct cause *cause)
 		view->watchdog.reference.name);
 }
 
+/* The watchdog gave up before it compared: there are no intervals to show. */
 static void support_delay(const struct view *view, struct cause *cause)
 {
 	support_add_log(cause, log_find_tsc_delay(view->evidence));

@@ -29,7 +29,7 @@ static void estimate_user_space(const struct evidence *evidence, struct cost *co
 		(fact_is_known(&timing->ordered_fact) ? timing->ordered_ns : timing->counter_ns);
 }
 
-/* How a program makes this call: through the host's libc, where that passes the vDSO by. */
+/* How a program makes this call: through the host's libc, where that bypasses the vDSO. */
 static const struct path_evidence *paid_path(
 	const struct evidence *evidence, const struct call_evidence *call)
 {

@@ -107,7 +107,7 @@ static void write_sometimes(const struct view *view, char *summary, size_t size)
 }
 
 /*
- * The vDSO answers, yet the C library does not ask it. A library linked into this binary
+ * The vDSO serves the calls, but the C library does not use it. A library linked into this binary
  * says nothing about the host's programs; the host's own does.
  */
 static bool host_libc_enters(const struct view *view)

@@ -253,8 +253,7 @@ static bool may_be_mode(const struct copy *copy, size_t at)
 {
 	uint32_t value = *word_at(copy, at);
 
-	/* The first word of a page is a sequence: Hyper-V's decides, too, 0 makes its page invalid.
-	 */
+	/* The first word of a page is a sequence. Hyper-V's decides, too: 0 makes it invalid. */
 	if (at % copy->page_size == 0)
 		return false;
 	/* The sequence of a time namespace's page, always 1, stands before its mode. */

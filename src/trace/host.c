@@ -19,6 +19,7 @@
 #include "perf.h"
 #include "run.h"
 
+/* How often the rings are emptied. */
 #define PAUSE_NS 20000000
 
 /* Pages of a CPU's ring; a power of two. 64 KiB hold 4096 samples: 20 million calls a second. */

@@ -84,6 +84,7 @@ static int open_event(uint32_t id, struct trace_target target)
 		.config = id,
 		.disabled = 1};
 
+	/* The threads and children of a thread are counted with it; an event of a CPU sees all. */
 	attributes.inherit = target.cpu < 0;
 	attributes.enable_on_exec = target.from_exec;
 	return (int)syscall(SYS_perf_event_open, &attributes, target.thread, target.cpu, -1,
@@ -213,12 +214,6 @@ void trace_events_explain(int error, struct fact *why)
 
 /* ---- a program that we start ---- */
 
-static int prepare_nothing(void *argument)
-{
-	(void)argument;
-	return 0;
-}
-
 /* The events begin after the execve(2) that they wait for. */
 static void count_first_execve(const struct trace_plan *plan, struct trace_counts *counts)
 {
@@ -265,8 +260,7 @@ bool trace_run_by_tracepoints(const struct root *root, struct trace_evidence *tr
 	int error;
 
 	if (!is_usable(root, trace, &events, why) ||
-		!trace_start_fork(
-			&trace->program, run->arguments, prepare_nothing, NULL, &start, why))
+		!trace_start_fork(&trace->program, run->arguments, NULL, NULL, &start, why))
 		return false;
 	error = trace_events_open(&events, trace->plan,
 		(struct trace_target){.thread = start.pid, .cpu = -1, .from_exec = true});
@@ -288,8 +282,10 @@ bool trace_run_by_tracepoints(const struct root *root, struct trace_evidence *tr
 
 /* ---- a process that runs already ---- */
 
+/* The end of a process that is not our child is looked for: pidfds are younger, of 5.3. */
 #define PAUSE_NS 50000000
 
+/* An event is a descriptor for each thread or CPU, and five for a call that takes a clock. */
 void trace_raise_file_limit(void)
 {
 	struct rlimit limit;
@@ -319,6 +315,7 @@ static int open_threads(struct trace_events *events, const struct trace_evidence
 			continue;
 		error = trace_events_open(
 			events, trace->plan, (struct trace_target){.thread = (pid_t)id, .cpu = -1});
+		/* It has ended since it was listed. */
 		if (error == ESRCH)
 			error = 0;
 	}

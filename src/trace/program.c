@@ -24,7 +24,11 @@
 #include "cli/command.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/bin:/usr/bin"
+
+/* Linkers put the program headers behind the file's header. */
 #define HEADERS_SIZE 4096
+
+/* LD_PRELOAD beyond it is not seen. */
 #define ENVIRON_SIZE 65536
 
 /* 0 or an errno value. */
@@ -157,6 +161,7 @@ static bool environ_preloads(const char *environment, size_t length)
 	return false;
 }
 
+/* Namespaces are compared by what their links are called: "time:[4026531834]". */
 static bool is_other_link(pid_t pid, const char *name)
 {
 	char path[64], ours[64] = "", theirs[64] = "";
@@ -194,6 +199,7 @@ void trace_program_look_at_process(struct trace_program *program)
 /* The name before them may hold blanks and parentheses; utime and stime are fields 14 and 15. */
 #define FIELDS_BEFORE_UTIME 11
 
+/* All threads together, also those that have ended; by getrusage(2) only children can be seen. */
 static bool read_cpu_seconds(pid_t pid, double *seconds)
 {
 	char path[64], content[1024];
@@ -281,7 +287,7 @@ static void become(const struct trace_program *program, char *const *arguments,
 	if (read(end->go, &byte, 1) != 1)
 		_exit(STATUS_TROUBLE);
 	cli_restore_signals();
-	error = prepare(argument);
+	error = prepare ? prepare(argument) : 0;
 	if (error)
 		complain(end->complaint, true, error);
 	/* With a slash in it there is one attempt; a script without "#!" is run by the shell. */

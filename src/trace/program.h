@@ -48,8 +48,8 @@ struct trace_start {
 };
 
 /*
- * Forks. The child waits for trace_start_go(), calls prepare(argument), which returns 0 or an
- * errno value, and becomes the program. False with the reason.
+ * Forks. The child waits for trace_start_go(), calls prepare(argument), if there is one, which
+ * returns 0 or an errno value, and becomes the program. False with the reason.
  */
 bool trace_start_fork(const struct trace_program *program, char *const *arguments,
 	int (*prepare)(void *argument), void *argument, struct trace_start *start,

@@ -52,6 +52,7 @@ static void describe_row(const struct trace_row *row, char *text, size_t size)
 	snprintf(text, size, "%s%s%s", row->call->name, *clock ? " " : "", clock);
 }
 
+/* ">": the price is that of the cheapest system call, and this one's is not known. */
 static void describe_ns(const struct trace_cost *cost, char text[32])
 {
 	char ns[32];

@@ -89,6 +89,7 @@ static int complain_of_start(const char *name, const struct trace_complaint *com
 		complaint->error);
 }
 
+/* As a shell reports it. */
 static int status_of(int status)
 {
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -42,6 +42,7 @@ static const struct call_evidence *find_call(
 	return NULL;
 }
 
+/* By the proof: a path that was timed alone may be a system call. */
 static bool is_served(const struct call_evidence *call)
 {
 	const struct path_evidence *vdso = &call->path[PATH_VDSO];
@@ -179,7 +180,10 @@ char *trace_describe_seconds(double seconds, char text[32])
 	return text;
 }
 
-/* What the avoidable calls took, and of which CPU time. */
+/*
+ * What the avoidable calls took, and of which CPU time. Under ptrace that time includes the stops,
+ * and the share would be too small: it is left out.
+ */
 static void describe_loss(
 	const struct trace_evidence *trace, const struct trace_sums *sums, char text[256])
 {

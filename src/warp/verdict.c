@@ -123,6 +123,7 @@ static void write_not_read(const struct warp_evidence *warp, char *summary, size
 		warp->results[WARP_MONOTONIC].fact.reason);
 }
 
+/* Threads that never ran at the same time saw no warp and could not have seen one. */
 static bool is_not_compared(const struct warp_evidence *warp)
 {
 	return !fact_is_known(&warp->results[WARP_MONOTONIC].apart_fact);

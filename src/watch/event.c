@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What an event carries besides the checks before and after it. */
+/*
+ * What an event carries besides the checks before and after it: when it was, whether the clock is
+ * synchronized, what the kernel logged, and the state in words.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -85,6 +88,7 @@ char *watch_describe_state(const struct evidence *evidence, char text[WATCH_STAT
 	return text;
 }
 
+/* By what is printed: a change that does not show is none. */
 bool watch_looks_alike(const struct watch_look *before, const struct watch_look *now)
 {
 	char one[WATCH_STATE_SIZE], other[WATCH_STATE_SIZE];
