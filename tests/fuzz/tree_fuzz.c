@@ -57,6 +57,7 @@ static const char *const paths[] = {
 	"/usr/share/qubes/marker-vm",
 	"/var/log/dmesg",
 	"/sos_commands/kernel/dmesg",
+	"/run/cloud-init/instance-data.json",
 };
 
 static void put_link(const char *path, const uint8_t *target, size_t length)
@@ -101,6 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&evidence, 0, sizeof(evidence));
 	gather_evidence(&fuzz_root()->root, &evidence, true, &deadline);
 	kernel_log_collect(&fuzz_root()->root, &evidence.kernel_log);
+	host_collect_identity(&fuzz_root()->root, &evidence.host);
 	verdict_find(&evidence, &verdict);
 	if (verdict.kind != VERDICT_UNKNOWN)
 		abort();
