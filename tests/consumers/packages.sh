@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The package managers dpkg and rpm, which install, check and remove our packages in a minimal
-# Debian; apk's format, which no program here installs, is read by its definition.
-# go: github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.1
+# Debian; apko, which installs apks into a root by code of its own, since apk itself is in no
+# registry that is reached here.
+# go: github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.1 chainguard.dev/apko@v0.30.34
 # apt: debootstrap rpm
 # shellcheck shell=sh disable=SC2154 # variables of tests/consumers/run
 
@@ -83,21 +84,25 @@ try_packages() {
 	fi
 }
 
-# An apk is two gzip members, control and data, each a tar; the first has the second's hash.
-check_apk() {
-	run python3 - "$release/vdsocheck_${version}-r1_x86_64.apk" "$work/apk" <<'END'
-import hashlib, io, sys, tarfile, zlib
-members, rest = [], open(sys.argv[1], "rb").read()
+# An apk is two gzip members, control and data, each a tar; the first has the second's hash. Written
+# beside it: the index of a repository, $work/repository, with a hash of the first.
+check_apk_format() {
+	mkdir -p "$work/repository/x86_64"
+	run python3 - "$release/vdsocheck_${version}-r1_x86_64.apk" "$work/repository/x86_64" <<'END'
+import base64, hashlib, io, shutil, sys, tarfile, zlib
+package, repository = sys.argv[1:]
+members, rest = [], open(package, "rb").read()
+size = len(rest)
 while rest:
     stream = zlib.decompressobj(31)
     text = stream.decompress(rest)
     members.append((rest[:len(rest) - len(stream.unused_data)], text))
     rest = stream.unused_data
-(_, control), (packed, data) = members
+(packed_control, control), (packed, data) = members
 # The control member has no end-of-archive block: as one tar with the data it is the package.
 tar = tarfile.open(fileobj=io.BytesIO(control + bytes(1024)))
 fields = dict(line.split(" = ") for line in tar.extractfile(".PKGINFO").read().decode().splitlines()
-              if " = " in line)
+              if line and not line.startswith("#"))
 assert fields["pkgname"] == "vdsocheck" and fields["arch"] == "x86_64", fields
 assert fields["datahash"] == hashlib.sha256(packed).hexdigest(), fields
 tar = tarfile.open(fileobj=io.BytesIO(data))
@@ -105,14 +110,38 @@ for file in tar:
     assert file.name and file.mode in (0o755, 0o644), (file, file.mode)
     assert file.isdir() or (file.pax_headers["APK-TOOLS.checksum.SHA1"]
                             == hashlib.sha1(tar.extractfile(file).read()).hexdigest()), file
-tar.extractall(sys.argv[2])
+shutil.copy(package, f"{repository}/vdsocheck-{fields['pkgver']}.apk")
+checksum = base64.b64encode(hashlib.sha1(packed_control).digest()).decode()
+index = (f"C:Q1{checksum}\nP:vdsocheck\nV:{fields['pkgver']}\nA:x86_64\nS:{size}\n"
+         f"I:{fields['size']}\nT:{fields['pkgdesc']}\n\n").encode()
+with tarfile.open(f"{repository}/APKINDEX.tar.gz", "w:gz") as tar:
+    entry = tarfile.TarInfo("APKINDEX")
+    entry.size = len(index)
+    tar.addfile(entry, io.BytesIO(index))
 END
 	verify 'apk: its control member has the hash of its data, and each file that of its own' \
 		'[ "$status" -eq 0 ]'
-	if [ "$(id -u)" -eq 0 ]; then
-		verify 'apk: the program in it runs' 'runs "$work/apk"'
+}
+
+check_apk() {
+	check_apk_format
+	name='apk: apko installs it, and the installed program runs'
+	if ! has apko; then
+		skip "$name" 'no apko'
+		return
+	elif [ "$(id -u)" -ne 0 ]; then
+		skip "$name" 'needs root for chroot'
+		return
 	fi
-	skip 'apk: is installed by apk' 'no registry that is reached here has apk-tools'
+	printf 'contents:\n  repositories: [ %s ]\n  packages: [ vdsocheck ]\n' "$work/repository" \
+		>"$work/apko.yaml"
+	run env HOME="$work" apko build-minirootfs --ignore-signatures --build-arch x86_64 \
+		"$work/apko.yaml" "$work/apk.tar.gz"
+	mkdir "$work/apk"
+	tar -xzf "$work/apk.tar.gz" -C "$work/apk"
+	verify "$name" '[ "$status" -eq 0 ]' 'grep -q "INFO installing vdsocheck ($version-r1)" "$err"' \
+		'grep -qx P:vdsocheck "$work/apk/usr/lib/apk/db/installed"' 'runs "$work/apk"'
+	rm -rf "$work/apk"
 }
 
 check_packages() {

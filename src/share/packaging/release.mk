@@ -52,7 +52,10 @@ PACKAGE_ARCH_aarch64 := arm64
 
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 
-# A package holds the tree of `make install`; its time is that of the commit.
+NFPM_CONFIG := src/share/packaging/nfpm.yaml
+
+# A package holds the tree of `make install`; its time is that of the commit. An apk's description
+# is one line, as each value in its .PKGINFO.
 $(RELEASE_MACHINES:%=package-%): TREE = $(RELEASE)/$*/tree
 $(RELEASE_MACHINES:%=package-%): package-%: $(RELEASE)/$(NAMED)-%
 	$(QUIET)rm -rf $(TREE)
@@ -60,10 +63,12 @@ $(RELEASE_MACHINES:%=package-%): package-%: $(RELEASE)/$(NAMED)-%
 	$(QUIET)install -m 755 $< $(TREE)/usr/bin/vdsocheck
 	$(QUIET)gzip -9n $(TREE)/usr/share/man/man1/*
 	$(QUIET)find $(TREE) -exec touch -d @$(SOURCE_DATE_EPOCH) {} +
+	$(QUIET)sed '/^  check whether/,/^contents:/{//!d}' $(NFPM_CONFIG) >$(TREE).apk.yaml
 	$(QUIET)for kind in deb rpm apk; do \
+		config=$(NFPM_CONFIG); [ $$kind != apk ] || config=$(TREE).apk.yaml; \
 		PACKAGE_ARCH=$(PACKAGE_ARCH_$*) PACKAGE_VERSION=$(VERSION) PACKAGE_TREE=$(TREE) \
 		SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) \
-			$(NFPM) package -f src/share/packaging/nfpm.yaml -p $$kind -t $(RELEASE) || exit 1; \
+			$(NFPM) package -f $$config -p $$kind -t $(RELEASE) || exit 1; \
 	done
 
 # The libraries of the machine's own architecture are those of `make deps`.
