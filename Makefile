@@ -165,19 +165,22 @@ INSTALLED := $(foreach page,$(PAGES),$(page):$(MANDIR)/man1/$(notdir $(page))) \
 
 .PHONY: install uninstall
 install: all
-	install -d '$(DESTDIR)$(BINDIR)'
-	install -m 755 $(BUILD)/vdsocheck '$(DESTDIR)$(BINDIR)/vdsocheck'
-	for pair in $(INSTALLED); do \
+	$(call say,INSTALL,$(DESTDIR)$(BINDIR)/vdsocheck and $(words $(INSTALLED)) files below $(DESTDIR)$(PREFIX))
+	$(QUIET)install -d '$(DESTDIR)$(BINDIR)'
+	$(QUIET)install -m 755 $(BUILD)/vdsocheck '$(DESTDIR)$(BINDIR)/vdsocheck'
+	$(QUIET)for pair in $(INSTALLED); do \
 		install -D -m 644 "$${pair%%:*}" '$(DESTDIR)'"$${pair#*:}" || exit 1; \
 	done
-	sed -i 's|@bindir@|$(BINDIR)|' $(UNITS:src/share/systemd/%='$(DESTDIR)$(UNITDIR)/%') \
+	$(QUIET)sed -i 's|@bindir@|$(BINDIR)|' $(UNITS:src/share/systemd/%='$(DESTDIR)$(UNITDIR)/%') \
 		'$(DESTDIR)$(DATADIR)/node-problem-detector/vdsocheck.json'
 
 # Empty folders are removed too, except the system's own.
 uninstall:
-	rm -f '$(DESTDIR)$(BINDIR)/vdsocheck'
-	for pair in $(INSTALLED); do rm -f '$(DESTDIR)'"$${pair#*:}"; done
-	$(if $(DESTDIR)$(filter-out /usr /usr/local,$(PREFIX)),$(PRUNE))
+	$(call say,REMOVE,$(DESTDIR)$(BINDIR)/vdsocheck and $(words $(INSTALLED)) files below $(DESTDIR)$(PREFIX))
+	$(QUIET)rm -f '$(DESTDIR)$(BINDIR)/vdsocheck'
+	$(QUIET)for pair in $(INSTALLED); do rm -f '$(DESTDIR)'"$${pair#*:}"; done
+	$(QUIET)find '$(DESTDIR)$(DATADIR)' -type d -empty -delete 2>/dev/null || :
+	$(if $(DESTDIR)$(filter-out /usr /usr/local,$(PREFIX)),$(QUIET)$(PRUNE))
 
 FOLDERS = $(sort $(BINDIR) $(foreach pair,$(INSTALLED),$(dir $(lastword $(subst :, ,$(pair))))))
 PRUNE = cd '$(DESTDIR)/' && rmdir -p --ignore-fail-on-non-empty $(FOLDERS:%=./%) 2>/dev/null || :
