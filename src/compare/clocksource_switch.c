@@ -150,9 +150,13 @@ static enum switch_result report_foreign(const char *name, struct fact *why)
 
 bool clocksource_switch_is_foreign(const struct clocksource_switch *clock, struct fact *why)
 {
+	unsigned generation = atomic_load(&clock->ours->generation);
 	char now[CLOCKSOURCE_NAME_SIZE];
 
-	return clocksource_read(clock->root, now, why) && !is_ours(clock, now) &&
+	if (generation % 2 || !clocksource_read(clock->root, now, why) || is_ours(clock, now))
+		return false;
+	/* A worker that switched meanwhile has changed the names after the file was read. */
+	return atomic_load(&clock->ours->generation) == generation &&
 	       report_foreign(now, why) == SWITCH_FOREIGN;
 }
 
@@ -180,7 +184,7 @@ static enum switch_result write_and_read_back(
 }
 
 /* `wanted` is set before the write: a process killed in between leaves either name behind. */
-enum switch_result clocksource_switch_to(
+static enum switch_result switch_to(
 	const struct clocksource_switch *clock, const char *name, struct fact *why)
 {
 	char now[CLOCKSOURCE_NAME_SIZE];
@@ -198,6 +202,18 @@ enum switch_result clocksource_switch_to(
 	text_copy(clock->ours->wanted, CLOCKSOURCE_NAME_SIZE, name);
 	result = write_and_read_back(clock, name, why);
 	*clock->ours->wanted = '\0';
+	return result;
+}
+
+enum switch_result clocksource_switch_to(
+	const struct clocksource_switch *clock, const char *name, struct fact *why)
+{
+	atomic_uint *generation = &clock->ours->generation;
+	enum switch_result result;
+
+	atomic_store(generation, (*generation + 1) | 1);
+	result = switch_to(clock, name, why);
+	atomic_fetch_add(generation, 1);
 	return result;
 }
 

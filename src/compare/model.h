@@ -9,6 +9,7 @@
 #ifndef VDSOCHECK_COMPARE_MODEL_H
 #define VDSOCHECK_COMPARE_MODEL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,6 +38,7 @@
 struct switch_names {
 	char current[CLOCKSOURCE_NAME_SIZE]; /* as last read back */
 	char wanted[CLOCKSOURCE_NAME_SIZE];  /* being written; "": nothing is */
+	atomic_uint generation; /* odd while one of them switches, or was killed doing so */
 };
 
 struct clocksource_switch {
