@@ -22,6 +22,10 @@
 #define BEST_LEAST 0.2
 #define BEST_MOST 1.5
 
+/* Callers that wait longer than this many times what they have to are held up by other processes:
+ * no window need be like the average then. */
+#define HELD_UP 5
+
 static const struct timespec call_time = {.tv_nsec = 100000}, short_pause = {.tv_nsec = 1000};
 static const volatile bool go_on = false, stop = true;
 
@@ -127,7 +131,6 @@ static void expect_cost(
 			function, workers, cpu_count, (int64_t)RUN_NS << i, &go_on, &result, &why));
 		if (result.ns <= 0)
 			continue;
-		measured = true;
 		assert_true(result.ns >= least_ns * 0.9);
 		assert_true(result.slowest_ns >= result.ns * 0.999);
 		callers_ns = (double)device->ns / (double)device->calls;
@@ -136,9 +139,11 @@ static void expect_cost(
 		if (result.ns > callers_ns * BEST_LEAST && result.ns < callers_ns * BEST_MOST)
 			return;
 		print_message("%.0f ns, %.0f ns for the callers\n", result.ns, callers_ns);
+		if (callers_ns < least_ns * HELD_UP)
+			measured = true;
 	}
 	if (!measured)
-		unit_skip("other processes disturbed every window");
+		unit_skip("other processes disturbed every run");
 	fail();
 }
 
