@@ -136,9 +136,9 @@ check_apk() {
 	printf 'contents:\n  repositories: [ %s ]\n  packages: [ vdsocheck ]\n' "$work/repository" \
 		>"$work/apko.yaml"
 	run env HOME="$work" apko build-minirootfs --ignore-signatures --build-arch x86_64 \
-		"$work/apko.yaml" "$work/apk.tar.gz"
+		"$work/apko.yaml" "$work/apk.tar"
 	mkdir "$work/apk"
-	tar -xzf "$work/apk.tar.gz" -C "$work/apk"
+	tar -xf "$work/apk.tar" -C "$work/apk"
 	verify "$name" '[ "$status" -eq 0 ]' 'grep -q "INFO installing vdsocheck ($version-r1)" "$err"' \
 		'grep -qx P:vdsocheck "$work/apk/usr/lib/apk/db/installed"' 'runs "$work/apk"'
 	rm -rf "$work/apk"
