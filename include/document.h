@@ -201,11 +201,12 @@ bool document_read(const char *path, const struct document_part *parts, struct f
  */
 struct document_stream {
 	int file;
-	char *bytes;        /* owned */
-	size_t at, end;     /* the bytes that were read and are not yet taken */
-	bool ended;         /* there are no more to be read */
-	int error;          /* an errno, to be reported at the end; 0: none */
-	unsigned long line; /* of the next byte, from 1 */
+	char *bytes;               /* owned */
+	size_t at, end;            /* the bytes that were read and are not yet taken */
+	bool ended;                /* there are no more to be read */
+	int error;                 /* an errno, to be reported at the end; 0: none */
+	unsigned long line;        /* of the next byte, from 1 */
+	const volatile bool *stop; /* may be set after opening: once it is true, no more is read */
 };
 
 enum document_found {

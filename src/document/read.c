@@ -148,17 +148,26 @@ void document_stream_close(struct document_stream *stream)
 /* Sees to it that the largest document is in the buffer, or all that is left of the file. */
 static void fill(struct document_stream *stream)
 {
-	size_t left = stream->end - stream->at, length;
-	int error;
+	size_t left = stream->end - stream->at;
 
-	if (stream->ended || left >= DOCUMENT_SIZE_MAX)
+	if (left >= DOCUMENT_SIZE_MAX)
 		return;
 	memmove(stream->bytes, stream->bytes + stream->at, left);
-	error = file_read_all(stream->file, stream->bytes + left, BUFFER_SIZE - left, &length);
 	stream->at = 0;
-	stream->end = left + length;
-	stream->ended = error != EFBIG;
-	stream->error = stream->ended ? error : 0;
+	stream->end = left;
+	while (!stream->ended && stream->end < BUFFER_SIZE) {
+		ssize_t got =
+			read(stream->file, stream->bytes + stream->end, BUFFER_SIZE - stream->end);
+
+		if (got > 0) {
+			stream->end += (size_t)got;
+		} else if (got == 0 || errno != EINTR) {
+			stream->error = got < 0 ? errno : 0;
+			stream->ended = true;
+		}
+		if (stream->stop && *stream->stop)
+			stream->ended = true;
+	}
 }
 
 static void take(struct document_stream *stream, size_t length)

@@ -92,7 +92,7 @@ static void read_documents(struct cli *cli, const char *path, struct document_st
 	bool first = true;
 
 	text_copy(file, sizeof(file), path);
-	for (; !stop && !request->no_memory; first = false) {
+	for (; !request->no_memory; first = false) {
 		struct fact why = {0};
 		unsigned long line;
 
@@ -101,6 +101,9 @@ static void read_documents(struct cli *cli, const char *path, struct document_st
 		if (found == DOCUMENT_END)
 			break;
 		if (found == DOCUMENT_BROKEN) {
+			/* The interrupt has cut it off. */
+			if (stop)
+				break;
 			note_broken(cli, path, line, why.reason);
 			continue;
 		}
@@ -125,6 +128,7 @@ static bool read_file(struct cli *cli, const char *path, struct fact *why)
 
 	if (!document_stream_open(&stream, path, why))
 		return false;
+	stream.stop = &stop;
 	read_documents(cli, path, &stream);
 	document_stream_close(&stream);
 	return true;
@@ -224,9 +228,9 @@ static int report(struct cli *cli, const struct moment_evidence *moment)
 		.fleet = fleet, .moment = moment, .top = (size_t)request->top, .all = cli->verbose};
 
 	if (!fleet->count) {
-		if (!fleet->broken && !request->not_found)
+		if (!fleet->broken && !request->not_found && !stop)
 			cli_complain("no documents to read");
-		return EXIT_TROUBLE;
+		return interrupt_status(EXIT_TROUBLE);
 	}
 	fleet_summarize(fleet, report.summary);
 	report.exit_status =
