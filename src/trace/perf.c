@@ -230,13 +230,13 @@ static void run_program(
 	struct rusage usage;
 	int error = 0;
 
-	trace_watch_program(start->pid, run->limit_ns);
+	trace_signals_forward(start->pid, run->limit_ns);
 	trace_start_go(start);
 	while (!error && wait4(trace->program.pid, &run->status, 0, &usage) < 0)
 		error = errno == EINTR ? 0 : errno;
 	if (!error)
 		trace_set_used(trace, start_ns, &usage);
-	trace_watch_end();
+	trace_signals_end();
 	run->complaint = trace_start_result(start);
 	if (error)
 		run->complaint = (struct trace_complaint){.preparing = true, .error = error};

@@ -163,11 +163,11 @@ bool trace_run_by_seccomp(struct trace_evidence *trace, struct trace_run *run, s
 	trace->program.pid = start.pid;
 	trace->method = TRACE_BY_SECCOMP;
 	trace->cpu_inflated = true;
-	trace_watch_program(start.pid, run->limit_ns);
+	trace_signals_forward(start.pid, run->limit_ns);
 	start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	trace_start_go(&start);
 	follow_program(&tracer, run, start_ns);
-	trace_watch_end();
+	trace_signals_end();
 	run->complaint = trace_start_result(&start);
 	if (tracer.error)
 		run->complaint = (struct trace_complaint){.preparing = true, .error = tracer.error};

@@ -39,14 +39,14 @@ bool trace_attach_by_ptrace(struct trace_evidence *trace, int64_t limit_ns,
 bool trace_host_by_tracepoints(const struct root *root, struct trace_evidence *trace,
 	int64_t limit_ns, const volatile bool *stop, void (*show)(double done), struct fact *why);
 
-/* ---- watch.c: signals and time while a program runs ---- */
+/* ---- signals.c: signals and time while a program runs ---- */
 
 /*
  * Signals that ask us to end go to the program instead; those of the terminal reach it anyway.
  * At the end of the time it gets SIGTERM. 0: no limit.
  */
-void trace_watch_program(pid_t pid, int64_t limit_ns);
-void trace_watch_end(void);
+void trace_signals_forward(pid_t pid, int64_t limit_ns);
+void trace_signals_end(void);
 
 /* From now on waitpid() returns with EINTR ten times a second. */
 void trace_tick_start(void);

@@ -54,7 +54,7 @@ static void set_alarm_handler(void (*handler)(int number))
 }
 
 /* A signal that our parent ignores stays ignored: nohup(1). */
-void trace_watch_program(pid_t pid, int64_t limit_ns)
+void trace_signals_forward(pid_t pid, int64_t limit_ns)
 {
 	struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART};
 
@@ -70,7 +70,7 @@ void trace_watch_program(pid_t pid, int64_t limit_ns)
 		set_timer(limit_ns / 1000, 0);
 }
 
-void trace_watch_end(void)
+void trace_signals_end(void)
 {
 	set_timer(0, 0);
 	sigaction(SIGALRM, &before_alarm, NULL);
