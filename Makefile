@@ -132,7 +132,8 @@ stamp = printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(s
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@$(PKG_CONFIG) --exists $(LIBRARIES) || { \
-		echo "$(PKG_CONFIG) does not find all of: $(LIBRARIES). 'make deps' installs them" >&2; exit 1; }
+		echo "$(PKG_CONFIG) does not find all of: $(strip $(LIBRARIES))." \
+			"'make $(if $(filter aarch64-linux-gnu-gcc,$(CC)),release-)deps' installs them" >&2; exit 1; }
 	@$(call stamp,$(COMPILE) $(LINK) $(LIBRARY_LIBS))
 
 .PHONY: FORCE
