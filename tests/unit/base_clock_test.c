@@ -67,6 +67,16 @@ static void a_deadline_passes_and_stays_passed(void **state)
 	assert_true(deadline.limit_ns != 0);
 }
 
+/* As after a times() that failed: -1 is far from every other tick. */
+static void no_more_is_left_than_was_given(void **state)
+{
+	struct deadline deadline = deadline_after(NS_PER_SECOND);
+
+	(void)state;
+	deadline.at_tick += 1000000000;
+	assert_true(deadline_left_ns(&deadline) <= NS_PER_SECOND + NS_PER_SECOND / 10);
+}
+
 static void a_part_of_the_time_ends_no_later_than_the_whole(void **state)
 {
 	struct deadline whole = deadline_after(10 * NS_PER_SECOND), none = {0}, part;
@@ -93,6 +103,7 @@ int main(void)
 		cmocka_unit_test(the_kernel_s_clock_never_goes_backwards),
 		cmocka_unit_test(a_clock_that_is_refused_is_zero),
 		cmocka_unit_test(a_deadline_passes_and_stays_passed),
+		cmocka_unit_test(no_more_is_left_than_was_given),
 		cmocka_unit_test(a_part_of_the_time_ends_no_later_than_the_whole),
 	};
 
