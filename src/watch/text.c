@@ -58,11 +58,11 @@ bool watch_event_text(const void *result, const struct style *style, FILE *out)
 	fprintf(out, ": %s", verdict);
 	if (event->before)
 		fprintf(out, " (was %s)", verdict_name(event->before->diagnosis.verdict.kind));
-	if (event->kind == WATCH_END)
-		fprintf(out, "; changes: %" PRIu64 ", wakeups: %" PRIu64 ", CPU time: %.3f s",
-			counts->changes, counts->wakeups, counts->cpu_s);
 	fputc('\n', out);
-	if (event->kind != WATCH_END)
+	if (event->kind == WATCH_END)
+		fprintf(out, "    changes: %" PRIu64 ", wakeups: %" PRIu64 ", CPU time: %.3f s\n",
+			counts->changes, counts->wakeups, counts->cpu_s);
+	else
 		write_details(event, out);
 	if (event->kind == WATCH_START)
 		write_watched(event, out);
