@@ -53,7 +53,7 @@ static void write_heading(const struct document *document, FILE *out)
 	fputc('\n', out);
 	write_policy(document->outcome, out);
 	if (question) {
-		fputs("To the provider of this machine:\n\n> ", out);
+		fputs("Question for support:\n\n> ", out);
 		wrap_text(out, 2, 2, question);
 		fputc('\n', out);
 	}
