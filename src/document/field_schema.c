@@ -14,7 +14,7 @@ static bool is_nullable(const struct field *field)
 	case FIELD_KNOWN:
 		return field->options & FIELD_ABSENT_FALSE;
 	case FIELD_WORD:
-		if (!field->compute && !*field->words[0])
+		if (!field->compute && field->words[0] && !*field->words[0])
 			return true;
 		break;
 	default:
