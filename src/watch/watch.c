@@ -90,11 +90,21 @@ static bool take(struct cli *cli, int id, const char *value)
 
 /* ---- what is watched ---- */
 
+static void read_known(void *argument)
+{
+	struct watch *watch = argument;
+
+	watch->known = watch_words_read(&watch->place);
+}
+
+/* Where the page has gone, its addresses may have been taken for something else meanwhile. */
 static void watch_place(struct watch *watch, const struct vclock_evidence *vclock)
 {
 	watch_place_find(&watch->vdso, vclock, &watch->place);
-	if (watch->place.mode)
-		watch->known = watch_words_read(&watch->place);
+	if (watch->place.mode && fault_guard(read_known, watch)) {
+		watch->place = (struct watch_place){0};
+		fact_set(&watch->page, FACT_FAILED, "the vDSO's data page is gone");
+	}
 }
 
 /*
