@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/fact.h"
 #include "base/text.h"
 
@@ -30,20 +31,6 @@ void fleet_free(struct fleet *fleet)
 	}
 	json_decref(fleet->names);
 	json_decref(fleet->identities);
-}
-
-/* Room for one more element of `size` bytes; NULL if memory ran out. */
-static void *grow(void *list, size_t count, size_t *room, size_t size)
-{
-	size_t more = *room ? 2 * *room : 64;
-	void *grown;
-
-	if (count < *room)
-		return list;
-	grown = reallocarray(list, more, size);
-	if (grown)
-		*room = more;
-	return grown;
 }
 
 /* ---- one document ---- */
@@ -105,7 +92,7 @@ static bool is_named(const struct host_evidence *host)
 static bool keep_host(struct fleet *fleet, const struct fleet_host *host)
 {
 	struct fleet_host *hosts =
-		grow(fleet->hosts, fleet->count, &fleet->room, sizeof(*fleet->hosts));
+		array_grow(fleet->hosts, fleet->count, &fleet->room, sizeof(*fleet->hosts));
 
 	if (!hosts)
 		return false;
@@ -228,8 +215,8 @@ static bool count_in(struct fleet_groups *groups, const char *name, const struct
 	json_t *place = json_object_get(groups->places, name);
 
 	if (!place) {
-		struct fleet_group *list =
-			grow(groups->list, groups->count, &groups->room, sizeof(*groups->list));
+		struct fleet_group *list = array_grow(
+			groups->list, groups->count, &groups->room, sizeof(*groups->list));
 
 		if (!list)
 			return false;

@@ -34,11 +34,11 @@ static const char *const headings[FLEET_DIMENSIONS] = {
 /* ---- the answer ---- */
 
 /* "1 host", "37 hosts" */
-static void add_count(struct phrase *phrase, size_t count, const char *of)
+static void add_count(struct strbuf *phrase, size_t count, const char *of)
 {
 	char number[32];
 
-	phrase_add(phrase, "%s %s%s", wrap_count(count, number), of, count == 1 ? "" : "s");
+	strbuf_add(phrase, "%s %s%s", wrap_count(count, number), of, count == 1 ? "" : "s");
 }
 
 static const struct {
@@ -52,7 +52,7 @@ static const struct {
 };
 
 /* "37 of 10,000 hosts fall back to system calls; 12 are slow, 3 undetermined" */
-static void add_verdicts(const struct fleet_sums *sums, struct phrase *phrase)
+static void add_verdicts(const struct fleet_sums *sums, struct strbuf *phrase)
 {
 	unsigned said = 0;
 	char number[32];
@@ -65,13 +65,13 @@ static void add_verdicts(const struct fleet_sums *sums, struct phrase *phrase)
 			continue;
 		wrap_count(hosts, number);
 		if (said == 0) {
-			phrase_add(phrase, "%s of ", number);
+			strbuf_add(phrase, "%s of ", number);
 			add_count(phrase, fleet_hosts(sums), "host");
-			phrase_add(phrase, " %s", words);
+			strbuf_add(phrase, " %s", words);
 		} else if (said == 1) {
-			phrase_add(phrase, "; %s %s", number, words);
+			strbuf_add(phrase, "; %s %s", number, words);
 		} else {
-			phrase_add(phrase, ", %s %s", number, answers[i].further);
+			strbuf_add(phrase, ", %s %s", number, answers[i].further);
 		}
 		said++;
 	}
@@ -79,29 +79,29 @@ static void add_verdicts(const struct fleet_sums *sums, struct phrase *phrase)
 
 void fleet_summarize(const struct fleet *fleet, char summary[FLEET_SUMMARY_SIZE])
 {
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 	size_t all = fleet_hosts(&fleet->sums);
 
 	if (fleet_affected(&fleet->sums)) {
 		add_verdicts(&fleet->sums, &phrase);
 	} else {
-		phrase_add(&phrase, "The clock calls of %s", all == 1 ? "" : "all ");
+		strbuf_add(&phrase, "The clock calls of %s", all == 1 ? "" : "all ");
 		add_count(&phrase, all, "host");
-		phrase_add(&phrase, " are served by the vDSO");
+		strbuf_add(&phrase, " are served by the vDSO");
 	}
 	if (fleet->broken) {
-		phrase_add(&phrase, "; ");
+		strbuf_add(&phrase, "; ");
 		add_count(&phrase, fleet->broken, "document");
-		phrase_add(&phrase, " could not be read");
+		strbuf_add(&phrase, " could not be read");
 	}
-	phrase_add(&phrase, ".");
+	strbuf_add(&phrase, ".");
 	text_copy(summary, FLEET_SUMMARY_SIZE, phrase.text);
 }
 
 static void write_answer(const struct fleet_report *report, const struct style *style, FILE *out)
 {
 	const struct fleet *fleet = report->fleet;
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 
 	if (style->color)
 		fputs(colors[fleet_verdict(fleet)], out);
@@ -109,13 +109,13 @@ static void write_answer(const struct fleet_report *report, const struct style *
 	if (style->color)
 		fputs(COLOR_RESET, out);
 	if (fleet->sums.rated) {
-		phrase_add(&phrase, "%.1f CPUs are lost by ", fleet->sums.lost_cpus);
+		strbuf_add(&phrase, "%.1f CPUs are lost by ", fleet->sums.lost_cpus);
 		add_count(&phrase, fleet->sums.rated, "host");
-		phrase_add(&phrase, " whose rate of calls is known. ");
+		strbuf_add(&phrase, " whose rate of calls is known. ");
 	}
 	if (fleet->superseded) {
 		add_count(&phrase, fleet->superseded, "older document");
-		phrase_add(&phrase, " of the same hosts left out.");
+		strbuf_add(&phrase, " of the same hosts left out.");
 	}
 	if (phrase.used)
 		wrap_text(out, 0, 0, phrase.text);

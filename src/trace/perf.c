@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -94,23 +95,18 @@ static int open_event(uint32_t id, struct trace_target target)
 static int add_event(struct trace_events *events, uint32_t id, struct trace_target target,
 	const struct trace_event *event, const char *filter)
 {
-	int file = open_event(id, target);
+	struct trace_event *list =
+		array_grow(events->list, events->count, &events->room, sizeof(*list));
+	int file;
 
+	if (!list)
+		return ENOMEM;
+	events->list = list;
+	file = open_event(id, target);
 	if (file < 0)
 		return errno;
-	if (events->count == events->room) {
-		size_t room = events->room ? 2 * events->room : 64;
-		struct trace_event *list = realloc(events->list, room * sizeof(*list));
-
-		if (!list) {
-			close(file);
-			return ENOMEM;
-		}
-		events->list = list;
-		events->room = room;
-	}
-	events->list[events->count] = *event;
-	events->list[events->count++].file = file;
+	list[events->count] = *event;
+	list[events->count++].file = file;
 	return filter && ioctl(file, PERF_EVENT_IOC_SET_FILTER, filter) < 0 ? errno : 0;
 }
 

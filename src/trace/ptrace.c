@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "filter.h"
@@ -193,17 +194,14 @@ static bool threads_have(const struct threads *threads, pid_t id)
 
 static bool threads_add(struct threads *threads, pid_t id)
 {
+	pid_t *ids;
+
 	if (threads_have(threads, id))
 		return true;
-	if (threads->count == threads->room) {
-		size_t room = threads->room ? 2 * threads->room : 64;
-		pid_t *ids = realloc(threads->ids, room * sizeof(*ids));
-
-		if (!ids)
-			return false;
-		threads->ids = ids;
-		threads->room = room;
-	}
+	ids = array_grow(threads->ids, threads->count, &threads->room, sizeof(*ids));
+	if (!ids)
+		return false;
+	threads->ids = ids;
 	threads->ids[threads->count++] = id;
 	return true;
 }

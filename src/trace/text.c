@@ -25,20 +25,20 @@ const char *const trace_method_names[] = {
 
 static void write_run(const struct trace_evidence *trace, FILE *out)
 {
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 
-	phrase_add(&phrase, "%s", trace_method_names[trace->method]);
+	strbuf_add(&phrase, "%s", trace_method_names[trace->method]);
 	if (trace->method != TRACE_BY_TRACEPOINTS)
-		phrase_add(&phrase, "; not by tracepoints: %s", trace->tracepoints.reason);
+		strbuf_add(&phrase, "; not by tracepoints: %s", trace->tracepoints.reason);
 	else if (trace->plan->arch[TRACE_COMPAT])
-		phrase_add(&phrase, ", which see no calls of 32-bit programs");
+		strbuf_add(&phrase, ", which see no calls of 32-bit programs");
 	wrap_print(out, "counted by", LABEL_INDENT, phrase.text);
-	phrase = (struct phrase){.used = 0};
-	phrase_add(&phrase, "%s", trace->of_host ? "all of the host" : trace->program.path);
+	phrase = (struct strbuf){.used = 0};
+	strbuf_add(&phrase, "%s", trace->of_host ? "all of the host" : trace->program.path);
 	if (fact_is_known(&trace->duration_fact))
-		phrase_add(&phrase, ", %.3g s", trace->duration_s);
+		strbuf_add(&phrase, ", %.3g s", trace->duration_s);
 	if (fact_is_known(&trace->cpu_fact))
-		phrase_add(&phrase, ", %.3g s of CPU time%s", trace->cpu_s,
+		strbuf_add(&phrase, ", %.3g s of CPU time%s", trace->cpu_s,
 			trace->cpu_inflated ? ", the stops included" : "");
 	wrap_print(out, "program", LABEL_INDENT, phrase.text);
 }
