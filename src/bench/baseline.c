@@ -149,7 +149,7 @@ void baseline_set_up(struct bench_case cases[BASELINE_COUNT], const struct call 
 /* ---- a seccomp filter ---- */
 
 /* A few ms of work, but where memory runs out seccomp_load(3) of libseccomp 2.5.4 never returns. */
-#define OVERHEAD_CHILD_NS 5000000000
+#define OVERHEAD_CHILD_NS 2000000000
 #define BATCH_NS 20000
 #define ROUNDS 100
 
