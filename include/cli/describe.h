@@ -5,26 +5,26 @@
 
 #include "evidence.h"
 
-#define PHRASE_SIZE 4096
+#define STRBUF_SIZE 4096
 
 /* Text that is put together from pieces before it is wrapped; begins as {.used = 0}. */
-struct phrase {
-	char text[PHRASE_SIZE];
+struct strbuf {
+	char text[STRBUF_SIZE];
 	size_t used;
 };
 
 /* Adds to the text, printf-like; what does not fit is cut. */
-void phrase_add(struct phrase *phrase, const char *format, ...)
+void strbuf_add(struct strbuf *phrase, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* One line each, without its label. */
-void phrase_clocksource(const struct evidence *evidence, struct phrase *phrase);
-void phrase_host(const struct evidence *evidence, struct phrase *phrase);
+void describe_clocksource(const struct evidence *evidence, struct strbuf *phrase);
+void describe_host(const struct evidence *evidence, struct strbuf *phrase);
 
 /* Machine and kernel, and the CPU where the line does not get longer than `most` by it. */
-void phrase_host_brief(const struct evidence *evidence, size_t most, struct phrase *phrase);
+void describe_host_brief(const struct evidence *evidence, size_t most, struct strbuf *phrase);
 
 /* "clock_gettime MONOTONIC" */
-void phrase_call(const struct call_evidence *call, struct phrase *phrase);
+void describe_call_name(const struct call_evidence *call, struct strbuf *phrase);
 
 #endif

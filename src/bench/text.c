@@ -102,17 +102,17 @@ struct bench_report bench_report_make(const struct evidence *evidence, const str
 
 static void write_noise(const struct noise *noise, const struct style *style, FILE *out)
 {
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 	char batches[32];
 
 	if (!fact_is_known(&noise->fact) || (noise->quiet && !style->verbose))
 		return;
 	if (!noise->quiet)
-		phrase_add(&phrase,
+		strbuf_add(&phrase,
 			"the median of the call above is %.0f%% above its minimum: repeat this on a "
 			"quiet machine, or compare minima only. ",
 			PERCENT * noise->answer_excess);
-	phrase_add(&phrase,
+	strbuf_add(&phrase,
 		"%.1f%% of %s batches discarded, %.1f%% outliers; medians %.1f%% above the minima.",
 		PERCENT * noise->discarded_share, wrap_count(noise->batches, batches),
 		PERCENT * noise->outlier_share, PERCENT * noise->median_excess);
@@ -124,14 +124,14 @@ static void write_noise(const struct noise *noise, const struct style *style, FI
 
 static void write_heading(const struct bench_report *report, const struct style *style, FILE *out)
 {
-	struct phrase clocksource = {.used = 0}, host = {.used = 0};
+	struct strbuf clocksource = {.used = 0}, host = {.used = 0};
 
 	if (*report->summary) {
 		wrap_text(out, 0, 4, report->summary);
 		fputc('\n', out);
 	}
-	phrase_clocksource(report->evidence, &clocksource);
-	phrase_host(report->evidence, &host);
+	describe_clocksource(report->evidence, &clocksource);
+	describe_host(report->evidence, &host);
 	if (style->verbose && fact_is_known(&report->evidence->moment.time.fact))
 		wrap_print(out, "measured", HEADING_INDENT, report->evidence->moment.time.value);
 	wrap_print(out, "clocksource", HEADING_INDENT, clocksource.text);

@@ -48,30 +48,30 @@ void bench_report_write_reason(const struct fact *fact, int column, FILE *out)
 
 /* ---- breakdown ---- */
 
-static void add_part(struct phrase *phrase, const char *before, double ns, const char *what)
+static void add_part(struct strbuf *phrase, const char *before, double ns, const char *what)
 {
 	char text[32];
 
-	phrase_add(phrase, "%s%s ns%s", before, ns >= 0 ? wrap_ns(ns, text) : "?", what);
+	strbuf_add(phrase, "%s%s ns%s", before, ns >= 0 ? wrap_ns(ns, text) : "?", what);
 }
 
 /* The seccomp filters in force, and what another one would add. */
-static void add_filters(const struct bench_report *report, struct phrase *phrase)
+static void add_filters(const struct bench_report *report, struct strbuf *phrase)
 {
 	const struct number_fact *seccomp = &report->evidence->host.seccomp;
 	const char *another = "one more seccomp filter";
 
 	if (fact_is_known(&seccomp->fact)) {
-		phrase_add(phrase, seccomp->value
+		strbuf_add(phrase, seccomp->value
 					   ? "; the seccomp filters in force are part of that"
 					   : "; no seccomp filter is in force");
 		another = seccomp->value ? "one more" : "one";
 	}
 	if (report->breakdown.filter >= 0) {
-		phrase_add(phrase, "; %s would add ", another);
+		strbuf_add(phrase, "; %s would add ", another);
 		add_part(phrase, "", report->breakdown.filter, "");
 	} else if (!report->bench->stopped) {
-		phrase_add(phrase, "; what %s would add is not known: %s", another,
+		strbuf_add(phrase, "; what %s would add is not known: %s", another,
 			report->breakdown.filter_fact.reason);
 	}
 }
@@ -79,7 +79,7 @@ static void add_filters(const struct bench_report *report, struct phrase *phrase
 void bench_report_breakdown(const struct bench_report *report, FILE *out)
 {
 	const struct breakdown *parts = &report->breakdown;
-	struct phrase syscall = {.used = 0}, vdso = {.used = 0};
+	struct strbuf syscall = {.used = 0}, vdso = {.used = 0};
 
 	if (parts->syscall < 0 && parts->vdso < 0)
 		return;
@@ -182,7 +182,7 @@ void bench_report_histogram(const struct bench_row *row, FILE *out)
 		histogram->p999_ns, histogram->max_ns};
 	static const char *const names[] = {"p50", ", p90", ", p99", ", p99.9", ", max"};
 	char name[2 * CALL_NAME_SIZE], text[32], place[32] = "";
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 
 	if (!histogram->calls)
 		return;
@@ -192,8 +192,8 @@ void bench_report_histogram(const struct bench_row *row, FILE *out)
 	fprintf(out, "\n  %s by %s%s, each call timed alone\n  ", name,
 		bench_paths[row->subject.path], place);
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
-		phrase_add(&phrase, "%s %s", names[i], wrap_ns(times[i], text));
-	phrase_add(&phrase, " ns");
+		strbuf_add(&phrase, "%s %s", names[i], wrap_ns(times[i], text));
+	strbuf_add(&phrase, " ns");
 	wrap_text(out, 2, 2, phrase.text);
 	fprintf(out, "  %10s - %9s%12s\n", "from ns", "to ns", "calls");
 	draw_buckets(histogram, out);
@@ -248,12 +248,12 @@ void bench_report_runs(const struct bench *bench, FILE *out)
 
 static void explain_contention(const struct bench_contention *contention, FILE *out)
 {
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 
 	if (contention->cpus < 2)
-		phrase_add(&phrase, "on one CPU: contention between CPUs takes two to measure.");
+		strbuf_add(&phrase, "on one CPU: contention between CPUs takes two to measure.");
 	else
-		phrase_add(&phrase,
+		strbuf_add(&phrase,
 			"%u threads on %u CPUs at once. 1.00 times alone: the threads do not slow "
 			"each other down. %u.00 times: reads are fully serialized, as with hpet and "
 			"acpi_pm.",

@@ -28,13 +28,13 @@ static char *round_ns(double ns, char buffer[32])
 }
 
 static void add_alternative(
-	const struct cost *cost, const struct evidence *evidence, struct phrase *phrase)
+	const struct cost *cost, const struct evidence *evidence, struct strbuf *phrase)
 {
 	bool is_tsc = host_is_x86(evidence) && !clocksource_is(evidence, "tsc");
 	char ns[32];
 
 	if (cost->measured && !cost->estimated) {
-		phrase_add(phrase,
+		strbuf_add(phrase,
 			"; switching to the CPU's counter gains nothing: it would take %s ns "
 			"(measured on a copy of the vDSO)",
 			round_ns(cost->user_space_ns, ns));
@@ -42,31 +42,31 @@ static void add_alternative(
 	}
 	if (cost_lost_ns(cost) <= 0)
 		return;
-	phrase_add(phrase,
+	strbuf_add(phrase,
 		cost->measured ? "; %s would take %s ns (measured on a copy of the vDSO)"
 			       : "; %s would take about %s ns",
 		cost->measured && is_tsc ? "tsc" : "the vDSO", round_ns(cost->user_space_ns, ns));
 }
 
 void describe_verdict(
-	const struct diagnosis *diagnosis, const struct evidence *evidence, struct phrase *phrase)
+	const struct diagnosis *diagnosis, const struct evidence *evidence, struct strbuf *phrase)
 {
 	const struct cost *cost = &diagnosis->cost;
 	char ns[32], other[32];
 
-	phrase_add(phrase, "%s", diagnosis->verdict.summary);
+	strbuf_add(phrase, "%s", diagnosis->verdict.summary);
 	if (!cost->known)
 		return;
 	if (phrase->used && phrase->text[phrase->used - 1] == '.')
 		phrase->used--;
-	phrase_add(phrase, ": %s ns per call%s", round_ns(cost->call_ns, ns),
+	strbuf_add(phrase, ": %s ns per call%s", round_ns(cost->call_ns, ns),
 		cost->mixed ? " on average" : "");
 	if (diagnosis->verdict.kind == VERDICT_OK)
-		phrase_add(
+		strbuf_add(
 			phrase, ", a system call takes %s ns", round_ns(cost->syscall_ns, other));
 	else
 		add_alternative(cost, evidence, phrase);
-	phrase_add(phrase, ".");
+	strbuf_add(phrase, ".");
 }
 
 /* ---- the evidence ---- */
@@ -85,42 +85,42 @@ static const char *plain_name(const char *export)
 	return export;
 }
 
-void describe_vdso(const struct evidence *evidence, struct phrase *phrase)
+void describe_vdso(const struct evidence *evidence, struct strbuf *phrase)
 {
 	const struct vdso_evidence *vdso = &evidence->vdso;
 
 	if (!fact_is_known(&vdso->fact)) {
-		phrase_add(phrase, "%s: %s", vdso->fact.state == FACT_ABSENT ? "none" : "unknown",
+		strbuf_add(phrase, "%s: %s", vdso->fact.state == FACT_ABSENT ? "none" : "unknown",
 			vdso->fact.reason);
 	} else {
-		phrase_add(phrase, "%s exports", *vdso->soname ? vdso->soname : "without a name,");
+		strbuf_add(phrase, "%s exports", *vdso->soname ? vdso->soname : "without a name,");
 		for (size_t i = 0; i < vdso->export_count; i++)
-			phrase_add(phrase, " %s", plain_name(vdso->exports[i].name));
+			strbuf_add(phrase, " %s", plain_name(vdso->exports[i].name));
 	}
 }
 
-void describe_vclock(const struct evidence *evidence, bool all, struct phrase *phrase)
+void describe_vclock(const struct evidence *evidence, bool all, struct strbuf *phrase)
 {
 	const struct vclock_evidence *vclock = &evidence->vclock;
 
 	if (vclock->how == VCLOCK_UNKNOWN) {
-		phrase_add(phrase, "unknown: %s", vclock->fact.reason);
+		strbuf_add(phrase, "unknown: %s", vclock->fact.reason);
 		return;
 	}
-	phrase_add(phrase, "%s (%" PRId64 ")",
+	strbuf_add(phrase, "%s (%" PRId64 ")",
 		vclock->mode == VCLOCK_MODE_NONE ? "none"
 		: *vclock->name                  ? vclock->name
 						 : "unknown name",
 		vclock->mode);
 	if (vclock->how == VCLOCK_READ)
-		phrase_add(phrase, ", read from the vDSO data page%s",
+		strbuf_add(phrase, ", read from the vDSO data page%s",
 			vclock->time_namespace ? ", in a time namespace" : "");
 	else if (vclock->how == VCLOCK_COPY)
-		phrase_add(phrase, ", found on a copy of the vDSO");
+		strbuf_add(phrase, ", found on a copy of the vDSO");
 	else
-		phrase_add(phrase, ", inferred from the clocksource and the proof");
+		strbuf_add(phrase, ", inferred from the clocksource and the proof");
 	if (all && vclock->how != VCLOCK_READ && *vclock->fact.reason)
-		phrase_add(phrase, " (%s)", vclock->fact.reason);
+		strbuf_add(phrase, " (%s)", vclock->fact.reason);
 }
 
 const char *describe_mode(const struct vclock_evidence *vclock)
@@ -132,40 +132,40 @@ const char *describe_mode(const struct vclock_evidence *vclock)
 	return *vclock->name ? vclock->name : "other";
 }
 
-void describe_requirement(const struct requirement *requirement, struct phrase *phrase)
+void describe_requirement(const struct requirement *requirement, struct strbuf *phrase)
 {
 	static const char *const answers[] = {[POLICY_UNDETERMINED] = "undetermined",
 		[POLICY_MET] = "met",
 		[POLICY_NOT_MET] = "not met"};
 
-	phrase_add(phrase, "--%s %s is %s: %s", requirement->option, requirement->value,
+	strbuf_add(phrase, "--%s %s is %s: %s", requirement->option, requirement->value,
 		answers[requirement->answer], requirement->reason);
 }
 
-void describe_host(const struct evidence *evidence, struct phrase *phrase)
+void describe_host_full(const struct evidence *evidence, struct strbuf *phrase)
 {
 	const struct host_evidence *host = &evidence->host;
 
-	phrase_host(evidence, phrase);
+	describe_host(evidence, phrase);
 	if (fact_is_known(&host->invariant_tsc.fact))
-		phrase_add(phrase, ", TSC %s",
+		strbuf_add(phrase, ", TSC %s",
 			!host->invariant_tsc.value   ? "not invariant"
 			: tsc_is_invariant(evidence) ? "invariant"
 						     : "invariant by CPUID alone");
 	if (fact_is_known(&host->boot.fact) && *host->boot.value)
-		phrase_add(phrase, "; booted with %s", host->boot.value);
+		strbuf_add(phrase, "; booted with %s", host->boot.value);
 }
 
-static void add_share(struct phrase *phrase, const char *by, const struct entry_counts *counts)
+static void add_share(struct strbuf *phrase, const char *by, const struct entry_counts *counts)
 {
 	char entered[32], attempts[32];
 
-	phrase_add(phrase, "%s%s of %s", by, wrap_count(counts->entered, entered),
+	strbuf_add(phrase, "%s%s of %s", by, wrap_count(counts->entered, entered),
 		wrap_count(counts->attempts, attempts));
 }
 
 /* One number for both paths, unless they differ: then that is the news. */
-static void add_counts(const struct evidence *evidence, struct phrase *phrase)
+static void add_counts(const struct evidence *evidence, struct strbuf *phrase)
 {
 	struct entry_counts vdso = counts_by_path(evidence, PATH_VDSO);
 	struct entry_counts libc = counts_by_path(evidence, PATH_LIBC);
@@ -182,35 +182,35 @@ static void add_counts(const struct evidence *evidence, struct phrase *phrase)
 	}
 }
 
-void describe_proof(const struct evidence *evidence, bool all, struct phrase *phrase)
+void describe_proof(const struct evidence *evidence, bool all, struct strbuf *phrase)
 {
 	const struct proof_evidence *proof = &evidence->proof;
 	int signal = counts_deciding(evidence).signal;
 
 	if (!fact_is_known(&proof->fact)) {
-		phrase_add(phrase, "not taken: %s",
+		strbuf_add(phrase, "not taken: %s",
 			*proof->fact.reason ? proof->fact.reason : "nothing was measured");
 		return;
 	}
 	if (signal) {
-		phrase_add(phrase, "the calls end with %s", fault_signal_name(signal));
+		strbuf_add(phrase, "the calls end with %s", fault_signal_name(signal));
 		return;
 	}
 	add_counts(evidence, phrase);
-	phrase_add(phrase, " calls entered the kernel (%s)",
+	strbuf_add(phrase, " calls entered the kernel (%s)",
 		proof->method == PROOF_SECCOMP ? "seccomp" : "ptrace");
 	if (all && *proof->note)
-		phrase_add(phrase, "; %s", proof->note);
+		strbuf_add(phrase, "; %s", proof->note);
 }
 
-void describe_timing(const struct evidence *evidence, struct phrase *phrase)
+void describe_timing(const struct evidence *evidence, struct strbuf *phrase)
 {
 	const struct timing_evidence *timing = &evidence->timing;
 	const struct fact *fact =
 		fact_is_known(&timing->fact) ? &timing->syscall_floor_fact : &timing->fact;
 
 	if (evidence->live && !fact_is_known(fact))
-		phrase_add(phrase, "not taken: %s",
+		strbuf_add(phrase, "not taken: %s",
 			*fact->reason ? fact->reason : "nothing was measured");
 }
 
@@ -234,49 +234,49 @@ const char *describe_call(const struct call_evidence *call)
 /* ---- the cost ---- */
 
 /* More than one CPU's time is not a percentage of it. */
-static void add_cpu_share(struct phrase *phrase, double ns, double rate)
+static void add_cpu_share(struct strbuf *phrase, double ns, double rate)
 {
 	double percent = cost_share_percent(ns, rate);
 
 	if (percent < 0.05)
-		phrase_add(phrase, "less than 0.1%% of one CPU");
+		strbuf_add(phrase, "less than 0.1%% of one CPU");
 	else if (percent < 99.95)
-		phrase_add(phrase, "%.1f%% of one CPU", percent);
+		strbuf_add(phrase, "%.1f%% of one CPU", percent);
 	else
-		phrase_add(phrase, "%.1f CPUs", percent / 100);
+		strbuf_add(phrase, "%.1f CPUs", percent / 100);
 }
 
 /* At a rate that no thread can reach, only where the user gave it. */
-static void add_rate(const struct cost *cost, double ns, struct phrase *phrase)
+static void add_rate(const struct cost *cost, double ns, struct strbuf *phrase)
 {
 	double rate = cost->rate > 0 ? cost->rate : EXAMPLE_RATE;
 	double most = cost_calls_per_thread(cost);
 	char calls[32];
 
 	if (cost->rate > 0 || rate <= most) {
-		phrase_add(phrase, ": at %s calls/s, ", wrap_count((uint64_t)rate, calls));
+		strbuf_add(phrase, ": at %s calls/s, ", wrap_count((uint64_t)rate, calls));
 		add_cpu_share(phrase, ns, rate);
 	}
 	if (rate > most)
-		phrase_add(phrase, "%s one thread makes at most %s calls/s",
+		strbuf_add(phrase, "%s one thread makes at most %s calls/s",
 			cost->rate > 0 ? ";" : ":", wrap_count((uint64_t)most, calls));
 }
 
-static void describe_cost_when_served(const struct cost *cost, struct phrase *phrase)
+static void describe_cost_when_served(const struct cost *cost, struct strbuf *phrase)
 {
 	char ns[32], calls[32];
 
 	if (cost->rate <= 0)
 		return;
-	phrase_add(phrase, "%s ns per call: at %s calls/s, ", round_ns(cost->call_ns, ns),
+	strbuf_add(phrase, "%s ns per call: at %s calls/s, ", round_ns(cost->call_ns, ns),
 		wrap_count((uint64_t)cost->rate, calls));
 	add_cpu_share(phrase, cost->call_ns, cost->rate);
-	phrase_add(phrase, "; as system calls ");
+	strbuf_add(phrase, "; as system calls ");
 	add_cpu_share(phrase, cost->syscall_ns, cost->rate);
-	phrase_add(phrase, ".");
+	strbuf_add(phrase, ".");
 }
 
-void describe_cost(const struct diagnosis *diagnosis, struct phrase *phrase)
+void describe_cost(const struct diagnosis *diagnosis, struct strbuf *phrase)
 {
 	const struct cost *cost = &diagnosis->cost;
 	double lost = cost_lost_ns(cost);
@@ -289,10 +289,10 @@ void describe_cost(const struct diagnosis *diagnosis, struct phrase *phrase)
 		return;
 	}
 	if (lost <= 0 && cost->measured)
-		phrase_add(phrase, "nothing to gain, the CPU's counter takes %s ns (measured); ",
+		strbuf_add(phrase, "nothing to gain, the CPU's counter takes %s ns (measured); ",
 			round_ns(cost->user_space_ns, ns));
-	phrase_add(phrase, "%s ns %sper call", round_ns(lost > 0 ? lost : cost->call_ns, ns),
+	strbuf_add(phrase, "%s ns %sper call", round_ns(lost > 0 ? lost : cost->call_ns, ns),
 		lost > 0 ? "lost " : "");
 	add_rate(cost, lost > 0 ? lost : cost->call_ns, phrase);
-	phrase_add(phrase, ".");
+	strbuf_add(phrase, ".");
 }

@@ -33,19 +33,19 @@ static void write_status(const struct document *document, FILE *out)
 {
 	static const char *const states[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
 	enum verdict_kind verdict = document->diagnosis->verdict.kind;
-	struct phrase text = {.used = 0};
+	struct strbuf text = {.used = 0};
 
-	phrase_add(&text, "VDSOCHECK %s - ", states[nagios_exit_status(document->outcome)]);
+	strbuf_add(&text, "VDSOCHECK %s - ", states[nagios_exit_status(document->outcome)]);
 	for (size_t i = 0; i < document->outcome->count; i++) {
 		const struct requirement *requirement = &document->outcome->requirements[i];
 
 		if (requirement->answer != POLICY_MET)
 			describe_requirement(requirement, &text);
 		if (requirement->answer != POLICY_MET)
-			phrase_add(&text, "; ");
+			strbuf_add(&text, "; ");
 	}
 	if (verdict != VERDICT_OK && verdict != VERDICT_UNKNOWN)
-		phrase_add(&text, "%s: ", verdict_name(verdict));
+		strbuf_add(&text, "%s: ", verdict_name(verdict));
 	describe_verdict(document->diagnosis, document->evidence, &text);
 	if (text.text[text.used - 1] == '.')
 		text.text[text.used - 1] = '\0';
@@ -149,7 +149,7 @@ bool line_write(const void *result, const struct style *style, FILE *out)
 	const struct evidence *evidence = document->evidence;
 	const struct diagnosis *diagnosis = document->diagnosis;
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
-	struct phrase policy = {.used = 0};
+	struct strbuf policy = {.used = 0};
 	char ns[32] = "-";
 	int column;
 
@@ -166,7 +166,7 @@ bool line_write(const void *result, const struct style *style, FILE *out)
 	for (size_t i = 0; i < document->outcome->count; i++) {
 		if (document->outcome->requirements[i].answer == POLICY_MET)
 			continue;
-		phrase_add(&policy, " ");
+		strbuf_add(&policy, " ");
 		describe_requirement(&document->outcome->requirements[i], &policy);
 	}
 	fprintf(out, "%s\n", policy.text);

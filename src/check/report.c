@@ -27,7 +27,7 @@ static const char *find_question(const struct diagnosis *diagnosis)
 static void write_policy(const struct outcome *outcome, FILE *out)
 {
 	for (size_t i = 0; i < outcome->count; i++) {
-		struct phrase phrase = {.used = 0};
+		struct strbuf phrase = {.used = 0};
 
 		describe_requirement(&outcome->requirements[i], &phrase);
 		fprintf(out, "- **policy**: %s\n", phrase.text);
@@ -40,15 +40,15 @@ static void write_heading(const struct document *document, FILE *out)
 {
 	const struct diagnosis *diagnosis = document->diagnosis;
 	const char *question = find_question(diagnosis);
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 
 	fputs("# vdsocheck: ", out);
 	for (const char *word = verdict_name(diagnosis->verdict.kind); *word; word++)
 		fputc(toupper((unsigned char)*word), out);
 	fputs("\n\n", out);
-	phrase_add(&phrase, "**");
+	strbuf_add(&phrase, "**");
 	describe_verdict(diagnosis, document->evidence, &phrase);
-	phrase_add(&phrase, "**");
+	strbuf_add(&phrase, "**");
 	wrap_text(out, 0, 0, phrase.text);
 	fputc('\n', out);
 	write_policy(document->outcome, out);
@@ -122,27 +122,27 @@ static void write_machine(const struct evidence *evidence, FILE *out)
 	write_item(out, "vdsocheck", VDSOCHECK_VERSION);
 }
 
-static void write_phrase(const char *label, struct phrase *phrase, FILE *out)
+static void write_strbuf(const char *label, struct strbuf *phrase, FILE *out)
 {
 	write_item(out, label, phrase->text);
-	*phrase = (struct phrase){.used = 0};
+	*phrase = (struct strbuf){.used = 0};
 }
 
 /* Without this "(seccomp)" is a word to be believed. */
 static void write_method(const struct evidence *evidence, FILE *out)
 {
 	struct entry_counts counts = counts_by_path(evidence, PATH_LIBC);
-	struct phrase how = {.used = 0};
+	struct strbuf how = {.used = 0};
 	char calls[32];
 
 	if (!fact_is_known(&evidence->proof.fact) || !counts.proven)
 		return;
-	phrase_add(&how, "How the proof was taken: child processes made each call %s times",
+	strbuf_add(&how, "How the proof was taken: child processes made each call %s times",
 		wrap_count(counts.attempts / counts.proven, calls));
 	if (evidence->proof.cpus)
-		phrase_add(&how, " on %u CPU%s", evidence->proof.cpus,
+		strbuf_add(&how, " on %u CPU%s", evidence->proof.cpus,
 			evidence->proof.cpus == 1 ? "" : "s");
-	phrase_add(&how, " by the vDSO, where it has the call, and by the C library, %s",
+	strbuf_add(&how, " by the vDSO, where it has the call, and by the C library, %s",
 		evidence->proof.method == PROOF_SECCOMP
 			? "under a seccomp filter that answers every system call for the time with "
 			  "an error of its own. A call that came back with that error tried to enter "
@@ -156,34 +156,34 @@ static void write_method(const struct evidence *evidence, FILE *out)
 static void write_evidence(const struct document *document, FILE *out)
 {
 	const struct evidence *evidence = document->evidence;
-	struct phrase phrase = {.used = 0}, rests = {.used = 0};
+	struct strbuf phrase = {.used = 0}, rests = {.used = 0};
 
 	fputs("\n## Evidence\n\n", out);
 	for (unsigned i = 0; i < EVIDENCE_KINDS; i++) {
 		if (document->diagnosis->verdict.rests_on & 1u << i)
-			phrase_add(&rests, "%s%s", rests.used ? ", " : "", evidence_kind_names[i]);
+			strbuf_add(&rests, "%s%s", rests.used ? ", " : "", evidence_kind_names[i]);
 	}
-	phrase_clocksource(evidence, &phrase);
-	write_phrase("clocksource", &phrase, out);
+	describe_clocksource(evidence, &phrase);
+	write_strbuf("clocksource", &phrase, out);
 	describe_vdso(evidence, &phrase);
-	write_phrase("vDSO", &phrase, out);
+	write_strbuf("vDSO", &phrase, out);
 	describe_vclock(evidence, true, &phrase);
-	write_phrase("vclock mode", &phrase, out);
+	write_strbuf("vclock mode", &phrase, out);
 	write_item(out, "layout of the data page", evidence->vclock.layout);
 	describe_proof(evidence, true, &phrase);
-	write_phrase("proof", &phrase, out);
+	write_strbuf("proof", &phrase, out);
 	describe_timing(evidence, &phrase);
-	write_phrase("timing", &phrase, out);
+	write_strbuf("timing", &phrase, out);
 	write_item(out, "the verdict rests on", rests.used ? rests.text : "nothing");
 	write_method(evidence, out);
 }
 
 static void write_call(const struct call_evidence *call, FILE *out)
 {
-	struct phrase name = {.used = 0};
+	struct strbuf name = {.used = 0};
 	char ns[32];
 
-	phrase_call(call, &name);
+	describe_call_name(call, &name);
 	fprintf(out, "| %s%s |", name.text, call->decides ? " (*)" : "");
 	for (int path = 0; path < PATH_COUNT; path++)
 		fprintf(out, " %s |",
@@ -308,7 +308,7 @@ bool report_write(const void *result, const struct style *style, FILE *out)
 {
 	const struct document *document = result;
 	const struct evidence *evidence = document->evidence;
-	struct phrase cost = {.used = 0};
+	struct strbuf cost = {.used = 0};
 
 	(void)style;
 	text_write_file(document, out);

@@ -71,11 +71,11 @@ static void write_policy(const struct screen *screen)
 	const struct outcome *outcome = screen->document->outcome;
 
 	for (size_t i = 0; i < outcome->count; i++) {
-		struct phrase phrase = {.used = 0};
+		struct strbuf phrase = {.used = 0};
 
-		phrase_add(&phrase, "policy: ");
+		strbuf_add(&phrase, "policy: ");
 		describe_requirement(&outcome->requirements[i], &phrase);
-		phrase_add(&phrase, ".");
+		strbuf_add(&phrase, ".");
 		wrap_text(screen->out, 0, 8, phrase.text);
 	}
 }
@@ -83,7 +83,7 @@ static void write_policy(const struct screen *screen)
 static void write_verdict(const struct screen *screen, bool color)
 {
 	const struct diagnosis *diagnosis = screen->document->diagnosis;
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 
 	describe_verdict(diagnosis, screen->document->evidence, &phrase);
 	wrap_answer(screen->out, &headings[diagnosis->verdict.kind], color, phrase.text);
@@ -93,19 +93,19 @@ static void write_verdict(const struct screen *screen, bool color)
 
 /* ---- evidence ---- */
 
-static void write_line(const struct screen *screen, const char *label, struct phrase *phrase)
+static void write_line(const struct screen *screen, const char *label, struct strbuf *phrase)
 {
 	if (phrase->used)
 		wrap_print(screen->out, label, EVIDENCE_INDENT, phrase->text);
-	*phrase = (struct phrase){.used = 0};
+	*phrase = (struct strbuf){.used = 0};
 }
 
 static void write_evidence(const struct screen *screen)
 {
 	const struct evidence *evidence = screen->document->evidence;
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 
-	phrase_clocksource(evidence, &phrase);
+	describe_clocksource(evidence, &phrase);
 	write_line(screen, "clocksource", &phrase);
 	if (screen->verbose || evidence->vdso.fact.state == FACT_ABSENT)
 		describe_vdso(evidence, &phrase);
@@ -117,9 +117,9 @@ static void write_evidence(const struct screen *screen)
 	describe_timing(evidence, &phrase);
 	write_line(screen, "timing", &phrase);
 	if (screen->verbose)
-		describe_host(evidence, &phrase);
+		describe_host_full(evidence, &phrase);
 	else
-		phrase_host_brief(evidence, WRAP_COLUMNS - EVIDENCE_INDENT, &phrase);
+		describe_host_brief(evidence, WRAP_COLUMNS - EVIDENCE_INDENT, &phrase);
 	write_line(screen, "host", &phrase);
 }
 
@@ -127,10 +127,10 @@ static void write_evidence(const struct screen *screen)
 
 static void write_call(const struct call_evidence *call, FILE *out)
 {
-	struct phrase name = {.used = 0};
+	struct strbuf name = {.used = 0};
 	char ns[32];
 
-	phrase_call(call, &name);
+	describe_call_name(call, &name);
 	fprintf(out, "  %-32s", name.text);
 	for (int path = 0; path < PATH_COUNT; path++)
 		fprintf(out, "%8s",
@@ -169,38 +169,38 @@ static void write_paragraph(const struct screen *screen, const char *label, cons
 }
 
 /* The text up to the end of its first sentence. */
-static const char *first_sentence(const char *text, struct phrase *phrase)
+static const char *first_sentence(const char *text, struct strbuf *phrase)
 {
 	static const char starts[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ`";
 	const char *end = text;
 
 	while (*end && !(*end == '.' && end[1] == ' ' && strchr(starts, end[2])))
 		end++;
-	phrase_add(phrase, "%.*s", (int)(end - text) + (*end == '.'), text);
+	strbuf_add(phrase, "%.*s", (int)(end - text) + (*end == '.'), text);
 	return phrase->text;
 }
 
 static void write_cause(const struct screen *screen, const struct cause *cause, const char *label)
 {
-	struct phrase phrase = {.used = 0}, support = {.used = 0};
+	struct strbuf phrase = {.used = 0}, support = {.used = 0};
 
-	phrase_add(&phrase, "%s", cause->certainty == CERTAINTY_POSSIBLE ? "Possibly: " : "");
+	strbuf_add(&phrase, "%s", cause->certainty == CERTAINTY_POSSIBLE ? "Possibly: " : "");
 	if (shows(screen, PART_CAUSE))
-		phrase_add(&phrase, "%s", cause->text);
+		strbuf_add(&phrase, "%s", cause->text);
 	else
 		first_sentence(cause->text, &phrase);
 	write_paragraph(screen, label, phrase.text);
 	if (!screen->verbose)
 		return;
 	for (size_t i = 0; i < cause->evidence_count; i++)
-		phrase_add(&support, "%s%s", i ? "; " : "(", cause->evidence[i]);
+		strbuf_add(&support, "%s%s", i ? "; " : "(", cause->evidence[i]);
 	if (support.used) {
-		phrase_add(&support, ")");
+		strbuf_add(&support, ")");
 		write_paragraph(screen, "", support.text);
 	}
 	if (cause->more) {
-		support = (struct phrase){.used = 0};
-		phrase_add(&support, "See %s", cause->more);
+		support = (struct strbuf){.used = 0};
+		strbuf_add(&support, "See %s", cause->more);
 		write_paragraph(screen, "", support.text);
 	}
 }
@@ -226,7 +226,7 @@ static void write_why(struct screen *screen)
 static void write_step(const struct screen *screen, const struct advice_step *step, size_t number)
 {
 	int indent = PARAGRAPH_INDENT + (number ? 3 : 0);
-	struct phrase remark = {.used = 0};
+	struct strbuf remark = {.used = 0};
 	bool fits;
 	int column;
 
@@ -247,14 +247,14 @@ static void write_step(const struct screen *screen, const struct advice_step *st
 		column += fprintf(screen->out, "  ");
 	else
 		column = fprintf(screen->out, "\n%*s", indent, "") - 1;
-	phrase_add(&remark, "(%s)", step->text);
+	strbuf_add(&remark, "(%s)", step->text);
 	wrap_text(screen->out, column, indent + 1, remark.text);
 }
 
 /* Ways to make it last are for --verbose; the screen has the parameter. */
 static void write_keep(const struct screen *screen, const struct advice *advice)
 {
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 
 	if (!advice->keep_count)
 		return;
@@ -265,14 +265,14 @@ static void write_keep(const struct screen *screen, const struct advice *advice)
 		for (size_t i = 0; i < advice->keep_count; i++)
 			write_step(screen, &advice->keep[i], 0);
 	} else if (*advice->clocksource) {
-		phrase_add(&phrase, "Boot with clocksource=%s to make it permanent (-v shows how).",
+		strbuf_add(&phrase, "Boot with clocksource=%s to make it permanent (-v shows how).",
 			advice->clocksource);
 		write_paragraph(screen, "Keep", phrase.text);
 	}
 }
 
 /* "Repeat step 2 with xen instead of tsc" where the two differ in nothing else. */
-static bool describe_undo(const struct advice *advice, struct phrase *phrase)
+static bool describe_undo(const struct advice *advice, struct strbuf *phrase)
 {
 	static const char echo[] = "echo ";
 	const char *rest = strstr(advice->undo, " | ");
@@ -287,7 +287,7 @@ static bool describe_undo(const struct advice *advice, struct phrase *phrase)
 			continue;
 		before = (int)(rest - advice->undo) - 5;
 		now = (int)(same - command) - 5;
-		phrase_add(phrase, "Repeat step %zu with %.*s instead of %.*s.", i + 1, before,
+		strbuf_add(phrase, "Repeat step %zu with %.*s instead of %.*s.", i + 1, before,
 			advice->undo + 5, now, command + 5);
 		return true;
 	}
@@ -296,7 +296,7 @@ static bool describe_undo(const struct advice *advice, struct phrase *phrase)
 
 static void write_undo(const struct screen *screen, const struct advice *advice)
 {
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 
 	if (!*advice->undo)
 		return;
@@ -312,21 +312,21 @@ static void write_undo(const struct screen *screen, const struct advice *advice)
 static void write_source(const struct screen *screen, const struct advice *advice)
 {
 	const char *address = advice->source ? strstr(advice->source, ", http") : NULL;
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 
 	if (!advice->source || !shows(screen, PART_SOURCE))
 		return;
 	if (address && !shows(screen, PART_ADDRESS))
-		phrase_add(&phrase, "%.*s", (int)(address - advice->source), advice->source);
+		strbuf_add(&phrase, "%.*s", (int)(address - advice->source), advice->source);
 	else
-		phrase_add(&phrase, "%s", advice->source);
+		strbuf_add(&phrase, "%s", advice->source);
 	write_paragraph(screen, "Source", phrase.text);
 }
 
 static void write_one_advice(
 	const struct screen *screen, const struct advice *advice, const char *label)
 {
-	struct phrase text = {.used = 0}, risk = {.used = 0};
+	struct strbuf text = {.used = 0}, risk = {.used = 0};
 
 	if (advice->step_count && !shows(screen, PART_ADVICE))
 		write_paragraph(screen, label, first_sentence(advice->text, &text));
@@ -367,7 +367,7 @@ static void write_fix(struct screen *screen)
 static void write_cost(const struct screen *screen)
 {
 	const struct diagnosis *diagnosis = screen->document->diagnosis;
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 
 	if (shows(screen, PART_COST) || diagnosis->cost.rate > 0)
 		describe_cost(diagnosis, &phrase);

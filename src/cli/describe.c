@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 
-void phrase_add(struct phrase *phrase, const char *format, ...)
+void strbuf_add(struct strbuf *phrase, const char *format, ...)
 {
 	size_t left = sizeof(phrase->text) - phrase->used;
 	va_list arguments;
@@ -21,26 +21,26 @@ void phrase_add(struct phrase *phrase, const char *format, ...)
 		phrase->used += (size_t)wrote < left ? (size_t)wrote : left - 1;
 }
 
-void phrase_clocksource(const struct evidence *evidence, struct phrase *phrase)
+void describe_clocksource(const struct evidence *evidence, struct strbuf *phrase)
 {
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 	unsigned others = 0;
 
 	if (fact_is_known(&clocksource->current_fact))
-		phrase_add(phrase, "%s", clocksource->current);
+		strbuf_add(phrase, "%s", clocksource->current);
 	else
-		phrase_add(phrase, "unknown: %s", clocksource->current_fact.reason);
+		strbuf_add(phrase, "unknown: %s", clocksource->current_fact.reason);
 	if (*clocksource->changed_to)
-		phrase_add(phrase, ", changed to %s", clocksource->changed_to);
+		strbuf_add(phrase, ", changed to %s", clocksource->changed_to);
 	if (clocksource->changes > 1)
-		phrase_add(phrase, ", %u changes", clocksource->changes);
+		strbuf_add(phrase, ", %u changes", clocksource->changes);
 	for (size_t i = 0; i < clocksource->available_count; i++) {
 		if (strcmp(clocksource->available[i], clocksource->current) != 0)
-			phrase_add(phrase, "%s %s",
+			strbuf_add(phrase, "%s %s",
 				others++ ? "" : " (also available:", clocksource->available[i]);
 	}
 	if (others)
-		phrase_add(phrase, ")");
+		strbuf_add(phrase, ")");
 }
 
 struct name {
@@ -93,7 +93,7 @@ static const struct name products[] = {
 };
 
 /* "Xen guest on Amazon EC2", "KVM guest (Firecracker)" */
-static void add_machine(const struct host_evidence *host, struct phrase *phrase)
+static void add_machine(const struct host_evidence *host, struct strbuf *phrase)
 {
 	const char *hypervisor = find_name(hypervisors, &host->hypervisor);
 	const char *cloud = find_name(clouds, &host->platform);
@@ -101,19 +101,19 @@ static void add_machine(const struct host_evidence *host, struct phrase *phrase)
 	bool is_guest = fact_is_known(&host->hypervisor.fact);
 
 	if (is_guest)
-		phrase_add(phrase, "%s guest", hypervisor ? hypervisor : host->hypervisor.value);
+		strbuf_add(phrase, "%s guest", hypervisor ? hypervisor : host->hypervisor.value);
 	if (cloud)
-		phrase_add(phrase, "%s%s", is_guest ? " on " : "", cloud);
+		strbuf_add(phrase, "%s%s", is_guest ? " on " : "", cloud);
 	else if (product)
-		phrase_add(phrase, is_guest ? " (%s)" : "%s", product);
+		strbuf_add(phrase, is_guest ? " (%s)" : "%s", product);
 }
 
 /* "Intel Xeon E5-2676 v3" of "Intel(R) Xeon(R) CPU E5-2676 v3 @ 2.40GHz" */
-static void add_cpu(const char *brand, struct phrase *phrase)
+static void add_cpu(const char *brand, struct strbuf *phrase)
 {
 	static const char *const noise[] = {"(R)", "(TM)", "(tm)", " CPU", " Processor"};
 
-	phrase_add(phrase, "%s", phrase->used ? ", " : "");
+	strbuf_add(phrase, "%s", phrase->used ? ", " : "");
 	while (*brand && strncmp(brand, " @", 2) != 0) {
 		size_t skip = 0;
 
@@ -122,20 +122,20 @@ static void add_cpu(const char *brand, struct phrase *phrase)
 				skip = strlen(noise[i]);
 		}
 		if (!skip)
-			phrase_add(phrase, "%c", *brand);
+			strbuf_add(phrase, "%c", *brand);
 		brand += skip ? skip : 1;
 	}
 }
 
 static void add_text(
-	struct phrase *phrase, const char *before, const struct text_fact *text, const char *after)
+	struct strbuf *phrase, const char *before, const struct text_fact *text, const char *after)
 {
 	if (fact_is_known(&text->fact))
-		phrase_add(
+		strbuf_add(
 			phrase, "%s%s%s%s", phrase->used ? ", " : "", before, text->value, after);
 }
 
-void phrase_host(const struct evidence *evidence, struct phrase *phrase)
+void describe_host(const struct evidence *evidence, struct strbuf *phrase)
 {
 	const struct host_evidence *host = &evidence->host;
 
@@ -146,13 +146,13 @@ void phrase_host(const struct evidence *evidence, struct phrase *phrase)
 	if (fact_is_known(&host->cpu.fact))
 		add_cpu(host->cpu.value, phrase);
 	if (!phrase->used)
-		phrase_add(phrase, "unknown: %s", host->kernel.fact.reason);
+		strbuf_add(phrase, "unknown: %s", host->kernel.fact.reason);
 }
 
-void phrase_host_brief(const struct evidence *evidence, size_t most, struct phrase *phrase)
+void describe_host_brief(const struct evidence *evidence, size_t most, struct strbuf *phrase)
 {
 	const struct host_evidence *host = &evidence->host;
-	struct phrase cpu = {.used = 0};
+	struct strbuf cpu = {.used = 0};
 
 	add_machine(host, phrase);
 	add_text(phrase, "", &host->container, " container");
@@ -160,9 +160,9 @@ void phrase_host_brief(const struct evidence *evidence, size_t most, struct phra
 	if (fact_is_known(&host->cpu.fact))
 		add_cpu(host->cpu.value, &cpu);
 	if (cpu.used && phrase->used + 2 + cpu.used <= most)
-		phrase_add(phrase, "%s%s", phrase->used ? ", " : "", cpu.text);
+		strbuf_add(phrase, "%s%s", phrase->used ? ", " : "", cpu.text);
 	if (!phrase->used)
-		phrase_add(phrase, "unknown: %s", host->kernel.fact.reason);
+		strbuf_add(phrase, "unknown: %s", host->kernel.fact.reason);
 }
 
 /* "CLOCK_MONOTONIC_COARSE" without what all have in common. */
@@ -171,7 +171,7 @@ static const char *plain_clock(const char *clock)
 	return strncmp(clock, "CLOCK_", 6) == 0 ? clock + 6 : clock;
 }
 
-void phrase_call(const struct call_evidence *call, struct phrase *phrase)
+void describe_call_name(const struct call_evidence *call, struct strbuf *phrase)
 {
-	phrase_add(phrase, "%s%s%s", call->call, *call->clock ? " " : "", plain_clock(call->clock));
+	strbuf_add(phrase, "%s%s%s", call->call, *call->clock ? " " : "", plain_clock(call->clock));
 }

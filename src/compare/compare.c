@@ -191,26 +191,26 @@ static bool is_harmless(const struct root *root, const struct compare *own)
 
 static void announce(const struct compare *own)
 {
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 	struct ntp_state state;
 	char ntp[FACT_REASON_SIZE + 64];
 
-	phrase_add(&phrase, "This tries the clocksources %s", own->clock.original);
+	strbuf_add(&phrase, "This tries the clocksources %s", own->clock.original);
 	for (size_t i = 0; i < own->count; i++)
-		phrase_add(&phrase, "%s%s", i + 1 < own->count ? ", " : " and ", own->names[i]);
-	phrase_add(&phrase, " (about %.1f s each) and then restores %s.",
+		strbuf_add(&phrase, "%s%s", i + 1 < own->count ? ", " : " and ", own->names[i]);
+	strbuf_add(&phrase, " (about %.1f s each) and then restores %s.",
 		(double)own->warp_ns / NS_PER_SECOND + CANDIDATE_SECONDS, own->clock.original);
 	wrap_text(stderr, 0, 0, phrase.text);
-	phrase = (struct phrase){.used = 0};
+	phrase = (struct strbuf){.used = 0};
 	ntp_state_read(&state);
 	compare_describe_ntp(&state, ntp, sizeof(ntp));
-	phrase_add(&phrase,
+	strbuf_add(&phrase,
 		"Each of the %zu switches stops all CPUs for a moment and clears the kernel's NTP "
 		"state (now: %s): the clock counts as unsynchronized until the time daemon has "
 		"adjusted it again. Programs that read the clock may run slower meanwhile.",
 		2 * own->count, ntp);
 	if (own->with_guests)
-		phrase_add(&phrase,
+		strbuf_add(&phrase,
 			" KVM guests that use kvm-clock lose the vDSO until they are restarted.");
 	wrap_text(stderr, 0, 0, phrase.text);
 }

@@ -119,37 +119,37 @@ static const struct dry_row *find_row(const struct dry_run *dry, bool in_use)
 	return NULL;
 }
 
-static void summarize(const struct dry_run *dry, struct phrase *phrase)
+static void summarize(const struct dry_run *dry, struct strbuf *phrase)
 {
 	const struct dry_row *current = find_row(dry, true), *counter = find_row(dry, false);
 	char ns[32];
 
-	phrase_add(phrase, "%s is in use", dry->current);
+	strbuf_add(phrase, "%s is in use", dry->current);
 	if (current && current->ns >= 0)
-		phrase_add(phrase, ": %s ns per clock_gettime(CLOCK_MONOTONIC)",
+		strbuf_add(phrase, ": %s ns per clock_gettime(CLOCK_MONOTONIC)",
 			wrap_ns(current->ns, ns));
 	if (counter && counter->ns >= 0)
-		phrase_add(phrase, "; %s would take %s ns (measured on a copy of the vDSO)",
+		strbuf_add(phrase, "; %s would take %s ns (measured on a copy of the vDSO)",
 			counter->name, wrap_ns(counter->ns, ns));
-	phrase_add(phrase, ". Nothing was switched.");
+	strbuf_add(phrase, ". Nothing was switched.");
 }
 
 static void print_row(const struct dry_row *row, FILE *out)
 {
-	struct phrase note = {.used = 0};
+	struct strbuf note = {.used = 0};
 	char ns[32];
 
 	fprintf(out, "  %-*s%9s   ", NAME_WIDTH, row->name,
 		row->ns >= 0 ? wrap_ns(row->ns, ns) : "-");
-	phrase_add(&note, "%s", row->note);
+	strbuf_add(&note, "%s", row->note);
 	if (!row->in_use && !row->advisable && strcmp(row->how, "name") != 0)
-		phrase_add(&note, "; not recommended: %s", row->why_not);
+		strbuf_add(&note, "; not recommended: %s", row->why_not);
 	wrap_text(out, NS_COLUMN, NS_COLUMN, note.text);
 }
 
 bool dry_run_text(const struct dry_run *dry, FILE *out)
 {
-	struct phrase summary = {.used = 0};
+	struct strbuf summary = {.used = 0};
 
 	summarize(dry, &summary);
 	wrap_answer(out, &(struct heading){.word = "DRY RUN"}, false, summary.text);
@@ -188,7 +188,7 @@ static const struct field row_fields[] = {
 
 static json_t *summary(const void *object, const void *whole)
 {
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 
 	(void)whole;
 	summarize(object, &phrase);

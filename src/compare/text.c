@@ -212,11 +212,11 @@ static void write_row(const struct compare_report *report, size_t place, FILE *o
 		clock_gettime_of(&candidate->evidence, "CLOCK_MONOTONIC");
 	enum candidate_state state = candidate_state(candidate);
 	char entering[32], warps[48];
-	struct phrase reason = {.used = 0};
+	struct strbuf reason = {.used = 0};
 
 	write_name(report, place, out);
 	if (state == CANDIDATE_UNTRIED || state == CANDIDATE_VOID) {
-		phrase_add(&reason, "%s: %s", candidate_state_names[state],
+		strbuf_add(&reason, "%s: %s", candidate_state_names[state],
 			candidate_reason(candidate));
 		wrap_text(out, VALUE_COLUMN, VALUE_COLUMN, reason.text);
 		return;
@@ -237,7 +237,7 @@ static void write_row(const struct compare_report *report, size_t place, FILE *o
 static void write_table(const struct compare_report *report, FILE *out)
 {
 	const struct run_result *result = report->result;
-	struct phrase legend = {.used = 0};
+	struct strbuf legend = {.used = 0};
 
 	fprintf(out, "\n  %-*s%8s%8s%9s  %-13s%s\n", NAME_WIDTH, "clock_gettime MONOTONIC, ns",
 		"vDSO", "spread", "syscall", "in kernel", "warps");
@@ -246,21 +246,21 @@ static void write_table(const struct compare_report *report, FILE *out)
 	if (report->ranking->fastest != RANKING_NONE) {
 		const struct candidate *fastest = &result->candidates[report->ranking->fastest];
 
-		phrase_add(&legend, "fastest");
+		strbuf_add(&legend, "fastest");
 		if (candidate_state(fastest) == CANDIDATE_MEASURED && fastest->warp.cpu_count > 1)
-			phrase_add(&legend, ", no warp in %g s on %zu CPUs",
+			strbuf_add(&legend, ", no warp in %g s on %zu CPUs",
 				(double)report->warp_ns / NS_PER_SECOND, fastest->warp.cpu_count);
 		fputs("* ", out);
 		wrap_text(out, 2, 2, legend.text);
 	}
 	for (size_t i = 0; i < result->count; i++) {
 		const struct candidate *candidate = &result->candidates[i];
-		struct phrase few = {.used = 0};
+		struct strbuf few = {.used = 0};
 
 		if (!fact_is_known(&candidate->warp.fact) ||
 			candidate->warp.cpu_count >= candidate->warp_allowed)
 			continue;
-		phrase_add(&few, "%s: warps were looked for on %zu of %zu CPUs only",
+		strbuf_add(&few, "%s: warps were looked for on %zu of %zu CPUs only",
 			candidate->name, candidate->warp.cpu_count, candidate->warp_allowed);
 		fputs("  ", out);
 		wrap_text(out, 2, 2, few.text);
@@ -284,17 +284,17 @@ static void write_state_left(const struct compare_report *report, FILE *out)
 {
 	const struct run_result *result = report->result;
 	char ntp[FACT_REASON_SIZE + 64];
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 
 	compare_describe_ntp(&result->before, ntp, sizeof(ntp));
-	phrase_add(&phrase, "before: %s; ", ntp);
+	strbuf_add(&phrase, "before: %s; ", ntp);
 	compare_describe_ntp(&result->after, ntp, sizeof(ntp));
-	phrase_add(&phrase, "after: %s", ntp);
+	strbuf_add(&phrase, "after: %s", ntp);
 	wrap_print(out, "NTP", LABEL_INDENT, phrase.text);
 	if (result->restored != SWITCH_DONE)
 		return;
-	phrase = (struct phrase){.used = 0};
-	phrase_add(&phrase, "the clocksource was restored to %s", report->original);
+	phrase = (struct strbuf){.used = 0};
+	strbuf_add(&phrase, "the clocksource was restored to %s", report->original);
 	wrap_print(out, "Now", LABEL_INDENT, phrase.text);
 }
 
@@ -308,13 +308,13 @@ static void write_command(const struct compare_report *report, const char *name,
 
 static void write_risk(const struct compare_report *report, const char *name, FILE *out)
 {
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 
-	phrase_add(&phrase,
+	strbuf_add(&phrase,
 		"no warp in %g s is no proof that there are none: run vdsocheck warp -d 600 first.",
 		(double)report->warp_ns / NS_PER_SECOND);
 	if (strncmp(name, "tsc", strlen("tsc")) == 0 && report->hypervisor)
-		phrase_add(&phrase,
+		strbuf_add(&phrase,
 			" With tsc, time can jump or change speed after a live migration or a "
 			"snapshot restore; do not use tsc on guests that are migrated or restored.");
 	wrap_print(out, "Risk", LABEL_INDENT, phrase.text);
@@ -323,11 +323,11 @@ static void write_risk(const struct compare_report *report, const char *name, FI
 static void write_advice(const struct compare_report *report, FILE *out)
 {
 	const struct ranking *ranking = report->ranking;
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 	const char *name;
 
 	if (ranking->why_not) {
-		phrase_add(&phrase, "%s is not recommended, because %s",
+		strbuf_add(&phrase, "%s is not recommended, because %s",
 			report->result->candidates[ranking->fastest].name, ranking->why_not);
 		wrap_print(out, "Why not", LABEL_INDENT, phrase.text);
 	}

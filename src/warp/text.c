@@ -88,21 +88,21 @@ static size_t pick_pairs(const struct warp_evidence *warp, size_t picked[PAIRS_S
 	return count;
 }
 
-static void describe_pair(const struct warp_pair *pair, struct phrase *phrase)
+static void describe_pair(const struct warp_pair *pair, struct strbuf *phrase)
 {
 	char offset[32], error[32];
 
 	switch (pair->state) {
 	case WARP_PAIR_MOVED:
-		phrase_add(phrase, "CPU %d and CPU %d drift apart: the offset is not constant",
+		strbuf_add(phrase, "CPU %d and CPU %d drift apart: the offset is not constant",
 			pair->cpu, pair->other_cpu);
 		break;
 	case WARP_PAIR_UNSEEN:
-		phrase_add(phrase, "CPU %d and CPU %d never ran at the same time", pair->cpu,
+		strbuf_add(phrase, "CPU %d and CPU %d never ran at the same time", pair->cpu,
 			pair->other_cpu);
 		break;
 	default:
-		phrase_add(phrase, "CPU %d is %s ns %s CPU %d, +/- %s ns", pair->other_cpu,
+		strbuf_add(phrase, "CPU %d is %s ns %s CPU %d, +/- %s ns", pair->other_cpu,
 			wrap_ns(fabs(pair->offset_ns), offset),
 			pair->offset_ns < 0 ? "behind" : "ahead of", pair->cpu,
 			wrap_ns(pair->error_ns, error));
@@ -115,7 +115,7 @@ static void write_pairs(const struct warp_evidence *warp, bool all, FILE *out)
 	size_t count = all ? warp->pair_count : pick_pairs(warp, picked);
 
 	for (size_t i = 0; i < count; i++) {
-		struct phrase phrase = {.used = 0};
+		struct strbuf phrase = {.used = 0};
 
 		describe_pair(&warp->pairs[all ? i : picked[i]], &phrase);
 		wrap_print(out, i ? "" : "counters", LABEL_INDENT, phrase.text);
@@ -128,15 +128,15 @@ static void write_pairs(const struct warp_evidence *warp, bool all, FILE *out)
 static void write_drift(const struct warp_evidence *warp, FILE *out)
 {
 	const struct warp_drift *drift = &warp->drift;
-	struct phrase phrase = {.used = 0};
+	struct strbuf phrase = {.used = 0};
 
 	if (fact_is_known(&drift->fact))
-		phrase_add(&phrase,
+		strbuf_add(&phrase,
 			"%s runs at %.3f MHz (against CLOCK_MONOTONIC_RAW), drift %.2f +/- %.2f ppm",
 			warp_clock_name(WARP_COUNTER), drift->counter_hz / HZ_PER_MHZ,
 			fabs(drift->drift_ppm), drift->error_ppm);
 	else
-		phrase_add(&phrase, "not known: %s", drift->fact.reason);
+		strbuf_add(&phrase, "not known: %s", drift->fact.reason);
 	wrap_print(out, "drift", LABEL_INDENT, phrase.text);
 }
 
@@ -145,17 +145,17 @@ static void write_notes(const struct warp_evidence *warp, FILE *out)
 {
 	unsigned discarded =
 		warp->results[WARP_REALTIME].discarded + warp->results[WARP_TIMEOFDAY].discarded;
-	struct phrase cpus = {.used = 0}, set = {.used = 0}, stopped = {.used = 0};
+	struct strbuf cpus = {.used = 0}, set = {.used = 0}, stopped = {.used = 0};
 
-	phrase_add(&cpus, "tested %zu of the %zu CPUs available to this process", warp->cpu_count,
+	strbuf_add(&cpus, "tested %zu of the %zu CPUs available to this process", warp->cpu_count,
 		warp->allowed);
 	if (warp->cpu_count != warp->allowed)
 		wrap_print(out, "CPUs", LABEL_INDENT, cpus.text);
-	phrase_add(&set, "the clock was set during the test; %u %s discarded", discarded,
+	strbuf_add(&set, "the clock was set during the test; %u %s discarded", discarded,
 		discarded == 1 ? "slice was" : "slices were");
 	if (discarded)
 		wrap_print(out, "set", LABEL_INDENT, set.text);
-	phrase_add(&stopped, "the test ended after %.3g s", (double)warp->duration_ns / 1e9);
+	strbuf_add(&stopped, "the test ended after %.3g s", (double)warp->duration_ns / 1e9);
 	if (warp->stopped)
 		wrap_print(out, "interrupted", LABEL_INDENT, stopped.text);
 }

@@ -23,9 +23,9 @@ static struct diagnosis judged(
 static const char *cost_text(enum verdict_kind verdict, double call_ns, double user_ns, double rate)
 {
 	struct diagnosis diagnosis = judged(verdict, call_ns, user_ns, rate);
-	static struct phrase phrase;
+	static struct strbuf phrase;
 
-	phrase = (struct phrase){.used = 0};
+	phrase = (struct strbuf){.used = 0};
 	describe_cost(&diagnosis, &phrase);
 	return phrase.text;
 }
@@ -73,13 +73,13 @@ static void unknown_values_are_not_printed(void **state)
 static const char *verdict_text(const struct diagnosis *diagnosis, const char *clocksource)
 {
 	static struct evidence evidence;
-	static struct phrase phrase;
+	static struct strbuf phrase;
 
 	evidence = (struct evidence){
 		.clocksource.current_fact.state = FACT_KNOWN, .host.arch.fact.state = FACT_KNOWN};
 	strcpy(evidence.clocksource.current, clocksource);
 	strcpy(evidence.host.arch.value, "x86_64");
-	phrase = (struct phrase){.used = 0};
+	phrase = (struct strbuf){.used = 0};
 	describe_verdict(diagnosis, &evidence, &phrase);
 	return phrase.text;
 }
