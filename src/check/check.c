@@ -11,25 +11,20 @@
 #include "collect.h"
 #include "commands.h"
 #include "gather.h"
-#include "json.h"
 #include "judge.h"
-#include "model.h"
-#include "monitoring.h"
 #include "options.h"
-#include "prometheus.h"
 #include "report.h"
-#include "text.h"
 
 /* What is measured for a format, above what the exit status needs; DEPTH_ALL for all of it. */
 #define DEPTH_SCREEN 1u
 
-/* The exit status for this evidence; `file` as in struct document. */
+/* The exit status for this evidence; `file` as in struct check_report. */
 static int judge_and_print(struct cli *cli, const struct evidence *evidence, const char *file)
 {
 	static struct diagnosis diagnosis;
 	static struct outcome outcome;
 	const struct check_request *request = cli->own;
-	struct document document = {.evidence = evidence,
+	struct check_report report = {.evidence = evidence,
 		.diagnosis = &diagnosis,
 		.policy = &request->policy,
 		.outcome = &outcome,
@@ -40,9 +35,9 @@ static int judge_and_print(struct cli *cli, const struct evidence *evidence, con
 	diagnose(evidence, &diagnosis);
 	diagnosis.cost.rate = request->rate;
 	policy_judge(&request->policy, evidence, diagnosis.verdict.kind, &outcome);
-	cli_print(cli, &document);
-	return cli->format->write == nagios_write ? nagios_exit_status(&outcome)
-	                                          : (int)outcome.exit_status;
+	cli_print(cli, &report);
+	return cli->format->write == check_report_nagios ? check_nagios_status(&outcome)
+	                                                 : (int)outcome.exit_status;
 }
 
 /* The kernel log is read only if there is something to explain, or to be shown. */
@@ -51,7 +46,8 @@ static bool needs_reasons(const struct cli *cli, const struct evidence *evidence
 	struct verdict verdict;
 
 	verdict_find(evidence, &verdict);
-	return verdict.kind != VERDICT_OK || cli->verbose || cli->format->write == report_write;
+	return verdict.kind != VERDICT_OK || cli->verbose ||
+	       cli->format->write == check_report_markdown;
 }
 
 /* What must be measured for the format and for the policy; 0: what the verdict needs. */
@@ -72,7 +68,7 @@ static int check_file(struct cli *cli, const char *path)
 	const struct check_request *request = cli->own;
 	struct fact why = {0};
 
-	if (!json_read(path, &evidence, &why)) {
+	if (!check_json_read(path, &evidence, &why)) {
 		cli_complain("%s: %s", path, why.reason);
 		return EXIT_TROUBLE;
 	}
@@ -99,7 +95,7 @@ static int check_files(struct cli *cli)
 /* Of two, a plugin would have two statuses and Prometheus each metric twice. */
 static bool is_of_one_host(const struct format *format)
 {
-	return format->write == nagios_write || format->write == prometheus_write;
+	return format->write == check_report_nagios || format->write == check_report_prometheus;
 }
 
 /*
@@ -129,7 +125,7 @@ static int check_run(struct cli *cli)
 		gather_evidence(&cli->root, &evidence, depth == DEPTH_ALL, &deadline);
 		if (!stop && needs_reasons(cli, &evidence))
 			kernel_log_collect(&cli->root, &evidence.kernel_log);
-		if (request->identity || cli->format->write == line_write)
+		if (request->identity || cli->format->write == check_report_line)
 			host_collect_identity(&cli->root, &evidence.host);
 	} else {
 		gather_verdict(&cli->root, &evidence, &deadline);
@@ -139,12 +135,14 @@ static int check_run(struct cli *cli)
 }
 
 static const struct format formats[] = {
-	{"text", NULL, DEPTH_SCREEN, text_write},
-	{"json", NULL, DEPTH_ALL, json_write},
-	{"report", "Markdown, for a ticket", DEPTH_ALL, report_write},
-	{"prometheus", "for node_exporter's textfile collector", DEPTH_ALL, prometheus_write},
-	{"nagios", "with a plugin's exit status", DEPTH_SCREEN, nagios_write},
-	{"line", "host, verdict, clocksource, mode, ns, cause, kernel", DEPTH_SCREEN, line_write},
+	{"text", NULL, DEPTH_SCREEN, check_report_text},
+	{"json", NULL, DEPTH_ALL, check_report_json},
+	{"report", "Markdown, for a ticket", DEPTH_ALL, check_report_markdown},
+	{"prometheus", "for node_exporter's textfile collector", DEPTH_ALL,
+		check_report_prometheus},
+	{"nagios", "with a plugin's exit status", DEPTH_SCREEN, check_report_nagios},
+	{"line", "host, verdict, clocksource, mode, ns, cause, kernel", DEPTH_SCREEN,
+		check_report_line},
 	{0},
 };
 

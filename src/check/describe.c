@@ -3,14 +3,13 @@
  * Verdict, vDSO, clock mode, proof and cost in words. Everything here is put together from the
  * evidence and its diagnosis, so that a document read back gives the words of its own run.
  */
-#include "describe.h"
+#include "report.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/fault.h"
 #include "cli/layout.h"
-#include "judge.h"
 
 /* The rate that the cost is worked out for if none is given: a busy service, no record. */
 #define EXAMPLE_RATE 100000.0

@@ -4,7 +4,7 @@
  * verdict, and what follows it, causes, advice and cost. They are written only; reading a
  * document checks their types and judges anew.
  */
-#include "json.h"
+#include "report.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -12,7 +12,6 @@
 
 #include "base/text.h"
 #include "document.h"
-#include "judge.h"
 
 /* ---- verdict ---- */
 
@@ -201,24 +200,24 @@ static const struct field diagnosis_fields[] = {
 /* ---- the document ---- */
 
 #undef OF
-#define OF struct document
+#define OF struct check_report
 
 static bool has_file(const void *object)
 {
-	return ((const struct document *)object)->file;
+	return ((const struct check_report *)object)->file;
 }
 
 /* Any bytes may be in the name of a file, and only UTF-8 in JSON. */
 static json_t *file_name(const void *object, const void *whole)
 {
-	const struct document *document = object;
-	json_t *name = json_string(document->file);
+	const struct check_report *report = object;
+	json_t *name = json_string(report->file);
 	char harmless[PATH_MAX];
 
 	(void)whole;
 	if (name)
 		return name;
-	text_copy_span(harmless, sizeof(harmless), text_span(document->file));
+	text_copy_span(harmless, sizeof(harmless), text_span(report->file));
 	return json_string(harmless);
 }
 
@@ -230,8 +229,8 @@ static const struct field file_fields[] = {
 #define PART_COUNT 7 /* with the empty one at the end */
 
 /* Of a document to be written, or of evidence to be read; neither: for the schema. */
-static void list_parts(
-	struct document_part parts[PART_COUNT], const struct document *from, struct evidence *to)
+static void list_parts(struct document_part parts[PART_COUNT], const struct check_report *from,
+	struct evidence *to)
 {
 	const struct diagnosis *diagnosis = from ? from->diagnosis : NULL;
 
@@ -245,7 +244,7 @@ static void list_parts(
 	parts[6] = (struct document_part){0};
 }
 
-bool json_write(const void *result, const struct style *style, FILE *out)
+bool check_report_json(const void *result, const struct style *style, FILE *out)
 {
 	struct document_part parts[PART_COUNT];
 
@@ -253,7 +252,7 @@ bool json_write(const void *result, const struct style *style, FILE *out)
 	return document_write(DOCUMENT_SCHEMA, parts, style->compact, out);
 }
 
-bool json_parse(const char *bytes, size_t length, struct evidence *evidence, struct fact *why)
+bool check_json_parse(const char *bytes, size_t length, struct evidence *evidence, struct fact *why)
 {
 	struct document_part parts[PART_COUNT];
 
@@ -262,7 +261,7 @@ bool json_parse(const char *bytes, size_t length, struct evidence *evidence, str
 	return document_parse(bytes, length, parts, why);
 }
 
-bool json_read(const char *path, struct evidence *evidence, struct fact *why)
+bool check_json_read(const char *path, struct evidence *evidence, struct fact *why)
 {
 	struct document_part parts[PART_COUNT];
 
@@ -271,7 +270,7 @@ bool json_read(const char *path, struct evidence *evidence, struct fact *why)
 	return document_read(path, parts, why);
 }
 
-bool json_schema(FILE *out)
+bool check_json_schema(FILE *out)
 {
 	struct document_part parts[PART_COUNT];
 

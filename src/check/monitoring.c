@@ -3,19 +3,18 @@
  * The verdict in one line: as the status line of a Nagios plugin (Monitoring Plugins Development
  * Guidelines, which Icinga, Naemon and Sensu follow too), and in columns for a table of hosts.
  */
-#include "monitoring.h"
+#include "report.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "cli/layout.h"
-#include "describe.h"
 
 #define NS_PER_US 1000.0
 
 /* ---- Nagios ---- */
 
-int nagios_exit_status(const struct outcome *outcome)
+int check_nagios_status(const struct outcome *outcome)
 {
 	if (policy_find(outcome, POLICY_NOT_MET))
 		return 2;
@@ -29,15 +28,15 @@ static void write_harmless(FILE *out, const char *text)
 		fputc(*text == '|' ? '/' : *text, out);
 }
 
-static void write_status(const struct document *document, FILE *out)
+static void write_status(const struct check_report *report, FILE *out)
 {
 	static const char *const states[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
-	enum verdict_kind verdict = document->diagnosis->verdict.kind;
+	enum verdict_kind verdict = report->diagnosis->verdict.kind;
 	struct strbuf text = {.used = 0};
 
-	strbuf_add(&text, "VDSOCHECK %s - ", states[nagios_exit_status(document->outcome)]);
-	for (size_t i = 0; i < document->outcome->count; i++) {
-		const struct requirement *requirement = &document->outcome->requirements[i];
+	strbuf_add(&text, "VDSOCHECK %s - ", states[check_nagios_status(report->outcome)]);
+	for (size_t i = 0; i < report->outcome->count; i++) {
+		const struct requirement *requirement = &report->outcome->requirements[i];
 
 		if (requirement->answer != POLICY_MET)
 			describe_requirement(requirement, &text);
@@ -46,17 +45,17 @@ static void write_status(const struct document *document, FILE *out)
 	}
 	if (verdict != VERDICT_OK && verdict != VERDICT_UNKNOWN)
 		strbuf_add(&text, "%s: ", verdict_name(verdict));
-	describe_verdict(document->diagnosis, document->evidence, &text);
+	describe_verdict(report->diagnosis, report->evidence, &text);
 	if (text.text[text.used - 1] == '.')
 		text.text[text.used - 1] = '\0';
 	write_harmless(out, text.text);
 }
 
 /* 'label'=value[unit];[warn];[crit];[min];[max], the times in microseconds. */
-static void write_perfdata(const struct document *document, FILE *out)
+static void write_perfdata(const struct check_report *report, FILE *out)
 {
-	const struct evidence *evidence = document->evidence;
-	double most = (double)document->policy->max_ns / NS_PER_US;
+	const struct evidence *evidence = report->evidence;
+	double most = (double)report->policy->max_ns / NS_PER_US;
 	struct entry_counts counts = counts_deciding(evidence);
 	const char *separator = " |";
 
@@ -64,7 +63,7 @@ static void write_perfdata(const struct document *document, FILE *out)
 		const struct call_evidence *call = &evidence->calls[i];
 		const struct path_evidence *path = &call->path[call_judged_path(call)];
 
-		if (!policy_decides(document->policy, call) || !path->timed)
+		if (!policy_decides(report->policy, call) || !path->timed)
 			continue;
 		fprintf(out, "%s %s=%.4fus;;", separator, policy_call_name(call->call, call->clock),
 			path->min_ns / NS_PER_US);
@@ -89,15 +88,15 @@ static void write_long(FILE *out, const char *label, const char *text, const cha
 	fputc('\n', out);
 }
 
-bool nagios_write(const void *result, const struct style *style, FILE *out)
+bool check_report_nagios(const void *result, const struct style *style, FILE *out)
 {
-	const struct document *document = result;
-	const struct diagnosis *diagnosis = document->diagnosis;
+	const struct check_report *report = result;
+	const struct diagnosis *diagnosis = report->diagnosis;
 	const char *why = diagnosis->verdict.kind == VERDICT_OK ? "Note" : "Why";
 
 	(void)style;
-	write_status(document, out);
-	write_perfdata(document, out);
+	write_status(report, out);
+	write_perfdata(report, out);
 	for (size_t i = 0; i < diagnosis->cause_count; i++)
 		write_long(out, why, diagnosis->causes[i].text, NULL);
 	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
@@ -124,12 +123,12 @@ static const char *known(const struct fact *fact, const char *value)
 	return fact_is_known(fact) ? value : "";
 }
 
-static const char *find_name(const struct document *document)
+static const char *find_name(const struct check_report *report)
 {
-	const struct text_fact *name = &document->evidence->host.name;
+	const struct text_fact *name = &report->evidence->host.name;
 
-	if (!fact_is_known(&name->fact) && document->file)
-		return document->file;
+	if (!fact_is_known(&name->fact) && report->file)
+		return report->file;
 	return known(&name->fact, name->value);
 }
 
@@ -143,11 +142,11 @@ static void write_kernel(FILE *out, int column, const struct text_fact *kernel)
 	fprintf(out, "%.*s", room, fact_is_known(&kernel->fact) ? kernel->value : "-");
 }
 
-bool line_write(const void *result, const struct style *style, FILE *out)
+bool check_report_line(const void *result, const struct style *style, FILE *out)
 {
-	const struct document *document = result;
-	const struct evidence *evidence = document->evidence;
-	const struct diagnosis *diagnosis = document->diagnosis;
+	const struct check_report *report = result;
+	const struct evidence *evidence = report->evidence;
+	const struct diagnosis *diagnosis = report->diagnosis;
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 	struct strbuf policy = {.used = 0};
 	char ns[32] = "-";
@@ -156,18 +155,18 @@ bool line_write(const void *result, const struct style *style, FILE *out)
 	(void)style;
 	if (diagnosis->cost.known)
 		wrap_ns(diagnosis->cost.call_ns, ns);
-	column = write_word(out, 16, find_name(document));
+	column = write_word(out, 16, find_name(report));
 	column += write_word(out, 8, verdict_name(diagnosis->verdict.kind));
 	column += write_word(out, 9, known(&clocksource->current_fact, clocksource->current));
 	column += write_word(out, 7, describe_mode(&evidence->vclock));
 	column += fprintf(out, "%7s ", ns);
 	column += write_word(out, 0, diagnosis->cause_count ? diagnosis->causes[0].id : "");
 	write_kernel(out, column, &evidence->host.kernel);
-	for (size_t i = 0; i < document->outcome->count; i++) {
-		if (document->outcome->requirements[i].answer == POLICY_MET)
+	for (size_t i = 0; i < report->outcome->count; i++) {
+		if (report->outcome->requirements[i].answer == POLICY_MET)
 			continue;
 		strbuf_add(&policy, " ");
-		describe_requirement(&document->outcome->requirements[i], &policy);
+		describe_requirement(&report->outcome->requirements[i], &policy);
 	}
 	fprintf(out, "%s\n", policy.text);
 	return true;

@@ -4,9 +4,7 @@
  * zero. Samples have no time stamps, which the textfile collector refuses: the age of the file
  * is node_textfile_mtime_seconds. All labels take few values, whatever the host.
  */
-#include "prometheus.h"
-
-#include "describe.h"
+#include "report.h"
 
 /* HELP and TYPE, before the first sample of a metric. */
 static void write_head(FILE *out, const char *name, const char *help)
@@ -124,10 +122,10 @@ static void write_entries(const struct evidence *evidence, FILE *out)
 	}
 }
 
-static void write_costs(const struct document *document, FILE *out)
+static void write_costs(const struct check_report *report, FILE *out)
 {
-	const struct timing_evidence *timing = &document->evidence->timing;
-	const struct cost *cost = &document->diagnosis->cost;
+	const struct timing_evidence *timing = &report->evidence->timing;
+	const struct cost *cost = &report->diagnosis->cost;
 
 	if (fact_is_known(&timing->syscall_floor_fact)) {
 		write_head(
@@ -180,18 +178,18 @@ static void write_policy(const struct outcome *outcome, FILE *out)
 	}
 }
 
-bool prometheus_write(const void *result, const struct style *style, FILE *out)
+bool check_report_prometheus(const void *result, const struct style *style, FILE *out)
 {
-	const struct document *document = result;
+	const struct check_report *report = result;
 
 	(void)style;
 	write_version(out);
-	write_verdict(document->diagnosis->verdict.kind, out);
-	write_clocksource(document->evidence, out);
-	write_call_times(document->evidence, out);
-	write_entries(document->evidence, out);
-	write_costs(document, out);
-	write_causes(document->diagnosis, out);
-	write_policy(document->outcome, out);
+	write_verdict(report->diagnosis->verdict.kind, out);
+	write_clocksource(report->evidence, out);
+	write_call_times(report->evidence, out);
+	write_entries(report->evidence, out);
+	write_costs(report, out);
+	write_causes(report->diagnosis, out);
+	write_policy(report->outcome, out);
 	return true;
 }

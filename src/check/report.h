@@ -1,13 +1,101 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The document for a ticket, in Markdown: verdict, evidence, proof, table, kernel log, and
- * how to see the same with standard tools. Nothing in it names the host unless asked for.
- */
+/* What `vdsocheck check` prints: for people, for programs, for a ticket, for monitoring. */
 #ifndef VDSOCHECK_CHECK_REPORT_H
 #define VDSOCHECK_CHECK_REPORT_H
 
-#include "model.h"
+#include <stdbool.h>
+#include <stdio.h>
 
-bool report_write(const void *result, const struct style *style, FILE *out);
+#include "cli/command.h"
+#include "cli/describe.h"
+#include "evidence.h"
+#include "judge.h"
+#include "policy.h"
+
+struct check_report {
+	const struct evidence *evidence;
+	const struct diagnosis *diagnosis;
+	const struct policy *policy;
+	const struct outcome *outcome;
+	const char *file; /* one of several documents that were read; NULL: not such a one */
+};
+
+/* ---- the formats, which take a struct check_report ---- */
+
+/* The screen: the verdict first, then evidence, table, why, what to do, cost. */
+bool check_report_text(const void *result, const struct style *style, FILE *out);
+
+/* Schema "vdsocheck/1": one object and a newline, on one line where the style is compact. */
+bool check_report_json(const void *result, const struct style *style, FILE *out);
+
+/*
+ * For a ticket: verdict, evidence, proof, table, kernel log, and how to see the same with
+ * standard tools. Nothing in it names the host unless asked for.
+ */
+bool check_report_markdown(const void *result, const struct style *style, FILE *out);
+
+/* The text format of Prometheus, for node_exporter's textfile collector. */
+bool check_report_prometheus(const void *result, const struct style *style, FILE *out);
+
+/* "VDSOCHECK OK - ... | perfdata", and the causes and advice as long output. */
+bool check_report_nagios(const void *result, const struct style *style, FILE *out);
+
+/* "HOST VERDICT CLOCKSOURCE MODE NS CAUSE KERNEL", "-" for what is not known. */
+bool check_report_line(const void *result, const struct style *style, FILE *out);
+
+/*
+ * A Nagios plugin's exit status: 0 OK, 1 WARNING for what the verdict finds wrong, 2 CRITICAL for
+ * a requirement of the user's that is not met, 3 UNKNOWN.
+ */
+int check_nagios_status(const struct outcome *outcome);
+
+/* "==> FILE <==", as head(1) has it, if the report is one of several. */
+void check_report_write_file(const struct check_report *report, FILE *out);
+
+/* ---- json.c: documents as they are read ---- */
+
+/*
+ * Reads the evidence of a document, not what it was judged to mean, from `length` bytes or from
+ * a file at a path of this host ("-" is standard input). Facts whose keys are missing or null
+ * are not known; document_parse() has what is refused. False with the reason, which names the
+ * key, in *why.
+ */
+bool check_json_parse(
+	const char *bytes, size_t length, struct evidence *evidence, struct fact *why);
+bool check_json_read(const char *path, struct evidence *evidence, struct fact *why);
+
+/* Writes the JSON Schema of such documents. False if memory ran out. */
+bool check_json_schema(FILE *out);
+
+/* ---- describe.c: words that several formats have in common ---- */
+
+/* The verdict in a sentence, with what a call takes and would take, where that is known. */
+void describe_verdict(
+	const struct diagnosis *diagnosis, const struct evidence *evidence, struct strbuf *phrase);
+
+/* One line each, without its label; with `all` the reasons, too. */
+void describe_vclock(const struct evidence *evidence, bool all, struct strbuf *phrase);
+void describe_proof(const struct evidence *evidence, bool all, struct strbuf *phrase);
+
+/* The clock mode as a word: "none", "tsc" ..., "other" without a name; "" if it is not known. */
+const char *describe_mode(const struct vclock_evidence *vclock);
+
+/* "--require tsc is not met: the clocksource is hpet" */
+void describe_requirement(const struct requirement *requirement, struct strbuf *phrase);
+
+/* The host with its TSC and boot parameters; describe_host_brief() is the short form. */
+void describe_host_full(const struct evidence *evidence, struct strbuf *phrase);
+
+/* The vDSO and its functions. */
+void describe_vdso(const struct evidence *evidence, struct strbuf *phrase);
+
+/* Why nothing was timed; empty if something was, or if the host was not measured live. */
+void describe_timing(const struct evidence *evidence, struct strbuf *phrase);
+
+/* What the calls lose; empty if it is not known, or nothing is lost and no rate was given. */
+void describe_cost(const struct diagnosis *diagnosis, struct strbuf *phrase);
+
+/* "served by the vDSO", "always falls back" ...: at most 20 characters. */
+const char *describe_call(const struct call_evidence *call);
 
 #endif

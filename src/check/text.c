@@ -4,7 +4,7 @@
  * has to fit a terminal of 24 lines, where a verdict that has scrolled off is not read: what
  * matters least is left out, one thing after the other, until it does.
  */
-#include "text.h"
+#include "report.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -12,7 +12,6 @@
 
 #include "base/text.h"
 #include "cli/layout.h"
-#include "describe.h"
 
 #define EVIDENCE_INDENT 16
 #define PARAGRAPH_INDENT 9
@@ -36,7 +35,7 @@ enum part {
 };
 
 struct screen {
-	const struct document *document;
+	const struct check_report *report;
 	FILE *out;
 	bool verbose;
 	enum part shown; /* this part and those after it */
@@ -55,20 +54,20 @@ static const struct heading headings[] = {
 	[VERDICT_SLOW] = {"SLOW", "\033[1;33m"},
 };
 
-void text_write_file(const struct document *document, FILE *out)
+void check_report_write_file(const struct check_report *report, FILE *out)
 {
 	char name[PATH_MAX];
 
-	if (!document->file)
+	if (!report->file)
 		return;
-	text_copy_span(name, sizeof(name), text_span(document->file));
+	text_copy_span(name, sizeof(name), text_span(report->file));
 	fprintf(out, "%s==> %s <==\n", ftell(out) > 0 ? "\n" : "", name);
 }
 
 /* What the exit status follows from besides the verdict. */
 static void write_policy(const struct screen *screen)
 {
-	const struct outcome *outcome = screen->document->outcome;
+	const struct outcome *outcome = screen->report->outcome;
 
 	for (size_t i = 0; i < outcome->count; i++) {
 		struct strbuf phrase = {.used = 0};
@@ -82,10 +81,10 @@ static void write_policy(const struct screen *screen)
 
 static void write_verdict(const struct screen *screen, bool color)
 {
-	const struct diagnosis *diagnosis = screen->document->diagnosis;
+	const struct diagnosis *diagnosis = screen->report->diagnosis;
 	struct strbuf phrase = {.used = 0};
 
-	describe_verdict(diagnosis, screen->document->evidence, &phrase);
+	describe_verdict(diagnosis, screen->report->evidence, &phrase);
 	wrap_answer(screen->out, &headings[diagnosis->verdict.kind], color, phrase.text);
 	write_policy(screen);
 	fputc('\n', screen->out);
@@ -102,7 +101,7 @@ static void write_line(const struct screen *screen, const char *label, struct st
 
 static void write_evidence(const struct screen *screen)
 {
-	const struct evidence *evidence = screen->document->evidence;
+	const struct evidence *evidence = screen->report->evidence;
 	struct strbuf phrase = {.used = 0};
 
 	describe_clocksource(evidence, &phrase);
@@ -141,7 +140,7 @@ static void write_call(const struct call_evidence *call, FILE *out)
 /* The deciding calls, then those of the policy, and with --verbose the others, too. */
 static void write_calls(const struct screen *screen)
 {
-	const struct evidence *evidence = screen->document->evidence;
+	const struct evidence *evidence = screen->report->evidence;
 
 	if (!fact_is_known(&evidence->timing.fact) && !fact_is_known(&evidence->proof.fact))
 		return;
@@ -156,7 +155,7 @@ static void write_calls(const struct screen *screen)
 		const struct call_evidence *call = &evidence->calls[i];
 
 		if (!call->decides &&
-			(screen->verbose || policy_decides(screen->document->policy, call)))
+			(screen->verbose || policy_decides(screen->report->policy, call)))
 			write_call(call, screen->out);
 	}
 }
@@ -207,7 +206,7 @@ static void write_cause(const struct screen *screen, const struct cause *cause, 
 
 static void write_why(struct screen *screen)
 {
-	const struct diagnosis *diagnosis = screen->document->diagnosis;
+	const struct diagnosis *diagnosis = screen->report->diagnosis;
 	const char *label = diagnosis->verdict.kind == VERDICT_OK ? "Note" : "Why";
 
 	for (size_t i = 0; i < diagnosis->cause_count; i++) {
@@ -349,7 +348,7 @@ static void write_one_advice(
 
 static void write_fix(struct screen *screen)
 {
-	const struct diagnosis *diagnosis = screen->document->diagnosis;
+	const struct diagnosis *diagnosis = screen->report->diagnosis;
 
 	for (size_t i = 0; i < diagnosis->advice_count; i++) {
 		const struct advice *advice = &diagnosis->advice[i];
@@ -366,7 +365,7 @@ static void write_fix(struct screen *screen)
 
 static void write_cost(const struct screen *screen)
 {
-	const struct diagnosis *diagnosis = screen->document->diagnosis;
+	const struct diagnosis *diagnosis = screen->report->diagnosis;
 	struct strbuf phrase = {.used = 0};
 
 	if (shows(screen, PART_COST) || diagnosis->cost.rate > 0)
@@ -384,7 +383,7 @@ static bool has_conclusions(const struct diagnosis *diagnosis)
 
 static void write_screen(struct screen *screen, bool color)
 {
-	const struct diagnosis *diagnosis = screen->document->diagnosis;
+	const struct diagnosis *diagnosis = screen->report->diagnosis;
 
 	screen->left_out = 0;
 	write_verdict(screen, color);
@@ -441,12 +440,12 @@ static bool write_what_fits(struct screen *screen, bool color, FILE *out)
 	return true;
 }
 
-bool text_write(const void *result, const struct style *style, FILE *out)
+bool check_report_text(const void *result, const struct style *style, FILE *out)
 {
-	const struct document *document = result;
-	struct screen screen = {.document = document, .verbose = style->verbose};
+	const struct check_report *report = result;
+	struct screen screen = {.report = report, .verbose = style->verbose};
 
-	text_write_file(document, out);
+	check_report_write_file(report, out);
 	if (!style->verbose)
 		return write_what_fits(&screen, style->color, out);
 	screen.out = out;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/json.h"
+#include "check/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *copy = fuzz_copy(data, size);
 
 	memset(&evidence, 0, sizeof(evidence));
-	if (json_parse(copy, size, &evidence, &why))
+	if (check_json_parse(copy, size, &evidence, &why))
 		fuzz_judge(&evidence, size);
 	else if (!*why.reason)
 		abort();

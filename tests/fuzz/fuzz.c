@@ -6,8 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check/json.h"
-#include "check/model.h"
+#include "check/report.h"
 #include "commands.h"
 
 char *fuzz_copy(const uint8_t *data, size_t size)
@@ -63,7 +62,7 @@ static char *render(const struct evidence *evidence, const struct format *format
 		.deciding = {{"clock_gettime", "CLOCK_BOOTTIME"}},
 		.max_ns = 50};
 	static struct outcome outcome;
-	const struct document document = {.evidence = evidence,
+	const struct check_report report = {.evidence = evidence,
 		.diagnosis = &diagnosis,
 		.policy = &policy,
 		.outcome = &outcome};
@@ -73,7 +72,7 @@ static char *render(const struct evidence *evidence, const struct format *format
 
 	diagnose(evidence, &diagnosis);
 	policy_judge(&policy, evidence, diagnosis.verdict.kind, &outcome);
-	if (!out || !format->write(&document, &style, out) || fclose(out) != 0)
+	if (!out || !format->write(&report, &style, out) || fclose(out) != 0)
 		abort();
 	return bytes;
 }
@@ -99,7 +98,7 @@ void fuzz_judge(const struct evidence *evidence, size_t size)
 	free(render(evidence, format_of(size), &length));
 	bytes = render(evidence, cli_find_format(&check_command, "json"), &length);
 	memset(&again, 0, sizeof(again));
-	if (!json_parse(bytes, length, &again, &why))
+	if (!check_json_parse(bytes, length, &again, &why))
 		abort();
 	free(bytes);
 	verdict_find(evidence, &first);

@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "bench/report.h"
-#include "check/json.h"
+#include "check/report.h"
 #include "compare/model.h"
 #include "fleet/report.h"
 #include "trace/report.h"
@@ -31,7 +31,7 @@ static const struct {
 static bool print_schema(const char *name)
 {
 	if (strcmp(name, "check") == 0)
-		return json_schema(stdout);
+		return check_json_schema(stdout);
 	for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
 		const struct document_part parts[] = {{.fields = documents[i].fields}, {0}};
 

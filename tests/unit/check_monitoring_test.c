@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/monitoring.h"
-#include "check/prometheus.h"
+#include "check/report.h"
 #include "unit/dice.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
@@ -23,7 +22,7 @@ static struct outcome outcome;
 /* What a format prints for the evidence; the caller frees it. */
 static char *print(bool (*write)(const void *, const struct style *, FILE *))
 {
-	struct document document = {.evidence = &evidence,
+	struct check_report report = {.evidence = &evidence,
 		.diagnosis = &diagnosis,
 		.policy = &policy,
 		.outcome = &outcome};
@@ -35,7 +34,7 @@ static char *print(bool (*write)(const void *, const struct style *, FILE *))
 	assert_non_null(out);
 	diagnose(&evidence, &diagnosis);
 	policy_judge(&policy, &evidence, diagnosis.verdict.kind, &outcome);
-	assert_true(write(&document, &style, out));
+	assert_true(write(&report, &style, out));
 	fclose(out);
 	return text;
 }
@@ -75,7 +74,7 @@ static void a_status_line_has_one_bar_and_valid_perfdata(void **state)
 		char *text, *rest;
 
 		roll(&dice);
-		text = print(nagios_write);
+		text = print(check_report_nagios);
 		rest = strchr(text, '\n');
 		assert_non_null(rest);
 		*rest++ = '\0';
@@ -96,7 +95,7 @@ static void a_line_has_its_columns_whatever_is_in_them(void **state)
 		char *text;
 
 		roll(&dice);
-		text = print(line_write);
+		text = print(check_report_line);
 		assert_matches(text,
 			"^[^ ]+ +(ok|fallback|slow|unknown) +[^ ]+ +[^ ]+ +([0-9.]+|-) [^ ]+ "
 			".*\n$");
@@ -114,7 +113,7 @@ static void each_metric_is_a_valid_sample_below_its_type(void **state)
 		char metric[64] = "", *text, *rest, *line;
 
 		roll(&dice);
-		rest = text = print(prometheus_write);
+		rest = text = print(check_report_prometheus);
 		while ((line = strsep(&rest, "\n")) && *line) {
 			if (sscanf(line, "# TYPE %63s gauge", metric) == 1)
 				continue;
@@ -134,18 +133,18 @@ static void states_are_those_of_a_plugin(void **state)
 	(void)state;
 	policy = (struct policy){.max_ns = 0};
 	evidence_make_healthy(&evidence);
-	free(print(nagios_write));
-	assert_int_equal(nagios_exit_status(&outcome), 0);
+	free(print(check_report_nagios));
+	assert_int_equal(check_nagios_status(&outcome), 0);
 	evidence_make_falling_back(&evidence, "hpet");
-	free(print(nagios_write));
-	assert_int_equal(nagios_exit_status(&outcome), 1);
+	free(print(check_report_nagios));
+	assert_int_equal(check_nagios_status(&outcome), 1);
 	policy.max_ns = 1;
-	free(print(nagios_write));
-	assert_int_equal(nagios_exit_status(&outcome), 2);
+	free(print(check_report_nagios));
+	assert_int_equal(check_nagios_status(&outcome), 2);
 	evidence_remove_timing(&evidence);
 	evidence_remove_proof(&evidence, "Operation not permitted");
-	free(print(nagios_write));
-	assert_int_equal(nagios_exit_status(&outcome), 3);
+	free(print(check_report_nagios));
+	assert_int_equal(check_nagios_status(&outcome), 3);
 }
 
 int main(void)

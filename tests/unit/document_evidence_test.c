@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/json.h"
-#include "check/model.h"
+#include "check/report.h"
 #include "commands.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
@@ -28,7 +27,7 @@ static void judge(void)
 
 static char *render(const char *name, bool color)
 {
-	const struct document document = {.evidence = &evidence,
+	const struct check_report report = {.evidence = &evidence,
 		.diagnosis = &diagnosis,
 		.policy = &policy,
 		.outcome = &outcome};
@@ -40,7 +39,7 @@ static char *render(const char *name, bool color)
 
 	judge();
 	assert_non_null(format);
-	assert_true(format->write(&document, &style, out));
+	assert_true(format->write(&report, &style, out));
 	assert_int_equal(fclose(out), 0);
 	assert_int_equal(strlen(bytes), length);
 	return bytes;
@@ -379,7 +378,7 @@ static void every_format_renders_any_evidence(void **state)
 /* Each line is a document, and says which file it is of. */
 static void one_of_several_documents_is_a_line(void **state)
 {
-	const struct document document = {.evidence = &evidence,
+	const struct check_report report = {.evidence = &evidence,
 		.diagnosis = &diagnosis,
 		.policy = &policy,
 		.outcome = &outcome,
@@ -393,7 +392,7 @@ static void one_of_several_documents_is_a_line(void **state)
 	(void)state;
 	healthy();
 	judge();
-	assert_true(json_write(&document, &style, out));
+	assert_true(check_report_json(&report, &style, out));
 	assert_int_equal(fclose(out), 0);
 	assert_ptr_equal(strchr(bytes, '\n'), bytes + length - 1);
 	root = json_loads(bytes, JSON_REJECT_DUPLICATES, NULL);
@@ -465,7 +464,7 @@ static void a_recorded_document_is_judged_the_same_again(void **state)
 
 	scenario->make();
 	first = render("json", false);
-	if (!json_parse(first, strlen(first), &evidence, &why))
+	if (!check_json_parse(first, strlen(first), &evidence, &why))
 		fail_msg("%s", why.reason);
 	again = render("json", false);
 	assert_string_equal(again, first);
@@ -497,7 +496,7 @@ static void any_document_read_again_is_the_same(void **state)
 
 		evidence_roll(&evidence, &dice);
 		first = render("json", false);
-		if (!json_parse(first, strlen(first), &evidence, &why))
+		if (!check_json_parse(first, strlen(first), &evidence, &why))
 			fail_msg("%s:\n%s", why.reason, first);
 		again = render("json", false);
 		assert_same_document(again, first);
@@ -511,7 +510,7 @@ static void assert_refused(json_t *root, const char *wanted)
 	char *bytes = json_dumps(root, 0);
 	struct fact why = {0};
 
-	if (json_parse(bytes, strlen(bytes), &evidence, &why))
+	if (check_json_parse(bytes, strlen(bytes), &evidence, &why))
 		fail_msg("accepted; expected: %s", wanted);
 	assert_string_equal(why.reason, wanted);
 	free(bytes);
@@ -648,7 +647,7 @@ static void *allocate(size_t size)
 /* Without memory a document is whole or an error: no key is dropped in silence. */
 static void a_document_is_whole_or_an_error_when_memory_runs_out(void **state)
 {
-	const struct document document = {.evidence = &evidence,
+	const struct check_report report = {.evidence = &evidence,
 		.diagnosis = &diagnosis,
 		.policy = &policy,
 		.outcome = &outcome};
@@ -666,7 +665,7 @@ static void a_document_is_whole_or_an_error_when_memory_runs_out(void **state)
 
 		allocations_left = failures;
 		json_set_alloc_funcs(allocate, free);
-		written = json_write(&document, &style, out);
+		written = check_report_json(&report, &style, out);
 		json_set_alloc_funcs(malloc, free);
 		assert_int_equal(fclose(out), 0);
 		if (written)
@@ -689,7 +688,7 @@ static void a_broken_document_is_refused_with_a_reason(void **state)
 	for (size_t i = 0; i < COUNT(broken); i++) {
 		struct fact why = {0};
 
-		if (json_parse(broken[i], strlen(broken[i]), &evidence, &why))
+		if (check_json_parse(broken[i], strlen(broken[i]), &evidence, &why))
 			fail_msg("%s was taken", broken[i]);
 		assert_true(*why.reason);
 	}
@@ -708,7 +707,7 @@ static void a_document_cut_anywhere_is_refused(void **state)
 	for (size_t cut = 0; cut + 2 < length; cut += 7) {
 		struct fact why = {0};
 
-		assert_false(json_parse(bytes, cut, &evidence, &why));
+		assert_false(check_json_parse(bytes, cut, &evidence, &why));
 		assert_true(*why.reason);
 	}
 	free(bytes);

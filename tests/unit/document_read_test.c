@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "check/json.h"
+#include "check/report.h"
 #include "document.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
@@ -23,7 +23,7 @@ static char *render(bool compact)
 	static struct evidence evidence;
 	static struct diagnosis diagnosis;
 	static struct outcome outcome;
-	const struct document document = {
+	const struct check_report report = {
 		.evidence = &evidence, .diagnosis = &diagnosis, .outcome = &outcome};
 	const struct style style = {.compact = compact};
 	char *bytes = NULL;
@@ -32,7 +32,7 @@ static char *render(bool compact)
 
 	evidence_make_falling_back(&evidence, "hpet");
 	diagnose(&evidence, &diagnosis);
-	assert_true(json_write(&document, &style, out));
+	assert_true(check_report_json(&report, &style, out));
 	assert_int_equal(fclose(out), 0);
 	return bytes;
 }

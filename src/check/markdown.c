@@ -8,9 +8,6 @@
 #include <ctype.h>
 
 #include "cli/layout.h"
-#include "describe.h"
-#include "judge.h"
-#include "text.h"
 
 #define SECONDS_PER_HOUR 3600
 
@@ -36,9 +33,9 @@ static void write_policy(const struct outcome *outcome, FILE *out)
 		fputc('\n', out);
 }
 
-static void write_heading(const struct document *document, FILE *out)
+static void write_heading(const struct check_report *report, FILE *out)
 {
-	const struct diagnosis *diagnosis = document->diagnosis;
+	const struct diagnosis *diagnosis = report->diagnosis;
 	const char *question = find_question(diagnosis);
 	struct strbuf phrase = {.used = 0};
 
@@ -47,11 +44,11 @@ static void write_heading(const struct document *document, FILE *out)
 		fputc(toupper((unsigned char)*word), out);
 	fputs("\n\n", out);
 	strbuf_add(&phrase, "**");
-	describe_verdict(diagnosis, document->evidence, &phrase);
+	describe_verdict(diagnosis, report->evidence, &phrase);
 	strbuf_add(&phrase, "**");
 	wrap_text(out, 0, 0, phrase.text);
 	fputc('\n', out);
-	write_policy(document->outcome, out);
+	write_policy(report->outcome, out);
 	if (question) {
 		fputs("Question for support:\n\n> ", out);
 		wrap_text(out, 2, 2, question);
@@ -153,14 +150,14 @@ static void write_method(const struct evidence *evidence, FILE *out)
 	wrap_text(out, 0, 0, how.text);
 }
 
-static void write_evidence(const struct document *document, FILE *out)
+static void write_evidence(const struct check_report *report, FILE *out)
 {
-	const struct evidence *evidence = document->evidence;
+	const struct evidence *evidence = report->evidence;
 	struct strbuf phrase = {.used = 0}, rests = {.used = 0};
 
 	fputs("\n## Evidence\n\n", out);
 	for (unsigned i = 0; i < EVIDENCE_KINDS; i++) {
-		if (document->diagnosis->verdict.rests_on & 1u << i)
+		if (report->diagnosis->verdict.rests_on & 1u << i)
 			strbuf_add(&rests, "%s%s", rests.used ? ", " : "", evidence_kind_names[i]);
 	}
 	describe_clocksource(evidence, &phrase);
@@ -304,22 +301,22 @@ static void write_reproduce(FILE *out)
 		out);
 }
 
-bool report_write(const void *result, const struct style *style, FILE *out)
+bool check_report_markdown(const void *result, const struct style *style, FILE *out)
 {
-	const struct document *document = result;
-	const struct evidence *evidence = document->evidence;
+	const struct check_report *report = result;
+	const struct evidence *evidence = report->evidence;
 	struct strbuf cost = {.used = 0};
 
 	(void)style;
-	text_write_file(document, out);
-	write_heading(document, out);
+	check_report_write_file(report, out);
+	write_heading(report, out);
 	write_machine(evidence, out);
 	write_kernel_log(&evidence->kernel_log, out);
-	write_evidence(document, out);
+	write_evidence(report, out);
 	write_calls(evidence, out);
-	write_causes(document->diagnosis, out);
-	write_advice(document->diagnosis, out);
-	describe_cost(document->diagnosis, &cost);
+	write_causes(report->diagnosis, out);
+	write_advice(report->diagnosis, out);
+	describe_cost(report->diagnosis, &cost);
 	if (cost.used)
 		fprintf(out, "\n## Cost\n\n%s\n", cost.text);
 	write_reproduce(out);
