@@ -8,15 +8,20 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* What makes the calls slow comes before what led the kernel there, and notes come last. */
+/*
+ * What to mend comes first: the process, the vDSO, the clocksource, or why the kernel selected it.
+ * That this one has no vDSO support is the whole answer only where nothing says why it is in use.
+ */
 const struct cause_table cause_tables[CAUSE_TABLES] = {
 	{cause_process_rows, true},
 	{cause_vdso_rows, true},
 	{cause_slow_rows, true},
-	{cause_unexplained_rows, false},
 	{cause_selected_rows, false},
 	{cause_watchdog_rows, false},
 	{cause_unused_rows, false},
+	{cause_plain_rows, true},
+	{cause_unexplained_rows, false},
+	{cause_unread_rows, false},
 	{cause_note_rows, false},
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Causes in what led the kernel to a slow clocksource, other than its watchdog's figures: why it
- * does not use the TSC, by its command line or its log, and, in a table of their own, why it does
- * not use another clocksource that would be better. Most are asked for on x86 alone, on a
+ * does not use the TSC or kvm-clock, by its command line or its log, and, in a table of their own,
+ * what has become of a clocksource that was better. Most are asked for on x86 alone, on a
  * clocksource that is not chosen for its speed.
  */
 #include "rules.h"
@@ -56,6 +56,28 @@ static bool is_tsc_not_offered(const struct view *view)
 	return fact_is_known(&evidence->clocksource.available_fact) &&
 	       !clocksource_is_offered(evidence, "tsc") &&
 	       fact_is_flag(&evidence->host.invariant_tsc, true);
+}
+
+static bool is_kvm_clock_disabled(const struct view *view)
+{
+	return boot_has(view->evidence, "no-kvmclock");
+}
+
+/* A kernel that logged its use was built with it, whatever has become of it since. */
+static bool is_kvm_clock_unused(const struct view *view)
+{
+	const struct evidence *evidence = view->evidence;
+
+	return fact_is_flag(&evidence->host.kvm_clock_offered, true) &&
+	       fact_is_known(&evidence->clocksource.available_fact) &&
+	       !clocksource_is_offered(evidence, "kvm-clock") && !is_kvm_clock_disabled(view) &&
+	       !log_find(evidence, "kvm-clock: Using");
+}
+
+static void support_kvm_clock(const struct view *view, struct cause *cause)
+{
+	support_add(cause, "CPUID: the hypervisor offers kvm-clock");
+	support_kernel(view, cause);
 }
 
 static bool is_log_denied(const struct view *view)
@@ -124,6 +146,11 @@ static const struct advice_row newer_kernel_for_cpu = {.id = "newer-kernel-for-c
 	.text = "Try a newer kernel, which may know this CPU's TSC; the kernel log since boot "
 		"says more, if it is still available."};
 
+static const struct advice_row kernel_with_kvm_guest = {.id = "kernel-with-kvm-guest",
+	.effort = EFFORT_UPDATE,
+	.text = "Use a kernel that was built with CONFIG_KVM_GUEST (and CONFIG_PARAVIRT): its vDSO "
+		"can read kvm-clock, which the hypervisor offers."};
+
 const struct cause_row cause_selected_rows[] = {
 	{.id = "boot-without-tsc",
 		.text = "The TSC is disabled on the kernel command line.",
@@ -132,6 +159,19 @@ const struct cause_row cause_selected_rows[] = {
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_boot,
 		.advice = {&advice_drop_boot}},
+	{.id = "kvm-clock-disabled",
+		.text = "kvm-clock is disabled on the kernel command line.",
+		.when = {.needs = SECOND_CHOICE | GUEST, .applies = is_kvm_clock_disabled},
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_boot,
+		.advice = {&advice_drop_boot}},
+	{.id = "kvm-clock-unused",
+		.text = "The hypervisor offers kvm-clock, but this kernel does not use it: it was "
+			"built without CONFIG_KVM_GUEST.",
+		.when = {.needs = SECOND_CHOICE, .applies = is_kvm_clock_unused},
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_kvm_clock,
+		.advice = {&kernel_with_kvm_guest}},
 	{.id = "tsc-unsynchronised",
 		.text = "The kernel found that the TSCs of this machine's CPUs disagree.",
 		.when = {.needs = SECOND_CHOICE | TSC_UNSYNCHRONISED},
@@ -159,15 +199,19 @@ const struct cause_row cause_selected_rows[] = {
 		.support = support_invariance,
 		.advice = {&ask_for_invariant_tsc}},
 	{.id = "tsc-not-offered",
-		.text = "The CPU advertises an invariant TSC, but the kernel does not offer it: it "
-			"is too old for this CPU, or it rejected the TSC and the log entry is gone "
-			"or unreadable.",
+		.text = "The kernel is too old to know this CPU's invariant TSC, or rejected it in a "
+			"log entry that is gone or unreadable.",
 		.when = {.needs = SECOND_CHOICE,
 			.unless = NO_TSC_AT_BOOT | TSC_DISTRUSTED | TSC_UNCALIBRATED | TSC_UNBOUND,
 			.applies = is_tsc_not_offered},
 		.certainty = CERTAINTY_POSSIBLE,
 		.support = support_invariance,
 		.advice = {&newer_kernel_for_cpu}},
+	{0},
+};
+
+/* What could not be read is no cause: it comes after them. */
+const struct cause_row cause_unread_rows[] = {
 	{.id = "kernel-log-denied",
 		.text = "This user may not read the kernel log, which would say why this "
 			"clocksource was chosen.",
@@ -180,7 +224,7 @@ const struct cause_row cause_selected_rows[] = {
 	{0},
 };
 
-/* ---- a better clocksource that is refused, disabled, not built in, or removed ---- */
+/* ---- a better clocksource that is refused or removed ---- */
 
 /* The last clocksource= of the command line that is not in use and not offered; "" if none. */
 static void find_refused(const struct evidence *evidence, char name[CLOCKSOURCE_NAME_SIZE])
@@ -224,28 +268,6 @@ static void support_refused(const struct view *view, struct cause *cause)
 	support_add_log(cause, log_find(view->evidence, "Override clocksource"));
 }
 
-static bool is_kvm_clock_disabled(const struct view *view)
-{
-	return boot_has(view->evidence, "no-kvmclock");
-}
-
-/* A kernel that logged its use was built with it, whatever has become of it since. */
-static bool is_kvm_clock_unused(const struct view *view)
-{
-	const struct evidence *evidence = view->evidence;
-
-	return fact_is_flag(&evidence->host.kvm_clock_offered, true) &&
-	       fact_is_known(&evidence->clocksource.available_fact) &&
-	       !clocksource_is_offered(evidence, "kvm-clock") && !is_kvm_clock_disabled(view) &&
-	       !log_find(evidence, "kvm-clock: Using");
-}
-
-static void support_kvm_clock(const struct view *view, struct cause *cause)
-{
-	support_add(cause, "CPUID: the hypervisor offers kvm-clock");
-	support_kernel(view, cause);
-}
-
 static void support_unbound(const struct view *view, struct cause *cause)
 {
 	const struct kernel_log_line *line = log_find_tsc_in_use(view->evidence);
@@ -253,11 +275,6 @@ static void support_unbound(const struct view *view, struct cause *cause)
 	support_add_log(cause, line);
 	support_add_log(cause, log_find_after(view->evidence, line, "Switched to clocksource"));
 }
-
-static const struct advice_row kernel_with_kvm_guest = {.id = "kernel-with-kvm-guest",
-	.effort = EFFORT_UPDATE,
-	.text = "Use a kernel that was built with CONFIG_KVM_GUEST (and CONFIG_PARAVIRT): its vDSO "
-		"can read kvm-clock, which the hypervisor offers."};
 
 static const struct advice_row reboot_for_tsc = {.id = "reboot-for-tsc",
 	.effort = EFFORT_UNDO,
@@ -274,19 +291,6 @@ const struct cause_row cause_unused_rows[] = {
 		.certainty = CERTAINTY_LIKELY,
 		.proves = is_refused_in_log,
 		.support = support_refused},
-	{.id = "kvm-clock-disabled",
-		.text = "kvm-clock is disabled on the kernel command line.",
-		.when = {.needs = SECOND_CHOICE | GUEST, .applies = is_kvm_clock_disabled},
-		.certainty = CERTAINTY_PROVEN,
-		.support = support_boot,
-		.advice = {&advice_drop_boot}},
-	{.id = "kvm-clock-unused",
-		.text = "The hypervisor offers kvm-clock, but this kernel does not use it: it was "
-			"built without CONFIG_KVM_GUEST.",
-		.when = {.needs = SECOND_CHOICE, .applies = is_kvm_clock_unused},
-		.certainty = CERTAINTY_LIKELY,
-		.support = support_kvm_clock,
-		.advice = {&kernel_with_kvm_guest}},
 	{.id = "tsc-unbound",
 		.text = "The kernel used tsc and left it without logging a reason: it was removed "
 			"by a write to unbind_clocksource.",

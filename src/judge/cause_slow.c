@@ -341,13 +341,6 @@ const struct cause_row cause_slow_rows[] = {
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_boot,
 		.advice = {&advice_drop_boot}},
-	{.id = "clocksource-without-vdso",
-		.text = "The vDSO does not support this clocksource; only the kernel can read it.",
-		.more = "vdso(7)",
-		.when = {.applies = is_plain},
-		.certainty = CERTAINTY_PROVEN,
-		.support = support_mode,
-		.advice = {&switch_to_own_counter}},
 	{.id = "clocksource-unseen",
 		.text = "The current clocksource (not visible from here) has no vDSO support.",
 		.more = "vdso(7)",
@@ -481,5 +474,17 @@ const struct cause_row cause_slow_rows[] = {
 		.support = support_counter,
 		.advice = {&advice_move, &ask_vmware_about_counter, &ask_xen_about_counter,
 			&ask_about_trapped_counter}},
+	{0},
+};
+
+/* The last of the causes: those of why the kernel selected this clocksource come before it. */
+const struct cause_row cause_plain_rows[] = {
+	{.id = "clocksource-without-vdso",
+		.text = "The vDSO does not support this clocksource; only the kernel can read it.",
+		.more = "vdso(7)",
+		.when = {.applies = is_plain},
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_mode,
+		.advice = {&switch_to_own_counter}},
 	{0},
 };

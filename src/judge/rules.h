@@ -242,12 +242,12 @@ struct cause_table {
 	bool explains; /* why the calls are slow: without one of these, fallback-unexplained */
 };
 
-#define CAUSE_TABLES 8
+#define CAUSE_TABLES 10
 
 extern const struct cause_table cause_tables[CAUSE_TABLES];
-extern const struct cause_row cause_process_rows[], cause_slow_rows[], cause_unexplained_rows[],
-	cause_selected_rows[], cause_vdso_rows[], cause_unused_rows[], cause_watchdog_rows[],
-	cause_note_rows[];
+extern const struct cause_row cause_process_rows[], cause_vdso_rows[], cause_slow_rows[],
+	cause_selected_rows[], cause_watchdog_rows[], cause_unused_rows[], cause_plain_rows[],
+	cause_unexplained_rows[], cause_unread_rows[], cause_note_rows[];
 
 /* Advice that is not tied to one cause; ended by NULL. */
 extern const struct advice_row *const advice_general[];

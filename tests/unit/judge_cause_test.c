@@ -212,6 +212,42 @@ static void a_healthy_host_has_no_causes(void **state)
 	assert_int_equal(find(&evidence), 0);
 }
 
+static void log_denied(struct evidence *evidence)
+{
+	on_hpet(evidence);
+	fact_set(&evidence->kernel_log.fact, FACT_DENIED, "EPERM");
+}
+
+static void distrusted_without_kvm_clock(struct evidence *evidence)
+{
+	distrusted(evidence);
+	fact_set_text(&evidence->host.hypervisor, "kvm");
+	fact_set_text(&evidence->host.boot, "no-kvmclock");
+}
+
+/* What fleet, --format line and the first screen show. */
+static void why_the_kernel_selected_a_clocksource_comes_first(void **state)
+{
+	static const struct row firsts[] = {
+		ROW(on_hpet, "clocksource-without-vdso"),
+		ROW(log_denied, "clocksource-without-vdso"),
+		ROW(distrusted, "tsc-distrusted"),
+		ROW(unsynchronised, "tsc-unsynchronised"),
+		ROW(distrusted_without_kvm_clock, "kvm-clock-disabled"),
+	};
+	static struct evidence evidence;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(firsts); i++) {
+		size_t count;
+
+		firsts[i].make(&evidence);
+		count = find(&evidence);
+		assert_string_equal(causes[0].id, firsts[i].id);
+		assert_true(is_found("clocksource-without-vdso", count));
+	}
+}
+
 /* Each of these hosts differs from its neighbours: the others' rules must miss it. */
 static void exclusive_causes_exclude_each_other(void **state)
 {
@@ -369,6 +405,7 @@ int main(void)
 		cmocka_unit_test(a_mode_that_was_read_overrides_a_version),
 		cmocka_unit_test(a_mode_that_was_read_as_none_is_proof),
 		cmocka_unit_test(a_healthy_host_has_no_causes),
+		cmocka_unit_test(why_the_kernel_selected_a_clocksource_comes_first),
 		cmocka_unit_test(exclusive_causes_exclude_each_other),
 		cmocka_unit_test(every_fault_has_a_cause_and_none_twice),
 		cmocka_unit_test(a_kernel_log_line_makes_a_cause_proven),
