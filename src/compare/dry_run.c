@@ -210,5 +210,5 @@ bool dry_run_json(const struct dry_run *dry, bool compact, FILE *out)
 {
 	const struct document_part parts[] = {{.fields = dry_run_fields, .from = dry}, {0}};
 
-	return document_write(COMPARE_SCHEMA, parts, compact, out);
+	return document_write(DRY_RUN_SCHEMA, parts, compact, out);
 }

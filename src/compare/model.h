@@ -283,6 +283,7 @@ void ranking_find(
 /* ---- text.c, json.c: what is printed ---- */
 
 #define COMPARE_SCHEMA "vdsocheck-compare/1"
+#define DRY_RUN_SCHEMA "vdsocheck-compare-dry-run/1"
 #define COMPARE_SUMMARY_SIZE 400
 #define CURRENT_PATH_SIZE 512
 

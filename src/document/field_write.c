@@ -233,7 +233,7 @@ json_t *field_command(const char *schema)
 {
 	const char *dash = strchr(schema, '-');
 
-	return dash ? json_stringn(dash + 1, strcspn(dash + 1, "/")) : json_string("check");
+	return dash ? json_stringn(dash + 1, strcspn(dash + 1, "-/")) : json_string("check");
 }
 
 bool document_write(const char *schema, const struct document_part *parts, bool compact, FILE *out)

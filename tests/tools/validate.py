@@ -41,8 +41,7 @@ def validator(name, parts):
 
 def problem(document, parts=False):
     """What is wrong with it; None: nothing."""
-    kind = "-dry-run" if "dry_run" in document else ""
-    name = str(document.get("schema")).replace("/", f"{kind}-")
+    name = str(document.get("schema")).replace("/", "-")
     if not os.path.exists(f"{SHARE}/{name}.schema.json"):
         return f"there is no schema {name}"
     for error in validator(name, parts).iter_errors(document):
