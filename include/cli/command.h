@@ -34,8 +34,10 @@ struct format {
 	const char *name;
 	const char *summary; /* for --help; may be NULL */
 	unsigned depth;      /* how much must be measured for it, as the command counts it */
+	unsigned needs;      /* what else, in bits of the command's own */
 	bool (*write)(const void *result, const struct style *style, FILE *out);
 	/* false: out of memory */
+	int (*status)(const void *result); /* its own exit status; NULL: the command's */
 };
 
 /* Needed to print all there is. */

@@ -130,10 +130,10 @@ static int run(struct cli *cli)
 }
 
 static const struct format formats[] = {
-	{"text", NULL, DEPTH_ALL, bench_report_text},
-	{"json", NULL, DEPTH_ALL, bench_report_json},
-	{"csv", NULL, DEPTH_ALL, bench_report_csv},
-	{"markdown", NULL, DEPTH_ALL, bench_report_markdown},
+	{.name = "text", .write = bench_report_text},
+	{.name = "json", .write = bench_report_json},
+	{.name = "csv", .write = bench_report_csv},
+	{.name = "markdown", .write = bench_report_markdown},
 	{0},
 };
 

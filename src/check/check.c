@@ -18,6 +18,13 @@
 /* What is measured for a format, above what the exit status needs; DEPTH_ALL for all of it. */
 #define DEPTH_SCREEN 1u
 
+/* What else a format needs. */
+enum {
+	NEEDS_LOG = 1 << 0, /* of the kernel, whatever the verdict */
+	NEEDS_IDENTITY = 1 << 1,
+	NEEDS_ONE_HOST = 1 << 2, /* two would be two statuses, or each metric twice */
+};
+
 /* The exit status for this evidence; `file` as in struct check_report. */
 static int judge_and_print(struct cli *cli, const struct evidence *evidence, const char *file)
 {
@@ -36,8 +43,7 @@ static int judge_and_print(struct cli *cli, const struct evidence *evidence, con
 	diagnosis.cost.rate = request->rate;
 	policy_judge(&request->policy, evidence, diagnosis.verdict.kind, &outcome);
 	cli_print(cli, &report);
-	return cli->format->write == check_report_nagios ? check_nagios_status(&outcome)
-	                                                 : (int)outcome.exit_status;
+	return cli->format->status ? cli->format->status(&report) : (int)outcome.exit_status;
 }
 
 /* The kernel log is read only if there is something to explain, or to be shown. */
@@ -46,8 +52,7 @@ static bool needs_reasons(const struct cli *cli, const struct evidence *evidence
 	struct verdict verdict;
 
 	verdict_find(evidence, &verdict);
-	return verdict.kind != VERDICT_OK || cli->verbose ||
-	       cli->format->write == check_report_markdown;
+	return verdict.kind != VERDICT_OK || cli->verbose || cli->format->needs & NEEDS_LOG;
 }
 
 /* What must be measured for the format and for the policy; 0: what the verdict needs. */
@@ -92,12 +97,6 @@ static int check_files(struct cli *cli)
 	return worst;
 }
 
-/* Of two, a plugin would have two statuses and Prometheus each metric twice. */
-static bool is_of_one_host(const struct format *format)
-{
-	return format->write == check_report_nagios || format->write == check_report_prometheus;
-}
-
 /*
  * Of a check that is interrupted only the kernel log is left out: the rest ends within moments,
  * and its children with it.
@@ -114,7 +113,7 @@ static int check_run(struct cli *cli)
 		cli_complain_usage("--from and --sysroot are mutually exclusive");
 		return EXIT_TROUBLE;
 	}
-	if (cli->operand_count > 1 && is_of_one_host(cli->format)) {
+	if (cli->operand_count > 1 && cli->format->needs & NEEDS_ONE_HOST) {
 		cli_complain_usage("--format %s takes a single --from file", cli->format->name);
 		return EXIT_TROUBLE;
 	}
@@ -125,7 +124,7 @@ static int check_run(struct cli *cli)
 		gather_evidence(&cli->root, &evidence, depth == DEPTH_ALL, &deadline);
 		if (!stop && needs_reasons(cli, &evidence))
 			kernel_log_collect(&cli->root, &evidence.kernel_log);
-		if (request->identity || cli->format->write == check_report_line)
+		if (request->identity || cli->format->needs & NEEDS_IDENTITY)
 			host_collect_identity(&cli->root, &evidence.host);
 	} else {
 		gather_verdict(&cli->root, &evidence, &deadline);
@@ -135,14 +134,29 @@ static int check_run(struct cli *cli)
 }
 
 static const struct format formats[] = {
-	{"text", NULL, DEPTH_SCREEN, check_report_text},
-	{"json", NULL, DEPTH_ALL, check_report_json},
-	{"report", "Markdown, for a ticket", DEPTH_ALL, check_report_markdown},
-	{"prometheus", "for node_exporter's textfile collector", DEPTH_ALL,
-		check_report_prometheus},
-	{"nagios", "with a plugin's exit status", DEPTH_SCREEN, check_report_nagios},
-	{"line", "host, verdict, clocksource, mode, ns, cause, kernel", DEPTH_SCREEN,
-		check_report_line},
+	{.name = "text", .depth = DEPTH_SCREEN, .write = check_report_text},
+	{.name = "json", .depth = DEPTH_ALL, .write = check_report_json},
+	{.name = "report",
+		.summary = "Markdown, for a ticket",
+		.depth = DEPTH_ALL,
+		.needs = NEEDS_LOG,
+		.write = check_report_markdown},
+	{.name = "prometheus",
+		.summary = "for node_exporter's textfile collector",
+		.depth = DEPTH_ALL,
+		.needs = NEEDS_ONE_HOST,
+		.write = check_report_prometheus},
+	{.name = "nagios",
+		.summary = "with a plugin's exit status",
+		.depth = DEPTH_SCREEN,
+		.needs = NEEDS_ONE_HOST,
+		.write = check_report_nagios,
+		.status = check_nagios_status},
+	{.name = "line",
+		.summary = "host, verdict, clocksource, mode, ns, cause, kernel",
+		.depth = DEPTH_SCREEN,
+		.needs = NEEDS_IDENTITY,
+		.write = check_report_line},
 	{0},
 };
 

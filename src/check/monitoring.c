@@ -14,8 +14,10 @@
 
 /* ---- Nagios ---- */
 
-int check_nagios_status(const struct outcome *outcome)
+int check_nagios_status(const void *result)
 {
+	const struct outcome *outcome = ((const struct check_report *)result)->outcome;
+
 	if (policy_find(outcome, POLICY_NOT_MET))
 		return 2;
 	return outcome->exit_status == 2 ? 3 : (int)outcome->exit_status;
@@ -34,7 +36,7 @@ static void write_status(const struct check_report *report, FILE *out)
 	enum verdict_kind verdict = report->diagnosis->verdict.kind;
 	struct strbuf text = {.used = 0};
 
-	strbuf_add(&text, "VDSOCHECK %s - ", states[check_nagios_status(report->outcome)]);
+	strbuf_add(&text, "VDSOCHECK %s - ", states[check_nagios_status(report)]);
 	for (size_t i = 0; i < report->outcome->count; i++) {
 		const struct requirement *requirement = &report->outcome->requirements[i];
 

@@ -44,10 +44,10 @@ bool check_report_nagios(const void *result, const struct style *style, FILE *ou
 bool check_report_line(const void *result, const struct style *style, FILE *out);
 
 /*
- * A Nagios plugin's exit status: 0 OK, 1 WARNING for what the verdict finds wrong, 2 CRITICAL for
- * a requirement of the user's that is not met, 3 UNKNOWN.
+ * The exit status of a Nagios plugin for it: 0 OK, 1 WARNING for what the verdict finds wrong,
+ * 2 CRITICAL for a requirement of the user's that is not met, 3 UNKNOWN.
  */
-int check_nagios_status(const struct outcome *outcome);
+int check_nagios_status(const void *result);
 
 /* "==> FILE <==", as head(1) has it, if the report is one of several. */
 void check_report_write_file(const struct check_report *report, FILE *out);

@@ -387,8 +387,8 @@ static const struct option_row options[] = {
 };
 
 static const struct format formats[] = {
-	{"text", NULL, DEPTH_ALL, compare_text},
-	{"json", NULL, DEPTH_ALL, compare_json},
+	{.name = "text", .write = compare_text},
+	{.name = "json", .write = compare_json},
 	{0},
 };
 

@@ -272,9 +272,9 @@ static const struct option_row options[] = {
 };
 
 static const struct format formats[] = {
-	{"text", NULL, DEPTH_ALL, fleet_report_text},
-	{"json", NULL, DEPTH_ALL, fleet_report_json},
-	{"csv", "a line for each host", DEPTH_ALL, fleet_report_csv},
+	{.name = "text", .write = fleet_report_text},
+	{.name = "json", .write = fleet_report_json},
+	{.name = "csv", .summary = "a line for each host", .write = fleet_report_csv},
 	{0},
 };
 

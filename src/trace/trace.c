@@ -219,8 +219,8 @@ static const struct option_row options[] = {
 };
 
 static const struct format formats[] = {
-	{"text", NULL, DEPTH_ALL, trace_report_text},
-	{"json", NULL, DEPTH_ALL, trace_report_json},
+	{.name = "text", .write = trace_report_text},
+	{.name = "json", .write = trace_report_json},
 	{0},
 };
 

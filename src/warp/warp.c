@@ -153,8 +153,8 @@ static const struct option_row options[] = {
 };
 
 static const struct format formats[] = {
-	{"text", NULL, DEPTH_ALL, warp_report_text},
-	{"json", NULL, DEPTH_ALL, warp_report_json},
+	{.name = "text", .write = warp_report_text},
+	{.name = "json", .write = warp_report_json},
 	{0},
 };
 

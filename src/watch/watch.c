@@ -329,8 +329,8 @@ static const struct option_row options[] = {
 };
 
 static const struct format formats[] = {
-	{"text", NULL, DEPTH_ALL, watch_event_text},
-	{"json", "one line for each event", DEPTH_ALL, watch_event_json},
+	{.name = "text", .write = watch_event_text},
+	{.name = "json", .summary = "one line for each event", .write = watch_event_json},
 	{0},
 };
 

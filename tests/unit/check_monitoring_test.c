@@ -18,14 +18,12 @@ static struct evidence evidence;
 static struct diagnosis diagnosis;
 static struct policy policy;
 static struct outcome outcome;
+static const struct check_report report = {
+	.evidence = &evidence, .diagnosis = &diagnosis, .policy = &policy, .outcome = &outcome};
 
 /* What a format prints for the evidence; the caller frees it. */
 static char *print(bool (*write)(const void *, const struct style *, FILE *))
 {
-	struct check_report report = {.evidence = &evidence,
-		.diagnosis = &diagnosis,
-		.policy = &policy,
-		.outcome = &outcome};
 	struct style style = {.verbose = false};
 	char *text = NULL;
 	size_t size;
@@ -134,17 +132,17 @@ static void states_are_those_of_a_plugin(void **state)
 	policy = (struct policy){.max_ns = 0};
 	evidence_make_healthy(&evidence);
 	free(print(check_report_nagios));
-	assert_int_equal(check_nagios_status(&outcome), 0);
+	assert_int_equal(check_nagios_status(&report), 0);
 	evidence_make_falling_back(&evidence, "hpet");
 	free(print(check_report_nagios));
-	assert_int_equal(check_nagios_status(&outcome), 1);
+	assert_int_equal(check_nagios_status(&report), 1);
 	policy.max_ns = 1;
 	free(print(check_report_nagios));
-	assert_int_equal(check_nagios_status(&outcome), 2);
+	assert_int_equal(check_nagios_status(&report), 2);
 	evidence_remove_timing(&evidence);
 	evidence_remove_proof(&evidence, "Operation not permitted");
 	free(print(check_report_nagios));
-	assert_int_equal(check_nagios_status(&outcome), 3);
+	assert_int_equal(check_nagios_status(&report), 3);
 }
 
 int main(void)

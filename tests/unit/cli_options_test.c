@@ -46,7 +46,7 @@ static bool write_nothing(const void *result, const struct style *style, FILE *o
 }
 
 static const struct format formats[] = {
-	{"text", NULL, 1, write_nothing}, {"json", NULL, 1, write_nothing}, {0}};
+	{.name = "text", .write = write_nothing}, {.name = "json", .write = write_nothing}, {0}};
 
 static const struct option_row first_options[] = {
 	{OPTION_FILES, "files", "FILE...", "read these"},
