@@ -67,6 +67,9 @@ bool text_is_time(struct span text);
 /* Decimal digits only. False, and *value untouched, for anything else. */
 bool number_parse(struct span text, uint64_t *value);
 
+/* "0-3", or "8" for a range of one. False for anything else. */
+bool number_parse_range(struct span text, uint64_t *first, uint64_t *last);
+
 /* Hexadecimal digits only, no "0x". False, and *value untouched, for anything else. */
 bool number_parse_hex(struct span text, uint64_t *value);
 

@@ -81,6 +81,7 @@ struct command {
 	 */
 	const char *program;
 	const char *operands; /* not NULL: it takes operands, named so in --help */
+	bool never_verbose;   /* it has no more details: no --verbose */
 	int trouble;          /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
 	/*
 	 * It needs root's capabilities while it runs. Without it, it has those to read files,
@@ -178,7 +179,7 @@ bool parse_next(struct span *list, struct span *word);
 
 /* The takers of option values; false after a complaint that names option, value and limits. */
 bool take_duration(const char *option, const char *value, int64_t *ns);
-bool take_count(const char *option, struct span value, uint64_t *count);
+bool take_count(const char *option, struct span value, const char *what, uint64_t *count);
 
 /* Calls per second: "485000", "485k" or "485k/s". */
 bool take_rate(const char *option, const char *value, double *rate);

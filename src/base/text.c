@@ -174,6 +174,15 @@ bool number_parse(struct span text, uint64_t *value)
 	return parse_in_base(text, 10, value);
 }
 
+bool number_parse_range(struct span text, uint64_t *first, uint64_t *last)
+{
+	struct span front = text_take_until(&text, '-');
+
+	if (text.at == front.at + front.length) /* no "-" */
+		text = front;
+	return number_parse(front, first) && number_parse(text, last) && *first <= *last;
+}
+
 bool number_parse_hex(struct span text, uint64_t *value)
 {
 	return parse_in_base(text, 16, value);

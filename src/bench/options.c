@@ -2,6 +2,7 @@
 /* The options of bench: lists add up when they are given again. */
 #include "options.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -25,7 +26,7 @@ const struct option_row bench_options[] = {
 	{OPTION_PATH, "path", "LIST", "only these paths: vdso, libc, syscall"},
 	{'d', "duration", "TIME", "measure for TIME: 1 (the default), 0.5, 500ms, 5m"},
 	{'d', "time", "TIME", NULL},
-	{OPTION_CPU, "cpu", "LIST", "measure on each of these CPUs in turn, or on all"},
+	{OPTION_CPU, "cpu", "LIST", "measure on each of these CPUs in turn: 0,4-7, or all"},
 	{OPTION_HISTOGRAM, "histogram", NULL, "below the table, draw histograms of single calls"},
 	{OPTION_COLD, "cold", NULL, "also time single calls with cold caches"},
 	{OPTION_CALLS, "calls", "LIST",
@@ -80,7 +81,8 @@ static bool take_calls(struct cli *cli, struct span word)
 		cli_complain_usage("--calls: at most %d counts are accepted", BENCH_COUNT_MAX);
 		return false;
 	}
-	return take_count("--calls", word, &request->counts[request->count_count++]);
+	return take_count("--calls", word, "calls from 1 to 1000G, such as 5000, 500k or 5M",
+		&request->counts[request->count_count++]);
 }
 
 static bool is_listed(const int *cpus, size_t count, uint64_t cpu)
@@ -97,25 +99,33 @@ static bool take_cpu(struct cli *cli, struct span word)
 	static int allowed[CPUS_MAX];
 	struct bench_request *request = cli->own;
 	size_t count = cpus_list(allowed, CPUS_MAX);
-	uint64_t cpu;
+	struct span step = word, range = text_take_until(&step, ':');
+	uint64_t first, last, stride = 1;
 
 	if (text_equals(word, "all")) {
 		memcpy(request->cpus, allowed, sizeof(allowed));
 		request->cpu_count = count;
 		return true;
 	}
-	if (!number_parse(word, &cpu)) {
-		cli_complain_usage("--cpu: '%.*s' is neither a CPU number nor 'all'",
+	if (!number_parse_range(range, &first, &last) ||
+		(range.length < word.length && (!number_parse(step, &stride) || !stride))) {
+		cli_complain_usage("--cpu: '%.*s' is not a CPU, a range such as 0-3 or 0-6:2, or "
+				   "'all'",
 			(int)word.length, word.at);
 		return false;
 	}
-	if (!is_listed(allowed, count, cpu)) {
-		cli_complain("--cpu: CPU '%.*s' is not available to this process", (int)word.length,
-			word.at);
-		return false;
+	for (uint64_t cpu = first; cpu <= last; cpu += stride) {
+		if (!is_listed(allowed, count, cpu)) {
+			cli_complain(
+				"--cpu: CPU %" PRIu64 " is not available to this process", cpu);
+			return false;
+		}
+		if (!is_listed(request->cpus, request->cpu_count, cpu))
+			request->cpus[request->cpu_count++] = (int)cpu;
+		/* A stride beyond all CPUs must not wrap around. */
+		if (stride > last - cpu)
+			break;
 	}
-	if (!is_listed(request->cpus, request->cpu_count, cpu))
-		request->cpus[request->cpu_count++] = (int)cpu;
 	return true;
 }
 

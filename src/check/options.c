@@ -195,7 +195,8 @@ bool check_take(struct cli *cli, int id, const char *value)
 	case OPTION_DECIDING:
 		return take_list(value, take_deciding, cli);
 	case OPTION_MAX_NS:
-		return take_count("--max-ns", text_span(value), &request->policy.max_ns);
+		return take_count("--max-ns", text_span(value), "nanoseconds, such as 60",
+			&request->policy.max_ns);
 	default:
 		return request->identity = true;
 	}

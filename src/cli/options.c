@@ -21,8 +21,7 @@ static const struct option_row common[] = {
 	{'J', "json", NULL, "print JSON, the same as --format json"},
 	{'o', "output", "FILE", "write to FILE atomically"},
 	{OPTION_COLOR, "color", "WHEN", "use colour: auto (the default), always, never"},
-	{'q', "quiet", NULL,
-		"print nothing: the exit status is the answer; -o still writes its FILE"},
+	{'q', "quiet", NULL, "print nothing on standard output; -o still writes its FILE"},
 	{'v', "verbose", NULL, "print all details"},
 	{'h', "help", NULL, "print this help"},
 	{'V', "version", NULL, "print the version"},
@@ -44,6 +43,8 @@ const struct option_row *row_at(const struct command *command, size_t *at)
 		own++;
 	if (*at < own)
 		return &command->options[(*at)++];
+	if (common[*at - own].id == 'v' && command->never_verbose)
+		++*at;
 	if (!common[*at - own].name)
 		return NULL;
 	return &common[(*at)++ - own];
@@ -182,12 +183,17 @@ static bool is_given(const struct option_row *row, int argc, char **argv)
 /* Takes the command's name out of the words. */
 static bool choose_command(struct cli *cli, int *argc, char **argv)
 {
-	int place = find_operand(*argc, argv);
+	int place;
 
-	if (place < *argc && strcmp(argv[place], "help") == 0) {
-		cli->help = true;
+	/* As git(1) takes "help help" and "version". */
+	while ((place = find_operand(*argc, argv)) < *argc) {
+		if (strcmp(argv[place], "help") == 0)
+			cli->help = true;
+		else if (strcmp(argv[place], "version") == 0)
+			cli->version = true;
+		else
+			break;
 		remove_word(argc, argv, place);
-		place = find_operand(*argc, argv);
 	}
 	if (place == *argc)
 		return true;
@@ -219,13 +225,14 @@ static void fill_tables(struct getopt_tables *tables, const struct command *comm
 {
 	const struct option_row *row;
 	char *letter = tables->letters;
+	size_t count = 0;
 
 	*tables = (struct getopt_tables){.letters = ""};
 	if (command->program)
 		*letter++ = '+';
 	*letter++ = ':';
-	for (size_t at = 0; at < OPTION_MAX && (row = row_at(command, &at));) {
-		tables->names[at - 1] = (struct option){.name = row->name,
+	for (size_t at = 0; count < OPTION_MAX && (row = row_at(command, &at));) {
+		tables->names[count++] = (struct option){.name = row->name,
 			.has_arg = row->argument ? required_argument : no_argument,
 			.val = row->id};
 		if (row->id >= OPTION_FORMAT)

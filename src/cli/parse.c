@@ -95,7 +95,9 @@ bool parse_duration(struct span text, int64_t *ns)
 	if (point && !parse_fraction(
 			     (struct span){point + 1, text.length - whole.length - 1}, &fraction))
 		return false;
-	if (!number_parse(whole, &number) || number > (uint64_t)(DURATION_MAX / unit))
+	if (!whole.length && point)
+		number = 0; /* ".5", as sleep(1) takes it */
+	else if (!number_parse(whole, &number) || number > (uint64_t)(DURATION_MAX / unit))
 		return false;
 	value = (int64_t)number * unit + (int64_t)(fraction * (double)unit);
 	if (value < DURATION_MIN || value > DURATION_MAX)
@@ -128,12 +130,12 @@ bool take_duration(const char *option, const char *value, int64_t *ns)
 	return false;
 }
 
-bool take_count(const char *option, struct span value, uint64_t *count)
+bool take_count(const char *option, struct span value, const char *what, uint64_t *count)
 {
 	if (parse_count(value, count))
 		return true;
-	cli_complain_usage("%s: '%.*s' is not a count from 1 to 1000G, such as 5000, 500k or 5M",
-		option, (int)value.length, value.at);
+	cli_complain_usage(
+		"%s: '%.*s' is not a number of %s", option, (int)value.length, value.at, what);
 	return false;
 }
 
@@ -144,7 +146,8 @@ bool take_rate(const char *option, const char *value, double *rate)
 
 	if (text.length > 2 && strcmp(value + text.length - 2, "/s") == 0)
 		text.length -= 2;
-	if (!take_count(option, text, &count))
+	if (!take_count(option, text, "calls per second from 1 to 1000G, such as 485000 or 485k",
+		    &count))
 		return false;
 	*rate = (double)count;
 	return true;

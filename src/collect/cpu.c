@@ -154,16 +154,12 @@ static uint64_t count_listed(struct span list)
 	uint64_t total = 0;
 
 	while (list.length) {
-		struct span last = text_take_until(&list, ',');
-		struct span first = text_take_until(&last, '-');
-		uint64_t from, to;
+		uint64_t first, last;
 
-		if (last.at == first.at + first.length) /* no "-" */
-			last = first;
-		if (!number_parse(first, &from) || !number_parse(last, &to) || to < from ||
-			to > INT32_MAX)
+		if (!number_parse_range(text_take_until(&list, ','), &first, &last) ||
+			last > INT32_MAX)
 			return 0;
-		total += to - from + 1;
+		total += last - first + 1;
 	}
 	return total;
 }

@@ -409,6 +409,7 @@ const struct command compare_command = {
 	.size = sizeof(struct compare),
 	.take = take,
 	.run = run,
+	.never_verbose = true,
 	.finish = finish,
 	.privileged = true,
 };

@@ -42,7 +42,7 @@ static bool take(struct cli *cli, int id, const char *value)
 	struct request *request = cli->own;
 
 	if (id == OPTION_TOP)
-		return take_count("--top", text_span(value), &request->top);
+		return take_count("--top", text_span(value), "rows, such as 20", &request->top);
 	return take_rate("--rate", value, &request->rate);
 }
 

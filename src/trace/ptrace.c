@@ -257,7 +257,7 @@ static int seize_all(struct threads *threads, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	tasks = opendir(path);
 	if (!tasks)
-		return errno;
+		return kill(pid, 0) < 0 ? errno : ENOENT;
 	do
 		error = seize_new_threads(threads, tasks, &found);
 	while (!error && found);

@@ -61,7 +61,7 @@ static bool take(struct cli *cli, int id, const char *value)
 	case 'a':
 		return request->all = true;
 	case OPTION_TOP:
-		return take_count("--top", text_span(value), &request->top);
+		return take_count("--top", text_span(value), "rows, such as 20", &request->top);
 	case 'p':
 		return take_pid(value, &request->pid);
 	default:
@@ -177,6 +177,23 @@ static int attach(struct cli *cli, struct trace_evidence *trace)
 
 /* ---- both ---- */
 
+/* False after a complaint. */
+static bool is_one_target(const struct cli *cli)
+{
+	const struct request *request = cli->own;
+	int targets = (cli->operand_count > 0) + (request->pid > 0) + request->all;
+
+	if (targets == 0)
+		cli_complain_usage("specify a program to run, --pid or --all");
+	else if (targets > 1)
+		cli_complain_usage("a program to run, --pid and --all are mutually exclusive");
+	else if (request->top && !request->all)
+		cli_complain_usage("--top requires --all");
+	else
+		return true;
+	return false;
+}
+
 static int run(struct cli *cli)
 {
 	static struct trace_evidence trace;
@@ -190,10 +207,8 @@ static int run(struct cli *cli)
 		trace_plan_add_clock_calls(&request->plan);
 	}
 	trace.plan = &request->plan;
-	if ((cli->operand_count > 0) + (request->pid > 0) + request->all != 1) {
-		cli_complain_usage("specify a program to run, --pid or --all");
+	if (!is_one_target(cli))
 		return STATUS_TROUBLE;
-	}
 	moment_collect(&cli->root, &moment);
 	if (request->all)
 		report.exit_status = count_host(cli, &trace);
@@ -240,6 +255,7 @@ const struct command trace_command = {
 	.size = sizeof(struct request),
 	.take = take,
 	.run = run,
+	.never_verbose = true,
 	.program = "-- PROGRAM [ARGUMENT]...",
 	.privileged = true,
 	.trouble = STATUS_TROUBLE,

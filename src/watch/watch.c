@@ -349,5 +349,6 @@ const struct command watch_command = {
 	.size = sizeof(struct request),
 	.take = take,
 	.run = run,
+	.never_verbose = true,
 	.runs_program = true,
 };

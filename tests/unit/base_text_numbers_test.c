@@ -37,6 +37,22 @@ static void anything_else_is_refused_and_leaves_the_value(void **state)
 	assert_int_equal(value, 42);
 }
 
+static void ranges_have_a_first_and_a_last(void **state)
+{
+	static const char *const bad[] = {"", "-", "1-", "-1", "3-1", "1-2-3", "1,2", " 1-2",
+		"1 -2", "0-18446744073709551616", "x"};
+	uint64_t first, last;
+
+	(void)state;
+	assert_true(number_parse_range(text_span("0-3"), &first, &last));
+	assert_true(first == 0 && last == 3);
+	assert_true(number_parse_range(text_span("8"), &first, &last));
+	assert_true(first == 8 && last == 8);
+	assert_true(number_parse_range(text_span("5-5"), &first, &last));
+	for (size_t i = 0; i < COUNT(bad); i++)
+		assert_false(number_parse_range(text_span(bad[i]), &first, &last));
+}
+
 static void invalid_hexadecimal_is_refused(void **state)
 {
 	static const char *const bad[] = {
@@ -71,6 +87,7 @@ static void what_was_printed_is_read_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ranges_have_a_first_and_a_last),
 		cmocka_unit_test(the_whole_range_is_accepted),
 		cmocka_unit_test(anything_else_is_refused_and_leaves_the_value),
 		cmocka_unit_test(invalid_hexadecimal_is_refused),

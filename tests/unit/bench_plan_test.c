@@ -120,6 +120,32 @@ static void options_without_effect_are_refused(void **state)
 	assert_true(plan.cpu_count > 0);
 }
 
+static void cpus_are_listed_as_taskset_lists_them(void **state)
+{
+	int cpus[CPUS_MAX];
+	size_t count = cpus_list(cpus, CPUS_MAX);
+	struct bench_plan plan;
+	char list[64];
+
+	(void)state;
+	for (size_t i = 0; i + 1 < count; i++) {
+		if (cpus[i + 1] != cpus[i] + 1)
+			continue;
+		snprintf(list, sizeof(list), "%d-%d", cpus[i], cpus[i + 1]);
+		assert_true(PLAN(&plan, "--cpu", list));
+		assert_int_equal(plan.cpu_count, 2);
+		assert_int_equal(plan.cpus[1], cpus[i + 1]);
+		snprintf(list, sizeof(list), "%d-%d:2,%d", cpus[i], cpus[i + 1], cpus[i]);
+		assert_true(PLAN(&plan, "--cpu", list));
+		assert_int_equal(plan.cpu_count, 1);
+		snprintf(list, sizeof(list), "%d-%d:18446744073709551615", cpus[i], cpus[i + 1]);
+		assert_true(PLAN(&plan, "--cpu", list));
+		assert_int_equal(plan.cpu_count, 1);
+		return;
+	}
+	skip(); /* no two neighbours */
+}
+
 /* The article counts calls of gettimeofday; contention is for the calls that decide. */
 static void counts_and_contention_have_their_own_calls(void **state)
 {
@@ -151,6 +177,11 @@ static void invalid_values_are_refused(void **state)
 	assert_false(PLAN(&plan, "--time", "0"));
 	assert_false(PLAN(&plan, "--cpu", "8191"));
 	assert_false(PLAN(&plan, "--cpu", "-1"));
+	assert_false(PLAN(&plan, "--cpu", "0-"));
+	assert_false(PLAN(&plan, "--cpu", "0:0"));
+	assert_false(PLAN(&plan, "--cpu", "0:"));
+	assert_false(PLAN(&plan, "--cpu", "0-1:x"));
+	assert_false(PLAN(&plan, "--cpu", "0-18446744073709551615"));
 	assert_false(PLAN(&plan, "--threads", "0"));
 	assert_false(PLAN(&plan, "--threads", "1025"));
 }
@@ -612,6 +643,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_names_everything_is_measured),
 		cmocka_unit_test(names_choose_calls),
+		cmocka_unit_test(cpus_are_listed_as_taskset_lists_them),
 		cmocka_unit_test(a_call_without_a_clock_is_not_lost_beside_one),
 		cmocka_unit_test(every_name_chooses_something),
 		cmocka_unit_test(options_without_effect_are_refused),

@@ -99,6 +99,7 @@ static const struct command fourth = {.name = "fourth",
 	.formats = formats,
 	.size = sizeof(struct request),
 	.take = take,
+	.never_verbose = true,
 	.operands = "[FILE]..."};
 
 static const struct command *const commands[] = {&first, &second, &third, &fourth, NULL};
@@ -200,8 +201,21 @@ static void help_is_also_a_command(void **state)
 	assert_true(parse("help second") && cli.help);
 	assert_ptr_equal(cli.command, &second);
 	assert_true(parse("second --help") && cli.help);
+	assert_true(parse("help help") && cli.help);
+	assert_ptr_equal(cli.command, &first);
+	assert_true(parse("help help second") && cli.help);
+	assert_ptr_equal(cli.command, &second);
 	assert_false(parse("help nope"));
 	assert_false(parse("help second first"));
+}
+
+static void version_is_also_a_command(void **state)
+{
+	(void)state;
+	assert_true(parse("version") && cli.version && !cli.help);
+	assert_true(parse("--color never version") && cli.version);
+	assert_true(parse("help version") && cli.help);
+	assert_false(parse("version nope"));
 }
 
 static void errors_name_the_word_and_the_help(void **state)
@@ -231,6 +245,8 @@ static void errors_name_the_word_and_the_help(void **state)
 		{"second --quiet -\343v", "unknown option '-"},
 		{"second -v -\343v", "unknown option '-"},
 		{"second -d", "option '-d' needs a value"},
+		{"fourth -v", "unknown option '-v'"},
+		{"fourth --verbose", "unknown option '--verbose'"},
 		{"second -d 2d", "--duration: '2d' is not a time from 10ms to 24h"},
 		{"second --format yaml", "--format: 'yaml' is not one of text, json"},
 		{"--color red", "--color: 'red' is not auto, always or never"},
@@ -260,6 +276,26 @@ static void old_names_work_and_are_not_listed(void **state)
 	assert_non_null(strstr(text, "  -d, --duration TIME    for TIME\n"));
 	assert_null(strstr(text, "--time"));
 	free(text);
+}
+
+static void commands_without_details_do_not_list_verbose(void **state)
+{
+	static const char *const lines[] = {"second --help", "fourth --help"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(lines); i++) {
+		char *text = NULL;
+		size_t length;
+		FILE *out = open_memstream(&text, &length);
+
+		assert_true(parse(lines[i]));
+		cli_write_help(&cli, commands, out);
+		fclose(out);
+		assert_int_equal(strstr(text, "--verbose") != NULL, i == 0);
+		assert_non_null(strstr(text, "--quiet"));
+		assert_non_null(strstr(text, "--version"));
+		free(text);
+	}
 }
 
 static const struct option_row *find_row(const struct command *command, const char *name)
@@ -347,8 +383,10 @@ int main(void)
 		cmocka_unit_test(options_may_come_between_operands),
 		cmocka_unit_test(lists_given_twice_are_joined),
 		cmocka_unit_test(help_is_also_a_command),
+		cmocka_unit_test(version_is_also_a_command),
 		cmocka_unit_test(errors_name_the_word_and_the_help),
 		cmocka_unit_test(old_names_work_and_are_not_listed),
+		cmocka_unit_test(commands_without_details_do_not_list_verbose),
 		cmocka_unit_test(the_same_option_is_the_same_everywhere),
 		cmocka_unit_test(a_program_keeps_its_options),
 	};

@@ -63,6 +63,8 @@ static void valid_times_are_accepted(void **state)
 		{"500ms", 500 * MS},
 		{"10ms", 10 * MS},
 		{"0.5s", S / 2},
+		{".5s", S / 2},
+		{".5", S / 2},
 		{"0.01", 10 * MS},
 		{"1m", 60 * S},
 		{"24h", 86400 * S},
@@ -83,8 +85,8 @@ static void valid_times_are_accepted(void **state)
 static void invalid_times_are_refused(void **state)
 {
 	static const char *const rows[] = {"", "s", "ms", "0", "0s", "9ms", "0.009s", "25h",
-		"24.1h", "2x", "2 s", "2S", "-1s", "+1s", "1.s", ".5s", "1..5s", "1.5.5s", "1e3s",
-		"us", "99999999999999999999s", "1.0000000001s", "86401"};
+		"24.1h", "2x", "2 s", "2S", "-1s", "+1s", "1.s", ".", ".s", "..5", "1..5s",
+		"1.5.5s", "1e3s", "us", "99999999999999999999s", "1.0000000001s", "86401"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {

@@ -68,7 +68,7 @@ _vdsocheck()
 		esac
 		;;
 	compare)
-		options='--only -d --duration --dry-run --with-guests -y --yes --sysroot --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		options='--only -d --duration --dry-run --with-guests -y --yes --sysroot --format -J --json -o --output --color -q --quiet -h --help -V --version'
 		case $prev in
 		--only) kind=none ;;
 		-d | --duration) kind=none ;;
@@ -79,7 +79,7 @@ _vdsocheck()
 		esac
 		;;
 	trace)
-		options='-e --syscall -p --pid -a --all --top -d --duration --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		options='-e --syscall -p --pid -a --all --top -d --duration --format -J --json -o --output --color -q --quiet -h --help -V --version'
 		[[ $operands == given ]] && operands=arguments || operands=program
 		case $prev in
 		-e | --syscall) kind=none ;;
@@ -92,7 +92,7 @@ _vdsocheck()
 		esac
 		;;
 	watch)
-		options='--interval -d --duration --exec --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		options='--interval -d --duration --exec --format -J --json -o --output --color -q --quiet -h --help -V --version'
 		case $prev in
 		--interval) kind=none ;;
 		-d | --duration) kind=none ;;
