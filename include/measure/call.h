@@ -98,9 +98,10 @@ int call_error(const struct call *call);
 bool call_control_returns_error(int mark);
 
 /*
- * The names of the system calls that the vDSO serves on some architecture, ended by NULL. An
- * architecture may lack some of them.
+ * The names of the system calls that the vDSO serves on some architecture. An architecture may
+ * lack some of them.
  */
-extern const char *const call_clock_names[];
+#define CALL_CLOCK_NAMES 7
+extern const char *const call_clock_names[CALL_CLOCK_NAMES];
 
 #endif

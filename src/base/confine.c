@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The allow-list for the parsing of documents. The filter is written by hand: where memory runs
- * out, libseccomp may never finish one.
- */
+/* The allow-list for the parsing of documents. */
 #include "base/confine.h"
 
 #include <fcntl.h>
-#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/filter.h"
 #include "base/privileges.h"
 #include "base/units.h"
 
@@ -83,42 +77,6 @@ static const struct rule to_write_file[] = {
 	{.name = "capset"},
 };
 
-/* Each rule takes six instructions at most, raise(3) two rules. */
-#define FILTER_MAX (6 * (ARRAY_SIZE(to_read) + ARRAY_SIZE(to_write_file) + 2) + 5)
-
-struct filter {
-	struct sock_filter code[FILTER_MAX];
-	unsigned short count;
-};
-
-static void put(struct filter *filter, struct sock_filter instruction)
-{
-	filter->code[filter->count++] = instruction;
-}
-
-static void load(struct filter *filter, size_t at)
-{
-	put(filter, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)at));
-}
-
-/* The low half of an argument. */
-static size_t place_of(unsigned argument)
-{
-	size_t at = offsetof(struct seccomp_data, args) + argument * sizeof(uint64_t);
-
-	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? at + sizeof(uint32_t) : at;
-}
-
-static void unless_skip(struct filter *filter, uint32_t value, uint8_t skip)
-{
-	put(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip));
-}
-
-static void end(struct filter *filter, uint32_t action)
-{
-	put(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
-}
-
 static void allow(struct filter *filter, const struct rule *rule)
 {
 	int number = rule->name ? seccomp_syscall_resolve_name(rule->name) : NO_CALL;
@@ -126,14 +84,15 @@ static void allow(struct filter *filter, const struct rule *rule)
 	/* Other negative numbers are of calls that this architecture lacks. */
 	if (number < 0 && number != NO_CALL)
 		return;
-	load(filter, offsetof(struct seccomp_data, nr));
-	unless_skip(filter, (uint32_t)number, rule->mask ? 4 : 1);
+	filter_load(filter, offsetof(struct seccomp_data, nr));
+	filter_unless_skip(filter, (uint32_t)number, rule->mask ? 4 : 1);
 	if (rule->mask) {
-		load(filter, place_of(rule->argument));
-		put(filter, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, rule->mask));
-		unless_skip(filter, rule->value, 1);
+		filter_load_argument(filter, rule->argument);
+		filter_put(filter,
+			(struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, rule->mask));
+		filter_unless_skip(filter, rule->value, 1);
 	}
-	end(filter, SECCOMP_RET_ALLOW);
+	filter_return(filter, SECCOMP_RET_ALLOW);
 }
 
 static void make(struct filter *filter, bool writes_file)
@@ -142,10 +101,10 @@ static void make(struct filter *filter, bool writes_file)
 	const struct rule to_end_by_signal[] = {
 		{"tgkill", 0, EXACTLY(self)}, {"tkill", 0, EXACTLY(self)}};
 
-	load(filter, offsetof(struct seccomp_data, arch));
-	unless_skip(filter, seccomp_arch_native(), 1);
-	put(filter, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 1));
-	end(filter, SECCOMP_RET_KILL_PROCESS);
+	filter_load(filter, offsetof(struct seccomp_data, arch));
+	filter_unless_skip(filter, seccomp_arch_native(), 1);
+	filter_put(filter, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 1));
+	filter_return(filter, SECCOMP_RET_KILL_PROCESS);
 	for (size_t i = 0; i < ARRAY_SIZE(to_read); i++)
 		allow(filter, &to_read[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(to_end_by_signal); i++)
@@ -153,7 +112,7 @@ static void make(struct filter *filter, bool writes_file)
 	for (size_t i = 0; writes_file && i < ARRAY_SIZE(to_write_file); i++)
 		allow(filter, &to_write_file[i]);
 	/* Before 4.14 kernels take it for SECCOMP_RET_KILL, which is as good without threads. */
-	end(filter, SECCOMP_RET_KILL_PROCESS);
+	filter_return(filter, SECCOMP_RET_KILL_PROCESS);
 }
 
 /* The Makefile defines it where a compiler adds calls of its own. */
@@ -167,12 +126,10 @@ void confine(bool writes_file)
 {
 	const char *preload = getenv("LD_PRELOAD");
 	struct filter filter = {.count = 0};
-	struct sock_fprog program = {.filter = filter.code};
 
 	if (is_instrumented || (preload && *preload))
 		return;
 	make(&filter, writes_file);
-	program.len = filter.count;
 	privileges_gain_none();
-	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+	filter_set(&filter);
 }

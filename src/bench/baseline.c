@@ -7,7 +7,6 @@
 #include "model.h"
 
 #include <errno.h>
-#include <seccomp.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #endif
 
 #include "base/child.h"
+#include "base/filter.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
 #include "measure/loop.h"
@@ -148,7 +148,7 @@ void baseline_set_up(struct bench_case cases[BASELINE_COUNT], const struct call 
 
 /* ---- a seccomp filter ---- */
 
-/* A few ms of work, but where memory runs out seccomp_load(3) of libseccomp 2.5.4 never returns. */
+/* A few ms of work. */
 #define OVERHEAD_CHILD_NS 2000000000
 #define BATCH_NS 20000
 #define ROUNDS 100
@@ -159,25 +159,13 @@ void baseline_set_up(struct bench_case cases[BASELINE_COUNT], const struct call 
  */
 #define FIRST_NUMBER 2000
 
-/* 0 or a negative errno. */
-static int fill_filter(scmp_filter_ctx filter)
+static bool set_filter(struct fact *why)
 {
-	int error = 0;
+	int numbers[SECCOMP_OVERHEAD_RULES];
 
-	for (int i = 0; i < SECCOMP_OVERHEAD_RULES && !error; i++)
-		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), FIRST_NUMBER + i, 0);
-	return error ? error : seccomp_load(filter);
-}
-
-static bool set_filter(struct fact *fact)
-{
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	int error = filter ? fill_filter(filter) : -ENOMEM;
-
-	seccomp_release(filter);
-	if (error)
-		fact_set_errno(fact, -error, "seccomp filter");
-	return error == 0;
+	for (int i = 0; i < SECCOMP_OVERHEAD_RULES; i++)
+		numbers[i] = FIRST_NUMBER + i;
+	return filter_fail_calls(numbers, SECCOMP_OVERHEAD_RULES, ENOSYS, why);
 }
 
 /* Nanoseconds of getppid now; 0, with the reason in *why, if it could not be measured. */

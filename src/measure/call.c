@@ -360,7 +360,7 @@ int call_error(const struct call *call)
 	return call_once(call) == -1 ? errno : 0;
 }
 
-const char *const call_clock_names[] = {
+const char *const call_clock_names[CALL_CLOCK_NAMES] = {
 	"clock_gettime",
 	"clock_gettime64",
 	"gettimeofday",
@@ -368,5 +368,4 @@ const char *const call_clock_names[] = {
 	"clock_getres",
 	"clock_getres_time64",
 	"getcpu",
-	NULL,
 };

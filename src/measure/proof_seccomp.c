@@ -5,10 +5,10 @@
  */
 #include "proof_run.h"
 
-#include <errno.h>
 #include <seccomp.h>
 
 #include "base/child.h"
+#include "base/filter.h"
 
 /*
  * An error number that no kernel returns (they end at 133, the internal ones at 530) and
@@ -16,48 +16,13 @@
  */
 #define MARK 3517
 
-/* 0 or a negative errno, as libseccomp has it. */
-static int add_rules(scmp_filter_ctx filter)
+bool proof_seccomp_set_filter(struct fact *why)
 {
-	int error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ALLOW);
+	int numbers[CALL_CLOCK_NAMES];
 
-	for (size_t i = 0; call_clock_names[i] && !error; i++) {
-		int number = seccomp_syscall_resolve_name(call_clock_names[i]);
-
-		/* Numbers of calls that this architecture lacks are negative. */
-		if (number < 0)
-			continue;
-		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(MARK), number, 0);
-	}
-	return error;
-}
-
-bool proof_seccomp_set_filter(struct fact *fact)
-{
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	int error;
-
-	if (!filter) {
-		fact_set(fact, FACT_FAILED, "seccomp: libseccomp could not create a filter");
-		return false;
-	}
-	error = add_rules(filter);
-	/*
-	 * libseccomp has codes of its own for what the kernel refuses: ECANCELED, and EFAULT where
-	 * SCMP_FLTATR_API_SYSRAWRC asks for the true one (2.5.0 to 2.5.4, whose filter of codes
-	 * does not know EPERM). errno has what the kernel said.
-	 */
-	errno = 0;
-	if (!error)
-		error = seccomp_load(filter);
-	if (error < 0 && errno)
-		error = -errno;
-	seccomp_release(filter);
-	if (error == -ECANCELED)
-		fact_set(fact, FACT_DENIED, "seccomp filter: rejected by the kernel");
-	else if (error)
-		fact_set_errno(fact, -error, "seccomp filter");
-	return error == 0;
+	for (size_t i = 0; i < CALL_CLOCK_NAMES; i++)
+		numbers[i] = seccomp_syscall_resolve_name(call_clock_names[i]);
+	return filter_fail_calls(numbers, CALL_CLOCK_NAMES, MARK, why);
 }
 
 bool proof_seccomp_is_caught(const struct call *call)

@@ -132,7 +132,7 @@ void trace_plan_add_clock_calls(struct trace_plan *plan)
 {
 	struct fact ignored = {0};
 
-	for (size_t i = 0; call_clock_names[i]; i++)
+	for (size_t i = 0; i < CALL_CLOCK_NAMES; i++)
 		trace_plan_add(plan, text_span(call_clock_names[i]), &ignored);
 }
 

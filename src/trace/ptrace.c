@@ -23,7 +23,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "filter.h"
 #include "run.h"
 
 /* PTRACE_O_TRACESYSGOOD marks stops at system calls with this bit. */
@@ -101,16 +100,9 @@ static void handle_stop(struct tracer *tracer, pid_t pid, int status)
 
 /* ---- a program that we start ---- */
 
-struct filter {
-	size_t count;
-	struct sock_filter instructions[TRACE_FILTER_MAX];
-};
-
-static int set_filter(void *argument)
+static int set_filter(void *filter)
 {
-	struct filter *filter = argument;
-
-	return trace_filter_set(filter->instructions, filter->count);
+	return filter_set(filter);
 }
 
 /* Until the program and all its children have ended: they are under the filter, too. */
@@ -152,7 +144,7 @@ bool trace_run_by_seccomp(struct trace_evidence *trace, struct trace_run *run, s
 	struct trace_start start;
 	int64_t start_ns;
 
-	filter.count = trace_filter_make(trace->plan, filter.instructions);
+	trace_filter_make(trace->plan, &filter);
 	if (!trace_start_fork(&trace->program, run->arguments, set_filter, &filter, &start, why))
 		return false;
 	if (ptrace(PTRACE_SEIZE, start.pid, NULL,

@@ -3,6 +3,7 @@
 #ifndef VDSOCHECK_TRACE_RUN_H
 #define VDSOCHECK_TRACE_RUN_H
 
+#include "base/filter.h"
 #include "base/root.h"
 #include "model.h"
 #include "program.h"
@@ -38,6 +39,14 @@ bool trace_attach_by_ptrace(struct trace_evidence *trace, int64_t limit_ns,
  */
 bool trace_host_by_tracepoints(const struct root *root, struct trace_evidence *trace,
 	int64_t limit_ns, const volatile bool *stop, void (*show)(double done), struct fact *why);
+
+/* ---- filter.c ---- */
+
+/*
+ * Adds the instructions of the whole filter. At a counted call it returns SECCOMP_RET_TRACE with
+ * the number of the row, plus TRACE_ROW_MAX for the 32-bit architecture, as data for the tracer.
+ */
+void trace_filter_make(const struct trace_plan *plan, struct filter *filter);
 
 /* ---- signals.c: signals and time while a program runs ---- */
 

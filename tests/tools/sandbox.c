@@ -88,7 +88,7 @@ static void refuse(const struct refusal *refusals, size_t count, unsigned answer
 		give_up("seccomp filter");
 }
 
-/* libseccomp tries seccomp(2) first and then prctl(2): to refuse filters is to refuse both. */
+/* There are two ways to set a filter. */
 static const struct refusal filters[] = {{SYS_seccomp, 0}, {SYS_prctl, PR_SET_SECCOMP}};
 
 static void no_seccomp(void)
@@ -103,7 +103,7 @@ static void no_seccomp_syscall(void)
 
 static void seccomp_kills(void)
 {
-	refuse(filters, 1, SECCOMP_RET_KILL_PROCESS);
+	refuse(filters, COUNT(filters), SECCOMP_RET_KILL_PROCESS);
 }
 
 static void capset_kills(void)

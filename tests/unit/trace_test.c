@@ -10,8 +10,8 @@
 
 #include "base/text.h"
 #include "judge.h"
-#include "trace/filter.h"
 #include "trace/model.h"
+#include "trace/run.h"
 #include "unit/unit.h"
 
 static struct trace_plan plan;
@@ -84,13 +84,12 @@ static void test_more_calls_than_there_is_room_for_are_refused(void **state)
 
 #if defined(SYS_clock_gettime) && defined(SYS_getpid)
 /* The filter's answer, by an interpreter of the five instructions that it is made of. */
-static uint32_t run_filter(
-	const struct sock_filter *filter, size_t count, const struct seccomp_data *data)
+static uint32_t run_filter(const struct filter *filter, const struct seccomp_data *data)
 {
 	uint32_t value = 0;
 
-	for (size_t at = 0; at < count; at++) {
-		const struct sock_filter *one = &filter[at];
+	for (size_t at = 0; at < filter->count; at++) {
+		const struct sock_filter *one = &filter->code[at];
 
 		switch (one->code) {
 		case BPF_LD | BPF_W | BPF_ABS:
@@ -115,17 +114,16 @@ static uint32_t run_filter(
 
 static void test_the_filter_stops_where_the_plan_counts(void **state)
 {
-	static struct sock_filter filter[TRACE_FILTER_MAX];
+	static struct filter filter;
 	static const int64_t clocks[] = {
 		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, -1, -6, 1LL << 32};
 	struct fact why = {0};
-	size_t count;
 
 	(void)state;
 	make_plan();
 	assert_true(add("rt_sigprocmask", &why));
-	count = trace_filter_make(&plan, filter);
-	assert_true(count < TRACE_FILTER_MAX);
+	trace_filter_make(&plan, &filter);
+	assert_true(filter.count <= COUNT(filter.code));
 	for (int arch = 0; arch < TRACE_ARCH_COUNT; arch++) {
 		for (int number = -1; plan.arch[arch] && number < 500; number++) {
 			for (size_t i = 0; i < COUNT(clocks); i++) {
@@ -139,7 +137,7 @@ static void test_the_filter_stops_where_the_plan_counts(void **state)
 				if (row < TRACE_ROW_MAX)
 					expected = SECCOMP_RET_TRACE |
 					           (uint32_t)(row + (size_t)arch * TRACE_ROW_MAX);
-				assert_int_equal(run_filter(filter, count, &data), expected);
+				assert_int_equal(run_filter(&filter, &data), expected);
 			}
 		}
 	}
