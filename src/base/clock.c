@@ -95,15 +95,15 @@ struct deadline deadline_half(const struct deadline *whole)
 
 int64_t deadline_left_ns(const struct deadline *deadline)
 {
-	int64_t ticks, most;
+	int64_t ticks, most, tick = tick_ns();
 
 	if (!deadline->limit_ns)
 		return INT64_MAX;
 	/* clock_t wraps on 32-bit: only the difference counts. */
 	ticks = (clock_t)deadline->at_tick - times(NULL);
 	/* times() may fail. */
-	most = deadline->limit_ns / tick_ns() + 1;
+	most = deadline->limit_ns / tick + 1;
 	if (ticks > most)
 		ticks = most;
-	return ticks > 0 ? ticks * tick_ns() : 0;
+	return ticks > 0 ? ticks * tick : 0;
 }

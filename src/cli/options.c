@@ -95,6 +95,8 @@ static void complain_of_command(const char *word)
 		if (is_slip(word, known.commands[i]->name, &least))
 			nearest = known.commands[i]->name;
 	}
+	if (is_slip(word, "help", &least))
+		nearest = "help";
 	if (nearest)
 		cli_complain("unknown command '%s'; did you mean '%s'?", word, nearest);
 	else if (files && is_file_name(word))
