@@ -5,9 +5,9 @@
  */
 #include "report.h"
 
-#include <inttypes.h>
-#include <string.h>
+#include <limits.h>
 
+#include "base/text.h"
 #include "cli/layout.h"
 
 #define NS_PER_US 1000.0
@@ -110,12 +110,14 @@ bool check_report_nagios(const void *result, const struct style *style, FILE *ou
 
 /* ---- a line ---- */
 
-/* A word and the blank after it: blanks within would shift the columns. */
+/* A word, maybe a file's name, and the blank after it: blanks within would shift the columns. */
 static int write_word(FILE *out, int width, const char *word)
 {
+	char harmless[PATH_MAX];
 	int column = 0;
 
-	for (word = *word ? word : "-"; *word; word++, column++)
+	text_copy_span(harmless, sizeof(harmless), text_span(*word ? word : "-"));
+	for (word = harmless; *word; word++, column++)
 		fputc(*word == ' ' ? '_' : *word, out);
 	return column + fprintf(out, "%*s", column < width ? width - column + 1 : 1, "");
 }

@@ -18,7 +18,7 @@ static struct evidence evidence;
 static struct diagnosis diagnosis;
 static struct policy policy;
 static struct outcome outcome;
-static const struct check_report report = {
+static struct check_report report = {
 	.evidence = &evidence, .diagnosis = &diagnosis, .policy = &policy, .outcome = &outcome};
 
 /* What a format prints for the evidence; the caller frees it. */
@@ -102,6 +102,21 @@ static void a_line_has_its_columns_whatever_is_in_them(void **state)
 	}
 }
 
+static void a_line_has_nothing_of_a_file_name_that_drives_a_terminal(void **state)
+{
+	char *text;
+
+	(void)state;
+	evidence_make_healthy(&evidence);
+	fact_set(&evidence.host.name.fact, FACT_ABSENT, "not written");
+	report.file = "x\033[31m\n\302\205web-1 ok";
+	text = print(check_report_line);
+	report.file = NULL;
+	assert_memory_equal(text, "x?[31m???web-1_ok ok", 20);
+	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+	free(text);
+}
+
 static void each_metric_is_a_valid_sample_below_its_type(void **state)
 {
 	struct dice dice = dice_start();
@@ -150,6 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_status_line_has_one_bar_and_valid_perfdata),
 		cmocka_unit_test(a_line_has_its_columns_whatever_is_in_them),
+		cmocka_unit_test(a_line_has_nothing_of_a_file_name_that_drives_a_terminal),
 		cmocka_unit_test(each_metric_is_a_valid_sample_below_its_type),
 		cmocka_unit_test(states_are_those_of_a_plugin),
 	};
