@@ -8,7 +8,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,34 +48,50 @@ static int status_of(int error)
 	return error == ENOENT || error == ENOTDIR ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 
-int trace_program_find(const char *name, struct trace_program *program)
+/* What does not fit is refused: cut, it would name another file. */
+static int try_in(struct trace_program *program, struct span folder, const char *name)
+{
+	int length = snprintf(program->file, sizeof(program->file), "%.*s/%s", (int)folder.length,
+		folder.at, name);
+
+	if (length < 0 || (size_t)length >= sizeof(program->file))
+		return ENAMETOOLONG;
+	return try_file(program->file);
+}
+
+static int search(struct trace_program *program, const char *name)
 {
 	const char *path = getenv("PATH");
 	int worst = ENOENT;
 
-	if (strchr(name, '/') || !*name) {
-		int error = try_file(name);
-
-		text_copy(program->path, sizeof(program->path), name);
-		return error ? status_of(error) : 0;
-	}
-	for (const char *at = path ? path : DEFAULT_PATH; at; at = *at ? at + 1 : NULL) {
+	for (const char *at = path ? path : DEFAULT_PATH;; at++) {
 		size_t length = strcspn(at, ":");
-		int error;
+		int error =
+			try_in(program, length ? (struct span){at, length} : text_span("."), name);
 
-		snprintf(program->path, sizeof(program->path), "%.*s/%s", length ? (int)length : 1,
-			length ? at : ".", name);
-		error = try_file(program->path);
 		if (!error)
 			return 0;
 		if (error != ENOENT && error != ENOTDIR)
 			worst = error;
 		at += length;
 		if (!*at)
-			break;
+			return worst;
 	}
-	text_copy(program->path, sizeof(program->path), name);
-	return status_of(worst);
+}
+
+int trace_program_find(const char *name, struct trace_program *program)
+{
+	size_t size = strlen(name) + 1;
+	int error = ENAMETOOLONG;
+
+	if (!strchr(name, '/') && *name) {
+		error = search(program, name);
+	} else if (size <= sizeof(program->file)) {
+		memcpy(program->file, name, size);
+		error = try_file(program->file);
+	}
+	text_copy(program->path, sizeof(program->path), error ? name : program->file);
+	return error ? status_of(error) : 0;
 }
 
 /* ---- its file ---- */
@@ -142,7 +157,7 @@ void trace_program_look(struct trace_program *program)
 	const char *preload = getenv("LD_PRELOAD");
 
 	program->preloads = preload && *preload;
-	look_at_file(program, program->path);
+	look_at_file(program, program->file);
 }
 
 /* ---- a running process ---- */
@@ -291,7 +306,7 @@ static void become(const struct trace_program *program, char *const *arguments,
 	if (error)
 		complain(end->complaint, true, error);
 	/* With a slash in it there is one attempt; a script without "#!" is run by the shell. */
-	execvp(program->path, arguments);
+	execvp(program->file, arguments);
 	complain(end->complaint, false, errno);
 }
 

@@ -18,7 +18,7 @@
  */
 int trace_program_find(const char *name, struct trace_program *program);
 
-/* Reads from the file at program->path whether it is static or 32-bit, if it is an ELF file. */
+/* Reads from the file at program->file whether it is static or 32-bit, if it is an ELF file. */
 void trace_program_look(struct trace_program *program);
 
 /* What /proc shows of the running process program->pid, its file included. */

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct trace_program program = {.pid = 0};
 
 	fuzz_root_put("/program", data, size);
-	text_copy(program.path, sizeof(program.path), fake_root_place(fuzz_root(), "/program"));
+	text_copy(program.file, sizeof(program.file), fake_root_place(fuzz_root(), "/program"));
 	trace_program_look(&program);
 	if (!fact_is_known(&program.file_fact) && !*program.file_fact.reason)
 		abort();
