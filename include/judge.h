@@ -81,7 +81,7 @@ extern const char *const cause_certainty_names[];
 
 #define ADVICE_MAX 4
 #define ADVICE_STEP_MAX 5
-#define ADVICE_KEEP_MAX 4
+#define ADVICE_KEEP_MAX 5
 #define ADVICE_TEXT_SIZE 400
 #define ADVICE_COMMAND_SIZE 320
 

@@ -12,19 +12,10 @@
 #include "base/text.h"
 #include "base/units.h"
 
-#define GRUB "/etc/default/grub.d/clocksource.cfg"
 #define TMPFILES "/etc/tmpfiles.d/clocksource.conf"
 
 static const struct step_row keep_clocksource[] = {
-	{"GRUB on Debian and Ubuntu; to undo, remove the file and run update-grub",
-		"echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX clocksource={to}\"' | "
-		"sudo tee " GRUB " && sudo update-grub"},
-	{"grubby on Fedora, RHEL and Amazon Linux; to undo, use --remove-args",
-		"sudo grubby --update-kernel=ALL --args=clocksource={to}"},
-	{"systemd-boot with kernel-install; elsewhere add it to the options line of the entries in "
-	 "loader/entries",
-		"sudo sed -i '1s/$/ clocksource={to}/' /etc/kernel/cmdline && "
-		"sudo kernel-install add \"$(uname -r)\" \"/usr/lib/modules/$(uname -r)/vmlinuz\""},
+	KEEP_PARAMETER("clocksource={to}", "clocksource.cfg"),
 	{"systemd-tmpfiles, without the kernel command line; to undo, remove the file",
 		"echo 'w " CLOCKSOURCE_CURRENT " - - - - {to}' | sudo tee " TMPFILES},
 	{0},
@@ -35,10 +26,11 @@ static const struct step_row keep_removed[] = {
 		"sudo editor /etc/default/grub && sudo update-grub"},
 	{"grubby on Fedora, RHEL and Amazon Linux",
 		"sudo grubby --update-kernel=ALL --remove-args='{boot}'"},
-	{"systemd-boot with kernel-install; elsewhere edit the options line of the entries in "
-	 "loader/entries",
-		"sudo editor /etc/kernel/cmdline && sudo kernel-install add \"$(uname -r)\" "
-		"\"/usr/lib/modules/$(uname -r)/vmlinuz\""},
+	{"GRUB on SUSE: edit GRUB_CMDLINE_LINUX and GRUB_CMDLINE_LINUX_DEFAULT",
+		"sudo editor /etc/default/grub && sudo grub2-mkconfig -o /boot/grub2/grub.cfg"},
+	{"systemd-boot: edit /etc/kernel/cmdline and run kernel-install, or edit the options line "
+	 "of the entries in loader/entries",
+		NULL},
 	{0},
 };
 
@@ -52,7 +44,8 @@ static const struct {
 	{"aws-xen", "aws ec2 stop-instances --instance-ids ID && aws ec2 wait instance-stopped "
 		    "--instance-ids ID && aws ec2 start-instances --instance-ids ID"},
 	{"azure", "az vm redeploy --resource-group GROUP --name NAME"},
-	{"google", "gcloud compute instances stop NAME && gcloud compute instances start NAME"},
+	{"google", "gcloud compute instances stop NAME --discard-local-ssd=false && "
+		   "gcloud compute instances start NAME"},
 };
 
 static const char *find_move(const struct evidence *evidence)
@@ -87,8 +80,33 @@ static bool lacks_permission(const struct view *view)
 	return !fact_is_known(&view->evidence->proof.fact) && !lacks_processes(view);
 }
 
+/*
+ * The kernel itself may have asked for them: "TSC found unstable after boot, most likely due to
+ * broken BIOS. Use 'tsc=unstable'" (arch/x86/kernel/tsc.c). With them it logs no reason any more.
+ */
+static bool is_tsc_avoided(const struct view *view)
+{
+	return view->holds & SECOND_CHOICE &&
+	       (view->holds & NO_TSC_AT_BOOT || boot_chose_current(view->evidence));
+}
+
+static bool is_tsc_not_avoided(const struct view *view)
+{
+	return !is_tsc_avoided(view);
+}
+
+const struct advice_row advice_drop_tsc_boot = {.id = "drop-tsc-boot-parameters",
+	.effort = EFFORT_UNDO,
+	.when = {.applies = is_tsc_avoided},
+	.text = "Remove {boot} from the kernel command line and reboot: the kernel then makes its "
+		"own choice.",
+	.steps = {{"remove it: with GRUB, grubby or systemd-boot", NULL}, REBOOT_STEPS},
+	.keep = keep_removed,
+	.risk = "It may be there because the TSC is unstable: old kernel logs say so."};
+
 const struct advice_row advice_drop_boot = {.id = "drop-boot-parameters",
 	.effort = EFFORT_UNDO,
+	.when = {.applies = is_tsc_not_avoided},
 	.text = "Remove {boot} from the kernel command line and reboot, unless it is there for a "
 		"reason: the kernel then makes its own choice.",
 	.steps = {{"remove it: with GRUB, grubby or systemd-boot", NULL}, {NULL, "sudo reboot"},
@@ -163,7 +181,8 @@ const struct advice_row advice_move = {.id = "move-to-another-host",
 	.text = "Move this guest to another host: stop it and start it again, since a reboot "
 		"usually keeps it on the same one.",
 	.steps = {{"stops the machine; its public address may change", "{move}"},
-		{NULL, "vdsocheck"}}};
+		{NULL, "vdsocheck"}},
+	.risk = MOVE_RISK};
 
 static const struct advice_row send_report = {.id = "send-report",
 	.effort = EFFORT_ASK,
@@ -183,6 +202,13 @@ struct word {
 	const char *value; /* NULL: there is none */
 	bool is_ours;      /* any text of our own, not from the evidence */
 };
+
+/*
+ * check_system_tsc_reliable() of arch/x86/kernel/tsc.c, for an invariant TSC whose changes show
+ * in IA32_TSC_ADJUST (b50db7095fe0, in 5.16).
+ */
+#define UNCHECKED_TSC                                                                              \
+	" Linux 5.16 and newer do not check this CPU's TSC on machines of one or two NUMA nodes."
 
 #define BOOT_SIZE 160
 
@@ -213,6 +239,12 @@ static void list_boot(const struct view *view, char boot[BOOT_SIZE])
 		used += (size_t)snprintf(
 			boot + used, BOOT_SIZE - used, "%s%s", used ? " " : "", known[i].parameter);
 	}
+}
+
+/* A remark on a boot parameter that older kernels ignore without a word. */
+static const char *since(const struct view *view, unsigned minor, const char *remark)
+{
+	return kernel_is_before(view->evidence, 5, minor) ? remark : "";
 }
 
 /* NULL: there is none. Blanks between the boot parameters are quoted by the rows. */
@@ -285,6 +317,11 @@ static bool make(const struct view *view, const struct advice_row *row, struct a
 			true},
 		{"move", find_move(view->evidence), true},
 		{"not tsc", not_tsc, true},
+		{"5.2", since(view, 2, " (Linux 5.2 and newer, or older ones with a backport)"),
+			true},
+		{"5.8", since(view, 8, " (Linux 5.8 and newer)"), true},
+		{"5.16", tsc_has_adjust(view->evidence) ? since(view, 16, UNCHECKED_TSC) : "",
+			true},
 		{0},
 	};
 

@@ -108,12 +108,18 @@ static const char *reason_against_xen(const struct evidence *evidence)
 		return OTHER_HYPERVISOR;
 	if (kernel_is_before(evidence, 4, 15))
 		return "the vDSO supports it from Linux 4.15 on";
+	if (fact_is_flag(&evidence->host.xen_tsc_reliable, false) ||
+		log_find(evidence, "PVCLOCK not supported"))
+		return "Xen does not vouch for its TSC, so the vDSO does not support it";
 	return NULL;
 }
 
 static const char *reason_against_hyperv(const struct evidence *evidence)
 {
-	return fact_is_text(&evidence->host.hypervisor, "microsoft") ? NULL : OTHER_HYPERVISOR;
+	if (!fact_is_text(&evidence->host.hypervisor, "microsoft"))
+		return OTHER_HYPERVISOR;
+	return kernel_reads_hyperv_page(evidence) ? NULL
+	                                          : "the vDSO supports it from Linux 4.12 on";
 }
 
 static const struct {

@@ -112,7 +112,7 @@ static const struct advice_row read_kernel_log = {.id = "read-kernel-log",
 static const struct advice_row set_tsc_rate = {.id = "set-tsc-rate",
 	.effort = EFFORT_UPDATE,
 	.text = "If the TSC's rate is known, give it to the kernel: add tsc_early_khz= and the "
-		"rate in kHz to the kernel command line.",
+		"rate in kHz to the kernel command line{5.8}.",
 	.risk = "If the rate is wrong, or the guest is migrated to a host with another, its clock "
 		"runs fast or slow."};
 
@@ -158,13 +158,13 @@ const struct cause_row cause_selected_rows[] = {
 		.when = {.needs = SECOND_CHOICE | NO_TSC_AT_BOOT},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_boot,
-		.advice = {&advice_drop_boot}},
+		.advice = {&advice_drop_tsc_boot, &advice_drop_boot}},
 	{.id = "kvm-clock-disabled",
 		.text = "kvm-clock is disabled on the kernel command line.",
 		.when = {.needs = SECOND_CHOICE | GUEST, .applies = is_kvm_clock_disabled},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_boot,
-		.advice = {&advice_drop_boot}},
+		.advice = {&advice_drop_tsc_boot, &advice_drop_boot}},
 	{.id = "kvm-clock-unused",
 		.text = "The hypervisor offers kvm-clock, but this kernel does not use it: it was "
 			"built without CONFIG_KVM_GUEST.",

@@ -121,24 +121,14 @@ static void support_kvm_feature(const struct view *view, struct cause *cause)
 			stable->value ? "set" : "not set");
 }
 
-/* RHEL 7's 3.10 and SLES 12's 4.4 got the clock mode by backport. */
-static bool has_hyperv_backport(const struct view *view)
-{
-	const char *kernel = view->evidence->host.kernel.value;
-
-	return strstr(kernel, ".el7") ||
-	       (strncmp(kernel, "4.4.", 4) == 0 &&
-		       (strstr(kernel, "-default") || strstr(kernel, "-azure")));
-}
-
 /* Before 4.12, where the vDSO learned to read the page; a first clocksource reads an MSR. */
 static bool is_hyperv_too_old(const struct view *view)
 {
-	bool page = view->holds & ON_HYPERV_PAGE && !(view->holds & MODE_READ) &&
-	            !has_hyperv_backport(view);
+	const struct evidence *evidence = view->evidence;
 
-	return (page || clocksource_is(view->evidence, "hyperv_clocksource")) &&
-	       kernel_is_before(view->evidence, 4, 12);
+	if (view->holds & ON_HYPERV_PAGE)
+		return !(view->holds & MODE_READ) && !kernel_reads_hyperv_page(evidence);
+	return clocksource_is(evidence, "hyperv_clocksource") && kernel_is_before(evidence, 4, 12);
 }
 
 static bool is_hyperv_new_enough(const struct view *view)
@@ -230,7 +220,8 @@ static const struct advice_row move_to_nitro = {.id = "move-to-nitro",
 	.effort = EFFORT_UPDATE,
 	.when = {.needs = EC2_XEN},
 	.text = "Move to an instance type of the Nitro generation, where the kernel's own choice "
-		"(tsc or kvm-clock) is served by the vDSO.{not tsc}"};
+		"(tsc or kvm-clock) is served by the vDSO.{not tsc}",
+	.risk = MOVE_RISK};
 
 static const struct advice_row ask_xen_host = {.id = "ask-xen-host",
 	.effort = EFFORT_ASK,
@@ -254,31 +245,42 @@ static const struct advice_row ask_xen_host_for_page = {.id = "ask-xen-host-for-
 	.ask = "Xen refuses VCPUOP_register_vcpu_time_memory_area to this guest, without which its "
 	       "vDSO cannot read the xen clocksource. Can Xen be updated?"};
 
-#define NO_KVM_SETTING                                                                             \
-	"No setting of this guest gives kvm-clock vDSO support.{not tsc} Ask your provider or "    \
-	"platform team:"
-
 static const struct advice_row ask_kvm_host = {.id = "ask-kvm-host",
 	.effort = EFFORT_ASK,
-	.text = NO_KVM_SETTING,
+	.text = "No setting of this guest gives kvm-clock vDSO support.{not tsc} Ask your provider "
+		"or platform team:",
 	.ask = "kvm-clock has no vDSO support in this guest. Does the host offer "
 	       "KVM_FEATURE_CLOCKSOURCE_STABLE_BIT (CPUID 0x40000001, EAX bit 24), and was its own "
 	       "clocksource tsc, or Hyper-V's page, when the guest was started? Both are needed."};
 
+#define NO_SETTING_VOUCHES                                                                         \
+	"No setting of this guest makes its hypervisor vouch for the TSC.{not tsc} Ask your "      \
+	"provider or platform team:"
+
 static const struct advice_row ask_kvm_host_what_happened = {.id = "ask-kvm-host-what-happened",
 	.effort = EFFORT_ASK,
-	.text = NO_KVM_SETTING,
+	.when = {.needs = ON_KVM_CLOCK},
+	.text = NO_SETTING_VOUCHES,
 	.ask = "The pvclock page of this guest does not have PVCLOCK_TSC_STABLE_BIT set all the "
 	       "time. Is the host's clocksource tsc now? Did the host ever leave tsc (its kernel "
 	       "log shows it)? Was this guest restored or migrated, so that its CPUs' TSC offsets "
 	       "differ?"};
+
+static const struct advice_row ask_xen_host_what_happened = {.id = "ask-xen-host-what-happened",
+	.effort = EFFORT_ASK,
+	.when = {.needs = ON_XEN, .unless = EC2_XEN},
+	.text = NO_SETTING_VOUCHES,
+	.ask = "XEN_PVCLOCK_TSC_STABLE_BIT is not set all the time for this guest. Is Xen's own "
+	       "clocksource tsc now, and was it all the time (its log shows it)? Was this guest "
+	       "migrated or restored?"};
 
 static const struct advice_row restart_guest = {.id = "restart-guest",
 	.effort = EFFORT_UPDATE,
 	.text = "Stop and start this guest (a reboot from inside may not be enough): KVM vouches "
 		"for its TSC again if the host's clocksource is tsc by then.",
 	.steps = {{"stop and start it from the hypervisor or the cloud's console", NULL},
-		{NULL, "vdsocheck"}}};
+		{NULL, "vdsocheck"}},
+	.risk = MOVE_RISK};
 
 static const struct advice_row newer_kernel_for_hyperv_page = {.id = "newer-kernel-for-hyperv-page",
 	.effort = EFFORT_UPDATE,
@@ -340,7 +342,7 @@ const struct cause_row cause_slow_rows[] = {
 		.when = {.applies = is_booted_with_it},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_boot,
-		.advice = {&advice_drop_boot}},
+		.advice = {&advice_drop_tsc_boot, &advice_drop_boot}},
 	{.id = "clocksource-unseen",
 		.text = "The current clocksource (not visible from here) has no vDSO support.",
 		.more = "vdso(7)",
@@ -381,7 +383,7 @@ const struct cause_row cause_slow_rows[] = {
 		.when = {.needs = FALLS_BACK | ON_KVM_CLOCK, .applies = is_kvm_clock_switched_off},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_boot,
-		.advice = {&advice_drop_boot}},
+		.advice = {&advice_drop_tsc_boot, &advice_drop_boot}},
 	{.id = "kvm-clock-32-bit",
 		.text = "The vDSO of a 32-bit kernel cannot read kvm-clock; that of a 64-bit "
 			"kernel can.",
@@ -417,12 +419,13 @@ const struct cause_row cause_slow_rows[] = {
 		.advice = {&ask_kvm_host}},
 	{.id = "pvclock-withdrawn",
 		.text = "The hypervisor vouches for this guest's TSC only part of the time (not "
-			"during a migration, for instance); the rest of the time the calls are "
+			"during a migration, for instance). The rest of the time the calls are "
 			"system calls.",
 		.when = {.needs = FALLS_BACK | STABLE_NOW},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_kvm_feature,
-		.advice = {&ask_kvm_host_what_happened}},
+		.advice = {&ask_kvm_host_what_happened, &ask_xen_host_what_happened,
+			&move_to_nitro}},
 	{.id = "hyperv-kernel-too-old",
 		.text = "This kernel is older than 4.12, the first whose vDSO can read Hyper-V's "
 			"reference TSC page.",

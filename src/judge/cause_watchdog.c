@@ -63,32 +63,25 @@ static void support_delay(const struct view *view, struct cause *cause)
 }
 
 static const struct step_row keep_nowatchdog[] = {
-	{"GRUB on Debian and Ubuntu; to undo, remove the file and run update-grub",
-		"echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX tsc=nowatchdog\"' | "
-		"sudo tee /etc/default/grub.d/tsc.cfg && sudo update-grub"},
-	{"grubby on Fedora, RHEL and Amazon Linux; to undo, use --remove-args",
-		"sudo grubby --update-kernel=ALL --args=tsc=nowatchdog"},
+	KEEP_PARAMETER("tsc=nowatchdog", "tsc.cfg"),
 	{0},
 };
 
-#define REBOOT_STEPS                                                                               \
-	{                                                                                          \
-		{NULL, "sudo reboot"}, {"exits with 0 if the CPUs' TSCs agree", "vdsocheck warp"}, \
-		{                                                                                  \
-			NULL, "vdsocheck"                                                          \
-		}                                                                                  \
-	}
 #define NO_WATCHDOG_RISK                                                                           \
-	"Without the watchdog the kernel no longer detects a TSC that becomes unstable."
+	"With tsc=nowatchdog the kernel no longer detects a TSC that becomes unstable."
 
 /*
  * b7082cdfc464, in 6.3 and in stable kernels of March 2023, skips the check while reads are
- * slow; 644649553508, in 6.8 and in stable kernels of February 2024, one that comes late.
+ * slow; 644649553508, in 6.8 and in stable kernels of February 2024, one that comes late. What
+ * other distributions than Debian backported is not known by their releases.
  */
 static bool has_older_watchdog(const struct view *view)
 {
-	return kernel_is_before(view->evidence, 6, 8) ||
-	       !fact_is_known(&view->evidence->host.kernel.fact);
+	const struct evidence *evidence = view->evidence;
+
+	return !fact_is_known(&evidence->host.kernel.fact) ||
+	       (kernel_is_before(evidence, 6, 8) && !kernel_is_patched(evidence, 6, 1, 78) &&
+		       !kernel_is_patched(evidence, 6, 6, 17));
 }
 
 static bool has_newer_watchdog(const struct view *view)
@@ -99,10 +92,9 @@ static bool has_newer_watchdog(const struct view *view)
 static const struct advice_row newer_kernel_or_nowatchdog = {.id = "newer-kernel-or-nowatchdog",
 	.effort = EFFORT_UPDATE,
 	.when = {.applies = has_older_watchdog},
-	.text = "Use a newer kernel: Linux 6.3 (also 6.1 and 6.2 stable from March 2023 on) skips "
-		"the check while its reference is slow, 6.8 (also 6.6 stable from February 2024 "
-		"on) where it comes late. Or, if `vdsocheck warp` finds that the TSCs agree, boot "
-		"with tsc=nowatchdog.",
+	.text = "Use Linux 6.8, or a stable kernel of February 2024 or newer (6.1.78, 6.6.17): "
+		"they skip the check while its reference is slow, and where it comes late. Or, if "
+		"`vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog{5.2}.",
 	.keep = keep_nowatchdog,
 	.risk = NO_WATCHDOG_RISK};
 
@@ -110,16 +102,16 @@ static const struct advice_row boot_without_watchdog = {.id = "boot-without-watc
 	.effort = EFFORT_UPDATE,
 	.when = {.applies = has_newer_watchdog},
 	.text = "Reboot: the kernel then offers tsc again. If `vdsocheck warp` finds that the TSCs "
-		"agree, boot with tsc=nowatchdog to keep this from happening again.",
+		"agree, boot with tsc=nowatchdog{5.2} to keep this from happening again.",
 	.keep = keep_nowatchdog,
 	.risk = NO_WATCHDOG_RISK};
 
 static const struct advice_row reboot_to_tsc = {.id = "reboot-to-tsc",
 	.effort = EFFORT_UPDATE,
 	.text = "The figures point to the reference clock, not to the TSC. Reboot: the "
-		"kernel then offers tsc again. Linux 5.16 and newer do not check an invariant TSC "
-		"on machines of one or two sockets; on others, tsc=nowatchdog prevents it.",
-	.steps = REBOOT_STEPS,
+		"kernel then offers tsc again. Boot with tsc=nowatchdog{5.2} to keep this from "
+		"happening again.{5.16}",
+	.steps = {REBOOT_STEPS},
 	.keep = keep_nowatchdog,
 	.risk = NO_WATCHDOG_RISK};
 
@@ -142,22 +134,20 @@ const struct advice_row advice_update_firmware = {.id = "update-firmware",
 const struct advice_row advice_ask_about_unstable_tsc = {.id = "ask-about-unstable-tsc",
 	.effort = EFFORT_ASK,
 	.when = {.needs = GUEST},
-	.text = "Do not force the TSC: the kernel's measurements show that it is wrong. Reboot, or "
-		"move this machine to another host, and send this to your provider or platform "
-		"team:",
+	.text = "Do not force the TSC: the kernel's measurements show that it is wrong. Reboot, "
+		"and send this to your provider or platform team:",
 	.ask = "The guest's kernel found its TSC unstable and fell back to a clocksource that "
 	       "costs a system call for each clock read. Is the TSC of the host synchronized "
-	       "and scaled for this guest?"};
+	       "and scaled for this guest? Can the guest be moved to another host?"};
 
 static const struct advice_row ask_which_clock = {.id = "ask-which-clock",
 	.effort = EFFORT_ASK,
 	.when = {.needs = GUEST},
 	.text = "Do not force the TSC before it is known which of the two clocks was wrong. "
-		"Reboot, or move this machine to another host, and send this to your provider or "
-		"platform team:",
+		"Reboot, and send this to your provider or platform team:",
 	.ask = "This guest's kernel dropped its TSC because it disagreed with the reference clock "
 	       "of the watchdog. Was the guest paused or migrated at that time, and is the TSC of "
-	       "the host synchronized and scaled for this guest?"};
+	       "the host synchronized and scaled for this guest? Can it be moved to another host?"};
 
 static const struct advice_row find_which_clock = {.id = "find-which-clock",
 	.effort = EFFORT_UPDATE,
@@ -165,7 +155,7 @@ static const struct advice_row find_which_clock = {.id = "find-which-clock",
 	.text = "Do not force the TSC before it is known which of the two clocks was wrong. "
 		"Reboot, update the firmware, and look at the kernel log when it happens again: "
 		"the lines with wd_nsec and cs_nsec hold both measurements.",
-	.steps = REBOOT_STEPS};
+	.steps = {REBOOT_STEPS}};
 
 static void support_distrust(const struct view *view, struct cause *cause)
 {

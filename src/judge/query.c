@@ -176,19 +176,54 @@ static bool take_number(struct span *text, uint64_t *number)
 	return true;
 }
 
+/* As many numbers with dots between them; false if there are fewer. */
+static bool take_version(struct span release, uint64_t *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0 && !text_starts(release, "."))
+			return false;
+		release.at += i > 0;
+		release.length -= i > 0;
+		if (!take_number(&release, &numbers[i]))
+			return false;
+	}
+	return true;
+}
+
 bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned minor)
 {
-	struct span release = text_span(evidence->host.kernel.value);
-	uint64_t has_major, has_minor;
+	uint64_t has[2];
 
-	if (!fact_is_known(&evidence->host.kernel.fact) || !take_number(&release, &has_major) ||
-		!text_starts(release, "."))
-		return false;
-	release.at++;
-	release.length--;
-	if (!take_number(&release, &has_minor))
-		return false;
-	return has_major < major || (has_major == major && has_minor < minor);
+	return fact_is_known(&evidence->host.kernel.fact) &&
+	       take_version(text_span(evidence->host.kernel.value), has, ARRAY_SIZE(has)) &&
+	       (has[0] < major || (has[0] == major && has[1] < minor));
+}
+
+/* Debian's release has an ABI's number in this place: "6.1.0-28", built from "Debian 6.1.119-1". */
+bool kernel_is_patched(
+	const struct evidence *evidence, unsigned major, unsigned minor, unsigned patch)
+{
+	static const char debian[] = " Debian ";
+	const struct host_evidence *host = &evidence->host;
+	const char *release = fact_is_known(&host->kernel.fact) ? host->kernel.value : "";
+	const char *build = fact_is_known(&host->kernel_build.fact)
+	                            ? strstr(host->kernel_build.value, debian)
+	                            : NULL;
+	uint64_t has[3];
+
+	return take_version(
+		       text_span(build ? build + strlen(debian) : release), has, ARRAY_SIZE(has)) &&
+	       has[0] == major && has[1] == minor && has[2] >= patch;
+}
+
+/* RHEL 7's 3.10 and SLES 12's 4.4 got the clock mode of 4.12 by backport. */
+bool kernel_reads_hyperv_page(const struct evidence *evidence)
+{
+	const char *kernel = evidence->host.kernel.value;
+
+	return !kernel_is_before(evidence, 4, 12) || strstr(kernel, ".el7") ||
+	       (strncmp(kernel, "4.4.", 4) == 0 &&
+		       (strstr(kernel, "-default") || strstr(kernel, "-azure")));
 }
 
 bool platform_is(const struct evidence *evidence, const char *word)
@@ -226,6 +261,14 @@ bool tsc_is_invariant(const struct evidence *evidence)
 	return fact_is_flag(&evidence->host.invariant_tsc, true) &&
 	       (!fact_is_known(&flags->fact) || (strstr(flags->value, "constant_tsc") &&
 							strstr(flags->value, "nonstop_tsc")));
+}
+
+bool tsc_has_adjust(const struct evidence *evidence)
+{
+	const struct text_fact *flags = &evidence->host.tsc_flags;
+
+	return tsc_is_invariant(evidence) && fact_is_known(&flags->fact) &&
+	       strstr(flags->value, "tsc_adjust");
 }
 
 bool host_may_be_restored(const struct evidence *evidence)

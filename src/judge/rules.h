@@ -45,6 +45,16 @@ const struct path_evidence *timed_path(
 /* The kernel's release is known and older than major.minor. */
 bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned minor);
 
+/* It is known to be a stable release of major.minor with this patch level or a later one. */
+bool kernel_is_patched(
+	const struct evidence *evidence, unsigned major, unsigned minor, unsigned patch);
+
+/* The TSC is invariant, and has a register that shows if it was written. */
+bool tsc_has_adjust(const struct evidence *evidence);
+
+/* The vDSO of this kernel can read Hyper-V's reference TSC page, as far as is known. */
+bool kernel_reads_hyperv_page(const struct evidence *evidence);
+
 /* The platform is known to be this. */
 bool platform_is(const struct evidence *evidence, const char *word);
 
@@ -186,8 +196,9 @@ bool scope_applies(const struct scope *scope, const struct view *view);
  * Words in braces are replaced: {to} is the clocksource that the advice leads to, {from} the
  * current one, {boot} the boot parameters to remove, {Switch} "Switch" with where to do it,
  * {move} the command that moves this cloud's guest to another host, {not tsc} a sentence on why
- * tsc is no way out, or nothing. A step, an undo or a keep that needs a
- * word that is not known, or is no plain word for a shell, is left out.
+ * tsc is no way out, or nothing. On an older kernel, {5.2}, {5.8} and {5.16} are a remark on what
+ * came with that one; on others they are nothing. A step, an undo or a keep that needs a word that
+ * is not known, or is no plain word for a shell, is left out.
  */
 struct step_row {
 	const char *text;    /* a remark on the command; without one, what to do */
@@ -254,8 +265,8 @@ extern const struct advice_row *const advice_general[];
 extern const struct advice_row *const advice_last_resort[];
 
 /* Advice of several causes. */
-extern const struct advice_row advice_drop_boot, advice_move, advice_update_firmware,
-	advice_ask_about_unstable_tsc;
+extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_move,
+	advice_update_firmware, advice_ask_about_unstable_tsc;
 
 /* Steps that several rows have: the last ones of a switch to {to}, and what takes it back. */
 #define SWITCH_STEPS                                                                               \
@@ -264,6 +275,32 @@ extern const struct advice_row advice_drop_boot, advice_move, advice_update_firm
 		"exits with 0 if the vDSO now serves the calls", "vdsocheck"                       \
 	}
 #define SWITCH_UNDO "echo {from} | sudo tee " CLOCKSOURCE_CURRENT
+
+/* Where the TSC is to be used again. */
+#define REBOOT_STEPS                                                                               \
+	{NULL, "sudo reboot"}, {"exits with 0 if the CPUs' TSCs agree", "vdsocheck warp"},         \
+	{                                                                                          \
+		NULL, "vdsocheck"                                                                  \
+	}
+
+/* Ways to add a parameter to the kernel command line: a table's first rows. */
+#define KEEP_PARAMETER(parameter, file)                                                            \
+	{"GRUB on Debian and Ubuntu; to undo, remove the file and run update-grub",                \
+		"echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX " parameter "\"' | "               \
+		"sudo tee /etc/default/grub.d/" file " && sudo update-grub"},                      \
+		{"grubby on Fedora, RHEL and Amazon Linux; to undo, use --remove-args",            \
+			"sudo grubby --update-kernel=ALL --args=" parameter},                      \
+		{"GRUB on SUSE: add " parameter " to GRUB_CMDLINE_LINUX_DEFAULT",                  \
+			"sudo editor /etc/default/grub && "                                        \
+			"sudo grub2-mkconfig -o /boot/grub2/grub.cfg"},                            \
+	{                                                                                          \
+		"systemd-boot: add " parameter " to /etc/kernel/cmdline and run kernel-install, "  \
+		"or add it to the options line of the entries in loader/entries",                  \
+			NULL                                                                       \
+	}
+
+/* Instance store on EC2, local SSD on Google Cloud, temporary disk on Azure. */
+#define MOVE_RISK "In a cloud, this may erase local disks (instance store, local SSD)."
 
 /* Where to read on. */
 #define BOOT_PARAMETERS "https://docs.kernel.org/admin-guide/kernel-parameters.html"

@@ -61,7 +61,10 @@ static void a_trusted_tsc_on_offer_is_advised(void **state)
 	assert_string_equal(advice[0].steps[1].command, "echo tsc | sudo tee " CLOCKSOURCE_CURRENT);
 	assert_string_equal(advice[0].steps[2].command, "vdsocheck");
 	assert_string_equal(advice[0].undo, "echo xen | sudo tee " CLOCKSOURCE_CURRENT);
-	assert_int_equal(advice[0].keep_count, 4);
+	assert_int_equal(advice[0].keep_count, 5);
+	/* Where the kernel's image is differs between distributions. */
+	assert_string_equal(advice[0].keep[3].command, "");
+	assert_non_null(strstr(advice[0].keep[3].text, "clocksource=tsc to /etc/kernel/cmdline"));
 	assert_non_null(advice[0].risk);
 }
 
@@ -185,6 +188,7 @@ static void moving_to_another_host_is_explained(void **state)
 	count = find(&evidence);
 	assert_true(is_found("move-to-another-host", count));
 	assert_non_null(strstr(advice[0].steps[0].command, "az vm redeploy"));
+	assert_non_null(strstr(advice[0].risk, "local disks"));
 }
 
 /* A product is named only on that product. */
@@ -437,7 +441,9 @@ static void boot_parameters_are_removed_together(void **state)
 	fact_set_text(&evidence.host.boot, "notsc clocksource=acpi_pm");
 	count = find(&evidence);
 	assert_int_equal(count, 1);
-	assert_string_equal(advice[0].id, "drop-boot-parameters");
+	assert_string_equal(advice[0].id, "drop-tsc-boot-parameters");
+	assert_string_equal(advice[0].steps[2].command, "vdsocheck warp");
+	assert_non_null(strstr(advice[0].risk, "unstable"));
 	assert_non_null(strstr(advice[0].text, "clocksource=acpi_pm notsc"));
 	assert_non_null(strstr(advice[0].keep[1].command, "'clocksource=acpi_pm notsc'"));
 }
@@ -460,6 +466,45 @@ static void alternatives_have_the_same_effect(void **state)
 	find(&evidence);
 	assert_string_equal(advice[1].id, "switch-to-tsc");
 	assert_true(advice[1].is_alternative);
+}
+
+/* A reference that wrapped: the watchdog is to blame, and may be told to leave the TSC alone. */
+static void make_wrapped(struct evidence *evidence, const char *release, const char *flags)
+{
+	evidence_make_falling_back(evidence, "hpet");
+	evidence_set_available(evidence, "hpet acpi_pm");
+	fact_set_text(&evidence->host.kernel, release);
+	fact_set_text(&evidence->host.tsc_flags, flags);
+	evidence_add_log(evidence, "Marking clocksource 'tsc' as unstable because the skew");
+	evidence_add_log(
+		evidence, "'hpet' wd_nsec: 0 wd_now: 5c0 wd_last: ffffffff mask: ffffffff");
+	evidence_add_log(evidence, "clocksource: 'tsc' cs_nsec: 300000000000 cs_now: 5 cs_last: 4 "
+				   "mask: ffffffffffffffff");
+}
+
+static void what_a_kernel_does_not_know_is_said_to_be_newer(void **state)
+{
+	static const struct {
+		const char *release, *flags;
+		bool knows_nowatchdog, is_checked;
+	} kernels[] = {
+		{"6.8.0-49-generic", "constant_tsc nonstop_tsc tsc_adjust", true, true},
+		{"5.15.0-91-generic", "constant_tsc nonstop_tsc tsc_adjust", true, false},
+		{"5.15.0-91-generic", "constant_tsc nonstop_tsc", true, true},
+		{"4.18.0-553.el8.x86_64", "constant_tsc nonstop_tsc tsc_adjust", false, false},
+		{"4.18.0-553.el8.x86_64", "constant_tsc nonstop_tsc", false, true},
+	};
+	static struct evidence evidence;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(kernels); i++) {
+		make_wrapped(&evidence, kernels[i].release, kernels[i].flags);
+		assert_true(find(&evidence) > 0);
+		assert_string_equal(advice[0].id, "reboot-to-tsc");
+		assert_non_null(strstr(advice[0].text, "tsc=nowatchdog"));
+		assert_int_equal(!strstr(advice[0].text, "5.2"), kernels[i].knows_nowatchdog);
+		assert_int_equal(!strstr(advice[0].text, "5.16"), kernels[i].is_checked);
+	}
 }
 
 static bool has_row(const struct advice_row *const *list, const struct advice_row *row)
@@ -499,6 +544,7 @@ int main(void)
 		cmocka_unit_test(boot_parameters_are_removed_together),
 		cmocka_unit_test(alternatives_have_the_same_effect),
 		cmocka_unit_test(ids_are_unique),
+		cmocka_unit_test(what_a_kernel_does_not_know_is_said_to_be_newer),
 		cmocka_unit_test(a_healthy_host_gets_no_advice),
 		cmocka_unit_test(tsc_on_ec2_xen_is_advised_with_amazon_as_source),
 		cmocka_unit_test(an_unused_paravirtual_clock_is_advised),

@@ -110,6 +110,25 @@ static void a_clocksource_without_vdso_support_is_not_advisable(void **state)
 	assert_not_advisable("acpi_pm", "vDSO");
 }
 
+static void a_paravirtual_clock_that_the_vdso_cannot_read_is_not_advisable(void **state)
+{
+	(void)state;
+	make_guest("xen", "hpet", "xen hpet");
+	assert_advisable("xen");
+	fact_set_flag(&evidence.host.xen_tsc_reliable, false);
+	assert_not_advisable("xen", "vouch");
+	make_guest("xen", "hpet", "xen hpet");
+	evidence_add_log(&evidence, "xen: VDSO_CLOCKMODE_PVCLOCK not supported (tsc unstable)");
+	assert_not_advisable("xen", "vouch");
+	make_guest("microsoft", "acpi_pm", "hyperv_clocksource_tsc_page acpi_pm");
+	fact_set_text(&evidence.host.kernel, "4.4.0-187-generic");
+	assert_not_advisable("hyperv_clocksource_tsc_page", "4.12");
+	fact_set_text(&evidence.host.kernel, "4.4.162-94.72-default");
+	assert_advisable("hyperv_clocksource_tsc_page");
+	fact_set_text(&evidence.host.kernel, "3.10.0-1160.119.1.el7.x86_64");
+	assert_advisable("hyperv_clocksource_tsc_page");
+}
+
 static void a_paravirtual_clock_is_advisable_under_its_hypervisor(void **state)
 {
 	(void)state;
@@ -206,6 +225,7 @@ int main(void)
 		cmocka_unit_test(the_kernel_has_to_agree_with_cpuid),
 		cmocka_unit_test(a_device_that_reports_restores_is_against_the_tsc),
 		cmocka_unit_test(a_clocksource_without_vdso_support_is_not_advisable),
+		cmocka_unit_test(a_paravirtual_clock_that_the_vdso_cannot_read_is_not_advisable),
 		cmocka_unit_test(a_paravirtual_clock_is_advisable_under_its_hypervisor),
 		cmocka_unit_test(ec2_xen_needs_no_invariant_bit),
 		cmocka_unit_test(xen_s_tsc_mode_decides),

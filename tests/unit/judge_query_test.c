@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "judge.h"
+#include "judge/rules.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 
@@ -67,6 +68,34 @@ static void a_clock_is_found_by_its_whole_name(void **state)
 	assert_null(clock_gettime_of(&evidence, ""));
 }
 
+static void set_kernel(const char *release, const char *build)
+{
+	evidence_make_healthy(&evidence);
+	fact_set_text(&evidence.host.kernel, release);
+	fact_set_text(&evidence.host.kernel_build, build);
+}
+
+static void a_patch_level_is_that_of_the_release_or_of_debian_s_build(void **state)
+{
+	(void)state;
+	set_kernel("6.1.78", "#1 SMP");
+	assert_true(kernel_is_patched(&evidence, 6, 1, 78));
+	assert_false(kernel_is_patched(&evidence, 6, 1, 79));
+	assert_false(kernel_is_patched(&evidence, 6, 2, 0));
+	set_kernel("6.1.115-126.197.amzn2023.x86_64", "#1 SMP PREEMPT_DYNAMIC");
+	assert_true(kernel_is_patched(&evidence, 6, 1, 78));
+	set_kernel("6.1.0-28-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.119-1 (2024-11-22)");
+	assert_true(kernel_is_patched(&evidence, 6, 1, 119));
+	assert_false(kernel_is_patched(&evidence, 6, 1, 120));
+	set_kernel("5.15.0-126-generic", "#136-Ubuntu SMP Wed Nov 6 10:38:22 UTC 2024");
+	assert_false(kernel_is_patched(&evidence, 5, 15, 1));
+	set_kernel("6.1", "#1 SMP Debian 6.1");
+	assert_false(kernel_is_patched(&evidence, 6, 1, 0));
+	fact_set(&evidence.host.kernel.fact, FACT_ABSENT, "x");
+	fact_set(&evidence.host.kernel_build.fact, FACT_ABSENT, "x");
+	assert_false(kernel_is_patched(&evidence, 6, 1, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -74,6 +103,7 @@ int main(void)
 		cmocka_unit_test(without_a_vdso_function_libc_decides),
 		cmocka_unit_test(a_call_without_attempts_is_not_proven),
 		cmocka_unit_test(a_clock_is_found_by_its_whole_name),
+		cmocka_unit_test(a_patch_level_is_that_of_the_release_or_of_debian_s_build),
 	};
 
 	return cmocka_run_group_tests_name("counts", tests, NULL, NULL);
