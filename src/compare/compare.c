@@ -268,7 +268,7 @@ static int report(struct cli *cli, const struct compare *own)
 		.original = own->clock.original,
 		.path = own->path,
 		.hypervisor = fact_is_known(&hypervisor->fact) ? hypervisor->value : NULL,
-		.warp_ns = own->warp_ns};
+		.warp_s = (double)own->warp_ns / NS_PER_SECOND};
 
 	ranking_find(&own->result, &own->host, &ranking);
 	if (own->result.end == RUN_INTERRUPTED)
@@ -303,18 +303,30 @@ static int compare(struct cli *cli, struct compare *own)
 	return status;
 }
 
+static const struct format formats[] = {
+	{.name = "text", .write = compare_text},
+	{.name = "json", .write = compare_json},
+	{0},
+};
+
+/* In their order: a dry run prints something else. */
+static const struct format dry_run_formats[] = {
+	{.name = "text", .write = dry_run_text},
+	{.name = "json", .write = dry_run_json},
+};
+
 /* What is known without a switch; the tree is read, and this process's own clock measured. */
 static int list(struct cli *cli, struct compare *own)
 {
 	const struct deadline deadline = deadline_after(DRY_RUN_NS);
 	struct dry_run dry;
-	struct compare_report report = {.dry = &dry};
 
 	moment_collect(&cli->root, &own->host.moment);
 	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
 	dry_run_measure(&own->host, &deadline);
 	dry_run_make(&own->host, &dry);
-	cli_print(cli, &report);
+	cli->format = &dry_run_formats[cli->format - formats];
+	cli_print(cli, &dry);
 	return EXIT_SUCCESS;
 }
 
@@ -383,12 +395,6 @@ static const struct option_row options[] = {
 	{OPTION_SYSROOT, "sysroot", "DIR",
 		"rehearse: write to the file below DIR; the clock measured is this host's and does "
 		"not change"},
-	{0},
-};
-
-static const struct format formats[] = {
-	{.name = "text", .write = compare_text},
-	{.name = "json", .write = compare_json},
 	{0},
 };
 

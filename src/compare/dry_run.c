@@ -147,10 +147,12 @@ static void print_row(const struct dry_row *row, FILE *out)
 	wrap_text(out, NS_COLUMN, NS_COLUMN, note.text);
 }
 
-bool dry_run_text(const struct dry_run *dry, FILE *out)
+bool dry_run_text(const void *result, const struct style *style, FILE *out)
 {
+	const struct dry_run *dry = result;
 	struct strbuf summary = {.used = 0};
 
+	(void)style;
 	summarize(dry, &summary);
 	wrap_answer(out, &(struct heading){.word = "DRY RUN"}, false, summary.text);
 	fprintf(out, "\n  %-*s%9s\n", NAME_WIDTH, "", "ns");
@@ -206,9 +208,9 @@ const struct field dry_run_fields[] = {
 	{0},
 };
 
-bool dry_run_json(const struct dry_run *dry, bool compact, FILE *out)
+bool dry_run_json(const void *result, const struct style *style, FILE *out)
 {
-	const struct document_part parts[] = {{.fields = dry_run_fields, .from = dry}, {0}};
+	const struct document_part parts[] = {{.fields = dry_run_fields, .from = result}, {0}};
 
-	return document_write(DRY_RUN_SCHEMA, parts, compact, out);
+	return document_write(DRY_RUN_SCHEMA, parts, style->compact, out);
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The fields of the document of `vdsocheck compare`, which is written and never read. Keys are
- * added, never renamed. What is worked out is put into structs made for the document first, where
- * a negative number is one that is not known.
+ * added, never renamed. What is worked out for a row of a list is put into a struct made for it
+ * first, where a negative number is one that is not known.
  */
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "base/units.h"
 #include "document.h"
 #include "judge.h"
 #include "model.h"
@@ -202,29 +201,9 @@ static const struct field ntp_fields[] = {
 
 /* ---- the document ---- */
 
-struct shown_advice {
-	const char *to;
-	char command[CURRENT_PATH_SIZE + 64], parameter[64], undo[CURRENT_PATH_SIZE + 64];
-};
-
-struct shown_report {
-	const struct run_result *result;
-	const struct moment_evidence *moment;
-	enum ranking_verdict verdict;
-	const char *original, *fastest, *fastest_reason;
-	int exit_status;
-	char summary[COMPARE_SUMMARY_SIZE];
-	double duration_s;
-	bool restored, advises;
-	struct fact restored_fact, why;
-	struct ntp_state before, after;
-	struct shown_advice advice;
-	char advice_reason[COMPARE_SUMMARY_SIZE];
-};
-
 static json_t *sources(const void *object, const void *whole)
 {
-	const struct run_result *result = ((const struct shown_report *)object)->result;
+	const struct run_result *result = object;
 	struct source_row *rows = calloc(result->count + 1, sizeof(*rows));
 	json_t *list = NULL;
 
@@ -237,6 +216,33 @@ static json_t *sources(const void *object, const void *whole)
 }
 
 #undef OF
+#define OF struct run_result
+
+static const struct field result_fields[] = {
+	{KNOWN("restored", restored_fact)},
+	{REASON("restored_reason"), .fact = FACT(restored_fact)},
+	{OBJECT("ntp_before", before, ntp_fields)},
+	{OBJECT("ntp_after", after, ntp_fields)},
+	{COMPUTED("sources", FIELD_LIST, sources), .options = FIELD_FILLED,
+		.fields = source_fields},
+	{REASON("reason"), .fact = FACT(why)},
+	{0},
+};
+
+#undef OF
+#define OF struct ranking
+
+static const struct field verdict_fields[] = {
+	{WORD("verdict", verdict, ranking_verdict_names)},
+	{0},
+};
+
+struct shown_advice {
+	const char *to;
+	char command[CURRENT_PATH_SIZE + 64], parameter[64], undo[CURRENT_PATH_SIZE + 64];
+};
+
+#undef OF
 #define OF struct shown_advice
 
 static const struct field advice_fields[] = {
@@ -247,31 +253,35 @@ static const struct field advice_fields[] = {
 	{0},
 };
 
+/* A report, with what is worked out for the document. */
+struct shown_report {
+	struct compare_report report;
+	char summary[COMPARE_SUMMARY_SIZE];
+	const char *fastest, *fastest_reason;
+	bool advises;
+	struct shown_advice advice;
+	char advice_reason[COMPARE_SUMMARY_SIZE];
+};
+
 #undef OF
 #define OF struct shown_report
 
 const struct field compare_report_fields[] = {
-	{INLINE_AT(moment, moment_fields)},
-	{WORD("verdict", verdict, ranking_verdict_names)},
-	{INTEGER("exit_status", exit_status, 255)},
+	{INLINE_AT(report.moment, moment_fields)},
+	{INLINE_AT(report.ranking, verdict_fields)},
+	{INTEGER("exit_status", report.exit_status, 255)},
 	{TEXT("summary", summary), .options = FIELD_FILLED},
-	{STRING("original", original)},
+	{STRING("original", report.original)},
 	{STRING("fastest", fastest)},
 	{STRING("fastest_reason", fastest_reason)},
-	{REAL("duration_s", duration_s, 3)},
-	{FLAG("restored", restored)},
-	{REASON("restored_reason"), .fact = FACT(restored_fact)},
-	{OBJECT("ntp_before", before, ntp_fields)},
-	{OBJECT("ntp_after", after, ntp_fields)},
-	{COMPUTED("sources", FIELD_LIST, sources), .options = FIELD_FILLED,
-		.fields = source_fields},
+	{REAL("duration_s", report.warp_s, 3)},
+	{INLINE_AT(report.result, result_fields)},
 	{.key = "advice",
 		.kind = FIELD_OBJECT,
 		.fields = advice_fields,
 		MEMBER(advice),
 		.given = GIVEN(advises)},
 	{TEXT("advice_reason", advice_reason)},
-	{REASON("reason"), .fact = FACT(why)},
 	{0},
 };
 
@@ -303,30 +313,18 @@ static void show_advice(const struct compare_report *report, struct shown_report
 	}
 }
 
-bool compare_json(const void *subject, const struct style *style, FILE *out)
+bool compare_json(const void *result, const struct style *style, FILE *out)
 {
-	const struct compare_report *report = subject;
-	struct shown_report shown;
+	const struct compare_report *report = result;
+	size_t fastest = report->ranking->fastest;
+	struct shown_report shown = {.report = *report};
 	const struct document_part parts[] = {
 		{.fields = compare_report_fields, .from = &shown}, {0}};
 
-	if (report->dry)
-		return dry_run_json(report->dry, style->compact, out);
-	shown = (struct shown_report){.result = report->result,
-		.moment = report->moment,
-		.verdict = report->ranking->verdict,
-		.original = report->original,
-		.exit_status = report->exit_status,
-		.duration_s = (double)report->warp_ns / NS_PER_SECOND,
-		.restored = report->result->restored == SWITCH_DONE,
-		.restored_fact = report->result->restored_fact,
-		.why = report->result->why,
-		.before = report->result->before,
-		.after = report->result->after};
-	if (report->ranking->fastest == RANKING_NONE)
+	if (fastest == RANKING_NONE)
 		shown.fastest_reason = "absent: the clocksource in use could not be measured";
 	else
-		shown.fastest = report->result->candidates[report->ranking->fastest].name;
+		shown.fastest = report->result->candidates[fastest].name;
 	compare_summary(report, shown.summary, sizeof(shown.summary));
 	show_advice(report, &shown);
 	return document_write(COMPARE_SCHEMA, parts, style->compact, out);

@@ -41,6 +41,9 @@ struct switch_names {
 	atomic_uint generation; /* odd while one of them switches, or was killed doing so */
 };
 
+/* Room for the path of current_clocksource, a tree's included. */
+#define CURRENT_PATH_SIZE 512
+
 struct clocksource_switch {
 	const struct root *root;   /* not owned */
 	const char *path;          /* of current_clocksource, for messages; set by the owner */
@@ -280,14 +283,9 @@ extern const char *const ranking_gain_names[];
 void ranking_find(
 	const struct run_result *result, const struct evidence *host, struct ranking *ranking);
 
-/* ---- text.c, json.c: what is printed ---- */
-
-#define COMPARE_SCHEMA "vdsocheck-compare/1"
-#define DRY_RUN_SCHEMA "vdsocheck-compare-dry-run/1"
-#define COMPARE_SUMMARY_SIZE 400
-#define CURRENT_PATH_SIZE 512
-
 /* ---- dry_run.c: what is known of each clocksource without a switch ---- */
+
+#define DRY_RUN_SCHEMA "vdsocheck-compare-dry-run/1"
 
 struct dry_row {
 	const char *name; /* of the evidence; not owned */
@@ -316,22 +314,24 @@ void dry_run_measure(struct evidence *evidence, const struct deadline *deadline)
 /* The rows, from evidence with clocksource, host and kernel log; it outlives *dry. */
 void dry_run_make(const struct evidence *evidence, struct dry_run *dry);
 
-/* False: out of memory. */
-bool dry_run_text(const struct dry_run *dry, FILE *out);
+/* Both take a struct dry_run; false: out of memory. */
+bool dry_run_text(const void *result, const struct style *style, FILE *out);
 extern const struct field dry_run_fields[];
-bool dry_run_json(const struct dry_run *dry, bool compact, FILE *out);
+bool dry_run_json(const void *result, const struct style *style, FILE *out);
 
-/* ---- text.c and json.c ---- */
+/* ---- text.c, json.c: what a run prints ---- */
+
+#define COMPARE_SCHEMA "vdsocheck-compare/1"
+#define COMPARE_SUMMARY_SIZE 400
 
 struct compare_report {
-	const struct dry_run *dry; /* NULL: a real run, with all that follows */
 	const struct run_result *result;
 	const struct ranking *ranking;
 	const struct moment_evidence *moment;
 	const char *original;
 	const char *path;       /* of current_clocksource, the tree's included */
 	const char *hypervisor; /* systemd-detect-virt's word; NULL: none, or not known */
-	int64_t warp_ns;
+	double warp_s;          /* how long warps were looked for on each */
 	int exit_status;
 };
 

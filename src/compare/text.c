@@ -106,8 +106,7 @@ static void summarise_change(const struct compare_report *report, char *summary,
 	if (gain == GAIN_ORDER)
 		snprintf(summary, size,
 			"change %s, which is in use, to %s: %s ran backwards, %s did not in %g s.",
-			report->original, to->name, report->original, to->name,
-			(double)report->warp_ns / NS_PER_SECOND);
+			report->original, to->name, report->original, to->name, report->warp_s);
 	else
 		snprintf(summary, size,
 			"change %s, which is in use, to %s: %s ns per call instead of %s ns%s.",
@@ -248,8 +247,8 @@ static void write_table(const struct compare_report *report, FILE *out)
 
 		strbuf_add(&legend, "fastest");
 		if (candidate_state(fastest) == CANDIDATE_MEASURED && fastest->warp.cpu_count > 1)
-			strbuf_add(&legend, ", no warp in %g s on %zu CPUs",
-				(double)report->warp_ns / NS_PER_SECOND, fastest->warp.cpu_count);
+			strbuf_add(&legend, ", no warp in %g s on %zu CPUs", report->warp_s,
+				fastest->warp.cpu_count);
 		fputs("* ", out);
 		wrap_text(out, 2, 2, legend.text);
 	}
@@ -312,7 +311,7 @@ static void write_risk(const struct compare_report *report, const char *name, FI
 
 	strbuf_add(&phrase,
 		"no warp in %g s is no proof that there are none: run vdsocheck warp -d 600 first.",
-		(double)report->warp_ns / NS_PER_SECOND);
+		report->warp_s);
 	if (strncmp(name, "tsc", strlen("tsc")) == 0 && report->hypervisor)
 		strbuf_add(&phrase,
 			" With tsc, time can jump or change speed after a live migration or a "
@@ -348,8 +347,6 @@ bool compare_text(const void *result, const struct style *style, FILE *out)
 	const struct compare_report *report = result;
 	char summary[COMPARE_SUMMARY_SIZE];
 
-	if (report->dry)
-		return dry_run_text(report->dry, out);
 	compare_summary(report, summary, sizeof(summary));
 	wrap_answer(out, &headings[report->ranking->verdict], style->color, summary);
 	write_table(report, out);

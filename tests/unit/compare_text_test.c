@@ -87,7 +87,7 @@ static void render(bool json)
 		.original = candidates[0].name,
 		.path = CLOCKSOURCE_CURRENT,
 		.hypervisor = "kvm",
-		.warp_ns = 86400000000000};
+		.warp_s = 86400};
 
 	bytes = unit_print(json ? compare_json : compare_text, &report);
 }
