@@ -76,7 +76,7 @@ static bool take(struct cli *cli, int id, const char *value)
 
 /* ---- the candidates ---- */
 
-static bool choose(struct compare *own, struct span name)
+static bool choose(struct compare *own, const char *in_use, struct span name)
 {
 	const struct clocksource_evidence *offered = &own->host.clocksource;
 	size_t place = 0;
@@ -88,7 +88,7 @@ static bool choose(struct compare *own, struct span name)
 			"--only: this host does not offer '%.*s'", (int)name.length, name.at);
 		return false;
 	}
-	if (text_equals(name, own->clock.original))
+	if (text_equals(name, in_use))
 		return true;
 	for (size_t i = 0; i < own->count; i++) {
 		if (text_equals(name, own->names[i]))
@@ -98,8 +98,8 @@ static bool choose(struct compare *own, struct span name)
 	return true;
 }
 
-/* False after a complaint. */
-static bool choose_candidates(struct compare *own)
+/* All that are offered, or those of --only, without the one in use. False after a complaint. */
+static bool choose_candidates(struct compare *own, const char *in_use)
 {
 	const struct clocksource_evidence *offered = &own->host.clocksource;
 
@@ -111,12 +111,12 @@ static bool choose_candidates(struct compare *own)
 			return false;
 		}
 		while (parse_next(&rest, &word)) {
-			if (!choose(own, word))
+			if (!choose(own, in_use, word))
 				return false;
 		}
 	}
 	for (size_t i = 0; own->only_count == 0 && i < offered->available_count; i++)
-		choose(own, text_span(offered->available[i]));
+		choose(own, in_use, text_span(offered->available[i]));
 	return true;
 }
 
@@ -128,9 +128,23 @@ static void print_command(const struct clocksource_switch *clock, const char *na
 	fprintf(stderr, "echo %s > %s\n", name, clock->path);
 }
 
-/* False after a complaint. */
-static bool open_switch(const struct root *root, struct compare *own)
+/*
+ * How much of cli->sysroot belongs before a path below it, or before a reason that begins with
+ * one: nothing of "/", and not the last slashes.
+ */
+static int tree_length(const struct cli *cli, const char *below)
 {
+	size_t length = *below == '/' ? strlen(cli->sysroot) : 0;
+
+	while (length > 0 && cli->sysroot[length - 1] == '/')
+		length--;
+	return (int)length;
+}
+
+/* False after a complaint. */
+static bool open_switch(const struct cli *cli, struct compare *own)
+{
+	const struct root *root = &cli->root;
 	struct text_fact container = {0};
 	struct fact why = {0};
 	enum switch_opened opened = clocksource_switch_open(&own->clock, root, &why);
@@ -145,10 +159,11 @@ static bool open_switch(const struct root *root, struct compare *own)
 	else if (opened == SWITCH_CLOSED && root->live && geteuid() != 0)
 		cli_complain("cannot change the clocksource: this requires root");
 	else if (fact_is_known(&container.fact))
-		cli_complain("cannot change the clocksource in this container (%s): %s",
-			container.value, why.reason);
+		cli_complain("cannot change the clocksource in this container (%s): %.*s%s",
+			container.value, tree_length(cli, why.reason), cli->sysroot, why.reason);
 	else
-		cli_complain("cannot change the clocksource: %s", why.reason);
+		cli_complain("cannot change the clocksource: %.*s%s", tree_length(cli, why.reason),
+			cli->sysroot, why.reason);
 	return false;
 }
 
@@ -285,7 +300,7 @@ static int compare(struct cli *cli, struct compare *own)
 {
 	int status;
 
-	if (!choose_candidates(own))
+	if (!choose_candidates(own, own->clock.original))
 		return EXIT_TROUBLE;
 	if (!is_harmless(&cli->root, own))
 		return EXIT_UNKNOWN;
@@ -321,10 +336,14 @@ static int list(struct cli *cli, struct compare *own)
 	const struct deadline deadline = deadline_after(DRY_RUN_NS);
 	struct dry_run dry;
 
+	if (!choose_candidates(own, own->host.clocksource.current))
+		return EXIT_TROUBLE;
 	moment_collect(&cli->root, &own->host.moment);
 	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
 	dry_run_measure(&own->host, &deadline);
-	dry_run_make(&own->host, &dry);
+	dry_run_make(
+		&own->host, (const char(*)[CLOCKSOURCE_NAME_SIZE])own->names, own->count, &dry);
+	dry.seconds = (double)own->warp_ns / NS_PER_SECOND + CANDIDATE_SECONDS;
 	cli->format = &dry_run_formats[cli->format - formats];
 	cli_print(cli, &dry);
 	return EXIT_SUCCESS;
@@ -335,24 +354,21 @@ static int run(struct cli *cli)
 	struct compare *own = cli->own;
 	struct evidence *host = &own->host;
 	const struct fact *available = &host->clocksource.available_fact;
-	size_t length = strlen(cli->sysroot);
 	int status;
 
-	/* "/" stands for no prefix, and a tree's trailing slashes are left out. */
-	while (length > 0 && cli->sysroot[length - 1] == '/')
-		length--;
-	snprintf(own->path, sizeof(own->path), "%.*s%s", (int)length, cli->sysroot,
-		CLOCKSOURCE_CURRENT);
+	snprintf(own->path, sizeof(own->path), "%.*s%s", tree_length(cli, CLOCKSOURCE_CURRENT),
+		cli->sysroot, CLOCKSOURCE_CURRENT);
 	if (!own->warp_ns)
 		own->warp_ns = DEFAULT_NS;
 	host->live = cli->root.live;
 	clocksource_collect(&cli->root, &host->clocksource);
 	host_collect(&cli->root, &host->host);
 	kernel_log_collect(&cli->root, &host->kernel_log);
-	if (!own->dry_run && !open_switch(&cli->root, own))
+	if (!own->dry_run && !open_switch(cli, own))
 		return EXIT_UNKNOWN;
 	if (!fact_is_known(available)) {
-		cli_complain("cannot list the available clocksources: %s", available->reason);
+		cli_complain("cannot list the available clocksources: %.*s%s",
+			tree_length(cli, available->reason), cli->sysroot, available->reason);
 		status = EXIT_UNKNOWN;
 	} else {
 		status = own->dry_run ? list(cli, own) : compare(cli, own);

@@ -73,7 +73,7 @@ static void describe_counter(const struct evidence *evidence, struct dry_row *ro
 	row->note = "measured on a copy of the vDSO";
 }
 
-/* `name` is one of evidence->clocksource.available and outlives the row. */
+/* The row keeps the name. */
 static struct dry_row make_row(const struct evidence *evidence, const char *name)
 {
 	struct dry_row row = {.name = name, .ns = -1, .how = "unknown"};
@@ -91,21 +91,24 @@ static struct dry_row make_row(const struct evidence *evidence, const char *name
 		describe_counter(evidence, &row);
 	} else {
 		row.note = "cannot be measured without switching";
-		fact_set(&row.fact, FACT_ABSENT, "it is not in use");
+		fact_set(&row.fact, FACT_ABSENT, "not in use: measuring it requires a switch");
 	}
 	return row;
 }
 
-void dry_run_make(const struct evidence *evidence, struct dry_run *dry)
+void dry_run_make(const struct evidence *evidence, const char (*names)[CLOCKSOURCE_NAME_SIZE],
+	size_t count, struct dry_run *dry)
 {
-	const struct clocksource_evidence *offered = &evidence->clocksource;
+	const char *current = evidence->clocksource.current;
 
 	*dry = (struct dry_run){.moment = &evidence->moment,
-		.current = offered->current,
+		.current = current,
 		.is_dry = true,
 		.verdict = "listed"};
-	for (size_t i = 0; i < offered->available_count; i++)
-		dry->rows[dry->count++] = make_row(evidence, offered->available[i]);
+	if (*current)
+		dry->rows[dry->count++] = make_row(evidence, current);
+	for (size_t i = 0; i < count; i++)
+		dry->rows[dry->count++] = make_row(evidence, names[i]);
 }
 
 static const struct dry_row *find_row(const struct dry_run *dry, bool in_use)
@@ -124,7 +127,7 @@ static void summarize(const struct dry_run *dry, struct strbuf *phrase)
 	const struct dry_row *current = find_row(dry, true), *counter = find_row(dry, false);
 	char ns[32];
 
-	strbuf_add(phrase, "%s is in use", dry->current);
+	strbuf_add(phrase, "%s is in use", *dry->current ? dry->current : "an unknown clocksource");
 	if (current && current->ns >= 0)
 		strbuf_add(phrase, ": %s ns per clock_gettime(CLOCK_MONOTONIC)",
 			wrap_ns(current->ns, ns));
@@ -150,7 +153,7 @@ static void print_row(const struct dry_row *row, FILE *out)
 bool dry_run_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct dry_run *dry = result;
-	struct strbuf summary = {.used = 0};
+	struct strbuf summary = {.used = 0}, how = {.used = 0};
 
 	(void)style;
 	summarize(dry, &summary);
@@ -159,10 +162,12 @@ bool dry_run_text(const void *result, const struct style *style, FILE *out)
 	for (size_t i = 0; i < dry->count; i++)
 		print_row(&dry->rows[i], out);
 	fputc('\n', out);
-	wrap_print(out, "To try", LABEL_INDENT,
+	strbuf_add(&how,
 		"Run vdsocheck compare as root on the host itself. It switches to each clocksource "
-		"for about 1.5 s and restores the one in use; each switch clears the kernel's NTP "
-		"state and stops all CPUs for a moment.");
+		"for about %.1f s and restores the one in use; each switch clears the kernel's NTP "
+		"state and stops all CPUs for a moment.",
+		dry->seconds);
+	wrap_print(out, "To try", LABEL_INDENT, how.text);
 	return true;
 }
 
@@ -177,7 +182,7 @@ static const struct field row_fields[] = {
 	{STRING("name", name), .options = FIELD_FILLED},
 	{FLAG("in_use", in_use)},
 	{NS("call_ns", ns), .options = FIELD_NEGATIVE_NONE},
-	{REASON("reason"), .fact = FACT(fact)},
+	{TEXT("reason", fact.reason)},
 	{STRING("how", how), .options = FIELD_FILLED},
 	{STRING("note", note), .options = FIELD_FILLED},
 	{FLAG("advisable", advisable), .has = is_candidate},

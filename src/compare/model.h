@@ -288,7 +288,7 @@ void ranking_find(
 #define DRY_RUN_SCHEMA "vdsocheck-compare-dry-run/1"
 
 struct dry_row {
-	const char *name; /* of the evidence; not owned */
+	const char *name; /* not owned */
 	bool in_use;
 	double ns;        /* per clock_gettime(CLOCK_MONOTONIC); negative: not known */
 	struct fact fact; /* known: ns is */
@@ -302,7 +302,8 @@ struct dry_run {
 	const struct moment_evidence *moment;
 	const char *current;
 	size_t count;
-	struct dry_row rows[CLOCKSOURCE_MAX];
+	struct dry_row rows[CLOCKSOURCE_MAX + 1];
+	double seconds; /* that a run would take for each */
 	bool is_dry;
 	const char *verdict;
 	int exit_status;
@@ -311,8 +312,12 @@ struct dry_run {
 /* Measures the deciding calls of this process and, where they fall back, the copy of the vDSO. */
 void dry_run_measure(struct evidence *evidence, const struct deadline *deadline);
 
-/* The rows, from evidence with clocksource, host and kernel log; it outlives *dry. */
-void dry_run_make(const struct evidence *evidence, struct dry_run *dry);
+/*
+ * The rows: the clocksource in use and the named ones, from evidence with clocksource, host and
+ * kernel log. Evidence and names outlive *dry.
+ */
+void dry_run_make(const struct evidence *evidence, const char (*names)[CLOCKSOURCE_NAME_SIZE],
+	size_t count, struct dry_run *dry);
 
 /* Both take a struct dry_run; false: out of memory. */
 bool dry_run_text(const void *result, const struct style *style, FILE *out);
