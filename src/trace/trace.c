@@ -8,13 +8,19 @@
 #include "base/text.h"
 #include "collect.h"
 #include "commands.h"
-#include "price.h"
+#include "judge.h"
+#include "measure/copy.h"
+#include "measure/proof.h"
+#include "measure/timing.h"
 #include "program.h"
 #include "report.h"
 #include "run.h"
 
 #define DEFAULT_TOP 10
 #define DEFAULT_ATTACH_NS 5000000000
+
+/* The most that measuring the host takes; about 0.1 s is usual. */
+#define MEASURING_NS 3000000000
 
 enum own_option { OPTION_TOP = OPTION_OWN };
 
@@ -69,6 +75,27 @@ static bool take(struct cli *cli, int id, const char *value)
 	}
 }
 
+/*
+ * The cost of system calls and of the vDSO, and whether the vDSO serves this host. All of it is
+ * measured before the program runs: beside it, each would disturb the other.
+ */
+static void measure_host(const struct root *root, struct evidence *host)
+{
+	struct deadline deadline = deadline_after(MEASURING_NS);
+	struct vdso_image image;
+	struct call_table calls;
+
+	host->live = root->live;
+	clocksource_collect(root, &host->clocksource);
+	vdso_collect(root, &host->vdso, &image);
+	call_table_make(&host->vdso, &image, &calls);
+	call_table_name(&calls, host);
+	proof_take(host, &calls, &deadline);
+	timing_measure(host, &calls, TIMING_WHOLE, &deadline);
+	if (counts_deciding(host).entered > 0)
+		copy_measure(&image, &calls, &host->vclock, &host->copy, &deadline);
+}
+
 /* ---- a program that is started ---- */
 
 static int complain_of_program(const char *name, int status, int error)
@@ -106,7 +133,7 @@ static int run_program(struct cli *cli, struct trace_evidence *trace)
 	if (status)
 		return complain_of_program(cli->operands[0], status, errno);
 	trace_program_look(&trace->program);
-	trace_price_measure(&cli->root, &trace->host);
+	measure_host(&cli->root, &trace->host);
 	if (trace_run_by_tracepoints(&cli->root, trace, &run, &trace->tracepoints))
 		fact_set_known(&trace->tracepoints);
 	else if (!trace_run_by_seccomp(trace, &run, &why)) {
@@ -129,7 +156,7 @@ static int count_host(struct cli *cli, struct trace_evidence *trace)
 
 	trace->of_host = true;
 	trace->shown = request->top ? (size_t)request->top : DEFAULT_TOP;
-	trace_price_measure(&cli->root, &trace->host);
+	measure_host(&cli->root, &trace->host);
 	interrupt_watch(&stop);
 	progress_start(cli, "counting on all CPUs");
 	counted = trace_host_by_tracepoints(&cli->root, trace,
@@ -155,7 +182,7 @@ static int attach(struct cli *cli, struct trace_evidence *trace)
 
 	trace->program.pid = request->pid;
 	trace_program_look_at_process(&trace->program);
-	trace_price_measure(&cli->root, &trace->host);
+	measure_host(&cli->root, &trace->host);
 	interrupt_watch(&stop);
 	progress_start(cli, "counting");
 	progress_say("counting");
