@@ -34,6 +34,9 @@ bool text_equals_any_case(struct span span, const char *text);
 /* True if the span begins with this text. */
 bool text_starts(struct span span, const char *prefix);
 
+/* Takes this text off the front of the span; false, and the span untouched, if it is not there. */
+bool text_take_prefix(struct span *span, const char *prefix);
+
 /* True if the text occurs anywhere in the span. */
 bool text_contains(struct span span, const char *text);
 
@@ -66,6 +69,9 @@ bool text_is_time(struct span text);
 
 /* Decimal digits only. False, and *value untouched, for anything else. */
 bool number_parse(struct span text, uint64_t *value);
+
+/* "2", "0.5" or ".5", with up to nine digits after the point. False for anything else. */
+bool number_parse_decimal(struct span text, double *value);
 
 /* "0-3", or "8" for a range of one. False for anything else. */
 bool number_parse_range(struct span text, uint64_t *first, uint64_t *last);

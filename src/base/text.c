@@ -5,6 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
+/* More make no difference to what is parsed. */
+#define FRACTION_DIGITS 9
+
 void text_copy(char *to, size_t size, const char *from)
 {
 	text_copy_span(to, size, text_span(from));
@@ -42,6 +45,16 @@ bool text_starts(struct span span, const char *prefix)
 	size_t length = strlen(prefix);
 
 	return length <= span.length && memcmp(span.at, prefix, length) == 0;
+}
+
+bool text_take_prefix(struct span *span, const char *prefix)
+{
+	size_t length = strlen(prefix);
+
+	if (!text_starts(*span, prefix))
+		return false;
+	*span = (struct span){span->at + length, span->length - length};
+	return true;
 }
 
 bool text_contains(struct span span, const char *text)
@@ -172,6 +185,23 @@ static bool parse_in_base(struct span text, unsigned base, uint64_t *value)
 bool number_parse(struct span text, uint64_t *value)
 {
 	return parse_in_base(text, 10, value);
+}
+
+bool number_parse_decimal(struct span text, double *value)
+{
+	struct span whole = text_take_until(&text, '.');
+	bool has_point = text.at != whole.at + whole.length;
+	uint64_t units = 0, parts = 0;
+	double scale = 1;
+
+	if (has_point && (text.length > FRACTION_DIGITS || !number_parse(text, &parts)))
+		return false;
+	if ((whole.length || !has_point) && !number_parse(whole, &units))
+		return false;
+	for (size_t i = 0; i < text.length; i++)
+		scale *= 10;
+	*value = (double)units + (double)parts / scale;
+	return true;
 }
 
 bool number_parse_range(struct span text, uint64_t *first, uint64_t *last)

@@ -12,9 +12,6 @@
 #define DURATION_MIN (10 * NS_PER_MS)
 #define DURATION_MAX (24 * 3600 * NS_PER_SECOND)
 
-/* More digits of a fraction than that make no difference. */
-#define FRACTION_DIGITS 9
-
 /* No name of a command or an option is longer. */
 /* Edits up to which a word is taken for a slip: as git(1), more for longer words. */
 #define SLIP_MAX 2
@@ -70,54 +67,27 @@ bool parse_count(struct span text, uint64_t *count)
 	return true;
 }
 
-static bool parse_fraction(struct span digits, double *fraction)
-{
-	uint64_t number;
-	double scale = 1;
-
-	if (digits.length > FRACTION_DIGITS || !number_parse(digits, &number))
-		return false;
-	for (size_t i = 0; i < digits.length; i++)
-		scale *= 10;
-	*fraction = (double)number / scale;
-	return true;
-}
-
 bool parse_duration(struct span text, int64_t *ns)
 {
 	int64_t unit = take_unit(&text, time_units);
-	const char *point = memchr(text.at, '.', text.length);
-	struct span whole = {text.at, point ? (size_t)(point - text.at) : text.length};
-	double fraction = 0;
-	uint64_t number;
-	int64_t value;
+	double value;
 
-	if (point && !parse_fraction(
-			     (struct span){point + 1, text.length - whole.length - 1}, &fraction))
+	if (!number_parse_decimal(text, &value))
 		return false;
-	if (!whole.length && point)
-		number = 0; /* ".5", as sleep(1) takes it */
-	else if (!number_parse(whole, &number) || number > (uint64_t)(DURATION_MAX / unit))
-		return false;
-	value = (int64_t)number * unit + (int64_t)(fraction * (double)unit);
+	value *= (double)unit;
 	if (value < DURATION_MIN || value > DURATION_MAX)
 		return false;
-	*ns = value;
+	*ns = (int64_t)(value + 0.5);
 	return true;
 }
 
 bool parse_next(struct span *list, struct span *word)
 {
-	const char *comma;
-
 	if (!list->at)
 		return false;
-	comma = memchr(list->at, ',', list->length);
-	*word = (struct span){list->at, comma ? (size_t)(comma - list->at) : list->length};
-	if (comma)
-		*list = (struct span){comma + 1, list->length - word->length - 1};
-	else
-		*list = (struct span){NULL, 0};
+	*word = text_take_until(list, ',');
+	if (list->at == word->at + word->length)
+		list->at = NULL;
 	return true;
 }
 

@@ -45,11 +45,8 @@ static bool parse_hex_field(struct span cpuinfo, const char *key, unsigned *valu
 	struct span text;
 	uint64_t number;
 
-	if (!text_find_value(cpuinfo, key, &text) || !text_starts(text, "0x"))
-		return false;
-	text.at += 2;
-	text.length -= 2;
-	if (!number_parse_hex(text, &number) || number > 0xffff)
+	if (!text_find_value(cpuinfo, key, &text) || !text_take_prefix(&text, "0x") ||
+		!number_parse_hex(text, &number) || number > 0xffff)
 		return false;
 	*value = (unsigned)number;
 	return true;

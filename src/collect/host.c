@@ -132,7 +132,6 @@ static bool uname_of_kernel(struct utsname *names)
 /* PRETTY_NAME="Debian GNU/Linux 12 (bookworm)", see os-release(5) */
 static void collect_distribution(const struct root *root, struct text_fact *distribution)
 {
-	static const char key[] = "PRETTY_NAME=";
 	char buffer[FILE_SIZE];
 	struct span content, line;
 
@@ -141,10 +140,8 @@ static void collect_distribution(const struct root *root, struct text_fact *dist
 		return;
 	fact_set(&distribution->fact, FACT_ABSENT, "/etc/os-release: no PRETTY_NAME");
 	while (text_next_line(&content, &line)) {
-		if (!text_starts(line, key))
+		if (!text_take_prefix(&line, "PRETTY_NAME="))
 			continue;
-		line.at += strlen(key);
-		line.length -= strlen(key);
 		line = text_trim(line);
 		if (line.length > 1 && (*line.at == '"' || *line.at == '\'') &&
 			line.at[line.length - 1] == *line.at)

@@ -147,22 +147,18 @@ void kernel_log_add_record(struct kernel_log_evidence *log, struct span record)
 /* "[    0.431995] text", with "<6>" before it where syslog(2) gave it. */
 static double take_time(struct span *line)
 {
-	struct span rest = *line;
-	struct span seconds, fraction;
-	uint64_t whole, part;
+	struct span rest = *line, stamp;
+	double seconds;
 
 	if (text_starts(rest, "<"))
 		text_take_until(&rest, '>');
-	if (!text_starts(rest, "["))
+	if (!text_take_prefix(&rest, "["))
 		return -1;
-	rest.at++;
-	rest.length--;
-	fraction = text_take_until(&rest, ']');
-	seconds = text_trim(text_take_until(&fraction, '.'));
-	if (!number_parse(seconds, &whole) || !number_parse(fraction, &part))
+	stamp = text_trim(text_take_until(&rest, ']'));
+	if (!text_contains(stamp, ".") || !number_parse_decimal(stamp, &seconds))
 		return -1;
 	*line = text_trim(rest);
-	return (double)whole + (double)part / 1e6;
+	return seconds;
 }
 
 void kernel_log_add_dmesg(struct kernel_log_evidence *log, struct span dmesg)

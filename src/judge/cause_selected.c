@@ -237,13 +237,8 @@ static void find_refused(const struct evidence *evidence, char name[CLOCKSOURCE_
 		!fact_is_known(&evidence->clocksource.available_fact))
 		return;
 	while (text_next_word(&words, &word)) {
-		static const char key[] = "clocksource=";
-
-		if (!text_starts(word, key))
-			continue;
-		word.at += sizeof(key) - 1;
-		word.length -= sizeof(key) - 1;
-		text_copy_span(name, CLOCKSOURCE_NAME_SIZE, word);
+		if (text_take_prefix(&word, "clocksource="))
+			text_copy_span(name, CLOCKSOURCE_NAME_SIZE, word);
 	}
 	if (clocksource_is(evidence, name) || clocksource_is_offered(evidence, name))
 		name[0] = '\0';

@@ -180,11 +180,8 @@ static bool take_number(struct span *text, uint64_t *number)
 static bool take_version(struct span release, uint64_t *numbers, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (i > 0 && !text_starts(release, "."))
-			return false;
-		release.at += i > 0;
-		release.length -= i > 0;
-		if (!take_number(&release, &numbers[i]))
+		if ((i > 0 && !text_take_prefix(&release, ".")) ||
+			!take_number(&release, &numbers[i]))
 			return false;
 	}
 	return true;

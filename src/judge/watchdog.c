@@ -162,29 +162,14 @@ static double rate_before(const char *text, const char *mark)
 {
 	const char *end = strstr(text, mark);
 	const char *start = end;
-	struct span whole, fraction;
-	uint64_t megahertz, parts = 0;
-	double scale = 1;
+	double megahertz;
 
 	while (start && start > text && strchr("0123456789.", start[-1]))
 		start--;
-	if (!end || start == end)
+	if (!start ||
+		!number_parse_decimal((struct span){start, (size_t)(end - start)}, &megahertz))
 		return 0;
-	fraction = (struct span){start, (size_t)(end - start)};
-	whole = until(fraction, ".");
-	fraction.at += whole.length;
-	fraction.length -= whole.length;
-	if (fraction.length > 1) {
-		fraction.at++;
-		fraction.length--;
-		if (!number_parse(fraction, &parts))
-			return 0;
-	}
-	for (size_t i = 0; parts && i < fraction.length; i++)
-		scale *= 10;
-	if (!number_parse(whole, &megahertz))
-		return 0;
-	return ((double)megahertz + (double)parts / scale) * 1e6;
+	return megahertz * 1e6;
 }
 
 /* The rate that the kernel calibrated, the last one it logged; or the one in the brand. */

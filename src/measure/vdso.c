@@ -27,9 +27,7 @@ static bool parse_address(struct span text, uintptr_t *address)
 /* start-end perms offset device inode [name]; the name may hold blanks. */
 static bool parse_line(struct span line, struct mapping *mapping)
 {
-	struct span range, permissions, ignored;
-	const char *dash;
-	size_t left;
+	struct span range, start, permissions, ignored;
 
 	if (!text_next_word(&line, &range) || !text_next_word(&line, &permissions))
 		return false;
@@ -39,12 +37,8 @@ static bool parse_line(struct span line, struct mapping *mapping)
 	}
 	mapping->readable = text_starts(permissions, "r");
 	mapping->name = text_trim(line);
-	dash = memchr(range.at, '-', range.length);
-	if (!dash)
-		return false;
-	left = (size_t)(dash - range.at);
-	return parse_address((struct span){range.at, left}, &mapping->start) &&
-	       parse_address((struct span){dash + 1, range.length - left - 1}, &mapping->end) &&
+	start = text_take_until(&range, '-');
+	return parse_address(start, &mapping->start) && parse_address(range, &mapping->end) &&
 	       mapping->start < mapping->end;
 }
 

@@ -53,6 +53,27 @@ static void ranges_have_a_first_and_a_last(void **state)
 		assert_false(number_parse_range(text_span(bad[i]), &first, &last));
 }
 
+static void decimals_have_up_to_nine_digits_after_the_point(void **state)
+{
+	static const char *const bad[] = {"", ".", "1.", "1.5.5", "1..5", "-1.5", "1. 5", "1.5e3",
+		"1.0000000001", "18446744073709551616", "inf", "nan"};
+	static const struct {
+		const char *text;
+		double value;
+	} rows[] = {{"0", 0}, {"12", 12}, {"0.5", 0.5}, {".25", 0.25}, {"2099.990", 2099.99},
+		{"0.000000001", 1e-9}};
+	double value;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		assert_true(number_parse_decimal(text_span(rows[i].text), &value));
+		assert_true(value == rows[i].value);
+	}
+	for (size_t i = 0; i < COUNT(bad); i++)
+		assert_false(number_parse_decimal(text_span(bad[i]), &value));
+	assert_true(value == 1e-9);
+}
+
 static void invalid_hexadecimal_is_refused(void **state)
 {
 	static const char *const bad[] = {
@@ -90,6 +111,7 @@ int main(void)
 		cmocka_unit_test(ranges_have_a_first_and_a_last),
 		cmocka_unit_test(the_whole_range_is_accepted),
 		cmocka_unit_test(anything_else_is_refused_and_leaves_the_value),
+		cmocka_unit_test(decimals_have_up_to_nine_digits_after_the_point),
 		cmocka_unit_test(invalid_hexadecimal_is_refused),
 		cmocka_unit_test(what_was_printed_is_read_back),
 	};

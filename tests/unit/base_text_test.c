@@ -43,6 +43,8 @@ static void whole_words_are_not_parts_of_words(void **state)
 	assert_true(text_starts(page, "hyperv"));
 	assert_false(text_starts(text_span("hyp"), "hyperv"));
 	assert_false(text_contains((struct span){"tsc", 2}, "tsc"));
+	assert_false(text_take_prefix(&page, "tsc"));
+	assert_true(text_take_prefix(&page, "hyperv_") && text_starts(page, "clocksource"));
 }
 
 static void blanks_and_nul_are_trimmed(void **state)
