@@ -38,6 +38,11 @@ struct format {
 	bool (*write)(const void *result, const struct style *style, FILE *out);
 	/* false: out of memory */
 	int (*status)(const void *result); /* its own exit status; NULL: the command's */
+	/*
+	 * For a reader of standard output alone: writes there why nothing else was written. NULL: a
+	 * complaint on standard error is enough.
+	 */
+	void (*fail)(const char *complaint, FILE *out);
 };
 
 /* Needed to print all there is. */
@@ -115,6 +120,7 @@ struct cli {
 	char *collected;
 	size_t collected_length;
 	bool failed;
+	bool answered; /* the output was written, or its stream does not take it */
 };
 
 /* Runs the command that the words name, by default the first of the list that NULL ends. */
@@ -204,6 +210,9 @@ bool is_slip(const char *word, const char *name, unsigned *least);
 
 /* One line on standard error: "vdsocheck: ...". Control characters are replaced. */
 void cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The last of these lines, without "vdsocheck: "; empty: there was none. */
+const char *cli_last_complaint(void);
 
 /* Whether what is printed is to have colour: with COLOR_AUTO on a capable terminal only. */
 bool cli_wants_color(const struct cli *cli);

@@ -151,6 +151,7 @@ static const struct format formats[] = {
 		.depth = DEPTH_SCREEN,
 		.needs = NEEDS_ONE_HOST,
 		.write = check_report_nagios,
+		.fail = check_report_nagios_failure,
 		.status = check_nagios_status},
 	{.name = "line",
 		.summary = "host, verdict, clocksource, mode, ns, cause, kernel",

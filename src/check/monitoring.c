@@ -108,6 +108,13 @@ bool check_report_nagios(const void *result, const struct style *style, FILE *ou
 	return true;
 }
 
+void check_report_nagios_failure(const char *complaint, FILE *out)
+{
+	fputs("VDSOCHECK UNKNOWN - ", out);
+	write_harmless(out, complaint);
+	fputc('\n', out);
+}
+
 /* ---- a line ---- */
 
 /* A word, maybe a file's name, and the blank after it: blanks within would shift the columns. */

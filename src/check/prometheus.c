@@ -64,16 +64,19 @@ static void write_verdict(enum verdict_kind verdict, FILE *out)
 	}
 }
 
-/* The clocksource as it is used: an unknown name or mode is an empty label. */
+/* An unknown name or mode is an empty label, the same as none; without both there is no sample. */
 static void write_clocksource(const struct evidence *evidence, FILE *out)
 {
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+	const char *current = fact_is_known(&clocksource->current_fact) ? clocksource->current : "";
+	const char *mode = describe_mode(&evidence->vclock);
 
+	if (!*current && !*mode)
+		return;
 	write_head(out, "clocksource_info", "Current clocksource and the vDSO's clock mode.");
 	fputs("vdsocheck_clocksource_info", out);
-	write_label(out, "{", "current",
-		fact_is_known(&clocksource->current_fact) ? clocksource->current : "");
-	write_label(out, ",", "vclock_mode", describe_mode(&evidence->vclock));
+	write_label(out, "{", "current", current);
+	write_label(out, ",", "vclock_mode", mode);
 	fputs("} 1\n", out);
 }
 

@@ -40,6 +40,9 @@ bool check_report_prometheus(const void *result, const struct style *style, FILE
 /* "VDSOCHECK OK - ... | perfdata", and the causes and advice as long output. */
 bool check_report_nagios(const void *result, const struct style *style, FILE *out);
 
+/* "VDSOCHECK UNKNOWN - " and the complaint: monitoring shows standard output only. */
+void check_report_nagios_failure(const char *complaint, FILE *out);
+
 /* "HOST VERDICT CLOCKSOURCE MODE NS CAUSE KERNEL", "-" for what is not known. */
 bool check_report_line(const void *result, const struct style *style, FILE *out);
 

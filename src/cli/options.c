@@ -97,6 +97,8 @@ static void complain_of_command(const char *word)
 	}
 	if (is_slip(word, "help", &least))
 		nearest = "help";
+	if (is_slip(word, "version", &least))
+		nearest = "version";
 	if (nearest)
 		cli_complain("unknown command '%s'; did you mean '%s'?", word, nearest);
 	else if (files && is_file_name(word))
@@ -393,7 +395,6 @@ static bool take_words(struct cli *cli, int argc, char **argv)
 	int found;
 
 	fill_tables(&tables, cli->command);
-	opterr = 0;
 	optind = 0; /* anew, whatever was parsed before */
 	while ((found = getopt_long(argc, argv, tables.letters, tables.names, NULL)) != -1) {
 		if (found == '?' || found == ':')
@@ -415,22 +416,46 @@ static bool take_words(struct cli *cli, int argc, char **argv)
 	return true;
 }
 
+/* Of words that were refused: the format may have a place for the complaint. */
+static void find_format(struct cli *cli, int argc, char **argv)
+{
+	const struct format *format;
+	struct getopt_tables tables;
+	int found;
+
+	fill_tables(&tables, cli->command);
+	optind = 0;
+	while ((found = getopt_long(argc, argv, tables.letters, tables.names, NULL)) != -1) {
+		cli->quiet |= found == 'q';
+		if (found == OPTION_FORMAT && (format = cli_find_format(cli->command, optarg)))
+			cli->format = format;
+	}
+}
+
+static bool take_command_line(struct cli *cli, int *argc, char **argv)
+{
+	if (!choose_command(cli, argc, argv))
+		return false;
+	known.command = cli->command;
+	cli->format = cli->command->formats;
+	cli->own = calloc(1, cli->command->size ? cli->command->size : 1);
+	cli->operands = calloc((size_t)*argc + 1, sizeof(*cli->operands));
+	if (cli->own && cli->operands)
+		return take_words(cli, *argc, argv);
+	cli_complain("cannot parse the options: out of memory");
+	return false;
+}
+
 bool cli_parse(struct cli *cli, const struct command *const *commands, int argc, char **argv)
 {
 	known.commands = commands;
 	known.command = commands[0];
 	*cli = (struct cli){.command = commands[0], .sysroot = "/"};
-	if (!choose_command(cli, &argc, argv))
-		return false;
-	known.command = cli->command;
-	cli->format = cli->command->formats;
-	cli->own = calloc(1, cli->command->size ? cli->command->size : 1);
-	cli->operands = calloc((size_t)argc + 1, sizeof(*cli->operands));
-	if (!cli->own || !cli->operands) {
-		cli_complain("cannot parse the options: out of memory");
-		return false;
-	}
-	return take_words(cli, argc, argv);
+	opterr = 0;
+	if (take_command_line(cli, &argc, argv))
+		return true;
+	find_format(cli, argc, argv);
+	return false;
 }
 
 void cli_free(struct cli *cli)

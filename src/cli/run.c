@@ -138,6 +138,9 @@ static int write_output(struct cli *cli, int status, uint64_t later)
 					    cli->collected_length, &why))) {
 			cli_complain("cannot write %s", why.reason);
 			status = cli_trouble(cli);
+			cli->answered = !cli->output;
+		} else {
+			cli->answered = true;
 		}
 	}
 	free(cli->collected);
@@ -154,6 +157,18 @@ bool cli_flush(struct cli *cli)
 	if (cli->output)
 		privileges_limit(PRIVILEGES_READ, PRIVILEGES_WRITE);
 	return start_collecting(cli);
+}
+
+/* For formats whose readers do not see standard error. */
+static void report_failure(struct cli *cli)
+{
+	if (cli->answered || cli->quiet || !cli->format || !cli->format->fail)
+		return;
+	cli->output = NULL;
+	if (!start_collecting(cli))
+		return;
+	cli->format->fail(cli_last_complaint(), cli->out);
+	write_output(cli, EXIT_SUCCESS, PRIVILEGES_NONE);
 }
 
 /* What was linked with, which a bug may be in; libcpuid is linked with on x86 only. */
@@ -227,6 +242,7 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 		if (cli.command->finish)
 			status = cli.command->finish(&cli, status);
 	}
+	report_failure(&cli);
 	cli_free(&cli);
 	if (!interrupt_caught())
 		return status;

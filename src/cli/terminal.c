@@ -27,21 +27,27 @@
 /* Back to the first column, and clear the line. */
 #define ERASE_LINE "\r\033[K"
 
+static char complaint[LINE_SIZE];
+
+const char *cli_last_complaint(void)
+{
+	return complaint;
+}
+
 void cli_complain(const char *format, ...)
 {
-	char line[LINE_SIZE];
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(line, sizeof(line), format, arguments);
+	vsnprintf(complaint, sizeof(complaint), format, arguments);
 	va_end(arguments);
 	/* Words of the command line are foreign text: they must not drive the terminal. */
-	for (char *at = line; *at; at++) {
+	for (char *at = complaint; *at; at++) {
 		if ((unsigned char)*at < ' ' || *at == 0x7f)
 			*at = '?';
 	}
 	progress_end();
-	fprintf(stderr, "vdsocheck: %s\n", line);
+	fprintf(stderr, "vdsocheck: %s\n", complaint);
 }
 
 /* ---- colour and progress ---- */

@@ -150,7 +150,7 @@ static void find_hints(const struct trace_evidence *trace, struct trace_diagnosi
 
 static const char *subject(const struct trace_evidence *trace)
 {
-	return trace->of_host ? "The programs of this host" : "This program";
+	return trace->of_host ? "the programs of this host" : "this program";
 }
 
 static void sum_up_served(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
@@ -158,11 +158,12 @@ static void sum_up_served(const struct trace_evidence *trace, struct trace_diagn
 	bool host_is_ok = counts_deciding(&trace->host).entered == 0;
 
 	diagnosis->verdict = TRACE_OK;
-	snprintf(diagnosis->summary, TRACE_TEXT_SIZE, "%s made no clock system call%s.",
-		subject(trace),
-		host_is_ok ? ": the vDSO serves its clock calls"
-			   : ", though on this host clock_gettime() and gettimeofday() fall back: "
-			     "nothing calls them");
+	snprintf(diagnosis->summary, TRACE_TEXT_SIZE,
+		"%s made no clock system call that the vDSO could serve%s.", subject(trace),
+		host_is_ok
+			? ""
+			: "; clock_gettime() and gettimeofday() fall back on this host, but were "
+			  "not called");
 }
 
 char *trace_describe_seconds(double seconds, char text[32])

@@ -30,7 +30,7 @@ static bool was_not_tested(const struct warp_evidence *warp)
 
 static void write_not_tested(const struct warp_evidence *warp, char *summary, size_t size)
 {
-	snprintf(summary, size, "No clock could be tested: %s.", warp->fact.reason);
+	snprintf(summary, size, "no clock could be tested: %s.", warp->fact.reason);
 }
 
 /* The kernel's clock that went back furthest; WARP_CLOCK_COUNT: none did. */
@@ -78,7 +78,7 @@ static bool vdso_disagrees(const struct warp_evidence *warp)
 static void write_disagrees(const struct warp_evidence *warp, char *summary, size_t size)
 {
 	snprintf(summary, size,
-		"The vDSO and the kernel disagree about CLOCK_MONOTONIC, by up to %" PRId64
+		"the vDSO and the kernel disagree about CLOCK_MONOTONIC, by up to %" PRId64
 		" ns: a program that uses both sees time run backwards.",
 		warp->results[WARP_KERNEL].largest_ns);
 }
@@ -93,7 +93,7 @@ static void write_counters(const struct warp_evidence *warp, char *summary, size
 	const struct warp_result *result = &warp->results[WARP_COUNTER];
 
 	snprintf(summary, size,
-		"The CPUs' counters (%s) disagree: CPU %d was up to %" PRId64
+		"the CPUs' counters (%s) disagree: CPU %d was up to %" PRId64
 		" ns behind CPU %d. The kernel's clocks did not run backwards.",
 		warp_clock_name(WARP_COUNTER), result->earlier_cpu, result->largest_ns,
 		result->later_cpu);
@@ -107,7 +107,7 @@ static bool is_single_cpu(const struct warp_evidence *warp)
 static void write_single_cpu(const struct warp_evidence *warp, char *summary, size_t size)
 {
 	snprintf(summary, size,
-		"No clock ran backwards on CPU %d, the only one available; there is nothing to "
+		"no clock ran backwards on CPU %d, the only one available; there is nothing to "
 		"compare it with.",
 		warp->cpus[0]);
 }
@@ -146,10 +146,10 @@ static void write_no_warps(const struct warp_evidence *warp, char *summary, size
 	double seconds = (double)warp->duration_ns / NS_PER_SECOND;
 
 	if (seconds < 1)
-		snprintf(summary, size, "No clock ran backwards between %zu CPUs in %.0f ms.",
+		snprintf(summary, size, "no clock ran backwards between %zu CPUs in %.0f ms.",
 			warp->cpu_count, seconds * MS_PER_SECOND);
 	else
-		snprintf(summary, size, "No clock ran backwards between %zu CPUs in %.1f s.",
+		snprintf(summary, size, "no clock ran backwards between %zu CPUs in %.1f s.",
 			warp->cpu_count, seconds);
 }
 

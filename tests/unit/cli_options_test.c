@@ -225,6 +225,7 @@ static void errors_name_the_word_and_the_help(void **state)
 	} rows[] = {
 		{"secnod", "unknown command 'secnod'; did you mean 'second'?"},
 		{"hlep", "unknown command 'hlep'; did you mean 'help'?"},
+		{"verison", "unknown command 'verison'; did you mean 'version'?"},
 		{"secnod --calm", "unknown command 'secnod'; did you mean 'second'?"},
 		{"dir/a.txt", "unknown command 'dir/a.txt'; to read a file, use --files dir/a.txt"},
 		{"a.json", "use --files a.json"},

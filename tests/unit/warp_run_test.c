@@ -485,7 +485,7 @@ static void rules_none(void **state)
 	struct warp_evidence evidence = two_quiet_cpus();
 
 	(void)state;
-	expect_verdict(&evidence, "no-warps", 0, "No clock ran backwards between 2 CPUs in 2.0 s");
+	expect_verdict(&evidence, "no-warps", 0, "no clock ran backwards between 2 CPUs in 2.0 s");
 }
 
 static void rules_backwards(void **state)

@@ -96,7 +96,7 @@ static void warp_that_was_not_tested_says_why(void **state)
 	(void)state;
 	fact_set(&warp.fact, FACT_DENIED, "no thread may be tied to CPU 3");
 	render_warp(&warp, false);
-	assert_non_null(strstr(bytes, "UNKNOWN: No clock could be tested: no thread may"));
+	assert_non_null(strstr(bytes, "UNKNOWN: no clock could be tested: no thread may"));
 }
 
 /* null is never without a reason beside it. */
