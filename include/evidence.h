@@ -102,6 +102,7 @@ struct host_evidence {
 	struct text_fact emulator;      /* runs our instructions: "valgrind"; absent: none seen */
 	struct text_fact libc;          /* ours: "glibc 2.36" */
 	struct flag_fact libc_static;   /* linked into this binary: not the host's own */
+	struct number_fact word_bits;   /* of this program: 32 or 64 */
 	struct text_fact boot;          /* the boot parameters that bear on the clock */
 	struct flag_fact invariant_tsc; /* x86: CPUID's bit: runs at one rate and never stops */
 	struct text_fact tsc_flags;     /* x86: what the kernel says of its TSC, /proc/cpuinfo */

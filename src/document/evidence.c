@@ -471,6 +471,7 @@ static const struct field host_fields[] = {
 	{FLAG_FACT("xen_tsc_reliable", xen_tsc_reliable)},
 	{FLAG_FACT("libc_static", libc_static)},
 	{FLAG_FACT("counter_off", counter_off)},
+	{NUMBER_FACT("word_bits", word_bits, 64)},
 	{NUMBER_FACT("xen_tsc_mode", xen_tsc_mode, INT32_MAX)},
 	{NUMBER_FACT("tracer_pid", tracer, INT32_MAX)},
 	{NUMBER_FACT("seccomp", seccomp, INT32_MAX)},

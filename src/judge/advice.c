@@ -242,9 +242,10 @@ static void list_boot(const struct view *view, char boot[BOOT_SIZE])
 }
 
 /* A remark on a boot parameter that older kernels ignore without a word. */
-static const char *since(const struct view *view, unsigned minor, const char *remark)
+static const char *since(
+	const struct view *view, unsigned major, unsigned minor, const char *remark)
 {
-	return kernel_is_before(view->evidence, 5, minor) ? remark : "";
+	return kernel_is_before(view->evidence, major, minor) ? remark : "";
 }
 
 /* NULL: there is none. Blanks between the boot parameters are quoted by the rows. */
@@ -317,10 +318,11 @@ static bool make(const struct view *view, const struct advice_row *row, struct a
 			true},
 		{"move", find_move(view->evidence), true},
 		{"not tsc", not_tsc, true},
-		{"5.2", since(view, 2, " (Linux 5.2 and newer, or older ones with a backport)"),
+		{"5.2", since(view, 5, 2, " (Linux 5.2 and newer, or older ones with a backport)"),
 			true},
-		{"5.8", since(view, 8, " (Linux 5.8 and newer)"), true},
-		{"5.16", tsc_has_adjust(view->evidence) ? since(view, 16, UNCHECKED_TSC) : "",
+		{"5.8", since(view, 5, 8, " (Linux 5.8 and newer)"), true},
+		{"6.3", since(view, 6, 3, " (Linux 6.3 and newer)"), true},
+		{"5.16", tsc_has_adjust(view->evidence) ? since(view, 5, 16, UNCHECKED_TSC) : "",
 			true},
 		{0},
 	};

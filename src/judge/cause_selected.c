@@ -74,6 +74,23 @@ static bool is_kvm_clock_unused(const struct view *view)
 	       !log_find(evidence, "kvm-clock: Using");
 }
 
+/*
+ * The log's beginning may be overwritten, and with it the line that it was in use. A timer is
+ * calibrated, or a clocksource selected, within the first second.
+ */
+static bool is_kvm_clock_not_built(const struct view *view)
+{
+	const struct kernel_log_evidence *log = &view->evidence->kernel_log;
+
+	return is_kvm_clock_unused(view) && log->count > 0 && log->lines[0].seconds >= 0 &&
+	       log->lines[0].seconds < 1;
+}
+
+static bool is_kvm_clock_missing(const struct view *view)
+{
+	return is_kvm_clock_unused(view) && !is_kvm_clock_not_built(view);
+}
+
 static void support_kvm_clock(const struct view *view, struct cause *cause)
 {
 	support_add(cause, "CPUID: the hypervisor offers kvm-clock");
@@ -151,6 +168,12 @@ static const struct advice_row kernel_with_kvm_guest = {.id = "kernel-with-kvm-g
 	.text = "Use a kernel that was built with CONFIG_KVM_GUEST (and CONFIG_PARAVIRT): its vDSO "
 		"can read kvm-clock, which the hypervisor offers."};
 
+static const struct advice_row reboot_for_kvm_clock = {.id = "reboot-for-kvm-clock",
+	.effort = EFFORT_UNDO,
+	.text = "Reboot: the kernel registers kvm-clock again. If it does not, use one that was "
+		"built with CONFIG_KVM_GUEST (and CONFIG_PARAVIRT).",
+	.steps = {{NULL, "sudo reboot"}, {NULL, "vdsocheck"}}};
+
 const struct cause_row cause_selected_rows[] = {
 	{.id = "boot-without-tsc",
 		.text = "The TSC is disabled on the kernel command line.",
@@ -168,10 +191,18 @@ const struct cause_row cause_selected_rows[] = {
 	{.id = "kvm-clock-unused",
 		.text = "The hypervisor offers kvm-clock, but this kernel does not use it: it was "
 			"built without CONFIG_KVM_GUEST.",
-		.when = {.needs = SECOND_CHOICE, .applies = is_kvm_clock_unused},
+		.when = {.needs = SECOND_CHOICE, .applies = is_kvm_clock_not_built},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_kvm_clock,
 		.advice = {&kernel_with_kvm_guest}},
+	{.id = "kvm-clock-missing",
+		.text = "This kernel was built without CONFIG_KVM_GUEST and cannot use the "
+			"kvm-clock that the hypervisor offers, or kvm-clock was removed by a write "
+			"to unbind_clocksource.",
+		.when = {.needs = SECOND_CHOICE, .applies = is_kvm_clock_missing},
+		.certainty = CERTAINTY_POSSIBLE,
+		.support = support_kvm_clock,
+		.advice = {&reboot_for_kvm_clock}},
 	{.id = "tsc-unsynchronised",
 		.text = "The kernel found that the TSCs of this machine's CPUs disagree.",
 		.when = {.needs = SECOND_CHOICE | TSC_UNSYNCHRONISED},

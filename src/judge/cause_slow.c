@@ -136,6 +136,11 @@ static bool is_hyperv_new_enough(const struct view *view)
 	return !is_hyperv_too_old(view);
 }
 
+static bool may_have_hyperv_backport(const struct view *view)
+{
+	return !kernel_is_before(view->evidence, 5, 4) && kernel_is_before(view->evidence, 5, 12);
+}
+
 /* 0 is no sequence: such a page must not be used (Hyper-V's specification, TLFS). */
 static bool is_hyperv_withdrawn(const struct view *view)
 {
@@ -288,9 +293,9 @@ static const struct advice_row newer_kernel_for_hyperv_page = {.id = "newer-kern
 
 static const struct advice_row newer_kernel_for_hyperv = {.id = "newer-kernel-for-hyperv",
 	.effort = EFFORT_UPDATE,
-	.text = "Install a kernel without the defect: a newer one of the distribution, or a "
-		"mainline kernel, no release of which had it. If there is none, send this to the "
-		"distribution:",
+	.text = "Use another kernel: a newer one of the distribution, or a mainline kernel, whose "
+		"releases from 4.12 on let the vDSO read the page. If there is none, send this to "
+		"the distribution:",
 	.ask = "The clocksource hyperv_clocksource_tsc_page has no vDSO clock mode on this kernel: "
 	       "every gettimeofday() and clock_gettime() is a system call. Does it have mainline "
 	       "commit e4ab4658f1cf without its fix 3486d2c9be65?",
@@ -435,15 +440,20 @@ const struct cause_row cause_slow_rows[] = {
 		.support = support_kernel,
 		.advice = {&newer_kernel_for_hyperv_page}},
 	{.id = "hyperv-without-vdso",
-		.text = "This kernel does not let its vDSO read the Hyper-V reference TSC page: a "
-			"defect of some distribution kernels of 2021, which backported Hyper-V "
-			"changes to 5.4, 5.10 or 5.11.",
-		.more = "https://github.com/microsoft/azurelinux/pull/1238",
+		.text = "This kernel does not let its vDSO read the Hyper-V reference TSC page.",
 		.when = {.needs = FALLS_BACK | ON_HYPERV_PAGE | MODE_NONE,
 			.applies = is_hyperv_new_enough},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_kernel,
 		.advice = {&newer_kernel_for_hyperv}},
+	{.id = "hyperv-backport",
+		.text = "A defect of some distribution kernels of 2021, which backported Hyper-V "
+			"changes to 5.4, 5.10 or 5.11, removed the vDSO's support.",
+		.more = "https://github.com/microsoft/azurelinux/pull/1238",
+		.when = {.needs = FALLS_BACK | ON_HYPERV_PAGE | MODE_NONE,
+			.applies = may_have_hyperv_backport},
+		.certainty = CERTAINTY_POSSIBLE,
+		.support = support_kernel},
 	{.id = "hyperv-page-invalid",
 		.text = "The hypervisor has marked its reference TSC page invalid, so every call "
 			"has to go through the kernel.",

@@ -7,6 +7,7 @@
 #include "rules.h"
 
 #include <math.h>
+#include <string.h>
 
 /* "hpet measured 0.312 s, tsc 4.999 s"; a side whose rate is not known is left out. */
 static void support_intervals(const struct view *view, struct cause *cause)
@@ -48,12 +49,22 @@ static void support_readings(const struct view *view, struct cause *cause)
 			(unsigned long long)reference->now, (unsigned long long)reference->last);
 }
 
+static bool is_rate_stated(const struct view *view)
+{
+	const struct text_fact *flags = &view->evidence->host.tsc_flags;
+
+	return fact_is_known(&flags->fact) && strstr(flags->value, "tsc_known_freq");
+}
+
 static void support_rates(const struct view *view, struct cause *cause)
 {
 	support_intervals(view, cause);
 	support_add(cause, "%s runs %.0f ppm %s than %s", view->watchdog.tsc.name,
 		fabs(view->watchdog.ppm), view->watchdog.ppm > 0 ? "faster" : "slower",
 		view->watchdog.reference.name);
+	if (is_rate_stated(view))
+		support_add(cause, "tsc_known_freq: CPUID or the hypervisor stated the rate of the "
+				   "TSC, the kernel did not measure it");
 }
 
 /* The watchdog gave up before it compared: there are no intervals to show. */
@@ -157,6 +168,13 @@ static const struct advice_row find_which_clock = {.id = "find-which-clock",
 		"the lines with wd_nsec and cs_nsec hold both measurements.",
 	.steps = {REBOOT_STEPS}};
 
+/* a7ec817d5542: it warns of more than 500 ppm, and leaves the stated rate in use. */
+static const struct advice_row recalibrate_tsc = {.id = "recalibrate-tsc",
+	.effort = EFFORT_UPDATE,
+	.when = {.unless = GUEST, .applies = is_rate_stated},
+	.text = "Boot with tsc=recalibrate{6.3}: the kernel then measures the rate that the TSC is "
+		"said to have, and warns in its log if that is wrong. If so, update the firmware."};
+
 static void support_distrust(const struct view *view, struct cause *cause)
 {
 	const struct kernel_log_line *line = log_find_tsc_distrust(view->evidence);
@@ -233,11 +251,12 @@ const struct cause_row cause_watchdog_rows[] = {
 		.support = support_intervals,
 		.advice = {&advice_update_firmware, &advice_ask_about_unstable_tsc}},
 	{.id = "tsc-skewed",
-		.text = "The TSC does not run at the rate that the kernel measured for it at boot.",
+		.text = "The TSC and the reference clock of the kernel's watchdog do not run at "
+			"the rates that the kernel takes them to have: one of the two is wrong.",
 		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_TSC_SKEWED},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_rates,
-		.advice = {&advice_update_firmware, &advice_ask_about_unstable_tsc}},
+		.advice = {&recalibrate_tsc, &find_which_clock, &ask_which_clock}},
 	{.id = "tsc-early-unstable",
 		.text = "The TSC disagreed with the kernel's reference clock while booting.",
 		.when = {.needs = SECOND_CHOICE | TSC_EARLY, .unless = TSC_DELAYED | TSC_JUDGED},

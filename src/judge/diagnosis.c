@@ -43,7 +43,9 @@ static unsigned conditions_here(const struct view *view)
 	       if_so(no_vdso, NO_VDSO) |
 	       if_so(boot_has(evidence, "vdso=0") || boot_has(evidence, "vdso32=0"),
 		       NO_VDSO_AT_BOOT) |
-	       if_so(no_vdso && !emulated && fact_is_text(&host->arch, "aarch64"), ARM_COMPAT) |
+	       if_so(no_vdso && !emulated && fact_is_text(&host->arch, "aarch64") &&
+			       fact_is_known(&host->word_bits.fact) && host->word_bits.value == 32,
+		       ARM_COMPAT) |
 	       if_so(view->verdict == VERDICT_FALLBACK && fact_is_known(&evidence->vdso.fact) &&
 			       view->vdso.entered > 0,
 		       FALLS_BACK);

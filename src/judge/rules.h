@@ -196,9 +196,9 @@ bool scope_applies(const struct scope *scope, const struct view *view);
  * Words in braces are replaced: {to} is the clocksource that the advice leads to, {from} the
  * current one, {boot} the boot parameters to remove, {Switch} "Switch" with where to do it,
  * {move} the command that moves this cloud's guest to another host, {not tsc} a sentence on why
- * tsc is no way out, or nothing. On an older kernel, {5.2}, {5.8} and {5.16} are a remark on what
- * came with that one; on others they are nothing. A step, an undo or a keep that needs a word that
- * is not known, or is no plain word for a shell, is left out.
+ * tsc is no way out, or nothing. On an older kernel, {5.2}, {5.8}, {5.16} and {6.3} are a remark on
+ * what came with that one; on others they are nothing. A step, an undo or a keep that needs a word
+ * that is not known, or is no plain word for a shell, is left out.
  */
 struct step_row {
 	const char *text;    /* a remark on the command; without one, what to do */

@@ -19,8 +19,8 @@
 #define PERIOD_S 0.5
 /* A timer may be late, but is never this early. */
 #define SHORT_S (PERIOD_S * 0.9)
-/* From 6.8 on the kernel skips a check as late as this (644649553508). */
-#define LATE_S (4 * PERIOD_S)
+/* From 6.8 on the kernel skips a later check (WATCHDOG_INTERVAL_MAX_NS, 644649553508). */
+#define LATE_S (2 * PERIOD_S)
 /* No TSC of any CPU runs at this rate or above. */
 #define TSC_HZ_MOST 10e9
 /* x86 CPUs since 2008: enough to tell an interval that both counted from one that only one did. */

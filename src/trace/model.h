@@ -57,13 +57,12 @@ enum trace_method { TRACE_BY_TRACEPOINTS, TRACE_BY_SECCOMP, TRACE_BY_PTRACE };
 /* The program, and what only it may have to do with the vDSO. */
 struct trace_program {
 	pid_t pid;
-	char file[PATH_MAX];       /* what is executed, byte for byte */
-	char path[1024];           /* of its file, for the report */
-	struct fact file_fact;     /* known: it is an ELF file, and the two flags hold */
-	bool is_static;            /* it names no dynamic loader */
-	bool is_32_bit;            /* on a 64-bit host */
-	bool preloads;             /* LD_PRELOAD is set */
-	bool other_time_namespace; /* than ours */
+	char file[PATH_MAX];   /* what is executed, byte for byte */
+	char path[1024];       /* of its file, for the report */
+	struct fact file_fact; /* known: it is an ELF file, and the two flags hold */
+	bool is_static;        /* it names no dynamic loader */
+	bool is_32_bit;        /* on a 64-bit host */
+	bool preloads;         /* LD_PRELOAD is set */
 };
 
 /* Processes that samples are counted for. */

@@ -176,18 +176,6 @@ static bool environ_preloads(const char *environment, size_t length)
 	return false;
 }
 
-/* Namespaces are compared by what their links are called: "time:[4026531834]". */
-static bool is_other_link(pid_t pid, const char *name)
-{
-	char path[64], ours[64] = "", theirs[64] = "";
-
-	snprintf(path, sizeof(path), "/proc/self/%s", name);
-	if (readlink(path, ours, sizeof(ours) - 1) < 0)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	return readlink(path, theirs, sizeof(theirs) - 1) >= 0 && strcmp(ours, theirs) != 0;
-}
-
 void trace_program_look_at_process(struct trace_program *program)
 {
 	char *environment = malloc(ENVIRON_SIZE);
@@ -208,7 +196,6 @@ void trace_program_look_at_process(struct trace_program *program)
 	if (file >= 0)
 		close(file);
 	free(environment);
-	program->other_time_namespace = is_other_link(program->pid, "ns/time");
 }
 
 /* The name before them may hold blanks and parentheses; utime and stime are fields 14 and 15. */

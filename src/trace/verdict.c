@@ -137,10 +137,6 @@ static void find_hints(const struct trace_evidence *trace, struct trace_diagnosi
 		hint(diagnosis,
 			"LD_PRELOAD is set: a preloaded library may make the system call in "
 			"place of libc's function.");
-	if (program->other_time_namespace)
-		hint(diagnosis,
-			"It runs in a time namespace of its own: kernels before 5.6 and some "
-			"architectures do not serve the vDSO's clocks there.");
 	if (!diagnosis->hint_count)
 		hint(diagnosis,
 			"It makes them by syscall(2), its language's runtime bypasses the "

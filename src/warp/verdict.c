@@ -164,8 +164,9 @@ static const struct rule rules[] = {
 		"A bug in the kernel, or in the emulator that provides this vDSO: report it. "
 		"Another clocksource (vdsocheck compare) may avoid it."},
 	{"counters-disagree", WARP_WARPS, counters_disagree, write_counters,
-		"Leave the clocksource as it is: one that reads this counter (tsc) would run "
-		"backwards here, and so would programs that read it directly."},
+		"Do not switch to tsc, which reads this counter: it would run backwards, and so "
+		"would programs that read it directly. If tsc is in use, vdsocheck compare shows "
+		"which other clocksources do not warp."},
 	{"not-read", WARP_UNKNOWN, is_not_read, write_not_read,
 		"Run vdsocheck: it says what is wrong with the vDSO of this host."},
 	{"one-cpu", WARP_OK, is_single_cpu, write_single_cpu, NULL},
