@@ -192,21 +192,25 @@ bool field_read(const struct document_part *parts, const json_t *root, struct fa
 bool document_parse(
 	const char *bytes, size_t length, const struct document_part *parts, struct fact *why);
 
-/* The same for a file at a path of this host; "-" is standard input. */
+/* Opens a file at a path of this host; "-" is standard input. -1 with the reason. */
+int document_open(const char *path, struct fact *why);
+
+/* As document_parse(), for a file at such a path. */
 bool document_read(const char *path, const struct document_part *parts, struct fact *why);
 
 /*
  * The documents of a file, pretty-printed or one per line; memory is bounded, however many there
- * are. A file that was opened has to be closed.
+ * are. A stream that was started has to be ended.
  */
 struct document_stream {
-	int file;
-	char *bytes;               /* owned */
-	size_t at, end;            /* the bytes that were read and are not yet taken */
-	bool ended;                /* there are no more to be read */
-	int error;                 /* an errno, to be reported at the end; 0: none */
-	unsigned long line;        /* of the next byte, from 1 */
-	const volatile bool *stop; /* may be set after opening: once it is true, no more is read */
+	int file;           /* owned */
+	char *bytes;        /* owned */
+	size_t at, end;     /* the bytes that were read and are not yet taken */
+	bool ended;         /* there are no more to be read */
+	int error;          /* an errno, to be reported at the end; 0: none */
+	unsigned long line; /* of the next byte, from 1 */
+	const volatile bool
+		*stop; /* may be set after the start: once it is true, no more is read */
 };
 
 enum document_found {
@@ -215,9 +219,9 @@ enum document_found {
 	DOCUMENT_BROKEN, /* the next one can be read all the same */
 };
 
-/* The path as of document_read(). False with the reason in *why. */
-bool document_stream_open(struct document_stream *stream, const char *path, struct fact *why);
-void document_stream_close(struct document_stream *stream);
+/* Takes the file; standard input stays open. False with the reason in *why. */
+bool document_stream_start(struct document_stream *stream, int file, struct fact *why);
+void document_stream_end(struct document_stream *stream);
 
 /* False if only blanks are left. */
 bool document_stream_has_more(struct document_stream *stream);

@@ -40,6 +40,7 @@ static const struct rule to_read[] = {
 	{.name = "read"}, {.name = "readv"}, {.name = "write"}, {.name = "writev"},
 	{.name = "close"}, {.name = "lseek"}, {.name = "_llseek"}, {"openat", 2, READ_ONLY},
 	{"open", 1, READ_ONLY}, {"fcntl", 1, EXACTLY(F_SETFD)}, {"fcntl64", 1, EXACTLY(F_SETFD)},
+	{"fcntl", 1, EXACTLY(F_GETFL)}, {"fcntl64", 1, EXACTLY(F_GETFL)}, /* fdopendir(3) */
 	{.name = "fstat"}, {.name = "fstat64"}, {.name = "newfstatat"}, {.name = "fstatat64"},
 	{.name = "stat"}, {.name = "stat64"}, {.name = "statx"}, {.name = "getdents64"},
 	{"mmap", 2, PROT_EXEC, 0}, {"mmap2", 2, PROT_EXEC, 0}, {"mprotect", 2, PROT_EXEC, 0},

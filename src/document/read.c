@@ -96,7 +96,7 @@ static bool read_and_parse(int file, const struct document_part *parts, struct f
 	return parsed;
 }
 
-static int open_path(const char *path, struct fact *why)
+int document_open(const char *path, struct fact *why)
 {
 	int file = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 
@@ -113,7 +113,7 @@ static void close_file(int file)
 
 bool document_read(const char *path, const struct document_part *parts, struct fact *why)
 {
-	int file = open_path(path, why);
+	int file = document_open(path, why);
 	bool read = file >= 0 && read_and_parse(file, parts, why);
 
 	if (file >= 0)
@@ -126,20 +126,17 @@ bool document_read(const char *path, const struct document_part *parts, struct f
 /* One document, and what was read of the next ones: is moved to the front once per document. */
 #define BUFFER_SIZE (2 * (size_t)DOCUMENT_SIZE_MAX)
 
-bool document_stream_open(struct document_stream *stream, const char *path, struct fact *why)
+bool document_stream_start(struct document_stream *stream, int file, struct fact *why)
 {
-	*stream = (struct document_stream){.file = open_path(path, why), .line = 1};
-	if (stream->file < 0)
-		return false;
-	stream->bytes = malloc(BUFFER_SIZE);
+	*stream = (struct document_stream){.file = file, .bytes = malloc(BUFFER_SIZE), .line = 1};
 	if (stream->bytes)
 		return true;
 	fact_set(why, FACT_FAILED, "%s", strerror(ENOMEM));
-	close_file(stream->file);
+	close_file(file);
 	return false;
 }
 
-void document_stream_close(struct document_stream *stream)
+void document_stream_end(struct document_stream *stream)
 {
 	free(stream->bytes);
 	close_file(stream->file);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/confine.h"
 #include "collect.h"
 #include "commands.h"
@@ -31,7 +32,8 @@ struct request {
 	uint64_t top; /* 0: not given */
 	double rate;  /* calls per second; 0: that of each document */
 	struct fleet fleet;
-	bool not_found; /* an operand could not be read */
+	char path[PATH_MAX]; /* of what is being read; one for all levels, as stacks may be small */
+	bool not_found;      /* an operand could not be read */
 	bool no_memory;
 };
 
@@ -64,7 +66,7 @@ static const struct field document_fields[] = {
 #undef OF
 
 /* `line` is 0 for what has none. */
-static void note_broken(struct cli *cli, const char *path, unsigned long line, const char *why)
+static void note_broken(struct cli *cli, unsigned long line, const char *why)
 {
 	struct request *request = cli->own;
 	size_t broken = ++request->fleet.broken;
@@ -72,14 +74,15 @@ static void note_broken(struct cli *cli, const char *path, unsigned long line, c
 	if (broken > NAMED_MAX && !cli->verbose)
 		return;
 	if (line)
-		cli_complain("%s:%lu: %s", path, line, why);
+		cli_complain("%s:%lu: %s", request->path, line, why);
 	else
-		cli_complain("%s: %s", path, why);
+		cli_complain("%s: %s", request->path, why);
 }
 
-static void read_documents(struct cli *cli, const char *path, struct document_stream *stream)
+static void read_documents(struct cli *cli, struct document_stream *stream)
 {
 	static struct fleet_document document;
+	static char file[PATH_MAX];
 	struct request *request = cli->own;
 	const struct document_part parts[] = {
 		moment_part(NULL, &document.evidence.moment),
@@ -88,10 +91,9 @@ static void read_documents(struct cli *cli, const char *path, struct document_st
 		{0},
 	};
 	enum document_found found = DOCUMENT_END;
-	char file[PATH_MAX];
 	bool first = true;
 
-	text_copy(file, sizeof(file), path);
+	text_copy(file, sizeof(file), request->path);
 	for (; !request->no_memory; first = false) {
 		struct fact why = {0};
 		unsigned long line;
@@ -104,7 +106,7 @@ static void read_documents(struct cli *cli, const char *path, struct document_st
 			/* The interrupt has cut it off. */
 			if (stop)
 				break;
-			note_broken(cli, path, line, why.reason);
+			note_broken(cli, line, why.reason);
 			continue;
 		}
 		if (first && !document_stream_has_more(stream))
@@ -116,85 +118,150 @@ static void read_documents(struct cli *cli, const char *path, struct document_st
 			progress_say("reading: %zu hosts", request->fleet.count);
 	}
 	if (first && found == DOCUMENT_END && !stop)
-		note_broken(cli, path, 1, "empty: no document");
+		note_broken(cli, 1, "empty: no document");
 }
 
 /* ---- files and directories ---- */
 
-/* False with the reason if it cannot be opened. */
-static bool read_file(struct cli *cli, const char *path, struct fact *why)
+/* Takes the file. False with the reason if there is no memory to read it. */
+static bool read_file(struct cli *cli, int file, struct fact *why)
 {
 	struct document_stream stream;
 
-	if (!document_stream_open(&stream, path, why))
+	if (!document_stream_start(&stream, file, why))
 		return false;
 	stream.stop = &stop;
-	read_documents(cli, path, &stream);
-	document_stream_close(&stream);
+	read_documents(cli, &stream);
+	document_stream_end(&stream);
 	return true;
 }
 
-static bool read_directory(struct cli *cli, const char *path, unsigned depth, struct fact *why);
+struct names {
+	char **list;
+	size_t count, room;
+};
 
-/* Symbolic links are not followed: they may lead to another document, or in a circle. */
-static void read_entry(struct cli *cli, const char *directory, const char *name, unsigned depth)
+static int by_name(const void *one, const void *other)
 {
-	struct fact why = {0};
-	struct stat status;
-	char path[PATH_MAX];
-	bool done = true;
-
-	if (snprintf(path, sizeof(path), "%s/%s", directory, name) >= (int)sizeof(path))
-		note_broken(cli, name, 0, strerror(ENAMETOOLONG));
-	else if (fstatat(AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) < 0)
-		note_broken(cli, path, 0, strerror(errno));
-	else if (S_ISREG(status.st_mode))
-		done = read_file(cli, path, &why);
-	else if (S_ISDIR(status.st_mode))
-		done = read_directory(cli, path, depth + 1, &why);
-	if (!done)
-		note_broken(cli, path, 0, why.reason);
+	return strcmp(*(char *const *)one, *(char *const *)other);
 }
 
-/* Hidden files are those of editors and of downloads under way. */
-static int is_shown(const struct dirent *entry)
+static bool add_name(struct names *names, const char *name)
 {
-	return entry->d_name[0] != '.';
+	char **list = array_grow(names->list, names->count, &names->room, sizeof(*list));
+
+	if (!list)
+		return false;
+	names->list = list;
+	list[names->count] = strdup(name);
+	return list[names->count++];
 }
 
-/* In the order of names; false with the reason if it cannot be read. */
-static bool read_directory(struct cli *cli, const char *path, unsigned depth, struct fact *why)
+/* Hidden files are those of editors and of downloads under way. False with errno. */
+static bool list_names(DIR *directory, struct names *names)
+{
+	struct dirent *entry;
+
+	for (errno = 0; (entry = readdir(directory)); errno = 0) {
+		if (entry->d_name[0] != '.' && !add_name(names, entry->d_name))
+			return false;
+	}
+	if (errno)
+		return false;
+	if (names->count)
+		qsort(names->list, names->count, sizeof(*names->list), by_name);
+	return true;
+}
+
+static bool read_directory(struct cli *cli, int file, unsigned depth, struct fact *why);
+
+static bool has_documents(const struct stat *status)
+{
+	return S_ISREG(status->st_mode) || S_ISDIR(status->st_mode);
+}
+
+/*
+ * Other users may rename what is in the directory at any time: what counts is what was opened,
+ * and it is opened below the directory that was opened before. Symbolic links are not followed:
+ * they may lead to another document, or in a circle. -1 with errno; 0 for what is left out.
+ */
+static int open_entry(int directory, const char *name, struct stat *status)
+{
+	bool unknown;
+	int file;
+
+	/* To open a device may be an order to it. */
+	if (fstatat(directory, name, status, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	if (!has_documents(status))
+		return 0;
+	file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (file < 0)
+		return -1;
+	unknown = fstat(file, status) < 0;
+	if (!unknown && has_documents(status))
+		return file;
+	close(file);
+	return unknown ? -1 : 0;
+}
+
+static void read_entry(struct cli *cli, int directory, const char *name, unsigned depth)
 {
 	struct request *request = cli->own;
-	struct dirent **entries;
-	int count;
+	size_t length = strlen(request->path), room = sizeof(request->path) - length;
+	struct fact why = {0};
+	struct stat status;
+	int file = -1;
 
-	if (depth > DEPTH_MAX) {
-		fact_set(why, FACT_FAILED, "more than %d directories deep", DEPTH_MAX);
-		return false;
-	}
-	count = scandir(path, &entries, is_shown, alphasort);
-	if (count < 0) {
-		fact_set(why, FACT_FAILED, "%s", strerror(errno));
-		return false;
-	}
-	for (int i = 0; i < count; i++) {
-		if (!stop && !request->no_memory)
-			read_entry(cli, path, entries[i]->d_name, depth);
-		free(entries[i]);
-	}
-	free(entries);
-	return true;
+	errno = ENAMETOOLONG;
+	if (snprintf(request->path + length, room, "/%s", name) < (int)room)
+		file = open_entry(directory, name, &status);
+	if (file < 0)
+		note_broken(cli, 0, strerror(errno));
+	else if (file > 0 && !(S_ISDIR(status.st_mode) ? read_directory(cli, file, depth + 1, &why)
+						       : read_file(cli, file, &why)))
+		note_broken(cli, 0, why.reason);
+	request->path[length] = '\0';
 }
 
+/* In the order of names; takes the file. False with the reason if it cannot be read. */
+static bool read_directory(struct cli *cli, int file, unsigned depth, struct fact *why)
+{
+	struct request *request = cli->own;
+	struct names names = {0};
+	DIR *directory = depth <= DEPTH_MAX ? fdopendir(file) : NULL;
+	bool read = directory && list_names(directory, &names);
+
+	if (depth > DEPTH_MAX)
+		fact_set(why, FACT_FAILED, "more than %d directories deep", DEPTH_MAX);
+	else if (!read)
+		fact_set(why, FACT_FAILED, "%s", strerror(errno));
+	for (size_t i = 0; i < names.count; i++) {
+		if (read && !stop && !request->no_memory)
+			read_entry(cli, file, names.list[i], depth);
+		free(names.list[i]);
+	}
+	free(names.list);
+	if (directory)
+		closedir(directory);
+	else
+		close(file);
+	return read;
+}
+
+/* What the user named may be a link, a FIFO, /dev/fd/N. */
 static void read_operand(struct cli *cli, const char *path)
 {
 	struct request *request = cli->own;
 	struct fact why = {0};
 	struct stat status;
-	bool is_directory = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+	int file = document_open(path, &why);
+	bool is_directory =
+		file > STDIN_FILENO && fstat(file, &status) == 0 && S_ISDIR(status.st_mode);
 
-	if (is_directory ? read_directory(cli, path, 0, &why) : read_file(cli, path, &why))
+	text_copy(request->path, sizeof(request->path), path);
+	if (file >= 0 &&
+		(is_directory ? read_directory(cli, file, 0, &why) : read_file(cli, file, &why)))
 		return;
 	cli_complain("%s: %s", path, why.reason);
 	request->not_found = true;
