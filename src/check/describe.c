@@ -34,8 +34,8 @@ static void add_alternative(
 
 	if (cost->measured && !cost->estimated) {
 		strbuf_add(phrase,
-			"; switching to the CPU's counter gains nothing: it would take %s ns "
-			"(measured on a copy of the vDSO)",
+			"; letting the vDSO read the CPU's counter gains nothing: it would take "
+			"%s ns (measured on a copy of the vDSO)",
 			round_ns(cost->user_space_ns, ns));
 		return;
 	}

@@ -101,7 +101,7 @@ static void the_verdict_has_the_price_in_its_sentence(void **state)
 		"vDSO).");
 	diagnosis.cost.estimated = false;
 	assert_string_equal(verdict_text(&diagnosis, "xen"),
-		"summary: 1,598 ns per call; switching to the CPU's counter gains nothing: it would "
+		"summary: 1,598 ns per call; letting the vDSO read the CPU's counter gains nothing: it would "
 		"take 28 ns (measured on a copy of the vDSO).");
 	diagnosis.cost.measured = false;
 	assert_string_equal(verdict_text(&diagnosis, "xen"), "summary: 1,598 ns per call.");
