@@ -108,8 +108,24 @@ static bool is_layout(const char *name)
 	return false;
 }
 
+/* "x86, Linux 4.20-6.9": the kernels that have this layout; 7.x is the newest. */
+static bool is_layout_of(const char *name, const char *release)
+{
+	const char *range = strstr(name, "Linux ");
+	unsigned first[2], last[2], has[2];
+	int count;
+
+	assert_non_null(range);
+	count = sscanf(range, "Linux %u.%u-%u.%u", &first[0], &first[1], &last[0], &last[1]);
+	assert_true(count >= 2 && sscanf(release, "%u.%u", &has[0], &has[1]) == 2);
+	if (count == 2)
+		return has[0] == first[0] && has[1] == first[1];
+	return (has[0] > first[0] || (has[0] == first[0] && has[1] >= first[1])) &&
+	       (has[0] < last[0] || (has[0] == last[0] && (count == 3 || has[1] <= last[1])));
+}
+
 /* A layout that was renamed would stay in documents, and in what is printed for them. */
-static void layouts_of_hosts_are_those_that_are_printed(void **state)
+static void layouts_of_hosts_are_those_that_are_printed_for_their_kernels(void **state)
 {
 	unsigned found = 0, stale = 0;
 	glob_t documents;
@@ -120,11 +136,17 @@ static void layouts_of_hosts_are_those_that_are_printed(void **state)
 		json_t *root = json_load_file(documents.gl_pathv[i], 0, NULL);
 		const char *name = json_string_value(
 			json_object_get(json_object_get(root, "vclock"), "layout"));
+		const char *release =
+			json_string_value(json_object_get(json_object_get(root, "host"), "kernel"));
 
 		assert_non_null(root);
 		found += name != NULL;
 		if (name && !is_layout(name)) {
 			print_error("%s: no layout is called %s\n", documents.gl_pathv[i], name);
+			stale++;
+		} else if (name && release && !is_layout_of(name, release)) {
+			print_error("%s: %s is not the layout of %s\n", documents.gl_pathv[i], name,
+				release);
 			stale++;
 		}
 		json_decref(root);
@@ -140,7 +162,7 @@ int main(void)
 		cmocka_unit_test(every_verdict_has_a_host),
 		cmocka_unit_test(every_contradiction_has_a_host),
 		cmocka_unit_test(every_cause_and_its_advice_has_a_host),
-		cmocka_unit_test(layouts_of_hosts_are_those_that_are_printed),
+		cmocka_unit_test(layouts_of_hosts_are_those_that_are_printed_for_their_kernels),
 	};
 
 	return cmocka_run_group_tests(tests, read_index, free_index);
