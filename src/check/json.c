@@ -37,7 +37,10 @@ static json_t *rests_on(const void *object, const void *whole)
 
 static const struct field verdict_fields[] = {
 	{WORD("verdict", verdict.kind, verdict_names), .options = FIELD_FILLED},
-	{TEXT("summary", verdict.summary), .options = FIELD_FILLED},
+	{0},
+};
+
+static const struct field rule_fields[] = {
 	{STRING("rule", verdict.rule), .options = FIELD_FILLED},
 	{COMPUTED("rests_on", FIELD_LIST, rests_on), .options = FIELD_FILLED,
 		.fields = rests_on_element},
@@ -226,7 +229,31 @@ static const struct field file_fields[] = {
 	{0},
 };
 
-#define PART_COUNT 7 /* with the empty one at the end */
+/* What the exit status follows from comes first. */
+static json_t *summary(const void *object, const void *whole)
+{
+	const struct check_report *report = object;
+	struct strbuf text = {.used = 0};
+
+	(void)whole;
+	for (size_t i = 0; i < report->outcome->count; i++) {
+		const struct requirement *requirement = &report->outcome->requirements[i];
+
+		if (!policy_settles(report->outcome, requirement))
+			continue;
+		describe_requirement(requirement, &text);
+		strbuf_add(&text, ". ");
+	}
+	strbuf_add(&text, "%s", report->diagnosis->verdict.summary);
+	return json_string(text.text);
+}
+
+static const struct field summary_fields[] = {
+	{COMPUTED("summary", FIELD_STRING, summary), .options = FIELD_FILLED},
+	{0},
+};
+
+#define PART_COUNT 9 /* with the empty one at the end */
 
 /* Of a document to be written, or of evidence to be read; neither: for the schema. */
 static void list_parts(struct document_part parts[PART_COUNT], const struct check_report *from,
@@ -237,11 +264,13 @@ static void list_parts(struct document_part parts[PART_COUNT], const struct chec
 	parts[0] = (struct document_part){.fields = file_fields, .from = from};
 	parts[1] = moment_part(from ? &from->evidence->moment : NULL, to ? &to->moment : NULL);
 	parts[2] = (struct document_part){.fields = verdict_fields, .from = diagnosis};
-	parts[3] = (struct document_part){
+	parts[3] = (struct document_part){.fields = summary_fields, .from = from};
+	parts[4] = (struct document_part){.fields = rule_fields, .from = diagnosis};
+	parts[5] = (struct document_part){
 		.fields = outcome_fields, .from = from ? from->outcome : NULL};
-	parts[4] = evidence_part(from ? from->evidence : NULL, to);
-	parts[5] = (struct document_part){.fields = diagnosis_fields, .from = diagnosis};
-	parts[6] = (struct document_part){0};
+	parts[6] = evidence_part(from ? from->evidence : NULL, to);
+	parts[7] = (struct document_part){.fields = diagnosis_fields, .from = diagnosis};
+	parts[8] = (struct document_part){0};
 }
 
 bool check_report_json(const void *result, const struct style *style, FILE *out)

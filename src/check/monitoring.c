@@ -34,20 +34,26 @@ static void write_status(const struct check_report *report, FILE *out)
 {
 	static const char *const states[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
 	enum verdict_kind verdict = report->diagnosis->verdict.kind;
+	bool replaces_verdict = false;
 	struct strbuf text = {.used = 0};
 
 	strbuf_add(&text, "VDSOCHECK %s - ", states[check_nagios_status(report)]);
 	for (size_t i = 0; i < report->outcome->count; i++) {
 		const struct requirement *requirement = &report->outcome->requirements[i];
+		bool met = requirement->answer == POLICY_MET;
 
-		if (requirement->answer != POLICY_MET)
-			describe_requirement(requirement, &text);
-		if (requirement->answer != POLICY_MET)
-			strbuf_add(&text, "; ");
+		if (met && !policy_settles(report->outcome, requirement))
+			continue;
+		describe_requirement(requirement, &text);
+		strbuf_add(&text, met ? "" : "; ");
+		replaces_verdict |= met;
 	}
-	if (verdict != VERDICT_OK && verdict != VERDICT_UNKNOWN)
+	if (replaces_verdict)
+		strbuf_add(&text, " (verdict: %s)", verdict_name(verdict));
+	else if (verdict != VERDICT_OK && verdict != VERDICT_UNKNOWN)
 		strbuf_add(&text, "%s: ", verdict_name(verdict));
-	describe_verdict(report->diagnosis, report->evidence, &text);
+	if (!replaces_verdict)
+		describe_verdict(report->diagnosis, report->evidence, &text);
 	if (text.text[text.used - 1] == '.')
 		text.text[text.used - 1] = '\0';
 	write_harmless(out, text.text);
@@ -58,14 +64,18 @@ static void write_perfdata(const struct check_report *report, FILE *out)
 {
 	const struct evidence *evidence = report->evidence;
 	double most = (double)report->policy->max_ns / NS_PER_US;
-	struct entry_counts counts = counts_deciding(evidence);
+	uint64_t entered = 0, attempts = 0;
 	const char *separator = " |";
 
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
 		const struct path_evidence *path = &call->path[call_judged_path(call)];
 
-		if (!policy_decides(report->policy, call) || !path->timed)
+		if (!policy_decides(report->policy, call))
+			continue;
+		entered += path->entered;
+		attempts += path->attempts;
+		if (!path->timed)
 			continue;
 		fprintf(out, "%s %s=%.4fus;;", separator, policy_call_name(call->call, call->clock),
 			path->min_ns / NS_PER_US);
@@ -74,9 +84,9 @@ static void write_perfdata(const struct check_report *report, FILE *out)
 		fputs(";0", out);
 		separator = "";
 	}
-	if (fact_is_known(&evidence->proof.fact) && counts.attempts)
+	if (fact_is_known(&evidence->proof.fact) && attempts)
 		fprintf(out, "%s entered_kernel=%.4g%%;;;0;100", separator,
-			100.0 * counts.entered / counts.attempts);
+			100.0 * (double)entered / (double)attempts);
 	fputc('\n', out);
 }
 

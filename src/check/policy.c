@@ -36,6 +36,16 @@ const struct requirement *policy_find(const struct outcome *outcome, enum policy
 	return NULL;
 }
 
+/* One that is met settles nothing, unless it takes the place of the verdict. */
+bool policy_settles(const struct outcome *outcome, const struct requirement *requirement)
+{
+	static const uint32_t statuses[] = {
+		[POLICY_UNDETERMINED] = 2, [POLICY_MET] = 0, [POLICY_NOT_MET] = 1};
+
+	return statuses[requirement->answer] == outcome->exit_status &&
+	       (requirement->answer != POLICY_MET || strcmp(requirement->option, "deciding") == 0);
+}
+
 static void answer(struct requirement *requirement, enum policy_answer answer, const char *format,
 	...) __attribute__((format(printf, 3, 4)));
 

@@ -56,6 +56,9 @@ bool policy_decides(const struct policy *policy, const struct call_evidence *cal
 /* The first requirement with this answer; NULL: there is none. */
 const struct requirement *policy_find(const struct outcome *outcome, enum policy_answer answer);
 
+/* Whether the exit status follows from this requirement, and not from the verdict. */
+bool policy_settles(const struct outcome *outcome, const struct requirement *requirement);
+
 /* The name of a call: "gettimeofday", "CLOCK_BOOTTIME" for clock_gettime of this clock. */
 const char *policy_call_name(const char *call, const char *clock);
 

@@ -64,18 +64,25 @@ void check_report_write_file(const struct check_report *report, FILE *out)
 	fprintf(out, "%s==> %s <==\n", ftell(out) > 0 ? "\n" : "", name);
 }
 
-/* What the exit status follows from besides the verdict. */
-static void write_policy(const struct screen *screen)
+/* Those that the exit status follows from, or the others. */
+static void write_requirements(const struct screen *screen, bool settling, bool color)
 {
+	static const struct heading answers[] = {
+		[POLICY_UNDETERMINED] = {"UNDETERMINED", "\033[1;35m"},
+		[POLICY_MET] = {"MET", "\033[1;32m"},
+		[POLICY_NOT_MET] = {"NOT MET", "\033[1;31m"},
+	};
 	const struct outcome *outcome = screen->report->outcome;
 
 	for (size_t i = 0; i < outcome->count; i++) {
+		const struct requirement *requirement = &outcome->requirements[i];
 		struct strbuf phrase = {.used = 0};
 
-		strbuf_add(&phrase, "policy: ");
-		describe_requirement(&outcome->requirements[i], &phrase);
-		strbuf_add(&phrase, ".");
-		wrap_text(screen->out, 0, 8, phrase.text);
+		if (policy_settles(outcome, requirement) != settling)
+			continue;
+		strbuf_add(&phrase, "--%s %s: %s.", requirement->option, requirement->value,
+			requirement->reason);
+		wrap_answer(screen->out, &answers[requirement->answer], color, phrase.text);
 	}
 }
 
@@ -85,8 +92,9 @@ static void write_verdict(const struct screen *screen, bool color)
 	struct strbuf phrase = {.used = 0};
 
 	describe_verdict(diagnosis, screen->report->evidence, &phrase);
+	write_requirements(screen, true, color);
 	wrap_answer(screen->out, &headings[diagnosis->verdict.kind], color, phrase.text);
-	write_policy(screen);
+	write_requirements(screen, false, color);
 	fputc('\n', screen->out);
 }
 

@@ -166,6 +166,30 @@ static void a_named_call_that_was_not_measured_or_proven_is_undetermined(void **
 		"permitted");
 }
 
+static void the_exit_status_follows_from_what_settles_it(void **state)
+{
+	(void)state;
+	policy.max_ns = 1;
+	require("tsc");
+	assert_int_equal(status_of_policy(), 1);
+	assert_false(policy_settles(&outcome, &outcome.requirements[0]));
+	assert_true(policy_settles(&outcome, &outcome.requirements[1]));
+	set_up(state);
+	policy.max_ns = 1000;
+	evidence_find_call(&evidence, "gettimeofday", "")->path[PATH_VDSO].timed = false;
+	assert_int_equal(status_of_policy(), 2);
+	assert_true(policy_settles(&outcome, &outcome.requirements[0]));
+	evidence_make_falling_back(&evidence, "hpet");
+	evidence_find_call(&evidence, "gettimeofday", "")->path[PATH_VDSO].timed = false;
+	assert_int_equal(status_of_policy(), 1);
+	assert_false(policy_settles(&outcome, &outcome.requirements[0]));
+	decide_by("time", "");
+	policy.max_ns = 0;
+	evidence_find_call(&evidence, "time", "")->path[PATH_VDSO].entered = 0;
+	assert_int_equal(status_of_policy(), 0);
+	assert_true(policy_settles(&outcome, &outcome.requirements[0]));
+}
+
 static void what_is_not_met_outranks_what_is_undetermined(void **state)
 {
 	(void)state;
@@ -191,6 +215,7 @@ int main(void)
 		TEST(the_named_calls_decide),
 		TEST(the_named_calls_take_the_place_of_the_usual_ones),
 		TEST(a_named_call_that_was_not_measured_or_proven_is_undetermined),
+		TEST(the_exit_status_follows_from_what_settles_it),
 		TEST(what_is_not_met_outranks_what_is_undetermined),
 	};
 
