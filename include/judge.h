@@ -91,6 +91,9 @@ struct advice_step {
 };
 
 /* Texts that are pointers have static storage; NULL where there is nothing to say. */
+/* Prints the report for a ticket. */
+#define REPORT_COMMAND "vdsocheck --format report"
+
 struct advice {
 	const char *id; /* stable */
 	char text[ADVICE_TEXT_SIZE];
@@ -105,6 +108,9 @@ struct advice {
 	bool is_alternative; /* to the piece before it; otherwise it is needed beside it */
 	char clocksource[CLOCKSOURCE_NAME_SIZE]; /* the one it leads to; empty: to none */
 };
+
+/* Its one step is REPORT_COMMAND. */
+bool advice_sends_report(const struct advice *advice);
 
 #define CONTRADICTION_MAX 6
 #define CONTRADICTION_TEXT_SIZE 240

@@ -27,7 +27,7 @@ static void write_policy(const struct outcome *outcome, FILE *out)
 		struct strbuf phrase = {.used = 0};
 
 		describe_requirement(&outcome->requirements[i], &phrase);
-		fprintf(out, "- **policy**: %s\n", phrase.text);
+		fprintf(out, "- **required**: %s\n", phrase.text);
 	}
 	if (outcome->count)
 		fputc('\n', out);
@@ -71,6 +71,16 @@ static void write_text_fact(const struct text_fact *fact, const char *label, FIL
 			fact->fact.state == FACT_ABSENT ? "none" : "unknown", fact->fact.reason);
 }
 
+/* For what absence says little about. */
+static void write_if_found(
+	const struct text_fact *fact, const char *label, const char *absent, FILE *out)
+{
+	if (fact->fact.state == FACT_ABSENT)
+		write_item(out, label, absent);
+	else
+		write_text_fact(fact, label, out);
+}
+
 /* "2026-11-21T15:02:11Z, 3 days after boot" */
 static void write_moment(const struct moment_evidence *moment, FILE *out)
 {
@@ -99,10 +109,10 @@ static void write_machine(const struct evidence *evidence, FILE *out)
 	write_text_fact(&host->instance_type, "instance type", out);
 	write_text_fact(&host->instance_id, "instance ID", out);
 	write_text_fact(&host->region, "region", out);
-	write_text_fact(&host->platform, "platform", out);
+	write_if_found(&host->platform, "platform", "unknown", out);
 	write_text_fact(&host->hypervisor, "hypervisor", out);
 	write_text_fact(&host->hypervisor_version, "hypervisor by its CPUID leaves", out);
-	write_text_fact(&host->container, "container", out);
+	write_if_found(&host->container, "container", "none found", out);
 	write_text_fact(&host->distribution, "distribution", out);
 	write_text_fact(&host->kernel, "kernel", out);
 	write_text_fact(&host->kernel_build, "kernel build", out);
@@ -141,11 +151,11 @@ static void write_method(const struct evidence *evidence, FILE *out)
 			evidence->proof.cpus == 1 ? "" : "s");
 	strbuf_add(&how, " by the vDSO, where it has the call, and by the C library, %s",
 		evidence->proof.method == PROOF_SECCOMP
-			? "under a seccomp filter that answers every system call for the time with "
-			  "an error of its own. A call that came back with that error tried to enter "
+			? "under a seccomp filter that makes every clock system call fail with an "
+			  "error code of its own. A call that came back with that error tried to enter "
 			  "the kernel; one that came back with the time did not."
-			: "traced by ptrace, which stops at every system call for the time. A call "
-			  "in which it stopped entered the kernel.");
+			: "traced by ptrace, which stops at every clock system call. A call in "
+			  "which it stopped entered the kernel.");
 	fputc('\n', out);
 	wrap_text(out, 0, 0, how.text);
 }
@@ -192,7 +202,8 @@ static void write_calls(const struct evidence *evidence, FILE *out)
 {
 	if (!evidence->call_count)
 		return;
-	fputs("\n## Calls\n\nns per call, the minimum of many short measurements; (*) decides.\n\n"
+	fputs("\n## Calls\n\nns per call, the minimum of many short measurements; (*) determines\n"
+	      "the verdict.\n\n"
 	      "| call | vDSO | libc | system call | |\n"
 	      "|---|---:|---:|---:|---|\n",
 		out);
@@ -258,7 +269,7 @@ static void write_step(const struct advice_step *step, const char *bullet, FILE 
 static void write_one_advice(const struct advice *advice, FILE *out)
 {
 	fprintf(out, "- %s%s\n", advice->is_alternative ? "Or: " : "", advice->text);
-	for (size_t i = 0; i < advice->step_count; i++) {
+	for (size_t i = 0; i < advice->step_count && !advice_sends_report(advice); i++) {
 		char number[24];
 
 		snprintf(number, sizeof(number), "%zu.", i + 1);
@@ -293,11 +304,12 @@ static void write_reproduce(FILE *out)
 {
 	fputs("\n## How to reproduce this without vdsocheck\n\n"
 	      "    cat /sys/devices/system/clocksource/clocksource0/current_clocksource\n\n"
-	      "    strace -c -e trace=clock_gettime,gettimeofday,getppid python3 -c \\\n"
+	      "    strace -c -e trace='?clock_gettime,?clock_gettime64,?gettimeofday,getppid' \\\n"
+	      "        python3 -c \\\n"
 	      "        'import os, time; [(time.time(), os.getppid()) for i in range(1000)]'\n\n"
-	      "strace counts some 1,000 calls of getppid. About as many of clock_gettime or\n"
-	      "gettimeofday: each read of the clock was a system call. None or a few: the vDSO\n"
-	      "served them.\n",
+	      "strace counts about 1,000 calls of getppid. If it counts about as many of\n"
+	      "clock_gettime, clock_gettime64 or gettimeofday, each read of the clock was a\n"
+	      "system call; if it counts none or only a few, the vDSO served them.\n",
 		out);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "report.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,12 +191,18 @@ static const char *first_sentence(const char *text, struct strbuf *phrase)
 static void write_cause(const struct screen *screen, const struct cause *cause, const char *label)
 {
 	struct strbuf phrase = {.used = 0}, support = {.used = 0};
+	char *start;
 
-	strbuf_add(&phrase, "%s", cause->certainty == CERTAINTY_POSSIBLE ? "Possibly: " : "");
+	if (cause->certainty == CERTAINTY_POSSIBLE)
+		strbuf_add(&phrase, "Possibly: ");
+	start = &phrase.text[phrase.used];
 	if (shows(screen, PART_CAUSE))
 		strbuf_add(&phrase, "%s", cause->text);
 	else
 		first_sentence(cause->text, &phrase);
+	/* After the colon "The" goes on in small letters; "TSC" does not. */
+	if (cause->certainty == CERTAINTY_POSSIBLE && !isupper((unsigned char)start[1]))
+		*start = (char)tolower((unsigned char)*start);
 	write_paragraph(screen, label, phrase.text);
 	if (!screen->verbose)
 		return;
@@ -343,8 +350,8 @@ static void write_one_advice(
 		write_step(screen, &advice->steps[i], advice->step_count > 1 ? i + 1 : 0);
 	if (advice->ask && screen->verbose)
 		write_paragraph(screen, "Ask", advice->ask);
-	else if (advice->ask)
-		write_paragraph(screen, "", "`vdsocheck --format report` words the question.");
+	else if (advice->ask && !advice_sends_report(advice))
+		write_paragraph(screen, "", "`" REPORT_COMMAND "` prints the question to send.");
 	write_undo(screen, advice);
 	write_keep(screen, advice);
 	if (advice->risk && shows(screen, PART_RISK))

@@ -135,12 +135,21 @@ static void add_text(
 			phrase, "%s%s%s%s", phrase->used ? ", " : "", before, text->value, after);
 }
 
+/* "docker container"; WSL is in the name of the platform. */
+static void add_container(const struct text_fact *container, struct strbuf *phrase)
+{
+	if (fact_is_text(container, "container-other"))
+		strbuf_add(phrase, "%sin a container", phrase->used ? ", " : "");
+	else if (!fact_is_text(container, "wsl"))
+		add_text(phrase, "", container, " container");
+}
+
 void describe_host(const struct evidence *evidence, struct strbuf *phrase)
 {
 	const struct host_evidence *host = &evidence->host;
 
 	add_machine(host, phrase);
-	add_text(phrase, "", &host->container, " container");
+	add_container(&host->container, phrase);
 	add_text(phrase, "Linux ", &host->kernel, "");
 	add_text(phrase, "", &host->arch, "");
 	if (fact_is_known(&host->cpu.fact))
@@ -155,7 +164,7 @@ void describe_host_brief(const struct evidence *evidence, size_t most, struct st
 	struct strbuf cpu = {.used = 0};
 
 	add_machine(host, phrase);
-	add_text(phrase, "", &host->container, " container");
+	add_container(&host->container, phrase);
 	add_text(phrase, "Linux ", &host->kernel, "");
 	if (fact_is_known(&host->cpu.fact))
 		add_cpu(host->cpu.value, &cpu);

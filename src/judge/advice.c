@@ -166,8 +166,8 @@ static const struct advice_row allow_processes = {.id = "allow-processes",
 static const struct advice_row allow_proof = {.id = "allow-proof",
 	.effort = EFFORT_PROOF,
 	.when = {.verdicts = BIT(VERDICT_UNKNOWN), .unless = EMULATED, .applies = lacks_permission},
-	.text = "Run vdsocheck where it may set a seccomp filter or trace its own child: on the "
-		"host, or without the filter that forbids both."};
+	.text = "Run vdsocheck where it may use seccomp(2) or ptrace(2): outside the container or "
+		"sandbox, or with a seccomp profile that allows one of them."};
 
 /* Only where no switch of the clocksource helps: a move costs the guest a stop. */
 static bool can_move(const struct view *view)
@@ -184,17 +184,17 @@ const struct advice_row advice_move = {.id = "move-to-another-host",
 		{NULL, "vdsocheck"}},
 	.risk = MOVE_RISK};
 
-static const struct advice_row send_report = {.id = "send-report",
+const struct advice_row advice_send_report = {.id = "send-report",
 	.effort = EFFORT_ASK,
-	.when = {.verdicts = BIT(VERDICT_FALLBACK) | BIT(VERDICT_SLOW)},
-	.text = "No known safe setting fixes this. Open a ticket with your provider or platform "
-		"team and attach the output of this command:",
-	.steps = {{NULL, "vdsocheck --format report"}}};
+	.when = {.verdicts = BIT(VERDICT_FALLBACK) | BIT(VERDICT_SLOW), .unless = EMULATED},
+	.text = "No known safe setting fixes this: send the report to your provider or platform "
+		"team.",
+	.steps = {{"prints the report", REPORT_COMMAND}}};
 
 const struct advice_row *const advice_general[] = {&switch_to_paravirtual, &switch_to_tsc,
 	&switch_to_tsc_on_ec2, &allow_processes, &allow_proof, NULL};
 
-const struct advice_row *const advice_last_resort[] = {&send_report, NULL};
+const struct advice_row *const advice_last_resort[] = {&advice_send_report, NULL};
 
 /* A word in braces; what goes into a command has to be a plain word for a shell. */
 struct word {
@@ -343,6 +343,11 @@ static bool make(const struct view *view, const struct advice_row *row, struct a
 	if (row->undo && !fill_in(row->undo, words, advice->undo, sizeof(advice->undo)))
 		advice->undo[0] = '\0';
 	return true;
+}
+
+bool advice_sends_report(const struct advice *advice)
+{
+	return advice->step_count == 1 && strcmp(advice->steps[0].command, REPORT_COMMAND) == 0;
 }
 
 /* Rows that apply, none twice, the least effort first and otherwise in the order they came. */

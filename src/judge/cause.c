@@ -28,7 +28,7 @@ const struct cause_table cause_tables[CAUSE_TABLES] = {
 /* Only where no row of the tables that explain applies. */
 const struct cause_row cause_unexplained_rows[] = {
 	{.id = "fallback-unexplained",
-		.text = "The vDSO is there, but the clock it reads sends calls on to the kernel.",
+		.text = "The vDSO is present, but cannot use the current clocksource.",
 		.when = {.needs = FALLS_BACK},
 		.certainty = CERTAINTY_POSSIBLE,
 		.support = support_mode},

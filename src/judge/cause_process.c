@@ -65,8 +65,7 @@ static const struct advice_row leave_counter_on = {.id = "leave-counter-on",
 		"launches it."};
 
 static const struct advice_row run_without_emulator = {.id = "run-without-emulator",
-	.effort = EFFORT_PROOF,
-	.when = {.verdicts = BIT(VERDICT_UNKNOWN)},
+	.effort = EFFORT_LOOK,
 	.text = "Run a vdsocheck built for this machine's own architecture, and not under valgrind "
 		"or another emulator."};
 
@@ -119,7 +118,8 @@ const struct cause_row cause_process_rows[] = {
 			.needs = NO_VDSO,
 			.unless = NO_VDSO_AT_BOOT | ARM_COMPAT},
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_no_vdso},
+		.support = support_no_vdso,
+		.advice = {&run_without_emulator, &advice_send_report}},
 	{.id = "wsl1",
 		.text = "WSL 1 does not run a Linux kernel and has no vDSO clock; WSL 2 does.",
 		.when = {.verdicts = BIT(VERDICT_FALLBACK), .applies = is_wsl1},
@@ -235,14 +235,15 @@ const struct cause_row cause_note_rows[] = {
 		.support = support_blocked,
 		.advice = {&newer_container_runtime}},
 	{.id = "old-vdso-clocks",
-		.text = "This kernel's vDSO does not serve every clock; those of newer kernels do.",
+		.text = "This kernel's vDSO does not serve all of CLOCK_MONOTONIC_RAW, "
+			"CLOCK_BOOTTIME and CLOCK_TAI; that of newer kernels does.",
 		.more = "vdso(7)",
 		.when = {.verdicts = BIT(VERDICT_OK), .unless = GVISOR, .applies = is_old_vdso},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_other_clocks},
 	{.id = "gvisor-few-clocks",
-		.text = "gVisor's vDSO serves only the clocks that decide; newer releases serve "
-			"more.",
+		.text = "gVisor's vDSO does not serve all the clocks that Linux's does; that of "
+			"newer releases serves more.",
 		.more = "https://github.com/google/gvisor/issues/7975",
 		.when = {.verdicts = BIT(VERDICT_OK), .needs = GVISOR, .applies = is_gvisor_vdso},
 		.certainty = CERTAINTY_LIKELY,

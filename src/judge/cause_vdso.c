@@ -93,9 +93,8 @@ static const struct advice_row use_64_bit_or_compat = {.id = "use-64-bit-or-comp
 
 static const struct advice_row report_crash = {.id = "report-crash",
 	.effort = EFFORT_ASK,
-	.text = "Open a ticket with your provider or platform team and attach the output of this "
-		"command:",
-	.steps = {{NULL, "vdsocheck --format report"}},
+	.text = "Send the report to your provider or platform team.",
+	.steps = {{"prints the report", REPORT_COMMAND}},
 	.ask = "Reading the clock through the vDSO ends the process with a signal on this host: a "
 	       "page that the vDSO reads is missing, or an instruction in it is not allowed."};
 

@@ -266,7 +266,7 @@ extern const struct advice_row *const advice_last_resort[];
 
 /* Advice of several causes. */
 extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_move,
-	advice_update_firmware, advice_ask_about_unstable_tsc;
+	advice_update_firmware, advice_ask_about_unstable_tsc, advice_send_report;
 
 /* Steps that several rows have: the last ones of a switch to {to}, and what takes it back. */
 #define SWITCH_STEPS                                                                               \

@@ -188,8 +188,8 @@ static bool keeps_changing(const struct view *view)
 static void write_changing(const struct view *view, char *summary, size_t size)
 {
 	snprintf(summary, size,
-		"the clocksource keeps changing (%u times during the check), and the vDSO cannot "
-		"serve gettimeofday() and clock_gettime() with each.",
+		"the clocksource keeps changing (%u times during the check), and the vDSO does not "
+		"support all of those in use.",
 		view->evidence->clocksource.changes);
 }
 

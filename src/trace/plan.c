@@ -118,7 +118,7 @@ bool trace_plan_add(struct trace_plan *plan, struct span name, struct fact *why)
 	if (call->number[TRACE_NATIVE] < 0 && call->number[TRACE_COMPAT] < 0) {
 		fact_set(why, FACT_ABSENT, "%s",
 			call->number[TRACE_NATIVE] == __NR_SCMP_ERROR
-				? "libseccomp knows no system call of this name"
+				? "unknown system call"
 				: "this architecture has no such system call");
 		return false;
 	}
