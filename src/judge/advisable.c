@@ -75,16 +75,6 @@ static const struct {
 	{is_not_known_invariant, "the CPU does not advertise an invariant TSC here"},
 };
 
-/* Nothing else is against the TSC, and kernels of other architectures choose their counters. */
-static const char *const own_choices[] = {
-	"tsc",
-	"arch_sys_counter",
-	"riscv_clocksource",
-	"timebase",
-	"tod",
-	"Constant",
-};
-
 #define OTHER_HYPERVISOR "it is the clock of a different hypervisor"
 
 static const char *reason_against_kvm_clock(const struct evidence *evidence)
@@ -141,10 +131,9 @@ static const char *find_reason(const struct evidence *evidence, const char *name
 		if (tsc_rules[i].applies(evidence))
 			return tsc_rules[i].why_not;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(own_choices); i++) {
-		if (strcmp(own_choices[i], name) == 0)
-			return NULL;
-	}
+	/* Nothing else is against the TSC; kernels of other architectures choose their counters. */
+	if (clocksource_is_own_counter(name))
+		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(paravirtual); i++) {
 		if (strcmp(paravirtual[i].name, name) == 0)
 			return paravirtual[i].reason(evidence);

@@ -43,12 +43,13 @@ static void support_unseen(const struct view *view, struct cause *cause)
 /* Where another one was selected. The TSC is not among them: it takes more than being offered. */
 static const char *target_own_counter(const struct view *view)
 {
-	static const char *const counters[] = {"arch_sys_counter", "riscv_clocksource", "timebase",
-		"tod", "Constant", "GIC", "MIPS"};
+	const char *name;
 
-	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
-		if (clocksource_is_another(view->evidence, counters[i]))
-			return counters[i];
+	for (size_t i = 0; (name = clocksource_known_name(i)); i++) {
+		if (clocksource_is_own_counter(name) && strcmp(name, "tsc") != 0 &&
+			clocksource_is_another(view->evidence, name) &&
+			advisable_clocksource(view->evidence, name, NULL))
+			return name;
 	}
 	return NULL;
 }

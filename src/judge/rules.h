@@ -86,6 +86,9 @@ bool counter_is_trapped(const struct evidence *evidence);
 /* True if some kernel gives a clocksource of this name a clock mode. */
 bool vclock_name_has_mode(const char *clocksource);
 
+/* True if it is the counter that kernels of an architecture choose by themselves; tsc is one. */
+bool clocksource_is_own_counter(const char *clocksource);
+
 /*
  * What holds on this host, of what several rows of causes and advice depend on; what matters to
  * one row alone is in its `applies`.

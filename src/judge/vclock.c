@@ -10,39 +10,49 @@
 #include "base/text.h"
 #include "base/units.h"
 
+/* Where a clocksource's time comes from. */
+enum origin {
+	OWN_COUNTER, /* the counter that kernels of this architecture choose by themselves */
+	/*
+	 * Its mode may stand in the data page and the call enter the kernel all the same, when
+	 * the hypervisor says that its page is not good at the moment.
+	 */
+	HYPERVISOR_PAGE,
+	OTHER,
+};
+
 /*
  * The mode that a clocksource has if it has one, by the kernel's own code (drivers/ and arch/
- * of 4.19-7.x). `withdraws`: its mode may stand in the page and the call enter the kernel all
- * the same, when the hypervisor says that its page is not good at the moment.
+ * of 4.19-7.x). Of two own counters the first is preferred.
  */
 static const struct mode {
 	const char *clocksource;
 	int mode;
 	const char *name;
-	bool withdraws;
+	enum origin origin;
 } modes[] = {
-	{"tsc", 1, "tsc", false},
-	{"tsc-early", 1, "tsc", false},
-	{"kvm-clock", 2, "pvclock", true},
-	{"xen", 2, "pvclock", true},
-	{"hyperv_clocksource_tsc_page", 3, "hvclock", true},
-	{"arch_sys_counter", 1, "archtimer", false},
-	{"riscv_clocksource", 1, "archtimer", false},
-	{"timebase", 1, "archtimer", false},
-	{"tod", 1, "tod", false},
-	{"Constant", 1, "cpu", false},
-	{"MIPS", 1, "r4k", false},
-	{"GIC", 2, "gic", false},
-	{"hpet", VCLOCK_MODE_NONE, "none", false},
-	{"acpi_pm", VCLOCK_MODE_NONE, "none", false},
-	{"pit", VCLOCK_MODE_NONE, "none", false},
-	{"jiffies", VCLOCK_MODE_NONE, "none", false},
-	{"refined-jiffies", VCLOCK_MODE_NONE, "none", false},
-	{"hyperv_clocksource_msr", VCLOCK_MODE_NONE, "none", false},
-	{"hyperv_clocksource", VCLOCK_MODE_NONE, "none", false},
-	{"arch_mem_counter", VCLOCK_MODE_NONE, "none", false},
-	{"arch_mmio_counter", VCLOCK_MODE_NONE, "none", false},
-	{"clint_clocksource", VCLOCK_MODE_NONE, "none", false},
+	{"tsc", 1, "tsc", OWN_COUNTER},
+	{"tsc-early", 1, "tsc", OTHER},
+	{"kvm-clock", 2, "pvclock", HYPERVISOR_PAGE},
+	{"xen", 2, "pvclock", HYPERVISOR_PAGE},
+	{"hyperv_clocksource_tsc_page", 3, "hvclock", HYPERVISOR_PAGE},
+	{"arch_sys_counter", 1, "archtimer", OWN_COUNTER},
+	{"riscv_clocksource", 1, "archtimer", OWN_COUNTER},
+	{"timebase", 1, "archtimer", OWN_COUNTER},
+	{"tod", 1, "tod", OWN_COUNTER},
+	{"Constant", 1, "cpu", OWN_COUNTER},
+	{"GIC", 2, "gic", OWN_COUNTER},
+	{"MIPS", 1, "r4k", OWN_COUNTER},
+	{"hpet", VCLOCK_MODE_NONE, "none", OTHER},
+	{"acpi_pm", VCLOCK_MODE_NONE, "none", OTHER},
+	{"pit", VCLOCK_MODE_NONE, "none", OTHER},
+	{"jiffies", VCLOCK_MODE_NONE, "none", OTHER},
+	{"refined-jiffies", VCLOCK_MODE_NONE, "none", OTHER},
+	{"hyperv_clocksource_msr", VCLOCK_MODE_NONE, "none", OTHER},
+	{"hyperv_clocksource", VCLOCK_MODE_NONE, "none", OTHER},
+	{"arch_mem_counter", VCLOCK_MODE_NONE, "none", OTHER},
+	{"arch_mmio_counter", VCLOCK_MODE_NONE, "none", OTHER},
+	{"clint_clocksource", VCLOCK_MODE_NONE, "none", OTHER},
 };
 
 static const struct mode *find_mode(const char *clocksource)
@@ -73,6 +83,13 @@ bool vclock_name_has_mode(const char *clocksource)
 	return mode && mode->mode != VCLOCK_MODE_NONE;
 }
 
+bool clocksource_is_own_counter(const char *clocksource)
+{
+	const struct mode *mode = find_mode(clocksource);
+
+	return mode && mode->origin == OWN_COUNTER;
+}
+
 struct vclock_evidence vclock_infer(const struct evidence *evidence)
 {
 	struct vclock_evidence vclock = evidence->vclock;
@@ -82,7 +99,7 @@ struct vclock_evidence vclock_infer(const struct evidence *evidence)
 	if (vclock.how >= VCLOCK_COPY || !fact_is_known(&evidence->proof.fact) ||
 		!fact_is_known(&evidence->clocksource.current_fact) || !vdso.proven || !mode)
 		return vclock;
-	if (vdso.entered == vdso.attempts && !mode->withdraws) {
+	if (vdso.entered == vdso.attempts && mode->origin != HYPERVISOR_PAGE) {
 		vclock.how = VCLOCK_INFERRED;
 		vclock.mode = VCLOCK_MODE_NONE;
 		text_copy(vclock.name, sizeof(vclock.name), "none");

@@ -258,7 +258,7 @@ void evidence_remove_timing(struct evidence *evidence)
 
 static const char *const names[] = {"tsc", "tsc-early", "kvm-clock", "xen", "hpet", "acpi_pm",
 	"hyperv_clocksource_tsc_page", "hyperv_clocksource_msr", "jiffies", "arch_sys_counter",
-	"timebase", "unheard-of"};
+	"timebase", "MIPS", "unheard-of"};
 static const char *const boots[] = {"", "notsc", "tsc=unstable", "clocksource=hpet",
 	"clocksource=acpi_pm tsc=reliable", "vdso=0", "no-kvmclock-vsyscall", "clocksource=xen"};
 static const char *const logs[] = {"clocksource: Switched to clocksource hpet",

@@ -184,6 +184,22 @@ static void kvm_clock_needs_the_feature_and_64_bits(void **state)
 	assert_not_advisable("kvm-clock", "32-bit");
 }
 
+static void the_counter_of_an_architecture_is_advisable(void **state)
+{
+	static const char *const names[] = {"arch_sys_counter", "riscv_clocksource", "timebase",
+		"tod", "Constant", "GIC", "MIPS"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(names); i++) {
+		make_guest("kvm", "jiffies", "jiffies");
+		assert_not_advisable(names[i], "does not offer");
+		evidence_set_available(&evidence, names[i]);
+		assert_advisable(names[i]);
+	}
+	evidence_set_available(&evidence, "tsc-early");
+	assert_not_advisable("tsc-early", "does not know");
+}
+
 static void an_unknown_clocksource_is_not_advisable(void **state)
 {
 	(void)state;
@@ -230,6 +246,7 @@ int main(void)
 		cmocka_unit_test(ec2_xen_needs_no_invariant_bit),
 		cmocka_unit_test(xen_s_tsc_mode_decides),
 		cmocka_unit_test(kvm_clock_needs_the_feature_and_64_bits),
+		cmocka_unit_test(the_counter_of_an_architecture_is_advisable),
 		cmocka_unit_test(an_unknown_clocksource_is_not_advisable),
 		cmocka_unit_test(only_available_clocksources_are_advisable),
 	};
