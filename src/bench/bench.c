@@ -70,6 +70,7 @@ static void show_progress(void *argument)
 /* Measures the planned counts and contention, or the table. */
 static void measure(struct cli *cli, struct bench *bench)
 {
+	const struct bench_request *request = cli->own;
 	bench_progress *progress;
 
 	interrupt_watch(&bench->stop);
@@ -81,7 +82,7 @@ static void measure(struct cli *cli, struct bench *bench)
 		bench_contention_all(bench, progress);
 	if (is_table(bench->plan)) {
 		bench_table_measure(bench, progress);
-		if (!bench->stop)
+		if (!bench->stop && request->details)
 			bench_clock_all(bench);
 		if (!bench->stop)
 			seccomp_overhead_find(&bench->filter);
@@ -111,6 +112,7 @@ static int run(struct cli *cli)
 	host_collect(&cli->root, &evidence.host);
 	call_table_make(&evidence.vdso, &image, &calls);
 	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
+	request->details = cli->depth == DEPTH_ALL;
 	if (!bench_plan_make(request, &calls, &plan))
 		return EXIT_TROUBLE;
 	plan.vdso = &image;
@@ -131,9 +133,9 @@ static int run(struct cli *cli)
 
 static const struct format formats[] = {
 	{.name = "text", .write = bench_report_text},
-	{.name = "json", .write = bench_report_json},
-	{.name = "csv", .write = bench_report_csv},
-	{.name = "markdown", .write = bench_report_markdown},
+	{.name = "json", .depth = DEPTH_ALL, .write = bench_report_json},
+	{.name = "csv", .depth = DEPTH_ALL, .write = bench_report_csv},
+	{.name = "markdown", .depth = DEPTH_ALL, .write = bench_report_markdown},
 	{0},
 };
 

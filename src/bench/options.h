@@ -19,6 +19,7 @@ struct bench_names {
 };
 
 struct bench_request {
+	bool details; /* all calls and the clocks, unless chosen by name; else the deciding ones */
 	struct bench_names calls;
 	struct bench_names clocks;
 	bool path_asked;

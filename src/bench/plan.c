@@ -43,10 +43,10 @@ static bool is_any(const struct call_row *row, const struct bench_names *names, 
 static bool is_asked(const struct bench_request *request, const struct call_row *row)
 {
 	if (!request->calls.count && !request->clocks.count) {
-		/* gettimeofday for counts, the deciding calls for contention, else all. */
+		/* gettimeofday for counts, the deciding calls for contention and the screen. */
 		if (request->count_count)
 			return has_name(row, text_span("gettimeofday"));
-		return !request->threads || row->decides;
+		return row->decides || (request->details && !request->threads);
 	}
 	if (request->calls.count && !is_any(row, &request->calls, has_name))
 		return false;

@@ -109,13 +109,15 @@ static void write_noise(const struct noise *noise, const struct style *style, FI
 		return;
 	if (!noise->quiet)
 		strbuf_add(&phrase,
-			"the median of the call above is %.0f%% above its minimum: repeat this on a "
-			"quiet machine, or compare minima only. ",
+			"median %.0f%% above the minimum: repeat this, or compare minima",
 			PERCENT * noise->answer_excess);
-	strbuf_add(&phrase,
-		"%.1f%% of %s batches discarded, %.1f%% outliers; medians %.1f%% above the minima.",
-		PERCENT * noise->discarded_share, wrap_count(noise->batches, batches),
-		PERCENT * noise->outlier_share, PERCENT * noise->median_excess);
+	if (style->verbose)
+		strbuf_add(&phrase,
+			"%s%.1f%% of %s batches discarded, %.1f%% outliers; medians %.1f%% above "
+			"the minima",
+			phrase.used ? "; " : "", PERCENT * noise->discarded_share,
+			wrap_count(noise->batches, batches), PERCENT * noise->outlier_share,
+			PERCENT * noise->median_excess);
 	fprintf(out, "  %s%s%s%*s", style->color ? noise->quiet ? COLOR_QUIET : COLOR_NOISY : "",
 		noise->quiet ? "quiet" : "noisy", style->color ? COLOR_RESET : "",
 		HEADING_INDENT - 2 - (int)strlen("quiet"), "");
@@ -131,7 +133,10 @@ static void write_heading(const struct bench_report *report, const struct style 
 		fputc('\n', out);
 	}
 	describe_clocksource(report->evidence, &clocksource);
-	describe_host(report->evidence, &host);
+	if (style->verbose)
+		describe_host(report->evidence, &host);
+	else
+		describe_host_brief(report->evidence, WRAP_COLUMNS - HEADING_INDENT, &host);
 	if (style->verbose && fact_is_known(&report->evidence->moment.time.fact))
 		wrap_print(out, "measured", HEADING_INDENT, report->evidence->moment.time.value);
 	wrap_print(out, "clocksource", HEADING_INDENT, clocksource.text);
@@ -258,10 +263,14 @@ bool bench_report_text(const void *result, const struct style *style, FILE *out)
 		bench_report_histogram(&bench->rows[i], out);
 	bench_report_runs(bench, out);
 	bench_report_contention(bench, out);
-	if (bench->row_count) {
+	if (bench->row_count && style->verbose)
 		write_baselines(bench, out);
+	if (bench->row_count)
 		bench_report_breakdown(report, out);
+	if (bench->row_count && style->verbose)
 		write_clocks(bench, out);
-	}
+	else if (bench->row_count && report->noise.quiet) /* else there is no room */
+		wrap_print(out, "more", HEADING_INDENT,
+			"-v measures all calls, and shows the baselines and the clocks");
 	return true;
 }

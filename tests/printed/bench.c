@@ -69,6 +69,7 @@ static void put_plan(const struct bench_scenario *scenario, struct bench_plan *p
 	assert_true(cli_parse(&cli, commands, count, argv));
 	request = *(struct bench_request *)cli.own;
 	cli_free(&cli);
+	request.details = !scenario->screen;
 	for (int cpu = 0; cpu < THREAD_CPUS; cpu++)
 		request.cpus[cpu] = cpu;
 	request.cpu_count = scenario->cpus;
@@ -312,7 +313,8 @@ static void put_numbers(
 	if (!plan->count_count && !plan->threads) {
 		put_rows(scenario, plan, bench);
 		put_baselines(scenario, bench);
-		put_clocks(scenario, plan, bench);
+		if (!scenario->screen)
+			put_clocks(scenario, plan, bench);
 	}
 	if (scenario->change)
 		scenario->change(bench, &evidence);
@@ -324,7 +326,7 @@ static void put_numbers(
 static void hold(const struct bench_scenario *scenario, const struct bench *bench,
 	bool (*write)(const void *, const struct style *, FILE *), const char *ending)
 {
-	const struct style style = {.color = false};
+	const struct style style = {.verbose = !scenario->screen};
 	struct bench_report report = bench_report_make(&evidence, bench);
 	char *bytes = NULL;
 	size_t length;
@@ -335,7 +337,7 @@ static void hold(const struct bench_scenario *scenario, const struct bench *benc
 	assert_int_equal(fclose(out), 0);
 	printed_hold(scenario->name, ending, bytes);
 	if (write == bench_report_text)
-		printed_assert_fits_terminal(bytes);
+		printed_assert_fits_terminal(bytes, scenario->screen);
 	free(bytes);
 }
 

@@ -23,6 +23,7 @@ struct bench_scenario {
 	bool exports;             /* CSV and Markdown have */
 	const char *property;     /* what holds: the test's name */
 	const char *root;         /* below tests/trees: clocksource and host */
+	bool screen;              /* without -v, on a terminal of 24 lines */
 	const char *const *words; /* of the command line, ends with NULL; NULL: none */
 	size_t cpus;              /* as by --cpu all, the numbers 0, 1, 2 ...; 0: not asked */
 	bool no_vdso;

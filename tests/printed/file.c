@@ -119,11 +119,16 @@ void printed_hold(const char *name, const char *ending, const char *printed)
 	free(roomy);
 }
 
-void printed_assert_fits_terminal(const char *text)
+/* The last line of the terminal has the next prompt. */
+#define SCREEN_LINES 23
+
+void printed_assert_fits_terminal(const char *text, bool screen)
 {
-	while (*text) {
+	for (int line = 1; *text; line++) {
 		size_t length = line_length(text);
 
+		if (screen && line > SCREEN_LINES)
+			fail_msg("more than %d lines: %s", SCREEN_LINES, text);
 		if (length > WRAP_COLUMNS)
 			fail_msg("longer than %d columns: %.*s", WRAP_COLUMNS, (int)length, text);
 		if (length && text[length - 1] == ' ')

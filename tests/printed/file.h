@@ -14,8 +14,8 @@ extern bool printed_is_writing;
  */
 void printed_hold(const char *name, const char *ending, const char *printed);
 
-/* No line is longer than a terminal, none ends with a blank. */
-void printed_assert_fits_terminal(const char *text);
+/* No line is longer than a terminal, none ends with a blank; a screen has no more lines either. */
+void printed_assert_fits_terminal(const char *text, bool screen);
 
 /* A whole file, to be freed; NULL if it cannot be opened. */
 char *printed_read(const char *path);

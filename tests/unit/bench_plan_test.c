@@ -22,6 +22,7 @@
 
 static struct call_table calls;
 static struct bench_request request;
+static bool details;
 
 /* Parses the words of a command line and plans; false if either complains. */
 static bool plan_words(struct bench_plan *plan, int count, const char *const *words)
@@ -38,6 +39,7 @@ static bool plan_words(struct bench_plan *plan, int count, const char *const *wo
 	if (planned)
 		request = *(struct bench_request *)cli.own;
 	cli_free(&cli);
+	request.details = details;
 	return planned && bench_options_fit(&request) && bench_plan_make(&request, &calls, plan);
 }
 
@@ -55,13 +57,17 @@ static size_t count_chosen(const struct bench_plan *plan)
 	return count;
 }
 
-static void without_names_everything_is_measured(void **state)
+static void without_names_the_deciding_calls_are_measured_or_all(void **state)
 {
 	struct bench_plan plan;
 
 	(void)state;
 	assert_true(PLAN(&plan, "--time", "2s"));
+	assert_int_equal(count_chosen(&plan), PATH_COUNT * 3);
+	details = true;
+	assert_true(PLAN(&plan, "--time", "2s"));
 	assert_int_equal(count_chosen(&plan), PATH_COUNT * calls.count);
+	details = false;
 	assert_int_equal(plan.time_ns, 2000000000);
 	assert_int_equal(plan.cpu_count, 0);
 }
@@ -641,7 +647,7 @@ static void csv_has_the_keys_of_the_document_as_columns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_names_everything_is_measured),
+		cmocka_unit_test(without_names_the_deciding_calls_are_measured_or_all),
 		cmocka_unit_test(names_choose_calls),
 		cmocka_unit_test(cpus_are_listed_as_taskset_lists_them),
 		cmocka_unit_test(a_call_without_a_clock_is_not_lost_beside_one),
