@@ -332,7 +332,7 @@ static int run(struct cli *cli)
 
 static const struct option_row options[] = {
 	{OPTION_TOP, "top", "N",
-		"show N hosts and N rows of each group (default 10); -v shows all"},
+		"show N hosts and N rows of each group (default 6, hosts and causes); -v shows all"},
 	{OPTION_RATE, "rate", "CALLS[/s]",
 		"estimate the CPU cost at CALLS calls per second of each host: 485000, 485k"},
 	{0},

@@ -11,7 +11,8 @@
 #include "cli/layout.h"
 #include "report.h"
 
-#define DEFAULT_TOP 10
+/* So many hosts and causes fit a terminal of 24 lines with the answer. */
+#define DEFAULT_TOP 6
 #define NAME_COLUMNS 24
 #define CAUSE_COLUMNS 25
 #define GROUP_COLUMNS 33
@@ -218,11 +219,16 @@ static void write_groups(
 bool fleet_report_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct fleet_report *report = result;
+	bool screen = !report->top && !report->all;
 	size_t top = report->top ? report->top : report->all ? SIZE_MAX : DEFAULT_TOP;
 
 	write_answer(report, style, out);
 	write_hosts(report, top, out);
-	for (enum fleet_dimension i = 0; i < FLEET_DIMENSIONS; i++)
-		write_groups(report->fleet, i, top, out);
+	for (enum fleet_dimension i = 0; i < FLEET_DIMENSIONS; i++) {
+		if (i == FLEET_CAUSE || !screen)
+			write_groups(report->fleet, i, top, out);
+	}
+	if (screen)
+		fputs("  groups by kernel, clocksource and instance type: --top N, or -v\n", out);
 	return true;
 }
