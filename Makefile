@@ -140,8 +140,8 @@ $(BUILD)/flags: FORCE
 FORCE:
 
 # The only object that a commit changes.
-$(BUILD)/src/cli/emit.o $(BUILD)/src/cli/run.o: private CPPFLAGS_OURS += -DVDSOCHECK_REVISION='"$(REVISION)"'
-$(BUILD)/src/cli/emit.o $(BUILD)/src/cli/run.o: $(BUILD)/revision
+$(BUILD)/src/cli/run.o: private CPPFLAGS_OURS += -DVDSOCHECK_REVISION='"$(REVISION)"'
+$(BUILD)/src/cli/run.o: $(BUILD)/revision
 $(BUILD)/revision: FORCE
 	@mkdir -p $(@D)
 	@$(call stamp,$(REVISION))

@@ -13,6 +13,9 @@
 #include "base/clock.h"
 #include "base/fact.h"
 
+/* What a refused fork is an error of (fact_is_error_of()). */
+#define CHILD_FORK "fork"
+
 /* Zeroed memory that children share with us; NULL with the reason in *why. */
 void *child_share(size_t size, struct fact *why);
 void child_unshare(void *shared, size_t size);

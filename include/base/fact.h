@@ -60,6 +60,9 @@ void fact_set(struct fact *fact, enum fact_state state, const char *format, ...)
  */
 void fact_set_errno(struct fact *fact, int error, const char *object);
 
+/* The value is not there, by such an error about this object; also after fact_set_described(). */
+bool fact_is_error_of(const struct fact *fact, const char *object);
+
 /* Known values, each copied whole or cut at its bound. */
 void fact_set_text(struct text_fact *fact, const char *value);
 void fact_set_number(struct number_fact *fact, int64_t value);

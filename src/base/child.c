@@ -76,7 +76,7 @@ pid_t child_start(void (*work)(void *argument), void *argument, const struct dea
 	pid_t pid = fork();
 
 	if (pid < 0)
-		fact_set_errno(why, errno, "fork");
+		fact_set_errno(why, errno, CHILD_FORK);
 	if (pid != 0)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -53,6 +53,14 @@ void fact_set_errno(struct fact *fact, int error, const char *object)
 	fact_set(fact, state_of_errno(error), "%s: %s", object, strerror(error));
 }
 
+bool fact_is_error_of(const struct fact *fact, const char *object)
+{
+	size_t length = strlen(object);
+
+	return !fact_is_known(fact) && strncmp(fact->reason, object, length) == 0 &&
+	       strncmp(fact->reason + length, ": ", 2) == 0;
+}
+
 void fact_set_text(struct text_fact *fact, const char *value)
 {
 	fact_set_known(&fact->fact);

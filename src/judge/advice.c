@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/child.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -67,12 +68,10 @@ static const char *target_tsc(const struct view *view)
 	return view->tsc;
 }
 
-/* The proof runs in a child; base/child.c reports a fork that fails by this word. */
+/* The proof runs in a child. */
 static bool lacks_processes(const struct view *view)
 {
-	const struct fact *proof = &view->evidence->proof.fact;
-
-	return !fact_is_known(proof) && strncmp(proof->reason, "fork: ", strlen("fork: ")) == 0;
+	return fact_is_error_of(&view->evidence->proof.fact, CHILD_FORK);
 }
 
 static bool lacks_permission(const struct view *view)

@@ -12,8 +12,8 @@
 /*
  * A vDSO clock is the counter, read in order, plus the arithmetic around it. The arithmetic
  * is what a COARSE clock takes, which reads no counter and never enters the kernel. A counter
- * that is intercepted by the hypervisor does not show what another one would take. Documents
- * of older versions know the bare counter only.
+ * that is intercepted by the hypervisor does not show what another one would take. Without an
+ * ordered read the bare one is taken: some nanoseconds less.
  */
 static void estimate_user_space(const struct evidence *evidence, struct cost *cost)
 {

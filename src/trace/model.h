@@ -134,7 +134,7 @@ struct trace_diagnosis {
 
 /* ---- plan.c ---- */
 
-/* The clock calls. False: libseccomp does not know this machine. */
+/* An empty plan for this machine and the 32-bit programs that its kernel may run. */
 void trace_plan_start(struct trace_plan *plan);
 
 /*
@@ -143,7 +143,7 @@ void trace_plan_start(struct trace_plan *plan);
  */
 bool trace_plan_add(struct trace_plan *plan, struct span name, struct fact *why);
 
-/* The clock calls that there are here. */
+/* The clock calls that this machine has. */
 void trace_plan_add_clock_calls(struct trace_plan *plan);
 
 /* The row of this system call; TRACE_ROW_MAX: it is not counted. */

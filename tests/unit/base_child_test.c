@@ -114,6 +114,42 @@ static void a_kill_by_a_foreign_filter_is_denied(void **state)
 	assert_non_null(strstr(why.reason, "SIGSYS"));
 }
 
+/* What child_run() says where fork(2) is refused; unchanged if no filter can be set. */
+static void fork_refused(void *argument)
+{
+	static const char *const calls[] = {"clone", "clone3", "fork", "vfork"};
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+	for (size_t i = 0; filter && i < sizeof(calls) / sizeof(calls[0]); i++) {
+		int number = seccomp_syscall_resolve_name(calls[i]);
+
+		if (number >= 0)
+			seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAGAIN), number, 0);
+	}
+	if (filter && seccomp_load(filter) == 0)
+		child_run(set_flag, argument, NO_LIMIT, argument);
+}
+
+/* The advice to raise the limit of processes depends on it. */
+static void a_refused_fork_is_distinct_from_other_errors(void **state)
+{
+	struct fact why = {0}, refused = {0}, read = {0};
+	char text[FACT_REASON_SIZE + 16];
+
+	(void)state;
+	assert_true(child_compute(fork_refused, &refused, sizeof(refused), NO_LIMIT, &why));
+	if (refused.state == FACT_UNREAD)
+		unit_skip("no seccomp filter can be set");
+	assert_true(fact_is_error_of(&refused, CHILD_FORK));
+	fact_describe(&refused, text, sizeof(text));
+	fact_set_described(&read, text);
+	assert_true(fact_is_error_of(&read, CHILD_FORK));
+	fact_set_errno(&refused, EAGAIN, CHILD_FORK "ed");
+	assert_false(fact_is_error_of(&refused, CHILD_FORK));
+	fact_set_known(&refused);
+	assert_false(fact_is_error_of(&refused, ""));
+}
+
 static void sleep_on(void *argument)
 {
 	(void)argument;
@@ -293,6 +329,7 @@ int main(void)
 		cmocka_unit_test(side_effects_stay_in_the_child),
 		cmocka_unit_test(a_signal_is_a_failure_that_names_it),
 		cmocka_unit_test(a_kill_by_a_foreign_filter_is_denied),
+		cmocka_unit_test(a_refused_fork_is_distinct_from_other_errors),
 		cmocka_unit_test(the_limit_ends_a_child_that_hangs),
 		cmocka_unit_test(the_limit_holds_where_the_alarm_is_blocked_or_ignored),
 		cmocka_unit_test(the_limit_ends_a_child_that_is_stopped),
