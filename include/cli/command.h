@@ -22,6 +22,9 @@
  */
 #define EXIT_TROUBLE 3
 
+/* A shell's exit status of a program that a signal ended: this and the signal's number. */
+#define EXIT_SIGNAL 128
+
 /* How a format is to write. */
 struct style {
 	bool color;
@@ -113,6 +116,7 @@ struct cli {
 	size_t operand_count;
 	const char **operands;
 	unsigned depth; /* how much is to be measured; 0: only what the status needs */
+	int signal;     /* that the run is to end by, after the output; 0: none but one caught */
 	struct style style;
 	struct root root;
 	/* The driver's own. */
@@ -195,16 +199,15 @@ bool take_list(const char *value, bool (*take)(struct cli *cli, struct span word
 
 /*
  * How many edits part the words: characters inserted, removed, replaced, or two neighbours
- * swapped. More than any suggestion bears for words that are too long.
+ * swapped. A word of more than 31 characters is 31 edits away from any other.
  */
 unsigned edit_distance(const char *one, const char *other);
 
 /*
- * Whether the word may be a slip of the name, nearer to it than *least, which becomes the
- * distance then; begins as SLIP_NONE.
+ * Whether the word may be a misspelt `name`, and by fewer edits than *least, which becomes their
+ * number then. Start with UINT_MAX.
  */
-#define SLIP_NONE (~0u)
-bool is_slip(const char *word, const char *name, unsigned *least);
+bool is_misspelling(const char *word, const char *name, unsigned *least);
 
 /* ---- terminal.c ---- */
 
@@ -218,16 +221,30 @@ const char *cli_last_complaint(void);
 bool cli_wants_color(const struct cli *cli);
 
 /*
- * A line on standard error that says how far a command is. Shown on a terminal that can take
- * it away again, and not if cli->quiet. `doing` is kept, not copied.
+ * A measurement that takes a while, until work_end().
+ *
+ * `doing` is what a line on standard error says while progress_show() or progress_say() update
+ * it, on a terminal that can take it away again, and not if cli->quiet. It is kept, not copied.
+ *
+ * From now on SIGINT and SIGTERM set *stop, here and in children that are forked later, for
+ * which it must lie in shared memory. The output is still written; then the driver ends the
+ * process by the same signal. A second signal, two seconds later or more, ends it at once.
+ *
+ * Without `doing` there is no line, without `stop` the signals stay as they are.
  */
-void progress_start(const struct cli *cli, const char *doing);
+void work_begin(const struct cli *cli, const char *doing, volatile bool *stop);
+
+/*
+ * *stop may go. From now on a first signal ends the process at once, and a second one as it would
+ * have before.
+ */
+void work_end(void);
+
 bool progress_is_shown(void);
 /* With the part done, 0 to 1. */
 void progress_show(double done);
 /* With words of the caller's. */
 void progress_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void progress_end(void);
 
 /*
  * Asks on the terminal. True for an answer that begins with "y". False, after a complaint
@@ -235,20 +252,7 @@ void progress_end(void);
  */
 bool cli_confirm(void);
 
-/*
- * From now on SIGINT and SIGTERM set *stop, here and in children that are forked later, for
- * which it must lie in shared memory. The output is still written; then the driver ends the
- * process by the same signal. A second signal, two seconds later or more, ends it at once.
- */
-void interrupt_watch(volatile bool *stop);
-
-/*
- * The measurement is over and *stop may go. From now on a first signal ends the process at once,
- * and a second one as it would have before.
- */
-void interrupt_end(void);
-
-/* The signal that came while they were watched; 0: none. */
+/* The signal that came during the work; 0: none. */
 int interrupt_caught(void);
 
 /* The status as a shell will see it: 128 and the signal's number, if one came. */

@@ -73,8 +73,7 @@ static void measure(struct cli *cli, struct bench *bench)
 	const struct bench_request *request = cli->own;
 	bench_progress *progress;
 
-	interrupt_watch(&bench->stop);
-	progress_start(cli, "measuring");
+	work_begin(cli, "measuring", &bench->stop);
 	progress = progress_is_shown() ? show_progress : NULL;
 	if (bench->plan->count_count)
 		bench_count_all(bench, progress);
@@ -88,8 +87,7 @@ static void measure(struct cli *cli, struct bench *bench)
 			seccomp_overhead_find(&bench->filter);
 		bench->stopped = bench->stop;
 	}
-	progress_end();
-	interrupt_end();
+	work_end();
 }
 
 static int run(struct cli *cli)

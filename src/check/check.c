@@ -119,7 +119,7 @@ static int check_run(struct cli *cli)
 	}
 	if (cli->operand_count)
 		return check_files(cli);
-	interrupt_watch(&stop);
+	work_begin(cli, NULL, &stop);
 	if (depth) {
 		gather_evidence(&cli->root, &evidence, depth == DEPTH_ALL, &deadline);
 		if (!stop && needs_reasons(cli, &evidence))
@@ -129,7 +129,7 @@ static int check_run(struct cli *cli)
 	} else {
 		gather_verdict(&cli->root, &evidence, &deadline);
 	}
-	interrupt_end();
+	work_end();
 	return judge_and_print(cli, &evidence, NULL);
 }
 

@@ -3,6 +3,7 @@
 #include "options.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -60,7 +61,7 @@ static void lower(char *to, const char *from)
 
 static void nearest_begin(struct nearest *nearest, struct span word)
 {
-	*nearest = (struct nearest){.edits = SLIP_NONE};
+	*nearest = (struct nearest){.edits = UINT_MAX};
 	text_copy_span(nearest->word, sizeof(nearest->word), word);
 	lower(nearest->word, nearest->word);
 }
@@ -71,7 +72,7 @@ static void nearest_try(struct nearest *nearest, const char *form, const char *n
 	char lowered[NAME_SIZE];
 
 	lower(lowered, form);
-	if (is_slip(nearest->word, lowered, &nearest->edits))
+	if (is_misspelling(nearest->word, lowered, &nearest->edits))
 		nearest->name = name;
 }
 

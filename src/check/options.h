@@ -19,7 +19,7 @@ bool check_take(struct cli *cli, int id, const char *value);
 
 /*
  * Whether each clocksource of the policy is known by name or offered by this host; false after a
- * complaint: a slip would make a policy that no host meets.
+ * complaint: a misspelt name would make a policy that no host meets.
  */
 bool check_clocksources_exist(const struct policy *policy, const struct evidence *evidence);
 

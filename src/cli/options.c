@@ -5,6 +5,7 @@
  * rows.
  */
 #include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,16 +89,16 @@ static bool is_file_name(const char *word)
 static void complain_of_command(const char *word)
 {
 	const struct option_row *files = operand_row(known.commands[0]);
-	unsigned least = SLIP_NONE;
+	unsigned least = UINT_MAX;
 	const char *nearest = NULL;
 
 	for (size_t i = 0; known.commands[i]; i++) {
-		if (is_slip(word, known.commands[i]->name, &least))
+		if (is_misspelling(word, known.commands[i]->name, &least))
 			nearest = known.commands[i]->name;
 	}
-	if (is_slip(word, "help", &least))
+	if (is_misspelling(word, "help", &least))
 		nearest = "help";
-	if (is_slip(word, "version", &least))
+	if (is_misspelling(word, "version", &least))
 		nearest = "version";
 	if (nearest)
 		cli_complain("unknown command '%s'; did you mean '%s'?", word, nearest);
@@ -251,7 +252,7 @@ static void fill_tables(struct getopt_tables *tables, const struct command *comm
 static void complain_of_name(const char *word)
 {
 	size_t length = strcspn(word, "=") - 2;
-	unsigned least = SLIP_NONE, count = 0;
+	unsigned least = UINT_MAX, count = 0;
 	const struct option_row *row, *nearest = NULL;
 	char candidates[LINE_SIZE] = "", name[64];
 
@@ -259,7 +260,7 @@ static void complain_of_name(const char *word)
 	for (size_t at = 0; (row = row_at(known.command, &at));) {
 		size_t used = strlen(candidates);
 
-		if (is_slip(name, row->name, &least))
+		if (is_misspelling(name, row->name, &least))
 			nearest = row;
 		if (!row->help || strncmp(row->name, word + 2, length) != 0)
 			continue;

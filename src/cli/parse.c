@@ -13,10 +13,10 @@
 #define DURATION_MAX (24 * 3600 * NS_PER_SECOND)
 
 /* No name of a command or an option is longer. */
-/* Edits up to which a word is taken for a slip: as git(1), more for longer words. */
-#define SLIP_MAX 2
-
 #define WORD_MAX 31
+
+/* Edits up to which a word is taken for a misspelt one; fewer for a short name, as in git(1). */
+#define MISSPELT_MAX 2
 
 struct unit {
 	const char *name;
@@ -165,11 +165,11 @@ unsigned edit_distance(const char *one, const char *other)
 	return cost[rows][columns];
 }
 
-bool is_slip(const char *word, const char *name, unsigned *least)
+bool is_misspelling(const char *word, const char *name, unsigned *least)
 {
 	unsigned edits = edit_distance(word, name);
 
-	if (edits > SLIP_MAX || edits >= strlen(name) / 2 + 1 || edits >= *least)
+	if (edits > MISSPELT_MAX || edits >= strlen(name) / 2 + 1 || edits >= *least)
 		return false;
 	*least = edits;
 	return true;

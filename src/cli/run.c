@@ -203,6 +203,22 @@ static int print_information(struct cli *cli, const struct command *const *comma
 	return EXIT_SUCCESS;
 }
 
+/*
+ * Our parent is to see that the signal ended us; as process 1 of a container it may not, and we end
+ * with the status that a shell makes of it. A command may have it blocked.
+ */
+static int end_by_signal(int number)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	signal(number, SIG_DFL);
+	raise(number);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	return EXIT_SIGNAL + number;
+}
+
 int cli_run(const struct command *const *commands, int argc, char **argv)
 {
 	struct fact why = {0};
@@ -244,10 +260,7 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	}
 	report_failure(&cli);
 	cli_free(&cli);
-	if (!interrupt_caught())
-		return status;
-	/* Our parent is to see that the signal ended us; as process 1 of a container it may not. */
-	signal(interrupt_caught(), SIG_DFL);
-	raise(interrupt_caught());
-	return interrupt_status(status);
+	if (!cli.signal)
+		cli.signal = interrupt_caught();
+	return cli.signal ? end_by_signal(cli.signal) : status;
 }

@@ -34,6 +34,20 @@ const char *cli_last_complaint(void)
 	return complaint;
 }
 
+static struct {
+	bool shown;
+	const char *doing;
+	int percent; /* as last shown */
+	volatile sig_atomic_t on_screen;
+} progress;
+
+static void erase_progress(void)
+{
+	if (progress.on_screen)
+		fputs(ERASE_LINE, stderr);
+	progress.on_screen = false;
+}
+
 void cli_complain(const char *format, ...)
 {
 	va_list arguments;
@@ -46,7 +60,7 @@ void cli_complain(const char *format, ...)
 		if ((unsigned char)*at < ' ' || *at == 0x7f)
 			*at = '?';
 	}
-	progress_end();
+	erase_progress();
 	fprintf(stderr, "vdsocheck: %s\n", complaint);
 }
 
@@ -66,20 +80,6 @@ bool cli_wants_color(const struct cli *cli)
 	if (cli->color != COLOR_AUTO)
 		return cli->color == COLOR_ALWAYS;
 	return !cli->output && !(no_color && *no_color) && is_capable_terminal(cli_stream(cli));
-}
-
-static struct {
-	bool shown;
-	const char *doing;
-	int percent; /* as last shown */
-	volatile sig_atomic_t on_screen;
-} progress;
-
-void progress_start(const struct cli *cli, const char *doing)
-{
-	progress.shown = !cli->quiet && is_capable_terminal(STDERR_FILENO);
-	progress.doing = doing;
-	progress.percent = -1;
 }
 
 bool progress_is_shown(void)
@@ -112,13 +112,6 @@ void progress_show(double done)
 	progress_say("%s: %d%%", progress.doing, percent);
 }
 
-void progress_end(void)
-{
-	if (progress.on_screen)
-		fputs(ERASE_LINE, stderr);
-	progress.on_screen = false;
-}
-
 /* ---- the question ---- */
 
 bool cli_confirm(void)
@@ -136,7 +129,7 @@ bool cli_confirm(void)
 	return false;
 }
 
-/* ---- signals ---- */
+/* ---- work, and the signals that end it ---- */
 
 static const int signals[] = {SIGINT, SIGTERM};
 
@@ -146,7 +139,7 @@ static volatile int64_t first_ns;
 static pid_t watching; /* children inherit the handler, but the terminal is not theirs */
 
 /* Nothing but system calls, and errno as it was. */
-static void stop(int number)
+static void take_signal(int number)
 {
 	int error = errno;
 	int64_t now = kernel_clock_ns(CLOCK_MONOTONIC);
@@ -176,17 +169,24 @@ static void handle_signals(void (*handler)(int number))
 		sigaction(signals[i], &action, NULL);
 }
 
-void interrupt_watch(volatile bool *flag)
+void work_begin(const struct cli *cli, const char *doing, volatile bool *stop)
 {
-	to_stop = flag;
+	progress.shown = doing && !cli->quiet && is_capable_terminal(STDERR_FILENO);
+	progress.doing = doing;
+	progress.percent = -1;
+	to_stop = stop;
 	watching = getpid();
-	handle_signals(stop);
+	if (stop)
+		handle_signals(take_signal);
 }
 
-void interrupt_end(void)
+void work_end(void)
 {
 	static volatile bool nothing;
 
+	erase_progress();
+	if (!to_stop)
+		return;
 	to_stop = &nothing;
 	if (!caught)
 		handle_signals(SIG_DFL);
@@ -199,5 +199,5 @@ int interrupt_caught(void)
 
 int interrupt_status(int status)
 {
-	return caught ? 128 + caught : status;
+	return caught ? EXIT_SIGNAL + caught : status;
 }

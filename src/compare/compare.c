@@ -6,7 +6,6 @@
  */
 #include "commands.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,7 +25,6 @@
 
 #define EXIT_CHANGE 1
 #define EXIT_UNKNOWN 2
-#define EXIT_SIGNAL 128
 
 /* Proof, timing and the copy of the vDSO take some 50 ms on a quiet machine. */
 #define DRY_RUN_NS 5000000000
@@ -267,9 +265,9 @@ static void try_candidates(const struct cli *cli, struct compare *own)
 	struct vdso_image image;
 
 	compare_find_calls(&own->host.moment, &own->host.vdso, &image, &calls);
-	progress_start(cli, "trying the clocksources");
+	work_begin(cli, "trying the clocksources", NULL);
 	run_all(&own->clock, &setup, &own->result);
-	progress_end();
+	work_end();
 }
 
 /* What was measured is printed however the run ended. */
@@ -391,10 +389,8 @@ static int finish(struct cli *cli, int status)
 	else if (result->end != RUN_WHOLE)
 		cli_complain("%s; the clocksource was restored to %s", result->why.reason,
 			own->clock.original);
-	if (result->end == RUN_INTERRUPTED && result->restored == SWITCH_DONE) {
-		signal(result->signal, SIG_DFL);
-		raise(result->signal);
-	}
+	if (result->end == RUN_INTERRUPTED && result->restored == SWITCH_DONE)
+		cli->signal = result->signal;
 	return status;
 }
 

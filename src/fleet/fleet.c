@@ -273,14 +273,12 @@ static void read_all(struct cli *cli)
 {
 	struct request *request = cli->own;
 
-	interrupt_watch(&stop);
-	progress_start(cli, "reading");
+	work_begin(cli, "reading", &stop);
 	if (!cli->operand_count)
 		read_operand(cli, "-");
 	for (size_t i = 0; i < cli->operand_count && !stop && !request->no_memory; i++)
 		read_operand(cli, cli->operands[i]);
-	progress_end();
-	interrupt_end();
+	work_end();
 	if (request->fleet.broken > NAMED_MAX && !cli->verbose)
 		cli_complain("%zu more documents cannot be read; -v names them",
 			request->fleet.broken - NAMED_MAX);

@@ -157,13 +157,11 @@ static int count_host(struct cli *cli, struct trace_evidence *trace)
 	trace->of_host = true;
 	trace->shown = request->top ? (size_t)request->top : DEFAULT_TOP;
 	measure_host(&cli->root, &trace->host);
-	interrupt_watch(&stop);
-	progress_start(cli, "counting on all CPUs");
+	work_begin(cli, "counting on all CPUs", &stop);
 	counted = trace_host_by_tracepoints(&cli->root, trace,
 		request->duration_ns ? request->duration_ns : DEFAULT_ATTACH_NS, &stop,
 		progress_show, &why);
-	progress_end();
-	interrupt_end();
+	work_end();
 	if (!counted) {
 		cli_complain("cannot count on the whole host: %s", why.reason);
 		return STATUS_TROUBLE;
@@ -183,8 +181,7 @@ static int attach(struct cli *cli, struct trace_evidence *trace)
 	trace->program.pid = request->pid;
 	trace_program_look_at_process(&trace->program);
 	measure_host(&cli->root, &trace->host);
-	interrupt_watch(&stop);
-	progress_start(cli, "counting");
+	work_begin(cli, "counting", &stop);
 	progress_say("counting");
 	counted = trace_attach_by_tracepoints(
 		&cli->root, trace, limit_ns, &stop, &trace->tracepoints);
@@ -192,8 +189,7 @@ static int attach(struct cli *cli, struct trace_evidence *trace)
 		fact_set_known(&trace->tracepoints);
 	else
 		counted = trace_attach_by_ptrace(trace, limit_ns, &stop, &why);
-	progress_end();
-	interrupt_end();
+	work_end();
 	if (!counted) {
 		fact_set(&trace->duration_fact, FACT_FAILED, "%s", why.reason);
 		cli_complain("cannot count: %s", why.reason);

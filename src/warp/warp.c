@@ -116,11 +116,9 @@ static void measure(struct cli *cli, volatile bool *stop, struct warp_evidence *
 
 	vdso_collect(&cli->root, &vdso, &image);
 	call_table_make(&vdso, &image, &calls);
-	interrupt_watch(stop);
-	progress_start(cli, "reading the clocks on all CPUs");
+	work_begin(cli, "reading the clocks on all CPUs", stop);
 	warp_measure(&calls, &setup, warp);
-	progress_end();
-	interrupt_end();
+	work_end();
 }
 
 static int run(struct cli *cli)

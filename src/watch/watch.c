@@ -243,16 +243,6 @@ static bool report_end(struct cli *cli, struct watch *watch)
 
 /* ---- the run ---- */
 
-/* As other commands end on Ctrl-C: by the signal. */
-static void end_interrupted(const struct watch *watch)
-{
-	static volatile bool stop;
-
-	interrupt_watch(&stop);
-	raise(SIGINT);
-	sigprocmask(SIG_UNBLOCK, &watch->stops, NULL);
-}
-
 /*
  * Blocked throughout: a signal during a check ends us after it. One that our parent ignores, as a
  * shell does for what it runs in the background, stays ignored.
@@ -313,7 +303,7 @@ static int run(struct cli *cli)
 	if (!watch_until_end(cli, &watch))
 		return cli_trouble(cli);
 	if (watch.wake == WAKE_SIGNAL && watch.signal == SIGINT)
-		end_interrupted(&watch);
+		cli->signal = SIGINT;
 	if (watch.wake == WAKE_SIGNAL)
 		return EXIT_SUCCESS;
 	return verdict_exit_status(watch.now->diagnosis.verdict.kind);
