@@ -118,6 +118,7 @@ static const struct field run_fields[] = {
 	{REAL("duration_seconds", duration_s, 3), .fact = FACT(duration_fact), .reason = "reason"},
 	{REAL("cpu_seconds", cpu_s, 3), .fact = FACT(cpu_fact), .reason = "reason"},
 	{FLAG("cpu_includes_stops", cpu_inflated)},
+	{INTEGER("children_terminated", children_terminated, INT64_MAX)},
 	{REASON("reason")},
 	{COMPUTED("top", FIELD_LIST, top), .fields = process_fields, .given = GIVEN(of_host)},
 	{COMPUTED("calls_per_sample", FIELD_INTEGER, period), .most = TRACE_SAMPLE_PERIOD,

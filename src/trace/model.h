@@ -96,7 +96,8 @@ struct trace_evidence {
 	struct fact cpu_fact;
 	double cpu_s;      /* user and system time of the program and the children it waited for */
 	bool cpu_inflated; /* stops by ptrace are in it */
-	struct evidence host; /* timing and proof, taken before the program ran */
+	uint64_t children_terminated; /* that the program left running: they were sent SIGTERM */
+	struct evidence host;         /* timing and proof, taken before the program ran */
 };
 
 /* What a row's calls cost. */

@@ -226,10 +226,12 @@ static void run_program(
 	struct rusage usage;
 	int error = 0;
 
-	trace_signals_forward(start->pid, run->limit_ns);
+	trace_signals_start(start->pid, run->limit_ns);
 	trace_start_go(start);
-	while (!error && wait4(trace->program.pid, &run->status, 0, &usage) < 0)
+	while (!error && wait4(trace->program.pid, &run->status, 0, &usage) < 0) {
 		error = errno == EINTR ? 0 : errno;
+		trace_signals_pass();
+	}
 	if (!error)
 		trace_set_used(trace, start_ns, &usage);
 	trace_signals_end();

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +33,55 @@
 
 /* How long the threads of an attached process may take to stop, so that they can be let go. */
 #define DETACH_NS 1000000000
+
+/* How long what the program left running may take to end by SIGTERM. */
+#define TERMINATE_NS 2000000000
+
+/* Threads that are traced, in no order. */
+struct threads {
+	pid_t *ids;
+	size_t count, room;
+};
+
+static bool threads_have(const struct threads *threads, pid_t id)
+{
+	for (size_t i = 0; i < threads->count; i++) {
+		if (threads->ids[i] == id)
+			return true;
+	}
+	return false;
+}
+
+static bool threads_add(struct threads *threads, pid_t id)
+{
+	pid_t *ids;
+
+	if (threads_have(threads, id))
+		return true;
+	ids = array_grow(threads->ids, threads->count, &threads->room, sizeof(*ids));
+	if (!ids)
+		return false;
+	threads->ids = ids;
+	threads->ids[threads->count++] = id;
+	return true;
+}
+
+static void threads_drop(struct threads *threads, pid_t id)
+{
+	for (size_t i = 0; i < threads->count; i++) {
+		if (threads->ids[i] == id)
+			threads->ids[i] = threads->ids[--threads->count];
+	}
+}
+
+/* Keeps the list: what has ended is dropped, what is new is added at its first stop. */
+static void note(struct threads *threads, pid_t pid, int status)
+{
+	if (!WIFSTOPPED(status))
+		threads_drop(threads, pid);
+	else if (status >> 16 == PTRACE_EVENT_STOP)
+		threads_add(threads, pid);
+}
 
 struct tracer {
 	struct trace_evidence *trace;
@@ -105,36 +155,82 @@ static int set_filter(void *filter)
 	return filter_set(filter);
 }
 
-/* Until the program and all its children have ended: they are under the filter, too. */
-static void follow_program(struct tracer *tracer, struct trace_run *run, int64_t start_ns)
+/*
+ * An ID may have become another process's where a thread gave it up in execve(2): one that is not
+ * traced by us is refused. Signals are sent to processes, whose ID is that of their first thread.
+ */
+static bool terminate(pid_t id)
 {
-	struct trace_evidence *trace = tracer->trace;
-	bool has_ended = false;
-	struct rusage usage;
+	return ptrace(PTRACE_INTERRUPT, id, NULL, NULL) == 0 &&
+	       syscall(SYS_tgkill, id, id, 0) == 0 && kill(id, SIGTERM) == 0;
+}
+
+/*
+ * What the program left running cannot be let go: without a tracer its counted calls would fail.
+ * It ends by SIGTERM, or by PTRACE_O_EXITKILL when we end.
+ */
+static void terminate_children(struct tracer *tracer, struct threads *threads)
+{
+	struct deadline deadline = deadline_after(TERMINATE_NS);
+	uint64_t *count = &tracer->trace->children_terminated;
 	int status;
 
-	for (;;) {
-		pid_t pid = wait4(-1, &status, __WALL, &usage);
+	for (size_t i = 0; i < threads->count; i++)
+		*count += terminate(threads->ids[i]);
+	while (deadline_left_ns(&deadline) > 0) {
+		pid_t pid = wait4(-1, &status, __WALL, NULL);
 
 		if (pid < 0 && errno == EINTR)
 			continue;
-		if (pid < 0) {
-			/* Before the end of the program: its status and its calls are lost. */
-			if (!has_ended)
-				tracer->error = errno;
+		if (pid < 0)
 			return;
-		}
+		/* At its first stop: it was started meanwhile. */
+		if (WIFSTOPPED(status) && !threads_have(threads, pid))
+			*count += terminate(pid);
+		note(threads, pid, status);
+		if (WIFSTOPPED(status))
+			handle_stop(tracer, pid, status);
+	}
+}
+
+/* Until the program and all its children have ended: they are under the filter, too. */
+static void follow_program(struct tracer *tracer, struct trace_run *run, int64_t start_ns)
+{
+	struct threads threads = {.count = 0};
+	struct rusage usage, own_usage;
+	bool has_ended = false;
+	int status;
+
+	while (!has_ended || !trace_signals_over()) {
+		pid_t pid;
+
+		trace_signals_pass();
+		pid = wait4(-1, &status, __WALL, &usage);
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid < 0)
+			break;
+		note(&threads, pid, status);
 		if (WIFSTOPPED(status)) {
 			handle_stop(tracer, pid, status);
 			/* It would stay stopped. */
 			if (tracer->error)
 				kill(pid, SIGKILL);
-		} else if (pid == trace->program.pid) {
+		} else if (!has_ended && pid == tracer->trace->program.pid) {
+			trace_signals_forget();
 			run->status = status;
 			has_ended = true;
-			trace_set_used(trace, start_ns, &usage);
+			own_usage = usage;
 		}
 	}
+	if (has_ended) {
+		terminate_children(tracer, &threads);
+		trace_set_used(tracer->trace, start_ns, &own_usage);
+	} else {
+		/* Before the end of the program: its status and its calls are lost. */
+		tracer->error = errno;
+	}
+	free(threads.ids);
 }
 
 bool trace_run_by_seccomp(struct trace_evidence *trace, struct trace_run *run, struct fact *why)
@@ -156,7 +252,7 @@ bool trace_run_by_seccomp(struct trace_evidence *trace, struct trace_run *run, s
 	trace->program.pid = start.pid;
 	trace->method = TRACE_BY_SECCOMP;
 	trace->cpu_inflated = true;
-	trace_signals_forward(start.pid, run->limit_ns);
+	trace_signals_start(start.pid, run->limit_ns);
 	start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	trace_start_go(&start);
 	follow_program(&tracer, run, start_ns);
@@ -168,43 +264,6 @@ bool trace_run_by_seccomp(struct trace_evidence *trace, struct trace_run *run, s
 }
 
 /* ---- a process that runs already ---- */
-
-/* Threads that are traced, in no order. */
-struct threads {
-	pid_t *ids;
-	size_t count, room;
-};
-
-static bool threads_have(const struct threads *threads, pid_t id)
-{
-	for (size_t i = 0; i < threads->count; i++) {
-		if (threads->ids[i] == id)
-			return true;
-	}
-	return false;
-}
-
-static bool threads_add(struct threads *threads, pid_t id)
-{
-	pid_t *ids;
-
-	if (threads_have(threads, id))
-		return true;
-	ids = array_grow(threads->ids, threads->count, &threads->room, sizeof(*ids));
-	if (!ids)
-		return false;
-	threads->ids = ids;
-	threads->ids[threads->count++] = id;
-	return true;
-}
-
-static void threads_drop(struct threads *threads, pid_t id)
-{
-	for (size_t i = 0; i < threads->count; i++) {
-		if (threads->ids[i] == id)
-			threads->ids[i] = threads->ids[--threads->count];
-	}
-}
 
 /* An interrupt gets a thread to its first stop, from which it goes on with PTRACE_SYSCALL. */
 static int seize(struct threads *threads, pid_t id)
@@ -255,15 +314,6 @@ static int seize_all(struct threads *threads, pid_t pid)
 	while (!error && found);
 	closedir(tasks);
 	return error ? error : threads->count ? 0 : ESRCH;
-}
-
-/* Keeps the list: what has ended is dropped, what is new is added. */
-static void note(struct threads *threads, pid_t pid, int status)
-{
-	if (WIFSTOPPED(status))
-		threads_add(threads, pid);
-	else
-		threads_drop(threads, pid);
 }
 
 static void follow_process(struct tracer *tracer, struct threads *threads,

@@ -17,7 +17,8 @@ struct trace_run {
 };
 
 /*
- * Both run the program until it ends and fill in counts, duration, CPU time and status. False
+ * Both run the program until it ends, the second one until its children have, too, and fill in
+ * counts, duration, CPU time and status. False
  * with the reason in *why; the program was not started then.
  */
 bool trace_run_by_tracepoints(const struct root *root, struct trace_evidence *trace,
@@ -51,10 +52,24 @@ void trace_filter_make(const struct trace_plan *plan, struct filter *filter);
 /* ---- signals.c: signals and time while a program runs ---- */
 
 /*
- * Signals that ask us to end go to the program instead; those of the terminal reach it anyway.
- * At the end of the time it gets SIGTERM. 0: no limit.
+ * Signals that ask us to end are noted for the program instead; those of the terminal reach it
+ * anyway. At the end of the time SIGTERM is (0: no limit). From now on a wait returns with EINTR
+ * on a signal, and ten times a second.
  */
-void trace_signals_forward(pid_t pid, int64_t limit_ns);
+void trace_signals_start(pid_t program, int64_t limit_ns);
+
+/* Sends the program what was noted: only while it has not been reaped. */
+void trace_signals_pass(void);
+
+/* The program has been reaped. */
+void trace_signals_forget(void);
+
+/*
+ * Nothing that outlives the program is to be waited for: the time is over, SIGTERM came, or any
+ * of the signals since the program was reaped.
+ */
+bool trace_signals_over(void);
+
 void trace_signals_end(void);
 
 /* From now on waitpid() returns with EINTR ten times a second. */

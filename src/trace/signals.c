@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Signals while a program is counted. It is to end as it would without us, and its counts are
- * to be printed: no signal ends vdsocheck before the program has ended.
+ * to be printed: no signal ends vdsocheck before the program has ended. The handlers only note
+ * what came. It is sent from between two waits, when the program has not been reaped and its ID is
+ * not yet that of another process.
  */
 #include <signal.h>
 #include <stddef.h>
 #include <sys/time.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "run.h"
 
 #define TICK_US 100000
 
-static volatile pid_t watched;
+static volatile pid_t watched; /* 0: the program has ended */
+static struct deadline deadline;
+static unsigned int noted; /* signals for the program, a bit each */
+static volatile bool over;
 
 static const int forwarded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 
@@ -21,18 +27,24 @@ static const int forwarded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 static struct sigaction before[FORWARDED_COUNT];
 static struct sigaction before_alarm;
 
-/* The terminal's signals come from the kernel, to the whole foreground group. */
-static void forward(int number, siginfo_t *information, void *context)
+static void note(int number, siginfo_t *information, void *context)
 {
 	(void)context;
+	/* The terminal's signals come from the kernel, to the whole foreground group. */
 	if (information->si_code <= 0)
-		kill(watched, number);
+		__atomic_fetch_or(&noted, 1U << number, __ATOMIC_RELAXED);
+	if (number == SIGTERM || !watched)
+		over = true;
 }
 
-static void end_program(int number)
+static void look_at_time(int number)
 {
 	(void)number;
-	kill(watched, SIGTERM);
+	if (deadline_left_ns(&deadline) > 0)
+		return;
+	deadline = (struct deadline){0};
+	__atomic_fetch_or(&noted, 1U << SIGTERM, __ATOMIC_RELAXED);
+	over = true;
 }
 
 static void set_timer(int64_t first_us, int64_t interval_us)
@@ -53,21 +65,45 @@ static void set_alarm_handler(void (*handler)(int number))
 	sigaction(SIGALRM, &action, &before_alarm);
 }
 
-/* A signal that our parent ignores stays ignored: nohup(1). */
-void trace_signals_forward(pid_t pid, int64_t limit_ns)
+/*
+ * A signal that our parent ignores stays ignored: nohup(1). Between a look at what came and the
+ * wait that follows, a signal would wake nothing: the next tick does.
+ */
+void trace_signals_start(pid_t program, int64_t limit_ns)
 {
-	struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART};
+	struct sigaction action = {.sa_sigaction = note, .sa_flags = SA_SIGINFO};
 
-	watched = pid;
+	watched = program;
+	if (limit_ns)
+		deadline = deadline_after(limit_ns);
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < FORWARDED_COUNT; i++) {
 		sigaction(forwarded[i], NULL, &before[i]);
 		if (before[i].sa_handler != SIG_IGN)
 			sigaction(forwarded[i], &action, NULL);
 	}
-	set_alarm_handler(end_program);
-	if (limit_ns)
-		set_timer(limit_ns / 1000, 0);
+	set_alarm_handler(look_at_time);
+	set_timer(TICK_US, TICK_US);
+}
+
+void trace_signals_pass(void)
+{
+	unsigned int signals = __atomic_exchange_n(&noted, 0, __ATOMIC_RELAXED);
+
+	for (size_t i = 0; i < FORWARDED_COUNT; i++) {
+		if (watched && signals & 1U << forwarded[i])
+			kill(watched, forwarded[i]);
+	}
+}
+
+void trace_signals_forget(void)
+{
+	watched = 0;
+}
+
+bool trace_signals_over(void)
+{
+	return over;
 }
 
 void trace_signals_end(void)

@@ -40,6 +40,10 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 	if (fact_is_known(&trace->cpu_fact))
 		strbuf_add(&phrase, ", %.3g s of CPU time%s", trace->cpu_s,
 			trace->cpu_inflated ? ", the stops included" : "");
+	if (trace->children_terminated)
+		strbuf_add(&phrase,
+			"; processes that it left running and that were sent SIGTERM: %d",
+			(int)trace->children_terminated);
 	wrap_print(out, "program", LABEL_INDENT, phrase.text);
 }
 
