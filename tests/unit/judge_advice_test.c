@@ -457,7 +457,7 @@ static void alternatives_have_the_same_effect(void **state)
 	assert_true(advice[1].is_alternative);
 }
 
-/* A reference that wrapped: the watchdog is to blame, and may be told to leave the TSC alone. */
+/* A reference that wrapped: the watchdog was wrong, and may be disabled for the TSC. */
 static void make_wrapped(struct evidence *evidence, const char *release, const char *flags)
 {
 	evidence_make_falling_back(evidence, "hpet");
@@ -471,7 +471,7 @@ static void make_wrapped(struct evidence *evidence, const char *release, const c
 				   "mask: ffffffffffffffff");
 }
 
-static void what_a_kernel_does_not_know_is_said_to_be_newer(void **state)
+static void parameters_that_are_newer_than_the_kernel_are_said_to_be(void **state)
 {
 	static const struct {
 		const char *release, *flags;
@@ -533,7 +533,7 @@ int main(void)
 		cmocka_unit_test(boot_parameters_are_removed_together),
 		cmocka_unit_test(alternatives_have_the_same_effect),
 		cmocka_unit_test(ids_are_unique),
-		cmocka_unit_test(what_a_kernel_does_not_know_is_said_to_be_newer),
+		cmocka_unit_test(parameters_that_are_newer_than_the_kernel_are_said_to_be),
 		cmocka_unit_test(a_healthy_host_gets_no_advice),
 		cmocka_unit_test(tsc_on_ec2_xen_is_advised_with_amazon_as_source),
 		cmocka_unit_test(an_unused_paravirtual_clock_is_advised),
