@@ -11,15 +11,15 @@
 
 #define FILE_SIZE 4097
 
-struct mark {
-	const char *text; /* what the name begins with, or what the file holds */
+struct dmi_name {
+	const char *start;
 	const char *word;
 	bool is_cloud;   /* whose bare machines carry its name too */
 	bool is_precise; /* says more than CPUID, which says "kvm" on half of the clouds */
 };
 
 /* What hypervisors write into the firmware's tables. */
-static const struct mark dmi_marks[] = {
+static const struct dmi_name dmi_names[] = {
 	{"Amazon EC2", "amazon", true, true},
 	{"Google Compute Engine", "google", true, true},
 	{"KVM", "kvm", false, false},
@@ -47,21 +47,20 @@ static const char *const dmi_files[] = {
 	"/sys/class/dmi/id/bios_vendor",
 };
 
-/* Word lists of the device tree's "compatible", separated by NUL. */
-static const struct mark device_tree_marks[] = {
-	{"linux,kvm", "kvm", false, false},
-	{"xen,xen", "xen", false, false},
-	{"vmware", "vmware", false, false},
-	{"qemu,pseries", "qemu", false, false},
+/* Of machines that have no CPUID. */
+static const struct mark marks[] = {
+	{"/proc/device-tree/hypervisor/compatible", "linux,kvm", "kvm"},
+	{"/proc/device-tree/hypervisor/compatible", "xen,xen", "xen"},
+	{"/proc/device-tree/hypervisor/compatible", "vmware", "vmware"},
+	{"/proc/device-tree/hypervisor/compatible", "qemu,pseries", "qemu"},
+	/* QEMU's own machines, where firmware has no table of names. */
+	{"/proc/device-tree/fw-cfg@9020000", "", "qemu"},
+	{"/proc/device-tree/fw-cfg@10100000", "", "qemu"},
+	{"/proc/sysinfo", "KVM/Linux", "kvm"},
+	{"/proc/sysinfo", "z/VM", "zvm"},
 };
 
-static const struct mark sysinfo_marks[] = {
-	{"KVM/Linux", "kvm", false, false},
-	{"z/VM", "zvm", false, false},
-};
-
-static const struct mark *find_in_file(const struct root *root, const char *path,
-	const struct mark *marks, size_t count, bool (*fits)(struct span text, const char *mark))
+static const struct dmi_name *find_in_dmi_file(const struct root *root, const char *path)
 {
 	char buffer[FILE_SIZE];
 	struct span content;
@@ -69,9 +68,9 @@ static const struct mark *find_in_file(const struct root *root, const char *path
 
 	if (!root_read_head(root, path, buffer, sizeof(buffer), &content, &why))
 		return NULL;
-	for (size_t i = 0; i < count; i++) {
-		if (fits(content, marks[i].text))
-			return &marks[i];
+	for (size_t i = 0; i < ARRAY_SIZE(dmi_names); i++) {
+		if (text_starts(content, dmi_names[i].start))
+			return &dmi_names[i];
 	}
 	return NULL;
 }
@@ -87,44 +86,31 @@ static bool is_x86_metal(const struct root *root)
 	       text_find_value(cpuinfo, "flags", &flags) && !text_has_word(flags, "hypervisor");
 }
 
-static const struct mark *find_in_dmi(const struct root *root)
+static const struct dmi_name *find_in_dmi(const struct root *root)
 {
-	const struct mark *mark = NULL;
+	const struct dmi_name *name = NULL;
 
-	for (size_t i = 0; i < ARRAY_SIZE(dmi_files) && !mark; i++)
-		mark = find_in_file(
-			root, dmi_files[i], dmi_marks, ARRAY_SIZE(dmi_marks), text_starts);
+	for (size_t i = 0; i < ARRAY_SIZE(dmi_files) && !name; i++)
+		name = find_in_dmi_file(root, dmi_files[i]);
 	/* "m5.metal", "c3-highcpu-192-metal" */
-	if (mark && mark->is_cloud &&
+	if (name && name->is_cloud &&
 		(root_holds(root, dmi_files[0], ".metal") || is_x86_metal(root)))
 		return NULL;
-	return mark;
+	return name;
 }
 
 static const char *find_word(const struct root *root)
 {
-	static const struct mark xen = {"xen", "xen", false, false};
-	const struct mark *dmi = find_in_dmi(root), *mark = NULL;
+	const struct dmi_name *dmi = find_in_dmi(root);
 	struct cpuid_answer answer;
 
 	if (dmi && dmi->is_precise)
 		return dmi->word;
-	mark = find_in_file(root, "/sys/hypervisor/type", &xen, 1, text_starts);
-	if (!mark && root->live && cpuid_ask(&answer) && answer.hypervisor)
+	if (root_holds(root, "/sys/hypervisor/type", "xen"))
+		return "xen";
+	if (root->live && cpuid_ask(&answer) && answer.hypervisor)
 		return answer.hypervisor;
-	if (!mark)
-		mark = dmi;
-	if (!mark)
-		mark = find_in_file(root, "/proc/device-tree/hypervisor/compatible",
-			device_tree_marks, ARRAY_SIZE(device_tree_marks), text_contains);
-	/* QEMU's own machines, where firmware has no table of names. */
-	if (!mark && (root_has(root, "/proc/device-tree/fw-cfg@9020000") ||
-			     root_has(root, "/proc/device-tree/fw-cfg@10100000")))
-		return "qemu";
-	if (!mark)
-		mark = find_in_file(root, "/proc/sysinfo", sysinfo_marks, ARRAY_SIZE(sysinfo_marks),
-			text_contains);
-	return mark ? mark->word : NULL;
+	return dmi ? dmi->word : mark_find(root, marks, ARRAY_SIZE(marks));
 }
 
 void hypervisor_collect(const struct root *root, struct text_fact *hypervisor)

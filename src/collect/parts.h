@@ -25,6 +25,16 @@ void kernel_pick_parameters(struct span line, char *picked, size_t size);
  */
 void cpu_collect(const struct root *root, struct host_evidence *host);
 
+/* What a hypervisor, a platform or a container leaves in a file. */
+struct mark {
+	const char *path;
+	const char *text; /* anywhere in the first 8 KiB; "" if its being there is enough */
+	const char *word;
+};
+
+/* The word of the first mark that is found; NULL: none is. */
+const char *mark_find(const struct root *root, const struct mark *marks, size_t count);
+
 /*
  * Looks at the firmware's names (DMI), /sys/hypervisor, CPUID (live x86), the device tree and
  * s390's sysinfo. Absent: nothing points to one. Containers are not considered.

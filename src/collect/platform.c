@@ -12,12 +12,6 @@
 
 #include "base/units.h"
 
-struct mark {
-	const char *path;
-	const char *text; /* anywhere in the file; "" if its being there is enough */
-	const char *word;
-};
-
 static const struct mark platforms[] = {
 	/* runsc reports this release; older ones of it, this fixed date. */
 	{"/proc/sys/kernel/osrelease", "gvisor", "gvisor"},
@@ -41,8 +35,7 @@ static const struct mark platforms[] = {
 	{"/proc/cmdline", "firecracker", "firecracker"},
 };
 
-/* The word of the first that holds; NULL: none does. */
-static const char *find_mark(const struct root *root, const struct mark *marks, size_t count)
+const char *mark_find(const struct root *root, const struct mark *marks, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (*marks[i].text ? root_holds(root, marks[i].path, marks[i].text)
@@ -72,7 +65,7 @@ static bool is_ec2_uuid(const struct root *root)
 
 static const char *find_platform(const struct root *root, const struct host_evidence *host)
 {
-	const char *word = find_mark(root, platforms, ARRAY_SIZE(platforms));
+	const char *word = mark_find(root, platforms, ARRAY_SIZE(platforms));
 	bool is_virtual = fact_is_known(&host->hypervisor.fact);
 	bool has_names = root_has(root, "/sys/class/dmi/id");
 
@@ -182,7 +175,7 @@ void container_collect(const struct root *root, struct text_fact *container)
 
 	if (take_declared(root, container))
 		return;
-	word = find_mark(root, containers, ARRAY_SIZE(containers));
+	word = mark_find(root, containers, ARRAY_SIZE(containers));
 	if (word)
 		fact_set_text(container, word);
 	else
