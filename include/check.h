@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What check does, for commands that look at this host again and again. */
+/* What check does, for commands that check this host repeatedly. */
 #ifndef VDSOCHECK_CHECK_H
 #define VDSOCHECK_CHECK_H
 
@@ -15,9 +15,10 @@
 
 /*
  * Checks this host as `vdsocheck check` does for its screen, the kernel's log included, in a
- * child: nothing of it stays in the caller. Both are filled in anew; where the child failed, the
+ * child: nothing of it stays in the caller. Both are overwritten; where the child failed, the
  * verdict is unknown and evidence->proof.fact has the reason.
  */
-void check_look(const struct root *root, struct evidence *evidence, struct diagnosis *diagnosis);
+void check_in_child(
+	const struct root *root, struct evidence *evidence, struct diagnosis *diagnosis);
 
 #endif

@@ -236,7 +236,7 @@ enum document_found document_stream_next(struct document_stream *stream,
 /* Writes the JSON Schema, draft 2020-12, of such documents. False if memory ran out. */
 bool document_schema(const char *schema, const struct document_part *parts, FILE *out);
 
-/* The keys of every command's document that say when the host was looked at. */
+/* The keys of every command's document that say when the host was checked. */
 extern const struct field moment_fields[];
 struct document_part moment_part(const struct moment_evidence *from, struct moment_evidence *to);
 

@@ -188,7 +188,7 @@ struct timing_evidence {
 /* sizeof "2026-11-21T15:02:11Z" */
 #define MOMENT_TIME_SIZE 21
 
-/* When the host was looked at: the first question about a document in a ticket. */
+/* When the host was checked: the first question about a document in a ticket. */
 struct moment_evidence {
 	struct text_fact time; /* UTC, ISO 8601: "2026-11-21T15:02:11Z" */
 	struct fact uptime_fact;

@@ -30,12 +30,15 @@ void child_unshare(void *shared, size_t size);
 bool child_compute(void (*work)(void *object), void *object, size_t size,
 	const struct deadline *deadline, struct fact *why);
 
-/* The same for work on memory that is shared already, or that has no result. */
+/* child_compute() for work on memory that is shared already, or that has no result. */
 bool child_run(void (*work)(void *argument), void *argument, const struct deadline *deadline,
 	struct fact *why);
 
-/* The same, and calls look(argument) some times a second until the child ends; it may be NULL. */
-bool child_watch(void (*work)(void *argument), void (*look)(void *argument), void *argument,
+/*
+ * child_run() that calls poll(argument) some times a second until the child ends; it may be
+ * NULL.
+ */
+bool child_watch(void (*work)(void *argument), void (*poll)(void *argument), void *argument,
 	const struct deadline *deadline, struct fact *why);
 
 /*

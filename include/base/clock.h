@@ -34,7 +34,7 @@ struct deadline {
 
 struct deadline deadline_after(int64_t ns);
 
-/* The same, but not later than the other deadline; the limit is that of the earlier one. */
+/* deadline_after(), but not later than the other deadline; the limit is that of the earlier one. */
 struct deadline deadline_within(const struct deadline *other, int64_t ns);
 
 /* Half of the time that is left. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fact: whether something that was looked for is known and, if it is not, why.
- * Evidence that could not be had is a value like any other: it travels up with its
- * reason, and the run goes on.
+ * A fact: whether a value is known and, if it is not, why. Evidence that could not be read
+ * is a value like any other: it is passed on with its reason, and the run continues.
  */
 #ifndef VDSOCHECK_BASE_FACT_H
 #define VDSOCHECK_BASE_FACT_H
@@ -17,11 +16,11 @@
 #define FACT_TEXT_SIZE 128
 
 enum fact_state {
-	FACT_UNREAD = 0, /* not looked at yet: the state of a zeroed fact */
-	FACT_KNOWN,      /* looked at, and the value beside it holds */
-	FACT_ABSENT,     /* looked at, and it is not there */
-	FACT_DENIED,     /* there, but we may not look */
-	FACT_FAILED,     /* looking went wrong */
+	FACT_UNREAD = 0, /* not read yet: the state of a zeroed fact */
+	FACT_KNOWN,      /* read: the value beside it holds */
+	FACT_ABSENT,     /* read: there is none */
+	FACT_DENIED,     /* reading it is not permitted */
+	FACT_FAILED,     /* reading it went wrong */
 };
 
 struct fact {
@@ -44,7 +43,7 @@ struct flag_fact {
 	bool value;
 };
 
-/* True if the value beside the fact may be believed. */
+/* True if the value beside the fact holds. */
 bool fact_is_known(const struct fact *fact);
 
 /* The value is there: forget the reason. */

@@ -22,7 +22,7 @@
  */
 bool output_write(const char *path, const char *bytes, size_t length, struct fact *why);
 
-/* The same to standard output or standard error. */
+/* Writes all bytes to standard output or standard error; else as output_write(). */
 bool output_write_stream(int file, const char *bytes, size_t length, struct fact *why);
 
 #endif

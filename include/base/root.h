@@ -33,7 +33,7 @@ void root_close(struct root *root);
 bool root_read(const struct root *root, const char *path, char *buffer, size_t size,
 	struct span *content, struct fact *why);
 
-/* The same, but of a longer file takes what fits, cut after the last whole line. */
+/* root_read(), but of a longer file takes what fits, cut after the last whole line. */
 bool root_read_head(const struct root *root, const char *path, char *buffer, size_t size,
 	struct span *content, struct fact *why);
 
@@ -43,7 +43,7 @@ bool root_read_head(const struct root *root, const char *path, char *buffer, siz
  */
 int root_open_file(const struct root *root, const char *path, struct fact *why);
 
-/* The same, for reading and writing. */
+/* root_open_file() for reading and writing. */
 int root_open_writable(const struct root *root, const char *path, struct fact *why);
 
 /* True if the file at that path can be read and its first 8 KiB hold this text. */

@@ -28,7 +28,7 @@ struct span text_span(const char *text);
 /* True if the span holds just this text. */
 bool text_equals(struct span span, const char *text);
 
-/* The same, whatever the case of ASCII letters. */
+/* text_equals(), whatever the case of ASCII letters. */
 bool text_equals_any_case(struct span span, const char *text);
 
 /* True if the span begins with this text. */

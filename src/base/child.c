@@ -23,8 +23,8 @@
 #include "base/privileges.h"
 #include "base/units.h"
 
-/* Between two looks at a child. */
-#define LOOK_NS 200000000
+/* Between two polls of a child. */
+#define POLL_NS 200000000
 
 /* How long a killed child may take to go where no time is left. */
 #define END_NS 300000000
@@ -157,7 +157,7 @@ bool child_end(pid_t pid, const struct deadline *deadline)
 }
 
 /* Waits until the child ends or its time is up; by child_judge(), whether it reached its end. */
-static bool await(pid_t pid, void (*look)(void *argument), void *argument,
+static bool await(pid_t pid, void (*poll)(void *argument), void *argument,
 	const struct deadline *deadline, struct fact *why)
 {
 	sigset_t child_signal, before;
@@ -170,7 +170,7 @@ static bool await(pid_t pid, void (*look)(void *argument), void *argument,
 	sigprocmask(SIG_BLOCK, &child_signal, &before);
 	while ((ended = waitpid(pid, &status, WNOHANG)) != pid) {
 		int64_t left_ns = deadline_left_ns(deadline);
-		struct timespec pause = {.tv_nsec = left_ns < LOOK_NS ? (long)left_ns : LOOK_NS};
+		struct timespec pause = {.tv_nsec = left_ns < POLL_NS ? (long)left_ns : POLL_NS};
 
 		if (ended < 0 && errno != EINTR)
 			error = errno;
@@ -179,8 +179,8 @@ static bool await(pid_t pid, void (*look)(void *argument), void *argument,
 		if (error)
 			break;
 		sigtimedwait(&child_signal, NULL, &pause);
-		if (look)
-			look(argument);
+		if (poll)
+			poll(argument);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (!error)
@@ -193,12 +193,12 @@ static bool await(pid_t pid, void (*look)(void *argument), void *argument,
 	return false;
 }
 
-bool child_watch(void (*work)(void *argument), void (*look)(void *argument), void *argument,
+bool child_watch(void (*work)(void *argument), void (*poll)(void *argument), void *argument,
 	const struct deadline *deadline, struct fact *why)
 {
 	pid_t pid = child_start(work, argument, deadline, why);
 
-	return pid > 0 && await(pid, look, argument, deadline, why);
+	return pid > 0 && await(pid, poll, argument, deadline, why);
 }
 
 bool child_run(void (*work)(void *argument), void *argument, const struct deadline *deadline,

@@ -22,7 +22,7 @@ struct path {
 	bool descriptor;         /* the last component is a link of /proc/PID/fd, which has no text
 	                          * that could be followed: open it without O_NOFOLLOW */
 	int directory;           /* holds the last component; owned by the caller */
-	char name[NAME_MAX + 1]; /* no link when it was looked at; it may not exist */
+	char name[NAME_MAX + 1]; /* not a link when it was read; it may not exist */
 	char text[PATH_MAX];     /* the path without the links followed */
 };
 

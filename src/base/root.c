@@ -47,7 +47,7 @@ void root_close(struct root *root)
 	root->directory = -1;
 }
 
-/* Where a file is looked into for a mark, it stands near the beginning. */
+/* What root_holds() reads of a file: the marks that it is asked for stand near the beginning. */
 #define HOLDS_SIZE 8192
 
 static const char *below(const char *path)

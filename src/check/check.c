@@ -82,7 +82,7 @@ static int check_file(struct cli *cli, const char *path)
 	return judge_and_print(cli, &evidence, cli->operand_count > 1 ? path : NULL);
 }
 
-/* The worst status of all; a document that cannot be read does not keep the others from it. */
+/* Returns the worst status. A document that cannot be read does not stop the others. */
 static int check_files(struct cli *cli)
 {
 	int worst = EXIT_SUCCESS;

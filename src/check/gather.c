@@ -33,8 +33,8 @@ static void skip_measuring(struct evidence *evidence)
 
 /*
  * How long evidence that contradicts itself is read again. A clocksource that keeps changing
- * within a tenth of a second is caught; on a kernel where mode and proof disagree for good it
- * is the price of each check.
+ * within a tenth of a second is caught; on a kernel where mode and proof disagree for good
+ * each check takes so much longer.
  */
 #define AGAIN_NS 200000000
 
@@ -45,7 +45,7 @@ static void skip_measuring(struct evidence *evidence)
 #define PAUSE_NS 1000000
 #define PAUSES 7
 
-/* How often name and mode were not what they had been at the reading before. */
+/* How often name and mode differed from the previous reading. */
 struct changes {
 	unsigned of_name;
 	unsigned of_mode;
@@ -133,7 +133,7 @@ static void settle(const struct measuring *measuring)
 }
 
 /*
- * The deciding calls; and by the vDSO alone the one that a price in user space is estimated by
+ * The deciding calls; and by the vDSO alone the one that the time in user space is estimated by
  * (judge/cost.c).
  */
 static void keep_shown_calls(struct call_table *calls)
@@ -196,7 +196,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	timing_measure(evidence, &measuring.calls, TIMING_WHOLE, deadline);
 	proof_take(evidence, &measuring.calls, deadline);
 	settle(&measuring);
-	/* For a mode that could not be read, and for the price of calls that fall back. */
+	/* For a mode that could not be read, and for what calls that fall back would take. */
 	if (all || evidence->vclock.how != VCLOCK_READ || counts_deciding(evidence).entered > 0)
 		copy_measure(&measuring.vdso, &measuring.calls, &evidence->vclock, &evidence->copy,
 			deadline);
@@ -221,7 +221,8 @@ void gather_verdict(
 	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
 	clocksource_collect(root, &evidence->clocksource);
 	start_measuring(&measuring, call_table_keep_deciding);
-	/* Calls that enter the kernel do so at any price: then there is nothing to be timed. */
+	/* Calls that enter the kernel are system calls however fast they are: timing adds nothing.
+	 */
 	if (fact_is_known(&evidence->proof.fact) && counts_deciding(evidence).entered > 0)
 		return;
 	timing_measure(evidence, &measuring.calls, TIMING_BRIEF, deadline);

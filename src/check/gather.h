@@ -16,7 +16,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	const struct deadline *deadline);
 
 /*
- * Only what a verdict can rest on: the proof, and prices where they can change it. Enough
+ * Only what a verdict can rest on: the proof, and times where they can change it. Enough
  * for an exit status, not for a report.
  */
 void gather_verdict(

@@ -255,7 +255,7 @@ static const struct field summary_fields[] = {
 
 #define PART_COUNT 9 /* with the empty one at the end */
 
-/* Of a document to be written, or of evidence to be read; neither: for the schema. */
+/* The parts of a document: to be written, or to be read into evidence; neither: for its schema. */
 static void list_parts(struct document_part parts[PART_COUNT], const struct check_report *from,
 	struct evidence *to)
 {

@@ -11,7 +11,7 @@
 
 #define SECONDS_PER_HOUR 3600
 
-/* Of several pieces of advice the first that is for others to follow has the question. */
+/* The question of the first piece of advice that others have to follow; NULL if there is none. */
 static const char *find_question(const struct diagnosis *diagnosis)
 {
 	for (size_t i = 0; i < diagnosis->advice_count; i++) {

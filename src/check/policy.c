@@ -176,11 +176,14 @@ static void judge_deciding(const struct policy *policy, const struct evidence *e
 
 /* ---- --max-ns ---- */
 
-/* The dearest deciding call; one that was not timed settles nothing, unless another is too slow. */
+/*
+ * By the slowest deciding call. One that was not timed leaves the answer undetermined, unless
+ * another is too slow.
+ */
 static void judge_time(const struct policy *policy, const struct evidence *evidence,
 	struct requirement *requirement)
 {
-	const struct call_evidence *dearest = NULL, *untimed = NULL;
+	const struct call_evidence *slowest = NULL, *untimed = NULL;
 	double most = 0;
 	char ns[32];
 
@@ -195,16 +198,16 @@ static void judge_time(const struct policy *policy, const struct evidence *evide
 		if (!path->timed) {
 			untimed = call;
 		} else if (path->min_ns > most) {
-			dearest = call;
+			slowest = call;
 			most = path->min_ns;
 		}
 	}
-	if (!dearest || (untimed && most <= (double)policy->max_ns))
+	if (!slowest || (untimed && most <= (double)policy->max_ns))
 		answer(requirement, POLICY_UNDETERMINED, "%s was not timed",
 			untimed ? policy_call_name(untimed->call, untimed->clock) : "the clock");
 	else
 		answer(requirement, most > (double)policy->max_ns ? POLICY_NOT_MET : POLICY_MET,
-			"%s takes %s ns", policy_call_name(dearest->call, dearest->clock),
+			"%s takes %s ns", policy_call_name(slowest->call, slowest->clock),
 			wrap_ns(most, ns));
 }
 

@@ -30,7 +30,7 @@ enum part {
 	PART_BLANK,  /* the line between evidence and table */
 	PART_RISK,   /* all but its first sentence */
 	PART_ADVICE, /* all but the first sentence of advice with steps */
-	PART_COST,   /* the verdict has the price of a call */
+	PART_COST,   /* the verdict has the time of a call */
 	PART_CAUSE,  /* all but the first sentence */
 	PART_END,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line. Options may stand before or after the command, so the command is looked for
+ * The command line. Options may stand before or after the command, so the command is found
  * first; then getopt_long(3) parses with its options. Complaints and --help come from the same
  * rows.
  */
@@ -248,7 +248,7 @@ static void fill_tables(struct getopt_tables *tables, const struct command *comm
 	}
 }
 
-/* Of a long option that getopt_long() refused: it does not say why. */
+/* Finds out why getopt_long() refused a long option, which it does not say. */
 static void complain_of_name(const char *word)
 {
 	size_t length = strcspn(word, "=") - 2;

@@ -2,7 +2,8 @@
 /*
  * The driver: what happens around a command, the same for each. Nothing is printed until the
  * command is done or flushes its output, and then all at once, so that a file is replaced whole or
- * not at all.
+ * not at all. The driver also decides which capabilities a command has (base/privileges.h), and
+ * ends the process by a signal where one ended the command.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The fields of the evidence in a document of `vdsocheck check`: each key once, in the order
- * in which it is printed. What is computed or settled by a function is what lies in the
- * evidence otherwise than in the document, or what a document must not leave out.
+ * in which it is printed. Functions compute or settle a value where struct evidence holds it in
+ * another form, and refuse documents that contradict themselves.
  */
 #include <errno.h>
 #include <signal.h>
@@ -189,7 +189,7 @@ static const char *const methods[] = {
 #undef OF
 #define OF struct proof_evidence
 
-/* Of the deciding calls by vDSO and libc; null where the proof was not taken. */
+/* How often the deciding calls were made, by vDSO and libc; null where the proof was not taken. */
 static json_t *proof_total(const struct evidence *evidence, bool entered)
 {
 	json_int_t total = 0;

@@ -91,7 +91,8 @@ bool clocksource_is_own_counter(const char *clocksource);
 
 /*
  * What holds on this host, of what several rows of causes and advice depend on; what matters to
- * one row alone is in its `applies`.
+ * one row alone is in its `applies`. Bit 30 is the last of an int enum: one more condition takes
+ * constants and masks of uint64_t.
  */
 enum condition {
 	/* The host, and this process. */

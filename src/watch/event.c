@@ -89,7 +89,7 @@ char *watch_describe_state(const struct evidence *evidence, char text[WATCH_STAT
 }
 
 /* By what is printed: a change that does not show is none. */
-bool watch_looks_alike(const struct watch_look *before, const struct watch_look *now)
+bool watch_checks_agree(const struct watch_check *before, const struct watch_check *now)
 {
 	char one[WATCH_STATE_SIZE], other[WATCH_STATE_SIZE];
 

@@ -9,17 +9,17 @@
 
 static bool knows_mode(const void *object)
 {
-	return ((const struct watch_look *)object)->evidence.vclock.how != VCLOCK_UNKNOWN;
+	return ((const struct watch_check *)object)->evidence.vclock.how != VCLOCK_UNKNOWN;
 }
 
 static json_t *exit_status(const void *object, const void *whole)
 {
 	(void)whole;
 	return json_integer(
-		verdict_exit_status(((const struct watch_look *)object)->diagnosis.verdict.kind));
+		verdict_exit_status(((const struct watch_check *)object)->diagnosis.verdict.kind));
 }
 
-#define OF struct watch_look
+#define OF struct watch_check
 
 static const struct field state_fields[] = {
 	{TEXT("clocksource", evidence.clocksource.latest),
@@ -31,7 +31,7 @@ static const struct field state_fields[] = {
 	{0},
 };
 
-static const struct field look_fields[] = {
+static const struct field check_fields[] = {
 	{WORD("verdict", diagnosis.verdict.kind, verdict_names), .options = FIELD_FILLED},
 	{COMPUTED("exit_status", FIELD_INTEGER, exit_status), .options = FIELD_FILLED, .most = 3},
 	{TEXT("summary", diagnosis.verdict.summary), .options = FIELD_FILLED},
@@ -58,7 +58,7 @@ static json_t *verdict_before(const void *object, const void *whole)
 const struct field watch_event_fields[] = {
 	{INLINE(moment, moment_fields)},
 	{WORD("event", kind, watch_event_names), .options = FIELD_FILLED},
-	{INLINE_AT(now, look_fields)},
+	{INLINE_AT(now, check_fields)},
 	{COMPUTED("verdict_before", FIELD_WORD, verdict_before), .words = verdict_names,
 		.has = has_before},
 	{OBJECT_AT("from", before, state_fields), .has = has_before},

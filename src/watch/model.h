@@ -14,7 +14,7 @@
 
 /* ---- words.c: what stands in the mapped pages ---- */
 
-/* Where the vDSO looks, in this process. */
+/* What the vDSO reads, where it is mapped in this process. */
 struct watch_place {
 	const volatile uint32_t *mode;               /* NULL: not found, nothing can be read */
 	const volatile unsigned char *pvclock_flags; /* NULL: the clocksource has none */
@@ -43,7 +43,7 @@ bool watch_words_differ(const struct watch_words *one, const struct watch_words 
 /* ---- events ---- */
 
 /* A check, with what it was judged to mean. */
-struct watch_look {
+struct watch_check {
 	struct evidence evidence;
 	struct diagnosis diagnosis;
 };
@@ -66,9 +66,9 @@ struct watch_counts {
 
 struct watch_event {
 	enum watch_event_kind kind;
-	struct moment_evidence moment;   /* of noticing it */
-	const struct watch_look *before; /* of a change; else NULL */
-	const struct watch_look *now;
+	struct moment_evidence moment;    /* of noticing it */
+	const struct watch_check *before; /* of a change; else NULL */
+	const struct watch_check *now;
 	struct flag_fact synchronized; /* the kernel's STA_UNSYNC is not set */
 	struct watch_log_line log;     /* what the kernel logged about the change */
 	struct fact page;              /* known: the data page is watched; else why not */
@@ -94,6 +94,6 @@ void watch_log_find(const struct kernel_log_evidence *before, const struct kerne
 char *watch_describe_state(const struct evidence *evidence, char text[WATCH_STATE_SIZE]);
 
 /* Neither clocksource nor mode nor verdict differ. */
-bool watch_looks_alike(const struct watch_look *before, const struct watch_look *now);
+bool watch_checks_agree(const struct watch_check *before, const struct watch_check *now);
 
 #endif

@@ -10,7 +10,7 @@ static void write_change(const struct watch_event *event, FILE *out)
 
 	watch_describe_state(&event->before->evidence, before);
 	watch_describe_state(&event->now->evidence, now);
-	if (watch_looks_alike(event->before, event->now))
+	if (watch_checks_agree(event->before, event->now))
 		fprintf(out, "%s: changed and changed back", now);
 	else
 		fprintf(out, "%s -> %s", before, now);

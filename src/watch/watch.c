@@ -29,7 +29,7 @@
 /* Finding the words takes about a millisecond. */
 #define FIND_NS NS_PER_SECOND
 
-/* A clocksource that changes while it is looked at is looked at again. */
+/* A clocksource that changes during the check is checked again. */
 #define FIND_TRIES 3
 
 enum own_option { OPTION_INTERVAL = OPTION_OWN, OPTION_EXEC };
@@ -57,7 +57,7 @@ struct watch {
 	int64_t left_ns; /* of --duration */
 	int signal;      /* that ended the sleep */
 	enum wake wake;
-	struct watch_look looks[2], *now;
+	struct watch_check checks[2], *now;
 };
 
 /* A mistake in it is to be noticed now, not at the first change. */
@@ -98,7 +98,7 @@ static void read_known(void *argument)
 }
 
 /* Where the page has gone, its addresses may have been taken for something else meanwhile. */
-static void watch_place(struct watch *watch, const struct vclock_evidence *vclock)
+static void find_words(struct watch *watch, const struct vclock_evidence *vclock)
 {
 	watch_place_find(&watch->vdso, vclock, &watch->place);
 	if (watch->place.mode && fault_guard(read_known, watch)) {
@@ -111,7 +111,7 @@ static void watch_place(struct watch *watch, const struct vclock_evidence *vcloc
  * Checks the host. What stands in the words is read before the check, so that no change is
  * missed between the two.
  */
-static void look(struct watch *watch)
+static void check(struct watch *watch)
 {
 	struct evidence *evidence = &watch->now->evidence;
 
@@ -122,15 +122,15 @@ static void look(struct watch *watch)
 		clocksource_collect(watch->root, &watch->clocksource);
 		vvar_collect(&watch->vdso, watch->clocksource.latest, &vclock, &deadline);
 		watch->page = vclock.fact;
-		watch_place(watch, &vclock);
-		check_look(watch->root, evidence, &watch->now->diagnosis);
+		find_words(watch, &vclock);
+		check_in_child(watch->root, evidence, &watch->now->diagnosis);
 		if (!fact_is_known(&evidence->clocksource.current_fact) ||
 			strcmp(watch->clocksource.latest, evidence->clocksource.latest) == 0)
 			break;
 	}
 	if (!watch->place.mode && fact_is_known(&evidence->copy.fact)) {
 		fact_set_known(&watch->page);
-		watch_place(watch,
+		find_words(watch,
 			&(struct vclock_evidence){.how = VCLOCK_COPY, .at = evidence->copy.at});
 	}
 }
@@ -202,7 +202,7 @@ static bool report_start(struct cli *cli, struct watch *watch)
 
 	watch_event_take(watch->root, &event);
 	fact_set(&event.log.fact, FACT_ABSENT, "nothing has changed");
-	look(watch);
+	check(watch);
 	if (!watch->place.mode && !fact_is_known(&watch->clocksource.current_fact)) {
 		cli_complain("nothing to watch: no clock mode: %s; no clocksource: %s",
 			watch->page.reason, watch->clocksource.current_fact.reason);
@@ -219,10 +219,10 @@ static bool report_change(struct cli *cli, struct watch *watch)
 	static struct watch_event event;
 
 	event = (struct watch_event){.kind = WATCH_CHANGE, .before = watch->now};
-	watch->now = &watch->looks[watch->now == watch->looks];
+	watch->now = &watch->checks[watch->now == watch->checks];
 	watch->counts.changes++;
 	watch_event_take(watch->root, &event);
-	look(watch);
+	check(watch);
 	watch_log_find(
 		&event.before->evidence.kernel_log, &watch->now->evidence.kernel_log, &event.log);
 	if (!report_event(cli, watch, &event))
@@ -297,7 +297,7 @@ static int run(struct cli *cli)
 		privileges_gain_none();
 	watch.root = &cli->root;
 	watch.request = request;
-	watch.now = watch.looks;
+	watch.now = watch.checks;
 	block_stops(&watch.stops);
 	vdso_collect(&cli->root, &vdso, &watch.vdso);
 	if (!watch_until_end(cli, &watch))

@@ -146,47 +146,49 @@ static void test_a_log_that_cannot_be_read_gives_its_reason(void **state)
 
 /* ---- the state in words ---- */
 
-static struct watch_look look_of(const char *clocksource, const char *mode, enum verdict_kind kind)
+static struct watch_check check_of(
+	const char *clocksource, const char *mode, enum verdict_kind kind)
 {
-	struct watch_look look = {.diagnosis.verdict.kind = kind};
+	struct watch_check check = {.diagnosis.verdict.kind = kind};
 
-	text_copy(look.evidence.clocksource.latest, CLOCKSOURCE_NAME_SIZE, clocksource);
-	text_copy(look.evidence.vclock.name, sizeof(look.evidence.vclock.name), mode);
-	look.evidence.vclock.how = VCLOCK_READ;
-	return look;
+	text_copy(check.evidence.clocksource.latest, CLOCKSOURCE_NAME_SIZE, clocksource);
+	text_copy(check.evidence.vclock.name, sizeof(check.evidence.vclock.name), mode);
+	check.evidence.vclock.how = VCLOCK_READ;
+	return check;
 }
 
 static void test_the_state_names_clocksource_mode_and_page(void **state)
 {
-	struct watch_look look = look_of("kvm-clock", "pvclock", VERDICT_OK);
+	struct watch_check check = check_of("kvm-clock", "pvclock", VERDICT_OK);
 	char text[WATCH_STATE_SIZE];
 
 	(void)state;
-	fact_set_flag(&look.evidence.vclock.pvclock_stable, true);
-	assert_string_equal(watch_describe_state(&look.evidence, text), "kvm-clock (mode pvclock)");
-	fact_set_flag(&look.evidence.vclock.pvclock_stable, false);
-	assert_string_equal(watch_describe_state(&look.evidence, text),
+	fact_set_flag(&check.evidence.vclock.pvclock_stable, true);
+	assert_string_equal(
+		watch_describe_state(&check.evidence, text), "kvm-clock (mode pvclock)");
+	fact_set_flag(&check.evidence.vclock.pvclock_stable, false);
+	assert_string_equal(watch_describe_state(&check.evidence, text),
 		"kvm-clock (mode pvclock, page invalid)");
-	look = look_of("", "", VERDICT_OK);
-	look.evidence.vclock.mode = 4;
+	check = check_of("", "", VERDICT_OK);
+	check.evidence.vclock.mode = 4;
 	assert_string_equal(
-		watch_describe_state(&look.evidence, text), "unknown clocksource (mode 4)");
-	look.evidence.vclock.how = VCLOCK_UNKNOWN;
+		watch_describe_state(&check.evidence, text), "unknown clocksource (mode 4)");
+	check.evidence.vclock.how = VCLOCK_UNKNOWN;
 	assert_string_equal(
-		watch_describe_state(&look.evidence, text), "unknown clocksource (mode unknown)");
+		watch_describe_state(&check.evidence, text), "unknown clocksource (mode unknown)");
 }
 
 static void test_looks_differ_by_state_or_verdict(void **state)
 {
-	struct watch_look tsc = look_of("tsc", "tsc", VERDICT_OK);
-	struct watch_look again = look_of("tsc", "tsc", VERDICT_OK);
-	struct watch_look slow = look_of("tsc", "tsc", VERDICT_SLOW);
-	struct watch_look hpet = look_of("hpet", "none", VERDICT_OK);
+	struct watch_check tsc = check_of("tsc", "tsc", VERDICT_OK);
+	struct watch_check again = check_of("tsc", "tsc", VERDICT_OK);
+	struct watch_check slow = check_of("tsc", "tsc", VERDICT_SLOW);
+	struct watch_check hpet = check_of("hpet", "none", VERDICT_OK);
 
 	(void)state;
-	assert_true(watch_looks_alike(&tsc, &again));
-	assert_false(watch_looks_alike(&tsc, &slow));
-	assert_false(watch_looks_alike(&tsc, &hpet));
+	assert_true(watch_checks_agree(&tsc, &again));
+	assert_false(watch_checks_agree(&tsc, &slow));
+	assert_false(watch_checks_agree(&tsc, &hpet));
 }
 
 int main(void)

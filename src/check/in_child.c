@@ -11,7 +11,7 @@
 #include "collect.h"
 #include "gather.h"
 
-struct look {
+struct check {
 	const struct root *root;
 	struct deadline deadline;
 	struct evidence evidence;
@@ -19,22 +19,22 @@ struct look {
 
 static void gather(void *argument)
 {
-	struct look *look = argument;
+	struct check *check = argument;
 
-	gather_evidence(look->root, &look->evidence, false, &look->deadline);
-	kernel_log_collect(look->root, &look->evidence.kernel_log);
+	gather_evidence(check->root, &check->evidence, false, &check->deadline);
+	kernel_log_collect(check->root, &check->evidence.kernel_log);
 }
 
-void check_look(const struct root *root, struct evidence *evidence, struct diagnosis *diagnosis)
+void check_in_child(const struct root *root, struct evidence *evidence, struct diagnosis *diagnosis)
 {
-	struct look look = {.root = root, .deadline = deadline_after(CHECK_LIMIT_NS)};
+	struct check check = {.root = root, .deadline = deadline_after(CHECK_LIMIT_NS)};
 	struct deadline whole = deadline_after(CHECK_LIMIT_NS + CHECK_LIMIT_NS / 10);
 	struct fact why = {0};
 
 	memset(evidence, 0, sizeof(*evidence));
 	memset(diagnosis, 0, sizeof(*diagnosis));
-	if (child_compute(gather, &look, sizeof(look), &whole, &why)) {
-		*evidence = look.evidence;
+	if (child_compute(gather, &check, sizeof(check), &whole, &why)) {
+		*evidence = check.evidence;
 	} else {
 		evidence->live = root->live;
 		evidence->proof.fact = why;
