@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Switching the kernel's clocksource through sysfs, without overwriting what other processes
- * do to it: the file is locked against a second compare, and what was last written is
+ * do to it: a lock excludes a second compare, and what was last written is
  * remembered in shared memory, so that a name found there which is not ours is recognised as
  * the change of an administrator, of another program, or of the kernel's watchdog. There is
  * no compare-and-exchange on sysfs: a change in the microseconds between read and write is lost.
@@ -22,27 +22,27 @@
 
 /* ---- the record that outlives a kill ---- */
 
-static int open_record_folder(const struct clocksource_switch *clock)
+static int open_folder(const struct clocksource_switch *clock)
 {
 	struct fact why = {0};
 
-	return root_open_file(clock->root, SWITCH_RECORD_FOLDER, &why);
+	return root_open_file(clock->root, SWITCH_FOLDER, &why);
 }
 
 /* In a folder that only root writes to; a link there is not ours, and is not followed. */
-static int open_record(int folder, int flags)
+static int open_own(int folder, const char *name, int flags)
 {
-	return openat(folder, SWITCH_RECORD, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	return openat(folder, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
 }
 
 void clocksource_switch_record(const struct clocksource_switch *clock)
 {
-	int folder = open_record_folder(clock);
+	int folder = open_folder(clock);
 	int file;
 
 	if (folder < 0)
 		return;
-	file = open_record(folder, O_WRONLY | O_CREAT | O_TRUNC);
+	file = open_own(folder, SWITCH_RECORD, O_WRONLY | O_CREAT | O_TRUNC);
 	close(folder);
 	if (file < 0)
 		return;
@@ -52,7 +52,7 @@ void clocksource_switch_record(const struct clocksource_switch *clock)
 
 void clocksource_switch_forget(const struct clocksource_switch *clock)
 {
-	int folder = open_record_folder(clock);
+	int folder = open_folder(clock);
 
 	if (folder < 0)
 		return;
@@ -63,8 +63,8 @@ void clocksource_switch_forget(const struct clocksource_switch *clock)
 /* A record of what is in use again has been dealt with. */
 static void read_record(struct clocksource_switch *clock)
 {
-	int folder = open_record_folder(clock);
-	int file = folder < 0 ? -1 : open_record(folder, O_RDONLY);
+	int folder = open_folder(clock);
+	int file = folder < 0 ? -1 : open_own(folder, SWITCH_RECORD, O_RDONLY);
 	char buffer[CLOCKSOURCE_NAME_SIZE + 1];
 	struct span record = {.at = buffer}, name;
 
@@ -81,11 +81,31 @@ static void read_record(struct clocksource_switch *clock)
 
 /* ---- holding it ---- */
 
+/*
+ * The file that the lock is on: one that only its owner can open, since any user who can read a
+ * file can lock it. A tree without /run has only the clocksource's. It is not removed at the end:
+ * of two processes that open it then, one would hold the lock of a file that is gone.
+ */
+static int open_lock(const struct clocksource_switch *clock)
+{
+	int folder = open_folder(clock);
+	int file;
+
+	if (folder < 0)
+		return fcntl(clock->file, F_DUPFD_CLOEXEC, 0);
+	file = open_own(folder, SWITCH_LOCK, O_RDWR | O_CREAT);
+	close(folder);
+	return file;
+}
+
 static enum switch_opened take_hold(struct clocksource_switch *clock, struct fact *why)
 {
-	if (flock(clock->file, LOCK_EX | LOCK_NB) < 0) {
-		fact_set_errno(why, errno, "lock of current_clocksource");
-		return SWITCH_BUSY;
+	clock->lock = open_lock(clock);
+	if (clock->lock < 0 || flock(clock->lock, LOCK_EX | LOCK_NB) < 0) {
+		int error = errno;
+
+		fact_set_errno(why, error, SWITCH_FOLDER "/" SWITCH_LOCK);
+		return error == EWOULDBLOCK ? SWITCH_BUSY : SWITCH_UNREAD;
 	}
 	if (!clocksource_read(clock->root, clock->original, why))
 		return SWITCH_UNREAD;
@@ -102,8 +122,9 @@ enum switch_opened clocksource_switch_open(
 {
 	enum switch_opened opened;
 
-	*clock = (struct clocksource_switch){
-		.root = root, .file = root_open_writable(root, CLOCKSOURCE_CURRENT, why)};
+	*clock = (struct clocksource_switch){.root = root,
+		.file = root_open_writable(root, CLOCKSOURCE_CURRENT, why),
+		.lock = -1};
 	if (clock->file < 0)
 		return SWITCH_CLOSED;
 	opened = take_hold(clock, why);
@@ -118,7 +139,9 @@ void clocksource_switch_close(struct clocksource_switch *clock)
 		child_unshare(clock->ours, sizeof(*clock->ours));
 	clock->ours = NULL;
 	close(clock->file);
-	clock->file = -1;
+	if (clock->lock >= 0)
+		close(clock->lock);
+	clock->file = clock->lock = -1;
 }
 
 /* ---- switching it ---- */

@@ -175,7 +175,7 @@ static bool is_harmless(const struct root *root, const struct compare *own)
 	if (*clock->interrupted) {
 		cli_complain("an earlier compare was killed: the clocksource was %s before it, and "
 			     "is %s now. Restore it first, as root, or remove %s/%s to keep %s:",
-			clock->interrupted, clock->original, SWITCH_RECORD_FOLDER, SWITCH_RECORD,
+			clock->interrupted, clock->original, SWITCH_FOLDER, SWITCH_RECORD,
 			clock->original);
 		print_command(clock, clock->interrupted);
 		return false;

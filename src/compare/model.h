@@ -28,11 +28,12 @@
 /* ---- clocksource_switch.c: the kernel's clocksource, changed through sysfs ---- */
 
 /*
- * While another clocksource may be in use, this file holds the name of the original one. It is
+ * While another clocksource may be in use, the record holds the name of the original one. It is
  * left behind only if all of compare's processes are killed, and does not survive a reboot.
  */
-#define SWITCH_RECORD_FOLDER "/run"
+#define SWITCH_FOLDER "/run"
 #define SWITCH_RECORD "vdsocheck-compare"
+#define SWITCH_LOCK "vdsocheck-compare.lock"
 
 /* What current_clocksource may hold because of us; shared by all of compare's processes. */
 struct switch_names {
@@ -47,7 +48,8 @@ struct switch_names {
 struct clocksource_switch {
 	const struct root *root;   /* not owned */
 	const char *path;          /* of current_clocksource, for messages; set by the owner */
-	int file;                  /* owned; the lock goes when the last copy is closed */
+	int file;                  /* owned */
+	int lock;                  /* owned; is released when the last copy is closed */
 	struct switch_names *ours; /* owned */
 	char original[CLOCKSOURCE_NAME_SIZE];    /* in use when the lock was taken */
 	char interrupted[CLOCKSOURCE_NAME_SIZE]; /* the original one of a compare that was killed
@@ -58,7 +60,7 @@ enum switch_opened {
 	SWITCH_OPENED,
 	SWITCH_CLOSED, /* the file cannot be opened for writing */
 	SWITCH_BUSY,   /* another process holds the lock */
-	SWITCH_UNREAD, /* the current clocksource cannot be read */
+	SWITCH_UNREAD, /* the current clocksource cannot be read, or nothing be locked */
 };
 
 /*

@@ -54,7 +54,7 @@ struct process {
 	pid_t session;
 };
 
-static char current_path[PATH_MAX];
+static char current_path[PATH_MAX], lock_path[PATH_MAX];
 static const char *program;
 static const char *root;
 
@@ -172,7 +172,7 @@ static bool read_current(char name[64])
 static bool await_unlocked(void)
 {
 	int64_t late = now_ns() + SECONDS_TO_END * NS_PER_SECOND;
-	int file = open(current_path, O_RDONLY | O_CLOEXEC);
+	int file = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	bool free_now;
 
 	while (!(free_now = flock(file, LOCK_EX | LOCK_NB) == 0) && now_ns() < late)
@@ -262,6 +262,7 @@ static void set_up(char *const *arguments)
 	root = arguments[2];
 	srandom((unsigned)strtoul(arguments[4], NULL, 10));
 	snprintf(current_path, sizeof(current_path), "%s/" CURRENT, root);
+	snprintf(lock_path, sizeof(lock_path), "%s/run/vdsocheck-compare.lock", root);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 }

@@ -3,6 +3,7 @@
  * Tests of compare: switching the clocksource of a fake root, the guardian, what forbids a switch,
  * and the ranking.
  */
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -67,14 +68,36 @@ static void the_selected_clocksource_is_not_written(void **state)
 static void the_lock_excludes_other_runs(void **state)
 {
 	const struct fake_root *fake = *state;
-	struct clocksource_switch clock = hold(fake, "tsc\n");
-	struct clocksource_switch second;
-	struct fact why = {0};
 
-	assert_int_equal(clocksource_switch_open(&second, &fake->root, &why), SWITCH_BUSY);
+	for (int with_run = 0; with_run < 2; with_run++) {
+		struct clocksource_switch clock, second;
+		struct fact why = {0};
+
+		if (with_run)
+			fake_root_add(fake, "/run/other", "");
+		clock = hold(fake, "tsc\n");
+		assert_int_equal(clocksource_switch_open(&second, &fake->root, &why), SWITCH_BUSY);
+		clocksource_switch_close(&clock);
+		assert_int_equal(
+			clocksource_switch_open(&second, &fake->root, &why), SWITCH_OPENED);
+		clocksource_switch_close(&second);
+	}
+}
+
+/* Any user can lock a file that it can read. */
+static void a_lock_of_the_clocksource_file_excludes_none(void **state)
+{
+	const struct fake_root *fake = *state;
+	struct clocksource_switch clock;
+	int file;
+
+	fake_root_add(fake, "/run/other", "");
+	fake_root_add(fake, CLOCKSOURCE_CURRENT, "tsc\n");
+	file = open(fake_root_place(fake, CLOCKSOURCE_CURRENT), O_RDONLY | O_CLOEXEC);
+	assert_int_equal(flock(file, LOCK_SH | LOCK_NB), 0);
+	clock = hold(fake, "tsc\n");
 	clocksource_switch_close(&clock);
-	assert_int_equal(clocksource_switch_open(&second, &fake->root, &why), SWITCH_OPENED);
-	clocksource_switch_close(&second);
+	close(file);
 }
 
 static void a_missing_file_is_named(void **state)
@@ -280,7 +303,7 @@ static void switch_of_a_worker_is_not_foreign(void **state)
 	assert_int_equal(foreign, 0);
 }
 
-#define RECORD SWITCH_RECORD_FOLDER "/" SWITCH_RECORD
+#define RECORD SWITCH_FOLDER "/" SWITCH_RECORD
 
 static void record_names_the_original_of_a_killed_run(void **state)
 {
@@ -632,6 +655,7 @@ int main(void)
 		ROOT_TEST(switches_and_restores),
 		ROOT_TEST(the_selected_clocksource_is_not_written),
 		ROOT_TEST(the_lock_excludes_other_runs),
+		ROOT_TEST(a_lock_of_the_clocksource_file_excludes_none),
 		ROOT_TEST(a_missing_file_is_named),
 		ROOT_TEST(guardian_restores_at_the_end),
 		ROOT_TEST(killed_guardian_is_replaced),
