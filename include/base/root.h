@@ -27,7 +27,8 @@ void root_close(struct root *root);
 /*
  * Reads the file at the absolute `path` below the root into `buffer`, at most `size` - 1
  * bytes, and ends it with NUL. Gives the bytes read; a file that does not fit is a failure,
- * never a half. Symbolic links and ".." do not lead out of the root. On failure false, with the
+ * never a half. Symbolic links and ".." do not lead out of the root. Of a tree that is not this
+ * host's, nothing but regular files and directories is opened. On failure false, with the
  * state and the reason in *why.
  */
 bool root_read(const struct root *root, const char *path, char *buffer, size_t size,

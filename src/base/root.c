@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "path.h"
@@ -57,6 +58,25 @@ static const char *below(const char *path)
 	return path;
 }
 
+/*
+ * In a tree that root unpacked there may be a device, and to open it may be an order to it: to a
+ * watchdog, say. What is opened for its path alone is not touched.
+ */
+static int open_harmless(int directory, const char *name, int flags)
+{
+	struct stat status;
+
+	if (!(flags & O_PATH)) {
+		if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+			return -1;
+		if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+			errno = EOPNOTSUPP;
+			return -1;
+		}
+	}
+	return openat(directory, name, flags);
+}
+
 /* A captured tree may hold links such as /etc/os-release -> /usr/lib/...: keep them inside. */
 static int open_inside(const struct root *root, const char *name, int flags)
 {
@@ -68,7 +88,7 @@ static int open_inside(const struct root *root, const char *name, int flags)
 		errno = error;
 		return -1;
 	}
-	file = openat(path.directory, path.name, flags | O_NOFOLLOW);
+	file = open_harmless(path.directory, path.name, flags | O_NOFOLLOW);
 	error = errno;
 	close(path.directory);
 	errno = error;
@@ -88,7 +108,7 @@ static int read_path(const struct root *root, const char *path, char *buffer, si
 {
 	size_t length = 0;
 	int error = 0;
-	int file = open_below(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int file = open_below(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	*cut = false;
 	if (file < 0) {

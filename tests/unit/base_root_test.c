@@ -5,6 +5,7 @@
 #include <seccomp.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -144,6 +145,28 @@ static void a_pipe_does_not_hang_the_reader(void **state)
 	if (root_read(&fake->root, "/pipe", buffer, sizeof(buffer), &content, &why))
 		assert_int_equal(content.length, 0);
 	alarm(0);
+}
+
+/* Nor does a watchdog that root unpacked with the tree. */
+static void only_files_and_directories_of_a_tree_are_opened(void **state)
+{
+	const struct fake_root *fake = *state;
+	static const char *const paths[] = {"/pipe", "/device"};
+	char buffer[8];
+	struct span content;
+	struct fact why = {0};
+
+	assert_int_equal(mkfifo(fake_root_place(fake, "/pipe"), 0644), 0);
+	/* /dev/null */
+	if (mknod(fake_root_place(fake, "/device"), S_IFCHR | 0644, makedev(1, 3)) < 0)
+		assert_int_equal(mkfifo(fake_root_place(fake, "/device"), 0644), 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_false(
+			root_read(&fake->root, paths[i], buffer, sizeof(buffer), &content, &why));
+		assert_int_equal(why.state, FACT_FAILED);
+		assert_int_equal(root_open_writable(&fake->root, paths[i], &why), -1);
+		assert_true(root_has(&fake->root, paths[i]));
+	}
 }
 
 /* Else a tree from another machine is judged by files of this one. */
@@ -350,6 +373,7 @@ int main(void)
 		IN_TREE(a_directory_is_a_failure_not_an_empty_file),
 		IN_TREE(a_denied_file_is_denied),
 		IN_TREE(a_pipe_does_not_hang_the_reader),
+		IN_TREE(only_files_and_directories_of_a_tree_are_opened),
 		IN_TREE(absolute_links_stay_inside),
 		IN_TREE(links_upwards_stay_inside),
 		IN_TREE(every_way_to_name_a_file_stays_inside),
