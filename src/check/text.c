@@ -265,7 +265,7 @@ static void write_step(const struct screen *screen, const struct advice_step *st
 	wrap_text(screen->out, column, indent + 1, remark.text);
 }
 
-/* Ways to make it last are for --verbose; the screen has the parameter. */
+/* The commands for each boot loader are for --verbose; the screen has the parameter. */
 static void write_keep(const struct screen *screen, const struct advice *advice)
 {
 	struct strbuf phrase = {.used = 0};
@@ -273,7 +273,7 @@ static void write_keep(const struct screen *screen, const struct advice *advice)
 	if (!advice->keep_count)
 		return;
 	if (screen->verbose) {
-		write_paragraph(screen, "Keep",
+		write_paragraph(screen, *advice->clocksource ? "Keep" : "How",
 			*advice->clocksource ? "To make it permanent, one of:"
 					     : "Depending on the boot loader:");
 		for (size_t i = 0; i < advice->keep_count; i++)
@@ -282,6 +282,9 @@ static void write_keep(const struct screen *screen, const struct advice *advice)
 		strbuf_add(&phrase, "Boot with clocksource=%s to make it permanent (-v shows how).",
 			advice->clocksource);
 		write_paragraph(screen, "Keep", phrase.text);
+	} else {
+		write_paragraph(
+			screen, "How", "vdsocheck -v shows how to change the kernel command line.");
 	}
 }
 

@@ -6,6 +6,7 @@
  */
 #include "rules.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,18 +100,18 @@ const struct advice_row advice_drop_tsc_boot = {.id = "drop-tsc-boot-parameters"
 	.when = {.applies = is_tsc_avoided},
 	.text = "Remove {boot} from the kernel command line and reboot: the kernel then makes its "
 		"own choice.",
-	.steps = {{"remove it: with GRUB, grubby or systemd-boot", NULL}, REBOOT_STEPS},
+	.steps = {{"remove it with GRUB, grubby or systemd-boot", NULL}, REBOOT_STEPS},
 	.keep = keep_removed,
 	.risk = "It may be there because the TSC is unstable: old kernel logs say so."};
 
 const struct advice_row advice_drop_boot = {.id = "drop-boot-parameters",
 	.effort = EFFORT_UNDO,
 	.when = {.applies = is_tsc_not_avoided},
-	.text = "Remove {boot} from the kernel command line and reboot, unless it is there for a "
-		"reason: the kernel then makes its own choice.",
-	.steps = {{"remove it: with GRUB, grubby or systemd-boot", NULL}, {NULL, "sudo reboot"},
+	.text = "Remove {boot} from the kernel command line and reboot.",
+	.steps = {{"remove it with GRUB, grubby or systemd-boot", NULL}, {NULL, "sudo reboot"},
 		{NULL, "vdsocheck"}},
-	.keep = keep_removed};
+	.keep = keep_removed,
+	.risk = "It may be there for a reason: find out which before you remove it."};
 
 /*
  * The safest of the switches: no TSC has to be right, since the hypervisor keeps this clock
@@ -119,7 +120,7 @@ const struct advice_row advice_drop_boot = {.id = "drop-boot-parameters",
 static const struct advice_row switch_to_paravirtual = {.id = "switch-to-paravirtual",
 	.effort = EFFORT_SWITCH,
 	.target = target_paravirtual,
-	.text = "{Switch} to {to}, the hypervisor's own clock. `sudo vdsocheck compare --only "
+	.text = "Switch to {to}, the hypervisor's own clock. `sudo vdsocheck compare --only "
 		"{to}` tries it and switches back.",
 	.steps = {SWITCH_STEPS},
 	.keep = keep_clocksource,
@@ -131,7 +132,7 @@ static const struct advice_row switch_to_tsc_on_ec2 = {.id = "switch-to-tsc-on-e
 	.effort = EFFORT_SWITCH,
 	.when = {.needs = EC2_XEN},
 	.target = target_tsc,
-	.text = "{Switch} to tsc, as Amazon recommends for its Xen instances. `sudo vdsocheck "
+	.text = "Switch to tsc, as Amazon recommends for its Xen instances. `sudo vdsocheck "
 		"compare --only tsc` tries it and switches back.",
 	.steps = {{"go on only if it exits 0: the CPUs' TSCs agree", "vdsocheck warp"},
 		SWITCH_STEPS},
@@ -147,7 +148,7 @@ static const struct advice_row switch_to_tsc = {.id = "switch-to-tsc",
 	.effort = EFFORT_SWITCH,
 	.when = {.unless = EC2_XEN},
 	.target = target_tsc,
-	.text = "{Switch} to tsc. `sudo vdsocheck compare --only tsc` tries it and switches "
+	.text = "Switch to tsc. `sudo vdsocheck compare --only tsc` tries it and switches "
 		"back.",
 	.steps = {{"go on only if it exits 0: the CPUs' TSCs agree", "vdsocheck warp"},
 		SWITCH_STEPS},
@@ -176,6 +177,7 @@ static bool can_move(const struct view *view)
 
 const struct advice_row advice_move = {.id = "move-to-another-host",
 	.effort = EFFORT_UPDATE,
+	.anywhere = true,
 	.when = {.applies = can_move},
 	.text = "Move this guest to another host: stop it and start it again, since a reboot "
 		"usually keeps it on the same one.",
@@ -220,7 +222,7 @@ static void list_boot(const struct view *view, char boot[BOOT_SIZE])
 		const char *parameter;
 		bool matters;
 	} known[] = {
-		{chosen, *evidence->clocksource.current},
+		{chosen, boot_choice_slows(view)},
 		{"notsc", true},
 		{"tsc=unstable", true},
 		{"vdso=0", view->holds & NO_VDSO},
@@ -302,19 +304,42 @@ static void add_step(const struct step_row *row, const struct word *words,
 		*count += 1;
 }
 
+/* WSL calls itself one, and its users are at home on its host. */
+static bool is_in_container(const struct evidence *evidence)
+{
+	const struct text_fact *container = &evidence->host.container;
+
+	return fact_is_known(&container->fact) && !fact_is_text(container, "wsl");
+}
+
+/* A container has no kernel, boot loader or clocksource of its own. */
+static bool write_text(const struct advice_row *row, const struct word *words, bool in_container,
+	char text[ADVICE_TEXT_SIZE])
+{
+	static const char where[] = "On the host, outside this container, ";
+	bool is_for_host = row->effort <= EFFORT_UPDATE && row->effort != EFFORT_LOOK;
+	size_t at = in_container && is_for_host && !row->anywhere ? strlen(where) : 0;
+
+	memcpy(text, where, at);
+	if (!fill_in(row->text, words, text + at, ADVICE_TEXT_SIZE - at))
+		return false;
+	if (at)
+		text[at] = (char)tolower((unsigned char)text[at]);
+	return true;
+}
+
 static bool make(const struct view *view, const struct advice_row *row, struct advice *advice)
 {
 	const struct clocksource_evidence *clocksource = &view->evidence->clocksource;
 	char boot[BOOT_SIZE], not_tsc[ADVICE_TEXT_SIZE] = "";
 	const char *to = row->target ? row->target(view) : NULL;
-	bool in_container = fact_is_known(&view->evidence->host.container.fact);
+	bool in_container = is_in_container(view->evidence);
 	const struct word words[] = {
 		{"to", to, false},
 		{"from", fact_is_known(&clocksource->current_fact) ? clocksource->current : NULL,
 			false},
 		{"boot", boot, false},
-		{"Switch", in_container ? "On the host, outside this container, switch" : "Switch",
-			true},
+		{"on host", in_container ? ", on the host outside this container" : "", true},
 		{"move", find_move(view->evidence), true},
 		{"not tsc", not_tsc, true},
 		{"5.2", since(view, 5, 2, " (Linux 5.2 and newer, or older ones with a backport)"),
@@ -331,7 +356,7 @@ static bool make(const struct view *view, const struct advice_row *row, struct a
 	list_boot(view, boot);
 	if (view->not_tsc)
 		snprintf(not_tsc, sizeof(not_tsc), " Do not switch to tsc: %s.", view->not_tsc);
-	if ((row->target && !to) || !fill_in(row->text, words, advice->text, sizeof(advice->text)))
+	if ((row->target && !to) || !write_text(row, words, in_container, advice->text))
 		return false;
 	if (to)
 		text_copy(advice->clocksource, sizeof(advice->clocksource), to);

@@ -74,6 +74,7 @@ static const struct advice_row use_wsl2 = {
 
 static const struct advice_row use_64_bit_arm = {.id = "use-64-bit-arm",
 	.effort = EFFORT_UPDATE,
+	.anywhere = true,
 	.text = "Run the 64-bit build of the program."};
 
 static const struct advice_row wait_for_gvisor = {.id = "wait-for-gvisor",

@@ -121,15 +121,21 @@ static bool needs_invariant_tsc(const struct view *view)
 
 static const struct advice_row read_kernel_log = {.id = "read-kernel-log",
 	.effort = EFFORT_LOOK,
-	.text = "Run vdsocheck as root, and on the host itself: the kernel log may say why this "
-		"clocksource was chosen. So may the journal:",
+	.text = "Run vdsocheck as root{on host}: the kernel log may say why this clocksource was "
+		"chosen. So may the journal:",
 	.steps = {{NULL, "sudo journalctl -k -b | grep -iE 'tsc|clocksource'"}}};
+
+static const struct step_row keep_tsc_rate[] = {
+	KEEP_PARAMETER("tsc_early_khz=RATE", "tsc.cfg"),
+	{0},
+};
 
 /* native_calibrate_tsc() reads leaf 0x15 on Intel's CPUs only, and no leaf of a hypervisor. */
 static const struct advice_row set_tsc_rate = {.id = "set-tsc-rate",
 	.effort = EFFORT_UPDATE,
-	.text = "If the TSC's rate is known, give it to the kernel: add tsc_early_khz= and the "
-		"rate in kHz to the kernel command line{5.8}.",
+	.text = "If the TSC's rate is known, give it to the kernel: add tsc_early_khz=RATE, in kHz, "
+		"to the kernel command line{5.8}.",
+	.keep = keep_tsc_rate,
 	.risk = "If the rate is wrong, or the guest is migrated to a host with another, its clock "
 		"runs fast or slow."};
 

@@ -9,11 +9,6 @@
 
 #include "base/units.h"
 
-static bool is_booted_with_it(const struct view *view)
-{
-	return view->holds & (FALLS_BACK | PLAIN) && boot_chose_current(view->evidence);
-}
-
 /* Its name has no vDSO support in any kernel, or its mode is none and no row below says why. */
 static bool is_plain(const struct view *view)
 {
@@ -200,7 +195,7 @@ static void support_changing(const struct view *view, struct cause *cause)
 static const struct advice_row switch_to_own_counter = {.id = "switch-to-own-counter",
 	.effort = EFFORT_SWITCH,
 	.target = target_own_counter,
-	.text = "{Switch} to {to}, the counter of this architecture, which kernels choose by "
+	.text = "Switch to {to}, the counter of this architecture, which kernels choose by "
 		"default.",
 	.steps = {SWITCH_STEPS},
 	.undo = SWITCH_UNDO,
@@ -224,6 +219,7 @@ static const struct advice_row newer_kernel_for_xen = {.id = "newer-kernel-for-x
 
 static const struct advice_row move_to_nitro = {.id = "move-to-nitro",
 	.effort = EFFORT_UPDATE,
+	.anywhere = true,
 	.when = {.needs = EC2_XEN},
 	.text = "Move to an instance type of the Nitro generation, where the kernel's own choice "
 		"(tsc or kvm-clock) is served by the vDSO.{not tsc}",
@@ -282,6 +278,7 @@ static const struct advice_row ask_xen_host_what_happened = {.id = "ask-xen-host
 
 static const struct advice_row restart_guest = {.id = "restart-guest",
 	.effort = EFFORT_UPDATE,
+	.anywhere = true,
 	.text = "Stop and start this guest (a reboot from inside may not be enough): KVM vouches "
 		"for its TSC again if the host's clocksource is tsc by then.",
 	.steps = {{"stop and start it from the hypervisor or the cloud's console", NULL},
@@ -313,6 +310,7 @@ static const struct advice_row ask_hyperv_host = {.id = "ask-hyperv-host",
 
 static const struct advice_row other_arm_cpu = {.id = "other-arm-cpu",
 	.effort = EFFORT_UPDATE,
+	.anywhere = true,
 	.text = "No setting helps. If the kernel log contains \"workaround for\", the CPU has an "
 		"erratum: use another CPU or machine type. Otherwise look for newer firmware."};
 
@@ -345,7 +343,7 @@ const struct cause_row cause_slow_rows[] = {
 	{.id = "boot-clocksource",
 		.text = "This clocksource is set on the kernel command line.",
 		.more = BOOT_PARAMETERS,
-		.when = {.applies = is_booted_with_it},
+		.when = {.applies = boot_choice_slows},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_boot,
 		.advice = {&advice_drop_tsc_boot, &advice_drop_boot}},

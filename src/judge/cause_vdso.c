@@ -88,6 +88,7 @@ static const struct advice_row set_up_arm_timer = {.id = "set-up-arm-timer",
 
 static const struct advice_row use_64_bit_or_compat = {.id = "use-64-bit-or-compat-vdso",
 	.effort = EFFORT_UPDATE,
+	.anywhere = true,
 	.text = "Run the 64-bit build of the program, or a kernel that was built with "
 		"CONFIG_COMPAT_VDSO, which needs a 32-bit compiler at build time."};
 

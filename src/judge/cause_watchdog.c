@@ -78,8 +78,7 @@ static const struct step_row keep_nowatchdog[] = {
 	{0},
 };
 
-#define NO_WATCHDOG_RISK                                                                           \
-	"With tsc=nowatchdog the kernel no longer detects a TSC that becomes unstable."
+#define NO_WATCHDOG_RISK "With tsc=nowatchdog the kernel no longer detects an unstable TSC."
 
 /*
  * b7082cdfc464, in 6.3 and in stable kernels of March 2023, skips the check while reads are
@@ -119,16 +118,14 @@ static const struct advice_row boot_without_watchdog = {.id = "boot-without-watc
 
 static const struct advice_row reboot_to_tsc = {.id = "reboot-to-tsc",
 	.effort = EFFORT_UPDATE,
-	.text = "The figures point to the reference clock, not to the TSC. Reboot: the "
-		"kernel then offers tsc again. Boot with tsc=nowatchdog{5.2} to keep this from "
-		"happening again.{5.16}",
+	.text = "Reboot to get tsc back; boot with tsc=nowatchdog{5.2} to keep it.{5.16}",
 	.steps = {REBOOT_STEPS},
 	.keep = keep_nowatchdog,
 	.risk = NO_WATCHDOG_RISK};
 
 static const struct advice_row ask_about_pauses = {.id = "ask-about-pauses",
 	.effort = EFFORT_ASK,
-	.text = "Reboot: the kernel then offers its clocksource again. To keep this from happening "
+	.text = "Reboot{on host}: the kernel then offers tsc again. To keep this from happening "
 		"again, ask your provider or platform team:",
 	.ask = "This guest was paused (host asleep, snapshot, migration, overcommitted CPUs), its "
 	       "clocks disagreed afterwards, and its kernel dropped the TSC as a result. Can the "
@@ -145,7 +142,7 @@ const struct advice_row advice_update_firmware = {.id = "update-firmware",
 const struct advice_row advice_ask_about_unstable_tsc = {.id = "ask-about-unstable-tsc",
 	.effort = EFFORT_ASK,
 	.when = {.needs = GUEST},
-	.text = "Do not force the TSC: the kernel's measurements show that it is wrong. Reboot, "
+	.text = "Do not force the TSC: the kernel's measurements show that it is wrong. Reboot{on host}, "
 		"and send this to your provider or platform team:",
 	.ask = "The guest's kernel found its TSC unstable and fell back to a clocksource that "
 	       "costs a system call for each clock read. Is the TSC of the host synchronized "
@@ -155,7 +152,7 @@ static const struct advice_row ask_which_clock = {.id = "ask-which-clock",
 	.effort = EFFORT_ASK,
 	.when = {.needs = GUEST},
 	.text = "Do not force the TSC before it is known which of the two clocks was wrong. "
-		"Reboot, and send this to your provider or platform team:",
+		"Reboot{on host}, and send this to your provider or platform team:",
 	.ask = "This guest's kernel dropped its TSC because it disagreed with the reference clock "
 	       "of the watchdog. Was the guest paused or migrated at that time, and is the TSC of "
 	       "the host synchronized and scaled for this guest? Can it be moved to another host?"};
@@ -168,12 +165,18 @@ static const struct advice_row find_which_clock = {.id = "find-which-clock",
 		"the lines with wd_nsec and cs_nsec hold both measurements.",
 	.steps = {REBOOT_STEPS}};
 
+static const struct step_row keep_recalibrate[] = {
+	KEEP_PARAMETER("tsc=recalibrate", "tsc.cfg"),
+	{0},
+};
+
 /* a7ec817d5542: it warns of more than 500 ppm, and leaves the stated rate in use. */
 static const struct advice_row recalibrate_tsc = {.id = "recalibrate-tsc",
 	.effort = EFFORT_UPDATE,
 	.when = {.unless = GUEST, .applies = is_rate_stated},
 	.text = "Boot with tsc=recalibrate{6.3}: the kernel then measures the rate that the TSC is "
-		"said to have, and warns in its log if that is wrong. If so, update the firmware."};
+		"said to have, and warns in its log if that is wrong. If so, update the firmware.",
+	.keep = keep_recalibrate};
 
 static void support_distrust(const struct view *view, struct cause *cause)
 {

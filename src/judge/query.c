@@ -139,6 +139,16 @@ bool boot_chose_current(const struct evidence *evidence)
 	return *evidence->clocksource.current && boot_has(evidence, parameter);
 }
 
+bool boot_choice_slows(const struct view *view)
+{
+	const struct evidence *evidence = view->evidence;
+	bool hidden = view->holds & NO_VDSO && view->holds & NO_VDSO_AT_BOOT &&
+	              vclock_name_has_no_mode(evidence->clocksource.current);
+
+	return boot_chose_current(evidence) && (hidden || view->holds & (FALLS_BACK | PLAIN)) &&
+	       !(view->holds & ON_KVM_CLOCK && boot_has(evidence, "no-kvmclock-vsyscall"));
+}
+
 static const struct kernel_log_line *find_from(
 	const struct kernel_log_evidence *log, size_t first, const char *text)
 {

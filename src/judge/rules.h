@@ -160,6 +160,12 @@ void view_begin(const struct evidence *evidence, struct view *view);
 /* All of it. */
 void view_make(const struct evidence *evidence, enum verdict_kind verdict, struct view *view);
 
+/*
+ * The clocksource= of the command line is what makes the calls fall back, or would where the vDSO
+ * is disabled besides: without it the kernel may choose another.
+ */
+bool boot_choice_slows(const struct view *view);
+
 struct verdict_row {
 	const char *id;
 	enum verdict_kind kind;
@@ -198,7 +204,7 @@ bool scope_applies(const struct scope *scope, const struct view *view);
 
 /*
  * Words in braces are replaced: {to} is the clocksource that the advice leads to, {from} the
- * current one, {boot} the boot parameters to remove, {Switch} "Switch" with where to do it,
+ * current one, {boot} the boot parameters to remove, {on host} where to do it from a container,
  * {move} the command that moves this cloud's guest to another host, {not tsc} a sentence on why
  * tsc is no way out, or nothing. On an older kernel, {5.2}, {5.8}, {5.16} and {6.3} are a remark on
  * what came with that one; on others they are nothing. A step, an undo or a keep that needs a word
@@ -225,7 +231,8 @@ enum effort {
 struct advice_row {
 	const char *id;
 	enum effort effort;
-	struct scope when;                              /* where its cause applies */
+	struct scope when; /* where its cause applies */
+	bool anywhere; /* no change of the host: in a container, too, the text is as it stands */
 	const char *(*target)(const struct view *view); /* gives {to}; NULL: does not apply */
 	const char *text;                               /* what to do, in a sentence or two */
 	struct step_row steps[STEP_ROW_MAX];            /* all of them, in this order */

@@ -220,7 +220,51 @@ static void in_a_container_advice_is_for_the_host(void **state)
 	fact_set_text(&evidence.host.container, "docker");
 	count = find(&evidence);
 	assert_true(is_found("switch-to-tsc", count));
-	assert_non_null(strstr(advice[0].text, "On the host"));
+	assert_non_null(strstr(advice[0].text, "On the host, outside this container, switch to"));
+	evidence_set_available(&evidence, "hpet acpi_pm");
+	evidence_add_log(&evidence,
+		"clocksource: timekeeping watchdog on CPU1: Marking clocksource "
+		"'tsc' as unstable because the skew is too large:");
+	find(&evidence);
+	assert_string_equal(advice[0].id, "ask-which-clock");
+	assert_non_null(strstr(advice[0].text, "Reboot, on the host outside this container"));
+	fact_set(&evidence.host.hypervisor.fact, FACT_ABSENT, "none");
+	find(&evidence);
+	assert_string_equal(advice[0].steps[0].command, "sudo reboot");
+	assert_non_null(strstr(advice[0].text, "On the host, outside this container, do not"));
+	fact_set_text(&evidence.host.container, "wsl");
+	find(&evidence);
+	assert_null(strstr(advice[0].text, "container"));
+}
+
+/* Where the vDSO is disabled, or kept from kvm-clock, the choice of the clocksource stays. */
+static void a_choice_at_boot_that_does_no_harm_stays(void **state)
+{
+	static const struct {
+		const char *clocksource, *boot, *to_remove;
+		bool has_vdso;
+	} choices[] = {
+		{"tsc", "clocksource=tsc vdso=0", "vdso=0", false},
+		{"hpet", "clocksource=hpet vdso=0", "clocksource=hpet vdso=0", false},
+		{"kvm-clock", "clocksource=kvm-clock no-kvmclock-vsyscall", "no-kvmclock-vsyscall",
+			true},
+		{"hpet", "clocksource=hpet", "clocksource=hpet", true},
+	};
+	static struct evidence evidence;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(choices); i++) {
+		char text[80];
+
+		evidence_make_falling_back(&evidence, choices[i].clocksource);
+		fact_set_text(&evidence.host.boot, choices[i].boot);
+		if (!choices[i].has_vdso)
+			fact_set(&evidence.vdso.fact, FACT_ABSENT, "no AT_SYSINFO_EHDR");
+		assert_true(find(&evidence) > 0);
+		snprintf(text, sizeof(text), "Remove %s from the kernel command line",
+			choices[i].to_remove);
+		assert_memory_equal(advice[0].text, text, strlen(text));
+	}
 }
 
 typedef void change(struct evidence *evidence);
@@ -543,6 +587,7 @@ int main(void)
 		cmocka_unit_test(requests_name_the_vendor_s_own_setting),
 		cmocka_unit_test(a_trusted_tsc_on_offer_is_advised),
 		cmocka_unit_test(in_a_container_advice_is_for_the_host),
+		cmocka_unit_test(a_choice_at_boot_that_does_no_harm_stays),
 		cmocka_unit_test(only_advisable_clocksources_are_advised),
 		cmocka_unit_test(forcing_is_never_advised),
 	};
