@@ -251,7 +251,9 @@ bool trace_host_by_tracepoints(const struct root *root, struct trace_evidence *t
 		trace->method = TRACE_BY_TRACEPOINTS;
 		fact_set(&trace->cpu_fact, FACT_ABSENT, "not counted for a whole host");
 		count_host(&count, limit_ns, stop, show);
-		trace_events_read(&count.events, trace->plan, &trace->counts);
+		error = trace_events_read(&count.events, trace->plan, &trace->counts);
+		if (error)
+			fact_set_errno(why, error, "reading the counters");
 	}
 	close_all(&count);
 	return !error;

@@ -171,20 +171,25 @@ static void settle_clocks(const struct trace_plan *plan, struct trace_counts *co
 	}
 }
 
-bool trace_events_read(const struct trace_events *events, const struct trace_plan *plan,
+int trace_events_read(const struct trace_events *events, const struct trace_plan *plan,
 	struct trace_counts *counts)
 {
 	for (size_t i = 0; i < events->count; i++) {
 		const struct trace_event *event = &events->list[i];
 		size_t row = event->row + (event->of_all_clocks ? TRACE_CLOCK_COUNT - 1 : 0);
 		uint64_t count;
+		ssize_t length = read(event->file, &count, sizeof(count));
 
-		if (read(event->file, &count, sizeof(count)) != sizeof(count))
-			return false;
+		if (length != sizeof(count)) {
+			int error = length < 0 ? errno : EIO;
+
+			*counts = (struct trace_counts){0};
+			return error;
+		}
 		counts->of[TRACE_NATIVE][row] += count;
 	}
 	settle_clocks(plan, counts);
-	return true;
+	return 0;
 }
 
 void trace_events_close(struct trace_events *events)
@@ -272,7 +277,9 @@ bool trace_run_by_tracepoints(const struct root *root, struct trace_evidence *tr
 	trace->method = TRACE_BY_TRACEPOINTS;
 	run_program(trace, run, &start);
 	trace_events_disable(&events);
-	trace_events_read(&events, trace->plan, &trace->counts);
+	error = trace_events_read(&events, trace->plan, &trace->counts);
+	if (error && !run->complaint.error)
+		run->complaint = (struct trace_complaint){.preparing = true, .error = error};
 	count_first_execve(trace->plan, &trace->counts);
 	trace_events_close(&events);
 	return true;
@@ -365,7 +372,9 @@ bool trace_attach_by_tracepoints(const struct root *root, struct trace_evidence 
 	}
 	trace->method = TRACE_BY_TRACEPOINTS;
 	count_process(trace, &events, limit_ns, stop);
-	trace_events_read(&events, trace->plan, &trace->counts);
+	error = trace_events_read(&events, trace->plan, &trace->counts);
+	if (error)
+		fact_set_errno(why, error, "reading the counters");
 	trace_events_close(&events);
-	return true;
+	return !error;
 }

@@ -40,8 +40,8 @@ int trace_events_open(
 void trace_events_enable(const struct trace_events *events);
 void trace_events_disable(const struct trace_events *events);
 
-/* Adds up what was counted. False: a counter could not be read. */
-bool trace_events_read(const struct trace_events *events, const struct trace_plan *plan,
+/* Adds up what was counted. 0, or an errno value if a counter could not be read: then nothing. */
+int trace_events_read(const struct trace_events *events, const struct trace_plan *plan,
 	struct trace_counts *counts);
 
 void trace_events_close(struct trace_events *events);

@@ -104,7 +104,7 @@ static int complain_of_program(const char *name, int status, int error)
 	return status;
 }
 
-/* What the child could not do, as its exit status. */
+/* What the child could not do, or we with its counts, as our exit status. */
 static int complain_of_start(const char *name, const struct trace_complaint *complaint)
 {
 	if (complaint->preparing) {
@@ -140,8 +140,10 @@ static int run_program(struct cli *cli, struct trace_evidence *trace)
 		cli_complain("cannot count: %s", why.reason);
 		return STATUS_TROUBLE;
 	}
-	if (run.complaint.error)
+	if (run.complaint.error) {
+		fact_set_errno(&trace->duration_fact, run.complaint.error, "the run");
 		return complain_of_start(cli->operands[0], &run.complaint);
+	}
 	return status_of(run.status);
 }
 
@@ -163,6 +165,7 @@ static int count_host(struct cli *cli, struct trace_evidence *trace)
 		progress_show, &why);
 	work_end();
 	if (!counted) {
+		fact_set(&trace->duration_fact, FACT_FAILED, "%s", why.reason);
 		cli_complain("cannot count on the whole host: %s", why.reason);
 		return STATUS_TROUBLE;
 	}
