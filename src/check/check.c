@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/confine.h"
+#include "base/file_names.h"
 #include "check.h"
 #include "collect.h"
 #include "commands.h"
@@ -25,8 +26,9 @@ enum {
 	NEEDS_ONE_HOST = 1 << 2, /* two would be two statuses, or each metric twice */
 };
 
-/* The exit status for this evidence; `file` as in struct check_report. */
-static int judge_and_print(struct cli *cli, const struct evidence *evidence, const char *file)
+/* The exit status for this evidence, of a file or, where that is NULL, of this host. */
+static int judge_and_print(
+	struct cli *cli, const struct evidence *evidence, const struct file_name *file)
 {
 	static struct diagnosis diagnosis;
 	static struct outcome outcome;
@@ -35,7 +37,8 @@ static int judge_and_print(struct cli *cli, const struct evidence *evidence, con
 		.diagnosis = &diagnosis,
 		.policy = &request->policy,
 		.outcome = &outcome,
-		.file = file};
+		.file = cli->operand_count > 1 ? file->file : NULL,
+		.name = file ? file->name : text_span("")};
 
 	if (!check_clocksources_exist(&request->policy, evidence))
 		return EXIT_TROUBLE;
@@ -67,8 +70,9 @@ static unsigned find_depth(const struct cli *cli)
 	return cli->depth;
 }
 
-static int check_file(struct cli *cli, const char *path)
+static int check_file(struct cli *cli, const struct file_name *file)
 {
+	const char *path = file->file;
 	static struct evidence evidence;
 	const struct check_request *request = cli->own;
 	struct fact why = {0};
@@ -79,21 +83,30 @@ static int check_file(struct cli *cli, const char *path)
 	}
 	if (request->identity && !fact_is_known(&evidence.host.name.fact))
 		cli_complain("%s: --include-identity: the document does not name its host", path);
-	return judge_and_print(cli, &evidence, cli->operand_count > 1 ? path : NULL);
+	return judge_and_print(cli, &evidence, file);
 }
 
 /* Returns the worst status. A document that cannot be read does not stop the others. */
 static int check_files(struct cli *cli)
 {
+	struct file_name *files = calloc(cli->operand_count, sizeof(*files));
 	int worst = EXIT_SUCCESS;
 
+	for (size_t i = 0; files && i < cli->operand_count; i++)
+		files[i].file = cli->operands[i];
+	if (!files || !file_names_find(files, cli->operand_count)) {
+		cli_complain("cannot name the files: out of memory");
+		free(files);
+		return EXIT_TROUBLE;
+	}
 	confine(cli->output);
 	cli->style.compact = cli->operand_count > 1;
 	for (size_t i = 0; i < cli->operand_count; i++) {
-		int status = check_file(cli, cli->operands[i]);
+		int status = check_file(cli, &files[i]);
 
 		worst = status > worst ? status : worst;
 	}
+	free(files);
 	return worst;
 }
 

@@ -128,29 +128,28 @@ void check_report_nagios_failure(const char *complaint, FILE *out)
 /* ---- a line ---- */
 
 /* A word, maybe a file's name, and the blank after it: blanks within would shift the columns. */
-static int write_word(FILE *out, int width, const char *word)
+static int write_word(FILE *out, int width, struct span word)
 {
 	char harmless[PATH_MAX];
 	int column = 0;
 
-	text_copy_span(harmless, sizeof(harmless), text_span(*word ? word : "-"));
-	for (word = harmless; *word; word++, column++)
-		fputc(*word == ' ' ? '_' : *word, out);
+	text_copy_span(harmless, sizeof(harmless), word.length ? word : text_span("-"));
+	for (; harmless[column]; column++)
+		fputc(harmless[column] == ' ' ? '_' : harmless[column], out);
 	return column + fprintf(out, "%*s", column < width ? width - column + 1 : 1, "");
 }
 
-static const char *known(const struct fact *fact, const char *value)
+static struct span known(const struct fact *fact, const char *value)
 {
-	return fact_is_known(fact) ? value : "";
+	return text_span(fact_is_known(fact) ? value : "");
 }
 
-static const char *find_name(const struct check_report *report)
+/* As fleet names hosts: by the document, or else by its file. */
+static struct span find_name(const struct check_report *report)
 {
 	const struct text_fact *name = &report->evidence->host.name;
 
-	if (!fact_is_known(&name->fact) && report->file)
-		return report->file;
-	return known(&name->fact, name->value);
+	return fact_is_known(&name->fact) ? text_span(name->value) : report->name;
 }
 
 /* The kernel is cut where the line would not fit a terminal, but not below its version. */
@@ -177,11 +176,12 @@ bool check_report_line(const void *result, const struct style *style, FILE *out)
 	if (diagnosis->cost.known)
 		wrap_ns(diagnosis->cost.call_ns, ns);
 	column = write_word(out, 16, find_name(report));
-	column += write_word(out, 8, verdict_name(diagnosis->verdict.kind));
+	column += write_word(out, 8, text_span(verdict_name(diagnosis->verdict.kind)));
 	column += write_word(out, 9, known(&clocksource->current_fact, clocksource->current));
-	column += write_word(out, 7, describe_mode(&evidence->vclock));
+	column += write_word(out, 7, text_span(describe_mode(&evidence->vclock)));
 	column += fprintf(out, "%7s ", ns);
-	column += write_word(out, 0, diagnosis->cause_count ? diagnosis->causes[0].id : "");
+	column += write_word(
+		out, 0, text_span(diagnosis->cause_count ? diagnosis->causes[0].id : ""));
 	write_kernel(out, column, &evidence->host.kernel);
 	for (size_t i = 0; i < report->outcome->count; i++) {
 		if (report->outcome->requirements[i].answer == POLICY_MET)

@@ -18,6 +18,7 @@ struct check_report {
 	const struct policy *policy;
 	const struct outcome *outcome;
 	const char *file; /* one of several documents that were read; NULL: not such a one */
+	struct span name; /* of the document's file, short; empty: of no file */
 };
 
 /* ---- the formats, which take a struct check_report ---- */
