@@ -180,7 +180,11 @@ static bool take_deciding(struct cli *cli, struct span word)
 		if (name == clock)
 			nearest_try(&nearest, short_name(clock), name);
 	}
-	complain_of_name("--deciding", "call or clock", word, &nearest);
+	if (text_equals(word, "clock_gettime"))
+		cli_complain_usage("--deciding: 'clock_gettime' names no clock; give that instead, "
+				   "such as CLOCK_BOOTTIME");
+	else
+		complain_of_name("--deciding", "call or clock", word, &nearest);
 	return false;
 }
 
