@@ -271,6 +271,6 @@ bool bench_report_text(const void *result, const struct style *style, FILE *out)
 		write_clocks(bench, out);
 	else if (bench->row_count && report->noise.quiet) /* else there is no room */
 		wrap_print(out, "more", HEADING_INDENT,
-			"-v measures all calls, and shows the baselines and the clocks");
+			"-v shows all calls unless selected, the baselines and the clocks");
 	return true;
 }

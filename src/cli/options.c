@@ -288,6 +288,18 @@ static bool has_option(const struct command *command, int id)
 	return false;
 }
 
+/* Whether the word is a long option with a single dash, "-help": letters to getopt_long(). */
+static bool lacks_a_dash(const char *word)
+{
+	const struct option_row *row;
+
+	for (size_t at = 0; word && *word == '-' && (row = row_at(known.command, &at));) {
+		if (row->help && strcmp(row->name, word + 1) == 0)
+			return true;
+	}
+	return false;
+}
+
 /*
  * optopt is an unknown letter, negative beyond ASCII, or the id of an option whose value is missing
  * or not allowed, or 0 for an unknown name. The word before optind is the option's, except for a
@@ -296,11 +308,14 @@ static bool has_option(const struct command *command, int id)
 static bool complain_of_option(int found, char **argv)
 {
 	const char *word = argv[optind - 1];
+	const char *cluster = lacks_a_dash(argv[optind]) ? argv[optind] : word;
 	const char letter[] = {'-', (char)optopt, '\0'};
 
 	if (found == ':')
 		cli_complain_usage(
 			"option '%s' needs a value", strncmp(word, "--", 2) == 0 ? word : letter);
+	else if (lacks_a_dash(cluster))
+		cli_complain("unknown option '%s'; did you mean '-%s'?", cluster, cluster);
 	else if (optopt != 0 && !has_option(known.command, optopt))
 		cli_complain_usage("unknown option '%s'", letter);
 	else
