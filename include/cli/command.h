@@ -92,8 +92,8 @@ struct command {
 	bool never_verbose;   /* it has no more details: no --verbose */
 	int trouble;          /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
 	/*
-	 * It needs root's capabilities while it runs. Without it, it has those to read files,
-	 * which it gives up by privileges_limit() before it measures.
+	 * The command needs root's capabilities while it runs. Another one has those to read
+	 * files, which it gives up by privileges_limit() before it measures.
 	 */
 	bool privileged;
 	bool runs_program; /* of the user's, which gets root's capabilities back */

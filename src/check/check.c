@@ -111,8 +111,8 @@ static int check_files(struct cli *cli)
 }
 
 /*
- * Of a check that is interrupted only the kernel log is left out: the rest ends within moments,
- * and its children with it.
+ * An interrupted check leaves out the kernel log only: the rest ends within moments, and its
+ * children with it.
  */
 static int check_run(struct cli *cli)
 {

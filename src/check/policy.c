@@ -101,7 +101,7 @@ static void judge_clocksource(const struct policy *policy,
 
 /* ---- --deciding ---- */
 
-/* Those that entered the kernel, by name; empty: none did. */
+/* Lists the deciding calls that entered the kernel by name; empty: none did. */
 static void list_entering(const struct evidence *evidence, char list[REQUIREMENT_SIZE])
 {
 	*list = '\0';

@@ -65,7 +65,7 @@ void check_report_write_file(const struct check_report *report, FILE *out)
 	fprintf(out, "%s==> %s <==\n", ftell(out) > 0 ? "\n" : "", name);
 }
 
-/* Those that the exit status follows from, or the others. */
+/* Writes the requirements that settle the exit status, or the others. */
 static void write_requirements(const struct screen *screen, bool settling, bool color)
 {
 	static const struct heading answers[] = {

@@ -230,7 +230,7 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 		cli_complain("cannot open /dev/null: %s", strerror(errno));
 		return EXIT_TROUBLE;
 	}
-	/* It reads and writes any file that it is told to. */
+	/* The program reads and writes any file that the command line names. */
 	if (getauxval(AT_SECURE)) {
 		cli_complain(
 			"refusing to run with the set-user-ID bit, the set-group-ID bit or file "

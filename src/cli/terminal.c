@@ -138,7 +138,7 @@ static volatile sig_atomic_t caught;
 static volatile int64_t first_ns;
 static pid_t watching; /* children inherit the handler, but the terminal is not theirs */
 
-/* Nothing but system calls, and errno as it was. */
+/* A signal handler: makes system calls only, and leaves errno unchanged. */
 static void take_signal(int number)
 {
 	int error = errno;
@@ -153,7 +153,7 @@ static void take_signal(int number)
 		if (progress.on_screen && getpid() == watching &&
 			write(STDERR_FILENO, ERASE_LINE, sizeof(ERASE_LINE) - 1) < 0)
 			progress.on_screen = false;
-		/* It is blocked until we return, and then ends the process. */
+		/* The signal is blocked until we return, and then ends the process. */
 		signal(number, SIG_DFL);
 		raise(number);
 	}

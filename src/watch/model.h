@@ -80,8 +80,8 @@ struct watch_event {
 void watch_event_take(const struct root *root, struct watch_event *event);
 
 /*
- * Of the lines that are newer than all in `before`, the first that gives a reason, else the first:
- * "Switched to clocksource" says only what is known anyway.
+ * Finds the line that explains a change: the first that is newer than all in `before` and gives
+ * a reason, else the first newer one. "Switched to clocksource" says only what is known anyway.
  */
 void watch_log_find(const struct kernel_log_evidence *before, const struct kernel_log_evidence *now,
 	struct watch_log_line *line);
