@@ -62,10 +62,21 @@ static void write_item(FILE *out, const char *label, const char *text)
 		fprintf(out, "- **%s**: %s\n", label, text);
 }
 
+/* As code: what a host or a document says of itself is no Markdown or HTML of ours. */
+static void write_code(FILE *out, const char *label, const char *text)
+{
+	fprintf(out, "- **%s**: `", label);
+	for (; *text; text++)
+		fputc(*text == '`' ? '\'' : *text, out);
+	fputs("`\n", out);
+}
+
 static void write_text_fact(const struct text_fact *fact, const char *label, FILE *out)
 {
-	if (fact_is_known(&fact->fact))
-		write_item(out, label, *fact->value ? fact->value : "none");
+	if (fact_is_known(&fact->fact) && *fact->value)
+		write_code(out, label, fact->value);
+	else if (fact_is_known(&fact->fact))
+		write_item(out, label, "none");
 	else if (fact->fact.state != FACT_UNREAD)
 		fprintf(out, "- **%s**: %s (%s)\n", label,
 			fact->fact.state == FACT_ABSENT ? "none" : "unknown", fact->fact.reason);

@@ -130,7 +130,7 @@ static void take_model(struct span cpuinfo, struct text_fact *model)
 	char text[FACT_TEXT_SIZE] = "", number[32];
 	size_t used = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(keys) && used < sizeof(text); i++) {
 		struct span value;
 
 		if (!text_find_value(cpuinfo, keys[i], &value))

@@ -2,10 +2,15 @@
 /* The hosts of a fleet for a spreadsheet: RFC 4180, but lines end as they do on this system. */
 #include "report.h"
 
-/* Texts are printable ASCII by now. */
+#include <string.h>
+
+/*
+ * Texts are printable ASCII by now. Spreadsheets take one that begins with these for a formula,
+ * which a host name in a document of others may be.
+ */
 static void write_text(const char *text, FILE *out)
 {
-	fputc('"', out);
+	fputs(*text && strchr("=+-@", *text) ? "\"'" : "\"", out);
 	for (; *text; text++) {
 		if (*text == '"')
 			fputc('"', out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests of check/monitoring and check/prometheus: whatever is in the evidence, what is printed
- * keeps the form that its readers parse.
+ * Tests of check/monitoring, check/prometheus and check/markdown: whatever is in the evidence, what
+ * is printed keeps the form that its readers parse.
  */
 #include <regex.h>
 #include <stdlib.h>
@@ -117,6 +117,19 @@ static void a_line_has_nothing_of_a_file_name_that_drives_a_terminal(void **stat
 	free(text);
 }
 
+/* A report is pasted into tickets and wikis. */
+static void a_report_has_what_a_host_says_of_itself_as_code(void **state)
+{
+	char *text;
+
+	(void)state;
+	evidence_make_healthy(&evidence);
+	fact_set_text(&evidence.host.cpu, "`<img src=x> [a](b)");
+	text = print(check_report_markdown);
+	assert_non_null(strstr(text, "- **CPU**: `'<img src=x> [a](b)`\n"));
+	free(text);
+}
+
 static void each_metric_is_a_valid_sample_below_its_type(void **state)
 {
 	struct dice dice = dice_start();
@@ -166,6 +179,7 @@ int main(void)
 		cmocka_unit_test(a_status_line_has_one_bar_and_valid_perfdata),
 		cmocka_unit_test(a_line_has_its_columns_whatever_is_in_them),
 		cmocka_unit_test(a_line_has_nothing_of_a_file_name_that_drives_a_terminal),
+		cmocka_unit_test(a_report_has_what_a_host_says_of_itself_as_code),
 		cmocka_unit_test(each_metric_is_a_valid_sample_below_its_type),
 		cmocka_unit_test(states_are_those_of_a_plugin),
 	};

@@ -313,6 +313,28 @@ static void csv_quotes_what_is_in_names(void **state)
 	free(text);
 }
 
+/* CWE-1236: a spreadsheet would run it. */
+static void csv_has_no_formulas(void **state)
+{
+	static const char *const names[] = {"=cmd|'calc'!A1", "+1", "-1", "@SUM(A1)"};
+	struct fleet_report report = {.fleet = &fleet};
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		add_healthy(names[i]);
+	assert_true(fleet_sum(&fleet));
+	text = unit_print(fleet_report_csv, &report);
+	for (size_t i = 0; i < 4; i++) {
+		char field[32];
+
+		snprintf(field, sizeof(field), "\n\"'%s\",", names[i]);
+		if (!strstr(text, field))
+			fail_msg("no '%s' in '%s'", field + 1, text);
+	}
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -328,6 +350,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			any_fleet_fits_the_terminal_and_is_json, start, end),
 		cmocka_unit_test_setup_teardown(csv_quotes_what_is_in_names, start, end),
+		cmocka_unit_test_setup_teardown(csv_has_no_formulas, start, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) +
