@@ -118,7 +118,8 @@ static const struct advice_row boot_without_watchdog = {.id = "boot-without-watc
 
 static const struct advice_row reboot_to_tsc = {.id = "reboot-to-tsc",
 	.effort = EFFORT_UPDATE,
-	.text = "Reboot to get tsc back; boot with tsc=nowatchdog{5.2} to keep it.{5.16}",
+	.text = "Reboot to get tsc back; if the TSCs agree, boot with tsc=nowatchdog{5.2} to keep "
+		"it.{5.16}",
 	.steps = {REBOOT_STEPS},
 	.keep = keep_nowatchdog,
 	.risk = NO_WATCHDOG_RISK};
