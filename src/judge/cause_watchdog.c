@@ -152,8 +152,8 @@ const struct advice_row advice_ask_about_unstable_tsc = {.id = "ask-about-unstab
 static const struct advice_row ask_which_clock = {.id = "ask-which-clock",
 	.effort = EFFORT_ASK,
 	.when = {.needs = GUEST},
-	.text = "Do not force the TSC before it is known which of the two clocks was wrong. "
-		"Reboot{on host}, and send this to your provider or platform team:",
+	.text = "Do not force the TSC before it is known whether it or its reference clock was "
+		"wrong. Reboot{on host}, and send this to your provider or platform team:",
 	.ask = "This guest's kernel dropped its TSC because it disagreed with the reference clock "
 	       "of the watchdog. Was the guest paused or migrated at that time, and is the TSC of "
 	       "the host synchronized and scaled for this guest? Can it be moved to another host?"};
@@ -161,9 +161,9 @@ static const struct advice_row ask_which_clock = {.id = "ask-which-clock",
 static const struct advice_row find_which_clock = {.id = "find-which-clock",
 	.effort = EFFORT_UPDATE,
 	.when = {.unless = GUEST},
-	.text = "Do not force the TSC before it is known which of the two clocks was wrong. "
-		"Reboot, update the firmware, and look at the kernel log when it happens again: "
-		"the lines with wd_nsec and cs_nsec hold both measurements.",
+	.text = "Do not force the TSC before it is known whether it or its reference clock was "
+		"wrong. Reboot, update the firmware, and look at the kernel log when it happens "
+		"again: the lines with wd_nsec and cs_nsec hold both measurements.",
 	.steps = {REBOOT_STEPS}};
 
 static const struct step_row keep_recalibrate[] = {
