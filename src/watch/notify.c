@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 void watch_notify(const struct watch_event *event)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
+	static const struct timeval patience = {.tv_sec = 1};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	size_t length = path ? strlen(path) : 0;
 	char state[WATCH_STATE_SIZE], message[WATCH_STATE_SIZE + 64];
@@ -28,6 +30,8 @@ void watch_notify(const struct watch_event *event)
 	file = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (file < 0)
 		return;
+	/* A receiver that does not read must not keep us from watching, nor from ending. */
+	setsockopt(file, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	sendto(file, message, (size_t)size, MSG_NOSIGNAL, (struct sockaddr *)&address,
 		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
 	close(file);

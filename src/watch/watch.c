@@ -32,6 +32,9 @@
 /* A clocksource that changes during the check is checked again. */
 #define FIND_TRIES 3
 
+/* How long a write may take once a signal came. */
+#define PATIENCE_S 2
+
 enum own_option { OPTION_INTERVAL = OPTION_OWN, OPTION_EXEC };
 
 struct request {
@@ -39,6 +42,11 @@ struct request {
 	int64_t duration_ns; /* 0: not given */
 	const char *program; /* NULL: none */
 };
+
+static const int signals[] = {SIGINT, SIGTERM};
+
+/* The first of them that came; 0: none. */
+static volatile sig_atomic_t caught;
 
 /* Why the sleep ended. */
 enum wake { WAKE_CHANGE, WAKE_SIGNAL, WAKE_TIME_OVER };
@@ -55,7 +63,6 @@ struct watch {
 	struct watch_counts counts;
 	sigset_t stops;
 	int64_t left_ns; /* of --duration */
-	int signal;      /* that ended the sleep */
 	enum wake wake;
 	struct watch_check checks[2], *now;
 };
@@ -156,9 +163,13 @@ static void sleep_until_wake(void *argument)
 		struct timespec pause = {.tv_sec = (time_t)(pause_ns / NS_PER_SECOND),
 			.tv_nsec = (long)(pause_ns % NS_PER_SECOND)};
 
-		watch->signal = sigtimedwait(&watch->stops, NULL, &pause);
+		if (!caught) {
+			int number = sigtimedwait(&watch->stops, NULL, &pause);
+
+			caught = number > 0 ? number : 0;
+		}
 		watch->wake = WAKE_SIGNAL;
-		if (watch->signal > 0)
+		if (caught)
 			return;
 		watch->counts.wakeups++;
 		watch->wake = WAKE_CHANGE;
@@ -174,6 +185,53 @@ static void sleep_until_wake(void *argument)
 
 /* ---- events ---- */
 
+/*
+ * Signals end a write that waits for a reader as well. Were the write alone interrupted, a signal
+ * just before it would be lost: from the first signal on there is a time limit.
+ */
+static void note_stop(int number)
+{
+	if (caught)
+		return;
+	caught = number;
+	alarm(PATIENCE_S);
+}
+
+/* By the signal, and without the last line. */
+static void give_up(int number)
+{
+	(void)number;
+	signal(caught, SIG_DFL);
+	raise(caught);
+}
+
+static void handle_stops(const sigset_t *stops, void (*handler)(int number))
+{
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+		if (sigismember(stops, signals[i]))
+			signal(signals[i], handler);
+	}
+}
+
+/* The children of a check do not inherit the handlers. */
+static bool flush(struct cli *cli, const struct watch *watch)
+{
+	sigset_t taken = watch->stops, before;
+	bool flushed;
+
+	sigaddset(&taken, SIGALRM);
+	signal(SIGALRM, give_up);
+	handle_stops(&watch->stops, note_stop);
+	if (caught)
+		alarm(PATIENCE_S);
+	sigprocmask(SIG_UNBLOCK, &taken, &before);
+	flushed = cli_flush(cli);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	alarm(0);
+	handle_stops(&watch->stops, SIG_DFL);
+	return flushed;
+}
+
 /* False if it could not be written. */
 static bool report_event(struct cli *cli, struct watch *watch, struct watch_event *event)
 {
@@ -185,7 +243,7 @@ static bool report_event(struct cli *cli, struct watch *watch, struct watch_even
 	event->page = watch->page;
 	event->interval_s = (double)watch->request->interval_ns / NS_PER_SECOND;
 	event->counts = watch->counts;
-	return cli_print(cli, event) && cli_flush(cli);
+	return cli_print(cli, event) && flush(cli, watch);
 }
 
 static void run_hook(const struct watch *watch, const struct watch_event *event)
@@ -244,12 +302,11 @@ static bool report_end(struct cli *cli, struct watch *watch)
 /* ---- the run ---- */
 
 /*
- * Blocked throughout: a signal during a check ends us after it. One that our parent ignores, as a
- * shell does for what it runs in the background, stays ignored.
+ * Blocked but while it writes: a signal during a check ends us after it. One that our parent
+ * ignores, as a shell does for what it runs in the background, stays ignored.
  */
 static void block_stops(sigset_t *stops)
 {
-	static const int signals[] = {SIGINT, SIGTERM};
 	struct sigaction before;
 
 	sigemptyset(stops);
@@ -302,7 +359,7 @@ static int run(struct cli *cli)
 	vdso_collect(&cli->root, &vdso, &watch.vdso);
 	if (!watch_until_end(cli, &watch))
 		return cli_trouble(cli);
-	if (watch.wake == WAKE_SIGNAL && watch.signal == SIGINT)
+	if (watch.wake == WAKE_SIGNAL && caught == SIGINT)
 		cli->signal = SIGINT;
 	if (watch.wake == WAKE_SIGNAL)
 		return EXIT_SUCCESS;
