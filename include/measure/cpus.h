@@ -16,7 +16,16 @@
  */
 size_t cpus_list(int *cpus, size_t max);
 
-/* Pins the process to one CPU; false if that is refused. */
+/*
+ * Keeps at most `most` of them, evenly spread: neighbours may be threads of one core. Returns how
+ * many are left.
+ */
+size_t cpus_spread(int *cpus, size_t count, size_t most);
+
+/* Restricts the process to these CPUs; false if that is refused. */
+bool cpus_use(const int *cpus, size_t count);
+
+/* Pins it to one. */
 bool cpus_pin(int cpu);
 
 /*

@@ -205,21 +205,6 @@ size_t candidate_warp_cpus(const char *name, size_t allowed)
 	return is_device && allowed > DEVICE_CPUS_MANY ? DEVICE_CPUS_FEW : allowed;
 }
 
-/* Evenly spread: neighbours may share a core. The rest of the worker's life is on these. */
-static void use_few_cpus(const int *cpus, size_t count, size_t few)
-{
-	cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
-	size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
-
-	if (!set)
-		return;
-	CPU_ZERO_S(size, set);
-	for (size_t i = 0; i < few; i++)
-		CPU_SET_S((size_t)cpus[i * count / few], size, set);
-	sched_setaffinity(0, size, set);
-	CPU_FREE(set);
-}
-
 static void measure_warps(const struct candidate_setup *setup, struct candidate *candidate)
 {
 	static int cpus[CPUS_MAX];
@@ -228,8 +213,9 @@ static void measure_warps(const struct candidate_setup *setup, struct candidate 
 
 	candidate->warp_allowed = cpus_list(cpus, CPUS_MAX);
 	few = candidate_warp_cpus(candidate->name, candidate->warp_allowed);
+	/* For the rest of the worker's life. */
 	if (few < candidate->warp_allowed)
-		use_few_cpus(cpus, candidate->warp_allowed, few);
+		cpus_use(cpus, cpus_spread(cpus, candidate->warp_allowed, few));
 	warp_measure(setup->calls, &warp, &candidate->warp);
 	warp_release(&candidate->warp);
 }

@@ -27,19 +27,34 @@ size_t cpus_list(int *cpus, size_t max)
 	return count;
 }
 
-bool cpus_pin(int cpu)
+size_t cpus_spread(int *cpus, size_t count, size_t most)
+{
+	size_t few = count < most ? count : most;
+
+	for (size_t i = 0; i < few; i++)
+		cpus[i] = cpus[i * count / few];
+	return few;
+}
+
+bool cpus_use(const int *cpus, size_t count)
 {
 	size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
 	cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
-	bool pinned;
+	bool done;
 
 	if (!set)
 		return false;
 	CPU_ZERO_S(size, set);
-	CPU_SET_S((size_t)cpu, size, set);
-	pinned = sched_setaffinity(0, size, set) == 0;
+	for (size_t i = 0; i < count; i++)
+		CPU_SET_S((size_t)cpus[i], size, set);
+	done = sched_setaffinity(0, size, set) == 0;
 	CPU_FREE(set);
-	return pinned;
+	return done;
+}
+
+bool cpus_pin(int cpu)
+{
+	return cpus_use(&cpu, 1);
 }
 
 /* The CPU by system call: the vDSO may be what is broken. */

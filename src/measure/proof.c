@@ -78,14 +78,13 @@ void proof_run_try_raw(struct proof_run *run)
 void proof_run_all(struct proof_run *run, proof_run_make *make)
 {
 	static int cpus[CPUS_MAX];
-	size_t allowed = cpus_list(cpus, CPUS_MAX);
-	size_t used = allowed < PROOF_CPUS_MAX ? allowed : PROOF_CPUS_MAX;
+	size_t used = cpus_spread(cpus, cpus_list(cpus, CPUS_MAX), PROOF_CPUS_MAX);
 	uint32_t done = 0;
 
 	for (size_t i = 0; i < used; i++) {
 		uint32_t until = (uint32_t)((i + 1) * PROOF_CALLS / used);
 
-		if (!cpus_pin(cpus[i * allowed / used]))
+		if (!cpus_pin(cpus[i]))
 			break;
 		run_here(run, make, until - done);
 		run->evidence.proof.cpus++;

@@ -63,10 +63,8 @@ void warp_measure(
 
 	*warp = (struct warp_evidence){.fact.state = FACT_UNREAD};
 	warp->allowed = cpus_list(cpus, CPUS_MAX);
-	warp->cpu_count = warp->allowed < WARP_CPU_MAX ? warp->allowed : WARP_CPU_MAX;
-	/* Evenly spread: neighbours may be threads of one core, whose counter is the same. */
-	for (size_t i = 0; i < warp->cpu_count; i++)
-		warp->cpus[i] = cpus[i * warp->allowed / warp->cpu_count];
+	warp->cpu_count = cpus_spread(cpus, warp->allowed, WARP_CPU_MAX);
+	memcpy(warp->cpus, cpus, warp->cpu_count * sizeof(*cpus));
 	if (!warp->cpu_count) {
 		fact_set(&warp->fact, FACT_FAILED,
 			"cannot read which CPUs are available to this process");

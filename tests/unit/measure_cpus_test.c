@@ -33,6 +33,18 @@ static void no_more_are_listed_than_there_is_room_for(void **state)
 	assert_int_equal(room[1], -1);
 }
 
+static void a_spread_list_keeps_the_first_of_each_part(void **state)
+{
+	int ten[] = {0, 1, 2, 3, 4, 5, 8, 9, 10, 11};
+
+	(void)state;
+	assert_int_equal(cpus_spread(ten, 10, 20), 10);
+	assert_int_equal(ten[9], 11);
+	assert_int_equal(cpus_spread(ten, 10, 4), 4);
+	assert_true(ten[0] == 0 && ten[1] == 2 && ten[2] == 5 && ten[3] == 9);
+	assert_int_equal(cpus_spread(ten, 0, 4), 0);
+}
+
 struct visit {
 	size_t count;
 	size_t reached;
@@ -73,6 +85,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_list_has_the_allowed_cpus_in_order),
+		cmocka_unit_test(a_spread_list_keeps_the_first_of_each_part),
 		cmocka_unit_test(no_more_are_listed_than_there_is_room_for),
 		cmocka_unit_test(every_listed_cpu_can_be_reached),
 		cmocka_unit_test(a_missing_cpu_is_refused),
