@@ -74,7 +74,7 @@ struct saved {
 
 struct copy {
 	const struct vdso_image *vdso;
-	struct copy_evidence *answer; /* shared with the parent */
+	struct copy_evidence answer;
 	size_t page_size;
 	uintptr_t from;       /* where the region begins that is copied */
 	size_t size;          /* bytes */
@@ -259,7 +259,7 @@ static bool may_be_mode(const struct copy *copy, size_t at)
 	/* The sequence of a time namespace's page, always 1, stands before its mode. */
 	if (*word_at(copy, at + sizeof(uint32_t)) == VCLOCK_MODE_TIMENS)
 		return false;
-	if (copy->answer->falls_back)
+	if (copy->answer.falls_back)
 		return value < VVAR_MODE_MAX && value != COUNTER_MODE;
 	return value > 0 && value < VVAR_MODE_MAX;
 }
@@ -275,13 +275,13 @@ static void try_word(struct copy *copy, size_t at, bool with_scale)
 	saved->word = word_at(copy, at);
 	if (with_scale)
 		set_scale(saved->scale);
-	*saved->word = copy->answer->falls_back ? COUNTER_MODE : VCLOCK_MODE_NONE;
+	*saved->word = copy->answer.falls_back ? COUNTER_MODE : VCLOCK_MODE_NONE;
 	/* Only the effect counts: both clocks change, from served to falling back or back. */
-	if (is_served(copy, REALTIME) == copy->answer->falls_back &&
-		is_served(copy, MONOTONIC) == copy->answer->falls_back) {
+	if (is_served(copy, REALTIME) == copy->answer.falls_back &&
+		is_served(copy, MONOTONIC) == copy->answer.falls_back) {
 		copy->found++;
 		copy->found_at = at;
-		copy->answer->mode = saved->value;
+		copy->answer.mode = saved->value;
 	}
 	restore(copy);
 }
@@ -324,7 +324,7 @@ static void try_hinted(void *argument)
 {
 	struct copy *copy = argument;
 
-	try_word(copy, copy->hint, copy->answer->falls_back);
+	try_word(copy, copy->hint, copy->answer.falls_back);
 }
 
 /* Where the table of layouts has found the mode, its word is tried alone, if it was copied. */
@@ -345,7 +345,7 @@ static bool try_hint(struct copy *copy)
 
 static void find_mode(struct copy *copy)
 {
-	struct copy_evidence *answer = copy->answer;
+	struct copy_evidence *answer = &copy->answer;
 
 	answer->falls_back = !is_served(copy, REALTIME);
 	if (is_served(copy, MONOTONIC) == answer->falls_back) {
@@ -402,7 +402,7 @@ static void measure_price(void *argument)
 
 static void find_price(struct copy *copy)
 {
-	struct copy_evidence *answer = copy->answer;
+	struct copy_evidence *answer = &copy->answer;
 	int signal;
 
 	set_scale(scale_at(copy, copy->found_at));
@@ -436,7 +436,7 @@ static bool take_calls(struct copy *copy, const struct call_table *calls)
 static void run(void *argument)
 {
 	struct copy *copy = argument;
-	struct copy_evidence *answer = copy->answer;
+	struct copy_evidence *answer = &copy->answer;
 
 	counter_probe(&answer->what_if_fact);
 	copy->has_counter = fact_is_known(&answer->what_if_fact);
@@ -463,21 +463,18 @@ void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
 	struct fact why = {0};
 
 	*answer = (struct copy_evidence){.fact.state = FACT_UNREAD};
-	if (!COUNTER_MODE)
+	if (!COUNTER_MODE) {
 		fact_set(&why, FACT_ABSENT, "the vDSO is copied on x86 and arm64 only");
-	else if (!vdso->base || !take_calls(&copy, calls))
+	} else if (!vdso->base || !take_calls(&copy, calls)) {
 		fact_set(&why, FACT_ABSENT, "no vDSO function to copy");
-	else
-		copy.answer = child_share(sizeof(*copy.answer), &why);
-	if (copy.answer) {
+	} else {
 		copy.from = vdso->base - VVAR_PAGES_BEFORE * copy.page_size;
 		copy.size = VVAR_PAGES_BEFORE * copy.page_size + vdso->size +
 		            VVAR_PAGES_AFTER * copy.page_size;
 		if (vclock->how == VCLOCK_READ)
 			copy.hint = (size_t)(vclock->at + (int64_t)(vdso->base - copy.from));
-		if (child_run(run, &copy, deadline, &why))
-			*answer = *copy.answer;
-		child_unshare(copy.answer, sizeof(*copy.answer));
+		if (child_compute(run, &copy, sizeof(copy), deadline, &why))
+			*answer = copy.answer;
 	}
 	if (!fact_is_known(&answer->fact)) {
 		if (answer->fact.state == FACT_UNREAD)
