@@ -37,6 +37,9 @@ bool text_starts(struct span span, const char *prefix);
 /* Takes this text off the front of the span; false, and the span untouched, if it is not there. */
 bool text_take_prefix(struct span *span, const char *prefix);
 
+/* The same at the end of the span. */
+bool text_take_suffix(struct span *span, const char *suffix);
+
 /* True if the text occurs anywhere in the span. */
 bool text_contains(struct span span, const char *text);
 

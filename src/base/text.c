@@ -57,6 +57,16 @@ bool text_take_prefix(struct span *span, const char *prefix)
 	return true;
 }
 
+bool text_take_suffix(struct span *span, const char *suffix)
+{
+	size_t length = strlen(suffix);
+
+	if (length > span->length || memcmp(span->at + span->length - length, suffix, length) != 0)
+		return false;
+	span->length -= length;
+	return true;
+}
+
 bool text_contains(struct span span, const char *text)
 {
 	return memmem(span.at, span.length, text, strlen(text)) != NULL;

@@ -81,9 +81,9 @@ const struct option_row *operand_row(const struct command *command)
 
 static bool is_file_name(const char *word)
 {
-	size_t length = strlen(word);
+	struct span name = text_span(word);
 
-	return strchr(word, '/') || (length > 5 && strcmp(word + length - 5, ".json") == 0);
+	return strchr(word, '/') || (text_take_suffix(&name, ".json") && name.length);
 }
 
 static void complain_of_command(const char *word)

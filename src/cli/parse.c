@@ -45,15 +45,9 @@ static const struct unit time_units[] = {
 /* Takes the unit off the text's end: the first of the table that is there. */
 static int64_t take_unit(struct span *text, const struct unit *unit)
 {
-	for (;; unit++) {
-		size_t length = strlen(unit->name);
-
-		if (text->length < length ||
-			memcmp(text->at + text->length - length, unit->name, length) != 0)
-			continue;
-		text->length -= length;
-		return unit->value;
-	}
+	while (!text_take_suffix(text, unit->name))
+		unit++;
+	return unit->value;
 }
 
 bool parse_count(struct span text, uint64_t *count)
@@ -114,8 +108,7 @@ bool take_rate(const char *option, const char *value, double *rate)
 	struct span text = text_span(value);
 	uint64_t count;
 
-	if (text.length > 2 && strcmp(value + text.length - 2, "/s") == 0)
-		text.length -= 2;
+	text_take_suffix(&text, "/s");
 	if (!take_count(option, text, "calls per second from 1 to 1000G, such as 485000 or 485k",
 		    &count))
 		return false;

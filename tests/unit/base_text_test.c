@@ -45,6 +45,8 @@ static void whole_words_are_not_parts_of_words(void **state)
 	assert_false(text_contains((struct span){"tsc", 2}, "tsc"));
 	assert_false(text_take_prefix(&page, "tsc"));
 	assert_true(text_take_prefix(&page, "hyperv_") && text_starts(page, "clocksource"));
+	assert_false(text_take_suffix(&page, "hyperv_clocksource_tsc_page"));
+	assert_true(text_take_suffix(&page, "_tsc_page") && text_equals(page, "clocksource"));
 }
 
 static void blanks_and_nul_are_trimmed(void **state)
