@@ -40,15 +40,8 @@ struct verdict {
 
 void verdict_find(const struct evidence *evidence, struct verdict *verdict);
 
-/*
- * Whether timing alone shows that the deciding calls are served by the vDSO: their batch p99
- * is well below what the cheapest system call takes at the least.
- */
-bool verdict_timing_clears(const struct evidence *evidence);
-
 /* "ok", "fallback", "slow", "unknown"; of all, ended by NULL. */
 extern const char *const verdict_names[];
-const char *verdict_name(enum verdict_kind verdict);
 
 /* 0 for ok, 1 for fallback and slow, 2 for unknown. */
 int verdict_exit_status(enum verdict_kind verdict);
@@ -186,7 +179,11 @@ bool counts_are_mixed(const struct evidence *evidence);
 /* Over the deciding calls, all by one way. */
 struct entry_counts counts_by_path(const struct evidence *evidence, enum call_path path);
 
-/* clock_gettime of this clock; NULL if it is not in the evidence. */
+/* The call of this clock, or "" for none; NULL if it is not in the evidence. */
+const struct call_evidence *call_evidence_of(
+	const struct evidence *evidence, const char *call, const char *clock);
+
+/* clock_gettime of this clock; NULL as above. */
 const struct call_evidence *clock_gettime_of(const struct evidence *evidence, const char *clock);
 
 /* The current clocksource is known and has this name. */

@@ -130,17 +130,6 @@ static void answer_fallback(const struct evidence *evidence, const struct verdic
 			verdict->summary);
 }
 
-static const struct call_evidence *find_call(
-	const struct evidence *evidence, const char *call, const char *clock)
-{
-	for (size_t i = 0; i < evidence->call_count; i++) {
-		if (strcmp(evidence->calls[i].call, call) == 0 &&
-			strcmp(evidence->calls[i].clock, clock) == 0)
-			return &evidence->calls[i];
-	}
-	return NULL;
-}
-
 static void judge_deciding(const struct policy *policy, const struct evidence *evidence,
 	struct requirement *requirement)
 {
@@ -154,7 +143,8 @@ static void judge_deciding(const struct policy *policy, const struct evidence *e
 
 		add_name(requirement->value, ",", name);
 		if (evidence->call_count && !*requirement->reason &&
-			!find_call(evidence, policy->deciding[i].call, policy->deciding[i].clock))
+			!call_evidence_of(
+				evidence, policy->deciding[i].call, policy->deciding[i].clock))
 			answer(requirement, POLICY_UNDETERMINED, "%s was not measured", name);
 	}
 	if (*requirement->reason)

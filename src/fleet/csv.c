@@ -41,7 +41,7 @@ bool fleet_report_csv(const void *result, const struct style *style, FILE *out)
 
 		write_text(host->name, out);
 		write_text(host->time, out);
-		write_text(verdict_name(host->verdict), out);
+		write_text(verdict_names[host->verdict], out);
 		write_text(host->rule, out);
 		for (enum fleet_dimension of = 0; of < FLEET_DIMENSIONS; of++)
 			write_text(host->of[of], out);

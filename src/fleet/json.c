@@ -145,7 +145,7 @@ static json_t *worst(const void *object, const void *whole)
 {
 	(void)whole;
 	return json_string(
-		verdict_name(fleet_verdict(((const struct fleet_report *)object)->fleet)));
+		verdict_names[fleet_verdict(((const struct fleet_report *)object)->fleet)]);
 }
 
 #define OF struct fleet

@@ -165,7 +165,7 @@ static void write_host(const struct fleet_host *host, bool in_cpus, FILE *out)
 		wrap_ns(host->call_ns, each);
 	describe_lost(in_cpus, host->lost_cpus, host->lost_ns, lost);
 	fprintf(out, "  %-*.*s %-8s %7s %9s  %.*s\n", NAME_COLUMNS, NAME_COLUMNS,
-		shorten(host->name, name), verdict_name(host->verdict), each, lost, CAUSE_COLUMNS,
+		shorten(host->name, name), verdict_names[host->verdict], each, lost, CAUSE_COLUMNS,
 		*host->of[FLEET_CAUSE] ? host->of[FLEET_CAUSE] : "-");
 }
 

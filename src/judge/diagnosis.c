@@ -115,7 +115,7 @@ static void find_switches(const struct evidence *evidence, struct view *view)
 		view->tsc = "tsc";
 }
 
-void view_make(const struct evidence *evidence, enum verdict_kind verdict, struct view *view)
+static void view_make(const struct evidence *evidence, enum verdict_kind verdict, struct view *view)
 {
 	view_begin(evidence, view);
 	view->verdict = verdict;

@@ -58,14 +58,20 @@ struct entry_counts counts_by_path(const struct evidence *evidence, enum call_pa
 	return counts;
 }
 
-const struct call_evidence *clock_gettime_of(const struct evidence *evidence, const char *clock)
+const struct call_evidence *call_evidence_of(
+	const struct evidence *evidence, const char *call, const char *clock)
 {
 	for (size_t i = 0; i < evidence->call_count; i++) {
-		if (strcmp(evidence->calls[i].call, "clock_gettime") == 0 &&
+		if (strcmp(evidence->calls[i].call, call) == 0 &&
 			strcmp(evidence->calls[i].clock, clock) == 0)
 			return &evidence->calls[i];
 	}
 	return NULL;
+}
+
+const struct call_evidence *clock_gettime_of(const struct evidence *evidence, const char *clock)
+{
+	return call_evidence_of(evidence, "clock_gettime", clock);
 }
 
 const struct path_evidence *timed_path(

@@ -154,7 +154,11 @@ static bool is_cleared(const struct call_evidence *call, double syscall_floor_ns
 	       vdso->p99_ns < CLEARING_MARGIN * raw->min_ns;
 }
 
-bool verdict_timing_clears(const struct evidence *evidence)
+/*
+ * Whether timing alone shows that the deciding calls are served by the vDSO: their batch p99
+ * is well below what the cheapest system call takes at the least.
+ */
+static bool timing_clears(const struct evidence *evidence)
 {
 	unsigned calls = 0;
 
@@ -176,7 +180,7 @@ bool verdict_timing_clears(const struct evidence *evidence)
 /* After a change that no proof followed the times are those of another clocksource. */
 static bool is_cleared_by_timing(const struct view *view)
 {
-	return view->evidence->clocksource.changes == 0 && verdict_timing_clears(view->evidence);
+	return view->evidence->clocksource.changes == 0 && timing_clears(view->evidence);
 }
 
 /* One change may be that from tsc-early to tsc; what changes again goes on to change. */
@@ -249,7 +253,7 @@ static unsigned supporting_evidence(const struct evidence *evidence, const struc
 
 	if (!(row->rests_on & EVIDENCE_PROOF))
 		return 0;
-	if (row->kind == VERDICT_OK && verdict_timing_clears(evidence))
+	if (row->kind == VERDICT_OK && timing_clears(evidence))
 		more |= EVIDENCE_TIMING;
 	if (has_mode && row->kind == (is_none ? VERDICT_FALLBACK : VERDICT_OK))
 		more |= EVIDENCE_MODE;
@@ -280,11 +284,6 @@ const char *const verdict_names[] = {
 	[VERDICT_SLOW] = "slow",
 	NULL,
 };
-
-const char *verdict_name(enum verdict_kind verdict)
-{
-	return verdict_names[verdict];
-}
 
 int verdict_exit_status(enum verdict_kind verdict)
 {

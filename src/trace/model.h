@@ -153,10 +153,6 @@ size_t trace_plan_find(
 
 /* ---- verdict.c: pure ---- */
 
-/* What one call of this row costs here. */
-void trace_cost_find(
-	const struct evidence *host, const struct trace_row *row, struct trace_cost *cost);
-
 void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis);
 
 /* "unknown", "ok", "fallback"; ended by NULL. */

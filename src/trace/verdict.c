@@ -62,7 +62,8 @@ static void set_vdso_price(
 	}
 }
 
-void trace_cost_find(
+/* What one call of this row costs here. */
+static void find_cost(
 	const struct evidence *host, const struct trace_row *row, struct trace_cost *cost)
 {
 	const struct call_evidence *call = find_call(host, row);
@@ -237,7 +238,7 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 
 	*diagnosis = (struct trace_diagnosis){.verdict = TRACE_UNKNOWN};
 	for (size_t row = 0; row < plan->row_count; row++) {
-		trace_cost_find(&trace->host, &plan->rows[row], &diagnosis->costs[row]);
+		find_cost(&trace->host, &plan->rows[row], &diagnosis->costs[row]);
 		add_row(&diagnosis->sums, &diagnosis->costs[row], trace_count(&trace->counts, row));
 	}
 	if (!counts_clock_calls(trace, diagnosis))

@@ -50,8 +50,8 @@ static void set_environment(const struct watch_event *event)
 	const struct evidence *before = &event->before->evidence, *now = &event->now->evidence;
 
 	setenv("VDSOCHECK_TIME", event->moment.time.value, 1);
-	setenv("VDSOCHECK_VERDICT", verdict_name(event->now->diagnosis.verdict.kind), 1);
-	setenv("VDSOCHECK_VERDICT_BEFORE", verdict_name(event->before->diagnosis.verdict.kind), 1);
+	setenv("VDSOCHECK_VERDICT", verdict_names[event->now->diagnosis.verdict.kind], 1);
+	setenv("VDSOCHECK_VERDICT_BEFORE", verdict_names[event->before->diagnosis.verdict.kind], 1);
 	setenv("VDSOCHECK_SUMMARY", event->now->diagnosis.verdict.summary, 1);
 	setenv("VDSOCHECK_CLOCKSOURCE", now->clocksource.latest, 1);
 	setenv("VDSOCHECK_CLOCKSOURCE_BEFORE", before->clocksource.latest, 1);

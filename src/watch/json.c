@@ -50,7 +50,7 @@ static bool has_before(const void *object)
 static json_t *verdict_before(const void *object, const void *whole)
 {
 	(void)whole;
-	return json_string(verdict_name(EVENT(object)->before->diagnosis.verdict.kind));
+	return json_string(verdict_names[EVENT(object)->before->diagnosis.verdict.kind]);
 }
 
 #define OF struct watch_event

@@ -43,7 +43,7 @@ bool watch_event_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct watch_event *event = result;
 	const struct watch_counts *counts = &event->counts;
-	const char *verdict = verdict_name(event->now->diagnosis.verdict.kind);
+	const char *verdict = verdict_names[event->now->diagnosis.verdict.kind];
 	char state[WATCH_STATE_SIZE];
 
 	(void)style;
@@ -57,7 +57,7 @@ bool watch_event_text(const void *result, const struct style *style, FILE *out)
 		fputs(watch_describe_state(&event->now->evidence, state), out);
 	fprintf(out, ": %s", verdict);
 	if (event->before)
-		fprintf(out, " (was %s)", verdict_name(event->before->diagnosis.verdict.kind));
+		fprintf(out, " (was %s)", verdict_names[event->before->diagnosis.verdict.kind]);
 	fputc('\n', out);
 	if (event->kind == WATCH_END)
 		fprintf(out, "    changes: %" PRIu64 ", wakeups: %" PRIu64 ", CPU time: %.3f s\n",

@@ -441,7 +441,7 @@ static void judge_row(void **state)
 	memset(&verdict, 0xff, sizeof(verdict));
 	verdict_find(&evidence, &verdict);
 	assert_string_equal(verdict.rule, row->rule);
-	assert_string_equal(verdict_name(verdict.kind), verdict_name(row->verdict));
+	assert_string_equal(verdict_names[verdict.kind], verdict_names[row->verdict]);
 	assert_int_equal(verdict.rests_on, row->rests_on);
 	if (!strstr(verdict.summary, row->text))
 		fail_msg("\"%s\" is not in \"%s\"", row->text, verdict.summary);
@@ -455,10 +455,10 @@ static void exit_statuses_and_names_are_those_documented(void **state)
 	assert_int_equal(verdict_exit_status(VERDICT_FALLBACK), 1);
 	assert_int_equal(verdict_exit_status(VERDICT_SLOW), 1);
 	assert_int_equal(verdict_exit_status(VERDICT_UNKNOWN), 2);
-	assert_string_equal(verdict_name(VERDICT_OK), "ok");
-	assert_string_equal(verdict_name(VERDICT_FALLBACK), "fallback");
-	assert_string_equal(verdict_name(VERDICT_SLOW), "slow");
-	assert_string_equal(verdict_name(VERDICT_UNKNOWN), "unknown");
+	assert_string_equal(verdict_names[VERDICT_OK], "ok");
+	assert_string_equal(verdict_names[VERDICT_FALLBACK], "fallback");
+	assert_string_equal(verdict_names[VERDICT_SLOW], "slow");
+	assert_string_equal(verdict_names[VERDICT_UNKNOWN], "unknown");
 	assert_string_equal(evidence_kind_names[__builtin_ctz(EVIDENCE_NAME)], "name");
 	assert_string_equal(evidence_kind_names[__builtin_ctz(EVIDENCE_MODE)], "mode");
 	assert_string_equal(evidence_kind_names[__builtin_ctz(EVIDENCE_PROOF)], "proof");
