@@ -25,6 +25,6 @@ void describe_host(const struct evidence *evidence, struct strbuf *phrase);
 void describe_host_brief(const struct evidence *evidence, size_t most, struct strbuf *phrase);
 
 /* "clock_gettime MONOTONIC" */
-void describe_call_name(const struct call_evidence *call, struct strbuf *phrase);
+void describe_call_name(const char *call, const char *clock, struct strbuf *phrase);
 
 #endif

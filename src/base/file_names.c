@@ -11,12 +11,11 @@
 
 static struct span without_extension(const char *file)
 {
-	struct span path = text_span(file);
+	struct span path = text_span(file), stem = path;
 
-	if (path.length > 5 && memcmp(file + path.length - 5, ".json", 5) == 0 &&
-		file[path.length - 6] != '/')
-		path.length -= 5;
-	return path;
+	return text_take_suffix(&stem, ".json") && stem.length && file[stem.length - 1] != '/'
+	               ? stem
+	               : path;
 }
 
 /* The byte this far from the end. Each component has a '/' before it, also the first; then -1. */

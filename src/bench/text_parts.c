@@ -19,25 +19,15 @@
 #define GAP 2
 #define LABEL_WIDTH 16
 
-/* "clock_gettime MONOTONIC" */
-static void add_name(const struct bench_subject *subject, char name[2 * CALL_NAME_SIZE])
-{
-	const char *clock = subject->clock;
-
-	if (strncmp(clock, "CLOCK_", 6) == 0)
-		clock += 6;
-	snprintf(name, 2 * CALL_NAME_SIZE, "%s%s%s", subject->call, *clock ? " " : "", clock);
-}
-
 void bench_report_write_name(
 	const struct bench_subject *subject, const struct bench_subject *before, FILE *out)
 {
-	char name[2 * CALL_NAME_SIZE] = "";
+	struct strbuf name = {.used = 0};
 
 	if (!before || strcmp(subject->call, before->call) != 0 ||
 		strcmp(subject->clock, before->clock) != 0)
-		add_name(subject, name);
-	fprintf(out, "  %-32s %-7s", name, bench_paths[subject->path]);
+		describe_call_name(subject->call, subject->clock, &name);
+	fprintf(out, "  %-32s %-7s", name.text, bench_paths[subject->path]);
 }
 
 void bench_report_write_reason(const struct fact *fact, int column, FILE *out)
@@ -181,15 +171,15 @@ void bench_report_histogram(const struct bench_row *row, FILE *out)
 	const double times[] = {histogram->p50_ns, histogram->p90_ns, histogram->p99_ns,
 		histogram->p999_ns, histogram->max_ns};
 	static const char *const names[] = {"p50", ", p90", ", p99", ", p99.9", ", max"};
-	char name[2 * CALL_NAME_SIZE], text[32], place[32] = "";
-	struct strbuf phrase = {.used = 0};
+	char text[32], place[32] = "";
+	struct strbuf phrase = {.used = 0}, name = {.used = 0};
 
 	if (!histogram->calls)
 		return;
-	add_name(&row->subject, name);
+	describe_call_name(row->subject.call, row->subject.clock, &name);
 	if (row->cpu >= 0)
 		snprintf(place, sizeof(place), " on CPU %d", row->cpu);
-	fprintf(out, "\n  %s by %s%s, each call timed alone\n  ", name,
+	fprintf(out, "\n  %s by %s%s, each call timed alone\n  ", name.text,
 		bench_paths[row->subject.path], place);
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
 		strbuf_add(&phrase, "%s %s", names[i], wrap_ns(times[i], text));

@@ -40,7 +40,7 @@ static void write_heading(const struct check_report *report, FILE *out)
 	struct strbuf phrase = {.used = 0};
 
 	fputs("# vdsocheck: ", out);
-	for (const char *word = verdict_name(diagnosis->verdict.kind); *word; word++)
+	for (const char *word = verdict_names[diagnosis->verdict.kind]; *word; word++)
 		fputc(toupper((unsigned char)*word), out);
 	fputs("\n\n", out);
 	strbuf_add(&phrase, "**");
@@ -201,7 +201,7 @@ static void write_call(const struct call_evidence *call, FILE *out)
 	struct strbuf name = {.used = 0};
 	char ns[32];
 
-	describe_call_name(call, &name);
+	describe_call_name(call->call, call->clock, &name);
 	fprintf(out, "| %s%s |", name.text, call->decides ? " (*)" : "");
 	for (int path = 0; path < PATH_COUNT; path++)
 		fprintf(out, " %s |",

@@ -49,9 +49,9 @@ static void write_status(const struct check_report *report, FILE *out)
 		replaces_verdict |= met;
 	}
 	if (replaces_verdict)
-		strbuf_add(&text, " (verdict: %s)", verdict_name(verdict));
+		strbuf_add(&text, " (verdict: %s)", verdict_names[verdict]);
 	else if (verdict != VERDICT_OK && verdict != VERDICT_UNKNOWN)
-		strbuf_add(&text, "%s: ", verdict_name(verdict));
+		strbuf_add(&text, "%s: ", verdict_names[verdict]);
 	if (!replaces_verdict)
 		describe_verdict(report->diagnosis, report->evidence, &text);
 	if (text.text[text.used - 1] == '.')
@@ -176,7 +176,7 @@ bool check_report_line(const void *result, const struct style *style, FILE *out)
 	if (diagnosis->cost.known)
 		wrap_ns(diagnosis->cost.call_ns, ns);
 	column = write_word(out, 16, find_name(report));
-	column += write_word(out, 8, text_span(verdict_name(diagnosis->verdict.kind)));
+	column += write_word(out, 8, text_span(verdict_names[diagnosis->verdict.kind]));
 	column += write_word(out, 9, known(&clocksource->current_fact, clocksource->current));
 	column += write_word(out, 7, text_span(describe_mode(&evidence->vclock)));
 	column += fprintf(out, "%7s ", ns);

@@ -138,7 +138,7 @@ static void write_call(const struct call_evidence *call, FILE *out)
 	struct strbuf name = {.used = 0};
 	char ns[32];
 
-	describe_call_name(call, &name);
+	describe_call_name(call->call, call->clock, &name);
 	fprintf(out, "  %-32s", name.text);
 	for (int path = 0; path < PATH_COUNT; path++)
 		fprintf(out, "%8s",

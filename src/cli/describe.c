@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 
 void strbuf_add(struct strbuf *phrase, const char *format, ...)
@@ -174,13 +175,10 @@ void describe_host_brief(const struct evidence *evidence, size_t most, struct st
 		strbuf_add(phrase, "unknown: %s", host->kernel.fact.reason);
 }
 
-/* "CLOCK_MONOTONIC_COARSE" without what all have in common. */
-static const char *plain_clock(const char *clock)
+void describe_call_name(const char *call, const char *clock, struct strbuf *phrase)
 {
-	return strncmp(clock, "CLOCK_", 6) == 0 ? clock + 6 : clock;
-}
+	struct span name = text_span(clock);
 
-void describe_call_name(const struct call_evidence *call, struct strbuf *phrase)
-{
-	strbuf_add(phrase, "%s%s%s", call->call, *call->clock ? " " : "", plain_clock(call->clock));
+	text_take_prefix(&name, "CLOCK_");
+	strbuf_add(phrase, "%s%s%s", call, *clock ? " " : "", name.at);
 }

@@ -157,6 +157,12 @@ struct view {
 /* The evidence and the counts, for the rules of the verdict and of contradictions. */
 void view_begin(const struct evidence *evidence, struct view *view);
 
+/*
+ * The clocksource= of the command line is what makes the calls fall back, or would where the vDSO
+ * is disabled besides: without it the kernel may choose another.
+ */
+bool boot_choice_slows(const struct view *view);
+
 struct verdict_row {
 	const char *id;
 	enum verdict_kind kind;

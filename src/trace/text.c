@@ -47,15 +47,6 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 	wrap_print(out, "program", LABEL_INDENT, phrase.text);
 }
 
-static void describe_row(const struct trace_row *row, char *text, size_t size)
-{
-	const char *clock = row->clock;
-
-	if (strncmp(clock, "CLOCK_", 6) == 0)
-		clock += 6;
-	snprintf(text, size, "%s%s%s", row->call->name, *clock ? " " : "", clock);
-}
-
 /* ">": the price is that of the cheapest system call, and this one's is not known. */
 static void describe_ns(const struct trace_cost *cost, char text[32])
 {
@@ -83,15 +74,17 @@ static void write_row(const struct trace_report *report, size_t row, FILE *out)
 	const struct trace_evidence *trace = report->trace;
 	const struct trace_cost *cost = &report->diagnosis->costs[row];
 	uint64_t count = trace_count(&trace->counts, row);
-	char name[80], counted[32], rate[32] = "-", ns[32], paid[32], vdso[32];
+	const struct trace_row *of = &trace->plan->rows[row];
+	struct strbuf name = {.used = 0};
+	char counted[32], rate[32] = "-", ns[32], paid[32], vdso[32];
 
-	describe_row(&trace->plan->rows[row], name, sizeof(name));
+	describe_call_name(of->call->name, of->clock, &name);
 	if (fact_is_known(&trace->duration_fact) && trace->duration_s > 0)
 		wrap_count((uint64_t)((double)count / trace->duration_s + 0.5), rate);
 	describe_ns(cost, ns);
 	describe_cost(cost->known, cost->at_least, cost_seconds((double)count, cost->ns, 0), paid);
 	describe_cost(cost->vdso_known, false, cost_seconds((double)count, cost->vdso_ns, 0), vdso);
-	fprintf(out, "  %-28s%12s%11s%8s%10s%9s\n", name, wrap_count(count, counted), rate, ns,
+	fprintf(out, "  %-28s%12s%11s%8s%10s%9s\n", name.text, wrap_count(count, counted), rate, ns,
 		paid, vdso);
 }
 
