@@ -8,9 +8,8 @@
 #include <limits.h>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "cli/layout.h"
-
-#define NS_PER_US 1000.0
 
 /* ---- Nagios ---- */
 

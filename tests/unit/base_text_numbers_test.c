@@ -2,6 +2,7 @@
 /* Tests of the numbers in base/text: strict parsing of decimal and hexadecimal ones. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "unit/dice.h"
