@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "base/clock.h"
+#include "base/deadline.h"
 #include "base/fact.h"
 
 /* What a refused fork is an error of (fact_is_error_of()). */

@@ -18,6 +18,7 @@
 
 #include "base/child.h"
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/fault.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"

@@ -9,6 +9,7 @@
 
 #include "base/child.h"
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/fault.h"
 #include "base/units.h"
 #include "measure/cpus.h"

@@ -10,6 +10,7 @@
 
 #include "base/child.h"
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/units.h"
 #include "measure/cpus.h"
 #include "measure/statistics.h"

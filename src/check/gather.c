@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "base/deadline.h"
 #include "base/privileges.h"
 #include "collect.h"
 #include "judge.h"

@@ -3,7 +3,7 @@
 #ifndef VDSOCHECK_CHECK_GATHER_H
 #define VDSOCHECK_CHECK_GATHER_H
 
-#include "base/clock.h"
+#include "base/deadline.h"
 #include "base/root.h"
 #include "evidence.h"
 

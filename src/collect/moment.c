@@ -9,6 +9,7 @@
 
 #include "base/child.h"
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/units.h"
 
 #define CHILD_NS 1000000000

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "base/clock.h"
+#include "base/deadline.h"
 #include "base/root.h"
 #include "cli/command.h"
 #include "document.h"

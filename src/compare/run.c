@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/clock.h"
+#include "base/deadline.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "model.h"

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "base/clock.h"
+#include "base/deadline.h"
 #include "evidence.h"
 #include "measure/call.h"
 

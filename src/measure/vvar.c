@@ -10,6 +10,7 @@
 
 #include "base/child.h"
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/fault.h"
 #include "base/text.h"
 #include "vvar_layout.h"

@@ -23,6 +23,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "run.h"

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <sys/time.h>
 
-#include "base/clock.h"
+#include "base/deadline.h"
 #include "base/units.h"
 #include "run.h"
 

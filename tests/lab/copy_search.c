@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/root.h"
 #include "measure/copy.h"
 #include "measure/vdso.h"

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The time limit of a run, and of its parts. */
+#ifndef VDSOCHECK_BASE_DEADLINE_H
+#define VDSOCHECK_BASE_DEADLINE_H
+
+#include <stdint.h>
+
+/*
+ * When work must be done. Counted by times(2), in ticks of 10 ms: a sandbox may kill a process
+ * that reads a clock, and a clocksource that is being tried may stand still.
+ */
+struct deadline {
+	int64_t at_tick;
+	int64_t limit_ns; /* the time that was given, for messages; 0: there is no limit */
+};
+
+struct deadline deadline_after(int64_t ns);
+
+/* deadline_after(), but not later than the other deadline; the limit is that of the earlier one. */
+struct deadline deadline_within(const struct deadline *other, int64_t ns);
+
+/* Half of the time that is left. */
+struct deadline deadline_half(const struct deadline *whole);
+
+/* Nanoseconds left, 0 if it has passed; INT64_MAX without a limit. */
+int64_t deadline_left_ns(const struct deadline *deadline);
+
+#endif
