@@ -163,8 +163,8 @@ static void write_method(const struct evidence *evidence, FILE *out)
 	strbuf_add(&how, " by the vDSO, where it has the call, and by the C library, %s",
 		evidence->proof.method == PROOF_SECCOMP
 			? "under a seccomp filter that makes every clock system call fail with an "
-			  "error code of its own. A call that came back with that error tried to enter "
-			  "the kernel; one that came back with the time did not."
+			  "error code of its own. A call that came back with that error tried to "
+			  "enter the kernel; one that came back with the time did not."
 			: "traced by ptrace, which stops at every clock system call. A call in "
 			  "which it stopped entered the kernel.");
 	fputc('\n', out);

@@ -133,8 +133,8 @@ static const struct step_row keep_tsc_rate[] = {
 /* native_calibrate_tsc() reads leaf 0x15 on Intel's CPUs only, and no leaf of a hypervisor. */
 static const struct advice_row set_tsc_rate = {.id = "set-tsc-rate",
 	.effort = EFFORT_UPDATE,
-	.text = "If the TSC's rate is known, give it to the kernel: add tsc_early_khz=RATE, in kHz, "
-		"to the kernel command line{5.8}.",
+	.text = "If the TSC's rate is known, give it to the kernel: add tsc_early_khz=RATE, in "
+		"kHz, to the kernel command line{5.8}.",
 	.keep = keep_tsc_rate,
 	.risk = "If the rate is wrong, or the guest is migrated to a host with another, its clock "
 		"runs fast or slow."};
@@ -236,8 +236,8 @@ const struct cause_row cause_selected_rows[] = {
 		.support = support_invariance,
 		.advice = {&ask_for_invariant_tsc}},
 	{.id = "tsc-not-offered",
-		.text = "The kernel is too old to know this CPU's invariant TSC, or rejected it in a "
-			"log entry that is gone or unreadable.",
+		.text = "The kernel is too old to know this CPU's invariant TSC, or rejected it in "
+			"a log entry that is gone or unreadable.",
 		.when = {.needs = SECOND_CHOICE,
 			.unless = NO_TSC_AT_BOOT | TSC_DISTRUSTED | TSC_UNCALIBRATED | TSC_UNBOUND,
 			.applies = is_tsc_not_offered},

@@ -471,8 +471,8 @@ const struct cause_row cause_slow_rows[] = {
 		.support = support_arm,
 		.advice = {&other_arm_cpu}},
 	{.id = "clocksource-changing",
-		.text = "The clocksource changed while vdsocheck ran, and with it how the calls are "
-			"served.",
+		.text = "The clocksource changed while vdsocheck ran, and with it how the calls "
+			"are served.",
 		.when = {.applies = is_clocksource_changing},
 		.certainty = CERTAINTY_LIKELY,
 		.proves = has_changed,

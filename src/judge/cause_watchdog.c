@@ -143,8 +143,8 @@ const struct advice_row advice_update_firmware = {.id = "update-firmware",
 const struct advice_row advice_ask_about_unstable_tsc = {.id = "ask-about-unstable-tsc",
 	.effort = EFFORT_ASK,
 	.when = {.needs = GUEST},
-	.text = "Do not force the TSC: the kernel's measurements show that it is wrong. Reboot{on host}, "
-		"and send this to your provider or platform team:",
+	.text = "Do not force the TSC: the kernel's measurements show that it is wrong. "
+		"Reboot{on host}, and send this to your provider or platform team:",
 	.ask = "The guest's kernel found its TSC unstable and fell back to a clocksource that "
 	       "costs a system call for each clock read. Is the TSC of the host synchronized "
 	       "and scaled for this guest? Can the guest be moved to another host?"};
