@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bounded text: copying, cutting into words and lines, looking for whole words. */
+/* Bounded text: copying, cutting into words and lines, looking for whole words; numbers in text. */
 #ifndef VDSOCHECK_BASE_TEXT_H
 #define VDSOCHECK_BASE_TEXT_H
 
@@ -81,5 +81,11 @@ bool number_parse_range(struct span text, uint64_t *first, uint64_t *last);
 
 /* Hexadecimal digits only, no "0x". False, and *value untouched, for anything else. */
 bool number_parse_hex(struct span text, uint64_t *value);
+
+/* A count with separated thousands, "6,000". Returns `buffer`. */
+char *format_count(uint64_t count, char buffer[32]);
+
+/* Nanoseconds in at most 7 characters: tenths below 10,000, whole ones above. */
+char *format_ns(double ns, char buffer[32]);
 
 #endif

@@ -4,7 +4,6 @@
 #define VDSOCHECK_CLI_LAYOUT_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #define WRAP_COLUMNS 80
@@ -36,11 +35,5 @@ void wrap_answer(FILE *out, const struct heading *heading, bool colored, const c
  * the last line open and returns its column.
  */
 int wrap_command(FILE *out, int column, int indent, const char *command);
-
-/* A count with separated thousands, "6,000". Returns `buffer`. */
-char *wrap_count(uint64_t count, char buffer[32]);
-
-/* Nanoseconds in at most 7 characters: tenths below 10,000, whole ones above. */
-char *wrap_ns(double ns, char buffer[32]);
 
 #endif

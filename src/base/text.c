@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Spans of text that is not terminated, and strict numbers in it. */
+/* Spans of text that is not terminated, strict numbers in it, and numbers as text. */
 #include "base/text.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -226,4 +228,26 @@ bool number_parse_range(struct span text, uint64_t *first, uint64_t *last)
 bool number_parse_hex(struct span text, uint64_t *value)
 {
 	return parse_in_base(text, 16, value);
+}
+
+char *format_count(uint64_t count, char buffer[32])
+{
+	char digits[24];
+	size_t length, out = 0;
+
+	snprintf(digits, sizeof(digits), "%" PRIu64, count);
+	length = strlen(digits);
+	for (size_t i = 0; i < length; i++) {
+		if (i > 0 && (length - i) % 3 == 0)
+			buffer[out++] = ',';
+		buffer[out++] = digits[i];
+	}
+	buffer[out] = '\0';
+	return buffer;
+}
+
+char *format_ns(double ns, char buffer[32])
+{
+	snprintf(buffer, 32, ns < 9999.95 ? "%.1f" : "%.0f", ns);
+	return buffer;
 }

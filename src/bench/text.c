@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/describe.h"
 #include "cli/layout.h"
@@ -37,8 +38,8 @@ static bool answer_of_table(const struct bench *bench, char *text, size_t size)
 
 	if (vdso > 0 && raw > 0) {
 		snprintf(text, size, "%s(%s): %s ns by vDSO, %s ns by system call (%.1fx)",
-			row->subject.call, row->subject.clock, wrap_ns(vdso, ns),
-			wrap_ns(raw, other), raw / vdso);
+			row->subject.call, row->subject.clock, format_ns(vdso, ns),
+			format_ns(raw, other), raw / vdso);
 		return true;
 	}
 	for (size_t i = 0; row && i < ARRAY_SIZE(order); i++) {
@@ -47,7 +48,7 @@ static bool answer_of_table(const struct bench *bench, char *text, size_t size)
 		if (least <= 0)
 			continue;
 		snprintf(text, size, "%s(%s): %s ns by %s", row->subject.call, row->subject.clock,
-			wrap_ns(least, ns), names[order[i]]);
+			format_ns(least, ns), names[order[i]]);
 		return true;
 	}
 	return false;
@@ -66,8 +67,8 @@ static void answer(const struct bench *bench, char *text, size_t size)
 		if (!fact_is_known(&one->fact))
 			continue;
 		snprintf(text, size, "%s(%s): %s ns alone, %s ns in %u threads at once (%.2fx)",
-			one->subject.call, one->subject.clock, wrap_ns(one->alone_ns, first),
-			wrap_ns(one->together_ns, second), one->threads,
+			one->subject.call, one->subject.clock, format_ns(one->alone_ns, first),
+			format_ns(one->together_ns, second), one->threads,
 			one->together_ns / one->alone_ns);
 		return;
 	}
@@ -77,8 +78,8 @@ static void answer(const struct bench *bench, char *text, size_t size)
 		if (!fact_is_known(&run->fact) || !run->calls)
 			continue;
 		snprintf(text, size, "%s(%s): %s calls in %.3f s, %s ns each", run->subject.call,
-			run->subject.clock, wrap_count(run->calls, first), run->real_s,
-			wrap_ns(NS_PER_SECOND * run->real_s / (double)run->calls, second));
+			run->subject.clock, format_count(run->calls, first), run->real_s,
+			format_ns(NS_PER_SECOND * run->real_s / (double)run->calls, second));
 		return;
 	}
 }
@@ -116,7 +117,7 @@ static void write_noise(const struct noise *noise, const struct style *style, FI
 			"%s%.1f%% of %s batches discarded, %.1f%% outliers; medians %.1f%% above "
 			"the minima",
 			phrase.used ? "; " : "", PERCENT * noise->discarded_share,
-			wrap_count(noise->batches, batches), PERCENT * noise->outlier_share,
+			format_count(noise->batches, batches), PERCENT * noise->outlier_share,
 			PERCENT * noise->median_excess);
 	fprintf(out, "  %s%s%s%*s", style->color ? noise->quiet ? COLOR_QUIET : COLOR_NOISY : "",
 		noise->quiet ? "quiet" : "noisy", style->color ? COLOR_RESET : "",
@@ -155,7 +156,7 @@ static void write_ns(bool known, double ns, int width, FILE *out)
 	char text[32] = "-";
 
 	if (known)
-		wrap_ns(ns, text);
+		format_ns(ns, text);
 	fprintf(out, "%*s", width, known && ns > 0 && ns < 0.05 ? "<0.1" : text);
 }
 
@@ -229,7 +230,7 @@ static void write_number(const struct number_fact *number, FILE *out)
 	char text[32];
 
 	fprintf(out, "%15s",
-		fact_is_known(&number->fact) ? wrap_count((uint64_t)number->value, text) : "-");
+		fact_is_known(&number->fact) ? format_count((uint64_t)number->value, text) : "-");
 }
 
 static void write_clocks(const struct bench *bench, FILE *out)

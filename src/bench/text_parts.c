@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/describe.h"
 #include "cli/layout.h"
@@ -42,7 +43,7 @@ static void add_part(struct strbuf *phrase, const char *before, double ns, const
 {
 	char text[32];
 
-	strbuf_add(phrase, "%s%s ns%s", before, ns >= 0 ? wrap_ns(ns, text) : "?", what);
+	strbuf_add(phrase, "%s%s ns%s", before, ns >= 0 ? format_ns(ns, text) : "?", what);
 }
 
 /* The seccomp filters in force, and what another one would add. */
@@ -118,7 +119,7 @@ static void draw_line(const char *from, const char *to, uint64_t calls, uint64_t
 	double share = log2(1 + (double)calls) / log2(1 + (double)most);
 	char count[32];
 
-	fprintf(out, "  %10s - %9s%12s", from, to, wrap_count(calls, count));
+	fprintf(out, "  %10s - %9s%12s", from, to, format_count(calls, count));
 	if (calls)
 		fprintf(out, "  %.*s", (int)ceil(share * BAR_WIDTH), bar);
 	fputc('\n', out);
@@ -156,13 +157,13 @@ static void draw_buckets(const struct histogram *histogram, FILE *out)
 		most = calls > most ? calls : most;
 	}
 	if (below)
-		draw_line("0.0", wrap_ns(histogram_edge(first), to), below, most, out);
+		draw_line("0.0", format_ns(histogram_edge(first), to), below, most, out);
 	for (size_t i = first; i < end; i += at_once)
-		draw_line(wrap_ns(histogram_edge(i), from),
-			wrap_ns(histogram_edge(i + at_once), to),
+		draw_line(format_ns(histogram_edge(i), from),
+			format_ns(histogram_edge(i + at_once), to),
 			sum_buckets(histogram, i, i + at_once), most, out);
 	if (above)
-		draw_line(wrap_ns(histogram_edge(end), from), "more", above, most, out);
+		draw_line(format_ns(histogram_edge(end), from), "more", above, most, out);
 }
 
 void bench_report_histogram(const struct bench_row *row, FILE *out)
@@ -182,7 +183,7 @@ void bench_report_histogram(const struct bench_row *row, FILE *out)
 	fprintf(out, "\n  %s by %s%s, each call timed alone\n  ", name.text,
 		bench_paths[row->subject.path], place);
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
-		strbuf_add(&phrase, "%s %s", names[i], wrap_ns(times[i], text));
+		strbuf_add(&phrase, "%s %s", names[i], format_ns(times[i], text));
 	strbuf_add(&phrase, " ns");
 	wrap_text(out, 2, 2, phrase.text);
 	fprintf(out, "  %10s - %9s%12s\n", "from ns", "to ns", "calls");
@@ -231,7 +232,7 @@ void bench_report_runs(const struct bench *bench, FILE *out)
 			fprintf(out, "%8.*f", seconds[k] < 999.9995 ? 3 : 0, seconds[k]);
 		if (run->calls)
 			fprintf(out, "%7s",
-				wrap_ns(NS_PER_SECOND * run->real_s / (double)run->calls, text));
+				format_ns(NS_PER_SECOND * run->real_s / (double)run->calls, text));
 		fputc('\n', out);
 	}
 }
@@ -269,8 +270,8 @@ void bench_report_contention(const struct bench *bench, FILE *out)
 			continue;
 		}
 		found = true;
-		fprintf(out, "%9s%10s%10s%7.2f\n", wrap_ns(one->alone_ns, alone),
-			wrap_ns(one->together_ns, together), wrap_ns(one->slowest_ns, slowest),
+		fprintf(out, "%9s%10s%10s%7.2f\n", format_ns(one->alone_ns, alone),
+			format_ns(one->together_ns, together), format_ns(one->slowest_ns, slowest),
 			one->together_ns / one->alone_ns);
 	}
 	if (found)

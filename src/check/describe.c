@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/fault.h"
-#include "cli/layout.h"
+#include "base/text.h"
 
 /* The rate that the cost is worked out for if none is given: a busy service, no record. */
 #define EXAMPLE_RATE 100000.0
@@ -22,7 +22,7 @@ static char *round_ns(double ns, char buffer[32])
 	if (ns < 10)
 		snprintf(buffer, 32, "%.1f", ns);
 	else
-		wrap_count((uint64_t)(ns + 0.5), buffer);
+		format_count((uint64_t)(ns + 0.5), buffer);
 	return buffer;
 }
 
@@ -159,8 +159,8 @@ static void add_share(struct strbuf *phrase, const char *by, const struct entry_
 {
 	char entered[32], attempts[32];
 
-	strbuf_add(phrase, "%s%s of %s", by, wrap_count(counts->entered, entered),
-		wrap_count(counts->attempts, attempts));
+	strbuf_add(phrase, "%s%s of %s", by, format_count(counts->entered, entered),
+		format_count(counts->attempts, attempts));
 }
 
 /* One number for both paths, unless they differ: then that is the news. */
@@ -253,12 +253,12 @@ static void add_rate(const struct cost *cost, double ns, struct strbuf *phrase)
 	char calls[32];
 
 	if (cost->rate > 0 || rate <= most) {
-		strbuf_add(phrase, ": at %s calls/s, ", wrap_count((uint64_t)rate, calls));
+		strbuf_add(phrase, ": at %s calls/s, ", format_count((uint64_t)rate, calls));
 		add_cpu_share(phrase, ns, rate);
 	}
 	if (rate > most)
 		strbuf_add(phrase, "%s one thread makes at most %s calls/s",
-			cost->rate > 0 ? ";" : ":", wrap_count((uint64_t)most, calls));
+			cost->rate > 0 ? ";" : ":", format_count((uint64_t)most, calls));
 }
 
 static void describe_cost_when_served(const struct cost *cost, struct strbuf *phrase)
@@ -268,7 +268,7 @@ static void describe_cost_when_served(const struct cost *cost, struct strbuf *ph
 	if (cost->rate <= 0)
 		return;
 	strbuf_add(phrase, "%s ns per call: at %s calls/s, ", round_ns(cost->call_ns, ns),
-		wrap_count((uint64_t)cost->rate, calls));
+		format_count((uint64_t)cost->rate, calls));
 	add_cpu_share(phrase, cost->call_ns, cost->rate);
 	strbuf_add(phrase, "; as system calls ");
 	add_cpu_share(phrase, cost->syscall_ns, cost->rate);

@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 
+#include "base/text.h"
 #include "cli/layout.h"
 
 #define SECONDS_PER_HOUR 3600
@@ -156,7 +157,7 @@ static void write_method(const struct evidence *evidence, FILE *out)
 	if (!fact_is_known(&evidence->proof.fact) || !counts.proven)
 		return;
 	strbuf_add(&how, "How the proof was taken: child processes made each call %s times",
-		wrap_count(counts.attempts / counts.proven, calls));
+		format_count(counts.attempts / counts.proven, calls));
 	if (evidence->proof.cpus)
 		strbuf_add(&how, " on %u CPU%s", evidence->proof.cpus,
 			evidence->proof.cpus == 1 ? "" : "s");
@@ -205,7 +206,7 @@ static void write_call(const struct call_evidence *call, FILE *out)
 	fprintf(out, "| %s%s |", name.text, call->decides ? " (*)" : "");
 	for (int path = 0; path < PATH_COUNT; path++)
 		fprintf(out, " %s |",
-			call->path[path].timed ? wrap_ns(call->path[path].min_ns, ns) : "-");
+			call->path[path].timed ? format_ns(call->path[path].min_ns, ns) : "-");
 	fprintf(out, " %s |\n", describe_call(call));
 }
 

@@ -173,7 +173,7 @@ bool check_report_line(const void *result, const struct style *style, FILE *out)
 
 	(void)style;
 	if (diagnosis->cost.known)
-		wrap_ns(diagnosis->cost.call_ns, ns);
+		format_ns(diagnosis->cost.call_ns, ns);
 	column = write_word(out, 16, find_name(report));
 	column += write_word(out, 8, text_span(verdict_names[diagnosis->verdict.kind]));
 	column += write_word(out, 9, known(&clocksource->current_fact, clocksource->current));

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/layout.h"
+#include "base/text.h"
 
 const char *policy_call_name(const char *call, const char *clock)
 {
@@ -198,7 +198,7 @@ static void judge_time(const struct policy *policy, const struct evidence *evide
 	else
 		answer(requirement, most > (double)policy->max_ns ? POLICY_NOT_MET : POLICY_MET,
 			"%s takes %s ns", policy_call_name(slowest->call, slowest->clock),
-			wrap_ns(most, ns));
+			format_ns(most, ns));
 }
 
 /* ---- all of it ---- */

@@ -142,7 +142,7 @@ static void write_call(const struct call_evidence *call, FILE *out)
 	fprintf(out, "  %-32s", name.text);
 	for (int path = 0; path < PATH_COUNT; path++)
 		fprintf(out, "%8s",
-			call->path[path].timed ? wrap_ns(call->path[path].min_ns, ns) : "-");
+			call->path[path].timed ? format_ns(call->path[path].min_ns, ns) : "-");
 	fprintf(out, "  %s\n", describe_call(call));
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Text for a terminal: wrapped between words, folded commands, counts and nanoseconds. */
+/* Text for a terminal: wrapped between words, and folded commands. */
 #include "cli/layout.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -111,26 +110,4 @@ int wrap_command(FILE *out, int column, int indent, const char *command)
 			command++;
 	}
 	return column;
-}
-
-char *wrap_count(uint64_t count, char buffer[32])
-{
-	char digits[24];
-	size_t length, out = 0;
-
-	snprintf(digits, sizeof(digits), "%" PRIu64, count);
-	length = strlen(digits);
-	for (size_t i = 0; i < length; i++) {
-		if (i > 0 && (length - i) % 3 == 0)
-			buffer[out++] = ',';
-		buffer[out++] = digits[i];
-	}
-	buffer[out] = '\0';
-	return buffer;
-}
-
-char *wrap_ns(double ns, char buffer[32])
-{
-	snprintf(buffer, 32, ns < 9999.95 ? "%.1f" : "%.0f", ns);
-	return buffer;
 }

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/describe.h"
 #include "cli/layout.h"
 #include "document.h"
@@ -130,10 +131,10 @@ static void summarize(const struct dry_run *dry, struct strbuf *phrase)
 	strbuf_add(phrase, "%s is in use", *dry->current ? dry->current : "an unknown clocksource");
 	if (current && current->ns >= 0)
 		strbuf_add(phrase, ": %s ns per clock_gettime(CLOCK_MONOTONIC)",
-			wrap_ns(current->ns, ns));
+			format_ns(current->ns, ns));
 	if (counter && counter->ns >= 0)
 		strbuf_add(phrase, "; %s would take %s ns (measured on a copy of the vDSO)",
-			counter->name, wrap_ns(counter->ns, ns));
+			counter->name, format_ns(counter->ns, ns));
 	strbuf_add(phrase, ". Nothing was switched.");
 }
 
@@ -143,7 +144,7 @@ static void print_row(const struct dry_row *row, FILE *out)
 	char ns[32];
 
 	fprintf(out, "  %-*s%9s   ", NAME_WIDTH, row->name,
-		row->ns >= 0 ? wrap_ns(row->ns, ns) : "-");
+		row->ns >= 0 ? format_ns(row->ns, ns) : "-");
 	strbuf_add(&note, "%s", row->note);
 	if (!row->in_use && !row->advisable && strcmp(row->how, "name") != 0)
 		strbuf_add(&note, "; not recommended: %s", row->why_not);

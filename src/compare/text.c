@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/describe.h"
 #include "cli/layout.h"
@@ -78,13 +79,13 @@ static void summarise_ok(const struct compare_report *report, char *summary, siz
 	const struct candidate *fastest = &report->result->candidates[ranking->fastest];
 	char cost[32], other[32];
 
-	wrap_ns(candidate_cost_ns(in_use(report)), cost);
+	format_ns(candidate_cost_ns(in_use(report)), cost);
 	if (ranking->fastest != 0)
 		snprintf(summary, size,
 			"keep %s, which is in use: %s ns per call. %s takes %s ns, but is not "
 			"recommended here.",
 			report->original, cost, fastest->name,
-			wrap_ns(candidate_cost_ns(fastest), other));
+			format_ns(candidate_cost_ns(fastest), other));
 	else if (count_measured(report->result) > 1)
 		snprintf(summary, size,
 			"keep %s, which is in use: %s ns per call. No other one is clearly faster.",
@@ -101,8 +102,8 @@ static void summarise_change(const struct compare_report *report, char *summary,
 	enum gain gain = ranking_gain(in_use(report), to);
 	char before[32], after[32];
 
-	wrap_ns(candidate_cost_ns(to), after);
-	wrap_ns(candidate_cost_ns(in_use(report)), before);
+	format_ns(candidate_cost_ns(to), after);
+	format_ns(candidate_cost_ns(in_use(report)), before);
 	if (gain == GAIN_ORDER)
 		snprintf(summary, size,
 			"change %s, which is in use, to %s: %s ran backwards, %s did not in %g s.",
@@ -170,7 +171,7 @@ static void describe_size(int64_t ns, char *text, size_t size)
 		ns /= 1000;
 		unit++;
 	}
-	snprintf(text, size, "%s %s", wrap_count((uint64_t)ns, count), units[unit]);
+	snprintf(text, size, "%s %s", format_count((uint64_t)ns, count), units[unit]);
 }
 
 static void describe_warps(const struct candidate *candidate, char *text, size_t size)
@@ -189,7 +190,7 @@ static void write_ns(bool known, double ns, int width, FILE *out)
 {
 	char text[32];
 
-	fprintf(out, "%*s", width, known ? wrap_ns(ns, text) : "-");
+	fprintf(out, "%*s", width, known ? format_ns(ns, text) : "-");
 }
 
 /* A name that is too long for its column has a line of its own. */

@@ -39,7 +39,7 @@ static void add_count(struct strbuf *phrase, size_t count, const char *of)
 {
 	char number[32];
 
-	strbuf_add(phrase, "%s %s%s", wrap_count(count, number), of, count == 1 ? "" : "s");
+	strbuf_add(phrase, "%s %s%s", format_count(count, number), of, count == 1 ? "" : "s");
 }
 
 static const struct {
@@ -64,7 +64,7 @@ static void add_verdicts(const struct fleet_sums *sums, struct strbuf *phrase)
 
 		if (!hosts)
 			continue;
-		wrap_count(hosts, number);
+		format_count(hosts, number);
 		if (said == 0) {
 			strbuf_add(phrase, "%s of ", number);
 			add_count(phrase, fleet_hosts(sums), "host");
@@ -134,7 +134,7 @@ static void describe_lost(bool in_cpus, double cpus, double ns, char text[32])
 	else if (in_cpus)
 		snprintf(text, 32, "%.2f", lost);
 	else
-		wrap_ns(lost, text);
+		format_ns(lost, text);
 }
 
 static void write_rest(size_t rest, FILE *out)
@@ -142,7 +142,7 @@ static void write_rest(size_t rest, FILE *out)
 	char number[32];
 
 	if (rest)
-		fprintf(out, "  and %s more (-v)\n", wrap_count(rest, number));
+		fprintf(out, "  and %s more (-v)\n", format_count(rest, number));
 }
 
 /* Cuts a path at its beginning, which says less than its end; names of hosts are cut at theirs. */
@@ -162,7 +162,7 @@ static void write_host(const struct fleet_host *host, bool in_cpus, FILE *out)
 	char name[NAME_COLUMNS + 1], each[32] = "-", lost[32];
 
 	if (host->call_ns >= 0)
-		wrap_ns(host->call_ns, each);
+		format_ns(host->call_ns, each);
 	describe_lost(in_cpus, host->lost_cpus, host->lost_ns, lost);
 	fprintf(out, "  %-*.*s %-8s %7s %9s  %.*s\n", NAME_COLUMNS, NAME_COLUMNS,
 		shorten(host->name, name), verdict_names[host->verdict], each, lost, CAUSE_COLUMNS,

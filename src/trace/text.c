@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/describe.h"
 #include "cli/layout.h"
 #include "judge.h"
@@ -53,7 +54,7 @@ static void describe_ns(const struct trace_cost *cost, char text[32])
 	char ns[32];
 
 	if (cost->known)
-		snprintf(text, 32, "%s%.7s", cost->at_least ? ">" : "", wrap_ns(cost->ns, ns));
+		snprintf(text, 32, "%s%.7s", cost->at_least ? ">" : "", format_ns(cost->ns, ns));
 	else
 		snprintf(text, 32, "-");
 }
@@ -80,12 +81,12 @@ static void write_row(const struct trace_report *report, size_t row, FILE *out)
 
 	describe_call_name(of->call->name, of->clock, &name);
 	if (fact_is_known(&trace->duration_fact) && trace->duration_s > 0)
-		wrap_count((uint64_t)((double)count / trace->duration_s + 0.5), rate);
+		format_count((uint64_t)((double)count / trace->duration_s + 0.5), rate);
 	describe_ns(cost, ns);
 	describe_cost(cost->known, cost->at_least, cost_seconds((double)count, cost->ns, 0), paid);
 	describe_cost(cost->vdso_known, false, cost_seconds((double)count, cost->vdso_ns, 0), vdso);
-	fprintf(out, "  %-28s%12s%11s%8s%10s%9s\n", name.text, wrap_count(count, counted), rate, ns,
-		paid, vdso);
+	fprintf(out, "  %-28s%12s%11s%8s%10s%9s\n", name.text, format_count(count, counted), rate,
+		ns, paid, vdso);
 }
 
 static void write_rows(const struct trace_report *report, FILE *out)
@@ -111,13 +112,13 @@ static void write_top(const struct trace_evidence *trace, FILE *out)
 	fprintf(out, "\n  %-28s%12s%11s   1 of %d calls sampled", "process", "calls, about", "pid",
 		TRACE_SAMPLE_PERIOD);
 	if (trace->top.missed)
-		fprintf(out, ", %s lost", wrap_count(trace->top.missed, calls));
+		fprintf(out, ", %s lost", format_count(trace->top.missed, calls));
 	fputc('\n', out);
 	for (size_t i = 0; i < trace->top.count && i < trace->shown; i++) {
 		const struct trace_process *process = &trace->top.processes[i];
 
 		fprintf(out, "  %-28s%12s%11d\n", *process->name ? process->name : "(has ended)",
-			wrap_count(process->samples * TRACE_SAMPLE_PERIOD, calls), process->pid);
+			format_count(process->samples * TRACE_SAMPLE_PERIOD, calls), process->pid);
 	}
 }
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/layout.h"
+#include "base/text.h"
 #include "judge.h"
 #include "model.h"
 
@@ -210,7 +210,7 @@ static void sum_up_fallback(const struct trace_evidence *trace, struct trace_dia
 	describe_loss(trace, sums, lost);
 	snprintf(diagnosis->summary, TRACE_TEXT_SIZE,
 		"%s made %s clock system call%s that the vDSO %s.%s", subject(trace),
-		wrap_count(sums->avoidable, count), sums->avoidable == 1 ? "" : "s",
+		format_count(sums->avoidable, count), sums->avoidable == 1 ? "" : "s",
 		host_is_ok ? trace->of_host
 	                             ? "serves on this host: only the programs below are affected"
 	                             : "serves on this host: only this program is affected"
@@ -244,12 +244,12 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 	if (!counts_clock_calls(trace, diagnosis))
 		snprintf(diagnosis->summary, TRACE_TEXT_SIZE,
 			"%s made %s of these system calls; the vDSO serves none of them.",
-			subject(trace), wrap_count(diagnosis->sums.calls, count));
+			subject(trace), format_count(diagnosis->sums.calls, count));
 	else if (!fact_is_known(&trace->host.proof.fact))
 		snprintf(diagnosis->summary, TRACE_TEXT_SIZE,
 			"%s made %s clock system calls; whether the vDSO serves them on this host "
 			"is not proven: %s",
-			subject(trace), wrap_count(diagnosis->sums.avoidable, count),
+			subject(trace), format_count(diagnosis->sums.avoidable, count),
 			trace->host.proof.fact.reason);
 	else if (diagnosis->sums.avoidable)
 		sum_up_fallback(trace, diagnosis);

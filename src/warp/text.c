@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/describe.h"
 #include "cli/layout.h"
 #include "model.h"
@@ -28,7 +29,7 @@ static const struct heading headings[] = {
 static void describe_ns(bool known, int64_t ns, char text[32])
 {
 	if (known)
-		wrap_count((uint64_t)ns, text);
+		format_count((uint64_t)ns, text);
 	else
 		snprintf(text, 32, "-");
 }
@@ -51,8 +52,8 @@ static void write_result(enum warp_clock_id id, const struct warp_result *result
 	describe_ns(result->warps > 0, result->largest_ns, largest);
 	describe_ns(fact_is_known(&result->apart_fact), result->apart_ns, apart);
 	fprintf(out, "  %-19s%13s%12s%12s%11s%11s\n", warp_clock_name(id),
-		wrap_count(result->reads, reads), wrap_count(result->warps, warps), largest, cpus,
-		apart);
+		format_count(result->reads, reads), format_count(result->warps, warps), largest,
+		cpus, apart);
 }
 
 /* The larger, the more a pair deserves to be shown. */
@@ -103,9 +104,9 @@ static void describe_pair(const struct warp_pair *pair, struct strbuf *phrase)
 		break;
 	default:
 		strbuf_add(phrase, "CPU %d is %s ns %s CPU %d, +/- %s ns", pair->other_cpu,
-			wrap_ns(fabs(pair->offset_ns), offset),
+			format_ns(fabs(pair->offset_ns), offset),
 			pair->offset_ns < 0 ? "behind" : "ahead of", pair->cpu,
-			wrap_ns(pair->error_ns, error));
+			format_ns(pair->error_ns, error));
 	}
 }
 

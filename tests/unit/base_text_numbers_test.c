@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the numbers in base/text: strict parsing of decimal and hexadecimal ones. */
+/* Tests of the numbers in base/text: strict parsing, and what is printed. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -106,6 +106,40 @@ static void what_was_printed_is_read_back(void **state)
 	}
 }
 
+static void counts_have_thousands_separators(void **state)
+{
+	static const struct {
+		uint64_t count;
+		const char *text;
+	} rows[] = {{0, "0"}, {7, "7"}, {999, "999"}, {1000, "1,000"}, {6000, "6,000"},
+		{100000, "100,000"}, {1234567, "1,234,567"},
+		{UINT64_MAX, "18,446,744,073,709,551,615"}};
+	char buffer[32];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		assert_string_equal(format_count(rows[i].count, buffer), rows[i].text);
+		assert_ptr_equal(format_count(rows[i].count, buffer), buffer);
+	}
+}
+
+/* The table's columns are nine wide. */
+static void times_take_seven_characters_at_most(void **state)
+{
+	static const struct {
+		double ns;
+		const char *text;
+	} rows[] = {{0, "0.0"}, {3.74, "3.7"}, {25.96, "26.0"}, {9999.94, "9999.9"},
+		{9999.95, "10000"}, {12345.6, "12346"}, {1234567, "1234567"}};
+	char buffer[32];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		assert_string_equal(format_ns(rows[i].ns, buffer), rows[i].text);
+		assert_in_range(strlen(buffer), 1, 7);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -114,6 +148,8 @@ int main(void)
 		cmocka_unit_test(anything_else_is_refused_and_leaves_the_value),
 		cmocka_unit_test(decimals_have_up_to_nine_digits_after_the_point),
 		cmocka_unit_test(invalid_hexadecimal_is_refused),
+		cmocka_unit_test(counts_have_thousands_separators),
+		cmocka_unit_test(times_take_seven_characters_at_most),
 		cmocka_unit_test(what_was_printed_is_read_back),
 	};
 

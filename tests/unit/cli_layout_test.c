@@ -121,40 +121,6 @@ static void no_line_is_too_long_and_no_word_is_lost(void **state)
 	}
 }
 
-static void counts_have_thousands_separators(void **state)
-{
-	static const struct {
-		uint64_t count;
-		const char *text;
-	} rows[] = {{0, "0"}, {7, "7"}, {999, "999"}, {1000, "1,000"}, {6000, "6,000"},
-		{100000, "100,000"}, {1234567, "1,234,567"},
-		{UINT64_MAX, "18,446,744,073,709,551,615"}};
-	char buffer[32];
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		assert_string_equal(wrap_count(rows[i].count, buffer), rows[i].text);
-		assert_ptr_equal(wrap_count(rows[i].count, buffer), buffer);
-	}
-}
-
-/* The table's columns are nine wide. */
-static void times_take_seven_characters_at_most(void **state)
-{
-	static const struct {
-		double ns;
-		const char *text;
-	} rows[] = {{0, "0.0"}, {3.74, "3.7"}, {25.96, "26.0"}, {9999.94, "9999.9"},
-		{9999.95, "10000"}, {12345.6, "12346"}, {1234567, "1234567"}};
-	char buffer[32];
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		assert_string_equal(wrap_ns(rows[i].ns, buffer), rows[i].text);
-		assert_in_range(strlen(buffer), 1, 7);
-	}
-}
-
 /* What the shell makes of a folded command: a backslash and a line's end are nothing. */
 static void a_folded_command_is_the_same_to_a_shell(void **state)
 {
@@ -187,8 +153,6 @@ int main(void)
 		cmocka_unit_test(text_may_continue_a_line),
 		cmocka_unit_test(no_line_is_too_long_and_no_word_is_lost),
 		cmocka_unit_test(a_folded_command_is_the_same_to_a_shell),
-		cmocka_unit_test(counts_have_thousands_separators),
-		cmocka_unit_test(times_take_seven_characters_at_most),
 	};
 
 	return cmocka_run_group_tests_name("wrap", tests, NULL, NULL);
