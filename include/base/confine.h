@@ -3,15 +3,12 @@
 #ifndef VDSOCHECK_BASE_CONFINE_H
 #define VDSOCHECK_BASE_CONFINE_H
 
-#include <stdbool.h>
-
 /*
  * From now on this process can open files for reading, and write to those that are open; any
- * other system call but those for memory and its own end kills it (SIGSYS). With `writes_file`
- * those that output_write() makes are allowed, too. Nothing happens where the kernel refuses the
- * filter, or where the calls of others would meet it: those of a preloaded library, or of what a
- * compiler adds to find faults.
+ * other system call but those for memory and its own end kills it (SIGSYS). Nothing happens where
+ * the kernel refuses the filter, or where the calls of others would meet it: those of a preloaded
+ * library, or of what a compiler adds to find faults.
  */
-void confine(bool writes_file);
+void confine(void);
 
 #endif

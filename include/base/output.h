@@ -25,4 +25,12 @@ bool output_write(const char *path, const char *bytes, size_t length, struct fac
 /* Writes all bytes to standard output or standard error; else as output_write(). */
 bool output_write_stream(int file, const char *bytes, size_t length, struct fact *why);
 
+/*
+ * Starts a process that writes such a file for a caller that gives up the right to: by a
+ * descriptor, to be given to output_writer_write() once at most. -1 with the reason. Where the
+ * caller ends before that, nothing is written.
+ */
+int output_writer_start(const char *path, struct fact *why);
+bool output_writer_write(int writer, const char *bytes, size_t length, struct fact *why);
+
 #endif

@@ -120,7 +120,8 @@ struct cli {
 	struct style style;
 	struct root root;
 	/* The driver's own. */
-	FILE *out; /* NULL: nothing is printed */
+	FILE *out;  /* NULL: nothing is printed */
+	int writer; /* writes the file of cli->output; 0: this process does */
 	char *collected;
 	size_t collected_length;
 	bool failed;
@@ -132,6 +133,12 @@ int cli_run(const struct command *const *commands, int argc, char **argv);
 
 /* Exit status of a failure of vdsocheck's own, of this command. */
 int cli_trouble(const struct cli *cli);
+
+/*
+ * Sets the filter of confine(); from now on another process writes the file of cli->output. False
+ * after a complaint.
+ */
+bool cli_confine(struct cli *cli);
 
 /* Where the output goes without cli->output: standard output or standard error. */
 int cli_stream(const struct cli *cli);

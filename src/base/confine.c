@@ -57,27 +57,6 @@ static const struct rule to_read[] = {
 	{.name = "exit_group"}, {.name = "exit"}, {.name = NULL}, /* NO_CALL */
 };
 
-/* What output.c and privileges.c call besides. */
-static const struct rule to_write_file[] = {
-	{.name = "openat"},
-	{.name = "open"},
-	{.name = "fcntl"},
-	{.name = "fcntl64"},
-	{.name = "fstatfs"},
-	{.name = "fstatfs64"},
-	{.name = "readlinkat"},
-	{.name = "renameat"},
-	{.name = "renameat2"},
-	{.name = "unlinkat"},
-	{.name = "fchown"},
-	{.name = "fchown32"},
-	{.name = "fchmod"},
-	{.name = "geteuid"},
-	{.name = "geteuid32"},
-	{.name = "capget"},
-	{.name = "capset"},
-};
-
 static void allow(struct filter *filter, const struct rule *rule)
 {
 	int number = rule->name ? seccomp_syscall_resolve_name(rule->name) : NO_CALL;
@@ -96,7 +75,7 @@ static void allow(struct filter *filter, const struct rule *rule)
 	filter_return(filter, SECCOMP_RET_ALLOW);
 }
 
-static void make(struct filter *filter, bool writes_file)
+static void make(struct filter *filter)
 {
 	uint32_t self = (uint32_t)getpid();
 	const struct rule to_end_by_signal[] = {
@@ -110,8 +89,6 @@ static void make(struct filter *filter, bool writes_file)
 		allow(filter, &to_read[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(to_end_by_signal); i++)
 		allow(filter, &to_end_by_signal[i]);
-	for (size_t i = 0; writes_file && i < ARRAY_SIZE(to_write_file); i++)
-		allow(filter, &to_write_file[i]);
 	/* Before 4.14 kernels take it for SECCOMP_RET_KILL, which is as good without threads. */
 	filter_return(filter, SECCOMP_RET_KILL_PROCESS);
 }
@@ -123,14 +100,14 @@ static const bool is_instrumented = true;
 static const bool is_instrumented;
 #endif
 
-void confine(bool writes_file)
+void confine(void)
 {
 	const char *preload = getenv("LD_PRELOAD");
 	struct filter filter = {.count = 0};
 
 	if (is_instrumented || (preload && *preload))
 		return;
-	make(&filter, writes_file);
+	make(&filter);
 	privileges_gain_none();
 	filter_set(&filter);
 }

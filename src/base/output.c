@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -260,4 +261,79 @@ bool output_write_stream(int file, const char *bytes, size_t length, struct fact
 	}
 	fact_set_known(why);
 	return true;
+}
+
+/* ---- on behalf of a process that cannot write files ---- */
+
+static bool read_whole(int file, void *to, size_t length)
+{
+	for (char *at = to; length > 0;) {
+		ssize_t got = read(file, at, length);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		at += got;
+		length -= (size_t)got;
+	}
+	return true;
+}
+
+/* Nothing is written for a parent that ended before it sent all. */
+static void serve(int parent, const char *path)
+{
+	struct fact why = {0};
+	char *bytes;
+	size_t length;
+
+	if (!read_whole(parent, &length, sizeof(length)))
+		return;
+	bytes = malloc(length);
+	if (!bytes)
+		fact_set_errno(&why, ENOMEM, path);
+	else if (read_whole(parent, bytes, length))
+		output_write(path, bytes, length, &why);
+	free(bytes);
+	write_all(parent, (const char *)&why, sizeof(why));
+}
+
+int output_writer_start(const char *path, struct fact *why)
+{
+	int ends[2];
+	sigset_t all;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
+		fact_set_errno(why, errno, path);
+		return -1;
+	}
+	pid = fork();
+	if (pid == 0) {
+		/* An interrupt is for the parent, which then prints what it has. */
+		sigfillset(&all);
+		sigprocmask(SIG_BLOCK, &all, NULL);
+		close(ends[0]);
+		serve(ends[1], path);
+		_exit(0);
+	}
+	if (pid < 0) {
+		fact_set_errno(why, errno, path);
+		close(ends[0]);
+		ends[0] = -1;
+	}
+	close(ends[1]);
+	return ends[0];
+}
+
+bool output_writer_write(int writer, const char *bytes, size_t length, struct fact *why)
+{
+	int error = write_all(writer, (const char *)&length, sizeof(length));
+
+	if (!error)
+		error = write_all(writer, bytes, length);
+	if (!read_whole(writer, why, sizeof(*why)))
+		fact_set_errno(why, error ? error : EPIPE, "the output");
+	close(writer);
+	return fact_is_known(why);
 }

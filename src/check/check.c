@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/confine.h"
 #include "base/file_names.h"
 #include "check.h"
 #include "collect.h"
@@ -99,7 +98,10 @@ static int check_files(struct cli *cli)
 		free(files);
 		return EXIT_TROUBLE;
 	}
-	confine(cli->output);
+	if (!cli_confine(cli)) {
+		free(files);
+		return EXIT_TROUBLE;
+	}
 	cli->style.compact = cli->operand_count > 1;
 	for (size_t i = 0; i < cli->operand_count; i++) {
 		int status = check_file(cli, &files[i]);

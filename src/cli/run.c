@@ -20,6 +20,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/confine.h"
 #include "base/output.h"
 #include "base/privileges.h"
 #include "cli/command.h"
@@ -116,6 +117,34 @@ static bool open_output(struct cli *cli)
 	return start_collecting(cli);
 }
 
+bool cli_confine(struct cli *cli)
+{
+	struct fact why = {0};
+
+	if (cli->output) {
+		privileges_limit(PRIVILEGES_WRITE, PRIVILEGES_READ);
+		cli->writer = output_writer_start(cli->output, &why);
+		privileges_limit(PRIVILEGES_READ, PRIVILEGES_NONE);
+	}
+	if (cli->writer < 0) {
+		cli_complain("cannot write %s", why.reason);
+		return false;
+	}
+	confine();
+	return true;
+}
+
+static bool write_collected(struct cli *cli, uint64_t later, struct fact *why)
+{
+	if (cli->writer)
+		return output_writer_write(cli->writer, cli->collected, cli->collected_length, why);
+	if (!cli->output)
+		return output_write_stream(
+			cli_stream(cli), cli->collected, cli->collected_length, why);
+	privileges_limit(PRIVILEGES_WRITE, later);
+	return output_write(cli->output, cli->collected, cli->collected_length, why);
+}
+
 /*
  * Writes what was collected, to the file or to the stream. The status of the run. `later`: the
  * capabilities that are needed afterwards.
@@ -131,12 +160,7 @@ static int write_output(struct cli *cli, int status, uint64_t later)
 		cli_complain("cannot buffer the output: out of memory");
 		status = cli_trouble(cli);
 	} else if (cli->collected_length > 0) {
-		if (cli->output)
-			privileges_limit(PRIVILEGES_WRITE, later);
-		if (!(cli->output ? output_write(cli->output, cli->collected, cli->collected_length,
-					    &why)
-				  : output_write_stream(cli_stream(cli), cli->collected,
-					    cli->collected_length, &why))) {
+		if (!write_collected(cli, later, &why)) {
 			cli_complain("cannot write %s", why.reason);
 			status = cli_trouble(cli);
 			cli->answered = !cli->output;

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/confine.h"
 #include "collect.h"
 #include "commands.h"
 #include "document.h"
@@ -316,7 +315,8 @@ static int run(struct cli *cli)
 		return EXIT_TROUBLE;
 	}
 	moment_collect(&cli->root, &moment);
-	confine(cli->output);
+	if (!cli_confine(cli))
+		return EXIT_TROUBLE;
 	request->no_memory = !fleet_start(&request->fleet);
 	if (!request->no_memory)
 		read_all(cli);
