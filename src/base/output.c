@@ -332,7 +332,8 @@ bool output_writer_write(int writer, const char *bytes, size_t length, struct fa
 
 	if (!error)
 		error = write_all(writer, bytes, length);
-	if (!read_whole(writer, why, sizeof(*why)))
+	/* Of half an output there is no answer. */
+	if (error || !read_whole(writer, why, sizeof(*why)))
 		fact_set_errno(why, error ? error : EPIPE, "the output");
 	close(writer);
 	return fact_is_known(why);
