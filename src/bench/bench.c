@@ -81,9 +81,10 @@ static void measure(struct cli *cli, struct bench *bench)
 		bench_contention_all(bench, progress);
 	if (is_table(bench->plan)) {
 		bench_table_measure(bench, progress);
-		if (!bench->stop && request->details)
+		/* Where nothing could be timed, no clock shows how long these take either. */
+		if (fact_is_known(&bench->fact) && !bench->stop && request->details)
 			bench_clock_all(bench);
-		if (!bench->stop)
+		if (fact_is_known(&bench->fact) && !bench->stop)
 			seccomp_overhead_find(&bench->filter);
 		bench->stopped = bench->stop;
 	}

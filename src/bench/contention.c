@@ -13,8 +13,10 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/child.h"
 #include "base/clock.h"
@@ -35,7 +37,13 @@
 
 /* On a machine too busy for undisturbed windows the run ends so much later. */
 #define PATIENCE_NS 200000000
-#define SLACK_NS 60000000000
+
+/* Beyond twice the time: under load, and for workers that share a CPU. */
+#define SLACK_NS 5000000000
+#define SLACK_PER_WORKER_NS 50000000
+
+/* Between two looks at the workers. */
+#define LOOK_NS 5000000
 
 /* A worker that is not ready by then is not waited for. */
 #define START_NS 2000000000
@@ -267,22 +275,43 @@ static void work(void *argument)
 	shared->over = true;
 }
 
-/* A worker that dies ends the run: the others wait for its answers. */
-static bool await_workers(
-	struct shared *shared, unsigned count, const struct deadline *deadline, struct fact *why)
+/*
+ * A worker that dies ends the run: the others wait for its answers. At the deadline those that are
+ * stopped, whose timers do not end them, are killed.
+ */
+static bool await_workers(struct shared *shared, pid_t *pids, unsigned count,
+	const struct deadline *deadline, struct fact *why)
 {
+	static const struct timespec pause = {.tv_nsec = LOOK_NS};
+	unsigned left = count;
 	bool well = true;
-	int status;
 
-	while (count > 0) {
-		if (wait(&status) > 0) {
-			if (well)
-				well = child_judge(status, deadline, why);
-			shared->over = shared->over || !well;
-			count--;
-		} else if (errno != EINTR) {
-			break;
+	while (left > 0) {
+		int status = SIGALRM; /* as from the timer */
+		pid_t ended = waitpid(-1, &status, WNOHANG);
+
+		if (ended < 0 && errno == EINTR)
+			continue;
+		if (ended == 0 && deadline_left_ns(deadline) > 0) {
+			nanosleep(&pause, NULL);
+			continue;
 		}
+		if (ended < 0) {
+			fact_set_errno(why, errno, "waitpid");
+			well = false;
+		}
+		if (well)
+			well = child_judge(status, deadline, why);
+		shared->over = shared->over || !well;
+		if (ended <= 0)
+			break;
+		for (unsigned i = 0; i < count; i++)
+			pids[i] = pids[i] == ended ? 0 : pids[i];
+		left--;
+	}
+	for (unsigned i = 0; left > 0 && i < count; i++) {
+		if (pids[i])
+			child_end(pids[i], deadline);
 	}
 	return well;
 }
@@ -291,7 +320,9 @@ bool contention_measure(
 	const struct contention *contention, struct contention_result *result, struct fact *why)
 {
 	struct shared *shared = child_share(sizeof(*shared), why);
-	struct deadline deadline = deadline_after(contention->ns + SLACK_NS);
+	struct deadline deadline = deadline_after(
+		2 * contention->ns + SLACK_NS + contention->workers * SLACK_PER_WORKER_NS);
+	pid_t pids[BENCH_THREADS_MAX];
 	struct fact ended = {0};
 	unsigned started = 0;
 	bool well;
@@ -303,12 +334,13 @@ bool contention_measure(
 		struct start start = {
 			shared, started, contention->cpus[started % contention->cpu_count]};
 
-		if (child_start(work, &start, &deadline, why) < 0) {
+		pids[started] = child_start(work, &start, &deadline, why);
+		if (pids[started] < 0) {
 			shared->over = true;
 			break;
 		}
 	}
-	well = await_workers(shared, started, &deadline, &ended);
+	well = await_workers(shared, pids, started, &deadline, &ended);
 	/* If a worker could not be started, *why has the reason already. */
 	if (started == contention->workers && !well)
 		*why = ended;

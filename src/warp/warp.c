@@ -17,7 +17,8 @@
 #include "model.h"
 
 /* The child's time beyond what it was asked for, on a machine that is very busy. */
-#define GRACE_NS 30000000000
+#define GRACE_NS 7000000000
+#define GRACE_PER_CPU_NS 50000000
 
 static void report_progress(void *argument)
 {
@@ -43,7 +44,8 @@ static void take_answer(const struct warp_shared *shared, struct warp_evidence *
 
 static void run_child(struct warp_job *job, struct warp_evidence *warp)
 {
-	struct deadline deadline = deadline_after(job->setup->duration_ns + GRACE_NS);
+	struct deadline deadline = deadline_after(2 * job->setup->duration_ns + GRACE_NS +
+						  (int64_t)warp->cpu_count * GRACE_PER_CPU_NS);
 	struct fact why = {0};
 
 	job->shared->warp = *warp;
