@@ -272,6 +272,6 @@ bool bench_report_text(const void *result, const struct style *style, FILE *out)
 		write_clocks(bench, out);
 	else if (bench->row_count && report->noise.quiet) /* else there is no room */
 		wrap_print(out, "more", HEADING_INDENT,
-			"-v shows all calls unless selected, the baselines and the clocks");
+			"-v adds baselines, clocks and, if none is selected, all calls");
 	return true;
 }

@@ -26,8 +26,8 @@ enum part {
 	PART_OTHER_CAUSE, /* all but the first cause */
 	PART_OTHER_FIX,   /* all but the first piece of advice */
 	PART_SOURCE,
-	PART_REMARK, /* of a command, where it takes a line of its own */
 	PART_BLANK,  /* the line between evidence and table */
+	PART_REMARK, /* of a command, where it takes a line of its own */
 	PART_RISK,   /* all but its first sentence */
 	PART_ADVICE, /* all but the first sentence of advice with steps */
 	PART_COST,   /* the verdict has the time of a call */

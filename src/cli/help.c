@@ -52,7 +52,8 @@ static void write_usage(const struct command *command, bool first, FILE *out)
 		fprintf(out, " %s", command->operands);
 	if (first)
 		fputs("\n       vdsocheck COMMAND [OPTION]..."
-		      "\n       vdsocheck help COMMAND",
+		      "\n       vdsocheck help COMMAND"
+		      "\n       vdsocheck version",
 			out);
 	fputs("\n\n", out);
 }

@@ -347,8 +347,8 @@ const struct command fleet_command = {
 	.name = "fleet",
 	.summary = "summarize the documents of many hosts, the worst first",
 	.help = "Reads documents written by 'vdsocheck --json' on many hosts, judges each anew, "
-		"and prints one table, the worst hosts first, and groups by cause, kernel, "
-		"clocksource and instance type. A file contains one document or several, "
+		"and prints how many are slow, the worst hosts and the causes; with --top or -v "
+		"also groups by kernel, clocksource and instance type. A file contains one document or several, "
 		"pretty-printed or one per line; of a directory all files are read, also those in "
 		"directories below it; without operands, standard input.",
 	.status =

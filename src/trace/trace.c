@@ -275,7 +275,7 @@ const struct command trace_command = {
 		"With --pid or --all the report goes to standard output.",
 	.status = "that of the program, or 128+N if signal N ended it; 0 with --pid or --all; 125 "
 		  "vdsocheck failed, 126 the program cannot be run, 127 it was not found, 130 "
-		  "interrupted.",
+		  "interrupted, 143 after SIGTERM.",
 	.options = options,
 	.formats = formats,
 	.size = sizeof(struct request),

@@ -42,6 +42,7 @@ static enum kind value_kind(const struct option_row *row)
 #define WHEN_WORDS "auto always never"
 
 #define HELP_SUMMARY "print the help of a command"
+#define VERSION_SUMMARY "print the version"
 
 static void print_formats(const struct command *command)
 {
@@ -237,7 +238,7 @@ static void print_bash(void)
 	print_commands(" ");
 	printf("'\n		;;\n%.*s", (int)(commands - bash_tail), bash_tail);
 	print_commands(" ");
-	printf("%s", commands + 1);
+	printf(" version%s", commands + 1);
 }
 
 /* ---- zsh ---- */
@@ -307,6 +308,7 @@ static void print_zsh(void)
 		printf("'\n");
 	}
 	printf("		'help:" HELP_SUMMARY "'\n"
+	       "		'version:" VERSION_SUMMARY "'\n"
 	       "	)\n"
 	       "	_describe command commands\n"
 	       "}\n"
@@ -436,6 +438,7 @@ static void print_fish(void)
 	for (size_t i = 0; command_list[i]; i++)
 		print_fish_command(command_list[i]);
 	printf("\ncomplete -c vdsocheck -n __vdsocheck_is_first -a help -d '" HELP_SUMMARY "'\n"
+	       "complete -c vdsocheck -n __vdsocheck_is_first -a version -d '" VERSION_SUMMARY "'\n"
 	       "complete -c vdsocheck -n '__vdsocheck_is help' -a '");
 	print_commands(" ");
 	printf("'\n");

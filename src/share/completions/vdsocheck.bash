@@ -121,7 +121,7 @@ _vdsocheck()
 		kind=words words=$options
 	elif [[ -z $kind && -z $command ]]; then
 		kind=words
-		words='check bench warp compare trace watch fleet help'
+		words='check bench warp compare trace watch fleet help version'
 	fi
 	case ${kind:-$operands} in
 	words) mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur") ;;
