@@ -117,14 +117,21 @@ static void support_kvm_feature(const struct view *view, struct cause *cause)
 			stable->value ? "set" : "not set");
 }
 
-/* Before 4.12, where the vDSO learned to read the page; a first clocksource reads an MSR. */
+/*
+ * Before 4.12, where the vDSO learned to read the page. It is in use, or it would be a way out; a
+ * first clocksource of Hyper-V reads an MSR.
+ */
 static bool is_hyperv_too_old(const struct view *view)
 {
 	const struct evidence *evidence = view->evidence;
 
 	if (view->holds & ON_HYPERV_PAGE)
 		return !(view->holds & MODE_READ) && !kernel_reads_hyperv_page(evidence);
-	return clocksource_is(evidence, "hyperv_clocksource") && kernel_is_before(evidence, 4, 12);
+	if (clocksource_is(evidence, "hyperv_clocksource"))
+		return kernel_is_before(evidence, 4, 12);
+	return view->holds & PLAIN &&
+	       clocksource_is_another(evidence, "hyperv_clocksource_tsc_page") &&
+	       !kernel_reads_hyperv_page(evidence);
 }
 
 static bool is_hyperv_new_enough(const struct view *view)
@@ -287,7 +294,8 @@ static const struct advice_row restart_guest = {.id = "restart-guest",
 
 static const struct advice_row newer_kernel_for_hyperv_page = {.id = "newer-kernel-for-hyperv-page",
 	.effort = EFFORT_UPDATE,
-	.text = "Use Linux 4.12 or newer, whose vDSO can read Hyper-V's reference TSC page."};
+	.text = "Use Linux 4.12 or newer, whose vDSO can read Hyper-V's reference TSC page "
+		"(clocksource hyperv_clocksource_tsc_page)."};
 
 static const struct advice_row newer_kernel_for_hyperv = {.id = "newer-kernel-for-hyperv",
 	.effort = EFFORT_UPDATE,

@@ -75,6 +75,14 @@ static void hyperv_msr_4_4(struct evidence *evidence)
 	fact_set_text(&evidence->host.kernel, "4.4.162-94.72-default");
 }
 
+/* The page is offered, and no way out yet. */
+static void hyperv_4_4_on_acpi_pm(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "acpi_pm");
+	evidence_set_available(evidence, "hyperv_clocksource_tsc_page acpi_pm");
+	fact_set_text(&evidence->host.kernel, "4.4.0-187-generic");
+}
+
 static void hyperv_4_4_of_sles(struct evidence *evidence)
 {
 	hyperv(evidence);
@@ -160,6 +168,7 @@ static const struct row {
 	ROW(hyperv, "hyperv-without-vdso"),
 	ROW(hyperv_4_4, "hyperv-kernel-too-old"),
 	ROW(hyperv_msr_4_4, "hyperv-kernel-too-old"),
+	ROW(hyperv_4_4_on_acpi_pm, "hyperv-kernel-too-old"),
 	ROW(hyperv_4_4_of_sles, "hyperv-without-vdso"),
 	ROW(changed_meanwhile, "clocksource-changing"),
 	ROW(to_and_fro, "clocksource-changing"),
@@ -386,6 +395,16 @@ static void a_mode_that_was_read_overrides_a_version(void **state)
 	assert_false(is_found("xen-kernel-too-old", find(&evidence)));
 }
 
+static void a_backport_makes_an_old_kernel_new_enough(void **state)
+{
+	static struct evidence evidence;
+
+	(void)state;
+	hyperv_4_4_on_acpi_pm(&evidence);
+	fact_set_text(&evidence.host.kernel, "4.4.180-94.138-default");
+	assert_false(is_found("hyperv-kernel-too-old", find(&evidence)));
+}
+
 /* Whatever it is called: the data page says so. */
 static void a_mode_that_was_read_as_none_is_proof(void **state)
 {
@@ -403,6 +422,7 @@ int main(void)
 	const struct CMUnitTest plain[] = {
 		cmocka_unit_test(an_old_kernel_on_hyperv_does_not_blame_its_host),
 		cmocka_unit_test(a_mode_that_was_read_overrides_a_version),
+		cmocka_unit_test(a_backport_makes_an_old_kernel_new_enough),
 		cmocka_unit_test(a_mode_that_was_read_as_none_is_proof),
 		cmocka_unit_test(a_healthy_host_has_no_causes),
 		cmocka_unit_test(why_the_kernel_selected_a_clocksource_comes_first),
