@@ -27,7 +27,7 @@ static const struct step_row keep_removed[] = {
 	{"GRUB on Debian and Ubuntu: edit GRUB_CMDLINE_LINUX and GRUB_CMDLINE_LINUX_DEFAULT",
 		"sudo editor /etc/default/grub && sudo update-grub"},
 	{"grubby on Fedora, RHEL and Amazon Linux",
-		"sudo grubby --update-kernel=ALL --remove-args='{boot}'"},
+		"sudo grubby --update-kernel=ALL --remove-args='{boot args}'"},
 	{"GRUB on SUSE: edit GRUB_CMDLINE_LINUX and GRUB_CMDLINE_LINUX_DEFAULT",
 		"sudo editor /etc/default/grub && sudo grub2-mkconfig -o /boot/grub2/grub.cfg"},
 	{"systemd-boot: edit /etc/kernel/cmdline and run kernel-install, or edit the options line "
@@ -100,15 +100,16 @@ const struct advice_row advice_drop_tsc_boot = {.id = "drop-tsc-boot-parameters"
 	.when = {.applies = is_tsc_avoided},
 	.text = "Remove {boot} from the kernel command line and reboot: the kernel then makes its "
 		"own choice.",
-	.steps = {{"remove it with GRUB, grubby or systemd-boot", NULL}, REBOOT_STEPS},
+	.steps = {{"edit that line with GRUB, grubby or systemd-boot", NULL}, {NULL, "sudo reboot"},
+		{"unless it exits with 0, undo step 1", "vdsocheck warp"}, {NULL, "vdsocheck"}},
 	.keep = keep_removed,
-	.risk = "It may be there because the TSC is unstable: old kernel logs say so."};
+	.risk = "It may be there because the TSC is unstable: see old kernel logs."};
 
 const struct advice_row advice_drop_boot = {.id = "drop-boot-parameters",
 	.effort = EFFORT_UNDO,
 	.when = {.applies = is_tsc_not_avoided},
 	.text = "Remove {boot} from the kernel command line and reboot.",
-	.steps = {{"remove it with GRUB, grubby or systemd-boot", NULL}, {NULL, "sudo reboot"},
+	.steps = {{"edit that line with GRUB, grubby or systemd-boot", NULL}, {NULL, "sudo reboot"},
 		{NULL, "vdsocheck"}},
 	.keep = keep_removed,
 	.risk = "It may be there for a reason: find out which before you remove it."};
@@ -211,10 +212,10 @@ struct word {
 #define UNCHECKED_TSC                                                                              \
 	" Linux 5.16 and newer do not check this CPU's TSC on machines of one or two NUMA nodes."
 
-#define BOOT_SIZE 160
+#define BOOT_SIZE 200
 
 /* The parameters that keep the kernel or the vDSO from a better clock here. */
-static void list_boot(const struct view *view, char boot[BOOT_SIZE])
+static void list_boot(const struct view *view, const char *between, char boot[BOOT_SIZE])
 {
 	const struct evidence *evidence = view->evidence;
 	char chosen[CLOCKSOURCE_NAME_SIZE + 16];
@@ -237,8 +238,8 @@ static void list_boot(const struct view *view, char boot[BOOT_SIZE])
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		if (!known[i].matters || !boot_has(evidence, known[i].parameter))
 			continue;
-		used += (size_t)snprintf(
-			boot + used, BOOT_SIZE - used, "%s%s", used ? " " : "", known[i].parameter);
+		used += (size_t)snprintf(boot + used, BOOT_SIZE - used, "%s%s", used ? between : "",
+			known[i].parameter);
 	}
 }
 
@@ -312,15 +313,25 @@ static bool is_in_container(const struct evidence *evidence)
 	return fact_is_known(&container->fact) && !fact_is_text(container, "wsl");
 }
 
-/* A container has no kernel, boot loader or clocksource of its own. */
-static bool write_text(const struct advice_row *row, const struct word *words, bool in_container,
-	char text[ADVICE_TEXT_SIZE])
+static bool needs_newer_kernel(const struct view *view, const struct advice_row *row)
 {
-	static const char where[] = "On the host, outside this container, ";
-	bool is_for_host = row->effort <= EFFORT_UPDATE && row->effort != EFFORT_LOOK;
-	size_t at = in_container && is_for_host && !row->anywhere ? strlen(where) : 0;
+	return kernel_is_before(view->evidence, row->since.major, row->since.minor);
+}
 
-	memcpy(text, where, at);
+/* A container has no kernel, boot loader or clocksource of its own. */
+static bool write_text(const struct view *view, const struct advice_row *row,
+	const struct word *words, char text[ADVICE_TEXT_SIZE])
+{
+	bool is_for_host = row->effort <= EFFORT_UPDATE && row->effort != EFFORT_LOOK;
+	size_t at = 0;
+
+	if (is_in_container(view->evidence) && is_for_host && !row->anywhere)
+		at += (size_t)snprintf(
+			text, ADVICE_TEXT_SIZE, "On the host, outside this container, ");
+	if (needs_newer_kernel(view, row))
+		at += (size_t)snprintf(text + at, ADVICE_TEXT_SIZE - at,
+			"%s Linux %u.%u or newer, ", at ? "with" : "With", row->since.major,
+			row->since.minor);
 	if (!fill_in(row->text, words, text + at, ADVICE_TEXT_SIZE - at))
 		return false;
 	if (at)
@@ -331,21 +342,22 @@ static bool write_text(const struct advice_row *row, const struct word *words, b
 static bool make(const struct view *view, const struct advice_row *row, struct advice *advice)
 {
 	const struct clocksource_evidence *clocksource = &view->evidence->clocksource;
-	char boot[BOOT_SIZE], not_tsc[ADVICE_TEXT_SIZE] = "";
+	char boot[BOOT_SIZE], boot_args[BOOT_SIZE], not_tsc[ADVICE_TEXT_SIZE] = "";
 	const char *to = row->target ? row->target(view) : NULL;
-	bool in_container = is_in_container(view->evidence);
 	const struct word words[] = {
 		{"to", to, false},
 		{"from", fact_is_known(&clocksource->current_fact) ? clocksource->current : NULL,
 			false},
 		{"boot", boot, false},
-		{"on host", in_container ? ", on the host outside this container" : "", true},
+		{"boot args", boot_args, false},
+		{"on host",
+			is_in_container(view->evidence) ? ", on the host outside this container"
+							: "",
+			true},
 		{"move", find_move(view->evidence), true},
 		{"not tsc", not_tsc, true},
 		{"5.2", since(view, 5, 2, " (Linux 5.2 and newer, or older ones with a backport)"),
 			true},
-		{"5.8", since(view, 5, 8, " (Linux 5.8 and newer)"), true},
-		{"6.3", since(view, 6, 3, " (Linux 6.3 and newer)"), true},
 		{"5.16", tsc_has_adjust(view->evidence) ? since(view, 5, 16, UNCHECKED_TSC) : "",
 			true},
 		{0},
@@ -353,10 +365,11 @@ static bool make(const struct view *view, const struct advice_row *row, struct a
 
 	*advice = (struct advice){
 		.id = row->id, .ask = row->ask, .risk = row->risk, .source = row->source};
-	list_boot(view, boot);
+	list_boot(view, " and ", boot);
+	list_boot(view, " ", boot_args);
 	if (view->not_tsc)
 		snprintf(not_tsc, sizeof(not_tsc), " Do not switch to tsc: %s.", view->not_tsc);
-	if ((row->target && !to) || !write_text(row, words, in_container, advice->text))
+	if ((row->target && !to) || !write_text(view, row, words, advice->text))
 		return false;
 	if (to)
 		text_copy(advice->clocksource, sizeof(advice->clocksource), to);
@@ -382,6 +395,12 @@ struct candidates {
 	const struct advice_row *rows[CANDIDATE_MAX];
 };
 
+/* What takes another kernel comes after all that helps with this one. */
+static enum effort find_effort(const struct view *view, const struct advice_row *row)
+{
+	return needs_newer_kernel(view, row) ? EFFORT_PROOF : row->effort;
+}
+
 static void add_rows(
 	const struct view *view, const struct advice_row *const *rows, struct candidates *found)
 {
@@ -396,7 +415,8 @@ static void add_rows(
 		}
 		if (at == CANDIDATE_MAX)
 			continue;
-		for (; at > 0 && found->rows[at - 1]->effort > (*rows)->effort; at--)
+		for (; at > 0 && find_effort(view, found->rows[at - 1]) > find_effort(view, *rows);
+			at--)
 			found->rows[at] = found->rows[at - 1];
 		found->rows[at] = *rows;
 		found->count++;

@@ -133,8 +133,9 @@ static const struct step_row keep_tsc_rate[] = {
 /* native_calibrate_tsc() reads leaf 0x15 on Intel's CPUs only, and no leaf of a hypervisor. */
 static const struct advice_row set_tsc_rate = {.id = "set-tsc-rate",
 	.effort = EFFORT_UPDATE,
+	.since = {5, 8},
 	.text = "If the TSC's rate is known, give it to the kernel: add tsc_early_khz=RATE, in "
-		"kHz, to the kernel command line{5.8}.",
+		"kHz, to the kernel command line.",
 	.keep = keep_tsc_rate,
 	.risk = "If the rate is wrong, or the guest is migrated to a host with another, its clock "
 		"runs fast or slow."};

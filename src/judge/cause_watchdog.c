@@ -136,15 +136,15 @@ static const struct advice_row ask_about_pauses = {.id = "ask-about-pauses",
 const struct advice_row advice_update_firmware = {.id = "update-firmware",
 	.effort = EFFORT_UPDATE,
 	.when = {.unless = GUEST},
-	.text = "Do not force the TSC: the kernel's measurements show that it is wrong. Update the "
-		"firmware, reboot, and check again after a few days, since it can take that long "
-		"to show."};
+	.text = "Update the firmware, reboot, and check again after a few days, since it can take "
+		"that long to show. Do not force the TSC: the kernel's measurements show that it "
+		"is wrong."};
 
 const struct advice_row advice_ask_about_unstable_tsc = {.id = "ask-about-unstable-tsc",
 	.effort = EFFORT_ASK,
 	.when = {.needs = GUEST},
-	.text = "Do not force the TSC: the kernel's measurements show that it is wrong. "
-		"Reboot{on host}, and send this to your provider or platform team:",
+	.text = "Reboot{on host}. Do not force the TSC: the kernel's measurements show that it is "
+		"wrong. Send this to your provider or platform team:",
 	.ask = "The guest's kernel found its TSC unstable and fell back to a clocksource that "
 	       "costs a system call for each clock read. Is the TSC of the host synchronized "
 	       "and scaled for this guest? Can the guest be moved to another host?"};
@@ -152,8 +152,8 @@ const struct advice_row advice_ask_about_unstable_tsc = {.id = "ask-about-unstab
 static const struct advice_row ask_which_clock = {.id = "ask-which-clock",
 	.effort = EFFORT_ASK,
 	.when = {.needs = GUEST},
-	.text = "Do not force the TSC before it is known whether it or its reference clock was "
-		"wrong. Reboot{on host}, and send this to your provider or platform team:",
+	.text = "Reboot{on host}. Do not force the TSC before it is known whether it or its "
+		"reference clock was wrong. Send this to your provider or platform team:",
 	.ask = "This guest's kernel dropped its TSC because it disagreed with the reference clock "
 	       "of the watchdog. Was the guest paused or migrated at that time, and is the TSC of "
 	       "the host synchronized and scaled for this guest? Can it be moved to another host?"};
@@ -161,9 +161,9 @@ static const struct advice_row ask_which_clock = {.id = "ask-which-clock",
 static const struct advice_row find_which_clock = {.id = "find-which-clock",
 	.effort = EFFORT_UPDATE,
 	.when = {.unless = GUEST},
-	.text = "Do not force the TSC before it is known whether it or its reference clock was "
-		"wrong. Reboot, update the firmware, and look at the kernel log when it happens "
-		"again: the lines with wd_nsec and cs_nsec hold both measurements.",
+	.text = "Reboot, update the firmware, and look at the kernel log when it happens again. The "
+		"lines with wd_nsec and cs_nsec hold both measurements. Do not force the TSC "
+		"before it is known whether it or its reference clock was wrong.",
 	.steps = {REBOOT_STEPS}};
 
 static const struct step_row keep_recalibrate[] = {
@@ -175,7 +175,8 @@ static const struct step_row keep_recalibrate[] = {
 static const struct advice_row recalibrate_tsc = {.id = "recalibrate-tsc",
 	.effort = EFFORT_UPDATE,
 	.when = {.unless = GUEST, .applies = is_rate_stated},
-	.text = "Boot with tsc=recalibrate{6.3}: the kernel then measures the rate that the TSC is "
+	.since = {6, 3},
+	.text = "Boot with tsc=recalibrate: the kernel then measures the rate that the TSC is "
 		"said to have, and warns in its log if that is wrong. If so, update the firmware.",
 	.keep = keep_recalibrate};
 

@@ -108,7 +108,8 @@ const struct contradiction_row contradiction_rows[] = {
 		"kernel. The verdict follows the proof."},
 	{"entering-yet-cheap", true, entering_yet_cheap,
 		"The calls entered the kernel under the filter, but without it they took much less "
-		"time than the cheapest system call: the clocksource may have changed in between."},
+		"time than the cheapest system call: the clocksource may have changed in between. "
+		"Run vdsocheck again first."},
 	{"answered-yet-dear", true, answered_yet_dear,
 		"No call entered the kernel under the filter, but without it they took as long "
 		"as a system call, although the counter can be read quickly. The verdict "

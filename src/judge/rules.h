@@ -201,11 +201,11 @@ bool scope_applies(const struct scope *scope, const struct view *view);
 
 /*
  * Words in braces are replaced: {to} is the clocksource that the advice leads to, {from} the
- * current one, {boot} the boot parameters to remove, {on host} where to do it from a container,
- * {move} the command that moves this cloud's guest to another host, {not tsc} a sentence on why
- * tsc is no way out, or nothing. On an older kernel, {5.2}, {5.8}, {5.16} and {6.3} are a remark on
- * what came with that one; on others they are nothing. A step, an undo or a keep that needs a word
- * that is not known, or is no plain word for a shell, is left out.
+ * current one, {boot} the boot parameters to remove ({boot args} without the "and" between them),
+ * {on host} where to do it from a container, {move} the command that moves this cloud's guest to
+ * another host, {not tsc} a sentence on why tsc is no way out, or nothing. On an older kernel,
+ * {5.2} and {5.16} are a remark on what came with that one; on others they are nothing. A step, an
+ * undo or a keep that needs a word that is not known, or is no plain word for a shell, is left out.
  */
 struct step_row {
 	const char *text;    /* a remark on the command; without one, what to do */
@@ -231,8 +231,12 @@ struct advice_row {
 	struct scope when; /* where its cause applies */
 	bool anywhere; /* no change of the host: in a container, too, the text is as it stands */
 	const char *(*target)(const struct view *view); /* gives {to}; NULL: does not apply */
-	const char *text;                               /* what to do, in a sentence or two */
-	struct step_row steps[STEP_ROW_MAX];            /* all of them, in this order */
+	/* The first kernel on which it helps, or 0.0. On an older one it says so and comes last. */
+	struct {
+		unsigned major, minor;
+	} since;
+	const char *text;                       /* what to do, in a sentence or two */
+	struct step_row steps[STEP_ROW_MAX];    /* all of them, in this order */
 	const struct step_row *keep;            /* ways to make it last; ends without text */
 	const char *undo, *ask, *risk, *source; /* as in struct advice */
 };
