@@ -145,18 +145,23 @@ static const struct advice_row switch_to_tsc_on_ec2 = {.id = "switch-to-tsc-on-e
 		  "Linux?\" (as of February 2025), "
 		  "https://repost.aws/knowledge-center/manage-ec2-linux-clock-source"};
 
-static const struct advice_row switch_to_tsc = {.id = "switch-to-tsc",
-	.effort = EFFORT_SWITCH,
-	.when = {.unless = EC2_XEN},
-	.target = target_tsc,
-	.text = "Switch to tsc. `sudo vdsocheck compare --only tsc` tries it and switches "
-		"back.",
-	.steps = {{"go on only if it exits 0: the CPUs' TSCs agree", "vdsocheck warp"},
-		SWITCH_STEPS},
-	.keep = keep_clocksource,
-	.undo = SWITCH_UNDO,
-	.risk = "If the CPUs' TSCs disagree, time can jump between them. A guest that is migrated "
-		"to a host with another TSC frequency may see its clock run fast or slow."};
+#define SWITCH_TO_TSC                                                                              \
+	.id = "switch-to-tsc", .effort = EFFORT_SWITCH, .target = target_tsc,                      \
+	.text = "Switch to tsc. `sudo vdsocheck compare --only tsc` tries it and switches "        \
+		"back.",                                                                           \
+	.steps = {{"go on only if it exits 0: the CPUs' TSCs agree", "vdsocheck warp"},            \
+		SWITCH_STEPS},                                                                     \
+	.keep = keep_clocksource, .undo = SWITCH_UNDO
+
+#define TSC_RISK "If the CPUs' TSCs disagree, time can jump between them."
+
+static const struct advice_row switch_to_tsc = {
+	SWITCH_TO_TSC, .when = {.unless = EC2_XEN | GUEST}, .risk = TSC_RISK};
+
+/* The screen may have room for one sentence: that which step 1 cannot answer comes first. */
+static const struct advice_row switch_guest_to_tsc = {SWITCH_TO_TSC,
+	.when = {.needs = GUEST, .unless = EC2_XEN},
+	.risk = "After a migration to another TSC rate, the clock can run fast or slow. " TSC_RISK};
 
 static const struct advice_row allow_processes = {.id = "allow-processes",
 	.effort = EFFORT_PROOF,
@@ -194,7 +199,7 @@ const struct advice_row advice_send_report = {.id = "send-report",
 	.steps = {{"prints the report", REPORT_COMMAND}}};
 
 const struct advice_row *const advice_general[] = {&switch_to_paravirtual, &switch_to_tsc,
-	&switch_to_tsc_on_ec2, &allow_processes, &allow_proof, NULL};
+	&switch_guest_to_tsc, &switch_to_tsc_on_ec2, &allow_processes, &allow_proof, NULL};
 
 const struct advice_row *const advice_last_resort[] = {&advice_send_report, NULL};
 
