@@ -137,8 +137,8 @@ static const struct advice_row set_tsc_rate = {.id = "set-tsc-rate",
 	.text = "If the TSC's rate is known, give it to the kernel: add tsc_early_khz=RATE, in "
 		"kHz, to the kernel command line.",
 	.keep = keep_tsc_rate,
-	.risk = "If the rate is wrong, or the guest is migrated to a host with another, its clock "
-		"runs fast or slow."};
+	.risk = "If the rate is wrong, or the guest is migrated to a host with another rate, the "
+		"clock runs fast or slow."};
 
 static const struct advice_row ask_for_tsc_rate = {.id = "ask-for-tsc-rate",
 	.effort = EFFORT_ASK,
@@ -177,8 +177,8 @@ static const struct advice_row kernel_with_kvm_guest = {.id = "kernel-with-kvm-g
 
 static const struct advice_row reboot_for_kvm_clock = {.id = "reboot-for-kvm-clock",
 	.effort = EFFORT_UNDO,
-	.text = "Reboot: the kernel registers kvm-clock again. If it does not, use one that was "
-		"built with CONFIG_KVM_GUEST (and CONFIG_PARAVIRT).",
+	.text = "Reboot: the kernel registers kvm-clock again. If it does not, use a kernel that "
+		"was built with CONFIG_KVM_GUEST (and CONFIG_PARAVIRT).",
 	.steps = {{NULL, "sudo reboot"}, {NULL, "vdsocheck"}}};
 
 const struct cause_row cause_selected_rows[] = {

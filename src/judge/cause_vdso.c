@@ -86,6 +86,12 @@ static const struct advice_row set_up_arm_timer = {.id = "set-up-arm-timer",
 		"where the architected timer was not set up for it (device tree: "
 		"arm,cpu-registers-not-fw-configured). Or run a 64-bit kernel."};
 
+static const struct advice_row report_driver = {.id = "report-driver",
+	.effort = EFFORT_UPDATE,
+	.text = "Report the line of the kernel log to the distribution or the driver's vendor. A "
+		"newer kernel may have a corrected driver.",
+	.steps = {{"prints the report", REPORT_COMMAND}}};
+
 static const struct advice_row use_64_bit_or_compat = {.id = "use-64-bit-or-compat-vdso",
 	.effort = EFFORT_UPDATE,
 	.anywhere = true,
@@ -128,7 +134,8 @@ const struct cause_row cause_vdso_rows[] = {
 			"registered wrongly: a defect of its driver.",
 		.when = {.needs = FALLS_BACK | MODE_NONE, .applies = is_disabled},
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_disabling},
+		.support = support_disabling,
+		.advice = {&report_driver}},
 	{.id = "calls-crash",
 		.text = "The vDSO's functions end the process with a signal.",
 		.when = {.unless = COUNTER_OFF, .applies = does_crash},

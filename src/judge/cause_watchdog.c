@@ -102,9 +102,10 @@ static bool has_newer_watchdog(const struct view *view)
 static const struct advice_row newer_kernel_or_nowatchdog = {.id = "newer-kernel-or-nowatchdog",
 	.effort = EFFORT_UPDATE,
 	.when = {.applies = has_older_watchdog},
-	.text = "Use Linux 6.8, or a stable kernel of February 2024 or newer (6.1.78, 6.6.17): "
-		"they skip the check while its reference is slow, and where it comes late. Or, if "
-		"`vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog{5.2}.",
+	.text = "Use Linux 6.8 or newer, or a stable kernel of February 2024 or later (6.1.78, "
+		"6.6.17): these skip the check if the reference clock is slow to read or the "
+		"check itself comes late. Or, if `vdsocheck warp` finds that the TSCs agree, boot "
+		"with tsc=nowatchdog{5.2}.",
 	.keep = keep_nowatchdog,
 	.risk = NO_WATCHDOG_RISK};
 
