@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -280,8 +281,24 @@ static bool read_whole(int file, void *to, size_t length)
 	return true;
 }
 
+/*
+ * From now on the writer ends with its parent, or by the same signal: whoever reads the output may
+ * never come. A file is replaced whole all the same.
+ */
+static bool end_with(pid_t parent)
+{
+	sigset_t none;
+
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	return getppid() == parent;
+}
+
 /* Nothing is written for a parent that ended before it sent all. */
-static void serve(int parent, const char *path)
+static void serve(int parent, pid_t pid, const char *path)
 {
 	struct fact why = {0};
 	char *bytes;
@@ -292,7 +309,7 @@ static void serve(int parent, const char *path)
 	bytes = malloc(length);
 	if (!bytes)
 		fact_set_errno(&why, ENOMEM, path);
-	else if (read_whole(parent, bytes, length))
+	else if (read_whole(parent, bytes, length) && end_with(pid))
 		output_write(path, bytes, length, &why);
 	free(bytes);
 	write_all(parent, (const char *)&why, sizeof(why));
@@ -300,12 +317,12 @@ static void serve(int parent, const char *path)
 
 int output_writer_start(const char *path, struct fact *why)
 {
+	pid_t parent = getpid(), pid;
 	int ends[2];
 	sigset_t all;
-	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
-		fact_set_errno(why, errno, path);
+		fact_set(why, FACT_FAILED, "%s: socketpair: %s", path, strerror(errno));
 		return -1;
 	}
 	pid = fork();
@@ -314,11 +331,11 @@ int output_writer_start(const char *path, struct fact *why)
 		sigfillset(&all);
 		sigprocmask(SIG_BLOCK, &all, NULL);
 		close(ends[0]);
-		serve(ends[1], path);
+		serve(ends[1], parent, path);
 		_exit(0);
 	}
 	if (pid < 0) {
-		fact_set_errno(why, errno, path);
+		fact_set(why, FACT_FAILED, "%s: fork: %s", path, strerror(errno));
 		close(ends[0]);
 		ends[0] = -1;
 	}

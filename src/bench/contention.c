@@ -321,7 +321,7 @@ bool contention_measure(
 {
 	struct shared *shared = child_share(sizeof(*shared), why);
 	struct deadline deadline = deadline_after(
-		2 * contention->ns + SLACK_NS + contention->workers * SLACK_PER_WORKER_NS);
+		2 * contention->ns + SLACK_NS + (int64_t)contention->workers * SLACK_PER_WORKER_NS);
 	pid_t pids[BENCH_THREADS_MAX];
 	struct fact ended = {0};
 	unsigned started = 0;

@@ -308,7 +308,9 @@ static bool lacks_a_dash(const char *word)
 static bool complain_of_option(int found, char **argv)
 {
 	const char *word = argv[optind - 1];
-	const char *cluster = lacks_a_dash(argv[optind]) ? argv[optind] : word;
+	const char *next = argv[optind];
+	bool in_next = optopt > 0 && next && strchr(next, optopt) && lacks_a_dash(next);
+	const char *cluster = in_next ? next : word;
 	const char letter[] = {'-', (char)optopt, '\0'};
 
 	if (found == ':')

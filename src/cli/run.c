@@ -190,6 +190,7 @@ static void report_failure(struct cli *cli)
 	if (cli->answered || cli->quiet || !cli->format || !cli->format->fail)
 		return;
 	cli->output = NULL;
+	cli->writer = 0;
 	if (!start_collecting(cli))
 		return;
 	cli->format->fail(cli_last_complaint(), cli->out);

@@ -148,7 +148,8 @@ static void take_signal(int number)
 		first_ns = now;
 	if (!caught)
 		caught = number;
-	*to_stop = true;
+	if (to_stop)
+		*to_stop = true;
 	if (now - first_ns >= PATIENCE_NS) {
 		if (progress.on_screen && getpid() == watching &&
 			write(STDERR_FILENO, ERASE_LINE, sizeof(ERASE_LINE) - 1) < 0)

@@ -203,6 +203,7 @@ static void follow_program(struct tracer *tracer, struct trace_run *run, int64_t
 	int status;
 
 	while (!has_ended || !trace_signals_over()) {
+		bool is_traced;
 		pid_t pid;
 
 		trace_signals_pass();
@@ -211,6 +212,8 @@ static void follow_program(struct tracer *tracer, struct trace_run *run, int64_t
 			continue;
 		if (pid < 0)
 			break;
+		/* Not a child that the shell had before it became vdsocheck. */
+		is_traced = threads_have(&threads, pid);
 		note(&threads, pid, status);
 		if (WIFSTOPPED(status)) {
 			handle_stop(tracer, pid, status);
@@ -222,11 +225,15 @@ static void follow_program(struct tracer *tracer, struct trace_run *run, int64_t
 			run->status = status;
 			has_ended = true;
 			own_usage = usage;
+			trace_set_used(tracer->trace, start_ns, &own_usage);
+		} else if (has_ended && is_traced) {
+			trace_set_used(tracer->trace, start_ns, &own_usage);
 		}
 	}
 	if (has_ended) {
+		if (threads.count)
+			trace_set_used(tracer->trace, start_ns, &own_usage);
 		terminate_children(tracer, &threads);
-		trace_set_used(tracer->trace, start_ns, &own_usage);
 	} else {
 		/* Before the end of the program: its status and its calls are lost. */
 		tracer->error = errno;

@@ -235,6 +235,7 @@ static void errors_name_the_word_and_the_help(void **state)
 		{"first extra", "unexpected argument 'extra'; see 'vdsocheck --help'"},
 		{"second extra", "unexpected argument 'extra'; see 'vdsocheck second --help'"},
 		{"second --clam", "unknown option '--clam'; did you mean '--calm'?"},
+		{"second --bogus -calm", "unknown option '--bogus'; see 'vdsocheck second --help'"},
 		{"second --c", "option '--c' is ambiguous: --calm --color"},
 		{"second --calm=1", "option '--calm=1' takes no value"},
 		{"second --cal=1", "option '--cal=1' takes no value"},
