@@ -108,7 +108,7 @@ struct breakdown breakdown_find(const struct bench *bench)
 	parts.arithmetic = rest(parts.vdso, ordered);
 	/* Then it may have entered the kernel, and the rest is not arithmetic. */
 	if (parts.entry >= 0 && parts.vdso >= parts.entry) {
-		parts.vdso_is_as_dear_as_entry = true;
+		parts.vdso_takes_as_long_as_entry = true;
 		parts.arithmetic = -1;
 		if (fact_is_known(&parts.vdso_fact))
 			fact_set(&parts.vdso_fact, FACT_FAILED,

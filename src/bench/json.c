@@ -26,7 +26,7 @@ static const struct field subject_fields[] = {
 	{0},
 };
 
-static json_t *price_reason(const void *object, const void *whole)
+static json_t *time_reason(const void *object, const void *whole)
 {
 	const struct ns_stats *stats = object;
 
@@ -38,13 +38,13 @@ static json_t *price_reason(const void *object, const void *whole)
 
 #undef OF
 #define OF struct ns_stats
-#define PRICE_NS(name, member) REAL(name, member, NS_DECIMALS), .fact = FACT(fact)
+#define TIME_NS(name, member) REAL(name, member, NS_DECIMALS), .fact = FACT(fact)
 
-static const struct field price_fields[] = {
-	{PRICE_NS("min_ns", min_ns)},
-	{PRICE_NS("median_ns", median_ns)},
-	{PRICE_NS("batch_p99_ns", p99_ns)},
-	{PRICE_NS("trimmed_mean_ns", trimmed_mean_ns), .given = GIVEN(has_mean)},
+static const struct field time_fields[] = {
+	{TIME_NS("min_ns", min_ns)},
+	{TIME_NS("median_ns", median_ns)},
+	{TIME_NS("batch_p99_ns", p99_ns)},
+	{TIME_NS("trimmed_mean_ns", trimmed_mean_ns), .given = GIVEN(has_mean)},
 	{COUNT("calls_per_batch", iterations)},
 	{COUNT("batches", batches)},
 	{COUNT("batches_preempted", preempted)},
@@ -52,7 +52,7 @@ static const struct field price_fields[] = {
 	{COUNT("batches_jumped", stalled)},
 	{COUNT("samples", samples)},
 	{COUNT("outliers", outliers)},
-	{COMPUTED("reason", FIELD_REASON, price_reason)},
+	{COMPUTED("reason", FIELD_REASON, time_reason)},
 	{0},
 };
 
@@ -119,7 +119,7 @@ static json_t *histogram(const void *object, const void *whole)
 static const struct field row_fields[] = {
 	{INLINE(subject, subject_fields)},
 	{CPU("cpu", cpu)},
-	{INLINE(stats, price_fields)},
+	{INLINE(stats, time_fields)},
 	{COMPUTED("ratio", FIELD_REAL, ratio), .most = DOCUMENT_NS_MAX},
 	{INLINE(cold, cold_fields)},
 	{CALL_NS("call_p50_ns", histogram.p50_ns)},
@@ -143,7 +143,7 @@ struct baseline_row {
 static const struct field baseline_fields[] = {
 	{STRING("id", id), .options = FIELD_FILLED},
 	{STRING("text", text), .options = FIELD_FILLED},
-	{INLINE(stats, price_fields)},
+	{INLINE(stats, time_fields)},
 	{0},
 };
 

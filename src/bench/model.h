@@ -260,7 +260,7 @@ const struct bench_row *bench_answer_row(const struct bench *bench);
 /* Least ns of the row's call by this path on the row's CPU; 0: unknown. */
 double bench_min_ns(const struct bench *bench, const struct bench_row *row, enum call_path path);
 
-/* How many times the row's price a system call takes; negative: unknown. */
+/* How many times as long as the row a system call takes; negative: unknown. */
 double bench_ratio(const struct bench *bench, const struct bench_row *row);
 
 /*
@@ -278,10 +278,10 @@ struct breakdown {
 	/* the same by the vDSO */
 	struct fact vdso_fact;
 	double vdso;
-	double counter;                /* reading the CPU's counter */
-	double order;                  /* waiting for earlier instructions */
-	double arithmetic;             /* the rest: from ticks to seconds and nanoseconds */
-	bool vdso_is_as_dear_as_entry; /* arithmetic is unknown: there may be a system call */
+	double counter;                   /* reading the CPU's counter */
+	double order;                     /* waiting for earlier instructions */
+	double arithmetic;                /* the rest: from ticks to seconds and nanoseconds */
+	bool vdso_takes_as_long_as_entry; /* arithmetic is unknown: there may be a system call */
 };
 
 struct breakdown breakdown_find(const struct bench *bench);

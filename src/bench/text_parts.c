@@ -84,7 +84,7 @@ void bench_report_breakdown(const struct bench_report *report, FILE *out)
 	}
 	if (parts->vdso < 0)
 		return;
-	if (parts->vdso_is_as_dear_as_entry) {
+	if (parts->vdso_takes_as_long_as_entry) {
 		add_part(&vdso, "", parts->vdso,
 			", no less than a kernel entry: it may be a system call; ");
 		add_part(&vdso, "reading the counter would take ", parts->counter, "");

@@ -201,7 +201,7 @@ static void count(struct fleet_sums *sums, const struct fleet_host *host)
 	if (host->verdict == VERDICT_OK)
 		return;
 	if (host->lost_ns >= 0) {
-		sums->priced++;
+		sums->with_lost_ns++;
 		sums->lost_ns += host->lost_ns;
 	}
 	if (host->lost_cpus >= 0) {

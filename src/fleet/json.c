@@ -20,12 +20,12 @@ static json_t *mean_lost_ns(const void *object, const void *whole)
 	const struct fleet_sums *sums = object;
 
 	(void)whole;
-	return field_real(sums->lost_ns / (double)sums->priced, 1);
+	return field_real(sums->lost_ns / (double)sums->with_lost_ns, 1);
 }
 
-static bool is_priced(const void *object)
+static bool has_lost_ns(const void *object)
 {
-	return ((const struct fleet_sums *)object)->priced;
+	return ((const struct fleet_sums *)object)->with_lost_ns;
 }
 
 static bool is_rated(const void *object)
@@ -42,7 +42,7 @@ static const struct field sums_fields[] = {
 	{INTEGER("slow", hosts[VERDICT_SLOW], INT64_MAX)},
 	{INTEGER("unknown", hosts[VERDICT_UNKNOWN], INT64_MAX)},
 	{COMPUTED("mean_lost_ns", FIELD_REAL, mean_lost_ns), .most = DOCUMENT_NS_MAX,
-		.has = is_priced},
+		.has = has_lost_ns},
 	{REAL("lost_cpus", lost_cpus, 3), .has = is_rated},
 	{INTEGER("rated_hosts", rated, INT64_MAX)},
 	{0},

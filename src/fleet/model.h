@@ -42,9 +42,9 @@ struct fleet_host {
 /* Hosts, and what they lose. */
 struct fleet_sums {
 	size_t hosts[FLEET_VERDICTS];
-	size_t priced;  /* not ok, with known lost_ns */
-	double lost_ns; /* of all of these together */
-	size_t rated;   /* the same for lost_cpus */
+	size_t with_lost_ns; /* not ok, with known lost_ns */
+	double lost_ns;      /* of all of these together */
+	size_t rated;        /* the same for lost_cpus */
 	double lost_cpus;
 };
 

@@ -192,7 +192,7 @@ static void write_group(
 	char lost[32];
 
 	describe_lost(in_cpus, sums->rated ? sums->lost_cpus : -1,
-		sums->priced ? sums->lost_ns / (double)sums->priced : -1, lost);
+		sums->with_lost_ns ? sums->lost_ns / (double)sums->with_lost_ns : -1, lost);
 	fprintf(out, "  %-*.*s %8zu %8zu %6zu %8zu %9s\n", GROUP_COLUMNS, GROUP_COLUMNS,
 		*group->name ? group->name : unknown, fleet_hosts(sums),
 		sums->hosts[VERDICT_FALLBACK], sums->hosts[VERDICT_SLOW],

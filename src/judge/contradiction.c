@@ -69,7 +69,7 @@ static bool entering_yet_cheap(const struct view *view)
 }
 
 /* As slow as a system call, although reading the counter is not the cause. */
-static bool answered_yet_dear(const struct view *view)
+static bool answered_yet_slow(const struct view *view)
 {
 	const struct path_evidence *vdso = timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_VDSO);
 	const struct path_evidence *raw =
@@ -83,7 +83,7 @@ static bool answered_yet_dear(const struct view *view)
 }
 
 /* Where system calls are slower still, the verdict does not show it. */
-static bool counter_dear(const struct view *view)
+static bool counter_slow(const struct view *view)
 {
 	const struct path_evidence *vdso = timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_VDSO);
 	const struct timing_evidence *timing = &view->evidence->timing;
@@ -110,11 +110,11 @@ const struct contradiction_row contradiction_rows[] = {
 		"The calls entered the kernel under the filter, but without it they took much less "
 		"time than the cheapest system call: the clocksource may have changed in between. "
 		"Run vdsocheck again first."},
-	{"answered-yet-dear", true, answered_yet_dear,
+	{"answered-yet-dear", true, answered_yet_slow,
 		"No call entered the kernel under the filter, but without it they took as long "
 		"as a system call, although the counter can be read quickly. The verdict "
 		"follows the proof."},
-	{"counter-dear", false, counter_dear,
+	{"counter-dear", false, counter_slow,
 		"Reading the counter takes much longer than a register read does on this "
 		"architecture, if less than a system call: the hypervisor or the firmware may "
 		"intercept it."},

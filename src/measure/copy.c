@@ -50,7 +50,7 @@
 
 #define BATCH_NS 4000
 #define BATCHES 480
-#define PRICE_LIMIT_US 200000
+#define COST_LIMIT_US 200000
 
 #define PAGES_MAX (VVAR_PAGES_BEFORE + VVAR_PAGES_AFTER)
 
@@ -92,10 +92,10 @@ struct copy {
 	struct saved saved;
 	unsigned found;
 	size_t found_at; /* offset in the region */
-	/* The price. */
+	/* The cost. */
 	struct timebase timebase;
 	double ns_per_tick;
-	double price_ns; /* least of all batches, per call */
+	double cost_ns; /* least of all batches, per call */
 };
 
 /* ---- making the copy ---- */
@@ -383,7 +383,7 @@ static double time_batch(const struct copy *copy, size_t count)
 	return (double)ticks * copy->ns_per_tick / (double)count;
 }
 
-static void measure_price(void *argument)
+static void measure_cost(void *argument)
 {
 	struct copy *copy = argument;
 	size_t count = 8;
@@ -395,26 +395,26 @@ static void measure_price(void *argument)
 		count = (size_t)(BATCH_NS / ns);
 	for (int i = 0; i < BATCHES; i++) {
 		ns = time_batch(copy, count);
-		if (ns > 0 && (copy->price_ns <= 0 || ns < copy->price_ns))
-			copy->price_ns = ns;
+		if (ns > 0 && (copy->cost_ns <= 0 || ns < copy->cost_ns))
+			copy->cost_ns = ns;
 	}
 }
 
-static void find_price(struct copy *copy)
+static void find_cost(struct copy *copy)
 {
 	struct copy_evidence *answer = &copy->answer;
 	int signal;
 
 	set_scale(scale_at(copy, copy->found_at));
 	*word_at(copy, copy->found_at) = COUNTER_MODE;
-	signal = run_limited(measure_price, copy, PRICE_LIMIT_US);
+	signal = run_limited(measure_cost, copy, COST_LIMIT_US);
 	if (signal)
 		fact_set(&answer->what_if_fact, FACT_FAILED, "the patched copy ends with %s",
 			fault_signal_name(signal));
-	else if (copy->price_ns <= 0)
+	else if (copy->cost_ns <= 0)
 		fact_set(&answer->what_if_fact, FACT_FAILED, "the patched copy cannot be timed");
 	else
-		answer->what_if_ns = copy->price_ns;
+		answer->what_if_ns = copy->cost_ns;
 }
 
 /* ---- the child ---- */
@@ -452,7 +452,7 @@ static void run(void *argument)
 		return;
 	find_mode(copy);
 	if (fact_is_known(&answer->fact) && answer->falls_back)
-		find_price(copy);
+		find_cost(copy);
 }
 
 void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,

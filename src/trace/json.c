@@ -11,7 +11,7 @@ struct entry {
 	const char *call;
 	const char *clock;
 	uint64_t count, compat;
-	bool has_rate, has_price, has_vdso, has_share;
+	bool has_rate, has_cost, has_vdso, has_share;
 	bool at_least, avoidable;
 	double per_second, ns, cost_s, vdso_ns, vdso_s, share;
 };
@@ -25,9 +25,9 @@ static const struct field entry_fields[] = {
 	{INTEGER("count_32_bit", compat, INT64_MAX)},
 	{REAL("per_second", per_second, 1), .given = GIVEN(has_rate)},
 	{FLAG("avoidable", avoidable)},
-	{NS("syscall_ns", ns), .given = GIVEN(has_price)},
+	{NS("syscall_ns", ns), .given = GIVEN(has_cost)},
 	{FLAG("syscall_ns_is_minimum", at_least)},
-	{REAL("cost_seconds", cost_s, 6), .given = GIVEN(has_price)},
+	{REAL("cost_seconds", cost_s, 6), .given = GIVEN(has_cost)},
 	{NS("vdso_ns", vdso_ns), .given = GIVEN(has_vdso)},
 	{REAL("vdso_cost_seconds", vdso_s, 6), .given = GIVEN(has_vdso)},
 	{REAL("cpu_share_percent", share, 2), .given = GIVEN(has_share)},
@@ -46,7 +46,7 @@ static void fill(const struct trace_report *report, size_t row, struct entry *en
 		.count = trace_count(&trace->counts, row),
 		.compat = trace->counts.of[TRACE_COMPAT][row],
 		.has_rate = fact_is_known(&trace->duration_fact) && trace->duration_s > 0,
-		.has_price = cost->known,
+		.has_cost = cost->known,
 		.has_vdso = cost->vdso_known,
 		.at_least = cost->at_least,
 		.avoidable = cost->avoidable,

@@ -103,7 +103,7 @@ struct trace_evidence {
 /* What a row's calls cost. */
 struct trace_cost {
 	bool known;
-	bool at_least;  /* it is the price of the cheapest system call */
+	bool at_least;  /* it is the cost of the cheapest system call */
 	double ns;      /* of one call, by system call */
 	bool avoidable; /* the vDSO serves it here, or could */
 	bool vdso_known;
@@ -118,8 +118,8 @@ enum trace_verdict { TRACE_UNKNOWN, TRACE_OK, TRACE_FALLBACK };
 struct trace_sums {
 	uint64_t calls;     /* all that were counted */
 	uint64_t avoidable; /* of which the vDSO serves, or could */
-	double cost_s;      /* of those whose price is known */
-	double avoidable_s; /* of the avoidable ones whose price by the vDSO is known, too */
+	double cost_s;      /* of those whose cost is known */
+	double avoidable_s; /* of the avoidable ones whose cost by the vDSO is known, too */
 	double lost_s;      /* of those, against the vDSO, where that is known */
 	bool lost_known;
 };

@@ -13,7 +13,7 @@
 #include "measure/call.h"
 #include "model.h"
 
-/* clock_getres takes one, too, but is priced and counted without it. */
+/* clock_getres takes one, too, but is counted and has a cost without it. */
 static const char *const calls_with_clock[] = {"clock_gettime", "clock_gettime64"};
 
 /* In the order of their ids; CLOCK_SGI_CYCLE, 10, left the kernel with 3.10. */

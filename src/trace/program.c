@@ -135,7 +135,7 @@ static bool read_headers(struct trace_program *program, const unsigned char *byt
 	return true;
 }
 
-static void look_at_file(struct trace_program *program, const char *path)
+static void inspect_file(struct trace_program *program, const char *path)
 {
 	unsigned char bytes[HEADERS_SIZE];
 	size_t length = 0;
@@ -152,12 +152,12 @@ static void look_at_file(struct trace_program *program, const char *path)
 		fact_set_known(&program->file_fact);
 }
 
-void trace_program_look(struct trace_program *program)
+void trace_program_inspect(struct trace_program *program)
 {
 	const char *preload = getenv("LD_PRELOAD");
 
 	program->preloads = preload && *preload;
-	look_at_file(program, program->file);
+	inspect_file(program, program->file);
 }
 
 /* ---- a running process ---- */
@@ -176,7 +176,7 @@ static bool environ_preloads(const char *environment, size_t length)
 	return false;
 }
 
-void trace_program_look_at_process(struct trace_program *program)
+void trace_program_inspect_process(struct trace_program *program)
 {
 	char *environment = malloc(ENVIRON_SIZE);
 	char path[64], target[1024] = "";
@@ -186,7 +186,7 @@ void trace_program_look_at_process(struct trace_program *program)
 	snprintf(path, sizeof(path), "/proc/%d/exe", program->pid);
 	if (readlink(path, target, sizeof(target) - 1) > 0)
 		text_copy_span(program->path, sizeof(program->path), text_span(target));
-	look_at_file(program, path);
+	inspect_file(program, path);
 	snprintf(path, sizeof(path), "/proc/%d/environ", program->pid);
 	file = open(path, O_RDONLY | O_CLOEXEC);
 	if (file >= 0 && environment) {

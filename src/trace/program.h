@@ -19,10 +19,10 @@
 int trace_program_find(const char *name, struct trace_program *program);
 
 /* Reads from the file at program->file whether it is static or 32-bit, if it is an ELF file. */
-void trace_program_look(struct trace_program *program);
+void trace_program_inspect(struct trace_program *program);
 
 /* What /proc shows of the running process program->pid, its file included. */
-void trace_program_look_at_process(struct trace_program *program);
+void trace_program_inspect_process(struct trace_program *program);
 
 /* Sets duration and CPU time of a program that has ended; started at this CLOCK_MONOTONIC. */
 void trace_set_used(struct trace_evidence *trace, int64_t start_ns, const struct rusage *usage);

@@ -37,7 +37,7 @@ static void note(int number, siginfo_t *information, void *context)
 		over = true;
 }
 
-static void look_at_time(int number)
+static void check_time(int number)
 {
 	(void)number;
 	if (deadline_left_ns(&deadline) > 0)
@@ -82,7 +82,7 @@ void trace_signals_start(pid_t program, int64_t limit_ns)
 		if (before[i].sa_handler != SIG_IGN)
 			sigaction(forwarded[i], &action, NULL);
 	}
-	set_alarm_handler(look_at_time);
+	set_alarm_handler(check_time);
 	set_timer(TICK_US, TICK_US);
 }
 

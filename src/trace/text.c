@@ -48,7 +48,7 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 	wrap_print(out, "program", LABEL_INDENT, phrase.text);
 }
 
-/* ">": the price is that of the cheapest system call, and this one's is not known. */
+/* ">": the cost is that of the cheapest system call, and this one's is not known. */
 static void describe_ns(const struct trace_cost *cost, char text[32])
 {
 	char ns[32];

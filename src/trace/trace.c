@@ -132,7 +132,7 @@ static int run_program(struct cli *cli, struct trace_evidence *trace)
 
 	if (status)
 		return complain_of_program(cli->operands[0], status, errno);
-	trace_program_look(&trace->program);
+	trace_program_inspect(&trace->program);
 	measure_host(&cli->root, &trace->host);
 	if (trace_run_by_tracepoints(&cli->root, trace, &run, &trace->tracepoints))
 		fact_set_known(&trace->tracepoints);
@@ -182,7 +182,7 @@ static int attach(struct cli *cli, struct trace_evidence *trace)
 	bool counted;
 
 	trace->program.pid = request->pid;
-	trace_program_look_at_process(&trace->program);
+	trace_program_inspect_process(&trace->program);
 	measure_host(&cli->root, &trace->host);
 	work_begin(cli, "counting", &stop);
 	progress_say("counting");

@@ -27,7 +27,7 @@ static bool is_same_call(const char *name, const char *call)
 		       strcmp(name + length, "_time64") == 0);
 }
 
-/* The rows of clock_getres take no account of the clock: its price is that of one clock. */
+/* The rows of clock_getres take no account of the clock: its cost is that of one clock. */
 static const struct call_evidence *find_call(
 	const struct evidence *host, const struct trace_row *row)
 {
@@ -50,7 +50,7 @@ static bool is_served(const struct call_evidence *call)
 	return vdso->available && vdso->attempts > 0 && vdso->entered == 0;
 }
 
-static void set_vdso_price(
+static void set_vdso_cost(
 	const struct evidence *host, const struct call_evidence *call, struct trace_cost *cost)
 {
 	if (is_served(call)) {
@@ -73,7 +73,7 @@ static void find_cost(
 		/* Of some clocks clock_getres is always a system call. */
 		cost->avoidable = strcmp(call->call, "clock_getres") != 0 &&
 		                  (call->decides || is_served(call));
-		set_vdso_price(host, call, cost);
+		set_vdso_cost(host, call, cost);
 	}
 	if (call && call->path[PATH_SYSCALL].timed) {
 		cost->known = true;

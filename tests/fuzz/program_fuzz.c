@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	fuzz_root_put("/program", data, size);
 	text_copy(program.file, sizeof(program.file), fake_root_place(fuzz_root(), "/program"));
-	trace_program_look(&program);
+	trace_program_inspect(&program);
 	if (!fact_is_known(&program.file_fact) && !*program.file_fact.reason)
 		abort();
 	return 0;

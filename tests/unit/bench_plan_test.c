@@ -358,7 +358,7 @@ static void a_fallback_has_no_arithmetic(void **state)
 	yard(&bench, BASELINE_ORDERED, 12);
 	yard(&bench, BASELINE_CLOCK_VDSO, 1107);
 	parts = breakdown_find(&bench);
-	assert_true(parts.vdso_is_as_dear_as_entry);
+	assert_true(parts.vdso_takes_as_long_as_entry);
 	assert_true(parts.arithmetic < 0);
 	assert_true(is_part(parts.counter, 12));
 }
