@@ -36,7 +36,7 @@ static int judge_and_print(
 		.diagnosis = &diagnosis,
 		.policy = &request->policy,
 		.outcome = &outcome,
-		.file = cli->operand_count > 1 ? file->file : NULL,
+		.file = file && cli->operand_count > 1 ? file->file : NULL,
 		.name = file ? file->name : text_span("")};
 
 	if (!check_clocksources_exist(&request->policy, evidence))
