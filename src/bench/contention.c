@@ -320,7 +320,7 @@ bool contention_measure(
 	const struct contention *contention, struct contention_result *result, struct fact *why)
 {
 	struct shared *shared = child_share(sizeof(*shared), why);
-	struct deadline deadline = deadline_after(
+	struct deadline deadline = deadline_within(&contention->deadline,
 		2 * contention->ns + SLACK_NS + (int64_t)contention->workers * SLACK_PER_WORKER_NS);
 	pid_t pids[BENCH_THREADS_MAX];
 	struct fact ended = {0};
@@ -410,6 +410,9 @@ void bench_contention_all(struct bench *bench, bench_progress *progress)
 	bench->done = 0;
 	bench->total = TURNS * bench_count_wanted(plan);
 	contention.ns = plan->time_ns / 2 / (int64_t)(bench->total ? bench->total : 1);
+	contention.deadline = deadline_after(
+		2 * (plan->time_ns + SLACK_NS +
+			    (int64_t)bench->total * plan->threads * SLACK_PER_WORKER_NS));
 	if (progress)
 		progress(bench);
 	for (size_t at = 0; !bench->stop; bench->done = TURNS * bench->contention_count) {

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/deadline.h"
 #include "base/fact.h"
 #include "measure/call.h"
 
@@ -18,6 +19,7 @@ struct contention {
 	size_t cpu_count;
 	int64_t ns;                /* how long they make calls */
 	const volatile bool *stop; /* ends the run early once it is true; not owned */
+	struct deadline deadline;  /* of all runs together */
 };
 
 /* ns of one CPU per call, in the best window; 0 if every window was disturbed. */

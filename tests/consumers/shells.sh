@@ -59,8 +59,8 @@ long_options() { vdsocheck help "$1" | sed -n 's/^ \{2,6\}\(-., \)\{0,1\}\(--[a-
 
 check_shell() {
 	commands=$(vdsocheck --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p')
-	offers 'offers the commands of --help' 'vdsocheck ' "$commands help"
-	offers 'offers the commands to help' 'vdsocheck help ' "$commands help"
+	offers 'offers the commands of --help' 'vdsocheck ' "$commands help version"
+	offers 'offers the commands to help' 'vdsocheck help ' "$commands help version"
 	for command in $commands; do
 		offers "offers the options of 'help $command'" "vdsocheck $command --" "$(long_options "$command")"
 	done

@@ -236,7 +236,7 @@ static void print_bash(void)
 		print_bash_command(command_list[i]);
 	printf("	help)\n		[[ $operands == given ]] || kind=words words='");
 	print_commands(" ");
-	printf("'\n		;;\n%.*s", (int)(commands - bash_tail), bash_tail);
+	printf(" version'\n		;;\n%.*s", (int)(commands - bash_tail), bash_tail);
 	print_commands(" ");
 	printf(" version%s", commands + 1);
 }
@@ -441,7 +441,7 @@ static void print_fish(void)
 	       "complete -c vdsocheck -n __vdsocheck_is_first -a version -d '" VERSION_SUMMARY "'\n"
 	       "complete -c vdsocheck -n '__vdsocheck_is help' -a '");
 	print_commands(" ");
-	printf("'\n");
+	printf(" version'\n");
 }
 
 int main(int argc, char **argv)

@@ -114,7 +114,7 @@ _vdsocheck()
 		esac
 		;;
 	help)
-		[[ $operands == given ]] || kind=words words='check bench warp compare trace watch fleet help'
+		[[ $operands == given ]] || kind=words words='check bench warp compare trace watch fleet help version'
 		;;
 	esac
 	if [[ -z $kind && $cur == -* && $operands != arguments ]]; then

@@ -137,4 +137,4 @@ complete -c vdsocheck -n '__vdsocheck_is fleet' -F
 
 complete -c vdsocheck -n __vdsocheck_is_first -a help -d 'print the help of a command'
 complete -c vdsocheck -n __vdsocheck_is_first -a version -d 'print the version'
-complete -c vdsocheck -n '__vdsocheck_is help' -a 'check bench warp compare trace watch fleet help'
+complete -c vdsocheck -n '__vdsocheck_is help' -a 'check bench warp compare trace watch fleet help version'
