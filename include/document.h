@@ -203,14 +203,13 @@ bool document_read(const char *path, const struct document_part *parts, struct f
  * are. A stream that was started has to be ended.
  */
 struct document_stream {
-	int file;           /* owned */
-	char *bytes;        /* owned */
-	size_t at, end;     /* the bytes that were read and are not yet taken */
-	bool ended;         /* there are no more to be read */
-	int error;          /* an errno, to be reported at the end; 0: none */
-	unsigned long line; /* of the next byte, from 1 */
-	const volatile bool
-		*stop; /* may be set after the start: once it is true, no more is read */
+	int file;                  /* owned */
+	char *bytes;               /* owned */
+	size_t at, end;            /* the bytes that were read and are not yet taken */
+	bool ended;                /* there are no more to be read */
+	int error;                 /* an errno, to be reported at the end; 0: none */
+	unsigned long line;        /* of the next byte, from 1 */
+	const volatile bool *stop; /* once it is true no more is read; may be set after the start */
 };
 
 enum document_found {

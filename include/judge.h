@@ -83,10 +83,10 @@ struct advice_step {
 	char command[ADVICE_COMMAND_SIZE]; /* one shell line; empty: there is none */
 };
 
-/* Texts that are pointers have static storage; NULL where there is nothing to say. */
 /* Prints the report for a ticket. */
 #define REPORT_COMMAND "vdsocheck --format report"
 
+/* Texts that are pointers have static storage; NULL where there is nothing to say. */
 struct advice {
 	const char *id; /* stable */
 	char text[ADVICE_TEXT_SIZE];

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "base/fact.h"
 #include "base/text.h"
@@ -58,5 +59,12 @@ bool root_has(const struct root *root, const char *path);
  * EFBIG if the buffer is full, which leaves open whether there was more.
  */
 int file_read_all(int file, char *buffer, size_t size, size_t *length);
+
+/*
+ * Opens a regular file or a directory, and tells its status. Nothing else is opened: to a device
+ * that may be an order (a watchdog starts to count). Links are not followed. What others put there
+ * in between does not pass. -1 with errno, which is EOPNOTSUPP for what is neither.
+ */
+int file_open_harmless(int directory, const char *name, int flags, struct stat *status);
 
 #endif

@@ -37,7 +37,7 @@ bool text_starts(struct span span, const char *prefix);
 /* Takes this text off the front of the span; false, and the span untouched, if it is not there. */
 bool text_take_prefix(struct span *span, const char *prefix);
 
-/* The same at the end of the span. */
+/* Takes it off the end of the span instead. */
 bool text_take_suffix(struct span *span, const char *suffix);
 
 /* True if the text occurs anywhere in the span. */

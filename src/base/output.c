@@ -282,8 +282,8 @@ static bool read_whole(int file, void *to, size_t length)
 }
 
 /*
- * From now on the writer ends with its parent, or by the same signal: whoever reads the output may
- * never come. A file is replaced whole all the same.
+ * From here on the writer ends with its parent, or by the same signals: the output may never be
+ * read. A file is replaced whole all the same.
  */
 static bool end_with(pid_t parent)
 {

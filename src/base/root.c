@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "path.h"
@@ -28,6 +27,31 @@ int file_read_all(int file, char *buffer, size_t size, size_t *length)
 		*length += (size_t)got;
 	}
 	return EFBIG;
+}
+
+static bool is_harmless(const struct stat *status)
+{
+	return S_ISREG(status->st_mode) || S_ISDIR(status->st_mode);
+}
+
+int file_open_harmless(int directory, const char *name, int flags, struct stat *status)
+{
+	int file = -1, error = 0;
+
+	if (fstatat(directory, name, status, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	if (is_harmless(status)) {
+		file = openat(
+			directory, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		if (file < 0 || fstat(file, status) < 0)
+			error = errno;
+	}
+	if (!error && is_harmless(status))
+		return file;
+	if (file >= 0)
+		close(file);
+	errno = error ? error : EOPNOTSUPP;
+	return -1;
 }
 
 bool root_open(struct root *root, const char *path, struct fact *why)
@@ -58,37 +82,22 @@ static const char *below(const char *path)
 	return path;
 }
 
-/*
- * In a tree that root unpacked there may be a device, and to open it may be an order to it: to a
- * watchdog, say. What is opened for its path alone is not touched.
- */
-static int open_harmless(int directory, const char *name, int flags)
-{
-	struct stat status;
-
-	if (!(flags & O_PATH)) {
-		if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-			return -1;
-		if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
-			errno = EOPNOTSUPP;
-			return -1;
-		}
-	}
-	return openat(directory, name, flags);
-}
-
 /* A captured tree may hold links such as /etc/os-release -> /usr/lib/...: keep them inside. */
 static int open_inside(const struct root *root, const char *name, int flags)
 {
 	struct path path = {.root = root->directory, .confined = true};
 	int error = path_find(&path, name);
+	struct stat status;
 	int file;
 
 	if (error) {
 		errno = error;
 		return -1;
 	}
-	file = open_harmless(path.directory, path.name, flags | O_NOFOLLOW);
+	if (flags & O_PATH)
+		file = openat(path.directory, path.name, flags | O_NOFOLLOW);
+	else
+		file = file_open_harmless(path.directory, path.name, flags, &status);
 	error = errno;
 	close(path.directory);
 	errno = error;

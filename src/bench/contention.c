@@ -42,8 +42,8 @@
 #define SLACK_NS 5000000000
 #define SLACK_PER_WORKER_NS 50000000
 
-/* Between two looks at the workers. */
-#define LOOK_NS 5000000
+/* How often it is seen whether the workers have ended. */
+#define POLL_NS 5000000
 
 /* A worker that is not ready by then is not waited for. */
 #define START_NS 2000000000
@@ -282,7 +282,7 @@ static void work(void *argument)
 static bool await_workers(struct shared *shared, pid_t *pids, unsigned count,
 	const struct deadline *deadline, struct fact *why)
 {
-	static const struct timespec pause = {.tv_nsec = LOOK_NS};
+	static const struct timespec pause = {.tv_nsec = POLL_NS};
 	unsigned left = count;
 	bool well = true;
 

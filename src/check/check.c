@@ -86,28 +86,31 @@ static int check_file(struct cli *cli, const struct file_name *file)
 }
 
 /* Returns the worst status. A document that cannot be read does not stop the others. */
-static int check_files(struct cli *cli)
+/* The worst exit status of all. */
+static int check_each(struct cli *cli, const struct file_name *files)
 {
-	struct file_name *files = calloc(cli->operand_count, sizeof(*files));
 	int worst = EXIT_SUCCESS;
 
-	for (size_t i = 0; files && i < cli->operand_count; i++)
-		files[i].file = cli->operands[i];
-	if (!files || !file_names_find(files, cli->operand_count)) {
-		cli_complain("cannot name the files: out of memory");
-		free(files);
-		return EXIT_TROUBLE;
-	}
-	if (!cli_confine(cli)) {
-		free(files);
-		return EXIT_TROUBLE;
-	}
 	cli->style.compact = cli->operand_count > 1;
 	for (size_t i = 0; i < cli->operand_count; i++) {
 		int status = check_file(cli, &files[i]);
 
 		worst = status > worst ? status : worst;
 	}
+	return worst;
+}
+
+static int check_files(struct cli *cli)
+{
+	struct file_name *files = calloc(cli->operand_count, sizeof(*files));
+	int worst = EXIT_TROUBLE;
+
+	for (size_t i = 0; files && i < cli->operand_count; i++)
+		files[i].file = cli->operands[i];
+	if (!files || !file_names_find(files, cli->operand_count))
+		cli_complain("cannot name the files: out of memory");
+	else if (cli_confine(cli))
+		worst = check_each(cli, files);
 	free(files);
 	return worst;
 }

@@ -221,8 +221,7 @@ void gather_verdict(
 	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
 	clocksource_collect(root, &evidence->clocksource);
 	start_measuring(&measuring, call_table_keep_deciding);
-	/* Calls that enter the kernel are system calls however fast they are: timing adds nothing.
-	 */
+	/* Calls that enter the kernel are system calls, however fast: timing adds nothing. */
 	if (fact_is_known(&evidence->proof.fact) && counts_deciding(evidence).entered > 0)
 		return;
 	timing_measure(evidence, &measuring.calls, TIMING_BRIEF, deadline);

@@ -15,8 +15,7 @@
 /* Sets the key; false if there is no value or no memory. Takes the value. */
 bool field_put(json_t *object, const char *key, json_t *value);
 
-/* "compare" of "vdsocheck-compare/1" and "vdsocheck-compare-dry-run/1", "check" of "vdsocheck/1".
- */
+/* "check" of "vdsocheck/1"; "compare" of "vdsocheck-compare/1", "vdsocheck-compare-dry-run/1". */
 json_t *field_command(const char *schema);
 
 /* Writes the object and a newline, and releases it. False if `out` took no more. */

@@ -174,36 +174,11 @@ static bool list_names(DIR *directory, struct names *names)
 
 static bool read_directory(struct cli *cli, int file, unsigned depth, struct fact *why);
 
-static bool has_documents(const struct stat *status)
-{
-	return S_ISREG(status->st_mode) || S_ISDIR(status->st_mode);
-}
-
 /*
  * Other users may rename what is in the directory at any time: what counts is what was opened,
- * and it is opened below the directory that was opened before. Symbolic links are not followed:
- * they may lead to another document, or in a circle. -1 with errno; 0 for what is left out.
+ * and it is opened below the directory that was opened before. Symbolic links are left out: they
+ * may lead to another document, or in a circle.
  */
-static int open_entry(int directory, const char *name, struct stat *status)
-{
-	bool unknown;
-	int file;
-
-	/* To open a device may be an order to it. */
-	if (fstatat(directory, name, status, AT_SYMLINK_NOFOLLOW) < 0)
-		return -1;
-	if (!has_documents(status))
-		return 0;
-	file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (file < 0)
-		return -1;
-	unknown = fstat(file, status) < 0;
-	if (!unknown && has_documents(status))
-		return file;
-	close(file);
-	return unknown ? -1 : 0;
-}
-
 static void read_entry(struct cli *cli, int directory, const char *name, unsigned depth)
 {
 	struct request *request = cli->own;
@@ -214,11 +189,11 @@ static void read_entry(struct cli *cli, int directory, const char *name, unsigne
 
 	errno = ENAMETOOLONG;
 	if (snprintf(request->path + length, room, "/%s", name) < (int)room)
-		file = open_entry(directory, name, &status);
-	if (file < 0)
+		file = file_open_harmless(directory, name, O_RDONLY, &status);
+	if (file < 0 && errno != EOPNOTSUPP)
 		note_broken(cli, 0, strerror(errno));
-	else if (file > 0 && !(S_ISDIR(status.st_mode) ? read_directory(cli, file, depth + 1, &why)
-						       : read_file(cli, file, &why)))
+	else if (file >= 0 && !(S_ISDIR(status.st_mode) ? read_directory(cli, file, depth + 1, &why)
+							: read_file(cli, file, &why)))
 		note_broken(cli, 0, why.reason);
 	request->path[length] = '\0';
 }

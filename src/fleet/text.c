@@ -11,7 +11,7 @@
 #include "cli/layout.h"
 #include "report.h"
 
-/* So many hosts and causes fit a terminal of 24 lines with the answer. */
+/* With this many hosts and causes the answer fits a terminal of 24 lines. */
 #define DEFAULT_TOP 6
 #define NAME_COLUMNS 24
 #define CAUSE_COLUMNS 25

@@ -51,9 +51,7 @@ static void support_readings(const struct view *view, struct cause *cause)
 
 static bool is_rate_stated(const struct view *view)
 {
-	const struct text_fact *flags = &view->evidence->host.tsc_flags;
-
-	return fact_is_known(&flags->fact) && strstr(flags->value, "tsc_known_freq");
+	return tsc_has_flag(view->evidence, "tsc_known_freq");
 }
 
 static void support_rates(const struct view *view, struct cause *cause)

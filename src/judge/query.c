@@ -267,21 +267,24 @@ bool host_is_x86(const struct evidence *evidence)
 	       (length == 4 && arch->value[0] == 'i' && strcmp(arch->value + 2, "86") == 0);
 }
 
-bool tsc_is_invariant(const struct evidence *evidence)
+bool tsc_has_flag(const struct evidence *evidence, const char *flag)
 {
 	const struct text_fact *flags = &evidence->host.tsc_flags;
 
+	return fact_is_known(&flags->fact) && strstr(flags->value, flag);
+}
+
+bool tsc_is_invariant(const struct evidence *evidence)
+{
 	return fact_is_flag(&evidence->host.invariant_tsc, true) &&
-	       (!fact_is_known(&flags->fact) || (strstr(flags->value, "constant_tsc") &&
-							strstr(flags->value, "nonstop_tsc")));
+	       (!fact_is_known(&evidence->host.tsc_flags.fact) ||
+		       (tsc_has_flag(evidence, "constant_tsc") &&
+			       tsc_has_flag(evidence, "nonstop_tsc")));
 }
 
 bool tsc_has_adjust(const struct evidence *evidence)
 {
-	const struct text_fact *flags = &evidence->host.tsc_flags;
-
-	return tsc_is_invariant(evidence) && fact_is_known(&flags->fact) &&
-	       strstr(flags->value, "tsc_adjust");
+	return tsc_is_invariant(evidence) && tsc_has_flag(evidence, "tsc_adjust");
 }
 
 bool host_may_be_restored(const struct evidence *evidence)

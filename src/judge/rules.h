@@ -49,6 +49,9 @@ bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned 
 bool kernel_is_patched(
 	const struct evidence *evidence, unsigned major, unsigned minor, unsigned patch);
 
+/* The kernel is known to list this flag of the TSC in /proc/cpuinfo. */
+bool tsc_has_flag(const struct evidence *evidence, const char *flag);
+
 /* The TSC is invariant, and has a register that shows if it was written. */
 bool tsc_has_adjust(const struct evidence *evidence);
 

@@ -18,8 +18,8 @@ struct trace_run {
 
 /*
  * Both run the program until it ends, the second one until its children have, too, and fill in
- * counts, duration, CPU time and status. False
- * with the reason in *why; the program was not started then.
+ * counts, duration, CPU time and status. False with the reason in *why; the program was not
+ * started then.
  */
 bool trace_run_by_tracepoints(const struct root *root, struct trace_evidence *trace,
 	struct trace_run *run, struct fact *why);
