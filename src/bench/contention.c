@@ -82,8 +82,8 @@ struct snapshot {
 	long preemptions[BENCH_THREADS_MAX];
 };
 
-/* Worker 0's view. */
-struct timekeeper {
+/* Worker 0, which also starts and ends the windows, and what it needs for that. */
+struct coordinator {
 	struct shared *shared;
 	const struct bench_case *one;
 	const struct timebase *timebase;
@@ -115,39 +115,39 @@ static void make_calls(const struct bench_case *one, struct shared *shared, stru
 	}
 }
 
-static void make_own_calls(const struct timekeeper *keeper)
+static void make_own_calls(const struct coordinator *coordinator)
 {
-	make_calls(keeper->one, keeper->shared, &keeper->shared->workers[0]);
+	make_calls(coordinator->one, coordinator->shared, &coordinator->shared->workers[0]);
 }
 
-static bool may_continue(const struct timekeeper *keeper)
+static bool may_continue(const struct coordinator *coordinator)
 {
-	return !is_over(keeper->shared) &&
-	       (int64_t)(keeper->until - timebase_ticks(keeper->timebase)) > 0;
+	return !is_over(coordinator->shared) &&
+	       (int64_t)(coordinator->until - timebase_ticks(coordinator->timebase)) > 0;
 }
 
 /* Waits, making calls, until every worker has reported its preemptions; false if time is up. */
-static bool sync_workers(const struct timekeeper *keeper)
+static bool sync_workers(const struct coordinator *coordinator)
 {
-	struct shared *shared = keeper->shared;
+	struct shared *shared = coordinator->shared;
 	unsigned sync = shared->sync + 1;
 
 	__atomic_store_n(&shared->sync, sync, __ATOMIC_RELEASE);
 	for (unsigned i = 0; i < shared->contention->workers; i++) {
 		while (__atomic_load_n(&shared->workers[i].sync, __ATOMIC_ACQUIRE) != sync) {
-			if (!may_continue(keeper))
+			if (!may_continue(coordinator))
 				return false;
-			make_own_calls(keeper);
+			make_own_calls(coordinator);
 		}
 	}
 	return true;
 }
 
-static void take_snapshot(const struct timekeeper *keeper, struct snapshot *snapshot)
+static void take_snapshot(const struct coordinator *coordinator, struct snapshot *snapshot)
 {
-	const struct shared *shared = keeper->shared;
+	const struct shared *shared = coordinator->shared;
 
-	snapshot->ticks = timebase_ticks(keeper->timebase);
+	snapshot->ticks = timebase_ticks(coordinator->timebase);
 	for (unsigned i = 0; i < shared->contention->workers; i++) {
 		snapshot->calls[i] = __atomic_load_n(&shared->workers[i].calls, __ATOMIC_RELAXED);
 		snapshot->preemptions[i] = shared->workers[i].preemptions;
@@ -155,16 +155,16 @@ static void take_snapshot(const struct timekeeper *keeper, struct snapshot *snap
 }
 
 /* In ticks. A worker that made no call, for want of a CPU or of a lock, is left out. */
-static struct contention_result result_of_window(const struct timekeeper *keeper)
+static struct contention_result result_of_window(const struct coordinator *coordinator)
 {
-	const struct contention *contention = keeper->shared->contention;
+	const struct contention *contention = coordinator->shared->contention;
 	size_t workers = contention->workers;
 	size_t cpus = workers < contention->cpu_count ? workers : contention->cpu_count;
-	double ticks = (double)(keeper->end.ticks - keeper->start.ticks) * (double)cpus;
+	double ticks = (double)(coordinator->end.ticks - coordinator->start.ticks) * (double)cpus;
 	size_t all = 0, fewest = SIZE_MAX, active = 0;
 
 	for (size_t i = 0; i < workers; i++) {
-		size_t calls = keeper->end.calls[i] - keeper->start.calls[i];
+		size_t calls = coordinator->end.calls[i] - coordinator->start.calls[i];
 
 		all += calls;
 		active += calls > 0;
@@ -179,26 +179,26 @@ static struct contention_result result_of_window(const struct timekeeper *keeper
 
 /* False if the window was disturbed. More workers than CPUs take turns: that is no disturbance. */
 static bool take_window(
-	struct timekeeper *keeper, uint64_t window_ticks, struct contention_result *result)
+	struct coordinator *coordinator, uint64_t window_ticks, struct contention_result *result)
 {
-	const struct shared *shared = keeper->shared;
+	const struct shared *shared = coordinator->shared;
 	unsigned workers = shared->contention->workers;
 	int rounds = 0;
 
-	take_snapshot(keeper, &keeper->start);
+	take_snapshot(coordinator, &coordinator->start);
 	do {
-		make_own_calls(keeper);
-		take_snapshot(keeper, &keeper->end);
+		make_own_calls(coordinator);
+		take_snapshot(coordinator, &coordinator->end);
 	} while ((++rounds < WINDOW_ROUNDS_LEAST ||
-			 keeper->end.ticks - keeper->start.ticks < window_ticks) &&
-		 may_continue(keeper));
-	*result = result_of_window(keeper);
+			 coordinator->end.ticks - coordinator->start.ticks < window_ticks) &&
+		 may_continue(coordinator));
+	*result = result_of_window(coordinator);
 	if (workers > shared->contention->cpu_count)
 		return true;
-	if (!sync_workers(keeper))
+	if (!sync_workers(coordinator))
 		return false;
 	for (unsigned i = 0; i < workers; i++) {
-		if (shared->workers[i].preemptions != keeper->start.preemptions[i])
+		if (shared->workers[i].preemptions != coordinator->start.preemptions[i])
 			return false;
 	}
 	return true;
@@ -208,7 +208,7 @@ static bool take_window(
 static void take_windows(struct shared *shared, const struct bench_case *one,
 	const struct timebase *timebase, struct contention_result *best)
 {
-	static struct timekeeper keeper;
+	static struct coordinator coordinator;
 	double ns_per_tick = timebase_ns_per_tick(timebase);
 	uint64_t window_ticks = (uint64_t)(WINDOW_NS / ns_per_tick);
 	uint64_t run_ticks = (uint64_t)((double)shared->contention->ns / ns_per_tick);
@@ -216,15 +216,15 @@ static void take_windows(struct shared *shared, const struct bench_case *one,
 	struct contention_result result;
 	int good = 0;
 
-	keeper = (struct timekeeper){.shared = shared, .one = one, .timebase = timebase};
-	keeper.until = begin + run_ticks + (uint64_t)(PATIENCE_NS / ns_per_tick);
+	coordinator = (struct coordinator){.shared = shared, .one = one, .timebase = timebase};
+	coordinator.until = begin + run_ticks + (uint64_t)(PATIENCE_NS / ns_per_tick);
 	__atomic_store_n(&shared->sync, 1, __ATOMIC_RELEASE);
 	if (shared->contention->workers <= shared->contention->cpu_count)
-		sync_workers(&keeper);
-	while (may_continue(&keeper)) {
+		sync_workers(&coordinator);
+	while (may_continue(&coordinator)) {
 		if (good >= WINDOWS_LEAST && timebase_ticks(timebase) - begin >= run_ticks)
 			break;
-		if (!take_window(&keeper, window_ticks, &result))
+		if (!take_window(&coordinator, window_ticks, &result))
 			continue;
 		if (!good++ || result.ns < best->ns)
 			*best = result;
