@@ -48,6 +48,16 @@ static void erase_progress(void)
 	progress.on_screen = false;
 }
 
+/* The bytes of the control character here: C0, DEL, or C1 as UTF-8 has it; 0: there is none. */
+static size_t control_length(const char *text)
+{
+	const unsigned char *byte = (const unsigned char *)text;
+
+	if (byte[0] == 0xc2 && byte[1] >= 0x80 && byte[1] < 0xa0)
+		return 2;
+	return byte[0] < ' ' || byte[0] == 0x7f;
+}
+
 void cli_complain(const char *format, ...)
 {
 	va_list arguments;
@@ -57,8 +67,12 @@ void cli_complain(const char *format, ...)
 	va_end(arguments);
 	/* Words of the command line are foreign text: they must not drive the terminal. */
 	for (char *at = complaint; *at; at++) {
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
-			*at = '?';
+		size_t length = control_length(at);
+
+		if (length) {
+			memset(at, '?', length);
+			at += length - 1;
+		}
 	}
 	erase_progress();
 	fprintf(stderr, "vdsocheck: %s\n", complaint);
