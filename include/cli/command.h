@@ -43,9 +43,9 @@ struct format {
 	int (*status)(const void *result); /* its own exit status; NULL: the command's */
 	/*
 	 * For a reader of standard output alone: writes there why nothing else was written. NULL: a
-	 * complaint on standard error is enough.
+	 * message on standard error is enough.
 	 */
-	void (*fail)(const char *complaint, FILE *out);
+	void (*fail)(const char *message, FILE *out);
 };
 
 /* Needed to print all there is. */
@@ -77,7 +77,7 @@ struct command {
 	const struct option_row *options; /* ended by a row without a name */
 	const struct format *formats;     /* ended by a row without a name */
 	size_t size;                      /* of cli->own */
-	/* Stores a value in cli->own; false after a complaint. */
+	/* Stores a value in cli->own; false after an error message. */
 	bool (*take)(struct cli *cli, int id, const char *value);
 	/* Returns the exit status; prints by cli_print(). */
 	int (*run)(struct cli *cli);
@@ -136,7 +136,7 @@ int cli_trouble(const struct cli *cli);
 
 /*
  * Sets the filter of confine(); from now on another process writes the file of cli->output. False
- * after a complaint.
+ * after an error message.
  */
 bool cli_confine(struct cli *cli);
 
@@ -154,15 +154,15 @@ bool cli_print(struct cli *cli, const void *result);
 
 /*
  * For a command that does not end: writes what was printed so far, all at once, to standard
- * output, or in place of all earlier output to cli->output. False after a complaint if it could
- * not be written.
+ * output, or in place of all earlier output to cli->output. False after an error message if it
+ * could not be written.
  */
 bool cli_flush(struct cli *cli);
 
 /* ---- options.c ---- */
 
 /*
- * Parses the words into *cli; cli_free() in any case. False after one line of complaint. Moves
+ * Parses the words into *cli; cli_free() in any case. False after one line of error message. Moves
  * words of argv.
  */
 bool cli_parse(struct cli *cli, const struct command *const *commands, int argc, char **argv);
@@ -175,7 +175,7 @@ const struct format *cli_find_format(const struct command *command, const char *
 void cli_write_help(const struct cli *cli, const struct command *const *commands, FILE *out);
 
 /* One line on standard error about bad usage, which names the --help to see. */
-void cli_complain_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- parse.c: values as people write them, all of the text or nothing ---- */
 
@@ -194,7 +194,7 @@ bool parse_duration(struct span text, int64_t *ns);
  */
 bool parse_next(struct span *list, struct span *word);
 
-/* The takers of option values; false after a complaint that names option, value and limits. */
+/* The takers of option values; false after an error message that names option, value and limits. */
 bool take_duration(const char *option, const char *value, int64_t *ns);
 bool take_count(const char *option, struct span value, const char *what, uint64_t *count);
 
@@ -219,10 +219,10 @@ bool is_misspelling(const char *word, const char *name, unsigned *least);
 /* ---- terminal.c ---- */
 
 /* One line on standard error: "vdsocheck: ...". Control characters are replaced. */
-void cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The last of these lines, without "vdsocheck: "; empty: there was none. */
-const char *cli_last_complaint(void);
+const char *cli_last_error(void);
 
 /* Whether what is printed is to have colour: with COLOR_AUTO on a capable terminal only. */
 bool cli_wants_color(const struct cli *cli);
@@ -254,7 +254,7 @@ void progress_show(double done);
 void progress_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Asks on the terminal. True for an answer that begins with "y". False, after a complaint
+ * Asks on the terminal. True for an answer that begins with "y". False, after an error message
  * that names --yes, if standard input is no terminal.
  */
 bool cli_confirm(void);

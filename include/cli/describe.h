@@ -14,17 +14,16 @@ struct strbuf {
 };
 
 /* Adds to the text, printf-like; what does not fit is cut. */
-void strbuf_add(struct strbuf *phrase, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+void strbuf_add(struct strbuf *sb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* One line each, without its label. */
-void describe_clocksource(const struct evidence *evidence, struct strbuf *phrase);
-void describe_host(const struct evidence *evidence, struct strbuf *phrase);
+void describe_clocksource(const struct evidence *evidence, struct strbuf *sb);
+void describe_host(const struct evidence *evidence, struct strbuf *sb);
 
 /* Machine and kernel, and the CPU where the line does not get longer than `most` by it. */
-void describe_host_brief(const struct evidence *evidence, size_t most, struct strbuf *phrase);
+void describe_host_brief(const struct evidence *evidence, size_t most, struct strbuf *sb);
 
 /* "clock_gettime MONOTONIC" */
-void describe_call_name(const char *call, const char *clock, struct strbuf *phrase);
+void describe_call_name(const char *call, const char *clock, struct strbuf *sb);
 
 #endif

@@ -117,7 +117,7 @@ static int run(struct cli *cli)
 	plan.vdso = &image;
 	bench = bench_new(&plan, &why);
 	if (!bench) {
-		cli_complain("cannot measure: %s", why.reason);
+		cli_error("cannot measure: %s", why.reason);
 		return EXIT_TROUBLE;
 	}
 	measure(cli, bench);
@@ -125,7 +125,7 @@ static int run(struct cli *cli)
 	if (fact_is_known(&bench->fact) || bench->stopped)
 		cli_print(cli, &report);
 	else
-		cli_complain("cannot measure: %s", bench->fact.reason);
+		cli_error("cannot measure: %s", bench->fact.reason);
 	bench_free(bench);
 	return report.exit_status;
 }

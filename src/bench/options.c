@@ -40,7 +40,7 @@ const struct option_row bench_options[] = {
 static bool take_name(const char *option, struct span name, struct bench_names *names)
 {
 	if (names->count == BENCH_NAMES_MAX) {
-		cli_complain_usage("%s: at most %d names are accepted", option, BENCH_NAMES_MAX);
+		cli_usage_error("%s: at most %d names are accepted", option, BENCH_NAMES_MAX);
 		return false;
 	}
 	names->at[names->count++] = name;
@@ -68,8 +68,7 @@ static bool take_path(struct cli *cli, struct span word)
 			return true;
 		}
 	}
-	cli_complain_usage(
-		"--path: '%.*s' is not vdso, libc or syscall", (int)word.length, word.at);
+	cli_usage_error("--path: '%.*s' is not vdso, libc or syscall", (int)word.length, word.at);
 	return false;
 }
 
@@ -78,7 +77,7 @@ static bool take_calls(struct cli *cli, struct span word)
 	struct bench_request *request = cli->own;
 
 	if (request->count_count == BENCH_COUNT_MAX) {
-		cli_complain_usage("--calls: at most %d counts are accepted", BENCH_COUNT_MAX);
+		cli_usage_error("--calls: at most %d counts are accepted", BENCH_COUNT_MAX);
 		return false;
 	}
 	return take_count("--calls", word, "calls from 1 to 1000G, such as 5000, 500k or 5M",
@@ -109,15 +108,14 @@ static bool take_cpu(struct cli *cli, struct span word)
 	}
 	if (!number_parse_range(range, &first, &last) ||
 		(range.length < word.length && (!number_parse(step, &stride) || !stride))) {
-		cli_complain_usage("--cpu: '%.*s' is not a CPU, a range such as 0-3 or 0-6:2, or "
-				   "'all'",
+		cli_usage_error("--cpu: '%.*s' is not a CPU, a range such as 0-3 or 0-6:2, or "
+				"'all'",
 			(int)word.length, word.at);
 		return false;
 	}
 	for (uint64_t cpu = first; cpu <= last; cpu += stride) {
 		if (!is_listed(allowed, count, cpu)) {
-			cli_complain(
-				"--cpu: CPU %" PRIu64 " is not available to this process", cpu);
+			cli_error("--cpu: CPU %" PRIu64 " is not available to this process", cpu);
 			return false;
 		}
 		if (!is_listed(request->cpus, request->cpu_count, cpu))
@@ -135,7 +133,7 @@ static bool take_threads(const char *value, struct bench_request *request)
 
 	if (!number_parse(text_span(value), &threads) || threads == 0 ||
 		threads > BENCH_THREADS_MAX) {
-		cli_complain_usage(
+		cli_usage_error(
 			"--threads: '%s' is not a number from 1 to %d", value, BENCH_THREADS_MAX);
 		return false;
 	}
@@ -173,13 +171,13 @@ bool bench_take(struct cli *cli, int id, const char *value)
 bool bench_options_fit(const struct bench_request *request)
 {
 	if ((request->histogram || request->cold) && (request->count_count || request->threads)) {
-		cli_complain_usage("--%s cannot be combined with %s",
+		cli_usage_error("--%s cannot be combined with %s",
 			request->histogram ? "histogram" : "cold",
 			request->count_count ? "--calls" : "--threads");
 		return false;
 	}
 	if (request->duration_ns && request->count_count && !request->threads) {
-		cli_complain_usage("--duration and --calls are mutually exclusive");
+		cli_usage_error("--duration and --calls are mutually exclusive");
 		return false;
 	}
 	return true;

@@ -39,12 +39,12 @@ extern const struct option_row bench_options[];
 /* Stores a value in the struct bench_request of cli->own. */
 bool bench_take(struct cli *cli, int id, const char *value);
 
-/* Whether the options go together; false after a complaint. */
+/* Whether the options go together; false after an error message. */
 bool bench_options_fit(const struct bench_request *request);
 
 /*
  * The plan for the calls of the table, which it refers to, as it does to the request. False after a
- * complaint if the names leave no call.
+ * message if the names leave no call.
  */
 bool bench_plan_make(
 	struct bench_request *request, const struct call_table *calls, struct bench_plan *plan);

@@ -81,16 +81,16 @@ static bool do_names_choose(const struct bench_request *request, const struct be
 	const struct span *word;
 
 	if ((word = find_unanswered(plan, NULL, &request->calls, has_name)))
-		cli_complain_usage("--call: '%.*s' is not gettimeofday, clock_gettime, "
-				   "clock_getres, time or getcpu",
+		cli_usage_error("--call: '%.*s' is not gettimeofday, clock_gettime, "
+				"clock_getres, time or getcpu",
 			(int)word->length, word->at);
 	else if ((word = find_unanswered(plan, NULL, &request->clocks, has_clock)))
-		cli_complain_usage("--clock: unknown clock '%.*s'", (int)word->length, word->at);
+		cli_usage_error("--clock: unknown clock '%.*s'", (int)word->length, word->at);
 	else if ((word = find_unanswered(plan, request, &request->calls, has_name)))
-		cli_complain_usage("--call: '%.*s' does not apply to any selected clock",
+		cli_usage_error("--call: '%.*s' does not apply to any selected clock",
 			(int)word->length, word->at);
 	else if ((word = find_unanswered(plan, request, &request->clocks, has_clock)))
-		cli_complain_usage("--clock: '%.*s' does not apply to any selected call",
+		cli_usage_error("--clock: '%.*s' does not apply to any selected call",
 			(int)word->length, word->at);
 	return !word;
 }
@@ -117,7 +117,7 @@ bool bench_plan_make(
 	if (request->threads && !request->cpu_count)
 		plan->thread_cpu_count = cpus_list(request->cpus, CPUS_MAX);
 	if (request->threads && !plan->thread_cpu_count)
-		cli_complain("--threads: cannot read which CPUs are available to this process");
+		cli_error("--threads: cannot read which CPUs are available to this process");
 	return !request->threads || plan->thread_cpu_count;
 }
 

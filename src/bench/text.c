@@ -103,26 +103,25 @@ struct bench_report bench_report_make(const struct evidence *evidence, const str
 
 static void write_noise(const struct noise *noise, const struct style *style, FILE *out)
 {
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 	char batches[32];
 
 	if (!fact_is_known(&noise->fact) || (noise->quiet && !style->verbose))
 		return;
 	if (!noise->quiet)
-		strbuf_add(&phrase,
-			"median %.0f%% above the minimum: repeat this, or compare minima",
+		strbuf_add(&sb, "median %.0f%% above the minimum: repeat this, or compare minima",
 			PERCENT * noise->answer_excess);
 	if (style->verbose)
-		strbuf_add(&phrase,
+		strbuf_add(&sb,
 			"%s%.1f%% of %s batches discarded, %.1f%% outliers; medians %.1f%% above "
 			"the minima",
-			phrase.used ? "; " : "", PERCENT * noise->discarded_share,
+			sb.used ? "; " : "", PERCENT * noise->discarded_share,
 			format_count(noise->batches, batches), PERCENT * noise->outlier_share,
 			PERCENT * noise->median_excess);
 	fprintf(out, "  %s%s%s%*s", style->color ? noise->quiet ? COLOR_QUIET : COLOR_NOISY : "",
 		noise->quiet ? "quiet" : "noisy", style->color ? COLOR_RESET : "",
 		HEADING_INDENT - 2 - (int)strlen("quiet"), "");
-	wrap_text(out, HEADING_INDENT, HEADING_INDENT, phrase.text);
+	wrap_text(out, HEADING_INDENT, HEADING_INDENT, sb.text);
 }
 
 static void write_heading(const struct bench_report *report, const struct style *style, FILE *out)

@@ -39,30 +39,29 @@ void bench_report_write_reason(const struct fact *fact, int column, FILE *out)
 
 /* ---- breakdown ---- */
 
-static void add_part(struct strbuf *phrase, const char *before, double ns, const char *what)
+static void add_part(struct strbuf *sb, const char *before, double ns, const char *what)
 {
 	char text[32];
 
-	strbuf_add(phrase, "%s%s ns%s", before, ns >= 0 ? format_ns(ns, text) : "?", what);
+	strbuf_add(sb, "%s%s ns%s", before, ns >= 0 ? format_ns(ns, text) : "?", what);
 }
 
 /* The seccomp filters in force, and what another one would add. */
-static void add_filters(const struct bench_report *report, struct strbuf *phrase)
+static void add_filters(const struct bench_report *report, struct strbuf *sb)
 {
 	const struct number_fact *seccomp = &report->evidence->host.seccomp;
 	const char *another = "one more seccomp filter";
 
 	if (fact_is_known(&seccomp->fact)) {
-		strbuf_add(phrase, seccomp->value
-					   ? "; the seccomp filters in force are part of that"
-					   : "; no seccomp filter is in force");
+		strbuf_add(sb, seccomp->value ? "; the seccomp filters in force are part of that"
+					      : "; no seccomp filter is in force");
 		another = seccomp->value ? "one more" : "one";
 	}
 	if (report->breakdown.filter >= 0) {
-		strbuf_add(phrase, "; %s would add ", another);
-		add_part(phrase, "", report->breakdown.filter, "");
+		strbuf_add(sb, "; %s would add ", another);
+		add_part(sb, "", report->breakdown.filter, "");
 	} else if (!report->bench->stopped) {
-		strbuf_add(phrase, "; what %s would add is not known: %s", another,
+		strbuf_add(sb, "; what %s would add is not known: %s", another,
 			report->breakdown.filter_fact.reason);
 	}
 }
@@ -173,7 +172,7 @@ void bench_report_histogram(const struct bench_row *row, FILE *out)
 		histogram->p999_ns, histogram->max_ns};
 	static const char *const names[] = {"p50", ", p90", ", p99", ", p99.9", ", max"};
 	char text[32], place[32] = "";
-	struct strbuf phrase = {.used = 0}, name = {.used = 0};
+	struct strbuf sb = {.used = 0}, name = {.used = 0};
 
 	if (!histogram->calls)
 		return;
@@ -183,9 +182,9 @@ void bench_report_histogram(const struct bench_row *row, FILE *out)
 	fprintf(out, "\n  %s by %s%s, each call timed alone\n  ", name.text,
 		bench_paths[row->subject.path], place);
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
-		strbuf_add(&phrase, "%s %s", names[i], format_ns(times[i], text));
-	strbuf_add(&phrase, " ns");
-	wrap_text(out, 2, 2, phrase.text);
+		strbuf_add(&sb, "%s %s", names[i], format_ns(times[i], text));
+	strbuf_add(&sb, " ns");
+	wrap_text(out, 2, 2, sb.text);
 	fprintf(out, "  %10s - %9s%12s\n", "from ns", "to ns", "calls");
 	draw_buckets(histogram, out);
 }
@@ -239,18 +238,18 @@ void bench_report_runs(const struct bench *bench, FILE *out)
 
 static void explain_contention(const struct bench_contention *contention, FILE *out)
 {
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 
 	if (contention->cpus < 2)
-		strbuf_add(&phrase, "on one CPU: contention between CPUs takes two to measure.");
+		strbuf_add(&sb, "on one CPU: contention between CPUs takes two to measure.");
 	else
-		strbuf_add(&phrase,
+		strbuf_add(&sb,
 			"%u threads on %u CPUs at once. 1.00 times alone: the threads do not slow "
 			"each other down. %u.00 times: reads are fully serialized, as with hpet and "
 			"acpi_pm.",
 			contention->threads, contention->cpus, contention->cpus);
 	fputc('\n', out);
-	wrap_print(out, "together", LABEL_WIDTH, phrase.text);
+	wrap_print(out, "together", LABEL_WIDTH, sb.text);
 }
 
 void bench_report_contention(const struct bench *bench, FILE *out)

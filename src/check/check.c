@@ -77,11 +77,11 @@ static int check_file(struct cli *cli, const struct file_name *file)
 	struct fact why = {0};
 
 	if (!check_json_read(path, &evidence, &why)) {
-		cli_complain("%s: %s", path, why.reason);
+		cli_error("%s: %s", path, why.reason);
 		return EXIT_TROUBLE;
 	}
 	if (request->identity && !fact_is_known(&evidence.host.name.fact))
-		cli_complain("%s: --include-identity: the document does not name its host", path);
+		cli_error("%s: --include-identity: the document does not name its host", path);
 	return judge_and_print(cli, &evidence, file);
 }
 
@@ -108,7 +108,7 @@ static int check_files(struct cli *cli)
 	for (size_t i = 0; files && i < cli->operand_count; i++)
 		files[i].file = cli->operands[i];
 	if (!files || !file_names_find(files, cli->operand_count))
-		cli_complain("cannot name the files: out of memory");
+		cli_error("cannot name the files: out of memory");
 	else if (cli_confine(cli))
 		worst = check_each(cli, files);
 	free(files);
@@ -128,11 +128,11 @@ static int check_run(struct cli *cli)
 	unsigned depth = find_depth(cli);
 
 	if (cli->operand_count && strcmp(cli->sysroot, "/") != 0) {
-		cli_complain_usage("--from and --sysroot are mutually exclusive");
+		cli_usage_error("--from and --sysroot are mutually exclusive");
 		return EXIT_TROUBLE;
 	}
 	if (cli->operand_count > 1 && cli->format->needs & NEEDS_ONE_HOST) {
-		cli_complain_usage("--format %s takes a single --from file", cli->format->name);
+		cli_usage_error("--format %s takes a single --from file", cli->format->name);
 		return EXIT_TROUBLE;
 	}
 	if (cli->operand_count)

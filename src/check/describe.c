@@ -27,13 +27,13 @@ static char *round_ns(double ns, char buffer[32])
 }
 
 static void add_alternative(
-	const struct cost *cost, const struct evidence *evidence, struct strbuf *phrase)
+	const struct cost *cost, const struct evidence *evidence, struct strbuf *sb)
 {
 	bool is_tsc = host_is_x86(evidence) && !clocksource_is(evidence, "tsc");
 	char ns[32];
 
 	if (cost->measured && !cost->estimated) {
-		strbuf_add(phrase,
+		strbuf_add(sb,
 			"; letting the vDSO read the CPU's counter gains nothing: it would take "
 			"%s ns (measured on a copy of the vDSO)",
 			round_ns(cost->user_space_ns, ns));
@@ -41,31 +41,30 @@ static void add_alternative(
 	}
 	if (cost_lost_ns(cost) <= 0)
 		return;
-	strbuf_add(phrase,
+	strbuf_add(sb,
 		cost->measured ? "; %s would take %s ns (measured on a copy of the vDSO)"
 			       : "; %s would take about %s ns",
 		cost->measured && is_tsc ? "tsc" : "the vDSO", round_ns(cost->user_space_ns, ns));
 }
 
 void describe_verdict(
-	const struct diagnosis *diagnosis, const struct evidence *evidence, struct strbuf *phrase)
+	const struct diagnosis *diagnosis, const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct cost *cost = &diagnosis->cost;
 	char ns[32], other[32];
 
-	strbuf_add(phrase, "%s", diagnosis->verdict.summary);
+	strbuf_add(sb, "%s", diagnosis->verdict.summary);
 	if (!cost->known)
 		return;
-	if (phrase->used && phrase->text[phrase->used - 1] == '.')
-		phrase->used--;
-	strbuf_add(phrase, ": %s ns per call%s", round_ns(cost->call_ns, ns),
+	if (sb->used && sb->text[sb->used - 1] == '.')
+		sb->used--;
+	strbuf_add(sb, ": %s ns per call%s", round_ns(cost->call_ns, ns),
 		cost->mixed ? " on average" : "");
 	if (diagnosis->verdict.kind == VERDICT_OK)
-		strbuf_add(
-			phrase, ", a system call takes %s ns", round_ns(cost->syscall_ns, other));
+		strbuf_add(sb, ", a system call takes %s ns", round_ns(cost->syscall_ns, other));
 	else
-		add_alternative(cost, evidence, phrase);
-	strbuf_add(phrase, ".");
+		add_alternative(cost, evidence, sb);
+	strbuf_add(sb, ".");
 }
 
 /* ---- the evidence ---- */
@@ -84,42 +83,42 @@ static const char *plain_name(const char *export)
 	return export;
 }
 
-void describe_vdso(const struct evidence *evidence, struct strbuf *phrase)
+void describe_vdso(const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct vdso_evidence *vdso = &evidence->vdso;
 
 	if (!fact_is_known(&vdso->fact)) {
-		strbuf_add(phrase, "%s: %s", vdso->fact.state == FACT_ABSENT ? "none" : "unknown",
+		strbuf_add(sb, "%s: %s", vdso->fact.state == FACT_ABSENT ? "none" : "unknown",
 			vdso->fact.reason);
 	} else {
-		strbuf_add(phrase, "%s exports", *vdso->soname ? vdso->soname : "without a name,");
+		strbuf_add(sb, "%s exports", *vdso->soname ? vdso->soname : "without a name,");
 		for (size_t i = 0; i < vdso->export_count; i++)
-			strbuf_add(phrase, " %s", plain_name(vdso->exports[i].name));
+			strbuf_add(sb, " %s", plain_name(vdso->exports[i].name));
 	}
 }
 
-void describe_vclock(const struct evidence *evidence, bool all, struct strbuf *phrase)
+void describe_vclock(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	const struct vclock_evidence *vclock = &evidence->vclock;
 
 	if (vclock->how == VCLOCK_UNKNOWN) {
-		strbuf_add(phrase, "unknown: %s", vclock->fact.reason);
+		strbuf_add(sb, "unknown: %s", vclock->fact.reason);
 		return;
 	}
-	strbuf_add(phrase, "%s (%" PRId64 ")",
+	strbuf_add(sb, "%s (%" PRId64 ")",
 		vclock->mode == VCLOCK_MODE_NONE ? "none"
 		: *vclock->name                  ? vclock->name
 						 : "unknown name",
 		vclock->mode);
 	if (vclock->how == VCLOCK_READ)
-		strbuf_add(phrase, ", read from the vDSO data page%s",
+		strbuf_add(sb, ", read from the vDSO data page%s",
 			vclock->time_namespace ? ", in a time namespace" : "");
 	else if (vclock->how == VCLOCK_COPY)
-		strbuf_add(phrase, ", found on a copy of the vDSO");
+		strbuf_add(sb, ", found on a copy of the vDSO");
 	else
-		strbuf_add(phrase, ", inferred from the clocksource and the proof");
+		strbuf_add(sb, ", inferred from the clocksource and the proof");
 	if (all && vclock->how != VCLOCK_READ && *vclock->fact.reason)
-		strbuf_add(phrase, " (%s)", vclock->fact.reason);
+		strbuf_add(sb, " (%s)", vclock->fact.reason);
 }
 
 const char *describe_mode(const struct vclock_evidence *vclock)
@@ -131,40 +130,40 @@ const char *describe_mode(const struct vclock_evidence *vclock)
 	return *vclock->name ? vclock->name : "other";
 }
 
-void describe_requirement(const struct requirement *requirement, struct strbuf *phrase)
+void describe_requirement(const struct requirement *requirement, struct strbuf *sb)
 {
 	static const char *const answers[] = {[POLICY_UNDETERMINED] = "undetermined",
 		[POLICY_MET] = "met",
 		[POLICY_NOT_MET] = "not met"};
 
-	strbuf_add(phrase, "--%s %s is %s: %s", requirement->option, requirement->value,
+	strbuf_add(sb, "--%s %s is %s: %s", requirement->option, requirement->value,
 		answers[requirement->answer], requirement->reason);
 }
 
-void describe_host_full(const struct evidence *evidence, struct strbuf *phrase)
+void describe_host_full(const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct host_evidence *host = &evidence->host;
 
-	describe_host(evidence, phrase);
+	describe_host(evidence, sb);
 	if (fact_is_known(&host->invariant_tsc.fact))
-		strbuf_add(phrase, ", TSC %s",
+		strbuf_add(sb, ", TSC %s",
 			!host->invariant_tsc.value   ? "not invariant"
 			: tsc_is_invariant(evidence) ? "invariant"
 						     : "invariant by CPUID alone");
 	if (fact_is_known(&host->boot.fact) && *host->boot.value)
-		strbuf_add(phrase, "; booted with %s", host->boot.value);
+		strbuf_add(sb, "; booted with %s", host->boot.value);
 }
 
-static void add_share(struct strbuf *phrase, const char *by, const struct entry_counts *counts)
+static void add_share(struct strbuf *sb, const char *by, const struct entry_counts *counts)
 {
 	char entered[32], attempts[32];
 
-	strbuf_add(phrase, "%s%s of %s", by, format_count(counts->entered, entered),
+	strbuf_add(sb, "%s%s of %s", by, format_count(counts->entered, entered),
 		format_count(counts->attempts, attempts));
 }
 
 /* One number for both paths, unless they differ: then that is the news. */
-static void add_counts(const struct evidence *evidence, struct strbuf *phrase)
+static void add_counts(const struct evidence *evidence, struct strbuf *sb)
 {
 	struct entry_counts vdso = counts_by_path(evidence, PATH_VDSO);
 	struct entry_counts libc = counts_by_path(evidence, PATH_LIBC);
@@ -174,43 +173,43 @@ static void add_counts(const struct evidence *evidence, struct strbuf *phrase)
 		(uint64_t)vdso.entered * libc.attempts == (uint64_t)libc.entered * vdso.attempts;
 
 	if (alike) {
-		add_share(phrase, "", &both);
+		add_share(sb, "", &both);
 	} else {
-		add_share(phrase, "by vDSO ", &vdso);
-		add_share(phrase, ", by libc ", &libc);
+		add_share(sb, "by vDSO ", &vdso);
+		add_share(sb, ", by libc ", &libc);
 	}
 }
 
-void describe_proof(const struct evidence *evidence, bool all, struct strbuf *phrase)
+void describe_proof(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	const struct proof_evidence *proof = &evidence->proof;
 	int signal = counts_deciding(evidence).signal;
 
 	if (!fact_is_known(&proof->fact)) {
-		strbuf_add(phrase, "not taken: %s",
+		strbuf_add(sb, "not taken: %s",
 			*proof->fact.reason ? proof->fact.reason : "nothing was measured");
 		return;
 	}
 	if (signal) {
-		strbuf_add(phrase, "the calls end with %s", fault_signal_name(signal));
+		strbuf_add(sb, "the calls end with %s", fault_signal_name(signal));
 		return;
 	}
-	add_counts(evidence, phrase);
-	strbuf_add(phrase, " calls entered the kernel (%s)",
+	add_counts(evidence, sb);
+	strbuf_add(sb, " calls entered the kernel (%s)",
 		proof->method == PROOF_SECCOMP ? "seccomp" : "ptrace");
 	if (all && *proof->note)
-		strbuf_add(phrase, "; %s", proof->note);
+		strbuf_add(sb, "; %s", proof->note);
 }
 
-void describe_timing(const struct evidence *evidence, struct strbuf *phrase)
+void describe_timing(const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct timing_evidence *timing = &evidence->timing;
 	const struct fact *fact =
 		fact_is_known(&timing->fact) ? &timing->syscall_floor_fact : &timing->fact;
 
 	if (evidence->live && !fact_is_known(fact))
-		strbuf_add(phrase, "not taken: %s",
-			*fact->reason ? fact->reason : "nothing was measured");
+		strbuf_add(
+			sb, "not taken: %s", *fact->reason ? fact->reason : "nothing was measured");
 }
 
 const char *describe_call(const struct call_evidence *call)
@@ -233,49 +232,49 @@ const char *describe_call(const struct call_evidence *call)
 /* ---- the cost ---- */
 
 /* More than one CPU's time is not a percentage of it. */
-static void add_cpu_share(struct strbuf *phrase, double ns, double rate)
+static void add_cpu_share(struct strbuf *sb, double ns, double rate)
 {
 	double percent = cost_share_percent(ns, rate);
 
 	if (percent < 0.05)
-		strbuf_add(phrase, "less than 0.1%% of one CPU");
+		strbuf_add(sb, "less than 0.1%% of one CPU");
 	else if (percent < 99.95)
-		strbuf_add(phrase, "%.1f%% of one CPU", percent);
+		strbuf_add(sb, "%.1f%% of one CPU", percent);
 	else
-		strbuf_add(phrase, "%.1f CPUs", percent / 100);
+		strbuf_add(sb, "%.1f CPUs", percent / 100);
 }
 
 /* At a rate that no thread can reach, only where the user gave it. */
-static void add_rate(const struct cost *cost, double ns, struct strbuf *phrase)
+static void add_rate(const struct cost *cost, double ns, struct strbuf *sb)
 {
 	double rate = cost->rate > 0 ? cost->rate : EXAMPLE_RATE;
 	double most = cost_calls_per_thread(cost);
 	char calls[32];
 
 	if (cost->rate > 0 || rate <= most) {
-		strbuf_add(phrase, ": at %s calls/s, ", format_count((uint64_t)rate, calls));
-		add_cpu_share(phrase, ns, rate);
+		strbuf_add(sb, ": at %s calls/s, ", format_count((uint64_t)rate, calls));
+		add_cpu_share(sb, ns, rate);
 	}
 	if (rate > most)
-		strbuf_add(phrase, "%s one thread makes at most %s calls/s",
-			cost->rate > 0 ? ";" : ":", format_count((uint64_t)most, calls));
+		strbuf_add(sb, "%s one thread makes at most %s calls/s", cost->rate > 0 ? ";" : ":",
+			format_count((uint64_t)most, calls));
 }
 
-static void describe_cost_when_served(const struct cost *cost, struct strbuf *phrase)
+static void describe_cost_when_served(const struct cost *cost, struct strbuf *sb)
 {
 	char ns[32], calls[32];
 
 	if (cost->rate <= 0)
 		return;
-	strbuf_add(phrase, "%s ns per call: at %s calls/s, ", round_ns(cost->call_ns, ns),
+	strbuf_add(sb, "%s ns per call: at %s calls/s, ", round_ns(cost->call_ns, ns),
 		format_count((uint64_t)cost->rate, calls));
-	add_cpu_share(phrase, cost->call_ns, cost->rate);
-	strbuf_add(phrase, "; as system calls ");
-	add_cpu_share(phrase, cost->syscall_ns, cost->rate);
-	strbuf_add(phrase, ".");
+	add_cpu_share(sb, cost->call_ns, cost->rate);
+	strbuf_add(sb, "; as system calls ");
+	add_cpu_share(sb, cost->syscall_ns, cost->rate);
+	strbuf_add(sb, ".");
 }
 
-void describe_cost(const struct diagnosis *diagnosis, struct strbuf *phrase)
+void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb)
 {
 	const struct cost *cost = &diagnosis->cost;
 	double lost = cost_lost_ns(cost);
@@ -284,14 +283,14 @@ void describe_cost(const struct diagnosis *diagnosis, struct strbuf *phrase)
 	if (!cost->known)
 		return;
 	if (diagnosis->verdict.kind == VERDICT_OK) {
-		describe_cost_when_served(cost, phrase);
+		describe_cost_when_served(cost, sb);
 		return;
 	}
 	if (lost <= 0 && cost->measured)
-		strbuf_add(phrase, "nothing to gain, the CPU's counter takes %s ns (measured); ",
+		strbuf_add(sb, "nothing to gain, the CPU's counter takes %s ns (measured); ",
 			round_ns(cost->user_space_ns, ns));
-	strbuf_add(phrase, "%s ns %sper call", round_ns(lost > 0 ? lost : cost->call_ns, ns),
+	strbuf_add(sb, "%s ns %sper call", round_ns(lost > 0 ? lost : cost->call_ns, ns),
 		lost > 0 ? "lost " : "");
-	add_rate(cost, lost > 0 ? lost : cost->call_ns, phrase);
-	strbuf_add(phrase, ".");
+	add_rate(cost, lost > 0 ? lost : cost->call_ns, sb);
+	strbuf_add(sb, ".");
 }

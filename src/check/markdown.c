@@ -25,10 +25,10 @@ static const char *find_question(const struct diagnosis *diagnosis)
 static void write_policy(const struct outcome *outcome, FILE *out)
 {
 	for (size_t i = 0; i < outcome->count; i++) {
-		struct strbuf phrase = {.used = 0};
+		struct strbuf sb = {.used = 0};
 
-		describe_requirement(&outcome->requirements[i], &phrase);
-		fprintf(out, "- **required**: %s\n", phrase.text);
+		describe_requirement(&outcome->requirements[i], &sb);
+		fprintf(out, "- **required**: %s\n", sb.text);
 	}
 	if (outcome->count)
 		fputc('\n', out);
@@ -38,16 +38,16 @@ static void write_heading(const struct check_report *report, FILE *out)
 {
 	const struct diagnosis *diagnosis = report->diagnosis;
 	const char *question = find_question(diagnosis);
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 
 	fputs("# vdsocheck: ", out);
 	for (const char *word = verdict_names[diagnosis->verdict.kind]; *word; word++)
 		fputc(toupper((unsigned char)*word), out);
 	fputs("\n\n", out);
-	strbuf_add(&phrase, "**");
-	describe_verdict(diagnosis, report->evidence, &phrase);
-	strbuf_add(&phrase, "**");
-	wrap_text(out, 0, 0, phrase.text);
+	strbuf_add(&sb, "**");
+	describe_verdict(diagnosis, report->evidence, &sb);
+	strbuf_add(&sb, "**");
+	wrap_text(out, 0, 0, sb.text);
 	fputc('\n', out);
 	write_policy(report->outcome, out);
 	if (question) {
@@ -141,10 +141,10 @@ static void write_machine(const struct evidence *evidence, FILE *out)
 	write_item(out, "vdsocheck", VDSOCHECK_VERSION);
 }
 
-static void write_strbuf(const char *label, struct strbuf *phrase, FILE *out)
+static void write_strbuf(const char *label, struct strbuf *sb, FILE *out)
 {
-	write_item(out, label, phrase->text);
-	*phrase = (struct strbuf){.used = 0};
+	write_item(out, label, sb->text);
+	*sb = (struct strbuf){.used = 0};
 }
 
 /* Without this "(seccomp)" is a word to be believed. */
@@ -175,24 +175,24 @@ static void write_method(const struct evidence *evidence, FILE *out)
 static void write_evidence(const struct check_report *report, FILE *out)
 {
 	const struct evidence *evidence = report->evidence;
-	struct strbuf phrase = {.used = 0}, rests = {.used = 0};
+	struct strbuf sb = {.used = 0}, rests = {.used = 0};
 
 	fputs("\n## Evidence\n\n", out);
 	for (unsigned i = 0; i < EVIDENCE_KINDS; i++) {
 		if (report->diagnosis->verdict.rests_on & 1u << i)
 			strbuf_add(&rests, "%s%s", rests.used ? ", " : "", evidence_kind_names[i]);
 	}
-	describe_clocksource(evidence, &phrase);
-	write_strbuf("clocksource", &phrase, out);
-	describe_vdso(evidence, &phrase);
-	write_strbuf("vDSO", &phrase, out);
-	describe_vclock(evidence, true, &phrase);
-	write_strbuf("vclock mode", &phrase, out);
+	describe_clocksource(evidence, &sb);
+	write_strbuf("clocksource", &sb, out);
+	describe_vdso(evidence, &sb);
+	write_strbuf("vDSO", &sb, out);
+	describe_vclock(evidence, true, &sb);
+	write_strbuf("vclock mode", &sb, out);
 	write_item(out, "layout of the data page", evidence->vclock.layout);
-	describe_proof(evidence, true, &phrase);
-	write_strbuf("proof", &phrase, out);
-	describe_timing(evidence, &phrase);
-	write_strbuf("timing", &phrase, out);
+	describe_proof(evidence, true, &sb);
+	write_strbuf("proof", &sb, out);
+	describe_timing(evidence, &sb);
+	write_strbuf("timing", &sb, out);
 	write_item(out, "the verdict rests on", rests.used ? rests.text : "nothing");
 	write_method(evidence, out);
 }

@@ -117,10 +117,10 @@ bool check_report_nagios(const void *result, const struct style *style, FILE *ou
 	return true;
 }
 
-void check_report_nagios_failure(const char *complaint, FILE *out)
+void check_report_nagios_failure(const char *message, FILE *out)
 {
 	fputs("VDSOCHECK UNKNOWN - ", out);
-	write_harmless(out, complaint);
+	write_harmless(out, message);
 	fputc('\n', out);
 }
 

@@ -76,15 +76,14 @@ static void nearest_try(struct nearest *nearest, const char *form, const char *n
 		nearest->name = name;
 }
 
-static void complain_of_name(
+static void refuse_name(
 	const char *option, const char *what, struct span word, const struct nearest *nearest)
 {
 	if (nearest->name)
-		cli_complain("%s: unknown %s '%.*s'; did you mean '%s'?", option, what,
+		cli_error("%s: unknown %s '%.*s'; did you mean '%s'?", option, what,
 			(int)word.length, word.at, nearest->name);
 	else
-		cli_complain_usage(
-			"%s: unknown %s '%.*s'", option, what, (int)word.length, word.at);
+		cli_usage_error("%s: unknown %s '%.*s'", option, what, (int)word.length, word.at);
 }
 
 /* ---- the policy ---- */
@@ -95,7 +94,7 @@ static bool take_clocksource(struct cli *cli, struct span word)
 	struct nearest none = {.name = NULL};
 
 	if (!word.length || word.length >= CLOCKSOURCE_NAME_SIZE) {
-		complain_of_name("--require", "clocksource", word, &none);
+		refuse_name("--require", "clocksource", word, &none);
 		return false;
 	}
 	for (size_t i = 0; i < policy->clocksource_count; i++) {
@@ -103,8 +102,7 @@ static bool take_clocksource(struct cli *cli, struct span word)
 			return true;
 	}
 	if (policy->clocksource_count == POLICY_CLOCKSOURCE_MAX) {
-		cli_complain_usage(
-			"--require: at most %d names are accepted", POLICY_CLOCKSOURCE_MAX);
+		cli_usage_error("--require: at most %d names are accepted", POLICY_CLOCKSOURCE_MAX);
 		return false;
 	}
 	text_copy_span(
@@ -130,7 +128,7 @@ bool check_clocksources_exist(const struct policy *policy, const struct evidence
 		for (size_t k = 0; k < clocksource->available_count; k++)
 			exists |= text_equals(word, clocksource->available[k]);
 		if (!exists) {
-			complain_of_name("--require", "clocksource", word, &nearest);
+			refuse_name("--require", "clocksource", word, &nearest);
 			return false;
 		}
 	}
@@ -181,10 +179,10 @@ static bool take_deciding(struct cli *cli, struct span word)
 			nearest_try(&nearest, short_name(clock), name);
 	}
 	if (text_equals(word, "clock_gettime"))
-		cli_complain_usage("--deciding: 'clock_gettime' names no clock; give that instead, "
-				   "such as CLOCK_BOOTTIME");
+		cli_usage_error("--deciding: 'clock_gettime' names no clock; give that instead, "
+				"such as CLOCK_BOOTTIME");
 	else
-		complain_of_name("--deciding", "call or clock", word, &nearest);
+		refuse_name("--deciding", "call or clock", word, &nearest);
 	return false;
 }
 

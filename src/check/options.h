@@ -14,12 +14,12 @@ struct check_request {
 
 extern const struct option_row check_options[];
 
-/* Stores a value in cli->own, a struct check_request; false after a complaint. */
+/* Stores a value in cli->own, a struct check_request; false after an error message. */
 bool check_take(struct cli *cli, int id, const char *value);
 
 /*
  * Whether each clocksource of the policy is known by name or offered by this host; false after a
- * complaint: a misspelt name would make a policy that no host meets.
+ * message: a misspelt name would make a policy that no host meets.
  */
 bool check_clocksources_exist(const struct policy *policy, const struct evidence *evidence);
 

@@ -41,8 +41,8 @@ bool check_report_prometheus(const void *result, const struct style *style, FILE
 /* "VDSOCHECK OK - ... | perfdata", and the causes and advice as long output. */
 bool check_report_nagios(const void *result, const struct style *style, FILE *out);
 
-/* "VDSOCHECK UNKNOWN - " and the complaint: monitoring shows standard output only. */
-void check_report_nagios_failure(const char *complaint, FILE *out);
+/* "VDSOCHECK UNKNOWN - " and the error message: monitoring shows standard output only. */
+void check_report_nagios_failure(const char *message, FILE *out);
 
 /* "HOST VERDICT CLOCKSOURCE MODE NS CAUSE KERNEL", "-" for what is not known. */
 bool check_report_line(const void *result, const struct style *style, FILE *out);
@@ -75,29 +75,29 @@ bool check_json_schema(FILE *out);
 
 /* The verdict in a sentence, with what a call takes and would take, where that is known. */
 void describe_verdict(
-	const struct diagnosis *diagnosis, const struct evidence *evidence, struct strbuf *phrase);
+	const struct diagnosis *diagnosis, const struct evidence *evidence, struct strbuf *sb);
 
 /* One line each, without its label; with `all` the reasons, too. */
-void describe_vclock(const struct evidence *evidence, bool all, struct strbuf *phrase);
-void describe_proof(const struct evidence *evidence, bool all, struct strbuf *phrase);
+void describe_vclock(const struct evidence *evidence, bool all, struct strbuf *sb);
+void describe_proof(const struct evidence *evidence, bool all, struct strbuf *sb);
 
 /* The clock mode as a word: "none", "tsc" ..., "other" without a name; "" if it is not known. */
 const char *describe_mode(const struct vclock_evidence *vclock);
 
 /* "--require tsc is not met: the clocksource is hpet" */
-void describe_requirement(const struct requirement *requirement, struct strbuf *phrase);
+void describe_requirement(const struct requirement *requirement, struct strbuf *sb);
 
 /* The host with its TSC and boot parameters; describe_host_brief() is the short form. */
-void describe_host_full(const struct evidence *evidence, struct strbuf *phrase);
+void describe_host_full(const struct evidence *evidence, struct strbuf *sb);
 
 /* The vDSO and its functions. */
-void describe_vdso(const struct evidence *evidence, struct strbuf *phrase);
+void describe_vdso(const struct evidence *evidence, struct strbuf *sb);
 
 /* Why nothing was timed; empty if something was, or if the host was not measured live. */
-void describe_timing(const struct evidence *evidence, struct strbuf *phrase);
+void describe_timing(const struct evidence *evidence, struct strbuf *sb);
 
 /* What the calls lose; empty if it is not known, or nothing is lost and no rate was given. */
-void describe_cost(const struct diagnosis *diagnosis, struct strbuf *phrase);
+void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb);
 
 /* "served by the vDSO", "always falls back" ...: at most 20 characters. */
 const char *describe_call(const struct call_evidence *call);

@@ -77,58 +77,58 @@ static void write_requirements(const struct screen *screen, bool settling, bool 
 
 	for (size_t i = 0; i < outcome->count; i++) {
 		const struct requirement *requirement = &outcome->requirements[i];
-		struct strbuf phrase = {.used = 0};
+		struct strbuf sb = {.used = 0};
 
 		if (policy_settles(outcome, requirement) != settling)
 			continue;
-		strbuf_add(&phrase, "--%s %s: %s.", requirement->option, requirement->value,
+		strbuf_add(&sb, "--%s %s: %s.", requirement->option, requirement->value,
 			requirement->reason);
-		wrap_answer(screen->out, &answers[requirement->answer], color, phrase.text);
+		wrap_answer(screen->out, &answers[requirement->answer], color, sb.text);
 	}
 }
 
 static void write_verdict(const struct screen *screen, bool color)
 {
 	const struct diagnosis *diagnosis = screen->report->diagnosis;
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 
-	describe_verdict(diagnosis, screen->report->evidence, &phrase);
+	describe_verdict(diagnosis, screen->report->evidence, &sb);
 	write_requirements(screen, true, color);
-	wrap_answer(screen->out, &headings[diagnosis->verdict.kind], color, phrase.text);
+	wrap_answer(screen->out, &headings[diagnosis->verdict.kind], color, sb.text);
 	write_requirements(screen, false, color);
 	fputc('\n', screen->out);
 }
 
 /* ---- evidence ---- */
 
-static void write_line(const struct screen *screen, const char *label, struct strbuf *phrase)
+static void write_line(const struct screen *screen, const char *label, struct strbuf *sb)
 {
-	if (phrase->used)
-		wrap_print(screen->out, label, EVIDENCE_INDENT, phrase->text);
-	*phrase = (struct strbuf){.used = 0};
+	if (sb->used)
+		wrap_print(screen->out, label, EVIDENCE_INDENT, sb->text);
+	*sb = (struct strbuf){.used = 0};
 }
 
 static void write_evidence(const struct screen *screen)
 {
 	const struct evidence *evidence = screen->report->evidence;
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 
-	describe_clocksource(evidence, &phrase);
-	write_line(screen, "clocksource", &phrase);
+	describe_clocksource(evidence, &sb);
+	write_line(screen, "clocksource", &sb);
 	if (screen->verbose || evidence->vdso.fact.state == FACT_ABSENT)
-		describe_vdso(evidence, &phrase);
-	write_line(screen, "vDSO", &phrase);
-	describe_vclock(evidence, screen->verbose, &phrase);
-	write_line(screen, "vclock mode", &phrase);
-	describe_proof(evidence, screen->verbose, &phrase);
-	write_line(screen, "proof", &phrase);
-	describe_timing(evidence, &phrase);
-	write_line(screen, "timing", &phrase);
+		describe_vdso(evidence, &sb);
+	write_line(screen, "vDSO", &sb);
+	describe_vclock(evidence, screen->verbose, &sb);
+	write_line(screen, "vclock mode", &sb);
+	describe_proof(evidence, screen->verbose, &sb);
+	write_line(screen, "proof", &sb);
+	describe_timing(evidence, &sb);
+	write_line(screen, "timing", &sb);
 	if (screen->verbose)
-		describe_host_full(evidence, &phrase);
+		describe_host_full(evidence, &sb);
 	else
-		describe_host_brief(evidence, WRAP_COLUMNS - EVIDENCE_INDENT, &phrase);
-	write_line(screen, "host", &phrase);
+		describe_host_brief(evidence, WRAP_COLUMNS - EVIDENCE_INDENT, &sb);
+	write_line(screen, "host", &sb);
 }
 
 /* ---- the calls ---- */
@@ -177,33 +177,33 @@ static void write_paragraph(const struct screen *screen, const char *label, cons
 }
 
 /* The text up to the end of its first sentence. */
-static const char *first_sentence(const char *text, struct strbuf *phrase)
+static const char *first_sentence(const char *text, struct strbuf *sb)
 {
 	static const char starts[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ`";
 	const char *end = text;
 
 	while (*end && !(*end == '.' && end[1] == ' ' && strchr(starts, end[2])))
 		end++;
-	strbuf_add(phrase, "%.*s", (int)(end - text) + (*end == '.'), text);
-	return phrase->text;
+	strbuf_add(sb, "%.*s", (int)(end - text) + (*end == '.'), text);
+	return sb->text;
 }
 
 static void write_cause(const struct screen *screen, const struct cause *cause, const char *label)
 {
-	struct strbuf phrase = {.used = 0}, support = {.used = 0};
+	struct strbuf sb = {.used = 0}, support = {.used = 0};
 	char *start;
 
 	if (cause->certainty == CERTAINTY_POSSIBLE)
-		strbuf_add(&phrase, "Possibly: ");
-	start = &phrase.text[phrase.used];
+		strbuf_add(&sb, "Possibly: ");
+	start = &sb.text[sb.used];
 	if (shows(screen, PART_CAUSE))
-		strbuf_add(&phrase, "%s", cause->text);
+		strbuf_add(&sb, "%s", cause->text);
 	else
-		first_sentence(cause->text, &phrase);
+		first_sentence(cause->text, &sb);
 	/* After the colon "The" goes on in small letters; "TSC" does not. */
 	if (cause->certainty == CERTAINTY_POSSIBLE && !isupper((unsigned char)start[1]))
 		*start = (char)tolower((unsigned char)*start);
-	write_paragraph(screen, label, phrase.text);
+	write_paragraph(screen, label, sb.text);
 	if (!screen->verbose)
 		return;
 	for (size_t i = 0; i < cause->evidence_count; i++)
@@ -268,7 +268,7 @@ static void write_step(const struct screen *screen, const struct advice_step *st
 /* The commands for each boot loader are for --verbose; the screen has the parameter. */
 static void write_keep(const struct screen *screen, const struct advice *advice)
 {
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 
 	if (!advice->keep_count)
 		return;
@@ -279,9 +279,9 @@ static void write_keep(const struct screen *screen, const struct advice *advice)
 		for (size_t i = 0; i < advice->keep_count; i++)
 			write_step(screen, &advice->keep[i], 0);
 	} else if (*advice->clocksource) {
-		strbuf_add(&phrase, "Boot with clocksource=%s to make it permanent (-v shows how).",
+		strbuf_add(&sb, "Boot with clocksource=%s to make it permanent (-v shows how).",
 			advice->clocksource);
-		write_paragraph(screen, "Keep", phrase.text);
+		write_paragraph(screen, "Keep", sb.text);
 	} else {
 		write_paragraph(
 			screen, "How", "vdsocheck -v shows how to change the kernel command line.");
@@ -289,7 +289,7 @@ static void write_keep(const struct screen *screen, const struct advice *advice)
 }
 
 /* "Repeat step 2 with xen instead of tsc" where the two differ in nothing else. */
-static bool describe_undo(const struct advice *advice, struct strbuf *phrase)
+static bool describe_undo(const struct advice *advice, struct strbuf *sb)
 {
 	static const char echo[] = "echo ";
 	const char *rest = strstr(advice->undo, " | ");
@@ -304,7 +304,7 @@ static bool describe_undo(const struct advice *advice, struct strbuf *phrase)
 			continue;
 		before = (int)(rest - advice->undo) - 5;
 		now = (int)(same - command) - 5;
-		strbuf_add(phrase, "Repeat step %zu with %.*s instead of %.*s.", i + 1, before,
+		strbuf_add(sb, "Repeat step %zu with %.*s instead of %.*s.", i + 1, before,
 			advice->undo + 5, now, command + 5);
 		return true;
 	}
@@ -313,12 +313,12 @@ static bool describe_undo(const struct advice *advice, struct strbuf *phrase)
 
 static void write_undo(const struct screen *screen, const struct advice *advice)
 {
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 
 	if (!*advice->undo)
 		return;
-	if (!screen->verbose && describe_undo(advice, &phrase)) {
-		write_paragraph(screen, "Undo", phrase.text);
+	if (!screen->verbose && describe_undo(advice, &sb)) {
+		write_paragraph(screen, "Undo", sb.text);
 		return;
 	}
 	fprintf(screen->out, "  %-*s", PARAGRAPH_INDENT - 2, "Undo");
@@ -329,15 +329,15 @@ static void write_undo(const struct screen *screen, const struct advice *advice)
 static void write_source(const struct screen *screen, const struct advice *advice)
 {
 	const char *address = advice->source ? strstr(advice->source, ", http") : NULL;
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 
 	if (!advice->source || !shows(screen, PART_SOURCE))
 		return;
 	if (address && !shows(screen, PART_ADDRESS))
-		strbuf_add(&phrase, "%.*s", (int)(address - advice->source), advice->source);
+		strbuf_add(&sb, "%.*s", (int)(address - advice->source), advice->source);
 	else
-		strbuf_add(&phrase, "%s", advice->source);
-	write_paragraph(screen, "Source", phrase.text);
+		strbuf_add(&sb, "%s", advice->source);
+	write_paragraph(screen, "Source", sb.text);
 }
 
 static void write_one_advice(
@@ -384,12 +384,12 @@ static void write_fix(struct screen *screen)
 static void write_cost(const struct screen *screen)
 {
 	const struct diagnosis *diagnosis = screen->report->diagnosis;
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 
 	if (shows(screen, PART_COST) || diagnosis->cost.rate > 0)
-		describe_cost(diagnosis, &phrase);
-	if (phrase.used)
-		write_paragraph(screen, "Cost", phrase.text);
+		describe_cost(diagnosis, &sb);
+	if (sb.used)
+		write_paragraph(screen, "Cost", sb.text);
 }
 
 static bool has_conclusions(const struct diagnosis *diagnosis)

@@ -9,39 +9,39 @@
 #include "base/text.h"
 #include "base/units.h"
 
-void strbuf_add(struct strbuf *phrase, const char *format, ...)
+void strbuf_add(struct strbuf *sb, const char *format, ...)
 {
-	size_t left = sizeof(phrase->text) - phrase->used;
+	size_t left = sizeof(sb->text) - sb->used;
 	va_list arguments;
 	int wrote;
 
 	va_start(arguments, format);
-	wrote = vsnprintf(phrase->text + phrase->used, left, format, arguments);
+	wrote = vsnprintf(sb->text + sb->used, left, format, arguments);
 	va_end(arguments);
 	if (wrote > 0)
-		phrase->used += (size_t)wrote < left ? (size_t)wrote : left - 1;
+		sb->used += (size_t)wrote < left ? (size_t)wrote : left - 1;
 }
 
-void describe_clocksource(const struct evidence *evidence, struct strbuf *phrase)
+void describe_clocksource(const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 	unsigned others = 0;
 
 	if (fact_is_known(&clocksource->current_fact))
-		strbuf_add(phrase, "%s", clocksource->current);
+		strbuf_add(sb, "%s", clocksource->current);
 	else
-		strbuf_add(phrase, "unknown: %s", clocksource->current_fact.reason);
+		strbuf_add(sb, "unknown: %s", clocksource->current_fact.reason);
 	if (*clocksource->changed_to)
-		strbuf_add(phrase, ", changed to %s", clocksource->changed_to);
+		strbuf_add(sb, ", changed to %s", clocksource->changed_to);
 	if (clocksource->changes > 1)
-		strbuf_add(phrase, ", %u changes", clocksource->changes);
+		strbuf_add(sb, ", %u changes", clocksource->changes);
 	for (size_t i = 0; i < clocksource->available_count; i++) {
 		if (strcmp(clocksource->available[i], clocksource->current) != 0)
-			strbuf_add(phrase, "%s %s",
+			strbuf_add(sb, "%s %s",
 				others++ ? "" : " (also available:", clocksource->available[i]);
 	}
 	if (others)
-		strbuf_add(phrase, ")");
+		strbuf_add(sb, ")");
 }
 
 struct name {
@@ -94,7 +94,7 @@ static const struct name products[] = {
 };
 
 /* "Xen guest on Amazon EC2", "KVM guest (Firecracker)" */
-static void add_machine(const struct host_evidence *host, struct strbuf *phrase)
+static void add_machine(const struct host_evidence *host, struct strbuf *sb)
 {
 	const char *hypervisor = find_name(hypervisors, &host->hypervisor);
 	const char *cloud = find_name(clouds, &host->platform);
@@ -102,19 +102,19 @@ static void add_machine(const struct host_evidence *host, struct strbuf *phrase)
 	bool is_guest = fact_is_known(&host->hypervisor.fact);
 
 	if (is_guest)
-		strbuf_add(phrase, "%s guest", hypervisor ? hypervisor : host->hypervisor.value);
+		strbuf_add(sb, "%s guest", hypervisor ? hypervisor : host->hypervisor.value);
 	if (cloud)
-		strbuf_add(phrase, "%s%s", is_guest ? " on " : "", cloud);
+		strbuf_add(sb, "%s%s", is_guest ? " on " : "", cloud);
 	else if (product)
-		strbuf_add(phrase, is_guest ? " (%s)" : "%s", product);
+		strbuf_add(sb, is_guest ? " (%s)" : "%s", product);
 }
 
 /* "Intel Xeon E5-2676 v3" of "Intel(R) Xeon(R) CPU E5-2676 v3 @ 2.40GHz" */
-static void add_cpu(const char *brand, struct strbuf *phrase)
+static void add_cpu(const char *brand, struct strbuf *sb)
 {
 	static const char *const noise[] = {"(R)", "(TM)", "(tm)", " CPU", " Processor"};
 
-	strbuf_add(phrase, "%s", phrase->used ? ", " : "");
+	strbuf_add(sb, "%s", sb->used ? ", " : "");
 	while (*brand && strncmp(brand, " @", 2) != 0) {
 		size_t skip = 0;
 
@@ -123,62 +123,61 @@ static void add_cpu(const char *brand, struct strbuf *phrase)
 				skip = strlen(noise[i]);
 		}
 		if (!skip)
-			strbuf_add(phrase, "%c", *brand);
+			strbuf_add(sb, "%c", *brand);
 		brand += skip ? skip : 1;
 	}
 }
 
 static void add_text(
-	struct strbuf *phrase, const char *before, const struct text_fact *text, const char *after)
+	struct strbuf *sb, const char *before, const struct text_fact *text, const char *after)
 {
 	if (fact_is_known(&text->fact))
-		strbuf_add(
-			phrase, "%s%s%s%s", phrase->used ? ", " : "", before, text->value, after);
+		strbuf_add(sb, "%s%s%s%s", sb->used ? ", " : "", before, text->value, after);
 }
 
 /* "docker container"; WSL is in the name of the platform. */
-static void add_container(const struct text_fact *container, struct strbuf *phrase)
+static void add_container(const struct text_fact *container, struct strbuf *sb)
 {
 	if (fact_is_text(container, "container-other"))
-		strbuf_add(phrase, "%sin a container", phrase->used ? ", " : "");
+		strbuf_add(sb, "%sin a container", sb->used ? ", " : "");
 	else if (!fact_is_text(container, "wsl"))
-		add_text(phrase, "", container, " container");
+		add_text(sb, "", container, " container");
 }
 
-void describe_host(const struct evidence *evidence, struct strbuf *phrase)
+void describe_host(const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct host_evidence *host = &evidence->host;
 
-	add_machine(host, phrase);
-	add_container(&host->container, phrase);
-	add_text(phrase, "Linux ", &host->kernel, "");
-	add_text(phrase, "", &host->arch, "");
+	add_machine(host, sb);
+	add_container(&host->container, sb);
+	add_text(sb, "Linux ", &host->kernel, "");
+	add_text(sb, "", &host->arch, "");
 	if (fact_is_known(&host->cpu.fact))
-		add_cpu(host->cpu.value, phrase);
-	if (!phrase->used)
-		strbuf_add(phrase, "unknown: %s", host->kernel.fact.reason);
+		add_cpu(host->cpu.value, sb);
+	if (!sb->used)
+		strbuf_add(sb, "unknown: %s", host->kernel.fact.reason);
 }
 
-void describe_host_brief(const struct evidence *evidence, size_t most, struct strbuf *phrase)
+void describe_host_brief(const struct evidence *evidence, size_t most, struct strbuf *sb)
 {
 	const struct host_evidence *host = &evidence->host;
 	struct strbuf cpu = {.used = 0};
 
-	add_machine(host, phrase);
-	add_container(&host->container, phrase);
-	add_text(phrase, "Linux ", &host->kernel, "");
+	add_machine(host, sb);
+	add_container(&host->container, sb);
+	add_text(sb, "Linux ", &host->kernel, "");
 	if (fact_is_known(&host->cpu.fact))
 		add_cpu(host->cpu.value, &cpu);
-	if (cpu.used && phrase->used + 2 + cpu.used <= most)
-		strbuf_add(phrase, "%s%s", phrase->used ? ", " : "", cpu.text);
-	if (!phrase->used)
-		strbuf_add(phrase, "unknown: %s", host->kernel.fact.reason);
+	if (cpu.used && sb->used + 2 + cpu.used <= most)
+		strbuf_add(sb, "%s%s", sb->used ? ", " : "", cpu.text);
+	if (!sb->used)
+		strbuf_add(sb, "unknown: %s", host->kernel.fact.reason);
 }
 
-void describe_call_name(const char *call, const char *clock, struct strbuf *phrase)
+void describe_call_name(const char *call, const char *clock, struct strbuf *sb)
 {
 	struct span name = text_span(clock);
 
 	text_take_prefix(&name, "CLOCK_");
-	strbuf_add(phrase, "%s%s%s", call, *clock ? " " : "", name.at);
+	strbuf_add(sb, "%s%s%s", call, *clock ? " " : "", name.at);
 }

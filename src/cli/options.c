@@ -29,7 +29,7 @@ static const struct option_row common[] = {
 	{0},
 };
 
-/* For complaints, which may come from anywhere below. */
+/* For error messages, which may come from anywhere below. */
 static struct {
 	const struct command *const *commands;
 	const struct command *command;
@@ -51,7 +51,7 @@ const struct option_row *row_at(const struct command *command, size_t *at)
 	return &common[(*at)++ - own];
 }
 
-void cli_complain_usage(const char *format, ...)
+void cli_usage_error(const char *format, ...)
 {
 	bool first = known.command == known.commands[0];
 	char line[LINE_SIZE];
@@ -60,7 +60,7 @@ void cli_complain_usage(const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	cli_complain("%s; see 'vdsocheck %s%s--help'", line, first ? "" : known.command->name,
+	cli_error("%s; see 'vdsocheck %s%s--help'", line, first ? "" : known.command->name,
 		first ? "" : " ");
 }
 
@@ -86,7 +86,7 @@ static bool is_file_name(const char *word)
 	return strchr(word, '/') || (text_take_suffix(&name, ".json") && name.length);
 }
 
-static void complain_of_command(const char *word)
+static void refuse_command(const char *word)
 {
 	const struct option_row *files = operand_row(known.commands[0]);
 	unsigned least = UINT_MAX;
@@ -101,12 +101,12 @@ static void complain_of_command(const char *word)
 	if (is_misspelling(word, "version", &least))
 		nearest = "version";
 	if (nearest)
-		cli_complain("unknown command '%s'; did you mean '%s'?", word, nearest);
+		cli_error("unknown command '%s'; did you mean '%s'?", word, nearest);
 	else if (files && is_file_name(word))
-		cli_complain_usage("unknown command '%s'; to read a file, use --%s %s", word,
+		cli_usage_error("unknown command '%s'; to read a file, use --%s %s", word,
 			files->name, word);
 	else
-		cli_complain_usage("unknown command '%s'", word);
+		cli_usage_error("unknown command '%s'", word);
 }
 
 /*
@@ -211,7 +211,7 @@ static bool choose_command(struct cli *cli, int *argc, char **argv)
 	}
 	if (is_given(operand_row(cli->command), *argc, argv))
 		return true;
-	complain_of_command(argv[place]);
+	refuse_command(argv[place]);
 	return false;
 }
 
@@ -249,7 +249,7 @@ static void fill_tables(struct getopt_tables *tables, const struct command *comm
 }
 
 /* Finds out why getopt_long() refused a long option, which it does not say. */
-static void complain_of_name(const char *word)
+static void refuse_name(const char *word)
 {
 	size_t length = strcspn(word, "=") - 2;
 	unsigned least = UINT_MAX, count = 0;
@@ -268,13 +268,13 @@ static void complain_of_name(const char *word)
 		snprintf(candidates + used, sizeof(candidates) - used, " --%s", row->name);
 	}
 	if ((nearest && least == 0) || count == 1)
-		cli_complain_usage("option '%s' takes no value", word);
+		cli_usage_error("option '%s' takes no value", word);
 	else if (count > 1)
-		cli_complain_usage("option '%s' is ambiguous:%s", word, candidates);
+		cli_usage_error("option '%s' is ambiguous:%s", word, candidates);
 	else if (nearest)
-		cli_complain("unknown option '%s'; did you mean '--%s'?", word, nearest->name);
+		cli_error("unknown option '%s'; did you mean '--%s'?", word, nearest->name);
 	else
-		cli_complain_usage("unknown option '%s'", word);
+		cli_usage_error("unknown option '%s'", word);
 }
 
 static bool has_option(const struct command *command, int id)
@@ -305,7 +305,7 @@ static bool lacks_a_dash(const char *word)
  * or not allowed, or 0 for an unknown name. The word before optind is the option's, except for a
  * letter with others after it, which getopt_long() is not done with.
  */
-static bool complain_of_option(int found, char **argv)
+static bool refuse_option(int found, char **argv)
 {
 	const char *word = argv[optind - 1];
 	const char *next = argv[optind];
@@ -314,14 +314,14 @@ static bool complain_of_option(int found, char **argv)
 	const char letter[] = {'-', (char)optopt, '\0'};
 
 	if (found == ':')
-		cli_complain_usage(
+		cli_usage_error(
 			"option '%s' needs a value", strncmp(word, "--", 2) == 0 ? word : letter);
 	else if (lacks_a_dash(cluster))
-		cli_complain("unknown option '%s'; did you mean '-%s'?", cluster, cluster);
+		cli_error("unknown option '%s'; did you mean '-%s'?", cluster, cluster);
 	else if (optopt != 0 && !has_option(known.command, optopt))
-		cli_complain_usage("unknown option '%s'", letter);
+		cli_usage_error("unknown option '%s'", letter);
 	else
-		complain_of_name(word);
+		refuse_name(word);
 	return false;
 }
 
@@ -336,7 +336,7 @@ static bool take_color(struct cli *cli, const char *word)
 			return true;
 		}
 	}
-	cli_complain_usage("--color: '%s' is not auto, always or never", word);
+	cli_usage_error("--color: '%s' is not auto, always or never", word);
 	return false;
 }
 
@@ -364,7 +364,7 @@ static bool take_format(struct cli *cli, const char *name)
 		snprintf(
 			names + used, sizeof(names) - used, "%s%s", used ? ", " : "", format->name);
 	}
-	cli_complain_usage("--format: '%s' is not one of %s", name, names);
+	cli_usage_error("--format: '%s' is not one of %s", name, names);
 	return false;
 }
 
@@ -385,7 +385,7 @@ static bool take_option(struct cli *cli, int id, const char *value)
 		return take_format(cli, "json");
 	case 'o':
 		if (!*value) {
-			cli_complain_usage("--output: the file name is empty");
+			cli_usage_error("--output: the file name is empty");
 			return false;
 		}
 		cli->output = strcmp(value, "-") == 0 ? NULL : value;
@@ -416,17 +416,17 @@ static bool take_words(struct cli *cli, int argc, char **argv)
 	optind = 0; /* anew, whatever was parsed before */
 	while ((found = getopt_long(argc, argv, tables.letters, tables.names, NULL)) != -1) {
 		if (found == '?' || found == ':')
-			return complain_of_option(found, argv);
+			return refuse_option(found, argv);
 		if (!take_option(cli, found, optarg))
 			return false;
 	}
 	if (optind < argc && !cli->operand_count && !cli->command->program &&
 		!cli->command->operands) {
 		if (row && is_file_name(argv[optind]))
-			cli_complain_usage("unexpected argument '%s'; to read a file, use --%s %s",
+			cli_usage_error("unexpected argument '%s'; to read a file, use --%s %s",
 				argv[optind], row->name, argv[optind]);
 		else
-			cli_complain_usage("unexpected argument '%s'", argv[optind]);
+			cli_usage_error("unexpected argument '%s'", argv[optind]);
 		return false;
 	}
 	while (optind < argc)
@@ -434,7 +434,7 @@ static bool take_words(struct cli *cli, int argc, char **argv)
 	return true;
 }
 
-/* Of words that were refused: the format may have a place for the complaint. */
+/* Of words that were refused: the format may have a place for the message. */
 static void find_format(struct cli *cli, int argc, char **argv)
 {
 	const struct format *format;
@@ -460,7 +460,7 @@ static bool take_command_line(struct cli *cli, int *argc, char **argv)
 	cli->operands = calloc((size_t)*argc + 1, sizeof(*cli->operands));
 	if (cli->own && cli->operands)
 		return take_words(cli, *argc, argv);
-	cli_complain("cannot parse the options: out of memory");
+	cli_error("cannot parse the options: out of memory");
 	return false;
 }
 

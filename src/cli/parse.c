@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Values of options as people write them: "5M", "500ms", "1,2,3". What is not wholly understood
- * is refused, with the limits in the complaint.
+ * is refused, with the limits in the message.
  */
 #include <string.h>
 
@@ -89,7 +89,7 @@ bool take_duration(const char *option, const char *value, int64_t *ns)
 {
 	if (parse_duration(text_span(value), ns))
 		return true;
-	cli_complain_usage("%s: '%s' is not a time from 10ms to 24h, such as 2, 0.5, 500ms or 5m",
+	cli_usage_error("%s: '%s' is not a time from 10ms to 24h, such as 2, 0.5, 500ms or 5m",
 		option, value);
 	return false;
 }
@@ -98,7 +98,7 @@ bool take_count(const char *option, struct span value, const char *what, uint64_
 {
 	if (parse_count(value, count))
 		return true;
-	cli_complain_usage(
+	cli_usage_error(
 		"%s: '%.*s' is not a number of %s", option, (int)value.length, value.at, what);
 	return false;
 }

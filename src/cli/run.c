@@ -100,7 +100,7 @@ static bool start_collecting(struct cli *cli)
 	cli->collected_length = 0;
 	cli->out = open_memstream(&cli->collected, &cli->collected_length);
 	if (!cli->out)
-		cli_complain("cannot buffer the output: %s", strerror(errno));
+		cli_error("cannot buffer the output: %s", strerror(errno));
 	return cli->out;
 }
 
@@ -127,7 +127,7 @@ bool cli_confine(struct cli *cli)
 		privileges_limit(PRIVILEGES_READ, PRIVILEGES_NONE);
 	}
 	if (cli->writer < 0) {
-		cli_complain("cannot write %s", why.reason);
+		cli_error("cannot write %s", why.reason);
 		return false;
 	}
 	confine();
@@ -157,11 +157,11 @@ static int write_output(struct cli *cli, int status, uint64_t later)
 		return status;
 	/* When memory runs out at the end, fclose() may succeed and leave no bytes. */
 	if (fclose(cli->out) != 0 || cli->failed || !cli->collected) {
-		cli_complain("cannot buffer the output: out of memory");
+		cli_error("cannot buffer the output: out of memory");
 		status = cli_trouble(cli);
 	} else if (cli->collected_length > 0) {
 		if (!write_collected(cli, later, &why)) {
-			cli_complain("cannot write %s", why.reason);
+			cli_error("cannot write %s", why.reason);
 			status = cli_trouble(cli);
 			cli->answered = !cli->output;
 		} else {
@@ -193,7 +193,7 @@ static void report_failure(struct cli *cli)
 	cli->writer = 0;
 	if (!start_collecting(cli))
 		return;
-	cli->format->fail(cli_last_complaint(), cli->out);
+	cli->format->fail(cli_last_error(), cli->out);
 	write_output(cli, EXIT_SUCCESS, PRIVILEGES_NONE);
 }
 
@@ -252,14 +252,13 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	int status;
 
 	if (!occupy_standard_streams()) {
-		cli_complain("cannot open /dev/null: %s", strerror(errno));
+		cli_error("cannot open /dev/null: %s", strerror(errno));
 		return EXIT_TROUBLE;
 	}
 	/* The program reads and writes any file that the command line names. */
 	if (getauxval(AT_SECURE)) {
-		cli_complain(
-			"refusing to run with the set-user-ID bit, the set-group-ID bit or file "
-			"capabilities: remove them from the program");
+		cli_error("refusing to run with the set-user-ID bit, the set-group-ID bit or file "
+			  "capabilities: remove them from the program");
 		return EXIT_TROUBLE;
 	}
 	set_signals();
@@ -277,7 +276,7 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 			status = cli.command->run(&cli);
 			root_close(&cli.root);
 		} else {
-			cli_complain("cannot open the tree: %s", why.reason);
+			cli_error("cannot open the tree: %s", why.reason);
 			status = cli_trouble(&cli);
 		}
 		status = write_output(&cli, status, PRIVILEGES_NONE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is said to, and heard from, the person at the terminal while a command runs:
- * complaints, colour, the progress line, one question, and Ctrl-C.
+ * error messages, colour, the progress line, one question, and Ctrl-C.
  */
 #include <errno.h>
 #include <signal.h>
@@ -27,11 +27,11 @@
 /* Back to the first column, and clear the line. */
 #define ERASE_LINE "\r\033[K"
 
-static char complaint[LINE_SIZE];
+static char message[LINE_SIZE];
 
-const char *cli_last_complaint(void)
+const char *cli_last_error(void)
 {
-	return complaint;
+	return message;
 }
 
 static struct {
@@ -58,15 +58,15 @@ static size_t control_length(const char *text)
 	return byte[0] < ' ' || byte[0] == 0x7f;
 }
 
-void cli_complain(const char *format, ...)
+void cli_error(const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(complaint, sizeof(complaint), format, arguments);
+	vsnprintf(message, sizeof(message), format, arguments);
 	va_end(arguments);
 	/* Words of the command line are foreign text: they must not drive the terminal. */
-	for (char *at = complaint; *at; at++) {
+	for (char *at = message; *at; at++) {
 		size_t length = control_length(at);
 
 		if (length) {
@@ -75,7 +75,7 @@ void cli_complain(const char *format, ...)
 		}
 	}
 	erase_progress();
-	fprintf(stderr, "vdsocheck: %s\n", complaint);
+	fprintf(stderr, "vdsocheck: %s\n", message);
 }
 
 /* ---- colour and progress ---- */
@@ -133,13 +133,13 @@ bool cli_confirm(void)
 	char answer[64];
 
 	if (!isatty(STDIN_FILENO)) {
-		cli_complain("not a terminal, cannot ask for confirmation; use --yes to proceed");
+		cli_error("not a terminal, cannot ask for confirmation; use --yes to proceed");
 		return false;
 	}
 	fputs("Continue? [y/N] ", stderr);
 	if (fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
 		return true;
-	cli_complain("nothing was changed");
+	cli_error("nothing was changed");
 	return false;
 }
 

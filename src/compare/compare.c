@@ -56,7 +56,7 @@ static bool take(struct cli *cli, int id, const char *value)
 	switch (id) {
 	case OPTION_ONLY:
 		if (own->only_count == ONLY_MAX) {
-			cli_complain_usage("--only: at most %d lists are accepted", ONLY_MAX);
+			cli_usage_error("--only: at most %d lists are accepted", ONLY_MAX);
 			return false;
 		}
 		own->only[own->only_count++] = value;
@@ -82,7 +82,7 @@ static bool choose(struct compare *own, const char *in_use, struct span name)
 	while (place < offered->available_count && !text_equals(name, offered->available[place]))
 		place++;
 	if (place == offered->available_count) {
-		cli_complain_usage(
+		cli_usage_error(
 			"--only: this host does not offer '%.*s'", (int)name.length, name.at);
 		return false;
 	}
@@ -96,7 +96,7 @@ static bool choose(struct compare *own, const char *in_use, struct span name)
 	return true;
 }
 
-/* All that are offered, or those of --only, without the one in use. False after a complaint. */
+/* All that are offered or in --only, without the one in use. False after an error message. */
 static bool choose_candidates(struct compare *own, const char *in_use)
 {
 	const struct clocksource_evidence *offered = &own->host.clocksource;
@@ -105,7 +105,7 @@ static bool choose_candidates(struct compare *own, const char *in_use)
 		struct span rest = text_span(own->only[i]), word;
 
 		if (!rest.length) {
-			cli_complain_usage("--only: no name given");
+			cli_usage_error("--only: no name given");
 			return false;
 		}
 		while (parse_next(&rest, &word)) {
@@ -139,7 +139,7 @@ static int tree_length(const struct cli *cli, const char *below)
 	return (int)length;
 }
 
-/* False after a complaint. */
+/* False after an error message. */
 static bool open_switch(const struct cli *cli, struct compare *own)
 {
 	const struct root *root = &cli->root;
@@ -153,19 +153,19 @@ static bool open_switch(const struct cli *cli, struct compare *own)
 	if (opened == SWITCH_CLOSED)
 		container_collect(root, &container);
 	if (opened == SWITCH_BUSY)
-		cli_complain("another vdsocheck compare is running on this host");
+		cli_error("another vdsocheck compare is running on this host");
 	else if (opened == SWITCH_CLOSED && root->live && geteuid() != 0)
-		cli_complain("cannot change the clocksource: this requires root");
+		cli_error("cannot change the clocksource: this requires root");
 	else if (fact_is_known(&container.fact))
-		cli_complain("cannot change the clocksource in this container (%s): %.*s%s",
+		cli_error("cannot change the clocksource in this container (%s): %.*s%s",
 			container.value, tree_length(cli, why.reason), cli->sysroot, why.reason);
 	else
-		cli_complain("cannot change the clocksource: %.*s%s", tree_length(cli, why.reason),
+		cli_error("cannot change the clocksource: %.*s%s", tree_length(cli, why.reason),
 			cli->sysroot, why.reason);
 	return false;
 }
 
-/* False after a complaint: a switch would do harm, or an earlier run left its own undone. */
+/* False after an error message: a switch would do harm, or an earlier run left its own undone. */
 static bool is_harmless(const struct root *root, const struct compare *own)
 {
 	const struct clocksource_switch *clock = &own->clock;
@@ -173,8 +173,8 @@ static bool is_harmless(const struct root *root, const struct compare *own)
 	struct fact no_guest = {0};
 
 	if (*clock->interrupted) {
-		cli_complain("an earlier compare was killed: the clocksource was %s before it, and "
-			     "is %s now. Restore it first, as root, or remove %s/%s to keep %s:",
+		cli_error("an earlier compare was killed: the clocksource was %s before it, and "
+			  "is %s now. Restore it first, as root, or remove %s/%s to keep %s:",
 			clock->interrupted, clock->original, SWITCH_FOLDER, SWITCH_RECORD,
 			clock->original);
 		print_command(clock, clock->interrupted);
@@ -182,7 +182,7 @@ static bool is_harmless(const struct root *root, const struct compare *own)
 	}
 	ntp_state_read(&ntp);
 	if (fact_is_known(&ntp.fact) && ntp.leap_pending) {
-		cli_complain(
+		cli_error(
 			"a leap second is pending, and switching the clocksource would discard it; "
 			"try again after it");
 		return false;
@@ -192,7 +192,7 @@ static bool is_harmless(const struct root *root, const struct compare *own)
 	guests_find(root, &no_guest);
 	if (fact_is_known(&no_guest))
 		return true;
-	cli_complain(
+	cli_error(
 		"virtual machines are running on this host (%s). Switching away from the TSC takes "
 		"vDSO support from their kvm-clock until they are restarted; use --with-guests to "
 		"proceed anyway",
@@ -204,28 +204,28 @@ static bool is_harmless(const struct root *root, const struct compare *own)
 
 static void announce(const struct compare *own)
 {
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 	struct ntp_state state;
 	char ntp[FACT_REASON_SIZE + 64];
 
-	strbuf_add(&phrase, "This tries the clocksources %s", own->clock.original);
+	strbuf_add(&sb, "This tries the clocksources %s", own->clock.original);
 	for (size_t i = 0; i < own->count; i++)
-		strbuf_add(&phrase, "%s%s", i + 1 < own->count ? ", " : " and ", own->names[i]);
-	strbuf_add(&phrase, " (about %.1f s each) and then restores %s.",
+		strbuf_add(&sb, "%s%s", i + 1 < own->count ? ", " : " and ", own->names[i]);
+	strbuf_add(&sb, " (about %.1f s each) and then restores %s.",
 		(double)own->warp_ns / NS_PER_SECOND + CANDIDATE_SECONDS, own->clock.original);
-	wrap_text(stderr, 0, 0, phrase.text);
-	phrase = (struct strbuf){.used = 0};
+	wrap_text(stderr, 0, 0, sb.text);
+	sb = (struct strbuf){.used = 0};
 	ntp_state_read(&state);
 	compare_describe_ntp(&state, ntp, sizeof(ntp));
-	strbuf_add(&phrase,
+	strbuf_add(&sb,
 		"Each of the %zu switches stops all CPUs for a moment and clears the kernel's NTP "
 		"state (now: %s): the clock counts as unsynchronized until the time daemon has "
 		"adjusted it again. Programs that read the clock may run slower meanwhile.",
 		2 * own->count, ntp);
 	if (own->with_guests)
-		strbuf_add(&phrase,
+		strbuf_add(&sb,
 			" KVM guests that use kvm-clock lose the vDSO until they are restarted.");
-	wrap_text(stderr, 0, 0, phrase.text);
+	wrap_text(stderr, 0, 0, sb.text);
 }
 
 /* ---- the run ---- */
@@ -235,11 +235,10 @@ static void print_remedy(
 	const struct clocksource_switch *clock, enum switch_result result, const struct fact *why)
 {
 	if (result == SWITCH_FOREIGN)
-		cli_complain("%s, so it was not restored. To go back to %s, run as root:",
-			why->reason, clock->original);
+		cli_error("%s, so it was not restored. To go back to %s, run as root:", why->reason,
+			clock->original);
 	else
-		cli_complain(
-			"the clocksource could not be restored: %s. Run as root:", why->reason);
+		cli_error("the clocksource could not be restored: %s. Run as root:", why->reason);
 	print_command(clock, clock->original);
 }
 
@@ -248,7 +247,7 @@ static void report_as_orphan(
 	const struct clocksource_switch *clock, enum switch_result result, const struct fact *why)
 {
 	if (result == SWITCH_DONE)
-		cli_complain(
+		cli_error(
 			"compare was killed; the clocksource was restored to %s", clock->original);
 	else
 		print_remedy(clock, result, why);
@@ -308,7 +307,7 @@ static int compare(struct cli *cli, struct compare *own)
 		return EXIT_UNKNOWN;
 	try_candidates(cli, own);
 	if (own->result.end == RUN_NOT_BEGUN) {
-		cli_complain("%s; the clocksource was not changed", own->result.why.reason);
+		cli_error("%s; the clocksource was not changed", own->result.why.reason);
 		return EXIT_UNKNOWN;
 	}
 	status = report(cli, own);
@@ -365,7 +364,7 @@ static int run(struct cli *cli)
 	if (!own->dry_run && !open_switch(cli, own))
 		return EXIT_UNKNOWN;
 	if (!fact_is_known(available)) {
-		cli_complain("cannot list the available clocksources: %.*s%s",
+		cli_error("cannot list the available clocksources: %.*s%s",
 			tree_length(cli, available->reason), cli->sysroot, available->reason);
 		status = EXIT_UNKNOWN;
 	} else {
@@ -387,7 +386,7 @@ static int finish(struct cli *cli, int status)
 	if (result->restored != SWITCH_DONE)
 		print_remedy(&own->clock, result->restored, &result->restored_fact);
 	else if (result->end != RUN_WHOLE)
-		cli_complain("%s; the clocksource was restored to %s", result->why.reason,
+		cli_error("%s; the clocksource was restored to %s", result->why.reason,
 			own->clock.original);
 	if (result->end == RUN_INTERRUPTED && result->restored == SWITCH_DONE)
 		cli->signal = result->signal;

@@ -123,19 +123,19 @@ static const struct dry_row *find_row(const struct dry_run *dry, bool in_use)
 	return NULL;
 }
 
-static void summarize(const struct dry_run *dry, struct strbuf *phrase)
+static void summarize(const struct dry_run *dry, struct strbuf *sb)
 {
 	const struct dry_row *current = find_row(dry, true), *counter = find_row(dry, false);
 	char ns[32];
 
-	strbuf_add(phrase, "%s is in use", *dry->current ? dry->current : "an unknown clocksource");
+	strbuf_add(sb, "%s is in use", *dry->current ? dry->current : "an unknown clocksource");
 	if (current && current->ns >= 0)
-		strbuf_add(phrase, ": %s ns per clock_gettime(CLOCK_MONOTONIC)",
+		strbuf_add(sb, ": %s ns per clock_gettime(CLOCK_MONOTONIC)",
 			format_ns(current->ns, ns));
 	if (counter && counter->ns >= 0)
-		strbuf_add(phrase, "; %s would take %s ns (measured on a copy of the vDSO)",
+		strbuf_add(sb, "; %s would take %s ns (measured on a copy of the vDSO)",
 			counter->name, format_ns(counter->ns, ns));
-	strbuf_add(phrase, ". Nothing was switched.");
+	strbuf_add(sb, ". Nothing was switched.");
 }
 
 static void print_row(const struct dry_row *row, FILE *out)
@@ -196,11 +196,11 @@ static const struct field row_fields[] = {
 
 static json_t *summary(const void *object, const void *whole)
 {
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 
 	(void)whole;
-	summarize(object, &phrase);
-	return json_string(phrase.text);
+	summarize(object, &sb);
+	return json_string(sb.text);
 }
 
 const struct field dry_run_fields[] = {

@@ -284,18 +284,18 @@ static void write_state_left(const struct compare_report *report, FILE *out)
 {
 	const struct run_result *result = report->result;
 	char ntp[FACT_REASON_SIZE + 64];
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 
 	compare_describe_ntp(&result->before, ntp, sizeof(ntp));
-	strbuf_add(&phrase, "before: %s; ", ntp);
+	strbuf_add(&sb, "before: %s; ", ntp);
 	compare_describe_ntp(&result->after, ntp, sizeof(ntp));
-	strbuf_add(&phrase, "after: %s", ntp);
-	wrap_print(out, "NTP", LABEL_INDENT, phrase.text);
+	strbuf_add(&sb, "after: %s", ntp);
+	wrap_print(out, "NTP", LABEL_INDENT, sb.text);
 	if (result->restored != SWITCH_DONE)
 		return;
-	phrase = (struct strbuf){.used = 0};
-	strbuf_add(&phrase, "the clocksource was restored to %s", report->original);
-	wrap_print(out, "Now", LABEL_INDENT, phrase.text);
+	sb = (struct strbuf){.used = 0};
+	strbuf_add(&sb, "the clocksource was restored to %s", report->original);
+	wrap_print(out, "Now", LABEL_INDENT, sb.text);
 }
 
 /* ---- advice ---- */
@@ -308,28 +308,28 @@ static void write_command(const struct compare_report *report, const char *name,
 
 static void write_risk(const struct compare_report *report, const char *name, FILE *out)
 {
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 
-	strbuf_add(&phrase,
+	strbuf_add(&sb,
 		"no warp in %g s is no proof that there are none: run vdsocheck warp -d 600 first.",
 		report->warp_s);
 	if (strncmp(name, "tsc", strlen("tsc")) == 0 && report->hypervisor)
-		strbuf_add(&phrase,
+		strbuf_add(&sb,
 			" With tsc, time can jump or change speed after a live migration or a "
 			"snapshot restore; do not use tsc on guests that are migrated or restored.");
-	wrap_print(out, "Risk", LABEL_INDENT, phrase.text);
+	wrap_print(out, "Risk", LABEL_INDENT, sb.text);
 }
 
 static void write_advice(const struct compare_report *report, FILE *out)
 {
 	const struct ranking *ranking = report->ranking;
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 	const char *name;
 
 	if (ranking->why_not) {
-		strbuf_add(&phrase, "%s is not recommended, because %s",
+		strbuf_add(&sb, "%s is not recommended, because %s",
 			report->result->candidates[ranking->fastest].name, ranking->why_not);
-		wrap_print(out, "Why not", LABEL_INDENT, phrase.text);
+		wrap_print(out, "Why not", LABEL_INDENT, sb.text);
 	}
 	if (ranking->verdict != RANKING_CHANGE)
 		return;

@@ -73,9 +73,9 @@ static void note_broken(struct cli *cli, unsigned long line, const char *why)
 	if (broken > NAMED_MAX && !cli->verbose)
 		return;
 	if (line)
-		cli_complain("%s:%lu: %s", request->path, line, why);
+		cli_error("%s:%lu: %s", request->path, line, why);
 	else
-		cli_complain("%s: %s", request->path, why);
+		cli_error("%s: %s", request->path, why);
 }
 
 static void read_documents(struct cli *cli, struct document_stream *stream)
@@ -237,7 +237,7 @@ static void read_operand(struct cli *cli, const char *path)
 	if (file >= 0 &&
 		(is_directory ? read_directory(cli, file, 0, &why) : read_file(cli, file, &why)))
 		return;
-	cli_complain("%s: %s", path, why.reason);
+	cli_error("%s: %s", path, why.reason);
 	request->not_found = true;
 }
 
@@ -254,7 +254,7 @@ static void read_all(struct cli *cli)
 		read_operand(cli, cli->operands[i]);
 	work_end();
 	if (request->fleet.broken > NAMED_MAX && !cli->verbose)
-		cli_complain("%zu more documents cannot be read; -v names them",
+		cli_error("%zu more documents cannot be read; -v names them",
 			request->fleet.broken - NAMED_MAX);
 }
 
@@ -268,7 +268,7 @@ static int report(struct cli *cli, const struct moment_evidence *moment)
 
 	if (!fleet->count) {
 		if (!fleet->broken && !request->not_found && !stop)
-			cli_complain("no documents to read");
+			cli_error("no documents to read");
 		return interrupt_status(EXIT_TROUBLE);
 	}
 	fleet_summarize(fleet, report.summary);
@@ -285,7 +285,7 @@ static int run(struct cli *cli)
 	int status = EXIT_TROUBLE;
 
 	if (!cli->operand_count && isatty(STDIN_FILENO)) {
-		cli_complain_usage(
+		cli_usage_error(
 			"specify files or directories, or provide documents on standard input");
 		return EXIT_TROUBLE;
 	}
@@ -296,7 +296,7 @@ static int run(struct cli *cli)
 	if (!request->no_memory)
 		read_all(cli);
 	if (request->no_memory || !fleet_sum(&request->fleet))
-		cli_complain("out of memory after %zu hosts", request->fleet.count);
+		cli_error("out of memory after %zu hosts", request->fleet.count);
 	else
 		status = report(cli, &moment);
 	fleet_free(&request->fleet);

@@ -35,11 +35,11 @@ static const char *const headings[FLEET_DIMENSIONS] = {
 /* ---- the answer ---- */
 
 /* "1 host", "37 hosts" */
-static void add_count(struct strbuf *phrase, size_t count, const char *of)
+static void add_count(struct strbuf *sb, size_t count, const char *of)
 {
 	char number[32];
 
-	strbuf_add(phrase, "%s %s%s", format_count(count, number), of, count == 1 ? "" : "s");
+	strbuf_add(sb, "%s %s%s", format_count(count, number), of, count == 1 ? "" : "s");
 }
 
 static const struct {
@@ -53,7 +53,7 @@ static const struct {
 };
 
 /* "37 of 10,000 hosts fall back to system calls; 12 are slow, 3 undetermined" */
-static void add_verdicts(const struct fleet_sums *sums, struct strbuf *phrase)
+static void add_verdicts(const struct fleet_sums *sums, struct strbuf *sb)
 {
 	unsigned said = 0;
 	char number[32];
@@ -66,13 +66,13 @@ static void add_verdicts(const struct fleet_sums *sums, struct strbuf *phrase)
 			continue;
 		format_count(hosts, number);
 		if (said == 0) {
-			strbuf_add(phrase, "%s of ", number);
-			add_count(phrase, fleet_hosts(sums), "host");
-			strbuf_add(phrase, " %s", words);
+			strbuf_add(sb, "%s of ", number);
+			add_count(sb, fleet_hosts(sums), "host");
+			strbuf_add(sb, " %s", words);
 		} else if (said == 1) {
-			strbuf_add(phrase, "; %s %s", number, words);
+			strbuf_add(sb, "; %s %s", number, words);
 		} else {
-			strbuf_add(phrase, ", %s %s", number, answers[i].further);
+			strbuf_add(sb, ", %s %s", number, answers[i].further);
 		}
 		said++;
 	}
@@ -80,29 +80,29 @@ static void add_verdicts(const struct fleet_sums *sums, struct strbuf *phrase)
 
 void fleet_summarize(const struct fleet *fleet, char summary[FLEET_SUMMARY_SIZE])
 {
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 	size_t all = fleet_hosts(&fleet->sums);
 
 	if (fleet_affected(&fleet->sums)) {
-		add_verdicts(&fleet->sums, &phrase);
+		add_verdicts(&fleet->sums, &sb);
 	} else {
-		strbuf_add(&phrase, "The clock calls of %s", all == 1 ? "" : "all ");
-		add_count(&phrase, all, "host");
-		strbuf_add(&phrase, " are served by the vDSO");
+		strbuf_add(&sb, "The clock calls of %s", all == 1 ? "" : "all ");
+		add_count(&sb, all, "host");
+		strbuf_add(&sb, " are served by the vDSO");
 	}
 	if (fleet->broken) {
-		strbuf_add(&phrase, "; ");
-		add_count(&phrase, fleet->broken, "document");
-		strbuf_add(&phrase, " could not be read");
+		strbuf_add(&sb, "; ");
+		add_count(&sb, fleet->broken, "document");
+		strbuf_add(&sb, " could not be read");
 	}
-	strbuf_add(&phrase, ".");
-	text_copy(summary, FLEET_SUMMARY_SIZE, phrase.text);
+	strbuf_add(&sb, ".");
+	text_copy(summary, FLEET_SUMMARY_SIZE, sb.text);
 }
 
 static void write_answer(const struct fleet_report *report, const struct style *style, FILE *out)
 {
 	const struct fleet *fleet = report->fleet;
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 
 	if (style->color)
 		fputs(colors[fleet_verdict(fleet)], out);
@@ -110,16 +110,16 @@ static void write_answer(const struct fleet_report *report, const struct style *
 	if (style->color)
 		fputs(COLOR_RESET, out);
 	if (fleet->sums.rated) {
-		strbuf_add(&phrase, "%.1f CPUs are lost by ", fleet->sums.lost_cpus);
-		add_count(&phrase, fleet->sums.rated, "host");
-		strbuf_add(&phrase, " whose rate of calls is known. ");
+		strbuf_add(&sb, "%.1f CPUs are lost by ", fleet->sums.lost_cpus);
+		add_count(&sb, fleet->sums.rated, "host");
+		strbuf_add(&sb, " whose rate of calls is known. ");
 	}
 	if (fleet->superseded) {
-		add_count(&phrase, fleet->superseded, "older document");
-		strbuf_add(&phrase, " of the same hosts left out.");
+		add_count(&sb, fleet->superseded, "older document");
+		strbuf_add(&sb, " of the same hosts left out.");
 	}
-	if (phrase.used)
-		wrap_text(out, 0, 0, phrase.text);
+	if (sb.used)
+		wrap_text(out, 0, 0, sb.text);
 }
 
 /* ---- tables ---- */

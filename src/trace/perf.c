@@ -241,9 +241,9 @@ static void run_program(
 	if (!error)
 		trace_set_used(trace, start_ns, &usage);
 	trace_signals_end();
-	run->complaint = trace_start_result(start);
+	run->failure = trace_start_result(start);
 	if (error)
-		run->complaint = (struct trace_complaint){.preparing = true, .error = error};
+		run->failure = (struct trace_failure){.preparing = true, .error = error};
 }
 
 static bool is_usable(const struct root *root, const struct trace_evidence *trace,
@@ -279,8 +279,8 @@ bool trace_run_by_tracepoints(const struct root *root, struct trace_evidence *tr
 	run_program(trace, run, &start);
 	trace_events_disable(&events);
 	error = trace_events_read(&events, trace->plan, &trace->counts);
-	if (error && !run->complaint.error)
-		run->complaint = (struct trace_complaint){.preparing = true, .error = error};
+	if (error && !run->failure.error)
+		run->failure = (struct trace_failure){.preparing = true, .error = error};
 	count_first_execve(trace->plan, &trace->counts);
 	trace_events_close(&events);
 	return true;

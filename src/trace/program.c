@@ -267,14 +267,14 @@ void trace_set_used(struct trace_evidence *trace, int64_t start_ns, const struct
 
 struct child_end {
 	int go;
-	int complaint;
+	int failure;
 };
 
-static void complain(int file, bool preparing, int error)
+static void send_failure(int file, bool preparing, int error)
 {
-	struct trace_complaint complaint = {preparing, error};
+	struct trace_failure failure = {preparing, error};
 
-	if (write(file, &complaint, sizeof(complaint)) < 0)
+	if (write(file, &failure, sizeof(failure)) < 0)
 		_exit(STATUS_TROUBLE);
 	_exit(STATUS_TROUBLE);
 }
@@ -291,22 +291,22 @@ static void become(const struct trace_program *program, char *const *arguments,
 	cli_restore_signals();
 	error = prepare ? prepare(argument) : 0;
 	if (error)
-		complain(end->complaint, true, error);
+		send_failure(end->failure, true, error);
 	/* With a slash in it there is one attempt; a script without "#!" is run by the shell. */
 	execvp(program->file, arguments);
-	complain(end->complaint, false, errno);
+	send_failure(end->failure, false, errno);
 }
 
 bool trace_start_fork(const struct trace_program *program, char *const *arguments,
 	int (*prepare)(void *argument), void *argument, struct trace_start *start, struct fact *why)
 {
-	int go[2], complaint[2];
+	int go[2], failure[2];
 
 	if (pipe2(go, O_CLOEXEC) < 0) {
 		fact_set_errno(why, errno, "pipe");
 		return false;
 	}
-	if (pipe2(complaint, O_CLOEXEC) < 0) {
+	if (pipe2(failure, O_CLOEXEC) < 0) {
 		fact_set_errno(why, errno, "pipe");
 		close(go[0]);
 		close(go[1]);
@@ -316,18 +316,18 @@ bool trace_start_fork(const struct trace_program *program, char *const *argument
 	if (start->pid == 0) {
 		close(go[1]);
 		become(program, arguments, prepare, argument,
-			&(struct child_end){go[0], complaint[1]});
+			&(struct child_end){go[0], failure[1]});
 	}
 	if (start->pid < 0)
 		fact_set_errno(why, errno, "fork");
 	close(go[0]);
-	close(complaint[1]);
+	close(failure[1]);
 	start->go = go[1];
-	start->complaint = complaint[0];
+	start->failure = failure[0];
 	if (start->pid > 0)
 		return true;
 	close(go[1]);
-	close(complaint[0]);
+	close(failure[0]);
 	return false;
 }
 
@@ -343,21 +343,21 @@ void trace_start_go(struct trace_start *start)
 void trace_start_cancel(struct trace_start *start)
 {
 	close(start->go);
-	close(start->complaint);
+	close(start->failure);
 	while (waitpid(start->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }
 
-struct trace_complaint trace_start_result(struct trace_start *start)
+struct trace_failure trace_start_result(struct trace_start *start)
 {
-	struct trace_complaint complaint = {.error = 0};
+	struct trace_failure failure = {.error = 0};
 	ssize_t length;
 
 	do
-		length = read(start->complaint, &complaint, sizeof(complaint));
+		length = read(start->failure, &failure, sizeof(failure));
 	while (length < 0 && errno == EINTR);
-	close(start->complaint);
-	if (length != sizeof(complaint))
-		complaint = (struct trace_complaint){.preparing = true, .error = start->error};
-	return complaint;
+	close(start->failure);
+	if (length != sizeof(failure))
+		failure = (struct trace_failure){.preparing = true, .error = start->error};
+	return failure;
 }

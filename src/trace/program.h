@@ -42,9 +42,9 @@ void trace_set_used_since(struct trace_evidence *trace, const struct trace_momen
 /* A child that waits to become the program. */
 struct trace_start {
 	pid_t pid;
-	int go;        /* a byte written to it lets the child go on */
-	int complaint; /* the errno of what went wrong in the child; closed by execve() */
-	int error;     /* of trace_start_go(): the child was killed */
+	int go;      /* a byte written to it lets the child go on */
+	int failure; /* the errno of what went wrong in the child; closed by execve() */
+	int error;   /* of trace_start_go(): the child was killed */
 };
 
 /*
@@ -62,11 +62,11 @@ void trace_start_go(struct trace_start *start);
 void trace_start_cancel(struct trace_start *start);
 
 /* What went wrong: a step and an errno value. Zero: nothing, the program runs. */
-struct trace_complaint {
+struct trace_failure {
 	bool preparing; /* for counting, or following it; else execve() */
 	int error;
 };
 
-struct trace_complaint trace_start_result(struct trace_start *start);
+struct trace_failure trace_start_result(struct trace_start *start);
 
 #endif

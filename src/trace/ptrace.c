@@ -265,9 +265,9 @@ bool trace_run_by_seccomp(struct trace_evidence *trace, struct trace_run *run, s
 	trace_start_go(&start);
 	follow_program(&tracer, run, start_ns);
 	trace_signals_end();
-	run->complaint = trace_start_result(&start);
+	run->failure = trace_start_result(&start);
 	if (tracer.error)
-		run->complaint = (struct trace_complaint){.preparing = true, .error = tracer.error};
+		run->failure = (struct trace_failure){.preparing = true, .error = tracer.error};
 	return true;
 }
 

@@ -13,7 +13,7 @@ struct trace_run {
 	char *const *arguments;
 	int64_t limit_ns; /* the program gets SIGTERM then; 0: never */
 	int status;       /* of waitpid(), once it has ended */
-	struct trace_complaint complaint;
+	struct trace_failure failure;
 };
 
 /*

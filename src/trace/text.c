@@ -26,26 +26,25 @@ const char *const trace_method_names[] = {
 
 static void write_run(const struct trace_evidence *trace, FILE *out)
 {
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 
-	strbuf_add(&phrase, "%s", trace_method_names[trace->method]);
+	strbuf_add(&sb, "%s", trace_method_names[trace->method]);
 	if (trace->method != TRACE_BY_TRACEPOINTS)
-		strbuf_add(&phrase, "; not by tracepoints: %s", trace->tracepoints.reason);
+		strbuf_add(&sb, "; not by tracepoints: %s", trace->tracepoints.reason);
 	else if (trace->plan->arch[TRACE_COMPAT])
-		strbuf_add(&phrase, ", which see no calls of 32-bit programs");
-	wrap_print(out, "counted by", LABEL_INDENT, phrase.text);
-	phrase = (struct strbuf){.used = 0};
-	strbuf_add(&phrase, "%s", trace->of_host ? "all of the host" : trace->program.path);
+		strbuf_add(&sb, ", which see no calls of 32-bit programs");
+	wrap_print(out, "counted by", LABEL_INDENT, sb.text);
+	sb = (struct strbuf){.used = 0};
+	strbuf_add(&sb, "%s", trace->of_host ? "all of the host" : trace->program.path);
 	if (fact_is_known(&trace->duration_fact))
-		strbuf_add(&phrase, ", %.3g s", trace->duration_s);
+		strbuf_add(&sb, ", %.3g s", trace->duration_s);
 	if (fact_is_known(&trace->cpu_fact))
-		strbuf_add(&phrase, ", %.3g s of CPU time%s", trace->cpu_s,
+		strbuf_add(&sb, ", %.3g s of CPU time%s", trace->cpu_s,
 			trace->cpu_inflated ? ", the stops included" : "");
 	if (trace->children_terminated)
-		strbuf_add(&phrase,
-			"; processes that it left running and that were sent SIGTERM: %d",
+		strbuf_add(&sb, "; processes that it left running and that were sent SIGTERM: %d",
 			(int)trace->children_terminated);
-	wrap_print(out, "program", LABEL_INDENT, phrase.text);
+	wrap_print(out, "program", LABEL_INDENT, sb.text);
 }
 
 /* ">": the cost is that of the cheapest system call, and this one's is not known. */

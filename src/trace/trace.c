@@ -41,7 +41,7 @@ static bool take_call(struct cli *cli, struct span word)
 		trace_plan_start(&request->plan);
 	if (trace_plan_add(&request->plan, word, &why))
 		return true;
-	cli_complain_usage("--syscall: '%.*s': %s", (int)word.length, word.at, why.reason);
+	cli_usage_error("--syscall: '%.*s': %s", (int)word.length, word.at, why.reason);
 	return false;
 }
 
@@ -50,7 +50,7 @@ static bool take_pid(const char *value, pid_t *pid)
 	uint64_t number;
 
 	if (!number_parse(text_span(value), &number) || number == 0 || number > INT32_MAX) {
-		cli_complain_usage("--pid: '%s' is not a process ID", value);
+		cli_usage_error("--pid: '%s' is not a process ID", value);
 		return false;
 	}
 	*pid = (pid_t)number;
@@ -98,22 +98,22 @@ static void measure_host(const struct root *root, struct evidence *host)
 
 /* ---- a program that is started ---- */
 
-static int complain_of_program(const char *name, int status, int error)
+static int refuse_program(const char *name, int status, int error)
 {
-	cli_complain("cannot run %s: %s", name, strerror(error));
+	cli_error("cannot run %s: %s", name, strerror(error));
 	return status;
 }
 
 /* What the child could not do, or we with its counts, as our exit status. */
-static int complain_of_start(const char *name, const struct trace_complaint *complaint)
+static int print_failure(const char *name, const struct trace_failure *failure)
 {
-	if (complaint->preparing) {
-		cli_complain("cannot count the calls of %s: %s", name, strerror(complaint->error));
+	if (failure->preparing) {
+		cli_error("cannot count the calls of %s: %s", name, strerror(failure->error));
 		return STATUS_TROUBLE;
 	}
-	return complain_of_program(name,
-		complaint->error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE,
-		complaint->error);
+	return refuse_program(name,
+		failure->error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE,
+		failure->error);
 }
 
 /* As a shell reports it. */
@@ -131,18 +131,18 @@ static int run_program(struct cli *cli, struct trace_evidence *trace)
 	int status = trace_program_find(cli->operands[0], &trace->program);
 
 	if (status)
-		return complain_of_program(cli->operands[0], status, errno);
+		return refuse_program(cli->operands[0], status, errno);
 	trace_program_inspect(&trace->program);
 	measure_host(&cli->root, &trace->host);
 	if (trace_run_by_tracepoints(&cli->root, trace, &run, &trace->tracepoints))
 		fact_set_known(&trace->tracepoints);
 	else if (!trace_run_by_seccomp(trace, &run, &why)) {
-		cli_complain("cannot count: %s", why.reason);
+		cli_error("cannot count: %s", why.reason);
 		return STATUS_TROUBLE;
 	}
-	if (run.complaint.error) {
-		fact_set_errno(&trace->duration_fact, run.complaint.error, "the run");
-		return complain_of_start(cli->operands[0], &run.complaint);
+	if (run.failure.error) {
+		fact_set_errno(&trace->duration_fact, run.failure.error, "the run");
+		return print_failure(cli->operands[0], &run.failure);
 	}
 	return status_of(run.status);
 }
@@ -166,7 +166,7 @@ static int count_host(struct cli *cli, struct trace_evidence *trace)
 	work_end();
 	if (!counted) {
 		fact_set(&trace->duration_fact, FACT_FAILED, "%s", why.reason);
-		cli_complain("cannot count on the whole host: %s", why.reason);
+		cli_error("cannot count on the whole host: %s", why.reason);
 		return STATUS_TROUBLE;
 	}
 	fact_set_known(&trace->tracepoints);
@@ -195,7 +195,7 @@ static int attach(struct cli *cli, struct trace_evidence *trace)
 	work_end();
 	if (!counted) {
 		fact_set(&trace->duration_fact, FACT_FAILED, "%s", why.reason);
-		cli_complain("cannot count: %s", why.reason);
+		cli_error("cannot count: %s", why.reason);
 		return STATUS_TROUBLE;
 	}
 	return interrupt_status(0);
@@ -203,18 +203,18 @@ static int attach(struct cli *cli, struct trace_evidence *trace)
 
 /* ---- both ---- */
 
-/* False after a complaint. */
+/* False after an error message. */
 static bool is_one_target(const struct cli *cli)
 {
 	const struct request *request = cli->own;
 	int targets = (cli->operand_count > 0) + (request->pid > 0) + request->all;
 
 	if (targets == 0)
-		cli_complain_usage("specify a program to run, --pid or --all");
+		cli_usage_error("specify a program to run, --pid or --all");
 	else if (targets > 1)
-		cli_complain_usage("a program to run, --pid and --all are mutually exclusive");
+		cli_usage_error("a program to run, --pid and --all are mutually exclusive");
 	else if (request->top && !request->all)
-		cli_complain_usage("--top requires --all");
+		cli_usage_error("--top requires --all");
 	else
 		return true;
 	return false;

@@ -89,21 +89,21 @@ static size_t pick_pairs(const struct warp_evidence *warp, size_t picked[PAIRS_S
 	return count;
 }
 
-static void describe_pair(const struct warp_pair *pair, struct strbuf *phrase)
+static void describe_pair(const struct warp_pair *pair, struct strbuf *sb)
 {
 	char offset[32], error[32];
 
 	switch (pair->state) {
 	case WARP_PAIR_MOVED:
-		strbuf_add(phrase, "CPU %d and CPU %d drift apart: the offset is not constant",
+		strbuf_add(sb, "CPU %d and CPU %d drift apart: the offset is not constant",
 			pair->cpu, pair->other_cpu);
 		break;
 	case WARP_PAIR_UNSEEN:
-		strbuf_add(phrase, "CPU %d and CPU %d never ran at the same time", pair->cpu,
+		strbuf_add(sb, "CPU %d and CPU %d never ran at the same time", pair->cpu,
 			pair->other_cpu);
 		break;
 	default:
-		strbuf_add(phrase, "CPU %d is %s ns %s CPU %d, +/- %s ns", pair->other_cpu,
+		strbuf_add(sb, "CPU %d is %s ns %s CPU %d, +/- %s ns", pair->other_cpu,
 			format_ns(fabs(pair->offset_ns), offset),
 			pair->offset_ns < 0 ? "behind" : "ahead of", pair->cpu,
 			format_ns(pair->error_ns, error));
@@ -116,10 +116,10 @@ static void write_pairs(const struct warp_evidence *warp, bool all, FILE *out)
 	size_t count = all ? warp->pair_count : pick_pairs(warp, picked);
 
 	for (size_t i = 0; i < count; i++) {
-		struct strbuf phrase = {.used = 0};
+		struct strbuf sb = {.used = 0};
 
-		describe_pair(&warp->pairs[all ? i : picked[i]], &phrase);
-		wrap_print(out, i ? "" : "counters", LABEL_INDENT, phrase.text);
+		describe_pair(&warp->pairs[all ? i : picked[i]], &sb);
+		wrap_print(out, i ? "" : "counters", LABEL_INDENT, sb.text);
 	}
 	if (count < warp->pair_count)
 		fprintf(out, "%*s%zu more pairs: -v shows them all\n", LABEL_INDENT, "",
@@ -129,16 +129,16 @@ static void write_pairs(const struct warp_evidence *warp, bool all, FILE *out)
 static void write_drift(const struct warp_evidence *warp, FILE *out)
 {
 	const struct warp_drift *drift = &warp->drift;
-	struct strbuf phrase = {.used = 0};
+	struct strbuf sb = {.used = 0};
 
 	if (fact_is_known(&drift->fact))
-		strbuf_add(&phrase,
+		strbuf_add(&sb,
 			"%s runs at %.3f MHz (against CLOCK_MONOTONIC_RAW), drift %.2f +/- %.2f ppm",
 			warp_clock_name(WARP_COUNTER), drift->counter_hz / HZ_PER_MHZ,
 			fabs(drift->drift_ppm), drift->error_ppm);
 	else
-		strbuf_add(&phrase, "not known: %s", drift->fact.reason);
-	wrap_print(out, "drift", LABEL_INDENT, phrase.text);
+		strbuf_add(&sb, "not known: %s", drift->fact.reason);
+	wrap_print(out, "drift", LABEL_INDENT, sb.text);
 }
 
 /* What was not tested, not counted, or cut short. */

@@ -131,7 +131,7 @@ static int run(struct cli *cli)
 	volatile bool *stop = child_share(sizeof(*stop), &why);
 
 	if (!stop) {
-		cli_complain("cannot measure: %s", why.reason);
+		cli_error("cannot measure: %s", why.reason);
 		return EXIT_TROUBLE;
 	}
 	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);

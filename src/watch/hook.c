@@ -70,7 +70,7 @@ static void become_program(void *argument)
 	set_environment(hook->event);
 	if (dup2(hook->input, STDIN_FILENO) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
 		execv(hook->program, words);
-	cli_complain("cannot run %s: %s", hook->program, strerror(errno));
+	cli_error("cannot run %s: %s", hook->program, strerror(errno));
 	_exit(127);
 }
 

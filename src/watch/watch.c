@@ -75,11 +75,11 @@ static bool take_program(struct request *request, const char *path)
 
 	request->program = path;
 	if (!strchr(path, '/'))
-		cli_complain_usage("--exec: '%s' is not the path of a program", path);
+		cli_usage_error("--exec: '%s' is not the path of a program", path);
 	else if (stat(path, &status) < 0 || access(path, X_OK) < 0)
-		cli_complain("--exec: cannot run %s: %s", path, strerror(errno));
+		cli_error("--exec: cannot run %s: %s", path, strerror(errno));
 	else if (!S_ISREG(status.st_mode))
-		cli_complain("--exec: cannot run %s: not a file", path);
+		cli_error("--exec: cannot run %s: not a file", path);
 	else
 		return true;
 	return false;
@@ -252,7 +252,7 @@ static void run_hook(const struct watch *watch, const struct watch_event *event)
 	struct fact why = {0};
 
 	if (watch->request->program && !watch_hook_run(watch->request->program, event, &why))
-		cli_complain("--exec: %s: %s", watch->request->program, why.reason);
+		cli_error("--exec: %s: %s", watch->request->program, why.reason);
 }
 
 static bool report_start(struct cli *cli, struct watch *watch)
@@ -263,7 +263,7 @@ static bool report_start(struct cli *cli, struct watch *watch)
 	fact_set(&event.log.fact, FACT_ABSENT, "nothing has changed");
 	check(watch);
 	if (!watch->place.mode && !fact_is_known(&watch->clocksource.current_fact)) {
-		cli_complain("nothing to watch: no clock mode: %s; no clocksource: %s",
+		cli_error("nothing to watch: no clock mode: %s; no clocksource: %s",
 			watch->page.reason, watch->clocksource.current_fact.reason);
 		return false;
 	}
@@ -335,7 +335,7 @@ static bool watch_until_end(struct cli *cli, struct watch *watch)
 			return report_end(cli, watch);
 		fault = fault_guard(sleep_until_wake, watch);
 		if (fault)
-			cli_complain("the vDSO's data page is gone: %s", fault_signal_name(fault));
+			cli_error("the vDSO's data page is gone: %s", fault_signal_name(fault));
 		if (!fault && watch->wake != WAKE_CHANGE)
 			return report_end(cli, watch);
 		if (!report_change(cli, watch))

@@ -24,7 +24,7 @@ static struct call_table calls;
 static struct bench_request request;
 static bool details;
 
-/* Parses the words of a command line and plans; false if either complains. */
+/* Parses the words of a command line and plans; false if either refuses. */
 static bool plan_words(struct bench_plan *plan, int count, const char *const *words)
 {
 	static const struct command *const commands[] = {&bench_command, NULL};
@@ -242,7 +242,7 @@ static void random_command_lines_are_parsed_or_refused(void **state)
 {
 	struct dice dice = dice_start();
 	struct bench_plan plan;
-	int complaints = dup(STDERR_FILENO);
+	int terminal = dup(STDERR_FILENO);
 	int accepted = 0;
 
 	(void)state;
@@ -254,8 +254,8 @@ static void random_command_lines_are_parsed_or_refused(void **state)
 		assert_can_be_measured(&plan);
 	}
 	fflush(stderr);
-	dup2(complaints, STDERR_FILENO);
-	close(complaints);
+	dup2(terminal, STDERR_FILENO);
+	close(terminal);
 	assert_true(accepted > LINES / 100);
 }
 

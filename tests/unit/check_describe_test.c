@@ -23,11 +23,11 @@ static struct diagnosis judged(
 static const char *cost_text(enum verdict_kind verdict, double call_ns, double user_ns, double rate)
 {
 	struct diagnosis diagnosis = judged(verdict, call_ns, user_ns, rate);
-	static struct strbuf phrase;
+	static struct strbuf sb;
 
-	phrase = (struct strbuf){.used = 0};
-	describe_cost(&diagnosis, &phrase);
-	return phrase.text;
+	sb = (struct strbuf){.used = 0};
+	describe_cost(&diagnosis, &sb);
+	return sb.text;
 }
 
 static void a_loss_below_one_cpu_is_a_percentage(void **state)
@@ -73,15 +73,15 @@ static void unknown_values_are_not_printed(void **state)
 static const char *verdict_text(const struct diagnosis *diagnosis, const char *clocksource)
 {
 	static struct evidence evidence;
-	static struct strbuf phrase;
+	static struct strbuf sb;
 
 	evidence = (struct evidence){
 		.clocksource.current_fact.state = FACT_KNOWN, .host.arch.fact.state = FACT_KNOWN};
 	strcpy(evidence.clocksource.current, clocksource);
 	strcpy(evidence.host.arch.value, "x86_64");
-	phrase = (struct strbuf){.used = 0};
-	describe_verdict(diagnosis, &evidence, &phrase);
-	return phrase.text;
+	sb = (struct strbuf){.used = 0};
+	describe_verdict(diagnosis, &evidence, &sb);
+	return sb.text;
 }
 
 /* An estimate is no measurement, and where tsc is in use already it would change nothing. */

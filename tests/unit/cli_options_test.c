@@ -105,7 +105,7 @@ static const struct command fourth = {.name = "fourth",
 static const struct command *const commands[] = {&first, &second, &third, &fourth, NULL};
 
 static struct cli cli;
-static char complaint[1024];
+static char message[1024];
 
 /* Parses the words, separated by blanks; what is said on standard error is kept. */
 static bool parse(const char *line)
@@ -128,9 +128,9 @@ static bool parse(const char *line)
 	dup2(before, STDERR_FILENO);
 	close(before);
 	rewind(said);
-	complaint[fread(complaint, 1, sizeof(complaint) - 1, said)] = '\0';
+	message[fread(message, 1, sizeof(message) - 1, said)] = '\0';
 	fclose(said);
-	assert_int_equal(parsed, !*complaint);
+	assert_int_equal(parsed, !*message);
 	return parsed;
 }
 
@@ -261,9 +261,9 @@ static void errors_name_the_word_and_the_help(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		assert_false(parse(rows[i].line));
-		if (!strstr(complaint, rows[i].said))
-			fail_msg("'%s' is answered with: %s", rows[i].line, complaint);
-		assert_ptr_equal(strchr(complaint, '\n'), complaint + strlen(complaint) - 1);
+		if (!strstr(message, rows[i].said))
+			fail_msg("'%s' is answered with: %s", rows[i].line, message);
+		assert_ptr_equal(strchr(message, '\n'), message + strlen(message) - 1);
 	}
 }
 
@@ -369,7 +369,7 @@ static void operands_are_for_commands_that_take_some(void **state)
 	assert_string_equal(cli.operands[1], "b");
 	assert_true(request()->calm);
 	assert_false(parse("second a"));
-	assert_non_null(strstr(complaint, "unexpected argument 'a'"));
+	assert_non_null(strstr(message, "unexpected argument 'a'"));
 }
 
 static int free_last(void **state)
