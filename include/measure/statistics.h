@@ -19,6 +19,12 @@ struct statistics_summary {
 	double trimmed_mean; /* without the outliers */
 };
 
+/*
+ * Nanoseconds to tenths, which is what is printed: a document has all that its run had, and
+ * judged again gives the same text.
+ */
+double statistics_in_tenths(double ns);
+
 /* The median of `count` values, which are sorted; 0 if there are none. */
 double statistics_median(double *values, size_t count);
 

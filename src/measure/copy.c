@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "measure/call.h"
 #include "measure/counter.h"
+#include "measure/statistics.h"
 #include "measure/timebase.h"
 #include "measure/vvar.h"
 #include "proof_run.h"
@@ -414,7 +415,7 @@ static void find_cost(struct copy *copy)
 	else if (copy->cost_ns <= 0)
 		fact_set(&answer->what_if_fact, FACT_FAILED, "the patched copy cannot be timed");
 	else
-		answer->what_if_ns = copy->cost_ns;
+		answer->what_if_ns = statistics_in_tenths(copy->cost_ns);
 }
 
 /* ---- the child ---- */

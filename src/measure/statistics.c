@@ -12,6 +12,11 @@
 #define FENCE_QUARTILES 3
 #define FENCE_LEAST 1.01
 
+double statistics_in_tenths(double ns)
+{
+	return round(ns * 10) / 10;
+}
+
 static int compare(const void *left, const void *right)
 {
 	double a = *(const double *)left;

@@ -56,24 +56,17 @@ struct job {
 	const struct effort *effort;
 };
 
-/*
- * Nanoseconds to tenths, which is what is printed: a document has all that its run had, and
- * judged again gives the same text.
- */
-static double in_tenths(double ticks, double ns_per_tick)
-{
-	return round(ticks * ns_per_tick * 10) / 10;
-}
-
 static void report_call(
 	const struct bench_case *one, double ns_per_tick, struct path_evidence *path)
 {
 	path->signal = one->signal;
 	if (!one->count)
 		return;
-	path->min_ns = in_tenths(one->least, ns_per_tick);
-	path->median_ns = in_tenths(statistics_median(one->samples, one->count), ns_per_tick);
-	path->p99_ns = in_tenths(statistics_percentile(one->samples, one->count, 99), ns_per_tick);
+	path->min_ns = statistics_in_tenths(one->least * ns_per_tick);
+	path->median_ns =
+		statistics_in_tenths(statistics_median(one->samples, one->count) * ns_per_tick);
+	path->p99_ns = statistics_in_tenths(
+		statistics_percentile(one->samples, one->count, 99) * ns_per_tick);
 	/* Less than half a tenth is no time of a call. */
 	path->timed = path->min_ns > 0;
 }
@@ -85,7 +78,7 @@ static void report_other(const struct bench_case *one, double ns_per_tick,
 	if (!one->call.function.any)
 		return;
 	if (one->count) {
-		*ns = in_tenths(one->least, ns_per_tick);
+		*ns = statistics_in_tenths(one->least * ns_per_tick);
 		fact_set_known(fact);
 	} else if (fact_is_known(&tracer->fact) && tracer->value) {
 		/* A tracer of ours (strace -f) stops each system call: nothing is undisturbed. */
@@ -145,7 +138,7 @@ static bool measure_clearing_pass(struct job *job)
 		if (!cases[i].count)
 			continue;
 		p99 = statistics_summarise(samples[i], cases[i].count).p99;
-		path->p99_ns = fmin(path->p99_ns, in_tenths(p99, ns_per_tick));
+		path->p99_ns = fmin(path->p99_ns, statistics_in_tenths(p99 * ns_per_tick));
 		clear = clear && path->p99_ns < job->evidence.timing.syscall_floor_ns / 2;
 	}
 	return clear;

@@ -144,7 +144,7 @@ static void outliers_are_left_out_of_the_mean_only(void **state)
 	assert_int_equal(summary.count, COUNT(values));
 }
 
-/* All batches of a clock that is answered in user space may take the same number of ticks. */
+/* All batches of a call that the vDSO serves may take the same number of ticks. */
 static void half_a_tick_is_not_an_outlier(void **state)
 {
 	double values[50];
@@ -214,6 +214,14 @@ static void the_unit_does_not_matter(void **state)
 	}
 }
 
+static void nanoseconds_are_rounded_to_tenths(void **state)
+{
+	(void)state;
+	assert_true(statistics_in_tenths(27.46) == 27.5);
+	assert_true(statistics_in_tenths(27.44) == 27.4);
+	assert_true(statistics_in_tenths(0.04) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +237,7 @@ int main(void)
 		cmocka_unit_test(half_a_tick_is_not_an_outlier),
 		cmocka_unit_test(minimum_median_and_p99_are_in_order),
 		cmocka_unit_test(the_unit_does_not_matter),
+		cmocka_unit_test(nanoseconds_are_rounded_to_tenths),
 	};
 
 	return cmocka_run_group_tests_name("statistics", tests, NULL, NULL);
