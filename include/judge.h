@@ -161,7 +161,7 @@ struct diagnosis {
 void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 struct entry_counts {
-	unsigned calls;    /* deciding calls that have this way */
+	unsigned calls;    /* deciding calls that have this path */
 	unsigned proven;   /* of which were made at all */
 	unsigned always;   /* of which every attempt entered the kernel */
 	unsigned entering; /* of which at least one attempt did */
@@ -170,13 +170,13 @@ struct entry_counts {
 	int signal; /* one of them ended with this signal; 0: none did */
 };
 
-/* Over the deciding calls, each by the way it is judged by. */
+/* Over the deciding calls, each by the path it is judged by. */
 struct entry_counts counts_deciding(const struct evidence *evidence);
 
 /* Some deciding call entered the kernel in a part of its attempts only. */
 bool counts_are_mixed(const struct evidence *evidence);
 
-/* Over the deciding calls, all by one way. */
+/* Over the deciding calls, all by one path. */
 struct entry_counts counts_by_path(const struct evidence *evidence, enum call_path path);
 
 /* The call of this clock, or "" for none; NULL if it is not in the evidence. */

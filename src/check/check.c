@@ -86,7 +86,6 @@ static int check_file(struct cli *cli, const struct file_name *file)
 }
 
 /* Returns the worst status. A document that cannot be read does not stop the others. */
-/* The worst exit status of all. */
 static int check_each(struct cli *cli, const struct file_name *files)
 {
 	int worst = EXIT_SUCCESS;

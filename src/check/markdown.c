@@ -315,7 +315,7 @@ static void write_advice(const struct diagnosis *diagnosis, FILE *out)
 static void write_reproduce(FILE *out)
 {
 	fputs("\n## How to reproduce this without vdsocheck\n\n"
-	      "    cat /sys/devices/system/clocksource/clocksource0/current_clocksource\n\n"
+	      "    cat " CLOCKSOURCE_CURRENT "\n\n"
 	      "    strace -c -e trace='?clock_gettime,?clock_gettime64,?gettimeofday,getppid' \\\n"
 	      "        python3 -c \\\n"
 	      "        'import os, time; [(time.time(), os.getppid()) for i in range(1000)]'\n\n"

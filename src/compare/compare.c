@@ -270,7 +270,7 @@ static void try_candidates(const struct cli *cli, struct compare *own)
 }
 
 /* What was measured is printed however the run ended. */
-static int report(struct cli *cli, const struct compare *own)
+static int print_report(struct cli *cli, const struct compare *own)
 {
 	const struct text_fact *hypervisor = &own->host.host.hypervisor;
 	struct ranking ranking;
@@ -310,7 +310,7 @@ static int compare(struct cli *cli, struct compare *own)
 		cli_error("%s; the clocksource was not changed", own->result.why.reason);
 		return EXIT_UNKNOWN;
 	}
-	status = report(cli, own);
+	status = print_report(cli, own);
 	run_release(&own->result);
 	return status;
 }

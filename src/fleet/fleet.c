@@ -259,7 +259,7 @@ static void read_all(struct cli *cli)
 }
 
 /* Prints the report of what was read. */
-static int report(struct cli *cli, const struct moment_evidence *moment)
+static int print_report(struct cli *cli, const struct moment_evidence *moment)
 {
 	const struct request *request = cli->own;
 	const struct fleet *fleet = &request->fleet;
@@ -298,7 +298,7 @@ static int run(struct cli *cli)
 	if (request->no_memory || !fleet_sum(&request->fleet))
 		cli_error("out of memory after %zu hosts", request->fleet.count);
 	else
-		status = report(cli, &moment);
+		status = print_report(cli, &moment);
 	fleet_free(&request->fleet);
 	return status;
 }

@@ -274,8 +274,7 @@ static void send_failure(int file, bool preparing, int error)
 {
 	struct trace_failure failure = {preparing, error};
 
-	if (write(file, &failure, sizeof(failure)) < 0)
-		_exit(STATUS_TROUBLE);
+	(void)!write(file, &failure, sizeof(failure));
 	_exit(STATUS_TROUBLE);
 }
 

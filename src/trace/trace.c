@@ -116,12 +116,6 @@ static int print_failure(const char *name, const struct trace_failure *failure)
 		failure->error);
 }
 
-/* As a shell reports it. */
-static int status_of(int status)
-{
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 static int run_program(struct cli *cli, struct trace_evidence *trace)
 {
 	const struct request *request = cli->own;
@@ -144,7 +138,9 @@ static int run_program(struct cli *cli, struct trace_evidence *trace)
 		fact_set_errno(&trace->duration_fact, run.failure.error, "the run");
 		return print_failure(cli->operands[0], &run.failure);
 	}
-	return status_of(run.status);
+	/* As a shell reports it. */
+	return WIFSIGNALED(run.status) ? EXIT_SIGNAL + WTERMSIG(run.status)
+	                               : WEXITSTATUS(run.status);
 }
 
 /* ---- what runs already ---- */

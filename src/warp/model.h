@@ -17,7 +17,7 @@
 
 /* ---- clock.c ---- */
 
-/* One way to read a clock. */
+/* One path by which a clock is read. */
 struct warp_path {
 	bool counter; /* the bare counter; otherwise by the call */
 	struct call call;

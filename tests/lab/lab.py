@@ -92,7 +92,7 @@ def _print_articles(rows):
                   f"{fast.clocksource}")
 
 
-def _price(document):
+def _cost(document):
     """What the vDSO takes for CLOCK_MONOTONIC."""
     return next((call["vdso_ns"] for call in (document or {}).get("calls", ())
                  if call["call"] == "clock_gettime" and call["clock"] == "CLOCK_MONOTONIC"), None)
@@ -101,16 +101,16 @@ def _price(document):
 def _print_copies(rows):
     """What tsc costs by the copy, beside what it costs in use: the nearest check of the same boot,
     since an emulator gets quicker with time."""
-    prices = [_price(row.document) if row.clocksource == "tsc" and row.verdict == "ok" else None
+    costs = [_cost(row.document) if row.clocksource == "tsc" and row.verdict == "ok" else None
               for row in rows]
     for number, row in enumerate(rows):
         told = ((row.document or {}).get("what_if") or {}).get("tsc_ns")
-        near = [(abs(other - number), prices[other]) for other, _ in enumerate(rows)
-                if prices[other] and rows[other].environment == row.environment]
+        near = [(abs(other - number), costs[other]) for other, _ in enumerate(rows)
+                if costs[other] and rows[other].environment == row.environment]
         if told and near:
-            price = min(near)[1]
-            print(f"{row.name}: tsc by the copy {told:.1f} ns, in use {price:.1f} ns, "
-                  f"ratio {told / price:.2f}")
+            cost = min(near)[1]
+            print(f"{row.name}: tsc by the copy {told:.1f} ns, in use {cost:.1f} ns, "
+                  f"ratio {told / cost:.2f}")
 
 
 def _write_results(rows, with_vdsocheck):

@@ -93,7 +93,7 @@ static double user_space_ns(
 	return scenario->ns.coarse / 2;
 }
 
-static double price_of(const struct bench_scenario *scenario, const struct bench_subject *subject)
+static double cost_of(const struct bench_scenario *scenario, const struct bench_subject *subject)
 {
 	double syscall_ns = scenario->ns.syscall + (strstr(subject->clock, "CPUTIME") ? 290 : 0);
 	double libc_ns = subject->path == PATH_LIBC ? 0.3 : 0;
@@ -105,7 +105,7 @@ static double price_of(const struct bench_scenario *scenario, const struct bench
 	return user_space_ns(scenario, subject) + libc_ns;
 }
 
-static void put_price(const struct bench_scenario *scenario, struct ns_stats *stats, double ns)
+static void put_cost(const struct bench_scenario *scenario, struct ns_stats *stats, double ns)
 {
 	bool noisy = scenario->noisy;
 
@@ -148,14 +148,14 @@ static bool is_missing(const struct bench_scenario *scenario, const struct bench
 static void put_row(
 	const struct bench_scenario *scenario, const struct bench_plan *plan, struct bench_row *row)
 {
-	double ns = price_of(scenario, &row->subject);
+	double ns = cost_of(scenario, &row->subject);
 
 	if (is_missing(scenario, &row->subject)) {
 		fact_set(&row->stats.fact, FACT_ABSENT, "not available here");
 		row->cold.fact = row->stats.fact;
 		return;
 	}
-	put_price(scenario, &row->stats, ns);
+	put_cost(scenario, &row->stats, ns);
 	fact_set(&row->cold.fact, FACT_UNREAD, "not asked for");
 	if (plan->cold) {
 		row->cold = (struct bench_cold){
@@ -198,7 +198,7 @@ static void put_baselines(const struct bench_scenario *scenario, struct bench *b
 	};
 
 	for (size_t i = 0; i < BASELINE_COUNT; i++)
-		put_price(scenario, &bench->baselines[i], ns[i]);
+		put_cost(scenario, &bench->baselines[i], ns[i]);
 	if (scenario->no_vdso)
 		fact_set(&bench->baselines[BASELINE_CLOCK_VDSO].fact, FACT_ABSENT,
 			"not available here");
@@ -225,7 +225,7 @@ static void put_clock(const struct bench_scenario *scenario, struct bench_clock 
 	clock->step.standing = coarse ? 16128096 : 0;
 	fact_set_number(&clock->step.resolution_ns, coarse ? 4000000 : 1);
 	fact_set_number(&clock->step.step_ns,
-		coarse ? 4000000 : (int64_t)(price_of(scenario, &subject) + 2));
+		coarse ? 4000000 : (int64_t)(cost_of(scenario, &subject) + 2));
 }
 
 static void put_clocks(
@@ -245,7 +245,7 @@ static void put_clocks(
 static void put_run(const struct bench_scenario *scenario, struct bench_count *run, uint64_t count)
 {
 	double seconds =
-		price_of(scenario, &run->subject) * (double)count / NS_PER_SECOND + OFF_TIES / 1e4;
+		cost_of(scenario, &run->subject) * (double)count / NS_PER_SECOND + OFF_TIES / 1e4;
 	bool enters = scenario->enters || run->subject.path == PATH_SYSCALL;
 
 	run->wanted = count;
@@ -287,7 +287,7 @@ static void put_contention(
 	const struct call *call;
 
 	for (size_t at = 0; bench_next(plan, &at, &contention->subject, &call); contention++) {
-		double ns = price_of(scenario, &contention->subject);
+		double ns = cost_of(scenario, &contention->subject);
 
 		contention->threads = plan->threads;
 		contention->cpus = plan->threads < THREAD_CPUS ? plan->threads : THREAD_CPUS;

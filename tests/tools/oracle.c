@@ -282,7 +282,7 @@ static int make_call(int call, int path)
 
 /* ---- what the children report to the parent ---------------------------- */
 
-struct tally {
+struct counts {
 	int attempts;
 	int entered;
 };
@@ -292,7 +292,7 @@ struct shared {
 	volatile int calling; /* it is inside a call right now */
 	volatile int call, path, attempt;
 	volatile int failed_errno;
-	struct tally tally[CALLS][PATHS];
+	struct counts counts[CALLS][PATHS];
 };
 
 struct finding {
@@ -342,7 +342,7 @@ static void each_call(struct shared *shared, int attempts, int count_errno)
 	shared->ready = 1;
 	for (call = 0; call < CALLS; call++) {
 		for (path = 0; path < PATHS; path++) {
-			struct tally *tally = &shared->tally[call][path];
+			struct counts *counts = &shared->counts[call][path];
 
 			if (!path_exists(call, path))
 				continue;
@@ -355,9 +355,9 @@ static void each_call(struct shared *shared, int attempts, int count_errno)
 				shared->calling = 1;
 				error = make_call(call, path);
 				shared->calling = 0;
-				tally->attempts++;
+				counts->attempts++;
 				if (count_errno && error == MAGIC_ERRNO)
-					tally->entered++;
+					counts->entered++;
 				pause_if_changing();
 			}
 		}
@@ -474,7 +474,7 @@ static void note_stop(struct shared *shared, struct count *count)
 	count->seen_call = shared->call;
 	count->seen_path = shared->path;
 	count->seen_attempt = shared->attempt;
-	shared->tally[shared->call][shared->path].entered++;
+	shared->counts[shared->call][shared->path].entered++;
 }
 
 /* Runs the child from stop to stop until it is gone; returns its wait status. */
@@ -579,9 +579,9 @@ struct truth {
 };
 
 /* "none", "some" or "all": the two counts make different numbers of calls. */
-static int share(const struct tally *tally)
+static int share(const struct counts *counts)
 {
-	return tally->entered == 0 ? 0 : tally->entered < tally->attempts ? 1 : 2;
+	return counts->entered == 0 ? 0 : counts->entered < counts->attempts ? 1 : 2;
 }
 
 static int counts_agree(const struct finding *a, const struct finding *b, struct truth *truth)
@@ -590,8 +590,8 @@ static int counts_agree(const struct finding *a, const struct finding *b, struct
 
 	for (call = 0; call < CALLS; call++) {
 		for (path = 0; path < PATHS; path++) {
-			const struct tally *s = &a->shared->tally[call][path];
-			const struct tally *p = &b->shared->tally[call][path];
+			const struct counts *s = &a->shared->counts[call][path];
+			const struct counts *p = &b->shared->counts[call][path];
 
 			if (share(s) == share(p))
 				continue;
@@ -612,8 +612,8 @@ static const char *word_for(const struct finding *finding)
 	for (call = 0; call < CALLS; call++) {
 		int path = path_exists(call, BY_VDSO) ? BY_VDSO : BY_LIBC;
 
-		some += share(&finding->shared->tally[call][path]) == 1;
-		all += share(&finding->shared->tally[call][path]) == 2;
+		some += share(&finding->shared->counts[call][path]) == 1;
+		all += share(&finding->shared->counts[call][path]) == 2;
 	}
 	if (some)
 		return "sometimes";
@@ -660,8 +660,8 @@ static void print_call(int call, const struct finding *seccomp, const struct fin
 
 	printf("%s{\"call\":\"%s\"", call ? "," : "", call_names[call]);
 	for (path = 0; path < PATHS; path++) {
-		const struct tally *s = &seccomp->shared->tally[call][path];
-		const struct tally *p = &traced->shared->tally[call][path];
+		const struct counts *s = &seccomp->shared->counts[call][path];
+		const struct counts *p = &traced->shared->counts[call][path];
 
 		printf(",\"%s\":{\"seccomp\":[%d,%d],\"ptrace\":[%d,%d]}", path_names[path],
 			s->entered, s->attempts, p->entered, p->attempts);
@@ -707,11 +707,11 @@ static int print_table(const struct truth *truth, const struct finding *counted)
 	}
 	for (path = 0; path < PATHS; path++) {
 		for (call = 0; call < CALLS; call++) {
-			const struct tally *tally = &counted->shared->tally[call][path];
+			const struct counts *counts = &counted->shared->counts[call][path];
 
 			if (path_exists(call, path))
 				printf("%s %s %d %d\n", call_names[call], path_names[path],
-					tally->entered, tally->attempts);
+					counts->entered, counts->attempts);
 		}
 	}
 	return 0;

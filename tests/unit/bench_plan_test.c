@@ -284,7 +284,7 @@ static void extreme_times_have_a_bucket(void **state)
 	assert_int_equal(histogram.buckets[HISTOGRAM_BUCKETS - 1], 1);
 }
 
-static void set_price(struct ns_stats *stats, double ns, double median)
+static void set_cost(struct ns_stats *stats, double ns, double median)
 {
 	*stats = (struct ns_stats){.min_ns = ns,
 		.median_ns = median,
@@ -300,7 +300,7 @@ static void set_price(struct ns_stats *stats, double ns, double median)
 
 static void yard(struct bench *bench, enum baseline baseline, double ns)
 {
-	set_price(&bench->baselines[baseline], ns, ns);
+	set_cost(&bench->baselines[baseline], ns, ns);
 }
 
 static bool is_part(double part, double ns)
@@ -308,7 +308,7 @@ static bool is_part(double part, double ns)
 	return fabs(part - ns) < 1e-6;
 }
 
-static void the_parts_of_a_price_add_up(void **state)
+static void the_parts_of_a_cost_add_up(void **state)
 {
 	struct bench bench = {0};
 	struct breakdown parts;
@@ -368,7 +368,7 @@ static void set_row(struct bench_row *row, enum call_path path, double ns, doubl
 {
 	row->subject = (struct bench_subject){
 		.call = "clock_gettime", .clock = "CLOCK_MONOTONIC", .path = path};
-	set_price(&row->stats, ns, ns * (1 + excess));
+	set_cost(&row->stats, ns, ns * (1 + excess));
 }
 
 static void noise_counts_only_where_it_affects_the_answer(void **state)
@@ -377,7 +377,7 @@ static void noise_counts_only_where_it_affects_the_answer(void **state)
 	struct bench bench = {.row_count = 3, .rows = rows};
 
 	(void)state;
-	set_price(&rows[0].stats, 100, 900);
+	set_cost(&rows[0].stats, 100, 900);
 	snprintf(rows[0].subject.call, sizeof(rows[0].subject.call), "time");
 	set_row(&rows[1], PATH_VDSO, 20, 0.1);
 	set_row(&rows[2], PATH_SYSCALL, 160, 0.1);
@@ -397,7 +397,7 @@ static void noise_is_unknown_after_a_few_batches(void **state)
 	struct bench bench = {.row_count = 1, .rows = &row};
 
 	(void)state;
-	set_price(&row.stats, 100, 100);
+	set_cost(&row.stats, 100, 100);
 	row.stats.has_mean = false;
 	noise = noise_find(&bench);
 	assert_int_equal(noise.fact.state, FACT_UNREAD);
@@ -410,7 +410,7 @@ static void the_answer_is_about_clock_monotonic(void **state)
 	struct bench bench = {.row_count = 3, .rows = rows};
 
 	(void)state;
-	set_price(&rows[0].stats, 100, 100);
+	set_cost(&rows[0].stats, 100, 100);
 	assert_ptr_equal(bench_answer_row(&bench), &rows[0]);
 	set_row(&rows[1], PATH_VDSO, 20, 0);
 	set_row(&rows[2], PATH_SYSCALL, 150, 0);
@@ -418,7 +418,7 @@ static void the_answer_is_about_clock_monotonic(void **state)
 	assert_true(fabs(bench_ratio(&bench, &rows[1]) - 7.5) < 1e-9);
 	assert_true(fabs(bench_ratio(&bench, &rows[2]) - 1) < 1e-9);
 	assert_true(bench_ratio(&bench, &rows[0]) < 0);
-	/* The price on another CPU is no price of this one. */
+	/* The cost on another CPU is not the cost on this one. */
 	rows[2].cpu = 1;
 	assert_true(bench_ratio(&bench, &rows[1]) < 0);
 }
@@ -494,7 +494,7 @@ static void fill(struct bench *bench, double ns)
 		.contentions = contentions,
 		.stopped = true};
 	for (size_t at = 0; bench_next(&plan, &at, &rows[bench->row_count].subject, &call);) {
-		set_price(&rows[bench->row_count].stats, ns, ns);
+		set_cost(&rows[bench->row_count].stats, ns, ns);
 		rows[bench->row_count].histogram = (struct histogram){0};
 		for (double time = 1; time < 1e12; time *= 1.3)
 			histogram_count(&rows[bench->row_count].histogram, time);
@@ -550,14 +550,14 @@ static char *render(
 
 static void the_report_fits_80_columns(void **state)
 {
-	static const double prices[] = {0.01, 26.2, 999.9, 28000, 123456, 9999999};
+	static const double costs[] = {0.01, 26.2, 999.9, 28000, 123456, 9999999};
 	static struct bench bench;
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(prices); i++) {
+	for (size_t i = 0; i < COUNT(costs); i++) {
 		char *text;
 
-		fill(&bench, prices[i]);
+		fill(&bench, costs[i]);
 		text = render(bench_report_text, &bench);
 		unit_assert_fits_terminal(text);
 		free(text);
@@ -658,7 +658,7 @@ int main(void)
 		cmocka_unit_test(random_command_lines_are_parsed_or_refused),
 		cmocka_unit_test(every_time_has_a_bucket),
 		cmocka_unit_test(extreme_times_have_a_bucket),
-		cmocka_unit_test(the_parts_of_a_price_add_up),
+		cmocka_unit_test(the_parts_of_a_cost_add_up),
 		cmocka_unit_test(a_part_without_its_baselines_is_unknown),
 		cmocka_unit_test(a_fallback_has_no_arithmetic),
 		cmocka_unit_test(noise_counts_only_where_it_affects_the_answer),

@@ -85,7 +85,7 @@ static const char *verdict_text(const struct diagnosis *diagnosis, const char *c
 }
 
 /* An estimate is no measurement, and where tsc is in use already it would change nothing. */
-static void the_verdict_has_the_price_in_its_sentence(void **state)
+static void the_verdict_has_the_cost_in_its_sentence(void **state)
 {
 	struct diagnosis diagnosis = judged(VERDICT_FALLBACK, 1598.4, 28.4, 0);
 
@@ -120,7 +120,7 @@ int main(void)
 		cmocka_unit_test(no_example_exceeds_what_a_thread_can_call),
 		cmocka_unit_test(a_healthy_host_has_a_cost_at_a_given_rate_only),
 		cmocka_unit_test(unknown_values_are_not_printed),
-		cmocka_unit_test(the_verdict_has_the_price_in_its_sentence),
+		cmocka_unit_test(the_verdict_has_the_cost_in_its_sentence),
 	};
 
 	return cmocka_run_group_tests_name("describe", tests, NULL, NULL);

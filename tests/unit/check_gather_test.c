@@ -159,7 +159,7 @@ static void a_steady_disagreement_is_decided_by_the_proof(void **state)
 	assert_true(attempts > 2 * 3 * 500);
 }
 
-/* Each deciding call by all its paths, and one path of the one that prices are estimated by. */
+/* Each deciding call by all its paths, and one path of the one that costs are estimated by. */
 static void for_the_screen_the_deciding_calls_alone_are_measured(void **state)
 {
 	const struct fake_root *fake = *state;
