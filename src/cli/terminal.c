@@ -115,10 +115,10 @@ void progress_say(const char *format, ...)
 	fputs("\033[K", stderr);
 }
 
-/* A measurement may take longer than was planned: never more than 100%. */
+/* A measurement may take longer than was planned, and a deadline lasts up to a tick longer. */
 void progress_show(double done)
 {
-	int percent = done < 1 ? (int)(100 * done) : 100;
+	int percent = done < 0 ? 0 : done < 1 ? (int)(100 * done) : 100;
 
 	if (percent == progress.percent)
 		return;
