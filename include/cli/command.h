@@ -140,9 +140,6 @@ int cli_trouble(const struct cli *cli);
  */
 bool cli_confine(struct cli *cli);
 
-/* Where the output goes without cli->output: standard output or standard error. */
-int cli_stream(const struct cli *cli);
-
 /*
  * For a child that is to become another program: the signals as vdsocheck was started with
  * them.
@@ -161,32 +158,10 @@ bool cli_flush(struct cli *cli);
 
 /* ---- options.c ---- */
 
-/*
- * Parses the words into *cli; cli_free() in any case. False after one line of error message. Moves
- * words of argv.
- */
-bool cli_parse(struct cli *cli, const struct command *const *commands, int argc, char **argv);
-void cli_free(struct cli *cli);
-
-/* The command's format of this name; NULL: it has none. */
-const struct format *cli_find_format(const struct command *command, const char *name);
-
-/* Prints the help of cli->command; that of the first one lists them all. */
-void cli_write_help(const struct cli *cli, const struct command *const *commands, FILE *out);
-
 /* One line on standard error about bad usage, which names the --help to see. */
 void cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- parse.c: values as people write them, all of the text or nothing ---- */
-
-/* The largest count that is accepted: 10^12. */
-#define PARSE_COUNT_MAX 1000000000000u
-
-/* 1 to 10^12: digits, and k, M or G, in either case, for 10^3, 10^6 and 10^9. */
-bool parse_count(struct span text, uint64_t *count);
-
-/* 10 ms to 24 h: "2", "0.5", "500ms", "2s", "5m", "1.5h"; seconds without a unit. */
-bool parse_duration(struct span text, int64_t *ns);
 
 /*
  * Takes the next word off a list separated by commas; false at its end. "1,,2" has an empty
@@ -205,12 +180,6 @@ bool take_rate(const char *option, const char *value, double *rate);
 bool take_list(const char *value, bool (*take)(struct cli *cli, struct span word), struct cli *cli);
 
 /*
- * How many edits part the words: characters inserted, removed, replaced, or two neighbours
- * swapped. A word of more than 31 characters is 31 edits away from any other.
- */
-unsigned edit_distance(const char *one, const char *other);
-
-/*
  * Whether the word may be a misspelt `name`, and by fewer edits than *least, which becomes their
  * number then. Start with UINT_MAX.
  */
@@ -220,12 +189,6 @@ bool is_misspelling(const char *word, const char *name, unsigned *least);
 
 /* One line on standard error: "vdsocheck: ...". Control characters are replaced. */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* The last of these lines, without "vdsocheck: "; empty: there was none. */
-const char *cli_last_error(void);
-
-/* Whether what is printed is to have colour: with COLOR_AUTO on a capable terminal only. */
-bool cli_wants_color(const struct cli *cli);
 
 /*
  * A measurement that takes a while, until work_end().
@@ -258,9 +221,6 @@ void progress_say(const char *format, ...) __attribute__((format(printf, 1, 2)))
  * that names --yes, if standard input is no terminal.
  */
 bool cli_confirm(void);
-
-/* The signal that came during the work; 0: none. */
-int interrupt_caught(void);
 
 /* The status as a shell will see it: 128 and the signal's number, if one came. */
 int interrupt_status(int status);

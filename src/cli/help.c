@@ -2,9 +2,8 @@
 /* The text of --help, made from a command's row, so that it cannot differ from what is parsed. */
 #include <string.h>
 
-#include "cli/command.h"
 #include "cli/layout.h"
-#include "rows.h"
+#include "driver.h"
 
 #define HELP_INDENT 25
 #define LINE_SIZE 1024

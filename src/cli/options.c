@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cli/command.h"
-#include "rows.h"
+#include "driver.h"
 
 #define OPTION_MAX 40
 #define LINE_SIZE 4096

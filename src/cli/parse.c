@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/command.h"
+#include "driver.h"
 
 #define DURATION_MIN (10 * NS_PER_MS)
 #define DURATION_MAX (24 * 3600 * NS_PER_SECOND)

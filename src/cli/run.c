@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-
-#include "base/units.h"
 #if defined(__x86_64__) || defined(__i386__)
 #include <libcpuid/libcpuid.h>
 #endif
@@ -23,7 +21,8 @@
 #include "base/confine.h"
 #include "base/output.h"
 #include "base/privileges.h"
-#include "cli/command.h"
+#include "base/units.h"
+#include "driver.h"
 
 /*
  * Some daemons start their children with descriptors 0 to 2 closed. The files that we open

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "cli/command.h"
+#include "driver.h"
 
 #define LINE_SIZE 4096
 

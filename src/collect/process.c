@@ -13,13 +13,12 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-
-#include "base/units.h"
 #if defined(__GLIBC__)
 #include <gnu/libc-version.h>
 #endif
 
 #include "base/text.h"
+#include "base/units.h"
 
 #define STATUS_SIZE 8192
 

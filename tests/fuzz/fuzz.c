@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "check/report.h"
+#include "cli/driver.h"
 #include "commands.h"
 
 char *fuzz_copy(const uint8_t *data, size_t size)

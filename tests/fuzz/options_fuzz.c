@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/driver.h"
 #include "commands.h"
 
 #define WORD_MAX 40

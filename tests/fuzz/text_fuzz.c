@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/command.h"
+#include "cli/driver.h"
 #include "collect/parts.h"
 
 static void parse_numbers(struct span text)

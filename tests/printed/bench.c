@@ -18,6 +18,7 @@
 #include "base/root.h"
 #include "bench/options.h"
 #include "bench/report.h"
+#include "cli/driver.h"
 #include "collect.h"
 #include "commands.h"
 #include "printed/bench.h"

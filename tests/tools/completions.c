@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/rows.h"
+#include "cli/driver.h"
 #include "commands.h"
 
 /* What the value of an option may be, by its name in --help. */

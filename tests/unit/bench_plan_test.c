@@ -15,6 +15,7 @@
 #include "bench/model.h"
 #include "bench/options.h"
 #include "bench/report.h"
+#include "cli/driver.h"
 #include "commands.h"
 #include "measure/counter.h"
 #include "unit/dice.h"

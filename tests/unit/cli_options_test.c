@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/command.h"
+#include "cli/driver.h"
 #include "commands.h"
 #include "unit/unit.h"
 

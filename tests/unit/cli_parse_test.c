@@ -2,7 +2,7 @@
 /* Tests of cli/parse: counts, durations and lists; "5M" is five million, and "5 M" is refused. */
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/driver.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
 

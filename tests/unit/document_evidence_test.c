@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "check/report.h"
+#include "cli/driver.h"
 #include "commands.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the driver's files share: the parsing of words and values, the help, the terminal, and
+ * the rows of all options of a command: its own, then those that every command has.
+ */
+#ifndef VDSOCHECK_CLI_DRIVER_H
+#define VDSOCHECK_CLI_DRIVER_H
+
+#include "cli/command.h"
+
+/* ---- options.c ---- */
+
+/* The row at *at, which is moved on; NULL at the end. Start with 0. */
+const struct option_row *row_at(const struct command *command, size_t *at);
+
+/* The option that operands are further values of; NULL: there is none. */
+const struct option_row *operand_row(const struct command *command);
+
+/*
+ * Parses the words into *cli; cli_free() in any case. False after one line of error message. Moves
+ * words of argv.
+ */
+bool cli_parse(struct cli *cli, const struct command *const *commands, int argc, char **argv);
+void cli_free(struct cli *cli);
+
+/* The command's format of this name; NULL: it has none. */
+const struct format *cli_find_format(const struct command *command, const char *name);
+
+/* ---- help.c ---- */
+
+/* Prints the help of cli->command; that of the first one lists them all. */
+void cli_write_help(const struct cli *cli, const struct command *const *commands, FILE *out);
+
+/* ---- parse.c ---- */
+
+/* The largest count that is accepted: 10^12. */
+#define PARSE_COUNT_MAX 1000000000000u
+
+/* 1 to 10^12: digits, and k, M or G, in either case, for 10^3, 10^6 and 10^9. */
+bool parse_count(struct span text, uint64_t *count);
+
+/* 10 ms to 24 h: "2", "0.5", "500ms", "2s", "5m", "1.5h"; seconds without a unit. */
+bool parse_duration(struct span text, int64_t *ns);
+
+/*
+ * How many edits turn one word into the other: characters inserted, removed, replaced, or two
+ * neighbours swapped. A word of more than 31 characters is 31 edits away from any other.
+ */
+unsigned edit_distance(const char *one, const char *other);
+
+/* ---- terminal.c ---- */
+
+/* Where the output goes without cli->output: standard output or standard error. */
+int cli_stream(const struct cli *cli);
+
+/* The last message of cli_error(), without "vdsocheck: "; empty: there was none. */
+const char *cli_last_error(void);
+
+/* Whether what is printed is to have colour: with COLOR_AUTO on a capable terminal only. */
+bool cli_wants_color(const struct cli *cli);
+
+/* The signal that came during the work; 0: none. */
+int interrupt_caught(void);
+
+#endif
