@@ -180,9 +180,6 @@ json_t *field_list(const struct field *fields, const void *first, size_t count, 
 json_t *field_reason(const struct fact *fact);
 json_t *field_real(double value, int decimals);
 
-/* Reads a JSON object into the parts; else as document_parse(). */
-bool field_read(const struct document_part *parts, const json_t *root, struct fact *why);
-
 /*
  * Reads the `length` bytes of a document of schema DOCUMENT_SCHEMA. What `to` points to has to
  * be zeroed. Keys that no part knows are skipped. False with what is wrong, which names the key

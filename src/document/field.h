@@ -18,6 +18,9 @@ bool field_put(json_t *object, const char *key, json_t *value);
 /* "check" of "vdsocheck/1"; "compare" of "vdsocheck-compare/1", "vdsocheck-compare-dry-run/1". */
 json_t *field_command(const char *schema);
 
+/* Reads a JSON object into the parts; else as document_parse(). */
+bool field_read(const struct document_part *parts, const json_t *root, struct fact *why);
+
 /* Writes the object and a newline, and releases it. False if `out` took no more. */
 bool field_dump(json_t *root, bool compact, FILE *out);
 

@@ -76,8 +76,9 @@ static void read_integer(
 	int32_t narrow = (int32_t)(uint32_t)number;
 
 	if (!json_is_integer(value) || number < least || number > field->most)
-		refuse(reader, field->key, "is not an integer from 0 to %" JSON_INTEGER_FORMAT,
-			field->most);
+		refuse(reader, field->key,
+			"is not an integer from %" JSON_INTEGER_FORMAT " to %" JSON_INTEGER_FORMAT,
+			least, field->most);
 	else if (to)
 		memcpy(to, field->size == sizeof(narrow) ? (void *)&narrow : (void *)&number,
 			field->size);

@@ -15,7 +15,7 @@
 
 #include "base/root.h"
 #include "base/text.h"
-#include "document.h"
+#include "field.h"
 
 static bool check_schema(const json_t *root, struct fact *why)
 {

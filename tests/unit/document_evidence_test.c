@@ -625,6 +625,8 @@ static void types_are_checked_strictly(void **state)
 		"calls[3].vdso_ns is not a number in its range");
 	assert_refused_with("calls", 3, "attempts", json_real(1.0),
 		"calls[3].attempts is not an integer from 0 to 4294967295");
+	assert_refused_with("copy", 0, "offset", json_string("0"),
+		"copy.offset is not an integer from -2147483647 to 2147483647");
 	assert_refused_with("vclock", 0, "how", json_string("guessed"),
 		"vclock.how is not one of the words that it may be");
 	assert_refused_with("vclock", 0, "pvclock_stable", json_integer(1),
