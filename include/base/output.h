@@ -26,8 +26,8 @@ bool output_write(const char *path, const char *bytes, size_t length, struct fac
 bool output_write_stream(int file, const char *bytes, size_t length, struct fact *why);
 
 /*
- * Starts a process that writes such a file for a caller that gives up the right to: by a
- * descriptor, to be given to output_writer_write() once at most. -1 with the reason. Where the
+ * Starts a process that is to write such a file after the caller has lost the right to. Returns a
+ * descriptor for output_writer_write(), which may be called once; -1 with the reason. If the
  * caller ends before that, nothing is written.
  */
 int output_writer_start(const char *path, struct fact *why);

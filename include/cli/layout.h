@@ -10,8 +10,8 @@
 
 /*
  * Prints "  label   text", the text from column `indent` on, further lines under the first.
- * A word longer than a line is parted at its slashes, or left whole. An empty label continues the
- * one above.
+ * A word longer than a line is broken after its slashes, or left whole. An empty label continues
+ * the one above.
  */
 void wrap_print(FILE *out, const char *label, int indent, const char *text);
 

@@ -77,8 +77,9 @@ static const char *const marks[] = {
 };
 
 /*
- * Of the marks, one is found in other drivers' lines too. The command line may hold any of
- * them beside names, addresses and passwords: what of it bears on the clock is known anyway.
+ * One of the marks is found in other drivers' lines, too. The line with the kernel command line
+ * is never taken: names, addresses and passwords may stand in it beside the marks, and its clock
+ * parameters are read from /proc/cmdline.
  */
 static bool is_about_clocks(struct span text)
 {

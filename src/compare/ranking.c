@@ -113,7 +113,7 @@ const char *candidate_reason(const struct candidate *candidate)
 	}
 }
 
-/* Not even sometimes: a clocksource that is served in part is no way out. */
+/* Not even sometimes: a clocksource that is served in part is no remedy. */
 static bool falls_back(const struct candidate *candidate)
 {
 	return counts_deciding(&candidate->evidence).entered > 0;

@@ -118,7 +118,7 @@ static void support_kvm_feature(const struct view *view, struct cause *cause)
 }
 
 /*
- * Before 4.12, where the vDSO learned to read the page. It is in use, or it would be a way out; a
+ * Before 4.12, where the vDSO learned to read the page. It is in use, or it would be the remedy; a
  * first clocksource of Hyper-V reads an MSR.
  */
 static bool is_hyperv_too_old(const struct view *view)

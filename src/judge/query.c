@@ -325,7 +325,7 @@ const struct kernel_log_line *log_find_tsc_distrust(const struct evidence *evide
 
 /*
  * 5.13: "read-back delay of N ns, attempt K, marking unstable"; 6.x: "marking tsc unstable".
- * Other lines of a read-back delay say that a check was skipped, which is well.
+ * Other lines of a read-back delay say that a check was skipped: nothing is wrong then.
  */
 const struct kernel_log_line *log_find_tsc_delay(const struct evidence *evidence)
 {

@@ -206,7 +206,7 @@ bool scope_applies(const struct scope *scope, const struct view *view);
  * Words in braces are replaced: {to} is the clocksource that the advice leads to, {from} the
  * current one, {boot} the boot parameters to remove ({boot args} without the "and" between them),
  * {on host} where to do it from a container, {move} the command that moves this cloud's guest to
- * another host, {not tsc} a sentence on why tsc is no way out, or nothing. On an older kernel,
+ * another host, {not tsc} a sentence on why tsc is no remedy, or nothing. On an older kernel,
  * {5.2} and {5.16} are a remark on what came with that one; on others they are nothing. A step, an
  * undo or a keep that needs a word that is not known, or is no plain word for a shell, is left out.
  */

@@ -334,7 +334,7 @@ static long call_once(const struct call *call)
 /*
  * libc sets errno, and most of it says -1; musl's gettimeofday() and time() go on as if nothing
  * had failed, and glibc's time() on 32-bit returns what was on the stack: errno comes first. A
- * vDSO function hands back the system call's own result: the negative error on most
+ * vDSO function returns the system call's own result: the negative error on most
  * architectures, the positive one (and a flag) on powerpc.
  */
 bool call_returns_error(const struct call *call, int mark)

@@ -2,7 +2,7 @@
 /*
  * The layouts that kernels gave to the data page which the vDSO reads. It is private to
  * each kernel and distributions backport changes, so no layout is chosen by version: all of
- * the machine's are tried, and the surroundings of the clock mode tell which one it is.
+ * the machine's are tried, and what lies around the clock mode shows which one it is.
  */
 #ifndef VDSOCHECK_MEASURE_VVAR_LAYOUT_H
 #define VDSOCHECK_MEASURE_VVAR_LAYOUT_H

@@ -31,7 +31,7 @@ static void broken(const char *format, ...)
 	exit(1);
 }
 
-/* The value at a path of keys and array places parted by dots; NULL if there is none. */
+/* The value at a path of keys and array places separated by dots; NULL if there is none. */
 static json_t *find(json_t *value, const char *path)
 {
 	char part[128];

@@ -192,7 +192,7 @@ static void switch_and_die(const struct fake_root *fake)
 	_exit(1);
 }
 
-/* Nobody holds the lock any more when the guardian has ended. */
+/* No process holds the lock any more when the guardian has ended. */
 static void await_unlocked(const struct fake_root *fake)
 {
 	struct clocksource_switch clock;

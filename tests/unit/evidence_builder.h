@@ -18,7 +18,7 @@ void evidence_make_healthy(struct evidence *evidence);
  */
 void evidence_make_falling_back(struct evidence *evidence, const char *clocksource);
 
-/* Lists the available clocksources, parted by blanks. */
+/* Lists the available clocksources, separated by blanks. */
 void evidence_set_available(struct evidence *evidence, const char *names);
 
 /* Clocksource known by this name; the list gets it too where it is not in it. */

@@ -75,7 +75,7 @@ static void hyperv_msr_4_4(struct evidence *evidence)
 	fact_set_text(&evidence->host.kernel, "4.4.162-94.72-default");
 }
 
-/* The page is offered, and no way out yet. */
+/* The page is offered, and no remedy yet. */
 static void hyperv_4_4_on_acpi_pm(struct evidence *evidence)
 {
 	evidence_make_falling_back(evidence, "acpi_pm");

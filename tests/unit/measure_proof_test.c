@@ -160,7 +160,7 @@ static void assert_known_counts(const struct evidence *evidence)
 
 typedef void take_function(struct proof_run *run, const struct deadline *deadline);
 
-/* One method directly, with the memory that it needs. Gives back the run, or NULL. */
+/* One method directly, with the memory that it needs. Returns the run, or NULL. */
 static struct proof_run *take(
 	take_function *method, const struct evidence *evidence, const struct call_table *calls)
 {

@@ -71,7 +71,7 @@ static bool has_counter(void)
 }
 
 /*
- * A stretch by the counter is as long as by the kernel's clock around it. Somebody else may
+ * A stretch by the counter is as long as by the kernel's clock around it. Another process may
  * have the CPU between the two, so one of several tries has to fit.
  */
 static void the_counter_s_rate_is_that_of_the_kernel_s_clock(void **state)
@@ -101,7 +101,7 @@ static void the_counter_s_rate_is_that_of_the_kernel_s_clock(void **state)
 
 #define RATES 500
 
-/* Where the kernel's clock is so slow that nothing else is done any more, not for ever. */
+/* Where the kernel's clock is so slow that nothing else is done any more. It ends after a while. */
 static void be_away(int number)
 {
 	static int times;
