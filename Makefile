@@ -6,7 +6,7 @@
 #   make deps            install what building needs (apt, dnf, apk, zypper, pacman)
 #   make test-deps       install what testing needs besides
 #   make consumer-deps   install the programs that make check-consumers runs
-#   make check           run all tests, then all of them again under ASan and UBSan (make test)
+#   make check           run the tests, then again under ASan and UBSan; the slow ones are below
 #   make install         install the binary, man pages and src/share below $(DESTDIR)$(PREFIX)
 #   make uninstall       remove them
 #   make dist            the source of HEAD as a tarball in $(BUILD)/release
@@ -31,20 +31,24 @@
 #
 # The tests (see tests/README.md):
 #
-#   make check-unit check-hosts check-cli check-live     one suite
+#   make check-unit check-hosts check-cli check-live check-trace check-watch check-compare-fake
+#        check-fuzz check-loop check-man      one suite of make check
 #   make hosts           write the expected output anew from what is printed now
 #   make schema          write src/share/*.schema.json anew from the fields
 #   make completions     the same for src/share/completions/, from the commands
 #   make check-consumers Prometheus, Nagios and others on our output (CONSUMER=NAME: one of them)
 #   make check-source    compilers' warnings, clang-format, shellcheck
-#   make fuzz TIME=60   libFuzzer on each parser, for 60 seconds each
 #   make check-analysis  gcc -fanalyzer, clang-tidy, cppcheck
-#   make coverage        lines that the suites run, by folder and by file (gcovr)
+#   make check-faults    each kind of system call and library call fails (ALL=1: every single one)
 #   make check-endurance COUNT=10000   runs under load, and what they leave behind
 #   make check-fresh     the README's two commands in minimal chroots of Debian (root, slow)
 #   make check-release   the tarball and the static binaries (make release-deps)
 #   make check-32        a 32-bit build and its tests in such a chroot
-#   make lab, lab-list   real kernels under emulation (see tests/lab/README.md)
+#   make fuzz TIME=60    libFuzzer on each parser, for 60 seconds each; make fuzz-keep
+#   make coverage        lines that the suites run, by folder and by file (gcovr)
+#   make lab lab-ci lab-list lab-deps   real kernels under emulation (see tests/lab/README.md)
+#   make check-compare check-compare-noise   compare and warp in guests, and in many runs
+#   make bench peers trace-overhead     tables: our prices and costs beside those of others
 #   make format          put the sources in .clang-format's form
 
 VERSION := 0.1.0
