@@ -74,9 +74,12 @@ static int check_file(struct cli *cli, const struct file_name *file)
 	const char *path = file->file;
 	static struct evidence evidence;
 	const struct check_request *request = cli->own;
+	struct document_part parts[CHECK_PART_COUNT];
 	struct fact why = {0};
 
-	if (!check_json_read(path, &evidence, &why)) {
+	memset(&evidence, 0, sizeof(evidence));
+	check_document_parts(parts, NULL, &evidence);
+	if (!document_read(path, parts, &why)) {
 		cli_error("%s: %s", path, why.reason);
 		return EXIT_TROUBLE;
 	}

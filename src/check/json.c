@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "document.h"
 
 /* ---- verdict ---- */
 
@@ -253,11 +252,8 @@ static const struct field summary_fields[] = {
 	{0},
 };
 
-#define PART_COUNT 9 /* with the empty one at the end */
-
-/* The parts of a document: to be written, or to be read into evidence; neither: for its schema. */
-static void list_parts(struct document_part parts[PART_COUNT], const struct check_report *from,
-	struct evidence *to)
+void check_document_parts(struct document_part parts[CHECK_PART_COUNT],
+	const struct check_report *from, struct evidence *to)
 {
 	const struct diagnosis *diagnosis = from ? from->diagnosis : NULL;
 
@@ -275,34 +271,8 @@ static void list_parts(struct document_part parts[PART_COUNT], const struct chec
 
 bool check_report_json(const void *result, const struct style *style, FILE *out)
 {
-	struct document_part parts[PART_COUNT];
+	struct document_part parts[CHECK_PART_COUNT];
 
-	list_parts(parts, result, NULL);
+	check_document_parts(parts, result, NULL);
 	return document_write(DOCUMENT_SCHEMA, parts, style->compact, out);
-}
-
-bool check_json_parse(const char *bytes, size_t length, struct evidence *evidence, struct fact *why)
-{
-	struct document_part parts[PART_COUNT];
-
-	memset(evidence, 0, sizeof(*evidence));
-	list_parts(parts, NULL, evidence);
-	return document_parse(bytes, length, parts, why);
-}
-
-bool check_json_read(const char *path, struct evidence *evidence, struct fact *why)
-{
-	struct document_part parts[PART_COUNT];
-
-	memset(evidence, 0, sizeof(*evidence));
-	list_parts(parts, NULL, evidence);
-	return document_read(path, parts, why);
-}
-
-bool check_json_schema(FILE *out)
-{
-	struct document_part parts[PART_COUNT];
-
-	list_parts(parts, NULL, NULL);
-	return document_schema(DOCUMENT_SCHEMA, parts, out);
 }

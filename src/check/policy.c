@@ -43,7 +43,7 @@ bool policy_settles(const struct outcome *outcome, const struct requirement *req
 		[POLICY_UNDETERMINED] = 2, [POLICY_MET] = 0, [POLICY_NOT_MET] = 1};
 
 	return statuses[requirement->answer] == outcome->exit_status &&
-	       (requirement->answer != POLICY_MET || strcmp(requirement->option, "deciding") == 0);
+	       (requirement->answer != POLICY_MET || requirement->replaces_verdict);
 }
 
 static void answer(struct requirement *requirement, enum policy_answer answer, const char *format,
@@ -137,6 +137,7 @@ static void judge_deciding(const struct policy *policy, const struct evidence *e
 	struct verdict verdict;
 
 	requirement->option = "deciding";
+	requirement->replaces_verdict = true;
 	for (size_t i = 0; i < policy->deciding_count; i++) {
 		const char *name =
 			policy_call_name(policy->deciding[i].call, policy->deciding[i].clock);

@@ -34,6 +34,7 @@ struct requirement {
 	char value[REQUIREMENT_SIZE]; /* of the option, with names in full */
 	enum policy_answer answer;
 	char reason[REQUIREMENT_SIZE]; /* a clause: "the clocksource is hpet" */
+	bool replaces_verdict;         /* it takes the place of the verdict */
 };
 
 struct outcome {

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/describe.h"
+#include "document.h"
 #include "evidence.h"
 #include "judge.h"
 #include "policy.h"
@@ -58,18 +59,15 @@ void check_report_write_file(const struct check_report *report, FILE *out);
 
 /* ---- json.c: documents as they are read ---- */
 
-/*
- * Reads the evidence of a document, not what it was judged to mean, from `length` bytes or from
- * a file at a path of this host ("-" is standard input). Facts whose keys are missing or null
- * are not known; document_parse() has what is refused. False with the reason, which names the
- * key, in *why.
- */
-bool check_json_parse(
-	const char *bytes, size_t length, struct evidence *evidence, struct fact *why);
-bool check_json_read(const char *path, struct evidence *evidence, struct fact *why);
+#define CHECK_PART_COUNT 9 /* with the empty one at the end */
 
-/* Writes the JSON Schema of such documents. False if memory ran out. */
-bool check_json_schema(FILE *out);
+/*
+ * The parts of a document: to be written, or to be read into `to`, which has to be zeroed;
+ * neither: for its schema. Only the evidence is read, not what it was judged to mean. Facts whose
+ * keys are missing or null are not known.
+ */
+void check_document_parts(struct document_part parts[CHECK_PART_COUNT],
+	const struct check_report *from, struct evidence *to);
 
 /* ---- describe.c: words that several formats have in common ---- */
 

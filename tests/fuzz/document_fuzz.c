@@ -13,11 +13,13 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct evidence evidence;
+	struct document_part parts[CHECK_PART_COUNT];
 	struct fact why = {0};
 	char *copy = fuzz_copy(data, size);
 
 	memset(&evidence, 0, sizeof(evidence));
-	if (check_json_parse(copy, size, &evidence, &why))
+	check_document_parts(parts, NULL, &evidence);
+	if (document_parse(copy, size, parts, &why))
 		fuzz_judge(&evidence, size);
 	else if (!*why.reason)
 		abort();

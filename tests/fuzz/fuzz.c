@@ -91,6 +91,7 @@ static const struct format *format_of(size_t size)
 void fuzz_judge(const struct evidence *evidence, size_t size)
 {
 	static struct evidence again;
+	struct document_part parts[CHECK_PART_COUNT];
 	struct verdict first, second;
 	struct fact why = {0};
 	size_t length;
@@ -99,7 +100,8 @@ void fuzz_judge(const struct evidence *evidence, size_t size)
 	free(render(evidence, format_of(size), &length));
 	bytes = render(evidence, cli_find_format(&check_command, "json"), &length);
 	memset(&again, 0, sizeof(again));
-	if (!check_json_parse(bytes, length, &again, &why))
+	check_document_parts(parts, NULL, &again);
+	if (!document_parse(bytes, length, parts, &why))
 		abort();
 	free(bytes);
 	verdict_find(evidence, &first);

@@ -30,8 +30,11 @@ static const struct {
 
 static bool print_schema(const char *name)
 {
+	struct document_part check_parts[CHECK_PART_COUNT];
+
+	check_document_parts(check_parts, NULL, NULL);
 	if (strcmp(name, "check") == 0)
-		return check_json_schema(stdout);
+		return document_schema(DOCUMENT_SCHEMA, check_parts, stdout);
 	for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
 		const struct document_part parts[] = {{.fields = documents[i].fields}, {0}};
 
