@@ -9,10 +9,14 @@
 
 #include "base/child.h"
 #include "base/privileges.h"
+#include "base/units.h"
 #include "collect.h"
 #include "measure/vdso.h"
 #include "options.h"
 #include "report.h"
+
+/* Nothing could be measured: the result is not known. */
+#define EXIT_UNMEASURED 2
 
 static bool is_table(const struct bench_plan *plan)
 {
@@ -89,6 +93,23 @@ static void measure(struct cli *cli, struct bench *bench)
 		bench->stopped = bench->stop;
 	}
 	work_end();
+}
+
+struct bench_report bench_report_make(const struct evidence *evidence, const struct bench *bench)
+{
+	/* A child that ended early leaves rows that may be half. */
+	bool whole = fact_is_known(&bench->fact) || bench->stopped;
+	bool found = whole && bench_has_found(bench);
+	struct bench_report report = {.evidence = evidence,
+		.bench = bench,
+		.noise = noise_find(bench),
+		.breakdown = breakdown_find(bench),
+		.exit_status = interrupt_status(found ? EXIT_SUCCESS : EXIT_UNMEASURED),
+		.verdict = found ? "ok" : "unknown",
+		.time_s = (double)bench->plan->time_ns / NS_PER_SECOND};
+
+	bench_report_answer(bench, report.summary, sizeof(report.summary));
+	return report;
 }
 
 static int run(struct cli *cli)

@@ -27,6 +27,9 @@ struct bench_report {
 /* What the numbers come to. Neither is copied. */
 struct bench_report bench_report_make(const struct evidence *evidence, const struct bench *bench);
 
+/* What a reader came for, in one line: of the table, else of the first that was measured. */
+void bench_report_answer(const struct bench *bench, char *text, size_t size);
+
 /* These take a struct bench_report. */
 bool bench_report_text(const void *result, const struct style *style, FILE *out);
 extern const struct field bench_report_fields[];

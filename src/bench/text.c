@@ -10,15 +10,8 @@
 #include "cli/describe.h"
 #include "cli/layout.h"
 
-#define COLOR_QUIET "\033[1;32m"
-#define COLOR_NOISY "\033[1;33m"
-#define COLOR_RESET "\033[0m"
-
 #define HEADING_INDENT 16
 #define PERCENT 100
-
-/* Nothing could be measured: the result is not known. */
-#define EXIT_UNMEASURED 2
 
 /* Of what is measured: a call and its path, or a baseline. */
 #define NAME_WIDTH 42
@@ -54,8 +47,7 @@ static bool answer_of_table(const struct bench *bench, char *text, size_t size)
 	return false;
 }
 
-/* What a reader came for, in one line: of the table, else of the first that was measured. */
-static void answer(const struct bench *bench, char *text, size_t size)
+void bench_report_answer(const struct bench *bench, char *text, size_t size)
 {
 	char first[32], second[32];
 
@@ -84,23 +76,6 @@ static void answer(const struct bench *bench, char *text, size_t size)
 	}
 }
 
-struct bench_report bench_report_make(const struct evidence *evidence, const struct bench *bench)
-{
-	/* A child that ended early leaves rows that may be half. */
-	bool whole = fact_is_known(&bench->fact) || bench->stopped;
-	bool found = whole && bench_has_found(bench);
-	struct bench_report report = {.evidence = evidence,
-		.bench = bench,
-		.noise = noise_find(bench),
-		.breakdown = breakdown_find(bench),
-		.exit_status = interrupt_status(found ? EXIT_SUCCESS : EXIT_UNMEASURED),
-		.verdict = found ? "ok" : "unknown",
-		.time_s = (double)bench->plan->time_ns / NS_PER_SECOND};
-
-	answer(bench, report.summary, sizeof(report.summary));
-	return report;
-}
-
 static void write_noise(const struct noise *noise, const struct style *style, FILE *out)
 {
 	struct strbuf sb = {.used = 0};
@@ -118,7 +93,7 @@ static void write_noise(const struct noise *noise, const struct style *style, FI
 			sb.used ? "; " : "", PERCENT * noise->discarded_share,
 			format_count(noise->batches, batches), PERCENT * noise->outlier_share,
 			PERCENT * noise->median_excess);
-	fprintf(out, "  %s%s%s%*s", style->color ? noise->quiet ? COLOR_QUIET : COLOR_NOISY : "",
+	fprintf(out, "  %s%s%s%*s", style->color ? noise->quiet ? COLOR_GREEN : COLOR_YELLOW : "",
 		noise->quiet ? "quiet" : "noisy", style->color ? COLOR_RESET : "",
 		HEADING_INDENT - 2 - (int)strlen("quiet"), "");
 	wrap_text(out, HEADING_INDENT, HEADING_INDENT, sb.text);
