@@ -8,6 +8,14 @@
 
 #define WRAP_COLUMNS 80
 
+/* Escape sequences: bold, in a colour or in none, and the end of it. */
+#define COLOR_BOLD "\033[1m"
+#define COLOR_RED "\033[1;31m"
+#define COLOR_GREEN "\033[1;32m"
+#define COLOR_YELLOW "\033[1;33m"
+#define COLOR_MAGENTA "\033[1;35m"
+#define COLOR_RESET "\033[0m"
+
 /*
  * Prints "  label   text", the text from column `indent` on, further lines under the first.
  * A word longer than a line is broken after its slashes, or left whole. An empty label continues

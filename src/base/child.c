@@ -61,9 +61,9 @@ static void take_signals(void)
 
 static void set_timer(const struct deadline *deadline)
 {
-	int64_t left_us = deadline_left_ns(deadline) / 1000 + TIMER_SLACK_US;
-	struct itimerval timer = {.it_value = {.tv_sec = (time_t)(left_us / 1000000),
-					  .tv_usec = (suseconds_t)(left_us % 1000000)}};
+	int64_t left_us = deadline_left_ns(deadline) / NS_PER_US + TIMER_SLACK_US;
+	struct itimerval timer = {.it_value = {.tv_sec = (time_t)(left_us / US_PER_SECOND),
+					  .tv_usec = (suseconds_t)(left_us % US_PER_SECOND)}};
 
 	if (deadline->limit_ns)
 		setitimer(ITIMER_REAL, &timer, NULL);

@@ -49,10 +49,10 @@ static bool shows(const struct screen *screen, enum part part)
 }
 
 static const struct heading headings[] = {
-	[VERDICT_UNKNOWN] = {"UNKNOWN", "\033[1;35m"},
-	[VERDICT_OK] = {"OK", "\033[1;32m"},
-	[VERDICT_FALLBACK] = {"FALLBACK", "\033[1;31m"},
-	[VERDICT_SLOW] = {"SLOW", "\033[1;33m"},
+	[VERDICT_UNKNOWN] = {"UNKNOWN", COLOR_MAGENTA},
+	[VERDICT_OK] = {"OK", COLOR_GREEN},
+	[VERDICT_FALLBACK] = {"FALLBACK", COLOR_RED},
+	[VERDICT_SLOW] = {"SLOW", COLOR_YELLOW},
 };
 
 void check_report_write_file(const struct check_report *report, FILE *out)
@@ -69,9 +69,9 @@ void check_report_write_file(const struct check_report *report, FILE *out)
 static void write_requirements(const struct screen *screen, bool settling, bool color)
 {
 	static const struct heading answers[] = {
-		[POLICY_UNDETERMINED] = {"UNDETERMINED", "\033[1;35m"},
-		[POLICY_MET] = {"MET", "\033[1;32m"},
-		[POLICY_NOT_MET] = {"NOT MET", "\033[1;31m"},
+		[POLICY_UNDETERMINED] = {"UNDETERMINED", COLOR_MAGENTA},
+		[POLICY_MET] = {"MET", COLOR_GREEN},
+		[POLICY_NOT_MET] = {"NOT MET", COLOR_RED},
 	};
 	const struct outcome *outcome = screen->report->outcome;
 

@@ -114,7 +114,6 @@ static void add_cpu(const char *brand, struct strbuf *sb)
 {
 	static const char *const noise[] = {"(R)", "(TM)", "(tm)", " CPU", " Processor"};
 
-	strbuf_add(sb, "%s", sb->used ? ", " : "");
 	while (*brand && strncmp(brand, " @", 2) != 0) {
 		size_t skip = 0;
 
@@ -144,34 +143,33 @@ static void add_container(const struct text_fact *container, struct strbuf *sb)
 		add_text(sb, "", container, " container");
 }
 
-void describe_host(const struct evidence *evidence, struct strbuf *sb)
+/* With the CPU where it ends at column `most` or before. */
+static void add_host(
+	const struct host_evidence *host, bool with_arch, size_t most, struct strbuf *sb)
 {
-	const struct host_evidence *host = &evidence->host;
-
-	add_machine(host, sb);
-	add_container(&host->container, sb);
-	add_text(sb, "Linux ", &host->kernel, "");
-	add_text(sb, "", &host->arch, "");
-	if (fact_is_known(&host->cpu.fact))
-		add_cpu(host->cpu.value, sb);
-	if (!sb->used)
-		strbuf_add(sb, "unknown: %s", host->kernel.fact.reason);
-}
-
-void describe_host_brief(const struct evidence *evidence, size_t most, struct strbuf *sb)
-{
-	const struct host_evidence *host = &evidence->host;
 	struct strbuf cpu = {.used = 0};
 
 	add_machine(host, sb);
 	add_container(&host->container, sb);
 	add_text(sb, "Linux ", &host->kernel, "");
+	if (with_arch)
+		add_text(sb, "", &host->arch, "");
 	if (fact_is_known(&host->cpu.fact))
 		add_cpu(host->cpu.value, &cpu);
 	if (cpu.used && sb->used + 2 + cpu.used <= most)
 		strbuf_add(sb, "%s%s", sb->used ? ", " : "", cpu.text);
 	if (!sb->used)
 		strbuf_add(sb, "unknown: %s", host->kernel.fact.reason);
+}
+
+void describe_host(const struct evidence *evidence, struct strbuf *sb)
+{
+	add_host(&evidence->host, true, SIZE_MAX, sb);
+}
+
+void describe_host_brief(const struct evidence *evidence, size_t most, struct strbuf *sb)
+{
+	add_host(&evidence->host, false, most, sb);
 }
 
 void describe_call_name(const char *call, const char *clock, struct strbuf *sb)

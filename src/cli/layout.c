@@ -65,7 +65,7 @@ void wrap_answer(FILE *out, const struct heading *heading, bool colored, const c
 	int column = (int)strlen(heading->word) + 2;
 
 	fprintf(out, "%s%s%s: ", colored ? heading->color : "", heading->word,
-		colored ? "\033[0m" : "");
+		colored ? COLOR_RESET : "");
 	wrap_text(out, column, column, text);
 }
 

@@ -22,9 +22,9 @@
 #define SHORT_ENOUGH 100000
 
 static const struct heading headings[] = {
-	[RANKING_UNKNOWN] = {"UNKNOWN", "\033[1;35m"},
-	[RANKING_OK] = {"OK", "\033[1;32m"},
-	[RANKING_CHANGE] = {"CHANGE", "\033[1;33m"},
+	[RANKING_UNKNOWN] = {"UNKNOWN", COLOR_MAGENTA},
+	[RANKING_OK] = {"OK", COLOR_GREEN},
+	[RANKING_CHANGE] = {"CHANGE", COLOR_YELLOW},
 };
 
 static const struct candidate *in_use(const struct compare_report *report)

@@ -16,13 +16,12 @@
 #define NAME_COLUMNS 24
 #define CAUSE_COLUMNS 25
 #define GROUP_COLUMNS 33
-#define COLOR_RESET "\033[0m"
 
 static const char *const colors[FLEET_VERDICTS] = {
-	[VERDICT_UNKNOWN] = "\033[1;35m",
-	[VERDICT_OK] = "\033[1;32m",
-	[VERDICT_FALLBACK] = "\033[1;31m",
-	[VERDICT_SLOW] = "\033[1;33m",
+	[VERDICT_UNKNOWN] = COLOR_MAGENTA,
+	[VERDICT_OK] = COLOR_GREEN,
+	[VERDICT_FALLBACK] = COLOR_RED,
+	[VERDICT_SLOW] = COLOR_YELLOW,
 };
 
 static const char *const headings[FLEET_DIMENSIONS] = {

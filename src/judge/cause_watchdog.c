@@ -179,7 +179,7 @@ static const struct advice_row recalibrate_tsc = {.id = "recalibrate-tsc",
 		"said to have, and warns in its log if that is wrong. If so, update the firmware.",
 	.keep = keep_recalibrate};
 
-static void support_distrust(const struct view *view, struct cause *cause)
+static void support_watchdog_distrust(const struct view *view, struct cause *cause)
 {
 	const struct kernel_log_line *line = log_find_tsc_distrust(view->evidence);
 
@@ -265,7 +265,7 @@ const struct cause_row cause_watchdog_rows[] = {
 		.text = "The TSC disagreed with the kernel's reference clock while booting.",
 		.when = {.needs = SECOND_CHOICE | TSC_EARLY, .unless = TSC_DELAYED | TSC_JUDGED},
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_distrust,
+		.support = support_watchdog_distrust,
 		.advice = {&find_which_clock, &ask_which_clock}},
 	{.id = "tsc-distrusted",
 		.text = "The kernel marked the TSC unstable and stopped using it.",
@@ -273,7 +273,7 @@ const struct cause_row cause_watchdog_rows[] = {
 			.unless = NO_TSC_AT_BOOT | TSC_JUDGED | TSC_DELAYED | TSC_EARLY |
                                   TSC_UNSYNCHRONISED | TSC_UNCALIBRATED | TSC_ON_HYPERV},
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_distrust,
+		.support = support_watchdog_distrust,
 		.advice = {&find_which_clock, &ask_which_clock}},
 	{0},
 };

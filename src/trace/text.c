@@ -11,10 +11,12 @@
 
 #define LABEL_INDENT 13
 
+#define ROW "  %-28s%12s%11s%8s%10s%9s\n"
+
 static const struct heading headings[] = {
-	[TRACE_UNKNOWN] = {"COUNTED", "\033[1m"},
-	[TRACE_OK] = {"OK", "\033[1;32m"},
-	[TRACE_FALLBACK] = {"SYSTEM CALLS", "\033[1;31m"},
+	[TRACE_UNKNOWN] = {"COUNTED", COLOR_BOLD},
+	[TRACE_OK] = {"OK", COLOR_GREEN},
+	[TRACE_FALLBACK] = {"SYSTEM CALLS", COLOR_RED},
 };
 
 const char *const trace_method_names[] = {
@@ -84,8 +86,7 @@ static void write_row(const struct trace_report *report, size_t row, FILE *out)
 	describe_ns(cost, ns);
 	describe_cost(cost->known, cost->at_least, cost_seconds((double)count, cost->ns, 0), paid);
 	describe_cost(cost->vdso_known, false, cost_seconds((double)count, cost->vdso_ns, 0), vdso);
-	fprintf(out, "  %-28s%12s%11s%8s%10s%9s\n", name.text, format_count(count, counted), rate,
-		ns, paid, vdso);
+	fprintf(out, ROW, name.text, format_count(count, counted), rate, ns, paid, vdso);
 }
 
 static void write_rows(const struct trace_report *report, FILE *out)
@@ -94,8 +95,7 @@ static void write_rows(const struct trace_report *report, FILE *out)
 
 	if (!report->diagnosis->sums.calls)
 		return;
-	fprintf(out, "\n  %-28s%12s%11s%8s%10s%9s\n", "system call", "count", "per s", "ns each",
-		"in all", "by vDSO");
+	fprintf(out, "\n" ROW, "system call", "count", "per s", "ns each", "in all", "by vDSO");
 	for (size_t row = 0; row < plan->row_count; row++) {
 		if (trace_count(&report->trace->counts, row))
 			write_row(report, row, out);

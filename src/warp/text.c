@@ -15,15 +15,17 @@
 #define LABEL_INDENT 13
 #define REASON_INDENT 22
 
+#define ROW "  %-19s%13s%12s%12s%11s%11s\n"
+
 /* Pairs in the text; all are in the JSON document. */
 #define PAIRS_SHOWN 4
 
 #define HZ_PER_MHZ 1e6
 
 static const struct heading headings[] = {
-	[WARP_UNKNOWN] = {"UNKNOWN", "\033[1;35m"},
-	[WARP_OK] = {"OK", "\033[1;32m"},
-	[WARP_WARPS] = {"WARPS", "\033[1;31m"},
+	[WARP_UNKNOWN] = {"UNKNOWN", COLOR_MAGENTA},
+	[WARP_OK] = {"OK", COLOR_GREEN},
+	[WARP_WARPS] = {"WARPS", COLOR_RED},
 };
 
 static void describe_ns(bool known, int64_t ns, char text[32])
@@ -51,9 +53,8 @@ static void write_result(enum warp_clock_id id, const struct warp_result *result
 		snprintf(cpus, sizeof(cpus), "%d,%d", result->earlier_cpu, result->later_cpu);
 	describe_ns(result->warps > 0, result->largest_ns, largest);
 	describe_ns(fact_is_known(&result->apart_fact), result->apart_ns, apart);
-	fprintf(out, "  %-19s%13s%12s%12s%11s%11s\n", warp_clock_name(id),
-		format_count(result->reads, reads), format_count(result->warps, warps), largest,
-		cpus, apart);
+	fprintf(out, ROW, warp_clock_name(id), format_count(result->reads, reads),
+		format_count(result->warps, warps), largest, cpus, apart);
 }
 
 /* The larger, the more a pair deserves to be shown. */
@@ -169,8 +170,7 @@ bool warp_report_text(const void *result, const struct style *style, FILE *out)
 	wrap_answer(
 		out, &headings[report->verdict->verdict], style->color, report->verdict->summary);
 	if (fact_is_known(&warp->fact)) {
-		fprintf(out, "\n  %-19s%13s%12s%12s%11s%11s\n", "", "reads", "warps", "largest ns",
-			"CPUs", "apart ns");
+		fprintf(out, "\n" ROW, "", "reads", "warps", "largest ns", "CPUs", "apart ns");
 		for (int id = 0; id < WARP_CLOCK_COUNT; id++)
 			write_result((enum warp_clock_id)id, &warp->results[id], out);
 		fprintf(out, "\n  apart: upper bound on the offset between any two CPUs.\n");
