@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/fault.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "measure/cpus.h"
 #include "proof_run.h"
@@ -110,35 +109,34 @@ static const struct method methods[] = {
 	{PROOF_PTRACE, proof_ptrace_take},
 };
 
-/* Says of each method that failed why it did; the state is the last one's. */
-static void refuse(struct evidence *evidence, const struct fact *fact)
+/* Why each method failed, and once where two fail alike; each has room for its share. */
+static void join_reasons(const struct fact *refused, size_t count, char note[FACT_REASON_SIZE])
 {
-	struct proof_evidence *proof = &evidence->proof;
-	char before[FACT_REASON_SIZE];
+	int share = FACT_REASON_SIZE / (int)ARRAY_SIZE(methods) - (int)strlen("; ");
+	size_t used = 0;
 
-	text_copy(before, sizeof(before), proof->note);
-	proof->fact.state = fact->state;
-	/* Once is enough where all methods fail alike. */
-	if (strcmp(before, fact->reason) == 0)
-		return;
-	snprintf(proof->note, sizeof(proof->note), "%.70s%s%.80s", before, *before ? "; " : "",
-		fact->reason);
-	fact_set(&proof->fact, fact->state, "%s", proof->note);
+	note[0] = '\0';
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0 && strcmp(refused[i].reason, refused[i - 1].reason) == 0)
+			continue;
+		used += (size_t)snprintf(note + used, FACT_REASON_SIZE - used, "%s%.*s",
+			used ? "; " : "", share, refused[i].reason);
+	}
 }
 
 void proof_take(
 	struct evidence *evidence, const struct call_table *calls, const struct deadline *deadline)
 {
 	static struct proof_run run;
-	bool taken = fact_is_known(&evidence->proof.fact);
+	struct proof_evidence *proof = &evidence->proof;
+	bool taken = fact_is_known(&proof->fact);
+	struct fact refused[ARRAY_SIZE(methods)];
+	size_t count = 0;
 
-	/* A part that was refused is tried anew: what it said before is not said twice. */
-	if (!taken)
-		evidence->proof.note[0] = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
 		struct deadline share = deadline_half(deadline);
 
-		if (taken && methods[i].id != evidence->proof.method)
+		if (taken && methods[i].id != proof->method)
 			continue;
 		run = (struct proof_run){.calls = calls, .call = PROOF_RUN_NOTHING};
 		run.evidence = *evidence;
@@ -150,7 +148,12 @@ void proof_take(
 			*evidence = run.evidence;
 			break;
 		}
-		if (!taken)
-			refuse(evidence, &run.fact);
+		refused[count++] = run.fact;
 	}
+	/* A part that fails once the proof was taken changes nothing. */
+	if (taken)
+		return;
+	join_reasons(refused, count, proof->note);
+	if (!fact_is_known(&proof->fact))
+		fact_set(&proof->fact, refused[count - 1].state, "%s", proof->note);
 }
