@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "base/deadline.h"
 #include "base/root.h"
 #include "evidence.h"
 
@@ -58,7 +59,8 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
  */
 bool kernel_log_open(const struct root *root);
 
-/* The time and the uptime of this host now; of a captured tree neither is known. */
-void moment_collect(const struct root *root, struct moment_evidence *moment);
+/* The time and the uptime of this host now, by a child; of a captured tree neither is known. */
+void moment_collect(
+	const struct root *root, struct moment_evidence *moment, const struct deadline *deadline);
 
 #endif

@@ -30,6 +30,16 @@ void child_unshare(void *shared, size_t size);
 bool child_compute(void (*work)(void *object), void *object, size_t size,
 	const struct deadline *deadline, struct fact *why);
 
+/*
+ * How long a few system calls in a child may take. Less than a millisecond is usual; a loaded host
+ * needs tenths of a second. A child that hangs must not take the time of the whole check.
+ */
+#define CHILD_PROBE_NS 1000000000
+
+/* child_compute() for such work: within CHILD_PROBE_NS, and not later than the run's deadline. */
+bool child_probe(void (*work)(void *object), void *object, size_t size, const struct deadline *run,
+	struct fact *why);
+
 /* child_compute() for work on memory that is shared already, or that has no result. */
 bool child_run(void (*work)(void *argument), void *argument, const struct deadline *deadline,
 	struct fact *why);

@@ -14,6 +14,12 @@ struct deadline {
 	int64_t limit_ns; /* the time that was given, for messages; 0: there is no limit */
 };
 
+/*
+ * What a child that measures may take beyond its time, where nothing else waits for it: the CPUs
+ * may be shared by many, and a cgroup's quota may be a few percent of one.
+ */
+#define DEADLINE_SLACK_NS 5000000000
+
 struct deadline deadline_after(int64_t ns);
 
 /* deadline_after(), but not later than the other deadline; the limit is that of the earlier one. */

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/deadline.h"
 #include "base/root.h"
 #include "base/text.h"
 
@@ -91,6 +92,7 @@ struct command {
 	const char *operands; /* not NULL: it takes operands, named so in --help */
 	bool never_verbose;   /* it has no more details: no --verbose */
 	int trouble;          /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
+	int64_t limit_ns;     /* of cli->deadline; 0: a run may take as long as it takes */
 	/*
 	 * The command needs root's capabilities while it runs. Another one has those to read
 	 * files, which it gives up by privileges_limit() before it measures.
@@ -119,6 +121,7 @@ struct cli {
 	int signal;     /* that the run is to end by, after the output; 0: none but one caught */
 	struct style style;
 	struct root root;
+	struct deadline deadline; /* of the whole run; begins before its first child */
 	/* The driver's own. */
 	FILE *out;  /* NULL: nothing is printed */
 	int writer; /* writes the file of cli->output; 0: this process does */

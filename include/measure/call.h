@@ -11,6 +11,7 @@
 #include <sys/time.h>
 #include <time.h>
 
+#include "base/deadline.h"
 #include "evidence.h"
 #include "measure/vdso.h"
 
@@ -59,10 +60,10 @@ struct call_table {
 
 /*
  * Makes the table from the vDSO that vdso_collect() found. The functions of the vDSO are
- * addresses of this process.
+ * addresses of this process. On 32-bit a child finds out which calls the kernel has.
  */
-void call_table_make(
-	const struct vdso_evidence *vdso, const struct vdso_image *image, struct call_table *table);
+void call_table_make(const struct vdso_evidence *vdso, const struct vdso_image *image,
+	struct call_table *table, const struct deadline *deadline);
 
 /* The names of the row at this place of the table; false beyond its end. */
 bool call_table_names(size_t place, const char **call, const char **clock);

@@ -224,3 +224,11 @@ bool child_compute(void (*work)(void *object), void *object, size_t size,
 	child_unshare(shared, size);
 	return done;
 }
+
+bool child_probe(void (*work)(void *object), void *object, size_t size, const struct deadline *run,
+	struct fact *why)
+{
+	struct deadline deadline = deadline_within(run, CHILD_PROBE_NS);
+
+	return child_compute(work, object, size, &deadline, why);
+}

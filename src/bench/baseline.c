@@ -23,7 +23,6 @@
 /* No architecture has it, nor has a second table of calls (x32, compat). */
 #define NUMBER_OF_NO_CALL (-1)
 
-#define PROBE_NS 5000000000
 #define CONTEXT_STACK_SIZE (64 * 1024)
 
 static const struct {
@@ -115,7 +114,7 @@ static void try_no_call(void *unused)
 
 static bool survives_no_call(void)
 {
-	struct deadline deadline = deadline_after(PROBE_NS);
+	struct deadline deadline = deadline_after(DEADLINE_SLACK_NS);
 	struct fact why = {0};
 
 	return child_run(try_no_call, NULL, &deadline, &why);
@@ -148,8 +147,6 @@ void baseline_set_up(struct bench_case cases[BASELINE_COUNT], const struct call 
 
 /* ---- a seccomp filter ---- */
 
-/* A few ms of work. */
-#define OVERHEAD_CHILD_NS 2000000000
 #define BATCH_NS 20000
 #define ROUNDS 100
 
@@ -202,7 +199,8 @@ static void measure_overhead(void *argument)
 
 void seccomp_overhead_find(struct seccomp_overhead *overhead)
 {
-	struct deadline deadline = deadline_after(OVERHEAD_CHILD_NS);
+	/* A few ms of work. */
+	struct deadline deadline = deadline_after(DEADLINE_SLACK_NS);
 	struct fact why = {0};
 
 	if (!child_compute(measure_overhead, overhead, sizeof(*overhead), &deadline, &why))

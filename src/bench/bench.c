@@ -126,11 +126,11 @@ static int run(struct cli *cli)
 	if (!bench_options_fit(request))
 		return EXIT_TROUBLE;
 	evidence.live = true;
-	moment_collect(&cli->root, &evidence.moment);
+	moment_collect(&cli->root, &evidence.moment, &cli->deadline);
 	clocksource_collect(&cli->root, &evidence.clocksource);
 	vdso_collect(&cli->root, &evidence.vdso, &image);
 	host_collect(&cli->root, &evidence.host);
-	call_table_make(&evidence.vdso, &image, &calls);
+	call_table_make(&evidence.vdso, &image, &calls, &cli->deadline);
 	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
 	request->details = cli->depth == DEPTH_ALL;
 	if (!bench_plan_make(request, &calls, &plan))

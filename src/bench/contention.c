@@ -36,10 +36,9 @@
 #define WINDOWS_LEAST 3
 
 /* On a machine too busy for undisturbed windows the run ends so much later. */
-#define PATIENCE_NS 200000000
+#define OVERRUN_NS 200000000
 
-/* Beyond twice the time: under load, and for workers that share a CPU. */
-#define SLACK_NS 5000000000
+/* Beyond twice the time and DEADLINE_SLACK_NS: for workers that share a CPU. */
 #define SLACK_PER_WORKER_NS 50000000
 
 /* How often it is seen whether the workers have ended. */
@@ -217,7 +216,7 @@ static void take_windows(struct shared *shared, const struct bench_case *one,
 	int good = 0;
 
 	coordinator = (struct coordinator){.shared = shared, .one = one, .timebase = timebase};
-	coordinator.until = begin + run_ticks + (uint64_t)(PATIENCE_NS / ns_per_tick);
+	coordinator.until = begin + run_ticks + (uint64_t)(OVERRUN_NS / ns_per_tick);
 	__atomic_store_n(&shared->sync, 1, __ATOMIC_RELEASE);
 	if (shared->contention->workers <= shared->contention->cpu_count)
 		sync_workers(&coordinator);
@@ -320,8 +319,9 @@ bool contention_measure(
 	const struct contention *contention, struct contention_result *result, struct fact *why)
 {
 	struct shared *shared = child_share(sizeof(*shared), why);
-	struct deadline deadline = deadline_within(&contention->deadline,
-		2 * contention->ns + SLACK_NS + (int64_t)contention->workers * SLACK_PER_WORKER_NS);
+	struct deadline deadline = deadline_within(
+		&contention->deadline, 2 * contention->ns + DEADLINE_SLACK_NS +
+					       (int64_t)contention->workers * SLACK_PER_WORKER_NS);
 	pid_t pids[BENCH_THREADS_MAX];
 	struct fact ended = {0};
 	unsigned started = 0;
@@ -411,7 +411,7 @@ void bench_contention_all(struct bench *bench, bench_progress *progress)
 	bench->total = TURNS * bench_count_wanted(plan);
 	contention.ns = plan->time_ns / 2 / (int64_t)(bench->total ? bench->total : 1);
 	contention.deadline = deadline_after(
-		2 * (plan->time_ns + SLACK_NS +
+		2 * (plan->time_ns + DEADLINE_SLACK_NS +
 			    (int64_t)bench->total * plan->threads * SLACK_PER_WORKER_NS));
 	if (progress)
 		progress(bench);

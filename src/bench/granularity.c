@@ -105,9 +105,6 @@ static void find_step(const struct call *clock, struct clock_granularity *step)
 
 /* ---- the planned clocks ---- */
 
-/* NS_MOST_OF_SLOW_CLOCKS for each clock is less than 1 s. */
-#define CHILD_NS 5000000000
-
 struct reading {
 	const struct call *call;
 	struct clock_granularity *step;
@@ -156,7 +153,8 @@ static void find_all(void *argument)
 
 void bench_clock_all(struct bench *bench)
 {
-	struct deadline deadline = deadline_after(CHILD_NS);
+	/* NS_MOST_OF_SLOW_CLOCKS for each clock is less than 1 s. */
+	struct deadline deadline = deadline_after(DEADLINE_SLACK_NS);
 	struct fact why = {0};
 
 	/* What it found before it was stopped stands. */

@@ -27,8 +27,7 @@
 #define HISTOGRAM_SHARE 0.3
 #define COLD_SHARE 0.4
 
-/* Beyond twice the time: under load, and on each CPU for calibration and ROUNDS_LEAST. */
-#define SLACK_NS 5000000000
+/* Beyond twice the time and DEADLINE_SLACK_NS: on each CPU for calibration and ROUNDS_LEAST. */
 #define SLACK_PER_CPU_NS 500000000
 
 /* The measurement on one CPU. */
@@ -205,8 +204,9 @@ static void measure(void *argument)
 void bench_table_measure(struct bench *bench, bench_progress *progress)
 {
 	int64_t time_ns = bench->plan->time_ns;
-	struct deadline deadline = deadline_after(
-		2 * time_ns + SLACK_NS + (int64_t)bench->plan->cpu_count * SLACK_PER_CPU_NS);
+	struct deadline deadline =
+		deadline_after(2 * time_ns + DEADLINE_SLACK_NS +
+			       (int64_t)bench->plan->cpu_count * SLACK_PER_CPU_NS);
 	struct fact why = {0};
 
 	bench->done = 0;

@@ -126,7 +126,6 @@ static int check_run(struct cli *cli)
 	static struct evidence evidence;
 	static volatile bool stop;
 	const struct check_request *request = cli->own;
-	struct deadline deadline = deadline_after(CHECK_LIMIT_NS);
 	unsigned depth = find_depth(cli);
 
 	if (cli->operand_count && strcmp(cli->sysroot, "/") != 0) {
@@ -141,13 +140,13 @@ static int check_run(struct cli *cli)
 		return check_files(cli);
 	work_begin(cli, NULL, &stop);
 	if (depth) {
-		gather_evidence(&cli->root, &evidence, depth == DEPTH_ALL, &deadline);
+		gather_evidence(&cli->root, &evidence, depth == DEPTH_ALL, &cli->deadline);
 		if (!stop && needs_reasons(cli, &evidence))
 			kernel_log_collect(&cli->root, &evidence.kernel_log);
 		if (request->identity || cli->format->needs & NEEDS_IDENTITY)
 			host_collect_identity(&cli->root, &evidence.host);
 	} else {
-		gather_verdict(&cli->root, &evidence, &deadline);
+		gather_verdict(&cli->root, &evidence, &cli->deadline);
 	}
 	work_end();
 	return judge_and_print(cli, &evidence, NULL);
@@ -194,4 +193,5 @@ const struct command check_command = {
 	.size = sizeof(struct check_request),
 	.take = check_take,
 	.run = check_run,
+	.limit_ns = CHECK_LIMIT_NS,
 };

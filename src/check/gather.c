@@ -161,7 +161,7 @@ static void start_measuring(struct measuring *measuring, void (*keep)(struct cal
 
 	vvar_collect(&measuring->vdso, evidence->clocksource.current, &evidence->vclock,
 		measuring->deadline);
-	call_table_make(&evidence->vdso, &measuring->vdso, &measuring->calls);
+	call_table_make(&evidence->vdso, &measuring->vdso, &measuring->calls, measuring->deadline);
 	if (keep)
 		keep(&measuring->calls);
 	call_table_name(&measuring->calls, evidence);
@@ -175,7 +175,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	uint64_t later;
 
 	evidence->live = root->live;
-	moment_collect(root, &evidence->moment);
+	moment_collect(root, &evidence->moment, deadline);
 	clocksource_collect(root, &evidence->clocksource);
 	vdso_collect(root, &evidence->vdso, &measuring.vdso);
 	host_collect(root, &evidence->host);

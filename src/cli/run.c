@@ -266,6 +266,8 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	} else if (cli.help || cli.version) {
 		status = write_output(&cli, print_information(&cli, commands), PRIVILEGES_NONE);
 	} else {
+		if (cli.command->limit_ns)
+			cli.deadline = deadline_after(cli.command->limit_ns);
 		if (!cli.command->privileged && !cli.command->runs_program)
 			privileges_gain_none();
 		if (!cli.command->privileged)

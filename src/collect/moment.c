@@ -9,10 +9,7 @@
 
 #include "base/child.h"
 #include "base/clock.h"
-#include "base/deadline.h"
 #include "base/units.h"
-
-#define CHILD_NS 1000000000
 
 struct clocks {
 	int64_t realtime_s;
@@ -47,14 +44,14 @@ static void take(const struct clocks *clocks, struct moment_evidence *moment)
 			"the kernel refuses to read CLOCK_BOOTTIME");
 }
 
-void moment_collect(const struct root *root, struct moment_evidence *moment)
+void moment_collect(
+	const struct root *root, struct moment_evidence *moment, const struct deadline *deadline)
 {
 	struct fact *why = &moment->time.fact;
-	struct deadline deadline = deadline_after(CHILD_NS);
 	struct clocks clocks = {0};
 
 	if (root->live) {
-		if (child_compute(read_clocks, &clocks, sizeof(clocks), &deadline, why))
+		if (child_probe(read_clocks, &clocks, sizeof(clocks), deadline, why))
 			take(&clocks, moment);
 		else
 			moment->uptime_fact = *why;

@@ -221,18 +221,18 @@ static void measure_warps(const struct candidate_setup *setup, struct candidate 
 }
 
 void compare_find_calls(struct moment_evidence *moment, struct vdso_evidence *vdso,
-	struct vdso_image *image, struct call_table *calls)
+	struct vdso_image *image, struct call_table *calls, const struct deadline *deadline)
 {
 	struct root here;
 
 	*image = (struct vdso_image){0};
 	if (root_open(&here, "/", &vdso->fact)) {
 		if (moment)
-			moment_collect(&here, moment);
+			moment_collect(&here, moment, deadline);
 		vdso_collect(&here, vdso, image);
 		root_close(&here);
 	}
-	call_table_make(vdso, image, calls);
+	call_table_make(vdso, image, calls, deadline);
 	call_table_keep_deciding(calls);
 }
 

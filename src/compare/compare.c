@@ -263,7 +263,7 @@ static void try_candidates(const struct cli *cli, struct compare *own)
 		.orphaned = report_as_orphan};
 	struct vdso_image image;
 
-	compare_find_calls(&own->host.moment, &own->host.vdso, &image, &calls);
+	compare_find_calls(&own->host.moment, &own->host.vdso, &image, &calls, &cli->deadline);
 	work_begin(cli, "trying the clocksources", NULL);
 	run_all(&own->clock, &setup, &own->result);
 	work_end();
@@ -335,7 +335,7 @@ static int list(struct cli *cli, struct compare *own)
 
 	if (!choose_candidates(own, own->host.clocksource.current))
 		return EXIT_TROUBLE;
-	moment_collect(&cli->root, &own->host.moment);
+	moment_collect(&cli->root, &own->host.moment, &deadline);
 	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
 	dry_run_measure(&own->host, &deadline);
 	dry_run_make(

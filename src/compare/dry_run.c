@@ -33,7 +33,7 @@ void dry_run_measure(struct evidence *evidence, const struct deadline *deadline)
 	struct vdso_image image;
 	struct call_table calls;
 
-	compare_find_calls(NULL, &evidence->vdso, &image, &calls);
+	compare_find_calls(NULL, &evidence->vdso, &image, &calls, deadline);
 	call_table_name(&calls, evidence);
 	proof_take(evidence, &calls, deadline);
 	timing_measure(evidence, &calls, TIMING_WHOLE, deadline);

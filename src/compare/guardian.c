@@ -23,7 +23,7 @@
 #define NAME "clock-guardian"
 
 /* How long the guardian has to restore it before its parent does. */
-#define PATIENCE_MS 5000
+#define RESTORE_MS 5000
 
 /* Written before a regular end: the parent is there and reports the outcome. */
 #define REGULAR_END 'e'
@@ -151,7 +151,7 @@ enum switch_result guardian_finish(
 {
 	end_regularly(guardian);
 	/* One that was stopped, or waits for a child that cannot be killed, never ends. */
-	if (!ends_within(guardian, PATIENCE_MS))
+	if (!ends_within(guardian, RESTORE_MS))
 		kill(guardian->pid, SIGKILL);
 	while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR)
 		;

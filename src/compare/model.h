@@ -174,7 +174,7 @@ struct candidate_setup {
  * tree the clocksource is switched in. `moment` is that of this host; may be NULL.
  */
 void compare_find_calls(struct moment_evidence *moment, struct vdso_evidence *vdso,
-	struct vdso_image *image, struct call_table *calls);
+	struct vdso_image *image, struct call_table *calls, const struct deadline *deadline);
 
 /*
  * Switches to candidate->name and measures. Does not switch back: it runs in a child whose

@@ -289,7 +289,7 @@ static int run(struct cli *cli)
 			"specify files or directories, or provide documents on standard input");
 		return EXIT_TROUBLE;
 	}
-	moment_collect(&cli->root, &moment);
+	moment_collect(&cli->root, &moment, &cli->deadline);
 	if (!cli_confine(cli))
 		return EXIT_TROUBLE;
 	request->no_memory = !fleet_start(&request->fleet);

@@ -18,8 +18,6 @@
 #include "base/units.h"
 #include "measure/loop.h"
 
-#define PROBE_NS 1000000000
-
 /*
  * 32-bit architectures have a second set of calls with 64-bit times, from 5.1 on. C libraries
  * try those first, and some kernels have nothing else.
@@ -194,13 +192,12 @@ static void find_missing(void *object)
 }
 
 /* Before 5.1 there are only the older calls. */
-static void choose_raw_calls(void)
+static void choose_raw_calls(const struct deadline *deadline)
 {
-	struct deadline deadline = deadline_after(PROBE_NS);
 	struct fact why = {0};
 	bool missing = false;
 
-	child_compute(find_missing, &missing, sizeof(missing), &deadline, &why);
+	child_probe(find_missing, &missing, sizeof(missing), deadline, &why);
 	if (missing) {
 		clock_gettime_number = SYS_clock_gettime;
 		clock_getres_number = SYS_clock_getres;
@@ -209,16 +206,17 @@ static void choose_raw_calls(void)
 
 #else
 
-static void choose_raw_calls(void)
+static void choose_raw_calls(const struct deadline *deadline)
 {
+	(void)deadline;
 }
 
 #endif
 
-void call_table_make(
-	const struct vdso_evidence *vdso, const struct vdso_image *image, struct call_table *table)
+void call_table_make(const struct vdso_evidence *vdso, const struct vdso_image *image,
+	struct call_table *table, const struct deadline *deadline)
 {
-	choose_raw_calls();
+	choose_raw_calls(deadline);
 	*table = (struct call_table){.count = ROW_COUNT};
 	for (size_t i = 0; i < ROW_COUNT; i++) {
 		const struct definition *from = &definitions[i];

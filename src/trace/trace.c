@@ -88,7 +88,7 @@ static void measure_host(const struct root *root, struct evidence *host)
 	host->live = root->live;
 	clocksource_collect(root, &host->clocksource);
 	vdso_collect(root, &host->vdso, &image);
-	call_table_make(&host->vdso, &image, &calls);
+	call_table_make(&host->vdso, &image, &calls, &deadline);
 	call_table_name(&calls, host);
 	proof_take(host, &calls, &deadline);
 	timing_measure(host, &calls, TIMING_WHOLE, &deadline);
@@ -231,7 +231,7 @@ static int run(struct cli *cli)
 	trace.plan = &request->plan;
 	if (!is_one_target(cli))
 		return STATUS_TROUBLE;
-	moment_collect(&cli->root, &moment);
+	moment_collect(&cli->root, &moment, &cli->deadline);
 	if (request->all)
 		report.exit_status = count_host(cli, &trace);
 	else

@@ -99,6 +99,9 @@ void cross_cpu_stop(struct cross_cpu *run);
 
 /* ---- run.c: the child ---- */
 
+/* Extra time if some CPUs could not be compared in the time asked for. */
+#define WARP_EXTRA_NS 2000000000
+
 /* Shared by parent and child; the pairs follow it. */
 struct warp_shared {
 	struct warp_evidence warp;

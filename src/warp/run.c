@@ -18,9 +18,6 @@
 /* The kernel sets the clock first and cancels the timer a moment later. */
 #define SETTIME_DELAY_NS 10000000
 
-/* Extra time if some CPUs could not be compared in the time asked for. */
-#define EXTRA_NS 2000000000
-
 /*
  * CPUs that run at the same time see each other's values within a few readings plus the transfer
  * between the CPUs. A larger gap means that one thread was not running.
@@ -127,7 +124,7 @@ static bool is_enough(const struct warp_state *state)
 
 	if (setup->stop && *setup->stop)
 		return true;
-	if (missing_ns > 0 || missing_ns <= -EXTRA_NS)
+	if (missing_ns > 0 || missing_ns <= -WARP_EXTRA_NS)
 		return missing_ns <= 0;
 	/* On a busy machine the workers may not yet have run at the same time. */
 	for (int id = 0; state->count > 1 && id < WARP_CLOCK_COUNT; id++) {

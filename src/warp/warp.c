@@ -16,9 +16,8 @@
 #include "measure/vdso.h"
 #include "model.h"
 
-/* The child's time beyond what it was asked for, on a machine that is very busy. */
-#define GRACE_NS 7000000000
-#define GRACE_PER_CPU_NS 50000000
+/* Beyond twice the time and DEADLINE_SLACK_NS: for the start of a thread on each CPU. */
+#define SLACK_PER_CPU_NS 50000000
 
 static void report_progress(void *argument)
 {
@@ -44,8 +43,9 @@ static void take_answer(const struct warp_shared *shared, struct warp_evidence *
 
 static void run_child(struct warp_job *job, struct warp_evidence *warp)
 {
-	struct deadline deadline = deadline_after(2 * job->setup->duration_ns + GRACE_NS +
-						  (int64_t)warp->cpu_count * GRACE_PER_CPU_NS);
+	struct deadline deadline =
+		deadline_after(2 * job->setup->duration_ns + WARP_EXTRA_NS + DEADLINE_SLACK_NS +
+			       (int64_t)warp->cpu_count * SLACK_PER_CPU_NS);
 	struct fact why = {0};
 
 	job->shared->warp = *warp;
@@ -115,7 +115,7 @@ static void measure(struct cli *cli, volatile bool *stop, struct warp_evidence *
 		.progress = progress_show};
 
 	vdso_collect(&cli->root, &vdso, &image);
-	call_table_make(&vdso, &image, &calls);
+	call_table_make(&vdso, &image, &calls, &cli->deadline);
 	work_begin(cli, "reading the clocks on all CPUs", stop);
 	warp_measure(&calls, &setup, warp);
 	work_end();
@@ -135,7 +135,7 @@ static int run(struct cli *cli)
 		return EXIT_TROUBLE;
 	}
 	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
-	moment_collect(&cli->root, &moment);
+	moment_collect(&cli->root, &moment, &cli->deadline);
 	measure(cli, stop, &warp);
 	child_unshare((void *)(uintptr_t)stop, sizeof(*stop));
 	warp_judge(&warp, &verdict);

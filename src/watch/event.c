@@ -13,8 +13,6 @@
 #include "collect.h"
 #include "model.h"
 
-#define CHILD_NS NS_PER_SECOND
-
 const char *const watch_event_names[] = {"start", "change", "end", NULL};
 
 /* modes is 0: nothing is set, and no privilege is needed. */
@@ -32,12 +30,12 @@ static void read_synchronized(void *argument)
 /* In a child: a sandbox may kill a process for a call that can set the clock. */
 void watch_event_take(const struct root *root, struct watch_event *event)
 {
-	struct deadline deadline = deadline_after(CHILD_NS);
+	const struct deadline none = {0};
 	struct flag_fact synchronized = {0};
 	struct fact why = {0};
 
-	moment_collect(root, &event->moment);
-	if (!child_compute(read_synchronized, &synchronized, sizeof(synchronized), &deadline, &why))
+	moment_collect(root, &event->moment, &none);
+	if (!child_probe(read_synchronized, &synchronized, sizeof(synchronized), &none, &why))
 		synchronized.fact = why;
 	event->synchronized = synchronized;
 }

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/deadline.h"
 #include "base/fault.h"
@@ -27,14 +28,11 @@
 
 #define DEFAULT_INTERVAL_NS NS_PER_SECOND
 
-/* Finding the words takes about a millisecond. */
-#define FIND_NS NS_PER_SECOND
-
 /* A clocksource that changes during the check is checked again. */
 #define FIND_TRIES 3
 
 /* How long a write may take once a signal came. */
-#define PATIENCE_S 2
+#define LAST_WRITE_S 2
 
 enum own_option { OPTION_INTERVAL = OPTION_OWN, OPTION_EXEC };
 
@@ -124,7 +122,8 @@ static void check(struct watch *watch)
 	struct evidence *evidence = &watch->now->evidence;
 
 	for (int i = 0; i < FIND_TRIES; i++) {
-		struct deadline deadline = deadline_after(FIND_NS);
+		/* Finding the words takes about a millisecond. */
+		struct deadline deadline = deadline_after(CHILD_PROBE_NS);
 		struct vclock_evidence vclock = {0};
 
 		clocksource_collect(watch->root, &watch->clocksource);
@@ -195,7 +194,7 @@ static void note_stop(int number)
 	if (caught)
 		return;
 	caught = number;
-	alarm(PATIENCE_S);
+	alarm(LAST_WRITE_S);
 }
 
 /* By the signal, and without the last line. */
@@ -224,7 +223,7 @@ static bool flush(struct cli *cli, const struct watch *watch)
 	signal(SIGALRM, give_up);
 	handle_stops(&watch->stops, note_stop);
 	if (caught)
-		alarm(PATIENCE_S);
+		alarm(LAST_WRITE_S);
 	sigprocmask(SIG_UNBLOCK, &taken, &before);
 	flushed = cli_flush(cli);
 	sigprocmask(SIG_SETMASK, &before, NULL);

@@ -224,6 +224,24 @@ static void no_child_outlives_its_deadline(void **state)
 	assert_true(is_gone(waited_for));
 }
 
+/* One that hangs leaves the run most of its time, and ends with the run where that is less. */
+static void a_probe_takes_a_part_of_the_run_s_time(void **state)
+{
+	struct deadline little = soon(), much = deadline_after(100 * (int64_t)CHILD_PROBE_NS);
+	struct fact why = {0};
+	int value = 5;
+
+	(void)state;
+	assert_false(child_probe(sleep_on, &value, sizeof(value), &little, &why));
+	assert_non_null(strstr(why.reason, "not done within 0.2 s"));
+	assert_false(child_probe(sleep_on, &value, sizeof(value), &much, &why));
+	assert_non_null(strstr(why.reason, "not done within 1 s"));
+	assert_true(deadline_left_ns(&much) > 0);
+	assert_int_equal(value, 5);
+	assert_true(child_probe(set_flag, &value, sizeof(value), NO_LIMIT, &why));
+	assert_int_equal(value, 1);
+}
+
 static void a_result_is_copied_back_only_when_complete(void **state)
 {
 	struct deadline deadline = soon();
@@ -334,6 +352,7 @@ int main(void)
 		cmocka_unit_test(the_limit_holds_where_the_alarm_is_blocked_or_ignored),
 		cmocka_unit_test(the_limit_ends_a_child_that_is_stopped),
 		cmocka_unit_test(no_child_outlives_its_deadline),
+		cmocka_unit_test(a_probe_takes_a_part_of_the_run_s_time),
 		cmocka_unit_test(a_result_is_copied_back_only_when_complete),
 		cmocka_unit_test(a_child_that_cannot_be_waited_for_is_killed),
 		cmocka_unit_test(a_running_child_is_watched),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of collect/moment: the time and the uptime of a measurement. */
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@ static void a_live_host_has_a_time_and_an_uptime(void **state)
 
 	(void)state;
 	assert_true(root_open(&root, "/", &why));
-	moment_collect(&root, &moment);
+	moment_collect(&root, &moment, NO_LIMIT);
 	root_close(&root);
 	assert_true(fact_is_known(&moment.time.fact));
 	assert_true(text_is_time(text_span(moment.time.value)));
@@ -29,13 +30,35 @@ static void a_live_host_has_a_time_and_an_uptime(void **state)
 	assert_true(moment.uptime_s > 0);
 }
 
+/* Its child is a part of the run: with a limit of its own it would always have the time. */
+static void a_run_without_time_left_takes_none(void **state)
+{
+	struct deadline passed = deadline_after(0);
+	struct moment_evidence moment;
+	struct fact why = {0};
+	struct root root;
+	int tries = 0;
+
+	(void)state;
+	assert_true(root_open(&root, "/", &why));
+	passed.at_tick -= 1000;
+	/* Where this process lost its CPU after the fork, the child may be done first. */
+	do {
+		moment = (struct moment_evidence){0};
+		moment_collect(&root, &moment, &passed);
+	} while (fact_is_known(&moment.time.fact) && ++tries < 100);
+	root_close(&root);
+	assert_non_null(strstr(moment.time.fact.reason, "not done within"));
+	assert_string_equal(moment.uptime_fact.reason, moment.time.fact.reason);
+}
+
 static void a_captured_tree_has_neither(void **state)
 {
 	struct moment_evidence moment = {0};
 	struct root root = {.live = false};
 
 	(void)state;
-	moment_collect(&root, &moment);
+	moment_collect(&root, &moment, NO_LIMIT);
 	assert_int_equal(moment.time.fact.state, FACT_ABSENT);
 	assert_int_equal(moment.uptime_fact.state, FACT_ABSENT);
 	assert_true(*moment.uptime_fact.reason);
@@ -57,6 +80,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_live_host_has_a_time_and_an_uptime),
+		cmocka_unit_test(a_run_without_time_left_takes_none),
 		cmocka_unit_test(a_captured_tree_has_neither),
 		cmocka_unit_test(only_a_complete_time_is_accepted),
 	};

@@ -132,7 +132,7 @@ static void a_vdso_that_falls_back_shows_the_cost_of_the_counter(void **state)
 	if (served.falls_back)
 		unit_skip("the clocks of this host fall back");
 	make_fallback(served.at, &fallback);
-	call_table_make(&evidence.vdso, &fallback, &fallback_calls);
+	call_table_make(&evidence.vdso, &fallback, &fallback_calls, NO_LIMIT);
 	copy_measure(&fallback, &fallback_calls, &vclock, &fallen, NO_LIMIT);
 	assert_string_equal(fallen.fact.reason, "");
 	assert_true(fallen.falls_back);
