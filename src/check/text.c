@@ -288,36 +288,15 @@ static void write_keep(const struct screen *screen, const struct advice *advice)
 	}
 }
 
-/* "Repeat step 2 with xen instead of tsc" where the two differ in nothing else. */
-static bool describe_undo(const struct advice *advice, struct strbuf *sb)
-{
-	static const char echo[] = "echo ";
-	const char *rest = strstr(advice->undo, " | ");
-
-	for (size_t i = 0; rest && i < advice->step_count; i++) {
-		const char *command = advice->steps[i].command;
-		const char *same = strstr(command, rest);
-		int before, now;
-
-		if (!same || strcmp(same, rest) != 0 || strncmp(command, echo, 5) != 0 ||
-			strncmp(advice->undo, echo, 5) != 0)
-			continue;
-		before = (int)(rest - advice->undo) - 5;
-		now = (int)(same - command) - 5;
-		strbuf_add(sb, "Repeat step %zu with %.*s instead of %.*s.", i + 1, before,
-			advice->undo + 5, now, command + 5);
-		return true;
-	}
-	return false;
-}
-
 static void write_undo(const struct screen *screen, const struct advice *advice)
 {
 	struct strbuf sb = {.used = 0};
 
 	if (!*advice->undo)
 		return;
-	if (!screen->verbose && describe_undo(advice, &sb)) {
+	if (!screen->verbose) {
+		strbuf_add(&sb, "Repeat step %zu with %s instead of %s.", advice->undo_step,
+			screen->report->evidence->clocksource.current, advice->clocksource);
 		write_paragraph(screen, "Undo", sb.text);
 		return;
 	}

@@ -382,7 +382,9 @@ static bool make(const struct view *view, const struct advice_row *row, struct a
 		add_step(&row->steps[i], words, advice->steps, &advice->step_count);
 	for (size_t i = 0; row->keep && row->keep[i].text && i < ADVICE_KEEP_MAX; i++)
 		add_step(&row->keep[i], words, advice->keep, &advice->keep_count);
-	if (row->undo && !fill_in(row->undo, words, advice->undo, sizeof(advice->undo)))
+	if (row->undo && fill_in(row->undo, words, advice->undo, sizeof(advice->undo)))
+		advice->undo_step = advice->step_count - 1; /* SWITCH_STEPS are the last two */
+	else
 		advice->undo[0] = '\0';
 	return true;
 }

@@ -238,10 +238,11 @@ struct advice_row {
 	struct {
 		unsigned major, minor;
 	} since;
-	const char *text;                       /* what to do, in a sentence or two */
-	struct step_row steps[STEP_ROW_MAX];    /* all of them, in this order */
-	const struct step_row *keep;            /* ways to make it last; ends without text */
-	const char *undo, *ask, *risk, *source; /* as in struct advice */
+	const char *text;                    /* what to do, in a sentence or two */
+	struct step_row steps[STEP_ROW_MAX]; /* all of them, in this order */
+	const struct step_row *keep;         /* ways to make it last; ends without text */
+	const char *undo;                    /* NULL, or SWITCH_UNDO after SWITCH_STEPS */
+	const char *ask, *risk, *source;     /* as in struct advice */
 };
 
 #define CAUSE_ADVICE_MAX 4

@@ -386,6 +386,14 @@ static void check_piece(const struct evidence *evidence, const struct advice *pi
 	}
 	for (size_t i = 0; i < piece->keep_count; i++)
 		check_command(piece->keep[i].command);
+	assert_int_equal(piece->undo_step > 0, *piece->undo != '\0');
+	if (piece->undo_step) {
+		char switching[ADVICE_COMMAND_SIZE];
+
+		snprintf(switching, sizeof(switching), "echo %s | sudo tee " CLOCKSOURCE_CURRENT,
+			piece->clocksource);
+		assert_string_equal(piece->steps[piece->undo_step - 1].command, switching);
+	}
 	if (!*piece->clocksource)
 		return;
 	assert_true(advisable_clocksource(evidence, piece->clocksource, NULL));
