@@ -46,12 +46,6 @@ static void write_seconds(FILE *out, double ns)
 	fprintf(out, "%.1fe-9\n", ns);
 }
 
-static void write_version(FILE *out)
-{
-	write_head(out, "build_info", "Version of the vdsocheck that wrote these metrics.");
-	fputs("vdsocheck_build_info{version=\"" VDSOCHECK_VERSION "\"} 1\n", out);
-}
-
 static void write_verdict(enum verdict_kind verdict, FILE *out)
 {
 	write_head(out, "verdict",
@@ -186,7 +180,8 @@ bool check_report_prometheus(const void *result, const struct style *style, FILE
 	const struct check_report *report = result;
 
 	(void)style;
-	write_version(out);
+	write_head(out, "build_info", "Version of the vdsocheck that wrote these metrics.");
+	fputs("vdsocheck_build_info{version=\"" VDSOCHECK_VERSION "\"} 1\n", out);
 	write_verdict(report->diagnosis->verdict.kind, out);
 	write_clocksource(report->evidence, out);
 	write_call_times(report->evidence, out);

@@ -371,11 +371,6 @@ static void write_cost(const struct screen *screen)
 		write_paragraph(screen, "Cost", sb.text);
 }
 
-static bool has_conclusions(const struct diagnosis *diagnosis)
-{
-	return diagnosis->cause_count || diagnosis->contradiction_count || diagnosis->advice_count;
-}
-
 /* ---- all of it ---- */
 
 static void write_screen(struct screen *screen, bool color)
@@ -386,7 +381,7 @@ static void write_screen(struct screen *screen, bool color)
 	write_verdict(screen, color);
 	write_evidence(screen);
 	write_calls(screen);
-	if (has_conclusions(diagnosis))
+	if (diagnosis->cause_count || diagnosis->contradiction_count || diagnosis->advice_count)
 		fputc('\n', screen->out);
 	write_why(screen);
 	write_fix(screen);

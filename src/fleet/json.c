@@ -89,20 +89,15 @@ static size_t at_most(const struct fleet_report *report, size_t count)
 	return report->top && report->top < count ? report->top : count;
 }
 
-/* The worst come first, and with --verbose all of them. */
-static size_t count_listed(const struct fleet_report *report)
-{
-	const struct fleet *fleet = report->fleet;
-
-	return at_most(report, report->all ? fleet->count : fleet_affected(&fleet->sums));
-}
-
 static json_t *hosts(const void *object, const void *whole)
 {
 	const struct fleet_report *report = object;
+	const struct fleet *fleet = report->fleet;
+	/* The worst come first, and with --verbose all of them. */
+	size_t count = report->all ? fleet->count : fleet_affected(&fleet->sums);
 
-	return field_list(host_fields, report->fleet->hosts, count_listed(report),
-		sizeof(*report->fleet->hosts), whole);
+	return field_list(
+		host_fields, fleet->hosts, at_most(report, count), sizeof(*fleet->hosts), whole);
 }
 
 /* ---- groups ---- */

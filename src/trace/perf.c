@@ -343,21 +343,11 @@ static void await(pid_t pid, int64_t limit_ns, const volatile bool *stop)
 	}
 }
 
-static void count_process(struct trace_evidence *trace, const struct trace_events *events,
-	int64_t limit_ns, const volatile bool *stop)
-{
-	struct trace_moment start = trace_moment_now(trace->program.pid);
-
-	trace_events_enable(events);
-	await(trace->program.pid, limit_ns, stop);
-	trace_events_disable(events);
-	trace_set_used_since(trace, &start);
-}
-
 bool trace_attach_by_tracepoints(const struct root *root, struct trace_evidence *trace,
 	int64_t limit_ns, const volatile bool *stop, struct fact *why)
 {
 	struct trace_events events;
+	struct trace_moment start;
 	int error;
 
 	if (!is_usable(root, trace, &events, why))
@@ -372,7 +362,11 @@ bool trace_attach_by_tracepoints(const struct root *root, struct trace_evidence 
 		return false;
 	}
 	trace->method = TRACE_BY_TRACEPOINTS;
-	count_process(trace, &events, limit_ns, stop);
+	start = trace_moment_now(trace->program.pid);
+	trace_events_enable(&events);
+	await(trace->program.pid, limit_ns, stop);
+	trace_events_disable(&events);
+	trace_set_used_since(trace, &start);
 	error = trace_events_read(&events, trace->plan, &trace->counts);
 	if (error)
 		fact_set_errno(why, error, "reading the counters");

@@ -82,12 +82,6 @@ static void add_rows(struct trace_plan *plan, struct trace_call *call)
 			(struct trace_row){call, clocks[i].name, clocks[i].id};
 }
 
-/* Calls that an architecture lacks have negative numbers of libseccomp's own. */
-static int find_number(uint32_t arch, const char *name)
-{
-	return arch ? seccomp_syscall_resolve_name_arch(arch, name) : __NR_SCMP_ERROR;
-}
-
 static bool is_planned(const struct trace_plan *plan, const char *name)
 {
 	for (size_t i = 0; i < plan->call_count; i++) {
@@ -105,7 +99,7 @@ bool trace_plan_add(struct trace_plan *plan, struct span name, struct fact *why)
 		fact_set(why, FACT_FAILED, "more than %d system calls", TRACE_CALL_MAX);
 		return false;
 	}
-	*call = (struct trace_call){.number = {-1, -1}};
+	*call = (struct trace_call){.number = {__NR_SCMP_ERROR, __NR_SCMP_ERROR}};
 	text_copy_span(call->name, sizeof(call->name), name);
 	if (name.length == 0 || name.length >= sizeof(call->name)) {
 		fact_set(why, FACT_FAILED, "not the name of a system call");
@@ -113,8 +107,12 @@ bool trace_plan_add(struct trace_plan *plan, struct span name, struct fact *why)
 	}
 	if (is_planned(plan, call->name))
 		return true;
-	for (int arch = 0; arch < TRACE_ARCH_COUNT; arch++)
-		call->number[arch] = find_number(plan->arch[arch], call->name);
+	/* Calls that an architecture lacks have negative numbers of libseccomp's own. */
+	for (int i = 0; i < TRACE_ARCH_COUNT; i++) {
+		if (plan->arch[i])
+			call->number[i] =
+				seccomp_syscall_resolve_name_arch(plan->arch[i], call->name);
+	}
 	if (call->number[TRACE_NATIVE] < 0 && call->number[TRACE_COMPAT] < 0) {
 		fact_set(why, FACT_ABSENT, "%s",
 			call->number[TRACE_NATIVE] == __NR_SCMP_ERROR

@@ -42,12 +42,6 @@ static int try_file(const char *path)
 	return access(path, X_OK) < 0 ? errno : 0;
 }
 
-static int status_of(int error)
-{
-	errno = error;
-	return error == ENOENT || error == ENOTDIR ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
-}
-
 /* What does not fit is refused: cut, it would name another file. */
 static int try_in(struct trace_program *program, struct span folder, const char *name)
 {
@@ -91,7 +85,10 @@ int trace_program_find(const char *name, struct trace_program *program)
 		error = try_file(program->file);
 	}
 	text_copy(program->path, sizeof(program->path), error ? name : program->file);
-	return error ? status_of(error) : 0;
+	errno = error;
+	if (error == ENOENT || error == ENOTDIR)
+		return STATUS_NOT_FOUND;
+	return error ? STATUS_NOT_EXECUTABLE : 0;
 }
 
 /* ---- its file ---- */
