@@ -53,9 +53,10 @@ bool child_watch(void (*work)(void *argument), void (*poll)(void *argument), voi
 
 /*
  * The pieces, for a parent that waits in its own way. child_start() returns the child's pid, or
- * -1 with the reason; at the deadline SIGALRM ends the child, unless it is stopped.
- * child_judge(): by the status of waitpid(), whether it reached its end. child_end() kills and
- * reaps a child; false if it is still there at the deadline: it hangs in the kernel.
+ * -1 with the reason, which may be that the deadline has passed; at the deadline SIGALRM ends the
+ * child, unless it is stopped. child_judge(): by the status of waitpid(), whether it reached its
+ * end. child_end() kills and reaps a child; false if it is still there at the deadline: it hangs in
+ * the kernel.
  */
 pid_t child_start(void (*work)(void *argument), void *argument, const struct deadline *deadline,
 	struct fact *why);

@@ -69,12 +69,23 @@ static void set_timer(const struct deadline *deadline)
 		setitimer(ITIMER_REAL, &timer, NULL);
 }
 
+static void explain_timeout(const struct deadline *deadline, struct fact *why)
+{
+	fact_set(why, FACT_FAILED, "not done within %.3g s",
+		(double)deadline->limit_ns / NS_PER_SECOND);
+}
+
 pid_t child_start(void (*work)(void *argument), void *argument, const struct deadline *deadline,
 	struct fact *why)
 {
-	pid_t parent = getpid();
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid;
 
+	/* Where the time is up each child that is still started, to be killed, would add to it. */
+	if (deadline_left_ns(deadline) == 0) {
+		explain_timeout(deadline, why);
+		return -1;
+	}
+	pid = fork();
 	if (pid < 0)
 		fact_set_errno(why, errno, CHILD_FORK);
 	if (pid != 0)
@@ -98,12 +109,6 @@ static bool is_out_of_cpu_time(int signal)
 
 	return signal == SIGXCPU || (signal == SIGKILL && getrlimit(RLIMIT_CPU, &limit) == 0 &&
 					    limit.rlim_cur != RLIM_INFINITY);
-}
-
-static void explain_timeout(const struct deadline *deadline, struct fact *why)
-{
-	fact_set(why, FACT_FAILED, "not done within %.3g s",
-		(double)deadline->limit_ns / NS_PER_SECOND);
 }
 
 static void explain_signal(int signal, const struct deadline *deadline, struct fact *why)
