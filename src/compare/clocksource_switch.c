@@ -98,6 +98,7 @@ static int open_lock(const struct clocksource_switch *clock)
 	return file;
 }
 
+/* One run at a time: the children inherit the lock, which is free when the last of them ends. */
 static enum switch_opened take_hold(struct clocksource_switch *clock, struct fact *why)
 {
 	clock->lock = open_lock(clock);
@@ -183,6 +184,10 @@ bool clocksource_switch_is_foreign(const struct clocksource_switch *clock, struc
 	       report_foreign(now, why) == SWITCH_FOREIGN;
 }
 
+/*
+ * The kernel takes a name that it does not know, or does not want, without an error and keeps its
+ * clocksource: what a write did is seen by reading only.
+ */
 static enum switch_result write_and_read_back(
 	const struct clocksource_switch *clock, const char *name, struct fact *why)
 {

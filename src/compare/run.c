@@ -203,6 +203,7 @@ static void try_all(struct run *run)
 	must_end(run);
 }
 
+/* All before the first switch: whatever is killed later, the guardian or the record is left. */
 static bool begin(struct run *run)
 {
 	struct run_result *result = run->result;

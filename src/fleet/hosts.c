@@ -210,6 +210,7 @@ static void count(struct fleet_sums *sums, const struct fleet_host *host)
 	}
 }
 
+/* Places are indexes: the list moves when it grows. */
 static bool count_in(struct fleet_groups *groups, const char *name, const struct fleet_host *host)
 {
 	json_t *place = json_object_get(groups->places, name);

@@ -111,6 +111,10 @@ static int add_event(struct trace_events *events, uint32_t id, struct trace_targ
 	return filter && ioctl(file, PERF_EVENT_IOC_SET_FILTER, filter) < 0 ? errno : 0;
 }
 
+/*
+ * A counter of all calls and, where they take a clock, one with a filter for each of the usual
+ * clocks: what is left of all is that of the others.
+ */
 static int open_call(struct trace_events *events, const struct trace_plan *plan, size_t which,
 	struct trace_target target)
 {

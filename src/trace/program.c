@@ -53,6 +53,7 @@ static int try_in(struct trace_program *program, struct span folder, const char 
 	return try_file(program->file);
 }
 
+/* As execvp(3): a file that cannot be run is passed over; if no other is found, it is the error. */
 static int search(struct trace_program *program, const char *name)
 {
 	const char *path = getenv("PATH");

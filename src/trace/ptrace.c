@@ -100,6 +100,7 @@ static void count_by_filter(struct tracer *tracer, pid_t pid)
 		tracer->trace->counts.of[data / TRACE_ROW_MAX][data % TRACE_ROW_MAX]++;
 }
 
+/* A thread stops at the entry of each call and at its return: entries are counted. */
 static void count_by_information(struct tracer *tracer, pid_t pid)
 {
 	const struct trace_plan *plan = tracer->trace->plan;
@@ -324,6 +325,7 @@ static int seize_all(struct threads *threads, pid_t pid)
 	return error ? error : threads->count ? 0 : ESRCH;
 }
 
+/* Also ends with the last thread: wait4() fails then. */
 static void follow_process(struct tracer *tracer, struct threads *threads,
 	const struct deadline *deadline, const volatile bool *stop)
 {

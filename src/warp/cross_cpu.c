@@ -43,6 +43,7 @@ struct cross_cpu {
 	bool stop __attribute__((aligned(LINE_PAIR)));
 };
 
+/* A negative gap is a warp: what was read later is less than what was read before. */
 static void compare(
 	struct cross_cpu_result *result, size_t against, int64_t earlier, int64_t reading)
 {

@@ -83,6 +83,7 @@ static void finish_result(struct warp_state *state, enum warp_clock_id id)
 	set_apart(state, id);
 }
 
+/* Bounds that contradict each other fit no constant offset: the counters drift. */
 static struct warp_pair make_pair(
 	const struct warp_state *state, size_t a, size_t b, double ns_per_tick)
 {
@@ -122,6 +123,7 @@ static double counter_hz(const struct drift_mark *from, const struct drift_mark 
 	return NS_PER_SECOND / drift_ns_per_tick(from, to);
 }
 
+/* A mark is right to half of its width. */
 static double uncertainty(const struct drift_mark *from, const struct drift_mark *to)
 {
 	return ((double)from->width + (double)to->width) / 2 /

@@ -206,6 +206,7 @@ static bool set_up(struct warp_state *state)
 		fact_set(fact, FACT_FAILED, "no memory to compare %zu CPUs", state->count);
 		return false;
 	}
+	/* All marks of the drift are taken on this CPU. */
 	cpus_pin(state->warp->cpus[0]);
 	if (!kernel_clock_ns(CLOCK_MONOTONIC_RAW)) {
 		fact_set(fact, FACT_DENIED, "the clock system calls are blocked");
