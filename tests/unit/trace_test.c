@@ -29,7 +29,7 @@ static bool add(const char *name, struct fact *why)
 	return trace_plan_add(&plan, text_span(name), why);
 }
 
-static void test_names_of_libseccomp_are_planned_once(void **state)
+static void names_of_libseccomp_are_planned_once(void **state)
 {
 	struct fact why = {0};
 	size_t rows;
@@ -45,7 +45,7 @@ static void test_names_of_libseccomp_are_planned_once(void **state)
 	assert_int_equal(plan.row_count, rows + TRACE_CLOCK_COUNT);
 }
 
-static void test_what_is_no_system_call_is_refused(void **state)
+static void what_is_no_system_call_is_refused(void **state)
 {
 	static const char *const names[] = {"", "nonesuch", "clock_gettime ", "CLOCK_GETTIME",
 		"a_name_of_a_system_call_that_is_longer_than_any"};
@@ -61,7 +61,7 @@ static void test_what_is_no_system_call_is_refused(void **state)
 	assert_int_equal(plan.call_count, 0);
 }
 
-static void test_more_calls_than_there_is_room_for_are_refused(void **state)
+static void more_calls_than_there_is_room_for_are_refused(void **state)
 {
 	struct fact why = {0};
 	char *name = NULL;
@@ -112,7 +112,7 @@ static uint32_t run_filter(const struct filter *filter, const struct seccomp_dat
 	return 0;
 }
 
-static void test_the_filter_stops_where_the_plan_counts(void **state)
+static void the_filter_stops_where_the_plan_counts(void **state)
 {
 	static struct filter filter;
 	static const int64_t clocks[] = {
@@ -143,7 +143,7 @@ static void test_the_filter_stops_where_the_plan_counts(void **state)
 	}
 }
 
-static void test_calls_of_an_unknown_architecture_are_not_counted(void **state)
+static void calls_of_an_unknown_architecture_are_not_counted(void **state)
 {
 	(void)state;
 	make_plan();
@@ -194,7 +194,7 @@ static void set_count(const char *name, uint64_t count)
 }
 
 /* perf stat -a for 5 s, in the write-up that made the problem known. */
-static void test_the_published_sum(void **state)
+static void the_published_sum(void **state)
 {
 	(void)state;
 	for (int falls_back = 0; falls_back < 2; falls_back++) {
@@ -207,7 +207,7 @@ static void test_the_published_sum(void **state)
 	}
 }
 
-static void test_no_system_calls_are_the_good_news(void **state)
+static void no_system_calls_are_the_good_news(void **state)
 {
 	(void)state;
 	make_host(false);
@@ -222,7 +222,7 @@ static void test_no_system_calls_are_the_good_news(void **state)
 	assert_non_null(strstr(diagnosis.summary, "were not called"));
 }
 
-static void test_why_only_this_program(void **state)
+static void why_only_this_program(void **state)
 {
 	(void)state;
 	make_host(false);
@@ -242,7 +242,7 @@ static void test_why_only_this_program(void **state)
 	assert_int_equal(diagnosis.hint_count, 0); /* the whole host is affected */
 }
 
-static void test_without_a_proof_there_is_no_verdict(void **state)
+static void without_a_proof_there_is_no_verdict(void **state)
 {
 	(void)state;
 	make_host(false);
@@ -252,7 +252,7 @@ static void test_without_a_proof_there_is_no_verdict(void **state)
 	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
 }
 
-static void test_other_calls_cost_at_least_the_cheapest(void **state)
+static void other_calls_cost_at_least_the_cheapest(void **state)
 {
 	struct fact why = {0};
 
@@ -270,7 +270,7 @@ static void test_other_calls_cost_at_least_the_cheapest(void **state)
 	assert_false(diagnosis.sums.lost_known);
 }
 
-static void test_times_have_three_digits(void **state)
+static void times_have_three_digits(void **state)
 {
 	static const struct {
 		double seconds;
@@ -287,19 +287,19 @@ static void test_times_have_three_digits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names_of_libseccomp_are_planned_once),
-		cmocka_unit_test(test_what_is_no_system_call_is_refused),
-		cmocka_unit_test(test_more_calls_than_there_is_room_for_are_refused),
+		cmocka_unit_test(names_of_libseccomp_are_planned_once),
+		cmocka_unit_test(what_is_no_system_call_is_refused),
+		cmocka_unit_test(more_calls_than_there_is_room_for_are_refused),
 #if defined(SYS_clock_gettime) && defined(SYS_getpid)
-		cmocka_unit_test(test_the_filter_stops_where_the_plan_counts),
-		cmocka_unit_test(test_calls_of_an_unknown_architecture_are_not_counted),
+		cmocka_unit_test(the_filter_stops_where_the_plan_counts),
+		cmocka_unit_test(calls_of_an_unknown_architecture_are_not_counted),
 #endif
-		cmocka_unit_test(test_the_published_sum),
-		cmocka_unit_test(test_no_system_calls_are_the_good_news),
-		cmocka_unit_test(test_why_only_this_program),
-		cmocka_unit_test(test_without_a_proof_there_is_no_verdict),
-		cmocka_unit_test(test_other_calls_cost_at_least_the_cheapest),
-		cmocka_unit_test(test_times_have_three_digits),
+		cmocka_unit_test(the_published_sum),
+		cmocka_unit_test(no_system_calls_are_the_good_news),
+		cmocka_unit_test(why_only_this_program),
+		cmocka_unit_test(without_a_proof_there_is_no_verdict),
+		cmocka_unit_test(other_calls_cost_at_least_the_cheapest),
+		cmocka_unit_test(times_have_three_digits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

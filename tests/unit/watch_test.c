@@ -50,7 +50,7 @@ static bool change_is_seen(
 	return watch_words_differ(&before, &now);
 }
 
-static void test_a_new_mode_is_a_change(void **state)
+static void a_new_mode_is_a_change(void **state)
 {
 	struct vclock_evidence vclock = vclock_read();
 
@@ -62,7 +62,7 @@ static void test_a_new_mode_is_a_change(void **state)
 	assert_false(change_is_seen(&vclock, data_page() + 8, 9));
 }
 
-static void test_the_stable_bit_is_watched_where_pvclock_is_read(void **state)
+static void the_stable_bit_is_watched_where_pvclock_is_read(void **state)
 {
 	struct vclock_evidence vclock = vclock_read();
 	unsigned char *flags = clock_page() + VVAR_PVCLOCK_FLAGS;
@@ -76,7 +76,7 @@ static void test_the_stable_bit_is_watched_where_pvclock_is_read(void **state)
 	assert_false(change_is_seen(&vclock, flags, VVAR_PVCLOCK_STABLE | 2));
 }
 
-static void test_a_sequence_that_stays_valid_is_no_change(void **state)
+static void a_sequence_that_stays_valid_is_no_change(void **state)
 {
 	struct vclock_evidence vclock = vclock_read();
 
@@ -89,7 +89,7 @@ static void test_a_sequence_that_stays_valid_is_no_change(void **state)
 	assert_false(change_is_seen(&vclock, clock_page() + 8, 1));
 }
 
-static void test_without_a_mode_nothing_is_read(void **state)
+static void without_a_mode_nothing_is_read(void **state)
 {
 	struct vclock_evidence vclock = {.how = VCLOCK_INFERRED};
 	struct vdso_image image = image_at();
@@ -111,7 +111,7 @@ static void add_line(struct kernel_log_evidence *log, double seconds, const char
 	text_copy(line->text, sizeof(line->text), text);
 }
 
-static void test_the_first_new_line_that_gives_a_reason_explains(void **state)
+static void the_first_new_line_that_gives_a_reason_explains(void **state)
 {
 	struct kernel_log_evidence before = {0}, now = {0};
 	struct watch_log_line line = {0};
@@ -132,7 +132,7 @@ static void test_the_first_new_line_that_gives_a_reason_explains(void **state)
 		line.text, "[94.000000] tsc: Marking TSC unstable due to clocksource watchdog");
 }
 
-static void test_a_log_that_cannot_be_read_gives_its_reason(void **state)
+static void a_log_that_cannot_be_read_gives_its_reason(void **state)
 {
 	struct kernel_log_evidence before = {0}, now = {0};
 	struct watch_log_line line = {0};
@@ -157,7 +157,7 @@ static struct watch_check check_of(
 	return check;
 }
 
-static void test_the_state_names_clocksource_mode_and_page(void **state)
+static void the_state_names_clocksource_mode_and_page(void **state)
 {
 	struct watch_check check = check_of("kvm-clock", "pvclock", VERDICT_OK);
 	char text[WATCH_STATE_SIZE];
@@ -178,7 +178,7 @@ static void test_the_state_names_clocksource_mode_and_page(void **state)
 		watch_describe_state(&check.evidence, text), "unknown clocksource (mode unknown)");
 }
 
-static void test_looks_differ_by_state_or_verdict(void **state)
+static void looks_differ_by_state_or_verdict(void **state)
 {
 	struct watch_check tsc = check_of("tsc", "tsc", VERDICT_OK);
 	struct watch_check again = check_of("tsc", "tsc", VERDICT_OK);
@@ -194,14 +194,14 @@ static void test_looks_differ_by_state_or_verdict(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_new_mode_is_a_change),
-		cmocka_unit_test(test_the_stable_bit_is_watched_where_pvclock_is_read),
-		cmocka_unit_test(test_a_sequence_that_stays_valid_is_no_change),
-		cmocka_unit_test(test_without_a_mode_nothing_is_read),
-		cmocka_unit_test(test_the_first_new_line_that_gives_a_reason_explains),
-		cmocka_unit_test(test_a_log_that_cannot_be_read_gives_its_reason),
-		cmocka_unit_test(test_the_state_names_clocksource_mode_and_page),
-		cmocka_unit_test(test_looks_differ_by_state_or_verdict),
+		cmocka_unit_test(a_new_mode_is_a_change),
+		cmocka_unit_test(the_stable_bit_is_watched_where_pvclock_is_read),
+		cmocka_unit_test(a_sequence_that_stays_valid_is_no_change),
+		cmocka_unit_test(without_a_mode_nothing_is_read),
+		cmocka_unit_test(the_first_new_line_that_gives_a_reason_explains),
+		cmocka_unit_test(a_log_that_cannot_be_read_gives_its_reason),
+		cmocka_unit_test(the_state_names_clocksource_mode_and_page),
+		cmocka_unit_test(looks_differ_by_state_or_verdict),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
