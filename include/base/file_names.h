@@ -9,7 +9,7 @@
 #include "base/text.h"
 
 struct file_name {
-	const char *file; /* its path; entries with the same pointer have the same name */
+	const char *file; /* its path; entries of one path have the same name */
 	struct span name; /* a part of it */
 };
 

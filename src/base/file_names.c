@@ -38,15 +38,25 @@ static size_t common_end(const struct file_name *one, const struct file_name *ot
 	return common;
 }
 
-/* The order of qsort(3) that puts those with the longest common end next to each other. */
+/* It may have been given twice. */
+static bool is_same_file(const struct file_name *one, const struct file_name *other)
+{
+	return one->file == other->file || strcmp(one->file, other->file) == 0;
+}
+
+/*
+ * The order of qsort(3) that puts those with the longest common end next to each other, and those
+ * of one file before one that differs by its extension alone.
+ */
 static int compare_ends(const void *first, const void *second)
 {
 	const struct file_name *one = *(struct file_name *const *)first;
 	const struct file_name *other = *(struct file_name *const *)second;
 	size_t common = common_end(one, other);
+	int order = byte_from_end(without_extension(one->file), common) -
+	            byte_from_end(without_extension(other->file), common);
 
-	return byte_from_end(without_extension(one->file), common) -
-	       byte_from_end(without_extension(other->file), common);
+	return order ? order : strcmp(one->file, other->file);
 }
 
 /*
@@ -59,7 +69,7 @@ static size_t common_components(struct file_name *const *names, size_t count)
 	size_t length = common_end(names[0], names[count - 1]);
 	size_t shortest = path.length;
 
-	if (names[0]->file == names[count - 1]->file)
+	if (is_same_file(names[0], names[count - 1]))
 		return 0;
 	for (size_t i = 1; i < count; i++) {
 		size_t other = without_extension(names[i]->file).length;
@@ -100,7 +110,7 @@ bool file_names_find(struct file_name *names, size_t count)
 	for (size_t i = 0, end; i < count; i = end) {
 		size_t after = 0;
 
-		for (end = i + 1; end < count && sorted[end]->file == sorted[i]->file; end++)
+		for (end = i + 1; end < count && is_same_file(sorted[end], sorted[i]); end++)
 			;
 		if (end < count)
 			after = common_end(sorted[i], sorted[end]);
