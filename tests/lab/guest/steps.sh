@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2086 # steps are words, and no path here has a blank
 # The steps an environment may take, one shell function each; the words in the
 # table's column "steps" are calls of them. Runs in a guest under busybox and on
 # a host under sh. LAB is the folder with the binaries.
