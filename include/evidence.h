@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/fact.h"
 
@@ -165,6 +166,17 @@ struct call_evidence {
 	int raw_error; /* errno that the raw system call ends with in plain use; 0: it works */
 	struct path_evidence path[PATH_COUNT];
 };
+
+/* How many calls decide: a verdict needs the evidence of each of them. */
+#define DECIDING_CALLS 3
+
+/* Whether the verdict rests on this call. */
+static inline bool call_decides(const char *call, const char *clock)
+{
+	if (strcmp(call, "clock_gettime") != 0)
+		return strcmp(call, "gettimeofday") == 0 && !*clock;
+	return strcmp(clock, "CLOCK_REALTIME") == 0 || strcmp(clock, "CLOCK_MONOTONIC") == 0;
+}
 
 /* The path that a call is judged by: the vDSO's function, or libc where there is none. */
 static inline enum call_path call_judged_path(const struct call_evidence *call)

@@ -493,29 +493,6 @@ static const struct field kernel_log_fields[] = {
 
 /* ---- the document ---- */
 
-/* The verdict rests on these three: it needs each of them once. */
-static const struct {
-	const char *call, *clock;
-} deciding[] = {
-	{"gettimeofday", ""},
-	{"clock_gettime", "CLOCK_REALTIME"},
-	{"clock_gettime", "CLOCK_MONOTONIC"},
-};
-
-static bool is_call(const struct call_evidence *row, const char *call, const char *clock)
-{
-	return strcmp(row->call, call) == 0 && strcmp(row->clock, clock) == 0;
-}
-
-static bool must_decide(const struct call_evidence *row)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(deciding); i++) {
-		if (is_call(row, deciding[i].call, deciding[i].clock))
-			return true;
-	}
-	return false;
-}
-
 /* A document without calls is that of a captured tree; with calls it needs those that decide. */
 static const char *settle_evidence(void *object, const json_t *from)
 {
@@ -527,15 +504,16 @@ static const char *settle_evidence(void *object, const json_t *from)
 		const struct call_evidence *row = &evidence->calls[i];
 
 		for (size_t k = 0; k < i; k++) {
-			if (is_call(row, evidence->calls[k].call, evidence->calls[k].clock))
+			if (strcmp(row->call, evidence->calls[k].call) == 0 &&
+				strcmp(row->clock, evidence->calls[k].clock) == 0)
 				return "calls lists a call twice";
 		}
-		if (row->decides != must_decide(row))
+		if (row->decides != call_decides(row->call, row->clock))
 			return row->decides ? "calls lets a call decide that does not"
 			                    : "calls lets a call not decide that does";
 		found += row->decides;
 	}
-	if (evidence->call_count && found < ARRAY_SIZE(deciding))
+	if (evidence->call_count && found < DECIDING_CALLS)
 		return "calls lacks one of gettimeofday, clock_gettime of CLOCK_REALTIME and "
 		       "of CLOCK_MONOTONIC";
 	return NULL;

@@ -105,8 +105,7 @@ static int libc_getcpu(unsigned *cpu, unsigned *node, void *cache)
 /* A row before the vDSO is known. */
 struct definition {
 	const char *call;
-	const char *clock; /* "": takes none */
-	bool decides;
+	const char *clock;  /* "": takes none */
 	const char *export; /* in the vDSO, without its prefix */
 	struct call libc, raw;
 };
@@ -115,32 +114,30 @@ struct definition {
 	{                                                                                          \
 		.shape = (kind), .clock = (id), .function.member = (by)                            \
 	}
-#define GETTIME(id, decides)                                                                       \
+#define GETTIME(id)                                                                                \
 	{                                                                                          \
-		"clock_gettime", #id, decides, VDSO_CLOCK_GETTIME,                                 \
+		"clock_gettime", #id, VDSO_CLOCK_GETTIME,                                          \
 			CALL(SHAPE_CLOCK, id, clock, clock_gettime),                               \
 			CALL(SHAPE_CLOCK, id, clock, raw_clock_gettime)                            \
 	}
 
 static const struct definition definitions[] = {
-	{"gettimeofday", "", true, "gettimeofday",
-		CALL(SHAPE_TIMEOFDAY, 0, timeofday, libc_gettimeofday),
+	{"gettimeofday", "", "gettimeofday", CALL(SHAPE_TIMEOFDAY, 0, timeofday, libc_gettimeofday),
 		CALL(SHAPE_TIMEOFDAY, 0, timeofday, raw_gettimeofday)},
-	GETTIME(CLOCK_REALTIME, true),
-	GETTIME(CLOCK_MONOTONIC, true),
-	GETTIME(CLOCK_MONOTONIC_RAW, false),
-	GETTIME(CLOCK_BOOTTIME, false),
-	GETTIME(CLOCK_TAI, false),
-	GETTIME(CLOCK_REALTIME_COARSE, false),
-	GETTIME(CLOCK_MONOTONIC_COARSE, false),
-	GETTIME(CLOCK_PROCESS_CPUTIME_ID, false),
-	GETTIME(CLOCK_THREAD_CPUTIME_ID, false),
-	{"clock_getres", "CLOCK_MONOTONIC", false, "clock_getres",
+	GETTIME(CLOCK_REALTIME),
+	GETTIME(CLOCK_MONOTONIC),
+	GETTIME(CLOCK_MONOTONIC_RAW),
+	GETTIME(CLOCK_BOOTTIME),
+	GETTIME(CLOCK_TAI),
+	GETTIME(CLOCK_REALTIME_COARSE),
+	GETTIME(CLOCK_MONOTONIC_COARSE),
+	GETTIME(CLOCK_PROCESS_CPUTIME_ID),
+	GETTIME(CLOCK_THREAD_CPUTIME_ID),
+	{"clock_getres", "CLOCK_MONOTONIC", "clock_getres",
 		CALL(SHAPE_CLOCK, CLOCK_MONOTONIC, clock, clock_getres),
 		CALL(SHAPE_CLOCK, CLOCK_MONOTONIC, clock, raw_clock_getres)},
-	{"time", "", false, "time", CALL(SHAPE_TIME, 0, time, time),
-		CALL(SHAPE_TIME, 0, time, raw_time)},
-	{"getcpu", "", false, "getcpu", CALL(SHAPE_GETCPU, 0, getcpu, libc_getcpu),
+	{"time", "", "time", CALL(SHAPE_TIME, 0, time, time), CALL(SHAPE_TIME, 0, time, raw_time)},
+	{"getcpu", "", "getcpu", CALL(SHAPE_GETCPU, 0, getcpu, libc_getcpu),
 		CALL(SHAPE_GETCPU, 0, getcpu, raw_getcpu)},
 };
 
@@ -224,7 +221,7 @@ void call_table_make(const struct vdso_evidence *vdso, const struct vdso_image *
 
 		row->call = from->call;
 		row->clock = from->clock;
-		row->decides = from->decides;
+		row->decides = call_decides(from->call, from->clock);
 		row->path[PATH_VDSO] = row->path[PATH_LIBC] = from->libc;
 		row->path[PATH_VDSO].function.any =
 			(void *)find_function(vdso, image, from->export);
