@@ -129,12 +129,6 @@ struct cost {
 	double user_space_ns; /* what it takes in user space, or would: counter and arithmetic */
 };
 
-/*
- * Where the verdict is ok, the call itself shows what user space takes. Where it is unknown,
- * so is the cost.
- */
-void cost_find(const struct evidence *evidence, enum verdict_kind verdict, struct cost *cost);
-
 /* What `ns` in each of `rate` calls per second take of one CPU, in percent. */
 double cost_share_percent(double ns, double rate);
 

@@ -330,6 +330,12 @@ size_t cause_find(const struct view *view, struct cause causes[CAUSE_MAX],
 size_t advice_find(const struct view *view, const struct cause_row *const *causes, size_t count,
 	struct advice advice[ADVICE_MAX]);
 
+/*
+ * Where the verdict is ok, the call itself shows what user space takes. Where it is unknown,
+ * so is the cost.
+ */
+void cost_find(const struct evidence *evidence, enum verdict_kind verdict, struct cost *cost);
+
 /* Adds a piece of evidence, printf-like; beyond CAUSE_EVIDENCE_MAX it is dropped. */
 void support_add(struct cause *cause, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -2,7 +2,7 @@
 /* judge/cost: what the calls cost, and what user space would take instead. */
 #include <string.h>
 
-#include "judge.h"
+#include "judge/rules.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 
