@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One clocksource, measured: whether its clock runs at all, the proof, the times, and whether
- * it warps. Everything here runs in a worker that may be killed.
+ * it warps. What switches runs in a worker that may be killed.
  *
  * The speed of the new clock is compared with the CPU's counter, not with timers: a clock that
  * stands still also stops every timer, those that are to end the worker included.
@@ -12,6 +12,7 @@
 #include "base/child.h"
 #include "collect.h"
 #include "judge.h"
+#include "measure/copy.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
 #include "measure/proof.h"
@@ -20,7 +21,10 @@
 #include "measure/timing.h"
 #include "model.h"
 
-/* The limit of the speed check, and of each measurement. */
+/*
+ * What a part of the worker's time the speed check, the proof and each timing may take at most: one
+ * that hangs leaves time for the others.
+ */
 #define PART_NS 10000000000
 
 /* Longer than a tick of HZ=100, which is all that the jiffies clock resolves. */
@@ -123,12 +127,13 @@ static void switch_and_check(void *argument)
 }
 
 /* In a child of its own: on a clock that stands still it is killed by its parent. */
-static bool switch_to_candidate(const struct clocksource_switch *clock, struct candidate *candidate)
+static bool switch_to_candidate(const struct clocksource_switch *clock, struct candidate *candidate,
+	const struct deadline *deadline)
 {
 	struct speed_check check = {.clock = clock, .name = candidate->name};
-	struct deadline deadline = deadline_after(PART_NS);
+	struct deadline part = deadline_within(deadline, PART_NS);
 
-	if (!child_compute(switch_and_check, &check, sizeof(check), &deadline, &candidate->fact))
+	if (!child_compute(switch_and_check, &check, sizeof(check), &part, &candidate->fact))
 		return false;
 	candidate->switched = check.switched;
 	candidate->fact = check.runs;
@@ -169,16 +174,17 @@ static void keep_least(const struct evidence *now, struct evidence *least)
 }
 
 /* False if there are no times: on a busy machine every batch may have been disturbed. */
-static bool time_once(const struct candidate_setup *setup, struct candidate *candidate)
+static bool time_once(const struct candidate_setup *setup, struct candidate *candidate,
+	const struct deadline *deadline)
 {
 	static struct evidence now;
 	const struct path_evidence *path;
 	const struct call_evidence *call;
-	struct deadline deadline = deadline_after(PART_NS);
+	struct deadline part = deadline_within(deadline, PART_NS);
 
 	now = (struct evidence){0};
 	call_table_name(setup->calls, &now);
-	timing_measure(&now, setup->calls, TIMING_WHOLE, &deadline);
+	timing_measure(&now, setup->calls, TIMING_WHOLE, &part);
 	if (!fact_is_known(&candidate->evidence.timing.fact))
 		candidate->evidence.timing = now.timing;
 	call = clock_gettime_of(&now, "CLOCK_MONOTONIC");
@@ -190,10 +196,11 @@ static bool time_once(const struct candidate_setup *setup, struct candidate *can
 	return true;
 }
 
-static void time_calls(const struct candidate_setup *setup, struct candidate *candidate)
+static void time_calls(const struct candidate_setup *setup, struct candidate *candidate,
+	const struct deadline *deadline)
 {
 	for (int i = 0; i < TIMING_TRIES && candidate->timing_count < TIMING_MAX; i++) {
-		if (time_once(setup, candidate))
+		if (time_once(setup, candidate, deadline))
 			break;
 	}
 }
@@ -236,22 +243,34 @@ void compare_find_calls(struct moment_evidence *moment, struct vdso_evidence *vd
 	call_table_keep_deciding(calls);
 }
 
-void candidate_measure(const struct clocksource_switch *clock, const struct candidate_setup *setup,
-	struct candidate *candidate)
+void candidate_dry_run(struct evidence *evidence, const struct deadline *deadline)
 {
-	struct deadline deadline;
+	struct vdso_image image;
+	struct call_table calls;
 
-	if (!switch_to_candidate(clock, candidate))
+	compare_find_calls(NULL, &evidence->vdso, &image, &calls, deadline);
+	call_table_name(&calls, evidence);
+	proof_take(evidence, &calls, deadline);
+	timing_measure(evidence, &calls, TIMING_WHOLE, deadline);
+	copy_measure(&image, &calls, &evidence->vclock, &evidence->copy, deadline);
+}
+
+void candidate_measure(const struct clocksource_switch *clock, const struct candidate_setup *setup,
+	struct candidate *candidate, const struct deadline *deadline)
+{
+	struct deadline proof;
+
+	if (!switch_to_candidate(clock, candidate, deadline))
 		return;
 	fact_set(&candidate->fact, FACT_FAILED, "not done");
 	candidate->evidence = (struct evidence){0};
 	call_table_name(setup->calls, &candidate->evidence);
-	deadline = deadline_after(PART_NS);
-	proof_take(&candidate->evidence, setup->calls, &deadline);
-	time_calls(setup, candidate);
-	proof_take(&candidate->evidence, setup->calls, &deadline);
+	proof = deadline_within(deadline, PART_NS);
+	proof_take(&candidate->evidence, setup->calls, &proof);
+	time_calls(setup, candidate, deadline);
+	proof_take(&candidate->evidence, setup->calls, &proof);
 	if (is_still_in_use(clock, candidate)) {
-		time_calls(setup, candidate);
+		time_calls(setup, candidate, deadline);
 		measure_warps(setup, candidate);
 		is_still_in_use(clock, candidate);
 	}
@@ -259,13 +278,14 @@ void candidate_measure(const struct clocksource_switch *clock, const struct cand
 }
 
 void candidate_time_again(const struct clocksource_switch *clock,
-	const struct candidate_setup *setup, struct candidate *candidate)
+	const struct candidate_setup *setup, struct candidate *candidate,
+	const struct deadline *deadline)
 {
 	struct fact why = {0};
 	enum switch_result result = clocksource_switch_restore(clock, &why);
 
 	if (result == SWITCH_DONE) {
-		time_calls(setup, candidate);
+		time_calls(setup, candidate, deadline);
 		is_still_in_use(clock, candidate);
 	} else if (result == SWITCH_FOREIGN) {
 		candidate->changed = why;

@@ -26,7 +26,7 @@
 #define EXIT_CHANGE 1
 #define EXIT_UNKNOWN 2
 
-/* Proof, timing and the copy of the vDSO take some 50 ms on a quiet machine. */
+/* Of a dry run: proof, timing and the copy of the vDSO take some 50 ms on a quiet machine. */
 #define DRY_RUN_NS 5000000000
 
 #define ONLY_MAX 32
@@ -36,7 +36,7 @@ enum { OPTION_ONLY = OPTION_OWN, OPTION_WITH_GUESTS, OPTION_DRY_RUN };
 /* cli->own: what was asked for, and all that one run needs. */
 struct compare {
 	size_t only_count; /* 0: all */
-	const char *only[ONLY_MAX];
+	struct span only[ONLY_MAX];
 	int64_t warp_ns;
 	bool with_guests;
 	bool dry_run;
@@ -49,18 +49,26 @@ struct compare {
 	struct run_result result;
 };
 
+/* Whether the host offers it is not known yet. */
+static bool take_only(struct cli *cli, struct span word)
+{
+	struct compare *own = cli->own;
+
+	if (own->only_count == ONLY_MAX) {
+		cli_usage_error("--only: at most %d names are accepted", ONLY_MAX);
+		return false;
+	}
+	own->only[own->only_count++] = word;
+	return true;
+}
+
 static bool take(struct cli *cli, int id, const char *value)
 {
 	struct compare *own = cli->own;
 
 	switch (id) {
 	case OPTION_ONLY:
-		if (own->only_count == ONLY_MAX) {
-			cli_usage_error("--only: at most %d lists are accepted", ONLY_MAX);
-			return false;
-		}
-		own->only[own->only_count++] = value;
-		return true;
+		return take_list(value, take_only, cli);
 	case OPTION_WITH_GUESTS:
 		return own->with_guests = true;
 	case OPTION_DRY_RUN:
@@ -81,6 +89,10 @@ static bool choose(struct compare *own, const char *in_use, struct span name)
 
 	while (place < offered->available_count && !text_equals(name, offered->available[place]))
 		place++;
+	if (!name.length) {
+		cli_usage_error("--only: no name given");
+		return false;
+	}
 	if (place == offered->available_count) {
 		cli_usage_error(
 			"--only: this host does not offer '%.*s'", (int)name.length, name.at);
@@ -102,16 +114,8 @@ static bool choose_candidates(struct compare *own, const char *in_use)
 	const struct clocksource_evidence *offered = &own->host.clocksource;
 
 	for (size_t i = 0; i < own->only_count; i++) {
-		struct span rest = text_span(own->only[i]), word;
-
-		if (!rest.length) {
-			cli_usage_error("--only: no name given");
+		if (!choose(own, in_use, own->only[i]))
 			return false;
-		}
-		while (parse_next(&rest, &word)) {
-			if (!choose(own, in_use, word))
-				return false;
-		}
 	}
 	for (size_t i = 0; own->only_count == 0 && i < offered->available_count; i++)
 		choose(own, in_use, text_span(offered->available[i]));
@@ -269,6 +273,36 @@ static void try_candidates(const struct cli *cli, struct compare *own)
 	work_end();
 }
 
+/* ---- what is printed ---- */
+
+/* Of a run or of a dry run: the other one is NULL. */
+struct printed {
+	const struct compare_report *report;
+	const struct dry_run *dry;
+};
+
+static bool write_text(const void *result, const struct style *style, FILE *out)
+{
+	const struct printed *printed = result;
+
+	return printed->dry ? dry_run_text(printed->dry, style, out)
+	                    : compare_text(printed->report, style, out);
+}
+
+static bool write_json(const void *result, const struct style *style, FILE *out)
+{
+	const struct printed *printed = result;
+
+	return printed->dry ? dry_run_json(printed->dry, style, out)
+	                    : compare_json(printed->report, style, out);
+}
+
+static const struct format formats[] = {
+	{.name = "text", .write = write_text},
+	{.name = "json", .write = write_json},
+	{0},
+};
+
 /* What was measured is printed however the run ended. */
 static int print_report(struct cli *cli, const struct compare *own)
 {
@@ -289,7 +323,7 @@ static int print_report(struct cli *cli, const struct compare *own)
 		report.exit_status = EXIT_UNKNOWN;
 	else
 		report.exit_status = ranking.verdict == RANKING_CHANGE ? EXIT_CHANGE : EXIT_SUCCESS;
-	cli_print(cli, &report);
+	cli_print(cli, &(struct printed){.report = &report});
 	return report.exit_status;
 }
 
@@ -315,18 +349,6 @@ static int compare(struct cli *cli, struct compare *own)
 	return status;
 }
 
-static const struct format formats[] = {
-	{.name = "text", .write = compare_text},
-	{.name = "json", .write = compare_json},
-	{0},
-};
-
-/* In their order: a dry run prints something else. */
-static const struct format dry_run_formats[] = {
-	{.name = "text", .write = dry_run_text},
-	{.name = "json", .write = dry_run_json},
-};
-
 /* What is known without a switch; the tree is read, and this process's own clock measured. */
 static int list(struct cli *cli, struct compare *own)
 {
@@ -337,12 +359,11 @@ static int list(struct cli *cli, struct compare *own)
 		return EXIT_TROUBLE;
 	moment_collect(&cli->root, &own->host.moment, &deadline);
 	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
-	dry_run_measure(&own->host, &deadline);
+	candidate_dry_run(&own->host, &deadline);
 	dry_run_make(
 		&own->host, (const char(*)[CLOCKSOURCE_NAME_SIZE])own->names, own->count, &dry);
 	dry.seconds = (double)own->warp_ns / NS_PER_SECOND + CANDIDATE_SECONDS;
-	cli->format = &dry_run_formats[cli->format - formats];
-	cli_print(cli, &dry);
+	cli_print(cli, &(struct printed){.dry = &dry});
 	return EXIT_SUCCESS;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `compare --dry-run`: lists the clocksources that are offered, with what each costs or would cost
- * as far as that is known without a switch, and without root. The one in use is timed; the
- * CPU's counter is timed on a copy of the vDSO where the clocks fall back; a clocksource without
- * vDSO support makes every call a system call; nothing else can be measured.
+ * What `compare --dry-run` concludes and prints: the clocksources that are offered, with what each
+ * costs or would cost as far as that is known without a switch, and without root. The one in use
+ * was timed (candidate.c), the CPU's counter on a copy of the vDSO where the clocks fall back; a
+ * clocksource without vDSO support makes every call a system call; nothing else can be measured.
  */
 #include <string.h>
 
@@ -12,9 +12,6 @@
 #include "cli/layout.h"
 #include "document.h"
 #include "judge.h"
-#include "measure/copy.h"
-#include "measure/proof.h"
-#include "measure/timing.h"
 #include "model.h"
 
 /* What the patched copy of the vDSO reads. */
@@ -28,24 +25,12 @@
 #define NAME_WIDTH 27
 #define NS_COLUMN (2 + NAME_WIDTH + 12)
 
-void dry_run_measure(struct evidence *evidence, const struct deadline *deadline)
-{
-	struct vdso_image image;
-	struct call_table calls;
-
-	compare_find_calls(NULL, &evidence->vdso, &image, &calls, deadline);
-	call_table_name(&calls, evidence);
-	proof_take(evidence, &calls, deadline);
-	timing_measure(evidence, &calls, TIMING_WHOLE, deadline);
-	copy_measure(&image, &calls, &evidence->vclock, &evidence->copy, deadline);
-}
-
 static void describe_current(const struct evidence *evidence, struct dry_row *row)
 {
 	const struct call_evidence *call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
 	const struct path_evidence *path = call ? &call->path[call_judged_path(call)] : NULL;
 
-	row->how = "measured";
+	row->how = DRY_MEASURED;
 	if (!path || !path->timed)
 		fact_set(&row->fact, FACT_FAILED, "the calls were not timed");
 	else
@@ -64,7 +49,7 @@ static void describe_counter(const struct evidence *evidence, struct dry_row *ro
 {
 	const struct copy_evidence *copy = &evidence->copy;
 
-	row->how = "copy";
+	row->how = DRY_COPY;
 	row->fact = copy->what_if_fact;
 	if (!fact_is_known(&row->fact)) {
 		row->note = "cannot be measured without switching";
@@ -77,7 +62,7 @@ static void describe_counter(const struct evidence *evidence, struct dry_row *ro
 /* The row keeps the name. */
 static struct dry_row make_row(const struct evidence *evidence, const char *name)
 {
-	struct dry_row row = {.name = name, .ns = -1, .how = "unknown"};
+	struct dry_row row = {.name = name, .ns = -1};
 
 	fact_set_known(&row.fact);
 	row.in_use = strcmp(name, evidence->clocksource.current) == 0;
@@ -85,7 +70,7 @@ static struct dry_row make_row(const struct evidence *evidence, const char *name
 	if (row.in_use) {
 		describe_current(evidence, &row);
 	} else if (vclock_name_has_no_mode(name)) {
-		row.how = "name";
+		row.how = DRY_NAME;
 		row.note = "no vDSO support: every call would be a system call";
 		fact_set(&row.fact, FACT_ABSENT, "the time of its device is not known");
 	} else if (strcmp(name, COUNTER_CLOCKSOURCE) == 0) {
@@ -117,7 +102,7 @@ static const struct dry_row *find_row(const struct dry_run *dry, bool in_use)
 	for (size_t i = 0; i < dry->count; i++) {
 		const struct dry_row *row = &dry->rows[i];
 
-		if (row->in_use == in_use && (in_use || strcmp(row->how, "copy") == 0))
+		if (row->in_use == in_use && (in_use || row->how == DRY_COPY))
 			return row;
 	}
 	return NULL;
@@ -146,7 +131,7 @@ static void print_row(const struct dry_row *row, FILE *out)
 	fprintf(out, "  %-*s%9s   ", NAME_WIDTH, row->name,
 		row->ns >= 0 ? format_ns(row->ns, ns) : "-");
 	strbuf_add(&note, "%s", row->note);
-	if (!row->in_use && !row->advisable && strcmp(row->how, "name") != 0)
+	if (!row->in_use && !row->advisable && row->how != DRY_NAME)
 		strbuf_add(&note, "; not recommended: %s", row->why_not);
 	wrap_text(out, NS_COLUMN, NS_COLUMN, note.text);
 }
@@ -179,12 +164,18 @@ static bool is_candidate(const void *object)
 	return !((const struct dry_row *)object)->in_use;
 }
 
+static const char *const how_names[] = {[DRY_UNKNOWN] = "unknown",
+	[DRY_MEASURED] = "measured",
+	[DRY_COPY] = "copy",
+	[DRY_NAME] = "name",
+	NULL};
+
 static const struct field row_fields[] = {
 	{STRING("name", name), .options = FIELD_FILLED},
 	{FLAG("in_use", in_use)},
 	{NS("call_ns", ns), .options = FIELD_NEGATIVE_NONE},
 	{TEXT("reason", fact.reason)},
-	{STRING("how", how), .options = FIELD_FILLED},
+	{WORD("how", how, how_names)},
 	{STRING("note", note), .options = FIELD_FILLED},
 	{FLAG("advisable", advisable), .has = is_candidate},
 	{STRING("why_not", why_not), .has = is_candidate},

@@ -181,11 +181,18 @@ void compare_find_calls(struct moment_evidence *moment, struct vdso_evidence *vd
  * parent sees to that, and which may be killed at any moment.
  */
 void candidate_measure(const struct clocksource_switch *clock, const struct candidate_setup *setup,
-	struct candidate *candidate);
+	struct candidate *candidate, const struct deadline *deadline);
 
 /* Switches back to the clocksource in use and times it once more. For a child as well. */
 void candidate_time_again(const struct clocksource_switch *clock,
-	const struct candidate_setup *setup, struct candidate *candidate);
+	const struct candidate_setup *setup, struct candidate *candidate,
+	const struct deadline *deadline);
+
+/*
+ * What a dry run needs: measures, without a switch, the deciding calls of this process and, where
+ * they fall back, the copy of the vDSO.
+ */
+void candidate_dry_run(struct evidence *evidence, const struct deadline *deadline);
 
 /* How many of the CPUs are used to test this clocksource for warps. Pure. */
 size_t candidate_warp_cpus(const char *name, size_t allowed);
@@ -289,12 +296,20 @@ void ranking_find(
 
 #define DRY_RUN_SCHEMA "vdsocheck-compare-dry-run/1"
 
+/* What is known of a clocksource rests on this. */
+enum dry_how {
+	DRY_UNKNOWN = 0,
+	DRY_MEASURED,
+	DRY_COPY, /* measured on a copy of the vDSO */
+	DRY_NAME, /* no kernel gives one of its name vDSO support */
+};
+
 struct dry_row {
 	const char *name; /* not owned */
 	bool in_use;
 	double ns;        /* per clock_gettime(CLOCK_MONOTONIC); negative: not known */
 	struct fact fact; /* known: ns is */
-	const char *how;  /* "measured", "copy", "name" (no vDSO support), "unknown" */
+	enum dry_how how;
 	const char *note; /* static storage */
 	bool advisable;
 	const char *why_not; /* NULL if it is advisable; static storage */
@@ -310,9 +325,6 @@ struct dry_run {
 	const char *verdict;
 	int exit_status;
 };
-
-/* Measures the deciding calls of this process and, where they fall back, the copy of the vDSO. */
-void dry_run_measure(struct evidence *evidence, const struct deadline *deadline);
 
 /*
  * The rows: the clocksource in use and the named ones, from evidence with clocksource, host and

@@ -45,12 +45,14 @@ struct run {
 };
 
 typedef void candidate_work(const struct clocksource_switch *clock,
-	const struct candidate_setup *setup, struct candidate *candidate);
+	const struct candidate_setup *setup, struct candidate *candidate,
+	const struct deadline *deadline);
 
 struct job {
 	const struct run *run;
 	candidate_work *work;
 	struct candidate *candidate;
+	struct deadline deadline;
 };
 
 /* ---- signals arrive through a descriptor while it runs ---- */
@@ -103,7 +105,7 @@ static void work(void *argument)
 
 	for (size_t i = 0; i < ARRAY_SIZE(ending_signals); i++)
 		signal(ending_signals[i], SIG_DFL);
-	job->work(job->run->clock, &job->run->setup->candidate, job->candidate);
+	job->work(job->run->clock, &job->run->setup->candidate, job->candidate, &job->deadline);
 }
 
 static void end_early(struct run *run, enum run_end end, const char *why)
@@ -171,12 +173,14 @@ static void await_worker(
 static void start_and_await(
 	struct run *run, candidate_work *what, struct candidate *candidate, struct fact *fact)
 {
-	struct job job = {.run = run, .work = what, .candidate = candidate};
-	struct deadline deadline = deadline_after(run->worker_ns);
-	pid_t pid = child_start(work, &job, &deadline, fact);
+	struct job job = {.run = run,
+		.work = what,
+		.candidate = candidate,
+		.deadline = deadline_after(run->worker_ns)};
+	pid_t pid = child_start(work, &job, &job.deadline, fact);
 
 	if (pid > 0)
-		await_worker(run, pid, &deadline, fact);
+		await_worker(run, pid, &job.deadline, fact);
 }
 
 /* ---- all of them ---- */
