@@ -17,13 +17,13 @@ void view_begin(const struct evidence *evidence, struct view *view)
 		.libc = counts_by_path(evidence, PATH_LIBC)};
 }
 
-static unsigned if_so(bool holds, enum condition condition)
+static uint64_t if_so(bool holds, uint64_t condition)
 {
 	return holds ? condition : 0;
 }
 
 /* Of the host, this process and the vDSO. */
-static unsigned conditions_here(const struct view *view)
+static uint64_t conditions_here(const struct view *view)
 {
 	const struct evidence *evidence = view->evidence;
 	const struct host_evidence *host = &evidence->host;
@@ -52,7 +52,7 @@ static unsigned conditions_here(const struct view *view)
 }
 
 /* Of the clocksource in use; `falls_back` is the condition of that name. */
-static unsigned conditions_of_clocksource(const struct evidence *evidence, bool falls_back)
+static uint64_t conditions_of_clocksource(const struct evidence *evidence, bool falls_back)
 {
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 	const struct vclock_evidence *vclock = &evidence->vclock;
@@ -77,7 +77,7 @@ static unsigned conditions_of_clocksource(const struct evidence *evidence, bool 
 }
 
 /* Of the TSC; `second_choice` is the condition of that name. */
-static unsigned conditions_of_tsc(const struct view *view, bool second_choice)
+static uint64_t conditions_of_tsc(const struct view *view, bool second_choice)
 {
 	const struct evidence *evidence = view->evidence;
 	bool offered = clocksource_is_offered(evidence, "tsc");

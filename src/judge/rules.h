@@ -94,51 +94,50 @@ bool clocksource_is_own_counter(const char *clocksource);
 
 /*
  * What holds on this host, of what several rows of causes and advice depend on; what matters to
- * one row alone is in its `applies`. Bit 30 is the last of an int enum: one more condition takes
- * constants and masks of uint64_t.
+ * one row alone is in its `applies`. A set of them is a uint64_t.
  */
-enum condition {
-	/* The host, and this process. */
-	GUEST = 1 << 0,
-	UNDER_XEN = 1 << 1,
-	UNDER_VMWARE = 1 << 2,
-	EC2_XEN = 1 << 3,
-	GVISOR = 1 << 4,
-	EMULATED = 1 << 5,
-	COUNTER_OFF = 1 << 6,      /* for this process: reading it raises a signal */
-	FIRMWARE_COUNTER = 1 << 7, /* riscv without a time register, where the verdict is slow */
-	/* The vDSO. */
-	NO_VDSO = 1 << 8,
-	NO_VDSO_AT_BOOT = 1 << 9, /* by a boot parameter */
-	ARM_COMPAT = 1 << 10,     /* a 32-bit program on arm64: a 64-bit one has a vDSO */
-	FALLS_BACK = 1 << 11,     /* it is there and made system calls */
-	/* The clocksource in use, and its clock mode. */
-	ON_XEN = 1 << 12,
-	ON_KVM_CLOCK = 1 << 13,
-	ON_HYPERV_PAGE = 1 << 14,
-	MODE_NONE = 1 << 15,
-	MODE_READ = 1 << 16,     /* from the data page, and it is not none */
-	STABLE_NOW = 1 << 17,    /* the pvclock page says so, and there is a mode */
-	PAGE_UNSTABLE = 1 << 18, /* the pvclock page says so */
-	KVM_UNSTABLE = 1 << 19,  /* falls back on kvm-clock, and nothing in this guest causes it */
-	/*
-	 * The calls fall back on a clocksource that no kernel gives a clock mode, by its name, or
-	 * that has none, by the data page, and is not known to ever have one. Or they would, by
-	 * its name, where a captured tree is all there is.
-	 */
-	PLAIN = 1 << 20,
-	SECOND_CHOICE = 1 << 21, /* the same on x86: why not the TSC? */
-	/* The TSC: disabled at boot, and what the kernel log has against it. */
-	NO_TSC_AT_BOOT = 1 << 22,
-	TSC_JUDGED = 1 << 23, /* the watchdog's figures show what was wrong */
-	TSC_DISTRUSTED = 1 << 24,
-	TSC_DELAYED = 1 << 25,
-	TSC_EARLY = 1 << 26,
-	TSC_UNSYNCHRONISED = 1 << 27,
-	TSC_UNCALIBRATED = 1 << 28,
-	TSC_ON_HYPERV = 1 << 29,
-	TSC_UNBOUND = 1 << 30, /* it was in use and is gone, and nothing in the log says why */
-};
+#define CONDITION(bit) (UINT64_C(1) << (bit))
+
+/* The host, and this process. */
+#define GUEST CONDITION(0)
+#define UNDER_XEN CONDITION(1)
+#define UNDER_VMWARE CONDITION(2)
+#define EC2_XEN CONDITION(3)
+#define GVISOR CONDITION(4)
+#define EMULATED CONDITION(5)
+#define COUNTER_OFF CONDITION(6)      /* for this process: reading it raises a signal */
+#define FIRMWARE_COUNTER CONDITION(7) /* riscv without a time register; the verdict is slow */
+/* The vDSO. */
+#define NO_VDSO CONDITION(8)
+#define NO_VDSO_AT_BOOT CONDITION(9) /* by a boot parameter */
+#define ARM_COMPAT CONDITION(10)     /* a 32-bit program on arm64: a 64-bit one has a vDSO */
+#define FALLS_BACK CONDITION(11)     /* it is there and made system calls */
+/* The clocksource in use, and its clock mode. */
+#define ON_XEN CONDITION(12)
+#define ON_KVM_CLOCK CONDITION(13)
+#define ON_HYPERV_PAGE CONDITION(14)
+#define MODE_NONE CONDITION(15)
+#define MODE_READ CONDITION(16)     /* from the data page, and it is not none */
+#define STABLE_NOW CONDITION(17)    /* the pvclock page says so, and there is a mode */
+#define PAGE_UNSTABLE CONDITION(18) /* the pvclock page says so */
+#define KVM_UNSTABLE CONDITION(19)  /* falls back on kvm-clock; nothing in this guest causes it */
+/*
+ * The calls fall back on a clocksource that no kernel gives a clock mode, by its name, or
+ * that has none, by the data page, and is not known to ever have one. Or they would, by
+ * its name, where a captured tree is all there is.
+ */
+#define PLAIN CONDITION(20)
+#define SECOND_CHOICE CONDITION(21) /* the same on x86: why not the TSC? */
+/* The TSC: disabled at boot, and what the kernel log has against it. */
+#define NO_TSC_AT_BOOT CONDITION(22)
+#define TSC_JUDGED CONDITION(23) /* the watchdog's figures show what was wrong */
+#define TSC_DISTRUSTED CONDITION(24)
+#define TSC_DELAYED CONDITION(25)
+#define TSC_EARLY CONDITION(26)
+#define TSC_UNSYNCHRONISED CONDITION(27)
+#define TSC_UNCALIBRATED CONDITION(28)
+#define TSC_ON_HYPERV CONDITION(29)
+#define TSC_UNBOUND CONDITION(30) /* it was in use and is gone, and nothing in the log says why */
 
 /* What every rule looks at, computed once. */
 struct view {
@@ -148,7 +147,7 @@ struct view {
 	struct entry_counts libc;    /* the same through libc */
 	/* From here on for the rules of causes and advice alone. */
 	enum verdict_kind verdict;
-	unsigned holds; /* of enum condition */
+	uint64_t holds; /* the conditions */
 	/* What the clocksource watchdog measured; without figures: undetermined, line NULL. */
 	struct watchdog_report watchdog;
 	/* Clocksources that may be recommended instead of the current one; NULL: none. */
@@ -193,7 +192,7 @@ size_t contradiction_find(const struct view *view, struct contradiction found[CO
 /* When a row applies: all that is given has to hold. */
 struct scope {
 	unsigned verdicts;             /* a set of BIT()s; 0: all */
-	unsigned needs, unless;        /* of enum condition: all of these, none of those */
+	uint64_t needs, unless;        /* conditions: all of these, none of those */
 	enum watchdog_culprit culprit; /* by the watchdog's figures; 0: whatever they show */
 	bool (*applies)(const struct view *view); /* what else; NULL: nothing */
 };
