@@ -269,13 +269,13 @@ static int print_report(struct cli *cli, const struct moment_evidence *moment)
 	if (!fleet->count) {
 		if (!fleet->broken && !request->not_found && !stop)
 			cli_error("no documents to read");
-		return interrupt_status(EXIT_TROUBLE);
+		return EXIT_TROUBLE;
 	}
 	fleet_summarize(fleet, report.summary);
 	report.exit_status =
 		request->not_found ? EXIT_TROUBLE : verdict_exit_status(fleet_verdict(fleet));
 	cli_print(cli, &report);
-	return interrupt_status(report.exit_status);
+	return report.exit_status;
 }
 
 static int run(struct cli *cli)

@@ -19,7 +19,7 @@
 #define DEFAULT_TOP 10
 #define DEFAULT_ATTACH_NS 5000000000
 
-/* The most that measuring the host takes; about 0.1 s is usual. */
+/* The most that measuring the host takes: the program waits for it. About 0.1 s is usual. */
 #define MEASURING_NS 3000000000
 
 enum own_option { OPTION_TOP = OPTION_OWN };
@@ -156,9 +156,8 @@ static int count_host(struct cli *cli, struct trace_evidence *trace)
 	trace->shown = request->top ? (size_t)request->top : DEFAULT_TOP;
 	measure_host(&cli->root, &trace->host);
 	work_begin(cli, "counting on all CPUs", &stop);
-	counted = trace_host_by_tracepoints(&cli->root, trace,
-		request->duration_ns ? request->duration_ns : DEFAULT_ATTACH_NS, &stop,
-		progress_show, &why);
+	counted = trace_host_by_tracepoints(
+		&cli->root, trace, request->duration_ns, &stop, progress_show, &why);
 	work_end();
 	if (!counted) {
 		fact_set(&trace->duration_fact, FACT_FAILED, "%s", why.reason);
@@ -173,7 +172,6 @@ static int attach(struct cli *cli, struct trace_evidence *trace)
 {
 	static volatile bool stop;
 	const struct request *request = cli->own;
-	int64_t limit_ns = request->duration_ns ? request->duration_ns : DEFAULT_ATTACH_NS;
 	struct fact why = {0};
 	bool counted;
 
@@ -183,11 +181,11 @@ static int attach(struct cli *cli, struct trace_evidence *trace)
 	work_begin(cli, "counting", &stop);
 	progress_say("counting");
 	counted = trace_attach_by_tracepoints(
-		&cli->root, trace, limit_ns, &stop, &trace->tracepoints);
+		&cli->root, trace, request->duration_ns, &stop, &trace->tracepoints);
 	if (counted)
 		fact_set_known(&trace->tracepoints);
 	else
-		counted = trace_attach_by_ptrace(trace, limit_ns, &stop, &why);
+		counted = trace_attach_by_ptrace(trace, request->duration_ns, &stop, &why);
 	work_end();
 	if (!counted) {
 		fact_set(&trace->duration_fact, FACT_FAILED, "%s", why.reason);
@@ -231,6 +229,9 @@ static int run(struct cli *cli)
 	trace.plan = &request->plan;
 	if (!is_one_target(cli))
 		return STATUS_TROUBLE;
+	/* A program is counted until it ends. */
+	if (!request->duration_ns && !cli->operand_count)
+		request->duration_ns = DEFAULT_ATTACH_NS;
 	moment_collect(&cli->root, &moment, &cli->deadline);
 	if (request->all)
 		report.exit_status = count_host(cli, &trace);
