@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "base/deadline.h"
+#include "base/memory_stream.h"
 #include "base/root.h"
 #include "base/text.h"
 
@@ -123,10 +124,9 @@ struct cli {
 	struct root root;
 	struct deadline deadline; /* of the whole run; begins before its first child */
 	/* The driver's own. */
-	FILE *out;  /* NULL: nothing is printed */
-	int writer; /* writes the file of cli->output; 0: this process does */
-	char *collected;
-	size_t collected_length;
+	FILE *out;                      /* NULL: nothing is printed */
+	int writer;                     /* writes the file of cli->output; 0: this process does */
+	struct memory_stream collected; /* what was written to `out` */
 	bool failed;
 	bool answered; /* the output was written, or its stream does not take it */
 };

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_stream.h"
 #include "base/text.h"
 #include "cli/layout.h"
 
@@ -400,20 +401,16 @@ static size_t count_lines(const char *text)
 	return lines;
 }
 
-/* The screen in memory, for free(); NULL without memory, of which fclose() may say nothing. */
+/* The screen in memory, for free(); NULL without memory. */
 static char *render(struct screen *screen, bool color)
 {
-	char *text = NULL;
-	size_t size = 0;
+	struct memory_stream stream;
 
-	screen->out = open_memstream(&text, &size);
+	screen->out = memory_stream_open(&stream);
 	if (!screen->out)
 		return NULL;
 	write_screen(screen, color);
-	if (fclose(screen->out) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return memory_stream_close(&stream) ? stream.text : NULL;
 }
 
 static bool write_what_fits(struct screen *screen, bool color, FILE *out)

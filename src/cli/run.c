@@ -95,9 +95,7 @@ bool cli_print(struct cli *cli, const void *result)
 
 static bool start_collecting(struct cli *cli)
 {
-	cli->collected = NULL;
-	cli->collected_length = 0;
-	cli->out = open_memstream(&cli->collected, &cli->collected_length);
+	cli->out = memory_stream_open(&cli->collected);
 	if (!cli->out)
 		cli_error("cannot buffer the output: %s", strerror(errno));
 	return cli->out;
@@ -135,13 +133,15 @@ bool cli_confine(struct cli *cli)
 
 static bool write_collected(struct cli *cli, uint64_t later, struct fact *why)
 {
+	const char *text = cli->collected.text;
+	size_t length = cli->collected.length;
+
 	if (cli->writer)
-		return output_writer_write(cli->writer, cli->collected, cli->collected_length, why);
+		return output_writer_write(cli->writer, text, length, why);
 	if (!cli->output)
-		return output_write_stream(
-			cli_stream(cli), cli->collected, cli->collected_length, why);
+		return output_write_stream(cli_stream(cli), text, length, why);
 	privileges_limit(PRIVILEGES_WRITE, later);
-	return output_write(cli->output, cli->collected, cli->collected_length, why);
+	return output_write(cli->output, text, length, why);
 }
 
 /*
@@ -154,11 +154,10 @@ static int write_output(struct cli *cli, int status, uint64_t later)
 
 	if (!cli->out)
 		return status;
-	/* When memory runs out at the end, fclose() may succeed and leave no bytes. */
-	if (fclose(cli->out) != 0 || cli->failed || !cli->collected) {
+	if (!memory_stream_close(&cli->collected) || cli->failed) {
 		cli_error("cannot buffer the output: out of memory");
 		status = cli_trouble(cli);
-	} else if (cli->collected_length > 0) {
+	} else if (cli->collected.length > 0) {
 		if (!write_collected(cli, later, &why)) {
 			cli_error("cannot write %s", why.reason);
 			status = cli_trouble(cli);
@@ -167,7 +166,7 @@ static int write_output(struct cli *cli, int status, uint64_t later)
 			cli->answered = true;
 		}
 	}
-	free(cli->collected);
+	free(cli->collected.text);
 	cli->out = NULL;
 	return status;
 }

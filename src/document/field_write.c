@@ -225,6 +225,9 @@ bool field_dump(json_t *root, bool compact, FILE *out)
 	size_t flags = JSON_REAL_PRECISION(REAL_DIGITS) | (compact ? JSON_COMPACT : JSON_INDENT(2));
 	bool written = json_dumpf(root, out, flags) == 0 && fputc('\n', out) != EOF;
 
+	/* jansson goes on after a key that could not be written. */
+	written = written && !ferror(out);
+
 	json_decref(root);
 	return written;
 }
