@@ -5,6 +5,7 @@
 #include <sys/times.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 
 static int64_t tick_ns(void)
@@ -14,11 +15,24 @@ static int64_t tick_ns(void)
 	return NS_PER_SECOND / (per_second > 0 ? per_second : 100);
 }
 
+/* The kernel's errors, which C libraries return as they are; but glibc 0 for -1, of EPERM. */
+#define ERROR_MAX 4095
+
+/* Where times() is refused, another clock: with no time that passes, waits would have no end. */
+static clock_t now_ticks(void)
+{
+	clock_t now = times(NULL);
+
+	if (now <= 0 && now >= -ERROR_MAX)
+		return (clock_t)(kernel_clock_ns(CLOCK_MONOTONIC) / tick_ns());
+	return now;
+}
+
 struct deadline deadline_after(int64_t ns)
 {
 	/* One more: the current tick is partly over. */
 	return (struct deadline){
-		.at_tick = (int64_t)times(NULL) + ns / tick_ns() + 1, .limit_ns = ns > 0 ? ns : 1};
+		.at_tick = (int64_t)now_ticks() + ns / tick_ns() + 1, .limit_ns = ns > 0 ? ns : 1};
 }
 
 struct deadline deadline_within(const struct deadline *other, int64_t ns)
@@ -38,8 +52,8 @@ int64_t deadline_left_ns(const struct deadline *deadline)
 	if (!deadline->limit_ns)
 		return INT64_MAX;
 	/* clock_t wraps on 32-bit: only the difference counts. */
-	ticks = (clock_t)deadline->at_tick - times(NULL);
-	/* times() may fail. */
+	ticks = (clock_t)deadline->at_tick - now_ticks();
+	/* times() may fail, and succeed again. */
 	most = deadline->limit_ns / tick + 1;
 	if (ticks > most)
 		ticks = most;

@@ -234,9 +234,14 @@ static void run_program(
 {
 	int64_t start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	struct rusage usage;
-	int error = 0;
+	int error = trace_signals_start(start->pid, run->limit_ns);
 
-	trace_signals_start(start->pid, run->limit_ns);
+	if (error) {
+		trace_signals_end();
+		trace_start_cancel(start);
+		run->failure = (struct trace_failure){.preparing = true, .error = error};
+		return;
+	}
 	trace_start_go(start);
 	while (!error && wait4(trace->program.pid, &run->status, 0, &usage) < 0) {
 		error = errno == EINTR ? 0 : errno;

@@ -261,12 +261,16 @@ bool trace_run_by_seccomp(struct trace_evidence *trace, struct trace_run *run, s
 	trace->program.pid = start.pid;
 	trace->method = TRACE_BY_SECCOMP;
 	trace->cpu_inflated = true;
-	trace_signals_start(start.pid, run->limit_ns);
 	start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
-	trace_start_go(&start);
-	follow_program(&tracer, run, start_ns);
+	tracer.error = trace_signals_start(start.pid, run->limit_ns);
+	if (tracer.error) {
+		trace_start_cancel(&start);
+	} else {
+		trace_start_go(&start);
+		follow_program(&tracer, run, start_ns);
+		run->failure = trace_start_result(&start);
+	}
 	trace_signals_end();
-	run->failure = trace_start_result(&start);
 	if (tracer.error)
 		run->failure = (struct trace_failure){.preparing = true, .error = tracer.error};
 	return true;
@@ -399,8 +403,9 @@ bool trace_attach_by_ptrace(
 
 	trace->method = TRACE_BY_PTRACE;
 	trace->cpu_inflated = true;
-	trace_tick_start();
-	error = seize_all(&threads, trace->program.pid);
+	error = trace_tick_start();
+	if (!error)
+		error = seize_all(&threads, trace->program.pid);
 	if (!error) {
 		start = trace_moment_now(trace->program.pid);
 		follow_process(&tracer, &threads, &deadline, stop);

@@ -54,9 +54,9 @@ void trace_filter_make(const struct trace_plan *plan, struct filter *filter);
 /*
  * Signals that ask us to end are noted for the program instead; those of the terminal reach it
  * anyway. At the end of the time SIGTERM is (0: no limit). From now on a wait returns with EINTR
- * on a signal, and ten times a second.
+ * on a signal, and ten times a second. 0 or an errno value.
  */
-void trace_signals_start(pid_t program, int64_t limit_ns);
+int trace_signals_start(pid_t program, int64_t limit_ns);
 
 /* Sends the program what was noted: only while it has not been reaped. */
 void trace_signals_pass(void);
@@ -72,8 +72,8 @@ bool trace_signals_over(void);
 
 void trace_signals_end(void);
 
-/* From now on waitpid() returns with EINTR ten times a second. */
-void trace_tick_start(void);
+/* From now on waitpid() returns with EINTR ten times a second. 0 or an errno value. */
+int trace_tick_start(void);
 void trace_tick_end(void);
 
 #endif

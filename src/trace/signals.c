@@ -5,6 +5,7 @@
  * what came. It is sent from between two waits, when the program has not been reaped and its ID is
  * not yet that of another process.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/time.h>
@@ -47,29 +48,38 @@ static void check_time(int number)
 	over = true;
 }
 
-static void set_timer(int64_t first_us, int64_t interval_us)
+static bool set_timer(int64_t first_us, int64_t interval_us)
 {
 	struct itimerval timer = {.it_value = {.tv_sec = (time_t)(first_us / US_PER_SECOND),
 					  .tv_usec = (suseconds_t)(first_us % US_PER_SECOND)},
 		.it_interval = {.tv_sec = (time_t)(interval_us / US_PER_SECOND),
 			.tv_usec = (suseconds_t)(interval_us % US_PER_SECOND)}};
 
-	setitimer(ITIMER_REAL, &timer, NULL);
+	return setitimer(ITIMER_REAL, &timer, NULL) == 0;
 }
 
-static void set_alarm_handler(void (*handler)(int number))
+static int start_ticks(void (*handler)(int number))
 {
 	struct sigaction action = {.sa_handler = handler};
 
 	sigemptyset(&action.sa_mask);
-	sigaction(SIGALRM, &action, &before_alarm);
+	if (sigaction(SIGALRM, &action, &before_alarm) < 0 || !set_timer(TICK_US, TICK_US))
+		return errno;
+	return 0;
+}
+
+/* Where the ticks go on, so does their handler: without it the next would end us. */
+static void end_ticks(void)
+{
+	if (set_timer(0, 0))
+		sigaction(SIGALRM, &before_alarm, NULL);
 }
 
 /*
  * A signal that our parent ignores stays ignored: nohup(1). Between a look at what came and the
  * wait that follows, a signal would wake nothing: the next tick does.
  */
-void trace_signals_start(pid_t program, int64_t limit_ns)
+int trace_signals_start(pid_t program, int64_t limit_ns)
 {
 	struct sigaction action = {.sa_sigaction = note, .sa_flags = SA_SIGINFO};
 
@@ -82,8 +92,7 @@ void trace_signals_start(pid_t program, int64_t limit_ns)
 		if (before[i].sa_handler != SIG_IGN)
 			sigaction(forwarded[i], &action, NULL);
 	}
-	set_alarm_handler(check_time);
-	set_timer(TICK_US, TICK_US);
+	return start_ticks(check_time);
 }
 
 void trace_signals_pass(void)
@@ -108,8 +117,7 @@ bool trace_signals_over(void)
 
 void trace_signals_end(void)
 {
-	set_timer(0, 0);
-	sigaction(SIGALRM, &before_alarm, NULL);
+	end_ticks();
 	for (size_t i = 0; i < FORWARDED_COUNT; i++)
 		sigaction(forwarded[i], &before[i], NULL);
 }
@@ -119,14 +127,12 @@ static void interrupt(int number)
 	(void)number;
 }
 
-void trace_tick_start(void)
+int trace_tick_start(void)
 {
-	set_alarm_handler(interrupt);
-	set_timer(TICK_US, TICK_US);
+	return start_ticks(interrupt);
 }
 
 void trace_tick_end(void)
 {
-	set_timer(0, 0);
-	sigaction(SIGALRM, &before_alarm, NULL);
+	end_ticks();
 }
