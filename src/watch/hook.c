@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/units.h"
 
 struct hook {
 	const char *program;
@@ -32,31 +33,38 @@ static int make_input(const struct watch_event *event, struct fact *why)
 	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
 	bool written = out && watch_event_json(event, &style, out);
 
-	if (!written)
-		fact_set_errno(why, errno ? errno : ENOMEM, "the event's JSON");
 	if (out && fclose(out) != 0)
 		written = false;
 	else if (!out && copy >= 0)
 		close(copy);
 	if (written && lseek(file, 0, SEEK_SET) == 0)
 		return file;
+	fact_set_errno(why, errno ? errno : ENOMEM, "the event's JSON");
 	if (file >= 0)
 		close(file);
 	return -1;
 }
 
-static void set_environment(const struct watch_event *event)
+/* False if memory ran out. */
+static bool set_environment(const struct watch_event *event)
 {
 	const struct evidence *before = &event->before->evidence, *now = &event->now->evidence;
+	const char *const variables[][2] = {
+		{"VDSOCHECK_TIME", event->moment.time.value},
+		{"VDSOCHECK_VERDICT", verdict_names[event->now->diagnosis.verdict.kind]},
+		{"VDSOCHECK_VERDICT_BEFORE", verdict_names[event->before->diagnosis.verdict.kind]},
+		{"VDSOCHECK_SUMMARY", event->now->diagnosis.verdict.summary},
+		{"VDSOCHECK_CLOCKSOURCE", now->clocksource.latest},
+		{"VDSOCHECK_CLOCKSOURCE_BEFORE", before->clocksource.latest},
+		{"VDSOCHECK_MODE", now->vclock.name},
+		{"VDSOCHECK_MODE_BEFORE", before->vclock.name},
+	};
 
-	setenv("VDSOCHECK_TIME", event->moment.time.value, 1);
-	setenv("VDSOCHECK_VERDICT", verdict_names[event->now->diagnosis.verdict.kind], 1);
-	setenv("VDSOCHECK_VERDICT_BEFORE", verdict_names[event->before->diagnosis.verdict.kind], 1);
-	setenv("VDSOCHECK_SUMMARY", event->now->diagnosis.verdict.summary, 1);
-	setenv("VDSOCHECK_CLOCKSOURCE", now->clocksource.latest, 1);
-	setenv("VDSOCHECK_CLOCKSOURCE_BEFORE", before->clocksource.latest, 1);
-	setenv("VDSOCHECK_MODE", now->vclock.name, 1);
-	setenv("VDSOCHECK_MODE_BEFORE", before->vclock.name, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
+		if (setenv(variables[i][0], variables[i][1], 1) < 0)
+			return false;
+	}
+	return true;
 }
 
 static void become_program(void *argument)
@@ -67,8 +75,8 @@ static void become_program(void *argument)
 	setpgid(0, 0);
 	*hook->group = getpid();
 	cli_restore_signals();
-	set_environment(hook->event);
-	if (dup2(hook->input, STDIN_FILENO) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+	if (set_environment(hook->event) && dup2(hook->input, STDIN_FILENO) >= 0 &&
+		dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
 		execv(hook->program, words);
 	cli_error("cannot run %s: %s", hook->program, strerror(errno));
 	_exit(127);
