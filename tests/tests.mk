@@ -93,8 +93,8 @@ check-live: $(TEST_BINARY) $(TEST_TOOLS)
 
 # ALL=1: each call of each kind fails, which takes long; else a few. ONLY=TEXT: those commands.
 .PHONY: check-faults
-check-faults: $(TEST_BINARY) $(CLI_PRELOADS)
-	$(QUIET)tests/faults/run $(TEST_BINARY) $(BUILD)/tests/faults/fail.so $(if $(ALL),--all) \
+check-faults: $(TEST_BINARY) $(CLI_PRELOADS) $(TRACE_CALLER) $(TEST_TOOLS)
+	$(QUIET)tests/faults/run $(TEST_BINARY) $(BUILD)/tests $(if $(ALL),--all) \
 		$(if $(ONLY),--only '$(ONLY)')
 
 # COUNT=10000: runs under load; by hand.
