@@ -147,8 +147,8 @@ check-32:
 
 # The tarball and the static binaries of HEAD; GUEST=1 boots a guest of the lab with that for arm64.
 .PHONY: check-release
-check-release:
-	$(QUIET)GUEST='$(GUEST)' tests/release/run
+check-release: $(TEST_TOOLS) $(CLI_PRELOADS)
+	$(QUIET)GUEST='$(GUEST)' tests/release/run $(BUILD)/tests
 
 # Everything that the suites run, without running it.
 .PHONY: test-programs

@@ -8,7 +8,7 @@ TIME ?= 20
 FUZZ_CC ?= clang
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 FUZZ_HELPERS := $(BUILD)/tests/fuzz/fuzz.o \
-	$(patsubst %,$(BUILD)/tests/unit/%.o,fake_root evidence_builder dice unit)
+	$(patsubst %,$(BUILD)/tests/unit/%.o,fake_root evidence_builder dice)
 
 # Bytes of the longest input: of a text, what holds a few lines, or most of the time is spent on
 # lines that are all alike.
@@ -32,6 +32,9 @@ FUZZ_ENVIRONMENT = ASAN_OPTIONS=quarantine_size_mb=1:malloc_context_size=2 \
 .PHONY: check-fuzz fuzz fuzz-keep fuzz-run
 check-fuzz: $(FUZZERS:%=$(BUILD)/tests/fuzz/%)
 	$(QUIET)tests/fuzz/run $^
+
+.PHONY: fuzzers
+fuzzers: $(FUZZERS:%=$(BUILD)/tests/fuzz/%)
 
 # The same objects end as two programs: with libFuzzer's main() here, with main.c's above.
 fuzz:
@@ -59,7 +62,7 @@ fuzz-%: $(BUILD)/tests/fuzz/%-libfuzzer
 $(FUZZERS:%=$(BUILD)/tests/fuzz/%): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%_fuzz.o \
 		$(BUILD)/tests/fuzz/main.o $(FUZZ_HELPERS) $(MODULES)
 	$(call say,LINK,$@)
-	$(QUIET)$(LINK) $^ $(LIBRARY_LIBS) $(TEST_LIBS) -o $@
+	$(QUIET)$(LINK) $^ $(LIBRARY_LIBS) -o $@
 
 # Of an archive only what a fuzzer calls is linked: the fewer counters, the faster.
 $(BUILD)/modules.a: $(MODULES) $(FUZZ_HELPERS)
@@ -67,7 +70,7 @@ $(BUILD)/modules.a: $(MODULES) $(FUZZ_HELPERS)
 
 $(BUILD)/tests/fuzz/%-libfuzzer: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/modules.a
 	$(call say,LINK,$@)
-	$(QUIET)$(LINK) -fsanitize=fuzzer $^ $(LIBRARY_LIBS) $(TEST_LIBS) -o $@
+	$(QUIET)$(LINK) -fsanitize=fuzzer $^ $(LIBRARY_LIBS) -o $@
 
 .SECONDARY: $(foreach one,$(FUZZERS),$(BUILD)/tests/fuzz/$(one)_fuzz.o $(BUILD)/tests/fuzz/$(one)-libfuzzer)
 -include $(FUZZERS:%=$(BUILD)/tests/fuzz/%_fuzz.d) $(BUILD)/tests/fuzz/main.d $(BUILD)/tests/fuzz/fuzz.d

@@ -36,6 +36,11 @@ $(BINARIES): $(RELEASE)/$(NAMED)-%: FORCE
 	$(call say,STRIP,$@)
 	$(QUIET)$*-linux-gnu-strip -o $@ $(RELEASE)/$*/vdsocheck
 
+# The fuzzers, built like the binaries; the release's tests run them.
+.PHONY: $(RELEASE_MACHINES:%=fuzzers-%)
+$(RELEASE_MACHINES:%=fuzzers-%): fuzzers-%:
+	$(QUIET)+$(call make_for,$*) fuzzers
+
 # $(call checksums,FILE...)
 checksums = cd $(RELEASE) && sha256sum $(1) >SHA256SUMS && cat SHA256SUMS
 
@@ -77,4 +82,4 @@ release-deps:
 	apt-get update -q
 	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
 		gcc-aarch64-linux-gnu libc6-dev-arm64-cross libseccomp-dev:arm64 libjansson-dev:arm64 \
-		qemu-user
+		libcmocka-dev:arm64 qemu-user
