@@ -5,7 +5,6 @@
  */
 #include <signal.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 static pid_t first;
@@ -15,7 +14,10 @@ __attribute__((constructor)) static void remember_first(void)
 	first = getpid();
 }
 
-int setitimer(__itimer_which_t which, const struct itimerval *timer, struct itimerval *before)
+/* Declared here: C libraries differ in the type of the first parameter. */
+int setitimer(int which, const void *timer, void *before);
+
+int setitimer(int which, const void *timer, void *before)
 {
 	int result = (int)syscall(SYS_setitimer, which, timer, before);
 
