@@ -279,7 +279,7 @@ const struct command trace_command = {
 	.take = take,
 	.run = run,
 	.never_verbose = true,
-	.program = "-- PROGRAM [ARGUMENT]...",
+	.program = "-- PROGRAM [ARGUMENT]... | -p PID | -a",
 	.privileged = true,
 	.trouble = STATUS_TROUBLE,
 };

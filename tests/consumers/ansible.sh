@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# ansible-playbook, which runs the playbook of the manual as it stands.
+# ansible-playbook, which runs the playbooks of the manual as they stand.
 # apt: ansible-core
 # shellcheck shell=sh disable=SC2154 # variables of tests/consumers/run
 
@@ -20,6 +20,10 @@ check_ansible() {
 			verify "ansible: the playbook shows the summary of a host that is ${case%:*}" \
 				'grep -q "\"msg\": \".*clock_gettime()" "$out"'
 	done
+	example_of_manual '- hosts: all' vdsocheck-fleet >"$work/playbook.yml"
+	run_with_verdict fallback ansible-playbook -i localhost, -c local "$work/playbook.yml"
+	verify 'ansible: the playbook for fleet fetches the document of a host that falls back' \
+		'[ "$status" -eq 0 ]' '[ "$("$document" get verdict <"$work/clocks/localhost.json")" = fallback ]'
 }
 
 check_ansible

@@ -115,12 +115,13 @@ static bool measure(time_function *function, unsigned workers, size_t cpu_count,
 
 /*
  * The result, in ns of one CPU per call, is no less than `least_ns`, which holds in every window
- * whatever the load; and it agrees with what the callers saw, which can take several tries.
+ * whatever the load; and it agrees with what the callers saw, which can take several tries: it does
+ * not if it disagrees in most of them though nothing held the callers up.
  */
 static void expect_cost(
 	time_function *function, unsigned workers, size_t cpu_count, double least_ns)
 {
-	bool measured = false;
+	int undisturbed = 0;
 
 	for (int i = 0; i < TRIES; i++) {
 		struct contention_result result;
@@ -140,10 +141,10 @@ static void expect_cost(
 			return;
 		print_message("%.0f ns, %.0f ns for the callers\n", result.ns, callers_ns);
 		if (callers_ns < least_ns * HELD_UP)
-			measured = true;
+			undisturbed++;
 	}
-	if (!measured)
-		unit_skip("other processes disturbed every run");
+	if (undisturbed <= TRIES / 2)
+		unit_skip("other processes disturbed most runs");
 	fail();
 }
 
