@@ -93,7 +93,7 @@ static bool is_served_and_proven(void)
 }
 
 /* A starved process reads so seldom that chance may show it the same name each time. */
-#define TRIES 10
+#define TRIES 50
 
 static void gather_until_changes_are_seen(const struct fake_root *fake, long half_ms, bool brief)
 {

@@ -123,6 +123,12 @@ static void work_more(size_t count)
 		__asm__ volatile("");
 }
 
+/* A disturbance makes a sample longer, never shorter: the less of two is that of the work. */
+static double less_of_two(const double *pair)
+{
+	return pair[0] < pair[1] ? pair[0] : pair[1];
+}
+
 /* The samples of a long run that is slow at its end are not those of its beginning alone. */
 static void samples_span_the_whole_run(void **state)
 {
@@ -135,7 +141,7 @@ static void samples_span_the_whole_run(void **state)
 	assert_true(timebase_start(&robin.timebase, false));
 	run_rounds(&robin, 100 * CAPACITY);
 	assert_in_range(one.count, CAPACITY / 2, CAPACITY);
-	assert_true(samples[one.count - 1] > 2 * samples[0]);
+	assert_true(less_of_two(samples + one.count - 2) > 2 * less_of_two(samples));
 }
 
 static void a_call_that_crashes_is_not_measured(void **state)
