@@ -7,7 +7,8 @@
 
 /*
  * When work must be done. Counted by times(2), in ticks of 10 ms: a sandbox may kill a process
- * that reads a clock, and a clocksource that is being tried may stand still.
+ * that reads a clock, and a clocksource that is being tried may stand still. Only where times(2)
+ * is refused, by CLOCK_MONOTONIC.
  */
 struct deadline {
 	int64_t at_tick;

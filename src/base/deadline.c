@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Deadlines, in the ticks of times(2). */
+/* Deadlines, in ticks. */
 #include "base/deadline.h"
 
+#include <stdbool.h>
 #include <sys/times.h>
 #include <unistd.h>
 
@@ -15,15 +16,25 @@ static int64_t tick_ns(void)
 	return NS_PER_SECOND / (per_second > 0 ? per_second : 100);
 }
 
-/* The kernel's errors, which C libraries return as they are; but glibc 0 for -1, of EPERM. */
-#define ERROR_MAX 4095
+/* C libraries return the kernel's errors as they are, except that glibc turns -1 into 0. */
+static bool is_error(clock_t now)
+{
+	return now <= 0 && now >= -4095;
+}
 
-/* Where times() is refused, another clock: with no time that passes, waits would have no end. */
+/*
+ * If times() is refused another clock is used, or waits would never end. All deadlines must be of
+ * one clock, so the first call decides. On 32-bit the ticks pass through these values for 41
+ * seconds, the first time 5 minutes after boot: the other clock is right then, too.
+ */
 static clock_t now_ticks(void)
 {
-	clock_t now = times(NULL);
+	static enum { UNDECIDED, TIMES, MONOTONIC } source;
+	clock_t now = source == MONOTONIC ? 0 : times(NULL);
 
-	if (now <= 0 && now >= -ERROR_MAX)
+	if (source == UNDECIDED)
+		source = is_error(now) ? MONOTONIC : TIMES;
+	if (source == MONOTONIC)
 		return (clock_t)(kernel_clock_ns(CLOCK_MONOTONIC) / tick_ns());
 	return now;
 }
@@ -53,7 +64,7 @@ int64_t deadline_left_ns(const struct deadline *deadline)
 		return INT64_MAX;
 	/* clock_t wraps on 32-bit: only the difference counts. */
 	ticks = (clock_t)deadline->at_tick - now_ticks();
-	/* times() may fail, and succeed again. */
+	/* times() may fail once, and succeed again. */
 	most = deadline->limit_ns / tick + 1;
 	if (ticks > most)
 		ticks = most;
