@@ -54,6 +54,10 @@ static bool take_only(struct cli *cli, struct span word)
 {
 	struct compare *own = cli->own;
 
+	if (!word.length) {
+		cli_usage_error("--only: a name is empty");
+		return false;
+	}
 	if (own->only_count == ONLY_MAX) {
 		cli_usage_error("--only: at most %d names are accepted", ONLY_MAX);
 		return false;
@@ -89,10 +93,6 @@ static bool choose(struct compare *own, const char *in_use, struct span name)
 
 	while (place < offered->available_count && !text_equals(name, offered->available[place]))
 		place++;
-	if (!name.length) {
-		cli_usage_error("--only: no name given");
-		return false;
-	}
 	if (place == offered->available_count) {
 		cli_usage_error(
 			"--only: this host does not offer '%.*s'", (int)name.length, name.at);
