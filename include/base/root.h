@@ -62,8 +62,8 @@ int file_read_all(int file, char *buffer, size_t size, size_t *length);
 
 /*
  * Opens a regular file or a directory, and tells its status. Nothing else is opened: to a device
- * that may be an order (a watchdog starts to count). Links are not followed. What others put there
- * in between does not pass. -1 with errno, which is EOPNOTSUPP for what is neither.
+ * that may be an order (a watchdog starts to count). Links are not followed. What replaces the
+ * file meanwhile is not returned. -1 with errno, which is EOPNOTSUPP for what is neither.
  */
 int file_open_harmless(int directory, const char *name, int flags, struct stat *status);
 

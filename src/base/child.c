@@ -80,7 +80,7 @@ pid_t child_start(void (*work)(void *argument), void *argument, const struct dea
 {
 	pid_t parent = getpid(), pid;
 
-	/* Where the time is up each child that is still started, to be killed, would add to it. */
+	/* After the deadline each further child would only be killed, which takes time, too. */
 	if (deadline_left_ns(deadline) == 0) {
 		explain_timeout(deadline, why);
 		return -1;

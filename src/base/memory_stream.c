@@ -16,11 +16,12 @@ static ssize_t append(void *cookie, const char *bytes, size_t length)
 {
 	struct memory_stream *stream = cookie;
 
-	if (stream->lost)
+	/* musl flushes by a write of nothing. */
+	if (stream->lost || length == 0)
 		return 0;
 	if (length >= stream->room - stream->length) {
 		size_t room = 2 * (stream->length + length + 1);
-		char *more = realloc(stream->text, room);
+		char *more = room > stream->room ? realloc(stream->text, room) : NULL;
 
 		if (!more) {
 			stream->lost = true;

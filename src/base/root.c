@@ -44,7 +44,7 @@ int file_open_harmless(int directory, const char *name, int flags, struct stat *
 		file = openat(
 			directory, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 		if (file < 0 || fstat(file, status) < 0)
-			error = errno;
+			error = errno == ELOOP ? EOPNOTSUPP : errno; /* a link by now */
 	}
 	if (!error && is_harmless(status))
 		return file;

@@ -4,7 +4,8 @@
 
 #include <linux/seccomp.h>
 
-/* How far the jump to the next call is, is known when all before that is put: it is set last. */
+/* The length of the jump to the next call is known after this call's instructions: it is set last.
+ */
 static void put_call(struct filter *filter, const struct trace_plan *plan,
 	const struct trace_call *call, enum trace_arch arch)
 {

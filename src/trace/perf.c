@@ -113,7 +113,7 @@ static int add_event(struct trace_events *events, uint32_t id, struct trace_targ
 
 /*
  * A counter of all calls and, where they take a clock, one with a filter for each of the usual
- * clocks: what is left of all is that of the others.
+ * clocks: the rest are calls with other clocks.
  */
 static int open_call(struct trace_events *events, const struct trace_plan *plan, size_t which,
 	struct trace_target target)

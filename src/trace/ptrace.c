@@ -404,8 +404,11 @@ bool trace_attach_by_ptrace(
 	trace->method = TRACE_BY_PTRACE;
 	trace->cpu_inflated = true;
 	error = trace_tick_start();
-	if (!error)
-		error = seize_all(&threads, trace->program.pid);
+	if (error) {
+		fact_set_errno(why, error, "a timer");
+		return false;
+	}
+	error = seize_all(&threads, trace->program.pid);
 	if (!error) {
 		start = trace_moment_now(trace->program.pid);
 		follow_process(&tracer, &threads, &deadline, stop);

@@ -68,7 +68,7 @@ static int start_ticks(void (*handler)(int number))
 	return 0;
 }
 
-/* Where the ticks go on, so does their handler: without it the next would end us. */
+/* If the timer cannot be stopped its handler stays: the default action would end us. */
 static void end_ticks(void)
 {
 	if (set_timer(0, 0))
