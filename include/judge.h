@@ -95,7 +95,7 @@ struct advice {
 	size_t keep_count;
 	struct advice_step keep[ADVICE_KEEP_MAX]; /* ways to make it last: one is enough */
 	char undo[ADVICE_COMMAND_SIZE];           /* takes the steps back; empty: needs none */
-	size_t undo_step; /* the step, from 1 on, that undo is with the former name; 0: no undo */
+	size_t undo_step; /* counted from 1: undo is this step with the former name; 0: no undo */
 	const char *ask;  /* a sentence to paste into a ticket */
 	const char *risk;
 	const char *source;  /* what it is based on: title, date and address */

@@ -86,8 +86,9 @@ struct command {
 	/* After the output was written: may change the status. May be NULL. */
 	int (*finish)(struct cli *cli, int status);
 	/*
-	 * Not NULL: the operands are a program to run and its arguments, named so in --help. The
-	 * first operand ends the options. With a program the output goes to standard error.
+	 * Not NULL: the operands are a program to run and its arguments, and this is the usage in
+	 * --help. The first operand ends the options. With a program the output goes to standard
+	 * error.
 	 */
 	const char *program;
 	const char *operands; /* not NULL: it takes operands, named so in --help */

@@ -41,7 +41,7 @@
 /* Beyond twice the time and DEADLINE_SLACK_NS: for workers that share a CPU. */
 #define SLACK_PER_WORKER_NS 50000000
 
-/* How often it is seen whether the workers have ended. */
+/* How often the parent checks whether the workers have ended. */
 #define POLL_NS 5000000
 
 /* A worker that is not ready by then is not waited for. */

@@ -17,7 +17,7 @@ const struct option_row *row_at(const struct command *command, size_t *at);
 const struct option_row *operand_row(const struct command *command);
 
 /*
- * Parses the words into *cli; cli_free() in any case. False after one line of error message. Moves
+ * Parses the words into *cli; cli_free() in any case. False after a one-line error message. Moves
  * words of argv.
  */
 bool cli_parse(struct cli *cli, const struct command *const *commands, int argc, char **argv);

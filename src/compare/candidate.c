@@ -22,7 +22,7 @@
 #include "model.h"
 
 /*
- * What a part of the worker's time the speed check, the proof and each timing may take at most: one
+ * The most that the speed check, the proof or one timing may take of the worker's time, so that one
  * that hangs leaves time for the others.
  */
 #define PART_NS 10000000000

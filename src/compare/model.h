@@ -301,7 +301,7 @@ enum dry_how {
 	DRY_UNKNOWN = 0,
 	DRY_MEASURED,
 	DRY_COPY, /* measured on a copy of the vDSO */
-	DRY_NAME, /* no kernel gives one of its name vDSO support */
+	DRY_NAME, /* by its name: no kernel has vDSO support for it */
 };
 
 struct dry_row {

@@ -49,7 +49,7 @@ static void refuse_syntax(const json_error_t *error, const char *where, struct f
 	char text[100];
 
 	text_copy_span(text, sizeof(text), text_span(error->text));
-	/* Only where it has no memory does it say nothing. */
+	/* jansson leaves the text empty only if memory runs out. */
 	if (*text)
 		fact_set(why, FACT_FAILED, "not JSON: %s%s", where, text);
 	else
