@@ -9,7 +9,6 @@
 #include "check/report.h"
 #include "cli/driver.h"
 #include "commands.h"
-#include "unit/unit.h"
 
 char *fuzz_copy(const uint8_t *data, size_t size)
 {
@@ -109,47 +108,4 @@ void fuzz_judge(const struct evidence *evidence, size_t size)
 	verdict_find(&again, &second);
 	if (strcmp(first.rule, second.rule) != 0 || strcmp(first.summary, second.summary) != 0)
 		abort();
-}
-
-/*
- * What the helpers of the unit tests call of cmocka, of which there is no static library: an
- * assertion of theirs that fails ends the fuzzer.
- */
-void _fail(const char *const file, const int line)
-{
-	fprintf(stderr, "%s:%d: failed\n", file, line);
-	abort();
-}
-
-void _assert_true(const LargestIntegralType result, const char *const expression,
-	const char *const file, const int line)
-{
-	(void)expression;
-	if (!result)
-		_fail(file, line);
-}
-
-void _assert_int_equal(const LargestIntegralType a, const LargestIntegralType b,
-	const char *const file, const int line)
-{
-	if (a != b)
-		_fail(file, line);
-}
-
-void print_message(const char *const format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
-}
-
-void print_error(const char *const format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
 }

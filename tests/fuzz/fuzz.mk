@@ -8,7 +8,9 @@ TIME ?= 20
 FUZZ_CC ?= clang
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 FUZZ_HELPERS := $(BUILD)/tests/fuzz/fuzz.o \
-	$(patsubst %,$(BUILD)/tests/unit/%.o,fake_root evidence_builder dice)
+	$(patsubst %,$(BUILD)/tests/unit/%.o,fake_root evidence_builder dice) \
+	$(if $(STATIC),$(BUILD)/tests/fuzz/assertions.o)
+FUZZ_LIBS = $(LIBRARY_LIBS) $(if $(STATIC),,$(TEST_LIBS))
 
 # Bytes of the longest input: of a text, what holds a few lines, or most of the time is spent on
 # lines that are all alike.
@@ -62,7 +64,7 @@ fuzz-%: $(BUILD)/tests/fuzz/%-libfuzzer
 $(FUZZERS:%=$(BUILD)/tests/fuzz/%): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%_fuzz.o \
 		$(BUILD)/tests/fuzz/main.o $(FUZZ_HELPERS) $(MODULES)
 	$(call say,LINK,$@)
-	$(QUIET)$(LINK) $^ $(LIBRARY_LIBS) -o $@
+	$(QUIET)$(LINK) $^ $(FUZZ_LIBS) -o $@
 
 # Of an archive only what a fuzzer calls is linked: the fewer counters, the faster.
 $(BUILD)/modules.a: $(MODULES) $(FUZZ_HELPERS)
@@ -70,7 +72,7 @@ $(BUILD)/modules.a: $(MODULES) $(FUZZ_HELPERS)
 
 $(BUILD)/tests/fuzz/%-libfuzzer: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/modules.a
 	$(call say,LINK,$@)
-	$(QUIET)$(LINK) -fsanitize=fuzzer $^ $(LIBRARY_LIBS) -o $@
+	$(QUIET)$(LINK) -fsanitize=fuzzer $^ $(FUZZ_LIBS) -o $@
 
 .SECONDARY: $(foreach one,$(FUZZERS),$(BUILD)/tests/fuzz/$(one)_fuzz.o $(BUILD)/tests/fuzz/$(one)-libfuzzer)
 -include $(FUZZERS:%=$(BUILD)/tests/fuzz/%_fuzz.d) $(BUILD)/tests/fuzz/main.d $(BUILD)/tests/fuzz/fuzz.d

@@ -217,8 +217,8 @@ static void the_unit_does_not_matter(void **state)
 static void nanoseconds_are_rounded_to_tenths(void **state)
 {
 	(void)state;
-	assert_true(statistics_in_tenths(27.46) == 27.5);
-	assert_true(statistics_in_tenths(27.44) == 27.4);
+	assert_true(is_near(statistics_in_tenths(27.46), 27.5, 1e-12));
+	assert_true(is_near(statistics_in_tenths(27.44), 27.4, 1e-12));
 	assert_true(statistics_in_tenths(0.04) == 0);
 }
 
