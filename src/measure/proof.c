@@ -154,6 +154,6 @@ void proof_take(
 	if (taken)
 		return;
 	join_reasons(refused, count, proof->note);
-	if (!fact_is_known(&proof->fact))
+	if (count > 0 && !fact_is_known(&proof->fact))
 		fact_set(&proof->fact, refused[count - 1].state, "%s", proof->note);
 }
