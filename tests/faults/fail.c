@@ -206,10 +206,15 @@ int fputc(int byte, FILE *stream)
 	return fails_to_write(NUMBER_fputc, stream) ? EOF : REAL(fputc)(byte, stream);
 }
 
+__attribute__((format(printf, 3, 0))) static int print(
+	enum function function, FILE *stream, const char *format, va_list arguments)
+{
+	return fails_to_write(function, stream) ? -1 : REAL(vfprintf)(stream, format, arguments);
+}
+
 int vfprintf(FILE *stream, const char *format, va_list arguments)
 {
-	return fails_to_write(NUMBER_vfprintf, stream) ? -1
-	                                               : REAL(vfprintf)(stream, format, arguments);
+	return print(NUMBER_vfprintf, stream, format, arguments);
 }
 
 __attribute__((format(printf, 3, 0))) int __vfprintf_chk(
@@ -217,33 +222,30 @@ __attribute__((format(printf, 3, 0))) int __vfprintf_chk(
 int __vfprintf_chk(FILE *stream, int flag, const char *format, va_list arguments)
 {
 	(void)flag;
-	return vfprintf(stream, format, arguments);
+	return print(NUMBER_vfprintf, stream, format, arguments);
 }
 
 int fprintf(FILE *stream, const char *format, ...)
 {
 	va_list arguments;
-	int length = -1;
+	int length;
 
-	if (fails_to_write(NUMBER_fprintf, stream))
-		return -1;
 	va_start(arguments, format);
-	length = REAL(vfprintf)(stream, format, arguments);
+	length = print(NUMBER_fprintf, stream, format, arguments);
 	va_end(arguments);
 	return length;
 }
 
-int __fprintf_chk(FILE *stream, int flag, const char *format, ...);
+__attribute__((format(printf, 3, 4))) int __fprintf_chk(
+	FILE *stream, int flag, const char *format, ...);
 int __fprintf_chk(FILE *stream, int flag, const char *format, ...)
 {
 	va_list arguments;
-	int length = -1;
+	int length;
 
 	(void)flag;
-	if (fails_to_write(NUMBER_fprintf, stream))
-		return -1;
 	va_start(arguments, format);
-	length = REAL(vfprintf)(stream, format, arguments);
+	length = print(NUMBER_fprintf, stream, format, arguments);
 	va_end(arguments);
 	return length;
 }
