@@ -4,12 +4,12 @@
  * CPU, the hypervisor, the platform and this process by the other files of this folder.
  */
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/utsname.h>
 
+#include "base/bounded_json.h"
 #include "base/units.h"
 #include "collect.h"
 #include "parts.h"
@@ -204,7 +204,8 @@ static void collect_region(const struct root *root, struct text_fact *region)
 		return;
 	}
 	if (root_read(root, CLOUD_INIT, bytes, CLOUD_INIT_SIZE, &content, &region->fact)) {
-		data = json_loadb(content.at, content.length, JSON_REJECT_DUPLICATES, &error);
+		data = bounded_json_load(
+			content.at, content.length, JSON_REJECT_DUPLICATES, &error);
 		value = json_object_get(json_object_get(data, "v1"), "region");
 		if (json_string_length(value) > 0)
 			text_copy_span(region->value, sizeof(region->value),
