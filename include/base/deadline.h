@@ -21,6 +21,9 @@ struct deadline {
  */
 #define DEADLINE_SLACK_NS 5000000000
 
+/* To be passed where there is no limit. */
+#define DEADLINE_NONE (&(const struct deadline){.limit_ns = 0})
+
 struct deadline deadline_after(int64_t ns);
 
 /* deadline_after(), but not later than the other deadline; the limit is that of the earlier one. */

@@ -41,7 +41,7 @@ static size_t common_end(const struct file_name *one, const struct file_name *ot
 /* It may have been given twice. */
 static bool is_same_file(const struct file_name *one, const struct file_name *other)
 {
-	return one->file == other->file || strcmp(one->file, other->file) == 0;
+	return strcmp(one->file, other->file) == 0;
 }
 
 /*

@@ -112,15 +112,14 @@ static void measure(void *argument)
 void bench_count_all(struct bench *bench, bench_progress *progress)
 {
 	const struct bench_plan *plan = bench->plan;
-	/* As long as it takes: Ctrl-C ends it. */
-	const struct deadline none = {0};
 	struct fact why = {0};
 
 	bench->done = bench->total = 0;
 	for (size_t i = 0; i < plan->count_count; i++)
 		bench->total += plan->counts[i] * bench_count_wanted(plan) *
 		                (plan->cpu_count ? plan->cpu_count : 1);
-	if (!child_watch(measure, progress, bench, &none, &why))
+	/* As long as it takes: Ctrl-C ends it. */
+	if (!child_watch(measure, progress, bench, DEADLINE_NONE, &why))
 		bench->fact = why;
 	else
 		fact_set_known(&bench->fact);

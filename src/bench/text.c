@@ -2,7 +2,6 @@
 /* The text of a benchmark: the answer, the heading, the table, the baselines and the clocks. */
 #include "report.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"

@@ -8,7 +8,6 @@
 
 #include <jansson.h>
 #include <limits.h>
-#include <string.h>
 
 #include "base/text.h"
 

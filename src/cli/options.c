@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The command line. Options may stand before or after the command, so the command is found
- * first; then getopt_long(3) parses with its options. Complaints and --help come from the same
+ * first; then getopt_long(3) parses with its options. Messages and --help come from the same
  * rows.
  */
 #include <getopt.h>

@@ -10,7 +10,6 @@
 
 #include "base/fault.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "document.h"
 
 /* MAX_ERRNO of the kernel. */

@@ -9,7 +9,6 @@
 #include <sys/timex.h>
 
 #include "base/child.h"
-#include "base/units.h"
 #include "collect.h"
 #include "model.h"
 
@@ -30,12 +29,12 @@ static void read_synchronized(void *argument)
 /* In a child: a sandbox may kill a process for a call that can set the clock. */
 void watch_event_take(const struct root *root, struct watch_event *event)
 {
-	const struct deadline none = {0};
 	struct flag_fact synchronized = {0};
 	struct fact why = {0};
 
-	moment_collect(root, &event->moment, &none);
-	if (!child_probe(read_synchronized, &synchronized, sizeof(synchronized), &none, &why))
+	moment_collect(root, &event->moment, DEADLINE_NONE);
+	if (!child_probe(
+		    read_synchronized, &synchronized, sizeof(synchronized), DEADLINE_NONE, &why))
 		synchronized.fact = why;
 	event->synchronized = synchronized;
 }

@@ -6,20 +6,14 @@
 #include "fuzz/fuzz.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include "check/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct evidence evidence;
-	struct document_part parts[CHECK_PART_COUNT];
 	struct fact why = {0};
 	char *copy = fuzz_copy(data, size);
 
-	memset(&evidence, 0, sizeof(evidence));
-	check_document_parts(parts, NULL, &evidence);
-	if (document_parse(copy, size, parts, &why))
+	if (fuzz_parse(copy, size, &evidence, &why))
 		fuzz_judge(&evidence, size);
 	else if (!*why.reason)
 		abort();

@@ -88,10 +88,18 @@ static const struct format *format_of(size_t size)
 	return &check_command.formats[size % count];
 }
 
+bool fuzz_parse(const char *bytes, size_t length, struct evidence *evidence, struct fact *why)
+{
+	struct document_part parts[CHECK_PART_COUNT];
+
+	memset(evidence, 0, sizeof(*evidence));
+	check_document_parts(parts, NULL, evidence);
+	return document_parse(bytes, length, parts, why);
+}
+
 void fuzz_judge(const struct evidence *evidence, size_t size)
 {
 	static struct evidence again;
-	struct document_part parts[CHECK_PART_COUNT];
 	struct verdict first, second;
 	struct fact why = {0};
 	size_t length;
@@ -99,9 +107,7 @@ void fuzz_judge(const struct evidence *evidence, size_t size)
 
 	free(render(evidence, format_of(size), &length));
 	bytes = render(evidence, cli_find_format(&check_command, "json"), &length);
-	memset(&again, 0, sizeof(again));
-	check_document_parts(parts, NULL, &again);
-	if (!document_parse(bytes, length, parts, &why))
+	if (!fuzz_parse(bytes, length, &again, &why))
 		abort();
 	free(bytes);
 	verdict_find(evidence, &first);

@@ -23,6 +23,9 @@ struct fake_root *fuzz_root(void);
 void fuzz_root_put(const char *path, const uint8_t *data, size_t size);
 void fuzz_root_remove(const char *path);
 
+/* Reads a document of check; false with the reason. */
+bool fuzz_parse(const char *bytes, size_t length, struct evidence *evidence, struct fact *why);
+
 /*
  * Judges the evidence and renders it as JSON and in another format of check, which the size of the
  * input decides on. Aborts unless its own JSON is a document that is judged the same.

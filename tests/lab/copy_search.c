@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 	}
 	vdso_collect(&root, &vdso, &image);
 	root_close(&root);
-	call_table_make(&vdso, &image, &calls, &(struct deadline){0});
+	call_table_make(&vdso, &image, &calls, DEADLINE_NONE);
 	run(&image, &calls, &first, &times);
 	for (unsigned long i = 1; i < runs; i++) {
 		run(&image, &calls, &copy, &times);

@@ -54,7 +54,7 @@ static void put_evidence(const struct bench_scenario *scenario)
 	fact_set_text(&evidence.host.arch, "x86_64");
 	fact_set_text(&evidence.host.libc, "glibc 2.36");
 	fact_set_number(&evidence.host.seccomp, 0);
-	call_table_make(&evidence.vdso, &(struct vdso_image){0}, &calls, &(struct deadline){0});
+	call_table_make(&evidence.vdso, &(struct vdso_image){0}, &calls, DEADLINE_NONE);
 }
 
 static void put_plan(const struct bench_scenario *scenario, struct bench_plan *plan)

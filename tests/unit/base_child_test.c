@@ -49,7 +49,7 @@ static void the_child_s_result_is_copied_back(void **state)
 	(void)state;
 	assert_non_null(shared);
 	assert_int_equal(*shared, 0);
-	assert_true(child_run(set_flag, shared, NO_LIMIT, &why));
+	assert_true(child_run(set_flag, shared, DEADLINE_NONE, &why));
 	assert_true(fact_is_known(&why));
 	assert_int_equal(*shared, 1);
 	child_unshare(shared, sizeof(*shared));
@@ -61,7 +61,7 @@ static void side_effects_stay_in_the_child(void **state)
 	int ours = 0;
 
 	(void)state;
-	assert_true(child_run(set_flag, &ours, NO_LIMIT, &why));
+	assert_true(child_run(set_flag, &ours, DEADLINE_NONE, &why));
 	assert_int_equal(ours, 0);
 }
 
@@ -85,7 +85,7 @@ static void a_signal_is_a_failure_that_names_it(void **state)
 		struct fact why = {0};
 		int number = rows[i].signal;
 
-		assert_false(child_run(die, &number, NO_LIMIT, &why));
+		assert_false(child_run(die, &number, DEADLINE_NONE, &why));
 		assert_int_equal(why.state, FACT_FAILED);
 		assert_non_null(strstr(why.reason, rows[i].name));
 	}
@@ -108,7 +108,7 @@ static void a_kill_by_a_foreign_filter_is_denied(void **state)
 	struct fact why = {0};
 
 	(void)state;
-	if (child_run(call_forbidden, NULL, NO_LIMIT, &why))
+	if (child_run(call_forbidden, NULL, DEADLINE_NONE, &why))
 		unit_skip("no seccomp filter can be set");
 	assert_int_equal(why.state, FACT_DENIED);
 	assert_non_null(strstr(why.reason, "SIGSYS"));
@@ -127,7 +127,7 @@ static void fork_refused(void *argument)
 			seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAGAIN), number, 0);
 	}
 	if (filter && seccomp_load(filter) == 0)
-		child_run(set_flag, argument, NO_LIMIT, argument);
+		child_run(set_flag, argument, DEADLINE_NONE, argument);
 }
 
 /* The advice to raise the limit of processes depends on it. */
@@ -137,7 +137,7 @@ static void a_refused_fork_is_distinct_from_other_errors(void **state)
 	char text[FACT_REASON_SIZE + 16];
 
 	(void)state;
-	assert_true(child_compute(fork_refused, &refused, sizeof(refused), NO_LIMIT, &why));
+	assert_true(child_compute(fork_refused, &refused, sizeof(refused), DEADLINE_NONE, &why));
 	if (refused.state == FACT_UNREAD)
 		unit_skip("no seccomp filter can be set");
 	assert_true(fact_is_error_of(&refused, CHILD_FORK));
@@ -239,7 +239,7 @@ static void a_probe_takes_a_part_of_the_run_s_time(void **state)
 	assert_non_null(strstr(why.reason, "not done within 1 s"));
 	assert_true(deadline_left_ns(&much) > 0);
 	assert_int_equal(value, 5);
-	assert_true(child_probe(set_flag, &value, sizeof(value), NO_LIMIT, &why));
+	assert_true(child_probe(set_flag, &value, sizeof(value), DEADLINE_NONE, &why));
 	assert_int_equal(value, 1);
 }
 
@@ -250,7 +250,7 @@ static void a_result_is_copied_back_only_when_complete(void **state)
 	int value = 0;
 
 	(void)state;
-	assert_true(child_compute(set_flag, &value, sizeof(value), NO_LIMIT, &why));
+	assert_true(child_compute(set_flag, &value, sizeof(value), DEADLINE_NONE, &why));
 	assert_int_equal(value, 1);
 	value = 2;
 	assert_false(child_compute(sleep_on, &value, sizeof(value), &deadline, &why));
@@ -271,7 +271,7 @@ static void a_child_that_cannot_be_waited_for_is_killed(void **state)
 
 	(void)state;
 	waitpid_fails = true;
-	assert_false(child_compute(set_flag_and_sleep, &value, sizeof(value), NO_LIMIT, &why));
+	assert_false(child_compute(set_flag_and_sleep, &value, sizeof(value), DEADLINE_NONE, &why));
 	waitpid_fails = false;
 	assert_non_null(strstr(why.reason, "waitpid"));
 	assert_int_equal(value, 0);
@@ -305,7 +305,7 @@ static void an_early_end_is_a_failure_with_its_status(void **state)
 	struct fact why = {0};
 
 	(void)state;
-	assert_false(child_run(leave_early, NULL, NO_LIMIT, &why));
+	assert_false(child_run(leave_early, NULL, DEADLINE_NONE, &why));
 	assert_int_equal(why.state, FACT_FAILED);
 	assert_non_null(strstr(why.reason, "3"));
 }
@@ -316,8 +316,8 @@ static void no_child_is_left_behind(void **state)
 	int number = SIGKILL;
 
 	(void)state;
-	child_run(leave_early, NULL, NO_LIMIT, &why);
-	child_run(die, &number, NO_LIMIT, &why);
+	child_run(leave_early, NULL, DEADLINE_NONE, &why);
+	child_run(die, &number, DEADLINE_NONE, &why);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 }
@@ -332,11 +332,11 @@ static void a_limit_of_cpu_time_is_named(void **state)
 	assert_int_equal(getrlimit(RLIMIT_CPU, &old), 0);
 	if (old.rlim_cur != RLIM_INFINITY)
 		unit_skip("CPU time is limited here");
-	child_judge(SIGKILL, NO_LIMIT, &why);
+	child_judge(SIGKILL, DEADLINE_NONE, &why);
 	assert_null(strstr(why.reason, "CPU time"));
 	limited = (struct rlimit){.rlim_cur = 86400, .rlim_max = old.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_CPU, &limited), 0);
-	child_judge(SIGKILL, NO_LIMIT, &why);
+	child_judge(SIGKILL, DEADLINE_NONE, &why);
 	assert_int_equal(setrlimit(RLIMIT_CPU, &old), 0);
 	assert_non_null(strstr(why.reason, "SIGKILL: CPU time is limited"));
 }

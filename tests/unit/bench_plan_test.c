@@ -35,7 +35,7 @@ static bool plan_words(struct bench_plan *plan, int count, const char *const *wo
 
 	for (int i = 0; i < count; i++)
 		argv[i + 1] = (char *)(uintptr_t)words[i];
-	call_table_make(&(struct vdso_evidence){0}, &(struct vdso_image){0}, &calls, NO_LIMIT);
+	call_table_make(&(struct vdso_evidence){0}, &(struct vdso_image){0}, &calls, DEADLINE_NONE);
 	planned = cli_parse(&cli, commands, count + 1, argv);
 	if (planned)
 		request = *(struct bench_request *)cli.own;

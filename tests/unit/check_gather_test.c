@@ -72,9 +72,9 @@ static void gather(const struct fake_root *fake, bool brief)
 	root.live = true;
 	memset(&evidence, 0, sizeof(evidence));
 	if (brief)
-		gather_verdict(&root, &evidence, NO_LIMIT);
+		gather_verdict(&root, &evidence, DEADLINE_NONE);
 	else
-		gather_evidence(&root, &evidence, true, NO_LIMIT);
+		gather_evidence(&root, &evidence, true, DEADLINE_NONE);
 }
 
 static enum verdict_kind judge(void)
@@ -168,7 +168,7 @@ static void for_the_screen_the_deciding_calls_alone_are_measured(void **state)
 
 	root.live = true;
 	memset(&evidence, 0, sizeof(evidence));
-	gather_evidence(&root, &evidence, false, NO_LIMIT);
+	gather_evidence(&root, &evidence, false, DEADLINE_NONE);
 	if (!is_served_and_proven() || !fact_is_known(&evidence.timing.fact))
 		unit_skip("this machine's calls are not served, not proven or not timed");
 	assert_int_equal(counts_deciding(&evidence).calls, 3);

@@ -439,6 +439,6 @@ void evidence_list_live_calls(
 	assert_true(root_open(&root, "/", &why));
 	vdso_collect(&root, &evidence->vdso, image);
 	root_close(&root);
-	call_table_make(&evidence->vdso, image, calls, NO_LIMIT);
+	call_table_make(&evidence->vdso, image, calls, DEADLINE_NONE);
 	call_table_name(calls, evidence);
 }

@@ -187,7 +187,7 @@ static struct call_table table;
 static int make_table(void **state)
 {
 	(void)state;
-	call_table_make(&vdso, &image, &table, NO_LIMIT);
+	call_table_make(&vdso, &image, &table, DEADLINE_NONE);
 	return 0;
 }
 
@@ -210,7 +210,7 @@ static void exports_are_found_by_their_whole_name(void **state)
 	assert_int_equal((uintptr_t)function_of("gettimeofday", "", PATH_VDSO), 0x14000);
 	assert_null(function_of("getcpu", "", PATH_VDSO));
 	two.export_count = 2;
-	call_table_make(&two, &image, &table, NO_LIMIT);
+	call_table_make(&two, &image, &table, DEADLINE_NONE);
 	assert_null(function_of("clock_gettime", "CLOCK_MONOTONIC", PATH_VDSO));
 }
 
@@ -220,7 +220,7 @@ static void without_an_image_there_are_no_vdso_functions(void **state)
 	static const struct vdso_image none;
 
 	(void)state;
-	call_table_make(&vdso, &none, &table, NO_LIMIT);
+	call_table_make(&vdso, &none, &table, DEADLINE_NONE);
 	for (size_t i = 0; i < table.count; i++)
 		assert_null(table.rows[i].path[PATH_VDSO].function.any);
 }

@@ -39,7 +39,7 @@ static int set_up(void **state)
 
 static void measure(struct copy_evidence *copy)
 {
-	copy_measure(&image, &calls, &vclock, copy, NO_LIMIT);
+	copy_measure(&image, &calls, &vclock, copy, DEADLINE_NONE);
 	if (copy->fact.state == FACT_ABSENT || copy->fact.state == FACT_DENIED)
 		unit_skip("%s", copy->fact.reason);
 	assert_string_equal(copy->fact.reason, "");
@@ -52,7 +52,7 @@ static void the_copy_finds_the_mode_that_the_data_page_holds(void **state)
 	(void)state;
 	memset(&vclock, 0, sizeof(vclock));
 	measure(&copy);
-	vvar_collect(&image, "", &vclock, NO_LIMIT);
+	vvar_collect(&image, "", &vclock, DEADLINE_NONE);
 	if (vclock.how != VCLOCK_READ)
 		unit_skip("%s", vclock.fact.reason);
 	assert_int_equal(copy.mode, vclock.mode);
@@ -132,8 +132,8 @@ static void a_vdso_that_falls_back_shows_the_cost_of_the_counter(void **state)
 	if (served.falls_back)
 		unit_skip("the clocks of this host fall back");
 	make_fallback(served.at, &fallback);
-	call_table_make(&evidence.vdso, &fallback, &fallback_calls, NO_LIMIT);
-	copy_measure(&fallback, &fallback_calls, &vclock, &fallen, NO_LIMIT);
+	call_table_make(&evidence.vdso, &fallback, &fallback_calls, DEADLINE_NONE);
+	copy_measure(&fallback, &fallback_calls, &vclock, &fallen, DEADLINE_NONE);
 	assert_string_equal(fallen.fact.reason, "");
 	assert_true(fallen.falls_back);
 	assert_int_equal(fallen.mode, VCLOCK_MODE_NONE);
@@ -158,7 +158,7 @@ static void the_process_reads_the_same_clock_afterwards(void **state)
 static void measure_without_exec_gain(void *answer)
 {
 	if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0)
-		copy_measure(&image, &calls, &vclock, answer, NO_LIMIT);
+		copy_measure(&image, &calls, &vclock, answer, DEADLINE_NONE);
 }
 
 static void memory_that_may_not_become_executable_is_mapped_twice(void **state)
@@ -171,7 +171,7 @@ static void memory_that_may_not_become_executable_is_mapped_twice(void **state)
 	assert_non_null(copy);
 	memset(&vclock, 0, sizeof(vclock));
 	measure(&plain);
-	assert_true(child_run(measure_without_exec_gain, copy, NO_LIMIT, &why));
+	assert_true(child_run(measure_without_exec_gain, copy, DEADLINE_NONE, &why));
 	if (copy->fact.state == FACT_UNREAD)
 		unit_skip("this kernel has no PR_SET_MDWE");
 	assert_string_equal(copy->fact.reason, "");
@@ -189,7 +189,7 @@ static void measure_without_exec(void *answer)
 	seccomp_rule_add(
 		filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(mmap2), 1, executable); /* 32-bit */
 	if (seccomp_load(filter) == 0)
-		copy_measure(&image, &calls, &vclock, answer, NO_LIMIT);
+		copy_measure(&image, &calls, &vclock, answer, DEADLINE_NONE);
 	seccomp_release(filter);
 }
 
@@ -202,7 +202,7 @@ static void without_executable_memory_the_reason_is_given(void **state)
 	assert_non_null(copy);
 	if (!image.base)
 		unit_skip("there is no vDSO");
-	assert_true(child_run(measure_without_exec, copy, NO_LIMIT, &why));
+	assert_true(child_run(measure_without_exec, copy, DEADLINE_NONE, &why));
 	if (copy->fact.state == FACT_UNREAD)
 		unit_skip("no seccomp filter can be set");
 	if (copy->fact.state != FACT_ABSENT) /* another architecture */
@@ -219,7 +219,7 @@ static void without_a_vdso_there_is_no_copy(void **state)
 	struct copy_evidence copy;
 
 	(void)state;
-	copy_measure(&none, &no_calls, &vclock, &copy, NO_LIMIT);
+	copy_measure(&none, &no_calls, &vclock, &copy, DEADLINE_NONE);
 	assert_int_equal(copy.fact.state, FACT_ABSENT);
 	assert_int_equal(copy.what_if_fact.state, FACT_ABSENT);
 }

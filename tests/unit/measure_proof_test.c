@@ -171,7 +171,7 @@ static struct proof_run *take(
 	run->calls = calls;
 	run->call = PROOF_RUN_NOTHING;
 	run->evidence = *evidence;
-	method(run, NO_LIMIT);
+	method(run, DEADLINE_NONE);
 	if (fact_is_known(&run->fact))
 		return run;
 	print_message("%s\n", run->fact.reason);
@@ -212,7 +212,7 @@ static void the_whole_proof_counts_what_enters(void **state)
 
 	(void)state;
 	prepare_known(&evidence);
-	proof_take(&evidence, &known_calls, NO_LIMIT);
+	proof_take(&evidence, &known_calls, DEADLINE_NONE);
 	if (!fact_is_known(&evidence.proof.fact))
 		unit_skip("no proof can be taken here");
 	assert_int_not_equal(evidence.proof.method, PROOF_NONE);
@@ -228,12 +228,12 @@ static void a_second_part_is_added_to_the_first(void **state)
 
 	(void)state;
 	prepare_known(&evidence);
-	proof_take(&evidence, &known_calls, NO_LIMIT);
+	proof_take(&evidence, &known_calls, DEADLINE_NONE);
 	if (!fact_is_known(&evidence.proof.fact))
 		unit_skip("no proof can be taken here");
 	first = evidence.proof;
 	known_calls.rows[ANSWERS].path[PATH_VDSO].function.clock = enters;
-	proof_take(&evidence, &known_calls, NO_LIMIT);
+	proof_take(&evidence, &known_calls, DEADLINE_NONE);
 	path = &evidence.calls[ANSWERS].path[PATH_VDSO];
 	assert_int_equal(path->attempts, 2 * PROOF_CALLS);
 	assert_int_equal(path->entered, PROOF_CALLS);
@@ -281,7 +281,7 @@ static void the_cpu_time_clocks_enter(void **state)
 
 	(void)state;
 	evidence_list_live_calls(&evidence, &image, &calls);
-	proof_take(&evidence, &calls, NO_LIMIT);
+	proof_take(&evidence, &calls, DEADLINE_NONE);
 	if (!fact_is_known(&evidence.proof.fact))
 		unit_skip("no proof can be taken here");
 	for (size_t i = 0; i < evidence.call_count; i++) {
@@ -304,7 +304,7 @@ static void the_caller_is_left_unchanged(void **state)
 
 	(void)state;
 	prepare_known(&evidence);
-	proof_take(&evidence, &known_calls, NO_LIMIT);
+	proof_take(&evidence, &known_calls, DEADLINE_NONE);
 	assert_int_equal(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now), 0);
 	assert_true(now.tv_sec > 0);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);

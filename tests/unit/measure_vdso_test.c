@@ -100,7 +100,7 @@ static void our_data_page_is_read_or_there_is_a_reason(void **state)
 
 	(void)state;
 	collect_live();
-	vvar_collect(&image, "", &vclock, NO_LIMIT);
+	vvar_collect(&image, "", &vclock, DEADLINE_NONE);
 	assert_int_equal(vclock.how == VCLOCK_READ, fact_is_known(&vclock.fact));
 	assert_int_equal(vclock.how == VCLOCK_READ, !*vclock.fact.reason);
 	if (vclock.how != VCLOCK_READ)
@@ -117,13 +117,13 @@ static void the_same_mode_is_read_each_time(void **state)
 
 	(void)state;
 	collect_live();
-	vvar_collect(&image, "tsc", &first, NO_LIMIT);
+	vvar_collect(&image, "tsc", &first, DEADLINE_NONE);
 	if (first.how != VCLOCK_READ)
 		unit_skip("this kernel's data page cannot be read");
 	for (int i = 0; i < 20; i++) {
 		struct vclock_evidence again = {0};
 
-		vvar_collect(&image, "tsc", &again, NO_LIMIT);
+		vvar_collect(&image, "tsc", &again, DEADLINE_NONE);
 		assert_int_equal(again.how, VCLOCK_READ);
 		assert_int_equal(again.mode, first.mode);
 		assert_string_equal(again.layout, first.layout);
@@ -136,7 +136,7 @@ static void without_vdso_there_is_no_data_page(void **state)
 	struct vclock_evidence vclock = {0};
 
 	(void)state;
-	vvar_collect(&none, "tsc", &vclock, NO_LIMIT);
+	vvar_collect(&none, "tsc", &vclock, DEADLINE_NONE);
 	assert_int_equal(vclock.how, VCLOCK_UNKNOWN);
 	assert_int_equal(vclock.fact.state, FACT_ABSENT);
 	assert_true(*vclock.fact.reason);
@@ -156,7 +156,7 @@ static void pages_that_are_not_data_pages_are_refused(void **state)
 	assert_ptr_not_equal(noise, MAP_FAILED);
 	memset(noise, 1, size);
 	vdso.base = (uintptr_t)noise + VVAR_PAGES_BEFORE * page;
-	vvar_collect(&vdso, "tsc", &vclock, NO_LIMIT);
+	vvar_collect(&vdso, "tsc", &vclock, DEADLINE_NONE);
 	assert_int_equal(vclock.how, VCLOCK_UNKNOWN);
 	if (vclock.fact.state != FACT_ABSENT) /* another architecture */
 		assert_non_null(strstr(vclock.fact.reason, "not recognized"));

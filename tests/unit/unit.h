@@ -14,9 +14,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* The deadline of what ends by itself. */
-#define NO_LIMIT (&(const struct deadline){.limit_ns = 0})
-
 /* Ends the test as skipped; tests/unit/run shows the reason and counts it. */
 #define unit_skip(...)                                                                             \
 	do {                                                                                       \
