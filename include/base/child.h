@@ -31,8 +31,8 @@ bool child_compute(void (*work)(void *object), void *object, size_t size,
 	const struct deadline *deadline, struct fact *why);
 
 /*
- * How long a few system calls in a child may take. Less than a millisecond is usual; a loaded host
- * needs tenths of a second. A child that hangs must not take the time of the whole check.
+ * How long work of about a millisecond may take in a child: a loaded host needs tenths of a second
+ * for it. A child that hangs must not take the time of the whole check.
  */
 #define CHILD_PROBE_NS 1000000000
 

@@ -215,7 +215,7 @@ void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	}
 	search.page_size = (size_t)sysconf(_SC_PAGESIZE);
 	search.answer = *vclock;
-	if (child_compute(search_pages, &search, sizeof(search), deadline, &why))
+	if (child_probe(search_pages, &search, sizeof(search), deadline, &why))
 		*vclock = search.answer;
 	else
 		vclock->fact = why;

@@ -14,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/clock.h"
 #include "base/deadline.h"
 #include "base/fault.h"
@@ -122,12 +121,10 @@ static void check(struct watch *watch)
 	struct evidence *evidence = &watch->now->evidence;
 
 	for (int i = 0; i < FIND_TRIES; i++) {
-		/* Finding the words takes about a millisecond. */
-		struct deadline deadline = deadline_after(CHILD_PROBE_NS);
 		struct vclock_evidence vclock = {0};
 
 		clocksource_collect(watch->root, &watch->clocksource);
-		vvar_collect(&watch->vdso, watch->clocksource.latest, &vclock, &deadline);
+		vvar_collect(&watch->vdso, watch->clocksource.latest, &vclock, DEADLINE_NONE);
 		watch->page = vclock.fact;
 		find_words(watch, &vclock);
 		check_in_child(watch->root, evidence, &watch->now->diagnosis);
