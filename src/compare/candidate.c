@@ -268,6 +268,7 @@ void candidate_measure(const struct clocksource_switch *clock, const struct cand
 	proof = deadline_within(deadline, PART_NS);
 	proof_take(&candidate->evidence, setup->calls, &proof);
 	time_calls(setup, candidate, deadline);
+	proof = deadline_within(deadline, PART_NS);
 	proof_take(&candidate->evidence, setup->calls, &proof);
 	if (is_still_in_use(clock, candidate)) {
 		time_calls(setup, candidate, deadline);
