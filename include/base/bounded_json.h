@@ -10,7 +10,8 @@
 
 /*
  * As json_loadb(3), but more than JSON_LEVELS_MAX levels are an error: jansson and what frees its
- * values recurse, up to 2,048 levels, which a small stack does not survive.
+ * values recurse, up to 2,048 levels, which a small stack does not survive. The error's text is
+ * empty where memory ran out.
  */
 json_t *bounded_json_load(const char *bytes, size_t length, size_t flags, json_error_t *error);
 

@@ -2,6 +2,7 @@
 /* Looks at how deep a JSON text is before jansson recurses into it. */
 #include "base/bounded_json.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,10 +48,17 @@ static bool is_too_deep(const char *bytes, size_t length, int *line)
 
 json_t *bounded_json_load(const char *bytes, size_t length, size_t flags, json_error_t *error)
 {
+	json_t *root;
 	int line;
 
-	if (!is_too_deep(bytes, length, &line))
-		return json_loadb(bytes, length, flags, error);
+	if (!is_too_deep(bytes, length, &line)) {
+		errno = 0;
+		root = json_loadb(bytes, length, flags, error);
+		/* Within a string or a key jansson calls it an invalid token. */
+		if (!root && errno == ENOMEM)
+			error->text[0] = '\0';
+		return root;
+	}
 	memset(error, 0, sizeof(*error));
 	error->line = line;
 	snprintf(error->text, sizeof(error->text), "more than %d levels of arrays and objects",

@@ -213,7 +213,8 @@ static void collect_region(const struct root *root, struct text_fact *region)
 		else if (data)
 			fact_set(&region->fact, FACT_ABSENT, CLOUD_INIT ": no region");
 		else
-			fact_set(&region->fact, FACT_FAILED, CLOUD_INIT ": not JSON");
+			fact_set(&region->fact, FACT_FAILED, CLOUD_INIT ": %s",
+				*error.text ? "not JSON" : strerror(ENOMEM));
 		json_decref(data);
 	}
 	free(bytes);

@@ -50,7 +50,6 @@ static void refuse_syntax(const json_error_t *error, const char *where, struct f
 	char text[100];
 
 	text_copy_span(text, sizeof(text), text_span(error->text));
-	/* jansson leaves the text empty only if memory runs out. */
 	if (*text)
 		fact_set(why, FACT_FAILED, "not JSON: %s%s", where, text);
 	else
