@@ -103,7 +103,7 @@ static const bool is_instrumented;
 void confine(void)
 {
 	const char *preload = getenv("LD_PRELOAD");
-	struct filter filter = {.count = 0};
+	static struct filter filter; /* 32 KiB: the stack may be small */
 
 	if (is_instrumented || (preload && *preload))
 		return;

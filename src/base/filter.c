@@ -52,9 +52,10 @@ int filter_set(struct filter *filter)
 
 bool filter_fail_calls(const int *numbers, size_t count, uint16_t error, struct fact *why)
 {
-	struct filter filter = {.count = 0};
+	static struct filter filter; /* 32 KiB: the stack may be small */
 	int refused;
 
+	filter.count = 0;
 	filter_load(&filter, offsetof(struct seccomp_data, nr));
 	for (size_t i = 0; i < count; i++) {
 		if (numbers[i] < 0)

@@ -30,10 +30,11 @@ static void gather(void *argument)
 
 void check_in_child(const struct root *root, struct evidence *evidence, struct diagnosis *diagnosis)
 {
-	struct check check = {.root = root, .deadline = deadline_after(CHECK_LIMIT_NS - REST_NS)};
+	static struct check check; /* 24 KiB: the stack may be small */
 	struct deadline whole = deadline_after(CHECK_LIMIT_NS);
 	struct fact why = {0};
 
+	check = (struct check){.root = root, .deadline = deadline_after(CHECK_LIMIT_NS - REST_NS)};
 	memset(evidence, 0, sizeof(*evidence));
 	memset(diagnosis, 0, sizeof(*diagnosis));
 	if (child_compute(gather, &check, sizeof(check), &whole, &why)) {

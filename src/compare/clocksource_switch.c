@@ -158,12 +158,13 @@ static int write_name(const struct clocksource_switch *clock, const char *name)
 {
 	char line[CLOCKSOURCE_NAME_SIZE + 1];
 	int length = snprintf(line, sizeof(line), "%s\n", name);
+	ssize_t written = pwrite(clock->file, line, (size_t)length, 0);
 
-	if (pwrite(clock->file, line, (size_t)length, 0) != length)
+	if (written < 0)
 		return errno;
 	if (!clock->root->live && ftruncate(clock->file, length) < 0)
 		return errno;
-	return 0;
+	return written == length ? 0 : EFBIG;
 }
 
 static enum switch_result report_foreign(const char *name, struct fact *why)
@@ -195,6 +196,9 @@ static enum switch_result write_and_read_back(
 	int error = write_name(clock, name);
 
 	if (error) {
+		/* A plain file may hold a part of the name, with a limit on its size: it is ours. */
+		if (!clock->root->live)
+			clocksource_read(clock->root, clock->ours->current, why);
 		fact_set(why, FACT_FAILED, "rejected by the kernel: %s", strerror(error));
 		return SWITCH_REFUSED;
 	}

@@ -31,7 +31,9 @@ static void describe_current(const struct evidence *evidence, struct dry_row *ro
 	const struct path_evidence *path = call ? &call->path[call_judged_path(call)] : NULL;
 
 	row->how = DRY_MEASURED;
-	if (!path || !path->timed)
+	if (!fact_is_known(&evidence->timing.fact))
+		row->fact = evidence->timing.fact;
+	else if (!path || !path->timed)
 		fact_set(&row->fact, FACT_FAILED, "the calls were not timed");
 	else
 		row->ns = path->min_ns;
@@ -131,6 +133,8 @@ static void print_row(const struct dry_row *row, FILE *out)
 	fprintf(out, "  %-*s%9s   ", NAME_WIDTH, row->name,
 		row->ns >= 0 ? format_ns(row->ns, ns) : "-");
 	strbuf_add(&note, "%s", row->note);
+	if (row->in_use && row->ns < 0)
+		strbuf_add(&note, "; not measured: %s", row->fact.reason);
 	if (!row->in_use && !row->advisable && row->how != DRY_NAME)
 		strbuf_add(&note, "; not recommended: %s", row->why_not);
 	wrap_text(out, NS_COLUMN, NS_COLUMN, note.text);
