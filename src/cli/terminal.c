@@ -48,31 +48,49 @@ static void erase_progress(void)
 	progress.on_screen = false;
 }
 
-/* The bytes of the control character here: C0, DEL, or C1 as UTF-8 has it; 0: there is none. */
-static size_t control_length(const char *text)
+/* How many bytes the character here has in UTF-8; 0 if it is none. */
+static size_t character_length(const unsigned char *text)
 {
-	const unsigned char *byte = (const unsigned char *)text;
+	size_t length = text[0] < 0x80   ? 1
+	                : text[0] < 0xc2 ? 0
+	                : text[0] < 0xe0 ? 2
+	                : text[0] < 0xf0 ? 3
+	                : text[0] < 0xf5 ? 4
+	                                 : 0;
 
-	if (byte[0] == 0xc2 && byte[1] >= 0x80 && byte[1] < 0xa0)
-		return 2;
-	return byte[0] < ' ' || byte[0] == 0x7f;
+	for (size_t i = 1; i < length; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	return length;
+}
+
+/* C0, DEL or C1. */
+static bool is_control(const unsigned char *text)
+{
+	return text[0] < ' ' || text[0] == 0x7f || (text[0] == 0xc2 && text[1] < 0xa0);
 }
 
 void cli_error(const char *format, ...)
 {
 	va_list arguments;
+	size_t length;
 
 	va_start(arguments, format);
 	vsnprintf(message, sizeof(message), format, arguments);
 	va_end(arguments);
-	/* Words of the command line are foreign text: they must not drive the terminal. */
-	for (char *at = message; *at; at++) {
-		size_t length = control_length(at);
+	/*
+	 * Words of the command line and names of files are foreign text: they must not drive the
+	 * terminal, which may take bytes that are not UTF-8 for control characters.
+	 */
+	for (char *at = message; *at; at += length) {
+		const unsigned char *character = (const unsigned char *)at;
 
-		if (length) {
-			memset(at, '?', length);
-			at += length - 1;
-		}
+		length = character_length(character);
+		if (length && !is_control(character))
+			continue;
+		length = length ? length : 1;
+		memset(at, '?', length);
 	}
 	erase_progress();
 	fprintf(stderr, "vdsocheck: %s\n", message);

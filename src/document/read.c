@@ -151,7 +151,7 @@ static void fill(struct document_stream *stream)
 {
 	size_t left = stream->end - stream->at;
 
-	if (left >= DOCUMENT_SIZE_MAX)
+	if (left >= DOCUMENT_SIZE_MAX || stream->ended)
 		return;
 	memmove(stream->bytes, stream->bytes + stream->at, left);
 	stream->at = 0;
@@ -197,19 +197,33 @@ bool document_stream_has_more(struct document_stream *stream)
 	return stream->at < stream->end;
 }
 
+/* A file without a document for so long is no stream of them, and may have holes of terabytes. */
+#define SKIPPED_MIB_MAX 64
+
 /* To the next line that begins with '{', or the end. */
-static void skip_broken(struct document_stream *stream)
+static void skip_broken(struct document_stream *stream, struct fact *why)
 {
+	size_t left = SKIPPED_MIB_MAX * (size_t)1024 * 1024;
 	bool line_begins = false;
 
 	for (fill(stream); stream->at < stream->end; fill(stream)) {
 		const char *at = stream->bytes + stream->at, *newline;
+		size_t length = stream->end - stream->at;
 
 		if (line_begins && *at == '{')
 			return;
-		newline = memchr(at, '\n', stream->end - stream->at);
+		newline = memchr(at, '\n', length);
 		line_begins = newline;
-		take(stream, newline ? (size_t)(newline + 1 - at) : stream->end - stream->at);
+		length = newline ? (size_t)(newline + 1 - at) : length;
+		take(stream, length);
+		if (length > left) {
+			fact_set(why, FACT_FAILED, "no document in %d MiB: the rest is not read",
+				SKIPPED_MIB_MAX);
+			stream->at = stream->end;
+			stream->ended = true;
+			return;
+		}
+		left -= length;
 	}
 }
 
@@ -241,11 +255,11 @@ enum document_found document_stream_next(struct document_stream *stream,
 	if (length == DOCUMENT_SIZE_MAX &&
 		json_error_code(&error) == json_error_premature_end_of_input) {
 		fact_set(why, FACT_FAILED, "%s", too_large);
-		skip_broken(stream);
+		skip_broken(stream, why);
 		return DOCUMENT_BROKEN;
 	}
 	refuse_syntax(&error, "", why);
-	skip_broken(stream);
+	skip_broken(stream, why);
 	/* A truncated one may have taken the next for its own. */
 	if (*line + (unsigned long)error.line - 1 < stream->line)
 		*line += (unsigned long)error.line - 1;
