@@ -13,6 +13,12 @@
 #include "base/root.h"
 #include "evidence.h"
 
+/*
+ * Copies the name of a clocksource; false if it is none. One that the kernel would have cut is
+ * none, nor is what is more than a word of a shell: names are parts of commands to be pasted.
+ */
+bool clocksource_take_name(struct span word, char name[CLOCKSOURCE_NAME_SIZE]);
+
 /* The name of the current clocksource. False with the reason in *fact, which else is known. */
 bool clocksource_read(const struct root *root, char name[CLOCKSOURCE_NAME_SIZE], struct fact *fact);
 

@@ -5,16 +5,20 @@
  */
 #include "collect.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* sysfs files are a page at most. */
 #define FILE_SIZE 4097
 
-/* A name the kernel would have cut is no name: better none than a wrong one. */
-static bool take_name(struct span word, char name[CLOCKSOURCE_NAME_SIZE])
+bool clocksource_take_name(struct span word, char name[CLOCKSOURCE_NAME_SIZE])
 {
 	if (word.length >= CLOCKSOURCE_NAME_SIZE)
 		return false;
+	for (size_t i = 0; i < word.length; i++) {
+		if (!isalnum((unsigned char)word.at[i]) && !strchr("_-.,:@+", word.at[i]))
+			return false;
+	}
 	text_copy_span(name, CLOCKSOURCE_NAME_SIZE, word);
 	return true;
 }
@@ -28,7 +32,7 @@ bool clocksource_read(const struct root *root, char name[CLOCKSOURCE_NAME_SIZE],
 		return false;
 	if (!text_next_word(&content, &word))
 		fact_set(fact, FACT_FAILED, CLOCKSOURCE_CURRENT ": empty");
-	else if (text_next_word(&content, &more) || !take_name(word, name))
+	else if (text_next_word(&content, &more) || !clocksource_take_name(word, name))
 		fact_set(fact, FACT_FAILED, CLOCKSOURCE_CURRENT ": not one name");
 	return fact_is_known(fact);
 }
@@ -44,9 +48,10 @@ static void collect_available(const struct root *root, struct clocksource_eviden
 		return;
 	*count = 0;
 	while (text_next_word(&content, &name)) {
-		if (*count == CLOCKSOURCE_MAX || !take_name(name, clocksource->available[*count])) {
+		if (*count == CLOCKSOURCE_MAX ||
+			!clocksource_take_name(name, clocksource->available[*count])) {
 			fact_set(fact, FACT_FAILED,
-				CLOCKSOURCE_AVAILABLE ": more or longer names than expected");
+				CLOCKSOURCE_AVAILABLE ": more names than expected, or no names");
 			*count = 0;
 			return;
 		}

@@ -8,9 +8,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -29,25 +31,33 @@ static int open_folder(const struct clocksource_switch *clock)
 	return root_open_file(clock->root, SWITCH_FOLDER, &why);
 }
 
-/* In a folder that only root writes to; a link there is not ours, and is not followed. */
-static int open_own(int folder, const char *name, int flags)
+static int create_own(int folder, const char *name, int flags)
 {
-	return openat(folder, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+	return openat(folder, name, flags | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
-void clocksource_switch_record(const struct clocksource_switch *clock)
+/* A captured tree may have a device by that name, or a link to what is not ours. */
+bool clocksource_switch_record(const struct clocksource_switch *clock, struct fact *why)
 {
+	ssize_t length = (ssize_t)strlen(clock->original);
 	int folder = open_folder(clock);
 	int file;
+	bool written;
 
 	if (folder < 0)
-		return;
-	file = open_own(folder, SWITCH_RECORD, O_WRONLY | O_CREAT | O_TRUNC);
+		return true;
+	unlinkat(folder, SWITCH_RECORD, 0);
+	file = create_own(folder, SWITCH_RECORD, O_WRONLY);
+	errno = file < 0 ? errno : ENOSPC; /* of a short write */
+	written = file >= 0 && write(file, clock->original, (size_t)length) == length;
+	if (!written)
+		fact_set_errno(why, errno, SWITCH_FOLDER "/" SWITCH_RECORD);
+	if (file >= 0)
+		close(file);
+	if (!written)
+		unlinkat(folder, SWITCH_RECORD, 0);
 	close(folder);
-	if (file < 0)
-		return;
-	(void)!write(file, clock->original, strlen(clock->original));
-	close(file);
+	return written;
 }
 
 void clocksource_switch_forget(const struct clocksource_switch *clock)
@@ -64,18 +74,19 @@ void clocksource_switch_forget(const struct clocksource_switch *clock)
 static void read_record(struct clocksource_switch *clock)
 {
 	int folder = open_folder(clock);
-	int file = folder < 0 ? -1 : open_own(folder, SWITCH_RECORD, O_RDONLY);
-	char buffer[CLOCKSOURCE_NAME_SIZE + 1];
-	struct span record = {.at = buffer}, name;
+	struct stat status;
+	int file = folder < 0 ? -1 : file_open_harmless(folder, SWITCH_RECORD, O_RDONLY, &status);
+	char buffer[CLOCKSOURCE_NAME_SIZE + 1], name[CLOCKSOURCE_NAME_SIZE];
+	struct span record = {.at = buffer}, word;
 
 	if (folder >= 0)
 		close(folder);
 	if (file < 0)
 		return;
 	if (file_read_all(file, buffer, sizeof(buffer), &record.length) == 0 &&
-		text_next_word(&record, &name) && name.length < CLOCKSOURCE_NAME_SIZE &&
-		!text_equals(name, clock->original))
-		text_copy_span(clock->interrupted, CLOCKSOURCE_NAME_SIZE, name);
+		text_next_word(&record, &word) && clocksource_take_name(word, name) &&
+		strcmp(name, clock->original) != 0)
+		text_copy(clock->interrupted, CLOCKSOURCE_NAME_SIZE, name);
 	close(file);
 }
 
@@ -89,11 +100,16 @@ static void read_record(struct clocksource_switch *clock)
 static int open_lock(const struct clocksource_switch *clock)
 {
 	int folder = open_folder(clock);
+	struct stat status;
 	int file;
 
 	if (folder < 0)
 		return fcntl(clock->file, F_DUPFD_CLOEXEC, 0);
-	file = open_own(folder, SWITCH_LOCK, O_RDWR | O_CREAT);
+	do {
+		file = file_open_harmless(folder, SWITCH_LOCK, O_RDWR, &status);
+		if (file < 0 && errno == ENOENT)
+			file = create_own(folder, SWITCH_LOCK, O_RDWR);
+	} while (file < 0 && errno == EEXIST); /* another run has just made it */
 	close(folder);
 	return file;
 }
@@ -118,6 +134,13 @@ static enum switch_opened take_hold(struct clocksource_switch *clock, struct fac
 	return SWITCH_OPENED;
 }
 
+static bool is_of_kernel(int file)
+{
+	struct statfs system;
+
+	return fstatfs(file, &system) < 0 || system.f_type == SYSFS_MAGIC;
+}
+
 enum switch_opened clocksource_switch_open(
 	struct clocksource_switch *clock, const struct root *root, struct fact *why)
 {
@@ -129,6 +152,11 @@ enum switch_opened clocksource_switch_open(
 	if (clock->file < 0)
 		return SWITCH_CLOSED;
 	opened = take_hold(clock, why);
+	if (opened == SWITCH_OPENED && !root->live && is_of_kernel(clock->file)) {
+		fact_set(why, FACT_FAILED, "%s is the kernel's own, not one of a captured tree",
+			CLOCKSOURCE_CURRENT);
+		opened = SWITCH_UNREAD;
+	}
 	if (opened != SWITCH_OPENED)
 		clocksource_switch_close(clock);
 	return opened;
@@ -196,7 +224,8 @@ static enum switch_result write_and_read_back(
 	int error = write_name(clock, name);
 
 	if (error) {
-		/* A plain file may hold a part of the name, with a limit on its size: it is ours. */
+		/* A plain file may hold a part of the name, with a limit on its size: it is ours.
+		 */
 		if (!clock->root->live)
 			clocksource_read(clock->root, clock->ours->current, why);
 		fact_set(why, FACT_FAILED, "rejected by the kernel: %s", strerror(error));

@@ -92,8 +92,8 @@ enum switch_result clocksource_switch_restore(
 /* Whether it is in use because something else selected it; then *why says so. */
 bool clocksource_switch_is_foreign(const struct clocksource_switch *clock, struct fact *why);
 
-/* Writes or removes SWITCH_RECORD. Best effort: a tree without /run keeps no record. */
-void clocksource_switch_record(const struct clocksource_switch *clock);
+/* Writes SWITCH_RECORD; false if that fails. A tree without /run keeps no record. */
+bool clocksource_switch_record(const struct clocksource_switch *clock, struct fact *why);
 void clocksource_switch_forget(const struct clocksource_switch *clock);
 
 /* ---- guardian.c: the process that restores the clocksource ---- */

@@ -219,8 +219,8 @@ static bool begin(struct run *run)
 	result->count = run->setup->count + 1;
 	if (!catch_signals(run, &result->why))
 		return false;
-	clocksource_switch_record(run->clock);
-	if (guardian_start(&run->guardian, run->clock, run->setup->orphaned, &result->why))
+	if (clocksource_switch_record(run->clock, &result->why) &&
+		guardian_start(&run->guardian, run->clock, run->setup->orphaned, &result->why))
 		return true;
 	clocksource_switch_forget(run->clock);
 	release_signals(run);

@@ -81,6 +81,22 @@ static void a_name_too_long_is_no_name(void **state)
 	assert_int_equal(longer.available_count, 0);
 }
 
+/* Names are parts of commands that are pasted as root. */
+static void what_a_shell_would_take_apart_is_no_name(void **state)
+{
+	static const char *const words[] = {"x;id", "$(id)", "`id`", "a'b", "a|b", "a>b", "~", "*"};
+	struct clocksource_evidence found;
+
+	for (size_t i = 0; i < COUNT(words); i++) {
+		found = collect(*state, words[i], words[i]);
+		assert_int_equal(found.current_fact.state, FACT_FAILED);
+		assert_int_equal(found.available_fact.state, FACT_FAILED);
+	}
+	found = collect(*state, "timer@101c0000", "dw_apb-timer,0:1.2+");
+	assert_true(fact_is_known(&found.current_fact));
+	assert_true(fact_is_known(&found.available_fact));
+}
+
 static void sixteen_names_fit_and_seventeen_do_not(void **state)
 {
 	struct clocksource_evidence found =
@@ -175,6 +191,7 @@ int main(void)
 		IN_TREE(empty_files_are_failures),
 		IN_TREE(two_current_names_are_a_failure),
 		IN_TREE(a_name_too_long_is_no_name),
+		IN_TREE(what_a_shell_would_take_apart_is_no_name),
 		IN_TREE(sixteen_names_fit_and_seventeen_do_not),
 		IN_TREE(a_missing_directory_is_absent_and_named),
 		IN_TREE(one_missing_file_does_not_take_the_other_along),

@@ -309,10 +309,11 @@ static void record_names_the_original_of_a_killed_run(void **state)
 {
 	const struct fake_root *fake = *state;
 	struct clocksource_switch clock;
+	struct fact why = {0};
 
 	fake_root_add(fake, "/run/other", "");
 	clock = hold(fake, "tsc\n");
-	clocksource_switch_record(&clock);
+	assert_true(clocksource_switch_record(&clock, &why));
 	assert_true(root_has(&fake->root, RECORD));
 	clocksource_switch_close(&clock);
 	clock = hold(fake, "hpet\n");
@@ -345,11 +346,12 @@ static void record_does_not_follow_a_link(void **state)
 {
 	const struct fake_root *fake = *state;
 	struct clocksource_switch clock;
+	struct fact why = {0};
 
 	fake_root_add(fake, "/victim", "kept");
 	fake_root_link(fake, RECORD, "../victim");
 	clock = hold(fake, "tsc\n");
-	clocksource_switch_record(&clock);
+	assert_true(clocksource_switch_record(&clock, &why));
 	assert_true(root_holds(&fake->root, "/victim", "kept"));
 	clocksource_switch_close(&clock);
 }
