@@ -110,10 +110,14 @@ static void write_sometimes(const struct view *view, char *summary, size_t size)
  * The vDSO serves the calls, but the C library does not use it. A library linked into this binary
  * says nothing about the host's programs; the host's own does.
  */
+static bool libc_enters(const struct view *view)
+{
+	return view->libc.entered > 0 && fact_is_flag(&view->evidence->host.libc_static, false);
+}
+
 static bool host_libc_enters(const struct view *view)
 {
-	return has_proof(view) && view->libc.entered > 0 &&
-	       fact_is_flag(&view->evidence->host.libc_static, false);
+	return has_proof(view) && libc_enters(view);
 }
 
 /*
@@ -177,10 +181,14 @@ static bool timing_clears(const struct evidence *evidence)
 	return calls > 0;
 }
 
-/* After a change that no proof followed the times are those of another clocksource. */
+/*
+ * After a change that no proof followed the times are those of another clocksource. A proof of
+ * only some calls is none, but a call that entered the kernel is not cleared by its times.
+ */
 static bool is_cleared_by_timing(const struct view *view)
 {
-	return view->evidence->clocksource.changes == 0 && timing_clears(view->evidence);
+	return view->evidence->clocksource.changes == 0 && view->decided.entered == 0 &&
+	       !libc_enters(view) && timing_clears(view->evidence);
 }
 
 /* One change may be that from tsc-early to tsc; what changes again goes on to change. */
