@@ -49,7 +49,7 @@ enum field_kind {
 };
 
 enum field_option {
-	FIELD_NEEDED = 1 << 0,        /* a document without the key is refused */
+	FIELD_NEEDED = 1 << 0,        /* a document without it, or its reason, is refused */
 	FIELD_FILLED = 1 << 1,        /* never null */
 	FIELD_NEGATIVE_NONE = 1 << 2, /* a negative number is null, and null is read as -1 */
 	FIELD_ABSENT_FALSE = 1 << 3,  /* FIELD_KNOWN: false if the fact is absent, else null */

@@ -66,7 +66,7 @@ static const struct field name_element[] = {
 static const struct field clocksource_fields[] = {
 	{TEXT("current", current), .fact = FACT(current_fact), .reason = "reason"},
 	{TEXT("changed_to", changed_to)},
-	{INTEGER("changes", changes, UINT32_MAX), .options = FIELD_FILLED},
+	{INTEGER("changes", changes, UINT32_MAX), .options = FIELD_NEEDED | FIELD_FILLED},
 	{LIST("available", available, available_count, name_element), .fact = FACT(available_fact),
 		.reason = "reason"},
 	{REASON("reason")},
@@ -244,14 +244,14 @@ static json_t *cpu_reason(const void *object, const void *whole)
 
 static const struct field timing_fields[] = {
 	{TEXT("counter", counter)},
-	{NS("counter_ns", counter_ns), .fact = FACT(counter_fact), .whole = FACT(fact),
-		.reason = "counter_reason"},
+	{NS("counter_ns", counter_ns), .options = FIELD_NEEDED, .fact = FACT(counter_fact),
+		.whole = FACT(fact), .reason = "counter_reason"},
 	{REASON("counter_reason")},
 	{NS("ordered_counter_ns", ordered_ns), .fact = FACT(ordered_fact), .whole = FACT(fact),
 		.reason = "ordered_counter_reason"},
 	{REASON("ordered_counter_reason")},
-	{NS("getppid_ns", syscall_floor_ns), .fact = FACT(syscall_floor_fact), .whole = FACT(fact),
-		.reason = "getppid_reason"},
+	{NS("getppid_ns", syscall_floor_ns), .options = FIELD_NEEDED,
+		.fact = FACT(syscall_floor_fact), .whole = FACT(fact), .reason = "getppid_reason"},
 	{REASON("getppid_reason")},
 	{INTEGER("chunks", batches, UINT32_MAX), .options = FIELD_NEEDED, .fact = FACT(fact),
 		.reason = "reason"},
@@ -376,6 +376,10 @@ static const char *settle_call(void *object, const json_t *from)
 	}
 	if (judged != &call->path[PATH_VDSO] && call->path[PATH_VDSO].available)
 		return "is judged by libc, although the vDSO has it";
+	for (int path = 0; path < PATH_COUNT && !reason; path++) {
+		if (!call->path[path].timed)
+			return "has a time that is null, but no reason";
+	}
 	judged->available = true;
 	call->path[PATH_LIBC].available = true;
 	call->path[PATH_SYSCALL].available = !reason || strcmp(reason, no_such_call) != 0;
@@ -424,7 +428,7 @@ static const struct field call_fields[] = {
 	{INTEGER("libc_attempts", path[PATH_LIBC].attempts, UINT32_MAX), .options = FIELD_NEEDED,
 		.has = is_libc_counted},
 	{INTEGER("syscall_error", raw_error, ERRNO_MAX), .has = has_error},
-	{COMPUTED("signal", FIELD_INTEGER, signal_number), .most = NSIG},
+	{COMPUTED("signal", FIELD_INTEGER, signal_number), .options = FIELD_NEEDED, .most = NSIG},
 	{COMPUTED("reason", FIELD_REASON, call_reason)},
 	{0},
 };
@@ -450,7 +454,8 @@ static const struct field host_fields[] = {
 	{TEXT_FACT("hypervisor_version", hypervisor_version)},
 	{TEXT_FACT("container", container)},
 	{TEXT_FACT("platform", platform)},
-	{TEXT_FACT("emulator", emulator)},
+	{TEXT("emulator", emulator.value), .fact = FACT(emulator.fact),
+		.options = FIELD_NEEDED | FIELD_OWN_REASON},
 	{TEXT_FACT("libc", libc)},
 	{TEXT_FACT("boot_parameters", boot)},
 	{TEXT_FACT("tsc_flags", tsc_flags)},
@@ -459,7 +464,8 @@ static const struct field host_fields[] = {
 	{FLAG_FACT("kvm_clock_offered", kvm_clock_offered)},
 	{FLAG_FACT("kvm_clock_stable", kvm_clock_stable)},
 	{FLAG_FACT("xen_tsc_reliable", xen_tsc_reliable)},
-	{FLAG_FACT("libc_static", libc_static)},
+	{FLAG("libc_static", libc_static.value), .fact = FACT(libc_static.fact),
+		.options = FIELD_NEEDED | FIELD_OWN_REASON},
 	{FLAG_FACT("counter_off", counter_off)},
 	{NUMBER_FACT("word_bits", word_bits, 64)},
 	{NUMBER_FACT("xen_tsc_mode", xen_tsc_mode, INT32_MAX)},
@@ -492,6 +498,13 @@ static const struct field kernel_log_fields[] = {
 
 /* ---- the document ---- */
 
+static bool is_proven(const struct call_evidence *call)
+{
+	const struct path_evidence *judged = &call->path[call_judged_path(call)];
+
+	return judged->attempts || judged->signal;
+}
+
 /* A document without calls is that of a captured tree; with calls it needs those that decide. */
 static const char *settle_evidence(void *object, const json_t *from)
 {
@@ -510,6 +523,9 @@ static const char *settle_evidence(void *object, const json_t *from)
 		if (row->decides != call_decides(row->call, row->clock))
 			return row->decides ? "calls lets a call decide that does not"
 			                    : "calls lets a call not decide that does";
+		if (row->decides && fact_is_known(&evidence->proof.fact) && !is_proven(row))
+			return "calls lacks the attempts of a call that decides, although "
+			       "proof.taken is true";
 		found += row->decides;
 	}
 	if (evidence->call_count && found < DECIDING_CALLS)

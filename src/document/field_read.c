@@ -233,6 +233,13 @@ static void read_field(
 		fact_set_known(fact_in(field->fact, object));
 }
 
+/* The fact that a verdict rests on is not known, and the reason is not that of the whole. */
+static bool needs_reason(const struct field *field, void *object)
+{
+	return field->options & FIELD_NEEDED && !fact_is_known(fact_in(field->fact, object)) &&
+	       (!field->whole || fact_is_known(fact_in(field->whole, object)));
+}
+
 /* The reason of a fact that no value made known; of a part without its whole: a contradiction. */
 static void read_reason(
 	struct reader *reader, const struct field *field, const json_t *from, void *object)
@@ -249,6 +256,9 @@ static void read_reason(
 			(struct span){json_string_value(said), json_string_length(said)});
 	else if (said && !json_is_null(said))
 		refuse(reader, key, "is not a string");
+	else if (needs_reason(field, object))
+		refuse(reader, key, "is %s, although %s is %s", said ? "null" : "missing",
+			field->key, field->kind == FIELD_KNOWN ? "false" : "null");
 	if (!fact_is_known(fact_in(field->fact, object)))
 		fact_set_described(fact_in(field->fact, object), reason);
 	else if (field->whole && !fact_is_known(fact_in(field->whole, object)))

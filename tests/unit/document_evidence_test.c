@@ -494,6 +494,17 @@ static void assert_same_document(const char *again, const char *first)
 			(int)strcspn(first + same, "\n"), first + same);
 }
 
+/* As proof_take() leaves it: all calls that decide were made, or it is not known. */
+static void complete_proof(void)
+{
+	for (size_t i = 0; i < evidence.call_count; i++) {
+		struct call_evidence *call = &evidence.calls[i];
+
+		if (call->decides && fact_is_known(&evidence.proof.fact))
+			call->path[call_judged_path(call)].attempts = BUILDER_ATTEMPTS;
+	}
+}
+
 /* --json of any host, read with --from on another, gives the same --json. */
 static void any_document_read_again_is_the_same(void **state)
 {
@@ -505,6 +516,7 @@ static void any_document_read_again_is_the_same(void **state)
 		char *first, *again;
 
 		evidence_roll(&evidence, &dice);
+		complete_proof();
 		first = render("json", false);
 		if (!parse(first, strlen(first), &why))
 			fail_msg("%s:\n%s", why.reason, first);
@@ -536,10 +548,17 @@ static void a_document_without_a_key_that_decides_is_refused(void **state)
 		{"", "schema", "schema is missing"},
 		{"", "live", "live is missing"},
 		{"", "proof", "proof.taken is missing"},
-		{"", "timing", "timing.chunks is missing"},
+		{"", "clocksource", "clocksource.changes is missing"},
+		{"", "timing", "timing.counter_ns is missing"},
+		{"", "host", "host.emulator is missing"},
 		{"", "calls", "calls is missing"},
 		{"proof", "taken", "proof.taken is missing"},
+		{"clocksource", "changes", "clocksource.changes is missing"},
+		{"timing", "counter_ns", "timing.counter_ns is missing"},
+		{"timing", "getppid_ns", "timing.getppid_ns is missing"},
 		{"timing", "chunks", "timing.chunks is missing"},
+		{"host", "emulator", "host.emulator is missing"},
+		{"host", "libc_static", "host.libc_static is missing"},
 		{"calls", "call", "calls[2].call is missing"},
 		{"calls", "clock", "calls[2].clock is missing"},
 		{"calls", "decides", "calls[2].decides is missing"},
@@ -551,6 +570,7 @@ static void a_document_without_a_key_that_decides_is_refused(void **state)
 		{"calls", "vdso_ns", "calls[2].vdso_ns is missing"},
 		{"calls", "libc_ns", "calls[2].libc_ns is missing"},
 		{"calls", "syscall_ns", "calls[2].syscall_ns is missing"},
+		{"calls", "signal", "calls[2].signal is missing"},
 	};
 
 	(void)state;
@@ -584,6 +604,21 @@ static void assert_refused_with(
 	json_decref(root);
 }
 
+static void a_null_that_decides_without_its_reason_is_refused(void **state)
+{
+	(void)state;
+	assert_refused_with(
+		"proof", 0, "taken", json_false(), "proof.reason is null, although taken is false");
+	assert_refused_with("timing", 0, "counter_ns", json_null(),
+		"timing.counter_reason is null, although counter_ns is null");
+	assert_refused_with("timing", 0, "getppid_ns", json_null(),
+		"timing.getppid_reason is null, although getppid_ns is null");
+	assert_refused_with("host", 0, "libc_static", json_null(),
+		"host.libc_static_reason is missing, although libc_static is null");
+	assert_refused_with("calls", 2, "vdso_ns", json_null(),
+		"calls[2] has a time that is null, but no reason");
+}
+
 static void a_document_that_contradicts_itself_is_refused(void **state)
 {
 	(void)state;
@@ -599,6 +634,8 @@ static void a_document_that_contradicts_itself_is_refused(void **state)
 		"calls[0] has attempts, but no entered_kernel");
 	assert_refused_with("calls", 0, "entered_kernel", json_integer(1001),
 		"calls[0] entered the kernel more often than it was made");
+	assert_refused_with("calls", 0, "attempts", json_null(),
+		"calls lacks the attempts of a call that decides, although proof.taken is true");
 	assert_refused_with("calls", 0, "judged_by", json_string("libc"),
 		"calls[0] is judged by libc, although the vDSO has it");
 }
@@ -844,6 +881,7 @@ int main(void)
 		cmocka_unit_test(numbers_of_json_are_the_measured_ones),
 		cmocka_unit_test(any_document_read_again_is_the_same),
 		cmocka_unit_test(a_document_without_a_key_that_decides_is_refused),
+		cmocka_unit_test(a_null_that_decides_without_its_reason_is_refused),
 		cmocka_unit_test(a_document_that_contradicts_itself_is_refused),
 		cmocka_unit_test(a_document_without_a_deciding_call_is_refused),
 		cmocka_unit_test(types_are_checked_strictly),
