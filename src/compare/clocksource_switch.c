@@ -224,8 +224,7 @@ static enum switch_result write_and_read_back(
 	int error = write_name(clock, name);
 
 	if (error) {
-		/* A plain file may hold a part of the name, with a limit on its size: it is ours.
-		 */
+		/* With a limit on its size a plain file may hold a part of the name. */
 		if (!clock->root->live)
 			clocksource_read(clock->root, clock->ours->current, why);
 		fact_set(why, FACT_FAILED, "rejected by the kernel: %s", strerror(error));
