@@ -51,17 +51,17 @@ json_t *bounded_json_load(const char *bytes, size_t length, size_t flags, json_e
 	json_t *root;
 	int line;
 
-	if (!is_too_deep(bytes, length, &line)) {
-		errno = 0;
-		root = json_loadb(bytes, length, flags, error);
-		/* Within a string or a key jansson calls it an invalid token. */
-		if (!root && errno == ENOMEM)
-			error->text[0] = '\0';
-		return root;
+	if (is_too_deep(bytes, length, &line)) {
+		memset(error, 0, sizeof(*error));
+		error->line = line;
+		snprintf(error->text, sizeof(error->text),
+			"more than %d levels of arrays and objects", JSON_LEVELS_MAX);
+		return NULL;
 	}
-	memset(error, 0, sizeof(*error));
-	error->line = line;
-	snprintf(error->text, sizeof(error->text), "more than %d levels of arrays and objects",
-		JSON_LEVELS_MAX);
-	return NULL;
+	errno = 0;
+	root = json_loadb(bytes, length, flags, error);
+	/* Within a string or a key jansson calls it an invalid token. */
+	if (!root && errno == ENOMEM)
+		error->text[0] = '\0';
+	return root;
 }

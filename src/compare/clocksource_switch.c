@@ -54,8 +54,6 @@ bool clocksource_switch_record(const struct clocksource_switch *clock, struct fa
 		fact_set_errno(why, errno, SWITCH_FOLDER "/" SWITCH_RECORD);
 	if (file >= 0)
 		close(file);
-	if (!written)
-		unlinkat(folder, SWITCH_RECORD, 0);
 	close(folder);
 	return written;
 }

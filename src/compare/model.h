@@ -92,7 +92,10 @@ enum switch_result clocksource_switch_restore(
 /* Whether it is in use because something else selected it; then *why says so. */
 bool clocksource_switch_is_foreign(const struct clocksource_switch *clock, struct fact *why);
 
-/* Writes SWITCH_RECORD; false if that fails. A tree without /run keeps no record. */
+/*
+ * Writes SWITCH_RECORD; false if that fails, and what there is of it is to be forgotten. A tree
+ * without /run keeps no record.
+ */
 bool clocksource_switch_record(const struct clocksource_switch *clock, struct fact *why);
 void clocksource_switch_forget(const struct clocksource_switch *clock);
 

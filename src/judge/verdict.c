@@ -106,15 +106,13 @@ static void write_sometimes(const struct view *view, char *summary, size_t size)
 					    : "sometimes fall back to system calls");
 }
 
-/*
- * The vDSO serves the calls, but the C library does not use it. A library linked into this binary
- * says nothing about the host's programs; the host's own does.
- */
+/* A library linked into this binary says nothing about the host's programs; the host's own does. */
 static bool libc_enters(const struct view *view)
 {
 	return view->libc.entered > 0 && fact_is_flag(&view->evidence->host.libc_static, false);
 }
 
+/* The vDSO serves the calls, but the C library does not use it. */
 static bool host_libc_enters(const struct view *view)
 {
 	return has_proof(view) && libc_enters(view);
