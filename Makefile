@@ -88,10 +88,7 @@ FORTIFY := $(if $(SANITIZE)$(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,
 	-D_FORTIFY_SOURCE=2)
 HARDENING ?= -fstack-protector-strong $(FORTIFY)
 
-# Sanitizers and coverage make system calls that the filter of base/confine.c does not allow.
-UNCONFINED := $(if $(SANITIZE)$(findstring coverage,$(CPPFLAGS) $(CFLAGS)),-DVDSOCHECK_UNCONFINED)
-
-CPPFLAGS_OURS := -D_GNU_SOURCE -Iinclude -DVDSOCHECK_VERSION='"$(VERSION)"' $(UNCONFINED)
+CPPFLAGS_OURS := -D_GNU_SOURCE -Iinclude -DVDSOCHECK_VERSION='"$(VERSION)"'
 CFLAGS_OURS := -std=gnu11 -pthread $(WARNINGS) $(HARDENING) -ffile-prefix-map=$(CURDIR)=. \
 	$(if $(STATIC),-fno-pie,-fPIE) \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)

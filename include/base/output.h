@@ -25,12 +25,4 @@ bool output_write(const char *path, const char *bytes, size_t length, struct fac
 /* Writes all bytes to standard output or standard error; else as output_write(). */
 bool output_write_stream(int file, const char *bytes, size_t length, struct fact *why);
 
-/*
- * Starts a process that is to write such a file after the caller has lost the right to. Returns a
- * descriptor for output_writer_write(), which may be called once; -1 with the reason. If the
- * caller ends before that, nothing is written.
- */
-int output_writer_start(const char *path, struct fact *why);
-bool output_writer_write(int writer, const char *bytes, size_t length, struct fact *why);
-
 #endif

@@ -126,7 +126,6 @@ struct cli {
 	struct deadline deadline; /* of the whole run; begins before its first child */
 	/* The driver's own. */
 	FILE *out;                      /* NULL: nothing is printed */
-	int writer;                     /* writes the file of cli->output; 0: this process does */
 	struct memory_stream collected; /* what was written to `out` */
 	bool failed;
 	bool answered; /* the output was written, or its stream does not take it */
@@ -137,12 +136,6 @@ int cli_run(const struct command *const *commands, int argc, char **argv);
 
 /* Exit status of a failure of vdsocheck's own, of this command. */
 int cli_trouble(const struct cli *cli);
-
-/*
- * Sets the filter of confine(); from now on another process writes the file of cli->output. False
- * after an error message.
- */
-bool cli_confine(struct cli *cli);
 
 /*
  * For a child that is to become another program: the signals as vdsocheck was started with

@@ -13,10 +13,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -262,96 +259,4 @@ bool output_write_stream(int file, const char *bytes, size_t length, struct fact
 	}
 	fact_set_known(why);
 	return true;
-}
-
-/* ---- on behalf of a process that cannot write files ---- */
-
-static bool read_whole(int file, void *to, size_t length)
-{
-	for (char *at = to; length > 0;) {
-		ssize_t got = read(file, at, length);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		at += got;
-		length -= (size_t)got;
-	}
-	return true;
-}
-
-/*
- * From here on the writer ends with its parent, or by the same signals: the output may never be
- * read. A file is replaced whole all the same.
- */
-static bool end_with(pid_t parent)
-{
-	sigset_t none;
-
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	return getppid() == parent;
-}
-
-/* Nothing is written for a parent that ended before it sent all. */
-static void serve(int parent, pid_t pid, const char *path)
-{
-	struct fact why = {0};
-	char *bytes;
-	size_t length;
-
-	if (!read_whole(parent, &length, sizeof(length)))
-		return;
-	bytes = malloc(length);
-	if (!bytes)
-		fact_set_errno(&why, ENOMEM, path);
-	else if (read_whole(parent, bytes, length) && end_with(pid))
-		output_write(path, bytes, length, &why);
-	free(bytes);
-	write_all(parent, (const char *)&why, sizeof(why));
-}
-
-int output_writer_start(const char *path, struct fact *why)
-{
-	pid_t parent = getpid(), pid;
-	int ends[2];
-	sigset_t all;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
-		fact_set(why, FACT_FAILED, "%s: socketpair: %s", path, strerror(errno));
-		return -1;
-	}
-	pid = fork();
-	if (pid == 0) {
-		/* An interrupt is for the parent, which then prints what it has. */
-		sigfillset(&all);
-		sigprocmask(SIG_BLOCK, &all, NULL);
-		close(ends[0]);
-		serve(ends[1], parent, path);
-		_exit(0);
-	}
-	if (pid < 0) {
-		fact_set(why, FACT_FAILED, "%s: fork: %s", path, strerror(errno));
-		close(ends[0]);
-		ends[0] = -1;
-	}
-	close(ends[1]);
-	return ends[0];
-}
-
-bool output_writer_write(int writer, const char *bytes, size_t length, struct fact *why)
-{
-	int error = write_all(writer, (const char *)&length, sizeof(length));
-
-	if (!error)
-		error = write_all(writer, bytes, length);
-	/* Of half an output there is no answer. */
-	if (error || !read_whole(writer, why, sizeof(*why)))
-		fact_set_errno(why, error ? error : EPIPE, "the output");
-	close(writer);
-	return fact_is_known(why);
 }

@@ -18,7 +18,6 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "base/confine.h"
 #include "base/output.h"
 #include "base/privileges.h"
 #include "base/units.h"
@@ -114,30 +113,11 @@ static bool open_output(struct cli *cli)
 	return start_collecting(cli);
 }
 
-bool cli_confine(struct cli *cli)
-{
-	struct fact why = {0};
-
-	if (cli->output) {
-		privileges_limit(PRIVILEGES_WRITE, PRIVILEGES_READ);
-		cli->writer = output_writer_start(cli->output, &why);
-		privileges_limit(PRIVILEGES_READ, PRIVILEGES_NONE);
-	}
-	if (cli->writer < 0) {
-		cli_error("cannot write %s", why.reason);
-		return false;
-	}
-	confine();
-	return true;
-}
-
 static bool write_collected(struct cli *cli, uint64_t later, struct fact *why)
 {
 	const char *text = cli->collected.text;
 	size_t length = cli->collected.length;
 
-	if (cli->writer)
-		return output_writer_write(cli->writer, text, length, why);
 	if (!cli->output)
 		return output_write_stream(cli_stream(cli), text, length, why);
 	privileges_limit(PRIVILEGES_WRITE, later);
@@ -188,7 +168,6 @@ static void report_failure(struct cli *cli)
 	if (cli->answered || cli->quiet || !cli->format || !cli->format->fail)
 		return;
 	cli->output = NULL;
-	cli->writer = 0;
 	if (!start_collecting(cli))
 		return;
 	cli->format->fail(cli_last_error(), cli->out);

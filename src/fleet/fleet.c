@@ -290,8 +290,6 @@ static int run(struct cli *cli)
 		return EXIT_TROUBLE;
 	}
 	moment_collect(&cli->root, &moment, &cli->deadline);
-	if (!cli_confine(cli))
-		return EXIT_TROUBLE;
 	request->no_memory = !fleet_start(&request->fleet);
 	if (!request->no_memory)
 		read_all(cli);

@@ -393,30 +393,6 @@ static void a_non_blocking_standard_output_gets_all(void **state)
 	child_unshare(written, sizeof(*written));
 }
 
-static void another_process_writes_a_file_that_it_was_sent_whole(void **state)
-{
-	struct fake_root *fake = *state;
-	const char *path = fake_root_place(fake, "/report");
-	struct fact why = {0};
-	size_t length = 8;
-	int writer = output_writer_start(path, &why);
-
-	assert_true(writer >= 0);
-	assert_true(output_writer_write(writer, "whole\n", 6, &why));
-	assert_content(path, "whole\n");
-	writer = output_writer_start(path, &why);
-	assert_true(writer >= 0);
-	assert_int_equal(write(writer, &length, sizeof(length)), sizeof(length));
-	assert_int_equal(write(writer, "half", 4), 4);
-	close(writer);
-	assert_true(wait(NULL) > 0 && wait(NULL) > 0);
-	assert_content(path, "whole\n");
-	writer = output_writer_start("/no/report", &why);
-	assert_false(output_writer_write(writer, "x", 1, &why));
-	assert_non_null(strstr(why.reason, "/no/report"));
-	assert_true(wait(NULL) > 0);
-}
-
 struct job {
 	const char *path;
 	bool written;
@@ -498,7 +474,6 @@ int main(void)
 		IN_TREE(another_users_fifo_is_refused_where_others_can_write),
 		IN_TREE(a_socket_is_refused),
 		IN_TREE(a_descriptor_of_ours_is_written_where_it_stands),
-		IN_TREE(another_process_writes_a_file_that_it_was_sent_whole),
 		cmocka_unit_test(a_non_blocking_standard_output_gets_all),
 		IN_TREE(a_disk_that_fills_up_leaves_the_old_file_and_no_other),
 		cmocka_unit_test(a_closed_standard_output_is_a_failure_that_names_it),
