@@ -93,7 +93,7 @@ static json_t *pair_reason(const void *object, const void *whole)
 	case WARP_PAIR_KNOWN:
 		return json_null();
 	case WARP_PAIR_MOVED:
-		return json_string("failed: no one offset fits all that was read");
+		return json_string("failed: no single offset fits all readings");
 	default:
 		return json_string("failed: the two CPUs never ran at the same time");
 	}

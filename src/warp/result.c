@@ -47,6 +47,29 @@ int64_t warp_worst_gap(const struct warp_state *state, enum warp_clock_id id)
 	return worst;
 }
 
+/*
+ * Bounds of the two directions that contradict each other: no constant offset fits them, because
+ * the clocks drift, or because two paths of the same clock disagree.
+ */
+static bool has_moved(const struct warp_state *state, enum warp_clock_id id, size_t a, size_t b)
+{
+	int64_t ahead = state->least[id][a * state->count + b];
+	int64_t behind = state->least[id][b * state->count + a];
+
+	return ahead != CROSS_CPU_NO_GAP && behind != CROSS_CPU_NO_GAP && ahead + behind < 0;
+}
+
+static bool any_has_moved(const struct warp_state *state, enum warp_clock_id id)
+{
+	for (size_t a = 0; a < state->count; a++) {
+		for (size_t b = a + 1; b < state->count; b++) {
+			if (has_moved(state, id, a, b))
+				return true;
+		}
+	}
+	return false;
+}
+
 static void set_apart(struct warp_state *state, enum warp_clock_id id)
 {
 	struct warp_result *result = &state->warp->results[id];
@@ -60,6 +83,10 @@ static void set_apart(struct warp_state *state, enum warp_clock_id id)
 	if (gap == CROSS_CPU_NO_GAP) {
 		fact_set(&result->apart_fact, FACT_FAILED,
 			"some CPUs did not run at the same time, so they were not compared");
+		return;
+	}
+	if (any_has_moved(state, id)) {
+		fact_set(&result->apart_fact, FACT_FAILED, "no single offset fits all readings");
 		return;
 	}
 	result->apart_ns = (int64_t)ceil((double)gap * unit_ns(state, id));
@@ -83,7 +110,6 @@ static void finish_result(struct warp_state *state, enum warp_clock_id id)
 	set_apart(state, id);
 }
 
-/* Bounds that contradict each other fit no constant offset: the counters drift. */
 static struct warp_pair make_pair(
 	const struct warp_state *state, size_t a, size_t b, double ns_per_tick)
 {
@@ -94,7 +120,7 @@ static struct warp_pair make_pair(
 
 	if (most == CROSS_CPU_NO_GAP || fewest == CROSS_CPU_NO_GAP)
 		return pair;
-	pair.state = most + fewest < 0 ? WARP_PAIR_MOVED : WARP_PAIR_KNOWN;
+	pair.state = has_moved(state, WARP_COUNTER, a, b) ? WARP_PAIR_MOVED : WARP_PAIR_KNOWN;
 	pair.offset_ns = (double)(most - fewest) / 2 * ns_per_tick;
 	pair.error_ns = (double)(most + fewest) / 2 * ns_per_tick;
 	return pair;

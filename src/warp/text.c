@@ -92,7 +92,8 @@ static size_t pick_pairs(const struct warp_evidence *warp, size_t picked[PAIRS_S
 
 static void describe_pair(const struct warp_pair *pair, struct strbuf *sb)
 {
-	char offset[32], error[32];
+	double offset = fabs(pair->offset_ns);
+	char ns[32], error[32];
 
 	switch (pair->state) {
 	case WARP_PAIR_MOVED:
@@ -104,10 +105,13 @@ static void describe_pair(const struct warp_pair *pair, struct strbuf *sb)
 			pair->other_cpu);
 		break;
 	default:
-		strbuf_add(sb, "CPU %d is %s ns %s CPU %d, +/- %s ns", pair->other_cpu,
-			format_ns(fabs(pair->offset_ns), offset),
-			pair->offset_ns < 0 ? "behind" : "ahead of", pair->cpu,
-			format_ns(pair->error_ns, error));
+		if (offset <= pair->error_ns)
+			strbuf_add(sb, "CPU %d and CPU %d agree within %s ns", pair->cpu,
+				pair->other_cpu, format_ns(offset + pair->error_ns, ns));
+		else
+			strbuf_add(sb, "CPU %d is %s ns %s CPU %d, +/- %s ns", pair->other_cpu,
+				format_ns(offset, ns), pair->offset_ns < 0 ? "behind" : "ahead of",
+				pair->cpu, format_ns(pair->error_ns, error));
 	}
 }
 
@@ -130,15 +134,19 @@ static void write_pairs(const struct warp_evidence *warp, bool all, FILE *out)
 static void write_drift(const struct warp_evidence *warp, FILE *out)
 {
 	const struct warp_drift *drift = &warp->drift;
+	double drift_ppm = fabs(drift->drift_ppm);
 	struct strbuf sb = {.used = 0};
 
-	if (fact_is_known(&drift->fact))
-		strbuf_add(&sb,
-			"%s runs at %.3f MHz (against CLOCK_MONOTONIC_RAW), drift %.2f +/- %.2f ppm",
-			warp_clock_name(WARP_COUNTER), drift->counter_hz / HZ_PER_MHZ,
-			fabs(drift->drift_ppm), drift->error_ppm);
-	else
+	if (fact_is_known(&drift->fact)) {
+		if (drift_ppm <= drift->error_ppm)
+			strbuf_add(&sb, "below %.2f ppm", drift_ppm + drift->error_ppm);
+		else
+			strbuf_add(&sb, "%.2f +/- %.2f ppm", drift_ppm, drift->error_ppm);
+		strbuf_add(&sb, " by CLOCK_MONOTONIC_RAW; %s runs at %.3f MHz",
+			warp_clock_name(WARP_COUNTER), drift->counter_hz / HZ_PER_MHZ);
+	} else {
 		strbuf_add(&sb, "not known: %s", drift->fact.reason);
+	}
 	wrap_print(out, "drift", LABEL_INDENT, sb.text);
 }
 
@@ -157,9 +165,9 @@ static void write_notes(const struct warp_evidence *warp, FILE *out)
 		discarded == 1 ? "slice was" : "slices were");
 	if (discarded)
 		wrap_print(out, "set", LABEL_INDENT, set.text);
-	strbuf_add(&stopped, "the test ended after %.3g s", (double)warp->duration_ns / 1e9);
+	strbuf_add(&stopped, "interrupted after %.2f s", (double)warp->duration_ns / 1e9);
 	if (warp->stopped)
-		wrap_print(out, "interrupted", LABEL_INDENT, stopped.text);
+		wrap_print(out, "stopped", LABEL_INDENT, stopped.text);
 }
 
 bool warp_report_text(const void *result, const struct style *style, FILE *out)

@@ -32,7 +32,8 @@ static struct warp_evidence warp;
 /* What every second CPU's readings are shifted by; 0: nothing. */
 static int64_t injected_ns;
 static double ns_per_tick = 1;
-static bool some_fail; /* some readings, as where a filter or a debugger lets a call fail */
+static bool kernel_is_late; /* the raw system call returns what it returned a second ago */
+static bool some_fail;      /* some readings, as where a filter or a debugger lets a call fail */
 
 int64_t __real_warp_clock_read(const struct warp_clock *clock, unsigned turn);
 int64_t __wrap_warp_clock_read(const struct warp_clock *clock, unsigned turn);
@@ -56,6 +57,9 @@ int64_t __wrap_warp_clock_read(const struct warp_clock *clock, unsigned turn)
 
 	if (some_fail && turn % 100 == 50)
 		return 0;
+	if (kernel_is_late &&
+		clock->paths[1].call.function.any != clock->paths[0].call.function.any)
+		return turn & 1 ? reading - NS_PER_SECOND : reading;
 	if (!injected_ns || !is_second_cpu())
 		return reading;
 	if (clock->paths[0].counter)
@@ -264,6 +268,22 @@ static void the_bounds_hold_the_offset(void **state)
 			    pair->error_ns * 2 + 1 + fabs((double)offsets[i]) / 1000);
 		warp_release(&warp);
 	}
+}
+
+static void clocks_that_disagree_have_no_offset(void **state)
+{
+	const struct warp_result *result = &warp.results[WARP_KERNEL];
+
+	(void)state;
+	need_two_cpus();
+	kernel_is_late = true;
+	watch(SHORT_NS, 0);
+	kernel_is_late = false;
+	if (!is_watched(WARP_KERNEL))
+		unit_skip("no vDSO function to compare with the kernel");
+	assert_in_range((uint64_t)result->largest_ns, NS_PER_SECOND / 2, NS_PER_SECOND);
+	assert_int_equal(result->apart_fact.state, FACT_FAILED);
+	assert_true(fact_is_known(&warp.results[WARP_MONOTONIC].apart_fact));
 }
 
 static pid_t start_burner(void)
@@ -561,6 +581,7 @@ int main(void)
 		cmocka_unit_test_teardown(finds_100_ns, release),
 		cmocka_unit_test_teardown(finds_100_ns_in_either_direction, release),
 		cmocka_unit_test_teardown(the_bounds_hold_the_offset, release),
+		cmocka_unit_test_teardown(clocks_that_disagree_have_no_offset, release),
 		cmocka_unit_test_teardown(reports_none_under_load, release),
 		cmocka_unit_test_teardown(finds_100_ns_under_load, release),
 		cmocka_unit_test_teardown(runs_on_the_allowed_cpus_only, release),

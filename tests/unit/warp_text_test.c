@@ -89,6 +89,34 @@ static void the_text_shows_the_worst_pairs(void **state)
 	assert_null(strstr(bytes, "never ran at the same time"));
 }
 
+static void no_value_is_printed_beside_a_larger_error(void **state)
+{
+	struct warp_pair pairs[] = {
+		{WARP_PAIR_KNOWN, 0, 1, -3.3, 70}, {WARP_PAIR_KNOWN, 0, 2, 90, 70}};
+	struct warp_evidence warp = large_values();
+
+	(void)state;
+	warp.pairs = pairs;
+	warp.pair_count = COUNT(pairs);
+	warp.drift.drift_ppm = 0.01;
+	warp.drift.error_ppm = 0.33;
+	render_warp(&warp, false);
+	assert_non_null(strstr(bytes, "CPU 0 and CPU 1 agree within 73.3 ns"));
+	assert_non_null(strstr(bytes, "CPU 2 is 90.0 ns ahead of CPU 0, +/- 70.0 ns"));
+	assert_non_null(strstr(bytes, "  drift      below 0.34 ppm"));
+}
+
+static void the_text_says_that_the_test_was_interrupted(void **state)
+{
+	struct warp_evidence warp = large_values();
+
+	(void)state;
+	warp.stopped = true;
+	warp.duration_ns = 1540000000;
+	render_warp(&warp, false);
+	assert_non_null(strstr(bytes, "\n  stopped    interrupted after 1.54 s\n"));
+}
+
 static void warp_that_was_not_tested_says_why(void **state)
 {
 	struct warp_evidence warp = {.fact.state = FACT_UNREAD};
@@ -202,6 +230,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(the_text_fits_80_columns, free_bytes),
 		cmocka_unit_test_teardown(the_text_shows_the_worst_pairs, free_bytes),
+		cmocka_unit_test_teardown(no_value_is_printed_beside_a_larger_error, free_bytes),
+		cmocka_unit_test_teardown(the_text_says_that_the_test_was_interrupted, free_bytes),
 		cmocka_unit_test_teardown(warp_that_was_not_tested_says_why, free_bytes),
 		cmocka_unit_test_teardown(the_json_has_all_keys, free_bytes),
 		cmocka_unit_test_teardown(the_json_has_all_keys_when_nothing_is_known, free_bytes),
