@@ -204,7 +204,7 @@ help:
 	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile
 
 format:
-	clang-format -i $(SOURCES) $(wildcard src/*/*.h include/*.h include/*/*.h tests/*/*.c tests/*/*.h)
+	$(shell command -v clang-format-14 || echo clang-format) -i $(SOURCES) $(wildcard src/*/*.h include/*.h include/*/*.h tests/*/*.c tests/*/*.h)
 
 include src/share/packaging/release.mk
 include tests/tests.mk

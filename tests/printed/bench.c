@@ -15,12 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/root.h"
 #include "bench/options.h"
 #include "bench/report.h"
 #include "cli/driver.h"
 #include "collect.h"
 #include "commands.h"
+#include "document.h"
 #include "printed/bench.h"
 #include "printed/file.h"
 
@@ -37,17 +37,18 @@ static struct call_table calls;
 
 static void put_evidence(const struct bench_scenario *scenario)
 {
-	struct root root;
+	static struct evidence host; /* as a document has it; bench collects these parts alone */
+	struct document_part parts[] = {evidence_part(NULL, &host), {0}};
 	struct fact why = {0};
 	char path[256];
 
+	memset(&host, 0, sizeof(host));
 	memset(&evidence, 0, sizeof(evidence));
-	snprintf(path, sizeof(path), "tests/trees/%s", scenario->root);
-	if (!root_open(&root, path, &why))
-		fail_msg("%s", why.reason);
-	clocksource_collect(&root, &evidence.clocksource);
-	host_collect(&root, &evidence.host);
-	root_close(&root);
+	snprintf(path, sizeof(path), "tests/hosts/%s/document.json", scenario->host);
+	if (!document_read(path, parts, &why))
+		fail_msg("%s: %s", path, why.reason);
+	evidence.clocksource = host.clocksource;
+	evidence.host = host.host;
 	fact_set_text(&evidence.moment.time, "2026-11-21T15:02:11Z");
 	fact_set_known(&evidence.moment.uptime_fact);
 	evidence.moment.uptime_s = 86400.2;

@@ -22,7 +22,7 @@ struct bench_scenario {
 	bool json;                /* the JSON has a file, too */
 	bool exports;             /* CSV and Markdown have */
 	const char *property;     /* what holds: the test's name */
-	const char *root;         /* below tests/trees: clocksource and host */
+	const char *host;         /* below tests/hosts: its clocksource and itself */
 	bool screen;              /* without -v, on a terminal of 24 lines */
 	const char *const *words; /* of the command line, ends with NULL; NULL: none */
 	size_t cpus;              /* as by --cpu all, the numbers 0, 1, 2 ...; 0: not asked */
