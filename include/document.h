@@ -78,8 +78,7 @@ struct field {
 
 	/*
 	 * For what has no member of its own: makes the value from the object and from the whole
-	 * struct of its part. json_null() for null, NULL if memory ran out. Reading checks the
-	 * type; the value is left to `settle` of the object that it is in.
+	 * struct of its part; json_null() for null. Reading checks the type; the value is left to `settle` of the object that it is in.
 	 */
 	json_t *(*compute)(const void *object, const void *whole);
 
@@ -165,14 +164,13 @@ struct document_part {
 
 /*
  * Writes the keys schema, version and command and those of the parts, ended by one without fields,
- * as one object and a newline; `compact`: on one line. False if memory ran out or `out` took no
- * more: then nothing was written, or not all.
+ * as one object and a newline; `compact`: on one line. False if `out` took no more.
  */
 bool document_write(const char *schema, const struct document_part *parts, bool compact, FILE *out);
 
 /*
  * For `compute`: an object made of rows, a list of `count` elements that are `size` bytes apart,
- * a fact's reason, a rounded number. NULL if memory ran out.
+ * a fact's reason, a rounded number.
  */
 json_t *field_write(const struct field *fields, const void *object, const void *whole);
 json_t *field_list(const struct field *fields, const void *first, size_t count, size_t size,
@@ -215,8 +213,8 @@ enum document_found {
 	DOCUMENT_BROKEN, /* the next one can be read all the same */
 };
 
-/* Takes the file; standard input stays open. False with the reason in *why. */
-bool document_stream_start(struct document_stream *stream, int file, struct fact *why);
+/* Takes the file; standard input stays open. */
+void document_stream_start(struct document_stream *stream, int file);
 void document_stream_end(struct document_stream *stream);
 
 /* False if only blanks are left. */
@@ -229,7 +227,7 @@ bool document_stream_has_more(struct document_stream *stream);
 enum document_found document_stream_next(struct document_stream *stream,
 	const struct document_part *parts, unsigned long *line, struct fact *why);
 
-/* Writes the JSON Schema, draft 2020-12, of such documents. False if memory ran out. */
+/* Writes the JSON Schema, draft 2020-12, of such documents. False if `out` took no more. */
 bool document_schema(const char *schema, const struct document_part *parts, FILE *out);
 
 /* The keys of every command's document that say when the host was checked. */

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "base/deadline.h"
-#include "base/memory_stream.h"
+#include "base/memory.h"
 #include "base/root.h"
 #include "base/text.h"
 
@@ -40,8 +40,8 @@ struct format {
 	const char *summary; /* for --help; may be NULL */
 	unsigned depth;      /* how much must be measured for it, as the command counts it */
 	unsigned needs;      /* what else, in bits of the command's own */
+	/* Returns true. */
 	bool (*write)(const void *result, const struct style *style, FILE *out);
-	/* false: out of memory */
 	int (*status)(const void *result); /* its own exit status; NULL: the command's */
 	/*
 	 * For a reader of standard output alone: writes there why nothing else was written. NULL: a
@@ -127,8 +127,7 @@ struct cli {
 	/* The driver's own. */
 	FILE *out;                      /* NULL: nothing is printed */
 	struct memory_stream collected; /* what was written to `out` */
-	bool failed;
-	bool answered; /* the output was written, or its stream does not take it */
+	bool answered;                  /* the output was written, or its stream does not take it */
 };
 
 /* Runs the command that the words name, by default the first of the list that NULL ends. */
@@ -143,8 +142,8 @@ int cli_trouble(const struct cli *cli);
  */
 void cli_restore_signals(void);
 
-/* Renders the result, to be written when the command is done. False if memory ran out. */
-bool cli_print(struct cli *cli, const void *result);
+/* Renders the result, to be written when the command is done. */
+void cli_print(struct cli *cli, const void *result);
 
 /*
  * For a command that does not end: writes what was printed so far, all at once, to standard

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory_stream.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "cli/layout.h"
 
@@ -401,32 +401,28 @@ static size_t count_lines(const char *text)
 	return lines;
 }
 
-/* The screen in memory, for free(); NULL without memory. */
+/* The screen in memory, for free(). */
 static char *render(struct screen *screen, bool color)
 {
 	struct memory_stream stream;
 
 	screen->out = memory_stream_open(&stream);
-	if (!screen->out)
-		return NULL;
 	write_screen(screen, color);
-	return memory_stream_close(&stream) ? stream.text : NULL;
+	memory_stream_close(&stream);
+	return stream.text;
 }
 
-static bool write_what_fits(struct screen *screen, bool color, FILE *out)
+static void write_what_fits(struct screen *screen, bool color, FILE *out)
 {
 	char *text = render(screen, color);
 
-	while (text && count_lines(text) > SCREEN_LINES && screen->shown < PART_END) {
+	while (count_lines(text) > SCREEN_LINES && screen->shown < PART_END) {
 		screen->shown++;
 		free(text);
 		text = render(screen, color);
 	}
-	if (!text)
-		return false;
 	fputs(text, out);
 	free(text);
-	return true;
 }
 
 bool check_report_text(const void *result, const struct style *style, FILE *out)
@@ -435,9 +431,10 @@ bool check_report_text(const void *result, const struct style *style, FILE *out)
 	struct screen screen = {.report = report, .verbose = style->verbose};
 
 	check_report_write_file(report, out);
-	if (!style->verbose)
-		return write_what_fits(&screen, style->color, out);
 	screen.out = out;
-	write_screen(&screen, style->color);
+	if (style->verbose)
+		write_screen(&screen, style->color);
+	else
+		write_what_fits(&screen, style->color, out);
 	return true;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/units.h"
 #include "driver.h"
 
@@ -455,12 +456,9 @@ static bool take_command_line(struct cli *cli, int *argc, char **argv)
 		return false;
 	known.command = cli->command;
 	cli->format = cli->command->formats;
-	cli->own = calloc(1, cli->command->size ? cli->command->size : 1);
-	cli->operands = calloc((size_t)*argc + 1, sizeof(*cli->operands));
-	if (cli->own && cli->operands)
-		return take_words(cli, *argc, argv);
-	cli_error("cannot parse the options: out of memory");
-	return false;
+	cli->own = xcalloc(1, cli->command->size);
+	cli->operands = xcalloc((size_t)*argc, sizeof(*cli->operands));
+	return take_words(cli, *argc, argv);
 }
 
 bool cli_parse(struct cli *cli, const struct command *const *commands, int argc, char **argv)

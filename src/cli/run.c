@@ -18,6 +18,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/output.h"
 #include "base/privileges.h"
 #include "base/units.h"
@@ -72,6 +73,14 @@ void cli_restore_signals(void)
 		sigaction(own_signals[i].number, &own_signals[i].before, NULL);
 }
 
+static int refusal_status = EXIT_TROUBLE;
+
+static void end_without_memory(void)
+{
+	cli_error("out of memory");
+	_exit(refusal_status);
+}
+
 int cli_trouble(const struct cli *cli)
 {
 	return cli->command->trouble ? cli->command->trouble : EXIT_TROUBLE;
@@ -82,35 +91,23 @@ int cli_stream(const struct cli *cli)
 	return cli->command->program && cli->operand_count ? STDERR_FILENO : STDOUT_FILENO;
 }
 
-bool cli_print(struct cli *cli, const void *result)
+void cli_print(struct cli *cli, const void *result)
 {
-	if (!cli->out)
-		return true;
-	if (cli->format->write(result, &cli->style, cli->out) && !ferror(cli->out))
-		return true;
-	cli->failed = true;
-	return false;
-}
-
-static bool start_collecting(struct cli *cli)
-{
-	cli->out = memory_stream_open(&cli->collected);
-	if (!cli->out)
-		cli_error("cannot buffer the output: %s", strerror(errno));
-	return cli->out;
+	if (cli->out)
+		cli->format->write(result, &cli->style, cli->out);
 }
 
 /* The output is collected in memory, unless nothing is to be printed. */
-static bool open_output(struct cli *cli)
+static void open_output(struct cli *cli)
 {
 	bool information = cli->help || cli->version;
 
 	cli->style.color = cli_wants_color(cli);
 	cli->style.verbose = cli->verbose;
 	if (cli->quiet && !cli->output && !information)
-		return true;
+		return;
 	cli->depth = cli->verbose ? DEPTH_ALL : cli->format->depth;
-	return start_collecting(cli);
+	cli->out = memory_stream_open(&cli->collected);
 }
 
 static bool write_collected(struct cli *cli, uint64_t later, struct fact *why)
@@ -134,10 +131,8 @@ static int write_output(struct cli *cli, int status, uint64_t later)
 
 	if (!cli->out)
 		return status;
-	if (!memory_stream_close(&cli->collected) || cli->failed) {
-		cli_error("cannot buffer the output: out of memory");
-		status = cli_trouble(cli);
-	} else if (cli->collected.length > 0) {
+	memory_stream_close(&cli->collected);
+	if (cli->collected.length > 0) {
 		if (!write_collected(cli, later, &why)) {
 			cli_error("cannot write %s", why.reason);
 			status = cli_trouble(cli);
@@ -159,7 +154,8 @@ bool cli_flush(struct cli *cli)
 		return false;
 	if (cli->output)
 		privileges_limit(PRIVILEGES_READ, PRIVILEGES_WRITE);
-	return start_collecting(cli);
+	cli->out = memory_stream_open(&cli->collected);
+	return true;
 }
 
 /* For formats whose readers do not see standard error. */
@@ -168,8 +164,7 @@ static void report_failure(struct cli *cli)
 	if (cli->answered || cli->quiet || !cli->format || !cli->format->fail)
 		return;
 	cli->output = NULL;
-	if (!start_collecting(cli))
-		return;
+	cli->out = memory_stream_open(&cli->collected);
 	cli->format->fail(cli_last_error(), cli->out);
 	write_output(cli, EXIT_SUCCESS, PRIVILEGES_NONE);
 }
@@ -226,6 +221,7 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 {
 	struct fact why = {0};
 	struct cli cli;
+	bool parsed;
 	int status;
 
 	if (!occupy_standard_streams()) {
@@ -239,8 +235,14 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 		return EXIT_TROUBLE;
 	}
 	set_signals();
-	if (!cli_parse(&cli, commands, argc, argv) || !open_output(&cli)) {
-		status = cli_trouble(&cli);
+	json_set_alloc_funcs(xmalloc, free);
+	memory_on_refusal(end_without_memory);
+	parsed = cli_parse(&cli, commands, argc, argv);
+	refusal_status = cli_trouble(&cli);
+	if (parsed)
+		open_output(&cli);
+	if (!parsed) {
+		status = refusal_status;
 	} else if (cli.help || cli.version) {
 		status = write_output(&cli, print_information(&cli, commands), PRIVILEGES_NONE);
 	} else {

@@ -12,8 +12,8 @@
 /* Longest key with what is put around it, and longest path, in bytes; longer ones are cut. */
 #define FIELD_KEY_SIZE 128
 
-/* Sets the key; false if there is no value or no memory. Takes the value. */
-bool field_put(json_t *object, const char *key, json_t *value);
+/* Sets the key; null for no value. Takes the value. */
+void field_put(json_t *object, const char *key, json_t *value);
 
 /* "check" of "vdsocheck/1"; "compare" of "vdsocheck-compare/1", "vdsocheck-compare-dry-run/1". */
 json_t *field_command(const char *schema);

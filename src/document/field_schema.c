@@ -43,93 +43,79 @@ static const char *type_name(enum field_kind kind)
 	}
 }
 
-static bool put_words(json_t *schema, const struct field *field)
+static void put_words(json_t *schema, const struct field *field)
 {
 	json_t *words = json_array();
-	bool made = words;
 
-	for (const char *const *word = field->words; made && *word; word++)
-		made = !**word || json_array_append_new(words, json_string(*word)) == 0;
-	if (made && is_nullable(field))
-		made = json_array_append_new(words, json_null()) == 0;
-	return field_put(schema, "enum", words) && made;
+	for (const char *const *word = field->words; *word; word++) {
+		if (**word)
+			json_array_append_new(words, json_string(*word));
+	}
+	if (is_nullable(field))
+		json_array_append_new(words, json_null());
+	field_put(schema, "enum", words);
 }
 
-static bool put_fields(
+static void put_fields(
 	json_t *schema, json_t *properties, json_t *required, const struct document_part *parts);
 
 static json_t *value_schema(const struct field *field)
 {
 	const struct document_part inner[] = {{.fields = field->fields}, {0}};
-	bool is_number = field->kind == FIELD_INTEGER || field->kind == FIELD_REAL;
-	bool is_list = field->kind == FIELD_LIST;
 	json_int_t least = field->options & FIELD_SIGNED ? -field->most : 0;
 	const char *type = type_name(field->kind);
 	json_t *schema = json_object(), *items;
-	bool made = field_put(schema, "type",
-		is_nullable(field) ? json_pack("[ss]", type, "null") : json_string(type));
 
-	if (made && field->kind == FIELD_WORD)
-		made = put_words(schema, field);
-	if (made && is_number)
-		made = field_put(schema, "minimum", json_integer(least)) &&
-		       field_put(schema, "maximum", json_integer(field->most));
-	if (made && field->kind == FIELD_OBJECT)
-		made = put_fields(schema, json_object(), json_array(), inner);
-	if (made && is_list && *field->fields->key) {
-		items = json_pack("{ss}", "type", "object");
-		made = put_fields(items, json_object(), json_array(), inner);
-		made = field_put(schema, "items", items) && made;
-	} else if (made && is_list) {
-		made = field_put(schema, "items", value_schema(field->fields));
+	field_put(schema, "type",
+		is_nullable(field) ? json_pack("[ss]", type, "null") : json_string(type));
+	if (field->kind == FIELD_WORD)
+		put_words(schema, field);
+	if (field->kind == FIELD_INTEGER || field->kind == FIELD_REAL) {
+		field_put(schema, "minimum", json_integer(least));
+		field_put(schema, "maximum", json_integer(field->most));
 	}
-	if (made)
-		return schema;
-	json_decref(schema);
-	return NULL;
+	if (field->kind == FIELD_OBJECT)
+		put_fields(schema, json_object(), json_array(), inner);
+	if (field->kind == FIELD_LIST && *field->fields->key) {
+		items = json_pack("{ss}", "type", "object");
+		put_fields(items, json_object(), json_array(), inner);
+		field_put(schema, "items", items);
+	} else if (field->kind == FIELD_LIST) {
+		field_put(schema, "items", value_schema(field->fields));
+	}
+	return schema;
 }
 
-static bool put_field(json_t *properties, json_t *required, const struct field *field)
+static void put_table(json_t *properties, json_t *required, const struct field *field)
 {
 	char key[FIELD_KEY_SIZE];
 
-	if (!field_put(properties, field->key, value_schema(field)))
-		return false;
-	if (!(field->options & FIELD_LEFT_OUT) &&
-		json_array_append_new(required, json_string(field->key)) != 0)
-		return false;
-	if (!(field->options & FIELD_OWN_REASON))
-		return true;
-	snprintf(key, sizeof(key), "%s_reason", field->key);
-	return field_put(properties, key, json_pack("{ss}", "type", "string"));
-}
-
-static bool put_table(json_t *properties, json_t *required, const struct field *field)
-{
-	bool made = true;
-
-	for (; made && field->key; field++) {
-		if (field->kind == FIELD_INLINE)
-			made = put_table(properties, required, field->fields);
-		else
-			made = put_field(properties, required, field);
+	for (; field->key; field++) {
+		if (field->kind == FIELD_INLINE) {
+			put_table(properties, required, field->fields);
+			continue;
+		}
+		field_put(properties, field->key, value_schema(field));
+		if (!(field->options & FIELD_LEFT_OUT))
+			json_array_append_new(required, json_string(field->key));
+		if (!(field->options & FIELD_OWN_REASON))
+			continue;
+		snprintf(key, sizeof(key), "%s_reason", field->key);
+		field_put(properties, key, json_pack("{ss}", "type", "string"));
 	}
-	return made;
 }
 
 /*
- * What is written has every key, so all are required; others may be there, too. Takes the two,
- * which may have the keys of a head.
+ * All keys that are written are required, and others are allowed. Takes the two, which may have
+ * the keys of a head.
  */
-static bool put_fields(
+static void put_fields(
 	json_t *schema, json_t *properties, json_t *required, const struct document_part *parts)
 {
-	bool made = properties && required;
-
-	for (; made && parts->fields; parts++)
-		made = put_table(properties, required, parts->fields);
-	made = field_put(schema, "properties", properties) && made;
-	return field_put(schema, "required", required) && made;
+	for (; parts->fields; parts++)
+		put_table(properties, required, parts->fields);
+	field_put(schema, "properties", properties);
+	field_put(schema, "required", required);
 }
 
 bool document_schema(const char *name, const struct document_part *parts, FILE *out)
@@ -140,8 +126,6 @@ bool document_schema(const char *name, const struct document_part *parts, FILE *
 	json_t *head = json_pack("{s{ss} s{ss} s{so}}", "schema", "const", name, "version", "type",
 		"string", "command", "const", field_command(name));
 
-	if (put_fields(schema, head, json_pack("[sss]", "schema", "version", "command"), parts))
-		return field_dump(schema, false, out);
-	json_decref(schema);
-	return false;
+	put_fields(schema, head, json_pack("[sss]", "schema", "version", "command"), parts);
+	return field_dump(schema, false, out);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writing a document: one walk over tables of fields. It knows no key; those are in evidence.c
- * and in the commands' own tables. Nothing is written in part: a function that builds a value
- * returns NULL where memory ran out, up to document_write().
+ * and in the commands' own tables. Memory is never refused (base/memory.h), so jansson fails only
+ * for a text that is not UTF-8.
  */
 #include "field.h"
 
@@ -114,9 +114,9 @@ json_t *field_real(double value, int decimals)
 	return json_real(decimals < 0 ? value : round(value * unit) / unit);
 }
 
-bool field_put(json_t *object, const char *key, json_t *value)
+void field_put(json_t *object, const char *key, json_t *value)
 {
-	return value && json_object_set_new(object, key, value) == 0;
+	json_object_set_new(object, key, value ? value : json_null());
 }
 
 static json_t *write_value(const struct field *field, const void *object, const void *whole)
@@ -158,15 +158,9 @@ json_t *field_list(
 	const char *element = first;
 	json_t *list = json_array();
 
-	for (size_t i = 0; list && i < count; i++, element += size) {
-		json_t *value = *fields->key ? field_write(fields, element, whole)
-		                             : write_value(fields, element, whole);
-
-		if (value && json_array_append_new(list, value) == 0)
-			continue;
-		json_decref(list);
-		return NULL;
-	}
+	for (size_t i = 0; i < count; i++, element += size)
+		json_array_append_new(list, *fields->key ? field_write(fields, element, whole)
+							 : write_value(fields, element, whole));
 	return list;
 }
 
@@ -183,7 +177,7 @@ static json_t *write_reason(
 	return field_reason(unknown);
 }
 
-static bool write_into(
+static void write_into(
 	json_t *to, const struct field *fields, const void *object, const void *whole)
 {
 	for (const struct field *field = fields; field->key; field++) {
@@ -191,42 +185,33 @@ static bool write_into(
 		char key[FIELD_KEY_SIZE];
 
 		if (field->kind == FIELD_INLINE) {
-			if (!write_into(to, field->fields, member(field, object), whole))
-				return false;
+			write_into(to, field->fields, member(field, object), whole);
 			continue;
 		}
 		if (field->options & FIELD_LEFT_OUT && is_null(field, object))
 			continue;
-		if (!field_put(to, field->key,
-			    is_reason ? write_reason(fields, field, object)
-				      : write_value(field, object, whole)))
-			return false;
+		field_put(to, field->key,
+			is_reason ? write_reason(fields, field, object)
+				  : write_value(field, object, whole));
 		if (!(field->options & FIELD_OWN_REASON) || !unknown_fact(field, object))
 			continue;
 		snprintf(key, sizeof(key), "%s_reason", field->key);
-		if (!field_put(to, key, field_reason(unknown_fact(field, object))))
-			return false;
+		field_put(to, key, field_reason(unknown_fact(field, object)));
 	}
-	return true;
 }
 
 json_t *field_write(const struct field *fields, const void *object, const void *whole)
 {
 	json_t *to = json_object();
 
-	if (to && write_into(to, fields, object, whole))
-		return to;
-	json_decref(to);
-	return NULL;
+	write_into(to, fields, object, whole);
+	return to;
 }
 
 bool field_dump(json_t *root, bool compact, FILE *out)
 {
 	size_t flags = JSON_REAL_PRECISION(REAL_DIGITS) | (compact ? JSON_COMPACT : JSON_INDENT(2));
 	bool written = json_dumpf(root, out, flags) == 0 && fputc('\n', out) != EOF;
-
-	/* jansson goes on after a key that could not be written. */
-	written = written && !ferror(out);
 
 	json_decref(root);
 	return written;
@@ -243,12 +228,8 @@ bool document_write(const char *schema, const struct document_part *parts, bool 
 {
 	json_t *root = json_pack("{ssssso}", "schema", schema, "version", VDSOCHECK_VERSION,
 		"command", field_command(schema));
-	bool whole = root;
 
-	for (; whole && parts->fields; parts++)
-		whole = write_into(root, parts->fields, parts->from, parts->from);
-	if (whole)
-		return field_dump(root, compact, out);
-	json_decref(root);
-	return false;
+	for (; parts->fields; parts++)
+		write_into(root, parts->fields, parts->from, parts->from);
+	return field_dump(root, compact, out);
 }

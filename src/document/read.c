@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/bounded_json.h"
+#include "base/memory.h"
 #include "base/root.h"
 #include "base/text.h"
 #include "field.h"
@@ -50,10 +51,7 @@ static void refuse_syntax(const json_error_t *error, const char *where, struct f
 	char text[100];
 
 	text_copy_span(text, sizeof(text), text_span(error->text));
-	if (*text)
-		fact_set(why, FACT_FAILED, "not JSON: %s%s", where, text);
-	else
-		fact_set(why, FACT_FAILED, "out of memory");
+	fact_set(why, FACT_FAILED, "not JSON: %s%s", where, text);
 }
 
 /* Takes the object. */
@@ -85,9 +83,9 @@ static const char too_large[] = "too large to be a document of vdsocheck";
 
 static bool read_and_parse(int file, const struct document_part *parts, struct fact *why)
 {
-	char *bytes = malloc(DOCUMENT_SIZE_MAX);
+	char *bytes = xmalloc(DOCUMENT_SIZE_MAX);
 	size_t length = 0;
-	int error = bytes ? file_read_all(file, bytes, DOCUMENT_SIZE_MAX, &length) : ENOMEM;
+	int error = file_read_all(file, bytes, DOCUMENT_SIZE_MAX, &length);
 	bool parsed = false;
 
 	if (error == EFBIG)
@@ -130,14 +128,9 @@ bool document_read(const char *path, const struct document_part *parts, struct f
 /* One document, and what was read of the next ones: is moved to the front once per document. */
 #define BUFFER_SIZE (2 * (size_t)DOCUMENT_SIZE_MAX)
 
-bool document_stream_start(struct document_stream *stream, int file, struct fact *why)
+void document_stream_start(struct document_stream *stream, int file)
 {
-	*stream = (struct document_stream){.file = file, .bytes = malloc(BUFFER_SIZE), .line = 1};
-	if (stream->bytes)
-		return true;
-	fact_set(why, FACT_FAILED, "%s", strerror(ENOMEM));
-	close_file(file);
-	return false;
+	*stream = (struct document_stream){.file = file, .bytes = xmalloc(BUFFER_SIZE), .line = 1};
 }
 
 void document_stream_end(struct document_stream *stream)

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "collect.h"
 #include "commands.h"
 #include "document.h"
@@ -122,17 +122,15 @@ static void read_documents(struct cli *cli, struct document_stream *stream)
 
 /* ---- files and directories ---- */
 
-/* Takes the file. False with the reason if there is no memory to read it. */
-static bool read_file(struct cli *cli, int file, struct fact *why)
+/* Takes the file. */
+static void read_file(struct cli *cli, int file)
 {
 	struct document_stream stream;
 
-	if (!document_stream_start(&stream, file, why))
-		return false;
+	document_stream_start(&stream, file);
 	stream.stop = &stop;
 	read_documents(cli, &stream);
 	document_stream_end(&stream);
-	return true;
 }
 
 struct names {
@@ -192,8 +190,9 @@ static void read_entry(struct cli *cli, int directory, const char *name, unsigne
 		file = file_open_harmless(directory, name, O_RDONLY, &status);
 	if (file < 0 && errno != EOPNOTSUPP)
 		note_broken(cli, 0, strerror(errno));
-	else if (file >= 0 && !(S_ISDIR(status.st_mode) ? read_directory(cli, file, depth + 1, &why)
-							: read_file(cli, file, &why)))
+	else if (file >= 0 && !S_ISDIR(status.st_mode))
+		read_file(cli, file);
+	else if (file >= 0 && !read_directory(cli, file, depth + 1, &why))
 		note_broken(cli, 0, why.reason);
 	request->path[length] = '\0';
 }
@@ -234,11 +233,12 @@ static void read_operand(struct cli *cli, const char *path)
 		file > STDIN_FILENO && fstat(file, &status) == 0 && S_ISDIR(status.st_mode);
 
 	text_copy(request->path, sizeof(request->path), path);
-	if (file >= 0 &&
-		(is_directory ? read_directory(cli, file, 0, &why) : read_file(cli, file, &why)))
-		return;
-	cli_error("%s: %s", path, why.reason);
-	request->not_found = true;
+	if (file >= 0 && !is_directory) {
+		read_file(cli, file);
+	} else if (file < 0 || !read_directory(cli, file, 0, &why)) {
+		cli_error("%s: %s", path, why.reason);
+		request->not_found = true;
+	}
 }
 
 /* ---- the command ---- */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/fact.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 /* "NAME INSTANCE-ID" */

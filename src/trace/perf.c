@@ -21,9 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/deadline.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "run.h"

@@ -240,7 +240,8 @@ static bool report_event(struct cli *cli, struct watch *watch, struct watch_even
 	event->page = watch->page;
 	event->interval_s = (double)watch->request->interval_ns / NS_PER_SECOND;
 	event->counts = watch->counts;
-	return cli_print(cli, event) && flush(cli, watch);
+	cli_print(cli, event);
+	return flush(cli, watch);
 }
 
 static void run_hook(const struct watch *watch, const struct watch_event *event)

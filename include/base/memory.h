@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory that is never refused: where none is left, the process ends. What a run needs is little
+ * and bounded, and what it has changed on the host is undone by another process (compare).
+ */
+#ifndef VDSOCHECK_BASE_MEMORY_H
+#define VDSOCHECK_BASE_MEMORY_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* As malloc(3), calloc(3), reallocarray(3) and strdup(3), to be freed by free(3). Never NULL. */
+void *xmalloc(size_t size);
+void *xcalloc(size_t count, size_t size);
+void *xreallocarray(void *old, size_t count, size_t size);
+char *xstrdup(const char *text);
+
+/*
+ * Room for one more element of `size` bytes after the `count` that the list has. Returns the
+ * list, which may have moved. *room is the number of elements that there is memory for.
+ */
+void *array_grow(void *list, size_t count, size_t *room, size_t size);
+
+/* Sets what is called where memory is refused. It must end the process; by default abort(3). */
+void memory_on_refusal(void (*end)(void));
+
+/* A stream that collects text in memory. Must not move while it is open. */
+struct memory_stream {
+	FILE *out;
+	char *text; /* NUL-terminated, for free(). Valid once closed; NULL if nothing was written.
+	             */
+	size_t length;
+	size_t room;
+};
+
+/* Returns the stream to write to. */
+FILE *memory_stream_open(struct memory_stream *stream);
+void memory_stream_close(struct memory_stream *stream);
+
+#endif

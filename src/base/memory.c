@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* Allocation that ends the process where memory runs out, as in util-linux and kmod. */
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h> /* loff_t of musl */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+#define FIRST_ROOM 64
+
+static void (*at_refusal)(void) = abort;
+
+void memory_on_refusal(void (*end)(void))
+{
+	at_refusal = end;
+}
+
+static void *checked(void *memory)
+{
+	if (!memory)
+		at_refusal();
+	return memory;
+}
+
+/* An empty object is one byte: C libraries may return NULL for none. */
+void *xmalloc(size_t size)
+{
+	return checked(malloc(size ? size : 1));
+}
+
+void *xcalloc(size_t count, size_t size)
+{
+	return checked(calloc(count ? count : 1, size ? size : 1));
+}
+
+void *xreallocarray(void *old, size_t count, size_t size)
+{
+	return checked(reallocarray(old, count ? count : 1, size ? size : 1));
+}
+
+char *xstrdup(const char *text)
+{
+	return checked(strdup(text));
+}
+
+void *array_grow(void *list, size_t count, size_t *room, size_t size)
+{
+	if (count < *room)
+		return list;
+	*room = *room ? 2 * *room : FIRST_ROOM;
+	return xreallocarray(list, *room, size);
+}
+
+/*
+ * open_memstream(3) would do, but where memory runs out it drops bytes, and neither ferror(3) nor
+ * fclose(3) reports that.
+ */
+static ssize_t append(void *cookie, const char *bytes, size_t length)
+{
+	struct memory_stream *stream = cookie;
+
+	if (length >= stream->room - stream->length) {
+		stream->room = 2 * (stream->length + length + 1);
+		stream->text = xreallocarray(stream->text, stream->room, 1);
+	}
+	memcpy(stream->text + stream->length, bytes, length);
+	stream->length += length;
+	stream->text[stream->length] = '\0';
+	return (ssize_t)length;
+}
+
+/* For ftell(3) alone. */
+static int find_position(void *cookie, loff_t *offset, int whence)
+{
+	const struct memory_stream *stream = cookie;
+
+	if (whence != SEEK_CUR || *offset != 0) {
+		errno = ESPIPE;
+		return -1;
+	}
+	*offset = (loff_t)stream->length;
+	return 0;
+}
+
+FILE *memory_stream_open(struct memory_stream *stream)
+{
+	static const cookie_io_functions_t functions = {.write = append, .seek = find_position};
+
+	*stream = (struct memory_stream){.out = NULL};
+	stream->out = checked(fopencookie(stream, "w", functions));
+	return stream->out;
+}
+
+void memory_stream_close(struct memory_stream *stream)
+{
+	fclose(stream->out);
+	stream->out = NULL;
+}

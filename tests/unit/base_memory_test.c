@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of base/memory. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "unit/unit.h"
+
+static void the_text_is_what_was_written(void **state)
+{
+	struct memory_stream stream;
+	size_t written = 0;
+
+	(void)state;
+	assert_non_null(memory_stream_open(&stream));
+	for (int i = 0; i < 10000; i++) {
+		assert_int_equal(ftell(stream.out), written);
+		written += (size_t)fprintf(stream.out, "%d\n", i);
+	}
+	memory_stream_close(&stream);
+	assert_int_equal(stream.length, written);
+	assert_int_equal(strlen(stream.text), written);
+	for (int i = 0, at = 0; i < 10000; i++) {
+		char line[16];
+		int length = snprintf(line, sizeof(line), "%d\n", i);
+
+		assert_memory_equal(stream.text + at, line, (size_t)length);
+		at += length;
+	}
+	free(stream.text);
+}
+
+static void a_stream_without_text_has_none(void **state)
+{
+	struct memory_stream stream;
+
+	(void)state;
+	assert_non_null(memory_stream_open(&stream));
+	memory_stream_close(&stream);
+	assert_int_equal(stream.length, 0);
+	assert_null(stream.text);
+}
+
+static void end_with_three(void)
+{
+	_exit(3);
+}
+
+/* More than any address space has; volatile, or compilers warn of it. */
+static volatile size_t too_much = SIZE_MAX / 2;
+
+static void refused_memory_ends_the_process(void **state)
+{
+	(void)state;
+	for (int way = 0; way < 3; way++) {
+		pid_t pid = fork();
+		int status;
+
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			memory_on_refusal(end_with_three);
+			way == 0   ? xmalloc(too_much)
+			: way == 1 ? xcalloc(too_much, 3)
+				   : xreallocarray(NULL, too_much, 3);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 3);
+	}
+}
+
+static void an_array_grows_and_keeps_its_elements(void **state)
+{
+	size_t room = 0;
+	int *list = NULL;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		list = array_grow(list, (size_t)i, &room, sizeof(*list));
+		assert_true(room > (size_t)i);
+		list[i] = i;
+	}
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(list[i], i);
+	free(list);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_text_is_what_was_written),
+		cmocka_unit_test(a_stream_without_text_has_none),
+		cmocka_unit_test(refused_memory_ends_the_process),
+		cmocka_unit_test(an_array_grows_and_keeps_its_elements),
+	};
+
+	return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
+}
