@@ -78,7 +78,8 @@ struct field {
 
 	/*
 	 * For what has no member of its own: makes the value from the object and from the whole
-	 * struct of its part; json_null() for null. Reading checks the type; the value is left to `settle` of the object that it is in.
+	 * struct of its part; json_null() for null. Reading checks the type; the value is left to
+	 * `settle` of the object that it is in.
 	 */
 	json_t *(*compute)(const void *object, const void *whole);
 

@@ -3,13 +3,13 @@
  * What the host says about itself: its kernel, by /proc and uname(2), and how it was booted; the
  * CPU, the hypervisor, the platform and this process by the other files of this folder.
  */
-#include <errno.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/utsname.h>
 
-#include "base/bounded_json.h"
+#include "base/memory.h"
 #include "base/units.h"
 #include "collect.h"
 #include "parts.h"
@@ -193,19 +193,14 @@ void host_collect(const struct root *root, struct host_evidence *host)
  */
 static void collect_region(const struct root *root, struct text_fact *region)
 {
-	char *bytes = malloc(CLOUD_INIT_SIZE);
+	char *bytes = xmalloc(CLOUD_INIT_SIZE);
 	const json_t *value;
 	json_error_t error;
 	struct span content;
 	json_t *data;
 
-	if (!bytes) {
-		fact_set_errno(&region->fact, ENOMEM, CLOUD_INIT);
-		return;
-	}
 	if (root_read(root, CLOUD_INIT, bytes, CLOUD_INIT_SIZE, &content, &region->fact)) {
-		data = bounded_json_load(
-			content.at, content.length, JSON_REJECT_DUPLICATES, &error);
+		data = json_loadb(content.at, content.length, JSON_REJECT_DUPLICATES, &error);
 		value = json_object_get(json_object_get(data, "v1"), "region");
 		if (json_string_length(value) > 0)
 			text_copy_span(region->value, sizeof(region->value),
@@ -213,8 +208,7 @@ static void collect_region(const struct root *root, struct text_fact *region)
 		else if (data)
 			fact_set(&region->fact, FACT_ABSENT, CLOUD_INIT ": no region");
 		else
-			fact_set(&region->fact, FACT_FAILED, CLOUD_INIT ": %s",
-				*error.text ? "not JSON" : strerror(ENOMEM));
+			fact_set(&region->fact, FACT_FAILED, CLOUD_INIT ": not JSON");
 		json_decref(data);
 	}
 	free(bytes);

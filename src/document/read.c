@@ -13,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/bounded_json.h"
 #include "base/memory.h"
 #include "base/root.h"
 #include "base/text.h"
@@ -69,7 +68,7 @@ bool document_parse(
 	const char *bytes, size_t length, const struct document_part *parts, struct fact *why)
 {
 	json_error_t error;
-	json_t *root = bounded_json_load(bytes, length, JSON_REJECT_DUPLICATES, &error);
+	json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &error);
 	char where[32];
 
 	if (root)
@@ -239,7 +238,7 @@ enum document_found document_stream_next(struct document_stream *stream,
 	if (length > DOCUMENT_SIZE_MAX)
 		length = DOCUMENT_SIZE_MAX;
 	*line = stream->line;
-	root = bounded_json_load(stream->bytes + stream->at, length,
+	root = json_loadb(stream->bytes + stream->at, length,
 		JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &error);
 	if (root) {
 		take(stream, (size_t)error.position);
