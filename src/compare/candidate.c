@@ -12,7 +12,6 @@
 #include "base/child.h"
 #include "collect.h"
 #include "judge.h"
-#include "measure/copy.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
 #include "measure/proof.h"
@@ -225,34 +224,6 @@ static void measure_warps(const struct candidate_setup *setup, struct candidate 
 		cpus_use(cpus, cpus_spread(cpus, candidate->warp_allowed, few));
 	warp_measure(setup->calls, &warp, &candidate->warp);
 	warp_release(&candidate->warp);
-}
-
-void compare_find_calls(struct moment_evidence *moment, struct vdso_evidence *vdso,
-	struct vdso_image *image, struct call_table *calls, const struct deadline *deadline)
-{
-	struct root here;
-
-	*image = (struct vdso_image){0};
-	if (root_open(&here, "/", &vdso->fact)) {
-		if (moment)
-			moment_collect(&here, moment, deadline);
-		vdso_collect(&here, vdso, image);
-		root_close(&here);
-	}
-	call_table_make(vdso, image, calls, deadline);
-	call_table_keep_deciding(calls);
-}
-
-void candidate_dry_run(struct evidence *evidence, const struct deadline *deadline)
-{
-	struct vdso_image image;
-	struct call_table calls;
-
-	compare_find_calls(NULL, &evidence->vdso, &image, &calls, deadline);
-	call_table_name(&calls, evidence);
-	proof_take(evidence, &calls, deadline);
-	timing_measure(evidence, &calls, TIMING_WHOLE, deadline);
-	copy_measure(&image, &calls, &evidence->vclock, &evidence->copy, deadline);
 }
 
 void candidate_measure(const struct clocksource_switch *clock, const struct candidate_setup *setup,

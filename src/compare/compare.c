@@ -16,6 +16,7 @@
 #include "cli/layout.h"
 #include "collect.h"
 #include "measure/call.h"
+#include "measure/vdso.h"
 #include "model.h"
 
 #define DEFAULT_NS 1000000000
@@ -26,12 +27,9 @@
 #define EXIT_CHANGE 1
 #define EXIT_UNKNOWN 2
 
-/* Of a dry run: proof, timing and the copy of the vDSO take some 50 ms on a quiet machine. */
-#define DRY_RUN_NS 5000000000
-
 #define ONLY_MAX 32
 
-enum { OPTION_ONLY = OPTION_OWN, OPTION_WITH_GUESTS, OPTION_DRY_RUN };
+enum { OPTION_ONLY = OPTION_OWN, OPTION_WITH_GUESTS };
 
 /* cli->own: what was asked for, and all that one run needs. */
 struct compare {
@@ -39,9 +37,8 @@ struct compare {
 	struct span only[ONLY_MAX];
 	int64_t warp_ns;
 	bool with_guests;
-	bool dry_run;
 	bool yes;
-	char path[CURRENT_PATH_SIZE]; /* of current_clocksource, for messages */
+	char tree[CURRENT_PATH_SIZE]; /* before a path in a message: that of --sysroot; "": none */
 	struct evidence host;         /* of the tree: for advice */
 	struct clocksource_switch clock;
 	size_t count; /* of candidates, without the one in use */
@@ -75,8 +72,6 @@ static bool take(struct cli *cli, int id, const char *value)
 		return take_list(value, take_only, cli);
 	case OPTION_WITH_GUESTS:
 		return own->with_guests = true;
-	case OPTION_DRY_RUN:
-		return own->dry_run = true;
 	case 'd':
 		return take_duration("--duration", value, &own->warp_ns);
 	default:
@@ -86,40 +81,82 @@ static bool take(struct cli *cli, int id, const char *value)
 
 /* ---- the candidates ---- */
 
-static bool choose(struct compare *own, const char *in_use, struct span name)
+static void add_candidate(struct compare *own, const char *in_use, const char *name)
 {
-	const struct clocksource_evidence *offered = &own->host.clocksource;
-	size_t place = 0;
+	bool known = strcmp(name, in_use) == 0;
 
-	while (place < offered->available_count && !text_equals(name, offered->available[place]))
-		place++;
-	if (place == offered->available_count) {
-		cli_usage_error(
-			"--only: this host does not offer '%.*s'", (int)name.length, name.at);
-		return false;
-	}
-	if (text_equals(name, in_use))
-		return true;
-	for (size_t i = 0; i < own->count; i++) {
-		if (text_equals(name, own->names[i]))
-			return true;
-	}
-	text_copy_span(own->names[own->count++], CLOCKSOURCE_NAME_SIZE, name);
-	return true;
+	for (size_t i = 0; i < own->count && !known; i++)
+		known = strcmp(name, own->names[i]) == 0;
+	if (!known)
+		text_copy(own->names[own->count++], CLOCKSOURCE_NAME_SIZE, name);
 }
 
-/* All that are offered or in --only, without the one in use. False after an error message. */
+/* All that are offered, or those of --only, without the one in use. False after a message. */
 static bool choose_candidates(struct compare *own, const char *in_use)
 {
 	const struct clocksource_evidence *offered = &own->host.clocksource;
+	struct strbuf list = {.used = 0};
 
-	for (size_t i = 0; i < own->only_count; i++) {
-		if (!choose(own, in_use, own->only[i]))
-			return false;
+	for (size_t i = 0; i < offered->available_count; i++) {
+		strbuf_add(&list, "%s%s", i ? ", " : "", offered->available[i]);
+		if (!own->only_count)
+			add_candidate(own, in_use, offered->available[i]);
 	}
-	for (size_t i = 0; own->only_count == 0 && i < offered->available_count; i++)
-		choose(own, in_use, text_span(offered->available[i]));
+	for (size_t i = 0; i < own->only_count; i++) {
+		struct span name = own->only[i];
+		size_t place = 0;
+
+		while (place < offered->available_count &&
+			!text_equals(name, offered->available[place]))
+			place++;
+		if (place == offered->available_count) {
+			cli_usage_error("--only: this host does not offer '%.*s', only %s",
+				(int)name.length, name.at, list.text);
+			return false;
+		}
+		add_candidate(own, in_use, offered->available[place]);
+	}
 	return true;
+}
+
+/* ---- the plan ---- */
+
+#define REGAINED                                                                                   \
+	"until the host is back on tsc and they are paused and resumed (virsh suspend, virsh "     \
+	"resume), or restarted"
+
+static void announce(const struct cli *cli, const char *in_use)
+{
+	const struct compare *own = cli->own;
+	struct strbuf sb = {.used = 0};
+	struct ntp_state state;
+	char ntp[FACT_REASON_SIZE + 64];
+
+	strbuf_add(&sb, "This tries the clocksources %s", in_use);
+	for (size_t i = 0; i < own->count; i++)
+		strbuf_add(&sb, "%s%s", i + 1 < own->count ? ", " : " and ", own->names[i]);
+	strbuf_add(&sb, " (about %.1f s each) and then restores %s.",
+		(double)own->warp_ns / NS_PER_SECOND + CANDIDATE_SECONDS, in_use);
+	if (!cli->root.live)
+		strbuf_add(&sb,
+			" It is a rehearsal: the names are written to %s%s, and the "
+			"clock of this host does not change.",
+			own->tree, CLOCKSOURCE_CURRENT);
+	wrap_text(stderr, 0, 0, sb.text);
+	if (!cli->root.live)
+		return;
+	sb = (struct strbuf){.used = 0};
+	ntp_state_read(&state);
+	compare_describe_ntp(&state, ntp, sizeof(ntp));
+	strbuf_add(&sb,
+		"Each of the %zu switches stops all CPUs for a moment and clears the kernel's NTP "
+		"state (now: %s): the clock counts as unsynchronized until the time daemon has "
+		"adjusted it again. On a slower clocksource all programs that read the clock run "
+		"slower.",
+		2 * own->count, ntp);
+	if (own->with_guests)
+		strbuf_add(&sb, " KVM guests that use kvm-clock lose vDSO support " REGAINED ".");
+	wrap_text(stderr, 0, 0, sb.text);
 }
 
 /* ---- whether it may run ---- */
@@ -127,60 +164,45 @@ static bool choose_candidates(struct compare *own, const char *in_use)
 /* One line to be pasted; nothing is printed after it. */
 static void print_command(const struct clocksource_switch *clock, const char *name)
 {
-	fprintf(stderr, "echo %s > %s\n", name, clock->path);
+	fprintf(stderr, "echo %s > %s%s\n", name, clock->tree, CLOCKSOURCE_CURRENT);
 }
 
-/*
- * How much of cli->sysroot belongs before a path below it, or before a reason that begins with
- * one: nothing of "/", and not the last slashes.
- */
-static int tree_length(const struct cli *cli, const char *below)
+/* Reasons that begin with a path name a file of the tree. */
+static const char *tree_of(const struct compare *own, const struct fact *why)
 {
-	size_t length = *below == '/' ? strlen(cli->sysroot) : 0;
-
-	while (length > 0 && cli->sysroot[length - 1] == '/')
-		length--;
-	return (int)length;
+	return *why->reason == '/' ? own->tree : "";
 }
 
-/* False after an error message. */
-static bool open_switch(const struct cli *cli, struct compare *own)
+static void report_closed(const struct cli *cli, enum switch_opened opened, const struct fact *why)
 {
-	const struct root *root = &cli->root;
+	const struct compare *own = cli->own;
 	struct text_fact container = {0};
-	struct fact why = {0};
-	enum switch_opened opened = clocksource_switch_open(&own->clock, root, &why);
 
-	own->clock.path = own->path;
-	if (opened == SWITCH_OPENED)
-		return true;
 	if (opened == SWITCH_CLOSED)
-		container_collect(root, &container);
+		container_collect(&cli->root, &container);
 	if (opened == SWITCH_BUSY)
 		cli_error("another vdsocheck compare is running on this host");
-	else if (opened == SWITCH_CLOSED && root->live && geteuid() != 0)
+	else if (opened == SWITCH_CLOSED && cli->root.live && geteuid() != 0)
 		cli_error("cannot change the clocksource: this requires root");
 	else if (fact_is_known(&container.fact))
-		cli_error("cannot change the clocksource in this container (%s): %.*s%s",
-			container.value, tree_length(cli, why.reason), cli->sysroot, why.reason);
+		cli_error("cannot change the clocksource in this container (%s): %s%s",
+			container.value, tree_of(own, why), why->reason);
 	else
-		cli_error("cannot change the clocksource: %.*s%s", tree_length(cli, why.reason),
-			cli->sysroot, why.reason);
-	return false;
+		cli_error("cannot change the clocksource: %s%s", tree_of(own, why), why->reason);
 }
 
 /* False after an error message: a switch would do harm, or an earlier run left its own undone. */
-static bool is_harmless(const struct root *root, const struct compare *own)
+static bool may_switch(const struct root *root, const struct compare *own)
 {
 	const struct clocksource_switch *clock = &own->clock;
 	struct ntp_state ntp;
-	struct fact no_guest = {0};
+	char which[FACT_REASON_SIZE];
 
 	if (*clock->interrupted) {
 		cli_error("an earlier compare was killed: the clocksource was %s before it, and "
-			  "is %s now. Restore it first, as root, or remove %s/%s to keep %s:",
-			clock->interrupted, clock->original, SWITCH_FOLDER, SWITCH_RECORD,
-			clock->original);
+			  "is %s now. Restore it first, as root, or remove %s%s/%s to keep %s:",
+			clock->interrupted, clock->original, own->tree, SWITCH_FOLDER,
+			SWITCH_RECORD, clock->original);
 		print_command(clock, clock->interrupted);
 		return false;
 	}
@@ -191,45 +213,14 @@ static bool is_harmless(const struct root *root, const struct compare *own)
 			"try again after it");
 		return false;
 	}
-	if (own->with_guests)
-		return true;
-	guests_find(root, &no_guest);
-	if (fact_is_known(&no_guest))
+	if (own->with_guests || !guests_running(root, which, sizeof(which)))
 		return true;
 	cli_error(
-		"virtual machines are running on this host (%s). Switching away from the TSC takes "
-		"vDSO support from their kvm-clock until they are restarted; use --with-guests to "
-		"proceed anyway",
-		no_guest.reason);
+		"virtual machines are running on this host (%s). A switch away from the TSC takes "
+		"vDSO support from their kvm-clock " REGAINED "; use --with-guests to proceed "
+		"anyway",
+		which);
 	return false;
-}
-
-/* ---- before it runs ---- */
-
-static void announce(const struct compare *own)
-{
-	struct strbuf sb = {.used = 0};
-	struct ntp_state state;
-	char ntp[FACT_REASON_SIZE + 64];
-
-	strbuf_add(&sb, "This tries the clocksources %s", own->clock.original);
-	for (size_t i = 0; i < own->count; i++)
-		strbuf_add(&sb, "%s%s", i + 1 < own->count ? ", " : " and ", own->names[i]);
-	strbuf_add(&sb, " (about %.1f s each) and then restores %s.",
-		(double)own->warp_ns / NS_PER_SECOND + CANDIDATE_SECONDS, own->clock.original);
-	wrap_text(stderr, 0, 0, sb.text);
-	sb = (struct strbuf){.used = 0};
-	ntp_state_read(&state);
-	compare_describe_ntp(&state, ntp, sizeof(ntp));
-	strbuf_add(&sb,
-		"Each of the %zu switches stops all CPUs for a moment and clears the kernel's NTP "
-		"state (now: %s): the clock counts as unsynchronized until the time daemon has "
-		"adjusted it again. Programs that read the clock may run slower meanwhile.",
-		2 * own->count, ntp);
-	if (own->with_guests)
-		strbuf_add(&sb,
-			" KVM guests that use kvm-clock lose the vDSO until they are restarted.");
-	wrap_text(stderr, 0, 0, sb.text);
 }
 
 /* ---- the run ---- */
@@ -242,7 +233,8 @@ static void print_remedy(
 		cli_error("%s, so it was not restored. To go back to %s, run as root:", why->reason,
 			clock->original);
 	else
-		cli_error("the clocksource could not be restored: %s. Run as root:", why->reason);
+		cli_error("the clocksource could not be restored: %s%s. Run as root:",
+			*why->reason == '/' ? clock->tree : "", why->reason);
 	print_command(clock, clock->original);
 }
 
@@ -265,9 +257,18 @@ static void try_candidates(const struct cli *cli, struct compare *own)
 		.names = (const char(*)[CLOCKSOURCE_NAME_SIZE])own->names,
 		.progress = progress_show,
 		.orphaned = report_as_orphan};
-	struct vdso_image image;
+	struct vdso_evidence *vdso = &own->host.vdso;
+	struct vdso_image image = {0};
+	struct root here;
 
-	compare_find_calls(&own->host.moment, &own->host.vdso, &image, &calls, &cli->deadline);
+	/* The calls are this process's, and the moment is this host's, whatever the tree. */
+	if (root_open(&here, "/", &vdso->fact)) {
+		moment_collect(&here, &own->host.moment, &cli->deadline);
+		vdso_collect(&here, vdso, &image);
+		root_close(&here);
+	}
+	call_table_make(vdso, &image, &calls, &cli->deadline);
+	call_table_keep_deciding(&calls);
 	work_begin(cli, "trying the clocksources", NULL);
 	run_all(&own->clock, &setup, &own->result);
 	work_end();
@@ -275,31 +276,9 @@ static void try_candidates(const struct cli *cli, struct compare *own)
 
 /* ---- what is printed ---- */
 
-/* Of a run or of a dry run: the other one is NULL. */
-struct printed {
-	const struct compare_report *report;
-	const struct dry_run *dry;
-};
-
-static bool write_text(const void *result, const struct style *style, FILE *out)
-{
-	const struct printed *printed = result;
-
-	return printed->dry ? dry_run_text(printed->dry, style, out)
-	                    : compare_text(printed->report, style, out);
-}
-
-static bool write_json(const void *result, const struct style *style, FILE *out)
-{
-	const struct printed *printed = result;
-
-	return printed->dry ? dry_run_json(printed->dry, style, out)
-	                    : compare_json(printed->report, style, out);
-}
-
 static const struct format formats[] = {
-	{.name = "text", .write = write_text},
-	{.name = "json", .write = write_json},
+	{.name = "text", .write = compare_text},
+	{.name = "json", .write = compare_json},
 	{0},
 };
 
@@ -312,7 +291,7 @@ static int print_report(struct cli *cli, const struct compare *own)
 		.ranking = &ranking,
 		.moment = &own->host.moment,
 		.original = own->clock.original,
-		.path = own->path,
+		.tree = own->tree,
 		.hypervisor = fact_is_known(&hypervisor->fact) ? hypervisor->value : NULL,
 		.warp_s = (double)own->warp_ns / NS_PER_SECOND};
 
@@ -323,25 +302,47 @@ static int print_report(struct cli *cli, const struct compare *own)
 		report.exit_status = EXIT_UNKNOWN;
 	else
 		report.exit_status = ranking.verdict == RANKING_CHANGE ? EXIT_CHANGE : EXIT_SUCCESS;
-	cli_print(cli, &(struct printed){.report = &report});
+	cli_print(cli, &report);
 	return report.exit_status;
 }
 
-static int compare(struct cli *cli, struct compare *own)
+/* Any user sees the plan; a user who may not switch then sees why the run ends. */
+static int plan_and_run(struct cli *cli, enum switch_opened opened, const struct fact *why)
 {
+	struct compare *own = cli->own;
+	const struct clocksource_evidence *offered = &own->host.clocksource;
+	const char *in_use = opened == SWITCH_OPENED ? own->clock.original : offered->current;
 	int status;
 
-	if (!choose_candidates(own, own->clock.original))
+	if (opened != SWITCH_OPENED && !*in_use) {
+		report_closed(cli, opened, why);
+		return EXIT_UNKNOWN;
+	}
+	if (!fact_is_known(&offered->available_fact)) {
+		cli_error("cannot list the available clocksources: %s%s",
+			tree_of(own, &offered->available_fact), offered->available_fact.reason);
+		return EXIT_UNKNOWN;
+	}
+	if (!choose_candidates(own, in_use))
 		return EXIT_TROUBLE;
-	if (!is_harmless(&cli->root, own))
+	if (!own->count) {
+		cli_error("%s is in use already; nothing to try", in_use);
 		return EXIT_UNKNOWN;
+	}
 	if (!cli->quiet || !own->yes)
-		announce(own);
-	if (!own->yes && !cli_confirm())
+		announce(cli, in_use);
+	if (opened != SWITCH_OPENED) {
+		report_closed(cli, opened, why);
 		return EXIT_UNKNOWN;
+	}
+	if (!may_switch(&cli->root, own) || (!own->yes && !cli_confirm()))
+		return EXIT_UNKNOWN;
+	/* The files are open: user ID 0 alone restores the clocksource and removes the record. */
+	privileges_limit(PRIVILEGES_NONE, cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE);
 	try_candidates(cli, own);
 	if (own->result.end == RUN_NOT_BEGUN) {
-		cli_error("%s; the clocksource was not changed", own->result.why.reason);
+		cli_error("%s%s; the clocksource was not changed", tree_of(own, &own->result.why),
+			own->result.why.reason);
 		return EXIT_UNKNOWN;
 	}
 	status = print_report(cli, own);
@@ -349,54 +350,33 @@ static int compare(struct cli *cli, struct compare *own)
 	return status;
 }
 
-/* What is known without a switch; the tree is read, and this process's own clock measured. */
-static int list(struct cli *cli, struct compare *own)
-{
-	const struct deadline deadline = deadline_after(DRY_RUN_NS);
-	struct dry_run dry;
-
-	if (!choose_candidates(own, own->host.clocksource.current))
-		return EXIT_TROUBLE;
-	moment_collect(&cli->root, &own->host.moment, &deadline);
-	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
-	candidate_dry_run(&own->host, &deadline);
-	dry_run_make(
-		&own->host, (const char(*)[CLOCKSOURCE_NAME_SIZE])own->names, own->count, &dry);
-	dry.seconds = (double)own->warp_ns / NS_PER_SECOND + CANDIDATE_SECONDS;
-	cli_print(cli, &(struct printed){.dry = &dry});
-	return EXIT_SUCCESS;
-}
-
 static int run(struct cli *cli)
 {
 	struct compare *own = cli->own;
 	struct evidence *host = &own->host;
-	const struct fact *available = &host->clocksource.available_fact;
+	size_t length = strlen(cli->sysroot);
+	enum switch_opened opened;
+	struct fact why = {0};
 	int status;
 
-	snprintf(own->path, sizeof(own->path), "%.*s%s", tree_length(cli, CLOCKSOURCE_CURRENT),
-		cli->sysroot, CLOCKSOURCE_CURRENT);
+	while (length > 0 && cli->sysroot[length - 1] == '/')
+		length--;
+	snprintf(own->tree, sizeof(own->tree), "%.*s", (int)length, cli->sysroot);
 	if (!own->warp_ns)
 		own->warp_ns = DEFAULT_NS;
 	host->live = cli->root.live;
 	clocksource_collect(&cli->root, &host->clocksource);
 	host_collect(&cli->root, &host->host);
 	kernel_log_collect(&cli->root, &host->kernel_log);
-	if (!own->dry_run && !open_switch(cli, own))
-		return EXIT_UNKNOWN;
-	if (!fact_is_known(available)) {
-		cli_error("cannot list the available clocksources: %.*s%s",
-			tree_length(cli, available->reason), cli->sysroot, available->reason);
-		status = EXIT_UNKNOWN;
-	} else {
-		status = own->dry_run ? list(cli, own) : compare(cli, own);
-	}
-	if (!own->dry_run)
+	opened = clocksource_switch_open(&own->clock, &cli->root, &why);
+	own->clock.tree = own->tree;
+	status = plan_and_run(cli, opened, &why);
+	if (opened == SWITCH_OPENED)
 		clocksource_switch_close(&own->clock);
 	return status;
 }
 
-/* After the output: how to restore what could not be restored is the last that is said. */
+/* Runs after the output: the command that restores the clocksource is printed last. */
 static int finish(struct cli *cli, int status)
 {
 	const struct compare *own = cli->own;
@@ -418,9 +398,6 @@ static const struct option_row options[] = {
 	{OPTION_ONLY, "only", "LIST", "try only these, beside the one in use: tsc,hpet"},
 	{'d', "duration", "TIME",
 		"look for warps for TIME on each: 1 (the default), 0.5, 500ms, 5m"},
-	{OPTION_DRY_RUN, "dry-run", NULL,
-		"switch nothing, list the clocksources and what each would cost as far as that "
-		"can be measured; needs no privileges"},
 	{OPTION_WITH_GUESTS, "with-guests", NULL,
 		"run even though KVM guests are running here: their kvm-clock loses vDSO support"},
 	{'y', "yes", NULL, "do not ask for confirmation; required without a terminal"},
@@ -435,9 +412,9 @@ const struct command compare_command = {
 	.summary = "try each clocksource and restore the one in use (root)",
 	.help = "Switches to each available clocksource in turn, checks whether the vDSO serves "
 		"it, times it, looks for time warps, and restores the clocksource in use, even on "
-		"errors. Requires root; asks for confirmation. Each switch clears the kernel's NTP "
-		"state and stops all CPUs for a moment. Ctrl-C ends it early, restores the "
-		"clocksource and prints what was measured.",
+		"errors. Prints its plan first and asks for confirmation; switching requires root. "
+		"Each switch clears the kernel's NTP state and stops all CPUs for a moment. Ctrl-C "
+		"ends it early, restores the clocksource and prints what was measured.",
 	.status = "0 keep the clocksource in use, 1 another one is recommended, 2 no "
 		  "recommendation could be made or it refused to run, 3 usage error or failed "
 		  "output, 130 interrupted. If the clocksource could not be restored, the last "

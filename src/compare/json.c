@@ -294,10 +294,10 @@ static void show_advice(const struct compare_report *report, struct shown_report
 	shown->advises = ranking->verdict == RANKING_CHANGE;
 	if (shown->advises) {
 		advice->to = candidates[ranking->advised].name;
-		snprintf(advice->command, sizeof(advice->command), "echo %s | sudo tee %s",
-			advice->to, report->path);
-		snprintf(advice->undo, sizeof(advice->undo), "echo %s | sudo tee %s",
-			report->original, report->path);
+		snprintf(advice->command, sizeof(advice->command), "echo %s | sudo tee %s%s",
+			advice->to, report->tree, CLOCKSOURCE_CURRENT);
+		snprintf(advice->undo, sizeof(advice->undo), "echo %s | sudo tee %s%s",
+			report->original, report->tree, CLOCKSOURCE_CURRENT);
 		snprintf(
 			advice->parameter, sizeof(advice->parameter), "clocksource=%s", advice->to);
 	} else if (ranking->verdict == RANKING_UNKNOWN) {

@@ -22,7 +22,6 @@
 #include "document.h"
 #include "evidence.h"
 #include "measure/call.h"
-#include "measure/vdso.h"
 #include "warp.h"
 
 /* ---- clocksource_switch.c: the kernel's clocksource, changed through sysfs ---- */
@@ -42,12 +41,12 @@ struct switch_names {
 	atomic_uint generation; /* odd while one of them switches, or was killed doing so */
 };
 
-/* Room for the path of current_clocksource, a tree's included. */
+/* Room for the path of a tree, or of current_clocksource in it. */
 #define CURRENT_PATH_SIZE 512
 
 struct clocksource_switch {
 	const struct root *root;   /* not owned */
-	const char *path;          /* of current_clocksource, for messages; set by the owner */
+	const char *tree;          /* before its paths in messages; set by the owner; not owned */
 	int file;                  /* owned */
 	int lock;                  /* owned; is released when the last copy is closed */
 	struct switch_names *ours; /* owned */
@@ -124,7 +123,7 @@ bool guardian_is_running(const struct guardian *guardian);
 enum switch_result guardian_finish(
 	struct guardian *guardian, const struct clocksource_switch *clock, struct fact *why);
 
-/* ---- hazard.c: what a switch does beyond this process ---- */
+/* ---- preflight.c: the effects of a switch beyond this process ---- */
 
 /* The kernel's NTP state, as adjtimex(2) reports it. */
 struct ntp_state {
@@ -138,11 +137,10 @@ struct ntp_state {
 void ntp_state_read(struct ntp_state *state);
 
 /*
- * Known if no virtual machine of KVM is found on this host: by the reference count of its
- * modules, by processes that hold /dev/kvm or a machine open, and by KVM's debugfs. Otherwise
- * failed, with what was found as the reason.
+ * Whether a virtual machine of KVM runs on this host: its vendor's module is in use, or a process
+ * holds /dev/kvm or a machine open. Then `which` names the module or process.
  */
-void guests_find(const struct root *root, struct fact *none);
+bool guests_running(const struct root *root, char *which, size_t size);
 
 /* ---- candidate.c: one clocksource, measured ---- */
 
@@ -173,13 +171,6 @@ struct candidate_setup {
 };
 
 /*
- * The calls that decide, which are all that is shown: of this process and this host, whatever
- * tree the clocksource is switched in. `moment` is that of this host; may be NULL.
- */
-void compare_find_calls(struct moment_evidence *moment, struct vdso_evidence *vdso,
-	struct vdso_image *image, struct call_table *calls, const struct deadline *deadline);
-
-/*
  * Switches to candidate->name and measures. Does not switch back: it runs in a child whose
  * parent sees to that, and which may be killed at any moment.
  */
@@ -190,12 +181,6 @@ void candidate_measure(const struct clocksource_switch *clock, const struct cand
 void candidate_time_again(const struct clocksource_switch *clock,
 	const struct candidate_setup *setup, struct candidate *candidate,
 	const struct deadline *deadline);
-
-/*
- * What a dry run needs: measures, without a switch, the deciding calls of this process and, where
- * they fall back, the copy of the vDSO.
- */
-void candidate_dry_run(struct evidence *evidence, const struct deadline *deadline);
 
 /* How many of the CPUs are used to test this clocksource for warps. Pure. */
 size_t candidate_warp_cpus(const char *name, size_t allowed);
@@ -295,52 +280,6 @@ extern const char *const ranking_gain_names[];
 void ranking_find(
 	const struct run_result *result, const struct evidence *host, struct ranking *ranking);
 
-/* ---- dry_run.c: what is known of each clocksource without a switch ---- */
-
-#define DRY_RUN_SCHEMA "vdsocheck-compare-dry-run/1"
-
-/* What is known of a clocksource rests on this. */
-enum dry_how {
-	DRY_UNKNOWN = 0,
-	DRY_MEASURED,
-	DRY_COPY, /* measured on a copy of the vDSO */
-	DRY_NAME, /* by its name: no kernel has vDSO support for it */
-};
-
-struct dry_row {
-	const char *name; /* not owned */
-	bool in_use;
-	double ns;        /* per clock_gettime(CLOCK_MONOTONIC); negative: not known */
-	struct fact fact; /* known: ns is */
-	enum dry_how how;
-	const char *note; /* static storage */
-	bool advisable;
-	const char *why_not; /* NULL if it is advisable; static storage */
-};
-
-struct dry_run {
-	const struct moment_evidence *moment;
-	const char *current;
-	size_t count;
-	struct dry_row rows[CLOCKSOURCE_MAX + 1];
-	double seconds; /* that a run would take for each */
-	bool is_dry;
-	const char *verdict;
-	int exit_status;
-};
-
-/*
- * The rows: the clocksource in use and the named ones, from evidence with clocksource, host and
- * kernel log. Evidence and names outlive *dry.
- */
-void dry_run_make(const struct evidence *evidence, const char (*names)[CLOCKSOURCE_NAME_SIZE],
-	size_t count, struct dry_run *dry);
-
-/* Both take a struct dry_run; false: out of memory. */
-bool dry_run_text(const void *result, const struct style *style, FILE *out);
-extern const struct field dry_run_fields[];
-bool dry_run_json(const void *result, const struct style *style, FILE *out);
-
 /* ---- text.c, json.c: what a run prints ---- */
 
 #define COMPARE_SCHEMA "vdsocheck-compare/1"
@@ -351,7 +290,7 @@ struct compare_report {
 	const struct ranking *ranking;
 	const struct moment_evidence *moment;
 	const char *original;
-	const char *path;       /* of current_clocksource, the tree's included */
+	const char *tree;       /* before paths in commands; "": none */
 	const char *hypervisor; /* systemd-detect-virt's word; NULL: none, or not known */
 	double warp_s;          /* how long warps were looked for on each */
 	int exit_status;

@@ -303,7 +303,8 @@ static void write_state_left(const struct compare_report *report, FILE *out)
 /* Each line can be pasted; a backslash keeps it within 80 columns. */
 static void write_command(const struct compare_report *report, const char *name, FILE *out)
 {
-	fprintf(out, "    echo %s | sudo tee \\\n      %s\n", name, report->path);
+	fprintf(out, "    echo %s | sudo tee \\\n      %s%s\n", name, report->tree,
+		CLOCKSOURCE_CURRENT);
 }
 
 static void write_risk(const struct compare_report *report, const char *name, FILE *out)

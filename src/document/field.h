@@ -15,7 +15,7 @@
 /* Sets the key; null for no value. Takes the value. */
 void field_put(json_t *object, const char *key, json_t *value);
 
-/* "check" of "vdsocheck/1"; "compare" of "vdsocheck-compare/1", "vdsocheck-compare-dry-run/1". */
+/* "check" of "vdsocheck/1"; "compare" of "vdsocheck-compare/1". */
 json_t *field_command(const char *schema);
 
 /* Reads a JSON object into the parts; else as document_parse(). */

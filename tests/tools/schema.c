@@ -21,7 +21,6 @@ static const struct {
 } documents[] = {
 	{"bench", BENCH_SCHEMA, bench_report_fields},
 	{"compare", COMPARE_SCHEMA, compare_report_fields},
-	{"compare-dry-run", DRY_RUN_SCHEMA, dry_run_fields},
 	{"fleet", FLEET_JSON_SCHEMA, fleet_report_fields},
 	{"trace", TRACE_JSON_SCHEMA, trace_report_fields},
 	{"warp", WARP_JSON_SCHEMA, warp_report_fields},

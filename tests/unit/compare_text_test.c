@@ -85,7 +85,7 @@ static void render(bool json)
 		.moment = &moment,
 		.ranking = &ranking,
 		.original = candidates[0].name,
-		.path = CLOCKSOURCE_CURRENT,
+		.tree = "",
 		.hypervisor = "kvm",
 		.warp_s = 86400};
 

@@ -68,7 +68,7 @@ _vdsocheck()
 		esac
 		;;
 	compare)
-		options='--only -d --duration --dry-run --with-guests -y --yes --sysroot --format -J --json -o --output --color -q --quiet -h --help -V --version'
+		options='--only -d --duration --with-guests -y --yes --sysroot --format -J --json -o --output --color -q --quiet -h --help -V --version'
 		case $prev in
 		--only) kind=none ;;
 		-d | --duration) kind=none ;;

@@ -83,7 +83,6 @@ complete -c vdsocheck -n '__vdsocheck_is warp' -s V -l version -d 'print the ver
 complete -c vdsocheck -n __vdsocheck_is_first -a compare -d 'try each clocksource and restore the one in use'
 complete -c vdsocheck -n '__vdsocheck_is compare' -l only -x -d 'try only these, beside the one in use: tsc,hpet'
 complete -c vdsocheck -n '__vdsocheck_is compare' -s d -l duration -x -d 'look for warps for TIME on each: 1'
-complete -c vdsocheck -n '__vdsocheck_is compare' -l dry-run -d 'switch nothing, list the clocksources and what each would cost as far as that can be measured'
 complete -c vdsocheck -n '__vdsocheck_is compare' -l with-guests -d 'run even though KVM guests are running here: their kvm-clock loses vDSO support'
 complete -c vdsocheck -n '__vdsocheck_is compare' -s y -l yes -d 'do not ask for confirmation'
 complete -c vdsocheck -n '__vdsocheck_is compare' -l sysroot -x -a '(__fish_complete_directories)' -d 'rehearse: write to the file below DIR'
