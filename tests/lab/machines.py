@@ -79,7 +79,7 @@ def _machine(emulator, words, packages, console="ttyS0", **more):
 
 # A guest in a guest: the outer one, on emulated SVM, has a real KVM and thus the real
 # paravirtual clocks. One CPU: more of them lock up.
-_KVM = "-accel kvm -m 256 -nodefaults -display none -no-reboot -serial stdio -net none -monitor none"
+_KVM = "-accel kvm -m 256 -nodefaults -display none -no-reboot -serial stdio -net none -monitor pipe:/tmp/monitor"
 _HYPERV = "-cpu host,kvm=off,hv-relaxed,hv-vapic,hv-time,hv-vpindex,hv-synic,hv-stimer"
 
 

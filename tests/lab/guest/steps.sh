@@ -96,6 +96,13 @@ host() {
 	sleep 1
 }
 
+# resume: has the host of a nested guest pause and resume it.
+resume() {
+	echo "@@lab resume@@"
+	read -r answer
+	sleep 1
+}
+
 # host_compare: has the host of a nested guest run vdsocheck compare, which must refuse while
 # this guest runs, and then once more with --with-guests. The host is on tsc again afterwards.
 host_compare() {
