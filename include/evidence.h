@@ -105,6 +105,7 @@ struct host_evidence {
 	struct flag_fact libc_static;   /* linked into this binary: not the host's own */
 	struct number_fact word_bits;   /* of this program: 32 or 64 */
 	struct text_fact boot;          /* the boot parameters that bear on the clock */
+	struct text_fact boot_tool;     /* keeps the command line: "update-grub"; absent: unknown */
 	struct flag_fact invariant_tsc; /* x86: CPUID's bit: runs at one rate and never stops */
 	struct text_fact tsc_flags;     /* x86: what the kernel says of its TSC, /proc/cpuinfo */
 	struct flag_fact kvm_clock_offered; /* KVM's CPUID leaf: it has a kvm-clock */

@@ -129,6 +129,7 @@ static void write_machine(const struct evidence *evidence, FILE *out)
 	write_text_fact(&host->kernel, "kernel", out);
 	write_text_fact(&host->kernel_build, "kernel build", out);
 	write_text_fact(&host->boot, "boot parameters about the clock", out);
+	write_text_fact(&host->boot_tool, "kernel command line kept by", out);
 	write_text_fact(&host->arch, "architecture", out);
 	write_text_fact(&host->cpu, "CPU", out);
 	write_text_fact(&host->cpu_model, "CPU model", out);

@@ -172,12 +172,46 @@ void kernel_collect(const struct root *root, struct host_evidence *host)
 	collect_distribution(root, &host->distribution);
 }
 
+/*
+ * The marks of the tools that keep the kernel command line, a word of evidence.h each. Those of
+ * the second half serve GRUB, whose `linux` command puts BOOT_IMAGE= before the parameters
+ * (grub-core/loader/i386/linux.c); a host of the first half may have them installed, too.
+ */
+static const struct mark boot_tools[] = {
+	/* pve-docs, system-booting.adoc: systemd-boot on a root on ZFS */
+	{"/etc/kernel/proxmox-boot-uuids", "", "proxmox-boot-tool"},
+	{"/boot/firmware/cmdline.txt", "", "cmdline.txt"},
+	{"/etc/kernel/cmdline", "", "kernel-install"},
+	{"/usr/sbin/grubby", "", "grubby"},
+	{"/sbin/grubby", "", "grubby"},
+	{"/usr/sbin/update-grub", "", "update-grub"},
+	{"/usr/sbin/grub2-mkconfig", "", "grub2-mkconfig"},
+};
+
+#define BOOT_TOOLS_WITHOUT_GRUB 3
+
+/* The files of a container say nothing of the machine. */
+static void collect_boot_tool(const struct root *root, struct host_evidence *host)
+{
+	bool grub = root_holds(root, "/proc/cmdline", "BOOT_IMAGE=");
+	size_t first = grub ? BOOT_TOOLS_WITHOUT_GRUB : 0;
+	const char *word = mark_find(root, boot_tools + first, ARRAY_SIZE(boot_tools) - first);
+
+	if (fact_is_known(&host->container.fact))
+		fact_set(&host->boot_tool.fact, FACT_ABSENT, "in a container");
+	else if (word)
+		fact_set_text(&host->boot_tool, word);
+	else
+		fact_set(&host->boot_tool.fact, FACT_ABSENT, "none of those known here");
+}
+
 void host_collect(const struct root *root, struct host_evidence *host)
 {
 	kernel_collect(root, host);
 	cpu_collect(root, host);
 	hypervisor_collect(root, &host->hypervisor);
 	container_collect(root, &host->container);
+	collect_boot_tool(root, host);
 	platform_collect(root, host);
 	process_collect(root, host);
 }

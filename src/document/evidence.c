@@ -458,6 +458,7 @@ static const struct field host_fields[] = {
 		.options = FIELD_NEEDED | FIELD_OWN_REASON},
 	{TEXT_FACT("libc", libc)},
 	{TEXT_FACT("boot_parameters", boot)},
+	{TEXT_FACT("boot_tool", boot_tool)},
 	{TEXT_FACT("tsc_flags", tsc_flags)},
 	{TEXT_FACT("restore_device", restore_device)},
 	{FLAG_FACT("invariant_tsc", invariant_tsc)},

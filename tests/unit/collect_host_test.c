@@ -260,6 +260,51 @@ static void model_and_number_of_the_cpus_are_read(void **state)
 	assert_word(&host.cpu_model, "family 6, model 106, stepping 7, microcode 0xd0003a5");
 }
 
+/* Debian's tools are installed on a Raspberry Pi and on Proxmox, too; BOOT_IMAGE= is GRUB's mark.
+ */
+static void the_tool_that_keeps_the_command_line_is_known(void **state)
+{
+	static const struct {
+		const char *cmdline;
+		struct file files[2];
+		const char *tool;
+	} rows[] = {
+		{"BOOT_IMAGE=/boot/vmlinuz-6.1 root=/dev/vda1", {{"/usr/sbin/update-grub", ""}},
+			"update-grub"},
+		{"root=LABEL=/ console=ttyS0", {{"/sbin/grubby", ""}}, "grubby"},
+		{"BOOT_IMAGE=(hd0,gpt2)/vmlinuz-5.14 ro",
+			{{"/usr/sbin/grubby", ""}, {"/etc/kernel/cmdline", "ro"}}, "grubby"},
+		{"BOOT_IMAGE=/boot/vmlinuz-6.4.0-default", {{"/usr/sbin/grub2-mkconfig", ""}},
+			"grub2-mkconfig"},
+		{"initrd=\\EFI\\proxmox\\6.8.12-4-pve\\initrd.img root=ZFS=rpool/ROOT/pve-1",
+			{{"/etc/kernel/proxmox-boot-uuids", "A1B2"}, {"/usr/sbin/update-grub", ""}},
+			"proxmox-boot-tool"},
+		{"BOOT_IMAGE=/vmlinuz-6.8.12-4-pve root=ZFS=/ROOT/pve-1",
+			{{"/etc/kernel/proxmox-boot-uuids", "A1B2"}, {"/usr/sbin/update-grub", ""}},
+			"update-grub"},
+		{"coherent_pool=1M console=tty1", {{"/boot/firmware/cmdline.txt", "console=tty1"}},
+			"cmdline.txt"},
+		{"initrd=\\fedora\\initrd ro", {{"/etc/kernel/cmdline", "ro"}}, "kernel-install"},
+		{"BOOT_IMAGE=/vmlinuz", {{"/run/.containerenv", ""}, {"/usr/sbin/update-grub", ""}},
+			NULL},
+		{"console=ttyS0", {{"/etc/fstab", ""}}, NULL},
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct host_evidence host = {0};
+		struct fake_root *fake;
+
+		fake_root_setup(state);
+		fake = *state;
+		fake_root_add(fake, "/proc/cmdline", rows[i].cmdline);
+		for (size_t k = 0; k < 2 && rows[i].files[k].path; k++)
+			fake_root_add(fake, rows[i].files[k].path, rows[i].files[k].text);
+		host_collect(&fake->root, &host);
+		assert_word(&host.boot_tool, rows[i].tool);
+		fake_root_teardown(state);
+	}
+}
+
 /* An instance's names are read where the platform is known to keep them there. */
 static void an_instance_is_named_on_its_own_platform_alone(void **state)
 {
@@ -491,7 +536,7 @@ static void on_this_host_everything_is_known_or_has_a_reason(void **state)
 		&host.libc.fact, &host.libc_static.fact, &host.boot.fact, &host.invariant_tsc.fact,
 		&host.counter_off.fact, &host.tracer.fact, &host.seccomp.fact, &host.tsc_flags.fact,
 		&host.kvm_clock_offered.fact, &host.kvm_clock_stable.fact, &host.xen_tsc_mode.fact,
-		&host.xen_tsc_reliable.fact, &host.restore_device.fact};
+		&host.xen_tsc_reliable.fact, &host.restore_device.fact, &host.boot_tool.fact};
 
 	(void)state;
 	assert_true(root_open(&root, "/", &why));
@@ -523,6 +568,7 @@ int main(void)
 		IN_TREE(a_captured_tree_has_no_process),
 		IN_TREE(the_tracer_and_the_filter_are_found),
 		IN_TREE(valgrind_is_known_by_what_it_preloads),
+		cmocka_unit_test(the_tool_that_keeps_the_command_line_is_known),
 		cmocka_unit_test(on_this_host_everything_is_known_or_has_a_reason),
 	};
 
