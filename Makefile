@@ -6,7 +6,7 @@
 #   make deps            install what building needs (apt, dnf, apk, zypper, pacman)
 #   make test-deps       install what testing needs besides
 #   make consumer-deps   install the programs that make check-consumers runs
-#   make check           run the tests, then again under ASan and UBSan; the slow ones are below
+#   make check           run the tests, but the slow ones; check-sanitized: under ASan and UBSan
 #   make install         install the binary, man pages and src/share below $(DESTDIR)$(PREFIX)
 #   make uninstall       remove them
 #   make dist            the source of HEAD as a tarball in $(BUILD)/release

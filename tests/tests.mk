@@ -19,17 +19,13 @@ CLI_PRELOADS := $(addprefix $(BUILD)/tests/,cli/children_stop.so cli/counter_off
 
 include tests/fuzz/fuzz.mk
 
-# Everything, and everything again with the sanitizers watching.
-.PHONY: check test check-once check-sanitized
+# All suites but the slow ones, and the same with the sanitizers watching.
+.PHONY: check test check-sanitized
 test: check
-check:
-	$(QUIET)$(MAKE) --no-print-directory check-once
-	$(QUIET)$(MAKE) --no-print-directory check-sanitized
-
-check-once: check-unit check-hosts check-cli check-live check-trace check-watch check-fuzz check-man
+check: check-unit check-hosts check-cli check-live check-trace check-watch check-fuzz check-man
 
 check-sanitized:
-	$(QUIET)$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitized SANITIZE=address,undefined check-once
+	$(QUIET)$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitized SANITIZE=address,undefined check
 
 TRACE_CALLER := $(BUILD)/tests/trace/caller
 WATCH_SLEEPER := $(BUILD)/tests/watch/sleeper
@@ -143,7 +139,7 @@ check-fresh:
 	$(QUIET)tests/fresh/run
 
 check-32:
-	$(QUIET)tests/fresh/run bookworm/i386:once
+	$(QUIET)tests/fresh/run bookworm/i386:tests
 
 # The tarball and the static binaries of HEAD; GUEST=1 boots a guest of the lab with that for arm64.
 .PHONY: check-release

@@ -9,7 +9,7 @@ test-programs: $(BUILD)/tests/bench/hand $(BUILD)/tests/bench/loops
 
 .PHONY: check-loop bench peers
 # Sanitizers add instructions to every loop.
-check-once: $(if $(SANITIZE),,check-loop)
+check: $(if $(SANITIZE),,check-loop)
 
 # It builds in folders of its own, with the flags that it names.
 check-loop:
