@@ -191,6 +191,9 @@ bool document_parse(
 /* Opens a file at a path of this host; "-" is standard input. -1 with the reason. */
 int document_open(const char *path, struct fact *why);
 
+/* The path for a message: "standard input" for "-". */
+const char *document_name(const char *path);
+
 /* As document_parse(), for a file at such a path. */
 bool document_read(const char *path, const struct document_part *parts, struct fact *why);
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file_names.h"
 #include "check.h"
 #include "collect.h"
 #include "commands.h"
@@ -25,9 +24,8 @@ enum {
 	NEEDS_ONE_HOST = 1 << 2, /* two would be two statuses, or each metric twice */
 };
 
-/* The exit status for this evidence, of a file or, where that is NULL, of this host. */
-static int judge_and_print(
-	struct cli *cli, const struct evidence *evidence, const struct file_name *file)
+/* The exit status for this evidence, of a document or, where `file` is NULL, of this host. */
+static int judge_and_print(struct cli *cli, const struct evidence *evidence, const char *file)
 {
 	static struct diagnosis diagnosis;
 	static struct outcome outcome;
@@ -36,8 +34,8 @@ static int judge_and_print(
 		.diagnosis = &diagnosis,
 		.policy = &request->policy,
 		.outcome = &outcome,
-		.file = file && cli->operand_count > 1 ? file->file : NULL,
-		.name = file ? file->name : text_span("")};
+		.file = file,
+		.several = cli->operand_count > 1};
 
 	if (!check_clocksources_exist(&request->policy, evidence))
 		return EXIT_TROUBLE;
@@ -69,9 +67,8 @@ static unsigned find_depth(const struct cli *cli)
 	return cli->depth;
 }
 
-static int check_file(struct cli *cli, const struct file_name *file)
+static int check_file(struct cli *cli, const char *path)
 {
-	const char *path = file->file;
 	static struct evidence evidence;
 	const struct check_request *request = cli->own;
 	struct document_part parts[CHECK_PART_COUNT];
@@ -80,40 +77,25 @@ static int check_file(struct cli *cli, const struct file_name *file)
 	memset(&evidence, 0, sizeof(evidence));
 	check_document_parts(parts, NULL, &evidence);
 	if (!document_read(path, parts, &why)) {
-		cli_error("%s: %s", path, why.reason);
+		cli_error("%s: %s", document_name(path), why.reason);
 		return EXIT_TROUBLE;
 	}
 	if (request->identity && !fact_is_known(&evidence.host.name.fact))
 		cli_error("%s: --include-identity: the document does not name its host", path);
-	return judge_and_print(cli, &evidence, file);
+	return judge_and_print(cli, &evidence, path);
 }
 
 /* Returns the worst status. A document that cannot be read does not stop the others. */
-static int check_each(struct cli *cli, const struct file_name *files)
+static int check_files(struct cli *cli)
 {
 	int worst = EXIT_SUCCESS;
 
 	cli->style.compact = cli->operand_count > 1;
 	for (size_t i = 0; i < cli->operand_count; i++) {
-		int status = check_file(cli, &files[i]);
+		int status = check_file(cli, cli->operands[i]);
 
 		worst = status > worst ? status : worst;
 	}
-	return worst;
-}
-
-static int check_files(struct cli *cli)
-{
-	struct file_name *files = calloc(cli->operand_count, sizeof(*files));
-	int worst = EXIT_TROUBLE;
-
-	for (size_t i = 0; files && i < cli->operand_count; i++)
-		files[i].file = cli->operands[i];
-	if (!files || !file_names_find(files, cli->operand_count))
-		cli_error("cannot name the files: out of memory");
-	else
-		worst = check_each(cli, files);
-	free(files);
 	return worst;
 }
 

@@ -205,7 +205,7 @@ static const struct field diagnosis_fields[] = {
 
 static bool has_file(const void *object)
 {
-	return ((const struct check_report *)object)->file;
+	return ((const struct check_report *)object)->several;
 }
 
 /* Any bytes may be in the name of a file, and only UTF-8 in JSON. */

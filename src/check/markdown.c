@@ -213,6 +213,10 @@ static void write_call(const struct call_evidence *call, FILE *out)
 
 static void write_calls(const struct evidence *evidence, FILE *out)
 {
+	const struct timing_evidence *timing = &evidence->timing;
+	struct strbuf sb = {.used = 0};
+	char counter[32], floor[32];
+
 	if (!evidence->call_count)
 		return;
 	fputs("\n## Calls\n\nns per call, the minimum of many short measurements; (*) determines\n"
@@ -222,13 +226,15 @@ static void write_calls(const struct evidence *evidence, FILE *out)
 		out);
 	for (size_t i = 0; i < evidence->call_count; i++)
 		write_call(&evidence->calls[i], out);
-	if (fact_is_known(&evidence->timing.counter_fact) &&
-		fact_is_known(&evidence->timing.syscall_floor_fact))
-		fprintf(out,
-			"\nOne read of the CPU's counter (%s) takes %.1f ns, the cheapest system "
-			"call\n(getppid) %.1f ns.\n",
-			evidence->timing.counter, evidence->timing.counter_ns,
-			evidence->timing.syscall_floor_ns);
+	if (!fact_is_known(&timing->counter_fact) || !fact_is_known(&timing->syscall_floor_fact))
+		return;
+	strbuf_add(&sb,
+		"One read of the CPU's counter (%s) takes %s ns, the cheapest system call (getppid) "
+		"%s ns.",
+		timing->counter, format_ns(timing->counter_ns, counter),
+		format_ns(timing->syscall_floor_ns, floor));
+	fputc('\n', out);
+	wrap_text(out, 0, 0, sb.text);
 }
 
 static void write_kernel_log(const struct kernel_log_evidence *log, FILE *out)
@@ -342,8 +348,10 @@ bool check_report_markdown(const void *result, const struct style *style, FILE *
 	write_causes(report->diagnosis, out);
 	write_advice(report->diagnosis, out);
 	describe_cost(report->diagnosis, &cost);
-	if (cost.used)
-		fprintf(out, "\n## Cost\n\n%s\n", cost.text);
+	if (cost.used) {
+		fputs("\n## Cost\n\n", out);
+		wrap_text(out, 0, 0, cost.text);
+	}
 	write_reproduce(out);
 	return true;
 }

@@ -6,10 +6,10 @@
 #include "report.h"
 
 #include <limits.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/layout.h"
 
 /* ---- Nagios ---- */
 
@@ -126,39 +126,35 @@ void check_report_nagios_failure(const char *message, FILE *out)
 
 /* ---- a line ---- */
 
-/* A word, maybe a file's name, and the blank after it: blanks within would shift the columns. */
-static int write_word(FILE *out, int width, struct span word)
+/*
+ * A word, which may be a file's name, and the blank after it: blanks within would make two columns
+ * of it. A longer word moves the columns after it, but is never cut: half of a kernel's release
+ * is the release of another kernel.
+ */
+static void write_word(FILE *out, int width, const char *word)
 {
 	char harmless[PATH_MAX];
-	int column = 0;
+	char *blank = harmless;
 
-	text_copy_span(harmless, sizeof(harmless), word.length ? word : text_span("-"));
-	for (; harmless[column]; column++)
-		fputc(harmless[column] == ' ' ? '_' : harmless[column], out);
-	return column + fprintf(out, "%*s", column < width ? width - column + 1 : 1, "");
+	text_copy(harmless, sizeof(harmless), *word ? word : "-");
+	while ((blank = strchr(blank, ' ')))
+		*blank = '_';
+	fprintf(out, "%-*s ", width, harmless);
 }
 
-static struct span known(const struct fact *fact, const char *value)
+static const char *known(const struct fact *fact, const char *value)
 {
-	return text_span(fact_is_known(fact) ? value : "");
+	return fact_is_known(fact) ? value : "";
 }
 
-/* As fleet names hosts: by the document, or else by its file. */
-static struct span find_name(const struct check_report *report)
+/* A host that the document does not name is called by its file, as fleet does. */
+static const char *find_name(const struct check_report *report)
 {
 	const struct text_fact *name = &report->evidence->host.name;
 
-	return fact_is_known(&name->fact) ? text_span(name->value) : report->name;
-}
-
-/* The kernel is cut where the line would not fit a terminal, but not below its version. */
-#define KERNEL_LEAST 8
-
-static void write_kernel(FILE *out, int column, const struct text_fact *kernel)
-{
-	int room = WRAP_COLUMNS - column > KERNEL_LEAST ? WRAP_COLUMNS - column : KERNEL_LEAST;
-
-	fprintf(out, "%.*s", room, fact_is_known(&kernel->fact) ? kernel->value : "-");
+	if (fact_is_known(&name->fact))
+		return name->value;
+	return report->file ? document_name(report->file) : "";
 }
 
 bool check_report_line(const void *result, const struct style *style, FILE *out)
@@ -169,19 +165,17 @@ bool check_report_line(const void *result, const struct style *style, FILE *out)
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 	struct strbuf policy = {.used = 0};
 	char ns[32] = "-";
-	int column;
 
 	(void)style;
 	if (diagnosis->cost.known)
 		format_ns(diagnosis->cost.call_ns, ns);
-	column = write_word(out, 16, find_name(report));
-	column += write_word(out, 8, text_span(verdict_names[diagnosis->verdict.kind]));
-	column += write_word(out, 9, known(&clocksource->current_fact, clocksource->current));
-	column += write_word(out, 7, text_span(describe_mode(&evidence->vclock)));
-	column += fprintf(out, "%7s ", ns);
-	column += write_word(
-		out, 0, text_span(diagnosis->cause_count ? diagnosis->causes[0].id : ""));
-	write_kernel(out, column, &evidence->host.kernel);
+	write_word(out, 16, find_name(report));
+	write_word(out, 8, verdict_names[diagnosis->verdict.kind]);
+	write_word(out, 9, known(&clocksource->current_fact, clocksource->current));
+	write_word(out, 7, describe_mode(&evidence->vclock));
+	fprintf(out, "%7s ", ns);
+	write_word(out, 24, diagnosis->cause_count ? diagnosis->causes[0].id : "");
+	fputs(fact_is_known(&evidence->host.kernel.fact) ? evidence->host.kernel.value : "-", out);
 	for (size_t i = 0; i < report->outcome->count; i++) {
 		if (report->outcome->requirements[i].answer == POLICY_MET)
 			continue;

@@ -18,8 +18,8 @@ struct check_report {
 	const struct diagnosis *diagnosis;
 	const struct policy *policy;
 	const struct outcome *outcome;
-	const char *file; /* one of several documents that were read; NULL: not such a one */
-	struct span name; /* of the document's file, short; empty: of no file */
+	const char *file; /* path of the document; NULL: this host or a captured tree */
+	bool several;     /* further documents are printed, and each has to be named */
 };
 
 /* ---- the formats, which take a struct check_report ---- */

@@ -60,7 +60,7 @@ void check_report_write_file(const struct check_report *report, FILE *out)
 {
 	char name[PATH_MAX];
 
-	if (!report->file)
+	if (!report->several)
 		return;
 	text_copy_span(name, sizeof(name), text_span(report->file));
 	fprintf(out, "%s==> %s <==\n", ftell(out) > 0 ? "\n" : "", name);

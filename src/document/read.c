@@ -106,6 +106,11 @@ int document_open(const char *path, struct fact *why)
 	return file;
 }
 
+const char *document_name(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
 static void close_file(int file)
 {
 	if (file != STDIN_FILENO)

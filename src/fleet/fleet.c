@@ -22,6 +22,9 @@
 /* Further broken documents are counted, not named, without --verbose. */
 #define NAMED_MAX 20
 
+/* ":17", the line of a document */
+#define LINE_SIZE 24
+
 /* Directories in one another: more than any collection of documents has. */
 #define DEPTH_MAX 16
 
@@ -56,8 +59,9 @@ static const struct field cost_fields[] = {
 	{0},
 };
 
-/* The object has no struct of its own: its only value is the document's. */
+/* The object `cost` has no struct of its own: its only value is the document's. */
 static const struct field document_fields[] = {
+	{TEXT("file", file)},
 	{.key = "cost", .kind = FIELD_OBJECT, .size = sizeof(OF), .fields = cost_fields},
 	{0},
 };
@@ -81,7 +85,7 @@ static void note_broken(struct cli *cli, unsigned long line, const char *why)
 static void read_documents(struct cli *cli, struct document_stream *stream)
 {
 	static struct fleet_document document;
-	static char file[PATH_MAX];
+	static char place[PATH_MAX + LINE_SIZE]; /* "clocks.jsonl:17" */
 	struct request *request = cli->own;
 	const struct document_part parts[] = {
 		moment_part(NULL, &document.evidence.moment),
@@ -92,7 +96,6 @@ static void read_documents(struct cli *cli, struct document_stream *stream)
 	enum document_found found = DOCUMENT_END;
 	bool first = true;
 
-	text_copy(file, sizeof(file), request->path);
 	for (; !request->no_memory; first = false) {
 		struct fact why = {0};
 		unsigned long line;
@@ -108,11 +111,12 @@ static void read_documents(struct cli *cli, struct document_stream *stream)
 			note_broken(cli, line, why.reason);
 			continue;
 		}
-		if (first && !document_stream_has_more(stream))
-			line = 0;
+		text_copy(place, sizeof(place), request->path);
+		if (!first || document_stream_has_more(stream))
+			snprintf(place + strlen(place), LINE_SIZE, ":%lu", line);
 		if (request->rate > 0)
 			document.rate = request->rate;
-		request->no_memory = !fleet_add(&request->fleet, &document, file, line);
+		request->no_memory = !fleet_add(&request->fleet, &document, place);
 		if (progress_is_shown() && request->fleet.count % 100 == 0)
 			progress_say("reading: %zu hosts", request->fleet.count);
 	}
@@ -232,11 +236,11 @@ static void read_operand(struct cli *cli, const char *path)
 	bool is_directory =
 		file > STDIN_FILENO && fstat(file, &status) == 0 && S_ISDIR(status.st_mode);
 
-	text_copy(request->path, sizeof(request->path), path);
+	text_copy(request->path, sizeof(request->path), document_name(path));
 	if (file >= 0 && !is_directory) {
 		read_file(cli, file);
 	} else if (file < 0 || !read_directory(cli, file, 0, &why)) {
-		cli_error("%s: %s", path, why.reason);
+		cli_error("%s: %s", document_name(path), why.reason);
 		request->not_found = true;
 	}
 }
@@ -263,8 +267,11 @@ static int print_report(struct cli *cli, const struct moment_evidence *moment)
 {
 	const struct request *request = cli->own;
 	const struct fleet *fleet = &request->fleet;
-	struct fleet_report report = {
-		.fleet = fleet, .moment = moment, .top = (size_t)request->top, .all = cli->verbose};
+	struct fleet_report report = {.fleet = fleet,
+		.moment = moment,
+		.rate = request->rate,
+		.top = (size_t)request->top,
+		.all = cli->verbose};
 
 	if (!fleet->count) {
 		if (!fleet->broken && !request->not_found && !stop)

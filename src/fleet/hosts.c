@@ -124,21 +124,18 @@ static bool keep_newest(
 	return true;
 }
 
-bool fleet_add(struct fleet *fleet, const struct fleet_document *document, const char *file,
-	unsigned long line)
+bool fleet_add(struct fleet *fleet, const struct fleet_document *document, const char *place)
 {
 	const struct host_evidence *identity = &document->evidence.host;
-	struct fleet_host host = {.line = line};
+	bool named = is_named(identity);
+	struct fleet_host host = {.name = fleet_keep(fleet, named             ? identity->name.value
+							    : *document->file ? document->file
+									      : place)};
 
 	judge(document, &host);
-	if (!describe(fleet, &document->evidence, &host))
+	if (!host.name || !describe(fleet, &document->evidence, &host))
 		return false;
-	if (is_named(identity)) {
-		host.name = fleet_keep(fleet, identity->name.value);
-		return host.name && keep_newest(fleet, &host, identity);
-	}
-	host.file = fleet_keep(fleet, file);
-	return host.file && keep_host(fleet, &host);
+	return named ? keep_newest(fleet, &host, identity) : keep_host(fleet, &host);
 }
 
 /* ---- all of them ---- */
@@ -247,7 +244,7 @@ static bool count_host(struct fleet *fleet, const struct fleet_host *host)
 
 bool fleet_sum(struct fleet *fleet)
 {
-	bool counted = fleet_name_hosts(fleet);
+	bool counted = true;
 
 	for (size_t i = 0; counted && i < FLEET_DIMENSIONS; i++) {
 		fleet->groups[i].places = json_object();

@@ -7,6 +7,7 @@
 #define VDSOCHECK_FLEET_MODEL_H
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -25,9 +26,7 @@ enum fleet_dimension {
 };
 
 struct fleet_host {
-	const char *name;            /* NULL before fleet_sum() where the document has none */
-	const char *file;            /* whose document it is, by its path; NULL: it has a name */
-	unsigned long line;          /* of the document in this file; 0: it is the only one */
+	const char *name;
 	char time[MOMENT_TIME_SIZE]; /* "": unknown */
 	enum verdict_kind verdict;
 	const char *rule; /* that the verdict was found by; static */
@@ -75,7 +74,8 @@ struct fleet {
 /* One document, as it comes in. */
 struct fleet_document {
 	struct evidence evidence;
-	double rate; /* calls per second that the host makes; not positive: unknown */
+	char file[PATH_MAX]; /* whose document it was, for `check --from`; "": not known */
+	double rate;         /* calls per second that the host makes; not positive: unknown */
 };
 
 /* False if memory ran out, here and below; fleet_free() in any case. */
@@ -84,20 +84,15 @@ void fleet_free(struct fleet *fleet);
 
 /*
  * Judges a document and keeps what is shown of it. Where it names its host, only the newest
- * document of that host is kept; otherwise the host is named after the file. `line` is 0 for the
- * only document of the file.
+ * document of that host is kept; otherwise its name is that of document->file or, without one,
+ * `place`, where the document was found.
  */
-bool fleet_add(struct fleet *fleet, const struct fleet_document *document, const char *file,
-	unsigned long line);
+bool fleet_add(struct fleet *fleet, const struct fleet_document *document, const char *place);
 
 /*
- * After the last document: names the hosts and sorts them, makes the groups and sorts them, the
- * worst first.
+ * After the last document: sorts the hosts, makes the groups and sorts them, the worst first.
  */
 bool fleet_sum(struct fleet *fleet);
-
-/* Names the hosts that their documents do not name. */
-bool fleet_name_hosts(struct fleet *fleet);
 
 /* A copy of the text that the fleet owns, one for all equal texts; NULL if memory ran out. */
 const char *fleet_keep(struct fleet *fleet, const char *text);

@@ -15,6 +15,7 @@ struct fleet_report {
 	const struct fleet *fleet;
 	const struct moment_evidence *moment;
 	char summary[FLEET_SUMMARY_SIZE]; /* one sentence */
+	double rate;                      /* calls per second of each host; 0: not given */
 	size_t top;                       /* rows of hosts and of each group; 0: not given */
 	bool all;                         /* hosts that are ok, too */
 	int exit_status;

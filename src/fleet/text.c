@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The report of a fleet for people: the answer in a sentence, the worst hosts, then the groups.
- * Every line fits 80 columns; what is longer than its column is cut.
+ * Names stand at the end of their line, where they are never cut and move no column.
  */
 #include <string.h>
 
@@ -13,9 +13,7 @@
 
 /* With this many hosts and causes the answer fits a terminal of 24 lines. */
 #define DEFAULT_TOP 6
-#define NAME_COLUMNS 24
-#define CAUSE_COLUMNS 25
-#define GROUP_COLUMNS 33
+#define CAUSE_COLUMNS 24
 
 static const char *const colors[FLEET_VERDICTS] = {
 	[VERDICT_UNKNOWN] = COLOR_MAGENTA,
@@ -102,6 +100,7 @@ static void write_answer(const struct fleet_report *report, const struct style *
 {
 	const struct fleet *fleet = report->fleet;
 	struct strbuf sb = {.used = 0};
+	char number[32];
 
 	if (style->color)
 		fputs(colors[fleet_verdict(fleet)], out);
@@ -109,9 +108,13 @@ static void write_answer(const struct fleet_report *report, const struct style *
 	if (style->color)
 		fputs(COLOR_RESET, out);
 	if (fleet->sums.rated) {
-		strbuf_add(&sb, "%.1f CPUs are lost by ", fleet->sums.lost_cpus);
+		if (report->rate > 0)
+			strbuf_add(&sb, "At %s calls/s, ",
+				format_count((uint64_t)report->rate, number));
 		add_count(&sb, fleet->sums.rated, "host");
-		strbuf_add(&sb, " whose rate of calls is known. ");
+		strbuf_add(&sb, "%s %s %.1f CPUs in total. ",
+			report->rate > 0 ? "" : " whose rate of calls is known",
+			fleet->sums.rated == 1 ? "loses" : "lose", fleet->sums.lost_cpus);
 	}
 	if (fleet->superseded) {
 		add_count(&sb, fleet->superseded, "older document");
@@ -144,28 +147,15 @@ static void write_rest(size_t rest, FILE *out)
 		fprintf(out, "  and %s more (-v)\n", format_count(rest, number));
 }
 
-/* Cuts a path at its beginning, which says less than its end; names of hosts are cut at theirs. */
-static const char *shorten(const char *name, char text[NAME_COLUMNS + 1])
-{
-	size_t length = strlen(name);
-
-	if (length > NAME_COLUMNS && strchr(name, '/')) {
-		snprintf(text, NAME_COLUMNS + 1, "...%s", name + length - NAME_COLUMNS + 3);
-		return text;
-	}
-	return name;
-}
-
 static void write_host(const struct fleet_host *host, bool in_cpus, FILE *out)
 {
-	char name[NAME_COLUMNS + 1], each[32] = "-", lost[32];
+	char each[32] = "-", lost[32];
 
 	if (host->call_ns >= 0)
 		format_ns(host->call_ns, each);
 	describe_lost(in_cpus, host->lost_cpus, host->lost_ns, lost);
-	fprintf(out, "  %-*.*s %-8s %7s %9s  %.*s\n", NAME_COLUMNS, NAME_COLUMNS,
-		shorten(host->name, name), verdict_names[host->verdict], each, lost, CAUSE_COLUMNS,
-		*host->of[FLEET_CAUSE] ? host->of[FLEET_CAUSE] : "-");
+	fprintf(out, "  %-8s %7s %9s  %-*s  %s\n", verdict_names[host->verdict], each, lost,
+		CAUSE_COLUMNS, *host->of[FLEET_CAUSE] ? host->of[FLEET_CAUSE] : "-", host->name);
 }
 
 /* Those that are not ok; the others only where all is asked for. */
@@ -177,8 +167,8 @@ static void write_hosts(const struct fleet_report *report, size_t top, FILE *out
 
 	if (!count)
 		return;
-	fprintf(out, "\n  %-*s %-8s %7s %9s  %s\n", NAME_COLUMNS, "host", "verdict", "ns each",
-		in_cpus ? "CPUs lost" : "ns lost", "first cause");
+	fprintf(out, "\n  %-8s %7s %9s  %-*s  %s\n", "verdict", "ns each",
+		in_cpus ? "CPUs lost" : "ns lost", CAUSE_COLUMNS, "first cause", "host");
 	for (size_t i = 0; i < count && i < top; i++)
 		write_host(&fleet->hosts[i], in_cpus, out);
 	write_rest(count > top ? count - top : 0, out);
@@ -192,10 +182,9 @@ static void write_group(
 
 	describe_lost(in_cpus, sums->rated ? sums->lost_cpus : -1,
 		sums->with_lost_ns ? sums->lost_ns / (double)sums->with_lost_ns : -1, lost);
-	fprintf(out, "  %-*.*s %8zu %8zu %6zu %8zu %9s\n", GROUP_COLUMNS, GROUP_COLUMNS,
-		*group->name ? group->name : unknown, fleet_hosts(sums),
+	fprintf(out, "  %8zu %8zu %8zu %8zu %9s  %s\n", fleet_hosts(sums),
 		sums->hosts[VERDICT_FALLBACK], sums->hosts[VERDICT_SLOW],
-		sums->hosts[VERDICT_UNKNOWN], lost);
+		sums->hosts[VERDICT_UNKNOWN], lost, *group->name ? group->name : unknown);
 }
 
 /* What is unknown of all hosts makes no table. */
@@ -207,8 +196,8 @@ static void write_groups(
 
 	if (groups->count == 0 || (groups->count == 1 && !*groups->list[0].name))
 		return;
-	fprintf(out, "\n  %-*s %8s %8s %6s %8s %9s\n", GROUP_COLUMNS, headings[dimension], "hosts",
-		"fallback", "slow", "unknown", in_cpus ? "CPUs lost" : "ns lost");
+	fprintf(out, "\n  %8s %8s %8s %8s %9s  %s\n", "hosts", "fallback", "slow", "unknown",
+		in_cpus ? "CPUs lost" : "ns lost", headings[dimension]);
 	for (size_t i = 0; i < groups->count && i < top; i++)
 		write_group(&groups->list[i], dimension == FLEET_CAUSE ? "none found" : "unknown",
 			in_cpus, out);

@@ -109,9 +109,9 @@ static void a_line_has_nothing_of_a_file_name_that_drives_a_terminal(void **stat
 	(void)state;
 	evidence_make_healthy(&evidence);
 	fact_set(&evidence.host.name.fact, FACT_ABSENT, "not written");
-	report.name = text_span("x\033[31m\n\302\205web-1 ok");
+	report.file = "x\033[31m\n\302\205web-1 ok";
 	text = print(check_report_line);
-	report.name = text_span("");
+	report.file = NULL;
 	assert_memory_equal(text, "x?[31m???web-1_ok ok", 20);
 	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
 	free(text);

@@ -383,7 +383,8 @@ static void one_of_several_documents_is_a_line(void **state)
 		.diagnosis = &diagnosis,
 		.policy = &policy,
 		.outcome = &outcome,
-		.file = "b\xff.json"};
+		.file = "b\xff.json",
+		.several = true};
 	const struct style style = {.compact = true};
 	char *bytes = NULL;
 	size_t length = 0;
