@@ -78,7 +78,7 @@ static void explain_timeout(const struct deadline *deadline, struct fact *why)
 pid_t child_start(void (*work)(void *argument), void *argument, const struct deadline *deadline,
 	struct fact *why)
 {
-	pid_t parent = getpid(), pid;
+	pid_t parent = getpid(), pid, now;
 
 	/* After the deadline each further child would only be killed, which takes time, too. */
 	if (deadline_left_ns(deadline) == 0) {
@@ -91,8 +91,13 @@ pid_t child_start(void (*work)(void *argument), void *argument, const struct dea
 	if (pid != 0)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* A parent that died before prctl() sends no signal any more, but we are not its child. */
-	if (getppid() != parent)
+	/*
+	 * A parent that died before prctl() sends no signal, but getppid() differs. It is 0 where
+	 * the parent entered our PID namespace without a fork (setns(2)), and negative where it is
+	 * refused.
+	 */
+	now = getppid();
+	if (now > 0 && now != parent)
 		_exit(1);
 	prctl(PR_SET_DUMPABLE, 0);
 	privileges_forget_later();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of base/child: work in a child process, its result, its limits and its crashes. */
 #include <errno.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -112,6 +113,44 @@ static void a_kill_by_a_foreign_filter_is_denied(void **state)
 		unit_skip("no seccomp filter can be set");
 	assert_int_equal(why.state, FACT_DENIED);
 	assert_non_null(strstr(why.reason, "SIGSYS"));
+}
+
+enum { RUNS = 10, RUNS_NOT, NO_NAMESPACE };
+
+/* Enters a PID namespace as nsenter --no-fork does: only the children are in it. */
+static int run_in_pid_namespace(void)
+{
+	struct fact why = {0};
+	volatile int *flag = child_share(sizeof(*flag), &why);
+	pid_t init;
+	bool done;
+
+	if (!flag || (unshare(CLONE_NEWPID) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWPID) < 0))
+		return NO_NAMESPACE;
+	init = fork();
+	if (init == 0)
+		for (;;)
+			pause();
+	if (init < 0)
+		return NO_NAMESPACE;
+	done = child_run(set_flag, (void *)(uintptr_t)flag, DEADLINE_NONE, &why) && *flag;
+	kill(init, SIGKILL);
+	return done ? RUNS : RUNS_NOT;
+}
+
+static void children_run_in_a_pid_namespace_entered_without_a_fork(void **state)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	(void)state;
+	if (pid == 0)
+		_exit(run_in_pid_namespace());
+	assert_int_equal(wait4(pid, &status, 0, NULL), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == NO_NAMESPACE)
+		unit_skip("no PID namespace can be made");
+	assert_int_equal(WEXITSTATUS(status), RUNS);
 }
 
 /* What child_run() says where fork(2) is refused; unchanged if no filter can be set. */
@@ -348,6 +387,7 @@ int main(void)
 		cmocka_unit_test(side_effects_stay_in_the_child),
 		cmocka_unit_test(a_signal_is_a_failure_that_names_it),
 		cmocka_unit_test(a_kill_by_a_foreign_filter_is_denied),
+		cmocka_unit_test(children_run_in_a_pid_namespace_entered_without_a_fork),
 		cmocka_unit_test(a_refused_fork_is_distinct_from_other_errors),
 		cmocka_unit_test(the_limit_ends_a_child_that_hangs),
 		cmocka_unit_test(the_limit_holds_where_the_alarm_is_blocked_or_ignored),
