@@ -10,7 +10,8 @@
  * Runs work(argument). Returns 0 if it came to its end, or the signal that stopped it:
  * SIGSEGV, SIGBUS, SIGILL, SIGFPE, or SIGVTALRM of an interval timer that the caller set to
  * bound the work. What the work had changed by then stays changed.
- * One guard at a time, one thread: meant for a forked child.
+ * The work may set guards of its own, which cost no system call then. One thread: meant for a
+ * forked child.
  */
 int fault_guard(void (*work)(void *argument), void *argument);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs code that may raise a signal, and returns the signal instead of dying of it. */
+/*
+ * Runs code that may raise a signal, and returns the signal instead of dying of it. The handlers
+ * are set once for a guard and all guards within it: that takes ten system calls.
+ */
 #include "base/fault.h"
 #include "base/units.h"
 
@@ -12,25 +15,30 @@ static const int guarded_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGVTALRM
 
 #define GUARDED_COUNT ARRAY_SIZE(guarded_signals)
 
-static sigjmp_buf back;
+static sigjmp_buf *innermost; /* guard; NULL: none */
 
 static void leave(int signal)
 {
-	siglongjmp(back, signal);
+	siglongjmp(*innermost, signal);
 }
 
 int fault_guard(void (*work)(void *argument), void *argument)
 {
-	struct sigaction saved[GUARDED_COUNT], action = {.sa_handler = leave};
+	/* The signal is not blocked in the handler, so that there is no mask to restore. */
+	struct sigaction saved[GUARDED_COUNT],
+		action = {.sa_handler = leave, .sa_flags = SA_NODEFER};
+	sigjmp_buf here, *outer = innermost;
 	int signal;
 
 	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; i < GUARDED_COUNT; i++)
+	for (size_t i = 0; i < GUARDED_COUNT && !outer; i++)
 		sigaction(guarded_signals[i], &action, &saved[i]);
-	signal = sigsetjmp(back, 1);
+	innermost = &here;
+	signal = sigsetjmp(here, 0);
 	if (signal == 0)
 		work(argument);
-	for (size_t i = 0; i < GUARDED_COUNT; i++)
+	innermost = outer;
+	for (size_t i = 0; i < GUARDED_COUNT && !outer; i++)
 		sigaction(guarded_signals[i], &saved[i], NULL);
 	return signal;
 }

@@ -76,6 +76,27 @@ static void every_guarded_signal_is_reported(void **state)
 	}
 }
 
+static int inner_signal;
+
+/* A guard within a guard, and a fault after it. */
+static void guard_then_raise(void *signal_number)
+{
+	inner_signal = fault_guard(raise_it, signal_number);
+	steps++;
+	raise(SIGBUS);
+}
+
+static void a_fault_goes_to_the_innermost_guard(void **state)
+{
+	int number = SIGSEGV;
+
+	(void)state;
+	steps = 0;
+	assert_int_equal(fault_guard(guard_then_raise, &number), SIGBUS);
+	assert_int_equal(inner_signal, SIGSEGV);
+	assert_int_equal(steps, 1);
+}
+
 static void ignore(int signal)
 {
 	(void)signal;
@@ -109,6 +130,7 @@ int main(void)
 		cmocka_unit_test(a_bad_load_is_reported_each_time),
 		cmocka_unit_test(a_page_without_backing_is_reported_as_sigbus),
 		cmocka_unit_test(every_guarded_signal_is_reported),
+		cmocka_unit_test(a_fault_goes_to_the_innermost_guard),
 		cmocka_unit_test(the_previous_handlers_are_restored),
 		cmocka_unit_test(signal_names_are_the_kernel_s),
 	};
