@@ -15,6 +15,12 @@
  */
 int fault_guard(void (*work)(void *argument), void *argument);
 
+/*
+ * Runs work that sets many guards of its own, with the handlers set once. A signal outside of these
+ * guards ends the process, as it would without handlers.
+ */
+void fault_guard_parts(void (*work)(void *argument), void *argument);
+
 /* "SIGSEGV" and so on; "signal N" for the ones without a name here. Static storage. */
 const char *fault_signal_name(int signal);
 

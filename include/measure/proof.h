@@ -11,18 +11,19 @@
 #define PROOF_CALLS 500
 
 /*
- * Makes every call PROOF_CALLS times by the vDSO and by libc, spread over the CPUs
- * available to this process, and counts those that entered the kernel: under a seccomp filter, or
- * by ptrace where no filter can be set. Fills evidence->proof and the counts in evidence->calls,
- * which call_table_name() named.
- * proof.fact is known only if a control call by raw system call was caught first.
+ * Makes every call of the table PROOF_CALLS times by the vDSO and by libc, spread over the CPUs
+ * available to this process, and counts in `calls`, which call_table_name() named, those that
+ * entered the kernel: under a seccomp filter, or by ptrace where no filter can be set.
+ * proof->fact is known only if a control call by raw system call was caught first, and if each
+ * deciding call was made by all its paths.
+ *
+ * Where the time is over early, what was counted by then is kept.
  *
  * A part takes about a millisecond. If the proof was taken before, another part is added by the
  * same method, so that a flapping clock is more likely seen; a part that fails then changes
- * nothing. No method may take more than half of the time
- * that is left until the deadline.
+ * nothing. No method may take more than three quarters of the time that is left until the deadline.
  */
-void proof_take(
-	struct evidence *evidence, const struct call_table *calls, const struct deadline *deadline);
+void proof_take(const struct call_table *table, struct proof_evidence *proof,
+	struct call_evidence *calls, const struct deadline *deadline);
 
 #endif

@@ -43,6 +43,14 @@ int fault_guard(void (*work)(void *argument), void *argument)
 	return signal;
 }
 
+void fault_guard_parts(void (*work)(void *argument), void *argument)
+{
+	int signal = fault_guard(work, argument);
+
+	if (signal)
+		raise(signal);
+}
+
 const char *fault_signal_name(int signal)
 {
 	static char other[24];

@@ -60,6 +60,12 @@ struct measuring {
 	const struct deadline *deadline;
 };
 
+static void take_proof(const struct measuring *measuring, const struct call_table *calls)
+{
+	proof_take(calls, &measuring->evidence->proof, measuring->evidence->calls,
+		measuring->deadline);
+}
+
 /* Whether the mode that stands in the evidence gave way to another. */
 static bool reread_mode(const struct measuring *measuring)
 {
@@ -94,7 +100,7 @@ static bool read_again(const struct measuring *measuring, struct changes *change
 
 	changes->of_mode += reread_mode(measuring);
 	changes->of_name += clocksource_collect_change(measuring->root, clocksource);
-	proof_take(measuring->evidence, &measuring->calls, measuring->deadline);
+	take_proof(measuring, &measuring->calls);
 	changes->of_mode += reread_mode(measuring);
 	changes->of_name += clocksource_collect_change(measuring->root, clocksource);
 	clocksource->changes = count_changes(measuring->evidence, changes);
@@ -158,6 +164,7 @@ static void keep_shown_calls(struct call_table *calls)
 static void start_measuring(struct measuring *measuring, void (*keep)(struct call_table *calls))
 {
 	struct evidence *evidence = measuring->evidence;
+	struct call_table deciding;
 
 	vvar_collect(&measuring->vdso, evidence->clocksource.current, &evidence->vclock,
 		measuring->deadline);
@@ -165,7 +172,10 @@ static void start_measuring(struct measuring *measuring, void (*keep)(struct cal
 	if (keep)
 		keep(&measuring->calls);
 	call_table_name(&measuring->calls, evidence);
-	proof_take(evidence, &measuring->calls, measuring->deadline);
+	/* No call may take the time of those that decide. */
+	deciding = measuring->calls;
+	call_table_keep_deciding(&deciding);
+	take_proof(measuring, &deciding);
 }
 
 void gather_evidence(const struct root *root, struct evidence *evidence, bool all,
@@ -194,7 +204,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	/* One part of the proof before the timing, one after it: the clock may change meanwhile. */
 	start_measuring(&measuring, all ? NULL : keep_shown_calls);
 	timing_measure(evidence, &measuring.calls, TIMING_WHOLE, deadline);
-	proof_take(evidence, &measuring.calls, deadline);
+	take_proof(&measuring, &measuring.calls);
 	settle(&measuring);
 	/* For a mode that could not be read, and for what calls that fall back would take. */
 	if (all || evidence->vclock.how != VCLOCK_READ || counts_deciding(evidence).entered > 0)
@@ -225,6 +235,6 @@ void gather_verdict(
 	if (fact_is_known(&evidence->proof.fact) && counts_deciding(evidence).entered > 0)
 		return;
 	timing_measure(evidence, &measuring.calls, TIMING_BRIEF, deadline);
-	proof_take(evidence, &measuring.calls, deadline);
+	take_proof(&measuring, &measuring.calls);
 	settle(&measuring);
 }

@@ -237,10 +237,10 @@ void candidate_measure(const struct clocksource_switch *clock, const struct cand
 	candidate->evidence = (struct evidence){0};
 	call_table_name(setup->calls, &candidate->evidence);
 	proof = deadline_within(deadline, PART_NS);
-	proof_take(&candidate->evidence, setup->calls, &proof);
+	proof_take(setup->calls, &candidate->evidence.proof, candidate->evidence.calls, &proof);
 	time_calls(setup, candidate, deadline);
 	proof = deadline_within(deadline, PART_NS);
-	proof_take(&candidate->evidence, setup->calls, &proof);
+	proof_take(setup->calls, &candidate->evidence.proof, candidate->evidence.calls, &proof);
 	if (is_still_in_use(clock, candidate)) {
 		time_calls(setup, candidate, deadline);
 		measure_warps(setup, candidate);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/child.h"
 #include "base/fault.h"
 #include "base/units.h"
 #include "measure/cpus.h"
@@ -20,62 +21,54 @@
 /* ---- the calls ---- */
 
 /* Calls of one row by one path on one CPU. */
-struct part {
+struct share {
 	struct proof_run *run;
-	proof_run_make *make;
 	size_t call;
 	int path;
 	uint32_t count;
 };
 
-static void make_calls(void *argument)
+/* A call is counted after it was made: one that is cut short is not an attempt. */
+static void make_share(void *argument)
 {
-	struct part *part = argument;
-	struct proof_run *run = part->run;
-	const struct call *call = &run->calls->rows[part->call].path[part->path];
-	struct path_evidence *path = &run->evidence.calls[part->call].path[part->path];
+	struct share *share = argument;
+	struct proof_run *run = share->run;
+	const struct call *call = &run->table->rows[share->call].path[share->path];
+	struct path_evidence *path = &run->calls[share->call].path[share->path];
 
-	for (uint32_t i = 0; i < part->count; i++) {
+	for (uint32_t i = 0; i < share->count; i++) {
 		bool caught;
 
-		path->attempts++;
 		run->serial++;
-		run->path = part->path;
-		run->call = (int32_t)part->call;
-		caught = part->make(call);
+		run->path = share->path;
+		run->call = (int32_t)share->call;
+		caught = run->make(call);
 		run->call = PROOF_RUN_NOTHING;
 		path->entered += caught;
+		path->attempts++;
 	}
 }
 
 /* A call that crashed once is not made again. */
-static void run_here(struct proof_run *run, proof_run_make *make, uint32_t count)
+static void run_here(struct proof_run *run, uint32_t count)
 {
-	for (size_t i = 0; i < run->calls->count; i++) {
+	for (size_t i = 0; i < run->table->count; i++) {
 		for (int path = PATH_VDSO; path <= PATH_LIBC; path++) {
-			struct part part = {run, make, i, path, count};
-			struct path_evidence *counts = &run->evidence.calls[i].path[path];
+			struct share share = {run, i, path, count};
+			struct path_evidence *counts = &run->calls[i].path[path];
 
-			if (!run->calls->rows[i].path[path].function.any || counts->signal)
+			if (!run->table->rows[i].path[path].function.any || counts->signal)
 				continue;
-			counts->signal = fault_guard(make_calls, &part);
+			counts->signal = fault_guard(make_share, &share);
 			run->call = PROOF_RUN_NOTHING;
+			counts->attempts += counts->signal != 0;
 		}
 	}
 }
 
-void proof_run_try_raw(struct proof_run *run)
+static void run_on_cpus(void *argument)
 {
-	for (size_t i = 0; i < run->calls->count; i++) {
-		const struct call *call = &run->calls->rows[i].path[PATH_SYSCALL];
-
-		if (call->function.any)
-			run->evidence.calls[i].raw_error = call_error(call);
-	}
-}
-
-void proof_run_all(struct proof_run *run, proof_run_make *make)
-{
+	struct proof_run *run = argument;
 	static int cpus[CPUS_MAX];
 	size_t used = cpus_spread(cpus, cpus_list(cpus, CPUS_MAX), PROOF_CPUS_MAX);
 	uint32_t done = 0;
@@ -85,22 +78,41 @@ void proof_run_all(struct proof_run *run, proof_run_make *make)
 
 		if (!cpus_pin(cpus[i]))
 			break;
-		run_here(run, make, until - done);
-		run->evidence.proof.cpus++;
+		run->cpus++;
+		run_here(run, until - done);
 		done = until;
 	}
+	if (!run->cpus)
+		run->cpus = 1;
 	/* Where pinning is refused, the calls are made on whatever CPU this is. */
 	if (done < PROOF_CALLS)
-		run_here(run, make, PROOF_CALLS - done);
-	if (!run->evidence.proof.cpus)
-		run->evidence.proof.cpus = 1;
+		run_here(run, PROOF_CALLS - done);
+}
+
+void proof_run_all(struct proof_run *run, proof_run_make *make)
+{
+	run->make = make;
+	fault_guard_parts(run_on_cpus, run);
+}
+
+void proof_run_try_raw(struct proof_run *run)
+{
+	for (size_t i = 0; i < run->table->count; i++) {
+		const struct call *call = &run->table->rows[i].path[PATH_SYSCALL];
+
+		if (call->function.any)
+			run->calls[i].raw_error = call_error(call);
+	}
 }
 
 /* ---- the methods ---- */
 
+/* The part of the time left that a method may take: the next one needs the rest. */
+#define METHOD_SHARE 0.75
+
 struct method {
 	enum proof_method id;
-	void (*take)(struct proof_run *run, const struct deadline *deadline);
+	bool (*take)(struct proof_run *run, const struct deadline *deadline, struct fact *why);
 };
 
 /* In the order of preference: seccomp is quicker and disturbs less. */
@@ -109,7 +121,7 @@ static const struct method methods[] = {
 	{PROOF_PTRACE, proof_ptrace_take},
 };
 
-/* Why each method failed, and once where two fail alike; each has room for its share. */
+/* Joins the reasons, without duplicates; each has room for its share. */
 static void join_reasons(const struct fact *refused, size_t count, char note[FACT_REASON_SIZE])
 {
 	int share = FACT_REASON_SIZE / (int)ARRAY_SIZE(methods) - (int)strlen("; ");
@@ -124,36 +136,69 @@ static void join_reasons(const struct fact *refused, size_t count, char note[FAC
 	}
 }
 
-void proof_take(
-	struct evidence *evidence, const struct call_table *calls, const struct deadline *deadline)
+/* Whether the counts hold, and each deciding call was made by all its paths. */
+static bool is_proven(const struct proof_run *run)
 {
-	static struct proof_run run;
-	struct proof_evidence *proof = &evidence->proof;
-	bool taken = fact_is_known(&proof->fact);
-	struct fact refused[ARRAY_SIZE(methods)];
-	size_t count = 0;
+	for (size_t i = 0; i < run->table->count; i++) {
+		for (int path = PATH_VDSO; path <= PATH_LIBC; path++) {
+			if (run->table->rows[i].decides &&
+				run->table->rows[i].path[path].function.any &&
+				!run->calls[i].path[path].attempts)
+				return false;
+		}
+	}
+	return fact_is_known(&run->fact);
+}
 
-	for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
-		struct deadline share = deadline_half(deadline);
+/* The counts of a run; an entry that ptrace saw may be that of a call which was cut short. */
+static void take_counts(const struct proof_run *run, struct call_evidence *calls)
+{
+	memcpy(calls, run->calls, run->table->count * sizeof(*calls));
+	for (size_t i = 0; i < run->table->count; i++) {
+		for (int path = PATH_VDSO; path <= PATH_LIBC; path++) {
+			struct path_evidence *counts = &calls[i].path[path];
+
+			if (counts->entered > counts->attempts)
+				counts->entered = counts->attempts;
+		}
+	}
+}
+
+void proof_take(const struct call_table *table, struct proof_evidence *proof,
+	struct call_evidence *calls, const struct deadline *deadline)
+{
+	bool taken = fact_is_known(&proof->fact);
+	struct fact refused[ARRAY_SIZE(methods)] = {{0}};
+	struct proof_run *run = child_share(sizeof(*run), &refused[0]);
+	size_t count = !run;
+
+	for (size_t i = 0; run && i < ARRAY_SIZE(methods); i++) {
+		struct deadline share = deadline_part(deadline, METHOD_SHARE);
+		struct fact why = {0};
+		bool done;
 
 		if (taken && methods[i].id != proof->method)
 			continue;
-		run = (struct proof_run){.calls = calls, .call = PROOF_RUN_NOTHING};
-		run.evidence = *evidence;
-		run.evidence.proof.cpus = 0;
-		methods[i].take(&run, &share);
-		if (fact_is_known(&run.fact)) {
-			run.evidence.proof.method = methods[i].id;
-			fact_set_known(&run.evidence.proof.fact);
-			*evidence = run.evidence;
+		*run = (struct proof_run){.table = table, .call = PROOF_RUN_NOTHING};
+		memcpy(run->calls, calls, table->count * sizeof(*calls));
+		done = methods[i].take(run, &share, &why);
+		if (is_proven(run)) {
+			take_counts(run, calls);
+			proof->method = methods[i].id;
+			proof->cpus = run->cpus > proof->cpus ? run->cpus : proof->cpus;
+			fact_set_known(&proof->fact);
 			break;
 		}
-		refused[count++] = run.fact;
+		refused[count++] = done ? run->fact : why;
 	}
+	if (run)
+		child_unshare(run, sizeof(*run));
 	/* A part that fails once the proof was taken changes nothing. */
 	if (taken)
 		return;
 	join_reasons(refused, count, proof->note);
-	if (count > 0 && !fact_is_known(&proof->fact))
-		fact_set(&proof->fact, refused[count - 1].state, "%s", proof->note);
+	for (size_t i = 0; i < count && !fact_is_known(&proof->fact); i++) {
+		if (i == 0 || refused[i].state == FACT_DENIED)
+			fact_set(&proof->fact, refused[i].state, "%s", proof->note);
+	}
 }

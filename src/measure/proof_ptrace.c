@@ -19,12 +19,12 @@
 
 static bool make_uncaught(const struct call *call)
 {
-	/* No error number is looked for: the tracer does the counting. */
+	/* The error number does not matter: the tracer counts. */
 	call_returns_error(call, 0);
 	return false;
 }
 
-static void make_calls(void *argument)
+static void run_traced(void *argument)
 {
 	struct proof_run *run = argument;
 
@@ -41,8 +41,8 @@ static void make_calls(void *argument)
 		fact_set(&run->fact, FACT_FAILED, "ptrace did not see the control call");
 		return;
 	}
-	proof_run_all(run, make_uncaught);
 	fact_set_known(&run->fact);
+	proof_run_all(run, make_uncaught);
 }
 
 /* A libc may try twice in one call: an attempt counts once. */
@@ -55,10 +55,10 @@ static void count_entry(struct proof_run *run, uint32_t *counted)
 	if (call < 0 || *counted == run->serial)
 		return;
 	*counted = run->serial;
-	run->evidence.calls[call].path[run->path].entered++;
+	run->calls[call].path[run->path].entered++;
 }
 
-/* Waits for the next stop or the end. False with the reason if that fails. */
+/* Waits for the next stop or the end. False with the reason if the wait fails. */
 static bool await_stop(pid_t pid, int *status, struct fact *why)
 {
 	while (waitpid(pid, status, WUNTRACED) < 0) {
@@ -83,10 +83,10 @@ static bool follow(struct proof_run *run, pid_t pid, int *status, struct fact *w
 	while (WIFSTOPPED(*status)) {
 		int signal = WSTOPSIG(*status);
 
-		/* Stops made by the tracer deliver none. */
+		/* ptrace stops deliver no signal. */
 		if (signal == SYSCALL_STOP || signal == SIGSTOP)
 			signal = 0;
-		/* What the child does on its way out of a call that crashed is not the call's. */
+		/* System calls after a crash are those of the handler, not of the call. */
 		if (signal)
 			run->call = PROOF_RUN_NOTHING;
 		if (WSTOPSIG(*status) == SYSCALL_STOP) {
@@ -102,24 +102,15 @@ static bool follow(struct proof_run *run, pid_t pid, int *status, struct fact *w
 	return true;
 }
 
-void proof_ptrace_take(struct proof_run *run, const struct deadline *deadline)
+bool proof_ptrace_take(struct proof_run *run, const struct deadline *deadline, struct fact *why)
 {
-	struct proof_run *shared = child_share(sizeof(*shared), &run->fact);
-	struct fact why = {0};
 	int status = 0;
-	pid_t pid;
+	pid_t pid = child_start(run_traced, run, deadline, why);
 
-	if (!shared)
-		return;
-	*shared = *run;
-	shared->call = PROOF_RUN_NOTHING;
-	pid = child_start(make_calls, shared, deadline, &shared->fact);
-	if (pid > 0 && !follow(shared, pid, &status, &why)) {
-		child_end(pid, deadline);
-		shared->fact = why;
-	} else if (pid > 0 && !child_judge(status, deadline, &why)) {
-		shared->fact = why;
-	}
-	*run = *shared;
-	child_unshare(shared, sizeof(*shared));
+	if (pid <= 0)
+		return false;
+	if (follow(run, pid, &status, why))
+		return child_judge(status, deadline, why);
+	child_end(pid, deadline);
+	return false;
 }

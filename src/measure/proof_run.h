@@ -9,13 +9,18 @@
 #include "evidence.h"
 #include "measure/call.h"
 
-/* A proof under way, in memory shared between the child that makes the calls and its parent. */
+/* Makes one call and says whether it was caught entering the kernel. */
+typedef bool proof_run_make(const struct call *call);
+
+/* A part of the proof, in memory that the child which makes the calls shares with its parent. */
 struct proof_run {
-	const struct call_table *calls; /* not owned */
-	struct evidence evidence;       /* the counts */
-	struct fact fact;               /* known once the control call was caught */
-	/* What the child is at, for a parent that watches its system calls. */
-	volatile int32_t call; /* index into evidence.calls, or one of the values below */
+	const struct call_table *table; /* not owned */
+	proof_run_make *make;
+	struct call_evidence calls[CALL_MAX];
+	unsigned cpus;    /* CPUs that calls were made on */
+	struct fact fact; /* known once the control call was caught: the counts hold from then on */
+	/* The state of the child, for a parent that traces its system calls. */
+	volatile int32_t call; /* index into calls, or one of the values below */
 	volatile int32_t path;
 	volatile uint32_t serial; /* a new number for each attempt */
 	volatile uint32_t control_entered;
@@ -26,22 +31,22 @@ struct proof_run {
 
 /*
  * Makes each call once by raw system call, before any filter of ours is set, and notes in
- * run->evidence those that fail: a filter around us forbids them, or the kernel lacks them.
+ * run->calls those that fail: a filter around us forbids them, or the kernel lacks them.
  */
 void proof_run_try_raw(struct proof_run *run);
 
-/* Makes one call and says whether it was caught entering the kernel. */
-typedef bool proof_run_make(const struct call *call);
-
 /*
- * Makes all calls by the vDSO and by libc, CPU after CPU, and counts in run->evidence the
- * attempts, the caught ones, and the signal where one ended a call.
+ * Makes all calls by the vDSO and by libc, CPU after CPU, and counts in run->calls the attempts,
+ * the caught ones, and the signal where one ended a call.
  */
 void proof_run_all(struct proof_run *run, proof_run_make *make);
 
-/* The methods: each takes the proof in a child; run->fact is known if it holds. */
-void proof_seccomp_take(struct proof_run *run, const struct deadline *deadline);
-void proof_ptrace_take(struct proof_run *run, const struct deadline *deadline);
+/*
+ * The methods: each makes the calls in a child, on a run in shared memory. False with the reason
+ * if the child was not done by the deadline; the counts hold if run->fact is known.
+ */
+bool proof_seccomp_take(struct proof_run *run, const struct deadline *deadline, struct fact *why);
+bool proof_ptrace_take(struct proof_run *run, const struct deadline *deadline, struct fact *why);
 
 /*
  * Sets the filter on this process for good: from here on every time system call fails with an

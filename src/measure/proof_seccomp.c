@@ -30,7 +30,7 @@ bool proof_seccomp_is_caught(const struct call *call)
 	return call_returns_error(call, MARK);
 }
 
-static void make_calls(void *argument)
+static void run_seccomp(void *argument)
 {
 	struct proof_run *run = argument;
 
@@ -42,14 +42,11 @@ static void make_calls(void *argument)
 			"the seccomp filter did not catch the control call");
 		return;
 	}
-	proof_run_all(run, proof_seccomp_is_caught);
 	fact_set_known(&run->fact);
+	proof_run_all(run, proof_seccomp_is_caught);
 }
 
-void proof_seccomp_take(struct proof_run *run, const struct deadline *deadline)
+bool proof_seccomp_take(struct proof_run *run, const struct deadline *deadline, struct fact *why)
 {
-	struct fact why = {0};
-
-	if (!child_compute(make_calls, run, sizeof(*run), deadline, &why))
-		run->fact = why;
+	return child_run(run_seccomp, run, deadline, why);
 }

@@ -176,12 +176,19 @@ static void answer_match(struct search *search)
 	read_clock_page(search);
 }
 
-static void search_pages(void *argument)
+static void look_at_pages(void *argument)
 {
 	struct search *search = argument;
 
 	each_page(search, look_for_timens);
 	each_page(search, look_at);
+}
+
+static void search_pages(void *argument)
+{
+	struct search *search = argument;
+
+	fault_guard_parts(look_at_pages, search);
 	search->answer.time_namespace = search->timens_at != 0;
 	if (search->matches == 1)
 		answer_match(search);

@@ -131,7 +131,7 @@ static void prepare_known(struct evidence *evidence)
 	call_table_name(&known_calls, evidence);
 }
 
-static void assert_known_counts(const struct evidence *evidence)
+static void assert_known_counts(const struct call_evidence calls[KNOWN_COUNT])
 {
 	static const uint32_t wanted[KNOWN_COUNT] = {[ANSWERS] = 0,
 		[ENTERS] = PROOF_CALLS,
@@ -144,21 +144,22 @@ static void assert_known_counts(const struct evidence *evidence)
 		[BY_TIME] = PROOF_CALLS};
 
 	for (size_t i = 0; i < KNOWN_COUNT; i++) {
-		const struct path_evidence *path = &evidence->calls[i].path[PATH_VDSO];
+		const struct path_evidence *path = &calls[i].path[PATH_VDSO];
 
 		if (i == CRASHES)
 			continue;
 		assert_int_equal(path->attempts, PROOF_CALLS);
 		assert_int_equal(path->entered, wanted[i]);
 		assert_int_equal(path->signal, 0);
-		assert_int_equal(evidence->calls[i].path[PATH_LIBC].attempts, 0);
+		assert_int_equal(calls[i].path[PATH_LIBC].attempts, 0);
 	}
-	assert_int_not_equal(evidence->calls[CRASHES].path[PATH_VDSO].signal, 0);
-	assert_int_equal(evidence->calls[CRASHES].path[PATH_VDSO].attempts, 1);
-	assert_int_equal(evidence->calls[CRASHES].path[PATH_VDSO].entered, 0);
+	assert_int_not_equal(calls[CRASHES].path[PATH_VDSO].signal, 0);
+	assert_int_equal(calls[CRASHES].path[PATH_VDSO].attempts, 1);
+	assert_int_equal(calls[CRASHES].path[PATH_VDSO].entered, 0);
 }
 
-typedef void take_function(struct proof_run *run, const struct deadline *deadline);
+typedef bool take_function(
+	struct proof_run *run, const struct deadline *deadline, struct fact *why);
 
 /* One method directly, with the memory that it needs. Returns the run, or NULL. */
 static struct proof_run *take(
@@ -168,14 +169,13 @@ static struct proof_run *take(
 	struct proof_run *run = child_share(sizeof(*run), &why);
 
 	assert_non_null(run);
-	run->calls = calls;
+	run->table = calls;
 	run->call = PROOF_RUN_NOTHING;
-	run->evidence = *evidence;
-	method(run, DEADLINE_NONE);
-	if (fact_is_known(&run->fact))
+	memcpy(run->calls, evidence->calls, sizeof(run->calls));
+	if (method(run, DEADLINE_NONE, &why) && fact_is_known(&run->fact))
 		return run;
-	print_message("%s\n", run->fact.reason);
-	assert_true(*run->fact.reason);
+	print_message("%s%s\n", why.reason, run->fact.reason);
+	assert_true(*why.reason || *run->fact.reason);
 	child_unshare(run, sizeof(*run));
 	return NULL;
 }
@@ -189,8 +189,8 @@ static void check_known(take_function *method)
 	run = take(method, &evidence, &known_calls);
 	if (!run)
 		unit_skip("this method is refused here");
-	assert_known_counts(&run->evidence);
-	assert_true(run->evidence.proof.cpus >= 1);
+	assert_known_counts(run->calls);
+	assert_true(run->cpus >= 1);
 	child_unshare(run, sizeof(*run));
 }
 
@@ -212,11 +212,11 @@ static void the_whole_proof_counts_what_enters(void **state)
 
 	(void)state;
 	prepare_known(&evidence);
-	proof_take(&evidence, &known_calls, DEADLINE_NONE);
+	proof_take(&known_calls, &evidence.proof, evidence.calls, DEADLINE_NONE);
 	if (!fact_is_known(&evidence.proof.fact))
 		unit_skip("no proof can be taken here");
 	assert_int_not_equal(evidence.proof.method, PROOF_NONE);
-	assert_known_counts(&evidence);
+	assert_known_counts(evidence.calls);
 }
 
 /* What changed between the parts is lost unless both count. */
@@ -228,12 +228,12 @@ static void a_second_part_is_added_to_the_first(void **state)
 
 	(void)state;
 	prepare_known(&evidence);
-	proof_take(&evidence, &known_calls, DEADLINE_NONE);
+	proof_take(&known_calls, &evidence.proof, evidence.calls, DEADLINE_NONE);
 	if (!fact_is_known(&evidence.proof.fact))
 		unit_skip("no proof can be taken here");
 	first = evidence.proof;
 	known_calls.rows[ANSWERS].path[PATH_VDSO].function.clock = enters;
-	proof_take(&evidence, &known_calls, DEADLINE_NONE);
+	proof_take(&known_calls, &evidence.proof, evidence.calls, DEADLINE_NONE);
 	path = &evidence.calls[ANSWERS].path[PATH_VDSO];
 	assert_int_equal(path->attempts, 2 * PROOF_CALLS);
 	assert_int_equal(path->entered, PROOF_CALLS);
@@ -241,6 +241,53 @@ static void a_second_part_is_added_to_the_first(void **state)
 	assert_int_equal(evidence.proof.method, first.method);
 	assert_int_equal(evidence.proof.cpus, first.cpus);
 	assert_string_equal(evidence.proof.note, first.note);
+}
+
+static int hangs(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	(void)now;
+	while (pause() < 0)
+		continue;
+	return 0;
+}
+
+/* A process that gets little CPU time has the proof of the calls that the verdict rests on. */
+static void what_was_counted_before_the_time_was_over_is_kept(void **state)
+{
+	struct deadline deadline = deadline_after(400000000);
+	struct evidence evidence;
+
+	(void)state;
+	prepare_known(&evidence);
+	known_calls.count = 3;
+	known_calls.rows[ANSWERS].decides = known_calls.rows[ENTERS].decides = true;
+	known_calls.rows[TWICE].path[PATH_VDSO].function.clock = hangs;
+	proof_take(&known_calls, &evidence.proof, evidence.calls, &deadline);
+	if (evidence.proof.fact.state == FACT_DENIED)
+		unit_skip("no proof can be taken here");
+	assert_true(fact_is_known(&evidence.proof.fact));
+	assert_true(evidence.calls[ANSWERS].path[PATH_VDSO].attempts > 0);
+	assert_int_equal(evidence.calls[ANSWERS].path[PATH_VDSO].entered, 0);
+	assert_int_equal(evidence.calls[ENTERS].path[PATH_VDSO].entered,
+		evidence.calls[ENTERS].path[PATH_VDSO].attempts);
+	assert_int_equal(evidence.calls[TWICE].path[PATH_VDSO].attempts, 0);
+}
+
+static void a_proof_that_misses_a_deciding_call_is_none(void **state)
+{
+	struct deadline deadline = deadline_after(400000000);
+	struct evidence evidence;
+
+	(void)state;
+	prepare_known(&evidence);
+	known_calls.count = 2;
+	known_calls.rows[ANSWERS].decides = known_calls.rows[ENTERS].decides = true;
+	known_calls.rows[ENTERS].path[PATH_VDSO].function.clock = hangs;
+	proof_take(&known_calls, &evidence.proof, evidence.calls, &deadline);
+	assert_false(fact_is_known(&evidence.proof.fact));
+	assert_string_not_equal(evidence.proof.fact.reason, "");
+	assert_int_equal(evidence.calls[ANSWERS].path[PATH_VDSO].attempts, 0);
 }
 
 /* Two methods that share no mechanism say the same of this host. */
@@ -259,8 +306,8 @@ static void seccomp_and_ptrace_agree_on_this_host(void **state)
 		unit_skip("one of the methods is refused here");
 	for (size_t i = 0; i < evidence.call_count; i++) {
 		for (int path = PATH_VDSO; path <= PATH_LIBC; path++) {
-			const struct path_evidence *one = &seccomp->evidence.calls[i].path[path];
-			const struct path_evidence *other = &ptrace->evidence.calls[i].path[path];
+			const struct path_evidence *one = &seccomp->calls[i].path[path];
+			const struct path_evidence *other = &ptrace->calls[i].path[path];
 
 			assert_int_equal(one->attempts, other->attempts);
 			assert_int_equal(one->entered, other->entered);
@@ -281,7 +328,7 @@ static void the_cpu_time_clocks_enter(void **state)
 
 	(void)state;
 	evidence_list_live_calls(&evidence, &image, &calls);
-	proof_take(&evidence, &calls, DEADLINE_NONE);
+	proof_take(&calls, &evidence.proof, evidence.calls, DEADLINE_NONE);
 	if (!fact_is_known(&evidence.proof.fact))
 		unit_skip("no proof can be taken here");
 	for (size_t i = 0; i < evidence.call_count; i++) {
@@ -304,7 +351,7 @@ static void the_caller_is_left_unchanged(void **state)
 
 	(void)state;
 	prepare_known(&evidence);
-	proof_take(&evidence, &known_calls, DEADLINE_NONE);
+	proof_take(&known_calls, &evidence.proof, evidence.calls, DEADLINE_NONE);
 	assert_int_equal(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now), 0);
 	assert_true(now.tv_sec > 0);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
@@ -317,6 +364,8 @@ int main(void)
 		cmocka_unit_test(ptrace_counts_what_enters),
 		cmocka_unit_test(the_whole_proof_counts_what_enters),
 		cmocka_unit_test(a_second_part_is_added_to_the_first),
+		cmocka_unit_test(what_was_counted_before_the_time_was_over_is_kept),
+		cmocka_unit_test(a_proof_that_misses_a_deciding_call_is_none),
 		cmocka_unit_test(seccomp_and_ptrace_agree_on_this_host),
 		cmocka_unit_test(the_cpu_time_clocks_enter),
 		cmocka_unit_test(the_caller_is_left_unchanged),
