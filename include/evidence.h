@@ -126,10 +126,16 @@ struct kernel_log_line {
 	char text[KERNEL_LOG_TEXT_SIZE];
 };
 
+/*
+ * A copy of the log that distributions write once, when the system has booted (Ubuntu's
+ * dmesg.service, RHEL 7's rhel-dmesg.service): what happened later is not in it.
+ */
+#define KERNEL_LOG_AT_BOOT "/var/log/dmesg"
+
 /* The lines of the kernel's log about clocksources, the oldest first. */
 struct kernel_log_evidence {
 	struct fact fact; /* known: the log was read, though its beginning may be lost */
-	char source[32];  /* where it was read: "/dev/kmsg" */
+	char source[32];  /* where it was read: "/dev/kmsg", "syslog(2)", KERNEL_LOG_AT_BOOT, ... */
 	size_t count;
 	struct kernel_log_line lines[KERNEL_LOG_MAX];
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the kernel's log says about clocksources: why the TSC was dropped, what was switched to.
- * Lines are picked by marks from the kernel's sources, so that a document holds few of them.
+ * Only lines that begin as the kernel's own messages about clocks do are kept, so that a document
+ * holds few of them, and none in which a user's words imitate the kernel's.
  */
 #include "parts.h"
 
@@ -9,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -30,71 +33,93 @@
 #define LOST_MAX 1000
 
 /*
- * Marks of the lines worth keeping, from kernel/time/clocksource.c, arch/x86/kernel/{tsc,
- * tsc_sync,hpet,kvmclock,cpu/mshyperv}.c, arch/x86/xen/time.c and
- * drivers/clocksource/{arm_arch_timer,hyperv_timer}.c of 3.10 to 7.3.
+ * The lines worth keeping, from kernel/time/clocksource.c, arch/x86/kernel/{tsc,tsc_sync,hpet,
+ * kvmclock,cpu/amd}.c, arch/x86/xen/time.c and drivers/clocksource/arm_arch_timer.c of 3.10 to
+ * 7.3: how they begin, and what else they hold. Anywhere else in a line such words may be a
+ * user's: the name of a process or of a file stands in many messages of the kernel.
  */
-static const char *const marks[] = {
-	"Marking clocksource",
-	"Marking TSC unstable",
-	"Clocksource tsc unstable",
-	"read-back delay",
-	"PVCLOCK not supported",
-	"TSC warp",
-	"check_tsc_sync_source",
-	"TSC synchronization",
-	"Unable to calibrate",
-	"unable to calibrate",
-	"could not calculate TSC",
-	"No reference (HPET/PMTIMER)",
-	"TSC calibration failed",
-	"TSC disabled",
-	"notsc: ",
-	"Switched to clocksource",
-	"Switching to clocksource",
-	"Override clocksource",
-	"Disabling VDSO",
-	"invalid VDSO mode",
-	"TSC doesn't count",
-	"TSC ADJUST",
-	"tsc: Fast TSC",
-	"Firmware Bug]: TSC",
-	"workaround for",
-	"kvm-clock: Using",
+static const struct {
+	const char *begins;
+	const char *holds;
+} marks[] = {
+	{"timekeeping watchdog", "Marking clocksource"},
+	{"timekeeping watchdog", "read-back delay"},
+	{"wd-", "read-back delay"},
+	{"Marking clocksource", ""},
+	{"Marking TSC unstable", ""},
+	{"Clocksource tsc unstable", ""},
+	{"Switched to clocksource", ""},
+	{"Switching to clocksource", ""},
+	{"Override clocksource", ""},
+	{"clocksource ", "Disabling VDSO"},
+	{"xen: ", "PVCLOCK not supported"},
+	{"TSC synchronization", ""},
+	{"Measured ", "TSC warp"},
+	{"TSC warped randomly", ""},
+	{"Unable to calibrate against PIT", ""},
+	{"No reference (HPET/PMTIMER)", ""},
+	{"Fast TSC calibration", ""},
+	{"Kernel compiled with CONFIG_X86_TSC", ""},
+	{"TSC doesn't count", ""},
+	{"TSC ADJUST", ": CPU"},
+	{"kvm-clock: Using", ""},
+	{"arch_timer: ", "workaround for"},
+	{"arm_arch_timer: ", "workaround for"},
 	/* What the clocksource watchdog measured: judge/watchdog.c works it out again. */
-	" wd_now: ",
-	" cs_now: ",
-	"skewed",
-	"inter CPU skew",
-	" ahead of CPU",
-	" behind CPU",
-	"Long readout interval",
-	"seems hung up",
+	{"'", " wd_now: "},
+	{"'", " cs_now: "},
+	{"Watchdog ", " interval:"},
+	{"Clocksource ", " interval:"},
+	{"Clocksource ", "skewed"},
+	{"CPUs ", " ahead of CPU"},
+	{"CPUs ", " behind CPU"},
+	{"Long readout interval", ""},
 	/* The rates of both counters, which that takes. */
-	" MHz counter",
-	"Refined TSC clocksource calibration",
-	"tsc: Detected",
+	{"hpet", " MHz counter"},
+	{"Refined TSC clocksource calibration", ""},
+	{"Detected ", " MHz"},
 };
 
+/* Stands before the text, since 3.x or 4.x. */
+static const char *const prefixes[] = {
+	"clocksource: ", "tsc: ", "TSC: ", "notsc: ", "[Firmware Bug]: "};
+
+/* "[1234]", as in "NAME[1234]: segfault at 0": the line begins with a process's name. */
+static bool names_process(struct span text)
+{
+	struct span inside;
+
+	while (text.length > 0) {
+		uint64_t pid;
+
+		text_take_until(&text, '[');
+		inside = text;
+		if (number_parse(text_take_until(&inside, ']'), &pid))
+			return true;
+	}
+	return false;
+}
+
 /*
- * One of the marks is found in other drivers' lines, too. The line with the kernel command line
- * is never taken: names, addresses and passwords may stand in it beside the marks, and its clock
- * parameters are read from /proc/cmdline.
+ * The line with the kernel command line is never taken: names, addresses and passwords may stand
+ * in it beside the marks, and its clock parameters are read from /proc/cmdline.
  */
 static bool is_about_clocks(struct span text)
 {
-	if (text_contains(text, "ommand line"))
+	if (text_contains(text, "ommand line") || names_process(text))
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
-		if (!text_contains(text, marks[i]))
-			continue;
-		if (strcmp(marks[i], "workaround for") == 0)
-			return text_contains(text, "arch_timer");
-		return true;
+	text = text_trim(text);
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		if (text_take_prefix(&text, prefixes[i])) {
+			text = text_trim(text);
+			break;
+		}
 	}
-	/* 7.2's figures of the watchdog: "Watchdog    hpet interval:  503995129ns". */
-	return (text_contains(text, "Watchdog ") || text_contains(text, "Clocksource ")) &&
-	       text_contains(text, " interval:");
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+		if (text_starts(text, marks[i].begins) && text_contains(text, marks[i].holds))
+			return true;
+	}
+	return false;
 }
 
 /* The kernel indents by dozens of blanks: one says as much and leaves room for the figures. */
@@ -130,6 +155,17 @@ static void add_line(struct kernel_log_evidence *log, double seconds, struct spa
 	copy_line(line->text, sizeof(line->text), text);
 }
 
+/*
+ * The number before a line is its facility times eight plus its level (syslog(3)). Facility 0 is
+ * the kernel's own; what a process writes to /dev/kmsg has another one.
+ */
+static bool is_of_kernel(struct span number)
+{
+	uint64_t priority;
+
+	return number_parse(number, &priority) && priority >> 3 == 0;
+}
+
 void kernel_log_add_record(struct kernel_log_evidence *log, struct span record)
 {
 	struct span line, head;
@@ -139,26 +175,31 @@ void kernel_log_add_record(struct kernel_log_evidence *log, struct span record)
 	if (!text_next_line(&record, &line))
 		return;
 	head = text_take_until(&line, ';');
-	text_take_until(&head, ',');
+	if (!is_of_kernel(text_take_until(&head, ',')))
+		return;
 	text_take_until(&head, ',');
 	timed = number_parse(text_take_until(&head, ','), &microseconds);
 	add_line(log, timed ? (double)microseconds / 1e6 : -1, line);
 }
 
-/* "[    0.431995] text", with "<6>" before it where syslog(2) gave it. */
+/*
+ * Takes "[    0.431995]", dmesg -T's date, and the "[    T1]" of CONFIG_PRINTK_CALLER off the
+ * line. Seconds since boot; -1: the line does not say.
+ */
 static double take_time(struct span *line)
 {
 	struct span rest = *line, stamp;
-	double seconds;
+	double seconds = -1, found;
 
-	if (text_starts(rest, "<"))
-		text_take_until(&rest, '>');
-	if (!text_take_prefix(&rest, "["))
-		return -1;
-	stamp = text_trim(text_take_until(&rest, ']'));
-	if (!text_contains(stamp, ".") || !number_parse_decimal(stamp, &seconds))
-		return -1;
-	*line = text_trim(rest);
+	while (text_take_prefix(&rest, "[")) {
+		stamp = text_trim(text_take_until(&rest, ']'));
+		if (text_contains(stamp, ".") && number_parse_decimal(stamp, &found))
+			seconds = found;
+		else if (!text_contains(stamp, ":") && !text_starts(stamp, "T") &&
+			 !text_starts(stamp, "C"))
+			break;
+		*line = rest;
+	}
 	return seconds;
 }
 
@@ -167,9 +208,13 @@ void kernel_log_add_dmesg(struct kernel_log_evidence *log, struct span dmesg)
 	struct span line;
 
 	while (text_next_line(&dmesg, &line)) {
-		double seconds = take_time(&line);
+		double seconds;
 
-		add_line(log, seconds, line);
+		/* syslog(2) gives the priority, "<6>"; files do not have it. */
+		if (text_take_prefix(&line, "<") && !is_of_kernel(text_take_until(&line, '>')))
+			continue;
+		seconds = take_time(&line);
+		add_line(log, seconds, text_trim(line));
 	}
 }
 
@@ -214,65 +259,66 @@ static bool read_kmsg(const struct root *root, struct kernel_log_evidence *log)
 	return fact_is_known(&log->fact);
 }
 
-static bool read_syslog(const struct root *root, struct kernel_log_evidence *log)
+static bool read_syslog(struct kernel_log_evidence *log, char text[DMESG_SIZE])
 {
-	char *text = malloc(DMESG_SIZE);
-	int got;
+	int got = klogctl(ACTION_READ_ALL, text, DMESG_SIZE);
 
-	(void)root;
-	if (!text)
-		return false;
-	got = klogctl(ACTION_READ_ALL, text, DMESG_SIZE);
-	if (got >= 0) {
-		fact_set_known(&log->fact);
-		kernel_log_add_dmesg(log, (struct span){text, (size_t)got});
-	} else {
+	if (got < 0) {
 		fact_set_errno(&log->fact, errno, "syslog(2)");
+		return false;
 	}
-	free(text);
-	return got >= 0;
+	fact_set_known(&log->fact);
+	kernel_log_add_dmesg(log, (struct span){text, (size_t)got});
+	return true;
 }
 
-static bool read_file(const struct root *root, const char *path, struct kernel_log_evidence *log)
+/* An older system may have left its /var/log/dmesg, whose first line names another kernel. */
+static bool is_of_running_kernel(struct span content)
 {
-	char *text = malloc(DMESG_SIZE);
+	struct utsname running;
+
+	return uname(&running) == 0 && text_contains(content, running.release);
+}
+
+static bool read_file(const struct root *root, const char *path, struct kernel_log_evidence *log,
+	char text[DMESG_SIZE])
+{
 	struct span content;
 	struct fact why = {0};
-	bool read;
 
-	if (!text)
+	if (!root_read_head(root, path, text, DMESG_SIZE, &content, &why) ||
+		(root->live && !is_of_running_kernel(content)))
 		return false;
-	read = root_read_head(root, path, text, DMESG_SIZE, &content, &why);
-	if (read) {
-		fact_set_known(&log->fact);
-		kernel_log_add_dmesg(log, content);
-	}
-	free(text);
-	return read;
+	fact_set_known(&log->fact);
+	kernel_log_add_dmesg(log, content);
+	return true;
 }
 
+/* A captured tree's, or what is left where the kernel refuses its log: the whole log first. */
 static const struct {
 	const char *name;
-	/* Asks the kernel that runs; NULL: a file of the tree. */
-	bool (*read)(const struct root *root, struct kernel_log_evidence *log);
 	const char *path;
-} sources[] = {
-	{"/dev/kmsg", read_kmsg, NULL},
-	{"syslog(2)", read_syslog, NULL},
-	{"/var/log/dmesg", NULL, "/var/log/dmesg"},
-	{"sos_commands/kernel/dmesg", NULL, "/sos_commands/kernel/dmesg"},
-	{"sos_commands/kernel/dmesg", NULL, "/sos_commands/kernel/dmesg_-T"},
+} files[] = {
+	{"sos_commands/kernel/dmesg", "/sos_commands/kernel/dmesg"},
+	{"sos_commands/kernel/dmesg", "/sos_commands/kernel/dmesg_-T"},
+	{KERNEL_LOG_AT_BOOT, KERNEL_LOG_AT_BOOT},
 };
 
 void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log)
 {
+	char *text = xmalloc(DMESG_SIZE);
+	const char *source = NULL;
+
 	log->count = 0;
 	fact_set(&log->fact, FACT_ABSENT, "no kernel log in this tree");
-	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
-		if (sources[i].read ? !root->live || !sources[i].read(root, log)
-				    : !read_file(root, sources[i].path, log))
-			continue;
-		text_copy(log->source, sizeof(log->source), sources[i].name);
-		return;
+	if (root->live && read_kmsg(root, log))
+		source = "/dev/kmsg";
+	else if (root->live && read_syslog(log, text))
+		source = "syslog(2)";
+	for (size_t i = 0; i < ARRAY_SIZE(files) && !source; i++) {
+		if (read_file(root, files[i].path, log, text))
+			source = files[i].name;
 	}
+	text_copy(log->source, sizeof(log->source), source ? source : "");
+	free(text);
 }

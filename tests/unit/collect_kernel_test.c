@@ -3,10 +3,13 @@
  * Tests of collect/host and kernel_log: the version, the boot parameters and the log lines about
  * clocks.
  */
+#include <errno.h>
+#include <seccomp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/klog.h>
 #include <sys/personality.h>
+#include <sys/utsname.h>
 
 #include "collect/parts.h"
 #include "unit/dice.h"
@@ -105,7 +108,6 @@ static void a_captured_kernel_is_read_from_its_files(void **state)
 	assert_true(fact_is_known(&host.kernel.fact) && fact_is_known(&host.arch.fact));
 }
 
-/* An sosreport keeps the one line. */
 /* `setarch linux32` names the machine otherwise; the kernel stays what it is. */
 static void a_personality_does_not_change_the_architecture(void **state)
 {
@@ -127,6 +129,7 @@ static void a_personality_does_not_change_the_architecture(void **state)
 	assert_string_equal(under.arch.value, plain.arch.value);
 }
 
+/* An sosreport keeps the one line. */
 static void the_version_line_will_do(void **state)
 {
 	struct fake_root *fake = *state;
@@ -205,6 +208,27 @@ static const struct {
 	{"[    0.130000] Unknown kernel command line parameters \"h=db-7 skewed\"", 0, NULL},
 	{"[    3.000000] usb 1-1: new high-speed USB device number 2", 0, NULL},
 	{"[    3.000000] mlx5: workaround for a firmware bug", 0, NULL},
+	/* dmesg -T's date, and the thread of CONFIG_PRINTK_CALLER. */
+	{"[Mon Nov 21 15:02:11 2026] tsc: Marking TSC unstable due to clocksource watchdog", -1,
+		"tsc: Marking TSC unstable due to clocksource watchdog"},
+	{"<4>[   36.278056][    C2] clocksource: Long readout interval, skipping watchdog check: "
+	 "cs_nsec: 1078005296 wd_nsec: 1078004682",
+		36.278056,
+		"clocksource: Long readout interval, skipping watchdog check: cs_nsec: 1078005296 "
+		"wd_nsec: 1078004682"},
+	{"[Firmware Bug]: TSC doesn't count with P0 frequency!", -1,
+		"[Firmware Bug]: TSC doesn't count with P0 frequency!"},
+	/* Names of processes and of their files, which any user chooses, and a daemon's line. */
+	{"[ 4150.500000] TSC warp[20993]: segfault at 0 ip 0 sp 0 error 4 in a[0+1000]", 0, NULL},
+	{"[ 4150.500000] tsc: x[20993]: segfault at 0 ip 0 sp 0 error 4 in Marking TSC "
+	 "unstable due to x[0+1000]",
+		0, NULL},
+	{"[ 4150.500000] 'tsc' cs_now: [7]: segfault at 0 in cs_last: 1 mask: 1[0+1]", 0, NULL},
+	{"[ 4150.500000] TSC warp invoked oom-killer: gfp_mask=0x0, order=0", 0, NULL},
+	{"[ 4150.500000] process '/tmp/tsc: Marking TSC unstable due to x' started with "
+	 "executable stack",
+		0, NULL},
+	{"<30>[    5.000000] tsc: Marking TSC unstable due to a daemon", 0, NULL},
 	{"", 0, NULL},
 };
 
@@ -235,6 +259,9 @@ static void records_of_kmsg_are_parsed(void **state)
 	kernel_log_add_record(&log, text_span(""));
 	kernel_log_add_record(&log, text_span("garbage"));
 	kernel_log_add_record(&log, text_span("6,1;tsc: Marking TSC unstable due to x"));
+	/* A process wrote these to /dev/kmsg: user.warn and daemon.info. */
+	kernel_log_add_record(&log, text_span("12,341,1,-;tsc: Marking TSC unstable due to y"));
+	kernel_log_add_record(&log, text_span("30,342,2,-;tsc: Marking TSC unstable due to z"));
 	assert_int_equal(log.count, 2);
 	assert_string_equal(log.lines[0].text, "clocksource: Switched to clocksource tsc");
 	assert_true(log.lines[0].seconds == 0.431995);
@@ -274,7 +301,14 @@ static void a_captured_log_is_found(void **state)
 	kernel_log_collect(&fake->root, &log);
 	assert_true(fact_is_known(&log.fact));
 	assert_int_equal(log.count, 1);
-	assert_non_null(strstr(log.source, "/var/log/dmesg"));
+	assert_string_equal(log.source, KERNEL_LOG_AT_BOOT);
+	/* The whole log is worth more than its copy at boot. */
+	fake_root_add(fake, "/sos_commands/kernel/dmesg",
+		"[    0.431995] clocksource: Switched to clocksource hpet\n"
+		"[  412.118240] tsc: Marking TSC unstable due to clocksource watchdog\n");
+	kernel_log_collect(&fake->root, &log);
+	assert_string_equal(log.source, "sos_commands/kernel/dmesg");
+	assert_int_equal(log.count, 2);
 }
 
 /* A container's /dev has no kmsg. The files are a fake's, the system call is this host's. */
@@ -284,15 +318,48 @@ static void without_a_device_the_log_is_asked_for_by_syslog(void **state)
 	struct root live = {.directory = fake->root.directory, .live = true};
 	struct kernel_log_evidence log = {0};
 
-	fake_root_add(fake, "/var/log/dmesg", "clocksource: Switched to clocksource hpet\n");
 	kernel_log_collect(&live, &log);
-	assert_true(fact_is_known(&log.fact));
-	if (klogctl(ACTION_READ_ALL, (char[16]){0}, 16) >= 0) {
+	if (klogctl(ACTION_READ_ALL, (char[16]){0}, 16) >= 0)
 		assert_string_equal(log.source, "syslog(2)");
-	} else {
-		assert_string_equal(log.source, "/var/log/dmesg");
-		assert_int_equal(log.count, 1);
-	}
+	else
+		assert_int_equal(log.fact.state, FACT_DENIED);
+}
+
+/* For the rest of this process, as for a user on a host with dmesg_restrict=1. */
+static void deny_syslog(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+	if (!filter || seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(syslog), 0) < 0 ||
+		seccomp_load(filter) < 0)
+		unit_skip("no seccomp filter can be set here");
+	seccomp_release(filter);
+}
+
+/* Debian 8 wrote /var/log/dmesg, Debian 9 does not, and an upgrade leaves it there. */
+static void a_log_of_another_kernel_is_not_this_hosts(void **state)
+{
+	struct fake_root *fake = *state;
+	struct root live = {.directory = fake->root.directory, .live = true};
+	struct kernel_log_evidence log = {0};
+	struct utsname running;
+	char text[300];
+
+	deny_syslog();
+	assert_int_equal(uname(&running), 0);
+	fake_root_add(fake, "/var/log/dmesg",
+		"[    0.000000] Linux version 3.16.0-4-amd64 (debian-kernel@lists.debian.org)\n"
+		"[    0.431995] Switched to clocksource hpet\n");
+	kernel_log_collect(&live, &log);
+	assert_int_equal(log.fact.state, FACT_DENIED);
+	snprintf(text, sizeof(text),
+		"[    0.000000] Linux version %s (gcc)\n"
+		"[    0.431995] clocksource: Switched to clocksource hpet\n",
+		running.release);
+	fake_root_add(fake, "/var/log/dmesg", text);
+	kernel_log_collect(&live, &log);
+	assert_string_equal(log.source, KERNEL_LOG_AT_BOOT);
+	assert_int_equal(log.count, 1);
 }
 
 static void noise_in_the_log_is_ignored(void **state)
@@ -332,6 +399,8 @@ int main(void)
 		IN_TREE(a_captured_log_is_found),
 		IN_TREE(without_a_device_the_log_is_asked_for_by_syslog),
 		cmocka_unit_test(noise_in_the_log_is_ignored),
+		/* The last one: it takes syslog(2) from this process. */
+		IN_TREE(a_log_of_another_kernel_is_not_this_hosts),
 	};
 
 	return cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
