@@ -54,8 +54,26 @@ static bool is_tsc_not_offered(const struct view *view)
 	const struct evidence *evidence = view->evidence;
 
 	return fact_is_known(&evidence->clocksource.available_fact) &&
-	       !clocksource_is_offered(evidence, "tsc") &&
+	       !clocksource_is_offered(evidence, "tsc") && !log_find_tsc_in_use(evidence) &&
 	       fact_is_flag(&evidence->host.invariant_tsc, true);
+}
+
+static void support_tsc_in_use(const struct view *view, struct cause *cause)
+{
+	const struct kernel_log_line *line = log_find_tsc_in_use(view->evidence);
+
+	support_add_log(cause, line);
+	support_add_log(cause, log_find_after(view->evidence, line, "Switched to clocksource"));
+}
+
+/* A TSC that was in use shows that this kernel knows it. */
+static bool is_tsc_dropped(const struct view *view)
+{
+	const struct evidence *evidence = view->evidence;
+
+	return fact_is_known(&evidence->clocksource.available_fact) &&
+	       !clocksource_is_offered(evidence, "tsc") && log_find_tsc_in_use(evidence) &&
+	       !log_is_whole(evidence);
 }
 
 static bool is_kvm_clock_disabled(const struct view *view)
@@ -97,15 +115,29 @@ static void support_kvm_clock(const struct view *view, struct cause *cause)
 	support_kernel(view, cause);
 }
 
+/* On a running host the copy made at boot is read only where the kernel refuses its log. */
+static bool is_log_at_boot(const struct kernel_log_evidence *log)
+{
+	return fact_is_known(&log->fact) && strcmp(log->source, KERNEL_LOG_AT_BOOT) == 0;
+}
+
 static bool is_log_denied(const struct view *view)
 {
-	return view->evidence->kernel_log.fact.state == FACT_DENIED &&
+	const struct kernel_log_evidence *log = &view->evidence->kernel_log;
+
+	return (log->fact.state == FACT_DENIED || (view->evidence->live && is_log_at_boot(log))) &&
 	       !boot_chose_current(view->evidence);
 }
 
 static void support_log_denied(const struct view *view, struct cause *cause)
 {
-	support_add(cause, "%s", view->evidence->kernel_log.fact.reason);
+	const struct kernel_log_evidence *log = &view->evidence->kernel_log;
+
+	if (is_log_at_boot(log))
+		support_add(cause, "%s was read instead: it ends when the system has booted",
+			log->source);
+	else
+		support_add(cause, "%s", log->fact.reason);
 }
 
 static bool has_no_switch(const struct view *view)
@@ -240,21 +272,30 @@ const struct cause_row cause_selected_rows[] = {
 		.text = "The kernel is too old to know this CPU's invariant TSC, or rejected it in "
 			"a log entry that is gone or unreadable.",
 		.when = {.needs = SECOND_CHOICE,
-			.unless = NO_TSC_AT_BOOT | TSC_DISTRUSTED | TSC_UNCALIBRATED | TSC_UNBOUND,
+			.unless = NO_TSC_AT_BOOT | TSC_DISTRUSTED | TSC_UNCALIBRATED,
 			.applies = is_tsc_not_offered},
 		.certainty = CERTAINTY_POSSIBLE,
 		.support = support_invariance,
 		.advice = {&newer_kernel_for_cpu}},
+	{.id = "tsc-dropped",
+		.text = "The kernel used tsc and dropped it since; the log entry that says why is "
+			"gone or unreadable.",
+		.when = {.needs = SECOND_CHOICE,
+			.unless = NO_TSC_AT_BOOT | TSC_DISTRUSTED | TSC_DELAYED,
+			.applies = is_tsc_dropped},
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_tsc_in_use,
+		.advice = {&advice_find_which_clock, &advice_ask_which_clock}},
 	{0},
 };
 
-/* What could not be read is no cause: it comes after them. */
+/* An unreadable log is not a cause; it comes last. */
 const struct cause_row cause_unread_rows[] = {
 	{.id = "kernel-log-denied",
 		.text = "This user may not read the kernel log, which would say why this "
 			"clocksource was chosen.",
 		.when = {.needs = SECOND_CHOICE,
-			.unless = NO_TSC_AT_BOOT,
+			.unless = NO_TSC_AT_BOOT | TSC_DISTRUSTED | TSC_DELAYED | TSC_UNCALIBRATED,
 			.applies = is_log_denied},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_log_denied,
@@ -301,14 +342,6 @@ static void support_refused(const struct view *view, struct cause *cause)
 	support_add_log(cause, log_find(view->evidence, "Override clocksource"));
 }
 
-static void support_unbound(const struct view *view, struct cause *cause)
-{
-	const struct kernel_log_line *line = log_find_tsc_in_use(view->evidence);
-
-	support_add_log(cause, line);
-	support_add_log(cause, log_find_after(view->evidence, line, "Switched to clocksource"));
-}
-
 static const struct advice_row reboot_for_tsc = {.id = "reboot-for-tsc",
 	.effort = EFFORT_UNDO,
 	.text = "Reboot: the kernel registers tsc again. Find what wrote to unbind_clocksource, "
@@ -325,11 +358,11 @@ const struct cause_row cause_unused_rows[] = {
 		.proves = is_refused_in_log,
 		.support = support_refused},
 	{.id = "tsc-unbound",
-		.text = "The kernel used tsc and left it without logging a reason: it was removed "
+		.text = "The kernel used tsc and stopped without logging a reason: tsc was removed "
 			"by a write to unbind_clocksource.",
 		.when = {.needs = TSC_UNBOUND},
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_unbound,
+		.support = support_tsc_in_use,
 		.advice = {&reboot_for_tsc}},
 	{0},
 };

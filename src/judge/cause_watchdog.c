@@ -148,7 +148,7 @@ const struct advice_row advice_ask_about_unstable_tsc = {.id = "ask-about-unstab
 	       "costs a system call for each clock read. Is the TSC of the host synchronized "
 	       "and scaled for this guest? Can the guest be moved to another host?"};
 
-static const struct advice_row ask_which_clock = {.id = "ask-which-clock",
+const struct advice_row advice_ask_which_clock = {.id = "ask-which-clock",
 	.effort = EFFORT_ASK,
 	.when = {.needs = GUEST},
 	.text = "Reboot{on host}. Do not force the TSC before it is known whether it or its "
@@ -157,7 +157,7 @@ static const struct advice_row ask_which_clock = {.id = "ask-which-clock",
 	       "of the watchdog. Was the guest paused or migrated at that time, and is the TSC of "
 	       "the host synchronized and scaled for this guest? Can it be moved to another host?"};
 
-static const struct advice_row find_which_clock = {.id = "find-which-clock",
+const struct advice_row advice_find_which_clock = {.id = "find-which-clock",
 	.effort = EFFORT_UPDATE,
 	.when = {.unless = GUEST},
 	.text = "Reboot, update the firmware, and look at the kernel log when it happens again. The "
@@ -260,13 +260,13 @@ const struct cause_row cause_watchdog_rows[] = {
 		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_TSC_SKEWED},
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_rates,
-		.advice = {&recalibrate_tsc, &find_which_clock, &ask_which_clock}},
+		.advice = {&recalibrate_tsc, &advice_find_which_clock, &advice_ask_which_clock}},
 	{.id = "tsc-early-unstable",
 		.text = "The TSC disagreed with the kernel's reference clock while booting.",
 		.when = {.needs = SECOND_CHOICE | TSC_EARLY, .unless = TSC_DELAYED | TSC_JUDGED},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_watchdog_distrust,
-		.advice = {&find_which_clock, &ask_which_clock}},
+		.advice = {&advice_find_which_clock, &advice_ask_which_clock}},
 	{.id = "tsc-distrusted",
 		.text = "The kernel marked the TSC unstable and stopped using it.",
 		.when = {.needs = SECOND_CHOICE | TSC_DISTRUSTED,
@@ -274,6 +274,6 @@ const struct cause_row cause_watchdog_rows[] = {
                                   TSC_UNSYNCHRONISED | TSC_UNCALIBRATED | TSC_ON_HYPERV},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_watchdog_distrust,
-		.advice = {&find_which_clock, &ask_which_clock}},
+		.advice = {&advice_find_which_clock, &advice_ask_which_clock}},
 	{0},
 };

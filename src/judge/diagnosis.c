@@ -96,7 +96,8 @@ static uint64_t conditions_of_tsc(const struct view *view, bool second_choice)
 	       if_so(log_find_tsc_uncalibrated(evidence) && !offered, TSC_UNCALIBRATED) |
 	       if_so(log_find(evidence, "running on Hyper-V"), TSC_ON_HYPERV) |
 	       if_so(second_choice && fact_is_known(&evidence->clocksource.available_fact) &&
-			       !offered && log_find_tsc_in_use(evidence) && !distrusted && !delayed,
+			       !offered && log_is_whole(evidence) &&
+			       log_find_tsc_in_use(evidence) && !distrusted && !delayed,
 		       TSC_UNBOUND);
 }
 

@@ -297,6 +297,15 @@ bool host_may_be_restored(const struct evidence *evidence)
 	return reports || platform_is(evidence, "firecracker") || platform_is(evidence, "microvm");
 }
 
+/* A log that is this long has lost lines from its middle (collect/kernel_log.c). */
+bool log_is_whole(const struct evidence *evidence)
+{
+	const struct kernel_log_evidence *log = &evidence->kernel_log;
+
+	return fact_is_known(&log->fact) && log->count < KERNEL_LOG_MAX &&
+	       strcmp(log->source, KERNEL_LOG_AT_BOOT) != 0;
+}
+
 /* The first line that holds the first of these texts that any line holds. */
 static const struct kernel_log_line *find_first(
 	const struct evidence *evidence, const char *const *texts, size_t count)
@@ -317,7 +326,6 @@ const struct kernel_log_line *log_find_tsc_distrust(const struct evidence *evide
 		"Clocksource tsc unstable",
 		"Marking TSC unstable",
 		"TSC warp",
-		"TSC disabled",
 	};
 
 	return find_first(evidence, texts, ARRAY_SIZE(texts));

@@ -70,6 +70,9 @@ bool host_is_guest(const struct evidence *evidence);
 /* The guest may be stopped, copied and started again elsewhere, with another TSC. */
 bool host_may_be_restored(const struct evidence *evidence);
 
+/* From the first line about tsc to now nothing is missing: only then a line's absence counts. */
+bool log_is_whole(const struct evidence *evidence);
+
 /* The log line by which the kernel said that it does not trust the TSC; NULL if none. */
 const struct kernel_log_line *log_find_tsc_distrust(const struct evidence *evidence);
 
@@ -281,7 +284,8 @@ extern const struct advice_row *const advice_last_resort[];
 
 /* Advice of several causes. */
 extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_move,
-	advice_update_firmware, advice_ask_about_unstable_tsc, advice_send_report;
+	advice_update_firmware, advice_ask_about_unstable_tsc, advice_find_which_clock,
+	advice_ask_which_clock, advice_send_report;
 
 /* Steps that several rows have: the last ones of a switch to {to}, and what takes it back. */
 #define SWITCH_STEPS                                                                               \
