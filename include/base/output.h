@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Where a finished document goes: standard output, or a file that is written beside and
- * renamed, so that a reader never sees half of it.
- */
+/* Where a finished document goes: standard output, or a file. */
 #ifndef VDSOCHECK_BASE_OUTPUT_H
 #define VDSOCHECK_BASE_OUTPUT_H
 
@@ -15,10 +12,9 @@
  * Writes all bytes to the file at `path`. False with the reason, which names the object, if any
  * byte could not be written.
  *
- * A regular file is replaced by a new one that belongs to the caller; its mode and group are
- * kept if the caller owned it. Character devices, FIFOs and /proc/PID/fd/N (/dev/stdout) are
- * written in place; a FIFO that nothing reads from is a failure, not a wait. Symbolic links
- * are followed except in directories that other users can write to.
+ * A regular file is replaced by a new one, with a mode by the umask; until that is whole, readers
+ * see the old one. Character devices, FIFOs and descriptors (/dev/stdout, /dev/fd/N) are written
+ * in place; a FIFO that nothing reads from is a failure. So is a symbolic link to a regular file.
  */
 bool output_write(const char *path, const char *bytes, size_t length, struct fact *why);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing a finished document. Root writes into directories that other users can write to, so
- * nothing is looked up twice by its path: the directory is opened once, and the file is looked
- * at, written beside and renamed below that descriptor.
+ * Writing a finished document. A file is written beside and renamed, so that a reader never sees
+ * half of it. Nothing is changed by its path, and a symbolic link to a file is not followed: in a
+ * directory that others can write to, they could swap what the path names at any moment.
  */
 #include "base/output.h"
 
@@ -19,13 +19,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "path.h"
-
-#define NEW_FILE_MODE 0644
-
-/* The file that is to be renamed: the one at the path itself may be writable. */
-static const char cannot_create[] = "cannot create a file in its directory";
-static const char not_a_target[] = "not a regular file, FIFO or character device";
 
 /* Also to a descriptor that our parent made non-blocking. 0 or an errno value. */
 static int write_all(int file, const char *bytes, size_t length)
@@ -57,195 +50,132 @@ static int write_and_close(int file, const char *bytes, size_t length)
 	return error;
 }
 
-/*
- * The mode and group of a file of the caller's own are kept. Those of other users' files are
- * not: they would choose who can read and change what the caller writes.
- */
-static void keep_mode(int file, const struct stat *old)
-{
-	mode_t mode = old->st_mode & 0777;
-
-	if (fchown(file, (uid_t)-1, old->st_gid) < 0)
-		mode &= ~(mode_t)S_IRWXG;
-	(void)fchmod(file, mode);
-}
-
-static int create_beside(int directory, char name[NAME_MAX + 1], mode_t mode)
+static int create_beside(int directory, char name[NAME_MAX + 1])
 {
 	uint64_t number = (uint64_t)getpid();
 
-	/* Only against collisions: O_EXCL is what keeps other users' files out. */
+	/* Against collisions; it is O_EXCL that keeps other users' files out. */
 	syscall(SYS_getrandom, &number, sizeof(number), 0);
 	snprintf(name, NAME_MAX + 1, ".vdsocheck-%016llx", (unsigned long long)number);
-	return openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	return openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
-/* `old` is the file that is replaced; NULL: there is none, or another user owns it. */
-static int write_and_rename(const struct path *path, const struct stat *old, const char *bytes,
-	size_t length, const char **because)
+/* Sets why the path cannot be written: for this reason, by this errno value, or both. */
+static bool refuse(struct fact *why, const char *path, const char *reason, int error)
 {
-	char beside[NAME_MAX + 1];
-	int file = create_beside(path->directory, beside, old ? 0600 : NEW_FILE_MODE);
-	int error;
-
-	if (file < 0) {
-		error = errno;
-		*because = cannot_create;
-		return error;
-	}
-	if (old)
-		keep_mode(file, old);
-	error = write_and_close(file, bytes, length);
-	if (!error && renameat(path->directory, beside, path->directory, path->name) < 0)
-		error = errno;
-	if (error)
-		unlinkat(path->directory, beside, 0);
-	return error;
+	fact_set(why, FACT_FAILED, "%s: %s%s%s", path, reason ? reason : "",
+		reason && error ? ": " : "", error ? strerror(error) : "");
+	return false;
 }
 
-/* A signal that ends us waits, so that the file beside is not left there. */
-static int replace(const struct path *path, const struct stat *old, const char *bytes,
-	size_t length, const char **because)
+/* A signal that ends the process waits, so that the file beside is not left there. */
+static bool replace(const char *path, const char *bytes, size_t length, struct fact *why)
 {
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	char folder[PATH_MAX], beside[NAME_MAX + 1];
+	int directory, file, error = 0;
 	sigset_t all, before;
-	int error;
 
+	snprintf(
+		folder, sizeof(folder), "%.*s", slash ? (int)(name - path) : 1, slash ? path : ".");
+	directory = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0)
+		return refuse(why, path, NULL, errno);
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
-	error = write_and_rename(path, old, bytes, length, because);
+	file = create_beside(directory, beside);
+	if (file < 0) {
+		refuse(why, path, "cannot create a file in its directory", errno);
+	} else {
+		error = write_and_close(file, bytes, length);
+		if (!error && renameat(directory, beside, directory, name) < 0)
+			error = errno;
+		if (error) {
+			unlinkat(directory, beside, 0);
+			refuse(why, path, NULL, error);
+		}
+	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	return error;
+	close(directory);
+	return file >= 0 && !error;
 }
 
-static bool is_own_descriptor(const struct path *path)
+/* The number in /dev/stdout, /dev/fd/N and the like; -1 for other paths. */
+static int descriptor_of(const char *path)
 {
-	struct stat here, own;
+	struct span number = text_span(path);
+	uint64_t file;
 
-	return path->descriptor && fstat(path->directory, &here) == 0 &&
-	       stat("/proc/self/fd", &own) == 0 && here.st_dev == own.st_dev &&
-	       here.st_ino == own.st_ino;
+	if (strcmp(path, "/dev/stdout") == 0)
+		return STDOUT_FILENO;
+	if (strcmp(path, "/dev/stderr") == 0)
+		return STDERR_FILENO;
+	if ((text_take_prefix(&number, "/dev/fd/") ||
+		    text_take_prefix(&number, "/proc/self/fd/")) &&
+		number_parse(number, &file) && file <= INT_MAX)
+		return (int)file;
+	return -1;
 }
 
 /*
- * /dev/stdout and /dev/fd/N. To open the link anew would lose the file's position and fail for
- * a socket. What we opened ourselves is closed on exec, what our parent meant for us is not.
+ * Opening it anew would lose its position, and fail for a socket. Those that this program opened
+ * itself are closed on exec, and refused.
  */
-static int open_own_descriptor(const struct path *path)
+static int open_descriptor(int descriptor)
 {
-	uint64_t file;
-	int flags;
+	int flags = fcntl(descriptor, F_GETFD);
 
-	if (!number_parse(text_span(path->name), &file) || file > INT_MAX ||
-		(flags = fcntl((int)file, F_GETFD)) < 0 || flags & FD_CLOEXEC) {
-		errno = EBADF;
-		return -1;
-	}
-	return fcntl((int)file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (flags >= 0 && !(flags & FD_CLOEXEC))
+		return fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	errno = EBADF;
+	return -1;
 }
 
-/* Does not wait for a FIFO's reader or a modem's carrier. */
-static int open_in_place(const struct path *path)
+static bool is_written_in_place(const struct stat *status)
 {
-	int flags = O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-
-	if (is_own_descriptor(path))
-		return open_own_descriptor(path);
-	return openat(path->directory, path->name, path->descriptor ? flags : flags | O_NOFOLLOW);
+	return S_ISCHR(status->st_mode) || S_ISFIFO(status->st_mode);
 }
 
-static bool belongs_to_others(const struct stat *status)
+/* A device, a FIFO or a descriptor. Waits for no reader of a FIFO, and for no modem's carrier. */
+static bool write_in_place(
+	const char *path, int descriptor, const char *bytes, size_t length, struct fact *why)
 {
-	return status->st_uid != 0 && status->st_uid != geteuid();
-}
-
-/* A device, a FIFO, or a descriptor of a process: nothing that can be renamed over. */
-static int write_in_place(
-	const struct path *path, const char *bytes, size_t length, const char **because)
-{
+	int file = descriptor >= 0 ? open_descriptor(descriptor)
+	                           : open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat status;
-	int file = open_in_place(path);
-	int error = 0;
-
-	if (file < 0) {
-		if (errno == ENXIO)
-			*because = "nothing reads from it";
-		return errno;
-	}
-	if (fstat(file, &status) < 0) {
-		error = errno;
-	} else if (S_ISBLK(status.st_mode) || (S_ISREG(status.st_mode) && !path->descriptor)) {
-		*because = not_a_target;
-		error = EINVAL;
-	} else if (!path_is_private(path->directory) && belongs_to_others(&status)) {
-		*because = "belongs to another user, in a directory that other users can write to";
-		error = EACCES;
-	}
-	if (!error)
-		return write_and_close(file, bytes, length);
-	close(file);
-	return error;
-}
-
-static int write_found(
-	const struct path *path, const char *bytes, size_t length, const char **because)
-{
-	struct stat old;
-
-	if (path->descriptor)
-		return write_in_place(path, bytes, length, because);
-	if (fstatat(path->directory, path->name, &old, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? replace(path, NULL, bytes, length, because) : errno;
-	switch (old.st_mode & S_IFMT) {
-	case S_IFREG:
-		return replace(path, old.st_uid == geteuid() ? &old : NULL, bytes, length, because);
-	case S_IFCHR:
-	case S_IFIFO:
-		return write_in_place(path, bytes, length, because);
-	case S_IFDIR:
-		return EISDIR;
-	default:
-		*because = not_a_target;
-		return EINVAL;
-	}
-}
-
-/* 0 or an errno value; *because is a better reason than the errno's. */
-static int write_path(const char *name, const char *bytes, size_t length, const char **because)
-{
-	struct path path = {.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), .wary = true};
 	int error;
 
-	if (path.root < 0)
-		return errno;
-	if (name[0] && name[strlen(name) - 1] == '/')
-		error = EISDIR;
-	else
-		error = path_find(&path, name);
-	if (path.link_refused)
-		*because = "symbolic link in a directory that other users can write to";
-	if (!error) {
-		error = write_found(&path, bytes, length, because);
-		close(path.directory);
+	if (file < 0 && errno == ENXIO)
+		return refuse(why, path, "nothing reads from it", 0);
+	if (file < 0)
+		return refuse(why, path, NULL, errno);
+	if (descriptor < 0 && (fstat(file, &status) < 0 || !is_written_in_place(&status))) {
+		close(file);
+		return refuse(why, path, "became another file", 0);
 	}
-	close(path.root);
-	return error;
+	error = write_and_close(file, bytes, length);
+	return !error || refuse(why, path, NULL, error);
 }
 
 bool output_write(const char *path, const char *bytes, size_t length, struct fact *why)
 {
-	const char *because = NULL;
-	int error = write_path(path, bytes, length, &because);
+	int descriptor = descriptor_of(path);
+	struct stat status;
 
-	if (error && because == cannot_create) {
-		fact_set(why, FACT_FAILED, "%s: %s: %s", path, because, strerror(error));
-		return false;
-	}
-	if (error) {
-		fact_set(why, FACT_FAILED, "%s: %s", path, because ? because : strerror(error));
-		return false;
-	}
 	fact_set_known(why);
-	return true;
+	if (descriptor >= 0 || (stat(path, &status) == 0 && is_written_in_place(&status)))
+		return write_in_place(path, descriptor, bytes, length, why);
+	if (lstat(path, &status) < 0)
+		return errno == ENOENT ? replace(path, bytes, length, why)
+		                       : refuse(why, path, NULL, errno);
+	if (S_ISREG(status.st_mode))
+		return replace(path, bytes, length, why);
+	if (S_ISDIR(status.st_mode))
+		return refuse(why, path, NULL, EISDIR);
+	if (S_ISLNK(status.st_mode))
+		return refuse(why, path, "a symbolic link; name the file that it leads to", 0);
+	return refuse(why, path, "not a regular file, FIFO or character device", 0);
 }
 
 bool output_write_stream(int file, const char *bytes, size_t length, struct fact *why)
