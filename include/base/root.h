@@ -19,8 +19,8 @@ struct root {
 };
 
 /*
- * Opens the tree at `path`, "/" for this host. On failure returns false with the reason in
- * *why. Close with root_close().
+ * Opens the tree at `path`, "/" for this host; other trees need Linux 5.6. On failure returns
+ * false with the reason in *why. Close with root_close().
  */
 bool root_open(struct root *root, const char *path, struct fact *why);
 void root_close(struct root *root);
@@ -61,10 +61,9 @@ bool root_has(const struct root *root, const char *path);
 int file_read_all(int file, char *buffer, size_t size, size_t *length);
 
 /*
- * Opens a regular file or a directory, and tells its status. Nothing else is opened: to a device
- * that may be an order (a watchdog starts to count). Links are not followed. What replaces the
- * file meanwhile is not returned. -1 with errno, which is EOPNOTSUPP for what is neither.
+ * Opens a regular file or a directory, and gives its status. Links are not followed, and nothing
+ * else is opened. -1 with errno, which is EOPNOTSUPP for another kind of file.
  */
-int file_open_harmless(int directory, const char *name, int flags, struct stat *status);
+int file_open_regular(int directory, const char *name, int flags, struct stat *status);
 
 #endif

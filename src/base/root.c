@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files below a root: the host itself, or a captured tree that no link may lead out of. Files of
- * /proc and /sys are read whole into a buffer of the caller's, never more than fits.
+ * Files below a root: the host itself, or a captured tree that no link leads out of, for which the
+ * kernel sees to it (openat2(2)). Files are read whole into the caller's buffer.
  */
 #include "base/root.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "path.h"
+#if __has_include(<linux/openat2.h>)
+#include <linux/openat2.h>
+#else
+struct open_how {
+	uint64_t flags, mode, resolve;
+};
+#define RESOLVE_NO_MAGICLINKS 0x02
+#define RESOLVE_IN_ROOT 0x10
+#endif
 
 int file_read_all(int file, char *buffer, size_t size, size_t *length)
 {
@@ -29,33 +39,63 @@ int file_read_all(int file, char *buffer, size_t size, size_t *length)
 	return EFBIG;
 }
 
-static bool is_harmless(const struct stat *status)
+/* Whether it is a regular file or a directory; if not, closes it and sets errno. */
+static bool keep_regular(int file, struct stat *status)
 {
-	return S_ISREG(status->st_mode) || S_ISDIR(status->st_mode);
+	int error = fstat(file, status) < 0 ? errno : 0;
+
+	if (!error && (S_ISREG(status->st_mode) || S_ISDIR(status->st_mode)))
+		return true;
+	close(file);
+	errno = error ? error : EOPNOTSUPP;
+	return false;
 }
 
-int file_open_harmless(int directory, const char *name, int flags, struct stat *status)
+int file_open_regular(int directory, const char *name, int flags, struct stat *status)
 {
-	int file = -1, error = 0;
+	int file;
 
 	if (fstatat(directory, name, status, AT_SYMLINK_NOFOLLOW) < 0)
 		return -1;
-	if (is_harmless(status)) {
-		file = openat(
-			directory, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-		if (file < 0 || fstat(file, status) < 0)
-			error = errno == ELOOP ? EOPNOTSUPP : errno; /* a link by now */
+	if (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode)) {
+		errno = EOPNOTSUPP;
+		return -1;
 	}
-	if (!error && is_harmless(status))
-		return file;
-	if (file >= 0)
-		close(file);
-	errno = error ? error : EOPNOTSUPP;
-	return -1;
+	file = openat(directory, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return file >= 0 && keep_regular(file, status) ? file : -1;
+}
+
+/* ---- below a root ---- */
+
+/* The number is the same on all architectures but Alpha. */
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
+
+#define TRIES 32
+
+/*
+ * A captured tree may hold links such as /etc/os-release -> /usr/lib/...: they stay inside, and so
+ * does "..". The kernel cannot promise that while something is renamed, and says EAGAIN.
+ */
+static int resolve(int directory, const char *path, int flags)
+{
+	const struct open_how how = {.flags = (unsigned)flags | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	int file;
+
+	for (int i = 0; i < TRIES; i++) {
+		file = (int)syscall(SYS_openat2, directory, path, &how, sizeof(how));
+		if (file >= 0 || errno != EAGAIN)
+			break;
+	}
+	return file;
 }
 
 bool root_open(struct root *root, const char *path, struct fact *why)
 {
+	int probe;
+
 	root->live = strcmp(path, "/") == 0;
 	root->directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root->directory < 0) {
@@ -63,7 +103,17 @@ bool root_open(struct root *root, const char *path, struct fact *why)
 		return false;
 	}
 	fact_set_known(why);
-	return true;
+	if (root->live)
+		return true;
+	probe = resolve(root->directory, ".", O_PATH);
+	if (probe >= 0) {
+		close(probe);
+		return true;
+	}
+	fact_set(why, FACT_FAILED, "%s: openat2(2), which needs Linux 5.6: %s", path,
+		strerror(errno));
+	root_close(root);
+	return false;
 }
 
 void root_close(struct root *root)
@@ -82,26 +132,19 @@ static const char *below(const char *path)
 	return path;
 }
 
-/* A captured tree may hold links such as /etc/os-release -> /usr/lib/...: keep them inside. */
-static int open_inside(const struct root *root, const char *name, int flags)
+/* A device is not even opened: that may be an order (a watchdog starts to count). */
+static int open_inside(const struct root *root, const char *path, int flags)
 {
-	struct path path = {.root = root->directory, .confined = true};
-	int error = path_find(&path, name);
+	int file = resolve(root->directory, path, O_PATH);
 	struct stat status;
-	int file;
 
-	if (error) {
-		errno = error;
+	if (file < 0 || flags & O_PATH)
+		return file;
+	if (!keep_regular(file, &status))
 		return -1;
-	}
-	if (flags & O_PATH)
-		file = openat(path.directory, path.name, flags | O_NOFOLLOW);
-	else
-		file = file_open_harmless(path.directory, path.name, flags, &status);
-	error = errno;
-	close(path.directory);
-	errno = error;
-	return file;
+	close(file);
+	file = resolve(root->directory, path, flags | O_NONBLOCK | O_NOCTTY);
+	return file >= 0 && keep_regular(file, &status) ? file : -1;
 }
 
 static int open_below(const struct root *root, const char *path, int flags)

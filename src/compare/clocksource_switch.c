@@ -73,7 +73,7 @@ static void read_record(struct clocksource_switch *clock)
 {
 	int folder = open_folder(clock);
 	struct stat status;
-	int file = folder < 0 ? -1 : file_open_harmless(folder, SWITCH_RECORD, O_RDONLY, &status);
+	int file = folder < 0 ? -1 : file_open_regular(folder, SWITCH_RECORD, O_RDONLY, &status);
 	char buffer[CLOCKSOURCE_NAME_SIZE + 1], name[CLOCKSOURCE_NAME_SIZE];
 	struct span record = {.at = buffer}, word;
 
@@ -104,7 +104,7 @@ static int open_lock(const struct clocksource_switch *clock)
 	if (folder < 0)
 		return fcntl(clock->file, F_DUPFD_CLOEXEC, 0);
 	do {
-		file = file_open_harmless(folder, SWITCH_LOCK, O_RDWR, &status);
+		file = file_open_regular(folder, SWITCH_LOCK, O_RDWR, &status);
 		if (file < 0 && errno == ENOENT)
 			file = create_own(folder, SWITCH_LOCK, O_RDWR);
 	} while (file < 0 && errno == EEXIST); /* another run has just made it */

@@ -191,7 +191,7 @@ static void read_entry(struct cli *cli, int directory, const char *name, unsigne
 
 	errno = ENAMETOOLONG;
 	if (snprintf(request->path + length, room, "/%s", name) < (int)room)
-		file = file_open_harmless(directory, name, O_RDONLY, &status);
+		file = file_open_regular(directory, name, O_RDONLY, &status);
 	if (file < 0 && errno != EOPNOTSUPP)
 		note_broken(cli, 0, strerror(errno));
 	else if (file >= 0 && !S_ISDIR(status.st_mode))

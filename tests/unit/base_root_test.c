@@ -299,7 +299,7 @@ static void read_where_open_says_efbig(void *argument)
 	char buffer[8] = "poison";
 	struct span content = {(const char *)1, SIZE_MAX / 2};
 
-	if (!filter || seccomp_rule_add(filter, SCMP_ACT_ERRNO(EFBIG), SCMP_SYS(openat), 0) < 0 ||
+	if (!filter || seccomp_rule_add(filter, SCMP_ACT_ERRNO(EFBIG), SCMP_SYS(openat2), 0) < 0 ||
 		seccomp_load(filter) < 0)
 		return;
 	reading->succeeded = root_read_head(
