@@ -283,7 +283,7 @@ static const struct format formats[] = {
 };
 
 /* What was measured is printed however the run ended. */
-static int print_report(struct cli *cli, const struct compare *own)
+static int print_report(struct cli *cli, struct compare *own)
 {
 	const struct text_fact *hypervisor = &own->host.host.hypervisor;
 	struct ranking ranking;
@@ -302,6 +302,7 @@ static int print_report(struct cli *cli, const struct compare *own)
 		report.exit_status = EXIT_UNKNOWN;
 	else
 		report.exit_status = ranking.verdict == RANKING_CHANGE ? EXIT_CHANGE : EXIT_SUCCESS;
+	compare_conclude(&report);
 	cli_print(cli, &report);
 	return report.exit_status;
 }

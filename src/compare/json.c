@@ -1,68 +1,67 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The fields of the document of `vdsocheck compare`, which is written and never read. Keys are
- * added, never renamed. What is worked out for a row of a list is put into a struct made for it
- * first, where a negative number is one that is not known.
+ * added, never renamed.
  */
-#include <stdlib.h>
-
-#include "base/text.h"
 #include "document.h"
 #include "judge.h"
 #include "model.h"
 
-#define COUNT(name, member) INTEGER(name, member, INT64_MAX), .options = FIELD_NEGATIVE_NONE
-#define KNOWN_NS(name, member) NS(name, member), .options = FIELD_NEGATIVE_NONE
+#define COUNT(name, member) INTEGER(name, member, INT64_MAX)
 
-/* ---- the calls of a candidate ---- */
+/* ---- the calls of a candidate; `whole` is its evidence ---- */
 
-struct shown_call {
-	const char *call, *clock;
-	double ns[PATH_COUNT];
-	int64_t entered, attempts;
-	struct fact whole; /* known: none of its values is null */
-};
+static json_t *call_entered(const void *object, const void *whole)
+{
+	const struct call_evidence *call = object;
+	const struct path_evidence *path = &call->path[call_judged_path(call)];
 
-#define OF struct shown_call
+	(void)whole;
+	return path->attempts ? json_integer(path->entered) : json_null();
+}
+
+static json_t *call_attempts(const void *object, const void *whole)
+{
+	const struct call_evidence *call = object;
+	const struct path_evidence *path = &call->path[call_judged_path(call)];
+
+	(void)whole;
+	return path->attempts ? json_integer(path->attempts) : json_null();
+}
+
+static json_t *call_reason(const void *object, const void *whole)
+{
+	const struct evidence *evidence = whole;
+	const struct call_evidence *call = object;
+	bool complete = call->path[call_judged_path(call)].attempts > 0;
+
+	for (int path = 0; path < PATH_COUNT; path++)
+		complete &= call->path[path].timed;
+	if (!fact_is_known(&evidence->timing.fact))
+		return field_reason(&evidence->timing.fact);
+	if (!fact_is_known(&evidence->proof.fact))
+		return field_reason(&evidence->proof.fact);
+	return complete ? json_null()
+	                : json_string("absent: the call is not available by every path");
+}
+
+#define OF struct call_evidence
+#define TIMED(name, member) NS(name, member.min_ns), .given = GIVEN(member.timed)
+#define COMPUTED_COUNT(name, function) COMPUTED(name, FIELD_INTEGER, function), .most = INT64_MAX
 
 static const struct field call_fields[] = {
-	{STRING("call", call), .options = FIELD_FILLED},
-	{STRING("clock", clock)},
-	{KNOWN_NS("vdso_ns", ns[PATH_VDSO])},
-	{KNOWN_NS("libc_ns", ns[PATH_LIBC])},
-	{KNOWN_NS("syscall_ns", ns[PATH_SYSCALL])},
-	{COUNT("entered_kernel", entered)},
-	{COUNT("attempts", attempts)},
-	{REASON("reason"), .fact = FACT(whole)},
+	{TEXT("call", call), .options = FIELD_FILLED},
+	{TEXT("clock", clock)},
+	{TIMED("vdso_ns", path[PATH_VDSO])},
+	{TIMED("libc_ns", path[PATH_LIBC])},
+	{TIMED("syscall_ns", path[PATH_SYSCALL])},
+	{COMPUTED_COUNT("entered_kernel", call_entered)},
+	{COMPUTED_COUNT("attempts", call_attempts)},
+	{COMPUTED("reason", FIELD_REASON, call_reason)},
 	{0},
 };
 
-static struct shown_call shown_call(
-	const struct evidence *evidence, const struct call_evidence *call)
-{
-	const struct path_evidence *judged = &call->path[call_judged_path(call)];
-	struct shown_call row = {.call = call->call,
-		.clock = call->clock,
-		.entered = judged->attempts ? (int64_t)judged->entered : -1,
-		.attempts = judged->attempts ? (int64_t)judged->attempts : -1};
-	bool complete = judged->attempts > 0;
-
-	for (int path = 0; path < PATH_COUNT; path++) {
-		row.ns[path] = call->path[path].timed ? call->path[path].min_ns : -1;
-		complete &= call->path[path].timed;
-	}
-	if (!fact_is_known(&evidence->timing.fact))
-		row.whole = evidence->timing.fact;
-	else if (!fact_is_known(&evidence->proof.fact))
-		row.whole = evidence->proof.fact;
-	else if (complete)
-		fact_set_known(&row.whole);
-	else
-		fact_set(&row.whole, FACT_ABSENT, "the call does not exist by every path here");
-	return row;
-}
-
-/* ---- its clocks ---- */
+/* ---- its clocks; `whole` is the test for warps ---- */
 
 static json_t *clock_name(const void *object, const void *whole)
 {
@@ -74,118 +73,87 @@ static json_t *clock_name(const void *object, const void *whole)
 
 #undef OF
 #define OF struct warp_result
-#define WATCHED(name, member) INTEGER(name, member, INT64_MAX), .fact = FACT(fact)
+#define WATCHED(name, member) COUNT(name, member), .fact = FACT(fact)
 
 static const struct field clock_fields[] = {
 	{COMPUTED("clock", FIELD_STRING, clock_name), .options = FIELD_FILLED},
 	{WATCHED("reads", reads), .reason = "reason"},
 	{WATCHED("warps", warps)},
 	{WATCHED("largest_warp_ns", largest_ns)},
-	{INTEGER("apart_at_most_ns", apart_ns, INT64_MAX), .fact = FACT(apart_fact),
-		.whole = FACT(fact), .reason = "reason"},
+	{COUNT("apart_at_most_ns", apart_ns), .fact = FACT(apart_fact), .whole = FACT(fact),
+		.reason = "reason"},
 	{REASON("reason")},
 	{0},
 };
 
 /* ---- candidates ---- */
 
-struct source_row {
-	const struct candidate *candidate;
-	const char *name, *reason;
-	enum candidate_state state;
-	enum gain gain;
-	bool in_use, tried;
-	double cost_ns, spread_ns;
-	int64_t entered, attempts, warps, warp_cpus;
-};
+static json_t *candidate_timings(const void *object, const void *whole);
+static json_t *candidate_calls(const void *object, const void *whole);
+static json_t *candidate_clocks(const void *object, const void *whole);
 
 static const struct field timing_element[] = {
 	{.key = "", .kind = FIELD_REAL, .decimals = 1, .most = DOCUMENT_NS_MAX},
 	{0},
 };
 
-static json_t *source_timings(const void *object, const void *whole)
+static bool was_tried(const void *object)
 {
-	const struct candidate *candidate = ((const struct source_row *)object)->candidate;
+	return fact_is_known(&((const struct candidate *)object)->tried);
+}
+
+#undef OF
+#define OF struct candidate
+#define COMPUTED_LIST(name, function, rows)                                                        \
+	COMPUTED(name, FIELD_LIST, function), .fields = (rows), .has = was_tried
+
+static const struct field candidate_fields[] = {
+	{TEXT("name", name), .options = FIELD_FILLED},
+	{WORD("state", state, candidate_state_names)},
+	{FLAG("in_use", in_use)},
+	{WORD("gain", gain, candidate_gain_names)},
+	{NS("price_ns", cost_ns), .fact = FACT(cost_fact)},
+	{NS("spread_ns", spread_ns), .fact = FACT(spread_fact)},
+	{COMPUTED_LIST("looks_ns", candidate_timings, timing_element)},
+	{COUNT("entered_kernel", entries.entered), .fact = FACT(proven)},
+	{COUNT("attempts", entries.attempts), .fact = FACT(proven)},
+	{COUNT("warps", warps), .fact = FACT(warp.fact), .whole = FACT(tried)},
+	{COUNT("warp_cpus", warp.cpu_count), .fact = FACT(warp.fact), .whole = FACT(tried)},
+	{COMPUTED_LIST("calls", candidate_calls, call_fields)},
+	{COMPUTED_LIST("clocks", candidate_clocks, clock_fields)},
+	{STRING("reason", reason)},
+	{0},
+};
+
+static json_t *candidate_timings(const void *object, const void *whole)
+{
+	const struct candidate *candidate = object;
 
 	(void)whole;
 	return field_list(timing_element, candidate->timings_ns, candidate->timing_count,
 		sizeof(candidate->timings_ns[0]), NULL);
 }
 
-static json_t *source_calls(const void *object, const void *whole)
+static json_t *candidate_calls(const void *object, const void *whole)
 {
-	const struct evidence *evidence = &((const struct source_row *)object)->candidate->evidence;
-	struct shown_call rows[CALL_MAX];
-	size_t count = 0;
+	const struct evidence *evidence = &((const struct candidate *)object)->evidence;
 
 	(void)whole;
-	for (size_t i = 0; i < evidence->call_count; i++) {
-		if (evidence->calls[i].decides)
-			rows[count++] = shown_call(evidence, &evidence->calls[i]);
-	}
-	return field_list(call_fields, rows, count, sizeof(rows[0]), NULL);
+	return field_list(call_fields, evidence->calls, evidence->call_count,
+		sizeof(evidence->calls[0]), evidence);
 }
 
 /* CANDIDATE_CLOCKS: all after the counter. */
-static json_t *source_clocks(const void *object, const void *whole)
+static json_t *candidate_clocks(const void *object, const void *whole)
 {
-	const struct warp_evidence *warp = &((const struct source_row *)object)->candidate->warp;
+	const struct warp_evidence *warp = &((const struct candidate *)object)->warp;
 
 	(void)whole;
 	return field_list(clock_fields, &warp->results[WARP_COUNTER + 1],
 		WARP_CLOCK_COUNT - WARP_COUNTER - 1, sizeof(warp->results[0]), warp);
 }
 
-#undef OF
-#define OF struct source_row
-
-static const struct field source_fields[] = {
-	{STRING("name", name), .options = FIELD_FILLED},
-	{WORD("state", state, candidate_state_names)},
-	{FLAG("in_use", in_use)},
-	{WORD("gain", gain, ranking_gain_names)},
-	{KNOWN_NS("price_ns", cost_ns)},
-	{KNOWN_NS("spread_ns", spread_ns)},
-	{COMPUTED("looks_ns", FIELD_LIST, source_timings), .fields = timing_element,
-		.given = GIVEN(tried)},
-	{COUNT("entered_kernel", entered)},
-	{COUNT("attempts", attempts)},
-	{COUNT("warps", warps)},
-	{COUNT("warp_cpus", warp_cpus)},
-	{COMPUTED("calls", FIELD_LIST, source_calls), .fields = call_fields, .given = GIVEN(tried)},
-	{COMPUTED("clocks", FIELD_LIST, source_clocks), .fields = clock_fields,
-		.given = GIVEN(tried)},
-	{STRING("reason", reason)},
-	{0},
-};
-
-static struct source_row source_row(const struct run_result *result, size_t place)
-{
-	const struct candidate *candidate = &result->candidates[place];
-	enum candidate_state state = candidate_state(candidate);
-	struct entry_counts counts = counts_deciding(&candidate->evidence);
-	bool tried = state != CANDIDATE_UNTRIED && state != CANDIDATE_VOID;
-	bool proven = tried && counts.attempts > 0;
-	bool watched = tried && fact_is_known(&candidate->warp.fact);
-
-	return (struct source_row){.candidate = candidate,
-		.name = candidate->name,
-		.state = state,
-		.gain = ranking_gain(&result->candidates[0], candidate),
-		.reason = candidate_reason(candidate),
-		.in_use = place == 0,
-		.tried = tried,
-		.cost_ns = tried && candidate->timing_count ? candidate_cost_ns(candidate) : -1,
-		.spread_ns =
-			tried && candidate->timing_count > 1 ? candidate_spread_ns(candidate) : -1,
-		.entered = proven ? (int64_t)counts.entered : -1,
-		.attempts = proven ? (int64_t)counts.attempts : -1,
-		.warps = watched ? (int64_t)candidate_warps(candidate) : -1,
-		.warp_cpus = watched ? (int64_t)candidate->warp.cpu_count : -1};
-}
-
-/* ---- NTP ---- */
+/* ---- the run ---- */
 
 #undef OF
 #define OF struct ntp_state
@@ -193,27 +161,11 @@ static struct source_row source_row(const struct run_result *result, size_t plac
 static const struct field ntp_fields[] = {
 	{FLAG("synchronized", synchronized), .fact = FACT(fact), .reason = "reason"},
 	{FLAG("leap_second_pending", leap_pending), .fact = FACT(fact)},
-	{INTEGER("offset_ns", offset_ns, INT64_MAX), .options = FIELD_SIGNED, .fact = FACT(fact)},
-	{INTEGER("max_error_us", max_error_us, INT64_MAX), .fact = FACT(fact)},
+	{COUNT("offset_ns", offset_ns), .options = FIELD_SIGNED, .fact = FACT(fact)},
+	{COUNT("max_error_us", max_error_us), .fact = FACT(fact)},
 	{REASON("reason")},
 	{0},
 };
-
-/* ---- the document ---- */
-
-static json_t *sources(const void *object, const void *whole)
-{
-	const struct run_result *result = object;
-	struct source_row *rows = calloc(result->count + 1, sizeof(*rows));
-	json_t *list = NULL;
-
-	for (size_t i = 0; rows && i < result->count; i++)
-		rows[i] = source_row(result, i);
-	if (rows)
-		list = field_list(source_fields, rows, result->count, sizeof(*rows), whole);
-	free(rows);
-	return list;
-}
 
 #undef OF
 #define OF struct run_result
@@ -223,27 +175,23 @@ static const struct field result_fields[] = {
 	{REASON("restored_reason"), .fact = FACT(restored_fact)},
 	{OBJECT("ntp_before", before, ntp_fields)},
 	{OBJECT("ntp_after", after, ntp_fields)},
-	{COMPUTED("sources", FIELD_LIST, sources), .options = FIELD_FILLED,
-		.fields = source_fields},
+	{LIST_AT("sources", candidates, count, candidate_fields)},
 	{REASON("reason"), .fact = FACT(why)},
 	{0},
 };
 
+/* ---- the document ---- */
+
 #undef OF
 #define OF struct ranking
 
-static const struct field verdict_fields[] = {
+static const struct field ranking_fields[] = {
 	{WORD("verdict", verdict, ranking_verdict_names)},
 	{0},
 };
 
-struct shown_advice {
-	const char *to;
-	char command[CURRENT_PATH_SIZE + 64], parameter[64], undo[CURRENT_PATH_SIZE + 64];
-};
-
 #undef OF
-#define OF struct shown_advice
+#define OF struct compare_advice
 
 static const struct field advice_fields[] = {
 	{STRING("to", to)},
@@ -253,79 +201,57 @@ static const struct field advice_fields[] = {
 	{0},
 };
 
-/* A report, with what is worked out for the document. */
-struct shown_report {
-	struct compare_report report;
-	char summary[COMPARE_SUMMARY_SIZE];
-	const char *fastest, *fastest_reason;
-	bool advises;
-	struct shown_advice advice;
-	char advice_reason[COMPARE_SUMMARY_SIZE];
-};
-
 #undef OF
-#define OF struct shown_report
+#define OF struct compare_report
+
+static json_t *fastest(const void *object, const void *whole)
+{
+	const struct compare_report *report = object;
+	size_t place = report->ranking->fastest;
+
+	(void)whole;
+	return place == RANKING_NONE ? json_null()
+	                             : json_string(report->result->candidates[place].name);
+}
+
+static json_t *fastest_reason(const void *object, const void *whole)
+{
+	const struct compare_report *report = object;
+
+	(void)whole;
+	return report->ranking->fastest == RANKING_NONE
+	               ? json_string("absent: the clocksource in use could not be measured")
+	               : json_null();
+}
+
+static bool has_advice(const void *object)
+{
+	return ((const struct compare_report *)object)->advice.to;
+}
 
 const struct field compare_report_fields[] = {
-	{INLINE_AT(report.moment, moment_fields)},
-	{INLINE_AT(report.ranking, verdict_fields)},
-	{INTEGER("exit_status", report.exit_status, 255)},
+	{INLINE_AT(moment, moment_fields)},
+	{INLINE_AT(ranking, ranking_fields)},
+	{INTEGER("exit_status", exit_status, 255)},
 	{TEXT("summary", summary), .options = FIELD_FILLED},
-	{STRING("original", report.original)},
-	{STRING("fastest", fastest)},
-	{STRING("fastest_reason", fastest_reason)},
-	{REAL("duration_s", report.warp_s, 3)},
-	{INLINE_AT(report.result, result_fields)},
+	{STRING("original", original)},
+	{COMPUTED("fastest", FIELD_STRING, fastest)},
+	{COMPUTED("fastest_reason", FIELD_STRING, fastest_reason)},
+	{REAL("duration_s", warp_s, 3)},
+	{INLINE_AT(result, result_fields)},
 	{.key = "advice",
 		.kind = FIELD_OBJECT,
 		.fields = advice_fields,
 		MEMBER(advice),
-		.given = GIVEN(advises)},
+		.has = has_advice},
 	{TEXT("advice_reason", advice_reason)},
 	{0},
 };
 
-static void show_advice(const struct compare_report *report, struct shown_report *shown)
-{
-	const struct ranking *ranking = report->ranking;
-	const struct candidate *candidates = report->result->candidates;
-	struct shown_advice *advice = &shown->advice;
-
-	shown->advises = ranking->verdict == RANKING_CHANGE;
-	if (shown->advises) {
-		advice->to = candidates[ranking->advised].name;
-		snprintf(advice->command, sizeof(advice->command), "echo %s | sudo tee %s%s",
-			advice->to, report->tree, CLOCKSOURCE_CURRENT);
-		snprintf(advice->undo, sizeof(advice->undo), "echo %s | sudo tee %s%s",
-			report->original, report->tree, CLOCKSOURCE_CURRENT);
-		snprintf(
-			advice->parameter, sizeof(advice->parameter), "clocksource=%s", advice->to);
-	} else if (ranking->verdict == RANKING_UNKNOWN) {
-		text_copy(shown->advice_reason, sizeof(shown->advice_reason),
-			"absent: the measurement does not allow a recommendation");
-	} else if (ranking->why_not) {
-		snprintf(shown->advice_reason, sizeof(shown->advice_reason),
-			"absent: %s is not recommended, because %s",
-			candidates[ranking->fastest].name, ranking->why_not);
-	} else {
-		text_copy(shown->advice_reason, sizeof(shown->advice_reason),
-			"absent: no other clocksource is clearly faster");
-	}
-}
-
 bool compare_json(const void *result, const struct style *style, FILE *out)
 {
-	const struct compare_report *report = result;
-	size_t fastest = report->ranking->fastest;
-	struct shown_report shown = {.report = *report};
 	const struct document_part parts[] = {
-		{.fields = compare_report_fields, .from = &shown}, {0}};
+		{.fields = compare_report_fields, .from = result}, {0}};
 
-	if (fastest == RANKING_NONE)
-		shown.fastest_reason = "absent: the clocksource in use could not be measured";
-	else
-		shown.fastest = report->result->candidates[fastest].name;
-	compare_summary(report, shown.summary, sizeof(shown.summary));
-	show_advice(report, &shown);
 	return document_write(COMPARE_SCHEMA, parts, style->compact, out);
 }

@@ -21,6 +21,7 @@
 #include "cli/command.h"
 #include "document.h"
 #include "evidence.h"
+#include "judge.h"
 #include "measure/call.h"
 #include "warp.h"
 
@@ -152,16 +153,45 @@ bool guests_running(const struct root *root, char *which, size_t size);
 
 #define SPEED_WINDOWS 5
 
+enum candidate_state {
+	CANDIDATE_UNTRIED = 0, /* refused, hung, crashed */
+	CANDIDATE_VOID,        /* another clocksource was in use for a part of the time */
+	CANDIDATE_UNSURE,      /* no proof, no times or no test for warps */
+	CANDIDATE_WARPS,       /* a clock ran backwards */
+	CANDIDATE_MEASURED,
+};
+
+/* The advantage over the clocksource in use. */
+enum gain {
+	GAIN_NONE = 0, /* or not enough to be sure of it */
+	GAIN_COST,     /* clearly cheaper */
+	GAIN_CLASS,    /* served by the vDSO, where the one in use falls back */
+	GAIN_ORDER,    /* no warp seen, where the one in use ran backwards */
+};
+
 struct candidate {
 	char name[CLOCKSOURCE_NAME_SIZE];
 	struct fact switched;     /* known: the kernel used it */
-	struct fact fact;         /* known: all that follows was tried, each with its own fact */
+	struct fact fact;         /* known: the measurements were tried, each with its own fact */
 	struct fact changed;      /* known: it stayed in use; failed: something else switched */
 	struct evidence evidence; /* proof, timing (the least of all), the deciding calls */
 	size_t timing_count;
 	double timings_ns[TIMING_MAX]; /* clock_gettime(CLOCK_MONOTONIC), timed several times */
 	size_t warp_allowed;           /* CPUs available to this process */
 	struct warp_evidence warp;     /* of CANDIDATE_CLOCKS; without pairs: nothing to release */
+
+	/* Concluded by ranking_find(). */
+	bool in_use;
+	enum candidate_state state;
+	enum gain gain;
+	const char *reason; /* why it was not measured, or not in full; "" otherwise */
+	struct fact tried;  /* known: it was in use all the time */
+	struct fact cost_fact, spread_fact;
+	double cost_ns;   /* least of the timings */
+	double spread_ns; /* largest of the timings less the least */
+	struct fact proven;
+	struct entry_counts entries; /* of the deciding calls */
+	uint64_t warps;              /* reads that were warps, over all clocks */
 };
 
 /* What is the same for all candidates. */
@@ -229,25 +259,14 @@ void run_all(const struct clocksource_switch *clock, const struct run_setup *set
 	struct run_result *result);
 void run_release(struct run_result *result);
 
-/* ---- ranking.c: which clocksource is to be used. Pure ---- */
+/* ---- ranking.c: which clocksource should be used. Pure ---- */
 
-enum candidate_state {
-	CANDIDATE_UNTRIED = 0, /* refused, hung, crashed: see candidate_reason() */
-	CANDIDATE_VOID,        /* another one was in use for a part of the time */
-	CANDIDATE_UNSURE,      /* no proof, no times or no test for warps */
-	CANDIDATE_WARPS,       /* a clock ran backwards */
-	CANDIDATE_MEASURED,
-};
-
-/* What is better about a candidate than about the one in use. */
-enum gain {
-	GAIN_NONE = 0, /* or not enough to be sure of it */
-	GAIN_COST,     /* clearly cheaper */
-	GAIN_CLASS,    /* served by the vDSO, where the one in use falls back */
-	GAIN_ORDER,    /* no warp seen, where the one in use ran backwards */
-};
+extern const char *const candidate_state_names[]; /* ended by NULL, like the two below */
+extern const char *const candidate_gain_names[];
 
 enum ranking_verdict { RANKING_UNKNOWN = 0, RANKING_OK, RANKING_CHANGE };
+
+extern const char *const ranking_verdict_names[]; /* "unknown", "ok", "change" */
 
 #define RANKING_NONE ((size_t)-1)
 
@@ -258,32 +277,19 @@ struct ranking {
 	const char *why_not; /* the fastest is not advisable; NULL: it is, or is in use */
 };
 
-enum candidate_state candidate_state(const struct candidate *candidate);
-extern const char *const candidate_state_names[]; /* ended by NULL, like the two below */
-
-/* Why it was not measured, or not in full; "" otherwise. */
-const char *candidate_reason(const struct candidate *candidate);
-
-/* Of clock_gettime(CLOCK_MONOTONIC): the least of all timings, in ns; 0: not timed. */
-double candidate_cost_ns(const struct candidate *candidate);
-
-/* The largest of all timings less the least. */
-double candidate_spread_ns(const struct candidate *candidate);
-
-/* Reads that were warps, over all clocks. */
-uint64_t candidate_warps(const struct candidate *candidate);
-
-enum gain ranking_gain(const struct candidate *in_use, const struct candidate *other);
-extern const char *const ranking_gain_names[];
-
-/* `host` is what advisable_clocksource() needs. */
-void ranking_find(
-	const struct run_result *result, const struct evidence *host, struct ranking *ranking);
+/* Draws the conclusions of all candidates. `host` is what advisable_clocksource() needs. */
+void ranking_find(struct run_result *result, const struct evidence *host, struct ranking *ranking);
 
 /* ---- text.c, json.c: what a run prints ---- */
 
 #define COMPARE_SCHEMA "vdsocheck-compare/1"
 #define COMPARE_SUMMARY_SIZE 400
+
+/* How to change the clocksource: lines for a shell. */
+struct compare_advice {
+	const char *to; /* NULL: no change is recommended */
+	char command[CURRENT_PATH_SIZE + 64], parameter[64], undo[CURRENT_PATH_SIZE + 64];
+};
 
 struct compare_report {
 	const struct run_result *result;
@@ -292,15 +298,15 @@ struct compare_report {
 	const char *original;
 	const char *tree;       /* before paths in commands; "": none */
 	const char *hypervisor; /* systemd-detect-virt's word; NULL: none, or not known */
-	double warp_s;          /* how long warps were looked for on each */
+	double warp_s;          /* how long each was tested for warps */
 	int exit_status;
+	char summary[COMPARE_SUMMARY_SIZE]; /* the clocksource in use, and whether to change it */
+	struct compare_advice advice;
+	char advice_reason[COMPARE_SUMMARY_SIZE]; /* why no change is recommended, or "" */
 };
 
-/* "ok", "change", "unknown". */
-extern const char *const ranking_verdict_names[];
-
-/* One sentence: the clocksource in use, and whether to change it. */
-void compare_summary(const struct compare_report *report, char *summary, size_t size);
+/* Fills in the summary, and the advice or its reason. */
+void compare_conclude(struct compare_report *report);
 
 /* "synchronized, offset 12.3 us, maximum error 3.1 ms", or why it is not known. */
 void compare_describe_ntp(const struct ntp_state *state, char *text, size_t size);

@@ -14,47 +14,13 @@
 #define GAIN_SHARE 0.25
 #define GAIN_NS 10.0
 
-/* Fewer timings than these have no spread. */
+/* Fewer timings have no spread. */
 #define TIMINGS_LEAST 2
-
-uint64_t candidate_warps(const struct candidate *candidate)
-{
-	uint64_t warps = 0;
-
-	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		if (fact_is_known(&candidate->warp.results[id].fact))
-			warps += candidate->warp.results[id].warps;
-	}
-	return warps;
-}
-
-static double extreme_timing_ns(const struct candidate *candidate, bool largest)
-{
-	double ns = candidate->timing_count ? candidate->timings_ns[0] : 0;
-
-	for (size_t i = 1; i < candidate->timing_count; i++) {
-		double timing = candidate->timings_ns[i];
-
-		if (largest ? timing > ns : timing < ns)
-			ns = timing;
-	}
-	return ns;
-}
-
-double candidate_cost_ns(const struct candidate *candidate)
-{
-	return extreme_timing_ns(candidate, false);
-}
-
-double candidate_spread_ns(const struct candidate *candidate)
-{
-	return extreme_timing_ns(candidate, true) - extreme_timing_ns(candidate, false);
-}
 
 static const struct fact *first_unknown(const struct candidate *candidate)
 {
 	const struct warp_result *warp = &candidate->warp.results[WARP_MONOTONIC];
-	/* CPUs that were not compared say nothing. A single one has none to be compared with. */
+	/* A single CPU has none to be compared with. */
 	const struct fact *facts[] = {&candidate->evidence.proof.fact,
 		&candidate->evidence.timing.fact, &candidate->warp.fact, &warp->fact,
 		candidate->warp.cpu_count > 1 ? &warp->apart_fact : &warp->fact};
@@ -66,17 +32,69 @@ static const struct fact *first_unknown(const struct candidate *candidate)
 	return NULL;
 }
 
-enum candidate_state candidate_state(const struct candidate *candidate)
+static void conclude_state(struct candidate *candidate)
 {
-	if (!fact_is_known(&candidate->changed))
-		return CANDIDATE_VOID;
-	if (!fact_is_known(&candidate->switched) || !fact_is_known(&candidate->fact))
-		return CANDIDATE_UNTRIED;
-	if (candidate_warps(candidate) > 0)
-		return CANDIDATE_WARPS;
-	if (first_unknown(candidate) || candidate->timing_count < TIMINGS_LEAST)
-		return CANDIDATE_UNSURE;
-	return CANDIDATE_MEASURED;
+	const struct fact *unknown = first_unknown(candidate);
+
+	candidate->tried.state = FACT_FAILED;
+	if (!fact_is_known(&candidate->changed)) {
+		candidate->state = CANDIDATE_VOID;
+		candidate->reason = candidate->changed.reason;
+		return;
+	}
+	if (!fact_is_known(&candidate->switched) || !fact_is_known(&candidate->fact)) {
+		/* The end of the measurement is the reason, unless the switch failed. */
+		bool refused =
+			candidate->switched.state == FACT_FAILED || fact_is_known(&candidate->fact);
+
+		candidate->state = CANDIDATE_UNTRIED;
+		candidate->reason = refused ? candidate->switched.reason : candidate->fact.reason;
+		return;
+	}
+	fact_set_known(&candidate->tried);
+	candidate->reason = "";
+	if (unknown)
+		candidate->reason = unknown->reason;
+	else if (candidate->timing_count < TIMINGS_LEAST)
+		candidate->reason = "the calls could not be timed twice";
+	if (candidate->warps > 0)
+		candidate->state = CANDIDATE_WARPS;
+	else if (unknown || candidate->timing_count < TIMINGS_LEAST)
+		candidate->state = CANDIDATE_UNSURE;
+	else
+		candidate->state = CANDIDATE_MEASURED;
+}
+
+static void conclude_fact(struct candidate *candidate, bool known, struct fact *fact)
+{
+	if (known && fact_is_known(&candidate->tried))
+		fact_set_known(fact);
+	else
+		fact_set(fact, FACT_FAILED, "%s", candidate->reason);
+}
+
+static void conclude(struct candidate *candidate)
+{
+	const double *timings = candidate->timings_ns;
+	double least = candidate->timing_count ? timings[0] : 0, greatest = least;
+
+	for (size_t i = 1; i < candidate->timing_count; i++) {
+		least = timings[i] < least ? timings[i] : least;
+		greatest = timings[i] > greatest ? timings[i] : greatest;
+	}
+	candidate->cost_ns = least;
+	candidate->spread_ns = greatest - least;
+	candidate->entries = counts_deciding(&candidate->evidence);
+	candidate->warps = 0;
+	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
+		const struct warp_result *result = &candidate->warp.results[id];
+
+		candidate->warps += fact_is_known(&result->fact) ? result->warps : 0;
+	}
+	conclude_state(candidate);
+	conclude_fact(candidate, candidate->timing_count > 0, &candidate->cost_fact);
+	conclude_fact(candidate, candidate->timing_count > 1, &candidate->spread_fact);
+	conclude_fact(candidate, candidate->entries.attempts > 0, &candidate->proven);
 }
 
 const char *const candidate_state_names[] = {
@@ -88,55 +106,23 @@ const char *const candidate_state_names[] = {
 	NULL,
 };
 
-const char *candidate_reason(const struct candidate *candidate)
+/* A candidate that is served in part is no better: it falls back, too. */
+static enum gain find_gain(const struct candidate *in_use, const struct candidate *other)
 {
-	const struct fact *unknown;
+	double saved = in_use->cost_ns - (other->cost_ns + other->spread_ns);
 
-	switch (candidate_state(candidate)) {
-	case CANDIDATE_UNTRIED:
-		/* What ended the measurement says more than the switch, unless that failed. */
-		if (candidate->switched.state == FACT_FAILED || fact_is_known(&candidate->fact))
-			return candidate->switched.reason;
-		return candidate->fact.reason;
-	case CANDIDATE_VOID:
-		return candidate->changed.reason;
-	case CANDIDATE_UNSURE:
-	case CANDIDATE_WARPS:
-		unknown = first_unknown(candidate);
-		if (unknown)
-			return unknown->reason;
-		return candidate->timing_count < TIMINGS_LEAST
-		               ? "the calls could not be timed twice"
-		               : "";
-	default:
-		return "";
-	}
-}
-
-/* Not even sometimes: a clocksource that is served in part is no remedy. */
-static bool falls_back(const struct candidate *candidate)
-{
-	return counts_deciding(&candidate->evidence).entered > 0;
-}
-
-enum gain ranking_gain(const struct candidate *in_use, const struct candidate *other)
-{
-	enum candidate_state state = candidate_state(in_use);
-	double cost = candidate_cost_ns(in_use);
-	double saved = cost - extreme_timing_ns(other, true);
-
-	if (other == in_use || candidate_state(other) != CANDIDATE_MEASURED)
+	if (other == in_use || other->state != CANDIDATE_MEASURED)
 		return GAIN_NONE;
-	if (state == CANDIDATE_WARPS)
+	if (in_use->state == CANDIDATE_WARPS)
 		return GAIN_ORDER;
-	if (state != CANDIDATE_MEASURED)
+	if (in_use->state != CANDIDATE_MEASURED)
 		return GAIN_NONE;
-	if (falls_back(in_use) && !falls_back(other) && candidate_cost_ns(other) < cost)
+	if (in_use->entries.entered && !other->entries.entered && other->cost_ns < in_use->cost_ns)
 		return GAIN_CLASS;
-	return saved >= GAIN_NS && saved >= GAIN_SHARE * cost ? GAIN_COST : GAIN_NONE;
+	return saved >= GAIN_NS && saved >= GAIN_SHARE * in_use->cost_ns ? GAIN_COST : GAIN_NONE;
 }
 
-const char *const ranking_gain_names[] = {
+const char *const candidate_gain_names[] = {
 	[GAIN_NONE] = "none",
 	[GAIN_COST] = "price",
 	[GAIN_CLASS] = "class",
@@ -152,49 +138,44 @@ const char *const ranking_verdict_names[] = {
 };
 
 /* The cheapest with a gain; of equals the first. `host`: of those that may be advised only. */
-static size_t find_gain(const struct run_result *result, const struct evidence *host)
+static size_t find_best(const struct run_result *result, const struct evidence *host)
 {
 	const struct candidate *all = result->candidates;
 	size_t best = RANKING_NONE;
 
 	for (size_t i = 1; i < result->count; i++) {
-		if (ranking_gain(&all[0], &all[i]) == GAIN_NONE ||
+		if (all[i].gain == GAIN_NONE ||
 			(host && !advisable_clocksource(host, all[i].name, NULL)))
 			continue;
-		if (best == RANKING_NONE ||
-			candidate_cost_ns(&all[i]) < candidate_cost_ns(&all[best]))
+		if (best == RANKING_NONE || all[i].cost_ns < all[best].cost_ns)
 			best = i;
 	}
 	return best;
 }
 
-/* Nothing is recommended after a run that was ended early, or during which others switched. */
-static enum ranking_verdict judge(const struct run_result *result, const struct ranking *ranking)
+void ranking_find(struct run_result *result, const struct evidence *host, struct ranking *ranking)
 {
-	if (result->end != RUN_WHOLE || result->restored != SWITCH_DONE)
-		return RANKING_UNKNOWN;
-	for (size_t i = 0; i < result->count; i++) {
-		if (candidate_state(&result->candidates[i]) == CANDIDATE_VOID)
-			return RANKING_UNKNOWN;
-	}
-	if (ranking->advised != RANKING_NONE)
-		return RANKING_CHANGE;
-	return candidate_state(&result->candidates[0]) == CANDIDATE_MEASURED ? RANKING_OK
-	                                                                     : RANKING_UNKNOWN;
-}
+	struct candidate *all = result->candidates;
+	bool settled = result->end == RUN_WHOLE && result->restored == SWITCH_DONE;
 
-void ranking_find(
-	const struct run_result *result, const struct evidence *host, struct ranking *ranking)
-{
 	*ranking = (struct ranking){.fastest = RANKING_NONE, .advised = RANKING_NONE};
 	if (result->count == 0)
 		return;
-	ranking->fastest = find_gain(result, NULL);
-	ranking->advised = find_gain(result, host);
+	for (size_t i = 0; i < result->count; i++) {
+		conclude(&all[i]);
+		all[i].in_use = i == 0;
+		all[i].gain = find_gain(&all[0], &all[i]);
+		settled = settled && all[i].state != CANDIDATE_VOID;
+	}
+	ranking->fastest = find_best(result, NULL);
+	ranking->advised = find_best(result, host);
 	if (ranking->fastest != RANKING_NONE)
-		advisable_clocksource(
-			host, result->candidates[ranking->fastest].name, &ranking->why_not);
-	else if (candidate_state(&result->candidates[0]) == CANDIDATE_MEASURED)
+		advisable_clocksource(host, all[ranking->fastest].name, &ranking->why_not);
+	else if (all[0].state == CANDIDATE_MEASURED)
 		ranking->fastest = 0;
-	ranking->verdict = judge(result, ranking);
+	/* Nothing is recommended after a run that ended early, or in which others switched. */
+	if (settled && ranking->advised != RANKING_NONE)
+		ranking->verdict = RANKING_CHANGE;
+	else if (settled && all[0].state == CANDIDATE_MEASURED)
+		ranking->verdict = RANKING_OK;
 }

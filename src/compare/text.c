@@ -10,7 +10,6 @@
 #include "base/units.h"
 #include "cli/describe.h"
 #include "cli/layout.h"
-#include "judge.h"
 #include "model.h"
 
 #define LABEL_INDENT 11
@@ -27,107 +26,89 @@ static const struct heading headings[] = {
 	[RANKING_CHANGE] = {"CHANGE", COLOR_YELLOW},
 };
 
-static const struct candidate *in_use(const struct compare_report *report)
-{
-	return &report->result->candidates[0];
-}
+/* ---- the conclusions ---- */
 
-/* ---- the answer ---- */
-
-/* Those with warps were measured, too. */
-static size_t count_measured(const struct run_result *result)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < result->count; i++)
-		count += candidate_state(&result->candidates[i]) >= CANDIDATE_WARPS;
-	return count;
-}
-
-static void summarise_unknown(const struct compare_report *report, char *summary, size_t size)
+static void summarize(const struct compare_report *report, struct strbuf *sb)
 {
 	const struct run_result *result = report->result;
+	const struct ranking *ranking = report->ranking;
+	const struct candidate *in_use = &result->candidates[0], *other;
 	const char *name = report->original;
+	size_t measured = 0;
+	char cost[32], ns[32];
 
-	if (result->end != RUN_WHOLE)
-		snprintf(summary, size,
+	for (size_t i = 0; i < result->count; i++)
+		measured += result->candidates[i].state >= CANDIDATE_WARPS;
+	format_ns(in_use->cost_ns, cost);
+	if (ranking->verdict == RANKING_CHANGE) {
+		other = &result->candidates[ranking->advised];
+		strbuf_add(sb, "change %s, which is in use, to %s: ", name, other->name);
+		if (other->gain == GAIN_ORDER)
+			strbuf_add(sb, "%s ran backwards, %s did not in %g s.", name, other->name,
+				report->warp_s);
+		else
+			strbuf_add(sb, "%s ns per call instead of %s ns%s.",
+				format_ns(other->cost_ns, ns), cost,
+				other->gain == GAIN_CLASS ? ", served by the vDSO" : "");
+	} else if (ranking->verdict == RANKING_OK) {
+		strbuf_add(sb, "keep %s, which is in use: %s ns per call", name, cost);
+		other = &result->candidates[ranking->fastest];
+		if (other != in_use)
+			strbuf_add(sb, ". %s takes %s ns, but is not recommended here.",
+				other->name, format_ns(other->cost_ns, ns));
+		else
+			strbuf_add(sb, "; no other clocksource %s.",
+				measured > 1 ? "is clearly faster" : "could be measured");
+	} else if (result->end != RUN_WHOLE) {
+		strbuf_add(sb,
 			"no recommendation; %s was in use. %zu of %zu clocksources were measured: "
 			"%s.",
-			name, count_measured(result), result->count, result->why.reason);
-	else if (result->restored != SWITCH_DONE)
-		snprintf(summary, size, "no recommendation; %s was in use and is not restored.",
-			name);
-	else if (candidate_state(in_use(report)) == CANDIDATE_WARPS)
-		snprintf(summary, size,
+			name, measured, result->count, result->why.reason);
+	} else if (result->restored != SWITCH_DONE) {
+		strbuf_add(sb, "no recommendation; %s was in use and is not restored.", name);
+	} else if (in_use->state == CANDIDATE_WARPS) {
+		strbuf_add(sb,
 			"%s, which is in use, ran backwards, and no other clocksource can be "
 			"recommended.",
 			name);
-	else if (candidate_state(in_use(report)) == CANDIDATE_MEASURED)
-		snprintf(summary, size,
+	} else if (in_use->state == CANDIDATE_MEASURED) {
+		strbuf_add(sb,
 			"no recommendation; %s is in use. Something else switched the clocksource "
 			"during the run.",
 			name);
-	else
-		snprintf(summary, size,
-			"no recommendation; %s, which is in use, could not be measured: %s.", name,
-			candidate_reason(in_use(report)));
+	} else {
+		strbuf_add(sb, "no recommendation; %s, which is in use, could not be measured: %s.",
+			name, in_use->reason);
+	}
 }
 
-static void summarise_ok(const struct compare_report *report, char *summary, size_t size)
+void compare_conclude(struct compare_report *report)
 {
 	const struct ranking *ranking = report->ranking;
-	const struct candidate *fastest = &report->result->candidates[ranking->fastest];
-	char cost[32], other[32];
+	const struct candidate *candidates = report->result->candidates;
+	struct compare_advice *advice = &report->advice;
+	struct strbuf sb = {.used = 0};
 
-	format_ns(candidate_cost_ns(in_use(report)), cost);
-	if (ranking->fastest != 0)
-		snprintf(summary, size,
-			"keep %s, which is in use: %s ns per call. %s takes %s ns, but is not "
-			"recommended here.",
-			report->original, cost, fastest->name,
-			format_ns(candidate_cost_ns(fastest), other));
-	else if (count_measured(report->result) > 1)
-		snprintf(summary, size,
-			"keep %s, which is in use: %s ns per call. No other one is clearly faster.",
-			report->original, cost);
-	else
-		snprintf(summary, size,
-			"keep %s, which is in use: %s ns per call. No other one could be measured.",
-			report->original, cost);
-}
-
-static void summarise_change(const struct compare_report *report, char *summary, size_t size)
-{
-	const struct candidate *to = &report->result->candidates[report->ranking->advised];
-	enum gain gain = ranking_gain(in_use(report), to);
-	char before[32], after[32];
-
-	format_ns(candidate_cost_ns(to), after);
-	format_ns(candidate_cost_ns(in_use(report)), before);
-	if (gain == GAIN_ORDER)
-		snprintf(summary, size,
-			"change %s, which is in use, to %s: %s ran backwards, %s did not in %g s.",
-			report->original, to->name, report->original, to->name, report->warp_s);
-	else
-		snprintf(summary, size,
-			"change %s, which is in use, to %s: %s ns per call instead of %s ns%s.",
-			report->original, to->name, after, before,
-			gain == GAIN_CLASS ? ", served by the vDSO" : "");
-}
-
-void compare_summary(const struct compare_report *report, char *summary, size_t size)
-{
-	switch (report->ranking->verdict) {
-	case RANKING_OK:
-		summarise_ok(report, summary, size);
-		break;
-	case RANKING_CHANGE:
-		summarise_change(report, summary, size);
-		break;
-	default:
-		summarise_unknown(report, summary, size);
-		break;
+	summarize(report, &sb);
+	text_copy(report->summary, sizeof(report->summary), sb.text);
+	sb = (struct strbuf){.used = 0};
+	if (ranking->verdict == RANKING_CHANGE) {
+		advice->to = candidates[ranking->advised].name;
+		snprintf(advice->command, sizeof(advice->command), "echo %s | sudo tee %s%s",
+			advice->to, report->tree, CLOCKSOURCE_CURRENT);
+		snprintf(advice->undo, sizeof(advice->undo), "echo %s | sudo tee %s%s",
+			report->original, report->tree, CLOCKSOURCE_CURRENT);
+		snprintf(
+			advice->parameter, sizeof(advice->parameter), "clocksource=%s", advice->to);
+	} else if (ranking->verdict == RANKING_UNKNOWN) {
+		strbuf_add(&sb, "absent: the measurement does not allow a recommendation");
+	} else if (ranking->why_not) {
+		strbuf_add(&sb, "absent: %s is not recommended, because %s",
+			candidates[ranking->fastest].name, ranking->why_not);
+	} else {
+		strbuf_add(&sb, "absent: no other clocksource is clearly faster");
 	}
+	text_copy(report->advice_reason, sizeof(report->advice_reason), sb.text);
 }
 
 /* ---- the table ---- */
@@ -135,16 +116,16 @@ void compare_summary(const struct compare_report *report, char *summary, size_t 
 /* Over the deciding calls, in at most 12 characters. */
 static void describe_entering(const struct candidate *candidate, char *text, size_t size)
 {
-	struct entry_counts counts = counts_deciding(&candidate->evidence);
+	const struct entry_counts *counts = &candidate->entries;
 
-	if (!counts.attempts)
+	if (!counts->attempts)
 		snprintf(text, size, "not proven");
-	else if (counts.entered == 0)
+	else if (counts->entered == 0)
 		snprintf(text, size, "never");
-	else if (counts.entered == counts.attempts)
+	else if (counts->entered == counts->attempts)
 		snprintf(text, size, "always");
 	else
-		snprintf(text, size, "%u of %u", counts.entered, counts.attempts);
+		snprintf(text, size, "%u of %u", counts->entered, counts->attempts);
 }
 
 static int64_t largest_warp_ns(const struct candidate *candidate)
@@ -178,7 +159,7 @@ static void describe_warps(const struct candidate *candidate, char *text, size_t
 {
 	if (!fact_is_known(&candidate->warp.fact))
 		snprintf(text, size, "not tested");
-	else if (candidate_warps(candidate) > 0)
+	else if (candidate->warps > 0)
 		describe_size(largest_warp_ns(candidate), text, size);
 	else if (candidate->warp.cpu_count < 2)
 		snprintf(text, size, "one CPU");
@@ -210,27 +191,26 @@ static void write_row(const struct compare_report *report, size_t place, FILE *o
 	const struct candidate *candidate = &report->result->candidates[place];
 	const struct call_evidence *call =
 		clock_gettime_of(&candidate->evidence, "CLOCK_MONOTONIC");
-	enum candidate_state state = candidate_state(candidate);
 	char entering[32], warps[48];
 	struct strbuf reason = {.used = 0};
 
 	write_name(report, place, out);
-	if (state == CANDIDATE_UNTRIED || state == CANDIDATE_VOID) {
-		strbuf_add(&reason, "%s: %s", candidate_state_names[state],
-			candidate_reason(candidate));
+	if (!fact_is_known(&candidate->tried)) {
+		strbuf_add(&reason, "%s: %s", candidate_state_names[candidate->state],
+			candidate->reason);
 		wrap_text(out, VALUE_COLUMN, VALUE_COLUMN, reason.text);
 		return;
 	}
 	describe_entering(candidate, entering, sizeof(entering));
 	describe_warps(candidate, warps, sizeof(warps));
-	write_ns(candidate->timing_count > 0, candidate_cost_ns(candidate), 8, out);
-	write_ns(candidate->timing_count > 1, candidate_spread_ns(candidate), 8, out);
+	write_ns(fact_is_known(&candidate->cost_fact), candidate->cost_ns, 8, out);
+	write_ns(fact_is_known(&candidate->spread_fact), candidate->spread_ns, 8, out);
 	write_ns(call && call->path[PATH_SYSCALL].timed, call ? call->path[PATH_SYSCALL].min_ns : 0,
 		9, out);
 	fprintf(out, "  %-13s%s\n", entering, warps);
-	if (state == CANDIDATE_UNSURE) {
+	if (candidate->state == CANDIDATE_UNSURE) {
 		fprintf(out, "%*s", VALUE_COLUMN, "");
-		wrap_text(out, VALUE_COLUMN, VALUE_COLUMN, candidate_reason(candidate));
+		wrap_text(out, VALUE_COLUMN, VALUE_COLUMN, candidate->reason);
 	}
 }
 
@@ -247,7 +227,7 @@ static void write_table(const struct compare_report *report, FILE *out)
 		const struct candidate *fastest = &result->candidates[report->ranking->fastest];
 
 		strbuf_add(&legend, "fastest");
-		if (candidate_state(fastest) == CANDIDATE_MEASURED && fastest->warp.cpu_count > 1)
+		if (fastest->state == CANDIDATE_MEASURED && fastest->warp.cpu_count > 1)
 			strbuf_add(&legend, ", no warp in %g s on %zu CPUs", report->warp_s,
 				fastest->warp.cpu_count);
 		fputs("* ", out);
@@ -260,8 +240,8 @@ static void write_table(const struct compare_report *report, FILE *out)
 		if (!fact_is_known(&candidate->warp.fact) ||
 			candidate->warp.cpu_count >= candidate->warp_allowed)
 			continue;
-		strbuf_add(&few, "%s: warps were looked for on %zu of %zu CPUs only",
-			candidate->name, candidate->warp.cpu_count, candidate->warp_allowed);
+		strbuf_add(&few, "%s: tested for warps on %zu of %zu CPUs", candidate->name,
+			candidate->warp.cpu_count, candidate->warp_allowed);
 		fputs("  ", out);
 		wrap_text(out, 2, 2, few.text);
 	}
@@ -324,21 +304,20 @@ static void write_risk(const struct compare_report *report, const char *name, FI
 static void write_advice(const struct compare_report *report, FILE *out)
 {
 	const struct ranking *ranking = report->ranking;
+	const char *name = report->advice.to;
 	struct strbuf sb = {.used = 0};
-	const char *name;
 
 	if (ranking->why_not) {
 		strbuf_add(&sb, "%s is not recommended, because %s",
 			report->result->candidates[ranking->fastest].name, ranking->why_not);
 		wrap_print(out, "Why not", LABEL_INDENT, sb.text);
 	}
-	if (ranking->verdict != RANKING_CHANGE)
+	if (!name)
 		return;
-	name = report->result->candidates[ranking->advised].name;
 	wrap_print(out, "Do", LABEL_INDENT, "use it until the next reboot:");
 	write_command(report, name, out);
 	wrap_print(out, "Keep", LABEL_INDENT, "add to the kernel command line:");
-	fprintf(out, "    clocksource=%s\n", name);
+	fprintf(out, "    %s\n", report->advice.parameter);
 	wrap_print(out, "Undo", LABEL_INDENT, "go back to the clocksource in use now:");
 	write_command(report, report->original, out);
 	write_risk(report, name, out);
@@ -347,10 +326,8 @@ static void write_advice(const struct compare_report *report, FILE *out)
 bool compare_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct compare_report *report = result;
-	char summary[COMPARE_SUMMARY_SIZE];
 
-	compare_summary(report, summary, sizeof(summary));
-	wrap_answer(out, &headings[report->ranking->verdict], style->color, summary);
+	wrap_answer(out, &headings[report->ranking->verdict], style->color, report->summary);
 	write_table(report, out);
 	fputc('\n', out);
 	write_state_left(report, out);

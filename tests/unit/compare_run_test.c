@@ -501,10 +501,16 @@ static struct ranking rank(void)
 	return ranking;
 }
 
+static const struct candidate *concluded(int place)
+{
+	rank();
+	return &candidates[place];
+}
+
 static void recommends_a_change_of_class(void **state)
 {
 	(void)state;
-	assert_int_equal(ranking_gain(&candidates[0], &candidates[1]), GAIN_CLASS);
+	assert_int_equal(concluded(1)->gain, GAIN_CLASS);
 	assert_int_equal(rank().advised, 1);
 	assert_int_equal(rank().fastest, 1);
 	assert_int_equal(rank().verdict, RANKING_CHANGE);
@@ -540,7 +546,7 @@ static void a_gain_within_the_spread_is_not_recommended(void **state)
 		make_candidate(&candidates[0], "hpet", 0);
 		memcpy(candidates[0].timings_ns, rows[i].in_use, sizeof(rows[i].in_use));
 		memcpy(candidates[1].timings_ns, rows[i].other, sizeof(rows[i].other));
-		assert_int_equal(ranking_gain(&candidates[0], &candidates[1]), rows[i].gain);
+		assert_int_equal(concluded(1)->gain, rows[i].gain);
 	}
 }
 
@@ -549,8 +555,8 @@ static void a_single_measurement_shows_no_gain(void **state)
 	(void)state;
 	make_candidate(&candidates[0], "hpet", 600);
 	candidates[1].timing_count = 1;
-	assert_int_equal(candidate_state(&candidates[1]), CANDIDATE_UNSURE);
-	assert_int_equal(ranking_gain(&candidates[0], &candidates[1]), GAIN_NONE);
+	assert_int_equal(concluded(1)->state, CANDIDATE_UNSURE);
+	assert_int_equal(concluded(1)->gain, GAIN_NONE);
 }
 
 static void the_selected_clocksource_wins_a_tie(void **state)
@@ -566,7 +572,7 @@ static void a_clocksource_that_warps_is_not_recommended(void **state)
 {
 	(void)state;
 	candidates[1].warp.results[WARP_REALTIME].warps = 1;
-	assert_int_equal(candidate_state(&candidates[1]), CANDIDATE_WARPS);
+	assert_int_equal(concluded(1)->state, CANDIDATE_WARPS);
 	assert_int_equal(rank().fastest, 0);
 }
 
@@ -574,7 +580,7 @@ static void a_change_from_a_clocksource_that_warps_is_recommended(void **state)
 {
 	(void)state;
 	candidates[0].warp.results[WARP_REALTIME].warps = 1;
-	assert_int_equal(ranking_gain(&candidates[0], &candidates[1]), GAIN_ORDER);
+	assert_int_equal(concluded(1)->gain, GAIN_ORDER);
 	assert_int_equal(rank().verdict, RANKING_CHANGE);
 	fact_set_flag(&host.host.invariant_tsc, false);
 	assert_int_equal(rank().verdict, RANKING_UNKNOWN);
@@ -584,10 +590,10 @@ static void an_unverified_clocksource_is_not_recommended(void **state)
 {
 	(void)state;
 	fact_set(&candidates[1].evidence.proof.fact, FACT_DENIED, "no filter");
-	assert_int_equal(candidate_state(&candidates[1]), CANDIDATE_UNSURE);
-	assert_string_equal(candidate_reason(&candidates[1]), "no filter");
+	assert_int_equal(concluded(1)->state, CANDIDATE_UNSURE);
+	assert_string_equal(concluded(1)->reason, "no filter");
 	fact_set(&candidates[2].warp.results[WARP_MONOTONIC].apart_fact, FACT_FAILED, "never met");
-	assert_string_equal(candidate_reason(&candidates[2]), "never met");
+	assert_string_equal(concluded(2)->reason, "never met");
 	assert_int_equal(rank().fastest, 0);
 }
 
@@ -597,17 +603,17 @@ static void one_cpu_needs_no_comparison(void **state)
 	candidates[1].warp.cpu_count = 1;
 	fact_set(&candidates[1].warp.results[WARP_MONOTONIC].apart_fact, FACT_ABSENT,
 		"one CPU only");
-	assert_int_equal(candidate_state(&candidates[1]), CANDIDATE_MEASURED);
+	assert_int_equal(concluded(1)->state, CANDIDATE_MEASURED);
 }
 
 static void a_refused_clocksource_is_not_recommended(void **state)
 {
 	(void)state;
 	fact_set(&candidates[1].switched, FACT_FAILED, "rejected by the kernel");
-	assert_int_equal(candidate_state(&candidates[1]), CANDIDATE_UNTRIED);
-	assert_string_equal(candidate_reason(&candidates[1]), "rejected by the kernel");
+	assert_int_equal(concluded(1)->state, CANDIDATE_UNTRIED);
+	assert_string_equal(concluded(1)->reason, "rejected by the kernel");
 	fact_set(&candidates[2].fact, FACT_FAILED, "killed by SIGKILL");
-	assert_string_equal(candidate_reason(&candidates[2]), "killed by SIGKILL");
+	assert_string_equal(concluded(2)->reason, "killed by SIGKILL");
 	assert_int_equal(rank().verdict, RANKING_OK);
 	fact_set(&candidates[0].fact, FACT_FAILED, "not done");
 	assert_int_equal(rank().verdict, RANKING_UNKNOWN);
@@ -618,7 +624,7 @@ static void a_void_row_allows_no_recommendation(void **state)
 {
 	(void)state;
 	fact_set(&candidates[2].changed, FACT_FAILED, "something else switched it");
-	assert_int_equal(candidate_state(&candidates[2]), CANDIDATE_VOID);
+	assert_int_equal(concluded(2)->state, CANDIDATE_VOID);
 	assert_int_equal(rank().verdict, RANKING_UNKNOWN);
 }
 
