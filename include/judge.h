@@ -141,6 +141,15 @@ double cost_seconds(double calls, double slow_ns, double fast_ns);
 /* Nanoseconds lost in each call against user space; 0 if unknown or nothing is lost. */
 double cost_lost_ns(const struct cost *cost);
 
+/* A clocksource that the kernel offers beside the one in use. */
+struct other_clocksource {
+	const char *name; /* of the evidence */
+	bool advisable;
+	const char *why_not; /* NULL if it is advisable; else as of advisable_clocksource() */
+	struct fact call_fact;
+	double call_ns; /* clock_gettime(CLOCK_MONOTONIC) on it, measured on a copy of the vDSO */
+};
+
 struct diagnosis {
 	struct verdict verdict;
 	size_t contradiction_count;
@@ -150,6 +159,8 @@ struct diagnosis {
 	size_t advice_count;
 	struct advice advice[ADVICE_MAX];
 	struct cost cost;
+	size_t other_count;
+	struct other_clocksource others[CLOCKSOURCE_MAX];
 };
 
 /* Judges the evidence, whose clock mode was inferred before if it could not be read. */

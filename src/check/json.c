@@ -187,6 +187,17 @@ static const struct field cost_fields[] = {
 };
 
 #undef OF
+#define OF struct other_clocksource
+
+static const struct field other_clocksource_fields[] = {
+	{STRING("name", name), .options = FIELD_FILLED},
+	{FLAG("advisable", advisable)},
+	{STRING("reason", why_not)},
+	{NS("call_ns", call_ns), .fact = FACT(call_fact), .options = FIELD_OWN_REASON},
+	{0},
+};
+
+#undef OF
 #define OF struct diagnosis
 
 static const struct field diagnosis_fields[] = {
@@ -195,6 +206,8 @@ static const struct field diagnosis_fields[] = {
 	{LIST("causes", causes, cause_count, cause_fields), .options = FIELD_FILLED},
 	{LIST("advice", advice, advice_count, advice_fields), .options = FIELD_FILLED},
 	{OBJECT("cost", cost, cost_fields)},
+	{LIST("other_clocksources", others, other_count, other_clocksource_fields),
+		.options = FIELD_FILLED},
 	{0},
 };
 

@@ -372,6 +372,36 @@ static void write_cost(const struct screen *screen)
 		write_paragraph(screen, "Cost", sb.text);
 }
 
+/* The clocksources that could be used instead, for --verbose; one line for each reason. */
+static void write_others(const struct screen *screen)
+{
+	const struct diagnosis *diagnosis = screen->report->diagnosis;
+
+	for (size_t i = 0, next; i < diagnosis->other_count && screen->verbose; i = next) {
+		const struct other_clocksource *other = &diagnosis->others[i];
+		bool timed = fact_is_known(&other->call_fact);
+		struct strbuf sb = {.used = 0};
+		char ns[32];
+
+		strbuf_add(&sb, "%s", other->name);
+		for (next = i + 1; next < diagnosis->other_count && !timed && other->why_not &&
+				   other->why_not == diagnosis->others[next].why_not;
+			next++)
+			strbuf_add(&sb, ", %s", diagnosis->others[next].name);
+		strbuf_add(&sb, ": ");
+		if (timed)
+			strbuf_add(&sb, "%s ns per call on a copy of the vDSO",
+				format_ns(other->call_ns, ns));
+		if (!other->advisable)
+			strbuf_add(&sb, "%snot recommended, because %s", timed ? "; " : "",
+				other->why_not);
+		else if (!timed)
+			strbuf_add(&sb, "no reason against it; vdsocheck compare measures it");
+		strbuf_add(&sb, ".");
+		write_paragraph(screen, i ? "" : "Other", sb.text);
+	}
+}
+
 /* ---- all of it ---- */
 
 static void write_screen(struct screen *screen, bool color)
@@ -382,11 +412,13 @@ static void write_screen(struct screen *screen, bool color)
 	write_verdict(screen, color);
 	write_evidence(screen);
 	write_calls(screen);
-	if (diagnosis->cause_count || diagnosis->contradiction_count || diagnosis->advice_count)
+	if (diagnosis->cause_count || diagnosis->contradiction_count || diagnosis->advice_count ||
+		(diagnosis->other_count && screen->verbose))
 		fputc('\n', screen->out);
 	write_why(screen);
 	write_fix(screen);
 	write_cost(screen);
+	write_others(screen);
 	if (screen->left_out)
 		write_paragraph(
 			screen, "More", "vdsocheck -v shows the other causes and ways to fix it.");

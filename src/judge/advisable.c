@@ -149,3 +149,33 @@ bool advisable_clocksource(const struct evidence *evidence, const char *name, co
 		*why_not = reason;
 	return !reason;
 }
+
+size_t clocksources_find_others(
+	const struct evidence *evidence, struct other_clocksource others[CLOCKSOURCE_MAX])
+{
+	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+	const struct copy_evidence *copy = &evidence->copy;
+	size_t count = 0;
+
+	for (size_t i = 0; i < clocksource->available_count; i++) {
+		const char *name = clocksource->available[i];
+		struct other_clocksource *other = &others[count];
+
+		if (!clocksource_is_another(evidence, name))
+			continue;
+		*other = (struct other_clocksource){.name = name};
+		advisable_clocksource(evidence, name, &other->why_not);
+		if (!clocksource_is_own_counter(name)) {
+			fact_set(&other->call_fact, FACT_ABSENT,
+				"cannot be measured while another clocksource is in use");
+		} else {
+			other->call_fact = copy->what_if_fact;
+			other->call_ns = copy->what_if_ns;
+			if (!other->why_not && counter_is_trapped(evidence))
+				other->why_not = "reading the CPU's counter is as slow with it";
+		}
+		other->advisable = !other->why_not;
+		count++;
+	}
+	return count;
+}

@@ -140,4 +140,5 @@ void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis)
 	diagnosis->advice_count =
 		advice_find(&view, rows, diagnosis->cause_count, diagnosis->advice);
 	cost_find(evidence, diagnosis->verdict.kind, &diagnosis->cost);
+	diagnosis->other_count = clocksources_find_others(evidence, diagnosis->others);
 }

@@ -95,6 +95,10 @@ bool vclock_name_has_mode(const char *clocksource);
 /* True if it is the counter that kernels of an architecture choose by themselves; tsc is one. */
 bool clocksource_is_own_counter(const char *clocksource);
 
+/* Those that the kernel offers beside the one in use; how many there are. */
+size_t clocksources_find_others(
+	const struct evidence *evidence, struct other_clocksource others[CLOCKSOURCE_MAX]);
+
 /*
  * What holds on this host, of what several rows of causes and advice depend on; what matters to
  * one row alone is in its `applies`. A set of them is a uint64_t.

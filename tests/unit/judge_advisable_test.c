@@ -232,6 +232,42 @@ static void only_available_clocksources_are_advisable(void **state)
 	}
 }
 
+static void each_other_clocksource_has_a_cost_or_a_reason(void **state)
+{
+	struct other_clocksource others[CLOCKSOURCE_MAX];
+	struct diagnosis diagnosis;
+
+	(void)state;
+	make_guest("kvm", "hpet", "tsc hpet acpi_pm");
+	fact_set_known(&evidence.copy.what_if_fact);
+	evidence.copy.what_if_ns = 28;
+	diagnose(&evidence, &diagnosis);
+	assert_int_equal(diagnosis.other_count, 2);
+	memcpy(others, diagnosis.others, sizeof(others));
+	assert_string_equal(others[0].name, "tsc");
+	assert_true(others[0].advisable);
+	assert_true(fact_is_known(&others[0].call_fact));
+	assert_true(others[0].call_ns == 28);
+	assert_string_equal(others[1].name, "acpi_pm");
+	assert_false(others[1].advisable);
+	assert_string_equal(others[1].why_not, "the vDSO does not support it");
+	assert_int_equal(others[1].call_fact.state, FACT_ABSENT);
+}
+
+static void a_trapped_counter_is_no_other_choice(void **state)
+{
+	struct diagnosis diagnosis;
+
+	(void)state;
+	make_guest("xen", "xen", "xen tsc");
+	fact_set_known(&evidence.timing.counter_fact);
+	evidence.timing.counter_ns = 1800;
+	diagnose(&evidence, &diagnosis);
+	assert_int_equal(diagnosis.other_count, 1);
+	assert_false(diagnosis.others[0].advisable);
+	assert_non_null(diagnosis.others[0].why_not);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +285,8 @@ int main(void)
 		cmocka_unit_test(the_counter_of_an_architecture_is_advisable),
 		cmocka_unit_test(an_unknown_clocksource_is_not_advisable),
 		cmocka_unit_test(only_available_clocksources_are_advisable),
+		cmocka_unit_test(each_other_clocksource_has_a_cost_or_a_reason),
+		cmocka_unit_test(a_trapped_counter_is_no_other_choice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
