@@ -88,6 +88,13 @@ struct field {
 	 * what no row can. What is wrong with it, or NULL.
 	 */
 	const char *(*settle)(void *object, const json_t *from);
+
+	/* Of a column of a table, see table_write(). */
+	const char *title; /* its heading; NULL: the row is not a column */
+	int width;         /* characters at least, with the blanks before it */
+	bool left;         /* starts at the left of its width */
+	/* Prints the cell where it is not the value itself; prints nothing for null. */
+	void (*cell)(const void *object, const void *whole, FILE *out);
 };
 
 /* The size of a member is its own, or that of one of two types; else a division by zero. */
@@ -233,6 +240,18 @@ enum document_found document_stream_next(struct document_stream *stream,
 
 /* Writes the JSON Schema, draft 2020-12, of such documents. False if `out` took no more. */
 bool document_schema(const char *schema, const struct document_part *parts, FILE *out);
+
+enum table_form {
+	TABLE_TEXT,     /* aligned; a column is as wide as its widest cell, and nothing is cut */
+	TABLE_MARKDOWN, /* | a | b | */
+};
+
+/*
+ * Prints objects as the rows of a table, with the columns that `fields` gives a title, also those
+ * of FIELD_INLINE. Null is printed as "-", a number with the decimals of its field.
+ */
+void table_write(const struct field *fields, const void *const *objects, size_t count,
+	const void *whole, enum table_form form, FILE *out);
 
 /* The keys of every command's document that say when the host was checked. */
 extern const struct field moment_fields[];

@@ -212,7 +212,7 @@ void describe_timing(const struct evidence *evidence, struct strbuf *sb)
 			sb, "not taken: %s", *fact->reason ? fact->reason : "nothing was measured");
 }
 
-const char *describe_call(const struct call_evidence *call)
+static const char *describe_call(const struct call_evidence *call)
 {
 	enum call_path judged = call_judged_path(call);
 	const struct path_evidence *path = &call->path[judged];
@@ -293,4 +293,54 @@ void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb)
 		lost > 0 ? "lost " : "");
 	add_rate(cost, lost > 0 ? lost : cost->call_ns, sb);
 	strbuf_add(sb, ".");
+}
+
+/* ---- the table of calls ---- */
+
+static void print_call(const void *object, const void *form, FILE *out)
+{
+	const struct call_evidence *call = object;
+	struct strbuf name = {.used = 0};
+
+	describe_call_name(call->call, call->clock, &name);
+	fputs(name.text, out);
+	if (call->decides && *(const enum table_form *)form == TABLE_MARKDOWN)
+		fputs(" (*)", out);
+}
+
+static void print_remark(const void *object, const void *form, FILE *out)
+{
+	(void)form;
+	fputs(describe_call(object), out);
+}
+
+#define OF struct call_evidence
+
+static const struct field call_columns[] = {
+	{TEXT("call", call), .title = "ns per call", .width = 34, .left = true, .cell = print_call},
+	{NS("vdso_ns", path[PATH_VDSO].min_ns), .given = GIVEN(path[PATH_VDSO].timed),
+		.title = "vDSO", .width = 8},
+	{NS("libc_ns", path[PATH_LIBC].min_ns), .given = GIVEN(path[PATH_LIBC].timed),
+		.title = "libc", .width = 8},
+	{NS("syscall_ns", path[PATH_SYSCALL].min_ns), .given = GIVEN(path[PATH_SYSCALL].timed),
+		.title = "syscall", .width = 8},
+	{TEXT("remark", call), .title = "", .left = true, .cell = print_remark},
+	{0},
+};
+
+#undef OF
+
+void check_write_calls(
+	const struct evidence *evidence, unsigned shown, enum table_form form, FILE *out)
+{
+	const void *calls[CALL_MAX];
+	size_t count = 0;
+
+	for (int deciding = 1; deciding >= 0; deciding--) {
+		for (size_t i = 0; i < evidence->call_count; i++) {
+			if (shown & 1u << i && evidence->calls[i].decides == deciding)
+				calls[count++] = &evidence->calls[i];
+		}
+	}
+	table_write(call_columns, calls, count, &form, form, out);
 }

@@ -198,19 +198,6 @@ static void write_evidence(const struct check_report *report, FILE *out)
 	write_method(evidence, out);
 }
 
-static void write_call(const struct call_evidence *call, FILE *out)
-{
-	struct strbuf name = {.used = 0};
-	char ns[32];
-
-	describe_call_name(call->call, call->clock, &name);
-	fprintf(out, "| %s%s |", name.text, call->decides ? " (*)" : "");
-	for (int path = 0; path < PATH_COUNT; path++)
-		fprintf(out, " %s |",
-			call->path[path].timed ? format_ns(call->path[path].min_ns, ns) : "-");
-	fprintf(out, " %s |\n", describe_call(call));
-}
-
 static void write_calls(const struct evidence *evidence, FILE *out)
 {
 	const struct timing_evidence *timing = &evidence->timing;
@@ -220,12 +207,9 @@ static void write_calls(const struct evidence *evidence, FILE *out)
 	if (!evidence->call_count)
 		return;
 	fputs("\n## Calls\n\nns per call, the minimum of many short measurements; (*) determines\n"
-	      "the verdict.\n\n"
-	      "| call | vDSO | libc | system call | |\n"
-	      "|---|---:|---:|---:|---|\n",
+	      "the verdict.\n\n",
 		out);
-	for (size_t i = 0; i < evidence->call_count; i++)
-		write_call(&evidence->calls[i], out);
+	check_write_calls(evidence, ~0u, TABLE_MARKDOWN, out);
 	if (!fact_is_known(&timing->counter_fact) || !fact_is_known(&timing->syscall_floor_fact))
 		return;
 	strbuf_add(&sb,

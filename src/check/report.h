@@ -97,7 +97,11 @@ void describe_timing(const struct evidence *evidence, struct strbuf *sb);
 /* What the calls lose; empty if it is not known, or nothing is lost and no rate was given. */
 void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb);
 
-/* "served by the vDSO", "always falls back" ...: at most 20 characters. */
-const char *describe_call(const struct call_evidence *call);
+/*
+ * A table of the calls whose bits are set in `shown`, the deciding ones first: ns of each path and
+ * "served by the vDSO", "always falls back" ...
+ */
+void check_write_calls(
+	const struct evidence *evidence, unsigned shown, enum table_form form, FILE *out);
 
 #endif

@@ -134,40 +134,24 @@ static void write_evidence(const struct screen *screen)
 
 /* ---- the calls ---- */
 
-static void write_call(const struct call_evidence *call, FILE *out)
-{
-	struct strbuf name = {.used = 0};
-	char ns[32];
-
-	describe_call_name(call->call, call->clock, &name);
-	fprintf(out, "  %-32s", name.text);
-	for (int path = 0; path < PATH_COUNT; path++)
-		fprintf(out, "%8s",
-			call->path[path].timed ? format_ns(call->path[path].min_ns, ns) : "-");
-	fprintf(out, "  %s\n", describe_call(call));
-}
-
 /* The deciding calls, then those of the policy, and with --verbose the others, too. */
 static void write_calls(const struct screen *screen)
 {
 	const struct evidence *evidence = screen->report->evidence;
+	unsigned shown = 0;
 
 	if (!fact_is_known(&evidence->timing.fact) && !fact_is_known(&evidence->proof.fact))
 		return;
 	if (shows(screen, PART_BLANK))
 		fputc('\n', screen->out);
-	fprintf(screen->out, "  %-32s%8s%8s%8s\n", "ns per call", "vDSO", "libc", "syscall");
-	for (size_t i = 0; i < evidence->call_count; i++) {
-		if (evidence->calls[i].decides)
-			write_call(&evidence->calls[i], screen->out);
-	}
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
 
-		if (!call->decides &&
-			(screen->verbose || policy_decides(screen->report->policy, call)))
-			write_call(call, screen->out);
+		if (call->decides || screen->verbose ||
+			policy_decides(screen->report->policy, call))
+			shown |= 1u << i;
 	}
+	check_write_calls(evidence, shown, TABLE_TEXT, screen->out);
 }
 
 /* ---- why ---- */

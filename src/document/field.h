@@ -15,6 +15,10 @@
 /* Sets the key; null for no value. Takes the value. */
 void field_put(json_t *object, const char *key, json_t *value);
 
+/* The member that the row describes; the value that it is written as, null included. */
+const void *field_member(const struct field *field, const void *object);
+json_t *field_value(const struct field *field, const void *object, const void *whole);
+
 /* "check" of "vdsocheck/1"; "compare" of "vdsocheck-compare/1". */
 json_t *field_command(const char *schema);
 

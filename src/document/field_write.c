@@ -12,7 +12,7 @@
 /* A double holds 15 digits whatever they are: no 596.10000000000002. */
 #define REAL_DIGITS 15
 
-static const void *member(const struct field *field, const void *object)
+const void *field_member(const struct field *field, const void *object)
 {
 	const char *at = (const char *)object + field->at;
 
@@ -41,26 +41,26 @@ static json_int_t integer_at(const struct field *field, const void *object)
 	json_int_t wide;
 
 	if (field->size == sizeof(narrow)) {
-		memcpy(&narrow, member(field, object), sizeof(narrow));
+		memcpy(&narrow, field_member(field, object), sizeof(narrow));
 		return is_signed ? (int32_t)narrow : (json_int_t)narrow;
 	}
-	memcpy(&wide, member(field, object), sizeof(wide));
+	memcpy(&wide, field_member(field, object), sizeof(wide));
 	return wide;
 }
 
 static double real_at(const struct field *field, const void *object)
 {
-	return *(const double *)member(field, object);
+	return *(const double *)field_member(field, object);
 }
 
 static const char *string_at(const struct field *field, const void *object)
 {
-	return *(const char *const *)member(field, object);
+	return *(const char *const *)field_member(field, object);
 }
 
 static const char *word_at(const struct field *field, const void *object)
 {
-	return field->words[*(const unsigned *)member(field, object)];
+	return field->words[*(const unsigned *)field_member(field, object)];
 }
 
 /* Whether the row's value is null. */
@@ -82,7 +82,7 @@ static bool is_null(const struct field *field, const void *object)
 	switch (field->kind) {
 	case FIELD_TEXT:
 		return !field->fact && !(field->options & FIELD_FILLED) &&
-		       !*(const char *)member(field, object);
+		       !*(const char *)field_member(field, object);
 	case FIELD_STRING:
 		return !string_at(field, object) || !*string_at(field, object);
 	case FIELD_INTEGER:
@@ -119,7 +119,7 @@ void field_put(json_t *object, const char *key, json_t *value)
 	json_object_set_new(object, key, value ? value : json_null());
 }
 
-static json_t *write_value(const struct field *field, const void *object, const void *whole)
+json_t *field_value(const struct field *field, const void *object, const void *whole)
 {
 	size_t count;
 
@@ -129,11 +129,11 @@ static json_t *write_value(const struct field *field, const void *object, const 
 		return field->compute(object, whole);
 	switch (field->kind) {
 	case FIELD_TEXT:
-		return json_string(member(field, object));
+		return json_string(field_member(field, object));
 	case FIELD_STRING:
 		return json_string(string_at(field, object));
 	case FIELD_FLAG:
-		return json_boolean(*(const bool *)member(field, object));
+		return json_boolean(*(const bool *)field_member(field, object));
 	case FIELD_INTEGER:
 		return json_integer(integer_at(field, object));
 	case FIELD_REAL:
@@ -143,10 +143,11 @@ static json_t *write_value(const struct field *field, const void *object, const 
 	case FIELD_KNOWN:
 		return json_boolean(!unknown_fact(field, object));
 	case FIELD_OBJECT:
-		return field_write(field->fields, member(field, object), whole);
+		return field_write(field->fields, field_member(field, object), whole);
 	case FIELD_LIST:
 		memcpy(&count, (const char *)object + field->count_at, sizeof(count));
-		return field_list(field->fields, member(field, object), count, field->size, whole);
+		return field_list(
+			field->fields, field_member(field, object), count, field->size, whole);
 	default:
 		return NULL;
 	}
@@ -160,7 +161,7 @@ json_t *field_list(
 
 	for (size_t i = 0; i < count; i++, element += size)
 		json_array_append_new(list, *fields->key ? field_write(fields, element, whole)
-							 : write_value(fields, element, whole));
+							 : field_value(fields, element, whole));
 	return list;
 }
 
@@ -185,14 +186,14 @@ static void write_into(
 		char key[FIELD_KEY_SIZE];
 
 		if (field->kind == FIELD_INLINE) {
-			write_into(to, field->fields, member(field, object), whole);
+			write_into(to, field->fields, field_member(field, object), whole);
 			continue;
 		}
 		if (field->options & FIELD_LEFT_OUT && is_null(field, object))
 			continue;
 		field_put(to, field->key,
 			is_reason ? write_reason(fields, field, object)
-				  : write_value(field, object, whole));
+				  : field_value(field, object, whole));
 		if (!(field->options & FIELD_OWN_REASON) || !unknown_fact(field, object))
 			continue;
 		snprintf(key, sizeof(key), "%s_reason", field->key);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tables for people, from the fields that also make JSON: a field with a title is a column. All
+ * cells are made first, so that a column is as wide as its widest cell: what does not fit 80
+ * characters makes the line longer, and is never cut.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "field.h"
+
+#define COLUMN_MAX 12
+#define MARGIN 2
+
+struct column {
+	const struct field *field;
+	const struct field *inside; /* the FIELD_INLINE that it is part of; NULL: none */
+	size_t width;
+};
+
+static size_t find_columns(const struct field *fields, const struct field *inside,
+	struct column columns[COLUMN_MAX], size_t count)
+{
+	for (const struct field *field = fields; field->key; field++) {
+		if (field->kind == FIELD_INLINE)
+			count = find_columns(field->fields, field, columns, count);
+		else if (field->title && count < COLUMN_MAX)
+			columns[count++] = (struct column){field, inside, (size_t)field->width};
+	}
+	return count;
+}
+
+static void print_value(const json_t *value, const struct field *field, FILE *out)
+{
+	char text[32];
+
+	switch (json_typeof(value)) {
+	case JSON_STRING:
+		fputs(json_string_value(value), out);
+		break;
+	case JSON_INTEGER:
+		fputs(format_count((uint64_t)json_integer_value(value), text), out);
+		break;
+	case JSON_REAL:
+		if (field->decimals == 1)
+			fputs(format_ns(json_real_value(value), text), out);
+		else
+			fprintf(out, "%.*f", field->decimals, json_real_value(value));
+		break;
+	case JSON_TRUE:
+	case JSON_FALSE:
+		fputs(json_is_true(value) ? "yes" : "no", out);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The text of a cell, for free(). */
+static char *make_cell(const struct column *column, const void *object, const void *whole)
+{
+	struct memory_stream stream;
+	FILE *out = memory_stream_open(&stream);
+
+	if (column->inside)
+		object = field_member(column->inside, object);
+	if (column->field->cell) {
+		column->field->cell(object, whole, out);
+	} else {
+		json_t *value = field_value(column->field, object, whole);
+
+		print_value(value, column->field, out);
+		json_decref(value);
+	}
+	memory_stream_close(&stream);
+	if (stream.text && *stream.text)
+		return stream.text;
+	free(stream.text);
+	return xstrdup("-");
+}
+
+/* The blanks before it, at least. */
+static size_t gap(const struct column *column)
+{
+	return column->field->left ? MARGIN : 1;
+}
+
+static void write_cell(
+	const struct column *column, bool last, const char *text, enum table_form form, FILE *out)
+{
+	if (form == TABLE_MARKDOWN)
+		fprintf(out, " %s |", text);
+	else if (!column->field->left)
+		fprintf(out, "%*s", (int)column->width, text);
+	else if (!last || *text)
+		fprintf(out, "%*s%-*s", MARGIN, "", last ? 0 : (int)column->width - MARGIN, text);
+}
+
+static void write_line(const struct column *columns, size_t column_count, const char *const *texts,
+	enum table_form form, FILE *out)
+{
+	if (form == TABLE_MARKDOWN)
+		fputc('|', out);
+	for (size_t i = 0; i < column_count; i++)
+		write_cell(&columns[i], i + 1 == column_count, texts[i], form, out);
+	fputc('\n', out);
+}
+
+void table_write(const struct field *fields, const void *const *objects, size_t count,
+	const void *whole, enum table_form form, FILE *out)
+{
+	struct column columns[COLUMN_MAX];
+	size_t column_count = find_columns(fields, NULL, columns, 0);
+	char **cells = xcalloc(count * column_count + 1, sizeof(*cells));
+	const char *titles[COLUMN_MAX], *rules[COLUMN_MAX];
+
+	for (size_t i = 0; i < count * column_count; i++) {
+		struct column *column = &columns[i % column_count];
+		size_t width;
+
+		cells[i] = make_cell(column, objects[i / column_count], whole);
+		width = strlen(cells[i]) + gap(column);
+		column->width = width > column->width ? width : column->width;
+	}
+	for (size_t i = 0; i < column_count; i++) {
+		size_t width = strlen(columns[i].field->title) + gap(&columns[i]);
+
+		columns[i].width = width > columns[i].width ? width : columns[i].width;
+		titles[i] = columns[i].field->title;
+		rules[i] = columns[i].field->left ? "---" : "---:";
+	}
+	write_line(columns, column_count, titles, form, out);
+	if (form == TABLE_MARKDOWN)
+		write_line(columns, column_count, rules, form, out);
+	for (size_t i = 0; i < count; i++)
+		write_line(columns, column_count, (const char *const *)&cells[i * column_count],
+			form, out);
+	for (size_t i = 0; i < count * column_count; i++)
+		free(cells[i]);
+	free(cells);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Tables for people, made from fields. */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "document.h"
+#include "unit/unit.h"
+
+struct row {
+	char name[40];
+	bool timed;
+	double ns;
+	uint64_t calls;
+};
+
+static void print_doubled(const void *object, const void *whole, FILE *out)
+{
+	const struct row *row = object;
+
+	(void)whole;
+	if (row->calls)
+		fprintf(out, "%d", (int)row->calls * 2);
+}
+
+#define OF struct row
+
+static const struct field row_fields[] = {
+	{TEXT("name", name), .title = "call", .width = 8, .left = true},
+	{FLAG("timed", timed)},
+	{NS("ns", ns), .given = GIVEN(timed), .title = "ns", .width = 7},
+	{INTEGER("calls", calls, 1000000), .title = "count"},
+	{INTEGER("twice", calls, 1000000), .title = "twice", .cell = print_doubled},
+	{0},
+};
+
+#undef OF
+
+static void check_table(
+	const struct row *rows, size_t count, enum table_form form, const char *expected)
+{
+	struct memory_stream stream;
+	const void *objects[4];
+
+	for (size_t i = 0; i < count; i++)
+		objects[i] = &rows[i];
+	table_write(row_fields, objects, count, NULL, form, memory_stream_open(&stream));
+	memory_stream_close(&stream);
+	assert_string_equal(stream.text, expected);
+	free(stream.text);
+}
+
+static void columns_are_aligned(void **state)
+{
+	static const struct row rows[] = {{"a", true, 12.34, 1500}, {"bc", true, 0.1, 7}};
+
+	(void)state;
+	check_table(rows, 2, TABLE_TEXT,
+		"  call       ns count twice\n"
+		"  a        12.3 1,500  3000\n"
+		"  bc        0.1     7    14\n");
+}
+
+static void a_long_cell_widens_its_column_and_is_not_cut(void **state)
+{
+	static const struct row rows[] = {
+		{"a-name-longer-than-its-column", true, 1234.5, 1}, {"b", true, 1, 1}};
+
+	(void)state;
+	check_table(rows, 2, TABLE_TEXT,
+		"  call                              ns count twice\n"
+		"  a-name-longer-than-its-column 1234.5     1     2\n"
+		"  b                                1.0     1     2\n");
+}
+
+static void null_is_a_dash(void **state)
+{
+	static const struct row row = {"a", false, 12.3, 0};
+
+	(void)state;
+	check_table(&row, 1, TABLE_TEXT,
+		"  call       ns count twice\n"
+		"  a           -     0     -\n");
+}
+
+static void markdown_has_a_rule_and_no_padding(void **state)
+{
+	static const struct row row = {"a", true, 12.3, 1};
+
+	(void)state;
+	check_table(&row, 1, TABLE_MARKDOWN,
+		"| call | ns | count | twice |\n"
+		"| --- | ---: | ---: | ---: |\n"
+		"| a | 12.3 | 1 | 2 |\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(columns_are_aligned),
+		cmocka_unit_test(a_long_cell_widens_its_column_and_is_not_cut),
+		cmocka_unit_test(null_is_a_dash),
+		cmocka_unit_test(markdown_has_a_rule_and_no_padding),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
