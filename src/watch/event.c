@@ -39,10 +39,10 @@ void watch_event_take(const struct root *root, struct watch_event *event)
 	event->synchronized = synchronized;
 }
 
-static bool is_reason(const struct kernel_log_line *line)
+static bool is_switch(const struct kernel_log_line *line)
 {
-	return !strstr(line->text, "Switched to clocksource") &&
-	       !strstr(line->text, "Switching to clocksource");
+	return strstr(line->text, "Switched to clocksource") ||
+	       strstr(line->text, "Switching to clocksource"); /* before 3.12 */
 }
 
 void watch_log_find(const struct kernel_log_evidence *before, const struct kernel_log_evidence *now,
@@ -50,20 +50,28 @@ void watch_log_find(const struct kernel_log_evidence *before, const struct kerne
 {
 	double last = before->count ? before->lines[before->count - 1].seconds : -1;
 	const struct kernel_log_line *found = NULL;
+	double from;
 
 	line->fact = now->fact;
 	if (!fact_is_known(&now->fact))
 		return;
 	for (size_t i = 0; i < now->count; i++) {
-		const struct kernel_log_line *other = &now->lines[i];
-
-		if (other->seconds > last && (!found || (!is_reason(found) && is_reason(other))))
-			found = other;
+		if (now->lines[i].seconds > last && is_switch(&now->lines[i]))
+			found = &now->lines[i];
 	}
-	if (found)
-		snprintf(line->text, sizeof(line->text), "[%.6f] %s", found->seconds, found->text);
-	else
-		fact_set(&line->fact, FACT_ABSENT, "no new line about clocksources");
+	if (!found) {
+		fact_set(&line->fact, FACT_ABSENT, "no new line about a switch of the clocksource");
+		return;
+	}
+	from = found->seconds - WATCH_REASON_S;
+	for (size_t i = 0; &now->lines[i] < found; i++) {
+		if (now->lines[i].seconds > last && now->lines[i].seconds >= from &&
+			!is_switch(&now->lines[i])) {
+			found = &now->lines[i];
+			break;
+		}
+	}
+	snprintf(line->text, sizeof(line->text), "[%.6f] %s", found->seconds, found->text);
 }
 
 char *watch_describe_state(const struct evidence *evidence, char text[WATCH_STATE_SIZE])

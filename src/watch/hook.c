@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -72,6 +74,9 @@ static void become_program(void *argument)
 	const struct hook *hook = argument;
 	char *words[] = {(char *)(uintptr_t)hook->program, NULL};
 
+	/* A program that it becomes or starts would inherit the end and the timer of our child. */
+	setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+	prctl(PR_SET_PDEATHSIG, 0);
 	setpgid(0, 0);
 	*hook->group = getpid();
 	cli_restore_signals();

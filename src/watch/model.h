@@ -80,9 +80,12 @@ struct watch_event {
 void watch_event_take(const struct root *root, struct watch_event *event);
 
 /*
- * Finds the line that explains a change: the first that is newer than all in `before` and gives
- * a reason, else the first newer one. "Switched to clocksource" says only what is known anyway.
+ * Finds the line that explains a change: of the lines newer than all in `before` the last "Switched
+ * to clocksource", or, as that only repeats what is known, the first other one of the
+ * WATCH_REASON_S seconds before it. The kernel switches right after it has marked a clocksource
+ * unstable: by a work item (kernel/time/clocksource.c, __clocksource_unstable(), 3.10 to 7.3).
  */
+#define WATCH_REASON_S 2
 void watch_log_find(const struct kernel_log_evidence *before, const struct kernel_log_evidence *now,
 	struct watch_log_line *line);
 

@@ -21,6 +21,8 @@ static void write_details(const struct watch_event *event, FILE *out)
 	fprintf(out, "    %s\n", event->now->diagnosis.verdict.summary);
 	if (event->kind == WATCH_CHANGE && fact_is_known(&event->log.fact))
 		fprintf(out, "    kernel: %s\n", event->log.text);
+	if (event->kind == WATCH_CHANGE && event->now->diagnosis.verdict.kind != VERDICT_OK)
+		fputs("    run 'vdsocheck' for the cause and the fix\n", out);
 	if (fact_is_known(&event->synchronized.fact) && !event->synchronized.value)
 		fputs("    the clock is not synchronized (STA_UNSYNC)\n", out);
 }

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "measure/vvar.h"
 #include "unit/unit.h"
-#include "watch/model.h"
+#include "watch/report.h"
 
 #define PAGE_SIZE 4096
 
@@ -111,25 +111,41 @@ static void add_line(struct kernel_log_evidence *log, double seconds, const char
 	text_copy(line->text, sizeof(line->text), text);
 }
 
-static void the_first_new_line_that_gives_a_reason_explains(void **state)
+static void verify_explains(const struct kernel_log_evidence *before,
+	const struct kernel_log_evidence *now, const char *expected)
 {
-	struct kernel_log_evidence before = {0}, now = {0};
 	struct watch_log_line line = {0};
 
+	watch_log_find(before, now, &line);
+	assert_int_equal(line.fact.state, expected ? FACT_KNOWN : FACT_ABSENT);
+	if (expected)
+		assert_string_equal(line.text, expected);
+}
+
+static void the_last_switch_and_what_came_right_before_it_explain(void **state)
+{
+	struct kernel_log_evidence before = {0}, now = {0};
+
 	(void)state;
-	add_line(&before, 1.5, "clocksource: Switched to clocksource tsc");
+	add_line(&before, 1.5, "clocksource: Switched to clocksource tsc-early");
 	now = before;
-	watch_log_find(&before, &now, &line);
-	assert_int_equal(line.fact.state, FACT_ABSENT);
-	add_line(&now, 93, "clocksource: Switched to clocksource hpet");
-	watch_log_find(&before, &now, &line);
-	assert_true(fact_is_known(&line.fact));
-	assert_string_equal(line.text, "[93.000000] clocksource: Switched to clocksource hpet");
-	add_line(&now, 94, "tsc: Marking TSC unstable due to clocksource watchdog");
-	add_line(&now, 95, "clocksource: Override clocksource tsc is unstable");
-	watch_log_find(&before, &now, &line);
-	assert_string_equal(
-		line.text, "[94.000000] tsc: Marking TSC unstable due to clocksource watchdog");
+	verify_explains(&before, &now, NULL);
+	/* It explains a switch by hand no more than any other line that is older. */
+	add_line(&now, 1.99, "tsc: Refined TSC clocksource calibration: 2899.999 MHz");
+	verify_explains(&before, &now, NULL);
+	add_line(&now, 5, "clocksource: Switched to clocksource hpet");
+	verify_explains(&before, &now, "[5.000000] clocksource: Switched to clocksource hpet");
+	add_line(&now, 93, "clocksource: Switched to clocksource tsc");
+	verify_explains(&before, &now, "[93.000000] clocksource: Switched to clocksource tsc");
+	add_line(&now, 93.5, "tsc: Marking TSC unstable due to clocksource watchdog");
+	add_line(&now, 93.6, "clocksource: Override clocksource tsc is unstable");
+	add_line(&now, 94, "clocksource: Switched to clocksource hpet");
+	verify_explains(
+		&before, &now, "[93.500000] tsc: Marking TSC unstable due to clocksource watchdog");
+	before = now;
+	before.count -= 2; /* the check before saw the mark */
+	verify_explains(
+		&before, &now, "[93.600000] clocksource: Override clocksource tsc is unstable");
 }
 
 static void a_log_that_cannot_be_read_gives_its_reason(void **state)
@@ -191,6 +207,28 @@ static void looks_differ_by_state_or_verdict(void **state)
 	assert_false(watch_checks_agree(&tsc, &hpet));
 }
 
+static void a_change_for_the_worse_names_the_next_command(void **state)
+{
+	static struct watch_check before, now;
+	static const enum verdict_kind kinds[] = {
+		VERDICT_OK, VERDICT_FALLBACK, VERDICT_SLOW, VERDICT_UNKNOWN};
+
+	(void)state;
+	before = check_of("tsc", "tsc", VERDICT_OK);
+	for (size_t i = 0; i < COUNT(kinds); i++) {
+		struct watch_event event = {.kind = WATCH_CHANGE, .before = &before, .now = &now};
+		char text[2048] = "";
+		FILE *out = fmemopen(text, sizeof(text), "w");
+
+		now = check_of("hpet", "none", kinds[i]);
+		assert_non_null(out);
+		watch_event_text(&event, &(struct style){.color = false}, out);
+		fclose(out);
+		assert_true((strstr(text, "run 'vdsocheck' for the cause and the fix") != NULL) ==
+			    (kinds[i] != VERDICT_OK));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,10 +236,11 @@ int main(void)
 		cmocka_unit_test(the_stable_bit_is_watched_where_pvclock_is_read),
 		cmocka_unit_test(a_sequence_that_stays_valid_is_no_change),
 		cmocka_unit_test(without_a_mode_nothing_is_read),
-		cmocka_unit_test(the_first_new_line_that_gives_a_reason_explains),
+		cmocka_unit_test(the_last_switch_and_what_came_right_before_it_explain),
 		cmocka_unit_test(a_log_that_cannot_be_read_gives_its_reason),
 		cmocka_unit_test(the_state_names_clocksource_mode_and_page),
 		cmocka_unit_test(looks_differ_by_state_or_verdict),
+		cmocka_unit_test(a_change_for_the_worse_names_the_next_command),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
