@@ -3,19 +3,20 @@
  * The command watch: sleeps, compares a few words of mapped memory with what they were, and
  * sleeps again. Only when they differ is anything measured: by a whole check, in a child.
  * The sleep is sigtimedwait(2): it waits for the end of the interval by CLOCK_MONOTONIC, which
- * neither a suspended host nor a clock that is set confuses, and for the signals that end us.
+ * neither a suspended host nor a clock that is set confuses, for the signals that end the run, and
+ * for SIGALRM, by which a timer of the same clock ends --duration: no clock is read to know the
+ * time.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/deadline.h"
 #include "base/fault.h"
 #include "base/privileges.h"
 #include "base/units.h"
@@ -30,7 +31,7 @@
 /* A clocksource that changes during the check is checked again. */
 #define FIND_TRIES 3
 
-/* How long a write may take once a signal came. */
+/* How long the output may stay full once a signal came. */
 #define LAST_WRITE_S 2
 
 enum own_option { OPTION_INTERVAL = OPTION_OWN, OPTION_EXEC };
@@ -41,7 +42,7 @@ struct request {
 	const char *program; /* NULL: none */
 };
 
-static const int signals[] = {SIGINT, SIGTERM};
+static const int stop_signals[] = {SIGINT, SIGTERM};
 
 /* The first of them that came; 0: none. */
 static volatile sig_atomic_t caught;
@@ -53,14 +54,14 @@ struct watch {
 	const struct root *root;
 	const struct request *request;
 	struct vdso_image vdso;
-	struct clocksource_evidence
-		clocksource; /* by name: watched where the words are not found */
+	char name[CLOCKSOURCE_NAME_SIZE]; /* of the clocksource, as last read; "": never */
+	struct fact name_fact;            /* of the last attempt to read it */
 	struct watch_place place;
-	struct watch_words known;
+	struct watch_words known; /* the words at `place` before the last check */
 	struct fact page;
 	struct watch_counts counts;
-	sigset_t stops;
-	int64_t left_ns; /* of --duration */
+	sigset_t wakers;     /* blocked: those that end the run, and SIGALRM */
+	sigset_t while_full; /* the mask of a wait for room in the output */
 	enum wake wake;
 	struct watch_check checks[2], *now;
 };
@@ -95,6 +96,19 @@ static bool take(struct cli *cli, int id, const char *value)
 
 /* ---- what is watched ---- */
 
+/* Keeps the last name, and reports the first of several failures, where it cannot be read. */
+static void read_name(struct watch *watch)
+{
+	char name[CLOCKSOURCE_NAME_SIZE];
+	struct fact fact = {0};
+
+	if (clocksource_read(watch->root, name, &fact))
+		text_copy(watch->name, sizeof(watch->name), name);
+	else if (*watch->name && fact_is_known(&watch->name_fact))
+		cli_error("cannot read the clocksource, watching on: %s", fact.reason);
+	watch->name_fact = fact;
+}
+
 static void read_known(void *argument)
 {
 	struct watch *watch = argument;
@@ -102,7 +116,7 @@ static void read_known(void *argument)
 	watch->known = watch_words_read(&watch->place);
 }
 
-/* Where the page has gone, its addresses may have been taken for something else meanwhile. */
+/* Where the page has gone, its addresses may have been taken for something else since. */
 static void find_words(struct watch *watch, const struct vclock_evidence *vclock)
 {
 	watch_place_find(&watch->vdso, vclock, &watch->place);
@@ -113,8 +127,8 @@ static void find_words(struct watch *watch, const struct vclock_evidence *vclock
 }
 
 /*
- * Checks the host. What stands in the words is read before the check, so that no change is
- * missed between the two.
+ * Checks the host. Name and words are read before the check, so that no change is missed between
+ * the two; a check of another clocksource is made again.
  */
 static void check(struct watch *watch)
 {
@@ -123,13 +137,13 @@ static void check(struct watch *watch)
 	for (int i = 0; i < FIND_TRIES; i++) {
 		struct vclock_evidence vclock = {0};
 
-		clocksource_collect(watch->root, &watch->clocksource);
-		vvar_collect(&watch->vdso, watch->clocksource.latest, &vclock, DEADLINE_NONE);
+		read_name(watch);
+		vvar_collect(&watch->vdso, watch->name, &vclock, DEADLINE_NONE);
 		watch->page = vclock.fact;
 		find_words(watch, &vclock);
 		check_in_child(watch->root, evidence, &watch->now->diagnosis);
 		if (!fact_is_known(&evidence->clocksource.current_fact) ||
-			strcmp(watch->clocksource.latest, evidence->clocksource.latest) == 0)
+			strcmp(watch->name, evidence->clocksource.latest) == 0)
 			break;
 	}
 	if (!watch->place.mode && fact_is_known(&evidence->copy.fact)) {
@@ -141,92 +155,64 @@ static void check(struct watch *watch)
 
 static bool has_changed(struct watch *watch)
 {
+	char before[CLOCKSOURCE_NAME_SIZE];
 	struct watch_words words;
 
-	if (!watch->place.mode)
-		return clocksource_collect_change(watch->root, &watch->clocksource);
-	words = watch_words_read(&watch->place);
-	return watch_words_differ(&words, &watch->known);
+	if (watch->place.mode) {
+		words = watch_words_read(&watch->place);
+		return watch_words_differ(&words, &watch->known);
+	}
+	text_copy(before, sizeof(before), watch->name);
+	read_name(watch);
+	return strcmp(watch->name, before) != 0;
 }
 
-/* Without a system call but the sleep, where the words were found. */
+/* Where the words were found the sleep is the only system call. */
 static void sleep_until_wake(void *argument)
 {
 	struct watch *watch = argument;
-	int64_t interval_ns = watch->request->interval_ns;
+	const struct timespec interval = {
+		.tv_sec = (time_t)(watch->request->interval_ns / NS_PER_SECOND),
+		.tv_nsec = (long)(watch->request->interval_ns % NS_PER_SECOND)};
 
 	for (;;) {
-		int64_t pause_ns = interval_ns < watch->left_ns ? interval_ns : watch->left_ns;
-		struct timespec pause = {.tv_sec = (time_t)(pause_ns / NS_PER_SECOND),
-			.tv_nsec = (long)(pause_ns % NS_PER_SECOND)};
+		int number = caught ? caught : sigtimedwait(&watch->wakers, NULL, &interval);
 
-		if (!caught) {
-			int number = sigtimedwait(&watch->stops, NULL, &pause);
-
-			caught = number > 0 ? number : 0;
-		}
-		watch->wake = WAKE_SIGNAL;
-		if (caught)
+		watch->wake = number == SIGALRM ? WAKE_TIME_OVER : WAKE_SIGNAL;
+		if (number > 0 && number != SIGALRM)
+			caught = number;
+		if (number > 0)
 			return;
 		watch->counts.wakeups++;
 		watch->wake = WAKE_CHANGE;
 		if (has_changed(watch))
-			return;
-		watch->wake = WAKE_TIME_OVER;
-		if (watch->left_ns != INT64_MAX)
-			watch->left_ns -= pause_ns;
-		if (watch->left_ns <= 0)
 			return;
 	}
 }
 
 /* ---- events ---- */
 
-/*
- * Signals end a write that waits for a reader as well. Were the write alone interrupted, a signal
- * just before it would be lost: from the first signal on there is a time limit.
- */
 static void note_stop(int number)
 {
-	if (caught)
-		return;
 	caught = number;
-	alarm(LAST_WRITE_S);
 }
 
-/* By the signal, and without the last line. */
-static void give_up(int number)
+/*
+ * An event is shorter than PIPE_BUF: a pipe that can take anything takes all of it at once. The
+ * wait for one that is full is the one place where a signal interrupts: it gets LAST_WRITE_S more,
+ * then the process ends by it, without the last line.
+ */
+static void await_room(const struct watch *watch)
 {
-	(void)number;
+	static const struct timespec patience = {.tv_sec = LAST_WRITE_S};
+	struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+	if ((!caught && ppoll(&output, 1, NULL, &watch->while_full) > 0) ||
+		ppoll(&output, 1, &patience, NULL) != 0 || !caught)
+		return;
 	signal(caught, SIG_DFL);
 	raise(caught);
-}
-
-static void handle_stops(const sigset_t *stops, void (*handler)(int number))
-{
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
-		if (sigismember(stops, signals[i]))
-			signal(signals[i], handler);
-	}
-}
-
-/* The children of a check do not inherit the handlers. */
-static bool flush(struct cli *cli, const struct watch *watch)
-{
-	sigset_t taken = watch->stops, before;
-	bool flushed;
-
-	sigaddset(&taken, SIGALRM);
-	signal(SIGALRM, give_up);
-	handle_stops(&watch->stops, note_stop);
-	if (caught)
-		alarm(LAST_WRITE_S);
-	sigprocmask(SIG_UNBLOCK, &taken, &before);
-	flushed = cli_flush(cli);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	alarm(0);
-	handle_stops(&watch->stops, SIG_DFL);
-	return flushed;
+	sigprocmask(SIG_SETMASK, &watch->while_full, NULL);
 }
 
 /* False if it could not be written. */
@@ -241,7 +227,9 @@ static bool report_event(struct cli *cli, struct watch *watch, struct watch_even
 	event->interval_s = (double)watch->request->interval_ns / NS_PER_SECOND;
 	event->counts = watch->counts;
 	cli_print(cli, event);
-	return flush(cli, watch);
+	if (cli->out && !cli->output)
+		await_room(watch);
+	return cli_flush(cli);
 }
 
 static void run_hook(const struct watch *watch, const struct watch_event *event)
@@ -259,9 +247,9 @@ static bool report_start(struct cli *cli, struct watch *watch)
 	watch_event_take(watch->root, &event);
 	fact_set(&event.log.fact, FACT_ABSENT, "nothing has changed");
 	check(watch);
-	if (!watch->place.mode && !fact_is_known(&watch->clocksource.current_fact)) {
+	if (!watch->place.mode && !*watch->name) {
 		cli_error("nothing to watch: no clock mode: %s; no clocksource: %s",
-			watch->page.reason, watch->clocksource.current_fact.reason);
+			watch->page.reason, watch->name_fact.reason);
 		return false;
 	}
 	if (!report_event(cli, watch, &event))
@@ -300,37 +288,45 @@ static bool report_end(struct cli *cli, struct watch *watch)
 /* ---- the run ---- */
 
 /*
- * Blocked but while it writes: a signal during a check ends us after it. One that our parent
- * ignores, as a shell does for what it runs in the background, stays ignored.
+ * All are blocked: a signal during a check ends the run after it. A signal that our parent ignores,
+ * as a shell does for its background jobs, stays ignored.
  */
-static void block_stops(sigset_t *stops)
+static void block_signals(struct watch *watch)
 {
-	struct sigaction before;
+	struct sigaction action = {.sa_handler = note_stop}, before;
 
-	sigemptyset(stops);
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
-		if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-			sigaddset(stops, signals[i]);
+	sigemptyset(&action.sa_mask);
+	sigemptyset(&watch->wakers);
+	sigaddset(&watch->wakers, SIGALRM);
+	for (size_t i = 0; i < ARRAY_SIZE(stop_signals); i++) {
+		if (sigaction(stop_signals[i], NULL, &before) < 0 || before.sa_handler == SIG_IGN)
+			continue;
+		sigaddset(&watch->wakers, stop_signals[i]);
+		sigaction(stop_signals[i], &action, NULL);
 	}
-	sigprocmask(SIG_BLOCK, stops, NULL);
+	sigprocmask(SIG_BLOCK, &watch->wakers, &watch->while_full);
+	sigaddset(&watch->while_full, SIGALRM);
+}
+
+static bool start_timer(int64_t duration_ns)
+{
+	struct itimerval timer = {
+		.it_value = {.tv_sec = (time_t)(duration_ns / NS_PER_SECOND),
+			.tv_usec = (suseconds_t)(duration_ns % NS_PER_SECOND / NS_PER_US)}};
+
+	if (setitimer(ITIMER_REAL, &timer, NULL) == 0)
+		return true;
+	cli_error("cannot set a timer for --duration: %s", strerror(errno));
+	return false;
 }
 
 static bool watch_until_end(struct cli *cli, struct watch *watch)
 {
-	int64_t duration_ns = watch->request->duration_ns;
-	struct deadline deadline = {0};
-
-	if (duration_ns)
-		deadline = deadline_after(duration_ns);
-	if (!report_start(cli, watch))
+	if (!start_timer(watch->request->duration_ns) || !report_start(cli, watch))
 		return false;
 	for (;;) {
-		int fault;
+		int fault = fault_guard(sleep_until_wake, watch);
 
-		watch->left_ns = deadline_left_ns(&deadline);
-		if (watch->left_ns == 0)
-			return report_end(cli, watch);
-		fault = fault_guard(sleep_until_wake, watch);
 		if (fault)
 			cli_error("the vDSO's data page is gone: %s", fault_signal_name(fault));
 		if (!fault && watch->wake != WAKE_CHANGE)
@@ -353,7 +349,7 @@ static int run(struct cli *cli)
 	watch.root = &cli->root;
 	watch.request = request;
 	watch.now = watch.checks;
-	block_stops(&watch.stops);
+	block_signals(&watch);
 	vdso_collect(&cli->root, &vdso, &watch.vdso);
 	if (!watch_until_end(cli, &watch))
 		return cli_trouble(cli);
