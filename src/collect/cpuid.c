@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CPUID leaves that bear on the clock. Each execution leaves a virtual machine for
- * microseconds, so they are asked once, and only those that are needed. The hypervisor's are
- * read here: libcpuid names hypervisors from 0.6 on, and only on CPUs of Intel and AMD.
+ * The CPUID leaves that bear on the clock: six of the CPU, and the hypervisor's. Each execution
+ * leaves a virtual machine for microseconds, so each is asked once. libcpuid executes them by the
+ * leaf: its cpuid_get_raw_data() executes some hundred, and it names hypervisors from 0.6 on, and
+ * only on CPUs of Intel and AMD.
  */
 #include "parts.h"
 
@@ -90,10 +91,11 @@ void cpuid_take_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read)
 #include "base/fault.h"
 #include "base/text.h"
 
+/* EAX of it is the highest of the leaves above it. */
+#define EXTENDED 0x80000000
+
 struct question {
 	bool answered;
-	struct cpu_raw_data_t raw;
-	struct cpu_id_t id;
 	struct cpuid_answer answer;
 };
 
@@ -101,14 +103,23 @@ static void ask(void *argument)
 {
 	struct question *question = argument;
 	struct cpuid_answer *answer = &question->answer;
+	uint32_t registers[4], highest;
+	uint32_t brand[3 * 4 + 1] = {0}; /* of three leaves, and its end */
 
-	if (!cpuid_present() || cpuid_get_raw_data(&question->raw) < 0 ||
-		cpu_identify(&question->raw, &question->id) < 0)
+	if (!cpuid_present())
 		return;
-	text_copy_span(
-		answer->brand, sizeof(answer->brand), text_trim(text_span(question->id.brand_str)));
-	answer->invariant_tsc = question->raw.ext_cpuid[7][3] & 1u << 8;
-	answer->hypervisor_bit = question->raw.basic_cpuid[1][2] >> 31;
+	cpu_exec_cpuid(EXTENDED, registers);
+	highest = registers[0];
+	for (uint32_t i = 0; i < 3 && highest >= EXTENDED + 4; i++)
+		cpu_exec_cpuid(EXTENDED + 2 + i, &brand[4 * i]);
+	text_copy_span(answer->brand, sizeof(answer->brand),
+		text_trim(text_span((const char *)brand)));
+	if (highest >= EXTENDED + 7) {
+		cpu_exec_cpuid(EXTENDED + 7, registers);
+		answer->invariant_tsc = registers[3] & 1u << 8;
+	}
+	cpu_exec_cpuid(1, registers);
+	answer->hypervisor_bit = registers[2] >> 31;
 	if (answer->hypervisor_bit)
 		cpuid_take_hypervisor(answer, cpu_exec_cpuid);
 	question->answered = true;
