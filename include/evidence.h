@@ -57,7 +57,7 @@ enum vclock_how {
 	VCLOCK_READ,     /* from the data page that the vDSO reads */
 };
 
-/* VDSO_CLOCKMODE_TIMENS, INT_MAX in every kernel since 5.6: "look in the next page". */
+/* VDSO_CLOCKMODE_TIMENS, INT_MAX in every kernel since 5.7: "look in the next page". */
 #define VCLOCK_MODE_NONE 0
 #define VCLOCK_MODE_TIMENS 0x7fffffff
 
@@ -109,13 +109,13 @@ struct host_evidence {
 	struct flag_fact invariant_tsc; /* x86: CPUID's bit: runs at one rate and never stops */
 	struct text_fact tsc_flags;     /* x86: what the kernel says of its TSC, /proc/cpuinfo */
 	struct flag_fact kvm_clock_offered; /* KVM's CPUID leaf: it has a kvm-clock */
-	struct flag_fact kvm_clock_stable;  /* and vouches for it across CPUs (feature bit 24) */
+	struct flag_fact kvm_clock_stable;  /* and it agrees across CPUs (feature bit 24) */
 	struct number_fact xen_tsc_mode;    /* Xen's CPUID leaf: 2: the TSC is never emulated */
+	struct flag_fact xen_tsc_emulated;  /* and it is emulated at present */
 	struct flag_fact xen_tsc_reliable;  /* and the host's TSC is reliable */
-	struct text_fact restore_device; /* reports a restore: "vmgenid", "vmclock"; absent: none */
-	struct flag_fact counter_off;    /* prctl(PR_SET_TSC, PR_TSC_SIGSEGV) was done to us */
-	struct number_fact tracer;       /* pid of the tracer, 0 for none */
-	struct number_fact seccomp;      /* 0 none, 1 strict, 2 filter */
+	struct flag_fact counter_off;       /* prctl(PR_SET_TSC, PR_TSC_SIGSEGV) was done to us */
+	struct number_fact tracer;          /* pid of the tracer, 0 for none */
+	struct number_fact seccomp;         /* 0 none, 1 strict, 2 filter */
 };
 
 #define KERNEL_LOG_MAX 24

@@ -30,11 +30,15 @@ static const struct {
 	{0x41, 0xd40, "ARM Neoverse-V1"},
 	{0x41, 0xd49, "ARM Neoverse-N2"},
 	{0x41, 0xd4f, "ARM Neoverse-V2"},
+	{0x41, 0xd83, "ARM Neoverse-V3AE"},
+	{0x41, 0xd84, "ARM Neoverse-V3"},
+	{0x41, 0xd8e, "ARM Neoverse-N3"},
 	{0x41, 0xc0f, "ARM Cortex-A15"},
 	{0x43, 0x0a1, "Cavium ThunderX"},
 	{0x43, 0x0af, "Cavium ThunderX2"},
 	{0x48, 0xd01, "HiSilicon Kunpeng-920"},
 	{0x50, 0x000, "APM X-Gene"},
+	{0x6d, 0xd49, "Azure Cobalt 100"},
 	{0xc0, 0xac3, "Ampere-1"},
 	{0xc0, 0xac4, "Ampere-1a"},
 };
@@ -105,7 +109,7 @@ static bool take_machine_model(const struct root *root, struct text_fact *cpu)
 
 /*
  * The kernel's own word on its TSC: it shows the CPUID bit as constant_tsc and nonstop_tsc,
- * takes them away where it found them untrue, and adds what a hypervisor vouches for.
+ * takes them away where it found them untrue, and adds what a hypervisor guarantees.
  */
 static void take_tsc_flags(struct span flags, struct text_fact *tsc_flags)
 {
@@ -207,7 +211,9 @@ static void collect_from_cpuinfo(const struct root *root, struct host_evidence *
 #define KVM_FEATURE_CLOCKSOURCE (1u << 0)
 #define KVM_FEATURE_CLOCKSOURCE2 (1u << 3)
 #define KVM_FEATURE_CLOCKSOURCE_STABLE_BIT (1u << 24)
-/* arch/x86/include/asm/xen/cpuid.h */
+/* arch/x86/include/asm/xen/cpuid.h: the first holds while the default mode emulates, as after a
+ * migration. */
+#define XEN_CPUID_TSC_EMULATED (1u << 0)
 #define XEN_CPUID_HOST_TSC_RELIABLE (1u << 1)
 
 static void take_hypervisor_leaves(const struct cpuid_answer *answer, struct host_evidence *host)
@@ -221,6 +227,7 @@ static void take_hypervisor_leaves(const struct cpuid_answer *answer, struct hos
 	}
 	if (answer->hypervisor && strcmp(answer->hypervisor, "xen") == 0) {
 		fact_set_number(&host->xen_tsc_mode, answer->xen_tsc[1] & INT32_MAX);
+		fact_set_flag(&host->xen_tsc_emulated, answer->xen_tsc[0] & XEN_CPUID_TSC_EMULATED);
 		fact_set_flag(
 			&host->xen_tsc_reliable, answer->xen_tsc[0] & XEN_CPUID_HOST_TSC_RELIABLE);
 	}
@@ -230,7 +237,7 @@ static void set_leaves_absent(struct host_evidence *host, const char *why)
 {
 	struct fact *facts[] = {&host->hypervisor_version.fact, &host->kvm_clock_offered.fact,
 		&host->kvm_clock_stable.fact, &host->xen_tsc_mode.fact,
-		&host->xen_tsc_reliable.fact};
+		&host->xen_tsc_emulated.fact, &host->xen_tsc_reliable.fact};
 
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
 		fact_set(facts[i], FACT_ABSENT, "%s", why);
@@ -242,7 +249,9 @@ void cpu_collect(const struct root *root, struct host_evidence *host)
 
 	collect_from_cpuinfo(root, host);
 	collect_count(root, &host->cpu_count);
-	if (!root->live || !cpuid_ask(&answer)) {
+	/* In User-Mode Linux the instruction describes the machine below
+	 * (arch/um/kernel/um_arch.c). */
+	if (!root->live || fact_is_text(&host->cpu, "UML") || !cpuid_ask(&answer)) {
 		set_leaves_absent(host, "CPUID was not asked");
 		return;
 	}

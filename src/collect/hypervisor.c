@@ -25,7 +25,7 @@ static const struct dmi_name dmi_names[] = {
 	{"KVM", "kvm", false, false},
 	{"OpenStack", "kvm", false, false},
 	{"KubeVirt", "kvm", false, false},
-	{"Alibaba Cloud", "kvm", false, false},
+	{"Alibaba Cloud", "kvm", true, false},
 	{"QEMU", "qemu", false, false},
 	{"VMware", "vmware", false, false},
 	{"VMW", "vmware", false, false},
@@ -60,6 +60,30 @@ static const struct mark marks[] = {
 	{"/proc/sysinfo", "z/VM", "zvm"},
 };
 
+/* What /proc/cpuinfo says of it; CPUID's hypervisor bit as the kernel shows it. */
+struct cpuinfo {
+	bool is_uml; /* User-Mode Linux: arch/um/kernel/um_arch.c */
+	bool is_arm;
+	bool has_flags, has_hypervisor_flag;
+};
+
+static struct cpuinfo read_cpuinfo(const struct root *root)
+{
+	struct cpuinfo cpuinfo = {false};
+	char buffer[FILE_SIZE];
+	struct span content, vendor, flags;
+	struct fact why;
+
+	if (!root_read_head(root, "/proc/cpuinfo", buffer, sizeof(buffer), &content, &why))
+		return cpuinfo;
+	cpuinfo.is_uml = text_find_value(content, "vendor_id", &vendor) &&
+	                 text_equals(vendor, "User Mode Linux");
+	cpuinfo.is_arm = text_find_value(content, "CPU implementer", &vendor);
+	cpuinfo.has_flags = text_find_value(content, "flags", &flags);
+	cpuinfo.has_hypervisor_flag = cpuinfo.has_flags && text_has_word(flags, "hypervisor");
+	return cpuinfo;
+}
+
 static const struct dmi_name *find_in_dmi_file(const struct root *root, const char *path)
 {
 	char buffer[FILE_SIZE];
@@ -75,42 +99,49 @@ static const struct dmi_name *find_in_dmi_file(const struct root *root, const ch
 	return NULL;
 }
 
-/* CPUID's hypervisor bit, as the kernel shows it: on x86 no guest of a cloud is without it. */
-static bool is_x86_metal(const struct root *root)
+/* A cloud's name is on its bare machines, too. */
+static bool is_cloud_metal(const struct root *root, const struct cpuinfo *cpuinfo)
 {
-	char buffer[FILE_SIZE];
-	struct span cpuinfo, flags;
-	struct fact why;
-
-	return root_read_head(root, "/proc/cpuinfo", buffer, sizeof(buffer), &cpuinfo, &why) &&
-	       text_find_value(cpuinfo, "flags", &flags) && !text_has_word(flags, "hypervisor");
+	/* "m5.metal", "c3-highcpu-192-metal" */
+	if (root_holds(root, dmi_files[0], ".metal"))
+		return true;
+	/* No x86 guest of a cloud is without CPUID's bit. */
+	if (cpuinfo->has_flags)
+		return !cpuinfo->has_hypervisor_flag;
+	/*
+	 * arm64: kvm_arm_init() registers the device only where the kernel was started at EL2, in
+	 * which no guest of these clouds is (arch/arm64/kvm/arm.c, 4.x to 7.2).
+	 */
+	return cpuinfo->is_arm && root_has(root, "/sys/class/misc/kvm");
 }
 
-static const struct dmi_name *find_in_dmi(const struct root *root)
+static const struct dmi_name *find_in_dmi(const struct root *root, const struct cpuinfo *cpuinfo)
 {
 	const struct dmi_name *name = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(dmi_files) && !name; i++)
 		name = find_in_dmi_file(root, dmi_files[i]);
-	/* "m5.metal", "c3-highcpu-192-metal" */
-	if (name && name->is_cloud &&
-		(root_holds(root, dmi_files[0], ".metal") || is_x86_metal(root)))
-		return NULL;
-	return name;
+	return name && name->is_cloud && is_cloud_metal(root, cpuinfo) ? NULL : name;
 }
 
 static const char *find_word(const struct root *root)
 {
-	const struct dmi_name *dmi = find_in_dmi(root);
+	struct cpuinfo cpuinfo = read_cpuinfo(root);
+	const struct dmi_name *dmi = find_in_dmi(root, &cpuinfo);
 	struct cpuid_answer answer;
+	const char *word;
 
+	/* Its CPUID is that of the machine below it. */
+	if (cpuinfo.is_uml)
+		return "uml";
 	if (dmi && dmi->is_precise)
 		return dmi->word;
 	if (root_holds(root, "/sys/hypervisor/type", "xen"))
 		return "xen";
 	if (root->live && cpuid_ask(&answer) && answer.hypervisor)
 		return answer.hypervisor;
-	return dmi ? dmi->word : mark_find(root, marks, ARRAY_SIZE(marks));
+	word = dmi ? dmi->word : mark_find(root, marks, ARRAY_SIZE(marks));
+	return word || !cpuinfo.has_hypervisor_flag ? word : "vm-other";
 }
 
 void hypervisor_collect(const struct root *root, struct text_fact *hypervisor)

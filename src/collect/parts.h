@@ -44,8 +44,8 @@ void hypervisor_collect(const struct root *root, struct text_fact *hypervisor);
 /*
  * Fills host->platform from DMI, ACPI, kernel strings and marker files; host->hypervisor is
  * filled before. One of: aws-xen, aws-nitro, azure, google, oracle-cloud, alibaba, vmware,
- * firecracker, microvm (KVM without firmware tables: may be restored from a snapshot too),
- * qubes, wsl1, wsl2, gvisor, bare-metal. Absent: none of them. Fills host->restore_device.
+ * firecracker, cloud-hypervisor, microvm (KVM without firmware tables), qubes, wsl1, wsl2, gvisor,
+ * bare-metal. Absent: none of them.
  */
 void platform_collect(const struct root *root, struct host_evidence *host);
 

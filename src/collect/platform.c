@@ -5,7 +5,6 @@
  */
 #include "parts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -33,6 +32,9 @@ static const struct mark platforms[] = {
 	{"/sys/firmware/acpi/tables/FACP", "FIRECK", "firecracker"},
 	{"/sys/firmware/acpi/tables/APIC", "FIRECK", "firecracker"},
 	{"/proc/cmdline", "firecracker", "firecracker"},
+	/* The device for generation IDs of its releases 1.8 to 1.15 (vmgenid.rs). */
+	{"/sys/bus/acpi/devices/FCVMGID:00", "", "firecracker"},
+	{"/sys/class/dmi/id/sys_vendor", "Cloud Hypervisor", "cloud-hypervisor"}, /* smbios.rs */
 };
 
 const char *mark_find(const struct root *root, const struct mark *marks, size_t count)
@@ -70,7 +72,9 @@ static const char *find_platform(const struct root *root, const struct host_evid
 	bool has_names = root_has(root, "/sys/class/dmi/id");
 
 	/* The clouds' machines without a hypervisor carry their names too. */
-	if (word && !is_virtual && (strcmp(word, "aws-nitro") == 0 || strcmp(word, "google") == 0))
+	if (word && !is_virtual &&
+		(strcmp(word, "aws-nitro") == 0 || strcmp(word, "google") == 0 ||
+			strcmp(word, "alibaba") == 0))
 		return "bare-metal";
 	if (word)
 		return word;
@@ -83,33 +87,10 @@ static const char *find_platform(const struct root *root, const struct host_evid
 	return !is_virtual && has_names ? "bare-metal" : NULL;
 }
 
-/* A guest with such a device may be restored from a snapshot: it is what reports that. */
-static void collect_restore_device(const struct root *root, struct text_fact *device)
-{
-	static const char *const generation_ids[] = {
-		"VMGENCTR:00", "QEMUVGID:00", "FCVMGID:00", "VMGENID:00"};
-
-	if (root_has(root, "/dev/vmclock0")) {
-		fact_set_text(device, "vmclock");
-		return;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(generation_ids); i++) {
-		char path[64];
-
-		snprintf(path, sizeof(path), "/sys/bus/acpi/devices/%s", generation_ids[i]);
-		if (root_has(root, path)) {
-			fact_set_text(device, "vmgenid");
-			return;
-		}
-	}
-	fact_set(&device->fact, FACT_ABSENT, "no device reports a restore");
-}
-
 void platform_collect(const struct root *root, struct host_evidence *host)
 {
 	const char *word = find_platform(root, host);
 
-	collect_restore_device(root, &host->restore_device);
 	if (word)
 		fact_set_text(&host->platform, word);
 	else

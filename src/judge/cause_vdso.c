@@ -40,7 +40,7 @@ static void support_compat(const struct view *view, struct cause *cause)
 	support_no_vdso(view, cause);
 }
 
-/* "clocksource X registered with invalid VDSO mode N. Disabling VDSO support" (5.6 and newer). */
+/* "clocksource X registered with invalid VDSO mode N. Disabling VDSO support" (5.7 and newer). */
 static const struct kernel_log_line *disabling_line(const struct view *view)
 {
 	const struct kernel_log_line *line = log_find(view->evidence, "Disabling VDSO");

@@ -276,6 +276,13 @@ bool tsc_has_flag(const struct evidence *evidence, const char *flag)
 
 bool tsc_is_invariant(const struct evidence *evidence)
 {
+	/*
+	 * The kernel sets it on a hypervisor's word and no longer checks the TSC: VMware, TDX and
+	 * SNP, Hyper-V with AccessTscInvariant. On VMware it does so without nonstop_tsc
+	 * (vmware_set_capabilities(), 2.6.29 to 7.2).
+	 */
+	if (tsc_has_flag(evidence, "tsc_reliable"))
+		return true;
 	return fact_is_flag(&evidence->host.invariant_tsc, true) &&
 	       (!fact_is_known(&evidence->host.tsc_flags.fact) ||
 		       (tsc_has_flag(evidence, "constant_tsc") &&
@@ -289,12 +296,28 @@ bool tsc_has_adjust(const struct evidence *evidence)
 
 bool host_may_be_restored(const struct evidence *evidence)
 {
-	/* Hyper-V and VMware give every guest such a device, and restore its TSC with it. */
-	bool reports = fact_is_known(&evidence->host.restore_device.fact) &&
-	               !fact_is_text(&evidence->host.hypervisor, "microsoft") &&
-	               !fact_is_text(&evidence->host.hypervisor, "vmware");
+	return platform_is(evidence, "firecracker") || platform_is(evidence, "microvm") ||
+	       platform_is(evidence, "cloud-hypervisor");
+}
 
-	return reports || platform_is(evidence, "firecracker") || platform_is(evidence, "microvm");
+/*
+ * The kernel lists clocksources by rating: tsc has 300, hpet 250, and one that was marked unstable
+ * 0
+ * (__clocksource_watchdog_kthread()). Such a one is hidden while the tick is in oneshot mode
+ * (available_clocksource_show()), but not with highres=off and nohz=off or on jiffies. kernel/time/
+ * clocksource.c and the drivers, 3.10 to 7.2.
+ */
+bool tsc_is_rated_unstable(const struct evidence *evidence)
+{
+	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+
+	if (!clocksource_is_offered(evidence, "tsc"))
+		return false;
+	for (size_t i = 0; strcmp(clocksource->available[i], "tsc") != 0; i++) {
+		if (vclock_name_has_no_mode(clocksource->available[i]))
+			return true;
+	}
+	return false;
 }
 
 /* A log that is this long has lost lines from its middle (collect/kernel_log.c). */
@@ -366,14 +389,16 @@ const struct kernel_log_line *log_find_tsc_in_use(const struct evidence *evidenc
 }
 
 /*
- * rdtsc takes 5 to 25 ns on every x86, mrs cntvct_el0 up to 50 ns, both some 50 to 110 ns in
- * an emulator; a read that the hypervisor intercepts takes several hundred at the least.
+ * rdtsc takes 5 to 25 ns on every x86, mrs cntvct_el0 and riscv's rdtime up to 50 ns, all some 50
+ * to 110 ns in an emulator; a read that the hypervisor or the firmware intercepts takes several
+ * hundred at the least.
  */
 #define COUNTER_NS_MOST 150
 
 bool counter_is_trapped(const struct evidence *evidence)
 {
-	static const char *const fast[] = {"x86_64", "i386", "i686", "aarch64", "armv7l"};
+	static const char *const fast[] = {
+		"x86_64", "i386", "i686", "aarch64", "armv7l", "riscv64"};
 	const struct timing_evidence *timing = &evidence->timing;
 
 	if (!fact_is_known(&timing->counter_fact))

@@ -55,6 +55,9 @@ bool tsc_has_flag(const struct evidence *evidence, const char *flag);
 /* The TSC is invariant, and has a register that shows if it was written. */
 bool tsc_has_adjust(const struct evidence *evidence);
 
+/* The kernel offers tsc, but ranks it behind slower clocksources: it has marked it unstable. */
+bool tsc_is_rated_unstable(const struct evidence *evidence);
+
 /* The vDSO of this kernel can read Hyper-V's reference TSC page, as far as is known. */
 bool kernel_reads_hyperv_page(const struct evidence *evidence);
 
@@ -67,7 +70,10 @@ bool kvm_clock_is_32_bit(const struct evidence *evidence);
 /* Under a hypervisor. */
 bool host_is_guest(const struct evidence *evidence);
 
-/* The guest may be stopped, copied and started again elsewhere, with another TSC. */
+/*
+ * Guests of this kind are restored from snapshots as a matter of course. A device that reports a
+ * restore (vmgenid, vmclock) does not show it: Proxmox VE and EC2 give one to every guest.
+ */
 bool host_may_be_restored(const struct evidence *evidence);
 
 /* From the first line about tsc to now nothing is missing: only then a line's absence counts. */

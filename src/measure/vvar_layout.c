@@ -295,7 +295,7 @@ static const char *x86_name(const struct vvar_layout *layout, int64_t mode, cons
 	return x86_late_name(mode);
 }
 
-/* include/vdso/clocksource.h and each architecture's asm/vdso/clocksource.h, 5.6-7.x. */
+/* include/vdso/clocksource.h and each architecture's asm/vdso/clocksource.h, 5.7-7.x. */
 static const char *other_name(unsigned arch, int64_t mode)
 {
 	if (mode == VCLOCK_MODE_NONE)
