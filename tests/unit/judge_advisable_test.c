@@ -88,18 +88,49 @@ static void the_kernel_has_to_agree_with_cpuid(void **state)
 	assert_advisable("tsc");
 	fact_set_text(&evidence.host.tsc_flags, "constant_tsc tsc_known_freq");
 	assert_not_advisable("tsc", "invariant");
+	fact_set_text(&evidence.host.tsc_flags, "constant_tsc tsc_reliable tsc_known_freq");
+	assert_advisable("tsc");
 	fact_set(&evidence.host.tsc_flags.fact, FACT_ABSENT, "x");
 	assert_advisable("tsc");
 }
 
-static void a_device_that_reports_restores_is_against_the_tsc(void **state)
+static void snapshots_are_against_the_tsc_where_they_are_the_rule(void **state)
 {
+	static const char *const platforms[] = {"firecracker", "microvm", "cloud-hypervisor"};
+
 	(void)state;
 	make_guest("kvm", "hpet", "tsc hpet");
-	fact_set_text(&evidence.host.restore_device, "vmgenid");
-	assert_not_advisable("tsc", "snapshot");
-	fact_set_text(&evidence.host.hypervisor, "microsoft");
+	for (size_t i = 0; i < COUNT(platforms); i++) {
+		fact_set_text(&evidence.host.platform, platforms[i]);
+		assert_not_advisable("tsc", "snapshot");
+	}
+	fact_set_text(&evidence.host.platform, "aws-nitro");
 	assert_advisable("tsc");
+}
+
+/* While the tick is periodic, the kernel lists an unstable TSC, too: as the last by its rating. */
+static void a_tsc_behind_slower_clocksources_is_not_advisable(void **state)
+{
+	(void)state;
+	make_guest("kvm", "hpet", "tsc hpet acpi_pm refined-jiffies jiffies");
+	assert_advisable("tsc");
+	make_guest("kvm", "hpet", "hpet acpi_pm refined-jiffies jiffies tsc");
+	assert_not_advisable("tsc", "marked the TSC unstable");
+	make_guest("kvm", "refined-jiffies", "refined-jiffies jiffies tsc");
+	assert_not_advisable("tsc", "marked the TSC unstable");
+	make_guest("xen", "hpet", "xen tsc hpet");
+	assert_advisable("tsc");
+}
+
+static void amazon_advises_tsc_over_kvm_clock(void **state)
+{
+	(void)state;
+	make_guest("amazon", "kvm-clock", "kvm-clock tsc acpi_pm");
+	assert_not_advisable("tsc", "migration");
+	fact_set_text(&evidence.host.platform, "aws-nitro");
+	assert_advisable("tsc");
+	fact_set_flag(&evidence.host.invariant_tsc, false);
+	assert_not_advisable("tsc", "invariant");
 }
 
 static void a_clocksource_without_vdso_support_is_not_advisable(void **state)
@@ -116,10 +147,10 @@ static void a_paravirtual_clock_that_the_vdso_cannot_read_is_not_advisable(void 
 	make_guest("xen", "hpet", "xen hpet");
 	assert_advisable("xen");
 	fact_set_flag(&evidence.host.xen_tsc_reliable, false);
-	assert_not_advisable("xen", "vouch");
+	assert_not_advisable("xen", "stable");
 	make_guest("xen", "hpet", "xen hpet");
 	evidence_add_log(&evidence, "xen: VDSO_CLOCKMODE_PVCLOCK not supported (tsc unstable)");
-	assert_not_advisable("xen", "vouch");
+	assert_not_advisable("xen", "stable");
 	make_guest("microsoft", "acpi_pm", "hyperv_clocksource_tsc_page acpi_pm");
 	fact_set_text(&evidence.host.kernel, "4.4.0-187-generic");
 	assert_not_advisable("hyperv_clocksource_tsc_page", "4.12");
@@ -171,6 +202,11 @@ static void xen_s_tsc_mode_decides(void **state)
 	assert_not_advisable("tsc", "reliable");
 	fact_set_number(&evidence.host.xen_tsc_mode, 1);
 	assert_not_advisable("tsc", "emulates");
+	fact_set_number(&evidence.host.xen_tsc_mode, 0);
+	fact_set_flag(&evidence.host.xen_tsc_reliable, true);
+	assert_advisable("tsc");
+	fact_set_flag(&evidence.host.xen_tsc_emulated, true);
+	assert_not_advisable("tsc", "emulates");
 }
 
 static void kvm_clock_needs_the_feature_and_64_bits(void **state)
@@ -178,7 +214,7 @@ static void kvm_clock_needs_the_feature_and_64_bits(void **state)
 	(void)state;
 	make_guest("kvm", "acpi_pm", "kvm-clock acpi_pm");
 	fact_set_flag(&evidence.host.kvm_clock_stable, false);
-	assert_not_advisable("kvm-clock", "vouch");
+	assert_not_advisable("kvm-clock", "stable");
 	make_guest("kvm", "acpi_pm", "kvm-clock acpi_pm");
 	fact_set_text(&evidence.host.arch, "i686");
 	assert_not_advisable("kvm-clock", "32-bit");
@@ -275,7 +311,9 @@ int main(void)
 		cmocka_unit_test(reasons_against_the_tsc_are_named),
 		cmocka_unit_test(a_tsc_that_gains_nothing_is_not_advisable),
 		cmocka_unit_test(the_kernel_has_to_agree_with_cpuid),
-		cmocka_unit_test(a_device_that_reports_restores_is_against_the_tsc),
+		cmocka_unit_test(snapshots_are_against_the_tsc_where_they_are_the_rule),
+		cmocka_unit_test(a_tsc_behind_slower_clocksources_is_not_advisable),
+		cmocka_unit_test(amazon_advises_tsc_over_kvm_clock),
 		cmocka_unit_test(a_clocksource_without_vdso_support_is_not_advisable),
 		cmocka_unit_test(a_paravirtual_clock_that_the_vdso_cannot_read_is_not_advisable),
 		cmocka_unit_test(a_paravirtual_clock_is_advisable_under_its_hypervisor),
