@@ -40,30 +40,32 @@ static const clockid_t clocks_apart[] = {
 
 static bool find_id(const struct root *root, const char *name, uint32_t *id, struct fact *why)
 {
-	char path[160], content[32];
-	struct span span;
-	uint64_t number;
+	const char *denied = NULL;
 
+	fact_set(why, FACT_ABSENT, "no tracefs here; as root: mount -t tracefs tracefs %s",
+		tracefs[0]);
 	for (size_t i = 0; i < ARRAY_SIZE(tracefs); i++) {
+		char path[160], content[32];
+		struct fact reason = {0};
+		struct span span;
+		uint64_t number;
+
 		snprintf(
 			path, sizeof(path), "%s/events/syscalls/sys_enter_%s/id", tracefs[i], name);
-		if (!root_read(root, path, content, sizeof(content), &span, why))
-			continue;
-		if (!number_parse(text_trim(span), &number) || number > INT32_MAX) {
-			fact_set(why, FACT_FAILED, "%s: not a number", path);
-			return false;
+		if (root_read(root, path, content, sizeof(content), &span, &reason) &&
+			number_parse(text_trim(span), &number) && number <= INT32_MAX) {
+			*id = (uint32_t)number;
+			return true;
 		}
-		*id = (uint32_t)number;
-		return true;
+		snprintf(path, sizeof(path), "%s/events", tracefs[i]);
+		if (reason.state == FACT_DENIED && !denied)
+			denied = tracefs[i];
+		else if (root_has(root, path))
+			fact_set(why, FACT_ABSENT, "the kernel has no tracepoint sys_enter_%s",
+				name);
 	}
-	if (why->state == FACT_DENIED)
-		fact_set(why, FACT_DENIED, "%s is for root alone", tracefs[0]);
-	else if (root_has(root, "/sys/kernel/tracing/events") ||
-		 root_has(root, "/sys/kernel/debug/tracing/events"))
-		fact_set(why, FACT_ABSENT, "the kernel has no tracepoint sys_enter_%s", name);
-	else
-		fact_set(why, FACT_ABSENT, "no tracefs here; as root: mount -t tracefs tracefs %s",
-			tracefs[0]);
+	if (denied)
+		fact_set(why, FACT_DENIED, "%s is readable by root only", denied);
 	return false;
 }
 

@@ -279,14 +279,20 @@ static void send_failure(int file, bool preparing, int error)
 static void become(const struct trace_program *program, char *const *arguments,
 	int (*prepare)(void *argument), void *argument, const struct child_end *end)
 {
+	ssize_t length;
 	char byte;
 	int error;
 
-	/* Our parent is gone: nothing is to be started any more. */
-	if (read(end->go, &byte, 1) != 1)
+	do
+		length = read(end->go, &byte, 1);
+	while (length < 0 && errno == EINTR);
+	error = length < 0 ? errno : 0;
+	/* Our parent is gone, or has given up. */
+	if (length == 0)
 		_exit(STATUS_TROUBLE);
 	cli_restore_signals();
-	error = prepare ? prepare(argument) : 0;
+	if (!error && prepare)
+		error = prepare(argument);
 	if (error)
 		send_failure(end->failure, true, error);
 	/* With a slash in it there is one attempt; a script without "#!" is run by the shell. */
