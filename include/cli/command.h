@@ -97,7 +97,7 @@ struct command {
 	int64_t limit_ns;     /* of cli->deadline; 0: a run may take as long as it takes */
 	/*
 	 * The command needs root's capabilities while it runs. Another one has those to read
-	 * files, which it gives up by privileges_limit() before it measures.
+	 * files, which it gives up by privileges_keep() before it measures.
 	 */
 	bool privileged;
 	bool runs_program; /* of the user's, which gets root's capabilities back */

@@ -100,7 +100,7 @@ pid_t child_start(void (*work)(void *argument), void *argument, const struct dea
 	if (now > 0 && now != parent)
 		_exit(1);
 	prctl(PR_SET_DUMPABLE, 0);
-	privileges_forget_later();
+	privileges_keep(PRIVILEGES_READ); /* its parent writes the files */
 	take_signals();
 	set_timer(deadline);
 	work(argument);

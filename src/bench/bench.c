@@ -131,7 +131,7 @@ static int run(struct cli *cli)
 	vdso_collect(&cli->root, &evidence.vdso, &image);
 	host_collect(&cli->root, &evidence.host);
 	call_table_make(&evidence.vdso, &image, &calls, &cli->deadline);
-	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
+	privileges_keep(PRIVILEGES_WRITE);
 	request->details = cli->depth == DEPTH_ALL;
 	if (!bench_plan_make(request, &calls, &plan))
 		return EXIT_TROUBLE;

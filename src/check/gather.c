@@ -182,7 +182,6 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	const struct deadline *deadline)
 {
 	struct measuring measuring = {.root = root, .evidence = evidence, .deadline = deadline};
-	uint64_t later;
 
 	evidence->live = root->live;
 	moment_collect(root, &evidence->moment, deadline);
@@ -199,8 +198,8 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 		return;
 	}
 	/* All that takes privileges was read by now, or is open; but syslog(2) has no file. */
-	later = kernel_log_open(root) ? PRIVILEGES_NONE : PRIVILEGES_SYSLOG;
-	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE | later);
+	privileges_keep(
+		kernel_log_open(root) ? PRIVILEGES_WRITE : PRIVILEGES_WRITE | PRIVILEGES_SYSLOG);
 	/* One part of the proof before the timing, one after it: the clock may change meanwhile. */
 	start_measuring(&measuring, all ? NULL : keep_shown_calls);
 	timing_measure(evidence, &measuring.calls, TIMING_WHOLE, deadline);
@@ -213,7 +212,6 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	if (evidence->vclock.how == VCLOCK_UNKNOWN)
 		copy_set_mode(&evidence->copy, &evidence->vclock);
 	evidence->vclock = vclock_infer(evidence);
-	privileges_limit(later, PRIVILEGES_WRITE);
 }
 
 void gather_verdict(
@@ -228,7 +226,7 @@ void gather_verdict(
 		skip_measuring(evidence);
 		return;
 	}
-	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
+	privileges_keep(PRIVILEGES_WRITE);
 	clocksource_collect(root, &evidence->clocksource);
 	start_measuring(&measuring, call_table_keep_deciding);
 	/* Calls that enter the kernel are system calls, however fast: timing adds nothing. */

@@ -110,38 +110,28 @@ static void open_output(struct cli *cli)
 	cli->out = memory_stream_open(&cli->collected);
 }
 
-static bool write_collected(struct cli *cli, uint64_t later, struct fact *why)
+/* Writes what was collected, to the file or to the stream. Returns the status of the run. */
+static int write_output(struct cli *cli, int status)
 {
-	const char *text = cli->collected.text;
-	size_t length = cli->collected.length;
-
-	if (!cli->output)
-		return output_write_stream(cli_stream(cli), text, length, why);
-	privileges_limit(PRIVILEGES_WRITE, later);
-	return output_write(cli->output, text, length, why);
-}
-
-/*
- * Writes what was collected, to the file or to the stream. The status of the run. `later`: the
- * capabilities that are needed afterwards.
- */
-static int write_output(struct cli *cli, int status, uint64_t later)
-{
+	const struct memory_stream *collected = &cli->collected;
 	struct fact why = {0};
 
 	if (!cli->out)
 		return status;
 	memory_stream_close(&cli->collected);
-	if (cli->collected.length > 0) {
-		if (!write_collected(cli, later, &why)) {
+	if (collected->length > 0) {
+		bool written = cli->output ? output_write(cli->output, collected->text,
+						     collected->length, &why)
+		                           : output_write_stream(cli_stream(cli), collected->text,
+						     collected->length, &why);
+
+		cli->answered = written || !cli->output;
+		if (!written) {
 			cli_error("cannot write %s", why.reason);
 			status = cli_trouble(cli);
-			cli->answered = !cli->output;
-		} else {
-			cli->answered = true;
 		}
 	}
-	free(cli->collected.text);
+	free(collected->text);
 	cli->out = NULL;
 	return status;
 }
@@ -150,10 +140,8 @@ bool cli_flush(struct cli *cli)
 {
 	if (!cli->out)
 		return true;
-	if (write_output(cli, EXIT_SUCCESS, PRIVILEGES_READ) != EXIT_SUCCESS)
+	if (write_output(cli, EXIT_SUCCESS) != EXIT_SUCCESS)
 		return false;
-	if (cli->output)
-		privileges_limit(PRIVILEGES_READ, PRIVILEGES_WRITE);
 	cli->out = memory_stream_open(&cli->collected);
 	return true;
 }
@@ -166,7 +154,7 @@ static void report_failure(struct cli *cli)
 	cli->output = NULL;
 	cli->out = memory_stream_open(&cli->collected);
 	cli->format->fail(cli_last_error(), cli->out);
-	write_output(cli, EXIT_SUCCESS, PRIVILEGES_NONE);
+	write_output(cli, EXIT_SUCCESS);
 }
 
 /* What was linked with, which a bug may be in; libcpuid is linked with on x86 only. */
@@ -244,15 +232,14 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	if (!parsed) {
 		status = refusal_status;
 	} else if (cli.help || cli.version) {
-		status = write_output(&cli, print_information(&cli, commands), PRIVILEGES_NONE);
+		status = write_output(&cli, print_information(&cli, commands));
 	} else {
 		if (cli.command->limit_ns)
 			cli.deadline = deadline_after(cli.command->limit_ns);
 		if (!cli.command->privileged && !cli.command->runs_program)
 			privileges_gain_none();
 		if (!cli.command->privileged)
-			privileges_limit(
-				PRIVILEGES_READ, cli.output ? PRIVILEGES_WRITE : PRIVILEGES_NONE);
+			privileges_keep(PRIVILEGES_READ | (cli.output ? PRIVILEGES_WRITE : 0));
 		if (root_open(&cli.root, cli.sysroot, &why)) {
 			status = cli.command->run(&cli);
 			root_close(&cli.root);
@@ -260,7 +247,7 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 			cli_error("cannot open the tree: %s", why.reason);
 			status = cli_trouble(&cli);
 		}
-		status = write_output(&cli, status, PRIVILEGES_NONE);
+		status = write_output(&cli, status);
 		if (cli.command->finish)
 			status = cli.command->finish(&cli, status);
 	}

@@ -339,7 +339,7 @@ static int plan_and_run(struct cli *cli, enum switch_opened opened, const struct
 	if (!may_switch(&cli->root, own) || (!own->yes && !cli_confirm()))
 		return EXIT_UNKNOWN;
 	/* The files are open: user ID 0 alone restores the clocksource and removes the record. */
-	privileges_limit(PRIVILEGES_NONE, cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE);
+	privileges_keep(cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE);
 	try_candidates(cli, own);
 	if (own->result.end == RUN_NOT_BEGUN) {
 		cli_error("%s%s; the clocksource was not changed", tree_of(own, &own->result.why),

@@ -134,7 +134,7 @@ static int run(struct cli *cli)
 		cli_error("cannot measure: %s", why.reason);
 		return EXIT_TROUBLE;
 	}
-	privileges_limit(PRIVILEGES_NONE, PRIVILEGES_WRITE);
+	privileges_keep(PRIVILEGES_WRITE);
 	moment_collect(&cli->root, &moment, &cli->deadline);
 	measure(cli, stop, &warp);
 	child_unshare((void *)(uintptr_t)stop, sizeof(*stop));
