@@ -17,7 +17,7 @@
 #include "collect.h"
 #include "commands.h"
 #include "document.h"
-#include "report.h"
+#include "model.h"
 
 /* Further broken documents are counted, not named, without --verbose. */
 #define NAMED_MAX 20
@@ -27,6 +27,7 @@
 
 /* Directories in one another: more than any collection of documents has. */
 #define DEPTH_MAX 16
+#define TOO_DEEP "more than 16 directories deep"
 
 enum id { OPTION_TOP = OPTION_OWN, OPTION_RATE };
 
@@ -36,7 +37,6 @@ struct request {
 	struct fleet fleet;
 	char path[PATH_MAX]; /* of what is being read; one for all levels, as stacks may be small */
 	bool not_found;      /* an operand could not be read */
-	bool no_memory;
 };
 
 static volatile bool stop;
@@ -96,7 +96,7 @@ static void read_documents(struct cli *cli, struct document_stream *stream)
 	enum document_found found = DOCUMENT_END;
 	bool first = true;
 
-	for (; !request->no_memory; first = false) {
+	for (;; first = false) {
 		struct fact why = {0};
 		unsigned long line;
 
@@ -116,7 +116,7 @@ static void read_documents(struct cli *cli, struct document_stream *stream)
 			snprintf(place + strlen(place), LINE_SIZE, ":%lu", line);
 		if (request->rate > 0)
 			document.rate = request->rate;
-		request->no_memory = !fleet_add(&request->fleet, &document, place);
+		fleet_add(&request->fleet, &document, place);
 		if (progress_is_shown() && request->fleet.count % 100 == 0)
 			progress_say("reading: %zu hosts", request->fleet.count);
 	}
@@ -137,111 +137,69 @@ static void read_file(struct cli *cli, int file)
 	document_stream_end(&stream);
 }
 
-struct names {
-	char **list;
-	size_t count, room;
-};
-
-static int by_name(const void *one, const void *other)
+/* Hidden files are those of editors and of downloads under way. */
+static int is_shown(const struct dirent *entry)
 {
-	return strcmp(*(char *const *)one, *(char *const *)other);
+	return entry->d_name[0] != '.';
 }
-
-static bool add_name(struct names *names, const char *name)
-{
-	char **list = array_grow(names->list, names->count, &names->room, sizeof(*list));
-
-	if (!list)
-		return false;
-	names->list = list;
-	list[names->count] = strdup(name);
-	return list[names->count++];
-}
-
-/* Hidden files are those of editors and of downloads under way. False with errno. */
-static bool list_names(DIR *directory, struct names *names)
-{
-	struct dirent *entry;
-
-	for (errno = 0; (entry = readdir(directory)); errno = 0) {
-		if (entry->d_name[0] != '.' && !add_name(names, entry->d_name))
-			return false;
-	}
-	if (errno)
-		return false;
-	if (names->count)
-		qsort(names->list, names->count, sizeof(*names->list), by_name);
-	return true;
-}
-
-static bool read_directory(struct cli *cli, int file, unsigned depth, struct fact *why);
 
 /*
- * Other users may rename what is in the directory at any time: what counts is what was opened,
- * and it is opened below the directory that was opened before. Symbolic links are left out: they
- * may lead to another document, or in a circle.
+ * Reads the directory at request->path, in the order of names. Other users may replace what is in
+ * it at any time: only regular files and directories are opened, and symbolic links, which may
+ * lead to another document or in a circle, are left out.
  */
-static void read_entry(struct cli *cli, int directory, const char *name, unsigned depth)
+static void read_directory(struct cli *cli, unsigned depth)
 {
 	struct request *request = cli->own;
 	size_t length = strlen(request->path), room = sizeof(request->path) - length;
-	struct fact why = {0};
-	struct stat status;
-	int file = -1;
-
-	errno = ENAMETOOLONG;
-	if (snprintf(request->path + length, room, "/%s", name) < (int)room)
-		file = file_open_regular(directory, name, O_RDONLY, &status);
-	if (file < 0 && errno != EOPNOTSUPP)
-		note_broken(cli, 0, strerror(errno));
-	else if (file >= 0 && !S_ISDIR(status.st_mode))
-		read_file(cli, file);
-	else if (file >= 0 && !read_directory(cli, file, depth + 1, &why))
-		note_broken(cli, 0, why.reason);
-	request->path[length] = '\0';
-}
-
-/* In the order of names; takes the file. False with the reason if it cannot be read. */
-static bool read_directory(struct cli *cli, int file, unsigned depth, struct fact *why)
-{
-	struct request *request = cli->own;
-	struct names names = {0};
-	DIR *directory = depth <= DEPTH_MAX ? fdopendir(file) : NULL;
-	bool read = directory && list_names(directory, &names);
+	struct dirent **names = NULL;
+	int count = depth > DEPTH_MAX ? -1 : scandir(request->path, &names, is_shown, alphasort);
 
 	if (depth > DEPTH_MAX)
-		fact_set(why, FACT_FAILED, "more than %d directories deep", DEPTH_MAX);
-	else if (!read)
-		fact_set(why, FACT_FAILED, "%s", strerror(errno));
-	for (size_t i = 0; i < names.count; i++) {
-		if (read && !stop && !request->no_memory)
-			read_entry(cli, file, names.list[i], depth);
-		free(names.list[i]);
+		note_broken(cli, 0, TOO_DEEP);
+	else if (count < 0)
+		note_broken(cli, 0, strerror(errno));
+	for (int i = 0; i < count; i++) {
+		struct stat status;
+		int file = -1;
+
+		errno = ENAMETOOLONG;
+		if (!stop &&
+			snprintf(request->path + length, room, "/%s", names[i]->d_name) < (int)room)
+			file = file_open_regular(AT_FDCWD, request->path, O_RDONLY, &status);
+		if (file < 0 && errno != EOPNOTSUPP && !stop) {
+			note_broken(cli, 0, strerror(errno));
+		} else if (file >= 0 && S_ISDIR(status.st_mode)) {
+			close(file);
+			read_directory(cli, depth + 1);
+		} else if (file >= 0) {
+			read_file(cli, file);
+		}
+		request->path[length] = '\0';
+		free(names[i]);
 	}
-	free(names.list);
-	if (directory)
-		closedir(directory);
-	else
-		close(file);
-	return read;
+	free(names);
 }
 
-/* What the user named may be a link, a FIFO, /dev/fd/N. */
+/* The operand may be a link, a FIFO, /dev/fd/N. */
 static void read_operand(struct cli *cli, const char *path)
 {
 	struct request *request = cli->own;
 	struct fact why = {0};
 	struct stat status;
 	int file = document_open(path, &why);
-	bool is_directory =
-		file > STDIN_FILENO && fstat(file, &status) == 0 && S_ISDIR(status.st_mode);
 
-	text_copy(request->path, sizeof(request->path), document_name(path));
-	if (file >= 0 && !is_directory) {
-		read_file(cli, file);
-	} else if (file < 0 || !read_directory(cli, file, 0, &why)) {
+	if (file < 0) {
 		cli_error("%s: %s", document_name(path), why.reason);
 		request->not_found = true;
+		return;
+	}
+	text_copy(request->path, sizeof(request->path), document_name(path));
+	if (file > STDIN_FILENO && fstat(file, &status) == 0 && S_ISDIR(status.st_mode)) {
+		close(file);
+		read_directory(cli, 0);
+	} else {
+		read_file(cli, file);
 	}
 }
 
@@ -254,7 +212,7 @@ static void read_all(struct cli *cli)
 	work_begin(cli, "reading", &stop);
 	if (!cli->operand_count)
 		read_operand(cli, "-");
-	for (size_t i = 0; i < cli->operand_count && !stop && !request->no_memory; i++)
+	for (size_t i = 0; i < cli->operand_count && !stop; i++)
 		read_operand(cli, cli->operands[i]);
 	work_end();
 	if (request->fleet.broken > NAMED_MAX && !cli->verbose)
@@ -262,34 +220,17 @@ static void read_all(struct cli *cli)
 			request->fleet.broken - NAMED_MAX);
 }
 
-/* Prints the report of what was read. */
-static int print_report(struct cli *cli, const struct moment_evidence *moment)
-{
-	const struct request *request = cli->own;
-	const struct fleet *fleet = &request->fleet;
-	struct fleet_report report = {.fleet = fleet,
-		.moment = moment,
-		.rate = request->rate,
-		.top = (size_t)request->top,
-		.all = cli->verbose};
-
-	if (!fleet->count) {
-		if (!fleet->broken && !request->not_found && !stop)
-			cli_error("no documents to read");
-		return EXIT_TROUBLE;
-	}
-	fleet_summarize(fleet, report.summary);
-	report.exit_status =
-		request->not_found ? EXIT_TROUBLE : verdict_exit_status(fleet_verdict(fleet));
-	cli_print(cli, &report);
-	return report.exit_status;
-}
-
 static int run(struct cli *cli)
 {
 	struct request *request = cli->own;
+	struct fleet *fleet = &request->fleet;
 	struct moment_evidence moment = {0};
-	int status = EXIT_TROUBLE;
+	struct fleet_report report = {.fleet = fleet,
+		.moment = &moment,
+		.rate = request->rate,
+		.top = (size_t)request->top,
+		.all = cli->verbose,
+		.exit_status = EXIT_TROUBLE};
 
 	if (!cli->operand_count && isatty(STDIN_FILENO)) {
 		cli_usage_error(
@@ -297,20 +238,26 @@ static int run(struct cli *cli)
 		return EXIT_TROUBLE;
 	}
 	moment_collect(&cli->root, &moment, &cli->deadline);
-	request->no_memory = !fleet_start(&request->fleet);
-	if (!request->no_memory)
-		read_all(cli);
-	if (request->no_memory || !fleet_sum(&request->fleet))
-		cli_error("out of memory after %zu hosts", request->fleet.count);
-	else
-		status = print_report(cli, &moment);
-	fleet_free(&request->fleet);
-	return status;
+	read_all(cli);
+	if (fleet->count) {
+		fleet_sum(fleet);
+		fleet_summarize(fleet, report.summary);
+		report.hosts = fleet->hosts;
+		report.host_count = report.all ? fleet->count : fleet->sums.affected;
+		if (!request->not_found)
+			report.exit_status = verdict_exit_status(fleet->verdict);
+		cli_print(cli, &report);
+	} else if (!fleet->broken && !request->not_found && !stop) {
+		cli_error("no documents to read");
+	}
+	fleet_free(fleet);
+	return report.exit_status;
 }
 
 static const struct option_row options[] = {
 	{OPTION_TOP, "top", "N",
-		"show N hosts and N rows of each group (default 6, hosts and causes); -v shows all"},
+		"show N hosts and N rows of each group (default 6, hosts and causes); -v shows all, "
+		"and JSON always has all"},
 	{OPTION_RATE, "rate", "CALLS[/s]",
 		"estimate the CPU cost at CALLS calls per second of each host: 485000, 485k"},
 	{0},
@@ -319,7 +266,6 @@ static const struct option_row options[] = {
 static const struct format formats[] = {
 	{.name = "text", .write = fleet_report_text},
 	{.name = "json", .write = fleet_report_json},
-	{.name = "csv", .summary = "a line for each host", .write = fleet_report_csv},
 	{0},
 };
 

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data of `vdsocheck fleet`: of each document the few values that are shown, and the groups
- * that the hosts fall into. Some 400 bytes per host, whatever its document has.
+ * The data of `vdsocheck fleet`: of each document the few values that are shown, some 500 bytes,
+ * and the groups that the hosts fall into.
  */
 #ifndef VDSOCHECK_FLEET_MODEL_H
 #define VDSOCHECK_FLEET_MODEL_H
 
-#include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli/command.h"
+#include "document.h"
 #include "evidence.h"
 #include "judge.h"
+
+#define FLEET_SCHEMA "vdsocheck-fleet/1"
 
 #define FLEET_VERDICTS 4 /* of enum verdict_kind */
 
@@ -26,35 +29,35 @@ enum fleet_dimension {
 };
 
 struct fleet_host {
-	const char *name;
+	char *name;                  /* owned */
 	char time[MOMENT_TIME_SIZE]; /* "": unknown */
 	enum verdict_kind verdict;
 	const char *rule; /* that the verdict was found by; static */
 	size_t cause_count;
-	const char *causes[CAUSE_MAX];    /* static */
-	const char *of[FLEET_DIMENSIONS]; /* "": unknown; of FLEET_CAUSE the first */
-	double call_ns;                   /* of one call; negative: unknown, here and below */
-	double lost_ns;                   /* of it, against the vDSO */
-	double lost_cpus;                 /* by as many calls as the host makes */
+	const char *causes[CAUSE_MAX]; /* static */
+	char *keys[FLEET_DIMENSIONS];  /* owned; "": unknown; of FLEET_CAUSE the first cause */
+	double call_ns;                /* of one call; negative: unknown, here and below */
+	double lost_ns;                /* of one call, against the vDSO */
+	double lost_cpus;              /* by as many calls as the host makes */
 };
 
 /* Hosts, and what they lose. */
 struct fleet_sums {
-	size_t hosts[FLEET_VERDICTS];
-	size_t with_lost_ns; /* not ok, with known lost_ns */
-	double lost_ns;      /* of all of these together */
-	size_t rated;        /* the same for lost_cpus */
-	double lost_cpus;
+	size_t hosts, affected; /* all, and those that are not ok */
+	size_t verdicts[FLEET_VERDICTS];
+	size_t with_lost_ns; /* affected hosts with known lost_ns */
+	double mean_lost_ns; /* of these */
+	size_t rated;        /* affected hosts with known lost_cpus */
+	double lost_cpus;    /* of all of these together */
 };
 
-/* The hosts that have something in common. */
+/* The hosts that have a key in common. */
 struct fleet_group {
 	const char *name; /* "": unknown, or no cause was found */
 	struct fleet_sums sums;
 };
 
 struct fleet_groups {
-	json_t *places; /* an object: for each name its place in the list */
 	size_t count, room;
 	struct fleet_group *list;
 };
@@ -62,13 +65,11 @@ struct fleet_groups {
 struct fleet {
 	size_t count, room;
 	struct fleet_host *hosts;
-	json_t *names;      /* an object, for its keys alone: the texts of the hosts */
-	json_t *identities; /* an object: hosts that documents name, with their places in hosts */
-	size_t broken;      /* documents that could not be read */
-	size_t superseded;  /* documents of hosts of which there is a newer one */
+	size_t broken; /* documents that could not be read */
 	/* After fleet_sum(). */
 	struct fleet_sums sums;
 	struct fleet_groups groups[FLEET_DIMENSIONS];
+	enum verdict_kind verdict; /* the worst; with broken documents not better than unknown */
 };
 
 /* One document, as it comes in. */
@@ -78,30 +79,41 @@ struct fleet_document {
 	double rate;         /* calls per second that the host makes; not positive: unknown */
 };
 
-/* False if memory ran out, here and below; fleet_free() in any case. */
-bool fleet_start(struct fleet *fleet);
+/* ---- hosts.c ---- */
+
+/*
+ * Judges a document and keeps what is shown of it. The name is the host's or, without one, that of
+ * document->file or else `place`, where the document was found.
+ */
+void fleet_add(struct fleet *fleet, const struct fleet_document *document, const char *place);
+
+/* After the last document: sorts the hosts, makes and sorts the groups, the worst first. */
+void fleet_sum(struct fleet *fleet);
+
 void fleet_free(struct fleet *fleet);
 
-/*
- * Judges a document and keeps what is shown of it. Where it names its host, only the newest
- * document of that host is kept; otherwise its name is that of document->file or, without one,
- * `place`, where the document was found.
- */
-bool fleet_add(struct fleet *fleet, const struct fleet_document *document, const char *place);
+/* ---- text.c, json.c ---- */
 
-/*
- * After the last document: sorts the hosts, makes the groups and sorts them, the worst first.
- */
-bool fleet_sum(struct fleet *fleet);
+#define FLEET_SUMMARY_SIZE 240
 
-/* A copy of the text that the fleet owns, one for all equal texts; NULL if memory ran out. */
-const char *fleet_keep(struct fleet *fleet, const char *text);
+struct fleet_report {
+	const struct fleet *fleet;
+	const struct moment_evidence *moment;
+	char summary[FLEET_SUMMARY_SIZE]; /* one sentence */
+	size_t host_count;                /* hosts to be listed, the first of fleet->hosts */
+	const struct fleet_host *hosts;
+	double rate; /* calls per second of each host; 0: not given */
+	size_t top;  /* rows of hosts and of each group in the text; 0: not given */
+	bool all;
+	int exit_status;
+};
 
-/* The worst verdict of all; with broken documents not better than unknown. */
-enum verdict_kind fleet_verdict(const struct fleet *fleet);
+/* Writes the sentence. */
+void fleet_summarize(const struct fleet *fleet, char summary[FLEET_SUMMARY_SIZE]);
 
-/* How many there are in all, and how many are not ok. */
-size_t fleet_hosts(const struct fleet_sums *sums);
-size_t fleet_affected(const struct fleet_sums *sums);
+/* Both take a struct fleet_report. */
+bool fleet_report_text(const void *result, const struct style *style, FILE *out);
+extern const struct field fleet_report_fields[];
+bool fleet_report_json(const void *result, const struct style *style, FILE *out);
 
 #endif

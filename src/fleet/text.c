@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "cli/describe.h"
 #include "cli/layout.h"
-#include "report.h"
+#include "model.h"
 
 /* With this many hosts and causes the answer fits a terminal of 24 lines. */
 #define DEFAULT_TOP 6
@@ -32,60 +32,52 @@ static const char *const headings[FLEET_DIMENSIONS] = {
 /* ---- the answer ---- */
 
 /* "1 host", "37 hosts" */
-static void add_count(struct strbuf *sb, size_t count, const char *of)
+static void add_count(struct strbuf *sb, size_t count, const char *noun)
 {
 	char number[32];
 
-	strbuf_add(sb, "%s %s%s", format_count(count, number), of, count == 1 ? "" : "s");
+	strbuf_add(sb, "%s %s%s", format_count(count, number), noun, count == 1 ? "" : "s");
 }
 
-static const struct {
-	enum verdict_kind verdict;
-	const char *one, *several;
-	const char *further; /* after another verdict */
-} answers[] = {
-	{VERDICT_FALLBACK, "falls back to system calls", "fall back to system calls", ""},
-	{VERDICT_SLOW, "is slow", "are slow", "slow"},
-	{VERDICT_UNKNOWN, "is undetermined", "are undetermined", "undetermined"},
-};
-
-/* "37 of 10,000 hosts fall back to system calls; 12 are slow, 3 undetermined" */
-static void add_verdicts(const struct fleet_sums *sums, struct strbuf *sb)
+/* "37 of 10,000 hosts fall back to system calls; 12 are slow, 3 undetermined." */
+void fleet_summarize(const struct fleet *fleet, char summary[FLEET_SUMMARY_SIZE])
 {
+	static const struct {
+		enum verdict_kind verdict;
+		const char *one, *several;
+		const char *third; /* after two other verdicts */
+	} answers[] = {
+		{VERDICT_FALLBACK, "falls back to system calls", "fall back to system calls", ""},
+		{VERDICT_SLOW, "is slow", "are slow", "slow"},
+		{VERDICT_UNKNOWN, "is undetermined", "are undetermined", "undetermined"},
+	};
+	const struct fleet_sums *sums = &fleet->sums;
+	struct strbuf sb = {.used = 0};
 	unsigned said = 0;
 	char number[32];
 
+	if (!sums->affected) {
+		strbuf_add(&sb, "The clock calls of %s", sums->hosts == 1 ? "" : "all ");
+		add_count(&sb, sums->hosts, "host");
+		strbuf_add(&sb, " are served by the vDSO");
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
-		size_t hosts = sums->hosts[answers[i].verdict];
+		size_t hosts = sums->verdicts[answers[i].verdict];
 		const char *words = hosts == 1 ? answers[i].one : answers[i].several;
 
 		if (!hosts)
 			continue;
-		format_count(hosts, number);
+		strbuf_add(&sb, "%s%s",
+			said == 0   ? ""
+			: said == 1 ? "; "
+				    : ", ",
+			format_count(hosts, number));
 		if (said == 0) {
-			strbuf_add(sb, "%s of ", number);
-			add_count(sb, fleet_hosts(sums), "host");
-			strbuf_add(sb, " %s", words);
-		} else if (said == 1) {
-			strbuf_add(sb, "; %s %s", number, words);
-		} else {
-			strbuf_add(sb, ", %s %s", number, answers[i].further);
+			strbuf_add(&sb, " of ");
+			add_count(&sb, sums->hosts, "host");
 		}
+		strbuf_add(&sb, " %s", said < 2 ? words : answers[i].third);
 		said++;
-	}
-}
-
-void fleet_summarize(const struct fleet *fleet, char summary[FLEET_SUMMARY_SIZE])
-{
-	struct strbuf sb = {.used = 0};
-	size_t all = fleet_hosts(&fleet->sums);
-
-	if (fleet_affected(&fleet->sums)) {
-		add_verdicts(&fleet->sums, &sb);
-	} else {
-		strbuf_add(&sb, "The clock calls of %s", all == 1 ? "" : "all ");
-		add_count(&sb, all, "host");
-		strbuf_add(&sb, " are served by the vDSO");
 	}
 	if (fleet->broken) {
 		strbuf_add(&sb, "; ");
@@ -98,30 +90,24 @@ void fleet_summarize(const struct fleet *fleet, char summary[FLEET_SUMMARY_SIZE]
 
 static void write_answer(const struct fleet_report *report, const struct style *style, FILE *out)
 {
-	const struct fleet *fleet = report->fleet;
+	const struct fleet_sums *sums = &report->fleet->sums;
 	struct strbuf sb = {.used = 0};
 	char number[32];
 
 	if (style->color)
-		fputs(colors[fleet_verdict(fleet)], out);
+		fputs(colors[report->fleet->verdict], out);
 	wrap_text(out, 0, 0, report->summary);
 	if (style->color)
 		fputs(COLOR_RESET, out);
-	if (fleet->sums.rated) {
-		if (report->rate > 0)
-			strbuf_add(&sb, "At %s calls/s, ",
-				format_count((uint64_t)report->rate, number));
-		add_count(&sb, fleet->sums.rated, "host");
-		strbuf_add(&sb, "%s %s %.1f CPUs in total. ",
-			report->rate > 0 ? "" : " whose rate of calls is known",
-			fleet->sums.rated == 1 ? "loses" : "lose", fleet->sums.lost_cpus);
-	}
-	if (fleet->superseded) {
-		add_count(&sb, fleet->superseded, "older document");
-		strbuf_add(&sb, " of the same hosts left out.");
-	}
-	if (sb.used)
-		wrap_text(out, 0, 0, sb.text);
+	if (!sums->rated)
+		return;
+	if (report->rate > 0)
+		strbuf_add(&sb, "At %s calls/s, ", format_count((uint64_t)report->rate, number));
+	add_count(&sb, sums->rated, "host");
+	strbuf_add(&sb, "%s %s %.1f CPUs in total.",
+		report->rate > 0 ? "" : " whose rate of calls is known",
+		sums->rated == 1 ? "loses" : "lose", sums->lost_cpus);
+	wrap_text(out, 0, 0, sb.text);
 }
 
 /* ---- tables ---- */
@@ -147,44 +133,27 @@ static void write_rest(size_t rest, FILE *out)
 		fprintf(out, "  and %s more (-v)\n", format_count(rest, number));
 }
 
-static void write_host(const struct fleet_host *host, bool in_cpus, FILE *out)
-{
-	char each[32] = "-", lost[32];
-
-	if (host->call_ns >= 0)
-		format_ns(host->call_ns, each);
-	describe_lost(in_cpus, host->lost_cpus, host->lost_ns, lost);
-	fprintf(out, "  %-8s %7s %9s  %-*s  %s\n", verdict_names[host->verdict], each, lost,
-		CAUSE_COLUMNS, *host->of[FLEET_CAUSE] ? host->of[FLEET_CAUSE] : "-", host->name);
-}
-
-/* Those that are not ok; the others only where all is asked for. */
 static void write_hosts(const struct fleet_report *report, size_t top, FILE *out)
 {
-	const struct fleet *fleet = report->fleet;
-	bool in_cpus = fleet->sums.rated;
-	size_t count = report->all ? fleet->count : fleet_affected(&fleet->sums);
+	bool in_cpus = report->fleet->sums.rated;
+	size_t count = report->host_count;
 
 	if (!count)
 		return;
 	fprintf(out, "\n  %-8s %7s %9s  %-*s  %s\n", "verdict", "ns each",
 		in_cpus ? "CPUs lost" : "ns lost", CAUSE_COLUMNS, "first cause", "host");
-	for (size_t i = 0; i < count && i < top; i++)
-		write_host(&fleet->hosts[i], in_cpus, out);
+	for (size_t i = 0; i < count && i < top; i++) {
+		const struct fleet_host *host = &report->hosts[i];
+		const char *cause = host->keys[FLEET_CAUSE];
+		char each[32] = "-", lost[32];
+
+		if (host->call_ns >= 0)
+			format_ns(host->call_ns, each);
+		describe_lost(in_cpus, host->lost_cpus, host->lost_ns, lost);
+		fprintf(out, "  %-8s %7s %9s  %-*s  %s\n", verdict_names[host->verdict], each, lost,
+			CAUSE_COLUMNS, *cause ? cause : "-", host->name);
+	}
 	write_rest(count > top ? count - top : 0, out);
-}
-
-static void write_group(
-	const struct fleet_group *group, const char *unknown, bool in_cpus, FILE *out)
-{
-	const struct fleet_sums *sums = &group->sums;
-	char lost[32];
-
-	describe_lost(in_cpus, sums->rated ? sums->lost_cpus : -1,
-		sums->with_lost_ns ? sums->lost_ns / (double)sums->with_lost_ns : -1, lost);
-	fprintf(out, "  %8zu %8zu %8zu %8zu %9s  %s\n", fleet_hosts(sums),
-		sums->hosts[VERDICT_FALLBACK], sums->hosts[VERDICT_SLOW],
-		sums->hosts[VERDICT_UNKNOWN], lost, *group->name ? group->name : unknown);
 }
 
 /* What is unknown of all hosts makes no table. */
@@ -192,15 +161,25 @@ static void write_groups(
 	const struct fleet *fleet, enum fleet_dimension dimension, size_t top, FILE *out)
 {
 	const struct fleet_groups *groups = &fleet->groups[dimension];
+	const char *unknown = dimension == FLEET_CAUSE ? "none found" : "unknown";
 	bool in_cpus = fleet->sums.rated;
 
 	if (groups->count == 0 || (groups->count == 1 && !*groups->list[0].name))
 		return;
 	fprintf(out, "\n  %8s %8s %8s %8s %9s  %s\n", "hosts", "fallback", "slow", "unknown",
 		in_cpus ? "CPUs lost" : "ns lost", headings[dimension]);
-	for (size_t i = 0; i < groups->count && i < top; i++)
-		write_group(&groups->list[i], dimension == FLEET_CAUSE ? "none found" : "unknown",
-			in_cpus, out);
+	for (size_t i = 0; i < groups->count && i < top; i++) {
+		const struct fleet_group *group = &groups->list[i];
+		const struct fleet_sums *sums = &group->sums;
+		char lost[32];
+
+		describe_lost(in_cpus, sums->rated ? sums->lost_cpus : -1,
+			sums->with_lost_ns ? sums->mean_lost_ns : -1, lost);
+		fprintf(out, "  %8zu %8zu %8zu %8zu %9s  %s\n", sums->hosts,
+			sums->verdicts[VERDICT_FALLBACK], sums->verdicts[VERDICT_SLOW],
+			sums->verdicts[VERDICT_UNKNOWN], lost,
+			*group->name ? group->name : unknown);
+	}
 	write_rest(groups->count > top ? groups->count - top : 0, out);
 }
 

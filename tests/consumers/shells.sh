@@ -66,7 +66,7 @@ check_shell() {
 	done
 	offers 'offers those of check without a command' 'vdsocheck --' "$(long_options check)"
 	offers 'does not take the value of an option for the command' 'vdsocheck -o bench wa' 'warp watch'
-	offers 'offers the formats of the command' 'vdsocheck -q fleet --format ' 'text json csv'
+	offers 'offers the formats of the command' 'vdsocheck -q fleet --format ' 'text json'
 	offers 'offers what --color takes' 'vdsocheck warp --color ' 'auto always never'
 	for when in auto always never; do
 		run vdsocheck --color $when --version

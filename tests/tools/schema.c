@@ -10,7 +10,7 @@
 #include "bench/report.h"
 #include "check/report.h"
 #include "compare/model.h"
-#include "fleet/report.h"
+#include "fleet/model.h"
 #include "trace/report.h"
 #include "warp/model.h"
 #include "watch/report.h"
@@ -21,7 +21,7 @@ static const struct {
 } documents[] = {
 	{"bench", BENCH_SCHEMA, bench_report_fields},
 	{"compare", COMPARE_SCHEMA, compare_report_fields},
-	{"fleet", FLEET_JSON_SCHEMA, fleet_report_fields},
+	{"fleet", FLEET_SCHEMA, fleet_report_fields},
 	{"trace", TRACE_JSON_SCHEMA, trace_report_fields},
 	{"warp", WARP_JSON_SCHEMA, warp_report_fields},
 	{"watch", WATCH_JSON_SCHEMA, watch_event_fields},

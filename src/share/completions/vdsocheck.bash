@@ -108,7 +108,7 @@ _vdsocheck()
 		case $prev in
 		--top) kind=none ;;
 		--rate) kind=none ;;
-		--format) kind=words words='text json csv' ;;
+		--format) kind=words words='text json' ;;
 		-o | --output) kind=files ;;
 		--color) kind=words words='auto always never' ;;
 		esac
