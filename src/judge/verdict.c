@@ -133,6 +133,36 @@ static bool counter_is_slow(const struct view *view)
 	       vdso->min_ns >= timing->syscall_floor_ns;
 }
 
+/* A vDSO call that costs more than these system calls beside its counter is not an OK. */
+#define SEVERAL_CALLS 2
+
+/*
+ * The clocksource may have changed between proof and timing, or something slows down the vDSO's
+ * code. Neither is a fallback, which timing never shows.
+ */
+static bool is_dearer_than_entry(const struct view *view)
+{
+	const struct path_evidence *vdso = timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_VDSO);
+	const struct path_evidence *raw =
+		timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_SYSCALL);
+	const struct timing_evidence *timing = &view->evidence->timing;
+
+	return has_proof(view) && vdso && raw && fact_is_known(&timing->counter_fact) &&
+	       vdso->min_ns - timing->counter_ns >= SEVERAL_CALLS * raw->min_ns;
+}
+
+static void write_dearer(const struct view *view, char *summary, size_t size)
+{
+	double call = timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_VDSO)->min_ns;
+	double raw = timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_SYSCALL)->min_ns;
+	char ns[32];
+
+	snprintf(summary, size,
+		"no call entered the kernel, but each takes %s ns, %.0f times a system call: run "
+		"vdsocheck again.",
+		format_ns(call, ns), call / raw);
+}
+
 /*
  * Noise does not cross it: on a healthy host the vDSO takes a fifth of a system call or less,
  * on one with cheap system calls (no mitigations) a half.
@@ -242,6 +272,8 @@ const struct verdict_row verdict_rows[] = {
 		"the vDSO serves gettimeofday() and clock_gettime(), but reading the CPU's counter "
 		"takes as long as a system call.",
 		NULL},
+	{"dearer-than-entry", VERDICT_UNKNOWN, EVIDENCE_PROOF | EVIDENCE_TIMING,
+		is_dearer_than_entry, NULL, write_dearer},
 	{"user-space", VERDICT_OK, EVIDENCE_PROOF, has_proof,
 		"gettimeofday() and clock_gettime() are served by the vDSO.", NULL},
 	{"cheaper-than-entry", VERDICT_OK, EVIDENCE_TIMING, is_cleared_by_timing,

@@ -168,6 +168,19 @@ static void with_slow_call_but_quick_counter(struct evidence *evidence)
 	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].p99_ns = 1230;
 }
 
+static void with_call_as_slow_as_entry_but_quick_counter(struct evidence *evidence)
+{
+	with_counter_as_slow_as_entry(evidence);
+	evidence->timing.counter_ns = 10;
+}
+
+/* A counter that cannot be timed alone may be what is slow. */
+static void with_slow_call_and_no_counter(struct evidence *evidence)
+{
+	with_slow_call_but_quick_counter(evidence);
+	fact_set(&evidence->timing.counter_fact, FACT_ABSENT, "x");
+}
+
 static void with_trapped_counter_of_unknown_entry(struct evidence *evidence)
 {
 	with_trapped_counter(evidence);
@@ -422,7 +435,10 @@ static const struct row rows[] = {
 	ROW(with_counter_just_faster_than_entry, OK, "user-space", PROOF | MODE,
 		"served by the vDSO"),
 	ROW(with_slow_counter_but_quick_call, OK, "user-space", PROOF | TIMING | MODE, "served by"),
-	ROW(with_slow_call_but_quick_counter, OK, "user-space", PROOF | MODE, "served by the vDSO"),
+	ROW(with_call_as_slow_as_entry_but_quick_counter, OK, "user-space", PROOF | MODE, "served"),
+	ROW(with_slow_call_but_quick_counter, UNKNOWN, "dearer-than-entry", PROOF | TIMING,
+		"each takes 1,220 ns, "),
+	ROW(with_slow_call_and_no_counter, OK, "user-space", PROOF | MODE, "served by the vDSO"),
 	ROW(with_trapped_counter_of_unknown_entry, OK, "user-space", PROOF | MODE,
 		"served by the vDSO"),
 	ROW(with_trapped_counter_and_entering, FALLBACK, "enters-always", PROOF | MODE,
