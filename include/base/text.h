@@ -85,7 +85,7 @@ bool number_parse_hex(struct span text, uint64_t *value);
 /* A count with separated thousands, "6,000". Returns `buffer`. */
 char *format_count(uint64_t count, char buffer[32]);
 
-/* Nanoseconds in at most 7 characters: tenths below 10,000, whole ones above. */
+/* Nanoseconds, "72.4" or "1,841": tenths below 1,000; at most 7 characters below a millisecond. */
 char *format_ns(double ns, char buffer[32]);
 
 #endif

@@ -248,6 +248,8 @@ char *format_count(uint64_t count, char buffer[32])
 
 char *format_ns(double ns, char buffer[32])
 {
-	snprintf(buffer, 32, ns < 9999.95 ? "%.1f" : "%.0f", ns);
+	if (ns >= 999.95)
+		return format_count((uint64_t)(ns + 0.5), buffer);
+	snprintf(buffer, 32, "%.1f", ns);
 	return buffer;
 }

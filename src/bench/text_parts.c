@@ -117,10 +117,12 @@ static void draw_line(const char *from, const char *to, uint64_t calls, uint64_t
 	static const char bar[] = "####################################";
 	double share = log2(1 + (double)calls) / log2(1 + (double)most);
 	char count[32];
+	int room = WRAP_COLUMNS - 2 -
+	           fprintf(out, "  %10s - %9s%12s", from, to, format_count(calls, count));
+	int length = (int)ceil(share * BAR_WIDTH);
 
-	fprintf(out, "  %10s - %9s%12s", from, to, format_count(calls, count));
 	if (calls)
-		fprintf(out, "  %.*s", (int)ceil(share * BAR_WIDTH), bar);
+		fprintf(out, "  %.*s", length < room ? length : room, bar);
 	fputc('\n', out);
 }
 

@@ -67,6 +67,13 @@ void describe_verdict(
 	strbuf_add(sb, ".");
 }
 
+const char *describe_why(const struct check_report *report)
+{
+	if (!report->evidence->live)
+		return "Seen";
+	return report->diagnosis->verdict.kind == VERDICT_OK ? "Note" : "Why";
+}
+
 /* ---- the evidence ---- */
 
 /* "__vdso_time" is time() to everything but the linker. */

@@ -241,10 +241,14 @@ static void write_kernel_log(const struct kernel_log_evidence *log, FILE *out)
 	}
 }
 
-static void write_causes(const struct diagnosis *diagnosis, FILE *out)
+static void write_causes(const struct check_report *report, FILE *out)
 {
+	const struct diagnosis *diagnosis = report->diagnosis;
+
 	if (diagnosis->cause_count || diagnosis->contradiction_count)
-		fputs("\n## Why\n\n", out);
+		fprintf(out, "\n## %s\n\n", describe_why(report));
+	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
+		fprintf(out, "- But: %s\n", diagnosis->contradictions[i].text);
 	for (size_t i = 0; i < diagnosis->cause_count; i++) {
 		const struct cause *cause = &diagnosis->causes[i];
 
@@ -255,8 +259,6 @@ static void write_causes(const struct diagnosis *diagnosis, FILE *out)
 		if (cause->more)
 			fprintf(out, "  - see %s\n", cause->more);
 	}
-	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
-		fprintf(out, "- But: %s\n", diagnosis->contradictions[i].text);
 }
 
 static void write_step(const struct advice_step *step, const char *bullet, FILE *out)
@@ -329,7 +331,7 @@ bool check_report_markdown(const void *result, const struct style *style, FILE *
 	write_kernel_log(&evidence->kernel_log, out);
 	write_evidence(report, out);
 	write_calls(evidence, out);
-	write_causes(report->diagnosis, out);
+	write_causes(report, out);
 	write_advice(report->diagnosis, out);
 	describe_cost(report->diagnosis, &cost);
 	if (cost.used) {

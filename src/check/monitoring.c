@@ -103,15 +103,14 @@ bool check_report_nagios(const void *result, const struct style *style, FILE *ou
 {
 	const struct check_report *report = result;
 	const struct diagnosis *diagnosis = report->diagnosis;
-	const char *why = diagnosis->verdict.kind == VERDICT_OK ? "Note" : "Why";
 
 	(void)style;
 	write_status(report, out);
 	write_perfdata(report, out);
-	for (size_t i = 0; i < diagnosis->cause_count; i++)
-		write_long(out, why, diagnosis->causes[i].text, NULL);
 	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
 		write_long(out, "But", diagnosis->contradictions[i].text, NULL);
+	for (size_t i = 0; i < diagnosis->cause_count; i++)
+		write_long(out, describe_why(report), diagnosis->causes[i].text, NULL);
 	for (size_t i = 0; i < diagnosis->advice_count; i++)
 		write_long(out, "Fix", diagnosis->advice[i].text, diagnosis->advice[i].ask);
 	return true;
@@ -168,7 +167,7 @@ bool check_report_line(const void *result, const struct style *style, FILE *out)
 
 	(void)style;
 	if (diagnosis->cost.known)
-		format_ns(diagnosis->cost.call_ns, ns);
+		snprintf(ns, sizeof(ns), "%.1f", diagnosis->cost.call_ns);
 	write_word(out, 16, find_name(report));
 	write_word(out, 8, verdict_names[diagnosis->verdict.kind]);
 	write_word(out, 9, known(&clocksource->current_fact, clocksource->current));

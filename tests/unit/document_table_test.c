@@ -63,12 +63,12 @@ static void columns_are_aligned(void **state)
 static void a_long_cell_widens_its_column_and_is_not_cut(void **state)
 {
 	static const struct row rows[] = {
-		{"a-name-longer-than-its-column", true, 1234.5, 1}, {"b", true, 1, 1}};
+		{"a-name-longer-than-its-column", true, 1234.6, 1}, {"b", true, 1, 1}};
 
 	(void)state;
 	check_table(rows, 2, TABLE_TEXT,
 		"  call                              ns count twice\n"
-		"  a-name-longer-than-its-column 1234.5     1     2\n"
+		"  a-name-longer-than-its-column  1,235     1     2\n"
 		"  b                                1.0     1     2\n");
 }
 
