@@ -74,13 +74,14 @@ extern const char *const cause_certainty_names[];
 
 #define ADVICE_MAX 4
 #define ADVICE_STEP_MAX 5
-#define ADVICE_KEEP_MAX 5
+#define ADVICE_KEEP_MAX 7
 #define ADVICE_TEXT_SIZE 400
 #define ADVICE_COMMAND_SIZE 320
 
 struct advice_step {
-	char text[ADVICE_TEXT_SIZE];       /* a remark on the command; without one, what to do */
+	char text[ADVICE_TEXT_SIZE];       /* stands before the command; without one, what to do */
 	char command[ADVICE_COMMAND_SIZE]; /* one shell line; empty: there is none */
+	char undo[ADVICE_COMMAND_SIZE];    /* one that takes it back; empty: needs none */
 };
 
 /* Prints the report for a ticket. */
@@ -94,9 +95,8 @@ struct advice {
 	struct advice_step steps[ADVICE_STEP_MAX]; /* all of them, in this order */
 	size_t keep_count;
 	struct advice_step keep[ADVICE_KEEP_MAX]; /* ways to make it last: one is enough */
-	char undo[ADVICE_COMMAND_SIZE];           /* takes the steps back; empty: needs none */
-	size_t undo_step; /* counted from 1: undo is this step with the former name; 0: no undo */
-	const char *ask;  /* a sentence to paste into a ticket */
+	bool keep_is_known;                       /* the first of them is that of this host */
+	const char *ask;                          /* a sentence to paste into a ticket */
 	const char *risk;
 	const char *source;  /* what it is based on: title, date and address */
 	bool is_alternative; /* to the piece before it; otherwise it is needed beside it */

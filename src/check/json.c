@@ -112,6 +112,7 @@ static const struct field cause_fields[] = {
 static const struct field step_fields[] = {
 	{TEXT("text", text)},
 	{TEXT("command", command)},
+	{TEXT("undo", undo)},
 	{0},
 };
 
@@ -123,7 +124,6 @@ static const struct field advice_fields[] = {
 	{TEXT("text", text), .options = FIELD_FILLED},
 	{LIST("steps", steps, step_count, step_fields), .options = FIELD_FILLED},
 	{LIST("keep", keep, keep_count, step_fields), .options = FIELD_FILLED},
-	{TEXT("undo", undo)},
 	{STRING("ask", ask)},
 	{STRING("risk", risk)},
 	{STRING("source", source)},

@@ -263,12 +263,12 @@ static void write_causes(const struct check_report *report, FILE *out)
 
 static void write_step(const struct advice_step *step, const char *bullet, FILE *out)
 {
-	if (!*step->command)
-		fprintf(out, "  %s %s\n", bullet, step->text);
-	else if (*step->text)
-		fprintf(out, "  %s `%s` (%s)\n", bullet, step->command, step->text);
-	else
-		fprintf(out, "  %s `%s`\n", bullet, step->command);
+	fprintf(out, "  %s %s", bullet, step->text);
+	if (*step->command)
+		fprintf(out, "%s`%s`", *step->text ? ": " : "", step->command);
+	if (*step->undo)
+		fprintf(out, " (to undo it: `%s`)", step->undo);
+	fputc('\n', out);
 }
 
 static void write_one_advice(const struct advice *advice, FILE *out)
@@ -282,8 +282,6 @@ static void write_one_advice(const struct advice *advice, FILE *out)
 	}
 	if (advice->ask)
 		fprintf(out, "  - Ask: %s\n", advice->ask);
-	if (*advice->undo)
-		fprintf(out, "  - To undo it: `%s`\n", advice->undo);
 	if (advice->keep_count)
 		fprintf(out, "  - %s:\n",
 			*advice->clocksource ? "To make it permanent, one of"

@@ -28,7 +28,9 @@ enum part {
 	PART_OTHER_FIX,   /* all but the first piece of advice */
 	PART_SOURCE,
 	PART_BLANK,  /* the line between evidence and table */
-	PART_REMARK, /* of a command, where it takes a line of its own */
+	PART_MORE,   /* the line that points to the rest */
+	PART_UNDO,   /* the command; a sentence takes its place */
+	PART_KEEP,   /* the same */
 	PART_RISK,   /* all but its first sentence */
 	PART_ADVICE, /* all but the first sentence of advice with steps */
 	PART_COST,   /* the verdict has the time of a call */
@@ -221,73 +223,83 @@ static void write_why(struct screen *screen)
 
 /* ---- fix ---- */
 
-/* "1. COMMAND  (REMARK)": commands begin a line of their own, to be pasted. */
+static void write_command(const struct screen *screen, int indent, const char *command)
+{
+	wrap_command(screen->out, indent, indent + 2, command);
+	fputc('\n', screen->out);
+}
+
+/* "1. TEXT:" and the command on lines of its own, to be pasted. */
 static void write_step(const struct screen *screen, const struct advice_step *step, size_t number)
 {
 	int indent = PARAGRAPH_INDENT + (number ? 3 : 0);
-	struct strbuf remark = {.used = 0};
-	bool fits;
-	int column;
+	struct strbuf sb = {.used = 0};
 
 	fprintf(screen->out, "%*s", PARAGRAPH_INDENT, "");
 	if (number)
 		fprintf(screen->out, "%zu. ", number);
-	if (!*step->command) {
-		wrap_text(screen->out, indent, indent, step->text);
-		return;
+	if (*step->text) {
+		strbuf_add(&sb, "%s%s", step->text, *step->command ? ":" : "");
+		wrap_text(screen->out, indent, indent, sb.text);
+		indent += number ? 0 : 2;
 	}
-	column = wrap_command(screen->out, indent, indent + 2, step->command);
-	fits = column + (int)strlen(step->text) + 4 <= WRAP_COLUMNS;
-	if (!*step->text || (!fits && !shows(screen, PART_REMARK))) {
-		fputc('\n', screen->out);
-		return;
-	}
-	if (fits)
-		column += fprintf(screen->out, "  ");
-	else
-		column = fprintf(screen->out, "\n%*s", indent, "") - 1;
-	strbuf_add(&remark, "(%s)", step->text);
-	wrap_text(screen->out, column, indent + 1, remark.text);
+	if (*step->text && *step->command)
+		fprintf(screen->out, "%*s", indent, "");
+	if (*step->command)
+		write_command(screen, indent, step->command);
 }
 
-/* The commands for each boot loader are for --verbose; the screen has the parameter. */
+static void write_labelled(const struct screen *screen, const char *label, const char *command)
+{
+	fprintf(screen->out, "  %-*s", PARAGRAPH_INDENT - 2, label);
+	write_command(screen, PARAGRAPH_INDENT, command);
+}
+
+/* Those of other systems are for --verbose. */
 static void write_keep(const struct screen *screen, const struct advice *advice)
 {
+	const char *label = *advice->clocksource ? "Keep" : "How";
+	const char *here = advice->keep_is_known ? advice->keep[0].command : "";
 	struct strbuf sb = {.used = 0};
 
 	if (!advice->keep_count)
 		return;
 	if (screen->verbose) {
-		write_paragraph(screen, *advice->clocksource ? "Keep" : "How",
+		write_paragraph(screen, label,
 			*advice->clocksource ? "To make it permanent, one of:"
-					     : "Depending on the boot loader:");
+					     : "Depending on the boot loader, one of:");
 		for (size_t i = 0; i < advice->keep_count; i++)
 			write_step(screen, &advice->keep[i], 0);
+	} else if (*here && strcmp(here, advice->steps[0].command) == 0) {
+		return;
+	} else if (*here &&
+		   (shows(screen, PART_KEEP) || strlen(here) <= WRAP_COLUMNS - PARAGRAPH_INDENT)) {
+		write_labelled(screen, label, here);
 	} else if (*advice->clocksource) {
-		strbuf_add(&sb, "Boot with clocksource=%s to make it permanent (-v shows how).",
-			advice->clocksource);
-		write_paragraph(screen, "Keep", sb.text);
+		strbuf_add(&sb, "Boot with clocksource=%s (-v shows how).", advice->clocksource);
+		write_paragraph(screen, label, sb.text);
 	} else {
 		write_paragraph(
-			screen, "How", "vdsocheck -v shows how to change the kernel command line.");
+			screen, label, "vdsocheck -v shows how to change the kernel command line.");
 	}
 }
 
+/* A switch alone has a sentence for it, too: that to the former clocksource. */
 static void write_undo(const struct screen *screen, const struct advice *advice)
 {
+	const struct clocksource_evidence *clocksource = &screen->report->evidence->clocksource;
 	struct strbuf sb = {.used = 0};
 
-	if (!*advice->undo)
-		return;
-	if (!screen->verbose) {
-		strbuf_add(&sb, "Repeat step %zu with %s instead of %s.", advice->undo_step,
-			screen->report->evidence->clocksource.current, advice->clocksource);
+	for (size_t i = 0; i < advice->step_count; i++) {
+		if (!*advice->steps[i].undo)
+			continue;
+		if (!*advice->clocksource || shows(screen, PART_UNDO)) {
+			write_labelled(screen, "Undo", advice->steps[i].undo);
+			continue;
+		}
+		strbuf_add(&sb, "Write %s to the file of step %zu.", clocksource->current, i + 1);
 		write_paragraph(screen, "Undo", sb.text);
-		return;
 	}
-	fprintf(screen->out, "  %-*s", PARAGRAPH_INDENT - 2, "Undo");
-	wrap_command(screen->out, PARAGRAPH_INDENT, PARAGRAPH_INDENT + 2, advice->undo);
-	fputc('\n', screen->out);
 }
 
 static void write_source(const struct screen *screen, const struct advice *advice)
@@ -403,7 +415,7 @@ static void write_screen(struct screen *screen, bool color)
 	write_fix(screen);
 	write_cost(screen);
 	write_others(screen);
-	if (screen->left_out)
+	if (screen->left_out && shows(screen, PART_MORE))
 		write_paragraph(
 			screen, "More", "vdsocheck -v shows the other causes and ways to fix it.");
 }

@@ -89,14 +89,26 @@ static size_t command_word(const char *command)
 	return length;
 }
 
+/* A list of commands reads best with each on a line of its own, where one is as wide as that. */
+static bool begins_line(const char *command, int column, int indent)
+{
+	const char *end = strstr(command, " &&");
+	int length = (int)(end ? (size_t)(end - command) + strlen(" && \\") : strlen(command));
+
+	return column + length > WRAP_COLUMNS && indent + length <= WRAP_COLUMNS;
+}
+
 int wrap_command(FILE *out, int column, int indent, const char *command)
 {
+	bool after_and = false;
+
 	for (bool first = true; *command; first = false) {
 		size_t length = command_word(command);
 		/* All but the last word leave room for the backslash. */
 		int room = WRAP_COLUMNS - column - 1 - (command[length] ? 2 : 0);
 
-		if (!first && (int)length > room) {
+		if (!first && ((int)length > room ||
+				      (after_and && begins_line(command, column + 1, indent)))) {
 			fputs(" \\", out);
 			column = start_line(out, indent);
 		} else if (!first) {
@@ -105,6 +117,7 @@ int wrap_command(FILE *out, int column, int indent, const char *command)
 		}
 		fprintf(out, "%.*s", (int)length, command);
 		column += (int)length;
+		after_and = length == 2 && strncmp(command, "&&", length) == 0;
 		command += length;
 		while (*command == ' ')
 			command++;

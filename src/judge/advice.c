@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Advice: the rows that the causes found bring along, and those here that belong to no single
- * cause, sorted by effort. A row is a template; its words in braces are filled in from the
- * evidence, which may come from a document: only plain words get into a command.
+ * cause, sorted by effort. The words in braces of a row's texts are filled in from the evidence,
+ * which may come from a document: only plain words get into a command.
  */
 #include "rules.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,47 +15,86 @@
 #include "base/text.h"
 #include "base/units.h"
 
+/*
+ * GRUB's line is GRUB_CMDLINE_LINUX and then GRUB_CMDLINE_LINUX_DEFAULT (10_linux), which the files
+ * of grub.d may set once more, in the order of their names (Debian's grub-mkconfig). Of several
+ * clocksource= the kernel takes the last (boot_override_clocksource()), so that each way puts
+ * {boot} at the very end; grubby replaces one that is there (grubby(8)).
+ */
+#define GRUB_LINE                                                                                  \
+	"echo 'GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT' '{boot}\"' | sudo tee -a "
+#define GRUB_LINE_UNDO "sudo sed -i '/_DEFAULT {boot}\"$/d' "
+#define GRUB_FILE "/etc/default/grub.d/zz-clocksource.cfg && sudo update-grub"
+#define GRUB2_FILE "/etc/default/grub && sudo grub2-mkconfig -o /boot/grub2/grub.cfg"
+#define GRUBBY "sudo grubby --update-kernel=ALL "
+#define LAST_WORD "sudo sed -i '1s/$/ {boot}/' "
+#define LAST_WORD_UNDO "sudo sed -i '1s/ {boot}$//' "
+#define PROXMOX_FILE "/etc/kernel/cmdline && sudo proxmox-boot-tool refresh"
+#define PI_FILE "/boot/firmware/cmdline.txt"
 #define TMPFILES "/etc/tmpfiles.d/clocksource.conf"
 
-static const struct step_row keep_clocksource[] = {
-	KEEP_PARAMETER("clocksource={to}", "clocksource.cfg"),
-	{"systemd-tmpfiles, without the kernel command line; to undo, remove the file",
-		"echo 'w " CLOCKSOURCE_CURRENT " - - - - {to}' | sudo tee " TMPFILES},
+static const struct way add_boot[] = {
+	{"update-grub", "GRUB on Debian and Ubuntu", NULL,
+		"sudo mkdir -p /etc/default/grub.d && " GRUB_LINE GRUB_FILE,
+		GRUB_LINE_UNDO GRUB_FILE},
+	{"grubby", "grubby on Fedora, RHEL and Amazon Linux", NULL, GRUBBY "--args={boot}",
+		GRUBBY "--remove-args={boot}"},
+	{"grub2-mkconfig", "GRUB on SUSE", NULL, GRUB_LINE GRUB2_FILE, GRUB_LINE_UNDO GRUB2_FILE},
+	{"kernel-install", "systemd-boot",
+		"add {boot} at the end of /etc/kernel/cmdline and run kernel-install, or at the "
+		"end of the options line of the entries in loader/entries",
+		NULL, NULL},
+	{"proxmox-boot-tool", "Proxmox VE on ZFS", NULL, LAST_WORD PROXMOX_FILE,
+		LAST_WORD_UNDO PROXMOX_FILE},
+	{"cmdline.txt", "Raspberry Pi", NULL, LAST_WORD PI_FILE, LAST_WORD_UNDO PI_FILE},
+	/* Without {to} it is left out. */
+	{"systemd-tmpfiles", "systemd-tmpfiles, without the kernel command line", NULL,
+		"echo w " CLOCKSOURCE_CURRENT " - - - - {to} | sudo tee " TMPFILES,
+		"sudo rm " TMPFILES},
 	{0},
 };
 
-static const struct step_row keep_removed[] = {
-	{"GRUB on Debian and Ubuntu: edit GRUB_CMDLINE_LINUX and GRUB_CMDLINE_LINUX_DEFAULT",
-		"sudo editor /etc/default/grub && sudo update-grub"},
-	{"grubby on Fedora, RHEL and Amazon Linux",
-		"sudo grubby --update-kernel=ALL --remove-args='{boot args}'"},
-	{"GRUB on SUSE: edit GRUB_CMDLINE_LINUX and GRUB_CMDLINE_LINUX_DEFAULT",
-		"sudo editor /etc/default/grub && sudo grub2-mkconfig -o /boot/grub2/grub.cfg"},
-	{"systemd-boot: edit /etc/kernel/cmdline and run kernel-install, or edit the options line "
-	 "of the entries in loader/entries",
+static const struct way remove_boot[] = {
+	{"update-grub", "GRUB on Debian and Ubuntu", NULL,
+		"sudoedit $(grep -rls GRUB_CMDLINE_LINUX /etc/default/grub /etc/default/grub.d) "
+		"&& sudo update-grub",
+		NULL},
+	{"grubby", "grubby on Fedora, RHEL and Amazon Linux", NULL, GRUBBY "--remove-args='{boot}'",
+		GRUBBY "--args='{boot}'"},
+	{"grub2-mkconfig", "GRUB on SUSE", NULL, "sudoedit " GRUB2_FILE, NULL},
+	{"kernel-install", "systemd-boot",
+		"edit /etc/kernel/cmdline and run kernel-install, or edit the options line of the "
+		"entries in loader/entries",
+		NULL, NULL},
+	{"proxmox-boot-tool", "Proxmox VE on ZFS", NULL, "sudoedit " PROXMOX_FILE, NULL},
+	{"cmdline.txt", "Raspberry Pi", NULL, "sudoedit " PI_FILE, NULL},
+	{0},
+};
+
+/* How a tenant gets another host: pasted in the guest itself, the rest would never run. */
+#define ELSEWHERE "from another machine (this one goes down; its address may change)"
+#define AWS_MOVE                                                                                   \
+	"aws ec2 stop-instances --instance-ids ID && "                                             \
+	"aws ec2 wait instance-stopped --instance-ids ID && "                                      \
+	"aws ec2 start-instances --instance-ids ID"
+
+const struct way advice_moves[] = {
+	{"aws-nitro", NULL, ELSEWHERE, AWS_MOVE, NULL},
+	{"aws-xen", NULL, ELSEWHERE, AWS_MOVE, NULL},
+	{"azure", NULL, ELSEWHERE, "az vm redeploy --resource-group GROUP --name NAME", NULL},
+	{"google", NULL, ELSEWHERE,
+		"gcloud compute instances stop NAME --discard-local-ssd=false && "
+		"gcloud compute instances start NAME",
 		NULL},
 	{0},
 };
 
-/* How a tenant gets another host, by platform. */
-static const struct {
-	const char *platform;
-	const char *command;
-} moves[] = {
-	{"aws-nitro", "aws ec2 stop-instances --instance-ids ID && aws ec2 wait instance-stopped "
-		      "--instance-ids ID && aws ec2 start-instances --instance-ids ID"},
-	{"aws-xen", "aws ec2 stop-instances --instance-ids ID && aws ec2 wait instance-stopped "
-		    "--instance-ids ID && aws ec2 start-instances --instance-ids ID"},
-	{"azure", "az vm redeploy --resource-group GROUP --name NAME"},
-	{"google", "gcloud compute instances stop NAME --discard-local-ssd=false && "
-		   "gcloud compute instances start NAME"},
-};
-
-static const char *find_move(const struct evidence *evidence)
+const struct way *way_find(const struct view *view, const struct way *ways)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(moves); i++) {
-		if (platform_is(evidence, moves[i].platform))
-			return moves[i].command;
+	for (; ways && ways->where; ways++) {
+		if (platform_is(view->evidence, ways->where) ||
+			fact_is_text(&view->evidence->host.boot_tool, ways->where))
+			return ways;
 	}
 	return NULL;
 }
@@ -95,24 +135,33 @@ static bool is_tsc_not_avoided(const struct view *view)
 	return !is_tsc_avoided(view);
 }
 
+/* The ways to take the first step, one for each boot loader. */
+#define DROP_STEP                                                                                  \
+	{                                                                                          \
+		"change the kernel command line", .ways = remove_boot                              \
+	}
+
 const struct advice_row advice_drop_tsc_boot = {.id = "drop-tsc-boot-parameters",
 	.effort = EFFORT_UNDO,
 	.when = {.applies = is_tsc_avoided},
 	.text = "Remove {boot} from the kernel command line and reboot: the kernel then makes its "
 		"own choice.",
-	.steps = {{"edit that line with GRUB, grubby or systemd-boot", NULL}, {NULL, "sudo reboot"},
-		{"unless it exits with 0, undo step 1", "vdsocheck warp"}, {NULL, "vdsocheck"}},
-	.keep = keep_removed,
+	.steps = {DROP_STEP, {NULL, "sudo reboot"},
+		{"if this fails, undo step 1", "vdsocheck warp && vdsocheck"}},
 	.risk = "It may be there because the TSC is unstable: see old kernel logs."};
 
 const struct advice_row advice_drop_boot = {.id = "drop-boot-parameters",
 	.effort = EFFORT_UNDO,
 	.when = {.applies = is_tsc_not_avoided},
 	.text = "Remove {boot} from the kernel command line and reboot.",
-	.steps = {{"edit that line with GRUB, grubby or systemd-boot", NULL}, {NULL, "sudo reboot"},
-		{NULL, "vdsocheck"}},
-	.keep = keep_removed,
+	.steps = {DROP_STEP, {NULL, "sudo reboot"}, {NULL, "vdsocheck"}},
 	.risk = "It may be there for a reason: find out which before you remove it."};
+
+/* compare restores the clocksource that was in use, and is no more than a trial. */
+#define TRIAL_STEP                                                                                 \
+	{                                                                                          \
+		NULL, "sudo vdsocheck compare --only {to}"                                         \
+	}
 
 /*
  * The safest of the switches: no TSC has to be right, since the hypervisor keeps this clock
@@ -121,11 +170,9 @@ const struct advice_row advice_drop_boot = {.id = "drop-boot-parameters",
 static const struct advice_row switch_to_paravirtual = {.id = "switch-to-paravirtual",
 	.effort = EFFORT_SWITCH,
 	.target = target_paravirtual,
-	.text = "Switch to {to}, the hypervisor's own clock. `sudo vdsocheck compare --only "
-		"{to}` tries it and switches back.",
-	.steps = {SWITCH_STEPS},
-	.keep = keep_clocksource,
-	.undo = SWITCH_UNDO,
+	.text = "Switch to {to}, the hypervisor's own clock; step 1 is only a trial.",
+	.steps = {TRIAL_STEP, SWITCH_STEP(""), {NULL, "vdsocheck"}},
+	.boot = "clocksource={to}",
 	.risk = "Small: the hypervisor keeps it correct when it migrates the guest. It may have "
 		"been disabled on purpose."};
 
@@ -133,32 +180,27 @@ static const struct advice_row switch_to_tsc_on_ec2 = {.id = "switch-to-tsc-on-e
 	.effort = EFFORT_SWITCH,
 	.when = {.needs = EC2_XEN},
 	.target = target_tsc,
-	.text = "Switch to tsc, as Amazon recommends for its Xen instances. `sudo vdsocheck "
-		"compare --only tsc` tries it and switches back.",
-	.steps = {{"go on only if it exits 0: the CPUs' TSCs agree", "vdsocheck warp"},
-		SWITCH_STEPS},
-	.keep = keep_clocksource,
-	.undo = SWITCH_UNDO,
-	.risk = "If the CPUs' TSCs disagree, time can jump between them. Most Xen instances do not "
-		"advertise an invariant TSC, so the kernel does not choose tsc by itself.",
+	.text = "Switch to tsc, as Amazon recommends on Xen; step 1 is only a trial.",
+	.steps = {TRIAL_STEP, SWITCH_STEP("vdsocheck warp && "), {NULL, "vdsocheck"}},
+	.boot = "clocksource={to}",
+	.risk = "Time can jump if the CPUs' TSCs disagree, which step 2 tests. Most Xen instances "
+		"do not advertise an invariant TSC, so the kernel does not choose tsc by itself.",
 	.source = "AWS re:Post, \"How do I manage the clock source for EC2 instances running "
 		  "Linux?\" (as of February 2025), "
 		  "https://repost.aws/knowledge-center/manage-ec2-linux-clock-source"};
 
 #define SWITCH_TO_TSC                                                                              \
 	.id = "switch-to-tsc", .effort = EFFORT_SWITCH, .target = target_tsc,                      \
-	.text = "Switch to tsc. `sudo vdsocheck compare --only tsc` tries it and switches "        \
-		"back.",                                                                           \
-	.steps = {{"go on only if it exits 0: the CPUs' TSCs agree", "vdsocheck warp"},            \
-		SWITCH_STEPS},                                                                     \
-	.keep = keep_clocksource, .undo = SWITCH_UNDO
+	.text = "Switch to tsc; step 1 is only a trial.",                                          \
+	.steps = {TRIAL_STEP, SWITCH_STEP("vdsocheck warp && "), {NULL, "vdsocheck"}},             \
+	.boot = "clocksource={to}"
 
-#define TSC_RISK "If the CPUs' TSCs disagree, time can jump between them."
+#define TSC_RISK "Time can jump if the CPUs' TSCs disagree, which step 2 tests."
 
 static const struct advice_row switch_to_tsc = {
 	SWITCH_TO_TSC, .when = {.unless = EC2_XEN | GUEST}, .risk = TSC_RISK};
 
-/* The screen may have room for one sentence: that which step 1 cannot answer comes first. */
+/* The screen may have room for one sentence: the risk that warp cannot rule out comes first. */
 static const struct advice_row switch_guest_to_tsc = {SWITCH_TO_TSC,
 	.when = {.needs = GUEST, .unless = EC2_XEN},
 	.risk = "After a migration to another TSC rate, the clock can run fast or slow. " TSC_RISK};
@@ -178,7 +220,7 @@ static const struct advice_row allow_proof = {.id = "allow-proof",
 /* Only where no switch of the clocksource helps: a move costs the guest a stop. */
 static bool can_move(const struct view *view)
 {
-	return !view->paravirtual && !view->tsc && find_move(view->evidence);
+	return !view->paravirtual && !view->tsc && way_find(view, advice_moves);
 }
 
 const struct advice_row advice_move = {.id = "move-to-another-host",
@@ -187,8 +229,7 @@ const struct advice_row advice_move = {.id = "move-to-another-host",
 	.when = {.applies = can_move},
 	.text = "Move this guest to another host: stop it and start it again, since a reboot "
 		"usually keeps it on the same one.",
-	.steps = {{"stops the machine; its public address may change", "{move}"},
-		{NULL, "vdsocheck"}},
+	.steps = {{NULL, .ways = advice_moves}, {NULL, "vdsocheck"}},
 	.risk = MOVE_RISK};
 
 const struct advice_row advice_send_report = {.id = "send-report",
@@ -196,31 +237,17 @@ const struct advice_row advice_send_report = {.id = "send-report",
 	.when = {.verdicts = BIT(VERDICT_FALLBACK) | BIT(VERDICT_SLOW), .unless = EMULATED},
 	.text = "No known safe setting fixes this: send the report to your provider or platform "
 		"team.",
-	.steps = {{"prints the report", REPORT_COMMAND}}};
+	.steps = {{NULL, REPORT_COMMAND}}};
 
 const struct advice_row *const advice_general[] = {&switch_to_paravirtual, &switch_to_tsc,
 	&switch_guest_to_tsc, &switch_to_tsc_on_ec2, &allow_processes, &allow_proof, NULL};
 
 const struct advice_row *const advice_last_resort[] = {&advice_send_report, NULL};
 
-/* A word in braces; what goes into a command has to be a plain word for a shell. */
-struct word {
-	const char *key;   /* NULL ends a list */
-	const char *value; /* NULL: there is none */
-	bool is_ours;      /* any text of our own, not from the evidence */
-};
-
-/*
- * check_system_tsc_reliable() of arch/x86/kernel/tsc.c, for an invariant TSC whose changes show
- * in IA32_TSC_ADJUST (b50db7095fe0, in 5.16).
- */
-#define UNCHECKED_TSC                                                                              \
-	" Linux 5.16 and newer do not check this CPU's TSC on machines of one or two NUMA nodes."
-
 #define BOOT_SIZE 200
 
-/* The parameters that keep the kernel or the vDSO from a better clock here. */
-static void list_boot(const struct view *view, const char *between, char boot[BOOT_SIZE])
+/* The parameters that keep the kernel or the vDSO from a better clock here, between blanks. */
+static void list_boot(const struct view *view, char boot[BOOT_SIZE])
 {
 	const struct evidence *evidence = view->evidence;
 	char chosen[CLOCKSOURCE_NAME_SIZE + 16];
@@ -241,43 +268,35 @@ static void list_boot(const struct view *view, const char *between, char boot[BO
 	snprintf(chosen, sizeof(chosen), "clocksource=%s", evidence->clocksource.current);
 	boot[0] = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		if (!known[i].matters || !boot_has(evidence, known[i].parameter))
-			continue;
-		used += (size_t)snprintf(boot + used, BOOT_SIZE - used, "%s%s", used ? between : "",
-			known[i].parameter);
+		if (known[i].matters && boot_has(evidence, known[i].parameter))
+			used += (size_t)snprintf(boot + used, BOOT_SIZE - used, "%s%s",
+				used ? " " : "", known[i].parameter);
 	}
 }
 
-/* A remark on a boot parameter that older kernels ignore without a word. */
-static const char *since(
-	const struct view *view, unsigned major, unsigned minor, const char *remark)
-{
-	return kernel_is_before(view->evidence, major, minor) ? remark : "";
-}
+/* What stands for the words in braces; NULL: not known. */
+struct words {
+	const char *to, *from, *boot;
+};
 
-/* NULL: there is none. Blanks between the boot parameters are quoted by the rows. */
-static const char *find_word(const struct word *words, struct span key)
+/* NULL where it is not known, or not plain for a shell: it may come from a document. */
+static const char *find_word(const struct words *words, struct span key)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_.=- ";
+	const char *word = text_equals(key, "to")     ? words->to
+	                   : text_equals(key, "from") ? words->from
+	                                              : words->boot;
 
-	for (; words->key; words++) {
-		const char *value = words->value;
-
-		if (!text_equals(key, words->key))
-			continue;
-		if (words->is_ours || (value && *value && !value[strspn(value, plain)]))
-			return value;
-	}
-	return NULL;
+	return word && *word && !word[strspn(word, plain)] ? word : NULL;
 }
 
 /* False where a word is missing, or the text too long: half a command is none. */
-static bool fill_in(const char *row, const struct word *words, char *text, size_t size)
+static bool fill_in(const char *row, const struct words *words, char *text, size_t size)
 {
 	size_t used = 0;
 
-	while (*row) {
+	while (row && *row) {
 		const char *end = *row == '{' ? strchr(row, '}') : NULL;
 		const char *word = row;
 		size_t length = 1;
@@ -298,19 +317,25 @@ static bool fill_in(const char *row, const struct word *words, char *text, size_
 	return true;
 }
 
-static void add_step(const struct step_row *row, const struct word *words,
+/* With a label where it is one of several ways. */
+static void add_step(const struct way *way, const char *label, const struct words *words,
 	struct advice_step *steps, size_t *count)
 {
 	struct advice_step *step = &steps[*count];
+	size_t at = 0;
 
-	*step = (struct advice_step){{0}, {0}};
-	if ((!row->text || fill_in(row->text, words, step->text, sizeof(step->text))) &&
-		(!row->command ||
-			fill_in(row->command, words, step->command, sizeof(step->command))))
+	*step = (struct advice_step){{0}, {0}, {0}};
+	if (label)
+		at = (size_t)snprintf(
+			step->text, sizeof(step->text), "%s%s", label, way->text ? ": " : "");
+	if (fill_in(way->text, words, step->text + at, sizeof(step->text) - at) &&
+		fill_in(way->command, words, step->command, sizeof(step->command)))
 		*count += 1;
+	if (!fill_in(way->undo, words, step->undo, sizeof(step->undo)))
+		step->undo[0] = '\0';
 }
 
-/* WSL calls itself one, and its users are at home on its host. */
+/* WSL counts as a container, but its users control the host. */
 static bool is_in_container(const struct evidence *evidence)
 {
 	const struct text_fact *container = &evidence->host.container;
@@ -324,68 +349,98 @@ static bool needs_newer_kernel(const struct view *view, const struct advice_row 
 }
 
 /* A container has no kernel, boot loader or clocksource of its own. */
-static bool write_text(const struct view *view, const struct advice_row *row,
-	const struct word *words, char text[ADVICE_TEXT_SIZE])
+static bool is_for_host(const struct view *view, const struct advice_row *row)
 {
-	bool is_for_host = row->effort <= EFFORT_UPDATE && row->effort != EFFORT_LOOK;
-	size_t at = 0;
+	bool changes_host = row->effort <= EFFORT_UPDATE && row->effort != EFFORT_LOOK;
 
-	if (is_in_container(view->evidence) && is_for_host && !row->anywhere)
-		at += (size_t)snprintf(
-			text, ADVICE_TEXT_SIZE, "On the host, outside this container, ");
+	return is_in_container(view->evidence) &&
+	       (row->on_host || (changes_host && !row->anywhere));
+}
+
+__attribute__((format(printf, 2, 3))) static void append(
+	char text[ADVICE_TEXT_SIZE], const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text + used, ADVICE_TEXT_SIZE - used, format, arguments);
+	va_end(arguments);
+}
+
+static bool write_text(const struct view *view, const struct advice_row *row,
+	const struct words *words, char text[ADVICE_TEXT_SIZE])
+{
+	size_t at;
+
+	text[0] = '\0';
+	if (is_for_host(view, row))
+		append(text, "On the host, outside this container, ");
 	if (needs_newer_kernel(view, row))
-		at += (size_t)snprintf(text + at, ADVICE_TEXT_SIZE - at,
-			"%s Linux %u.%u or newer, ", at ? "with" : "With", row->since.major,
+		append(text, "%s Linux %u.%u or newer, ", *text ? "with" : "With", row->since.major,
 			row->since.minor);
+	at = strlen(text);
 	if (!fill_in(row->text, words, text + at, ADVICE_TEXT_SIZE - at))
 		return false;
 	if (at)
 		text[at] = (char)tolower((unsigned char)text[at]);
+	for (size_t i = 0; i < REMARK_MAX && row->remarks[i].text; i++) {
+		const struct remark *remark = &row->remarks[i];
+
+		if (kernel_is_before(view->evidence, remark->major, remark->minor) &&
+			(!remark->applies || remark->applies(view->evidence)))
+			append(text, " %s", remark->text);
+	}
+	if (row->says_why_not_tsc && view->not_tsc)
+		append(text, " Do not switch to tsc: %s.", view->not_tsc);
 	return true;
+}
+
+/* The ways to change the kernel command line, that of this host first. */
+static void add_ways(const struct view *view, const struct way *ways, const struct words *words,
+	struct advice *advice)
+{
+	const struct way *here = way_find(view, ways);
+
+	if (here)
+		add_step(here, here->label, words, advice->keep, &advice->keep_count);
+	advice->keep_is_known = advice->keep_count;
+	for (; ways->where && advice->keep_count < ADVICE_KEEP_MAX; ways++) {
+		if (ways != here)
+			add_step(ways, ways->label, words, advice->keep, &advice->keep_count);
+	}
 }
 
 static bool make(const struct view *view, const struct advice_row *row, struct advice *advice)
 {
 	const struct clocksource_evidence *clocksource = &view->evidence->clocksource;
-	char boot[BOOT_SIZE], boot_args[BOOT_SIZE], not_tsc[ADVICE_TEXT_SIZE] = "";
-	const char *to = row->target ? row->target(view) : NULL;
-	const struct word words[] = {
-		{"to", to, false},
-		{"from", fact_is_known(&clocksource->current_fact) ? clocksource->current : NULL,
-			false},
-		{"boot", boot, false},
-		{"boot args", boot_args, false},
-		{"on host",
-			is_in_container(view->evidence) ? ", on the host outside this container"
-							: "",
-			true},
-		{"move", find_move(view->evidence), true},
-		{"not tsc", not_tsc, true},
-		{"5.2", since(view, 5, 2, " (Linux 5.2 and newer, or older ones with a backport)"),
-			true},
-		{"5.16", tsc_has_adjust(view->evidence) ? since(view, 5, 16, UNCHECKED_TSC) : "",
-			true},
-		{0},
-	};
+	struct words words = {.to = row->target ? row->target(view) : NULL,
+		.from = fact_is_known(&clocksource->current_fact) ? clocksource->current : NULL};
+	char boot[BOOT_SIZE];
 
 	*advice = (struct advice){
 		.id = row->id, .ask = row->ask, .risk = row->risk, .source = row->source};
-	list_boot(view, " and ", boot);
-	list_boot(view, " ", boot_args);
-	if (view->not_tsc)
-		snprintf(not_tsc, sizeof(not_tsc), " Do not switch to tsc: %s.", view->not_tsc);
-	if ((row->target && !to) || !write_text(view, row, words, advice->text))
+	if (!row->boot)
+		list_boot(view, boot);
+	else if (!fill_in(row->boot, &words, boot, sizeof(boot)))
 		return false;
-	if (to)
-		text_copy(advice->clocksource, sizeof(advice->clocksource), to);
-	for (size_t i = 0; i < STEP_ROW_MAX && (row->steps[i].text || row->steps[i].command); i++)
-		add_step(&row->steps[i], words, advice->steps, &advice->step_count);
-	for (size_t i = 0; row->keep && row->keep[i].text && i < ADVICE_KEEP_MAX; i++)
-		add_step(&row->keep[i], words, advice->keep, &advice->keep_count);
-	if (row->undo && fill_in(row->undo, words, advice->undo, sizeof(advice->undo)))
-		advice->undo_step = advice->step_count - 1; /* SWITCH_STEPS are the last two */
-	else
-		advice->undo[0] = '\0';
+	words.boot = boot;
+	if ((row->target && !words.to) || !write_text(view, row, &words, advice->text))
+		return false;
+	if (words.to)
+		text_copy(advice->clocksource, sizeof(advice->clocksource), words.to);
+	for (const struct step_row *step = row->steps; step < row->steps + STEP_ROW_MAX; step++) {
+		const struct way *here = way_find(view, step->ways);
+		const struct way own = {NULL, NULL, step->text, step->command, step->undo};
+
+		if (step->text || step->command || here)
+			add_step(here ? here : &own, NULL, &words, advice->steps,
+				&advice->step_count);
+	}
+	if (row->boot)
+		add_ways(view, add_boot, &words, advice);
+	else if (row->steps[0].ways == remove_boot)
+		add_ways(view, remove_boot, &words, advice);
 	return true;
 }
 

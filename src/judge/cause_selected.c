@@ -153,14 +153,11 @@ static bool needs_invariant_tsc(const struct view *view)
 
 static const struct advice_row read_kernel_log = {.id = "read-kernel-log",
 	.effort = EFFORT_LOOK,
-	.text = "Run vdsocheck as root{on host}: the kernel log may say why this clocksource was "
-		"chosen. So may the journal:",
-	.steps = {{NULL, "sudo journalctl -k -b | grep -iE 'tsc|clocksource'"}}};
-
-static const struct step_row keep_tsc_rate[] = {
-	KEEP_PARAMETER("tsc_early_khz=RATE", "tsc.cfg"),
-	{0},
-};
+	.on_host = true,
+	.text = "Run vdsocheck as root: the kernel log may say why this clocksource was chosen, "
+		"and so may the journal.",
+	.steps = {{NULL, "sudo vdsocheck"},
+		{NULL, "sudo journalctl -k -b | grep -iE 'tsc|clocksource'"}}};
 
 /* native_calibrate_tsc() reads leaf 0x15 on Intel's CPUs only, and no leaf of a hypervisor. */
 static const struct advice_row set_tsc_rate = {.id = "set-tsc-rate",
@@ -168,13 +165,13 @@ static const struct advice_row set_tsc_rate = {.id = "set-tsc-rate",
 	.since = {5, 8},
 	.text = "If the TSC's rate is known, give it to the kernel: add tsc_early_khz=RATE, in "
 		"kHz, to the kernel command line.",
-	.keep = keep_tsc_rate,
+	.boot = "tsc_early_khz=RATE",
 	.risk = "If the rate is wrong, or the guest is migrated to a host with another rate, the "
 		"clock runs fast or slow."};
 
 static const struct advice_row ask_for_tsc_rate = {.id = "ask-for-tsc-rate",
 	.effort = EFFORT_ASK,
-	.text = "Ask your provider or platform team:",
+	.text = "Ask your provider or platform team.",
 	.ask = "This guest's kernel cannot calibrate its TSC and has to use a slow clocksource. "
 	       "Can it be given a timer to calibrate by (HPET, ACPI PM timer, PIT), or on Intel's "
 	       "CPUs the rate in CPUID leaf 0x15? What is the rate of its TSC in kHz?"};
@@ -182,7 +179,7 @@ static const struct advice_row ask_for_tsc_rate = {.id = "ask-for-tsc-rate",
 static const struct advice_row ask_hyperv_for_tsc = {.id = "ask-hyperv-for-tsc",
 	.effort = EFFORT_ASK,
 	.when = {.applies = has_no_switch},
-	.text = "Ask your provider or platform team:",
+	.text = "Ask your provider or platform team.",
 	.ask = "Hyper-V does not offer this guest AccessTscInvariantControls, and the guest does "
 	       "not use the reference TSC page, so every clock read is a system call. Can it "
 	       "run on a host that offers one of them?"};
@@ -193,7 +190,7 @@ static const struct advice_row ask_for_invariant_tsc = {.id = "ask-for-invariant
 		.unless = ON_XEN | NO_TSC_AT_BOOT | TSC_DISTRUSTED | TSC_ON_HYPERV,
 		.applies = needs_invariant_tsc},
 	.text = "Do not force the TSC: the CPU does not advertise an invariant TSC to this guest. "
-		"Ask your provider or platform team:",
+		"Ask your provider or platform team.",
 	.ask = "Please offer this guest an invariant TSC (CPUID 0x80000007, EDX bit 8; with "
 	       "QEMU: -cpu ...,+invtsc). Without it, every clock read is a system call."};
 

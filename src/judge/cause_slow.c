@@ -204,8 +204,7 @@ static const struct advice_row switch_to_own_counter = {.id = "switch-to-own-cou
 	.target = target_own_counter,
 	.text = "Switch to {to}, the counter of this architecture, which kernels choose by "
 		"default.",
-	.steps = {SWITCH_STEPS},
-	.undo = SWITCH_UNDO,
+	.steps = {SWITCH_STEP(""), {NULL, "vdsocheck"}},
 	.risk = "It may have been disabled on purpose."};
 
 static const struct advice_row look_where_sys_is = {.id = "look-where-sys-is",
@@ -229,13 +228,15 @@ static const struct advice_row move_to_nitro = {.id = "move-to-nitro",
 	.anywhere = true,
 	.when = {.needs = EC2_XEN},
 	.text = "Move to an instance type of the Nitro generation, where the kernel's own choice "
-		"(tsc or kvm-clock) is served by the vDSO.{not tsc}",
+		"(tsc or kvm-clock) is served by the vDSO.",
+	.says_why_not_tsc = true,
 	.risk = MOVE_RISK};
 
 static const struct advice_row ask_xen_host = {.id = "ask-xen-host",
 	.effort = EFFORT_ASK,
 	.when = {.unless = EC2_XEN},
-	.text = "Ask the operator of this Xen host.{not tsc}",
+	.text = "Ask the operator of this Xen host.",
+	.says_why_not_tsc = true,
 	.ask = "Can Xen be booted with clocksource=tsc? Only then, and on a reliable TSC, does it "
 	       "vouch for the TSC, so that this guest's vDSO can read the xen clocksource. "
 	       "clocksource=tsc in the guest requires an invariant TSC: nomigrate=1 and "
@@ -250,26 +251,29 @@ static const struct advice_row use_64_bit_kernel = {.id = "use-64-bit-kernel",
 static const struct advice_row ask_xen_host_for_page = {.id = "ask-xen-host-for-page",
 	.effort = EFFORT_ASK,
 	.when = {.unless = EC2_XEN},
-	.text = "Ask the operator of this Xen host.{not tsc}",
+	.text = "Ask the operator of this Xen host.",
+	.says_why_not_tsc = true,
 	.ask = "Xen refuses VCPUOP_register_vcpu_time_memory_area to this guest, without which its "
 	       "vDSO cannot read the xen clocksource. Can Xen be updated?"};
 
 static const struct advice_row ask_kvm_host = {.id = "ask-kvm-host",
 	.effort = EFFORT_ASK,
-	.text = "No setting of this guest gives kvm-clock vDSO support.{not tsc} Ask your provider "
-		"or platform team:",
+	.text = "No setting of this guest gives kvm-clock vDSO support. Ask your provider "
+		"or platform team.",
+	.says_why_not_tsc = true,
 	.ask = "kvm-clock has no vDSO support in this guest. Does the host offer "
 	       "KVM_FEATURE_CLOCKSOURCE_STABLE_BIT (CPUID 0x40000001, EAX bit 24), and was its own "
 	       "clocksource tsc, or Hyper-V's page, when the guest was started? Both are needed."};
 
 #define NO_SETTING_VOUCHES                                                                         \
-	"No setting of this guest makes its hypervisor vouch for the TSC.{not tsc} Ask your "      \
-	"provider or platform team:"
+	"No setting of this guest makes its hypervisor vouch for the TSC. Ask your "               \
+	"provider or platform team."
 
 static const struct advice_row ask_kvm_host_what_happened = {.id = "ask-kvm-host-what-happened",
 	.effort = EFFORT_ASK,
 	.when = {.needs = ON_KVM_CLOCK},
 	.text = NO_SETTING_VOUCHES,
+	.says_why_not_tsc = true,
 	.ask = "The pvclock page of this guest does not have PVCLOCK_TSC_STABLE_BIT set all the "
 	       "time. Is the host's clocksource tsc now? Did the host ever leave tsc (its kernel "
 	       "log shows it)? Was this guest restored or migrated, so that its CPUs' TSC offsets "
@@ -279,6 +283,7 @@ static const struct advice_row ask_xen_host_what_happened = {.id = "ask-xen-host
 	.effort = EFFORT_ASK,
 	.when = {.needs = ON_XEN, .unless = EC2_XEN},
 	.text = NO_SETTING_VOUCHES,
+	.says_why_not_tsc = true,
 	.ask = "XEN_PVCLOCK_TSC_STABLE_BIT is not set all the time for this guest. Is Xen's own "
 	       "clocksource tsc now, and was it all the time (its log shows it)? Was this guest "
 	       "migrated or restored?"};
@@ -301,7 +306,7 @@ static const struct advice_row newer_kernel_for_hyperv = {.id = "newer-kernel-fo
 	.effort = EFFORT_UPDATE,
 	.text = "Use another kernel: a newer one of the distribution, or a mainline kernel, whose "
 		"releases from 4.12 on let the vDSO read the page. If there is none, send this to "
-		"the distribution:",
+		"the distribution.",
 	.ask = "The clocksource hyperv_clocksource_tsc_page has no vDSO clock mode on this kernel: "
 	       "every gettimeofday() and clock_gettime() is a system call. Does it have mainline "
 	       "commit e4ab4658f1cf without its fix 3486d2c9be65?",
@@ -310,8 +315,9 @@ static const struct advice_row newer_kernel_for_hyperv = {.id = "newer-kernel-fo
 
 static const struct advice_row ask_hyperv_host = {.id = "ask-hyperv-host",
 	.effort = EFFORT_ASK,
-	.text = "No setting of this guest makes the page valid.{not tsc} Ask your provider or "
-		"platform team:",
+	.text = "No setting of this guest makes the page valid. Ask your provider or "
+		"platform team.",
+	.says_why_not_tsc = true,
 	.ask = "The Hyper-V reference TSC page of this guest is invalid (tsc_sequence 0), so "
 	       "every clock read is a system call. Can the guest run on a host where the page "
 	       "is valid?"};
@@ -325,7 +331,7 @@ static const struct advice_row other_arm_cpu = {.id = "other-arm-cpu",
 static const struct advice_row ask_vmware_about_counter = {.id = "ask-vmware-about-counter",
 	.effort = EFFORT_ASK,
 	.when = {.needs = UNDER_VMWARE},
-	.text = "No setting of the guest helps. Ask your provider or platform team:",
+	.text = "No setting of the guest helps. Ask your provider or platform team.",
 	.ask = "Each read of the TSC in this guest exits to the hypervisor. Was the guest moved to "
 	       "a host whose TSC has another rate? If so, power it off and on there; else see "
 	       "whether its .vmx file sets monitor_control.virtual_rdtsc, and set it to FALSE."};
@@ -333,7 +339,7 @@ static const struct advice_row ask_vmware_about_counter = {.id = "ask-vmware-abo
 static const struct advice_row ask_xen_about_counter = {.id = "ask-xen-about-counter",
 	.effort = EFFORT_ASK,
 	.when = {.needs = UNDER_XEN},
-	.text = "No setting of the guest helps. Ask your provider or platform team:",
+	.text = "No setting of the guest helps. Ask your provider or platform team.",
 	.ask = "Xen emulates the TSC for this guest. Can its configuration have "
 	       "tsc_mode=\"native\" (xl.cfg), or the guest be started on a host with the TSC rate "
 	       "that it was created with?",
@@ -342,7 +348,7 @@ static const struct advice_row ask_xen_about_counter = {.id = "ask-xen-about-cou
 static const struct advice_row ask_about_trapped_counter = {.id = "ask-about-trapped-counter",
 	.effort = EFFORT_ASK,
 	.when = {.unless = UNDER_VMWARE | UNDER_XEN},
-	.text = "No setting of the guest helps. Ask your provider or platform team:",
+	.text = "No setting of the guest helps. Ask your provider or platform team.",
 	.ask = "Each read of the CPU's counter in this guest exits to the hypervisor: can TSC "
 	       "offsetting and scaling be used instead of emulation, or the guest be moved to a "
 	       "host with the TSC rate it was started with?"};

@@ -71,10 +71,21 @@ static void support_delay(const struct view *view, struct cause *cause)
 	support_add_log(cause, log_find_tsc_delay(view->evidence));
 }
 
-static const struct step_row keep_nowatchdog[] = {
-	KEEP_PARAMETER("tsc=nowatchdog", "tsc.cfg"),
-	{0},
-};
+#define NOWATCHDOG_REMARK                                                                          \
+	{                                                                                          \
+		5, 2, NULL, "tsc=nowatchdog needs Linux 5.2 or newer, or a backport."              \
+	}
+
+/*
+ * check_system_tsc_reliable() of arch/x86/kernel/tsc.c, for an invariant TSC whose changes show
+ * in IA32_TSC_ADJUST: b50db7095fe0, in 5.16, up to two NUMA nodes; 233756a640be, in 6.3, four.
+ */
+#define UNCHECKED_TSC_REMARK                                                                       \
+	{                                                                                          \
+		5, 16, tsc_has_adjust,                                                             \
+			"Linux 5.16 and newer do not check this CPU's TSC on machines of up to "   \
+			"two NUMA nodes, 6.3 and newer of up to four."                             \
+	}
 
 #define NO_WATCHDOG_RISK "With tsc=nowatchdog the kernel no longer detects an unstable TSC."
 
@@ -103,30 +114,34 @@ static const struct advice_row newer_kernel_or_nowatchdog = {.id = "newer-kernel
 	.text = "Use Linux 6.8 or newer, or a stable kernel of February 2024 or later (6.1.78, "
 		"6.6.17): these skip the check if the reference clock is slow to read or the "
 		"check itself comes late. Or, if `vdsocheck warp` finds that the TSCs agree, boot "
-		"with tsc=nowatchdog{5.2}.",
-	.keep = keep_nowatchdog,
+		"with tsc=nowatchdog.",
+	.remarks = {NOWATCHDOG_REMARK},
+	.boot = "tsc=nowatchdog",
 	.risk = NO_WATCHDOG_RISK};
 
 static const struct advice_row boot_without_watchdog = {.id = "boot-without-watchdog",
 	.effort = EFFORT_UPDATE,
 	.when = {.applies = has_newer_watchdog},
 	.text = "Reboot: the kernel then offers tsc again. If `vdsocheck warp` finds that the TSCs "
-		"agree, boot with tsc=nowatchdog{5.2} to keep this from happening again.",
-	.keep = keep_nowatchdog,
+		"agree, boot with tsc=nowatchdog to keep this from happening again.",
+	.remarks = {NOWATCHDOG_REMARK},
+	.boot = "tsc=nowatchdog",
 	.risk = NO_WATCHDOG_RISK};
 
 static const struct advice_row reboot_to_tsc = {.id = "reboot-to-tsc",
 	.effort = EFFORT_UPDATE,
-	.text = "Reboot to get tsc back; if the TSCs agree, boot with tsc=nowatchdog{5.2} to keep "
-		"it.{5.16}",
+	.text = "Reboot to get tsc back; if the TSCs agree, boot with tsc=nowatchdog to keep "
+		"it.",
+	.remarks = {NOWATCHDOG_REMARK, UNCHECKED_TSC_REMARK},
 	.steps = {REBOOT_STEPS},
-	.keep = keep_nowatchdog,
+	.boot = "tsc=nowatchdog",
 	.risk = NO_WATCHDOG_RISK};
 
 static const struct advice_row ask_about_pauses = {.id = "ask-about-pauses",
 	.effort = EFFORT_ASK,
-	.text = "Reboot{on host}: the kernel then offers tsc again. To keep this from happening "
-		"again, ask your provider or platform team:",
+	.on_host = true,
+	.text = "Reboot: the kernel then offers tsc again. To keep this from happening "
+		"again, ask your provider or platform team.",
 	.ask = "This guest was paused (host asleep, snapshot, migration, overcommitted CPUs), its "
 	       "clocks disagreed afterwards, and its kernel dropped the TSC as a result. Can the "
 	       "hypervisor offer its own clock (kvm-clock, Hyper-V's reference TSC), or resume "
@@ -142,8 +157,9 @@ const struct advice_row advice_update_firmware = {.id = "update-firmware",
 const struct advice_row advice_ask_about_unstable_tsc = {.id = "ask-about-unstable-tsc",
 	.effort = EFFORT_ASK,
 	.when = {.needs = GUEST},
-	.text = "Reboot{on host}. Do not force the TSC: the kernel's measurements show that it is "
-		"wrong. Send this to your provider or platform team:",
+	.on_host = true,
+	.text = "Reboot. Do not force the TSC: the kernel's measurements show that it is "
+		"wrong. Send this to your provider or platform team.",
 	.ask = "The guest's kernel found its TSC unstable and fell back to a clocksource that "
 	       "costs a system call for each clock read. Is the TSC of the host synchronized "
 	       "and scaled for this guest? Can the guest be moved to another host?"};
@@ -151,8 +167,9 @@ const struct advice_row advice_ask_about_unstable_tsc = {.id = "ask-about-unstab
 const struct advice_row advice_ask_which_clock = {.id = "ask-which-clock",
 	.effort = EFFORT_ASK,
 	.when = {.needs = GUEST},
-	.text = "Reboot{on host}. Do not force the TSC before it is known whether it or its "
-		"reference clock was wrong. Send this to your provider or platform team:",
+	.on_host = true,
+	.text = "Reboot. Do not force the TSC before it is known whether it or its "
+		"reference clock was wrong. Send this to your provider or platform team.",
 	.ask = "This guest's kernel dropped its TSC because it disagreed with the reference clock "
 	       "of the watchdog. Was the guest paused or migrated at that time, and is the TSC of "
 	       "the host synchronized and scaled for this guest? Can it be moved to another host?"};
@@ -165,11 +182,6 @@ const struct advice_row advice_find_which_clock = {.id = "find-which-clock",
 		"before it is known whether it or its reference clock was wrong.",
 	.steps = {REBOOT_STEPS}};
 
-static const struct step_row keep_recalibrate[] = {
-	KEEP_PARAMETER("tsc=recalibrate", "tsc.cfg"),
-	{0},
-};
-
 /* a7ec817d5542: it warns of more than 500 ppm, and leaves the stated rate in use. */
 static const struct advice_row recalibrate_tsc = {.id = "recalibrate-tsc",
 	.effort = EFFORT_UPDATE,
@@ -177,7 +189,7 @@ static const struct advice_row recalibrate_tsc = {.id = "recalibrate-tsc",
 	.since = {6, 3},
 	.text = "Boot with tsc=recalibrate: the kernel then measures the rate that the TSC is "
 		"said to have, and warns in its log if that is wrong. If so, update the firmware.",
-	.keep = keep_recalibrate};
+	.boot = "tsc=recalibrate"};
 
 static void support_watchdog_distrust(const struct view *view, struct cause *cause)
 {

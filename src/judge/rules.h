@@ -216,15 +216,34 @@ bool scope_applies(const struct scope *scope, const struct view *view);
 
 /*
  * Words in braces are replaced: {to} is the clocksource that the advice leads to, {from} the
- * current one, {boot} the boot parameters to remove ({boot args} without the "and" between them),
- * {on host} where to do it from a container, {move} the command that moves this cloud's guest to
- * another host, {not tsc} a sentence on why tsc is no remedy, or nothing. On an older kernel,
- * {5.2} and {5.16} are a remark on what came with that one; on others they are nothing. A step, an
- * undo or a keep that needs a word that is not known, or is no plain word for a shell, is left out.
+ * current one, {boot} the boot parameters to add or to remove. A step or an undo that needs a word
+ * that is not known, or is not plain for a shell, is left out.
  */
 struct step_row {
-	const char *text;    /* a remark on the command; without one, what to do */
-	const char *command; /* a shell line; NULL: none */
+	const char *text;       /* stands before the command; without one, what to do */
+	const char *command;    /* a shell line; NULL: none */
+	const char *undo;       /* a shell line that takes it back; NULL: needs none */
+	const struct way *ways; /* that of this host replaces the rest, where it is known */
+};
+
+/* How a step is taken on some hosts. A list of them ends without `where`. */
+struct way {
+	const char *where;                 /* a word of host.platform or of host.boot_tool */
+	const char *label;                 /* those hosts by name */
+	const char *text, *command, *undo; /* as in a step */
+};
+
+/* The way of this host; NULL: not known. */
+const struct way *way_find(const struct view *view, const struct way *ways);
+
+/* Stopping a cloud's guest and starting it again, by platform. */
+extern const struct way advice_moves[];
+
+/* A sentence for kernels before major.minor alone, such as on a parameter that they ignore. */
+struct remark {
+	unsigned major, minor;
+	bool (*applies)(const struct evidence *evidence); /* what else; NULL: nothing */
+	const char *text;
 };
 
 /* Pieces of advice are sorted by it, the least effort first. */
@@ -239,22 +258,28 @@ enum effort {
 };
 
 #define STEP_ROW_MAX 5
+#define REMARK_MAX 2
 
 struct advice_row {
 	const char *id;
 	enum effort effort;
 	struct scope when; /* where its cause applies */
-	bool anywhere; /* no change of the host: in a container, too, the text is as it stands */
+	/*
+	 * The text says "on the host" to a container where the effort is a change of the host, or
+	 * where on_host says so, and not where it can be done anywhere.
+	 */
+	bool on_host, anywhere;
 	const char *(*target)(const struct view *view); /* gives {to}; NULL: does not apply */
 	/* The first kernel on which it helps, or 0.0. On an older one it says so and comes last. */
 	struct {
 		unsigned major, minor;
 	} since;
-	const char *text;                    /* what to do, in a sentence or two */
+	const char *text; /* what to do, in a sentence or two */
+	struct remark remarks[REMARK_MAX];
+	bool says_why_not_tsc;               /* where the TSC is offered and may not be used */
 	struct step_row steps[STEP_ROW_MAX]; /* all of them, in this order */
-	const struct step_row *keep;         /* ways to make it last; ends without text */
-	const char *undo;                    /* NULL, or SWITCH_UNDO after SWITCH_STEPS */
-	const char *ask, *risk, *source;     /* as in struct advice */
+	const char *boot; /* the boot parameter that makes it last; NULL: none does */
+	const char *ask, *risk, *source; /* as in struct advice */
 };
 
 #define CAUSE_ADVICE_MAX 4
@@ -297,35 +322,18 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 	advice_update_firmware, advice_ask_about_unstable_tsc, advice_find_which_clock,
 	advice_ask_which_clock, advice_send_report;
 
-/* Steps that several rows have: the last ones of a switch to {to}, and what takes it back. */
-#define SWITCH_STEPS                                                                               \
-	{NULL, "echo {to} | sudo tee " CLOCKSOURCE_CURRENT},                                       \
+/* The step that switches to {to}, after a guard that ends with "&&", or none. */
+#define SWITCH_STEP(guard)                                                                         \
 	{                                                                                          \
-		"exits with 0 if the vDSO now serves the calls", "vdsocheck"                       \
+		NULL, guard "echo {to} | sudo tee " CLOCKSOURCE_CURRENT,                           \
+			"echo {from} | sudo tee " CLOCKSOURCE_CURRENT                              \
 	}
-#define SWITCH_UNDO "echo {from} | sudo tee " CLOCKSOURCE_CURRENT
 
 /* Where the TSC is to be used again. */
 #define REBOOT_STEPS                                                                               \
-	{NULL, "sudo reboot"}, {"exits with 0 if the CPUs' TSCs agree", "vdsocheck warp"},         \
+	{NULL, "sudo reboot"},                                                                     \
 	{                                                                                          \
-		NULL, "vdsocheck"                                                                  \
-	}
-
-/* Ways to add a parameter to the kernel command line: a table's first rows. */
-#define KEEP_PARAMETER(parameter, file)                                                            \
-	{"GRUB on Debian and Ubuntu; to undo, remove the file and run update-grub",                \
-		"echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX " parameter "\"' | "               \
-		"sudo tee /etc/default/grub.d/" file " && sudo update-grub"},                      \
-		{"grubby on Fedora, RHEL and Amazon Linux; to undo, use --remove-args",            \
-			"sudo grubby --update-kernel=ALL --args=" parameter},                      \
-		{"GRUB on SUSE: add " parameter " to GRUB_CMDLINE_LINUX_DEFAULT",                  \
-			"sudo editor /etc/default/grub && "                                        \
-			"sudo grub2-mkconfig -o /boot/grub2/grub.cfg"},                            \
-	{                                                                                          \
-		"systemd-boot: add " parameter " to /etc/kernel/cmdline and run kernel-install, "  \
-		"or add it to the options line of the entries in loader/entries",                  \
-			NULL                                                                       \
+		NULL, "vdsocheck warp && vdsocheck"                                                \
 	}
 
 /* Instance store on EC2, local SSD on Google Cloud, temporary disk on Azure. */

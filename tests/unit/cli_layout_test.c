@@ -144,6 +144,27 @@ static void a_folded_command_is_the_same_to_a_shell(void **state)
 	free(text);
 }
 
+/* Each on a line of its own where it fits one, and filled up where it does not. */
+static void a_list_of_commands_is_folded_between_them(void **state)
+{
+	static const char command[] =
+		"first --with-an-option && second --with-an-option-of-more-than-forty-characters "
+		"&& third --that-is-a-hundred-columns wide,so-that-it-fits-no-line-of-the-screen/"
+		"at-all";
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	wrap_command(out, 0, 2, command);
+	fclose(out);
+	assert_string_equal(text,
+		"first --with-an-option && \\\n"
+		"  second --with-an-option-of-more-than-forty-characters && third \\\n"
+		"  --that-is-a-hundred-columns wide,so-that-it-fits-no-line-of-the-screen/at-all");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +174,7 @@ int main(void)
 		cmocka_unit_test(text_may_continue_a_line),
 		cmocka_unit_test(no_line_is_too_long_and_no_word_is_lost),
 		cmocka_unit_test(a_folded_command_is_the_same_to_a_shell),
+		cmocka_unit_test(a_list_of_commands_is_folded_between_them),
 	};
 
 	return cmocka_run_group_tests_name("wrap", tests, NULL, NULL);

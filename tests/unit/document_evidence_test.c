@@ -212,7 +212,6 @@ static const struct {
 	{"advice", "text", "s"},
 	{"advice", "steps", "a"},
 	{"advice", "keep", "a"},
-	{"advice", "undo", "sn"},
 	{"advice", "risk", "sn"},
 	{"advice", "source", "sn"},
 };

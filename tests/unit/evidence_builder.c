@@ -259,6 +259,9 @@ void evidence_remove_timing(struct evidence *evidence)
 static const char *const names[] = {"tsc", "tsc-early", "kvm-clock", "xen", "hpet", "acpi_pm",
 	"hyperv_clocksource_tsc_page", "hyperv_clocksource_msr", "jiffies", "arch_sys_counter",
 	"timebase", "MIPS", "unheard-of"};
+static const char *const boot_tools[] = {"update-grub", "grubby", "grub2-mkconfig",
+	"kernel-install", "proxmox-boot-tool", "cmdline.txt", "x"};
+
 static const char *const boots[] = {"", "notsc", "tsc=unstable", "clocksource=hpet",
 	"clocksource=acpi_pm tsc=reliable", "vdso=0", "no-kvmclock-vsyscall", "clocksource=xen"};
 static const char *const logs[] = {"clocksource: Switched to clocksource hpet",
@@ -314,6 +317,7 @@ static void roll_host(struct host_evidence *host, struct dice *dice)
 	for (size_t i = 0; i < COUNT(texts); i++)
 		roll_text(texts[i], pick(dice, words, COUNT(words)), dice);
 	roll_text(&host->boot, pick(dice, boots, COUNT(boots)), dice);
+	roll_text(&host->boot_tool, pick(dice, boot_tools, COUNT(boot_tools)), dice);
 	if (dice_roll(dice, 20) == 0)
 		fact_set_text(&host->emulator, "valgrind");
 	roll_flag(&host->libc_static, dice);

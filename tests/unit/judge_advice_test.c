@@ -57,14 +57,17 @@ static void a_trusted_tsc_on_offer_is_advised(void **state)
 	assert_true(is_found("switch-to-tsc", count));
 	assert_string_equal(advice[0].clocksource, "tsc");
 	assert_int_equal(advice[0].step_count, 3);
-	assert_string_equal(advice[0].steps[0].command, "vdsocheck warp");
-	assert_string_equal(advice[0].steps[1].command, "echo tsc | sudo tee " CLOCKSOURCE_CURRENT);
+	assert_string_equal(advice[0].steps[0].command, "sudo vdsocheck compare --only tsc");
+	assert_string_equal(advice[0].steps[1].command,
+		"vdsocheck warp && echo tsc | sudo tee " CLOCKSOURCE_CURRENT);
+	assert_string_equal(advice[0].steps[1].undo, "echo xen | sudo tee " CLOCKSOURCE_CURRENT);
 	assert_string_equal(advice[0].steps[2].command, "vdsocheck");
-	assert_string_equal(advice[0].undo, "echo xen | sudo tee " CLOCKSOURCE_CURRENT);
-	assert_int_equal(advice[0].keep_count, 5);
+	assert_int_equal(advice[0].keep_count, ADVICE_KEEP_MAX);
+	assert_false(advice[0].keep_is_known);
 	/* Where the kernel's image is differs between distributions. */
 	assert_string_equal(advice[0].keep[3].command, "");
-	assert_non_null(strstr(advice[0].keep[3].text, "clocksource=tsc to /etc/kernel/cmdline"));
+	assert_non_null(strstr(
+		advice[0].keep[3].text, "clocksource=tsc at the end of /etc/kernel/cmdline"));
 	assert_non_null(advice[0].risk);
 }
 
@@ -83,9 +86,8 @@ static void tsc_on_ec2_xen_is_advised_with_amazon_as_source(void **state)
 	count = find(&evidence);
 	assert_int_equal(count, 2);
 	assert_string_equal(advice[0].clocksource, "tsc");
-	assert_string_equal(advice[0].steps[0].command, "vdsocheck warp");
-	assert_non_null(strstr(advice[0].steps[0].text, "exits 0"));
-	assert_non_null(strstr(advice[0].text, "vdsocheck compare --only tsc"));
+	assert_string_equal(advice[0].steps[0].command, "sudo vdsocheck compare --only tsc");
+	assert_memory_equal(advice[0].steps[1].command, "vdsocheck warp && ", 18);
 	assert_non_null(strstr(advice[0].risk, "do not advertise an invariant TSC"));
 	assert_non_null(strstr(advice[0].source, "repost.aws"));
 	assert_string_equal(advice[1].id, "move-to-nitro");
@@ -227,7 +229,7 @@ static void in_a_container_advice_is_for_the_host(void **state)
 		"'tsc' as unstable because the skew is too large:");
 	find(&evidence);
 	assert_string_equal(advice[0].id, "ask-which-clock");
-	assert_non_null(strstr(advice[0].text, "Reboot, on the host outside this container"));
+	assert_non_null(strstr(advice[0].text, "On the host, outside this container, reboot. Do"));
 	fact_set(&evidence.host.hypervisor.fact, FACT_ABSENT, "none");
 	find(&evidence);
 	assert_string_equal(advice[0].steps[0].command, "sudo reboot");
@@ -245,7 +247,7 @@ static void a_choice_at_boot_that_does_no_harm_stays(void **state)
 		bool has_vdso;
 	} choices[] = {
 		{"tsc", "clocksource=tsc vdso=0", "vdso=0", false},
-		{"hpet", "clocksource=hpet vdso=0", "clocksource=hpet and vdso=0", false},
+		{"hpet", "clocksource=hpet vdso=0", "clocksource=hpet vdso=0", false},
 		{"kvm-clock", "clocksource=kvm-clock no-kvmclock-vsyscall", "no-kvmclock-vsyscall",
 			true},
 		{"hpet", "clocksource=hpet", "clocksource=hpet", true},
@@ -382,17 +384,12 @@ static void check_piece(const struct evidence *evidence, const struct advice *pi
 	assert_null(strpbrk(piece->text, "{}\n"));
 	for (size_t i = 0; i < piece->step_count; i++) {
 		check_command(piece->steps[i].command);
+		check_command(piece->steps[i].undo);
 		assert_true(*piece->steps[i].text || *piece->steps[i].command);
 	}
-	for (size_t i = 0; i < piece->keep_count; i++)
+	for (size_t i = 0; i < piece->keep_count; i++) {
 		check_command(piece->keep[i].command);
-	assert_int_equal(piece->undo_step > 0, *piece->undo != '\0');
-	if (piece->undo_step) {
-		char switching[ADVICE_COMMAND_SIZE];
-
-		snprintf(switching, sizeof(switching), "echo %s | sudo tee " CLOCKSOURCE_CURRENT,
-			piece->clocksource);
-		assert_string_equal(piece->steps[piece->undo_step - 1].command, switching);
+		check_command(piece->keep[i].undo);
 	}
 	if (!*piece->clocksource)
 		return;
@@ -466,8 +463,10 @@ static void names_with_shell_characters_are_in_no_command(void **state)
 	count = find(&evidence);
 	assert_true(is_found("switch-to-tsc", count));
 	assert_false(is_found("drop-boot-parameters", count));
-	for (size_t i = 0; i < count; i++)
-		assert_string_equal(advice[i].undo, "");
+	for (size_t i = 0; i < count; i++) {
+		for (size_t k = 0; k < advice[i].step_count; k++)
+			assert_string_equal(advice[i].steps[k].undo, "");
+	}
 }
 
 /* All that keeps the kernel from a better clock is removed at once: one of two is not enough. */
@@ -483,10 +482,44 @@ static void boot_parameters_are_removed_together(void **state)
 	count = find(&evidence);
 	assert_int_equal(count, 1);
 	assert_string_equal(advice[0].id, "drop-tsc-boot-parameters");
-	assert_string_equal(advice[0].steps[2].command, "vdsocheck warp");
+	assert_string_equal(advice[0].steps[2].command, "vdsocheck warp && vdsocheck");
 	assert_non_null(strstr(advice[0].risk, "unstable"));
-	assert_non_null(strstr(advice[0].text, "clocksource=acpi_pm and notsc from"));
+	assert_non_null(strstr(advice[0].text, "clocksource=acpi_pm notsc from"));
 	assert_non_null(strstr(advice[0].keep[1].command, "'clocksource=acpi_pm notsc'"));
+}
+
+/* The way of this system is a step, or the first of those that keep it; the others follow. */
+static void the_way_of_this_system_comes_first(void **state)
+{
+	static struct evidence evidence;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "hpet");
+	evidence_set_available(&evidence, "tsc hpet");
+	fact_set_text(&evidence.host.boot_tool, "grubby");
+	find(&evidence);
+	assert_string_equal(advice[0].id, "switch-to-tsc");
+	assert_true(advice[0].keep_is_known);
+	assert_string_equal(advice[0].keep[0].command,
+		"sudo grubby --update-kernel=ALL --args=clocksource=tsc");
+	assert_string_equal(advice[0].keep[0].undo,
+		"sudo grubby --update-kernel=ALL --remove-args=clocksource=tsc");
+	assert_int_equal(advice[0].keep_count, ADVICE_KEEP_MAX);
+	assert_non_null(strstr(advice[0].keep[1].command, "update-grub"));
+	fact_set_text(&evidence.host.boot, "clocksource=hpet");
+	find(&evidence);
+	assert_string_equal(advice[0].id, "drop-tsc-boot-parameters");
+	assert_string_equal(advice[0].steps[0].text, "");
+	assert_string_equal(advice[0].steps[0].command,
+		"sudo grubby --update-kernel=ALL --remove-args='clocksource=hpet'");
+	assert_string_equal(advice[0].steps[0].undo,
+		"sudo grubby --update-kernel=ALL --args='clocksource=hpet'");
+	assert_int_equal(advice[0].keep_count, 6);
+	assert_string_equal(advice[0].keep[0].command, advice[0].steps[0].command);
+	fact_set_text(&evidence.host.boot_tool, "another");
+	find(&evidence);
+	assert_string_equal(advice[0].steps[0].command, "");
+	assert_int_equal(advice[0].keep_count, 6);
 }
 
 static void alternatives_have_the_same_effect(void **state)
@@ -584,6 +617,7 @@ int main(void)
 	const struct CMUnitTest plain[] = {
 		cmocka_unit_test(names_with_shell_characters_are_in_no_command),
 		cmocka_unit_test(boot_parameters_are_removed_together),
+		cmocka_unit_test(the_way_of_this_system_comes_first),
 		cmocka_unit_test(alternatives_have_the_same_effect),
 		cmocka_unit_test(ids_are_unique),
 		cmocka_unit_test(parameters_that_are_newer_than_the_kernel_are_said_to_be),
