@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/deadline.h"
@@ -52,15 +53,32 @@ bool child_watch(void (*work)(void *argument), void (*poll)(void *argument), voi
 	const struct deadline *deadline, struct fact *why);
 
 /*
- * The pieces, for a parent that waits in its own way. child_start() returns the child's pid, or
- * -1 with the reason, which may be that the deadline has passed; at the deadline SIGALRM ends the
- * child, unless it is stopped. child_judge(): by the status of waitpid(), whether it reached its
- * end. child_end() kills and reaps a child; false if it is still there at the deadline: it hangs in
- * the kernel.
+ * The pieces, for a parent of several children, or of one that it traces. child_start() returns the
+ * child's pid, or -1 with the reason, which may be that the deadline has passed; at the deadline
+ * SIGALRM ends the child, unless it is stopped. child_judge(): by the status of wait4(2), whether
+ * it reached its end. child_end() kills and reaps a child; false if it is still there at the
+ * deadline: it hangs in the kernel.
  */
 pid_t child_start(void (*work)(void *argument), void *argument, const struct deadline *deadline,
 	struct fact *why);
 bool child_judge(int status, const struct deadline *deadline, struct fact *why);
 bool child_end(pid_t pid, const struct deadline *deadline);
+
+struct child_wait {
+	pid_t pid;   /* -1: any child */
+	int options; /* of wait4(2): __WALL, WUNTRACED */
+	const struct deadline *deadline;
+	/* Called for each change of a child; true ends the wait. */
+	bool (*changed)(void *argument, pid_t pid, int status, const struct rusage *usage);
+	/* Called some times a second, and soon after a signal; true ends the wait. May be NULL. */
+	bool (*poll)(void *argument);
+	void *argument;
+};
+
+/*
+ * Waits for children. 0 where a callback ended the wait, ETIMEDOUT at the deadline, or the errno
+ * of wait4(2): ECHILD where there is no such child any more.
+ */
+int child_wait(const struct child_wait *wait);
 
 #endif

@@ -23,8 +23,11 @@
 #include "base/privileges.h"
 #include "base/units.h"
 
-/* Between two polls of a child. */
-#define POLL_NS 200000000
+/* Between two polls where no child changes. */
+#define POLL_NS 100000000
+
+/* A child that stops at each of its system calls changes a hundred thousand times a second. */
+#define CHANGES_PER_POLL 64
 
 /* How long a killed child may take to go where no time is left. */
 #define END_NS 300000000
@@ -166,39 +169,87 @@ bool child_end(pid_t pid, const struct deadline *deadline)
 	return gone;
 }
 
+int child_wait(const struct child_wait *wait)
+{
+	sigset_t child_signal, before;
+	unsigned changes = 0;
+	int error = 0;
+
+	/* Blocked, or a child could change unseen between wait4() and sigtimedwait(). */
+	sigemptyset(&child_signal);
+	sigaddset(&child_signal, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child_signal, &before);
+	for (;;) {
+		struct timespec pause = {.tv_nsec = POLL_NS};
+		struct rusage usage;
+		int status;
+		pid_t pid = wait4(wait->pid, &status, wait->options | WNOHANG, &usage);
+
+		if (pid > 0 && wait->changed(wait->argument, pid, status, &usage))
+			break;
+		/* A traced child may change so often that no pause is ever made. */
+		if (pid <= 0 || ++changes % CHANGES_PER_POLL == 0) {
+			int64_t left_ns = deadline_left_ns(wait->deadline);
+
+			if (pid < 0 && errno != EINTR)
+				error = errno;
+			else if (wait->poll && wait->poll(wait->argument))
+				break;
+			else if (left_ns == 0)
+				error = ETIMEDOUT;
+			if (left_ns < pause.tv_nsec)
+				pause.tv_nsec = (long)left_ns;
+		}
+		if (error)
+			break;
+		if (pid <= 0)
+			sigtimedwait(&child_signal, NULL, &pause);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+/* One child that is waited for to its end. */
+struct awaited {
+	void (*poll)(void *argument);
+	void *argument;
+	int status;
+};
+
+static bool take_status(void *argument, pid_t pid, int status, const struct rusage *usage)
+{
+	(void)pid;
+	(void)usage;
+	((struct awaited *)argument)->status = status;
+	return true;
+}
+
+static bool poll_awaited(void *argument)
+{
+	const struct awaited *awaited = argument;
+
+	if (awaited->poll)
+		awaited->poll(awaited->argument);
+	return false;
+}
+
 /* Waits until the child ends or its time is up; by child_judge(), whether it reached its end. */
 static bool await(pid_t pid, void (*poll)(void *argument), void *argument,
 	const struct deadline *deadline, struct fact *why)
 {
-	sigset_t child_signal, before;
-	int status = 0, error = 0;
-	pid_t ended;
+	struct awaited awaited = {.poll = poll, .argument = argument};
+	int error = child_wait(&(struct child_wait){.pid = pid,
+		.deadline = deadline,
+		.changed = take_status,
+		.poll = poll_awaited,
+		.argument = &awaited});
 
-	/* Blocked, or the child could end unseen between waitpid() and sigtimedwait(). */
-	sigemptyset(&child_signal);
-	sigaddset(&child_signal, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &child_signal, &before);
-	while ((ended = waitpid(pid, &status, WNOHANG)) != pid) {
-		int64_t left_ns = deadline_left_ns(deadline);
-		struct timespec pause = {.tv_nsec = left_ns < POLL_NS ? (long)left_ns : POLL_NS};
-
-		if (ended < 0 && errno != EINTR)
-			error = errno;
-		else if (left_ns == 0)
-			error = ETIMEDOUT;
-		if (error)
-			break;
-		sigtimedwait(&child_signal, NULL, &pause);
-		if (poll)
-			poll(argument);
-	}
-	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (!error)
-		return child_judge(status, deadline, why);
+		return child_judge(awaited.status, deadline, why);
 	if (error == ETIMEDOUT)
 		explain_timeout(deadline, why);
 	else
-		fact_set_errno(why, error, "waitpid");
+		fact_set_errno(why, error, "wait4");
 	child_end(pid, deadline);
 	return false;
 }

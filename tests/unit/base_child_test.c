@@ -7,24 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/child.h"
 #include "unit/unit.h"
 
-/* The program's own waitpid() is this one. */
-static bool waitpid_fails;
+/* The program's own wait4() is this one. */
+static bool wait4_fails;
 static pid_t waited_for;
 
-pid_t waitpid(pid_t pid, int *status, int options)
+pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
 {
 	waited_for = pid;
-	if (waitpid_fails) {
+	if (wait4_fails) {
 		errno = ECHILD;
 		return -1;
 	}
-	return wait4(pid, status, options, NULL);
+	return (pid_t)syscall(SYS_wait4, pid, status, options, usage);
 }
 
 static struct deadline soon(void)
@@ -309,10 +310,10 @@ static void a_child_that_cannot_be_waited_for_is_killed(void **state)
 	int value = 0;
 
 	(void)state;
-	waitpid_fails = true;
+	wait4_fails = true;
 	assert_false(child_compute(set_flag_and_sleep, &value, sizeof(value), DEADLINE_NONE, &why));
-	waitpid_fails = false;
-	assert_non_null(strstr(why.reason, "waitpid"));
+	wait4_fails = false;
+	assert_non_null(strstr(why.reason, "wait4"));
 	assert_int_equal(value, 0);
 	assert_true(is_gone(waited_for));
 }
@@ -331,6 +332,75 @@ static void a_running_child_is_watched(void **state)
 	(void)state;
 	assert_false(child_watch(sleep_on, count_look, &looks, &deadline, &why));
 	assert_in_range(looks, 1, 20);
+}
+
+/* ---- the wait for several ---- */
+
+struct group {
+	unsigned ended, polled;
+	unsigned until_ended, until_polled; /* 0: the wait goes on */
+};
+
+static bool count_end(void *argument, pid_t pid, int status, const struct rusage *usage)
+{
+	struct group *group = argument;
+
+	assert_true(pid > 0 && WIFEXITED(status));
+	assert_true(usage->ru_maxrss > 0);
+	return ++group->ended == group->until_ended;
+}
+
+static bool count_poll(void *argument)
+{
+	struct group *group = argument;
+
+	return ++group->polled == group->until_polled;
+}
+
+static int wait_for_any(struct group *group, const struct deadline *deadline)
+{
+	return child_wait(&(struct child_wait){.pid = -1,
+		.deadline = deadline,
+		.changed = count_end,
+		.poll = count_poll,
+		.argument = group});
+}
+
+static void leave(void *argument)
+{
+	(void)argument;
+}
+
+static void a_wait_ends_with_the_last_child(void **state)
+{
+	struct group group = {0};
+	struct fact why = {0};
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		assert_true(child_start(leave, NULL, DEADLINE_NONE, &why) > 0);
+	assert_int_equal(wait_for_any(&group, DEADLINE_NONE), ECHILD);
+	assert_int_equal(group.ended, 5);
+}
+
+static void a_wait_ends_by_a_callback_or_at_its_deadline(void **state)
+{
+	struct group group = {.until_ended = 1};
+	struct deadline deadline = soon();
+	struct fact why = {0};
+	pid_t pid = child_start(sleep_on, NULL, DEADLINE_NONE, &why);
+
+	(void)state;
+	assert_true(pid > 0);
+	assert_int_equal(wait_for_any(&group, &deadline), ETIMEDOUT);
+	group = (struct group){.until_polled = 2};
+	assert_int_equal(wait_for_any(&group, DEADLINE_NONE), 0);
+	assert_int_equal(group.polled, 2);
+	group = (struct group){.until_ended = 1};
+	assert_true(child_start(leave, NULL, DEADLINE_NONE, &why) > 0);
+	assert_int_equal(wait_for_any(&group, DEADLINE_NONE), 0);
+	assert_int_equal(group.ended, 1);
+	assert_true(child_end(pid, DEADLINE_NONE));
 }
 
 static void leave_early(void *argument)
@@ -397,6 +467,8 @@ int main(void)
 		cmocka_unit_test(a_result_is_copied_back_only_when_complete),
 		cmocka_unit_test(a_child_that_cannot_be_waited_for_is_killed),
 		cmocka_unit_test(a_running_child_is_watched),
+		cmocka_unit_test(a_wait_ends_with_the_last_child),
+		cmocka_unit_test(a_wait_ends_by_a_callback_or_at_its_deadline),
 		cmocka_unit_test(an_early_end_is_a_failure_with_its_status),
 		cmocka_unit_test(no_child_is_left_behind),
 		cmocka_unit_test(a_limit_of_cpu_time_is_named),
