@@ -85,6 +85,9 @@ bool number_parse_hex(struct span text, uint64_t *value);
 /* A count with separated thousands, "6,000". Returns `buffer`. */
 char *format_count(uint64_t count, char buffer[32]);
 
+/* Seconds since something, as people say it: "0.5 s", "6.9 minutes", "3.9 days". */
+char *format_age(double seconds, char buffer[32]);
+
 /* Nanoseconds, "72.4" or "1,841": tenths below 1,000; at most 7 characters below a millisecond. */
 char *format_ns(double ns, char buffer[32]);
 

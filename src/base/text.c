@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/units.h"
+
 /* More make no difference to what is parsed. */
 #define FRACTION_DIGITS 9
 
@@ -243,6 +245,25 @@ char *format_count(uint64_t count, char buffer[32])
 		buffer[out++] = digits[i];
 	}
 	buffer[out] = '\0';
+	return buffer;
+}
+
+char *format_age(double seconds, char buffer[32])
+{
+	static const struct {
+		double seconds, least;
+		const char *name;
+	} units[] = {{86400, 2 * 86400, "days"}, {3600, 2 * 3600, "hours"}, {60, 100, "minutes"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		double count = seconds / units[i].seconds;
+
+		if (seconds < units[i].least)
+			continue;
+		snprintf(buffer, 32, "%.*f %s", count < 9.95, count, units[i].name);
+		return buffer;
+	}
+	snprintf(buffer, 32, "%.*f s", seconds < 9.95, seconds);
 	return buffer;
 }
 

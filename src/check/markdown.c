@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "cli/layout.h"
 
-#define SECONDS_PER_HOUR 3600
 
 /* The question of the first piece of advice that others have to follow; NULL if there is none. */
 static const char *find_question(const struct diagnosis *diagnosis)
@@ -93,20 +92,16 @@ static void write_if_found(
 		write_text_fact(fact, label, out);
 }
 
-/* "2026-11-21T15:02:11Z, 3 days after boot" */
+/* "2026-11-21T15:02:11Z, 3.5 days after boot" */
 static void write_moment(const struct moment_evidence *moment, FILE *out)
 {
-	long hours = (long)(moment->uptime_s / SECONDS_PER_HOUR);
+	char uptime[32];
 
 	if (!fact_is_known(&moment->time.fact))
 		return;
 	fprintf(out, "- **measured**: %s", moment->time.value);
-	if (fact_is_known(&moment->uptime_fact) && hours >= 48)
-		fprintf(out, ", %ld days after boot", hours / 24);
-	else if (fact_is_known(&moment->uptime_fact) && hours > 1)
-		fprintf(out, ", %ld hours after boot", hours);
-	else if (fact_is_known(&moment->uptime_fact))
-		fprintf(out, ", %.0f minutes after boot", moment->uptime_s / 60);
+	if (fact_is_known(&moment->uptime_fact))
+		fprintf(out, ", %s after boot", format_age(moment->uptime_s, uptime));
 	fputc('\n', out);
 }
 

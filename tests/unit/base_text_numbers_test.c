@@ -140,6 +140,25 @@ static void times_take_seven_characters_at_most(void **state)
 	}
 }
 
+static void ages_are_given_in_the_unit_that_fits(void **state)
+{
+	static const struct {
+		double seconds;
+		const char *text;
+	} rows[] = {{0, "0.0 s"}, {1.0349, "1.0 s"}, {99.6, "100 s"}, {412.1, "6.9 minutes"},
+		{8996, "2.5 hours"}, {86400.2, "24 hours"}, {335323.7, "3.9 days"},
+		{1e7, "116 days"}, {1e300, NULL}};
+	char buffer[32];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		assert_ptr_equal(format_age(rows[i].seconds, buffer), buffer);
+		assert_in_range(strlen(buffer), 1, sizeof(buffer) - 1);
+		if (rows[i].text)
+			assert_string_equal(buffer, rows[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +169,7 @@ int main(void)
 		cmocka_unit_test(invalid_hexadecimal_is_refused),
 		cmocka_unit_test(counts_have_thousands_separators),
 		cmocka_unit_test(times_take_seven_characters_at_most),
+		cmocka_unit_test(ages_are_given_in_the_unit_that_fits),
 		cmocka_unit_test(what_was_printed_is_read_back),
 	};
 
