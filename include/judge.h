@@ -59,10 +59,12 @@ enum certainty {
 	CERTAINTY_PROVEN,   /* measured, or said by the kernel itself */
 };
 
-/* With the verdict ok a cause is a note, not a fault. All texts but the evidence are static. */
+#define CAUSE_TEXT_SIZE 320
+
+/* With the verdict ok a cause is a note, not a fault. `id` and `more` have static storage. */
 struct cause {
-	const char *id;   /* stable */
-	const char *text; /* one sentence */
+	const char *id;             /* stable */
+	char text[CAUSE_TEXT_SIZE]; /* a sentence or two */
 	enum certainty certainty;
 	const char *more; /* where to read on: a manual page or an address; NULL: nowhere */
 	size_t evidence_count;

@@ -99,7 +99,7 @@ static const struct field support_element[] = {
 
 static const struct field cause_fields[] = {
 	{STRING("id", id), .options = FIELD_FILLED},
-	{STRING("text", text), .options = FIELD_FILLED},
+	{TEXT("text", text), .options = FIELD_FILLED},
 	{WORD("certainty", certainty, cause_certainty_names), .options = FIELD_FILLED},
 	{STRING("more", more)},
 	{LIST("evidence", evidence, evidence_count, support_element), .options = FIELD_FILLED},

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "cli/layout.h"
 
-
 /* The question of the first piece of advice that others have to follow; NULL if there is none. */
 static const char *find_question(const struct diagnosis *diagnosis)
 {

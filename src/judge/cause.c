@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/text.h"
+
 /*
  * What to mend comes first: the process, the vDSO, the clocksource, or why the kernel selected it.
  * That this one has no vDSO support is the whole answer only where nothing says why it is in use.
@@ -61,10 +63,12 @@ size_t cause_find(const struct view *view, struct cause causes[CAUSE_MAX],
 				continue;
 			explained |= cause_tables[i].explains;
 			rows[count++] = row;
-			*cause = (struct cause){.id = row->id,
-				.text = row->text,
-				.certainty = row->certainty,
-				.more = row->more};
+			*cause = (struct cause){
+				.id = row->id, .certainty = row->certainty, .more = row->more};
+			if (row->write)
+				row->write(view, cause->text);
+			else
+				text_copy(cause->text, sizeof(cause->text), row->text);
 			if (row->proves && row->proves(view))
 				cause->certainty = CERTAINTY_PROVEN;
 			/* Names alone, from a captured tree, prove nothing. */
@@ -99,11 +103,13 @@ void support_add(struct cause *cause, const char *format, ...)
 
 void support_add_log(struct cause *cause, const struct kernel_log_line *line)
 {
+	char when[32];
+
 	if (!line)
 		return;
 	if (line->seconds >= 0)
-		support_add(
-			cause, "kernel log, %.1f s after boot: \"%s\"", line->seconds, line->text);
+		support_add(cause, "kernel log, %s after boot: \"%s\"",
+			format_age(line->seconds, when), line->text);
 	else
 		support_add(cause, "kernel log: \"%s\"", line->text);
 }

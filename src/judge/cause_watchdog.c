@@ -7,62 +7,138 @@
 #include "rules.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
-/* "hpet measured 0.312 s, tsc 4.999 s"; a side whose rate is not known is left out. */
-static void support_intervals(const struct view *view, struct cause *cause)
-{
-	const struct watchdog_counter *reference = &view->watchdog.reference;
-	const struct watchdog_counter *tsc = &view->watchdog.tsc;
+#include "base/text.h"
 
-	support_add_log(cause, view->watchdog.line);
-	if (reference->seconds >= 0 && tsc->seconds >= 0)
-		support_add(cause, "%s measured %.6f s, %s %.6f s", reference->name,
-			reference->seconds, tsc->name, tsc->seconds);
-	else if (tsc->seconds >= 0)
-		support_add(cause, "%s measured %.3f s", tsc->name, tsc->seconds);
-}
-
-static void support_wraps(const struct view *view, struct cause *cause)
-{
-	const struct watchdog_report *report = &view->watchdog;
-
-	support_intervals(view, cause);
-	if (report->wraps)
-		support_add(cause, "with %u wrap%s of its counter, %s measured %.3f s, as %s did",
-			report->wraps, report->wraps == 1 ? "" : "s", report->reference.name,
-			report->true_seconds, report->tsc.name);
-	else
-		support_add(cause,
-			"%s counted %.3f s as %s did, which is more than half of its range and "
-			"taken for 0",
-			report->reference.name, report->true_seconds, report->tsc.name);
-}
-
-static void support_readings(const struct view *view, struct cause *cause)
-{
-	const struct watchdog_counter *reference = &view->watchdog.reference;
-
-	support_intervals(view, cause);
-	if (reference->read)
-		support_add(cause, "%s was read as %llx, before that as %llx", reference->name,
-			(unsigned long long)reference->now, (unsigned long long)reference->last);
-}
+/* How write_marked() goes on. */
+static const struct {
+	bool measured; /* first with what both clocks measured, which is known then */
+	const char *text;
+} explanations[] = {
+	[WATCHDOG_UNDETERMINED] = {true, " One of the two is wrong."},
+	[WATCHDOG_WRAPPED] = {false, ", by mistake: its check came late, and by then the reference "
+				     "clock had counted past its range."},
+	[WATCHDOG_STOPPED] = {false, ", by mistake: the reference clock had counted too little, as "
+				     "an hpet that stops in deep idle states does."},
+	[WATCHDOG_MISREAD] = {false, ", by mistake: its reference clock was read as all ones, "
+				     "which is a failed read."},
+	[WATCHDOG_LOST_TICKS] = {false, ", by mistake: its reference clock is a count of timer "
+					"interrupts, some of which were lost."},
+	[WATCHDOG_LATE] = {true, " This is a false alarm: the check came late."},
+	[WATCHDOG_PAUSED] = {true, " This guest was paused, and one of the two did not count that "
+				   "time."},
+	[WATCHDOG_MOVED] = {true, " This guest was moved to a host whose TSC has another rate, or "
+				  "was paused."},
+	[WATCHDOG_DELAYED_READ] = {true, " A delayed read explains that: often a false alarm."},
+	[WATCHDOG_TSC_JUMPED] = {false, ": the TSC was reset or overwritten by firmware, a "
+					"suspend, a migration or a program that writes the CPU's "
+					"registers."},
+	[WATCHDOG_TSC_SKEWED] = {true, " One of the two is wrong."},
+};
 
 static bool is_rate_stated(const struct view *view)
 {
 	return tsc_has_flag(view->evidence, "tsc_known_freq");
 }
 
-static void support_rates(const struct view *view, struct cause *cause)
+static const struct kernel_log_line *find_marking(const struct view *view)
 {
-	support_intervals(view, cause);
-	support_add(cause, "%s runs %.0f ppm %s than %s", view->watchdog.tsc.name,
-		fabs(view->watchdog.ppm), view->watchdog.ppm > 0 ? "faster" : "slower",
-		view->watchdog.reference.name);
-	if (is_rate_stated(view))
+	return view->watchdog.line ? view->watchdog.line : log_find_tsc_distrust(view->evidence);
+}
+
+__attribute__((format(printf, 2, 3))) static void append(
+	char text[CAUSE_TEXT_SIZE], const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text + used, CAUSE_TEXT_SIZE - used, format, arguments);
+	va_end(arguments);
+}
+
+static void append_time(char text[CAUSE_TEXT_SIZE], const struct kernel_log_line *line)
+{
+	char age[32];
+
+	if (line && line->seconds >= 0)
+		append(text, " %s after boot", format_age(line->seconds, age));
+}
+
+/* ": in the same interval hpet counted 0.504 s and the TSC 0.497 s (1.3% less)" */
+static void append_intervals(char text[CAUSE_TEXT_SIZE], const struct watchdog_report *report)
+{
+	double counted = report->reference.seconds, passed = report->tsc.seconds;
+	double apart = fabs(passed - counted);
+	int digits = apart < 1e-3 ? 6 : 3;
+
+	append(text, ": in the same interval %s counted %.*f s and the TSC %.*f s",
+		report->reference.name, digits, counted, digits, passed);
+	if (apart < counted)
+		append(text, " (%.2g%% %s)", apart / counted * 100,
+			passed > counted ? "more" : "less");
+	append(text, ".");
+}
+
+/* "The kernel marked the TSC unstable 7 minutes after boot", and why. */
+static void write_marked(const struct view *view, char text[CAUSE_TEXT_SIZE])
+{
+	const struct watchdog_report *report = &view->watchdog;
+	bool measured = explanations[report->culprit].measured;
+
+	append(text, "The kernel marked the TSC unstable");
+	append_time(text, find_marking(view));
+	if (measured &&
+		(!report->line || report->reference.seconds < 0 || report->tsc.seconds < 0)) {
+		append(text, ".");
+		return;
+	}
+	if (measured)
+		append_intervals(text, report);
+	append(text, "%s", explanations[report->culprit].text);
+}
+
+/* The lines, and the figures from which the cause was worked out. */
+static void support_marked(const struct view *view, struct cause *cause)
+{
+	const struct watchdog_report *report = &view->watchdog;
+	const struct watchdog_counter *reference = &report->reference;
+	const struct kernel_log_line *line = find_marking(view);
+
+	support_add_log(cause, line);
+	if (report->line && reference->seconds >= 0 && report->tsc.seconds >= 0)
+		support_add(cause, "%s measured %.6f s, %s %.6f s", reference->name,
+			reference->seconds, report->tsc.name, report->tsc.seconds);
+	else if (report->line && report->tsc.seconds >= 0)
+		support_add(cause, "%s measured %.3f s", report->tsc.name, report->tsc.seconds);
+	if (report->wraps)
+		support_add(cause, "with %u wrap%s of its counter, %s measured %.3f s, as %s did",
+			report->wraps, report->wraps == 1 ? "" : "s", reference->name,
+			report->true_seconds, report->tsc.name);
+	else if (report->culprit == WATCHDOG_WRAPPED)
+		support_add(cause,
+			"%s counted %.3f s as %s did, which is more than half of its range and "
+			"taken for 0",
+			reference->name, report->true_seconds, report->tsc.name);
+	else if (reference->read &&
+		 (report->culprit == WATCHDOG_STOPPED || report->culprit == WATCHDOG_MISREAD))
+		support_add(cause, "%s was read as %llx, before that as %llx", reference->name,
+			(unsigned long long)reference->now, (unsigned long long)reference->last);
+	else if (report->culprit == WATCHDOG_TSC_SKEWED && is_rate_stated(view))
 		support_add(cause, "tsc_known_freq: CPUID or the hypervisor stated the rate of the "
 				   "TSC, the kernel did not measure it");
+	support_add_log(cause, log_find_after(view->evidence, line, "Switched to clocksource"));
+}
+
+static void write_delay(const struct view *view, char text[CAUSE_TEXT_SIZE])
+{
+	append(text, "The kernel's watchdog could not read its reference clock in time and gave up "
+		     "on the TSC");
+	append_time(text, log_find_tsc_delay(view->evidence));
+	append(text, ": often a false alarm in a guest or under heavy load.");
 }
 
 /* The watchdog gave up before it compared: there are no intervals to show. */
@@ -78,43 +154,50 @@ static void support_delay(const struct view *view, struct cause *cause)
 
 /*
  * check_system_tsc_reliable() of arch/x86/kernel/tsc.c, for an invariant TSC whose changes show
- * in IA32_TSC_ADJUST: b50db7095fe0, in 5.16, up to two NUMA nodes; 233756a640be, in 6.3, four.
+ * in IA32_TSC_ADJUST: b50db7095fe0, in 5.16, up to two NUMA nodes; 233756a640be, in 6.3, four; 6.12
+ * and 7.3 ask for packages.
  */
 #define UNCHECKED_TSC_REMARK                                                                       \
 	{                                                                                          \
-		5, 16, tsc_has_adjust,                                                             \
+		6, 12, tsc_has_adjust,                                                             \
 			"Linux 5.16 and newer do not check this CPU's TSC on machines of up to "   \
-			"two NUMA nodes, 6.3 and newer of up to four."                             \
+			"two NUMA nodes, 6.3 and newer of up to four, 6.12 and newer of up to "    \
+			"four sockets."                                                            \
 	}
 
 #define NO_WATCHDOG_RISK "With tsc=nowatchdog the kernel no longer detects an unstable TSC."
 
 /*
- * b7082cdfc464, in 6.3 and in stable kernels of March 2023, skips the check while reads are
- * slow; 644649553508, in 6.8 and in stable kernels of February 2024, one that comes late. What
- * other distributions than Debian backported is not known by their releases.
+ * c86ff8c55b8a, in 5.17, and b7082cdfc464, in 6.3, skip the check while reads are slow;
+ * 644649553508, in 6.8, skips one that comes late. Stable kernels have them (5.10.223 and 6.1.192
+ * were read); what distributions backported is known by what their kernels log.
  */
-static bool has_older_watchdog(const struct view *view)
+static bool has_newer_watchdog(const struct view *view)
 {
 	const struct evidence *evidence = view->evidence;
 
-	return !fact_is_known(&evidence->host.kernel.fact) ||
-	       (kernel_is_before(evidence, 6, 8) && !kernel_is_patched(evidence, 6, 1, 78) &&
-		       !kernel_is_patched(evidence, 6, 6, 17));
+	if (log_find(evidence, "clock-skew test skipped") ||
+		log_find(evidence, "excessive read-back delay") ||
+		log_find(evidence, "Long readout interval"))
+		return true;
+	return fact_is_known(&evidence->host.kernel.fact) &&
+	       (!kernel_is_before(evidence, 6, 8) || kernel_is_patched(evidence, 5, 10, 223) ||
+		       kernel_is_patched(evidence, 5, 15, 149) ||
+		       kernel_is_patched(evidence, 6, 1, 78) ||
+		       kernel_is_patched(evidence, 6, 6, 17));
 }
 
-static bool has_newer_watchdog(const struct view *view)
+static bool has_older_watchdog(const struct view *view)
 {
-	return !has_older_watchdog(view);
+	return !has_newer_watchdog(view);
 }
 
 static const struct advice_row newer_kernel_or_nowatchdog = {.id = "newer-kernel-or-nowatchdog",
 	.effort = EFFORT_UPDATE,
 	.when = {.applies = has_older_watchdog},
-	.text = "Use Linux 6.8 or newer, or a stable kernel of February 2024 or later (6.1.78, "
-		"6.6.17): these skip the check if the reference clock is slow to read or the "
-		"check itself comes late. Or, if `vdsocheck warp` finds that the TSCs agree, boot "
-		"with tsc=nowatchdog.",
+	.text = "Use Linux 6.8 or newer, or a stable kernel of 2024 or later (5.10.223, 5.15.149, "
+		"6.1.78, 6.6.17): they skip a check that comes late, or whose reads are slow. Or, "
+		"if `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog.",
 	.remarks = {NOWATCHDOG_REMARK},
 	.boot = "tsc=nowatchdog",
 	.risk = NO_WATCHDOG_RISK};
@@ -123,7 +206,8 @@ static const struct advice_row boot_without_watchdog = {.id = "boot-without-watc
 	.effort = EFFORT_UPDATE,
 	.when = {.applies = has_newer_watchdog},
 	.text = "Reboot: the kernel then offers tsc again. If `vdsocheck warp` finds that the TSCs "
-		"agree, boot with tsc=nowatchdog to keep this from happening again.",
+		"agree, boot with tsc=nowatchdog to keep this from happening again. Linux 7.2 "
+		"and newer repeat a slow read instead.",
 	.remarks = {NOWATCHDOG_REMARK},
 	.boot = "tsc=nowatchdog",
 	.risk = NO_WATCHDOG_RISK};
@@ -174,13 +258,15 @@ const struct advice_row advice_ask_which_clock = {.id = "ask-which-clock",
 	       "of the watchdog. Was the guest paused or migrated at that time, and is the TSC of "
 	       "the host synchronized and scaled for this guest? Can it be moved to another host?"};
 
+/* The second step shows the figures in the wordings of all kernels. */
 const struct advice_row advice_find_which_clock = {.id = "find-which-clock",
 	.effort = EFFORT_UPDATE,
 	.when = {.unless = GUEST},
-	.text = "Reboot, update the firmware, and look at the kernel log when it happens again. The "
-		"lines with wd_nsec and cs_nsec hold both measurements. Do not force the TSC "
-		"before it is known whether it or its reference clock was wrong.",
-	.steps = {REBOOT_STEPS}};
+	.text = "Update the firmware and reboot; if it happens again, compare what both clocks "
+		"measured. Do not force the TSC before it is known which of them is wrong. With "
+		"NTP, `chronyc tracking` shows the error of {from}, which is in use now.",
+	.steps = {{NULL, "sudo reboot"},
+		{"if it happens again", "sudo journalctl -k -b | grep -A3 'Marking clocksource'"}}};
 
 /* a7ec817d5542: it warns of more than 500 ppm, and leaves the stated rate in use. */
 static const struct advice_row recalibrate_tsc = {.id = "recalibrate-tsc",
@@ -191,101 +277,70 @@ static const struct advice_row recalibrate_tsc = {.id = "recalibrate-tsc",
 		"said to have, and warns in its log if that is wrong. If so, update the firmware.",
 	.boot = "tsc=recalibrate"};
 
-static void support_watchdog_distrust(const struct view *view, struct cause *cause)
+static bool is_reference_wrong(const struct view *view)
 {
-	const struct kernel_log_line *line = log_find_tsc_distrust(view->evidence);
+	enum watchdog_culprit culprit = view->watchdog.culprit;
 
-	support_add_log(cause, line);
-	if (view->watchdog.line)
-		support_intervals(view, cause);
-	support_add_log(cause, log_find_after(view->evidence, line, "Switched to clocksource"));
+	return culprit == WATCHDOG_WRAPPED || culprit == WATCHDOG_STOPPED ||
+	       culprit == WATCHDOG_MISREAD || culprit == WATCHDOG_LOST_TICKS;
 }
 
 const struct cause_row cause_watchdog_rows[] = {
 	{.id = "tsc-read-delay",
-		.text = "The kernel's watchdog could not read its reference clock in time and gave "
-			"up on the TSC: often a false alarm in a guest or under heavy load.",
+		.write = write_delay,
 		.when = {.needs = SECOND_CHOICE | TSC_DELAYED},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_delay,
 		.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}},
-	{.id = "tsc-reference-wrapped",
-		.text = "The kernel's watchdog dropped the TSC by mistake: its check came late, "
-			"and by then the reference clock had counted past its range.",
-		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_WRAPPED},
+	{.id = "tsc-reference-wrong",
+		.write = write_marked,
+		.when = {.needs = SECOND_CHOICE, .applies = is_reference_wrong},
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_wraps,
-		.advice = {&reboot_to_tsc}},
-	{.id = "tsc-reference-stopped",
-		.text = "The reference clock of the kernel's watchdog counted too little, as an "
-			"hpet that stops in deep idle states does; the TSC was dropped as a "
-			"result.",
-		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_STOPPED},
-		.certainty = CERTAINTY_LIKELY,
-		.support = support_readings,
-		.advice = {&reboot_to_tsc}},
-	{.id = "tsc-reference-misread",
-		.text = "The kernel's watchdog read its reference clock as all ones, which is a "
-			"failed read, and dropped the TSC as a result.",
-		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_MISREAD},
-		.certainty = CERTAINTY_LIKELY,
-		.support = support_readings,
-		.advice = {&reboot_to_tsc}},
-	{.id = "tsc-reference-lost-ticks",
-		.text = "The kernel's watchdog compared the TSC with a count of timer interrupts, "
-			"some of which were lost, and dropped the TSC as a result.",
-		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_LOST_TICKS},
-		.certainty = CERTAINTY_LIKELY,
-		.support = support_intervals,
+		.support = support_marked,
 		.advice = {&reboot_to_tsc}},
 	{.id = "tsc-check-late",
-		.text = "The kernel's watchdog dropped the TSC by mistake: its check came late, "
-			"and a difference that is normal after that time exceeded its limit.",
+		.write = write_marked,
 		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_LATE},
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_intervals,
+		.support = support_marked,
 		.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}},
 	{.id = "tsc-check-delayed",
-		.text = "The kernel's watchdog dropped the TSC for a difference so small that a "
-			"delayed read explains it: often a false alarm on a large, busy machine.",
+		.write = write_marked,
 		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_DELAYED_READ},
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_intervals,
+		.support = support_marked,
 		.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}},
 	{.id = "tsc-guest-paused",
-		.text = "This guest was paused: one of its clocks counted the pause, the other did "
-			"not, and the kernel dropped the TSC as a result.",
+		.write = write_marked,
 		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_PAUSED},
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_intervals,
+		.support = support_marked,
 		.advice = {&ask_about_pauses}},
+	{.id = "tsc-guest-moved",
+		.write = write_marked,
+		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_MOVED},
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_marked,
+		.advice = {&advice_ask_which_clock}},
 	{.id = "tsc-jumped",
-		.text = "The TSC was reset or overwritten: by firmware, a suspend, a migration or "
-			"a program that writes the CPU's registers.",
+		.write = write_marked,
 		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_TSC_JUMPED},
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_intervals,
+		.support = support_marked,
 		.advice = {&advice_update_firmware, &advice_ask_about_unstable_tsc}},
 	{.id = "tsc-skewed",
-		.text = "The TSC and the reference clock of the kernel's watchdog do not run at "
-			"the rates that the kernel takes them to have: one of the two is wrong.",
+		.write = write_marked,
 		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_TSC_SKEWED},
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_rates,
+		.support = support_marked,
 		.advice = {&recalibrate_tsc, &advice_find_which_clock, &advice_ask_which_clock}},
-	{.id = "tsc-early-unstable",
-		.text = "The TSC disagreed with the kernel's reference clock while booting.",
-		.when = {.needs = SECOND_CHOICE | TSC_EARLY, .unless = TSC_DELAYED | TSC_JUDGED},
-		.certainty = CERTAINTY_PROVEN,
-		.support = support_watchdog_distrust,
-		.advice = {&advice_find_which_clock, &advice_ask_which_clock}},
 	{.id = "tsc-distrusted",
-		.text = "The kernel marked the TSC unstable and stopped using it.",
+		.write = write_marked,
 		.when = {.needs = SECOND_CHOICE | TSC_DISTRUSTED,
-			.unless = NO_TSC_AT_BOOT | TSC_JUDGED | TSC_DELAYED | TSC_EARLY |
-                                  TSC_UNSYNCHRONISED | TSC_UNCALIBRATED | TSC_ON_HYPERV},
+			.unless = NO_TSC_AT_BOOT | TSC_JUDGED | TSC_DELAYED | TSC_UNSYNCHRONISED |
+                                  TSC_UNCALIBRATED | TSC_ON_HYPERV},
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_watchdog_distrust,
+		.support = support_marked,
 		.advice = {&advice_find_which_clock, &advice_ask_which_clock}},
 	{0},
 };

@@ -83,15 +83,15 @@ static uint64_t conditions_of_tsc(const struct view *view, bool second_choice)
 	bool offered = clocksource_is_offered(evidence, "tsc");
 	bool distrusted = log_find_tsc_distrust(evidence);
 	bool delayed = log_find_tsc_delay(evidence);
-	bool unsynchronised = log_find(evidence, "TSC warp") ||
-	                      log_find(evidence, "check_tsc_sync_source failed") ||
-	                      log_find(evidence, "TSCs unsynchronized") ||
-	                      log_find(evidence, "inter CPU skew");
+	bool unsynchronised =
+		log_find(evidence, "TSC warp") ||
+		log_find(evidence, "check_tsc_sync_source failed") ||
+		log_find(evidence, "TSCs unsynchronized") || log_find(evidence, "inter CPU skew") ||
+		log_find(evidence, " ahead of CPU") || log_find(evidence, " behind CPU");
 
 	return if_so(boot_disables_tsc(evidence), NO_TSC_AT_BOOT) |
 	       if_so(view->watchdog.culprit != WATCHDOG_UNDETERMINED, TSC_JUDGED) |
 	       if_so(distrusted, TSC_DISTRUSTED) | if_so(delayed, TSC_DELAYED) |
-	       if_so(log_find(evidence, "Marking clocksource 'tsc-early"), TSC_EARLY) |
 	       if_so(unsynchronised, TSC_UNSYNCHRONISED) |
 	       if_so(log_find_tsc_uncalibrated(evidence) && !offered, TSC_UNCALIBRATED) |
 	       if_so(log_find(evidence, "running on Hyper-V"), TSC_ON_HYPERV) |

@@ -146,11 +146,10 @@ size_t clocksources_find_others(
 #define TSC_JUDGED CONDITION(23) /* the watchdog's figures show what was wrong */
 #define TSC_DISTRUSTED CONDITION(24)
 #define TSC_DELAYED CONDITION(25)
-#define TSC_EARLY CONDITION(26)
-#define TSC_UNSYNCHRONISED CONDITION(27)
-#define TSC_UNCALIBRATED CONDITION(28)
-#define TSC_ON_HYPERV CONDITION(29)
-#define TSC_UNBOUND CONDITION(30) /* it was in use and is gone, and nothing in the log says why */
+#define TSC_UNSYNCHRONISED CONDITION(26)
+#define TSC_UNCALIBRATED CONDITION(27)
+#define TSC_ON_HYPERV CONDITION(28)
+#define TSC_UNBOUND CONDITION(29) /* it was in use and is gone, and nothing in the log says why */
 
 /* What every rule looks at, computed once. */
 struct view {
@@ -286,7 +285,8 @@ struct advice_row {
 
 struct cause_row {
 	const char *id;
-	const char *text;
+	const char *text; /* NULL: `write` makes it */
+	void (*write)(const struct view *view, char text[CAUSE_TEXT_SIZE]); /* text is "" */
 	const char *more;
 	struct scope when;
 	enum certainty certainty;

@@ -5,8 +5,13 @@
  * The check runs every 0.5 s (WATCHDOG_INTERVAL of kernel/time/clocksource.c, 3.10 to 7.x)
  * and logs both counters, before and now. With the rate of each, the intervals can be worked
  * out again, this time with what the kernel does not consider: a 24-bit acpi_pm wraps after
- * 4.7 s, a 32-bit hpet after 172 to 300 s, and an interval of more than half of that range
- * counts as none at all (clocksource_delta()).
+ * 4.7 s, a 32-bit hpet after 43 s (100 MHz) to 300 s (14.3 MHz), and an interval of more than
+ * half of that range counts as none at all (clocksource_delta(); seven eighths since 6.13, whose
+ * check skips such intervals).
+ *
+ * 7.2 rewrote the check. It reads the TSC between two reads of the reference, which are at most
+ * 50 us apart (WATCHDOG_READOUT_MAX_NS), its limit is a share of the interval, and intervals in
+ * which a counter may wrap are skipped: neither a late check nor a slow read makes it fail.
  */
 #include "watchdog.h"
 
@@ -21,23 +26,33 @@
 #define SHORT_S (PERIOD_S * 0.9)
 /* From 6.8 on the kernel skips a later check (WATCHDOG_INTERVAL_MAX_NS, 644649553508). */
 #define LATE_S (2 * PERIOD_S)
+/* 5.13 to 7.1 allow 0.4 or 0.5 ms in 0.5 s, and as much where the check comes late. */
+#define ALLOWED_SHARE 1e-3
 /* No TSC of any CPU runs at this rate or above. */
 #define TSC_HZ_MOST 10e9
 /* x86 CPUs since 2008: enough to tell an interval that both counted from one that only one did. */
 #define TSC_HZ_USUAL_LEAST 1e9
 #define TSC_HZ_USUAL_MOST 6e9
+/* Two hosts between which a guest migrates have rates that differ by no more than this. */
+#define TSC_RATIO_MOST 2.5
 /* A guest or a laptop sleeps for minutes; hours in one interval are a TSC that was written. */
 #define JUMP_S 600.0
 /* Two reads, each up to 250 us late: the kernel retries what takes longer. */
 #define DELAYED_READ_S 500e-6
 /* Rates of two working counters differ by less, even where one was calibrated badly. */
-#define SKEW_PPM_MOST 100e3
+#define SKEW_SHARE_MOST 0.1
 /* How far the TSC's rate may be off: the kernel's own interval, its calibration, a brand. */
 #define LOGGED_ERROR 1e-3
 #define CALIBRATED_ERROR 2e-3
 #define BRAND_ERROR 1e-2
 
-static const double hpet_rates[] = {14318180, 24e6, 25e6};
+/*
+ * Rates of an hpet whose line in the log is gone: of machines, then those that hypervisors give
+ * theirs beside these: QEMU (period 10 ns), Xen (STIME_PER_HPET_TICK 16 ns), bhyve (2^24 Hz).
+ */
+#define HPET_RATES_OF_MACHINES 3
+#define RATES_MAX 6
+static const double hpet_rates[RATES_MAX] = {14318180, 24e6, 25e6, 100e6, 62.5e6, 16777216};
 
 /* What is known of a reference clock by its name. */
 static const struct reference {
@@ -203,14 +218,23 @@ static bool is_past_half(const struct watchdog_counter *counter)
 	       ((counter->now - counter->last) & counter->mask) > counter->mask >> 1;
 }
 
+/* 7.2 logs an interval alone: one in which a counter wraps is none of those. */
 static bool stood_still(const struct watchdog_counter *counter)
 {
-	return counter->read && ((counter->now - counter->last) & counter->mask) == 0;
+	return counter->read ? ((counter->now - counter->last) & counter->mask) == 0
+	                     : counter->seconds == 0;
 }
 
-/* The rates that the reference may have, at most three; 0: unknown. */
-static size_t reference_rates(
-	const struct evidence *evidence, const struct watchdog_counter *reference, double rates[3])
+/* A hypervisor's clock shows a guest, too. */
+static bool is_guest(const struct evidence *evidence, const struct watchdog_counter *reference)
+{
+	return fact_is_known(&evidence->host.hypervisor.fact) ||
+	       find_reference(reference->name)->paravirtual;
+}
+
+/* The rates that the reference may have; 0: unknown. */
+static size_t reference_rates(const struct evidence *evidence,
+	const struct watchdog_counter *reference, double rates[RATES_MAX])
 {
 	if (reference->logged && reference->seconds > 0 && reference->read &&
 		!is_past_half(reference)) {
@@ -232,7 +256,7 @@ static size_t reference_rates(
 	if (rates[0] > 0)
 		return 1;
 	memcpy(rates, hpet_rates, sizeof(hpet_rates));
-	return 3;
+	return is_guest(evidence, reference) ? RATES_MAX : HPET_RATES_OF_MACHINES;
 }
 
 /*
@@ -271,7 +295,7 @@ static bool agrees_at_usual_rate(double rate, struct watchdog_report *report)
 static bool is_wrapped(
 	const struct evidence *evidence, struct watchdog_report *report, double error)
 {
-	double rates[3];
+	double rates[RATES_MAX];
 	size_t count = reference_rates(evidence, &report->reference, rates);
 
 	if (!report->reference.read)
@@ -297,18 +321,30 @@ static bool has_jumped(const struct watchdog_report *report)
 	       (tsc->read && delta_of(tsc) / TSC_HZ_MOST > JUMP_S);
 }
 
+/* Rates that differ: both clocks counted all of the time, and agree within a tenth. */
+static enum watchdog_culprit find_skew(const struct watchdog_report *report)
+{
+	double counted = report->reference.seconds, passed = report->tsc.seconds;
+	double apart = fabs(passed - counted);
+
+	/* Of 7.2, see above. */
+	if (!report->tsc.read)
+		return WATCHDOG_TSC_SKEWED;
+	if (fmax(counted, passed) > LATE_S)
+		return apart < counted * ALLOWED_SHARE ? WATCHDOG_LATE : WATCHDOG_TSC_SKEWED;
+	return apart <= DELAYED_READ_S ? WATCHDOG_DELAYED_READ : WATCHDOG_TSC_SKEWED;
+}
+
 static enum watchdog_culprit find_culprit(
 	const struct evidence *evidence, struct watchdog_report *report, double error)
 {
 	const struct watchdog_counter *reference = &report->reference;
-	const struct reference *known = find_reference(reference->name);
-	double counted = reference->seconds;
-	double passed = report->tsc.seconds;
-	double apart = passed - counted;
+	double counted = reference->seconds, passed = report->tsc.seconds;
+	double shorter = fmin(counted, passed), longer = fmax(counted, passed);
 
 	if (!*reference->name)
 		return WATCHDOG_UNDETERMINED;
-	if (known->by_interrupts)
+	if (find_reference(reference->name)->by_interrupts)
 		return passed >= 0 && counted > passed ? WATCHDOG_UNDETERMINED
 		                                       : WATCHDOG_LOST_TICKS;
 	if (reference->read && reference->now == reference->mask)
@@ -319,28 +355,26 @@ static enum watchdog_culprit find_culprit(
 		return WATCHDOG_WRAPPED;
 	if (has_jumped(report))
 		return WATCHDOG_TSC_JUMPED;
-	if (counted < 0 || passed < 0)
+	if (shorter < 0)
 		return WATCHDOG_UNDETERMINED;
-	report->ppm = apart / counted * 1e6;
-	if (known->paravirtual && apart > SHORT_S)
-		return WATCHDOG_PAUSED;
-	if (counted > LATE_S && passed > LATE_S && fabs(report->ppm) < 1000)
-		return WATCHDOG_LATE;
-	if (counted > LATE_S || passed > LATE_S)
-		return fact_is_known(&evidence->host.hypervisor.fact) ? WATCHDOG_PAUSED
-		                                                      : WATCHDOG_UNDETERMINED;
-	if (counted < SHORT_S && passed > counted * 1.05)
-		return passed >= SHORT_S ? WATCHDOG_STOPPED : WATCHDOG_UNDETERMINED;
-	if (fabs(apart) <= DELAYED_READ_S)
-		return WATCHDOG_DELAYED_READ;
-	return fabs(report->ppm) <= SKEW_PPM_MOST ? WATCHDOG_TSC_SKEWED : WATCHDOG_UNDETERMINED;
+	/* One of the clocks shows that the check came in time; the other one counted more. */
+	if (is_guest(evidence, reference) && longer > shorter * (1 + SKEW_SHARE_MOST)) {
+		if (longer <= shorter * TSC_RATIO_MOST)
+			return WATCHDOG_MOVED;
+		return shorter <= LATE_S ? WATCHDOG_PAUSED : WATCHDOG_UNDETERMINED;
+	}
+	if (counted < SHORT_S && passed >= SHORT_S && passed > counted * 1.05)
+		return passed <= LATE_S ? WATCHDOG_STOPPED : WATCHDOG_UNDETERMINED;
+	if (longer > shorter * (1 + SKEW_SHARE_MOST))
+		return WATCHDOG_UNDETERMINED;
+	return find_skew(report);
 }
 
 /* The intervals of kernels that log readings alone. hpet's rate is a guess and left open. */
 static void take_missing_intervals(
 	const struct evidence *evidence, struct watchdog_report *report, double rate)
 {
-	double rates[3];
+	double rates[RATES_MAX];
 
 	if (report->tsc.seconds < 0 && report->tsc.read && rate > 0 && !is_past_half(&report->tsc))
 		report->tsc.seconds = delta_of(&report->tsc) / rate;
@@ -361,8 +395,6 @@ bool watchdog_explain(const struct evidence *evidence, struct watchdog_report *r
 	if (report->tsc.logged)
 		error = LOGGED_ERROR;
 	take_missing_intervals(evidence, report, rate);
-	if (report->reference.seconds >= 0 && report->tsc.seconds >= 0)
-		report->apart = report->tsc.seconds - report->reference.seconds;
 	report->culprit = find_culprit(evidence, report, error);
 	return true;
 }

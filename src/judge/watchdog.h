@@ -20,7 +20,8 @@ enum watchdog_culprit {
 	WATCHDOG_MISREAD,      /* the reference was read as all ones */
 	WATCHDOG_LOST_TICKS,   /* the reference is counted by timer interrupts; some were lost */
 	WATCHDOG_LATE,         /* a check so late that its limit, meant for 0.5 s, is too tight */
-	WATCHDOG_PAUSED,       /* the guest was paused: one clock leaves that out */
+	WATCHDOG_PAUSED,       /* the guest was paused, and one clock did not count it */
+	WATCHDOG_MOVED,        /* the guest runs on a TSC of another rate now, or was paused */
 	WATCHDOG_DELAYED_READ, /* a difference that a delayed read explains */
 	WATCHDOG_TSC_JUMPED,   /* the TSC was reset or written */
 	WATCHDOG_TSC_SKEWED,   /* the two run at different rates */
@@ -38,8 +39,6 @@ struct watchdog_counter {
 struct watchdog_report {
 	struct watchdog_counter reference, tsc;
 	enum watchdog_culprit culprit;
-	double apart;   /* seconds between the two intervals as the kernel saw them */
-	double ppm;     /* TSC_SKEWED: the TSC's rate against the reference's */
 	unsigned wraps; /* WRAPPED: how often; 0: past half of its range, which counts as none */
 	double true_seconds;                /* WRAPPED: the interval that both agree on */
 	const struct kernel_log_line *line; /* the one that has the TSC's readings */

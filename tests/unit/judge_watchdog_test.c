@@ -142,6 +142,77 @@ static const struct log {
 			"clocksource: 'tsc' cs_nsec: 492961151 cs_now: 2a5e6e8a8 cs_last: "
 			"24f61a7a1 mask: ffffffffffffffff"},
 		NULL, false, WATCHDOG_TSC_SKEWED, 0, 0},
+	/* 2143 ppm: no limit is meant to allow that, however late the check came. */
+	{"a guest of 5.10 whose clocks agree within 0.2% after 14 s is not paused",
+		{"clocksource: 'hpet' wd_nsec: 14000000000 wd_now: 9 wd_last: 1 mask: ffffffff",
+			"clocksource: 'tsc' cs_nsec: 14030000000 cs_now: 9 cs_last: 1 mask: "
+			"ffffffffffffffff"},
+		NULL, false, WATCHDOG_TSC_SKEWED, 0, 0},
+	{"a guest whose clocks agree within 0.25% after 1.2 s is not paused",
+		{"clocksource: 'hpet' wd_nsec: 1200000000 wd_now: 9 wd_last: 1 mask: ffffffff",
+			"clocksource: 'tsc' cs_nsec: 1203000000 cs_now: 9 cs_last: 1 mask: "
+			"ffffffffffffffff"},
+		NULL, false, WATCHDOG_TSC_SKEWED, 0, 0},
+	{"a guest whose clocks agree within 500 ppm after 14 s",
+		{"clocksource: 'hpet' wd_nsec: 14000000000 wd_now: 9 wd_last: 1 mask: ffffffff",
+			"clocksource: 'tsc' cs_nsec: 14007000000 cs_now: 9 cs_last: 1 mask: "
+			"ffffffffffffffff"},
+		NULL, false, WATCHDOG_LATE, 0, 0},
+	/* 7.2's limit is a share of the interval, and its reads are at most 50 us apart. */
+	{"7.2: 600 ppm are no delayed read",
+		{"clocksource: Watchdog hpet interval: 500000000ns",
+			"clocksource: Clocksource tsc interval: 500300000ns"},
+		NULL, true, WATCHDOG_TSC_SKEWED, 0, 0},
+	{"7.2: 700 ppm after 14 s are no late check",
+		{"clocksource: Watchdog hpet interval: 14000000000ns",
+			"clocksource: Clocksource tsc interval: 14009800000ns"},
+		NULL, true, WATCHDOG_TSC_SKEWED, 0, 0},
+	{"7.2: a guest's 2000 ppm after 3 s are no pause",
+		{"clocksource: Watchdog hpet interval: 3000000000ns",
+			"clocksource: Clocksource tsc interval: 3006000000ns"},
+		NULL, false, WATCHDOG_TSC_SKEWED, 0, 0},
+	{"7.2: a reference that stands still",
+		{"clocksource: Watchdog hpet interval: 0ns",
+			"clocksource: Clocksource tsc interval: 503995129ns"},
+		NULL, true, WATCHDOG_STOPPED, 0, 0},
+	/* CPUs of other rates: 2.4, 1.75 and 0.75 times. A pause could show the same figures. */
+	{"a guest whose TSC runs 2.4 times as fast as before",
+		{"clocksource: 'hpet' wd_nsec: 503000000 wd_now: 9 wd_last: 1 mask: ffffffff",
+			"clocksource: 'tsc' cs_nsec: 1207000000 cs_now: 9 cs_last: 1 mask: "
+			"ffffffffffffffff"},
+		NULL, false, WATCHDOG_MOVED, 0, 0},
+	{"a guest whose TSC runs 1.75 times as fast, by which its timers run",
+		{"clocksource: 'hpet' wd_nsec: 288000000 wd_now: 9 wd_last: 1 mask: ffffffff",
+			"clocksource: 'tsc' cs_nsec: 504000000 cs_now: 9 cs_last: 1 mask: "
+			"ffffffffffffffff"},
+		NULL, false, WATCHDOG_MOVED, 0, 0},
+	{"a guest whose TSC runs at three quarters of its rate",
+		{"clocksource: 'kvm-clock' wd_nsec: 504000000 wd_now: 9 wd_last: 1 mask: "
+		 "ffffffffffffffff",
+			"clocksource: 'tsc' cs_nsec: 378000000 cs_now: 9 cs_last: 1 mask: "
+			"ffffffffffffffff"},
+		NULL, false, WATCHDOG_MOVED, 0, 0},
+	{"the same on a machine, which is not moved",
+		{"clocksource: 'hpet' wd_nsec: 503000000 wd_now: 9 wd_last: 1 mask: ffffffff",
+			"clocksource: 'tsc' cs_nsec: 378000000 cs_now: 9 cs_last: 1 mask: "
+			"ffffffffffffffff"},
+		NULL, true, WATCHDOG_UNDETERMINED, 0, 0},
+	{"a guest whose TSC stopped while it was paused",
+		{"clocksource: 'hpet' wd_nsec: 9000000000 wd_now: 9 wd_last: 1 mask: ffffffff",
+			"clocksource: 'tsc' cs_nsec: 503000000 cs_now: 9 cs_last: 1 mask: "
+			"ffffffffffffffff"},
+		NULL, false, WATCHDOG_PAUSED, 0, 0},
+	{"a check that came late in a guest that was paused, too",
+		{"clocksource: 'hpet' wd_nsec: 3000000000 wd_now: 9 wd_last: 1 mask: ffffffff",
+			"clocksource: 'tsc' cs_nsec: 14000000000 cs_now: 9 cs_last: 1 mask: "
+			"ffffffffffffffff"},
+		NULL, false, WATCHDOG_UNDETERMINED, 0, 0},
+	/* 5e9 counts in 50 s: one wrap, and 0x2a05f200 more. */
+	{"a 4.18 guest on QEMU, whose hpet wraps after 42.9 s",
+		{"clocksource: 'hpet' wd_now: 2a05f200 wd_last: 0 mask: ffffffff",
+			"clocksource: 'tsc' cs_now: 174876e800 cs_last: 0 mask: ffffffffffffffff",
+			"tsc: Detected 2000.000 MHz processor"},
+		NULL, false, WATCHDOG_WRAPPED, 1, 50},
 	/* hpet counted 4 s where the TSC counted 0.4 s: either may be wrong. */
 	{"sozu-proxy/sozu#500",
 		{"clocksource:                       'hpet' wd_now: 5ca548fd wd_last: 5932c25f "
