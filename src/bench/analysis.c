@@ -90,8 +90,6 @@ struct breakdown breakdown_find(const struct bench *bench)
 	struct breakdown parts = {
 		.syscall = cost_of(bench, BASELINE_CLOCK_SYSCALL),
 		.entry = cost_of(bench, BASELINE_ENTRY),
-		.filter_fact = bench->filter.fact,
-		.filter = -1,
 		.vdso_fact = fact_of(bench, by_vdso, ARRAY_SIZE(by_vdso)),
 		.vdso = cost_of(bench, BASELINE_CLOCK_VDSO),
 		.counter = cost_of(bench, BASELINE_COUNTER),
@@ -102,8 +100,6 @@ struct breakdown breakdown_find(const struct bench *bench)
 		parts.entry = getppid;
 	parts.syscall_fact = fact_of(bench, by_syscall, parts.entry < 0 ? 2 : 1);
 	parts.kernel = rest(parts.syscall, parts.entry);
-	if (fact_is_known(&bench->filter.fact))
-		parts.filter = rest(bench->filter.with_ns, bench->filter.without_ns);
 	parts.order = rest(ordered, parts.counter);
 	parts.arithmetic = rest(parts.vdso, ordered);
 	/* Then it may have entered the kernel, and the rest is not arithmetic. */

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The baselines: what the clock calls are compared with, and what they consist of. Ways into the
- * kernel and back, the counter, calls that no vDSO serves; and what a seccomp filter adds to a
- * system call.
+ * The baselines: the costs that the clock calls are compared with, and that they consist of. Ways
+ * into the kernel and back, the counter, calls that no vDSO serves.
  */
 #include "model.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,9 +13,7 @@
 #endif
 
 #include "base/child.h"
-#include "base/filter.h"
 #include "measure/counter.h"
-#include "measure/cpus.h"
 #include "measure/loop.h"
 
 /* No architecture has it, nor has a second table of calls (x32, compat). */
@@ -143,66 +139,4 @@ void baseline_set_up(struct bench_case cases[BASELINE_COUNT], const struct call 
 
 	for (size_t i = 0; i < BASELINE_COUNT; i++)
 		cases[i].call = calls[i];
-}
-
-/* ---- a seccomp filter ---- */
-
-#define BATCH_NS 20000
-#define ROUNDS 100
-
-/*
- * Numbers that no call has, so that forbidding them does no harm; the call that is measured
- * passes all of them, as it passes a container's rules.
- */
-#define FIRST_NUMBER 2000
-
-static bool set_filter(struct fact *why)
-{
-	int numbers[SECCOMP_OVERHEAD_RULES];
-
-	for (int i = 0; i < SECCOMP_OVERHEAD_RULES; i++)
-		numbers[i] = FIRST_NUMBER + i;
-	return filter_fail_calls(numbers, SECCOMP_OVERHEAD_RULES, ENOSYS, why);
-}
-
-/* Nanoseconds of getppid now; 0, with the reason in *why, if it could not be measured. */
-static double measure_now(struct fact *why)
-{
-	static double samples[ROUNDS];
-	const struct round_robin_limits limits = {.rounds_least = ROUNDS, .rounds_most = ROUNDS};
-	struct bench_case one = {
-		.call = call_syscall_floor(), .samples = samples, .capacity = ROUNDS};
-	struct round_robin robin = {.cases = &one, .count = 1};
-
-	if (!round_robin_start(&robin, BATCH_NS, why))
-		return 0;
-	round_robin_run(&robin, &limits);
-	if (!one.count) {
-		fact_set(why, FACT_FAILED, "every measurement of getppid was disturbed");
-		return 0;
-	}
-	return one.least * timebase_ns_per_tick(&robin.timebase);
-}
-
-static void measure_overhead(void *argument)
-{
-	struct seccomp_overhead *overhead = argument;
-
-	cpus_pin_here();
-	overhead->without_ns = measure_now(&overhead->fact);
-	if (overhead->without_ns == 0 || !set_filter(&overhead->fact))
-		return;
-	overhead->with_ns = measure_now(&overhead->fact);
-	if (overhead->with_ns > 0)
-		fact_set_known(&overhead->fact);
-}
-
-void seccomp_overhead_find(struct seccomp_overhead *overhead)
-{
-	/* A few ms of work. */
-	struct deadline deadline = deadline_after(DEADLINE_SLACK_NS);
-	struct fact why = {0};
-
-	if (!child_compute(measure_overhead, overhead, sizeof(*overhead), &deadline, &why))
-		overhead->fact = why;
 }

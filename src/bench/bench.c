@@ -42,7 +42,6 @@ struct bench *bench_new(const struct bench_plan *plan, struct fact *why)
 	bench->contentions = (struct bench_contention *)(bench->runs + runs);
 	for (size_t i = 0; i < BASELINE_COUNT; i++)
 		fact_set(&bench->baselines[i].fact, FACT_UNREAD, "%s", missing);
-	fact_set(&bench->filter.fact, FACT_UNREAD, "%s", missing);
 	return bench;
 }
 
@@ -88,8 +87,6 @@ static void measure(struct cli *cli, struct bench *bench)
 		/* Where nothing could be timed, no clock shows how long these take either. */
 		if (fact_is_known(&bench->fact) && !bench->stop && request->details)
 			bench_clock_all(bench);
-		if (fact_is_known(&bench->fact) && !bench->stop)
-			seccomp_overhead_find(&bench->filter);
 		bench->stopped = bench->stop;
 	}
 	work_end();
@@ -135,7 +132,6 @@ static int run(struct cli *cli)
 	request->details = cli->depth == DEPTH_ALL;
 	if (!bench_plan_make(request, &calls, &plan))
 		return EXIT_TROUBLE;
-	plan.vdso = &image;
 	bench = bench_new(&plan, &why);
 	if (!bench) {
 		cli_error("cannot measure: %s", why.reason);
@@ -154,8 +150,6 @@ static int run(struct cli *cli)
 static const struct format formats[] = {
 	{.name = "text", .write = bench_report_text},
 	{.name = "json", .depth = DEPTH_ALL, .write = bench_report_json},
-	{.name = "csv", .depth = DEPTH_ALL, .write = bench_report_csv},
-	{.name = "markdown", .depth = DEPTH_ALL, .write = bench_report_markdown},
 	{0},
 };
 

@@ -86,17 +86,6 @@ static json_t *ratio(const void *object, const void *whole)
 	return times > 0 ? field_real(times, NS_DECIMALS) : json_null();
 }
 
-#undef OF
-#define OF struct bench_cold
-
-static const struct field cold_fields[] = {
-	{REAL("cold_min_ns", min_ns, NS_DECIMALS), .fact = FACT(fact)},
-	{REAL("cold_median_ns", median_ns, NS_DECIMALS), .fact = FACT(fact)},
-	{COUNT("cold_calls", calls)},
-	{REASON("cold_reason"), .fact = FACT(fact)},
-	{0},
-};
-
 static json_t *histogram(const void *object, const void *whole)
 {
 	const struct histogram *histogram = &((const struct bench_row *)object)->histogram;
@@ -121,7 +110,6 @@ static const struct field row_fields[] = {
 	{CPU("cpu", cpu)},
 	{INLINE(stats, time_fields)},
 	{COMPUTED("ratio", FIELD_REAL, ratio), .most = DOCUMENT_NS_MAX},
-	{INLINE(cold, cold_fields)},
 	{CALL_NS("call_p50_ns", histogram.p50_ns)},
 	{CALL_NS("call_p90_ns", histogram.p90_ns)},
 	{CALL_NS("call_p99_ns", histogram.p99_ns)},
@@ -171,8 +159,6 @@ static const struct field breakdown_fields[] = {
 	{PART("syscall_entry_ns", entry)},
 	{PART("syscall_kernel_ns", kernel)},
 	{REASON("syscall_reason"), .fact = FACT(syscall_fact)},
-	{PART("seccomp_filter_ns", filter)},
-	{REASON("seccomp_filter_reason"), .fact = FACT(filter_fact)},
 	{PART("vdso_ns", vdso)},
 	{PART("vdso_counter_ns", counter)},
 	{PART("vdso_order_ns", order)},

@@ -28,9 +28,7 @@ struct bench_plan {
 	size_t cpu_count; /* for table and counts, one after the other; 0: any CPU */
 	const int *cpus;  /* for these and for contention; not owned */
 	bool histogram;
-	bool cold;
-	const struct vdso_image *vdso; /* for cold; not owned */
-	size_t count_count;            /* counts; 0: none */
+	size_t count_count; /* counts; 0: none */
 	uint64_t counts[BENCH_COUNT_MAX];
 	unsigned threads; /* contention: workers; 0: none */
 	size_t thread_cpu_count;
@@ -64,19 +62,10 @@ struct histogram {
 	uint64_t buckets[HISTOGRAM_BUCKETS];            /* calls in each; the last one has no end */
 };
 
-/* Times of single calls when the caches do not hold what they need. */
-struct bench_cold {
-	struct fact fact;
-	double min_ns;
-	double median_ns;
-	size_t calls;
-};
-
 struct bench_row {
 	struct bench_subject subject;
 	int cpu; /* -1: could not be pinned */
 	struct ns_stats stats;
-	struct bench_cold cold;
 	struct histogram histogram; /* empty unless planned */
 };
 
@@ -93,19 +82,6 @@ enum baseline {
 	BASELINE_EMPTY,       /* an empty function of clock_gettime's shape */
 	BASELINE_LOOP,        /* the empty timing loop */
 	BASELINE_COUNT,
-};
-
-/* As many rules as a container runtime's default seccomp profile has. */
-#define SECCOMP_OVERHEAD_RULES 300
-
-/*
- * What a seccomp filter adds to every system call. Filters in force cannot be removed, so their
- * cost cannot be measured from within; that of one more can.
- */
-struct seccomp_overhead {
-	struct fact fact;
-	double without_ns; /* getppid as it is */
-	double with_ns;    /* under one more filter of SECCOMP_OVERHEAD_RULES rules */
 };
 
 /* The resolution of a clock: as the kernel states it, and as observed. */
@@ -159,7 +135,6 @@ struct bench {
 	size_t row_count;
 	struct bench_row *rows;
 	struct ns_stats baselines[BASELINE_COUNT];
-	struct seccomp_overhead filter;
 	size_t clock_count;
 	struct bench_clock clocks[CALL_MAX];
 	size_t run_count;
@@ -215,25 +190,6 @@ void histogram_finish(struct histogram *histogram);
 void histogram_take(struct histogram *histogram, const struct bench_case *one,
 	const struct timebase *timebase, double ns_per_tick);
 
-/* cold.c */
-
-#define COLD_PAGES_MAX 64
-
-struct cold_caches {
-	size_t page_count;
-	void *pages[COLD_PAGES_MAX]; /* that can be flushed: the vDSO's and its data's */
-	char *buffer;
-	size_t size;
-};
-
-/* For a child. False if memory ran out. */
-bool cold_start(struct cold_caches *caches, const struct vdso_image *vdso);
-void cold_end(struct cold_caches *caches);
-
-/* Evicts what the call needs, then times it once, in ticks; the overhead is subtracted. */
-double cold_ticks(
-	const struct cold_caches *caches, const struct call *call, const struct timebase *timebase);
-
 /* baseline.c */
 
 /* "entry", "getppid" ...: stable, for programs. */
@@ -248,9 +204,6 @@ const char *baseline_text(enum baseline baseline);
  * one that makes a call unknown to it.
  */
 void baseline_set_up(struct bench_case cases[BASELINE_COUNT], const struct call clock[PATH_COUNT]);
-
-/* Measures in a child, which keeps the filter. Takes some 20 ms. */
-void seccomp_overhead_find(struct seccomp_overhead *overhead);
 
 /* ---- what it means: analysis.c, pure ---- */
 
@@ -273,8 +226,6 @@ struct breakdown {
 	double syscall;
 	double entry;  /* into the kernel and back, filters and all */
 	double kernel; /* what is done there: finding the clock, reading it, the copy */
-	struct fact filter_fact;
-	double filter; /* what one more seccomp filter would add */
 	/* the same by the vDSO */
 	struct fact vdso_fact;
 	double vdso;

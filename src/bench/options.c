@@ -15,7 +15,6 @@ enum id {
 	OPTION_CPU,
 	OPTION_THREADS,
 	OPTION_HISTOGRAM,
-	OPTION_COLD,
 };
 
 const struct option_row bench_options[] = {
@@ -28,7 +27,6 @@ const struct option_row bench_options[] = {
 	{'d', "time", "TIME", NULL},
 	{OPTION_CPU, "cpu", "LIST", "measure on each of these CPUs in turn: 0,4-7, or all"},
 	{OPTION_HISTOGRAM, "histogram", NULL, "below the table, draw histograms of single calls"},
-	{OPTION_COLD, "cold", NULL, "also time single calls with cold caches"},
 	{OPTION_CALLS, "calls", "LIST",
 		"instead: time N calls in one run, for each N of a list such as 5M,50M, and print "
 		"real, user and sys time"},
@@ -160,8 +158,6 @@ bool bench_take(struct cli *cli, int id, const char *value)
 		return take_threads(value, request);
 	case OPTION_HISTOGRAM:
 		return request->histogram = true;
-	case OPTION_COLD:
-		return request->cold = true;
 	default:
 		return take_duration("--duration", value, &request->duration_ns);
 	}
@@ -170,9 +166,8 @@ bool bench_take(struct cli *cli, int id, const char *value)
 /* An option that would change nothing is refused: it was given for a reason. */
 bool bench_options_fit(const struct bench_request *request)
 {
-	if ((request->histogram || request->cold) && (request->count_count || request->threads)) {
-		cli_usage_error("--%s cannot be combined with %s",
-			request->histogram ? "histogram" : "cold",
+	if (request->histogram && (request->count_count || request->threads)) {
+		cli_usage_error("--histogram cannot be combined with %s",
 			request->count_count ? "--calls" : "--threads");
 		return false;
 	}

@@ -27,7 +27,6 @@ struct bench_request {
 	size_t cpu_count; /* 0: any CPU */
 	int cpus[CPUS_MAX];
 	bool histogram;
-	bool cold;
 	int64_t duration_ns; /* 0: not given */
 	unsigned threads;    /* 0: none */
 	size_t count_count;

@@ -103,7 +103,6 @@ bool bench_plan_make(
 		.cpu_count = request->cpu_count,
 		.cpus = request->cpus,
 		.histogram = request->histogram,
-		.cold = request->cold,
 		.count_count = request->count_count,
 		.threads = request->threads,
 		.thread_cpu_count = request->cpu_count};

@@ -34,8 +34,6 @@ void bench_report_answer(const struct bench *bench, char *text, size_t size);
 bool bench_report_text(const void *result, const struct style *style, FILE *out);
 extern const struct field bench_report_fields[];
 bool bench_report_json(const void *result, const struct style *style, FILE *out);
-bool bench_report_csv(const void *result, const struct style *style, FILE *out);
-bool bench_report_markdown(const void *result, const struct style *style, FILE *out);
 
 /*
  * Begins a line with the call and its path; the call only where it is not that of the line

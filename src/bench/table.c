@@ -13,7 +13,6 @@
 #include "base/deadline.h"
 #include "base/units.h"
 #include "measure/cpus.h"
-#include "measure/statistics.h"
 
 #define BATCH_NS 20000
 #define ROUNDS_LEAST 15
@@ -23,9 +22,8 @@
 /* Between two looks at how far it is. */
 #define SLICE_NS 50000000
 
-/* The part of the time that single calls take, and those with cold caches, if wanted. */
+/* The part of the time that single calls take, if wanted. */
 #define HISTOGRAM_SHARE 0.3
-#define COLD_SHARE 0.4
 
 /* Beyond twice the time and DEADLINE_SLACK_NS: on each CPU for calibration and ROUNDS_LEAST. */
 #define SLACK_PER_CPU_NS 500000000
@@ -56,8 +54,6 @@ static bool set_up(struct table *table, int cpu)
 
 		row->subject = subject;
 		row->cpu = cpu;
-		fact_set(&row->cold.fact, FACT_UNREAD, "%s",
-			plan->cold ? "stopped before it was measured" : "not asked for");
 		cases[table->row_count].call = *call;
 	}
 	table->robin = (struct round_robin){.cases = cases, .count = table->row_count};
@@ -112,57 +108,15 @@ static void take_rounds(struct table *table, int64_t ns)
 	}
 }
 
-/* In the memory of the samples, which are summed up by now. */
-static void take_cold(struct table *table, int64_t ns, double ns_per_tick)
-{
-	struct bench *bench = table->bench;
-	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC), elapsed = 0;
-	uint64_t done = bench->done;
-	struct cold_caches caches;
-	size_t calls = 0;
-	bool started = cold_start(&caches, bench->plan->vdso);
-
-	while (started && calls < SAMPLES_MAX && elapsed < ns) {
-		for (size_t i = 0; i < table->row_count && !bench->stop; i++) {
-			struct bench_case *one = &table->cases[i];
-
-			if (one->call.function.any && !one->signal)
-				one->samples[calls] =
-					cold_ticks(&caches, &one->call, &table->robin.timebase);
-		}
-		if (bench->stop)
-			break;
-		calls++;
-		elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
-		bench->done = done + (uint64_t)elapsed / NS_PER_MS;
-	}
-	for (size_t i = 0; i < table->row_count && (calls || !started); i++) {
-		struct bench_cold *cold = &table->rows[i].cold;
-		double *samples = table->cases[i].samples;
-
-		cold->fact = table->rows[i].stats.fact;
-		if (!started)
-			fact_set(&cold->fact, FACT_FAILED, "out of memory for the caches");
-		if (!fact_is_known(&cold->fact))
-			continue;
-		cold->calls = calls;
-		cold->median_ns = statistics_median(samples, calls) * ns_per_tick;
-		cold->min_ns = samples[0] * ns_per_tick;
-	}
-	if (started)
-		cold_end(&caches);
-}
-
 static void measure_here(struct table *table, int64_t ns)
 {
 	struct bench *bench = table->bench;
 	int64_t single_ns = bench->plan->histogram ? (int64_t)(HISTOGRAM_SHARE * (double)ns) : 0;
-	int64_t cold_ns = bench->plan->cold ? (int64_t)(COLD_SHARE * (double)ns) : 0;
 	double ns_per_tick;
 
 	if (!round_robin_start(&table->robin, BATCH_NS, &bench->fact))
 		return;
-	take_rounds(table, ns - single_ns - cold_ns);
+	take_rounds(table, ns - single_ns);
 	if (single_ns)
 		take_histograms(table, single_ns);
 	ns_per_tick = timebase_ns_per_tick(&table->robin.timebase);
@@ -170,8 +124,6 @@ static void measure_here(struct table *table, int64_t ns)
 		ns_stats_compute(&table->cases[i], ns_per_tick,
 			i < table->row_count ? &table->rows[i].stats
 					     : &bench->baselines[i - table->row_count]);
-	if (cold_ns && !bench->stop)
-		take_cold(table, cold_ns, ns_per_tick);
 }
 
 static void measure(void *argument)

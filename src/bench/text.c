@@ -133,8 +133,8 @@ static void write_ns(bool known, double ns, int width, FILE *out)
 	fprintf(out, "%*s", width, known && ns > 0 && ns < 0.05 ? "<0.1" : text);
 }
 
-/* In a row with cold caches their median has the place of the mean. False: a reason ends it. */
-static bool write_stats(const struct ns_stats *stats, const struct bench_cold *cold, FILE *out)
+/* False: a reason ends the line. */
+static bool write_stats(const struct ns_stats *stats, FILE *out)
 {
 	if (!fact_is_known(&stats->fact)) {
 		bench_report_write_reason(&stats->fact, NAME_WIDTH, out);
@@ -143,17 +143,12 @@ static bool write_stats(const struct ns_stats *stats, const struct bench_cold *c
 	write_ns(true, stats->min_ns, 7, out);
 	write_ns(true, stats->median_ns, 8, out);
 	write_ns(true, stats->p99_ns, 10, out);
-	if (cold)
-		write_ns(fact_is_known(&cold->fact), cold->median_ns, 7, out);
-	else
-		write_ns(stats->has_mean, stats->trimmed_mean_ns, 7, out);
+	write_ns(stats->has_mean, stats->trimmed_mean_ns, 7, out);
 	return true;
 }
 
 static void write_table(const struct bench *bench, FILE *out)
 {
-	bool is_cold = bench->plan->cold;
-
 	for (size_t i = 0; i < bench->row_count; i++) {
 		const struct bench_row *row = &bench->rows[i];
 		bool first = i == 0 || bench->rows[i - 1].cpu != row->cpu;
@@ -164,10 +159,10 @@ static void write_table(const struct bench *bench, FILE *out)
 			snprintf(place, sizeof(place), " on CPU %d", row->cpu);
 		if (first)
 			fprintf(out, "\n  ns per call%-21s %-7s%7s%8s%10s%7s%6s\n", place, "by",
-				"min", "median", "batch p99", is_cold ? "cold" : "mean", "ratio");
+				"min", "median", "batch p99", "mean", "ratio");
 		bench_report_write_name(
 			&row->subject, first ? NULL : &bench->rows[i - 1].subject, out);
-		if (!write_stats(&row->stats, is_cold ? &row->cold : NULL, out))
+		if (!write_stats(&row->stats, out))
 			continue;
 		if (times > 0)
 			fprintf(out, "%6.*f\n", times < 999.95 ? 1 : 0, times);
@@ -193,7 +188,7 @@ static void write_baselines(const struct bench *bench, FILE *out)
 		"mean");
 	for (size_t i = 0; i < BASELINE_COUNT; i++) {
 		fprintf(out, "  %-40s", baseline_text((enum baseline)i));
-		if (write_stats(&bench->baselines[i], NULL, out))
+		if (write_stats(&bench->baselines[i], out))
 			fputc('\n', out);
 	}
 }

@@ -46,29 +46,10 @@ static void add_part(struct strbuf *sb, const char *before, double ns, const cha
 	strbuf_add(sb, "%s%s ns%s", before, ns >= 0 ? format_ns(ns, text) : "?", what);
 }
 
-/* The seccomp filters in force, and what another one would add. */
-static void add_filters(const struct bench_report *report, struct strbuf *sb)
-{
-	const struct number_fact *seccomp = &report->evidence->host.seccomp;
-	const char *another = "one more seccomp filter";
-
-	if (fact_is_known(&seccomp->fact)) {
-		strbuf_add(sb, seccomp->value ? "; the seccomp filters in force are part of that"
-					      : "; no seccomp filter is in force");
-		another = seccomp->value ? "one more" : "one";
-	}
-	if (report->breakdown.filter >= 0) {
-		strbuf_add(sb, "; %s would add ", another);
-		add_part(sb, "", report->breakdown.filter, "");
-	} else if (!report->bench->stopped) {
-		strbuf_add(sb, "; what %s would add is not known: %s", another,
-			report->breakdown.filter_fact.reason);
-	}
-}
-
 void bench_report_breakdown(const struct bench_report *report, FILE *out)
 {
 	const struct breakdown *parts = &report->breakdown;
+	const struct number_fact *seccomp = &report->evidence->host.seccomp;
 	struct strbuf syscall = {.used = 0}, vdso = {.used = 0};
 
 	if (parts->syscall < 0 && parts->vdso < 0)
@@ -78,7 +59,10 @@ void bench_report_breakdown(const struct bench_report *report, FILE *out)
 		add_part(&syscall, "", parts->syscall, " = ");
 		add_part(&syscall, "", parts->entry, " kernel entry and exit + ");
 		add_part(&syscall, "", parts->kernel, " reading the clock there");
-		add_filters(report, &syscall);
+		if (fact_is_known(&seccomp->fact))
+			strbuf_add(&syscall, "%s",
+				seccomp->value ? "; the seccomp filters in force are part of that"
+					       : "; no seccomp filter is in force");
 		wrap_print(out, "system call", LABEL_WIDTH, syscall.text);
 	}
 	if (parts->vdso < 0)

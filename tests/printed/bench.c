@@ -154,16 +154,9 @@ static void put_row(
 
 	if (is_missing(scenario, &row->subject)) {
 		fact_set(&row->stats.fact, FACT_ABSENT, "not available here");
-		row->cold.fact = row->stats.fact;
 		return;
 	}
 	put_cost(scenario, &row->stats, ns);
-	fact_set(&row->cold.fact, FACT_UNREAD, "not asked for");
-	if (plan->cold) {
-		row->cold = (struct bench_cold){
-			.min_ns = 3 * ns + 90, .median_ns = 3 * ns + 270, .calls = 412};
-		fact_set_known(&row->cold.fact);
-	}
 	if (plan->histogram)
 		put_histograms(&row->histogram, ns);
 }
@@ -204,9 +197,6 @@ static void put_baselines(const struct bench_scenario *scenario, struct bench *b
 	if (scenario->no_vdso)
 		fact_set(&bench->baselines[BASELINE_CLOCK_VDSO].fact, FACT_ABSENT,
 			"not available here");
-	bench->filter = (struct seccomp_overhead){
-		.without_ns = scenario->ns.entry, .with_ns = scenario->ns.entry + 47.3};
-	fact_set_known(&bench->filter.fact);
 }
 
 static bool is_clock_read(const struct bench_plan *plan, size_t call)
@@ -358,9 +348,5 @@ void printed_bench(void **state)
 	hold(scenario, bench, bench_report_text, "txt");
 	if (scenario->json)
 		hold(scenario, bench, bench_report_json, "json");
-	if (scenario->exports) {
-		hold(scenario, bench, bench_report_csv, "csv");
-		hold(scenario, bench, bench_report_markdown, "md");
-	}
 	bench_free(bench);
 }

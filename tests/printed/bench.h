@@ -20,7 +20,6 @@ struct bench_ns {
 struct bench_scenario {
 	const char *name;         /* of the files */
 	bool json;                /* the JSON has a file, too */
-	bool exports;             /* CSV and Markdown have */
 	const char *property;     /* what holds: the test's name */
 	const char *host;         /* below tests/hosts: its clocksource and itself */
 	bool screen;              /* without -v, on a terminal of 24 lines */

@@ -32,18 +32,12 @@ static void leave_out(struct ns_stats *stats)
 	fact_set(&stats->fact, FACT_UNREAD, "stopped before it was measured");
 }
 
-static void leave_out_filter(struct bench *bench)
-{
-	fact_set(&bench->filter.fact, FACT_UNREAD, "stopped before it was measured");
-}
-
 /* After many rounds: what comes behind the table is missing. */
 static void is_stopped(struct bench *bench, struct evidence *evidence)
 {
 	(void)evidence;
 	bench->stopped = true;
 	bench->clock_count = 0;
-	leave_out_filter(bench);
 }
 
 /* In the first round, which each of the first rows had its batch of. */
@@ -101,8 +95,6 @@ static void has_filters(struct bench *bench, struct evidence *evidence)
 static void is_confined(struct bench *bench, struct evidence *evidence)
 {
 	fact_set_number(&evidence->host.seccomp, 2);
-	fact_set(&bench->filter.fact, FACT_DENIED,
-		"killed by SIGSYS: a seccomp filter of the surroundings forbids it");
 	fact_set(&bench->baselines[BASELINE_ENTRY].fact, FACT_ABSENT, "not available here");
 }
 
@@ -186,16 +178,7 @@ const struct bench_scenario bench_scenarios[] = {
 		.words = WORDS("--call", "gettimeofday", "--call", "time"),
 		.noisy = true,
 		.ns = FAST},
-	{.name = "cold",
-		.json = true,
-		.exports = true,
-		.property = "prices with cold caches stand beside the warm ones",
-		.host = "vdso-off",
-		.words = WORDS("--clock", "monotonic", "--call", "clock_gettime", "--cold"),
-		.no_vdso = true,
-		.ns = FAST},
 	{.name = "table-on-cpus",
-		.exports = true,
 		.property = "clocks that differ between CPUs have a row per CPU",
 		.host = "tsc-metal",
 		.words = WORDS("--call", "gettimeofday", "--path", "vdso,syscall"),
@@ -255,7 +238,6 @@ const struct bench_scenario bench_scenarios[] = {
 		.change = is_stopped_at_once},
 	{.name = "calls",
 		.json = true,
-		.exports = true,
 		.property = "runs of N calls print the columns of time(1)",
 		.host = "xen-ec2",
 		.words = WORDS("--calls", "5M,50M,500M"),
@@ -277,7 +259,6 @@ const struct bench_scenario bench_scenarios[] = {
 		.change = has_runs_stopped},
 	{.name = "threads",
 		.json = true,
-		.exports = true,
 		.property = "contention between CPUs is shown",
 		.host = "hpet-forced",
 		.words = WORDS("--threads", "4"),

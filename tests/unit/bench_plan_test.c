@@ -327,7 +327,6 @@ static void the_parts_of_a_cost_add_up(void **state)
 	assert_true(is_part(parts.counter, 11));
 	assert_true(is_part(parts.order, 10));
 	assert_true(is_part(parts.arithmetic, 5));
-	assert_true(parts.filter < 0);
 }
 
 static void a_part_without_its_baselines_is_unknown(void **state)
@@ -439,44 +438,6 @@ static void percentiles_are_exact_to_2_percent(void **state)
 	assert_true(histogram.p50_ns < histogram.p90_ns && histogram.p99_ns <= histogram.p999_ns);
 }
 
-static unsigned calls_made;
-
-static int count_call(clockid_t clock, struct timespec *now)
-{
-	(void)clock;
-	(void)now;
-	calls_made++;
-	return 0;
-}
-
-/* Where no page can be flushed, and without a vDSO, a larger buffer is read. */
-static void a_cold_call_is_made_once_between_evictions(void **state)
-{
-	const struct call call = {.shape = SHAPE_CLOCK, .function.clock = count_call};
-	const struct vdso_image none = {0};
-	struct vdso_evidence vdso = {0};
-	struct vdso_image image;
-	struct cold_caches caches;
-	struct timebase timebase;
-	struct root root;
-	struct fact why = {0};
-
-	(void)state;
-	assert_true(root_open(&root, "/", &why));
-	vdso_collect(&root, &vdso, &image);
-	root_close(&root);
-	assert_true(timebase_start(&timebase, counter_is_readable()));
-	assert_true(cold_start(&caches, &none));
-	assert_int_equal(caches.page_count, 0);
-	cold_end(&caches);
-	assert_true(cold_start(&caches, &image));
-	calls_made = 0;
-	for (int i = 0; i < 5; i++)
-		assert_true(cold_ticks(&caches, &call, &timebase) >= 0);
-	assert_int_equal(calls_made, 5);
-	cold_end(&caches);
-}
-
 static const struct bench_plan any_plan = {.time_ns = 1000000000};
 
 /* A report of everything there can be, with numbers as large as they get. */
@@ -507,9 +468,6 @@ static void fill(struct bench *bench, double ns)
 	for (size_t i = 0; i < BASELINE_COUNT; i++)
 		yard(bench, (enum baseline)i, ns);
 	fact_set_known(&bench->fact);
-	fact_set_known(&bench->filter.fact);
-	bench->filter.with_ns = 2 * ns;
-	bench->filter.without_ns = ns;
 	for (; bench->run_count < COUNT(runs); bench->run_count++) {
 		runs[bench->run_count] = (struct bench_count){.subject = rows[25].subject,
 			.wanted = 1000000000000,
@@ -608,43 +566,7 @@ static void an_empty_report_can_be_printed(void **state)
 	free(text);
 }
 
-static size_t count_columns(const char *line)
-{
-	size_t columns = 1;
-
-	for (; *line && *line != '\n'; line++)
-		columns += *line == ',';
-	return columns;
-}
-
 /* Each table with its heading, and as many values as names in each line. */
-static void csv_has_the_keys_of_the_document_as_columns(void **state)
-{
-	static struct bench bench;
-	char *text, *line;
-	size_t columns = 0, lines = 0;
-
-	(void)state;
-	fill(&bench, 26.2);
-	text = render(bench_report_csv, &bench);
-	assert_int_equal(strncmp(text, "call,clock,path,cpu,min_ns,", 27), 0);
-	assert_non_null(strstr(text, "\ncall,clock,path,cpu,calls_wanted,calls,real_s,"));
-	for (line = text; line; line = strchr(line, '\n'), lines++) {
-		line += *line == '\n';
-		if (strncmp(line, "call,", 5) == 0)
-			columns = count_columns(line);
-		else if (*line && *line != '\n')
-			assert_int_equal(count_columns(line), columns);
-	}
-	assert_true(lines > bench.row_count + bench.run_count + bench.contention_count);
-	assert_non_null(strstr(text, ",1000000000000,123456789,1234.5678,234.5,1000.1,"));
-	free(text);
-	bench.runs[0].real_s = 0.00004;
-	text = render(bench_report_csv, &bench);
-	assert_non_null(strstr(text, ",0.00004,"));
-	free(text);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -666,8 +588,6 @@ int main(void)
 		cmocka_unit_test(noise_is_unknown_after_a_few_batches),
 		cmocka_unit_test(the_answer_is_about_clock_monotonic),
 		cmocka_unit_test(percentiles_are_exact_to_2_percent),
-		cmocka_unit_test(a_cold_call_is_made_once_between_evictions),
-		cmocka_unit_test(csv_has_the_keys_of_the_document_as_columns),
 		cmocka_unit_test(the_report_fits_80_columns),
 		cmocka_unit_test(a_null_in_the_document_has_a_reason),
 		cmocka_unit_test(an_empty_report_can_be_printed),

@@ -43,7 +43,7 @@ _vdsocheck()
 		esac
 		;;
 	bench)
-		options='--call --clock --path -d --duration --cpu --histogram --cold --calls --threads --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		options='--call --clock --path -d --duration --cpu --histogram --calls --threads --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
 		case $prev in
 		--call) kind=none ;;
 		--clock) kind=none ;;
@@ -53,7 +53,7 @@ _vdsocheck()
 		--cpu) kind=none ;;
 		--calls) kind=none ;;
 		--threads) kind=none ;;
-		--format) kind=words words='text json csv markdown' ;;
+		--format) kind=words words='text json' ;;
 		-o | --output) kind=files ;;
 		--color) kind=words words='auto always never' ;;
 		esac
