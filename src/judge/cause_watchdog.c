@@ -285,6 +285,16 @@ static bool is_reference_wrong(const struct view *view)
 	       culprit == WATCHDOG_MISREAD || culprit == WATCHDOG_LOST_TICKS;
 }
 
+/* What the figures show of one culprit; behind its id and culprit follows the advice. */
+#define BY_FIGURES(name, by, ...)                                                                  \
+	{                                                                                          \
+		.id = name, .write = write_marked,                                                 \
+		.when = {.needs = SECOND_CHOICE, .culprit = by}, .certainty = CERTAINTY_LIKELY,    \
+		.support = support_marked, .advice = {                                             \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
+
 const struct cause_row cause_watchdog_rows[] = {
 	{.id = "tsc-read-delay",
 		.write = write_delay,
@@ -298,42 +308,16 @@ const struct cause_row cause_watchdog_rows[] = {
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_marked,
 		.advice = {&reboot_to_tsc}},
-	{.id = "tsc-check-late",
-		.write = write_marked,
-		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_LATE},
-		.certainty = CERTAINTY_LIKELY,
-		.support = support_marked,
-		.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}},
-	{.id = "tsc-check-delayed",
-		.write = write_marked,
-		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_DELAYED_READ},
-		.certainty = CERTAINTY_LIKELY,
-		.support = support_marked,
-		.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}},
-	{.id = "tsc-guest-paused",
-		.write = write_marked,
-		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_PAUSED},
-		.certainty = CERTAINTY_LIKELY,
-		.support = support_marked,
-		.advice = {&ask_about_pauses}},
-	{.id = "tsc-guest-moved",
-		.write = write_marked,
-		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_MOVED},
-		.certainty = CERTAINTY_LIKELY,
-		.support = support_marked,
-		.advice = {&advice_ask_which_clock}},
-	{.id = "tsc-jumped",
-		.write = write_marked,
-		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_TSC_JUMPED},
-		.certainty = CERTAINTY_LIKELY,
-		.support = support_marked,
-		.advice = {&advice_update_firmware, &advice_ask_about_unstable_tsc}},
-	{.id = "tsc-skewed",
-		.write = write_marked,
-		.when = {.needs = SECOND_CHOICE, .culprit = WATCHDOG_TSC_SKEWED},
-		.certainty = CERTAINTY_LIKELY,
-		.support = support_marked,
-		.advice = {&recalibrate_tsc, &advice_find_which_clock, &advice_ask_which_clock}},
+	BY_FIGURES("tsc-check-late", WATCHDOG_LATE, &newer_kernel_or_nowatchdog,
+		&boot_without_watchdog),
+	BY_FIGURES("tsc-check-delayed", WATCHDOG_DELAYED_READ, &newer_kernel_or_nowatchdog,
+		&boot_without_watchdog),
+	BY_FIGURES("tsc-guest-paused", WATCHDOG_PAUSED, &ask_about_pauses),
+	BY_FIGURES("tsc-guest-moved", WATCHDOG_MOVED, &advice_ask_which_clock),
+	BY_FIGURES("tsc-jumped", WATCHDOG_TSC_JUMPED, &advice_update_firmware,
+		&advice_ask_about_unstable_tsc),
+	BY_FIGURES("tsc-skewed", WATCHDOG_TSC_SKEWED, &recalibrate_tsc, &advice_find_which_clock,
+		&advice_ask_which_clock),
 	{.id = "tsc-distrusted",
 		.write = write_marked,
 		.when = {.needs = SECOND_CHOICE | TSC_DISTRUSTED,

@@ -269,6 +269,35 @@ static void without_figures_no_culprit_is_named(void **state)
 	assert_false(watchdog_explain(&evidence, &report));
 }
 
+/* Its limit is a share of the interval: no difference is due to when the check was made. */
+static void from_7_2_on_no_difference_is_a_false_alarm(void **state)
+{
+	static struct evidence evidence;
+	struct dice dice = dice_start();
+
+	(void)state;
+	for (int round = 0; round < 5000; round++) {
+		unsigned long long reference = 100000000 + dice_roll(&dice, 20000000000);
+		unsigned long long change = reference / 100000 * dice_roll(&dice, 20000);
+		struct watchdog_report report;
+		char text[KERNEL_LOG_TEXT_SIZE];
+
+		evidence_make_falling_back(&evidence, "hpet");
+		snprintf(text, sizeof(text), "clocksource: Watchdog hpet interval: %lluns",
+			reference);
+		evidence_add_log(&evidence, text);
+		snprintf(text, sizeof(text), "clocksource: Clocksource tsc interval: %lluns",
+			dice_roll(&dice, 2) ? reference + change : reference - change);
+		evidence_add_log(&evidence, text);
+		assert_true(watchdog_explain(&evidence, &report));
+		assert_int_not_equal(report.culprit, WATCHDOG_LATE);
+		assert_int_not_equal(report.culprit, WATCHDOG_DELAYED_READ);
+		/* More may be a reference that stopped, as hpets do. */
+		if (change < reference / 25)
+			assert_int_equal(report.culprit, WATCHDOG_TSC_SKEWED);
+	}
+}
+
 /* Whatever may write to /dev/kmsg writes the log. */
 static void any_figures_are_parsed_safely(void **state)
 {
@@ -304,6 +333,7 @@ int main(void)
 {
 	const struct CMUnitTest plain[] = {
 		cmocka_unit_test(without_figures_no_culprit_is_named),
+		cmocka_unit_test(from_7_2_on_no_difference_is_a_false_alarm),
 		cmocka_unit_test(any_figures_are_parsed_safely),
 	};
 
