@@ -32,6 +32,7 @@ struct clocksource_evidence {
 	struct fact available_fact;
 	size_t available_count;
 	char available[CLOCKSOURCE_MAX][CLOCKSOURCE_NAME_SIZE];
+	struct number_fact tick_ns; /* the kernel's tick, of jiffies: the clock's only steps */
 };
 
 #define VDSO_NAME_SIZE 48

@@ -10,6 +10,7 @@
 
 #include "base/fault.h"
 #include "base/text.h"
+#include "base/units.h"
 
 /* The rate that the cost is worked out for if none is given: a busy service, no record. */
 #define EXAMPLE_RATE 100000.0
@@ -47,6 +48,20 @@ static void add_alternative(
 		cost->measured && is_tsc ? "tsc" : "the vDSO", round_ns(cost->user_space_ns, ns));
 }
 
+/* This breaks programs sooner than the cost does. HZ is 100 to 1000 (kernel/Kconfig.hz). */
+static void add_steps(const struct evidence *evidence, struct strbuf *sb)
+{
+	const struct number_fact *tick = &evidence->clocksource.tick_ns;
+
+	if (!clocksource_is(evidence, "jiffies") && !clocksource_is(evidence, "refined-jiffies"))
+		return;
+	if (fact_is_known(&tick->fact))
+		strbuf_add(sb, " The clock advances in steps of %.3g ms only.",
+			(double)tick->value / NS_PER_MS);
+	else
+		strbuf_add(sb, " The clock advances in steps of 1 to 10 ms only.");
+}
+
 void describe_verdict(
 	const struct diagnosis *diagnosis, const struct evidence *evidence, struct strbuf *sb)
 {
@@ -54,8 +69,10 @@ void describe_verdict(
 	char ns[32], other[32];
 
 	strbuf_add(sb, "%s", diagnosis->verdict.summary);
-	if (!cost->known)
+	if (!cost->known) {
+		add_steps(evidence, sb);
 		return;
+	}
 	if (sb->used && sb->text[sb->used - 1] == '.')
 		sb->used--;
 	strbuf_add(sb, ": %s ns per call%s", round_ns(cost->call_ns, ns),
@@ -65,6 +82,7 @@ void describe_verdict(
 	else
 		add_alternative(cost, evidence, sb);
 	strbuf_add(sb, ".");
+	add_steps(evidence, sb);
 }
 
 const char *describe_why(const struct check_report *report)

@@ -104,8 +104,15 @@ static void write_verdict(const struct screen *screen, bool color)
 
 /* ---- evidence ---- */
 
+/* The reason why there is no proof is in the verdict already, and may be that of other lines. */
 static void write_line(const struct screen *screen, const char *label, struct strbuf *sb)
 {
+	const char *said = screen->report->evidence->proof.fact.reason;
+	size_t start = sb->used - strlen(said);
+
+	if (*said && strstr(screen->report->diagnosis->verdict.summary, said) &&
+		sb->used > strlen(said) + 2 && strcmp(&sb->text[start], said) == 0)
+		sb->text[start - 2] = '\0';
 	if (sb->used)
 		wrap_print(screen->out, label, EVIDENCE_INDENT, sb->text);
 	*sb = (struct strbuf){.used = 0};
@@ -121,9 +128,11 @@ static void write_evidence(const struct screen *screen)
 	if (screen->verbose || evidence->vdso.fact.state == FACT_ABSENT)
 		describe_vdso(evidence, &sb);
 	write_line(screen, "vDSO", &sb);
-	describe_vclock(evidence, screen->verbose, &sb);
+	if (evidence->live)
+		describe_vclock(evidence, screen->verbose, &sb);
 	write_line(screen, "vclock mode", &sb);
-	describe_proof(evidence, screen->verbose, &sb);
+	if (evidence->live)
+		describe_proof(evidence, screen->verbose, &sb);
 	write_line(screen, "proof", &sb);
 	describe_timing(evidence, &sb);
 	write_line(screen, "timing", &sb);

@@ -25,18 +25,25 @@ void strbuf_add(struct strbuf *sb, const char *format, ...)
 void describe_clocksource(const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+	const char *reason = clocksource->current_fact.reason;
+	static const char folder[] = CLOCKSOURCE_FOLDER "/";
 	unsigned others = 0;
 
 	if (fact_is_known(&clocksource->current_fact))
 		strbuf_add(sb, "%s", clocksource->current);
+	else if (clocksource->current_fact.state == FACT_ABSENT)
+		strbuf_add(sb, "unknown (no current_clocksource in /sys)");
 	else
-		strbuf_add(sb, "unknown: %s", clocksource->current_fact.reason);
+		strbuf_add(sb, "unknown: %s",
+			strncmp(reason, folder, strlen(folder)) == 0 ? reason + strlen(folder)
+								     : reason);
 	if (*clocksource->changed_to)
 		strbuf_add(sb, ", changed to %s", clocksource->changed_to);
 	if (clocksource->changes > 1)
 		strbuf_add(sb, ", %u changes", clocksource->changes);
 	for (size_t i = 0; i < clocksource->available_count; i++) {
-		if (strcmp(clocksource->available[i], clocksource->current) != 0)
+		if (strcmp(clocksource->available[i], clocksource->current) != 0 &&
+			strcmp(clocksource->available[i], clocksource->changed_to) != 0)
 			strbuf_add(sb, "%s %s",
 				others++ ? "" : " (also available:", clocksource->available[i]);
 	}

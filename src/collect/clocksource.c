@@ -6,7 +6,9 @@
 #include "collect.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <string.h>
+#include <time.h>
 
 /* sysfs files are a page at most. */
 #define FILE_SIZE 4097
@@ -61,11 +63,30 @@ static void collect_available(const struct root *root, struct clocksource_eviden
 		fact_set(fact, FACT_FAILED, CLOCKSOURCE_AVAILABLE ": empty");
 }
 
+/*
+ * On jiffies the clock advances by the tick alone. The resolution of a COARSE clock is the tick on
+ * every kernel (kernel/time/posix-timers.c, posix_get_coarse_res(), 2.6.32 to 7.x).
+ */
+static void collect_tick(const struct root *root, struct clocksource_evidence *clocksource)
+{
+	struct timespec tick;
+
+	if (!text_contains(text_span(clocksource->current), "jiffies"))
+		fact_set(&clocksource->tick_ns.fact, FACT_UNREAD, "read only on jiffies");
+	else if (!root->live)
+		fact_set(&clocksource->tick_ns.fact, FACT_ABSENT, "not this host's clock");
+	else if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) < 0)
+		fact_set_errno(&clocksource->tick_ns.fact, errno, "clock_getres");
+	else
+		fact_set_number(&clocksource->tick_ns, tick.tv_nsec);
+}
+
 void clocksource_collect(const struct root *root, struct clocksource_evidence *clocksource)
 {
 	clocksource_read(root, clocksource->current, &clocksource->current_fact);
 	text_copy(clocksource->latest, sizeof(clocksource->latest), clocksource->current);
 	collect_available(root, clocksource);
+	collect_tick(root, clocksource);
 }
 
 bool clocksource_collect_change(const struct root *root, struct clocksource_evidence *clocksource)

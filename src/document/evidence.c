@@ -70,6 +70,7 @@ static const struct field clocksource_fields[] = {
 	{LIST("available", available, available_count, name_element), .fact = FACT(available_fact),
 		.reason = "reason"},
 	{REASON("reason")},
+	{NUMBER_FACT("tick_ns", tick_ns, INT32_MAX)},
 	{0},
 };
 
