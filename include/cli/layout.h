@@ -8,11 +8,11 @@
 
 #define WRAP_COLUMNS 80
 
-/* Escape sequences: bold, in a colour or in none, and the end of it. */
+/* Escape sequences: bold or a color, mostly both, and the end of it. */
 #define COLOR_BOLD "\033[1m"
 #define COLOR_RED "\033[1;31m"
 #define COLOR_GREEN "\033[1;32m"
-#define COLOR_YELLOW "\033[1;33m"
+#define COLOR_YELLOW "\033[33m" /* bold would be unreadable on a light background */
 #define COLOR_MAGENTA "\033[1;35m"
 #define COLOR_RESET "\033[0m"
 
@@ -29,7 +29,7 @@ void wrap_print(FILE *out, const char *label, int indent, const char *text);
  */
 void wrap_text(FILE *out, int column, int indent, const char *text);
 
-/* The word of a verdict, and the escape sequence of its colour. */
+/* The word of a verdict, and the escape sequence of its color. */
 struct heading {
 	const char *word, *color;
 };

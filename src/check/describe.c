@@ -94,6 +94,17 @@ const char *describe_why(const struct check_report *report)
 
 /* ---- the evidence ---- */
 
+void describe_moment(const struct moment_evidence *moment, struct strbuf *sb)
+{
+	char uptime[32];
+
+	if (!fact_is_known(&moment->time.fact))
+		return;
+	strbuf_add(sb, "%s", moment->time.value);
+	if (fact_is_known(&moment->uptime_fact))
+		strbuf_add(sb, ", %s after boot", format_age(moment->uptime_s, uptime));
+}
+
 /* "__vdso_time" is time() to everything but the linker. */
 static const char *plain_name(const char *export)
 {

@@ -91,26 +91,16 @@ static void write_if_found(
 		write_text_fact(fact, label, out);
 }
 
-/* "2026-11-21T15:02:11Z, 3.5 days after boot" */
-static void write_moment(const struct moment_evidence *moment, FILE *out)
-{
-	char uptime[32];
-
-	if (!fact_is_known(&moment->time.fact))
-		return;
-	fprintf(out, "- **measured**: %s", moment->time.value);
-	if (fact_is_known(&moment->uptime_fact))
-		fprintf(out, ", %s after boot", format_age(moment->uptime_s, uptime));
-	fputc('\n', out);
-}
-
 /* What support asks for first. */
 static void write_machine(const struct evidence *evidence, FILE *out)
 {
 	const struct host_evidence *host = &evidence->host;
 
+	struct strbuf moment = {.used = 0};
+
 	fputs("## Machine\n\n", out);
-	write_moment(&evidence->moment, out);
+	describe_moment(&evidence->moment, &moment);
+	write_item(out, "measured", moment.text);
 	write_text_fact(&host->name, "host name", out);
 	write_text_fact(&host->instance_type, "instance type", out);
 	write_text_fact(&host->instance_id, "instance ID", out);

@@ -91,6 +91,9 @@ void describe_requirement(const struct requirement *requirement, struct strbuf *
 /* The host with its TSC and boot parameters; describe_host_brief() is the short form. */
 void describe_host_full(const struct evidence *evidence, struct strbuf *sb);
 
+/* "2026-11-21T15:02:11Z, 3 days after boot"; empty if the time is not known. */
+void describe_moment(const struct moment_evidence *moment, struct strbuf *sb);
+
 /* The vDSO and its functions. */
 void describe_vdso(const struct evidence *evidence, struct strbuf *sb);
 

@@ -118,6 +118,25 @@ static void write_line(const struct screen *screen, const char *label, struct st
 	*sb = (struct strbuf){.used = 0};
 }
 
+static void write_kernel_log(const struct screen *screen)
+{
+	const struct kernel_log_evidence *log = &screen->report->evidence->kernel_log;
+	struct strbuf sb = {.used = 0};
+
+	if (fact_is_known(&log->fact))
+		strbuf_add(&sb, "%s %s about clocksources%s", log->source,
+			log->count ? "has these lines" : "has no line", log->count ? ":" : "");
+	else if (log->fact.state != FACT_UNREAD)
+		strbuf_add(&sb, "not read: %s", log->fact.reason);
+	write_line(screen, "kernel log", &sb);
+	for (size_t i = 0; i < log->count; i++) {
+		if (log->lines[i].seconds >= 0)
+			strbuf_add(&sb, "[%.6f] ", log->lines[i].seconds);
+		strbuf_add(&sb, "%s", log->lines[i].text);
+		write_line(screen, "", &sb);
+	}
+}
+
 static void write_evidence(const struct screen *screen)
 {
 	const struct evidence *evidence = screen->report->evidence;
@@ -141,6 +160,8 @@ static void write_evidence(const struct screen *screen)
 	else
 		describe_host_brief(evidence, WRAP_COLUMNS - EVIDENCE_INDENT, &sb);
 	write_line(screen, "host", &sb);
+	if (screen->verbose)
+		write_kernel_log(screen);
 }
 
 /* ---- the calls ---- */
@@ -407,6 +428,19 @@ static void write_others(const struct screen *screen)
 	}
 }
 
+/* When it was, and where if the host was to be named: a screen is pasted into tickets. */
+static void write_moment(const struct screen *screen)
+{
+	const struct text_fact *name = &screen->report->evidence->host.name;
+	struct strbuf sb = {.used = 0};
+
+	describe_moment(&screen->report->evidence->moment, &sb);
+	if (fact_is_known(&name->fact))
+		strbuf_add(&sb, "%son %s", sb.used ? ", " : "", name->value);
+	if (sb.used)
+		write_paragraph(screen, "Time", sb.text);
+}
+
 /* ---- all of it ---- */
 
 static void write_screen(struct screen *screen, bool color)
@@ -424,6 +458,8 @@ static void write_screen(struct screen *screen, bool color)
 	write_fix(screen);
 	write_cost(screen);
 	write_others(screen);
+	if (screen->verbose)
+		write_moment(screen);
 	if (screen->left_out && shows(screen, PART_MORE))
 		write_paragraph(
 			screen, "More", "vdsocheck -v shows the other causes and ways to fix it.");

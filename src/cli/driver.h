@@ -56,7 +56,7 @@ int cli_stream(const struct cli *cli);
 /* The last message of cli_error(), without "vdsocheck: "; empty: there was none. */
 const char *cli_last_error(void);
 
-/* Whether what is printed is to have colour: with COLOR_AUTO on a capable terminal only. */
+/* Whether what is printed is to have color: with COLOR_AUTO on a capable terminal only. */
 bool cli_wants_color(const struct cli *cli);
 
 /* The signal that came during the work; 0: none. */

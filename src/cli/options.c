@@ -21,7 +21,7 @@ static const struct option_row common[] = {
 	{OPTION_FORMAT, "format", "FORMAT", ""},
 	{'J', "json", NULL, "print JSON, the same as --format json"},
 	{'o', "output", "FILE", "write to FILE atomically"},
-	{OPTION_COLOR, "color", "WHEN", "use colour: auto (the default), always, never"},
+	{OPTION_COLOR, "color", "WHEN", "use color: auto (the default), always, never"},
 	{'q', "quiet", NULL, "print nothing on standard output; -o still writes its FILE"},
 	{'v', "verbose", NULL, "print all details"},
 	{'h', "help", NULL, "print this help"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is said to, and heard from, the person at the terminal while a command runs:
- * error messages, colour, the progress line, one question, and Ctrl-C.
+ * error messages, color, the progress line, one question, and Ctrl-C.
  */
 #include <errno.h>
 #include <signal.h>
@@ -96,7 +96,7 @@ void cli_error(const char *format, ...)
 	fprintf(stderr, "vdsocheck: %s\n", message);
 }
 
-/* ---- colour and progress ---- */
+/* ---- color and progress ---- */
 
 static bool is_capable_terminal(int file)
 {

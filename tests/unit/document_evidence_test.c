@@ -403,7 +403,7 @@ static void one_of_several_documents_is_a_line(void **state)
 	free(bytes);
 }
 
-static void colour_changes_nothing_but_colour(void **state)
+static void color_changes_nothing_but_color(void **state)
 {
 	char *plain, *colored, *at;
 
@@ -424,7 +424,7 @@ static void colour_changes_nothing_but_colour(void **state)
 	free(colored);
 }
 
-static void json_has_no_colour(void **state)
+static void json_has_no_color(void **state)
 {
 	char *bytes;
 
@@ -876,8 +876,8 @@ int main(void)
 		cmocka_unit_test(text_of_any_evidence_fits_eighty_columns),
 		cmocka_unit_test(every_format_renders_any_evidence),
 		cmocka_unit_test(one_of_several_documents_is_a_line),
-		cmocka_unit_test(colour_changes_nothing_but_colour),
-		cmocka_unit_test(json_has_no_colour),
+		cmocka_unit_test(color_changes_nothing_but_color),
+		cmocka_unit_test(json_has_no_color),
 		cmocka_unit_test(numbers_of_json_are_the_measured_ones),
 		cmocka_unit_test(any_document_read_again_is_the_same),
 		cmocka_unit_test(a_document_without_a_key_that_decides_is_refused),

@@ -33,7 +33,7 @@
 int unit_run_table(
 	const char *property, CMUnitTestFunction test, const void *rows, size_t count, size_t size);
 
-/* What the format's function writes, without colour; to be freed. Fails the test if it cannot. */
+/* What the format's function writes, without color; to be freed. Fails the test if it cannot. */
 struct style;
 char *unit_print(bool (*write)(const void *, const struct style *, FILE *), const void *object);
 
