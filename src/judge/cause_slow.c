@@ -107,6 +107,40 @@ static bool is_feature_missing(const struct view *view)
 	return fact_is_flag(&view->evidence->host.kvm_clock_stable, false);
 }
 
+/* Firecracker ends where its guest reboots. */
+static bool can_gain_kvm_clock(const struct view *view)
+{
+	return !is_feature_missing(view) && !platform_is(view->evidence, "firecracker");
+}
+
+static bool is_feature_set(const struct view *view)
+{
+	return fact_is_flag(&view->evidence->host.kvm_clock_stable, true);
+}
+
+static bool is_feature_not_set(const struct view *view)
+{
+	return !is_feature_set(view);
+}
+
+/* By those who run its host: a tenant of a cloud cannot. Firecracker sets no clock at a resume. */
+static bool can_be_resumed(const struct view *view)
+{
+	return !fact_is_known(&view->evidence->host.platform.fact) ||
+	       (host_may_be_restored(view->evidence) &&
+		       !platform_is(view->evidence, "firecracker"));
+}
+
+static bool may_be_restored(const struct view *view)
+{
+	return host_may_be_restored(view->evidence);
+}
+
+static bool is_never_restored(const struct view *view)
+{
+	return !host_may_be_restored(view->evidence);
+}
+
 static void support_kvm_feature(const struct view *view, struct cause *cause)
 {
 	const struct flag_fact *stable = &view->evidence->host.kvm_clock_stable;
@@ -237,10 +271,12 @@ static const struct advice_row ask_xen_host = {.id = "ask-xen-host",
 	.when = {.unless = EC2_XEN},
 	.text = "Ask the operator of this Xen host.",
 	.says_why_not_tsc = true,
-	.ask = "Can Xen be booted with clocksource=tsc? Only then, and on a reliable TSC, does it "
-	       "vouch for the TSC, so that this guest's vDSO can read the xen clocksource. "
-	       "clocksource=tsc in the guest requires an invariant TSC: nomigrate=1 and "
-	       "tsc_mode=\"native\" in the guest's configuration.",
+	.ask = "Can Xen be booted with clocksource=tsc (on XCP-ng and XenServer: "
+	       "/opt/xensource/libexec/xen-cmdline --set-xen clocksource=tsc)? Only then, and on a "
+	       "reliable TSC, does it mark the TSC stable, so that this guest's vDSO can read the "
+	       "xen clocksource. clocksource=tsc in the guest requires an invariant TSC: "
+	       "nomigrate=1 and tsc_mode=\"native\" in xl.cfg (xe vm-param-set uuid=UUID "
+	       "platform:nomigrate=true platform:tsc_mode=2).",
 	.source = "Xen Project, xen-command-line(7) and xen-tscmode(7), "
 		  "https://xenbits.xen.org/docs/unstable/misc/xen-command-line.html"};
 
@@ -256,14 +292,36 @@ static const struct advice_row ask_xen_host_for_page = {.id = "ask-xen-host-for-
 	.ask = "Xen refuses VCPUOP_register_vcpu_time_memory_area to this guest, without which its "
 	       "vDSO cannot read the xen clocksource. Can Xen be updated?"};
 
+/* kvmclock_init() looks at the page's bit once, and at the feature's (arch/x86/kernel/kvmclock.c).
+ */
+static const struct advice_row reboot_guest = {.id = "reboot-guest",
+	.effort = EFFORT_UPDATE,
+	.when = {.applies = can_gain_kvm_clock},
+	.text = "Reboot this guest if its KVM host's clocksource is tsc now: kvm-clock gets its "
+		"vDSO support at boot or not at all.",
+	.steps = {{NULL, "sudo reboot"}, {NULL, "vdsocheck"}}};
+
 static const struct advice_row ask_kvm_host = {.id = "ask-kvm-host",
 	.effort = EFFORT_ASK,
+	.when = {.applies = is_feature_not_set},
 	.text = "No setting of this guest gives kvm-clock vDSO support. Ask your provider "
 		"or platform team.",
 	.says_why_not_tsc = true,
-	.ask = "kvm-clock has no vDSO support in this guest. Does the host offer "
-	       "KVM_FEATURE_CLOCKSOURCE_STABLE_BIT (CPUID 0x40000001, EAX bit 24), and was its own "
-	       "clocksource tsc, or Hyper-V's page, when the guest was started? Both are needed."};
+	.ask = "kvm-clock has no vDSO support in this guest. Can the host offer "
+	       "KVM_FEATURE_CLOCKSOURCE_STABLE_BIT (CPUID 0x40000001, EAX bit 24; in QEMU "
+	       "kvmclock-stable-bit), and is its own clocksource tsc, or Hyper-V's page? The guest "
+	       "needs both when it boots."};
+
+static const struct advice_row ask_kvm_host_for_tsc = {.id = "ask-kvm-host-for-tsc",
+	.effort = EFFORT_ASK,
+	.when = {.applies = is_feature_set},
+	.text = "No setting of this guest gives kvm-clock vDSO support. Ask your provider "
+		"or platform team.",
+	.says_why_not_tsc = true,
+	.ask = "kvm-clock has no vDSO support in this guest: KVM offers "
+	       "KVM_FEATURE_CLOCKSOURCE_STABLE_BIT, but did not mark the clock stable. Is the "
+	       "host's own clocksource tsc, or Hyper-V's page, and was it when the guest booted? "
+	       "Do the TSC offsets of the guest's CPUs match?"};
 
 #define NO_SETTING_VOUCHES                                                                         \
 	"No setting of this guest makes its hypervisor vouch for the TSC. Ask your "               \
@@ -271,7 +329,7 @@ static const struct advice_row ask_kvm_host = {.id = "ask-kvm-host",
 
 static const struct advice_row ask_kvm_host_what_happened = {.id = "ask-kvm-host-what-happened",
 	.effort = EFFORT_ASK,
-	.when = {.needs = ON_KVM_CLOCK},
+	.when = {.needs = ON_KVM_CLOCK, .applies = is_never_restored},
 	.text = NO_SETTING_VOUCHES,
 	.says_why_not_tsc = true,
 	.ask = "The pvclock page of this guest does not have PVCLOCK_TSC_STABLE_BIT set all the "
@@ -288,12 +346,40 @@ static const struct advice_row ask_xen_host_what_happened = {.id = "ask-xen-host
 	       "clocksource tsc now, and was it all the time (its log shows it)? Was this guest "
 	       "migrated or restored?"};
 
+static const struct advice_row ask_about_restore = {.id = "ask-about-restore",
+	.effort = EFFORT_ASK,
+	.when = {.applies = may_be_restored},
+	.text = "If this guest was restored from a snapshot, ask your provider or platform team.",
+	.says_why_not_tsc = true,
+	.ask = "This guest's pvclock page lost PVCLOCK_TSC_STABLE_BIT. Was the guest restored from "
+	       "a snapshot with unequal TSC offsets of its CPUs? Cloud Hypervisor makes them "
+	       "equal since June 2026, Firecracker where pull request 6200 is applied; or a guest "
+	       "can have one CPU. Otherwise, did the host's clocksource ever leave tsc?",
+	.source = "Cloud Hypervisor pull request 8437, Firecracker pull request 6200, "
+		  "https://github.com/cloud-hypervisor/cloud-hypervisor/pull/8437"};
+
+/*
+ * QEMU sets the guest's clock when it resumes it (kvmclock_vm_state_change() of
+ * hw/i386/kvm/clock.c), Cloud Hypervisor too (pull request 7932); for KVM_SET_CLOCK KVM judges the
+ * TSC anew (pvclock_update_vm_gtod_copy() of arch/x86/kvm/x86.c). tests/lab has a row of it.
+ */
+static const struct advice_row resume_guest = {.id = "resume-guest",
+	.effort = EFFORT_UPDATE,
+	.anywhere = true,
+	.when = {.applies = can_be_resumed},
+	.text = "Pause and resume this guest when its host is on tsc again: KVM then marks the TSC "
+		"stable, if the TSC offsets of the guest's CPUs match.",
+	.steps = {{"on its host (Proxmox VE: qm suspend ID && qm resume ID)",
+			  "virsh suspend DOMAIN && virsh resume DOMAIN"},
+		{NULL, "vdsocheck"}}};
+
+/* A reset writes the TSCs of all CPUs at once, which has KVM judge them anew. */
 static const struct advice_row restart_guest = {.id = "restart-guest",
 	.effort = EFFORT_UPDATE,
 	.anywhere = true,
-	.text = "Stop and start this guest (a reboot from inside may not be enough): KVM vouches "
-		"for its TSC again if the host's clocksource is tsc by then.",
-	.steps = {{"stop and start it from the hypervisor or the cloud's console", NULL},
+	.text = "Stop and start this guest (in QEMU a reboot is enough): KVM then marks the TSC "
+		"stable again if the host's clocksource is tsc by then.",
+	.steps = {{"stop and start it from its host or the cloud's console", .ways = advice_moves},
 		{NULL, "vdsocheck"}},
 	.risk = MOVE_RISK};
 
@@ -332,17 +418,21 @@ static const struct advice_row ask_vmware_about_counter = {.id = "ask-vmware-abo
 	.effort = EFFORT_ASK,
 	.when = {.needs = UNDER_VMWARE},
 	.text = "No setting of the guest helps. Ask your provider or platform team.",
-	.ask = "Each read of the TSC in this guest exits to the hypervisor. Was the guest moved to "
-	       "a host whose TSC has another rate? If so, power it off and on there; else see "
-	       "whether its .vmx file sets monitor_control.virtual_rdtsc, and set it to FALSE."};
+	.ask = "Each read of the TSC in this guest exits to the hypervisor. Was the guest moved "
+	       "(vMotion) or resumed on a host whose TSC has another rate? If so, power it off and "
+	       "on there. If not, monitor_control.virtual_rdtsc = \"FALSE\" in its .vmx file gives "
+	       "it the host's own TSC (the default is TRUE).",
+	.risk = "With virtual_rdtsc FALSE the TSC is another one after vMotion or a suspend, and "
+		"the guest's kernel does not check it.",
+	.source = "VMware, \"Timekeeping in VMware Virtual Machines\", section \"Virtual TSC\""};
 
 static const struct advice_row ask_xen_about_counter = {.id = "ask-xen-about-counter",
 	.effort = EFFORT_ASK,
 	.when = {.needs = UNDER_XEN},
 	.text = "No setting of the guest helps. Ask your provider or platform team.",
-	.ask = "Xen emulates the TSC for this guest. Can its configuration have "
-	       "tsc_mode=\"native\" (xl.cfg), or the guest be started on a host with the TSC rate "
-	       "that it was created with?",
+	.ask = "Xen emulates the TSC for this guest. Can it have tsc_mode=\"native\" (xl.cfg; on "
+	       "XCP-ng and XenServer xe vm-param-set uuid=UUID platform:tsc_mode=2), or be started "
+	       "on a host with the TSC rate that it was created with?",
 	.source = "xen-tscmode(7)"};
 
 static const struct advice_row ask_about_trapped_counter = {.id = "ask-about-trapped-counter",
@@ -416,7 +506,7 @@ const struct cause_row cause_slow_rows[] = {
 		.certainty = CERTAINTY_LIKELY,
 		.proves = is_feature_missing,
 		.support = support_kvm_feature,
-		.advice = {&ask_kvm_host}},
+		.advice = {&reboot_guest, &ask_kvm_host, &ask_kvm_host_for_tsc}},
 	{.id = "kvm-clock-lost",
 		.text = "KVM vouched for this guest's TSC when it booted and no longer does: the "
 			"guest was restored or migrated, or the host's clocksource was not tsc "
@@ -424,7 +514,8 @@ const struct cause_row cause_slow_rows[] = {
 		.when = {.needs = KVM_UNSTABLE | PAGE_UNSTABLE | MODE_READ},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_kvm_feature,
-		.advice = {&restart_guest, &ask_kvm_host_what_happened}},
+		.advice = {&resume_guest, &restart_guest, &ask_about_restore,
+			&ask_kvm_host_what_happened}},
 	{.id = "kvm-clock-unstable",
 		.text = "KVM does not vouch for this guest's TSC, so the vDSO leaves kvm-clock to "
 			"the kernel.",
@@ -434,7 +525,7 @@ const struct cause_row cause_slow_rows[] = {
 		.certainty = CERTAINTY_LIKELY,
 		.proves = is_page_unstable,
 		.support = support_kvm_feature,
-		.advice = {&ask_kvm_host}},
+		.advice = {&ask_kvm_host, &ask_kvm_host_for_tsc}},
 	{.id = "pvclock-withdrawn",
 		.text = "The hypervisor vouches for this guest's TSC only part of the time (not "
 			"during a migration, for instance). The rest of the time the calls are "

@@ -82,9 +82,11 @@ static bool is_arm(const struct view *view)
 static const struct advice_row set_up_arm_timer = {.id = "set-up-arm-timer",
 	.effort = EFFORT_UPDATE,
 	.when = {.applies = is_arm},
-	.text = "Update the firmware or boot loader: a 32-bit arm kernel removes the functions "
-		"where the architected timer was not set up for it (device tree: "
-		"arm,cpu-registers-not-fw-configured). Or run a 64-bit kernel."};
+	.text = "Use a 64-bit system, kernel and programs: a 32-bit arm kernel removes these "
+		"functions where the firmware did not set up the architected timer (device tree: "
+		"arm,cpu-registers-not-fw-configured). No firmware of the Raspberry Pi 4 does.",
+	.source = "raspberrypi/firmware issue 1934, "
+		  "https://github.com/raspberrypi/firmware/issues/1934"};
 
 static const struct advice_row report_driver = {.id = "report-driver",
 	.effort = EFFORT_UPDATE,
@@ -95,8 +97,10 @@ static const struct advice_row report_driver = {.id = "report-driver",
 static const struct advice_row use_64_bit_or_compat = {.id = "use-64-bit-or-compat-vdso",
 	.effort = EFFORT_UPDATE,
 	.anywhere = true,
-	.text = "Run the 64-bit build of the program, or a kernel that was built with "
-		"CONFIG_COMPAT_VDSO, which needs a 32-bit compiler at build time."};
+	.text = "Use a 64-bit system, or the 64-bit build of this program. Or use a kernel that was "
+		"built with CONFIG_COMPAT_VDSO, which needs a 32-bit compiler at build time.",
+	.source = "raspberrypi/linux issue 6601, "
+		  "https://github.com/raspberrypi/linux/issues/6601"};
 
 static const struct advice_row report_crash = {.id = "report-crash",
 	.effort = EFFORT_ASK,
