@@ -30,23 +30,6 @@ static void a_live_host_has_a_time_and_an_uptime(void **state)
 	assert_true(moment.uptime_s > 0);
 }
 
-/* Its child is a part of the run: with a limit of its own it would always have the time. */
-static void a_run_without_time_left_takes_none(void **state)
-{
-	struct deadline passed = deadline_after(0);
-	struct moment_evidence moment = {0};
-	struct fact why = {0};
-	struct root root;
-
-	(void)state;
-	assert_true(root_open(&root, "/", &why));
-	passed.at_tick -= 1000;
-	moment_collect(&root, &moment, &passed);
-	root_close(&root);
-	assert_non_null(strstr(moment.time.fact.reason, "not done within"));
-	assert_string_equal(moment.uptime_fact.reason, moment.time.fact.reason);
-}
-
 static void a_captured_tree_has_neither(void **state)
 {
 	struct moment_evidence moment = {0};
@@ -75,7 +58,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_live_host_has_a_time_and_an_uptime),
-		cmocka_unit_test(a_run_without_time_left_takes_none),
 		cmocka_unit_test(a_captured_tree_has_neither),
 		cmocka_unit_test(only_a_complete_time_is_accepted),
 	};
