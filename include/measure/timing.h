@@ -11,18 +11,20 @@
 #include "evidence.h"
 #include "measure/call.h"
 
-enum timing_effort {
-	TIMING_WHOLE, /* about 0.6 ms for each call and path: 24 ms for all */
-	TIMING_BRIEF, /* what the verdict rests on: about 0.5 ms with a proof */
+enum timing_options {
+	TIMING_WHOLE = 0,      /* about 0.6 ms for each call and path: 24 ms for all */
+	TIMING_BRIEF = 1 << 0, /* what the verdict rests on: about 0.5 ms with a proof */
+	/* There is no proof, the times decide alone: 40 ms more, on a noisy machine up to 0.9 s. */
+	TIMING_ALONE = 1 << 1,
 };
 
 /*
  * Measures in a child, pinned to one CPU: many batches, the paths in turn, so that drift hits all
- * alike; batches that others disturbed are discarded. Fills evidence->timing and the times in
- * evidence->calls. Takes about 40 ms more where evidence->proof was not taken, so that the times
- * must decide alone, on a noisy machine up to 0.9 s.
+ * alike; batches that others disturbed are discarded. Fills *timing and the times in `calls`, which
+ * call_table_name() named by the same table.
  */
-void timing_measure(struct evidence *evidence, const struct call_table *calls,
-	enum timing_effort effort, const struct deadline *deadline);
+void timing_measure(const struct call_table *table, unsigned options,
+	struct timing_evidence *timing, struct call_evidence *calls,
+	const struct deadline *deadline);
 
 #endif

@@ -23,6 +23,13 @@ void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	struct vclock_evidence *vclock, const struct deadline *deadline);
 
 /*
+ * Loads the mode again from where vclock->at says it is, in this process. False where it was not
+ * found before, or where the page has gone.
+ */
+bool vvar_read_again(
+	const struct vdso_image *vdso, const struct vclock_evidence *vclock, int64_t *mode);
+
+/*
  * The pages around a vDSO image that may hold its data: [vvar] lies before the image (x86 since
  * 3.17, arm64, newer kernels everywhere: up to four pages of [vvar], two of [vvar_vclock], or
  * per-CPU pages on loongarch) or right after it (x86 3.16, riscv and s390 before 5.11).

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a check reads and measures, in order. The proof is taken before and after the timing; if
- * the evidence contradicts itself, it is read again for a bounded time, since the clocksource may
- * have changed in between.
+ * What a check reads and measures, in order. The proof comes first, since the verdict rests on it,
+ * and again after the timing; if the evidence contradicts itself, it is gathered again for a
+ * bounded time, since the clocksource may have changed in between.
  */
 #include "gather.h"
 
@@ -11,6 +11,7 @@
 
 #include "base/deadline.h"
 #include "base/privileges.h"
+#include "base/units.h"
 #include "collect.h"
 #include "judge.h"
 #include "measure/call.h"
@@ -32,24 +33,18 @@ static void skip_measuring(struct evidence *evidence)
 }
 
 /*
- * How long evidence that contradicts itself is read again. A clocksource that keeps changing
- * within a tenth of a second is caught; on a kernel where mode and proof disagree for good
- * each check takes so much longer.
+ * How long evidence that contradicts itself or changes is gathered again. A clocksource that keeps
+ * changing within a tenth of a second is caught; on a kernel where mode and proof disagree for good
+ * each check takes this much longer.
  */
-#define AGAIN_NS 200000000
-
-/* Once it was seen to change: until a part of the proof has met with each of the two. */
-#define CHANGING_NS 600000000
+#define SETTLE_NS 300000000
 
 /* The pauses between the readings differ, so that they do not keep step with the changes. */
 #define PAUSE_NS 1000000
 #define PAUSES 7
 
-/* How often name and mode differed from the previous reading. */
-struct changes {
-	unsigned of_name;
-	unsigned of_mode;
-};
+/* A step is begun if this many of the longest one so far fit into the time that is left. */
+#define STEPS_LEFT_LEAST 3
 
 /* What every step of the measurement needs. */
 struct measuring {
@@ -58,83 +53,112 @@ struct measuring {
 	struct vdso_image vdso;
 	struct call_table calls;
 	const struct deadline *deadline;
+	int64_t left_ns; /* when the last step began */
+	int64_t longest_ns;
+	unsigned name_changes, mode_changes;
 };
 
-static void take_proof(const struct measuring *measuring, const struct call_table *calls)
+/*
+ * A process that gets little CPU time waits for seconds whenever one of its children begins or
+ * ends: then the verdict's evidence is all that there is time for.
+ */
+static bool may_begin(struct measuring *measuring, struct fact *why)
 {
-	proof_take(calls, &measuring->evidence->proof, measuring->evidence->calls,
-		measuring->deadline);
-}
+	int64_t left_ns = deadline_left_ns(measuring->deadline);
+	int64_t took_ns = measuring->left_ns - left_ns;
 
-/* Whether the mode that stands in the evidence gave way to another. */
-static bool reread_mode(const struct measuring *measuring)
-{
-	struct vclock_evidence before = measuring->evidence->vclock, now = {0};
-
-	vvar_collect(&measuring->vdso, measuring->evidence->clocksource.latest, &now,
-		measuring->deadline);
-	if (now.how != VCLOCK_READ)
-		return false;
-	measuring->evidence->vclock = now;
-	return before.how == VCLOCK_READ && before.mode != now.mode;
+	if (took_ns > measuring->longest_ns)
+		measuring->longest_ns = took_ns;
+	measuring->left_ns = left_ns;
+	if (left_ns > 0 && measuring->longest_ns <= left_ns / STEPS_LEFT_LEAST)
+		return true;
+	fact_set(why, FACT_FAILED,
+		"left out: this process gets little CPU time, a step took %.1f s",
+		(double)measuring->longest_ns / NS_PER_SECOND);
+	return false;
 }
 
 /*
- * A mode that changed under a name that did not is a name that changed twice: each mode is
- * read between two readings of the name.
+ * How long this process has waited for a CPU so far: the second word of schedstat (kernel/sched/
+ * of 2.6 to 7.x, with CONFIG_SCHED_INFO). Where that is much, each step waits as long.
  */
-static unsigned count_changes(const struct evidence *evidence, const struct changes *changes)
+static int64_t waited_ns(const struct root *root)
 {
-	if (!fact_is_known(&evidence->clocksource.current_fact))
-		return changes->of_mode;
-	if (changes->of_mode && !changes->of_name)
-		return changes->of_mode + 1;
-	return changes->of_mode > changes->of_name ? changes->of_mode : changes->of_name;
+	char buffer[128];
+	struct span content, word;
+	struct fact why = {0};
+	uint64_t ns = 0;
+
+	if (root_read(root, "/proc/self/schedstat", buffer, sizeof(buffer), &content, &why) &&
+		text_next_word(&content, &word) && text_next_word(&content, &word))
+		number_parse(word, &ns);
+	return ns < INT64_MAX ? (int64_t)ns : 0;
 }
 
-/* True if name and mode are the same before and after this part of the proof. */
-static bool read_again(const struct measuring *measuring, struct changes *changes)
+static void prove_everywhere(const struct measuring *measuring)
 {
-	struct clocksource_evidence *clocksource = &measuring->evidence->clocksource;
-	struct changes before = *changes;
-
-	changes->of_mode += reread_mode(measuring);
-	changes->of_name += clocksource_collect_change(measuring->root, clocksource);
-	take_proof(measuring, &measuring->calls);
-	changes->of_mode += reread_mode(measuring);
-	changes->of_name += clocksource_collect_change(measuring->root, clocksource);
-	clocksource->changes = count_changes(measuring->evidence, changes);
-	return before.of_mode == changes->of_mode && before.of_name == changes->of_name;
+	proof_take(&measuring->calls, PROOF_SPREAD, &measuring->evidence->proof,
+		measuring->evidence->calls, measuring->deadline);
 }
 
-/*
- * Where the clocksource changed, or mode, timing and proof disagree, reads them again until
- * some calls entered the kernel and others did not, or the time is over. What changed once is
- * proven once more after the change.
- */
-static void settle(const struct measuring *measuring)
+static void measure_times(struct measuring *measuring, unsigned options)
 {
 	struct evidence *evidence = measuring->evidence;
-	struct changes changes = {0};
-	struct deadline again, changing;
 
-	changes.of_name = clocksource_collect_change(measuring->root, &evidence->clocksource);
-	evidence->clocksource.changes = count_changes(evidence, &changes);
-	if (!changes.of_name && !contradiction_may_be_a_change(evidence))
+	if (!may_begin(measuring, &evidence->timing.fact))
 		return;
-	again = deadline_within(measuring->deadline, AGAIN_NS);
-	changing = deadline_within(measuring->deadline, CHANGING_NS);
+	if (!fact_is_known(&evidence->proof.fact))
+		options |= TIMING_ALONE;
+	timing_measure(&measuring->calls, options, &evidence->timing, evidence->calls,
+		measuring->deadline);
+}
+
+/* Reads name and mode again, and counts how often they changed. */
+static void read_again(struct measuring *measuring)
+{
+	struct clocksource_evidence *clocksource = &measuring->evidence->clocksource;
+	struct vclock_evidence *vclock = &measuring->evidence->vclock, now = {0};
+	int64_t mode;
+
+	measuring->name_changes += clocksource_collect_change(measuring->root, clocksource);
+	if (vvar_read_again(&measuring->vdso, vclock, &mode) && mode != vclock->mode) {
+		measuring->mode_changes++;
+		vvar_collect(&measuring->vdso, clocksource->latest, &now, measuring->deadline);
+		if (now.how == VCLOCK_READ)
+			*vclock = now;
+	}
+	clocksource->changes = measuring->name_changes;
+	/* If the mode changed and the name did not, the name changed twice between its readings. */
+	if (measuring->mode_changes > measuring->name_changes)
+		clocksource->changes = measuring->mode_changes + !measuring->name_changes;
+	if (!fact_is_known(&clocksource->current_fact))
+		clocksource->changes = measuring->mode_changes;
+}
+
+/*
+ * The second part of the proof, after the timing. If name or mode changed since the first, or if
+ * the evidence contradicts itself, takes further parts and readings, until some calls entered the
+ * kernel and others did not, or the time is over.
+ */
+static void settle(struct measuring *measuring)
+{
+	const struct evidence *evidence = measuring->evidence;
+	struct deadline deadline;
+
+	if (may_begin(measuring, &(struct fact){0}))
+		prove_everywhere(measuring);
+	read_again(measuring);
+	if (!evidence->clocksource.changes && !contradiction_may_be_a_change(evidence))
+		return;
+	deadline = deadline_within(measuring->deadline, SETTLE_NS);
 	for (unsigned i = 1; !counts_are_mixed(evidence); i++) {
 		struct timespec pause = {.tv_nsec = (long)(i % PAUSES) * PAUSE_NS};
-		bool same, keeps_changing;
 
-		nanosleep(&pause, NULL);
-		same = read_again(measuring, &changes);
-		keeps_changing = evidence->clocksource.changes > 1;
-		if (deadline_left_ns(measuring->deadline) == 0 ||
-			((same || keeps_changing) &&
-				deadline_left_ns(keeps_changing ? &changing : &again) == 0))
+		if (deadline_left_ns(&deadline) == 0 || !may_begin(measuring, &(struct fact){0}))
 			break;
+		nanosleep(&pause, NULL);
+		prove_everywhere(measuring);
+		read_again(measuring);
 	}
 }
 
@@ -160,22 +184,41 @@ static void keep_shown_calls(struct call_table *calls)
 	calls->count = kept;
 }
 
-/* Reads the mode and makes the table of the calls. */
+/* Makes the table of the calls, takes the first part of the proof and reads the mode. */
 static void start_measuring(struct measuring *measuring, void (*keep)(struct call_table *calls))
 {
 	struct evidence *evidence = measuring->evidence;
 	struct call_table deciding;
 
-	vvar_collect(&measuring->vdso, evidence->clocksource.current, &evidence->vclock,
-		measuring->deadline);
+	measuring->left_ns = deadline_left_ns(measuring->deadline);
+	measuring->longest_ns = waited_ns(measuring->root);
 	call_table_make(&evidence->vdso, &measuring->vdso, &measuring->calls, measuring->deadline);
 	if (keep)
 		keep(&measuring->calls);
 	call_table_name(&measuring->calls, evidence);
-	/* No call may take the time of those that decide. */
+	/* Neither other calls nor other CPUs may take the time of those that decide. */
 	deciding = measuring->calls;
 	call_table_keep_deciding(&deciding);
-	take_proof(measuring, &deciding);
+	proof_take(&deciding, PROOF_HERE, &evidence->proof, evidence->calls, measuring->deadline);
+	if (may_begin(measuring, &evidence->vclock.fact))
+		vvar_collect(&measuring->vdso, evidence->clocksource.current, &evidence->vclock,
+			measuring->deadline);
+}
+
+/* The copy is for a mode that could not be read, and for what calls that fall back would take. */
+static void measure_copy(struct measuring *measuring, bool all)
+{
+	struct evidence *evidence = measuring->evidence;
+
+	if (!all && evidence->vclock.how == VCLOCK_READ && !counts_deciding(evidence).entered)
+		return;
+	if (may_begin(measuring, &evidence->copy.fact))
+		copy_measure(&measuring->vdso, &measuring->calls, &evidence->vclock,
+			&evidence->copy, measuring->deadline);
+	else
+		evidence->copy.what_if_fact = evidence->copy.fact;
+	if (evidence->vclock.how == VCLOCK_UNKNOWN)
+		copy_set_mode(&evidence->copy, &evidence->vclock);
 }
 
 void gather_evidence(const struct root *root, struct evidence *evidence, bool all,
@@ -200,17 +243,10 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	/* All that takes privileges was read by now, or is open; but syslog(2) has no file. */
 	privileges_keep(
 		kernel_log_open(root) ? PRIVILEGES_WRITE : PRIVILEGES_WRITE | PRIVILEGES_SYSLOG);
-	/* One part of the proof before the timing, one after it: the clock may change meanwhile. */
 	start_measuring(&measuring, all ? NULL : keep_shown_calls);
-	timing_measure(evidence, &measuring.calls, TIMING_WHOLE, deadline);
-	take_proof(&measuring, &measuring.calls);
+	measure_times(&measuring, TIMING_WHOLE);
 	settle(&measuring);
-	/* For a mode that could not be read, and for what calls that fall back would take. */
-	if (all || evidence->vclock.how != VCLOCK_READ || counts_deciding(evidence).entered > 0)
-		copy_measure(&measuring.vdso, &measuring.calls, &evidence->vclock, &evidence->copy,
-			deadline);
-	if (evidence->vclock.how == VCLOCK_UNKNOWN)
-		copy_set_mode(&evidence->copy, &evidence->vclock);
+	measure_copy(&measuring, all);
 	evidence->vclock = vclock_infer(evidence);
 }
 
@@ -232,7 +268,6 @@ void gather_verdict(
 	/* Calls that enter the kernel are system calls, however fast: timing adds nothing. */
 	if (fact_is_known(&evidence->proof.fact) && counts_deciding(evidence).entered > 0)
 		return;
-	timing_measure(evidence, &measuring.calls, TIMING_BRIEF, deadline);
-	take_proof(&measuring, &measuring.calls);
+	measure_times(&measuring, TIMING_BRIEF);
 	settle(&measuring);
 }

@@ -183,7 +183,7 @@ static bool time_once(const struct candidate_setup *setup, struct candidate *can
 
 	now = (struct evidence){0};
 	call_table_name(setup->calls, &now);
-	timing_measure(&now, setup->calls, TIMING_WHOLE, &part);
+	timing_measure(setup->calls, TIMING_WHOLE, &now.timing, now.calls, &part);
 	if (!fact_is_known(&candidate->evidence.timing.fact))
 		candidate->evidence.timing = now.timing;
 	call = clock_gettime_of(&now, "CLOCK_MONOTONIC");
@@ -237,10 +237,12 @@ void candidate_measure(const struct clocksource_switch *clock, const struct cand
 	candidate->evidence = (struct evidence){0};
 	call_table_name(setup->calls, &candidate->evidence);
 	proof = deadline_within(deadline, PART_NS);
-	proof_take(setup->calls, &candidate->evidence.proof, candidate->evidence.calls, &proof);
+	proof_take(setup->calls, PROOF_SPREAD, &candidate->evidence.proof,
+		candidate->evidence.calls, &proof);
 	time_calls(setup, candidate, deadline);
 	proof = deadline_within(deadline, PART_NS);
-	proof_take(setup->calls, &candidate->evidence.proof, candidate->evidence.calls, &proof);
+	proof_take(setup->calls, PROOF_SPREAD, &candidate->evidence.proof,
+		candidate->evidence.calls, &proof);
 	if (is_still_in_use(clock, candidate)) {
 		time_calls(setup, candidate, deadline);
 		measure_warps(setup, candidate);

@@ -15,9 +15,6 @@
 #include "measure/cpus.h"
 #include "proof_run.h"
 
-/* Of a larger machine's CPUs, evenly spread ones are used. */
-#define PROOF_CPUS_MAX 64
-
 /* ---- the calls ---- */
 
 /* Calls of one row by one path on one CPU. */
@@ -70,9 +67,11 @@ static void run_on_cpus(void *argument)
 {
 	struct proof_run *run = argument;
 	static int cpus[CPUS_MAX];
-	size_t used = cpus_spread(cpus, cpus_list(cpus, CPUS_MAX), PROOF_CPUS_MAX);
+	size_t used = 0;
 	uint32_t done = 0;
 
+	if (run->place == PROOF_SPREAD)
+		used = cpus_spread(cpus, cpus_list(cpus, CPUS_MAX), PROOF_CPUS_MAX);
 	for (size_t i = 0; i < used; i++) {
 		uint32_t until = (uint32_t)((i + 1) * PROOF_CALLS / used);
 
@@ -84,7 +83,6 @@ static void run_on_cpus(void *argument)
 	}
 	if (!run->cpus)
 		run->cpus = 1;
-	/* Where pinning is refused, the calls are made on whatever CPU this is. */
 	if (done < PROOF_CALLS)
 		run_here(run, PROOF_CALLS - done);
 }
@@ -164,8 +162,8 @@ static void take_counts(const struct proof_run *run, struct call_evidence *calls
 	}
 }
 
-void proof_take(const struct call_table *table, struct proof_evidence *proof,
-	struct call_evidence *calls, const struct deadline *deadline)
+void proof_take(const struct call_table *table, enum proof_place place,
+	struct proof_evidence *proof, struct call_evidence *calls, const struct deadline *deadline)
 {
 	bool taken = fact_is_known(&proof->fact);
 	struct fact refused[ARRAY_SIZE(methods)] = {{0}};
@@ -179,7 +177,8 @@ void proof_take(const struct call_table *table, struct proof_evidence *proof,
 
 		if (taken && methods[i].id != proof->method)
 			continue;
-		*run = (struct proof_run){.table = table, .call = PROOF_RUN_NOTHING};
+		*run = (struct proof_run){
+			.table = table, .place = place, .call = PROOF_RUN_NOTHING};
 		memcpy(run->calls, calls, table->count * sizeof(*calls));
 		done = methods[i].take(run, &share, &why);
 		if (is_proven(run)) {

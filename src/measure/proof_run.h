@@ -8,6 +8,7 @@
 #include "base/deadline.h"
 #include "evidence.h"
 #include "measure/call.h"
+#include "measure/proof.h"
 
 /* Makes one call and says whether it was caught entering the kernel. */
 typedef bool proof_run_make(const struct call *call);
@@ -15,6 +16,7 @@ typedef bool proof_run_make(const struct call *call);
 /* A part of the proof, in memory that the child which makes the calls shares with its parent. */
 struct proof_run {
 	const struct call_table *table; /* not owned */
+	enum proof_place place;
 	proof_run_make *make;
 	struct call_evidence calls[CALL_MAX];
 	unsigned cpus;    /* CPUs that calls were made on */
@@ -36,8 +38,8 @@ struct proof_run {
 void proof_run_try_raw(struct proof_run *run);
 
 /*
- * Makes all calls by the vDSO and by libc, CPU after CPU, and counts in run->calls the attempts,
- * the caught ones, and the signal where one ended a call.
+ * Makes all calls by the vDSO and by libc, CPU after CPU or where it is, and counts in run->calls
+ * the attempts, the caught ones, and the signal where one ended a call.
  */
 void proof_run_all(struct proof_run *run, proof_run_make *make);
 

@@ -203,6 +203,17 @@ static void search_pages(void *argument)
 			"%u known layouts match the pages around the vDSO", search->matches);
 }
 
+bool vvar_read_again(
+	const struct vdso_image *vdso, const struct vclock_evidence *vclock, int64_t *mode)
+{
+	unsigned char bytes[sizeof(uint64_t)];
+	uintptr_t at = vdso->base + (uintptr_t)vclock->at, start = at & ~(uintptr_t)7;
+
+	if (vclock->how != VCLOCK_READ || !copy_from(start, bytes, sizeof(bytes)))
+		return false;
+	return vvar_layout_mode(vclock->layout, bytes + (at - start), mode);
+}
+
 void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	struct vclock_evidence *vclock, const struct deadline *deadline)
 {

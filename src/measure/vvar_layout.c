@@ -136,6 +136,15 @@ static bool take_mode(const unsigned char *page, size_t size, size_t offset,
 	return true;
 }
 
+bool vvar_layout_mode(const char *name, const unsigned char *bytes, int64_t *mode)
+{
+	for (size_t i = 0; i < LAYOUT_COUNT; i++) {
+		if (strcmp(layouts[i].name, name) == 0)
+			return take_mode(bytes, sizeof(uint32_t), 0, &layouts[i], mode);
+	}
+	return false;
+}
+
 static bool take_fields(const unsigned char *page, size_t size, size_t base,
 	const struct vvar_layout *layout, struct fields *fields)
 {

@@ -83,6 +83,9 @@ struct vvar_match {
 void vvar_layout_find(const unsigned char *page, const unsigned char *timens, size_t size,
 	unsigned arch, const struct vvar_reference *reference, struct vvar_match *match);
 
+/* The mode in the four bytes that hold it, by the layout of this name; false: no such layout. */
+bool vvar_layout_mode(const char *name, const unsigned char *bytes, int64_t *mode);
+
 /* True if the bytes are the page that a time namespace puts in front of the real one (5.6+). */
 bool vvar_layout_is_timens(const unsigned char *page, size_t size, unsigned arch);
 

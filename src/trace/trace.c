@@ -90,8 +90,8 @@ static void measure_host(const struct root *root, struct evidence *host)
 	vdso_collect(root, &host->vdso, &image);
 	call_table_make(&host->vdso, &image, &calls, &deadline);
 	call_table_name(&calls, host);
-	proof_take(&calls, &host->proof, host->calls, &deadline);
-	timing_measure(host, &calls, TIMING_WHOLE, &deadline);
+	proof_take(&calls, PROOF_SPREAD, &host->proof, host->calls, &deadline);
+	timing_measure(&calls, TIMING_WHOLE, &host->timing, host->calls, &deadline);
 	if (counts_deciding(host).entered > 0)
 		copy_measure(&image, &calls, &host->vclock, &host->copy, &deadline);
 }

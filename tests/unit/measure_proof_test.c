@@ -212,7 +212,7 @@ static void the_whole_proof_counts_what_enters(void **state)
 
 	(void)state;
 	prepare_known(&evidence);
-	proof_take(&known_calls, &evidence.proof, evidence.calls, DEADLINE_NONE);
+	proof_take(&known_calls, PROOF_SPREAD, &evidence.proof, evidence.calls, DEADLINE_NONE);
 	if (!fact_is_known(&evidence.proof.fact))
 		unit_skip("no proof can be taken here");
 	assert_int_not_equal(evidence.proof.method, PROOF_NONE);
@@ -228,12 +228,12 @@ static void a_second_part_is_added_to_the_first(void **state)
 
 	(void)state;
 	prepare_known(&evidence);
-	proof_take(&known_calls, &evidence.proof, evidence.calls, DEADLINE_NONE);
+	proof_take(&known_calls, PROOF_SPREAD, &evidence.proof, evidence.calls, DEADLINE_NONE);
 	if (!fact_is_known(&evidence.proof.fact))
 		unit_skip("no proof can be taken here");
 	first = evidence.proof;
 	known_calls.rows[ANSWERS].path[PATH_VDSO].function.clock = enters;
-	proof_take(&known_calls, &evidence.proof, evidence.calls, DEADLINE_NONE);
+	proof_take(&known_calls, PROOF_SPREAD, &evidence.proof, evidence.calls, DEADLINE_NONE);
 	path = &evidence.calls[ANSWERS].path[PATH_VDSO];
 	assert_int_equal(path->attempts, 2 * PROOF_CALLS);
 	assert_int_equal(path->entered, PROOF_CALLS);
@@ -263,7 +263,7 @@ static void what_was_counted_before_the_time_was_over_is_kept(void **state)
 	known_calls.count = 3;
 	known_calls.rows[ANSWERS].decides = known_calls.rows[ENTERS].decides = true;
 	known_calls.rows[TWICE].path[PATH_VDSO].function.clock = hangs;
-	proof_take(&known_calls, &evidence.proof, evidence.calls, &deadline);
+	proof_take(&known_calls, PROOF_SPREAD, &evidence.proof, evidence.calls, &deadline);
 	if (evidence.proof.fact.state == FACT_DENIED)
 		unit_skip("no proof can be taken here");
 	assert_true(fact_is_known(&evidence.proof.fact));
@@ -284,7 +284,7 @@ static void a_proof_that_misses_a_deciding_call_is_none(void **state)
 	known_calls.count = 2;
 	known_calls.rows[ANSWERS].decides = known_calls.rows[ENTERS].decides = true;
 	known_calls.rows[ENTERS].path[PATH_VDSO].function.clock = hangs;
-	proof_take(&known_calls, &evidence.proof, evidence.calls, &deadline);
+	proof_take(&known_calls, PROOF_SPREAD, &evidence.proof, evidence.calls, &deadline);
 	assert_false(fact_is_known(&evidence.proof.fact));
 	assert_string_not_equal(evidence.proof.fact.reason, "");
 	assert_int_equal(evidence.calls[ANSWERS].path[PATH_VDSO].attempts, 0);
@@ -328,7 +328,7 @@ static void the_cpu_time_clocks_enter(void **state)
 
 	(void)state;
 	evidence_list_live_calls(&evidence, &image, &calls);
-	proof_take(&calls, &evidence.proof, evidence.calls, DEADLINE_NONE);
+	proof_take(&calls, PROOF_SPREAD, &evidence.proof, evidence.calls, DEADLINE_NONE);
 	if (!fact_is_known(&evidence.proof.fact))
 		unit_skip("no proof can be taken here");
 	for (size_t i = 0; i < evidence.call_count; i++) {
@@ -351,7 +351,7 @@ static void the_caller_is_left_unchanged(void **state)
 
 	(void)state;
 	prepare_known(&evidence);
-	proof_take(&known_calls, &evidence.proof, evidence.calls, DEADLINE_NONE);
+	proof_take(&known_calls, PROOF_SPREAD, &evidence.proof, evidence.calls, DEADLINE_NONE);
 	assert_int_equal(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now), 0);
 	assert_true(now.tv_sec > 0);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);

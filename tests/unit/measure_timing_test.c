@@ -15,11 +15,16 @@ static struct call_table calls;
 static struct evidence evidence;
 static struct vdso_image image;
 
+static void measure(unsigned options)
+{
+	timing_measure(&calls, options, &evidence.timing, evidence.calls, DEADLINE_NONE);
+}
+
 static void every_available_path_is_timed_and_no_other(void **state)
 {
 	(void)state;
 	evidence_list_live_calls(&evidence, &image, &calls);
-	timing_measure(&evidence, &calls, TIMING_WHOLE, DEADLINE_NONE);
+	measure(TIMING_WHOLE);
 	assert_true(fact_is_known(&evidence.timing.fact));
 	assert_true(fact_is_known(&evidence.timing.syscall_floor_fact));
 	assert_true(evidence.timing.syscall_floor_ns > 0);
@@ -46,7 +51,7 @@ static void brief_timing_has_what_a_verdict_needs(void **state)
 {
 	(void)state;
 	evidence_list_live_calls(&evidence, &image, &calls);
-	timing_measure(&evidence, &calls, TIMING_BRIEF, DEADLINE_NONE);
+	measure(TIMING_BRIEF | TIMING_ALONE);
 	assert_true(fact_is_known(&evidence.timing.fact));
 	assert_true(evidence.timing.syscall_floor_ns > 0);
 	for (size_t i = 0; i < evidence.call_count; i++) {
@@ -64,8 +69,7 @@ static void brief_timing_after_a_proof_is_of_one_call(void **state)
 {
 	(void)state;
 	evidence_list_live_calls(&evidence, &image, &calls);
-	fact_set_known(&evidence.proof.fact);
-	timing_measure(&evidence, &calls, TIMING_BRIEF, DEADLINE_NONE);
+	measure(TIMING_BRIEF);
 	assert_true(fact_is_known(&evidence.timing.syscall_floor_fact));
 	assert_int_equal(evidence.timing.ordered_fact.state, FACT_UNREAD);
 	for (size_t i = 0; i < evidence.call_count; i++) {
@@ -88,7 +92,7 @@ static void times_are_in_tenths_of_a_nanosecond(void **state)
 {
 	(void)state;
 	evidence_list_live_calls(&evidence, &image, &calls);
-	timing_measure(&evidence, &calls, TIMING_WHOLE, DEADLINE_NONE);
+	measure(TIMING_WHOLE);
 	assert_in_tenths(evidence.timing.counter_ns);
 	assert_in_tenths(evidence.timing.ordered_ns);
 	assert_in_tenths(evidence.timing.syscall_floor_ns);
@@ -116,7 +120,7 @@ static void a_call_that_crashes_is_reported_and_the_others_are_timed(void **stat
 	calls.rows[3].path[PATH_VDSO] =
 		(struct call){.shape = SHAPE_CLOCK, .function.clock = crash};
 	evidence.calls[3].path[PATH_VDSO].available = true;
-	timing_measure(&evidence, &calls, TIMING_WHOLE, DEADLINE_NONE);
+	measure(TIMING_WHOLE);
 	assert_true(fact_is_known(&evidence.timing.fact));
 	assert_int_not_equal(evidence.calls[3].path[PATH_VDSO].signal, 0);
 	assert_false(evidence.calls[3].path[PATH_VDSO].timed);
