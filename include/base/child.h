@@ -14,8 +14,9 @@
 #include "base/deadline.h"
 #include "base/fact.h"
 
-/* What a refused fork is an error of (fact_is_error_of()). */
+/* The objects of a refused fork and of a refused wait, for fact_is_error_of(). */
 #define CHILD_FORK "fork"
+#define CHILD_WAIT "wait4"
 
 /* Zeroed memory that children share with us; NULL with the reason in *why. */
 void *child_share(size_t size, struct fact *why);

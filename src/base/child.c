@@ -249,7 +249,7 @@ static bool await(pid_t pid, void (*poll)(void *argument), void *argument,
 	if (error == ETIMEDOUT)
 		explain_timeout(deadline, why);
 	else
-		fact_set_errno(why, error, "wait4");
+		fact_set_errno(why, error, CHILD_WAIT);
 	child_end(pid, deadline);
 	return false;
 }

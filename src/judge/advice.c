@@ -112,12 +112,17 @@ static const char *target_tsc(const struct view *view)
 /* The proof runs in a child. */
 static bool lacks_processes(const struct view *view)
 {
-	return fact_is_error_of(&view->evidence->proof.fact, CHILD_FORK);
+	const struct fact *proof = &view->evidence->proof.fact;
+
+	return fact_is_error_of(proof, CHILD_FORK) || fact_is_error_of(proof, CHILD_WAIT);
 }
 
+/* Lack of time, or a crash, has nothing to do with permissions. */
 static bool lacks_permission(const struct view *view)
 {
-	return !fact_is_known(&view->evidence->proof.fact) && !lacks_processes(view);
+	enum fact_state proof = view->evidence->proof.fact.state;
+
+	return (proof == FACT_DENIED || proof == FACT_ABSENT) && !lacks_processes(view);
 }
 
 /*
@@ -208,7 +213,7 @@ static const struct advice_row switch_guest_to_tsc = {SWITCH_TO_TSC,
 static const struct advice_row allow_processes = {.id = "allow-processes",
 	.effort = EFFORT_PROOF,
 	.when = {.verdicts = BIT(VERDICT_UNKNOWN), .applies = lacks_processes},
-	.text = "vdsocheck could not start a child process: raise the limit (ulimit -u, pids.max "
+	.text = "vdsocheck could not run a child process: raise the limit (ulimit -u, pids.max "
 		"of the control group) or remove the filter that forbids it."};
 
 static const struct advice_row allow_proof = {.id = "allow-proof",

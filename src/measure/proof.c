@@ -196,8 +196,8 @@ void proof_take(const struct call_table *table, enum proof_place place,
 	if (taken)
 		return;
 	join_reasons(refused, count, proof->note);
-	for (size_t i = 0; i < count && !fact_is_known(&proof->fact); i++) {
-		if (i == 0 || refused[i].state == FACT_DENIED)
+	for (size_t i = count; i-- > 0 && !fact_is_known(&proof->fact);) {
+		if (i == count - 1 || refused[i].state == FACT_DENIED)
 			fact_set(&proof->fact, refused[i].state, "%s", proof->note);
 	}
 }

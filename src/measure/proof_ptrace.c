@@ -63,7 +63,7 @@ static bool await_stop(pid_t pid, int *status, struct fact *why)
 {
 	while (waitpid(pid, status, WUNTRACED) < 0) {
 		if (errno != EINTR) {
-			fact_set_errno(why, errno, "waitpid");
+			fact_set_errno(why, errno, CHILD_WAIT);
 			return false;
 		}
 	}

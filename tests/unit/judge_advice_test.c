@@ -45,6 +45,35 @@ static void a_healthy_host_gets_no_advice(void **state)
 	assert_int_equal(find(&evidence), 0);
 }
 
+/* Lack of CPU time is not lack of permission. */
+static void a_missing_proof_gets_the_advice_that_fits(void **state)
+{
+	static const struct {
+		enum fact_state state;
+		const char *reason, *id;
+	} rows[] = {{FACT_DENIED, "seccomp filter: Operation not permitted", "allow-proof"},
+		{FACT_ABSENT, "ptrace: Function not implemented", "allow-proof"},
+		{FACT_FAILED, "not done within 3.46 s; not done within 4.6 s", NULL},
+		{FACT_FAILED, "killed by SIGXCPU: CPU time is limited here", NULL},
+		{FACT_FAILED, "fork: Resource temporarily unavailable", "allow-processes"},
+		{FACT_DENIED, "wait4: Operation not permitted", "allow-processes"}};
+	static struct evidence evidence;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		size_t count;
+
+		evidence_make_healthy(&evidence);
+		evidence_remove_proof(&evidence, "");
+		evidence.timing.fact.state = FACT_FAILED;
+		fact_set(&evidence.proof.fact, rows[i].state, "%s", rows[i].reason);
+		count = find(&evidence);
+		assert_int_equal(diagnosis.verdict.kind, VERDICT_UNKNOWN);
+		assert_int_equal(count, rows[i].id != NULL);
+		assert_true(!rows[i].id || is_found(rows[i].id, count));
+	}
+}
+
 static void a_trusted_tsc_on_offer_is_advised(void **state)
 {
 	static struct evidence evidence;
@@ -624,6 +653,7 @@ int main(void)
 		cmocka_unit_test(ids_are_unique),
 		cmocka_unit_test(parameters_that_are_newer_than_the_kernel_are_said_to_be),
 		cmocka_unit_test(a_healthy_host_gets_no_advice),
+		cmocka_unit_test(a_missing_proof_gets_the_advice_that_fits),
 		cmocka_unit_test(tsc_on_ec2_xen_is_advised_with_amazon_as_source),
 		cmocka_unit_test(an_unused_paravirtual_clock_is_advised),
 		cmocka_unit_test(a_kvm_clock_fallback_says_why_tsc_does_not_help),
