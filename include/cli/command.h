@@ -108,6 +108,7 @@ enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 /* One run. */
 struct cli {
 	const struct command *command;
+	bool named; /* the command was given, not taken for granted */
 	bool help;
 	bool version;
 	bool quiet;

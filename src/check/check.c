@@ -164,10 +164,9 @@ static const struct format formats[] = {
 
 const struct command check_command = {
 	.name = "check",
-	.summary = "check whether the clock calls are served by the vDSO (the default)",
+	.summary = "check whether the vDSO serves the clock calls (the default)",
 	.help = "Checks whether gettimeofday() and clock_gettime() are served by the vDSO on this "
-		"host or fall back to system calls, and reports the cause, the cost and the fix. "
-		"Changes nothing.",
+		"host; if not, prints why, what it costs and how to fix it. Changes nothing.",
 	.status = "0 served by the vDSO, 1 fallback, slow or a requirement that is not met, 2 "
 		  "undetermined, 3 usage error, unreadable input or failed output.",
 	.options = check_options,

@@ -13,6 +13,9 @@
 /* The row at *at, which is moved on; NULL at the end. Start with 0. */
 const struct option_row *row_at(const struct command *command, size_t *at);
 
+/* The row is one that every command has. */
+bool is_common(const struct option_row *row);
+
 /* The option that operands are further values of; NULL: there is none. */
 const struct option_row *operand_row(const struct command *command);
 
@@ -28,8 +31,11 @@ const struct format *cli_find_format(const struct command *command, const char *
 
 /* ---- help.c ---- */
 
-/* Prints the help of cli->command; that of the first one lists them all. */
-void cli_write_help(const struct cli *cli, const struct command *const *commands, FILE *out);
+/* Prints what there is: the commands, and the options that most of them have. */
+void cli_write_overview(const struct command *const *commands, FILE *out);
+
+/* Prints the help of a command; that of the first one has the options that all have. */
+void cli_write_help(const struct command *command, bool first, FILE *out);
 
 /* ---- parse.c ---- */
 

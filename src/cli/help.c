@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of --help, made from a command's row, so that it cannot differ from what is parsed. */
+/*
+ * The text of --help, made from a command's row, so that it cannot differ from what is parsed.
+ * Without a command it is an overview, which fits a terminal of 24 lines; all options of a command
+ * are in its own help, and those that all commands have in that of the first one.
+ */
 #include <string.h>
 
 #include "cli/layout.h"
 #include "driver.h"
 
 #define HELP_INDENT 25
+#define OVERVIEW_INDENT 21
 #define LINE_SIZE 1024
 
 /* "print text, json or report (...)" */
@@ -20,60 +25,80 @@ static void list_formats(const struct format *format, char *text, size_t size)
 	}
 }
 
-static void write_option(const struct command *command, const struct option_row *row, FILE *out)
+static void write_option(
+	const struct command *command, const struct option_row *row, int indent, FILE *out)
 {
 	char letter[] = {'-', (char)row->id, ',', '\0'};
 	char formats[LINE_SIZE];
 	int column = fprintf(out, "  %3s --%s%s%s ", row->id < OPTION_FORMAT ? letter : "",
 		row->name, row->argument ? " " : "", row->argument ? row->argument : "");
 
-	if (column > HELP_INDENT) {
+	if (column > indent) {
 		fputc('\n', out);
 		column = 0;
 	}
-	fprintf(out, "%*s", HELP_INDENT - column, "");
+	fprintf(out, "%*s", indent - column, "");
 	if (row->id == OPTION_FORMAT)
 		list_formats(command->formats, formats, sizeof(formats));
-	wrap_text(out, HELP_INDENT, HELP_INDENT, row->id == OPTION_FORMAT ? formats : row->help);
+	wrap_text(out, indent, indent, row->id == OPTION_FORMAT ? formats : row->help);
 }
 
-static void write_usage(const struct command *command, bool first, FILE *out)
+static void write_usage(const struct command *command, FILE *out)
 {
 	const struct option_row *operands = operand_row(command);
 
-	fprintf(out, "Usage: vdsocheck %s%s%s [OPTION]...", first ? "[" : "", command->name,
-		first ? "]" : "");
+	fprintf(out, "Usage: vdsocheck %s [OPTION]...", command->name);
 	if (operands)
 		fprintf(out, " [--%s %s]", operands->name, operands->argument);
 	if (command->program)
 		fprintf(out, " %s", command->program);
 	if (command->operands)
 		fprintf(out, " %s", command->operands);
-	if (first)
-		fputs("\n       vdsocheck COMMAND [OPTION]..."
-		      "\n       vdsocheck help COMMAND"
-		      "\n       vdsocheck version",
-			out);
 	fputs("\n\n", out);
 }
 
-void cli_write_help(const struct cli *cli, const struct command *const *commands, FILE *out)
+static void write_status(const struct command *command, FILE *out)
 {
-	const struct command *command = cli->command;
-	bool first = command == commands[0];
-	const struct option_row *row;
-
-	write_usage(command, first, out);
-	wrap_text(out, 0, 0, command->help);
-	if (first)
-		fputs("\nCommands:\n", out);
-	for (size_t i = 0; first && commands[i]; i++)
-		wrap_print(out, commands[i]->name, HELP_INDENT, commands[i]->summary);
-	fputs("\nOptions:\n", out);
-	for (size_t at = 0; (row = row_at(command, &at));) {
-		if (row->help)
-			write_option(command, row, out);
-	}
 	fputs("\nExit status: ", out);
 	wrap_text(out, strlen("Exit status: "), 0, command->status);
+}
+
+void cli_write_overview(const struct command *const *commands, FILE *out)
+{
+	const struct option_row *row;
+
+	fputs("Usage: vdsocheck [COMMAND] [OPTION]...\n"
+	      "       vdsocheck help COMMAND\n\n",
+		out);
+	wrap_text(out, 0, 0, commands[0]->help);
+	fputs("\nCommands:\n", out);
+	for (size_t i = 0; commands[i]; i++)
+		wrap_print(out, commands[i]->name, 11, commands[i]->summary);
+	fputs("\nOptions of most commands; 'vdsocheck help check' lists all of check:\n", out);
+	for (size_t at = 0; (row = row_at(commands[0], &at));) {
+		if (row->id < OPTION_FORMAT && strchr("Joqv", row->id))
+			write_option(commands[0], row, OVERVIEW_INDENT, out);
+	}
+	write_status(commands[0], out);
+}
+
+void cli_write_help(const struct command *command, bool first, FILE *out)
+{
+	const struct option_row *row;
+
+	write_usage(command, out);
+	wrap_text(out, 0, 0, command->help);
+	fputs("\nOptions:\n", out);
+	for (size_t at = 0; (row = row_at(command, &at));) {
+		if (!row->help)
+			continue;
+		if (!first && is_common(row) && row->id != OPTION_FORMAT)
+			continue;
+		write_option(command, row, HELP_INDENT, out);
+	}
+	if (!first)
+		fprintf(out,
+			"  and -J, -o FILE, --color WHEN, -q, %s-h, -V: see 'vdsocheck help check'\n",
+			command->never_verbose ? "" : "-v, ");
+	write_status(command, out);
 }

@@ -35,6 +35,11 @@ static struct {
 	const struct command *command;
 } known;
 
+bool is_common(const struct option_row *row)
+{
+	return row >= common && row < common + ARRAY_SIZE(common);
+}
+
 const struct option_row *row_at(const struct command *command, size_t *at)
 {
 	size_t own = 0;
@@ -53,15 +58,13 @@ const struct option_row *row_at(const struct command *command, size_t *at)
 
 void cli_usage_error(const char *format, ...)
 {
-	bool first = known.command == known.commands[0];
 	char line[LINE_SIZE];
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	cli_error("%s; see 'vdsocheck %s%s--help'", line, first ? "" : known.command->name,
-		first ? "" : " ");
+	cli_error("%s; see 'vdsocheck %s --help'", line, known.command->name);
 }
 
 /* ---- which command ---- */
@@ -106,7 +109,7 @@ static void refuse_command(const char *word)
 		cli_usage_error("unknown command '%s'; to read a file, use --%s %s", word,
 			files->name, word);
 	else
-		cli_usage_error("unknown command '%s'", word);
+		cli_error("unknown command '%s'; see 'vdsocheck --help'", word);
 }
 
 /*
@@ -206,6 +209,7 @@ static bool choose_command(struct cli *cli, int *argc, char **argv)
 		if (strcmp(known.commands[i]->name, argv[place]) != 0)
 			continue;
 		cli->command = known.commands[i];
+		cli->named = true;
 		remove_word(argc, argv, place);
 		return true;
 	}

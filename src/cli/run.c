@@ -178,7 +178,10 @@ static int print_information(struct cli *cli, const struct command *const *comma
 	cli->operand_count = 0;
 	cli->output = NULL;
 	if (cli->help) {
-		cli_write_help(cli, commands, cli->out);
+		if (cli->named)
+			cli_write_help(cli->command, cli->command == commands[0], cli->out);
+		else
+			cli_write_overview(commands, cli->out);
 		return EXIT_SUCCESS;
 	}
 	/* A build from a git tree between releases: "vdsocheck 0.1.0 (653e9ea)". */

@@ -32,7 +32,7 @@ end
 
 complete -c vdsocheck -f
 
-complete -c vdsocheck -n __vdsocheck_is_first -a check -d 'check whether the clock calls are served by the vDSO'
+complete -c vdsocheck -n __vdsocheck_is_first -a check -d 'check whether the vDSO serves the clock calls'
 complete -c vdsocheck -n '__vdsocheck_is check' -l from -r -F -d 'evaluate documents written by --json, here or on another host'
 complete -c vdsocheck -n '__vdsocheck_is check' -l rate -x -d 'estimate the CPU cost at CALLS calls per second: 485000, 485k'
 complete -c vdsocheck -n '__vdsocheck_is check' -l require -x -d 'exit with 1 unless the clocksource in use is one of these: tsc,kvm-clock'
