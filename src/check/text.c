@@ -253,6 +253,23 @@ static void write_why(struct screen *screen)
 
 /* ---- fix ---- */
 
+/*
+ * A command to look further. Without --from it would examine the reader's host instead of the
+ * document's; a name that a shell would not take as it is gives way to FILE.
+ */
+static const char *vdsocheck(const struct screen *screen, const char *options, struct strbuf *sb)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_.,:=@+/-";
+	const char *file = screen->report->file;
+
+	strbuf_add(sb, "vdsocheck %s", options);
+	if (file)
+		strbuf_add(sb, " --from %s",
+			*file && *file != '-' && !file[strspn(file, plain)] ? file : "FILE");
+	return sb->text;
+}
+
 static void write_command(const struct screen *screen, int indent, const char *command)
 {
 	wrap_command(screen->out, indent, indent + 2, command);
@@ -275,14 +292,29 @@ static void write_step(const struct screen *screen, const struct advice_step *st
 	}
 	if (*step->text && *step->command)
 		fprintf(screen->out, "%*s", indent, "");
+	sb = (struct strbuf){.used = 0};
 	if (*step->command)
-		write_command(screen, indent, step->command);
+		write_command(screen, indent,
+			strcmp(step->command, REPORT_COMMAND) == 0
+				? vdsocheck(screen, "--format report", &sb)
+				: step->command);
 }
 
 static void write_labelled(const struct screen *screen, const char *label, const char *command)
 {
 	fprintf(screen->out, "  %-*s", PARAGRAPH_INDENT - 2, label);
 	write_command(screen, PARAGRAPH_INDENT, command);
+}
+
+/* What more there is, and the command that prints it, which ends the line. */
+static void write_hint(
+	const struct screen *screen, const char *label, const char *what, const char *options)
+{
+	struct strbuf sb = {.used = 0};
+	int column = fprintf(screen->out, "  %-*s%s: ", PARAGRAPH_INDENT - 2, label, what);
+
+	wrap_command(screen->out, column, PARAGRAPH_INDENT + 2, vdsocheck(screen, options, &sb));
+	fputc('\n', screen->out);
 }
 
 /* Those of other systems are for --verbose. */
@@ -309,8 +341,7 @@ static void write_keep(const struct screen *screen, const struct advice *advice)
 		strbuf_add(&sb, "Boot with clocksource=%s (-v shows how).", advice->clocksource);
 		write_paragraph(screen, label, sb.text);
 	} else {
-		write_paragraph(
-			screen, label, "vdsocheck -v shows how to change the kernel command line.");
+		write_hint(screen, label, "For each boot loader", "-v");
 	}
 }
 
@@ -360,7 +391,7 @@ static void write_one_advice(
 	if (advice->ask && screen->verbose)
 		write_paragraph(screen, "Ask", advice->ask);
 	else if (advice->ask && !advice_sends_report(advice))
-		write_paragraph(screen, "", "`" REPORT_COMMAND "` prints the question to send.");
+		write_hint(screen, "", "The question to send", "--format report");
 	write_undo(screen, advice);
 	write_keep(screen, advice);
 	if (advice->risk && shows(screen, PART_RISK))
@@ -461,8 +492,7 @@ static void write_screen(struct screen *screen, bool color)
 	if (screen->verbose)
 		write_moment(screen);
 	if (screen->left_out && shows(screen, PART_MORE))
-		write_paragraph(
-			screen, "More", "vdsocheck -v shows the other causes and ways to fix it.");
+		write_hint(screen, "More", "Other causes and fixes", "-v");
 }
 
 static size_t count_lines(const char *text)
