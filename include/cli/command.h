@@ -8,6 +8,7 @@
 #ifndef VDSOCHECK_CLI_COMMAND_H
 #define VDSOCHECK_CLI_COMMAND_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -188,24 +189,46 @@ bool is_misspelling(const char *word, const char *name, unsigned *least);
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * A measurement that takes a while, until work_end().
- *
- * `doing` is what a line on standard error says while progress_show() or progress_say() update
- * it, on a terminal that can take it away again, and not if cli->quiet. It is kept, not copied.
- *
- * From now on SIGINT and SIGTERM set *stop, here and in children that are forked later, for
- * which it must lie in shared memory. The output is still written; then the driver ends the
- * process by the same signal. A second signal, two seconds later or more, ends it at once.
- *
- * Without `doing` there is no line, without `stop` the signals stay as they are.
+ * A measurement that takes a while, until work_end(). `doing` is what a line on standard error says
+ * while progress_show() or progress_say() update it, on a terminal that can take it away again, and
+ * not if cli->quiet; it is kept, not copied. NULL: there is no line. `stop` is for
+ * interrupts_catch(); NULL: signals are not caught.
  */
 void work_begin(const struct cli *cli, const char *doing, volatile bool *stop);
+void work_end(void);
 
 /*
- * *stop may go. From now on a first signal ends the process at once, and a second one as it would
- * have before.
+ * The one way in which a run is interrupted. From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT set
+ * *stop, here and in children that are forked later, for which it must lie in shared memory. The
+ * output is still written; then the driver ends the process by the same signal. A second signal,
+ * two seconds later or more, ends it at once, unless the run is that of a program of the user's
+ * (`for_program`), which decides when it ends.
  */
-void work_end(void);
+void interrupts_catch(volatile bool *stop, bool for_program);
+
+/*
+ * *stop may go. If no signal was caught, the next one ends the process at once; else that is the
+ * second one.
+ */
+void interrupts_release(void);
+
+/*
+ * From now on the signals wait for sigprocmask(2), ppoll(2) or the like with the mask *before, so
+ * that none comes between a look at *stop and the wait.
+ */
+void interrupts_block(sigset_t *before);
+
+/*
+ * The signals that processes sent since the last call, a bit 1 << NUMBER each, to be passed on to a
+ * program: those of the terminal have reached it, too.
+ */
+unsigned interrupts_sent(void);
+
+/* The first signal that was caught; 0: none. */
+int interrupts_first(void);
+
+/* The status as a shell will see it: 128 and the signal's number, if one was caught. */
+int interrupt_status(int status);
 
 bool progress_is_shown(void);
 /* With the part done, 0 to 1. */
@@ -218,8 +241,5 @@ void progress_say(const char *format, ...) __attribute__((format(printf, 1, 2)))
  * that names --yes, if standard input is no terminal.
  */
 bool cli_confirm(void);
-
-/* The status as a shell will see it: 128 and the signal's number, if one came. */
-int interrupt_status(int status);
 
 #endif

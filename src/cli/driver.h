@@ -65,7 +65,4 @@ const char *cli_last_error(void);
 /* Whether what is printed is to have color: with COLOR_AUTO on a capable terminal only. */
 bool cli_wants_color(const struct cli *cli);
 
-/* The signal that came during the work; 0: none. */
-int interrupt_caught(void);
-
 #endif

@@ -257,6 +257,6 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	report_failure(&cli);
 	cli_free(&cli);
 	if (!cli.signal)
-		cli.signal = interrupt_caught();
+		cli.signal = interrupts_first();
 	return cli.signal ? end_by_signal(cli.signal) : status;
 }

@@ -163,27 +163,34 @@ bool cli_confirm(void)
 
 /* ---- work, and the signals that end it ---- */
 
-static const int signals[] = {SIGINT, SIGTERM};
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-static volatile bool *to_stop;
-static volatile sig_atomic_t caught;
-static volatile int64_t first_ns;
-static pid_t watching; /* children inherit the handler, but the terminal is not theirs */
+static struct {
+	volatile bool *stop;          /* NULL: the signals are not caught */
+	bool for_program;             /* they do not end this process */
+	volatile sig_atomic_t caught; /* the first; 0: none */
+	volatile int64_t first_ns;
+	unsigned sent; /* by processes, a bit each */
+	pid_t process; /* children inherit the handler, but the terminal is not theirs */
+} interrupts;
 
 /* A signal handler: makes system calls only, and leaves errno unchanged. */
-static void take_signal(int number)
+static void take_signal(int number, siginfo_t *information, void *context)
 {
 	int error = errno;
 	int64_t now = kernel_clock_ns(CLOCK_MONOTONIC);
 
-	if (!first_ns)
-		first_ns = now;
-	if (!caught)
-		caught = number;
-	if (to_stop)
-		*to_stop = true;
-	if (now - first_ns >= PATIENCE_NS) {
-		if (progress.on_screen && getpid() == watching &&
+	(void)context;
+	if (!interrupts.first_ns)
+		interrupts.first_ns = now;
+	if (!interrupts.caught)
+		interrupts.caught = number;
+	/* The kernel sends those of the terminal. */
+	if (information->si_code <= 0)
+		__atomic_fetch_or(&interrupts.sent, 1U << number, __ATOMIC_RELAXED);
+	*interrupts.stop = true;
+	if (!interrupts.for_program && now - interrupts.first_ns >= PATIENCE_NS) {
+		if (progress.on_screen && getpid() == interrupts.process &&
 			write(STDERR_FILENO, ERASE_LINE, sizeof(ERASE_LINE) - 1) < 0)
 			progress.on_screen = false;
 		/* The signal is blocked until we return, and then ends the process. */
@@ -193,13 +200,65 @@ static void take_signal(int number)
 	errno = error;
 }
 
-static void handle_signals(void (*handler)(int number))
+static bool is_caught(int number)
 {
-	struct sigaction action = {.sa_handler = handler};
+	struct sigaction now;
 
+	return sigaction(number, NULL, &now) == 0 && now.sa_flags & SA_SIGINFO &&
+	       now.sa_sigaction == take_signal;
+}
+
+/* A signal that our parent ignores stays ignored: nohup(1), and the background jobs of a script. */
+void interrupts_catch(volatile bool *stop, bool for_program)
+{
+	struct sigaction action = {.sa_sigaction = take_signal, .sa_flags = SA_SIGINFO}, before;
+
+	interrupts.stop = stop;
+	interrupts.for_program = for_program;
+	interrupts.process = getpid();
 	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+		if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	}
+}
+
+void interrupts_release(void)
+{
+	static volatile bool nothing;
+
+	if (!interrupts.stop)
+		return;
+	interrupts.stop = &nothing;
+	for (size_t i = 0; i < ARRAY_SIZE(signals) && !interrupts.caught; i++) {
+		if (is_caught(signals[i]))
+			signal(signals[i], SIG_DFL);
+	}
+}
+
+void interrupts_block(sigset_t *before)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-		sigaction(signals[i], &action, NULL);
+		sigaddset(&set, signals[i]);
+	sigprocmask(SIG_BLOCK, &set, before);
+}
+
+unsigned interrupts_sent(void)
+{
+	return __atomic_exchange_n(&interrupts.sent, 0, __ATOMIC_RELAXED);
+}
+
+int interrupts_first(void)
+{
+	return interrupts.caught;
+}
+
+int interrupt_status(int status)
+{
+	return interrupts.caught ? EXIT_SIGNAL + interrupts.caught : status;
 }
 
 void work_begin(const struct cli *cli, const char *doing, volatile bool *stop)
@@ -207,30 +266,12 @@ void work_begin(const struct cli *cli, const char *doing, volatile bool *stop)
 	progress.shown = doing && !cli->quiet && is_capable_terminal(STDERR_FILENO);
 	progress.doing = doing;
 	progress.percent = -1;
-	to_stop = stop;
-	watching = getpid();
 	if (stop)
-		handle_signals(take_signal);
+		interrupts_catch(stop, false);
 }
 
 void work_end(void)
 {
-	static volatile bool nothing;
-
 	erase_progress();
-	if (!to_stop)
-		return;
-	to_stop = &nothing;
-	if (!caught)
-		handle_signals(SIG_DFL);
-}
-
-int interrupt_caught(void)
-{
-	return caught;
-}
-
-int interrupt_status(int status)
-{
-	return caught ? EXIT_SIGNAL + caught : status;
+	interrupts_release();
 }

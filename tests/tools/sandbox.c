@@ -274,6 +274,12 @@ static void sigpipe_default(void)
 	signal(SIGPIPE, SIG_DFL);
 }
 
+/* A shell without job control starts what is in the background with SIGINT ignored. */
+static void sigint_default(void)
+{
+	signal(SIGINT, SIG_DFL);
+}
+
 static void few_files(void)
 {
 	struct rlimit limit = {8, 8};
@@ -379,6 +385,7 @@ static const struct {
 	{"sigalrm-blocked", sigalrm_blocked},
 	{"sigsegv-blocked", sigsegv_blocked},
 	{"sigpipe-default", sigpipe_default},
+	{"sigint-default", sigint_default},
 	{"few-files", few_files},
 	{"no-directory", no_directory},
 	{"time-namespace", time_namespace},
