@@ -168,6 +168,7 @@ $(UNIT_TESTS): EXTRA = $(UNIT_HELPERS)
 $(UNIT_TESTS): $(UNIT_HELPERS)
 # The test shifts what a CPU reads.
 $(BUILD)/tests/unit/warp_run_test: EXTRA += -Wl,--wrap=warp_clock_read
+$(BUILD)/tests/unit/measure_timebase_test: EXTRA += -Wl,--wrap=kernel_clock_ns
 $(PRINTED_TEST): $(PRINTED_OBJECTS) $(MODULES)
 $(SCHEMA_TOOL) $(COMPLETIONS_TOOL): %: %.o $(MODULES)
 $(PRINTED_TEST) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL):

@@ -11,8 +11,9 @@
 
 struct timebase {
 	bool by_counter;
-	uint64_t overhead;   /* ticks between two reads with nothing between them */
-	uint64_t resolution; /* ticks that it moves by; 0: by no more than a read takes */
+	uint64_t overhead;     /* ticks between two reads with nothing between them */
+	uint64_t resolution;   /* ticks that it moves by; 0: by no more than a read takes */
+	int64_t clock_step_ns; /* ns that the kernel's clock moves by; 0: as above */
 	uint64_t start_ticks;
 	int64_t start_ns; /* of the kernel's clock when start_ticks was read */
 };
@@ -31,9 +32,13 @@ int64_t timebase_find_resolution(int64_t (*read_ns)(void));
 
 uint64_t timebase_ticks(const struct timebase *timebase);
 
+/* Ticks since the counter was `start`; 0 if it went back, as between CPUs that differ. */
+uint64_t timebase_since(const struct timebase *timebase, uint64_t start);
+
 /*
  * Nanoseconds per tick, over the time since the start: the longer ago, the more exact. Waits
- * until the start was 200 us ago (longer where the clock only moves with the timer tick).
+ * until the start was 200 us ago, or where the clock only moves with the timer tick (jiffies),
+ * 40 of its steps: 40 to 400 ms.
  */
 double timebase_ns_per_tick(const struct timebase *timebase);
 

@@ -217,6 +217,13 @@ static void measure_copy(struct measuring *measuring, bool all)
 			&evidence->copy, measuring->deadline);
 	else
 		evidence->copy.what_if_fact = evidence->copy.fact;
+	/* The copy reads the counter, too. */
+	if (fact_is_known(&evidence->copy.what_if_fact) &&
+		fact_is_known(&evidence->timing.counter_fact) &&
+		evidence->copy.what_if_ns < evidence->timing.counter_ns)
+		fact_set(&evidence->copy.what_if_fact, FACT_FAILED,
+			"the copy took %.1f ns, less than reading the counter",
+			evidence->copy.what_if_ns);
 	if (evidence->vclock.how == VCLOCK_UNKNOWN)
 		copy_set_mode(&evidence->copy, &evidence->vclock);
 }

@@ -379,7 +379,7 @@ static double time_batch(const struct copy *copy, size_t count)
 	uint64_t start = timebase_ticks(&copy->timebase), ticks;
 
 	call_repeat(&copy->calls[MONOTONIC], count);
-	ticks = timebase_ticks(&copy->timebase) - start;
+	ticks = timebase_since(&copy->timebase, start);
 	ticks -= ticks < copy->timebase.overhead ? ticks : copy->timebase.overhead;
 	return (double)ticks * copy->ns_per_tick / (double)count;
 }

@@ -53,7 +53,7 @@ static uint64_t batch_time(
 	uint64_t taken;
 
 	call_repeat(&one->call, iterations);
-	taken = timebase_ticks(timebase) - start;
+	taken = timebase_since(timebase, start);
 	return taken > timebase->overhead ? taken - timebase->overhead : 0;
 }
 

@@ -11,12 +11,19 @@
 #include "measure/counter.h"
 
 #define SHORTEST_NS 200000
+
+/*
+ * A timer tick may come late, and the next one in time: over a single step of jiffies the rate was
+ * wrong by up to 14 times.
+ */
+#define STEPS_LEAST 40
+
 #define OVERHEAD_READS 64
 
 #define WIDTH_READS 8
 #define WIDTH_FACTOR 3
 
-/* A clock whose reads never take about the same time is used all the same. */
+/* Tries, after which a clock whose reads never take about the same time is read anyway. */
 #define TRIES_MOST 100
 
 static int64_t clock_ns(void)
@@ -29,7 +36,14 @@ uint64_t timebase_ticks(const struct timebase *timebase)
 	return timebase->by_counter ? counter_read_ordered() : (uint64_t)clock_ns();
 }
 
-/* A reading of the kernel's clock, and when it was over. */
+uint64_t timebase_since(const struct timebase *timebase, uint64_t start)
+{
+	uint64_t now = timebase_ticks(timebase);
+
+	return now > start ? now - start : 0;
+}
+
+/* A reading of the kernel's clock, and when it was completed. */
 struct reading {
 	int64_t ns;
 	uint64_t ticks;
@@ -41,8 +55,8 @@ static struct reading read_both(const struct timebase *timebase)
 	uint64_t start = timebase_ticks(timebase);
 	struct reading reading = {.ns = clock_ns()};
 
-	reading.ticks = timebase_ticks(timebase);
-	reading.width = reading.ticks - start;
+	reading.width = timebase_since(timebase, start);
+	reading.ticks = start + reading.width;
 	return reading;
 }
 
@@ -104,11 +118,12 @@ bool timebase_start(struct timebase *timebase, bool by_counter)
 	timebase->overhead = UINT64_MAX;
 	for (int i = 0; i < OVERHEAD_READS; i++) {
 		uint64_t before = timebase_ticks(timebase);
-		uint64_t taken = timebase_ticks(timebase) - before;
+		uint64_t taken = timebase_since(timebase, before);
 
 		timebase->overhead = taken < timebase->overhead ? taken : timebase->overhead;
 	}
-	timebase->resolution = by_counter ? 0 : (uint64_t)timebase_find_resolution(clock_ns);
+	timebase->clock_step_ns = timebase_find_resolution(clock_ns);
+	timebase->resolution = by_counter ? 0 : (uint64_t)timebase->clock_step_ns;
 	start = read_moment(timebase);
 	timebase->start_ticks = start.ticks;
 	timebase->start_ns = start.ns;
@@ -117,13 +132,16 @@ bool timebase_start(struct timebase *timebase, bool by_counter)
 
 double timebase_ns_per_tick(const struct timebase *timebase)
 {
+	int64_t shortest_ns = STEPS_LEAST * timebase->clock_step_ns;
 	struct reading now;
 
 	if (!timebase->by_counter)
 		return 1;
+	if (shortest_ns < SHORTEST_NS)
+		shortest_ns = SHORTEST_NS;
 	do
 		now = read_moment(timebase);
-	while (now.ns - timebase->start_ns < SHORTEST_NS);
+	while (now.ns - timebase->start_ns < shortest_ns);
 	return (double)(now.ns - timebase->start_ns) / (double)(now.ticks - timebase->start_ticks);
 }
 

@@ -10,6 +10,24 @@
 #include "measure/timebase.h"
 #include "unit/unit.h"
 
+/* Of the kernel's clock: 0: as it is; otherwise it moves by steps of so much, every second late. */
+static int64_t step_ns;
+
+int64_t __real_kernel_clock_ns(clockid_t clock);
+int64_t __wrap_kernel_clock_ns(clockid_t clock);
+
+int64_t __wrap_kernel_clock_ns(clockid_t clock)
+{
+	int64_t ns = __real_kernel_clock_ns(clock), steps;
+
+	if (!step_ns)
+		return ns;
+	steps = ns / step_ns;
+	if (steps % 2 && ns % step_ns < step_ns * 9 / 10)
+		steps--;
+	return steps * step_ns;
+}
+
 static void by_the_kernel_s_clock_a_tick_is_a_nanosecond(void **state)
 {
 	struct timebase timebase;
@@ -150,6 +168,33 @@ static void a_rate_is_right_despite_interrupts(void **state)
 	}
 }
 
+/* The jiffies clocksource where timer ticks come late: two steps follow within a tenth of one. */
+static void a_rate_by_late_timer_ticks_is_right(void **state)
+{
+	struct timebase timebase, whole;
+	double late;
+
+	(void)state;
+	if (!has_counter())
+		unit_skip("the counter cannot be read here");
+	assert_true(timebase_start(&whole, true));
+	step_ns = 1000000;
+	assert_true(timebase_start(&timebase, true));
+	assert_int_equal(timebase.clock_step_ns, step_ns);
+	late = timebase_ns_per_tick(&timebase);
+	step_ns = 0;
+	assert_true(fabs(late / timebase_ns_per_tick(&whole) - 1) < 0.1);
+}
+
+static void a_counter_that_went_back_is_not_a_long_time(void **state)
+{
+	struct timebase timebase;
+
+	(void)state;
+	assert_true(timebase_start(&timebase, false));
+	assert_int_equal(timebase_since(&timebase, timebase_ticks(&timebase) + 1000000000), 0);
+}
+
 static void its_own_overhead_is_less_than_any_stretch(void **state)
 {
 	struct timebase timebase;
@@ -177,6 +222,8 @@ int main(void)
 		cmocka_unit_test(the_counter_s_rate_is_that_of_the_kernel_s_clock),
 		cmocka_unit_test(a_rate_is_right_despite_interrupts),
 		cmocka_unit_test(a_coarse_clock_is_distinguished_from_a_slow_one),
+		cmocka_unit_test(a_rate_by_late_timer_ticks_is_right),
+		cmocka_unit_test(a_counter_that_went_back_is_not_a_long_time),
 		cmocka_unit_test(its_own_overhead_is_less_than_any_stretch),
 	};
 
