@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The seccomp filter that stops a program at the counted system calls, and at no others. */
-#include "run.h"
-
 #include <linux/seccomp.h>
+
+#include "count.h"
 
 /* The length of the jump to the next call is known after this call's instructions: it is set last.
  */

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The fields of the document of `vdsocheck trace`, which is written and never read. */
-#include "document.h"
+/*
+ * The fields of the document of `vdsocheck trace`, which is written and never read. Those of the
+ * calls are the columns of the text's table, too.
+ */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "cli/describe.h"
 #include "judge.h"
-#include "report.h"
+#include "model.h"
 
 /* ---- the calls ---- */
 
@@ -16,62 +22,140 @@ struct entry {
 	double per_second, ns, cost_s, vdso_ns, vdso_s, share;
 };
 
+static void print_name(const void *object, const void *whole, FILE *out)
+{
+	const struct entry *entry = object;
+	struct strbuf name = {.used = 0};
+
+	(void)whole;
+	describe_call_name(entry->call, entry->clock, &name);
+	fputs(name.text, out);
+}
+
+static void print_rate(const void *object, const void *whole, FILE *out)
+{
+	const struct entry *entry = object;
+	char rate[32];
+
+	(void)whole;
+	if (entry->has_rate)
+		fputs(format_count((uint64_t)(entry->per_second + 0.5), rate), out);
+}
+
+/* ">": the cost is that of the cheapest system call, and this one's is not known. */
+static void print_ns(const void *object, const void *whole, FILE *out)
+{
+	const struct entry *entry = object;
+	char ns[32];
+
+	(void)whole;
+	if (entry->has_cost)
+		fprintf(out, "%s%s", entry->at_least ? ">" : "", format_ns(entry->ns, ns));
+}
+
+static void print_total(const void *object, const void *whole, FILE *out)
+{
+	const struct entry *entry = object;
+	char total[32];
+
+	(void)whole;
+	if (entry->has_cost)
+		fprintf(out, "%s%s", entry->at_least ? ">" : "",
+			trace_describe_seconds(entry->cost_s, total));
+}
+
+static void print_vdso(const void *object, const void *whole, FILE *out)
+{
+	const struct entry *entry = object;
+	char total[32];
+
+	(void)whole;
+	if (entry->has_vdso)
+		fputs(trace_describe_seconds(entry->vdso_s, total), out);
+}
+
 #define OF struct entry
 
 static const struct field entry_fields[] = {
-	{STRING("call", call), .options = FIELD_FILLED},
+	{STRING("call", call), .options = FIELD_FILLED, .title = "system call", .left = true,
+		.cell = print_name},
 	{STRING("clock", clock)},
-	{INTEGER("count", count, INT64_MAX)},
+	{INTEGER("count", count, INT64_MAX), .title = "count", .width = 8},
 	{INTEGER("count_32_bit", compat, INT64_MAX)},
-	{REAL("per_second", per_second, 1), .given = GIVEN(has_rate)},
+	{REAL("per_second", per_second, 1), .given = GIVEN(has_rate), .title = "per s", .width = 10,
+		.cell = print_rate},
 	{FLAG("avoidable", avoidable)},
-	{NS("syscall_ns", ns), .given = GIVEN(has_cost)},
+	{NS("syscall_ns", ns), .given = GIVEN(has_cost), .title = "ns each", .width = 9,
+		.cell = print_ns},
 	{FLAG("syscall_ns_is_minimum", at_least)},
-	{REAL("cost_seconds", cost_s, 6), .given = GIVEN(has_cost)},
+	{REAL("cost_seconds", cost_s, 6), .given = GIVEN(has_cost), .title = "total", .width = 9,
+		.cell = print_total},
 	{NS("vdso_ns", vdso_ns), .given = GIVEN(has_vdso)},
-	{REAL("vdso_cost_seconds", vdso_s, 6), .given = GIVEN(has_vdso)},
+	{REAL("vdso_cost_seconds", vdso_s, 6), .given = GIVEN(has_vdso), .title = "with vDSO",
+		.cell = print_vdso},
 	{REAL("cpu_share_percent", share, 2), .given = GIVEN(has_share)},
 	{0},
 };
 
 #undef OF
 
-static void fill(const struct trace_report *report, size_t row, struct entry *entry)
+static struct entry make_entry(const struct trace_report *report, size_t row)
 {
 	const struct trace_evidence *trace = report->trace;
 	const struct trace_cost *cost = &report->diagnosis->costs[row];
+	double count = (double)trace_count(trace, row), cost_s = cost_seconds(count, cost->ns, 0);
 
-	*entry = (struct entry){.call = trace->plan->rows[row].call->name,
+	return (struct entry){.call = trace->plan->rows[row].call->name,
 		.clock = trace->plan->rows[row].clock,
-		.count = trace_count(&trace->counts, row),
-		.compat = trace->counts.of[TRACE_COMPAT][row],
-		.has_rate = fact_is_known(&trace->duration_fact) && trace->duration_s > 0,
+		.count = trace_count(trace, row),
+		.compat = trace->counts[TRACE_COMPAT][row],
+		.has_rate = trace->duration_s > 0,
 		.has_cost = cost->known,
 		.has_vdso = cost->vdso_known,
+		.has_share = cost->known && fact_is_known(&trace->cpu_fact) && trace->cpu_s > 0,
 		.at_least = cost->at_least,
 		.avoidable = cost->avoidable,
+		.per_second = trace->duration_s > 0 ? count / trace->duration_s : 0,
 		.ns = cost->ns,
-		.vdso_ns = cost->vdso_ns};
-	entry->cost_s = cost_seconds((double)entry->count, cost->ns, 0);
-	entry->vdso_s = cost_seconds((double)entry->count, cost->vdso_ns, 0);
-	entry->has_share = cost->known && fact_is_known(&trace->cpu_fact) && trace->cpu_s > 0;
-	if (entry->has_rate)
-		entry->per_second = (double)entry->count / trace->duration_s;
-	if (entry->has_share)
-		entry->share = 100 * entry->cost_s / trace->cpu_s;
+		.cost_s = cost_s,
+		.vdso_ns = cost->vdso_ns,
+		.vdso_s = cost_seconds(count, cost->vdso_ns, 0),
+		.share = trace->cpu_s > 0 ? 100 * cost_s / trace->cpu_s : 0};
+}
+
+/* Of the calls that were made; for free(). */
+static struct entry *make_entries(const struct trace_report *report, size_t *count)
+{
+	struct entry *entries = xcalloc(TRACE_ROW_MAX, sizeof(*entries));
+
+	*count = 0;
+	for (size_t row = 0; row < report->trace->plan->row_count; row++) {
+		if (trace_count(report->trace, row))
+			entries[(*count)++] = make_entry(report, row);
+	}
+	return entries;
 }
 
 static json_t *calls(const void *object, const void *whole)
 {
-	static struct entry entries[TRACE_ROW_MAX];
-	const struct trace_evidence *trace = ((const struct trace_report *)object)->trace;
-	size_t count = 0;
+	size_t count;
+	struct entry *entries = make_entries(object, &count);
+	json_t *list = field_list(entry_fields, entries, count, sizeof(*entries), whole);
 
-	for (size_t row = 0; row < trace->plan->row_count; row++) {
-		if (trace_count(&trace->counts, row))
-			fill(object, row, &entries[count++]);
-	}
-	return field_list(entry_fields, entries, count, sizeof(entries[0]), whole);
+	free(entries);
+	return list;
+}
+
+void trace_write_calls(const struct trace_report *report, FILE *out)
+{
+	size_t count;
+	struct entry *entries = make_entries(report, &count);
+	const void *rows[TRACE_ROW_MAX];
+
+	for (size_t i = 0; i < count; i++)
+		rows[i] = &entries[i];
+	table_write(entry_fields, rows, count, NULL, TABLE_TEXT, out);
+	free(entries);
 }
 
 /* ---- the run ---- */
@@ -92,22 +176,6 @@ static bool has_pid(const void *object)
 	return ((const struct trace_evidence *)object)->program.pid > 0;
 }
 
-static json_t *top(const void *object, const void *whole)
-{
-	const struct trace_evidence *trace = object;
-	size_t count = trace->top.count < trace->shown ? trace->top.count : trace->shown;
-
-	return field_list(process_fields, trace->top.processes, count,
-		sizeof(trace->top.processes[0]), whole);
-}
-
-static json_t *period(const void *object, const void *whole)
-{
-	(void)object;
-	(void)whole;
-	return json_integer(TRACE_SAMPLE_PERIOD);
-}
-
 #define OF struct trace_evidence
 
 static const struct field run_fields[] = {
@@ -120,10 +188,9 @@ static const struct field run_fields[] = {
 	{FLAG("cpu_includes_stops", cpu_inflated)},
 	{INTEGER("children_terminated", children_terminated, INT64_MAX)},
 	{REASON("reason")},
-	{COMPUTED("top", FIELD_LIST, top), .fields = process_fields, .given = GIVEN(of_host)},
-	{COMPUTED("calls_per_sample", FIELD_INTEGER, period), .most = TRACE_SAMPLE_PERIOD,
-		.given = GIVEN(of_host)},
-	{INTEGER("samples_lost", top.missed, INT64_MAX), .given = GIVEN(of_host)},
+	{LIST("top", top.processes, top.count, process_fields), .given = GIVEN(system_wide)},
+	{INTEGER("calls_per_sample", top.period, TRACE_SAMPLE_PERIOD), .given = GIVEN(system_wide)},
+	{INTEGER("samples_lost", top.missed, INT64_MAX), .given = GIVEN(system_wide)},
 	{0},
 };
 

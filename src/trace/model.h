@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The data of `vdsocheck trace`: which system calls are counted, the counts, what a call costs
- * here, and what all of it means.
+ * here, what all of it means, and how it is printed.
  */
 #ifndef VDSOCHECK_TRACE_MODEL_H
 #define VDSOCHECK_TRACE_MODEL_H
@@ -14,6 +14,8 @@
 
 #include "base/fact.h"
 #include "base/text.h"
+#include "cli/command.h"
+#include "document.h"
 #include "evidence.h"
 
 /* Calls that can be counted in one run. */
@@ -48,21 +50,20 @@ struct trace_plan {
 	struct trace_row rows[TRACE_ROW_MAX];
 };
 
-struct trace_counts {
-	uint64_t of[TRACE_ARCH_COUNT][TRACE_ROW_MAX];
-};
-
 enum trace_method { TRACE_BY_TRACEPOINTS, TRACE_BY_SECCOMP, TRACE_BY_PTRACE };
 
-/* The program, and what only it may have to do with the vDSO. */
+/* "tracepoints", "seccomp and ptrace", "ptrace"; ended by NULL. */
+extern const char *const trace_method_names[];
+
+/* The program, and what may keep it alone from using the vDSO. */
 struct trace_program {
 	pid_t pid;
-	char file[PATH_MAX];   /* what is executed, byte for byte */
-	char path[1024];       /* of its file, for the report */
-	struct fact file_fact; /* known: it is an ELF file, and the two flags hold */
-	bool is_static;        /* it names no dynamic loader */
-	bool is_32_bit;        /* on a 64-bit host */
-	bool preloads;         /* LD_PRELOAD is set */
+	char file[PATH_MAX]; /* what is executed, byte for byte */
+	char path[1024];     /* of its file, for the report */
+	bool is_elf;         /* its file was read, and the next two hold */
+	bool is_static;      /* it names no dynamic loader */
+	bool is_32_bit;      /* on a 64-bit host */
+	bool preloads;       /* LD_PRELOAD is set */
 };
 
 /* Processes that samples are counted for. */
@@ -75,27 +76,27 @@ struct trace_process {
 	uint64_t samples;
 };
 
-/* The processes that made the most calls, the first one most of them. */
+/* The processes that made the most calls, in descending order. */
 struct trace_top {
 	size_t count;
 	struct trace_process processes[TRACE_PROCESS_MAX];
 	uint64_t missed; /* samples that were lost, or of other processes */
+	uint32_t period; /* calls that a sample stands for */
 };
 
 struct trace_evidence {
-	bool of_host; /* all that run on the host, not one program */
-	size_t shown; /* processes that are shown of them */
+	bool system_wide; /* all that run on the host, not one program */
 	struct trace_top top;
 	const struct trace_plan *plan;
 	enum trace_method method;
 	struct fact tracepoints; /* why they were not used; known: they were */
 	struct trace_program program;
-	struct trace_counts counts;
+	uint64_t counts[TRACE_ARCH_COUNT][TRACE_ROW_MAX];
 	struct fact duration_fact;
 	double duration_s;
 	struct fact cpu_fact;
 	double cpu_s;      /* user and system time of the program and the children it waited for */
-	bool cpu_inflated; /* stops by ptrace are in it */
+	bool cpu_inflated; /* it includes ptrace stops */
 	uint64_t children_terminated; /* that the program left running: they were sent SIGTERM */
 	struct evidence host;         /* timing and proof, taken before the program ran */
 };
@@ -110,16 +111,20 @@ struct trace_cost {
 	double vdso_ns;
 };
 
-enum trace_verdict { TRACE_UNKNOWN, TRACE_OK, TRACE_FALLBACK };
+/* TRACE_COUNTED: none of the counted calls is one that the vDSO serves. */
+enum trace_verdict { TRACE_UNKNOWN, TRACE_OK, TRACE_FALLBACK, TRACE_COUNTED };
 
-#define TRACE_HINT_MAX 6
+/* "unknown", "ok", "fallback", "counted"; ended by NULL. */
+extern const char *const trace_verdict_names[];
+
+#define TRACE_HINT_MAX 3
 #define TRACE_TEXT_SIZE 640
 
 struct trace_sums {
 	uint64_t calls;     /* all that were counted */
-	uint64_t avoidable; /* of which the vDSO serves, or could */
+	uint64_t avoidable; /* those that the vDSO serves, or could */
 	double cost_s;      /* of those whose cost is known */
-	double avoidable_s; /* of the avoidable ones whose cost by the vDSO is known, too */
+	double avoidable_s; /* of the avoidable ones whose cost with the vDSO is known, too */
 	double lost_s;      /* of those, against the vDSO, where that is known */
 	bool lost_known;
 };
@@ -155,13 +160,29 @@ size_t trace_plan_find(
 
 void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis);
 
-/* "unknown", "ok", "fallback"; ended by NULL. */
-extern const char *const trace_verdict_names[];
-
 /* "1.22 s", "34 ms", "870 us": three digits. Returns `text`. */
 char *trace_describe_seconds(double seconds, char text[32]);
 
 /* Both architectures together. */
-uint64_t trace_count(const struct trace_counts *counts, size_t row);
+uint64_t trace_count(const struct trace_evidence *trace, size_t row);
+
+/* ---- text.c, json.c ---- */
+
+#define TRACE_JSON_SCHEMA "vdsocheck-trace/1"
+
+struct trace_report {
+	const struct trace_evidence *trace;
+	const struct trace_diagnosis *diagnosis;
+	const struct moment_evidence *moment;
+	int exit_status;
+};
+
+/* Both take a struct trace_report: for people, the verdict first; for programs. */
+bool trace_report_text(const void *result, const struct style *style, FILE *out);
+extern const struct field trace_report_fields[];
+bool trace_report_json(const void *result, const struct style *style, FILE *out);
+
+/* The rows with a count, as the table of the text. */
+void trace_write_calls(const struct trace_report *report, FILE *out);
 
 #endif

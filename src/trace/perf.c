@@ -1,35 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perf_event_open(2) on syscalls:sys_enter_NAME. These tracepoints are silent for 32-bit programs
- * on a 64-bit kernel. A call that takes a clock has an event for all its calls and some with a
- * filter for one clock; the other clocks are the rest. Each event takes about 20 ns of each call,
- * so only the clocks that the vDSO may serve have one.
+ * Counting by perf_event_open(2) on syscalls:sys_enter_NAME: what is counted runs at full speed.
+ * These tracepoints are silent for 32-bit programs on a 64-bit kernel. A call that takes a clock
+ * has an event for all its calls and some with a filter for one clock; the other clocks are the
+ * rest. Each event takes about 20 ns of each call, so only the clocks that the vDSO may serve have
+ * one.
  */
-#include "perf.h"
-
-#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/deadline.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "run.h"
+#include "count.h"
 
 /* The argument's name in the tracepoint of clock_gettime, since it exists (2.6.33). */
 #define CLOCK_FIELD "which_clock"
+
+/* Polls for the end of a process that is not a child: pidfds need Linux 5.3. */
+#define PAUSE_NS 50000000
 
 static const char *const tracefs[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 
@@ -69,81 +67,84 @@ static bool find_id(const struct root *root, const char *name, uint32_t *id, str
 	return false;
 }
 
-bool trace_events_find(const struct root *root, const struct trace_plan *plan,
+/* An event is a descriptor for each thread or CPU, and five for a call that takes a clock. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+bool trace_events_find(const struct root *root, struct trace_evidence *trace,
 	struct trace_events *events, struct fact *why)
 {
-	*events = (struct trace_events){.count = 0};
+	const struct trace_plan *plan = trace->plan;
+
+	*events = (struct trace_events){.trace = trace};
+	if (trace->program.is_elf && trace->program.is_32_bit) {
+		fact_set(why, FACT_ABSENT, "tracepoints do not see 32-bit programs");
+		return false;
+	}
 	for (size_t i = 0; i < plan->call_count; i++) {
 		if (plan->calls[i].number[TRACE_NATIVE] >= 0 &&
 			!find_id(root, plan->calls[i].name, &events->ids[i], why))
 			return false;
 	}
+	raise_file_limit();
 	return true;
 }
 
-static int open_event(uint32_t id, struct trace_target target)
+int trace_event_add(struct trace_events *events, uint32_t id, struct trace_target target,
+	const char *filter, uint64_t *sum)
 {
+	/* The threads and children of a thread are counted with it; an event of a CPU sees all. */
 	struct perf_event_attr attributes = {.type = PERF_TYPE_TRACEPOINT,
 		.size = sizeof(attributes),
 		.config = id,
-		.disabled = 1};
-
-	/* The threads and children of a thread are counted with it; an event of a CPU sees all. */
-	attributes.inherit = target.cpu < 0;
-	attributes.enable_on_exec = target.from_exec;
-	return (int)syscall(SYS_perf_event_open, &attributes, target.thread, target.cpu, -1,
+		.disabled = 1,
+		.inherit = target.cpu < 0,
+		.enable_on_exec = target.from_exec,
+		.sample_period = target.sample_period,
+		.sample_type = target.sample_period ? PERF_SAMPLE_TID : 0};
+	int file = (int)syscall(SYS_perf_event_open, &attributes, target.thread, target.cpu, -1,
 		PERF_FLAG_FD_CLOEXEC);
-}
 
-static int add_event(struct trace_events *events, uint32_t id, struct trace_target target,
-	const struct trace_event *event, const char *filter)
-{
-	struct trace_event *list =
-		array_grow(events->list, events->count, &events->room, sizeof(*list));
-	int file;
-
-	if (!list)
-		return ENOMEM;
-	events->list = list;
-	file = open_event(id, target);
 	if (file < 0)
 		return errno;
-	list[events->count] = *event;
-	list[events->count++].file = file;
+	events->list =
+		array_grow(events->list, events->count, &events->room, sizeof(*events->list));
+	events->list[events->count++] = (struct trace_event){file, sum};
 	return filter && ioctl(file, PERF_EVENT_IOC_SET_FILTER, filter) < 0 ? errno : 0;
 }
 
-/*
- * A counter of all calls and, where they take a clock, one with a filter for each of the usual
- * clocks: the rest are calls with other clocks.
- */
-static int open_call(struct trace_events *events, const struct trace_plan *plan, size_t which,
-	struct trace_target target)
+int trace_events_open(struct trace_events *events, struct trace_target target)
 {
-	const struct trace_call *call = &plan->calls[which];
-	struct trace_event event = {.row = call->row, .of_all_clocks = call->takes_clock};
-	int error = add_event(events, events->ids[which], target, &event, NULL);
-
-	event.of_all_clocks = false;
-	for (size_t i = 0; i < ARRAY_SIZE(clocks_apart) && call->takes_clock && !error; i++) {
-		char filter[64];
-
-		event.row = trace_plan_find(plan, plan->arch[TRACE_NATIVE],
-			(uint64_t)call->number[TRACE_NATIVE], (uint64_t)clocks_apart[i]);
-		snprintf(filter, sizeof(filter), CLOCK_FIELD " == %d", clocks_apart[i]);
-		error = add_event(events, events->ids[which], target, &event, filter);
-	}
-	return error;
-}
-
-int trace_events_open(
-	struct trace_events *events, const struct trace_plan *plan, struct trace_target target)
-{
+	const struct trace_plan *plan = events->trace->plan;
+	uint64_t *counts = events->trace->counts[TRACE_NATIVE];
 	int error = 0;
 
 	for (size_t i = 0; i < plan->call_count && !error; i++) {
-		if (plan->calls[i].number[TRACE_NATIVE] >= 0)
-			error = open_call(events, plan, i, target);
+		const struct trace_call *call = &plan->calls[i];
+		int number = call->number[TRACE_NATIVE];
+		uint64_t *all =
+			&counts[call->row + (call->takes_clock ? TRACE_CLOCK_COUNT - 1 : 0)];
+
+		if (number < 0)
+			continue;
+		error = trace_event_add(events, events->ids[i], target, NULL, all);
+		for (size_t k = 0; k < ARRAY_SIZE(clocks_apart) && call->takes_clock && !error;
+			k++) {
+			size_t row = trace_plan_find(plan, plan->arch[TRACE_NATIVE],
+				(uint64_t)number, (uint64_t)clocks_apart[k]);
+			char filter[64];
+
+			snprintf(filter, sizeof(filter), CLOCK_FIELD " == %d", clocks_apart[k]);
+			error = trace_event_add(
+				events, events->ids[i], target, filter, &counts[row]);
+		}
 	}
 	return error;
 }
@@ -165,38 +166,38 @@ void trace_events_disable(const struct trace_events *events)
 }
 
 /* The calls of other clocks: all without those of the clocks that have a row. */
-static void settle_clocks(const struct trace_plan *plan, struct trace_counts *counts)
+static void settle_clocks(struct trace_evidence *trace)
 {
+	const struct trace_plan *plan = trace->plan;
+
 	for (size_t i = 0; i < plan->call_count; i++) {
-		uint64_t *rows = &counts->of[TRACE_NATIVE][plan->calls[i].row];
+		uint64_t *rows = &trace->counts[TRACE_NATIVE][plan->calls[i].row];
 		uint64_t *other = &rows[TRACE_CLOCK_COUNT - 1];
 
-		if (!plan->calls[i].takes_clock)
-			continue;
-		for (size_t k = 0; k < TRACE_CLOCK_COUNT - 1; k++)
+		for (size_t k = 0; plan->calls[i].takes_clock && k < TRACE_CLOCK_COUNT - 1; k++)
 			*other -= rows[k] < *other ? rows[k] : *other;
 	}
 }
 
-int trace_events_read(const struct trace_events *events, const struct trace_plan *plan,
-	struct trace_counts *counts)
+int trace_events_read(const struct trace_events *events)
 {
-	for (size_t i = 0; i < events->count; i++) {
+	int error = 0;
+
+	for (size_t i = 0; i < events->count && !error; i++) {
 		const struct trace_event *event = &events->list[i];
-		size_t row = event->row + (event->of_all_clocks ? TRACE_CLOCK_COUNT - 1 : 0);
 		uint64_t count;
-		ssize_t length = read(event->file, &count, sizeof(count));
+		ssize_t length;
 
-		if (length != sizeof(count)) {
-			int error = length < 0 ? errno : EIO;
-
-			*counts = (struct trace_counts){0};
-			return error;
-		}
-		counts->of[TRACE_NATIVE][row] += count;
+		if (!event->sum)
+			continue;
+		length = read(event->file, &count, sizeof(count));
+		if (length == sizeof(count))
+			*event->sum += count;
+		else
+			error = length < 0 ? errno : EIO;
 	}
-	settle_clocks(plan, counts);
-	return 0;
+	settle_clocks(events->trace);
+	return error;
 }
 
 void trace_events_close(struct trace_events *events)
@@ -204,8 +205,7 @@ void trace_events_close(struct trace_events *events)
 	for (size_t i = 0; i < events->count; i++)
 		close(events->list[i].file);
 	free(events->list);
-	events->list = NULL;
-	events->count = 0;
+	*events = (struct trace_events){.count = 0};
 }
 
 void trace_events_explain(int error, struct fact *why)
@@ -223,148 +223,85 @@ void trace_events_explain(int error, struct fact *why)
 /* ---- a program that we start ---- */
 
 /* The events begin after the execve(2) that they wait for. */
-static void count_first_execve(const struct trace_plan *plan, struct trace_counts *counts)
+static void count_first_execve(struct trace_evidence *trace)
 {
+	const struct trace_plan *plan = trace->plan;
+
 	for (size_t i = 0; i < plan->call_count; i++) {
 		if (strcmp(plan->calls[i].name, "execve") == 0)
-			counts->of[TRACE_NATIVE][plan->calls[i].row]++;
+			trace->counts[TRACE_NATIVE][plan->calls[i].row]++;
 	}
 }
 
-static void run_program(
-	struct trace_evidence *trace, struct trace_run *run, struct trace_start *start)
-{
-	int64_t start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
-	struct rusage usage;
-	int error = trace_signals_start(start->pid, run->limit_ns);
-
-	if (error) {
-		trace_signals_end();
-		trace_start_cancel(start);
-		run->failure = (struct trace_failure){.preparing = true, .error = error};
-		return;
-	}
-	trace_start_go(start);
-	while (!error && wait4(trace->program.pid, &run->status, 0, &usage) < 0) {
-		error = errno == EINTR ? 0 : errno;
-		trace_signals_pass();
-	}
-	if (!error)
-		trace_set_used(trace, start_ns, &usage);
-	trace_signals_end();
-	run->failure = trace_start_result(start);
-	if (error)
-		run->failure = (struct trace_failure){.preparing = true, .error = error};
-}
-
-static bool is_usable(const struct root *root, const struct trace_evidence *trace,
-	struct trace_events *events, struct fact *why)
-{
-	if (fact_is_known(&trace->program.file_fact) && trace->program.is_32_bit) {
-		fact_set(why, FACT_ABSENT, "they do not count the calls of 32-bit programs");
-		return false;
-	}
-	return trace_events_find(root, trace->plan, events, why);
-}
-
-bool trace_run_by_tracepoints(const struct root *root, struct trace_evidence *trace,
-	struct trace_run *run, struct fact *why)
-{
-	struct trace_events events;
+struct perf_run {
+	struct trace_run *run;
 	struct trace_start start;
+};
+
+static void take_end(void *argument, pid_t id, int status, const struct rusage *usage)
+{
+	struct perf_run *perf = argument;
+	struct trace_run *run = perf->run;
+
+	if (id != run->wait.program)
+		return;
+	run->wait.program = 0;
+	run->wait.over = true;
+	run->status = status;
+	trace_program_used(run->trace, perf->start.ns, rusage_seconds(usage));
+}
+
+bool trace_perf_run(struct trace_run *run, struct fact *why)
+{
+	struct perf_run perf = {.run = run};
+	struct trace_events events;
 	int error;
 
-	if (!is_usable(root, trace, &events, why) ||
-		!trace_start_fork(&trace->program, run->arguments, NULL, NULL, &start, why))
+	if (!trace_events_find(run->root, run->trace, &events, why) ||
+		!trace_start_fork(run, NULL, NULL, &perf.start, why))
 		return false;
-	error = trace_events_open(&events, trace->plan,
-		(struct trace_target){.thread = start.pid, .cpu = -1, .from_exec = true});
+	error = trace_events_open(&events,
+		(struct trace_target){.thread = perf.start.pid, .cpu = -1, .from_exec = true});
 	if (error) {
 		trace_events_explain(error, why);
-		trace_start_cancel(&start);
+		trace_start_cancel(&perf.start);
 		trace_events_close(&events);
 		return false;
 	}
-	trace->program.pid = start.pid;
-	trace->method = TRACE_BY_TRACEPOINTS;
-	run_program(trace, run, &start);
+	run->trace->method = TRACE_BY_TRACEPOINTS;
+	trace_start_follow(&perf.start, run, take_end, &perf);
+	trace_wait_end(&run->wait);
 	trace_events_disable(&events);
-	error = trace_events_read(&events, trace->plan, &trace->counts);
+	error = trace_events_read(&events);
 	if (error && !run->failure.error)
 		run->failure = (struct trace_failure){.preparing = true, .error = error};
-	count_first_execve(trace->plan, &trace->counts);
+	count_first_execve(run->trace);
 	trace_events_close(&events);
 	return true;
 }
 
 /* ---- a process that runs already ---- */
 
-/* The end of a process that is not our child is looked for: pidfds are younger, of 5.3. */
-#define PAUSE_NS 50000000
-
-/* An event is a descriptor for each thread or CPU, and five for a call that takes a clock. */
-void trace_raise_file_limit(void)
+/* What the thread starts is counted with it. */
+static int open_thread(void *events, pid_t id)
 {
-	struct rlimit limit;
+	int error = trace_events_open(events, (struct trace_target){.thread = id, .cpu = -1});
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
+	/* It has ended since it was listed. */
+	return error == ESRCH ? 0 : error;
 }
 
-/* The threads that there are now; what they start is counted with them. */
-static int open_threads(struct trace_events *events, const struct trace_evidence *trace)
+bool trace_perf_attach(struct trace_run *run, struct fact *why)
 {
-	char path[64];
-	struct dirent *entry;
-	DIR *tasks;
-	int error = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", trace->program.pid);
-	tasks = opendir(path);
-	if (!tasks)
-		return errno;
-	while (!error && (entry = readdir(tasks))) {
-		uint64_t id;
-
-		if (!number_parse(text_span(entry->d_name), &id) || id > INT32_MAX)
-			continue;
-		error = trace_events_open(
-			events, trace->plan, (struct trace_target){.thread = (pid_t)id, .cpu = -1});
-		/* It has ended since it was listed. */
-		if (error == ESRCH)
-			error = 0;
-	}
-	closedir(tasks);
-	return error;
-}
-
-/* Until the time is over, *stop, or the process has ended. */
-static void await(pid_t pid, int64_t limit_ns, const volatile bool *stop)
-{
-	struct deadline deadline = deadline_after(limit_ns);
-	int64_t left;
-
-	while (!*stop && (left = deadline_left_ns(&deadline)) > 0 &&
-		(kill(pid, 0) == 0 || errno != ESRCH)) {
-		struct timespec pause = {.tv_nsec = left < PAUSE_NS ? (long)left : PAUSE_NS};
-
-		nanosleep(&pause, NULL);
-	}
-}
-
-bool trace_attach_by_tracepoints(const struct root *root, struct trace_evidence *trace,
-	int64_t limit_ns, const volatile bool *stop, struct fact *why)
-{
+	pid_t pid = run->trace->program.pid;
 	struct trace_events events;
-	struct trace_moment start;
+	double cpu_s;
+	int64_t start_ns;
 	int error;
 
-	if (!is_usable(root, trace, &events, why))
+	if (!trace_events_find(run->root, run->trace, &events, why))
 		return false;
-	trace_raise_file_limit();
-	error = open_threads(&events, trace);
+	error = trace_program_threads(pid, open_thread, &events);
 	if (!error && !events.count)
 		error = ESRCH;
 	if (error) {
@@ -372,15 +309,17 @@ bool trace_attach_by_tracepoints(const struct root *root, struct trace_evidence 
 		trace_events_close(&events);
 		return false;
 	}
-	trace->method = TRACE_BY_TRACEPOINTS;
-	start = trace_moment_now(trace->program.pid);
+	run->trace->method = TRACE_BY_TRACEPOINTS;
+	trace_wait_begin(&run->wait);
+	cpu_s = trace_program_cpu_s(pid);
+	start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	trace_events_enable(&events);
-	await(trace->program.pid, limit_ns, stop);
+	while ((kill(pid, 0) == 0 || errno != ESRCH) && trace_wait_pause(&run->wait, PAUSE_NS))
+		;
 	trace_events_disable(&events);
-	trace_set_used_since(trace, &start);
-	error = trace_events_read(&events, trace->plan, &trace->counts);
-	if (error)
-		fact_set_errno(why, error, "reading the counters");
+	trace_program_used_since(run->trace, start_ns, cpu_s);
+	trace_wait_end(&run->wait);
+	run->failure.error = trace_events_read(&events);
 	trace_events_close(&events);
-	return !error;
+	return true;
 }

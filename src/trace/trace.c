@@ -5,22 +5,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
+#include "base/privileges.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "collect.h"
 #include "commands.h"
+#include "count.h"
 #include "judge.h"
 #include "measure/copy.h"
 #include "measure/proof.h"
 #include "measure/timing.h"
-#include "program.h"
-#include "report.h"
-#include "run.h"
 
 #define DEFAULT_TOP 10
 #define DEFAULT_ATTACH_NS 5000000000
 
 /* The most that measuring the host takes: the program waits for it. About 0.1 s is usual. */
 #define MEASURING_NS 3000000000
+
+/* How much longer the child that does it may take. */
+#define MEASURING_REST_NS NS_PER_SECOND
 
 enum own_option { OPTION_TOP = OPTION_OWN };
 
@@ -75,25 +79,46 @@ static bool take(struct cli *cli, int id, const char *value)
 	}
 }
 
-/*
- * The cost of system calls and of the vDSO, and whether the vDSO serves this host. All of it is
- * measured before the program runs: beside it, each would disturb the other.
- */
-static void measure_host(const struct root *root, struct evidence *host)
+struct measuring {
+	const struct root *root;
+	struct evidence host;
+};
+
+static void measure(void *argument)
 {
+	struct measuring *measuring = argument;
+	struct evidence *host = &measuring->host;
 	struct deadline deadline = deadline_after(MEASURING_NS);
 	struct vdso_image image;
 	struct call_table calls;
 
-	host->live = root->live;
-	clocksource_collect(root, &host->clocksource);
-	vdso_collect(root, &host->vdso, &image);
+	privileges_keep(PRIVILEGES_NONE);
+	host->live = measuring->root->live;
+	clocksource_collect(measuring->root, &host->clocksource);
+	vdso_collect(measuring->root, &host->vdso, &image);
 	call_table_make(&host->vdso, &image, &calls, &deadline);
 	call_table_name(&calls, host);
 	proof_take(&calls, PROOF_SPREAD, &host->proof, host->calls, &deadline);
 	timing_measure(&calls, TIMING_WHOLE, &host->timing, host->calls, &deadline);
 	if (counts_deciding(host).entered > 0)
 		copy_measure(&image, &calls, &host->vclock, &host->copy, &deadline);
+}
+
+/*
+ * The cost of system calls and of the vDSO, and whether the vDSO serves this host. All of it is
+ * measured before the program runs: beside it, each would disturb the other. In a child, since
+ * counting still needs the privileges.
+ */
+static void measure_host(const struct root *root, struct evidence *host)
+{
+	struct deadline deadline = deadline_after(MEASURING_NS + MEASURING_REST_NS);
+	struct measuring measuring = {.root = root};
+	struct fact why;
+
+	if (child_compute(measure, &measuring, sizeof(measuring), &deadline, &why))
+		*host = measuring.host;
+	else
+		host->proof.fact = why;
 }
 
 /* ---- a program that is started ---- */
@@ -116,86 +141,71 @@ static int print_failure(const char *name, const struct trace_failure *failure)
 		failure->error);
 }
 
-static int run_program(struct cli *cli, struct trace_evidence *trace)
+static int run_program(struct cli *cli, struct trace_run *run)
 {
-	const struct request *request = cli->own;
-	struct trace_run run = {.arguments = (char *const *)(uintptr_t)cli->operands,
-		.limit_ns = request->duration_ns};
+	struct trace_evidence *trace = run->trace;
 	struct fact why = {0};
 	int status = trace_program_find(cli->operands[0], &trace->program);
 
 	if (status)
 		return refuse_program(cli->operands[0], status, errno);
+	run->arguments = (char *const *)(uintptr_t)cli->operands;
 	trace_program_inspect(&trace->program);
-	measure_host(&cli->root, &trace->host);
-	if (trace_run_by_tracepoints(&cli->root, trace, &run, &trace->tracepoints))
+	measure_host(run->root, &trace->host);
+	if (trace_perf_run(run, &trace->tracepoints)) {
 		fact_set_known(&trace->tracepoints);
-	else if (!trace_run_by_seccomp(trace, &run, &why)) {
+	} else if (!trace_ptrace_run(run, &why)) {
 		cli_error("cannot count: %s", why.reason);
 		return STATUS_TROUBLE;
 	}
-	if (run.failure.error) {
-		fact_set_errno(&trace->duration_fact, run.failure.error, "the run");
-		return print_failure(cli->operands[0], &run.failure);
+	if (run->failure.error) {
+		fact_set_errno(&trace->duration_fact, run->failure.error, "the run");
+		return print_failure(cli->operands[0], &run->failure);
 	}
 	/* As a shell reports it. */
-	return WIFSIGNALED(run.status) ? EXIT_SIGNAL + WTERMSIG(run.status)
-	                               : WEXITSTATUS(run.status);
+	return WIFSIGNALED(run->status) ? EXIT_SIGNAL + WTERMSIG(run->status)
+	                                : WEXITSTATUS(run->status);
 }
 
 /* ---- what runs already ---- */
 
-static int count_host(struct cli *cli, struct trace_evidence *trace)
+static int count_running(struct cli *cli, struct trace_run *run)
 {
 	static volatile bool stop;
 	const struct request *request = cli->own;
+	struct trace_evidence *trace = run->trace;
 	struct fact why = {0};
 	bool counted;
 
-	trace->of_host = true;
-	trace->shown = request->top ? (size_t)request->top : DEFAULT_TOP;
-	measure_host(&cli->root, &trace->host);
-	work_begin(cli, "counting on all CPUs", &stop);
-	counted = trace_host_by_tracepoints(
-		&cli->root, trace, request->duration_ns, &stop, progress_show, &why);
-	work_end();
-	if (!counted) {
-		fact_set(&trace->duration_fact, FACT_FAILED, "%s", why.reason);
-		cli_error("cannot count on the whole host: %s", why.reason);
-		return STATUS_TROUBLE;
-	}
-	fact_set_known(&trace->tracepoints);
-	return interrupt_status(0);
-}
-
-static int attach(struct cli *cli, struct trace_evidence *trace)
-{
-	static volatile bool stop;
-	const struct request *request = cli->own;
-	struct fact why = {0};
-	bool counted;
-
+	trace->system_wide = request->all;
+	run->shown = request->top ? (size_t)request->top : DEFAULT_TOP;
 	trace->program.pid = request->pid;
-	trace_program_inspect_process(&trace->program);
-	measure_host(&cli->root, &trace->host);
-	work_begin(cli, "counting", &stop);
-	progress_say("counting");
-	counted = trace_attach_by_tracepoints(
-		&cli->root, trace, request->duration_ns, &stop, &trace->tracepoints);
-	if (counted)
-		fact_set_known(&trace->tracepoints);
+	if (request->pid)
+		trace_program_inspect(&trace->program);
+	measure_host(run->root, &trace->host);
+	run->wait.stop = &stop;
+	run->wait.show = progress_show;
+	work_begin(cli, request->all ? "counting on all CPUs" : "counting", &stop);
+	if (request->all)
+		counted = trace_system_wide(run, &why);
 	else
-		counted = trace_attach_by_ptrace(trace, request->duration_ns, &stop, &why);
+		counted = trace_perf_attach(run, &trace->tracepoints) ||
+		          trace_ptrace_attach(run, &why);
 	work_end();
-	if (!counted) {
+	if (counted && trace->method == TRACE_BY_TRACEPOINTS)
+		fact_set_known(&trace->tracepoints);
+	if (run->failure.error)
+		fact_set_errno(&why, run->failure.error, "reading the counters");
+	if (!counted || run->failure.error) {
 		fact_set(&trace->duration_fact, FACT_FAILED, "%s", why.reason);
-		cli_error("cannot count: %s", why.reason);
+		cli_error(
+			"cannot count%s: %s", request->all ? " on the whole host" : "", why.reason);
 		return STATUS_TROUBLE;
 	}
 	return interrupt_status(0);
 }
 
-/* ---- both ---- */
+/* ---- the command ---- */
 
 /* False after an error message. */
 static bool is_one_target(const struct cli *cli)
@@ -214,12 +224,13 @@ static bool is_one_target(const struct cli *cli)
 	return false;
 }
 
-static int run(struct cli *cli)
+static int run_command(struct cli *cli)
 {
 	static struct trace_evidence trace;
 	static struct trace_diagnosis diagnosis;
 	struct moment_evidence moment = {0};
 	struct request *request = cli->own;
+	struct trace_run run = {.root = &cli->root, .trace = &trace};
 	struct trace_report report = {.trace = &trace, .diagnosis = &diagnosis, .moment = &moment};
 
 	if (!request->plan.call_count) {
@@ -232,11 +243,10 @@ static int run(struct cli *cli)
 	/* A program is counted until it ends. */
 	if (!request->duration_ns && !cli->operand_count)
 		request->duration_ns = DEFAULT_ATTACH_NS;
+	run.wait.limit_ns = request->duration_ns;
+	run.wait.privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE;
 	moment_collect(&cli->root, &moment, &cli->deadline);
-	if (request->all)
-		report.exit_status = count_host(cli, &trace);
-	else
-		report.exit_status = request->pid ? attach(cli, &trace) : run_program(cli, &trace);
+	report.exit_status = cli->operand_count ? run_program(cli, &run) : count_running(cli, &run);
 	if (!fact_is_known(&trace.duration_fact))
 		return report.exit_status;
 	trace_diagnose(&trace, &diagnosis);
@@ -266,8 +276,8 @@ const struct command trace_command = {
 	.name = "trace",
 	.summary = "count the clock calls of a program that are system calls",
 	.help = "Runs a program and counts its system calls, with those of all its threads and "
-		"children: the clock calls, which the vDSO should serve, or others by name. Says "
-		"what they cost on this host and what the vDSO would take. The report goes to "
+		"children: the clock calls, which the vDSO should serve, or others by name. "
+		"Reports their cost on this host and with the vDSO. The report goes to "
 		"standard error, or to the file of --output; the program keeps its own streams. "
 		"With --pid or --all the report goes to standard output.",
 	.status = "that of the program, or 128+N if signal N ended it; 0 with --pid or --all; 125 "
@@ -277,7 +287,7 @@ const struct command trace_command = {
 	.formats = formats,
 	.size = sizeof(struct request),
 	.take = take,
-	.run = run,
+	.run = run_command,
 	.never_verbose = true,
 	.program = "-- PROGRAM [ARGUMENT]... | -p PID | -a",
 	.privileged = true,

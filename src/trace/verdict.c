@@ -12,9 +12,17 @@
 #include "judge.h"
 #include "model.h"
 
-uint64_t trace_count(const struct trace_counts *counts, size_t row)
+const char *const trace_verdict_names[] = {
+	[TRACE_UNKNOWN] = "unknown",
+	[TRACE_OK] = "ok",
+	[TRACE_FALLBACK] = "fallback",
+	[TRACE_COUNTED] = "counted",
+	NULL,
+};
+
+uint64_t trace_count(const struct trace_evidence *trace, size_t row)
 {
-	return counts->of[TRACE_NATIVE][row] + counts->of[TRACE_COMPAT][row];
+	return trace->counts[TRACE_NATIVE][row] + trace->counts[TRACE_COMPAT][row];
 }
 
 /* clock_gettime64 and clock_getres_time64 are the same calls with wider times. */
@@ -42,7 +50,7 @@ static const struct call_evidence *find_call(
 	return NULL;
 }
 
-/* By the proof: a path that was timed alone may be a system call. */
+/* By the proof: a path that was only timed may be a system call. */
 static bool is_served(const struct call_evidence *call)
 {
 	const struct path_evidence *vdso = &call->path[PATH_VDSO];
@@ -99,24 +107,15 @@ static void add_row(struct trace_sums *sums, const struct trace_cost *cost, uint
 	}
 }
 
-static void hint(struct trace_diagnosis *diagnosis, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void hint(struct trace_diagnosis *diagnosis, const char *format, ...)
+static void hint(struct trace_diagnosis *diagnosis, const char *text)
 {
-	va_list arguments;
-
-	if (diagnosis->hint_count == TRACE_HINT_MAX)
-		return;
-	va_start(arguments, format);
-	vsnprintf(diagnosis->hints[diagnosis->hint_count++], TRACE_TEXT_SIZE, format, arguments);
-	va_end(arguments);
+	text_copy(diagnosis->hints[diagnosis->hint_count++], TRACE_TEXT_SIZE, text);
 }
 
 static bool is_compat_counted(const struct trace_evidence *trace)
 {
 	for (size_t row = 0; row < trace->plan->row_count; row++) {
-		if (trace->counts.of[TRACE_COMPAT][row])
+		if (trace->counts[TRACE_COMPAT][row])
 			return true;
 	}
 	return false;
@@ -125,42 +124,113 @@ static bool is_compat_counted(const struct trace_evidence *trace)
 static void find_hints(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
 	const struct trace_program *program = &trace->program;
-	bool is_elf = fact_is_known(&program->file_fact);
 
-	if (is_elf && program->is_static)
+	if (program->is_elf && program->is_static)
 		hint(diagnosis,
-			"It is statically linked: its libc may not use the vDSO (glibc does "
-			"not before 2.31). Link it against a newer libc.");
+			"It is statically linked: its libc does not use the vDSO if it is glibc older "
+			"than 2.31. Link it against a newer libc.");
 	if (is_compat_counted(trace))
-		hint(diagnosis, "32-bit calls are among them: the vDSO of 32-bit programs may lack "
-				"the call, or their libc may not use it (glibc before 2.31).");
+		hint(diagnosis,
+			"32-bit calls are among them: the vDSO of 32-bit programs may lack the call, "
+			"and glibc older than 2.31 does not use it.");
 	if (program->preloads)
 		hint(diagnosis,
 			"LD_PRELOAD is set: a preloaded library may make the system call in "
 			"place of libc's function.");
 	if (!diagnosis->hint_count)
-		hint(diagnosis,
-			"It makes them by syscall(2), its language's runtime bypasses the "
-			"vDSO, or something in its surroundings removed the vDSO: none of the "
-			"causes that can be seen from outside applies.");
+		hint(diagnosis, "No cause is visible from outside. The program may call syscall(2) "
+				"directly, its runtime may bypass the vDSO, or its environment may "
+				"hide the vDSO.");
 }
 
-static const char *subject(const struct trace_evidence *trace)
+/*
+ * What the avoidable calls took, and its share of CPU time. That of a program under ptrace includes
+ * the stops, and the share would be too small: it is left out.
+ */
+static void describe_loss(
+	const struct trace_evidence *trace, const struct trace_sums *sums, char text[256])
 {
-	return trace->of_host ? "the programs of this host" : "this program";
+	char cost[32], lost[32], share[64] = "";
+
+	if (!sums->lost_known)
+		return;
+	if (trace->system_wide && trace->duration_s > 0)
+		snprintf(share, sizeof(share), " (%.2g%% of one CPU)",
+			100 * sums->avoidable_s / trace->duration_s);
+	else if (fact_is_known(&trace->cpu_fact) && trace->cpu_s > 0 && !trace->cpu_inflated)
+		snprintf(share, sizeof(share), " (%.2g%% of its CPU time)",
+			100 * sums->avoidable_s / trace->cpu_s);
+	snprintf(text, 256, " They took about %s%s; the vDSO would save %s.",
+		trace_describe_seconds(sums->avoidable_s, cost), share,
+		trace_describe_seconds(sums->lost_s, lost));
 }
 
-static void sum_up_served(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
+static void summarize(struct trace_diagnosis *diagnosis, enum trace_verdict verdict,
+	const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void summarize(
+	struct trace_diagnosis *diagnosis, enum trace_verdict verdict, const char *format, ...)
 {
+	va_list arguments;
+
+	diagnosis->verdict = verdict;
+	va_start(arguments, format);
+	vsnprintf(diagnosis->summary, TRACE_TEXT_SIZE, format, arguments);
+	va_end(arguments);
+}
+
+/* Whether calls were counted that the vDSO serves or could. */
+static bool counts_clock_calls(
+	const struct trace_evidence *trace, const struct trace_diagnosis *diagnosis)
+{
+	for (size_t row = 0; row < trace->plan->row_count; row++) {
+		if (diagnosis->costs[row].avoidable)
+			return true;
+	}
+	return false;
+}
+
+void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
+{
+	const char *subject = trace->system_wide ? "the programs of this host" : "this program";
+	const struct trace_plan *plan = trace->plan;
+	const struct trace_sums *sums = &diagnosis->sums;
 	bool host_is_ok = counts_deciding(&trace->host).entered == 0;
+	char count[32], loss[256] = "";
 
-	diagnosis->verdict = TRACE_OK;
-	snprintf(diagnosis->summary, TRACE_TEXT_SIZE,
-		"%s made no clock system call that the vDSO could serve%s.", subject(trace),
-		host_is_ok
-			? ""
-			: "; clock_gettime() and gettimeofday() fall back on this host, but were "
-			  "not called");
+	*diagnosis = (struct trace_diagnosis){.verdict = TRACE_UNKNOWN};
+	for (size_t row = 0; row < plan->row_count; row++) {
+		find_cost(&trace->host, &plan->rows[row], &diagnosis->costs[row]);
+		add_row(&diagnosis->sums, &diagnosis->costs[row], trace_count(trace, row));
+	}
+	describe_loss(trace, sums, loss);
+	if (!counts_clock_calls(trace, diagnosis))
+		summarize(diagnosis, TRACE_COUNTED,
+			"%s made %s of these system calls; the vDSO serves none of them.", subject,
+			format_count(sums->calls, count));
+	else if (!fact_is_known(&trace->host.proof.fact))
+		summarize(diagnosis, TRACE_UNKNOWN,
+			"%s made %s clock system calls; whether the vDSO serves them on this host "
+			"is not proven: %s",
+			subject, format_count(sums->avoidable, count),
+			trace->host.proof.fact.reason);
+	else if (sums->avoidable)
+		summarize(diagnosis, TRACE_FALLBACK,
+			"%s made %s clock system call%s that the vDSO %s.%s", subject,
+			format_count(sums->avoidable, count), sums->avoidable == 1 ? "" : "s",
+			!host_is_ok ? "does not serve on this host; run 'vdsocheck' for why"
+			: trace->system_wide
+				? "serves on this host: the programs listed below bypass the vDSO"
+				: "serves on this host: only this program is affected",
+			loss);
+	else
+		summarize(diagnosis, TRACE_OK,
+			"%s made no clock system call that the vDSO could serve%s.", subject,
+			host_is_ok ? ""
+				   : "; clock_gettime() and gettimeofday() fall back on this "
+				     "host, but were not called");
+	if (diagnosis->verdict == TRACE_FALLBACK && host_is_ok && !trace->system_wide)
+		find_hints(trace, diagnosis);
 }
 
 char *trace_describe_seconds(double seconds, char text[32])
@@ -177,89 +247,3 @@ char *trace_describe_seconds(double seconds, char text[32])
 		seconds, units[unit]);
 	return text;
 }
-
-/*
- * What the avoidable calls took, and of which CPU time. Under ptrace that time includes the stops,
- * and the share would be too small: it is left out.
- */
-static void describe_loss(
-	const struct trace_evidence *trace, const struct trace_sums *sums, char text[256])
-{
-	char cost[32], lost[32], rate[32], share[64] = "";
-
-	if (!sums->lost_known)
-		return;
-	if (fact_is_known(&trace->cpu_fact) && trace->cpu_s > 0 && !trace->cpu_inflated)
-		snprintf(share, sizeof(share), ", %.3g%% of its CPU time",
-			100 * sums->avoidable_s / trace->cpu_s);
-	if (trace->of_host && fact_is_known(&trace->duration_fact) && trace->duration_s > 0)
-		snprintf(share, sizeof(share), " of CPU time, %s each second",
-			trace_describe_seconds(sums->avoidable_s / trace->duration_s, rate));
-	snprintf(text, 256, " They took about %s%s; the vDSO would save %s.",
-		trace_describe_seconds(sums->avoidable_s, cost), share,
-		trace_describe_seconds(sums->lost_s, lost));
-}
-
-static void sum_up_fallback(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
-{
-	const struct trace_sums *sums = &diagnosis->sums;
-	bool host_is_ok = counts_deciding(&trace->host).entered == 0;
-	char lost[256] = "", count[32];
-
-	diagnosis->verdict = TRACE_FALLBACK;
-	describe_loss(trace, sums, lost);
-	snprintf(diagnosis->summary, TRACE_TEXT_SIZE,
-		"%s made %s clock system call%s that the vDSO %s.%s", subject(trace),
-		format_count(sums->avoidable, count), sums->avoidable == 1 ? "" : "s",
-		host_is_ok ? trace->of_host
-	                             ? "serves on this host: only the programs below are affected"
-	                             : "serves on this host: only this program is affected"
-			   : "does not serve on this host; run 'vdsocheck' for why",
-		lost);
-	if (host_is_ok && !trace->of_host)
-		find_hints(trace, diagnosis);
-}
-
-/* Whether calls were counted that the vDSO serves or could. */
-static bool counts_clock_calls(
-	const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
-{
-	for (size_t row = 0; row < trace->plan->row_count; row++) {
-		if (diagnosis->costs[row].avoidable)
-			return true;
-	}
-	return false;
-}
-
-void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
-{
-	const struct trace_plan *plan = trace->plan;
-	char count[32];
-
-	*diagnosis = (struct trace_diagnosis){.verdict = TRACE_UNKNOWN};
-	for (size_t row = 0; row < plan->row_count; row++) {
-		find_cost(&trace->host, &plan->rows[row], &diagnosis->costs[row]);
-		add_row(&diagnosis->sums, &diagnosis->costs[row], trace_count(&trace->counts, row));
-	}
-	if (!counts_clock_calls(trace, diagnosis))
-		snprintf(diagnosis->summary, TRACE_TEXT_SIZE,
-			"%s made %s of these system calls; the vDSO serves none of them.",
-			subject(trace), format_count(diagnosis->sums.calls, count));
-	else if (!fact_is_known(&trace->host.proof.fact))
-		snprintf(diagnosis->summary, TRACE_TEXT_SIZE,
-			"%s made %s clock system calls; whether the vDSO serves them on this host "
-			"is not proven: %s",
-			subject(trace), format_count(diagnosis->sums.avoidable, count),
-			trace->host.proof.fact.reason);
-	else if (diagnosis->sums.avoidable)
-		sum_up_fallback(trace, diagnosis);
-	else
-		sum_up_served(trace, diagnosis);
-}
-
-const char *const trace_verdict_names[] = {
-	[TRACE_UNKNOWN] = "unknown",
-	[TRACE_OK] = "ok",
-	[TRACE_FALLBACK] = "fallback",
-	NULL,
-};

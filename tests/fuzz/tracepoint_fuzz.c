@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/perf.h"
+#include "trace/count.h"
 
 #define EVENT "/events/syscalls/sys_enter_clock_gettime/id"
 
@@ -18,6 +18,7 @@ static const char *const places[] = {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct trace_plan plan;
+	static struct trace_evidence trace = {.plan = &plan};
 	struct trace_events events;
 	struct fact why = {0};
 	size_t place;
@@ -32,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	place = data[0] % 2;
 	fuzz_root_put(places[place], data + 1, size - 1);
 	fuzz_root_remove(places[!place]);
-	if (trace_events_find(&fuzz_root()->root, &plan, &events, &why)) {
+	if (trace_events_find(&fuzz_root()->root, &trace, &events, &why)) {
 		if (events.ids[0] > INT32_MAX)
 			abort();
 	} else if (fact_is_known(&why) || !*why.reason) {

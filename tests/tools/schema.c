@@ -11,7 +11,7 @@
 #include "check/report.h"
 #include "compare/model.h"
 #include "fleet/model.h"
-#include "trace/report.h"
+#include "trace/model.h"
 #include "warp/model.h"
 #include "watch/report.h"
 

@@ -10,8 +10,7 @@
 
 #include "base/text.h"
 #include "judge.h"
-#include "trace/model.h"
-#include "trace/run.h"
+#include "trace/count.h"
 #include "unit/unit.h"
 
 static struct trace_plan plan;
@@ -186,7 +185,7 @@ static void set_count(const char *name, uint64_t count)
 {
 	for (size_t row = 0; row < plan.row_count; row++) {
 		if (strcmp(plan.rows[row].call->name, name) == 0) {
-			trace.counts.of[TRACE_NATIVE][row] = count;
+			trace.counts[TRACE_NATIVE][row] = count;
 			return;
 		}
 	}
@@ -231,7 +230,7 @@ static void why_only_this_program(void **state)
 	trace.program.preloads = true;
 	trace_diagnose(&trace, &diagnosis);
 	assert_int_equal(diagnosis.hint_count, 1); /* the file was not read */
-	fact_set_known(&trace.program.file_fact);
+	trace.program.is_elf = true;
 	trace_diagnose(&trace, &diagnosis);
 	assert_int_equal(diagnosis.hint_count, 2);
 	assert_non_null(strstr(diagnosis.hints[0], "statically"));
@@ -264,7 +263,7 @@ static void other_calls_cost_at_least_the_cheapest(void **state)
 	trace.host.timing.syscall_floor_ns = 80;
 	set_count("rt_sigprocmask", 20000000);
 	trace_diagnose(&trace, &diagnosis);
-	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
+	assert_int_equal(diagnosis.verdict, TRACE_COUNTED);
 	assert_true(diagnosis.costs[0].at_least);
 	assert_true(diagnosis.sums.cost_s > 1.59 && diagnosis.sums.cost_s < 1.61);
 	assert_false(diagnosis.sums.lost_known);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The whole host: events on every CPU give exact totals, and samples of the same events, one in
+ * TRACE_SAMPLE_PERIOD calls, give the processes that make most of them.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "count.h"
+
+/* How often the rings are emptied. */
+#define PAUSE_NS 20000000
+
+/* Pages of a CPU's ring; a power of two. 64 KiB hold 4096 samples: 20 million calls a second. */
+#define RING_PAGES 16
+
+struct ring {
+	struct perf_event_mmap_page *page;
+	size_t size; /* of the data */
+};
+
+struct sampling {
+	const struct root *root;
+	struct trace_events events;
+	struct ring *rings; /* one for each CPU */
+	size_t ring_count;
+};
+
+/* 0 or an errno value. */
+static int map_ring(struct sampling *sampling, int file)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct ring ring = {.size = RING_PAGES * page};
+	void *mapped = mmap(NULL, page + ring.size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+
+	if (mapped == MAP_FAILED)
+		return errno;
+	ring.page = mapped;
+	sampling->rings[sampling->ring_count++] = ring;
+	return 0;
+}
+
+/* All samples of a CPU go to one ring, that of the first event. 0 or an errno value. */
+static int open_samplers(struct sampling *sampling, struct trace_target target)
+{
+	struct trace_events *events = &sampling->events;
+	const struct trace_plan *plan = events->trace->plan;
+	int first = -1, error = 0;
+
+	target.sample_period = TRACE_SAMPLE_PERIOD;
+	for (size_t i = 0; i < plan->call_count && !error; i++) {
+		int file;
+
+		if (plan->calls[i].number[TRACE_NATIVE] < 0)
+			continue;
+		error = trace_event_add(events, events->ids[i], target, NULL, NULL);
+		if (error)
+			return error;
+		file = events->list[events->count - 1].file;
+		if (first < 0)
+			error = map_ring(sampling, first = file);
+		else if (ioctl(file, PERF_EVENT_IOC_SET_OUTPUT, first) < 0)
+			error = errno;
+	}
+	return error;
+}
+
+/* 0 or an errno value. CPUs that are not online are passed over. */
+static int open_all(struct sampling *sampling)
+{
+	int cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
+	int error = 0;
+
+	sampling->rings = xcalloc((size_t)cpus, sizeof(*sampling->rings));
+	for (int cpu = 0; cpu < cpus && !error; cpu++) {
+		struct trace_target target = {.thread = -1, .cpu = cpu};
+
+		error = trace_events_open(&sampling->events, target);
+		if (!error)
+			error = open_samplers(sampling, target);
+		else if (error == ENODEV)
+			error = 0;
+	}
+	return error;
+}
+
+/* ---- samples ---- */
+
+/* A process that has ended by now has no name. */
+static void read_name(const struct root *root, struct trace_process *process)
+{
+	char path[64], content[64];
+	struct fact why = {0};
+	struct span name;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", process->pid);
+	if (root_read(root, path, content, sizeof(content), &name, &why))
+		text_copy_span(process->name, sizeof(process->name), text_trim(name));
+}
+
+static void add_sample(struct sampling *sampling, pid_t pid)
+{
+	struct trace_top *top = &sampling->events.trace->top;
+
+	for (size_t i = 0; i < top->count; i++) {
+		if (top->processes[i].pid == pid) {
+			top->processes[i].samples++;
+			return;
+		}
+	}
+	if (top->count == TRACE_PROCESS_MAX) {
+		top->missed++;
+		return;
+	}
+	top->processes[top->count] = (struct trace_process){.pid = pid, .samples = 1};
+	read_name(sampling->root, &top->processes[top->count++]);
+}
+
+/* Records are multiples of 8 bytes, and the ring is too: what is looked at does not wrap. */
+static void drain(struct sampling *sampling, struct ring *ring)
+{
+	const unsigned char *data =
+		(const unsigned char *)ring->page + (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->page->data_tail;
+
+	while (head - tail >= sizeof(struct perf_event_header)) {
+		struct perf_event_header header;
+		uint32_t pid;
+		uint64_t lost;
+
+		memcpy(&header, data + tail % ring->size, sizeof(header));
+		if (header.size < sizeof(header) || header.size > head - tail)
+			break;
+		if (header.type == PERF_RECORD_SAMPLE) {
+			memcpy(&pid, data + (tail + sizeof(header)) % ring->size, sizeof(pid));
+			add_sample(sampling, (pid_t)pid);
+		} else if (header.type == PERF_RECORD_LOST) {
+			memcpy(&lost, data + (tail + sizeof(header) + sizeof(lost)) % ring->size,
+				sizeof(lost));
+			sampling->events.trace->top.missed += lost;
+		}
+		tail += header.size;
+	}
+	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+}
+
+static void drain_all(struct sampling *sampling)
+{
+	for (size_t i = 0; i < sampling->ring_count; i++)
+		drain(sampling, &sampling->rings[i]);
+}
+
+static int more_samples(const void *one, const void *other)
+{
+	const struct trace_process *a = one, *b = other;
+
+	return (a->samples < b->samples) - (a->samples > b->samples);
+}
+
+/* ---- the count ---- */
+
+bool trace_system_wide(struct trace_run *run, struct fact *why)
+{
+	struct sampling sampling = {.root = run->root};
+	struct trace_top *top = &run->trace->top;
+	int64_t start_ns;
+	int error;
+
+	if (!trace_events_find(run->root, run->trace, &sampling.events, why))
+		return false;
+	error = open_all(&sampling);
+	if (error) {
+		trace_events_explain(error, why);
+	} else {
+		run->trace->method = TRACE_BY_TRACEPOINTS;
+		trace_wait_begin(&run->wait);
+		start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
+		trace_events_enable(&sampling.events);
+		while (trace_wait_pause(&run->wait, PAUSE_NS))
+			drain_all(&sampling);
+		trace_events_disable(&sampling.events);
+		trace_program_used(run->trace, start_ns, -1);
+		trace_wait_end(&run->wait);
+		drain_all(&sampling);
+		qsort(top->processes, top->count, sizeof(top->processes[0]), more_samples);
+		top->count = top->count < run->shown ? top->count : run->shown;
+		top->period = TRACE_SAMPLE_PERIOD;
+		run->failure.error = trace_events_read(&sampling.events);
+	}
+	for (size_t i = 0; i < sampling.ring_count; i++)
+		munmap(sampling.rings[i].page,
+			(size_t)sysconf(_SC_PAGESIZE) + sampling.rings[i].size);
+	free(sampling.rings);
+	trace_events_close(&sampling.events);
+	return !error;
+}
