@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The verdict in one line: as the status line of a Nagios plugin (Monitoring Plugins Development
- * Guidelines, which Icinga, Naemon and Sensu follow too), and in columns for a table of hosts.
+ * Guidelines, which Icinga, Naemon and Sensu follow too), as a sentence for node-problem-detector,
+ * and in columns for a table of hosts.
  */
 #include "report.h"
 
@@ -121,6 +122,26 @@ void check_report_nagios_failure(const char *message, FILE *out)
 	fputs("VDSOCHECK UNKNOWN - ", out);
 	write_harmless(out, message);
 	fputc('\n', out);
+}
+
+/* ---- a sentence ---- */
+
+bool check_report_summary(const void *result, const struct style *style, FILE *out)
+{
+	const struct check_report *report = result;
+	struct strbuf text = {.used = 0};
+
+	(void)style;
+	for (size_t i = 0; i < report->outcome->count; i++) {
+		if (report->outcome->requirements[i].answer == POLICY_MET)
+			continue;
+		describe_requirement(&report->outcome->requirements[i], &text);
+		strbuf_add(&text, ". ");
+	}
+	strbuf_add(&text, "%s: ", verdict_names[report->diagnosis->verdict.kind]);
+	describe_verdict(report->diagnosis, report->evidence, &text);
+	fprintf(out, "%s\n", text.text);
+	return true;
 }
 
 /* ---- a line ---- */

@@ -74,15 +74,22 @@ static void write_clocksource(const struct evidence *evidence, FILE *out)
 	fputs("} 1\n", out);
 }
 
-static void write_call_times(const struct evidence *evidence, FILE *out)
+/* Alerts are about the calls that decide; the others would be two samples in three. */
+static bool is_shown(const struct check_report *report, bool all, const struct call_evidence *call)
 {
+	return all || call->decides || policy_decides(report->policy, call);
+}
+
+static void write_call_times(const struct check_report *report, bool all, FILE *out)
+{
+	const struct evidence *evidence = report->evidence;
 	bool first = true;
 
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
 
 		for (enum call_path path = 0; path < PATH_COUNT; path++) {
-			if (!call->path[path].timed)
+			if (!call->path[path].timed || !is_shown(report, all, call))
 				continue;
 			if (first)
 				write_head(out, "call_seconds",
@@ -96,8 +103,9 @@ static void write_call_times(const struct evidence *evidence, FILE *out)
 	}
 }
 
-static void write_entries(const struct evidence *evidence, FILE *out)
+static void write_entries(const struct check_report *report, bool all, FILE *out)
 {
+	const struct evidence *evidence = report->evidence;
 	bool first = true;
 
 	for (size_t i = 0; i < evidence->call_count; i++) {
@@ -106,7 +114,7 @@ static void write_entries(const struct evidence *evidence, FILE *out)
 		for (enum call_path path = PATH_VDSO; path <= PATH_LIBC; path++) {
 			const struct path_evidence *counts = &call->path[path];
 
-			if (!counts->attempts)
+			if (!counts->attempts || !is_shown(report, all, call))
 				continue;
 			if (first)
 				write_head(out, "calls_entered_kernel_ratio",
@@ -125,9 +133,8 @@ static void write_costs(const struct check_report *report, FILE *out)
 	const struct cost *cost = &report->diagnosis->cost;
 
 	if (fact_is_known(&timing->syscall_floor_fact)) {
-		write_head(
-			out, "system_call_seconds", "Time of the cheapest system call, getppid.");
-		fputs("vdsocheck_system_call_seconds ", out);
+		write_head(out, "getppid_seconds", "Time of getppid, the cheapest system call.");
+		fputs("vdsocheck_getppid_seconds ", out);
 		write_seconds(out, timing->syscall_floor_ns);
 	}
 	if (cost->known && cost->estimated) {
@@ -143,11 +150,11 @@ static void write_causes(const struct diagnosis *diagnosis, FILE *out)
 {
 	if (!diagnosis->cause_count)
 		return;
-	write_head(out, "cause", "Why the verdict is not ok; with ok, what is worth knowing.");
+	write_head(out, "cause_info", "Why the verdict is not ok; with ok, what is worth knowing.");
 	for (size_t i = 0; i < diagnosis->cause_count; i++) {
 		const struct cause *cause = &diagnosis->causes[i];
 
-		fputs("vdsocheck_cause", out);
+		fputs("vdsocheck_cause_info", out);
 		write_label(out, "{", "cause", cause->id);
 		write_label(out, ",", "certainty", cause_certainty_names[cause->certainty]);
 		fputs("} 1\n", out);
@@ -179,13 +186,12 @@ bool check_report_prometheus(const void *result, const struct style *style, FILE
 {
 	const struct check_report *report = result;
 
-	(void)style;
 	write_head(out, "build_info", "Version of the vdsocheck that wrote these metrics.");
 	fputs("vdsocheck_build_info{version=\"" VDSOCHECK_VERSION "\"} 1\n", out);
 	write_verdict(report->diagnosis->verdict.kind, out);
 	write_clocksource(report->evidence, out);
-	write_call_times(report->evidence, out);
-	write_entries(report->evidence, out);
+	write_call_times(report, style->verbose, out);
+	write_entries(report, style->verbose, out);
 	write_costs(report, out);
 	write_causes(report->diagnosis, out);
 	write_policy(report->outcome, out);

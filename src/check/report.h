@@ -45,6 +45,9 @@ bool check_report_nagios(const void *result, const struct style *style, FILE *ou
 /* "VDSOCHECK UNKNOWN - " and the error message: monitoring shows standard output only. */
 void check_report_nagios_failure(const char *message, FILE *out);
 
+/* "VERDICT: SENTENCE", after what the exit status follows from otherwise: one line. */
+bool check_report_summary(const void *result, const struct style *style, FILE *out);
+
 /* "HOST VERDICT CLOCKSOURCE MODE NS CAUSE KERNEL", "-" for what is not known. */
 bool check_report_line(const void *result, const struct style *style, FILE *out);
 

@@ -31,8 +31,9 @@ check_detector() {
 	fi
 	detect bad --from "$hosts/case-01-ec2-xen/document.json"
 	verify "$name the problem of a host that falls back" 'has_problem 1'
-	verify 'node-problem-detector: has our line as its message, uncut' \
-		'grep -qF "Message:$(cat "$hosts/case-01-ec2-xen/line")" "$work/bad.log"'
+	run vdsocheck --format summary --from "$hosts/case-01-ec2-xen/document.json"
+	verify 'node-problem-detector: has our summary as its message, uncut' \
+		'grep -qF "Message:$(cat "$out")" "$work/bad.log"'
 	detect good --from "$hosts/case-04b-c5-tsc/document.json"
 	verify "$name no problem of a good host" 'has_problem 0'
 	detect strict --require jiffies

@@ -37,7 +37,7 @@ _vdsocheck()
 		--deciding) kind=none ;;
 		--max-ns) kind=none ;;
 		--sysroot) kind=folder ;;
-		--format) kind=words words='text json report prometheus nagios line' ;;
+		--format) kind=words words='text json report prometheus nagios summary line' ;;
 		-o | --output) kind=files ;;
 		--color) kind=words words='auto always never' ;;
 		esac

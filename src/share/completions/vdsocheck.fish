@@ -40,7 +40,7 @@ complete -c vdsocheck -n '__vdsocheck_is check' -l deciding -x -d 'the calls tha
 complete -c vdsocheck -n '__vdsocheck_is check' -l max-ns -x -d 'exit with 1 if a deciding call takes more than N nanoseconds by the vDSO'
 complete -c vdsocheck -n '__vdsocheck_is check' -l include-identity -d 'include the host name and the cloud instance\'s type, ID and region in JSON and report'
 complete -c vdsocheck -n '__vdsocheck_is check' -l sysroot -x -a '(__fish_complete_directories)' -d 'read /proc and /sys below DIR, a captured tree: nothing is measured, so the verdict is unknown'
-complete -c vdsocheck -n '__vdsocheck_is check' -l format -x -a 'text json report prometheus nagios line' -d 'how to print'
+complete -c vdsocheck -n '__vdsocheck_is check' -l format -x -a 'text json report prometheus nagios summary line' -d 'how to print'
 complete -c vdsocheck -n '__vdsocheck_is check' -s J -l json -d 'print JSON, the same as --format json'
 complete -c vdsocheck -n '__vdsocheck_is check' -s o -l output -r -F -d 'write to FILE atomically'
 complete -c vdsocheck -n '__vdsocheck_is check' -l color -x -a 'auto always never' -d 'use color: auto'
