@@ -3,13 +3,15 @@
  * Documents: JSON objects described by tables of fields. A row of a table is one key: where
  * its value lies in a struct, of what type it is, and when it is null. One walk over the rows
  * writes a document, one reads it, one prints its JSON Schema. Adding a key is adding a row.
+ * The schema completes its `doc` with the key that says why it is null, and describes reasons.
  *
  * A row is written with the macros below, between `#define OF struct NAME` and `#undef OF`:
  *
  *	#define OF struct timing_evidence
  *	static const struct field timing_fields[] = {
- *		{TEXT("counter", counter)},
- *		{NS("counter_ns", counter_ns), .fact = FACT(counter_fact), .reason = "reason"},
+ *		{TEXT("counter", counter), .doc = "name of the counter; null: none known"},
+ *		{NS("counter_ns", counter_ns), .fact = FACT(counter_fact), .reason = "reason",
+ *			.doc = "ns per read, least of all batches"},
  *		{REASON("reason")},
  *		{0},
  *	};
@@ -62,6 +64,7 @@ enum field_option {
 /* One key of a document. Offsets are into the struct that the table describes. */
 struct field {
 	const char *key; /* NULL ends a table */
+	const char *doc; /* what the key means, in what unit, when null: for the schema */
 	enum field_kind kind;
 	size_t at, size; /* the member; of a list, its first element */
 	unsigned options;

@@ -34,14 +34,18 @@ static json_t *rests_on(const void *object, const void *whole)
 #define OF struct diagnosis
 
 static const struct field verdict_fields[] = {
-	{WORD("verdict", verdict.kind, verdict_names), .options = FIELD_FILLED},
+	{WORD("verdict", verdict.kind, verdict_names), .options = FIELD_FILLED,
+		.doc = "ok: the deciding calls are served by the vDSO; fallback: at least one is "
+		       "a system call; slow: served, but as costly as a system call; unknown: "
+		       "undetermined"},
 	{0},
 };
 
 static const struct field rule_fields[] = {
-	{STRING("rule", verdict.rule), .options = FIELD_FILLED},
+	{STRING("rule", verdict.rule), .options = FIELD_FILLED,
+		.doc = "id of the rule that gave the verdict"},
 	{COMPUTED("rests_on", FIELD_LIST, rests_on), .options = FIELD_FILLED,
-		.fields = rests_on_element},
+		.fields = rests_on_element, .doc = "kinds of evidence that the verdict rests on"},
 	{0},
 };
 
@@ -62,10 +66,13 @@ static json_t *is_met(const void *object, const void *whole)
 }
 
 static const struct field requirement_fields[] = {
-	{STRING("requirement", option), .options = FIELD_FILLED},
-	{TEXT("value", value), .options = FIELD_FILLED},
-	{COMPUTED("met", FIELD_FLAG, is_met), .has = is_determined},
-	{TEXT("reason", reason), .options = FIELD_FILLED},
+	{STRING("requirement", option), .options = FIELD_FILLED,
+		.doc = "name of the option, without dashes"},
+	{TEXT("value", value), .options = FIELD_FILLED,
+		.doc = "argument of the option, with names in full"},
+	{COMPUTED("met", FIELD_FLAG, is_met), .has = is_determined,
+		.doc = "whether the requirement is met; null: undetermined"},
+	{TEXT("reason", reason), .options = FIELD_FILLED, .doc = "clause that says why"},
 	{0},
 };
 
@@ -73,8 +80,10 @@ static const struct field requirement_fields[] = {
 #define OF struct outcome
 
 static const struct field outcome_fields[] = {
-	{INTEGER("exit_status", exit_status, 3), .options = FIELD_FILLED},
-	{LIST("policy", requirements, count, requirement_fields), .options = FIELD_FILLED},
+	{INTEGER("exit_status", exit_status, 3), .options = FIELD_FILLED,
+		.doc = "0: good; 1: fallback, slow or a requirement not met; 2: undetermined"},
+	{LIST("policy", requirements, count, requirement_fields), .options = FIELD_FILLED,
+		.doc = "requirements given by options"},
 	{0},
 };
 
@@ -84,8 +93,9 @@ static const struct field outcome_fields[] = {
 #define OF struct contradiction
 
 static const struct field contradiction_fields[] = {
-	{STRING("id", id), .options = FIELD_FILLED},
-	{TEXT("text", text), .options = FIELD_FILLED},
+	{STRING("id", id), .options = FIELD_FILLED, .doc = "stable id of the contradiction"},
+	{TEXT("text", text), .options = FIELD_FILLED,
+		.doc = "sentence that says what contradicts what"},
 	{0},
 };
 
@@ -98,11 +108,14 @@ static const struct field support_element[] = {
 #define OF struct cause
 
 static const struct field cause_fields[] = {
-	{STRING("id", id), .options = FIELD_FILLED},
-	{TEXT("text", text), .options = FIELD_FILLED},
-	{WORD("certainty", certainty, cause_certainty_names), .options = FIELD_FILLED},
-	{STRING("more", more)},
-	{LIST("evidence", evidence, evidence_count, support_element), .options = FIELD_FILLED},
+	{STRING("id", id), .options = FIELD_FILLED, .doc = "stable id of the cause"},
+	{TEXT("text", text), .options = FIELD_FILLED, .doc = "sentence or two that name the cause"},
+	{WORD("certainty", certainty, cause_certainty_names), .options = FIELD_FILLED,
+		.doc = "proven: measured, or logged by the kernel; likely: little else fits; "
+		       "possible: other causes fit, too"},
+	{STRING("more", more), .doc = "manual page or address to read on; null: none"},
+	{LIST("evidence", evidence, evidence_count, support_element), .options = FIELD_FILLED,
+		.doc = "evidence that the cause rests on, in words"},
 	{0},
 };
 
@@ -110,9 +123,12 @@ static const struct field cause_fields[] = {
 #define OF struct advice_step
 
 static const struct field step_fields[] = {
-	{TEXT("text", text)},
-	{TEXT("command", command)},
-	{TEXT("undo", undo)},
+	{TEXT("text", text),
+		.doc = "introduction of the command, or what to do without one; null: the command "
+		       "is enough"},
+	{TEXT("command", command), .doc = "command to run, one line for the shell; null: none"},
+	{TEXT("undo", undo),
+		.doc = "command that takes it back, one line for the shell; null: none is needed"},
 	{0},
 };
 
@@ -120,13 +136,16 @@ static const struct field step_fields[] = {
 #define OF struct advice
 
 static const struct field advice_fields[] = {
-	{STRING("id", id), .options = FIELD_FILLED},
-	{TEXT("text", text), .options = FIELD_FILLED},
-	{LIST("steps", steps, step_count, step_fields), .options = FIELD_FILLED},
-	{LIST("keep", keep, keep_count, step_fields), .options = FIELD_FILLED},
-	{STRING("ask", ask)},
-	{STRING("risk", risk)},
-	{STRING("source", source)},
+	{STRING("id", id), .options = FIELD_FILLED, .doc = "stable id of the advice"},
+	{TEXT("text", text), .options = FIELD_FILLED, .doc = "sentence or two that say what to do"},
+	{LIST("steps", steps, step_count, step_fields), .options = FIELD_FILLED,
+		.doc = "steps to take, all of them in this order"},
+	{LIST("keep", keep, keep_count, step_fields), .options = FIELD_FILLED,
+		.doc = "ways to make it last, of which one is enough"},
+	{STRING("ask", ask), .doc = "sentence to paste into a ticket; null: none"},
+	{STRING("risk", risk), .doc = "what may go wrong; null: nothing to warn of"},
+	{STRING("source", source),
+		.doc = "title, date and address of what the advice is based on; null: none"},
 	{0},
 };
 
@@ -173,16 +192,27 @@ static json_t *rate_reason(const void *object, const void *whole)
 #define OF struct cost
 
 static const struct field cost_fields[] = {
-	{NS("call_ns", call_ns), .given = GIVEN(known)},
-	{NS("syscall_ns", syscall_ns), .given = GIVEN(known)},
-	{NS("user_space_ns", user_space_ns), .has = is_cost_estimated},
+	{NS("call_ns", call_ns), .given = GIVEN(known),
+		.doc = "ns per deciding call, the costliest one, as programs make it; null: see "
+		       "reason"},
+	{NS("syscall_ns", syscall_ns), .given = GIVEN(known),
+		.doc = "ns per call if made by raw system call, least of all batches; null: see "
+		       "reason"},
+	{NS("user_space_ns", user_space_ns), .has = is_cost_estimated,
+		.doc = "ns per call when served by the vDSO, measured or estimated; null: see "
+		       "reason"},
 	{COMPUTED("lost_ns", FIELD_REAL, lost_ns), .most = DOCUMENT_NS_MAX,
-		.has = is_cost_estimated},
-	{STRING("reason", reason)},
-	{REAL("rate_per_s", rate, -1), .has = has_rate},
+		.has = is_cost_estimated,
+		.doc = "ns lost per call against the vDSO; null: see reason"},
+	{STRING("reason", reason), .doc = "why a time is null; null: none is"},
+	{REAL("rate_per_s", rate, -1), .has = has_rate,
+		.doc = "calls per second that the cost is worked out for; null: see rate_reason"},
 	{COMPUTED("lost_cpu_percent", FIELD_REAL, lost_cpu_percent), .most = DOCUMENT_NS_MAX,
-		.has = is_share_known},
-	{COMPUTED("rate_reason", FIELD_REASON, rate_reason)},
+		.has = is_share_known,
+		.doc = "percent of one CPU that is lost at this rate; null: cost or rate is "
+		       "unknown"},
+	{COMPUTED("rate_reason", FIELD_REASON, rate_reason),
+		.doc = "why there is no rate; null: there is one"},
 	{0},
 };
 
@@ -190,10 +220,12 @@ static const struct field cost_fields[] = {
 #define OF struct other_clocksource
 
 static const struct field other_clocksource_fields[] = {
-	{STRING("name", name), .options = FIELD_FILLED},
-	{FLAG("advisable", advisable)},
-	{STRING("reason", why_not)},
-	{NS("call_ns", call_ns), .fact = FACT(call_fact), .options = FIELD_OWN_REASON},
+	{STRING("name", name), .options = FIELD_FILLED, .doc = "name of the clocksource"},
+	{FLAG("advisable", advisable), .doc = "whether switching to it can be recommended"},
+	{STRING("reason", why_not), .doc = "clause that says why it is not advisable; null: it is"},
+	{NS("call_ns", call_ns), .fact = FACT(call_fact), .options = FIELD_OWN_REASON,
+		.doc = "ns per clock_gettime(CLOCK_MONOTONIC) on it, measured on a copy of the "
+		       "vDSO"},
 	{0},
 };
 
@@ -202,12 +234,15 @@ static const struct field other_clocksource_fields[] = {
 
 static const struct field diagnosis_fields[] = {
 	{LIST("contradictions", contradictions, contradiction_count, contradiction_fields),
-		.options = FIELD_FILLED},
-	{LIST("causes", causes, cause_count, cause_fields), .options = FIELD_FILLED},
-	{LIST("advice", advice, advice_count, advice_fields), .options = FIELD_FILLED},
-	{OBJECT("cost", cost, cost_fields)},
+		.options = FIELD_FILLED, .doc = "pieces of evidence that contradict each other"},
+	{LIST("causes", causes, cause_count, cause_fields), .options = FIELD_FILLED,
+		.doc = "causes of the verdict; notes, if it is ok"},
+	{LIST("advice", advice, advice_count, advice_fields), .options = FIELD_FILLED,
+		.doc = "what to do about it"},
+	{OBJECT("cost", cost, cost_fields), .doc = "what the calls cost here"},
 	{LIST("other_clocksources", others, other_count, other_clocksource_fields),
-		.options = FIELD_FILLED},
+		.options = FIELD_FILLED,
+		.doc = "clocksources that the kernel offers beside the one in use"},
 	{0},
 };
 
@@ -236,7 +271,8 @@ static json_t *file_name(const void *object, const void *whole)
 }
 
 static const struct field file_fields[] = {
-	{COMPUTED("file", FIELD_STRING, file_name), .options = FIELD_LEFT_OUT, .has = has_file},
+	{COMPUTED("file", FIELD_STRING, file_name), .options = FIELD_LEFT_OUT, .has = has_file,
+		.doc = "path of the document that was judged; missing unless several were given"},
 	{0},
 };
 
@@ -260,7 +296,9 @@ static json_t *summary(const void *object, const void *whole)
 }
 
 static const struct field summary_fields[] = {
-	{COMPUTED("summary", FIELD_STRING, summary), .options = FIELD_FILLED},
+	{COMPUTED("summary", FIELD_STRING, summary), .options = FIELD_FILLED,
+		.doc = "verdict in a sentence, after the requirements that the exit status "
+		       "follows from"},
 	{0},
 };
 

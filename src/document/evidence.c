@@ -33,7 +33,8 @@ static const char *settle_moment(void *object, const json_t *from)
 #define OF struct moment_evidence
 
 const struct field moment_fields[] = {
-	{TEXT("time", time.value), .fact = FACT(time.fact), .reason = "time_reason"},
+	{TEXT("time", time.value), .fact = FACT(time.fact), .reason = "time_reason",
+		.doc = "time of the run or event, UTC, as 2026-11-21T15:02:11Z"},
 	{REASON("time_reason")},
 	{.key = "uptime_s",
 		.kind = FIELD_REAL,
@@ -41,7 +42,8 @@ const struct field moment_fields[] = {
 		.most = UPTIME_MAX,
 		TYPED(uptime_s, double *),
 		.fact = FACT(uptime_fact),
-		.reason = "uptime_reason"},
+		.reason = "uptime_reason",
+		.doc = "seconds since boot at that time, suspended time included"},
 	{REASON("uptime_reason")},
 	{0},
 };
@@ -64,13 +66,19 @@ static const struct field name_element[] = {
 };
 
 static const struct field clocksource_fields[] = {
-	{TEXT("current", current), .fact = FACT(current_fact), .reason = "reason"},
-	{TEXT("changed_to", changed_to)},
-	{INTEGER("changes", changes, UINT32_MAX), .options = FIELD_NEEDED | FIELD_FILLED},
+	{TEXT("current", current), .fact = FACT(current_fact), .reason = "reason",
+		.doc = "clocksource in use when the run began"},
+	{TEXT("changed_to", changed_to),
+		.doc = "clocksource, other than that, which was in use later in the run; null: "
+		       "none was seen"},
+	{INTEGER("changes", changes, UINT32_MAX), .options = FIELD_NEEDED | FIELD_FILLED,
+		.doc = "times that clocksource or clock mode were seen to change during the run"},
 	{LIST("available", available, available_count, name_element), .fact = FACT(available_fact),
-		.reason = "reason"},
+		.reason = "reason", .doc = "clocksources that the kernel offers"},
 	{REASON("reason")},
-	{NUMBER_FACT("tick_ns", tick_ns, INT32_MAX)},
+	{NUMBER_FACT("tick_ns", tick_ns, INT32_MAX),
+		.doc = "ns between two ticks of the kernel, by which the clock advances on "
+		       "jiffies"},
 	{0},
 };
 
@@ -80,8 +88,8 @@ static const struct field clocksource_fields[] = {
 #define OF struct vdso_export
 
 static const struct field export_fields[] = {
-	{TEXT("name", name), .options = FIELD_FILLED},
-	{TEXT("version", version)},
+	{TEXT("name", name), .options = FIELD_FILLED, .doc = "symbol that the vDSO exports"},
+	{TEXT("version", version), .doc = "version of the symbol; null: the image has none"},
 	{0},
 };
 
@@ -96,10 +104,13 @@ static bool knows_exports(const void *object)
 #define OF struct vdso_evidence
 
 static const struct field vdso_fields[] = {
-	{KNOWN("present", fact), .options = FIELD_ABSENT_FALSE, .reason = "reason"},
-	{TEXT("soname", soname)},
-	{LIST("exports", exports, export_count, export_fields), .has = knows_exports},
-	{REASON("reason")},
+	{KNOWN("present", fact), .options = FIELD_ABSENT_FALSE, .reason = "reason",
+		.doc = "whether the vDSO is mapped"},
+	{TEXT("soname", soname), .doc = "soname of the image; null: none, or unknown"},
+	{LIST("exports", exports, export_count, export_fields), .has = knows_exports,
+		.doc = "functions of the vDSO; null: unknown"},
+	{REASON("reason"),
+		.doc = "why there is no vDSO, or why that is unknown; null: there is one"},
 	{0},
 };
 
@@ -142,18 +153,27 @@ static const char *settle_vclock(void *object, const json_t *from)
 #define OF struct vclock_evidence
 
 static const struct field vclock_fields[] = {
-	{INTEGER("mode", mode, VCLOCK_MODE_TIMENS), .has = knows_mode},
-	{TEXT("name", name)},
-	{WORD("how", how, hows)},
-	{TEXT("layout", layout)},
-	{FLAG("time_namespace", time_namespace), .has = knows_namespace},
+	{INTEGER("mode", mode, VCLOCK_MODE_TIMENS), .has = knows_mode,
+		.doc = "the kernel's number of the clock mode, 0 for none; null: unknown"},
+	{TEXT("name", name),
+		.doc = "name of the clock mode; null: unknown, or the number has no name"},
+	{WORD("how", how, hows),
+		.doc = "how the mode was found: read from the data page, by a copy of the vDSO, "
+		       "or inferred"},
+	{TEXT("layout", layout),
+		.doc = "layout of the data page that was recognized; null: none was"},
+	{FLAG("time_namespace", time_namespace), .has = knows_namespace,
+		.doc = "whether the data page is that of a time namespace; null: unknown"},
 	{FLAG("pvclock_stable", pvclock_stable.value), .fact = FACT(pvclock_stable.fact),
-		.reason = "pvclock_reason"},
+		.reason = "pvclock_reason",
+		.doc = "whether PVCLOCK_TSC_STABLE_BIT is set in the pvclock page of CPU 0"},
 	{REASON("pvclock_reason")},
 	{INTEGER("hyperv_sequence", hyperv_sequence.value, UINT32_MAX),
-		.fact = FACT(hyperv_sequence.fact), .reason = "hyperv_reason"},
+		.fact = FACT(hyperv_sequence.fact), .reason = "hyperv_reason",
+		.doc = "sequence number of the Hyper-V TSC page; 0: the page is invalid"},
 	{REASON("hyperv_reason")},
-	{REASON("reason"), .fact = FACT(fact)},
+	{REASON("reason"), .fact = FACT(fact),
+		.doc = "why the mode was not read from the data page; null: it was"},
 	{0},
 };
 
@@ -163,16 +183,21 @@ static const struct field vclock_fields[] = {
 #define OF struct copy_evidence
 
 static const struct field copy_fields[] = {
-	{INTEGER("mode", mode, VCLOCK_MODE_TIMENS), .fact = FACT(fact), .reason = "reason"},
+	{INTEGER("mode", mode, VCLOCK_MODE_TIMENS), .fact = FACT(fact), .reason = "reason",
+		.doc = "value of the word in the real data page that decides whether calls are "
+		       "served"},
 	{INTEGER("offset", at, INT32_MAX), .options = FIELD_SIGNED, .fact = FACT(fact),
-		.reason = "reason"},
-	{FLAG("falls_back", falls_back), .fact = FACT(fact), .reason = "reason"},
+		.reason = "reason", .doc = "bytes from the start of the vDSO image to that word"},
+	{FLAG("falls_back", falls_back), .fact = FACT(fact), .reason = "reason",
+		.doc = "whether the unchanged copy falls back to system calls"},
 	{REASON("reason")},
 	{0},
 };
 
 static const struct field what_if_fields[] = {
-	{NS("tsc_ns", what_if_ns), .fact = FACT(what_if_fact), .reason = "reason"},
+	{NS("tsc_ns", what_if_ns), .fact = FACT(what_if_fact), .reason = "reason",
+		.doc = "ns per clock_gettime(CLOCK_MONOTONIC) by the CPU's counter, measured on a "
+		       "copy of the vDSO"},
 	{REASON("reason")},
 	{0},
 };
@@ -218,13 +243,18 @@ static json_t *proof_entered(const void *object, const void *whole)
 }
 
 static const struct field proof_fields[] = {
-	{KNOWN("taken", fact), .options = FIELD_NEEDED | FIELD_FILLED, .reason = "reason"},
-	{WORD("method", method, methods)},
-	{COMPUTED("calls", FIELD_INTEGER, proof_calls), .most = INT64_MAX},
-	{COMPUTED("entered_kernel", FIELD_INTEGER, proof_entered), .most = INT64_MAX},
-	{INTEGER("cpus", cpus, UINT32_MAX), .whole = FACT(fact)},
-	{TEXT("note", note)},
-	{REASON("reason")},
+	{KNOWN("taken", fact), .options = FIELD_NEEDED | FIELD_FILLED, .reason = "reason",
+		.doc = "whether the proof was taken; false: see reason"},
+	{WORD("method", method, methods),
+		.doc = "how entries into the kernel were counted; null: not taken"},
+	{COMPUTED("calls", FIELD_INTEGER, proof_calls), .most = INT64_MAX,
+		.doc = "deciding calls made under the proof, by vDSO and libc; null: not taken"},
+	{COMPUTED("entered_kernel", FIELD_INTEGER, proof_entered), .most = INT64_MAX,
+		.doc = "how many of these calls entered the kernel; null: not taken"},
+	{INTEGER("cpus", cpus, UINT32_MAX), .whole = FACT(fact),
+		.doc = "CPUs that the calls were spread over"},
+	{TEXT("note", note), .doc = "why methods of the proof were refused; null: none was"},
+	{REASON("reason"), .doc = "why the proof was not taken; null: it was"},
 	{0},
 };
 
@@ -244,21 +274,28 @@ static json_t *cpu_reason(const void *object, const void *whole)
 #define OF struct timing_evidence
 
 static const struct field timing_fields[] = {
-	{TEXT("counter", counter)},
+	{TEXT("counter", counter),
+		.doc = "name of the CPU's counter, as rdtsc; null: nothing was timed, or none is "
+		       "known"},
 	{NS("counter_ns", counter_ns), .options = FIELD_NEEDED, .fact = FACT(counter_fact),
-		.whole = FACT(fact), .reason = "counter_reason"},
+		.whole = FACT(fact), .reason = "counter_reason",
+		.doc = "ns per bare read of the counter, least of all batches"},
 	{REASON("counter_reason")},
 	{NS("ordered_counter_ns", ordered_ns), .fact = FACT(ordered_fact), .whole = FACT(fact),
-		.reason = "ordered_counter_reason"},
+		.reason = "ordered_counter_reason",
+		.doc = "ns per read of the counter after earlier instructions, as a vDSO reads "
+		       "it, least of all batches"},
 	{REASON("ordered_counter_reason")},
 	{NS("getppid_ns", syscall_floor_ns), .options = FIELD_NEEDED,
-		.fact = FACT(syscall_floor_fact), .whole = FACT(fact), .reason = "getppid_reason"},
+		.fact = FACT(syscall_floor_fact), .whole = FACT(fact), .reason = "getppid_reason",
+		.doc = "ns per getppid system call, the cheapest one, least of all batches"},
 	{REASON("getppid_reason")},
 	{INTEGER("chunks", batches, UINT32_MAX), .options = FIELD_NEEDED, .fact = FACT(fact),
-		.reason = "reason"},
-	{INTEGER("cpu", cpu, INT32_MAX), .options = FIELD_NEGATIVE_NONE, .whole = FACT(fact)},
-	{COMPUTED("cpu_reason", FIELD_REASON, cpu_reason)},
-	{REASON("reason")},
+		.reason = "reason", .doc = "batches measured of each call and path"},
+	{INTEGER("cpu", cpu, INT32_MAX), .options = FIELD_NEGATIVE_NONE, .whole = FACT(fact),
+		.doc = "CPU that the calls were timed on; null: see cpu_reason"},
+	{COMPUTED("cpu_reason", FIELD_REASON, cpu_reason), .doc = "why cpu is null; else null"},
+	{REASON("reason"), .doc = "why nothing was timed; null: the calls were"},
 	{0},
 };
 
@@ -404,33 +441,53 @@ static const char *settle_call(void *object, const json_t *from)
 #define OF struct call_evidence
 
 static const struct field call_fields[] = {
-	{TEXT("call", call), .options = FIELD_NEEDED | FIELD_FILLED},
-	{TEXT("clock", clock), .options = FIELD_NEEDED},
-	{FLAG("decides", decides), .options = FIELD_NEEDED | FIELD_FILLED},
+	{TEXT("call", call), .options = FIELD_NEEDED | FIELD_FILLED, .doc = "name of the call"},
+	{TEXT("clock", clock), .options = FIELD_NEEDED,
+		.doc = "clock that it reads; null: the call takes none"},
+	{FLAG("decides", decides), .options = FIELD_NEEDED | FIELD_FILLED,
+		.doc = "whether the verdict rests on this call"},
 	{NS("vdso_ns", path[PATH_VDSO].min_ns), .options = FIELD_NEEDED,
-		.given = GIVEN(path[PATH_VDSO].timed)},
-	{NS("vdso_median_ns", path[PATH_VDSO].median_ns), .given = GIVEN(path[PATH_VDSO].timed)},
+		.given = GIVEN(path[PATH_VDSO].timed),
+		.doc = "ns per call by the vDSO, least of all batches; null: not timed"},
+	{NS("vdso_median_ns", path[PATH_VDSO].median_ns), .given = GIVEN(path[PATH_VDSO].timed),
+		.doc = "ns per call by the vDSO, median of the batches; null: not timed"},
 	{NS("libc_ns", path[PATH_LIBC].min_ns), .options = FIELD_NEEDED,
-		.given = GIVEN(path[PATH_LIBC].timed)},
-	{NS("libc_median_ns", path[PATH_LIBC].median_ns), .given = GIVEN(path[PATH_LIBC].timed)},
+		.given = GIVEN(path[PATH_LIBC].timed),
+		.doc = "ns per call by libc, least of all batches; null: not timed"},
+	{NS("libc_median_ns", path[PATH_LIBC].median_ns), .given = GIVEN(path[PATH_LIBC].timed),
+		.doc = "ns per call by libc, median of the batches; null: not timed"},
 	{NS("syscall_ns", path[PATH_SYSCALL].min_ns), .options = FIELD_NEEDED,
-		.given = GIVEN(path[PATH_SYSCALL].timed)},
+		.given = GIVEN(path[PATH_SYSCALL].timed),
+		.doc = "ns per call by raw system call, least of all batches; null: not timed"},
 	{NS("syscall_median_ns", path[PATH_SYSCALL].median_ns),
-		.given = GIVEN(path[PATH_SYSCALL].timed)},
-	{NS("vdso_batch_p99_ns", path[PATH_VDSO].p99_ns), .has = has_vdso_p99},
+		.given = GIVEN(path[PATH_SYSCALL].timed),
+		.doc = "ns per call by raw system call, median of the batches; null: not timed"},
+	{NS("vdso_batch_p99_ns", path[PATH_VDSO].p99_ns), .has = has_vdso_p99,
+		.doc = "ns per call by the vDSO, 99th percentile of the batches' averages; null: "
+		       "not timed"},
 	{COMPUTED("judged_by", FIELD_WORD, judged_by), .options = FIELD_NEEDED | FIELD_FILLED,
-		.words = paths},
+		.words = paths,
+		.doc = "path that the call is judged by: the vDSO, or libc where the vDSO does "
+		       "not have it"},
 	{COMPUTED("entered_kernel", FIELD_INTEGER, entered), .options = FIELD_NEEDED,
-		.most = UINT32_MAX},
-	{COMPUTED("attempts", FIELD_INTEGER, attempts), .options = FIELD_NEEDED,
-		.most = UINT32_MAX},
+		.most = UINT32_MAX,
+		.doc = "calls by this path that entered the kernel under the proof; null: not "
+		       "proven"},
+	{COMPUTED("attempts", FIELD_INTEGER, attempts), .options = FIELD_NEEDED, .most = UINT32_MAX,
+		.doc = "calls by this path that were made under the proof; null: not proven"},
 	{INTEGER("libc_entered_kernel", path[PATH_LIBC].entered, UINT32_MAX),
-		.options = FIELD_NEEDED, .has = is_libc_counted},
+		.options = FIELD_NEEDED, .has = is_libc_counted,
+		.doc = "calls by libc that entered the kernel under the proof; null: not proven"},
 	{INTEGER("libc_attempts", path[PATH_LIBC].attempts, UINT32_MAX), .options = FIELD_NEEDED,
-		.has = is_libc_counted},
-	{INTEGER("syscall_error", raw_error, ERRNO_MAX), .has = has_error},
-	{COMPUTED("signal", FIELD_INTEGER, signal_number), .options = FIELD_NEEDED, .most = NSIG},
-	{COMPUTED("reason", FIELD_REASON, call_reason)},
+		.has = is_libc_counted,
+		.doc = "calls by libc that were made under the proof; null: not proven"},
+	{INTEGER("syscall_error", raw_error, ERRNO_MAX), .has = has_error,
+		.doc = "errno of the raw system call in plain use; null: no error was seen"},
+	{COMPUTED("signal", FIELD_INTEGER, signal_number), .options = FIELD_NEEDED, .most = NSIG,
+		.doc = "number of the signal that ended the call by this path; null: none did"},
+	{COMPUTED("reason", FIELD_REASON, call_reason),
+		.doc = "why its times or counts are null, the first reason that applies; null: "
+		       "none does"},
 	{0},
 };
 
@@ -440,39 +497,57 @@ static const struct field call_fields[] = {
 #define OF struct host_evidence
 
 static const struct field host_fields[] = {
-	{TEXT_FACT("name", name)},
-	{TEXT_FACT("instance_type", instance_type)},
-	{TEXT_FACT("instance_id", instance_id)},
-	{TEXT_FACT("region", region)},
-	{TEXT_FACT("distribution", distribution)},
-	{TEXT_FACT("kernel", kernel)},
-	{TEXT_FACT("kernel_build", kernel_build)},
-	{TEXT_FACT("arch", arch)},
-	{TEXT_FACT("cpu", cpu)},
-	{TEXT_FACT("cpu_model", cpu_model)},
-	{NUMBER_FACT("cpu_count", cpu_count, INT32_MAX)},
-	{TEXT_FACT("hypervisor", hypervisor)},
-	{TEXT_FACT("hypervisor_version", hypervisor_version)},
-	{TEXT_FACT("container", container)},
-	{TEXT_FACT("platform", platform)},
+	{TEXT_FACT("name", name), .doc = "name of the host, only on request"},
+	{TEXT_FACT("instance_type", instance_type),
+		.doc = "instance type of the cloud, only on request"},
+	{TEXT_FACT("instance_id", instance_id), .doc = "instance ID of the cloud, only on request"},
+	{TEXT_FACT("region", region), .doc = "region of the cloud, only on request"},
+	{TEXT_FACT("distribution", distribution), .doc = "PRETTY_NAME of os-release"},
+	{TEXT_FACT("kernel", kernel), .doc = "release of the kernel, as uname -r"},
+	{TEXT_FACT("kernel_build", kernel_build), .doc = "version of the kernel, as uname -v"},
+	{TEXT_FACT("arch", arch), .doc = "architecture of the kernel, as uname -m"},
+	{TEXT_FACT("cpu", cpu), .doc = "brand of the CPU"},
+	{TEXT_FACT("cpu_model", cpu_model),
+		.doc = "family, model, stepping and microcode of an x86 CPU"},
+	{NUMBER_FACT("cpu_count", cpu_count, INT32_MAX), .doc = "CPUs that are online"},
+	{TEXT_FACT("hypervisor", hypervisor),
+		.doc = "hypervisor below this host, in the words of systemd-detect-virt"},
+	{TEXT_FACT("hypervisor_version", hypervisor_version),
+		.doc = "version of the hypervisor by its CPUID leaves"},
+	{TEXT_FACT("container", container),
+		.doc = "container around vdsocheck, in the words of systemd-detect-virt"},
+	{TEXT_FACT("platform", platform), .doc = "cloud, product or sandbox around the system"},
 	{TEXT("emulator", emulator.value), .fact = FACT(emulator.fact),
-		.options = FIELD_NEEDED | FIELD_OWN_REASON},
-	{TEXT_FACT("libc", libc)},
-	{TEXT_FACT("boot_parameters", boot)},
-	{TEXT_FACT("boot_tool", boot_tool)},
-	{TEXT_FACT("tsc_flags", tsc_flags)},
-	{FLAG_FACT("invariant_tsc", invariant_tsc)},
-	{FLAG_FACT("kvm_clock_offered", kvm_clock_offered)},
-	{FLAG_FACT("kvm_clock_stable", kvm_clock_stable)},
-	{FLAG_FACT("xen_tsc_reliable", xen_tsc_reliable)},
-	{FLAG_FACT("xen_tsc_emulated", xen_tsc_emulated)},
+		.options = FIELD_NEEDED | FIELD_OWN_REASON, .doc = "emulator that runs vdsocheck"},
+	{TEXT_FACT("libc", libc), .doc = "C library of vdsocheck"},
+	{TEXT_FACT("boot_parameters", boot),
+		.doc = "boot parameters that concern the clock; empty: none does"},
+	{TEXT_FACT("boot_tool", boot_tool), .doc = "tool that keeps the kernel command line"},
+	{TEXT_FACT("tsc_flags", tsc_flags),
+		.doc = "flags of the CPU that concern the TSC, from /proc/cpuinfo"},
+	{FLAG_FACT("invariant_tsc", invariant_tsc),
+		.doc = "whether the CPU advertises an invariant TSC"},
+	{FLAG_FACT("kvm_clock_offered", kvm_clock_offered),
+		.doc = "whether KVM offers kvm-clock, by its CPUID leaf"},
+	{FLAG_FACT("kvm_clock_stable", kvm_clock_stable),
+		.doc = "whether KVM says that kvm-clock agrees across CPUs, by its CPUID leaf"},
+	{FLAG_FACT("xen_tsc_reliable", xen_tsc_reliable),
+		.doc = "whether Xen says that the host's TSC is reliable, by its CPUID leaf"},
+	{FLAG_FACT("xen_tsc_emulated", xen_tsc_emulated),
+		.doc = "whether Xen says that the TSC is emulated, by its CPUID leaf"},
 	{FLAG("libc_static", libc_static.value), .fact = FACT(libc_static.fact),
-		.options = FIELD_NEEDED | FIELD_OWN_REASON},
-	{FLAG_FACT("counter_off", counter_off)},
-	{NUMBER_FACT("word_bits", word_bits, 64)},
-	{NUMBER_FACT("xen_tsc_mode", xen_tsc_mode, INT32_MAX)},
-	{NUMBER_FACT("tracer_pid", tracer, INT32_MAX)},
-	{NUMBER_FACT("seccomp", seccomp, INT32_MAX)},
+		.options = FIELD_NEEDED | FIELD_OWN_REASON,
+		.doc = "whether libc is linked into vdsocheck, and so is not the host's own"},
+	{FLAG_FACT("counter_off", counter_off),
+		.doc = "whether reading the counter is disabled for this process (PR_TSC_SIGSEGV)"},
+	{NUMBER_FACT("word_bits", word_bits, 64),
+		.doc = "bits of a pointer of vdsocheck: 32 or 64"},
+	{NUMBER_FACT("xen_tsc_mode", xen_tsc_mode, INT32_MAX),
+		.doc = "tsc_mode of the guest by Xen's CPUID leaf; 2: never emulated"},
+	{NUMBER_FACT("tracer_pid", tracer, INT32_MAX),
+		.doc = "process ID of the tracer of vdsocheck; 0: none"},
+	{NUMBER_FACT("seccomp", seccomp, INT32_MAX),
+		.doc = "seccomp mode of vdsocheck; 0: none, 1: strict, 2: filter"},
 	{0},
 };
 
@@ -482,8 +557,9 @@ static const struct field host_fields[] = {
 #define OF struct kernel_log_line
 
 static const struct field line_fields[] = {
-	{REAL("seconds", seconds, -1), .options = FIELD_NEGATIVE_NONE},
-	{TEXT("text", text), .options = FIELD_FILLED},
+	{REAL("seconds", seconds, -1), .options = FIELD_NEGATIVE_NONE,
+		.doc = "seconds since boot; null: the line bears no time"},
+	{TEXT("text", text), .options = FIELD_FILLED, .doc = "message of the line"},
 	{0},
 };
 
@@ -491,10 +567,12 @@ static const struct field line_fields[] = {
 #define OF struct kernel_log_evidence
 
 static const struct field kernel_log_fields[] = {
-	{KNOWN("read", fact), .options = FIELD_FILLED, .reason = "reason"},
-	{TEXT("source", source)},
-	{LIST("lines", lines, count, line_fields)},
-	{REASON("reason")},
+	{KNOWN("read", fact), .options = FIELD_FILLED, .reason = "reason",
+		.doc = "whether the kernel log was read; false: see reason"},
+	{TEXT("source", source), .doc = "where the log was read; null: it was not"},
+	{LIST("lines", lines, count, line_fields),
+		.doc = "lines about clocksources, the oldest first"},
+	{REASON("reason"), .doc = "why the log was not read; null: it was"},
 	{0},
 };
 
@@ -540,18 +618,26 @@ static const char *settle_evidence(void *object, const json_t *from)
 #define OF struct evidence
 
 static const struct field evidence_fields[] = {
-	{FLAG("live", live), .options = FIELD_NEEDED | FIELD_FILLED},
-	{OBJECT("clocksource", clocksource, clocksource_fields)},
-	{OBJECT("vdso", vdso, vdso_fields)},
-	{OBJECT("vclock", vclock, vclock_fields), .settle = settle_vclock},
-	{OBJECT("copy", copy, copy_fields)},
-	{OBJECT("proof", proof, proof_fields)},
-	{OBJECT("what_if", copy, what_if_fields)},
-	{OBJECT("timing", timing, timing_fields)},
+	{FLAG("live", live), .options = FIELD_NEEDED | FIELD_FILLED,
+		.doc = "whether a running host was measured; false: a captured tree"},
+	{OBJECT("clocksource", clocksource, clocksource_fields),
+		.doc = "clocksource of the kernel"},
+	{OBJECT("vdso", vdso, vdso_fields), .doc = "vDSO and its functions"},
+	{OBJECT("vclock", vclock, vclock_fields), .settle = settle_vclock,
+		.doc = "clock mode that the vDSO reads from its data page"},
+	{OBJECT("copy", copy, copy_fields),
+		.doc = "findings on a private copy of the vDSO and its data pages"},
+	{OBJECT("proof", proof, proof_fields),
+		.doc = "whether the deciding calls entered the kernel"},
+	{OBJECT("what_if", copy, what_if_fields),
+		.doc = "cost of a call if the vDSO read the CPU's counter"},
+	{OBJECT("timing", timing, timing_fields),
+		.doc = "times of the CPU's counter and of the cheapest system call"},
 	{LIST("calls", calls, call_count, call_fields), .options = FIELD_NEEDED | FIELD_FILLED,
-		.settle = settle_call},
-	{OBJECT("host", host, host_fields)},
-	{OBJECT("kernel_log", kernel_log, kernel_log_fields)},
+		.settle = settle_call, .doc = "times and counts of the calls"},
+	{OBJECT("host", host, host_fields), .doc = "system, hardware and what is around them"},
+	{OBJECT("kernel_log", kernel_log, kernel_log_fields),
+		.doc = "what the kernel logged about its clocksources"},
 	{0},
 };
 

@@ -2,6 +2,8 @@
 /* The JSON Schema, draft 2020-12, of documents that are written from tables of fields. */
 #include "field.h"
 
+#include <string.h>
+
 static bool is_nullable(const struct field *field)
 {
 	if (field->options & FIELD_FILLED)
@@ -43,6 +45,54 @@ static const char *type_name(enum field_kind kind)
 	}
 }
 
+/*
+ * The key that says why the row is null; NULL: none does. A reason of the name "reason" is that of
+ * all facts of its table which name no other.
+ */
+static const char *reason_key(
+	const struct field *fields, const struct field *field, char own[FIELD_KEY_SIZE])
+{
+	snprintf(own, FIELD_KEY_SIZE, "%s_reason", field->key);
+	if (field->reason || field->options & FIELD_OWN_REASON)
+		return field->reason ? field->reason : own;
+	for (; (field->fact || field->whole) && fields->key; fields++) {
+		if (fields->kind == FIELD_REASON && strcmp(fields->key, "reason") == 0)
+			return fields->key;
+	}
+	return NULL;
+}
+
+/* "why a or b is null; else null", of the rows that name this reason; NULL: none does. */
+static json_t *describe_reason(const struct field *fields, const char *reason)
+{
+	char text[4 * FIELD_KEY_SIZE];
+	size_t used = 0;
+
+	for (const struct field *field = fields; field->key; field++) {
+		if (field->reason && strcmp(field->reason, reason) == 0 && used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
+				used ? " or " : "", field->key);
+	}
+	return used ? json_sprintf("why %s is null; else null", text) : NULL;
+}
+
+/* The row's doc, and where to find why it is null unless it says that itself. */
+static void put_description(json_t *schema, const struct field *fields, const struct field *field)
+{
+	char own[FIELD_KEY_SIZE];
+	const char *reason = reason_key(fields, field, own);
+	json_t *text = NULL;
+
+	if (!field->doc && field->kind == FIELD_REASON)
+		text = describe_reason(fields, field->key);
+	else if (field->doc && reason && is_nullable(field) && !strstr(field->doc, "null: "))
+		text = json_sprintf("%s; null: see %s", field->doc, reason);
+	else if (field->doc)
+		text = json_string(field->doc);
+	if (text)
+		field_put(schema, "description", text);
+}
+
 static void put_words(json_t *schema, const struct field *field)
 {
 	json_t *words = json_array();
@@ -59,13 +109,15 @@ static void put_words(json_t *schema, const struct field *field)
 static void put_fields(
 	json_t *schema, json_t *properties, json_t *required, const struct document_part *parts);
 
-static json_t *value_schema(const struct field *field)
+/* `fields` is the table that the row is in. */
+static json_t *value_schema(const struct field *fields, const struct field *field)
 {
 	const struct document_part inner[] = {{.fields = field->fields}, {0}};
 	json_int_t least = field->options & FIELD_SIGNED ? -field->most : 0;
 	const char *type = type_name(field->kind);
 	json_t *schema = json_object(), *items;
 
+	put_description(schema, fields, field);
 	field_put(schema, "type",
 		is_nullable(field) ? json_pack("[ss]", type, "null") : json_string(type));
 	if (field->kind == FIELD_WORD)
@@ -81,27 +133,30 @@ static json_t *value_schema(const struct field *field)
 		put_fields(items, json_object(), json_array(), inner);
 		field_put(schema, "items", items);
 	} else if (field->kind == FIELD_LIST) {
-		field_put(schema, "items", value_schema(field->fields));
+		field_put(schema, "items", value_schema(field->fields, field->fields));
 	}
 	return schema;
 }
 
-static void put_table(json_t *properties, json_t *required, const struct field *field)
+static void put_table(json_t *properties, json_t *required, const struct field *fields)
 {
 	char key[FIELD_KEY_SIZE];
 
-	for (; field->key; field++) {
+	for (const struct field *field = fields; field->key; field++) {
 		if (field->kind == FIELD_INLINE) {
 			put_table(properties, required, field->fields);
 			continue;
 		}
-		field_put(properties, field->key, value_schema(field));
+		field_put(properties, field->key, value_schema(fields, field));
 		if (!(field->options & FIELD_LEFT_OUT))
 			json_array_append_new(required, json_string(field->key));
 		if (!(field->options & FIELD_OWN_REASON))
 			continue;
 		snprintf(key, sizeof(key), "%s_reason", field->key);
-		field_put(properties, key, json_pack("{ss}", "type", "string"));
+		field_put(properties, key,
+			json_pack("{so ss}", "description",
+				json_sprintf("why %s is null; else missing", field->key), "type",
+				"string"));
 	}
 }
 
@@ -120,11 +175,15 @@ static void put_fields(
 
 bool document_schema(const char *name, const struct document_part *parts, FILE *out)
 {
-	json_t *schema =
-		json_pack("{ss ss+ ss}", "$schema", "https://json-schema.org/draft/2020-12/schema",
-			"title", "vdsocheck: ", name, "type", "object");
-	json_t *head = json_pack("{s{ss} s{ss} s{so}}", "schema", "const", name, "version", "type",
-		"string", "command", "const", field_command(name));
+	const char *number = strchr(name, '/');
+	json_t *schema = json_pack("{ss so ss+ ss}", "$schema",
+		"https://json-schema.org/draft/2020-12/schema", "$id",
+		json_sprintf("urn:%.*s:%s", (int)(number - name), name, number + 1), "title",
+		"vdsocheck: ", name, "type", "object");
+	json_t *head = json_pack("{s{ss ss} s{ss ss} s{ss so}}", "schema", "description",
+		"name and number of this schema", "const", name, "version", "description",
+		"version of vdsocheck that wrote the document", "type", "string", "command",
+		"description", "command that wrote it", "const", field_command(name));
 
 	put_fields(schema, head, json_pack("[sss]", "schema", "version", "command"), parts);
 	return field_dump(schema, false, out);

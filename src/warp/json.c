@@ -56,18 +56,29 @@ static json_t *result_reason(const void *object, const void *whole)
 #define WATCHED(name, member) INTEGER(name, member, INT64_MAX), .fact = FACT(fact)
 
 static const struct field result_fields[] = {
-	{COMPUTED("clock", FIELD_STRING, clock_name), .options = FIELD_FILLED},
-	{WATCHED("reads", reads)},
-	{WATCHED("warps", warps)},
-	{WATCHED("largest_warp_ns", largest_ns)},
-	{INTEGER("earlier_cpu", earlier_cpu, INT32_MAX), .has = has_warps},
-	{INTEGER("later_cpu", later_cpu, INT32_MAX), .has = has_warps},
-	{COMPUTED("cpu_reason", FIELD_REASON, cpu_reason)},
+	{COMPUTED("clock", FIELD_STRING, clock_name), .options = FIELD_FILLED,
+		.doc = "name of the clock or counter; vDSO against kernel: CLOCK_MONOTONIC by "
+		       "both in turn"},
+	{WATCHED("reads", reads), .doc = "readings of the clock that were compared"},
+	{WATCHED("warps", warps), .doc = "readings that were earlier than one already taken"},
+	{WATCHED("largest_warp_ns", largest_ns), .doc = "ns of the largest warp; 0: none"},
+	{INTEGER("earlier_cpu", earlier_cpu, INT32_MAX), .has = has_warps,
+		.doc = "CPU on which the clock was behind in the largest warp; null: see "
+		       "cpu_reason"},
+	{INTEGER("later_cpu", later_cpu, INT32_MAX), .has = has_warps,
+		.doc = "CPU on which the later time was read before; null: see cpu_reason"},
+	{COMPUTED("cpu_reason", FIELD_REASON, cpu_reason),
+		.doc = "why the CPUs of the largest warp are null; null: a warp was seen"},
 	{INTEGER("apart_at_most_ns", apart_ns, INT64_MAX), .fact = FACT(apart_fact),
-		.whole = FACT(fact)},
-	{COMPUTED("apart_reason", FIELD_REASON, apart_reason)},
-	{INTEGER("discarded_slices", discarded, UINT32_MAX)},
-	{COMPUTED("reason", FIELD_REASON, result_reason)},
+		.whole = FACT(fact),
+		.doc = "upper bound in ns on the offset between the clocks of any two CPUs; null: "
+		       "see apart_reason"},
+	{COMPUTED("apart_reason", FIELD_REASON, apart_reason),
+		.doc = "why this bound is null; else null"},
+	{INTEGER("discarded_slices", discarded, UINT32_MAX),
+		.doc = "slices of the test not counted, because the clock was set"},
+	{COMPUTED("reason", FIELD_REASON, result_reason),
+		.doc = "why the clock was not tested; null: it was"},
 	{0},
 };
 
@@ -103,11 +114,14 @@ static json_t *pair_reason(const void *object, const void *whole)
 #define OF struct warp_pair
 
 static const struct field pair_fields[] = {
-	{INTEGER("cpu", cpu, INT32_MAX)},
-	{INTEGER("other_cpu", other_cpu, INT32_MAX)},
-	{NS("offset_ns", offset_ns), .options = FIELD_SIGNED, .has = is_pair_known},
-	{NS("error_ns", error_ns), .has = is_pair_known},
-	{COMPUTED("reason", FIELD_REASON, pair_reason)},
+	{INTEGER("cpu", cpu, INT32_MAX), .doc = "number of one CPU"},
+	{INTEGER("other_cpu", other_cpu, INT32_MAX), .doc = "number of the other CPU"},
+	{NS("offset_ns", offset_ns), .options = FIELD_SIGNED, .has = is_pair_known,
+		.doc = "ns by which the counter of other_cpu is ahead of that of cpu; null: see "
+		       "reason"},
+	{NS("error_ns", error_ns), .has = is_pair_known,
+		.doc = "ns by which the offset may be wrong at most; null: see reason"},
+	{COMPUTED("reason", FIELD_REASON, pair_reason), .doc = "why the offset is null; else null"},
 	{0},
 };
 
@@ -120,8 +134,10 @@ static json_t *pairs_reason(const void *object, const void *whole)
 #define OF struct warp_evidence
 
 static const struct field counters_fields[] = {
-	{LIST_AT("pairs", pairs, pair_count, pair_fields), .fact = FACT(pair_fact)},
-	{COMPUTED("reason", FIELD_REASON, pairs_reason)},
+	{LIST_AT("pairs", pairs, pair_count, pair_fields), .fact = FACT(pair_fact),
+		.doc = "every two of the CPUs"},
+	{COMPUTED("reason", FIELD_REASON, pairs_reason),
+		.doc = "why the offsets are null; else null"},
 	{0},
 };
 
@@ -143,11 +159,16 @@ static json_t *drift_reason(const void *object, const void *whole)
 #define OF struct warp_drift
 
 static const struct field drift_fields[] = {
-	{REAL("counter_hz", counter_hz, 0), .fact = FACT(fact)},
-	{REAL("drift_ppm", drift_ppm, 4), .options = FIELD_SIGNED, .fact = FACT(fact)},
-	{REAL("error_ppm", error_ppm, 4), .fact = FACT(fact)},
-	{COMPUTED("against", FIELD_STRING, against), .options = FIELD_FILLED},
-	{COMPUTED("reason", FIELD_REASON, drift_reason)},
+	{REAL("counter_hz", counter_hz, 0), .fact = FACT(fact),
+		.doc = "rate of the CPU's counter in Hz"},
+	{REAL("drift_ppm", drift_ppm, 4), .options = FIELD_SIGNED, .fact = FACT(fact),
+		.doc = "parts per million by which the counter ran faster in the second half than "
+		       "in the first"},
+	{REAL("error_ppm", error_ppm, 4), .fact = FACT(fact),
+		.doc = "parts per million by which the drift may be wrong at most"},
+	{COMPUTED("against", FIELD_STRING, against), .options = FIELD_FILLED,
+		.doc = "clock that the counter was compared with"},
+	{COMPUTED("reason", FIELD_REASON, drift_reason), .doc = "why the drift is null; else null"},
 	{0},
 };
 
@@ -174,15 +195,22 @@ static const struct field cpu_element[] = {
 };
 
 static const struct field run_fields[] = {
-	{REASON("reason"), .fact = FACT(fact)},
-	{FLAG("stopped", stopped)},
+	{REASON("reason"), .fact = FACT(fact),
+		.doc = "why nothing was tested; null: something was"},
+	{FLAG("stopped", stopped), .doc = "whether the test was stopped before the time asked for"},
 	{COMPUTED("duration_seconds", FIELD_REAL, duration), .most = DOCUMENT_NS_MAX,
-		.has = is_watched},
-	{INTEGER("allowed_cpus", allowed, INT64_MAX)},
-	{LIST("cpus", cpus, cpu_count, cpu_element)},
-	{COMPUTED("clocks", FIELD_LIST, clocks), .options = FIELD_FILLED, .fields = result_fields},
-	{.key = "counters", .kind = FIELD_OBJECT, .fields = counters_fields}, /* of the same */
-	{OBJECT("drift", drift, drift_fields)},
+		.has = is_watched, .doc = "seconds that the test took; null: see reason"},
+	{INTEGER("allowed_cpus", allowed, INT64_MAX), .doc = "CPUs that this process may run on"},
+	{LIST("cpus", cpus, cpu_count, cpu_element), .doc = "CPUs that were tested"},
+	{COMPUTED("clocks", FIELD_LIST, clocks), .options = FIELD_FILLED, .fields = result_fields,
+		.doc = "clocks that were to be tested"},
+	/* of the same struct */
+	{.key = "counters",
+		.kind = FIELD_OBJECT,
+		.fields = counters_fields,
+		.doc = "offsets between the counters of the CPUs"},
+	{OBJECT("drift", drift, drift_fields),
+		.doc = "rate of the counter, and how it changed during the test"},
 	{0},
 };
 
@@ -200,16 +228,20 @@ static json_t *advice_reason(const void *object, const void *whole)
 #define OF struct warp_verdict
 
 static const struct field verdict_fields[] = {
-	{WORD("verdict", verdict, warp_outcome_names)},
-	{INTEGER("exit_status", exit_status, 255)},
-	{TEXT("summary", summary), .options = FIELD_FILLED},
-	{STRING("rule", rule), .options = FIELD_FILLED},
+	{WORD("verdict", verdict, warp_outcome_names),
+		.doc = "ok: no clock ran backwards; warps: one did, or two of them disagree; "
+		       "unknown: not tested"},
+	{INTEGER("exit_status", exit_status, 255), .doc = "0: ok; 1: warps; 2: unknown"},
+	{TEXT("summary", summary), .options = FIELD_FILLED, .doc = "verdict in a sentence"},
+	{STRING("rule", rule), .options = FIELD_FILLED,
+		.doc = "id of the rule that gave the verdict"},
 	{0},
 };
 
 static const struct field advice_fields[] = {
-	{STRING("advice", advice)},
-	{COMPUTED("advice_reason", FIELD_REASON, advice_reason)},
+	{STRING("advice", advice), .doc = "what to do; null: see advice_reason"},
+	{COMPUTED("advice_reason", FIELD_REASON, advice_reason),
+		.doc = "why there is no advice; null: there is"},
 	{0},
 };
 

@@ -23,18 +23,28 @@ static json_t *exit_status(const void *object, const void *whole)
 
 static const struct field state_fields[] = {
 	{TEXT("clocksource", evidence.clocksource.latest),
-		.fact = FACT(evidence.clocksource.current_fact), .options = FIELD_OWN_REASON},
-	{INTEGER("mode", evidence.vclock.mode, VCLOCK_MODE_TIMENS), .has = knows_mode},
-	{TEXT("mode_name", evidence.vclock.name)},
-	{FLAG_FACT("pvclock_stable", evidence.vclock.pvclock_stable)},
-	{NUMBER_FACT("hyperv_sequence", evidence.vclock.hyperv_sequence, UINT32_MAX)},
+		.fact = FACT(evidence.clocksource.current_fact), .options = FIELD_OWN_REASON,
+		.doc = "clocksource in use"},
+	{INTEGER("mode", evidence.vclock.mode, VCLOCK_MODE_TIMENS), .has = knows_mode,
+		.doc = "the kernel's number of the clock mode, 0 for none; null: unknown"},
+	{TEXT("mode_name", evidence.vclock.name),
+		.doc = "name of the clock mode; null: unknown, or the number has no name"},
+	{FLAG_FACT("pvclock_stable", evidence.vclock.pvclock_stable),
+		.doc = "whether PVCLOCK_TSC_STABLE_BIT is set in the pvclock page of CPU 0"},
+	{NUMBER_FACT("hyperv_sequence", evidence.vclock.hyperv_sequence, UINT32_MAX),
+		.doc = "sequence number of the Hyper-V TSC page; 0: the page is invalid"},
 	{0},
 };
 
 static const struct field check_fields[] = {
-	{WORD("verdict", diagnosis.verdict.kind, verdict_names), .options = FIELD_FILLED},
-	{COMPUTED("exit_status", FIELD_INTEGER, exit_status), .options = FIELD_FILLED, .most = 3},
-	{TEXT("summary", diagnosis.verdict.summary), .options = FIELD_FILLED},
+	{WORD("verdict", diagnosis.verdict.kind, verdict_names), .options = FIELD_FILLED,
+		.doc = "ok: the deciding calls are served by the vDSO; fallback: at least one is "
+		       "a system call; slow: served, but as costly as a system call; unknown: "
+		       "undetermined"},
+	{COMPUTED("exit_status", FIELD_INTEGER, exit_status), .options = FIELD_FILLED, .most = 3,
+		.doc = "0: ok; 1: fallback or slow; 2: unknown"},
+	{TEXT("summary", diagnosis.verdict.summary), .options = FIELD_FILLED,
+		.doc = "verdict in a sentence"},
 	{0},
 };
 
@@ -57,20 +67,31 @@ static json_t *verdict_before(const void *object, const void *whole)
 
 const struct field watch_event_fields[] = {
 	{INLINE(moment, moment_fields)},
-	{WORD("event", kind, watch_event_names), .options = FIELD_FILLED},
+	{WORD("event", kind, watch_event_names), .options = FIELD_FILLED,
+		.doc = "start: watching begins; change: clocksource, mode, page or verdict "
+		       "changed; end: watching ends"},
 	{INLINE_AT(now, check_fields)},
 	{COMPUTED("verdict_before", FIELD_WORD, verdict_before), .words = verdict_names,
-		.has = has_before},
-	{OBJECT_AT("from", before, state_fields), .has = has_before},
-	{OBJECT_AT("to", now, state_fields)},
-	{TEXT("kernel_log", log.text), .fact = FACT(log.fact), .options = FIELD_OWN_REASON},
-	{FLAG_FACT("synchronized", synchronized)},
-	{KNOWN("watches_page", page), .options = FIELD_FILLED, .reason = "watches_page_reason"},
-	{REASON("watches_page_reason")},
-	{REAL("interval_s", interval_s, 3), .options = FIELD_FILLED},
-	{INTEGER("changes", counts.changes, INT64_MAX), .options = FIELD_FILLED},
-	{INTEGER("wakeups", counts.wakeups, INT64_MAX), .options = FIELD_FILLED},
-	{REAL("cpu_s", counts.cpu_s, 6), .options = FIELD_FILLED},
+		.has = has_before, .doc = "verdict before the change; null: nothing changed"},
+	{OBJECT_AT("from", before, state_fields), .has = has_before,
+		.doc = "state before the change; null: nothing changed"},
+	{OBJECT_AT("to", now, state_fields), .doc = "state now"},
+	{TEXT("kernel_log", log.text), .fact = FACT(log.fact), .options = FIELD_OWN_REASON,
+		.doc = "line of the kernel log that explains the change, with the seconds since "
+		       "boot"},
+	{FLAG_FACT("synchronized", synchronized),
+		.doc = "whether the kernel regards its clock as synchronized"},
+	{KNOWN("watches_page", page), .options = FIELD_FILLED, .reason = "watches_page_reason",
+		.doc = "whether the vDSO's data page is watched; false: see watches_page_reason"},
+	{REASON("watches_page_reason"), .doc = "why the data page is not watched; null: it is"},
+	{REAL("interval_s", interval_s, 3), .options = FIELD_FILLED,
+		.doc = "seconds between two readings of the clock mode"},
+	{INTEGER("changes", counts.changes, INT64_MAX), .options = FIELD_FILLED,
+		.doc = "changes since watching began"},
+	{INTEGER("wakeups", counts.wakeups, INT64_MAX), .options = FIELD_FILLED,
+		.doc = "times that vdsocheck woke up since watching began"},
+	{REAL("cpu_s", counts.cpu_s, 6), .options = FIELD_FILLED,
+		.doc = "seconds of CPU time since watching began, without checks and hooks"},
 	{0},
 };
 
