@@ -18,7 +18,7 @@ static bool vdso_always_enters(const struct view *view)
 static bool vdso_never_enters(const struct view *view)
 {
 	return view->vdso.proven > 0 && view->vdso.proven == view->vdso.calls &&
-	       view->vdso.entered == 0;
+	       view->vdso.entered == 0 && !view->vdso.signal;
 }
 
 static bool mode_none_yet_answered(const struct view *view)
