@@ -13,7 +13,8 @@
  * A vDSO clock is the counter, read in order, plus the arithmetic around it. The arithmetic
  * is what a COARSE clock takes, which reads no counter and never enters the kernel. A counter
  * that is intercepted by the hypervisor does not show what another one would take. Without an
- * ordered read the bare one is taken: some nanoseconds less.
+ * ordered read the bare one is taken: some nanoseconds less. User-Mode Linux, and gVisor while it
+ * calibrates, enter the kernel for a COARSE clock, too.
  */
 static void estimate_user_space(const struct evidence *evidence, struct cost *cost)
 {
@@ -21,7 +22,8 @@ static void estimate_user_space(const struct evidence *evidence, struct cost *co
 	const struct path_evidence *coarse =
 		timed_path(evidence, "CLOCK_MONOTONIC_COARSE", PATH_VDSO);
 
-	if (!fact_is_known(&timing->counter_fact) || !coarse || counter_is_trapped(evidence))
+	if (!fact_is_known(&timing->counter_fact) || !coarse || coarse->entered ||
+		counter_is_trapped(evidence))
 		return;
 	cost->estimated = true;
 	cost->user_space_ns =
