@@ -74,6 +74,7 @@ static const struct name hypervisors[] = {
 	{"microsoft", "Hyper-V"},
 	{"oracle", "VirtualBox"},
 	{"qemu", "QEMU"},
+	{"uml", "User-Mode Linux"},
 	{"vm-other", "unknown hypervisor's"},
 	{"vmware", "VMware"},
 	{"xen", "Xen"},
@@ -91,6 +92,7 @@ static const struct name clouds[] = {
 };
 
 static const struct name products[] = {
+	{"cloud-hypervisor", "Cloud Hypervisor"},
 	{"firecracker", "Firecracker"},
 	{"gvisor", "gVisor"},
 	{"microvm", "microVM"},

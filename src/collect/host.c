@@ -31,6 +31,8 @@ static const char *const clock_parameters[] = {
 	"nohpet",
 	"no-kvmclock",
 	"no-kvmclock-vsyscall",
+	"nopv",
+	"xen_nopv",
 	"vdso",
 	"vdso32",
 	"vsyscall",

@@ -181,33 +181,38 @@ static const struct advice_row switch_to_paravirtual = {.id = "switch-to-paravir
 	.risk = "Small: the hypervisor keeps it correct when it migrates the guest. It may have "
 		"been disabled on purpose."};
 
-static const struct advice_row switch_to_tsc_on_ec2 = {.id = "switch-to-tsc-on-ec2",
-	.effort = EFFORT_SWITCH,
-	.when = {.needs = EC2_XEN},
-	.target = target_tsc,
-	.text = "Switch to tsc, as Amazon recommends on Xen; step 1 is only a trial.",
-	.steps = {TRIAL_STEP, SWITCH_STEP("vdsocheck warp && "), {NULL, "vdsocheck"}},
-	.boot = "clocksource={to}",
-	.risk = "Time can jump if the CPUs' TSCs disagree, which step 2 tests. Most Xen instances "
-		"do not advertise an invariant TSC, so the kernel does not choose tsc by itself.",
-	.source = "AWS re:Post, \"How do I manage the clock source for EC2 instances running "
-		  "Linux?\" (as of February 2025), "
-		  "https://repost.aws/knowledge-center/manage-ec2-linux-clock-source"};
-
 #define SWITCH_TO_TSC                                                                              \
-	.id = "switch-to-tsc", .effort = EFFORT_SWITCH, .target = target_tsc,                      \
-	.text = "Switch to tsc; step 1 is only a trial.",                                          \
+	.effort = EFFORT_SWITCH, .target = target_tsc,                                             \
 	.steps = {TRIAL_STEP, SWITCH_STEP("vdsocheck warp && "), {NULL, "vdsocheck"}},             \
 	.boot = "clocksource={to}"
 
 #define TSC_RISK "Time can jump if the CPUs' TSCs disagree, which step 2 tests."
 
+/* The article has the same commands for all instances of Intel and AMD, on Xen and on Nitro. */
+#define SWITCH_TO_TSC_ON_EC2                                                                       \
+	SWITCH_TO_TSC,                                                                             \
+		.id = "switch-to-tsc-on-ec2",                                                      \
+		.text = "Switch to tsc, as Amazon recommends; step 1 is only a trial.",            \
+		.source = "AWS re:Post, \"How do I manage the clock source for EC2 instances "     \
+			  "running Linux?\" (as of February 2025), "                               \
+			  "https://repost.aws/knowledge-center/manage-ec2-linux-clock-source"
+
+static const struct advice_row switch_to_tsc_on_xen = {SWITCH_TO_TSC_ON_EC2,
+	.when = {.needs = EC2_XEN},
+	.risk = TSC_RISK " Most Xen instances do not advertise an invariant TSC, so the kernel "
+			 "does not choose tsc by itself."};
+
+static const struct advice_row switch_to_tsc_on_nitro = {
+	SWITCH_TO_TSC_ON_EC2, .when = {.needs = EC2, .unless = EC2_XEN}, .risk = TSC_RISK};
+
+#define SWITCH_TO_TSC_TEXT .id = "switch-to-tsc", .text = "Switch to tsc; step 1 is only a trial."
+
 static const struct advice_row switch_to_tsc = {
-	SWITCH_TO_TSC, .when = {.unless = EC2_XEN | GUEST}, .risk = TSC_RISK};
+	SWITCH_TO_TSC, SWITCH_TO_TSC_TEXT, .when = {.unless = EC2 | GUEST}, .risk = TSC_RISK};
 
 /* The screen may have room for one sentence: the risk that warp cannot rule out comes first. */
-static const struct advice_row switch_guest_to_tsc = {SWITCH_TO_TSC,
-	.when = {.needs = GUEST, .unless = EC2_XEN},
+static const struct advice_row switch_guest_to_tsc = {SWITCH_TO_TSC, SWITCH_TO_TSC_TEXT,
+	.when = {.needs = GUEST, .unless = EC2},
 	.risk = "After a migration to another TSC rate, the clock can run fast or slow. " TSC_RISK};
 
 static const struct advice_row allow_processes = {.id = "allow-processes",
@@ -245,7 +250,8 @@ const struct advice_row advice_send_report = {.id = "send-report",
 	.steps = {{NULL, REPORT_COMMAND}}};
 
 const struct advice_row *const advice_general[] = {&switch_to_paravirtual, &switch_to_tsc,
-	&switch_guest_to_tsc, &switch_to_tsc_on_ec2, &allow_processes, &allow_proof, NULL};
+	&switch_guest_to_tsc, &switch_to_tsc_on_xen, &switch_to_tsc_on_nitro, &allow_processes,
+	&allow_proof, NULL};
 
 const struct advice_row *const advice_last_resort[] = {&advice_send_report, NULL};
 
@@ -265,7 +271,10 @@ static void list_boot(const struct view *view, char boot[BOOT_SIZE])
 		{"tsc=unstable", true},
 		{"vdso=0", view->holds & NO_VDSO},
 		{"vdso32=0", view->holds & NO_VDSO},
+		{"vdso32=2", view->holds & NO_VDSO},
 		{"no-kvmclock", view->holds & PLAIN},
+		{"nopv", view->holds & PLAIN},
+		{"xen_nopv", view->holds & PLAIN},
 		{"no-kvmclock-vsyscall", view->holds & ON_KVM_CLOCK},
 	};
 	size_t used = 0;
@@ -396,8 +405,6 @@ static bool write_text(const struct view *view, const struct advice_row *row,
 			(!remark->applies || remark->applies(view->evidence)))
 			append(text, " %s", remark->text);
 	}
-	if (row->says_why_not_tsc && view->not_tsc)
-		append(text, " Do not switch to tsc: %s.", view->not_tsc);
 	return true;
 }
 
@@ -501,11 +508,17 @@ static size_t make_all(
 	const struct view *view, const struct candidates *found, struct advice advice[ADVICE_MAX])
 {
 	const struct advice_row *before = NULL;
+	const char *not_tsc = view->not_tsc;
 	size_t count = 0;
 
 	for (size_t i = 0; i < found->count && count < ADVICE_MAX; i++) {
 		if (!make(view, found->rows[i], &advice[count]))
 			continue;
+		/* Once; where a setting is removed, the kernel makes its own choice. */
+		if (not_tsc && found->rows[i]->effort != EFFORT_UNDO) {
+			append(advice[count].text, " Do not switch to tsc: %s.", not_tsc);
+			not_tsc = NULL;
+		}
 		advice[count++].is_alternative = is_alternative(found->rows[i], before);
 		before = found->rows[i];
 	}

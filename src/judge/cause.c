@@ -114,6 +114,18 @@ void support_add_log(struct cause *cause, const struct kernel_log_line *line)
 		support_add(cause, "kernel log: \"%s\"", line->text);
 }
 
+void support_available(const struct view *view, struct cause *cause)
+{
+	const struct clocksource_evidence *clocksource = &view->evidence->clocksource;
+	char list[CAUSE_EVIDENCE_SIZE] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < clocksource->available_count && used < sizeof(list); i++)
+		used += (size_t)snprintf(
+			list + used, sizeof(list) - used, " %s", clocksource->available[i]);
+	support_add(cause, "available, the kernel's first choice first:%s", list);
+}
+
 void support_mode(const struct view *view, struct cause *cause)
 {
 	const struct clocksource_evidence *clocksource = &view->evidence->clocksource;

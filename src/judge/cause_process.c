@@ -38,16 +38,44 @@ static void support_by_platform(const struct view *view, struct cause *cause)
 	support_add(cause, "kernel: %s", view->evidence->host.kernel.value);
 }
 
+/* Its vDSO makes system calls for the kernel to catch (arch/x86/um/vdso/um_vdso.c, 3.2 to 7.2). */
+static bool is_uml(const struct view *view)
+{
+	return fact_is_text(&view->evidence->host.hypervisor, "uml");
+}
+
+static void support_uml(const struct view *view, struct cause *cause)
+{
+	(void)view;
+	support_add(cause, "/proc/cpuinfo: vendor_id User Mode Linux");
+}
+
+static void support_vdso32(const struct view *view, struct cause *cause)
+{
+	support_add(cause, "architecture: %s, program: 32 bits", view->evidence->host.arch.value);
+	support_no_vdso(view, cause);
+}
+
 /* The mode excludes 32-bit programs alone: 64-bit ones read it, too, and are served. */
 static bool is_arm_compat(const struct view *view)
 {
 	return strcmp(view->evidence->vclock.name, "archtimer-nocompat") == 0;
 }
 
-/* The vDSO's functions make no system call, and libc's do all the same. */
-static bool is_libc(const struct view *view)
+/* The vDSO's functions make no system call, but libc's do. */
+static bool does_libc_enter(const struct view *view)
 {
 	return view->libc.entered > 0 && view->vdso.proven > 0 && view->vdso.entered == 0;
+}
+
+static bool is_own_libc(const struct view *view)
+{
+	return does_libc_enter(view) && fact_is_flag(&view->evidence->host.libc_static, true);
+}
+
+static bool is_libc(const struct view *view)
+{
+	return does_libc_enter(view) && !is_own_libc(view);
 }
 
 static void support_libc(const struct view *view, struct cause *cause)
@@ -61,8 +89,8 @@ static void support_libc(const struct view *view, struct cause *cause)
 
 static const struct advice_row leave_counter_on = {.id = "leave-counter-on",
 	.effort = EFFORT_PROGRAM,
-	.text = "Start the program without prctl(PR_SET_TSC, PR_TSC_SIGSEGV): look at what "
-		"launches it."};
+	.text = "Find out what sets prctl(PR_SET_TSC, PR_TSC_SIGSEGV) before it starts the "
+		"program, and remove it."};
 
 static const struct advice_row run_without_emulator = {.id = "run-without-emulator",
 	.effort = EFFORT_LOOK,
@@ -71,6 +99,22 @@ static const struct advice_row run_without_emulator = {.id = "run-without-emulat
 
 static const struct advice_row use_wsl2 = {
 	.id = "use-wsl2", .effort = EFFORT_UPDATE, .text = "Convert this distribution to WSL 2."};
+
+static const struct advice_row leave_uml = {.id = "leave-uml",
+	.effort = EFFORT_UPDATE,
+	.anywhere = true,
+	.text = "Run the program on the machine itself, or in a virtual machine: no setting "
+		"helps here."};
+
+/* VDSO_DEFAULT of vdso32-setup.c; both ways reach vdso32_enabled there (5.10 to 7.2 read). */
+static const struct advice_row enable_vdso32 = {.id = "enable-vdso32",
+	.effort = EFFORT_UNDO,
+	.text = "Enable the 32-bit vDSO for programs that start from now on, or run the 64-bit "
+		"build of the program.",
+	.steps = {{NULL, "sudo sysctl abi.vsyscall32=1", "sudo sysctl abi.vsyscall32=0"},
+		{NULL, "vdsocheck"}},
+	.boot = "vdso32=1",
+	.risk = "glibc 2.3.2 and 2.3.3 crash with it."};
 
 static const struct advice_row use_64_bit_arm = {.id = "use-64-bit-arm",
 	.effort = EFFORT_UPDATE,
@@ -98,8 +142,7 @@ const struct cause_row cause_process_rows[] = {
 		.support = support_counter_off,
 		.advice = {&leave_counter_on}},
 	{.id = "emulated",
-		.text = "An emulator runs this program and handles its system calls: run "
-			"vdsocheck without it to check the host.",
+		.text = "vdsocheck runs under an emulator; run it natively to check the host.",
 		.when = {.needs = EMULATED},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_emulated,
@@ -117,10 +160,24 @@ const struct cause_row cause_process_rows[] = {
 		.more = "vdso(7)",
 		.when = {.verdicts = BIT(VERDICT_FALLBACK),
 			.needs = NO_VDSO,
-			.unless = NO_VDSO_AT_BOOT | ARM_COMPAT},
+			.unless = NO_VDSO_AT_BOOT | ARM_COMPAT | VDSO32_OFF},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_no_vdso,
 		.advice = {&run_without_emulator, &advice_send_report}},
+	{.id = "vdso32-disabled",
+		.text = "This kernel gives 32-bit programs no vDSO: sysctl abi.vsyscall32 is 0, as "
+			"in kernels that were built with CONFIG_COMPAT_VDSO.",
+		.more = BOOT_PARAMETERS,
+		.when = {.verdicts = BIT(VERDICT_FALLBACK), .needs = VDSO32_OFF},
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_vdso32,
+		.advice = {&enable_vdso32}},
+	{.id = "uml",
+		.text = "The vDSO of User-Mode Linux makes a system call for each clock call.",
+		.when = {.verdicts = BIT(VERDICT_FALLBACK), .applies = is_uml},
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_uml,
+		.advice = {&leave_uml}},
 	{.id = "wsl1",
 		.text = "WSL 1 does not run a Linux kernel and has no vDSO clock; WSL 2 does.",
 		.when = {.verdicts = BIT(VERDICT_FALLBACK), .applies = is_wsl1},
@@ -141,6 +198,14 @@ const struct cause_row cause_process_rows[] = {
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_mode,
 		.advice = {&wait_for_gvisor}},
+	{.id = "libc-passes-vdso",
+		.text = "Only vdsocheck itself is affected: the C library that is linked into it "
+			"does not use the vDSO.",
+		.more = "vdso(7)",
+		.when = {.applies = is_own_libc},
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_libc,
+		.advice = {&newer_libc}},
 	{.id = "libc-passes-vdso",
 		.text = "This C library does not use the vDSO, although the vDSO works.",
 		.more = "vdso(7)",

@@ -7,6 +7,7 @@
  */
 #include "rules.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -17,9 +18,98 @@ static bool is_tsc_on_hyperv(const struct view *view)
 	return !kernel_is_before(view->evidence, 5, 5);
 }
 
+static bool is_on_jiffies(const struct evidence *evidence)
+{
+	return clocksource_is(evidence, "jiffies") || clocksource_is(evidence, "refined-jiffies");
+}
+
+/*
+ * On jiffies the tick is periodic. Then the kernel selects and lists a TSC that it has registered,
+ * even one that nothing can verify (clocksource_find_best() and available_clocksource_show() of
+ * kernel/time/clocksource.c, 3.10 to 7.2): one that is not listed was never registered.
+ */
+static bool is_tsc_uncalibrated(const struct view *view)
+{
+	const struct evidence *evidence = view->evidence;
+
+	return view->holds & TSC_UNCALIBRATED ||
+	       (is_on_jiffies(evidence) && !(view->holds & (NO_TSC_AT_BOOT | TSC_DISTRUSTED)) &&
+		       fact_is_known(&evidence->clocksource.available_fact) &&
+		       !clocksource_is_offered(evidence, "tsc") &&
+		       !log_find(evidence, "clocksource tsc") &&
+		       !fact_is_flag(&evidence->host.invariant_tsc, false));
+}
+
+static bool is_calibration_logged(const struct view *view)
+{
+	return view->holds & TSC_UNCALIBRATED;
+}
+
 static void support_calibration(const struct view *view, struct cause *cause)
 {
 	support_add_log(cause, log_find_tsc_uncalibrated(view->evidence));
+	if (!is_calibration_logged(view))
+		support_available(view, cause);
+}
+
+/* The kernel waits for its watchdog, which has no clock to compare with but jiffies. */
+static const struct kernel_log_line *find_unverified(const struct evidence *evidence)
+{
+	const struct kernel_log_line *line = log_find(evidence, "Override clocksource tsc");
+
+	return line && strstr(line->text, "not currently HRT compatible") ? line : NULL;
+}
+
+static bool is_tsc_unverified(const struct view *view)
+{
+	return is_on_jiffies(view->evidence) && find_unverified(view->evidence) &&
+	       !clocksource_is_offered(view->evidence, "tsc");
+}
+
+static void support_unverified(const struct view *view, struct cause *cause)
+{
+	support_add_log(cause, find_unverified(view->evidence));
+	support_available(view, cause);
+}
+
+/*
+ * The kernel selects the first clocksource of its list unless an order names another: clocksource=
+ * at boot, or a write to sysfs (__clocksource_select(), 3.10 to 7.2).
+ */
+static bool is_clocksource_written(const struct view *view)
+{
+	const struct evidence *evidence = view->evidence;
+	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+
+	return clocksource_is_offered(evidence, clocksource->current) &&
+	       vclock_name_has_mode(clocksource->available[0]) && !*clocksource->changed_to &&
+	       !counts_are_mixed(evidence) && fact_is_known(&evidence->host.boot.fact) &&
+	       !boot_chose_current(evidence) && !boot_has(evidence, "clock=pmtmr");
+}
+
+static void write_written(const struct view *view, char text[CAUSE_TEXT_SIZE])
+{
+	snprintf(text, CAUSE_TEXT_SIZE,
+		"The kernel did not select %s, which the vDSO does not support: its name was "
+		"written to current_clocksource.",
+		view->evidence->clocksource.current);
+}
+
+static void support_written(const struct view *view, struct cause *cause)
+{
+	support_available(view, cause);
+	support_add_log(cause, log_find_last_switch(view->evidence));
+}
+
+/* kvmclock_init(), the Xen HVM, Hyper-V and VMware platforms: detect_hypervisor_vendor() (5.3). */
+static bool is_paravirtual_off(const struct view *view)
+{
+	const struct evidence *evidence = view->evidence;
+	bool xen = fact_is_text(&evidence->host.hypervisor, "xen");
+
+	return (boot_has(evidence, "nopv") || (xen && boot_has(evidence, "xen_nopv"))) &&
+	       (xen || fact_is_text(&evidence->host.hypervisor, "microsoft") ||
+		       fact_is_flag(&evidence->host.kvm_clock_offered, true));
 }
 
 static void support_distrust(const struct view *view, struct cause *cause)
@@ -55,6 +145,7 @@ static bool is_tsc_not_offered(const struct view *view)
 
 	return fact_is_known(&evidence->clocksource.available_fact) &&
 	       !clocksource_is_offered(evidence, "tsc") && !log_find_tsc_in_use(evidence) &&
+	       !is_tsc_uncalibrated(view) && !is_tsc_unverified(view) &&
 	       fact_is_flag(&evidence->host.invariant_tsc, true);
 }
 
@@ -89,7 +180,7 @@ static bool is_kvm_clock_unused(const struct view *view)
 	return fact_is_flag(&evidence->host.kvm_clock_offered, true) &&
 	       fact_is_known(&evidence->clocksource.available_fact) &&
 	       !clocksource_is_offered(evidence, "kvm-clock") && !is_kvm_clock_disabled(view) &&
-	       !log_find(evidence, "kvm-clock: Using");
+	       !is_paravirtual_off(view) && !log_find(evidence, "kvm-clock: Using");
 }
 
 /*
@@ -126,7 +217,7 @@ static bool is_log_denied(const struct view *view)
 	const struct kernel_log_evidence *log = &view->evidence->kernel_log;
 
 	return (log->fact.state == FACT_DENIED || (view->evidence->live && is_log_at_boot(log))) &&
-	       !boot_chose_current(view->evidence);
+	       !boot_chose_current(view->evidence) && !log_find_tsc_distrust(view->evidence);
 }
 
 static void support_log_denied(const struct view *view, struct cause *cause)
@@ -168,6 +259,24 @@ static const struct advice_row set_tsc_rate = {.id = "set-tsc-rate",
 	.boot = "tsc_early_khz=RATE",
 	.risk = "If the rate is wrong, or the guest is migrated to a host with another rate, the "
 		"clock runs fast or slow."};
+
+/* Not tsc=reliable, which also skips the tests of the CPUs' TSCs (arch/x86/kernel/tsc_sync.c). */
+static const struct advice_row boot_unverified_tsc = {.id = "boot-unverified-tsc",
+	.effort = EFFORT_UPDATE,
+	.text = "If `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog: the "
+		"kernel then uses the TSC without the check that it cannot make here. Or give "
+		"the guest a clock to check it with (HPET, ACPI PM timer, kvm-clock).",
+	.remarks = {{5, 2, NULL, "tsc=nowatchdog needs Linux 5.2 or newer, or a backport."}},
+	.boot = "tsc=nowatchdog",
+	.risk = "The kernel does not detect an unstable TSC."};
+
+static const struct advice_row find_clocksource_writer = {.id = "find-clocksource-writer",
+	.effort = EFFORT_LOOK,
+	.on_host = true,
+	.text = "Find what writes to current_clocksource, such as tuned, systemd-tmpfiles or a "
+		"tuning script: it will do so again at the next boot.",
+	.steps = {{NULL, "sudo grep -rIls current_clocksource /etc /usr/local /usr/lib/tmpfiles.d "
+			 "/usr/lib/tuned"}}};
 
 static const struct advice_row ask_for_tsc_rate = {.id = "ask-for-tsc-rate",
 	.effort = EFFORT_ASK,
@@ -218,6 +327,22 @@ const struct cause_row cause_selected_rows[] = {
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_boot,
 		.advice = {&advice_drop_tsc_boot, &advice_drop_boot}},
+	{.id = "clocksource-written",
+		.write = write_written,
+		.when = {.needs = PLAIN,
+			.unless = TSC_DISTRUSTED,
+			.applies = is_clocksource_written},
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_written,
+		.advice = {&find_clocksource_writer}},
+	{.id = "paravirtual-clock-disabled",
+		.text = "The kernel command line (nopv) keeps the kernel from using its "
+			"hypervisor's clock.",
+		.more = BOOT_PARAMETERS,
+		.when = {.needs = SECOND_CHOICE | GUEST, .applies = is_paravirtual_off},
+		.certainty = CERTAINTY_PROVEN,
+		.support = support_boot,
+		.advice = {&advice_drop_tsc_boot, &advice_drop_boot}},
 	{.id = "kvm-clock-disabled",
 		.text = "kvm-clock is disabled on the kernel command line.",
 		.when = {.needs = SECOND_CHOICE | GUEST, .applies = is_kvm_clock_disabled},
@@ -255,10 +380,19 @@ const struct cause_row cause_selected_rows[] = {
 		.advice = {&advice_move, &ask_hyperv_for_tsc}},
 	{.id = "tsc-uncalibrated",
 		.text = "The kernel could not calibrate the TSC and does not use it.",
-		.when = {.needs = SECOND_CHOICE | TSC_UNCALIBRATED},
-		.certainty = CERTAINTY_PROVEN,
+		.when = {.needs = SECOND_CHOICE, .applies = is_tsc_uncalibrated},
+		.certainty = CERTAINTY_POSSIBLE,
+		.proves = is_calibration_logged,
 		.support = support_calibration,
 		.advice = {&set_tsc_rate, &ask_for_tsc_rate}},
+	{.id = "tsc-unverified",
+		.text = "The kernel has no clock to verify the TSC with, and does not use it.",
+		.when = {.needs = SECOND_CHOICE,
+			.unless = NO_TSC_AT_BOOT | TSC_DISTRUSTED,
+			.applies = is_tsc_unverified},
+		.certainty = CERTAINTY_LIKELY,
+		.support = support_unverified,
+		.advice = {&boot_unverified_tsc}},
 	{.id = "tsc-not-invariant",
 		.text = "The CPU does not advertise an invariant TSC to this machine.",
 		.when = {.unless = TSC_UNBOUND, .applies = is_tsc_not_invariant},
@@ -292,7 +426,7 @@ const struct cause_row cause_unread_rows[] = {
 		.text = "This user may not read the kernel log, which would say why this "
 			"clocksource was chosen.",
 		.when = {.needs = SECOND_CHOICE,
-			.unless = NO_TSC_AT_BOOT | TSC_DISTRUSTED | TSC_DELAYED | TSC_UNCALIBRATED,
+			.unless = NO_TSC_AT_BOOT | TSC_DELAYED | TSC_UNCALIBRATED,
 			.applies = is_log_denied},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_log_denied,
@@ -325,7 +459,7 @@ static bool is_boot_refused(const struct view *view)
 	char name[CLOCKSOURCE_NAME_SIZE];
 
 	find_refused(view->evidence, name);
-	return *name;
+	return *name && !is_tsc_unverified(view);
 }
 
 static bool is_refused_in_log(const struct view *view)

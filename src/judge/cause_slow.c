@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Causes in the clocksource in use, which makes the calls slow: it has no vDSO support, the
- * hypervisor does not vouch for it, or reading its counter costs as much as a system call.
+ * hypervisor does not mark it stable, or reading its counter costs as much as a system call.
  */
 #include "rules.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -16,12 +17,25 @@ static bool is_plain(const struct view *view)
 
 	if (view->holds & PLAIN)
 		return true;
-	/* These have causes of their own where their mode is none. */
+	/* These have causes of their own where their mode is none; tsc always has a mode. */
 	if (view->holds & (ON_KVM_CLOCK | ON_XEN | ON_HYPERV_PAGE | GVISOR) ||
-		clocksource_is(evidence, "arch_sys_counter"))
+		clocksource_is(evidence, "arch_sys_counter") || clocksource_is(evidence, "tsc"))
 		return false;
 	return view->holds & FALLS_BACK && view->holds & MODE_NONE && !counts_are_mixed(evidence) &&
 	       fact_is_known(&evidence->clocksource.current_fact);
+}
+
+static void write_plain(const struct view *view, char text[CAUSE_TEXT_SIZE])
+{
+	snprintf(text, CAUSE_TEXT_SIZE,
+		"The vDSO does not support %s; only the kernel can read it.",
+		view->evidence->clocksource.current);
+}
+
+static void write_boot_choice(const struct view *view, char text[CAUSE_TEXT_SIZE])
+{
+	snprintf(text, CAUSE_TEXT_SIZE, "The clocksource %s is set on the kernel command line.",
+		view->evidence->clocksource.current);
 }
 
 static bool is_unseen(const struct view *view)
@@ -85,7 +99,7 @@ static void support_xen(const struct view *view, struct cause *cause)
 
 /*
  * kvm-clock gets its mode once, at boot, and only where feature bit and page agree (kvmclock.c):
- * without one KVM never vouched for it, with one the page's bit has been cleared since.
+ * without one KVM never marked it stable, with one the page's bit has been cleared since.
  */
 static bool is_kvm_clock_not_lost(const struct view *view)
 {
@@ -263,14 +277,12 @@ static const struct advice_row move_to_nitro = {.id = "move-to-nitro",
 	.when = {.needs = EC2_XEN},
 	.text = "Move to an instance type of the Nitro generation, where the kernel's own choice "
 		"(tsc or kvm-clock) is served by the vDSO.",
-	.says_why_not_tsc = true,
 	.risk = MOVE_RISK};
 
 static const struct advice_row ask_xen_host = {.id = "ask-xen-host",
 	.effort = EFFORT_ASK,
 	.when = {.unless = EC2_XEN},
 	.text = "Ask the operator of this Xen host.",
-	.says_why_not_tsc = true,
 	.ask = "Can Xen be booted with clocksource=tsc (on XCP-ng and XenServer: "
 	       "/opt/xensource/libexec/xen-cmdline --set-xen clocksource=tsc)? Only then, and on a "
 	       "reliable TSC, does it mark the TSC stable, so that this guest's vDSO can read the "
@@ -288,7 +300,6 @@ static const struct advice_row ask_xen_host_for_page = {.id = "ask-xen-host-for-
 	.effort = EFFORT_ASK,
 	.when = {.unless = EC2_XEN},
 	.text = "Ask the operator of this Xen host.",
-	.says_why_not_tsc = true,
 	.ask = "Xen refuses VCPUOP_register_vcpu_time_memory_area to this guest, without which its "
 	       "vDSO cannot read the xen clocksource. Can Xen be updated?"};
 
@@ -306,7 +317,6 @@ static const struct advice_row ask_kvm_host = {.id = "ask-kvm-host",
 	.when = {.applies = is_feature_not_set},
 	.text = "No setting of this guest gives kvm-clock vDSO support. Ask your provider "
 		"or platform team.",
-	.says_why_not_tsc = true,
 	.ask = "kvm-clock has no vDSO support in this guest. Can the host offer "
 	       "KVM_FEATURE_CLOCKSOURCE_STABLE_BIT (CPUID 0x40000001, EAX bit 24; in QEMU "
 	       "kvmclock-stable-bit), and is its own clocksource tsc, or Hyper-V's page? The guest "
@@ -317,31 +327,27 @@ static const struct advice_row ask_kvm_host_for_tsc = {.id = "ask-kvm-host-for-t
 	.when = {.applies = is_feature_set},
 	.text = "No setting of this guest gives kvm-clock vDSO support. Ask your provider "
 		"or platform team.",
-	.says_why_not_tsc = true,
 	.ask = "kvm-clock has no vDSO support in this guest: KVM offers "
 	       "KVM_FEATURE_CLOCKSOURCE_STABLE_BIT, but did not mark the clock stable. Is the "
 	       "host's own clocksource tsc, or Hyper-V's page, and was it when the guest booted? "
 	       "Do the TSC offsets of the guest's CPUs match?"};
 
-#define NO_SETTING_VOUCHES                                                                         \
-	"No setting of this guest makes its hypervisor vouch for the TSC. Ask your "               \
-	"provider or platform team."
+#define NO_SETTING_RESTORES                                                                        \
+	"No guest setting can restore the flag. Ask your provider or platform team."
 
 static const struct advice_row ask_kvm_host_what_happened = {.id = "ask-kvm-host-what-happened",
 	.effort = EFFORT_ASK,
 	.when = {.needs = ON_KVM_CLOCK, .applies = is_never_restored},
-	.text = NO_SETTING_VOUCHES,
-	.says_why_not_tsc = true,
+	.text = NO_SETTING_RESTORES,
 	.ask = "The pvclock page of this guest does not have PVCLOCK_TSC_STABLE_BIT set all the "
-	       "time. Is the host's clocksource tsc now? Did the host ever leave tsc (its kernel "
-	       "log shows it)? Was this guest restored or migrated, so that its CPUs' TSC offsets "
-	       "differ?"};
+	       "time. Is the host's clocksource tsc, or Hyper-V's page, now? Did the host ever "
+	       "leave it (its kernel log shows that)? Was this guest restored or migrated, so "
+	       "that the TSC offsets of its CPUs differ?"};
 
 static const struct advice_row ask_xen_host_what_happened = {.id = "ask-xen-host-what-happened",
 	.effort = EFFORT_ASK,
 	.when = {.needs = ON_XEN, .unless = EC2_XEN},
-	.text = NO_SETTING_VOUCHES,
-	.says_why_not_tsc = true,
+	.text = NO_SETTING_RESTORES,
 	.ask = "XEN_PVCLOCK_TSC_STABLE_BIT is not set all the time for this guest. Is Xen's own "
 	       "clocksource tsc now, and was it all the time (its log shows it)? Was this guest "
 	       "migrated or restored?"};
@@ -350,11 +356,11 @@ static const struct advice_row ask_about_restore = {.id = "ask-about-restore",
 	.effort = EFFORT_ASK,
 	.when = {.applies = may_be_restored},
 	.text = "If this guest was restored from a snapshot, ask your provider or platform team.",
-	.says_why_not_tsc = true,
 	.ask = "This guest's pvclock page lost PVCLOCK_TSC_STABLE_BIT. Was the guest restored from "
 	       "a snapshot with unequal TSC offsets of its CPUs? Cloud Hypervisor makes them "
-	       "equal since June 2026, Firecracker where pull request 6200 is applied; or a guest "
-	       "can have one CPU. Otherwise, did the host's clocksource ever leave tsc?",
+	       "equal since 53.0, Firecracker where pull request 6200 is applied; or a guest can "
+	       "have one CPU. Otherwise, did the host's clocksource ever leave tsc, or Hyper-V's "
+	       "page?",
 	.source = "Cloud Hypervisor pull request 8437, Firecracker pull request 6200, "
 		  "https://github.com/cloud-hypervisor/cloud-hypervisor/pull/8437"};
 
@@ -390,9 +396,8 @@ static const struct advice_row newer_kernel_for_hyperv_page = {.id = "newer-kern
 
 static const struct advice_row newer_kernel_for_hyperv = {.id = "newer-kernel-for-hyperv",
 	.effort = EFFORT_UPDATE,
-	.text = "Use another kernel: a newer one of the distribution, or a mainline kernel, whose "
-		"releases from 4.12 on let the vDSO read the page. If there is none, send this to "
-		"the distribution.",
+	.text = "Use a newer kernel from the distribution, or mainline 4.12 or later, where the "
+		"vDSO can read the page. If there is none, send this to the distribution.",
 	.ask = "The clocksource hyperv_clocksource_tsc_page has no vDSO clock mode on this kernel: "
 	       "every gettimeofday() and clock_gettime() is a system call. Does it have mainline "
 	       "commit e4ab4658f1cf without its fix 3486d2c9be65?",
@@ -403,7 +408,6 @@ static const struct advice_row ask_hyperv_host = {.id = "ask-hyperv-host",
 	.effort = EFFORT_ASK,
 	.text = "No setting of this guest makes the page valid. Ask your provider or "
 		"platform team.",
-	.says_why_not_tsc = true,
 	.ask = "The Hyper-V reference TSC page of this guest is invalid (tsc_sequence 0), so "
 	       "every clock read is a system call. Can the guest run on a host where the page "
 	       "is valid?"};
@@ -445,7 +449,7 @@ static const struct advice_row ask_about_trapped_counter = {.id = "ask-about-tra
 
 const struct cause_row cause_slow_rows[] = {
 	{.id = "boot-clocksource",
-		.text = "This clocksource is set on the kernel command line.",
+		.write = write_boot_choice,
 		.more = BOOT_PARAMETERS,
 		.when = {.applies = boot_choice_slows},
 		.certainty = CERTAINTY_PROVEN,
@@ -500,7 +504,7 @@ const struct cause_row cause_slow_rows[] = {
 		.support = support_mode,
 		.advice = {&use_64_bit_kernel}},
 	{.id = "kvm-clock-never-stable",
-		.text = "KVM did not vouch for this guest's TSC when it booted, so kvm-clock has "
+		.text = "KVM did not mark the TSC stable when this guest booted, so kvm-clock has "
 			"no vDSO support.",
 		.when = {.needs = KVM_UNSTABLE | MODE_NONE},
 		.certainty = CERTAINTY_LIKELY,
@@ -508,17 +512,16 @@ const struct cause_row cause_slow_rows[] = {
 		.support = support_kvm_feature,
 		.advice = {&reboot_guest, &ask_kvm_host, &ask_kvm_host_for_tsc}},
 	{.id = "kvm-clock-lost",
-		.text = "KVM vouched for this guest's TSC when it booted and no longer does: the "
-			"guest was restored or migrated, or the host's clocksource was not tsc "
-			"for a while.",
+		.text = "KVM marked the TSC stable at boot and has cleared that flag since: the "
+			"guest was restored or migrated, or its host left tsc for a while.",
 		.when = {.needs = KVM_UNSTABLE | PAGE_UNSTABLE | MODE_READ},
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_kvm_feature,
 		.advice = {&resume_guest, &restart_guest, &ask_about_restore,
 			&ask_kvm_host_what_happened}},
 	{.id = "kvm-clock-unstable",
-		.text = "KVM does not vouch for this guest's TSC, so the vDSO leaves kvm-clock to "
-			"the kernel.",
+		.text = "KVM does not mark this guest's TSC stable, so the vDSO leaves kvm-clock "
+			"to the kernel.",
 		.when = {.needs = KVM_UNSTABLE,
 			.unless = MODE_NONE,
 			.applies = is_kvm_clock_not_lost},
@@ -527,7 +530,7 @@ const struct cause_row cause_slow_rows[] = {
 		.support = support_kvm_feature,
 		.advice = {&ask_kvm_host, &ask_kvm_host_for_tsc}},
 	{.id = "pvclock-withdrawn",
-		.text = "The hypervisor vouches for this guest's TSC only part of the time (not "
+		.text = "The hypervisor marks this guest's TSC stable only part of the time (not "
 			"during a migration, for instance). The rest of the time the calls are "
 			"system calls.",
 		.when = {.needs = FALLS_BACK | STABLE_NOW},
@@ -597,7 +600,7 @@ const struct cause_row cause_slow_rows[] = {
 /* The last of the causes: those of why the kernel selected this clocksource come before it. */
 const struct cause_row cause_plain_rows[] = {
 	{.id = "clocksource-without-vdso",
-		.text = "The vDSO does not support this clocksource; only the kernel can read it.",
+		.write = write_plain,
 		.more = "vdso(7)",
 		.when = {.applies = is_plain},
 		.certainty = CERTAINTY_PROVEN,

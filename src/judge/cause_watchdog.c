@@ -109,6 +109,8 @@ static void support_marked(const struct view *view, struct cause *cause)
 	const struct kernel_log_line *line = find_marking(view);
 
 	support_add_log(cause, line);
+	if (!line)
+		support_available(view, cause);
 	if (report->line && reference->seconds >= 0 && report->tsc.seconds >= 0)
 		support_add(cause, "%s measured %.6f s, %s %.6f s", reference->name,
 			reference->seconds, report->tsc.name, report->tsc.seconds);

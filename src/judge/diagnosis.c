@@ -29,6 +29,11 @@ static uint64_t conditions_here(const struct view *view)
 	const struct host_evidence *host = &evidence->host;
 	bool emulated = fact_is_known(&host->emulator.fact);
 	bool no_vdso = evidence->vdso.fact.state == FACT_ABSENT;
+	bool no_vdso_32 = no_vdso && !emulated && fact_is_known(&host->word_bits.fact) &&
+	                  host->word_bits.value == 32;
+	/* 2 is the old word for 0 (arch/x86/entry/vdso/vdso32-setup.c). */
+	bool no_vdso_at_boot = boot_has(evidence, "vdso=0") || boot_has(evidence, "vdso32=0") ||
+	                       boot_has(evidence, "vdso32=2");
 	bool riscv = fact_is_known(&host->arch.fact) &&
 	             strncmp(host->arch.value, "riscv", strlen("riscv")) == 0;
 
@@ -36,16 +41,15 @@ static uint64_t conditions_here(const struct view *view)
 	       if_so(fact_is_text(&host->hypervisor, "xen"), UNDER_XEN) |
 	       if_so(fact_is_text(&host->hypervisor, "vmware"), UNDER_VMWARE) |
 	       if_so(platform_is(evidence, "aws-xen"), EC2_XEN) |
+	       if_so(platform_is(evidence, "aws-xen") || platform_is(evidence, "aws-nitro"), EC2) |
 	       if_so(platform_is(evidence, "gvisor"), GVISOR) | if_so(emulated, EMULATED) |
 	       if_so(fact_is_flag(&host->counter_off, true), COUNTER_OFF) |
 	       if_so(view->verdict == VERDICT_SLOW && riscv && !host_is_guest(evidence),
 		       FIRMWARE_COUNTER) |
-	       if_so(no_vdso, NO_VDSO) |
-	       if_so(boot_has(evidence, "vdso=0") || boot_has(evidence, "vdso32=0"),
-		       NO_VDSO_AT_BOOT) |
-	       if_so(no_vdso && !emulated && fact_is_text(&host->arch, "aarch64") &&
-			       fact_is_known(&host->word_bits.fact) && host->word_bits.value == 32,
-		       ARM_COMPAT) |
+	       if_so(no_vdso, NO_VDSO) | if_so(no_vdso_at_boot, NO_VDSO_AT_BOOT) |
+	       if_so(no_vdso_32 && fact_is_text(&host->arch, "aarch64"), ARM_COMPAT) |
+	       if_so(no_vdso_32 && fact_is_text(&host->arch, "x86_64") && !no_vdso_at_boot,
+		       VDSO32_OFF) |
 	       if_so(view->verdict == VERDICT_FALLBACK && fact_is_known(&evidence->vdso.fact) &&
 			       view->vdso.entered > 0,
 		       FALLS_BACK);
@@ -81,7 +85,7 @@ static uint64_t conditions_of_tsc(const struct view *view, bool second_choice)
 {
 	const struct evidence *evidence = view->evidence;
 	bool offered = clocksource_is_offered(evidence, "tsc");
-	bool distrusted = log_find_tsc_distrust(evidence);
+	bool distrusted = log_find_tsc_distrust(evidence) || tsc_is_rated_unstable(evidence);
 	bool delayed = log_find_tsc_delay(evidence);
 	bool unsynchronised =
 		log_find(evidence, "TSC warp") ||
@@ -106,6 +110,9 @@ static void find_switches(const struct evidence *evidence, struct view *view)
 	static const char *const paravirtual[] = {
 		"kvm-clock", "hyperv_clocksource_tsc_page", "xen"};
 
+	/* No clocksource is better: what keeps the vDSO from reading it lies elsewhere. */
+	if (clocksource_is(evidence, "tsc"))
+		return;
 	for (size_t i = 0; i < ARRAY_SIZE(paravirtual) && !view->paravirtual; i++) {
 		if (clocksource_is_another(evidence, paravirtual[i]) &&
 			advisable_clocksource(evidence, paravirtual[i], NULL))

@@ -301,11 +301,10 @@ bool host_may_be_restored(const struct evidence *evidence)
 }
 
 /*
- * The kernel lists clocksources by rating: tsc has 300, hpet 250, and one that was marked unstable
- * 0
- * (__clocksource_watchdog_kthread()). Such a one is hidden while the tick is in oneshot mode
- * (available_clocksource_show()), but not with highres=off and nohz=off or on jiffies. kernel/time/
- * clocksource.c and the drivers, 3.10 to 7.2.
+ * The kernel lists clocksources by rating: 300 for tsc, 250 for hpet, and 0 for one that it marked
+ * unstable (__clocksource_watchdog_kthread()). It hides unstable ones while the tick is in oneshot
+ * mode (available_clocksource_show()), but not with highres=off and nohz=off, or on jiffies.
+ * kernel/time/clocksource.c and the drivers, 3.10 to 7.2.
  */
 bool tsc_is_rated_unstable(const struct evidence *evidence)
 {
@@ -358,6 +357,18 @@ const struct kernel_log_line *log_find_tsc_distrust(const struct evidence *evide
  * 5.13: "read-back delay of N ns, attempt K, marking unstable"; 6.x: "marking tsc unstable".
  * Other lines of a read-back delay say that a check was skipped: nothing is wrong then.
  */
+const struct kernel_log_line *log_find_last_switch(const struct evidence *evidence)
+{
+	static const char text[] = "Switched to clocksource ";
+	const char *current = evidence->clocksource.current;
+	const struct kernel_log_line *last = NULL;
+
+	for (const struct kernel_log_line *line = log_find(evidence, text); line;
+		line = log_find_after(evidence, line, text))
+		last = line;
+	return last && strcmp(strstr(last->text, text) + strlen(text), current) == 0 ? last : NULL;
+}
+
 const struct kernel_log_line *log_find_tsc_delay(const struct evidence *evidence)
 {
 	static const char text[] = "read-back delay";

@@ -82,6 +82,9 @@ bool log_is_whole(const struct evidence *evidence);
 /* The log line by which the kernel said that it does not trust the TSC; NULL if none. */
 const struct kernel_log_line *log_find_tsc_distrust(const struct evidence *evidence);
 
+/* The one by which it switched to the current clocksource, if that is the last switch; or NULL. */
+const struct kernel_log_line *log_find_last_switch(const struct evidence *evidence);
+
 /* The one by which it gave the TSC up since a read of its reference clock took too long. */
 const struct kernel_log_line *log_find_tsc_delay(const struct evidence *evidence);
 
@@ -116,6 +119,7 @@ size_t clocksources_find_others(
 #define UNDER_XEN CONDITION(1)
 #define UNDER_VMWARE CONDITION(2)
 #define EC2_XEN CONDITION(3)
+#define EC2 CONDITION(31) /* that or Nitro */
 #define GVISOR CONDITION(4)
 #define EMULATED CONDITION(5)
 #define COUNTER_OFF CONDITION(6)      /* for this process: reading it raises a signal */
@@ -123,6 +127,7 @@ size_t clocksources_find_others(
 /* The vDSO. */
 #define NO_VDSO CONDITION(8)
 #define NO_VDSO_AT_BOOT CONDITION(9) /* by a boot parameter */
+#define VDSO32_OFF CONDITION(32)     /* a 32-bit program on x86-64, without such a parameter */
 #define ARM_COMPAT CONDITION(10)     /* a 32-bit program on arm64: a 64-bit one has a vDSO */
 #define FALLS_BACK CONDITION(11)     /* it is there and made system calls */
 /* The clocksource in use, and its clock mode. */
@@ -275,7 +280,6 @@ struct advice_row {
 	} since;
 	const char *text; /* what to do, in a sentence or two */
 	struct remark remarks[REMARK_MAX];
-	bool says_why_not_tsc;               /* where the TSC is offered and may not be used */
 	struct step_row steps[STEP_ROW_MAX]; /* all of them, in this order */
 	const char *boot; /* the boot parameter that makes it last; NULL: none does */
 	const char *ask, *risk, *source; /* as in struct advice */
@@ -363,6 +367,9 @@ void support_add(struct cause *cause, const char *format, ...)
 
 /* Quotes a line of the kernel log with its time; NULL adds nothing. */
 void support_add_log(struct cause *cause, const struct kernel_log_line *line);
+
+/* The available clocksources in the kernel's order, by rating. */
+void support_available(const struct view *view, struct cause *cause);
 
 /* Clocksource, clock mode and hypervisor's page; with the kernel's release. */
 void support_mode(const struct view *view, struct cause *cause);
