@@ -66,7 +66,7 @@ static void run_here(struct proof_run *run, uint32_t count)
 static void run_on_cpus(void *argument)
 {
 	struct proof_run *run = argument;
-	static int cpus[CPUS_MAX];
+	int cpus[CPUS_MAX];
 	size_t used = 0;
 	uint32_t done = 0;
 

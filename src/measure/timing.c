@@ -6,10 +6,12 @@
 #include "measure/timing.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/child.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
@@ -115,8 +117,8 @@ static void report(const struct cases *cases, double ns_per_tick, struct job *jo
  */
 static bool measure_clearing_pass(struct job *job)
 {
-	static struct bench_case cases[CALL_MAX];
-	static double samples[CALL_MAX][CLEARING_ROUNDS];
+	struct bench_case cases[CALL_MAX];
+	double(*samples)[CLEARING_ROUNDS] = xcalloc(CALL_MAX, sizeof(*samples));
 	struct round_robin robin = {.cases = cases, .count = job->table->count};
 	struct fact why = {0};
 	double ns_per_tick;
@@ -129,8 +131,10 @@ static bool measure_clearing_pass(struct job *job)
 		if (call->decides && call->path[PATH_VDSO].timed)
 			cases[i].call = job->table->rows[i].path[PATH_VDSO];
 	}
-	if (!round_robin_start(&robin, CLEARING_BATCH_NS, &why))
+	if (!round_robin_start(&robin, CLEARING_BATCH_NS, &why)) {
+		free(samples);
 		return true;
+	}
 	round_robin_run(&robin, &clearing);
 	ns_per_tick = timebase_ns_per_tick(&robin.timebase);
 	for (size_t i = 0; i < robin.count; i++) {
@@ -143,6 +147,7 @@ static bool measure_clearing_pass(struct job *job)
 		path->p99_ns = fmin(path->p99_ns, statistics_in_tenths(p99 * ns_per_tick));
 		clear = clear && path->p99_ns < job->timing.syscall_floor_ns / 2;
 	}
+	free(samples);
 	return clear;
 }
 
@@ -182,8 +187,8 @@ static void fill_cases(struct job *job, struct cases *cases)
 
 static void measure_calls(void *argument)
 {
-	static struct cases cases;
-	static double samples[CASE_COUNT][ROUNDS_MAX];
+	struct cases cases = {0};
+	double(*samples)[ROUNDS_MAX] = xcalloc(CASE_COUNT, sizeof(*samples));
 	struct job *job = argument;
 	const struct effort *effort = job->options & TIMING_BRIEF ? &brief : &whole;
 	struct round_robin robin = {.cases = &cases.calls[0][0], .count = CASE_COUNT};

@@ -5,10 +5,12 @@
  */
 #include "measure/vdso.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "elf_image.h"
 
@@ -65,16 +67,17 @@ bool maps_find_address(struct span maps, uintptr_t address, struct mapping *mapp
 /* Bytes from the image's start to its mapping's end; 0 if /proc does not show it. */
 static size_t size_from_maps(const struct root *root, uintptr_t base)
 {
-	static char buffer[MAPS_SIZE]; /* the stack may be small */
+	char *buffer = xmalloc(MAPS_SIZE);
 	struct span maps;
 	struct mapping mapping;
 	struct fact why;
+	size_t size = 0;
 
-	if (!root_read(root, "/proc/self/maps", buffer, sizeof(buffer), &maps, &why))
-		return 0;
-	if (!maps_find_address(maps, base, &mapping) || !mapping.readable)
-		return 0;
-	return mapping.end - base;
+	if (root_read(root, "/proc/self/maps", buffer, MAPS_SIZE, &maps, &why) &&
+		maps_find_address(maps, base, &mapping) && mapping.readable)
+		size = mapping.end - base;
+	free(buffer);
+	return size;
 }
 
 void vdso_collect(const struct root *root, struct vdso_evidence *vdso, struct vdso_image *image)

@@ -59,7 +59,7 @@ static void run_child(struct warp_job *job, struct warp_evidence *warp)
 void warp_measure(
 	const struct call_table *calls, const struct warp_setup *setup, struct warp_evidence *warp)
 {
-	static int cpus[CPUS_MAX];
+	int cpus[CPUS_MAX];
 	struct warp_job job = {.calls = calls, .setup = setup};
 	size_t size;
 
