@@ -58,7 +58,8 @@ check-hosts: $(TEST_BINARY) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(if $(HOST),,che
 	$(QUIET)for pair in $(COMPLETIONS); do \
 		$(COMPLETIONS_TOOL) "$${pair%:*}" | cmp - "src/share/completions/$${pair#*:}" || \
 		{ echo 'FAIL  src/share/completions is stale: make completions'; exit 1; }; done
-	$(QUIET)if command -v python3 >/dev/null; then python3 -B tests/hosts/run $(TEST_BINARY) $(HOST); \
+	$(QUIET)if command -v python3 >/dev/null; then python3 -B tests/hosts/run $(TEST_BINARY) $(HOST) && \
+		$(if $(HOST),:,python3 -B tests/hosts/recipes $(TEST_BINARY)); \
 	else echo 'skip  hosts: no python3'; echo '0 passed, 0 failed, 1 skipped'; fi
 
 check-printed: $(PRINTED_TEST)
