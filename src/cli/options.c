@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line. Options may stand before or after the command, so the command is found
- * first; then getopt_long(3) parses with its options. Messages and --help come from the same
- * rows.
+ * The command line. Options may stand before or after the command, so the command is found first;
+ * then one walk over the words takes its options and operands, as getopt_long(3) would. What it
+ * does not say is needed for messages: which word it was, and why it was refused. Messages and
+ * --help come from the same rows.
  */
-#include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -14,7 +14,6 @@
 #include "base/units.h"
 #include "driver.h"
 
-#define OPTION_MAX 40
 #define LINE_SIZE 4096
 
 static const struct option_row common[] = {
@@ -131,15 +130,24 @@ static bool name_takes_value(const char *name)
 	return takes;
 }
 
-static bool letter_takes_value(int letter)
+static const struct option_row *find_letter(const struct command *command, int letter)
 {
 	const struct option_row *row;
 
+	for (size_t at = 0; (row = row_at(command, &at));) {
+		if (row->id == letter)
+			break;
+	}
+	return row;
+}
+
+static bool letter_takes_value(int letter)
+{
 	for (size_t i = 0; known.commands[i]; i++) {
-		for (size_t at = 0; (row = row_at(known.commands[i], &at));) {
-			if (row->id == letter)
-				return row->argument != NULL;
-		}
+		const struct option_row *row = find_letter(known.commands[i], letter);
+
+		if (row)
+			return row->argument != NULL;
 	}
 	return false;
 }
@@ -221,112 +229,45 @@ static bool choose_command(struct cli *cli, int *argc, char **argv)
 
 /* ---- its options ---- */
 
-/*
- * The tables that getopt_long() wants. ":": a missing value is not an unknown option. "+": the
- * first operand ends the options.
- */
-struct getopt_tables {
-	char letters[2 * OPTION_MAX + 3];
-	struct option names[OPTION_MAX + 1];
+/* The words after the command's name; `at` is the one that is looked at. */
+struct words {
+	int count, at;
+	char **list;
+	bool failed; /* after the first mistake: for the options that say how it is reported */
 };
 
-static void fill_tables(struct getopt_tables *tables, const struct command *command)
+/* The row with this name, or the only one that it abbreviates; NULL after an error message. */
+static const struct option_row *find_name(const struct words *words, struct span name)
 {
-	const struct option_row *row;
-	char *letter = tables->letters;
-	size_t count = 0;
-
-	*tables = (struct getopt_tables){.letters = ""};
-	if (command->program)
-		*letter++ = '+';
-	*letter++ = ':';
-	for (size_t at = 0; count < OPTION_MAX && (row = row_at(command, &at));) {
-		tables->names[count++] = (struct option){.name = row->name,
-			.has_arg = row->argument ? required_argument : no_argument,
-			.val = row->id};
-		if (row->id >= OPTION_FORMAT)
-			continue;
-		*letter++ = (char)row->id;
-		if (row->argument)
-			*letter++ = ':';
-	}
-}
-
-/* Finds out why getopt_long() refused a long option, which it does not say. */
-static void refuse_name(const char *word)
-{
-	size_t length = strcspn(word, "=") - 2;
+	const struct option_row *row, *found = NULL, *nearest = NULL;
+	char candidates[LINE_SIZE] = "", word[64];
 	unsigned least = UINT_MAX, count = 0;
-	const struct option_row *row, *nearest = NULL;
-	char candidates[LINE_SIZE] = "", name[64];
 
-	text_copy_span(name, sizeof(name), (struct span){word + 2, length});
+	text_copy_span(word, sizeof(word), name);
 	for (size_t at = 0; (row = row_at(known.command, &at));) {
 		size_t used = strlen(candidates);
 
-		if (is_misspelling(name, row->name, &least))
+		if (text_equals(name, row->name))
+			return row;
+		if (is_misspelling(word, row->name, &least))
 			nearest = row;
-		if (!row->help || strncmp(row->name, word + 2, length) != 0)
+		if (!row->help || strncmp(row->name, name.at, name.length) != 0)
 			continue;
+		found = row;
 		count++;
 		snprintf(candidates + used, sizeof(candidates) - used, " --%s", row->name);
 	}
-	if ((nearest && least == 0) || count == 1)
-		cli_usage_error("option '%s' takes no value", word);
-	else if (count > 1)
-		cli_usage_error("option '%s' is ambiguous:%s", word, candidates);
-	else if (nearest)
-		cli_error("unknown option '%s'; did you mean '--%s'?", word, nearest->name);
-	else
-		cli_usage_error("unknown option '%s'", word);
-}
-
-static bool has_option(const struct command *command, int id)
-{
-	const struct option_row *row;
-
-	for (size_t at = 0; (row = row_at(command, &at));) {
-		if (row->id == id)
-			return true;
-	}
-	return false;
-}
-
-/* Whether the word is a long option with a single dash, "-help": letters to getopt_long(). */
-static bool lacks_a_dash(const char *word)
-{
-	const struct option_row *row;
-
-	for (size_t at = 0; word && *word == '-' && (row = row_at(known.command, &at));) {
-		if (row->help && strcmp(row->name, word + 1) == 0)
-			return true;
-	}
-	return false;
-}
-
-/*
- * optopt is an unknown letter, negative beyond ASCII, or the id of an option whose value is missing
- * or not allowed, or 0 for an unknown name. The word before optind is the option's, except for a
- * letter with others after it, which getopt_long() is not done with.
- */
-static bool refuse_option(int found, char **argv)
-{
-	const char *word = argv[optind - 1];
-	const char *next = argv[optind];
-	bool in_next = optopt > 0 && next && strchr(next, optopt) && lacks_a_dash(next);
-	const char *cluster = in_next ? next : word;
-	const char letter[] = {'-', (char)optopt, '\0'};
-
-	if (found == ':')
+	if (count == 1 || words->failed)
+		return count == 1 ? found : NULL;
+	if (count > 1)
 		cli_usage_error(
-			"option '%s' needs a value", strncmp(word, "--", 2) == 0 ? word : letter);
-	else if (lacks_a_dash(cluster))
-		cli_error("unknown option '%s'; did you mean '-%s'?", cluster, cluster);
-	else if (optopt != 0 && !has_option(known.command, optopt))
-		cli_usage_error("unknown option '%s'", letter);
+			"option '--%.*s' is ambiguous:%s", (int)name.length, name.at, candidates);
+	else if (nearest)
+		cli_error("unknown option '--%.*s'; did you mean '--%s'?", (int)name.length,
+			name.at, nearest->name);
 	else
-		refuse_name(word);
-	return false;
+		cli_usage_error("unknown option '--%.*s'", (int)name.length, name.at);
+	return NULL;
 }
 
 static bool take_color(struct cli *cli, const char *word)
@@ -410,71 +351,119 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	}
 }
 
-static bool take_words(struct cli *cli, int argc, char **argv)
-{
-	const struct option_row *row = operand_row(cli->command);
-	struct getopt_tables tables;
-	int found;
-
-	fill_tables(&tables, cli->command);
-	optind = 0; /* anew, whatever was parsed before */
-	while ((found = getopt_long(argc, argv, tables.letters, tables.names, NULL)) != -1) {
-		if (found == '?' || found == ':')
-			return refuse_option(found, argv);
-		if (!take_option(cli, found, optarg))
-			return false;
-	}
-	if (optind < argc && !cli->operand_count && !cli->command->program &&
-		!cli->command->operands) {
-		if (row && is_file_name(argv[optind]))
-			cli_usage_error("unexpected argument '%s'; to read a file, use --%s %s",
-				argv[optind], row->name, argv[optind]);
-		else
-			cli_usage_error("unexpected argument '%s'", argv[optind]);
-		return false;
-	}
-	while (optind < argc)
-		cli->operands[cli->operand_count++] = argv[optind++];
-	return true;
-}
-
-/* Of words that were refused: the format may have a place for the message. */
-static void find_format(struct cli *cli, int argc, char **argv)
+static void take_one(
+	struct cli *cli, struct words *words, const struct option_row *row, const char *value)
 {
 	const struct format *format;
-	struct getopt_tables tables;
-	int found;
 
-	fill_tables(&tables, cli->command);
-	optind = 0;
-	while ((found = getopt_long(argc, argv, tables.letters, tables.names, NULL)) != -1) {
-		cli->quiet |= found == 'q';
-		if (found == OPTION_FORMAT && (format = cli_find_format(cli->command, optarg)))
-			cli->format = format;
+	if (!words->failed) {
+		words->failed = !take_option(cli, row->id, value);
+	} else if (row->id == 'q') {
+		cli->quiet = true;
+	} else if (row->id == OPTION_FORMAT) {
+		format = cli_find_format(cli->command, value);
+		cli->format = format ? format : cli->format;
 	}
 }
 
-static bool take_command_line(struct cli *cli, int *argc, char **argv)
+/* The value of an option that needs one: what stands behind it in its word, or the next word. */
+static const char *take_value(struct words *words, const char *option, const char *behind)
 {
-	if (!choose_command(cli, argc, argv))
-		return false;
-	known.command = cli->command;
-	cli->format = cli->command->formats;
-	cli->own = xcalloc(1, cli->command->size);
-	cli->operands = xcalloc((size_t)*argc, sizeof(*cli->operands));
-	return take_words(cli, *argc, argv);
+	if (behind)
+		return behind;
+	if (words->at + 1 < words->count)
+		return words->list[++words->at];
+	if (!words->failed)
+		cli_usage_error("option '%s' needs a value", option);
+	words->failed = true;
+	return NULL;
+}
+
+static void take_long(struct cli *cli, struct words *words)
+{
+	const char *word = words->list[words->at];
+	const char *sign = strchr(word, '='), *value = sign ? sign + 1 : NULL;
+	struct span name = {word + 2, strcspn(word + 2, "=")};
+	const struct option_row *row = find_name(words, name);
+
+	if (row && !row->argument && value && !words->failed)
+		cli_usage_error("option '%s' takes no value", word);
+	if (!row || (!row->argument && value))
+		words->failed = true;
+	else if (!row->argument || (value = take_value(words, word, value)))
+		take_one(cli, words, row, value);
+}
+
+/* "-Jo FILE", "-JoFILE" */
+static void take_letters(struct cli *cli, struct words *words)
+{
+	for (const char *letter = words->list[words->at] + 1; *letter; letter++) {
+		const char option[] = {'-', *letter, '\0'};
+		const struct option_row *row = find_letter(cli->command, (unsigned char)*letter);
+		const char *value = NULL;
+
+		if (!row && !words->failed)
+			cli_usage_error("unknown option '%s'", option);
+		if (!row)
+			words->failed = true;
+		else if (row->argument)
+			value = take_value(words, option, letter[1] ? letter + 1 : NULL);
+		if (row && (!row->argument || value))
+			take_one(cli, words, row, value);
+		if (row && row->argument)
+			return;
+	}
+}
+
+static bool take_words(struct cli *cli, struct words *words)
+{
+	const struct option_row *files = operand_row(cli->command);
+	bool takes_operands = cli->command->program || cli->command->operands;
+	const char *operand = NULL;
+	size_t operands = 0;
+	bool ended = false;
+
+	for (words->at = 1; words->at < words->count; words->at++) {
+		const char *word = words->list[words->at];
+
+		if (!ended && strcmp(word, "--") == 0) {
+			ended = true;
+		} else if (ended || word[0] != '-' || !word[1]) {
+			operand = operand ? operand : word;
+			cli->operands[cli->operand_count++] = word;
+			operands++;
+			ended = ended || cli->command->program;
+		} else if (word[1] == '-') {
+			take_long(cli, words);
+		} else {
+			take_letters(cli, words);
+		}
+	}
+	/* Operands alone, without the option that they are further values of. */
+	if (words->failed || !operand || takes_operands || operands < cli->operand_count)
+		return !words->failed;
+	if (files && is_file_name(operand))
+		cli_usage_error("unexpected argument '%s'; to read a file, use --%s %s", operand,
+			files->name, operand);
+	else
+		cli_usage_error("unexpected argument '%s'", operand);
+	return false;
 }
 
 bool cli_parse(struct cli *cli, const struct command *const *commands, int argc, char **argv)
 {
+	struct words words = {.list = argv};
+
 	known.commands = commands;
 	known.command = commands[0];
 	*cli = (struct cli){.command = commands[0], .sysroot = "/"};
-	opterr = 0;
-	if (take_command_line(cli, &argc, argv))
-		return true;
-	find_format(cli, argc, argv);
-	return false;
+	words.failed = !choose_command(cli, &argc, argv);
+	words.count = argc;
+	known.command = cli->command;
+	cli->format = cli->command->formats;
+	cli->own = xcalloc(1, cli->command->size);
+	cli->operands = xcalloc((size_t)argc + 1, sizeof(*cli->operands));
+	return take_words(cli, &words);
 }
 
 void cli_free(struct cli *cli)
