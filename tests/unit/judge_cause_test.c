@@ -288,7 +288,6 @@ static void exclusive_causes_exclude_each_other(void **state)
 		{"tsc-skewed", "tsc-distrusted"},
 		{"tsc-reference-wrong", "tsc-distrusted"},
 		{"tsc-guest-moved", "tsc-distrusted"},
-		{"kernel-log-denied", "tsc-distrusted"},
 		{"tsc-not-offered", "tsc-distrusted"},
 		{"tsc-not-offered", "tsc-not-invariant"},
 		{"old-vdso-clocks", "gvisor-few-clocks"},
