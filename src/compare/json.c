@@ -50,14 +50,22 @@ static json_t *call_reason(const void *object, const void *whole)
 #define COMPUTED_COUNT(name, function) COMPUTED(name, FIELD_INTEGER, function), .most = INT64_MAX
 
 static const struct field call_fields[] = {
-	{TEXT("call", call), .options = FIELD_FILLED},
-	{TEXT("clock", clock)},
-	{TIMED("vdso_ns", path[PATH_VDSO])},
-	{TIMED("libc_ns", path[PATH_LIBC])},
-	{TIMED("syscall_ns", path[PATH_SYSCALL])},
-	{COMPUTED_COUNT("entered_kernel", call_entered)},
-	{COMPUTED_COUNT("attempts", call_attempts)},
-	{COMPUTED("reason", FIELD_REASON, call_reason)},
+	{TEXT("call", call), .options = FIELD_FILLED, .doc = "name of the call"},
+	{TEXT("clock", clock), .doc = "clock that it reads; null: the call takes none"},
+	{TIMED("vdso_ns", path[PATH_VDSO]),
+		.doc = "ns per call by the vDSO, least of all batches; null: not timed"},
+	{TIMED("libc_ns", path[PATH_LIBC]),
+		.doc = "ns per call by libc, least of all batches; null: not timed"},
+	{TIMED("syscall_ns", path[PATH_SYSCALL]),
+		.doc = "ns per call by raw system call, least of all batches; null: not timed"},
+	{COMPUTED_COUNT("entered_kernel", call_entered),
+		.doc = "calls that entered the kernel under the proof, by the vDSO or else by "
+		       "libc; null: not proven"},
+	{COMPUTED_COUNT("attempts", call_attempts),
+		.doc = "calls that were made under the proof, by the vDSO or else by libc; null: "
+		       "not proven"},
+	{COMPUTED("reason", FIELD_REASON, call_reason),
+		.doc = "why times or counts are null; else null"},
 	{0},
 };
 
@@ -76,13 +84,16 @@ static json_t *clock_name(const void *object, const void *whole)
 #define WATCHED(name, member) COUNT(name, member), .fact = FACT(fact)
 
 static const struct field clock_fields[] = {
-	{COMPUTED("clock", FIELD_STRING, clock_name), .options = FIELD_FILLED},
-	{WATCHED("reads", reads), .reason = "reason"},
-	{WATCHED("warps", warps)},
-	{WATCHED("largest_warp_ns", largest_ns)},
+	{COMPUTED("clock", FIELD_STRING, clock_name), .options = FIELD_FILLED,
+		.doc = "name of the clock; vDSO against kernel: CLOCK_MONOTONIC by both in turn"},
+	{WATCHED("reads", reads), .reason = "reason",
+		.doc = "readings of the clock that were compared"},
+	{WATCHED("warps", warps), .doc = "readings that were earlier than one already taken"},
+	{WATCHED("largest_warp_ns", largest_ns), .doc = "ns of the largest warp; 0: none"},
 	{COUNT("apart_at_most_ns", apart_ns), .fact = FACT(apart_fact), .whole = FACT(fact),
-		.reason = "reason"},
-	{REASON("reason")},
+		.reason = "reason",
+		.doc = "upper bound in ns on the offset between the clocks of any two CPUs"},
+	{REASON("reason"), .doc = "why the clock was not tested or the bound is null; else null"},
 	{0},
 };
 
@@ -108,20 +119,36 @@ static bool was_tried(const void *object)
 	COMPUTED(name, FIELD_LIST, function), .fields = (rows), .has = was_tried
 
 static const struct field candidate_fields[] = {
-	{TEXT("name", name), .options = FIELD_FILLED},
-	{WORD("state", state, candidate_state_names)},
-	{FLAG("in_use", in_use)},
-	{WORD("gain", gain, candidate_gain_names)},
-	{NS("price_ns", cost_ns), .fact = FACT(cost_fact)},
-	{NS("spread_ns", spread_ns), .fact = FACT(spread_fact)},
-	{COMPUTED_LIST("looks_ns", candidate_timings, timing_element)},
-	{COUNT("entered_kernel", entries.entered), .fact = FACT(proven)},
-	{COUNT("attempts", entries.attempts), .fact = FACT(proven)},
-	{COUNT("warps", warps), .fact = FACT(warp.fact), .whole = FACT(tried)},
-	{COUNT("warp_cpus", warp.cpu_count), .fact = FACT(warp.fact), .whole = FACT(tried)},
-	{COMPUTED_LIST("calls", candidate_calls, call_fields)},
-	{COMPUTED_LIST("clocks", candidate_clocks, clock_fields)},
-	{STRING("reason", reason)},
+	{TEXT("name", name), .options = FIELD_FILLED, .doc = "name of the clocksource"},
+	{WORD("state", state, candidate_state_names),
+		.doc = "untried: refused or failed; void: another one was in use meanwhile; "
+		       "unsure: not measured in full; warps: a clock ran backwards; measured: in "
+		       "full"},
+	{FLAG("in_use", in_use), .doc = "whether it was in use before the run"},
+	{WORD("gain", gain, candidate_gain_names),
+		.doc = "gain over the one in use; class: no longer a system call; price: cheaper; "
+		       "order: no warps; none: no clear one"},
+	{NS("price_ns", cost_ns), .fact = FACT(cost_fact),
+		.doc = "ns per clock_gettime(CLOCK_MONOTONIC), least of its timings; null: see "
+		       "reason"},
+	{NS("spread_ns", spread_ns), .fact = FACT(spread_fact),
+		.doc = "ns between the largest and the least of its timings; null: see reason"},
+	{COMPUTED_LIST("looks_ns", candidate_timings, timing_element),
+		.doc = "its timings, ns per clock_gettime(CLOCK_MONOTONIC) each; null: see reason"},
+	{COUNT("entered_kernel", entries.entered), .fact = FACT(proven),
+		.doc = "deciding calls that entered the kernel under the proof; null: see reason"},
+	{COUNT("attempts", entries.attempts), .fact = FACT(proven),
+		.doc = "deciding calls that were made under the proof; null: see reason"},
+	{COUNT("warps", warps), .fact = FACT(warp.fact), .whole = FACT(tried),
+		.doc = "readings that were earlier than one already taken, of all clocks; null: "
+		       "see reason"},
+	{COUNT("warp_cpus", warp.cpu_count), .fact = FACT(warp.fact), .whole = FACT(tried),
+		.doc = "CPUs that were tested for warps; null: see reason"},
+	{COMPUTED_LIST("calls", candidate_calls, call_fields),
+		.doc = "times and counts of the deciding calls; null: see reason"},
+	{COMPUTED_LIST("clocks", candidate_clocks, clock_fields),
+		.doc = "clocks that were tested for warps; null: see reason"},
+	{STRING("reason", reason), .doc = "why it was not measured, or not in full; null: it was"},
 	{0},
 };
 
@@ -159,11 +186,15 @@ static json_t *candidate_clocks(const void *object, const void *whole)
 #define OF struct ntp_state
 
 static const struct field ntp_fields[] = {
-	{FLAG("synchronized", synchronized), .fact = FACT(fact), .reason = "reason"},
-	{FLAG("leap_second_pending", leap_pending), .fact = FACT(fact)},
-	{COUNT("offset_ns", offset_ns), .options = FIELD_SIGNED, .fact = FACT(fact)},
-	{COUNT("max_error_us", max_error_us), .fact = FACT(fact)},
-	{REASON("reason")},
+	{FLAG("synchronized", synchronized), .fact = FACT(fact), .reason = "reason",
+		.doc = "whether the kernel regards its clock as synchronized"},
+	{FLAG("leap_second_pending", leap_pending), .fact = FACT(fact),
+		.doc = "whether a leap second is scheduled or being inserted"},
+	{COUNT("offset_ns", offset_ns), .options = FIELD_SIGNED, .fact = FACT(fact),
+		.doc = "offset of the clock in ns, as adjtimex(2) returns it"},
+	{COUNT("max_error_us", max_error_us), .fact = FACT(fact),
+		.doc = "maximum error of the clock in us, as adjtimex(2) returns it"},
+	{REASON("reason"), .doc = "why the synchronization is unknown; null: it is known"},
 	{0},
 };
 
@@ -171,12 +202,18 @@ static const struct field ntp_fields[] = {
 #define OF struct run_result
 
 static const struct field result_fields[] = {
-	{KNOWN("restored", restored_fact)},
-	{REASON("restored_reason"), .fact = FACT(restored_fact)},
-	{OBJECT("ntp_before", before, ntp_fields)},
-	{OBJECT("ntp_after", after, ntp_fields)},
-	{LIST_AT("sources", candidates, count, candidate_fields)},
-	{REASON("reason"), .fact = FACT(why)},
+	{KNOWN("restored", restored_fact),
+		.doc = "whether the original clocksource is in use again; false: see "
+		       "restored_reason"},
+	{REASON("restored_reason"), .fact = FACT(restored_fact),
+		.doc = "why the original clocksource is not in use again; null: it is"},
+	{OBJECT("ntp_before", before, ntp_fields),
+		.doc = "synchronization of the clock before the run"},
+	{OBJECT("ntp_after", after, ntp_fields),
+		.doc = "synchronization of the clock after the run"},
+	{LIST_AT("sources", candidates, count, candidate_fields),
+		.doc = "clocksources that were tried, the one in use before the first"},
+	{REASON("reason"), .fact = FACT(why), .doc = "why the run ended early; null: it did not"},
 	{0},
 };
 
@@ -186,7 +223,9 @@ static const struct field result_fields[] = {
 #define OF struct ranking
 
 static const struct field ranking_fields[] = {
-	{WORD("verdict", verdict, ranking_verdict_names)},
+	{WORD("verdict", verdict, ranking_verdict_names),
+		.doc = "ok: no change is worthwhile; change: one is recommended; unknown: no "
+		       "recommendation"},
 	{0},
 };
 
@@ -194,10 +233,10 @@ static const struct field ranking_fields[] = {
 #define OF struct compare_advice
 
 static const struct field advice_fields[] = {
-	{STRING("to", to)},
-	{TEXT("command", command)},
-	{TEXT("kernel_parameter", parameter)},
-	{TEXT("undo", undo)},
+	{STRING("to", to), .doc = "clocksource to change to"},
+	{TEXT("command", command), .doc = "command that changes to it, one line for the shell"},
+	{TEXT("kernel_parameter", parameter), .doc = "boot parameter that makes the change last"},
+	{TEXT("undo", undo), .doc = "command that takes it back, one line for the shell"},
 	{0},
 };
 
@@ -232,19 +271,26 @@ static bool has_advice(const void *object)
 const struct field compare_report_fields[] = {
 	{INLINE_AT(moment, moment_fields)},
 	{INLINE_AT(ranking, ranking_fields)},
-	{INTEGER("exit_status", exit_status, 255)},
-	{TEXT("summary", summary), .options = FIELD_FILLED},
-	{STRING("original", original)},
-	{COMPUTED("fastest", FIELD_STRING, fastest)},
-	{COMPUTED("fastest_reason", FIELD_STRING, fastest_reason)},
-	{REAL("duration_s", warp_s, 3)},
+	{INTEGER("exit_status", exit_status, 255),
+		.doc = "0: ok; 1: change; 2: unknown; 128 and the number of the signal: "
+		       "interrupted"},
+	{TEXT("summary", summary), .options = FIELD_FILLED,
+		.doc = "clocksource in use, and whether to change it, in a sentence"},
+	{STRING("original", original), .doc = "clocksource in use before the run"},
+	{COMPUTED("fastest", FIELD_STRING, fastest),
+		.doc = "fastest clocksource without a warp; null: see fastest_reason"},
+	{COMPUTED("fastest_reason", FIELD_STRING, fastest_reason),
+		.doc = "why fastest is null; else null"},
+	{REAL("duration_s", warp_s, 3),
+		.doc = "seconds that each clocksource was tested for warps"},
 	{INLINE_AT(result, result_fields)},
 	{.key = "advice",
 		.kind = FIELD_OBJECT,
 		.fields = advice_fields,
 		MEMBER(advice),
-		.has = has_advice},
-	{TEXT("advice_reason", advice_reason)},
+		.has = has_advice,
+		.doc = "how to change the clocksource; null: see advice_reason"},
+	{TEXT("advice_reason", advice_reason), .doc = "why no change is recommended; null: one is"},
 	{0},
 };
 

@@ -19,14 +19,20 @@ static bool is_rated(const void *object)
 #define HOSTS(name, member) INTEGER(name, member, INT64_MAX)
 
 static const struct field sums_fields[] = {
-	{HOSTS("hosts", hosts)},
-	{HOSTS("ok", verdicts[VERDICT_OK])},
-	{HOSTS("fallback", verdicts[VERDICT_FALLBACK])},
-	{HOSTS("slow", verdicts[VERDICT_SLOW])},
-	{HOSTS("unknown", verdicts[VERDICT_UNKNOWN])},
-	{NS("mean_lost_ns", mean_lost_ns), .has = has_lost_ns},
-	{REAL("lost_cpus", lost_cpus, 3), .has = is_rated},
-	{HOSTS("rated_hosts", rated)},
+	{HOSTS("hosts", hosts), .doc = "number of hosts"},
+	{HOSTS("ok", verdicts[VERDICT_OK]), .doc = "number of hosts with the verdict ok"},
+	{HOSTS("fallback", verdicts[VERDICT_FALLBACK]),
+		.doc = "number of hosts with the verdict fallback"},
+	{HOSTS("slow", verdicts[VERDICT_SLOW]), .doc = "number of hosts with the verdict slow"},
+	{HOSTS("unknown", verdicts[VERDICT_UNKNOWN]),
+		.doc = "number of hosts with the verdict unknown"},
+	{NS("mean_lost_ns", mean_lost_ns), .has = has_lost_ns,
+		.doc = "ns lost per call against the vDSO, mean over hosts that are not ok; null: "
+		       "known of none"},
+	{REAL("lost_cpus", lost_cpus, 3), .has = is_rated,
+		.doc = "CPUs that the hosts that are not ok lose, total; null: no host's rate of "
+		       "calls is known"},
+	{HOSTS("rated_hosts", rated), .doc = "hosts that lost_cpus is the total of"},
 	{0},
 };
 
@@ -34,7 +40,8 @@ static const struct field sums_fields[] = {
 #define OF struct fleet_group
 
 static const struct field group_fields[] = {
-	{STRING("name", name)},
+	{STRING("name", name),
+		.doc = "what the hosts have in common; null: unknown, or no cause was found"},
 	{INLINE(sums, sums_fields)},
 	{0},
 };
@@ -49,17 +56,27 @@ static const struct field cause_element[] = {
 #define KEY(name, dimension) .key = name, .kind = FIELD_STRING, MEMBER(keys[dimension])
 
 static const struct field host_fields[] = {
-	{.key = "name", .kind = FIELD_STRING, MEMBER(name)},
-	{TEXT("time", time)},
-	{WORD("verdict", verdict, verdict_names)},
-	{STRING("rule", rule)},
-	{LIST("causes", causes, cause_count, cause_element)},
-	{KEY("kernel", FLEET_KERNEL)},
-	{KEY("clocksource", FLEET_CLOCKSOURCE)},
-	{KEY("instance_type", FLEET_INSTANCE_TYPE)},
-	{NS("call_ns", call_ns), .options = FIELD_NEGATIVE_NONE},
-	{NS("lost_ns", lost_ns), .options = FIELD_NEGATIVE_NONE},
-	{REAL("lost_cpus", lost_cpus, 6), .options = FIELD_NEGATIVE_NONE},
+	{.key = "name",
+		.kind = FIELD_STRING,
+		MEMBER(name),
+		.doc = "name of the host, else of the file with its document"},
+	{TEXT("time", time),
+		.doc = "when the host was checked, UTC, as 2026-11-21T15:02:11Z; null: unknown"},
+	{WORD("verdict", verdict, verdict_names), .doc = "verdict of the host, judged anew"},
+	{STRING("rule", rule), .doc = "id of the rule that gave the verdict"},
+	{LIST("causes", causes, cause_count, cause_element),
+		.doc = "ids of the causes; none if the verdict is ok"},
+	{KEY("kernel", FLEET_KERNEL), .doc = "release of the kernel; null: unknown"},
+	{KEY("clocksource", FLEET_CLOCKSOURCE), .doc = "clocksource in use; null: unknown"},
+	{KEY("instance_type", FLEET_INSTANCE_TYPE),
+		.doc = "instance type of the cloud; null: unknown"},
+	{NS("call_ns", call_ns), .options = FIELD_NEGATIVE_NONE,
+		.doc = "ns per deciding call, the costliest one; null: unknown"},
+	{NS("lost_ns", lost_ns), .options = FIELD_NEGATIVE_NONE,
+		.doc = "ns lost per call against the vDSO; null: unknown"},
+	{REAL("lost_cpus", lost_cpus, 6), .options = FIELD_NEGATIVE_NONE,
+		.doc = "CPUs that the host loses by its calls; null: cost or rate of calls is "
+		       "unknown"},
 	{0},
 };
 
@@ -69,17 +86,20 @@ static const struct field host_fields[] = {
 	LIST_AT(name, groups[dimension].list, groups[dimension].count, group_fields)
 
 static const struct field verdict_fields[] = {
-	{WORD("verdict", verdict, verdict_names), .options = FIELD_FILLED},
+	{WORD("verdict", verdict, verdict_names), .options = FIELD_FILLED,
+		.doc = "worst verdict of the hosts; with broken documents not better than unknown"},
 	{0},
 };
 
 static const struct field fleet_fields[] = {
-	{INTEGER("documents_broken", broken, INT64_MAX)},
+	{INTEGER("documents_broken", broken, INT64_MAX), .doc = "documents that could not be read"},
 	{INLINE(sums, sums_fields)},
-	{GROUPS("by_cause", FLEET_CAUSE)},
-	{GROUPS("by_kernel", FLEET_KERNEL)},
-	{GROUPS("by_clocksource", FLEET_CLOCKSOURCE)},
-	{GROUPS("by_instance_type", FLEET_INSTANCE_TYPE)},
+	{GROUPS("by_cause", FLEET_CAUSE),
+		.doc = "groups of the hosts that are not ok, by cause: a host may be in several"},
+	{GROUPS("by_kernel", FLEET_KERNEL), .doc = "groups of the hosts by release of the kernel"},
+	{GROUPS("by_clocksource", FLEET_CLOCKSOURCE), .doc = "groups of the hosts by clocksource"},
+	{GROUPS("by_instance_type", FLEET_INSTANCE_TYPE),
+		.doc = "groups of the hosts by instance type"},
 	{0},
 };
 
@@ -89,10 +109,14 @@ static const struct field fleet_fields[] = {
 const struct field fleet_report_fields[] = {
 	{INLINE_AT(moment, moment_fields)},
 	{INLINE_AT(fleet, verdict_fields)},
-	{INTEGER("exit_status", exit_status, 3)},
-	{TEXT("summary", summary), .options = FIELD_FILLED},
+	{INTEGER("exit_status", exit_status, 3),
+		.doc = "0: all ok; 1: fallback or slow; 2: undetermined; 3: an operand could not be "
+		       "opened"},
+	{TEXT("summary", summary), .options = FIELD_FILLED,
+		.doc = "number of hosts and verdicts in a sentence"},
 	{INLINE_AT(fleet, fleet_fields)},
-	{LIST_AT("worst", hosts, host_count, host_fields)},
+	{LIST_AT("worst", hosts, host_count, host_fields),
+		.doc = "hosts that are not ok, with -v every host, the worst first"},
 	{0},
 };
 
