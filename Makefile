@@ -3,15 +3,15 @@
 # vdsocheck: checks whether the vDSO of a Linux host serves the clock.
 #
 #   make                 build ./vdsocheck
-#   make deps            install what building needs (apt, dnf, apk, zypper, pacman)
-#   make test-deps       install what testing needs besides
+#   make deps            install what the build needs (apt, dnf, apk, zypper, pacman)
+#   make test-deps       install what the tests need, too
 #   make consumer-deps   install the programs that make check-consumers runs
-#   make check           run the tests, but the slow ones; check-sanitized: under ASan and UBSan
+#   make check           run the tests, except the slow ones (minutes); check-sanitized: with ASan and UBSan
 #   make install         install the binary, man pages and src/share below $(DESTDIR)$(PREFIX)
 #   make uninstall       remove them
-#   make dist            the source of HEAD as a tarball in $(BUILD)/release
-#   make release         that and static binaries for x86-64 and arm64, with checksums
-#   make packages        besides, deb, rpm and apk packages (make consumer-deps)
+#   make dist            make a source tarball of HEAD in $(BUILD)/release
+#   make release         make it and static binaries for x86-64 and arm64, with checksums
+#   make packages        make all that and deb, rpm and apk packages (make consumer-deps)
 #   make release-deps    install what the arm64 build needs (root, Debian on x86-64)
 #   make clean           remove $(BUILD) and ./vdsocheck
 #   make help            print this
@@ -33,23 +33,23 @@
 #
 #   make check-unit check-hosts check-cli check-live check-trace check-watch check-compare-fake
 #        check-fuzz check-loop check-man      one suite of make check
-#   make hosts           write the expected output anew from what is printed now
-#   make schema          write src/share/*.schema.json anew from the fields
-#   make completions     the same for src/share/completions/, from the commands
-#   make check-consumers Prometheus, Nagios and others on our output (CONSUMER=NAME: one of them)
-#   make check-source    compilers' warnings, clang-format, shellcheck
-#   make check-analysis  gcc -fanalyzer, clang-tidy, cppcheck
-#   make check-faults    each kind of system call and library call fails (ALL=1: every single one)
-#   make check-endurance COUNT=10000   runs under load, and what they leave behind
-#   make check-fresh     the README's two commands in minimal chroots of Debian (root, slow)
-#   make check-release   the tarball and the static binaries (make release-deps)
-#   make check-32        a 32-bit build and its tests in such a chroot
-#   make fuzz TIME=60    libFuzzer on each parser, for 60 seconds each; make fuzz-keep
-#   make coverage        lines that the suites run, by folder and by file (gcovr)
-#   make lab lab-ci lab-list lab-deps   real kernels under emulation (see tests/lab/README.md)
-#   make check-compare check-compare-noise   compare and warp in guests, and in many runs
-#   make bench peers trace-overhead     tables: our prices and costs beside those of others
-#   make format          put the sources in .clang-format's form
+#   make hosts           regenerate the expected output of the recorded hosts
+#   make schema          regenerate src/share/*.schema.json
+#   make completions     regenerate src/share/completions
+#   make check-consumers run Prometheus, Nagios and others on our output (CONSUMER=NAME: one)
+#   make check-source    check compiler warnings, formatting, shell scripts
+#   make check-analysis  run gcc -fanalyzer, clang-tidy, cppcheck
+#   make check-faults    let system calls and library calls fail (ALL=1: every single one)
+#   make check-endurance COUNT=10000   repeat runs under load
+#   make check-fresh     run the README's two commands in minimal chroots of Debian (root)
+#   make check-release   test the tarball and the static binaries (make release-deps)
+#   make check-32        build and test for 32 bits in such a chroot
+#   make fuzz TIME=60    fuzz each parser for 60 seconds with libFuzzer; make fuzz-keep
+#   make coverage        report the lines that the suites run (gcovr)
+#   make lab lab-ci lab-list lab-deps   test on real kernels (see tests/lab/README.md)
+#   make check-compare check-compare-noise   test compare and warp in guests; repeat runs
+#   make bench peers trace-overhead     compare cost with other tools
+#   make format          format the sources with clang-format
 
 VERSION := 0.1.0
 
