@@ -121,7 +121,7 @@ static struct call call_of(time_function *function)
 	return (struct call){.shape = SHAPE_TIME, .function.time = function};
 }
 
-void baseline_set_up(struct bench_case cases[BASELINE_COUNT], const struct call clock[PATH_COUNT])
+void baseline_set_up(struct timed_call cases[BASELINE_COUNT], const struct call clock[PATH_COUNT])
 {
 	bool counter = counter_is_readable();
 	const struct call calls[BASELINE_COUNT] = {

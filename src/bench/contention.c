@@ -24,7 +24,7 @@
 #include "base/fault.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
-#include "measure/round_robin.h"
+#include "measure/sampler.h"
 #include "measure/timebase.h"
 #include "model.h"
 
@@ -84,7 +84,7 @@ struct snapshot {
 /* Worker 0, which also starts and ends the windows, and what it needs for that. */
 struct coordinator {
 	struct shared *shared;
-	const struct bench_case *one;
+	const struct timed_call *one;
 	const struct timebase *timebase;
 	uint64_t until; /* in ticks: the latest end of the run */
 	struct snapshot start, end;
@@ -96,7 +96,7 @@ static bool is_over(const struct shared *shared)
 }
 
 /* Some batches; then answers worker 0, if it asks whether this worker lost its CPU. */
-static void make_calls(const struct bench_case *one, struct shared *shared, struct worker *worker)
+static void make_calls(const struct timed_call *one, struct shared *shared, struct worker *worker)
 {
 	unsigned sync;
 
@@ -204,7 +204,7 @@ static bool take_window(
 }
 
 /* The best window, converted by a timebase that is most exact at the end. */
-static void take_windows(struct shared *shared, const struct bench_case *one,
+static void take_windows(struct shared *shared, const struct timed_call *one,
 	const struct timebase *timebase, struct contention_result *best)
 {
 	static struct coordinator coordinator;
@@ -254,12 +254,12 @@ static void work(void *argument)
 {
 	const struct start *start = argument;
 	struct shared *shared = start->shared;
-	struct bench_case one = {.call = *shared->contention->call};
+	struct timed_call one = {.call = *shared->contention->call};
 	struct timebase timebase;
 
 	cpus_pin(start->cpu);
 	if (timebase_start(&timebase, counter_is_readable())) {
-		bench_case_calibrate(
+		timed_call_calibrate(
 			&one, &timebase, (uint64_t)(BATCH_NS / timebase_ns_per_tick(&timebase)));
 		if (one.signal) {
 			shared->signal = one.signal;

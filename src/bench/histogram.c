@@ -53,7 +53,7 @@ void histogram_finish(struct histogram *histogram)
 	histogram->p999_ns = percentile(histogram, 99.9);
 }
 
-void histogram_take(struct histogram *histogram, const struct bench_case *one,
+void histogram_take(struct histogram *histogram, const struct timed_call *one,
 	const struct timebase *timebase, double ns_per_tick)
 {
 	uint64_t ticks[BATCH];

@@ -14,7 +14,7 @@
 #include "base/fact.h"
 #include "evidence.h"
 #include "measure/call.h"
-#include "measure/round_robin.h"
+#include "measure/sampler.h"
 
 #define BENCH_COUNT_MAX 16
 #define BENCH_THREADS_MAX 1024
@@ -187,7 +187,7 @@ void histogram_count(struct histogram *histogram, double ns);
 void histogram_finish(struct histogram *histogram);
 
 /* Times a batch of single calls; the overhead of the timebase is subtracted. */
-void histogram_take(struct histogram *histogram, const struct bench_case *one,
+void histogram_take(struct histogram *histogram, const struct timed_call *one,
 	const struct timebase *timebase, double ns_per_tick);
 
 /* baseline.c */
@@ -203,7 +203,7 @@ const char *baseline_text(enum baseline baseline);
  * clock_gettime(CLOCK_MONOTONIC), by each path. May fork: a filter around this process may kill
  * one that makes a call unknown to it.
  */
-void baseline_set_up(struct bench_case cases[BASELINE_COUNT], const struct call clock[PATH_COUNT]);
+void baseline_set_up(struct timed_call cases[BASELINE_COUNT], const struct call clock[PATH_COUNT]);
 
 /* ---- what it means: analysis.c, pure ---- */
 

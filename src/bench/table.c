@@ -34,8 +34,8 @@ struct table {
 	struct bench_row *rows; /* of this CPU */
 	size_t row_count;
 	bool with_baselines;
-	struct round_robin robin;
-	struct bench_case cases[CASES_MAX]; /* the rows', then the baselines' */
+	struct sampler sampler;
+	struct timed_call cases[CASES_MAX]; /* the rows', then the baselines' */
 	double *samples;
 };
 
@@ -43,7 +43,7 @@ struct table {
 static bool set_up(struct table *table, int cpu)
 {
 	const struct bench_plan *plan = table->bench->plan;
-	struct bench_case *cases = table->cases;
+	struct timed_call *cases = table->cases;
 	struct bench_subject subject;
 	const struct call *call;
 
@@ -56,14 +56,14 @@ static bool set_up(struct table *table, int cpu)
 		row->cpu = cpu;
 		cases[table->row_count].call = *call;
 	}
-	table->robin = (struct round_robin){.cases = cases, .count = table->row_count};
+	table->sampler = (struct sampler){.cases = cases, .count = table->row_count};
 	if (table->with_baselines) {
 		baseline_set_up(&cases[table->row_count],
 			call_find(plan->calls, "clock_gettime", "CLOCK_MONOTONIC"));
-		table->robin.count += BASELINE_COUNT;
+		table->sampler.count += BASELINE_COUNT;
 	}
-	table->samples = calloc(table->robin.count, SAMPLES_MAX * sizeof(double));
-	for (size_t i = 0; table->samples && i < table->robin.count; i++) {
+	table->samples = calloc(table->sampler.count, SAMPLES_MAX * sizeof(double));
+	for (size_t i = 0; table->samples && i < table->sampler.count; i++) {
 		cases[i].samples = &table->samples[i * SAMPLES_MAX];
 		cases[i].capacity = SAMPLES_MAX;
 	}
@@ -73,14 +73,14 @@ static bool set_up(struct table *table, int cpu)
 static void take_histograms(struct table *table, int64_t ns)
 {
 	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC);
-	double ns_per_tick = timebase_ns_per_tick(&table->robin.timebase);
+	double ns_per_tick = timebase_ns_per_tick(&table->sampler.timebase);
 	uint64_t done = table->bench->done;
 	int64_t elapsed;
 
 	do {
 		for (size_t i = 0; i < table->row_count && !table->bench->stop; i++)
 			histogram_take(&table->rows[i].histogram, &table->cases[i],
-				&table->robin.timebase, ns_per_tick);
+				&table->sampler.timebase, ns_per_tick);
 		elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
 		table->bench->done = done + (uint64_t)elapsed / NS_PER_MS;
 	} while (!table->bench->stop && elapsed < ns);
@@ -96,13 +96,13 @@ static void take_rounds(struct table *table, int64_t ns)
 	int64_t elapsed = 0;
 
 	while (elapsed < ns && !table->bench->stop) {
-		const struct round_robin_limits limits = {
+		const struct sampler_limits limits = {
 			.ns = ns - elapsed < SLICE_NS ? ns - elapsed : SLICE_NS,
 			.rounds_least = ROUNDS_LEAST,
 			.rounds_most = SIZE_MAX,
 			.stop = &table->bench->stop};
 
-		round_robin_run(&table->robin, &limits);
+		sampler_run(&table->sampler, &limits);
 		elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
 		table->bench->done = done + (uint64_t)elapsed / NS_PER_MS;
 	}
@@ -114,13 +114,13 @@ static void measure_here(struct table *table, int64_t ns)
 	int64_t single_ns = bench->plan->histogram ? (int64_t)(HISTOGRAM_SHARE * (double)ns) : 0;
 	double ns_per_tick;
 
-	if (!round_robin_start(&table->robin, BATCH_NS, &bench->fact))
+	if (!sampler_start(&table->sampler, BATCH_NS, &bench->fact))
 		return;
 	take_rounds(table, ns - single_ns);
 	if (single_ns)
 		take_histograms(table, single_ns);
-	ns_per_tick = timebase_ns_per_tick(&table->robin.timebase);
-	for (size_t i = 0; i < table->robin.count; i++)
+	ns_per_tick = timebase_ns_per_tick(&table->sampler.timebase);
+	for (size_t i = 0; i < table->sampler.count; i++)
 		ns_stats_compute(&table->cases[i], ns_per_tick,
 			i < table->row_count ? &table->rows[i].stats
 					     : &bench->baselines[i - table->row_count]);

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
-#include "measure/round_robin.h"
+#include "measure/sampler.h"
 #include "measure/statistics.h"
 
 #define ROUNDS_MAX 128
@@ -43,18 +43,18 @@ static const struct effort brief = {.batch_ns = 5000, .case_ns = 40000};
 #define CLEARING_ROUNDS 1000
 #define CLEARING_PASSES 4
 #define CLEARING_BATCH_NS 10000
-static const struct round_robin_limits clearing = {
+static const struct sampler_limits clearing = {
 	.ns = 200000000, .rounds_least = ROUNDS_LEAST, .rounds_most = CLEARING_ROUNDS};
 
 /* The cases: each call by each path, and the others. */
 enum other { SYSCALL_FLOOR, COUNTER, COUNTER_ORDERED, OTHER_COUNT };
 
 struct cases {
-	struct bench_case calls[CALL_MAX][PATH_COUNT];
-	struct bench_case others[OTHER_COUNT];
+	struct timed_call calls[CALL_MAX][PATH_COUNT];
+	struct timed_call others[OTHER_COUNT];
 };
 
-#define CASE_COUNT (sizeof(struct cases) / sizeof(struct bench_case))
+#define CASE_COUNT (sizeof(struct cases) / sizeof(struct timed_call))
 
 /* The job of the child. */
 struct job {
@@ -65,7 +65,7 @@ struct job {
 };
 
 static void report_call(
-	const struct bench_case *one, double ns_per_tick, struct path_evidence *path)
+	const struct timed_call *one, double ns_per_tick, struct path_evidence *path)
 {
 	if (!one->call.function.any)
 		return;
@@ -83,7 +83,7 @@ static void report_call(
 
 /* Without a function the fact has the reason already. */
 static void report_other(
-	const struct bench_case *one, double ns_per_tick, double *ns, struct fact *fact)
+	const struct timed_call *one, double ns_per_tick, double *ns, struct fact *fact)
 {
 	if (!one->call.function.any)
 		return;
@@ -117,27 +117,27 @@ static void report(const struct cases *cases, double ns_per_tick, struct job *jo
  */
 static bool measure_clearing_pass(struct job *job)
 {
-	struct bench_case cases[CALL_MAX];
+	struct timed_call cases[CALL_MAX];
 	double(*samples)[CLEARING_ROUNDS] = xcalloc(CALL_MAX, sizeof(*samples));
-	struct round_robin robin = {.cases = cases, .count = job->table->count};
+	struct sampler sampler = {.cases = cases, .count = job->table->count};
 	struct fact why = {0};
 	double ns_per_tick;
 	bool clear = true;
 
-	for (size_t i = 0; i < robin.count; i++) {
+	for (size_t i = 0; i < sampler.count; i++) {
 		const struct call_evidence *call = &job->calls[i];
 
-		cases[i] = (struct bench_case){.samples = samples[i], .capacity = CLEARING_ROUNDS};
+		cases[i] = (struct timed_call){.samples = samples[i], .capacity = CLEARING_ROUNDS};
 		if (call->decides && call->path[PATH_VDSO].timed)
 			cases[i].call = job->table->rows[i].path[PATH_VDSO];
 	}
-	if (!round_robin_start(&robin, CLEARING_BATCH_NS, &why)) {
+	if (!sampler_start(&sampler, CLEARING_BATCH_NS, &why)) {
 		free(samples);
 		return true;
 	}
-	round_robin_run(&robin, &clearing);
-	ns_per_tick = timebase_ns_per_tick(&robin.timebase);
-	for (size_t i = 0; i < robin.count; i++) {
+	sampler_run(&sampler, &clearing);
+	ns_per_tick = timebase_ns_per_tick(&sampler.timebase);
+	for (size_t i = 0; i < sampler.count; i++) {
 		struct path_evidence *path = &job->calls[i].path[PATH_VDSO];
 		double p99;
 
@@ -191,22 +191,21 @@ static void measure_calls(void *argument)
 	double(*samples)[ROUNDS_MAX] = xcalloc(CASE_COUNT, sizeof(*samples));
 	struct job *job = argument;
 	const struct effort *effort = job->options & TIMING_BRIEF ? &brief : &whole;
-	struct round_robin robin = {.cases = &cases.calls[0][0], .count = CASE_COUNT};
-	struct round_robin_limits limits = {
-		.rounds_least = ROUNDS_LEAST, .rounds_most = ROUNDS_MAX};
+	struct sampler sampler = {.cases = &cases.calls[0][0], .count = CASE_COUNT};
+	struct sampler_limits limits = {.rounds_least = ROUNDS_LEAST, .rounds_most = ROUNDS_MAX};
 
 	job->timing.cpu = cpus_pin_here();
 	fill_cases(job, &cases);
 	for (size_t i = 0; i < CASE_COUNT; i++) {
-		robin.cases[i].samples = samples[i];
-		robin.cases[i].capacity = ROUNDS_MAX;
-		limits.ns += robin.cases[i].call.function.any ? effort->case_ns : 0;
+		sampler.cases[i].samples = samples[i];
+		sampler.cases[i].capacity = ROUNDS_MAX;
+		limits.ns += sampler.cases[i].call.function.any ? effort->case_ns : 0;
 	}
-	if (!round_robin_start(&robin, effort->batch_ns, &job->timing.fact))
+	if (!sampler_start(&sampler, effort->batch_ns, &job->timing.fact))
 		return;
-	round_robin_run(&robin, &limits);
-	job->timing.batches = (unsigned)robin.rounds;
-	report(&cases, timebase_ns_per_tick(&robin.timebase), job);
+	sampler_run(&sampler, &limits);
+	job->timing.batches = (unsigned)sampler.rounds;
+	report(&cases, timebase_ns_per_tick(&sampler.timebase), job);
 	/* Noise comes in bursts: another pass a little later may have none. */
 	for (int i = 0; i < CLEARING_PASSES && job->options & TIMING_ALONE; i++) {
 		struct timespec pause = {.tv_nsec = 20000000};

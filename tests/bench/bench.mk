@@ -20,7 +20,7 @@ $(BUILD)/tests/bench/loops: $(LOOP_OBJECTS) $(BUILD)/flags
 	$(QUIET)$(LINK) $(LOOP_OBJECTS) -o $@
 
 STUB_OBJECTS := $(LOOP_OBJECTS:%/loops.o=%/stub.o) $(addprefix $(BUILD)/src/, \
-	measure/round_robin.o measure/statistics.o measure/timebase.o measure/cpus.o)
+	measure/sampler.o measure/statistics.o measure/timebase.o measure/cpus.o)
 
 $(BUILD)/tests/bench/stub: $(STUB_OBJECTS) $(BUILD)/flags
 	$(call say,LINK,$@)

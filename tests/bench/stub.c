@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "measure/call.h"
-#include "measure/round_robin.h"
+#include "measure/sampler.h"
 
 #define STEPS 100
 #define LONG_CALLS 1000 /* about 0.1 ms: short enough to fall between two interrupts */
@@ -97,12 +97,12 @@ static double find_step(void)
 	return least;
 }
 
-/* Least ns of a call, by the round robin that the program uses; 0 if it cannot be measured. */
+/* Least ns of a call, by the round sampler that the program uses; 0 if it cannot be measured. */
 static void measure(double least[2])
 {
 	static double samples[2][ROUNDS];
-	const struct round_robin_limits limits = {.rounds_least = ROUNDS, .rounds_most = ROUNDS};
-	struct bench_case cases[2] = {
+	const struct sampler_limits limits = {.rounds_least = ROUNDS, .rounds_most = ROUNDS};
+	struct timed_call cases[2] = {
 		{.call = {.shape = SHAPE_CLOCK, .function.clock = one_hundred},
 			.samples = samples[0],
 			.capacity = ROUNDS},
@@ -110,14 +110,14 @@ static void measure(double least[2])
 			.samples = samples[1],
 			.capacity = ROUNDS},
 	};
-	struct round_robin robin = {.cases = cases, .count = 2};
+	struct sampler sampler = {.cases = cases, .count = 2};
 	struct fact why = {0};
 
-	if (!round_robin_start(&robin, BATCH_NS, &why))
+	if (!sampler_start(&sampler, BATCH_NS, &why))
 		return;
-	round_robin_run(&robin, &limits);
+	sampler_run(&sampler, &limits);
 	for (int i = 0; i < 2; i++)
-		least[i] = cases[i].least * timebase_ns_per_tick(&robin.timebase);
+		least[i] = cases[i].least * timebase_ns_per_tick(&sampler.timebase);
 }
 
 static void count_cycles(void)

@@ -4,7 +4,7 @@
  * drifts hits all of them alike. A batch during which the thread lost its CPU is discarded and
  * counted.
  */
-#include "measure/round_robin.h"
+#include "measure/sampler.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -47,7 +47,7 @@
 #define BATCH_STEPS_LEAST 20
 
 static uint64_t batch_time(
-	const struct bench_case *one, const struct timebase *timebase, size_t iterations)
+	const struct timed_call *one, const struct timebase *timebase, size_t iterations)
 {
 	uint64_t start = timebase_ticks(timebase);
 	uint64_t taken;
@@ -59,14 +59,14 @@ static uint64_t batch_time(
 
 static void try_once(void *argument)
 {
-	const struct bench_case *one = argument;
+	const struct timed_call *one = argument;
 
 	call_repeat(&one->call, 1);
 }
 
 /* Doubles the iterations until they take half a batch, then scales to a whole one. */
-void bench_case_calibrate(
-	struct bench_case *one, const struct timebase *timebase, uint64_t batch_ticks)
+void timed_call_calibrate(
+	struct timed_call *one, const struct timebase *timebase, uint64_t batch_ticks)
 {
 	uint64_t taken;
 	double wanted;
@@ -91,9 +91,9 @@ void bench_case_calibrate(
 		one->iterations = wanted < 1 ? 1 : (size_t)wanted;
 }
 
-bool round_robin_start(struct round_robin *robin, int64_t batch_ns, struct fact *why)
+bool sampler_start(struct sampler *sampler, int64_t batch_ns, struct fact *why)
 {
-	struct timebase *timebase = &robin->timebase;
+	struct timebase *timebase = &sampler->timebase;
 	double ns_per_tick, step, ticks;
 
 	if (!timebase_start(timebase, counter_is_readable())) {
@@ -112,10 +112,10 @@ bool round_robin_start(struct round_robin *robin, int64_t batch_ns, struct fact 
 	ticks = fmax((double)batch_ns / ns_per_tick,
 		fmin(BATCH_TICKS_LEAST * step, BATCH_NS_MOST / ns_per_tick));
 	ticks = fmax(ticks, (double)(BATCH_OVERHEADS_LEAST * timebase->overhead));
-	robin->batch_ticks = (uint64_t)ticks;
-	robin->rounds = 0;
-	for (size_t i = 0; i < robin->count; i++)
-		bench_case_calibrate(&robin->cases[i], timebase, robin->batch_ticks);
+	sampler->batch_ticks = (uint64_t)ticks;
+	sampler->rounds = 0;
+	for (size_t i = 0; i < sampler->count; i++)
+		timed_call_calibrate(&sampler->cases[i], timebase, sampler->batch_ticks);
 	return true;
 }
 
@@ -123,7 +123,7 @@ bool round_robin_start(struct round_robin *robin, int64_t batch_ns, struct fact 
  * The samples span the whole run: when they are full, every second one goes, and of the batches
  * that follow, half as many are kept as before.
  */
-static void keep(struct bench_case *one, double sample)
+static void keep(struct timed_call *one, double sample)
 {
 	if (one->kept == 0 || sample < one->least)
 		one->least = sample;
@@ -143,7 +143,7 @@ static void keep(struct bench_case *one, double sample)
 
 /* True, and counted, if the batch does not show what the call costs. */
 static bool discard(
-	struct bench_case *one, enum sched_change change, uint64_t taken, uint64_t batch_ticks)
+	struct timed_call *one, enum sched_change change, uint64_t taken, uint64_t batch_ticks)
 {
 	if (change == SCHED_MIGRATED)
 		one->moved++;
@@ -158,20 +158,20 @@ static bool discard(
 	return true;
 }
 
-static bool is_stopped(const struct round_robin_limits *limits)
+static bool is_stopped(const struct sampler_limits *limits)
 {
 	return limits->stop && *limits->stop;
 }
 
-void round_robin_run(struct round_robin *robin, const struct round_robin_limits *limits)
+void sampler_run(struct sampler *sampler, const struct sampler_limits *limits)
 {
 	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC);
 
-	while (robin->rounds < limits->rounds_most && !is_stopped(limits) &&
-		(robin->rounds < limits->rounds_least ||
+	while (sampler->rounds < limits->rounds_most && !is_stopped(limits) &&
+		(sampler->rounds < limits->rounds_least ||
 			kernel_clock_ns(CLOCK_MONOTONIC) - start < limits->ns)) {
-		for (size_t i = 0; i < robin->count && !is_stopped(limits); i++) {
-			struct bench_case *one = &robin->cases[i];
+		for (size_t i = 0; i < sampler->count && !is_stopped(limits); i++) {
+			struct timed_call *one = &sampler->cases[i];
 			struct sched_mark before;
 			enum sched_change change;
 			uint64_t taken;
@@ -180,17 +180,17 @@ void round_robin_run(struct round_robin *robin, const struct round_robin_limits 
 				continue;
 			before = sched_mark_take();
 			call_repeat(&one->call, one->iterations / WARM_PART);
-			taken = batch_time(one, &robin->timebase, one->iterations);
+			taken = batch_time(one, &sampler->timebase, one->iterations);
 			change = sched_mark_compare(before, sched_mark_take());
 			one->batches++;
-			if (!discard(one, change, taken, robin->batch_ticks))
+			if (!discard(one, change, taken, sampler->batch_ticks))
 				keep(one, (double)taken / (double)one->iterations);
 		}
-		robin->rounds++;
+		sampler->rounds++;
 	}
 }
 
-static void explain(const struct bench_case *one, struct fact *fact)
+static void explain(const struct timed_call *one, struct fact *fact)
 {
 	if (!one->call.function.any)
 		fact_set(fact, FACT_ABSENT, "not available here");
@@ -205,7 +205,7 @@ static void explain(const struct bench_case *one, struct fact *fact)
 		fact_set(fact, FACT_FAILED, "all %" PRIu64 " batches were disturbed", one->batches);
 }
 
-void ns_stats_compute(struct bench_case *one, double ns_per_tick, struct ns_stats *stats)
+void ns_stats_compute(struct timed_call *one, double ns_per_tick, struct ns_stats *stats)
 {
 	struct statistics_summary summary;
 

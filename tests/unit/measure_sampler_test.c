@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* measure/round_robin, cpus: which batches are counted, kept and discarded. No times asserted. */
+/* measure/sampler, cpus: which batches are counted, kept and discarded. No times asserted. */
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
 
 #include "measure/cpus.h"
-#include "measure/round_robin.h"
+#include "measure/sampler.h"
 #include "unit/unit.h"
 
 #define BATCH_NS 20000
@@ -30,28 +30,28 @@ static void crash(size_t count)
 
 static double samples[CAPACITY + 1];
 
-static struct bench_case case_of(loop_function *loop)
+static struct timed_call case_of(loop_function *loop)
 {
-	return (struct bench_case){
+	return (struct timed_call){
 		.call = call_loop(loop), .samples = samples, .capacity = CAPACITY};
 }
 
-static void start(struct round_robin *robin, struct bench_case *cases, size_t count)
+static void start(struct sampler *sampler, struct timed_call *cases, size_t count)
 {
 	struct fact why = {0};
 
-	*robin = (struct round_robin){.cases = cases, .count = count};
-	assert_true(round_robin_start(robin, BATCH_NS, &why));
+	*sampler = (struct sampler){.cases = cases, .count = count};
+	assert_true(sampler_start(sampler, BATCH_NS, &why));
 }
 
-static void run_rounds(struct round_robin *robin, size_t rounds)
+static void run_rounds(struct sampler *sampler, size_t rounds)
 {
-	const struct round_robin_limits limits = {.rounds_least = rounds, .rounds_most = rounds};
+	const struct sampler_limits limits = {.rounds_least = rounds, .rounds_most = rounds};
 
-	round_robin_run(robin, &limits);
+	sampler_run(sampler, &limits);
 }
 
-static struct ns_stats stats_of(struct bench_case *one)
+static struct ns_stats stats_of(struct timed_call *one)
 {
 	struct ns_stats stats;
 
@@ -62,14 +62,14 @@ static struct ns_stats stats_of(struct bench_case *one)
 static void every_case_gets_the_same_number_of_batches(void **state)
 {
 	double others[CAPACITY];
-	struct bench_case cases[3] = {case_of(work), case_of(NULL), case_of(work)};
-	struct round_robin robin;
+	struct timed_call cases[3] = {case_of(work), case_of(NULL), case_of(work)};
+	struct sampler sampler;
 
 	(void)state;
 	cases[2].samples = others;
-	start(&robin, cases, 3);
-	run_rounds(&robin, 5);
-	assert_int_equal(robin.rounds, 5);
+	start(&sampler, cases, 3);
+	run_rounds(&sampler, 5);
+	assert_int_equal(sampler.rounds, 5);
 	assert_int_equal(cases[0].batches, 5);
 	assert_int_equal(cases[1].batches, 0);
 	assert_int_equal(cases[1].count, 0);
@@ -78,16 +78,16 @@ static void every_case_gets_the_same_number_of_batches(void **state)
 
 static void each_batch_is_kept_or_discarded(void **state)
 {
-	struct bench_case one = case_of(work);
-	struct round_robin robin;
+	struct timed_call one = case_of(work);
+	struct sampler sampler;
 	uint64_t discarded;
 
 	(void)state;
 	done = 0;
-	start(&robin, &one, 1);
+	start(&sampler, &one, 1);
 	assert_true(one.iterations >= 1);
 	assert_int_equal(one.count, 0);
-	run_rounds(&robin, CAPACITY);
+	run_rounds(&sampler, CAPACITY);
 	assert_int_equal(one.batches, CAPACITY);
 	assert_true(done >= CAPACITY * one.iterations);
 	discarded = one.preempted + one.moved + one.too_short + one.stalled;
@@ -98,14 +98,14 @@ static void each_batch_is_kept_or_discarded(void **state)
 
 static void a_long_run_neither_overflows_its_samples_nor_forgets_its_minimum(void **state)
 {
-	struct bench_case one = case_of(work);
-	struct round_robin robin;
+	struct timed_call one = case_of(work);
+	struct sampler sampler;
 	struct ns_stats stats;
 
 	(void)state;
 	samples[CAPACITY] = -1;
-	start(&robin, &one, 1);
-	run_rounds(&robin, 300);
+	start(&sampler, &one, 1);
+	run_rounds(&sampler, 300);
 	assert_true(samples[CAPACITY] == -1);
 	assert_in_range(one.count, CAPACITY / 2, CAPACITY);
 	stats = stats_of(&one);
@@ -132,27 +132,27 @@ static double less_of_two(const double *pair)
 /* The samples of a long run that is slow at its end are not those of its beginning alone. */
 static void samples_span_the_whole_run(void **state)
 {
-	struct bench_case one = case_of(work_more);
-	struct round_robin robin = {.cases = &one, .count = 1, .batch_ticks = BATCH_NS};
+	struct timed_call one = case_of(work_more);
+	struct sampler sampler = {.cases = &one, .count = 1, .batch_ticks = BATCH_NS};
 
 	(void)state;
 	done = 0;
 	one.iterations = 1;
-	assert_true(timebase_start(&robin.timebase, false));
-	run_rounds(&robin, 100 * CAPACITY);
+	assert_true(timebase_start(&sampler.timebase, false));
+	run_rounds(&sampler, 100 * CAPACITY);
 	assert_in_range(one.count, CAPACITY / 2, CAPACITY);
 	assert_true(less_of_two(samples + one.count - 2) > 2 * less_of_two(samples));
 }
 
 static void a_call_that_crashes_is_not_measured(void **state)
 {
-	struct bench_case one = case_of(crash);
-	struct round_robin robin;
+	struct timed_call one = case_of(crash);
+	struct sampler sampler;
 	struct ns_stats stats;
 
 	(void)state;
-	start(&robin, &one, 1);
-	run_rounds(&robin, 3);
+	start(&sampler, &one, 1);
+	run_rounds(&sampler, 3);
 	assert_int_equal(one.signal, SIGSEGV);
 	assert_int_equal(one.batches, 0);
 	stats = stats_of(&one);
@@ -162,16 +162,16 @@ static void a_call_that_crashes_is_not_measured(void **state)
 
 static void stop_ends_a_run_at_once(void **state)
 {
-	struct bench_case one = case_of(work);
+	struct timed_call one = case_of(work);
 	volatile bool stop = true;
-	const struct round_robin_limits limits = {
+	const struct sampler_limits limits = {
 		.ns = INT64_MAX, .rounds_least = 10, .rounds_most = SIZE_MAX, .stop = &stop};
-	struct round_robin robin;
+	struct sampler sampler;
 	struct ns_stats stats;
 
 	(void)state;
-	start(&robin, &one, 1);
-	round_robin_run(&robin, &limits);
+	start(&sampler, &one, 1);
+	sampler_run(&sampler, &limits);
 	assert_int_equal(one.batches, 0);
 	stats = stats_of(&one);
 	assert_int_equal(stats.fact.state, FACT_UNREAD);
@@ -180,7 +180,7 @@ static void stop_ends_a_run_at_once(void **state)
 
 static void a_call_that_is_not_available_is_absent(void **state)
 {
-	struct bench_case one = case_of(NULL);
+	struct timed_call one = case_of(NULL);
 
 	(void)state;
 	assert_int_equal(stats_of(&one).fact.state, FACT_ABSENT);
@@ -189,8 +189,8 @@ static void a_call_that_is_not_available_is_absent(void **state)
 /* Where the clock shows no difference there is no time, rather than 0.0 ns. */
 static void a_call_too_short_for_the_clock_has_no_time(void **state)
 {
-	struct bench_case one = case_of(work);
-	struct round_robin robin = {.cases = &one,
+	struct timed_call one = case_of(work);
+	struct sampler sampler = {.cases = &one,
 		.count = 1,
 		.batch_ticks = BATCH_NS,
 		.timebase = {.overhead = UINT64_MAX}};
@@ -198,7 +198,7 @@ static void a_call_too_short_for_the_clock_has_no_time(void **state)
 
 	(void)state;
 	one.iterations = 1;
-	run_rounds(&robin, 5);
+	run_rounds(&sampler, 5);
 	assert_int_equal(one.count, 0);
 	assert_true(one.too_short > 0);
 	one.too_short = one.batches;
@@ -210,7 +210,7 @@ static void a_call_too_short_for_the_clock_has_no_time(void **state)
 /* On an overcommitted machine: better no number than a wrong one. */
 static void disturbed_batches_alone_are_no_time(void **state)
 {
-	struct bench_case one = case_of(work);
+	struct timed_call one = case_of(work);
 	struct ns_stats stats;
 
 	(void)state;
@@ -262,5 +262,5 @@ int main(void)
 		cmocka_unit_test(a_sleep_is_seen_as_a_switch),
 	};
 
-	return cmocka_run_group_tests_name("round_robin", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("sampler", tests, NULL, NULL);
 }

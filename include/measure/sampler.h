@@ -3,8 +3,8 @@
  * What calls cost, measured side by side: each is made in batches of as many iterations as take
  * the time of a batch, one batch of each call in turn.
  */
-#ifndef VDSOCHECK_MEASURE_ROUND_ROBIN_H
-#define VDSOCHECK_MEASURE_ROUND_ROBIN_H
+#ifndef VDSOCHECK_MEASURE_SAMPLER_H
+#define VDSOCHECK_MEASURE_SAMPLER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "measure/timebase.h"
 
 /* One call and its samples. */
-struct bench_case {
+struct timed_call {
 	/* Set by the owner; the rest is zero at first. */
 	struct call call; /* without a function there is nothing to measure */
 	double *samples;  /* room for `capacity` samples, ticks for one call; not owned */
@@ -35,11 +35,11 @@ struct bench_case {
 };
 
 /* Tries the call once under a guard and finds the iterations for batches of that many ticks. */
-void bench_case_calibrate(
-	struct bench_case *one, const struct timebase *timebase, uint64_t batch_ticks);
+void timed_call_calibrate(
+	struct timed_call *one, const struct timebase *timebase, uint64_t batch_ticks);
 
-struct round_robin {
-	struct bench_case *cases; /* set by the owner, not owned */
+struct sampler {
+	struct timed_call *cases; /* set by the owner, not owned */
 	size_t count;
 	struct timebase timebase;
 	uint64_t batch_ticks;
@@ -47,7 +47,7 @@ struct round_robin {
 };
 
 /* When to end: after that time, but not before and not after these numbers of rounds. */
-struct round_robin_limits {
+struct sampler_limits {
 	int64_t ns;
 	size_t rounds_least;
 	size_t rounds_most;
@@ -59,10 +59,10 @@ struct round_robin_limits {
  * clock, and calibrates every case to batches of about `batch_ns`. False, with the reason in
  * *why, if the kernel refuses to read the clock or the clock is too coarse.
  */
-bool round_robin_start(struct round_robin *robin, int64_t batch_ns, struct fact *why);
+bool sampler_start(struct sampler *sampler, int64_t batch_ns, struct fact *why);
 
 /* Warms up, measures a batch and keeps it, or discards it if it was disturbed; and the next. */
-void round_robin_run(struct round_robin *robin, const struct round_robin_limits *limits);
+void sampler_run(struct sampler *sampler, const struct sampler_limits *limits);
 
 /* The cost of one call in nanoseconds. */
 struct ns_stats {
@@ -83,6 +83,6 @@ struct ns_stats {
 };
 
 /* Sorts the case's samples. */
-void ns_stats_compute(struct bench_case *one, double ns_per_tick, struct ns_stats *stats);
+void ns_stats_compute(struct timed_call *one, double ns_per_tick, struct ns_stats *stats);
 
 #endif
