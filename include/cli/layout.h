@@ -18,7 +18,7 @@
 
 /*
  * Prints "  label   text", the text from column `indent` on, further lines under the first.
- * A word longer than a line is broken after its slashes, or left whole. An empty label continues
+ * A word longer than a line stays whole, since it may be a path to copy. An empty label continues
  * the one above.
  */
 void wrap_print(FILE *out, const char *label, int indent, const char *text);

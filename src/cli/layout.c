@@ -8,39 +8,10 @@
 
 #define MARGIN 2
 
-/* As much of a word as fits the room: a path that is longer may end at any of its slashes. */
-static struct span cut_word(struct span word, int room)
-{
-	struct span part = word;
-
-	if ((int)word.length <= room)
-		return word;
-	part.length = room > 0 ? (size_t)room : 0;
-	while (part.length > 0 && part.at[part.length - 1] != '/')
-		part.length--;
-	return part.length ? part : word;
-}
-
 static int start_line(FILE *out, int indent)
 {
 	fprintf(out, "\n%*s", indent, "");
 	return indent;
-}
-
-/* Prints a word from `column` on, over more lines if it is longer than one. */
-static int print_word(FILE *out, int column, int indent, struct span word)
-{
-	for (;;) {
-		struct span part = cut_word(word, WRAP_COLUMNS - column);
-
-		fprintf(out, "%.*s", (int)part.length, part.at);
-		column += (int)part.length;
-		word.at += part.length;
-		word.length -= part.length;
-		if (!word.length)
-			return column;
-		column = start_line(out, indent);
-	}
 }
 
 void wrap_text(FILE *out, int column, int indent, const char *text)
@@ -55,7 +26,7 @@ void wrap_text(FILE *out, int column, int indent, const char *text)
 			fputc(' ', out);
 			column++;
 		}
-		column = print_word(out, column, indent, word);
+		column += fprintf(out, "%.*s", (int)word.length, word.at);
 	}
 	fputc('\n', out);
 }
