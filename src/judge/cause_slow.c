@@ -364,6 +364,13 @@ static const struct advice_row ask_about_restore = {.id = "ask-about-restore",
 	.source = "Cloud Hypervisor pull request 8437, Firecracker pull request 6200, "
 		  "https://github.com/cloud-hypervisor/cloud-hypervisor/pull/8437"};
 
+static const struct way resumes[] = {
+	{"cloud-hypervisor", NULL, "on its host",
+		"ch-remote --api-socket SOCKET pause && ch-remote --api-socket SOCKET resume",
+		NULL},
+	{0},
+};
+
 /*
  * QEMU sets the guest's clock when it resumes it (kvmclock_vm_state_change() of
  * hw/i386/kvm/clock.c), Cloud Hypervisor too (pull request 7932); for KVM_SET_CLOCK KVM judges the
@@ -376,7 +383,7 @@ static const struct advice_row resume_guest = {.id = "resume-guest",
 	.text = "Pause and resume this guest when its host is on tsc again: KVM then marks the TSC "
 		"stable, if the TSC offsets of the guest's CPUs match.",
 	.steps = {{"on its host (Proxmox VE: qm suspend ID && qm resume ID)",
-			  "virsh suspend DOMAIN && virsh resume DOMAIN"},
+			  "virsh suspend DOMAIN && virsh resume DOMAIN", .ways = resumes},
 		{NULL, "vdsocheck"}}};
 
 /* A reset writes the TSCs of all CPUs at once, which has KVM judge them anew. */
