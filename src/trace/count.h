@@ -170,6 +170,14 @@ struct trace_events {
 	size_t count, room;
 	struct trace_evidence *trace;
 	uint32_t ids[TRACE_CALL_MAX]; /* of the calls' tracepoints; as tracefs names them */
+
+	/* For the calls by 32-bit code, if the fact trace->unlisted is known. */
+	uint32_t raw_id;               /* raw_syscalls:sys_enter, which has those of both */
+	char raw_filter[2048];         /* the numbers of the calls in 32-bit code */
+	uint32_t same[TRACE_CALL_MAX]; /* tracepoints of the 64-bit calls with these numbers */
+	size_t same_count;
+	uint64_t raw, native; /* counts of the two */
+	uint64_t slack;       /* how far these may differ without calls by 32-bit code */
 };
 
 /*
@@ -184,7 +192,9 @@ struct trace_target {
 	pid_t thread;
 	int cpu;
 	bool from_exec; /* from the next execve(2) on, else once trace_events_enable() is called */
+	int leader;     /* the event of a group that it counts together with; 0: none */
 	unsigned sample_period; /* 0: no samples, else PERF_SAMPLE_TID of one call in so many */
+	bool sample_abi;        /* and PERF_SAMPLE_REGS_USER of one register */
 };
 
 /* Opens one event; `filter` may be NULL. 0 or an errno value. */
@@ -197,7 +207,7 @@ void trace_events_enable(const struct trace_events *events);
 void trace_events_disable(const struct trace_events *events);
 
 /* Adds up what was counted. 0, or an errno value if a counter could not be read: then nothing. */
-int trace_events_read(const struct trace_events *events);
+int trace_events_read(struct trace_events *events);
 void trace_events_close(struct trace_events *events);
 
 /* Why events could not be opened, with what would help. */

@@ -181,6 +181,7 @@ static bool has_pid(const void *object)
 static const struct field run_fields[] = {
 	{WORD("method", method, trace_method_names)},
 	{REASON("tracepoints_reason"), .fact = FACT(tracepoints)},
+	{NUMBER_FACT("unlisted_32_bit_calls", unlisted, INT64_MAX)},
 	{TEXT("program", program.path)},
 	{INTEGER("pid", program.pid, INT32_MAX), .has = has_pid},
 	{REAL("duration_seconds", duration_s, 3), .fact = FACT(duration_fact), .reason = "reason"},

@@ -92,6 +92,7 @@ struct trace_evidence {
 	struct fact tracepoints; /* why they were not used; known: they were */
 	struct trace_program program;
 	uint64_t counts[TRACE_ARCH_COUNT][TRACE_ROW_MAX];
+	struct number_fact unlisted; /* calls by 32-bit code that are not in `counts` */
 	struct fact duration_fact;
 	double duration_s;
 	struct fact cpu_fact;

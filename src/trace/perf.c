@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counting by perf_event_open(2) on syscalls:sys_enter_NAME: what is counted runs at full speed.
- * These tracepoints are silent for 32-bit programs on a 64-bit kernel. A call that takes a clock
- * has an event for all its calls and some with a filter for one clock; the other clocks are the
- * rest. Each event takes about 20 ns of each call, so only the clocks that the vDSO may serve have
- * one.
+ * Counting by perf_event_open(2) on syscalls:sys_enter_NAME: what is counted runs at full speed. A
+ * call that takes a clock has an event for all its calls and some with a filter for one clock; the
+ * other clocks are the rest. Each event takes about 20 ns of each call, so only the clocks that the
+ * vDSO may serve have one.
+ *
+ * These tracepoints are silent for 32-bit code on a 64-bit kernel (arch_trace_is_compat_syscall(),
+ * since 3.11): for 32-bit programs, and for int 0x80 in any program. raw_syscalls:sys_enter has the
+ * calls of both, with a number that does not say whose table it is from. The calls with the numbers
+ * that the counted ones have in 32-bit code, less the 64-bit calls with these numbers, are those by
+ * 32-bit code. That costs each system call about as much as a cheap one takes.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +42,8 @@ static const clockid_t clocks_apart[] = {
 
 /* ---- events ---- */
 
-static bool find_id(const struct root *root, const char *name, uint32_t *id, struct fact *why)
+/* The event is "syscalls/sys_enter_time", for instance. */
+static bool find_id(const struct root *root, const char *event, uint32_t *id, struct fact *why)
 {
 	const char *denied = NULL;
 
@@ -48,8 +55,7 @@ static bool find_id(const struct root *root, const char *name, uint32_t *id, str
 		struct span span;
 		uint64_t number;
 
-		snprintf(
-			path, sizeof(path), "%s/events/syscalls/sys_enter_%s/id", tracefs[i], name);
+		snprintf(path, sizeof(path), "%s/events/%s/id", tracefs[i], event);
 		if (root_read(root, path, content, sizeof(content), &span, &reason) &&
 			number_parse(text_trim(span), &number) && number <= INT32_MAX) {
 			*id = (uint32_t)number;
@@ -59,8 +65,7 @@ static bool find_id(const struct root *root, const char *name, uint32_t *id, str
 		if (reason.state == FACT_DENIED && !denied)
 			denied = tracefs[i];
 		else if (root_has(root, path))
-			fact_set(why, FACT_ABSENT, "the kernel has no tracepoint sys_enter_%s",
-				name);
+			fact_set(why, FACT_ABSENT, "the kernel has no tracepoint %s", event);
 	}
 	if (denied)
 		fact_set(why, FACT_DENIED, "%s is readable by root only", denied);
@@ -78,6 +83,43 @@ static void raise_file_limit(void)
 	}
 }
 
+static bool find_call_id(const struct root *root, const char *name, uint32_t *id, struct fact *why)
+{
+	char event[64];
+
+	snprintf(event, sizeof(event), "syscalls/sys_enter_%s", name);
+	return find_id(root, event, id, why);
+}
+
+/* Sets the fact trace->unlisted. */
+static void find_raw(const struct root *root, struct trace_events *events)
+{
+	const struct trace_plan *plan = events->trace->plan;
+	struct fact *why = &events->trace->unlisted.fact;
+	size_t used = 0;
+
+	fact_set_number(&events->trace->unlisted, 0);
+	for (size_t i = 0; i < plan->call_count && fact_is_known(why); i++) {
+		int number = plan->calls[i].number[TRACE_COMPAT];
+		char *name;
+
+		if (number < 0)
+			continue;
+		used += (size_t)snprintf(events->raw_filter + used,
+			sizeof(events->raw_filter) - used, "%sid == %d", used ? " || " : "",
+			number);
+		name = seccomp_syscall_resolve_num_arch(plan->arch[TRACE_NATIVE], number);
+		if (name && find_call_id(root, name, &events->same[events->same_count], why)) {
+			events->same_count++;
+			fact_set_known(why);
+		}
+		free(name);
+	}
+	if (used && fact_is_known(why) &&
+		find_id(root, "raw_syscalls/sys_enter", &events->raw_id, why))
+		fact_set_known(why);
+}
+
 bool trace_events_find(const struct root *root, struct trace_evidence *trace,
 	struct trace_events *events, struct fact *why)
 {
@@ -90,9 +132,10 @@ bool trace_events_find(const struct root *root, struct trace_evidence *trace,
 	}
 	for (size_t i = 0; i < plan->call_count; i++) {
 		if (plan->calls[i].number[TRACE_NATIVE] >= 0 &&
-			!find_id(root, plan->calls[i].name, &events->ids[i], why))
+			!find_call_id(root, plan->calls[i].name, &events->ids[i], why))
 			return false;
 	}
+	find_raw(root, events);
 	raise_file_limit();
 	return true;
 }
@@ -104,13 +147,15 @@ int trace_event_add(struct trace_events *events, uint32_t id, struct trace_targe
 	struct perf_event_attr attributes = {.type = PERF_TYPE_TRACEPOINT,
 		.size = sizeof(attributes),
 		.config = id,
-		.disabled = 1,
+		.disabled = !target.leader,
 		.inherit = target.cpu < 0,
-		.enable_on_exec = target.from_exec,
+		.enable_on_exec = target.from_exec && !target.leader,
 		.sample_period = target.sample_period,
-		.sample_type = target.sample_period ? PERF_SAMPLE_TID : 0};
-	int file = (int)syscall(SYS_perf_event_open, &attributes, target.thread, target.cpu, -1,
-		PERF_FLAG_FD_CLOEXEC);
+		.sample_type = (target.sample_period ? PERF_SAMPLE_TID : 0) |
+	                       (target.sample_abi ? PERF_SAMPLE_REGS_USER : 0),
+		.sample_regs_user = target.sample_abi};
+	int file = (int)syscall(SYS_perf_event_open, &attributes, target.thread, target.cpu,
+		target.leader ? target.leader : -1, PERF_FLAG_FD_CLOEXEC);
 
 	if (file < 0)
 		return errno;
@@ -118,6 +163,24 @@ int trace_event_add(struct trace_events *events, uint32_t id, struct trace_targe
 		array_grow(events->list, events->count, &events->room, sizeof(*events->list));
 	events->list[events->count++] = (struct trace_event){file, sum};
 	return filter && ioctl(file, PERF_EVENT_IOC_SET_FILTER, filter) < 0 ? errno : 0;
+}
+
+/*
+ * In a group, which begins and ends to count as one. A call that is between the two tracepoints at
+ * such a moment is counted by one of them alone, except at an execve(2) of the thread itself.
+ */
+static int open_raw(struct trace_events *events, struct trace_target target)
+{
+	int error =
+		trace_event_add(events, events->raw_id, target, events->raw_filter, &events->raw);
+
+	if (!error)
+		target.leader = events->list[events->count - 1].file;
+	if (!target.from_exec)
+		events->slack += 2;
+	for (size_t i = 0; i < events->same_count && !error; i++)
+		error = trace_event_add(events, events->same[i], target, NULL, &events->native);
+	return error;
 }
 
 int trace_events_open(struct trace_events *events, struct trace_target target)
@@ -146,6 +209,8 @@ int trace_events_open(struct trace_events *events, struct trace_target target)
 				events, events->ids[i], target, filter, &counts[row]);
 		}
 	}
+	if (!error && events->raw_id && fact_is_known(&events->trace->unlisted.fact))
+		error = open_raw(events, target);
 	return error;
 }
 
@@ -179,7 +244,7 @@ static void settle_clocks(struct trace_evidence *trace)
 	}
 }
 
-int trace_events_read(const struct trace_events *events)
+int trace_events_read(struct trace_events *events)
 {
 	int error = 0;
 
@@ -197,6 +262,8 @@ int trace_events_read(const struct trace_events *events)
 			error = length < 0 ? errno : EIO;
 	}
 	settle_clocks(events->trace);
+	if (events->raw > events->native + events->slack)
+		events->trace->unlisted.value = (int64_t)(events->raw - events->native);
 	return error;
 }
 

@@ -222,6 +222,7 @@ bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 		return false;
 	}
 	run->trace->method = TRACE_BY_SECCOMP;
+	fact_set_number(&run->trace->unlisted, 0);
 	run->trace->cpu_inflated = true;
 	trace_start_follow(&tracer.start, run, follow_program, &tracer);
 	terminate_children(&tracer);
@@ -313,6 +314,7 @@ bool trace_ptrace_attach(struct trace_run *run, struct fact *why)
 	start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	if (!error) {
 		run->trace->method = TRACE_BY_PTRACE;
+		fact_set_number(&run->trace->unlisted, 0);
 		run->trace->cpu_inflated = true;
 		trace_wait_each(&run->wait, follow_process, &tracer);
 		trace_program_used_since(run->trace, start_ns, cpu_s);

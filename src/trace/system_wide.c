@@ -49,28 +49,37 @@ static int map_ring(struct sampling *sampling, int file)
 	return 0;
 }
 
-/* All samples of a CPU go to one ring, that of the first event. 0 or an errno value. */
-static int open_samplers(struct sampling *sampling, struct trace_target target)
+/* Adds a sampler. All samples of a CPU go to one ring, that of *first. 0 or an errno value. */
+static int open_sampler(struct sampling *sampling, uint32_t id, struct trace_target target,
+	const char *filter, int *first)
 {
 	struct trace_events *events = &sampling->events;
+	int error = trace_event_add(events, id, target, filter, NULL);
+	int file;
+
+	if (error)
+		return error;
+	file = events->list[events->count - 1].file;
+	if (!*first)
+		return map_ring(sampling, *first = file);
+	return ioctl(file, PERF_EVENT_IOC_SET_OUTPUT, *first) < 0 ? errno : 0;
+}
+
+static int open_samplers(struct sampling *sampling, struct trace_target target)
+{
+	const struct trace_events *events = &sampling->events;
 	const struct trace_plan *plan = events->trace->plan;
-	int first = -1, error = 0;
+	int first = 0, error = 0;
 
 	target.sample_period = TRACE_SAMPLE_PERIOD;
 	for (size_t i = 0; i < plan->call_count && !error; i++) {
-		int file;
-
-		if (plan->calls[i].number[TRACE_NATIVE] < 0)
-			continue;
-		error = trace_event_add(events, events->ids[i], target, NULL, NULL);
-		if (error)
-			return error;
-		file = events->list[events->count - 1].file;
-		if (first < 0)
-			error = map_ring(sampling, first = file);
-		else if (ioctl(file, PERF_EVENT_IOC_SET_OUTPUT, first) < 0)
-			error = errno;
+		if (plan->calls[i].number[TRACE_NATIVE] >= 0)
+			error = open_sampler(sampling, events->ids[i], target, NULL, &first);
 	}
+	/* Not every architecture has PERF_SAMPLE_REGS_USER; then 32-bit programs have no name. */
+	target.sample_abi = true;
+	if (!error && events->raw_id)
+		(void)open_sampler(sampling, events->raw_id, target, events->raw_filter, &first);
 	return error;
 }
 
@@ -135,15 +144,22 @@ static void drain(struct sampling *sampling, struct ring *ring)
 
 	while (head - tail >= sizeof(struct perf_event_header)) {
 		struct perf_event_header header;
+		uint64_t abi, lost;
 		uint32_t pid;
-		uint64_t lost;
 
 		memcpy(&header, data + tail % ring->size, sizeof(header));
 		if (header.size < sizeof(header) || header.size > head - tail)
 			break;
 		if (header.type == PERF_RECORD_SAMPLE) {
 			memcpy(&pid, data + (tail + sizeof(header)) % ring->size, sizeof(pid));
-			add_sample(sampling, (pid_t)pid);
+			/* After the IDs, if it has registers: those of 64-bit programs are sampled
+			 * as such. */
+			abi = PERF_SAMPLE_REGS_ABI_32;
+			if (header.size > sizeof(header) + 2 * sizeof(pid))
+				memcpy(&abi, data + (tail + 2 * sizeof(abi)) % ring->size,
+					sizeof(abi));
+			if (abi == PERF_SAMPLE_REGS_ABI_32)
+				add_sample(sampling, (pid_t)pid);
 		} else if (header.type == PERF_RECORD_LOST) {
 			memcpy(&lost, data + (tail + sizeof(header) + sizeof(lost)) % ring->size,
 				sizeof(lost));

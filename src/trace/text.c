@@ -26,12 +26,17 @@ const char *const trace_method_names[] = {
 static void write_run(const struct trace_evidence *trace, FILE *out)
 {
 	struct strbuf sb = {.used = 0};
+	char unlisted[32];
 
 	strbuf_add(&sb, "%s", trace_method_names[trace->method]);
 	if (trace->method != TRACE_BY_TRACEPOINTS)
 		strbuf_add(&sb, "; not by tracepoints: %s", trace->tracepoints.reason);
-	else if (trace->plan->arch[TRACE_COMPAT])
-		strbuf_add(&sb, " (32-bit programs are not included)");
+	else if (!fact_is_known(&trace->unlisted.fact))
+		strbuf_add(&sb, "; calls by 32-bit code are not included: %s",
+			trace->unlisted.fact.reason);
+	else if (trace->unlisted.value)
+		strbuf_add(&sb, "; %s calls by 32-bit code are not in the table",
+			format_count((uint64_t)trace->unlisted.value, unlisted));
 	wrap_print(out, "counted by", LABEL_INDENT, sb.text);
 	sb = (struct strbuf){.used = 0};
 	strbuf_add(&sb, "%s", trace->system_wide ? "all processes" : trace->program.path);

@@ -207,7 +207,7 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 	if (!counts_clock_calls(trace, diagnosis))
 		summarize(diagnosis, TRACE_COUNTED,
 			"%s made %s of these system calls; the vDSO serves none of them.", subject,
-			format_count(sums->calls, count));
+			format_count(sums->calls + (uint64_t)trace->unlisted.value, count));
 	else if (!fact_is_known(&trace->host.proof.fact))
 		summarize(diagnosis, TRACE_UNKNOWN,
 			"%s made %s clock system calls; whether the vDSO serves them on this host "
@@ -223,6 +223,21 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 				? "serves on this host: the programs listed below bypass the vDSO"
 				: "serves on this host: only this program is affected",
 			loss);
+	else if (!fact_is_known(&trace->unlisted.fact))
+		summarize(diagnosis, TRACE_UNKNOWN,
+			"%s made no clock system call by 64-bit code that the vDSO could serve; those "
+			"by 32-bit code were not counted.",
+			subject);
+	else if (trace->unlisted.value)
+		summarize(diagnosis, TRACE_UNKNOWN,
+			"%s made no clock system call by 64-bit code that the vDSO could serve, but "
+			"%s by 32-bit code, of which tracepoints do not show the clock.%s",
+			subject, format_count((uint64_t)trace->unlisted.value, count),
+			trace->system_wide
+				? " Count a 32-bit program below with 'vdsocheck trace -p'."
+			: *trace->program.file
+				? " Trace the 32-bit program itself, which is done by ptrace."
+				: "");
 	else
 		summarize(diagnosis, TRACE_OK,
 			"%s made no clock system call that the vDSO could serve%s.", subject,

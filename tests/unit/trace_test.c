@@ -165,6 +165,7 @@ static void make_host(bool falls_back)
 
 	make_plan();
 	trace = (struct trace_evidence){.plan = &plan, .program = {.pid = 1}};
+	fact_set_number(&trace.unlisted, 0);
 	call = &trace.host.calls[0];
 	trace.host.call_count = 1;
 	fact_set_known(&trace.host.proof.fact);
@@ -219,6 +220,22 @@ static void no_system_calls_are_the_good_news(void **state)
 	trace_diagnose(&trace, &diagnosis);
 	assert_int_equal(diagnosis.verdict, TRACE_OK);
 	assert_non_null(strstr(diagnosis.summary, "were not called"));
+}
+
+static void what_was_not_counted_is_not_said_to_be_ok(void **state)
+{
+	(void)state;
+	make_host(false);
+	fact_set_number(&trace.unlisted, 5000);
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
+	assert_non_null(strstr(diagnosis.summary, "5,000 by 32-bit code"));
+	fact_set(&trace.unlisted.fact, FACT_ABSENT, "no tracepoint");
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
+	set_count("gettimeofday", 1);
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.verdict, TRACE_FALLBACK);
 }
 
 static void why_only_this_program(void **state)
@@ -295,6 +312,7 @@ int main(void)
 #endif
 		cmocka_unit_test(the_published_sum),
 		cmocka_unit_test(no_system_calls_are_the_good_news),
+		cmocka_unit_test(what_was_not_counted_is_not_said_to_be_ok),
 		cmocka_unit_test(why_only_this_program),
 		cmocka_unit_test(without_a_proof_there_is_no_verdict),
 		cmocka_unit_test(other_calls_cost_at_least_the_cheapest),
