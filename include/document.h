@@ -241,9 +241,6 @@ bool document_stream_has_more(struct document_stream *stream);
 enum document_found document_stream_next(struct document_stream *stream,
 	const struct document_part *parts, unsigned long *line, struct fact *why);
 
-/* Writes the JSON Schema, draft 2020-12, of such documents. False if `out` took no more. */
-bool document_schema(const char *schema, const struct document_part *parts, FILE *out);
-
 enum table_form {
 	TABLE_TEXT,     /* aligned; a column is as wide as its widest cell, and nothing is cut */
 	TABLE_MARKDOWN, /* | a | b | */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the JSON Schema of a document, made from its table of fields. `make schema` keeps them
- * in src/share/.
+ * Prints the JSON Schema (draft 2020-12) of a document, made from its table of fields. `make
+ * schema` keeps them in src/share/.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +10,198 @@
 #include "bench/report.h"
 #include "check/report.h"
 #include "compare/model.h"
+#include "document/field.h"
 #include "fleet/model.h"
 #include "trace/model.h"
 #include "warp/model.h"
 #include "watch/report.h"
+
+static bool is_nullable(const struct field *field)
+{
+	if (field->options & FIELD_FILLED)
+		return false;
+	switch (field->kind) {
+	case FIELD_TEXT:
+	case FIELD_STRING:
+	case FIELD_REASON:
+		return true;
+	case FIELD_KNOWN:
+		return field->options & FIELD_ABSENT_FALSE;
+	case FIELD_WORD:
+		if (!field->compute && field->words[0] && !*field->words[0])
+			return true;
+		break;
+	default:
+		break;
+	}
+	return field->compute || field->has || field->given || field->fact || field->whole ||
+	       field->options & FIELD_NEGATIVE_NONE;
+}
+
+static const char *type_name(enum field_kind kind)
+{
+	switch (kind) {
+	case FIELD_FLAG:
+	case FIELD_KNOWN:
+		return "boolean";
+	case FIELD_INTEGER:
+		return "integer";
+	case FIELD_REAL:
+		return "number";
+	case FIELD_OBJECT:
+		return "object";
+	case FIELD_LIST:
+		return "array";
+	default:
+		return "string";
+	}
+}
+
+/*
+ * The key that says why the row is null; NULL: none does. A reason of the name "reason" is that of
+ * all facts of its table which name no other.
+ */
+static const char *reason_key(
+	const struct field *fields, const struct field *field, char own[FIELD_KEY_SIZE])
+{
+	snprintf(own, FIELD_KEY_SIZE, "%s_reason", field->key);
+	if (field->reason || field->options & FIELD_OWN_REASON)
+		return field->reason ? field->reason : own;
+	for (; (field->fact || field->whole) && fields->key; fields++) {
+		if (fields->kind == FIELD_REASON && strcmp(fields->key, "reason") == 0)
+			return fields->key;
+	}
+	return NULL;
+}
+
+/* "why a or b is null; else null", of the rows that name this reason; NULL: none does. */
+static json_t *describe_reason(const struct field *fields, const char *reason)
+{
+	char text[4 * FIELD_KEY_SIZE];
+	size_t used = 0;
+
+	for (const struct field *field = fields; field->key; field++) {
+		if (field->reason && strcmp(field->reason, reason) == 0 && used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
+				used ? " or " : "", field->key);
+	}
+	return used ? json_sprintf("why %s is null; else null", text) : NULL;
+}
+
+/* The row's doc, and where to find why it is null unless it says that itself. */
+static void put_description(json_t *schema, const struct field *fields, const struct field *field)
+{
+	char own[FIELD_KEY_SIZE];
+	const char *reason = reason_key(fields, field, own);
+	json_t *text = NULL;
+
+	if (!field->doc && field->kind == FIELD_REASON)
+		text = describe_reason(fields, field->key);
+	else if (field->doc && reason && is_nullable(field) && !strstr(field->doc, "null: "))
+		text = json_sprintf("%s; null: see %s", field->doc, reason);
+	else if (field->doc)
+		text = json_string(field->doc);
+	if (text)
+		field_put(schema, "description", text);
+}
+
+static void put_words(json_t *schema, const struct field *field)
+{
+	json_t *words = json_array();
+
+	for (const char *const *word = field->words; *word; word++) {
+		if (**word)
+			json_array_append_new(words, json_string(*word));
+	}
+	if (is_nullable(field))
+		json_array_append_new(words, json_null());
+	field_put(schema, "enum", words);
+}
+
+static void put_fields(
+	json_t *schema, json_t *properties, json_t *required, const struct document_part *parts);
+
+/* `fields` is the table that the row is in. */
+static json_t *value_schema(const struct field *fields, const struct field *field)
+{
+	const struct document_part inner[] = {{.fields = field->fields}, {0}};
+	json_int_t least = field->options & FIELD_SIGNED ? -field->most : 0;
+	const char *type = type_name(field->kind);
+	json_t *schema = json_object(), *items;
+
+	put_description(schema, fields, field);
+	field_put(schema, "type",
+		is_nullable(field) ? json_pack("[ss]", type, "null") : json_string(type));
+	if (field->kind == FIELD_WORD)
+		put_words(schema, field);
+	if (field->kind == FIELD_INTEGER || field->kind == FIELD_REAL) {
+		field_put(schema, "minimum", json_integer(least));
+		field_put(schema, "maximum", json_integer(field->most));
+	}
+	if (field->kind == FIELD_OBJECT)
+		put_fields(schema, json_object(), json_array(), inner);
+	if (field->kind == FIELD_LIST && *field->fields->key) {
+		items = json_pack("{ss}", "type", "object");
+		put_fields(items, json_object(), json_array(), inner);
+		field_put(schema, "items", items);
+	} else if (field->kind == FIELD_LIST) {
+		field_put(schema, "items", value_schema(field->fields, field->fields));
+	}
+	return schema;
+}
+
+static void put_table(json_t *properties, json_t *required, const struct field *fields)
+{
+	char key[FIELD_KEY_SIZE];
+
+	for (const struct field *field = fields; field->key; field++) {
+		if (field->kind == FIELD_INLINE) {
+			put_table(properties, required, field->fields);
+			continue;
+		}
+		field_put(properties, field->key, value_schema(fields, field));
+		if (!(field->options & FIELD_LEFT_OUT))
+			json_array_append_new(required, json_string(field->key));
+		if (!(field->options & FIELD_OWN_REASON))
+			continue;
+		snprintf(key, sizeof(key), "%s_reason", field->key);
+		field_put(properties, key,
+			json_pack("{so ss}", "description",
+				json_sprintf("why %s is null; else missing", field->key), "type",
+				"string"));
+	}
+}
+
+/*
+ * All keys that are written are required, and others are allowed. Takes the two, which may have
+ * the keys of a head.
+ */
+static void put_fields(
+	json_t *schema, json_t *properties, json_t *required, const struct document_part *parts)
+{
+	for (; parts->fields; parts++)
+		put_table(properties, required, parts->fields);
+	field_put(schema, "properties", properties);
+	field_put(schema, "required", required);
+}
+
+static bool write_schema(const char *name, const struct document_part *parts, FILE *out)
+{
+	const char *number = strchr(name, '/');
+	json_t *schema = json_pack("{ss so ss+ ss}", "$schema",
+		"https://json-schema.org/draft/2020-12/schema", "$id",
+		json_sprintf("urn:%.*s:%s", (int)(number - name), name, number + 1), "title",
+		"vdsocheck: ", name, "type", "object");
+	json_t *head = json_pack("{s{ss ss} s{ss ss} s{ss so}}", "schema", "description",
+		"name and number of this schema", "const", name, "version", "description",
+		"version of vdsocheck that wrote the document", "type", "string", "command",
+		"description", "command that wrote it", "const", field_command(name));
+
+	put_fields(schema, head, json_pack("[sss]", "schema", "version", "command"), parts);
+	return field_dump(schema, false, out);
+}
+
+/* ---- the documents ---- */
 
 static const struct {
 	const char *name, *schema;
@@ -33,12 +221,12 @@ static bool print_schema(const char *name)
 
 	check_document_parts(check_parts, NULL, NULL);
 	if (strcmp(name, "check") == 0)
-		return document_schema(DOCUMENT_SCHEMA, check_parts, stdout);
+		return write_schema(DOCUMENT_SCHEMA, check_parts, stdout);
 	for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
 		const struct document_part parts[] = {{.fields = documents[i].fields}, {0}};
 
 		if (strcmp(name, documents[i].name) == 0)
-			return document_schema(documents[i].schema, parts, stdout);
+			return write_schema(documents[i].schema, parts, stdout);
 	}
 	return false;
 }
@@ -47,7 +235,6 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && print_schema(argv[1]) && fflush(stdout) == 0)
 		return 0;
-	fputs("schema: give the name of one document; or memory ran out, or nothing can be written\n",
-		stderr);
+	fputs("schema: give the name of one document; or nothing can be written\n", stderr);
 	return 1;
 }
