@@ -26,7 +26,7 @@ static const char *settle_moment(void *object, const json_t *from)
 
 	(void)from;
 	if (fact_is_known(&moment->time.fact) && !text_is_time(text_span(moment->time.value)))
-		return "time is not one such as 2026-11-21T15:02:11Z";
+		return "time is not of the form 2026-11-21T15:02:11Z";
 	return NULL;
 }
 
@@ -267,7 +267,7 @@ static json_t *cpu_reason(const void *object, const void *whole)
 	(void)whole;
 	if (!fact_is_known(&timing->fact) || timing->cpu >= 0)
 		return field_reason(&timing->fact);
-	return json_string("denied: the process could not be tied to a CPU");
+	return json_string("denied: the process could not be pinned to a CPU");
 }
 
 #undef OF
@@ -424,7 +424,7 @@ static const char *settle_call(void *object, const json_t *from)
 	if (judged == &call->path[PATH_LIBC] &&
 		(judged->entered != take_count(from, "entered_kernel") ||
 			judged->attempts != take_count(from, "attempts")))
-		return "is judged by libc, but libc's counts are others";
+		return "is judged by libc, but its counts differ from libc's";
 	judged->entered = take_count(from, "entered_kernel");
 	judged->attempts = take_count(from, "attempts");
 	judged->signal = (int)json_integer_value(json_object_get(from, "signal"));
@@ -432,7 +432,7 @@ static const char *settle_call(void *object, const json_t *from)
 		return "has attempts, but no entered_kernel";
 	for (int path = 0; path < PATH_COUNT; path++) {
 		if (call->path[path].entered > call->path[path].attempts)
-			return "entered the kernel more often than it was made";
+			return "has an entered_kernel greater than attempts";
 	}
 	return NULL;
 }
@@ -601,8 +601,8 @@ static const char *settle_evidence(void *object, const json_t *from)
 				return "calls lists a call twice";
 		}
 		if (row->decides != call_decides(row->call, row->clock))
-			return row->decides ? "calls lets a call decide that does not"
-			                    : "calls lets a call not decide that does";
+			return row->decides ? "calls marks a non-deciding call as deciding"
+			                    : "calls does not mark a deciding call";
 		if (row->decides && fact_is_known(&evidence->proof.fact) && !is_proven(row))
 			return "calls lacks the attempts of a call that decides, although "
 			       "proof.taken is true";

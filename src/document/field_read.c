@@ -109,7 +109,7 @@ static void read_word(
 			*to = i;
 		return;
 	}
-	refuse(reader, field->key, "is not one of the words that it may be");
+	refuse(reader, field->key, "is not an accepted value");
 }
 
 static void read_object(
@@ -170,7 +170,7 @@ static void read_value(
 	case FIELD_FLAG:
 	case FIELD_KNOWN:
 		if (!json_is_boolean(value))
-			refuse(reader, field->key, "is neither true nor false");
+			refuse(reader, field->key, "is not a boolean");
 		else if (to && field->kind == FIELD_FLAG)
 			*(bool *)to = json_is_true(value);
 		break;
@@ -262,7 +262,7 @@ static void read_reason(
 	if (!fact_is_known(fact_in(field->fact, object)))
 		fact_set_described(fact_in(field->fact, object), reason);
 	else if (field->whole && !fact_is_known(fact_in(field->whole, object)))
-		refuse(reader, field->key, "is given, although what it is a part of is not");
+		refuse(reader, field->key, "is present without the measurement that it belongs to");
 }
 
 static void read_object(struct reader *reader, const struct document_part *part, const json_t *from)

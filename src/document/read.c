@@ -78,7 +78,7 @@ bool document_parse(
 	return false;
 }
 
-static const char too_large[] = "too large to be a document of vdsocheck";
+static const char too_large[] = "larger than any document of vdsocheck";
 
 static bool read_and_parse(int file, const struct document_part *parts, struct fact *why)
 {

@@ -152,7 +152,7 @@ static const struct broken brokens[] = {
 		"schema is 'vdsocheck-bench/1', not 'vdsocheck/1'", 2},
 	{"an array", "[]\n", "not a JSON object", 2},
 	{"a key of another type", "{\"schema\": \"vdsocheck/1\",\n\"live\": 3}\n",
-		"live is neither true nor false", 2},
+		"live is not a boolean", 2},
 	{"a mistake on its third line", "{\"schema\":\n\"vdsocheck/1\",\n\"live\" 3}\n", "not JSON",
 		4},
 	{"bytes that are not UTF-8", "{\"schema\": \"\xff\"}\n", "not JSON", 2},
@@ -187,7 +187,7 @@ static void too_large_ones_are_skipped(void **state)
 	assert_int_equal(read_bytes(stream, size + 2 * length), 3);
 	assert_int_equal(found[1], DOCUMENT_BROKEN);
 	assert_int_equal(lines[1], 2);
-	assert_non_null(strstr(reason, "too large"));
+	assert_non_null(strstr(reason, "larger than any document"));
 	assert_int_equal(found[2], DOCUMENT_READ);
 	assert_int_equal(lines[2], 3);
 }
