@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests of the tables of judge/: each rule has a host in tests/hosts/index.txt, and no host shows
- * what the program cannot print.
+ * Tests of the tables of judge/: each rule has a host in tests/hosts/index.txt, each advice hosts
+ * in tests/hosts/never.txt that must not get it, and no host shows what the program cannot print.
  */
 #include "unit.h"
 
@@ -16,25 +16,47 @@
 #include "measure/vvar_layout.h"
 
 #define INDEX "tests/hosts/index.txt"
+#define NEVER "tests/hosts/never.txt"
 
-static char *index_text;
+static char *index_text, *never_text;
 
-static int read_index(void **state)
+static char *read_whole(const char *path)
 {
-	FILE *file = fopen(INDEX, "r");
+	FILE *file = fopen(path, "r");
+	char *text = NULL;
 	size_t size = 0;
 
-	(void)state;
 	assert_non_null(file);
-	assert_true(getdelim(&index_text, &size, '\0', file) > 0);
-	return fclose(file);
+	assert_true(getdelim(&text, &size, '\0', file) > 0);
+	assert_int_equal(fclose(file), 0);
+	return text;
 }
 
-static int free_index(void **state)
+static int read_lists(void **state)
+{
+	(void)state;
+	index_text = read_whole(INDEX);
+	never_text = read_whole(NEVER);
+	return 0;
+}
+
+static int free_lists(void **state)
 {
 	(void)state;
 	free(index_text);
+	free(never_text);
 	return 0;
+}
+
+/* The line that begins with this word; NULL: none does. */
+static const char *find_line(const char *text, const char *word)
+{
+	char start[128];
+	const char *line;
+
+	snprintf(start, sizeof(start), "\n%s ", word);
+	line = strstr(text, start);
+	return line ? line + 1 : NULL;
 }
 
 /* Whether a host has this id in its columns: between blanks and commas. */
@@ -61,8 +83,13 @@ static unsigned require_advice(const struct advice_row *const *rows)
 {
 	unsigned missing = 0;
 
-	for (; *rows; rows++)
+	for (; *rows; rows++) {
 		missing += require("advice", (*rows)->id);
+		if (!find_line(never_text, (*rows)->id)) {
+			print_error(NEVER " lists no host for %s\n", (*rows)->id);
+			missing++;
+		}
+	}
 	return missing;
 }
 
@@ -97,6 +124,45 @@ static void every_cause_and_its_advice_has_a_host(void **state)
 	}
 	missing += require_advice(advice_general) + require_advice(advice_last_resort);
 	assert_int_equal(missing, 0);
+}
+
+static bool is_listed(const char *list, const char *id)
+{
+	size_t length = strlen(id);
+
+	for (const char *at = strstr(list, id); at; at = strstr(at + 1, id)) {
+		if ((at == list || at[-1] == ',') && (at[length] == ',' || !at[length]))
+			return true;
+	}
+	return false;
+}
+
+static void no_host_gets_advice_that_is_wrong_for_it(void **state)
+{
+	unsigned wrong = 0, lines = 0;
+	char id[64], hosts[512], advice[256];
+
+	(void)state;
+	for (const char *line = never_text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!*line || *line == '#')
+			continue;
+		lines++;
+		assert_int_equal(sscanf(line, "%63s %511s", id, hosts), 2);
+		for (char *rest, *host = strtok_r(hosts, ",", &rest); host;
+			host = strtok_r(NULL, ",", &rest)) {
+			const char *row = find_line(index_text, host);
+
+			if (!is_shown(id) || !row ||
+				sscanf(row, "%*s %*s %*s %*s %255s", advice) != 1 ||
+				is_listed(advice, id)) {
+				print_error("%s: %s is given, or not in " INDEX "\n", id, host);
+				wrong++;
+			}
+		}
+	}
+	assert_true(lines > 60);
+	assert_int_equal(wrong, 0);
 }
 
 static bool is_layout(const char *name)
@@ -162,8 +228,9 @@ int main(void)
 		cmocka_unit_test(every_verdict_has_a_host),
 		cmocka_unit_test(every_contradiction_has_a_host),
 		cmocka_unit_test(every_cause_and_its_advice_has_a_host),
+		cmocka_unit_test(no_host_gets_advice_that_is_wrong_for_it),
 		cmocka_unit_test(layouts_of_hosts_are_those_that_are_printed_for_their_kernels),
 	};
 
-	return cmocka_run_group_tests(tests, read_index, free_index);
+	return cmocka_run_group_tests(tests, read_lists, free_lists);
 }
