@@ -13,7 +13,7 @@
 #include "evidence.h"
 #include "measure/call.h"
 
-/* Of more CPUs than these, as many are tested, evenly spread. */
+/* CPUs of a larger machine that are tested, evenly spread. */
 #define WARP_CPU_MAX 1024
 
 enum warp_clock_id {

@@ -15,13 +15,13 @@
 #include "evidence.h"
 #include "measure/vdso.h"
 
-/* What a call takes; the functions of one shape share a prototype. */
+/* The arguments of a call; the functions of one shape share a prototype. */
 enum call_shape {
 	SHAPE_CLOCK,     /* (clock id, struct timespec *): clock_gettime, clock_getres */
 	SHAPE_TIMEOFDAY, /* (struct timeval *, NULL) */
 	SHAPE_TIME,      /* (NULL) */
 	SHAPE_GETCPU,    /* (unsigned *, NULL, NULL) */
-	SHAPE_LOOP,      /* (count): a loop of its own, such as those of counter.h */
+	SHAPE_LOOP,      /* (count): the call loops itself, as those of counter.h do */
 };
 
 typedef int clock_function(clockid_t, struct timespec *);
@@ -95,7 +95,7 @@ bool call_returns_error(const struct call *call, int mark);
 /* Makes the call once by libc's rules: the errno it fails with, 0 if it does not fail. */
 int call_error(const struct call *call);
 
-/* By raw system call, whatever libc does: the control of the proof. */
+/* Makes the control call of the proof by raw system call, whatever libc does. */
 bool call_control_returns_error(int mark);
 
 /*

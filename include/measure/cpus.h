@@ -34,13 +34,13 @@ bool cpus_pin(int cpu);
  */
 int cpus_pin_here(void);
 
-/* What the kernel says about this thread at one moment. */
+/* The kernel's counts for this thread at one moment. */
 struct sched_mark {
 	long switches; /* context switches so far, of either kind; -1: unknown */
 	int cpu;       /* -1: unknown */
 };
 
-/* What happened between two marks. */
+/* The change between two marks. */
 enum sched_change {
 	SCHED_UNCHANGED,
 	SCHED_SWITCHED, /* another thread had the CPU */
@@ -49,7 +49,7 @@ enum sched_change {
 
 struct sched_mark sched_mark_take(void);
 
-/* What is unknown never changes. */
+/* An unknown count never changes. */
 enum sched_change sched_mark_compare(struct sched_mark before, struct sched_mark after);
 
 #endif

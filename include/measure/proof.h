@@ -10,7 +10,7 @@
 /* Calls made by each path in one part of the proof. */
 #define PROOF_CALLS 500
 
-/* Where the calls are made. Moving to another CPU may take seconds where CPU time is scarce. */
+/* The CPUs of the calls. Moving to another one may take seconds where CPU time is scarce. */
 enum proof_place {
 	PROOF_HERE,   /* on one CPU */
 	PROOF_SPREAD, /* on the CPUs available to this process, at most PROOF_CPUS_MAX of them */
@@ -26,7 +26,7 @@ enum proof_place {
  * proof->fact is known only if a control call by raw system call was caught first, and if each
  * deciding call was made by all its paths.
  *
- * Where the time is over early, what was counted by then is kept.
+ * If the time is over early, the counts made by then are kept.
  *
  * A part takes about a millisecond. If the proof was taken before, another part is added by the
  * same method, so that a flapping clock is more likely seen; a part that fails then changes

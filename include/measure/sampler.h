@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What calls cost, measured side by side: each is made in batches of as many iterations as take
+ * Measures what calls cost, side by side: each is made in batches of as many iterations as take
  * the time of a batch, one batch of each call in turn.
  */
 #ifndef VDSOCHECK_MEASURE_SAMPLER_H

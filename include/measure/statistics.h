@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What many measurements of the same thing say about it. Pure. */
+/* Sums up many measurements of the same thing. Pure. */
 #ifndef VDSOCHECK_MEASURE_STATISTICS_H
 #define VDSOCHECK_MEASURE_STATISTICS_H
 
@@ -34,7 +34,7 @@ double statistics_percentile(const double *ordered, size_t count, double percent
 /*
  * Above it a value is an outlier, made by an interrupt or a neighbour: three times the distance
  * of the quartiles beyond the upper one (Tukey's "far out"), and at least 1% above the median,
- * since half a tick is no outlier where all values are the same.
+ * since half a tick is not an outlier where all values are the same.
  */
 double statistics_fence(const double *ordered, size_t count);
 

@@ -56,7 +56,7 @@ struct drift_mark {
 /* The best of a few readings. The caller stays on one CPU, and the counter is readable. */
 struct drift_mark drift_mark_take(void);
 
-/* Of two moments in their order. Pure. */
+/* The rate between two moments in their order. Pure. */
 double drift_ns_per_tick(const struct drift_mark *from, const struct drift_mark *to);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "evidence.h"
 
-/* Where it lies: addresses of this process, which its children share. */
+/* The place of the image: addresses of this process, which its children share. */
 struct vdso_image {
 	uintptr_t base;                  /* 0: there is no vDSO */
 	size_t size;                     /* bytes of the mapping */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a check reads and measures, in order. The proof comes first, since the verdict rests on it,
- * and again after the timing; if the evidence contradicts itself, it is gathered again for a
- * bounded time, since the clocksource may have changed in between.
+ * Reads and measures all that a check needs, in order. The proof comes first, since the verdict
+ * rests on it, and again after the timing; if the evidence contradicts itself, it is gathered again
+ * for a bounded time, since the clocksource may have changed in between.
  */
 #include "gather.h"
 
@@ -46,7 +46,7 @@ static void skip_measuring(struct evidence *evidence)
 /* A step is begun if this many of the longest one so far fit into the time that is left. */
 #define STEPS_LEFT_LEAST 3
 
-/* What every step of the measurement needs. */
+/* The state that every step of the measurement needs. */
 struct measuring {
 	const struct root *root;
 	struct evidence *evidence;
@@ -163,8 +163,8 @@ static void settle(struct measuring *measuring)
 }
 
 /*
- * The deciding calls; and by the vDSO alone the one that the time in user space is estimated by
- * (judge/cost.c).
+ * Keeps the deciding calls and, by the vDSO alone, the one that the time in user space is estimated
+ * by (judge/cost.c).
  */
 static void keep_shown_calls(struct call_table *calls)
 {

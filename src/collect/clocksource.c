@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which clocksource the kernel uses and which it offers, by sysfs. The current one is read more
- * than once in a run, since the kernel or an administrator may change it meanwhile.
+ * than once in a run, since the kernel or an administrator may change it in between.
  */
 #include "collect.h"
 
@@ -34,8 +34,10 @@ bool clocksource_read(const struct root *root, char name[CLOCKSOURCE_NAME_SIZE],
 		return false;
 	if (!text_next_word(&content, &word))
 		fact_set(fact, FACT_FAILED, CLOCKSOURCE_CURRENT ": empty");
-	else if (text_next_word(&content, &more) || !clocksource_take_name(word, name))
-		fact_set(fact, FACT_FAILED, CLOCKSOURCE_CURRENT ": not one name");
+	else if (text_next_word(&content, &more))
+		fact_set(fact, FACT_FAILED, CLOCKSOURCE_CURRENT ": more than one name");
+	else if (!clocksource_take_name(word, name))
+		fact_set(fact, FACT_FAILED, CLOCKSOURCE_CURRENT ": not a name");
 	return fact_is_known(fact);
 }
 
@@ -53,7 +55,7 @@ static void collect_available(const struct root *root, struct clocksource_eviden
 		if (*count == CLOCKSOURCE_MAX ||
 			!clocksource_take_name(name, clocksource->available[*count])) {
 			fact_set(fact, FACT_FAILED,
-				CLOCKSOURCE_AVAILABLE ": more names than expected, or no names");
+				CLOCKSOURCE_AVAILABLE ": too many names, or not names");
 			*count = 0;
 			return;
 		}

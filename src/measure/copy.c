@@ -46,7 +46,7 @@
 /* The kernel updates the pages a thousand times per second: a copy may catch it halfway. */
 #define COPY_TRIES 4
 
-/* Crashes and loops; more than a few would mean that this is no vDSO. */
+/* Crashes and loops: after more than a few of them this is not a vDSO. */
 #define FAULTS_MAX 32
 
 #define BATCH_NS 4000
@@ -58,14 +58,14 @@
 enum { REALTIME, MONOTONIC, CLOCKS };
 
 /*
- * What the mode stands before in every layout, from the next multiple of eight bytes on:
- * cycle_last, then mask, mult, shift and the base times. While the mode is none, the kernel keeps
+ * The fields behind the mode in every layout begin at the next multiple of eight bytes: cycle_last,
+ * then mask, mult, shift and the base times. While the mode is none, the kernel keeps
  * only the base time of CLOCK_REALTIME current: with another counter's cycle_last or a stale shift,
- * the vDSO would count seconds off one by one for millions of them.
+ * the vDSO would loop once per second of the difference, for millions of them.
  */
 #define SCALE_SIZE 224
 
-/* What a try changes; word is NULL when nothing is changed. */
+/* The bytes that a try changes; word is NULL when nothing is changed. */
 struct saved {
 	volatile uint32_t *word;
 	uint32_t value;
@@ -144,7 +144,7 @@ static bool allocate(struct copy *copy, struct fact *why)
 	return false;
 }
 
-static void make_calls(void *argument)
+static void call_clocks(void *argument)
 {
 	struct copy *copy = argument;
 
@@ -183,7 +183,7 @@ static bool copy_pages(struct copy *copy)
 			vvar_copy_stable(copy->from + at, copy->write + at))
 			copy->pages[copy->page_count++] = at;
 	}
-	return copy->page_count && run_limited(make_calls, copy, SCAN_LIMIT_US) == 0;
+	return copy->page_count && run_limited(call_clocks, copy, SCAN_LIMIT_US) == 0;
 }
 
 static bool make_copy(struct copy *copy, struct fact *why)
@@ -434,7 +434,7 @@ static bool take_calls(struct copy *copy, const struct call_table *calls)
 	return true;
 }
 
-static void run(void *argument)
+static void run_copy(void *argument)
 {
 	struct copy *copy = argument;
 	struct copy_evidence *answer = &copy->answer;
@@ -474,7 +474,7 @@ void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
 		            VVAR_PAGES_AFTER * copy.page_size;
 		if (vclock->how == VCLOCK_READ)
 			copy.hint = (size_t)(vclock->at + (int64_t)(vdso->base - copy.from));
-		if (child_compute(run, &copy, sizeof(copy), deadline, &why))
+		if (child_compute(run_copy, &copy, sizeof(copy), deadline, &why))
 			*answer = copy.answer;
 	}
 	if (!fact_is_known(&answer->fact)) {

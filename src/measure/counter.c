@@ -30,7 +30,7 @@ static inline uint64_t read_bare(void)
 #define RDTSCP_BIT (1u << 27)
 
 /*
- * rdtsc_ordered() of the kernel (asm/msr.h, 5.0 to 7.x) chooses the same way. Asked once:
+ * rdtsc_ordered() of the kernel (asm/msr.h, 5.0 to 7.x) chooses the same way. It is asked once:
  * under a hypervisor cpuid takes as long as thousands of reads.
  */
 static bool has_ordered_read(void)

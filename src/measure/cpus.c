@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The CPUs of this process. A measurement stays on one CPU, and is discarded if another thread
- * had that CPU meanwhile: the kernel counts a thread's context switches.
+ * had that CPU during it: the kernel counts a thread's context switches.
  */
 #include "measure/cpus.h"
 

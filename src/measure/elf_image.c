@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a vDSO exports, read from its ELF image in memory. The image is distrusted: every offset in
- * it goes through take() or take_at(), which check it against the size.
+ * Reads what a vDSO exports from its ELF image in memory. The image is distrusted: every offset in
+ * it goes through elf_take() or elf_take_at(), which check it against the size.
  */
 #include "elf_image.h"
 
@@ -56,7 +56,7 @@ struct tables {
 	size_t soname; /* into the strings */
 };
 
-static bool take(const struct image *image, size_t offset, void *to, size_t size)
+static bool elf_take(const struct image *image, size_t offset, void *to, size_t size)
 {
 	if (offset > image->size || size > image->size - offset)
 		return false;
@@ -65,14 +65,15 @@ static bool take(const struct image *image, size_t offset, void *to, size_t size
 }
 
 /* Element `index` of a table of things of this size. */
-static bool take_at(const struct image *image, size_t table, size_t index, void *to, size_t size)
+static bool elf_take_at(
+	const struct image *image, size_t table, size_t index, void *to, size_t size)
 {
 	size_t offset;
 
 	if (__builtin_mul_overflow(index, size, &offset) ||
 		__builtin_add_overflow(table, offset, &offset))
 		return false;
-	return take(image, offset, to, size);
+	return elf_take(image, offset, to, size);
 }
 
 static bool take_string(
@@ -95,7 +96,7 @@ static bool take_string(
 
 static bool take_header(const struct image *image, ElfW(Ehdr) * header)
 {
-	return take(image, 0, header, sizeof(*header)) &&
+	return elf_take(image, 0, header, sizeof(*header)) &&
 	       memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
 	       header->e_ident[EI_CLASS] == NATIVE_CLASS &&
 	       header->e_phentsize == sizeof(ElfW(Phdr)) && header->e_phnum <= HEADER_MAX;
@@ -113,7 +114,7 @@ size_t elf_image_extent(const unsigned char *bytes, size_t size)
 		ElfW(Phdr) segment;
 		size_t end;
 
-		if (!take_at(&image, header.e_phoff, i, &segment, sizeof(segment)))
+		if (!elf_take_at(&image, header.e_phoff, i, &segment, sizeof(segment)))
 			return 0;
 		if (segment.p_type != PT_LOAD)
 			continue;
@@ -135,7 +136,7 @@ static bool find_segments(struct image *image, ElfW(Phdr) * dynamic)
 	for (size_t i = 0; i < header.e_phnum; i++) {
 		ElfW(Phdr) segment;
 
-		if (!take_at(image, header.e_phoff, i, &segment, sizeof(segment)))
+		if (!elf_take_at(image, header.e_phoff, i, &segment, sizeof(segment)))
 			return false;
 		if (segment.p_type == PT_LOAD && !loaded) {
 			image->load = segment.p_vaddr - segment.p_offset;
@@ -163,7 +164,7 @@ static bool find_tables(
 		ElfW(Dyn) entry;
 		size_t offset;
 
-		if (!take_at(image, dynamic->p_offset, i, &entry, sizeof(entry)))
+		if (!elf_take_at(image, dynamic->p_offset, i, &entry, sizeof(entry)))
 			return false;
 		offset = offset_of(image, entry.d_un.d_ptr);
 		if (entry.d_tag == DT_NULL)
@@ -195,7 +196,7 @@ static bool end_of_chain(const struct image *image, size_t chains, size_t index,
 	uint32_t word = 0;
 
 	while (!(word & 1)) {
-		if (index >= SYMBOL_MAX || !take_at(image, chains, index, &word, sizeof(word)))
+		if (index >= SYMBOL_MAX || !elf_take_at(image, chains, index, &word, sizeof(word)))
 			return false;
 		index++;
 	}
@@ -210,7 +211,7 @@ static bool count_by_gnu_hash(const struct image *image, size_t hash, size_t *co
 	size_t buckets, chains;
 	uint32_t last = 0;
 
-	if (!take(image, hash, head, sizeof(head)) || head[0] > SYMBOL_MAX ||
+	if (!elf_take(image, hash, head, sizeof(head)) || head[0] > SYMBOL_MAX ||
 		head[1] > SYMBOL_MAX || head[2] > SYMBOL_MAX)
 		return false;
 	buckets = hash + sizeof(head) + head[2] * sizeof(ElfW(Addr));
@@ -218,7 +219,7 @@ static bool count_by_gnu_hash(const struct image *image, size_t hash, size_t *co
 	for (size_t i = 0; i < head[0]; i++) {
 		uint32_t first;
 
-		if (!take_at(image, buckets, i, &first, sizeof(first)))
+		if (!elf_take_at(image, buckets, i, &first, sizeof(first)))
 			return false;
 		last = first > last ? first : last;
 	}
@@ -240,7 +241,7 @@ static bool count_symbols(const struct image *image, const struct tables *tables
 	if (tables->gnu_hash)
 		return count_by_gnu_hash(image, tables->gnu_hash, count);
 	/* DT_HASH says it outright: as many chain words as symbols. */
-	if (!tables->hash || !take_at(image, tables->hash, 1, &chains, sizeof(chains)) ||
+	if (!tables->hash || !elf_take_at(image, tables->hash, 1, &chains, sizeof(chains)) ||
 		chains > SYMBOL_MAX)
 		return false;
 	*count = (size_t)chains;
@@ -258,10 +259,10 @@ static void take_version(const struct image *image, const struct tables *tables,
 		ElfW(Verdef) definition;
 		ElfW(Verdaux) name;
 
-		if (!take(image, at, &definition, sizeof(definition)))
+		if (!elf_take(image, at, &definition, sizeof(definition)))
 			return;
 		if (!(definition.vd_flags & VER_FLG_BASE) && definition.vd_ndx == index) {
-			if (take(image, at + definition.vd_aux, &name, sizeof(name)))
+			if (elf_take(image, at + definition.vd_aux, &name, sizeof(name)))
 				take_string(image, tables, name.vda_name, to, size);
 			return;
 		}
@@ -287,7 +288,7 @@ static bool add_symbol(const struct image *image, const struct tables *tables, s
 	ElfW(Half) version;
 	size_t offset;
 
-	if (!take_at(image, tables->symbols, index, &symbol, sizeof(symbol)))
+	if (!elf_take_at(image, tables->symbols, index, &symbol, sizeof(symbol)))
 		return false;
 	offset = offset_of(image, symbol.st_value);
 	if (!is_exported_function(&symbol) || !offset || vdso->export_count == VDSO_EXPORT_MAX)
@@ -302,7 +303,7 @@ static bool add_symbol(const struct image *image, const struct tables *tables, s
 		return true;
 	export->version[0] = '\0';
 	if (tables->version_symbols &&
-		take_at(image, tables->version_symbols, index, &version, sizeof(version)))
+		elf_take_at(image, tables->version_symbols, index, &version, sizeof(version)))
 		take_version(image, tables, version & VERSION_INDEX_MASK, export->version,
 			sizeof(export->version));
 	offsets[vdso->export_count++] = offset;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a vDSO exports, read out of its ELF image in memory. The image is distrusted: every
+ * Reads what a vDSO exports from its ELF image in memory. The image is distrusted: every
  * offset it names is held against its size, whatever kernel, sandbox or emulator made it.
  */
 #ifndef VDSOCHECK_MEASURE_ELF_IMAGE_H

@@ -2,7 +2,7 @@
 /*
  * The timed loops, and why nothing is subtracted from their time.
  *
- * What counting costs depends on what is counted, so it cannot be measured alone and subtracted.
+ * The cost of counting depends on what is counted, so it cannot be measured alone and subtracted.
  * An empty loop takes a cycle, 0.3 ns; around a clock, whose counter read waits for everything
  * before it, the same count takes nothing. An empty function through a pointer takes 1.3 to 2.3 ns,
  * depending on the branch predictor, and a clock hides most of that too. On an AMD EPYC (Zen 3,

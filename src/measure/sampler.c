@@ -17,7 +17,7 @@
 #include "measure/cpus.h"
 #include "measure/statistics.h"
 
-/* A call slower than a batch is a batch of its own. */
+/* A call slower than a batch makes a batch alone. */
 #define ITERATIONS_MAX (1 << 20)
 
 /* The part of a batch's iterations that is made before it, to fill the caches again. */
@@ -35,12 +35,12 @@
 
 /*
  * A counter that ticks rarely (cntvct at 19 to 62 MHz, RISC-V's at 1 to 10) needs longer
- * batches to be read to a part in four hundred, as long as they stay short.
+ * batches to be read to 0.25%, as long as they stay short.
  */
 #define BATCH_TICKS_LEAST 400
 #define BATCH_NS_MOST 100000
 
-/* What a read of a slow clock or of an intercepted counter takes must be a part of a batch. */
+/* A batch takes this many reads of a clock that is slow, or of a counter that is intercepted. */
 #define BATCH_OVERHEADS_LEAST 5
 
 /* A batch of fewer steps of the clock is not timed but guessed. */
@@ -120,8 +120,8 @@ bool sampler_start(struct sampler *sampler, int64_t batch_ns, struct fact *why)
 }
 
 /*
- * The samples span the whole run: when they are full, every second one goes, and of the batches
- * that follow, half as many are kept as before.
+ * The samples span the whole run: when they are full, every second sample is dropped, and half as
+ * many of the batches that follow are kept as before.
  */
 static void keep(struct timed_call *one, double sample)
 {
@@ -220,7 +220,7 @@ void ns_stats_compute(struct timed_call *one, double ns_per_tick, struct ns_stat
 		return;
 	}
 	summary = statistics_summarise(one->samples, one->count);
-	/* Of very many batches, not all are samples; the least is that of all. */
+	/* The samples of a long run are not all of its batches; the least is. */
 	stats->min_ns = one->least * ns_per_tick;
 	stats->median_ns = summary.median * ns_per_tick;
 	stats->p99_ns = summary.p99 * ns_per_tick;

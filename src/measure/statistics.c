@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What many samples say about a cost: minimum, median, 99th percentile, and a mean without
+ * Sums up many samples of a cost: minimum, median, 99th percentile, and a mean without
  * outliers. Interrupts and neighbours only ever make a sample longer, so the minimum is the cost
  * of the call itself.
  */

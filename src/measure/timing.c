@@ -36,8 +36,8 @@ static const struct effort whole = {.batch_ns = 20000, .case_ns = 570000};
 static const struct effort brief = {.batch_ns = 5000, .case_ns = 40000};
 
 /*
- * Where the times decide alone. On a guest whose CPU is taken away unseen, one batch in 500
- * is several times too long: the 99th percentile of 50 batches is the longest, that of 1,000
+ * The effort where the times decide alone. On a guest whose CPU is taken away unseen, one batch in
+ * 500 is several times too long: the 99th percentile of 50 batches is the longest, that of 1,000
  * leaves out ten.
  */
 #define CLEARING_ROUNDS 1000
@@ -57,7 +57,7 @@ struct cases {
 #define CASE_COUNT (sizeof(struct cases) / sizeof(struct timed_call))
 
 /* The job of the child. */
-struct job {
+struct timing_job {
 	const struct call_table *table;
 	unsigned options;
 	struct timing_evidence timing; /* its fact is the child's answer */
@@ -95,7 +95,7 @@ static void report_other(
 	}
 }
 
-static void report(const struct cases *cases, double ns_per_tick, struct job *job)
+static void report(const struct cases *cases, double ns_per_tick, struct timing_job *job)
 {
 	struct timing_evidence *timing = &job->timing;
 
@@ -115,7 +115,7 @@ static void report(const struct cases *cases, double ns_per_tick, struct job *jo
  * Many batches of the deciding calls by the vDSO alone; a p99 found before is not raised. True if
  * they clear the host, or cannot.
  */
-static bool measure_clearing_pass(struct job *job)
+static bool measure_clearing_pass(struct timing_job *job)
 {
 	struct timed_call cases[CALL_MAX];
 	double(*samples)[CLEARING_ROUNDS] = xcalloc(CALL_MAX, sizeof(*samples));
@@ -155,14 +155,14 @@ static bool measure_clearing_pass(struct job *job)
  * With a proof, the verdict (slow, or a contradiction to be settled) rests on the times of one
  * call; without one, on those of each; never on those by libc.
  */
-static bool bears_on_verdict(const struct job *job, size_t row, int path)
+static bool bears_on_verdict(const struct timing_job *job, size_t row, int path)
 {
 	return path != PATH_LIBC &&
 	       (job->options & TIMING_ALONE ||
 		       strcmp(job->table->rows[row].clock, "CLOCK_MONOTONIC") == 0);
 }
 
-static void fill_cases(struct job *job, struct cases *cases)
+static void fill_cases(struct timing_job *job, struct cases *cases)
 {
 	struct timing_evidence *timing = &job->timing;
 	bool is_brief = job->options & TIMING_BRIEF;
@@ -185,11 +185,11 @@ static void fill_cases(struct job *job, struct cases *cases)
 		cases->others[COUNTER_ORDERED].call = call_loop(counter_repeat_ordered);
 }
 
-static void measure_calls(void *argument)
+static void time_calls(void *argument)
 {
 	struct cases cases = {0};
 	double(*samples)[ROUNDS_MAX] = xcalloc(CASE_COUNT, sizeof(*samples));
-	struct job *job = argument;
+	struct timing_job *job = argument;
 	const struct effort *effort = job->options & TIMING_BRIEF ? &brief : &whole;
 	struct sampler sampler = {.cases = &cases.calls[0][0], .count = CASE_COUNT};
 	struct sampler_limits limits = {.rounds_least = ROUNDS_LEAST, .rounds_most = ROUNDS_MAX};
@@ -221,12 +221,12 @@ void timing_measure(const struct call_table *table, unsigned options,
 	struct timing_evidence *timing, struct call_evidence *calls,
 	const struct deadline *deadline)
 {
-	struct job job = {.table = table, .options = options};
+	struct timing_job job = {.table = table, .options = options};
 	size_t size = table->count * sizeof(*calls);
 	struct fact why = {0};
 
 	memcpy(job.calls, calls, size);
-	if (child_compute(measure_calls, &job, sizeof(job), deadline, &why)) {
+	if (child_compute(time_calls, &job, sizeof(job), deadline, &why)) {
 		*timing = job.timing;
 		memcpy(calls, job.calls, size);
 	} else {

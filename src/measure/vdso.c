@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the kernel mapped the vDSO of this process. The address comes from the auxiliary vector,
- * the size from /proc/self/maps, or from the ELF headers where /proc is not mounted.
+ * Finds where the kernel mapped the vDSO of this process. The address comes from the auxiliary
+ * vector, the size from /proc/self/maps, or from the ELF headers where /proc is not mounted.
  */
 #include "measure/vdso.h"
 

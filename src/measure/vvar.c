@@ -18,16 +18,16 @@
 /* VVAR_ADDRESS of 64-bit x86 up to 3.14 and RHEL 7: one place for all processes. */
 #define FIXMAP_VVAR 0xffffffffff5ff000ULL
 
-/* An update takes well under a microsecond: a sequence that never rests is no sequence. */
+/* An update takes well under a microsecond: a word that never rests is not a sequence count. */
 #define COPY_TRIES 16
 
-struct copy {
+struct page_copy {
 	uintptr_t from;
 	unsigned char *to;
 	size_t size;
 };
 
-struct search {
+struct page_search {
 	const struct vdso_image *vdso;
 	const char *clocksource;
 	size_t page_size;
@@ -42,9 +42,9 @@ struct search {
 
 static void copy_bytes(void *argument)
 {
-	struct copy *copy = argument;
+	struct page_copy *copy = argument;
 
-	/* Word by word through a volatile pointer: the kernel updates the page meanwhile. */
+	/* Word by word through a volatile pointer: the kernel may update the page at any time. */
 	const volatile uint64_t *from = (const volatile uint64_t *)copy->from;
 
 	for (size_t i = 0; i < copy->size / sizeof(uint64_t); i++) {
@@ -56,7 +56,7 @@ static void copy_bytes(void *argument)
 
 static bool copy_from(uintptr_t from, unsigned char *to, size_t size)
 {
-	struct copy copy = {from, to, size};
+	struct page_copy copy = {from, to, size};
 
 	return fault_guard(copy_bytes, &copy) == 0;
 }
@@ -75,7 +75,7 @@ bool vvar_copy_stable(uintptr_t from, unsigned char *to)
 	return false;
 }
 
-static void look_at(struct search *search, uintptr_t at)
+static void look_at(struct page_search *search, uintptr_t at)
 {
 	unsigned char page[VVAR_HEAD_SIZE];
 	struct vvar_reference reference;
@@ -97,7 +97,7 @@ static void look_at(struct search *search, uintptr_t at)
 	search->matches += match.matches;
 }
 
-static void look_for_timens(struct search *search, uintptr_t at)
+static void look_for_timens(struct page_search *search, uintptr_t at)
 {
 	unsigned char page[VVAR_HEAD_SIZE];
 
@@ -108,7 +108,7 @@ static void look_for_timens(struct search *search, uintptr_t at)
 	search->timens_at = at;
 }
 
-static void each_page(struct search *search, void (*visit)(struct search *, uintptr_t))
+static void each_page(struct page_search *search, void (*visit)(struct page_search *, uintptr_t))
 {
 	uintptr_t after = search->vdso->base + search->vdso->size;
 
@@ -125,7 +125,7 @@ static void each_page(struct search *search, void (*visit)(struct search *, uint
  * The page of a hypervisor's clock, which the vDSO reads besides: pvclock's (kvm-clock, Xen), or
  * Hyper-V's, which comes next.
  */
-static void read_clock_page(struct search *search)
+static void read_clock_page(struct page_search *search)
 {
 	struct flag_fact *stable = &search->answer.pvclock_stable;
 	struct number_fact *sequence = &search->answer.hyperv_sequence;
@@ -160,7 +160,7 @@ static void read_clock_page(struct search *search)
 	}
 }
 
-static void answer_match(struct search *search)
+static void answer_match(struct page_search *search)
 {
 	struct vclock_evidence *answer = &search->answer;
 
@@ -178,7 +178,7 @@ static void answer_match(struct search *search)
 
 static void look_at_pages(void *argument)
 {
-	struct search *search = argument;
+	struct page_search *search = argument;
 
 	each_page(search, look_for_timens);
 	each_page(search, look_at);
@@ -186,7 +186,7 @@ static void look_at_pages(void *argument)
 
 static void search_pages(void *argument)
 {
-	struct search *search = argument;
+	struct page_search *search = argument;
 
 	fault_guard_parts(look_at_pages, search);
 	search->answer.time_namespace = search->timens_at != 0;
@@ -217,7 +217,7 @@ bool vvar_read_again(
 void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	struct vclock_evidence *vclock, const struct deadline *deadline)
 {
-	struct search search = {.vdso = vdso, .clocksource = clocksource};
+	struct page_search search = {.vdso = vdso, .clocksource = clocksource};
 	struct fact why = {0};
 
 	fact_set(&vclock->pvclock_stable.fact, FACT_ABSENT, "the data page was not found");

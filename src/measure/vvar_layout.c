@@ -98,7 +98,8 @@ struct fields {
 	int64_t monotonic_coarse;
 };
 
-static bool take(const unsigned char *page, size_t size, size_t offset, void *to, size_t width)
+static bool take_bytes(
+	const unsigned char *page, size_t size, size_t offset, void *to, size_t width)
 {
 	if (offset > size || width > size - offset)
 		return false;
@@ -112,8 +113,8 @@ static bool take_seconds(
 	int32_t low;
 
 	if (!narrow)
-		return take(page, size, offset, seconds, sizeof(*seconds));
-	if (!take(page, size, offset, &low, sizeof(low)))
+		return take_bytes(page, size, offset, seconds, sizeof(*seconds));
+	if (!take_bytes(page, size, offset, &low, sizeof(low)))
 		return false;
 	*seconds = low;
 	return true;
@@ -126,10 +127,10 @@ static bool take_mode(const unsigned char *page, size_t size, size_t offset,
 	int16_t half;
 
 	if (layout->quirks & VVAR_NARROW) {
-		if (!take(page, size, offset, &half, sizeof(half)))
+		if (!take_bytes(page, size, offset, &half, sizeof(half)))
 			return false;
 		wide = half;
-	} else if (!take(page, size, offset, &wide, sizeof(wide))) {
+	} else if (!take_bytes(page, size, offset, &wide, sizeof(wide))) {
 		return false;
 	}
 	*mode = layout->quirks & VVAR_MODE_INVERTED ? wide == 0 : wide;
@@ -149,13 +150,14 @@ static bool take_fields(const unsigned char *page, size_t size, size_t base,
 	const struct vvar_layout *layout, struct fields *fields)
 {
 	bool narrow = layout->quirks & VVAR_NARROW;
-	bool whole = take(page, size, base + layout->seq, &fields->seq, sizeof(fields->seq)) &&
-	             take_mode(page, size, base + layout->mode, layout, &fields->mode) &&
-	             take_seconds(page, size, base + layout->realtime, narrow, &fields->realtime) &&
-	             take_seconds(page, size, base + layout->realtime_coarse, narrow,
-			     &fields->realtime_coarse) &&
-	             take_seconds(page, size, base + layout->monotonic_coarse, narrow,
-			     &fields->monotonic_coarse);
+	bool whole =
+		take_bytes(page, size, base + layout->seq, &fields->seq, sizeof(fields->seq)) &&
+		take_mode(page, size, base + layout->mode, layout, &fields->mode) &&
+		take_seconds(page, size, base + layout->realtime, narrow, &fields->realtime) &&
+		take_seconds(page, size, base + layout->realtime_coarse, narrow,
+			&fields->realtime_coarse) &&
+		take_seconds(page, size, base + layout->monotonic_coarse, narrow,
+			&fields->monotonic_coarse);
 
 	if (whole && (layout->quirks & VVAR_MONOTONIC_BY_OFFSET) &&
 		__builtin_add_overflow(fields->monotonic_coarse, fields->realtime_coarse,
@@ -196,7 +198,7 @@ static bool take_timens(const unsigned char *page, size_t size, size_t base,
 	return true;
 }
 
-struct search {
+struct layout_search {
 	const unsigned char *page;
 	const unsigned char *timens;
 	size_t size;
@@ -204,7 +206,7 @@ struct search {
 	struct vvar_match *match;
 };
 
-static void try_at(struct search *search, size_t base, const struct vvar_layout *layout)
+static void try_at(struct layout_search *search, size_t base, const struct vvar_layout *layout)
 {
 	bool sum = search->timens || (layout->quirks & VVAR_MONOTONIC_BY_OFFSET);
 	int64_t shift = 0;
@@ -236,7 +238,7 @@ static size_t last_base(const struct vvar_layout *layout, size_t size)
 void vvar_layout_find(const unsigned char *page, const unsigned char *timens, size_t size,
 	unsigned arch, const struct vvar_reference *reference, struct vvar_match *match)
 {
-	struct search search = {page, timens, size, reference, match};
+	struct layout_search search = {page, timens, size, reference, match};
 
 	*match = (struct vvar_match){0};
 	for (size_t i = 0; i < LAYOUT_COUNT; i++) {

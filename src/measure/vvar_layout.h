@@ -42,7 +42,7 @@ enum vvar_quirk {
 	VVAR_EITHER_MODES = 1 << 5,
 };
 
-/* Where the pages of the hypervisors' clocks are. */
+/* The places of the pages of the hypervisors' clocks. */
 enum vvar_clock_pages {
 	VVAR_NO_CLOCK_PAGES,
 	VVAR_CLOCK_PAGES_AFTER_DATA,  /* pages 1 and 2 of [vvar] */

@@ -2,7 +2,7 @@
 /*
  * Reads a clock as one number, in order: what the thread loaded before is loaded before the clock
  * is read. Without that a CPU may read its counter early, and the warp would be an artefact of
- * the measurement. And reports when CLOCK_REALTIME was set, which looks like a warp and is none.
+ * the measurement. It also reports when CLOCK_REALTIME was set, which looks like a warp.
  */
 #include "model.h"
 
@@ -173,7 +173,7 @@ static bool arm(int timer)
 	int result =
 		timerfd_settime(timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL);
 
-	/* ECANCELED reports an earlier change; the timer is armed all the same. */
+	/* ECANCELED reports an earlier change; the timer is armed nevertheless. */
 	return result == 0 || errno == ECANCELED;
 }
 

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "model.h"
 
-/* Of what is a part of the run: why the run failed, else why the part did. */
+/* The fact of a part of the run: why the run failed, else why the part did. */
 static const struct fact *fact_within(const void *whole, const struct fact *part)
 {
 	const struct warp_evidence *warp = ((const struct warp_report *)whole)->warp;

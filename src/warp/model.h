@@ -44,7 +44,7 @@ int64_t warp_clock_read(const struct warp_clock *clock, unsigned turn);
 
 /*
  * Whether CLOCK_REALTIME was set: a clock that was set back returns an earlier time on all CPUs,
- * which is no warp. Slewing never makes a clock run backwards and is not reported.
+ * which is not a warp. Slewing never makes a clock run backwards and is not reported.
  */
 struct settime_watch {
 	int timer; /* a timerfd; -1: this kernel cannot report it */
@@ -73,7 +73,7 @@ void settime_watch_close(struct settime_watch *watch);
 /* The gap of two CPUs that have not been compared. */
 #define CROSS_CPU_NO_GAP INT64_MAX
 
-/* What one CPU saw, in the clock's own unit (ns, or ticks of the counter). */
+/* The counts of one CPU, in the clock's unit (ns, or ticks of the counter). */
 struct cross_cpu_result {
 	uint64_t reads;
 	uint64_t warps;

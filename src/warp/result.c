@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all slices of a run add up to: from the smallest gaps between two CPUs' readings, in both
+ * Sums up all slices of a run: from the smallest gaps between two CPUs' readings, in both
  * directions, how far apart their clocks are at the most; from three marks, the counter's drift.
  *
  * A reading on CPU b that follows one on CPU a by a gap g was made g after it by their clocks, and
@@ -18,7 +18,7 @@
 
 #define PPM 1e6
 
-/* Of a shorter half the rate is too uncertain to be reported. */
+/* The rate of a shorter half is too uncertain to be reported. */
 #define SHORTEST_HALF_NS 1000000
 
 bool warp_has_counter(const struct warp_state *state)
@@ -149,7 +149,7 @@ static double counter_hz(const struct drift_mark *from, const struct drift_mark 
 	return NS_PER_SECOND / drift_ns_per_tick(from, to);
 }
 
-/* A mark is right to half of its width. */
+/* A mark is accurate to half its width. */
 static double uncertainty(const struct drift_mark *from, const struct drift_mark *to)
 {
 	return ((double)from->width + (double)to->width) / 2 /

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `vdsocheck warp` prints for people: the verdict, a row per clock, and the counters of those
- * pairs of CPUs that are furthest apart.
+ * Prints the result of `vdsocheck warp` for people: the verdict, a row per clock, and the counters
+ * of those pairs of CPUs that are furthest apart.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -150,7 +150,7 @@ static void write_drift(const struct warp_evidence *warp, FILE *out)
 	wrap_print(out, "drift", LABEL_INDENT, sb.text);
 }
 
-/* What was not tested, not counted, or cut short. */
+/* Lists what was not tested, not counted, or cut short. */
 static void write_notes(const struct warp_evidence *warp, FILE *out)
 {
 	unsigned discarded =

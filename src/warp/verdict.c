@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the warps that were found, or not, mean: rules of which the first that applies decides. The
+ * Judges the warps that were found, or not: the first rule that applies decides. The
  * kernel's clocks come before the bare counter, which only some of them are made of.
  */
 #include "model.h"
@@ -168,7 +168,7 @@ static const struct rule rules[] = {
 		"would programs that read it directly. If tsc is in use, vdsocheck compare shows "
 		"which other clocksources do not warp."},
 	{"not-read", WARP_UNKNOWN, is_not_read, write_not_read,
-		"Run vdsocheck: it says what is wrong with the vDSO of this host."},
+		"Run vdsocheck to find out what is wrong with the vDSO."},
 	{"one-cpu", WARP_OK, is_single_cpu, write_single_cpu, NULL},
 	{"not-compared", WARP_UNKNOWN, is_not_compared, write_not_compared,
 		"Test for longer (-d), or when the host is less busy."},

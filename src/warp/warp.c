@@ -90,24 +90,24 @@ void warp_release(struct warp_evidence *warp)
 
 #define DEFAULT_NS 2000000000
 
-struct request {
+struct warp_request {
 	int64_t duration_ns; /* 0: not given */
 };
 
-static bool take(struct cli *cli, int id, const char *value)
+static bool warp_take(struct cli *cli, int id, const char *value)
 {
-	struct request *request = cli->own;
+	struct warp_request *request = cli->own;
 
 	(void)id;
 	return take_duration("--duration", value, &request->duration_ns);
 }
 
-static void measure(struct cli *cli, volatile bool *stop, struct warp_evidence *warp)
+static void warp_run_measurement(struct cli *cli, volatile bool *stop, struct warp_evidence *warp)
 {
 	struct vdso_evidence vdso = {0};
 	struct vdso_image image;
 	struct call_table calls;
-	const struct request *request = cli->own;
+	const struct warp_request *request = cli->own;
 	struct warp_setup setup = {
 		.duration_ns = request->duration_ns ? request->duration_ns : DEFAULT_NS,
 		.clocks = WARP_ALL_CLOCKS,
@@ -121,7 +121,7 @@ static void measure(struct cli *cli, volatile bool *stop, struct warp_evidence *
 	work_end();
 }
 
-static int run(struct cli *cli)
+static int warp_run(struct cli *cli)
 {
 	static struct warp_evidence warp;
 	struct warp_verdict verdict;
@@ -136,7 +136,7 @@ static int run(struct cli *cli)
 	}
 	privileges_keep(PRIVILEGES_WRITE);
 	moment_collect(&cli->root, &moment, &cli->deadline);
-	measure(cli, stop, &warp);
+	warp_run_measurement(cli, stop, &warp);
 	child_unshare((void *)(uintptr_t)stop, sizeof(*stop));
 	warp_judge(&warp, &verdict);
 	verdict.exit_status = interrupt_status(verdict.exit_status);
@@ -169,7 +169,7 @@ const struct command warp_command = {
 		"output, 130 interrupted.",
 	.options = options,
 	.formats = formats,
-	.size = sizeof(struct request),
-	.take = take,
-	.run = run,
+	.size = sizeof(struct warp_request),
+	.take = warp_take,
+	.run = warp_run,
 };
