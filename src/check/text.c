@@ -317,23 +317,23 @@ static void write_hint(
 	fputc('\n', screen->out);
 }
 
-/* Those of other systems are for --verbose. */
+/* Those of other systems are for --verbose, and one that is a step already is not repeated. */
 static void write_keep(const struct screen *screen, const struct advice *advice)
 {
 	const char *label = *advice->clocksource ? "Keep" : "How";
 	const char *here = advice->keep_is_known ? advice->keep[0].command : "";
+	bool is_step = *here && strcmp(here, advice->steps[0].command) == 0;
 	struct strbuf sb = {.used = 0};
 
-	if (!advice->keep_count)
+	if (!advice->keep_count || (is_step && !screen->verbose))
 		return;
 	if (screen->verbose) {
 		write_paragraph(screen, label,
 			*advice->clocksource ? "To make it permanent, one of:"
+			: is_step            ? "With another boot loader:"
 					     : "Depending on the boot loader, one of:");
-		for (size_t i = 0; i < advice->keep_count; i++)
+		for (size_t i = is_step; i < advice->keep_count; i++)
 			write_step(screen, &advice->keep[i], 0);
-	} else if (*here && strcmp(here, advice->steps[0].command) == 0) {
-		return;
 	} else if (*here &&
 		   (shows(screen, PART_KEEP) || strlen(here) <= WRAP_COLUMNS - PARAGRAPH_INDENT)) {
 		write_labelled(screen, label, here);

@@ -340,9 +340,10 @@ static const struct advice_row ask_kvm_host_what_happened = {.id = "ask-kvm-host
 	.when = {.needs = ON_KVM_CLOCK, .applies = is_never_restored},
 	.text = NO_SETTING_RESTORES,
 	.ask = "The pvclock page of this guest does not have PVCLOCK_TSC_STABLE_BIT set all the "
-	       "time. Is the host's clocksource tsc, or Hyper-V's page, now? Did the host ever "
-	       "leave it (its kernel log shows that)? Was this guest restored or migrated, so "
-	       "that the TSC offsets of its CPUs differ?"};
+	       "time. Is the host's clocksource tsc, or Hyper-V's page, now? If so, can the guest "
+	       "be paused and resumed, which has KVM judge its TSC anew? Did the host ever leave "
+	       "that clocksource (its kernel log shows it)? Was this guest restored or migrated, "
+	       "so that the TSC offsets of its CPUs differ?"};
 
 static const struct advice_row ask_xen_host_what_happened = {.id = "ask-xen-host-what-happened",
 	.effort = EFFORT_ASK,
