@@ -116,7 +116,7 @@ static void read_known(void *argument)
 	watch->known = watch_words_read(&watch->place);
 }
 
-/* Where the page has gone, its addresses may have been taken for something else since. */
+/* The addresses of a page that has gone may have been reused since. */
 static void find_words(struct watch *watch, const struct vclock_evidence *vclock)
 {
 	watch_place_find(&watch->vdso, vclock, &watch->place);
@@ -167,7 +167,7 @@ static bool has_changed(struct watch *watch)
 	return strcmp(watch->name, before) != 0;
 }
 
-/* Where the words were found the sleep is the only system call. */
+/* The sleep is the only system call where the words were found. */
 static void sleep_until_wake(void *argument)
 {
 	struct watch *watch = argument;
@@ -215,74 +215,48 @@ static void await_room(const struct watch *watch)
 	sigprocmask(SIG_SETMASK, &watch->while_full, NULL);
 }
 
-/* False if it could not be written. */
-static bool report_event(struct cli *cli, struct watch *watch, struct watch_event *event)
+/* False after an error message: nothing to watch, or the event could not be written. */
+static bool report(struct cli *cli, struct watch *watch, enum watch_event_kind kind)
 {
+	static struct watch_event event;
+	const char *program = watch->request->program;
+	struct fact why = {0};
 	struct rusage usage;
 
-	getrusage(RUSAGE_SELF, &usage);
-	watch->counts.cpu_s = rusage_seconds(&usage);
-	event->now = watch->now;
-	event->page = watch->page;
-	event->interval_s = (double)watch->request->interval_ns / NS_PER_SECOND;
-	event->counts = watch->counts;
-	cli_print(cli, event);
-	if (cli->out && !cli->output)
-		await_room(watch);
-	return cli_flush(cli);
-}
-
-static void run_hook(const struct watch *watch, const struct watch_event *event)
-{
-	struct fact why = {0};
-
-	if (watch->request->program && !watch_hook_run(watch->request->program, event, &why))
-		cli_error("--exec: %s: %s", watch->request->program, why.reason);
-}
-
-static bool report_start(struct cli *cli, struct watch *watch)
-{
-	static struct watch_event event = {.kind = WATCH_START};
-
+	event = (struct watch_event){.kind = kind};
 	watch_event_take(watch->root, &event);
 	fact_set(&event.log.fact, FACT_ABSENT, "nothing has changed");
-	check(watch);
-	if (!watch->place.mode && !*watch->name) {
+	if (kind == WATCH_CHANGE) {
+		event.before = watch->now;
+		watch->now = &watch->checks[watch->now == watch->checks];
+		watch->counts.changes++;
+	}
+	if (kind != WATCH_END)
+		check(watch);
+	if (kind == WATCH_CHANGE)
+		watch_log_find(&event.before->evidence.kernel_log, &watch->now->evidence.kernel_log,
+			&event.log);
+	if (kind == WATCH_START && !watch->place.mode && !*watch->name) {
 		cli_error("nothing to watch: no clock mode: %s; no clocksource: %s",
 			watch->page.reason, watch->name_fact.reason);
 		return false;
 	}
-	if (!report_event(cli, watch, &event))
+	getrusage(RUSAGE_SELF, &usage);
+	watch->counts.cpu_s = rusage_seconds(&usage);
+	event.now = watch->now;
+	event.page = watch->page;
+	event.interval_s = (double)watch->request->interval_ns / NS_PER_SECOND;
+	event.counts = watch->counts;
+	cli_print(cli, &event);
+	if (cli->out && !cli->output)
+		await_room(watch);
+	if (!cli_flush(cli))
 		return false;
-	watch_notify(&event);
+	if (kind != WATCH_END)
+		watch_notify(&event);
+	if (kind == WATCH_CHANGE && program && !watch_hook_run(program, &event, &why))
+		cli_error("--exec: %s: %s", program, why.reason);
 	return true;
-}
-
-static bool report_change(struct cli *cli, struct watch *watch)
-{
-	static struct watch_event event;
-
-	event = (struct watch_event){.kind = WATCH_CHANGE, .before = watch->now};
-	watch->now = &watch->checks[watch->now == watch->checks];
-	watch->counts.changes++;
-	watch_event_take(watch->root, &event);
-	check(watch);
-	watch_log_find(
-		&event.before->evidence.kernel_log, &watch->now->evidence.kernel_log, &event.log);
-	if (!report_event(cli, watch, &event))
-		return false;
-	watch_notify(&event);
-	run_hook(watch, &event);
-	return true;
-}
-
-static bool report_end(struct cli *cli, struct watch *watch)
-{
-	static struct watch_event event = {.kind = WATCH_END};
-
-	watch_event_take(watch->root, &event);
-	fact_set(&event.log.fact, FACT_ABSENT, "nothing has changed");
-	return report_event(cli, watch, &event);
 }
 
 /* ---- the run ---- */
@@ -322,7 +296,7 @@ static bool start_timer(int64_t duration_ns)
 
 static bool watch_until_end(struct cli *cli, struct watch *watch)
 {
-	if (!start_timer(watch->request->duration_ns) || !report_start(cli, watch))
+	if (!start_timer(watch->request->duration_ns) || !report(cli, watch, WATCH_START))
 		return false;
 	for (;;) {
 		int fault = fault_guard(sleep_until_wake, watch);
@@ -330,8 +304,8 @@ static bool watch_until_end(struct cli *cli, struct watch *watch)
 		if (fault)
 			cli_error("the vDSO's data page is gone: %s", fault_signal_name(fault));
 		if (!fault && watch->wake != WAKE_CHANGE)
-			return report_end(cli, watch);
-		if (!report_change(cli, watch))
+			return report(cli, watch, WATCH_END);
+		if (!report(cli, watch, WATCH_CHANGE))
 			return false;
 	}
 }
