@@ -14,7 +14,7 @@
 #include "base/root.h"
 #include "model.h"
 
-/* As env(1), timeout(1) and shells have them. */
+/* The exit statuses that env(1), timeout(1) and shells use. */
 #define STATUS_TROUBLE 125
 #define STATUS_NOT_EXECUTABLE 126
 #define STATUS_NOT_FOUND 127
@@ -92,7 +92,7 @@ void trace_wait_end(struct trace_wait *wait);
 
 /* ---- the ways ---- */
 
-/* What went wrong with a program that we start: a step and an errno value. Zero: nothing. */
+/* Why a program could not be started or counted: a step and an errno value; 0: it could. */
 struct trace_failure {
 	bool preparing; /* for counting, or following it; else execve() */
 	int error;
@@ -103,7 +103,7 @@ struct trace_run {
 	struct trace_evidence *trace;
 	struct trace_wait wait;
 	size_t shown; /* processes that are kept of trace->top */
-	/* Of a program that we start. */
+	/* For a program that we start. */
 	char *const *arguments;
 	int status; /* of waitpid(), once it has ended */
 	struct trace_failure failure;
@@ -187,7 +187,7 @@ struct trace_events {
 bool trace_events_find(const struct root *root, struct trace_evidence *trace,
 	struct trace_events *events, struct fact *why);
 
-/* What is counted: a thread and what it starts (cpu -1), or a CPU (thread -1). */
+/* The target of an event: a thread and what it starts (cpu -1), or a CPU (thread -1). */
 struct trace_target {
 	pid_t thread;
 	int cpu;

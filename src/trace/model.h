@@ -41,7 +41,7 @@ struct trace_row {
 	int64_t clock_id;  /* -1: none, or other */
 };
 
-/* What is counted. Its rows point into it: it is not copied. */
+/* The calls to count. The rows point into it: it must not be copied. */
 struct trace_plan {
 	uint32_t arch[TRACE_ARCH_COUNT]; /* AUDIT_ARCH_*; 0: the kernel runs no such programs */
 	size_t call_count;
@@ -102,7 +102,7 @@ struct trace_evidence {
 	struct evidence host;         /* timing and proof, taken before the program ran */
 };
 
-/* What a row's calls cost. */
+/* The cost of a row's calls. */
 struct trace_cost {
 	bool known;
 	bool at_least;  /* it is the cost of the cheapest system call */

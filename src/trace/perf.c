@@ -349,7 +349,7 @@ bool trace_perf_run(struct trace_run *run, struct fact *why)
 
 /* ---- a process that runs already ---- */
 
-/* What the thread starts is counted with it. */
+/* The threads and children that it starts are counted with it. */
 static int open_thread(void *events, pid_t id)
 {
 	int error = trace_events_open(events, (struct trace_target){.thread = id, .cpu = -1});

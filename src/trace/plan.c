@@ -16,7 +16,7 @@
 /* clock_getres takes one, too, but is counted and has a cost without it. */
 static const char *const calls_with_clock[] = {"clock_gettime", "clock_gettime64"};
 
-/* In the order of their ids; CLOCK_SGI_CYCLE, 10, left the kernel with 3.10. */
+/* In the order of their ids; CLOCK_SGI_CYCLE, 10, was removed in 3.10. */
 static const struct {
 	int64_t id;
 	const char *name;

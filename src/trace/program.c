@@ -214,7 +214,7 @@ int trace_program_threads(pid_t pid, int (*take)(void *argument, pid_t id), void
 	return error;
 }
 
-/* By the process's own clock, which threads that have ended are part of. */
+/* The process's own clock includes threads that have ended. */
 double trace_program_cpu_s(pid_t pid)
 {
 	clockid_t clock;

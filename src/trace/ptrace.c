@@ -251,7 +251,7 @@ static int seize(void *argument, pid_t id)
 	return 0;
 }
 
-/* Again until there is no new thread: what a traced one starts is traced. 0 or an errno value. */
+/* Repeats until a pass finds no new thread: children of traced ones are traced. 0 or an errno. */
 static int seize_all(struct tracer *tracer, pid_t pid)
 {
 	size_t before;

@@ -129,7 +129,7 @@ static int refuse_program(const char *name, int status, int error)
 	return status;
 }
 
-/* What the child could not do, or we with its counts, as our exit status. */
+/* Returns the exit status for a program that could not be run or counted. */
 static int print_failure(const char *name, const struct trace_failure *failure)
 {
 	if (failure->preparing) {
@@ -162,7 +162,7 @@ static int run_program(struct cli *cli, struct trace_run *run)
 		fact_set_errno(&trace->duration_fact, run->failure.error, "the run");
 		return print_failure(cli->operands[0], &run->failure);
 	}
-	/* As a shell reports it. */
+	/* Shells report it so. */
 	return WIFSIGNALED(run->status) ? EXIT_SIGNAL + WTERMSIG(run->status)
 	                                : WEXITSTATUS(run->status);
 }

@@ -50,7 +50,7 @@ static const struct call_evidence *find_call(
 	return NULL;
 }
 
-/* By the proof: a path that was only timed may be a system call. */
+/* The proof decides: a path that was only timed may be a system call. */
 static bool is_served(const struct call_evidence *call)
 {
 	const struct path_evidence *vdso = &call->path[PATH_VDSO];
@@ -70,7 +70,7 @@ static void set_vdso_cost(
 	}
 }
 
-/* What one call of this row costs here. */
+/* Finds the cost of one call of this row here. */
 static void find_cost(
 	const struct evidence *host, const struct trace_row *row, struct trace_cost *cost)
 {
@@ -78,7 +78,7 @@ static void find_cost(
 
 	*cost = (struct trace_cost){.known = false};
 	if (call) {
-		/* Of some clocks clock_getres is always a system call. */
+		/* For some clocks clock_getres is always a system call. */
 		cost->avoidable = strcmp(call->call, "clock_getres") != 0 &&
 		                  (call->decides || is_served(call));
 		set_vdso_cost(host, call, cost);

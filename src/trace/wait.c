@@ -121,7 +121,7 @@ void trace_wait_again(struct trace_wait *wait, int64_t limit_ns)
 	wait->deadline = deadline_after(limit_ns);
 }
 
-/* What is pending would end us now, before the counts are printed. */
+/* A pending signal would end us now, before the counts are printed. */
 void trace_wait_end(struct trace_wait *wait)
 {
 	siginfo_t info;

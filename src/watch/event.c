@@ -93,7 +93,7 @@ char *watch_describe_state(const struct evidence *evidence, char text[WATCH_STAT
 	return text;
 }
 
-/* By what is printed: a change that does not show is none. */
+/* Compares what is printed: a change that does not show is not one. */
 bool watch_checks_agree(const struct watch_check *before, const struct watch_check *now)
 {
 	char one[WATCH_STATE_SIZE], other[WATCH_STATE_SIZE];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program of --exec. It is no shell command, so that no name from the host can become one;
+ * The program of --exec. It is not a shell command, so that no name from the host can become one;
  * what it has to know it is given twice, as JSON and in its environment. The JSON lies in
  * memory, not in a pipe: a program that does not read it delays nothing.
  */

@@ -14,20 +14,20 @@
 
 /* ---- words.c: what stands in the mapped pages ---- */
 
-/* What the vDSO reads, where it is mapped in this process. */
+/* The words that the vDSO reads, where they are mapped in this process. */
 struct watch_place {
 	const volatile uint32_t *mode;               /* NULL: not found, nothing can be read */
 	const volatile unsigned char *pvclock_flags; /* NULL: the clocksource has none */
 	const volatile uint32_t *hyperv_sequence;    /* NULL: likewise */
 };
 
-/* What decides whether the vDSO serves the clock: the raw mode word, and whether its page holds. */
+/* The values that decide whether the vDSO serves the clock. */
 struct watch_words {
 	uint32_t mode;
 	bool page_valid; /* true without such a page */
 };
 
-/* By where the mode and the page were read; all NULL if the mode was not. */
+/* Finds them where mode and page were read; all are NULL if the mode was not read. */
 void watch_place_find(const struct vdso_image *vdso, const struct vclock_evidence *vclock,
 	struct watch_place *place);
 
@@ -35,7 +35,7 @@ void watch_place_find(const struct vdso_image *vdso, const struct vclock_evidenc
 struct watch_words watch_words_read(const struct watch_place *place);
 
 /*
- * A Hyper-V sequence that goes from one valid number to another is no change: it does so at each
+ * A Hyper-V sequence that goes from one valid number to another is not a change: it does so at each
  * migration.
  */
 bool watch_words_differ(const struct watch_words *one, const struct watch_words *other);
