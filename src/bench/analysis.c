@@ -54,6 +54,11 @@ double bench_ratio(const struct bench *bench, const struct bench_row *row)
 	return own > 0 && raw > 0 ? raw / own : -1;
 }
 
+double bench_run_ns(const struct bench_count *run)
+{
+	return NS_PER_SECOND * (run->user_s + run->sys_s) / (double)run->calls;
+}
+
 /* ---- breakdown ---- */
 
 static double cost_of(const struct bench *bench, enum baseline baseline)

@@ -13,7 +13,6 @@
 #include "collect.h"
 #include "measure/vdso.h"
 #include "options.h"
-#include "report.h"
 
 /* Nothing could be measured: the result is not known. */
 #define EXIT_UNMEASURED 2
@@ -105,7 +104,7 @@ struct bench_report bench_report_make(const struct evidence *evidence, const str
 		.verdict = found ? "ok" : "unknown",
 		.time_s = (double)bench->plan->time_ns / NS_PER_SECOND};
 
-	bench_report_answer(bench, report.summary, sizeof(report.summary));
+	bench_answer(bench, report.summary, sizeof(report.summary));
 	return report;
 }
 
@@ -148,8 +147,8 @@ static int run(struct cli *cli)
 }
 
 static const struct format formats[] = {
-	{.name = "text", .write = bench_report_text},
-	{.name = "json", .depth = DEPTH_ALL, .write = bench_report_json},
+	{.name = "text", .write = bench_text},
+	{.name = "json", .depth = DEPTH_ALL, .write = bench_json},
 	{0},
 };
 

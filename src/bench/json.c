@@ -5,7 +5,7 @@
  */
 #include "document.h"
 
-#include "report.h"
+#include "model.h"
 
 /* Hundredths: a tenth is 2 % of a COARSE clock. */
 #define NS_DECIMALS 2
@@ -311,7 +311,7 @@ const struct field bench_report_fields[] = {
 	{0},
 };
 
-bool bench_report_json(const void *result, const struct style *style, FILE *out)
+bool bench_json(const void *result, const struct style *style, FILE *out)
 {
 	const struct document_part parts[] = {{.fields = bench_report_fields, .from = result}, {0}};
 

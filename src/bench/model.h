@@ -12,6 +12,8 @@
 #include <time.h>
 
 #include "base/fact.h"
+#include "cli/command.h"
+#include "document.h"
 #include "evidence.h"
 #include "measure/call.h"
 #include "measure/sampler.h"
@@ -27,6 +29,7 @@ struct bench_plan {
 	int64_t time_ns;  /* for table, histograms and contention */
 	size_t cpu_count; /* for table and counts, one after the other; 0: any CPU */
 	const int *cpus;  /* for these and for contention; not owned */
+	bool selected;    /* calls or clocks were named */
 	bool histogram;
 	size_t count_count; /* counts; 0: none */
 	uint64_t counts[BENCH_COUNT_MAX];
@@ -249,5 +252,34 @@ struct noise {
 };
 
 struct noise noise_find(const struct bench *bench);
+
+/* What the CPU time of a run comes to for each call: other processes are not part of it. */
+double bench_run_ns(const struct bench_count *run);
+
+/* ---- what is printed: text.c, json.c ---- */
+
+#define BENCH_SCHEMA "vdsocheck-bench/1"
+
+struct bench_report {
+	const struct evidence *evidence; /* moment, clocksource and host */
+	const struct bench *bench;
+	struct noise noise;
+	struct breakdown breakdown;
+	int exit_status;
+	const char *verdict;
+	double time_s;     /* planned */
+	char summary[200]; /* the answer; or empty */
+};
+
+/* The conclusions from the numbers. Neither is copied. */
+struct bench_report bench_report_make(const struct evidence *evidence, const struct bench *bench);
+
+/* The answer in one sentence: of the table, else of the first that was measured. */
+void bench_answer(const struct bench *bench, char *text, size_t size);
+
+/* Both take a struct bench_report. */
+bool bench_text(const void *result, const struct style *style, FILE *out);
+extern const struct field bench_report_fields[];
+bool bench_json(const void *result, const struct style *style, FILE *out);
 
 #endif

@@ -102,6 +102,7 @@ bool bench_plan_make(
 		.time_ns = request->duration_ns ? request->duration_ns : DURATION_DEFAULT_NS,
 		.cpu_count = request->cpu_count,
 		.cpus = request->cpus,
+		.selected = request->calls.count || request->clocks.count,
 		.histogram = request->histogram,
 		.count_count = request->count_count,
 		.threads = request->threads,

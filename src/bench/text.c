@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of a benchmark: the answer, the heading, the table, the baselines and the clocks. */
-#include "report.h"
+/*
+ * The text of a benchmark: the answer, the heading, the tables, the histograms and the breakdown.
+ * Without -v all of it fits a terminal of 24 lines.
+ */
+#include "model.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/describe.h"
 #include "cli/layout.h"
+#include "document.h"
 
 #define HEADING_INDENT 16
 #define PERCENT 100
 
-/* Of what is measured: a call and its path, or a baseline. */
-#define NAME_WIDTH 42
+/* ---- the answer ---- */
 
-#define CLOCK_WIDTH 43 /* with its resolution */
+/* Timing does not prove a fallback: the words leave it open. */
+#define NO_FASTER 0.75
 
-/* "clock_gettime(CLOCK_MONOTONIC): 28.0 ns by vDSO, 165.0 ns by system call (5.9x)" */
-static bool answer_of_table(const struct bench *bench, char *text, size_t size)
+void bench_answer(const struct bench *bench, char *text, size_t size)
 {
 	static const char *const names[] = {
 		[PATH_VDSO] = "vDSO", [PATH_LIBC] = "libc", [PATH_SYSCALL] = "system call"};
@@ -26,53 +32,58 @@ static bool answer_of_table(const struct bench *bench, char *text, size_t size)
 	const struct bench_row *row = bench_answer_row(bench);
 	double vdso = row ? bench_min_ns(bench, row, PATH_VDSO) : 0;
 	double raw = row ? bench_min_ns(bench, row, PATH_SYSCALL) : 0;
-	char ns[32], other[32];
-
-	if (vdso > 0 && raw > 0) {
-		snprintf(text, size, "%s(%s): %s ns by vDSO, %s ns by system call (%.1fx)",
-			row->subject.call, row->subject.clock, format_ns(vdso, ns),
-			format_ns(raw, other), raw / vdso);
-		return true;
-	}
-	for (size_t i = 0; row && i < ARRAY_SIZE(order); i++) {
-		double least = bench_min_ns(bench, row, order[i]);
-
-		if (least <= 0)
-			continue;
-		snprintf(text, size, "%s(%s): %s ns by %s", row->subject.call, row->subject.clock,
-			format_ns(least, ns), names[order[i]]);
-		return true;
-	}
-	return false;
-}
-
-void bench_report_answer(const struct bench *bench, char *text, size_t size)
-{
 	char first[32], second[32];
 
-	if (answer_of_table(bench, text, size))
-		return;
-	for (size_t i = 0; i < bench->contention_count; i++) {
+	*text = '\0';
+	if (vdso > 0 && raw > 0) {
+		format_ns(vdso, first);
+		format_ns(raw, second);
+		if (vdso > NO_FASTER * raw)
+			snprintf(text, size,
+				"%s(%s): %s ns, no faster than a system call (%s ns): the vDSO may "
+				"not serve it; run vdsocheck",
+				row->subject.call, row->subject.clock, first, second);
+		else
+			snprintf(text, size, "%s(%s): %s ns by vDSO, %s ns by system call (%.1fx)",
+				row->subject.call, row->subject.clock, first, second, raw / vdso);
+	}
+	for (size_t i = 0; row && !*text && i < ARRAY_SIZE(order); i++) {
+		double least = bench_min_ns(bench, row, order[i]);
+
+		if (least > 0)
+			snprintf(text, size, "%s(%s): %s ns by %s", row->subject.call,
+				row->subject.clock, format_ns(least, first), names[order[i]]);
+	}
+	for (size_t i = 0; i < bench->contention_count && !*text; i++) {
 		const struct bench_contention *one = &bench->contentions[i];
 
-		if (!fact_is_known(&one->fact))
-			continue;
-		snprintf(text, size, "%s(%s): %s ns alone, %s ns in %u threads at once (%.2fx)",
-			one->subject.call, one->subject.clock, format_ns(one->alone_ns, first),
-			format_ns(one->together_ns, second), one->threads,
-			one->together_ns / one->alone_ns);
-		return;
+		if (fact_is_known(&one->fact))
+			snprintf(text, size,
+				"%s(%s): %s ns alone, %s ns in %u threads at once (%.2fx)",
+				one->subject.call, one->subject.clock,
+				format_ns(one->alone_ns, first),
+				format_ns(one->together_ns, second), one->threads,
+				one->together_ns / one->alone_ns);
 	}
-	for (size_t i = 0; i < bench->run_count; i++) {
+	for (size_t i = 0; i < bench->run_count && !*text; i++) {
 		const struct bench_count *run = &bench->runs[i];
 
-		if (!fact_is_known(&run->fact) || !run->calls)
-			continue;
-		snprintf(text, size, "%s(%s): %s calls in %.3f s, %s ns each", run->subject.call,
-			run->subject.clock, format_count(run->calls, first), run->real_s,
-			format_ns(NS_PER_SECOND * run->real_s / (double)run->calls, second));
-		return;
+		if (fact_is_known(&run->fact) && run->calls)
+			snprintf(text, size, "%s(%s): %s calls in %.3f s of CPU time, %s ns each",
+				run->subject.call, run->subject.clock,
+				format_count(run->calls, first), run->user_s + run->sys_s,
+				format_ns(bench_run_ns(run), second));
 	}
+}
+
+/* ---- the heading ---- */
+
+static void write_noisy(bool quiet, const char *text, const struct style *style, FILE *out)
+{
+	fprintf(out, "  %s%s%s%*s", style->color ? quiet ? COLOR_GREEN : COLOR_YELLOW : "",
+		quiet ? "quiet" : "noisy", style->color ? COLOR_RESET : "",
+		HEADING_INDENT - 2 - (int)strlen("quiet"), "");
+	wrap_text(out, HEADING_INDENT, HEADING_INDENT, text);
 }
 
 static void write_noise(const struct noise *noise, const struct style *style, FILE *out)
@@ -83,7 +94,7 @@ static void write_noise(const struct noise *noise, const struct style *style, FI
 	if (!fact_is_known(&noise->fact) || (noise->quiet && !style->verbose))
 		return;
 	if (!noise->quiet)
-		strbuf_add(&sb, "median %.0f%% above the minimum: repeat this, or compare minima",
+		strbuf_add(&sb, "median %.0f%% above the minimum: run it again or compare minima",
 			PERCENT * noise->answer_excess);
 	if (style->verbose)
 		strbuf_add(&sb,
@@ -92,10 +103,27 @@ static void write_noise(const struct noise *noise, const struct style *style, FI
 			sb.used ? "; " : "", PERCENT * noise->discarded_share,
 			format_count(noise->batches, batches), PERCENT * noise->outlier_share,
 			PERCENT * noise->median_excess);
-	fprintf(out, "  %s%s%s%*s", style->color ? noise->quiet ? COLOR_GREEN : COLOR_YELLOW : "",
-		noise->quiet ? "quiet" : "noisy", style->color ? COLOR_RESET : "",
-		HEADING_INDENT - 2 - (int)strlen("quiet"), "");
-	wrap_text(out, HEADING_INDENT, HEADING_INDENT, sb.text);
+	write_noisy(noise->quiet, sb.text, style, out);
+}
+
+/* A run that had less than this share of its time on the CPU shared it. */
+#define CPU_SHARE 0.9
+
+static void write_shared_cpu(const struct bench *bench, const struct style *style, FILE *out)
+{
+	double real = 0, used = 0;
+	struct strbuf sb = {.used = 0};
+
+	for (size_t i = 0; i < bench->run_count; i++) {
+		const struct bench_count *run = &bench->runs[i];
+
+		real += fact_is_known(&run->fact) ? run->real_s : 0;
+		used += fact_is_known(&run->fact) ? run->user_s + run->sys_s : 0;
+	}
+	if (used >= CPU_SHARE * real)
+		return;
+	strbuf_add(&sb, "the CPU was shared: this process had it for %.3f s of %.3f s", used, real);
+	write_noisy(false, sb.text, style, out);
 }
 
 static void write_heading(const struct bench_report *report, const struct style *style, FILE *out)
@@ -117,128 +145,459 @@ static void write_heading(const struct bench_report *report, const struct style 
 	wrap_print(out, "host", HEADING_INDENT, host.text);
 	if (report->bench->stopped)
 		wrap_print(out, "stopped", HEADING_INDENT,
-			bench_has_found(report->bench)
-				? "early: this is what was measured until then."
-				: "before anything was measured.");
+			bench_has_found(report->bench) ? "early: partial results"
+						       : "before anything was measured");
 	write_noise(&report->noise, style, out);
+	write_shared_cpu(report->bench, style, out);
 }
 
-/* What is not known is "-". */
-static void write_ns(bool known, double ns, int width, FILE *out)
-{
-	char text[32] = "-";
+/* ---- tables; `whole` is the benchmark ---- */
 
-	if (known)
-		format_ns(ns, text);
-	fprintf(out, "%*s", width, known && ns > 0 && ns < 0.05 ? "<0.1" : text);
+/* The call only where it is not that of the line above, `before`, which is NULL in the first. */
+static void print_name(
+	const struct bench_subject *subject, const struct bench_subject *before, FILE *out)
+{
+	struct strbuf name = {.used = 0};
+
+	if (before && strcmp(subject->call, before->call) == 0 &&
+		strcmp(subject->clock, before->clock) == 0)
+		strbuf_add(&name, " ");
+	else
+		describe_call_name(subject->call, subject->clock, &name);
+	fputs(name.text, out);
 }
 
-/* False: a reason ends the line. */
-static bool write_stats(const struct ns_stats *stats, FILE *out)
+static void print_row_name(const void *object, const void *whole, FILE *out)
 {
-	if (!fact_is_known(&stats->fact)) {
-		bench_report_write_reason(&stats->fact, NAME_WIDTH, out);
-		return false;
-	}
-	write_ns(true, stats->min_ns, 7, out);
-	write_ns(true, stats->median_ns, 8, out);
-	write_ns(true, stats->p99_ns, 10, out);
-	write_ns(stats->has_mean, stats->trimmed_mean_ns, 7, out);
-	return true;
+	const struct bench *bench = whole;
+	const struct bench_row *row = object;
+	bool first = row == bench->rows || row[-1].cpu != row->cpu;
+
+	print_name(&row->subject, first ? NULL : &row[-1].subject, out);
 }
 
-static void write_table(const struct bench *bench, FILE *out)
+static void print_run_name(const void *object, const void *whole, FILE *out)
 {
-	for (size_t i = 0; i < bench->row_count; i++) {
-		const struct bench_row *row = &bench->rows[i];
-		bool first = i == 0 || bench->rows[i - 1].cpu != row->cpu;
-		double times = bench_ratio(bench, row);
-		char place[32] = "";
+	const struct bench *bench = whole;
+	const struct bench_count *run = object;
+	bool first = run == bench->runs || run[-1].cpu != run->cpu;
 
-		if (row->cpu >= 0)
-			snprintf(place, sizeof(place), " on CPU %d", row->cpu);
-		if (first)
-			fprintf(out, "\n  ns per call%-21s %-7s%7s%8s%10s%7s%6s\n", place, "by",
-				"min", "median", "batch p99", "mean", "ratio");
-		bench_report_write_name(
-			&row->subject, first ? NULL : &bench->rows[i - 1].subject, out);
-		if (!write_stats(&row->stats, out))
+	print_name(&run->subject, first ? NULL : &run[-1].subject, out);
+}
+
+static void print_contention_name(const void *object, const void *whole, FILE *out)
+{
+	const struct bench *bench = whole;
+	const struct bench_contention *one = object;
+
+	print_name(&one->subject, one == bench->contentions ? NULL : &one[-1].subject, out);
+}
+
+static void print_baseline_name(const void *object, const void *whole, FILE *out)
+{
+	const struct ns_stats *stats = object;
+
+	fputs(baseline_text((enum baseline)(stats - ((const struct bench *)whole)->baselines)),
+		out);
+}
+
+static json_t *row_ratio(const void *object, const void *whole)
+{
+	double ratio = bench_ratio(whole, object);
+
+	return ratio > 0 ? json_real(ratio) : json_null();
+}
+
+/* "5M", "12.35M": as --calls takes it. */
+static void print_calls(const void *object, const void *whole, FILE *out)
+{
+	static const struct {
+		double worth;
+		const char *name;
+	} units[] = {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
+	double count = (double)((const struct bench_count *)object)->calls;
+	size_t unit = 0;
+
+	(void)whole;
+	while (count < units[unit].worth && units[unit].worth > 1)
+		unit++;
+	fprintf(out, "%.4g%s", count / units[unit].worth, units[unit].name);
+}
+
+static json_t *run_ns(const void *object, const void *whole)
+{
+	const struct bench_count *run = object;
+
+	(void)whole;
+	return fact_is_known(&run->fact) && run->calls ? json_real(bench_run_ns(run)) : json_null();
+}
+
+static json_t *contention_ratio(const void *object, const void *whole)
+{
+	const struct bench_contention *one = object;
+
+	(void)whole;
+	return fact_is_known(&one->fact) ? json_real(one->together_ns / one->alone_ns)
+	                                 : json_null();
+}
+
+static void print_unchanged(const void *object, const void *whole, FILE *out)
+{
+	const struct clock_granularity *step = &((const struct bench_clock *)object)->step;
+
+	(void)whole;
+	if (fact_is_known(&step->step_ns.fact))
+		fprintf(out, "%.1f%%", PERCENT * (double)step->standing / (double)step->readings);
+}
+
+/* Columns that several tables have: the call and its path. */
+#define NAME(member, function)                                                                     \
+	TEXT("call", member), .title = "ns per call", .width = 34, .left = true, .cell = (function)
+#define BY(member) WORD("path", member, bench_paths), .title = "by", .width = 9, .left = true
+
+#define OF struct bench_row
+#define TIME(name, member, columns)                                                                \
+	NS(name, stats.member), .fact = FACT(stats.fact), .title = (name), .width = (columns)
+
+static const struct field row_columns[] = {
+	{NAME(subject.call, print_row_name)},
+	{BY(subject.path)},
+	{TIME("min", min_ns, 7)},
+	{TIME("median", median_ns, 7)},
+	{TIME("batch p99", p99_ns, 10)},
+	{TIME("mean", trimmed_mean_ns, 7), .given = GIVEN(stats.has_mean)},
+	{COMPUTED("ratio", FIELD_REAL, row_ratio), .decimals = 1, .title = "ratio", .width = 6},
+	{0},
+};
+
+#undef OF
+#undef TIME
+#define OF struct ns_stats
+#define TIME(name, member, columns)                                                                \
+	NS(name, member), .fact = FACT(fact), .title = (name), .width = (columns)
+
+static const struct field baseline_columns[] = {
+	{TEXT("call", fact.reason), .title = "baselines", .width = 43, .left = true,
+		.cell = print_baseline_name},
+	{TIME("min", min_ns, 7)},
+	{TIME("median", median_ns, 7)},
+	{TIME("batch p99", p99_ns, 10)},
+	{TIME("mean", trimmed_mean_ns, 7), .given = GIVEN(has_mean)},
+	{0},
+};
+
+#undef OF
+#define OF struct bench_clock
+
+static const struct field clock_columns[] = {
+	{TEXT("clock", clock), .title = "clock, ns", .width = 28, .left = true},
+	{INTEGER("resolution", step.resolution_ns.value, INT64_MAX),
+		.fact = FACT(step.resolution_ns.fact), .title = "resolution", .width = 15},
+	{INTEGER("step", step.step_ns.value, INT64_MAX), .fact = FACT(step.step_ns.fact),
+		.title = "smallest step", .width = 15},
+	{INTEGER("unchanged", step.standing, INT64_MAX), .title = "unchanged", .width = 14,
+		.cell = print_unchanged},
+	{0},
+};
+
+#undef OF
+#define OF struct bench_count
+#define SECONDS(name, member) REAL(name, member, 3), .fact = FACT(fact), .title = (name), .width = 7
+
+static const struct field run_columns[] = {
+	{NAME(subject.call, print_run_name)},
+	{BY(subject.path)},
+	{INTEGER("calls", calls, INT64_MAX), .title = "calls", .width = 5, .cell = print_calls},
+	{SECONDS("real", real_s)},
+	{SECONDS("user", user_s)},
+	{SECONDS("sys", sys_s)},
+	{COMPUTED("ns", FIELD_REAL, run_ns), .decimals = 1, .title = "ns/call", .width = 8},
+	{0},
+};
+
+#undef OF
+#define OF struct bench_contention
+#define CONTENTION(name, member) NS(name, member), .fact = FACT(fact), .title = (name), .width = 9
+
+static const struct field contention_columns[] = {
+	{NAME(subject.call, print_contention_name)},
+	{BY(subject.path)},
+	{CONTENTION("alone", alone_ns)},
+	{CONTENTION("together", together_ns)},
+	{CONTENTION("slowest", slowest_ns)},
+	{COMPUTED("ratio", FIELD_REAL, contention_ratio), .decimals = 2, .title = "ratio",
+		.width = 7},
+	{0},
+};
+
+#define COLUMNS_MAX 10
+
+/* The rows of a table: elements that are `size` bytes apart, each with a fact. */
+struct rows {
+	const void *first;
+	size_t count, size, fact_at;
+};
+
+#define ROWS(list, number, fact)                                                                   \
+	(&(struct rows){(list), (number), sizeof(*(list)),                                         \
+		(size_t)((const char *)&(list)->fact - (const char *)(list))})
+
+/* Below the table stands why rows have no numbers, each reason once. */
+static void write_table(const struct field *columns, const char *heading, const struct rows *rows,
+	const struct bench *bench, FILE *out)
+{
+	const void **objects = xcalloc(rows->count, sizeof(*objects));
+	struct field own[COLUMNS_MAX] = {{0}};
+	const char *reason = "";
+
+	for (size_t i = 0; i < COLUMNS_MAX && columns[i].key; i++)
+		own[i] = columns[i];
+	own[0].title = heading;
+	for (size_t i = 0; i < rows->count; i++)
+		objects[i] = (const char *)rows->first + i * rows->size;
+	fputc('\n', out);
+	table_write(own, objects, rows->count, bench, TABLE_TEXT, out);
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct fact *fact = (const void *)((const char *)objects[i] + rows->fact_at);
+
+		if (fact_is_known(fact) || strcmp(fact->reason, reason) == 0)
 			continue;
-		if (times > 0)
-			fprintf(out, "%6.*f\n", times < 999.95 ? 1 : 0, times);
-		else
-			fprintf(out, "%6s\n", "-");
+		reason = fact->reason;
+		wrap_print(out, "-", HEADING_INDENT, reason);
+	}
+	free(objects);
+}
+
+/* "ns per call on CPU 3" */
+static const char *head(const char *text, int cpu, char heading[64])
+{
+	if (cpu < 0)
+		snprintf(heading, 64, "%s", text);
+	else
+		snprintf(heading, 64, "%s on CPU %d", text, cpu);
+	return heading;
+}
+
+/* One table for each CPU. */
+static void write_rows(const struct bench *bench, FILE *out)
+{
+	char heading[64];
+
+	for (size_t i = 0, end; i < bench->row_count; i = end) {
+		const struct bench_row *rows = bench->rows;
+
+		for (end = i + 1; end < bench->row_count && rows[end].cpu == rows[i].cpu; end++)
+			;
+		write_table(row_columns, head("ns per call", rows[i].cpu, heading),
+			ROWS(&rows[i], end - i, stats.fact), bench, out);
+	}
+	for (size_t i = 0, end; i < bench->run_count; i = end) {
+		const struct bench_count *runs = bench->runs;
+
+		for (end = i + 1; end < bench->run_count && runs[end].cpu == runs[i].cpu; end++)
+			;
+		write_table(run_columns, head("seconds", runs[i].cpu, heading),
+			ROWS(&runs[i], end - i, fact), bench, out);
 	}
 }
 
-/* In a table that was stopped in its first round there may be none. */
+static void write_contention(const struct bench *bench, FILE *out)
+{
+	const struct bench_contention *one = bench->contentions;
+	struct strbuf sb = {.used = 0};
+
+	if (!bench->contention_count)
+		return;
+	write_table(contention_columns, "ns per call", ROWS(one, bench->contention_count, fact),
+		bench, out);
+	if (!bench_has_found(bench))
+		return;
+	if (one->cpus < 2)
+		strbuf_add(&sb, "on one CPU: contention between CPUs takes two to measure");
+	else
+		strbuf_add(&sb,
+			"%u threads on %u CPUs at once. Ratio 1.00: the threads do not slow each "
+			"other down. %u.00: reads are fully serialized, as with hpet and acpi_pm.",
+			one->threads, one->cpus, one->cpus);
+	fputc('\n', out);
+	wrap_print(out, "together", HEADING_INDENT, sb.text);
+}
+
+/* In a table that was stopped in its first round there may be no baselines. */
 static void write_baselines(const struct bench *bench, FILE *out)
 {
-	bool found = false;
-	char place[32] = "";
+	bool several = bench->rows[0].cpu != bench->rows[bench->row_count - 1].cpu, found = false;
+	char heading[64];
 
 	for (size_t i = 0; i < BASELINE_COUNT; i++)
 		found = found || fact_is_known(&bench->baselines[i].fact);
-	if (!found)
-		return;
-	/* They are measured on one CPU, the first; with one only it has been named. */
-	if (bench->rows[0].cpu != bench->rows[bench->row_count - 1].cpu)
-		snprintf(place, sizeof(place), ", on CPU %d", bench->rows[0].cpu);
-	fprintf(out, "\n  compared with%-27s%7s%8s%10s%7s\n", place, "min", "median", "batch p99",
-		"mean");
-	for (size_t i = 0; i < BASELINE_COUNT; i++) {
-		fprintf(out, "  %-40s", baseline_text((enum baseline)i));
-		if (write_stats(&bench->baselines[i], out))
-			fputc('\n', out);
-	}
+	if (found)
+		write_table(baseline_columns,
+			head("baselines", several ? bench->rows[0].cpu : -1, heading),
+			ROWS(bench->baselines, BASELINE_COUNT, fact), bench, out);
 }
 
-static void write_number(const struct number_fact *number, FILE *out)
+/* ---- breakdown ---- */
+
+static void add_part(struct strbuf *sb, const char *before, double ns, const char *what)
 {
 	char text[32];
 
-	fprintf(out, "%15s",
-		fact_is_known(&number->fact) ? format_count((uint64_t)number->value, text) : "-");
+	strbuf_add(sb, "%s%s ns%s", before, ns >= 0 ? format_ns(ns, text) : "?", what);
 }
 
-static void write_clocks(const struct bench *bench, FILE *out)
+static void write_breakdown(const struct bench_report *report, FILE *out)
 {
-	if (bench->clock_count)
-		fprintf(out, "\n  %-26s%15s%15s%14s\n", "clock, ns", "resolution", "smallest step",
-			"unchanged");
-	for (size_t i = 0; i < bench->clock_count; i++) {
-		const struct clock_granularity *step = &bench->clocks[i].step;
+	const struct breakdown *parts = &report->breakdown;
+	const struct number_fact *seccomp = &report->evidence->host.seccomp;
+	struct strbuf syscall = {.used = 0}, vdso = {.used = 0};
 
-		fprintf(out, "  %-26s", bench->clocks[i].clock);
-		write_number(&step->resolution_ns, out);
-		if (!fact_is_known(&step->step_ns.fact)) {
-			bench_report_write_reason(&step->step_ns.fact, CLOCK_WIDTH, out);
-			continue;
-		}
-		write_number(&step->step_ns, out);
-		fprintf(out, "%13.1f%%\n",
-			PERCENT * (double)step->standing / (double)step->readings);
+	if (parts->syscall < 0 && parts->vdso < 0)
+		return;
+	fputs("\n  cost breakdown of clock_gettime(CLOCK_MONOTONIC), from the minima\n", out);
+	if (parts->syscall >= 0) {
+		add_part(&syscall, "", parts->syscall, " = ");
+		add_part(&syscall, "", parts->entry, " kernel entry and exit + ");
+		add_part(&syscall, "", parts->kernel, " reading the clock there");
+		if (fact_is_known(&seccomp->fact))
+			strbuf_add(&syscall, "%s",
+				seccomp->value ? "; the seccomp filters in force are part of that"
+					       : "; no seccomp filter is in force");
+		wrap_print(out, "system call", HEADING_INDENT, syscall.text);
+	}
+	if (parts->vdso < 0)
+		return;
+	if (parts->vdso_takes_as_long_as_entry) {
+		add_part(&vdso, "", parts->vdso,
+			", no less than a kernel entry: it may be a system call; ");
+		add_part(&vdso, "reading the counter would take ", parts->counter, "");
+	} else {
+		add_part(&vdso, "", parts->vdso, " = ");
+		add_part(&vdso, "", parts->counter, " reading the counter + ");
+		add_part(&vdso, "", parts->order, " ordering the read + ");
+		add_part(&vdso, "", parts->arithmetic, " arithmetic");
+	}
+	wrap_print(out, "vDSO call", HEADING_INDENT, vdso.text);
+}
+
+/* ---- histogram ---- */
+
+#define LINES_LEAST 8
+#define LINES_MOST 16
+#define BAR_WIDTH 32
+
+static uint64_t sum_buckets(const struct histogram *histogram, size_t first, size_t end)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = first; i < end && i < HISTOGRAM_BUCKETS; i++)
+		sum += histogram->buckets[i];
+	return sum;
+}
+
+/* "  40.6 - 42.4 ns   16.6%  #######": a bar is as long as its share of the `most`. */
+static void draw_line(
+	const struct histogram *histogram, size_t first, size_t end, uint64_t most, FILE *out)
+{
+	static const char bar[] = "################################";
+	uint64_t calls = sum_buckets(histogram, first, end);
+	char from[32], to[32];
+
+	fprintf(out, "  %8s - %8s ns %6.1f%%", format_ns(histogram_edge(first), from),
+		format_ns(histogram_edge(end), to),
+		PERCENT * (double)calls / (double)histogram->calls);
+	if (calls)
+		fprintf(out, "  %.*s", (int)round(BAR_WIDTH * (double)calls / (double)most), bar);
+	fputc('\n', out);
+}
+
+/*
+ * The buckets around the most frequent one, from the first call in a thousand to the 99th
+ * percentile, several in one line where there are many; the tail as numbers.
+ */
+static void draw_histogram(const struct histogram *histogram, FILE *out)
+{
+	/* A percentile is the edge of a bucket: rounding must not decide which side it is on. */
+	size_t end = histogram_bucket(histogram->p99_ns * (1 + 1e-9)) + 1, first = 0, mode = 0,
+	       step;
+	uint64_t most = 0, above;
+	char text[4][32];
+
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+		mode = histogram->buckets[i] > histogram->buckets[mode] ? i : mode;
+	while (first < mode && sum_buckets(histogram, 0, first + 1) <= histogram->calls / 1000)
+		first++;
+	end = end > mode ? end : mode + 1;
+	while (end - first < LINES_LEAST) {
+		first -= first > 0;
+		end++;
+	}
+	step = (end - first + LINES_MOST - 1) / LINES_MOST;
+	end += (step - (end - first) % step) % step;
+	for (size_t i = first; i < end; i += step) {
+		uint64_t calls = sum_buckets(histogram, i, i + step);
+
+		most = calls > most ? calls : most;
+	}
+	for (size_t i = first; i < end; i += step)
+		draw_line(histogram, i, i + step, most, out);
+	above = sum_buckets(histogram, end, HISTOGRAM_BUCKETS);
+	if (above) {
+		struct strbuf tail = {.used = 0};
+		int column = fprintf(out, "     above %8s ns %6.1f%%  ",
+			format_ns(histogram_edge(end), text[0]),
+			PERCENT * (double)above / (double)histogram->calls);
+
+		strbuf_add(&tail, "p99 %s, p99.9 %s, max %s ns",
+			format_ns(histogram->p99_ns, text[1]),
+			format_ns(histogram->p999_ns, text[2]),
+			format_ns(histogram->max_ns, text[3]));
+		wrap_text(out, column, column, tail.text);
 	}
 }
 
-bool bench_report_text(const void *result, const struct style *style, FILE *out)
+/* Without a selection and without -v only that of the answer's call is drawn. */
+static void write_histograms(const struct bench *bench, bool all, FILE *out)
+{
+	for (size_t i = 0; i < bench->row_count; i++) {
+		const struct bench_row *row = &bench->rows[i];
+		const struct histogram *histogram = &row->histogram;
+		struct strbuf name = {.used = 0};
+		char calls[32], p50[32];
+
+		if (!histogram->calls || (!all && row != bench_answer_row(bench)))
+			continue;
+		describe_call_name(row->subject.call, row->subject.clock, &name);
+		strbuf_add(&name, " by %s", bench_paths[row->subject.path]);
+		if (row->cpu >= 0)
+			strbuf_add(&name, " on CPU %d", row->cpu);
+		strbuf_add(&name, ": %s calls, each timed alone; p50 %s ns",
+			format_count(histogram->calls, calls), format_ns(histogram->p50_ns, p50));
+		fputs("\n  ", out);
+		wrap_text(out, 2, 4, name.text);
+		draw_histogram(histogram, out);
+	}
+}
+
+bool bench_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct bench_report *report = result;
 	const struct bench *bench = report->bench;
+	bool table = bench->row_count;
 
 	write_heading(report, style, out);
-	write_table(bench, out);
-	for (size_t i = 0; i < bench->row_count; i++)
-		bench_report_histogram(&bench->rows[i], out);
-	bench_report_runs(bench, out);
-	bench_report_contention(bench, out);
-	if (bench->row_count && style->verbose)
+	write_rows(bench, out);
+	write_histograms(bench, style->verbose || bench->plan->selected, out);
+	write_contention(bench, out);
+	if (table && style->verbose)
 		write_baselines(bench, out);
-	if (bench->row_count)
-		bench_report_breakdown(report, out);
-	if (bench->row_count && style->verbose)
-		write_clocks(bench, out);
-	else if (bench->row_count && report->noise.quiet) /* else there is no room */
+	/* With the line `stopped` there is no room for it. */
+	if (table && (style->verbose || !bench->stopped))
+		write_breakdown(report, out);
+	if (table && style->verbose && bench->clock_count)
+		write_table(clock_columns, "clock, ns",
+			ROWS(bench->clocks, bench->clock_count, step.step_ns.fact), bench, out);
+	else if (table && !style->verbose && report->noise.quiet && !bench->stopped)
 		wrap_print(out, "more", HEADING_INDENT,
 			"-v adds baselines, clocks and, if none is selected, all calls");
 	return true;

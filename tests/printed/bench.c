@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "bench/options.h"
-#include "bench/report.h"
 #include "cli/driver.h"
 #include "collect.h"
 #include "commands.h"
@@ -328,7 +327,7 @@ static void hold(const struct bench_scenario *scenario, const struct bench *benc
 	assert_true(write(&report, &style, out));
 	assert_int_equal(fclose(out), 0);
 	printed_hold(scenario->name, ending, bytes);
-	if (write == bench_report_text)
+	if (write == bench_text)
 		printed_assert_fits_terminal(bytes, scenario->screen);
 	free(bytes);
 }
@@ -345,8 +344,8 @@ void printed_bench(void **state)
 	bench = bench_new(&plan, &why);
 	assert_non_null(bench);
 	put_numbers(scenario, &plan, bench);
-	hold(scenario, bench, bench_report_text, "txt");
+	hold(scenario, bench, bench_text, "txt");
 	if (scenario->json)
-		hold(scenario, bench, bench_report_json, "json");
+		hold(scenario, bench, bench_json, "json");
 	bench_free(bench);
 }

