@@ -251,12 +251,14 @@ static void report_as_orphan(
 
 static void try_candidates(const struct cli *cli, struct compare *own)
 {
+	static volatile bool stop;
 	struct call_table calls;
 	struct run_setup setup = {.candidate = {.calls = &calls, .warp_ns = own->warp_ns},
 		.count = own->count,
 		.names = (const char(*)[CLOCKSOURCE_NAME_SIZE])own->names,
 		.progress = progress_show,
-		.orphaned = report_as_orphan};
+		.orphaned = report_as_orphan,
+		.stop = &stop};
 	struct vdso_evidence *vdso = &own->host.vdso;
 	struct vdso_image image = {0};
 	struct root here;
@@ -269,7 +271,7 @@ static void try_candidates(const struct cli *cli, struct compare *own)
 	}
 	call_table_make(vdso, &image, &calls, &cli->deadline);
 	call_table_keep_deciding(&calls);
-	work_begin(cli, "trying the clocksources", NULL);
+	work_begin(cli, "trying the clocksources", &stop);
 	run_all(&own->clock, &setup, &own->result);
 	work_end();
 }
@@ -297,7 +299,7 @@ static int print_report(struct cli *cli, struct compare *own)
 
 	ranking_find(&own->result, &own->host, &ranking);
 	if (own->result.end == RUN_INTERRUPTED)
-		report.exit_status = EXIT_SIGNAL + own->result.signal;
+		report.exit_status = interrupt_status(0);
 	else if (ranking.verdict == RANKING_UNKNOWN)
 		report.exit_status = EXIT_UNKNOWN;
 	else
@@ -390,8 +392,6 @@ static int finish(struct cli *cli, int status)
 	else if (result->end != RUN_WHOLE)
 		cli_error("%s; the clocksource was restored to %s", result->why.reason,
 			own->clock.original);
-	if (result->end == RUN_INTERRUPTED && result->restored == SWITCH_DONE)
-		cli->signal = result->signal;
 	return status;
 }
 

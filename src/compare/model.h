@@ -234,7 +234,6 @@ enum run_end {
 
 struct run_result {
 	enum run_end end;
-	int signal;      /* that interrupted it; 0: none */
 	struct fact why; /* known, or what ended it early */
 	enum switch_result restored;
 	struct fact restored_fact; /* known: the original clocksource is in use, as read back */
@@ -249,12 +248,10 @@ struct run_setup {
 	const char (*names)[CLOCKSOURCE_NAME_SIZE];
 	void (*progress)(double done); /* may be NULL */
 	guardian_report *orphaned;
+	const volatile bool *stop; /* ends the run once it is true; may be NULL */
 };
 
-/*
- * While it runs SIGINT, SIGTERM, SIGHUP and SIGQUIT end it early, and a terminal cannot stop
- * it. Release with run_release() in any case.
- */
+/* While it runs a terminal cannot stop it. Release with run_release() in any case. */
 void run_all(const struct clocksource_switch *clock, const struct run_setup *setup,
 	struct run_result *result);
 void run_release(struct run_result *result);

@@ -2,16 +2,12 @@
 /*
  * All candidates, one after the other: the clocksource in use first and again after each of the
  * others, each measured by a worker of its own that may hang, crash or be killed. The parent
- * only waits: for the worker, for a signal, for the end of the guardian, and for a change of
+ * only waits: for the worker, for an interrupt, for the end of the guardian, and for a change of
  * the clocksource that is not ours. Results are in shared memory, so that what was measured
  * before an early end is kept.
  */
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/child.h"
 #include "base/deadline.h"
@@ -26,11 +22,6 @@
 /* How long a killed worker may take to go. */
 #define KILL_NS 5000000000
 
-/* How soon a change by something else is seen; signals and the guardian's end wake it up. */
-#define POLL_MS 100
-
-static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-
 /* A terminal that stops this process would leave the host on a candidate. */
 static const int stopping_signals[] = {SIGTSTP, SIGTTIN, SIGTTOU};
 
@@ -40,8 +31,6 @@ struct run {
 	struct run_result *result;
 	struct guardian guardian;
 	int64_t worker_ns; /* limit of one worker */
-	int signals;       /* signalfd */
-	sigset_t mask_before;
 };
 
 typedef void candidate_work(const struct clocksource_switch *clock,
@@ -49,62 +38,24 @@ typedef void candidate_work(const struct clocksource_switch *clock,
 	const struct deadline *deadline);
 
 struct job {
-	const struct run *run;
+	struct run *run;
 	candidate_work *work;
 	struct candidate *candidate;
 	struct deadline deadline;
 };
 
-/* ---- signals arrive through a descriptor while it runs ---- */
-
-static bool catch_signals(struct run *run, struct fact *why)
+static void handle_stops(void (*handler)(int number))
 {
-	sigset_t caught;
-
-	sigemptyset(&caught);
-	sigaddset(&caught, SIGCHLD);
-	for (size_t i = 0; i < ARRAY_SIZE(ending_signals); i++)
-		sigaddset(&caught, ending_signals[i]);
-	sigprocmask(SIG_BLOCK, &caught, &run->mask_before);
 	for (size_t i = 0; i < ARRAY_SIZE(stopping_signals); i++)
-		signal(stopping_signals[i], SIG_IGN);
-	run->signals = signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (run->signals >= 0)
-		return true;
-	fact_set_errno(why, errno, "signalfd");
-	sigprocmask(SIG_SETMASK, &run->mask_before, NULL);
-	return false;
-}
-
-static void release_signals(struct run *run)
-{
-	close(run->signals);
-	for (size_t i = 0; i < ARRAY_SIZE(stopping_signals); i++)
-		signal(stopping_signals[i], SIG_DFL);
-	sigprocmask(SIG_SETMASK, &run->mask_before, NULL);
-}
-
-/* The signal that is to end the run; 0: none has come. */
-static int next_signal(const struct run *run)
-{
-	struct signalfd_siginfo caught;
-
-	while (read(run->signals, &caught, sizeof(caught)) == (ssize_t)sizeof(caught)) {
-		if (caught.ssi_signo != SIGCHLD)
-			return (int)caught.ssi_signo;
-	}
-	return 0;
+		signal(stopping_signals[i], handler);
 }
 
 /* ---- one worker ---- */
 
-/* The signals that the parent catches end a worker. */
 static void work(void *argument)
 {
 	const struct job *job = argument;
 
-	for (size_t i = 0; i < ARRAY_SIZE(ending_signals); i++)
-		signal(ending_signals[i], SIG_DFL);
 	job->work(job->run->clock, &job->run->setup->candidate, job->candidate, &job->deadline);
 }
 
@@ -117,19 +68,16 @@ static void end_early(struct run *run, enum run_end end, const char *why)
 /* True if there is a reason to end the run. */
 static bool must_end(struct run *run)
 {
-	int signal = next_signal(run);
 	struct fact why = {0};
 
 	if (run->result->end != RUN_WHOLE)
 		return true;
-	if (signal) {
-		run->result->signal = signal;
+	if (run->setup->stop && *run->setup->stop)
 		end_early(run, RUN_INTERRUPTED, "interrupted");
-	} else if (!guardian_is_running(&run->guardian)) {
+	else if (!guardian_is_running(&run->guardian))
 		end_early(run, RUN_UNGUARDED, "the guardian process was killed");
-	} else if (clocksource_switch_is_foreign(run->clock, &why)) {
+	else if (clocksource_switch_is_foreign(run->clock, &why))
 		end_early(run, RUN_FOREIGN, why.reason);
-	}
 	return run->result->end != RUN_WHOLE;
 }
 
@@ -142,32 +90,29 @@ static void kill_worker(struct run *run, pid_t pid)
 		end_early(run, RUN_STUCK, "a worker hangs in the kernel and cannot be killed");
 }
 
-static void await_worker(
-	struct run *run, pid_t pid, const struct deadline *deadline, struct fact *fact)
-{
-	struct pollfd events[] = {
-		{.fd = run->signals, .events = POLLIN}, {.fd = run->guardian.watch}};
-	struct fact why = {0};
-	int status = 0;
-	pid_t ended;
+struct awaited {
+	struct job *job;
+	bool ended;
+	struct fact *fact; /* why the worker did not reach its end; else left as it is */
+};
 
-	while ((ended = waitpid(pid, &status, WNOHANG)) != pid) {
-		if (ended < 0 && errno == ECHILD) {
-			fact_set_errno(fact, errno, "waitpid");
-		} else if (must_end(run)) {
-			*fact = run->result->why;
-		} else if (deadline_left_ns(deadline) == 0) {
-			fact_set(fact, FACT_FAILED, "not done within %lld s",
-				(long long)(run->worker_ns / NS_PER_SECOND));
-		} else {
-			poll(events, ARRAY_SIZE(events), POLL_MS);
-			continue;
-		}
-		kill_worker(run, pid);
-		return;
-	}
-	if (!child_judge(status, deadline, &why))
-		*fact = why;
+static bool judge_worker(void *argument, pid_t pid, int status, const struct rusage *usage)
+{
+	struct awaited *awaited = argument;
+	struct fact why = {0};
+
+	(void)pid;
+	(void)usage;
+	if (!child_judge(status, &awaited->job->deadline, &why))
+		*awaited->fact = why;
+	return awaited->ended = true;
+}
+
+static bool poll_run(void *argument)
+{
+	const struct awaited *awaited = argument;
+
+	return must_end(awaited->job->run);
 }
 
 static void start_and_await(
@@ -177,10 +122,27 @@ static void start_and_await(
 		.work = what,
 		.candidate = candidate,
 		.deadline = deadline_after(run->worker_ns)};
+	struct awaited awaited = {.job = &job, .fact = fact};
 	pid_t pid = child_start(work, &job, &job.deadline, fact);
+	int error;
 
-	if (pid > 0)
-		await_worker(run, pid, &job.deadline, fact);
+	if (pid < 0)
+		return;
+	error = child_wait(&(struct child_wait){.pid = pid,
+		.deadline = &job.deadline,
+		.changed = judge_worker,
+		.poll = poll_run,
+		.argument = &awaited});
+	if (awaited.ended)
+		return;
+	if (error == ETIMEDOUT)
+		fact_set(fact, FACT_FAILED, "not done within %lld s",
+			(long long)(run->worker_ns / NS_PER_SECOND));
+	else if (error)
+		fact_set_errno(fact, error, "wait4");
+	else
+		*fact = run->result->why;
+	kill_worker(run, pid);
 }
 
 /* ---- all of them ---- */
@@ -217,13 +179,12 @@ static bool begin(struct run *run)
 	if (!result->candidates)
 		return false;
 	result->count = run->setup->count + 1;
-	if (!catch_signals(run, &result->why))
-		return false;
+	handle_stops(SIG_IGN);
 	if (clocksource_switch_record(run->clock, &result->why) &&
 		guardian_start(&run->guardian, run->clock, run->setup->orphaned, &result->why))
 		return true;
 	clocksource_switch_forget(run->clock);
-	release_signals(run);
+	handle_stops(SIG_DFL);
 	return false;
 }
 
@@ -252,7 +213,7 @@ static void finish(struct run *run)
 		end_early(run, RUN_FOREIGN, result->restored_fact.reason);
 	if (result->restored != SWITCH_REFUSED)
 		clocksource_switch_forget(run->clock);
-	release_signals(run);
+	handle_stops(SIG_DFL);
 	ntp_state_read(&result->after);
 }
 
