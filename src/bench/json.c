@@ -20,9 +20,10 @@
 #define OF struct bench_subject
 
 static const struct field subject_fields[] = {
-	{TEXT("call", call), .options = FIELD_FILLED},
-	{TEXT("clock", clock)},
-	{WORD("path", path, bench_paths), .options = FIELD_FILLED},
+	{TEXT("call", call), .options = FIELD_FILLED, .doc = "name of the call"},
+	{TEXT("clock", clock), .doc = "clock that it reads; null: the call takes none"},
+	{WORD("path", path, bench_paths), .options = FIELD_FILLED,
+		.doc = "path of the call: by the vDSO, by libc, or by raw system call"},
 	{0},
 };
 
@@ -41,18 +42,24 @@ static json_t *time_reason(const void *object, const void *whole)
 #define TIME_NS(name, member) REAL(name, member, NS_DECIMALS), .fact = FACT(fact)
 
 static const struct field time_fields[] = {
-	{TIME_NS("min_ns", min_ns)},
-	{TIME_NS("median_ns", median_ns)},
-	{TIME_NS("batch_p99_ns", p99_ns)},
-	{TIME_NS("trimmed_mean_ns", trimmed_mean_ns), .given = GIVEN(has_mean)},
-	{COUNT("calls_per_batch", iterations)},
-	{COUNT("batches", batches)},
-	{COUNT("batches_preempted", preempted)},
-	{COUNT("batches_moved", moved)},
-	{COUNT("batches_jumped", stalled)},
-	{COUNT("samples", samples)},
-	{COUNT("outliers", outliers)},
-	{COMPUTED("reason", FIELD_REASON, time_reason)},
+	{TIME_NS("min_ns", min_ns), .doc = "ns per call, least of the batches"},
+	{TIME_NS("median_ns", median_ns), .doc = "ns per call, median of the batches"},
+	{TIME_NS("batch_p99_ns", p99_ns),
+		.doc = "ns per call, 99th percentile of the batches' averages"},
+	{TIME_NS("trimmed_mean_ns", trimmed_mean_ns), .given = GIVEN(has_mean),
+		.doc = "ns per call, mean of the batches without outliers"},
+	{COUNT("calls_per_batch", iterations), .doc = "calls in a batch"},
+	{COUNT("batches", batches), .doc = "batches begun"},
+	{COUNT("batches_preempted", preempted),
+		.doc = "batches discarded because the process was preempted"},
+	{COUNT("batches_moved", moved),
+		.doc = "batches discarded because the process moved to another CPU"},
+	{COUNT("batches_jumped", stalled),
+		.doc = "batches discarded because they took too long for anything but a stopped "
+		       "machine"},
+	{COUNT("samples", samples), .doc = "batches that median, percentile and mean rest on"},
+	{COUNT("outliers", outliers), .doc = "samples left out of the mean"},
+	{COMPUTED("reason", FIELD_REASON, time_reason), .doc = "why times are null; else null"},
 	{0},
 };
 
@@ -67,9 +74,10 @@ struct bucket {
 #define OF struct bucket
 
 static const struct field bucket_fields[] = {
-	{REAL("from_ns", from_ns, NS_DECIMALS)},
-	{REAL("to_ns", to_ns, NS_DECIMALS), .options = FIELD_NEGATIVE_NONE},
-	{COUNT("calls", calls)},
+	{REAL("from_ns", from_ns, NS_DECIMALS), .doc = "lower end of the bucket in ns"},
+	{REAL("to_ns", to_ns, NS_DECIMALS), .options = FIELD_NEGATIVE_NONE,
+		.doc = "upper end of the bucket in ns; null: it has none"},
+	{COUNT("calls", calls), .doc = "calls that took this long"},
 	{0},
 };
 
@@ -107,16 +115,23 @@ static json_t *histogram(const void *object, const void *whole)
 
 static const struct field row_fields[] = {
 	{INLINE(subject, subject_fields)},
-	{CPU("cpu", cpu)},
+	{CPU("cpu", cpu), .doc = "CPU that the call was measured on; null: it could not be pinned"},
 	{INLINE(stats, time_fields)},
-	{COMPUTED("ratio", FIELD_REAL, ratio), .most = DOCUMENT_NS_MAX},
-	{CALL_NS("call_p50_ns", histogram.p50_ns)},
-	{CALL_NS("call_p90_ns", histogram.p90_ns)},
-	{CALL_NS("call_p99_ns", histogram.p99_ns)},
-	{CALL_NS("call_p999_ns", histogram.p999_ns)},
-	{CALL_NS("call_max_ns", histogram.max_ns)},
+	{COMPUTED("ratio", FIELD_REAL, ratio), .most = DOCUMENT_NS_MAX,
+		.doc = "how many times as long the raw system call takes; null: unknown"},
+	{CALL_NS("call_p50_ns", histogram.p50_ns),
+		.doc = "ns of single calls, 50th percentile; null: none was timed alone"},
+	{CALL_NS("call_p90_ns", histogram.p90_ns),
+		.doc = "ns of single calls, 90th percentile; null: none was timed alone"},
+	{CALL_NS("call_p99_ns", histogram.p99_ns),
+		.doc = "ns of single calls, 99th percentile; null: none was timed alone"},
+	{CALL_NS("call_p999_ns", histogram.p999_ns),
+		.doc = "ns of single calls, 99.9th percentile; null: none was timed alone"},
+	{CALL_NS("call_max_ns", histogram.max_ns),
+		.doc = "ns of the longest single call; null: none was timed alone"},
 	{COMPUTED("histogram", FIELD_LIST, histogram), .has = has_histogram,
-		.fields = bucket_fields},
+		.fields = bucket_fields,
+		.doc = "buckets that single calls fell into; null: none was timed alone"},
 	{0},
 };
 
@@ -129,8 +144,8 @@ struct baseline_row {
 #define OF struct baseline_row
 
 static const struct field baseline_fields[] = {
-	{STRING("id", id), .options = FIELD_FILLED},
-	{STRING("text", text), .options = FIELD_FILLED},
+	{STRING("id", id), .options = FIELD_FILLED, .doc = "stable id of what was measured"},
+	{STRING("text", text), .options = FIELD_FILLED, .doc = "what was measured, for people"},
 	{INLINE(stats, time_fields)},
 	{0},
 };
@@ -155,15 +170,25 @@ static json_t *baselines(const void *object, const void *whole)
 #define PART(name, member) REAL(name, member, NS_DECIMALS), .options = FIELD_NEGATIVE_NONE
 
 static const struct field breakdown_fields[] = {
-	{PART("syscall_ns", syscall)},
-	{PART("syscall_entry_ns", entry)},
-	{PART("syscall_kernel_ns", kernel)},
-	{REASON("syscall_reason"), .fact = FACT(syscall_fact)},
-	{PART("vdso_ns", vdso)},
-	{PART("vdso_counter_ns", counter)},
-	{PART("vdso_order_ns", order)},
-	{PART("vdso_arithmetic_ns", arithmetic)},
-	{REASON("vdso_reason"), .fact = FACT(vdso_fact)},
+	{PART("syscall_ns", syscall),
+		.doc = "ns per clock_gettime(CLOCK_MONOTONIC) by raw system call; null: see "
+		       "syscall_reason"},
+	{PART("syscall_entry_ns", entry),
+		.doc = "ns of it to enter the kernel and return; null: see syscall_reason"},
+	{PART("syscall_kernel_ns", kernel),
+		.doc = "ns of it in the kernel, the rest; null: see syscall_reason"},
+	{REASON("syscall_reason"), .fact = FACT(syscall_fact),
+		.doc = "why parts of the system call are null; else null"},
+	{PART("vdso_ns", vdso),
+		.doc = "ns per clock_gettime(CLOCK_MONOTONIC) by the vDSO; null: see vdso_reason"},
+	{PART("vdso_counter_ns", counter),
+		.doc = "ns of it to read the CPU's counter; null: see vdso_reason"},
+	{PART("vdso_order_ns", order),
+		.doc = "ns of it to wait for earlier instructions; null: see vdso_reason"},
+	{PART("vdso_arithmetic_ns", arithmetic),
+		.doc = "ns of it to convert ticks, the rest; null: see vdso_reason"},
+	{REASON("vdso_reason"), .fact = FACT(vdso_fact),
+		.doc = "why parts of the vDSO's call are null; else null"},
 	{0},
 };
 
@@ -173,13 +198,17 @@ static const struct field breakdown_fields[] = {
 #define OF struct bench_clock
 
 static const struct field clock_fields[] = {
-	{TEXT("clock", clock)},
+	{TEXT("clock", clock), .doc = "name of the clock"},
 	{INTEGER("resolution_ns", step.resolution_ns.value, INT64_MAX),
-		.fact = FACT(step.resolution_ns.fact)},
+		.fact = FACT(step.resolution_ns.fact),
+		.doc = "resolution of the clock in ns by clock_getres(); null: the kernel does "
+		       "not have it"},
 	{INTEGER("smallest_step_ns", step.step_ns.value, INT64_MAX),
-		.fact = FACT(step.step_ns.fact), .reason = "reason"},
-	{COUNT("readings", step.readings)},
-	{COUNT("readings_standing", step.standing)},
+		.fact = FACT(step.step_ns.fact), .reason = "reason",
+		.doc = "smallest step in ns between two readings that differ"},
+	{COUNT("readings", step.readings), .doc = "readings of the clock"},
+	{COUNT("readings_standing", step.standing),
+		.doc = "readings that were equal to the one before"},
 	{REASON("reason")},
 	{0},
 };
@@ -190,13 +219,14 @@ static const struct field clock_fields[] = {
 
 static const struct field run_fields[] = {
 	{INLINE(subject, subject_fields)},
-	{CPU("cpu", cpu)},
-	{COUNT("calls_wanted", wanted)},
-	{COUNT("calls", calls)},
-	{SECONDS("real_s", real_s), .reason = "reason"},
-	{SECONDS("user_s", user_s)},
-	{SECONDS("sys_s", sys_s)},
-	{REASON("reason")},
+	{CPU("cpu", cpu), .doc = "CPU that the calls were made on; null: not pinned"},
+	{COUNT("calls_wanted", wanted), .doc = "calls that were asked for"},
+	{COUNT("calls", calls), .doc = "calls that were made"},
+	{SECONDS("real_s", real_s), .reason = "reason",
+		.doc = "seconds that they took by the clock"},
+	{SECONDS("user_s", user_s), .doc = "seconds of CPU time in user space"},
+	{SECONDS("sys_s", sys_s), .doc = "seconds of CPU time in the kernel"},
+	{REASON("reason"), .doc = "why the times are null; else null"},
 	{0},
 };
 
@@ -206,12 +236,15 @@ static const struct field run_fields[] = {
 
 static const struct field contention_fields[] = {
 	{INLINE(subject, subject_fields)},
-	{COUNT("threads", threads)},
-	{COUNT("cpus", cpus)},
-	{CONTENTION_NS("alone_ns", alone_ns), .reason = "reason"},
-	{CONTENTION_NS("together_ns", together_ns)},
-	{CONTENTION_NS("slowest_ns", slowest_ns)},
-	{REASON("reason")},
+	{COUNT("threads", threads), .doc = "threads that made the call at the same time"},
+	{COUNT("cpus", cpus), .doc = "CPUs that they ran on"},
+	{CONTENTION_NS("alone_ns", alone_ns), .reason = "reason",
+		.doc = "ns of one CPU per call, on one CPU alone"},
+	{CONTENTION_NS("together_ns", together_ns),
+		.doc = "ns of one CPU per call, all threads together"},
+	{CONTENTION_NS("slowest_ns", slowest_ns),
+		.doc = "ns of one CPU per call of the thread that made the fewest calls"},
+	{REASON("reason"), .doc = "why the times are null; else null"},
 	{0},
 };
 
@@ -222,12 +255,18 @@ static const struct field contention_fields[] = {
 #define SHARE(name, member) REAL(name, member, SHARE_DECIMALS), .fact = FACT(fact)
 
 static const struct field noise_fields[] = {
-	{FLAG("quiet", quiet), .fact = FACT(fact), .reason = "reason"},
-	{SHARE("thrown_share", discarded_share)},
-	{SHARE("outlier_share", outlier_share)},
-	{SHARE("median_excess", median_excess)},
-	{SHARE("answer_excess", answer_excess)},
-	{REASON("reason")},
+	{FLAG("quiet", quiet), .fact = FACT(fact), .reason = "reason",
+		.doc = "whether the times can be trusted: the answer's median is not far above "
+		       "its minimum"},
+	{SHARE("thrown_share", discarded_share),
+		.doc = "share of the batches that were discarded, 0 to 1"},
+	{SHARE("outlier_share", outlier_share),
+		.doc = "share of the samples that were left out of the means, 0 to 1"},
+	{SHARE("median_excess", median_excess),
+		.doc = "median of the calls' medians over their minima, as a share of the minimum"},
+	{SHARE("answer_excess", answer_excess),
+		.doc = "the same of the call that the summary names, the largest of its paths"},
+	{REASON("reason"), .doc = "why the noise is unknown; null: it is known"},
 	{0},
 };
 
@@ -235,7 +274,8 @@ static const struct field noise_fields[] = {
 #define OF struct clocksource_evidence
 
 static const struct field clocksource_fields[] = {
-	{TEXT("current", current), .fact = FACT(current_fact), .reason = "reason"},
+	{TEXT("current", current), .fact = FACT(current_fact), .reason = "reason",
+		.doc = "clocksource in use"},
 	{REASON("reason")},
 	{0},
 };
@@ -245,12 +285,16 @@ static const struct field clocksource_fields[] = {
 #define HOST(name, member) TEXT(name, member.value), .fact = FACT(member.fact)
 
 static const struct field host_fields[] = {
-	{HOST("kernel", kernel)},
-	{HOST("arch", arch)},
-	{HOST("cpu", cpu)},
-	{HOST("hypervisor", hypervisor)},
-	{HOST("container", container)},
-	{HOST("libc", libc)},
+	{HOST("kernel", kernel), .doc = "release of the kernel; null: unknown"},
+	{HOST("arch", arch), .doc = "architecture of the kernel; null: unknown"},
+	{HOST("cpu", cpu), .doc = "brand of the CPU; null: unknown"},
+	{HOST("hypervisor", hypervisor),
+		.doc = "hypervisor below this host, in the words of systemd-detect-virt; null: "
+		       "none, or unknown"},
+	{HOST("container", container),
+		.doc = "container around vdsocheck, in the words of systemd-detect-virt; null: "
+		       "none, or unknown"},
+	{HOST("libc", libc), .doc = "C library of vdsocheck; null: unknown"},
 	{0},
 };
 
@@ -263,8 +307,9 @@ static const struct field evidence_moment_fields[] = {
 };
 
 static const struct field evidence_fields[] = {
-	{OBJECT("clocksource", clocksource, clocksource_fields)},
-	{OBJECT("host", host, host_fields)},
+	{OBJECT("clocksource", clocksource, clocksource_fields),
+		.doc = "clocksource of the kernel"},
+	{OBJECT("host", host, host_fields), .doc = "system and hardware"},
 	{0},
 };
 
@@ -274,22 +319,28 @@ static const struct field evidence_fields[] = {
 #define OF struct bench
 
 static const struct field stopped_fields[] = {
-	{FLAG("stopped", stopped)},
+	{FLAG("stopped", stopped),
+		.doc = "whether the benchmark was stopped before it was complete"},
 	{0},
 };
 
 static const struct field table_fields[] = {
-	{LIST_AT("calls", rows, row_count, row_fields)},
+	{LIST_AT("calls", rows, row_count, row_fields),
+		.doc = "calls by each path, and what they took"},
 	{COMPUTED("yardsticks", FIELD_LIST, baselines), .options = FIELD_FILLED,
-		.fields = baseline_fields},
+		.fields = baseline_fields,
+		.doc = "what the calls are compared with; empty: no call was measured"},
 	{0},
 };
 
 static const struct field other_fields[] = {
-	{LIST("clocks", clocks, clock_count, clock_fields)},
-	{LIST_AT("runs", runs, run_count, run_fields)},
-	{LIST_AT("crowds", contentions, contention_count, contention_fields)},
-	{REASON("reason"), .fact = FACT(fact)},
+	{LIST("clocks", clocks, clock_count, clock_fields), .doc = "resolution of the clocks"},
+	{LIST_AT("runs", runs, run_count, run_fields),
+		.doc = "long runs of a given number of calls"},
+	{LIST_AT("crowds", contentions, contention_count, contention_fields),
+		.doc = "calls by one CPU alone and by many at the same time"},
+	{REASON("reason"), .fact = FACT(fact),
+		.doc = "why nothing was measured; null: something was"},
 	{0},
 };
 
@@ -298,15 +349,19 @@ static const struct field other_fields[] = {
 
 const struct field bench_report_fields[] = {
 	{INLINE_AT(evidence, evidence_moment_fields)},
-	{STRING("verdict", verdict), .options = FIELD_FILLED},
-	{INTEGER("exit_status", exit_status, INT32_MAX)},
-	{TEXT("summary", summary)},
+	{STRING("verdict", verdict), .options = FIELD_FILLED,
+		.doc = "ok: measured; unknown: nothing was"},
+	{INTEGER("exit_status", exit_status, INT32_MAX),
+		.doc = "0: measured; 2: nothing was; 128 and the number of a signal: interrupted"},
+	{TEXT("summary", summary), .doc = "answer in one line; null: there is none"},
 	{INLINE_AT(bench, stopped_fields)},
-	{REAL("time_s", time_s, SECOND_DECIMALS)},
+	{REAL("time_s", time_s, SECOND_DECIMALS),
+		.doc = "seconds planned for the table, histograms and contention"},
 	{INLINE_AT(evidence, evidence_fields)},
-	{OBJECT("noise", noise, noise_fields)},
+	{OBJECT("noise", noise, noise_fields), .doc = "how far the times can be trusted"},
 	{INLINE_AT(bench, table_fields)},
-	{OBJECT("decomposition", breakdown, breakdown_fields)},
+	{OBJECT("decomposition", breakdown, breakdown_fields),
+		.doc = "what a call by the system call and one by the vDSO consist of"},
 	{INLINE_AT(bench, other_fields)},
 	{0},
 };

@@ -110,8 +110,8 @@ const struct field fleet_report_fields[] = {
 	{INLINE_AT(moment, moment_fields)},
 	{INLINE_AT(fleet, verdict_fields)},
 	{INTEGER("exit_status", exit_status, 3),
-		.doc = "0: all ok; 1: fallback or slow; 2: undetermined; 3: an operand could not be "
-		       "opened"},
+		.doc = "0: all ok; 1: fallback or slow; 2: undetermined; 3: an operand could not "
+		       "be opened"},
 	{TEXT("summary", summary), .options = FIELD_FILLED,
 		.doc = "number of hosts and verdicts in a sentence"},
 	{INLINE_AT(fleet, fleet_fields)},

@@ -78,22 +78,33 @@ static void print_vdso(const void *object, const void *whole, FILE *out)
 
 static const struct field entry_fields[] = {
 	{STRING("call", call), .options = FIELD_FILLED, .title = "system call", .left = true,
-		.cell = print_name},
-	{STRING("clock", clock)},
-	{INTEGER("count", count, INT64_MAX), .title = "count", .width = 8},
-	{INTEGER("count_32_bit", compat, INT64_MAX)},
+		.cell = print_name, .doc = "name of the system call"},
+	{STRING("clock", clock),
+		.doc = "clock that the calls name, or \"other\"; null: the call takes none"},
+	{INTEGER("count", count, INT64_MAX), .title = "count", .width = 8,
+		.doc = "calls that were counted"},
+	{INTEGER("count_32_bit", compat, INT64_MAX),
+		.doc = "how many of these were calls of 32-bit programs"},
 	{REAL("per_second", per_second, 1), .given = GIVEN(has_rate), .title = "per s", .width = 10,
-		.cell = print_rate},
-	{FLAG("avoidable", avoidable)},
+		.cell = print_rate, .doc = "calls per second; null: the duration is unknown"},
+	{FLAG("avoidable", avoidable),
+		.doc = "whether the vDSO serves the call on this host, or could"},
 	{NS("syscall_ns", ns), .given = GIVEN(has_cost), .title = "ns each", .width = 9,
-		.cell = print_ns},
-	{FLAG("syscall_ns_is_minimum", at_least)},
+		.cell = print_ns, .doc = "ns per call by system call; null: not timed"},
+	{FLAG("syscall_ns_is_minimum", at_least),
+		.doc = "whether that is the cost of the cheapest system call, since this one was "
+		       "not timed"},
 	{REAL("cost_seconds", cost_s, 6), .given = GIVEN(has_cost), .title = "total", .width = 9,
-		.cell = print_total},
-	{NS("vdso_ns", vdso_ns), .given = GIVEN(has_vdso)},
+		.cell = print_total,
+		.doc = "seconds that the calls took, by that cost; null: not timed"},
+	{NS("vdso_ns", vdso_ns), .given = GIVEN(has_vdso),
+		.doc = "ns per call when served by the vDSO; null: unknown"},
 	{REAL("vdso_cost_seconds", vdso_s, 6), .given = GIVEN(has_vdso), .title = "with vDSO",
-		.cell = print_vdso},
-	{REAL("cpu_share_percent", share, 2), .given = GIVEN(has_share)},
+		.cell = print_vdso,
+		.doc = "seconds that the calls would take when served by the vDSO; null: unknown"},
+	{REAL("cpu_share_percent", share, 2), .given = GIVEN(has_share),
+		.doc = "percent of the CPU time that the calls took; null: cost or CPU time is "
+		       "unknown"},
 	{0},
 };
 
@@ -163,9 +174,9 @@ void trace_write_calls(const struct trace_report *report, FILE *out)
 #define OF struct trace_process
 
 static const struct field process_fields[] = {
-	{TEXT("name", name)},
-	{INTEGER("pid", pid, INT32_MAX)},
-	{INTEGER("samples", samples, INT64_MAX)},
+	{TEXT("name", name), .doc = "name of the process; null: it ended before that was read"},
+	{INTEGER("pid", pid, INT32_MAX), .doc = "process ID"},
+	{INTEGER("samples", samples, INT64_MAX), .doc = "samples of its calls"},
 	{0},
 };
 
@@ -179,19 +190,33 @@ static bool has_pid(const void *object)
 #define OF struct trace_evidence
 
 static const struct field run_fields[] = {
-	{WORD("method", method, trace_method_names)},
-	{REASON("tracepoints_reason"), .fact = FACT(tracepoints)},
-	{NUMBER_FACT("unlisted_32_bit_calls", unlisted, INT64_MAX)},
-	{TEXT("program", program.path)},
-	{INTEGER("pid", program.pid, INT32_MAX), .has = has_pid},
-	{REAL("duration_seconds", duration_s, 3), .fact = FACT(duration_fact), .reason = "reason"},
-	{REAL("cpu_seconds", cpu_s, 3), .fact = FACT(cpu_fact), .reason = "reason"},
-	{FLAG("cpu_includes_stops", cpu_inflated)},
-	{INTEGER("children_terminated", children_terminated, INT64_MAX)},
+	{WORD("method", method, trace_method_names),
+		.doc = "how calls were counted: by tracepoints, seccomp or ptrace"},
+	{REASON("tracepoints_reason"), .fact = FACT(tracepoints),
+		.doc = "why tracepoints were not used; null: they were"},
+	{NUMBER_FACT("unlisted_32_bit_calls", unlisted, INT64_MAX),
+		.doc = "calls of 32-bit code that are not among those listed"},
+	{TEXT("program", program.path),
+		.doc = "path of the program; null: unknown, or the whole host was traced"},
+	{INTEGER("pid", program.pid, INT32_MAX), .has = has_pid,
+		.doc = "process ID of the program; null: unknown, or the whole host was traced"},
+	{REAL("duration_seconds", duration_s, 3), .fact = FACT(duration_fact), .reason = "reason",
+		.doc = "seconds that calls were counted"},
+	{REAL("cpu_seconds", cpu_s, 3), .fact = FACT(cpu_fact), .reason = "reason",
+		.doc = "seconds of CPU time of the program and the children it waited for"},
+	{FLAG("cpu_includes_stops", cpu_inflated),
+		.doc = "whether the stops by ptrace are part of this CPU time"},
+	{INTEGER("children_terminated", children_terminated, INT64_MAX),
+		.doc = "processes that the program left running, which were sent SIGTERM"},
 	{REASON("reason")},
-	{LIST("top", top.processes, top.count, process_fields), .given = GIVEN(system_wide)},
-	{INTEGER("calls_per_sample", top.period, TRACE_SAMPLE_PERIOD), .given = GIVEN(system_wide)},
-	{INTEGER("samples_lost", top.missed, INT64_MAX), .given = GIVEN(system_wide)},
+	{LIST("top", top.processes, top.count, process_fields), .given = GIVEN(system_wide),
+		.doc = "processes that made the most calls, the first one most of them; null: one "
+		       "program was traced"},
+	{INTEGER("calls_per_sample", top.period, TRACE_SAMPLE_PERIOD), .given = GIVEN(system_wide),
+		.doc = "calls that a sample stands for; null: one program was traced"},
+	{INTEGER("samples_lost", top.missed, INT64_MAX), .given = GIVEN(system_wide),
+		.doc = "samples that were lost, or of processes not listed; null: one program was "
+		       "traced"},
 	{0},
 };
 
@@ -202,7 +227,9 @@ static const struct field run_fields[] = {
 #define OF struct trace_diagnosis
 
 static const struct field verdict_fields[] = {
-	{WORD("verdict", verdict, trace_verdict_names)},
+	{WORD("verdict", verdict, trace_verdict_names),
+		.doc = "ok: no clock system call that the vDSO could serve; fallback: at least "
+		       "one; unknown: undetermined"},
 	{0},
 };
 
@@ -212,10 +239,13 @@ static const struct field hint_element[] = {
 };
 
 static const struct field diagnosis_fields[] = {
-	{TEXT("summary", summary), .options = FIELD_FILLED},
-	{INTEGER("clock_system_calls", sums.avoidable, INT64_MAX)},
-	{REAL("lost_seconds", sums.lost_s, 6), .given = GIVEN(sums.lost_known)},
-	{LIST("why", hints, hint_count, hint_element)},
+	{TEXT("summary", summary), .options = FIELD_FILLED, .doc = "verdict in a sentence"},
+	{INTEGER("clock_system_calls", sums.avoidable, INT64_MAX),
+		.doc = "clock system calls that the vDSO serves or could"},
+	{REAL("lost_seconds", sums.lost_s, 6), .given = GIVEN(sums.lost_known),
+		.doc = "seconds lost by them against the vDSO; null: unknown"},
+	{LIST("why", hints, hint_count, hint_element),
+		.doc = "why only this program makes them, as far as it can be seen from outside"},
 	{0},
 };
 
@@ -225,10 +255,13 @@ static const struct field diagnosis_fields[] = {
 const struct field trace_report_fields[] = {
 	{INLINE_AT(moment, moment_fields)},
 	{INLINE_AT(diagnosis, verdict_fields)},
-	{INTEGER("exit_status", exit_status, 255)},
+	{INTEGER("exit_status", exit_status, 255),
+		.doc = "the program's, or 128 and the number of the signal that ended it; with "
+		       "--pid or --all that of vdsocheck"},
 	{INLINE_AT(diagnosis, diagnosis_fields)},
 	{INLINE_AT(trace, run_fields)},
-	{COMPUTED("calls", FIELD_LIST, calls), .options = FIELD_FILLED, .fields = entry_fields},
+	{COMPUTED("calls", FIELD_LIST, calls), .options = FIELD_FILLED, .fields = entry_fields,
+		.doc = "system calls that were counted"},
 	{0},
 };
 
