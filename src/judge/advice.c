@@ -143,7 +143,7 @@ static bool is_tsc_not_avoided(const struct view *view)
 /* The ways to take the first step, one for each boot loader. */
 #define DROP_STEP                                                                                  \
 	{                                                                                          \
-		"change the kernel command line", .ways = remove_boot                              \
+		.text = "change the kernel command line", .ways = remove_boot                      \
 	}
 
 const struct advice_row advice_drop_tsc_boot = {.id = "drop-tsc-boot-parameters",
@@ -151,21 +151,21 @@ const struct advice_row advice_drop_tsc_boot = {.id = "drop-tsc-boot-parameters"
 	.when = {.applies = is_tsc_avoided},
 	.text = "Remove {boot} from the kernel command line and reboot: the kernel then makes its "
 		"own choice.",
-	.steps = {DROP_STEP, {NULL, "sudo reboot"},
-		{"if this fails, undo step 1", "vdsocheck warp && vdsocheck"}},
+	.steps = {DROP_STEP, {.command = "sudo reboot"},
+		{.text = "if this fails, undo step 1", .command = "vdsocheck warp && vdsocheck"}},
 	.risk = "It may be there because the TSC is unstable: see old kernel logs."};
 
 const struct advice_row advice_drop_boot = {.id = "drop-boot-parameters",
 	.effort = EFFORT_UNDO,
 	.when = {.applies = is_tsc_not_avoided},
 	.text = "Remove {boot} from the kernel command line and reboot.",
-	.steps = {DROP_STEP, {NULL, "sudo reboot"}, {NULL, "vdsocheck"}},
+	.steps = {DROP_STEP, {.command = "sudo reboot"}, {.command = "vdsocheck"}},
 	.risk = "It may be there for a reason: find out which before you remove it."};
 
 /* compare restores the clocksource that was in use, and is no more than a trial. */
 #define TRIAL_STEP                                                                                 \
 	{                                                                                          \
-		NULL, "sudo vdsocheck compare --only {to}"                                         \
+		.command = "sudo vdsocheck compare --only {to}"                                    \
 	}
 
 /*
@@ -176,14 +176,14 @@ static const struct advice_row switch_to_paravirtual = {.id = "switch-to-paravir
 	.effort = EFFORT_SWITCH,
 	.target = target_paravirtual,
 	.text = "Switch to {to}, the hypervisor's own clock; step 1 is only a trial.",
-	.steps = {TRIAL_STEP, SWITCH_STEP(""), {NULL, "vdsocheck"}},
+	.steps = {TRIAL_STEP, SWITCH_STEP(""), {.command = "vdsocheck"}},
 	.boot = "clocksource={to}",
 	.risk = "Small: the hypervisor keeps it correct when it migrates the guest. It may have "
 		"been disabled on purpose."};
 
 #define SWITCH_TO_TSC                                                                              \
 	.effort = EFFORT_SWITCH, .target = target_tsc,                                             \
-	.steps = {TRIAL_STEP, SWITCH_STEP("vdsocheck warp && "), {NULL, "vdsocheck"}},             \
+	.steps = {TRIAL_STEP, SWITCH_STEP("vdsocheck warp && "), {.command = "vdsocheck"}},        \
 	.boot = "clocksource={to}"
 
 #define TSC_RISK "Time can jump if the CPUs' TSCs disagree, which step 2 tests."
@@ -239,7 +239,7 @@ const struct advice_row advice_move = {.id = "move-to-another-host",
 	.when = {.applies = can_move},
 	.text = "Move this guest to another host: stop it and start it again, since a reboot "
 		"usually keeps it on the same one.",
-	.steps = {{NULL, .ways = advice_moves}, {NULL, "vdsocheck"}},
+	.steps = {{.ways = advice_moves}, {.command = "vdsocheck"}},
 	.risk = MOVE_RISK};
 
 const struct advice_row advice_send_report = {.id = "send-report",
@@ -247,7 +247,7 @@ const struct advice_row advice_send_report = {.id = "send-report",
 	.when = {.verdicts = BIT(VERDICT_FALLBACK) | BIT(VERDICT_SLOW), .unless = EMULATED},
 	.text = "No known safe setting fixes this: send the report to your provider or platform "
 		"team.",
-	.steps = {{NULL, REPORT_COMMAND}}};
+	.steps = {{.command = REPORT_COMMAND}}};
 
 const struct advice_row *const advice_general[] = {&switch_to_paravirtual, &switch_to_tsc,
 	&switch_guest_to_tsc, &switch_to_tsc_on_xen, &switch_to_tsc_on_nitro, &allow_processes,

@@ -111,8 +111,9 @@ static const struct advice_row enable_vdso32 = {.id = "enable-vdso32",
 	.effort = EFFORT_UNDO,
 	.text = "Enable the 32-bit vDSO for programs that start from now on, or run the 64-bit "
 		"build of the program.",
-	.steps = {{NULL, "sudo sysctl abi.vsyscall32=1", "sudo sysctl abi.vsyscall32=0"},
-		{NULL, "vdsocheck"}},
+	.steps = {{.command = "sudo sysctl abi.vsyscall32=1",
+			  .undo = "sudo sysctl abi.vsyscall32=0"},
+		{.command = "vdsocheck"}},
 	.boot = "vdso32=1",
 	.risk = "glibc 2.3.2 and 2.3.3 crash with it."};
 
@@ -124,7 +125,7 @@ static const struct advice_row use_64_bit_arm = {.id = "use-64-bit-arm",
 static const struct advice_row wait_for_gvisor = {.id = "wait-for-gvisor",
 	.effort = EFFORT_LOOK,
 	.text = "Run vdsocheck again after the sandbox has been running for a few seconds.",
-	.steps = {{NULL, "sleep 5; vdsocheck"}}};
+	.steps = {{.command = "sleep 5; vdsocheck"}}};
 
 static const struct advice_row newer_libc = {.id = "newer-libc",
 	.effort = EFFORT_PROGRAM,

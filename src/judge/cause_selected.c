@@ -247,8 +247,8 @@ static const struct advice_row read_kernel_log = {.id = "read-kernel-log",
 	.on_host = true,
 	.text = "Run vdsocheck as root: the kernel log may say why this clocksource was chosen, "
 		"and so may the journal.",
-	.steps = {{NULL, "sudo vdsocheck"},
-		{NULL, "sudo journalctl -k -b | grep -iE 'tsc|clocksource'"}}};
+	.steps = {{.command = "sudo vdsocheck"},
+		{.command = "sudo journalctl -k -b | grep -iE 'tsc|clocksource'"}}};
 
 /* native_calibrate_tsc() reads leaf 0x15 on Intel's CPUs only, and no leaf of a hypervisor. */
 static const struct advice_row set_tsc_rate = {.id = "set-tsc-rate",
@@ -275,8 +275,9 @@ static const struct advice_row find_clocksource_writer = {.id = "find-clocksourc
 	.on_host = true,
 	.text = "Find what writes to current_clocksource, such as tuned, systemd-tmpfiles or a "
 		"tuning script: it will do so again at the next boot.",
-	.steps = {{NULL, "sudo grep -rIls current_clocksource /etc /usr/local /usr/lib/tmpfiles.d "
-			 "/usr/lib/tuned"}}};
+	.steps = {{.command =
+			   "sudo grep -rIls current_clocksource /etc /usr/local /usr/lib/tmpfiles.d "
+			   "/usr/lib/tuned"}}};
 
 static const struct advice_row ask_for_tsc_rate = {.id = "ask-for-tsc-rate",
 	.effort = EFFORT_ASK,
@@ -317,7 +318,7 @@ static const struct advice_row reboot_for_kvm_clock = {.id = "reboot-for-kvm-clo
 	.effort = EFFORT_UNDO,
 	.text = "Reboot: the kernel registers kvm-clock again. If it does not, use a kernel that "
 		"was built with CONFIG_KVM_GUEST (and CONFIG_PARAVIRT).",
-	.steps = {{NULL, "sudo reboot"}, {NULL, "vdsocheck"}}};
+	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
 
 const struct cause_row cause_selected_rows[] = {
 	{.id = "boot-without-tsc",
@@ -477,7 +478,7 @@ static const struct advice_row reboot_for_tsc = {.id = "reboot-for-tsc",
 	.effort = EFFORT_UNDO,
 	.text = "Reboot: the kernel registers tsc again. Find what wrote to unbind_clocksource, "
 		"such as a tuning script, before it does so again.",
-	.steps = {{NULL, "sudo reboot"}, {NULL, "vdsocheck"}}};
+	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
 
 const struct cause_row cause_unused_rows[] = {
 	{.id = "boot-clocksource-refused",

@@ -252,7 +252,7 @@ static const struct advice_row switch_to_own_counter = {.id = "switch-to-own-cou
 	.target = target_own_counter,
 	.text = "Switch to {to}, the counter of this architecture, which kernels choose by "
 		"default.",
-	.steps = {SWITCH_STEP(""), {NULL, "vdsocheck"}},
+	.steps = {SWITCH_STEP(""), {.command = "vdsocheck"}},
 	.risk = "It may have been disabled on purpose."};
 
 static const struct advice_row look_where_sys_is = {.id = "look-where-sys-is",
@@ -310,7 +310,7 @@ static const struct advice_row reboot_guest = {.id = "reboot-guest",
 	.when = {.applies = can_gain_kvm_clock},
 	.text = "Reboot this guest if its KVM host's clocksource is tsc now: kvm-clock gets its "
 		"vDSO support at boot or not at all.",
-	.steps = {{NULL, "sudo reboot"}, {NULL, "vdsocheck"}}};
+	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
 
 static const struct advice_row ask_kvm_host = {.id = "ask-kvm-host",
 	.effort = EFFORT_ASK,
@@ -383,9 +383,10 @@ static const struct advice_row resume_guest = {.id = "resume-guest",
 	.when = {.applies = can_be_resumed},
 	.text = "Pause and resume this guest when its host is on tsc again: KVM then marks the TSC "
 		"stable, if the TSC offsets of the guest's CPUs match.",
-	.steps = {{"on its host (Proxmox VE: qm suspend ID && qm resume ID)",
-			  "virsh suspend DOMAIN && virsh resume DOMAIN", .ways = resumes},
-		{NULL, "vdsocheck"}}};
+	.steps = {{.text = "on its host (Proxmox VE: qm suspend ID && qm resume ID)",
+			  .command = "virsh suspend DOMAIN && virsh resume DOMAIN",
+			  .ways = resumes},
+		{.command = "vdsocheck"}}};
 
 /* A reset writes the TSCs of all CPUs at once, which has KVM judge them anew. */
 static const struct advice_row restart_guest = {.id = "restart-guest",
@@ -393,8 +394,9 @@ static const struct advice_row restart_guest = {.id = "restart-guest",
 	.anywhere = true,
 	.text = "Stop and start this guest (in QEMU a reboot is enough): KVM then marks the TSC "
 		"stable again if the host's clocksource is tsc by then.",
-	.steps = {{"stop and start it from its host or the cloud's console", .ways = advice_moves},
-		{NULL, "vdsocheck"}},
+	.steps = {{.text = "stop and start it from its host or the cloud's console",
+			  .ways = advice_moves},
+		{.command = "vdsocheck"}},
 	.risk = MOVE_RISK};
 
 static const struct advice_row newer_kernel_for_hyperv_page = {.id = "newer-kernel-for-hyperv-page",

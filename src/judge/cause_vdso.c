@@ -92,7 +92,7 @@ static const struct advice_row report_driver = {.id = "report-driver",
 	.effort = EFFORT_UPDATE,
 	.text = "Report the line of the kernel log to the distribution or the driver's vendor. A "
 		"newer kernel may have a corrected driver.",
-	.steps = {{NULL, REPORT_COMMAND}}};
+	.steps = {{.command = REPORT_COMMAND}}};
 
 static const struct advice_row use_64_bit_or_compat = {.id = "use-64-bit-or-compat-vdso",
 	.effort = EFFORT_UPDATE,
@@ -105,7 +105,7 @@ static const struct advice_row use_64_bit_or_compat = {.id = "use-64-bit-or-comp
 static const struct advice_row report_crash = {.id = "report-crash",
 	.effort = EFFORT_ASK,
 	.text = "Send the report to your provider or platform team.",
-	.steps = {{NULL, REPORT_COMMAND}},
+	.steps = {{.command = REPORT_COMMAND}},
 	.ask = "Reading the clock through the vDSO ends the process with a signal on this host: a "
 	       "page that the vDSO reads is missing, or an instruction in it is not allowed."};
 

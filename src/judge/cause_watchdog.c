@@ -267,8 +267,9 @@ const struct advice_row advice_find_which_clock = {.id = "find-which-clock",
 	.text = "Update the firmware and reboot; if it happens again, compare what both clocks "
 		"measured. Do not force the TSC before it is known which of them is wrong. With "
 		"NTP, `chronyc tracking` shows the error of {from}, which is in use now.",
-	.steps = {{NULL, "sudo reboot"},
-		{"if it happens again", "sudo journalctl -k -b | grep -A3 'Marking clocksource'"}}};
+	.steps = {{.command = "sudo reboot"},
+		{.text = "if it happens again",
+			.command = "sudo journalctl -k -b | grep -A3 'Marking clocksource'"}}};
 
 /* a7ec817d5542: it warns of more than 500 ppm, and leaves the stated rate in use. */
 static const struct advice_row recalibrate_tsc = {.id = "recalibrate-tsc",

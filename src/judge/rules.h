@@ -329,15 +329,15 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 /* The step that switches to {to}, after a guard that ends with "&&", or none. */
 #define SWITCH_STEP(guard)                                                                         \
 	{                                                                                          \
-		NULL, guard "echo {to} | sudo tee " CLOCKSOURCE_CURRENT,                           \
-			"echo {from} | sudo tee " CLOCKSOURCE_CURRENT                              \
+		.command = guard "echo {to} | sudo tee " CLOCKSOURCE_CURRENT,                      \
+		.undo = "echo {from} | sudo tee " CLOCKSOURCE_CURRENT                              \
 	}
 
 /* Where the TSC is to be used again. */
 #define REBOOT_STEPS                                                                               \
-	{NULL, "sudo reboot"},                                                                     \
+	{.command = "sudo reboot"},                                                                \
 	{                                                                                          \
-		NULL, "vdsocheck warp && vdsocheck"                                                \
+		.command = "vdsocheck warp && vdsocheck"                                           \
 	}
 
 /* Instance store on EC2, local SSD on Google Cloud, temporary disk on Azure. */
