@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "collect.h"
 #include "measure/vdso.h"
-#include "options.h"
+#include "model.h"
 
 /* Nothing could be measured: the result is not known. */
 #define EXIT_UNMEASURED 2

@@ -7,9 +7,8 @@
  * the kernel's locks are the same for both. Worker 0 takes the time as well, since a coordinator
  * of its own would take a CPU from a worker: it reads all counts at the start and at the end of a
  * window of a millisecond, and the best window is the result. A window in which a worker lost its
- * CPU to another process is discarded: meanwhile the others had the device to themselves.
+ * CPU to another process is discarded: the others had the device to themselves in it.
  */
-#include "contention.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -176,7 +175,7 @@ static struct contention_result result_of_window(const struct coordinator *coord
 		.ns = ticks / (double)all, .slowest_ns = ticks / (double)active / (double)fewest};
 }
 
-/* False if the window was disturbed. More workers than CPUs take turns: that is no disturbance. */
+/* False if the window was disturbed. More workers than CPUs take turns: this does not count. */
 static bool take_window(
 	struct coordinator *coordinator, uint64_t window_ticks, struct contention_result *result)
 {

@@ -118,7 +118,7 @@ void bench_count_all(struct bench *bench, bench_progress *progress)
 	for (size_t i = 0; i < plan->count_count; i++)
 		bench->total += plan->counts[i] * bench_count_wanted(plan) *
 		                (plan->cpu_count ? plan->cpu_count : 1);
-	/* As long as it takes: Ctrl-C ends it. */
+	/* There is no deadline: Ctrl-C ends it. */
 	if (!child_watch(measure, progress, bench, DEADLINE_NONE, &why))
 		bench->fact = why;
 	else

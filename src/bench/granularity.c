@@ -139,7 +139,7 @@ static void find_all(void *argument)
 		if (strcmp(row->call, "clock_gettime") != 0 ||
 			!(wanted[PATH_VDSO] || wanted[PATH_LIBC] || wanted[PATH_SYSCALL]))
 			continue;
-		/* As programs read it: by the vDSO if it serves the clock, else by libc. */
+		/* Programs read it by the vDSO if that serves the clock, else by libc. */
 		if (!reading.call->function.any)
 			reading.call = &row->path[PATH_LIBC];
 		text_copy(clock->clock, sizeof(clock->clock), row->clock);
@@ -157,6 +157,6 @@ void bench_clock_all(struct bench *bench)
 	struct deadline deadline = deadline_after(DEADLINE_SLACK_NS);
 	struct fact why = {0};
 
-	/* What it found before it was stopped stands. */
+	/* The clocks that were read before it was stopped are kept. */
 	child_run(find_all, bench, &deadline, &why);
 }

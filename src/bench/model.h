@@ -11,11 +11,13 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "base/deadline.h"
 #include "base/fact.h"
 #include "cli/command.h"
 #include "document.h"
 #include "evidence.h"
 #include "measure/call.h"
+#include "measure/cpus.h"
 #include "measure/sampler.h"
 
 #define BENCH_COUNT_MAX 16
@@ -54,6 +56,46 @@ bool bench_next(const struct bench_plan *plan, size_t *at, struct bench_subject 
 /* "vdso", "libc", "syscall"; ended by NULL. */
 extern const char *const bench_paths[];
 
+/* ---- options.c, plan.c: the words of the command line ---- */
+
+#define BENCH_NAMES_MAX 16
+
+/* Words of the command line. */
+struct bench_names {
+	size_t count;
+	struct span at[BENCH_NAMES_MAX];
+};
+
+struct bench_request {
+	bool details; /* all calls and the clocks, unless chosen by name; else the deciding ones */
+	struct bench_names calls;
+	struct bench_names clocks;
+	bool path_asked;
+	bool paths[PATH_COUNT];
+	size_t cpu_count; /* 0: any CPU */
+	int cpus[CPUS_MAX];
+	bool histogram;
+	int64_t duration_ns; /* 0: not given */
+	unsigned threads;    /* 0: none */
+	size_t count_count;
+	uint64_t counts[BENCH_COUNT_MAX];
+};
+
+extern const struct option_row bench_options[];
+
+/* Stores a value in the struct bench_request of cli->own. */
+bool bench_take(struct cli *cli, int id, const char *value);
+
+/* Whether the options go together; false after an error message. */
+bool bench_options_fit(const struct bench_request *request);
+
+/*
+ * The plan for the calls of the table, which it refers to, as it does to the request. False after a
+ * message if the names leave no call.
+ */
+bool bench_plan_make(
+	struct bench_request *request, const struct call_table *calls, struct bench_plan *plan);
+
 /* ---- what was found: the table ---- */
 
 #define HISTOGRAM_BUCKETS 1280
@@ -72,7 +114,7 @@ struct bench_row {
 	struct histogram histogram; /* empty unless planned */
 };
 
-/* What the clock calls are compared with. */
+/* The calls and loops that the clock calls are compared with. */
 enum baseline {
 	BASELINE_ENTRY, /* a system call of a number that no call has */
 	BASELINE_GETPPID,
@@ -173,6 +215,29 @@ void bench_count_all(struct bench *bench, bench_progress *progress);
 /* contention.c: fills contentions, each planned call alone and together, in turns. */
 void bench_contention_all(struct bench *bench, bench_progress *progress);
 
+/* contention.c, for bench_contention_all() and the tests. */
+
+/* One run of workers that make the same call. */
+struct contention {
+	const struct call *call; /* not owned */
+	unsigned workers;        /* at most BENCH_THREADS_MAX */
+	const int *cpus;         /* the workers are pinned to these in turn; not owned */
+	size_t cpu_count;
+	int64_t ns;                /* how long they make calls */
+	const volatile bool *stop; /* ends the run early once it is true; not owned */
+	struct deadline deadline;  /* of all runs together */
+};
+
+/* ns of one CPU per call, in the best window; 0 if every window was disturbed. */
+struct contention_result {
+	double ns;
+	double slowest_ns; /* of the worker that made the fewest calls in that window */
+};
+
+/* Runs the workers. False with the reason if a worker ended early or the call crashes. */
+bool contention_measure(
+	const struct contention *contention, struct contention_result *result, struct fact *why);
+
 /* granularity.c: fills clocks, every clock that clock_gettime is planned for. */
 void bench_clock_all(struct bench *bench);
 
@@ -198,7 +263,7 @@ void histogram_take(struct histogram *histogram, const struct timed_call *one,
 /* "entry", "getppid" ...: stable, for programs. */
 const char *baseline_id(enum baseline baseline);
 
-/* What it is, for people; at most 39 characters. */
+/* The words for people; at most 39 characters. */
 const char *baseline_text(enum baseline baseline);
 
 /*
@@ -253,7 +318,7 @@ struct noise {
 
 struct noise noise_find(const struct bench *bench);
 
-/* What the CPU time of a run comes to for each call: other processes are not part of it. */
+/* CPU time of a call, user and system, in ns: other processes are not part of it. */
 double bench_run_ns(const struct bench_count *run);
 
 /* ---- what is printed: text.c, json.c ---- */

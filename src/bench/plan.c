@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which calls are measured, by the names and clocks that were given. */
-#include "options.h"
+#include "model.h"
 
 #include <string.h>
 

@@ -591,7 +591,7 @@ bool bench_text(const void *result, const struct style *style, FILE *out)
 	write_contention(bench, out);
 	if (table && style->verbose)
 		write_baselines(bench, out);
-	/* With the line `stopped` there is no room for it. */
+	/* The line `stopped` takes its room. */
 	if (table && (style->verbose || !bench->stopped))
 		write_breakdown(report, out);
 	if (table && style->verbose && bench->clock_count)

@@ -206,7 +206,7 @@ bool clocksource_switch_is_foreign(const struct clocksource_switch *clock, struc
 
 	if (generation % 2 || !clocksource_read(clock->root, now, why) || is_ours(clock, now))
 		return false;
-	/* A worker that switched meanwhile has changed the names after the file was read. */
+	/* A worker may have switched and changed the names after the file was read. */
 	return atomic_load(&clock->ours->generation) == generation &&
 	       report_foreign(now, why) == SWITCH_FOREIGN;
 }

@@ -21,7 +21,7 @@
 
 #define DEFAULT_NS 1000000000
 
-/* What a candidate takes beyond the test for warps, in seconds. */
+/* Seconds that a candidate takes beyond the test for warps. */
 #define CANDIDATE_SECONDS 0.5
 
 #define EXIT_CHANGE 1
@@ -284,7 +284,7 @@ static const struct format formats[] = {
 	{0},
 };
 
-/* What was measured is printed however the run ended. */
+/* Prints the measurements, however the run ended. */
 static int print_report(struct cli *cli, struct compare *own)
 {
 	const struct text_fact *hypervisor = &own->host.host.hypervisor;

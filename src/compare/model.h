@@ -35,7 +35,7 @@
 #define SWITCH_RECORD "vdsocheck-compare"
 #define SWITCH_LOCK "vdsocheck-compare.lock"
 
-/* What current_clocksource may hold because of us; shared by all of compare's processes. */
+/* Names that current_clocksource may hold because of us; shared by all of compare's processes. */
 struct switch_names {
 	char current[CLOCKSOURCE_NAME_SIZE]; /* as last read back */
 	char wanted[CLOCKSOURCE_NAME_SIZE];  /* being written; "": nothing is */
@@ -74,7 +74,7 @@ void clocksource_switch_close(struct clocksource_switch *clock);
 enum switch_result {
 	SWITCH_DONE,
 	SWITCH_REFUSED, /* by the kernel, or it could not be read back: see *why */
-	SWITCH_FOREIGN, /* something else switched it meanwhile: left as it is, see *why */
+	SWITCH_FOREIGN, /* something else switched it: left as it is, see *why */
 };
 
 /*
@@ -194,7 +194,7 @@ struct candidate {
 	uint64_t warps;              /* reads that were warps, over all clocks */
 };
 
-/* What is the same for all candidates. */
+/* The setup that all candidates share. */
 struct candidate_setup {
 	const struct call_table *calls; /* the deciding ones */
 	int64_t warp_ns;                /* how long to test for warps */

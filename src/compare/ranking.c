@@ -106,7 +106,7 @@ const char *const candidate_state_names[] = {
 	NULL,
 };
 
-/* A candidate that is served in part is no better: it falls back, too. */
+/* A candidate that the vDSO serves only sometimes falls back, too. */
 static enum gain find_gain(const struct candidate *in_use, const struct candidate *other)
 {
 	double saved = in_use->cost_ns - (other->cost_ns + other->spread_ns);

@@ -15,7 +15,7 @@
 #include "base/units.h"
 #include "model.h"
 
-/* What a worker needs, with room for a slow clock or a busy machine. */
+/* Time limit of a worker, with room for a slow clock or a busy machine. */
 #define WORKER_NS 15000000000
 #define WARP_FACTOR 4
 

@@ -292,7 +292,7 @@ static void write_risk(const struct compare_report *report, const char *name, FI
 	struct strbuf sb = {.used = 0};
 
 	strbuf_add(&sb,
-		"no warp in %g s is no proof that there are none: run vdsocheck warp -d 600 first.",
+		"no warp in %g s does not prove that there are none: run vdsocheck warp -d 600 first.",
 		report->warp_s);
 	if (strncmp(name, "tsc", strlen("tsc")) == 0 && report->hypervisor)
 		strbuf_add(&sb,

@@ -19,7 +19,7 @@
 
 #define FLEET_VERDICTS 4 /* of enum verdict_kind */
 
-/* What hosts are grouped by. */
+/* The properties by which hosts are grouped. */
 enum fleet_dimension {
 	FLEET_CAUSE, /* of hosts that are not ok: each has several, or none */
 	FLEET_KERNEL,

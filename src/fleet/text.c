@@ -156,7 +156,7 @@ static void write_hosts(const struct fleet_report *report, size_t top, FILE *out
 	write_rest(count > top ? count - top : 0, out);
 }
 
-/* What is unknown of all hosts makes no table. */
+/* A property that is unknown of all hosts makes no table. */
 static void write_groups(
 	const struct fleet *fleet, enum fleet_dimension dimension, size_t top, FILE *out)
 {

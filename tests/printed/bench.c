@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/options.h"
+#include "bench/model.h"
 #include "cli/driver.h"
 #include "collect.h"
 #include "commands.h"

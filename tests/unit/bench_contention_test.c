@@ -9,7 +9,7 @@
 
 #include "base/child.h"
 #include "base/clock.h"
-#include "bench/contention.h"
+#include "bench/model.h"
 #include "measure/cpus.h"
 #include "unit/unit.h"
 

@@ -13,7 +13,6 @@
 #include <jansson.h>
 
 #include "bench/model.h"
-#include "bench/options.h"
 #include "cli/driver.h"
 #include "commands.h"
 #include "measure/counter.h"
