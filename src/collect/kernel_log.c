@@ -47,6 +47,7 @@ static const struct {
 	{"wd-", "read-back delay"},
 	{"Marking clocksource", ""},
 	{"Marking TSC unstable", ""},
+	{"TSC found unstable", ""},
 	{"Clocksource tsc unstable", ""},
 	{"Switched to clocksource", ""},
 	{"Switching to clocksource", ""},

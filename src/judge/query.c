@@ -304,7 +304,7 @@ bool host_may_be_restored(const struct evidence *evidence)
  * The kernel lists clocksources by rating: 300 for tsc, 250 for hpet, and 0 for one that it marked
  * unstable (__clocksource_watchdog_kthread()). It hides unstable ones while the tick is in oneshot
  * mode (available_clocksource_show()), but not with highres=off and nohz=off, or on jiffies.
- * kernel/time/clocksource.c and the drivers, 3.10 to 7.2.
+ * kernel/time/clocksource.c and the drivers, 3.10 to 7.2; tests/lab has a row of it.
  */
 bool tsc_is_rated_unstable(const struct evidence *evidence)
 {
