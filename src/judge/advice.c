@@ -516,7 +516,8 @@ static size_t make_all(
 			continue;
 		/* Once; where a setting is removed, the kernel makes its own choice. */
 		if (not_tsc && found->rows[i]->effort != EFFORT_UNDO) {
-			append(advice[count].text, " Do not switch to tsc: %s.", not_tsc);
+			if (!strstr(advice[count].text, "Do not force the TSC"))
+				append(advice[count].text, " Do not switch to tsc: %s.", not_tsc);
 			not_tsc = NULL;
 		}
 		advice[count++].is_alternative = is_alternative(found->rows[i], before);

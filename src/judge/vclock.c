@@ -14,7 +14,7 @@
 enum origin {
 	OWN_COUNTER, /* the counter that kernels of this architecture choose by themselves */
 	/*
-	 * Its mode may stand in the data page and the call enter the kernel all the same, when
+	 * Its mode may stand in the data page while the calls enter the kernel, when
 	 * the hypervisor says that its page is not good at the moment.
 	 */
 	HYPERVISOR_PAGE,

@@ -30,6 +30,7 @@ static void assert_picked(const char *line, const char *wanted)
 static void only_parameters_that_bear_on_the_clock_are_picked(void **state)
 {
 	(void)state;
+	assert_picked("quiet nopv nopvspin xen_nopv", "nopv xen_nopv");
 	assert_picked("", "");
 	assert_picked("BOOT_IMAGE=/vmlinuz root=/dev/vda1 ro quiet\n", "");
 	assert_picked("ro clocksource=hpet tsc=reliable quiet\n", "clocksource=hpet tsc=reliable");
