@@ -142,7 +142,7 @@ struct field {
 	.size = sizeof(((OF *)0)->member[0]), .count_at = offsetof(OF, count),                     \
 	.count_most = sizeof(((OF *)0)->member) / sizeof(((OF *)0)->member[0])
 
-/* Of structs and lists that the member points to; they are written only. */
+/* Structs and lists that the member points to; they are written only. */
 #define INLINE_AT(member, rows)                                                                    \
 	.key = #member, .kind = FIELD_INLINE, .options = FIELD_POINTER, .fields = (rows),          \
 	.at = offsetof(OF, member)
@@ -224,7 +224,7 @@ struct document_stream {
 enum document_found {
 	DOCUMENT_END,
 	DOCUMENT_READ,
-	DOCUMENT_BROKEN, /* the next one can be read all the same */
+	DOCUMENT_BROKEN, /* the next one can still be read */
 };
 
 /* Takes the file; standard input stays open. */

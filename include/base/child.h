@@ -78,7 +78,7 @@ struct child_wait {
 
 /*
  * Waits for children. 0 where a callback ended the wait, ETIMEDOUT at the deadline, or the errno
- * of wait4(2): ECHILD where there is no such child any more.
+ * of wait4(2), ECHILD if there is no such child.
  */
 int child_wait(const struct child_wait *wait);
 

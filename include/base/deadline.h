@@ -21,7 +21,7 @@ struct deadline {
  */
 #define DEADLINE_SLACK_NS 5000000000
 
-/* To be passed where there is no limit. */
+/* The deadline of work without a limit. */
 #define DEADLINE_NONE (&(const struct deadline){.limit_ns = 0})
 
 struct deadline deadline_after(int64_t ns);

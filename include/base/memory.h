@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* As malloc(3), calloc(3), reallocarray(3) and strdup(3), to be freed by free(3). Never NULL. */
+/* malloc(3), calloc(3), reallocarray(3) and strdup(3) that never return NULL; for free(3). */
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
 void *xreallocarray(void *old, size_t count, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a finished document goes: standard output, or a file. */
+/* Writes finished documents to a file or a standard stream. */
 #ifndef VDSOCHECK_BASE_OUTPUT_H
 #define VDSOCHECK_BASE_OUTPUT_H
 

@@ -33,7 +33,7 @@
 #define END_NS 300000000
 static const struct timespec end_pause = {.tv_nsec = 10000000};
 
-/* So that the parent, where it waits for the deadline, comes first and gives the reason. */
+/* The parent, if it waits for the deadline, times out first and reports it. */
 #define TIMER_SLACK_US 100000
 
 void *child_share(size_t size, struct fact *why)
@@ -110,7 +110,7 @@ pid_t child_start(void (*work)(void *argument), void *argument, const struct dea
 	_exit(0);
 }
 
-/* Where the soft limit of CPU time is the hard one, as with `ulimit -t`, no SIGXCPU comes first. */
+/* If the soft limit of CPU time is also the hard one (`ulimit -t`), no SIGXCPU comes first. */
 static bool is_out_of_cpu_time(int signal)
 {
 	struct rlimit limit;
@@ -147,7 +147,7 @@ bool child_judge(int status, const struct deadline *deadline, struct fact *why)
 	return false;
 }
 
-/* By waitid(2), since waitpid(3), which is another system call, may have failed. */
+/* Uses waitid(2), because wait4(2) may just have failed. */
 static bool is_gone(pid_t pid)
 {
 	siginfo_t ended = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Capabilities by the system calls themselves: nothing but clearing bits is needed of them. The
- * user ID stays 0, which reads and writes root's own files; without capabilities root is an
- * ordinary user in all else.
+ * user ID stays 0, which reads and writes root's own files; without capabilities it is an
+ * ordinary user otherwise.
  */
 #include "base/privileges.h"
 

@@ -39,7 +39,7 @@ int file_read_all(int file, char *buffer, size_t size, size_t *length)
 	return EFBIG;
 }
 
-/* Whether it is a regular file or a directory; if not, closes it and sets errno. */
+/* True for a regular file or a directory; else it is closed, and errno is set. */
 static bool keep_regular(int file, struct stat *status)
 {
 	int error = fstat(file, status) < 0 ? errno : 0;
@@ -122,7 +122,7 @@ void root_close(struct root *root)
 	root->directory = -1;
 }
 
-/* What root_holds() reads of a file: the marks that it is asked for stand near the beginning. */
+/* The part of a file that root_holds() reads: callers look for text near the start. */
 #define HOLDS_SIZE 8192
 
 static const char *below(const char *path)

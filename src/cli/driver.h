@@ -56,13 +56,13 @@ unsigned edit_distance(const char *one, const char *other);
 
 /* ---- terminal.c ---- */
 
-/* Where the output goes without cli->output: standard output or standard error. */
+/* The stream of the output without cli->output: standard output or standard error. */
 int cli_stream(const struct cli *cli);
 
 /* The last message of cli_error(), without "vdsocheck: "; empty: there was none. */
 const char *cli_last_error(void);
 
-/* Whether what is printed is to have color: with COLOR_AUTO on a capable terminal only. */
+/* True if the output is to have color: with COLOR_AUTO on a capable terminal only. */
 bool cli_wants_color(const struct cli *cli);
 
 #endif

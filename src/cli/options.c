@@ -152,7 +152,7 @@ static bool letter_takes_value(int letter)
 	return false;
 }
 
-/* Whether the value of the option in this word is the next word. */
+/* True if the value of the option in this word is the next word. */
 static bool takes_next(const char *word)
 {
 	if (word[1] == '-')

@@ -157,7 +157,7 @@ static void report_failure(struct cli *cli)
 	write_output(cli, EXIT_SUCCESS);
 }
 
-/* What was linked with, which a bug may be in; libcpuid is linked with on x86 only. */
+/* A bug may be in a library; libcpuid is used on x86 only. */
 static void print_libraries(FILE *out)
 {
 	const struct scmp_version *seccomp = seccomp_version();

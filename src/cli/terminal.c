@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is said to, and heard from, the person at the terminal while a command runs:
- * error messages, color, the progress line, one question, and Ctrl-C.
+ * Terminal input and output while a command runs: error messages, color, the progress line, one
+ * question, and the signals that interrupt it.
  */
 #include <errno.h>
 #include <signal.h>

@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 
-/* Keeps the first thing that was wrong; what comes after it is walked over all the same. */
+/* Keeps the first mistake; the walk goes on after it. */
 struct reader {
 	struct fact *why;
 	bool failed;

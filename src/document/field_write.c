@@ -24,7 +24,7 @@ static const struct fact *fact_at(const size_t *offset, const void *object)
 	return (const struct fact *)(const void *)((const char *)object + *offset);
 }
 
-/* What keeps the row's value from being known: its fact, or that of the whole; NULL: nothing. */
+/* The fact that keeps the row's value from being known, its own or the whole's; NULL: none. */
 static const struct fact *unknown_fact(const struct field *field, const void *object)
 {
 	if (field->whole && !fact_is_known(fact_at(field->whole, object)))
@@ -63,7 +63,7 @@ static const char *word_at(const struct field *field, const void *object)
 	return field->words[*(const unsigned *)field_member(field, object)];
 }
 
-/* Whether the row's value is null. */
+/* True if the row's value is null. */
 static bool is_null(const struct field *field, const void *object)
 {
 	const struct fact *unknown = unknown_fact(field, object);

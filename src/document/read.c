@@ -186,7 +186,7 @@ bool document_stream_has_more(struct document_stream *stream)
 
 		fill(stream);
 		blanks = stream->at;
-		/* A NUL is no blank. NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
+		/* A NUL is not a blank. NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
 		while (blanks < stream->end && memchr(" \t\r\n", stream->bytes[blanks], 4))
 			blanks++;
 		take(stream, blanks - stream->at);
@@ -194,7 +194,7 @@ bool document_stream_has_more(struct document_stream *stream)
 	return stream->at < stream->end;
 }
 
-/* A file without a document for so long is no stream of them, and may have holes of terabytes. */
+/* A file without a document for so long is not a stream, and may have holes of terabytes. */
 #define SKIPPED_MIB_MAX 64
 
 /* To the next line that begins with '{', or the end. */
