@@ -35,8 +35,8 @@ static void add_alternative(
 
 	if (cost->measured && !cost->estimated) {
 		strbuf_add(sb,
-			"; letting the vDSO read the CPU's counter gains nothing: it would take "
-			"%s ns (measured on a copy of the vDSO)",
+			"; the vDSO would be no faster: reading the counter takes %s ns (measured on a "
+			"copy of the vDSO)",
 			round_ns(cost->user_space_ns, ns));
 		return;
 	}
@@ -322,12 +322,12 @@ void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb)
 		describe_cost_when_served(cost, sb);
 		return;
 	}
-	if (lost <= 0 && cost->measured)
-		strbuf_add(sb, "nothing to gain, the CPU's counter takes %s ns (measured); ",
-			round_ns(cost->user_space_ns, ns));
 	strbuf_add(sb, "%s ns %sper call", round_ns(lost > 0 ? lost : cost->call_ns, ns),
 		lost > 0 ? "lost " : "");
 	add_rate(cost, lost > 0 ? lost : cost->call_ns, sb);
+	if (lost <= 0 && cost->measured)
+		strbuf_add(sb, "; the vDSO would save nothing: the counter alone takes %s ns",
+			round_ns(cost->user_space_ns, ns));
 	strbuf_add(sb, ".");
 }
 
