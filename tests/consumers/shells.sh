@@ -55,7 +55,14 @@ offers() {
 	verify "$shell: $1" 'cmp -s "$work/expected" "$work/offered"'
 }
 
-long_options() { vdsocheck help "$1" | sed -n 's/^ \{2,6\}\(-., \)\{0,1\}\(--[a-z-]*\).*/\2/p'; }
+# Those that all commands have are in the help of check, from --format on.
+long_options() {
+	{
+		vdsocheck help "$1"
+		vdsocheck help check | sed -n '/--format/,$p'
+	} | sed -n 's/^ \{2,6\}\(-., \)\{0,1\}\(--[a-z-]*\).*/\2/p' | sort -u |
+		if vdsocheck help "$1" | grep -qE '^  (and .*)?-v,'; then cat; else grep -vx -- --verbose; fi
+}
 
 check_shell() {
 	commands=$(vdsocheck --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p')
@@ -75,6 +82,13 @@ check_shell() {
 	offers 'offers files as operands' 'vdsocheck fleet clo' 'clocks.json'
 	offers 'offers files to an option' 'vdsocheck --from clo' 'clocks.json'
 	offers 'offers folders to an option' 'vdsocheck --sysroot tre' 'tree'
+	offers 'offers the paths of a call' 'vdsocheck bench --path ' 'vdso libc syscall'
+	offers 'offers the clocksources of this host' 'vdsocheck --require ' \
+		"$(cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null)"
+	ask 'vdsocheck --deciding '
+	verify "$shell: offers calls and clocks" 'grep -qx gettimeofday "$out"' 'grep -qx CLOCK_BOOTTIME "$out"'
+	ask 'vdsocheck trace -e '
+	verify "$shell: offers system calls" 'grep -qx clock_gettime "$out"'
 	offers 'offers nothing for a number' 'vdsocheck bench --duration ' ''
 	ask 'vdsocheck trace slee'
 	verify "$shell: offers programs to trace" 'grep -qx sleep "$out"'

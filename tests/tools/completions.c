@@ -13,14 +13,19 @@
 
 #include "cli/driver.h"
 #include "commands.h"
+#include "evidence.h"
+#include "measure/call.h"
 
-/* What the value of an option may be, by its name in --help. */
-enum kind { KIND_NONE, KIND_FILE, KIND_FOLDER, KIND_PROCESS, KIND_FORMAT, KIND_WHEN };
+/* What the value of an option may be. */
+enum kind { KIND_NONE, KIND_FILE, KIND_FOLDER, KIND_PROCESS, KIND_CLOCKSOURCE, KIND_WORDS };
+
+/* Of a list the first word is completed. */
+#define CLOCKSOURCES "cat " CLOCKSOURCE_AVAILABLE " 2>/dev/null"
 
 static enum kind value_kind(const struct option_row *row)
 {
 	static const struct {
-		const char *argument;
+		const char *argument; /* the name in --help, or that of the option */
 		enum kind kind;
 	} kinds[] = {
 		{"FILE", KIND_FILE},
@@ -28,25 +33,65 @@ static enum kind value_kind(const struct option_row *row)
 		{"PROGRAM", KIND_FILE},
 		{"DIR", KIND_FOLDER},
 		{"PID", KIND_PROCESS},
-		{"FORMAT", KIND_FORMAT},
-		{"WHEN", KIND_WHEN},
+		{"FORMAT", KIND_WORDS},
+		{"WHEN", KIND_WORDS},
+		{"path", KIND_WORDS},
+		{"call", KIND_WORDS},
+		{"syscall", KIND_WORDS},
+		{"clock", KIND_WORDS},
+		{"deciding", KIND_WORDS},
+		{"only", KIND_CLOCKSOURCE},
+		{"require", KIND_CLOCKSOURCE},
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (strcmp(kinds[i].argument, row->argument) == 0)
+		if (strcmp(kinds[i].argument, row->argument) == 0 ||
+			strcmp(kinds[i].argument, row->name) == 0)
 			return kinds[i].kind;
 	}
 	return KIND_NONE;
 }
 
-#define WHEN_WORDS "auto always never"
-
 #define HELP_SUMMARY "print the help of a command"
 #define VERSION_SUMMARY "print the version"
 
-static void print_formats(const struct command *command)
+static bool is_option(const struct option_row *row, const char *name)
 {
-	for (const struct format *format = command->formats; format->name; format++)
+	return strcmp(row->name, name) == 0;
+}
+
+/* The names of calls, or of their clocks; a call with several clocks once. */
+static void print_calls(bool calls, bool clocks)
+{
+	const char *call, *clock, *separator = "", *before = "";
+
+	for (size_t i = 0; call_table_names(i, &call, &clock); i++) {
+		bool has_clocks = strcmp(call, "clock_gettime") == 0;
+
+		if (calls && !(clocks && has_clocks) && strcmp(call, before) != 0) {
+			printf("%s%s", separator, call);
+			separator = " ";
+		}
+		if (clocks && has_clocks) {
+			printf("%s%s", separator, clock);
+			separator = " ";
+		}
+		before = call;
+	}
+}
+
+/* What an option of KIND_WORDS takes. */
+static void print_words(const struct command *command, const struct option_row *row)
+{
+	if (is_option(row, "color"))
+		printf("auto always never");
+	else if (is_option(row, "path"))
+		printf("vdso libc syscall");
+	else if (row->id != OPTION_FORMAT)
+		print_calls(!is_option(row, "clock"),
+			is_option(row, "clock") || is_option(row, "deciding"));
+	for (const struct format *format = command->formats;
+		row->id == OPTION_FORMAT && format->name; format++)
 		printf("%s%s", format == command->formats ? "" : " ", format->name);
 }
 
@@ -177,20 +222,20 @@ static void print_bash_value(const struct command *command, const struct option_
 		[KIND_FILE] = "files",
 		[KIND_FOLDER] = "folder",
 		[KIND_PROCESS] = "process",
-		[KIND_FORMAT] = "words",
-		[KIND_WHEN] = "words",
+		[KIND_CLOCKSOURCE] = "words",
+		[KIND_WORDS] = "words",
 	};
 	enum kind kind = value_kind(row);
 
 	printf("		");
 	print_names(row, " | ");
 	printf(") kind=%s", kinds[kind]);
-	if (kind == KIND_FORMAT) {
+	if (kind == KIND_WORDS) {
 		printf(" words='");
-		print_formats(command);
+		print_words(command, row);
 		printf("'");
-	} else if (kind == KIND_WHEN) {
-		printf(" words='" WHEN_WORDS "'");
+	} else if (kind == KIND_CLOCKSOURCE) {
+		printf(" words=$(" CLOCKSOURCES ")");
 	}
 	printf(" ;;\n");
 }
@@ -214,7 +259,7 @@ static void print_bash_command(const struct command *command)
 	if (command->operands)
 		printf("		operands=files\n");
 	if (files)
-		printf("		[[ \" ${COMP_WORDS[*]} \" != *' --%s '* ]] || kind=files operands=filess\n"
+		printf("		[[ \" ${COMP_WORDS[*]} \" != *' --%s '* ]] || kind=files operands=files\n"
 		       "		[[ $cur != -* ]] || kind=''\n",
 			files->name);
 	printf("		case $prev in\n");
@@ -253,8 +298,8 @@ static void print_zsh_option(const struct command *command, const struct option_
 		[KIND_FILE] = ":file:_files",
 		[KIND_FOLDER] = ":directory:_files -/",
 		[KIND_PROCESS] = ":process:_pids",
-		[KIND_FORMAT] = ":format:(",
-		[KIND_WHEN] = ":when:(" WHEN_WORDS ")",
+		[KIND_CLOCKSOURCE] = ":clocksource:($(" CLOCKSOURCES "))",
+		[KIND_WORDS] = ":value:(",
 	};
 	enum kind kind = row->argument ? value_kind(row) : KIND_NONE;
 
@@ -270,8 +315,8 @@ static void print_zsh_option(const struct command *command, const struct option_
 		printf(":value: ");
 	else if (row->argument)
 		printf("%s", actions[kind]);
-	if (kind == KIND_FORMAT) {
-		print_formats(command);
+	if (kind == KIND_WORDS) {
+		print_words(command, row);
 		printf(")");
 	}
 	printf("'");
@@ -361,13 +406,13 @@ static void print_fish_option(const struct command *command, const struct option
 		printf(" -x -a '(__fish_complete_directories)'");
 	else if (kind == KIND_PROCESS)
 		printf(" -x -a '(__fish_complete_pids)'");
-	else if (kind == KIND_WHEN)
-		printf(" -x -a '" WHEN_WORDS "'");
+	else if (kind == KIND_CLOCKSOURCE)
+		printf(" -x -a '(" CLOCKSOURCES " | string split -n \" \")'");
 	else if (row->argument)
 		printf(" -x");
-	if (kind == KIND_FORMAT) {
+	if (kind == KIND_WORDS) {
 		printf(" -a '");
-		print_formats(command);
+		print_words(command, row);
 		printf("'");
 	}
 	printf(" -d '");
