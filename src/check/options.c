@@ -93,7 +93,11 @@ static bool take_clocksource(struct cli *cli, struct span word)
 	struct policy *policy = &((struct check_request *)cli->own)->policy;
 	struct nearest none = {.name = NULL};
 
-	if (!word.length || word.length >= CLOCKSOURCE_NAME_SIZE) {
+	if (!word.length) {
+		cli_usage_error("--require: '' is not the name of a clocksource");
+		return false;
+	}
+	if (word.length >= CLOCKSOURCE_NAME_SIZE) {
 		refuse_name("--require", "clocksource", word, &none);
 		return false;
 	}

@@ -236,10 +236,25 @@ struct words {
 	bool failed; /* after the first mistake: for the options that say how it is reported */
 };
 
+/* The first command that has an option of this name; NULL if none has. */
+static const struct command *find_owner(struct span name)
+{
+	const struct option_row *row;
+
+	for (size_t i = 0; known.commands[i]; i++) {
+		for (size_t at = 0; (row = row_at(known.commands[i], &at));) {
+			if (row->help && !is_common(row) && text_equals(name, row->name))
+				return known.commands[i];
+		}
+	}
+	return NULL;
+}
+
 /* The row with this name, or the only one that it abbreviates; NULL after an error message. */
 static const struct option_row *find_name(const struct words *words, struct span name)
 {
 	const struct option_row *row, *found = NULL, *nearest = NULL;
+	const struct command *other;
 	char candidates[LINE_SIZE] = "", word[64];
 	unsigned least = UINT_MAX, count = 0;
 
@@ -262,6 +277,9 @@ static const struct option_row *find_name(const struct words *words, struct span
 	if (count > 1)
 		cli_usage_error(
 			"option '--%.*s' is ambiguous:%s", (int)name.length, name.at, candidates);
+	else if ((other = find_owner(name)))
+		cli_usage_error("option '--%.*s' is one of 'vdsocheck %s', not of 'vdsocheck %s'",
+			(int)name.length, name.at, other->name, known.command->name);
 	else if (nearest)
 		cli_error("unknown option '--%.*s'; did you mean '--%s'?", (int)name.length,
 			name.at, nearest->name);

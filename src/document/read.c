@@ -91,6 +91,8 @@ static bool read_and_parse(int file, const struct document_part *parts, struct f
 		fact_set(why, FACT_FAILED, "%s", too_large);
 	else if (error)
 		fact_set(why, FACT_FAILED, "%s", strerror(error));
+	else if (!length)
+		fact_set(why, FACT_FAILED, "empty: no document");
 	else
 		parsed = document_parse(bytes, length, parts, why);
 	free(bytes);
