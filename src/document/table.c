@@ -114,7 +114,7 @@ void table_write(const struct field *fields, const void *const *objects, size_t 
 	struct column columns[COLUMN_MAX];
 	size_t column_count = find_columns(fields, NULL, columns, 0);
 	char **cells = xcalloc(count * column_count + 1, sizeof(*cells));
-	const char *titles[COLUMN_MAX], *rules[COLUMN_MAX];
+	const char *titles[COLUMN_MAX] = {NULL}, *rules[COLUMN_MAX] = {NULL};
 
 	for (size_t i = 0; i < count * column_count; i++) {
 		struct column *column = &columns[i % column_count];

@@ -22,7 +22,7 @@ static void print_help(const struct cli *cli)
 
 	if (!out)
 		abort();
-	cli_write_help(cli, command_list, out);
+	cli_write_help(cli->command, cli->command == command_list[0], out);
 	if (fclose(out) != 0 || length == 0)
 		abort();
 	free(bytes);
