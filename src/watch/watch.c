@@ -48,7 +48,7 @@ static const int stop_signals[] = {SIGINT, SIGTERM};
 static volatile sig_atomic_t caught;
 
 /* Why the sleep ended. */
-enum wake { WAKE_CHANGE, WAKE_SIGNAL, WAKE_TIME_OVER };
+enum wake { WAKE_CHANGE, WAKE_SIGNAL, WAKE_TIME_OVER, WAKE_FAILED };
 
 struct watch {
 	const struct root *root;
@@ -183,6 +183,9 @@ static void sleep_until_wake(void *argument)
 			caught = number;
 		if (number > 0)
 			return;
+		watch->wake = WAKE_FAILED;
+		if (errno != EAGAIN && errno != EINTR)
+			return;
 		watch->counts.wakeups++;
 		watch->wake = WAKE_CHANGE;
 		if (has_changed(watch))
@@ -303,6 +306,10 @@ static bool watch_until_end(struct cli *cli, struct watch *watch)
 
 		if (fault)
 			cli_error("the vDSO's data page is gone: %s", fault_signal_name(fault));
+		if (!fault && watch->wake == WAKE_FAILED) {
+			cli_error("cannot sleep: sigtimedwait: %s", strerror(errno));
+			return false;
+		}
 		if (!fault && watch->wake != WAKE_CHANGE)
 			return report(cli, watch, WATCH_END);
 		if (!report(cli, watch, WATCH_CHANGE))
