@@ -393,7 +393,7 @@ static const struct advice_row restart_guest = {.id = "restart-guest",
 	.effort = EFFORT_UPDATE,
 	.anywhere = true,
 	.text = "Stop and start this guest (in QEMU a reboot is enough): KVM then marks the TSC "
-		"stable again if the host's clocksource is tsc by then.",
+		"stable again if the host's clocksource is tsc, or Hyper-V's page, by then.",
 	.steps = {{.text = "stop and start it from its host or the cloud's console",
 			  .ways = advice_moves},
 		{.command = "vdsocheck"}},
