@@ -93,8 +93,9 @@ int cli_stream(const struct cli *cli)
 
 void cli_print(struct cli *cli, const void *result)
 {
-	if (cli->out)
-		cli->format->write(result, &cli->style, cli->out);
+	/* Nothing but memory can be lacking. */
+	if (cli->out && (!cli->format->write(result, &cli->style, cli->out) || ferror(cli->out)))
+		end_without_memory();
 }
 
 /* The output is collected in memory, unless nothing is to be printed. */
