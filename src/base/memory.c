@@ -95,6 +95,6 @@ FILE *memory_stream_open(struct memory_stream *stream)
 
 void memory_stream_close(struct memory_stream *stream)
 {
-	fclose(stream->out);
+	(void)fclose(stream->out);
 	stream->out = NULL;
 }

@@ -201,11 +201,14 @@ static void time_calls(void *argument)
 		sampler.cases[i].capacity = ROUNDS_MAX;
 		limits.ns += sampler.cases[i].call.function.any ? effort->case_ns : 0;
 	}
-	if (!sampler_start(&sampler, effort->batch_ns, &job->timing.fact))
+	if (!sampler_start(&sampler, effort->batch_ns, &job->timing.fact)) {
+		free(samples);
 		return;
+	}
 	sampler_run(&sampler, &limits);
 	job->timing.batches = (unsigned)sampler.rounds;
 	report(&cases, timebase_ns_per_tick(&sampler.timebase), job);
+	free(samples);
 	/* Noise comes in bursts: another pass a little later may have none. */
 	for (int i = 0; i < CLEARING_PASSES && job->options & TIMING_ALONE; i++) {
 		struct timespec pause = {.tv_nsec = 20000000};

@@ -278,6 +278,7 @@ static void sigpipe_default(void)
 static void sigint_default(void)
 {
 	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
 }
 
 static void few_files(void)
