@@ -99,13 +99,13 @@ struct host_evidence {
 	struct number_fact cpu_count;   /* online */
 	struct text_fact hypervisor;    /* systemd-detect-virt --vm's word; absent: bare metal */
 	struct text_fact hypervisor_version; /* x86: what its CPUID leaves say of it */
-	struct text_fact container;     /* systemd-detect-virt --container's word; absent: none */
-	struct text_fact platform;      /* the cloud or product around us, a word of platform.c */
-	struct text_fact emulator;      /* runs our instructions: "valgrind"; absent: none seen */
-	struct text_fact libc;          /* ours: "glibc 2.36" */
-	struct flag_fact libc_static;   /* linked into this binary: not the host's own */
-	struct number_fact word_bits;   /* of this program: 32 or 64 */
-	struct text_fact boot;          /* the boot parameters that bear on the clock */
+	struct text_fact container;      /* systemd-detect-virt --container's word; absent: none */
+	struct text_fact platform;       /* the cloud or product around us, a word of platform.c */
+	struct text_fact emulator;       /* runs our instructions: "valgrind"; absent: none seen */
+	struct text_fact libc;           /* ours: "glibc 2.36" */
+	struct flag_fact libc_static;    /* linked into this binary: not the host's own */
+	struct number_fact pointer_bits; /* of this program: 32 or 64 */
+	struct text_fact boot;           /* the boot parameters that bear on the clock */
 	struct text_fact boot_tool;     /* keeps the command line: "update-grub"; absent: unknown */
 	struct flag_fact invariant_tsc; /* x86: CPUID's bit: runs at one rate and never stops */
 	struct text_fact tsc_flags;     /* x86: what the kernel says of its TSC, /proc/cpuinfo */

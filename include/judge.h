@@ -121,14 +121,14 @@ bool contradiction_may_be_a_change(const struct evidence *evidence);
 
 struct cost {
 	bool known;
-	const char *reason;   /* why a number is not known; static storage; NULL: all are */
-	double call_ns;       /* the costliest deciding call, as programs make it here */
-	bool mixed;           /* call_ns is the average of calls that enter and calls that do not */
-	double syscall_ns;    /* the same by raw system call */
-	bool estimated;       /* user_space_ns is known, and something is lost */
-	bool measured;        /* it is known by measuring it, on a copy of the vDSO */
-	double rate;          /* calls per second it is worked out for; 0: none was given */
-	double user_space_ns; /* what it takes in user space, or would: counter and arithmetic */
+	const char *reason; /* why a number is not known; static storage; NULL: all are */
+	double call_ns;     /* the costliest deciding call, as programs make it here */
+	bool mixed;         /* call_ns is the average of calls that enter and calls that do not */
+	double syscall_ns;  /* the same by raw system call */
+	bool estimated;     /* vdso_ns is known, and something is lost */
+	bool measured;      /* it is known by measuring it, on a copy of the vDSO */
+	double rate;        /* calls per second it is worked out for; 0: none was given */
+	double vdso_ns;     /* what it takes in user space, or would: counter and arithmetic */
 };
 
 /* What `ns` in each of `rate` calls per second take of one CPU, in percent. */

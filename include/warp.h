@@ -37,8 +37,8 @@ struct warp_result {
 	uint64_t reads;
 	uint64_t warps; /* reads that were earlier than one already taken */
 	int64_t largest_ns;
-	int earlier_cpu; /* of the largest warp: where the clock was behind */
-	int later_cpu;   /* ... where the later time was read before; may be the same CPU */
+	int cpu_behind; /* of the largest warp: where the clock was behind */
+	int cpu_ahead;  /* ... where the later time was read before; may be the same CPU */
 	struct fact apart_fact;
 	int64_t apart_ns;   /* an upper bound on the offset between any two CPUs */
 	unsigned discarded; /* slices not counted, because the clock was set */

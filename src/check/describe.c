@@ -37,7 +37,7 @@ static void add_alternative(
 		strbuf_add(sb,
 			"; the vDSO would be no faster: reading the counter takes %s ns (measured on a "
 			"copy of the vDSO)",
-			round_ns(cost->user_space_ns, ns));
+			round_ns(cost->vdso_ns, ns));
 		return;
 	}
 	if (cost_lost_ns(cost) <= 0)
@@ -45,7 +45,7 @@ static void add_alternative(
 	strbuf_add(sb,
 		cost->measured ? "; %s would take %s ns (measured on a copy of the vDSO)"
 			       : "; %s would take about %s ns",
-		cost->measured && is_tsc ? "tsc" : "the vDSO", round_ns(cost->user_space_ns, ns));
+		cost->measured && is_tsc ? "tsc" : "the vDSO", round_ns(cost->vdso_ns, ns));
 }
 
 /* This breaks programs sooner than the cost does. HZ is 100 to 1000 (kernel/Kconfig.hz). */
@@ -327,7 +327,7 @@ void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb)
 	add_rate(cost, lost > 0 ? lost : cost->call_ns, sb);
 	if (lost <= 0 && cost->measured)
 		strbuf_add(sb, "; the vDSO would save nothing: the counter alone takes %s ns",
-			round_ns(cost->user_space_ns, ns));
+			round_ns(cost->vdso_ns, ns));
 	strbuf_add(sb, ".");
 }
 

@@ -113,7 +113,7 @@ static const struct field cause_fields[] = {
 	{WORD("certainty", certainty, cause_certainty_names), .options = FIELD_FILLED,
 		.doc = "proven: measured, or logged by the kernel; likely: little else fits; "
 		       "possible: other causes fit, too"},
-	{STRING("more", more), .doc = "manual page or address to read on; null: none"},
+	{STRING("see_also", more), .doc = "manual page or address to read on; null: none"},
 	{LIST("evidence", evidence, evidence_count, support_element), .options = FIELD_FILLED,
 		.doc = "evidence that the cause rests on, in words"},
 	{0},
@@ -198,7 +198,7 @@ static const struct field cost_fields[] = {
 	{NS("syscall_ns", syscall_ns), .given = GIVEN(known),
 		.doc = "ns per call if made by raw system call, least of all batches; null: see "
 		       "reason"},
-	{NS("user_space_ns", user_space_ns), .has = is_cost_estimated,
+	{NS("vdso_ns", vdso_ns), .has = is_cost_estimated,
 		.doc = "ns per call when served by the vDSO, measured or estimated; null: see "
 		       "reason"},
 	{COMPUTED("lost_ns", FIELD_REAL, lost_ns), .most = DOCUMENT_NS_MAX,

@@ -123,7 +123,7 @@ static void collect_status(const struct root *root, struct host_evidence *host)
 static void set_absent(struct host_evidence *host)
 {
 	struct fact *facts[] = {&host->emulator.fact, &host->libc.fact, &host->libc_static.fact,
-		&host->word_bits.fact, &host->counter_off.fact, &host->tracer.fact,
+		&host->pointer_bits.fact, &host->counter_off.fact, &host->tracer.fact,
 		&host->seccomp.fact};
 
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
@@ -136,7 +136,7 @@ void process_collect(const struct root *root, struct host_evidence *host)
 		set_absent(host);
 		return;
 	}
-	fact_set_number(&host->word_bits, (int64_t)(sizeof(void *) * CHAR_BIT));
+	fact_set_number(&host->pointer_bits, (int64_t)(sizeof(void *) * CHAR_BIT));
 	collect_emulator(&host->emulator);
 	collect_libc(host);
 	collect_counter_off(&host->counter_off);

@@ -90,7 +90,7 @@ static const struct field clock_fields[] = {
 		.doc = "readings of the clock that were compared"},
 	{WATCHED("warps", warps), .doc = "readings that were earlier than one already taken"},
 	{WATCHED("largest_warp_ns", largest_ns), .doc = "ns of the largest warp; 0: none"},
-	{COUNT("apart_at_most_ns", apart_ns), .fact = FACT(apart_fact), .whole = FACT(fact),
+	{COUNT("max_offset_ns", apart_ns), .fact = FACT(apart_fact), .whole = FACT(fact),
 		.reason = "reason",
 		.doc = "upper bound in ns on the offset between the clocks of any two CPUs"},
 	{REASON("reason"), .doc = "why the clock was not tested or the bound is null; else null"},
@@ -121,19 +121,19 @@ static bool was_tried(const void *object)
 static const struct field candidate_fields[] = {
 	{TEXT("name", name), .options = FIELD_FILLED, .doc = "name of the clocksource"},
 	{WORD("state", state, candidate_state_names),
-		.doc = "untried: refused or failed; void: another one was in use meanwhile; "
-		       "unsure: not measured in full; warps: a clock ran backwards; measured: in "
+		.doc = "not-tested: refused or failed; invalidated: another one was in use in "
+		       "between; incomplete: not measured in full; warps: a clock ran backwards; measured: in "
 		       "full"},
 	{FLAG("in_use", in_use), .doc = "whether it was in use before the run"},
 	{WORD("gain", gain, candidate_gain_names),
-		.doc = "gain over the one in use; class: no longer a system call; price: cheaper; "
-		       "order: no warps; none: no clear one"},
-	{NS("price_ns", cost_ns), .fact = FACT(cost_fact),
+		.doc = "gain over the one in use; vdso: no longer a system call; cost: cheaper; "
+		       "no-warps: the one in use ran backwards; none: no clear one"},
+	{NS("cost_ns", cost_ns), .fact = FACT(cost_fact),
 		.doc = "ns per clock_gettime(CLOCK_MONOTONIC), least of its timings; null: see "
 		       "reason"},
 	{NS("spread_ns", spread_ns), .fact = FACT(spread_fact),
 		.doc = "ns between the largest and the least of its timings; null: see reason"},
-	{COMPUTED_LIST("looks_ns", candidate_timings, timing_element),
+	{COMPUTED_LIST("timings_ns", candidate_timings, timing_element),
 		.doc = "its timings, ns per clock_gettime(CLOCK_MONOTONIC) each; null: see reason"},
 	{COUNT("entered_kernel", entries.entered), .fact = FACT(proven),
 		.doc = "deciding calls that entered the kernel under the proof; null: see reason"},
@@ -211,7 +211,7 @@ static const struct field result_fields[] = {
 		.doc = "synchronization of the clock before the run"},
 	{OBJECT("ntp_after", after, ntp_fields),
 		.doc = "synchronization of the clock after the run"},
-	{LIST_AT("sources", candidates, count, candidate_fields),
+	{LIST_AT("clocksources", candidates, count, candidate_fields),
 		.doc = "clocksources that were tried, the one in use before the first"},
 	{REASON("reason"), .fact = FACT(why), .doc = "why the run ended early; null: it did not"},
 	{0},

@@ -98,9 +98,9 @@ static void conclude(struct candidate *candidate)
 }
 
 const char *const candidate_state_names[] = {
-	[CANDIDATE_UNTRIED] = "untried",
-	[CANDIDATE_VOID] = "void",
-	[CANDIDATE_UNSURE] = "unsure",
+	[CANDIDATE_UNTRIED] = "not-tested",
+	[CANDIDATE_VOID] = "invalidated",
+	[CANDIDATE_UNSURE] = "incomplete",
 	[CANDIDATE_WARPS] = "warps",
 	[CANDIDATE_MEASURED] = "measured",
 	NULL,
@@ -124,9 +124,9 @@ static enum gain find_gain(const struct candidate *in_use, const struct candidat
 
 const char *const candidate_gain_names[] = {
 	[GAIN_NONE] = "none",
-	[GAIN_COST] = "price",
-	[GAIN_CLASS] = "class",
-	[GAIN_ORDER] = "order",
+	[GAIN_COST] = "cost",
+	[GAIN_CLASS] = "vdso",
+	[GAIN_ORDER] = "no-warps",
 	NULL,
 };
 

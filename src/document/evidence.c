@@ -165,9 +165,9 @@ static const struct field vclock_fields[] = {
 	{FLAG("time_namespace", time_namespace), .has = knows_namespace,
 		.doc = "whether the data page is that of a time namespace; null: unknown"},
 	{FLAG("pvclock_stable", pvclock_stable.value), .fact = FACT(pvclock_stable.fact),
-		.reason = "pvclock_reason",
+		.reason = "pvclock_stable_reason",
 		.doc = "whether PVCLOCK_TSC_STABLE_BIT is set in the pvclock page of CPU 0"},
-	{REASON("pvclock_reason")},
+	{REASON("pvclock_stable_reason")},
 	{INTEGER("hyperv_sequence", hyperv_sequence.value, UINT32_MAX),
 		.fact = FACT(hyperv_sequence.fact), .reason = "hyperv_reason",
 		.doc = "sequence number of the Hyper-V TSC page; 0: the page is invalid"},
@@ -195,7 +195,7 @@ static const struct field copy_fields[] = {
 };
 
 static const struct field what_if_fields[] = {
-	{NS("tsc_ns", what_if_ns), .fact = FACT(what_if_fact), .reason = "reason",
+	{NS("counter_clocksource_ns", what_if_ns), .fact = FACT(what_if_fact), .reason = "reason",
 		.doc = "ns per clock_gettime(CLOCK_MONOTONIC) by the CPU's counter, measured on a "
 		       "copy of the vDSO"},
 	{REASON("reason")},
@@ -290,7 +290,7 @@ static const struct field timing_fields[] = {
 		.fact = FACT(syscall_floor_fact), .whole = FACT(fact), .reason = "getppid_reason",
 		.doc = "ns per getppid system call, the cheapest one, least of all batches"},
 	{REASON("getppid_reason")},
-	{INTEGER("chunks", batches, UINT32_MAX), .options = FIELD_NEEDED, .fact = FACT(fact),
+	{INTEGER("batches", batches, UINT32_MAX), .options = FIELD_NEEDED, .fact = FACT(fact),
 		.reason = "reason", .doc = "batches measured of each call and path"},
 	{INTEGER("cpu", cpu, INT32_MAX), .options = FIELD_NEGATIVE_NONE, .whole = FACT(fact),
 		.doc = "CPU that the calls were timed on; null: see cpu_reason"},
@@ -506,8 +506,8 @@ static const struct field host_fields[] = {
 	{TEXT_FACT("kernel", kernel), .doc = "release of the kernel, as uname -r"},
 	{TEXT_FACT("kernel_build", kernel_build), .doc = "version of the kernel, as uname -v"},
 	{TEXT_FACT("arch", arch), .doc = "architecture of the kernel, as uname -m"},
-	{TEXT_FACT("cpu", cpu), .doc = "brand of the CPU"},
-	{TEXT_FACT("cpu_model", cpu_model),
+	{TEXT_FACT("cpu_model", cpu), .doc = "brand of the CPU"},
+	{TEXT_FACT("cpu_signature", cpu_model),
 		.doc = "family, model, stepping and microcode of an x86 CPU"},
 	{NUMBER_FACT("cpu_count", cpu_count, INT32_MAX), .doc = "CPUs that are online"},
 	{TEXT_FACT("hypervisor", hypervisor),
@@ -538,9 +538,9 @@ static const struct field host_fields[] = {
 	{FLAG("libc_static", libc_static.value), .fact = FACT(libc_static.fact),
 		.options = FIELD_NEEDED | FIELD_OWN_REASON,
 		.doc = "whether libc is linked into vdsocheck, and so is not the host's own"},
-	{FLAG_FACT("counter_off", counter_off),
+	{FLAG_FACT("counter_disabled", counter_off),
 		.doc = "whether reading the counter is disabled for this process (PR_TSC_SIGSEGV)"},
-	{NUMBER_FACT("word_bits", word_bits, 64),
+	{NUMBER_FACT("pointer_bits", pointer_bits, 64),
 		.doc = "bits of a pointer of vdsocheck: 32 or 64"},
 	{NUMBER_FACT("xen_tsc_mode", xen_tsc_mode, INT32_MAX),
 		.doc = "tsc_mode of the guest by Xen's CPUID leaf; 2: never emulated"},
@@ -618,7 +618,7 @@ static const char *settle_evidence(void *object, const json_t *from)
 #define OF struct evidence
 
 static const struct field evidence_fields[] = {
-	{FLAG("live", live), .options = FIELD_NEEDED | FIELD_FILLED,
+	{FLAG("measured", live), .options = FIELD_NEEDED | FIELD_FILLED,
 		.doc = "whether a running host was measured; false: a captured tree"},
 	{OBJECT("clocksource", clocksource, clocksource_fields),
 		.doc = "clocksource of the kernel"},

@@ -134,7 +134,7 @@ static const struct advice_row newer_libc = {.id = "newer-libc",
 		"newer where static), and look for an LD_PRELOAD that wraps clock_gettime."};
 
 const struct cause_row cause_process_rows[] = {
-	{.id = "counter-off",
+	{.id = "counter-disabled",
 		.text = "The counter is disabled for this process and its children "
 			"(prctl(PR_SET_TSC)): a call that reads it ends with SIGSEGV.",
 		.more = "PR_SET_TSC(2const)",
@@ -199,7 +199,7 @@ const struct cause_row cause_process_rows[] = {
 		.certainty = CERTAINTY_LIKELY,
 		.support = support_mode,
 		.advice = {&wait_for_gvisor}},
-	{.id = "libc-passes-vdso",
+	{.id = "libc-bypasses-vdso",
 		.text = "Only vdsocheck itself is affected: the C library that is linked into it "
 			"does not use the vDSO.",
 		.more = "vdso(7)",
@@ -207,7 +207,7 @@ const struct cause_row cause_process_rows[] = {
 		.certainty = CERTAINTY_PROVEN,
 		.support = support_libc,
 		.advice = {&newer_libc}},
-	{.id = "libc-passes-vdso",
+	{.id = "libc-bypasses-vdso",
 		.text = "This C library does not use the vDSO, although the vDSO works.",
 		.more = "vdso(7)",
 		.when = {.applies = is_libc},

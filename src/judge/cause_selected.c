@@ -321,7 +321,7 @@ static const struct advice_row reboot_for_kvm_clock = {.id = "reboot-for-kvm-clo
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
 
 const struct cause_row cause_selected_rows[] = {
-	{.id = "boot-without-tsc",
+	{.id = "tsc-disabled-at-boot",
 		.text = "The TSC is disabled on the kernel command line.",
 		.more = BOOT_PARAMETERS,
 		.when = {.needs = SECOND_CHOICE | NO_TSC_AT_BOOT},
@@ -365,7 +365,7 @@ const struct cause_row cause_selected_rows[] = {
 		.certainty = CERTAINTY_POSSIBLE,
 		.support = support_kvm_clock,
 		.advice = {&reboot_for_kvm_clock}},
-	{.id = "tsc-unsynchronised",
+	{.id = "tsc-unsynchronized",
 		.text = "The kernel found that the TSCs of this machine's CPUs disagree.",
 		.when = {.needs = SECOND_CHOICE | TSC_UNSYNCHRONISED},
 		.certainty = CERTAINTY_PROVEN,

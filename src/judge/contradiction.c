@@ -94,27 +94,27 @@ static bool counter_slow(const struct view *view)
 }
 
 const struct contradiction_row contradiction_rows[] = {
-	{"mode-none-yet-answered", true, mode_none_yet_answered,
+	{"mode-none-yet-served", true, mode_none_yet_answered,
 		"The clock mode is none, but no call entered the kernel. The verdict follows the "
 		"proof."},
-	{"mode-set-yet-entering", true, mode_set_yet_entering,
+	{"mode-set-yet-fallback", true, mode_set_yet_entering,
 		"The vDSO supports the clock mode, but every call entered the kernel. The verdict "
 		"follows the proof."},
 	{"copy-disagrees", true, copy_disagrees,
 		"On a copy of the vDSO, a word other than the clock mode decides whether the "
 		"clocks are served. The verdict follows the proof."},
-	{"name-yet-answered", true, name_yet_answered,
+	{"name-yet-served", true, name_yet_answered,
 		"No vDSO is known to read a clocksource of this name, but no call entered the "
 		"kernel. The verdict follows the proof."},
-	{"entering-yet-cheap", true, entering_yet_cheap,
+	{"fallback-yet-fast", true, entering_yet_cheap,
 		"The calls entered the kernel under the filter, but without it they took much less "
 		"time than the cheapest system call: the clocksource may have changed in between. "
 		"Run vdsocheck again first."},
-	{"answered-yet-dear", true, answered_yet_slow,
+	{"served-yet-slow", true, answered_yet_slow,
 		"The vDSO takes at least as long as a system call, although the counter can be read "
 		"quickly: the clocksource may have changed between proof and timing. If a second "
 		"run finds the same, `vdsocheck bench` shows what takes the time."},
-	{"counter-dear", false, counter_slow,
+	{"counter-slow", false, counter_slow,
 		"Reading the counter takes much longer than a register read does on this "
 		"architecture, if less than a system call: the hypervisor or the firmware may "
 		"intercept it."},

@@ -26,7 +26,7 @@ static void estimate_user_space(const struct evidence *evidence, struct cost *co
 		counter_is_trapped(evidence))
 		return;
 	cost->estimated = true;
-	cost->user_space_ns =
+	cost->vdso_ns =
 		coarse->min_ns +
 		(fact_is_known(&timing->ordered_fact) ? timing->ordered_ns : timing->counter_ns);
 }
@@ -80,10 +80,10 @@ static void set_user_space_ns(
 	cost->measured = verdict == VERDICT_FALLBACK && fact_is_known(&copy->what_if_fact);
 	if (verdict == VERDICT_OK) {
 		cost->estimated = true;
-		cost->user_space_ns = cost->call_ns;
+		cost->vdso_ns = cost->call_ns;
 	} else if (cost->measured) {
 		cost->estimated = !counter_gains_nothing(evidence);
-		cost->user_space_ns = copy->what_if_ns;
+		cost->vdso_ns = copy->what_if_ns;
 	} else {
 		estimate_user_space(evidence, cost);
 	}
@@ -149,7 +149,7 @@ double cost_seconds(double calls, double slow_ns, double fast_ns)
 
 double cost_lost_ns(const struct cost *cost)
 {
-	if (!cost->known || !cost->estimated || cost->call_ns <= cost->user_space_ns)
+	if (!cost->known || !cost->estimated || cost->call_ns <= cost->vdso_ns)
 		return 0;
-	return cost->call_ns - cost->user_space_ns;
+	return cost->call_ns - cost->vdso_ns;
 }

@@ -29,8 +29,8 @@ static uint64_t conditions_here(const struct view *view)
 	const struct host_evidence *host = &evidence->host;
 	bool emulated = fact_is_known(&host->emulator.fact);
 	bool no_vdso = evidence->vdso.fact.state == FACT_ABSENT;
-	bool no_vdso_32 = no_vdso && !emulated && fact_is_known(&host->word_bits.fact) &&
-	                  host->word_bits.value == 32;
+	bool no_vdso_32 = no_vdso && !emulated && fact_is_known(&host->pointer_bits.fact) &&
+	                  host->pointer_bits.value == 32;
 	/* 2 is the old word for 0 (arch/x86/entry/vdso/vdso32-setup.c). */
 	bool no_vdso_at_boot = boot_has(evidence, "vdso=0") || boot_has(evidence, "vdso32=0") ||
 	                       boot_has(evidence, "vdso32=2");

@@ -52,7 +52,7 @@ struct trace_plan {
 
 enum trace_method { TRACE_BY_TRACEPOINTS, TRACE_BY_SECCOMP, TRACE_BY_PTRACE };
 
-/* "tracepoints", "seccomp and ptrace", "ptrace"; ended by NULL. */
+/* "tracepoints", "seccomp-ptrace", "ptrace"; ended by NULL. */
 extern const char *const trace_method_names[];
 
 /* The program, and what may keep it alone from using the vDSO. */

@@ -50,8 +50,8 @@ static void add_slice(struct warp_state *state, enum warp_clock_id id, size_t cp
 	sum->warps += slice->warps;
 	if (slice->largest > sum->largest_ns) {
 		sum->largest_ns = slice->largest;
-		sum->earlier_cpu = state->warp->cpus[cpu];
-		sum->later_cpu = state->warp->cpus[slice->against];
+		sum->cpu_behind = state->warp->cpus[cpu];
+		sum->cpu_ahead = state->warp->cpus[slice->against];
 	}
 	for (size_t i = 0; i < state->count; i++)
 		least[i] = slice->least[i] < least[i] ? slice->least[i] : least[i];

@@ -47,10 +47,10 @@ static void write_result(enum warp_clock_id id, const struct warp_result *result
 	}
 	if (!result->warps)
 		snprintf(cpus, sizeof(cpus), "-");
-	else if (result->earlier_cpu == result->later_cpu)
-		snprintf(cpus, sizeof(cpus), "%d", result->earlier_cpu);
+	else if (result->cpu_behind == result->cpu_ahead)
+		snprintf(cpus, sizeof(cpus), "%d", result->cpu_behind);
 	else
-		snprintf(cpus, sizeof(cpus), "%d,%d", result->earlier_cpu, result->later_cpu);
+		snprintf(cpus, sizeof(cpus), "%d,%d", result->cpu_behind, result->cpu_ahead);
 	describe_ns(result->warps > 0, result->largest_ns, largest);
 	describe_ns(fact_is_known(&result->apart_fact), result->apart_ns, apart);
 	fprintf(out, ROW, warp_clock_name(id), format_count(result->reads, reads),

@@ -59,15 +59,15 @@ static void write_backwards(const struct warp_evidence *warp, char *summary, siz
 	enum warp_clock_id worst = worst_clock(warp);
 	const struct warp_result *result = &warp->results[worst];
 
-	if (result->earlier_cpu == result->later_cpu)
+	if (result->cpu_behind == result->cpu_ahead)
 		snprintf(summary, size, "%s ran backwards on CPU %d, by up to %" PRId64 " ns.",
-			warp_clock_name(worst), result->earlier_cpu, result->largest_ns);
+			warp_clock_name(worst), result->cpu_behind, result->largest_ns);
 	else
 		snprintf(summary, size,
 			"%s runs backwards between CPUs: CPU %d was up to %" PRId64
 			" ns behind CPU %d.",
-			warp_clock_name(worst), result->earlier_cpu, result->largest_ns,
-			result->later_cpu);
+			warp_clock_name(worst), result->cpu_behind, result->largest_ns,
+			result->cpu_ahead);
 }
 
 static bool vdso_disagrees(const struct warp_evidence *warp)
@@ -95,8 +95,8 @@ static void write_counters(const struct warp_evidence *warp, char *summary, size
 	snprintf(summary, size,
 		"the CPUs' counters (%s) disagree: CPU %d was up to %" PRId64
 		" ns behind CPU %d. The kernel's clocks did not run backwards.",
-		warp_clock_name(WARP_COUNTER), result->earlier_cpu, result->largest_ns,
-		result->later_cpu);
+		warp_clock_name(WARP_COUNTER), result->cpu_behind, result->largest_ns,
+		result->cpu_ahead);
 }
 
 static bool is_single_cpu(const struct warp_evidence *warp)

@@ -81,7 +81,7 @@ const struct field watch_event_fields[] = {
 		       "boot"},
 	{FLAG_FACT("synchronized", synchronized),
 		.doc = "whether the kernel regards its clock as synchronized"},
-	{KNOWN("watches_page", page), .options = FIELD_FILLED, .reason = "watches_page_reason",
+	{KNOWN("watching_page", page), .options = FIELD_FILLED, .reason = "watches_page_reason",
 		.doc = "whether the vDSO's data page is watched; false: see watches_page_reason"},
 	{REASON("watches_page_reason"), .doc = "why the data page is not watched; null: it is"},
 	{REAL("interval_s", interval_s, 3), .options = FIELD_FILLED,

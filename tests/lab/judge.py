@@ -188,7 +188,7 @@ def _judge_advice(row):
 
 def _judge_trace(row, reports):
     """The article's program makes one call more than it is asked for. All of them or none are system calls."""
-    for way, method in (("tracepoints", "tracepoints"), ("ptrace", "seccomp and ptrace")):
+    for way, method in (("tracepoints", "tracepoints"), ("ptrace", "seccomp-ptrace")):
         if f"trace-{way}" not in reports:
             continue
         trace = _document(reports[f"trace-{way}"], f"trace by {way}", row)

@@ -104,7 +104,7 @@ def _print_copies(rows):
     costs = [_cost(row.document) if row.clocksource == "tsc" and row.verdict == "ok" else None
               for row in rows]
     for number, row in enumerate(rows):
-        told = ((row.document or {}).get("what_if") or {}).get("tsc_ns")
+        told = ((row.document or {}).get("what_if") or {}).get("counter_clocksource_ns")
         near = [(abs(other - number), costs[other]) for other, _ in enumerate(rows)
                 if costs[other] and rows[other].environment == row.environment]
         if told and near:

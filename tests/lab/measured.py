@@ -44,8 +44,8 @@ def _bench_turn(text):
 
 
 def _threads_turn(text):
-    crowds = json.loads(text)["crowds"]
-    return {_key(row): row for row in crowds if row["together_ns"] is not None}
+    contention = json.loads(text)["contention"]
+    return {_key(row): row for row in contention if row["together_ns"] is not None}
 
 
 # ---- all turns -------------------------------------------------------------------------

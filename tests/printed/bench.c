@@ -83,8 +83,7 @@ static void put_plan(const struct bench_scenario *scenario, struct bench_plan *p
 /* No number is so near a tie that the rounding of 80-bit arithmetic (i386) differs. */
 #define OFF_TIES 1e-3
 
-static double user_space_ns(
-	const struct bench_scenario *scenario, const struct bench_subject *subject)
+static double vdso_ns(const struct bench_scenario *scenario, const struct bench_subject *subject)
 {
 	if (strstr(subject->clock, "COARSE"))
 		return scenario->ns.coarse;
@@ -103,7 +102,7 @@ static double cost_of(const struct bench_scenario *scenario, const struct bench_
 		return syscall_ns;
 	if (strstr(subject->clock, "CPUTIME") || scenario->no_vdso)
 		return syscall_ns - 3.1 + libc_ns;
-	return user_space_ns(scenario, subject) + libc_ns;
+	return vdso_ns(scenario, subject) + libc_ns;
 }
 
 static void put_cost(const struct bench_scenario *scenario, struct ns_stats *stats, double ns)

@@ -16,7 +16,7 @@ static struct diagnosis judged(
 			.call_ns = call_ns,
 			.syscall_ns = 600,
 			.estimated = user_ns > 0,
-			.user_space_ns = user_ns,
+			.vdso_ns = user_ns,
 			.rate = rate}};
 }
 

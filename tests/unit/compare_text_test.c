@@ -212,11 +212,11 @@ static void json_has_reasons(void **state)
 	expect_reason(root, "fastest", "fastest_reason");
 	expect_reason(root, "advice", "advice_reason");
 	expect_reason(json_object_get(root, "ntp_after"), "synchronized", "reason");
-	source = json_array_get(json_object_get(root, "sources"), 2);
+	source = json_array_get(json_object_get(root, "clocksources"), 2);
 	expect_reason(source, "calls", "reason");
-	expect_reason(source, "price_ns", "reason");
+	expect_reason(source, "cost_ns", "reason");
 	expect_reason(source, "spread_ns", "reason");
-	source = json_array_get(json_object_get(root, "sources"), 0);
+	source = json_array_get(json_object_get(root, "clocksources"), 0);
 	expect_reason(json_array_get(json_object_get(source, "calls"), 0), "libc_ns", "reason");
 	json_decref(root);
 }

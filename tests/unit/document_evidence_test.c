@@ -192,7 +192,7 @@ static const struct {
 	{"proof", "reason", "sn"},
 	{"host", "kernel", "sn"},
 	{"host", "arch", "sn"},
-	{"host", "cpu", "sn"},
+	{"host", "cpu_model", "sn"},
 	{"host", "hypervisor", "sn"},
 	{"host", "container", "sn"},
 	{"host", "invariant_tsc", "bn"},
@@ -278,9 +278,9 @@ static void check_reason(json_t *root, const char *object, const char *key, cons
 
 static void check_reasons(json_t *root)
 {
-	static const char *const host[] = {"kernel", "kernel_build", "arch", "cpu", "hypervisor",
-		"container", "platform", "emulator", "libc", "boot_parameters", "invariant_tsc",
-		"libc_static", "counter_off", "tracer_pid", "seccomp"};
+	static const char *const host[] = {"kernel", "kernel_build", "arch", "cpu_model",
+		"hypervisor", "container", "platform", "emulator", "libc", "boot_parameters",
+		"invariant_tsc", "libc_static", "counter_disabled", "tracer_pid", "seccomp"};
 
 	check_reason(root, "", "time", "time_reason");
 	check_reason(root, "", "uptime_s", "uptime_reason");
@@ -289,7 +289,7 @@ static void check_reasons(json_t *root)
 	check_reason(root, "vdso", "present", "reason");
 	check_reason(root, "vclock", "mode", "reason");
 	check_reason(root, "proof", "cpus", "reason");
-	check_reason(root, "timing", "chunks", "reason");
+	check_reason(root, "timing", "batches", "reason");
 	for (size_t i = 0; i < COUNT(host); i++) {
 		char reason[64];
 
@@ -546,7 +546,7 @@ static void a_document_without_a_key_that_decides_is_refused(void **state)
 		const char *wanted;
 	} needed[] = {
 		{"", "schema", "schema is missing"},
-		{"", "live", "live is missing"},
+		{"", "measured", "measured is missing"},
 		{"", "proof", "proof.taken is missing"},
 		{"", "clocksource", "clocksource.changes is missing"},
 		{"", "timing", "timing.counter_ns is missing"},
@@ -556,7 +556,7 @@ static void a_document_without_a_key_that_decides_is_refused(void **state)
 		{"clocksource", "changes", "clocksource.changes is missing"},
 		{"timing", "counter_ns", "timing.counter_ns is missing"},
 		{"timing", "getppid_ns", "timing.getppid_ns is missing"},
-		{"timing", "chunks", "timing.chunks is missing"},
+		{"timing", "batches", "timing.batches is missing"},
 		{"host", "emulator", "host.emulator is missing"},
 		{"host", "libc_static", "host.libc_static is missing"},
 		{"calls", "call", "calls[2].call is missing"},
@@ -622,7 +622,7 @@ static void a_null_that_decides_without_its_reason_is_refused(void **state)
 static void a_document_that_contradicts_itself_is_refused(void **state)
 {
 	(void)state;
-	assert_refused_with("timing", 0, "chunks", json_null(),
+	assert_refused_with("timing", 0, "batches", json_null(),
 		"timing.counter_ns is present without the measurement that it belongs to");
 	assert_refused_with(
 		"calls", 1, "clock", json_string("CLOCK_MONOTONIC"), "calls lists a call twice");

@@ -172,8 +172,8 @@ static const struct row {
 	ROW(hyperv_4_4_of_sles, "hyperv-without-vdso"),
 	ROW(changed_meanwhile, "clocksource-changing"),
 	ROW(to_and_fro, "clocksource-changing"),
-	ROW(unsynchronised, "tsc-unsynchronised"),
-	ROW(unsynchronised_7_2, "tsc-unsynchronised"),
+	ROW(unsynchronised, "tsc-unsynchronized"),
+	ROW(unsynchronised_7_2, "tsc-unsynchronized"),
 	ROW(distrusted, "tsc-distrusted"),
 	ROW(unknown_name, "clocksource-without-vdso"),
 	ROW(distrusted_3_10, "tsc-distrusted"),
@@ -241,7 +241,7 @@ static void why_the_kernel_selected_a_clocksource_comes_first(void **state)
 		ROW(on_hpet, "clocksource-written"),
 		ROW(log_denied, "clocksource-written"),
 		ROW(distrusted, "tsc-distrusted"),
-		ROW(unsynchronised, "tsc-unsynchronised"),
+		ROW(unsynchronised, "tsc-unsynchronized"),
 		ROW(distrusted_without_kvm_clock, "kvm-clock-disabled"),
 	};
 	static struct evidence evidence;
@@ -275,11 +275,11 @@ static void exclusive_causes_exclude_each_other(void **state)
 		{"hyperv-without-vdso", "hyperv-page-invalid"},
 		{"arm-counter-erratum", "arm-compat-disabled"},
 		{"tsc-read-delay", "tsc-distrusted"},
-		{"tsc-unsynchronised", "tsc-distrusted"},
+		{"tsc-unsynchronized", "tsc-distrusted"},
 		{"tsc-dropped", "tsc-distrusted"},
 		{"tsc-dropped", "tsc-unbound"},
 		{"tsc-dropped", "tsc-not-offered"},
-		{"boot-without-tsc", "tsc-distrusted"},
+		{"tsc-disabled-at-boot", "tsc-distrusted"},
 		{"no-compat-vdso", "no-vdso"},
 		{"counter-emulated-by-firmware", "counter-trapped"},
 		{"tsc-unbound", "tsc-not-invariant"},
@@ -332,7 +332,7 @@ static void every_fault_has_a_cause_and_none_twice(void **state)
 		if (verdict.kind == VERDICT_SLOW)
 			assert_true(count > 0);
 		if (verdict.kind == VERDICT_FALLBACK && fact_is_known(&evidence.vdso.fact) &&
-			strcmp(verdict.rule, "enters-through-libc") != 0 &&
+			strcmp(verdict.rule, "libc-falls-back") != 0 &&
 			evidence.calls[0].path[PATH_VDSO].entered > 0)
 			assert_true(count > 0);
 		for (size_t i = 0; i < count; i++) {

@@ -42,12 +42,12 @@ static void page_and_proof_that_disagree_are_a_contradiction(void **state)
 	(void)state;
 	evidence_make_healthy(&evidence);
 	evidence_set_mode(&evidence, VCLOCK_READ, 0, "none");
-	assert_int_equal(contradictions("mode-none-yet-answered"), 1);
+	assert_int_equal(contradictions("mode-none-yet-served"), 1);
 	evidence_set_mode(&evidence, VCLOCK_INFERRED, 0, "none");
 	assert_int_equal(contradictions(""), 0);
 	evidence_make_falling_back(&evidence, "tsc");
 	evidence_set_mode(&evidence, VCLOCK_READ, 1, "tsc");
-	assert_int_equal(contradictions("mode-set-yet-entering"), 1);
+	assert_int_equal(contradictions("mode-set-yet-fallback"), 1);
 	/* One call in a thousand is an odd moment, no contradiction. */
 	evidence_monotonic(&evidence, PATH_VDSO)->entered--;
 	assert_int_equal(contradictions(""), 0);
@@ -70,9 +70,9 @@ static void name_and_proof_that_disagree_are_a_contradiction(void **state)
 	(void)state;
 	evidence_make_healthy(&evidence);
 	evidence_set_current(&evidence, "acpi_pm");
-	assert_int_equal(contradictions("name-yet-answered"), 1);
+	assert_int_equal(contradictions("name-yet-served"), 1);
 	evidence_set_current(&evidence, "hpet");
-	assert_int_equal(contradictions("name-yet-answered"), 1);
+	assert_int_equal(contradictions("name-yet-served"), 1);
 	evidence_set_mode(&evidence, VCLOCK_READ, 2, "hpet");
 	assert_int_equal(contradictions(""), 0);
 }
@@ -82,7 +82,7 @@ static void timing_and_proof_that_disagree_are_a_contradiction(void **state)
 	(void)state;
 	evidence_make_falling_back(&evidence, "hpet");
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = evidence.timing.syscall_floor_ns * 0.4;
-	assert_int_equal(contradictions("entering-yet-cheap"), 1);
+	assert_int_equal(contradictions("fallback-yet-fast"), 1);
 	assert_true(contradiction_may_be_a_change(&evidence));
 	/* Noise: the minima of two system calls of one host. */
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = evidence.timing.syscall_floor_ns * 0.8;
@@ -92,7 +92,7 @@ static void timing_and_proof_that_disagree_are_a_contradiction(void **state)
 	evidence_make_healthy(&evidence);
 	assert_false(contradiction_may_be_a_change(&evidence));
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = 1404;
-	assert_int_equal(contradictions("answered-yet-dear"), 1);
+	assert_int_equal(contradictions("served-yet-slow"), 1);
 	assert_true(contradiction_may_be_a_change(&evidence));
 	evidence.timing.counter_ns = 1380;
 	assert_int_equal(contradictions(""), 0);
@@ -107,7 +107,7 @@ static void a_slow_counter_is_a_contradiction(void **state)
 	evidence_monotonic(&evidence, PATH_SYSCALL)->min_ns = 1300;
 	evidence.timing.counter_ns = 420;
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = 460;
-	assert_int_equal(contradictions("counter-dear"), 1);
+	assert_int_equal(contradictions("counter-slow"), 1);
 	assert_false(contradiction_may_be_a_change(&evidence));
 	/* As in an emulator. */
 	evidence.timing.counter_ns = 110;
@@ -119,7 +119,7 @@ static void a_slow_counter_is_a_contradiction(void **state)
 	/* The firmware of RISC-V boards may emulate rdtime. */
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = 460;
 	fact_set_text(&evidence.host.arch, "riscv64");
-	assert_int_equal(contradictions("counter-dear"), 1);
+	assert_int_equal(contradictions("counter-slow"), 1);
 	fact_set_text(&evidence.host.arch, "sparc64");
 	assert_int_equal(contradictions(""), 0);
 }

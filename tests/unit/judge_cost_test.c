@@ -20,7 +20,7 @@ static void the_cost_is_the_call_against_its_parts(void **state)
 	assert_true(cost.known && cost.estimated);
 	assert_true(cost.call_ns == 596 && cost.syscall_ns == 601);
 	/* The counter in order, 17 ns, and the arithmetic that a COARSE clock takes, 3.7 ns. */
-	assert_true(cost.user_space_ns > 20.69 && cost.user_space_ns < 20.71);
+	assert_true(cost.vdso_ns > 20.69 && cost.vdso_ns < 20.71);
 	assert_true(cost_lost_ns(&cost) > 575.2 && cost_lost_ns(&cost) < 575.4);
 }
 
@@ -35,7 +35,7 @@ static void a_measured_time_overrides_the_estimate(void **state)
 	fact_set_known(&evidence.copy.what_if_fact);
 	cost_find(&evidence, VERDICT_FALLBACK, &cost);
 	assert_true(cost.known && cost.estimated && cost.measured);
-	assert_true(cost.user_space_ns == 27.9);
+	assert_true(cost.vdso_ns == 27.9);
 	cost_find(&evidence, VERDICT_OK, &cost);
 	assert_false(cost.measured);
 }
@@ -65,7 +65,7 @@ static void the_unordered_counter_is_used_where_no_ordered_one_is(void **state)
 	evidence_make_falling_back(&evidence, "hpet");
 	fact_set(&evidence.timing.ordered_fact, FACT_UNREAD, "the document does not say");
 	cost_find(&evidence, VERDICT_FALLBACK, &cost);
-	assert_true(cost.user_space_ns > 11.69 && cost.user_space_ns < 11.71);
+	assert_true(cost.vdso_ns > 11.69 && cost.vdso_ns < 11.71);
 }
 
 /* The minimum alone would show almost no loss on a host that is slow for half of the calls. */
@@ -92,7 +92,7 @@ static void a_loss_is_reported_for_slow_hosts_only(void **state)
 	(void)state;
 	evidence_make_healthy(&evidence);
 	cost_find(&evidence, VERDICT_OK, &cost);
-	assert_true(cost.estimated && cost.user_space_ns == cost.call_ns && !cost.mixed);
+	assert_true(cost.estimated && cost.vdso_ns == cost.call_ns && !cost.mixed);
 	assert_true(cost_lost_ns(&cost) == 0);
 	evidence_make_falling_back(&evidence, "hpet");
 	cost_find(&evidence, VERDICT_FALLBACK, &cost);

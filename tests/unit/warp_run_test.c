@@ -223,7 +223,7 @@ static void finds_100_ns(void **state)
 	expect_sizes(WARP_MONOTONIC, 100);
 	expect_sizes(WARP_REALTIME, 100);
 	assert_int_not_equal(
-		warp.results[WARP_MONOTONIC].earlier_cpu, warp.results[WARP_MONOTONIC].later_cpu);
+		warp.results[WARP_MONOTONIC].cpu_behind, warp.results[WARP_MONOTONIC].cpu_ahead);
 	assert_true(warp.results[WARP_MONOTONIC].apart_ns >= 100);
 }
 
@@ -234,8 +234,8 @@ static void finds_100_ns_in_either_direction(void **state)
 	expect_injected(-100);
 	if (warp.cpu_count > 2)
 		unit_skip("with more CPUs any pair may be the worst");
-	assert_int_equal(warp.results[WARP_MONOTONIC].earlier_cpu, warp.cpus[1]);
-	assert_int_equal(warp.results[WARP_MONOTONIC].later_cpu, warp.cpus[0]);
+	assert_int_equal(warp.results[WARP_MONOTONIC].cpu_behind, warp.cpus[1]);
+	assert_int_equal(warp.results[WARP_MONOTONIC].cpu_ahead, warp.cpus[0]);
 }
 
 /* On a busy machine two CPUs may not run at the same time in one watch: then there are no bounds.
@@ -485,8 +485,8 @@ static void set_warp(
 {
 	evidence->results[id].warps = 1;
 	evidence->results[id].largest_ns = ns;
-	evidence->results[id].earlier_cpu = earlier;
-	evidence->results[id].later_cpu = later;
+	evidence->results[id].cpu_behind = earlier;
+	evidence->results[id].cpu_ahead = later;
 }
 
 static void expect_verdict(

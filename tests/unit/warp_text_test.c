@@ -38,8 +38,8 @@ static struct warp_evidence large_values(void)
 			.reads = 999999999,
 			.warps = 99999999,
 			.largest_ns = 999999999,
-			.earlier_cpu = 1023,
-			.later_cpu = 1022,
+			.cpu_behind = 1023,
+			.cpu_ahead = 1022,
 			.apart_fact.state = FACT_KNOWN,
 			.apart_ns = 999999999,
 			.discarded = 7};
@@ -146,7 +146,7 @@ static void expect_warp_keys(const struct warp_evidence *warp)
 	root = json_loads(bytes, 0, NULL);
 	assert_non_null(root);
 	assert_string_equal(json_string_value(json_object_get(root, "schema")), "vdsocheck-warp/1");
-	expect_reason(root, "duration_seconds", "reason");
+	expect_reason(root, "duration_s", "reason");
 	expect_reason(root, "advice", "advice_reason");
 	expect_reason(json_object_get(root, "counters"), "pairs", "reason");
 	expect_reason(json_object_get(root, "drift"), "drift_ppm", "reason");
@@ -155,8 +155,8 @@ static void expect_warp_keys(const struct warp_evidence *warp)
 	json_array_foreach(clocks, i, clock)
 	{
 		expect_reason(clock, "reads", "reason");
-		expect_reason(clock, "earlier_cpu", "cpu_reason");
-		expect_reason(clock, "apart_at_most_ns", "apart_reason");
+		expect_reason(clock, "cpu_behind", "cpu_reason");
+		expect_reason(clock, "max_offset_ns", "apart_reason");
 	}
 	json_decref(root);
 }
