@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 		             copy.at != first.at || copy.falls_back != first.falls_back;
 	}
 	printf("{\"runs\": %lu, \"differing\": %lu, \"found\": %s, \"mode\": %" PRId64
-	       ", \"offset\": %" PRId64 ", \"falls_back\": %s, \"tsc_ns\": %.1f, "
+	       ", \"offset\": %" PRId64 ", \"falls_back\": %s, \"counter_clocksource_ns\": %.1f, "
 	       "\"least_ms\": %.2f, \"most_ms\": %.2f, \"reason\": \"%s\"}\n",
 		runs, differing, fact_is_known(&first.fact) ? "true" : "false", first.mode,
 		first.at, first.falls_back ? "true" : "false",

@@ -130,11 +130,11 @@ def tables(rows):
                 f"{m['hand_eight_ns']:.1f}", f"{m['ours_ns']:.1f}", f"{m['ratio']:.3f}",
                 f"{m['ratio_eight']:.3f}")
                for row, m in _measurements(rows, "hand")]
-    crowds = [(row["environment"], row["clocksource"], m["call"], m["path"],
+    contention = [(row["environment"], row["clocksource"], m["call"], m["path"],
                f"{m['alone_ns']:.0f}", f"{m['together_ns']:.0f}", f"{m['times']:.2f}",
                f"{m['times_least']:.2f} to {m['times_most']:.2f}")
               for row, m in _measurements(rows, "threads")]
     return (_table(("environment", "minimum of", "by", "by hand, ns", "by hand, eight", "ours, ns",
                     "ratio", "of eight"), by_hand)
             + _table(("environment", "clocksource", "ns per call of", "by", "one thread",
-                      "together", "times", "in each turn"), crowds))
+                      "together", "times", "in each turn"), contention))
