@@ -22,6 +22,10 @@ void text_copy(char *to, size_t size, const char *from);
  */
 void text_copy_span(char *to, size_t size, struct span from);
 
+/* Adds to the text in `to`, printf-like; what does not fit is cut. */
+void text_append(char *to, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* The span of a whole C string. */
 struct span text_span(const char *text);
 

@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -27,6 +28,16 @@ void text_copy_span(char *to, size_t size, struct span from)
 		to[i] = (char)(byte < ' ' || byte >= 0x7f ? '?' : byte);
 	}
 	to[length] = '\0';
+}
+
+void text_append(char *to, size_t size, const char *format, ...)
+{
+	size_t used = strlen(to);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(to + used, size - used, format, arguments);
+	va_end(arguments);
 }
 
 struct span text_span(const char *text)

@@ -7,7 +7,6 @@
 #include "rules.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -371,17 +370,6 @@ static bool is_for_host(const struct view *view, const struct advice_row *row)
 	       (row->on_host || (changes_host && !row->anywhere));
 }
 
-__attribute__((format(printf, 2, 3))) static void append(
-	char text[ADVICE_TEXT_SIZE], const char *format, ...)
-{
-	size_t used = strlen(text);
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text + used, ADVICE_TEXT_SIZE - used, format, arguments);
-	va_end(arguments);
-}
-
 static bool write_text(const struct view *view, const struct advice_row *row,
 	const struct words *words, char text[ADVICE_TEXT_SIZE])
 {
@@ -389,10 +377,10 @@ static bool write_text(const struct view *view, const struct advice_row *row,
 
 	text[0] = '\0';
 	if (is_for_host(view, row))
-		append(text, "On the host, outside this container, ");
+		text_append(text, ADVICE_TEXT_SIZE, "On the host, outside this container, ");
 	if (needs_newer_kernel(view, row))
-		append(text, "%s Linux %u.%u or newer, ", *text ? "with" : "With", row->since.major,
-			row->since.minor);
+		text_append(text, ADVICE_TEXT_SIZE, "%s Linux %u.%u or newer, ",
+			*text ? "with" : "With", row->since.major, row->since.minor);
 	at = strlen(text);
 	if (!fill_in(row->text, words, text + at, ADVICE_TEXT_SIZE - at))
 		return false;
@@ -403,7 +391,7 @@ static bool write_text(const struct view *view, const struct advice_row *row,
 
 		if (kernel_is_before(view->evidence, remark->major, remark->minor) &&
 			(!remark->applies || remark->applies(view->evidence)))
-			append(text, " %s", remark->text);
+			text_append(text, ADVICE_TEXT_SIZE, " %s", remark->text);
 	}
 	return true;
 }
@@ -517,7 +505,8 @@ static size_t make_all(
 		/* Once; where a setting is removed, the kernel makes its own choice. */
 		if (not_tsc && found->rows[i]->effort != EFFORT_UNDO) {
 			if (!strstr(advice[count].text, "Do not force the TSC"))
-				append(advice[count].text, " Do not switch to tsc: %s.", not_tsc);
+				text_append(advice[count].text, ADVICE_TEXT_SIZE,
+					" Do not switch to tsc: %s.", not_tsc);
 			not_tsc = NULL;
 		}
 		advice[count++].is_alternative = is_alternative(found->rows[i], before);

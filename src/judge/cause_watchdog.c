@@ -7,7 +7,6 @@
 #include "rules.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,23 +48,13 @@ static const struct kernel_log_line *find_marking(const struct view *view)
 	return view->watchdog.line ? view->watchdog.line : log_find_tsc_distrust(view->evidence);
 }
 
-__attribute__((format(printf, 2, 3))) static void append(
-	char text[CAUSE_TEXT_SIZE], const char *format, ...)
-{
-	size_t used = strlen(text);
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text + used, CAUSE_TEXT_SIZE - used, format, arguments);
-	va_end(arguments);
-}
-
 static void append_time(char text[CAUSE_TEXT_SIZE], const struct kernel_log_line *line)
 {
 	char age[32];
 
 	if (line && line->seconds >= 0)
-		append(text, " %s after boot", format_age(line->seconds, age));
+		text_append(
+			text, CAUSE_TEXT_SIZE, " %s after boot", format_age(line->seconds, age));
 }
 
 /* ": in the same interval hpet counted 0.504 s and the TSC 0.497 s (1.3% less)" */
@@ -75,12 +64,13 @@ static void append_intervals(char text[CAUSE_TEXT_SIZE], const struct watchdog_r
 	double apart = fabs(passed - counted);
 	int digits = apart < 1e-3 ? 6 : 3;
 
-	append(text, ": in the same interval %s counted %.*f s and the TSC %.*f s",
+	text_append(text, CAUSE_TEXT_SIZE,
+		": in the same interval %s counted %.*f s and the TSC %.*f s",
 		report->reference.name, digits, counted, digits, passed);
 	if (apart < counted)
-		append(text, " (%.2g%% %s)", apart / counted * 100,
+		text_append(text, CAUSE_TEXT_SIZE, " (%.2g%% %s)", apart / counted * 100,
 			passed > counted ? "more" : "less");
-	append(text, ".");
+	text_append(text, CAUSE_TEXT_SIZE, ".");
 }
 
 /* "The kernel marked the TSC unstable 7 minutes after boot", and why. */
@@ -89,16 +79,16 @@ static void write_marked(const struct view *view, char text[CAUSE_TEXT_SIZE])
 	const struct watchdog_report *report = &view->watchdog;
 	bool measured = explanations[report->culprit].measured;
 
-	append(text, "The kernel marked the TSC unstable");
+	text_append(text, CAUSE_TEXT_SIZE, "The kernel marked the TSC unstable");
 	append_time(text, find_marking(view));
 	if (measured &&
 		(!report->line || report->reference.seconds < 0 || report->tsc.seconds < 0)) {
-		append(text, ".");
+		text_append(text, CAUSE_TEXT_SIZE, ".");
 		return;
 	}
 	if (measured)
 		append_intervals(text, report);
-	append(text, "%s", explanations[report->culprit].text);
+	text_append(text, CAUSE_TEXT_SIZE, "%s", explanations[report->culprit].text);
 }
 
 /* The lines, and the figures from which the cause was worked out. */
@@ -137,10 +127,11 @@ static void support_marked(const struct view *view, struct cause *cause)
 
 static void write_delay(const struct view *view, char text[CAUSE_TEXT_SIZE])
 {
-	append(text, "The kernel's watchdog could not read its reference clock in time and gave up "
-		     "on the TSC");
+	text_append(text, CAUSE_TEXT_SIZE,
+		"The kernel's watchdog could not read its reference clock in time and gave up "
+		"on the TSC");
 	append_time(text, log_find_tsc_delay(view->evidence));
-	append(text, ": often a false alarm in a guest or under heavy load.");
+	text_append(text, CAUSE_TEXT_SIZE, ": often a false alarm in a guest or under heavy load.");
 }
 
 /* The watchdog gave up before it compared: there are no intervals to show. */
