@@ -151,8 +151,8 @@ int trace_event_add(struct trace_events *events, uint32_t id, struct trace_targe
 		.inherit = target.cpu < 0,
 		.enable_on_exec = target.from_exec && !target.leader,
 		.sample_period = target.sample_period,
-		.sample_type = (target.sample_period ? PERF_SAMPLE_TID : 0) |
-	                       (target.sample_abi ? PERF_SAMPLE_REGS_USER : 0),
+		.sample_type = (target.sample_period ? PERF_SAMPLE_TID : 0u) |
+	                       (target.sample_abi ? PERF_SAMPLE_REGS_USER : 0u),
 		.sample_regs_user = target.sample_abi};
 	int file = (int)syscall(SYS_perf_event_open, &attributes, target.thread, target.cpu,
 		target.leader ? target.leader : -1, PERF_FLAG_FD_CLOEXEC);

@@ -49,7 +49,7 @@ static void end_with_three(void)
 }
 
 /* More than any address space has; volatile, or compilers warn of it. */
-static volatile size_t too_much = SIZE_MAX / 2;
+static volatile size_t too_much = SIZE_MAX - 4096;
 
 static void refused_memory_ends_the_process(void **state)
 {

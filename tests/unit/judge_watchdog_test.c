@@ -277,7 +277,7 @@ static void from_7_2_on_no_difference_is_a_false_alarm(void **state)
 
 	(void)state;
 	for (int round = 0; round < 5000; round++) {
-		unsigned long long reference = 100000000 + dice_roll(&dice, 20000000000);
+		unsigned long long reference = 100000000 + 10ull * dice_roll(&dice, 2000000000);
 		unsigned long long change = reference / 100000 * dice_roll(&dice, 20000);
 		struct watchdog_report report;
 		char text[KERNEL_LOG_TEXT_SIZE];
