@@ -369,9 +369,11 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	}
 }
 
+/* `given` is NULL for an option that takes no value. */
 static void take_one(
-	struct cli *cli, struct words *words, const struct option_row *row, const char *value)
+	struct cli *cli, struct words *words, const struct option_row *row, const char *given)
 {
+	const char *value = given ? given : "";
 	const struct format *format;
 
 	if (!words->failed) {
