@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h> /* loff_t of musl */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
@@ -93,8 +94,12 @@ FILE *memory_stream_open(struct memory_stream *stream)
 	return stream->out;
 }
 
+/* A write that failed left a hole in the text: memory is all that can be lacking. */
 void memory_stream_close(struct memory_stream *stream)
 {
-	(void)fclose(stream->out);
+	bool failed = ferror(stream->out);
+
+	if (fclose(stream->out) != 0 || failed)
+		checked(NULL);
 	stream->out = NULL;
 }
