@@ -92,7 +92,7 @@ struct field {
 	 */
 	const char *(*settle)(void *object, const json_t *from);
 
-	/* Of a column of a table, see table_write(). */
+	/* The column that table_write() makes of the field. */
 	const char *title; /* its heading; NULL: the row is not a column */
 	int width;         /* characters at least, with the blanks before it */
 	bool left;         /* starts at the left of its width */

@@ -14,7 +14,7 @@
 enum timing_options {
 	TIMING_WHOLE = 0,      /* about 0.6 ms for each call and path: 24 ms for all */
 	TIMING_BRIEF = 1 << 0, /* what the verdict rests on: about 0.5 ms with a proof */
-	/* There is no proof, the times decide alone: 40 ms more, on a noisy machine up to 0.9 s. */
+	/* Without a proof the times decide alone: 40 ms more, on a noisy machine up to 0.9 s. */
 	TIMING_ALONE = 1 << 1,
 };
 

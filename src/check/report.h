@@ -82,7 +82,7 @@ void describe_verdict(
 void describe_vclock(const struct evidence *evidence, bool all, struct strbuf *sb);
 void describe_proof(const struct evidence *evidence, bool all, struct strbuf *sb);
 
-/* What the causes are: "Why"; "Note" if all is well, "Seen" in a captured tree. */
+/* The label of the causes: "Why"; "Note" if all is well, "Seen" in a captured tree. */
 const char *describe_why(const struct check_report *report);
 
 /* The clock mode as a word: "none", "tsc" ..., "other" without a name; "" if it is not known. */

@@ -306,7 +306,7 @@ static void write_labelled(const struct screen *screen, const char *label, const
 	write_command(screen, PARAGRAPH_INDENT, command);
 }
 
-/* What more there is, and the command that prints it, which ends the line. */
+/* Names the rest and ends the line with the command that prints it. */
 static void write_hint(
 	const struct screen *screen, const char *label, const char *what, const char *options)
 {

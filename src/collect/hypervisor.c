@@ -60,7 +60,7 @@ static const struct mark marks[] = {
 	{"/proc/sysinfo", "z/VM", "zvm"},
 };
 
-/* What /proc/cpuinfo says of it; CPUID's hypervisor bit as the kernel shows it. */
+/* /proc/cpuinfo shows CPUID's hypervisor bit as the kernel read it. */
 struct cpuinfo {
 	bool is_uml; /* User-Mode Linux: arch/um/kernel/um_arch.c */
 	bool is_arm;

@@ -287,7 +287,7 @@ static void list_boot(const struct view *view, char boot[BOOT_SIZE])
 	}
 }
 
-/* What stands for the words in braces; NULL: not known. */
+/* The values of the words in braces; NULL: not known. */
 struct words {
 	const char *to, *from, *boot;
 };

@@ -137,7 +137,7 @@ static bool is_feature_not_set(const struct view *view)
 	return !is_feature_set(view);
 }
 
-/* By those who run its host: a tenant of a cloud cannot. Firecracker sets no clock at a resume. */
+/* Only the host's owner can resume a guest; Firecracker sets no clock when it does. */
 static bool can_be_resumed(const struct view *view)
 {
 	return !fact_is_known(&view->evidence->host.platform.fact) ||
