@@ -7,7 +7,6 @@
 #include "gather.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/deadline.h"
 #include "base/privileges.h"
@@ -38,10 +37,6 @@ static void skip_measuring(struct evidence *evidence)
  * each check takes this much longer.
  */
 #define SETTLE_NS 300000000
-
-/* The pauses between the readings differ, so that they do not keep step with the changes. */
-#define PAUSE_NS 1000000
-#define PAUSES 7
 
 /* A step is begun if this many of the longest one so far fit into the time that is left. */
 #define STEPS_LEFT_LEAST 3
@@ -113,7 +108,10 @@ static void measure_times(struct measuring *measuring, unsigned options)
 		measuring->deadline);
 }
 
-/* Reads name and mode again, and counts how often they changed. */
+/*
+ * Reads name and mode again. A change of both is one, even if it comes between their readings and
+ * one of them is seen later.
+ */
 static void read_again(struct measuring *measuring)
 {
 	struct clocksource_evidence *clocksource = &measuring->evidence->clocksource;
@@ -127,39 +125,29 @@ static void read_again(struct measuring *measuring)
 		if (now.how == VCLOCK_READ)
 			*vclock = now;
 	}
-	clocksource->changes = measuring->name_changes;
-	/* If the mode changed and the name did not, the name changed twice between its readings. */
-	if (measuring->mode_changes > measuring->name_changes)
-		clocksource->changes = measuring->mode_changes + !measuring->name_changes;
-	if (!fact_is_known(&clocksource->current_fact))
-		clocksource->changes = measuring->mode_changes;
+	clocksource->changes = measuring->name_changes > measuring->mode_changes
+	                               ? measuring->name_changes
+	                               : measuring->mode_changes;
 }
 
 /*
  * The second part of the proof, after the timing. If name or mode changed since the first, or if
- * the evidence contradicts itself, takes further parts and readings, until some calls entered the
+ * the evidence contradicts itself, further parts and readings follow, until some calls entered the
  * kernel and others did not, or the time is over.
  */
 static void settle(struct measuring *measuring)
 {
 	const struct evidence *evidence = measuring->evidence;
-	struct deadline deadline;
+	struct deadline deadline = deadline_within(measuring->deadline, SETTLE_NS);
+	bool has_time;
 
-	if (may_begin(measuring, &(struct fact){0}))
-		prove_everywhere(measuring);
-	read_again(measuring);
-	if (!evidence->clocksource.changes && !contradiction_may_be_a_change(evidence))
-		return;
-	deadline = deadline_within(measuring->deadline, SETTLE_NS);
-	for (unsigned i = 1; !counts_are_mixed(evidence); i++) {
-		struct timespec pause = {.tv_nsec = (long)(i % PAUSES) * PAUSE_NS};
-
-		if (deadline_left_ns(&deadline) == 0 || !may_begin(measuring, &(struct fact){0}))
-			break;
-		nanosleep(&pause, NULL);
-		prove_everywhere(measuring);
+	do {
+		has_time = may_begin(measuring, &(struct fact){0});
+		if (has_time)
+			prove_everywhere(measuring);
 		read_again(measuring);
-	}
+	} while (has_time && deadline_left_ns(&deadline) > 0 && !counts_are_mixed(evidence) &&
+		 (evidence->clocksource.changes || contradiction_may_be_a_change(evidence)));
 }
 
 /*
