@@ -9,10 +9,8 @@
 #include "check.h"
 #include "collect.h"
 #include "commands.h"
-#include "gather.h"
 #include "judge.h"
-#include "options.h"
-#include "report.h"
+#include "model.h"
 
 /* What is measured for a format, above what the exit status needs; DEPTH_ALL for all of it. */
 #define DEPTH_SCREEN 1u
@@ -24,26 +22,26 @@ enum {
 	NEEDS_ONE_HOST = 1 << 2, /* two would be two statuses, or each metric twice */
 };
 
-/* The exit status for this evidence, of a document or, where `file` is NULL, of this host. */
-static int judge_and_print(struct cli *cli, const struct evidence *evidence, const char *file)
+/* The exit status for the evidence, of a document or, where `file` is NULL, of this host. */
+static int judge_and_print(struct cli *cli, const char *file)
 {
-	static struct diagnosis diagnosis;
-	static struct outcome outcome;
-	const struct check_request *request = cli->own;
-	struct check_report report = {.evidence = evidence,
-		.diagnosis = &diagnosis,
+	struct check_request *request = cli->own;
+	struct check_report report = {.evidence = &request->evidence,
+		.diagnosis = &request->diagnosis,
 		.policy = &request->policy,
-		.outcome = &outcome,
+		.outcome = &request->outcome,
 		.file = file,
 		.several = cli->operand_count > 1};
 
-	if (!check_clocksources_exist(&request->policy, evidence))
+	if (!check_clocksources_exist(&request->policy, &request->evidence))
 		return EXIT_TROUBLE;
-	diagnose(evidence, &diagnosis);
-	diagnosis.cost.rate = request->rate;
-	policy_judge(&request->policy, evidence, diagnosis.verdict.kind, &outcome);
+	diagnose(&request->evidence, &request->diagnosis);
+	request->diagnosis.cost.rate = request->rate;
+	policy_judge(&request->policy, &request->evidence, request->diagnosis.verdict.kind,
+		&request->outcome);
 	cli_print(cli, &report);
-	return cli->format->status ? cli->format->status(&report) : (int)outcome.exit_status;
+	return cli->format->status ? cli->format->status(&report)
+	                           : (int)request->outcome.exit_status;
 }
 
 /* The kernel log is read only if there is something to explain, or to be shown. */
@@ -69,20 +67,19 @@ static unsigned find_depth(const struct cli *cli)
 
 static int check_file(struct cli *cli, const char *path)
 {
-	static struct evidence evidence;
-	const struct check_request *request = cli->own;
+	struct check_request *request = cli->own;
 	struct document_part parts[CHECK_PART_COUNT];
 	struct fact why = {0};
 
-	memset(&evidence, 0, sizeof(evidence));
-	check_document_parts(parts, NULL, &evidence);
+	memset(&request->evidence, 0, sizeof(request->evidence));
+	check_document_parts(parts, NULL, &request->evidence);
 	if (!document_read(path, parts, &why)) {
 		cli_error("%s: %s", document_name(path), why.reason);
 		return EXIT_TROUBLE;
 	}
-	if (request->identity && !fact_is_known(&evidence.host.name.fact))
+	if (request->identity && !fact_is_known(&request->evidence.host.name.fact))
 		cli_error("%s: --include-identity: the document does not name its host", path);
-	return judge_and_print(cli, &evidence, path);
+	return judge_and_print(cli, path);
 }
 
 /* Returns the worst status. A document that cannot be read does not stop the others. */
@@ -105,9 +102,9 @@ static int check_files(struct cli *cli)
  */
 static int check_run(struct cli *cli)
 {
-	static struct evidence evidence;
 	static volatile bool stop;
-	const struct check_request *request = cli->own;
+	struct check_request *request = cli->own;
+	struct evidence *evidence = &request->evidence;
 	unsigned depth = find_depth(cli);
 
 	if (cli->operand_count && strcmp(cli->sysroot, "/") != 0) {
@@ -122,16 +119,16 @@ static int check_run(struct cli *cli)
 		return check_files(cli);
 	work_begin(cli, NULL, &stop);
 	if (depth) {
-		gather_evidence(&cli->root, &evidence, depth == DEPTH_ALL, &cli->deadline);
-		if (!stop && needs_reasons(cli, &evidence))
-			kernel_log_collect(&cli->root, &evidence.kernel_log);
+		gather_evidence(&cli->root, evidence, depth == DEPTH_ALL, &cli->deadline);
+		if (!stop && needs_reasons(cli, evidence))
+			kernel_log_collect(&cli->root, &evidence->kernel_log);
 		if (request->identity || cli->format->needs & NEEDS_IDENTITY)
-			host_collect_identity(&cli->root, &evidence.host);
+			host_collect_identity(&cli->root, &evidence->host);
 	} else {
-		gather_verdict(&cli->root, &evidence, &cli->deadline);
+		gather_verdict(&cli->root, evidence, &cli->deadline);
 	}
 	work_end();
-	return judge_and_print(cli, &evidence, NULL);
+	return judge_and_print(cli, NULL);
 }
 
 static const struct format formats[] = {

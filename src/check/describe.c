@@ -3,7 +3,7 @@
  * Verdict, vDSO, clock mode, proof and cost in words. Everything here is put together from the
  * evidence and its diagnosis, so that a document read back gives the words of its own run.
  */
-#include "report.h"
+#include "model.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -4,13 +4,15 @@
  * rests on it, and again after the timing; if the evidence contradicts itself, it is gathered again
  * for a bounded time, since the clocksource may have changed in between.
  */
-#include "gather.h"
-
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/child.h"
 #include "base/deadline.h"
+#include "base/memory.h"
 #include "base/privileges.h"
 #include "base/units.h"
+#include "check.h"
 #include "collect.h"
 #include "judge.h"
 #include "measure/call.h"
@@ -19,6 +21,7 @@
 #include "measure/timing.h"
 #include "measure/vdso.h"
 #include "measure/vvar.h"
+#include "model.h"
 
 static void skip_measuring(struct evidence *evidence)
 {
@@ -265,4 +268,47 @@ void gather_verdict(
 		return;
 	measure_times(&measuring, TIMING_BRIEF);
 	settle(&measuring);
+}
+
+/* ---- for a long-running process ---- */
+
+/* Part of the limit, for what follows the measurements: a check cut short has its evidence. */
+#define REST_NS 400000000
+
+struct check_child {
+	const struct root *root;
+	struct deadline deadline;
+	struct evidence evidence;
+};
+
+static void gather_with_log(void *argument)
+{
+	struct check_child *child = argument;
+
+	gather_evidence(child->root, &child->evidence, false, &child->deadline);
+	kernel_log_collect(child->root, &child->evidence.kernel_log);
+}
+
+void check_in_child(const struct root *root, struct evidence *evidence, struct diagnosis *diagnosis)
+{
+	struct check_child *child = xcalloc(1, sizeof(*child));
+	struct deadline whole = deadline_after(CHECK_LIMIT_NS);
+	struct fact why = {0};
+
+	child->root = root;
+	child->deadline = deadline_after(CHECK_LIMIT_NS - REST_NS);
+	memset(evidence, 0, sizeof(*evidence));
+	memset(diagnosis, 0, sizeof(*diagnosis));
+	if (child_compute(gather_with_log, child, sizeof(*child), &whole, &why)) {
+		*evidence = child->evidence;
+	} else {
+		evidence->live = root->live;
+		evidence->proof.fact = why;
+		evidence->vclock.fact = why;
+		evidence->timing.fact = why;
+		evidence->clocksource.current_fact = why;
+		evidence->kernel_log.fact = why;
+	}
+	free(child);
+	diagnose(evidence, diagnosis);
 }

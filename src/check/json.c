@@ -4,7 +4,7 @@
  * verdict, and what follows it, causes, advice and cost. They are written only; reading a
  * document checks their types and judges anew.
  */
-#include "report.h"
+#include "model.h"
 
 #include <jansson.h>
 #include <limits.h>

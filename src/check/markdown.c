@@ -3,7 +3,7 @@
  * The report for a support ticket, in Markdown: the question to the provider first, then the
  * machine, the evidence, and how to reproduce it without vdsocheck.
  */
-#include "report.h"
+#include "model.h"
 
 #include <ctype.h>
 

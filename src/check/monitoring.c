@@ -4,7 +4,7 @@
  * Guidelines, which Icinga, Naemon and Sensu follow too), as a sentence for node-problem-detector,
  * and in columns for a table of hosts.
  */
-#include "report.h"
+#include "model.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The options of check: lists add up when they are given again. */
-#include "options.h"
+#include "model.h"
 
 #include <ctype.h>
 #include <limits.h>

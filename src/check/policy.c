@@ -3,7 +3,7 @@
  * Judges a policy. Other deciding calls are judged by the rules of the verdict, on a copy of the
  * evidence in which those calls decide.
  */
-#include "policy.h"
+#include "model.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

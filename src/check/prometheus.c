@@ -4,7 +4,7 @@
  * zero. Samples have no time stamps, which the textfile collector refuses: the age of the file
  * is node_textfile_mtime_seconds. All labels take few values, whatever the host.
  */
-#include "report.h"
+#include "model.h"
 
 /* HELP and TYPE, before the first sample of a metric. */
 static void write_head(FILE *out, const char *name, const char *help)

@@ -4,7 +4,7 @@
  * has to fit a terminal of 24 lines, where a verdict that has scrolled off is not read: what
  * matters least is left out, one thing after the other, until it does.
  */
-#include "report.h"
+#include "model.h"
 
 #include <ctype.h>
 #include <limits.h>

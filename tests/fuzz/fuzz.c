@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check/report.h"
+#include "check/model.h"
 #include "cli/driver.h"
 #include "commands.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "check/gather.h"
+#include "check/model.h"
 #include "collect.h"
 #include "judge.h"
 

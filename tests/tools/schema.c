@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "bench/model.h"
-#include "check/report.h"
+#include "check/model.h"
 #include "compare/model.h"
 #include "document/field.h"
 #include "fleet/model.h"

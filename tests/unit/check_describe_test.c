@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "check/report.h"
+#include "check/model.h"
 #include "unit/unit.h"
 
 static struct diagnosis judged(

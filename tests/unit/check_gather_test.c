@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "check/gather.h"
+#include "check/model.h"
 #include "judge.h"
 #include "unit/fake_root.h"
 #include "unit/unit.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/report.h"
+#include "check/model.h"
 #include "unit/dice.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"

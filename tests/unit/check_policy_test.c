@@ -2,7 +2,7 @@
 /* Tests of check/policy: what each requirement makes of the evidence, and of the exit status. */
 #include <string.h>
 
-#include "check/policy.h"
+#include "check/model.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/report.h"
+#include "check/model.h"
 #include "cli/driver.h"
 #include "commands.h"
 #include "unit/evidence_builder.h"

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "check/report.h"
+#include "check/model.h"
 #include "document.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"

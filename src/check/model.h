@@ -1,17 +1,119 @@
 /* SPDX-License-Identifier: MIT */
-/* What `vdsocheck check` prints: for people, for programs, for a ticket, for monitoring. */
-#ifndef VDSOCHECK_CHECK_REPORT_H
-#define VDSOCHECK_CHECK_REPORT_H
+/*
+ * The parts of check: the request with its policy, the evidence, what both lead to, and the formats
+ * in which that is printed: for people, for programs, for a ticket, for monitoring.
+ */
+#ifndef VDSOCHECK_CHECK_MODEL_H
+#define VDSOCHECK_CHECK_MODEL_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/deadline.h"
+#include "base/root.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "document.h"
 #include "evidence.h"
 #include "judge.h"
-#include "policy.h"
+
+/* ---- policy.c: what the caller requires of a host beyond the verdict ---- */
+
+#define POLICY_CLOCKSOURCE_MAX 16
+
+/* Zeroed, it requires nothing. */
+struct policy {
+	size_t clocksource_count; /* one of these must be in use */
+	char clocksources[POLICY_CLOCKSOURCE_MAX][CLOCKSOURCE_NAME_SIZE];
+	size_t deciding_count; /* these must be served by the vDSO, instead of the usual three */
+	struct {
+		const char *call;  /* "clock_gettime" */
+		const char *clock; /* "CLOCK_BOOTTIME"; "" if the call takes none */
+	} deciding[CALL_MAX];
+	uint64_t max_ns; /* what a deciding call may take at most; 0: any time */
+};
+
+enum policy_answer { POLICY_UNDETERMINED, POLICY_MET, POLICY_NOT_MET };
+
+#define REQUIREMENT_MAX 3
+#define REQUIREMENT_SIZE 240
+
+/* What one option requires, and whether the host meets it. */
+struct requirement {
+	const char *option;           /* "require", "deciding", "max-ns"; static storage */
+	char value[REQUIREMENT_SIZE]; /* of the option, with names in full */
+	enum policy_answer answer;
+	char reason[REQUIREMENT_SIZE]; /* a clause: "the clocksource is hpet" */
+	bool replaces_verdict;         /* it takes the place of the verdict */
+};
+
+struct outcome {
+	uint32_t exit_status;
+	size_t count;
+	struct requirement requirements[REQUIREMENT_MAX];
+};
+
+/*
+ * Judges the policy by the evidence. The exit status is 1 if a requirement is not met; else 2 if
+ * one is undetermined, unless it is 1 already; else that of the verdict. Where the policy names
+ * the deciding calls, these take the place of the verdict.
+ */
+void policy_judge(const struct policy *policy, const struct evidence *evidence,
+	enum verdict_kind verdict, struct outcome *outcome);
+
+/* Whether the call is a deciding one: of the policy, if it names any, or of the verdict. */
+bool policy_decides(const struct policy *policy, const struct call_evidence *call);
+
+/* The first requirement with this answer; NULL: there is none. */
+const struct requirement *policy_find(const struct outcome *outcome, enum policy_answer answer);
+
+/* Whether the exit status follows from this requirement, and not from the verdict. */
+bool policy_settles(const struct outcome *outcome, const struct requirement *requirement);
+
+/* The name of a call: "gettimeofday", "CLOCK_BOOTTIME" for clock_gettime of this clock. */
+const char *policy_call_name(const char *call, const char *clock);
+
+/* ---- options.c ---- */
+
+/* One run: what the user asked for, and what was found for it. */
+struct check_request {
+	double rate; /* calls per second; 0: not given */
+	bool identity;
+	struct policy policy;
+	struct evidence evidence;
+	struct diagnosis diagnosis;
+	struct outcome outcome;
+};
+
+extern const struct option_row check_options[];
+
+/* Stores a value in cli->own, a struct check_request; false after an error message. */
+bool check_take(struct cli *cli, int id, const char *value);
+
+/*
+ * Whether each clocksource of the policy is known by name or offered by this host; false after a
+ * message: a misspelt name would make a policy that no host meets.
+ */
+bool check_clocksources_exist(const struct policy *policy, const struct evidence *evidence);
+
+/* ---- gather.c: what is read and measured for a report, or for a verdict ---- */
+
+/*
+ * Fills the evidence. A live root is measured; before that the process opens the kernel log and
+ * gives up its capabilities. With another root nothing is measured. Without `all` only what the
+ * screen shows: the deciding calls, and no copy of a vDSO that serves them.
+ */
+void gather_evidence(const struct root *root, struct evidence *evidence, bool all,
+	const struct deadline *deadline);
+
+/*
+ * Only what a verdict can rest on: the proof, and times where they can change it. Enough
+ * for an exit status, not for a report.
+ */
+void gather_verdict(
+	const struct root *root, struct evidence *evidence, const struct deadline *deadline);
+
+/* ---- the formats, which take a struct check_report ---- */
 
 struct check_report {
 	const struct evidence *evidence;
@@ -21,8 +123,6 @@ struct check_report {
 	const char *file; /* path of the document; NULL: this host or a captured tree */
 	bool several;     /* further documents are printed, and each has to be named */
 };
-
-/* ---- the formats, which take a struct check_report ---- */
 
 /* The screen: the verdict first, then evidence, table, why, what to do, cost. */
 bool check_report_text(const void *result, const struct style *style, FILE *out);
