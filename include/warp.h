@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "document.h"
 #include "evidence.h"
 #include "measure/call.h"
 
@@ -29,25 +30,26 @@ enum warp_clock_id {
 #define WARP_CLOCK(id) (1u << (id))
 #define WARP_ALL_CLOCKS (WARP_CLOCK(WARP_CLOCK_COUNT) - 1)
 
-/* "rdtsc" or its like, "CLOCK_MONOTONIC", ..., "vDSO against kernel". Static storage. */
-const char *warp_clock_name(enum warp_clock_id id);
-
 struct warp_result {
+	const char *name; /* "rdtsc" or its like, "CLOCK_MONOTONIC", ...; static storage */
 	struct fact fact; /* known: the clock was tested */
 	uint64_t reads;
-	uint64_t warps; /* reads that were earlier than one already taken */
-	int64_t largest_ns;
-	int cpu_behind; /* of the largest warp: where the clock was behind */
-	int cpu_ahead;  /* ... where the later time was read before; may be the same CPU */
-	struct fact apart_fact;
-	int64_t apart_ns;   /* an upper bound on the offset between any two CPUs */
-	unsigned discarded; /* slices not counted, because the clock was set */
+	uint64_t warps;           /* readings that were earlier than one already taken */
+	int64_t largest_ns;       /* size of the largest warp; 0: no warp */
+	struct fact cpu_fact;     /* known: a warp was seen */
+	int cpu_behind;           /* CPU whose clock was behind in the largest warp */
+	int cpu_ahead;            /* CPU that had read the later time; may be the same */
+	struct number_fact apart; /* upper bound, ns, on the offset between any two CPUs */
+	unsigned discarded;       /* slices not counted, because the clock was set */
 };
 
+/* The clock, reads, warps and largest_warp_ns of a struct warp_result: keys and columns. */
+extern const struct field warp_clock_fields[];
+
 enum warp_pair_state {
-	WARP_PAIR_UNSEEN, /* the two CPUs never ran at the same time: no bounds */
 	WARP_PAIR_KNOWN,
-	WARP_PAIR_MOVED, /* the offset was not constant */
+	WARP_PAIR_UNSEEN, /* the two CPUs never ran at the same time: no bounds */
+	WARP_PAIR_MOVED,  /* the offset was not constant */
 };
 
 /* Two CPUs' counters. The offset is certainly within error_ns of offset_ns. */
@@ -69,10 +71,10 @@ struct warp_drift {
 
 struct warp_evidence {
 	struct fact fact;
-	bool stopped;        /* before the time that was asked for */
-	int64_t duration_ns; /* of the run, which may be extended or stopped */
-	size_t allowed;      /* CPUs available to this process */
-	size_t cpu_count;    /* of which were tested */
+	bool stopped;      /* before the time that was asked for */
+	double duration_s; /* of the run, which may be extended or stopped */
+	size_t allowed;    /* CPUs available to this process */
+	size_t cpu_count;  /* CPUs that were tested */
 	int cpus[WARP_CPU_MAX];
 	struct warp_result results[WARP_CLOCK_COUNT];
 	struct warp_drift drift;
@@ -92,8 +94,8 @@ struct warp_setup {
 
 /*
  * Reads the clocks in a child with one thread per CPU. On a single CPU, readings are compared
- * with earlier ones there. warp->fact is known if it was done; release with warp_release() in
- * any case.
+ * with earlier ones there. warp->fact is known if it was done; else each part has its reason.
+ * Release with warp_release() in any case.
  */
 void warp_measure(
 	const struct call_table *calls, const struct warp_setup *setup, struct warp_evidence *warp);

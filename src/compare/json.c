@@ -69,31 +69,18 @@ static const struct field call_fields[] = {
 	{0},
 };
 
-/* ---- its clocks; `whole` is the test for warps ---- */
-
-static json_t *clock_name(const void *object, const void *whole)
-{
-	const struct warp_evidence *warp = whole;
-	const struct warp_result *result = object;
-
-	return json_string(warp_clock_name((enum warp_clock_id)(result - warp->results)));
-}
+/* ---- its clocks ---- */
 
 #undef OF
 #define OF struct warp_result
-#define WATCHED(name, member) COUNT(name, member), .fact = FACT(fact)
 
 static const struct field clock_fields[] = {
-	{COMPUTED("clock", FIELD_STRING, clock_name), .options = FIELD_FILLED,
-		.doc = "name of the clock; vDSO against kernel: CLOCK_MONOTONIC by both in turn"},
-	{WATCHED("reads", reads), .reason = "reason",
-		.doc = "readings of the clock that were compared"},
-	{WATCHED("warps", warps), .doc = "readings that were earlier than one already taken"},
-	{WATCHED("largest_warp_ns", largest_ns), .doc = "ns of the largest warp; 0: none"},
-	{COUNT("max_offset_ns", apart_ns), .fact = FACT(apart_fact), .whole = FACT(fact),
+	{.key = "clock", .kind = FIELD_INLINE, .fields = warp_clock_fields},
+	{COUNT("max_offset_ns", apart.value), .fact = FACT(apart.fact), .whole = FACT(fact),
 		.reason = "reason",
 		.doc = "upper bound in ns on the offset between the clocks of any two CPUs"},
-	{REASON("reason"), .doc = "why the clock was not tested or the bound is null; else null"},
+	{REASON("reason"), .fact = FACT(fact),
+		.doc = "why the clock was not tested or the bound is null; null: neither"},
 	{0},
 };
 

@@ -23,7 +23,7 @@ static const struct fact *first_unknown(const struct candidate *candidate)
 	/* A single CPU has none to be compared with. */
 	const struct fact *facts[] = {&candidate->evidence.proof.fact,
 		&candidate->evidence.timing.fact, &candidate->warp.fact, &warp->fact,
-		candidate->warp.cpu_count > 1 ? &warp->apart_fact : &warp->fact};
+		candidate->warp.cpu_count > 1 ? &warp->apart.fact : &warp->fact};
 
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
 		if (!fact_is_known(facts[i]))

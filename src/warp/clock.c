@@ -17,7 +17,7 @@
 #include "base/units.h"
 #include "measure/counter.h"
 
-/* A word that the call did not write. */
+/* Value of a word that the call did not write. */
 #define UNTOUCHED ((int64_t)0x5a5a5a5a5a5a5a5a)
 
 /*
@@ -61,43 +61,28 @@ const char *warp_clock_name(enum warp_clock_id id)
 	}
 }
 
-static int make_call(const struct call *call, union clock_words *words)
+static int warp_call(const struct call *call, union clock_words *words)
 {
 	if (call->shape == SHAPE_TIMEOFDAY)
 		return call->function.timeofday(&words->timeval, NULL);
 	return call->function.clock(call->clock, &words->timespec);
 }
 
-static int64_t read_call(const struct warp_path *path)
-{
-	bool microseconds = path->call.shape == SHAPE_TIMEOFDAY;
-	union clock_words words;
-	int64_t seconds, rest;
-
-	if (make_call(&path->call, &words) != 0)
-		return 0;
-	seconds = path->wide ? words.wide[0] : words.narrow[0];
-	rest = path->wide ? words.wide[1] : words.narrow[1];
-	return seconds * NS_PER_SECOND + rest * (microseconds ? NS_PER_US : 1);
-}
-
 int64_t warp_clock_read(const struct warp_clock *clock, unsigned turn)
 {
 	const struct warp_path *path = &clock->paths[turn & 1];
+	union clock_words words;
+	int64_t seconds, rest;
 
 	ORDER_LOADS();
 	if (path->counter)
 		return (int64_t)counter_read_ordered();
-	return read_call(path);
-}
-
-/* The paths of the call that reads this clock; NULL if the table has none. */
-static const struct call *row_of(enum warp_clock_id id, const struct call_table *calls)
-{
-	if (id == WARP_TIMEOFDAY)
-		return call_find(calls, "gettimeofday", "");
-	return call_find(
-		calls, "clock_gettime", id == WARP_REALTIME ? "CLOCK_REALTIME" : "CLOCK_MONOTONIC");
+	if (warp_call(&path->call, &words) != 0)
+		return 0;
+	seconds = path->wide ? words.wide[0] : words.narrow[0];
+	rest = path->wide ? words.wide[1] : words.narrow[1];
+	return seconds * NS_PER_SECOND +
+	       rest * (path->call.shape == SHAPE_TIMEOFDAY ? NS_PER_US : 1);
 }
 
 struct attempt {
@@ -113,7 +98,7 @@ static void attempt_path(void *argument)
 
 	for (size_t i = 0; i < ARRAY_SIZE(words.wide); i++)
 		words.wide[i] = UNTOUCHED;
-	attempt->result = make_call(&attempt->path->call, &words);
+	attempt->result = warp_call(&attempt->path->call, &words);
 	attempt->path->wide = words.wide[1] != UNTOUCHED;
 }
 
@@ -140,7 +125,11 @@ bool warp_clock_prepare(enum warp_clock_id id, const struct call_table *calls,
 		counter_probe(why);
 		return fact_is_known(why);
 	}
-	row = row_of(id, calls);
+	if (id == WARP_TIMEOFDAY)
+		row = call_find(calls, "gettimeofday", "");
+	else
+		row = call_find(calls, "clock_gettime",
+			id == WARP_REALTIME ? "CLOCK_REALTIME" : "CLOCK_MONOTONIC");
 	if (!row) {
 		fact_set(why, FACT_ABSENT, "no such call here");
 		return false;
@@ -166,7 +155,7 @@ bool warp_clock_prepare(enum warp_clock_id id, const struct call_table *calls,
 #define TFD_TIMER_CANCEL_ON_SET (1 << 1)
 #endif
 
-static bool arm(int timer)
+static bool arm_timer(int timer)
 {
 	struct itimerspec far = {
 		.it_value.tv_sec = (time_t)(kernel_clock_seconds(CLOCK_REALTIME) + FAR_SECONDS)};
@@ -178,28 +167,23 @@ static bool arm(int timer)
 }
 
 /* The kernel cancels the timer when the clock is set: settimeofday, NTP steps, leap seconds. */
-void settime_watch_open(struct settime_watch *watch)
+int settime_timer_open(void)
 {
-	watch->timer = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (watch->timer >= 0 && !arm(watch->timer))
-		settime_watch_close(watch);
+	int timer = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+
+	if (timer >= 0 && !arm_timer(timer)) {
+		close(timer);
+		timer = -1;
+	}
+	return timer;
 }
 
-bool settime_watch_fired(struct settime_watch *watch)
+bool settime_timer_fired(int timer)
 {
 	uint64_t expirations;
 
-	if (watch->timer < 0)
+	if (timer < 0 || (read(timer, &expirations, sizeof(expirations)) < 0 && errno == EAGAIN))
 		return false;
-	if (read(watch->timer, &expirations, sizeof(expirations)) < 0 && errno == EAGAIN)
-		return false;
-	arm(watch->timer);
+	arm_timer(timer);
 	return true;
-}
-
-void settime_watch_close(struct settime_watch *watch)
-{
-	if (watch->timer >= 0)
-		close(watch->timer);
-	watch->timer = -1;
 }

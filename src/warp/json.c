@@ -5,80 +5,57 @@
  */
 #include "document.h"
 
-#include "base/units.h"
 #include "model.h"
-
-/* The fact of a part of the run: why the run failed, else why the part did. */
-static const struct fact *fact_within(const void *whole, const struct fact *part)
-{
-	const struct warp_evidence *warp = ((const struct warp_report *)whole)->warp;
-
-	return fact_is_known(&warp->fact) ? part : &warp->fact;
-}
 
 /* ---- clocks ---- */
 
-static json_t *clock_name(const void *object, const void *whole)
-{
-	const struct warp_evidence *warp = ((const struct warp_report *)whole)->warp;
-	const struct warp_result *result = object;
-
-	return json_string(warp_clock_name((enum warp_clock_id)(result - warp->results)));
-}
-
-static bool has_warps(const void *object)
+static void print_cpus(const void *object, const void *whole, FILE *out)
 {
 	const struct warp_result *result = object;
 
-	return fact_is_known(&result->fact) && result->warps > 0;
-}
-
-static json_t *cpu_reason(const void *object, const void *whole)
-{
 	(void)whole;
-	return has_warps(object) ? json_null() : json_string("absent: no warp was seen");
-}
-
-static json_t *apart_reason(const void *object, const void *whole)
-{
-	const struct warp_result *result = object;
-	const struct fact *fact = fact_within(whole, &result->fact);
-
-	return field_reason(fact_is_known(fact) ? &result->apart_fact : fact);
-}
-
-static json_t *result_reason(const void *object, const void *whole)
-{
-	return field_reason(fact_within(whole, &((const struct warp_result *)object)->fact));
+	if (!fact_is_known(&result->cpu_fact))
+		return;
+	fprintf(out, "%d", result->cpu_behind);
+	if (result->cpu_ahead != result->cpu_behind)
+		fprintf(out, ",%d", result->cpu_ahead);
 }
 
 #define OF struct warp_result
-#define WATCHED(name, member) INTEGER(name, member, INT64_MAX), .fact = FACT(fact)
+#define TESTED(name, member)                                                                       \
+	INTEGER(name, member, INT64_MAX), .fact = FACT(fact), .reason = "reason"
+#define LARGEST_WARP(name, member)                                                                 \
+	INTEGER(name, member, INT32_MAX), .whole = FACT(fact), .fact = FACT(cpu_fact),             \
+					  .reason = "cpu_reason"
 
-static const struct field result_fields[] = {
-	{COMPUTED("clock", FIELD_STRING, clock_name), .options = FIELD_FILLED,
+const struct field warp_clock_fields[] = {
+	{STRING("clock", name), .options = FIELD_FILLED, .title = "", .width = 21, .left = true,
 		.doc = "name of the clock or counter; vDSO against kernel: CLOCK_MONOTONIC by "
 		       "both in turn"},
-	{WATCHED("reads", reads), .doc = "readings of the clock that were compared"},
-	{WATCHED("warps", warps), .doc = "readings that were earlier than one already taken"},
-	{WATCHED("largest_warp_ns", largest_ns), .doc = "ns of the largest warp; 0: none"},
-	{INTEGER("cpu_behind", cpu_behind, INT32_MAX), .has = has_warps,
-		.doc = "CPU on which the clock was behind in the largest warp; null: see "
-		       "cpu_reason"},
-	{INTEGER("cpu_ahead", cpu_ahead, INT32_MAX), .has = has_warps,
-		.doc = "CPU on which the later time was read before; null: see cpu_reason"},
-	{COMPUTED("cpu_reason", FIELD_REASON, cpu_reason),
+	{TESTED("reads", reads), .title = "reads", .width = 12,
+		.doc = "readings of the clock that were compared"},
+	{TESTED("warps", warps), .title = "warps", .width = 12,
+		.doc = "readings that were earlier than one already taken"},
+	{TESTED("largest_warp_ns", largest_ns), .title = "largest ns", .width = 12,
+		.doc = "ns of the largest warp; 0: none"},
+	{0},
+};
+
+const struct field warp_result_fields[] = {
+	{.key = "clock", .kind = FIELD_INLINE, .fields = warp_clock_fields},
+	{LARGEST_WARP("cpu_behind", cpu_behind), .title = "CPUs", .width = 11, .cell = print_cpus,
+		.doc = "CPU on which the clock was behind in the largest warp"},
+	{LARGEST_WARP("cpu_ahead", cpu_ahead),
+		.doc = "CPU on which the later time was read before"},
+	{REASON("cpu_reason"),
 		.doc = "why the CPUs of the largest warp are null; null: a warp was seen"},
-	{INTEGER("max_offset_ns", apart_ns, INT64_MAX), .fact = FACT(apart_fact),
-		.whole = FACT(fact),
-		.doc = "upper bound in ns on the offset between the clocks of any two CPUs; null: "
-		       "see apart_reason"},
-	{COMPUTED("apart_reason", FIELD_REASON, apart_reason),
-		.doc = "why this bound is null; else null"},
+	{INTEGER("max_offset_ns", apart.value, INT64_MAX), .fact = FACT(apart.fact),
+		.whole = FACT(fact), .reason = "apart_reason", .title = "apart ns", .width = 11,
+		.doc = "upper bound in ns on the offset between the clocks of any two CPUs"},
+	{REASON("apart_reason"), .doc = "why this bound is null; else null"},
 	{INTEGER("discarded_slices", discarded, UINT32_MAX),
 		.doc = "slices of the test not counted, because the clock was set"},
-	{COMPUTED("reason", FIELD_REASON, result_reason),
-		.doc = "why the clock was not tested; null: it was"},
+	{REASON("reason"), .fact = FACT(fact), .doc = "why the clock was not tested; null: it was"},
 	{0},
 };
 
@@ -86,8 +63,8 @@ static json_t *clocks(const void *object, const void *whole)
 {
 	const struct warp_evidence *warp = object;
 
-	return field_list(
-		result_fields, warp->results, WARP_CLOCK_COUNT, sizeof(warp->results[0]), whole);
+	return field_list(warp_result_fields, warp->results, WARP_CLOCK_COUNT,
+		sizeof(warp->results[0]), whole);
 }
 
 /* ---- counters ---- */
@@ -97,18 +74,12 @@ static bool is_pair_known(const void *object)
 	return ((const struct warp_pair *)object)->state == WARP_PAIR_KNOWN;
 }
 
-static json_t *pair_reason(const void *object, const void *whole)
-{
-	(void)whole;
-	switch (((const struct warp_pair *)object)->state) {
-	case WARP_PAIR_KNOWN:
-		return json_null();
-	case WARP_PAIR_MOVED:
-		return json_string("failed: no single offset fits all readings");
-	default:
-		return json_string("failed: the two CPUs never ran at the same time");
-	}
-}
+static const char *const pair_reasons[] = {
+	[WARP_PAIR_KNOWN] = "",
+	[WARP_PAIR_UNSEEN] = "failed: the two CPUs never ran at the same time",
+	[WARP_PAIR_MOVED] = "failed: no single offset fits all readings",
+	NULL,
+};
 
 #undef OF
 #define OF struct warp_pair
@@ -121,14 +92,9 @@ static const struct field pair_fields[] = {
 		       "reason"},
 	{NS("error_ns", error_ns), .has = is_pair_known,
 		.doc = "ns by which the offset may be wrong at most; null: see reason"},
-	{COMPUTED("reason", FIELD_REASON, pair_reason), .doc = "why the offset is null; else null"},
+	{WORD("reason", state, pair_reasons), .doc = "why the offset is null; else null"},
 	{0},
 };
-
-static json_t *pairs_reason(const void *object, const void *whole)
-{
-	return field_reason(fact_within(whole, &((const struct warp_evidence *)object)->pair_fact));
-}
 
 #undef OF
 #define OF struct warp_evidence
@@ -136,8 +102,8 @@ static json_t *pairs_reason(const void *object, const void *whole)
 static const struct field counters_fields[] = {
 	{LIST_AT("pairs", pairs, pair_count, pair_fields), .fact = FACT(pair_fact),
 		.doc = "every two of the CPUs"},
-	{COMPUTED("reason", FIELD_REASON, pairs_reason),
-		.doc = "why the offsets are null; else null"},
+	{REASON("reason"), .fact = FACT(pair_fact),
+		.doc = "why the offsets are null; null: they are known"},
 	{0},
 };
 
@@ -148,11 +114,6 @@ static json_t *against(const void *object, const void *whole)
 	(void)object;
 	(void)whole;
 	return json_string("CLOCK_MONOTONIC_RAW");
-}
-
-static json_t *drift_reason(const void *object, const void *whole)
-{
-	return field_reason(fact_within(whole, &((const struct warp_drift *)object)->fact));
 }
 
 #undef OF
@@ -168,23 +129,11 @@ static const struct field drift_fields[] = {
 		.doc = "parts per million by which the drift may be wrong at most"},
 	{COMPUTED("against", FIELD_STRING, against), .options = FIELD_FILLED,
 		.doc = "clock that the counter was compared with"},
-	{COMPUTED("reason", FIELD_REASON, drift_reason), .doc = "why the drift is null; else null"},
+	{REASON("reason"), .fact = FACT(fact), .doc = "why the drift is null; null: it is known"},
 	{0},
 };
 
 /* ---- the run ---- */
-
-static json_t *duration(const void *object, const void *whole)
-{
-	(void)whole;
-	return field_real(
-		(double)((const struct warp_evidence *)object)->duration_ns / NS_PER_SECOND, 3);
-}
-
-static bool is_watched(const void *object)
-{
-	return fact_is_known(&((const struct warp_evidence *)object)->fact);
-}
 
 #undef OF
 #define OF struct warp_evidence
@@ -198,13 +147,13 @@ static const struct field run_fields[] = {
 	{REASON("reason"), .fact = FACT(fact),
 		.doc = "why nothing was tested; null: something was"},
 	{FLAG("stopped", stopped), .doc = "whether the test was stopped before the time asked for"},
-	{COMPUTED("duration_s", FIELD_REAL, duration), .most = DOCUMENT_NS_MAX, .has = is_watched,
-		.doc = "seconds that the test took; null: see reason"},
+	{REAL("duration_s", duration_s, 3), .fact = FACT(fact), .reason = "reason",
+		.doc = "seconds that the test took"},
 	{INTEGER("allowed_cpus", allowed, INT64_MAX), .doc = "CPUs that this process may run on"},
 	{LIST("cpus", cpus, cpu_count, cpu_element), .doc = "CPUs that were tested"},
-	{COMPUTED("clocks", FIELD_LIST, clocks), .options = FIELD_FILLED, .fields = result_fields,
-		.doc = "clocks that were to be tested"},
-	/* of the same struct */
+	{COMPUTED("clocks", FIELD_LIST, clocks), .options = FIELD_FILLED,
+		.fields = warp_result_fields, .doc = "clocks that were to be tested"},
+	/* The members of this object are those of the run. */
 	{.key = "counters",
 		.kind = FIELD_OBJECT,
 		.fields = counters_fields,
@@ -215,14 +164,6 @@ static const struct field run_fields[] = {
 };
 
 /* ---- the verdict ---- */
-
-static json_t *advice_reason(const void *object, const void *whole)
-{
-	(void)whole;
-	return ((const struct warp_verdict *)object)->advice
-	               ? json_null()
-	               : json_string("absent: there is nothing to be done");
-}
 
 #undef OF
 #define OF struct warp_verdict
@@ -235,13 +176,9 @@ static const struct field verdict_fields[] = {
 	{TEXT("summary", summary), .options = FIELD_FILLED, .doc = "verdict in a sentence"},
 	{STRING("rule", rule), .options = FIELD_FILLED,
 		.doc = "id of the rule that gave the verdict"},
-	{0},
-};
-
-static const struct field advice_fields[] = {
-	{STRING("advice", advice), .doc = "what to do; null: see advice_reason"},
-	{COMPUTED("advice_reason", FIELD_REASON, advice_reason),
-		.doc = "why there is no advice; null: there is"},
+	{STRING("advice", advice), .fact = FACT(advice_fact), .reason = "advice_reason",
+		.doc = "what to do"},
+	{REASON("advice_reason"), .doc = "why there is no advice; null: there is"},
 	{0},
 };
 
@@ -252,7 +189,6 @@ const struct field warp_report_fields[] = {
 	{INLINE_AT(moment, moment_fields)},
 	{INLINE_AT(verdict, verdict_fields)},
 	{INLINE_AT(warp, run_fields)},
-	{INLINE_AT(verdict, advice_fields)},
 	{0},
 };
 

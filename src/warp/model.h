@@ -17,6 +17,9 @@
 
 /* ---- clock.c ---- */
 
+/* "rdtsc" or its like, "CLOCK_MONOTONIC", ..., "vDSO against kernel". Static storage. */
+const char *warp_clock_name(enum warp_clock_id id);
+
 /* One path by which a clock is read. */
 struct warp_path {
 	bool counter; /* the bare counter; otherwise by the call */
@@ -43,20 +46,14 @@ bool warp_clock_prepare(enum warp_clock_id id, const struct call_table *calls,
 int64_t warp_clock_read(const struct warp_clock *clock, unsigned turn);
 
 /*
- * Whether CLOCK_REALTIME was set: a clock that was set back returns an earlier time on all CPUs,
- * which is not a warp. Slewing never makes a clock run backwards and is not reported.
+ * A timerfd that the kernel cancels when CLOCK_REALTIME is set: a clock that was set back returns
+ * an earlier time on all CPUs, which is not a warp. Slewing never makes a clock run backwards and
+ * does not cancel it. -1 if this kernel has no such timers.
  */
-struct settime_watch {
-	int timer; /* a timerfd; -1: this kernel cannot report it */
-};
+int settime_timer_open(void);
 
-/* Starts watching. Release with settime_watch_close(). */
-void settime_watch_open(struct settime_watch *watch);
-
-/* True if the clock was set since the last call, or since the start. */
-bool settime_watch_fired(struct settime_watch *watch);
-
-void settime_watch_close(struct settime_watch *watch);
+/* True if the clock was set since the last call, or since the start; never for -1. */
+bool settime_timer_fired(int timer);
 
 /* ---- cross_cpu.c ---- */
 
@@ -122,20 +119,20 @@ struct warp_state {
 	struct warp_evidence *warp;
 	size_t count; /* CPUs */
 	struct warp_clock clocks[WARP_CLOCK_COUNT];
-	struct cross_cpu_result *results; /* of one slice, by CPU */
+	struct cross_cpu_result *results; /* a CPU's each, of one slice */
 	int64_t *least[WARP_CLOCK_COUNT]; /* gaps over all slices: count rows of count */
-	struct settime_watch settime;
+	int settime_timer;
 	struct cross_cpu *cross_cpu;
 	struct drift_mark marks[3]; /* start, middle, end */
 	int64_t start_ns;
 };
 
-/* Runs a struct warp_job. For a child: memory is released by its exit. */
+/* Runs a struct warp_job in a child, whose exit releases the memory. */
 void warp_run_job(void *job);
 
 /* ---- result.c: what the slices of a run add up to; pure ---- */
 
-/* The counter is tested, so that its rate and drift are found too. */
+/* True if the counter is tested, so that its rate and drift are found too. */
 bool warp_has_counter(const struct warp_state *state);
 
 /*
@@ -164,13 +161,14 @@ struct warp_verdict {
 	enum warp_outcome verdict;
 	const char *rule;                 /* id of the rule that decided; static storage */
 	char summary[WARP_SENTENCE_SIZE]; /* one sentence */
-	const char *advice;               /* static storage; NULL: nothing to do */
+	struct fact advice_fact;          /* known: there is something to do */
+	const char *advice;               /* what to do; static storage */
 	int exit_status;                  /* 0 for ok, 1 for warps, 2 for unknown */
 };
 
 void warp_judge(const struct warp_evidence *warp, struct warp_verdict *verdict);
 
-/* "unknown", "ok", "warps"; of all, ended by NULL. */
+/* "unknown", "ok", "warps"; ended by NULL. */
 extern const char *const warp_outcome_names[];
 
 /* ---- text.c and json.c ---- */
@@ -186,6 +184,7 @@ struct warp_report {
 /* Both take a struct warp_report: for people, the verdict first; for programs. */
 bool warp_report_text(const void *result, const struct style *style, FILE *out);
 extern const struct field warp_report_fields[];
+extern const struct field warp_result_fields[]; /* its columns are the table of the text */
 bool warp_report_json(const void *result, const struct style *style, FILE *out);
 
 #endif

@@ -26,7 +26,7 @@ bool warp_has_counter(const struct warp_state *state)
 	return fact_is_known(&state->warp->results[WARP_COUNTER].fact);
 }
 
-/* ns per unit of the clock, after the last slice. */
+/* Returns ns per unit of the clock, after the last slice. */
 static double unit_ns(const struct warp_state *state, enum warp_clock_id id)
 {
 	return id == WARP_COUNTER ? drift_ns_per_tick(&state->marks[0], &state->marks[2]) : 1;
@@ -59,45 +59,11 @@ static bool has_moved(const struct warp_state *state, enum warp_clock_id id, siz
 	return ahead != CROSS_CPU_NO_GAP && behind != CROSS_CPU_NO_GAP && ahead + behind < 0;
 }
 
-static bool any_has_moved(const struct warp_state *state, enum warp_clock_id id)
-{
-	for (size_t a = 0; a < state->count; a++) {
-		for (size_t b = a + 1; b < state->count; b++) {
-			if (has_moved(state, id, a, b))
-				return true;
-		}
-	}
-	return false;
-}
-
-static void set_apart(struct warp_state *state, enum warp_clock_id id)
-{
-	struct warp_result *result = &state->warp->results[id];
-	int64_t gap;
-
-	if (state->count < 2) {
-		fact_set(&result->apart_fact, FACT_ABSENT, "one CPU only");
-		return;
-	}
-	gap = warp_worst_gap(state, id);
-	if (gap == CROSS_CPU_NO_GAP) {
-		fact_set(&result->apart_fact, FACT_FAILED,
-			"some CPUs did not run at the same time, so they were not compared");
-		return;
-	}
-	if (any_has_moved(state, id)) {
-		fact_set(&result->apart_fact, FACT_FAILED, "no single offset fits all readings");
-		return;
-	}
-	result->apart_ns = (int64_t)ceil((double)gap * unit_ns(state, id));
-	if (id == WARP_TIMEOFDAY)
-		result->apart_ns += TIMEOFDAY_STEP_NS;
-	fact_set_known(&result->apart_fact);
-}
-
 static void finish_result(struct warp_state *state, enum warp_clock_id id)
 {
 	struct warp_result *result = &state->warp->results[id];
+	int64_t gap = warp_worst_gap(state, id);
+	bool moved = false;
 
 	if (!fact_is_known(&result->fact))
 		return;
@@ -107,41 +73,50 @@ static void finish_result(struct warp_state *state, enum warp_clock_id id)
 		return;
 	}
 	result->largest_ns = (int64_t)ceil((double)result->largest_ns * unit_ns(state, id));
-	set_apart(state, id);
-}
-
-static struct warp_pair make_pair(
-	const struct warp_state *state, size_t a, size_t b, double ns_per_tick)
-{
-	const int64_t *least = state->least[WARP_COUNTER];
-	int64_t most = least[b * state->count + a];
-	int64_t fewest = least[a * state->count + b];
-	struct warp_pair pair = {.cpu = state->warp->cpus[a], .other_cpu = state->warp->cpus[b]};
-
-	if (most == CROSS_CPU_NO_GAP || fewest == CROSS_CPU_NO_GAP)
-		return pair;
-	pair.state = has_moved(state, WARP_COUNTER, a, b) ? WARP_PAIR_MOVED : WARP_PAIR_KNOWN;
-	pair.offset_ns = (double)(most - fewest) / 2 * ns_per_tick;
-	pair.error_ns = (double)(most + fewest) / 2 * ns_per_tick;
-	return pair;
+	if (result->warps)
+		fact_set_known(&result->cpu_fact);
+	else
+		fact_set(&result->cpu_fact, FACT_ABSENT, "no warp was seen");
+	for (size_t a = 0; a < state->count; a++) {
+		for (size_t b = a + 1; b < state->count; b++)
+			moved |= has_moved(state, id, a, b);
+	}
+	if (state->count < 2)
+		fact_set(&result->apart.fact, FACT_ABSENT, "one CPU only");
+	else if (gap == CROSS_CPU_NO_GAP)
+		fact_set(&result->apart.fact, FACT_FAILED,
+			"some CPUs did not run at the same time, so they were not compared");
+	else if (moved)
+		fact_set(&result->apart.fact, FACT_FAILED, "no single offset fits all readings");
+	else
+		fact_set_number(
+			&result->apart, (int64_t)ceil((double)gap * unit_ns(state, id)) +
+						(id == WARP_TIMEOFDAY ? TIMEOFDAY_STEP_NS : 0));
 }
 
 static void find_pairs(struct warp_state *state)
 {
+	const int64_t *least = state->least[WARP_COUNTER];
 	struct warp_evidence *warp = state->warp;
-	double ns_per_tick;
+	double ns_per_tick = unit_ns(state, WARP_COUNTER);
 
-	if (!warp_has_counter(state)) {
-		warp->pair_fact = warp->results[WARP_COUNTER].fact;
-		return;
-	}
-	ns_per_tick = unit_ns(state, WARP_COUNTER);
 	for (size_t a = 0; a < state->count; a++) {
-		for (size_t b = a + 1; b < state->count; b++)
-			state->job->shared->pairs[warp->pair_count++] =
-				make_pair(state, a, b, ns_per_tick);
+		for (size_t b = a + 1; b < state->count; b++) {
+			int64_t most = least[b * state->count + a];
+			int64_t fewest = least[a * state->count + b];
+			struct warp_pair *pair = &state->job->shared->pairs[warp->pair_count++];
+
+			*pair = (struct warp_pair){.state = WARP_PAIR_UNSEEN,
+				.cpu = warp->cpus[a],
+				.other_cpu = warp->cpus[b]};
+			if (most == CROSS_CPU_NO_GAP || fewest == CROSS_CPU_NO_GAP)
+				continue;
+			pair->state = has_moved(state, WARP_COUNTER, a, b) ? WARP_PAIR_MOVED
+			                                                   : WARP_PAIR_KNOWN;
+			pair->offset_ns = (double)(most - fewest) / 2 * ns_per_tick;
+			pair->error_ns = (double)(most + fewest) / 2 * ns_per_tick;
+		}
 	}
-	fact_set_known(&warp->pair_fact);
 }
 
 static double counter_hz(const struct drift_mark *from, const struct drift_mark *to)
@@ -179,12 +154,14 @@ void warp_drift_compute(const struct drift_mark marks[3], struct warp_drift *dri
 
 void warp_finish(struct warp_state *state)
 {
+	struct warp_evidence *warp = state->warp;
+
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
 		finish_result(state, (enum warp_clock_id)id);
-	find_pairs(state);
-	if (warp_has_counter(state))
-		warp_drift_compute(state->marks, &state->warp->drift);
-	else
-		state->warp->drift.fact = state->warp->results[WARP_COUNTER].fact;
-	fact_set_known(&state->warp->fact);
+	warp->pair_fact = warp->drift.fact = warp->results[WARP_COUNTER].fact;
+	if (warp_has_counter(state)) {
+		find_pairs(state);
+		warp_drift_compute(state->marks, &warp->drift);
+	}
+	fact_set_known(&warp->fact);
 }

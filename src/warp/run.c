@@ -5,10 +5,11 @@
  */
 #include "model.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
+#include "base/units.h"
 #include "measure/cpus.h"
 
 #define SLICES_PER_CLOCK 10
@@ -25,7 +26,7 @@
 #define TRANSFER_NS 2000
 #define TRANSFER_READINGS 10
 
-/* Whether the clock was set during the slice, so that its warps mean nothing. */
+/* True if the clock was set during the slice, so that its warps mean nothing. */
 static bool was_set(struct warp_state *state, enum warp_clock_id id)
 {
 	static const struct timespec delay = {.tv_nsec = SETTIME_DELAY_NS};
@@ -37,7 +38,7 @@ static bool was_set(struct warp_state *state, enum warp_clock_id id)
 		warps = state->results[i].warps;
 	if (warps)
 		nanosleep(&delay, NULL);
-	return settime_watch_fired(&state->settime);
+	return settime_timer_fired(state->settime_timer);
 }
 
 static void add_slice(struct warp_state *state, enum warp_clock_id id, size_t cpu)
@@ -138,6 +139,7 @@ static void run_all(struct warp_state *state)
 {
 	int64_t duration_ns = state->job->setup->duration_ns;
 	int64_t slice_ns = duration_ns / (WARP_CLOCK_COUNT * SLICES_PER_CLOCK);
+	int64_t lasted_ns;
 
 	if (slice_ns > SLICE_LONGEST_NS)
 		slice_ns = SLICE_LONGEST_NS;
@@ -151,69 +153,45 @@ static void run_all(struct warp_state *state)
 	while (!is_enough(state));
 	if (warp_has_counter(state))
 		state->marks[2] = drift_mark_take();
-	state->warp->duration_ns = elapsed_ns(state);
-	state->warp->stopped = state->warp->duration_ns < duration_ns;
+	lasted_ns = elapsed_ns(state);
+	state->warp->duration_s = (double)lasted_ns / NS_PER_SECOND;
+	state->warp->stopped = lasted_ns < duration_ns;
 }
 
-/* False if none can be read. */
-static bool prepare_clocks(struct warp_state *state)
+static bool set_up(struct warp_state *state)
 {
+	struct warp_evidence *warp = state->warp;
+	size_t gaps = state->count * state->count;
+	int64_t *slice_gaps = xcalloc(gaps, sizeof(*slice_gaps));
 	bool any = false;
 
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		struct fact *fact = &state->warp->results[id].fact;
+		struct fact *fact = &warp->results[id].fact;
 
 		if (state->job->setup->clocks & WARP_CLOCK(id))
 			any |= warp_clock_prepare((enum warp_clock_id)id, state->job->calls,
 				&state->clocks[id], fact);
 		else
 			fact_set(fact, FACT_ABSENT, "not asked for");
-	}
-	return any;
-}
-
-static bool allocate(struct warp_state *state)
-{
-	size_t gaps = state->count * state->count;
-	int64_t *slice_gaps = calloc(gaps, sizeof(*slice_gaps));
-
-	state->results = calloc(state->count, sizeof(*state->results));
-	if (!slice_gaps || !state->results) {
-		free(slice_gaps);
-		return false;
-	}
-	for (size_t i = 0; i < state->count; i++)
-		state->results[i].least = slice_gaps + i * state->count;
-	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		state->least[id] = malloc(gaps * sizeof(*state->least[id]));
-		if (!state->least[id])
-			return false;
+		state->least[id] = xcalloc(gaps, sizeof(*state->least[id]));
 		for (size_t i = 0; i < gaps; i++)
 			state->least[id][i] = CROSS_CPU_NO_GAP;
 	}
-	return true;
-}
-
-static bool set_up(struct warp_state *state)
-{
-	struct fact *fact = &state->warp->fact;
-
-	if (!prepare_clocks(state)) {
-		*fact = state->warp->results[WARP_MONOTONIC].fact;
+	if (!any) {
+		warp->fact = warp->results[WARP_MONOTONIC].fact;
 		return false;
 	}
-	if (!allocate(state)) {
-		fact_set(fact, FACT_FAILED, "no memory to compare %zu CPUs", state->count);
-		return false;
-	}
+	state->results = xcalloc(state->count, sizeof(*state->results));
+	for (size_t i = 0; i < state->count; i++)
+		state->results[i].least = slice_gaps + i * state->count;
 	/* All marks of the drift are taken on this CPU. */
-	cpus_pin(state->warp->cpus[0]);
+	cpus_pin(warp->cpus[0]);
 	if (!kernel_clock_ns(CLOCK_MONOTONIC_RAW)) {
-		fact_set(fact, FACT_DENIED, "the clock system calls are blocked");
+		fact_set(&warp->fact, FACT_DENIED, "the clock system calls are blocked");
 		return false;
 	}
-	settime_watch_open(&state->settime);
-	state->cross_cpu = cross_cpu_start(state->warp->cpus, state->count, state->results, fact);
+	state->settime_timer = settime_timer_open();
+	state->cross_cpu = cross_cpu_start(warp->cpus, state->count, state->results, &warp->fact);
 	return state->cross_cpu != NULL;
 }
 

@@ -3,19 +3,16 @@
  * Prints the result of `vdsocheck warp` for people: the verdict, a row per clock, and the counters
  * of those pairs of CPUs that are furthest apart.
  */
-#include <inttypes.h>
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "cli/describe.h"
 #include "cli/layout.h"
 #include "model.h"
 
 #define LABEL_INDENT 13
-#define REASON_INDENT 22
-
-#define ROW "  %-19s%13s%12s%12s%11s%11s\n"
 
 /* Pairs in the text; all are in the JSON document. */
 #define PAIRS_SHOWN 4
@@ -27,35 +24,6 @@ static const struct heading headings[] = {
 	[WARP_OK] = {"OK", COLOR_GREEN},
 	[WARP_WARPS] = {"WARPS", COLOR_RED},
 };
-
-static void describe_ns(bool known, int64_t ns, char text[32])
-{
-	if (known)
-		format_count((uint64_t)ns, text);
-	else
-		snprintf(text, 32, "-");
-}
-
-static void write_result(enum warp_clock_id id, const struct warp_result *result, FILE *out)
-{
-	char reads[32], warps[32], largest[32], cpus[32], apart[32];
-
-	if (!fact_is_known(&result->fact)) {
-		fprintf(out, "  %-20s", warp_clock_name(id));
-		wrap_text(out, REASON_INDENT, REASON_INDENT, result->fact.reason);
-		return;
-	}
-	if (!result->warps)
-		snprintf(cpus, sizeof(cpus), "-");
-	else if (result->cpu_behind == result->cpu_ahead)
-		snprintf(cpus, sizeof(cpus), "%d", result->cpu_behind);
-	else
-		snprintf(cpus, sizeof(cpus), "%d,%d", result->cpu_behind, result->cpu_ahead);
-	describe_ns(result->warps > 0, result->largest_ns, largest);
-	describe_ns(fact_is_known(&result->apart_fact), result->apart_ns, apart);
-	fprintf(out, ROW, warp_clock_name(id), format_count(result->reads, reads),
-		format_count(result->warps, warps), largest, cpus, apart);
-}
 
 /* The larger, the more a pair deserves to be shown. */
 static double weight(const struct warp_pair *pair)
@@ -70,24 +38,15 @@ static double weight(const struct warp_pair *pair)
 	}
 }
 
-/* The indexes of the pairs of largest weight, largest first; returns how many. */
-static size_t pick_pairs(const struct warp_evidence *warp, size_t picked[PAIRS_SHOWN])
+/* For qsort(3): the largest weight first, then as they are listed. */
+static int compare_pairs(const void *one, const void *two)
 {
-	size_t count = 0;
+	const struct warp_pair *a = *(const struct warp_pair *const *)one;
+	const struct warp_pair *b = *(const struct warp_pair *const *)two;
 
-	for (size_t i = 0; i < warp->pair_count; i++) {
-		size_t place = count < PAIRS_SHOWN ? count++ : PAIRS_SHOWN;
-
-		while (place > 0 &&
-			weight(&warp->pairs[i]) > weight(&warp->pairs[picked[place - 1]])) {
-			if (place < PAIRS_SHOWN)
-				picked[place] = picked[place - 1];
-			place--;
-		}
-		if (place < PAIRS_SHOWN)
-			picked[place] = i;
-	}
-	return count;
+	if (weight(a) == weight(b))
+		return a < b ? -1 : 1;
+	return weight(a) > weight(b) ? -1 : 1;
 }
 
 static void describe_pair(const struct warp_pair *pair, struct strbuf *sb)
@@ -117,18 +76,22 @@ static void describe_pair(const struct warp_pair *pair, struct strbuf *sb)
 
 static void write_pairs(const struct warp_evidence *warp, bool all, FILE *out)
 {
-	size_t picked[PAIRS_SHOWN];
-	size_t count = all ? warp->pair_count : pick_pairs(warp, picked);
+	const struct warp_pair **sorted = xcalloc(warp->pair_count, sizeof(struct warp_pair *));
+	size_t count = all || warp->pair_count < PAIRS_SHOWN ? warp->pair_count : PAIRS_SHOWN;
 
+	for (size_t i = 0; i < warp->pair_count; i++)
+		sorted[i] = &warp->pairs[i];
+	qsort(sorted, warp->pair_count, sizeof(struct warp_pair *), compare_pairs);
 	for (size_t i = 0; i < count; i++) {
 		struct strbuf sb = {.used = 0};
 
-		describe_pair(&warp->pairs[all ? i : picked[i]], &sb);
+		describe_pair(sorted[i], &sb);
 		wrap_print(out, i ? "" : "counters", LABEL_INDENT, sb.text);
 	}
 	if (count < warp->pair_count)
 		fprintf(out, "%*s%zu more pairs: -v shows them all\n", LABEL_INDENT, "",
 			warp->pair_count - count);
+	free(sorted);
 }
 
 static void write_drift(const struct warp_evidence *warp, FILE *out)
@@ -143,7 +106,7 @@ static void write_drift(const struct warp_evidence *warp, FILE *out)
 		else
 			strbuf_add(&sb, "%.2f +/- %.2f ppm", drift_ppm, drift->error_ppm);
 		strbuf_add(&sb, " by CLOCK_MONOTONIC_RAW; %s runs at %.3f MHz",
-			warp_clock_name(WARP_COUNTER), drift->counter_hz / HZ_PER_MHZ);
+			warp->results[WARP_COUNTER].name, drift->counter_hz / HZ_PER_MHZ);
 	} else {
 		strbuf_add(&sb, "not known: %s", drift->fact.reason);
 	}
@@ -155,38 +118,47 @@ static void write_notes(const struct warp_evidence *warp, FILE *out)
 {
 	unsigned discarded =
 		warp->results[WARP_REALTIME].discarded + warp->results[WARP_TIMEOFDAY].discarded;
-	struct strbuf cpus = {.used = 0}, set = {.used = 0}, stopped = {.used = 0};
+	char text[WARP_SENTENCE_SIZE];
 
-	strbuf_add(&cpus, "tested %zu of the %zu CPUs available to this process", warp->cpu_count,
-		warp->allowed);
+	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
+		const struct warp_result *result = &warp->results[id];
+
+		snprintf(text, sizeof(text), "%s: %s", result->name, result->fact.reason);
+		if (!fact_is_known(&result->fact))
+			wrap_print(out, "untested", LABEL_INDENT, text);
+	}
+	snprintf(text, sizeof(text), "tested %zu of the %zu CPUs available to this process",
+		warp->cpu_count, warp->allowed);
 	if (warp->cpu_count != warp->allowed)
-		wrap_print(out, "CPUs", LABEL_INDENT, cpus.text);
-	strbuf_add(&set, "the clock was set during the test; %u %s discarded", discarded,
-		discarded == 1 ? "slice was" : "slices were");
+		wrap_print(out, "CPUs", LABEL_INDENT, text);
+	snprintf(text, sizeof(text), "the clock was set during the test; %u %s discarded",
+		discarded, discarded == 1 ? "slice was" : "slices were");
 	if (discarded)
-		wrap_print(out, "set", LABEL_INDENT, set.text);
-	strbuf_add(&stopped, "interrupted after %.2f s", (double)warp->duration_ns / 1e9);
+		wrap_print(out, "set", LABEL_INDENT, text);
+	snprintf(text, sizeof(text), "interrupted after %.2f s", warp->duration_s);
 	if (warp->stopped)
-		wrap_print(out, "stopped", LABEL_INDENT, stopped.text);
+		wrap_print(out, "stopped", LABEL_INDENT, text);
 }
 
 bool warp_report_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct warp_report *report = result;
 	const struct warp_evidence *warp = report->warp;
+	const void *clocks[WARP_CLOCK_COUNT];
 
 	wrap_answer(
 		out, &headings[report->verdict->verdict], style->color, report->verdict->summary);
 	if (fact_is_known(&warp->fact)) {
-		fprintf(out, "\n" ROW, "", "reads", "warps", "largest ns", "CPUs", "apart ns");
 		for (int id = 0; id < WARP_CLOCK_COUNT; id++)
-			write_result((enum warp_clock_id)id, &warp->results[id], out);
+			clocks[id] = &warp->results[id];
+		fputc('\n', out);
+		table_write(warp_result_fields, clocks, WARP_CLOCK_COUNT, NULL, TABLE_TEXT, out);
 		fprintf(out, "\n  apart: upper bound on the offset between any two CPUs.\n");
 		write_pairs(warp, style->verbose, out);
 		write_drift(warp, out);
 		write_notes(warp, out);
 	}
-	if (report->verdict->advice) {
+	if (fact_is_known(&report->verdict->advice_fact)) {
 		fputc('\n', out);
 		wrap_print(out, "Do", LABEL_INDENT, report->verdict->advice);
 	}

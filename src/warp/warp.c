@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/child.h"
+#include "base/memory.h"
 #include "base/privileges.h"
 #include "collect.h"
 #include "commands.h"
@@ -16,7 +17,7 @@
 #include "measure/vdso.h"
 #include "model.h"
 
-/* Beyond twice the time and DEADLINE_SLACK_NS: for the start of a thread on each CPU. */
+/* The start of a thread on each CPU may take this time of its own. */
 #define SLACK_PER_CPU_NS 50000000
 
 static void report_progress(void *argument)
@@ -27,33 +28,28 @@ static void report_progress(void *argument)
 	job->setup->progress(done < 1 ? done : 1);
 }
 
-static void take_answer(const struct warp_shared *shared, struct warp_evidence *warp)
-{
-	size_t count = shared->warp.pair_count;
-
-	*warp = shared->warp;
-	warp->pairs = calloc(count ? count : 1, sizeof(*warp->pairs));
-	if (!warp->pairs) {
-		warp->pair_count = 0;
-		fact_set(&warp->pair_fact, FACT_FAILED, "no memory for %zu pairs", count);
-		return;
-	}
-	memcpy(warp->pairs, shared->pairs, count * sizeof(*warp->pairs));
-}
-
 static void run_child(struct warp_job *job, struct warp_evidence *warp)
 {
+	size_t pairs_size = warp->cpu_count * (warp->cpu_count - 1) / 2 * sizeof(*warp->pairs);
+	size_t size = sizeof(*job->shared) + pairs_size;
 	struct deadline deadline =
 		deadline_after(2 * job->setup->duration_ns + WARP_EXTRA_NS + DEADLINE_SLACK_NS +
 			       (int64_t)warp->cpu_count * SLACK_PER_CPU_NS);
 	struct fact why = {0};
 
+	job->shared = child_share(size, &warp->fact);
+	if (!job->shared)
+		return;
 	job->shared->warp = *warp;
 	if (child_watch(warp_run_job, job->setup->progress ? report_progress : NULL, job, &deadline,
-		    &why))
-		take_answer(job->shared, warp);
-	else
+		    &why)) {
+		*warp = job->shared->warp;
+		warp->pairs = xmalloc(pairs_size);
+		memcpy(warp->pairs, job->shared->pairs, pairs_size);
+	} else {
 		warp->fact = why;
+	}
+	child_unshare(job->shared, size);
 }
 
 void warp_measure(
@@ -61,24 +57,23 @@ void warp_measure(
 {
 	int cpus[CPUS_MAX];
 	struct warp_job job = {.calls = calls, .setup = setup};
-	size_t size;
 
 	*warp = (struct warp_evidence){.fact.state = FACT_UNREAD};
+	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
+		warp->results[id].name = warp_clock_name((enum warp_clock_id)id);
 	warp->allowed = cpus_list(cpus, CPUS_MAX);
 	warp->cpu_count = cpus_spread(cpus, warp->allowed, WARP_CPU_MAX);
 	memcpy(warp->cpus, cpus, warp->cpu_count * sizeof(*cpus));
-	if (!warp->cpu_count) {
+	if (warp->cpu_count)
+		run_child(&job, warp);
+	else
 		fact_set(&warp->fact, FACT_FAILED,
 			"cannot read which CPUs are available to this process");
+	if (fact_is_known(&warp->fact))
 		return;
-	}
-	size = sizeof(*job.shared) +
-	       warp->cpu_count * (warp->cpu_count - 1) / 2 * sizeof(struct warp_pair);
-	job.shared = child_share(size, &warp->fact);
-	if (!job.shared)
-		return;
-	run_child(&job, warp);
-	child_unshare(job.shared, size);
+	warp->pair_fact = warp->drift.fact = warp->fact;
+	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
+		warp->results[id].fact = warp->fact;
 }
 
 void warp_release(struct warp_evidence *warp)

@@ -24,7 +24,7 @@ static int free_bytes(void **state)
 static struct warp_evidence large_values(void)
 {
 	struct warp_evidence warp = {.fact.state = FACT_KNOWN,
-		.duration_ns = 86400000000000,
+		.duration_s = 86400,
 		.allowed = 2048,
 		.cpu_count = 1024,
 		.pair_fact.state = FACT_KNOWN,
@@ -34,15 +34,18 @@ static struct warp_evidence large_values(void)
 			.error_ppm = 99.9999}};
 
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
-		warp.results[id] = (struct warp_result){.fact.state = FACT_KNOWN,
-			.reads = 999999999,
-			.warps = 99999999,
-			.largest_ns = 999999999,
-			.cpu_behind = 1023,
-			.cpu_ahead = 1022,
-			.apart_fact.state = FACT_KNOWN,
-			.apart_ns = 999999999,
-			.discarded = 7};
+		warp.results[id] =
+			(struct warp_result){.name = warp_clock_name((enum warp_clock_id)id),
+				.fact.state = FACT_KNOWN,
+				.cpu_fact.state = FACT_KNOWN,
+				.reads = 999999999,
+				.warps = 99999999,
+				.largest_ns = 999999999,
+				.cpu_behind = 1023,
+				.cpu_ahead = 1022,
+				.apart.fact.state = FACT_KNOWN,
+				.apart.value = 999999999,
+				.discarded = 7};
 	return warp;
 }
 
@@ -112,7 +115,7 @@ static void the_text_says_that_the_test_was_interrupted(void **state)
 
 	(void)state;
 	warp.stopped = true;
-	warp.duration_ns = 1540000000;
+	warp.duration_s = 1.54;
 	render_warp(&warp, false);
 	assert_non_null(strstr(bytes, "\n  stopped    interrupted after 1.54 s\n"));
 }
@@ -175,6 +178,8 @@ static void the_json_has_all_keys_when_nothing_is_known(void **state)
 
 	(void)state;
 	fact_set(&warp.fact, FACT_FAILED, "killed by SIGSEGV");
+	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
+		warp.results[id].name = warp_clock_name((enum warp_clock_id)id);
 	expect_warp_keys(&warp);
 }
 
