@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,52 +189,49 @@ static void write_calls(const struct screen *screen)
 
 /* ---- why ---- */
 
-static void write_paragraph(const struct screen *screen, const char *label, const char *text)
+static __attribute__((format(printf, 3, 4))) void write_paragraph(
+	const struct screen *screen, const char *label, const char *format, ...)
 {
+	char text[STRBUF_SIZE];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
 	wrap_print(screen->out, label, PARAGRAPH_INDENT, text);
 }
 
-/* The text up to the end of its first sentence. */
-static const char *first_sentence(const char *text, struct strbuf *sb)
+/* The length of the text, or of its first sentence where the part that has the rest is left out. */
+static int shown_length(const struct screen *screen, enum part part, const char *text)
 {
 	static const char starts[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ`";
 	const char *end = text;
 
-	while (*end && !(*end == '.' && end[1] == ' ' && strchr(starts, end[2])))
+	while (*end &&
+		(shows(screen, part) || *end != '.' || end[1] != ' ' || !strchr(starts, end[2])))
 		end++;
-	strbuf_add(sb, "%.*s", (int)(end - text) + (*end == '.'), text);
-	return sb->text;
+	return (int)(end - text) + (*end == '.');
 }
 
 static void write_cause(const struct screen *screen, const struct cause *cause, const char *label)
 {
-	struct strbuf sb = {.used = 0}, support = {.used = 0};
-	char *start;
+	bool possible = cause->certainty == CERTAINTY_POSSIBLE;
+	struct strbuf sb = {.used = 0};
+	char start = *cause->text;
 
-	if (cause->certainty == CERTAINTY_POSSIBLE)
-		strbuf_add(&sb, "Possibly: ");
-	start = &sb.text[sb.used];
-	if (shows(screen, PART_CAUSE))
-		strbuf_add(&sb, "%s", cause->text);
-	else
-		first_sentence(cause->text, &sb);
 	/* After the colon "The" goes on in small letters; "TSC" does not. */
-	if (cause->certainty == CERTAINTY_POSSIBLE && !isupper((unsigned char)start[1]))
-		*start = (char)tolower((unsigned char)*start);
-	write_paragraph(screen, label, sb.text);
+	if (possible && !isupper((unsigned char)cause->text[1]))
+		start = (char)tolower((unsigned char)start);
+	write_paragraph(screen, label, "%s%c%.*s", possible ? "Possibly: " : "", start,
+		shown_length(screen, PART_CAUSE, cause->text) - 1, cause->text + 1);
 	if (!screen->verbose)
 		return;
 	for (size_t i = 0; i < cause->evidence_count; i++)
-		strbuf_add(&support, "%s%s", i ? "; " : "(", cause->evidence[i]);
-	if (support.used) {
-		strbuf_add(&support, ")");
-		write_paragraph(screen, "", support.text);
-	}
-	if (cause->more) {
-		support = (struct strbuf){.used = 0};
-		strbuf_add(&support, "See %s", cause->more);
-		write_paragraph(screen, "", support.text);
-	}
+		strbuf_add(&sb, "%s%s", i ? "; " : "(", cause->evidence[i]);
+	if (sb.used)
+		write_paragraph(screen, "", "%s)", sb.text);
+	if (cause->more)
+		write_paragraph(screen, "", "See %s", cause->more);
 }
 
 static void write_why(struct screen *screen)
@@ -242,7 +240,7 @@ static void write_why(struct screen *screen)
 	const char *label = describe_why(screen->report);
 
 	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
-		write_paragraph(screen, i ? "" : "But", diagnosis->contradictions[i].text);
+		write_paragraph(screen, i ? "" : "But", "%s", diagnosis->contradictions[i].text);
 	for (size_t i = 0; i < diagnosis->cause_count; i++) {
 		if (i == 0 || shows(screen, PART_OTHER_CAUSE))
 			write_cause(screen, &diagnosis->causes[i], i ? "" : label);
@@ -323,7 +321,6 @@ static void write_keep(const struct screen *screen, const struct advice *advice)
 	const char *label = *advice->clocksource ? "Keep" : "How";
 	const char *here = advice->keep_is_known ? advice->keep[0].command : "";
 	bool is_step = *here && strcmp(here, advice->steps[0].command) == 0;
-	struct strbuf sb = {.used = 0};
 
 	if (!advice->keep_count || (is_step && !screen->verbose))
 		return;
@@ -338,8 +335,8 @@ static void write_keep(const struct screen *screen, const struct advice *advice)
 		   (shows(screen, PART_KEEP) || strlen(here) <= WRAP_COLUMNS - PARAGRAPH_INDENT)) {
 		write_labelled(screen, label, here);
 	} else if (*advice->clocksource) {
-		strbuf_add(&sb, "Boot with clocksource=%s (-v shows how).", advice->clocksource);
-		write_paragraph(screen, label, sb.text);
+		write_paragraph(screen, label, "Boot with clocksource=%s (-v shows how).",
+			advice->clocksource);
 	} else {
 		write_hint(screen, label, "For each boot loader", "-v");
 	}
@@ -348,57 +345,41 @@ static void write_keep(const struct screen *screen, const struct advice *advice)
 /* A switch alone has a sentence for it, too: that to the former clocksource. */
 static void write_undo(const struct screen *screen, const struct advice *advice)
 {
-	const struct clocksource_evidence *clocksource = &screen->report->evidence->clocksource;
-	struct strbuf sb = {.used = 0};
-
 	for (size_t i = 0; i < advice->step_count; i++) {
 		if (!*advice->steps[i].undo)
 			continue;
-		if (!*advice->clocksource || shows(screen, PART_UNDO)) {
+		if (!*advice->clocksource || shows(screen, PART_UNDO))
 			write_labelled(screen, "Undo", advice->steps[i].undo);
-			continue;
-		}
-		strbuf_add(&sb, "Write %s to the file of step %zu.", clocksource->current, i + 1);
-		write_paragraph(screen, "Undo", sb.text);
+		else
+			write_paragraph(screen, "Undo", "Write %s to the file of step %zu.",
+				screen->report->evidence->clocksource.current, i + 1);
 	}
-}
-
-static void write_source(const struct screen *screen, const struct advice *advice)
-{
-	const char *address = advice->source ? strstr(advice->source, ", http") : NULL;
-	struct strbuf sb = {.used = 0};
-
-	if (!advice->source || !shows(screen, PART_SOURCE))
-		return;
-	if (address && !shows(screen, PART_ADDRESS))
-		strbuf_add(&sb, "%.*s", (int)(address - advice->source), advice->source);
-	else
-		strbuf_add(&sb, "%s", advice->source);
-	write_paragraph(screen, "Source", sb.text);
 }
 
 static void write_one_advice(
 	const struct screen *screen, const struct advice *advice, const char *label)
 {
-	struct strbuf text = {.used = 0}, risk = {.used = 0};
+	const char *source = advice->source, *address = source ? strstr(source, ", http") : NULL;
+	/* Without steps the sentences are all there is to do. */
+	enum part rest = advice->step_count ? PART_ADVICE : PART_END;
 
-	if (advice->step_count && !shows(screen, PART_ADVICE))
-		write_paragraph(screen, label, first_sentence(advice->text, &text));
-	else
-		write_paragraph(screen, label, advice->text);
+	write_paragraph(
+		screen, label, "%.*s", shown_length(screen, rest, advice->text), advice->text);
 	for (size_t i = 0; i < advice->step_count; i++)
 		write_step(screen, &advice->steps[i], advice->step_count > 1 ? i + 1 : 0);
 	if (advice->ask && screen->verbose)
-		write_paragraph(screen, "Ask", advice->ask);
+		write_paragraph(screen, "Ask", "%s", advice->ask);
 	else if (advice->ask && !advice_sends_report(advice))
 		write_hint(screen, "", "The question to send", "--format report");
 	write_undo(screen, advice);
 	write_keep(screen, advice);
-	if (advice->risk && shows(screen, PART_RISK))
-		write_paragraph(screen, "Risk", advice->risk);
-	else if (advice->risk)
-		write_paragraph(screen, "Risk", first_sentence(advice->risk, &risk));
-	write_source(screen, advice);
+	if (advice->risk)
+		write_paragraph(screen, "Risk", "%.*s",
+			shown_length(screen, PART_RISK, advice->risk), advice->risk);
+	if (source && shows(screen, PART_SOURCE))
+		write_paragraph(screen, "Source", "%.*s",
+			address && !shows(screen, PART_ADDRESS) ? (int)(address - source) : INT_MAX,
+			source);
 }
 
 static void write_fix(struct screen *screen)
@@ -416,17 +397,6 @@ static void write_fix(struct screen *screen)
 		else
 			screen->left_out++;
 	}
-}
-
-static void write_cost(const struct screen *screen)
-{
-	const struct diagnosis *diagnosis = screen->report->diagnosis;
-	struct strbuf sb = {.used = 0};
-
-	if (shows(screen, PART_COST) || diagnosis->cost.rate > 0)
-		describe_cost(diagnosis, &sb);
-	if (sb.used)
-		write_paragraph(screen, "Cost", sb.text);
 }
 
 /* The clocksources that could be used instead, for --verbose; one line for each reason. */
@@ -454,29 +424,18 @@ static void write_others(const struct screen *screen)
 				other->why_not);
 		else if (!timed)
 			strbuf_add(&sb, "no reason against it; vdsocheck compare measures it");
-		strbuf_add(&sb, ".");
-		write_paragraph(screen, i ? "" : "Other", sb.text);
+		write_paragraph(screen, i ? "" : "Other", "%s.", sb.text);
 	}
-}
-
-/* When it was, and where if the host was to be named: a screen is pasted into tickets. */
-static void write_moment(const struct screen *screen)
-{
-	const struct text_fact *name = &screen->report->evidence->host.name;
-	struct strbuf sb = {.used = 0};
-
-	describe_moment(&screen->report->evidence->moment, &sb);
-	if (fact_is_known(&name->fact))
-		strbuf_add(&sb, "%son %s", sb.used ? ", " : "", name->value);
-	if (sb.used)
-		write_paragraph(screen, "Time", sb.text);
 }
 
 /* ---- all of it ---- */
 
 static void write_screen(struct screen *screen, bool color)
 {
+	const struct evidence *evidence = screen->report->evidence;
 	const struct diagnosis *diagnosis = screen->report->diagnosis;
+	const struct text_fact *name = &evidence->host.name;
+	struct strbuf cost = {.used = 0}, moment = {.used = 0};
 
 	screen->left_out = 0;
 	write_verdict(screen, color);
@@ -487,57 +446,50 @@ static void write_screen(struct screen *screen, bool color)
 		fputc('\n', screen->out);
 	write_why(screen);
 	write_fix(screen);
-	write_cost(screen);
+	if (shows(screen, PART_COST) || diagnosis->cost.rate > 0)
+		describe_cost(diagnosis, &cost);
+	if (cost.used)
+		write_paragraph(screen, "Cost", "%s", cost.text);
 	write_others(screen);
-	if (screen->verbose)
-		write_moment(screen);
+	/* A screen is pasted into tickets: its time, and its host if that was to be named. */
+	describe_moment(&evidence->moment, &moment);
+	if (fact_is_known(&name->fact))
+		strbuf_add(&moment, "%son %s", moment.used ? ", " : "", name->value);
+	if (moment.used && screen->verbose)
+		write_paragraph(screen, "Time", "%s", moment.text);
 	if (screen->left_out && shows(screen, PART_MORE))
 		write_hint(screen, "More", "Other causes and fixes", "-v");
 }
 
-static size_t count_lines(const char *text)
-{
-	size_t lines = 0;
-
-	for (; *text; text++)
-		lines += *text == '\n';
-	return lines;
-}
-
-/* The screen in memory, for free(). */
-static char *render(struct screen *screen, bool color)
+/* Returns the screen, for free(). */
+static char *render(struct screen *screen, bool color, unsigned *lines)
 {
 	struct memory_stream stream;
 
 	screen->out = memory_stream_open(&stream);
 	write_screen(screen, color);
 	memory_stream_close(&stream);
+	*lines = 0;
+	for (const char *at = stream.text; (at = strchr(at, '\n')); at++)
+		++*lines;
 	return stream.text;
-}
-
-static void write_what_fits(struct screen *screen, bool color, FILE *out)
-{
-	char *text = render(screen, color);
-
-	while (count_lines(text) > SCREEN_LINES && screen->shown < PART_END) {
-		screen->shown++;
-		free(text);
-		text = render(screen, color);
-	}
-	fputs(text, out);
-	free(text);
 }
 
 bool check_report_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct check_report *report = result;
 	struct screen screen = {.report = report, .verbose = style->verbose};
+	unsigned lines;
+	char *text;
 
 	check_report_write_file(report, out);
-	screen.out = out;
-	if (style->verbose)
-		write_screen(&screen, style->color);
-	else
-		write_what_fits(&screen, style->color, out);
+	text = render(&screen, style->color, &lines);
+	while (!style->verbose && lines > SCREEN_LINES && screen.shown < PART_END) {
+		screen.shown++;
+		free(text);
+		text = render(&screen, style->color, &lines);
+	}
+	fputs(text, out);
+	free(text);
 	return true;
 }
