@@ -119,7 +119,7 @@ static const char *plain_name(const char *export)
 	return export;
 }
 
-void describe_vdso(const struct evidence *evidence, struct strbuf *sb)
+static void add_vdso(const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct vdso_evidence *vdso = &evidence->vdso;
 
@@ -133,7 +133,7 @@ void describe_vdso(const struct evidence *evidence, struct strbuf *sb)
 	}
 }
 
-void describe_vclock(const struct evidence *evidence, bool all, struct strbuf *sb)
+static void add_vclock(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	const struct vclock_evidence *vclock = &evidence->vclock;
 
@@ -176,7 +176,7 @@ void describe_requirement(const struct requirement *requirement, struct strbuf *
 		answers[requirement->answer], requirement->reason);
 }
 
-void describe_host_full(const struct evidence *evidence, struct strbuf *sb)
+static void add_host(const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct host_evidence *host = &evidence->host;
 
@@ -216,7 +216,7 @@ static void add_counts(const struct evidence *evidence, struct strbuf *sb)
 	}
 }
 
-void describe_proof(const struct evidence *evidence, bool all, struct strbuf *sb)
+static void add_proof(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	const struct proof_evidence *proof = &evidence->proof;
 	int signal = counts_deciding(evidence).signal;
@@ -237,7 +237,7 @@ void describe_proof(const struct evidence *evidence, bool all, struct strbuf *sb
 		strbuf_add(sb, "; %s", proof->note);
 }
 
-void describe_timing(const struct evidence *evidence, struct strbuf *sb)
+static void add_timing(const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct timing_evidence *timing = &evidence->timing;
 	const struct fact *fact =
@@ -263,6 +263,37 @@ static const char *describe_call(const struct call_evidence *call)
 	if (call->path[PATH_LIBC].entered)
 		return "libc falls back";
 	return judged == PATH_VDSO ? "served by the vDSO" : "no system call";
+}
+
+const char *describe_line(const struct evidence *evidence, enum evidence_line line, bool all,
+	size_t most, struct strbuf *sb)
+{
+	switch (line) {
+	case LINE_CLOCKSOURCE:
+		describe_clocksource(evidence, sb);
+		return "clocksource";
+	case LINE_VDSO:
+		if (all || evidence->vdso.fact.state == FACT_ABSENT)
+			add_vdso(evidence, sb);
+		return "vDSO";
+	case LINE_VCLOCK:
+		if (evidence->live || all)
+			add_vclock(evidence, all, sb);
+		return "vclock mode";
+	case LINE_PROOF:
+		if (evidence->live || all)
+			add_proof(evidence, all, sb);
+		return "proof";
+	case LINE_TIMING:
+		add_timing(evidence, sb);
+		return "timing";
+	default:
+		if (all)
+			add_host(evidence, sb);
+		else
+			describe_host_brief(evidence, most, sb);
+		return "host";
+	}
 }
 
 /* ---- the cost ---- */

@@ -10,32 +10,11 @@
 #include "base/text.h"
 #include "cli/layout.h"
 
-/* The question of the first piece of advice that others have to follow; NULL if there is none. */
-static const char *find_question(const struct diagnosis *diagnosis)
-{
-	for (size_t i = 0; i < diagnosis->advice_count; i++) {
-		if (diagnosis->advice[i].ask)
-			return diagnosis->advice[i].ask;
-	}
-	return NULL;
-}
-
-static void write_policy(const struct outcome *outcome, FILE *out)
-{
-	for (size_t i = 0; i < outcome->count; i++) {
-		struct strbuf sb = {.used = 0};
-
-		describe_requirement(&outcome->requirements[i], &sb);
-		fprintf(out, "- **required**: %s\n", sb.text);
-	}
-	if (outcome->count)
-		fputc('\n', out);
-}
-
 static void write_heading(const struct check_report *report, FILE *out)
 {
 	const struct diagnosis *diagnosis = report->diagnosis;
-	const char *question = find_question(diagnosis);
+	const struct outcome *outcome = report->outcome;
+	const char *question = NULL;
 	struct strbuf sb = {.used = 0};
 
 	fputs("# vdsocheck: ", out);
@@ -47,7 +26,16 @@ static void write_heading(const struct check_report *report, FILE *out)
 	strbuf_add(&sb, "**");
 	wrap_text(out, 0, 0, sb.text);
 	fputc('\n', out);
-	write_policy(report->outcome, out);
+	for (size_t i = 0; i < outcome->count; i++) {
+		sb = (struct strbuf){.used = 0};
+		describe_requirement(&outcome->requirements[i], &sb);
+		fprintf(out, "- **required**: %s\n", sb.text);
+	}
+	if (outcome->count)
+		fputc('\n', out);
+	/* The first piece of advice that others have to follow. */
+	for (size_t i = 0; i < diagnosis->advice_count && !question; i++)
+		question = diagnosis->advice[i].ask;
 	if (question) {
 		fputs("Question for support:\n\n> ", out);
 		wrap_text(out, 2, 2, question);
@@ -61,78 +49,66 @@ static void write_item(FILE *out, const char *label, const char *text)
 		fprintf(out, "- **%s**: %s\n", label, text);
 }
 
-/* As code: what a host or a document says of itself is no Markdown or HTML of ours. */
-static void write_code(FILE *out, const char *label, const char *text)
+/*
+ * As code: what a host or a document says of itself must not be taken for Markdown or HTML.
+ * `absent` is for what absence says little about; NULL: "none" with the reason.
+ */
+static void write_fact(
+	FILE *out, const char *label, const struct text_fact *fact, const char *absent)
 {
-	fprintf(out, "- **%s**: `", label);
-	for (; *text; text++)
-		fputc(*text == '`' ? '\'' : *text, out);
-	fputs("`\n", out);
-}
-
-static void write_text_fact(const struct text_fact *fact, const char *label, FILE *out)
-{
-	if (fact_is_known(&fact->fact) && *fact->value)
-		write_code(out, label, fact->value);
-	else if (fact_is_known(&fact->fact))
-		write_item(out, label, "none");
-	else if (fact->fact.state != FACT_UNREAD)
-		fprintf(out, "- **%s**: %s (%s)\n", label,
-			fact->fact.state == FACT_ABSENT ? "none" : "unknown", fact->fact.reason);
-}
-
-/* For what absence says little about. */
-static void write_if_found(
-	const struct text_fact *fact, const char *label, const char *absent, FILE *out)
-{
-	if (fact->fact.state == FACT_ABSENT)
-		write_item(out, label, absent);
-	else
-		write_text_fact(fact, label, out);
+	if (fact->fact.state == FACT_UNREAD)
+		return;
+	fprintf(out, "- **%s**: ", label);
+	if (fact_is_known(&fact->fact) && *fact->value) {
+		fputc('`', out);
+		for (const char *text = fact->value; *text; text++)
+			fputc(*text == '`' ? '\'' : *text, out);
+		fputs("`\n", out);
+	} else if (fact_is_known(&fact->fact)) {
+		fputs("none\n", out);
+	} else if (fact->fact.state == FACT_ABSENT && absent) {
+		fprintf(out, "%s\n", absent);
+	} else {
+		fprintf(out, "%s (%s)\n", fact->fact.state == FACT_ABSENT ? "none" : "unknown",
+			fact->fact.reason);
+	}
 }
 
 /* What support asks for first. */
 static void write_machine(const struct evidence *evidence, FILE *out)
 {
 	const struct host_evidence *host = &evidence->host;
-
 	struct strbuf moment = {.used = 0};
 
 	fputs("## Machine\n\n", out);
 	describe_moment(&evidence->moment, &moment);
 	write_item(out, "measured", moment.text);
-	write_text_fact(&host->name, "host name", out);
-	write_text_fact(&host->instance_type, "instance type", out);
-	write_text_fact(&host->instance_id, "instance ID", out);
-	write_text_fact(&host->region, "region", out);
-	write_if_found(&host->platform, "platform", "unknown", out);
-	write_text_fact(&host->hypervisor, "hypervisor", out);
-	write_text_fact(&host->hypervisor_version, "hypervisor by its CPUID leaves", out);
-	write_if_found(&host->container, "container", "none found", out);
-	write_text_fact(&host->distribution, "distribution", out);
-	write_text_fact(&host->kernel, "kernel", out);
-	write_text_fact(&host->kernel_build, "kernel build", out);
-	write_text_fact(&host->boot, "boot parameters about the clock", out);
-	write_text_fact(&host->boot_tool, "kernel command line kept by", out);
-	write_text_fact(&host->arch, "architecture", out);
-	write_text_fact(&host->cpu, "CPU", out);
-	write_text_fact(&host->cpu_model, "CPU model", out);
+	write_fact(out, "host name", &host->name, NULL);
+	write_fact(out, "instance type", &host->instance_type, NULL);
+	write_fact(out, "instance ID", &host->instance_id, NULL);
+	write_fact(out, "region", &host->region, NULL);
+	write_fact(out, "platform", &host->platform, "unknown");
+	write_fact(out, "hypervisor", &host->hypervisor, NULL);
+	write_fact(out, "hypervisor by its CPUID leaves", &host->hypervisor_version, NULL);
+	write_fact(out, "container", &host->container, "none found");
+	write_fact(out, "distribution", &host->distribution, NULL);
+	write_fact(out, "kernel", &host->kernel, NULL);
+	write_fact(out, "kernel build", &host->kernel_build, NULL);
+	write_fact(out, "boot parameters about the clock", &host->boot, NULL);
+	write_fact(out, "kernel command line kept by", &host->boot_tool, NULL);
+	write_fact(out, "architecture", &host->arch, NULL);
+	write_fact(out, "CPU", &host->cpu, NULL);
+	write_fact(out, "CPU model", &host->cpu_model, NULL);
 	if (fact_is_known(&host->cpu_count.fact))
 		fprintf(out, "- **CPUs online**: %lld\n", (long long)host->cpu_count.value);
-	write_text_fact(&host->tsc_flags, "TSC flags in /proc/cpuinfo", out);
+	write_fact(out, "TSC flags in /proc/cpuinfo", &host->tsc_flags, NULL);
 	if (fact_is_known(&host->invariant_tsc.fact))
 		write_item(out, "invariant TSC by CPUID", host->invariant_tsc.value ? "yes" : "no");
-	write_text_fact(&host->libc, "C library of vdsocheck", out);
+	write_fact(out, "C library of vdsocheck", &host->libc, NULL);
 	write_item(out, "vdsocheck", VDSOCHECK_VERSION);
 }
 
-static void write_strbuf(const char *label, struct strbuf *sb, FILE *out)
-{
-	write_item(out, label, sb->text);
-	*sb = (struct strbuf){.used = 0};
-}
-
-/* Without this "(seccomp)" is a word to be believed. */
+/* Explains what "(seccomp)" in the proof means. */
 static void write_method(const struct evidence *evidence, FILE *out)
 {
 	struct entry_counts counts = counts_by_path(evidence, PATH_LIBC);
@@ -160,24 +136,21 @@ static void write_method(const struct evidence *evidence, FILE *out)
 static void write_evidence(const struct check_report *report, FILE *out)
 {
 	const struct evidence *evidence = report->evidence;
-	struct strbuf sb = {.used = 0}, rests = {.used = 0};
+	struct strbuf rests = {.used = 0};
 
 	fputs("\n## Evidence\n\n", out);
+	for (enum evidence_line line = LINE_CLOCKSOURCE; line < LINE_HOST; line++) {
+		struct strbuf sb = {.used = 0};
+		const char *label = describe_line(evidence, line, true, 0, &sb);
+
+		write_item(out, label, sb.text);
+		if (line == LINE_VCLOCK)
+			write_item(out, "layout of the data page", evidence->vclock.layout);
+	}
 	for (unsigned i = 0; i < EVIDENCE_KINDS; i++) {
 		if (report->diagnosis->verdict.rests_on & 1u << i)
 			strbuf_add(&rests, "%s%s", rests.used ? ", " : "", evidence_kind_names[i]);
 	}
-	describe_clocksource(evidence, &sb);
-	write_strbuf("clocksource", &sb, out);
-	describe_vdso(evidence, &sb);
-	write_strbuf("vDSO", &sb, out);
-	describe_vclock(evidence, true, &sb);
-	write_strbuf("vclock mode", &sb, out);
-	write_item(out, "layout of the data page", evidence->vclock.layout);
-	describe_proof(evidence, true, &sb);
-	write_strbuf("proof", &sb, out);
-	describe_timing(evidence, &sb);
-	write_strbuf("timing", &sb, out);
 	write_item(out, "the verdict rests on", rests.used ? rests.text : "nothing");
 	write_method(evidence, out);
 }
@@ -255,7 +228,7 @@ static void write_step(const struct advice_step *step, const char *bullet, FILE 
 	fputc('\n', out);
 }
 
-static void write_one_advice(const struct advice *advice, FILE *out)
+static void write_advice(const struct advice *advice, FILE *out)
 {
 	fprintf(out, "- %s%s\n", advice->is_alternative ? "Or: " : "", advice->text);
 	for (size_t i = 0; i < advice->step_count && !advice_sends_report(advice); i++) {
@@ -278,32 +251,22 @@ static void write_one_advice(const struct advice *advice, FILE *out)
 		fprintf(out, "  - Source: %s\n", advice->source);
 }
 
-static void write_advice(const struct diagnosis *diagnosis, FILE *out)
-{
-	if (diagnosis->advice_count)
-		fputs("\n## What to do\n\n", out);
-	for (size_t i = 0; i < diagnosis->advice_count; i++)
-		write_one_advice(&diagnosis->advice[i], out);
-}
-
-/* getppid() is no clock and always a system call: without it strace would print nothing here. */
-static void write_reproduce(FILE *out)
-{
-	fputs("\n## How to reproduce this without vdsocheck\n\n"
-	      "    cat " CLOCKSOURCE_CURRENT "\n\n"
-	      "    strace -c -e trace='?clock_gettime,?clock_gettime64,?gettimeofday,getppid' \\\n"
-	      "        python3 -c \\\n"
-	      "        'import os, time; [(time.time(), os.getppid()) for i in range(1000)]'\n\n"
-	      "strace counts about 1,000 calls of getppid. If it counts about as many of\n"
-	      "clock_gettime, clock_gettime64 or gettimeofday, each read of the clock was a\n"
-	      "system call; if it counts none or only a few, the vDSO served them.\n",
-		out);
-}
+/* Without getppid(), which is always a system call, strace would print nothing here. */
+static const char reproduce[] =
+	"\n## How to reproduce this without vdsocheck\n\n"
+	"    cat " CLOCKSOURCE_CURRENT "\n\n"
+	"    strace -c -e trace='?clock_gettime,?clock_gettime64,?gettimeofday,getppid' \\\n"
+	"        python3 -c \\\n"
+	"        'import os, time; [(time.time(), os.getppid()) for i in range(1000)]'\n\n"
+	"strace counts about 1,000 calls of getppid. If it counts about as many of\n"
+	"clock_gettime, clock_gettime64 or gettimeofday, each read of the clock was a\n"
+	"system call; if it counts none or only a few, the vDSO served them.\n";
 
 bool check_report_markdown(const void *result, const struct style *style, FILE *out)
 {
 	const struct check_report *report = result;
 	const struct evidence *evidence = report->evidence;
+	const struct diagnosis *diagnosis = report->diagnosis;
 	struct strbuf cost = {.used = 0};
 
 	(void)style;
@@ -314,12 +277,15 @@ bool check_report_markdown(const void *result, const struct style *style, FILE *
 	write_evidence(report, out);
 	write_calls(evidence, out);
 	write_causes(report, out);
-	write_advice(report->diagnosis, out);
-	describe_cost(report->diagnosis, &cost);
+	if (diagnosis->advice_count)
+		fputs("\n## What to do\n\n", out);
+	for (size_t i = 0; i < diagnosis->advice_count; i++)
+		write_advice(&diagnosis->advice[i], out);
+	describe_cost(diagnosis, &cost);
 	if (cost.used) {
 		fputs("\n## Cost\n\n", out);
 		wrap_text(out, 0, 0, cost.text);
 	}
-	write_reproduce(out);
+	fputs(reproduce, out);
 	return true;
 }

@@ -178,9 +178,21 @@ void check_document_parts(struct document_part parts[CHECK_PART_COUNT],
 void describe_verdict(
 	const struct diagnosis *diagnosis, const struct evidence *evidence, struct strbuf *sb);
 
-/* One line each, without its label; with `all` the reasons, too. */
-void describe_vclock(const struct evidence *evidence, bool all, struct strbuf *sb);
-void describe_proof(const struct evidence *evidence, bool all, struct strbuf *sb);
+enum evidence_line {
+	LINE_CLOCKSOURCE,
+	LINE_VDSO,
+	LINE_VCLOCK,
+	LINE_PROOF,
+	LINE_TIMING,
+	LINE_HOST,
+};
+
+/*
+ * Adds a line about the evidence, nothing if there is nothing to say, and returns its label. With
+ * `all` it has the reasons and details, too; without, the host is named in `most` characters.
+ */
+const char *describe_line(const struct evidence *evidence, enum evidence_line line, bool all,
+	size_t most, struct strbuf *sb);
 
 /* The label of the causes: "Why"; "Note" if all is well, "Seen" in a captured tree. */
 const char *describe_why(const struct check_report *report);
@@ -191,17 +203,8 @@ const char *describe_mode(const struct vclock_evidence *vclock);
 /* "--require tsc is not met: the clocksource is hpet" */
 void describe_requirement(const struct requirement *requirement, struct strbuf *sb);
 
-/* The host with its TSC and boot parameters; describe_host_brief() is the short form. */
-void describe_host_full(const struct evidence *evidence, struct strbuf *sb);
-
 /* "2026-11-21T15:02:11Z, 3 days after boot"; empty if the time is not known. */
 void describe_moment(const struct moment_evidence *moment, struct strbuf *sb);
-
-/* The vDSO and its functions. */
-void describe_vdso(const struct evidence *evidence, struct strbuf *sb);
-
-/* Why nothing was timed; empty if something was, or if the host was not measured live. */
-void describe_timing(const struct evidence *evidence, struct strbuf *sb);
 
 /* What the calls lose; empty if it is not known, or nothing is lost and no rate was given. */
 void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb);

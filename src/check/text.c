@@ -143,24 +143,12 @@ static void write_evidence(const struct screen *screen)
 	const struct evidence *evidence = screen->report->evidence;
 	struct strbuf sb = {.used = 0};
 
-	describe_clocksource(evidence, &sb);
-	write_line(screen, "clocksource", &sb);
-	if (screen->verbose || evidence->vdso.fact.state == FACT_ABSENT)
-		describe_vdso(evidence, &sb);
-	write_line(screen, "vDSO", &sb);
-	if (evidence->live)
-		describe_vclock(evidence, screen->verbose, &sb);
-	write_line(screen, "vclock mode", &sb);
-	if (evidence->live)
-		describe_proof(evidence, screen->verbose, &sb);
-	write_line(screen, "proof", &sb);
-	describe_timing(evidence, &sb);
-	write_line(screen, "timing", &sb);
-	if (screen->verbose)
-		describe_host_full(evidence, &sb);
-	else
-		describe_host_brief(evidence, WRAP_COLUMNS - EVIDENCE_INDENT, &sb);
-	write_line(screen, "host", &sb);
+	for (enum evidence_line line = LINE_CLOCKSOURCE; line <= LINE_HOST; line++) {
+		const char *label = describe_line(
+			evidence, line, screen->verbose, WRAP_COLUMNS - EVIDENCE_INDENT, &sb);
+
+		write_line(screen, label, &sb);
+	}
 	if (screen->verbose)
 		write_kernel_log(screen);
 }
