@@ -6,10 +6,19 @@
  */
 #include "model.h"
 
-/* HELP and TYPE, before the first sample of a metric. */
-static void write_head(FILE *out, const char *name, const char *help)
+/* A gauge; HELP and TYPE are written before its first sample. */
+struct metric {
+	const char *name, *help;
+	bool begun;
+};
+
+static void begin_sample(FILE *out, struct metric *metric)
 {
-	fprintf(out, "# HELP vdsocheck_%s %s\n# TYPE vdsocheck_%s gauge\n", name, help, name);
+	if (!metric->begun)
+		fprintf(out, "# HELP vdsocheck_%s %s\n# TYPE vdsocheck_%s gauge\n", metric->name,
+			metric->help, metric->name);
+	metric->begun = true;
+	fprintf(out, "vdsocheck_%s", metric->name);
 }
 
 /* NAME="VALUE" with the escapes of the format. */
@@ -28,31 +37,20 @@ static void write_label(FILE *out, const char *separator, const char *name, cons
 	fputc('"', out);
 }
 
-static void write_call_labels(
-	FILE *out, const char *name, const struct call_evidence *call, enum call_path path)
-{
-	static const char *const paths[] = {
-		[PATH_VDSO] = "vdso", [PATH_LIBC] = "libc", [PATH_SYSCALL] = "syscall"};
-
-	fprintf(out, "vdsocheck_%s{", name);
-	write_label(out, "", "call", call->call);
-	write_label(out, ",", "clock", call->clock);
-	write_label(out, ",", "path", paths[path]);
-}
-
 /* In seconds, with as many digits as the JSON has in nanoseconds. */
 static void write_seconds(FILE *out, double ns)
 {
-	fprintf(out, "%.1fe-9\n", ns);
+	fprintf(out, " %.1fe-9\n", ns);
 }
 
 static void write_verdict(enum verdict_kind verdict, FILE *out)
 {
-	write_head(out, "verdict",
-		"Whether the vDSO serves the clock calls: 1 for the verdict, 0 for "
-		"the others.");
+	struct metric metric = {"verdict",
+		"Whether the vDSO serves the clock calls: 1 for the verdict, 0 for the others.",
+		false};
+
 	for (int kind = 0; verdict_names[kind]; kind++) {
-		fputs("vdsocheck_verdict", out);
+		begin_sample(out, &metric);
 		write_label(out, "{", "verdict", verdict_names[kind]);
 		fprintf(out, "} %d\n", (enum verdict_kind)kind == verdict);
 	}
@@ -61,17 +59,31 @@ static void write_verdict(enum verdict_kind verdict, FILE *out)
 /* An unknown name or mode is an empty label, the same as none; without both there is no sample. */
 static void write_clocksource(const struct evidence *evidence, FILE *out)
 {
+	struct metric metric = {
+		"clocksource_info", "Current clocksource and the vDSO's clock mode.", false};
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 	const char *current = fact_is_known(&clocksource->current_fact) ? clocksource->current : "";
 	const char *mode = describe_mode(&evidence->vclock);
 
 	if (!*current && !*mode)
 		return;
-	write_head(out, "clocksource_info", "Current clocksource and the vDSO's clock mode.");
-	fputs("vdsocheck_clocksource_info", out);
+	begin_sample(out, &metric);
 	write_label(out, "{", "current", current);
 	write_label(out, ",", "vclock_mode", mode);
 	fputs("} 1\n", out);
+}
+
+static void begin_call_sample(
+	FILE *out, struct metric *metric, const struct call_evidence *call, enum call_path path)
+{
+	static const char *const paths[] = {
+		[PATH_VDSO] = "vdso", [PATH_LIBC] = "libc", [PATH_SYSCALL] = "syscall"};
+
+	begin_sample(out, metric);
+	write_label(out, "{", "call", call->call);
+	write_label(out, ",", "clock", call->clock);
+	write_label(out, ",", "path", paths[path]);
+	fputc('}', out);
 }
 
 /* Alerts are about the calls that decide; the others would be two samples in three. */
@@ -80,81 +92,64 @@ static bool is_shown(const struct check_report *report, bool all, const struct c
 	return all || call->decides || policy_decides(report->policy, call);
 }
 
-static void write_call_times(const struct check_report *report, bool all, FILE *out)
+/* The samples of a metric stand together, so the calls are gone through for each. */
+static void write_calls(const struct check_report *report, bool all, FILE *out)
 {
+	struct metric seconds = {"call_seconds",
+		"Least time that a call takes by the vDSO, by the C library and by system call.",
+		false};
+	struct metric ratio = {"calls_entered_kernel_ratio",
+		"Share of the proof's calls that entered the kernel, 0 to 1.", false};
 	const struct evidence *evidence = report->evidence;
-	bool first = true;
 
-	for (size_t i = 0; i < evidence->call_count; i++) {
-		const struct call_evidence *call = &evidence->calls[i];
+	for (size_t i = 0; i < evidence->call_count * PATH_COUNT; i++) {
+		const struct call_evidence *call = &evidence->calls[i / PATH_COUNT];
+		const struct path_evidence *path = &call->path[i % PATH_COUNT];
 
-		for (enum call_path path = 0; path < PATH_COUNT; path++) {
-			if (!call->path[path].timed || !is_shown(report, all, call))
-				continue;
-			if (first)
-				write_head(out, "call_seconds",
-					"Least time that a call takes by the vDSO, by the C "
-					"library and by system call.");
-			first = false;
-			write_call_labels(out, "call_seconds", call, path);
-			fputs("} ", out);
-			write_seconds(out, call->path[path].min_ns);
-		}
+		if (!path->timed || !is_shown(report, all, call))
+			continue;
+		begin_call_sample(out, &seconds, call, i % PATH_COUNT);
+		write_seconds(out, path->min_ns);
 	}
-}
+	for (size_t i = 0; i < evidence->call_count * PATH_COUNT; i++) {
+		const struct call_evidence *call = &evidence->calls[i / PATH_COUNT];
+		const struct path_evidence *path = &call->path[i % PATH_COUNT];
 
-static void write_entries(const struct check_report *report, bool all, FILE *out)
-{
-	const struct evidence *evidence = report->evidence;
-	bool first = true;
-
-	for (size_t i = 0; i < evidence->call_count; i++) {
-		const struct call_evidence *call = &evidence->calls[i];
-
-		for (enum call_path path = PATH_VDSO; path <= PATH_LIBC; path++) {
-			const struct path_evidence *counts = &call->path[path];
-
-			if (!counts->attempts || !is_shown(report, all, call))
-				continue;
-			if (first)
-				write_head(out, "calls_entered_kernel_ratio",
-					"Share of the proof's calls that entered the kernel, 0 "
-					"to 1.");
-			first = false;
-			write_call_labels(out, "calls_entered_kernel_ratio", call, path);
-			fprintf(out, "} %.4g\n", (double)counts->entered / counts->attempts);
-		}
+		if (!path->attempts || !is_shown(report, all, call))
+			continue;
+		begin_call_sample(out, &ratio, call, i % PATH_COUNT);
+		fprintf(out, " %.4g\n", (double)path->entered / path->attempts);
 	}
 }
 
 static void write_costs(const struct check_report *report, FILE *out)
 {
+	struct metric floor = {
+		"getppid_seconds", "Time of getppid, the cheapest system call.", false};
+	struct metric lost = {"lost_seconds",
+		"Time that each deciding call loses because the vDSO does not serve it.", false};
 	const struct timing_evidence *timing = &report->evidence->timing;
 	const struct cost *cost = &report->diagnosis->cost;
 
 	if (fact_is_known(&timing->syscall_floor_fact)) {
-		write_head(out, "getppid_seconds", "Time of getppid, the cheapest system call.");
-		fputs("vdsocheck_getppid_seconds ", out);
+		begin_sample(out, &floor);
 		write_seconds(out, timing->syscall_floor_ns);
 	}
 	if (cost->known && cost->estimated) {
-		write_head(out, "lost_seconds",
-			"Time that each deciding call loses because the vDSO "
-			"does not serve it.");
-		fputs("vdsocheck_lost_seconds ", out);
+		begin_sample(out, &lost);
 		write_seconds(out, cost_lost_ns(cost));
 	}
 }
 
 static void write_causes(const struct diagnosis *diagnosis, FILE *out)
 {
-	if (!diagnosis->cause_count)
-		return;
-	write_head(out, "cause_info", "Why the verdict is not ok; with ok, what is worth knowing.");
+	struct metric metric = {
+		"cause_info", "Why the verdict is not ok; with ok, what is worth knowing.", false};
+
 	for (size_t i = 0; i < diagnosis->cause_count; i++) {
 		const struct cause *cause = &diagnosis->causes[i];
 
-		fputs("vdsocheck_cause_info", out);
+		begin_sample(out, &metric);
 		write_label(out, "{", "cause", cause->id);
 		write_label(out, ",", "certainty", cause_certainty_names[cause->certainty]);
 		fputs("} 1\n", out);
@@ -163,19 +158,17 @@ static void write_causes(const struct diagnosis *diagnosis, FILE *out)
 
 static void write_policy(const struct outcome *outcome, FILE *out)
 {
-	bool first = true;
+	struct metric metric = {"policy_met",
+		"Whether a requirement given by an option is met; no sample if that is "
+		"undetermined.",
+		false};
 
 	for (size_t i = 0; i < outcome->count; i++) {
 		const struct requirement *requirement = &outcome->requirements[i];
 
 		if (requirement->answer == POLICY_UNDETERMINED)
 			continue;
-		if (first)
-			write_head(out, "policy_met",
-				"Whether a requirement given by an option is met; no sample if that is "
-				"undetermined.");
-		first = false;
-		fputs("vdsocheck_policy_met", out);
+		begin_sample(out, &metric);
 		write_label(out, "{", "requirement", requirement->option);
 		write_label(out, ",", "value", requirement->value);
 		fprintf(out, "} %d\n", requirement->answer == POLICY_MET);
@@ -184,14 +177,15 @@ static void write_policy(const struct outcome *outcome, FILE *out)
 
 bool check_report_prometheus(const void *result, const struct style *style, FILE *out)
 {
+	struct metric build = {
+		"build_info", "Version of the vdsocheck that wrote these metrics.", false};
 	const struct check_report *report = result;
 
-	write_head(out, "build_info", "Version of the vdsocheck that wrote these metrics.");
-	fputs("vdsocheck_build_info{version=\"" VDSOCHECK_VERSION "\"} 1\n", out);
+	begin_sample(out, &build);
+	fputs("{version=\"" VDSOCHECK_VERSION "\"} 1\n", out);
 	write_verdict(report->diagnosis->verdict.kind, out);
 	write_clocksource(report->evidence, out);
-	write_call_times(report, style->verbose, out);
-	write_entries(report, style->verbose, out);
+	write_calls(report, style->verbose, out);
 	write_costs(report, out);
 	write_causes(report->diagnosis, out);
 	write_policy(report->outcome, out);
