@@ -23,11 +23,11 @@
 #include "base/privileges.h"
 #include "base/units.h"
 
-/* Between two polls where no child changes. */
+/* Between two polls. */
 #define POLL_NS 100000000
 
-/* A child that stops at each of its system calls changes a hundred thousand times a second. */
-#define CHANGES_PER_POLL 64
+/* Between two looks where no timer can be had. */
+#define LOOK_NS 10000000
 
 /* How long a killed child may take to go where no time is left. */
 #define END_NS 300000000
@@ -169,43 +169,66 @@ bool child_end(pid_t pid, const struct deadline *deadline)
 	return gone;
 }
 
+/* Interrupts wait4(2), or is seen behind it where a child changes at every moment. */
+static volatile sig_atomic_t ticked;
+
+static void tick(int number)
+{
+	(void)number;
+	ticked = 1;
+}
+
+/*
+ * One system call for each change: wait4(2) blocks, and a timer interrupts it. Its signal is one
+ * that is ignored by default, so that a late one does no harm; SIGALRM may be a deadline's.
+ */
 int child_wait(const struct child_wait *wait)
 {
-	sigset_t child_signal, before;
-	unsigned changes = 0;
+	static const struct timespec look = {.tv_nsec = LOOK_NS};
+	int64_t left_ns = deadline_left_ns(wait->deadline);
+	struct itimerspec interval = {.it_interval = {.tv_nsec = POLL_NS},
+		.it_value = {.tv_nsec = (long)(left_ns < POLL_NS ? left_ns + 1 : POLL_NS)}};
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGURG};
+	struct sigaction action = {.sa_handler = tick}, action_before = {.sa_handler = SIG_DFL};
+	sigset_t tick_signal, mask_before;
+	timer_t timer;
+	bool has_timer, is_ticking;
 	int error = 0;
 
-	/* Blocked, or a child could change unseen between wait4() and sigtimedwait(). */
-	sigemptyset(&child_signal);
-	sigaddset(&child_signal, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &child_signal, &before);
+	sigemptyset(&action.sa_mask);
+	sigemptyset(&tick_signal);
+	sigaddset(&tick_signal, SIGURG);
+	sigprocmask(SIG_UNBLOCK, &tick_signal, &mask_before);
+	ticked = 0;
+	has_timer = sigaction(SIGURG, &action, &action_before) == 0 &&
+	            timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
+	is_ticking = has_timer && timer_settime(timer, 0, &interval, NULL) == 0;
 	for (;;) {
-		struct timespec pause = {.tv_nsec = POLL_NS};
 		struct rusage usage;
 		int status;
-		pid_t pid = wait4(wait->pid, &status, wait->options | WNOHANG, &usage);
+		pid_t pid = wait4(
+			wait->pid, &status, wait->options | (is_ticking ? 0 : WNOHANG), &usage);
 
 		if (pid > 0 && wait->changed(wait->argument, pid, status, &usage))
 			break;
-		/* A traced child may change so often that no pause is ever made. */
-		if (pid <= 0 || ++changes % CHANGES_PER_POLL == 0) {
-			int64_t left_ns = deadline_left_ns(wait->deadline);
-
-			if (pid < 0 && errno != EINTR)
-				error = errno;
-			else if (wait->poll && wait->poll(wait->argument))
-				break;
-			else if (left_ns == 0)
-				error = ETIMEDOUT;
-			if (left_ns < pause.tv_nsec)
-				pause.tv_nsec = (long)left_ns;
-		}
+		if (pid > 0 && !ticked)
+			continue;
+		ticked = 0;
+		if (pid < 0 && errno != EINTR)
+			error = errno;
+		else if (wait->poll && wait->poll(wait->argument))
+			break;
+		else if (deadline_left_ns(wait->deadline) == 0)
+			error = ETIMEDOUT;
 		if (error)
 			break;
-		if (pid <= 0)
-			sigtimedwait(&child_signal, NULL, &pause);
+		if (pid == 0)
+			nanosleep(&look, NULL);
 	}
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (has_timer)
+		timer_delete(timer);
+	sigaction(SIGURG, &action_before, NULL);
+	sigprocmask(SIG_SETMASK, &mask_before, NULL);
 	return error;
 }
 
