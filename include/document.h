@@ -59,6 +59,7 @@ enum field_option {
 	FIELD_LEFT_OUT = 1 << 5,      /* not written where it is null */
 	FIELD_SIGNED = 1 << 6,        /* a number that may be below zero, down to -`most` */
 	FIELD_POINTER = 1 << 7,       /* the member points to the struct or list; is not read */
+	FIELD_NAN_NONE = 1 << 8,      /* NAN is null, which is not read */
 };
 
 /* One key of a document. Offsets are into the struct that the table describes. */

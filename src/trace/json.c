@@ -1,108 +1,97 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields of the document of `vdsocheck trace`, which is written and never read. Those of the
- * calls are the columns of the text's table, too.
+ * The fields of the document of `vdsocheck trace`, which is written and never read. Those of calls
+ * and processes are the columns of the text's tables, too.
  */
-#include <stdlib.h>
+#include <inttypes.h>
+#include <math.h>
 
-#include "base/memory.h"
 #include "cli/describe.h"
-#include "judge.h"
 #include "model.h"
 
 /* ---- the calls ---- */
 
-/* One row of the list, put together from three tables. */
-struct entry {
-	const char *call;
-	const char *clock;
-	uint64_t count, compat;
-	bool has_rate, has_cost, has_vdso, has_share;
-	bool at_least, avoidable;
-	double per_second, ns, cost_s, vdso_ns, vdso_s, share;
-};
-
 static void print_name(const void *object, const void *whole, FILE *out)
 {
-	const struct entry *entry = object;
+	const struct trace_line *line = object;
 	struct strbuf name = {.used = 0};
 
 	(void)whole;
-	describe_call_name(entry->call, entry->clock, &name);
+	describe_call_name(line->call, line->clock, &name);
 	fputs(name.text, out);
 }
 
 static void print_rate(const void *object, const void *whole, FILE *out)
 {
-	const struct entry *entry = object;
+	double per_s = ((const struct trace_line *)object)->per_s;
 	char rate[32];
 
 	(void)whole;
-	if (entry->has_rate)
-		fputs(format_count((uint64_t)(entry->per_second + 0.5), rate), out);
+	if (!isnan(per_s))
+		fputs(format_count((uint64_t)(per_s + 0.5), rate), out);
 }
 
 /* ">": the cost is that of the cheapest system call, and this one's is not known. */
 static void print_ns(const void *object, const void *whole, FILE *out)
 {
-	const struct entry *entry = object;
+	const struct trace_line *line = object;
 	char ns[32];
 
 	(void)whole;
-	if (entry->has_cost)
-		fprintf(out, "%s%s", entry->at_least ? ">" : "", format_ns(entry->ns, ns));
+	if (!isnan(line->syscall_ns))
+		fprintf(out, "%s%s", line->is_minimum ? ">" : "", format_ns(line->syscall_ns, ns));
 }
 
 static void print_total(const void *object, const void *whole, FILE *out)
 {
-	const struct entry *entry = object;
+	const struct trace_line *line = object;
 	char total[32];
 
 	(void)whole;
-	if (entry->has_cost)
-		fprintf(out, "%s%s", entry->at_least ? ">" : "",
-			trace_describe_seconds(entry->cost_s, total));
+	if (!isnan(line->cost_s))
+		fprintf(out, "%s%s", line->is_minimum ? ">" : "",
+			trace_describe_seconds(line->cost_s, total));
 }
 
-static void print_vdso(const void *object, const void *whole, FILE *out)
+static void print_vdso_total(const void *object, const void *whole, FILE *out)
 {
-	const struct entry *entry = object;
+	const struct trace_line *line = object;
 	char total[32];
 
 	(void)whole;
-	if (entry->has_vdso)
-		fputs(trace_describe_seconds(entry->vdso_s, total), out);
+	if (!isnan(line->vdso_cost_s))
+		fputs(trace_describe_seconds(line->vdso_cost_s, total), out);
 }
 
-#define OF struct entry
+#define OF struct trace_line
 
-static const struct field entry_fields[] = {
+const struct field trace_line_fields[] = {
 	{STRING("call", call), .options = FIELD_FILLED, .title = "system call", .left = true,
 		.cell = print_name, .doc = "name of the system call"},
 	{STRING("clock", clock),
 		.doc = "clock that the calls name, or \"other\"; null: the call takes none"},
 	{INTEGER("count", count, INT64_MAX), .title = "count", .width = 8,
 		.doc = "calls that were counted"},
-	{INTEGER("count_32_bit", compat, INT64_MAX),
+	{INTEGER("count_32_bit", count_32_bit, INT64_MAX),
 		.doc = "how many of these were calls of 32-bit programs"},
-	{REAL("per_s", per_second, 1), .given = GIVEN(has_rate), .title = "per s", .width = 10,
+	{REAL("per_s", per_s, 1), .options = FIELD_NAN_NONE, .title = "per s", .width = 10,
 		.cell = print_rate, .doc = "calls per second; null: the duration is unknown"},
 	{FLAG("avoidable", avoidable),
 		.doc = "whether the vDSO serves the call on this host, or could"},
-	{NS("syscall_ns", ns), .given = GIVEN(has_cost), .title = "ns each", .width = 9,
+	{NS("syscall_ns", syscall_ns), .options = FIELD_NAN_NONE, .title = "ns each", .width = 9,
 		.cell = print_ns, .doc = "ns per call by system call; null: not timed"},
-	{FLAG("syscall_ns_is_minimum", at_least),
+	{FLAG("syscall_ns_is_minimum", is_minimum),
 		.doc = "whether that is the cost of the cheapest system call, since this one was "
 		       "not timed"},
-	{REAL("cost_s", cost_s, 6), .given = GIVEN(has_cost), .title = "total", .width = 9,
+	{REAL("cost_s", cost_s, 6), .options = FIELD_NAN_NONE, .title = "total", .width = 9,
 		.cell = print_total,
 		.doc = "seconds that the calls took, by that cost; null: not timed"},
-	{NS("vdso_ns", vdso_ns), .given = GIVEN(has_vdso),
+	{NS("vdso_ns", vdso_ns), .options = FIELD_NAN_NONE,
 		.doc = "ns per call when served by the vDSO; null: unknown"},
-	{REAL("vdso_cost_s", vdso_s, 6), .given = GIVEN(has_vdso), .title = "with vDSO",
-		.cell = print_vdso,
+	{REAL("vdso_cost_s", vdso_cost_s, 6), .options = FIELD_NAN_NONE, .title = "with vDSO",
+		.cell = print_vdso_total,
 		.doc = "seconds that the calls would take when served by the vDSO; null: unknown"},
-	{REAL("cpu_share_percent", share, 2), .given = GIVEN(has_share),
+	{REAL("cpu_share_percent", cpu_share_percent, 2), .options = FIELD_NAN_NONE,
 		.doc = "percent of the CPU time that the calls took; null: cost or CPU time is "
 		       "unknown"},
 	{0},
@@ -110,73 +99,32 @@ static const struct field entry_fields[] = {
 
 #undef OF
 
-static struct entry make_entry(const struct trace_report *report, size_t row)
-{
-	const struct trace_evidence *trace = report->trace;
-	const struct trace_cost *cost = &report->diagnosis->costs[row];
-	double count = (double)trace_count(trace, row), cost_s = cost_seconds(count, cost->ns, 0);
-
-	return (struct entry){.call = trace->plan->rows[row].call->name,
-		.clock = trace->plan->rows[row].clock,
-		.count = trace_count(trace, row),
-		.compat = trace->counts[TRACE_COMPAT][row],
-		.has_rate = trace->duration_s > 0,
-		.has_cost = cost->known,
-		.has_vdso = cost->vdso_known,
-		.has_share = cost->known && fact_is_known(&trace->cpu_fact) && trace->cpu_s > 0,
-		.at_least = cost->at_least,
-		.avoidable = cost->avoidable,
-		.per_second = trace->duration_s > 0 ? count / trace->duration_s : 0,
-		.ns = cost->ns,
-		.cost_s = cost_s,
-		.vdso_ns = cost->vdso_ns,
-		.vdso_s = cost_seconds(count, cost->vdso_ns, 0),
-		.share = trace->cpu_s > 0 ? 100 * cost_s / trace->cpu_s : 0};
-}
-
-/* Of the calls that were made; for free(). */
-static struct entry *make_entries(const struct trace_report *report, size_t *count)
-{
-	struct entry *entries = xcalloc(TRACE_ROW_MAX, sizeof(*entries));
-
-	*count = 0;
-	for (size_t row = 0; row < report->trace->plan->row_count; row++) {
-		if (trace_count(report->trace, row))
-			entries[(*count)++] = make_entry(report, row);
-	}
-	return entries;
-}
-
-static json_t *calls(const void *object, const void *whole)
-{
-	size_t count;
-	struct entry *entries = make_entries(object, &count);
-	json_t *list = field_list(entry_fields, entries, count, sizeof(*entries), whole);
-
-	free(entries);
-	return list;
-}
-
-void trace_write_calls(const struct trace_report *report, FILE *out)
-{
-	size_t count;
-	struct entry *entries = make_entries(report, &count);
-	const void *rows[TRACE_ROW_MAX];
-
-	for (size_t i = 0; i < count; i++)
-		rows[i] = &entries[i];
-	table_write(entry_fields, rows, count, NULL, TABLE_TEXT, out);
-	free(entries);
-}
-
 /* ---- the run ---- */
+
+static void print_pid(const void *object, const void *whole, FILE *out)
+{
+	(void)whole;
+	fprintf(out, "%d", ((const struct trace_process *)object)->pid);
+}
+
+static void print_calls(const void *object, const void *whole, FILE *out)
+{
+	const struct trace_process *process = object;
+	char calls[32];
+
+	(void)whole;
+	fputs(format_count(process->samples * TRACE_SAMPLE_PERIOD, calls), out);
+}
 
 #define OF struct trace_process
 
-static const struct field process_fields[] = {
-	{TEXT("name", name), .doc = "name of the process; null: it ended before that was read"},
-	{INTEGER("pid", pid, INT32_MAX), .doc = "process ID"},
-	{INTEGER("samples", samples, INT64_MAX), .doc = "samples of its calls"},
+const struct field trace_process_fields[] = {
+	{TEXT("name", name), .title = "process", .left = true,
+		.doc = "name of the process; null: it ended before that was read"},
+	{INTEGER("pid", pid, INT32_MAX), .title = "pid", .width = 9, .cell = print_pid,
+		.doc = "process ID"},
+	{INTEGER("samples", samples, INT64_MAX), .title = "calls, about", .width = 16,
+		.cell = print_calls, .doc = "samples of its calls"},
 	{0},
 };
 
@@ -209,7 +157,7 @@ static const struct field run_fields[] = {
 	{INTEGER("children_terminated", children_terminated, INT64_MAX),
 		.doc = "processes that the program left running, which were sent SIGTERM"},
 	{REASON("reason")},
-	{LIST("top", top.processes, top.count, process_fields), .given = GIVEN(system_wide),
+	{LIST("top", top.processes, top.count, trace_process_fields), .given = GIVEN(system_wide),
 		.doc = "processes that made the most calls, the first one most of them; null: one "
 		       "program was traced"},
 	{INTEGER("calls_per_sample", top.period, TRACE_SAMPLE_PERIOD), .given = GIVEN(system_wide),
@@ -222,7 +170,7 @@ static const struct field run_fields[] = {
 
 #undef OF
 
-/* ---- the verdict, and all of it ---- */
+/* ---- the verdict, and the document ---- */
 
 #define OF struct trace_diagnosis
 
@@ -242,10 +190,16 @@ static const struct field diagnosis_fields[] = {
 	{TEXT("summary", summary), .options = FIELD_FILLED, .doc = "verdict in a sentence"},
 	{INTEGER("clock_system_calls", sums.avoidable, INT64_MAX),
 		.doc = "clock system calls that the vDSO serves or could"},
-	{REAL("lost_s", sums.lost_s, 6), .given = GIVEN(sums.lost_known),
+	{REAL("lost_s", sums.lost_s, 6), .options = FIELD_NAN_NONE,
 		.doc = "seconds lost by them against the vDSO; null: unknown"},
 	{LIST("hints", hints, hint_count, hint_element),
 		.doc = "why only this program makes them, as far as it can be seen from outside"},
+	{0},
+};
+
+static const struct field calls_fields[] = {
+	{LIST("calls", lines, line_count, trace_line_fields), .options = FIELD_FILLED,
+		.doc = "system calls that were counted"},
 	{0},
 };
 
@@ -260,8 +214,7 @@ const struct field trace_report_fields[] = {
 		       "--pid or --all that of vdsocheck"},
 	{INLINE_AT(diagnosis, diagnosis_fields)},
 	{INLINE_AT(trace, run_fields)},
-	{COMPUTED("calls", FIELD_LIST, calls), .options = FIELD_FILLED, .fields = entry_fields,
-		.doc = "system calls that were counted"},
+	{INLINE_AT(diagnosis, calls_fields)},
 	{0},
 };
 

@@ -85,7 +85,7 @@ struct trace_top {
 };
 
 struct trace_evidence {
-	bool system_wide; /* all that run on the host, not one program */
+	bool system_wide; /* all programs of the host were counted */
 	struct trace_top top;
 	const struct trace_plan *plan;
 	enum trace_method method;
@@ -102,14 +102,17 @@ struct trace_evidence {
 	struct evidence host;         /* timing and proof, taken before the program ran */
 };
 
-/* The cost of a row's calls. */
-struct trace_cost {
-	bool known;
-	bool at_least;  /* it is the cost of the cheapest system call */
-	double ns;      /* of one call, by system call */
-	bool avoidable; /* the vDSO serves it here, or could */
-	bool vdso_known;
-	double vdso_ns;
+/* A row with its count and what the calls cost. A number that is not known is NAN. */
+struct trace_line {
+	const char *call;
+	const char *clock;
+	uint64_t count, count_32_bit;
+	bool avoidable;  /* the vDSO serves it here, or could */
+	bool is_minimum; /* syscall_ns is the cost of the cheapest system call */
+	double per_s;
+	double syscall_ns, cost_s; /* of one call, and of all */
+	double vdso_ns, vdso_cost_s;
+	double cpu_share_percent;
 };
 
 /* TRACE_COUNTED: none of the counted calls is one that the vDSO serves. */
@@ -124,16 +127,15 @@ extern const char *const trace_verdict_names[];
 struct trace_sums {
 	uint64_t calls;     /* all that were counted */
 	uint64_t avoidable; /* those that the vDSO serves, or could */
-	double cost_s;      /* of those whose cost is known */
-	double avoidable_s; /* of the avoidable ones whose cost with the vDSO is known, too */
-	double lost_s;      /* of those, against the vDSO, where that is known */
-	bool lost_known;
+	double avoidable_s; /* cost of the avoidable ones whose cost with the vDSO is known */
+	double lost_s;      /* of these, against the vDSO; NAN: not known */
 };
 
 struct trace_diagnosis {
 	enum trace_verdict verdict;
 	char summary[TRACE_TEXT_SIZE];
-	struct trace_cost costs[TRACE_ROW_MAX];
+	size_t line_count;
+	struct trace_line lines[TRACE_ROW_MAX]; /* of the calls that were made */
 	struct trace_sums sums;
 	size_t hint_count; /* why only this program is affected */
 	char hints[TRACE_HINT_MAX][TRACE_TEXT_SIZE];
@@ -164,9 +166,6 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 /* "1.22 s", "34 ms", "870 us": three digits. Returns `text`. */
 char *trace_describe_seconds(double seconds, char text[32]);
 
-/* Both architectures together. */
-uint64_t trace_count(const struct trace_evidence *trace, size_t row);
-
 /* ---- text.c, json.c ---- */
 
 #define TRACE_JSON_SCHEMA "vdsocheck-trace/1"
@@ -180,10 +179,9 @@ struct trace_report {
 
 /* Both take a struct trace_report: for people, the verdict first; for programs. */
 bool trace_report_text(const void *result, const struct style *style, FILE *out);
-extern const struct field trace_report_fields[];
 bool trace_report_json(const void *result, const struct style *style, FILE *out);
 
-/* The rows with a count, as the table of the text. */
-void trace_write_calls(const struct trace_report *report, FILE *out);
+/* The document, and the lists in it that are tables of the text, too. */
+extern const struct field trace_report_fields[], trace_line_fields[], trace_process_fields[];
 
 #endif

@@ -26,7 +26,7 @@ const char *const trace_method_names[] = {
 static void write_run(const struct trace_evidence *trace, FILE *out)
 {
 	struct strbuf sb = {.used = 0};
-	char unlisted[32];
+	char count[32];
 
 	strbuf_add(&sb, "%s", trace_method_names[trace->method]);
 	if (trace->method != TRACE_BY_TRACEPOINTS)
@@ -36,7 +36,11 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 			trace->unlisted.fact.reason);
 	else if (trace->unlisted.value)
 		strbuf_add(&sb, "; %s calls by 32-bit code are not in the table",
-			format_count((uint64_t)trace->unlisted.value, unlisted));
+			format_count((uint64_t)trace->unlisted.value, count));
+	if (trace->system_wide)
+		strbuf_add(&sb, "; processes by 1 of %d calls", TRACE_SAMPLE_PERIOD);
+	if (trace->top.missed)
+		strbuf_add(&sb, " (%s samples lost)", format_count(trace->top.missed, count));
 	wrap_print(out, "counted by", LABEL_INDENT, sb.text);
 	sb = (struct strbuf){.used = 0};
 	strbuf_add(&sb, "%s", trace->system_wide ? "all processes" : trace->program.path);
@@ -51,24 +55,24 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 	wrap_print(out, "program", LABEL_INDENT, sb.text);
 }
 
-static void write_top(const struct trace_evidence *trace, FILE *out)
+static void write_calls(const struct trace_diagnosis *diagnosis, FILE *out)
 {
-	char calls[32];
+	const void *rows[TRACE_ROW_MAX];
 
-	if (!trace->top.count)
-		return;
-	fprintf(out, "\n%16s%9s  process (1 of %d calls sampled", "calls, about", "pid",
-		TRACE_SAMPLE_PERIOD);
-	if (trace->top.missed)
-		fprintf(out, ", %s lost", format_count(trace->top.missed, calls));
-	fputs(")\n", out);
-	for (size_t i = 0; i < trace->top.count; i++) {
-		const struct trace_process *process = &trace->top.processes[i];
+	for (size_t i = 0; i < diagnosis->line_count; i++)
+		rows[i] = &diagnosis->lines[i];
+	fputc('\n', out);
+	table_write(trace_line_fields, rows, diagnosis->line_count, NULL, TABLE_TEXT, out);
+}
 
-		fprintf(out, "%16s%9d  %s\n",
-			format_count(process->samples * TRACE_SAMPLE_PERIOD, calls), process->pid,
-			*process->name ? process->name : "(has ended)");
-	}
+static void write_top(const struct trace_top *top, FILE *out)
+{
+	const void *rows[TRACE_PROCESS_MAX];
+
+	for (size_t i = 0; i < top->count; i++)
+		rows[i] = &top->processes[i];
+	fputc('\n', out);
+	table_write(trace_process_fields, rows, top->count, NULL, TABLE_TEXT, out);
 }
 
 bool trace_report_text(const void *result, const struct style *style, FILE *out)
@@ -79,11 +83,10 @@ bool trace_report_text(const void *result, const struct style *style, FILE *out)
 	wrap_answer(out, &headings[diagnosis->verdict], style->color, diagnosis->summary);
 	fputc('\n', out);
 	write_run(report->trace, out);
-	if (diagnosis->sums.calls) {
-		fputc('\n', out);
-		trace_write_calls(report, out);
-	}
-	write_top(report->trace, out);
+	if (diagnosis->line_count)
+		write_calls(diagnosis, out);
+	if (report->trace->top.count)
+		write_top(&report->trace->top, out);
 	if (diagnosis->hint_count)
 		fputc('\n', out);
 	for (size_t i = 0; i < diagnosis->hint_count; i++)

@@ -4,6 +4,7 @@
  * deciding calls, which it serves where the clocksource allows. Counts of other calls, such as
  * those of CPU-time clocks, say nothing of the vDSO.
  */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,11 +20,6 @@ const char *const trace_verdict_names[] = {
 	[TRACE_COUNTED] = "counted",
 	NULL,
 };
-
-uint64_t trace_count(const struct trace_evidence *trace, size_t row)
-{
-	return trace->counts[TRACE_NATIVE][row] + trace->counts[TRACE_COMPAT][row];
-}
 
 /* clock_gettime64 and clock_getres_time64 are the same calls with wider times. */
 static bool is_same_call(const char *name, const char *call)
@@ -58,52 +54,56 @@ static bool is_served(const struct call_evidence *call)
 	return vdso->available && vdso->attempts > 0 && vdso->entered == 0;
 }
 
-static void set_vdso_cost(
-	const struct evidence *host, const struct call_evidence *call, struct trace_cost *cost)
+static struct trace_line make_line(const struct trace_evidence *trace, size_t row)
 {
-	if (is_served(call)) {
-		cost->vdso_known = call->path[PATH_VDSO].timed;
-		cost->vdso_ns = call->path[PATH_VDSO].min_ns;
-	} else if (call->decides && fact_is_known(&host->copy.what_if_fact)) {
-		cost->vdso_known = true;
-		cost->vdso_ns = host->copy.what_if_ns;
-	}
-}
+	const struct evidence *host = &trace->host;
+	const struct trace_row *planned = &trace->plan->rows[row];
+	const struct call_evidence *call = find_call(host, planned);
+	uint64_t count_32_bit = trace->counts[TRACE_COMPAT][row];
+	uint64_t count = trace->counts[TRACE_NATIVE][row] + count_32_bit;
+	struct trace_line line = {.call = planned->call->name,
+		.clock = planned->clock,
+		.count = count,
+		.count_32_bit = count_32_bit,
+		.per_s = trace->duration_s > 0 ? (double)count / trace->duration_s : NAN,
+		.syscall_ns = NAN,
+		.vdso_ns = NAN,
+		.cpu_share_percent = NAN};
 
-/* Finds the cost of one call of this row here. */
-static void find_cost(
-	const struct evidence *host, const struct trace_row *row, struct trace_cost *cost)
-{
-	const struct call_evidence *call = find_call(host, row);
-
-	*cost = (struct trace_cost){.known = false};
-	if (call) {
-		/* For some clocks clock_getres is always a system call. */
-		cost->avoidable = strcmp(call->call, "clock_getres") != 0 &&
-		                  (call->decides || is_served(call));
-		set_vdso_cost(host, call, cost);
-	}
+	/* For some clocks clock_getres is always a system call. */
+	line.avoidable = call && strcmp(call->call, "clock_getres") != 0 &&
+	                 (call->decides || is_served(call));
+	if (call && is_served(call) && call->path[PATH_VDSO].timed)
+		line.vdso_ns = call->path[PATH_VDSO].min_ns;
+	else if (call && !is_served(call) && call->decides &&
+		 fact_is_known(&host->copy.what_if_fact))
+		line.vdso_ns = host->copy.what_if_ns;
 	if (call && call->path[PATH_SYSCALL].timed) {
-		cost->known = true;
-		cost->ns = call->path[PATH_SYSCALL].min_ns;
+		line.syscall_ns = call->path[PATH_SYSCALL].min_ns;
 	} else if (fact_is_known(&host->timing.syscall_floor_fact)) {
-		cost->known = true;
-		cost->at_least = true;
-		cost->ns = host->timing.syscall_floor_ns;
+		line.syscall_ns = host->timing.syscall_floor_ns;
+		line.is_minimum = true;
 	}
+	line.cost_s = cost_seconds((double)count, line.syscall_ns, 0);
+	line.vdso_cost_s = cost_seconds((double)count, line.vdso_ns, 0);
+	if (fact_is_known(&trace->cpu_fact) && trace->cpu_s > 0)
+		line.cpu_share_percent = 100 * line.cost_s / trace->cpu_s;
+	return line;
 }
 
-static void add_row(struct trace_sums *sums, const struct trace_cost *cost, uint64_t count)
+static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line *line)
 {
-	sums->calls += count;
-	if (cost->avoidable)
-		sums->avoidable += count;
-	if (cost->known)
-		sums->cost_s += cost_seconds((double)count, cost->ns, 0);
-	if (cost->avoidable && cost->known && cost->vdso_known) {
-		sums->avoidable_s += cost_seconds((double)count, cost->ns, 0);
-		sums->lost_s += cost_seconds((double)count, cost->ns, cost->vdso_ns);
-		sums->lost_known = true;
+	struct trace_sums *sums = &diagnosis->sums;
+	double lost_s = cost_seconds((double)line->count, line->syscall_ns, line->vdso_ns);
+
+	if (line->count)
+		diagnosis->lines[diagnosis->line_count++] = *line;
+	sums->calls += line->count;
+	if (line->avoidable)
+		sums->avoidable += line->count;
+	if (line->avoidable && !isnan(lost_s)) {
+		sums->avoidable_s += line->cost_s;
+		sums->lost_s = lost_s + (isnan(sums->lost_s) ? 0 : sums->lost_s);
 	}
 }
 
@@ -112,24 +112,18 @@ static void hint(struct trace_diagnosis *diagnosis, const char *text)
 	text_copy(diagnosis->hints[diagnosis->hint_count++], TRACE_TEXT_SIZE, text);
 }
 
-static bool is_compat_counted(const struct trace_evidence *trace)
-{
-	for (size_t row = 0; row < trace->plan->row_count; row++) {
-		if (trace->counts[TRACE_COMPAT][row])
-			return true;
-	}
-	return false;
-}
-
 static void find_hints(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
 	const struct trace_program *program = &trace->program;
+	uint64_t count_32_bit = 0;
 
+	for (size_t i = 0; i < diagnosis->line_count; i++)
+		count_32_bit += diagnosis->lines[i].count_32_bit;
 	if (program->is_elf && program->is_static)
 		hint(diagnosis,
 			"It is statically linked: its libc does not use the vDSO if it is glibc older "
 			"than 2.31. Link it against a newer libc.");
-	if (is_compat_counted(trace))
+	if (count_32_bit)
 		hint(diagnosis,
 			"32-bit calls are among them: the vDSO of 32-bit programs may lack the call, "
 			"and glibc older than 2.31 does not use it.");
@@ -152,7 +146,7 @@ static void describe_loss(
 {
 	char cost[32], lost[32], share[64] = "";
 
-	if (!sums->lost_known)
+	if (isnan(sums->lost_s))
 		return;
 	if (trace->system_wide && trace->duration_s > 0)
 		snprintf(share, sizeof(share), " (%.2g%% of one CPU)",
@@ -179,32 +173,23 @@ static void summarize(
 	va_end(arguments);
 }
 
-/* Whether calls were counted that the vDSO serves or could. */
-static bool counts_clock_calls(
-	const struct trace_evidence *trace, const struct trace_diagnosis *diagnosis)
-{
-	for (size_t row = 0; row < trace->plan->row_count; row++) {
-		if (diagnosis->costs[row].avoidable)
-			return true;
-	}
-	return false;
-}
-
 void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
 	const char *subject = trace->system_wide ? "the programs of this host" : "this program";
-	const struct trace_plan *plan = trace->plan;
 	const struct trace_sums *sums = &diagnosis->sums;
+	bool counts_clock_calls = false; /* that the vDSO serves, or could */
 	bool host_is_ok = counts_deciding(&trace->host).entered == 0;
 	char count[32], loss[256] = "";
 
-	*diagnosis = (struct trace_diagnosis){.verdict = TRACE_UNKNOWN};
-	for (size_t row = 0; row < plan->row_count; row++) {
-		find_cost(&trace->host, &plan->rows[row], &diagnosis->costs[row]);
-		add_row(&diagnosis->sums, &diagnosis->costs[row], trace_count(trace, row));
+	*diagnosis = (struct trace_diagnosis){.sums = {.lost_s = NAN}};
+	for (size_t row = 0; row < trace->plan->row_count; row++) {
+		struct trace_line line = make_line(trace, row);
+
+		counts_clock_calls |= line.avoidable;
+		add_line(diagnosis, &line);
 	}
 	describe_loss(trace, sums, loss);
-	if (!counts_clock_calls(trace, diagnosis))
+	if (!counts_clock_calls)
 		summarize(diagnosis, TRACE_COUNTED,
 			"%s made %s of these system calls; the vDSO serves none of them.", subject,
 			format_count(sums->calls + (uint64_t)trace->unlisted.value, count));
