@@ -201,8 +201,8 @@ void work_end(void);
  * The one way in which a run is interrupted. From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT set
  * *stop, here and in children that are forked later, for which it must lie in shared memory. The
  * output is still written; then the driver ends the process by the same signal. A second signal,
- * two seconds later or more, ends it at once, unless the run is that of a program of the user's
- * (`for_program`), which decides when it ends.
+ * two seconds later or more, ends it at once. Neither is so where the run is that of a program of
+ * the user's (`for_program`), which decides when it ends.
  */
 void interrupts_catch(volatile bool *stop, bool for_program);
 

@@ -183,7 +183,7 @@ static void take_signal(int number, siginfo_t *information, void *context)
 	(void)context;
 	if (!interrupts.first_ns)
 		interrupts.first_ns = now;
-	if (!interrupts.caught)
+	if (!interrupts.caught && !interrupts.for_program)
 		interrupts.caught = number;
 	/* The kernel sends those of the terminal. */
 	if (information->si_code <= 0)

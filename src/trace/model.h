@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/fact.h"
+#include "base/filter.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "document.h"
@@ -158,6 +159,12 @@ void trace_plan_add_clock_calls(struct trace_plan *plan);
 /* The row of this system call; TRACE_ROW_MAX: it is not counted. */
 size_t trace_plan_find(
 	const struct trace_plan *plan, uint32_t arch, uint64_t number, uint64_t first_argument);
+
+/*
+ * Adds the instructions of the seccomp filter. At a counted call it returns SECCOMP_RET_TRACE with
+ * the number of the row, plus TRACE_ROW_MAX for the 32-bit architecture, as data for the tracer.
+ */
+void trace_plan_filter(const struct trace_plan *plan, struct filter *filter);
 
 /* ---- verdict.c: pure ---- */
 

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -32,8 +32,8 @@
 /* The argument's name in the tracepoint of clock_gettime, since it exists (2.6.33). */
 #define CLOCK_FIELD "which_clock"
 
-/* Polls for the end of a process that is not a child: pidfds need Linux 5.3. */
-#define PAUSE_NS 50000000
+/* Between two looks at what runs already: pidfds, which tell of an end, need Linux 5.3. */
+#define PAUSE_NS 20000000
 
 static const char *const tracefs[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 
@@ -70,17 +70,6 @@ static bool find_id(const struct root *root, const char *event, uint32_t *id, st
 	if (denied)
 		fact_set(why, FACT_DENIED, "%s is readable by root only", denied);
 	return false;
-}
-
-/* An event is a descriptor for each thread or CPU, and five for a call that takes a clock. */
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
 }
 
 static bool find_call_id(const struct root *root, const char *name, uint32_t *id, struct fact *why)
@@ -124,6 +113,7 @@ bool trace_events_find(const struct root *root, struct trace_evidence *trace,
 	struct trace_events *events, struct fact *why)
 {
 	const struct trace_plan *plan = trace->plan;
+	struct rlimit limit;
 
 	*events = (struct trace_events){.trace = trace};
 	if (trace->program.is_elf && trace->program.is_32_bit) {
@@ -136,7 +126,11 @@ bool trace_events_find(const struct root *root, struct trace_evidence *trace,
 			return false;
 	}
 	find_raw(root, events);
-	raise_file_limit();
+	/* An event is a descriptor for each thread or CPU, and five for a call with a clock. */
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
 	return true;
 }
 
@@ -214,38 +208,18 @@ int trace_events_open(struct trace_events *events, struct trace_target target)
 	return error;
 }
 
-static void control(const struct trace_events *events, unsigned long request)
+/* Enables or disables them. */
+static void control_events(const struct trace_events *events, unsigned long request)
 {
 	for (size_t i = 0; i < events->count; i++)
 		ioctl(events->list[i].file, request, 0);
 }
 
-void trace_events_enable(const struct trace_events *events)
+/* Adds up what was counted. 0, or an errno value if a counter could not be read. */
+static int read_events(struct trace_events *events)
 {
-	control(events, PERF_EVENT_IOC_ENABLE);
-}
-
-void trace_events_disable(const struct trace_events *events)
-{
-	control(events, PERF_EVENT_IOC_DISABLE);
-}
-
-/* The calls of other clocks: all without those of the clocks that have a row. */
-static void settle_clocks(struct trace_evidence *trace)
-{
+	struct trace_evidence *trace = events->trace;
 	const struct trace_plan *plan = trace->plan;
-
-	for (size_t i = 0; i < plan->call_count; i++) {
-		uint64_t *rows = &trace->counts[TRACE_NATIVE][plan->calls[i].row];
-		uint64_t *other = &rows[TRACE_CLOCK_COUNT - 1];
-
-		for (size_t k = 0; plan->calls[i].takes_clock && k < TRACE_CLOCK_COUNT - 1; k++)
-			*other -= rows[k] < *other ? rows[k] : *other;
-	}
-}
-
-int trace_events_read(struct trace_events *events)
-{
 	int error = 0;
 
 	for (size_t i = 0; i < events->count && !error; i++) {
@@ -261,9 +235,16 @@ int trace_events_read(struct trace_events *events)
 		else
 			error = length < 0 ? errno : EIO;
 	}
-	settle_clocks(events->trace);
+	/* The calls of other clocks: all without those of the clocks that have a row. */
+	for (size_t i = 0; i < plan->call_count; i++) {
+		uint64_t *rows = &trace->counts[TRACE_NATIVE][plan->calls[i].row];
+		uint64_t *other = &rows[TRACE_CLOCK_COUNT - 1];
+
+		for (size_t k = 0; plan->calls[i].takes_clock && k < TRACE_CLOCK_COUNT - 1; k++)
+			*other -= rows[k] < *other ? rows[k] : *other;
+	}
 	if (events->raw > events->native + events->slack)
-		events->trace->unlisted.value = (int64_t)(events->raw - events->native);
+		trace->unlisted.value = (int64_t)(events->raw - events->native);
 	return error;
 }
 
@@ -289,65 +270,53 @@ void trace_events_explain(int error, struct fact *why)
 
 /* ---- a program that we start ---- */
 
-/* The events begin after the execve(2) that they wait for. */
-static void count_first_execve(struct trace_evidence *trace)
-{
-	const struct trace_plan *plan = trace->plan;
-
-	for (size_t i = 0; i < plan->call_count; i++) {
-		if (strcmp(plan->calls[i].name, "execve") == 0)
-			trace->counts[TRACE_NATIVE][plan->calls[i].row]++;
-	}
-}
-
-struct perf_run {
-	struct trace_run *run;
-	struct trace_start start;
-};
-
-static void take_end(void *argument, pid_t id, int status, const struct rusage *usage)
-{
-	struct perf_run *perf = argument;
-	struct trace_run *run = perf->run;
-
-	if (id != run->wait.program)
-		return;
-	run->wait.program = 0;
-	run->wait.over = true;
-	run->status = status;
-	trace_program_used(run->trace, perf->start.ns, rusage_seconds(usage));
-}
-
 bool trace_perf_run(struct trace_run *run, struct fact *why)
 {
-	struct perf_run perf = {.run = run};
+	const struct trace_plan *plan = run->trace->plan;
 	struct trace_events events;
 	int error;
 
 	if (!trace_events_find(run->root, run->trace, &events, why) ||
-		!trace_start_fork(run, NULL, NULL, &perf.start, why))
+		!trace_run_fork(run, NULL, NULL, why))
 		return false;
 	error = trace_events_open(&events,
-		(struct trace_target){.thread = perf.start.pid, .cpu = -1, .from_exec = true});
+		(struct trace_target){.thread = run->program, .cpu = -1, .from_exec = true});
 	if (error) {
 		trace_events_explain(error, why);
-		trace_start_cancel(&perf.start);
+		trace_run_cancel(run);
 		trace_events_close(&events);
 		return false;
 	}
 	run->trace->method = TRACE_BY_TRACEPOINTS;
-	trace_start_follow(&perf.start, run, take_end, &perf);
-	trace_wait_end(&run->wait);
-	trace_events_disable(&events);
-	error = trace_events_read(&events);
+	run->over = true;
+	trace_run_go(run, NULL, NULL);
+	control_events(&events, PERF_EVENT_IOC_DISABLE);
+	error = read_events(&events);
 	if (error && !run->failure.error)
 		run->failure = (struct trace_failure){.preparing = true, .error = error};
-	count_first_execve(run->trace);
+	/* The events begin after the execve(2) that they wait for. */
+	for (size_t i = 0; i < plan->call_count; i++) {
+		if (strcmp(plan->calls[i].name, "execve") == 0)
+			run->trace->counts[TRACE_NATIVE][plan->calls[i].row]++;
+	}
 	trace_events_close(&events);
 	return true;
 }
 
-/* ---- a process that runs already ---- */
+/* ---- what runs already ---- */
+
+void trace_events_watch(struct trace_run *run, struct trace_events *events,
+	bool (*look)(void *argument), void *argument)
+{
+	run->trace->method = TRACE_BY_TRACEPOINTS;
+	trace_run_begin(run);
+	control_events(events, PERF_EVENT_IOC_ENABLE);
+	while (look(argument) && trace_run_pause(run, PAUSE_NS))
+		;
+	control_events(events, PERF_EVENT_IOC_DISABLE);
+	trace_run_counted(run);
+	run->failure.error = read_events(events);
+}
 
 /* The threads and children that it starts are counted with it. */
 static int open_thread(void *events, pid_t id)
@@ -358,12 +327,15 @@ static int open_thread(void *events, pid_t id)
 	return error == ESRCH ? 0 : error;
 }
 
+static bool process_exists(void *pid)
+{
+	return kill(*(const pid_t *)pid, 0) == 0 || errno != ESRCH;
+}
+
 bool trace_perf_attach(struct trace_run *run, struct fact *why)
 {
 	pid_t pid = run->trace->program.pid;
 	struct trace_events events;
-	double cpu_s;
-	int64_t start_ns;
 	int error;
 
 	if (!trace_events_find(run->root, run->trace, &events, why))
@@ -371,22 +343,10 @@ bool trace_perf_attach(struct trace_run *run, struct fact *why)
 	error = trace_program_threads(pid, open_thread, &events);
 	if (!error && !events.count)
 		error = ESRCH;
-	if (error) {
+	if (error)
 		trace_events_explain(error, why);
-		trace_events_close(&events);
-		return false;
-	}
-	run->trace->method = TRACE_BY_TRACEPOINTS;
-	trace_wait_begin(&run->wait);
-	cpu_s = trace_program_cpu_s(pid);
-	start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
-	trace_events_enable(&events);
-	while ((kill(pid, 0) == 0 || errno != ESRCH) && trace_wait_pause(&run->wait, PAUSE_NS))
-		;
-	trace_events_disable(&events);
-	trace_program_used_since(run->trace, start_ns, cpu_s);
-	trace_wait_end(&run->wait);
-	run->failure.error = trace_events_read(&events);
+	else
+		trace_events_watch(run, &events, process_exists, &pid);
 	trace_events_close(&events);
-	return true;
+	return !error;
 }

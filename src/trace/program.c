@@ -12,11 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/privileges.h"
 #include "base/text.h"
@@ -82,10 +80,7 @@ int trace_program_find(const char *name, struct trace_program *program)
 		error = try_file(program->file);
 	}
 	text_copy(program->path, sizeof(program->path), error ? name : program->file);
-	errno = error;
-	if (error == ENOENT || error == ENOTDIR)
-		return STATUS_NOT_FOUND;
-	return error ? STATUS_NOT_EXECUTABLE : 0;
+	return error;
 }
 
 /* ---- its files ---- */
@@ -191,9 +186,9 @@ void trace_program_inspect(struct trace_program *program)
 		close(inspection.environment);
 }
 
-/* ---- its threads and times ---- */
+/* ---- its threads ---- */
 
-int trace_program_threads(pid_t pid, int (*take)(void *argument, pid_t id), void *argument)
+int trace_program_threads(pid_t pid, int (*visit)(void *argument, pid_t id), void *argument)
 {
 	struct dirent *entry;
 	char path[64];
@@ -208,38 +203,8 @@ int trace_program_threads(pid_t pid, int (*take)(void *argument, pid_t id), void
 		uint64_t id;
 
 		if (number_parse(text_span(entry->d_name), &id) && id <= INT32_MAX)
-			error = take(argument, (pid_t)id);
+			error = visit(argument, (pid_t)id);
 	}
 	closedir(tasks);
 	return error;
-}
-
-/* The process's own clock includes threads that have ended. */
-double trace_program_cpu_s(pid_t pid)
-{
-	clockid_t clock;
-	int64_t ns = clock_getcpuclockid(pid, &clock) == 0 ? kernel_clock_ns(clock) : 0;
-
-	return ns ? (double)ns / NS_PER_SECOND : -1;
-}
-
-void trace_program_used(struct trace_evidence *trace, int64_t start_ns, double cpu_s)
-{
-	trace->duration_s = (double)(kernel_clock_ns(CLOCK_MONOTONIC) - start_ns) / NS_PER_SECOND;
-	fact_set_known(&trace->duration_fact);
-	trace->cpu_s = cpu_s;
-	if (trace->system_wide)
-		fact_set(&trace->cpu_fact, FACT_ABSENT, "not counted for a whole host");
-	else if (cpu_s < 0)
-		fact_set(&trace->cpu_fact, FACT_ABSENT, "the process has ended");
-	else
-		fact_set_known(&trace->cpu_fact);
-}
-
-void trace_program_used_since(struct trace_evidence *trace, int64_t start_ns, double start_cpu_s)
-{
-	double cpu_s = trace_program_cpu_s(trace->program.pid);
-
-	trace_program_used(
-		trace, start_ns, start_cpu_s < 0 || cpu_s < 0 ? -1 : cpu_s - start_cpu_s);
 }

@@ -2,14 +2,15 @@
 /*
  * Counting by ptrace(2). A program that we start runs under a seccomp filter that stops it at
  * the counted calls only. A process that runs already cannot be given a filter: it stops at each
- * of its system calls, until we detach. Both are followed by one loop, trace_wait_each(), which
- * calls a function for each stop: to count, to end what is left, or to let go.
+ * of its system calls, until we detach. Both are followed by one function, which trace_run_wait()
+ * calls for each stop: it counts, then ends what is left, or lets it go.
  *
  * Both are seized (PTRACE_SEIZE), so that group stops are seen as such and kept (PTRACE_LISTEN).
  * A program under our filter ends when we are killed (PTRACE_O_EXITKILL): without a tracer the
  * kernel fails its counted calls with ENOSYS. A process that we attached to goes on.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
@@ -17,7 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "count.h"
 
@@ -34,13 +34,23 @@
 
 struct tracer {
 	struct trace_run *run;
-	struct trace_start start; /* of a program that we start */
-	double cpu_s;             /* of the program, once it has ended */
-	bool at_each_call;        /* there is no filter to stop at the counted ones alone */
-	pid_t *ids;               /* of the traced threads, in no order */
+	enum { COUNTING, TERMINATING, RELEASING } phase;
+	bool at_each_call; /* there is no filter to stop at the counted ones alone */
+	pid_t *ids;        /* of the traced threads, in no order */
 	size_t count, room;
 	int error; /* an errno value: a thread cannot be followed */
 };
+
+/*
+ * Ends a process of which this is the first thread: signals are sent to processes. An ID that is
+ * not that of a thread traced by us is refused.
+ */
+static void terminate(struct tracer *tracer, pid_t id)
+{
+	if (ptrace(PTRACE_INTERRUPT, id, NULL, NULL) == 0 && syscall(SYS_tgkill, id, id, 0) == 0 &&
+		kill(id, SIGTERM) == 0)
+		tracer->run->trace->children_terminated++;
+}
 
 static bool is_traced(const struct tracer *tracer, pid_t id)
 {
@@ -57,6 +67,10 @@ static void add_thread(struct tracer *tracer, pid_t id)
 		return;
 	tracer->ids = array_grow(tracer->ids, tracer->count, &tracer->room, sizeof(*tracer->ids));
 	tracer->ids[tracer->count++] = id;
+	if (tracer->phase == TERMINATING)
+		terminate(tracer, id);
+	else if (tracer->phase == RELEASING)
+		ptrace(PTRACE_INTERRUPT, id, NULL, NULL);
 }
 
 static void drop_thread(struct tracer *tracer, pid_t id)
@@ -65,15 +79,6 @@ static void drop_thread(struct tracer *tracer, pid_t id)
 		if (tracer->ids[i] == id)
 			tracer->ids[i] = tracer->ids[--tracer->count];
 	}
-}
-
-/* Keeps the list: a thread that has ended is dropped, a new one is added at its first stop. */
-static void note(struct tracer *tracer, pid_t id, int status)
-{
-	if (!WIFSTOPPED(status))
-		drop_thread(tracer, id);
-	else if (status >> 16 == PTRACE_EVENT_STOP)
-		add_thread(tracer, id);
 }
 
 /* The filter's data: the row, and which architecture's. */
@@ -105,35 +110,69 @@ static void count_by_information(struct tracer *tracer, pid_t id)
 		tracer->run->trace->counts[call.arch == plan->arch[TRACE_COMPAT]][row]++;
 }
 
+/*
+ * Keeps the list of threads. A new one is known by its own first stop or by that of the thread that
+ * started it, whichever comes first; execve(2) by another than the first thread takes its ID away.
+ */
+static void note_event(struct tracer *tracer, pid_t id, int event)
+{
+	unsigned long message = 0;
+
+	if (event == PTRACE_EVENT_STOP)
+		add_thread(tracer, id);
+	else if (ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) < 0)
+		return;
+	else if (event != PTRACE_EVENT_EXEC)
+		add_thread(tracer, (pid_t)message);
+	else if ((pid_t)message != id)
+		drop_thread(tracer, (pid_t)message);
+}
+
 static bool stops_a_group(int signal)
 {
 	return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
-/* The signal that a stopped thread is to get when it goes on; 0: the stop was ptrace's own. */
-static int signal_to_deliver(int status)
-{
-	int signal = WSTOPSIG(status);
-
-	return status >> 16 || signal == SYSCALL_STOP ? 0 : signal;
-}
-
 /* A thread that was killed by now takes no request: its end is reported next. */
-static void handle_stop(struct tracer *tracer, pid_t id, int status)
+static void take_stop(struct tracer *tracer, pid_t id, int status)
 {
-	int event = status >> 16;
-	int signal = WSTOPSIG(status);
+	int event = status >> 16, signal = WSTOPSIG(status);
+	bool is_call = !event && signal == SYSCALL_STOP;
+	void *delivered = (void *)(uintptr_t)(event || is_call ? 0 : signal);
+	long result;
 
 	if (event == PTRACE_EVENT_SECCOMP)
 		count_by_filter(tracer, id);
-	else if (!event && signal == SYSCALL_STOP)
+	else if (is_call)
 		count_by_information(tracer, id);
-	if (event == PTRACE_EVENT_STOP && stops_a_group(signal))
-		ptrace(PTRACE_LISTEN, id, NULL, NULL);
-	else if (ptrace(tracer->at_each_call ? PTRACE_SYSCALL : PTRACE_CONT, id, NULL,
-			 (void *)(uintptr_t)signal_to_deliver(status)) < 0 &&
-		 errno != ESRCH)
+	else if (event)
+		note_event(tracer, id, event);
+	if (tracer->phase == RELEASING)
+		result = ptrace(PTRACE_DETACH, id, NULL, delivered);
+	else if (event == PTRACE_EVENT_STOP && stops_a_group(signal))
+		result = ptrace(PTRACE_LISTEN, id, NULL, NULL);
+	else
+		result = ptrace(
+			tracer->at_each_call ? PTRACE_SYSCALL : PTRACE_CONT, id, NULL, delivered);
+	if (result < 0 && errno != ESRCH)
 		tracer->error = errno;
+}
+
+/* The children that a shell had before it became vdsocheck are waited for, too, but not traced. */
+static void follow(void *argument, pid_t id, int status)
+{
+	struct tracer *tracer = argument;
+	struct trace_run *run = tracer->run;
+
+	if (WIFSTOPPED(status))
+		take_stop(tracer, id, status);
+	if (!WIFSTOPPED(status) || tracer->phase == RELEASING)
+		drop_thread(tracer, id);
+	/* It would stay stopped, and a process that was attached to goes on when we end. */
+	else if (tracer->error && run->arguments)
+		kill(id, SIGKILL);
+	if (!tracer->count || tracer->error)
+		run->over = true;
 }
 
 /* ---- a program that we start ---- */
@@ -143,90 +182,35 @@ static int set_filter(void *filter)
 	return filter_set(filter);
 }
 
-/* The children that a shell had before it became vdsocheck are waited for, too, but not traced. */
-static void follow_program(void *argument, pid_t id, int status, const struct rusage *usage)
-{
-	struct tracer *tracer = argument;
-	struct trace_run *run = tracer->run;
-	bool was_traced = is_traced(tracer, id);
-
-	note(tracer, id, status);
-	if (WIFSTOPPED(status)) {
-		handle_stop(tracer, id, status);
-		/* It would stay stopped. */
-		if (tracer->error)
-			kill(id, SIGKILL);
-	} else if (id == run->wait.program) {
-		run->wait.program = 0;
-		run->status = status;
-		tracer->cpu_s = rusage_seconds(usage);
-		trace_program_used(run->trace, tracer->start.ns, tracer->cpu_s);
-	} else if (!run->wait.program && was_traced) {
-		trace_program_used(run->trace, tracer->start.ns, tracer->cpu_s);
-	}
-}
-
-/*
- * An ID may have become another process's where a thread gave it up in execve(2): one that is not
- * traced by us is refused. Signals are sent to processes, whose ID is that of their first thread.
- */
-static void terminate(struct tracer *tracer, pid_t id)
-{
-	if (ptrace(PTRACE_INTERRUPT, id, NULL, NULL) == 0 && syscall(SYS_tgkill, id, id, 0) == 0 &&
-		kill(id, SIGTERM) == 0)
-		tracer->run->trace->children_terminated++;
-}
-
-static void follow_terminated(void *argument, pid_t id, int status, const struct rusage *usage)
-{
-	struct tracer *tracer = argument;
-
-	(void)usage;
-	/* At the first stop of a process that was started since. */
-	if (WIFSTOPPED(status) && !is_traced(tracer, id))
-		terminate(tracer, id);
-	note(tracer, id, status);
-	if (WIFSTOPPED(status))
-		handle_stop(tracer, id, status);
-}
-
-/*
- * What the program left running cannot be let go: without a tracer its counted calls would fail.
- * It ends by SIGTERM, or by PTRACE_O_EXITKILL when we end.
- */
-static void terminate_children(struct tracer *tracer)
-{
-	struct trace_run *run = tracer->run;
-
-	if (!tracer->count)
-		return;
-	trace_program_used(run->trace, tracer->start.ns, tracer->cpu_s);
-	for (size_t i = 0; i < tracer->count; i++)
-		terminate(tracer, tracer->ids[i]);
-	trace_wait_again(&run->wait, TERMINATE_NS);
-	trace_wait_each(&run->wait, follow_terminated, tracer);
-}
-
 bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 {
 	static struct filter filter;
 	struct tracer tracer = {.run = run};
 
-	trace_filter_make(run->trace->plan, &filter);
-	if (!trace_start_fork(run, set_filter, &filter, &tracer.start, why))
+	trace_plan_filter(run->trace->plan, &filter);
+	if (!trace_run_fork(run, set_filter, &filter, why))
 		return false;
-	if (ptrace(PTRACE_SEIZE, tracer.start.pid, NULL,
+	if (ptrace(PTRACE_SEIZE, run->program, NULL,
 		    (void *)(uintptr_t)(FOLLOW | PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL)) < 0) {
 		fact_set_errno(why, errno, "ptrace");
-		trace_start_cancel(&tracer.start);
+		trace_run_cancel(run);
 		return false;
 	}
+	add_thread(&tracer, run->program);
 	run->trace->method = TRACE_BY_SECCOMP;
 	fact_set_number(&run->trace->unlisted, 0);
 	run->trace->cpu_inflated = true;
-	trace_start_follow(&tracer.start, run, follow_program, &tracer);
-	terminate_children(&tracer);
-	trace_wait_end(&run->wait);
+	trace_run_go(run, follow, &tracer);
+	/*
+	 * What the program left running cannot be let go: without a tracer its counted calls would
+	 * fail. It ends by SIGTERM, or by PTRACE_O_EXITKILL when we end.
+	 */
+	tracer.phase = TERMINATING;
+	for (size_t i = 0; i < tracer.count; i++)
+		terminate(&tracer, tracer.ids[i]);
+	trace_run_again(run, TERMINATE_NS);
+	if (tracer.count)
+		trace_run_wait(run, follow, &tracer);
 	free(tracer.ids);
 	if (tracer.error)
 		run->failure = (struct trace_failure){.preparing = true, .error = tracer.error};
@@ -236,15 +220,14 @@ bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 /* ---- a process that runs already ---- */
 
 /* An interrupt gets a thread to its first stop, from which it goes on with PTRACE_SYSCALL. */
-static int seize(void *argument, pid_t id)
+static int seize_thread(void *argument, pid_t id)
 {
 	struct tracer *tracer = argument;
 
 	if (is_traced(tracer, id))
 		return 0;
+	/* EPERM: a thread that is traced as the child of another one. ESRCH: it has ended. */
 	if (ptrace(PTRACE_SEIZE, id, NULL, (void *)(uintptr_t)(FOLLOW | PTRACE_O_TRACESYSGOOD)) < 0)
-		/* EPERM: a thread that is traced as the child of another one. ESRCH: it has ended.
-		 */
 		return errno == ESRCH || (errno == EPERM && tracer->count) ? 0 : errno;
 	ptrace(PTRACE_INTERRUPT, id, NULL, NULL);
 	add_thread(tracer, id);
@@ -252,83 +235,43 @@ static int seize(void *argument, pid_t id)
 }
 
 /* Repeats until a pass finds no new thread: children of traced ones are traced. 0 or an errno. */
-static int seize_all(struct tracer *tracer, pid_t pid)
+static int seize_threads(struct tracer *tracer, pid_t pid)
 {
 	size_t before;
 	int error;
 
 	do {
 		before = tracer->count;
-		error = trace_program_threads(pid, seize, tracer);
+		error = trace_program_threads(pid, seize_thread, tracer);
 	} while (!error && tracer->count > before);
 	return error ? error : tracer->count ? 0 : ESRCH;
-}
-
-static void follow_process(void *argument, pid_t id, int status, const struct rusage *usage)
-{
-	struct tracer *tracer = argument;
-
-	(void)usage;
-	note(tracer, id, status);
-	if (WIFSTOPPED(status))
-		handle_stop(tracer, id, status);
-	if (tracer->error)
-		tracer->run->wait.over = true;
-}
-
-static bool is_of_new_child(int event)
-{
-	return event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK ||
-	       event == PTRACE_EVENT_CLONE;
-}
-
-/* A stopped thread goes on with the signal that it was stopped by; its new child is to follow. */
-static void release(void *argument, pid_t id, int status, const struct rusage *usage)
-{
-	struct tracer *tracer = argument;
-	unsigned long child = 0;
-
-	(void)usage;
-	if (WIFSTOPPED(status)) {
-		if (is_of_new_child(status >> 16) &&
-			ptrace(PTRACE_GETEVENTMSG, id, NULL, &child) == 0 &&
-			ptrace(PTRACE_INTERRUPT, (pid_t)child, NULL, NULL) == 0)
-			add_thread(tracer, (pid_t)child);
-		ptrace(PTRACE_DETACH, id, NULL, (void *)(uintptr_t)signal_to_deliver(status));
-	}
-	drop_thread(tracer, id);
-	if (!tracer->count)
-		tracer->run->wait.over = true;
 }
 
 bool trace_ptrace_attach(struct trace_run *run, struct fact *why)
 {
 	pid_t pid = run->trace->program.pid;
 	struct tracer tracer = {.run = run, .at_each_call = true};
-	double cpu_s = trace_program_cpu_s(pid);
 	char object[64];
-	int64_t start_ns;
-	int error = seize_all(&tracer, pid);
+	int error = seize_threads(&tracer, pid);
 
-	trace_wait_begin(&run->wait);
-	start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
+	trace_run_begin(run);
 	if (!error) {
 		run->trace->method = TRACE_BY_PTRACE;
 		fact_set_number(&run->trace->unlisted, 0);
 		run->trace->cpu_inflated = true;
-		trace_wait_each(&run->wait, follow_process, &tracer);
-		trace_program_used_since(run->trace, start_ns, cpu_s);
+		trace_run_wait(run, follow, &tracer);
+		trace_run_counted(run);
 	}
 	/*
 	 * Only a stopped thread can be let go. One that takes too long, such as one that waits for
 	 * its vfork child, is let go by the kernel when we end.
 	 */
+	tracer.phase = RELEASING;
 	for (size_t i = 0; i < tracer.count; i++)
 		ptrace(PTRACE_INTERRUPT, tracer.ids[i], NULL, NULL);
-	trace_wait_again(&run->wait, DETACH_NS);
+	trace_run_again(run, DETACH_NS);
 	if (tracer.count)
-		trace_wait_each(&run->wait, release, &tracer);
-	trace_wait_end(&run->wait);
+		trace_run_wait(run, follow, &tracer);
 	free(tracer.ids);
 	snprintf(object, sizeof(object), "process %d", pid);
 	if (error)

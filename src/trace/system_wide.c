@@ -10,15 +10,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "count.h"
-
-/* How often the rings are emptied. */
-#define PAUSE_NS 20000000
 
 /* Pages of a CPU's ring; a power of two. 64 KiB hold 4096 samples: 20 million calls a second. */
 #define RING_PAGES 16
@@ -84,7 +79,7 @@ static int open_samplers(struct sampling *sampling, struct trace_target target)
 }
 
 /* 0 or an errno value. CPUs that are not online are passed over. */
-static int open_all(struct sampling *sampling)
+static int open_cpus(struct sampling *sampling)
 {
 	int cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
 	int error = 0;
@@ -135,7 +130,7 @@ static void add_sample(struct sampling *sampling, pid_t pid)
 }
 
 /* Records are multiples of 8 bytes, and the ring is too: what is looked at does not wrap. */
-static void drain(struct sampling *sampling, struct ring *ring)
+static void drain_ring(struct sampling *sampling, struct ring *ring)
 {
 	const unsigned char *data =
 		(const unsigned char *)ring->page + (size_t)sysconf(_SC_PAGESIZE);
@@ -170,13 +165,16 @@ static void drain(struct sampling *sampling, struct ring *ring)
 	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
-static void drain_all(struct sampling *sampling)
+static bool drain_rings(void *argument)
 {
+	struct sampling *sampling = argument;
+
 	for (size_t i = 0; i < sampling->ring_count; i++)
-		drain(sampling, &sampling->rings[i]);
+		drain_ring(sampling, &sampling->rings[i]);
+	return true;
 }
 
-static int more_samples(const void *one, const void *other)
+static int compare_samples(const void *one, const void *other)
 {
 	const struct trace_process *a = one, *b = other;
 
@@ -189,29 +187,19 @@ bool trace_system_wide(struct trace_run *run, struct fact *why)
 {
 	struct sampling sampling = {.root = run->root};
 	struct trace_top *top = &run->trace->top;
-	int64_t start_ns;
 	int error;
 
 	if (!trace_events_find(run->root, run->trace, &sampling.events, why))
 		return false;
-	error = open_all(&sampling);
+	error = open_cpus(&sampling);
 	if (error) {
 		trace_events_explain(error, why);
 	} else {
-		run->trace->method = TRACE_BY_TRACEPOINTS;
-		trace_wait_begin(&run->wait);
-		start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
-		trace_events_enable(&sampling.events);
-		while (trace_wait_pause(&run->wait, PAUSE_NS))
-			drain_all(&sampling);
-		trace_events_disable(&sampling.events);
-		trace_program_used(run->trace, start_ns, -1);
-		trace_wait_end(&run->wait);
-		drain_all(&sampling);
-		qsort(top->processes, top->count, sizeof(top->processes[0]), more_samples);
+		trace_events_watch(run, &sampling.events, drain_rings, &sampling);
+		drain_rings(&sampling);
+		qsort(top->processes, top->count, sizeof(top->processes[0]), compare_samples);
 		top->count = top->count < run->shown ? top->count : run->shown;
 		top->period = TRACE_SAMPLE_PERIOD;
-		run->failure.error = trace_events_read(&sampling.events);
 	}
 	for (size_t i = 0; i < sampling.ring_count; i++)
 		munmap(sampling.rings[i].page,

@@ -26,9 +26,9 @@
 /* How much longer the child that does it may take. */
 #define MEASURING_REST_NS NS_PER_SECOND
 
-enum own_option { OPTION_TOP = OPTION_OWN };
+enum trace_option { OPTION_TOP = OPTION_OWN };
 
-struct request {
+struct trace_request {
 	struct trace_plan plan;
 	int64_t duration_ns; /* 0: not given */
 	pid_t pid;           /* 0: none */
@@ -38,7 +38,7 @@ struct request {
 
 static bool take_call(struct cli *cli, struct span word)
 {
-	struct request *request = cli->own;
+	struct trace_request *request = cli->own;
 	struct fact why = {0};
 
 	if (!request->plan.call_count)
@@ -49,21 +49,10 @@ static bool take_call(struct cli *cli, struct span word)
 	return false;
 }
 
-static bool take_pid(const char *value, pid_t *pid)
+static bool take_option(struct cli *cli, int id, const char *value)
 {
-	uint64_t number;
-
-	if (!number_parse(text_span(value), &number) || number == 0 || number > INT32_MAX) {
-		cli_usage_error("--pid: '%s' is not a process ID", value);
-		return false;
-	}
-	*pid = (pid_t)number;
-	return true;
-}
-
-static bool take(struct cli *cli, int id, const char *value)
-{
-	struct request *request = cli->own;
+	struct trace_request *request = cli->own;
+	uint64_t pid;
 
 	switch (id) {
 	case 'e':
@@ -72,30 +61,35 @@ static bool take(struct cli *cli, int id, const char *value)
 		return request->all = true;
 	case OPTION_TOP:
 		return take_count("--top", text_span(value), "rows, such as 20", &request->top);
-	case 'p':
-		return take_pid(value, &request->pid);
-	default:
+	case 'd':
 		return take_duration("--duration", value, &request->duration_ns);
+	default:
+		if (!number_parse(text_span(value), &pid) || pid == 0 || pid > INT32_MAX) {
+			cli_usage_error("--pid: '%s' is not a process ID", value);
+			return false;
+		}
+		request->pid = (pid_t)pid;
+		return true;
 	}
 }
 
-struct measuring {
+struct host_measurement {
 	const struct root *root;
 	struct evidence host;
 };
 
-static void measure(void *argument)
+static void measure_in_child(void *argument)
 {
-	struct measuring *measuring = argument;
-	struct evidence *host = &measuring->host;
+	struct host_measurement *measurement = argument;
+	struct evidence *host = &measurement->host;
 	struct deadline deadline = deadline_after(MEASURING_NS);
 	struct vdso_image image;
 	struct call_table calls;
 
 	privileges_keep(PRIVILEGES_NONE);
-	host->live = measuring->root->live;
-	clocksource_collect(measuring->root, &host->clocksource);
-	vdso_collect(measuring->root, &host->vdso, &image);
+	host->live = measurement->root->live;
+	clocksource_collect(measurement->root, &host->clocksource);
+	vdso_collect(measurement->root, &host->vdso, &image);
 	call_table_make(&host->vdso, &image, &calls, &deadline);
 	call_table_name(&calls, host);
 	proof_take(&calls, PROOF_SPREAD, &host->proof, host->calls, &deadline);
@@ -112,43 +106,32 @@ static void measure(void *argument)
 static void measure_host(const struct root *root, struct evidence *host)
 {
 	struct deadline deadline = deadline_after(MEASURING_NS + MEASURING_REST_NS);
-	struct measuring measuring = {.root = root};
+	struct host_measurement measurement = {.root = root};
 	struct fact why;
 
-	if (child_compute(measure, &measuring, sizeof(measuring), &deadline, &why))
-		*host = measuring.host;
+	if (child_compute(measure_in_child, &measurement, sizeof(measurement), &deadline, &why))
+		*host = measurement.host;
 	else
 		host->proof.fact = why;
 }
 
-/* ---- a program that is started ---- */
+/* ---- the count: both return the exit status, and set *counted if there is a report ---- */
 
-static int refuse_program(const char *name, int status, int error)
+static int refuse_program(const char *name, int error)
 {
 	cli_error("cannot run %s: %s", name, strerror(error));
-	return status;
+	return error == ENOENT || error == ENOTDIR ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 
-/* Returns the exit status for a program that could not be run or counted. */
-static int print_failure(const char *name, const struct trace_failure *failure)
-{
-	if (failure->preparing) {
-		cli_error("cannot count the calls of %s: %s", name, strerror(failure->error));
-		return STATUS_TROUBLE;
-	}
-	return refuse_program(name,
-		failure->error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE,
-		failure->error);
-}
-
-static int run_program(struct cli *cli, struct trace_run *run)
+static int count_program(struct cli *cli, struct trace_run *run, bool *counted)
 {
 	struct trace_evidence *trace = run->trace;
+	const char *name = cli->operands[0];
 	struct fact why = {0};
-	int status = trace_program_find(cli->operands[0], &trace->program);
+	int error = trace_program_find(name, &trace->program);
 
-	if (status)
-		return refuse_program(cli->operands[0], status, errno);
+	if (error)
+		return refuse_program(name, error);
 	run->arguments = (char *const *)(uintptr_t)cli->operands;
 	trace_program_inspect(&trace->program);
 	measure_host(run->root, &trace->host);
@@ -158,24 +141,25 @@ static int run_program(struct cli *cli, struct trace_run *run)
 		cli_error("cannot count: %s", why.reason);
 		return STATUS_TROUBLE;
 	}
-	if (run->failure.error) {
-		fact_set_errno(&trace->duration_fact, run->failure.error, "the run");
-		return print_failure(cli->operands[0], &run->failure);
+	interrupts_release();
+	error = run->failure.error;
+	if (error && run->failure.preparing) {
+		cli_error("cannot count the calls of %s: %s", name, strerror(error));
+		return STATUS_TROUBLE;
 	}
+	if (error)
+		return refuse_program(name, error);
+	*counted = true;
 	/* Shells report it so. */
 	return WIFSIGNALED(run->status) ? EXIT_SIGNAL + WTERMSIG(run->status)
 	                                : WEXITSTATUS(run->status);
 }
 
-/* ---- what runs already ---- */
-
-static int count_running(struct cli *cli, struct trace_run *run)
+static int count_running(struct cli *cli, struct trace_run *run, bool *counted)
 {
-	static volatile bool stop;
-	const struct request *request = cli->own;
+	const struct trace_request *request = cli->own;
 	struct trace_evidence *trace = run->trace;
 	struct fact why = {0};
-	bool counted;
 
 	trace->system_wide = request->all;
 	run->shown = request->top ? (size_t)request->top : DEFAULT_TOP;
@@ -183,26 +167,24 @@ static int count_running(struct cli *cli, struct trace_run *run)
 	if (request->pid)
 		trace_program_inspect(&trace->program);
 	measure_host(run->root, &trace->host);
-	run->wait.stop = &stop;
-	run->wait.show = progress_show;
-	work_begin(cli, request->all ? "counting on all CPUs" : "counting", &stop);
+	run->show = progress_show;
+	work_begin(cli, request->all ? "counting on all CPUs" : "counting", run->stop);
 	if (request->all)
-		counted = trace_system_wide(run, &why);
+		*counted = trace_system_wide(run, &why);
 	else
-		counted = trace_perf_attach(run, &trace->tracepoints) ||
-		          trace_ptrace_attach(run, &why);
+		*counted = trace_perf_attach(run, &trace->tracepoints) ||
+		           trace_ptrace_attach(run, &why);
 	work_end();
-	if (counted && trace->method == TRACE_BY_TRACEPOINTS)
+	if (*counted && trace->method == TRACE_BY_TRACEPOINTS)
 		fact_set_known(&trace->tracepoints);
-	if (run->failure.error)
+	if (run->failure.error) {
 		fact_set_errno(&why, run->failure.error, "reading the counters");
-	if (!counted || run->failure.error) {
-		fact_set(&trace->duration_fact, FACT_FAILED, "%s", why.reason);
-		cli_error(
-			"cannot count%s: %s", request->all ? " on the whole host" : "", why.reason);
-		return STATUS_TROUBLE;
+		*counted = false;
 	}
-	return interrupt_status(0);
+	if (*counted)
+		return interrupt_status(0);
+	cli_error("cannot count%s: %s", request->all ? " on the whole host" : "", why.reason);
+	return STATUS_TROUBLE;
 }
 
 /* ---- the command ---- */
@@ -210,7 +192,7 @@ static int count_running(struct cli *cli, struct trace_run *run)
 /* False after an error message. */
 static bool is_one_target(const struct cli *cli)
 {
-	const struct request *request = cli->own;
+	const struct trace_request *request = cli->own;
 	int targets = (cli->operand_count > 0) + (request->pid > 0) + request->all;
 
 	if (targets == 0)
@@ -224,14 +206,20 @@ static bool is_one_target(const struct cli *cli)
 	return false;
 }
 
-static int run_command(struct cli *cli)
+static int run_trace(struct cli *cli)
 {
+	static volatile bool stop;
 	static struct trace_evidence trace;
 	static struct trace_diagnosis diagnosis;
 	struct moment_evidence moment = {0};
-	struct request *request = cli->own;
-	struct trace_run run = {.root = &cli->root, .trace = &trace};
+	struct trace_request *request = cli->own;
+	struct trace_run run = {.root = &cli->root,
+		.trace = &trace,
+		.limit_ns = request->duration_ns,
+		.stop = &stop,
+		.privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE};
 	struct trace_report report = {.trace = &trace, .diagnosis = &diagnosis, .moment = &moment};
+	bool counted = false;
 
 	if (!request->plan.call_count) {
 		trace_plan_start(&request->plan);
@@ -240,14 +228,15 @@ static int run_command(struct cli *cli)
 	trace.plan = &request->plan;
 	if (!is_one_target(cli))
 		return STATUS_TROUBLE;
-	/* A program is counted until it ends. */
-	if (!request->duration_ns && !cli->operand_count)
-		request->duration_ns = DEFAULT_ATTACH_NS;
-	run.wait.limit_ns = request->duration_ns;
-	run.wait.privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE;
 	moment_collect(&cli->root, &moment, &cli->deadline);
-	report.exit_status = cli->operand_count ? run_program(cli, &run) : count_running(cli, &run);
-	if (!fact_is_known(&trace.duration_fact))
+	if (cli->operand_count) {
+		report.exit_status = count_program(cli, &run, &counted);
+	} else {
+		if (!run.limit_ns)
+			run.limit_ns = DEFAULT_ATTACH_NS;
+		report.exit_status = count_running(cli, &run, &counted);
+	}
+	if (!counted)
 		return report.exit_status;
 	trace_diagnose(&trace, &diagnosis);
 	cli_print(cli, &report);
@@ -285,9 +274,9 @@ const struct command trace_command = {
 		  "interrupted, 143 after SIGTERM.",
 	.options = options,
 	.formats = formats,
-	.size = sizeof(struct request),
-	.take = take,
-	.run = run_command,
+	.size = sizeof(struct trace_request),
+	.take = take_option,
+	.run = run_trace,
 	.never_verbose = true,
 	.program = "-- PROGRAM [ARGUMENT]... | -p PID | -a",
 	.privileged = true,

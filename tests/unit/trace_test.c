@@ -122,7 +122,7 @@ static void the_filter_stops_where_the_plan_counts(void **state)
 	(void)state;
 	make_plan();
 	assert_true(add("rt_sigprocmask", &why));
-	trace_filter_make(&plan, &filter);
+	trace_plan_filter(&plan, &filter);
 	assert_true(filter.count <= COUNT(filter.code));
 	for (int arch = 0; arch < TRACE_ARCH_COUNT; arch++) {
 		for (int number = -1; plan.arch[arch] && number < 500; number++) {

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One run: a program is started in a child that waits until all is ready for counting, or one that
+ * runs already is watched. The program must end as if untraced, and its counts must still be
+ * printed: signals that ask us to end are passed on to it, between two waits, when it has not been
+ * reaped and its ID cannot be that of another process.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/clock.h"
+#include "base/privileges.h"
+#include "base/units.h"
+#include "count.h"
+
+/* ---- the start of a program ---- */
+
+static void end_with(int file, bool preparing, int error)
+{
+	struct trace_failure failure = {preparing, error};
+
+	(void)!write(file, &failure, sizeof(failure));
+	_exit(STATUS_TROUBLE);
+}
+
+static void become_program(
+	const struct trace_run *run, int (*prepare)(void *argument), void *argument, int file)
+{
+	ssize_t length;
+	int error = 0;
+	char byte;
+
+	do
+		length = read(file, &byte, 1);
+	while (length < 0 && errno == EINTR);
+	/* Our parent is gone, or has given up. */
+	if (length == 0)
+		_exit(STATUS_TROUBLE);
+	if (length < 0)
+		error = errno;
+	cli_restore_signals();
+	if (!error && prepare)
+		error = prepare(argument);
+	if (error)
+		end_with(file, true, error);
+	/* With a slash in it there is one attempt; a script without "#!" is run by the shell. */
+	execvp(run->trace->program.file, run->arguments);
+	end_with(file, false, errno);
+}
+
+bool trace_run_fork(
+	struct trace_run *run, int (*prepare)(void *argument), void *argument, struct fact *why)
+{
+	int files[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, files) < 0) {
+		fact_set_errno(why, errno, "socketpair");
+		return false;
+	}
+	run->file = files[0];
+	pid = fork();
+	if (pid == 0) {
+		close(files[0]);
+		become_program(run, prepare, argument, files[1]);
+	}
+	if (pid < 0) {
+		fact_set_errno(why, errno, "fork");
+		close(files[0]);
+	}
+	close(files[1]);
+	run->program = run->trace->program.pid = pid > 0 ? pid : 0;
+	return pid > 0;
+}
+
+void trace_run_cancel(struct trace_run *run)
+{
+	close(run->file);
+	while (waitpid(run->program, NULL, 0) < 0 && errno == EINTR)
+		;
+	run->program = 0;
+}
+
+void trace_run_go(struct trace_run *run, trace_handler *handle, void *argument)
+{
+	struct trace_failure failure;
+	ssize_t length;
+	int error, ended;
+
+	trace_run_begin(run);
+	/* SIGPIPE is ignored; a child that is gone is seen by its status. */
+	error = write(run->file, "", 1) < 0 ? errno : 0;
+	if (error)
+		kill(run->program, SIGKILL);
+	ended = trace_run_wait(run, handle, argument);
+	trace_run_counted(run);
+	do
+		length = read(run->file, &failure, sizeof(failure));
+	while (length < 0 && errno == EINTR);
+	close(run->file);
+	if (length == sizeof(failure))
+		run->failure = failure;
+	else if (error || run->program)
+		run->failure = (struct trace_failure){true, error ? error : ended};
+}
+
+/* ---- signals and time ---- */
+
+/* CPU time so far. The process's own clock includes threads that have ended; NAN: not known. */
+static double cpu_seconds(pid_t pid)
+{
+	clockid_t clock;
+	int64_t ns = clock_getcpuclockid(pid, &clock) == 0 ? kernel_clock_ns(clock) : 0;
+
+	return ns ? (double)ns / NS_PER_SECOND : NAN;
+}
+
+void trace_run_begin(struct trace_run *run)
+{
+	privileges_keep(run->privileges | (run->program ? PRIVILEGES(CAP_KILL) : 0));
+	if (run->program)
+		interrupts_catch(run->stop, true);
+	run->deadline = run->limit_ns ? deadline_after(run->limit_ns) : (struct deadline){0};
+	run->cpu_s = run->program ? 0 : cpu_seconds(run->trace->program.pid);
+	run->begin_ns = kernel_clock_ns(CLOCK_MONOTONIC);
+}
+
+void trace_run_counted(struct trace_run *run)
+{
+	struct trace_evidence *trace = run->trace;
+
+	trace->duration_s =
+		(double)(kernel_clock_ns(CLOCK_MONOTONIC) - run->begin_ns) / NS_PER_SECOND;
+	fact_set_known(&trace->duration_fact);
+	trace->cpu_s = run->arguments ? run->cpu_s : cpu_seconds(trace->program.pid) - run->cpu_s;
+	fact_set_known(&trace->cpu_fact);
+	if (trace->system_wide)
+		fact_set(&trace->cpu_fact, FACT_ABSENT, "not counted for a whole host");
+	else if (isnan(trace->cpu_s))
+		fact_set(&trace->cpu_fact, FACT_ABSENT, "the process has ended");
+}
+
+static void look_around(struct trace_run *run)
+{
+	int64_t left = deadline_left_ns(&run->deadline);
+	unsigned sent = interrupts_sent();
+
+	for (int number = 1; sent >> number && run->program; number++) {
+		if (sent >> number & 1)
+			kill(run->program, number);
+	}
+	if (sent & 1U << SIGTERM || (*run->stop && !run->program))
+		run->over = true;
+	*run->stop = false;
+	if (run->limit_ns && run->show)
+		run->show(1 - (double)left / (double)run->limit_ns);
+	if (left > 0)
+		return;
+	run->over = true;
+	run->deadline = (struct deadline){0};
+	if (run->program)
+		kill(run->program, SIGTERM);
+}
+
+bool trace_run_pause(struct trace_run *run, int64_t ns)
+{
+	int64_t left = deadline_left_ns(&run->deadline);
+	const struct timespec pause = {.tv_nsec = (long)(left < ns ? left : ns)};
+
+	nanosleep(&pause, NULL);
+	look_around(run);
+	return !run->over;
+}
+
+struct each_change {
+	struct trace_run *run;
+	trace_handler *handle;
+	void *argument;
+};
+
+static bool is_done(const struct trace_run *run)
+{
+	return run->over && !run->program;
+}
+
+static bool take_change(void *argument, pid_t id, int status, const struct rusage *usage)
+{
+	const struct each_change *each = argument;
+	struct trace_run *run = each->run;
+
+	if (id == run->program && !WIFSTOPPED(status)) {
+		run->program = 0;
+		run->status = status;
+		run->cpu_s = rusage_seconds(usage);
+	}
+	if (each->handle)
+		each->handle(each->argument, id, status);
+	return is_done(run);
+}
+
+static bool poll_run(void *argument)
+{
+	struct trace_run *run = ((const struct each_change *)argument)->run;
+
+	look_around(run);
+	return is_done(run);
+}
+
+int trace_run_wait(struct trace_run *run, trace_handler *handle, void *argument)
+{
+	struct each_change each = {run, handle, argument};
+
+	return child_wait(&(struct child_wait){.pid = -1,
+		.options = __WALL,
+		.deadline = DEADLINE_NONE,
+		.changed = take_change,
+		.poll = poll_run,
+		.argument = &each});
+}
+
+void trace_run_again(struct trace_run *run, int64_t limit_ns)
+{
+	run->limit_ns = limit_ns;
+	run->show = NULL;
+	run->over = false;
+	run->deadline = deadline_after(limit_ns);
+}
