@@ -66,7 +66,7 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
 bool kernel_log_open(const struct root *root);
 
 /* The time and the uptime of this host now, by a child; of a captured tree neither is known. */
-void moment_collect(
-	const struct root *root, struct moment_evidence *moment, const struct deadline *deadline);
+void timestamp_collect(const struct root *root, struct timestamp_evidence *timestamp,
+	const struct deadline *deadline);
 
 #endif

@@ -255,8 +255,9 @@ void table_write(const struct field *fields, const void *const *objects, size_t 
 	const void *whole, enum table_form form, FILE *out);
 
 /* The keys of every command's document that say when the host was checked. */
-extern const struct field moment_fields[];
-struct document_part moment_part(const struct moment_evidence *from, struct moment_evidence *to);
+extern const struct field timestamp_fields[];
+struct document_part timestamp_part(
+	const struct timestamp_evidence *from, struct timestamp_evidence *to);
 
 /* The evidence of a document of `vdsocheck check`. Either may be NULL, here and above. */
 struct document_part evidence_part(const struct evidence *from, struct evidence *to);

@@ -206,10 +206,10 @@ struct timing_evidence {
 };
 
 /* sizeof "2026-11-21T15:02:11Z" */
-#define MOMENT_TIME_SIZE 21
+#define TIMESTAMP_SIZE 21
 
 /* When the host was checked: the first question about a document in a ticket. */
-struct moment_evidence {
+struct timestamp_evidence {
 	struct text_fact time; /* UTC, ISO 8601: "2026-11-21T15:02:11Z" */
 	struct fact uptime_fact;
 	double uptime_s; /* since boot, suspended time included (CLOCK_BOOTTIME) */
@@ -217,7 +217,7 @@ struct moment_evidence {
 
 struct evidence {
 	bool live; /* this host was measured; false: a captured tree */
-	struct moment_evidence moment;
+	struct timestamp_evidence timestamp;
 	struct clocksource_evidence clocksource;
 	struct vdso_evidence vdso;
 	struct vclock_evidence vclock;

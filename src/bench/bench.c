@@ -122,7 +122,7 @@ static int run(struct cli *cli)
 	if (!bench_options_fit(request))
 		return EXIT_TROUBLE;
 	evidence.live = true;
-	moment_collect(&cli->root, &evidence.moment, &cli->deadline);
+	timestamp_collect(&cli->root, &evidence.timestamp, &cli->deadline);
 	clocksource_collect(&cli->root, &evidence.clocksource);
 	vdso_collect(&cli->root, &evidence.vdso, &image);
 	host_collect(&cli->root, &evidence.host);

@@ -302,7 +302,7 @@ static const struct field host_fields[] = {
 #define OF struct evidence
 
 static const struct field evidence_moment_fields[] = {
-	{INLINE(moment, moment_fields)},
+	{INLINE(timestamp, timestamp_fields)},
 	{0},
 };
 

@@ -326,7 +326,7 @@ double bench_run_ns(const struct bench_count *run);
 #define BENCH_SCHEMA "vdsocheck-bench/1"
 
 struct bench_report {
-	const struct evidence *evidence; /* moment, clocksource and host */
+	const struct evidence *evidence; /* timestamp, clocksource and host */
 	const struct bench *bench;
 	struct noise noise;
 	struct breakdown breakdown;

@@ -139,8 +139,8 @@ static void write_heading(const struct bench_report *report, const struct style 
 		describe_host(report->evidence, &host);
 	else
 		describe_host_brief(report->evidence, WRAP_COLUMNS - HEADING_INDENT, &host);
-	if (style->verbose && fact_is_known(&report->evidence->moment.time.fact))
-		wrap_print(out, "measured", HEADING_INDENT, report->evidence->moment.time.value);
+	if (style->verbose && fact_is_known(&report->evidence->timestamp.time.fact))
+		wrap_print(out, "measured", HEADING_INDENT, report->evidence->timestamp.time.value);
 	wrap_print(out, "clocksource", HEADING_INDENT, clocksource.text);
 	wrap_print(out, "host", HEADING_INDENT, host.text);
 	if (report->bench->stopped)

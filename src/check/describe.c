@@ -94,15 +94,15 @@ const char *describe_why(const struct check_report *report)
 
 /* ---- the evidence ---- */
 
-void describe_moment(const struct moment_evidence *moment, struct strbuf *sb)
+void describe_timestamp(const struct timestamp_evidence *timestamp, struct strbuf *sb)
 {
 	char uptime[32];
 
-	if (!fact_is_known(&moment->time.fact))
+	if (!fact_is_known(&timestamp->time.fact))
 		return;
-	strbuf_add(sb, "%s", moment->time.value);
-	if (fact_is_known(&moment->uptime_fact))
-		strbuf_add(sb, ", %s after boot", format_age(moment->uptime_s, uptime));
+	strbuf_add(sb, "%s", timestamp->time.value);
+	if (fact_is_known(&timestamp->uptime_fact))
+		strbuf_add(sb, ", %s after boot", format_age(timestamp->uptime_s, uptime));
 }
 
 /* "__vdso_time" is time() to everything but the linker. */

@@ -225,7 +225,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	struct measuring measuring = {.root = root, .evidence = evidence, .deadline = deadline};
 
 	evidence->live = root->live;
-	moment_collect(root, &evidence->moment, deadline);
+	timestamp_collect(root, &evidence->timestamp, deadline);
 	clocksource_collect(root, &evidence->clocksource);
 	vdso_collect(root, &evidence->vdso, &measuring.vdso);
 	host_collect(root, &evidence->host);

@@ -308,7 +308,8 @@ void check_document_parts(struct document_part parts[CHECK_PART_COUNT],
 	const struct diagnosis *diagnosis = from ? from->diagnosis : NULL;
 
 	parts[0] = (struct document_part){.fields = file_fields, .from = from};
-	parts[1] = moment_part(from ? &from->evidence->moment : NULL, to ? &to->moment : NULL);
+	parts[1] = timestamp_part(
+		from ? &from->evidence->timestamp : NULL, to ? &to->timestamp : NULL);
 	parts[2] = (struct document_part){.fields = verdict_fields, .from = diagnosis};
 	parts[3] = (struct document_part){.fields = summary_fields, .from = from};
 	parts[4] = (struct document_part){.fields = rule_fields, .from = diagnosis};

@@ -78,11 +78,11 @@ static void write_fact(
 static void write_machine(const struct evidence *evidence, FILE *out)
 {
 	const struct host_evidence *host = &evidence->host;
-	struct strbuf moment = {.used = 0};
+	struct strbuf timestamp = {.used = 0};
 
 	fputs("## Machine\n\n", out);
-	describe_moment(&evidence->moment, &moment);
-	write_item(out, "measured", moment.text);
+	describe_timestamp(&evidence->timestamp, &timestamp);
+	write_item(out, "measured", timestamp.text);
 	write_fact(out, "host name", &host->name, NULL);
 	write_fact(out, "instance type", &host->instance_type, NULL);
 	write_fact(out, "instance ID", &host->instance_id, NULL);

@@ -204,7 +204,7 @@ const char *describe_mode(const struct vclock_evidence *vclock);
 void describe_requirement(const struct requirement *requirement, struct strbuf *sb);
 
 /* "2026-11-21T15:02:11Z, 3 days after boot"; empty if the time is not known. */
-void describe_moment(const struct moment_evidence *moment, struct strbuf *sb);
+void describe_timestamp(const struct timestamp_evidence *timestamp, struct strbuf *sb);
 
 /* What the calls lose; empty if it is not known, or nothing is lost and no rate was given. */
 void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb);

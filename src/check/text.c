@@ -423,7 +423,7 @@ static void write_screen(struct screen *screen, bool color)
 	const struct evidence *evidence = screen->report->evidence;
 	const struct diagnosis *diagnosis = screen->report->diagnosis;
 	const struct text_fact *name = &evidence->host.name;
-	struct strbuf cost = {.used = 0}, moment = {.used = 0};
+	struct strbuf cost = {.used = 0}, timestamp = {.used = 0};
 
 	screen->left_out = 0;
 	write_verdict(screen, color);
@@ -440,11 +440,11 @@ static void write_screen(struct screen *screen, bool color)
 		write_paragraph(screen, "Cost", "%s", cost.text);
 	write_others(screen);
 	/* A screen is pasted into tickets: its time, and its host if that was to be named. */
-	describe_moment(&evidence->moment, &moment);
+	describe_timestamp(&evidence->timestamp, &timestamp);
 	if (fact_is_known(&name->fact))
-		strbuf_add(&moment, "%son %s", moment.used ? ", " : "", name->value);
-	if (moment.used && screen->verbose)
-		write_paragraph(screen, "Time", "%s", moment.text);
+		strbuf_add(&timestamp, "%son %s", timestamp.used ? ", " : "", name->value);
+	if (timestamp.used && screen->verbose)
+		write_paragraph(screen, "Time", "%s", timestamp.text);
 	if (screen->left_out && shows(screen, PART_MORE))
 		write_hint(screen, "More", "Other causes and fixes", "-v");
 }

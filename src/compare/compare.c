@@ -263,9 +263,9 @@ static void try_candidates(const struct cli *cli, struct compare *own)
 	struct vdso_image image = {0};
 	struct root here;
 
-	/* The calls are this process's, and the moment is this host's, whatever the tree. */
+	/* The calls are this process's, and the timestamp is this host's, whatever the tree. */
 	if (root_open(&here, "/", &vdso->fact)) {
-		moment_collect(&here, &own->host.moment, &cli->deadline);
+		timestamp_collect(&here, &own->host.timestamp, &cli->deadline);
 		vdso_collect(&here, vdso, &image);
 		root_close(&here);
 	}
@@ -291,7 +291,7 @@ static int print_report(struct cli *cli, struct compare *own)
 	struct ranking ranking;
 	struct compare_report report = {.result = &own->result,
 		.ranking = &ranking,
-		.moment = &own->host.moment,
+		.timestamp = &own->host.timestamp,
 		.original = own->clock.original,
 		.tree = own->tree,
 		.hypervisor = fact_is_known(&hypervisor->fact) ? hypervisor->value : NULL,

@@ -256,7 +256,7 @@ static bool has_advice(const void *object)
 }
 
 const struct field compare_report_fields[] = {
-	{INLINE_AT(moment, moment_fields)},
+	{INLINE_AT(timestamp, timestamp_fields)},
 	{INLINE_AT(ranking, ranking_fields)},
 	{INTEGER("exit_status", exit_status, 255),
 		.doc = "0: ok; 1: change; 2: unknown; 128 and the number of the signal: "

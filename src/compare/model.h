@@ -291,7 +291,7 @@ struct compare_advice {
 struct compare_report {
 	const struct run_result *result;
 	const struct ranking *ranking;
-	const struct moment_evidence *moment;
+	const struct timestamp_evidence *timestamp;
 	const char *original;
 	const char *tree;       /* before paths in commands; "": none */
 	const char *hypervisor; /* systemd-detect-virt's word; NULL: none, or not known */

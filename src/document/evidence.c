@@ -15,24 +15,24 @@
 /* MAX_ERRNO of the kernel. */
 #define ERRNO_MAX 4095
 
-/* ---- moment ---- */
+/* ---- timestamp ---- */
 
 /* More than any host has been up: a century. */
 #define UPTIME_MAX 3200000000
 
-static const char *settle_moment(void *object, const json_t *from)
+static const char *settle_timestamp(void *object, const json_t *from)
 {
-	const struct moment_evidence *moment = object;
+	const struct timestamp_evidence *timestamp = object;
 
 	(void)from;
-	if (fact_is_known(&moment->time.fact) && !text_is_time(text_span(moment->time.value)))
+	if (fact_is_known(&timestamp->time.fact) && !text_is_time(text_span(timestamp->time.value)))
 		return "time is not of the form 2026-11-21T15:02:11Z";
 	return NULL;
 }
 
-#define OF struct moment_evidence
+#define OF struct timestamp_evidence
 
-const struct field moment_fields[] = {
+const struct field timestamp_fields[] = {
 	{TEXT("time", time.value), .fact = FACT(time.fact), .reason = "time_reason",
 		.doc = "time of the run or event, UTC, as 2026-11-21T15:02:11Z"},
 	{REASON("time_reason")},
@@ -48,10 +48,11 @@ const struct field moment_fields[] = {
 	{0},
 };
 
-struct document_part moment_part(const struct moment_evidence *from, struct moment_evidence *to)
+struct document_part timestamp_part(
+	const struct timestamp_evidence *from, struct timestamp_evidence *to)
 {
 	return (struct document_part){
-		.fields = moment_fields, .from = from, .to = to, .settle = settle_moment};
+		.fields = timestamp_fields, .from = from, .to = to, .settle = settle_timestamp};
 }
 
 /* ---- clocksource ---- */

@@ -88,7 +88,7 @@ static void read_documents(struct cli *cli, struct document_stream *stream)
 	static char place[PATH_MAX + LINE_SIZE]; /* "clocks.jsonl:17" */
 	struct request *request = cli->own;
 	const struct document_part parts[] = {
-		moment_part(NULL, &document.evidence.moment),
+		timestamp_part(NULL, &document.evidence.timestamp),
 		evidence_part(NULL, &document.evidence),
 		{.fields = document_fields, .to = &document},
 		{0},
@@ -224,9 +224,9 @@ static int run(struct cli *cli)
 {
 	struct request *request = cli->own;
 	struct fleet *fleet = &request->fleet;
-	struct moment_evidence moment = {0};
+	struct timestamp_evidence timestamp = {0};
 	struct fleet_report report = {.fleet = fleet,
-		.moment = &moment,
+		.timestamp = &timestamp,
 		.rate = request->rate,
 		.top = (size_t)request->top,
 		.all = cli->verbose,
@@ -237,7 +237,7 @@ static int run(struct cli *cli)
 			"specify files or directories, or provide documents on standard input");
 		return EXIT_TROUBLE;
 	}
-	moment_collect(&cli->root, &moment, &cli->deadline);
+	timestamp_collect(&cli->root, &timestamp, &cli->deadline);
 	read_all(cli);
 	if (fleet->count) {
 		fleet_sum(fleet);

@@ -32,8 +32,8 @@ void fleet_add(struct fleet *fleet, const struct fleet_document *document, const
 		!text_starts(text_span(about->name.value), "localhost"))
 		name = about->name.value;
 	host.name = xstrdup(name);
-	if (fact_is_known(&evidence->moment.time.fact))
-		text_copy(host.time, sizeof(host.time), evidence->moment.time.value);
+	if (fact_is_known(&evidence->timestamp.time.fact))
+		text_copy(host.time, sizeof(host.time), evidence->timestamp.time.value);
 	diagnose(evidence, &diagnosis);
 	host.verdict = diagnosis.verdict.kind;
 	host.rule = diagnosis.verdict.rule;

@@ -107,7 +107,7 @@ static const struct field fleet_fields[] = {
 #define OF struct fleet_report
 
 const struct field fleet_report_fields[] = {
-	{INLINE_AT(moment, moment_fields)},
+	{INLINE_AT(timestamp, timestamp_fields)},
 	{INLINE_AT(fleet, verdict_fields)},
 	{INTEGER("exit_status", exit_status, 3),
 		.doc = "0: all ok; 1: fallback or slow; 2: undetermined; 3: an operand could not "

@@ -29,8 +29,8 @@ enum fleet_dimension {
 };
 
 struct fleet_host {
-	char *name;                  /* owned */
-	char time[MOMENT_TIME_SIZE]; /* "": unknown */
+	char *name;                /* owned */
+	char time[TIMESTAMP_SIZE]; /* "": unknown */
 	enum verdict_kind verdict;
 	const char *rule; /* that the verdict was found by; static */
 	size_t cause_count;
@@ -98,7 +98,7 @@ void fleet_free(struct fleet *fleet);
 
 struct fleet_report {
 	const struct fleet *fleet;
-	const struct moment_evidence *moment;
+	const struct timestamp_evidence *timestamp;
 	char summary[FLEET_SUMMARY_SIZE]; /* one sentence */
 	size_t host_count;                /* hosts to be listed, the first of fleet->hosts */
 	const struct fleet_host *hosts;

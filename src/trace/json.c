@@ -207,7 +207,7 @@ static const struct field calls_fields[] = {
 #define OF struct trace_report
 
 const struct field trace_report_fields[] = {
-	{INLINE_AT(moment, moment_fields)},
+	{INLINE_AT(timestamp, timestamp_fields)},
 	{INLINE_AT(diagnosis, verdict_fields)},
 	{INTEGER("exit_status", exit_status, 255),
 		.doc = "the program's, or 128 and the number of the signal that ended it; with "

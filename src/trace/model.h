@@ -180,7 +180,7 @@ char *trace_describe_seconds(double seconds, char text[32]);
 struct trace_report {
 	const struct trace_evidence *trace;
 	const struct trace_diagnosis *diagnosis;
-	const struct moment_evidence *moment;
+	const struct timestamp_evidence *timestamp;
 	int exit_status;
 };
 

@@ -211,14 +211,15 @@ static int run_trace(struct cli *cli)
 	static volatile bool stop;
 	static struct trace_evidence trace;
 	static struct trace_diagnosis diagnosis;
-	struct moment_evidence moment = {0};
+	struct timestamp_evidence timestamp = {0};
 	struct trace_request *request = cli->own;
 	struct trace_run run = {.root = &cli->root,
 		.trace = &trace,
 		.limit_ns = request->duration_ns,
 		.stop = &stop,
 		.privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE};
-	struct trace_report report = {.trace = &trace, .diagnosis = &diagnosis, .moment = &moment};
+	struct trace_report report = {
+		.trace = &trace, .diagnosis = &diagnosis, .timestamp = &timestamp};
 	bool counted = false;
 
 	if (!request->plan.call_count) {
@@ -228,7 +229,7 @@ static int run_trace(struct cli *cli)
 	trace.plan = &request->plan;
 	if (!is_one_target(cli))
 		return STATUS_TROUBLE;
-	moment_collect(&cli->root, &moment, &cli->deadline);
+	timestamp_collect(&cli->root, &timestamp, &cli->deadline);
 	if (cli->operand_count) {
 		report.exit_status = count_program(cli, &run, &counted);
 	} else {

@@ -186,7 +186,7 @@ static const struct field verdict_fields[] = {
 #define OF struct warp_report
 
 const struct field warp_report_fields[] = {
-	{INLINE_AT(moment, moment_fields)},
+	{INLINE_AT(timestamp, timestamp_fields)},
 	{INLINE_AT(verdict, verdict_fields)},
 	{INLINE_AT(warp, run_fields)},
 	{0},

@@ -178,7 +178,7 @@ extern const char *const warp_outcome_names[];
 struct warp_report {
 	const struct warp_evidence *warp;
 	const struct warp_verdict *verdict;
-	const struct moment_evidence *moment;
+	const struct timestamp_evidence *timestamp;
 };
 
 /* Both take a struct warp_report: for people, the verdict first; for programs. */

@@ -120,8 +120,8 @@ static int warp_run(struct cli *cli)
 {
 	static struct warp_evidence warp;
 	struct warp_verdict verdict;
-	struct moment_evidence moment = {0};
-	struct warp_report report = {.warp = &warp, .verdict = &verdict, .moment = &moment};
+	struct timestamp_evidence timestamp = {0};
+	struct warp_report report = {.warp = &warp, .verdict = &verdict, .timestamp = &timestamp};
 	struct fact why = {0};
 	volatile bool *stop = child_share(sizeof(*stop), &why);
 
@@ -130,7 +130,7 @@ static int warp_run(struct cli *cli)
 		return EXIT_TROUBLE;
 	}
 	privileges_keep(PRIVILEGES_WRITE);
-	moment_collect(&cli->root, &moment, &cli->deadline);
+	timestamp_collect(&cli->root, &timestamp, &cli->deadline);
 	warp_run_measurement(cli, stop, &warp);
 	child_unshare((void *)(uintptr_t)stop, sizeof(*stop));
 	warp_judge(&warp, &verdict);

@@ -32,7 +32,7 @@ void watch_event_take(const struct root *root, struct watch_event *event)
 	struct flag_fact synchronized = {0};
 	struct fact why = {0};
 
-	moment_collect(root, &event->moment, DEADLINE_NONE);
+	timestamp_collect(root, &event->timestamp, DEADLINE_NONE);
 	if (!child_probe(
 		    read_synchronized, &synchronized, sizeof(synchronized), DEADLINE_NONE, &why))
 		synchronized.fact = why;

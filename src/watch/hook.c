@@ -52,7 +52,7 @@ static bool set_environment(const struct watch_event *event)
 {
 	const struct evidence *before = &event->before->evidence, *now = &event->now->evidence;
 	const char *const variables[][2] = {
-		{"VDSOCHECK_TIME", event->moment.time.value},
+		{"VDSOCHECK_TIME", event->timestamp.time.value},
 		{"VDSOCHECK_VERDICT", verdict_names[event->now->diagnosis.verdict.kind]},
 		{"VDSOCHECK_VERDICT_BEFORE", verdict_names[event->before->diagnosis.verdict.kind]},
 		{"VDSOCHECK_SUMMARY", event->now->diagnosis.verdict.summary},

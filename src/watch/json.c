@@ -66,7 +66,7 @@ static json_t *verdict_before(const void *object, const void *whole)
 #define OF struct watch_event
 
 const struct field watch_event_fields[] = {
-	{INLINE(moment, moment_fields)},
+	{INLINE(timestamp, timestamp_fields)},
 	{WORD("event", kind, watch_event_names), .options = FIELD_FILLED,
 		.doc = "start: watching begins; change: clocksource, mode, page or verdict "
 		       "changed; end: watching ends"},

@@ -66,8 +66,8 @@ struct watch_counts {
 
 struct watch_event {
 	enum watch_event_kind kind;
-	struct moment_evidence moment;    /* of noticing it */
-	const struct watch_check *before; /* of a change; else NULL */
+	struct timestamp_evidence timestamp; /* of noticing it */
+	const struct watch_check *before;    /* of a change; else NULL */
 	const struct watch_check *now;
 	struct flag_fact synchronized; /* the kernel's STA_UNSYNC is not set */
 	struct watch_log_line log;     /* what the kernel logged about the change */

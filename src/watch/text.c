@@ -50,8 +50,8 @@ bool watch_event_text(const void *result, const struct style *style, FILE *out)
 
 	(void)style;
 	fprintf(out, "%s %s: ",
-		fact_is_known(&event->moment.time.fact) ? event->moment.time.value
-							: "(time unknown)",
+		fact_is_known(&event->timestamp.time.fact) ? event->timestamp.time.value
+							   : "(time unknown)",
 		watch_event_names[event->kind]);
 	if (event->kind == WATCH_CHANGE)
 		write_change(event, out);

@@ -48,9 +48,9 @@ static void put_evidence(const struct bench_scenario *scenario)
 		fail_msg("%s: %s", path, why.reason);
 	evidence.clocksource = host.clocksource;
 	evidence.host = host.host;
-	fact_set_text(&evidence.moment.time, "2026-11-21T15:02:11Z");
-	fact_set_known(&evidence.moment.uptime_fact);
-	evidence.moment.uptime_s = 86400.2;
+	fact_set_text(&evidence.timestamp.time, "2026-11-21T15:02:11Z");
+	fact_set_known(&evidence.timestamp.uptime_fact);
+	evidence.timestamp.uptime_s = 86400.2;
 	fact_set_text(&evidence.host.arch, "x86_64");
 	fact_set_text(&evidence.host.libc, "glibc 2.36");
 	fact_set_number(&evidence.host.seccomp, 0);

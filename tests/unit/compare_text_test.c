@@ -15,7 +15,7 @@
 /* As long as a name can be. */
 #define LONG_NAME "a_clocksource_of_31_characters_"
 
-static const struct moment_evidence moment = {.time.fact.state = FACT_KNOWN,
+static const struct timestamp_evidence timestamp = {.time.fact.state = FACT_KNOWN,
 	.time.value = "2026-11-21T15:02:11Z",
 	.uptime_fact.state = FACT_KNOWN,
 	.uptime_s = 86400.2};
@@ -83,7 +83,7 @@ static int three_candidates(void **state)
 static void render(bool json)
 {
 	struct compare_report report = {.result = &result,
-		.moment = &moment,
+		.timestamp = &timestamp,
 		.ranking = &ranking,
 		.original = candidates[0].name,
 		.tree = "",

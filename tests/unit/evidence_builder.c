@@ -170,9 +170,9 @@ void evidence_make_healthy(struct evidence *evidence)
 {
 	memset(evidence, 0, sizeof(*evidence));
 	evidence->live = true;
-	fact_set_text(&evidence->moment.time, "2026-11-21T15:02:11Z");
-	fact_set_known(&evidence->moment.uptime_fact);
-	evidence->moment.uptime_s = 86400.2;
+	fact_set_text(&evidence->timestamp.time, "2026-11-21T15:02:11Z");
+	fact_set_known(&evidence->timestamp.uptime_fact);
+	evidence->timestamp.uptime_s = 86400.2;
 	evidence_set_available(evidence, "tsc kvm-clock acpi_pm");
 	evidence_set_current(evidence, "tsc");
 	set_vdso(&evidence->vdso);
@@ -414,8 +414,8 @@ void evidence_roll(struct evidence *evidence, struct dice *dice)
 {
 	evidence_make_healthy(evidence);
 	evidence->live = dice_roll(dice, 16) > 0;
-	roll_fact(&evidence->moment.time.fact, dice);
-	roll_fact(&evidence->moment.uptime_fact, dice);
+	roll_fact(&evidence->timestamp.time.fact, dice);
+	roll_fact(&evidence->timestamp.uptime_fact, dice);
 	roll_clocksource(&evidence->clocksource, dice);
 	roll_fact(&evidence->vdso.fact, dice);
 	roll_vclock(&evidence->vclock, dice);

@@ -52,7 +52,7 @@ static void add_named(const char *name, const char *time)
 	memset(&document, 0, sizeof(document));
 	evidence_make_healthy(&document.evidence);
 	fact_set_text(&document.evidence.host.name, name);
-	fact_set_text(&document.evidence.moment.time, time);
+	fact_set_text(&document.evidence.timestamp.time, time);
 	add("file");
 }
 
@@ -208,8 +208,8 @@ static void assert_is_json(const struct fleet_report *report)
 /* Hosts of any kind, with names of any length. */
 static void any_fleet_has_each_name_whole_and_is_json(void **state)
 {
-	struct moment_evidence moment = {0};
-	struct fleet_report report = {.fleet = &fleet, .moment = &moment, .all = true};
+	struct timestamp_evidence timestamp = {0};
+	struct fleet_report report = {.fleet = &fleet, .timestamp = &timestamp, .all = true};
 	struct dice dice = dice_start();
 	char name[200], *text;
 

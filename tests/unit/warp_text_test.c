@@ -7,7 +7,7 @@
 #include "unit/unit.h"
 #include "warp/model.h"
 
-static const struct moment_evidence moment = {.time.fact.state = FACT_KNOWN,
+static const struct timestamp_evidence timestamp = {.time.fact.state = FACT_KNOWN,
 	.time.value = "2026-11-21T15:02:11Z",
 	.uptime_fact.state = FACT_KNOWN,
 	.uptime_s = 86400.2};
@@ -52,7 +52,7 @@ static struct warp_evidence large_values(void)
 static void render_warp(const struct warp_evidence *warp, bool json)
 {
 	struct warp_verdict verdict;
-	struct warp_report report = {.warp = warp, .verdict = &verdict, .moment = &moment};
+	struct warp_report report = {.warp = warp, .verdict = &verdict, .timestamp = &timestamp};
 
 	warp_judge(warp, &verdict);
 	bytes = unit_print(json ? warp_report_json : warp_report_text, &report);
@@ -216,7 +216,8 @@ static void json_is_whole_or_an_error_when_memory_runs_out(void **state)
 {
 	const struct warp_evidence warp = large_values();
 	const struct warp_verdict verdict = {.rule = "no-warps", .summary = "one sentence"};
-	const struct warp_report report = {.warp = &warp, .verdict = &verdict, .moment = &moment};
+	const struct warp_report report = {
+		.warp = &warp, .verdict = &verdict, .timestamp = &timestamp};
 	char *whole = write_with(&report, SIZE_MAX);
 	size_t failures = 0;
 	char *some;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of collect/moment: the time and the uptime of a measurement. */
+/* Tests of collect/timestamp: the time and the uptime of a measurement. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,7 +11,7 @@
 static void a_live_host_has_a_time_and_an_uptime(void **state)
 {
 	time_t before = time(NULL);
-	struct moment_evidence moment = {0};
+	struct timestamp_evidence timestamp = {0};
 	struct fact why = {0};
 	struct tm utc = {0};
 	struct root root;
@@ -19,27 +19,27 @@ static void a_live_host_has_a_time_and_an_uptime(void **state)
 
 	(void)state;
 	assert_true(root_open(&root, "/", &why));
-	moment_collect(&root, &moment, DEADLINE_NONE);
+	timestamp_collect(&root, &timestamp, DEADLINE_NONE);
 	root_close(&root);
-	assert_true(fact_is_known(&moment.time.fact));
-	assert_true(text_is_time(text_span(moment.time.value)));
-	assert_non_null(strptime(moment.time.value, "%Y-%m-%dT%H:%M:%SZ", &utc));
+	assert_true(fact_is_known(&timestamp.time.fact));
+	assert_true(text_is_time(text_span(timestamp.time.value)));
+	assert_non_null(strptime(timestamp.time.value, "%Y-%m-%dT%H:%M:%SZ", &utc));
 	told = timegm(&utc);
 	assert_true(told >= before - 1 && told <= time(NULL) + 1);
-	assert_true(fact_is_known(&moment.uptime_fact));
-	assert_true(moment.uptime_s > 0);
+	assert_true(fact_is_known(&timestamp.uptime_fact));
+	assert_true(timestamp.uptime_s > 0);
 }
 
 static void a_captured_tree_has_neither(void **state)
 {
-	struct moment_evidence moment = {0};
+	struct timestamp_evidence timestamp = {0};
 	struct root root = {.live = false};
 
 	(void)state;
-	moment_collect(&root, &moment, DEADLINE_NONE);
-	assert_int_equal(moment.time.fact.state, FACT_ABSENT);
-	assert_int_equal(moment.uptime_fact.state, FACT_ABSENT);
-	assert_true(*moment.uptime_fact.reason);
+	timestamp_collect(&root, &timestamp, DEADLINE_NONE);
+	assert_int_equal(timestamp.time.fact.state, FACT_ABSENT);
+	assert_int_equal(timestamp.uptime_fact.state, FACT_ABSENT);
+	assert_true(*timestamp.uptime_fact.reason);
 }
 
 static void only_a_complete_time_is_accepted(void **state)
@@ -62,5 +62,5 @@ int main(void)
 		cmocka_unit_test(only_a_complete_time_is_accepted),
 	};
 
-	return cmocka_run_group_tests_name("moment", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("timestamp", tests, NULL, NULL);
 }

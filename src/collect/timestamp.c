@@ -25,30 +25,30 @@ static void read_clocks(void *clocks)
 	};
 }
 
-static void describe_clocks(const struct clocks *clocks, struct moment_evidence *moment)
+static void describe_clocks(const struct clocks *clocks, struct timestamp_evidence *timestamp)
 {
 	time_t seconds = (time_t)clocks->realtime_s;
-	char text[MOMENT_TIME_SIZE];
+	char text[TIMESTAMP_SIZE];
 	struct tm utc;
 
 	if (seconds && gmtime_r(&seconds, &utc) &&
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
-		fact_set_text(&moment->time, text);
+		fact_set_text(&timestamp->time, text);
 	else
-		fact_set(&moment->time.fact, FACT_DENIED,
+		fact_set(&timestamp->time.fact, FACT_DENIED,
 			"the kernel refuses to read CLOCK_REALTIME");
-	moment->uptime_s = (double)clocks->boottime_ns / NS_PER_SECOND;
+	timestamp->uptime_s = (double)clocks->boottime_ns / NS_PER_SECOND;
 	if (clocks->boottime_ns)
-		fact_set_known(&moment->uptime_fact);
+		fact_set_known(&timestamp->uptime_fact);
 	else
-		fact_set(&moment->uptime_fact, FACT_DENIED,
+		fact_set(&timestamp->uptime_fact, FACT_DENIED,
 			"the kernel refuses to read CLOCK_BOOTTIME");
 }
 
-void moment_collect(
-	const struct root *root, struct moment_evidence *moment, const struct deadline *deadline)
+void timestamp_collect(const struct root *root, struct timestamp_evidence *timestamp,
+	const struct deadline *deadline)
 {
-	struct fact *why = &moment->time.fact;
+	struct fact *why = &timestamp->time.fact;
 	struct clocks clocks = {0};
 
 	if (root->live) {
@@ -59,11 +59,11 @@ void moment_collect(
 		else
 			done = child_probe(read_clocks, &clocks, sizeof(clocks), deadline, why);
 		if (done)
-			describe_clocks(&clocks, moment);
+			describe_clocks(&clocks, timestamp);
 		else
-			moment->uptime_fact = *why;
+			timestamp->uptime_fact = *why;
 		return;
 	}
 	fact_set(why, FACT_ABSENT, "a captured tree does not say when it was captured");
-	moment->uptime_fact = *why;
+	timestamp->uptime_fact = *why;
 }
