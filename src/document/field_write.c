@@ -63,38 +63,47 @@ static const char *word_at(const struct field *field, const void *object)
 	return field->words[*(const unsigned *)field_member(field, object)];
 }
 
-/* True if the row's value is null. */
-static bool is_null(const struct field *field, const void *object)
+/* True for a value that says itself that there is none. */
+static bool is_empty(const struct field *field, const void *object)
 {
-	const struct fact *unknown = unknown_fact(field, object);
+	bool or_negative = field->options & FIELD_NEGATIVE_NONE;
 
-	if (field->has && !field->has(object))
-		return true;
-	if (field->given && !*((const bool *)object + *field->given))
-		return true;
-	if (field->kind == FIELD_KNOWN)
-		return field->options & FIELD_ABSENT_FALSE && unknown &&
-		       unknown->state != FACT_ABSENT;
-	if (field->compute || field->kind == FIELD_REASON)
-		return false;
-	if (unknown)
-		return true;
 	switch (field->kind) {
-	case FIELD_TEXT:
+	case FIELD_TEXT: /* of a known fact it may be empty */
 		return !field->fact && !(field->options & FIELD_FILLED) &&
 		       !*(const char *)field_member(field, object);
 	case FIELD_STRING:
 		return !string_at(field, object) || !*string_at(field, object);
 	case FIELD_INTEGER:
-		return field->options & FIELD_NEGATIVE_NONE && integer_at(field, object) < 0;
+		return or_negative && integer_at(field, object) < 0;
 	case FIELD_REAL:
 		return !isfinite(real_at(field, object)) ||
-		       (field->options & FIELD_NEGATIVE_NONE && real_at(field, object) < 0);
+		       (or_negative && real_at(field, object) < 0);
 	case FIELD_WORD:
 		return !*word_at(field, object);
 	default:
 		return false;
 	}
+}
+
+/* A value is null if its row says so, if its fact is not known, or if it is empty. */
+static bool is_null(const struct field *field, const void *object)
+{
+	if (field->has && !field->has(object))
+		return true;
+	if (field->given && !*((const bool *)object + *field->given))
+		return true;
+	return unknown_fact(field, object) || (!field->compute && is_empty(field, object));
+}
+
+/* Whether the row's fact is known; null if its absence is not known either, where that counts. */
+static json_t *known_value(const struct field *field, const void *object)
+{
+	const struct fact *unknown = unknown_fact(field, object);
+
+	if (field->options & FIELD_ABSENT_FALSE && unknown && unknown->state != FACT_ABSENT)
+		return json_null();
+	return json_boolean(!unknown);
 }
 
 json_t *field_reason(const struct fact *fact)
@@ -123,6 +132,8 @@ json_t *field_value(const struct field *field, const void *object, const void *w
 {
 	size_t count;
 
+	if (field->kind == FIELD_KNOWN)
+		return known_value(field, object);
 	if (is_null(field, object))
 		return json_null();
 	if (field->compute)
@@ -140,8 +151,6 @@ json_t *field_value(const struct field *field, const void *object, const void *w
 		return field_real(real_at(field, object), field->decimals);
 	case FIELD_WORD:
 		return json_string(word_at(field, object));
-	case FIELD_KNOWN:
-		return json_boolean(!unknown_fact(field, object));
 	case FIELD_OBJECT:
 		return field_write(field->fields, field_member(field, object), whole);
 	case FIELD_LIST:
