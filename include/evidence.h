@@ -202,7 +202,7 @@ struct timing_evidence {
 	struct fact syscall_floor_fact;
 	double syscall_floor_ns; /* getppid by raw system call: the cheapest way into the kernel */
 	unsigned batches;        /* measured of each call and path */
-	int cpu;                 /* where it was measured; -1: could not be pinned */
+	struct number_fact cpu;  /* that the calls were timed on */
 };
 
 /* sizeof "2026-11-21T15:02:11Z" */

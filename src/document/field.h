@@ -22,6 +22,10 @@ json_t *field_value(const struct field *field, const void *object, const void *w
 /* "check" of "vdsocheck/1"; "compare" of "vdsocheck-compare/1". */
 json_t *field_command(const char *schema);
 
+/* The fields of what was measured, and what follows the reading of a call. */
+extern const struct field proof_fields[], timing_fields[], call_fields[];
+const char *settle_call(void *object, const json_t *from);
+
 /* Reads a JSON object into the parts; else as document_parse(). */
 bool field_read(const struct document_part *parts, const json_t *root, struct fact *why);
 

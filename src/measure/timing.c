@@ -193,8 +193,13 @@ static void time_calls(void *argument)
 	const struct effort *effort = job->options & TIMING_BRIEF ? &brief : &whole;
 	struct sampler sampler = {.cases = &cases.calls[0][0], .count = CASE_COUNT};
 	struct sampler_limits limits = {.rounds_least = ROUNDS_LEAST, .rounds_most = ROUNDS_MAX};
+	int cpu = cpus_pin_here();
 
-	job->timing.cpu = cpus_pin_here();
+	if (cpu >= 0)
+		fact_set_number(&job->timing.cpu, cpu);
+	else
+		fact_set(&job->timing.cpu.fact, FACT_DENIED,
+			"the process could not be pinned to a CPU");
 	fill_cases(job, &cases);
 	for (size_t i = 0; i < CASE_COUNT; i++) {
 		sampler.cases[i].samples = samples[i];

@@ -162,7 +162,7 @@ static void set_timing(struct timing_evidence *timing)
 	timing->ordered_ns = ORDERED_NS;
 	timing->syscall_floor_ns = ENTRY_NS;
 	timing->batches = 64;
-	timing->cpu = 1;
+	fact_set_number(&timing->cpu, 1);
 	text_copy(timing->counter, sizeof(timing->counter), "rdtsc");
 }
 
@@ -246,7 +246,7 @@ void evidence_remove_proof(struct evidence *evidence, const char *reason)
 
 void evidence_remove_timing(struct evidence *evidence)
 {
-	evidence->timing = (struct timing_evidence){.cpu = -1};
+	evidence->timing = (struct timing_evidence){.batches = 0};
 	fact_set(&evidence->timing.fact, FACT_FAILED, "not done within 60 s");
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		for (int path = 0; path < PATH_COUNT; path++)

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fields of what was measured, in a document of `vdsocheck check`: proof, timing and calls.
+ * The document has the counts of the path that a call is judged by, and the evidence those of
+ * each path; settle_call() finds the one from the other.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "field.h"
+
+/* MAX_ERRNO of the kernel. */
+#define ERRNO_MAX 4095
+
+/* ---- proof ---- */
+
+static const char *const methods[] = {
+	[PROOF_NONE] = "",
+	[PROOF_SECCOMP] = "seccomp",
+	[PROOF_PTRACE] = "ptrace",
+	NULL,
+};
+
+#define OF struct proof_evidence
+
+/* How often the deciding calls were made, by vDSO and libc; null where the proof was not taken. */
+static json_t *proof_total(const struct evidence *evidence, bool entered)
+{
+	json_int_t total = 0;
+
+	if (!fact_is_known(&evidence->proof.fact))
+		return json_null();
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		const struct path_evidence *path = evidence->calls[i].path;
+
+		for (int k = PATH_VDSO; k <= PATH_LIBC && evidence->calls[i].decides; k++)
+			total += entered ? path[k].entered : path[k].attempts;
+	}
+	return json_integer(total);
+}
+
+static json_t *proof_calls(const void *object, const void *whole)
+{
+	(void)object;
+	return proof_total(whole, false);
+}
+
+static json_t *proof_entered(const void *object, const void *whole)
+{
+	(void)object;
+	return proof_total(whole, true);
+}
+
+const struct field proof_fields[] = {
+	{KNOWN("taken", fact), .options = FIELD_NEEDED | FIELD_FILLED, .reason = "reason",
+		.doc = "whether the proof was taken; false: see reason"},
+	{WORD("method", method, methods),
+		.doc = "how entries into the kernel were counted; null: not taken"},
+	{COMPUTED("calls", FIELD_INTEGER, proof_calls), .most = INT64_MAX,
+		.doc = "deciding calls made under the proof, by vDSO and libc; null: not taken"},
+	{COMPUTED("entered_kernel", FIELD_INTEGER, proof_entered), .most = INT64_MAX,
+		.doc = "how many of these calls entered the kernel; null: not taken"},
+	{INTEGER("cpus", cpus, UINT32_MAX), .whole = FACT(fact),
+		.doc = "CPUs that the calls were spread over"},
+	{TEXT("note", note), .doc = "why methods of the proof were refused; null: none was"},
+	{REASON("reason"), .doc = "why the proof was not taken; null: it was"},
+	{0},
+};
+
+/* ---- timing ---- */
+
+#undef OF
+#define OF struct timing_evidence
+
+const struct field timing_fields[] = {
+	{TEXT("counter", counter),
+		.doc = "name of the CPU's counter, as rdtsc; null: nothing was timed, or none is "
+		       "known"},
+	{NS("counter_ns", counter_ns), .options = FIELD_NEEDED, .fact = FACT(counter_fact),
+		.whole = FACT(fact), .reason = "counter_reason",
+		.doc = "ns per bare read of the counter, least of all batches"},
+	{REASON("counter_reason")},
+	{NS("ordered_counter_ns", ordered_ns), .fact = FACT(ordered_fact), .whole = FACT(fact),
+		.reason = "ordered_counter_reason",
+		.doc = "ns per read of the counter after earlier instructions, as a vDSO reads "
+		       "it, least of all batches"},
+	{REASON("ordered_counter_reason")},
+	{NS("getppid_ns", syscall_floor_ns), .options = FIELD_NEEDED,
+		.fact = FACT(syscall_floor_fact), .whole = FACT(fact), .reason = "getppid_reason",
+		.doc = "ns per getppid system call, the cheapest one, least of all batches"},
+	{REASON("getppid_reason")},
+	{INTEGER("batches", batches, UINT32_MAX), .options = FIELD_NEEDED, .fact = FACT(fact),
+		.reason = "reason", .doc = "batches measured of each call and path"},
+	{INTEGER("cpu", cpu.value, INT32_MAX), .fact = FACT(cpu.fact), .whole = FACT(fact),
+		.reason = "cpu_reason", .doc = "CPU that the calls were timed on"},
+	{REASON("cpu_reason")},
+	{REASON("reason"), .doc = "why nothing was timed; null: the calls were"},
+	{0},
+};
+
+/* ---- calls ---- */
+
+static const struct path_evidence *judged_path(const void *object)
+{
+	const struct call_evidence *call = object;
+
+	return &call->path[call_judged_path(call)];
+}
+
+static const char *const paths[] = {"vdso", "libc", NULL};
+
+static json_t *judged_by(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_string(paths[call_judged_path(object)]);
+}
+
+static json_t *count(const struct path_evidence *path, uint32_t calls)
+{
+	return path->attempts ? json_integer(calls) : json_null();
+}
+
+static json_t *entered(const void *object, const void *whole)
+{
+	(void)whole;
+	return count(judged_path(object), judged_path(object)->entered);
+}
+
+static json_t *attempts(const void *object, const void *whole)
+{
+	(void)whole;
+	return count(judged_path(object), judged_path(object)->attempts);
+}
+
+static json_t *signal_number(const void *object, const void *whole)
+{
+	(void)whole;
+	return judged_path(object)->signal ? json_integer(judged_path(object)->signal)
+	                                   : json_null();
+}
+
+static bool has_error(const void *object)
+{
+	return ((const struct call_evidence *)object)->raw_error;
+}
+
+static bool is_libc_counted(const void *object)
+{
+	return ((const struct call_evidence *)object)->path[PATH_LIBC].attempts;
+}
+
+static bool has_vdso_p99(const void *object)
+{
+	const struct path_evidence *path = &((const struct call_evidence *)object)->path[PATH_VDSO];
+
+	return path->timed && path->p99_ns > 0;
+}
+
+/* Read back, it only makes the same reason again: the judge asks for no raw system call. */
+static const char no_such_call[] = "absent: no such system call on this architecture";
+
+/* Why a time is missing although calls were timed. */
+static json_t *untimed_reason(
+	const struct timing_evidence *timing, const struct call_evidence *call)
+{
+	const struct path_evidence *raw = &call->path[PATH_SYSCALL];
+
+	if (call->raw_error)
+		return json_sprintf("denied: the system call: %s", strerror(call->raw_error));
+	if (!raw->timed && !fact_is_known(&timing->syscall_floor_fact))
+		return field_reason(&timing->syscall_floor_fact);
+	if (!raw->available)
+		return json_string(no_such_call);
+	if (!raw->timed || !call->path[PATH_VDSO].timed || !call->path[PATH_LIBC].timed)
+		return json_string("failed: every measurement was disturbed");
+	return json_null();
+}
+
+/* Why numbers of a call are null, the first that applies; null if none is. */
+static json_t *call_reason(const void *object, const void *whole)
+{
+	const struct call_evidence *call = object;
+	const struct evidence *evidence = whole;
+
+	if (judged_path(call)->signal)
+		return json_sprintf("failed: the call ends with %s",
+			fault_signal_name(judged_path(call)->signal));
+	if (!fact_is_known(&evidence->proof.fact))
+		return field_reason(&evidence->proof.fact);
+	if (!fact_is_known(&evidence->timing.fact))
+		return field_reason(&evidence->timing.fact);
+	if (!call->path[PATH_VDSO].available)
+		return json_string("absent: the vDSO does not export this call");
+	return untimed_reason(&evidence->timing, call);
+}
+
+static uint32_t take_count(const json_t *from, const char *key)
+{
+	return (uint32_t)json_integer_value(json_object_get(from, key));
+}
+
+const char *settle_call(void *object, const json_t *from)
+{
+	static const char *const times[] = {"vdso_ns", "libc_ns", "syscall_ns"};
+	struct call_evidence *call = object;
+	const char *by = json_string_value(json_object_get(from, "judged_by"));
+	const char *reason = json_string_value(json_object_get(from, "reason"));
+	struct path_evidence *judged = &call->path[strcmp(by, "vdso") == 0 ? PATH_VDSO : PATH_LIBC];
+
+	for (int path = 0; path < PATH_COUNT; path++) {
+		call->path[path].timed = json_is_number(json_object_get(from, times[path]));
+		call->path[path].available = call->path[path].timed;
+	}
+	if (judged != &call->path[PATH_VDSO] && call->path[PATH_VDSO].available)
+		return "is judged by libc, although the vDSO has it";
+	for (int path = 0; path < PATH_COUNT && !reason; path++) {
+		if (!call->path[path].timed)
+			return "has a time that is null, but no reason";
+	}
+	judged->available = true;
+	call->path[PATH_LIBC].available = true;
+	call->path[PATH_SYSCALL].available = !reason || strcmp(reason, no_such_call) != 0;
+	if (judged == &call->path[PATH_LIBC] &&
+		(judged->entered != take_count(from, "entered_kernel") ||
+			judged->attempts != take_count(from, "attempts")))
+		return "is judged by libc, but its counts differ from libc's";
+	judged->entered = take_count(from, "entered_kernel");
+	judged->attempts = take_count(from, "attempts");
+	judged->signal = (int)json_integer_value(json_object_get(from, "signal"));
+	if (judged->attempts && !json_is_integer(json_object_get(from, "entered_kernel")))
+		return "has attempts, but no entered_kernel";
+	for (int path = 0; path < PATH_COUNT; path++) {
+		if (call->path[path].entered > call->path[path].attempts)
+			return "has an entered_kernel greater than attempts";
+	}
+	return NULL;
+}
+
+#undef OF
+#define OF struct call_evidence
+
+const struct field call_fields[] = {
+	{TEXT("call", call), .options = FIELD_NEEDED | FIELD_FILLED, .doc = "name of the call"},
+	{TEXT("clock", clock), .options = FIELD_NEEDED,
+		.doc = "clock that it reads; null: the call takes none"},
+	{FLAG("decides", decides), .options = FIELD_NEEDED | FIELD_FILLED,
+		.doc = "whether the verdict rests on this call"},
+	{NS("vdso_ns", path[PATH_VDSO].min_ns), .options = FIELD_NEEDED,
+		.given = GIVEN(path[PATH_VDSO].timed),
+		.doc = "ns per call by the vDSO, least of all batches; null: not timed"},
+	{NS("vdso_median_ns", path[PATH_VDSO].median_ns), .given = GIVEN(path[PATH_VDSO].timed),
+		.doc = "ns per call by the vDSO, median of the batches; null: not timed"},
+	{NS("libc_ns", path[PATH_LIBC].min_ns), .options = FIELD_NEEDED,
+		.given = GIVEN(path[PATH_LIBC].timed),
+		.doc = "ns per call by libc, least of all batches; null: not timed"},
+	{NS("libc_median_ns", path[PATH_LIBC].median_ns), .given = GIVEN(path[PATH_LIBC].timed),
+		.doc = "ns per call by libc, median of the batches; null: not timed"},
+	{NS("syscall_ns", path[PATH_SYSCALL].min_ns), .options = FIELD_NEEDED,
+		.given = GIVEN(path[PATH_SYSCALL].timed),
+		.doc = "ns per call by raw system call, least of all batches; null: not timed"},
+	{NS("syscall_median_ns", path[PATH_SYSCALL].median_ns),
+		.given = GIVEN(path[PATH_SYSCALL].timed),
+		.doc = "ns per call by raw system call, median of the batches; null: not timed"},
+	{NS("vdso_batch_p99_ns", path[PATH_VDSO].p99_ns), .has = has_vdso_p99,
+		.doc = "ns per call by the vDSO, 99th percentile of the batches' averages; null: "
+		       "not timed"},
+	{COMPUTED("judged_by", FIELD_WORD, judged_by), .options = FIELD_NEEDED | FIELD_FILLED,
+		.words = paths,
+		.doc = "path that the call is judged by: the vDSO, or libc where the vDSO does "
+		       "not have it"},
+	{COMPUTED("entered_kernel", FIELD_INTEGER, entered), .options = FIELD_NEEDED,
+		.most = UINT32_MAX,
+		.doc = "calls by this path that entered the kernel under the proof; null: not "
+		       "proven"},
+	{COMPUTED("attempts", FIELD_INTEGER, attempts), .options = FIELD_NEEDED, .most = UINT32_MAX,
+		.doc = "calls by this path that were made under the proof; null: not proven"},
+	{INTEGER("libc_entered_kernel", path[PATH_LIBC].entered, UINT32_MAX),
+		.options = FIELD_NEEDED, .has = is_libc_counted,
+		.doc = "calls by libc that entered the kernel under the proof; null: not proven"},
+	{INTEGER("libc_attempts", path[PATH_LIBC].attempts, UINT32_MAX), .options = FIELD_NEEDED,
+		.has = is_libc_counted,
+		.doc = "calls by libc that were made under the proof; null: not proven"},
+	{INTEGER("syscall_error", raw_error, ERRNO_MAX), .has = has_error,
+		.doc = "errno of the raw system call in plain use; null: no error was seen"},
+	{COMPUTED("signal", FIELD_INTEGER, signal_number), .options = FIELD_NEEDED, .most = NSIG,
+		.doc = "number of the signal that ended the call by this path; null: none did"},
+	{COMPUTED("reason", FIELD_REASON, call_reason),
+		.doc = "why its times or counts are null, the first reason that applies; null: "
+		       "none does"},
+	{0},
+};
