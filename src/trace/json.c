@@ -182,7 +182,7 @@ static const struct field verdict_fields[] = {
 };
 
 static const struct field hint_element[] = {
-	{.key = "", .kind = FIELD_TEXT, .options = FIELD_FILLED, .size = TRACE_TEXT_SIZE},
+	{.key = "", .kind = FIELD_STRING, .options = FIELD_FILLED},
 	{0},
 };
 

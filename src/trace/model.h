@@ -22,9 +22,9 @@
 /* Calls that can be counted in one run. */
 #define TRACE_CALL_MAX 64
 
-/* Rows: a call that takes a clock has one for each clock, and one for all others. */
-#define TRACE_CLOCK_COUNT 13
-#define TRACE_ROW_MAX (TRACE_CALL_MAX + 8 * TRACE_CLOCK_COUNT)
+/* Rows: a call that takes a clock has one for each clock with a name, and one for the rest. */
+#define TRACE_CLOCK_MAX 12
+#define TRACE_ROW_MAX (TRACE_CALL_MAX + 2 * TRACE_CLOCK_MAX)
 
 /* A 64-bit kernel runs programs of two architectures, with numbers of their own. */
 enum trace_arch { TRACE_NATIVE, TRACE_COMPAT, TRACE_ARCH_COUNT };
@@ -32,8 +32,7 @@ enum trace_arch { TRACE_NATIVE, TRACE_COMPAT, TRACE_ARCH_COUNT };
 struct trace_call {
 	char name[CALL_NAME_SIZE];    /* "clock_gettime" */
 	int number[TRACE_ARCH_COUNT]; /* negative: the architecture has no such call */
-	bool takes_clock;
-	size_t row; /* its first */
+	size_t row, rest;             /* its first, and its last, for all other calls */
 };
 
 struct trace_row {
@@ -138,8 +137,8 @@ struct trace_diagnosis {
 	size_t line_count;
 	struct trace_line lines[TRACE_ROW_MAX]; /* of the calls that were made */
 	struct trace_sums sums;
-	size_t hint_count; /* why only this program is affected */
-	char hints[TRACE_HINT_MAX][TRACE_TEXT_SIZE];
+	size_t hint_count; /* why only this program is affected; static storage */
+	const char *hints[TRACE_HINT_MAX];
 };
 
 /* ---- plan.c ---- */

@@ -32,7 +32,7 @@
 /* The argument's name in the tracepoint of clock_gettime, since it exists (2.6.33). */
 #define CLOCK_FIELD "which_clock"
 
-/* Between two looks at what runs already: pidfds, which tell of an end, need Linux 5.3. */
+/* Polls for the end of a process that is not a child: pidfds need Linux 5.3. */
 #define PAUSE_NS 20000000
 
 static const char *const tracefs[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
@@ -160,8 +160,9 @@ int trace_event_add(struct trace_events *events, uint32_t id, struct trace_targe
 }
 
 /*
- * In a group, which begins and ends to count as one. A call that is between the two tracepoints at
- * such a moment is counted by one of them alone, except at an execve(2) of the thread itself.
+ * They are a group, which is enabled and disabled at once. A call that is between the two
+ * tracepoints at such a moment is counted by one of them alone, except at an execve(2) of the
+ * thread itself.
  */
 static int open_raw(struct trace_events *events, struct trace_target target)
 {
@@ -186,13 +187,11 @@ int trace_events_open(struct trace_events *events, struct trace_target target)
 	for (size_t i = 0; i < plan->call_count && !error; i++) {
 		const struct trace_call *call = &plan->calls[i];
 		int number = call->number[TRACE_NATIVE];
-		uint64_t *all =
-			&counts[call->row + (call->takes_clock ? TRACE_CLOCK_COUNT - 1 : 0)];
 
 		if (number < 0)
 			continue;
-		error = trace_event_add(events, events->ids[i], target, NULL, all);
-		for (size_t k = 0; k < ARRAY_SIZE(clocks_apart) && call->takes_clock && !error;
+		error = trace_event_add(events, events->ids[i], target, NULL, &counts[call->rest]);
+		for (size_t k = 0; k < ARRAY_SIZE(clocks_apart) && call->row < call->rest && !error;
 			k++) {
 			size_t row = trace_plan_find(plan, plan->arch[TRACE_NATIVE],
 				(uint64_t)number, (uint64_t)clocks_apart[k]);
@@ -237,11 +236,11 @@ static int read_events(struct trace_events *events)
 	}
 	/* The calls of other clocks: all without those of the clocks that have a row. */
 	for (size_t i = 0; i < plan->call_count; i++) {
-		uint64_t *rows = &trace->counts[TRACE_NATIVE][plan->calls[i].row];
-		uint64_t *other = &rows[TRACE_CLOCK_COUNT - 1];
+		uint64_t *counts = trace->counts[TRACE_NATIVE],
+			 *rest = &counts[plan->calls[i].rest];
 
-		for (size_t k = 0; plan->calls[i].takes_clock && k < TRACE_CLOCK_COUNT - 1; k++)
-			*other -= rows[k] < *other ? rows[k] : *other;
+		for (size_t row = plan->calls[i].row; row < plan->calls[i].rest; row++)
+			*rest -= counts[row] < *rest ? counts[row] : *rest;
 	}
 	if (events->raw > events->native + events->slack)
 		trace->unlisted.value = (int64_t)(events->raw - events->native);

@@ -42,10 +42,10 @@ static int try_file(const char *path)
 }
 
 /*
- * As execvp(3): a file that cannot be run is passed over; if no other is found, it is the error. A
- * path that does not fit is refused: cut, it would name another file.
+ * Like execvp(3), it passes over a file that cannot be run, which is the error if no other is
+ * found. A path that does not fit is refused: cut, it would name another file.
  */
-static int search(struct trace_program *program, const char *name)
+static int find_in_path(struct trace_program *program, const char *name)
 {
 	const char *path = getenv("PATH");
 	int worst = ENOENT;
@@ -74,7 +74,7 @@ int trace_program_find(const char *name, struct trace_program *program)
 	int error = ENAMETOOLONG;
 
 	if (!strchr(name, '/') && *name) {
-		error = search(program, name);
+		error = find_in_path(program, name);
 	} else if (size <= sizeof(program->file)) {
 		memcpy(program->file, name, size);
 		error = try_file(program->file);
@@ -85,60 +85,49 @@ int trace_program_find(const char *name, struct trace_program *program)
 
 /* ---- its files ---- */
 
-/* Both classes: their program headers begin with the type. */
-static bool has_loader(
-	const unsigned char *bytes, size_t length, size_t at, size_t size, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		size_t place = at + i * size;
-		uint32_t type;
-
-		if (place > length || length - place < sizeof(type))
-			return true; /* not seen: nothing is said of it */
-		memcpy(&type, bytes + place, sizeof(type));
-		if (type == PT_INTERP)
-			return true;
-	}
-	return false;
-}
-
 void trace_program_read(struct trace_program *program, int file)
 {
 	unsigned char bytes[HEADERS_SIZE];
 	size_t length = 0;
 	int error = file_read_all(file, (char *)bytes, sizeof(bytes), &length);
-	Elf64_Ehdr wide;
+	Elf64_Ehdr header;
 	Elf32_Ehdr narrow;
 
-	if ((error && error != EFBIG) || length < sizeof(wide) ||
+	if ((error && error != EFBIG) || length < sizeof(header) ||
 		memcmp(bytes, ELFMAG, SELFMAG) != 0)
 		return;
-	memcpy(&narrow, bytes, sizeof(narrow));
-	memcpy(&wide, bytes, sizeof(wide));
-	program->is_32_bit = bytes[EI_CLASS] == ELFCLASS32 && sizeof(void *) == 8;
-	if (bytes[EI_CLASS] != ELFCLASS32 && wide.e_phoff > length)
+	memcpy(&header, bytes, sizeof(header));
+	if (bytes[EI_CLASS] == ELFCLASS32) {
+		memcpy(&narrow, bytes, sizeof(narrow));
+		header.e_phoff = narrow.e_phoff;
+		header.e_phentsize = narrow.e_phentsize;
+		header.e_phnum = narrow.e_phnum;
+	}
+	if (header.e_phoff > length)
 		return;
 	program->is_elf = true;
-	program->is_static = bytes[EI_CLASS] == ELFCLASS32
-	                             ? !has_loader(bytes, length, narrow.e_phoff,
-					       narrow.e_phentsize, narrow.e_phnum)
-	                             : !has_loader(bytes, length, (size_t)wide.e_phoff,
-					       wide.e_phentsize, wide.e_phnum);
+	program->is_32_bit = bytes[EI_CLASS] == ELFCLASS32 && sizeof(void *) == 8;
+	program->is_static = true;
+	for (size_t i = 0; i < header.e_phnum && program->is_static; i++) {
+		size_t at = (size_t)header.e_phoff + i * header.e_phentsize;
+		uint32_t type = PT_INTERP; /* a header that was not read may be this one */
+
+		/* Both classes: their program headers begin with the type. */
+		if (at <= length && length - at >= sizeof(type))
+			memcpy(&type, bytes + at, sizeof(type));
+		program->is_static = type != PT_INTERP;
+	}
 }
 
 static void read_environment(struct trace_program *program, int file)
 {
-	static const char key[] = "LD_PRELOAD=";
-	char *environment = xmalloc(ENVIRON_SIZE); /* in a child, which ends soon */
-	size_t length = 0;
+	struct span rest = {xmalloc(ENVIRON_SIZE), 0}; /* in a child, which ends soon */
 
-	(void)file_read_all(file, environment, ENVIRON_SIZE, &length);
-	for (size_t at = 0; at < length;) {
-		size_t size = strnlen(environment + at, length - at);
+	(void)file_read_all(file, (char *)(uintptr_t)rest.at, ENVIRON_SIZE, &rest.length);
+	while (rest.length && !program->preloads) {
+		struct span variable = text_take_until(&rest, '\0');
 
-		if (size > sizeof(key) - 1 && memcmp(environment + at, key, sizeof(key) - 1) == 0)
-			program->preloads = true;
-		at += size + 1;
+		program->preloads = text_take_prefix(&variable, "LD_PRELOAD=") && variable.length;
 	}
 }
 
@@ -148,7 +137,7 @@ struct inspection {
 };
 
 /* The files are those of a program that may be hostile, and reading its memory may hang. */
-static void inspect(void *argument)
+static void inspect_in_child(void *argument)
 {
 	struct inspection *inspection = argument;
 
@@ -178,7 +167,7 @@ void trace_program_inspect(struct trace_program *program)
 		inspection.environment = open(path, O_RDONLY | O_CLOEXEC);
 	}
 	inspection.program = *program;
-	if (child_probe(inspect, &inspection, sizeof(inspection), DEADLINE_NONE, &why))
+	if (child_probe(inspect_in_child, &inspection, sizeof(inspection), DEADLINE_NONE, &why))
 		*program = inspection.program;
 	if (inspection.executable >= 0)
 		close(inspection.executable);

@@ -175,6 +175,14 @@ static void follow(void *argument, pid_t id, int status)
 		run->over = true;
 }
 
+/* By ptrace nothing is missed, and the stops are part of the CPU time. */
+static void set_method(struct trace_evidence *trace, enum trace_method method)
+{
+	trace->method = method;
+	fact_set_number(&trace->unlisted, 0);
+	trace->cpu_inflated = true;
+}
+
 /* ---- a program that we start ---- */
 
 static int set_filter(void *filter)
@@ -197,9 +205,7 @@ bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 		return false;
 	}
 	add_thread(&tracer, run->program);
-	run->trace->method = TRACE_BY_SECCOMP;
-	fact_set_number(&run->trace->unlisted, 0);
-	run->trace->cpu_inflated = true;
+	set_method(run->trace, TRACE_BY_SECCOMP);
 	trace_run_go(run, follow, &tracer);
 	/*
 	 * What the program left running cannot be let go: without a tracer its counted calls would
@@ -256,9 +262,7 @@ bool trace_ptrace_attach(struct trace_run *run, struct fact *why)
 
 	trace_run_begin(run);
 	if (!error) {
-		run->trace->method = TRACE_BY_PTRACE;
-		fact_set_number(&run->trace->unlisted, 0);
-		run->trace->cpu_inflated = true;
+		set_method(run->trace, TRACE_BY_PTRACE);
 		trace_run_wait(run, follow, &tracer);
 		trace_run_counted(run);
 	}

@@ -20,10 +20,10 @@
 #define DEFAULT_TOP 10
 #define DEFAULT_ATTACH_NS 5000000000
 
-/* The most that measuring the host takes: the program waits for it. About 0.1 s is usual. */
+/* Limits the measurement of the host, which the program waits for. About 0.1 s is usual. */
 #define MEASURING_NS 3000000000
 
-/* How much longer the child that does it may take. */
+/* The child that measures may take so much longer. */
 #define MEASURING_REST_NS NS_PER_SECOND
 
 enum trace_option { OPTION_TOP = OPTION_OWN };
@@ -99,9 +99,9 @@ static void measure_in_child(void *argument)
 }
 
 /*
- * The cost of system calls and of the vDSO, and whether the vDSO serves this host. All of it is
- * measured before the program runs: beside it, each would disturb the other. In a child, since
- * counting still needs the privileges.
+ * Measures the cost of system calls and of the vDSO, and proves whether the vDSO serves this host,
+ * before the program runs: each would disturb the other. A child does it without the privileges,
+ * which counting still needs.
  */
 static void measure_host(const struct root *root, struct evidence *host)
 {

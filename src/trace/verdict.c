@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the counts mean. A call is avoidable if the vDSO serves it on this host, or is one of the
+ * Judges the counts. A call is avoidable if the vDSO serves it on this host, or is one of the
  * deciding calls, which it serves where the clocksource allows. Counts of other calls, such as
  * those of CPU-time clocks, say nothing of the vDSO.
  */
@@ -107,39 +107,33 @@ static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line 
 	}
 }
 
-static void hint(struct trace_diagnosis *diagnosis, const char *text)
-{
-	text_copy(diagnosis->hints[diagnosis->hint_count++], TRACE_TEXT_SIZE, text);
-}
-
 static void find_hints(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
 	const struct trace_program *program = &trace->program;
+	const char **hint = diagnosis->hints;
 	uint64_t count_32_bit = 0;
 
 	for (size_t i = 0; i < diagnosis->line_count; i++)
 		count_32_bit += diagnosis->lines[i].count_32_bit;
 	if (program->is_elf && program->is_static)
-		hint(diagnosis,
-			"It is statically linked: its libc does not use the vDSO if it is glibc older "
-			"than 2.31. Link it against a newer libc.");
+		*hint++ = "It is statically linked: its libc does not use the vDSO if it is glibc "
+			  "older than 2.31. Link it against a newer libc.";
 	if (count_32_bit)
-		hint(diagnosis,
-			"32-bit calls are among them: the vDSO of 32-bit programs may lack the call, "
-			"and glibc older than 2.31 does not use it.");
+		*hint++ = "32-bit calls are among them: the vDSO of 32-bit programs may lack the "
+			  "call, and glibc older than 2.31 does not use it.";
 	if (program->preloads)
-		hint(diagnosis,
-			"LD_PRELOAD is set: a preloaded library may make the system call in "
-			"place of libc's function.");
-	if (!diagnosis->hint_count)
-		hint(diagnosis, "No cause is visible from outside. The program may call syscall(2) "
-				"directly, its runtime may bypass the vDSO, or its environment may "
-				"hide the vDSO.");
+		*hint++ = "LD_PRELOAD is set: a preloaded library may make the system call in "
+			  "place of libc's function.";
+	if (hint == diagnosis->hints)
+		*hint++ = "No cause is visible from outside. The program may call syscall(2) "
+			  "directly, its runtime may bypass the vDSO, or its environment may "
+			  "hide the vDSO.";
+	diagnosis->hint_count = (size_t)(hint - diagnosis->hints);
 }
 
 /*
- * What the avoidable calls took, and its share of CPU time. That of a program under ptrace includes
- * the stops, and the share would be too small: it is left out.
+ * Adds what the avoidable calls took, and their share of the CPU time, unless that includes the
+ * stops of ptrace: the share would be too small.
  */
 static void describe_loss(
 	const struct trace_evidence *trace, const struct trace_sums *sums, char text[256])
@@ -159,10 +153,7 @@ static void describe_loss(
 		trace_describe_seconds(sums->lost_s, lost));
 }
 
-static void summarize(struct trace_diagnosis *diagnosis, enum trace_verdict verdict,
-	const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static void summarize(
+__attribute__((format(printf, 3, 4))) static void summarize(
 	struct trace_diagnosis *diagnosis, enum trace_verdict verdict, const char *format, ...)
 {
 	va_list arguments;
