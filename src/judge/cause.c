@@ -17,6 +17,8 @@
 const struct cause_table cause_tables[CAUSE_TABLES] = {
 	{cause_process_rows, true},
 	{cause_vdso_rows, true},
+	{cause_seen_rows, true},
+	{cause_hypervisor_rows, true},
 	{cause_slow_rows, true},
 	{cause_selected_rows, false},
 	{cause_watchdog_rows, false},
@@ -27,25 +29,46 @@ const struct cause_table cause_tables[CAUSE_TABLES] = {
 	{cause_note_rows, false},
 };
 
+static bool fallback_unexplained(const struct view *v)
+{
+	return v->falls_back;
+}
+
 /* Only where no row of the tables that explain applies. */
 const struct cause_row cause_unexplained_rows[] = {
 	{.id = "fallback-unexplained",
 		.text = "The vDSO is present, but cannot use the current clocksource.",
-		.when = {.needs = FALLS_BACK},
+		.applies = fallback_unexplained,
 		.certainty = CERTAINTY_POSSIBLE,
-		.support = support_mode},
+		.evidence = cite_mode},
 	{0},
 };
 
-bool scope_applies(const struct scope *scope, const struct view *view)
+static bool cause_applies(const struct cause_row *row, const struct view *v)
 {
-	return (!scope->verdicts || scope->verdicts & BIT(view->verdict)) &&
-	       (view->holds & scope->needs) == scope->needs && !(view->holds & scope->unless) &&
-	       (!scope->culprit || view->watchdog.culprit == scope->culprit) &&
-	       (!scope->applies || scope->applies(view));
+	if (row->culprit)
+		return v->second_choice && v->watchdog.culprit == row->culprit;
+	return row->applies(v);
 }
 
-size_t cause_find(const struct view *view, struct cause causes[CAUSE_MAX],
+static void cause_fill(const struct cause_row *row, const struct view *v, struct cause *cause)
+{
+	*cause = (struct cause){.id = row->id, .certainty = row->certainty, .more = row->more};
+	if (row->write)
+		row->write(v, cause->text);
+	else
+		text_copy(cause->text, sizeof(cause->text), row->text);
+	if (row->proves && row->proves(v))
+		cause->certainty = CERTAINTY_PROVEN;
+	/* Names alone, from a captured tree, prove nothing. */
+	if (!v->evidence->live && cause->certainty == CERTAINTY_PROVEN)
+		cause->certainty = CERTAINTY_LIKELY;
+	row->evidence(v, cause);
+	if (row->log)
+		cite_line(cause, log_find(v->evidence, row->log));
+}
+
+size_t cause_find(const struct view *v, struct cause causes[CAUSE_MAX],
 	const struct cause_row *rows[CAUSE_MAX])
 {
 	bool explained = false;
@@ -57,24 +80,11 @@ size_t cause_find(const struct view *view, struct cause causes[CAUSE_MAX],
 		if (row == cause_unexplained_rows && explained)
 			continue;
 		for (; row->id && count < CAUSE_MAX; row++) {
-			struct cause *cause = &causes[count];
-
-			if (!scope_applies(&row->when, view))
+			if (!cause_applies(row, v))
 				continue;
 			explained |= cause_tables[i].explains;
+			cause_fill(row, v, &causes[count]);
 			rows[count++] = row;
-			*cause = (struct cause){
-				.id = row->id, .certainty = row->certainty, .more = row->more};
-			if (row->write)
-				row->write(view, cause->text);
-			else
-				text_copy(cause->text, sizeof(cause->text), row->text);
-			if (row->proves && row->proves(view))
-				cause->certainty = CERTAINTY_PROVEN;
-			/* Names alone, from a captured tree, prove nothing. */
-			if (!view->evidence->live && cause->certainty == CERTAINTY_PROVEN)
-				cause->certainty = CERTAINTY_LIKELY;
-			row->support(view, cause);
 		}
 	}
 	return count;
@@ -89,7 +99,7 @@ const char *const cause_certainty_names[] = {
 
 /* ---- the evidence under a cause ---- */
 
-void support_add(struct cause *cause, const char *format, ...)
+void cite(struct cause *cause, const char *format, ...)
 {
 	va_list arguments;
 
@@ -101,72 +111,77 @@ void support_add(struct cause *cause, const char *format, ...)
 	cause->evidence_count++;
 }
 
-void support_add_log(struct cause *cause, const struct kernel_log_line *line)
+void cite_line(struct cause *cause, const struct kernel_log_line *line)
 {
 	char when[32];
 
 	if (!line)
 		return;
 	if (line->seconds >= 0)
-		support_add(cause, "kernel log, %s after boot: \"%s\"",
-			format_age(line->seconds, when), line->text);
+		cite(cause, "kernel log, %s after boot: \"%s\"", format_age(line->seconds, when),
+			line->text);
 	else
-		support_add(cause, "kernel log: \"%s\"", line->text);
+		cite(cause, "kernel log: \"%s\"", line->text);
 }
 
-void support_available(const struct view *view, struct cause *cause)
+void cite_line_and_switch(
+	const struct view *v, struct cause *cause, const struct kernel_log_line *line)
 {
-	const struct clocksource_evidence *clocksource = &view->evidence->clocksource;
+	cite_line(cause, line);
+	cite_line(cause, log_find_after(v->evidence, line, "Switched to clocksource"));
+}
+
+void cite_available(const struct view *v, struct cause *cause)
+{
+	const struct clocksource_evidence *clocksource = &v->evidence->clocksource;
 	char list[CAUSE_EVIDENCE_SIZE] = "";
-	size_t used = 0;
 
-	for (size_t i = 0; i < clocksource->available_count && used < sizeof(list); i++)
-		used += (size_t)snprintf(
-			list + used, sizeof(list) - used, " %s", clocksource->available[i]);
-	support_add(cause, "available, the kernel's first choice first:%s", list);
+	for (size_t i = 0; i < clocksource->available_count; i++)
+		text_append(list, sizeof(list), " %s", clocksource->available[i]);
+	cite(cause, "available, the kernel's first choice first:%s", list);
 }
 
-void support_mode(const struct view *view, struct cause *cause)
+void cite_mode(const struct view *v, struct cause *cause)
 {
-	const struct clocksource_evidence *clocksource = &view->evidence->clocksource;
-	const struct vclock_evidence *vclock = &view->evidence->vclock;
+	const struct clocksource_evidence *clocksource = &v->evidence->clocksource;
+	const struct vclock_evidence *vclock = &v->evidence->vclock;
 
 	if (fact_is_known(&clocksource->current_fact))
-		support_add(cause, "clocksource: %s", clocksource->current);
+		cite(cause, "clocksource: %s", clocksource->current);
 	if (vclock->how != VCLOCK_UNKNOWN)
-		support_add(cause, "vclock mode: %lld, %s (%s)", (long long)vclock->mode,
+		cite(cause, "vclock mode: %lld, %s (%s)", (long long)vclock->mode,
 			*vclock->name ? vclock->name : "no name",
 			vclock->how == VCLOCK_READ   ? "read"
 			: vclock->how == VCLOCK_COPY ? "found on a copy of the vDSO"
 						     : "inferred");
 	if (fact_is_known(&vclock->pvclock_stable.fact))
-		support_add(cause, "pvclock page: TSC_STABLE bit %s",
+		cite(cause, "pvclock page: TSC_STABLE bit %s",
 			vclock->pvclock_stable.value ? "set" : "not set");
 	if (fact_is_known(&vclock->hyperv_sequence.fact))
-		support_add(cause, "Hyper-V page: tsc_sequence %lld",
+		cite(cause, "Hyper-V page: tsc_sequence %lld",
 			(long long)vclock->hyperv_sequence.value);
 }
 
-void support_boot(const struct view *view, struct cause *cause)
+void cite_boot(const struct view *v, struct cause *cause)
 {
-	support_add(cause, "boot parameters: %s", view->evidence->host.boot.value);
+	cite(cause, "boot parameters: %s", v->evidence->host.boot.value);
 }
 
-void support_kernel(const struct view *view, struct cause *cause)
+void cite_kernel(const struct view *v, struct cause *cause)
 {
-	support_mode(view, cause);
-	support_add(cause, "kernel: %s", view->evidence->host.kernel.value);
+	cite_mode(v, cause);
+	cite(cause, "kernel: %s", v->evidence->host.kernel.value);
 }
 
-void support_no_vdso(const struct view *view, struct cause *cause)
+void cite_no_vdso(const struct view *v, struct cause *cause)
 {
-	support_add(cause, "%s", view->evidence->vdso.fact.reason);
+	cite(cause, "%s", v->evidence->vdso.fact.reason);
 }
 
-void support_counter(const struct view *view, struct cause *cause)
+void cite_counter(const struct view *v, struct cause *cause)
 {
-	const struct timing_evidence *timing = &view->evidence->timing;
+	const struct timing_evidence *timing = &v->evidence->timing;
 
-	support_add(cause, "%s: %.1f ns, the cheapest system call: %.1f ns", timing->counter,
+	cite(cause, "%s: %.1f ns, the cheapest system call: %.1f ns", timing->counter,
 		timing->counter_ns, timing->syscall_floor_ns);
 }

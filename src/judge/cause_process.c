@@ -10,105 +10,158 @@
 
 #include "base/fault.h"
 
-static void support_counter_off(const struct view *view, struct cause *cause)
+static bool counter_disabled(const struct view *v)
 {
-	int signal = view->decided.signal;
-
-	support_add(cause, "prctl(PR_GET_TSC): PR_TSC_SIGSEGV");
-	if (signal)
-		support_add(cause, "clock_gettime ends with %s", fault_signal_name(signal));
+	return v->counter_off;
 }
 
-static void support_emulated(const struct view *view, struct cause *cause)
+static void cite_counter_off(const struct view *v, struct cause *cause)
 {
-	const struct evidence *evidence = view->evidence;
-
-	support_add(cause, "emulator: %s", evidence->host.emulator.value);
-	support_add(cause, "vDSO: %s",
-		fact_is_known(&evidence->vdso.fact) ? "present" : evidence->vdso.fact.reason);
+	cite(cause, "prctl(PR_GET_TSC): PR_TSC_SIGSEGV");
+	if (v->decided.signal)
+		cite(cause, "clock_gettime ends with %s", fault_signal_name(v->decided.signal));
 }
 
-static bool is_wsl1(const struct view *view)
+static bool emulated(const struct view *v)
 {
-	return platform_is(view->evidence, "wsl1");
+	return v->emulated;
 }
 
-static void support_by_platform(const struct view *view, struct cause *cause)
+static void cite_emulator(const struct view *v, struct cause *cause)
 {
-	support_add(cause, "kernel: %s", view->evidence->host.kernel.value);
+	const struct fact *vdso = &v->evidence->vdso.fact;
+
+	cite(cause, "emulator: %s", v->evidence->host.emulator.value);
+	cite(cause, "vDSO: %s", fact_is_known(vdso) ? "present" : vdso->reason);
+}
+
+static bool all_calls_enter_without_vdso(const struct view *v)
+{
+	return v->verdict == VERDICT_FALLBACK && v->no_vdso;
+}
+
+static bool vdso_switched_off(const struct view *v)
+{
+	return all_calls_enter_without_vdso(v) && v->boot_disables_vdso;
+}
+
+/* A 64-bit program may have a vDSO there. */
+static bool no_vdso_for_32_bits(const struct view *v, const char *arch)
+{
+	const struct host_evidence *host = &v->evidence->host;
+
+	return all_calls_enter_without_vdso(v) && !v->boot_disables_vdso && !v->emulated &&
+	       fact_is_known(&host->pointer_bits.fact) && host->pointer_bits.value == 32 &&
+	       fact_is_text(&host->arch, arch);
+}
+
+static bool no_compat_vdso(const struct view *v)
+{
+	return no_vdso_for_32_bits(v, "aarch64");
+}
+
+static bool vdso32_disabled(const struct view *v)
+{
+	return no_vdso_for_32_bits(v, "x86_64");
+}
+
+static bool no_vdso(const struct view *v)
+{
+	return all_calls_enter_without_vdso(v) && !v->boot_disables_vdso && !no_compat_vdso(v) &&
+	       !vdso32_disabled(v);
+}
+
+static void cite_32_bits(const struct view *v, struct cause *cause)
+{
+	cite(cause, "architecture: %s, program: 32 bits", v->evidence->host.arch.value);
+	cite_no_vdso(v, cause);
 }
 
 /* Its vDSO makes system calls for the kernel to catch (arch/x86/um/vdso/um_vdso.c, 3.2 to 7.2). */
-static bool is_uml(const struct view *view)
+static bool uml(const struct view *v)
 {
-	return fact_is_text(&view->evidence->host.hypervisor, "uml");
+	return v->verdict == VERDICT_FALLBACK && hypervisor_is(v->evidence, "uml");
 }
 
-static void support_uml(const struct view *view, struct cause *cause)
+static void cite_uml(const struct view *v, struct cause *cause)
 {
-	(void)view;
-	support_add(cause, "/proc/cpuinfo: vendor_id User Mode Linux");
+	(void)v;
+	cite(cause, "/proc/cpuinfo: vendor_id User Mode Linux");
 }
 
-static void support_vdso32(const struct view *view, struct cause *cause)
+static bool wsl1(const struct view *v)
 {
-	support_add(cause, "architecture: %s, program: 32 bits", view->evidence->host.arch.value);
-	support_no_vdso(view, cause);
+	return v->verdict == VERDICT_FALLBACK && platform_is(v->evidence, "wsl1");
+}
+
+static void cite_release(const struct view *v, struct cause *cause)
+{
+	cite(cause, "kernel: %s", v->evidence->host.kernel.value);
 }
 
 /* The mode excludes 32-bit programs alone: 64-bit ones read it, too, and are served. */
-static bool is_arm_compat(const struct view *view)
+static bool arm_compat_disabled(const struct view *v)
 {
-	return strcmp(view->evidence->vclock.name, "archtimer-nocompat") == 0;
+	return v->falls_back && strcmp(v->evidence->vclock.name, "archtimer-nocompat") == 0;
+}
+
+static bool gvisor_calibrating(const struct view *v)
+{
+	return v->falls_back && v->gvisor;
 }
 
 /* The vDSO's functions make no system call, but libc's do. */
-static bool does_libc_enter(const struct view *view)
+static bool does_libc_enter(const struct view *v)
 {
-	return view->libc.entered > 0 && view->vdso.proven > 0 && view->vdso.entered == 0;
+	return v->libc.entered > 0 && v->vdso.proven > 0 && v->vdso.entered == 0;
 }
 
-static bool is_own_libc(const struct view *view)
+static bool own_libc_bypasses_vdso(const struct view *v)
 {
-	return does_libc_enter(view) && fact_is_flag(&view->evidence->host.libc_static, true);
+	return does_libc_enter(v) && fact_is_flag(&v->evidence->host.libc_static, true);
 }
 
-static bool is_libc(const struct view *view)
+static bool libc_bypasses_vdso(const struct view *v)
 {
-	return does_libc_enter(view) && !is_own_libc(view);
+	return does_libc_enter(v) && !own_libc_bypasses_vdso(v);
 }
 
-static void support_libc(const struct view *view, struct cause *cause)
+static void cite_libc(const struct view *v, struct cause *cause)
 {
-	const struct text_fact *libc = &view->evidence->host.libc;
+	const struct text_fact *libc = &v->evidence->host.libc;
 
-	support_add(cause, "%u of %u calls through %s entered the kernel, none of the vDSO's own",
-		view->libc.entered, view->libc.attempts,
+	cite(cause, "%u of %u calls through %s entered the kernel, none of the vDSO's own",
+		v->libc.entered, v->libc.attempts,
 		fact_is_known(&libc->fact) ? libc->value : "libc");
 }
 
+static bool falls_back(const struct view *v)
+{
+	return v->verdict == VERDICT_FALLBACK;
+}
+
 static const struct advice_row leave_counter_on = {.id = "leave-counter-on",
-	.effort = EFFORT_PROGRAM,
+	.rank = RANK_PROGRAM,
 	.text = "Find out what sets prctl(PR_SET_TSC, PR_TSC_SIGSEGV) before it starts the "
 		"program, and remove it."};
 
 static const struct advice_row run_without_emulator = {.id = "run-without-emulator",
-	.effort = EFFORT_LOOK,
+	.rank = RANK_LOOK,
 	.text = "Run a vdsocheck built for this machine's own architecture, and not under valgrind "
 		"or another emulator."};
 
 static const struct advice_row use_wsl2 = {
-	.id = "use-wsl2", .effort = EFFORT_UPDATE, .text = "Convert this distribution to WSL 2."};
+	.id = "use-wsl2", .rank = RANK_UPDATE, .text = "Convert this distribution to WSL 2."};
 
 static const struct advice_row leave_uml = {.id = "leave-uml",
-	.effort = EFFORT_UPDATE,
+	.rank = RANK_UPDATE,
 	.anywhere = true,
 	.text = "Run the program on the machine itself, or in a virtual machine: no setting "
 		"helps here."};
 
 /* VDSO_DEFAULT of vdso32-setup.c; both ways reach vdso32_enabled there (5.10 to 7.2 read). */
 static const struct advice_row enable_vdso32 = {.id = "enable-vdso32",
-	.effort = EFFORT_UNDO,
+	.rank = RANK_UNDO,
 	.text = "Enable the 32-bit vDSO for programs that start from now on, or run the 64-bit "
 		"build of the program.",
 	.steps = {{.command = "sudo sysctl abi.vsyscall32=1",
@@ -117,19 +170,27 @@ static const struct advice_row enable_vdso32 = {.id = "enable-vdso32",
 	.boot = "vdso32=1",
 	.risk = "glibc 2.3.2 and 2.3.3 crash with it."};
 
+static const struct advice_row use_64_bit_or_compat = {.id = "use-64-bit-or-compat-vdso",
+	.rank = RANK_UPDATE,
+	.anywhere = true,
+	.text = "Use a 64-bit system, or the 64-bit build of this program. Or use a kernel that was "
+		"built with CONFIG_COMPAT_VDSO, which needs a 32-bit compiler at build time.",
+	.source = "raspberrypi/linux issue 6601, "
+		  "https://github.com/raspberrypi/linux/issues/6601"};
+
 static const struct advice_row use_64_bit_arm = {.id = "use-64-bit-arm",
-	.effort = EFFORT_UPDATE,
+	.rank = RANK_UPDATE,
 	.anywhere = true,
 	.text = "Run the 64-bit build of the program."};
 
 static const struct advice_row wait_for_gvisor = {.id = "wait-for-gvisor",
-	.effort = EFFORT_LOOK,
+	.rank = RANK_LOOK,
 	.text = "Run vdsocheck again after the sandbox has been running for a few seconds.",
 	.steps = {{.command = "sleep 5; vdsocheck"}}};
 
 static const struct advice_row newer_libc = {.id = "newer-libc",
-	.effort = EFFORT_PROGRAM,
-	.when = {.verdicts = BIT(VERDICT_FALLBACK)},
+	.rank = RANK_PROGRAM,
+	.applies = falls_back,
 	.text = "Rebuild or run the program with a C library that uses the vDSO (glibc 2.31 or "
 		"newer where static), and look for an LD_PRELOAD that wraps clock_gettime."};
 
@@ -138,88 +199,93 @@ const struct cause_row cause_process_rows[] = {
 		.text = "The counter is disabled for this process and its children "
 			"(prctl(PR_SET_TSC)): a call that reads it ends with SIGSEGV.",
 		.more = "PR_SET_TSC(2const)",
-		.when = {.needs = COUNTER_OFF},
+		.applies = counter_disabled,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_counter_off,
+		.evidence = cite_counter_off,
 		.advice = {&leave_counter_on}},
 	{.id = "emulated",
 		.text = "vdsocheck runs under an emulator; run it natively to check the host.",
-		.when = {.needs = EMULATED},
+		.applies = emulated,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_emulated,
+		.evidence = cite_emulator,
 		.advice = {&run_without_emulator}},
 	{.id = "vdso-switched-off",
 		.text = "The vDSO is disabled on the kernel command line.",
 		.more = "vdso(7)",
-		.when = {.verdicts = BIT(VERDICT_FALLBACK), .needs = NO_VDSO | NO_VDSO_AT_BOOT},
+		.applies = vdso_switched_off,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_boot,
+		.evidence = cite_boot,
 		.advice = {&advice_drop_boot}},
 	{.id = "no-vdso",
 		.text = "The kernel, or an emulator in its place (valgrind, qemu-user), gives "
 			"programs no vDSO, so every clock call is a system call.",
 		.more = "vdso(7)",
-		.when = {.verdicts = BIT(VERDICT_FALLBACK),
-			.needs = NO_VDSO,
-			.unless = NO_VDSO_AT_BOOT | ARM_COMPAT | VDSO32_OFF},
+		.applies = no_vdso,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_no_vdso,
+		.evidence = cite_no_vdso,
 		.advice = {&run_without_emulator, &advice_send_report}},
 	{.id = "vdso32-disabled",
 		.text = "This kernel gives 32-bit programs no vDSO: sysctl abi.vsyscall32 is 0, as "
 			"in kernels that were built with CONFIG_COMPAT_VDSO.",
 		.more = BOOT_PARAMETERS,
-		.when = {.verdicts = BIT(VERDICT_FALLBACK), .needs = VDSO32_OFF},
+		.applies = vdso32_disabled,
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_vdso32,
+		.evidence = cite_32_bits,
 		.advice = {&enable_vdso32}},
+	{.id = "no-compat-vdso",
+		.text = "This 64-bit kernel gives 32-bit programs no vDSO: it was built without "
+			"CONFIG_COMPAT_VDSO.",
+		.applies = no_compat_vdso,
+		.certainty = CERTAINTY_LIKELY,
+		.evidence = cite_32_bits,
+		.advice = {&use_64_bit_or_compat}},
 	{.id = "uml",
 		.text = "The vDSO of User-Mode Linux makes a system call for each clock call.",
-		.when = {.verdicts = BIT(VERDICT_FALLBACK), .applies = is_uml},
+		.applies = uml,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_uml,
+		.evidence = cite_uml,
 		.advice = {&leave_uml}},
 	{.id = "wsl1",
 		.text = "WSL 1 does not run a Linux kernel and has no vDSO clock; WSL 2 does.",
-		.when = {.verdicts = BIT(VERDICT_FALLBACK), .applies = is_wsl1},
+		.applies = wsl1,
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_by_platform,
+		.evidence = cite_release,
 		.advice = {&use_wsl2}},
 	{.id = "arm-compat-disabled",
 		.text = "The kernel does not let 32-bit programs read this CPU's counter, only "
 			"64-bit ones.",
-		.when = {.needs = FALLS_BACK, .applies = is_arm_compat},
+		.applies = arm_compat_disabled,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_mode,
+		.evidence = cite_mode,
 		.advice = {&use_64_bit_arm}},
 	{.id = "gvisor-calibrating",
 		.text = "In the first seconds of a sandbox, until gVisor has calibrated the "
 			"CPU's counter, its vDSO passes the calls on to the sentry.",
-		.when = {.needs = FALLS_BACK | GVISOR},
+		.applies = gvisor_calibrating,
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_mode,
+		.evidence = cite_mode,
 		.advice = {&wait_for_gvisor}},
 	{.id = "libc-bypasses-vdso",
 		.text = "Only vdsocheck itself is affected: the C library that is linked into it "
 			"does not use the vDSO.",
 		.more = "vdso(7)",
-		.when = {.applies = is_own_libc},
+		.applies = own_libc_bypasses_vdso,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_libc,
+		.evidence = cite_libc,
 		.advice = {&newer_libc}},
 	{.id = "libc-bypasses-vdso",
 		.text = "This C library does not use the vDSO, although the vDSO works.",
 		.more = "vdso(7)",
-		.when = {.applies = is_libc},
+		.applies = libc_bypasses_vdso,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_libc,
+		.evidence = cite_libc,
 		.advice = {&newer_libc}},
 	{0},
 };
 
-static bool is_blocked(const struct view *view)
+static bool time_calls_blocked(const struct view *v)
 {
-	const struct evidence *evidence = view->evidence;
+	const struct evidence *evidence = v->evidence;
 
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		if (evidence->calls[i].decides && evidence->calls[i].raw_error)
@@ -228,42 +294,44 @@ static bool is_blocked(const struct view *view)
 	return false;
 }
 
-static void support_blocked(const struct view *view, struct cause *cause)
+static void cite_blocked(const struct view *v, struct cause *cause)
 {
-	const struct evidence *evidence = view->evidence;
+	const struct evidence *evidence = v->evidence;
 
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
 
 		if (call->raw_error)
-			support_add(cause, "%s %s by system call: %s", call->call, call->clock,
+			cite(cause, "%s %s by system call: %s", call->call, call->clock,
 				strerror(call->raw_error));
 	}
 }
 
-static bool enters_always(const struct view *view, const char *clock)
+static bool enters_always(const struct view *v, const char *clock)
 {
-	const struct call_evidence *call = clock_gettime_of(view->evidence, clock);
+	const struct call_evidence *call = clock_gettime_of(v->evidence, clock);
 	const struct path_evidence *path = call ? &call->path[PATH_VDSO] : NULL;
 
 	return path && path->attempts && path->entered == path->attempts;
 }
 
-static bool is_old_vdso(const struct view *view)
+static bool old_vdso_clocks(const struct view *v)
 {
-	return enters_always(view, "CLOCK_MONOTONIC_RAW") ||
-	       enters_always(view, "CLOCK_BOOTTIME") || enters_always(view, "CLOCK_TAI");
+	return v->verdict == VERDICT_OK && !v->gvisor &&
+	       (enters_always(v, "CLOCK_MONOTONIC_RAW") || enters_always(v, "CLOCK_BOOTTIME") ||
+		       enters_always(v, "CLOCK_TAI"));
 }
 
-static bool is_gvisor_vdso(const struct view *view)
+static bool gvisor_few_clocks(const struct view *v)
 {
-	return enters_always(view, "CLOCK_MONOTONIC_RAW") ||
-	       enters_always(view, "CLOCK_MONOTONIC_COARSE");
+	return v->verdict == VERDICT_OK && v->gvisor &&
+	       (enters_always(v, "CLOCK_MONOTONIC_RAW") ||
+		       enters_always(v, "CLOCK_MONOTONIC_COARSE"));
 }
 
-static void support_other_clocks(const struct view *view, struct cause *cause)
+static void cite_other_clocks(const struct view *v, struct cause *cause)
 {
-	const struct evidence *evidence = view->evidence;
+	const struct evidence *evidence = v->evidence;
 
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
@@ -271,24 +339,25 @@ static void support_other_clocks(const struct view *view, struct cause *cause)
 
 		if (!call->decides && path->entered && path->entered == path->attempts &&
 			!strstr(call->clock, "CPUTIME"))
-			support_add(cause, "%s%s%s always enters the kernel", call->call,
+			cite(cause, "%s%s%s always enters the kernel", call->call,
 				*call->clock ? " " : "", call->clock);
 	}
 }
 
-static bool is_in_time_namespace(const struct view *view)
+static bool time_namespace(const struct view *v)
 {
-	return view->evidence->vclock.time_namespace;
+	return (v->verdict == VERDICT_OK || v->verdict == VERDICT_SLOW) &&
+	       v->evidence->vclock.time_namespace;
 }
 
-static void support_time_namespace(const struct view *view, struct cause *cause)
+static void cite_time_namespace(const struct view *v, struct cause *cause)
 {
-	(void)view;
-	support_add(cause, "the vDSO's data page is that of a time namespace");
+	(void)v;
+	cite(cause, "the vDSO's data page is that of a time namespace");
 }
 
 static const struct advice_row newer_container_runtime = {.id = "newer-container-runtime",
-	.effort = EFFORT_PROGRAM,
+	.rank = RANK_PROGRAM,
 	.text = "Update the container runtime and libseccomp, or let its seccomp profile allow "
 		"clock_gettime64 and similar calls."};
 
@@ -297,31 +366,30 @@ const struct cause_row cause_note_rows[] = {
 		.text = "A seccomp filter, such as a container's profile, blocks the clock system "
 			"calls.",
 		.more = "seccomp(2)",
-		.when = {.applies = is_blocked},
+		.applies = time_calls_blocked,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_blocked,
+		.evidence = cite_blocked,
 		.advice = {&newer_container_runtime}},
 	{.id = "old-vdso-clocks",
 		.text = "This kernel's vDSO does not serve all of CLOCK_MONOTONIC_RAW, "
 			"CLOCK_BOOTTIME and CLOCK_TAI; that of newer kernels does.",
 		.more = "vdso(7)",
-		.when = {.verdicts = BIT(VERDICT_OK), .unless = GVISOR, .applies = is_old_vdso},
+		.applies = old_vdso_clocks,
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_other_clocks},
+		.evidence = cite_other_clocks},
 	{.id = "gvisor-few-clocks",
 		.text = "gVisor's vDSO does not serve all the clocks that Linux's does; that of "
 			"newer releases serves more.",
 		.more = "https://github.com/google/gvisor/issues/7975",
-		.when = {.verdicts = BIT(VERDICT_OK), .needs = GVISOR, .applies = is_gvisor_vdso},
+		.applies = gvisor_few_clocks,
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_other_clocks},
+		.evidence = cite_other_clocks},
 	{.id = "time-namespace",
 		.text = "This process is in a time namespace: each call takes a few nanoseconds "
 			"more.",
 		.more = "time_namespaces(7)",
-		.when = {.verdicts = BIT(VERDICT_OK) | BIT(VERDICT_SLOW),
-			.applies = is_in_time_namespace},
+		.applies = time_namespace,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_time_namespace},
+		.evidence = cite_time_namespace},
 	{0},
 };

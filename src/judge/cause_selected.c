@@ -12,10 +12,127 @@
 
 #include "base/text.h"
 
-/* Before dce7cd62754b, in 5.5, every guest of Hyper-V said so, whatever its host offered. */
-static bool is_tsc_on_hyperv(const struct view *view)
+static bool tsc_disabled_at_boot(const struct view *v)
 {
-	return !kernel_is_before(view->evidence, 5, 5);
+	return v->second_choice && v->boot_disables_tsc;
+}
+
+/*
+ * The kernel selects the first clocksource of its list unless an order names another: clocksource=
+ * at boot, or a write to sysfs (__clocksource_select(), 3.10 to 7.2).
+ */
+static bool clocksource_written(const struct view *v)
+{
+	const struct evidence *evidence = v->evidence;
+	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+
+	return v->unsupported && !v->tsc_distrusted &&
+	       clocksource_is_offered(evidence, clocksource->current) &&
+	       vclock_name_has_mode(clocksource->available[0]) && !*clocksource->changed_to &&
+	       !v->mixed && fact_is_known(&evidence->host.boot.fact) && !v->boot_chose_current &&
+	       !boot_has(evidence, "clock=pmtmr");
+}
+
+static void write_written(const struct view *v, char text[CAUSE_TEXT_SIZE])
+{
+	snprintf(text, CAUSE_TEXT_SIZE,
+		"The kernel did not select %s, which the vDSO does not support: its name was "
+		"written to current_clocksource.",
+		v->evidence->clocksource.current);
+}
+
+/* The last switch of the log, if it was to the current clocksource. */
+static void cite_written(const struct view *v, struct cause *cause)
+{
+	static const char text[] = "Switched to clocksource ";
+	const struct kernel_log_line *last = NULL;
+
+	cite_available(v, cause);
+	for (const struct kernel_log_line *line = log_find(v->evidence, text); line;
+		line = log_find_after(v->evidence, line, text))
+		last = line;
+	if (last && strcmp(strstr(last->text, text) + strlen(text),
+			    v->evidence->clocksource.current) == 0)
+		cite_line(cause, last);
+}
+
+/* kvmclock_init(), the Xen HVM, Hyper-V and VMware platforms: detect_hypervisor_vendor() (5.3). */
+static bool is_paravirtual_off(const struct view *v)
+{
+	const struct evidence *evidence = v->evidence;
+	bool xen = hypervisor_is(evidence, "xen");
+
+	return (boot_has(evidence, "nopv") || (xen && boot_has(evidence, "xen_nopv"))) &&
+	       (xen || hypervisor_is(evidence, "microsoft") ||
+		       fact_is_flag(&evidence->host.kvm_clock_offered, true));
+}
+
+static bool paravirtual_clock_disabled(const struct view *v)
+{
+	return v->second_choice && v->guest && is_paravirtual_off(v);
+}
+
+static bool kvm_clock_disabled(const struct view *v)
+{
+	return v->second_choice && v->guest && boot_has(v->evidence, "no-kvmclock");
+}
+
+/* A kernel that logged its use was built with it, whatever has become of it since. */
+static bool is_kvm_clock_unused(const struct view *v)
+{
+	const struct evidence *evidence = v->evidence;
+
+	return v->second_choice && fact_is_flag(&evidence->host.kvm_clock_offered, true) &&
+	       fact_is_known(&evidence->clocksource.available_fact) &&
+	       !clocksource_is_offered(evidence, "kvm-clock") &&
+	       !boot_has(evidence, "no-kvmclock") && !is_paravirtual_off(v) &&
+	       !log_find(evidence, "kvm-clock: Using");
+}
+
+/*
+ * The log's beginning may be overwritten, and with it the line that it was in use. A timer is
+ * calibrated, or a clocksource selected, within the first second.
+ */
+static bool kvm_clock_unused(const struct view *v)
+{
+	const struct kernel_log_evidence *log = &v->evidence->kernel_log;
+
+	return is_kvm_clock_unused(v) && log->count > 0 && log->lines[0].seconds >= 0 &&
+	       log->lines[0].seconds < 1;
+}
+
+static bool kvm_clock_missing(const struct view *v)
+{
+	return is_kvm_clock_unused(v) && !kvm_clock_unused(v);
+}
+
+static void cite_kvm_clock(const struct view *v, struct cause *cause)
+{
+	cite(cause, "CPUID: the hypervisor offers kvm-clock");
+	cite_kernel(v, cause);
+}
+
+static bool tsc_unsynchronized(const struct view *v)
+{
+	return v->second_choice && v->tsc_unsynchronized;
+}
+
+/* Before dce7cd62754b, in 5.5, every guest of Hyper-V said so, whatever its host offered. */
+static bool tsc_on_hyperv(const struct view *v)
+{
+	return v->second_choice && v->tsc_on_hyperv && !kernel_is_before(v->evidence, 5, 5);
+}
+
+static void cite_distrust(const struct view *v, struct cause *cause)
+{
+	cite_line_and_switch(v, cause, v->tsc_distrust);
+}
+
+/* The list was read, and tsc is not in it. */
+static bool is_tsc_missing(const struct view *v)
+{
+	return v->second_choice && !v->tsc_offered &&
+	       fact_is_known(&v->evidence->clocksource.available_fact);
 }
 
 static bool is_on_jiffies(const struct evidence *evidence)
@@ -28,28 +145,26 @@ static bool is_on_jiffies(const struct evidence *evidence)
  * even one that nothing can verify (clocksource_find_best() and available_clocksource_show() of
  * kernel/time/clocksource.c, 3.10 to 7.2): one that is not listed was never registered.
  */
-static bool is_tsc_uncalibrated(const struct view *view)
+static bool tsc_uncalibrated(const struct view *v)
 {
-	const struct evidence *evidence = view->evidence;
+	const struct evidence *evidence = v->evidence;
 
-	return view->holds & TSC_UNCALIBRATED ||
-	       (is_on_jiffies(evidence) && !(view->holds & (NO_TSC_AT_BOOT | TSC_DISTRUSTED)) &&
-		       fact_is_known(&evidence->clocksource.available_fact) &&
-		       !clocksource_is_offered(evidence, "tsc") &&
-		       !log_find(evidence, "clocksource tsc") &&
+	return (v->second_choice && v->tsc_uncalibrated) ||
+	       (is_tsc_missing(v) && is_on_jiffies(evidence) && !v->boot_disables_tsc &&
+		       !v->tsc_distrusted && !log_find(evidence, "clocksource tsc") &&
 		       !fact_is_flag(&evidence->host.invariant_tsc, false));
 }
 
-static bool is_calibration_logged(const struct view *view)
+static bool is_calibration_logged(const struct view *v)
 {
-	return view->holds & TSC_UNCALIBRATED;
+	return v->tsc_uncalibrated;
 }
 
-static void support_calibration(const struct view *view, struct cause *cause)
+static void cite_calibration(const struct view *v, struct cause *cause)
 {
-	support_add_log(cause, log_find_tsc_uncalibrated(view->evidence));
-	if (!is_calibration_logged(view))
-		support_available(view, cause);
+	cite_line(cause, v->tsc_uncalibrated);
+	if (!v->tsc_uncalibrated)
+		cite_available(v, cause);
 }
 
 /* The kernel waits for its watchdog, which has no clock to compare with but jiffies. */
@@ -60,150 +175,78 @@ static const struct kernel_log_line *find_unverified(const struct evidence *evid
 	return line && strstr(line->text, "not currently HRT compatible") ? line : NULL;
 }
 
-static bool is_tsc_unverified(const struct view *view)
+static bool tsc_unverified(const struct view *v)
 {
-	return is_on_jiffies(view->evidence) && find_unverified(view->evidence) &&
-	       !clocksource_is_offered(view->evidence, "tsc");
+	return v->second_choice && !v->boot_disables_tsc && !v->tsc_distrusted && !v->tsc_offered &&
+	       is_on_jiffies(v->evidence) && find_unverified(v->evidence);
 }
 
-static void support_unverified(const struct view *view, struct cause *cause)
+static void cite_unverified(const struct view *v, struct cause *cause)
 {
-	support_add_log(cause, find_unverified(view->evidence));
-	support_available(view, cause);
+	cite_line(cause, find_unverified(v->evidence));
+	cite_available(v, cause);
+}
+
+/* "Switched to clocksource tsc" and not "tsc-early". */
+static const struct kernel_log_line *find_tsc_in_use(const struct evidence *evidence)
+{
+	static const char text[] = "Switched to clocksource tsc";
+	const struct kernel_log_line *line = log_find(evidence, text);
+
+	while (line && strstr(line->text, text)[strlen(text)])
+		line = log_find_after(evidence, line, text);
+	return line;
+}
+
+static void cite_tsc_in_use(const struct view *v, struct cause *cause)
+{
+	cite_line_and_switch(v, cause, find_tsc_in_use(v->evidence));
 }
 
 /*
- * The kernel selects the first clocksource of its list unless an order names another: clocksource=
- * at boot, or a write to sysfs (__clocksource_select(), 3.10 to 7.2).
+ * From the first line about tsc to now nothing is missing: only then a line's absence counts. A
+ * log that is this long has lost lines from its middle (collect/kernel_log.c).
  */
-static bool is_clocksource_written(const struct view *view)
+static bool is_log_whole(const struct kernel_log_evidence *log)
 {
-	const struct evidence *evidence = view->evidence;
-	const struct clocksource_evidence *clocksource = &evidence->clocksource;
-
-	return clocksource_is_offered(evidence, clocksource->current) &&
-	       vclock_name_has_mode(clocksource->available[0]) && !*clocksource->changed_to &&
-	       !counts_are_mixed(evidence) && fact_is_known(&evidence->host.boot.fact) &&
-	       !boot_chose_current(evidence) && !boot_has(evidence, "clock=pmtmr");
+	return fact_is_known(&log->fact) && log->count < KERNEL_LOG_MAX &&
+	       strcmp(log->source, KERNEL_LOG_AT_BOOT) != 0;
 }
 
-static void write_written(const struct view *view, char text[CAUSE_TEXT_SIZE])
+static bool tsc_unbound(const struct view *v)
 {
-	snprintf(text, CAUSE_TEXT_SIZE,
-		"The kernel did not select %s, which the vDSO does not support: its name was "
-		"written to current_clocksource.",
-		view->evidence->clocksource.current);
-}
-
-static void support_written(const struct view *view, struct cause *cause)
-{
-	support_available(view, cause);
-	support_add_log(cause, log_find_last_switch(view->evidence));
-}
-
-/* kvmclock_init(), the Xen HVM, Hyper-V and VMware platforms: detect_hypervisor_vendor() (5.3). */
-static bool is_paravirtual_off(const struct view *view)
-{
-	const struct evidence *evidence = view->evidence;
-	bool xen = fact_is_text(&evidence->host.hypervisor, "xen");
-
-	return (boot_has(evidence, "nopv") || (xen && boot_has(evidence, "xen_nopv"))) &&
-	       (xen || fact_is_text(&evidence->host.hypervisor, "microsoft") ||
-		       fact_is_flag(&evidence->host.kvm_clock_offered, true));
-}
-
-static void support_distrust(const struct view *view, struct cause *cause)
-{
-	const struct kernel_log_line *line = log_find_tsc_distrust(view->evidence);
-
-	support_add_log(cause, line);
-	support_add_log(cause, log_find_after(view->evidence, line, "Switched to clocksource"));
+	return is_tsc_missing(v) && !v->tsc_distrusted && !v->tsc_delay &&
+	       find_tsc_in_use(v->evidence) && is_log_whole(&v->evidence->kernel_log);
 }
 
 /* The CPU's own word, where the kernel does not offer the TSC, or runs on Xen's clock. */
-static bool is_tsc_not_invariant(const struct view *view)
+static bool tsc_not_invariant(const struct view *v)
 {
-	const struct evidence *evidence = view->evidence;
-	bool xen = view->holds & FALLS_BACK && view->holds & ON_XEN;
-
-	return fact_is_flag(&evidence->host.invariant_tsc, false) &&
-	       (xen || (view->holds & SECOND_CHOICE && !clocksource_is_offered(evidence, "tsc")));
+	return fact_is_flag(&v->evidence->host.invariant_tsc, false) && !tsc_unbound(v) &&
+	       ((v->falls_back && v->on_xen) || (v->second_choice && !v->tsc_offered));
 }
 
-static void support_invariance(const struct view *view, struct cause *cause)
+static void cite_invariance(const struct view *v, struct cause *cause)
 {
-	const struct host_evidence *host = &view->evidence->host;
+	const struct host_evidence *host = &v->evidence->host;
 
-	support_add(cause, "CPU: %s, TSC %s",
+	cite(cause, "CPU: %s, TSC %s",
 		fact_is_known(&host->cpu.fact) ? host->cpu.value : "not known",
 		host->invariant_tsc.value ? "invariant" : "not invariant");
 }
 
-static bool is_tsc_not_offered(const struct view *view)
+static bool tsc_not_offered(const struct view *v)
 {
-	const struct evidence *evidence = view->evidence;
-
-	return fact_is_known(&evidence->clocksource.available_fact) &&
-	       !clocksource_is_offered(evidence, "tsc") && !log_find_tsc_in_use(evidence) &&
-	       !is_tsc_uncalibrated(view) && !is_tsc_unverified(view) &&
-	       fact_is_flag(&evidence->host.invariant_tsc, true);
-}
-
-static void support_tsc_in_use(const struct view *view, struct cause *cause)
-{
-	const struct kernel_log_line *line = log_find_tsc_in_use(view->evidence);
-
-	support_add_log(cause, line);
-	support_add_log(cause, log_find_after(view->evidence, line, "Switched to clocksource"));
+	return is_tsc_missing(v) && !v->boot_disables_tsc && !v->tsc_distrusted &&
+	       !tsc_uncalibrated(v) && !tsc_unverified(v) && !find_tsc_in_use(v->evidence) &&
+	       fact_is_flag(&v->evidence->host.invariant_tsc, true);
 }
 
 /* A TSC that was in use shows that this kernel knows it. */
-static bool is_tsc_dropped(const struct view *view)
+static bool tsc_dropped(const struct view *v)
 {
-	const struct evidence *evidence = view->evidence;
-
-	return fact_is_known(&evidence->clocksource.available_fact) &&
-	       !clocksource_is_offered(evidence, "tsc") && log_find_tsc_in_use(evidence) &&
-	       !log_is_whole(evidence);
-}
-
-static bool is_kvm_clock_disabled(const struct view *view)
-{
-	return boot_has(view->evidence, "no-kvmclock");
-}
-
-/* A kernel that logged its use was built with it, whatever has become of it since. */
-static bool is_kvm_clock_unused(const struct view *view)
-{
-	const struct evidence *evidence = view->evidence;
-
-	return fact_is_flag(&evidence->host.kvm_clock_offered, true) &&
-	       fact_is_known(&evidence->clocksource.available_fact) &&
-	       !clocksource_is_offered(evidence, "kvm-clock") && !is_kvm_clock_disabled(view) &&
-	       !is_paravirtual_off(view) && !log_find(evidence, "kvm-clock: Using");
-}
-
-/*
- * The log's beginning may be overwritten, and with it the line that it was in use. A timer is
- * calibrated, or a clocksource selected, within the first second.
- */
-static bool is_kvm_clock_not_built(const struct view *view)
-{
-	const struct kernel_log_evidence *log = &view->evidence->kernel_log;
-
-	return is_kvm_clock_unused(view) && log->count > 0 && log->lines[0].seconds >= 0 &&
-	       log->lines[0].seconds < 1;
-}
-
-static bool is_kvm_clock_missing(const struct view *view)
-{
-	return is_kvm_clock_unused(view) && !is_kvm_clock_not_built(view);
-}
-
-static void support_kvm_clock(const struct view *view, struct cause *cause)
-{
-	support_add(cause, "CPUID: the hypervisor offers kvm-clock");
-	support_kernel(view, cause);
+	return is_tsc_missing(v) && !v->boot_disables_tsc && !v->tsc_distrusted && !v->tsc_delay &&
+	       find_tsc_in_use(v->evidence) && !is_log_whole(&v->evidence->kernel_log);
 }
 
 /* On a running host the copy made at boot is read only where the kernel refuses its log. */
@@ -212,38 +255,39 @@ static bool is_log_at_boot(const struct kernel_log_evidence *log)
 	return fact_is_known(&log->fact) && strcmp(log->source, KERNEL_LOG_AT_BOOT) == 0;
 }
 
-static bool is_log_denied(const struct view *view)
+static bool kernel_log_denied(const struct view *v)
 {
-	const struct kernel_log_evidence *log = &view->evidence->kernel_log;
+	const struct kernel_log_evidence *log = &v->evidence->kernel_log;
 
-	return (log->fact.state == FACT_DENIED || (view->evidence->live && is_log_at_boot(log))) &&
-	       !boot_chose_current(view->evidence) && !log_find_tsc_distrust(view->evidence);
+	return v->second_choice && !v->boot_disables_tsc && !v->boot_chose_current &&
+	       !v->tsc_distrust && !v->tsc_delay && !v->tsc_uncalibrated &&
+	       (log->fact.state == FACT_DENIED || (v->evidence->live && is_log_at_boot(log)));
 }
 
-static void support_log_denied(const struct view *view, struct cause *cause)
+static void cite_log_denied(const struct view *v, struct cause *cause)
 {
-	const struct kernel_log_evidence *log = &view->evidence->kernel_log;
+	const struct kernel_log_evidence *log = &v->evidence->kernel_log;
 
 	if (is_log_at_boot(log))
-		support_add(cause, "%s was read instead: it ends when the system has booted",
-			log->source);
+		cite(cause, "%s was read instead: it ends when the system has booted", log->source);
 	else
-		support_add(cause, "%s", log->fact.reason);
+		cite(cause, "%s", log->fact.reason);
 }
 
-static bool has_no_switch(const struct view *view)
+static bool has_switch(const struct view *v)
 {
-	return !view->paravirtual && !view->tsc;
+	return v->paravirtual || v->tsc_advisable;
 }
 
-/* For guests that have no better way. */
-static bool needs_invariant_tsc(const struct view *view)
+/* A guest that has no better way, and that nothing else keeps from the TSC. */
+static bool needs_invariant_tsc(const struct view *v)
 {
-	return has_no_switch(view) && !host_may_be_restored(view->evidence);
+	return v->guest && !has_switch(v) && !v->may_be_restored && !v->on_xen &&
+	       !v->boot_disables_tsc && !v->tsc_distrusted && !v->tsc_on_hyperv;
 }
 
 static const struct advice_row read_kernel_log = {.id = "read-kernel-log",
-	.effort = EFFORT_LOOK,
+	.rank = RANK_LOOK,
 	.on_host = true,
 	.text = "Run vdsocheck as root: the kernel log may say why this clocksource was chosen, "
 		"and so may the journal.",
@@ -252,7 +296,7 @@ static const struct advice_row read_kernel_log = {.id = "read-kernel-log",
 
 /* native_calibrate_tsc() reads leaf 0x15 on Intel's CPUs only, and no leaf of a hypervisor. */
 static const struct advice_row set_tsc_rate = {.id = "set-tsc-rate",
-	.effort = EFFORT_UPDATE,
+	.rank = RANK_UPDATE,
 	.since = {5, 8},
 	.text = "If the TSC's rate is known, give it to the kernel: add tsc_early_khz=RATE, in "
 		"kHz, to the kernel command line.",
@@ -262,7 +306,7 @@ static const struct advice_row set_tsc_rate = {.id = "set-tsc-rate",
 
 /* Not tsc=reliable, which also skips the tests of the CPUs' TSCs (arch/x86/kernel/tsc_sync.c). */
 static const struct advice_row boot_unverified_tsc = {.id = "boot-unverified-tsc",
-	.effort = EFFORT_UPDATE,
+	.rank = RANK_UPDATE,
 	.text = "If `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog: the "
 		"kernel then uses the TSC without the check that it cannot make here. Or give "
 		"the guest a clock to check it with (HPET, ACPI PM timer, kvm-clock).",
@@ -271,7 +315,7 @@ static const struct advice_row boot_unverified_tsc = {.id = "boot-unverified-tsc
 	.risk = "The kernel does not detect an unstable TSC."};
 
 static const struct advice_row find_clocksource_writer = {.id = "find-clocksource-writer",
-	.effort = EFFORT_LOOK,
+	.rank = RANK_LOOK,
 	.on_host = true,
 	.text = "Find what writes to current_clocksource, such as tuned, systemd-tmpfiles or a "
 		"tuning script: it will do so again at the next boot.",
@@ -280,42 +324,40 @@ static const struct advice_row find_clocksource_writer = {.id = "find-clocksourc
 			   "/usr/lib/tuned"}}};
 
 static const struct advice_row ask_for_tsc_rate = {.id = "ask-for-tsc-rate",
-	.effort = EFFORT_ASK,
+	.rank = RANK_ASK,
 	.text = "Ask your provider or platform team.",
 	.ask = "This guest's kernel cannot calibrate its TSC and has to use a slow clocksource. "
 	       "Can it be given a timer to calibrate by (HPET, ACPI PM timer, PIT), or on Intel's "
 	       "CPUs the rate in CPUID leaf 0x15? What is the rate of its TSC in kHz?"};
 
 static const struct advice_row ask_hyperv_for_tsc = {.id = "ask-hyperv-for-tsc",
-	.effort = EFFORT_ASK,
-	.when = {.applies = has_no_switch},
+	.rank = RANK_ASK,
+	.unless = has_switch,
 	.text = "Ask your provider or platform team.",
 	.ask = "Hyper-V does not offer this guest AccessTscInvariantControls, and the guest does "
 	       "not use the reference TSC page, so every clock read is a system call. Can it "
 	       "run on a host that offers one of them?"};
 
 static const struct advice_row ask_for_invariant_tsc = {.id = "ask-for-invariant-tsc",
-	.effort = EFFORT_ASK,
-	.when = {.needs = GUEST,
-		.unless = ON_XEN | NO_TSC_AT_BOOT | TSC_DISTRUSTED | TSC_ON_HYPERV,
-		.applies = needs_invariant_tsc},
+	.rank = RANK_ASK,
+	.applies = needs_invariant_tsc,
 	.text = "Do not force the TSC: the CPU does not advertise an invariant TSC to this guest. "
 		"Ask your provider or platform team.",
 	.ask = "Please offer this guest an invariant TSC (CPUID 0x80000007, EDX bit 8; with "
 	       "QEMU: -cpu ...,+invtsc). Without it, every clock read is a system call."};
 
 static const struct advice_row newer_kernel_for_cpu = {.id = "newer-kernel-for-cpu",
-	.effort = EFFORT_UPDATE,
+	.rank = RANK_UPDATE,
 	.text = "Try a newer kernel, which may know this CPU's TSC; the kernel log since boot "
 		"says more, if it is still available."};
 
 static const struct advice_row kernel_with_kvm_guest = {.id = "kernel-with-kvm-guest",
-	.effort = EFFORT_UPDATE,
+	.rank = RANK_UPDATE,
 	.text = "Use a kernel that was built with CONFIG_KVM_GUEST (and CONFIG_PARAVIRT): its vDSO "
 		"can read kvm-clock, which the hypervisor offers."};
 
 static const struct advice_row reboot_for_kvm_clock = {.id = "reboot-for-kvm-clock",
-	.effort = EFFORT_UNDO,
+	.rank = RANK_UNDO,
 	.text = "Reboot: the kernel registers kvm-clock again. If it does not, use a kernel that "
 		"was built with CONFIG_KVM_GUEST (and CONFIG_PARAVIRT).",
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
@@ -324,99 +366,91 @@ const struct cause_row cause_selected_rows[] = {
 	{.id = "tsc-disabled-at-boot",
 		.text = "The TSC is disabled on the kernel command line.",
 		.more = BOOT_PARAMETERS,
-		.when = {.needs = SECOND_CHOICE | NO_TSC_AT_BOOT},
+		.applies = tsc_disabled_at_boot,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_boot,
+		.evidence = cite_boot,
 		.advice = {&advice_drop_tsc_boot, &advice_drop_boot}},
 	{.id = "clocksource-written",
 		.write = write_written,
-		.when = {.needs = PLAIN,
-			.unless = TSC_DISTRUSTED,
-			.applies = is_clocksource_written},
+		.applies = clocksource_written,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_written,
+		.evidence = cite_written,
 		.advice = {&find_clocksource_writer}},
 	{.id = "paravirtual-clock-disabled",
 		.text = "The kernel command line (nopv) keeps the kernel from using its "
 			"hypervisor's clock.",
 		.more = BOOT_PARAMETERS,
-		.when = {.needs = SECOND_CHOICE | GUEST, .applies = is_paravirtual_off},
+		.applies = paravirtual_clock_disabled,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_boot,
+		.evidence = cite_boot,
 		.advice = {&advice_drop_tsc_boot, &advice_drop_boot}},
 	{.id = "kvm-clock-disabled",
 		.text = "kvm-clock is disabled on the kernel command line.",
-		.when = {.needs = SECOND_CHOICE | GUEST, .applies = is_kvm_clock_disabled},
+		.applies = kvm_clock_disabled,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_boot,
+		.evidence = cite_boot,
 		.advice = {&advice_drop_tsc_boot, &advice_drop_boot}},
 	{.id = "kvm-clock-unused",
 		.text = "The hypervisor offers kvm-clock, but this kernel does not use it: it was "
 			"built without CONFIG_KVM_GUEST.",
-		.when = {.needs = SECOND_CHOICE, .applies = is_kvm_clock_not_built},
+		.applies = kvm_clock_unused,
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_kvm_clock,
+		.evidence = cite_kvm_clock,
 		.advice = {&kernel_with_kvm_guest}},
 	{.id = "kvm-clock-missing",
 		.text = "This kernel was built without CONFIG_KVM_GUEST and cannot use the "
 			"kvm-clock that the hypervisor offers, or kvm-clock was removed by a write "
 			"to unbind_clocksource.",
-		.when = {.needs = SECOND_CHOICE, .applies = is_kvm_clock_missing},
+		.applies = kvm_clock_missing,
 		.certainty = CERTAINTY_POSSIBLE,
-		.support = support_kvm_clock,
+		.evidence = cite_kvm_clock,
 		.advice = {&reboot_for_kvm_clock}},
 	{.id = "tsc-unsynchronized",
 		.text = "The kernel found that the TSCs of this machine's CPUs disagree.",
-		.when = {.needs = SECOND_CHOICE | TSC_UNSYNCHRONISED},
+		.applies = tsc_unsynchronized,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_distrust,
+		.evidence = cite_distrust,
 		.advice = {&advice_update_firmware, &advice_move, &advice_ask_about_unstable_tsc}},
 	{.id = "tsc-on-hyperv",
 		.text = "Hyper-V does not offer an invariant TSC to this guest, so the kernel does "
 			"not use the TSC.",
 		.more = HYPERV_CLOCKS,
-		.when = {.needs = SECOND_CHOICE | TSC_ON_HYPERV, .applies = is_tsc_on_hyperv},
+		.applies = tsc_on_hyperv,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_distrust,
+		.evidence = cite_distrust,
 		.advice = {&advice_move, &ask_hyperv_for_tsc}},
 	{.id = "tsc-uncalibrated",
 		.text = "The kernel could not calibrate the TSC and does not use it.",
-		.when = {.needs = SECOND_CHOICE, .applies = is_tsc_uncalibrated},
+		.applies = tsc_uncalibrated,
 		.certainty = CERTAINTY_POSSIBLE,
 		.proves = is_calibration_logged,
-		.support = support_calibration,
+		.evidence = cite_calibration,
 		.advice = {&set_tsc_rate, &ask_for_tsc_rate}},
 	{.id = "tsc-unverified",
 		.text = "The kernel has no clock to verify the TSC with, and does not use it.",
-		.when = {.needs = SECOND_CHOICE,
-			.unless = NO_TSC_AT_BOOT | TSC_DISTRUSTED,
-			.applies = is_tsc_unverified},
+		.applies = tsc_unverified,
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_unverified,
+		.evidence = cite_unverified,
 		.advice = {&boot_unverified_tsc}},
 	{.id = "tsc-not-invariant",
 		.text = "The CPU does not advertise an invariant TSC to this machine.",
-		.when = {.unless = TSC_UNBOUND, .applies = is_tsc_not_invariant},
+		.applies = tsc_not_invariant,
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_invariance,
+		.evidence = cite_invariance,
 		.advice = {&ask_for_invariant_tsc}},
 	{.id = "tsc-not-offered",
 		.text = "The kernel is too old to know this CPU's invariant TSC, or rejected it in "
 			"a log entry that is gone or unreadable.",
-		.when = {.needs = SECOND_CHOICE,
-			.unless = NO_TSC_AT_BOOT | TSC_DISTRUSTED | TSC_UNCALIBRATED,
-			.applies = is_tsc_not_offered},
+		.applies = tsc_not_offered,
 		.certainty = CERTAINTY_POSSIBLE,
-		.support = support_invariance,
+		.evidence = cite_invariance,
 		.advice = {&newer_kernel_for_cpu}},
 	{.id = "tsc-dropped",
 		.text = "The kernel used tsc and dropped it since; the log entry that says why is "
 			"gone or unreadable.",
-		.when = {.needs = SECOND_CHOICE,
-			.unless = NO_TSC_AT_BOOT | TSC_DISTRUSTED | TSC_DELAYED,
-			.applies = is_tsc_dropped},
+		.applies = tsc_dropped,
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_tsc_in_use,
+		.evidence = cite_tsc_in_use,
 		.advice = {&advice_find_which_clock, &advice_ask_which_clock}},
 	{0},
 };
@@ -426,56 +460,42 @@ const struct cause_row cause_unread_rows[] = {
 	{.id = "kernel-log-denied",
 		.text = "This user may not read the kernel log, which would say why this "
 			"clocksource was chosen.",
-		.when = {.needs = SECOND_CHOICE,
-			.unless = NO_TSC_AT_BOOT | TSC_DELAYED | TSC_UNCALIBRATED,
-			.applies = is_log_denied},
+		.applies = kernel_log_denied,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_log_denied,
+		.evidence = cite_log_denied,
 		.advice = {&read_kernel_log}},
 	{0},
 };
 
 /* ---- a better clocksource that is refused or removed ---- */
 
-/* The last clocksource= of the command line that is not in use and not offered; "" if none. */
-static void find_refused(const struct evidence *evidence, char name[CLOCKSOURCE_NAME_SIZE])
+/* The last clocksource= of the command line is neither in use nor offered. */
+static bool boot_clocksource_refused(const struct view *v)
 {
+	const struct evidence *evidence = v->evidence;
 	struct span words = text_span(evidence->host.boot.value);
+	char name[CLOCKSOURCE_NAME_SIZE] = "";
 	struct span word;
 
-	name[0] = '\0';
-	if (!fact_is_known(&evidence->host.boot.fact) ||
+	if (!v->unsupported || tsc_unverified(v) || !fact_is_known(&evidence->host.boot.fact) ||
 		!fact_is_known(&evidence->clocksource.available_fact))
-		return;
+		return false;
 	while (text_next_word(&words, &word)) {
 		if (text_take_prefix(&word, "clocksource="))
-			text_copy_span(name, CLOCKSOURCE_NAME_SIZE, word);
+			text_copy_span(name, sizeof(name), word);
 	}
-	if (clocksource_is(evidence, name) || clocksource_is_offered(evidence, name))
-		name[0] = '\0';
+	return *name && !clocksource_is(evidence, name) && !clocksource_is_offered(evidence, name);
 }
 
-static bool is_boot_refused(const struct view *view)
-{
-	char name[CLOCKSOURCE_NAME_SIZE];
+#define REFUSED "Override clocksource"
 
-	find_refused(view->evidence, name);
-	return *name && !is_tsc_unverified(view);
-}
-
-static bool is_refused_in_log(const struct view *view)
+static bool is_refused_in_log(const struct view *v)
 {
-	return log_find(view->evidence, "Override clocksource");
-}
-
-static void support_refused(const struct view *view, struct cause *cause)
-{
-	support_boot(view, cause);
-	support_add_log(cause, log_find(view->evidence, "Override clocksource"));
+	return log_find(v->evidence, REFUSED);
 }
 
 static const struct advice_row reboot_for_tsc = {.id = "reboot-for-tsc",
-	.effort = EFFORT_UNDO,
+	.rank = RANK_UNDO,
 	.text = "Reboot: the kernel registers tsc again. Find what wrote to unbind_clocksource, "
 		"such as a tuning script, before it does so again.",
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
@@ -485,16 +505,17 @@ const struct cause_row cause_unused_rows[] = {
 		.text = "The clocksource named on the kernel command line was refused: the kernel "
 			"does not offer it.",
 		.more = BOOT_PARAMETERS,
-		.when = {.needs = PLAIN, .applies = is_boot_refused},
+		.applies = boot_clocksource_refused,
 		.certainty = CERTAINTY_LIKELY,
 		.proves = is_refused_in_log,
-		.support = support_refused},
+		.evidence = cite_boot,
+		.log = REFUSED},
 	{.id = "tsc-unbound",
 		.text = "The kernel used tsc and stopped without logging a reason: tsc was removed "
 			"by a write to unbind_clocksource.",
-		.when = {.needs = TSC_UNBOUND},
+		.applies = tsc_unbound,
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_tsc_in_use,
+		.evidence = cite_tsc_in_use,
 		.advice = {&reboot_for_tsc}},
 	{0},
 };

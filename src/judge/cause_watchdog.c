@@ -38,14 +38,19 @@ static const struct {
 	[WATCHDOG_TSC_SKEWED] = {true, " One of the two is wrong."},
 };
 
-static bool is_rate_stated(const struct view *view)
+static bool is_guest(const struct view *v)
 {
-	return tsc_has_flag(view->evidence, "tsc_known_freq");
+	return v->guest;
 }
 
-static const struct kernel_log_line *find_marking(const struct view *view)
+static bool is_rate_stated(const struct view *v)
 {
-	return view->watchdog.line ? view->watchdog.line : log_find_tsc_distrust(view->evidence);
+	return tsc_has_flag(v->evidence, "tsc_known_freq");
+}
+
+static const struct kernel_log_line *find_marking(const struct view *v)
+{
+	return v->watchdog.line ? v->watchdog.line : v->tsc_distrust;
 }
 
 static void append_time(char text[CAUSE_TEXT_SIZE], const struct kernel_log_line *line)
@@ -74,13 +79,13 @@ static void append_intervals(char text[CAUSE_TEXT_SIZE], const struct watchdog_r
 }
 
 /* "The kernel marked the TSC unstable 7 minutes after boot", and why. */
-static void write_marked(const struct view *view, char text[CAUSE_TEXT_SIZE])
+static void write_marked(const struct view *v, char text[CAUSE_TEXT_SIZE])
 {
-	const struct watchdog_report *report = &view->watchdog;
+	const struct watchdog_report *report = &v->watchdog;
 	bool measured = explanations[report->culprit].measured;
 
 	text_append(text, CAUSE_TEXT_SIZE, "The kernel marked the TSC unstable");
-	append_time(text, find_marking(view));
+	append_time(text, find_marking(v));
 	if (measured &&
 		(!report->line || report->reference.seconds < 0 || report->tsc.seconds < 0)) {
 		text_append(text, CAUSE_TEXT_SIZE, ".");
@@ -92,52 +97,52 @@ static void write_marked(const struct view *view, char text[CAUSE_TEXT_SIZE])
 }
 
 /* The lines, and the figures from which the cause was worked out. */
-static void support_marked(const struct view *view, struct cause *cause)
+static void cite_marked(const struct view *v, struct cause *cause)
 {
-	const struct watchdog_report *report = &view->watchdog;
+	const struct watchdog_report *report = &v->watchdog;
 	const struct watchdog_counter *reference = &report->reference;
-	const struct kernel_log_line *line = find_marking(view);
+	const struct kernel_log_line *line = find_marking(v);
 
-	support_add_log(cause, line);
+	cite_line(cause, line);
 	if (!line)
-		support_available(view, cause);
+		cite_available(v, cause);
 	if (report->line && reference->seconds >= 0 && report->tsc.seconds >= 0)
-		support_add(cause, "%s measured %.6f s, %s %.6f s", reference->name,
-			reference->seconds, report->tsc.name, report->tsc.seconds);
+		cite(cause, "%s measured %.6f s, %s %.6f s", reference->name, reference->seconds,
+			report->tsc.name, report->tsc.seconds);
 	else if (report->line && report->tsc.seconds >= 0)
-		support_add(cause, "%s measured %.3f s", report->tsc.name, report->tsc.seconds);
+		cite(cause, "%s measured %.3f s", report->tsc.name, report->tsc.seconds);
 	if (report->wraps)
-		support_add(cause, "with %u wrap%s of its counter, %s measured %.3f s, as %s did",
+		cite(cause, "with %u wrap%s of its counter, %s measured %.3f s, as %s did",
 			report->wraps, report->wraps == 1 ? "" : "s", reference->name,
 			report->true_seconds, report->tsc.name);
 	else if (report->culprit == WATCHDOG_WRAPPED)
-		support_add(cause,
+		cite(cause,
 			"%s counted %.3f s as %s did, which is more than half of its range and "
 			"taken for 0",
 			reference->name, report->true_seconds, report->tsc.name);
 	else if (reference->read &&
 		 (report->culprit == WATCHDOG_STOPPED || report->culprit == WATCHDOG_MISREAD))
-		support_add(cause, "%s was read as %llx, before that as %llx", reference->name,
+		cite(cause, "%s was read as %llx, before that as %llx", reference->name,
 			(unsigned long long)reference->now, (unsigned long long)reference->last);
-	else if (report->culprit == WATCHDOG_TSC_SKEWED && is_rate_stated(view))
-		support_add(cause, "tsc_known_freq: CPUID or the hypervisor stated the rate of the "
-				   "TSC, the kernel did not measure it");
-	support_add_log(cause, log_find_after(view->evidence, line, "Switched to clocksource"));
+	else if (report->culprit == WATCHDOG_TSC_SKEWED && is_rate_stated(v))
+		cite(cause, "tsc_known_freq: CPUID or the hypervisor stated the rate of the "
+			    "TSC, the kernel did not measure it");
+	cite_line(cause, log_find_after(v->evidence, line, "Switched to clocksource"));
 }
 
-static void write_delay(const struct view *view, char text[CAUSE_TEXT_SIZE])
+static void write_delay(const struct view *v, char text[CAUSE_TEXT_SIZE])
 {
 	text_append(text, CAUSE_TEXT_SIZE,
 		"The kernel's watchdog could not read its reference clock in time and gave up "
 		"on the TSC");
-	append_time(text, log_find_tsc_delay(view->evidence));
+	append_time(text, v->tsc_delay);
 	text_append(text, CAUSE_TEXT_SIZE, ": often a false alarm in a guest or under heavy load.");
 }
 
 /* The watchdog gave up before it compared: there are no intervals to show. */
-static void support_delay(const struct view *view, struct cause *cause)
+static void cite_delay(const struct view *v, struct cause *cause)
 {
-	support_add_log(cause, log_find_tsc_delay(view->evidence));
+	cite_line(cause, v->tsc_delay);
 }
 
 #define NOWATCHDOG_REMARK                                                                          \
@@ -150,6 +155,11 @@ static void support_delay(const struct view *view, struct cause *cause)
  * in IA32_TSC_ADJUST: b50db7095fe0, in 5.16, up to two NUMA nodes; 233756a640be, in 6.3, four; 6.12
  * and 7.3 ask for packages.
  */
+static bool tsc_has_adjust(const struct view *v)
+{
+	return tsc_is_invariant(v->evidence) && tsc_has_flag(v->evidence, "tsc_adjust");
+}
+
 #define UNCHECKED_TSC_REMARK                                                                       \
 	{                                                                                          \
 		6, 12, tsc_has_adjust,                                                             \
@@ -165,9 +175,9 @@ static void support_delay(const struct view *view, struct cause *cause)
  * 644649553508, in 6.8, skips one that comes late. Stable kernels have them (5.10.223 and 6.1.192
  * were read); what distributions backported is known by what their kernels log.
  */
-static bool has_newer_watchdog(const struct view *view)
+static bool has_newer_watchdog(const struct view *v)
 {
-	const struct evidence *evidence = view->evidence;
+	const struct evidence *evidence = v->evidence;
 
 	if (log_find(evidence, "clock-skew test skipped") ||
 		log_find(evidence, "excessive read-back delay") ||
@@ -180,14 +190,9 @@ static bool has_newer_watchdog(const struct view *view)
 		       kernel_is_patched(evidence, 6, 6, 17));
 }
 
-static bool has_older_watchdog(const struct view *view)
-{
-	return !has_newer_watchdog(view);
-}
-
 static const struct advice_row newer_kernel_or_nowatchdog = {.id = "newer-kernel-or-nowatchdog",
-	.effort = EFFORT_UPDATE,
-	.when = {.applies = has_older_watchdog},
+	.rank = RANK_UPDATE,
+	.unless = has_newer_watchdog,
 	.text = "Use Linux 6.8 or newer, or a stable kernel of 2024 or later (5.10.223, 5.15.149, "
 		"6.1.78, 6.6.17): they skip a check that comes late, or whose reads are slow. Or, "
 		"if `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog.",
@@ -196,8 +201,8 @@ static const struct advice_row newer_kernel_or_nowatchdog = {.id = "newer-kernel
 	.risk = NO_WATCHDOG_RISK};
 
 static const struct advice_row boot_without_watchdog = {.id = "boot-without-watchdog",
-	.effort = EFFORT_UPDATE,
-	.when = {.applies = has_newer_watchdog},
+	.rank = RANK_UPDATE,
+	.applies = has_newer_watchdog,
 	.text = "Reboot: the kernel then offers tsc again. If `vdsocheck warp` finds that the TSCs "
 		"agree, boot with tsc=nowatchdog to keep this from happening again. Linux 7.2 "
 		"and newer repeat a slow read instead.",
@@ -206,7 +211,7 @@ static const struct advice_row boot_without_watchdog = {.id = "boot-without-watc
 	.risk = NO_WATCHDOG_RISK};
 
 static const struct advice_row reboot_to_tsc = {.id = "reboot-to-tsc",
-	.effort = EFFORT_UPDATE,
+	.rank = RANK_UPDATE,
 	.text = "Reboot to get tsc back; if the TSCs agree, boot with tsc=nowatchdog to keep "
 		"it.",
 	.remarks = {NOWATCHDOG_REMARK, UNCHECKED_TSC_REMARK},
@@ -215,7 +220,7 @@ static const struct advice_row reboot_to_tsc = {.id = "reboot-to-tsc",
 	.risk = NO_WATCHDOG_RISK};
 
 static const struct advice_row ask_about_pauses = {.id = "ask-about-pauses",
-	.effort = EFFORT_ASK,
+	.rank = RANK_ASK,
 	.on_host = true,
 	.text = "Reboot: the kernel then offers tsc again. To keep this from happening "
 		"again, ask your provider or platform team.",
@@ -225,15 +230,15 @@ static const struct advice_row ask_about_pauses = {.id = "ask-about-pauses",
 	       "the TSC where it stopped?"};
 
 const struct advice_row advice_update_firmware = {.id = "update-firmware",
-	.effort = EFFORT_UPDATE,
-	.when = {.unless = GUEST},
+	.rank = RANK_UPDATE,
+	.unless = is_guest,
 	.text = "Update the firmware, reboot, and check again after a few days, since it can take "
 		"that long to show. Do not force the TSC: the kernel's measurements show that it "
 		"is wrong."};
 
 const struct advice_row advice_ask_about_unstable_tsc = {.id = "ask-about-unstable-tsc",
-	.effort = EFFORT_ASK,
-	.when = {.needs = GUEST},
+	.rank = RANK_ASK,
+	.applies = is_guest,
 	.on_host = true,
 	.text = "Reboot. Do not force the TSC: the kernel's measurements show that it is "
 		"wrong. Send this to your provider or platform team.",
@@ -242,8 +247,8 @@ const struct advice_row advice_ask_about_unstable_tsc = {.id = "ask-about-unstab
 	       "and scaled for this guest? Can the guest be moved to another host?"};
 
 const struct advice_row advice_ask_which_clock = {.id = "ask-which-clock",
-	.effort = EFFORT_ASK,
-	.when = {.needs = GUEST},
+	.rank = RANK_ASK,
+	.applies = is_guest,
 	.on_host = true,
 	.text = "Reboot. Do not force the TSC before it is known whether it or its "
 		"reference clock was wrong. Send this to your provider or platform team.",
@@ -253,8 +258,8 @@ const struct advice_row advice_ask_which_clock = {.id = "ask-which-clock",
 
 /* The second step shows the figures in the wordings of all kernels. */
 const struct advice_row advice_find_which_clock = {.id = "find-which-clock",
-	.effort = EFFORT_UPDATE,
-	.when = {.unless = GUEST},
+	.rank = RANK_UPDATE,
+	.unless = is_guest,
 	.text = "Update the firmware and reboot; if it happens again, compare what both clocks "
 		"measured. Do not force the TSC before it is known which of them is wrong. With "
 		"NTP, `chronyc tracking` shows the error of {from}, which is in use now.",
@@ -264,27 +269,41 @@ const struct advice_row advice_find_which_clock = {.id = "find-which-clock",
 
 /* a7ec817d5542: it warns of more than 500 ppm, and leaves the stated rate in use. */
 static const struct advice_row recalibrate_tsc = {.id = "recalibrate-tsc",
-	.effort = EFFORT_UPDATE,
-	.when = {.unless = GUEST, .applies = is_rate_stated},
+	.rank = RANK_UPDATE,
+	.applies = is_rate_stated,
+	.unless = is_guest,
 	.since = {6, 3},
 	.text = "Boot with tsc=recalibrate: the kernel then measures the rate that the TSC is "
 		"said to have, and warns in its log if that is wrong. If so, update the firmware.",
 	.boot = "tsc=recalibrate"};
 
-static bool is_reference_wrong(const struct view *view)
+static bool tsc_read_delay(const struct view *v)
 {
-	enum watchdog_culprit culprit = view->watchdog.culprit;
+	return v->second_choice && v->tsc_delay;
+}
 
-	return culprit == WATCHDOG_WRAPPED || culprit == WATCHDOG_STOPPED ||
-	       culprit == WATCHDOG_MISREAD || culprit == WATCHDOG_LOST_TICKS;
+static bool tsc_reference_wrong(const struct view *v)
+{
+	enum watchdog_culprit culprit = v->watchdog.culprit;
+
+	return v->second_choice &&
+	       (culprit == WATCHDOG_WRAPPED || culprit == WATCHDOG_STOPPED ||
+		       culprit == WATCHDOG_MISREAD || culprit == WATCHDOG_LOST_TICKS);
+}
+
+/* The kernel marked it, and nothing shows why. */
+static bool tsc_distrusted(const struct view *v)
+{
+	return v->second_choice && v->tsc_distrusted && !v->boot_disables_tsc &&
+	       v->watchdog.culprit == WATCHDOG_UNDETERMINED && !v->tsc_delay &&
+	       !v->tsc_unsynchronized && !v->tsc_uncalibrated && !v->tsc_on_hyperv;
 }
 
 /* What the figures show of one culprit; behind its id and culprit follows the advice. */
 #define BY_FIGURES(name, by, ...)                                                                  \
 	{                                                                                          \
-		.id = name, .write = write_marked,                                                 \
-		.when = {.needs = SECOND_CHOICE, .culprit = by}, .certainty = CERTAINTY_LIKELY,    \
-		.support = support_marked, .advice = {                                             \
+		.id = name, .write = write_marked, .culprit = by, .certainty = CERTAINTY_LIKELY,   \
+		.evidence = cite_marked, .advice = {                                               \
 			__VA_ARGS__                                                                \
 		}                                                                                  \
 	}
@@ -292,15 +311,15 @@ static bool is_reference_wrong(const struct view *view)
 const struct cause_row cause_watchdog_rows[] = {
 	{.id = "tsc-read-delay",
 		.write = write_delay,
-		.when = {.needs = SECOND_CHOICE | TSC_DELAYED},
+		.applies = tsc_read_delay,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_delay,
+		.evidence = cite_delay,
 		.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}},
 	{.id = "tsc-reference-wrong",
 		.write = write_marked,
-		.when = {.needs = SECOND_CHOICE, .applies = is_reference_wrong},
+		.applies = tsc_reference_wrong,
 		.certainty = CERTAINTY_LIKELY,
-		.support = support_marked,
+		.evidence = cite_marked,
 		.advice = {&reboot_to_tsc}},
 	BY_FIGURES("tsc-check-late", WATCHDOG_LATE, &newer_kernel_or_nowatchdog,
 		&boot_without_watchdog),
@@ -314,11 +333,9 @@ const struct cause_row cause_watchdog_rows[] = {
 		&advice_ask_which_clock),
 	{.id = "tsc-distrusted",
 		.write = write_marked,
-		.when = {.needs = SECOND_CHOICE | TSC_DISTRUSTED,
-			.unless = NO_TSC_AT_BOOT | TSC_JUDGED | TSC_DELAYED | TSC_UNSYNCHRONISED |
-                                  TSC_UNCALIBRATED | TSC_ON_HYPERV},
+		.applies = tsc_distrusted,
 		.certainty = CERTAINTY_PROVEN,
-		.support = support_marked,
+		.evidence = cite_marked,
 		.advice = {&advice_find_which_clock, &advice_ask_which_clock}},
 	{0},
 };

@@ -10,85 +10,84 @@
 
 #include "base/text.h"
 
-static bool vdso_always_enters(const struct view *view)
+static bool vdso_always_enters(const struct view *v)
 {
-	return view->vdso.proven > 0 && view->vdso.always == view->vdso.calls;
+	return v->vdso.proven > 0 && v->vdso.always == v->vdso.calls;
 }
 
-static bool vdso_never_enters(const struct view *view)
+static bool vdso_never_enters(const struct view *v)
 {
-	return view->vdso.proven > 0 && view->vdso.proven == view->vdso.calls &&
-	       view->vdso.entered == 0 && !view->vdso.signal;
+	return v->vdso.proven > 0 && v->vdso.proven == v->vdso.calls && v->vdso.entered == 0 &&
+	       !v->vdso.signal;
 }
 
-static bool mode_none_yet_answered(const struct view *view)
+static bool mode_none_yet_answered(const struct view *v)
 {
-	return vclock_is_none(view->evidence) && vdso_never_enters(view);
+	return v->mode_none && vdso_never_enters(v);
 }
 
-static bool mode_set_yet_entering(const struct view *view)
+static bool mode_set_yet_entering(const struct view *v)
 {
-	const struct vclock_evidence *vclock = &view->evidence->vclock;
+	const struct vclock_evidence *vclock = &v->evidence->vclock;
 
 	/* A hypervisor may withdraw its page, and 32-bit arm programs may be excluded. */
 	if (strcmp(vclock->name, "pvclock") == 0 || strcmp(vclock->name, "hvclock") == 0 ||
 		strcmp(vclock->name, "archtimer-nocompat") == 0)
 		return false;
 	return vclock->how >= VCLOCK_COPY && vclock->mode != VCLOCK_MODE_NONE &&
-	       vdso_always_enters(view);
+	       vdso_always_enters(v);
 }
 
 /* Two ways to find the word that decides have found different ones. */
-static bool copy_disagrees(const struct view *view)
+static bool copy_disagrees(const struct view *v)
 {
-	const struct copy_evidence *copy = &view->evidence->copy;
+	const struct copy_evidence *copy = &v->evidence->copy;
 
-	return fact_is_known(&copy->fact) && view->evidence->vclock.how == VCLOCK_READ &&
-	       copy->mode != view->evidence->vclock.mode;
+	return fact_is_known(&copy->fact) && v->evidence->vclock.how == VCLOCK_READ &&
+	       copy->mode != v->evidence->vclock.mode;
 }
 
-static bool name_yet_answered(const struct view *view)
+static bool name_yet_answered(const struct view *v)
 {
 	/* powerpc's vDSO, for one, reads its counter whatever the mode: nothing has changed. */
-	return !mode_none_yet_answered(view) &&
-	       fact_is_known(&view->evidence->clocksource.current_fact) &&
-	       vclock_name_has_no_mode(view->evidence->clocksource.current) &&
-	       strcmp(view->evidence->vclock.name, "hpet") != 0 && vdso_never_enters(view);
+	return !mode_none_yet_answered(v) &&
+	       fact_is_known(&v->evidence->clocksource.current_fact) &&
+	       vclock_name_has_no_mode(v->evidence->clocksource.current) &&
+	       strcmp(v->evidence->vclock.name, "hpet") != 0 && vdso_never_enters(v);
 }
 
 /* A system call is never so much quicker than the cheapest one. */
 #define CHEAP_SHARE 0.5
 
-static bool entering_yet_cheap(const struct view *view)
+static bool entering_yet_cheap(const struct view *v)
 {
-	const struct path_evidence *vdso = timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_VDSO);
-	const struct timing_evidence *timing = &view->evidence->timing;
+	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
+	const struct timing_evidence *timing = &v->evidence->timing;
 
-	return vdso_always_enters(view) && vdso && fact_is_known(&timing->syscall_floor_fact) &&
+	return vdso_always_enters(v) && vdso && fact_is_known(&timing->syscall_floor_fact) &&
 	       vdso->min_ns < CHEAP_SHARE * timing->syscall_floor_ns;
 }
 
 /* As slow as a system call, although reading the counter is not the cause. */
-static bool answered_yet_slow(const struct view *view)
+static bool answered_yet_slow(const struct view *v)
 {
-	const struct path_evidence *vdso = timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_VDSO);
-	const struct path_evidence *raw =
-		timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_SYSCALL);
-	const struct timing_evidence *timing = &view->evidence->timing;
+	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
+	const struct path_evidence *raw = v->monotonic[PATH_SYSCALL];
+	const struct timing_evidence *timing = &v->evidence->timing;
 
-	return vdso_never_enters(view) && vdso && raw && fact_is_known(&timing->counter_fact) &&
+	return vdso_never_enters(v) && vdso && raw && fact_is_known(&timing->counter_fact) &&
 	       fact_is_known(&timing->syscall_floor_fact) &&
 	       timing->counter_ns < CHEAP_SHARE * timing->syscall_floor_ns &&
 	       vdso->min_ns >= raw->min_ns;
 }
 
 /* Where system calls are slower still, the verdict does not show it. */
-static bool counter_slow(const struct view *view)
+static bool counter_slow(const struct view *v)
 {
-	const struct path_evidence *vdso = timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_VDSO);
-	const struct timing_evidence *timing = &view->evidence->timing;
+	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
+	const struct timing_evidence *timing = &v->evidence->timing;
 
-	return vdso_never_enters(view) && counter_is_trapped(view->evidence) && vdso &&
+	return vdso_never_enters(v) && v->counter_trapped && vdso &&
 	       fact_is_known(&timing->syscall_floor_fact) &&
 	       timing->counter_ns < timing->syscall_floor_ns && vdso->min_ns >= timing->counter_ns;
 }
@@ -125,7 +124,7 @@ bool contradiction_may_be_a_change(const struct evidence *evidence)
 {
 	struct view view;
 
-	view_begin(evidence, &view);
+	view_make(evidence, VERDICT_UNKNOWN, &view);
 	for (const struct contradiction_row *row = contradiction_rows; row->id; row++) {
 		if (row->may_be_a_change && row->applies(&view))
 			return true;
@@ -133,13 +132,13 @@ bool contradiction_may_be_a_change(const struct evidence *evidence)
 	return false;
 }
 
-size_t contradiction_find(const struct view *view, struct contradiction found[CONTRADICTION_MAX])
+size_t contradiction_find(const struct view *v, struct contradiction found[CONTRADICTION_MAX])
 {
 	size_t count = 0;
 
 	for (const struct contradiction_row *row = contradiction_rows;
 		row->id && count < CONTRADICTION_MAX; row++) {
-		if (!row->applies(view))
+		if (!row->applies(v))
 			continue;
 		found[count].id = row->id;
 		text_copy(found[count].text, sizeof(found[count].text), row->text);

@@ -16,14 +16,14 @@
  * ordered read the bare one is taken: some nanoseconds less. User-Mode Linux, and gVisor while it
  * calibrates, enter the kernel for a COARSE clock, too.
  */
-static void estimate_user_space(const struct evidence *evidence, struct cost *cost)
+static void estimate_user_space(const struct view *v, struct cost *cost)
 {
-	const struct timing_evidence *timing = &evidence->timing;
-	const struct path_evidence *coarse =
-		timed_path(evidence, "CLOCK_MONOTONIC_COARSE", PATH_VDSO);
+	const struct timing_evidence *timing = &v->evidence->timing;
+	const struct call_evidence *call = clock_gettime_of(v->evidence, "CLOCK_MONOTONIC_COARSE");
+	const struct path_evidence *coarse = call ? &call->path[PATH_VDSO] : NULL;
 
-	if (!fact_is_known(&timing->counter_fact) || !coarse || coarse->entered ||
-		counter_is_trapped(evidence))
+	if (!fact_is_known(&timing->counter_fact) || !coarse || !coarse->timed || coarse->entered ||
+		v->counter_trapped)
 		return;
 	cost->estimated = true;
 	cost->vdso_ns =
@@ -58,38 +58,6 @@ static const struct call_evidence *find_costliest(const struct evidence *evidenc
 }
 
 /*
- * The least time; but where some calls enter the kernel and others do not, that of both in
- * their shares, as the timing may have met with the one kind only.
- */
-static void set_call_ns(const struct path_evidence *path, struct cost *cost)
-{
-	double share = path->attempts ? (double)path->entered / path->attempts : 0;
-
-	cost->mixed = path->entered > 0 && path->entered < path->attempts &&
-	              path->min_ns < cost->syscall_ns;
-	cost->call_ns = path->min_ns;
-	if (cost->mixed)
-		cost->call_ns = share * cost->syscall_ns + (1 - share) * path->min_ns;
-}
-
-static void set_user_space_ns(
-	const struct evidence *evidence, enum verdict_kind verdict, struct cost *cost)
-{
-	const struct copy_evidence *copy = &evidence->copy;
-
-	cost->measured = verdict == VERDICT_FALLBACK && fact_is_known(&copy->what_if_fact);
-	if (verdict == VERDICT_OK) {
-		cost->estimated = true;
-		cost->vdso_ns = cost->call_ns;
-	} else if (cost->measured) {
-		cost->estimated = !counter_gains_nothing(evidence);
-		cost->vdso_ns = copy->what_if_ns;
-	} else {
-		estimate_user_space(evidence, cost);
-	}
-}
-
-/*
  * A clock that entered the kernel under the proof and took half of a system call or less when
  * it was timed was served then: that is not what a fallback costs. Nor is there a cost of
  * calls that none was seen to enter, where only the clocksource keeps changing.
@@ -100,27 +68,48 @@ static bool was_timed_while_served(const struct path_evidence *path, double sysc
 	       (path->entered == path->attempts && path->min_ns < syscall_ns / 2);
 }
 
-void cost_find(const struct evidence *evidence, enum verdict_kind verdict, struct cost *cost)
+void cost_find(const struct view *v, struct cost *cost)
 {
-	const struct call_evidence *call = find_costliest(evidence);
-	const struct path_evidence *path = call ? paid_path(evidence, call) : NULL;
+	const struct copy_evidence *copy = &v->evidence->copy;
+	const struct call_evidence *call = find_costliest(v->evidence);
+	const struct path_evidence *path = call ? paid_path(v->evidence, call) : NULL;
 
 	*cost = (struct cost){.reason = "absent: the calls were not timed"};
-	if (verdict == VERDICT_UNKNOWN) {
+	if (v->verdict == VERDICT_UNKNOWN) {
 		cost->reason = "absent: the verdict is unknown";
 		return;
 	}
-	if (!path || !fact_is_known(&evidence->timing.fact) || !path->timed ||
+	if (!path || !fact_is_known(&v->evidence->timing.fact) || !path->timed ||
 		!call->path[PATH_SYSCALL].timed)
 		return;
 	cost->syscall_ns = call->path[PATH_SYSCALL].min_ns;
-	if (verdict == VERDICT_FALLBACK && was_timed_while_served(path, cost->syscall_ns)) {
+	if (v->verdict == VERDICT_FALLBACK && was_timed_while_served(path, cost->syscall_ns)) {
 		cost->reason = "absent: the calls were served by the vDSO when they were timed";
 		return;
 	}
 	cost->known = true;
-	set_call_ns(path, cost);
-	set_user_space_ns(evidence, verdict, cost);
+	cost->call_ns = path->min_ns;
+	/*
+	 * Where some calls enter the kernel and others do not, the timing may have seen only one
+	 * kind: both count, in their shares.
+	 */
+	cost->mixed = path->entered > 0 && path->entered < path->attempts &&
+	              path->min_ns < cost->syscall_ns;
+	if (cost->mixed) {
+		double share = (double)path->entered / path->attempts;
+
+		cost->call_ns = share * cost->syscall_ns + (1 - share) * path->min_ns;
+	}
+	cost->measured = v->verdict == VERDICT_FALLBACK && fact_is_known(&copy->what_if_fact);
+	if (v->verdict == VERDICT_OK) {
+		cost->estimated = true;
+		cost->vdso_ns = cost->call_ns;
+	} else if (cost->measured) {
+		cost->estimated = !v->counter_gains_nothing;
+		cost->vdso_ns = copy->what_if_ns;
+	} else {
+		estimate_user_space(v, cost);
+	}
 	if (cost->estimated)
 		cost->reason = NULL;
 	else if (cost->measured)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tables of verdicts, contradictions, causes and advice consist of, and the questions to
- * the evidence that their rules ask. A cause row owns its certainty and its advice; rows are
- * constant data, so that a test can list them.
+ * What the tables of verdicts, contradictions, causes and advice consist of, and the one vocabulary
+ * in which their rules are written: the members of struct view, and the questions below it that
+ * take an argument. Rows are constant data, so that a test can list them.
  */
 #ifndef VDSOCHECK_JUDGE_RULES_H
 #define VDSOCHECK_JUDGE_RULES_H
@@ -10,7 +10,73 @@
 #include "judge.h"
 #include "watchdog.h"
 
-/* Questions to the evidence, in the words that the rules use (query.c). */
+/*
+ * A host as the rules see it. A member is a condition that several rules use; one that matters to
+ * a single row is a function beside that row. A line is one of the kernel log, or NULL.
+ */
+struct view {
+	const struct evidence *evidence;
+	struct entry_counts decided; /* the deciding calls, each by the path it is judged by */
+	struct entry_counts vdso;    /* the same by the vDSO's functions */
+	struct entry_counts libc;    /* the same through libc */
+	bool mixed;                  /* a deciding call entered in a part of its attempts only */
+	/* clock_gettime(CLOCK_MONOTONIC) by each path; NULL where it was not timed. */
+	const struct path_evidence *monotonic[PATH_COUNT];
+	enum verdict_kind verdict; /* unknown as long as the rules of the verdict are asked */
+
+	/* The host and this process. */
+	bool x86, guest, ec2_xen, gvisor, emulated;
+	bool may_be_restored;       /* from snapshots, as a matter of course */
+	bool counter_off;           /* for this process: reading it raises a signal */
+	bool counter_trapped;       /* each read of it is intercepted or emulated */
+	bool firmware_counter;      /* riscv without a time register; the verdict is slow */
+	bool counter_gains_nothing; /* on a copy of the vDSO it takes about as long as now */
+	bool reads_hyperv_page;     /* as far as is known, this kernel's vDSO can */
+	bool kvm_clock_32_bit;      /* this kernel has no vDSO support for kvm-clock */
+
+	/* The kernel command line. */
+	bool boot_disables_vdso, boot_disables_tsc;
+	bool boot_chose_current; /* clocksource= with the name of the current one */
+	bool boot_choice_slows;  /* the same, and without it the kernel may choose a faster one */
+
+	/* The vDSO and the clocksource in use. */
+	bool no_vdso;
+	bool falls_back; /* the vDSO is there and made system calls */
+	bool on_xen, on_kvm_clock, on_hyperv_page;
+	bool mode_none;     /* found in the data page, or by its effect on a copy */
+	bool mode_set;      /* a mode was read from the data page, and it is not none */
+	bool page_stable;   /* the pvclock page marks the TSC stable, and there is a mode */
+	bool page_unstable; /* it does not mark it */
+	bool kvm_unstable;  /* falls back on kvm-clock, and nothing in this guest causes it */
+	/*
+	 * The calls fall back on a clocksource that no kernel gives a clock mode, by its name, or
+	 * that has none, by the data page, and is not known to ever have one. Or they would, by
+	 * its name, where a captured tree is all there is.
+	 */
+	bool unsupported;
+	bool second_choice; /* the same on x86: why not the TSC? */
+
+	/* The TSC, and what the kernel log has against it. */
+	bool tsc_offered;
+	bool tsc_rated_unstable; /* offered, but ranked behind slower clocksources */
+	bool tsc_distrusted;     /* that, or the next line */
+	const struct kernel_log_line *tsc_distrust;
+	const struct kernel_log_line *tsc_delay;        /* of the reads of its reference clock */
+	const struct kernel_log_line *tsc_uncalibrated; /* and it is not offered */
+	bool tsc_unsynchronized, tsc_on_hyperv;
+	struct watchdog_report watchdog; /* undetermined without figures */
+
+	/* Clocksources that may be recommended where the calls fall back; NULL: none. */
+	const char *paravirtual;
+	bool tsc_advisable;
+	const char *why_not_tsc; /* where the TSC is offered and may not be recommended; or NULL */
+};
+
+/* `verdict` is VERDICT_UNKNOWN until it is found. */
+void view_make(const struct evidence *evidence, enum verdict_kind verdict, struct view *view);
+
+bool platform_is(const struct evidence *evidence, const char *word);
+bool hypervisor_is(const struct evidence *evidence, const char *word);
 
 /* The kernel offers this clocksource: whole names, `tsc` is not `tsc-early`. */
 bool clocksource_is_offered(const struct evidence *evidence, const char *name);
@@ -18,29 +84,15 @@ bool clocksource_is_offered(const struct evidence *evidence, const char *name);
 /* The kernel offers this clocksource, and is known to use another. */
 bool clocksource_is_another(const struct evidence *evidence, const char *name);
 
-/* The data page was read and says that there is no clock mode. */
-bool vclock_is_none(const struct evidence *evidence);
-
-/* True if the copy of the vDSO shows that the CPU's counter would take about as long as now. */
-bool counter_gains_nothing(const struct evidence *evidence);
-
-/* Booted with this parameter: "notsc", or "tsc=unstable" with its value; with one of these. */
+/* Booted with this parameter: "notsc", or "tsc=unstable" with its value. */
 bool boot_has(const struct evidence *evidence, const char *parameter);
-bool boot_disables_tsc(const struct evidence *evidence);
-
-/* Booted with clocksource= and the name of the current one. */
-bool boot_chose_current(const struct evidence *evidence);
 
 /* The first line of the kernel log that holds this text; NULL if none does, or none was read. */
 const struct kernel_log_line *log_find(const struct evidence *evidence, const char *text);
 
-/* The same among the lines after this one. */
+/* The same among the lines after this one; NULL for none. */
 const struct kernel_log_line *log_find_after(
 	const struct evidence *evidence, const struct kernel_log_line *line, const char *text);
-
-/* The call of this clock by this path, where it was timed; else NULL. */
-const struct path_evidence *timed_path(
-	const struct evidence *evidence, const char *clock, enum call_path path);
 
 /* The kernel's release is known and older than major.minor. */
 bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned minor);
@@ -52,143 +104,26 @@ bool kernel_is_patched(
 /* The kernel is known to list this flag of the TSC in /proc/cpuinfo. */
 bool tsc_has_flag(const struct evidence *evidence, const char *flag);
 
-/* The TSC is invariant, and has a register that shows if it was written. */
-bool tsc_has_adjust(const struct evidence *evidence);
-
-/* The kernel offers tsc, but ranks it behind slower clocksources: it has marked it unstable. */
-bool tsc_is_rated_unstable(const struct evidence *evidence);
-
-/* The vDSO of this kernel can read Hyper-V's reference TSC page, as far as is known. */
-bool kernel_reads_hyperv_page(const struct evidence *evidence);
-
-/* The platform is known to be this. */
-bool platform_is(const struct evidence *evidence, const char *word);
-
-/* arch/x86/kernel/kvmclock.c gives the mode under CONFIG_X86_64 only, 3.10 to 7.3. */
-bool kvm_clock_is_32_bit(const struct evidence *evidence);
-
-/* Under a hypervisor. */
-bool host_is_guest(const struct evidence *evidence);
-
-/*
- * Guests of this kind are restored from snapshots as a matter of course. A device that reports a
- * restore (vmgenid, vmclock) does not show it: Proxmox VE and EC2 give one to every guest.
- */
-bool host_may_be_restored(const struct evidence *evidence);
-
-/* From the first line about tsc to now nothing is missing: only then a line's absence counts. */
-bool log_is_whole(const struct evidence *evidence);
-
-/* The log line by which the kernel said that it does not trust the TSC; NULL if none. */
-const struct kernel_log_line *log_find_tsc_distrust(const struct evidence *evidence);
-
-/* The one by which it switched to the current clocksource, if that is the last switch; or NULL. */
-const struct kernel_log_line *log_find_last_switch(const struct evidence *evidence);
-
-/* The one by which it gave the TSC up since a read of its reference clock took too long. */
-const struct kernel_log_line *log_find_tsc_delay(const struct evidence *evidence);
-
-/* Those by which it ended without the TSC's rate; by which it switched to tsc. */
-const struct kernel_log_line *log_find_tsc_uncalibrated(const struct evidence *evidence);
-const struct kernel_log_line *log_find_tsc_in_use(const struct evidence *evidence);
-
-/*
- * Reading the counter takes too long for a read of a register: as long as the cheapest system
- * call, or on x86 and ARM more than any such read does. It is intercepted or emulated.
- */
-bool counter_is_trapped(const struct evidence *evidence);
-
 /* True if some kernel gives a clocksource of this name a clock mode. */
 bool vclock_name_has_mode(const char *clocksource);
 
 /* True if it is the counter that kernels of an architecture choose by themselves; tsc is one. */
 bool clocksource_is_own_counter(const char *clocksource);
 
+/* Why this clocksource may not be recommended: see advisable_clocksource(). NULL: it may. */
+const char *reason_against(const struct view *v, const char *name);
+
 /* Those that the kernel offers beside the one in use; how many there are. */
 size_t clocksources_find_others(
-	const struct evidence *evidence, struct other_clocksource others[CLOCKSOURCE_MAX]);
-
-/*
- * What holds on this host, of what several rows of causes and advice depend on; what matters to
- * one row alone is in its `applies`. A set of them is a uint64_t.
- */
-#define CONDITION(bit) (UINT64_C(1) << (bit))
-
-/* The host, and this process. */
-#define GUEST CONDITION(0)
-#define UNDER_XEN CONDITION(1)
-#define UNDER_VMWARE CONDITION(2)
-#define EC2_XEN CONDITION(3)
-#define EC2 CONDITION(31) /* that or Nitro */
-#define GVISOR CONDITION(4)
-#define EMULATED CONDITION(5)
-#define COUNTER_OFF CONDITION(6)      /* for this process: reading it raises a signal */
-#define FIRMWARE_COUNTER CONDITION(7) /* riscv without a time register; the verdict is slow */
-/* The vDSO. */
-#define NO_VDSO CONDITION(8)
-#define NO_VDSO_AT_BOOT CONDITION(9) /* by a boot parameter */
-#define VDSO32_OFF CONDITION(32)     /* a 32-bit program on x86-64, without such a parameter */
-#define ARM_COMPAT CONDITION(10)     /* a 32-bit program on arm64: a 64-bit one has a vDSO */
-#define FALLS_BACK CONDITION(11)     /* it is there and made system calls */
-/* The clocksource in use, and its clock mode. */
-#define ON_XEN CONDITION(12)
-#define ON_KVM_CLOCK CONDITION(13)
-#define ON_HYPERV_PAGE CONDITION(14)
-#define MODE_NONE CONDITION(15)
-#define MODE_READ CONDITION(16)     /* from the data page, and it is not none */
-#define STABLE_NOW CONDITION(17)    /* the pvclock page says so, and there is a mode */
-#define PAGE_UNSTABLE CONDITION(18) /* the pvclock page says so */
-#define KVM_UNSTABLE CONDITION(19)  /* falls back on kvm-clock; nothing in this guest causes it */
-/*
- * The calls fall back on a clocksource that no kernel gives a clock mode, by its name, or
- * that has none, by the data page, and is not known to ever have one. Or they would, by
- * its name, where a captured tree is all there is.
- */
-#define PLAIN CONDITION(20)
-#define SECOND_CHOICE CONDITION(21) /* the same on x86: why not the TSC? */
-/* The TSC: disabled at boot, and what the kernel log has against it. */
-#define NO_TSC_AT_BOOT CONDITION(22)
-#define TSC_JUDGED CONDITION(23) /* the watchdog's figures show what was wrong */
-#define TSC_DISTRUSTED CONDITION(24)
-#define TSC_DELAYED CONDITION(25)
-#define TSC_UNSYNCHRONISED CONDITION(26)
-#define TSC_UNCALIBRATED CONDITION(27)
-#define TSC_ON_HYPERV CONDITION(28)
-#define TSC_UNBOUND CONDITION(29) /* it was in use and is gone, and nothing in the log says why */
-
-/* What every rule looks at, computed once. */
-struct view {
-	const struct evidence *evidence;
-	struct entry_counts decided; /* the deciding calls, each by the path it is judged by */
-	struct entry_counts vdso;    /* the same by the vDSO's functions */
-	struct entry_counts libc;    /* the same through libc */
-	/* From here on for the rules of causes and advice alone. */
-	enum verdict_kind verdict;
-	uint64_t holds; /* the conditions */
-	/* What the clocksource watchdog measured; without figures: undetermined, line NULL. */
-	struct watchdog_report watchdog;
-	/* Clocksources that may be recommended instead of the current one; NULL: none. */
-	const char *paravirtual;
-	const char *tsc;
-	const char *not_tsc; /* why not, where the TSC is offered and may not be; or NULL */
-};
-
-/* The evidence and the counts, for the rules of the verdict and of contradictions. */
-void view_begin(const struct evidence *evidence, struct view *view);
-
-/*
- * The clocksource= of the command line is what makes the calls fall back, or would where the vDSO
- * is disabled besides: without it the kernel may choose another.
- */
-bool boot_choice_slows(const struct view *view);
+	const struct view *v, struct other_clocksource others[CLOCKSOURCE_MAX]);
 
 struct verdict_row {
 	const char *id;
 	enum verdict_kind kind;
 	unsigned rests_on; /* of enum evidence_kind */
-	bool (*applies)(const struct view *view);
+	bool (*applies)(const struct view *v);
 	const char *sentence; /* the summary; NULL: `write` makes it */
-	void (*write)(const struct view *view, char *summary, size_t size);
+	void (*write)(const struct view *v, char *summary, size_t size);
 };
 
 /* In this order: the first that applies decides, and the last always does. Ended without id. */
@@ -197,26 +132,14 @@ extern const struct verdict_row verdict_rows[];
 struct contradiction_row {
 	const char *id;
 	bool may_be_a_change; /* of the clocksource, between two readings */
-	bool (*applies)(const struct view *view);
+	bool (*applies)(const struct view *v);
 	const char *text;
 };
 
 extern const struct contradiction_row contradiction_rows[]; /* ended by a row without id */
 
 /* Writes those that are seen, at most CONTRADICTION_MAX, and returns how many. */
-size_t contradiction_find(const struct view *view, struct contradiction found[CONTRADICTION_MAX]);
-
-/* When a row applies: all that is given has to hold. */
-struct scope {
-	unsigned verdicts;             /* a set of BIT()s; 0: all */
-	uint64_t needs, unless;        /* conditions: all of these, none of those */
-	enum watchdog_culprit culprit; /* by the watchdog's figures; 0: whatever they show */
-	bool (*applies)(const struct view *view); /* what else; NULL: nothing */
-};
-
-#define BIT(verdict) (1u << (verdict))
-
-bool scope_applies(const struct scope *scope, const struct view *view);
+size_t contradiction_find(const struct view *v, struct contradiction found[CONTRADICTION_MAX]);
 
 /*
  * Words in braces are replaced: {to} is the clocksource that the advice leads to, {from} the
@@ -232,13 +155,10 @@ struct step_row {
 
 /* How a step is taken on some hosts. A list of them ends without `where`. */
 struct way {
-	const char *where;                 /* a word of host.platform or of host.boot_tool */
-	const char *label;                 /* those hosts by name */
-	const char *text, *command, *undo; /* as in a step */
+	const char *where; /* a word of host.platform or of host.boot_tool */
+	const char *label; /* those hosts by name */
+	struct step_row step;
 };
-
-/* The way of this host; NULL: not known. */
-const struct way *way_find(const struct view *view, const struct way *ways);
 
 /* Stopping a cloud's guest and starting it again, by platform. */
 extern const struct way advice_moves[];
@@ -246,19 +166,19 @@ extern const struct way advice_moves[];
 /* A sentence for kernels before major.minor alone, such as on a parameter that they ignore. */
 struct remark {
 	unsigned major, minor;
-	bool (*applies)(const struct evidence *evidence); /* what else; NULL: nothing */
+	bool (*applies)(const struct view *v); /* what else; NULL: nothing */
 	const char *text;
 };
 
 /* Pieces of advice are sorted by it, the least effort first. */
-enum effort {
-	EFFORT_UNDO,    /* remove a setting, and reboot */
-	EFFORT_SWITCH,  /* select another clocksource */
-	EFFORT_LOOK,    /* run vdsocheck again, where or when it can see more */
-	EFFORT_UPDATE,  /* another kernel, firmware, machine */
-	EFFORT_ASK,     /* open a ticket */
-	EFFORT_PROGRAM, /* change this program, or what started it */
-	EFFORT_PROOF,   /* let vdsocheck take its proof */
+enum rank {
+	RANK_UNDO,    /* remove a setting, and reboot */
+	RANK_SWITCH,  /* select another clocksource */
+	RANK_LOOK,    /* run vdsocheck again, where or when it can see more */
+	RANK_UPDATE,  /* another kernel, firmware, machine */
+	RANK_ASK,     /* open a ticket */
+	RANK_PROGRAM, /* change this program, or what started it */
+	RANK_PROOF,   /* let vdsocheck take its proof */
 };
 
 #define STEP_ROW_MAX 5
@@ -266,14 +186,15 @@ enum effort {
 
 struct advice_row {
 	const char *id;
-	enum effort effort;
-	struct scope when; /* where its cause applies */
+	enum rank rank;
+	bool (*applies)(const struct view *v); /* where its cause does; NULL: always */
+	bool (*unless)(const struct view *v);  /* the reverse */
 	/*
-	 * The text says "on the host" to a container where the effort is a change of the host, or
+	 * The text says "on the host" to a container where the rank is a change of the host, or
 	 * where on_host says so, and not where it can be done anywhere.
 	 */
 	bool on_host, anywhere;
-	const char *(*target)(const struct view *view); /* gives {to}; NULL: does not apply */
+	const char *(*target)(const struct view *v); /* gives {to}; NULL: does not apply */
 	/* The first kernel on which it helps, or 0.0. On an older one it says so and comes last. */
 	struct {
 		unsigned major, minor;
@@ -282,7 +203,8 @@ struct advice_row {
 	struct remark remarks[REMARK_MAX];
 	struct step_row steps[STEP_ROW_MAX]; /* all of them, in this order */
 	const char *boot; /* the boot parameter that makes it last; NULL: none does */
-	const char *ask, *risk, *source; /* as in struct advice */
+	const char *ask, *risk, *source;                /* as in struct advice */
+	const char *(*find_risk)(const struct view *v); /* where it differs by host; or NULL */
 };
 
 #define CAUSE_ADVICE_MAX 4
@@ -290,12 +212,15 @@ struct advice_row {
 struct cause_row {
 	const char *id;
 	const char *text; /* NULL: `write` makes it */
-	void (*write)(const struct view *view, char text[CAUSE_TEXT_SIZE]); /* text is "" */
+	void (*write)(const struct view *v, char text[CAUSE_TEXT_SIZE]); /* text is "" */
 	const char *more;
-	struct scope when;
+	bool (*applies)(const struct view *v);
+	/* Instead of `applies`: the watchdog dropped a TSC that would be the first choice, ... */
+	enum watchdog_culprit culprit; /* ... and its figures show that this was wrong */
 	enum certainty certainty;
-	bool (*proves)(const struct view *view); /* raises it to proven; NULL: nothing does */
-	void (*support)(const struct view *view, struct cause *cause);
+	bool (*proves)(const struct view *v); /* raises it to proven; NULL: nothing does */
+	void (*evidence)(const struct view *v, struct cause *cause);
+	const char *log; /* the first line with this text is evidence, too; or NULL */
 	const struct advice_row *advice[CAUSE_ADVICE_MAX + 1]; /* ended by NULL */
 };
 
@@ -310,16 +235,16 @@ struct cause_table {
 	bool explains; /* why the calls are slow: without one of these, fallback-unexplained */
 };
 
-#define CAUSE_TABLES 10
+#define CAUSE_TABLES 12
 
 extern const struct cause_table cause_tables[CAUSE_TABLES];
-extern const struct cause_row cause_process_rows[], cause_vdso_rows[], cause_slow_rows[],
-	cause_selected_rows[], cause_watchdog_rows[], cause_unused_rows[], cause_plain_rows[],
-	cause_unexplained_rows[], cause_unread_rows[], cause_note_rows[];
+extern const struct cause_row cause_process_rows[], cause_vdso_rows[], cause_seen_rows[],
+	cause_hypervisor_rows[], cause_slow_rows[], cause_selected_rows[], cause_watchdog_rows[],
+	cause_unused_rows[], cause_plain_rows[], cause_unexplained_rows[], cause_unread_rows[],
+	cause_note_rows[];
 
-/* Advice that is not tied to one cause; ended by NULL. */
-extern const struct advice_row *const advice_general[];
-extern const struct advice_row *const advice_last_resort[];
+/* Advice that is not tied to one cause, and what is left where there is none; ended by NULL. */
+extern const struct advice_row *const advice_general[], *const advice_last_resort[];
 
 /* Advice of several causes. */
 extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_move,
@@ -348,36 +273,39 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 #define HYPERV_CLOCKS "https://docs.kernel.org/virt/hyperv/clocks.html"
 
 /* Gathers the causes; `rows` gets the row of each. Returns how many. */
-size_t cause_find(const struct view *view, struct cause causes[CAUSE_MAX],
+size_t cause_find(const struct view *v, struct cause causes[CAUSE_MAX],
 	const struct cause_row *rows[CAUSE_MAX]);
 
-/* The advice of these causes and that of none, sorted by effort. Returns how many. */
-size_t advice_find(const struct view *view, const struct cause_row *const *causes, size_t count,
+/* The advice of these causes and that of none, sorted by rank. Returns how many. */
+size_t advice_find(const struct view *v, const struct cause_row *const *causes, size_t count,
 	struct advice advice[ADVICE_MAX]);
 
 /*
  * Where the verdict is ok, the call itself shows what user space takes. Where it is unknown,
  * so is the cost.
  */
-void cost_find(const struct evidence *evidence, enum verdict_kind verdict, struct cost *cost);
+void cost_find(const struct view *v, struct cost *cost);
 
 /* Adds a piece of evidence, printf-like; beyond CAUSE_EVIDENCE_MAX it is dropped. */
-void support_add(struct cause *cause, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+void cite(struct cause *cause, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Quotes a line of the kernel log with its time; NULL adds nothing. */
-void support_add_log(struct cause *cause, const struct kernel_log_line *line);
+void cite_line(struct cause *cause, const struct kernel_log_line *line);
+
+/* The same, and the switch to another clocksource that followed. */
+void cite_line_and_switch(
+	const struct view *v, struct cause *cause, const struct kernel_log_line *line);
 
 /* The available clocksources in the kernel's order, by rating. */
-void support_available(const struct view *view, struct cause *cause);
+void cite_available(const struct view *v, struct cause *cause);
 
 /* Clocksource, clock mode and hypervisor's page; with the kernel's release. */
-void support_mode(const struct view *view, struct cause *cause);
-void support_kernel(const struct view *view, struct cause *cause);
+void cite_mode(const struct view *v, struct cause *cause);
+void cite_kernel(const struct view *v, struct cause *cause);
 
 /* The boot parameters; why there is no vDSO; what reading the counter takes. */
-void support_boot(const struct view *view, struct cause *cause);
-void support_no_vdso(const struct view *view, struct cause *cause);
-void support_counter(const struct view *view, struct cause *cause);
+void cite_boot(const struct view *v, struct cause *cause);
+void cite_no_vdso(const struct view *v, struct cause *cause);
+void cite_counter(const struct view *v, struct cause *cause);
 
 #endif

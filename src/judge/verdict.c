@@ -10,124 +10,105 @@
 #include "base/fault.h"
 #include "base/text.h"
 
-static bool has_proof(const struct view *view)
+static bool has_proof(const struct view *v)
 {
-	return fact_is_known(&view->evidence->proof.fact) && view->decided.calls > 0 &&
-	       view->decided.proven == view->decided.calls;
+	return fact_is_known(&v->evidence->proof.fact) && v->decided.calls > 0 &&
+	       v->decided.proven == v->decided.calls;
 }
 
-static bool is_captured(const struct view *view)
+static bool is_captured(const struct view *v)
 {
-	return !view->evidence->live;
+	return !v->evidence->live;
 }
 
-static bool crashes(const struct view *view)
+static bool crashes(const struct view *v)
 {
-	return view->decided.signal != 0;
+	return v->decided.signal != 0;
 }
 
-static void write_crash(const struct view *view, char *summary, size_t size)
+static void write_crash(const struct view *v, char *summary, size_t size)
 {
 	snprintf(summary, size, "reading the clock kills the process with %s.",
-		fault_signal_name(view->decided.signal));
+		fault_signal_name(v->decided.signal));
 }
 
-static bool is_emulated(const struct view *view)
+static bool is_emulated(const struct view *v)
 {
-	return fact_is_known(&view->evidence->host.emulator.fact);
+	return v->emulated;
 }
 
-static void write_emulated(const struct view *view, char *summary, size_t size)
+static void write_emulated(const struct view *v, char *summary, size_t size)
 {
 	snprintf(summary, size,
 		"running under %s: the result would describe the emulator, not this host.",
-		view->evidence->host.emulator.value);
+		v->evidence->host.emulator.value);
 }
 
-static bool all_enter_always(const struct view *view)
+static bool all_enter_always(const struct view *v)
 {
-	return has_proof(view) && view->decided.always == view->decided.calls;
+	return has_proof(v) && v->decided.always == v->decided.calls;
 }
 
-static bool all_enter_without_vdso(const struct view *view)
+static bool all_enter_without_vdso(const struct view *v)
 {
-	return all_enter_always(view) && view->evidence->vdso.fact.state == FACT_ABSENT;
+	return all_enter_always(v) && v->no_vdso;
 }
 
-static bool some_enter(const struct view *view)
+static bool some_enter(const struct view *v)
 {
-	return has_proof(view) && view->decided.entered > 0;
+	return has_proof(v) && v->decided.entered > 0;
 }
 
-static bool some_enter_sometimes(const struct view *view)
+static bool some_enter_sometimes(const struct view *v)
 {
-	return some_enter(view) && view->decided.entering > view->decided.always;
+	return some_enter(v) && v->mixed;
 }
 
-/* The names of those that entered; how long the text is. */
-static size_t list_entering(const struct view *view, char *summary, size_t size)
+/* Names those that entered. How often they did is in the line of the proof. */
+static void write_entering(const struct view *v, char *summary, size_t size)
 {
-	size_t used = 0;
+	const char *sometimes = v->mixed ? "sometimes " : "";
 
 	summary[0] = '\0';
-	for (size_t i = 0; i < view->evidence->call_count; i++) {
-		const struct call_evidence *call = &view->evidence->calls[i];
+	if (v->mixed && v->decided.entering == v->decided.calls) {
+		text_append(summary, size, "gettimeofday() and clock_gettime()");
+	} else {
+		for (size_t i = 0; i < v->evidence->call_count; i++) {
+			const struct call_evidence *call = &v->evidence->calls[i];
 
-		int wrote;
-
-		if (!call->decides || !call->path[call_judged_path(call)].entered)
-			continue;
-		wrote = snprintf(summary + used, size - used, "%s%s(%s)", used ? " and " : "",
-			call->call, call->clock);
-		if (wrote > 0 && (size_t)wrote < size - used)
-			used += (size_t)wrote;
+			if (call->decides && call->path[call_judged_path(call)].entered)
+				text_append(summary, size, "%s%s(%s)", *summary ? " and " : "",
+					call->call, call->clock);
+		}
 	}
-	return used;
-}
-
-static void write_which(const struct view *view, char *summary, size_t size)
-{
-	size_t used = list_entering(view, summary, size);
-
-	snprintf(summary + used, size - used, " %s.",
-		view->decided.entering == 1 ? "falls back to a system call"
-					    : "fall back to system calls");
-}
-
-/* How often is in the proof's line. */
-static void write_sometimes(const struct view *view, char *summary, size_t size)
-{
-	size_t used = list_entering(view, summary, size);
-
-	if (view->decided.entering == view->decided.calls)
-		used = (size_t)snprintf(summary, size, "gettimeofday() and clock_gettime()");
-	snprintf(summary + used, size - used, " %s.",
-		view->decided.entering == 1 ? "sometimes falls back to a system call"
-					    : "sometimes fall back to system calls");
+	if (v->decided.entering == 1)
+		text_append(summary, size, " %sfalls back to a system call.", sometimes);
+	else
+		text_append(summary, size, " %sfall back to system calls.", sometimes);
 }
 
 /* A library linked into this binary says nothing about the host's programs; the host's own does. */
-static bool libc_enters(const struct view *view)
+static bool libc_enters(const struct view *v)
 {
-	return view->libc.entered > 0 && fact_is_flag(&view->evidence->host.libc_static, false);
+	return v->libc.entered > 0 && fact_is_flag(&v->evidence->host.libc_static, false);
 }
 
 /* The vDSO serves the calls, but the C library does not use it. */
-static bool host_libc_enters(const struct view *view)
+static bool host_libc_enters(const struct view *v)
 {
-	return has_proof(view) && libc_enters(view);
+	return has_proof(v) && libc_enters(v);
 }
 
 /*
  * A counter read that takes as long as the cheapest system call is no read of a register: a
  * hypervisor or an emulator catches it. Healthy ones take a tenth of a system call.
  */
-static bool counter_is_slow(const struct view *view)
+static bool counter_is_slow(const struct view *v)
 {
-	const struct path_evidence *vdso = timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_VDSO);
-	const struct timing_evidence *timing = &view->evidence->timing;
+	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
+	const struct timing_evidence *timing = &v->evidence->timing;
 
-	return has_proof(view) && vdso && fact_is_known(&timing->counter_fact) &&
+	return has_proof(v) && vdso && fact_is_known(&timing->counter_fact) &&
 	       fact_is_known(&timing->syscall_floor_fact) &&
 	       timing->counter_ns >= timing->syscall_floor_ns &&
 	       vdso->min_ns >= timing->syscall_floor_ns;
@@ -140,21 +121,20 @@ static bool counter_is_slow(const struct view *view)
  * The clocksource may have changed between proof and timing, or something slows down the vDSO's
  * code. Neither is a fallback, which timing never shows.
  */
-static bool is_dearer_than_entry(const struct view *view)
+static bool is_dearer_than_entry(const struct view *v)
 {
-	const struct path_evidence *vdso = timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_VDSO);
-	const struct path_evidence *raw =
-		timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_SYSCALL);
-	const struct timing_evidence *timing = &view->evidence->timing;
+	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
+	const struct path_evidence *raw = v->monotonic[PATH_SYSCALL];
+	const struct timing_evidence *timing = &v->evidence->timing;
 
-	return has_proof(view) && vdso && raw && fact_is_known(&timing->counter_fact) &&
+	return has_proof(v) && vdso && raw && fact_is_known(&timing->counter_fact) &&
 	       vdso->min_ns - timing->counter_ns >= SEVERAL_CALLS * raw->min_ns;
 }
 
-static void write_dearer(const struct view *view, char *summary, size_t size)
+static void write_dearer(const struct view *v, char *summary, size_t size)
 {
-	double call = timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_VDSO)->min_ns;
-	double raw = timed_path(view->evidence, "CLOCK_MONOTONIC", PATH_SYSCALL)->min_ns;
+	double call = v->monotonic[PATH_VDSO]->min_ns;
+	double raw = v->monotonic[PATH_SYSCALL]->min_ns;
 	char ns[32];
 
 	snprintf(summary, size,
@@ -213,35 +193,35 @@ static bool timing_clears(const struct evidence *evidence)
  * After a change that no proof followed the times are those of another clocksource. A proof of
  * only some calls is none, but a call that entered the kernel is not cleared by its times.
  */
-static bool is_cleared_by_timing(const struct view *view)
+static bool is_cleared_by_timing(const struct view *v)
 {
-	return view->evidence->clocksource.changes == 0 && view->decided.entered == 0 &&
-	       !libc_enters(view) && timing_clears(view->evidence);
+	return v->evidence->clocksource.changes == 0 && v->decided.entered == 0 &&
+	       !libc_enters(v) && timing_clears(v->evidence);
 }
 
 /* One change may be that from tsc-early to tsc; what changes again goes on to change. */
-static bool keeps_changing(const struct view *view)
+static bool keeps_changing(const struct view *v)
 {
-	return has_proof(view) && view->evidence->clocksource.changes > 1;
+	return has_proof(v) && v->evidence->clocksource.changes > 1;
 }
 
-static void write_changing(const struct view *view, char *summary, size_t size)
+static void write_changing(const struct view *v, char *summary, size_t size)
 {
 	snprintf(summary, size,
 		"the clocksource keeps changing (%u times during the check), and the vDSO does not "
 		"support all of those in use.",
-		view->evidence->clocksource.changes);
+		v->evidence->clocksource.changes);
 }
 
-static bool always(const struct view *view)
+static bool always(const struct view *v)
 {
-	(void)view;
+	(void)v;
 	return true;
 }
 
-static void write_unproven(const struct view *view, char *summary, size_t size)
+static void write_unproven(const struct view *v, char *summary, size_t size)
 {
-	const struct fact *proof = &view->evidence->proof.fact;
+	const struct fact *proof = &v->evidence->proof.fact;
 
 	snprintf(summary, size, "could not determine whether the vDSO serves the clock calls: %s.",
 		*proof->reason ? proof->reason : "nothing was measured");
@@ -260,8 +240,9 @@ const struct verdict_row verdict_rows[] = {
 	{"always-falls-back", VERDICT_FALLBACK, EVIDENCE_PROOF, all_enter_always,
 		"gettimeofday() and clock_gettime() fall back to system calls.", NULL},
 	{"sometimes-falls-back", VERDICT_FALLBACK, EVIDENCE_PROOF, some_enter_sometimes, NULL,
-		write_sometimes},
-	{"some-calls-fall-back", VERDICT_FALLBACK, EVIDENCE_PROOF, some_enter, NULL, write_which},
+		write_entering},
+	{"some-calls-fall-back", VERDICT_FALLBACK, EVIDENCE_PROOF, some_enter, NULL,
+		write_entering},
 	{"libc-falls-back", VERDICT_FALLBACK, EVIDENCE_PROOF, host_libc_enters,
 		"gettimeofday() and clock_gettime() are system calls, as the C library bypasses the "
 		"vDSO.",
@@ -303,7 +284,7 @@ void verdict_find(const struct evidence *evidence, struct verdict *verdict)
 	const struct verdict_row *row = verdict_rows;
 	struct view view;
 
-	view_begin(evidence, &view);
+	view_make(evidence, VERDICT_UNKNOWN, &view);
 	while (!row->applies(&view))
 		row++;
 	verdict->kind = row->kind;

@@ -14,7 +14,7 @@ static size_t contradictions(const char *id)
 	struct view view;
 	size_t count;
 
-	view_begin(&evidence, &view);
+	view_make(&evidence, VERDICT_UNKNOWN, &view);
 	count = contradiction_find(&view, found);
 
 	for (size_t i = 0; i < count; i++) {

@@ -8,6 +8,14 @@
 
 static struct evidence evidence;
 
+static void find_cost(enum verdict_kind verdict, struct cost *cost)
+{
+	struct view view;
+
+	view_make(&evidence, verdict, &view);
+	cost_find(&view, cost);
+}
+
 static void the_cost_is_the_call_against_its_parts(void **state)
 {
 	struct cost cost;
@@ -16,7 +24,7 @@ static void the_cost_is_the_call_against_its_parts(void **state)
 	evidence_make_falling_back(&evidence, "hpet");
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = 596;
 	evidence_monotonic(&evidence, PATH_SYSCALL)->min_ns = 601;
-	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	find_cost(VERDICT_FALLBACK, &cost);
 	assert_true(cost.known && cost.estimated);
 	assert_true(cost.call_ns == 596 && cost.syscall_ns == 601);
 	/* The counter in order, 17 ns, and the arithmetic that a COARSE clock takes, 3.7 ns. */
@@ -33,10 +41,10 @@ static void a_measured_time_overrides_the_estimate(void **state)
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = 596;
 	evidence.copy.what_if_ns = 27.9;
 	fact_set_known(&evidence.copy.what_if_fact);
-	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	find_cost(VERDICT_FALLBACK, &cost);
 	assert_true(cost.known && cost.estimated && cost.measured);
 	assert_true(cost.vdso_ns == 27.9);
-	cost_find(&evidence, VERDICT_OK, &cost);
+	find_cost(VERDICT_OK, &cost);
 	assert_false(cost.measured);
 }
 
@@ -50,7 +58,7 @@ static void a_counter_that_gains_nothing_loses_nothing(void **state)
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = 596;
 	evidence.copy.what_if_ns = 550;
 	fact_set_known(&evidence.copy.what_if_fact);
-	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	find_cost(VERDICT_FALLBACK, &cost);
 	assert_true(cost.known && cost.measured && !cost.estimated);
 	assert_true(cost_lost_ns(&cost) == 0);
 	assert_non_null(strstr(cost.reason, "takes as long"));
@@ -64,7 +72,7 @@ static void the_unordered_counter_is_used_where_no_ordered_one_is(void **state)
 	(void)state;
 	evidence_make_falling_back(&evidence, "hpet");
 	fact_set(&evidence.timing.ordered_fact, FACT_UNREAD, "the document does not say");
-	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	find_cost(VERDICT_FALLBACK, &cost);
 	assert_true(cost.vdso_ns > 11.69 && cost.vdso_ns < 11.71);
 }
 
@@ -79,7 +87,7 @@ static void a_partial_fallback_costs_the_mean_of_both(void **state)
 	evidence_monotonic(&evidence, PATH_VDSO)->entered =
 		evidence_monotonic(&evidence, PATH_VDSO)->attempts / 2;
 	evidence_monotonic(&evidence, PATH_SYSCALL)->min_ns = 600;
-	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	find_cost(VERDICT_FALLBACK, &cost);
 	assert_true(cost.call_ns > 309.9 && cost.call_ns < 310.1);
 	assert_true(cost.mixed);
 }
@@ -91,13 +99,13 @@ static void a_loss_is_reported_for_slow_hosts_only(void **state)
 
 	(void)state;
 	evidence_make_healthy(&evidence);
-	cost_find(&evidence, VERDICT_OK, &cost);
+	find_cost(VERDICT_OK, &cost);
 	assert_true(cost.estimated && cost.vdso_ns == cost.call_ns && !cost.mixed);
 	assert_true(cost_lost_ns(&cost) == 0);
 	evidence_make_falling_back(&evidence, "hpet");
-	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	find_cost(VERDICT_FALLBACK, &cost);
 	assert_true(cost.estimated && cost_lost_ns(&cost) > 0);
-	cost_find(&evidence, VERDICT_UNKNOWN, &cost);
+	find_cost(VERDICT_UNKNOWN, &cost);
 	assert_true(!cost.known && !cost.estimated && cost_lost_ns(&cost) == 0);
 }
 
@@ -109,10 +117,10 @@ static void calls_served_while_timed_have_no_cost(void **state)
 	(void)state;
 	evidence_make_falling_back(&evidence, "hpet");
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = 22.7;
-	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	find_cost(VERDICT_FALLBACK, &cost);
 	assert_true(!cost.known && strstr(cost.reason, "when they were timed"));
 	evidence_make_healthy(&evidence);
-	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	find_cost(VERDICT_FALLBACK, &cost);
 	assert_false(cost.known);
 }
 
@@ -138,7 +146,7 @@ static void a_slow_counter_gives_no_estimate(void **state)
 	fact_set_text(&evidence.host.arch, "armv7l");
 	evidence.timing.syscall_floor_ns = 9000;
 	evidence.timing.counter_ns = 8257;
-	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	find_cost(VERDICT_FALLBACK, &cost);
 	assert_true(cost.known && !cost.estimated);
 }
 
@@ -149,15 +157,15 @@ static void unknown_times_have_no_cost(void **state)
 	(void)state;
 	evidence_make_falling_back(&evidence, "hpet");
 	fact_set(&evidence.timing.counter_fact, FACT_FAILED, "x");
-	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	find_cost(VERDICT_FALLBACK, &cost);
 	assert_true(cost.known && !cost.estimated);
 	assert_true(cost_lost_ns(&cost) == 0);
 	evidence_remove_timing(&evidence);
-	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	find_cost(VERDICT_FALLBACK, &cost);
 	assert_false(cost.known || cost.estimated);
 	assert_true(cost_lost_ns(&cost) == 0);
 	memset(&evidence, 0, sizeof(evidence));
-	cost_find(&evidence, VERDICT_FALLBACK, &cost);
+	find_cost(VERDICT_FALLBACK, &cost);
 	assert_false(cost.known);
 }
 
@@ -171,7 +179,7 @@ static void no_loss_is_negative(void **state)
 		struct cost cost;
 
 		evidence_roll(&evidence, &dice);
-		cost_find(&evidence, VERDICT_FALLBACK, &cost);
+		find_cost(VERDICT_FALLBACK, &cost);
 		assert_true(cost_lost_ns(&cost) >= 0);
 	}
 }

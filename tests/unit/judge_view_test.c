@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of judge/query: how many of the deciding calls entered the kernel, by which path. */
+/* Tests of judge/view: how many of the deciding calls entered the kernel, by which path. */
 #include <signal.h>
 
 #include "judge.h"

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The view of a host that all rules share, and the questions to the evidence that take an argument:
+ * how many calls entered the kernel, what the clocksource, the command line and the log are.
+ */
+#include "rules.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+
+static void count_path(struct entry_counts *counts, const struct path_evidence *path)
+{
+	if (!path->available)
+		return;
+	counts->calls++;
+	if (path->signal)
+		counts->signal = path->signal;
+	if (!path->attempts)
+		return;
+	counts->proven++;
+	counts->always += path->entered == path->attempts;
+	counts->entering += path->entered > 0;
+	counts->attempts += path->attempts;
+	counts->entered += path->entered;
+}
+
+struct entry_counts counts_deciding(const struct evidence *evidence)
+{
+	struct entry_counts counts = {0};
+
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		const struct call_evidence *call = &evidence->calls[i];
+
+		if (call->decides)
+			count_path(&counts, &call->path[call_judged_path(call)]);
+	}
+	return counts;
+}
+
+struct entry_counts counts_by_path(const struct evidence *evidence, enum call_path path)
+{
+	struct entry_counts counts = {0};
+
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		if (evidence->calls[i].decides)
+			count_path(&counts, &evidence->calls[i].path[path]);
+	}
+	return counts;
+}
+
+bool counts_are_mixed(const struct evidence *evidence)
+{
+	struct entry_counts counts = counts_deciding(evidence);
+
+	return counts.entering > counts.always;
+}
+
+const struct call_evidence *call_evidence_of(
+	const struct evidence *evidence, const char *call, const char *clock)
+{
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		if (strcmp(evidence->calls[i].call, call) == 0 &&
+			strcmp(evidence->calls[i].clock, clock) == 0)
+			return &evidence->calls[i];
+	}
+	return NULL;
+}
+
+const struct call_evidence *clock_gettime_of(const struct evidence *evidence, const char *clock)
+{
+	return call_evidence_of(evidence, "clock_gettime", clock);
+}
+
+bool platform_is(const struct evidence *evidence, const char *word)
+{
+	return fact_is_text(&evidence->host.platform, word);
+}
+
+bool hypervisor_is(const struct evidence *evidence, const char *word)
+{
+	return fact_is_text(&evidence->host.hypervisor, word);
+}
+
+bool clocksource_is(const struct evidence *evidence, const char *name)
+{
+	return fact_is_known(&evidence->clocksource.current_fact) &&
+	       strcmp(evidence->clocksource.current, name) == 0;
+}
+
+bool clocksource_is_offered(const struct evidence *evidence, const char *name)
+{
+	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+
+	if (!fact_is_known(&clocksource->available_fact))
+		return false;
+	for (size_t i = 0; i < clocksource->available_count; i++) {
+		if (strcmp(clocksource->available[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool clocksource_is_another(const struct evidence *evidence, const char *name)
+{
+	return clocksource_is_offered(evidence, name) &&
+	       fact_is_known(&evidence->clocksource.current_fact) &&
+	       !clocksource_is(evidence, name);
+}
+
+bool boot_has(const struct evidence *evidence, const char *parameter)
+{
+	const struct text_fact *boot = &evidence->host.boot;
+
+	return fact_is_known(&boot->fact) && text_has_word(text_span(boot->value), parameter);
+}
+
+const struct kernel_log_line *log_find(const struct evidence *evidence, const char *text)
+{
+	const struct kernel_log_evidence *log = &evidence->kernel_log;
+
+	for (size_t i = 0; i < log->count; i++) {
+		if (strstr(log->lines[i].text, text))
+			return &log->lines[i];
+	}
+	return NULL;
+}
+
+const struct kernel_log_line *log_find_after(
+	const struct evidence *evidence, const struct kernel_log_line *line, const char *text)
+{
+	const struct kernel_log_evidence *log = &evidence->kernel_log;
+
+	for (const struct kernel_log_line *next = line ? line + 1 : NULL;
+		next && next < log->lines + log->count; next++) {
+		if (strstr(next->text, text))
+			return next;
+	}
+	return NULL;
+}
+
+/* The first line with the earliest of these texts that occurs. */
+static const struct kernel_log_line *log_find_first(
+	const struct evidence *evidence, const char *const *texts, size_t count)
+{
+	const struct kernel_log_line *line = NULL;
+
+	for (size_t i = 0; i < count && !line; i++)
+		line = log_find(evidence, texts[i]);
+	return line;
+}
+
+/* The first numbers of a release, with dots between them; false if there are fewer. */
+static bool parse_release(const char *release, unsigned long *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		char *end;
+
+		if (!isdigit((unsigned char)*release))
+			return false;
+		numbers[i] = strtoul(release, &end, 10);
+		release = *end == '.' ? end + 1 : end;
+	}
+	return true;
+}
+
+bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned minor)
+{
+	unsigned long has[2];
+
+	return fact_is_known(&evidence->host.kernel.fact) &&
+	       parse_release(evidence->host.kernel.value, has, ARRAY_SIZE(has)) &&
+	       (has[0] < major || (has[0] == major && has[1] < minor));
+}
+
+/* Debian's release has an ABI's number in this place: "6.1.0-28", built from "Debian 6.1.119-1". */
+bool kernel_is_patched(
+	const struct evidence *evidence, unsigned major, unsigned minor, unsigned patch)
+{
+	static const char debian[] = " Debian ";
+	const struct host_evidence *host = &evidence->host;
+	const char *release = fact_is_known(&host->kernel.fact) ? host->kernel.value : "";
+	const char *build = fact_is_known(&host->kernel_build.fact)
+	                            ? strstr(host->kernel_build.value, debian)
+	                            : NULL;
+	unsigned long has[3];
+
+	if (build)
+		release = build + strlen(debian);
+	return parse_release(release, has, ARRAY_SIZE(has)) && has[0] == major && has[1] == minor &&
+	       has[2] >= patch;
+}
+
+bool host_is_x86(const struct evidence *evidence)
+{
+	const struct text_fact *arch = &evidence->host.arch;
+	size_t length = strlen(arch->value);
+
+	/* Only x86 reports on its TSC. */
+	if (!fact_is_known(&arch->fact))
+		return fact_is_known(&evidence->host.invariant_tsc.fact);
+	return strcmp(arch->value, "x86_64") == 0 ||
+	       (length == 4 && arch->value[0] == 'i' && strcmp(arch->value + 2, "86") == 0);
+}
+
+bool tsc_has_flag(const struct evidence *evidence, const char *flag)
+{
+	const struct text_fact *flags = &evidence->host.tsc_flags;
+
+	return fact_is_known(&flags->fact) && strstr(flags->value, flag);
+}
+
+bool tsc_is_invariant(const struct evidence *evidence)
+{
+	/*
+	 * The kernel sets it on a hypervisor's word and no longer checks the TSC: VMware, TDX and
+	 * SNP, Hyper-V with AccessTscInvariant. On VMware it does so without nonstop_tsc
+	 * (vmware_set_capabilities(), 2.6.29 to 7.2).
+	 */
+	if (tsc_has_flag(evidence, "tsc_reliable"))
+		return true;
+	return fact_is_flag(&evidence->host.invariant_tsc, true) &&
+	       (!fact_is_known(&evidence->host.tsc_flags.fact) ||
+		       (tsc_has_flag(evidence, "constant_tsc") &&
+			       tsc_has_flag(evidence, "nonstop_tsc")));
+}
+
+/*
+ * The kernel lists clocksources by rating: 300 for tsc, 250 for hpet, and 0 for one that it marked
+ * unstable (__clocksource_watchdog_kthread()). It hides unstable ones while the tick is in oneshot
+ * mode (available_clocksource_show()), but not with highres=off and nohz=off, or on jiffies.
+ * kernel/time/clocksource.c and the drivers, 3.10 to 7.2; tests/lab has a row of it.
+ */
+static bool is_tsc_rated_unstable(const struct evidence *evidence)
+{
+	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+
+	if (!clocksource_is_offered(evidence, "tsc"))
+		return false;
+	for (size_t i = 0; strcmp(clocksource->available[i], "tsc") != 0; i++) {
+		if (vclock_name_has_no_mode(clocksource->available[i]))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * rdtsc takes 5 to 25 ns on every x86, mrs cntvct_el0 and riscv's rdtime up to 50 ns, all some 50
+ * to 110 ns in an emulator; a read that the hypervisor or the firmware intercepts takes several
+ * hundred at the least, or as long as the cheapest system call.
+ */
+#define COUNTER_NS_MOST 150
+
+static bool is_counter_trapped(const struct evidence *evidence)
+{
+	static const char *const fast[] = {
+		"x86_64", "i386", "i686", "aarch64", "armv7l", "riscv64"};
+	const struct timing_evidence *timing = &evidence->timing;
+
+	if (!fact_is_known(&timing->counter_fact))
+		return false;
+	if (fact_is_known(&timing->syscall_floor_fact) &&
+		timing->counter_ns >= timing->syscall_floor_ns)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(fast); i++) {
+		if (fact_is_text(&evidence->host.arch, fast[i]))
+			return timing->counter_ns > COUNTER_NS_MOST;
+	}
+	return false;
+}
+
+/* The clock mode is of 4.12; RHEL 7's 3.10 and SLES 12's 4.4 got it by backport. */
+static bool can_read_hyperv_page(const struct evidence *evidence)
+{
+	const char *kernel = evidence->host.kernel.value;
+
+	return !kernel_is_before(evidence, 4, 12) || strstr(kernel, ".el7") ||
+	       (strncmp(kernel, "4.4.", 4) == 0 &&
+		       (strstr(kernel, "-default") || strstr(kernel, "-azure")));
+}
+
+/* What a switch gains must be more than a little: reading the counter may be trapped. */
+#define WORTH_A_SWITCH 0.75
+
+static void view_add_host(struct view *v)
+{
+	const struct evidence *evidence = v->evidence;
+	const struct host_evidence *host = &evidence->host;
+	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
+
+	v->guest = fact_is_known(&host->hypervisor.fact);
+	v->ec2_xen = platform_is(evidence, "aws-xen");
+	v->gvisor = platform_is(evidence, "gvisor");
+	v->emulated = fact_is_known(&host->emulator.fact);
+	/* A vmgenid or vmclock device is no sign: Proxmox VE and EC2 give one to every guest. */
+	v->may_be_restored = platform_is(evidence, "firecracker") ||
+	                     platform_is(evidence, "microvm") ||
+	                     platform_is(evidence, "cloud-hypervisor");
+	v->counter_off = fact_is_flag(&host->counter_off, true);
+	v->counter_trapped = is_counter_trapped(evidence);
+	v->firmware_counter = v->verdict == VERDICT_SLOW && !v->guest &&
+	                      fact_is_known(&host->arch.fact) &&
+	                      strncmp(host->arch.value, "riscv", strlen("riscv")) == 0;
+	v->counter_gains_nothing = fact_is_known(&evidence->copy.what_if_fact) && vdso &&
+	                           evidence->copy.what_if_ns > WORTH_A_SWITCH * vdso->min_ns;
+	v->reads_hyperv_page = can_read_hyperv_page(evidence);
+	/* arch/x86/kernel/kvmclock.c gives the mode under CONFIG_X86_64 only, 3.10 to 7.3. */
+	v->kvm_clock_32_bit =
+		fact_is_known(&host->arch.fact) && !fact_is_text(&host->arch, "x86_64");
+	/* 2 is the old word for 0 (arch/x86/entry/vdso/vdso32-setup.c). */
+	v->boot_disables_vdso = boot_has(evidence, "vdso=0") || boot_has(evidence, "vdso32=0") ||
+	                        boot_has(evidence, "vdso32=2");
+	v->boot_disables_tsc = boot_has(evidence, "notsc") || boot_has(evidence, "tsc=unstable");
+}
+
+static void view_add_clocksource(struct view *v)
+{
+	const struct evidence *evidence = v->evidence;
+	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+	const struct vclock_evidence *vclock = &evidence->vclock;
+	bool has_no_mode = vclock_name_has_no_mode(clocksource->current);
+	char parameter[CLOCKSOURCE_NAME_SIZE + 16];
+
+	v->no_vdso = evidence->vdso.fact.state == FACT_ABSENT;
+	v->falls_back = v->verdict == VERDICT_FALLBACK && fact_is_known(&evidence->vdso.fact) &&
+	                v->vdso.entered > 0;
+	v->on_xen = clocksource_is(evidence, "xen");
+	v->on_kvm_clock = clocksource_is(evidence, "kvm-clock");
+	v->on_hyperv_page = clocksource_is(evidence, "hyperv_clocksource_tsc_page");
+	v->mode_none = vclock->how >= VCLOCK_COPY && vclock->mode == VCLOCK_MODE_NONE;
+	v->mode_set = vclock->how == VCLOCK_READ && !v->mode_none;
+	v->page_stable = fact_is_flag(&vclock->pvclock_stable, true) &&
+	                 vclock->how >= VCLOCK_COPY && !v->mode_none;
+	v->page_unstable = fact_is_flag(&vclock->pvclock_stable, false);
+	v->kvm_unstable = v->falls_back && v->on_kvm_clock && !v->page_stable &&
+	                  !boot_has(evidence, "no-kvmclock-vsyscall") && !v->kvm_clock_32_bit;
+	v->unsupported =
+		(v->falls_back || !evidence->live) && fact_is_known(&clocksource->current_fact) &&
+		(has_no_mode || (v->mode_none && !vclock_name_has_mode(clocksource->current)));
+	v->second_choice = v->unsupported && host_is_x86(evidence);
+	snprintf(parameter, sizeof(parameter), "clocksource=%s", clocksource->current);
+	v->boot_chose_current = *clocksource->current && boot_has(evidence, parameter);
+	/* It does so, too, where the vDSO is disabled besides. */
+	v->boot_choice_slows = v->boot_chose_current &&
+	                       (v->falls_back || v->unsupported ||
+				       (v->no_vdso && v->boot_disables_vdso && has_no_mode)) &&
+	                       !(v->on_kvm_clock && boot_has(evidence, "no-kvmclock-vsyscall"));
+}
+
+static void view_add_tsc(struct view *v)
+{
+	/* The old wording has the name in quotes, that of 7.2 has it bare; 3.10 has its own. */
+	static const char *const distrust[] = {"Marking clocksource 'tsc",
+		"Marking clocksource tsc", "Clocksource tsc unstable", "Marking TSC unstable",
+		"TSC warp"};
+	static const char *const unsynchronized[] = {"TSC warp", "check_tsc_sync_source failed",
+		"TSCs unsynchronized", "inter CPU skew", " ahead of CPU", " behind CPU"};
+	/* A fast or PIT calibration that fails is normal, and is followed by another way. */
+	static const char *const uncalibrated[] = {
+		"could not calculate TSC", "No reference (HPET/PMTIMER) available"};
+	static const char delay[] = "read-back delay";
+	const struct evidence *evidence = v->evidence;
+
+	v->tsc_offered = clocksource_is_offered(evidence, "tsc");
+	v->tsc_rated_unstable = is_tsc_rated_unstable(evidence);
+	v->tsc_distrust = log_find_first(evidence, distrust, ARRAY_SIZE(distrust));
+	v->tsc_distrusted = v->tsc_distrust || v->tsc_rated_unstable;
+	/*
+	 * 5.13: "read-back delay of N ns, attempt K, marking unstable"; 6.x: "marking tsc
+	 * unstable". Other lines of such a delay say that a check was skipped: nothing is wrong.
+	 */
+	v->tsc_delay = log_find(evidence, delay);
+	while (v->tsc_delay && !strstr(v->tsc_delay->text, ", marking "))
+		v->tsc_delay = log_find_after(evidence, v->tsc_delay, delay);
+	if (!v->tsc_offered)
+		v->tsc_uncalibrated =
+			log_find_first(evidence, uncalibrated, ARRAY_SIZE(uncalibrated));
+	v->tsc_unsynchronized =
+		log_find_first(evidence, unsynchronized, ARRAY_SIZE(unsynchronized));
+	v->tsc_on_hyperv = log_find(evidence, "running on Hyper-V");
+	watchdog_explain(evidence, &v->watchdog);
+}
+
+static void view_add_switches(struct view *v)
+{
+	static const char *const paravirtual[] = {
+		"kvm-clock", "hyperv_clocksource_tsc_page", "xen"};
+
+	/* No clocksource is better than tsc: what keeps the vDSO from reading it lies elsewhere. */
+	if (!v->falls_back || clocksource_is(v->evidence, "tsc"))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(paravirtual) && !v->paravirtual; i++) {
+		if (clocksource_is_another(v->evidence, paravirtual[i]) &&
+			!reason_against(v, paravirtual[i]))
+			v->paravirtual = paravirtual[i];
+	}
+	if (clocksource_is_another(v->evidence, "tsc"))
+		v->why_not_tsc = reason_against(v, "tsc");
+	v->tsc_advisable = clocksource_is_another(v->evidence, "tsc") && !v->why_not_tsc;
+}
+
+void view_make(const struct evidence *evidence, enum verdict_kind verdict, struct view *v)
+{
+	*v = (struct view){.evidence = evidence,
+		.decided = counts_deciding(evidence),
+		.vdso = counts_by_path(evidence, PATH_VDSO),
+		.libc = counts_by_path(evidence, PATH_LIBC),
+		.verdict = verdict};
+	v->mixed = v->decided.entering > v->decided.always;
+	for (int path = 0; path < PATH_COUNT; path++) {
+		const struct call_evidence *call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
+
+		v->monotonic[path] = call && call->path[path].timed ? &call->path[path] : NULL;
+	}
+	view_add_host(v);
+	view_add_clocksource(v);
+	view_add_tsc(v);
+	view_add_switches(v);
+}
