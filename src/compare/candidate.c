@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One clocksource, measured: whether its clock runs at all, the proof, the times, and whether
- * it warps. What switches runs in a worker that may be killed.
+ * it warps. The switch is made in a worker that may be killed.
  *
  * The speed of the new clock is compared with the CPU's counter, not with timers: a clock that
  * stands still also stops every timer, those that are to end the worker included.
@@ -26,12 +26,12 @@
  */
 #define PART_NS 10000000000
 
-/* Longer than a tick of HZ=100, which is all that the jiffies clock resolves. */
+/* A window is longer than a tick of HZ=100, which is the resolution of the jiffies clock. */
 #define SPEED_WINDOW_NS 12000000.0
 
 #define TIMING_TRIES 5
 
-/* Far more than a window has room for. */
+/* A window has room for far fewer. */
 #define CALIBRATION_MARKS_MAX 1000000
 
 /* Jiffies advance by one tick or two in a window: 0.8 or 1.7 times its length. */
@@ -57,7 +57,7 @@ struct speed_check {
 };
 
 /*
- * From one narrow pair of readings to another, so that it does not matter where in between
+ * It goes from one narrow pair of readings to another, so that it does not matter where in between
  * this process lost its CPU. The counter spins: in an idle CPU it may stop.
  */
 static double speed_in_one_window(double ns_per_tick)
@@ -86,7 +86,8 @@ void candidate_judge_speed(const double ratios[SPEED_WINDOWS], struct fact *fact
 		fact_set_known(fact);
 }
 
-/* Under the clocksource in use; 0 if the clock cannot be read, or stands still. */
+/* Returns ns per tick under the clocksource in use; 0 if the clock cannot be read or stands still.
+ */
 static double calibrate(void)
 {
 	struct drift_mark start = drift_mark_take();
@@ -100,7 +101,7 @@ static double calibrate(void)
 	return 0;
 }
 
-/* Pinned to one CPU, since the counters of two may differ. */
+/* Runs pinned to one CPU, since the counters of two may differ. */
 static void switch_and_check(void *argument)
 {
 	struct speed_check *check = argument;
@@ -125,7 +126,7 @@ static void switch_and_check(void *argument)
 	}
 }
 
-/* In a child of its own: on a clock that stands still it is killed by its parent. */
+/* The switch is made in a child of its own, whose parent kills it on a clock that stands still. */
 static bool switch_to_candidate(const struct clocksource_switch *clock, struct candidate *candidate,
 	const struct deadline *deadline)
 {
@@ -219,7 +220,7 @@ static void measure_warps(const struct candidate_setup *setup, struct candidate 
 
 	candidate->warp_allowed = cpus_list(cpus, CPUS_MAX);
 	few = candidate_warp_cpus(candidate->name, candidate->warp_allowed);
-	/* For the rest of the worker's life. */
+	/* The restriction lasts for the rest of the worker's life. */
 	if (few < candidate->warp_allowed)
 		cpus_use(cpus, cpus_spread(cpus, candidate->warp_allowed, few));
 	warp_measure(setup->calls, &warp, &candidate->warp);

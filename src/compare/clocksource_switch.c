@@ -24,13 +24,6 @@
 
 /* ---- the record that outlives a kill ---- */
 
-static int open_folder(const struct clocksource_switch *clock)
-{
-	struct fact why = {0};
-
-	return root_open_file(clock->root, SWITCH_FOLDER, &why);
-}
-
 static int create_own(int folder, const char *name, int flags)
 {
 	return openat(folder, name, flags | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -40,45 +33,38 @@ static int create_own(int folder, const char *name, int flags)
 bool clocksource_switch_record(const struct clocksource_switch *clock, struct fact *why)
 {
 	ssize_t length = (ssize_t)strlen(clock->original);
-	int folder = open_folder(clock);
-	int file;
 	bool written;
+	int file;
 
-	if (folder < 0)
+	if (clock->folder < 0)
 		return true;
-	unlinkat(folder, SWITCH_RECORD, 0);
-	file = create_own(folder, SWITCH_RECORD, O_WRONLY);
-	errno = file < 0 ? errno : ENOSPC; /* of a short write */
+	unlinkat(clock->folder, SWITCH_RECORD, 0);
+	file = create_own(clock->folder, SWITCH_RECORD, O_WRONLY);
+	errno = file < 0 ? errno : ENOSPC; /* for a short write */
 	written = file >= 0 && write(file, clock->original, (size_t)length) == length;
 	if (!written)
 		fact_set_errno(why, errno, SWITCH_FOLDER "/" SWITCH_RECORD);
 	if (file >= 0)
 		close(file);
-	close(folder);
 	return written;
 }
 
 void clocksource_switch_forget(const struct clocksource_switch *clock)
 {
-	int folder = open_folder(clock);
-
-	if (folder < 0)
-		return;
-	unlinkat(folder, SWITCH_RECORD, 0);
-	close(folder);
+	if (clock->folder >= 0)
+		unlinkat(clock->folder, SWITCH_RECORD, 0);
 }
 
-/* A record of what is in use again has been dealt with. */
+/* A record that names the clocksource in use is stale. */
 static void read_record(struct clocksource_switch *clock)
 {
-	int folder = open_folder(clock);
 	struct stat status;
-	int file = folder < 0 ? -1 : file_open_regular(folder, SWITCH_RECORD, O_RDONLY, &status);
+	int file = clock->folder < 0
+	                   ? -1
+	                   : file_open_regular(clock->folder, SWITCH_RECORD, O_RDONLY, &status);
 	char buffer[CLOCKSOURCE_NAME_SIZE + 1], name[CLOCKSOURCE_NAME_SIZE];
 	struct span record = {.at = buffer}, word;
 
-	if (folder >= 0)
-		close(folder);
 	if (file < 0)
 		return;
 	if (file_read_all(file, buffer, sizeof(buffer), &record.length) == 0 &&
@@ -91,24 +77,22 @@ static void read_record(struct clocksource_switch *clock)
 /* ---- holding it ---- */
 
 /*
- * The file that the lock is on: one that only its owner can open, since any user who can read a
- * file can lock it. A tree without /run has only the clocksource's. It is not removed at the end:
+ * The lock is on a file that only its owner can open, since any user who can read a file can lock
+ * it. A tree without SWITCH_FOLDER has only the clocksource's. The file is not removed at the end:
  * of two processes that open it then, one would hold the lock of a file that is gone.
  */
 static int open_lock(const struct clocksource_switch *clock)
 {
-	int folder = open_folder(clock);
 	struct stat status;
 	int file;
 
-	if (folder < 0)
+	if (clock->folder < 0)
 		return fcntl(clock->file, F_DUPFD_CLOEXEC, 0);
 	do {
-		file = file_open_regular(folder, SWITCH_LOCK, O_RDWR, &status);
+		file = file_open_regular(clock->folder, SWITCH_LOCK, O_RDWR, &status);
 		if (file < 0 && errno == ENOENT)
-			file = create_own(folder, SWITCH_LOCK, O_RDWR);
+			file = create_own(clock->folder, SWITCH_LOCK, O_RDWR);
 	} while (file < 0 && errno == EEXIST); /* another run has just made it */
-	close(folder);
 	return file;
 }
 
@@ -143,12 +127,15 @@ enum switch_opened clocksource_switch_open(
 	struct clocksource_switch *clock, const struct root *root, struct fact *why)
 {
 	enum switch_opened opened;
+	struct fact no_folder = {0};
 
 	*clock = (struct clocksource_switch){.root = root,
 		.file = root_open_writable(root, CLOCKSOURCE_CURRENT, why),
+		.folder = -1,
 		.lock = -1};
 	if (clock->file < 0)
 		return SWITCH_CLOSED;
+	clock->folder = root_open_file(root, SWITCH_FOLDER, &no_folder);
 	opened = take_hold(clock, why);
 	if (opened == SWITCH_OPENED && !root->live && is_of_kernel(clock->file)) {
 		fact_set(why, FACT_FAILED, "%s is the kernel's own, not one of a captured tree",
@@ -166,9 +153,11 @@ void clocksource_switch_close(struct clocksource_switch *clock)
 		child_unshare(clock->ours, sizeof(*clock->ours));
 	clock->ours = NULL;
 	close(clock->file);
+	if (clock->folder >= 0)
+		close(clock->folder);
 	if (clock->lock >= 0)
 		close(clock->lock);
-	clock->file = clock->lock = -1;
+	clock->file = clock->folder = clock->lock = -1;
 }
 
 /* ---- switching it ---- */
@@ -177,20 +166,6 @@ static bool is_ours(const struct clocksource_switch *clock, const char *name)
 {
 	return strcmp(name, clock->original) == 0 || strcmp(name, clock->ours->current) == 0 ||
 	       strcmp(name, clock->ours->wanted) == 0;
-}
-
-/* 0 or an errno value. A captured tree's file is a plain one, which keeps what it had. */
-static int write_name(const struct clocksource_switch *clock, const char *name)
-{
-	char line[CLOCKSOURCE_NAME_SIZE + 1];
-	int length = snprintf(line, sizeof(line), "%s\n", name);
-	ssize_t written = pwrite(clock->file, line, (size_t)length, 0);
-
-	if (written < 0)
-		return errno;
-	if (!clock->root->live && ftruncate(clock->file, length) < 0)
-		return errno;
-	return written == length ? 0 : EFBIG;
 }
 
 static enum switch_result report_foreign(const char *name, struct fact *why)
@@ -211,9 +186,21 @@ bool clocksource_switch_is_foreign(const struct clocksource_switch *clock, struc
 	       report_foreign(now, why) == SWITCH_FOREIGN;
 }
 
+/* 0 or an errno value. A captured tree's file is a plain one, which keeps what it had. */
+static int write_name(const struct clocksource_switch *clock, const char *name)
+{
+	char line[CLOCKSOURCE_NAME_SIZE + 1];
+	int length = snprintf(line, sizeof(line), "%s\n", name);
+	ssize_t written = pwrite(clock->file, line, (size_t)length, 0);
+
+	if (written < 0 || (!clock->root->live && ftruncate(clock->file, length) < 0))
+		return errno;
+	return written == length ? 0 : EFBIG;
+}
+
 /*
  * The kernel takes a name that it does not know, or does not want, without an error and keeps its
- * clocksource: what a write did is seen by reading only.
+ * clocksource: only reading shows what a write did.
  */
 static enum switch_result write_and_read_back(
 	const struct clocksource_switch *clock, const char *name, struct fact *why)

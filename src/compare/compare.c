@@ -42,84 +42,72 @@ struct compare {
 	struct evidence host;         /* of the tree: for advice */
 	struct clocksource_switch clock;
 	size_t count; /* of candidates, without the one in use */
-	char names[CLOCKSOURCE_MAX][CLOCKSOURCE_NAME_SIZE];
+	const char *names[CLOCKSOURCE_MAX];
 	struct run_result result;
 };
 
-/* Whether the host offers it is not known yet. */
 static bool take_only(struct cli *cli, struct span word)
 {
-	struct compare *own = cli->own;
+	struct compare *compare = cli->own;
 
 	if (!word.length) {
 		cli_usage_error("--only: a name is empty");
 		return false;
 	}
-	if (own->only_count == ONLY_MAX) {
+	if (compare->only_count == ONLY_MAX) {
 		cli_usage_error("--only: at most %d names are accepted", ONLY_MAX);
 		return false;
 	}
-	own->only[own->only_count++] = word;
+	compare->only[compare->only_count++] = word;
 	return true;
 }
 
-static bool take(struct cli *cli, int id, const char *value)
+static bool compare_take(struct cli *cli, int id, const char *value)
 {
-	struct compare *own = cli->own;
+	struct compare *compare = cli->own;
 
 	switch (id) {
 	case OPTION_ONLY:
 		return take_list(value, take_only, cli);
 	case OPTION_WITH_GUESTS:
-		return own->with_guests = true;
+		return compare->with_guests = true;
 	case 'd':
-		return take_duration("--duration", value, &own->warp_ns);
+		return take_duration("--duration", value, &compare->warp_ns);
 	default:
-		return own->yes = true;
+		return compare->yes = true;
 	}
-}
-
-/* ---- the candidates ---- */
-
-static void add_candidate(struct compare *own, const char *in_use, const char *name)
-{
-	bool known = strcmp(name, in_use) == 0;
-
-	for (size_t i = 0; i < own->count && !known; i++)
-		known = strcmp(name, own->names[i]) == 0;
-	if (!known)
-		text_copy(own->names[own->count++], CLOCKSOURCE_NAME_SIZE, name);
-}
-
-/* All that are offered, or those of --only, without the one in use. False after a message. */
-static bool choose_candidates(struct compare *own, const char *in_use)
-{
-	const struct clocksource_evidence *offered = &own->host.clocksource;
-	struct strbuf list = {.used = 0};
-
-	for (size_t i = 0; i < offered->available_count; i++) {
-		strbuf_add(&list, "%s%s", i ? ", " : "", offered->available[i]);
-		if (!own->only_count)
-			add_candidate(own, in_use, offered->available[i]);
-	}
-	for (size_t i = 0; i < own->only_count; i++) {
-		struct span name = own->only[i];
-		size_t place = 0;
-
-		while (place < offered->available_count &&
-			!text_equals(name, offered->available[place]))
-			place++;
-		if (place == offered->available_count) {
-			cli_usage_error("--only: this host does not offer '%.*s', only %s",
-				(int)name.length, name.at, list.text);
-			return false;
-		}
-		add_candidate(own, in_use, offered->available[place]);
-	}
-	return true;
 }
 
 /* ---- the plan ---- */
+
+/* All that are offered, or those of --only, without the one in use. False after a message. */
+static bool choose_candidates(struct compare *compare, const char *in_use)
+{
+	const struct clocksource_evidence *offered = &compare->host.clocksource;
+	bool is_offered[ONLY_MAX] = {false};
+	struct strbuf list = {.used = 0};
+
+	for (size_t i = 0; i < offered->available_count; i++) {
+		const char *name = offered->available[i];
+		bool wanted = !compare->only_count;
+
+		strbuf_add(&list, "%s%s", i ? ", " : "", name);
+		for (size_t k = 0; k < compare->only_count; k++) {
+			if (text_equals(compare->only[k], name))
+				wanted = is_offered[k] = true;
+		}
+		if (wanted && strcmp(name, in_use) != 0)
+			compare->names[compare->count++] = name;
+	}
+	for (size_t k = 0; k < compare->only_count; k++) {
+		if (is_offered[k])
+			continue;
+		cli_usage_error("--only: this host does not offer '%.*s', only %s",
+			(int)compare->only[k].length, compare->only[k].at, list.text);
+		return false;
+	}
+	return true;
+}
 
 #define REGAINED                                                                                   \
 	"until the host is back on tsc and they are paused and resumed (virsh suspend, virsh "     \
@@ -127,55 +115,55 @@ static bool choose_candidates(struct compare *own, const char *in_use)
 
 static void announce(const struct cli *cli, const char *in_use)
 {
-	const struct compare *own = cli->own;
+	const struct compare *compare = cli->own;
 	struct strbuf sb = {.used = 0};
 	struct ntp_state state;
-	char ntp[FACT_REASON_SIZE + 64];
+	char ntp[NTP_TEXT_SIZE];
 
 	strbuf_add(&sb, "This tries the clocksources %s", in_use);
-	for (size_t i = 0; i < own->count; i++)
-		strbuf_add(&sb, "%s%s", i + 1 < own->count ? ", " : " and ", own->names[i]);
+	for (size_t i = 0; i < compare->count; i++)
+		strbuf_add(&sb, "%s%s", i + 1 < compare->count ? ", " : " and ", compare->names[i]);
 	strbuf_add(&sb, " (about %.1f s each) and then restores %s.",
-		(double)own->warp_ns / NS_PER_SECOND + CANDIDATE_SECONDS, in_use);
+		(double)compare->warp_ns / NS_PER_SECOND + CANDIDATE_SECONDS, in_use);
 	if (!cli->root.live)
 		strbuf_add(&sb,
 			" It is a rehearsal: the names are written to %s%s, and the "
 			"clock of this host does not change.",
-			own->tree, CLOCKSOURCE_CURRENT);
+			compare->tree, CLOCKSOURCE_CURRENT);
 	wrap_text(stderr, 0, 0, sb.text);
 	if (!cli->root.live)
 		return;
 	sb = (struct strbuf){.used = 0};
 	ntp_state_read(&state);
-	compare_describe_ntp(&state, ntp, sizeof(ntp));
+	ntp_state_describe(&state, ntp);
 	strbuf_add(&sb,
 		"Each of the %zu switches stops all CPUs for a moment and clears the kernel's NTP "
 		"state (now: %s): the clock counts as unsynchronized until the time daemon has "
 		"adjusted it again. On a slower clocksource all programs that read the clock run "
 		"slower.",
-		2 * own->count, ntp);
-	if (own->with_guests)
+		2 * compare->count, ntp);
+	if (compare->with_guests)
 		strbuf_add(&sb, " KVM guests that use kvm-clock lose vDSO support " REGAINED ".");
 	wrap_text(stderr, 0, 0, sb.text);
 }
 
 /* ---- whether it may run ---- */
 
-/* One line to be pasted; nothing is printed after it. */
+/* The tree, if the reason begins with a path, which is a file of the tree; else "". */
+static const char *tree_of(const struct compare *compare, const struct fact *why)
+{
+	return *why->reason == '/' ? compare->tree : "";
+}
+
+/* Prints one line to be pasted; nothing is printed after it. */
 static void print_command(const struct clocksource_switch *clock, const char *name)
 {
 	fprintf(stderr, "echo %s > %s%s\n", name, clock->tree, CLOCKSOURCE_CURRENT);
 }
 
-/* Reasons that begin with a path name a file of the tree. */
-static const char *tree_of(const struct compare *own, const struct fact *why)
-{
-	return *why->reason == '/' ? own->tree : "";
-}
-
 static void report_closed(const struct cli *cli, enum switch_opened opened, const struct fact *why)
 {
-	const struct compare *own = cli->own;
+	const char *tree = tree_of(cli->own, why);
 	struct text_fact container = {0};
 
 	if (opened == SWITCH_CLOSED)
@@ -186,46 +174,46 @@ static void report_closed(const struct cli *cli, enum switch_opened opened, cons
 		cli_error("cannot change the clocksource: this requires root");
 	else if (fact_is_known(&container.fact))
 		cli_error("cannot change the clocksource in this container (%s): %s%s",
-			container.value, tree_of(own, why), why->reason);
+			container.value, tree, why->reason);
 	else
-		cli_error("cannot change the clocksource: %s%s", tree_of(own, why), why->reason);
+		cli_error("cannot change the clocksource: %s%s", tree, why->reason);
 }
 
 /* False after an error message: a switch would do harm, or an earlier run left its own undone. */
-static bool may_switch(const struct root *root, const struct compare *own)
+static bool may_switch(const struct root *root, const struct compare *compare)
 {
-	const struct clocksource_switch *clock = &own->clock;
+	const struct clocksource_switch *clock = &compare->clock;
 	struct ntp_state ntp;
 	char which[FACT_REASON_SIZE];
 
+	ntp_state_read(&ntp);
 	if (*clock->interrupted) {
 		cli_error("an earlier compare was killed: the clocksource was %s before it, and "
 			  "is %s now. Restore it first, as root, or remove %s%s/%s to keep %s:",
-			clock->interrupted, clock->original, own->tree, SWITCH_FOLDER,
+			clock->interrupted, clock->original, compare->tree, SWITCH_FOLDER,
 			SWITCH_RECORD, clock->original);
 		print_command(clock, clock->interrupted);
 		return false;
 	}
-	ntp_state_read(&ntp);
 	if (fact_is_known(&ntp.fact) && ntp.leap_pending) {
 		cli_error(
 			"a leap second is pending, and switching the clocksource would discard it; "
 			"try again after it");
 		return false;
 	}
-	if (own->with_guests || !guests_running(root, which, sizeof(which)))
-		return true;
-	cli_error(
-		"virtual machines are running on this host (%s). A switch away from the TSC takes "
-		"vDSO support from their kvm-clock " REGAINED "; use --with-guests to proceed "
-		"anyway",
-		which);
-	return false;
+	if (!compare->with_guests && guests_running(root, which, sizeof(which))) {
+		cli_error("virtual machines are running on this host (%s). A switch away from the "
+			  "TSC takes vDSO support from their kvm-clock " REGAINED
+			  "; use --with-guests to proceed anyway",
+			which);
+		return false;
+	}
+	return true;
 }
 
 /* ---- the run ---- */
 
-/* How to restore it by hand. Nothing is printed after it. */
+/* Says how to restore it by hand. Nothing is printed after it. */
 static void print_remedy(
 	const struct clocksource_switch *clock, enum switch_result result, const struct fact *why)
 {
@@ -238,7 +226,7 @@ static void print_remedy(
 	print_command(clock, clock->original);
 }
 
-/* In the guardian, when the process that started it is gone. */
+/* Runs in the guardian when the process that started it is gone. */
 static void report_as_orphan(
 	const struct clocksource_switch *clock, enum switch_result result, const struct fact *why)
 {
@@ -249,61 +237,50 @@ static void report_as_orphan(
 		print_remedy(clock, result, why);
 }
 
-static void try_candidates(const struct cli *cli, struct compare *own)
+static void try_candidates(const struct cli *cli, struct compare *compare)
 {
 	static volatile bool stop;
 	struct call_table calls;
-	struct run_setup setup = {.candidate = {.calls = &calls, .warp_ns = own->warp_ns},
-		.count = own->count,
-		.names = (const char(*)[CLOCKSOURCE_NAME_SIZE])own->names,
-		.progress = progress_show,
+	struct run_setup setup = {.candidate = {.calls = &calls, .warp_ns = compare->warp_ns},
+		.count = compare->count,
+		.names = compare->names,
 		.orphaned = report_as_orphan,
 		.stop = &stop};
-	struct vdso_evidence *vdso = &own->host.vdso;
+	struct vdso_evidence *vdso = &compare->host.vdso;
 	struct vdso_image image = {0};
 	struct root here;
 
 	/* The calls are this process's, and the timestamp is this host's, whatever the tree. */
 	if (root_open(&here, "/", &vdso->fact)) {
-		timestamp_collect(&here, &own->host.timestamp, &cli->deadline);
+		timestamp_collect(&here, &compare->host.timestamp, &cli->deadline);
 		vdso_collect(&here, vdso, &image);
 		root_close(&here);
 	}
 	call_table_make(vdso, &image, &calls, &cli->deadline);
 	call_table_keep_deciding(&calls);
 	work_begin(cli, "trying the clocksources", &stop);
-	run_all(&own->clock, &setup, &own->result);
+	run_all(&compare->clock, &setup, &compare->result);
 	work_end();
 }
 
-/* ---- what is printed ---- */
-
-static const struct format formats[] = {
-	{.name = "text", .write = compare_text},
-	{.name = "json", .write = compare_json},
-	{0},
-};
-
 /* Prints the measurements, however the run ended. */
-static int print_report(struct cli *cli, struct compare *own)
+static int print_report(struct cli *cli, struct compare *compare)
 {
-	const struct text_fact *hypervisor = &own->host.host.hypervisor;
-	struct ranking ranking;
-	struct compare_report report = {.result = &own->result,
-		.ranking = &ranking,
-		.timestamp = &own->host.timestamp,
-		.original = own->clock.original,
-		.tree = own->tree,
+	static const int statuses[] = {[RANKING_UNKNOWN] = EXIT_UNKNOWN,
+		[RANKING_OK] = EXIT_SUCCESS,
+		[RANKING_CHANGE] = EXIT_CHANGE};
+	const struct text_fact *hypervisor = &compare->host.host.hypervisor;
+	struct compare_report report = {.result = &compare->result,
+		.timestamp = &compare->host.timestamp,
+		.original = compare->clock.original,
+		.tree = compare->tree,
 		.hypervisor = fact_is_known(&hypervisor->fact) ? hypervisor->value : NULL,
-		.warp_s = (double)own->warp_ns / NS_PER_SECOND};
+		.warp_s = (double)compare->warp_ns / NS_PER_SECOND};
 
-	ranking_find(&own->result, &own->host, &ranking);
-	if (own->result.end == RUN_INTERRUPTED)
+	ranking_find(&compare->result, &compare->host, &report.ranking);
+	report.exit_status = statuses[report.ranking.verdict];
+	if (compare->result.end == RUN_INTERRUPTED)
 		report.exit_status = interrupt_status(0);
-	else if (ranking.verdict == RANKING_UNKNOWN)
-		report.exit_status = EXIT_UNKNOWN;
-	else
-		report.exit_status = ranking.verdict == RANKING_CHANGE ? EXIT_CHANGE : EXIT_SUCCESS;
 	compare_conclude(&report);
 	cli_print(cli, &report);
 	return report.exit_status;
@@ -312,10 +289,9 @@ static int print_report(struct cli *cli, struct compare *own)
 /* Any user sees the plan; a user who may not switch then sees why the run ends. */
 static int plan_and_run(struct cli *cli, enum switch_opened opened, const struct fact *why)
 {
-	struct compare *own = cli->own;
-	const struct clocksource_evidence *offered = &own->host.clocksource;
-	const char *in_use = opened == SWITCH_OPENED ? own->clock.original : offered->current;
-	int status;
+	struct compare *compare = cli->own;
+	const struct clocksource_evidence *offered = &compare->host.clocksource;
+	const char *in_use = opened == SWITCH_OPENED ? compare->clock.original : offered->current;
 
 	if (opened != SWITCH_OPENED && !*in_use) {
 		report_closed(cli, opened, why);
@@ -323,40 +299,37 @@ static int plan_and_run(struct cli *cli, enum switch_opened opened, const struct
 	}
 	if (!fact_is_known(&offered->available_fact)) {
 		cli_error("cannot list the available clocksources: %s%s",
-			tree_of(own, &offered->available_fact), offered->available_fact.reason);
+			tree_of(compare, &offered->available_fact), offered->available_fact.reason);
 		return EXIT_UNKNOWN;
 	}
-	if (!choose_candidates(own, in_use))
+	if (!choose_candidates(compare, in_use))
 		return EXIT_TROUBLE;
-	if (!own->count) {
+	if (!compare->count) {
 		cli_error("%s is in use already; nothing to try", in_use);
 		return EXIT_UNKNOWN;
 	}
-	if (!cli->quiet || !own->yes)
+	if (!cli->quiet || !compare->yes)
 		announce(cli, in_use);
 	if (opened != SWITCH_OPENED) {
 		report_closed(cli, opened, why);
 		return EXIT_UNKNOWN;
 	}
-	if (!may_switch(&cli->root, own) || (!own->yes && !cli_confirm()))
+	if (!may_switch(&cli->root, compare) || (!compare->yes && !cli_confirm()))
 		return EXIT_UNKNOWN;
 	/* The files are open: user ID 0 alone restores the clocksource and removes the record. */
 	privileges_keep(cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE);
-	try_candidates(cli, own);
-	if (own->result.end == RUN_NOT_BEGUN) {
-		cli_error("%s%s; the clocksource was not changed", tree_of(own, &own->result.why),
-			own->result.why.reason);
-		return EXIT_UNKNOWN;
-	}
-	status = print_report(cli, own);
-	run_release(&own->result);
-	return status;
+	try_candidates(cli, compare);
+	if (compare->result.end != RUN_NOT_BEGUN)
+		return print_report(cli, compare);
+	cli_error("%s%s; the clocksource was not changed", tree_of(compare, &compare->result.why),
+		compare->result.why.reason);
+	return EXIT_UNKNOWN;
 }
 
-static int run(struct cli *cli)
+static int compare_run(struct cli *cli)
 {
-	struct compare *own = cli->own;
-	struct evidence *host = &own->host;
+	struct compare *compare = cli->own;
+	struct evidence *host = &compare->host;
 	size_t length = strlen(cli->sysroot);
 	enum switch_opened opened;
 	struct fact why = {0};
@@ -364,36 +337,42 @@ static int run(struct cli *cli)
 
 	while (length > 0 && cli->sysroot[length - 1] == '/')
 		length--;
-	snprintf(own->tree, sizeof(own->tree), "%.*s", (int)length, cli->sysroot);
-	if (!own->warp_ns)
-		own->warp_ns = DEFAULT_NS;
+	snprintf(compare->tree, sizeof(compare->tree), "%.*s", (int)length, cli->sysroot);
+	if (!compare->warp_ns)
+		compare->warp_ns = DEFAULT_NS;
 	host->live = cli->root.live;
 	clocksource_collect(&cli->root, &host->clocksource);
 	host_collect(&cli->root, &host->host);
 	kernel_log_collect(&cli->root, &host->kernel_log);
-	opened = clocksource_switch_open(&own->clock, &cli->root, &why);
-	own->clock.tree = own->tree;
+	opened = clocksource_switch_open(&compare->clock, &cli->root, &why);
+	compare->clock.tree = compare->tree;
 	status = plan_and_run(cli, opened, &why);
 	if (opened == SWITCH_OPENED)
-		clocksource_switch_close(&own->clock);
+		clocksource_switch_close(&compare->clock);
 	return status;
 }
 
 /* Runs after the output: the command that restores the clocksource is printed last. */
-static int finish(struct cli *cli, int status)
+static int compare_finish(struct cli *cli, int status)
 {
-	const struct compare *own = cli->own;
-	const struct run_result *result = &own->result;
+	const struct compare *compare = cli->own;
+	const struct run_result *result = &compare->result;
 
-	if (result->end == RUN_NOT_BEGUN || !own->clock.root)
+	if (result->end == RUN_NOT_BEGUN || !compare->clock.root)
 		return status;
 	if (result->restored != SWITCH_DONE)
-		print_remedy(&own->clock, result->restored, &result->restored_fact);
+		print_remedy(&compare->clock, result->restored, &result->restored_fact);
 	else if (result->end != RUN_WHOLE)
 		cli_error("%s; the clocksource was restored to %s", result->why.reason,
-			own->clock.original);
+			compare->clock.original);
 	return status;
 }
+
+static const struct format formats[] = {
+	{.name = "text", .write = compare_text},
+	{.name = "json", .write = compare_json},
+	{0},
+};
 
 static const struct option_row options[] = {
 	{OPTION_ONLY, "only", "LIST", "try only these, beside the one in use: tsc,hpet"},
@@ -401,7 +380,7 @@ static const struct option_row options[] = {
 		"look for warps for TIME on each: 1 (the default), 0.5, 500ms, 5m"},
 	{OPTION_WITH_GUESTS, "with-guests", NULL,
 		"run even though KVM guests are running here: their kvm-clock loses vDSO support"},
-	{'y', "yes", NULL, "do not ask for confirmation; required without a terminal"},
+	{'y', "yes", NULL, "skip the confirmation; needed without a terminal"},
 	{OPTION_SYSROOT, "sysroot", "DIR",
 		"rehearse: write to the file below DIR; the clock measured is this host's and does "
 		"not change"},
@@ -417,15 +396,15 @@ const struct command compare_command = {
 		"Each switch clears the kernel's NTP state and stops all CPUs for a moment. Ctrl-C "
 		"ends it early, restores the clocksource and prints what was measured.",
 	.status = "0 keep the clocksource in use, 1 another one is recommended, 2 no "
-		  "recommendation could be made or it refused to run, 3 usage error or failed "
-		  "output, 130 interrupted. If the clocksource could not be restored, the last "
-		  "line printed is the command that does it.",
+		  "recommendation or refused to run, 3 usage error or failed output, 130 "
+		  "interrupted. If the clocksource could not be restored, the last line printed is "
+		  "the command that does it.",
 	.options = options,
 	.formats = formats,
 	.size = sizeof(struct compare),
-	.take = take,
-	.run = run,
+	.take = compare_take,
+	.run = compare_run,
 	.never_verbose = true,
-	.finish = finish,
+	.finish = compare_finish,
 	.privileged = true,
 };

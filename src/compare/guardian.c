@@ -19,7 +19,7 @@
 
 #include "model.h"
 
-/* Not the program's name: "killall vdsocheck" leaves it alone. */
+/* The name differs from the program's, so that "killall vdsocheck" leaves it alone. */
 #define NAME "clock-guardian"
 
 /* How long the guardian has to restore it before its parent does. */
@@ -47,7 +47,7 @@ static bool open_pipes(struct pipes *pipes, struct fact *why)
 	return false;
 }
 
-/* Standard error stays open: what went wrong is written there. */
+/* Standard error stays open for the report. */
 static void leave_terminal(void)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -75,7 +75,7 @@ static bool await_end(int alive)
 	return regular;
 }
 
-/* Alone it also removes the record, unless that is still needed. */
+/* Where the parent is gone, it also removes the record, unless that is still needed. */
 static void guard(const struct pipes *pipes, const struct clocksource_switch *clock,
 	guardian_report *orphaned)
 {
@@ -106,7 +106,7 @@ bool guardian_start(struct guardian *guardian, const struct clocksource_switch *
 
 	if (!open_pipes(&pipes, why))
 		return false;
-	/* Blocked before the fork, so that no signal finds the guardian unprepared. */
+	/* All are blocked before the fork, so that no signal finds the guardian unprepared. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	guardian->pid = fork();
@@ -150,7 +150,7 @@ enum switch_result guardian_finish(
 	struct guardian *guardian, const struct clocksource_switch *clock, struct fact *why)
 {
 	end_regularly(guardian);
-	/* One that was stopped, or waits for a child that cannot be killed, never ends. */
+	/* A guardian that was stopped, or waits for a child that cannot be killed, never ends. */
 	if (!ends_within(guardian, RESTORE_MS))
 		kill(guardian->pid, SIGKILL);
 	while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR)

@@ -86,66 +86,9 @@ static const struct field clock_fields[] = {
 
 /* ---- candidates ---- */
 
-static json_t *candidate_timings(const void *object, const void *whole);
-static json_t *candidate_calls(const void *object, const void *whole);
-static json_t *candidate_clocks(const void *object, const void *whole);
-
-static const struct field timing_element[] = {
-	{.key = "", .kind = FIELD_REAL, .decimals = 1, .most = DOCUMENT_NS_MAX},
-	{0},
-};
-
 static bool was_tried(const void *object)
 {
 	return fact_is_known(&((const struct candidate *)object)->tried);
-}
-
-#undef OF
-#define OF struct candidate
-#define COMPUTED_LIST(name, function, rows)                                                        \
-	COMPUTED(name, FIELD_LIST, function), .fields = (rows), .has = was_tried
-
-static const struct field candidate_fields[] = {
-	{TEXT("name", name), .options = FIELD_FILLED, .doc = "name of the clocksource"},
-	{WORD("state", state, candidate_state_names),
-		.doc = "not-tested: refused or failed; invalidated: another one was in use in "
-		       "between; incomplete: not measured in full; warps: a clock ran backwards; measured: in "
-		       "full"},
-	{FLAG("in_use", in_use), .doc = "whether it was in use before the run"},
-	{WORD("gain", gain, candidate_gain_names),
-		.doc = "gain over the one in use; vdso: no longer a system call; cost: cheaper; "
-		       "no-warps: the one in use ran backwards; none: no clear one"},
-	{NS("cost_ns", cost_ns), .fact = FACT(cost_fact),
-		.doc = "ns per clock_gettime(CLOCK_MONOTONIC), least of its timings; null: see "
-		       "reason"},
-	{NS("spread_ns", spread_ns), .fact = FACT(spread_fact),
-		.doc = "ns between the largest and the least of its timings; null: see reason"},
-	{COMPUTED_LIST("timings_ns", candidate_timings, timing_element),
-		.doc = "its timings, ns per clock_gettime(CLOCK_MONOTONIC) each; null: see reason"},
-	{COUNT("entered_kernel", entries.entered), .fact = FACT(proven),
-		.doc = "deciding calls that entered the kernel under the proof; null: see reason"},
-	{COUNT("attempts", entries.attempts), .fact = FACT(proven),
-		.doc = "deciding calls that were made under the proof; null: see reason"},
-	{COUNT("warps", warps), .fact = FACT(warp.fact), .whole = FACT(tried),
-		.doc = "readings that were earlier than one already taken, of all clocks; null: "
-		       "see reason"},
-	{COUNT("warp_cpus", warp.cpu_count), .fact = FACT(warp.fact), .whole = FACT(tried),
-		.doc = "CPUs that were tested for warps; null: see reason"},
-	{COMPUTED_LIST("calls", candidate_calls, call_fields),
-		.doc = "times and counts of the deciding calls; null: see reason"},
-	{COMPUTED_LIST("clocks", candidate_clocks, clock_fields),
-		.doc = "clocks that were tested for warps; null: see reason"},
-	{STRING("reason", reason), .doc = "why it was not measured, or not in full; null: it was"},
-	{0},
-};
-
-static json_t *candidate_timings(const void *object, const void *whole)
-{
-	const struct candidate *candidate = object;
-
-	(void)whole;
-	return field_list(timing_element, candidate->timings_ns, candidate->timing_count,
-		sizeof(candidate->timings_ns[0]), NULL);
 }
 
 static json_t *candidate_calls(const void *object, const void *whole)
@@ -157,15 +100,59 @@ static json_t *candidate_calls(const void *object, const void *whole)
 		sizeof(evidence->calls[0]), evidence);
 }
 
-/* CANDIDATE_CLOCKS: all after the counter. */
+/* CANDIDATE_CLOCKS are all clocks after the counter. */
 static json_t *candidate_clocks(const void *object, const void *whole)
 {
 	const struct warp_evidence *warp = &((const struct candidate *)object)->warp;
 
-	(void)whole;
 	return field_list(clock_fields, &warp->results[WARP_COUNTER + 1],
-		WARP_CLOCK_COUNT - WARP_COUNTER - 1, sizeof(warp->results[0]), warp);
+		WARP_CLOCK_COUNT - WARP_COUNTER - 1, sizeof(warp->results[0]), whole);
 }
+
+static const struct field timing_element[] = {
+	{.key = "", .kind = FIELD_REAL, .decimals = 1, .most = DOCUMENT_NS_MAX},
+	{0},
+};
+
+#undef OF
+#define OF struct candidate
+#define PROVEN(name, member) COUNT(name, member), .fact = FACT(proven), .reason = "reason"
+#define TESTED(name, member)                                                                       \
+	COUNT(name, member), .fact = FACT(warp.fact), .whole = FACT(tried), .reason = "reason"
+#define COMPUTED_LIST(name, function, rows)                                                        \
+	COMPUTED(name, FIELD_LIST, function), .fields = (rows), .has = was_tried, .reason = "reason"
+
+static const struct field candidate_fields[] = {
+	{TEXT("name", name), .options = FIELD_FILLED, .doc = "name of the clocksource"},
+	{WORD("state", state, candidate_state_names),
+		.doc = "not-tested: refused or failed; invalidated: another one was in use in "
+		       "between; incomplete: not measured in full; warps: a clock ran backwards; "
+		       "measured: in full"},
+	{FLAG("in_use", in_use), .doc = "whether it was in use before the run"},
+	{WORD("gain", gain, candidate_gain_names),
+		.doc = "gain over the one in use; vdso: no longer a system call; cost: cheaper; "
+		       "no-warps: the one in use ran backwards; none: no clear one"},
+	{NS("cost_ns", cost_ns), .fact = FACT(cost_fact), .reason = "reason",
+		.doc = "ns per clock_gettime(CLOCK_MONOTONIC), least of its timings"},
+	{NS("spread_ns", spread_ns), .fact = FACT(spread_fact), .reason = "reason",
+		.doc = "ns between the largest and the least of its timings"},
+	{LIST("timings_ns", timings_ns, timing_count, timing_element), .has = was_tried,
+		.reason = "reason",
+		.doc = "its timings, ns per clock_gettime(CLOCK_MONOTONIC) each"},
+	{PROVEN("entered_kernel", entries.entered),
+		.doc = "deciding calls that entered the kernel under the proof"},
+	{PROVEN("attempts", entries.attempts),
+		.doc = "deciding calls that were made under the proof"},
+	{TESTED("warps", warps),
+		.doc = "readings that were earlier than one already taken, of all clocks"},
+	{TESTED("warp_cpus", warp.cpu_count), .doc = "CPUs that were tested for warps"},
+	{COMPUTED_LIST("calls", candidate_calls, call_fields),
+		.doc = "times and counts of the deciding calls"},
+	{COMPUTED_LIST("clocks", candidate_clocks, clock_fields),
+		.doc = "clocks that were tested for warps"},
+	{STRING("reason", reason), .doc = "why it was not measured, or not in full; null: it was"},
+	{0},
+};
 
 /* ---- the run ---- */
 
@@ -207,16 +194,6 @@ static const struct field result_fields[] = {
 /* ---- the document ---- */
 
 #undef OF
-#define OF struct ranking
-
-static const struct field ranking_fields[] = {
-	{WORD("verdict", verdict, ranking_verdict_names),
-		.doc = "ok: no change is worthwhile; change: one is recommended; unknown: no "
-		       "recommendation"},
-	{0},
-};
-
-#undef OF
 #define OF struct compare_advice
 
 static const struct field advice_fields[] = {
@@ -230,44 +207,20 @@ static const struct field advice_fields[] = {
 #undef OF
 #define OF struct compare_report
 
-static json_t *fastest(const void *object, const void *whole)
-{
-	const struct compare_report *report = object;
-	size_t place = report->ranking->fastest;
-
-	(void)whole;
-	return place == RANKING_NONE ? json_null()
-	                             : json_string(report->result->candidates[place].name);
-}
-
-static json_t *fastest_reason(const void *object, const void *whole)
-{
-	const struct compare_report *report = object;
-
-	(void)whole;
-	return report->ranking->fastest == RANKING_NONE
-	               ? json_string("absent: the clocksource in use could not be measured")
-	               : json_null();
-}
-
-static bool has_advice(const void *object)
-{
-	return ((const struct compare_report *)object)->advice.to;
-}
-
 const struct field compare_report_fields[] = {
 	{INLINE_AT(timestamp, timestamp_fields)},
-	{INLINE_AT(ranking, ranking_fields)},
+	{WORD("verdict", ranking.verdict, ranking_verdict_names),
+		.doc = "ok: no change is worthwhile; change: one is recommended; unknown: no "
+		       "recommendation"},
 	{INTEGER("exit_status", exit_status, 255),
 		.doc = "0: ok; 1: change; 2: unknown; 128 and the number of the signal: "
 		       "interrupted"},
 	{TEXT("summary", summary), .options = FIELD_FILLED,
 		.doc = "clocksource in use, and whether to change it, in a sentence"},
 	{STRING("original", original), .doc = "clocksource in use before the run"},
-	{COMPUTED("fastest", FIELD_STRING, fastest),
-		.doc = "fastest clocksource without a warp; null: see fastest_reason"},
-	{COMPUTED("fastest_reason", FIELD_STRING, fastest_reason),
-		.doc = "why fastest is null; else null"},
+	{TEXT("fastest", fastest.value), .fact = FACT(fastest.fact), .reason = "fastest_reason",
+		.doc = "fastest clocksource without a warp"},
+	{REASON("fastest_reason"), .doc = "why fastest is null; else null"},
 	{REAL("duration_s", warp_s, 3),
 		.doc = "seconds that each clocksource was tested for warps"},
 	{INLINE_AT(result, result_fields)},
@@ -275,9 +228,10 @@ const struct field compare_report_fields[] = {
 		.kind = FIELD_OBJECT,
 		.fields = advice_fields,
 		MEMBER(advice),
-		.has = has_advice,
-		.doc = "how to change the clocksource; null: see advice_reason"},
-	{TEXT("advice_reason", advice_reason), .doc = "why no change is recommended; null: one is"},
+		.fact = FACT(advice_fact),
+		.reason = "advice_reason",
+		.doc = "how to change the clocksource"},
+	{REASON("advice_reason"), .doc = "why no change is recommended; null: one is"},
 	{0},
 };
 

@@ -48,7 +48,8 @@ struct switch_names {
 struct clocksource_switch {
 	const struct root *root;   /* not owned */
 	const char *tree;          /* before its paths in messages; set by the owner; not owned */
-	int file;                  /* owned */
+	int file;                  /* current_clocksource; owned */
+	int folder;                /* SWITCH_FOLDER; -1: a tree without it; owned */
 	int lock;                  /* owned; is released when the last copy is closed */
 	struct switch_names *ours; /* owned */
 	char original[CLOCKSOURCE_NAME_SIZE];    /* in use when the lock was taken */
@@ -94,7 +95,7 @@ bool clocksource_switch_is_foreign(const struct clocksource_switch *clock, struc
 
 /*
  * Writes SWITCH_RECORD; false if that fails, and what there is of it is to be forgotten. A tree
- * without /run keeps no record.
+ * without SWITCH_FOLDER keeps no record.
  */
 bool clocksource_switch_record(const struct clocksource_switch *clock, struct fact *why);
 void clocksource_switch_forget(const struct clocksource_switch *clock);
@@ -136,6 +137,11 @@ struct ntp_state {
 };
 
 void ntp_state_read(struct ntp_state *state);
+
+#define NTP_TEXT_SIZE (FACT_REASON_SIZE + 64)
+
+/* "synchronized, offset 12.3 us, maximum error 3.1 ms", or why it is not known. */
+void ntp_state_describe(const struct ntp_state *state, char text[NTP_TEXT_SIZE]);
 
 /*
  * Whether a virtual machine of KVM runs on this host: its vendor's module is in use, or a process
@@ -239,22 +245,20 @@ struct run_result {
 	struct fact restored_fact; /* known: the original clocksource is in use, as read back */
 	struct ntp_state before, after;
 	size_t count;
-	struct candidate *candidates; /* the one in use is the first; owned: run_release() */
+	struct candidate *candidates; /* the one in use is the first; shared with the workers */
 };
 
 struct run_setup {
 	struct candidate_setup candidate;
-	size_t count; /* of candidates, without the one in use */
-	const char (*names)[CLOCKSOURCE_NAME_SIZE];
-	void (*progress)(double done); /* may be NULL */
+	size_t count;             /* of candidates, without the one in use */
+	const char *const *names; /* of these */
 	guardian_report *orphaned;
-	const volatile bool *stop; /* ends the run once it is true; may be NULL */
+	const volatile bool *stop; /* ends the run once it is true */
 };
 
-/* While it runs a terminal cannot stop it. Release with run_release() in any case. */
+/* While it runs a terminal cannot stop it. The results stay until the process ends. */
 void run_all(const struct clocksource_switch *clock, const struct run_setup *setup,
 	struct run_result *result);
-void run_release(struct run_result *result);
 
 /* ---- ranking.c: which clocksource should be used. Pure ---- */
 
@@ -265,12 +269,11 @@ enum ranking_verdict { RANKING_UNKNOWN = 0, RANKING_OK, RANKING_CHANGE };
 
 extern const char *const ranking_verdict_names[]; /* "unknown", "ok", "change" */
 
-#define RANKING_NONE ((size_t)-1)
-
 struct ranking {
 	enum ranking_verdict verdict;
-	size_t fastest;      /* without a warp; the one in use unless another is clearly better */
-	size_t advised;      /* to change to */
+	/* Without a warp; the one in use unless another is clearly better. NULL: none. */
+	const struct candidate *fastest;
+	const struct candidate *advised; /* to change to; NULL: none */
 	const char *why_not; /* the fastest is not advisable; NULL: it is, or is in use */
 };
 
@@ -284,31 +287,30 @@ void ranking_find(struct run_result *result, const struct evidence *host, struct
 
 /* How to change the clocksource: lines for a shell. */
 struct compare_advice {
-	const char *to; /* NULL: no change is recommended */
+	const char *to;
 	char command[CURRENT_PATH_SIZE + 64], parameter[64], undo[CURRENT_PATH_SIZE + 64];
 };
 
 struct compare_report {
 	const struct run_result *result;
-	const struct ranking *ranking;
+	struct ranking ranking;
 	const struct timestamp_evidence *timestamp;
 	const char *original;
 	const char *tree;       /* before paths in commands; "": none */
 	const char *hypervisor; /* systemd-detect-virt's word; NULL: none, or not known */
 	double warp_s;          /* how long each was tested for warps */
 	int exit_status;
+
+	/* Concluded by compare_conclude(). */
 	char summary[COMPARE_SUMMARY_SIZE]; /* the clocksource in use, and whether to change it */
+	struct text_fact fastest;
+	struct fact advice_fact; /* known: a change is recommended */
 	struct compare_advice advice;
-	char advice_reason[COMPARE_SUMMARY_SIZE]; /* why no change is recommended, or "" */
 };
 
-/* Fills in the summary, and the advice or its reason. */
 void compare_conclude(struct compare_report *report);
 
-/* "synchronized, offset 12.3 us, maximum error 3.1 ms", or why it is not known. */
-void compare_describe_ntp(const struct ntp_state *state, char *text, size_t size);
-
-/* Both take a struct compare_report; false: out of memory. */
+/* Both take a struct compare_report. */
 bool compare_text(const void *result, const struct style *style, FILE *out);
 extern const struct field compare_report_fields[];
 bool compare_json(const void *result, const struct style *style, FILE *out);

@@ -38,6 +38,17 @@ void ntp_state_read(struct ntp_state *state)
 	fact_set_known(&state->fact);
 }
 
+void ntp_state_describe(const struct ntp_state *state, char text[NTP_TEXT_SIZE])
+{
+	if (!fact_is_known(&state->fact))
+		snprintf(text, NTP_TEXT_SIZE, "not known (%s)", state->fact.reason);
+	else
+		snprintf(text, NTP_TEXT_SIZE, "%s, offset %.1f us, maximum error %.1f ms%s",
+			state->synchronized ? "synchronized" : "not synchronized",
+			(double)state->offset_ns / 1e3, (double)state->max_error_us / 1e3,
+			state->leap_pending ? ", leap second pending" : "");
+}
+
 /* ---- virtual machines ---- */
 
 /* NULL if the folder cannot be read. */

@@ -10,59 +10,52 @@
 #include "judge.h"
 #include "model.h"
 
-/* Beyond the spread of both; tests/compare/noise holds them against equal clocksources. */
+/* A gain lies beyond the spread of both; tests/compare/noise tries equal clocksources. */
 #define GAIN_SHARE 0.25
 #define GAIN_NS 10.0
 
 /* Fewer timings have no spread. */
 #define TIMINGS_LEAST 2
 
-static const struct fact *first_unknown(const struct candidate *candidate)
+/* Returns why the measurement is incomplete; NULL: it is whole. */
+static const char *find_gap(const struct candidate *candidate)
 {
 	const struct warp_result *warp = &candidate->warp.results[WARP_MONOTONIC];
-	/* A single CPU has none to be compared with. */
 	const struct fact *facts[] = {&candidate->evidence.proof.fact,
 		&candidate->evidence.timing.fact, &candidate->warp.fact, &warp->fact,
+		/* A single CPU is compared with no other. */
 		candidate->warp.cpu_count > 1 ? &warp->apart.fact : &warp->fact};
 
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
 		if (!fact_is_known(facts[i]))
-			return facts[i];
+			return facts[i]->reason;
 	}
-	return NULL;
+	return candidate->timing_count < TIMINGS_LEAST ? "the calls could not be timed twice"
+	                                               : NULL;
 }
 
 static void conclude_state(struct candidate *candidate)
 {
-	const struct fact *unknown = first_unknown(candidate);
+	const struct fact *switched = &candidate->switched, *fact = &candidate->fact;
+	const char *gap = find_gap(candidate);
 
 	candidate->tried.state = FACT_FAILED;
 	if (!fact_is_known(&candidate->changed)) {
 		candidate->state = CANDIDATE_VOID;
 		candidate->reason = candidate->changed.reason;
-		return;
-	}
-	if (!fact_is_known(&candidate->switched) || !fact_is_known(&candidate->fact)) {
+	} else if (!fact_is_known(switched) || !fact_is_known(fact)) {
 		/* The end of the measurement is the reason, unless the switch failed. */
-		bool refused =
-			candidate->switched.state == FACT_FAILED || fact_is_known(&candidate->fact);
+		bool refused = switched->state == FACT_FAILED || fact_is_known(fact);
 
 		candidate->state = CANDIDATE_UNTRIED;
-		candidate->reason = refused ? candidate->switched.reason : candidate->fact.reason;
-		return;
+		candidate->reason = refused ? switched->reason : fact->reason;
+	} else {
+		fact_set_known(&candidate->tried);
+		candidate->reason = gap ? gap : "";
+		candidate->state = candidate->warps > 0 ? CANDIDATE_WARPS
+		                   : gap                ? CANDIDATE_UNSURE
+		                                        : CANDIDATE_MEASURED;
 	}
-	fact_set_known(&candidate->tried);
-	candidate->reason = "";
-	if (unknown)
-		candidate->reason = unknown->reason;
-	else if (candidate->timing_count < TIMINGS_LEAST)
-		candidate->reason = "the calls could not be timed twice";
-	if (candidate->warps > 0)
-		candidate->state = CANDIDATE_WARPS;
-	else if (unknown || candidate->timing_count < TIMINGS_LEAST)
-		candidate->state = CANDIDATE_UNSURE;
-	else
-		candidate->state = CANDIDATE_MEASURED;
 }
 
 static void conclude_fact(struct candidate *candidate, bool known, struct fact *fact)
@@ -137,18 +130,18 @@ const char *const ranking_verdict_names[] = {
 	NULL,
 };
 
-/* The cheapest with a gain; of equals the first. `host`: of those that may be advised only. */
-static size_t find_best(const struct run_result *result, const struct evidence *host)
+/* Returns the cheapest with a gain, which may be advised on `host` if that is not NULL. */
+static const struct candidate *find_best(
+	const struct run_result *result, const struct evidence *host)
 {
-	const struct candidate *all = result->candidates;
-	size_t best = RANKING_NONE;
+	const struct candidate *best = NULL;
 
 	for (size_t i = 1; i < result->count; i++) {
-		if (all[i].gain == GAIN_NONE ||
-			(host && !advisable_clocksource(host, all[i].name, NULL)))
-			continue;
-		if (best == RANKING_NONE || all[i].cost_ns < all[best].cost_ns)
-			best = i;
+		const struct candidate *candidate = &result->candidates[i];
+
+		if (candidate->gain != GAIN_NONE && (!best || candidate->cost_ns < best->cost_ns) &&
+			(!host || advisable_clocksource(host, candidate->name, NULL)))
+			best = candidate;
 	}
 	return best;
 }
@@ -158,9 +151,7 @@ void ranking_find(struct run_result *result, const struct evidence *host, struct
 	struct candidate *all = result->candidates;
 	bool settled = result->end == RUN_WHOLE && result->restored == SWITCH_DONE;
 
-	*ranking = (struct ranking){.fastest = RANKING_NONE, .advised = RANKING_NONE};
-	if (result->count == 0)
-		return;
+	*ranking = (struct ranking){.verdict = RANKING_UNKNOWN};
 	for (size_t i = 0; i < result->count; i++) {
 		conclude(&all[i]);
 		all[i].in_use = i == 0;
@@ -169,12 +160,12 @@ void ranking_find(struct run_result *result, const struct evidence *host, struct
 	}
 	ranking->fastest = find_best(result, NULL);
 	ranking->advised = find_best(result, host);
-	if (ranking->fastest != RANKING_NONE)
-		advisable_clocksource(host, all[ranking->fastest].name, &ranking->why_not);
+	if (ranking->fastest)
+		advisable_clocksource(host, ranking->fastest->name, &ranking->why_not);
 	else if (all[0].state == CANDIDATE_MEASURED)
-		ranking->fastest = 0;
+		ranking->fastest = &all[0];
 	/* Nothing is recommended after a run that ended early, or in which others switched. */
-	if (settled && ranking->advised != RANKING_NONE)
+	if (settled && ranking->advised)
 		ranking->verdict = RANKING_CHANGE;
 	else if (settled && all[0].state == CANDIDATE_MEASURED)
 		ranking->verdict = RANKING_OK;

@@ -30,33 +30,30 @@ struct run {
 	const struct run_setup *setup;
 	struct run_result *result;
 	struct guardian guardian;
-	int64_t worker_ns; /* limit of one worker */
+	int64_t worker_ns; /* time limit of one worker */
 };
 
 typedef void candidate_work(const struct clocksource_switch *clock,
 	const struct candidate_setup *setup, struct candidate *candidate,
 	const struct deadline *deadline);
 
-struct job {
+struct worker {
 	struct run *run;
 	candidate_work *work;
 	struct candidate *candidate;
 	struct deadline deadline;
+	bool ended;
+	struct fact *fact; /* why it did not reach its end; otherwise unchanged */
 };
-
-static void handle_stops(void (*handler)(int number))
-{
-	for (size_t i = 0; i < ARRAY_SIZE(stopping_signals); i++)
-		signal(stopping_signals[i], handler);
-}
 
 /* ---- one worker ---- */
 
-static void work(void *argument)
+static void run_worker(void *argument)
 {
-	const struct job *job = argument;
+	const struct worker *worker = argument;
 
-	job->work(job->run->clock, &job->run->setup->candidate, job->candidate, &job->deadline);
+	worker->work(worker->run->clock, &worker->run->setup->candidate, worker->candidate,
+		&worker->deadline);
 }
 
 static void end_early(struct run *run, enum run_end end, const char *why)
@@ -72,7 +69,7 @@ static bool must_end(struct run *run)
 
 	if (run->result->end != RUN_WHOLE)
 		return true;
-	if (run->setup->stop && *run->setup->stop)
+	if (*run->setup->stop)
 		end_early(run, RUN_INTERRUPTED, "interrupted");
 	else if (!guardian_is_running(&run->guardian))
 		end_early(run, RUN_UNGUARDED, "the guardian process was killed");
@@ -81,59 +78,43 @@ static bool must_end(struct run *run)
 	return run->result->end != RUN_WHOLE;
 }
 
-/* Kills the worker; its own children die with it. */
-static void kill_worker(struct run *run, pid_t pid)
+static bool poll_run(void *argument)
 {
-	struct deadline deadline = deadline_after(KILL_NS);
-
-	if (!child_end(pid, &deadline))
-		end_early(run, RUN_STUCK, "a worker hangs in the kernel and cannot be killed");
+	return must_end(((struct worker *)argument)->run);
 }
-
-struct awaited {
-	struct job *job;
-	bool ended;
-	struct fact *fact; /* why the worker did not reach its end; else left as it is */
-};
 
 static bool judge_worker(void *argument, pid_t pid, int status, const struct rusage *usage)
 {
-	struct awaited *awaited = argument;
+	struct worker *worker = argument;
 	struct fact why = {0};
 
 	(void)pid;
 	(void)usage;
-	if (!child_judge(status, &awaited->job->deadline, &why))
-		*awaited->fact = why;
-	return awaited->ended = true;
-}
-
-static bool poll_run(void *argument)
-{
-	const struct awaited *awaited = argument;
-
-	return must_end(awaited->job->run);
+	if (!child_judge(status, &worker->deadline, &why))
+		*worker->fact = why;
+	return worker->ended = true;
 }
 
 static void start_and_await(
-	struct run *run, candidate_work *what, struct candidate *candidate, struct fact *fact)
+	struct run *run, candidate_work *work, struct candidate *candidate, struct fact *fact)
 {
-	struct job job = {.run = run,
-		.work = what,
+	struct worker worker = {.run = run,
+		.work = work,
 		.candidate = candidate,
-		.deadline = deadline_after(run->worker_ns)};
-	struct awaited awaited = {.job = &job, .fact = fact};
-	pid_t pid = child_start(work, &job, &job.deadline, fact);
+		.deadline = deadline_after(run->worker_ns),
+		.fact = fact};
+	pid_t pid = child_start(run_worker, &worker, &worker.deadline, fact);
+	struct deadline kill_deadline;
 	int error;
 
 	if (pid < 0)
 		return;
 	error = child_wait(&(struct child_wait){.pid = pid,
-		.deadline = &job.deadline,
+		.deadline = &worker.deadline,
 		.changed = judge_worker,
 		.poll = poll_run,
-		.argument = &awaited});
-	if (awaited.ended)
+		.argument = &worker});
+	if (worker.ended)
 		return;
 	if (error == ETIMEDOUT)
 		fact_set(fact, FACT_FAILED, "not done within %lld s",
@@ -142,81 +123,45 @@ static void start_and_await(
 		fact_set_errno(fact, error, "wait4");
 	else
 		*fact = run->result->why;
-	kill_worker(run, pid);
+	/* The children of the worker die with it. */
+	kill_deadline = deadline_after(KILL_NS);
+	if (!child_end(pid, &kill_deadline))
+		end_early(run, RUN_STUCK, "a worker hangs in the kernel and cannot be killed");
 }
 
 /* ---- all of them ---- */
 
 static void try_all(struct run *run)
 {
-	const struct run_setup *setup = run->setup;
-	size_t count = run->result->count;
+	struct run_result *result = run->result;
 
-	for (size_t i = 0; i < count && !must_end(run); i++) {
-		struct candidate *candidate = &run->result->candidates[i];
+	for (size_t i = 0; i < result->count && !must_end(run); i++) {
+		struct candidate *candidate = &result->candidates[i];
 
-		if (setup->progress)
-			setup->progress((double)i / (double)count);
+		progress_show((double)i / (double)result->count);
 		fact_set(&candidate->fact, FACT_FAILED, "not done");
 		start_and_await(run, candidate_measure, candidate, &candidate->fact);
-		if (run->result->end == RUN_FOREIGN)
-			candidate->changed = run->result->why;
-		/* One that fails is one timing less; the end of the run shows a failed switch. */
+		if (result->end == RUN_FOREIGN)
+			candidate->changed = result->why;
+		/* A failure costs one timing; the end of the run shows a failed switch. */
 		if (i > 0 && !must_end(run))
-			start_and_await(run, candidate_time_again, &run->result->candidates[0],
+			start_and_await(run, candidate_time_again, &result->candidates[0],
 				&(struct fact){0});
 	}
 	must_end(run);
 }
 
-/* All before the first switch: whatever is killed later, the guardian or the record is left. */
-static bool begin(struct run *run)
+static void handle_stops(void (*handler)(int number))
 {
-	struct run_result *result = run->result;
-
-	result->candidates =
-		child_share((run->setup->count + 1) * sizeof(*result->candidates), &result->why);
-	if (!result->candidates)
-		return false;
-	result->count = run->setup->count + 1;
-	handle_stops(SIG_IGN);
-	if (clocksource_switch_record(run->clock, &result->why) &&
-		guardian_start(&run->guardian, run->clock, run->setup->orphaned, &result->why))
-		return true;
-	clocksource_switch_forget(run->clock);
-	handle_stops(SIG_DFL);
-	return false;
+	for (size_t i = 0; i < ARRAY_SIZE(stopping_signals); i++)
+		signal(stopping_signals[i], handler);
 }
 
-static void name_candidates(struct run *run)
-{
-	struct run_result *result = run->result;
-
-	for (size_t i = 0; i < result->count; i++) {
-		struct candidate *candidate = &result->candidates[i];
-
-		text_copy(candidate->name, sizeof(candidate->name),
-			i ? run->setup->names[i - 1] : run->clock->original);
-		fact_set(&candidate->switched, FACT_UNREAD, "not tried");
-		fact_set(&candidate->fact, FACT_UNREAD, "not tried");
-		fact_set_known(&candidate->changed);
-	}
-}
-
-/* The record stays where the original clocksource could not be restored: the next run says so. */
-static void finish(struct run *run)
-{
-	struct run_result *result = run->result;
-
-	result->restored = guardian_finish(&run->guardian, run->clock, &result->restored_fact);
-	if (result->restored == SWITCH_FOREIGN && result->end == RUN_WHOLE)
-		end_early(run, RUN_FOREIGN, result->restored_fact.reason);
-	if (result->restored != SWITCH_REFUSED)
-		clocksource_switch_forget(run->clock);
-	handle_stops(SIG_DFL);
-	ntp_state_read(&result->after);
-}
-
+/*
+ * The record and the guardian are there before the first switch: whatever is killed later, one of
+ * them is left. The record stays where the original clocksource could not be restored, so that the
+ * next run refuses to begin.
+ */
 void run_all(const struct clocksource_switch *clock, const struct run_setup *setup,
 	struct run_result *result)
 {
@@ -226,22 +171,34 @@ void run_all(const struct clocksource_switch *clock, const struct run_setup *set
 		.worker_ns = WORKER_NS + WARP_FACTOR * setup->candidate.warp_ns};
 
 	*result = (struct run_result){.end = RUN_NOT_BEGUN, .restored = SWITCH_DONE};
+	fact_set_known(&result->restored_fact);
 	ntp_state_read(&result->before);
-	if (!begin(&run)) {
-		fact_set_known(&result->restored_fact);
+	result->candidates =
+		child_share((setup->count + 1) * sizeof(*result->candidates), &result->why);
+	if (!result->candidates)
 		return;
-	}
-	result->end = RUN_WHOLE;
-	fact_set_known(&result->why);
-	name_candidates(&run);
-	try_all(&run);
-	finish(&run);
-}
+	result->count = setup->count + 1;
+	for (size_t i = 0; i < result->count; i++) {
+		struct candidate *candidate = &result->candidates[i];
 
-void run_release(struct run_result *result)
-{
-	if (result->candidates)
-		child_unshare(result->candidates, result->count * sizeof(*result->candidates));
-	result->candidates = NULL;
-	result->count = 0;
+		text_copy(candidate->name, sizeof(candidate->name),
+			i ? setup->names[i - 1] : clock->original);
+		fact_set(&candidate->switched, FACT_UNREAD, "not tried");
+		fact_set(&candidate->fact, FACT_UNREAD, "not tried");
+		fact_set_known(&candidate->changed);
+	}
+	handle_stops(SIG_IGN);
+	if (clocksource_switch_record(clock, &result->why) &&
+		guardian_start(&run.guardian, clock, setup->orphaned, &result->why)) {
+		result->end = RUN_WHOLE;
+		fact_set_known(&result->why);
+		try_all(&run);
+		result->restored = guardian_finish(&run.guardian, clock, &result->restored_fact);
+		if (result->restored == SWITCH_FOREIGN && result->end == RUN_WHOLE)
+			end_early(&run, RUN_FOREIGN, result->restored_fact.reason);
+	}
+	if (result->restored != SWITCH_REFUSED)
+		clocksource_switch_forget(clock);
+	handle_stops(SIG_DFL);
+	ntp_state_read(&result->after);
 }

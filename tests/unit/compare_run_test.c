@@ -511,8 +511,8 @@ static void recommends_a_change_of_class(void **state)
 {
 	(void)state;
 	assert_int_equal(concluded(1)->gain, GAIN_CLASS);
-	assert_int_equal(rank().advised, 1);
-	assert_int_equal(rank().fastest, 1);
+	assert_ptr_equal(rank().advised, &candidates[1]);
+	assert_ptr_equal(rank().fastest, &candidates[1]);
 	assert_int_equal(rank().verdict, RANKING_CHANGE);
 }
 
@@ -521,8 +521,8 @@ static void does_not_recommend_what_check_refuses(void **state)
 {
 	(void)state;
 	fact_set_flag(&host.host.invariant_tsc, false);
-	assert_true(rank().advised == RANKING_NONE);
-	assert_int_equal(rank().fastest, 1);
+	assert_null(rank().advised);
+	assert_ptr_equal(rank().fastest, &candidates[1]);
 	assert_non_null(rank().why_not);
 	assert_int_equal(rank().verdict, RANKING_OK);
 }
@@ -564,7 +564,7 @@ static void the_selected_clocksource_wins_a_tie(void **state)
 	(void)state;
 	make_candidate(&candidates[0], "hpet", 20.4);
 	make_candidate(&candidates[2], "acpi_pm", 20);
-	assert_int_equal(rank().fastest, 0);
+	assert_ptr_equal(rank().fastest, &candidates[0]);
 	assert_int_equal(rank().verdict, RANKING_OK);
 }
 
@@ -573,7 +573,7 @@ static void a_clocksource_that_warps_is_not_recommended(void **state)
 	(void)state;
 	candidates[1].warp.results[WARP_REALTIME].warps = 1;
 	assert_int_equal(concluded(1)->state, CANDIDATE_WARPS);
-	assert_int_equal(rank().fastest, 0);
+	assert_ptr_equal(rank().fastest, &candidates[0]);
 }
 
 static void a_change_from_a_clocksource_that_warps_is_recommended(void **state)
@@ -594,7 +594,7 @@ static void an_unverified_clocksource_is_not_recommended(void **state)
 	assert_string_equal(concluded(1)->reason, "no filter");
 	fact_set(&candidates[2].warp.results[WARP_MONOTONIC].apart.fact, FACT_FAILED, "never met");
 	assert_string_equal(concluded(2)->reason, "never met");
-	assert_int_equal(rank().fastest, 0);
+	assert_ptr_equal(rank().fastest, &candidates[0]);
 }
 
 static void one_cpu_needs_no_comparison(void **state)
@@ -617,7 +617,7 @@ static void a_refused_clocksource_is_not_recommended(void **state)
 	assert_int_equal(rank().verdict, RANKING_OK);
 	fact_set(&candidates[0].fact, FACT_FAILED, "not done");
 	assert_int_equal(rank().verdict, RANKING_UNKNOWN);
-	assert_true(rank().fastest == RANKING_NONE);
+	assert_null(rank().fastest);
 }
 
 static void a_void_row_allows_no_recommendation(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests of compare/text and json: the answer first, 80 columns whatever the values, and JSON with
- * every key.
+ * Tests of compare/text and json: the answer first, 80 columns with every name of a kernel, and
+ * JSON with every key.
  */
 #include <jansson.h>
 #include <stdlib.h>
@@ -12,7 +12,8 @@
 
 #define CANDIDATES 3
 
-/* As long as a name can be. */
+/* The longest name of a kernel, and the longest that a name can be. */
+#define HYPERV "hyperv_clocksource_tsc_page"
 #define LONG_NAME "a_clocksource_of_31_characters_"
 
 static const struct timestamp_evidence timestamp = {.time.fact.state = FACT_KNOWN,
@@ -61,13 +62,13 @@ static void make_candidate(struct candidate *candidate, const char *name, double
 			.apart.value = 999999999};
 }
 
-/* The one in use has a long name, falls back and is slow; the last was not tried. */
+/* The one in use falls back and is slow; the last was not tried. */
 static int three_candidates(void **state)
 {
 	(void)state;
-	make_candidate(&candidates[0], LONG_NAME, 1234567.8);
+	make_candidate(&candidates[0], "xen", 1841.5);
 	candidates[0].evidence.calls[0].path[PATH_VDSO].entered = 999;
-	make_candidate(&candidates[1], "hyperv_clocksource_tsc_page", 20);
+	make_candidate(&candidates[1], HYPERV, 20);
 	make_candidate(&candidates[2], "acpi_pm", 700);
 	fact_set(&candidates[2].switched, FACT_FAILED, "rejected by the kernel (still on hpet)");
 	result = (struct run_result){.count = CANDIDATES,
@@ -76,7 +77,8 @@ static int three_candidates(void **state)
 		.restored_fact.state = FACT_KNOWN,
 		.before = {.fact.state = FACT_KNOWN, .synchronized = true, .offset_ns = -12345},
 		.after = {.fact.state = FACT_KNOWN, .max_error_us = 16000000}};
-	ranking = (struct ranking){.verdict = RANKING_CHANGE, .fastest = 1, .advised = 1};
+	ranking = (struct ranking){
+		.verdict = RANKING_CHANGE, .fastest = &candidates[1], .advised = &candidates[1]};
 	return 0;
 }
 
@@ -84,7 +86,7 @@ static void render(bool json)
 {
 	struct compare_report report = {.result = &result,
 		.timestamp = &timestamp,
-		.ranking = &ranking,
+		.ranking = ranking,
 		.original = candidates[0].name,
 		.tree = "",
 		.hypervisor = "kvm",
@@ -112,13 +114,14 @@ static void a_change_fits_80_columns(void **state)
 {
 	(void)state;
 	render(false);
-	first_line_answers("CHANGE: change " LONG_NAME ", which is in use, to");
+	first_line_answers("CHANGE: change xen, which is in use, to");
 	unit_assert_fits_terminal(bytes);
-	expect_text("* hyperv_clocksource_tsc_page");
+	expect_text("\n  xen (in use) ");
+	expect_text("\n  " HYPERV " * ");
 	expect_text("999 of 1000");
 	expect_text("rejected by the kernel (still on hpet)");
 	expect_text("    echo hyperv_clocksource_tsc_page | sudo tee \\\n      /sys/");
-	expect_text("    echo " LONG_NAME " | sudo tee \\\n      /sys/");
+	expect_text("    echo xen | sudo tee \\\n      /sys/");
 	expect_text("    clocksource=hyperv_clocksource_tsc_page");
 	expect_text("* fastest, no warp in 86400 s on 1024 CPUs");
 	expect_text("before: synchronized, offset -12.3 us");
@@ -126,8 +129,7 @@ static void a_change_fits_80_columns(void **state)
 
 static void every_name_fits_80_columns(void **state)
 {
-	static const char *const names[] = {"tsc", "acpi_pm", "hpet", "kvm-clock", "xen",
-		"hyperv_clocksource_tsc_page", LONG_NAME};
+	static const char *const names[] = {"tsc", "acpi_pm", "hpet", "kvm-clock", "xen", HYPERV};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(names) * COUNT(names); i++) {
@@ -138,6 +140,17 @@ static void every_name_fits_80_columns(void **state)
 		free(bytes);
 		bytes = NULL;
 	}
+}
+
+/* The table gets wider, and nothing is cut. */
+static void the_longest_name_and_time_are_printed_whole(void **state)
+{
+	(void)state;
+	make_candidate(&candidates[0], LONG_NAME, 1234567.8);
+	render(false);
+	expect_text("\n  " LONG_NAME " (in use) ");
+	expect_text("1,234,568");
+	expect_text("    echo " LONG_NAME " | sudo tee \\\n      /sys/");
 }
 
 static void warps_have_their_size_in_the_row(void **state)
@@ -153,9 +166,9 @@ static void warps_have_their_size_in_the_row(void **state)
 static void no_advice_where_none_is_needed(void **state)
 {
 	(void)state;
-	ranking = (struct ranking){.verdict = RANKING_OK, .fastest = 0, .advised = RANKING_NONE};
+	ranking = (struct ranking){.verdict = RANKING_OK, .fastest = &candidates[0]};
 	render(false);
-	first_line_answers("OK: keep " LONG_NAME ", which is in use:");
+	first_line_answers("OK: keep xen, which is in use:");
 	assert_null(strstr(bytes, "echo"));
 }
 
@@ -163,11 +176,10 @@ static void says_why_the_fastest_is_not_recommended(void **state)
 {
 	(void)state;
 	ranking = (struct ranking){.verdict = RANKING_OK,
-		.fastest = 1,
-		.advised = RANKING_NONE,
+		.fastest = &candidates[1],
 		.why_not = "the kernel log says that the TSC is unstable"};
 	render(false);
-	first_line_answers("OK: keep " LONG_NAME ", which is in use:");
+	first_line_answers("OK: keep xen, which is in use:");
 	unit_assert_fits_terminal(bytes);
 	expect_text("hyperv_clocksource_tsc_page is not recommended, because the kernel");
 	assert_null(strstr(bytes, "echo"));
@@ -180,7 +192,7 @@ static void an_early_end_is_said_first(void **state)
 	fact_set(&result.why, FACT_FAILED, "interrupted");
 	ranking.verdict = RANKING_UNKNOWN;
 	render(false);
-	first_line_answers("UNKNOWN: no recommendation; " LONG_NAME " was in use. 2 of 3");
+	first_line_answers("UNKNOWN: no recommendation; xen was in use. 2 of 3");
 	unit_assert_fits_terminal(bytes);
 	assert_null(strstr(bytes, "echo"));
 }
@@ -204,7 +216,7 @@ static void json_has_reasons(void **state)
 	json_t *root, *source;
 
 	(void)state;
-	ranking = (struct ranking){.fastest = RANKING_NONE, .advised = RANKING_NONE};
+	ranking = (struct ranking){.verdict = RANKING_UNKNOWN};
 	fact_set(&result.after.fact, FACT_DENIED, "adjtimex: Operation not permitted");
 	render(true);
 	root = json_loads(bytes, 0, NULL);
@@ -232,7 +244,7 @@ static void json_has_the_advice_as_single_lines(void **state)
 	assert_string_equal(json_string_value(json_object_get(advice, "command")),
 		"echo hyperv_clocksource_tsc_page | sudo tee " CLOCKSOURCE_CURRENT);
 	assert_string_equal(json_string_value(json_object_get(advice, "undo")),
-		"echo " LONG_NAME " | sudo tee " CLOCKSOURCE_CURRENT);
+		"echo xen | sudo tee " CLOCKSOURCE_CURRENT);
 	json_decref(root);
 }
 
@@ -243,6 +255,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_change_fits_80_columns),
 		TEST(every_name_fits_80_columns),
+		TEST(the_longest_name_and_time_are_printed_whole),
 		TEST(warps_have_their_size_in_the_row),
 		TEST(no_advice_where_none_is_needed),
 		TEST(says_why_the_fastest_is_not_recommended),
