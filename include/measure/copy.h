@@ -25,8 +25,9 @@ void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
 	const struct deadline *deadline);
 
 /*
- * Fills in the mode that the copy found, if it found one; vclock->fact keeps the reason why the
- * mode was not read.
+ * Fills in the mode that the copy found, unless it is the word that was read by a known layout:
+ * a layout is a hint, and the copy shows by its effect which word decides. vclock->fact keeps the
+ * reason why the mode was not read.
  */
 void copy_set_mode(const struct copy_evidence *copy, struct vclock_evidence *vclock);
 

@@ -215,8 +215,7 @@ static void measure_copy(struct measuring *measuring, bool all)
 		fact_set(&evidence->copy.what_if_fact, FACT_FAILED,
 			"the copy took %.1f ns, less than reading the counter",
 			evidence->copy.what_if_ns);
-	if (evidence->vclock.how == VCLOCK_UNKNOWN)
-		copy_set_mode(&evidence->copy, &evidence->vclock);
+	copy_set_mode(&evidence->copy, &evidence->vclock);
 }
 
 void gather_evidence(const struct root *root, struct evidence *evidence, bool all,

@@ -488,8 +488,12 @@ void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
 
 void copy_set_mode(const struct copy_evidence *copy, struct vclock_evidence *vclock)
 {
-	if (!fact_is_known(&copy->fact))
+	if (!fact_is_known(&copy->fact) || (vclock->how == VCLOCK_READ && vclock->at == copy->at))
 		return;
+	if (vclock->how == VCLOCK_READ)
+		fact_set(&vclock->fact, FACT_FAILED,
+			"another word of the vDSO data page decides than in the known layout");
+	*vclock->layout = '\0';
 	vclock->how = VCLOCK_COPY;
 	vclock->mode = copy->mode;
 	text_copy(vclock->name, sizeof(vclock->name),

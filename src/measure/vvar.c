@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vDSO's data page: a direct load from the pages around the image, in a child, since any of
- * them may be missing. A page is believed if exactly one layout (vvar_layout.c) fits it.
+ * Reads the vDSO's data page from the pages around the image, in a child, since any of them may be
+ * missing. A page is believed if exactly one known layout (vvar_layout.c) fits it.
  */
 #include "measure/vvar.h"
 
@@ -32,12 +32,11 @@ struct page_search {
 	const char *clocksource;
 	size_t page_size;
 	struct vclock_evidence answer;
-	unsigned char timens[VVAR_HEAD_SIZE];
+	int64_t realtime[2]; /* seconds before the first page was copied and after the last one */
 	uintptr_t timens_at; /* 0: not in a time namespace */
 	struct vvar_match match;
 	uintptr_t match_at;
 	unsigned matches;
-	bool refused; /* the clock to compare with cannot be read */
 };
 
 static void copy_bytes(void *argument)
@@ -78,18 +77,14 @@ bool vvar_copy_stable(uintptr_t from, unsigned char *to)
 static void look_at(struct page_search *search, uintptr_t at)
 {
 	unsigned char page[VVAR_HEAD_SIZE];
-	struct vvar_reference reference;
 	struct vvar_match match;
 
-	reference.realtime[0] = kernel_clock_seconds(CLOCK_REALTIME_COARSE);
-	search->refused = reference.realtime[0] == 0;
-	reference.monotonic[0] = kernel_clock_seconds(CLOCK_MONOTONIC_COARSE);
-	if (search->refused || !vvar_copy_stable(at, page))
+	if (!vvar_copy_stable(at, page))
 		return;
-	reference.realtime[1] = kernel_clock_seconds(CLOCK_REALTIME_COARSE);
-	reference.monotonic[1] = kernel_clock_seconds(CLOCK_MONOTONIC_COARSE);
-	vvar_layout_find(page, search->timens_at ? search->timens : NULL, sizeof(page),
-		vvar_native_arch, &reference, &match);
+	search->realtime[1] = kernel_clock_seconds(CLOCK_REALTIME_COARSE);
+	vvar_layout_find(page, sizeof(page), vvar_native_arch, search->realtime, &match);
+	if (match.timens && !search->timens_at)
+		search->timens_at = at;
 	if (!match.matches)
 		return;
 	search->match = match;
@@ -97,27 +92,18 @@ static void look_at(struct page_search *search, uintptr_t at)
 	search->matches += match.matches;
 }
 
-static void look_for_timens(struct page_search *search, uintptr_t at)
+static void look_at_pages(void *argument)
 {
-	unsigned char page[VVAR_HEAD_SIZE];
+	struct page_search *search = argument;
+	uintptr_t base = search->vdso->base;
 
-	if (search->timens_at || !copy_from(at, page, sizeof(page)) ||
-		!vvar_layout_is_timens(page, sizeof(page), vvar_native_arch))
-		return;
-	memcpy(search->timens, page, sizeof(page));
-	search->timens_at = at;
-}
-
-static void each_page(struct page_search *search, void (*visit)(struct page_search *, uintptr_t))
-{
-	uintptr_t after = search->vdso->base + search->vdso->size;
-
-	for (unsigned i = VVAR_PAGES_BEFORE; i >= 1; i--)
-		visit(search, search->vdso->base - i * search->page_size);
-	for (unsigned i = 0; i < VVAR_PAGES_AFTER; i++)
-		visit(search, after + i * search->page_size);
+	search->realtime[0] = kernel_clock_seconds(CLOCK_REALTIME_COARSE);
+	for (size_t i = VVAR_PAGES_BEFORE; i >= 1; i--)
+		look_at(search, base - i * search->page_size);
+	for (size_t i = 0; i < VVAR_PAGES_AFTER; i++)
+		look_at(search, base + search->vdso->size + i * search->page_size);
 #if defined(__x86_64__)
-	visit(search, (uintptr_t)FIXMAP_VVAR);
+	look_at(search, (uintptr_t)FIXMAP_VVAR);
 #endif
 }
 
@@ -160,47 +146,35 @@ static void read_clock_page(struct page_search *search)
 	}
 }
 
-static void answer_match(struct page_search *search)
-{
-	struct vclock_evidence *answer = &search->answer;
-
-	answer->how = VCLOCK_READ;
-	answer->mode = search->match.mode;
-	answer->at =
-		(int64_t)search->match_at - (int64_t)search->vdso->base + search->match.mode_at;
-	text_copy(answer->name, sizeof(answer->name),
-		vvar_mode_name(search->match.layout, vvar_native_arch, search->match.mode,
-			search->clocksource));
-	text_copy(answer->layout, sizeof(answer->layout), search->match.layout->name);
-	fact_set_known(&answer->fact);
-	read_clock_page(search);
-}
-
-static void look_at_pages(void *argument)
-{
-	struct page_search *search = argument;
-
-	each_page(search, look_for_timens);
-	each_page(search, look_at);
-}
-
 static void search_pages(void *argument)
 {
 	struct page_search *search = argument;
+	const struct vvar_match *match = &search->match;
+	struct vclock_evidence *answer = &search->answer;
 
 	fault_guard_parts(look_at_pages, search);
-	search->answer.time_namespace = search->timens_at != 0;
-	if (search->matches == 1)
-		answer_match(search);
-	else if (search->refused)
-		fact_set(&search->answer.fact, FACT_DENIED,
+	answer->time_namespace = search->timens_at != 0;
+	if (!search->realtime[0]) {
+		fact_set(&answer->fact, FACT_DENIED,
 			"cannot validate the data page: the clock system calls are blocked");
-	else if (search->matches == 0)
-		fact_set(&search->answer.fact, FACT_FAILED,
+	} else if (search->matches == 0) {
+		fact_set(&answer->fact, FACT_FAILED,
 			"the layout of the vDSO data page is not recognized");
-	else
-		fact_set(&search->answer.fact, FACT_FAILED,
+	} else if (search->matches > 1) {
+		fact_set(&answer->fact, FACT_FAILED,
 			"%u known layouts match the pages around the vDSO", search->matches);
+	} else {
+		answer->how = VCLOCK_READ;
+		answer->mode = match->mode;
+		answer->at =
+			(int64_t)search->match_at - (int64_t)search->vdso->base + match->mode_at;
+		text_copy(answer->name, sizeof(answer->name),
+			vvar_mode_name(
+				match->layout, vvar_native_arch, match->mode, search->clocksource));
+		text_copy(answer->layout, sizeof(answer->layout), match->layout->name);
+		fact_set_known(&answer->fact);
+		read_clock_page(search);
+	}
 }
 
 bool vvar_read_again(

@@ -3,8 +3,9 @@
  * Sources: arch/x86/include/asm/vgtod.h (3.10-4.19), include/vdso/datapage.h (5.3-7.x),
  * arch/arm64/include/asm/vdso_datapage.h (3.10-5.2), arch/arm/include/asm/vdso_datapage.h
  * (4.12-5.4), arch/s390/include/asm/vdso/arch_data.h (6.17-7.x); offsets taken by compiling
- * them. Seconds of mode NONE: kernel/time/vsyscall.c goes on writing REALTIME and the coarse
- * times then, and leaves MONOTONIC, mult and shift stale, so only the former are looked at.
+ * them. In mode NONE kernel/time/vsyscall.c goes on writing REALTIME and the coarse times, and
+ * leaves MONOTONIC, mult and shift stale. No two layouts of an architecture have both of their
+ * REALTIME seconds in the same places, and a time namespace does not shift these.
  */
 #include "vvar_layout.h"
 
@@ -16,57 +17,43 @@
 #define GENERIC_ARCHES                                                                             \
 	(VVAR_ARM64 | VVAR_ARM | VVAR_RISCV | VVAR_S390 | VVAR_POWERPC | VVAR_LOONGARCH | VVAR_MIPS)
 
-/* A table to be read beside the kernel's headers. */
 /* clang-format off */
 static const struct vvar_layout layouts[] = {
 	{.name = "x86, Linux 3.10-3.15 and RHEL 7", .arches = VVAR_X86,
 		.quirks = VVAR_EARLY_MODES,
-		.seq = 128, .mode = 136, .realtime = 168,
-		.realtime_coarse = 208, .monotonic_coarse = 224},
+		.seq = 128, .mode = 136, .realtime = 168, .realtime_coarse = 208},
 	{.name = "x86, Linux 3.16-4.19", .arches = VVAR_X86,
 		.quirks = VVAR_EITHER_MODES,
 		.clock_pages = VVAR_CLOCK_PAGES_AFTER_DATA,
-		.seq = 128, .mode = 132, .realtime = 168,
-		.realtime_coarse = 192, .monotonic_coarse = 208},
+		.seq = 128, .mode = 132, .realtime = 168, .realtime_coarse = 192},
 	{.name = "x86, Linux 4.20-6.9", .arches = VVAR_X86,
 		.clock_pages = VVAR_CLOCK_PAGES_AFTER_DATA,
-		.seq = 128, .mode = 132, .realtime = 160,
-		.realtime_coarse = 240, .monotonic_coarse = 256},
+		.seq = 128, .mode = 132, .realtime = 160, .realtime_coarse = 240},
 	{.name = "x86, Linux 6.10-6.12", .arches = VVAR_X86,
 		.clock_pages = VVAR_CLOCK_PAGES_AFTER_DATA,
-		.seq = 128, .mode = 132, .realtime = 168,
-		.realtime_coarse = 248, .monotonic_coarse = 264},
+		.seq = 128, .mode = 132, .realtime = 168, .realtime_coarse = 248},
 	{.name = "x86, Linux 6.13-7.x", .arches = VVAR_X86,
 		.clock_pages = VVAR_CLOCK_PAGES_BEFORE_VDSO,
-		.seq = 0, .mode = 4, .realtime = 40,
-		.realtime_coarse = 120, .monotonic_coarse = 136},
+		.seq = 0, .mode = 4, .realtime = 40, .realtime_coarse = 120},
 	{.name = "generic, Linux 5.3-7.x", .arches = GENERIC_ARCHES,
-		.seq = 0, .mode = 4, .realtime = 32,
-		.realtime_coarse = 112, .monotonic_coarse = 128},
+		.seq = 0, .mode = 4, .realtime = 32, .realtime_coarse = 112},
 	{.name = "s390, Linux 6.17-7.x", .arches = VVAR_S390,
-		.seq = 8, .mode = 12, .realtime = 40,
-		.realtime_coarse = 120, .monotonic_coarse = 136},
+		.seq = 8, .mode = 12, .realtime = 40, .realtime_coarse = 120},
 	{.name = "powerpc, Linux 5.11-6.12", .arches = VVAR_POWERPC, .quirks = VVAR_SCANNED,
-		.seq = 0, .mode = 4, .realtime = 32,
-		.realtime_coarse = 112, .monotonic_coarse = 128},
+		.seq = 0, .mode = 4, .realtime = 32, .realtime_coarse = 112},
 	{.name = "arm64, Linux 4.12-5.2", .arches = VVAR_ARM64,
-		.quirks = VVAR_MODE_INVERTED | VVAR_MONOTONIC_BY_OFFSET,
-		.seq = 72, .mode = 96, .realtime = 24,
-		.realtime_coarse = 40, .monotonic_coarse = 56},
+		.quirks = VVAR_MODE_INVERTED,
+		.seq = 72, .mode = 96, .realtime = 24, .realtime_coarse = 40},
 	{.name = "arm64, Linux 3.10", .arches = VVAR_ARM64,
-		.quirks = VVAR_MODE_INVERTED | VVAR_MONOTONIC_BY_OFFSET,
-		.seq = 56, .mode = 76, .realtime = 8,
-		.realtime_coarse = 24, .monotonic_coarse = 40},
+		.quirks = VVAR_MODE_INVERTED,
+		.seq = 56, .mode = 76, .realtime = 8, .realtime_coarse = 24},
 	{.name = "arm, Linux 4.12-5.4", .arches = VVAR_ARM,
-		.quirks = VVAR_NARROW | VVAR_MONOTONIC_BY_OFFSET,
-		.seq = 0, .mode = 4, .realtime = 24,
-		.realtime_coarse = 8, .monotonic_coarse = 16},
+		.quirks = VVAR_NARROW,
+		.seq = 0, .mode = 4, .realtime = 24, .realtime_coarse = 8},
 };
 /* clang-format on */
 
-#define LAYOUT_COUNT ARRAY_SIZE(layouts)
-
-/* Scanned layouts begin at a multiple of this. */
+/* Scanned layouts begin at a multiple of this, and not at the page's start, as the generic one. */
 #define SCAN_STEP 8
 
 const unsigned vvar_native_arch =
@@ -90,255 +77,131 @@ const unsigned vvar_native_arch =
 	0;
 #endif
 
-struct fields {
-	uint32_t seq;
-	int64_t mode;
-	int64_t realtime;
-	int64_t realtime_coarse;
-	int64_t monotonic_coarse;
-};
-
-static bool take_bytes(
-	const unsigned char *page, size_t size, size_t offset, void *to, size_t width)
+static bool read_signed(
+	const unsigned char *page, size_t size, size_t at, size_t width, int64_t *value)
 {
-	if (offset > size || width > size - offset)
-		return false;
-	memcpy(to, page + offset, width);
-	return true;
-}
-
-static bool take_seconds(
-	const unsigned char *page, size_t size, size_t offset, bool narrow, int64_t *seconds)
-{
-	int32_t low;
-
-	if (!narrow)
-		return take_bytes(page, size, offset, seconds, sizeof(*seconds));
-	if (!take_bytes(page, size, offset, &low, sizeof(low)))
-		return false;
-	*seconds = low;
-	return true;
-}
-
-static bool take_mode(const unsigned char *page, size_t size, size_t offset,
-	const struct vvar_layout *layout, int64_t *mode)
-{
-	int32_t wide;
 	int16_t half;
+	int32_t word;
 
-	if (layout->quirks & VVAR_NARROW) {
-		if (!take_bytes(page, size, offset, &half, sizeof(half)))
-			return false;
-		wide = half;
-	} else if (!take_bytes(page, size, offset, &wide, sizeof(wide))) {
+	if (at > size || width > size - at)
 		return false;
+	if (width == sizeof(half)) {
+		memcpy(&half, page + at, width);
+		*value = half;
+	} else if (width == sizeof(word)) {
+		memcpy(&word, page + at, width);
+		*value = word;
+	} else {
+		memcpy(value, page + at, sizeof(*value));
 	}
-	*mode = layout->quirks & VVAR_MODE_INVERTED ? wide == 0 : wide;
+	return true;
+}
+
+static bool read_mode(const struct vvar_layout *layout, const unsigned char *page, size_t size,
+	size_t at, int64_t *mode)
+{
+	if (!read_signed(page, size, at, layout->quirks & VVAR_NARROW ? 2 : 4, mode))
+		return false;
+	if (layout->quirks & VVAR_MODE_INVERTED)
+		*mode = *mode == 0;
 	return true;
 }
 
 bool vvar_layout_mode(const char *name, const unsigned char *bytes, int64_t *mode)
 {
-	for (size_t i = 0; i < LAYOUT_COUNT; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
 		if (strcmp(layouts[i].name, name) == 0)
-			return take_mode(bytes, sizeof(uint32_t), 0, &layouts[i], mode);
+			return read_mode(&layouts[i], bytes, sizeof(uint32_t), 0, mode);
 	}
 	return false;
 }
 
-static bool take_fields(const unsigned char *page, size_t size, size_t base,
-	const struct vvar_layout *layout, struct fields *fields)
+static bool is_between(int64_t seconds, const int64_t around[2])
 {
-	bool narrow = layout->quirks & VVAR_NARROW;
-	bool whole =
-		take_bytes(page, size, base + layout->seq, &fields->seq, sizeof(fields->seq)) &&
-		take_mode(page, size, base + layout->mode, layout, &fields->mode) &&
-		take_seconds(page, size, base + layout->realtime, narrow, &fields->realtime) &&
-		take_seconds(page, size, base + layout->realtime_coarse, narrow,
-			&fields->realtime_coarse) &&
-		take_seconds(page, size, base + layout->monotonic_coarse, narrow,
-			&fields->monotonic_coarse);
-
-	if (whole && (layout->quirks & VVAR_MONOTONIC_BY_OFFSET) &&
-		__builtin_add_overflow(fields->monotonic_coarse, fields->realtime_coarse,
-			&fields->monotonic_coarse))
-		return false;
-	return whole;
+	return seconds >= around[0] && seconds <= around[1];
 }
 
-/* Sums of two times, each with its nanoseconds cut off, may be a second short. */
-static bool is_between(int64_t seconds, const int64_t around[2], int64_t slack)
+static void try_layout(const struct vvar_layout *layout, const unsigned char *page, size_t size,
+	size_t base, const int64_t realtime[2], struct vvar_match *match)
 {
-	return seconds >= around[0] - slack && seconds <= around[1];
+	size_t width = layout->quirks & VVAR_NARROW ? 4 : 8;
+	int64_t seq, mode, seconds, coarse;
+
+	if (!read_signed(page, size, base + layout->seq, sizeof(uint32_t), &seq) ||
+		!read_mode(layout, page, size, base + layout->mode, &mode) ||
+		!read_signed(page, size, base + layout->realtime, width, &seconds) ||
+		!read_signed(page, size, base + layout->realtime_coarse, width, &coarse))
+		return;
+	/* A time namespace's page has the sequence 1 for good, and offsets instead of times. */
+	if (seq == 1 && mode == VCLOCK_MODE_TIMENS)
+		match->timens = true;
+	if (seq & 1 || mode < 0 || mode >= VVAR_MODE_MAX || !is_between(seconds, realtime) ||
+		!is_between(coarse, realtime))
+		return;
+	match->layout = layout;
+	match->mode = mode;
+	match->mode_at = (uint16_t)(base + layout->mode);
+	match->matches++;
 }
 
-static bool is_plausible(const struct fields *fields, const struct vvar_reference *reference,
-	int64_t shift, int64_t slack)
+void vvar_layout_find(const unsigned char *page, size_t size, unsigned arch,
+	const int64_t realtime[2], struct vvar_match *match)
 {
-	int64_t monotonic;
+	*match = (struct vvar_match){0};
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
+		const struct vvar_layout *layout = &layouts[i];
+		bool scanned = layout->quirks & VVAR_SCANNED;
 
-	if (__builtin_add_overflow(fields->monotonic_coarse, shift, &monotonic))
-		return false;
-	return (fields->seq & 1) == 0 && fields->mode >= 0 && fields->mode < VVAR_MODE_MAX &&
-	       is_between(fields->realtime, reference->realtime, 0) &&
-	       is_between(fields->realtime_coarse, reference->realtime, 0) &&
-	       is_between(monotonic, reference->monotonic, slack);
+		if (!(layout->arches & arch))
+			continue;
+		for (size_t base = scanned ? SCAN_STEP : 0; base <= (scanned ? size : 0);
+			base += SCAN_STEP)
+			try_layout(layout, page, size, base, realtime, match);
+	}
 }
 
-/* A time namespace's page: sequence always 1, the mode TIMENS, offsets instead of times. */
-static bool take_timens(const unsigned char *page, size_t size, size_t base,
-	const struct vvar_layout *layout, int64_t *shift)
-{
-	struct fields fields;
+/* asm/vgtod.h before 4.7. */
+static const char *const early_x86_names[VVAR_MODE_MAX] = {
+	"none", "tsc", "hpet", "pvclock", "hvclock"};
 
-	if (!take_fields(page, size, base, layout, &fields) || fields.seq != 1 ||
-		fields.mode != VCLOCK_MODE_TIMENS)
-		return false;
-	*shift = fields.monotonic_coarse;
-	return true;
-}
-
-struct layout_search {
-	const unsigned char *page;
-	const unsigned char *timens;
-	size_t size;
-	const struct vvar_reference *reference;
-	struct vvar_match *match;
+/* include/vdso/clocksource.h and each architecture's asm/vdso/clocksource.h, 5.7-7.x. */
+static const struct {
+	unsigned arches;
+	const char *names[VVAR_MODE_MAX];
+} modes[] = {
+	{VVAR_X86, {"none", "tsc", "pvclock", "hvclock"}},
+	/* A 32-bit arm process may run on an arm64 kernel. */
+	{VVAR_ARM64 | VVAR_ARM, {"none", "archtimer", "archtimer-nocompat"}},
+	{VVAR_RISCV | VVAR_POWERPC, {"none", "archtimer"}},
+	{VVAR_S390, {"none", "tod"}},
+	{VVAR_LOONGARCH, {"none", "cpu"}},
+	{VVAR_MIPS, {"none", "r4k", "gic"}},
 };
 
-static void try_at(struct layout_search *search, size_t base, const struct vvar_layout *layout)
-{
-	bool sum = search->timens || (layout->quirks & VVAR_MONOTONIC_BY_OFFSET);
-	int64_t shift = 0;
-	struct fields fields;
-
-	if (search->timens && !take_timens(search->timens, search->size, base, layout, &shift))
-		return;
-	if (!take_fields(search->page, search->size, base, layout, &fields) ||
-		!is_plausible(&fields, search->reference, shift, sum ? 1 : 0))
-		return;
-	search->match->layout = layout;
-	search->match->mode = fields.mode;
-	search->match->mode_at = (uint16_t)(base + layout->mode);
-	search->match->matches++;
-}
-
-/* The places in a page where this layout may begin: the start, or all of them when scanned. */
-static size_t first_base(const struct vvar_layout *layout)
-{
-	/* At the page's start a scanned one is the generic layout, which has its own line. */
-	return layout->quirks & VVAR_SCANNED ? SCAN_STEP : 0;
-}
-
-static size_t last_base(const struct vvar_layout *layout, size_t size)
-{
-	return layout->quirks & VVAR_SCANNED ? size : 0;
-}
-
-void vvar_layout_find(const unsigned char *page, const unsigned char *timens, size_t size,
-	unsigned arch, const struct vvar_reference *reference, struct vvar_match *match)
-{
-	struct layout_search search = {page, timens, size, reference, match};
-
-	*match = (struct vvar_match){0};
-	for (size_t i = 0; i < LAYOUT_COUNT; i++) {
-		const struct vvar_layout *layout = &layouts[i];
-
-		if (!(layout->arches & arch))
-			continue;
-		for (size_t base = first_base(layout); base <= last_base(layout, size);
-			base += SCAN_STEP)
-			try_at(&search, base, layout);
-	}
-}
-
-bool vvar_layout_is_timens(const unsigned char *page, size_t size, unsigned arch)
-{
-	for (size_t i = 0; i < LAYOUT_COUNT; i++) {
-		const struct vvar_layout *layout = &layouts[i];
-		int64_t shift;
-
-		if (!(layout->arches & arch))
-			continue;
-		for (size_t base = first_base(layout); base <= last_base(layout, size);
-			base += SCAN_STEP) {
-			if (take_timens(page, size, base, layout, &shift))
-				return true;
-		}
-	}
-	return false;
-}
-
-static const char *x86_late_name(int64_t mode)
-{
-	static const char *const names[] = {"none", "tsc", "pvclock", "hvclock"};
-
-	return mode < 4 ? names[mode] : "";
-}
-
-static const char *x86_early_name(int64_t mode)
-{
-	static const char *const names[] = {"none", "tsc", "hpet", "pvclock", "hvclock"};
-
-	return mode < 5 ? names[mode] : "";
-}
-
 /* 3.16-4.6 numbers modes the early way, 4.7-4.19 the late way, both in one layout. */
-static const char *x86_middle_name(int64_t mode, const char *clocksource)
+static const char *name_either(int64_t mode, const char *clocksource)
 {
-	if (mode <= 1)
-		return x86_late_name(mode);
 	if (strcmp(clocksource, "hpet") == 0)
 		return mode == 2 ? "hpet" : "";
 	if (strcmp(clocksource, "kvm-clock") == 0 || strcmp(clocksource, "xen") == 0)
 		return "pvclock";
-	if (strncmp(clocksource, "hyperv", 6) == 0)
-		return "hvclock";
-	return "";
-}
-
-static const char *x86_name(const struct vvar_layout *layout, int64_t mode, const char *clocksource)
-{
-	if (layout && layout->quirks & VVAR_EARLY_MODES)
-		return x86_early_name(mode);
-	if (layout && layout->quirks & VVAR_EITHER_MODES)
-		return x86_middle_name(mode, clocksource);
-	return x86_late_name(mode);
-}
-
-/* include/vdso/clocksource.h and each architecture's asm/vdso/clocksource.h, 5.7-7.x. */
-static const char *other_name(unsigned arch, int64_t mode)
-{
-	if (mode == VCLOCK_MODE_NONE)
-		return "none";
-	switch (arch) {
-	case VVAR_ARM64:
-		return mode == 1 ? "archtimer" : mode == 2 ? "archtimer-nocompat" : "";
-	case VVAR_S390:
-		return mode == 1 ? "tod" : "";
-	case VVAR_LOONGARCH:
-		return mode == 1 ? "cpu" : "";
-	case VVAR_MIPS:
-		return mode == 1 ? "r4k" : mode == 2 ? "gic" : "";
-	default:
-		/* A 32-bit arm process may sit on an arm64 kernel. */
-		return mode == 1                       ? "archtimer"
-		       : mode == 2 && arch == VVAR_ARM ? "archtimer-nocompat"
-		                                       : "";
-	}
+	return strncmp(clocksource, "hyperv", 6) == 0 ? "hvclock" : "";
 }
 
 const char *vvar_mode_name(
 	const struct vvar_layout *layout, unsigned arch, int64_t mode, const char *clocksource)
 {
+	unsigned quirks = layout ? layout->quirks : 0;
+
 	if (mode < 0 || mode >= VVAR_MODE_MAX)
 		return "";
-	if (arch == VVAR_X86)
-		return x86_name(layout, mode, clocksource);
-	return other_name(arch, mode);
-}
-
-const char *vvar_layout_name(size_t place)
-{
-	return place < LAYOUT_COUNT ? layouts[place].name : NULL;
+	if (quirks & VVAR_EARLY_MODES)
+		return early_x86_names[mode];
+	if (quirks & VVAR_EITHER_MODES && mode > 1)
+		return name_either(mode, clocksource);
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		if (modes[i].arches & arch)
+			return modes[i].names[mode] ? modes[i].names[mode] : "";
+	}
+	return mode == VCLOCK_MODE_NONE ? "none" : "";
 }

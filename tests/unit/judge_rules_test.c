@@ -167,11 +167,10 @@ static void no_host_gets_advice_that_is_wrong_for_it(void **state)
 
 static bool is_layout(const char *name)
 {
-	for (size_t i = 0; vvar_layout_name(i); i++) {
-		if (strcmp(vvar_layout_name(i), name) == 0)
-			return true;
-	}
-	return false;
+	static const unsigned char bytes[4];
+	int64_t mode;
+
+	return vvar_layout_mode(name, bytes, &mode);
 }
 
 /* "x86, Linux 4.20-6.9": the kernels that have this layout; 7.x is the newest. */
