@@ -121,8 +121,8 @@ struct cli {
 	void *own;           /* zeroed memory of the command's size: request and results */
 	size_t operand_count;
 	const char **operands;
-	unsigned depth; /* how much is to be measured; 0: only what the status needs */
-	int signal;     /* that the run is to end by, after the output; 0: none but one caught */
+	unsigned depth;      /* how much is to be measured; 0: only what the status needs */
+	bool ends_regularly; /* by its status, although a signal was caught */
 	struct style style;
 	struct root root;
 	struct deadline deadline; /* of the whole run; begins before its first child */

@@ -257,7 +257,7 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	}
 	report_failure(&cli);
 	cli_free(&cli);
-	if (!cli.signal)
-		cli.signal = interrupts_first();
-	return cli.signal ? end_by_signal(cli.signal) : status;
+	if (interrupts_first() && !cli.ends_regularly)
+		return end_by_signal(interrupts_first());
+	return status;
 }

@@ -4,7 +4,7 @@
  * what it has to know it is given twice, as JSON and in its environment. The JSON lies in
  * memory, not in a pipe: a program that does not read it delays nothing.
  */
-#include "report.h"
+#include "model.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,25 +31,27 @@ static int make_input(const struct watch_event *event, struct fact *why)
 {
 	static const struct style style = {.compact = true};
 	int file = memfd_create("event", MFD_CLOEXEC);
-	int copy = file < 0 ? -1 : dup(file);
-	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
-	bool written = out && watch_event_json(event, &style, out);
+	struct memory_stream json;
+	bool written;
 
-	if (out && fclose(out) != 0)
-		written = false;
-	else if (!out && copy >= 0)
-		close(copy);
-	if (written && lseek(file, 0, SEEK_SET) == 0)
+	watch_event_json(event, &style, memory_stream_open(&json));
+	memory_stream_close(&json);
+	written = file >= 0 && write(file, json.text, json.length) == (ssize_t)json.length &&
+	          lseek(file, 0, SEEK_SET) == 0;
+	if (!written)
+		fact_set_errno(why, errno, "the event's JSON");
+	free(json.text);
+	if (written || file < 0)
 		return file;
-	fact_set_errno(why, errno ? errno : ENOMEM, "the event's JSON");
-	if (file >= 0)
-		close(file);
+	close(file);
 	return -1;
 }
 
-/* False if memory ran out. */
-static bool set_environment(const struct watch_event *event)
+/* In the child: does not return. */
+static void become_program(void *argument)
 {
+	const struct hook *hook = argument;
+	const struct watch_event *event = hook->event;
 	const struct evidence *before = &event->before->evidence, *now = &event->now->evidence;
 	const char *const variables[][2] = {
 		{"VDSOCHECK_TIME", event->timestamp.time.value},
@@ -62,17 +64,8 @@ static bool set_environment(const struct watch_event *event)
 		{"VDSOCHECK_MODE_BEFORE", before->vclock.name},
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
-		if (setenv(variables[i][0], variables[i][1], 1) < 0)
-			return false;
-	}
-	return true;
-}
-
-static void become_program(void *argument)
-{
-	const struct hook *hook = argument;
 	char *words[] = {(char *)(uintptr_t)hook->program, NULL};
+	bool is_set = true;
 
 	/* A program that it becomes or starts would inherit the end and the timer of our child. */
 	setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
@@ -80,7 +73,9 @@ static void become_program(void *argument)
 	setpgid(0, 0);
 	*hook->group = getpid();
 	cli_restore_signals();
-	if (set_environment(hook->event) && dup2(hook->input, STDIN_FILENO) >= 0 &&
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+		is_set &= setenv(variables[i][0], variables[i][1], 1) == 0;
+	if (is_set && dup2(hook->input, STDIN_FILENO) >= 0 &&
 		dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
 		execv(hook->program, words);
 	cli_error("cannot run %s: %s", hook->program, strerror(errno));

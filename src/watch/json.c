@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The fields of the documents of `vdsocheck watch`, one a line; written and never read. */
 #include "document.h"
-#include "report.h"
+#include "model.h"
 
 #define EVENT(object) ((const struct watch_event *)(object))
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sd_notify(3) without libsystemd: one datagram to the socket that systemd names. */
-#include "report.h"
+#include "model.h"
 
 #include <stddef.h>
 #include <stdlib.h>

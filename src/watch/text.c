@@ -2,7 +2,7 @@
 /* An event for people and for logs: a line with a time, and what belongs to it indented. */
 #include <inttypes.h>
 
-#include "report.h"
+#include "model.h"
 
 static void write_change(const struct watch_event *event, FILE *out)
 {

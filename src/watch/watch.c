@@ -2,18 +2,16 @@
 /*
  * The command watch: sleeps, compares a few words of mapped memory with what they were, and
  * sleeps again. Only when they differ is anything measured: by a whole check, in a child.
- * The sleep is sigtimedwait(2): it waits for the end of the interval by CLOCK_MONOTONIC, which
- * neither a suspended host nor a clock that is set confuses, for the signals that end the run, and
- * for SIGALRM, by which a timer of the same clock ends --duration: no clock is read to know the
- * time.
+ * The sleep is ppoll(2): it waits for the end of the interval by CLOCK_MONOTONIC, which neither a
+ * suspended host nor a clock that is set confuses, for the signals that end the run, and for a
+ * timer of the same clock that ends --duration: no clock is read to know the time.
  */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/time.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -24,7 +22,7 @@
 #include "collect.h"
 #include "commands.h"
 #include "measure/vvar.h"
-#include "report.h"
+#include "model.h"
 
 #define DEFAULT_INTERVAL_NS NS_PER_SECOND
 
@@ -36,38 +34,36 @@
 
 enum own_option { OPTION_INTERVAL = OPTION_OWN, OPTION_EXEC };
 
-struct request {
+struct watch_request {
 	int64_t interval_ns; /* 0: not given */
 	int64_t duration_ns; /* 0: not given */
 	const char *program; /* NULL: none */
 };
 
-static const int stop_signals[] = {SIGINT, SIGTERM};
-
-/* The first of them that came; 0: none. */
-static volatile sig_atomic_t caught;
+/* Set by a signal that ends the run. */
+static volatile bool stop;
 
 /* Why the sleep ended. */
 enum wake { WAKE_CHANGE, WAKE_SIGNAL, WAKE_TIME_OVER, WAKE_FAILED };
 
 struct watch {
 	const struct root *root;
-	const struct request *request;
+	const struct watch_request *request;
 	struct vdso_image vdso;
 	char name[CLOCKSOURCE_NAME_SIZE]; /* of the clocksource, as last read; "": never */
 	struct fact name_fact;            /* of the last attempt to read it */
 	struct watch_place place;
-	struct watch_words known; /* the words at `place` before the last check */
+	struct watch_words words; /* at `place` before the last check */
 	struct fact page;
 	struct watch_counts counts;
-	sigset_t wakers;     /* blocked: those that end the run, and SIGALRM */
-	sigset_t while_full; /* the mask of a wait for room in the output */
+	sigset_t unblocked; /* mask of the waits, the only places where a signal arrives */
+	int timer;          /* descriptor that --duration ends by; -1: there is no end */
 	enum wake wake;
 	struct watch_check checks[2], *now;
 };
 
 /* A mistake in it is to be noticed now, not at the first change. */
-static bool take_program(struct request *request, const char *path)
+static bool take_program(struct watch_request *request, const char *path)
 {
 	struct stat status;
 
@@ -83,9 +79,9 @@ static bool take_program(struct request *request, const char *path)
 	return false;
 }
 
-static bool take(struct cli *cli, int id, const char *value)
+static bool watch_take(struct cli *cli, int id, const char *value)
 {
-	struct request *request = cli->own;
+	struct watch_request *request = cli->own;
 
 	if (id == OPTION_INTERVAL)
 		return take_duration("--interval", value, &request->interval_ns);
@@ -109,18 +105,18 @@ static void read_name(struct watch *watch)
 	watch->name_fact = fact;
 }
 
-static void read_known(void *argument)
+static void read_words(void *argument)
 {
 	struct watch *watch = argument;
 
-	watch->known = watch_words_read(&watch->place);
+	watch->words = watch_words_read(&watch->place);
 }
 
 /* The addresses of a page that has gone may have been reused since. */
 static void find_words(struct watch *watch, const struct vclock_evidence *vclock)
 {
 	watch_place_find(&watch->vdso, vclock, &watch->place);
-	if (watch->place.mode && fault_guard(read_known, watch)) {
+	if (watch->place.mode && fault_guard(read_words, watch)) {
 		watch->place = (struct watch_place){0};
 		fact_set(&watch->page, FACT_FAILED, "the vDSO's data page is gone");
 	}
@@ -130,7 +126,7 @@ static void find_words(struct watch *watch, const struct vclock_evidence *vclock
  * Checks the host. Name and words are read before the check, so that no change is missed between
  * the two; a check of another clocksource is made again.
  */
-static void check(struct watch *watch)
+static void check_again(struct watch *watch)
 {
 	struct evidence *evidence = &watch->now->evidence;
 
@@ -160,7 +156,7 @@ static bool has_changed(struct watch *watch)
 
 	if (watch->place.mode) {
 		words = watch_words_read(&watch->place);
-		return watch_words_differ(&words, &watch->known);
+		return watch_words_differ(&words, &watch->words);
 	}
 	text_copy(before, sizeof(before), watch->name);
 	read_name(watch);
@@ -171,23 +167,21 @@ static bool has_changed(struct watch *watch)
 static void sleep_until_wake(void *argument)
 {
 	struct watch *watch = argument;
+	struct pollfd timer = {.fd = watch->timer, .events = POLLIN};
 	const struct timespec interval = {
 		.tv_sec = (time_t)(watch->request->interval_ns / NS_PER_SECOND),
 		.tv_nsec = (long)(watch->request->interval_ns % NS_PER_SECOND)};
 
 	for (;;) {
-		int number = caught ? caught : sigtimedwait(&watch->wakers, NULL, &interval);
+		int ready = stop ? -1 : ppoll(&timer, 1, &interval, &watch->unblocked);
 
-		watch->wake = number == SIGALRM ? WAKE_TIME_OVER : WAKE_SIGNAL;
-		if (number > 0 && number != SIGALRM)
-			caught = number;
-		if (number > 0)
-			return;
-		watch->wake = WAKE_FAILED;
-		if (errno != EAGAIN && errno != EINTR)
+		watch->wake = stop                           ? WAKE_SIGNAL
+		              : ready > 0                    ? WAKE_TIME_OVER
+		              : ready == 0 || errno == EINTR ? WAKE_CHANGE
+		                                             : WAKE_FAILED;
+		if (watch->wake != WAKE_CHANGE)
 			return;
 		watch->counts.wakeups++;
-		watch->wake = WAKE_CHANGE;
 		if (has_changed(watch))
 			return;
 	}
@@ -195,31 +189,24 @@ static void sleep_until_wake(void *argument)
 
 /* ---- events ---- */
 
-static void note_stop(int number)
-{
-	caught = number;
-}
-
 /*
- * An event is shorter than PIPE_BUF: a pipe that can take anything takes all of it at once. The
- * wait for one that is full is the one place where a signal interrupts: it gets LAST_WRITE_S more,
- * then the process ends by it, without the last line.
+ * An event is shorter than PIPE_BUF: a pipe that can take anything takes all of it at once. While
+ * one is full a signal ends the wait, and LAST_WRITE_S later the run, without the last line.
  */
-static void await_room(const struct watch *watch)
+static bool await_room(const struct watch *watch)
 {
 	static const struct timespec patience = {.tv_sec = LAST_WRITE_S};
 	struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
 
-	if ((!caught && ppoll(&output, 1, NULL, &watch->while_full) > 0) ||
-		ppoll(&output, 1, &patience, NULL) != 0 || !caught)
-		return;
-	signal(caught, SIG_DFL);
-	raise(caught);
-	sigprocmask(SIG_SETMASK, &watch->while_full, NULL);
+	while (!stop) {
+		if (ppoll(&output, 1, NULL, &watch->unblocked) > 0 || errno != EINTR)
+			return true;
+	}
+	return ppoll(&output, 1, &patience, NULL) != 0;
 }
 
 /* False after an error message: nothing to watch, or the event could not be written. */
-static bool report(struct cli *cli, struct watch *watch, enum watch_event_kind kind)
+static bool report_event(struct cli *cli, struct watch *watch, enum watch_event_kind kind)
 {
 	static struct watch_event event;
 	const char *program = watch->request->program;
@@ -235,7 +222,7 @@ static bool report(struct cli *cli, struct watch *watch, enum watch_event_kind k
 		watch->counts.changes++;
 	}
 	if (kind != WATCH_END)
-		check(watch);
+		check_again(watch);
 	if (kind == WATCH_CHANGE)
 		watch_log_find(&event.before->evidence.kernel_log, &watch->now->evidence.kernel_log,
 			&event.log);
@@ -250,9 +237,9 @@ static bool report(struct cli *cli, struct watch *watch, enum watch_event_kind k
 	event.page = watch->page;
 	event.interval_s = (double)watch->request->interval_ns / NS_PER_SECOND;
 	event.counts = watch->counts;
+	if (cli->out && !cli->output && !await_room(watch))
+		return false;
 	cli_print(cli, &event);
-	if (cli->out && !cli->output)
-		await_room(watch);
 	if (!cli_flush(cli))
 		return false;
 	if (kind != WATCH_END)
@@ -264,34 +251,14 @@ static bool report(struct cli *cli, struct watch *watch, enum watch_event_kind k
 
 /* ---- the run ---- */
 
-/*
- * All are blocked: a signal during a check ends the run after it. A signal that our parent ignores,
- * as a shell does for its background jobs, stays ignored.
- */
-static void block_signals(struct watch *watch)
+static bool start_timer(struct watch *watch)
 {
-	struct sigaction action = {.sa_handler = note_stop}, before;
+	int64_t ns = watch->request->duration_ns;
+	const struct itimerspec end = {.it_value = {.tv_sec = (time_t)(ns / NS_PER_SECOND),
+					       .tv_nsec = (long)(ns % NS_PER_SECOND)}};
 
-	sigemptyset(&action.sa_mask);
-	sigemptyset(&watch->wakers);
-	sigaddset(&watch->wakers, SIGALRM);
-	for (size_t i = 0; i < ARRAY_SIZE(stop_signals); i++) {
-		if (sigaction(stop_signals[i], NULL, &before) < 0 || before.sa_handler == SIG_IGN)
-			continue;
-		sigaddset(&watch->wakers, stop_signals[i]);
-		sigaction(stop_signals[i], &action, NULL);
-	}
-	sigprocmask(SIG_BLOCK, &watch->wakers, &watch->while_full);
-	sigaddset(&watch->while_full, SIGALRM);
-}
-
-static bool start_timer(int64_t duration_ns)
-{
-	struct itimerval timer = {
-		.it_value = {.tv_sec = (time_t)(duration_ns / NS_PER_SECOND),
-			.tv_usec = (suseconds_t)(duration_ns % NS_PER_SECOND / NS_PER_US)}};
-
-	if (setitimer(ITIMER_REAL, &timer, NULL) == 0)
+	watch->timer = ns ? timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC) : -1;
+	if (!ns || (watch->timer >= 0 && timerfd_settime(watch->timer, 0, &end, NULL) == 0))
 		return true;
 	cli_error("cannot set a timer for --duration: %s", strerror(errno));
 	return false;
@@ -299,7 +266,7 @@ static bool start_timer(int64_t duration_ns)
 
 static bool watch_until_end(struct cli *cli, struct watch *watch)
 {
-	if (!start_timer(watch->request->duration_ns) || !report(cli, watch, WATCH_START))
+	if (!start_timer(watch) || !report_event(cli, watch, WATCH_START))
 		return false;
 	for (;;) {
 		int fault = fault_guard(sleep_until_wake, watch);
@@ -307,20 +274,20 @@ static bool watch_until_end(struct cli *cli, struct watch *watch)
 		if (fault)
 			cli_error("the vDSO's data page is gone: %s", fault_signal_name(fault));
 		if (!fault && watch->wake == WAKE_FAILED) {
-			cli_error("cannot sleep: sigtimedwait: %s", strerror(errno));
+			cli_error("cannot sleep: ppoll: %s", strerror(errno));
 			return false;
 		}
 		if (!fault && watch->wake != WAKE_CHANGE)
-			return report(cli, watch, WATCH_END);
-		if (!report(cli, watch, WATCH_CHANGE))
+			return report_event(cli, watch, WATCH_END);
+		if (!report_event(cli, watch, WATCH_CHANGE))
 			return false;
 	}
 }
 
-static int run(struct cli *cli)
+static int watch_run(struct cli *cli)
 {
 	static struct watch watch;
-	struct request *request = cli->own;
+	struct watch_request *request = cli->own;
 	struct vdso_evidence vdso = {0};
 
 	if (!request->interval_ns)
@@ -330,14 +297,18 @@ static int run(struct cli *cli)
 	watch.root = &cli->root;
 	watch.request = request;
 	watch.now = watch.checks;
-	block_signals(&watch);
+	/* A signal during a check ends the run after it. */
+	interrupts_catch(&stop, false);
+	interrupts_block(&watch.unblocked);
 	vdso_collect(&cli->root, &vdso, &watch.vdso);
 	if (!watch_until_end(cli, &watch))
 		return cli_trouble(cli);
-	if (watch.wake == WAKE_SIGNAL && caught == SIGINT)
-		cli->signal = SIGINT;
-	if (watch.wake == WAKE_SIGNAL)
+	if (watch.wake == WAKE_SIGNAL) {
+		/* systemd(1) stops a service by SIGTERM: that is its regular end. */
+		if (interrupts_first() == SIGTERM)
+			cli->ends_regularly = true;
 		return EXIT_SUCCESS;
+	}
 	return verdict_exit_status(watch.now->diagnosis.verdict.kind);
 }
 
@@ -368,9 +339,9 @@ const struct command watch_command = {
 		"nothing to watch or failed output.",
 	.options = options,
 	.formats = formats,
-	.size = sizeof(struct request),
-	.take = take,
-	.run = run,
+	.size = sizeof(struct watch_request),
+	.take = watch_take,
+	.run = watch_run,
 	.never_verbose = true,
 	.runs_program = true,
 };

@@ -14,7 +14,7 @@
 #include "fleet/model.h"
 #include "trace/model.h"
 #include "warp/model.h"
-#include "watch/report.h"
+#include "watch/model.h"
 
 static bool is_nullable(const struct field *field)
 {

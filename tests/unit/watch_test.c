@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "measure/vvar.h"
 #include "unit/unit.h"
-#include "watch/report.h"
+#include "watch/model.h"
 
 #define PAGE_SIZE 4096
 
