@@ -22,7 +22,10 @@ include tests/fuzz/fuzz.mk
 # All suites but the slow ones, and the same with the sanitizers watching.
 .PHONY: check test check-sanitized
 test: check
-check: check-unit check-hosts check-cli check-live check-trace check-watch check-fuzz check-man
+# Two at a time, since most wait more than they compute; the longest first. Each prints at its end.
+check: test-programs
+	$(QUIET)$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j2) --output-sync=target -k \
+		check-cli check-trace check-live check-watch check-unit check-hosts check-fuzz check-man
 
 check-sanitized:
 	$(QUIET)$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitized SANITIZE=address,undefined check
