@@ -149,15 +149,16 @@ void trace_run_counted(struct trace_run *run)
 static void look_around(struct trace_run *run)
 {
 	int64_t left = deadline_left_ns(&run->deadline);
+	bool interrupted = __atomic_exchange_n(run->stop, false, __ATOMIC_RELAXED);
 	unsigned sent = interrupts_sent();
 
 	for (int number = 1; sent >> number && run->program; number++) {
 		if (sent >> number & 1)
 			kill(run->program, number);
 	}
-	if (sent & 1U << SIGTERM || (*run->stop && !run->program))
+	/* Ctrl-C has reached the program, too, which may go on. */
+	if (sent & 1U << SIGTERM || (interrupted && !run->program))
 		run->over = true;
-	*run->stop = false;
 	if (run->limit_ns && run->show)
 		run->show(1 - (double)left / (double)run->limit_ns);
 	if (left > 0)
