@@ -18,6 +18,10 @@
 #define CHILD_FORK "fork"
 #define CHILD_WAIT "wait4"
 
+/* Parts of the reasons of a child that did not get enough time. */
+#define CHILD_LATE "not done within"
+#define CHILD_CPU_LIMIT "CPU time is limited"
+
 /* Zeroed memory that children share with us; NULL with the reason in *why. */
 void *child_share(size_t size, struct fact *why);
 void child_unshare(void *shared, size_t size);

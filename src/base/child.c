@@ -74,8 +74,8 @@ static void set_timer(const struct deadline *deadline)
 
 static void explain_timeout(const struct deadline *deadline, struct fact *why)
 {
-	fact_set(why, FACT_FAILED, "not done within %.3g s",
-		(double)deadline->limit_ns / NS_PER_SECOND);
+	fact_set(
+		why, FACT_FAILED, CHILD_LATE " %.3g s", (double)deadline->limit_ns / NS_PER_SECOND);
 }
 
 pid_t child_start(void (*work)(void *argument), void *argument, const struct deadline *deadline,
@@ -128,7 +128,7 @@ static void explain_signal(int signal, const struct deadline *deadline, struct f
 		explain_timeout(deadline, why);
 	else if (is_out_of_cpu_time(signal))
 		fact_set(why, FACT_FAILED,
-			"killed by %s: CPU time is limited here (ulimit -t, RLIMIT_CPU)",
+			"killed by %s: " CHILD_CPU_LIMIT " here (ulimit -t, RLIMIT_CPU)",
 			fault_signal_name(signal));
 	else
 		fact_set(why, FACT_FAILED, "killed by %s", fault_signal_name(signal));

@@ -174,7 +174,8 @@ static const char *find_tsc_risk(const struct view *v)
 	if (v->ec2_xen)
 		return TSC_RISK " Most Xen instances do not advertise an invariant TSC, so the "
 				"kernel does not choose tsc by itself.";
-	if (v->guest && !is_ec2(v))
+	/* tsc_reliable: the hypervisor guarantees the rate, see tsc_is_invariant(). */
+	if (v->guest && !is_ec2(v) && !tsc_has_flag(v->evidence, "tsc_reliable"))
 		return "After a migration to another TSC rate, the clock can run fast or slow. " TSC_RISK;
 	return TSC_RISK;
 }
@@ -209,7 +210,22 @@ static const struct advice_row allow_processes = {.id = "allow-processes",
 	.text = "vdsocheck could not run a child process: raise the limit (ulimit -u, pids.max "
 		"of the control group) or remove the filter that forbids it."};
 
-/* Lack of time, or a crash, has nothing to do with permissions. */
+static bool lacks_cpu_time(const struct view *v)
+{
+	const struct fact *proof = &v->evidence->proof.fact;
+
+	return v->verdict == VERDICT_UNKNOWN && proof->state == FACT_FAILED &&
+	       (strstr(proof->reason, CHILD_LATE) || strstr(proof->reason, CHILD_CPU_LIMIT));
+}
+
+static const struct advice_row give_cpu_time = {.id = "give-cpu-time",
+	.rank = RANK_PROOF,
+	.applies = lacks_cpu_time,
+	.text = "vdsocheck got too little CPU time: run it again when the CPUs are less busy, with "
+		"a higher CPU quota (cpu.max of the control group) or without a limit of CPU "
+		"time (ulimit -t)."};
+
+/* A crash has nothing to do with permissions. */
 static bool lacks_permission(const struct view *v)
 {
 	enum fact_state proof = v->evidence->proof.fact.state;
@@ -252,7 +268,7 @@ const struct advice_row advice_send_report = {.id = "send-report",
 	.steps = {{.command = REPORT_COMMAND}}};
 
 const struct advice_row *const advice_general[] = {&switch_to_paravirtual, &switch_to_tsc,
-	&switch_to_tsc_on_ec2, &allow_processes, &allow_proof, NULL};
+	&switch_to_tsc_on_ec2, &allow_processes, &give_cpu_time, &allow_proof, NULL};
 
 const struct advice_row *const advice_last_resort[] = {&advice_send_report, NULL};
 

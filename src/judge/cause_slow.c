@@ -117,7 +117,8 @@ static const struct advice_row ask_vmware_about_counter = {.id = "ask-vmware-abo
 	       "it the host's own TSC (the default is TRUE).",
 	.risk = "With virtual_rdtsc FALSE the TSC is another one after vMotion or a suspend, and "
 		"the guest's kernel does not check it.",
-	.source = "VMware, \"Timekeeping in VMware Virtual Machines\", section \"Virtual TSC\""};
+	.source = "VMware, \"Timekeeping in VMware Virtual Machines\" (2011), \"Virtual TSC\", "
+		  "https://www.vmware.com/files/pdf/Timekeeping-In-VirtualMachines.pdf"};
 
 static const struct advice_row ask_xen_about_counter = {.id = "ask-xen-about-counter",
 	.rank = RANK_ASK,

@@ -218,8 +218,8 @@ bool tsc_is_invariant(const struct evidence *evidence)
 {
 	/*
 	 * The kernel sets it on a hypervisor's word and no longer checks the TSC: VMware, TDX and
-	 * SNP, Hyper-V with AccessTscInvariant. On VMware it does so without nonstop_tsc
-	 * (vmware_set_capabilities(), 2.6.29 to 7.2).
+	 * SNP, Hyper-V with AccessTscInvariant. These keep its rate when they migrate the guest.
+	 * On VMware it does so without nonstop_tsc (vmware_set_capabilities(), 2.6.29 to 7.2).
 	 */
 	if (tsc_has_flag(evidence, "tsc_reliable"))
 		return true;

@@ -53,8 +53,8 @@ static void a_missing_proof_gets_the_advice_that_fits(void **state)
 		const char *reason, *id;
 	} rows[] = {{FACT_DENIED, "seccomp filter: Operation not permitted", "allow-proof"},
 		{FACT_ABSENT, "ptrace: Function not implemented", "allow-proof"},
-		{FACT_FAILED, "not done within 3.46 s; not done within 4.6 s", NULL},
-		{FACT_FAILED, "killed by SIGXCPU: CPU time is limited here", NULL},
+		{FACT_FAILED, "not done within 3.46 s; not done within 4.6 s", "give-cpu-time"},
+		{FACT_FAILED, "killed by SIGXCPU: CPU time is limited here", "give-cpu-time"},
 		{FACT_FAILED, "fork: Resource temporarily unavailable", "allow-processes"},
 		{FACT_DENIED, "wait4: Operation not permitted", "allow-processes"}};
 	static struct evidence evidence;
