@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* watch: what counts as a change, which line of the log explains it, and how it is described. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "measure/vvar.h"
+#include "unit/evidence_builder.h"
 #include "unit/unit.h"
 #include "watch/model.h"
 
@@ -229,6 +231,38 @@ static void a_change_for_the_worse_names_the_next_command(void **state)
 	}
 }
 
+/* The manual breaks the event's first line, which is longer than a line of the page, in two. */
+static void the_event_in_the_manual_is_printed(void **state)
+{
+	static struct watch_check before, now;
+	struct watch_event event = {.kind = WATCH_CHANGE, .before = &before, .now = &now};
+	char *text, *verdict, shown[1024];
+	static char page[65536];
+	FILE *manual = fopen("man/vdsocheck-watch.1", "r");
+
+	(void)state;
+	if (!manual)
+		unit_skip("the manual is not below this folder");
+	page[fread(page, 1, sizeof(page) - 1, manual)] = '\0';
+	fclose(manual);
+	before = check_of("tsc", "tsc", VERDICT_OK);
+	evidence_make_falling_back(&now.evidence, "hpet");
+	text_copy(now.evidence.clocksource.latest, CLOCKSOURCE_NAME_SIZE, "hpet");
+	verdict_find(&now.evidence, &now.diagnosis.verdict);
+	fact_set_text(&event.timestamp.time, "2026-11-21T21:43:55Z");
+	fact_set_known(&event.log.fact);
+	text_copy(event.log.text, sizeof(event.log.text),
+		"[9.906307] clocksource: Switched to clocksource hpet");
+	fact_set_flag(&event.synchronized, false);
+	text = unit_print(watch_event_text, &event);
+	verdict = strstr(text, " fallback");
+	assert_non_null(verdict);
+	*verdict = '\0';
+	snprintf(shown, sizeof(shown), ".Bd -literal\n%s\n%29s%s.Ed\n", text, "", verdict + 1);
+	assert_non_null(strstr(page, shown));
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +275,7 @@ int main(void)
 		cmocka_unit_test(the_state_names_clocksource_mode_and_page),
 		cmocka_unit_test(looks_differ_by_state_or_verdict),
 		cmocka_unit_test(a_change_for_the_worse_names_the_next_command),
+		cmocka_unit_test(the_event_in_the_manual_is_printed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
