@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/units.h"
 
-/* The rate that the cost is worked out for if none is given: a busy service, no record. */
+/* The rate that the cost is worked out for if none is given: a busy service, not an extreme one. */
 #define EXAMPLE_RATE 100000.0
 
 /* ---- the verdict ---- */
@@ -108,15 +108,11 @@ void describe_timestamp(const struct timestamp_evidence *timestamp, struct strbu
 /* "__vdso_time" is time() to everything but the linker. */
 static const char *plain_name(const char *export)
 {
-	static const char *const prefixes[] = {"__vdso_", "__kernel_"};
+	struct span name = text_span(export);
 
-	for (size_t i = 0; i < 2; i++) {
-		size_t length = strlen(prefixes[i]);
-
-		if (strncmp(export, prefixes[i], length) == 0)
-			return export + length;
-	}
-	return export;
+	if (!text_take_prefix(&name, "__vdso_"))
+		text_take_prefix(&name, "__kernel_");
+	return name.at;
 }
 
 static void add_vdso(const struct evidence *evidence, struct strbuf *sb)
@@ -190,30 +186,21 @@ static void add_host(const struct evidence *evidence, struct strbuf *sb)
 		strbuf_add(sb, "; booted with %s", host->boot.value);
 }
 
-static void add_share(struct strbuf *sb, const char *by, const struct entry_counts *counts)
-{
-	char entered[32], attempts[32];
-
-	strbuf_add(sb, "%s%s of %s", by, format_count(counts->entered, entered),
-		format_count(counts->attempts, attempts));
-}
-
-/* One number for both paths, unless they differ: then that is the news. */
+/* One number for both paths, unless they differ: then each is worth printing. */
 static void add_counts(const struct evidence *evidence, struct strbuf *sb)
 {
 	struct entry_counts vdso = counts_by_path(evidence, PATH_VDSO);
 	struct entry_counts libc = counts_by_path(evidence, PATH_LIBC);
-	struct entry_counts both = {
-		.entered = vdso.entered + libc.entered, .attempts = vdso.attempts + libc.attempts};
-	bool alike =
-		(uint64_t)vdso.entered * libc.attempts == (uint64_t)libc.entered * vdso.attempts;
+	char text[4][32];
 
-	if (alike) {
-		add_share(sb, "", &both);
-	} else {
-		add_share(sb, "by vDSO ", &vdso);
-		add_share(sb, ", by libc ", &libc);
-	}
+	if ((uint64_t)vdso.entered * libc.attempts == (uint64_t)libc.entered * vdso.attempts)
+		strbuf_add(sb, "%s of %s",
+			format_count((uint64_t)vdso.entered + libc.entered, text[0]),
+			format_count((uint64_t)vdso.attempts + libc.attempts, text[1]));
+	else
+		strbuf_add(sb, "by vDSO %s of %s, by libc %s of %s",
+			format_count(vdso.entered, text[0]), format_count(vdso.attempts, text[1]),
+			format_count(libc.entered, text[2]), format_count(libc.attempts, text[3]));
 }
 
 static void add_proof(const struct evidence *evidence, bool all, struct strbuf *sb)

@@ -162,36 +162,26 @@ static void write_word(FILE *out, int width, const char *word)
 	fprintf(out, "%-*s ", width, harmless);
 }
 
-static const char *known(const struct fact *fact, const char *value)
-{
-	return fact_is_known(fact) ? value : "";
-}
-
-/* A host that the document does not name is called by its file, as fleet does. */
-static const char *find_name(const struct check_report *report)
-{
-	const struct text_fact *name = &report->evidence->host.name;
-
-	if (fact_is_known(&name->fact))
-		return name->value;
-	return report->file ? document_name(report->file) : "";
-}
-
 bool check_report_line(const void *result, const struct style *style, FILE *out)
 {
 	const struct check_report *report = result;
 	const struct evidence *evidence = report->evidence;
 	const struct diagnosis *diagnosis = report->diagnosis;
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+	const struct text_fact *name = &evidence->host.name;
 	struct strbuf policy = {.used = 0};
 	char ns[32] = "-";
 
 	(void)style;
 	if (diagnosis->cost.known)
 		snprintf(ns, sizeof(ns), "%.1f", diagnosis->cost.call_ns);
-	write_word(out, 16, find_name(report));
+	/* A host that the document does not name is called by its file, as fleet does. */
+	write_word(out, 16,
+		fact_is_known(&name->fact) ? name->value
+		: report->file             ? document_name(report->file)
+					   : "");
 	write_word(out, 8, verdict_names[diagnosis->verdict.kind]);
-	write_word(out, 9, known(&clocksource->current_fact, clocksource->current));
+	write_word(out, 9, fact_is_known(&clocksource->current_fact) ? clocksource->current : "");
 	write_word(out, 7, describe_mode(&evidence->vclock));
 	fprintf(out, "%7s ", ns);
 	write_word(out, 24, diagnosis->cause_count ? diagnosis->causes[0].id : "");

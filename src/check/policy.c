@@ -36,7 +36,7 @@ const struct requirement *policy_find(const struct outcome *outcome, enum policy
 	return NULL;
 }
 
-/* One that is met settles nothing, unless it takes the place of the verdict. */
+/* A requirement that is met does not change the status unless it replaces the verdict. */
 bool policy_settles(const struct outcome *outcome, const struct requirement *requirement)
 {
 	static const uint32_t statuses[] = {
@@ -46,10 +46,7 @@ bool policy_settles(const struct outcome *outcome, const struct requirement *req
 	       (requirement->answer != POLICY_MET || requirement->replaces_verdict);
 }
 
-static void answer(struct requirement *requirement, enum policy_answer answer, const char *format,
-	...) __attribute__((format(printf, 3, 4)));
-
-static void answer(
+static __attribute__((format(printf, 3, 4))) void set_answer(
 	struct requirement *requirement, enum policy_answer answer, const char *format, ...)
 {
 	va_list arguments;
@@ -89,51 +86,47 @@ static void judge_clocksource(const struct policy *policy,
 	for (size_t i = 0; i < policy->clocksource_count; i++)
 		add_name(requirement->value, ",", policy->clocksources[i]);
 	if (!fact_is_known(&clocksource->current_fact))
-		answer(requirement, POLICY_UNDETERMINED, "the clocksource is unknown: %s",
+		set_answer(requirement, POLICY_UNDETERMINED, "the clocksource is unknown: %s",
 			clocksource->current_fact.reason);
 	else if (!allows(policy, clocksource->current))
-		answer(requirement, POLICY_NOT_MET, "the clocksource is %s", clocksource->current);
+		set_answer(
+			requirement, POLICY_NOT_MET, "the clocksource is %s", clocksource->current);
 	else if (*changed_to && !allows(policy, changed_to))
-		answer(requirement, POLICY_NOT_MET, "the clocksource changed to %s", changed_to);
+		set_answer(
+			requirement, POLICY_NOT_MET, "the clocksource changed to %s", changed_to);
 	else
-		answer(requirement, POLICY_MET, "the clocksource is %s", clocksource->current);
+		set_answer(requirement, POLICY_MET, "the clocksource is %s", clocksource->current);
 }
 
 /* ---- --deciding ---- */
 
-/* Lists the deciding calls that entered the kernel by name; empty: none did. */
-static void list_entering(const struct evidence *evidence, char list[REQUIREMENT_SIZE])
+/* Names the deciding calls that entered the kernel; if there are none, the verdict says why. */
+static void answer_fallback(const struct evidence *evidence, const struct verdict *verdict,
+	struct requirement *requirement)
 {
-	*list = '\0';
+	struct entry_counts counts = counts_deciding(evidence);
+	char list[REQUIREMENT_SIZE] = "";
+
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
 
 		if (call->decides && call->path[call_judged_path(call)].entered)
 			add_name(list, " and ", policy_call_name(call->call, call->clock));
 	}
-}
-
-static void answer_fallback(const struct evidence *evidence, const struct verdict *verdict,
-	struct requirement *requirement)
-{
-	struct entry_counts counts = counts_deciding(evidence);
-	char list[REQUIREMENT_SIZE];
-
-	list_entering(evidence, list);
 	if (*list)
-		answer(requirement, POLICY_NOT_MET, "%s %sfall%s back to %s", list,
+		set_answer(requirement, POLICY_NOT_MET, "%s %sfall%s back to %s", list,
 			counts.entering > counts.always ? "sometimes " : "",
 			counts.entering == 1 ? "s" : "",
 			counts.entering == 1 ? "a system call" : "system calls");
 	else
-		answer(requirement, POLICY_NOT_MET, "%.*s", (int)strcspn(verdict->summary, "."),
+		set_answer(requirement, POLICY_NOT_MET, "%.*s", (int)strcspn(verdict->summary, "."),
 			verdict->summary);
 }
 
 static void judge_deciding(const struct policy *policy, const struct evidence *evidence,
 	struct requirement *requirement)
 {
-	struct evidence other = *evidence;
+	struct evidence as_required = *evidence;
 	struct verdict verdict;
 
 	requirement->option = "deciding";
@@ -146,23 +139,23 @@ static void judge_deciding(const struct policy *policy, const struct evidence *e
 		if (evidence->call_count && !*requirement->reason &&
 			!call_evidence_of(
 				evidence, policy->deciding[i].call, policy->deciding[i].clock))
-			answer(requirement, POLICY_UNDETERMINED, "%s was not measured", name);
+			set_answer(requirement, POLICY_UNDETERMINED, "%s was not measured", name);
 	}
 	if (*requirement->reason)
 		return;
-	for (size_t i = 0; i < other.call_count; i++)
-		other.calls[i].decides = policy_decides(policy, &evidence->calls[i]);
-	verdict_find(&other, &verdict);
+	for (size_t i = 0; i < as_required.call_count; i++)
+		as_required.calls[i].decides = policy_decides(policy, &evidence->calls[i]);
+	verdict_find(&as_required, &verdict);
 	if (verdict.kind == VERDICT_OK)
-		answer(requirement, POLICY_MET, "served by the vDSO");
+		set_answer(requirement, POLICY_MET, "served by the vDSO");
 	else if (verdict.kind == VERDICT_FALLBACK)
-		answer_fallback(&other, &verdict, requirement);
+		answer_fallback(&as_required, &verdict, requirement);
 	else if (verdict.kind == VERDICT_SLOW)
-		answer(requirement, POLICY_NOT_MET,
+		set_answer(requirement, POLICY_NOT_MET,
 			"reading the CPU's counter takes as long as a system call");
 	else
-		answer(requirement, POLICY_UNDETERMINED, "%.*s", (int)strlen(verdict.summary) - 1,
-			verdict.summary);
+		set_answer(requirement, POLICY_UNDETERMINED, "%.*s",
+			(int)strlen(verdict.summary) - 1, verdict.summary);
 }
 
 /* ---- --max-ns ---- */
@@ -194,30 +187,21 @@ static void judge_time(const struct policy *policy, const struct evidence *evide
 		}
 	}
 	if (!slowest || (untimed && most <= (double)policy->max_ns))
-		answer(requirement, POLICY_UNDETERMINED, "%s was not timed",
+		set_answer(requirement, POLICY_UNDETERMINED, "%s was not timed",
 			untimed ? policy_call_name(untimed->call, untimed->clock) : "the clock");
 	else
-		answer(requirement, most > (double)policy->max_ns ? POLICY_NOT_MET : POLICY_MET,
+		set_answer(requirement, most > (double)policy->max_ns ? POLICY_NOT_MET : POLICY_MET,
 			"%s takes %s ns", policy_call_name(slowest->call, slowest->clock),
 			format_ns(most, ns));
 }
 
 /* ---- all of it ---- */
 
-static uint32_t find_status(
-	const struct policy *policy, enum verdict_kind verdict, const struct outcome *outcome)
-{
-	uint32_t status = policy->deciding_count ? 0 : (uint32_t)verdict_exit_status(verdict);
-
-	if (policy_find(outcome, POLICY_NOT_MET))
-		return 1;
-	return status == 0 && policy_find(outcome, POLICY_UNDETERMINED) ? 2 : status;
-}
-
 void policy_judge(const struct policy *policy, const struct evidence *evidence,
 	enum verdict_kind verdict, struct outcome *outcome)
 {
-	*outcome = (struct outcome){.count = 0};
+	*outcome = (struct outcome){
+		.exit_status = policy->deciding_count ? 0 : (uint32_t)verdict_exit_status(verdict)};
 	if (policy->clocksource_count)
 		judge_clocksource(
 			policy, &evidence->clocksource, &outcome->requirements[outcome->count++]);
@@ -225,5 +209,8 @@ void policy_judge(const struct policy *policy, const struct evidence *evidence,
 		judge_deciding(policy, evidence, &outcome->requirements[outcome->count++]);
 	if (policy->max_ns)
 		judge_time(policy, evidence, &outcome->requirements[outcome->count++]);
-	outcome->exit_status = find_status(policy, verdict, outcome);
+	if (policy_find(outcome, POLICY_NOT_MET))
+		outcome->exit_status = 1;
+	else if (outcome->exit_status == 0 && policy_find(outcome, POLICY_UNDETERMINED))
+		outcome->exit_status = 2;
 }
