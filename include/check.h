@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What check does, for commands that check this host repeatedly. */
+/* A check of this host, for commands that repeat it. */
 #ifndef VDSOCHECK_CHECK_H
 #define VDSOCHECK_CHECK_H
 
@@ -8,7 +8,7 @@
 #include "judge.h"
 
 /*
- * The time limit of the measurements: what is not done by then is reported as such. The whole
+ * The time limit of the measurements: those not done by then are reported. The whole
  * check, with a last child that has to be killed (0.3 s) and the output, ends within 5 s.
  */
 #define CHECK_LIMIT_NS 4600000000

@@ -81,15 +81,15 @@ struct field {
 	bool (*has)(const void *object);
 
 	/*
-	 * For what has no member of its own: makes the value from the object and from the whole
-	 * struct of its part; json_null() for null. Reading checks the type; the value is left to
-	 * `settle` of the object that it is in.
+	 * Makes the value of a row without a member, from the object and from the whole struct of
+	 * its part; json_null() for null. Reading checks the type; the value is left to `settle` of
+	 * the object that it is in.
 	 */
 	json_t *(*compute)(const void *object, const void *whole);
 
 	/*
-	 * Of FIELD_OBJECT and FIELD_LIST, after the values of an object were read: derives
-	 * what no row can. What is wrong with it, or NULL.
+	 * Derives what no row can, after the values of an object in a FIELD_OBJECT or FIELD_LIST
+	 * were read. Returns what is wrong with the object, or NULL.
 	 */
 	const char *(*settle)(void *object, const json_t *from);
 
@@ -101,12 +101,12 @@ struct field {
 	void (*cell)(const void *object, const void *whole, FILE *out);
 };
 
-/* The size of a member is its own, or that of one of two types; else a division by zero. */
+/* A member whose size is not that of one of two types makes a division by zero. */
 #define MEMBER(member) .at = offsetof(OF, member), .size = sizeof(((OF *)0)->member)
-#define SIZED(member, one, other)                                                                  \
+#define SIZED(member, narrow, wide)                                                                \
 	.at = offsetof(OF, member),                                                                \
-	.size = sizeof(((OF *)0)->member) / (sizeof(((OF *)0)->member) == sizeof(one) ||           \
-						    sizeof(((OF *)0)->member) == sizeof(other))
+	.size = sizeof(((OF *)0)->member) / (sizeof(((OF *)0)->member) == sizeof(narrow) ||        \
+						    sizeof(((OF *)0)->member) == sizeof(wide))
 
 /* The compiler warns of a member that is not of this type. */
 #define TYPED(member, pointer)                                                                     \
@@ -155,7 +155,7 @@ struct field {
 	.at = offsetof(OF, member), .size = sizeof(((OF *)0)->member[0]),                          \
 	.count_at = offsetof(OF, count)
 
-/* Made by a function; `type` is the kind that a reader has to expect. */
+/* A value made by a function; `type` is the kind that a reader has to expect. */
 #define COMPUTED(name, type, function) .key = name, .kind = (type), .compute = (function)
 
 /* A struct text_fact, flag_fact or number_fact: the key and, where it is null, KEY_reason. */
@@ -171,7 +171,7 @@ struct document_part {
 	const struct field *fields;
 	const void *from; /* what is written */
 	void *to;         /* where it is read to; NULL: types are checked, nothing is kept */
-	const char *(*settle)(void *to, const json_t *from); /* as that of a field */
+	const char *(*settle)(void *to, const json_t *from); /* see that of a field */
 };
 
 /*
@@ -181,8 +181,8 @@ struct document_part {
 bool document_write(const char *schema, const struct document_part *parts, bool compact, FILE *out);
 
 /*
- * For `compute`: an object made of rows, a list of `count` elements that are `size` bytes apart,
- * a fact's reason, a rounded number.
+ * Values for a `compute`: an object made of rows, a list of `count` elements that are `size` bytes
+ * apart, a fact's reason, a rounded number.
  */
 json_t *field_write(const struct field *fields, const void *object, const void *whole);
 json_t *field_list(const struct field *fields, const void *first, size_t count, size_t size,
@@ -205,7 +205,7 @@ int document_open(const char *path, struct fact *why);
 /* The path for a message: "standard input" for "-". */
 const char *document_name(const char *path);
 
-/* As document_parse(), for a file at such a path. */
+/* Does the same as document_parse() for a file at such a path. */
 bool document_read(const char *path, const struct document_part *parts, struct fact *why);
 
 /*
@@ -216,9 +216,9 @@ struct document_stream {
 	int file;                  /* owned */
 	char *bytes;               /* owned */
 	size_t at, end;            /* the bytes that were read and are not yet taken */
-	bool ended;                /* there are no more to be read */
+	bool ended;                /* all bytes were read */
 	int error;                 /* an errno, to be reported at the end; 0: none */
-	unsigned long line;        /* of the next byte, from 1 */
+	unsigned long line;        /* number of the next byte's line, from 1 */
 	const volatile bool *stop; /* once it is true no more is read; may be set after the start */
 };
 
@@ -236,8 +236,8 @@ void document_stream_end(struct document_stream *stream);
 bool document_stream_has_more(struct document_stream *stream);
 
 /*
- * Reads the next document as document_parse() does. *line is the one that it begins at; of a
- * broken one it may be the one where it breaks, and *why says what is wrong.
+ * Reads the next document as document_parse() does. *line is the line that it begins at; if it is
+ * broken, *line may be the one where it breaks, and *why says what is wrong.
  */
 enum document_found document_stream_next(struct document_stream *stream,
 	const struct document_part *parts, unsigned long *line, struct fact *why);

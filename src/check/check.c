@@ -12,17 +12,17 @@
 #include "judge.h"
 #include "model.h"
 
-/* What is measured for a format, above what the exit status needs; DEPTH_ALL for all of it. */
+/* A format with this depth needs the deciding calls and their times; with DEPTH_ALL everything. */
 #define DEPTH_SCREEN 1u
 
-/* What else a format needs. */
+/* Further needs of a format. */
 enum {
-	NEEDS_LOG = 1 << 0, /* of the kernel, whatever the verdict */
+	NEEDS_LOG = 1 << 0, /* the kernel's, whatever the verdict */
 	NEEDS_IDENTITY = 1 << 1,
-	NEEDS_ONE_HOST = 1 << 2, /* two would be two statuses, or each metric twice */
+	NEEDS_ONE_HOST = 1 << 2, /* two hosts would be two statuses, or each metric twice */
 };
 
-/* The exit status for the evidence, of a document or, where `file` is NULL, of this host. */
+/* Returns the exit status. `file` is the document's path; NULL: this host was examined. */
 static int judge_and_print(struct cli *cli, const char *file)
 {
 	struct check_request *request = cli->own;
@@ -53,7 +53,7 @@ static bool needs_reasons(const struct cli *cli, const struct evidence *evidence
 	return verdict.kind != VERDICT_OK || cli->verbose || cli->format->needs & NEEDS_LOG;
 }
 
-/* What must be measured for the format and for the policy; 0: what the verdict needs. */
+/* Returns how much the format and the policy need; 0: no more than the verdict does. */
 static unsigned find_depth(const struct cli *cli)
 {
 	const struct policy *policy = &((const struct check_request *)cli->own)->policy;

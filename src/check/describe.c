@@ -17,7 +17,7 @@
 
 /* ---- the verdict ---- */
 
-/* Whole nanoseconds: a sentence needs no more, and a screen's table has the tenths. */
+/* A sentence needs whole nanoseconds only; the tenths are in the screen's table. */
 static char *round_ns(double ns, char buffer[32])
 {
 	if (ns < 10)
@@ -48,7 +48,7 @@ static void add_alternative(
 		cost->measured && is_tsc ? "tsc" : "the vDSO", round_ns(cost->vdso_ns, ns));
 }
 
-/* This breaks programs sooner than the cost does. HZ is 100 to 1000 (kernel/Kconfig.hz). */
+/* Coarse steps break programs sooner than the cost does. HZ is 100 to 1000 (kernel/Kconfig.hz). */
 static void add_steps(const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct number_fact *tick = &evidence->clocksource.tick_ns;
@@ -186,7 +186,7 @@ static void add_host(const struct evidence *evidence, struct strbuf *sb)
 		strbuf_add(sb, "; booted with %s", host->boot.value);
 }
 
-/* One number for both paths, unless they differ: then each is worth printing. */
+/* Both paths have one number, unless they differ. */
 static void add_counts(const struct evidence *evidence, struct strbuf *sb)
 {
 	struct entry_counts vdso = counts_by_path(evidence, PATH_VDSO);
@@ -298,7 +298,7 @@ static void add_cpu_share(struct strbuf *sb, double ns, double rate)
 		strbuf_add(sb, "%.1f CPUs", percent / 100);
 }
 
-/* At a rate that no thread can reach, only where the user gave it. */
+/* A rate that no thread can reach is only used where the user gave it. */
 static void add_rate(const struct cost *cost, double ns, struct strbuf *sb)
 {
 	double rate = cost->rate > 0 ? cost->rate : EXAMPLE_RATE;

@@ -35,16 +35,16 @@ static void skip_measuring(struct evidence *evidence)
 }
 
 /*
- * How long evidence that contradicts itself or changes is gathered again. A clocksource that keeps
- * changing within a tenth of a second is caught; on a kernel where mode and proof disagree for good
- * each check takes this much longer.
+ * The time for which evidence that contradicts itself or changes is gathered again. A clocksource
+ * that keeps changing within a tenth of a second is caught; on a kernel where mode and proof
+ * disagree for good each check takes this much longer.
  */
 #define SETTLE_NS 300000000
 
 /* A step is begun if this many of the longest one so far fit into the time that is left. */
 #define STEPS_LEFT_LEAST 3
 
-/* The state that every step of the measurement needs. */
+/* State of a measurement; all its steps need it. */
 struct measuring {
 	const struct root *root;
 	struct evidence *evidence;
@@ -58,7 +58,7 @@ struct measuring {
 
 /*
  * A process that gets little CPU time waits for seconds whenever one of its children begins or
- * ends: then the verdict's evidence is all that there is time for.
+ * ends: then there is only time for the evidence of the verdict.
  */
 static bool may_begin(struct measuring *measuring, struct fact *why)
 {
@@ -77,8 +77,8 @@ static bool may_begin(struct measuring *measuring, struct fact *why)
 }
 
 /*
- * How long this process has waited for a CPU so far: the second word of schedstat (kernel/sched/
- * of 2.6 to 7.x, with CONFIG_SCHED_INFO). Where that is much, each step waits as long.
+ * Returns how long this process has waited for a CPU so far: the second word of schedstat
+ * (kernel/sched/ of 2.6 to 7.x, with CONFIG_SCHED_INFO). Each further step may wait as long.
  */
 static int64_t waited_ns(const struct root *root)
 {
@@ -134,9 +134,9 @@ static void read_again(struct measuring *measuring)
 }
 
 /*
- * The second part of the proof, after the timing. If name or mode changed since the first, or if
- * the evidence contradicts itself, further parts and readings follow, until some calls entered the
- * kernel and others did not, or the time is over.
+ * Takes the second part of the proof, after the timing. If name or mode changed since the first, or
+ * if the evidence contradicts itself, further parts and readings follow, until some calls entered
+ * the kernel and others did not, or the time is over.
  */
 static void settle(struct measuring *measuring)
 {
@@ -196,7 +196,7 @@ static void start_measuring(struct measuring *measuring, void (*keep)(struct cal
 			measuring->deadline);
 }
 
-/* The copy is for a mode that could not be read, and for what calls that fall back would take. */
+/* A copy finds a mode that could not be read, and what calls that fall back would take. */
 static void measure_copy(struct measuring *measuring, bool all)
 {
 	struct evidence *evidence = measuring->evidence;
@@ -237,7 +237,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 		skip_measuring(evidence);
 		return;
 	}
-	/* All that takes privileges was read by now, or is open; but syslog(2) has no file. */
+	/* Files that take privileges were read by now, or are open; syslog(2) has none. */
 	privileges_keep(
 		kernel_log_open(root) ? PRIVILEGES_WRITE : PRIVILEGES_WRITE | PRIVILEGES_SYSLOG);
 	start_measuring(&measuring, all ? NULL : keep_shown_calls);
@@ -271,7 +271,7 @@ void gather_verdict(
 
 /* ---- for a long-running process ---- */
 
-/* Part of the limit, for what follows the measurements: a check cut short has its evidence. */
+/* This part of the limit is left for what follows the measurements. */
 #define REST_NS 400000000
 
 struct check_child {

@@ -256,7 +256,7 @@ static bool has_file(const void *object)
 	return ((const struct check_report *)object)->several;
 }
 
-/* Any bytes may be in the name of a file, and only UTF-8 in JSON. */
+/* A file's name may have any bytes, JSON only UTF-8. */
 static json_t *file_name(const void *object, const void *whole)
 {
 	const struct check_report *report = object;
@@ -276,7 +276,7 @@ static const struct field file_fields[] = {
 	{0},
 };
 
-/* What the exit status follows from comes first. */
+/* The requirements that the exit status follows from come first. */
 static json_t *summary(const void *object, const void *whole)
 {
 	const struct check_report *report = object;

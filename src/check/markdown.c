@@ -33,7 +33,7 @@ static void write_heading(const struct check_report *report, FILE *out)
 	}
 	if (outcome->count)
 		fputc('\n', out);
-	/* The first piece of advice that others have to follow. */
+	/* It is that of the first piece of advice that others have to follow. */
 	for (size_t i = 0; i < diagnosis->advice_count && !question; i++)
 		question = diagnosis->advice[i].ask;
 	if (question) {
@@ -50,8 +50,8 @@ static void write_item(FILE *out, const char *label, const char *text)
 }
 
 /*
- * As code: what a host or a document says of itself must not be taken for Markdown or HTML.
- * `absent` is for what absence says little about; NULL: "none" with the reason.
+ * Writes the value as code: what a host or a document says of itself must not be taken for Markdown
+ * or HTML. `absent` stands for an absence that proves little; NULL: "none" with the reason.
  */
 static void write_fact(
 	FILE *out, const char *label, const struct text_fact *fact, const char *absent)
@@ -74,7 +74,7 @@ static void write_fact(
 	}
 }
 
-/* What support asks for first. */
+/* Support asks for these first. */
 static void write_machine(const struct evidence *evidence, FILE *out)
 {
 	const struct host_evidence *host = &evidence->host;

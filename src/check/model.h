@@ -21,7 +21,7 @@
 
 #define POLICY_CLOCKSOURCE_MAX 16
 
-/* Zeroed, it requires nothing. */
+/* A zeroed policy requires nothing. */
 struct policy {
 	size_t clocksource_count; /* one of these must be in use */
 	char clocksources[POLICY_CLOCKSOURCE_MAX][CLOCKSOURCE_NAME_SIZE];
@@ -30,7 +30,7 @@ struct policy {
 		const char *call;  /* "clock_gettime" */
 		const char *clock; /* "CLOCK_BOOTTIME"; "" if the call takes none */
 	} deciding[CALL_MAX];
-	uint64_t max_ns; /* what a deciding call may take at most; 0: any time */
+	uint64_t max_ns; /* most ns that a deciding call may take; 0: any */
 };
 
 enum policy_answer { POLICY_UNDETERMINED, POLICY_MET, POLICY_NOT_MET };
@@ -38,10 +38,10 @@ enum policy_answer { POLICY_UNDETERMINED, POLICY_MET, POLICY_NOT_MET };
 #define REQUIREMENT_MAX 3
 #define REQUIREMENT_SIZE 240
 
-/* What one option requires, and whether the host meets it. */
+/* A requirement of one option, and whether the host meets it. */
 struct requirement {
 	const char *option;           /* "require", "deciding", "max-ns"; static storage */
-	char value[REQUIREMENT_SIZE]; /* of the option, with names in full */
+	char value[REQUIREMENT_SIZE]; /* the option's, with names in full */
 	enum policy_answer answer;
 	char reason[REQUIREMENT_SIZE]; /* a clause: "the clocksource is hpet" */
 	bool replaces_verdict;         /* it takes the place of the verdict */
@@ -61,7 +61,7 @@ struct outcome {
 void policy_judge(const struct policy *policy, const struct evidence *evidence,
 	enum verdict_kind verdict, struct outcome *outcome);
 
-/* Whether the call is a deciding one: of the policy, if it names any, or of the verdict. */
+/* Whether the call decides for the policy or, if that names no calls, for the verdict. */
 bool policy_decides(const struct policy *policy, const struct call_evidence *call);
 
 /* The first requirement with this answer; NULL: there is none. */
@@ -75,7 +75,7 @@ const char *policy_call_name(const char *call, const char *clock);
 
 /* ---- options.c ---- */
 
-/* One run: what the user asked for, and what was found for it. */
+/* A run: the user's request, and what was found. */
 struct check_request {
 	double rate; /* calls per second; 0: not given */
 	bool identity;
@@ -100,15 +100,15 @@ bool check_clocksources_exist(const struct policy *policy, const struct evidence
 
 /*
  * Fills the evidence. A live root is measured; before that the process opens the kernel log and
- * gives up its capabilities. With another root nothing is measured. Without `all` only what the
- * screen shows: the deciding calls, and no copy of a vDSO that serves them.
+ * gives up its capabilities. With another root nothing is measured. Without `all`, only
+ * what the screen shows is: the deciding calls, and no copy of a vDSO that serves them.
  */
 void gather_evidence(const struct root *root, struct evidence *evidence, bool all,
 	const struct deadline *deadline);
 
 /*
- * Only what a verdict can rest on: the proof, and times where they can change it. Enough
- * for an exit status, not for a report.
+ * Fills only what a verdict can rest on: the proof, and times where they can change it. That is
+ * enough for an exit status, not for a report.
  */
 void gather_verdict(
 	const struct root *root, struct evidence *evidence, const struct deadline *deadline);
@@ -206,12 +206,12 @@ void describe_requirement(const struct requirement *requirement, struct strbuf *
 /* "2026-11-21T15:02:11Z, 3 days after boot"; empty if the time is not known. */
 void describe_timestamp(const struct timestamp_evidence *timestamp, struct strbuf *sb);
 
-/* What the calls lose; empty if it is not known, or nothing is lost and no rate was given. */
+/* The calls' losses; empty if they are not known, or nothing is lost and no rate was given. */
 void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb);
 
 /*
- * A table of the calls whose bits are set in `shown`, the deciding ones first: ns of each path and
- * "served by the vDSO", "always falls back" ...
+ * Writes a table of the calls whose bits are set in `shown`, the deciding ones first: ns of each
+ * path and "served by the vDSO", "always falls back" ...
  */
 void check_write_calls(
 	const struct evidence *evidence, unsigned shown, enum table_form form, FILE *out);

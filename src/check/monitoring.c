@@ -23,7 +23,7 @@ int check_nagios_status(const void *result)
 	return outcome->exit_status == 2 ? 3 : (int)outcome->exit_status;
 }
 
-/* One line, in which a '|' would begin the perfdata. */
+/* A '|' would begin the perfdata. */
 static void write_harmless(FILE *out, const char *text)
 {
 	for (; *text; text++)
@@ -147,9 +147,9 @@ bool check_report_summary(const void *result, const struct style *style, FILE *o
 /* ---- a line ---- */
 
 /*
- * A word, which may be a file's name, and the blank after it: blanks within would make two columns
- * of it. A longer word moves the columns after it, but is never cut: half of a kernel's release
- * is the release of another kernel.
+ * Writes a word, which may be a file's name, and the blank after it: blanks within would make two
+ * columns of it. A longer word moves the columns after it, but is never cut: half of a kernel's
+ * release is the release of another kernel.
  */
 static void write_word(FILE *out, int width, const char *word)
 {

@@ -18,7 +18,7 @@ enum id {
 	OPTION_MAX_NS,
 };
 
-/* One line of --help each, so that all of it fits a terminal; the manual has the rest. */
+/* Each row is one line of --help, which has to fit a terminal; the manual has the rest. */
 const struct option_row check_options[] = {
 	{OPTION_FROM, "from", "FILE...", "evaluate documents of --json; - is standard input"},
 	{OPTION_RATE, "rate", "CALLS[/s]", "estimate the CPU cost at this rate: 485000, 485k"},

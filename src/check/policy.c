@@ -161,8 +161,8 @@ static void judge_deciding(const struct policy *policy, const struct evidence *e
 /* ---- --max-ns ---- */
 
 /*
- * By the slowest deciding call. One that was not timed leaves the answer undetermined, unless
- * another is too slow.
+ * Judges the slowest deciding call. A call that was not timed leaves the answer undetermined,
+ * unless another is too slow.
  */
 static void judge_time(const struct policy *policy, const struct evidence *evidence,
 	struct requirement *requirement)

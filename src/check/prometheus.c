@@ -21,7 +21,7 @@ static void begin_sample(FILE *out, struct metric *metric)
 	fprintf(out, "vdsocheck_%s", metric->name);
 }
 
-/* NAME="VALUE" with the escapes of the format. */
+/* Writes NAME="VALUE" with the escapes of the format. */
 static void write_label(FILE *out, const char *separator, const char *name, const char *value)
 {
 	fprintf(out, "%s%s=\"", separator, name);
@@ -37,7 +37,7 @@ static void write_label(FILE *out, const char *separator, const char *name, cons
 	fputc('"', out);
 }
 
-/* In seconds, with as many digits as the JSON has in nanoseconds. */
+/* Seconds have as many digits as the JSON's nanoseconds. */
 static void write_seconds(FILE *out, double ns)
 {
 	fprintf(out, " %.1fe-9\n", ns);
@@ -92,7 +92,7 @@ static bool is_shown(const struct check_report *report, bool all, const struct c
 	return all || call->decides || policy_decides(report->policy, call);
 }
 
-/* The samples of a metric stand together, so the calls are gone through for each. */
+/* The samples of a metric stand together, so there is a loop for each. */
 static void write_calls(const struct check_report *report, bool all, FILE *out)
 {
 	struct metric seconds = {"call_seconds",

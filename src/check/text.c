@@ -22,9 +22,9 @@
 /* The prompt takes the 24th. */
 #define SCREEN_LINES 23
 
-/* What may be left out, in this order. */
+/* Parts that may be left out, in this order. */
 enum part {
-	PART_ADDRESS,     /* of a source: its title stays */
+	PART_ADDRESS,     /* a source's; its title stays */
 	PART_OTHER_CAUSE, /* all but the first cause */
 	PART_OTHER_FIX,   /* all but the first piece of advice */
 	PART_SOURCE,
@@ -105,7 +105,7 @@ static void write_verdict(const struct screen *screen, bool color)
 
 /* ---- evidence ---- */
 
-/* The reason why there is no proof is in the verdict already, and may be that of other lines. */
+/* Leaves out a reason that the verdict has already given for the lack of a proof. */
 static void write_line(const struct screen *screen, const char *label, struct strbuf *sb)
 {
 	const char *said = screen->report->evidence->proof.fact.reason;
@@ -155,7 +155,7 @@ static void write_evidence(const struct screen *screen)
 
 /* ---- the calls ---- */
 
-/* The deciding calls, then those of the policy, and with --verbose the others, too. */
+/* Shows the deciding calls, then those of the policy, and with --verbose the others. */
 static void write_calls(const struct screen *screen)
 {
 	const struct evidence *evidence = screen->report->evidence;
@@ -189,7 +189,7 @@ static __attribute__((format(printf, 3, 4))) void write_paragraph(
 	wrap_print(screen->out, label, PARAGRAPH_INDENT, text);
 }
 
-/* The length of the text, or of its first sentence where the part that has the rest is left out. */
+/* Returns the length of the text or, where `part` is left out, of its first sentence. */
 static int shown_length(const struct screen *screen, enum part part, const char *text)
 {
 	static const char starts[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ`";
@@ -240,8 +240,8 @@ static void write_why(struct screen *screen)
 /* ---- fix ---- */
 
 /*
- * A command to look further. Without --from it would examine the reader's host instead of the
- * document's; a name that a shell would not take as it is gives way to FILE.
+ * Returns a command to look further. Without --from it would examine the reader's host instead of
+ * the document's; a name that a shell would not take as it is gives way to FILE.
  */
 static const char *vdsocheck(const struct screen *screen, const char *options, struct strbuf *sb)
 {
@@ -262,7 +262,7 @@ static void write_command(const struct screen *screen, int indent, const char *c
 	fputc('\n', screen->out);
 }
 
-/* "1. TEXT:" and the command on lines of its own, to be pasted. */
+/* Writes "1. TEXT:" and the command on lines of its own, to be pasted. */
 static void write_step(const struct screen *screen, const struct advice_step *step, size_t number)
 {
 	int indent = PARAGRAPH_INDENT + (number ? 3 : 0);
@@ -303,7 +303,7 @@ static void write_hint(
 	fputc('\n', screen->out);
 }
 
-/* Those of other systems are for --verbose, and one that is a step already is not repeated. */
+/* Recipes of other systems are for --verbose; one that is a step already is not repeated. */
 static void write_keep(const struct screen *screen, const struct advice *advice)
 {
 	const char *label = *advice->clocksource ? "Keep" : "How";
@@ -330,7 +330,7 @@ static void write_keep(const struct screen *screen, const struct advice *advice)
 	}
 }
 
-/* A switch alone has a sentence for it, too: that to the former clocksource. */
+/* The undo of a switch has a shorter form: a sentence. */
 static void write_undo(const struct screen *screen, const struct advice *advice)
 {
 	for (size_t i = 0; i < advice->step_count; i++) {
@@ -348,7 +348,7 @@ static void write_one_advice(
 	const struct screen *screen, const struct advice *advice, const char *label)
 {
 	const char *source = advice->source, *address = source ? strstr(source, ", http") : NULL;
-	/* Without steps the sentences are all there is to do. */
+	/* Without steps, the sentences say all that is to be done. */
 	enum part rest = advice->step_count ? PART_ADVICE : PART_END;
 
 	write_paragraph(
@@ -387,7 +387,7 @@ static void write_fix(struct screen *screen)
 	}
 }
 
-/* The clocksources that could be used instead, for --verbose; one line for each reason. */
+/* Lists the clocksources that could be used instead, a line for each reason. */
 static void write_others(const struct screen *screen)
 {
 	const struct diagnosis *diagnosis = screen->report->diagnosis;
@@ -439,7 +439,8 @@ static void write_screen(struct screen *screen, bool color)
 	if (cost.used)
 		write_paragraph(screen, "Cost", "%s", cost.text);
 	write_others(screen);
-	/* A screen is pasted into tickets: its time, and its host if that was to be named. */
+	/* A screen that is pasted into a ticket needs its time, and its host if that is asked for.
+	 */
 	describe_timestamp(&evidence->timestamp, &timestamp);
 	if (fact_is_known(&name->fact))
 		strbuf_add(&timestamp, "%son %s", timestamp.used ? ", " : "", name->value);

@@ -11,7 +11,7 @@
 
 /* ---- timestamp ---- */
 
-/* More than any host has been up: a century. */
+/* No host has been up for a century. */
 #define UPTIME_MAX 3200000000
 
 static const char *settle_timestamp(void *object, const json_t *from)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What writing, reading and the JSON Schema of fields have in common. */
+/* The common ground of writing, reading and the JSON Schema of fields. */
 #ifndef VDSOCHECK_DOCUMENT_FIELD_H
 #define VDSOCHECK_DOCUMENT_FIELD_H
 
@@ -12,7 +12,7 @@
 /* Longest key with what is put around it, and longest path, in bytes; longer ones are cut. */
 #define FIELD_KEY_SIZE 128
 
-/* Sets the key; null for no value. Takes the value. */
+/* Sets the key to the value, which it takes over; NULL: null. */
 void field_put(json_t *object, const char *key, json_t *value);
 
 /* The member that the row describes; the value that it is written as, null included. */
@@ -22,7 +22,7 @@ json_t *field_value(const struct field *field, const void *object, const void *w
 /* "check" of "vdsocheck/1"; "compare" of "vdsocheck-compare/1". */
 json_t *field_command(const char *schema);
 
-/* The fields of what was measured, and what follows the reading of a call. */
+/* Tables of measured.c, and what is derived from a call that was read. */
 extern const struct field proof_fields[], timing_fields[], call_fields[];
 const char *settle_call(void *object, const json_t *from);
 

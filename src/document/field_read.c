@@ -15,11 +15,11 @@
 struct reader {
 	struct fact *why;
 	bool failed;
-	char path[FIELD_KEY_SIZE]; /* of what is read: "calls[2].", or "" */
+	char path[FIELD_KEY_SIZE]; /* path of the object that is read: "calls[2].", or "" */
 	size_t length;
 };
 
-/* The key in the object that is read; "" for the object itself. */
+/* `key` is one of the object that is read; "" for the object itself. */
 static __attribute__((format(printf, 3, 4))) void refuse(
 	struct reader *reader, const char *key, const char *format, ...)
 {
@@ -39,7 +39,7 @@ static __attribute__((format(printf, 3, 4))) void refuse(
 		*key || length ? " " : "", wrong);
 }
 
-/* Goes into a key's object, or an element of its list. Where to come back to. */
+/* Goes into a key's object, or an element of its list. Returns where to come back to. */
 static size_t enter(struct reader *reader, const char *key, const size_t *index)
 {
 	size_t before = reader->length, room = sizeof(reader->path) - before;
@@ -189,7 +189,7 @@ static void read_value(
 	case FIELD_LIST:
 		read_list(reader, field, value, field->compute ? NULL : object);
 		break;
-	case FIELD_INLINE: /* of documents that are not read */
+	case FIELD_INLINE: /* only in documents that are not read */
 		break;
 	}
 }
@@ -199,7 +199,7 @@ static struct fact *fact_in(const size_t *offset, void *object)
 	return (struct fact *)(void *)((char *)object + *offset);
 }
 
-/* Null or missing: what is not there has to be allowed to be so. */
+/* A value that is null or missing must be optional. */
 static void read_nothing(
 	struct reader *reader, const struct field *field, const json_t *value, void *object)
 {
@@ -233,14 +233,14 @@ static void read_field(
 		fact_set_known(fact_in(field->fact, object));
 }
 
-/* The fact that a verdict rests on is not known, and the reason is not that of the whole. */
+/* Whether a verdict rests on the fact, it is not known, and the whole has no reason for that. */
 static bool needs_reason(const struct field *field, void *object)
 {
 	return field->options & FIELD_NEEDED && !fact_is_known(fact_in(field->fact, object)) &&
 	       (!field->whole || fact_is_known(fact_in(field->whole, object)));
 }
 
-/* The reason of a fact that no value made known; of a part without its whole: a contradiction. */
+/* Reads the reason of a fact that no value made known; refuses a part without its whole. */
 static void read_reason(
 	struct reader *reader, const struct field *field, const json_t *from, void *object)
 {

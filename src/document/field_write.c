@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A double holds 15 digits whatever they are: no 596.10000000000002. */
+/* A double holds any 15 digits; more would be 596.10000000000002. */
 #define REAL_DIGITS 15
 
 const void *field_member(const struct field *field, const void *object)
@@ -96,7 +96,7 @@ static bool is_null(const struct field *field, const void *object)
 	return unknown_fact(field, object) || (!field->compute && is_empty(field, object));
 }
 
-/* Whether the row's fact is known; null if its absence is not known either, where that counts. */
+/* With FIELD_ABSENT_FALSE, false means that the fact is absent; other reasons are null. */
 static json_t *known_value(const struct field *field, const void *object)
 {
 	const struct fact *unknown = unknown_fact(field, object);

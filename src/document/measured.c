@@ -25,7 +25,7 @@ static const char *const methods[] = {
 
 #define OF struct proof_evidence
 
-/* How often the deciding calls were made, by vDSO and libc; null where the proof was not taken. */
+/* Counts the deciding calls, with the vDSO and with libc; null where the proof was not taken. */
 static json_t *proof_total(const struct evidence *evidence, bool entered)
 {
 	json_int_t total = 0;
@@ -158,10 +158,10 @@ static bool has_vdso_p99(const void *object)
 	return path->timed && path->p99_ns > 0;
 }
 
-/* Read back, it only makes the same reason again: the judge asks for no raw system call. */
+/* Reading it back only makes the same reason again: the judge needs no raw system call. */
 static const char no_such_call[] = "absent: no such system call on this architecture";
 
-/* Why a time is missing although calls were timed. */
+/* Returns why a time is missing although calls were timed. */
 static json_t *untimed_reason(
 	const struct timing_evidence *timing, const struct call_evidence *call)
 {
@@ -178,7 +178,7 @@ static json_t *untimed_reason(
 	return json_null();
 }
 
-/* Why numbers of a call are null, the first that applies; null if none is. */
+/* Returns the first reason why numbers of a call are null; null if none is. */
 static json_t *call_reason(const void *object, const void *whole)
 {
 	const struct call_evidence *call = object;

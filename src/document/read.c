@@ -44,7 +44,7 @@ static bool check_schema(const json_t *root, struct fact *why)
 	return false;
 }
 
-/* jansson's message quotes the text: without what could drive a terminal. */
+/* jansson's message quotes the text, so control characters are replaced. */
 static void refuse_syntax(const json_error_t *error, const char *where, struct fact *why)
 {
 	char text[100];
@@ -131,7 +131,7 @@ bool document_read(const char *path, const struct document_part *parts, struct f
 
 /* ---- many of one stream ---- */
 
-/* One document, and what was read of the next ones: is moved to the front once per document. */
+/* The buffer has one document and a part of the next ones, which is moved to its front. */
 #define BUFFER_SIZE (2 * (size_t)DOCUMENT_SIZE_MAX)
 
 void document_stream_start(struct document_stream *stream, int file)
@@ -145,7 +145,7 @@ void document_stream_end(struct document_stream *stream)
 	close_file(stream->file);
 }
 
-/* Sees to it that the largest document is in the buffer, or all that is left of the file. */
+/* Fills the buffer until it has the largest document, or all that is left of the file. */
 static void fill(struct document_stream *stream)
 {
 	size_t left = stream->end - stream->at;
@@ -199,7 +199,7 @@ bool document_stream_has_more(struct document_stream *stream)
 /* A file without a document for so long is not a stream, and may have holes of terabytes. */
 #define SKIPPED_MIB_MAX 64
 
-/* To the next line that begins with '{', or the end. */
+/* Skips to the next line that begins with '{', or the end. */
 static void skip_broken(struct document_stream *stream, struct fact *why)
 {
 	size_t left = SKIPPED_MIB_MAX * (size_t)1024 * 1024;
@@ -259,7 +259,7 @@ enum document_found document_stream_next(struct document_stream *stream,
 	}
 	refuse_syntax(&error, "", why);
 	skip_broken(stream, why);
-	/* A truncated one may have taken the next for its own. */
+	/* A truncated document may have swallowed the next. */
 	if (*line + (unsigned long)error.line - 1 < stream->line)
 		*line += (unsigned long)error.line - 1;
 	return DOCUMENT_BROKEN;

@@ -58,7 +58,7 @@ static void print_value(const json_t *value, const struct field *field, FILE *ou
 	}
 }
 
-/* The text of a cell, for free(). */
+/* Returns the text of a cell, for free(). */
 static char *make_cell(const struct column *column, const void *object, const void *whole)
 {
 	struct memory_stream stream;
@@ -81,7 +81,7 @@ static char *make_cell(const struct column *column, const void *object, const vo
 	return xstrdup("-");
 }
 
-/* The blanks before it, at least. */
+/* Returns the least number of blanks before the column. */
 static size_t gap(const struct column *column)
 {
 	return column->field->left ? MARGIN : 1;
