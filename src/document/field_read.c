@@ -16,7 +16,6 @@ struct reader {
 	struct fact *why;
 	bool failed;
 	char path[FIELD_KEY_SIZE]; /* path of the object that is read: "calls[2].", or "" */
-	size_t length;
 };
 
 /* `key` is one of the object that is read; "" for the object itself. */
@@ -25,7 +24,7 @@ static __attribute__((format(printf, 3, 4))) void refuse(
 {
 	char wrong[FACT_REASON_SIZE];
 	va_list arguments;
-	size_t length = reader->length;
+	size_t length = strlen(reader->path);
 
 	if (reader->failed)
 		return;
@@ -37,24 +36,6 @@ static __attribute__((format(printf, 3, 4))) void refuse(
 		length--;
 	fact_set(reader->why, FACT_FAILED, "%.*s%s%s%s", (int)length, reader->path, key,
 		*key || length ? " " : "", wrong);
-}
-
-/* Goes into a key's object, or an element of its list. Returns where to come back to. */
-static size_t enter(struct reader *reader, const char *key, const size_t *index)
-{
-	size_t before = reader->length, room = sizeof(reader->path) - before;
-	char *end = reader->path + before;
-	int wrote = index ? snprintf(end, room, "%s[%zu].", key, *index)
-	                  : snprintf(end, room, "%s.", key);
-
-	reader->length += wrote < 0 || (size_t)wrote >= room ? strlen(end) : (size_t)wrote;
-	return before;
-}
-
-static void leave(struct reader *reader, size_t before)
-{
-	reader->length = before;
-	reader->path[before] = '\0';
 }
 
 static void read_text(
@@ -123,7 +104,12 @@ static void read_member(struct reader *reader, const struct field *field, const 
 {
 	const struct document_part part = {
 		.fields = field->fields, .to = to, .settle = field->settle};
-	size_t before = enter(reader, field->key, index);
+	size_t outer = strlen(reader->path);
+
+	text_append(reader->path, sizeof(reader->path), "%s", field->key);
+	if (index)
+		text_append(reader->path, sizeof(reader->path), "[%zu]", *index);
+	text_append(reader->path, sizeof(reader->path), ".");
 
 	if (!*field->fields->key)
 		read_value(reader, field->fields, value, to);
@@ -131,7 +117,7 @@ static void read_member(struct reader *reader, const struct field *field, const 
 		read_object(reader, &part, value);
 	else
 		refuse(reader, "", "is not an object");
-	leave(reader, before);
+	reader->path[outer] = '\0';
 }
 
 static void read_list(

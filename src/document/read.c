@@ -18,29 +18,25 @@
 #include "base/text.h"
 #include "field.h"
 
+/* Refuses what is not a document of this schema. */
 static bool check_schema(const json_t *root, struct fact *why)
 {
 	const json_t *value = json_object_get(root, "schema");
+	const json_t *version = json_object_get(root, "version");
 	char schema[32];
 
-	if (!json_is_object(root)) {
-		fact_set(why, FACT_FAILED, "not a JSON object");
-		return false;
-	}
-	if (!json_is_string(value)) {
-		fact_set(why, FACT_FAILED, "schema is %s", value ? "not a string" : "missing");
-		return false;
-	}
 	text_copy_span(schema, sizeof(schema),
 		(struct span){json_string_value(value), json_string_length(value)});
-	if (strcmp(schema, DOCUMENT_SCHEMA) != 0) {
+	if (!json_is_object(root))
+		fact_set(why, FACT_FAILED, "not a JSON object");
+	else if (!json_is_string(value))
+		fact_set(why, FACT_FAILED, "schema is %s", value ? "not a string" : "missing");
+	else if (strcmp(schema, DOCUMENT_SCHEMA) != 0)
 		fact_set(why, FACT_FAILED, "schema is '%s', not '" DOCUMENT_SCHEMA "'", schema);
-		return false;
-	}
-	value = json_object_get(root, "version");
-	if (!value || json_is_string(value))
+	else if (version && !json_is_string(version))
+		fact_set(why, FACT_FAILED, "version is not a string");
+	else
 		return true;
-	fact_set(why, FACT_FAILED, "version is not a string");
 	return false;
 }
 
@@ -80,25 +76,6 @@ bool document_parse(
 
 static const char too_large[] = "larger than any document of vdsocheck";
 
-static bool read_and_parse(int file, const struct document_part *parts, struct fact *why)
-{
-	char *bytes = xmalloc(DOCUMENT_SIZE_MAX);
-	size_t length = 0;
-	int error = file_read_all(file, bytes, DOCUMENT_SIZE_MAX, &length);
-	bool parsed = false;
-
-	if (error == EFBIG)
-		fact_set(why, FACT_FAILED, "%s", too_large);
-	else if (error)
-		fact_set(why, FACT_FAILED, "%s", strerror(error));
-	else if (!length)
-		fact_set(why, FACT_FAILED, "empty: no document");
-	else
-		parsed = document_parse(bytes, length, parts, why);
-	free(bytes);
-	return parsed;
-}
-
 int document_open(const char *path, struct fact *why)
 {
 	int file = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -121,12 +98,26 @@ static void close_file(int file)
 
 bool document_read(const char *path, const struct document_part *parts, struct fact *why)
 {
-	int file = document_open(path, why);
-	bool read = file >= 0 && read_and_parse(file, parts, why);
+	int file = document_open(path, why), error;
+	bool parsed = false;
+	size_t length = 0;
+	char *bytes;
 
-	if (file >= 0)
-		close_file(file);
-	return read;
+	if (file < 0)
+		return false;
+	bytes = xmalloc(DOCUMENT_SIZE_MAX);
+	error = file_read_all(file, bytes, DOCUMENT_SIZE_MAX, &length);
+	if (error == EFBIG)
+		fact_set(why, FACT_FAILED, "%s", too_large);
+	else if (error)
+		fact_set(why, FACT_FAILED, "%s", strerror(error));
+	else if (!length)
+		fact_set(why, FACT_FAILED, "empty: no document");
+	else
+		parsed = document_parse(bytes, length, parts, why);
+	free(bytes);
+	close_file(file);
+	return parsed;
 }
 
 /* ---- many of one stream ---- */
