@@ -17,7 +17,8 @@ check_metrics() {
 	fi
 	run sh -c 'vdsocheck --format prometheus --require tsc | promtool check metrics'
 	verify "$name of this host" '[ "$status" -eq 0 ]' '[ ! -s "$out" ]' '[ ! -s "$err" ]'
-	for file in $(grep -lx '== --format prometheus' "$hosts"/*/formats); do
+	for file in "$hosts"/*/formats; do
+		grep -qx -e '== --format prometheus' "$file" || continue
 		sed '1,/^== --format prometheus$/d; /^== /,$d' "$file" >"$work/metrics"
 		run promtool check metrics <"$work/metrics"
 		verify "$name of $(basename "$(dirname "$file")")" '[ "$status" -eq 0 ]' '[ ! -s "$err" ]'
