@@ -36,14 +36,14 @@ static void hide_version(char *text)
 	memcpy(at, VERSION_MARK, strlen(VERSION_MARK));
 }
 
-char *printed_read(const char *path)
+static char *read_whole(const char *path)
 {
 	FILE *file = fopen(path, "r");
 	char *bytes;
 	long length;
 
 	if (!file)
-		return NULL;
+		fail_msg("%s: %s", path, strerror(errno));
 	fseek(file, 0, SEEK_END);
 	length = ftell(file);
 	rewind(file);
@@ -54,13 +54,28 @@ char *printed_read(const char *path)
 	return bytes;
 }
 
-static void write_whole(const char *path, const char *text)
+/* The text below the line `heading`, up to the next heading; at the end if there is none. */
+static char *find_section(char *bytes, const char *heading, size_t *length)
+{
+	char *text = strstr(bytes, heading);
+	char *next;
+
+	text = text ? text + strlen(heading) : bytes + strlen(bytes);
+	next = strstr(text, "\n== ");
+	*length = next ? (size_t)(next + 1 - text) : strlen(text);
+	return text;
+}
+
+/* `bytes` is the file as it was, and `text` in it what the section holds. */
+static void write_section(const char *path, const char *bytes, const char *text, size_t length,
+	const char *heading, const char *printed)
 {
 	FILE *file = fopen(path, "w");
 
 	if (!file)
 		fail_msg("%s: %s", path, strerror(errno));
-	assert_true(fputs(text, file) >= 0);
+	assert_true(fprintf(file, "%.*s%s%s%s", (int)(text - bytes), bytes, *text ? "" : heading,
+			    printed, text + length) >= 0);
 	assert_int_equal(fclose(file), 0);
 }
 
@@ -70,52 +85,50 @@ static size_t line_length(const char *text)
 }
 
 /* Shows the first line that differs: the whole is in the file, and in `make hosts; git diff`. */
-static void compare(const char *path, const char *expected, const char *printed)
+static void compare(const char *path, const char *name, const char *expected, const char *printed)
 {
 	unsigned line = 1;
 
-	if (!expected)
-		fail_msg("%s is missing: make hosts writes it", path);
 	for (;;) {
 		size_t length = line_length(expected);
 
 		if (length != line_length(printed) || memcmp(expected, printed, length) != 0)
-			fail_msg("%s:%u\n  expected: %.*s\n  printed:  %.*s", path, line,
-				(int)length, expected, (int)line_length(printed), printed);
+			fail_msg("%s, line %u of %s\n  expected: %.*s\n  printed:  %.*s", path,
+				line, name, (int)length, expected, (int)line_length(printed),
+				printed);
 		if (!expected[length] && !printed[length])
 			return;
 		if (!expected[length] || !printed[length])
-			fail_msg("%s: printed is %s", path, printed[length] ? "longer" : "shorter");
+			fail_msg("%s: %s: printed is %s", path, name,
+				printed[length] ? "longer" : "shorter");
 		expected += length + 1;
 		printed += length + 1;
 		line++;
 	}
 }
 
-static void hold_against_file(const char *path, const char *printed)
-{
-	char *expected;
-
-	if (printed_is_writing) {
-		write_whole(path, printed);
-		return;
-	}
-	expected = printed_read(path);
-	compare(path, expected, printed);
-	free(expected);
-}
-
 void printed_hold(const char *name, const char *ending, const char *printed)
 {
 	char *roomy = calloc(1, strlen(printed) + sizeof(VERSION_MARK));
-	char path[256];
+	char path[256], heading[256];
+	char *bytes, *expected;
+	size_t length;
 
 	assert_non_null(roomy);
 	strcpy(roomy, printed);
 	if (strcmp(ending, "json") == 0)
 		hide_version(roomy);
-	snprintf(path, sizeof(path), "tests/printed/%s.%s", name, ending);
-	hold_against_file(path, roomy);
+	snprintf(path, sizeof(path), "tests/printed/%.*s.txt", (int)strcspn(name, "-"), name);
+	snprintf(heading, sizeof(heading), "== %s.%s\n", name, ending);
+	bytes = read_whole(path);
+	expected = find_section(bytes, heading, &length);
+	if (printed_is_writing) {
+		write_section(path, bytes, expected, length, heading, roomy);
+	} else {
+		expected[length] = '\0';
+		compare(path, name, expected, roomy);
+	}
+	free(bytes);
 	free(roomy);
 }
 

@@ -5,19 +5,17 @@
 
 #include <stdbool.h>
 
-/* Write the files anew instead of comparing with them. */
+/* True: write the sections anew instead of comparing with them. */
 extern bool printed_is_writing;
 
 /*
- * Compares what was printed with tests/printed/NAME.ENDING; the first line that differs fails
- * the test. In JSON the program's version stands as VERSION.
+ * Compares what was printed with the section "== NAME.ENDING" of tests/printed/FORM.txt, where the
+ * FORM is the NAME up to a hyphen; the first line that differs fails the test. In JSON the
+ * program's version stands as VERSION.
  */
 void printed_hold(const char *name, const char *ending, const char *printed);
 
 /* No line is longer than a terminal, none ends with a blank; a screen has no more lines either. */
 void printed_assert_fits_terminal(const char *text, bool screen);
-
-/* A whole file, to be freed; NULL if it cannot be opened. */
-char *printed_read(const char *path);
 
 #endif

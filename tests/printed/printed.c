@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `vdsocheck bench` prints for machines that are not here: a command line and numbers
- * that are fixed in scenarios.c, and the text and JSON of them in tests/printed/NAME.txt and
- * NAME.json; --write writes those anew. Runs in the source's top folder.
+ * What `vdsocheck bench` prints for machines that are not here: scenarios.c has a command line and
+ * fixed numbers, tests/printed/FORM.txt the text and JSON of them; --write writes those anew. Runs
+ * in the source's top folder.
  */
 #include <setjmp.h>
 #include <stdarg.h>
