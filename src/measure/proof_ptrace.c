@@ -45,72 +45,75 @@ static void run_traced(void *argument)
 	proof_run_all(run, make_uncaught);
 }
 
-/* A libc may try twice in one call: an attempt counts once. */
-static void count_entry(struct proof_run *run, uint32_t *counted)
+/* The traced child, between its stops. */
+struct tracing {
+	struct proof_run *run;
+	uint32_t
+		counted; /* the last attempt that entered the kernel: a libc may try twice in one */
+	bool is_followed, is_inside;
+	int status; /* of its end */
+};
+
+static void count_entry(struct tracing *tracing)
 {
+	struct proof_run *run = tracing->run;
 	int32_t call = run->call;
 
 	if (call == PROOF_RUN_CONTROL)
 		run->control_entered++;
-	if (call < 0 || *counted == run->serial)
+	if (call < 0 || tracing->counted == run->serial)
 		return;
-	*counted = run->serial;
+	tracing->counted = run->serial;
 	run->calls[call].path[run->path].entered++;
 }
 
-/* Waits for the next stop or the end. False with the reason if the wait fails. */
-static bool await_stop(pid_t pid, int *status, struct fact *why)
+/* Resumes the child from a stop until its next system call begins or ends. */
+static bool take_stop(void *argument, pid_t pid, int status, const struct rusage *usage)
 {
-	while (waitpid(pid, status, WUNTRACED) < 0) {
-		if (errno != EINTR) {
-			fact_set_errno(why, errno, CHILD_WAIT);
-			return false;
-		}
+	struct tracing *tracing = argument;
+	int signal = WSTOPSIG(status);
+
+	(void)usage;
+	tracing->status = status;
+	if (!WIFSTOPPED(status))
+		return true;
+	if (!tracing->is_followed)
+		ptrace(PTRACE_SETOPTIONS, pid, NULL,
+			(void *)(uintptr_t)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL));
+	tracing->is_followed = true;
+	if (signal == SYSCALL_STOP) {
+		tracing->is_inside = !tracing->is_inside;
+		if (tracing->is_inside)
+			count_entry(tracing);
 	}
-	return true;
-}
-
-/* Follows the child from its first stop to its end, and leaves the status of the end. */
-static bool follow(struct proof_run *run, pid_t pid, int *status, struct fact *why)
-{
-	uint32_t counted = 0;
-	bool entering = true;
-
-	if (!await_stop(pid, status, why))
-		return false;
-	ptrace(PTRACE_SETOPTIONS, pid, NULL,
-		(void *)(uintptr_t)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL));
-	while (WIFSTOPPED(*status)) {
-		int signal = WSTOPSIG(*status);
-
-		/* ptrace stops deliver no signal. */
-		if (signal == SYSCALL_STOP || signal == SIGSTOP)
-			signal = 0;
-		/* System calls after a crash are those of the handler, not of the call. */
-		if (signal)
-			run->call = PROOF_RUN_NOTHING;
-		if (WSTOPSIG(*status) == SYSCALL_STOP) {
-			if (entering)
-				count_entry(run, &counted);
-			entering = !entering;
-		}
-		if (ptrace(PTRACE_SYSCALL, pid, NULL, (void *)(uintptr_t)signal) < 0)
-			kill(pid, SIGKILL);
-		if (!await_stop(pid, status, why))
-			return false;
-	}
-	return true;
+	/* ptrace stops deliver no signal. */
+	if (signal == SYSCALL_STOP || signal == SIGSTOP)
+		signal = 0;
+	/* System calls after a crash are those of the handler, not of the call. */
+	if (signal)
+		tracing->run->call = PROOF_RUN_NOTHING;
+	if (ptrace(PTRACE_SYSCALL, pid, NULL, (void *)(uintptr_t)signal) < 0)
+		kill(pid, SIGKILL);
+	return false;
 }
 
 bool proof_ptrace_take(struct proof_run *run, const struct deadline *deadline, struct fact *why)
 {
-	int status = 0;
+	struct tracing tracing = {.run = run};
 	pid_t pid = child_start(run_traced, run, deadline, why);
+	int error;
 
 	if (pid <= 0)
 		return false;
-	if (follow(run, pid, &status, why))
-		return child_judge(status, deadline, why);
+	/* At the deadline the child's own timer ends it: it is never stopped for long. */
+	error = child_wait(&(struct child_wait){.pid = pid,
+		.options = WUNTRACED,
+		.deadline = DEADLINE_NONE,
+		.changed = take_stop,
+		.argument = &tracing});
+	if (!error)
+		return child_judge(tracing.status, deadline, why);
+	fact_set_errno(why, error, CHILD_WAIT);
 	child_end(pid, deadline);
 	return false;
 }
