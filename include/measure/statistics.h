@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Fewer values than that have no mean to be believed. */
+/* The mean of fewer values is not believed. */
 #define STATISTICS_MEAN_LEAST 10
 
 struct statistics_summary {
@@ -14,7 +14,7 @@ struct statistics_summary {
 	double minimum;
 	double median;
 	double p99;          /* 99 in 100 values are not above it */
-	size_t outliers;     /* values left out of the mean: above statistics_fence() */
+	size_t outliers;     /* values left out of the mean: far above the upper quartile */
 	bool has_mean;       /* false: fewer than STATISTICS_MEAN_LEAST values */
 	double trimmed_mean; /* without the outliers */
 };
@@ -27,16 +27,6 @@ double statistics_in_tenths(double ns);
 
 /* The median of `count` values, which are sorted; 0 if there are none. */
 double statistics_median(double *values, size_t count);
-
-/* The smallest of `count` sorted values that `percent` in 100 do not exceed; 0 if none. */
-double statistics_percentile(const double *ordered, size_t count, double percent);
-
-/*
- * Above it a value is an outlier, made by an interrupt or a neighbour: three times the distance
- * of the quartiles beyond the upper one (Tukey's "far out"), and at least 1% above the median,
- * since half a tick is not an outlier where all values are the same.
- */
-double statistics_fence(const double *ordered, size_t count);
 
 /* Sums up `count` values, which are sorted. All zero if there are none. */
 struct statistics_summary statistics_summarise(double *values, size_t count);

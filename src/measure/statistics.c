@@ -41,7 +41,8 @@ double statistics_median(double *values, size_t count)
 	return median_of_ordered(values, count);
 }
 
-double statistics_percentile(const double *ordered, size_t count, double percent)
+/* The smallest of `count` sorted values that `percent` in 100 do not exceed; 0 if none. */
+static double percentile(const double *ordered, size_t count, double percent)
 {
 	double rank = ceil(percent / 100 * (double)count);
 	size_t place = rank < 1 ? 1 : (size_t)rank;
@@ -51,10 +52,15 @@ double statistics_percentile(const double *ordered, size_t count, double percent
 	return ordered[(place < count ? place : count) - 1];
 }
 
-double statistics_fence(const double *ordered, size_t count)
+/*
+ * Above it a value is an outlier, made by an interrupt or a neighbour: three times the distance
+ * of the quartiles beyond the upper one (Tukey's "far out"), and at least 1% above the median,
+ * since half a tick is not an outlier where all values are the same.
+ */
+static double outer_fence(const double *ordered, size_t count)
 {
-	double lower = statistics_percentile(ordered, count, 25);
-	double upper = statistics_percentile(ordered, count, 75);
+	double lower = percentile(ordered, count, 25);
+	double upper = percentile(ordered, count, 75);
 
 	return fmax(upper + FENCE_QUARTILES * (upper - lower),
 		FENCE_LEAST * median_of_ordered(ordered, count));
@@ -68,8 +74,8 @@ struct statistics_summary statistics_summarise(double *values, size_t count)
 
 	summary.median = statistics_median(values, count);
 	summary.minimum = count ? values[0] : 0;
-	summary.p99 = statistics_percentile(values, count, 99);
-	fence = statistics_fence(values, count);
+	summary.p99 = percentile(values, count, 99);
+	fence = outer_fence(values, count);
 	while (within > 0 && values[within - 1] > fence)
 		within--;
 	summary.outliers = count - within;

@@ -64,38 +64,38 @@ struct timing_job {
 	struct call_evidence calls[CALL_MAX];
 };
 
-static void report_call(
-	const struct timed_call *one, double ns_per_tick, struct path_evidence *path)
+static void report_call(struct timed_call *timed, double ns_per_tick, struct path_evidence *path)
 {
-	if (!one->call.function.any)
+	struct statistics_summary summary;
+
+	if (!timed->call.function.any)
 		return;
-	path->signal = one->signal;
-	if (!one->count)
+	path->signal = timed->signal;
+	if (!timed->count)
 		return;
-	path->min_ns = statistics_in_tenths(one->least * ns_per_tick);
-	path->median_ns =
-		statistics_in_tenths(statistics_median(one->samples, one->count) * ns_per_tick);
-	path->p99_ns = statistics_in_tenths(
-		statistics_percentile(one->samples, one->count, 99) * ns_per_tick);
+	summary = statistics_summarise(timed->samples, timed->count);
+	path->min_ns = statistics_in_tenths(timed->least * ns_per_tick);
+	path->median_ns = statistics_in_tenths(summary.median * ns_per_tick);
+	path->p99_ns = statistics_in_tenths(summary.p99 * ns_per_tick);
 	/* Less than half a tenth is not the time of a call. */
 	path->timed = path->min_ns > 0;
 }
 
 /* Without a function the fact has the reason already. */
 static void report_other(
-	const struct timed_call *one, double ns_per_tick, double *ns, struct fact *fact)
+	const struct timed_call *timed, double ns_per_tick, double *ns, struct fact *fact)
 {
-	if (!one->call.function.any)
+	if (!timed->call.function.any)
 		return;
-	if (one->count) {
-		*ns = statistics_in_tenths(one->least * ns_per_tick);
+	if (timed->count) {
+		*ns = statistics_in_tenths(timed->least * ns_per_tick);
 		fact_set_known(fact);
 	} else {
 		fact_set(fact, FACT_FAILED, "every measurement was disturbed");
 	}
 }
 
-static void report(const struct cases *cases, double ns_per_tick, struct timing_job *job)
+static void report(struct cases *cases, double ns_per_tick, struct timing_job *job)
 {
 	struct timing_evidence *timing = &job->timing;
 
