@@ -29,13 +29,9 @@ struct mapping {
 	uintptr_t start;
 	uintptr_t end; /* first byte after it */
 	bool readable;
-	struct span name; /* "[vvar]"; empty if it has none; points into the text given */
 };
 
-/* Takes the next mapping off the front of `maps`; lines that make no sense are skipped. */
-bool maps_next(struct span *maps, struct mapping *mapping);
-
-/* The mapping that holds this address. */
+/* Finds the mapping that holds this address; lines that make no sense are skipped. */
 bool maps_find_address(struct span maps, uintptr_t address, struct mapping *mapping);
 
 #endif

@@ -26,39 +26,18 @@ static bool parse_address(struct span text, uintptr_t *address)
 	return true;
 }
 
-/* start-end perms offset device inode [name]; the name may hold blanks. */
-static bool parse_line(struct span line, struct mapping *mapping)
-{
-	struct span range, start, permissions, ignored;
-
-	if (!text_next_word(&line, &range) || !text_next_word(&line, &permissions))
-		return false;
-	for (int i = 0; i < 3; i++) {
-		if (!text_next_word(&line, &ignored))
-			return false;
-	}
-	mapping->readable = text_starts(permissions, "r");
-	mapping->name = text_trim(line);
-	start = text_take_until(&range, '-');
-	return parse_address(start, &mapping->start) && parse_address(range, &mapping->end) &&
-	       mapping->start < mapping->end;
-}
-
-bool maps_next(struct span *maps, struct mapping *mapping)
-{
-	struct span line;
-
-	while (text_next_line(maps, &line)) {
-		if (parse_line(line, mapping))
-			return true;
-	}
-	return false;
-}
-
+/* start-end perms offset device inode [name] */
 bool maps_find_address(struct span maps, uintptr_t address, struct mapping *mapping)
 {
-	while (maps_next(&maps, mapping)) {
-		if (mapping->start <= address && address < mapping->end)
+	struct span line, range, start, permissions;
+
+	while (text_next_line(&maps, &line)) {
+		if (!text_next_word(&line, &range) || !text_next_word(&line, &permissions))
+			continue;
+		start = text_take_until(&range, '-');
+		mapping->readable = text_starts(permissions, "r");
+		if (parse_address(start, &mapping->start) && parse_address(range, &mapping->end) &&
+			mapping->start <= address && address < mapping->end)
 			return true;
 	}
 	return false;

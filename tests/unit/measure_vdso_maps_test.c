@@ -11,44 +11,13 @@
 #define VVAR "7ffd1000-7ffd5000 r--p 00000000 00:00 0                          [vvar]\n"
 #define VDSO "7ffd7000-7ffd9000 r-xp 00000000 00:00 0                          [vdso]\n"
 
-static void mappings_are_read_in_order_with_their_names(void **state)
-{
-	struct span maps = text_span(VVAR VDSO "00400000-00401000 --xp 00000000 08:01 42\n");
-	struct mapping mapping;
-
-	(void)state;
-	assert_true(maps_next(&maps, &mapping));
-	assert_int_equal(mapping.start, 0x7ffd1000);
-	assert_int_equal(mapping.end, 0x7ffd5000);
-	assert_true(mapping.readable);
-	assert_true(text_equals(mapping.name, "[vvar]"));
-	assert_true(maps_next(&maps, &mapping));
-	assert_true(text_equals(mapping.name, "[vdso]"));
-	assert_true(maps_next(&maps, &mapping));
-	assert_int_equal(mapping.name.length, 0);
-	assert_false(mapping.readable);
-	assert_false(maps_next(&maps, &mapping));
-}
-
-static void a_name_may_hold_blanks(void **state)
-{
-	struct span maps = text_span("1000-2000 rw-p 00000000 08:01 42   /tmp/a file (deleted)\n");
-	struct mapping mapping;
-
-	(void)state;
-	assert_true(maps_next(&maps, &mapping));
-	assert_true(text_equals(mapping.name, "/tmp/a file (deleted)"));
-}
-
 static void invalid_lines_are_skipped(void **state)
 {
 	static const char *const bad[] = {
 		"",
 		"\n",
 		"garbage\n",
-		"1000-2000\n",
-		"1000-2000 r--p\n",
-		"1000-2000 r--p 0 0:0\n",
+		"7ffd7000-7ffd9000\n",
 		"1000 2000 r--p 0 0:0 0\n",
 		"2000-1000 r--p 0 0:0 0\n",
 		"1000-1000 r--p 0 0:0 0\n",
@@ -62,31 +31,31 @@ static void invalid_lines_are_skipped(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(bad); i++) {
-		char text[256];
-		struct span maps;
 		struct mapping mapping;
+		char text[256];
 
 		snprintf(text, sizeof(text), "%s" VDSO, bad[i]);
-		maps = text_span(text);
-		assert_true(maps_next(&maps, &mapping));
-		assert_true(text_equals(mapping.name, "[vdso]"));
-		assert_false(maps_next(&maps, &mapping));
+		assert_true(maps_find_address(text_span(text), 0x7ffd7000, &mapping));
+		assert_int_equal(mapping.end, 0x7ffd9000);
+		assert_true(mapping.readable);
 	}
 }
 
 static void the_mapping_of_an_address_has_open_end(void **state)
 {
-	struct span maps = text_span(VVAR VDSO);
+	struct span maps = text_span(VVAR VDSO "00400000-00401000 --xp 00000000 08:01 42\n");
 	struct mapping mapping;
 
 	(void)state;
 	assert_true(maps_find_address(maps, 0x7ffd7000, &mapping));
-	assert_true(text_equals(mapping.name, "[vdso]"));
+	assert_int_equal(mapping.start, 0x7ffd7000);
 	assert_true(maps_find_address(maps, 0x7ffd8fff, &mapping));
 	assert_false(maps_find_address(maps, 0x7ffd9000, &mapping));
 	assert_false(maps_find_address(maps, 0x7ffd5000, &mapping));
 	assert_true(maps_find_address(maps, 0x7ffd4fff, &mapping));
-	assert_true(text_equals(mapping.name, "[vvar]"));
+	assert_int_equal(mapping.start, 0x7ffd1000);
+	assert_true(maps_find_address(maps, 0x400000, &mapping));
+	assert_false(mapping.readable);
 }
 
 static void our_own_mappings_hold_our_stack_and_vdso(void **state)
@@ -107,10 +76,10 @@ static void our_own_mappings_hold_our_stack_and_vdso(void **state)
 	if (!getauxval(AT_SYSINFO_EHDR))
 		unit_skip("this process has no vDSO");
 	assert_true(maps_find_address(maps, getauxval(AT_SYSINFO_EHDR), &mapping));
-	assert_true(text_equals(mapping.name, "[vdso]"));
+	assert_true(mapping.readable);
 }
 
-/* Whatever the text, a mapping taken from it is one: start before end, name within. */
+/* Whatever the text, a mapping that is found holds the address. */
 static void noise_gives_no_invalid_mapping(void **state)
 {
 	static const char letters[] = "0f-- rp:[]\n\n\t";
@@ -124,19 +93,14 @@ static void noise_gives_no_invalid_mapping(void **state)
 
 		for (size_t i = 0; i < maps.length; i++)
 			text[i] = letters[dice_roll(&dice, sizeof(letters) - 1)];
-		while (maps_next(&maps, &mapping)) {
-			assert_true(mapping.start < mapping.end);
-			assert_true(mapping.name.at >= text);
-			assert_true(mapping.name.at + mapping.name.length <= text + sizeof(text));
-		}
+		if (maps_find_address(maps, 0xf0, &mapping))
+			assert_true(mapping.start <= 0xf0 && mapping.end > 0xf0);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mappings_are_read_in_order_with_their_names),
-		cmocka_unit_test(a_name_may_hold_blanks),
 		cmocka_unit_test(invalid_lines_are_skipped),
 		cmocka_unit_test(the_mapping_of_an_address_has_open_end),
 		cmocka_unit_test(our_own_mappings_hold_our_stack_and_vdso),
