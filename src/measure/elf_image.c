@@ -102,51 +102,47 @@ static bool take_header(const struct image *image, ElfW(Ehdr) * header)
 	       header->e_phentsize == sizeof(ElfW(Phdr)) && header->e_phnum <= HEADER_MAX;
 }
 
-size_t elf_image_extent(const unsigned char *bytes, size_t size)
-{
-	struct image image = {bytes, size, 0};
-	ElfW(Ehdr) header;
-	size_t extent = 0;
+struct segments {
+	bool is_loaded;
+	ElfW(Addr) load; /* virtual address of the image's first byte */
+	size_t extent;   /* end of the last loadable segment */
+	bool has_dynamic;
+	ElfW(Phdr) dynamic;
+};
 
-	if (!take_header(&image, &header))
-		return 0;
-	for (size_t i = 0; i < header.e_phnum; i++) {
-		ElfW(Phdr) segment;
-		size_t end;
-
-		if (!elf_take_at(&image, header.e_phoff, i, &segment, sizeof(segment)))
-			return 0;
-		if (segment.p_type != PT_LOAD)
-			continue;
-		if (__builtin_add_overflow(segment.p_offset, segment.p_filesz, &end))
-			return 0;
-		extent = end > extent ? end : extent;
-	}
-	return extent;
-}
-
-/* Finds the dynamic section and the address that the image was linked for. */
-static bool find_segments(struct image *image, ElfW(Phdr) * dynamic)
+static bool read_segments(const struct image *image, struct segments *segments)
 {
 	ElfW(Ehdr) header;
-	bool loaded = false, found = false;
 
 	if (!take_header(image, &header))
 		return false;
 	for (size_t i = 0; i < header.e_phnum; i++) {
 		ElfW(Phdr) segment;
+		size_t end;
 
 		if (!elf_take_at(image, header.e_phoff, i, &segment, sizeof(segment)))
 			return false;
-		if (segment.p_type == PT_LOAD && !loaded) {
-			image->load = segment.p_vaddr - segment.p_offset;
-			loaded = true;
-		} else if (segment.p_type == PT_DYNAMIC) {
-			*dynamic = segment;
-			found = true;
+		if (segment.p_type == PT_DYNAMIC) {
+			segments->dynamic = segment;
+			segments->has_dynamic = true;
+		} else if (segment.p_type == PT_LOAD) {
+			if (__builtin_add_overflow(segment.p_offset, segment.p_filesz, &end))
+				return false;
+			if (end > segments->extent)
+				segments->extent = end;
+			if (!segments->is_loaded)
+				segments->load = segment.p_vaddr - segment.p_offset;
+			segments->is_loaded = true;
 		}
 	}
-	return loaded && found;
+	return true;
+}
+
+size_t elf_image_extent(const unsigned char *bytes, size_t size)
+{
+	struct segments segments = {0};
+
+	return read_segments(&(struct image){bytes, size, 0}, &segments) ? segments.extent : 0;
 }
 
 /* A virtual address named by the image, as an offset into it; 0 if it lies outside. */
@@ -314,12 +310,13 @@ static const char *read_exports(
 	struct image *image, struct vdso_evidence *vdso, size_t offsets[VDSO_EXPORT_MAX])
 {
 	struct tables tables = {0};
-	ElfW(Phdr) dynamic = {0};
+	struct segments segments = {0};
 	size_t count = 0;
 
-	if (!find_segments(image, &dynamic))
+	if (!read_segments(image, &segments) || !segments.is_loaded || !segments.has_dynamic)
 		return "not an ELF image of this machine with a dynamic section";
-	if (!find_tables(image, &dynamic, &tables))
+	image->load = segments.load;
+	if (!find_tables(image, &segments.dynamic, &tables))
 		return "its dynamic section names no symbols within the image";
 	if (!count_symbols(image, &tables, &count))
 		return "its hash table does not fit the image";
