@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -29,6 +30,18 @@ typedef int timeofday_function(struct timeval *, void *);
 typedef time_t time_function(time_t *);
 typedef int getcpu_function(unsigned *, unsigned *, void *);
 typedef void loop_function(size_t count);
+
+/*
+ * Room for what any call writes. On 32-bit architectures a call by the vDSO or the kernel writes
+ * either struct timespec: of two 64-bit words, or of two 32-bit ones.
+ */
+union call_result {
+	struct timespec timespec;
+	struct timeval timeval;
+	int64_t wide[4];
+	int32_t narrow[8];
+	unsigned cpu;
+};
 
 /* One call by one path: what a timed loop needs, and no more. */
 struct call {

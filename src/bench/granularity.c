@@ -34,11 +34,7 @@
  */
 static bool read_ns(const struct call *clock, int64_t *ns)
 {
-	union {
-		struct timespec timespec;
-		int64_t wide[2];
-		int32_t narrow[4];
-	} now = {.wide = {-1, -1}};
+	union call_result now = {.wide = {-1, -1}};
 
 	if (clock->function.clock(clock->clock, &now.timespec) != 0)
 		return false;

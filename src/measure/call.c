@@ -32,13 +32,6 @@ static const long clock_gettime_number = SYS_clock_gettime;
 static const long clock_getres_number = SYS_clock_getres;
 #endif
 
-/* Room for either struct timespec, of 32 or of 64 bits. */
-union any_time {
-	struct timespec timespec;
-	struct timeval timeval;
-	int64_t room[4];
-};
-
 /* A function's address without a frame to go by: big-endian ELFv1 powerpc has none. */
 #if defined(__powerpc64__) && (!defined(_CALL_ELF) || _CALL_ELF < 2)
 #define VDSO_IS_CALLABLE false
@@ -183,7 +176,7 @@ static uintptr_t find_function(
 static void find_missing(void *object)
 {
 	bool *missing = object;
-	union any_time now;
+	union call_result now;
 
 	*missing = raw_clock_gettime(CLOCK_MONOTONIC, &now.timespec) == -1 && errno == ENOSYS;
 }
@@ -308,8 +301,7 @@ void call_repeat(const struct call *call, size_t count)
 
 static long call_once(const struct call *call)
 {
-	union any_time now;
-	unsigned cpu;
+	union call_result now;
 
 	switch (call->shape) {
 	case SHAPE_CLOCK:
@@ -319,7 +311,7 @@ static long call_once(const struct call *call)
 	case SHAPE_TIME:
 		return (long)call->function.time(NULL);
 	case SHAPE_GETCPU:
-		return call->function.getcpu(&cpu, NULL, NULL);
+		return call->function.getcpu(&now.cpu, NULL, NULL);
 	case SHAPE_LOOP:
 		call->function.loop(1);
 	}
@@ -343,7 +335,7 @@ bool call_returns_error(const struct call *call, int mark)
 
 bool call_control_returns_error(int mark)
 {
-	union any_time now;
+	union call_result now;
 
 	errno = 0;
 	return raw_clock_gettime(CLOCK_MONOTONIC, &now.timespec) == -1 && errno == mark;

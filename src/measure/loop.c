@@ -18,26 +18,19 @@
  */
 #include "measure/loop.h"
 
-#include <stdint.h>
-
-/* Room for either struct timespec, of 32 or of 64 bits, that never spans two cache lines. */
-union result {
-	struct timespec timespec;
-	struct timeval timeval;
-	int64_t room[4];
-	unsigned cpu;
-} __attribute__((aligned(64)));
+/* A result that never spans two cache lines. */
+typedef union call_result aligned_result __attribute__((aligned(64)));
 
 LOOP_FUNCTION void loop_clock(clock_function *function, clockid_t clock, size_t count)
 {
-	union result now;
+	aligned_result now;
 
 	LOOP_REPEAT(function(clock, &now.timespec), count);
 }
 
 LOOP_FUNCTION void loop_timeofday(timeofday_function *function, size_t count)
 {
-	union result now;
+	aligned_result now;
 
 	LOOP_REPEAT(function(&now.timeval, NULL), count);
 }
@@ -49,7 +42,7 @@ LOOP_FUNCTION void loop_time(time_function *function, size_t count)
 
 LOOP_FUNCTION void loop_getcpu(getcpu_function *function, size_t count)
 {
-	union result now;
+	aligned_result now;
 
 	LOOP_REPEAT(function(&now.cpu, NULL, NULL), count);
 }

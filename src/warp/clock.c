@@ -38,13 +38,6 @@
 #define ORDER_LOADS() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
 
-union clock_words {
-	struct timespec timespec;
-	struct timeval timeval;
-	int64_t wide[4];
-	int32_t narrow[8];
-};
-
 const char *warp_clock_name(enum warp_clock_id id)
 {
 	switch (id) {
@@ -61,7 +54,7 @@ const char *warp_clock_name(enum warp_clock_id id)
 	}
 }
 
-static int warp_call(const struct call *call, union clock_words *words)
+static int warp_call(const struct call *call, union call_result *words)
 {
 	if (call->shape == SHAPE_TIMEOFDAY)
 		return call->function.timeofday(&words->timeval, NULL);
@@ -71,7 +64,7 @@ static int warp_call(const struct call *call, union clock_words *words)
 int64_t warp_clock_read(const struct warp_clock *clock, unsigned turn)
 {
 	const struct warp_path *path = &clock->paths[turn & 1];
-	union clock_words words;
+	union call_result words;
 	int64_t seconds, rest;
 
 	ORDER_LOADS();
@@ -94,7 +87,7 @@ struct attempt {
 static void attempt_path(void *argument)
 {
 	struct attempt *attempt = argument;
-	union clock_words words;
+	union call_result words;
 
 	for (size_t i = 0; i < ARRAY_SIZE(words.wide); i++)
 		words.wide[i] = UNTOUCHED;
