@@ -52,8 +52,7 @@ struct speed_check {
 	const struct clocksource_switch *clock;
 	const char *name;
 	enum switch_result result;
-	struct fact switched;
-	struct fact runs;
+	struct fact fact; /* known: it was switched to, and its clock runs */
 };
 
 /*
@@ -106,40 +105,21 @@ static void switch_and_check(void *argument)
 {
 	struct speed_check *check = argument;
 	double ns_per_tick, ratios[SPEED_WINDOWS];
+	struct fact why = {0};
 	int cpu;
 
 	if (cpus_list(&cpu, 1) == 1)
 		cpus_pin(cpu);
-	counter_probe(&check->runs);
-	ns_per_tick = fact_is_known(&check->runs) ? calibrate() : 0;
-	fact_set_known(&check->runs);
-	check->result = clocksource_switch_to(check->clock, check->name, &check->switched);
+	counter_probe(&why);
+	ns_per_tick = fact_is_known(&why) ? calibrate() : 0;
+	check->result = clocksource_switch_to(check->clock, check->name, &check->fact);
 	if (check->result != SWITCH_DONE || ns_per_tick <= 0)
 		return;
 	for (int i = 0; i < SPEED_WINDOWS; i++)
 		ratios[i] = speed_in_one_window(ns_per_tick);
-	candidate_judge_speed(ratios, &check->runs);
-	if (!fact_is_known(&check->runs)) {
-		struct fact why = {0};
-
+	candidate_judge_speed(ratios, &check->fact);
+	if (!fact_is_known(&check->fact))
 		clocksource_switch_restore(check->clock, &why);
-	}
-}
-
-/* The switch is made in a child of its own, whose parent kills it on a clock that stands still. */
-static bool switch_to_candidate(const struct clocksource_switch *clock, struct candidate *candidate,
-	const struct deadline *deadline)
-{
-	struct speed_check check = {.clock = clock, .name = candidate->name};
-	struct deadline part = deadline_within(deadline, PART_NS);
-
-	if (!child_compute(switch_and_check, &check, sizeof(check), &part, &candidate->fact))
-		return false;
-	candidate->switched = check.switched;
-	candidate->fact = check.runs;
-	if (check.result == SWITCH_FOREIGN)
-		candidate->changed = check.switched;
-	return check.result == SWITCH_DONE && fact_is_known(&check.runs);
 }
 
 /* ---- the measurement ---- */
@@ -147,13 +127,16 @@ static bool switch_to_candidate(const struct clocksource_switch *clock, struct c
 static bool is_still_in_use(const struct clocksource_switch *clock, struct candidate *candidate)
 {
 	char now[CLOCKSOURCE_NAME_SIZE];
+	struct fact why = {0};
 
-	if (!clocksource_read(clock->root, now, &candidate->changed))
-		return false;
-	if (strcmp(now, candidate->name) == 0)
-		return true;
-	fact_set(&candidate->changed, FACT_FAILED,
-		"something else switched the clocksource to %s meanwhile", now);
+	if (clocksource_read(clock->root, now, &why)) {
+		if (strcmp(now, candidate->name) == 0)
+			return true;
+		fact_set(&why, FACT_FAILED,
+			"something else switched the clocksource to %s meanwhile", now);
+	}
+	candidate->fact = why;
+	candidate->is_void = true;
 	return false;
 }
 
@@ -227,29 +210,33 @@ static void measure_warps(const struct candidate_setup *setup, struct candidate 
 	warp_release(&candidate->warp);
 }
 
+/* The switch is made in a child of its own, whose parent kills it on a clock that stands still. */
 void candidate_measure(const struct clocksource_switch *clock, const struct candidate_setup *setup,
 	struct candidate *candidate, const struct deadline *deadline)
 {
-	struct deadline proof;
+	struct evidence *evidence = &candidate->evidence;
+	struct speed_check check = {.clock = clock, .name = candidate->name};
+	struct deadline part = deadline_within(deadline, PART_NS);
 
-	if (!switch_to_candidate(clock, candidate, deadline))
+	if (!child_compute(switch_and_check, &check, sizeof(check), &part, &candidate->fact))
 		return;
-	fact_set(&candidate->fact, FACT_FAILED, "not done");
-	candidate->evidence = (struct evidence){0};
-	call_table_name(setup->calls, &candidate->evidence);
-	proof = deadline_within(deadline, PART_NS);
-	proof_take(setup->calls, PROOF_SPREAD, &candidate->evidence.proof,
-		candidate->evidence.calls, &proof);
-	time_calls(setup, candidate, deadline);
-	proof = deadline_within(deadline, PART_NS);
-	proof_take(setup->calls, PROOF_SPREAD, &candidate->evidence.proof,
-		candidate->evidence.calls, &proof);
-	if (is_still_in_use(clock, candidate)) {
-		time_calls(setup, candidate, deadline);
-		measure_warps(setup, candidate);
-		is_still_in_use(clock, candidate);
+	if (!fact_is_known(&check.fact)) {
+		candidate->fact = check.fact;
+		candidate->is_void = check.result == SWITCH_FOREIGN;
+		return;
 	}
-	fact_set_known(&candidate->fact);
+	call_table_name(setup->calls, evidence);
+	part = deadline_within(deadline, PART_NS);
+	proof_take(setup->calls, PROOF_SPREAD, &evidence->proof, evidence->calls, &part);
+	time_calls(setup, candidate, deadline);
+	part = deadline_within(deadline, PART_NS);
+	proof_take(setup->calls, PROOF_SPREAD, &evidence->proof, evidence->calls, &part);
+	if (!is_still_in_use(clock, candidate))
+		return;
+	time_calls(setup, candidate, deadline);
+	measure_warps(setup, candidate);
+	if (is_still_in_use(clock, candidate))
+		fact_set_known(&candidate->fact);
 }
 
 void candidate_time_again(const struct clocksource_switch *clock,
@@ -262,9 +249,8 @@ void candidate_time_again(const struct clocksource_switch *clock,
 	if (result == SWITCH_DONE) {
 		time_calls(setup, candidate, deadline);
 		is_still_in_use(clock, candidate);
-	} else if (result == SWITCH_FOREIGN) {
-		candidate->changed = why;
-	} else {
-		candidate->switched = why;
+	} else if (!candidate->is_void) {
+		candidate->fact = why;
+		candidate->is_void = result == SWITCH_FOREIGN;
 	}
 }

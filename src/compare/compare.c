@@ -287,14 +287,17 @@ static int print_report(struct cli *cli, struct compare *compare)
 }
 
 /* Any user sees the plan; a user who may not switch then sees why the run ends. */
-static int plan_and_run(struct cli *cli, enum switch_opened opened, const struct fact *why)
+static int plan_and_run(struct cli *cli, struct compare *compare)
 {
-	struct compare *compare = cli->own;
 	const struct clocksource_evidence *offered = &compare->host.clocksource;
-	const char *in_use = opened == SWITCH_OPENED ? compare->clock.original : offered->current;
+	struct fact why = {0};
+	enum switch_opened opened = clocksource_switch_open(&compare->clock, &cli->root, &why);
+	bool is_open = opened == SWITCH_OPENED;
+	const char *in_use = is_open ? compare->clock.original : offered->current;
 
-	if (opened != SWITCH_OPENED && !*in_use) {
-		report_closed(cli, opened, why);
+	compare->clock.tree = compare->tree;
+	if (!is_open && !*in_use) {
+		report_closed(cli, opened, &why);
 		return EXIT_UNKNOWN;
 	}
 	if (!fact_is_known(&offered->available_fact)) {
@@ -310,8 +313,8 @@ static int plan_and_run(struct cli *cli, enum switch_opened opened, const struct
 	}
 	if (!cli->quiet || !compare->yes)
 		announce(cli, in_use);
-	if (opened != SWITCH_OPENED) {
-		report_closed(cli, opened, why);
+	if (!is_open) {
+		report_closed(cli, opened, &why);
 		return EXIT_UNKNOWN;
 	}
 	if (!may_switch(&cli->root, compare) || (!compare->yes && !cli_confirm()))
@@ -331,9 +334,6 @@ static int compare_run(struct cli *cli)
 	struct compare *compare = cli->own;
 	struct evidence *host = &compare->host;
 	size_t length = strlen(cli->sysroot);
-	enum switch_opened opened;
-	struct fact why = {0};
-	int status;
 
 	while (length > 0 && cli->sysroot[length - 1] == '/')
 		length--;
@@ -344,12 +344,7 @@ static int compare_run(struct cli *cli)
 	clocksource_collect(&cli->root, &host->clocksource);
 	host_collect(&cli->root, &host->host);
 	kernel_log_collect(&cli->root, &host->kernel_log);
-	opened = clocksource_switch_open(&compare->clock, &cli->root, &why);
-	compare->clock.tree = compare->tree;
-	status = plan_and_run(cli, opened, &why);
-	if (opened == SWITCH_OPENED)
-		clocksource_switch_close(&compare->clock);
-	return status;
+	return plan_and_run(cli, compare);
 }
 
 /* Runs after the output: the command that restores the clocksource is printed last. */

@@ -88,7 +88,7 @@ static const struct field clock_fields[] = {
 
 static bool was_tried(const void *object)
 {
-	return fact_is_known(&((const struct candidate *)object)->tried);
+	return fact_is_known(&((const struct candidate *)object)->fact);
 }
 
 static json_t *candidate_calls(const void *object, const void *whole)
@@ -118,7 +118,7 @@ static const struct field timing_element[] = {
 #define OF struct candidate
 #define PROVEN(name, member) COUNT(name, member), .fact = FACT(proven), .reason = "reason"
 #define TESTED(name, member)                                                                       \
-	COUNT(name, member), .fact = FACT(warp.fact), .whole = FACT(tried), .reason = "reason"
+	COUNT(name, member), .fact = FACT(warp.fact), .whole = FACT(fact), .reason = "reason"
 #define COMPUTED_LIST(name, function, rows)                                                        \
 	COMPUTED(name, FIELD_LIST, function), .fields = (rows), .has = was_tried, .reason = "reason"
 

@@ -177,9 +177,8 @@ enum gain {
 
 struct candidate {
 	char name[CLOCKSOURCE_NAME_SIZE];
-	struct fact switched;     /* known: the kernel used it */
-	struct fact fact;         /* known: the measurements were tried, each with its own fact */
-	struct fact changed;      /* known: it stayed in use; failed: something else switched */
+	struct fact fact; /* known: it was in use all the time, and each part has its fact */
+	bool is_void;     /* something else switched, as *fact says */
 	struct evidence evidence; /* proof, timing (the least of all), the deciding calls */
 	size_t timing_count;
 	double timings_ns[TIMING_MAX]; /* clock_gettime(CLOCK_MONOTONIC), timed several times */
@@ -191,7 +190,6 @@ struct candidate {
 	enum candidate_state state;
 	enum gain gain;
 	const char *reason; /* why it was not measured, or not in full; "" otherwise */
-	struct fact tried;  /* known: it was in use all the time */
 	struct fact cost_fact, spread_fact;
 	double cost_ns;   /* least of the timings */
 	double spread_ns; /* largest of the timings less the least */

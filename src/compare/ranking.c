@@ -36,31 +36,22 @@ static const char *find_gap(const struct candidate *candidate)
 
 static void conclude_state(struct candidate *candidate)
 {
-	const struct fact *switched = &candidate->switched, *fact = &candidate->fact;
 	const char *gap = find_gap(candidate);
 
-	candidate->tried.state = FACT_FAILED;
-	if (!fact_is_known(&candidate->changed)) {
-		candidate->state = CANDIDATE_VOID;
-		candidate->reason = candidate->changed.reason;
-	} else if (!fact_is_known(switched) || !fact_is_known(fact)) {
-		/* The end of the measurement is the reason, unless the switch failed. */
-		bool refused = switched->state == FACT_FAILED || fact_is_known(fact);
-
-		candidate->state = CANDIDATE_UNTRIED;
-		candidate->reason = refused ? switched->reason : fact->reason;
+	if (!fact_is_known(&candidate->fact)) {
+		candidate->state = candidate->is_void ? CANDIDATE_VOID : CANDIDATE_UNTRIED;
+		candidate->reason = candidate->fact.reason;
 	} else {
-		fact_set_known(&candidate->tried);
-		candidate->reason = gap ? gap : "";
 		candidate->state = candidate->warps > 0 ? CANDIDATE_WARPS
 		                   : gap                ? CANDIDATE_UNSURE
 		                                        : CANDIDATE_MEASURED;
+		candidate->reason = gap ? gap : "";
 	}
 }
 
 static void conclude_fact(struct candidate *candidate, bool known, struct fact *fact)
 {
-	if (known && fact_is_known(&candidate->tried))
+	if (known && fact_is_known(&candidate->fact))
 		fact_set_known(fact);
 	else
 		fact_set(fact, FACT_FAILED, "%s", candidate->reason);

@@ -141,8 +141,10 @@ static void try_all(struct run *run)
 		progress_show((double)i / (double)result->count);
 		fact_set(&candidate->fact, FACT_FAILED, "not done");
 		start_and_await(run, candidate_measure, candidate, &candidate->fact);
-		if (result->end == RUN_FOREIGN)
-			candidate->changed = result->why;
+		if (result->end == RUN_FOREIGN) {
+			candidate->fact = result->why;
+			candidate->is_void = true;
+		}
 		/* A failure costs one timing; the end of the run shows a failed switch. */
 		if (i > 0 && !must_end(run))
 			start_and_await(run, candidate_time_again, &result->candidates[0],
@@ -183,9 +185,7 @@ void run_all(const struct clocksource_switch *clock, const struct run_setup *set
 
 		text_copy(candidate->name, sizeof(candidate->name),
 			i ? setup->names[i - 1] : clock->original);
-		fact_set(&candidate->switched, FACT_UNREAD, "not tried");
 		fact_set(&candidate->fact, FACT_UNREAD, "not tried");
-		fact_set_known(&candidate->changed);
 	}
 	handle_stops(SIG_IGN);
 	if (clocksource_switch_record(clock, &result->why) &&

@@ -138,7 +138,7 @@ static void print_entered(const void *object, const void *whole, FILE *out)
 	const struct entry_counts *counts = &candidate->entries;
 
 	(void)whole;
-	if (!fact_is_known(&candidate->tried))
+	if (!fact_is_known(&candidate->fact))
 		return;
 	if (!counts->attempts)
 		fputs("not proven", out);
@@ -160,7 +160,7 @@ static void print_warps(const void *object, const void *whole, FILE *out)
 	char text[32];
 
 	(void)whole;
-	if (!fact_is_known(&candidate->tried))
+	if (!fact_is_known(&candidate->fact))
 		return;
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
 		const struct warp_result *result = &candidate->warp.results[id];
@@ -243,17 +243,16 @@ static void write_state_left(const struct compare_report *report, FILE *out)
 
 /* ---- advice ---- */
 
-/* Prints a line that can be pasted; a backslash keeps it within 80 columns. */
-static void write_command(const struct compare_report *report, const char *name, FILE *out)
+static void write_command(const char *command, FILE *out)
 {
-	fprintf(out, "    echo %s | sudo tee \\\n      %s%s\n", name, report->tree,
-		CLOCKSOURCE_CURRENT);
+	fputs("    ", out);
+	wrap_command(out, 4, 6, command);
+	fputc('\n', out);
 }
 
 static void write_advice(const struct compare_report *report, FILE *out)
 {
 	const struct ranking *ranking = &report->ranking;
-	const char *name = report->advice.to;
 	struct strbuf sb = {.used = 0};
 
 	if (ranking->why_not) {
@@ -264,16 +263,16 @@ static void write_advice(const struct compare_report *report, FILE *out)
 	if (!fact_is_known(&report->advice_fact))
 		return;
 	wrap_print(out, "Do", LABEL_INDENT, "use it until the next reboot:");
-	write_command(report, name, out);
+	write_command(report->advice.command, out);
 	wrap_print(out, "Keep", LABEL_INDENT, "add to the kernel command line:");
 	fprintf(out, "    %s\n", report->advice.parameter);
 	wrap_print(out, "Undo", LABEL_INDENT, "go back to the clocksource in use now:");
-	write_command(report, report->original, out);
+	write_command(report->advice.undo, out);
 	sb = (struct strbuf){.used = 0};
 	strbuf_add(&sb,
 		"no warp in %g s does not prove that there are none: run vdsocheck warp -d 600 first.",
 		report->warp_s);
-	if (strncmp(name, "tsc", strlen("tsc")) == 0 && report->hypervisor)
+	if (strncmp(report->advice.to, "tsc", strlen("tsc")) == 0 && report->hypervisor)
 		strbuf_add(&sb,
 			" With tsc, time can jump or change speed after a live migration or a "
 			"snapshot restore; do not use tsc on guests that are migrated or restored.");

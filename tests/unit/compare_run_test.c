@@ -442,11 +442,8 @@ static struct evidence host;
 
 static void make_candidate(struct candidate *candidate, const char *name, double ns)
 {
-	*candidate = (struct candidate){.switched.state = FACT_KNOWN,
-		.fact.state = FACT_KNOWN,
-		.changed.state = FACT_KNOWN,
-		.timing_count = 2,
-		.timings_ns = {ns, ns}};
+	*candidate = (struct candidate){
+		.fact.state = FACT_KNOWN, .timing_count = 2, .timings_ns = {ns, ns}};
 	strcpy(candidate->name, name);
 	candidate->evidence.proof.fact.state = FACT_KNOWN;
 	candidate->evidence.timing.fact.state = FACT_KNOWN;
@@ -609,7 +606,7 @@ static void one_cpu_needs_no_comparison(void **state)
 static void a_refused_clocksource_is_not_recommended(void **state)
 {
 	(void)state;
-	fact_set(&candidates[1].switched, FACT_FAILED, "rejected by the kernel");
+	fact_set(&candidates[1].fact, FACT_FAILED, "rejected by the kernel");
 	assert_int_equal(concluded(1)->state, CANDIDATE_UNTRIED);
 	assert_string_equal(concluded(1)->reason, "rejected by the kernel");
 	fact_set(&candidates[2].fact, FACT_FAILED, "killed by SIGKILL");
@@ -623,7 +620,8 @@ static void a_refused_clocksource_is_not_recommended(void **state)
 static void a_void_row_allows_no_recommendation(void **state)
 {
 	(void)state;
-	fact_set(&candidates[2].changed, FACT_FAILED, "something else switched it");
+	fact_set(&candidates[2].fact, FACT_FAILED, "something else switched it");
+	candidates[2].is_void = true;
 	assert_int_equal(concluded(2)->state, CANDIDATE_VOID);
 	assert_int_equal(rank().verdict, RANKING_UNKNOWN);
 }

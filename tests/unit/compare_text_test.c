@@ -36,9 +36,7 @@ static int free_bytes(void **state)
 
 static void make_candidate(struct candidate *candidate, const char *name, double ns)
 {
-	*candidate = (struct candidate){.switched.state = FACT_KNOWN,
-		.fact.state = FACT_KNOWN,
-		.changed.state = FACT_KNOWN,
+	*candidate = (struct candidate){.fact.state = FACT_KNOWN,
 		.timing_count = 2,
 		.timings_ns = {ns, ns * 1.01},
 		.warp_allowed = 1024,
@@ -70,7 +68,7 @@ static int three_candidates(void **state)
 	candidates[0].evidence.calls[0].path[PATH_VDSO].entered = 999;
 	make_candidate(&candidates[1], HYPERV, 20);
 	make_candidate(&candidates[2], "acpi_pm", 700);
-	fact_set(&candidates[2].switched, FACT_FAILED, "rejected by the kernel (still on hpet)");
+	fact_set(&candidates[2].fact, FACT_FAILED, "rejected by the kernel (still on hpet)");
 	result = (struct run_result){.count = CANDIDATES,
 		.candidates = candidates,
 		.why.state = FACT_KNOWN,
