@@ -140,11 +140,33 @@ static bool is_still_in_use(const struct clocksource_switch *clock, struct candi
 	return false;
 }
 
-static void keep_least(const struct evidence *now, struct evidence *least)
+/* Keeps the least of all timings. On a busy machine every batch of one may have been disturbed. */
+static void time_calls(
+	const struct run_setup *setup, struct candidate *candidate, const struct deadline *deadline)
 {
-	for (size_t i = 0; i < now->call_count; i++) {
+	static struct evidence now;
+	struct evidence *least = &candidate->evidence;
+	bool timed = false;
+
+	for (int i = 0; i < TIMING_TRIES && !timed && candidate->timing_count < TIMING_MAX; i++) {
+		const struct call_evidence *call;
+		struct deadline part = deadline_within(deadline, PART_NS);
+
+		now = (struct evidence){0};
+		call_table_name(setup->calls, &now);
+		timing_measure(setup->calls, TIMING_WHOLE, &now.timing, now.calls, &part);
+		if (!fact_is_known(&least->timing.fact))
+			least->timing = now.timing;
+		call = clock_gettime_of(&now, "CLOCK_MONOTONIC");
+		timed = fact_is_known(&now.timing.fact) && call &&
+		        call->path[call_judged_path(call)].timed;
+		if (timed)
+			candidate->timings_ns[candidate->timing_count++] =
+				call->path[call_judged_path(call)].min_ns;
+	}
+	for (size_t i = 0; timed && i < now.call_count; i++) {
 		for (int path = 0; path < PATH_COUNT; path++) {
-			const struct path_evidence *from = &now->calls[i].path[path];
+			const struct path_evidence *from = &now.calls[i].path[path];
 			struct path_evidence *to = &least->calls[i].path[path];
 
 			if (!from->timed || (to->timed && to->min_ns <= from->min_ns))
@@ -156,38 +178,6 @@ static void keep_least(const struct evidence *now, struct evidence *least)
 	}
 }
 
-/* False if there are no times: on a busy machine every batch may have been disturbed. */
-static bool time_once(const struct candidate_setup *setup, struct candidate *candidate,
-	const struct deadline *deadline)
-{
-	static struct evidence now;
-	const struct path_evidence *path;
-	const struct call_evidence *call;
-	struct deadline part = deadline_within(deadline, PART_NS);
-
-	now = (struct evidence){0};
-	call_table_name(setup->calls, &now);
-	timing_measure(setup->calls, TIMING_WHOLE, &now.timing, now.calls, &part);
-	if (!fact_is_known(&candidate->evidence.timing.fact))
-		candidate->evidence.timing = now.timing;
-	call = clock_gettime_of(&now, "CLOCK_MONOTONIC");
-	path = call ? &call->path[call_judged_path(call)] : NULL;
-	if (!fact_is_known(&now.timing.fact) || !path || !path->timed)
-		return false;
-	candidate->timings_ns[candidate->timing_count++] = path->min_ns;
-	keep_least(&now, &candidate->evidence);
-	return true;
-}
-
-static void time_calls(const struct candidate_setup *setup, struct candidate *candidate,
-	const struct deadline *deadline)
-{
-	for (int i = 0; i < TIMING_TRIES && candidate->timing_count < TIMING_MAX; i++) {
-		if (time_once(setup, candidate, deadline))
-			break;
-	}
-}
-
 size_t candidate_warp_cpus(const char *name, size_t allowed)
 {
 	bool is_device = strcmp(name, "hpet") == 0 || strcmp(name, "acpi_pm") == 0;
@@ -195,7 +185,7 @@ size_t candidate_warp_cpus(const char *name, size_t allowed)
 	return is_device && allowed > DEVICE_CPUS_MANY ? DEVICE_CPUS_FEW : allowed;
 }
 
-static void measure_warps(const struct candidate_setup *setup, struct candidate *candidate)
+static void measure_warps(const struct run_setup *setup, struct candidate *candidate)
 {
 	static int cpus[CPUS_MAX];
 	struct warp_setup warp = {.duration_ns = setup->warp_ns, .clocks = CANDIDATE_CLOCKS};
@@ -211,7 +201,7 @@ static void measure_warps(const struct candidate_setup *setup, struct candidate 
 }
 
 /* The switch is made in a child of its own, whose parent kills it on a clock that stands still. */
-void candidate_measure(const struct clocksource_switch *clock, const struct candidate_setup *setup,
+void candidate_measure(const struct clocksource_switch *clock, const struct run_setup *setup,
 	struct candidate *candidate, const struct deadline *deadline)
 {
 	struct evidence *evidence = &candidate->evidence;
@@ -239,9 +229,8 @@ void candidate_measure(const struct clocksource_switch *clock, const struct cand
 		fact_set_known(&candidate->fact);
 }
 
-void candidate_time_again(const struct clocksource_switch *clock,
-	const struct candidate_setup *setup, struct candidate *candidate,
-	const struct deadline *deadline)
+void candidate_time_again(const struct clocksource_switch *clock, const struct run_setup *setup,
+	struct candidate *candidate, const struct deadline *deadline)
 {
 	struct fact why = {0};
 	enum switch_result result = clocksource_switch_restore(clock, &why);

@@ -241,7 +241,8 @@ static void try_candidates(const struct cli *cli, struct compare *compare)
 {
 	static volatile bool stop;
 	struct call_table calls;
-	struct run_setup setup = {.candidate = {.calls = &calls, .warp_ns = compare->warp_ns},
+	struct run_setup setup = {.calls = &calls,
+		.warp_ns = compare->warp_ns,
 		.count = compare->count,
 		.names = compare->names,
 		.orphaned = report_as_orphan,

@@ -198,23 +198,26 @@ struct candidate {
 	uint64_t warps;              /* reads that were warps, over all clocks */
 };
 
-/* The setup that all candidates share. */
-struct candidate_setup {
+/* What is asked for; the candidates share it. */
+struct run_setup {
 	const struct call_table *calls; /* the deciding ones */
 	int64_t warp_ns;                /* how long to test for warps */
+	size_t count;                   /* of candidates, without the one in use */
+	const char *const *names;       /* of these */
+	guardian_report *orphaned;
+	const volatile bool *stop; /* ends the run once it is true */
 };
 
 /*
  * Switches to candidate->name and measures. Does not switch back: it runs in a child whose
  * parent sees to that, and which may be killed at any moment.
  */
-void candidate_measure(const struct clocksource_switch *clock, const struct candidate_setup *setup,
+void candidate_measure(const struct clocksource_switch *clock, const struct run_setup *setup,
 	struct candidate *candidate, const struct deadline *deadline);
 
 /* Switches back to the clocksource in use and times it once more. For a child as well. */
-void candidate_time_again(const struct clocksource_switch *clock,
-	const struct candidate_setup *setup, struct candidate *candidate,
-	const struct deadline *deadline);
+void candidate_time_again(const struct clocksource_switch *clock, const struct run_setup *setup,
+	struct candidate *candidate, const struct deadline *deadline);
 
 /* How many of the CPUs are used to test this clocksource for warps. Pure. */
 size_t candidate_warp_cpus(const char *name, size_t allowed);
@@ -244,14 +247,6 @@ struct run_result {
 	struct ntp_state before, after;
 	size_t count;
 	struct candidate *candidates; /* the one in use is the first; shared with the workers */
-};
-
-struct run_setup {
-	struct candidate_setup candidate;
-	size_t count;             /* of candidates, without the one in use */
-	const char *const *names; /* of these */
-	guardian_report *orphaned;
-	const volatile bool *stop; /* ends the run once it is true */
 };
 
 /* While it runs a terminal cannot stop it. The results stay until the process ends. */

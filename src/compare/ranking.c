@@ -34,22 +34,7 @@ static const char *find_gap(const struct candidate *candidate)
 	                                               : NULL;
 }
 
-static void conclude_state(struct candidate *candidate)
-{
-	const char *gap = find_gap(candidate);
-
-	if (!fact_is_known(&candidate->fact)) {
-		candidate->state = candidate->is_void ? CANDIDATE_VOID : CANDIDATE_UNTRIED;
-		candidate->reason = candidate->fact.reason;
-	} else {
-		candidate->state = candidate->warps > 0 ? CANDIDATE_WARPS
-		                   : gap                ? CANDIDATE_UNSURE
-		                                        : CANDIDATE_MEASURED;
-		candidate->reason = gap ? gap : "";
-	}
-}
-
-static void conclude_fact(struct candidate *candidate, bool known, struct fact *fact)
+static void conclude_fact(const struct candidate *candidate, bool known, struct fact *fact)
 {
 	if (known && fact_is_known(&candidate->fact))
 		fact_set_known(fact);
@@ -61,6 +46,7 @@ static void conclude(struct candidate *candidate)
 {
 	const double *timings = candidate->timings_ns;
 	double least = candidate->timing_count ? timings[0] : 0, greatest = least;
+	const char *gap = find_gap(candidate);
 
 	for (size_t i = 1; i < candidate->timing_count; i++) {
 		least = timings[i] < least ? timings[i] : least;
@@ -75,7 +61,15 @@ static void conclude(struct candidate *candidate)
 
 		candidate->warps += fact_is_known(&result->fact) ? result->warps : 0;
 	}
-	conclude_state(candidate);
+	if (!fact_is_known(&candidate->fact)) {
+		candidate->state = candidate->is_void ? CANDIDATE_VOID : CANDIDATE_UNTRIED;
+		candidate->reason = candidate->fact.reason;
+	} else {
+		candidate->state = candidate->warps > 0 ? CANDIDATE_WARPS
+		                   : gap                ? CANDIDATE_UNSURE
+		                                        : CANDIDATE_MEASURED;
+		candidate->reason = gap ? gap : "";
+	}
 	conclude_fact(candidate, candidate->timing_count > 0, &candidate->cost_fact);
 	conclude_fact(candidate, candidate->timing_count > 1, &candidate->spread_fact);
 	conclude_fact(candidate, candidate->entries.attempts > 0, &candidate->proven);

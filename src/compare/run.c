@@ -33,9 +33,8 @@ struct run {
 	int64_t worker_ns; /* time limit of one worker */
 };
 
-typedef void candidate_work(const struct clocksource_switch *clock,
-	const struct candidate_setup *setup, struct candidate *candidate,
-	const struct deadline *deadline);
+typedef void candidate_work(const struct clocksource_switch *clock, const struct run_setup *setup,
+	struct candidate *candidate, const struct deadline *deadline);
 
 struct worker {
 	struct run *run;
@@ -52,8 +51,7 @@ static void run_worker(void *argument)
 {
 	const struct worker *worker = argument;
 
-	worker->work(worker->run->clock, &worker->run->setup->candidate, worker->candidate,
-		&worker->deadline);
+	worker->work(worker->run->clock, worker->run->setup, worker->candidate, &worker->deadline);
 }
 
 static void end_early(struct run *run, enum run_end end, const char *why)
@@ -170,7 +168,7 @@ void run_all(const struct clocksource_switch *clock, const struct run_setup *set
 	struct run run = {.clock = clock,
 		.setup = setup,
 		.result = result,
-		.worker_ns = WORKER_NS + WARP_FACTOR * setup->candidate.warp_ns};
+		.worker_ns = WORKER_NS + WARP_FACTOR * setup->warp_ns};
 
 	*result = (struct run_result){.end = RUN_NOT_BEGUN, .restored = SWITCH_DONE};
 	fact_set_known(&result->restored_fact);
