@@ -14,7 +14,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "base/child.h"
@@ -39,9 +38,6 @@
 
 /* Beyond twice the time and DEADLINE_SLACK_NS: for workers that share a CPU. */
 #define SLACK_PER_WORKER_NS 50000000
-
-/* How often the parent checks whether the workers have ended. */
-#define POLL_NS 5000000
 
 /* A worker that is not ready by then is not waited for. */
 #define START_NS 2000000000
@@ -273,45 +269,54 @@ static void work(void *argument)
 	shared->over = true;
 }
 
-/*
- * A worker that dies ends the run: the others wait for its answers. At the deadline those that are
- * stopped, whose timers do not end them, are killed.
- */
-static bool await_workers(struct shared *shared, pid_t *pids, unsigned count,
-	const struct deadline *deadline, struct fact *why)
+/* The parent's wait for the workers. */
+struct crew {
+	struct shared *shared;
+	const struct deadline *deadline;
+	pid_t pids[BENCH_THREADS_MAX]; /* 0: it has ended */
+	unsigned left;
+	struct fact why; /* of the first worker that did not reach its end */
+	bool well;
+};
+
+/* A worker that dies ends the run: the others wait for its answers. */
+static bool note_end(void *argument, pid_t pid, int status, const struct rusage *usage)
 {
-	static const struct timespec pause = {.tv_nsec = POLL_NS};
-	unsigned left = count;
-	bool well = true;
+	struct crew *crew = argument;
 
-	while (left > 0) {
-		int status = SIGALRM; /* as from the timer */
-		pid_t ended = waitpid(-1, &status, WNOHANG);
+	(void)usage;
+	for (unsigned i = 0; i < crew->shared->contention->workers; i++) {
+		if (crew->pids[i] != pid)
+			continue;
+		crew->pids[i] = 0;
+		crew->left--;
+		crew->well = crew->well && child_judge(status, crew->deadline, &crew->why);
+	}
+	crew->shared->over = crew->shared->over || !crew->well;
+	return !crew->left;
+}
 
-		if (ended < 0 && errno == EINTR)
-			continue;
-		if (ended == 0 && deadline_left_ns(deadline) > 0) {
-			nanosleep(&pause, NULL);
-			continue;
-		}
-		if (ended < 0) {
-			fact_set_errno(why, errno, "waitpid");
-			well = false;
-		}
-		if (well)
-			well = child_judge(status, deadline, why);
-		shared->over = shared->over || !well;
-		if (ended <= 0)
-			break;
-		for (unsigned i = 0; i < count; i++)
-			pids[i] = pids[i] == ended ? 0 : pids[i];
-		left--;
+/* At the deadline those that are stopped, whose timers do not end them, are killed. */
+static void await_workers(struct crew *crew)
+{
+	int error = crew->left ? child_wait(&(struct child_wait){.pid = -1,
+					 .deadline = crew->deadline,
+					 .changed = note_end,
+					 .argument = crew})
+	                       : 0;
+
+	if (!error)
+		return;
+	if (error != ETIMEDOUT)
+		fact_set_errno(&crew->why, error, CHILD_WAIT);
+	else if (crew->well)
+		child_judge(SIGALRM, crew->deadline, &crew->why); /* as from the timer */
+	crew->well = false;
+	crew->shared->over = true;
+	for (unsigned i = 0; i < crew->shared->contention->workers; i++) {
+		if (crew->pids[i])
+			child_end(crew->pids[i], crew->deadline);
 	}
-	for (unsigned i = 0; left > 0 && i < count; i++) {
-		if (pids[i])
-			child_end(pids[i], deadline);
-	}
-	return well;
 }
 
 bool contention_measure(
@@ -321,35 +326,35 @@ bool contention_measure(
 	struct deadline deadline = deadline_within(
 		&contention->deadline, 2 * contention->ns + DEADLINE_SLACK_NS +
 					       (int64_t)contention->workers * SLACK_PER_WORKER_NS);
-	pid_t pids[BENCH_THREADS_MAX];
-	struct fact ended = {0};
-	unsigned started = 0;
-	bool well;
+	struct crew crew = {.deadline = &deadline, .well = true};
 
 	if (!shared)
 		return false;
 	shared->contention = contention;
-	for (; started < contention->workers; started++) {
-		struct start start = {
-			shared, started, contention->cpus[started % contention->cpu_count]};
+	crew.shared = shared;
+	for (unsigned i = 0; i < contention->workers && !shared->over; i++) {
+		struct start start = {shared, i, contention->cpus[i % contention->cpu_count]};
+		pid_t pid = child_start(work, &start, &deadline, &crew.why);
 
-		pids[started] = child_start(work, &start, &deadline, why);
-		if (pids[started] < 0) {
+		if (pid < 0) {
+			crew.well = false;
 			shared->over = true;
-			break;
+		} else {
+			crew.pids[i] = pid;
+			crew.left++;
 		}
 	}
-	well = await_workers(shared, pids, started, &deadline, &ended);
-	/* If a worker could not be started, *why has the reason already. */
-	if (started == contention->workers && !well)
-		*why = ended;
-	else if (started == contention->workers && shared->signal)
-		fact_set(why, FACT_FAILED, "the call ends with %s",
+	await_workers(&crew);
+	if (crew.well && shared->signal) {
+		fact_set(&crew.why, FACT_FAILED, "the call ends with %s",
 			fault_signal_name(shared->signal));
-	well = well && started == contention->workers && !shared->signal;
+		crew.well = false;
+	}
+	if (!crew.well)
+		*why = crew.why;
 	*result = shared->result;
 	child_unshare(shared, sizeof(*shared));
-	return well;
+	return crew.well;
 }
 
 /* ---- the planned calls ---- */

@@ -321,7 +321,7 @@ struct noise noise_find(const struct bench *bench);
 /* CPU time of a call, user and system, in ns: other processes are not part of it. */
 double bench_run_ns(const struct bench_count *run);
 
-/* ---- what is printed: text.c, json.c ---- */
+/* ---- what is printed: text.c, details.c, json.c ---- */
 
 #define BENCH_SCHEMA "vdsocheck-bench/1"
 
@@ -341,6 +341,14 @@ struct bench_report bench_report_make(const struct evidence *evidence, const str
 
 /* The answer in one sentence: of the table, else of the first that was measured. */
 void bench_answer(const struct bench *bench, char *text, size_t size);
+
+/* The column that the text of a heading starts in. */
+#define BENCH_INDENT 16
+
+void bench_write_breakdown(const struct bench_report *report, FILE *out);
+
+/* Draws the histograms of all rows that have one, or that of the answer's call alone. */
+void bench_write_histograms(const struct bench *bench, bool all, FILE *out);
 
 /* Both take a struct bench_report. */
 bool bench_text(const void *result, const struct style *style, FILE *out);
