@@ -75,13 +75,14 @@ struct cause {
 extern const char *const cause_certainty_names[];
 
 #define ADVICE_MAX 4
-#define ADVICE_STEP_MAX 5
+#define ADVICE_STEP_MAX 3
 #define ADVICE_KEEP_MAX 7
-#define ADVICE_TEXT_SIZE 400
+#define ADVICE_TEXT_SIZE 512
+#define ADVICE_STEP_SIZE 240
 #define ADVICE_COMMAND_SIZE 320
 
 struct advice_step {
-	char text[ADVICE_TEXT_SIZE];       /* stands before the command; without one, what to do */
+	char text[ADVICE_STEP_SIZE];       /* stands before the command; without one, what to do */
 	char command[ADVICE_COMMAND_SIZE]; /* one shell line; empty: there is none */
 	char undo[ADVICE_COMMAND_SIZE];    /* one that takes it back; empty: needs none */
 };

@@ -439,7 +439,7 @@ static bool make_advice(const struct view *v, const struct advice_row *row, stru
 		return false;
 	if (words.to)
 		text_copy(advice->clocksource, sizeof(advice->clocksource), words.to);
-	for (size_t i = 0; i < STEP_ROW_MAX; i++) {
+	for (size_t i = 0; i < ADVICE_STEP_MAX; i++) {
 		const struct step_row *step = &row->steps[i];
 		const struct way *here = way_find(v, step->ways);
 
@@ -459,94 +459,73 @@ bool advice_sends_report(const struct advice *advice)
 	return advice->step_count == 1 && strcmp(advice->steps[0].command, REPORT_COMMAND) == 0;
 }
 
-#define CANDIDATE_MAX 16
-
-/* Rows that apply, none twice, those of the least rank first and otherwise as they came. */
-struct candidates {
-	size_t count;
-	const struct advice_row *rows[CANDIDATE_MAX];
-};
-
 /* What takes another kernel comes after all that helps with this one. */
 static enum rank find_rank(const struct view *v, const struct advice_row *row)
 {
 	return needs_newer_kernel(v, row) ? RANK_PROOF : row->rank;
 }
 
-static bool is_candidate(const struct candidates *found, const struct advice_row *row)
+/* Two such pieces are two ways to the same end. */
+static bool mends_clocksource(const struct advice_row *row)
 {
-	for (size_t i = 0; i < found->count; i++) {
-		if (found->rows[i] == row)
+	return row->rank < RANK_PROGRAM && row->rank != RANK_LOOK;
+}
+
+struct advice_list {
+	struct advice *advice;
+	const struct advice_row *rows[ADVICE_MAX];
+	size_t count;
+	const char *why_not_tsc; /* NULL once it was told */
+};
+
+static bool is_in_list(const struct advice_list *list, const struct advice_row *row)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->rows[i] == row)
 			return true;
 	}
 	return false;
 }
 
-static void add_rows(
-	const struct view *v, const struct advice_row *const *rows, struct candidates *found)
+/* Adds those of this rank that apply, none twice. */
+static void add_rows(const struct view *v, enum rank rank, const struct advice_row *const *rows,
+	struct advice_list *list)
 {
-	for (; *rows && found->count < CANDIDATE_MAX; rows++) {
+	for (; *rows && list->count < ADVICE_MAX; rows++) {
 		const struct advice_row *row = *rows;
-		size_t at = found->count;
+		struct advice *advice = &list->advice[list->count];
 
-		if ((row->applies && !row->applies(v)) || (row->unless && row->unless(v)) ||
-			is_candidate(found, row))
+		if (find_rank(v, row) != rank || (row->applies && !row->applies(v)) ||
+			(row->unless && row->unless(v)) || is_in_list(list, row) ||
+			!make_advice(v, row, advice))
 			continue;
-		for (; at > 0 && find_rank(v, found->rows[at - 1]) > find_rank(v, row); at--)
-			found->rows[at] = found->rows[at - 1];
-		found->rows[at] = row;
-		found->count++;
-	}
-}
-
-/* Another way to the same end, unless it mends something else than the clocksource. */
-static bool is_alternative(const struct advice_row *row, const struct advice_row *before)
-{
-	return before && row->rank < RANK_PROGRAM && before->rank < RANK_PROGRAM &&
-	       row->rank != RANK_LOOK && before->rank != RANK_LOOK;
-}
-
-static size_t make_all(
-	const struct view *v, const struct candidates *found, struct advice advice[ADVICE_MAX])
-{
-	const struct advice_row *before = NULL;
-	const char *why_not_tsc = v->why_not_tsc;
-	size_t count = 0;
-
-	for (size_t i = 0; i < found->count && count < ADVICE_MAX; i++) {
-		const struct advice_row *row = found->rows[i];
-
-		if (!make_advice(v, row, &advice[count]))
-			continue;
-		/* Once; where a setting is removed, the kernel makes its own choice. */
-		if (why_not_tsc && row->rank != RANK_UNDO) {
-			if (!strstr(advice[count].text, "Do not force the TSC"))
-				text_append(advice[count].text, ADVICE_TEXT_SIZE,
-					" Do not switch to tsc: %s.", why_not_tsc);
-			why_not_tsc = NULL;
+		/* Where a setting is removed, the kernel makes its own choice. */
+		if (list->why_not_tsc && row->rank != RANK_UNDO) {
+			if (!strstr(advice->text, "Do not force the TSC"))
+				text_append(advice->text, sizeof(advice->text),
+					" Do not switch to tsc: %s.", list->why_not_tsc);
+			list->why_not_tsc = NULL;
 		}
-		advice[count++].is_alternative = is_alternative(row, before);
-		before = row;
+		advice->is_alternative = list->count && mends_clocksource(row) &&
+		                         mends_clocksource(list->rows[list->count - 1]);
+		list->rows[list->count++] = row;
 	}
-	return count;
 }
 
 size_t advice_find(const struct view *v, const struct cause_row *const *causes, size_t count,
 	struct advice advice[ADVICE_MAX])
 {
-	struct candidates found = {.count = 0};
-	size_t made;
+	struct advice_list list = {.advice = advice, .why_not_tsc = v->why_not_tsc};
 
 	/* Nothing is wrong, or names are all we have: no advice on a guess. */
 	if (v->verdict == VERDICT_OK || !v->evidence->live)
 		return 0;
-	for (size_t i = 0; i < count; i++)
-		add_rows(v, causes[i]->advice, &found);
-	add_rows(v, advice_general, &found);
-	made = make_all(v, &found, advice);
-	if (made)
-		return made;
-	found.count = 0;
-	add_rows(v, advice_last_resort, &found);
-	return make_all(v, &found, advice);
+	for (enum rank rank = 0; rank <= RANK_PROOF; rank++) {
+		for (size_t i = 0; i < count; i++)
+			add_rows(v, rank, causes[i]->advice, &list);
+		add_rows(v, rank, advice_general, &list);
+	}
+	if (!list.count)
+		add_rows(v, RANK_ASK, advice_last_resort, &list);
+	return list.count;
 }

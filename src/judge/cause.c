@@ -21,6 +21,7 @@ const struct cause_table cause_tables[CAUSE_TABLES] = {
 	{cause_hypervisor_rows, true},
 	{cause_slow_rows, true},
 	{cause_selected_rows, false},
+	{cause_tsc_rows, false},
 	{cause_watchdog_rows, false},
 	{cause_unused_rows, false},
 	{cause_plain_rows, true},

@@ -8,7 +8,48 @@
 #define VDSOCHECK_JUDGE_RULES_H
 
 #include "judge.h"
-#include "watchdog.h"
+
+/*
+ * The kernel's clocksource watchdog compares the TSC with a reference clock twice a second
+ * and drops the TSC where the two disagree. It measures a disagreement, not a fault of the
+ * TSC: the lines it logs hold the figures to work out which of the two was wrong.
+ */
+enum watchdog_culprit {
+	WATCHDOG_UNDETERMINED, /* the figures do not decide */
+	WATCHDOG_WRAPPED,      /* the watchdog ran late and the reference wrapped around */
+	WATCHDOG_STOPPED,      /* the reference did not count, or not all the time */
+	WATCHDOG_MISREAD,      /* the reference was read as all ones */
+	WATCHDOG_LOST_TICKS,   /* the reference is counted by timer interrupts; some were lost */
+	WATCHDOG_LATE,         /* a check so late that its limit, meant for 0.5 s, is too tight */
+	WATCHDOG_PAUSED,       /* the guest was paused, and one clock did not count it */
+	WATCHDOG_MOVED,        /* the guest runs on a TSC of another rate now, or was paused */
+	WATCHDOG_DELAYED_READ, /* a difference that a delayed read explains */
+	WATCHDOG_TSC_JUMPED,   /* the TSC was reset or written */
+	WATCHDOG_TSC_SKEWED,   /* the two run at different rates */
+};
+
+/* One side of a check: a counter's two readings, and the time they make. */
+struct watchdog_counter {
+	char name[CLOCKSOURCE_NAME_SIZE];
+	bool read; /* now, last and mask are known */
+	uint64_t now, last, mask;
+	bool logged;    /* the kernel logged the interval itself */
+	double seconds; /* the interval, as the kernel or the rate has it; negative: unknown */
+};
+
+struct watchdog_report {
+	struct watchdog_counter reference, tsc;
+	enum watchdog_culprit culprit;
+	unsigned wraps; /* WRAPPED: how often; 0: past half of its range, which counts as none */
+	double true_seconds;                /* WRAPPED: the interval that both agree on */
+	const struct kernel_log_line *line; /* the one that has the TSC's readings */
+};
+
+/*
+ * Takes the first report on the TSC in the log apart and names the likely culprit. False if
+ * the log has none with figures. The report refers to the evidence's log.
+ */
+bool watchdog_explain(const struct evidence *evidence, struct watchdog_report *report);
 
 /*
  * A host as the rules see it. A member is a condition that several rules use; one that matters to
@@ -181,7 +222,6 @@ enum rank {
 	RANK_PROOF,   /* let vdsocheck take its proof */
 };
 
-#define STEP_ROW_MAX 5
 #define REMARK_MAX 2
 
 struct advice_row {
@@ -201,7 +241,7 @@ struct advice_row {
 	} since;
 	const char *text; /* what to do, in a sentence or two */
 	struct remark remarks[REMARK_MAX];
-	struct step_row steps[STEP_ROW_MAX]; /* all of them, in this order */
+	struct step_row steps[ADVICE_STEP_MAX]; /* all of them, in this order */
 	const char *boot; /* the boot parameter that makes it last; NULL: none does */
 	const char *ask, *risk, *source;                /* as in struct advice */
 	const char *(*find_risk)(const struct view *v); /* where it differs by host; or NULL */
@@ -226,22 +266,22 @@ struct cause_row {
 
 /*
  * All causes, in the order in which they are given; the tables end with a row without id. A cause
- * is in the file that names where it lies: the process, the vDSO, the clocksource in use (slow),
- * the kernel's decision for it (selected, and by its watchdog's figures: watchdog), or a better
- * clocksource (unused).
+ * is in the file that names where it lies: the process, the vDSO, the clocksource in use (slow, or
+ * a hypervisor's), the kernel's decision for it (selected) or against the TSC (tsc, and by its
+ * watchdog's figures: watchdog).
  */
 struct cause_table {
 	const struct cause_row *rows;
 	bool explains; /* why the calls are slow: without one of these, fallback-unexplained */
 };
 
-#define CAUSE_TABLES 12
+#define CAUSE_TABLES 13
 
 extern const struct cause_table cause_tables[CAUSE_TABLES];
 extern const struct cause_row cause_process_rows[], cause_vdso_rows[], cause_seen_rows[],
-	cause_hypervisor_rows[], cause_slow_rows[], cause_selected_rows[], cause_watchdog_rows[],
-	cause_unused_rows[], cause_plain_rows[], cause_unexplained_rows[], cause_unread_rows[],
-	cause_note_rows[];
+	cause_hypervisor_rows[], cause_slow_rows[], cause_selected_rows[], cause_tsc_rows[],
+	cause_watchdog_rows[], cause_unused_rows[], cause_plain_rows[], cause_unexplained_rows[],
+	cause_unread_rows[], cause_note_rows[];
 
 /* Advice that is not tied to one cause, and what is left where there is none; ended by NULL. */
 extern const struct advice_row *const advice_general[], *const advice_last_resort[];

@@ -306,15 +306,7 @@ const char *const verdict_names[] = {
 
 int verdict_exit_status(enum verdict_kind verdict)
 {
-	switch (verdict) {
-	case VERDICT_OK:
-		return 0;
-	case VERDICT_FALLBACK:
-	case VERDICT_SLOW:
-		return 1;
-	default:
-		return 2;
-	}
+	return verdict == VERDICT_OK ? 0 : verdict == VERDICT_UNKNOWN ? 2 : 1;
 }
 
 const char *const evidence_kind_names[] = {"name", "mode", "proof", "timing", NULL};

@@ -409,8 +409,8 @@ void view_make(const struct evidence *evidence, enum verdict_kind verdict, struc
 		.decided = counts_deciding(evidence),
 		.vdso = counts_by_path(evidence, PATH_VDSO),
 		.libc = counts_by_path(evidence, PATH_LIBC),
+		.mixed = counts_are_mixed(evidence),
 		.verdict = verdict};
-	v->mixed = v->decided.entering > v->decided.always;
 	for (int path = 0; path < PATH_COUNT; path++) {
 		const struct call_evidence *call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
 

@@ -11,7 +11,7 @@
 
 #include "collect/parts.h"
 #include "judge.h"
-#include "judge/watchdog.h"
+#include "judge/rules.h"
 #include "unit/evidence_builder.h"
 
 static void check_lines(const struct kernel_log_evidence *log)

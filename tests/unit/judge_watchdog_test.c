@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "judge/watchdog.h"
+#include "judge/rules.h"
 #include "unit/dice.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
