@@ -54,15 +54,12 @@ static const struct field rule_fields[] = {
 #undef OF
 #define OF struct requirement
 
-static bool is_determined(const void *object)
-{
-	return ((const struct requirement *)object)->answer != POLICY_UNDETERMINED;
-}
-
 static json_t *is_met(const void *object, const void *whole)
 {
+	enum policy_answer answer = ((const struct requirement *)object)->answer;
+
 	(void)whole;
-	return json_boolean(((const struct requirement *)object)->answer == POLICY_MET);
+	return answer == POLICY_UNDETERMINED ? json_null() : json_boolean(answer == POLICY_MET);
 }
 
 static const struct field requirement_fields[] = {
@@ -70,7 +67,7 @@ static const struct field requirement_fields[] = {
 		.doc = "name of the option, without dashes"},
 	{TEXT("value", value), .options = FIELD_FILLED,
 		.doc = "argument of the option, with names in full"},
-	{COMPUTED("met", FIELD_FLAG, is_met), .has = is_determined,
+	{COMPUTED("met", FIELD_FLAG, is_met),
 		.doc = "whether the requirement is met; null: undetermined"},
 	{TEXT("reason", reason), .options = FIELD_FILLED, .doc = "clause that says why"},
 	{0},
@@ -151,21 +148,9 @@ static const struct field advice_fields[] = {
 
 /* ---- cost ---- */
 
-static bool is_cost_estimated(const void *object)
-{
-	const struct cost *cost = object;
-
-	return cost->known && cost->estimated;
-}
-
 static bool has_rate(const void *object)
 {
 	return ((const struct cost *)object)->rate > 0;
-}
-
-static bool is_share_known(const void *object)
-{
-	return is_cost_estimated(object) && has_rate(object);
 }
 
 static json_t *lost_ns(const void *object, const void *whole)
@@ -179,7 +164,8 @@ static json_t *lost_cpu_percent(const void *object, const void *whole)
 	const struct cost *cost = object;
 
 	(void)whole;
-	return field_real(cost_share_percent(cost_lost_ns(cost), cost->rate), 1);
+	return cost->rate > 0 ? field_real(cost_share_percent(cost_lost_ns(cost), cost->rate), 1)
+	                      : json_null();
 }
 
 static json_t *rate_reason(const void *object, const void *whole)
@@ -198,17 +184,17 @@ static const struct field cost_fields[] = {
 	{NS("syscall_ns", syscall_ns), .given = GIVEN(known),
 		.doc = "ns per call if made by raw system call, least of all batches; null: see "
 		       "reason"},
-	{NS("vdso_ns", vdso_ns), .has = is_cost_estimated,
+	{NS("vdso_ns", vdso_ns), .given = GIVEN(estimated),
 		.doc = "ns per call when served by the vDSO, measured or estimated; null: see "
 		       "reason"},
 	{COMPUTED("lost_ns", FIELD_REAL, lost_ns), .most = DOCUMENT_NS_MAX,
-		.has = is_cost_estimated,
+		.given = GIVEN(estimated),
 		.doc = "ns lost per call against the vDSO; null: see reason"},
 	{STRING("reason", reason), .doc = "why a time is null; null: none is"},
 	{REAL("rate_per_s", rate, -1), .has = has_rate,
 		.doc = "calls per second that the cost is worked out for; null: see rate_reason"},
 	{COMPUTED("lost_cpu_percent", FIELD_REAL, lost_cpu_percent), .most = DOCUMENT_NS_MAX,
-		.has = is_share_known,
+		.given = GIVEN(estimated),
 		.doc = "percent of one CPU that is lost at this rate; null: cost or rate is "
 		       "unknown"},
 	{COMPUTED("rate_reason", FIELD_REASON, rate_reason),
