@@ -66,7 +66,7 @@ void describe_verdict(
 	const struct diagnosis *diagnosis, const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct cost *cost = &diagnosis->cost;
-	char ns[32], other[32];
+	char ns[32], entry[32];
 
 	strbuf_add(sb, "%s", diagnosis->verdict.summary);
 	if (!cost->known) {
@@ -78,7 +78,7 @@ void describe_verdict(
 	strbuf_add(sb, ": %s ns per call%s", round_ns(cost->call_ns, ns),
 		cost->mixed ? " on average" : "");
 	if (diagnosis->verdict.kind == VERDICT_OK)
-		strbuf_add(sb, ", a system call takes %s ns", round_ns(cost->syscall_ns, other));
+		strbuf_add(sb, ", a system call takes %s ns", round_ns(cost->syscall_ns, entry));
 	else
 		add_alternative(cost, evidence, sb);
 	strbuf_add(sb, ".");

@@ -240,10 +240,12 @@ static void write_why(struct screen *screen)
 /* ---- fix ---- */
 
 /*
- * Returns a command to look further. Without --from it would examine the reader's host instead of
- * the document's; a name that a shell would not take as it is gives way to FILE.
+ * Adds a command to look further, and returns the text. Without --from it would examine the
+ * reader's host instead of the document's; a name that a shell would not take as it is gives way to
+ * FILE.
  */
-static const char *vdsocheck(const struct screen *screen, const char *options, struct strbuf *sb)
+static const char *add_own_command(
+	const struct screen *screen, const char *options, struct strbuf *sb)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_.,:=@+/-";
@@ -282,7 +284,7 @@ static void write_step(const struct screen *screen, const struct advice_step *st
 	if (*step->command)
 		write_command(screen, indent,
 			strcmp(step->command, REPORT_COMMAND) == 0
-				? vdsocheck(screen, "--format report", &sb)
+				? add_own_command(screen, "--format report", &sb)
 				: step->command);
 }
 
@@ -299,7 +301,8 @@ static void write_hint(
 	struct strbuf sb = {.used = 0};
 	int column = fprintf(screen->out, "  %-*s%s: ", PARAGRAPH_INDENT - 2, label, what);
 
-	wrap_command(screen->out, column, PARAGRAPH_INDENT + 2, vdsocheck(screen, options, &sb));
+	wrap_command(
+		screen->out, column, PARAGRAPH_INDENT + 2, add_own_command(screen, options, &sb));
 	fputc('\n', screen->out);
 }
 

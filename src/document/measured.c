@@ -205,9 +205,10 @@ const char *settle_call(void *object, const json_t *from)
 {
 	static const char *const times[] = {"vdso_ns", "libc_ns", "syscall_ns"};
 	struct call_evidence *call = object;
-	const char *by = json_string_value(json_object_get(from, "judged_by"));
+	const char *path_name = json_string_value(json_object_get(from, "judged_by"));
 	const char *reason = json_string_value(json_object_get(from, "reason"));
-	struct path_evidence *judged = &call->path[strcmp(by, "vdso") == 0 ? PATH_VDSO : PATH_LIBC];
+	struct path_evidence *judged =
+		&call->path[strcmp(path_name, "vdso") == 0 ? PATH_VDSO : PATH_LIBC];
 
 	for (int path = 0; path < PATH_COUNT; path++) {
 		call->path[path].timed = json_is_number(json_object_get(from, times[path]));
