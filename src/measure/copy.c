@@ -12,7 +12,6 @@
  */
 #include "measure/copy.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
@@ -23,6 +22,7 @@
 #include "base/text.h"
 #include "measure/call.h"
 #include "measure/counter.h"
+#include "measure/sampler.h"
 #include "measure/statistics.h"
 #include "measure/timebase.h"
 #include "measure/vvar.h"
@@ -42,6 +42,10 @@
 /* User CPU time that the scan may take between two re-arms; a word takes about a microsecond. */
 #define SCAN_LIMIT_US 20000
 #define SCAN_WORDS_PER_LIMIT 256
+
+/* The words at the start of a page that are tried: behind the last one there is room for a scale.
+ */
+#define SCAN_WORDS ((VVAR_HEAD_SIZE - SCALE_SIZE) / sizeof(uint32_t) - 2)
 
 /* The kernel updates the pages a thousand times per second: a copy may catch it halfway. */
 #define COPY_TRIES 4
@@ -84,7 +88,6 @@ struct copy {
 	size_t page_count;
 	size_t pages[PAGES_MAX]; /* the data pages that could be read: offsets in the region */
 	struct call calls[CLOCKS];
-	bool has_counter;
 	size_t hint; /* where the mode is, by the table of layouts; 0: not known */
 	/* The scan. */
 	size_t page; /* index of the page and of the word that is tried next */
@@ -96,12 +99,13 @@ struct copy {
 	/* The cost. */
 	struct timebase timebase;
 	double ns_per_tick;
-	double cost_ns; /* least of all batches, per call */
+	struct timed_call timed;
+	double sample;
 };
 
 /* ---- making the copy ---- */
 
-static bool has_twice_mapped(struct copy *copy)
+static bool map_twice(struct copy *copy)
 {
 	int fd = memfd_create("vdsocheck", MFD_CLOEXEC);
 	void *write, *run;
@@ -126,7 +130,7 @@ static bool has_twice_mapped(struct copy *copy)
  * Memory that can be written and executed, but never by one mapping: SELinux (execmem), MDWE and
  * hardened kernels refuse to make written memory executable; a memfd mapped twice is left then.
  */
-static bool allocate(struct copy *copy, struct fact *why)
+static bool allocate_copy(struct copy *copy, struct fact *why)
 {
 	size_t image = copy->vdso->base - copy->from;
 	void *memory =
@@ -138,7 +142,7 @@ static bool allocate(struct copy *copy, struct fact *why)
 		copy->write = copy->run = memory;
 		return true;
 	}
-	if (has_twice_mapped(copy))
+	if (map_twice(copy))
 		return true;
 	fact_set(why, FACT_DENIED, "no executable memory may be allocated for a copy of the vDSO");
 	return false;
@@ -190,7 +194,7 @@ static bool make_copy(struct copy *copy, struct fact *why)
 {
 	size_t image = copy->vdso->base - copy->from;
 
-	if (!allocate(copy, why))
+	if (!allocate_copy(copy, why))
 		return false;
 	memcpy(copy->write + image, (const void *)copy->vdso->base, copy->vdso->size);
 	if (copy->run == copy->write &&
@@ -236,7 +240,7 @@ static void set_scale(unsigned char *scale)
 	memcpy(scale, words, sizeof(words));
 }
 
-static void restore(struct copy *copy)
+static void restore_word(struct copy *copy)
 {
 	if (!copy->saved.word)
 		return;
@@ -284,18 +288,16 @@ static void try_word(struct copy *copy, size_t at, bool with_scale)
 		copy->found_at = at;
 		copy->answer.mode = saved->value;
 	}
-	restore(copy);
+	restore_word(copy);
 }
 
 /* Goes on from copy->page and copy->word, so that it can be resumed after a fault. */
-static void scan(void *argument)
+static void scan_words(void *argument)
 {
 	struct copy *copy = argument;
-	/* Behind the last ones there is no room for a scale. */
-	size_t words = (VVAR_HEAD_SIZE - SCALE_SIZE) / sizeof(uint32_t) - 2;
 
 	for (; copy->page < copy->page_count; copy->page++, copy->word = 0) {
-		for (; copy->word < words; copy->word++) {
+		for (; copy->word < SCAN_WORDS; copy->word++) {
 			size_t at = copy->pages[copy->page] + copy->word * sizeof(uint32_t);
 
 			if (copy->word % SCAN_WORDS_PER_LIMIT == 0)
@@ -308,12 +310,12 @@ static void scan(void *argument)
 }
 
 /* A word at which the copy crashed or looped is tried once more, with a scale of our own. */
-static bool scan_all(struct copy *copy, struct fact *why)
+static bool find_by_scan(struct copy *copy, struct fact *why)
 {
 	for (unsigned faults = 0; faults < FAULTS_MAX; faults++) {
-		if (run_limited(scan, copy, SCAN_LIMIT_US) == 0)
+		if (run_limited(scan_words, copy, SCAN_LIMIT_US) == 0)
 			return true;
-		restore(copy);
+		restore_word(copy);
 		copy->word += copy->again;
 		copy->again = !copy->again;
 	}
@@ -332,13 +334,11 @@ static void try_hinted(void *argument)
 static bool try_hint(struct copy *copy)
 {
 	for (size_t i = 0; i < copy->page_count; i++) {
-		size_t into = copy->hint - copy->pages[i];
-
 		if (copy->hint < copy->pages[i] || copy->hint % sizeof(uint32_t) != 0 ||
-			into >= VVAR_HEAD_SIZE - SCALE_SIZE - 2 * sizeof(uint32_t))
+			copy->hint - copy->pages[i] >= SCAN_WORDS * sizeof(uint32_t))
 			continue;
 		if (run_limited(try_hinted, copy, SCAN_LIMIT_US) != 0)
-			restore(copy);
+			restore_word(copy);
 		return copy->found == 1;
 	}
 	return false;
@@ -355,11 +355,11 @@ static void find_mode(struct copy *copy)
 			"CLOCK_MONOTONIC");
 		return;
 	}
-	if (answer->falls_back && !copy->has_counter) {
+	if (answer->falls_back && !fact_is_known(&answer->what_if_fact)) {
 		answer->fact = answer->what_if_fact;
 		return;
 	}
-	if (!(copy->hint && try_hint(copy)) && !scan_all(copy, &answer->fact))
+	if (!(copy->hint && try_hint(copy)) && !find_by_scan(copy, &answer->fact))
 		return;
 	if (copy->found != 1) {
 		fact_set(&answer->fact, FACT_FAILED,
@@ -373,32 +373,18 @@ static void find_mode(struct copy *copy)
 
 /* ---- what the counter would cost ---- */
 
-/* ns per call */
-static double time_batch(const struct copy *copy, size_t count)
-{
-	uint64_t start = timebase_ticks(&copy->timebase), ticks;
-
-	call_repeat(&copy->calls[MONOTONIC], count);
-	ticks = timebase_since(&copy->timebase, start);
-	ticks -= ticks < copy->timebase.overhead ? ticks : copy->timebase.overhead;
-	return (double)ticks * copy->ns_per_tick / (double)count;
-}
-
 static void measure_cost(void *argument)
 {
 	struct copy *copy = argument;
-	size_t count = 8;
-	double ns;
+	struct sampler sampler = {.cases = &copy->timed,
+		.count = 1,
+		.timebase = copy->timebase,
+		.batch_ticks = (uint64_t)(BATCH_NS / copy->ns_per_tick)};
+	/* The filter answers the clock that the sampler reads: only the rounds end the run. */
+	const struct sampler_limits limits = {.rounds_least = BATCHES, .rounds_most = BATCHES};
 
-	time_batch(copy, count);
-	ns = time_batch(copy, count);
-	if (ns > 0 && ns * (double)count < BATCH_NS)
-		count = (size_t)(BATCH_NS / ns);
-	for (int i = 0; i < BATCHES; i++) {
-		ns = time_batch(copy, count);
-		if (ns > 0 && (copy->cost_ns <= 0 || ns < copy->cost_ns))
-			copy->cost_ns = ns;
-	}
+	timed_call_calibrate(&copy->timed, &copy->timebase, sampler.batch_ticks);
+	sampler_run(&sampler, &limits);
 }
 
 static void find_cost(struct copy *copy)
@@ -408,19 +394,23 @@ static void find_cost(struct copy *copy)
 
 	set_scale(scale_at(copy, copy->found_at));
 	*word_at(copy, copy->found_at) = COUNTER_MODE;
+	copy->timed = (struct timed_call){
+		.call = copy->calls[MONOTONIC], .samples = &copy->sample, .capacity = 1};
 	signal = run_limited(measure_cost, copy, COST_LIMIT_US);
+	if (!signal)
+		signal = copy->timed.signal;
 	if (signal)
 		fact_set(&answer->what_if_fact, FACT_FAILED, "the patched copy ends with %s",
 			fault_signal_name(signal));
-	else if (copy->cost_ns <= 0)
+	else if (!copy->timed.count)
 		fact_set(&answer->what_if_fact, FACT_FAILED, "the patched copy cannot be timed");
 	else
-		answer->what_if_ns = statistics_in_tenths(copy->cost_ns);
+		answer->what_if_ns = statistics_in_tenths(copy->timed.least * copy->ns_per_tick);
 }
 
 /* ---- the child ---- */
 
-static bool take_calls(struct copy *copy, const struct call_table *calls)
+static bool find_clocks(struct copy *copy, const struct call_table *calls)
 {
 	static const char *const clocks[CLOCKS] = {"CLOCK_REALTIME", "CLOCK_MONOTONIC"};
 
@@ -438,16 +428,17 @@ static void run_copy(void *argument)
 {
 	struct copy *copy = argument;
 	struct copy_evidence *answer = &copy->answer;
+	bool has_counter;
 
 	counter_probe(&answer->what_if_fact);
-	copy->has_counter = fact_is_known(&answer->what_if_fact);
-	if (copy->has_counter && !timebase_start(&copy->timebase, true)) {
+	has_counter = fact_is_known(&answer->what_if_fact);
+	if (has_counter && !timebase_start(&copy->timebase, true)) {
 		fact_set(&answer->fact, FACT_DENIED, "the kernel clock cannot be read");
 		return;
 	}
 	if (!make_copy(copy, &answer->fact))
 		return;
-	if (copy->has_counter)
+	if (has_counter)
 		copy->ns_per_tick = timebase_ns_per_tick(&copy->timebase);
 	if (!proof_seccomp_set_filter(&answer->fact))
 		return;
@@ -466,7 +457,7 @@ void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
 	*answer = (struct copy_evidence){.fact.state = FACT_UNREAD};
 	if (!COUNTER_MODE) {
 		fact_set(&why, FACT_ABSENT, "the vDSO is copied on x86 and arm64 only");
-	} else if (!vdso->base || !take_calls(&copy, calls)) {
+	} else if (!vdso->base || !find_clocks(&copy, calls)) {
 		fact_set(&why, FACT_ABSENT, "no vDSO function to copy");
 	} else {
 		copy.from = vdso->base - VVAR_PAGES_BEFORE * copy.page_size;
