@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPUs that this process may run on, and whether it kept the one it was on. */
+/* The CPUs that this process may run on, and whether it stayed on one. */
 #ifndef VDSOCHECK_MEASURE_CPUS_H
 #define VDSOCHECK_MEASURE_CPUS_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* CPUs beyond it are left alone: more than any kernel is built for. */
+/* More CPUs than any kernel is built for. */
 #define CPUS_MAX 8192
 
 /*
@@ -17,20 +17,20 @@
 size_t cpus_list(int *cpus, size_t max);
 
 /*
- * Keeps at most `most` of them, evenly spread: neighbours may be threads of one core. Returns how
- * many are left.
+ * Keeps at most `max` of the CPUs, evenly spread: neighbours may be threads of one core. Returns
+ * how many are left.
  */
-size_t cpus_spread(int *cpus, size_t count, size_t most);
+size_t cpus_spread(int *cpus, size_t count, size_t max);
 
 /* Restricts the process to these CPUs; false if that is refused. */
 bool cpus_use(const int *cpus, size_t count);
 
-/* Pins it to one. */
+/* Restricts the process to one CPU; false if that is refused. */
 bool cpus_pin(int cpu);
 
 /*
- * The same to the current CPU, which is as good as any: another one may be busy. Returns it, or
- * -1 if pinning is refused.
+ * Pins the process to the current CPU, which is as good as any: another one may be busy. Returns
+ * the CPU, or -1 if pinning is refused.
  */
 int cpus_pin_here(void);
 

@@ -27,7 +27,7 @@ struct timed_call {
 	uint64_t kept;
 	size_t stride;    /* one in this many of the batches that are kept is a sample */
 	double least;     /* of all batches that were kept */
-	uint64_t batches; /* begun, of which these were discarded: */
+	uint64_t batches; /* begun; the next four are discarded ones */
 	uint64_t preempted;
 	uint64_t moved;
 	uint64_t too_short; /* to be measured by this clock */
@@ -36,7 +36,7 @@ struct timed_call {
 
 /* Tries the call once under a guard and finds the iterations for batches of that many ticks. */
 void timed_call_calibrate(
-	struct timed_call *one, const struct timebase *timebase, uint64_t batch_ticks);
+	struct timed_call *timed, const struct timebase *timebase, uint64_t batch_ticks);
 
 struct sampler {
 	struct timed_call *cases; /* set by the owner, not owned */
@@ -61,7 +61,7 @@ struct sampler_limits {
  */
 bool sampler_start(struct sampler *sampler, int64_t batch_ns, struct fact *why);
 
-/* Warms up, measures a batch and keeps it, or discards it if it was disturbed; and the next. */
+/* Measures batch after batch, each after a warm-up; one that was disturbed is discarded. */
 void sampler_run(struct sampler *sampler, const struct sampler_limits *limits);
 
 /* The cost of one call in nanoseconds. */
@@ -72,17 +72,17 @@ struct ns_stats {
 	double p99_ns;          /* of the batches' averages, not of calls */
 	bool has_mean;          /* false: too few batches */
 	double trimmed_mean_ns; /* outliers left out */
-	size_t samples;         /* batches that these rest on */
-	size_t outliers;        /* of which were left out of the mean */
+	size_t samples;         /* batches that these numbers rest on */
+	size_t outliers;        /* samples left out of the mean */
 	size_t iterations;      /* calls in a batch */
 	uint64_t batches;       /* begun */
-	uint64_t preempted;     /* of which were discarded, for the reasons above */
+	uint64_t preempted;     /* discarded, as are the next three */
 	uint64_t moved;
 	uint64_t too_short;
 	uint64_t stalled;
 };
 
 /* Sorts the case's samples. */
-void ns_stats_compute(struct timed_call *one, double ns_per_tick, struct ns_stats *stats);
+void ns_stats_compute(struct timed_call *timed, double ns_per_tick, struct ns_stats *stats);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of the calls that are measured, and making one of them. A row here is all that a new
+ * Lists the calls that are measured, and makes them. A row here is all that a new
  * clock takes. Proof, timing and bench only see struct call, so each call is made the same way
  * everywhere.
  */
@@ -32,7 +32,7 @@ static const long clock_gettime_number = SYS_clock_gettime;
 static const long clock_getres_number = SYS_clock_getres;
 #endif
 
-/* A function's address without a frame to go by: big-endian ELFv1 powerpc has none. */
+/* Big-endian powerpc (ELFv1) calls a function by a descriptor, which a vDSO's export lacks. */
 #if defined(__powerpc64__) && (!defined(_CALL_ELF) || _CALL_ELF < 2)
 #define VDSO_IS_CALLABLE false
 #else
@@ -49,7 +49,7 @@ static int raw_clock_getres(clockid_t clock, struct timespec *resolution)
 	return (int)syscall(clock_getres_number, clock, resolution);
 }
 
-/* NULL where the architecture has no such call. */
+/* A call that the architecture lacks is NULL. */
 #if defined(SYS_gettimeofday)
 static int raw_gettimeofday(struct timeval *now, void *zone)
 {
@@ -84,7 +84,7 @@ static int libc_gettimeofday(struct timeval *now, void *zone)
 	return gettimeofday(now, zone);
 }
 
-/* getcpu() is in few C libraries, sched_getcpu() in all. */
+/* Few C libraries have getcpu(), each has sched_getcpu(). */
 static int libc_getcpu(unsigned *cpu, unsigned *node, void *cache)
 {
 	int got = sched_getcpu();
@@ -95,17 +95,17 @@ static int libc_getcpu(unsigned *cpu, unsigned *node, void *cache)
 	return got < 0 ? -1 : 0;
 }
 
-/* A row before the vDSO is known. */
+/* A row of the table before the vDSO is known. */
 struct definition {
 	const char *call;
-	const char *clock;  /* "": takes none */
+	const char *clock;  /* "": the call takes none */
 	const char *export; /* in the vDSO, without its prefix */
 	struct call libc, raw;
 };
 
-#define CALL(kind, id, member, by)                                                                 \
+#define CALL(kind, id, member, name)                                                               \
 	{                                                                                          \
-		.shape = (kind), .clock = (id), .function.member = (by)                            \
+		.shape = (kind), .clock = (id), .function.member = (name)                          \
 	}
 #define GETTIME(id)                                                                                \
 	{                                                                                          \
@@ -171,8 +171,6 @@ static uintptr_t find_function(
 }
 
 #if defined(SYS_clock_gettime64) && defined(SYS_clock_gettime)
-
-/* In a child: a seccomp filter may kill for the call. */
 static void find_missing(void *object)
 {
 	bool *missing = object;
@@ -180,10 +178,13 @@ static void find_missing(void *object)
 
 	*missing = raw_clock_gettime(CLOCK_MONOTONIC, &now.timespec) == -1 && errno == ENOSYS;
 }
+#endif
 
-/* Before 5.1 there are only the older calls. */
+/* Before 5.1 there are only the older calls. A child makes the new one: a filter may kill for it.
+ */
 static void choose_raw_calls(const struct deadline *deadline)
 {
+#if defined(SYS_clock_gettime64) && defined(SYS_clock_gettime)
 	struct fact why = {0};
 	bool missing = false;
 
@@ -192,16 +193,10 @@ static void choose_raw_calls(const struct deadline *deadline)
 		clock_gettime_number = SYS_clock_gettime;
 		clock_getres_number = SYS_clock_getres;
 	}
-}
-
 #else
-
-static void choose_raw_calls(const struct deadline *deadline)
-{
 	(void)deadline;
-}
-
 #endif
+}
 
 void call_table_make(const struct vdso_evidence *vdso, const struct vdso_image *image,
 	struct call_table *table, const struct deadline *deadline)

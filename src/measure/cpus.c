@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CPUs of this process. A measurement stays on one CPU, and is discarded if another thread
- * had that CPU during it: the kernel counts a thread's context switches.
+ * Lists and chooses the CPUs of this process. A measurement stays on one CPU, and is discarded if
+ * another thread had that CPU during it: the kernel counts a thread's context switches.
  */
 #include "measure/cpus.h"
 
@@ -9,47 +9,40 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* An array of sets, which the kernel takes as one longer set. */
+#define SET_COUNT (CPUS_MAX / CPU_SETSIZE)
+
 size_t cpus_list(int *cpus, size_t max)
 {
-	size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
-	cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
+	cpu_set_t set[SET_COUNT];
 	size_t count = 0;
 
-	if (!set)
+	if (sched_getaffinity(0, sizeof(set), set) < 0)
 		return 0;
-	if (sched_getaffinity(0, size, set) == 0) {
-		for (int cpu = 0; cpu < CPUS_MAX && count < max; cpu++) {
-			if (CPU_ISSET_S((size_t)cpu, size, set))
-				cpus[count++] = cpu;
-		}
+	for (int cpu = 0; cpu < CPUS_MAX && count < max; cpu++) {
+		if (CPU_ISSET_S((size_t)cpu, sizeof(set), set))
+			cpus[count++] = cpu;
 	}
-	CPU_FREE(set);
 	return count;
 }
 
-size_t cpus_spread(int *cpus, size_t count, size_t most)
+size_t cpus_spread(int *cpus, size_t count, size_t max)
 {
-	size_t few = count < most ? count : most;
+	size_t kept = count < max ? count : max;
 
-	for (size_t i = 0; i < few; i++)
-		cpus[i] = cpus[i * count / few];
-	return few;
+	for (size_t i = 0; i < kept; i++)
+		cpus[i] = cpus[i * count / kept];
+	return kept;
 }
 
 bool cpus_use(const int *cpus, size_t count)
 {
-	size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
-	cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
-	bool done;
+	cpu_set_t set[SET_COUNT];
 
-	if (!set)
-		return false;
-	CPU_ZERO_S(size, set);
+	CPU_ZERO_S(sizeof(set), set);
 	for (size_t i = 0; i < count; i++)
-		CPU_SET_S((size_t)cpus[i], size, set);
-	done = sched_setaffinity(0, size, set) == 0;
-	CPU_FREE(set);
-	return done;
+		CPU_SET_S((size_t)cpus[i], sizeof(set), set);
+	return sched_setaffinity(0, sizeof(set), set) == 0;
 }
 
 bool cpus_pin(int cpu)
@@ -57,7 +50,7 @@ bool cpus_pin(int cpu)
 	return cpus_use(&cpu, 1);
 }
 
-/* The CPU by system call: the vDSO may be what is broken. */
+/* A system call reads the CPU: the vDSO may be what is broken. */
 struct sched_mark sched_mark_take(void)
 {
 	struct sched_mark mark = {.switches = -1, .cpu = -1};

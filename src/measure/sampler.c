@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls measured in batches of about the same time, one batch of each in turn, so that whatever
- * drifts hits all of them alike. A batch during which the thread lost its CPU is discarded and
+ * Measures calls in batches of about the same time, one batch of each in turn, so that whatever
+ * drifts affects all of them alike. A batch during which the thread lost its CPU is discarded and
  * counted.
  */
 #include "measure/sampler.h"
@@ -17,13 +17,13 @@
 #include "measure/cpus.h"
 #include "measure/statistics.h"
 
-/* A call slower than a batch makes a batch alone. */
+/* A call slower than a batch is a batch of its own. */
 #define ITERATIONS_MAX (1 << 20)
 
-/* The part of a batch's iterations that is made before it, to fill the caches again. */
+/* One in this many of a batch's iterations is made before it, to fill the caches again. */
 #define WARM_PART 16
 
-/* The least of several tries is how long it takes: any one may have been interrupted. */
+/* The shortest of several tries counts: any of them may have been interrupted. */
 #define TRIES 3
 
 /*
@@ -43,52 +43,52 @@
 /* A batch takes this many reads of a clock that is slow, or of a counter that is intercepted. */
 #define BATCH_OVERHEADS_LEAST 5
 
-/* A batch of fewer steps of the clock is not timed but guessed. */
+/* Fewer steps of the clock in a batch would not time it. */
 #define BATCH_STEPS_LEAST 20
 
 static uint64_t batch_time(
-	const struct timed_call *one, const struct timebase *timebase, size_t iterations)
+	const struct timed_call *timed, const struct timebase *timebase, size_t iterations)
 {
 	uint64_t start = timebase_ticks(timebase);
 	uint64_t taken;
 
-	call_repeat(&one->call, iterations);
+	call_repeat(&timed->call, iterations);
 	taken = timebase_since(timebase, start);
 	return taken > timebase->overhead ? taken - timebase->overhead : 0;
 }
 
 static void try_once(void *argument)
 {
-	const struct timed_call *one = argument;
+	const struct timed_call *timed = argument;
 
-	call_repeat(&one->call, 1);
+	call_repeat(&timed->call, 1);
 }
 
 /* Doubles the iterations until they take half a batch, then scales to a whole one. */
 void timed_call_calibrate(
-	struct timed_call *one, const struct timebase *timebase, uint64_t batch_ticks)
+	struct timed_call *timed, const struct timebase *timebase, uint64_t batch_ticks)
 {
 	uint64_t taken;
 	double wanted;
 
-	if (!one->call.function.any)
+	if (!timed->call.function.any)
 		return;
-	one->signal = fault_guard(try_once, one);
-	if (one->signal)
+	timed->signal = fault_guard(try_once, timed);
+	if (timed->signal)
 		return;
-	for (one->iterations = 1;; one->iterations *= 2) {
-		taken = batch_time(one, timebase, one->iterations);
+	for (timed->iterations = 1;; timed->iterations *= 2) {
+		taken = batch_time(timed, timebase, timed->iterations);
 		for (int i = 1; i < TRIES && taken >= batch_ticks / 2; i++) {
-			uint64_t again = batch_time(one, timebase, one->iterations);
+			uint64_t again = batch_time(timed, timebase, timed->iterations);
 
 			taken = again < taken ? again : taken;
 		}
-		if (taken >= batch_ticks / 2 || one->iterations >= ITERATIONS_MAX)
+		if (taken >= batch_ticks / 2 || timed->iterations >= ITERATIONS_MAX)
 			break;
 	}
-	wanted = (double)one->iterations * (double)batch_ticks / (double)(taken ? taken : 1);
-	if (wanted < (double)one->iterations * 2)
-		one->iterations = wanted < 1 ? 1 : (size_t)wanted;
+	wanted = (double)timed->iterations * (double)batch_ticks / (double)(taken ? taken : 1);
+	if (wanted < (double)timed->iterations * 2)
+		timed->iterations = wanted < 1 ? 1 : (size_t)wanted;
 }
 
 bool sampler_start(struct sampler *sampler, int64_t batch_ns, struct fact *why)
@@ -123,36 +123,36 @@ bool sampler_start(struct sampler *sampler, int64_t batch_ns, struct fact *why)
  * The samples span the whole run: when they are full, every second sample is dropped, and half as
  * many of the batches that follow are kept as before.
  */
-static void keep(struct timed_call *one, double sample)
+static void keep_sample(struct timed_call *timed, double sample)
 {
-	if (one->kept == 0 || sample < one->least)
-		one->least = sample;
-	if (one->stride == 0)
-		one->stride = 1;
-	if (one->capacity == 0 || one->kept++ % one->stride != 0)
+	if (timed->kept == 0 || sample < timed->least)
+		timed->least = sample;
+	if (timed->stride == 0)
+		timed->stride = 1;
+	if (timed->capacity == 0 || timed->kept++ % timed->stride != 0)
 		return;
-	if (one->count == one->capacity) {
-		one->count = 0;
-		for (size_t i = 0; i < one->capacity; i += 2)
-			one->samples[one->count++] = one->samples[i];
-		one->stride *= 2;
+	if (timed->count == timed->capacity) {
+		timed->count = 0;
+		for (size_t i = 0; i < timed->capacity; i += 2)
+			timed->samples[timed->count++] = timed->samples[i];
+		timed->stride *= 2;
 	}
-	if (one->count < one->capacity)
-		one->samples[one->count++] = sample;
+	if (timed->count < timed->capacity)
+		timed->samples[timed->count++] = sample;
 }
 
 /* True, and counted, if the batch does not show what the call costs. */
-static bool discard(
-	struct timed_call *one, enum sched_change change, uint64_t taken, uint64_t batch_ticks)
+static bool discard_batch(
+	struct timed_call *timed, enum sched_change change, uint64_t taken, uint64_t batch_ticks)
 {
 	if (change == SCHED_MIGRATED)
-		one->moved++;
+		timed->moved++;
 	else if (change == SCHED_SWITCHED)
-		one->preempted++;
+		timed->preempted++;
 	else if (taken == 0)
-		one->too_short++;
-	else if (one->iterations > 1 && taken > STALL_FACTOR * batch_ticks)
-		one->stalled++;
+		timed->too_short++;
+	else if (timed->iterations > 1 && taken > STALL_FACTOR * batch_ticks)
+		timed->stalled++;
 	else
 		return false;
 	return true;
@@ -171,57 +171,58 @@ void sampler_run(struct sampler *sampler, const struct sampler_limits *limits)
 		(sampler->rounds < limits->rounds_least ||
 			kernel_clock_ns(CLOCK_MONOTONIC) - start < limits->ns)) {
 		for (size_t i = 0; i < sampler->count && !is_stopped(limits); i++) {
-			struct timed_call *one = &sampler->cases[i];
+			struct timed_call *timed = &sampler->cases[i];
 			struct sched_mark before;
 			enum sched_change change;
 			uint64_t taken;
 
-			if (!one->call.function.any || one->signal)
+			if (!timed->call.function.any || timed->signal)
 				continue;
 			before = sched_mark_take();
-			call_repeat(&one->call, one->iterations / WARM_PART);
-			taken = batch_time(one, &sampler->timebase, one->iterations);
+			call_repeat(&timed->call, timed->iterations / WARM_PART);
+			taken = batch_time(timed, &sampler->timebase, timed->iterations);
 			change = sched_mark_compare(before, sched_mark_take());
-			one->batches++;
-			if (!discard(one, change, taken, sampler->batch_ticks))
-				keep(one, (double)taken / (double)one->iterations);
+			timed->batches++;
+			if (!discard_batch(timed, change, taken, sampler->batch_ticks))
+				keep_sample(timed, (double)taken / (double)timed->iterations);
 		}
 		sampler->rounds++;
 	}
 }
 
-static void explain(const struct timed_call *one, struct fact *fact)
+static void explain_missing(const struct timed_call *timed, struct fact *fact)
 {
-	if (!one->call.function.any)
+	if (!timed->call.function.any)
 		fact_set(fact, FACT_ABSENT, "not available here");
-	else if (one->signal)
-		fact_set(
-			fact, FACT_FAILED, "the call ends with %s", fault_signal_name(one->signal));
-	else if (one->batches == 0)
+	else if (timed->signal)
+		fact_set(fact, FACT_FAILED, "the call ends with %s",
+			fault_signal_name(timed->signal));
+	else if (timed->batches == 0)
 		fact_set(fact, FACT_UNREAD, "stopped before it was measured");
-	else if (one->too_short == one->batches)
+	else if (timed->too_short == timed->batches)
 		fact_set(fact, FACT_FAILED, "too short for the clock to be timed");
 	else
-		fact_set(fact, FACT_FAILED, "all %" PRIu64 " batches were disturbed", one->batches);
+		fact_set(fact, FACT_FAILED, "all %" PRIu64 " batches were disturbed",
+			timed->batches);
 }
 
-void ns_stats_compute(struct timed_call *one, double ns_per_tick, struct ns_stats *stats)
+void ns_stats_compute(struct timed_call *timed, double ns_per_tick, struct ns_stats *stats)
 {
 	struct statistics_summary summary;
 
-	*stats = (struct ns_stats){.iterations = one->iterations,
-		.batches = one->batches,
-		.preempted = one->preempted,
-		.moved = one->moved,
-		.too_short = one->too_short,
-		.stalled = one->stalled};
-	if (!one->count) {
-		explain(one, &stats->fact);
+	*stats = (struct ns_stats){.iterations = timed->iterations,
+		.batches = timed->batches,
+		.preempted = timed->preempted,
+		.moved = timed->moved,
+		.too_short = timed->too_short,
+		.stalled = timed->stalled};
+	if (!timed->count) {
+		explain_missing(timed, &stats->fact);
 		return;
 	}
-	summary = statistics_summarise(one->samples, one->count);
+	summary = statistics_summarise(timed->samples, timed->count);
 	/* The samples of a long run are not all of its batches; the least is. */
-	stats->min_ns = one->least * ns_per_tick;
+	stats->min_ns = timed->least * ns_per_tick;
 	stats->median_ns = summary.median * ns_per_tick;
 	stats->p99_ns = summary.p99 * ns_per_tick;
 	stats->has_mean = summary.has_mean;
