@@ -12,6 +12,7 @@
  */
 #include "measure/copy.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
@@ -37,6 +38,11 @@
 #define COUNTER_MODE 1
 #else
 #define COUNTER_MODE 0 /* no copy here */
+#endif
+
+/* linux/memfd.h of 6.3: no program that can be executed. Without it these kernels log a warning. */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
 #endif
 
 /* User CPU time that the scan may take between two re-arms; a word takes about a microsecond. */
@@ -84,7 +90,7 @@ struct copy {
 	uintptr_t from;       /* where the region begins that is copied */
 	size_t size;          /* bytes */
 	unsigned char *write; /* the copy, to write to */
-	unsigned char *run;   /* the copy, to call; the same unless memory is mapped twice */
+	unsigned char *run;   /* the same memory, to call */
 	size_t page_count;
 	size_t pages[PAGES_MAX]; /* the data pages that could be read: offsets in the region */
 	struct call calls[CLOCKS];
@@ -105,47 +111,25 @@ struct copy {
 
 /* ---- making the copy ---- */
 
-static bool map_twice(struct copy *copy)
-{
-	int fd = memfd_create("vdsocheck", MFD_CLOEXEC);
-	void *write, *run;
-
-	if (fd < 0)
-		return false;
-	if (ftruncate(fd, (off_t)copy->size) < 0) {
-		close(fd);
-		return false;
-	}
-	write = mmap(NULL, copy->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	run = mmap(NULL, copy->size, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
-	close(fd);
-	if (write == MAP_FAILED || run == MAP_FAILED)
-		return false;
-	copy->write = write;
-	copy->run = run;
-	return true;
-}
-
 /*
  * Memory that can be written and executed, but never by one mapping: SELinux (execmem), MDWE and
- * hardened kernels refuse to make written memory executable; a memfd mapped twice is left then.
+ * hardened kernels refuse to make written memory executable, and to map it so at once.
  */
-static bool allocate_copy(struct copy *copy, struct fact *why)
+static bool map_twice(struct copy *copy)
 {
-	size_t image = copy->vdso->base - copy->from;
-	void *memory =
-		mmap(NULL, copy->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = memfd_create("vdsocheck", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+	bool is_sized;
 
-	if (memory != MAP_FAILED &&
-		mprotect((char *)memory + image, copy->page_size, PROT_READ | PROT_EXEC) == 0 &&
-		mprotect((char *)memory + image, copy->page_size, PROT_READ | PROT_WRITE) == 0) {
-		copy->write = copy->run = memory;
-		return true;
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("vdsocheck", MFD_CLOEXEC);
+	is_sized = fd >= 0 && ftruncate(fd, (off_t)copy->size) == 0;
+	if (is_sized) {
+		copy->write = mmap(NULL, copy->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		copy->run = mmap(NULL, copy->size, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
 	}
-	if (map_twice(copy))
-		return true;
-	fact_set(why, FACT_DENIED, "no executable memory may be allocated for a copy of the vDSO");
-	return false;
+	if (fd >= 0)
+		close(fd);
+	return is_sized && copy->write != MAP_FAILED && copy->run != MAP_FAILED;
 }
 
 static void call_clocks(void *argument)
@@ -192,16 +176,13 @@ static bool copy_pages(struct copy *copy)
 
 static bool make_copy(struct copy *copy, struct fact *why)
 {
-	size_t image = copy->vdso->base - copy->from;
-
-	if (!allocate_copy(copy, why))
-		return false;
-	memcpy(copy->write + image, (const void *)copy->vdso->base, copy->vdso->size);
-	if (copy->run == copy->write &&
-		mprotect(copy->run + image, copy->vdso->size, PROT_READ | PROT_EXEC) < 0) {
-		fact_set(why, FACT_DENIED, "the copy of the vDSO cannot be made executable");
+	if (!map_twice(copy)) {
+		fact_set(why, FACT_DENIED,
+			"no executable memory may be allocated for a copy of the vDSO");
 		return false;
 	}
+	memcpy(copy->write + copy->vdso->base - copy->from, (const void *)copy->vdso->base,
+		copy->vdso->size);
 	__builtin___clear_cache((char *)copy->run, (char *)copy->run + copy->size);
 	for (int i = 0; i < CLOCKS; i++) {
 		uintptr_t original = (uintptr_t)copy->calls[i].function.any;
