@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time warps: whether a clock, read on one CPU, ever returns an earlier time than one already
- * read on another CPU; and how far apart the CPUs' counters are.
+ * A time warp is an earlier time, read on one CPU, than one already read on another CPU. The test
+ * looks for warps, and finds how far apart the CPUs' counters are.
  */
 #ifndef VDSOCHECK_WARP_H
 #define VDSOCHECK_WARP_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One clocksource, measured: whether its clock runs at all, the proof, the times, and whether
+ * Measures one clocksource: whether its clock runs at all, the proof, the times, and whether
  * it warps. The switch is made in a worker that may be killed.
  *
  * The speed of the new clock is compared with the CPU's counter, not with timers: a clock that
@@ -133,7 +133,8 @@ static bool is_still_in_use(const struct clocksource_switch *clock, struct candi
 		if (strcmp(now, candidate->name) == 0)
 			return true;
 		fact_set(&why, FACT_FAILED,
-			"something else switched the clocksource to %s meanwhile", now);
+			"something else switched the clocksource to %s during the measurement",
+			now);
 	}
 	candidate->fact = why;
 	candidate->is_void = true;
@@ -141,7 +142,7 @@ static bool is_still_in_use(const struct clocksource_switch *clock, struct candi
 }
 
 /* Keeps the least of all timings. On a busy machine every batch of one may have been disturbed. */
-static void time_calls(
+static void time_candidate(
 	const struct run_setup *setup, struct candidate *candidate, const struct deadline *deadline)
 {
 	static struct evidence now;
@@ -218,12 +219,12 @@ void candidate_measure(const struct clocksource_switch *clock, const struct run_
 	call_table_name(setup->calls, evidence);
 	part = deadline_within(deadline, PART_NS);
 	proof_take(setup->calls, PROOF_SPREAD, &evidence->proof, evidence->calls, &part);
-	time_calls(setup, candidate, deadline);
+	time_candidate(setup, candidate, deadline);
 	part = deadline_within(deadline, PART_NS);
 	proof_take(setup->calls, PROOF_SPREAD, &evidence->proof, evidence->calls, &part);
 	if (!is_still_in_use(clock, candidate))
 		return;
-	time_calls(setup, candidate, deadline);
+	time_candidate(setup, candidate, deadline);
 	measure_warps(setup, candidate);
 	if (is_still_in_use(clock, candidate))
 		fact_set_known(&candidate->fact);
@@ -236,7 +237,7 @@ void candidate_time_again(const struct clocksource_switch *clock, const struct r
 	enum switch_result result = clocksource_switch_restore(clock, &why);
 
 	if (result == SWITCH_DONE) {
-		time_calls(setup, candidate, deadline);
+		time_candidate(setup, candidate, deadline);
 		is_still_in_use(clock, candidate);
 	} else if (!candidate->is_void) {
 		candidate->fact = why;

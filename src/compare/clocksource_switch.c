@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Switching the kernel's clocksource through sysfs, without overwriting what other processes
+ * Switches the kernel's clocksource through sysfs, without overwriting what other processes
  * do to it: a lock excludes a second compare, and what was last written is
  * remembered in shared memory, so that a name found there which is not ours is recognised as
  * the change of an administrator, of another program, or of the kernel's watchdog. There is
@@ -116,7 +116,7 @@ static enum switch_opened take_hold(struct clocksource_switch *clock, struct fac
 	return SWITCH_OPENED;
 }
 
-static bool is_of_kernel(int file)
+static bool is_kernel_file(int file)
 {
 	struct statfs system;
 
@@ -137,7 +137,7 @@ enum switch_opened clocksource_switch_open(
 		return SWITCH_CLOSED;
 	clock->folder = root_open_file(root, SWITCH_FOLDER, &no_folder);
 	opened = take_hold(clock, why);
-	if (opened == SWITCH_OPENED && !root->live && is_of_kernel(clock->file)) {
+	if (opened == SWITCH_OPENED && !root->live && is_kernel_file(clock->file)) {
 		fact_set(why, FACT_FAILED, "%s is the kernel's own, not one of a captured tree",
 			CLOCKSOURCE_CURRENT);
 		opened = SWITCH_UNREAD;

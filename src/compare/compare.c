@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * vdsocheck compare: tries the clocksources that the kernel offers and restores the one in use.
- * The one command that changes the host, so most of what is here is about when it must not run
+ * It is the one command that changes the host, so most of this file is about when it must not run
  * and what it says before and afterwards.
  */
 #include "commands.h"
@@ -31,7 +31,7 @@
 
 enum { OPTION_ONLY = OPTION_OWN, OPTION_WITH_GUESTS };
 
-/* cli->own: what was asked for, and all that one run needs. */
+/* cli->own holds the options and all that one run needs. */
 struct compare {
 	size_t only_count; /* 0: all */
 	struct span only[ONLY_MAX];
@@ -80,7 +80,7 @@ static bool compare_take(struct cli *cli, int id, const char *value)
 
 /* ---- the plan ---- */
 
-/* All that are offered, or those of --only, without the one in use. False after a message. */
+/* Takes all that are offered, or those of --only, without the one in use. False after a message. */
 static bool choose_candidates(struct compare *compare, const char *in_use)
 {
 	const struct clocksource_evidence *offered = &compare->host.clocksource;
@@ -149,7 +149,7 @@ static void announce(const struct cli *cli, const char *in_use)
 
 /* ---- whether it may run ---- */
 
-/* The tree, if the reason begins with a path, which is a file of the tree; else "". */
+/* Returns the tree if the reason begins with a path, which is a file of the tree; else "". */
 static const char *tree_of(const struct compare *compare, const struct fact *why)
 {
 	return *why->reason == '/' ? compare->tree : "";
@@ -260,7 +260,7 @@ static void try_candidates(const struct cli *cli, struct compare *compare)
 	call_table_make(vdso, &image, &calls, &cli->deadline);
 	call_table_keep_deciding(&calls);
 	work_begin(cli, "trying the clocksources", &stop);
-	run_all(&compare->clock, &setup, &compare->result);
+	run_candidates(&compare->clock, &setup, &compare->result);
 	work_end();
 }
 

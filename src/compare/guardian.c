@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guardian: a process of its own that restores the clocksource when every process that
+ * The guardian is a process of its own that restores the clocksource when every process that
  * could switch it has ended, however that came about.
  *
  * It waits for end-of-file on a pipe whose other end each such process holds open, so the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts of `vdsocheck compare` share: the clocksource being switched, one candidate's
- * measurement, the run over all of them, their ranking, and what is printed.
+ * The model of `vdsocheck compare`: the clocksource being switched, one candidate's measurement,
+ * the run over all of them, their ranking, and the report.
  *
  * The clocksource in use is measured first and again after each candidate (A-B-A), so that the
  * spread of equal measurements is known before a difference is believed.
@@ -86,11 +86,11 @@ enum switch_result {
 enum switch_result clocksource_switch_to(
 	const struct clocksource_switch *clock, const char *name, struct fact *why);
 
-/* The same with the original one, tried several times. */
+/* Switches to the original one in the same way, and tries several times. */
 enum switch_result clocksource_switch_restore(
 	const struct clocksource_switch *clock, struct fact *why);
 
-/* Whether it is in use because something else selected it; then *why says so. */
+/* True if something else selected the clocksource in use; then *why names it. */
 bool clocksource_switch_is_foreign(const struct clocksource_switch *clock, struct fact *why);
 
 /*
@@ -108,7 +108,7 @@ struct guardian {
 	int watch; /* at its end when the guardian is gone: for poll() */
 };
 
-/* Called in the guardian when it had to act alone, with what came of it. */
+/* Called in the guardian with the result when it had to act alone. */
 typedef void guardian_report(
 	const struct clocksource_switch *clock, enum switch_result result, const struct fact *why);
 
@@ -144,7 +144,7 @@ void ntp_state_read(struct ntp_state *state);
 void ntp_state_describe(const struct ntp_state *state, char text[NTP_TEXT_SIZE]);
 
 /*
- * Whether a virtual machine of KVM runs on this host: its vendor's module is in use, or a process
+ * True if a virtual machine of KVM runs on this host: its vendor's module is in use, or a process
  * holds /dev/kvm or a machine open. Then `which` names the module or process.
  */
 bool guests_running(const struct root *root, char *which, size_t size);
@@ -154,7 +154,7 @@ bool guests_running(const struct root *root, char *which, size_t size);
 /* The kernel's clocks; the bare counter is the same whatever the clocksource. */
 #define CANDIDATE_CLOCKS (WARP_ALL_CLOCKS & ~WARP_CLOCK(WARP_COUNTER))
 
-/* Two of its own, and for the one in use another after each candidate. */
+/* A candidate is timed twice, and the one in use once more after each candidate. */
 #define TIMING_MAX (CLOCKSOURCE_MAX + 2)
 
 #define SPEED_WINDOWS 5
@@ -169,7 +169,7 @@ enum candidate_state {
 
 /* The advantage over the clocksource in use. */
 enum gain {
-	GAIN_NONE = 0, /* or not enough to be sure of it */
+	GAIN_NONE = 0, /* no gain, or too small to be sure of it */
 	GAIN_COST,     /* clearly cheaper */
 	GAIN_CLASS,    /* served by the vDSO, where the one in use falls back */
 	GAIN_ORDER,    /* no warp seen, where the one in use ran backwards */
@@ -183,7 +183,7 @@ struct candidate {
 	size_t timing_count;
 	double timings_ns[TIMING_MAX]; /* clock_gettime(CLOCK_MONOTONIC), timed several times */
 	size_t warp_allowed;           /* CPUs available to this process */
-	struct warp_evidence warp;     /* of CANDIDATE_CLOCKS; without pairs: nothing to release */
+	struct warp_evidence warp;     /* of CANDIDATE_CLOCKS, without pairs */
 
 	/* Concluded by ranking_find(). */
 	bool in_use;
@@ -215,16 +215,16 @@ struct run_setup {
 void candidate_measure(const struct clocksource_switch *clock, const struct run_setup *setup,
 	struct candidate *candidate, const struct deadline *deadline);
 
-/* Switches back to the clocksource in use and times it once more. For a child as well. */
+/* Switches back to the clocksource in use and times it once more, in a child as well. */
 void candidate_time_again(const struct clocksource_switch *clock, const struct run_setup *setup,
 	struct candidate *candidate, const struct deadline *deadline);
 
-/* How many of the CPUs are used to test this clocksource for warps. Pure. */
+/* Returns how many of the CPUs test this clocksource for warps. Pure. */
 size_t candidate_warp_cpus(const char *name, size_t allowed);
 
 /*
- * Whether a clock that ran at these ratios of its right speed, each over a window of its own,
- * is usable: failed if the median is far from 1, which takes most windows to agree. Pure.
+ * *fact is known if a clock that ran at these ratios of its right speed, each over a window of its
+ * own, is usable; failed if the median is far from 1, which takes most windows to agree. Pure.
  */
 void candidate_judge_speed(const double ratios[SPEED_WINDOWS], struct fact *fact);
 
@@ -250,7 +250,7 @@ struct run_result {
 };
 
 /* While it runs a terminal cannot stop it. The results stay until the process ends. */
-void run_all(const struct clocksource_switch *clock, const struct run_setup *setup,
+void run_candidates(const struct clocksource_switch *clock, const struct run_setup *setup,
 	struct run_result *result);
 
 /* ---- ranking.c: which clocksource should be used. Pure ---- */
@@ -270,7 +270,7 @@ struct ranking {
 	const char *why_not; /* the fastest is not advisable; NULL: it is, or is in use */
 };
 
-/* Draws the conclusions of all candidates. `host` is what advisable_clocksource() needs. */
+/* Draws the conclusions of all candidates. `host` is the evidence for advisable_clocksource(). */
 void ranking_find(struct run_result *result, const struct evidence *host, struct ranking *ranking);
 
 /* ---- text.c, json.c: what a run prints ---- */

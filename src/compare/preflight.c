@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The effects of a switch beyond this process, and whether they forbid it.
+ * Finds the effects of a switch beyond this process, which may forbid it.
  *
  * Each switch clears the kernel's NTP state: timekeeping_update() with TK_CLEAR_NTP calls
  * ntp_clear(), which sets STA_UNSYNC and drops the offset and a pending leap second. And when a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which clocksource is to be used, from what was measured. A whole host is not changed for a
+ * Recommends a clocksource by what was measured. A whole host is not changed for a
  * gain that noise could have made: either the class changes, from a system call to the vDSO,
  * or the slowest timing of the candidate is clearly below the fastest of the one in use.
  */
@@ -42,7 +42,7 @@ static void conclude_fact(const struct candidate *candidate, bool known, struct 
 		fact_set(fact, FACT_FAILED, "%s", candidate->reason);
 }
 
-static void conclude(struct candidate *candidate)
+static void conclude_candidate(struct candidate *candidate)
 {
 	const double *timings = candidate->timings_ns;
 	double least = candidate->timing_count ? timings[0] : 0, greatest = least;
@@ -138,7 +138,7 @@ void ranking_find(struct run_result *result, const struct evidence *host, struct
 
 	*ranking = (struct ranking){.verdict = RANKING_UNKNOWN};
 	for (size_t i = 0; i < result->count; i++) {
-		conclude(&all[i]);
+		conclude_candidate(&all[i]);
 		all[i].in_use = i == 0;
 		all[i].gain = find_gain(&all[0], &all[i]);
 		settled = settled && all[i].state != CANDIDATE_VOID;

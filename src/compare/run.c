@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All candidates, one after the other: the clocksource in use first and again after each of the
- * others, each measured by a worker of its own that may hang, crash or be killed. The parent
+ * Tries all candidates, one after the other: the clocksource in use first and again after each of
+ * the others, each measured by a worker of its own that may hang, crash or be killed. The parent
  * only waits: for the worker, for an interrupt, for the end of the guardian, and for a change of
  * the clocksource that is not ours. Results are in shared memory, so that what was measured
  * before an early end is kept.
@@ -76,7 +76,7 @@ static bool must_end(struct run *run)
 	return run->result->end != RUN_WHOLE;
 }
 
-static bool poll_run(void *argument)
+static bool poll_worker(void *argument)
 {
 	return must_end(((struct worker *)argument)->run);
 }
@@ -110,7 +110,7 @@ static void start_and_await(
 	error = child_wait(&(struct child_wait){.pid = pid,
 		.deadline = &worker.deadline,
 		.changed = judge_worker,
-		.poll = poll_run,
+		.poll = poll_worker,
 		.argument = &worker});
 	if (worker.ended)
 		return;
@@ -162,7 +162,7 @@ static void handle_stops(void (*handler)(int number))
  * them is left. The record stays where the original clocksource could not be restored, so that the
  * next run refuses to begin.
  */
-void run_all(const struct clocksource_switch *clock, const struct run_setup *setup,
+void run_candidates(const struct clocksource_switch *clock, const struct run_setup *setup,
 	struct run_result *result)
 {
 	struct run run = {.clock = clock,

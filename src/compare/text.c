@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `vdsocheck compare` prints for people: the answer, the table, what the switches left
- * behind, and advice. Commands are printed whole, so that they can be pasted.
+ * Prints the result of `vdsocheck compare` for people: the answer, the table, what the switches
+ * left behind, and advice. Commands are printed whole, so that they can be pasted.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -112,7 +112,7 @@ void compare_conclude(struct compare_report *report)
 
 /* ---- the table; `whole` is the report ---- */
 
-static void print_name(const void *object, const void *whole, FILE *out)
+static void print_candidate_name(const void *object, const void *whole, FILE *out)
 {
 	const struct compare_report *report = whole;
 	const struct candidate *candidate = object;
@@ -182,7 +182,7 @@ static void print_warps(const void *object, const void *whole, FILE *out)
 
 static const struct field columns[] = {
 	{TEXT("name", name), .title = "clock_gettime MONOTONIC, ns", .left = true,
-		.cell = print_name},
+		.cell = print_candidate_name},
 	{NS("cost_ns", cost_ns), .fact = FACT(cost_fact), .title = "vDSO", .width = 6},
 	{NS("spread_ns", spread_ns), .fact = FACT(spread_fact), .title = "spread", .width = 7},
 	{TEXT("syscall", name), .title = "syscall", .width = 8, .cell = print_syscall},

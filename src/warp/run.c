@@ -118,7 +118,7 @@ static bool is_clock_compared(const struct warp_state *state, enum warp_clock_id
 	return (double)gap * unit_ns < TRANSFER_NS + few_readings_ns;
 }
 
-static bool is_enough(const struct warp_state *state)
+static bool has_run_enough(const struct warp_state *state)
 {
 	const struct warp_setup *setup = state->job->setup;
 	int64_t missing_ns = setup->duration_ns - elapsed_ns(state);
@@ -135,7 +135,7 @@ static bool is_enough(const struct warp_state *state)
 	return true;
 }
 
-static void run_all(struct warp_state *state)
+static void run_rounds(struct warp_state *state)
 {
 	int64_t duration_ns = state->job->setup->duration_ns;
 	int64_t slice_ns = duration_ns / (WARP_CLOCK_COUNT * SLICES_PER_CLOCK);
@@ -150,7 +150,7 @@ static void run_all(struct warp_state *state)
 		state->marks[0] = drift_mark_take();
 	do
 		run_round(state, slice_ns);
-	while (!is_enough(state));
+	while (!has_run_enough(state));
 	if (warp_has_counter(state))
 		state->marks[2] = drift_mark_take();
 	lasted_ns = elapsed_ns(state);
@@ -158,7 +158,7 @@ static void run_all(struct warp_state *state)
 	state->warp->stopped = lasted_ns < duration_ns;
 }
 
-static bool set_up(struct warp_state *state)
+static bool prepare_run(struct warp_state *state)
 {
 	struct warp_evidence *warp = state->warp;
 	size_t gaps = state->count * state->count;
@@ -202,9 +202,9 @@ void warp_run_job(void *job)
 	state.job = job;
 	state.warp = &state.job->shared->warp;
 	state.count = state.warp->cpu_count;
-	if (!set_up(&state))
+	if (!prepare_run(&state))
 		return;
-	run_all(&state);
+	run_rounds(&state);
 	cross_cpu_stop(state.cross_cpu);
 	warp_finish(&state);
 }
