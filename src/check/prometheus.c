@@ -45,9 +45,8 @@ static void write_seconds(FILE *out, double ns)
 
 static void write_verdict(enum verdict_kind verdict, FILE *out)
 {
-	struct metric metric = {"verdict",
-		"Whether the vDSO serves the clock calls: 1 for the verdict, 0 for the others.",
-		false};
+	struct metric metric = {.name = "verdict",
+		.help = "Whether the vDSO serves the clock calls: 1 for the verdict, 0 for the others."};
 
 	for (int kind = 0; verdict_names[kind]; kind++) {
 		begin_sample(out, &metric);
@@ -59,8 +58,8 @@ static void write_verdict(enum verdict_kind verdict, FILE *out)
 /* An unknown name or mode is an empty label, the same as none; without both there is no sample. */
 static void write_clocksource(const struct evidence *evidence, FILE *out)
 {
-	struct metric metric = {
-		"clocksource_info", "Current clocksource and the vDSO's clock mode.", false};
+	struct metric metric = {.name = "clocksource_info",
+		.help = "Current clocksource and the vDSO's clock mode."};
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 	const char *current = fact_is_known(&clocksource->current_fact) ? clocksource->current : "";
 	const char *mode = describe_mode(&evidence->vclock);
@@ -95,11 +94,10 @@ static bool is_shown(const struct check_report *report, bool all, const struct c
 /* The samples of a metric stand together, so there is a loop for each. */
 static void write_calls(const struct check_report *report, bool all, FILE *out)
 {
-	struct metric seconds = {"call_seconds",
-		"Least time that a call takes by the vDSO, by the C library and by system call.",
-		false};
-	struct metric ratio = {"calls_entered_kernel_ratio",
-		"Share of the proof's calls that entered the kernel, 0 to 1.", false};
+	struct metric seconds = {.name = "call_seconds",
+		.help = "Least time that a call takes by the vDSO, by the C library and by system call."};
+	struct metric ratio = {.name = "calls_entered_kernel_ratio",
+		.help = "Share of the proof's calls that entered the kernel, 0 to 1."};
 	const struct evidence *evidence = report->evidence;
 
 	for (size_t i = 0; i < evidence->call_count * PATH_COUNT; i++) {
@@ -125,9 +123,9 @@ static void write_calls(const struct check_report *report, bool all, FILE *out)
 static void write_costs(const struct check_report *report, FILE *out)
 {
 	struct metric floor = {
-		"getppid_seconds", "Time of getppid, the cheapest system call.", false};
-	struct metric lost = {"lost_seconds",
-		"Time that each deciding call loses because the vDSO does not serve it.", false};
+		.name = "getppid_seconds", .help = "Time of getppid, the cheapest system call."};
+	struct metric lost = {.name = "lost_seconds",
+		.help = "Time that each deciding call loses because the vDSO does not serve it."};
 	const struct timing_evidence *timing = &report->evidence->timing;
 	const struct cost *cost = &report->diagnosis->cost;
 
@@ -143,8 +141,8 @@ static void write_costs(const struct check_report *report, FILE *out)
 
 static void write_causes(const struct diagnosis *diagnosis, FILE *out)
 {
-	struct metric metric = {
-		"cause_info", "Why the verdict is not ok; with ok, what is worth knowing.", false};
+	struct metric metric = {.name = "cause_info",
+		.help = "Why the verdict is not ok; with ok, what is worth knowing."};
 
 	for (size_t i = 0; i < diagnosis->cause_count; i++) {
 		const struct cause *cause = &diagnosis->causes[i];
@@ -158,10 +156,9 @@ static void write_causes(const struct diagnosis *diagnosis, FILE *out)
 
 static void write_policy(const struct outcome *outcome, FILE *out)
 {
-	struct metric metric = {"policy_met",
-		"Whether a requirement given by an option is met; no sample if that is "
-		"undetermined.",
-		false};
+	struct metric metric = {.name = "policy_met",
+		.help = "Whether a requirement given by an option is met; no sample if that is "
+			"undetermined."};
 
 	for (size_t i = 0; i < outcome->count; i++) {
 		const struct requirement *requirement = &outcome->requirements[i];
@@ -178,7 +175,7 @@ static void write_policy(const struct outcome *outcome, FILE *out)
 bool check_report_prometheus(const void *result, const struct style *style, FILE *out)
 {
 	struct metric build = {
-		"build_info", "Version of the vdsocheck that wrote these metrics.", false};
+		.name = "build_info", .help = "Version of the vdsocheck that wrote these metrics."};
 	const struct check_report *report = result;
 
 	begin_sample(out, &build);
