@@ -19,7 +19,7 @@ enum verdict_kind {
 	VERDICT_SLOW,     /* none does, but reading the counter costs as much as a system call */
 };
 
-/* The kinds of evidence, of which a verdict rests on a set. */
+/* The kinds of evidence. A verdict rests on a set of them. */
 enum evidence_kind {
 	EVIDENCE_NAME = 1 << 0,
 	EVIDENCE_MODE = 1 << 1,
@@ -34,19 +34,19 @@ enum evidence_kind {
 struct verdict {
 	enum verdict_kind kind;
 	const char *rule;           /* the id of the rule that decided; stable, static storage */
-	unsigned rests_on;          /* of enum evidence_kind */
+	unsigned rests_on;          /* bits of enum evidence_kind */
 	char summary[SUMMARY_SIZE]; /* one sentence */
 };
 
 void verdict_find(const struct evidence *evidence, struct verdict *verdict);
 
-/* "ok", "fallback", "slow", "unknown"; of all, ended by NULL. */
+/* "ok", "fallback", "slow", "unknown": the names of all verdicts, ended by NULL. */
 extern const char *const verdict_names[];
 
 /* 0 for ok, 1 for fallback and slow, 2 for unknown. */
 int verdict_exit_status(enum verdict_kind verdict);
 
-/* "name", "mode", "proof", "timing", in the order of their bits; ended by NULL. */
+/* "name", "mode", "proof", "timing": the names in the order of their bits, ended by NULL. */
 extern const char *const evidence_kind_names[];
 
 #define CAUSE_MAX 6
@@ -71,7 +71,7 @@ struct cause {
 	char evidence[CAUSE_EVIDENCE_MAX][CAUSE_EVIDENCE_SIZE];
 };
 
-/* "possible", "likely", "proven"; of all, ended by NULL. */
+/* "possible", "likely", "proven": the names of all, ended by NULL. */
 extern const char *const cause_certainty_names[];
 
 #define ADVICE_MAX 4
@@ -106,7 +106,7 @@ struct advice {
 	char clocksource[CLOCKSOURCE_NAME_SIZE]; /* the one it leads to; empty: to none */
 };
 
-/* Its one step is REPORT_COMMAND. */
+/* True if its one step is REPORT_COMMAND. */
 bool advice_sends_report(const struct advice *advice);
 
 #define CONTRADICTION_MAX 6
@@ -117,7 +117,7 @@ struct contradiction {
 	char text[CONTRADICTION_TEXT_SIZE];
 };
 
-/* A contradiction in this evidence may come from a clocksource that changed meanwhile. */
+/* True if a contradiction in this evidence may come from a change of the clocksource. */
 bool contradiction_may_be_a_change(const struct evidence *evidence);
 
 struct cost {
@@ -125,20 +125,20 @@ struct cost {
 	const char *reason; /* why a number is not known; static storage; NULL: all are */
 	double call_ns;     /* the costliest deciding call, as programs make it here */
 	bool mixed;         /* call_ns is the average of calls that enter and calls that do not */
-	double syscall_ns;  /* the same by raw system call */
-	bool estimated;     /* vdso_ns is known, and something is lost */
-	bool measured;      /* it is known by measuring it, on a copy of the vDSO */
-	double rate;        /* calls per second it is worked out for; 0: none was given */
-	double vdso_ns;     /* what it takes in user space, or would: counter and arithmetic */
+	double syscall_ns;  /* ns per raw system call of the same clock */
+	bool estimated;     /* vdso_ns is known, and the call may be served in less time */
+	bool measured;      /* vdso_ns was measured on a copy of the vDSO */
+	double rate;        /* calls per second to work it out for; 0: not given */
+	double vdso_ns;     /* ns per call in user space: the counter and the arithmetic */
 };
 
-/* What `ns` in each of `rate` calls per second take of one CPU, in percent. */
+/* The share of one CPU, in percent, that `rate` calls per second of `ns` each take. */
 double cost_share_percent(double ns, double rate);
 
 /* Calls per second that one thread can make at the most, to two digits; 0 if unknown. */
 double cost_calls_per_thread(const struct cost *cost);
 
-/* What `calls` calls take longer, in seconds, at slow_ns each instead of fast_ns. */
+/* The seconds that `calls` calls take longer at slow_ns each than at fast_ns. */
 double cost_seconds(double calls, double slow_ns, double fast_ns);
 
 /* Nanoseconds lost in each call against user space; 0 if unknown or nothing is lost. */
@@ -146,9 +146,9 @@ double cost_lost_ns(const struct cost *cost);
 
 /* A clocksource that the kernel offers beside the one in use. */
 struct other_clocksource {
-	const char *name; /* of the evidence */
+	const char *name; /* a string of the evidence */
 	bool advisable;
-	const char *why_not; /* NULL if it is advisable; else as of advisable_clocksource() */
+	const char *why_not; /* as advisable_clocksource() gives it; NULL: advisable */
 	struct fact call_fact;
 	double call_ns; /* clock_gettime(CLOCK_MONOTONIC) on it, measured on a copy of the vDSO */
 };
@@ -171,21 +171,21 @@ void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 struct entry_counts {
 	unsigned calls;    /* deciding calls that have this path */
-	unsigned proven;   /* of which were made at all */
-	unsigned always;   /* of which every attempt entered the kernel */
-	unsigned entering; /* of which at least one attempt did */
+	unsigned proven;   /* those of them that were made */
+	unsigned always;   /* those whose every attempt entered the kernel */
+	unsigned entering; /* those of which at least one attempt did */
 	uint32_t attempts;
 	uint32_t entered;
 	int signal; /* one of them ended with this signal; 0: none did */
 };
 
-/* Over the deciding calls, each by the path it is judged by. */
+/* Counts the deciding calls, each by the path it is judged by. */
 struct entry_counts counts_deciding(const struct evidence *evidence);
 
-/* Some deciding call entered the kernel in a part of its attempts only. */
+/* True if a deciding call entered the kernel in a part of its attempts only. */
 bool counts_are_mixed(const struct evidence *evidence);
 
-/* Over the deciding calls, all by one path. */
+/* Counts the deciding calls, all by one path. */
 struct entry_counts counts_by_path(const struct evidence *evidence, enum call_path path);
 
 /* The call of this clock, or "" for none; NULL if it is not in the evidence. */
@@ -195,7 +195,7 @@ const struct call_evidence *call_evidence_of(
 /* clock_gettime of this clock; NULL as above. */
 const struct call_evidence *clock_gettime_of(const struct evidence *evidence, const char *clock);
 
-/* The current clocksource is known and has this name. */
+/* True if the current clocksource is known and has this name. */
 bool clocksource_is(const struct evidence *evidence, const char *name);
 
 bool host_is_x86(const struct evidence *evidence);
@@ -213,9 +213,9 @@ const char *clocksource_known_name(size_t place);
 bool tsc_is_invariant(const struct evidence *evidence);
 
 /*
- * What is known of the clock mode, with the mode that the clocksource's name and the proof
- * leave where they leave only one: how is VCLOCK_INFERRED then, and the fact keeps the reason
- * why it was not read. As it is in the evidence where it was read or more than one is possible.
+ * The clock mode as it is in the evidence; where it was not read, and the clocksource's name and
+ * the proof leave only one, that mode. Then `how` is VCLOCK_INFERRED, and the fact keeps the
+ * reason why the mode was not read.
  */
 struct vclock_evidence vclock_infer(const struct evidence *evidence);
 

@@ -47,7 +47,7 @@ static const struct way add_boot[] = {
 		{.command = LAST_WORD PROXMOX_FILE, .undo = LAST_WORD_UNDO PROXMOX_FILE}},
 	{"cmdline.txt", "Raspberry Pi",
 		{.command = LAST_WORD PI_FILE, .undo = LAST_WORD_UNDO PI_FILE}},
-	/* Without {to} it is left out. */
+	/* This way is left out where {to} is not known. */
 	{"systemd-tmpfiles", "systemd-tmpfiles, without the kernel command line",
 		{.command = "echo w " CLOCKSOURCE_CURRENT " - - - - {to} | sudo tee " TMPFILES,
 			.undo = "sudo rm " TMPFILES}},
@@ -132,7 +132,7 @@ const struct advice_row advice_drop_boot = {.id = "drop-boot-parameters",
 	.steps = {DROP_STEP, {.command = "sudo reboot"}, {.command = "vdsocheck"}},
 	.risk = "It may be there for a reason: find out which before you remove it."};
 
-/* compare restores the clocksource that was in use, and is no more than a trial. */
+/* compare is only a trial: it restores the clocksource that was in use. */
 #define TRIAL_STEP                                                                                 \
 	{                                                                                          \
 		.command = "sudo vdsocheck compare --only {to}"                                    \
@@ -240,7 +240,7 @@ static const struct advice_row allow_proof = {.id = "allow-proof",
 	.text = "Run vdsocheck where it may use seccomp(2) or ptrace(2): outside the container or "
 		"sandbox, or with a seccomp profile that allows one of them."};
 
-/* Only where no switch of the clocksource helps: a move costs the guest a stop. */
+/* A move costs the guest a stop: it is advised where no switch of the clocksource helps. */
 static bool can_move(const struct view *v)
 {
 	return !v->paravirtual && !v->tsc_advisable && way_find(v, advice_moves);
@@ -340,7 +340,7 @@ static bool fill_in(const char *row, const struct words *words, char *text, size
 	return true;
 }
 
-/* With a label where it is one of several ways. */
+/* Adds the step, with a label where it is one of several ways. */
 static void add_step(const struct step_row *row, const char *label, const struct words *words,
 	struct advice_step *steps, size_t *count)
 {
@@ -459,7 +459,7 @@ bool advice_sends_report(const struct advice *advice)
 	return advice->step_count == 1 && strcmp(advice->steps[0].command, REPORT_COMMAND) == 0;
 }
 
-/* What takes another kernel comes after all that helps with this one. */
+/* Advice that takes another kernel comes after all that helps with this one. */
 static enum rank find_rank(const struct view *v, const struct advice_row *row)
 {
 	return needs_newer_kernel(v, row) ? RANK_PROOF : row->rank;

@@ -11,8 +11,8 @@
 #include "base/text.h"
 
 /*
- * What to mend comes first: the process, the vDSO, the clocksource, or why the kernel selected it.
- * That this one has no vDSO support is the whole answer only where nothing says why it is in use.
+ * The thing to mend comes first: the process, the vDSO, the clocksource, or why it was selected. A
+ * lack of vDSO support is the whole answer only where nothing says why the clocksource is in use.
  */
 const struct cause_table cause_tables[CAUSE_TABLES] = {
 	{cause_process_rows, true},

@@ -202,7 +202,7 @@ static void write_without_vdso(const struct view *v, char text[CAUSE_TEXT_SIZE])
 		v->evidence->clocksource.current);
 }
 
-/* Where another one was selected. The TSC is not among them: it takes more than being offered. */
+/* The TSC is not among them: it takes more than being offered. */
 static const char *target_own_counter(const struct view *v)
 {
 	const char *name;

@@ -117,7 +117,7 @@ static bool tsc_unbound(const struct view *v)
 	       find_tsc_in_use(v->evidence) && is_log_whole(&v->evidence->kernel_log);
 }
 
-/* The CPU's own word, where the kernel does not offer the TSC, or runs on Xen's clock. */
+/* The CPU's flag counts where the kernel does not offer the TSC, or runs on Xen's clock. */
 static bool tsc_not_invariant(const struct view *v)
 {
 	return fact_is_flag(&v->evidence->host.invariant_tsc, false) && !tsc_unbound(v) &&

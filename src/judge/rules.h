@@ -31,8 +31,9 @@ enum watchdog_culprit {
 /* One side of a check: a counter's two readings, and the time they make. */
 struct watchdog_counter {
 	char name[CLOCKSOURCE_NAME_SIZE];
-	bool read; /* now, last and mask are known */
+	bool read; /* now, last, mask and ticks are known */
 	uint64_t now, last, mask;
+	uint64_t ticks; /* counted from last to now */
 	bool logged;    /* the kernel logged the interval itself */
 	double seconds; /* the interval, as the kernel or the rate has it; negative: unknown */
 };
@@ -72,7 +73,7 @@ struct view {
 	bool counter_trapped;       /* each read of it is intercepted or emulated */
 	bool firmware_counter;      /* riscv without a time register; the verdict is slow */
 	bool counter_gains_nothing; /* on a copy of the vDSO it takes about as long as now */
-	bool reads_hyperv_page;     /* as far as is known, this kernel's vDSO can */
+	bool reads_hyperv_page;     /* this kernel's vDSO can, as far as is known */
 	bool kvm_clock_32_bit;      /* this kernel has no vDSO support for kvm-clock */
 
 	/* The kernel command line. */
@@ -87,7 +88,7 @@ struct view {
 	bool mode_none;     /* found in the data page, or by its effect on a copy */
 	bool mode_set;      /* a mode was read from the data page, and it is not none */
 	bool page_stable;   /* the pvclock page marks the TSC stable, and there is a mode */
-	bool page_unstable; /* it does not mark it */
+	bool page_unstable; /* the page does not mark it */
 	bool kvm_unstable;  /* falls back on kvm-clock, and nothing in this guest causes it */
 	/*
 	 * The calls fall back on a clocksource that no kernel gives a clock mode, by its name, or
@@ -100,7 +101,7 @@ struct view {
 	/* The TSC, and what the kernel log has against it. */
 	bool tsc_offered;
 	bool tsc_rated_unstable; /* offered, but ranked behind slower clocksources */
-	bool tsc_distrusted;     /* that, or the next line */
+	bool tsc_distrusted;     /* the same, or there is the next line */
 	const struct kernel_log_line *tsc_distrust;
 	const struct kernel_log_line *tsc_delay;        /* of the reads of its reference clock */
 	const struct kernel_log_line *tsc_uncalibrated; /* and it is not offered */
@@ -148,13 +149,13 @@ bool tsc_has_flag(const struct evidence *evidence, const char *flag);
 /* True if some kernel gives a clocksource of this name a clock mode. */
 bool vclock_name_has_mode(const char *clocksource);
 
-/* True if it is the counter that kernels of an architecture choose by themselves; tsc is one. */
+/* True if it is the counter that kernels of an architecture choose by default; tsc is one. */
 bool clocksource_is_own_counter(const char *clocksource);
 
 /* Why this clocksource may not be recommended: see advisable_clocksource(). NULL: it may. */
 const char *reason_against(const struct view *v, const char *name);
 
-/* Those that the kernel offers beside the one in use; how many there are. */
+/* Finds those that the kernel offers beside the one in use. Returns how many there are. */
 size_t clocksources_find_others(
 	const struct view *v, struct other_clocksource others[CLOCKSOURCE_MAX]);
 
@@ -201,7 +202,7 @@ struct way {
 	struct step_row step;
 };
 
-/* Stopping a cloud's guest and starting it again, by platform. */
+/* The ways to stop a cloud's guest and start it again, by platform. */
 extern const struct way advice_moves[];
 
 /* A sentence for kernels before major.minor alone, such as on a parameter that they ignore. */
@@ -298,7 +299,7 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 		.undo = "echo {from} | sudo tee " CLOCKSOURCE_CURRENT                              \
 	}
 
-/* Where the TSC is to be used again. */
+/* The steps after which the TSC is used again. */
 #define REBOOT_STEPS                                                                               \
 	{.command = "sudo reboot"},                                                                \
 	{                                                                                          \
@@ -308,7 +309,7 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 /* Instance store on EC2, local SSD on Google Cloud, temporary disk on Azure. */
 #define MOVE_RISK "In a cloud, this may erase local disks (instance store, local SSD)."
 
-/* Where to read on. */
+/* Pages to read on. */
 #define BOOT_PARAMETERS "https://docs.kernel.org/admin-guide/kernel-parameters.html"
 #define HYPERV_CLOCKS "https://docs.kernel.org/virt/hyperv/clocks.html"
 
@@ -316,7 +317,7 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 size_t cause_find(const struct view *v, struct cause causes[CAUSE_MAX],
 	const struct cause_row *rows[CAUSE_MAX]);
 
-/* The advice of these causes and that of none, sorted by rank. Returns how many. */
+/* Makes the advice of these causes and that of no cause, sorted by rank. Returns how many. */
 size_t advice_find(const struct view *v, const struct cause_row *const *causes, size_t count,
 	struct advice advice[ADVICE_MAX]);
 
@@ -332,7 +333,7 @@ void cite(struct cause *cause, const char *format, ...) __attribute__((format(pr
 /* Quotes a line of the kernel log with its time; NULL adds nothing. */
 void cite_line(struct cause *cause, const struct kernel_log_line *line);
 
-/* The same, and the switch to another clocksource that followed. */
+/* Quotes the line and the switch to another clocksource that followed. */
 void cite_line_and_switch(
 	const struct view *v, struct cause *cause, const struct kernel_log_line *line);
 

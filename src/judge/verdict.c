@@ -100,7 +100,7 @@ static bool host_libc_enters(const struct view *v)
 }
 
 /*
- * A counter read that takes as long as the cheapest system call is no read of a register: a
+ * A counter read that takes as long as the cheapest system call is not a read of a register: a
  * hypervisor or an emulator catches it. Healthy ones take a tenth of a system call.
  */
 static bool counter_is_slow(const struct view *v)
@@ -114,14 +114,14 @@ static bool counter_is_slow(const struct view *v)
 	       vdso->min_ns >= timing->syscall_floor_ns;
 }
 
-/* A vDSO call that costs more than these system calls beside its counter is not an OK. */
+/* A vDSO call is not OK if it costs more than so many system calls beside its counter. */
 #define SEVERAL_CALLS 2
 
 /*
  * The clocksource may have changed between proof and timing, or something slows down the vDSO's
  * code. Neither is a fallback, which timing never shows.
  */
-static bool is_dearer_than_entry(const struct view *v)
+static bool is_slower_than_entry(const struct view *v)
 {
 	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
 	const struct path_evidence *raw = v->monotonic[PATH_SYSCALL];
@@ -131,7 +131,7 @@ static bool is_dearer_than_entry(const struct view *v)
 	       vdso->min_ns - timing->counter_ns >= SEVERAL_CALLS * raw->min_ns;
 }
 
-static void write_dearer(const struct view *v, char *summary, size_t size)
+static void write_slower(const struct view *v, char *summary, size_t size)
 {
 	double call = v->monotonic[PATH_VDSO]->min_ns;
 	double raw = v->monotonic[PATH_SYSCALL]->min_ns;
@@ -150,39 +150,28 @@ static void write_dearer(const struct view *v, char *summary, size_t size)
 #define CLEARING_MARGIN 0.75
 
 /*
- * Cheaper than any system call of this host cannot have been one, 99 times in 100; the
- * minimum would clear a clock that falls back half of the time. Needs a vDSO, or nothing in
- * user space could have served the call; and a kernel where reading the clock costs about as
- * much as any other system call: emulators (qemu-user) make short work of clock_gettime.
- */
-static bool is_cleared(const struct call_evidence *call, double syscall_floor_ns)
-{
-	const struct path_evidence *vdso = &call->path[PATH_VDSO];
-	const struct path_evidence *raw = &call->path[PATH_SYSCALL];
-
-	return vdso->timed && vdso->p99_ns > 0 && raw->timed &&
-	       raw->min_ns >= CLEARING_MARGIN * syscall_floor_ns &&
-	       vdso->p99_ns < CLEARING_MARGIN * syscall_floor_ns &&
-	       vdso->p99_ns < CLEARING_MARGIN * raw->min_ns;
-}
-
-/*
- * Whether timing alone shows that the deciding calls are served by the vDSO: their batch p99
- * is well below what the cheapest system call takes at the least.
+ * Whether timing alone shows that the vDSO serves the deciding calls: the p99 of their batches is
+ * well below the least time of any system call. The minimum would clear a clock that falls back
+ * half of the time. It takes a vDSO, or nothing in user space could have served the call; and a
+ * kernel where reading the clock costs about as much as any other system call: emulators
+ * (qemu-user) make short work of clock_gettime.
  */
 static bool timing_clears(const struct evidence *evidence)
 {
+	double most_ns = CLEARING_MARGIN * evidence->timing.syscall_floor_ns;
 	unsigned calls = 0;
 
 	if (!fact_is_known(&evidence->timing.fact) ||
 		!fact_is_known(&evidence->timing.syscall_floor_fact))
 		return false;
 	for (size_t i = 0; i < evidence->call_count; i++) {
-		const struct call_evidence *call = &evidence->calls[i];
+		const struct path_evidence *vdso = &evidence->calls[i].path[PATH_VDSO];
+		const struct path_evidence *raw = &evidence->calls[i].path[PATH_SYSCALL];
 
-		if (!call->decides)
+		if (!evidence->calls[i].decides)
 			continue;
-		if (!is_cleared(call, evidence->timing.syscall_floor_ns))
+		if (!vdso->timed || vdso->p99_ns <= 0 || !raw->timed || raw->min_ns < most_ns ||
+			vdso->p99_ns >= most_ns || vdso->p99_ns >= CLEARING_MARGIN * raw->min_ns)
 			return false;
 		calls++;
 	}
@@ -191,7 +180,7 @@ static bool timing_clears(const struct evidence *evidence)
 
 /*
  * After a change that no proof followed the times are those of another clocksource. A proof of
- * only some calls is none, but a call that entered the kernel is not cleared by its times.
+ * some calls does not count, but a call that entered the kernel is not cleared by its times.
  */
 static bool is_cleared_by_timing(const struct view *v)
 {
@@ -254,7 +243,7 @@ const struct verdict_row verdict_rows[] = {
 		"takes as long as a system call.",
 		NULL},
 	{"slower-than-entry", VERDICT_UNKNOWN, EVIDENCE_PROOF | EVIDENCE_TIMING,
-		is_dearer_than_entry, NULL, write_dearer},
+		is_slower_than_entry, NULL, write_slower},
 	{"served", VERDICT_OK, EVIDENCE_PROOF, has_proof,
 		"gettimeofday() and clock_gettime() are served by the vDSO.", NULL},
 	{"cheaper-than-entry", VERDICT_OK, EVIDENCE_TIMING, is_cleared_by_timing,

@@ -344,7 +344,7 @@ static void view_add_clocksource(struct view *v)
 	v->second_choice = v->unsupported && host_is_x86(evidence);
 	snprintf(parameter, sizeof(parameter), "clocksource=%s", clocksource->current);
 	v->boot_chose_current = *clocksource->current && boot_has(evidence, parameter);
-	/* It does so, too, where the vDSO is disabled besides. */
+	/* It would slow the calls, too, where the vDSO is disabled besides. */
 	v->boot_choice_slows = v->boot_chose_current &&
 	                       (v->falls_back || v->unsupported ||
 				       (v->no_vdso && v->boot_disables_vdso && has_no_mode)) &&

@@ -54,7 +54,7 @@
 #define RATES_MAX 6
 static const double hpet_rates[RATES_MAX] = {14318180, 24e6, 25e6, 100e6, 62.5e6, 16777216};
 
-/* What is known of a reference clock by its name. */
+/* The reference clocks that are known by name. */
 static const struct reference {
 	const char *name;
 	double rate; /* 0: differs */
@@ -125,6 +125,7 @@ static bool take_readings(struct span text, const char *now, const char *last, c
 		return false;
 	text_copy_span(counter->name, sizeof(counter->name), until(name, "'"));
 	counter->read = true;
+	counter->ticks = (counter->now - counter->last) & counter->mask;
 	if (take_figure(text, interval, false, &nanoseconds)) {
 		counter->logged = true;
 		counter->seconds = (double)nanoseconds / 1e9;
@@ -206,23 +207,10 @@ static double tsc_rate(const struct evidence *evidence, double *error)
 	return rate;
 }
 
-static double delta_of(const struct watchdog_counter *counter)
-{
-	return (double)((counter->now - counter->last) & counter->mask);
-}
-
 /* The kernel takes an interval of more than half of the range for one that runs backwards. */
 static bool is_past_half(const struct watchdog_counter *counter)
 {
-	return counter->read &&
-	       ((counter->now - counter->last) & counter->mask) > counter->mask >> 1;
-}
-
-/* 7.2 logs an interval alone: one in which a counter wraps is none of those. */
-static bool stood_still(const struct watchdog_counter *counter)
-{
-	return counter->read ? ((counter->now - counter->last) & counter->mask) == 0
-	                     : counter->seconds == 0;
+	return counter->read && counter->ticks > counter->mask >> 1;
 }
 
 /* A hypervisor's clock shows a guest, too. */
@@ -238,7 +226,7 @@ static size_t reference_rates(const struct evidence *evidence,
 {
 	if (reference->logged && reference->seconds > 0 && reference->read &&
 		!is_past_half(reference)) {
-		rates[0] = delta_of(reference) / reference->seconds;
+		rates[0] = (double)reference->ticks / reference->seconds;
 		return 1;
 	}
 	rates[0] = find_reference(reference->name)->rate;
@@ -267,7 +255,7 @@ static bool agrees_when_wrapped(const struct watchdog_counter *reference, double
 	double seconds, double error, struct watchdog_report *report)
 {
 	double range = ((double)reference->mask + 1) / rate;
-	double counted = delta_of(reference) / rate;
+	double counted = (double)reference->ticks / rate;
 	double wraps = round((seconds - counted) / range);
 	double tolerance = fmax(seconds * error, 1e-3);
 
@@ -279,11 +267,11 @@ static bool agrees_when_wrapped(const struct watchdog_counter *reference, double
 	return true;
 }
 
-/* Without the TSC's rate: what the kernel took for 0 is the interval at a usual rate. */
+/* Without the TSC's rate, the interval that the kernel took for 0 is tried at usual rates. */
 static bool agrees_at_usual_rate(double rate, struct watchdog_report *report)
 {
-	double counted = delta_of(&report->reference) / rate;
-	double hz = delta_of(&report->tsc) / counted;
+	double counted = (double)report->reference.ticks / rate;
+	double hz = (double)report->tsc.ticks / counted;
 
 	if (!is_past_half(&report->reference) || !report->tsc.read || is_past_half(&report->tsc) ||
 		hz < TSC_HZ_USUAL_LEAST || hz > TSC_HZ_USUAL_MOST)
@@ -310,7 +298,7 @@ static bool is_wrapped(
 	return false;
 }
 
-/* What no machine's pause explains, whatever the TSC's rate. */
+/* No pause of a machine explains such intervals, whatever the TSC's rate. */
 static bool has_jumped(const struct watchdog_report *report)
 {
 	const struct watchdog_counter *tsc = &report->tsc;
@@ -318,16 +306,16 @@ static bool has_jumped(const struct watchdog_report *report)
 	if (report->reference.seconds > JUMP_S / 2)
 		return false;
 	return is_past_half(tsc) || tsc->seconds > JUMP_S ||
-	       (tsc->read && delta_of(tsc) / TSC_HZ_MOST > JUMP_S);
+	       (tsc->read && (double)tsc->ticks / TSC_HZ_MOST > JUMP_S);
 }
 
-/* Rates that differ: both clocks counted all of the time, and agree within a tenth. */
+/* Both clocks counted all of the time, and their rates agree within a tenth. */
 static enum watchdog_culprit find_skew(const struct watchdog_report *report)
 {
 	double counted = report->reference.seconds, passed = report->tsc.seconds;
 	double apart = fabs(passed - counted);
 
-	/* Of 7.2, see above. */
+	/* 7.2 logs intervals alone, and neither a late check nor a slow read makes it fail. */
 	if (!report->tsc.read)
 		return WATCHDOG_TSC_SKEWED;
 	if (fmax(counted, passed) > LATE_S)
@@ -349,7 +337,8 @@ static enum watchdog_culprit find_culprit(
 		                                       : WATCHDOG_LOST_TICKS;
 	if (reference->read && reference->now == reference->mask)
 		return WATCHDOG_MISREAD;
-	if (stood_still(reference))
+	/* 7.2 logs an interval alone, and skips one in which a counter wraps. */
+	if (reference->read ? reference->ticks == 0 : reference->seconds == 0)
 		return WATCHDOG_STOPPED;
 	if (is_wrapped(evidence, report, error))
 		return WATCHDOG_WRAPPED;
@@ -370,19 +359,19 @@ static enum watchdog_culprit find_culprit(
 	return find_skew(report);
 }
 
-/* The intervals of kernels that log readings alone. hpet's rate is a guess and left open. */
+/* Works out the intervals of kernels that log readings alone. hpet's rate is a guess: left open. */
 static void take_missing_intervals(
 	const struct evidence *evidence, struct watchdog_report *report, double rate)
 {
 	double rates[RATES_MAX];
 
 	if (report->tsc.seconds < 0 && report->tsc.read && rate > 0 && !is_past_half(&report->tsc))
-		report->tsc.seconds = delta_of(&report->tsc) / rate;
+		report->tsc.seconds = (double)report->tsc.ticks / rate;
 	if (report->reference.seconds < 0 && report->reference.read &&
 		reference_rates(evidence, &report->reference, rates) == 1)
 		report->reference.seconds = is_past_half(&report->reference)
 		                                    ? 0
-		                                    : delta_of(&report->reference) / rates[0];
+		                                    : (double)report->reference.ticks / rates[0];
 }
 
 bool watchdog_explain(const struct evidence *evidence, struct watchdog_report *report)
