@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "collect.h"
 #include "commands.h"
 #include "document.h"
@@ -31,9 +30,7 @@
 
 enum id { OPTION_TOP = OPTION_OWN, OPTION_RATE };
 
-struct request {
-	uint64_t top; /* 0: not given */
-	double rate;  /* calls per second; 0: that of each document */
+struct fleet_request {
 	struct fleet fleet;
 	char path[PATH_MAX]; /* of what is being read; one for all levels, as stacks may be small */
 	bool not_found;      /* an operand could not be read */
@@ -41,16 +38,15 @@ struct request {
 
 static volatile bool stop;
 
-static bool take(struct cli *cli, int id, const char *value)
+static bool fleet_take(struct cli *cli, int id, const char *value)
 {
-	struct request *request = cli->own;
+	struct fleet_request *request = cli->own;
 
 	if (id == OPTION_TOP)
-		return take_count("--top", text_span(value), "rows, such as 20", &request->top);
-	return take_rate("--rate", value, &request->rate);
+		return take_count(
+			"--top", text_span(value), "rows, such as 20", &request->fleet.top);
+	return take_rate("--rate", value, &request->fleet.rate);
 }
-
-/* ---- documents ---- */
 
 #define OF struct fleet_document
 
@@ -68,13 +64,10 @@ static const struct field document_fields[] = {
 
 #undef OF
 
-/* `line` is 0 for what has none. */
-static void note_broken(struct cli *cli, unsigned long line, const char *why)
+/* `line` is 0 if the problem is not in a line. */
+static void note_broken(struct fleet_request *request, unsigned long line, const char *why)
 {
-	struct request *request = cli->own;
-	size_t broken = ++request->fleet.broken;
-
-	if (broken > NAMED_MAX && !cli->verbose)
+	if (++request->fleet.broken > NAMED_MAX && !request->fleet.all)
 		return;
 	if (line)
 		cli_error("%s:%lu: %s", request->path, line, why);
@@ -82,58 +75,45 @@ static void note_broken(struct cli *cli, unsigned long line, const char *why)
 		cli_error("%s: %s", request->path, why);
 }
 
-static void read_documents(struct cli *cli, struct document_stream *stream)
+/* Takes the file, which is the one at request->path. */
+static void read_file(struct fleet_request *request, int file)
 {
 	static struct fleet_document document;
 	static char place[PATH_MAX + LINE_SIZE]; /* "clocks.jsonl:17" */
-	struct request *request = cli->own;
 	const struct document_part parts[] = {
 		timestamp_part(NULL, &document.evidence.timestamp),
 		evidence_part(NULL, &document.evidence),
 		{.fields = document_fields, .to = &document},
 		{0},
 	};
-	enum document_found found = DOCUMENT_END;
-	bool first = true;
+	struct document_stream stream;
+	unsigned long line;
+	size_t found = 0;
 
-	for (;; first = false) {
+	document_stream_start(&stream, file);
+	stream.stop = &stop;
+	for (;; found++) {
 		struct fact why = {0};
-		unsigned long line;
+		enum document_found kind;
 
 		memset(&document, 0, sizeof(document));
-		found = document_stream_next(stream, parts, &line, &why);
-		if (found == DOCUMENT_END)
+		kind = document_stream_next(&stream, parts, &line, &why);
+		/* An interrupt may have cut a document off. */
+		if (kind == DOCUMENT_END || (kind == DOCUMENT_BROKEN && stop))
 			break;
-		if (found == DOCUMENT_BROKEN) {
-			/* The interrupt has cut it off. */
-			if (stop)
-				break;
-			note_broken(cli, line, why.reason);
+		if (kind == DOCUMENT_BROKEN) {
+			note_broken(request, line, why.reason);
 			continue;
 		}
 		text_copy(place, sizeof(place), request->path);
-		if (!first || document_stream_has_more(stream))
-			snprintf(place + strlen(place), LINE_SIZE, ":%lu", line);
-		if (request->rate > 0)
-			document.rate = request->rate;
+		if (found || document_stream_has_more(&stream))
+			text_append(place, sizeof(place), ":%lu", line);
 		fleet_add(&request->fleet, &document, place);
 		if (progress_is_shown() && request->fleet.count % 100 == 0)
 			progress_say("reading: %zu hosts", request->fleet.count);
 	}
-	if (first && found == DOCUMENT_END && !stop)
-		note_broken(cli, 1, "empty: no document");
-}
-
-/* ---- files and directories ---- */
-
-/* Takes the file. */
-static void read_file(struct cli *cli, int file)
-{
-	struct document_stream stream;
-
-	document_stream_start(&stream, file);
-	stream.stop = &stop;
-	read_documents(cli, &stream);
+	if (!found && !stop)
+		note_broken(request, 1, "empty: no document");
 	document_stream_end(&stream);
 }
 
@@ -148,17 +128,14 @@ static int is_shown(const struct dirent *entry)
  * it at any time: only regular files and directories are opened, and symbolic links, which may
  * lead to another document or in a circle, are left out.
  */
-static void read_directory(struct cli *cli, unsigned depth)
+static void read_directory(struct fleet_request *request, unsigned depth)
 {
-	struct request *request = cli->own;
 	size_t length = strlen(request->path), room = sizeof(request->path) - length;
 	struct dirent **names = NULL;
 	int count = depth > DEPTH_MAX ? -1 : scandir(request->path, &names, is_shown, alphasort);
 
-	if (depth > DEPTH_MAX)
-		note_broken(cli, 0, TOO_DEEP);
-	else if (count < 0)
-		note_broken(cli, 0, strerror(errno));
+	if (count < 0)
+		note_broken(request, 0, depth > DEPTH_MAX ? TOO_DEEP : strerror(errno));
 	for (int i = 0; i < count; i++) {
 		struct stat status;
 		int file = -1;
@@ -168,12 +145,12 @@ static void read_directory(struct cli *cli, unsigned depth)
 			snprintf(request->path + length, room, "/%s", names[i]->d_name) < (int)room)
 			file = file_open_regular(AT_FDCWD, request->path, O_RDONLY, &status);
 		if (file < 0 && errno != EOPNOTSUPP && !stop) {
-			note_broken(cli, 0, strerror(errno));
+			note_broken(request, 0, strerror(errno));
 		} else if (file >= 0 && S_ISDIR(status.st_mode)) {
 			close(file);
-			read_directory(cli, depth + 1);
+			read_directory(request, depth + 1);
 		} else if (file >= 0) {
-			read_file(cli, file);
+			read_file(request, file);
 		}
 		request->path[length] = '\0';
 		free(names[i]);
@@ -182,9 +159,8 @@ static void read_directory(struct cli *cli, unsigned depth)
 }
 
 /* The operand may be a link, a FIFO, /dev/fd/N. */
-static void read_operand(struct cli *cli, const char *path)
+static void read_operand(struct fleet_request *request, const char *path)
 {
-	struct request *request = cli->own;
 	struct fact why = {0};
 	struct stat status;
 	int file = document_open(path, &why);
@@ -197,61 +173,46 @@ static void read_operand(struct cli *cli, const char *path)
 	text_copy(request->path, sizeof(request->path), document_name(path));
 	if (file > STDIN_FILENO && fstat(file, &status) == 0 && S_ISDIR(status.st_mode)) {
 		close(file);
-		read_directory(cli, 0);
+		read_directory(request, 0);
 	} else {
-		read_file(cli, file);
+		read_file(request, file);
 	}
 }
 
-/* ---- the command ---- */
-
-static void read_all(struct cli *cli)
+static int fleet_run(struct cli *cli)
 {
-	struct request *request = cli->own;
-
-	work_begin(cli, "reading", &stop);
-	if (!cli->operand_count)
-		read_operand(cli, "-");
-	for (size_t i = 0; i < cli->operand_count && !stop; i++)
-		read_operand(cli, cli->operands[i]);
-	work_end();
-	if (request->fleet.broken > NAMED_MAX && !cli->verbose)
-		cli_error("%zu more documents cannot be read; -v names them",
-			request->fleet.broken - NAMED_MAX);
-}
-
-static int run(struct cli *cli)
-{
-	struct request *request = cli->own;
+	struct fleet_request *request = cli->own;
 	struct fleet *fleet = &request->fleet;
-	struct timestamp_evidence timestamp = {0};
-	struct fleet_report report = {.fleet = fleet,
-		.timestamp = &timestamp,
-		.rate = request->rate,
-		.top = (size_t)request->top,
-		.all = cli->verbose,
-		.exit_status = EXIT_TROUBLE};
+	int status = EXIT_TROUBLE;
 
 	if (!cli->operand_count && isatty(STDIN_FILENO)) {
 		cli_usage_error(
 			"specify files or directories, or provide documents on standard input");
 		return EXIT_TROUBLE;
 	}
-	timestamp_collect(&cli->root, &timestamp, &cli->deadline);
-	read_all(cli);
+	fleet->all = cli->verbose;
+	timestamp_collect(&cli->root, &fleet->timestamp, &cli->deadline);
+	work_begin(cli, "reading", &stop);
+	if (!cli->operand_count)
+		read_operand(request, "-");
+	for (size_t i = 0; i < cli->operand_count && !stop; i++)
+		read_operand(request, cli->operands[i]);
+	work_end();
+	if (fleet->broken > NAMED_MAX && !fleet->all)
+		cli_error("%zu more documents cannot be read; -v names them",
+			fleet->broken - NAMED_MAX);
 	if (fleet->count) {
 		fleet_sum(fleet);
-		fleet_summarize(fleet, report.summary);
-		report.hosts = fleet->hosts;
-		report.host_count = report.all ? fleet->count : fleet->sums.affected;
+		fleet_summarize(fleet);
 		if (!request->not_found)
-			report.exit_status = verdict_exit_status(fleet->verdict);
-		cli_print(cli, &report);
+			status = verdict_exit_status(fleet->verdict);
+		fleet->exit_status = status;
+		cli_print(cli, fleet);
 	} else if (!fleet->broken && !request->not_found && !stop) {
 		cli_error("no documents to read");
 	}
 	fleet_free(fleet);
-	return report.exit_status;
+	return status;
 }
 
 static const struct option_row options[] = {
@@ -264,8 +225,8 @@ static const struct option_row options[] = {
 };
 
 static const struct format formats[] = {
-	{.name = "text", .write = fleet_report_text},
-	{.name = "json", .write = fleet_report_json},
+	{.name = "text", .write = fleet_write_text},
+	{.name = "json", .write = fleet_write_json},
 	{0},
 };
 
@@ -283,8 +244,8 @@ const struct command fleet_command = {
 		"opened, no document, or failed output.",
 	.options = options,
 	.formats = formats,
-	.size = sizeof(struct request),
-	.take = take,
-	.run = run,
+	.size = sizeof(struct fleet_request),
+	.take = fleet_take,
+	.run = fleet_run,
 	.operands = "[FILE|DIR]...",
 };

@@ -10,65 +10,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-
-/* ---- one document ---- */
-
-static char *copy_known(const struct fact *fact, const char *text)
-{
-	return xstrdup(fact_is_known(fact) ? text : "");
-}
-
-void fleet_add(struct fleet *fleet, const struct fleet_document *document, const char *place)
-{
-	static struct diagnosis diagnosis;
-	const struct evidence *evidence = &document->evidence;
-	const struct host_evidence *about = &evidence->host;
-	const struct cost *cost = &diagnosis.cost;
-	const char *name = *document->file ? document->file : place;
-	struct fleet_host host = {.call_ns = -1, .lost_ns = -1, .lost_cpus = -1};
-
-	/* Hosts that still have the name of their image cannot be told apart by it. */
-	if (fact_is_known(&about->name.fact) && *about->name.value &&
-		!text_starts(text_span(about->name.value), "localhost"))
-		name = about->name.value;
-	host.name = xstrdup(name);
-	if (fact_is_known(&evidence->timestamp.time.fact))
-		text_copy(host.time, sizeof(host.time), evidence->timestamp.time.value);
-	diagnose(evidence, &diagnosis);
-	host.verdict = diagnosis.verdict.kind;
-	host.rule = diagnosis.verdict.rule;
-	for (size_t i = 0; i < diagnosis.cause_count && host.verdict != VERDICT_OK; i++)
-		host.causes[host.cause_count++] = diagnosis.causes[i].id;
-	host.keys[FLEET_CAUSE] = xstrdup(host.cause_count ? host.causes[0] : "");
-	host.keys[FLEET_KERNEL] = copy_known(&about->kernel.fact, about->kernel.value);
-	host.keys[FLEET_CLOCKSOURCE] =
-		copy_known(&evidence->clocksource.current_fact, evidence->clocksource.current);
-	host.keys[FLEET_INSTANCE_TYPE] =
-		copy_known(&about->instance_type.fact, about->instance_type.value);
-	if (cost->known)
-		host.call_ns = cost->call_ns;
-	if (cost->known && cost->estimated)
-		host.lost_ns = cost_lost_ns(cost);
-	if (host.lost_ns >= 0 && document->rate > 0)
-		host.lost_cpus = cost_seconds(document->rate, host.lost_ns, 0);
-	fleet->hosts = array_grow(fleet->hosts, fleet->count, &fleet->room, sizeof(host));
-	fleet->hosts[fleet->count++] = host;
-}
-
-void fleet_free(struct fleet *fleet)
-{
-	for (size_t i = 0; i < fleet->count; i++) {
-		free(fleet->hosts[i].name);
-		for (size_t k = 0; k < FLEET_DIMENSIONS; k++)
-			free(fleet->hosts[i].keys[k]);
-	}
-	free(fleet->hosts);
-	for (size_t i = 0; i < FLEET_DIMENSIONS; i++)
-		free(fleet->groups[i].list);
-	*fleet = (struct fleet){0};
-}
-
-/* ---- all of them ---- */
+#include "base/units.h"
 
 /* The higher the worse. */
 static const int severities[FLEET_VERDICTS] = {
@@ -78,35 +20,83 @@ static const int severities[FLEET_VERDICTS] = {
 	[VERDICT_FALLBACK] = 3,
 };
 
-/* For qsort(3): below zero if `one` is the worse. */
-static int by_size(double one, double other)
+static const struct fleet_sums no_hosts = {.mean_lost_ns = -1, .lost_cpus = -1};
+
+void fleet_add(struct fleet *fleet, const struct fleet_document *document, const char *place)
 {
-	return (one < other) - (one > other);
+	static struct diagnosis diagnosis;
+	const struct evidence *evidence = &document->evidence;
+	const struct host_evidence *about = &evidence->host;
+	const struct cost *cost = &diagnosis.cost;
+	const char *name = *document->file ? document->file : place;
+	double rate = fleet->rate > 0 ? fleet->rate : document->rate;
+	struct fleet_host host = {.call_ns = -1, .lost_ns = -1, .lost_cpus = -1};
+
+	/* Hosts that still have the name of their image cannot be told apart by it. */
+	if (*about->name.value && !text_starts(text_span(about->name.value), "localhost"))
+		name = about->name.value;
+	host.name = xstrdup(name);
+	text_copy(host.time, sizeof(host.time), evidence->timestamp.time.value);
+	text_copy(host.keys[FLEET_KERNEL], FACT_TEXT_SIZE, about->kernel.value);
+	text_copy(host.keys[FLEET_CLOCKSOURCE], FACT_TEXT_SIZE, evidence->clocksource.current);
+	text_copy(host.keys[FLEET_INSTANCE_TYPE], FACT_TEXT_SIZE, about->instance_type.value);
+	diagnose(evidence, &diagnosis);
+	host.verdict = diagnosis.verdict.kind;
+	host.rule = diagnosis.verdict.rule;
+	for (size_t i = 0; i < diagnosis.cause_count && host.verdict != VERDICT_OK; i++)
+		host.causes[host.cause_count++] = diagnosis.causes[i].id;
+	if (cost->known)
+		host.call_ns = cost->call_ns;
+	if (cost->known && cost->estimated)
+		host.lost_ns = cost_lost_ns(cost);
+	if (host.lost_ns >= 0 && rate > 0)
+		host.lost_cpus = cost_seconds(rate, host.lost_ns, 0);
+	fleet->hosts = array_grow(fleet->hosts, fleet->count, &fleet->room, sizeof(host));
+	fleet->hosts[fleet->count++] = host;
 }
 
-static int by_severity(const void *first, const void *second)
+void fleet_free(struct fleet *fleet)
 {
-	const struct fleet_host *one = first, *other = second;
-	int order = severities[other->verdict] - severities[one->verdict];
-
-	order = order ? order : by_size(one->lost_cpus, other->lost_cpus);
-	order = order ? order : by_size(one->lost_ns, other->lost_ns);
-	order = order ? order : by_size(one->call_ns, other->call_ns);
-	return order ? order : strcmp(one->name, other->name);
+	for (size_t i = 0; i < fleet->count; i++)
+		free(fleet->hosts[i].name);
+	free(fleet->hosts);
+	for (size_t i = 0; i < FLEET_DIMENSIONS; i++)
+		free(fleet->groups[i].list);
+	*fleet = (struct fleet){0};
 }
 
-static int by_slow_hosts(const void *first, const void *second)
+static int compare_hosts(const void *first, const void *second)
 {
-	const struct fleet_group *one = first, *other = second;
-	const struct fleet_sums *sums = &one->sums, *others = &other->sums;
-	int order = by_size((double)(sums->affected - sums->verdicts[VERDICT_UNKNOWN]),
-		(double)(others->affected - others->verdicts[VERDICT_UNKNOWN]));
+	const struct fleet_host *a = first, *b = second;
+	const double pairs[][2] = {
+		{severities[a->verdict], severities[b->verdict]},
+		{a->lost_cpus, b->lost_cpus},
+		{a->lost_ns, b->lost_ns},
+		{a->call_ns, b->call_ns},
+	};
 
-	order = order ? order : by_size((double)sums->hosts, (double)others->hosts);
-	return order ? order : strcmp(one->name, other->name);
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+		if (pairs[i][0] != pairs[i][1])
+			return pairs[i][0] > pairs[i][1] ? -1 : 1;
+	}
+	return strcmp(a->name, b->name);
 }
 
-static void count(struct fleet_sums *sums, const struct fleet_host *host)
+/* Groups with the most hosts that fall back or are slow come first, then the largest. */
+static int compare_groups(const void *first, const void *second)
+{
+	const struct fleet_group *a = first, *b = second;
+	size_t a_slow = a->sums.affected - a->sums.verdicts[VERDICT_UNKNOWN];
+	size_t b_slow = b->sums.affected - b->sums.verdicts[VERDICT_UNKNOWN];
+
+	if (a_slow != b_slow)
+		return a_slow > b_slow ? -1 : 1;
+	if (a->sums.hosts != b->sums.hosts)
+		return a->sums.hosts > b->sums.hosts ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+static void count_host(struct fleet_sums *sums, const struct fleet_host *host)
 {
 	sums->hosts++;
 	sums->verdicts[host->verdict]++;
@@ -114,73 +104,56 @@ static void count(struct fleet_sums *sums, const struct fleet_host *host)
 		return;
 	sums->affected++;
 	if (host->lost_ns >= 0) {
-		sums->with_lost_ns++;
-		sums->mean_lost_ns +=
-			(host->lost_ns - sums->mean_lost_ns) / (double)sums->with_lost_ns;
+		double sum = (double)sums->timed * sums->mean_lost_ns + host->lost_ns;
+
+		sums->mean_lost_ns = sum / (double)++sums->timed;
 	}
 	if (host->lost_cpus >= 0) {
+		sums->lost_cpus = (sums->rated ? sums->lost_cpus : 0) + host->lost_cpus;
 		sums->rated++;
-		sums->lost_cpus += host->lost_cpus;
 	}
 }
 
-/* A host in one of its groups. */
-struct member {
-	const char *key;
-	const struct fleet_host *host;
-};
-
-static int by_key(const void *one, const void *other)
+/* A fleet has a few dozens of kernels, clocksources and instance types: a search is enough. */
+static void count_in_group(
+	struct fleet_groups *groups, const char *name, const struct fleet_host *host)
 {
-	return strcmp(((const struct member *)one)->key, ((const struct member *)other)->key);
-}
+	size_t place = 0;
 
-static void make_groups(
-	const struct fleet *fleet, enum fleet_dimension dimension, struct fleet_groups *groups)
-{
-	struct member *members = NULL;
-	size_t member_count = 0, room = 0;
-
-	for (size_t i = 0; i < fleet->count; i++) {
-		const struct fleet_host *host = &fleet->hosts[i];
-		bool several = dimension == FLEET_CAUSE && host->cause_count;
-
-		if (dimension == FLEET_CAUSE && host->verdict == VERDICT_OK)
-			continue;
-		for (size_t k = 0; k < (several ? host->cause_count : 1); k++) {
-			members = array_grow(members, member_count, &room, sizeof(*members));
-			members[member_count++] = (struct member){
-				several ? host->causes[k] : host->keys[dimension], host};
-		}
+	while (place < groups->count && strcmp(groups->list[place].name, name) != 0)
+		place++;
+	if (place == groups->count) {
+		groups->list = array_grow(
+			groups->list, groups->count, &groups->room, sizeof(*groups->list));
+		groups->list[groups->count++] = (struct fleet_group){name, no_hosts};
 	}
-	if (member_count)
-		qsort(members, member_count, sizeof(*members), by_key);
-	for (size_t i = 0; i < member_count; i++) {
-		if (!i || by_key(&members[i], &members[i - 1])) {
-			groups->list = array_grow(
-				groups->list, groups->count, &groups->room, sizeof(*groups->list));
-			groups->list[groups->count++] =
-				(struct fleet_group){.name = members[i].key};
-		}
-		count(&groups->list[groups->count - 1].sums, members[i].host);
-	}
-	free(members);
-	if (groups->count)
-		qsort(groups->list, groups->count, sizeof(*groups->list), by_slow_hosts);
+	count_host(&groups->list[place].sums, host);
 }
 
 void fleet_sum(struct fleet *fleet)
 {
+	fleet->sums = no_hosts;
 	fleet->verdict = fleet->broken ? VERDICT_UNKNOWN : VERDICT_OK;
+	if (fleet->count)
+		qsort(fleet->hosts, fleet->count, sizeof(*fleet->hosts), compare_hosts);
 	for (size_t i = 0; i < fleet->count; i++) {
 		const struct fleet_host *host = &fleet->hosts[i];
 
-		count(&fleet->sums, host);
 		if (severities[host->verdict] > severities[fleet->verdict])
 			fleet->verdict = host->verdict;
+		count_host(&fleet->sums, host);
+		for (enum fleet_dimension k = 0; k < FLEET_CAUSE; k++)
+			count_in_group(&fleet->groups[k], host->keys[k], host);
+		for (size_t k = 0; k < host->cause_count; k++)
+			count_in_group(&fleet->groups[FLEET_CAUSE], host->causes[k], host);
+		if (host->verdict != VERDICT_OK && !host->cause_count)
+			count_in_group(&fleet->groups[FLEET_CAUSE], "", host);
 	}
-	if (fleet->count)
-		qsort(fleet->hosts, fleet->count, sizeof(*fleet->hosts), by_severity);
-	for (enum fleet_dimension i = 0; i < FLEET_DIMENSIONS; i++)
-		make_groups(fleet, i, &fleet->groups[i]);
+	for (enum fleet_dimension i = 0; i < FLEET_DIMENSIONS; i++) {
+		struct fleet_groups *groups = &fleet->groups[i];
+
+		if (groups->count)
+			qsort(groups->list, groups->count, sizeof(*groups->list), compare_groups);
+	}
+	fleet->listed = fleet->all ? fleet->count : fleet->sums.affected;
 }

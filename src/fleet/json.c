@@ -5,16 +5,6 @@
  */
 #include "model.h"
 
-static bool has_lost_ns(const void *object)
-{
-	return ((const struct fleet_sums *)object)->with_lost_ns;
-}
-
-static bool is_rated(const void *object)
-{
-	return ((const struct fleet_sums *)object)->rated;
-}
-
 #define OF struct fleet_sums
 #define HOSTS(name, member) INTEGER(name, member, INT64_MAX)
 
@@ -26,10 +16,10 @@ static const struct field sums_fields[] = {
 	{HOSTS("slow", verdicts[VERDICT_SLOW]), .doc = "number of hosts with the verdict slow"},
 	{HOSTS("unknown", verdicts[VERDICT_UNKNOWN]),
 		.doc = "number of hosts with the verdict unknown"},
-	{NS("mean_lost_ns", mean_lost_ns), .has = has_lost_ns,
+	{NS("mean_lost_ns", mean_lost_ns), .options = FIELD_NEGATIVE_NONE,
 		.doc = "ns lost per call against the vDSO, mean over hosts that are not ok; null: "
 		       "known of none"},
-	{REAL("lost_cpus", lost_cpus, 3), .has = is_rated,
+	{REAL("lost_cpus", lost_cpus, 3), .options = FIELD_NEGATIVE_NONE,
 		.doc = "CPUs that the hosts that are not ok lose, total; null: no host's rate of "
 		       "calls is known"},
 	{HOSTS("rated_hosts", rated), .doc = "hosts that lost_cpus is the total of"},
@@ -53,7 +43,6 @@ static const struct field cause_element[] = {
 
 #undef OF
 #define OF struct fleet_host
-#define KEY(name, dimension) .key = name, .kind = FIELD_STRING, MEMBER(keys[dimension])
 
 static const struct field host_fields[] = {
 	{.key = "name",
@@ -66,9 +55,9 @@ static const struct field host_fields[] = {
 	{STRING("rule", rule), .doc = "id of the rule that gave the verdict"},
 	{LIST("causes", causes, cause_count, cause_element),
 		.doc = "ids of the causes; none if the verdict is ok"},
-	{KEY("kernel", FLEET_KERNEL), .doc = "release of the kernel; null: unknown"},
-	{KEY("clocksource", FLEET_CLOCKSOURCE), .doc = "clocksource in use; null: unknown"},
-	{KEY("instance_type", FLEET_INSTANCE_TYPE),
+	{TEXT("kernel", keys[FLEET_KERNEL]), .doc = "release of the kernel; null: unknown"},
+	{TEXT("clocksource", keys[FLEET_CLOCKSOURCE]), .doc = "clocksource in use; null: unknown"},
+	{TEXT("instance_type", keys[FLEET_INSTANCE_TYPE]),
 		.doc = "instance type of the cloud; null: unknown"},
 	{NS("call_ns", call_ns), .options = FIELD_NEGATIVE_NONE,
 		.doc = "ns per deciding call, the costliest one; null: unknown"},
@@ -85,13 +74,15 @@ static const struct field host_fields[] = {
 #define GROUPS(name, dimension)                                                                    \
 	LIST_AT(name, groups[dimension].list, groups[dimension].count, group_fields)
 
-static const struct field verdict_fields[] = {
+const struct field fleet_fields[] = {
+	{INLINE(timestamp, timestamp_fields)},
 	{WORD("verdict", verdict, verdict_names), .options = FIELD_FILLED,
 		.doc = "worst verdict of the hosts; with broken documents not better than unknown"},
-	{0},
-};
-
-static const struct field fleet_fields[] = {
+	{INTEGER("exit_status", exit_status, 3),
+		.doc = "0: all ok; 1: fallback or slow; 2: undetermined; 3: an operand could not "
+		       "be opened"},
+	{TEXT("summary", summary), .options = FIELD_FILLED,
+		.doc = "number of hosts and verdicts in a sentence"},
 	{INTEGER("documents_broken", broken, INT64_MAX), .doc = "documents that could not be read"},
 	{INLINE(sums, sums_fields)},
 	{GROUPS("by_cause", FLEET_CAUSE),
@@ -100,29 +91,14 @@ static const struct field fleet_fields[] = {
 	{GROUPS("by_clocksource", FLEET_CLOCKSOURCE), .doc = "groups of the hosts by clocksource"},
 	{GROUPS("by_instance_type", FLEET_INSTANCE_TYPE),
 		.doc = "groups of the hosts by instance type"},
-	{0},
-};
-
-#undef OF
-#define OF struct fleet_report
-
-const struct field fleet_report_fields[] = {
-	{INLINE_AT(timestamp, timestamp_fields)},
-	{INLINE_AT(fleet, verdict_fields)},
-	{INTEGER("exit_status", exit_status, 3),
-		.doc = "0: all ok; 1: fallback or slow; 2: undetermined; 3: an operand could not "
-		       "be opened"},
-	{TEXT("summary", summary), .options = FIELD_FILLED,
-		.doc = "number of hosts and verdicts in a sentence"},
-	{INLINE_AT(fleet, fleet_fields)},
-	{LIST_AT("worst", hosts, host_count, host_fields),
+	{LIST_AT("worst", hosts, listed, host_fields),
 		.doc = "hosts that are not ok, with -v every host, the worst first"},
 	{0},
 };
 
-bool fleet_report_json(const void *result, const struct style *style, FILE *out)
+bool fleet_write_json(const void *result, const struct style *style, FILE *out)
 {
-	const struct document_part parts[] = {{.fields = fleet_report_fields, .from = result}, {0}};
+	const struct document_part parts[] = {{.fields = fleet_fields, .from = result}, {0}};
 
 	return document_write(FLEET_SCHEMA, parts, style->compact, out);
 }

@@ -209,7 +209,7 @@ static const struct {
 } documents[] = {
 	{"bench", BENCH_SCHEMA, bench_report_fields},
 	{"compare", COMPARE_SCHEMA, compare_report_fields},
-	{"fleet", FLEET_SCHEMA, fleet_report_fields},
+	{"fleet", FLEET_SCHEMA, fleet_fields},
 	{"trace", TRACE_JSON_SCHEMA, trace_report_fields},
 	{"warp", WARP_JSON_SCHEMA, warp_report_fields},
 	{"watch", WATCH_JSON_SCHEMA, watch_event_fields},

@@ -180,22 +180,21 @@ static const struct answer answers[] = {
 static void answers_in_a_sentence(void **state)
 {
 	const struct answer *answer = *state;
-	const struct fleet some = {.broken = answer->broken,
+	struct fleet some = {.broken = answer->broken,
 		.sums.hosts = answer->fallback + answer->slow + answer->unknown + answer->ok,
 		.sums.affected = answer->fallback + answer->slow + answer->unknown,
 		.sums.verdicts = {[VERDICT_FALLBACK] = answer->fallback,
 			[VERDICT_SLOW] = answer->slow,
 			[VERDICT_UNKNOWN] = answer->unknown,
 			[VERDICT_OK] = answer->ok}};
-	char summary[FLEET_SUMMARY_SIZE];
 
-	fleet_summarize(&some, summary);
-	assert_string_equal(summary, answer->name);
+	fleet_summarize(&some);
+	assert_string_equal(some.summary, answer->name);
 }
 
-static void assert_is_json(const struct fleet_report *report)
+static void assert_is_json(void)
 {
-	char *bytes = unit_print(fleet_report_json, report);
+	char *bytes = unit_print(fleet_write_json, &fleet);
 	json_t *root = json_loads(bytes, JSON_REJECT_DUPLICATES, NULL);
 
 	assert_non_null(root);
@@ -208,8 +207,6 @@ static void assert_is_json(const struct fleet_report *report)
 /* Hosts of any kind, with names of any length. */
 static void any_fleet_has_each_name_whole_and_is_json(void **state)
 {
-	struct timestamp_evidence timestamp = {0};
-	struct fleet_report report = {.fleet = &fleet, .timestamp = &timestamp, .all = true};
 	struct dice dice = dice_start();
 	char name[200], *text;
 
@@ -221,18 +218,17 @@ static void any_fleet_has_each_name_whole_and_is_json(void **state)
 		document.rate = i % 3 ? 0 : 1e9;
 		add(name);
 	}
+	fleet.all = true;
 	fleet_sum(&fleet);
 	assert_int_equal(fleet.count, ROLLS);
-	report.hosts = fleet.hosts;
-	report.host_count = fleet.count;
-	fleet_summarize(&fleet, report.summary);
-	text = unit_print(fleet_report_text, &report);
+	fleet_summarize(&fleet);
+	text = unit_print(fleet_write_text, &fleet);
 	for (size_t i = 0; i < fleet.count; i++) {
 		snprintf(name, sizeof(name), "  %s\n", fleet.hosts[i].name);
 		assert_non_null(strstr(text, name));
 	}
 	free(text);
-	assert_is_json(&report);
+	assert_is_json();
 }
 
 int main(void)
