@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -142,32 +141,23 @@ _Static_assert(ROW_COUNT <= CALL_MAX, "evidence has room for every call");
  * Exports are called __vdso_NAME or __kernel_NAME, whatever the architecture; the version
  * (LINUX_2.6, LINUX_2.6.39 ...) is one per image, so the name finds the function.
  */
-static uintptr_t find_export(
+static void *find_function(
 	const struct vdso_evidence *vdso, const struct vdso_image *image, const char *name)
 {
 	static const char *const prefixes[] = {"__vdso_", "__kernel_"};
 
-	for (size_t p = 0; p < 2; p++) {
-		char whole[VDSO_NAME_SIZE];
+	for (size_t i = 0; i < vdso->export_count * ARRAY_SIZE(prefixes); i++) {
+		const char *prefix = prefixes[i % ARRAY_SIZE(prefixes)];
+		size_t place = i / ARRAY_SIZE(prefixes), length = strlen(prefix);
+		const char *export = vdso->exports[place].name;
 
-		snprintf(whole, sizeof(whole), "%s%s", prefixes[p], name);
-		for (size_t i = 0; i < vdso->export_count; i++) {
-			if (strcmp(vdso->exports[i].name, whole) == 0)
-				return image->base + image->offsets[i];
-		}
+		if (strncmp(export, prefix, length) == 0 && strcmp(export + length, name) == 0)
+			return (void *)(image->base + image->offsets[place]);
 	}
-	return 0;
-}
-
-/* Before 5.3 a 32-bit vDSO had only the older function, and libc used that. */
-static uintptr_t find_function(
-	const struct vdso_evidence *vdso, const struct vdso_image *image, const char *name)
-{
-	uintptr_t address = image->base ? find_export(vdso, image, name) : 0;
-
-	if (image->base && !address && strcmp(name, "clock_gettime64") == 0)
-		address = find_export(vdso, image, "clock_gettime");
-	return VDSO_IS_CALLABLE ? address : 0;
+	/* Before 5.3 a 32-bit vDSO had only the older function, and libc used that. */
+	if (strcmp(name, "clock_gettime64") == 0)
+		return find_function(vdso, image, "clock_gettime");
+	return NULL;
 }
 
 #if defined(SYS_clock_gettime64) && defined(SYS_clock_gettime)
@@ -212,7 +202,7 @@ void call_table_make(const struct vdso_evidence *vdso, const struct vdso_image *
 		row->decides = call_decides(from->call, from->clock);
 		row->path[PATH_VDSO] = row->path[PATH_LIBC] = from->libc;
 		row->path[PATH_VDSO].function.any =
-			(void *)find_function(vdso, image, from->export);
+			VDSO_IS_CALLABLE ? find_function(vdso, image, from->export) : NULL;
 		row->path[PATH_SYSCALL] = from->raw;
 	}
 }

@@ -56,7 +56,7 @@
 /* The kernel updates the pages a thousand times per second: a copy may catch it halfway. */
 #define COPY_TRIES 4
 
-/* Crashes and loops: after more than a few of them this is not a vDSO. */
+/* An image that crashes or loops more often is not a vDSO. */
 #define FAULTS_MAX 32
 
 #define BATCH_NS 4000
@@ -147,7 +147,8 @@ static void limit_cpu_time(long us)
 	setitimer(ITIMER_VIRTUAL, &limit, NULL);
 }
 
-/* The signal that ended it: of a crash, or SIGVTALRM of a loop; 0 if it came to its end. */
+/* Returns the signal that ended the work, of a crash or SIGVTALRM of a loop; 0: it came to its end.
+ */
 static int run_limited(void (*work)(void *argument), void *argument, long us)
 {
 	int signal;
@@ -158,7 +159,7 @@ static int run_limited(void (*work)(void *argument), void *argument, long us)
 	return signal;
 }
 
-/* The data pages that can be read; the copied calls work if no update was caught halfway. */
+/* Copies the data pages that can be read. The calls work unless an update was caught halfway. */
 static bool copy_pages(struct copy *copy)
 {
 	size_t image_end = VVAR_PAGES_BEFORE + copy->vdso->size / copy->page_size;
@@ -250,7 +251,7 @@ static bool may_be_mode(const struct copy *copy, size_t at)
 	return value > 0 && value < VVAR_MODE_MAX;
 }
 
-/* Changes the word, with a scale of our own behind it or without, and looks at the effect. */
+/* Changes the word, with or without a scale of our own behind it, and looks at the effect. */
 static void try_word(struct copy *copy, size_t at, bool with_scale)
 {
 	struct saved *saved = &copy->saved;
@@ -272,7 +273,7 @@ static void try_word(struct copy *copy, size_t at, bool with_scale)
 	restore_word(copy);
 }
 
-/* Goes on from copy->page and copy->word, so that it can be resumed after a fault. */
+/* Continues at copy->page and copy->word, so that it can be resumed after a fault. */
 static void scan_words(void *argument)
 {
 	struct copy *copy = argument;
@@ -311,7 +312,7 @@ static void try_hinted(void *argument)
 	try_word(copy, copy->hint, copy->answer.falls_back);
 }
 
-/* Where the table of layouts has found the mode, its word is tried alone, if it was copied. */
+/* Tries the word that the table of layouts names alone, if it was copied. */
 static bool try_hint(struct copy *copy)
 {
 	for (size_t i = 0; i < copy->page_count; i++) {

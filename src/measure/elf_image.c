@@ -64,7 +64,7 @@ static bool elf_take(const struct image *image, size_t offset, void *to, size_t 
 	return true;
 }
 
-/* Element `index` of a table of things of this size. */
+/* Copies element `index` of a table with elements of this size. */
 static bool elf_take_at(
 	const struct image *image, size_t table, size_t index, void *to, size_t size)
 {
@@ -186,21 +186,7 @@ static bool find_tables(
 	       tables->strings_size <= image->size - tables->strings;
 }
 
-/* The chain that begins at symbol `index` ends where the lowest bit of its word is set. */
-static bool end_of_chain(const struct image *image, size_t chains, size_t index, size_t *end)
-{
-	uint32_t word = 0;
-
-	while (!(word & 1)) {
-		if (index >= SYMBOL_MAX || !elf_take_at(image, chains, index, &word, sizeof(word)))
-			return false;
-		index++;
-	}
-	*end = index;
-	return true;
-}
-
-/* DT_GNU_HASH does not say the count: the last symbol is at the end of the last bucket's chain. */
+/* DT_GNU_HASH has no count: the last symbol is at the end of the last bucket's chain. */
 static bool count_by_gnu_hash(const struct image *image, size_t hash, size_t *count)
 {
 	uint32_t head[4]; /* buckets, first symbol, bloom words, bloom shift */
@@ -223,10 +209,14 @@ static bool count_by_gnu_hash(const struct image *image, size_t hash, size_t *co
 		*count = head[1];
 		return true;
 	}
-	/* Chain words begin with the first hashed symbol. */
-	if (!end_of_chain(image, chains, last - head[1], count))
-		return false;
-	*count += head[1];
+	/* Chain words begin with the first hashed symbol; the lowest bit of a chain's last is set.
+	 */
+	for (uint32_t word = 0; !(word & 1); last++) {
+		if (last - head[1] >= SYMBOL_MAX ||
+			!elf_take_at(image, chains, last - head[1], &word, sizeof(word)))
+			return false;
+	}
+	*count = last;
 	return true;
 }
 
@@ -236,7 +226,7 @@ static bool count_symbols(const struct image *image, const struct tables *tables
 
 	if (tables->gnu_hash)
 		return count_by_gnu_hash(image, tables->gnu_hash, count);
-	/* DT_HASH says it outright: as many chain words as symbols. */
+	/* DT_HASH has as many chain words as there are symbols. */
 	if (!tables->hash || !elf_take_at(image, tables->hash, 1, &chains, sizeof(chains)) ||
 		chains > SYMBOL_MAX)
 		return false;

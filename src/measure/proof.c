@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The proof: which of its methods holds here, and the calls that all methods make, spread over
- * the CPUs. Whether a call entered the kernel, each method sees in its own way (proof_seccomp.c,
- * proof_ptrace.c).
+ * Takes the proof: chooses the method that works here, and makes the calls of all methods, spread
+ * over the CPUs. Each method sees in its own way whether a call entered the kernel
+ * (proof_seccomp.c, proof_ptrace.c).
  */
 #include "measure/proof.h"
 
@@ -17,7 +17,7 @@
 
 /* ---- the calls ---- */
 
-/* Calls of one row by one path on one CPU. */
+/* The calls of one row by one path on one CPU. */
 struct share {
 	struct proof_run *run;
 	size_t call;
@@ -113,7 +113,7 @@ struct method {
 	bool (*take)(struct proof_run *run, const struct deadline *deadline, struct fact *why);
 };
 
-/* In the order of preference: seccomp is quicker and disturbs less. */
+/* The order is that of preference: seccomp is quicker and disturbs less. */
 static const struct method methods[] = {
 	{PROOF_SECCOMP, proof_seccomp_take},
 	{PROOF_PTRACE, proof_ptrace_take},
@@ -134,7 +134,7 @@ static void join_reasons(const struct fact *refused, size_t count, char note[FAC
 	}
 }
 
-/* Whether the counts hold, and each deciding call was made by all its paths. */
+/* True if the counts hold and each deciding call was made by all its paths. */
 static bool is_proven(const struct proof_run *run)
 {
 	for (size_t i = 0; i < run->table->count; i++) {
@@ -148,7 +148,7 @@ static bool is_proven(const struct proof_run *run)
 	return fact_is_known(&run->fact);
 }
 
-/* The counts of a run; an entry that ptrace saw may be that of a call which was cut short. */
+/* Copies the counts of a run. ptrace may have seen the entry of a call that was cut short. */
 static void take_counts(const struct proof_run *run, struct call_evidence *calls)
 {
 	memcpy(calls, run->calls, run->table->count * sizeof(*calls));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Times every call by every path, the counter and the cheapest system call, side by side in one
- * child: what drifts hits all of them alike.
+ * child: whatever drifts affects all of them alike.
  */
 #include "measure/timing.h"
 
@@ -46,7 +46,7 @@ static const struct effort brief = {.batch_ns = 5000, .case_ns = 40000};
 static const struct sampler_limits clearing = {
 	.ns = 200000000, .rounds_least = ROUNDS_LEAST, .rounds_most = CLEARING_ROUNDS};
 
-/* The cases: each call by each path, and the others. */
+/* What is timed beside each call by each path. */
 enum other { SYSCALL_FLOOR, COUNTER, COUNTER_ORDERED, OTHER_COUNT };
 
 struct cases {
@@ -56,7 +56,6 @@ struct cases {
 
 #define CASE_COUNT (sizeof(struct cases) / sizeof(struct timed_call))
 
-/* The job of the child. */
 struct timing_job {
 	const struct call_table *table;
 	unsigned options;
@@ -66,22 +65,22 @@ struct timing_job {
 
 static void report_call(struct timed_call *timed, double ns_per_tick, struct path_evidence *path)
 {
-	struct statistics_summary summary;
+	struct ns_stats stats;
 
 	if (!timed->call.function.any)
 		return;
 	path->signal = timed->signal;
-	if (!timed->count)
+	ns_stats_compute(timed, ns_per_tick, &stats);
+	if (!fact_is_known(&stats.fact))
 		return;
-	summary = statistics_summarise(timed->samples, timed->count);
-	path->min_ns = statistics_in_tenths(timed->least * ns_per_tick);
-	path->median_ns = statistics_in_tenths(summary.median * ns_per_tick);
-	path->p99_ns = statistics_in_tenths(summary.p99 * ns_per_tick);
+	path->min_ns = statistics_in_tenths(stats.min_ns);
+	path->median_ns = statistics_in_tenths(stats.median_ns);
+	path->p99_ns = statistics_in_tenths(stats.p99_ns);
 	/* Less than half a tenth is not the time of a call. */
 	path->timed = path->min_ns > 0;
 }
 
-/* Without a function the fact has the reason already. */
+/* Where there is no function, the fact has the reason already. */
 static void report_other(
 	const struct timed_call *timed, double ns_per_tick, double *ns, struct fact *fact)
 {
@@ -112,8 +111,8 @@ static void report(struct cases *cases, double ns_per_tick, struct timing_job *j
 }
 
 /*
- * Many batches of the deciding calls by the vDSO alone; a p99 found before is not raised. True if
- * they clear the host, or cannot.
+ * Times many batches of the deciding calls by the vDSO alone; a p99 found before is not raised.
+ * True if they clear the host, or cannot.
  */
 static bool measure_clearing_pass(struct timing_job *job)
 {
@@ -139,12 +138,12 @@ static bool measure_clearing_pass(struct timing_job *job)
 	ns_per_tick = timebase_ns_per_tick(&sampler.timebase);
 	for (size_t i = 0; i < sampler.count; i++) {
 		struct path_evidence *path = &job->calls[i].path[PATH_VDSO];
-		double p99;
+		struct ns_stats stats;
 
-		if (!cases[i].count)
+		ns_stats_compute(&cases[i], ns_per_tick, &stats);
+		if (!fact_is_known(&stats.fact))
 			continue;
-		p99 = statistics_summarise(samples[i], cases[i].count).p99;
-		path->p99_ns = fmin(path->p99_ns, statistics_in_tenths(p99 * ns_per_tick));
+		path->p99_ns = fmin(path->p99_ns, statistics_in_tenths(stats.p99_ns));
 		clear = clear && path->p99_ns < job->timing.syscall_floor_ns / 2;
 	}
 	free(samples);
