@@ -22,7 +22,7 @@ const char *counter_name(void);
  */
 void counter_probe(struct fact *fact);
 
-/* The same without a reason. */
+/* True if counter_probe() sets known. */
 bool counter_is_readable(void);
 
 /*
@@ -34,7 +34,7 @@ uint64_t counter_read_ordered(void);
 /* Reads it `count` times, unordered: the timed loop. */
 void counter_repeat(size_t count);
 
-/* The same as a vDSO reads it, ordered after earlier instructions. */
+/* Reads it `count` times as a vDSO does, ordered after earlier instructions. */
 void counter_repeat_ordered(size_t count);
 
 #endif

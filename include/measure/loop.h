@@ -51,7 +51,7 @@ void loop_timeofday(timeofday_function *function, size_t count);
 void loop_time(time_function *function, size_t count);
 void loop_getcpu(getcpu_function *function, size_t count);
 
-/* The same loop with no call in it: what counting takes at most. */
+/* The same loop with no call in it: counting takes no longer. */
 void loop_nothing(size_t count);
 
 #endif

@@ -34,7 +34,7 @@ struct timed_call {
 	uint64_t stalled;   /* so long that the whole machine must have been stopped */
 };
 
-/* Tries the call once under a guard and finds the iterations for batches of that many ticks. */
+/* Tries the call once under a guard and finds the iterations for batches of `batch_ticks`. */
 void timed_call_calibrate(
 	struct timed_call *timed, const struct timebase *timebase, uint64_t batch_ticks);
 
@@ -46,7 +46,7 @@ struct sampler {
 	size_t rounds; /* so far; in each one batch of every case */
 };
 
-/* When to end: after that time, but not before and not after these numbers of rounds. */
+/* A run ends after this time, but not before and not after these numbers of rounds. */
 struct sampler_limits {
 	int64_t ns;
 	size_t rounds_least;

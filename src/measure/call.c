@@ -170,8 +170,7 @@ static void find_missing(void *object)
 }
 #endif
 
-/* Before 5.1 there are only the older calls. A child makes the new one: a filter may kill for it.
- */
+/* Before 5.1 there are only the older calls. A filter may kill for a new one: a child tries. */
 static void choose_raw_calls(const struct deadline *deadline)
 {
 #if defined(SYS_clock_gettime64) && defined(SYS_clock_gettime)

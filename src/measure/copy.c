@@ -40,7 +40,7 @@
 #define COUNTER_MODE 0 /* no copy here */
 #endif
 
-/* linux/memfd.h of 6.3: no program that can be executed. Without it these kernels log a warning. */
+/* linux/memfd.h of 6.3: the file is not a program. Without it these kernels log a warning. */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
 #endif
@@ -49,8 +49,7 @@
 #define SCAN_LIMIT_US 20000
 #define SCAN_WORDS_PER_LIMIT 256
 
-/* The words at the start of a page that are tried: behind the last one there is room for a scale.
- */
+/* The words of a page that are tried: behind the last one there is room for a scale. */
 #define SCAN_WORDS ((VVAR_HEAD_SIZE - SCALE_SIZE) / sizeof(uint32_t) - 2)
 
 /* The kernel updates the pages a thousand times per second: a copy may catch it halfway. */
@@ -75,7 +74,7 @@ enum { REALTIME, MONOTONIC, CLOCKS };
  */
 #define SCALE_SIZE 224
 
-/* The bytes that a try changes; word is NULL when nothing is changed. */
+/* The bytes that a trial changes; word is NULL when nothing is changed. */
 struct saved {
 	volatile uint32_t *word;
 	uint32_t value;
@@ -147,8 +146,7 @@ static void limit_cpu_time(long us)
 	setitimer(ITIMER_VIRTUAL, &limit, NULL);
 }
 
-/* Returns the signal that ended the work, of a crash or SIGVTALRM of a loop; 0: it came to its end.
- */
+/* Returns the signal of a crash, SIGVTALRM of a loop, or 0 if the work came to its end. */
 static int run_limited(void (*work)(void *argument), void *argument, long us)
 {
 	int signal;

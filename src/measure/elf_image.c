@@ -209,8 +209,7 @@ static bool count_by_gnu_hash(const struct image *image, size_t hash, size_t *co
 		*count = head[1];
 		return true;
 	}
-	/* Chain words begin with the first hashed symbol; the lowest bit of a chain's last is set.
-	 */
+	/* Chain words begin with the first hashed symbol; the last of a chain is odd. */
 	for (uint32_t word = 0; !(word & 1); last++) {
 		if (last - head[1] >= SYMBOL_MAX ||
 			!elf_take_at(image, chains, last - head[1], &word, sizeof(word)))

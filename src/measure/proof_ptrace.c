@@ -48,8 +48,7 @@ static void run_traced(void *argument)
 /* The traced child, between its stops. */
 struct tracing {
 	struct proof_run *run;
-	uint32_t
-		counted; /* the last attempt that entered the kernel: a libc may try twice in one */
+	uint32_t counted; /* serial of the last attempt that entered: a libc may try twice in one */
 	bool is_followed, is_inside;
 	int status; /* of its end */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside the proof: what its two methods, seccomp and ptrace, have in common. */
+/* Declares what the two methods of the proof, seccomp and ptrace, have in common. */
 #ifndef VDSOCHECK_MEASURE_PROOF_RUN_H
 #define VDSOCHECK_MEASURE_PROOF_RUN_H
 
@@ -10,7 +10,7 @@
 #include "measure/call.h"
 #include "measure/proof.h"
 
-/* Makes one call and says whether it was caught entering the kernel. */
+/* Makes one call; true if it was caught entering the kernel. */
 typedef bool proof_run_make(const struct call *call);
 
 /* A part of the proof, in memory that the child which makes the calls shares with its parent. */
@@ -38,8 +38,8 @@ struct proof_run {
 void proof_run_try_raw(struct proof_run *run);
 
 /*
- * Makes all calls by the vDSO and by libc, CPU after CPU or where it is, and counts in run->calls
- * the attempts, the caught ones, and the signal where one ended a call.
+ * Makes all calls with the vDSO and with libc, CPU after CPU or where it is, and counts in
+ * run->calls the attempts, the caught ones, and the signal where one ended a call.
  */
 void proof_run_all(struct proof_run *run, proof_run_make *make);
 

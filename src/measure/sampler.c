@@ -141,7 +141,7 @@ static void keep_sample(struct timed_call *timed, double sample)
 		timed->samples[timed->count++] = sample;
 }
 
-/* True, and counted, if the batch does not show what the call costs. */
+/* Counts a batch that does not show what the call costs, and returns true for it. */
 static bool discard_batch(
 	struct timed_call *timed, enum sched_change change, uint64_t taken, uint64_t batch_ticks)
 {

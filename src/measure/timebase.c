@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CPU's counter against the kernel's clock: what a tick of the one is in ns of the other. All
- * short stretches are measured in ticks, and converted at the end, when the rate is known best.
+ * Compares the CPU's counter with the kernel's clock: how long a tick is. Short stretches are
+ * measured in ticks and converted at the end, when the rate is known best.
  */
 #include "measure/timebase.h"
 
@@ -23,7 +23,7 @@
 #define WIDTH_READS 8
 #define WIDTH_FACTOR 3
 
-/* Tries, after which a clock whose reads never take about the same time is read anyway. */
+/* After this many tries, a clock whose reads never take about the same time is read anyway. */
 #define TRIES_MOST 100
 
 static int64_t clock_ns(void)

@@ -46,7 +46,7 @@ static const struct effort brief = {.batch_ns = 5000, .case_ns = 40000};
 static const struct sampler_limits clearing = {
 	.ns = 200000000, .rounds_least = ROUNDS_LEAST, .rounds_most = CLEARING_ROUNDS};
 
-/* What is timed beside each call by each path. */
+/* The cases beside each call by each path. */
 enum other { SYSCALL_FLOOR, COUNTER, COUNTER_ORDERED, OTHER_COUNT };
 
 struct cases {
