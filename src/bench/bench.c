@@ -110,7 +110,7 @@ struct bench_report bench_report_make(const struct evidence *evidence, const str
 
 static int run(struct cli *cli)
 {
-	static struct evidence evidence;
+	struct evidence evidence = {.live = true};
 	struct bench_request *request = cli->own;
 	struct bench_report report;
 	struct bench_plan plan;
@@ -121,7 +121,6 @@ static int run(struct cli *cli)
 
 	if (!bench_options_fit(request))
 		return EXIT_TROUBLE;
-	evidence.live = true;
 	timestamp_collect(&cli->root, &evidence.timestamp, &cli->deadline);
 	clocksource_collect(&cli->root, &evidence.clocksource);
 	vdso_collect(&cli->root, &evidence.vdso, &image);
