@@ -120,6 +120,16 @@ static void the_text_says_that_the_test_was_interrupted(void **state)
 	assert_non_null(strstr(bytes, "\n  stopped    interrupted after 1.54 s\n"));
 }
 
+static void a_clock_that_was_not_tested_has_its_reason_below_the_table(void **state)
+{
+	struct warp_evidence warp = large_values();
+
+	(void)state;
+	fact_set(&warp.results[WARP_KERNEL].fact, FACT_ABSENT, "no vDSO function");
+	render_warp(&warp, false);
+	assert_non_null(strstr(bytes, "\n  untested   vDSO against kernel: no vDSO function\n"));
+}
+
 static void warp_that_was_not_tested_says_why(void **state)
 {
 	struct warp_evidence warp = {.fact.state = FACT_UNREAD};
@@ -238,6 +248,8 @@ int main(void)
 		cmocka_unit_test_teardown(the_text_shows_the_worst_pairs, free_bytes),
 		cmocka_unit_test_teardown(no_value_is_printed_beside_a_larger_error, free_bytes),
 		cmocka_unit_test_teardown(the_text_says_that_the_test_was_interrupted, free_bytes),
+		cmocka_unit_test_teardown(
+			a_clock_that_was_not_tested_has_its_reason_below_the_table, free_bytes),
 		cmocka_unit_test_teardown(warp_that_was_not_tested_says_why, free_bytes),
 		cmocka_unit_test_teardown(the_json_has_all_keys, free_bytes),
 		cmocka_unit_test_teardown(the_json_has_all_keys_when_nothing_is_known, free_bytes),
