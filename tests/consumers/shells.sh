@@ -85,6 +85,8 @@ check_shell() {
 	offers 'offers the paths of a call' 'vdsocheck bench --path ' 'vdso libc syscall'
 	offers 'offers the clocksources of this host' 'vdsocheck --require ' \
 		"$(cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null)"
+	ask 'vdsocheck bench --path vdso,sys'
+	verify "$shell: completes the later words of a list" 'grep -qE "^(vdso,)?syscall$" "$out"'
 	ask 'vdsocheck --deciding '
 	verify "$shell: offers calls and clocks" 'grep -qx gettimeofday "$out"' 'grep -qx CLOCK_BOOTTIME "$out"'
 	ask 'vdsocheck trace -e '

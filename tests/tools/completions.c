@@ -17,9 +17,17 @@
 #include "measure/call.h"
 
 /* What the value of an option may be. */
-enum kind { KIND_NONE, KIND_FILE, KIND_FOLDER, KIND_PROCESS, KIND_CLOCKSOURCE, KIND_WORDS };
+enum kind {
+	KIND_NONE,
+	KIND_FILE,
+	KIND_FOLDER,
+	KIND_PROCESS,
+	KIND_WORDS,
+	KIND_LIST,         /* words, separated by commas */
+	KIND_CLOCKSOURCES, /* such a list, of the clocksources of the host */
+};
 
-/* Of a list the first word is completed. */
+/* Prints the clocksources of the host, in a shell. */
 #define CLOCKSOURCES "cat " CLOCKSOURCE_AVAILABLE " 2>/dev/null"
 
 static enum kind value_kind(const struct option_row *row)
@@ -35,13 +43,13 @@ static enum kind value_kind(const struct option_row *row)
 		{"PID", KIND_PROCESS},
 		{"FORMAT", KIND_WORDS},
 		{"WHEN", KIND_WORDS},
-		{"path", KIND_WORDS},
-		{"call", KIND_WORDS},
-		{"syscall", KIND_WORDS},
-		{"clock", KIND_WORDS},
-		{"deciding", KIND_WORDS},
-		{"only", KIND_CLOCKSOURCE},
-		{"require", KIND_CLOCKSOURCE},
+		{"path", KIND_LIST},
+		{"call", KIND_LIST},
+		{"syscall", KIND_LIST},
+		{"clock", KIND_LIST},
+		{"deciding", KIND_LIST},
+		{"only", KIND_CLOCKSOURCES},
+		{"require", KIND_CLOCKSOURCES},
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -80,7 +88,7 @@ static void print_calls(bool calls, bool clocks)
 	}
 }
 
-/* What an option of KIND_WORDS takes. */
+/* Prints what an option of KIND_WORDS or KIND_LIST takes. */
 static void print_words(const struct command *command, const struct option_row *row)
 {
 	if (is_option(row, "color"))
@@ -199,6 +207,12 @@ static const char bash_tail[] =
 	"	fi\n"
 	"	case ${kind:-$operands} in\n"
 	"	words) mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\") ;;\n"
+	"	list)\n"
+	"		compopt -o nospace 2>/dev/null\n"
+	"		mapfile -t COMPREPLY < <(\n"
+	"			compgen -P \"${cur%\"${cur##*,}\"}\" -W \"$words\" -- \"${cur##*,}\"\n"
+	"		)\n"
+	"		;;\n"
 	"	process) mapfile -t COMPREPLY < <(compgen -W \"$(cd /proc && echo [0-9]*)\" -- \"$cur\") ;;\n"
 	"	program) mapfile -t COMPREPLY < <(compgen -c -- \"$cur\") ;;\n"
 	"	folder)\n"
@@ -222,19 +236,20 @@ static void print_bash_value(const struct command *command, const struct option_
 		[KIND_FILE] = "files",
 		[KIND_FOLDER] = "folder",
 		[KIND_PROCESS] = "process",
-		[KIND_CLOCKSOURCE] = "words",
 		[KIND_WORDS] = "words",
+		[KIND_LIST] = "list",
+		[KIND_CLOCKSOURCES] = "list",
 	};
 	enum kind kind = value_kind(row);
 
 	printf("		");
 	print_names(row, " | ");
 	printf(") kind=%s", kinds[kind]);
-	if (kind == KIND_WORDS) {
+	if (kind == KIND_WORDS || kind == KIND_LIST) {
 		printf(" words='");
 		print_words(command, row);
 		printf("'");
-	} else if (kind == KIND_CLOCKSOURCE) {
+	} else if (kind == KIND_CLOCKSOURCES) {
 		printf(" words=$(" CLOCKSOURCES ")");
 	}
 	printf(" ;;\n");
@@ -298,8 +313,9 @@ static void print_zsh_option(const struct command *command, const struct option_
 		[KIND_FILE] = ":file:_files",
 		[KIND_FOLDER] = ":directory:_files -/",
 		[KIND_PROCESS] = ":process:_pids",
-		[KIND_CLOCKSOURCE] = ":clocksource:($(" CLOCKSOURCES "))",
 		[KIND_WORDS] = ":value:(",
+		[KIND_LIST] = ":value:_values -s , value ",
+		[KIND_CLOCKSOURCES] = ":clocksource:_values -s , clocksource $(" CLOCKSOURCES ")",
 	};
 	enum kind kind = row->argument ? value_kind(row) : KIND_NONE;
 
@@ -315,11 +331,9 @@ static void print_zsh_option(const struct command *command, const struct option_
 		printf(":value: ");
 	else if (row->argument)
 		printf("%s", actions[kind]);
-	if (kind == KIND_WORDS) {
+	if (kind == KIND_WORDS || kind == KIND_LIST)
 		print_words(command, row);
-		printf(")");
-	}
-	printf("'");
+	printf(kind == KIND_WORDS ? ")'" : "'");
 }
 
 static void print_zsh_command(const struct command *command)
@@ -406,14 +420,14 @@ static void print_fish_option(const struct command *command, const struct option
 		printf(" -x -a '(__fish_complete_directories)'");
 	else if (kind == KIND_PROCESS)
 		printf(" -x -a '(__fish_complete_pids)'");
-	else if (kind == KIND_CLOCKSOURCE)
-		printf(" -x -a '(" CLOCKSOURCES " | string split -n \" \")'");
+	else if (kind == KIND_CLOCKSOURCES)
+		printf(" -x -a '(__vdsocheck_list (" CLOCKSOURCES " | string split -n \" \"))'");
 	else if (row->argument)
 		printf(" -x");
-	if (kind == KIND_WORDS) {
-		printf(" -a '");
+	if (kind == KIND_WORDS || kind == KIND_LIST) {
+		printf(kind == KIND_LIST ? " -a '(__vdsocheck_list " : " -a '");
 		print_words(command, row);
-		printf("'");
+		printf(kind == KIND_LIST ? ")'" : "'");
 	}
 	printf(" -d '");
 	print_text(help_of(row), fish_special, fish_quote);
@@ -476,6 +490,12 @@ static void print_fish(void)
 	       "function __vdsocheck_is\n"
 	       "    set -l command (__vdsocheck_command; or echo %s)\n"
 	       "    test \"$command\" = $argv[1]\n"
+	       "end\n"
+	       "\n"
+	       "# Each word behind the finished words of the list that is being written.\n"
+	       "function __vdsocheck_list\n"
+	       "    set -l before (commandline -ct | string replace -r '^-[^=]*=' '' | string replace -r '[^,]*$' '')\n"
+	       "    printf '%%s\\n' \"$before\"$argv\n"
 	       "end\n"
 	       "\n"
 	       "complete -c vdsocheck -f\n",

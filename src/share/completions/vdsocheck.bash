@@ -33,8 +33,8 @@ _vdsocheck()
 		case $prev in
 		--from) kind=files ;;
 		--rate) kind=none ;;
-		--require) kind=words words=$(cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null) ;;
-		--deciding) kind=words words='gettimeofday CLOCK_REALTIME CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW CLOCK_BOOTTIME CLOCK_TAI CLOCK_REALTIME_COARSE CLOCK_MONOTONIC_COARSE CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID clock_getres time getcpu' ;;
+		--require) kind=list words=$(cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null) ;;
+		--deciding) kind=list words='gettimeofday CLOCK_REALTIME CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW CLOCK_BOOTTIME CLOCK_TAI CLOCK_REALTIME_COARSE CLOCK_MONOTONIC_COARSE CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID clock_getres time getcpu' ;;
 		--max-ns) kind=none ;;
 		--sysroot) kind=folder ;;
 		--format) kind=words words='text json report prometheus nagios summary line' ;;
@@ -45,9 +45,9 @@ _vdsocheck()
 	bench)
 		options='--call --clock --path -d --duration --cpu --histogram --calls --threads --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
 		case $prev in
-		--call) kind=words words='gettimeofday clock_gettime clock_getres time getcpu' ;;
-		--clock) kind=words words='CLOCK_REALTIME CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW CLOCK_BOOTTIME CLOCK_TAI CLOCK_REALTIME_COARSE CLOCK_MONOTONIC_COARSE CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID' ;;
-		--path) kind=words words='vdso libc syscall' ;;
+		--call) kind=list words='gettimeofday clock_gettime clock_getres time getcpu' ;;
+		--clock) kind=list words='CLOCK_REALTIME CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW CLOCK_BOOTTIME CLOCK_TAI CLOCK_REALTIME_COARSE CLOCK_MONOTONIC_COARSE CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID' ;;
+		--path) kind=list words='vdso libc syscall' ;;
 		-d | --duration) kind=none ;;
 		--time) kind=none ;;
 		--cpu) kind=none ;;
@@ -70,7 +70,7 @@ _vdsocheck()
 	compare)
 		options='--only -d --duration --with-guests -y --yes --sysroot --format -J --json -o --output --color -q --quiet -h --help -V --version'
 		case $prev in
-		--only) kind=words words=$(cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null) ;;
+		--only) kind=list words=$(cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null) ;;
 		-d | --duration) kind=none ;;
 		--sysroot) kind=folder ;;
 		--format) kind=words words='text json' ;;
@@ -82,7 +82,7 @@ _vdsocheck()
 		options='-e --syscall -p --pid -a --all --top -d --duration --format -J --json -o --output --color -q --quiet -h --help -V --version'
 		[[ $operands == given ]] && operands=arguments || operands=program
 		case $prev in
-		-e | --syscall) kind=words words='gettimeofday clock_gettime clock_getres time getcpu' ;;
+		-e | --syscall) kind=list words='gettimeofday clock_gettime clock_getres time getcpu' ;;
 		-p | --pid) kind=process ;;
 		--top) kind=none ;;
 		-d | --duration) kind=none ;;
@@ -125,6 +125,12 @@ _vdsocheck()
 	fi
 	case ${kind:-$operands} in
 	words) mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur") ;;
+	list)
+		compopt -o nospace 2>/dev/null
+		mapfile -t COMPREPLY < <(
+			compgen -P "${cur%"${cur##*,}"}" -W "$words" -- "${cur##*,}"
+		)
+		;;
 	process) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$cur") ;;
 	program) mapfile -t COMPREPLY < <(compgen -c -- "$cur") ;;
 	folder)

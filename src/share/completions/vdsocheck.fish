@@ -30,13 +30,19 @@ function __vdsocheck_is
     test "$command" = $argv[1]
 end
 
+# Each word behind the finished words of the list that is being written.
+function __vdsocheck_list
+    set -l before (commandline -ct | string replace -r '^-[^=]*=' '' | string replace -r '[^,]*$' '')
+    printf '%s\n' "$before"$argv
+end
+
 complete -c vdsocheck -f
 
 complete -c vdsocheck -n __vdsocheck_is_first -a check -d 'check whether the vDSO serves the clock calls'
 complete -c vdsocheck -n '__vdsocheck_is check' -l from -r -F -d 'evaluate documents of --json'
 complete -c vdsocheck -n '__vdsocheck_is check' -l rate -x -d 'estimate the CPU cost at this rate: 485000, 485k'
-complete -c vdsocheck -n '__vdsocheck_is check' -l require -x -a '(cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null | string split -n " ")' -d 'exit with 1 unless one of these clocksources is used'
-complete -c vdsocheck -n '__vdsocheck_is check' -l deciding -x -a 'gettimeofday CLOCK_REALTIME CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW CLOCK_BOOTTIME CLOCK_TAI CLOCK_REALTIME_COARSE CLOCK_MONOTONIC_COARSE CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID clock_getres time getcpu' -d 'decide by these calls: gettimeofday, boottime, ...'
+complete -c vdsocheck -n '__vdsocheck_is check' -l require -x -a '(__vdsocheck_list (cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null | string split -n " "))' -d 'exit with 1 unless one of these clocksources is used'
+complete -c vdsocheck -n '__vdsocheck_is check' -l deciding -x -a '(__vdsocheck_list gettimeofday CLOCK_REALTIME CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW CLOCK_BOOTTIME CLOCK_TAI CLOCK_REALTIME_COARSE CLOCK_MONOTONIC_COARSE CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID clock_getres time getcpu)' -d 'decide by these calls: gettimeofday, boottime, ...'
 complete -c vdsocheck -n '__vdsocheck_is check' -l max-ns -x -d 'exit with 1 if a deciding call takes more than N ns'
 complete -c vdsocheck -n '__vdsocheck_is check' -l include-identity -d 'name host and cloud instance in JSON and report'
 complete -c vdsocheck -n '__vdsocheck_is check' -l sysroot -x -a '(__fish_complete_directories)' -d 'read a captured /proc and /sys'
@@ -51,9 +57,9 @@ complete -c vdsocheck -n '__vdsocheck_is check' -s V -l version -d 'print the ve
 complete -c vdsocheck -n '__vdsocheck_is check; and __fish_contains_opt from' -F
 
 complete -c vdsocheck -n __vdsocheck_is_first -a bench -d 'measure the cost of the clock calls in detail'
-complete -c vdsocheck -n '__vdsocheck_is bench' -l call -x -a 'gettimeofday clock_gettime clock_getres time getcpu' -d 'only these calls: gettimeofday, clock_gettime, clock_getres, time, getcpu'
-complete -c vdsocheck -n '__vdsocheck_is bench' -l clock -x -a 'CLOCK_REALTIME CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW CLOCK_BOOTTIME CLOCK_TAI CLOCK_REALTIME_COARSE CLOCK_MONOTONIC_COARSE CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID' -d 'only these clocks: CLOCK_MONOTONIC, monotonic and 1 are the same'
-complete -c vdsocheck -n '__vdsocheck_is bench' -l path -x -a 'vdso libc syscall' -d 'only these paths: vdso, libc, syscall'
+complete -c vdsocheck -n '__vdsocheck_is bench' -l call -x -a '(__vdsocheck_list gettimeofday clock_gettime clock_getres time getcpu)' -d 'only these calls: gettimeofday, clock_gettime, clock_getres, time, getcpu'
+complete -c vdsocheck -n '__vdsocheck_is bench' -l clock -x -a '(__vdsocheck_list CLOCK_REALTIME CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW CLOCK_BOOTTIME CLOCK_TAI CLOCK_REALTIME_COARSE CLOCK_MONOTONIC_COARSE CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID)' -d 'only these clocks: CLOCK_MONOTONIC, monotonic and 1 are the same'
+complete -c vdsocheck -n '__vdsocheck_is bench' -l path -x -a '(__vdsocheck_list vdso libc syscall)' -d 'only these paths: vdso, libc, syscall'
 complete -c vdsocheck -n '__vdsocheck_is bench' -s d -l duration -x -d 'measure for TIME: 1'
 complete -c vdsocheck -n '__vdsocheck_is bench' -l cpu -x -d 'measure on each of these CPUs in turn: 0,4-7, or all'
 complete -c vdsocheck -n '__vdsocheck_is bench' -l histogram -d 'below the table, draw histograms of single calls'
@@ -80,7 +86,7 @@ complete -c vdsocheck -n '__vdsocheck_is warp' -s h -l help -d 'print this help'
 complete -c vdsocheck -n '__vdsocheck_is warp' -s V -l version -d 'print the version'
 
 complete -c vdsocheck -n __vdsocheck_is_first -a compare -d 'try each clocksource and restore the one in use'
-complete -c vdsocheck -n '__vdsocheck_is compare' -l only -x -a '(cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null | string split -n " ")' -d 'try only these, beside the one in use: tsc,hpet'
+complete -c vdsocheck -n '__vdsocheck_is compare' -l only -x -a '(__vdsocheck_list (cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null | string split -n " "))' -d 'try only these, beside the one in use: tsc,hpet'
 complete -c vdsocheck -n '__vdsocheck_is compare' -s d -l duration -x -d 'look for warps for TIME on each: 1'
 complete -c vdsocheck -n '__vdsocheck_is compare' -l with-guests -d 'run even though KVM guests are running here: their kvm-clock loses vDSO support'
 complete -c vdsocheck -n '__vdsocheck_is compare' -s y -l yes -d 'skip the confirmation'
@@ -94,7 +100,7 @@ complete -c vdsocheck -n '__vdsocheck_is compare' -s h -l help -d 'print this he
 complete -c vdsocheck -n '__vdsocheck_is compare' -s V -l version -d 'print the version'
 
 complete -c vdsocheck -n __vdsocheck_is_first -a trace -d 'count the clock calls of a program that are system calls'
-complete -c vdsocheck -n '__vdsocheck_is trace' -s e -l syscall -x -a 'gettimeofday clock_gettime clock_getres time getcpu' -d 'count these system calls, by name'
+complete -c vdsocheck -n '__vdsocheck_is trace' -s e -l syscall -x -a '(__vdsocheck_list gettimeofday clock_gettime clock_getres time getcpu)' -d 'count these system calls, by name'
 complete -c vdsocheck -n '__vdsocheck_is trace' -s p -l pid -x -a '(__fish_complete_pids)' -d 'count those of a running process, and leave it running'
 complete -c vdsocheck -n '__vdsocheck_is trace' -s a -l all -d 'count those of the whole host'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l top -x -d 'with --all: show N processes'
