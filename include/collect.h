@@ -14,8 +14,8 @@
 #include "evidence.h"
 
 /*
- * Copies the name of a clocksource; false if it is none. One that the kernel would have cut is
- * none, nor is what is more than a word of a shell: names are parts of commands to be pasted.
+ * Copies the name of a clocksource; false if it is not one: longer than the kernel's names, or not
+ * one word of a shell, since names are parts of commands to be pasted.
  */
 bool clocksource_take_name(struct span word, char name[CLOCKSOURCE_NAME_SIZE]);
 
@@ -63,7 +63,7 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
  * gives up its privileges before. False if it cannot be opened: kernel_log_collect() then asks by
  * syslog(2), which takes CAP_SYSLOG.
  */
-bool kernel_log_open(const struct root *root);
+bool kernel_log_open(const struct root *root, struct fact *why);
 
 /* The time and the uptime of this host now, by a child; of a captured tree neither is known. */
 void timestamp_collect(const struct root *root, struct timestamp_evidence *timestamp,

@@ -64,6 +64,10 @@ bool fact_is_error_of(const struct fact *fact, const char *object);
 
 /* Known values, each copied whole or cut at its bound. */
 void fact_set_text(struct text_fact *fact, const char *value);
+
+/* Known with this value; where it is NULL absent, for this reason. */
+void fact_set_found(struct text_fact *fact, const char *value, const char *absent);
+
 void fact_set_number(struct number_fact *fact, int64_t value);
 void fact_set_flag(struct flag_fact *fact, bool value);
 

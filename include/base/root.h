@@ -40,13 +40,11 @@ bool root_read_head(const struct root *root, const char *path, char *buffer, siz
 	struct span *content, struct fact *why);
 
 /*
- * Opens a file for what only read(2) in steps can do (/dev/kmsg gives a record at a time).
- * Never blocks. -1 with the state and the reason in *why. The caller closes it.
+ * Opens a file for what only read(2) in steps can do (/dev/kmsg gives a record at a time), or to be
+ * written: `access` is O_RDONLY or O_RDWR. Never blocks. -1 with the state and the reason in *why.
+ * The caller closes it.
  */
-int root_open_file(const struct root *root, const char *path, struct fact *why);
-
-/* root_open_file() for reading and writing. */
-int root_open_writable(const struct root *root, const char *path, struct fact *why);
+int root_open_file(const struct root *root, const char *path, int access, struct fact *why);
 
 /* True if the file at that path can be read and its first 8 KiB hold this text. */
 bool root_holds(const struct root *root, const char *path, const char *text);

@@ -52,26 +52,6 @@ void child_unshare(void *shared, size_t size)
 	munmap(shared, size);
 }
 
-/* Signals that our own parent blocked or ignored must still be able to end a child. */
-static void take_signals(void)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	signal(SIGALRM, SIG_DFL);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-static void set_timer(const struct deadline *deadline)
-{
-	int64_t left_us = deadline_left_ns(deadline) / NS_PER_US + TIMER_SLACK_US;
-	struct itimerval timer = {.it_value = {.tv_sec = (time_t)(left_us / US_PER_SECOND),
-					  .tv_usec = (suseconds_t)(left_us % US_PER_SECOND)}};
-
-	if (deadline->limit_ns)
-		setitimer(ITIMER_REAL, &timer, NULL);
-}
-
 static void explain_timeout(const struct deadline *deadline, struct fact *why)
 {
 	fact_set(
@@ -82,6 +62,9 @@ pid_t child_start(void (*work)(void *argument), void *argument, const struct dea
 	struct fact *why)
 {
 	pid_t parent = getpid(), pid, now;
+	struct itimerval timer = {.it_interval = {0}};
+	int64_t left_us;
+	sigset_t none;
 
 	/* After the deadline each further child would only be killed, which takes time, too. */
 	if (deadline_left_ns(deadline) == 0) {
@@ -104,29 +87,34 @@ pid_t child_start(void (*work)(void *argument), void *argument, const struct dea
 		_exit(1);
 	prctl(PR_SET_DUMPABLE, 0);
 	privileges_keep(PRIVILEGES_READ); /* its parent writes the files */
-	take_signals();
-	set_timer(deadline);
+	/* Signals that our own parent blocked or ignored must still be able to end a child. */
+	sigemptyset(&none);
+	signal(SIGALRM, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (deadline->limit_ns) {
+		left_us = deadline_left_ns(deadline) / NS_PER_US + TIMER_SLACK_US;
+		timer.it_value.tv_sec = (time_t)(left_us / US_PER_SECOND);
+		timer.it_value.tv_usec = (suseconds_t)(left_us % US_PER_SECOND);
+		setitimer(ITIMER_REAL, &timer, NULL);
+	}
 	work(argument);
 	_exit(0);
 }
 
-/* If the soft limit of CPU time is also the hard one (`ulimit -t`), no SIGXCPU comes first. */
-static bool is_out_of_cpu_time(int signal)
-{
-	struct rlimit limit;
-
-	return signal == SIGXCPU || (signal == SIGKILL && getrlimit(RLIMIT_CPU, &limit) == 0 &&
-					    limit.rlim_cur != RLIM_INFINITY);
-}
-
 static void explain_signal(int signal, const struct deadline *deadline, struct fact *why)
 {
+	struct rlimit limit;
+	/* If the soft limit of CPU time is also the hard one (`ulimit -t`), SIGKILL comes first. */
+	bool is_out_of_cpu_time =
+		signal == SIGXCPU || (signal == SIGKILL && getrlimit(RLIMIT_CPU, &limit) == 0 &&
+					     limit.rlim_cur != RLIM_INFINITY);
+
 	if (signal == SIGSYS)
 		fact_set(why, FACT_DENIED,
 			"killed by SIGSYS: a seccomp filter around this process forbids it");
 	else if (signal == SIGALRM)
 		explain_timeout(deadline, why);
-	else if (is_out_of_cpu_time(signal))
+	else if (is_out_of_cpu_time)
 		fact_set(why, FACT_FAILED,
 			"killed by %s: " CHILD_CPU_LIMIT " here (ulimit -t, RLIMIT_CPU)",
 			fault_signal_name(signal));

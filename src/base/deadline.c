@@ -2,7 +2,6 @@
 /* Deadlines, in ticks. */
 #include "base/deadline.h"
 
-#include <stdbool.h>
 #include <sys/times.h>
 #include <unistd.h>
 
@@ -16,12 +15,6 @@ static int64_t tick_ns(void)
 	return NS_PER_SECOND / (per_second > 0 ? per_second : 100);
 }
 
-/* C libraries return the kernel's errors as they are, except that glibc turns -1 into 0. */
-static bool is_error(clock_t now)
-{
-	return now <= 0 && now >= -4095;
-}
-
 /*
  * If times() is refused another clock is used, or waits would never end. All deadlines must be of
  * one clock, so the first call decides. On 32-bit the ticks pass through these values for 41
@@ -32,8 +25,9 @@ static clock_t now_ticks(void)
 	static enum { UNDECIDED, TIMES, MONOTONIC } source;
 	clock_t now = source == MONOTONIC ? 0 : times(NULL);
 
+	/* C libraries return the kernel's errors as they are, except that glibc turns -1 into 0. */
 	if (source == UNDECIDED)
-		source = is_error(now) ? MONOTONIC : TIMES;
+		source = now <= 0 && now >= -4095 ? MONOTONIC : TIMES;
 	if (source == MONOTONIC)
 		return (clock_t)(kernel_clock_ns(CLOCK_MONOTONIC) / tick_ns());
 	return now;

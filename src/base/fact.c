@@ -67,6 +67,14 @@ void fact_set_text(struct text_fact *fact, const char *value)
 	text_copy(fact->value, sizeof(fact->value), value);
 }
 
+void fact_set_found(struct text_fact *fact, const char *value, const char *absent)
+{
+	if (value)
+		fact_set_text(fact, value);
+	else
+		fact_set(&fact->fact, FACT_ABSENT, "%s", absent);
+}
+
 void fact_set_number(struct number_fact *fact, int64_t value)
 {
 	fact_set_known(&fact->fact);

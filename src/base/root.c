@@ -125,19 +125,18 @@ void root_close(struct root *root)
 /* The part of a file that root_holds() reads: callers look for text near the start. */
 #define HOLDS_SIZE 8192
 
-static const char *below(const char *path)
+/*
+ * Of a captured tree a device is not even opened: that may be an order (a watchdog starts to
+ * count).
+ */
+static int open_below(const struct root *root, const char *path, int flags)
 {
-	while (*path == '/')
-		path++;
-	return path;
-}
-
-/* A device is not even opened: that may be an order (a watchdog starts to count). */
-static int open_inside(const struct root *root, const char *path, int flags)
-{
-	int file = resolve(root->directory, path, O_PATH);
 	struct stat status;
+	int file;
 
+	if (root->live)
+		return openat(root->directory, path + strspn(path, "/"), flags);
+	file = resolve(root->directory, path, O_PATH);
 	if (file < 0 || flags & O_PATH)
 		return file;
 	if (!keep_regular(file, &status))
@@ -145,13 +144,6 @@ static int open_inside(const struct root *root, const char *path, int flags)
 	close(file);
 	file = resolve(root->directory, path, flags | O_NONBLOCK | O_NOCTTY);
 	return file >= 0 && keep_regular(file, &status) ? file : -1;
-}
-
-static int open_below(const struct root *root, const char *path, int flags)
-{
-	if (root->live)
-		return openat(root->directory, below(path), flags);
-	return open_inside(root, path, flags);
 }
 
 /* Reads what fits into the buffer; *cut: there was more. 0 or an errno value. */
@@ -211,7 +203,7 @@ bool root_read_head(const struct root *root, const char *path, char *buffer, siz
 	return true;
 }
 
-static int open_for_caller(const struct root *root, const char *path, int access, struct fact *why)
+int root_open_file(const struct root *root, const char *path, int access, struct fact *why)
 {
 	int file = open_below(root, path, access | O_CLOEXEC | O_NONBLOCK);
 
@@ -220,16 +212,6 @@ static int open_for_caller(const struct root *root, const char *path, int access
 	else
 		fact_set_known(why);
 	return file;
-}
-
-int root_open_file(const struct root *root, const char *path, struct fact *why)
-{
-	return open_for_caller(root, path, O_RDONLY, why);
-}
-
-int root_open_writable(const struct root *root, const char *path, struct fact *why)
-{
-	return open_for_caller(root, path, O_RDWR, why);
 }
 
 bool root_holds(const struct root *root, const char *path, const char *text)

@@ -238,8 +238,9 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 		return;
 	}
 	/* Files that take privileges were read by now, or are open; syslog(2) has none. */
-	privileges_keep(
-		kernel_log_open(root) ? PRIVILEGES_WRITE : PRIVILEGES_WRITE | PRIVILEGES_SYSLOG);
+	privileges_keep(kernel_log_open(root, &(struct fact){0})
+				? PRIVILEGES_WRITE
+				: PRIVILEGES_WRITE | PRIVILEGES_SYSLOG);
 	start_measuring(&measuring, all ? NULL : keep_shown_calls);
 	measure_times(&measuring, TIMING_WHOLE);
 	settle(&measuring);

@@ -13,22 +13,11 @@
 #define OVERVIEW_INDENT 21
 #define LINE_SIZE 1024
 
-/* "print text, json or report (...)" */
-static void list_formats(const struct format *format, char *text, size_t size)
-{
-	size_t used = (size_t)snprintf(text, size, "print %s (the default)", format->name);
-
-	while ((++format)->name && used < size) {
-		used += (size_t)snprintf(text + used, size - used, "%s%s%s%s%s",
-			format[1].name ? ", " : " or ", format->name, format->summary ? " (" : "",
-			format->summary ? format->summary : "", format->summary ? ")" : "");
-	}
-}
-
 static void write_option(
 	const struct command *command, const struct option_row *row, int indent, FILE *out)
 {
 	char letter[] = {'-', (char)row->id, ',', '\0'};
+	const struct format *format = command->formats;
 	char formats[LINE_SIZE];
 	int column = fprintf(out, "  %3s --%s%s%s ", row->id < OPTION_FORMAT ? letter : "",
 		row->name, row->argument ? " " : "", row->argument ? row->argument : "");
@@ -38,8 +27,14 @@ static void write_option(
 		column = 0;
 	}
 	fprintf(out, "%*s", indent - column, "");
-	if (row->id == OPTION_FORMAT)
-		list_formats(command->formats, formats, sizeof(formats));
+	/* "print text (the default), json or report (...)" */
+	snprintf(formats, sizeof(formats), "print %s (the default)", format->name);
+	while ((++format)->name) {
+		text_append(formats, sizeof(formats), "%s%s", format[1].name ? ", " : " or ",
+			format->name);
+		if (format->summary)
+			text_append(formats, sizeof(formats), " (%s)", format->summary);
+	}
 	wrap_text(out, indent, indent, row->id == OPTION_FORMAT ? formats : row->help);
 }
 

@@ -21,7 +21,7 @@ static const struct option_row common[] = {
 	{'J', "json", NULL, "print JSON, the same as --format json"},
 	{'o', "output", "FILE", "write to FILE atomically"},
 	{OPTION_COLOR, "color", "WHEN", "use color: auto (the default), always, never"},
-	{'q', "quiet", NULL, "print nothing on standard output; -o still writes its FILE"},
+	{'q', "quiet", NULL, "print no output; -o still writes its FILE"},
 	{'v', "verbose", NULL, "print all details"},
 	{'h', "help", NULL, "print this help"},
 	{'V', "version", NULL, "print the version"},
@@ -113,18 +113,20 @@ static void refuse_command(const char *word)
 
 /*
  * Whether an option takes a value in any of the commands: an option has the same meaning in all
- * that have it. The name may be abbreviated; a whole name decides over its extensions.
+ * that have it. It is a letter, or else a name, which may be abbreviated; a whole name decides over
+ * its extensions.
  */
-static bool name_takes_value(const char *name)
+static bool takes_value(int letter, const char *name)
 {
 	const struct option_row *row;
 	bool takes = false;
 
 	for (size_t i = 0; known.commands[i]; i++) {
 		for (size_t at = 0; (row = row_at(known.commands[i], &at));) {
-			if (strcmp(name, row->name) == 0)
+			if (letter ? row->id == letter : strcmp(name, row->name) == 0)
 				return row->argument != NULL;
-			takes |= row->argument && strncmp(name, row->name, strlen(name)) == 0;
+			takes |= !letter && row->argument &&
+			         strncmp(name, row->name, strlen(name)) == 0;
 		}
 	}
 	return takes;
@@ -141,24 +143,13 @@ static const struct option_row *find_letter(const struct command *command, int l
 	return row;
 }
 
-static bool letter_takes_value(int letter)
-{
-	for (size_t i = 0; known.commands[i]; i++) {
-		const struct option_row *row = find_letter(known.commands[i], letter);
-
-		if (row)
-			return row->argument != NULL;
-	}
-	return false;
-}
-
 /* True if the value of the option in this word is the next word. */
 static bool takes_next(const char *word)
 {
 	if (word[1] == '-')
-		return !strchr(word, '=') && name_takes_value(word + 2);
+		return !strchr(word, '=') && takes_value(0, word + 2);
 	for (const char *letter = word + 1; *letter; letter++) {
-		if (letter_takes_value((unsigned char)*letter))
+		if (takes_value((unsigned char)*letter, NULL))
 			return !letter[1];
 	}
 	return false;
@@ -260,8 +251,6 @@ static const struct option_row *find_name(const struct words *words, struct span
 
 	text_copy_span(word, sizeof(word), name);
 	for (size_t at = 0; (row = row_at(known.command, &at));) {
-		size_t used = strlen(candidates);
-
 		if (text_equals(name, row->name))
 			return row;
 		if (is_misspelling(word, row->name, &least))
@@ -270,7 +259,7 @@ static const struct option_row *find_name(const struct words *words, struct span
 			continue;
 		found = row;
 		count++;
-		snprintf(candidates + used, sizeof(candidates) - used, " --%s", row->name);
+		text_append(candidates, sizeof(candidates), " --%s", row->name);
 	}
 	if (count == 1 || words->failed)
 		return count == 1 ? found : NULL;
@@ -321,12 +310,8 @@ static bool take_format(struct cli *cli, const char *name)
 		cli->format = found;
 		return true;
 	}
-	for (const struct format *format = cli->command->formats; format->name; format++) {
-		size_t used = strlen(names);
-
-		snprintf(
-			names + used, sizeof(names) - used, "%s%s", used ? ", " : "", format->name);
-	}
+	for (const struct format *format = cli->command->formats; format->name; format++)
+		text_append(names, sizeof(names), "%s%s", *names ? ", " : "", format->name);
 	cli_usage_error("--format: '%s' is not one of %s", name, names);
 	return false;
 }
@@ -369,11 +354,11 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	}
 }
 
-/* `given` is NULL for an option that takes no value. */
-static void take_one(
-	struct cli *cli, struct words *words, const struct option_row *row, const char *given)
+/* `text` is NULL for an option without a value. */
+static void apply_option(
+	struct cli *cli, struct words *words, const struct option_row *row, const char *text)
 {
-	const char *value = given ? given : "";
+	const char *value = text ? text : "";
 	const struct format *format;
 
 	if (!words->failed) {
@@ -411,7 +396,7 @@ static void take_long(struct cli *cli, struct words *words)
 	if (!row || (!row->argument && value))
 		words->failed = true;
 	else if (!row->argument || (value = take_value(words, word, value)))
-		take_one(cli, words, row, value);
+		apply_option(cli, words, row, value);
 }
 
 /* "-Jo FILE", "-JoFILE" */
@@ -429,7 +414,7 @@ static void take_letters(struct cli *cli, struct words *words)
 		else if (row->argument)
 			value = take_value(words, option, letter[1] ? letter + 1 : NULL);
 		if (row && (!row->argument || value))
-			take_one(cli, words, row, value);
+			apply_option(cli, words, row, value);
 		if (row && row->argument)
 			return;
 	}

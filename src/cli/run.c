@@ -158,22 +158,10 @@ static void report_failure(struct cli *cli)
 	write_output(cli, EXIT_SUCCESS);
 }
 
-/* A bug may be in a library; libcpuid is used on x86 only. */
-static void print_libraries(FILE *out)
-{
-	const struct scmp_version *seccomp = seccomp_version();
-
-	fprintf(out, "libseccomp %u.%u.%u, jansson " JANSSON_VERSION, seccomp->major,
-		seccomp->minor, seccomp->micro);
-#if defined(__x86_64__) || defined(__i386__)
-	fprintf(out, ", libcpuid %s", cpuid_lib_version());
-#endif
-	fputc('\n', out);
-}
-
 /* The help or the version, on standard output whatever else was asked for. */
 static int print_information(struct cli *cli, const struct command *const *commands)
 {
+	const struct scmp_version *seccomp = seccomp_version();
 	const char *revision = VDSOCHECK_REVISION;
 
 	cli->operand_count = 0;
@@ -189,7 +177,13 @@ static int print_information(struct cli *cli, const struct command *const *comma
 	fputs(*revision ? "vdsocheck " VDSOCHECK_VERSION " (" VDSOCHECK_REVISION ")\n"
 			: "vdsocheck " VDSOCHECK_VERSION "\n",
 		cli->out);
-	print_libraries(cli->out);
+	/* A bug may be in a library; libcpuid is used on x86 only. */
+	fprintf(cli->out, "libseccomp %u.%u.%u, jansson " JANSSON_VERSION, seccomp->major,
+		seccomp->minor, seccomp->micro);
+#if defined(__x86_64__) || defined(__i386__)
+	fprintf(cli->out, ", libcpuid %s", cpuid_lib_version());
+#endif
+	fputc('\n', cli->out);
 	return EXIT_SUCCESS;
 }
 

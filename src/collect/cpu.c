@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/units.h"
 
-/* The first processors of /proc/cpuinfo say all: the file of a large machine is megabytes. */
+/* The first processors of /proc/cpuinfo suffice: the file is megabytes on a large machine. */
 #define CPUINFO_SIZE (8 * 1024)
 #define MODEL_SIZE 256
 
@@ -116,12 +116,10 @@ static void take_tsc_flags(struct span flags, struct text_fact *tsc_flags)
 	static const char *const wanted[] = {
 		"constant_tsc", "nonstop_tsc", "tsc_reliable", "tsc_known_freq", "tsc_adjust"};
 	char text[FACT_TEXT_SIZE] = "";
-	size_t used = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
 		if (text_has_word(flags, wanted[i]))
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
-				used ? " " : "", wanted[i]);
+			text_append(text, sizeof(text), "%s%s", *text ? " " : "", wanted[i]);
 	}
 	fact_set_text(tsc_flags, text);
 }
@@ -132,18 +130,16 @@ static void take_model(struct span cpuinfo, struct text_fact *model)
 	static const char *const keys[] = {"cpu family", "model", "stepping", "microcode"};
 	static const char *const names[] = {"family", "model", "stepping", "microcode"};
 	char text[FACT_TEXT_SIZE] = "", number[32];
-	size_t used = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(keys) && used < sizeof(text); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		struct span value;
 
 		if (!text_find_value(cpuinfo, keys[i], &value))
 			continue;
 		text_copy_span(number, sizeof(number), value);
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s",
-			used ? ", " : "", names[i], number);
+		text_append(text, sizeof(text), "%s%s %s", *text ? ", " : "", names[i], number);
 	}
-	if (used)
+	if (*text)
 		fact_set_text(model, text);
 	else
 		fact_set(&model->fact, FACT_ABSENT, "no x86 model in /proc/cpuinfo");

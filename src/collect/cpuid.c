@@ -22,7 +22,7 @@ static const char *word_for(const char signature[12])
 	static const struct {
 		char signature[13];
 		const char *word;
-	} known[] = {
+	} signatures[] = {
 		{"KVMKVMKVM\0\0\0", "kvm"},
 		{"Linux KVM Hv", "kvm"},
 		{"Microsoft Hv", "microsoft"},
@@ -39,9 +39,9 @@ static const char *word_for(const char signature[12])
 		{"Apple VZ\0\0\0\0", "apple"},
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		if (memcmp(signature, known[i].signature, 12) == 0)
-			return known[i].word;
+	for (size_t i = 0; i < ARRAY_SIZE(signatures); i++) {
+		if (memcmp(signature, signatures[i].signature, 12) == 0)
+			return signatures[i].word;
 	}
 	return NULL;
 }
@@ -49,7 +49,7 @@ static const char *word_for(const char signature[12])
 void cpuid_take_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read)
 {
 	uint32_t registers[4];
-	uint32_t own = 0;
+	uint32_t found_base = 0;
 
 	for (uint32_t base = BASE_FIRST; base <= BASE_LAST; base += BASE_STEP) {
 		const char *word;
@@ -60,26 +60,26 @@ void cpuid_take_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read)
 		word = word_for(signature);
 		if (word) {
 			answer->hypervisor = word;
-			own = base;
+			found_base = base;
 		}
 	}
-	if (!own) {
+	if (!found_base) {
 		answer->hypervisor = "vm-other";
 		return;
 	}
 	if (strcmp(answer->hypervisor, "kvm") == 0) {
-		read(own + 1, registers);
+		read(found_base + 1, registers);
 		answer->kvm_features = registers[0];
 		snprintf(answer->version, sizeof(answer->version), "features 0x%08x", registers[0]);
 	} else if (strcmp(answer->hypervisor, "microsoft") == 0) {
-		read(own + 2, registers);
+		read(found_base + 2, registers);
 		snprintf(answer->version, sizeof(answer->version), "%u.%u.%u", registers[1] >> 16,
 			registers[1] & 0xffff, registers[0]);
 	} else if (strcmp(answer->hypervisor, "xen") == 0) {
-		read(own + 1, registers);
+		read(found_base + 1, registers);
 		snprintf(answer->version, sizeof(answer->version), "%u.%u", registers[0] >> 16,
 			registers[0] & 0xffff);
-		read(own + 3, registers);
+		read(found_base + 3, registers);
 		memcpy(answer->xen_tsc, registers, sizeof(answer->xen_tsc));
 	}
 }
@@ -94,14 +94,14 @@ void cpuid_take_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read)
 /* EAX of it is the highest of the leaves above it. */
 #define EXTENDED 0x80000000
 
-struct question {
+struct cpuid_question {
 	bool answered;
 	struct cpuid_answer answer;
 };
 
-static void ask(void *argument)
+static void cpuid_execute(void *argument)
 {
-	struct question *question = argument;
+	struct cpuid_question *question = argument;
 	struct cpuid_answer *answer = &question->answer;
 	uint32_t registers[4], highest;
 	uint32_t brand[3 * 4 + 1] = {0}; /* of three leaves, and its end */
@@ -127,10 +127,10 @@ static void ask(void *argument)
 
 bool cpuid_ask(struct cpuid_answer *answer)
 {
-	static struct question question;
+	static struct cpuid_question question;
 	static bool asked;
 
-	if (!asked && fault_guard(ask, &question))
+	if (!asked && fault_guard(cpuid_execute, &question))
 		question.answered = false;
 	asked = true;
 	if (question.answered)

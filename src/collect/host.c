@@ -201,10 +201,8 @@ static void collect_boot_tool(const struct root *root, struct host_evidence *hos
 
 	if (fact_is_known(&host->container.fact))
 		fact_set(&host->boot_tool.fact, FACT_ABSENT, "in a container");
-	else if (word)
-		fact_set_text(&host->boot_tool, word);
 	else
-		fact_set(&host->boot_tool.fact, FACT_ABSENT, "none of those known here");
+		fact_set_found(&host->boot_tool, word, "none of those known here");
 }
 
 void host_collect(const struct root *root, struct host_evidence *host)

@@ -47,8 +47,8 @@ static const char *const dmi_files[] = {
 	"/sys/class/dmi/id/bios_vendor",
 };
 
-/* Of machines that have no CPUID. */
-static const struct mark marks[] = {
+/* The marks on machines that have no CPUID. */
+static const struct mark hypervisor_marks[] = {
 	{"/proc/device-tree/hypervisor/compatible", "linux,kvm", "kvm"},
 	{"/proc/device-tree/hypervisor/compatible", "xen,xen", "xen"},
 	{"/proc/device-tree/hypervisor/compatible", "vmware", "vmware"},
@@ -140,16 +140,11 @@ static const char *find_word(const struct root *root)
 		return "xen";
 	if (root->live && cpuid_ask(&answer) && answer.hypervisor)
 		return answer.hypervisor;
-	word = dmi ? dmi->word : mark_find(root, marks, ARRAY_SIZE(marks));
+	word = dmi ? dmi->word : mark_find(root, hypervisor_marks, ARRAY_SIZE(hypervisor_marks));
 	return word || !cpuinfo.has_hypervisor_flag ? word : "vm-other";
 }
 
 void hypervisor_collect(const struct root *root, struct text_fact *hypervisor)
 {
-	const char *word = find_word(root);
-
-	if (word)
-		fact_set_text(hypervisor, word);
-	else
-		fact_set(&hypervisor->fact, FACT_ABSENT, "nothing points to a hypervisor");
+	fact_set_found(hypervisor, find_word(root), "nothing points to a hypervisor");
 }

@@ -7,6 +7,7 @@
 #include "parts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
@@ -35,13 +36,13 @@
 /*
  * The lines worth keeping, from kernel/time/clocksource.c, arch/x86/kernel/{tsc,tsc_sync,hpet,
  * kvmclock,cpu/amd}.c, arch/x86/xen/time.c and drivers/clocksource/arm_arch_timer.c of 3.10 to
- * 7.3: how they begin, and what else they hold. Anywhere else in a line such words may be a
+ * 7.3: how they begin, and what else they contain. Anywhere else in a line such words may be a
  * user's: the name of a process or of a file stands in many messages of the kernel.
  */
 static const struct {
 	const char *begins;
-	const char *holds;
-} marks[] = {
+	const char *contains;
+} log_marks[] = {
 	{"timekeeping watchdog", "Marking clocksource"},
 	{"timekeeping watchdog", "read-back delay"},
 	{"wd-", "read-back delay"},
@@ -116,14 +117,15 @@ static bool is_about_clocks(struct span text)
 			break;
 		}
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
-		if (text_starts(text, marks[i].begins) && text_contains(text, marks[i].holds))
+	for (size_t i = 0; i < ARRAY_SIZE(log_marks); i++) {
+		if (text_starts(text, log_marks[i].begins) &&
+			text_contains(text, log_marks[i].contains))
 			return true;
 	}
 	return false;
 }
 
-/* The kernel indents by dozens of blanks: one says as much and leaves room for the figures. */
+/* The kernel indents by dozens of blanks: one is enough and leaves room for the figures. */
 static void copy_line(char *to, size_t size, struct span from)
 {
 	size_t used = 0;
@@ -222,18 +224,11 @@ void kernel_log_add_dmesg(struct kernel_log_evidence *log, struct span dmesg)
 /* The live host's /dev/kmsg. */
 static int kmsg = -1;
 
-static bool open_kmsg(const struct root *root, struct fact *why)
+bool kernel_log_open(const struct root *root, struct fact *why)
 {
 	if (kmsg < 0)
-		kmsg = root_open_file(root, "/dev/kmsg", why);
+		kmsg = root_open_file(root, "/dev/kmsg", O_RDONLY, why);
 	return kmsg >= 0;
-}
-
-bool kernel_log_open(const struct root *root)
-{
-	struct fact why;
-
-	return open_kmsg(root, &why);
 }
 
 static bool read_kmsg(const struct root *root, struct kernel_log_evidence *log)
@@ -241,7 +236,7 @@ static bool read_kmsg(const struct root *root, struct kernel_log_evidence *log)
 	char record[RECORD_SIZE];
 	int lost = 0;
 
-	if (!open_kmsg(root, &log->fact))
+	if (!kernel_log_open(root, &log->fact))
 		return false;
 	/* It may have been read before: from its first record on. */
 	lseek(kmsg, 0, SEEK_SET);
@@ -273,22 +268,17 @@ static bool read_syslog(struct kernel_log_evidence *log, char text[DMESG_SIZE])
 	return true;
 }
 
-/* An older system may have left its /var/log/dmesg, whose first line names another kernel. */
-static bool is_of_running_kernel(struct span content)
-{
-	struct utsname running;
-
-	return uname(&running) == 0 && text_contains(content, running.release);
-}
-
 static bool read_file(const struct root *root, const char *path, struct kernel_log_evidence *log,
 	char text[DMESG_SIZE])
 {
+	struct utsname running;
 	struct span content;
 	struct fact why = {0};
 
-	if (!root_read_head(root, path, text, DMESG_SIZE, &content, &why) ||
-		(root->live && !is_of_running_kernel(content)))
+	if (!root_read_head(root, path, text, DMESG_SIZE, &content, &why))
+		return false;
+	/* An older system may have left its /var/log/dmesg, whose first line names its kernel. */
+	if (root->live && (uname(&running) < 0 || !text_contains(content, running.release)))
 		return false;
 	fact_set_known(&log->fact);
 	kernel_log_add_dmesg(log, content);

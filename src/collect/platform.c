@@ -89,12 +89,7 @@ static const char *find_platform(const struct root *root, const struct host_evid
 
 void platform_collect(const struct root *root, struct host_evidence *host)
 {
-	const char *word = find_platform(root, host);
-
-	if (word)
-		fact_set_text(&host->platform, word);
-	else
-		fact_set(&host->platform.fact, FACT_ABSENT, "no platform known here");
+	fact_set_found(&host->platform, find_platform(root, host), "no platform known here");
 }
 
 /* Files of the container's own, and texts in files that the host writes. */
@@ -111,15 +106,15 @@ static const struct mark containers[] = {
 };
 
 /* The words of systemd-detect-virt --container. */
-static const char *const words[] = {"openvz", "lxc", "lxc-libvirt", "systemd-nspawn", "docker",
-	"podman", "rkt", "wsl", "proot", "pouch"};
+static const char *const container_words[] = {"openvz", "lxc", "lxc-libvirt", "systemd-nspawn",
+	"docker", "podman", "rkt", "wsl", "proot", "pouch"};
 
 static bool take_word(struct span word, struct text_fact *container)
 {
 	word = text_trim(word);
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		if (text_equals(word, words[i])) {
-			fact_set_text(container, words[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(container_words); i++) {
+		if (text_equals(word, container_words[i])) {
+			fact_set_text(container, container_words[i]);
 			return true;
 		}
 	}
@@ -152,13 +147,7 @@ static bool take_declared(const struct root *root, struct text_fact *container)
 
 void container_collect(const struct root *root, struct text_fact *container)
 {
-	const char *word;
-
-	if (take_declared(root, container))
-		return;
-	word = mark_find(root, containers, ARRAY_SIZE(containers));
-	if (word)
-		fact_set_text(container, word);
-	else
-		fact_set(&container->fact, FACT_ABSENT, "nothing points to a container");
+	if (!take_declared(root, container))
+		fact_set_found(container, mark_find(root, containers, ARRAY_SIZE(containers)),
+			"nothing points to a container");
 }

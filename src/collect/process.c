@@ -46,7 +46,7 @@ static const char *emulator_by_link(void)
 	static const struct {
 		const char *prefix;
 		const char *word;
-	} known[] = {
+	} emulators[] = {
 		{"qemu-", "qemu-user"},
 		{"box64", "box64"},
 		{"box86", "box86"},
@@ -61,24 +61,11 @@ static const char *emulator_by_link(void)
 	if (!slash)
 		return NULL;
 	name = (struct span){slash + 1, (size_t)(target + length - slash - 1)};
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		if (text_starts(name, known[i].prefix))
-			return known[i].word;
+	for (size_t i = 0; i < ARRAY_SIZE(emulators); i++) {
+		if (text_starts(name, emulators[i].prefix))
+			return emulators[i].word;
 	}
 	return NULL;
-}
-
-static void collect_emulator(struct text_fact *emulator)
-{
-	/* It preloads its own library, and replaces CPU, system calls and auxiliary vector. */
-	const char *preload = getenv("LD_PRELOAD");
-	const char *word =
-		preload && strstr(preload, "/vgpreload_core") ? "valgrind" : emulator_by_link();
-
-	if (word)
-		fact_set_text(emulator, word);
-	else
-		fact_set(&emulator->fact, FACT_ABSENT, "nothing points to an emulator");
 }
 
 /* x86 always had it; arm64 has it since 6.12 and refuses it as unknown before. */
@@ -132,12 +119,18 @@ static void set_absent(struct host_evidence *host)
 
 void process_collect(const struct root *root, struct host_evidence *host)
 {
+	const char *preload = getenv("LD_PRELOAD");
+
 	if (!root->live) {
 		set_absent(host);
 		return;
 	}
+	/* valgrind preloads its own library, and replaces CPU, system calls and auxiliary vector.
+	 */
+	fact_set_found(&host->emulator,
+		preload && strstr(preload, "/vgpreload_core") ? "valgrind" : emulator_by_link(),
+		"nothing points to an emulator");
 	fact_set_number(&host->pointer_bits, (int64_t)(sizeof(void *) * CHAR_BIT));
-	collect_emulator(&host->emulator);
 	collect_libc(host);
 	collect_counter_off(&host->counter_off);
 	collect_status(root, host);

@@ -130,12 +130,12 @@ enum switch_opened clocksource_switch_open(
 	struct fact no_folder = {0};
 
 	*clock = (struct clocksource_switch){.root = root,
-		.file = root_open_writable(root, CLOCKSOURCE_CURRENT, why),
+		.file = root_open_file(root, CLOCKSOURCE_CURRENT, O_RDWR, why),
 		.folder = -1,
 		.lock = -1};
 	if (clock->file < 0)
 		return SWITCH_CLOSED;
-	clock->folder = root_open_file(root, SWITCH_FOLDER, &no_folder);
+	clock->folder = root_open_file(root, SWITCH_FOLDER, O_RDONLY, &no_folder);
 	opened = take_hold(clock, why);
 	if (opened == SWITCH_OPENED && !root->live && is_kernel_file(clock->file)) {
 		fact_set(why, FACT_FAILED, "%s is the kernel's own, not one of a captured tree",

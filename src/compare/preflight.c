@@ -12,6 +12,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/timex.h>
 #include <unistd.h>
@@ -55,7 +56,7 @@ void ntp_state_describe(const struct ntp_state *state, char text[NTP_TEXT_SIZE])
 static DIR *open_folder(const struct root *root, const char *path)
 {
 	struct fact why = {0};
-	int folder = root_open_file(root, path, &why);
+	int folder = root_open_file(root, path, O_RDONLY, &why);
 	DIR *list = folder < 0 ? NULL : fdopendir(folder);
 
 	if (!list && folder >= 0)

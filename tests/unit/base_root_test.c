@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of base/root: files are read whole, below the root only, and never block. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <seccomp.h>
 #include <string.h>
@@ -164,7 +165,7 @@ static void only_files_and_directories_of_a_tree_are_opened(void **state)
 		assert_false(
 			root_read(&fake->root, paths[i], buffer, sizeof(buffer), &content, &why));
 		assert_int_equal(why.state, FACT_FAILED);
-		assert_int_equal(root_open_writable(&fake->root, paths[i], &why), -1);
+		assert_int_equal(root_open_file(&fake->root, paths[i], O_RDWR, &why), -1);
 		assert_true(root_has(&fake->root, paths[i]));
 	}
 }
@@ -264,14 +265,14 @@ static void a_file_behind_a_link_is_written_inside(void **state)
 
 	fake_root_add(fake, "/etc/passwd", "old");
 	fake_root_link(fake, "/current", "/etc/passwd");
-	file = root_open_writable(&fake->root, "/current", &why);
+	file = root_open_file(&fake->root, "/current", O_RDWR, &why);
 	assert_true(file >= 0);
 	assert_int_equal(write(file, "new", 3), 3);
 	close(file);
 	assert_true(root_read(&fake->root, "/etc/passwd", buffer, sizeof(buffer), &content, &why));
 	assert_true(text_equals(content, "new"));
 	fake_root_link(fake, "/out", "/etc/hostname");
-	assert_int_equal(root_open_writable(&fake->root, "/out", &why), -1);
+	assert_int_equal(root_open_file(&fake->root, "/out", O_RDWR, &why), -1);
 }
 
 static void long_names_are_answers(void **state)
