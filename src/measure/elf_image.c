@@ -41,7 +41,11 @@ typedef uint32_t hash_word;
 struct image {
 	const unsigned char *bytes;
 	size_t size;
+	/* By the program headers. */
+	bool has_load, has_dynamic;
 	ElfW(Addr) load; /* virtual address of the image's first byte */
+	size_t extent;   /* end of the last loadable segment */
+	ElfW(Phdr) dynamic;
 };
 
 /* Offsets into the image; 0 where the image has no such table. */
@@ -102,15 +106,7 @@ static bool take_header(const struct image *image, ElfW(Ehdr) * header)
 	       header->e_phentsize == sizeof(ElfW(Phdr)) && header->e_phnum <= HEADER_MAX;
 }
 
-struct segments {
-	bool is_loaded;
-	ElfW(Addr) load; /* virtual address of the image's first byte */
-	size_t extent;   /* end of the last loadable segment */
-	bool has_dynamic;
-	ElfW(Phdr) dynamic;
-};
-
-static bool read_segments(const struct image *image, struct segments *segments)
+static bool read_segments(struct image *image)
 {
 	ElfW(Ehdr) header;
 
@@ -123,16 +119,16 @@ static bool read_segments(const struct image *image, struct segments *segments)
 		if (!elf_take_at(image, header.e_phoff, i, &segment, sizeof(segment)))
 			return false;
 		if (segment.p_type == PT_DYNAMIC) {
-			segments->dynamic = segment;
-			segments->has_dynamic = true;
+			image->dynamic = segment;
+			image->has_dynamic = true;
 		} else if (segment.p_type == PT_LOAD) {
 			if (__builtin_add_overflow(segment.p_offset, segment.p_filesz, &end))
 				return false;
-			if (end > segments->extent)
-				segments->extent = end;
-			if (!segments->is_loaded)
-				segments->load = segment.p_vaddr - segment.p_offset;
-			segments->is_loaded = true;
+			if (end > image->extent)
+				image->extent = end;
+			if (!image->has_load)
+				image->load = segment.p_vaddr - segment.p_offset;
+			image->has_load = true;
 		}
 	}
 	return true;
@@ -140,9 +136,9 @@ static bool read_segments(const struct image *image, struct segments *segments)
 
 size_t elf_image_extent(const unsigned char *bytes, size_t size)
 {
-	struct segments segments = {0};
+	struct image image = {.bytes = bytes, .size = size};
 
-	return read_segments(&(struct image){bytes, size, 0}, &segments) ? segments.extent : 0;
+	return read_segments(&image) ? image.extent : 0;
 }
 
 /* A virtual address named by the image, as an offset into it; 0 if it lies outside. */
@@ -153,14 +149,13 @@ static size_t offset_of(const struct image *image, ElfW(Addr) address)
 	return offset < image->size ? (size_t)offset : 0;
 }
 
-static bool find_tables(
-	const struct image *image, const ElfW(Phdr) * dynamic, struct tables *tables)
+static bool find_tables(const struct image *image, struct tables *tables)
 {
 	for (size_t i = 0; i < DYNAMIC_MAX; i++) {
 		ElfW(Dyn) entry;
 		size_t offset;
 
-		if (!elf_take_at(image, dynamic->p_offset, i, &entry, sizeof(entry)))
+		if (!elf_take_at(image, image->dynamic.p_offset, i, &entry, sizeof(entry)))
 			return false;
 		offset = offset_of(image, entry.d_un.d_ptr);
 		if (entry.d_tag == DT_NULL)
@@ -299,13 +294,11 @@ static const char *read_exports(
 	struct image *image, struct vdso_evidence *vdso, size_t offsets[VDSO_EXPORT_MAX])
 {
 	struct tables tables = {0};
-	struct segments segments = {0};
 	size_t count = 0;
 
-	if (!read_segments(image, &segments) || !segments.is_loaded || !segments.has_dynamic)
+	if (!read_segments(image) || !image->has_load || !image->has_dynamic)
 		return "not an ELF image of this machine with a dynamic section";
-	image->load = segments.load;
-	if (!find_tables(image, &segments.dynamic, &tables))
+	if (!find_tables(image, &tables))
 		return "its dynamic section names no symbols within the image";
 	if (!count_symbols(image, &tables, &count))
 		return "its hash table does not fit the image";
@@ -322,7 +315,7 @@ static const char *read_exports(
 bool elf_image_read(const unsigned char *bytes, size_t size, struct vdso_evidence *vdso,
 	size_t offsets[VDSO_EXPORT_MAX])
 {
-	struct image image = {bytes, size, 0};
+	struct image image = {.bytes = bytes, .size = size};
 	const char *problem;
 
 	vdso->export_count = 0;
