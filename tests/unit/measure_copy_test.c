@@ -224,6 +224,28 @@ static void without_a_vdso_there_is_no_copy(void **state)
 	assert_int_equal(copy.what_if_fact.state, FACT_ABSENT);
 }
 
+/* A layout is a hint: the word that decides is the one that the copy found. */
+static void the_mode_is_that_of_the_word_that_decides(void **state)
+{
+	struct copy_evidence copy = {.mode = 1, .at = -100};
+	struct vclock_evidence read = {.how = VCLOCK_READ, .mode = 0, .at = -100, .layout = "x86"};
+
+	(void)state;
+	fact_set(&copy.fact, FACT_FAILED, "no copy");
+	copy_set_mode(&copy, &read);
+	assert_int_equal(read.how, VCLOCK_READ);
+	fact_set_known(&copy.fact);
+	copy_set_mode(&copy, &read);
+	assert_int_equal(read.how, VCLOCK_READ);
+	assert_int_equal(read.mode, 0);
+	read.at = -50;
+	copy_set_mode(&copy, &read);
+	assert_int_equal(read.how, VCLOCK_COPY);
+	assert_int_equal(read.mode, 1);
+	assert_false(fact_is_known(&read.fact));
+	assert_string_equal(read.layout, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +258,7 @@ int main(void)
 		cmocka_unit_test(memory_that_may_not_become_executable_is_mapped_twice),
 		cmocka_unit_test(without_executable_memory_the_reason_is_given),
 		cmocka_unit_test(without_a_vdso_there_is_no_copy),
+		cmocka_unit_test(the_mode_is_that_of_the_word_that_decides),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
