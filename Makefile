@@ -2,41 +2,28 @@
 #
 # vdsocheck: checks whether the vDSO of a Linux host serves the clock.
 #
-#   make                 build ./vdsocheck
-#   make deps            install what the build needs (apt, dnf, apk, zypper, pacman)
-#   make test-deps       install what the tests need, too
-#   make consumer-deps   install the programs that make check-consumers runs
-#   make check           run the tests, except the slow ones (minutes); check-sanitized: with ASan and UBSan
-#   make install         install the binary, man pages and src/share below $(DESTDIR)$(PREFIX)
-#   make uninstall       remove them
-#   make dist            make a source tarball of HEAD in $(BUILD)/release
-#   make release         make it and static binaries for x86-64 and arm64, with checksums
-#   make packages        make all that and deb, rpm and apk packages (make consumer-deps)
-#   make release-deps    install what the arm64 build needs (root, Debian on x86-64)
-#   make clean           remove $(BUILD) and ./vdsocheck
-#   make help            print this
+#   make              build ./vdsocheck
+#   make deps         install what the build needs (apt, dnf, apk, zypper, pacman)
+#   make test-deps    install what the tests need, too
+#   make check        run the tests, except the slow ones (minutes)
+#   make install      install the binary, man pages and src/share below $(DESTDIR)$(PREFIX)
+#   make uninstall    remove them
+#   make dist         make a source tarball of HEAD in $(BUILD)/release
+#   make clean        remove $(BUILD) and ./vdsocheck
+#   make help         print this; make help-tests: the other goals and variables
 #
-# Variables, on the command line or from the environment:
-#
-#   STATIC=1             link statically, for machines without the libraries
-#   SANITIZE=LIST        compile with -fsanitize=LIST (address,undefined)
-#   CC=clang             use another compiler; CC=aarch64-linux-gnu-gcc cross-compiles
-#   CPPFLAGS, CFLAGS, LDFLAGS   added after the Makefile's own flags
-#   HARDENING=           replace the hardening flags
-#   WERROR=1             treat warnings as errors
-#   BUILD=DIR            build in DIR and leave ./vdsocheck alone (build)
-#   PREFIX, DESTDIR      where to install (/usr/local, empty)
-#   PKG_CONFIG           pkg-config to use; its own variables hold for cross builds
-#   V=1                  show the commands
-#
-# The tests (see tests/README.md):
+# Variables: CC, CFLAGS, CPPFLAGS, LDFLAGS, STATIC=1, V=1, BUILD=DIR, PREFIX, DESTDIR
+
+# Tests (see tests/README.md):
 #
 #   make check-unit check-hosts check-cli check-live check-trace check-watch check-compare-fake
 #        check-fuzz check-loop check-man      one suite of make check
+#   make check-sanitized run make check with ASan and UBSan
 #   make hosts           regenerate the expected output of the recorded hosts
 #   make schema          regenerate src/share/*.schema.json
 #   make completions     regenerate src/share/completions
 #   make check-consumers run Prometheus, Nagios and others on our output (CONSUMER=NAME: one)
+#   make consumer-deps   install the programs that make check-consumers runs
 #   make check-source    check compiler warnings, formatting, shell scripts
 #   make check-analysis  run gcc -fanalyzer, clang-tidy, cppcheck
 #   make check-faults    let system calls and library calls fail (ALL=1: every single one)
@@ -50,6 +37,25 @@
 #   make check-compare check-compare-noise   test compare and warp in guests; repeat runs
 #   make bench peers trace-overhead     compare cost with other tools
 #   make format          format the sources with clang-format
+#
+# Releases:
+#
+#   make release         make the tarball and static binaries for x86-64 and arm64, with checksums
+#   make packages        make all that and deb, rpm and apk packages (make consumer-deps)
+#   make release-deps    install what the arm64 build needs (root, Debian on x86-64)
+#
+# Variables, on the command line or from the environment:
+#
+#   STATIC=1             link statically, for machines without the libraries
+#   SANITIZE=LIST        compile with -fsanitize=LIST (address,undefined)
+#   CC=clang             use another compiler; CC=aarch64-linux-gnu-gcc cross-compiles
+#   CPPFLAGS, CFLAGS, LDFLAGS   added after the Makefile's own flags
+#   HARDENING=           replace the hardening flags
+#   WERROR=1             treat warnings as errors
+#   BUILD=DIR            build in DIR and leave ./vdsocheck alone (build)
+#   PREFIX, DESTDIR      where to install (/usr/local, empty)
+#   PKG_CONFIG           pkg-config to use; its own variables hold for cross builds
+#   V=1                  show the commands
 
 VERSION := 0.1.0
 
@@ -187,7 +193,7 @@ uninstall:
 FOLDERS = $(sort $(BINDIR) $(foreach pair,$(INSTALLED),$(dir $(lastword $(subst :, ,$(pair))))))
 PRUNE = cd '$(DESTDIR)/' && rmdir -p --ignore-fail-on-non-empty $(FOLDERS:%=./%) 2>/dev/null || :
 
-.PHONY: deps test-deps consumer-deps clean help format
+.PHONY: deps test-deps consumer-deps clean help help-tests format
 deps:
 	@.ci/deps
 
@@ -203,10 +209,13 @@ clean:
 help:
 	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile
 
+help-tests:
+	@sed -n '/^# Tests (/,/^$$/s/^# \{0,1\}//p' Makefile
+
 format:
 	$(shell command -v clang-format-14 || echo clang-format) -i $(SOURCES) $(wildcard src/*/*.h include/*.h include/*/*.h tests/*/*.c tests/*/*.h)
 
-include src/share/packaging/release.mk
+include .ci/release.mk
 include tests/tests.mk
 include tests/lab/lab.mk
 include tests/bench/bench.mk
