@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "base/text.h"
 
 static bool counter_disabled(const struct view *v)
 {
@@ -111,19 +112,19 @@ static bool gvisor_calibrating(const struct view *v)
 }
 
 /* The vDSO's functions make no system call, but libc's do. */
-static bool does_libc_enter(const struct view *v)
+static bool libc_bypasses_vdso(const struct view *v)
 {
 	return v->libc.entered > 0 && v->vdso.proven > 0 && v->vdso.entered == 0;
 }
 
-static bool own_libc_bypasses_vdso(const struct view *v)
+static void write_libc(const struct view *v, char text[CAUSE_TEXT_SIZE])
 {
-	return does_libc_enter(v) && fact_is_flag(&v->evidence->host.libc_static, true);
-}
+	bool own = fact_is_flag(&v->evidence->host.libc_static, true);
 
-static bool libc_bypasses_vdso(const struct view *v)
-{
-	return does_libc_enter(v) && !own_libc_bypasses_vdso(v);
+	text_copy(text, CAUSE_TEXT_SIZE,
+		own ? "Only vdsocheck itself is affected: the C library that is linked into it "
+		      "does not use the vDSO."
+		    : "This C library does not use the vDSO, although the vDSO works.");
 }
 
 static void cite_libc(const struct view *v, struct cause *cause)
@@ -266,15 +267,7 @@ const struct cause_row cause_process_rows[] = {
 		.evidence = cite_mode,
 		.advice = {&wait_for_gvisor}},
 	{.id = "libc-bypasses-vdso",
-		.text = "Only vdsocheck itself is affected: the C library that is linked into it "
-			"does not use the vDSO.",
-		.more = "vdso(7)",
-		.applies = own_libc_bypasses_vdso,
-		.certainty = CERTAINTY_PROVEN,
-		.evidence = cite_libc,
-		.advice = {&newer_libc}},
-	{.id = "libc-bypasses-vdso",
-		.text = "This C library does not use the vDSO, although the vDSO works.",
+		.write = write_libc,
 		.more = "vdso(7)",
 		.applies = libc_bypasses_vdso,
 		.certainty = CERTAINTY_PROVEN,

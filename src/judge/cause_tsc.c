@@ -175,7 +175,7 @@ static const struct advice_row boot_unverified_tsc = {.id = "boot-unverified-tsc
 	.text = "If `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog: the "
 		"kernel then uses the TSC without the check that it cannot make here. Or give "
 		"the guest a clock to check it with (HPET, ACPI PM timer, kvm-clock).",
-	.remarks = {{5, 2, NULL, "tsc=nowatchdog needs Linux 5.2 or newer, or a backport."}},
+	.remarks = {NOWATCHDOG_REMARK},
 	.boot = "tsc=nowatchdog",
 	.risk = "The kernel does not detect an unstable TSC."};
 

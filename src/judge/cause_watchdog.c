@@ -145,21 +145,16 @@ static void cite_delay(const struct view *v, struct cause *cause)
 	cite_line(cause, v->tsc_delay);
 }
 
-#define NOWATCHDOG_REMARK                                                                          \
-	{                                                                                          \
-		5, 2, NULL, "tsc=nowatchdog needs Linux 5.2 or newer, or a backport."              \
-	}
+static bool tsc_has_adjust(const struct view *v)
+{
+	return tsc_is_invariant(v->evidence) && tsc_has_flag(v->evidence, "tsc_adjust");
+}
 
 /*
  * check_system_tsc_reliable() of arch/x86/kernel/tsc.c, for an invariant TSC whose changes show
  * in IA32_TSC_ADJUST: b50db7095fe0, in 5.16, up to two NUMA nodes; 233756a640be, in 6.3, four; 6.12
  * and 7.3 ask for packages.
  */
-static bool tsc_has_adjust(const struct view *v)
-{
-	return tsc_is_invariant(v->evidence) && tsc_has_flag(v->evidence, "tsc_adjust");
-}
-
 #define UNCHECKED_TSC_REMARK                                                                       \
 	{                                                                                          \
 		6, 12, tsc_has_adjust,                                                             \

@@ -306,6 +306,12 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 		.command = "vdsocheck warp && vdsocheck"                                           \
 	}
 
+/* tsc=nowatchdog is of 5.2. */
+#define NOWATCHDOG_REMARK                                                                          \
+	{                                                                                          \
+		5, 2, NULL, "tsc=nowatchdog needs Linux 5.2 or newer, or a backport."              \
+	}
+
 /* Instance store on EC2, local SSD on Google Cloud, temporary disk on Azure. */
 #define MOVE_RISK "In a cloud, this may erase local disks (instance store, local SSD)."
 
