@@ -19,8 +19,8 @@ check_metrics() {
 	verify "$name of this host" '[ "$status" -eq 0 ]' '[ ! -s "$out" ]' '[ ! -s "$err" ]'
 	for file in "$hosts"/*/formats; do
 		grep -qx -e '== --format prometheus' "$file" || continue
-		sed '1,/^== --format prometheus$/d; /^== /,$d' "$file" >"$work/metrics"
-		run promtool check metrics <"$work/metrics"
+		sed '1,/^== --format prometheus$/d; /^== /,$d' "$file" >"$work/sample"
+		run promtool check metrics <"$work/sample"
 		verify "$name of $(basename "$(dirname "$file")")" '[ "$status" -eq 0 ]' '[ ! -s "$err" ]'
 	done
 }
