@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the host says about itself: files below a root, CPUID and uname. Each function fills its
+ * The host by files below a root, CPUID and uname(2). Each function fills its
  * part of the evidence; what cannot be read is a fact with the reason, never a failure of the
  * whole.
  */

@@ -16,7 +16,7 @@ int64_t kernel_clock_ns(clockid_t clock);
 /* Whole seconds of the clock; 0 if the system call was refused. */
 int64_t kernel_clock_seconds(clockid_t clock);
 
-/* In seconds. */
+/* The time in seconds. */
 double timeval_seconds(struct timeval time);
 
 /* User and system time, in seconds. */

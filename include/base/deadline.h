@@ -16,7 +16,7 @@ struct deadline {
 };
 
 /*
- * What a child that measures may take beyond its time, where nothing else waits for it: the CPUs
+ * A child that measures may take this beyond its time, where nothing else waits for it: the CPUs
  * may be shared by many, and a cgroup's quota may be a few percent of one.
  */
 #define DEADLINE_SLACK_NS 5000000000

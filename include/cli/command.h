@@ -139,8 +139,8 @@ int cli_run(const struct command *const *commands, int argc, char **argv);
 int cli_trouble(const struct cli *cli);
 
 /*
- * For a child that is to become another program: the signals as vdsocheck was started with
- * them.
+ * Restores the signals that vdsocheck was started with, in a child that becomes another
+ * program.
  */
 void cli_restore_signals(void);
 
@@ -148,7 +148,7 @@ void cli_restore_signals(void);
 void cli_print(struct cli *cli, const void *result);
 
 /*
- * For a command that does not end: writes what was printed so far, all at once, to standard
+ * Serves a command that does not end: writes what was printed so far, all at once, to standard
  * output, or in place of all earlier output to cli->output. False after an error message if it
  * could not be written.
  */
@@ -231,14 +231,14 @@ int interrupts_first(void);
 int interrupt_status(int status);
 
 bool progress_is_shown(void);
-/* With the part done, 0 to 1. */
+/* Shows the part that is done, 0 to 1. */
 void progress_show(double done);
-/* With words of the caller's. */
+/* Shows words of the caller's. */
 void progress_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * Asks on the terminal. True for an answer that begins with "y". False, after an error message
- * that names --yes, if standard input is no terminal.
+ * that names --yes, if standard input is not a terminal.
  */
 bool cli_confirm(void);
 

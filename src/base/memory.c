@@ -72,7 +72,7 @@ static ssize_t append(void *cookie, const char *bytes, size_t length)
 	return (ssize_t)length;
 }
 
-/* For ftell(3) alone. */
+/* Serves ftell(3), which is the only use of it. */
 static int find_position(void *cookie, loff_t *offset, int whence)
 {
 	const struct memory_stream *stream = cookie;

@@ -126,7 +126,7 @@ void root_close(struct root *root)
 #define HOLDS_SIZE 8192
 
 /*
- * Of a captured tree a device is not even opened: that may be an order (a watchdog starts to
+ * A device of a captured tree is not even opened: that may be an order (a watchdog starts to
  * count).
  */
 static int open_below(const struct root *root, const char *path, int flags)

@@ -152,7 +152,7 @@ static void add_container(const struct text_fact *container, struct strbuf *sb)
 		add_text(sb, "", container, " container");
 }
 
-/* With the CPU where it ends at column `most` or before. */
+/* Adds the CPU where it ends at column `most` or before. */
 static void add_host(
 	const struct host_evidence *host, bool with_arch, size_t most, struct strbuf *sb)
 {

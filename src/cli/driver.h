@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the driver's files share: the parsing of words and values, the help, the terminal, and
+ * The driver's files share these: the parsing of words and values, the help, the terminal, and
  * the rows of all options of a command: its own, then those that every command has.
  */
 #ifndef VDSOCHECK_CLI_DRIVER_H

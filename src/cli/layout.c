@@ -47,8 +47,8 @@ void wrap_print(FILE *out, const char *label, int indent, const char *text)
 }
 
 /*
- * Up to the next blank at which the shell lets a backslash end the line: anywhere but between
- * single quotes.
+ * The length up to the next blank at which the shell lets a backslash end the line, which it does
+ * anywhere but between single quotes.
  */
 static size_t command_word(const char *command)
 {

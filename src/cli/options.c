@@ -28,7 +28,7 @@ static const struct option_row common[] = {
 	{0},
 };
 
-/* For error messages, which may come from anywhere below. */
+/* The error messages need it, and may come from anywhere below. */
 static struct {
 	const struct command *const *commands;
 	const struct command *command;
@@ -192,7 +192,7 @@ static bool choose_command(struct cli *cli, int *argc, char **argv)
 {
 	int place;
 
-	/* As git(1) takes "help help" and "version". */
+	/* git(1) takes "help help" and "version" in the same way. */
 	while ((place = find_operand(*argc, argv)) < *argc) {
 		if (strcmp(argv[place], "help") == 0)
 			cli->help = true;

@@ -147,7 +147,7 @@ bool cli_flush(struct cli *cli)
 	return true;
 }
 
-/* For formats whose readers do not see standard error. */
+/* Some formats have readers that do not see standard error. */
 static void report_failure(struct cli *cli)
 {
 	if (cli->answered || cli->quiet || !cli->format || !cli->format->fail)

@@ -94,7 +94,7 @@ static bool take_named(struct span cpuinfo, struct text_fact *cpu)
 	return false;
 }
 
-/* What the firmware calls the machine, where the CPU has no name. */
+/* Takes the firmware's name of the machine, where the CPU has none. */
 static bool take_machine_model(const struct root *root, struct text_fact *cpu)
 {
 	char buffer[MODEL_SIZE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the host says about itself: its kernel, by /proc and uname(2), and how it was booted; the
- * CPU, the hypervisor, the platform and this process by the other files of this folder.
+ * Collects the kernel, by /proc and uname(2), and how it was booted. The other files of this folder
+ * collect the CPU, the hypervisor, the platform and this process.
  */
 #include <jansson.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ void kernel_pick_parameters(struct span line, char *picked, size_t size)
 
 	picked[0] = '\0';
 	while (text_next_word(&line, &word)) {
-		/* A parameter that does not fit whole is left out: half a one would mislead. */
+		/* A parameter that does not fit whole is left out: half of it would mislead. */
 		if (!bears_on_clock(word) || used + word.length + 2 > size)
 			continue;
 		if (used)

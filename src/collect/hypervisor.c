@@ -18,7 +18,7 @@ struct dmi_name {
 	bool is_precise; /* says more than CPUID, which says "kvm" on half of the clouds */
 };
 
-/* What hypervisors write into the firmware's tables. */
+/* The names that hypervisors write into the firmware's tables. */
 static const struct dmi_name dmi_names[] = {
 	{"Amazon EC2", "amazon", true, true},
 	{"Google Compute Engine", "google", true, true},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel's log says about clocksources: why the TSC was dropped, what was switched to.
+ * Collects what the kernel's log says about clocksources, such as why the TSC was dropped.
  * Only lines that begin as the kernel's own messages about clocks do are kept, so that a document
  * holds few of them, and none in which a user's words imitate the kernel's.
  */
@@ -24,7 +24,7 @@
 /* Logs beyond it are read from their start: what matters is said at boot, or soon after. */
 #define DMESG_SIZE (1024 * 1024)
 
-/* Of more lines than there is room for, the first ones that stay. */
+/* The first lines that stay where there are more than there is room for. */
 #define KEPT_FIRST (KERNEL_LOG_MAX / 2)
 
 /* klogctl(2)'s SYSLOG_ACTION_READ_ALL, which has no name in the C library. */
@@ -67,7 +67,7 @@ static const struct {
 	{"kvm-clock: Using", ""},
 	{"arch_timer: ", "workaround for"},
 	{"arm_arch_timer: ", "workaround for"},
-	/* What the clocksource watchdog measured: judge/watchdog.c works it out again. */
+	/* The measurements of the clocksource watchdog, which judge/watchdog.c evaluates. */
 	{"'", " wd_now: "},
 	{"'", " cs_now: "},
 	{"Watchdog ", " interval:"},
@@ -285,7 +285,10 @@ static bool read_file(const struct root *root, const char *path, struct kernel_l
 	return true;
 }
 
-/* A captured tree's, or what is left where the kernel refuses its log: the whole log first. */
+/*
+ * The files of a captured tree, or of a host whose kernel refuses its log. One that has the whole
+ * log comes first.
+ */
 static const struct {
 	const char *name;
 	const char *path;

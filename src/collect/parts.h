@@ -25,7 +25,7 @@ void kernel_pick_parameters(struct span line, char *picked, size_t size);
  */
 void cpu_collect(const struct root *root, struct host_evidence *host);
 
-/* What a hypervisor, a platform or a container leaves in a file. */
+/* A trace that a hypervisor, a platform or a container leaves in a file. */
 struct mark {
 	const char *path;
 	const char *text; /* anywhere in the first 8 KiB; "" if its being there is enough */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What surrounds this system: the cloud, product or sandbox, which decides whom to ask for a
- * change, and the container. Known by marks that they leave in files; the network is not used.
+ * Finds the cloud, product or sandbox around this system, which decides whom to ask for a change,
+ * and the container, by marks that they leave in files. The network is not used.
  */
 #include "parts.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an event carries besides the checks before and after it: when it was, whether the clock is
+ * An event carries more than the checks before and after it: its time, whether the clock is
  * synchronized, what the kernel logged, and the state in words.
  */
 #include <errno.h>
@@ -26,7 +26,7 @@ static void read_synchronized(void *argument)
 		fact_set_flag(synchronized, !(timex.status & STA_UNSYNC));
 }
 
-/* In a child: a sandbox may kill a process for a call that can set the clock. */
+/* Reads in a child: a sandbox may kill a process for a call that can set the clock. */
 void watch_event_take(const struct root *root, struct watch_event *event)
 {
 	struct flag_fact synchronized = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The program of --exec. It is not a shell command, so that no name from the host can become one;
- * what it has to know it is given twice, as JSON and in its environment. The JSON lies in
- * memory, not in a pipe: a program that does not read it delays nothing.
+ * it gets the event twice, as JSON and in its environment. The JSON lies in memory, not in a pipe:
+ * a program that does not read it delays nothing.
  */
 #include "model.h"
 
@@ -26,7 +26,7 @@ struct hook {
 	volatile pid_t *group; /* shared: its process group, once it has one */
 };
 
-/* A file with the event's JSON, at its beginning; -1 with the reason. */
+/* Returns a file with the event's JSON, at its beginning; -1 with the reason. */
 static int make_input(const struct watch_event *event, struct fact *why)
 {
 	static const struct style style = {.compact = true};
@@ -47,7 +47,7 @@ static int make_input(const struct watch_event *event, struct fact *why)
 	return -1;
 }
 
-/* In the child: does not return. */
+/* Runs in the child and does not return. */
 static void become_program(void *argument)
 {
 	const struct hook *hook = argument;

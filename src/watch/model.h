@@ -46,7 +46,7 @@ bool watch_words_differ(const struct watch_words *one, const struct watch_words 
 
 /* ---- events ---- */
 
-/* A check, with what it was judged to mean. */
+/* A check and its diagnosis. */
 struct watch_check {
 	struct evidence evidence;
 	struct diagnosis diagnosis;

@@ -62,7 +62,7 @@ struct watch {
 	struct watch_check checks[2], *now;
 };
 
-/* A mistake in it is to be noticed now, not at the first change. */
+/* A mistake in the path must be noticed now, not at the first change. */
 static bool take_program(struct watch_request *request, const char *path)
 {
 	struct stat status;
