@@ -14,82 +14,6 @@
 #include "base/text.h"
 #include "base/units.h"
 
-/*
- * GRUB's line is GRUB_CMDLINE_LINUX and then GRUB_CMDLINE_LINUX_DEFAULT (10_linux), which the files
- * of grub.d may set once more, in the order of their names (Debian's grub-mkconfig). Of several
- * clocksource= the kernel takes the last (boot_override_clocksource()), so that each way puts
- * {boot} at the very end; grubby replaces one that is there (grubby(8)).
- */
-#define GRUB_LINE                                                                                  \
-	"echo 'GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT' '{boot}\"' | sudo tee -a "
-#define GRUB_LINE_UNDO "sudo sed -i '/_DEFAULT {boot}\"$/d' "
-#define GRUB_FILE "/etc/default/grub.d/zz-clocksource.cfg && sudo update-grub"
-#define GRUB2_FILE "/etc/default/grub && sudo grub2-mkconfig -o /boot/grub2/grub.cfg"
-#define GRUBBY "sudo grubby --update-kernel=ALL "
-#define LAST_WORD "sudo sed -i '1s/$/ {boot}/' "
-#define LAST_WORD_UNDO "sudo sed -i '1s/ {boot}$//' "
-#define PROXMOX_FILE "/etc/kernel/cmdline && sudo proxmox-boot-tool refresh"
-#define PI_FILE "/boot/firmware/cmdline.txt"
-#define TMPFILES "/etc/tmpfiles.d/clocksource.conf"
-
-static const struct way add_boot[] = {
-	{"update-grub", "GRUB on Debian and Ubuntu",
-		{.command = "sudo mkdir -p /etc/default/grub.d && " GRUB_LINE GRUB_FILE,
-			.undo = GRUB_LINE_UNDO GRUB_FILE}},
-	{"grubby", "grubby on Fedora, RHEL and Amazon Linux",
-		{.command = GRUBBY "--args={boot}", .undo = GRUBBY "--remove-args={boot}"}},
-	{"grub2-mkconfig", "GRUB on SUSE",
-		{.command = GRUB_LINE GRUB2_FILE, .undo = GRUB_LINE_UNDO GRUB2_FILE}},
-	{"kernel-install", "systemd-boot",
-		{.text = "add {boot} at the end of /etc/kernel/cmdline and run kernel-install, or "
-			 "at the end of the options line of the entries in loader/entries"}},
-	{"proxmox-boot-tool", "Proxmox VE on ZFS",
-		{.command = LAST_WORD PROXMOX_FILE, .undo = LAST_WORD_UNDO PROXMOX_FILE}},
-	{"cmdline.txt", "Raspberry Pi",
-		{.command = LAST_WORD PI_FILE, .undo = LAST_WORD_UNDO PI_FILE}},
-	/* This way is left out where {to} is not known. */
-	{"systemd-tmpfiles", "systemd-tmpfiles, without the kernel command line",
-		{.command = "echo w " CLOCKSOURCE_CURRENT " - - - - {to} | sudo tee " TMPFILES,
-			.undo = "sudo rm " TMPFILES}},
-	{0},
-};
-
-static const struct way remove_boot[] = {
-	{"update-grub", "GRUB on Debian and Ubuntu",
-		{.command = "sudoedit $(grep -rls GRUB_CMDLINE_LINUX /etc/default/grub "
-			    "/etc/default/grub.d) && sudo update-grub"}},
-	{"grubby", "grubby on Fedora, RHEL and Amazon Linux",
-		{.command = GRUBBY "--remove-args='{boot}'", .undo = GRUBBY "--args='{boot}'"}},
-	{"grub2-mkconfig", "GRUB on SUSE", {.command = "sudoedit " GRUB2_FILE}},
-	{"kernel-install", "systemd-boot",
-		{.text = "edit /etc/kernel/cmdline and run kernel-install, or edit the options "
-			 "line of the entries in loader/entries"}},
-	{"proxmox-boot-tool", "Proxmox VE on ZFS", {.command = "sudoedit " PROXMOX_FILE}},
-	{"cmdline.txt", "Raspberry Pi", {.command = "sudoedit " PI_FILE}},
-	{0},
-};
-
-/* How a tenant gets another host: pasted in the guest itself, the rest would never run. */
-#define ELSEWHERE(line)                                                                            \
-	{                                                                                          \
-		.text = "from another machine (this one goes down; its address may change)",       \
-		.command = line                                                                    \
-	}
-#define AWS_MOVE                                                                                   \
-	"aws ec2 stop-instances --instance-ids ID && "                                             \
-	"aws ec2 wait instance-stopped --instance-ids ID && "                                      \
-	"aws ec2 start-instances --instance-ids ID"
-
-const struct way advice_moves[] = {
-	{"aws-nitro", NULL, ELSEWHERE(AWS_MOVE)},
-	{"aws-xen", NULL, ELSEWHERE(AWS_MOVE)},
-	{"azure", NULL, ELSEWHERE("az vm redeploy --resource-group GROUP --name NAME")},
-	{"google", NULL,
-		ELSEWHERE("gcloud compute instances stop NAME --discard-local-ssd=false && "
-			  "gcloud compute instances start NAME")},
-	{0},
-};
-
 /* The way of this host; NULL: not known. */
 static const struct way *way_find(const struct view *v, const struct way *ways)
 {
@@ -113,7 +37,7 @@ static bool is_tsc_avoided(const struct view *v)
 /* The ways to take the first step, one for each boot loader. */
 #define DROP_STEP                                                                                  \
 	{                                                                                          \
-		.text = "change the kernel command line", .ways = remove_boot                      \
+		.text = "change the kernel command line", .ways = advice_remove_boot               \
 	}
 
 const struct advice_row advice_drop_tsc_boot = {.id = "drop-tsc-boot-parameters",
@@ -448,9 +372,9 @@ static bool make_advice(const struct view *v, const struct advice_row *row, stru
 				&advice->step_count);
 	}
 	if (row->boot)
-		add_ways(v, add_boot, &words, advice);
-	else if (row->steps[0].ways == remove_boot)
-		add_ways(v, remove_boot, &words, advice);
+		add_ways(v, advice_add_boot, &words, advice);
+	else if (row->steps[0].ways == advice_remove_boot)
+		add_ways(v, advice_remove_boot, &words, advice);
 	return true;
 }
 

@@ -202,8 +202,8 @@ struct way {
 	struct step_row step;
 };
 
-/* The ways to stop a cloud's guest and start it again, by platform. */
-extern const struct way advice_moves[];
+/* The ways to change the kernel command line, and to stop a cloud's guest and start it again. */
+extern const struct way advice_add_boot[], advice_remove_boot[], advice_moves[];
 
 /* A sentence for kernels before major.minor alone, such as on a parameter that they ignore. */
 struct remark {
