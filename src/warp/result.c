@@ -67,11 +67,13 @@ static void finish_result(struct warp_state *state, enum warp_clock_id id)
 
 	if (!fact_is_known(&result->fact))
 		return;
-	if (!result->reads) {
+	if (!result->reads && result->discarded)
 		fact_set(&result->fact, FACT_FAILED, "the clock was set all the time (%u slices)",
 			result->discarded);
+	else if (!result->reads)
+		fact_set(&result->fact, FACT_UNREAD, "the test had no CPU time for it");
+	if (!result->reads)
 		return;
-	}
 	result->largest_ns = (int64_t)ceil((double)result->largest_ns * unit_ns(state, id));
 	if (result->warps)
 		fact_set_known(&result->cpu_fact);

@@ -127,9 +127,13 @@ static bool has_run_enough(const struct warp_state *state)
 		return true;
 	if (missing_ns > 0 || missing_ns <= -WARP_EXTRA_NS)
 		return missing_ns <= 0;
-	/* On a busy machine the workers may not yet have run at the same time. */
-	for (int id = 0; state->count > 1 && id < WARP_CLOCK_COUNT; id++) {
-		if (!is_clock_compared(state, (enum warp_clock_id)id))
+	/* On a busy machine the workers may not yet have run, or not at the same time. */
+	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
+		const struct warp_result *result = &state->warp->results[id];
+
+		if (fact_is_known(&result->fact) && !result->reads && !result->discarded)
+			return false;
+		if (state->count > 1 && !is_clock_compared(state, (enum warp_clock_id)id))
 			return false;
 	}
 	return true;

@@ -51,6 +51,7 @@ static const struct warp_result *worst_clock(const struct warp_evidence *warp)
 
 void warp_judge(const struct warp_evidence *warp, struct warp_verdict *verdict)
 {
+	static const char again[] = "Test for longer (-d), or when the host is less busy.";
 	static const char *const go_back =
 		"Programs on this host see time run backwards. Change the clocksource (vdsocheck "
 		"compare shows which of them warp) and test again; if none helps, report it to "
@@ -90,7 +91,9 @@ void warp_judge(const struct warp_evidence *warp, struct warp_verdict *verdict)
 			counter->cpu_ahead);
 	else if (!fact_is_known(&monotonic->fact))
 		conclude(verdict, WARP_UNKNOWN, "not-read",
-			"Run vdsocheck to find out what is wrong with the vDSO.",
+			monotonic->fact.state == FACT_UNREAD
+				? again
+				: "Run vdsocheck to find out what is wrong with the vDSO.",
 			"CLOCK_MONOTONIC could not be read: %s.", monotonic->fact.reason);
 	else if (warp->cpu_count == 1)
 		conclude(verdict, WARP_OK, "one-cpu", NULL,
@@ -99,8 +102,7 @@ void warp_judge(const struct warp_evidence *warp, struct warp_verdict *verdict)
 			warp->cpus[0]);
 	/* Threads that never ran at the same time saw no warp and could not have seen one. */
 	else if (!fact_is_known(&monotonic->apart.fact))
-		conclude(verdict, WARP_UNKNOWN, "not-compared",
-			"Test for longer (-d), or when the host is less busy.",
+		conclude(verdict, WARP_UNKNOWN, "not-compared", again,
 			"CLOCK_MONOTONIC could not be compared between all CPUs: %s.",
 			monotonic->apart.fact.reason);
 	else if (warp->duration_s < 1)

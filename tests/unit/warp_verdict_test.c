@@ -113,6 +113,10 @@ static void a_clock_that_cannot_be_read_is_unknown_and_no_longer_test_is_advised
 	warp_judge(&evidence, &verdict);
 	assert_string_equal(verdict.rule, "not-read");
 	assert_null(strstr(verdict.advice, "longer"));
+	/* A busy host gave it no CPU: the vDSO is not to blame. */
+	fact_set(&evidence.results[WARP_MONOTONIC].fact, FACT_UNREAD, "no CPU time");
+	warp_judge(&evidence, &verdict);
+	assert_non_null(strstr(verdict.advice, "less busy"));
 }
 
 int main(void)
