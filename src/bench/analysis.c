@@ -51,7 +51,7 @@ double bench_ratio(const struct bench *bench, const struct bench_row *row)
 	double own = bench_min_ns(bench, row, row->subject.path);
 	double raw = bench_min_ns(bench, row, PATH_SYSCALL);
 
-	return own > 0 && raw > 0 ? raw / own : -1;
+	return own > 0 && raw > 0 ? raw / own : NAN;
 }
 
 double bench_run_ns(const struct bench_count *run)
@@ -65,12 +65,13 @@ static double cost_of(const struct bench *bench, enum baseline baseline)
 {
 	const struct ns_stats *stats = &bench->baselines[baseline];
 
-	return fact_is_known(&stats->fact) ? stats->min_ns : -1;
+	return fact_is_known(&stats->fact) ? stats->min_ns : NAN;
 }
 
+/* NAN where either is unknown, which fmax() would drop. */
 static double rest(double whole, double part)
 {
-	return whole < 0 || part < 0 ? -1 : fmax(whole - part, 0);
+	return whole < part ? 0 : whole - part;
 }
 
 /* The first baseline that is not known says why. */
@@ -91,26 +92,23 @@ struct breakdown breakdown_find(const struct bench *bench)
 	static const enum baseline by_vdso[] = {
 		BASELINE_CLOCK_VDSO, BASELINE_COUNTER, BASELINE_ORDERED};
 	double ordered = cost_of(bench, BASELINE_ORDERED);
-	double getppid = cost_of(bench, BASELINE_GETPPID);
 	struct breakdown parts = {
 		.syscall = cost_of(bench, BASELINE_CLOCK_SYSCALL),
-		.entry = cost_of(bench, BASELINE_ENTRY),
+		/* The cheaper way in: some kernels take longer to refuse a number. */
+		.entry = fmin(cost_of(bench, BASELINE_ENTRY), cost_of(bench, BASELINE_GETPPID)),
 		.vdso_fact = fact_of(bench, by_vdso, ARRAY_SIZE(by_vdso)),
 		.vdso = cost_of(bench, BASELINE_CLOCK_VDSO),
 		.counter = cost_of(bench, BASELINE_COUNTER),
 	};
 
-	/* The cheaper way in: some kernels take longer to refuse a number than for getppid. */
-	if (parts.entry < 0 || (getppid >= 0 && getppid < parts.entry))
-		parts.entry = getppid;
-	parts.syscall_fact = fact_of(bench, by_syscall, parts.entry < 0 ? 2 : 1);
+	parts.syscall_fact = fact_of(bench, by_syscall, isnan(parts.entry) ? 2 : 1);
 	parts.kernel = rest(parts.syscall, parts.entry);
 	parts.order = rest(ordered, parts.counter);
 	parts.arithmetic = rest(parts.vdso, ordered);
 	/* Then it may have entered the kernel, and the rest is not arithmetic. */
-	if (parts.entry >= 0 && parts.vdso >= parts.entry) {
+	if (parts.vdso >= parts.entry) {
 		parts.vdso_takes_as_long_as_entry = true;
-		parts.arithmetic = -1;
+		parts.arithmetic = NAN;
 		if (fact_is_known(&parts.vdso_fact))
 			fact_set(&parts.vdso_fact, FACT_FAILED,
 				"no less than a kernel entry: it may be a system call");
@@ -134,7 +132,7 @@ static double excess_of(const struct bench_row *row)
 {
 	if (!row || !fact_is_known(&row->stats.fact) || !row->stats.has_mean ||
 		row->stats.min_ns <= 0)
-		return -1;
+		return NAN;
 	return row->stats.median_ns / row->stats.min_ns - 1;
 }
 

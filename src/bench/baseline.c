@@ -21,10 +21,7 @@
 
 #define CONTEXT_STACK_SIZE (64 * 1024)
 
-static const struct {
-	const char *id;
-	const char *text;
-} names[] = {
+const struct baseline_name baseline_names[BASELINE_COUNT] = {
 	[BASELINE_ENTRY] = {"entry", "an invalid system call"},
 	[BASELINE_GETPPID] = {"getppid", "getppid"},
 	[BASELINE_CLOCK_SYSCALL] = {"clock_syscall", "clock_gettime MONOTONIC by system call"},
@@ -36,16 +33,6 @@ static const struct {
 	[BASELINE_EMPTY] = {"empty_function", "an empty function, by pointer"},
 	[BASELINE_LOOP] = {"loop", "the empty timing loop"},
 };
-
-const char *baseline_id(enum baseline baseline)
-{
-	return names[baseline].id;
-}
-
-const char *baseline_text(enum baseline baseline)
-{
-	return names[baseline].text;
-}
 
 static time_t call_nothing(time_t *unused)
 {

@@ -20,7 +20,7 @@ static void add_part(struct strbuf *sb, const char *before, double ns, const cha
 {
 	char text[32];
 
-	strbuf_add(sb, "%s%s ns%s", before, ns >= 0 ? format_ns(ns, text) : "?", what);
+	strbuf_add(sb, "%s%s ns%s", before, isnan(ns) ? "?" : format_ns(ns, text), what);
 }
 
 void bench_write_breakdown(const struct bench_report *report, FILE *out)
@@ -29,10 +29,10 @@ void bench_write_breakdown(const struct bench_report *report, FILE *out)
 	const struct number_fact *seccomp = &report->evidence->host.seccomp;
 	struct strbuf syscall = {.used = 0}, vdso = {.used = 0};
 
-	if (parts->syscall < 0 && parts->vdso < 0)
+	if (isnan(parts->syscall) && isnan(parts->vdso))
 		return;
 	fputs("\n  cost breakdown of clock_gettime(CLOCK_MONOTONIC), from the minima\n", out);
-	if (parts->syscall >= 0) {
+	if (!isnan(parts->syscall)) {
 		add_part(&syscall, "", parts->syscall, " = ");
 		add_part(&syscall, "", parts->entry, " kernel entry and exit + ");
 		add_part(&syscall, "", parts->kernel, " reading the clock there");
@@ -42,7 +42,7 @@ void bench_write_breakdown(const struct bench_report *report, FILE *out)
 					       : "; no seccomp filter is in force");
 		wrap_print(out, "system call", BENCH_INDENT, syscall.text);
 	}
-	if (parts->vdso < 0)
+	if (isnan(parts->vdso))
 		return;
 	if (parts->vdso_takes_as_long_as_entry) {
 		add_part(&vdso, "", parts->vdso,

@@ -5,6 +5,8 @@
  */
 #include "document.h"
 
+#include <math.h>
+
 #include "model.h"
 
 /* Hundredths: a tenth is 2 % of a COARSE clock. */
@@ -66,7 +68,7 @@ static const struct field time_fields[] = {
 /* ---- the table ---- */
 
 struct bucket {
-	double from_ns, to_ns; /* the last one has no end: negative */
+	double from_ns, to_ns; /* the last one has no end: NAN */
 	uint64_t calls;
 };
 
@@ -75,7 +77,7 @@ struct bucket {
 
 static const struct field bucket_fields[] = {
 	{REAL("from_ns", from_ns, NS_DECIMALS), .doc = "lower end of the bucket in ns"},
-	{REAL("to_ns", to_ns, NS_DECIMALS), .options = FIELD_NEGATIVE_NONE,
+	{REAL("to_ns", to_ns, NS_DECIMALS), .options = FIELD_NAN_NONE,
 		.doc = "upper end of the bucket in ns; null: it has none"},
 	{COUNT("calls", calls), .doc = "calls that took this long"},
 	{0},
@@ -103,7 +105,7 @@ static json_t *histogram(const void *object, const void *whole)
 	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
 		if (histogram->buckets[i])
 			buckets[count++] = (struct bucket){.from_ns = histogram_edge(i),
-				.to_ns = i + 1 < HISTOGRAM_BUCKETS ? histogram_edge(i + 1) : -1,
+				.to_ns = i + 1 < HISTOGRAM_BUCKETS ? histogram_edge(i + 1) : NAN,
 				.calls = histogram->buckets[i]};
 	}
 	return field_list(bucket_fields, buckets, count, sizeof(buckets[0]), whole);
@@ -135,39 +137,45 @@ static const struct field row_fields[] = {
 	{0},
 };
 
-struct baseline_row {
-	const char *id, *text;
-	struct ns_stats stats;
-};
+static size_t baseline_index(const void *stats, const void *whole)
+{
+	const struct bench_report *report = whole;
 
-#undef OF
-#define OF struct baseline_row
+	return (size_t)((const struct ns_stats *)stats - report->bench->baselines);
+}
+
+static json_t *baseline_id(const void *stats, const void *whole)
+{
+	return json_string(baseline_names[baseline_index(stats, whole)].id);
+}
+
+static json_t *baseline_text(const void *stats, const void *whole)
+{
+	return json_string(baseline_names[baseline_index(stats, whole)].text);
+}
 
 static const struct field baseline_fields[] = {
-	{STRING("id", id), .options = FIELD_FILLED, .doc = "stable id of what was measured"},
-	{STRING("text", text), .options = FIELD_FILLED, .doc = "what was measured, for people"},
-	{INLINE(stats, time_fields)},
+	{COMPUTED("id", FIELD_STRING, baseline_id), .options = FIELD_FILLED,
+		.doc = "stable id of what was measured"},
+	{COMPUTED("text", FIELD_STRING, baseline_text), .options = FIELD_FILLED,
+		.doc = "what was measured, for people"},
+	{.key = "stats", .kind = FIELD_INLINE, .fields = time_fields},
 	{0},
 };
 
 static json_t *baselines(const void *object, const void *whole)
 {
 	const struct bench *bench = object;
-	struct baseline_row rows[BASELINE_COUNT];
 
-	for (size_t i = 0; i < BASELINE_COUNT; i++)
-		rows[i] = (struct baseline_row){.id = baseline_id((enum baseline)i),
-			.text = baseline_text((enum baseline)i),
-			.stats = bench->baselines[i]};
-	return field_list(baseline_fields, rows, bench->row_count ? BASELINE_COUNT : 0,
-		sizeof(rows[0]), whole);
+	return field_list(baseline_fields, bench->baselines, bench->row_count ? BASELINE_COUNT : 0,
+		sizeof(bench->baselines[0]), whole);
 }
 
 /* ---- what the calls consist of ---- */
 
 #undef OF
 #define OF struct breakdown
-#define PART(name, member) REAL(name, member, NS_DECIMALS), .options = FIELD_NEGATIVE_NONE
+#define PART(name, member) REAL(name, member, NS_DECIMALS), .options = FIELD_NAN_NONE
 
 static const struct field breakdown_fields[] = {
 	{PART("syscall_ns", syscall),

@@ -260,11 +260,12 @@ void histogram_take(struct histogram *histogram, const struct timed_call *one,
 
 /* baseline.c */
 
-/* "entry", "getppid" ...: stable, for programs. */
-const char *baseline_id(enum baseline baseline);
+struct baseline_name {
+	const char *id;   /* "entry", "getppid" ...: stable, for programs */
+	const char *text; /* for people; at most 39 characters */
+};
 
-/* The words for people; at most 39 characters. */
-const char *baseline_text(enum baseline baseline);
+extern const struct baseline_name baseline_names[BASELINE_COUNT];
 
 /*
  * Sets the call of each case; those not available here have no function. `clock` is
@@ -281,11 +282,11 @@ const struct bench_row *bench_answer_row(const struct bench *bench);
 /* Least ns of the row's call by this path on the row's CPU; 0: unknown. */
 double bench_min_ns(const struct bench *bench, const struct bench_row *row, enum call_path path);
 
-/* How many times as long as the row a system call takes; negative: unknown. */
+/* How many times as long as the row a system call takes; NAN: unknown. */
 double bench_ratio(const struct bench *bench, const struct bench_row *row);
 
 /*
- * What a call's cost consists of, in ns. Negative: unknown; else never below zero, although the
+ * What a call's cost consists of, in ns. NAN: unknown; else never below zero, although the
  * CPU may do two things in the time of one.
  */
 struct breakdown {

@@ -195,8 +195,7 @@ static void print_baseline_name(const void *object, const void *whole, FILE *out
 {
 	const struct ns_stats *stats = object;
 
-	fputs(baseline_text((enum baseline)(stats - ((const struct bench *)whole)->baselines)),
-		out);
+	fputs(baseline_names[stats - ((const struct bench *)whole)->baselines].text, out);
 }
 
 static json_t *row_ratio(const void *object, const void *whole)
