@@ -11,6 +11,7 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/deadline.h"
+#include "base/memory.h"
 #include "base/units.h"
 #include "measure/cpus.h"
 
@@ -36,11 +37,12 @@ struct table {
 	bool with_baselines;
 	struct sampler sampler;
 	struct timed_call cases[CASES_MAX]; /* the rows', then the baselines' */
-	double *samples;
 };
 
-/* False if memory ran out. */
-static bool set_up(struct table *table, int cpu)
+/* SAMPLES_MAX of each case, allocated by the parent: a refusal ends the run, not the child. */
+static double *samples;
+
+static void set_up(struct table *table, int cpu)
 {
 	const struct bench_plan *plan = table->bench->plan;
 	struct timed_call *cases = table->cases;
@@ -62,12 +64,10 @@ static bool set_up(struct table *table, int cpu)
 			call_find(plan->calls, "clock_gettime", "CLOCK_MONOTONIC"));
 		table->sampler.count += BASELINE_COUNT;
 	}
-	table->samples = calloc(table->sampler.count, SAMPLES_MAX * sizeof(double));
-	for (size_t i = 0; table->samples && i < table->sampler.count; i++) {
-		cases[i].samples = &table->samples[i * SAMPLES_MAX];
+	for (size_t i = 0; i < table->sampler.count; i++) {
+		cases[i].samples = &samples[i * SAMPLES_MAX];
 		cases[i].capacity = SAMPLES_MAX;
 	}
-	return table->samples;
 }
 
 static void take_histograms(struct table *table, int64_t ns)
@@ -143,13 +143,9 @@ static void measure(void *argument)
 			cpu = plan->cpus[i];
 		table.rows = &bench->rows[bench->row_count];
 		table.with_baselines = i == 0;
-		if (!set_up(&table, cpu)) {
-			fact_set(&bench->fact, FACT_FAILED, "out of memory for the samples");
-			break;
-		}
+		set_up(&table, cpu);
 		bench->row_count += table.row_count;
 		measure_here(&table, plan->time_ns / (int64_t)cpus);
-		free(table.samples);
 	}
 }
 
@@ -161,10 +157,13 @@ void bench_table_measure(struct bench *bench, bench_progress *progress)
 			       (int64_t)bench->plan->cpu_count * SLACK_PER_CPU_NS);
 	struct fact why = {0};
 
+	samples = xcalloc(
+		bench_count_wanted(bench->plan) + BASELINE_COUNT, SAMPLES_MAX * sizeof(*samples));
 	bench->done = 0;
 	bench->total = (uint64_t)time_ns / NS_PER_MS;
 	if (!child_watch(measure, progress, bench, &deadline, &why))
 		bench->fact = why;
 	else if (bench->fact.state == FACT_UNREAD)
 		fact_set_known(&bench->fact);
+	free(samples);
 }
