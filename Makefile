@@ -105,10 +105,11 @@ LDFLAGS_OURS := -Wl,-z,relro,-z,now -Wl,--as-needed $(if $(STATIC),-static -no-p
 ATOMIC_PROBE = echo 'long long v; int main(void) { return (int)__atomic_load_n(&v, 2); }' | \
 	$(CC) $(CFLAGS) $(LDFLAGS) -x c - -o /dev/null 2>/dev/null || echo -latomic
 
-# Looked up when a goal first needs them, and once: `make deps` works without.
+# Looked up when a goal first needs them, and once: `make deps` works without. Before glibc 2.34 timers
+# are in librt.
 LIBRARY_CFLAGS = $(eval LIBRARY_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(LIBRARIES)))$(LIBRARY_CFLAGS)
 LIBRARY_LIBS = $(eval LIBRARY_LIBS := $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(LIBRARIES)) \
-	-lm $(shell $(ATOMIC_PROBE)))$(LIBRARY_LIBS)
+	-lm -lrt $(shell $(ATOMIC_PROBE)))$(LIBRARY_LIBS)
 
 COMPILE = $(CC) $(CPPFLAGS_OURS) $(LIBRARY_CFLAGS) $(CFLAGS_OURS) $(CPPFLAGS) $(CFLAGS)
 LINK = $(CC) $(CFLAGS_OURS) $(CFLAGS) $(LDFLAGS_OURS) $(LDFLAGS)

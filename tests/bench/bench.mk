@@ -24,7 +24,7 @@ STUB_OBJECTS := $(LOOP_OBJECTS:%/loops.o=%/stub.o) $(addprefix $(BUILD)/src/, \
 
 $(BUILD)/tests/bench/stub: $(STUB_OBJECTS) $(BUILD)/flags
 	$(call say,LINK,$@)
-	$(QUIET)$(LINK) $(STUB_OBJECTS) -lm -o $@
+	$(QUIET)$(LINK) $(STUB_OBJECTS) -lm -lrt -o $@
 
 # By hand: the tables are for people to judge.
 bench: $(TEST_BINARY) $(addprefix $(BUILD)/tests/bench/,hand loops stub)
