@@ -101,7 +101,7 @@ static bool takes_turns(const struct contention *contention)
 
 static void sleep_ns(int64_t ns)
 {
-	const struct timespec time = {.tv_nsec = ns};
+	const struct timespec time = {.tv_nsec = (long)ns};
 
 	nanosleep(&time, NULL);
 }

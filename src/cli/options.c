@@ -113,8 +113,8 @@ static void refuse_command(const char *word)
 
 /*
  * Whether an option takes a value in any of the commands: an option has the same meaning in all
- * that have it. It is a letter, or else a name, which may be abbreviated; a whole name decides over
- * its extensions.
+ * that have it. It is a name, which may be abbreviated, or a letter if that is NULL; a whole name
+ * decides over its extensions.
  */
 static bool takes_value(int letter, const char *name)
 {
@@ -123,9 +123,9 @@ static bool takes_value(int letter, const char *name)
 
 	for (size_t i = 0; known.commands[i]; i++) {
 		for (size_t at = 0; (row = row_at(known.commands[i], &at));) {
-			if (letter ? row->id == letter : strcmp(name, row->name) == 0)
+			if (name ? strcmp(name, row->name) == 0 : row->id == letter)
 				return row->argument != NULL;
-			takes |= !letter && row->argument &&
+			takes |= name && row->argument &&
 			         strncmp(name, row->name, strlen(name)) == 0;
 		}
 	}

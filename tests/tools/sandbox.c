@@ -275,10 +275,12 @@ static void sigpipe_default(void)
 }
 
 /* A shell without job control starts what is in the background with SIGINT ignored. */
-static void sigint_default(void)
+static void signals_default(void)
 {
+	signal(SIGHUP, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 }
 
 static void few_files(void)
@@ -386,7 +388,7 @@ static const struct {
 	{"sigalrm-blocked", sigalrm_blocked},
 	{"sigsegv-blocked", sigsegv_blocked},
 	{"sigpipe-default", sigpipe_default},
-	{"sigint-default", sigint_default},
+	{"signals-default", signals_default},
 	{"few-files", few_files},
 	{"no-directory", no_directory},
 	{"time-namespace", time_namespace},

@@ -325,13 +325,14 @@ static void count_look(void *argument)
 
 static void a_running_child_is_watched(void **state)
 {
-	struct deadline deadline = deadline_after(700000000);
+	/* On a busy machine a parent may miss tenths of a second. */
+	struct deadline deadline = deadline_after(2000000000);
 	struct fact why = {0};
 	int looks = 0;
 
 	(void)state;
 	assert_false(child_watch(sleep_on, count_look, &looks, &deadline, &why));
-	assert_in_range(looks, 1, 20);
+	assert_in_range(looks, 1, 40);
 }
 
 /* ---- the wait for several ---- */
