@@ -70,8 +70,7 @@ struct ns_stats {
 	double min_ns;    /* averages over one batch of calls each */
 	double median_ns;
 	double p99_ns;          /* of the batches' averages, not of calls */
-	bool has_mean;          /* false: too few batches */
-	double trimmed_mean_ns; /* outliers left out */
+	double trimmed_mean_ns; /* outliers left out; NAN: too few batches */
 	size_t samples;         /* batches that these numbers rest on */
 	size_t outliers;        /* samples left out of the mean */
 	size_t iterations;      /* calls in a batch */

@@ -15,8 +15,7 @@ struct statistics_summary {
 	double median;
 	double p99;          /* 99 in 100 values are not above it */
 	size_t outliers;     /* values left out of the mean: far above the upper quartile */
-	bool has_mean;       /* false: fewer than STATISTICS_MEAN_LEAST values */
-	double trimmed_mean; /* without the outliers */
+	double trimmed_mean; /* without the outliers; NAN: fewer than STATISTICS_MEAN_LEAST */
 };
 
 /*

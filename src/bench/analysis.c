@@ -43,7 +43,7 @@ double bench_min_ns(const struct bench *bench, const struct bench_row *row, enum
 {
 	const struct bench_row *found = find_row(bench, row, path);
 
-	return found ? found->stats.min_ns : 0;
+	return found ? found->stats.min_ns : NAN;
 }
 
 double bench_ratio(const struct bench *bench, const struct bench_row *row)
@@ -130,7 +130,7 @@ struct breakdown breakdown_find(const struct bench *bench)
 
 static double excess_of(const struct bench_row *row)
 {
-	if (!row || !fact_is_known(&row->stats.fact) || !row->stats.has_mean ||
+	if (!row || !fact_is_known(&row->stats.fact) || isnan(row->stats.trimmed_mean_ns) ||
 		row->stats.min_ns <= 0)
 		return NAN;
 	return row->stats.median_ns / row->stats.min_ns - 1;

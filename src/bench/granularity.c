@@ -62,7 +62,7 @@ static bool watch_some(
 		by = now - watcher->last;
 		watcher->last = now;
 		step->readings++;
-		step->standing += by == 0;
+		step->unchanged += by == 0;
 		/* A clock that is set back steps, but says nothing about how finely. */
 		if (by <= 0)
 			continue;

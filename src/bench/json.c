@@ -34,7 +34,7 @@ static json_t *time_reason(const void *object, const void *whole)
 	const struct ns_stats *stats = object;
 
 	(void)whole;
-	if (fact_is_known(&stats->fact) && !stats->has_mean)
+	if (fact_is_known(&stats->fact) && isnan(stats->trimmed_mean_ns))
 		return json_string("too few batches for a mean");
 	return field_reason(&stats->fact);
 }
@@ -48,7 +48,7 @@ static const struct field time_fields[] = {
 	{TIME_NS("median_ns", median_ns), .doc = "ns per call, median of the batches"},
 	{TIME_NS("batch_p99_ns", p99_ns),
 		.doc = "ns per call, 99th percentile of the batches' averages"},
-	{TIME_NS("trimmed_mean_ns", trimmed_mean_ns), .given = GIVEN(has_mean),
+	{TIME_NS("trimmed_mean_ns", trimmed_mean_ns), .options = FIELD_NAN_NONE,
 		.doc = "ns per call, mean of the batches without outliers"},
 	{COUNT("calls_per_batch", iterations), .doc = "calls in a batch"},
 	{COUNT("batches", batches), .doc = "batches begun"},
@@ -215,7 +215,7 @@ static const struct field clock_fields[] = {
 		.fact = FACT(step.step_ns.fact), .reason = "reason",
 		.doc = "smallest step in ns between two readings that differ"},
 	{COUNT("readings", step.readings), .doc = "readings of the clock"},
-	{COUNT("readings_unchanged", step.standing),
+	{COUNT("readings_unchanged", step.unchanged),
 		.doc = "readings that were equal to the one before"},
 	{REASON("reason")},
 	{0},

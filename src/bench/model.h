@@ -134,7 +134,7 @@ struct clock_granularity {
 	struct number_fact resolution_ns; /* clock_getres() */
 	struct number_fact step_ns;       /* the smallest step between two readings */
 	uint64_t readings;
-	uint64_t standing; /* readings equal to the one before */
+	uint64_t unchanged; /* readings equal to the one before */
 };
 
 struct bench_clock {
@@ -279,7 +279,7 @@ void baseline_set_up(struct timed_call cases[BASELINE_COUNT], const struct call 
 /* The call that the answer is about: clock_gettime(CLOCK_MONOTONIC), else the first; or NULL. */
 const struct bench_row *bench_answer_row(const struct bench *bench);
 
-/* Least ns of the row's call by this path on the row's CPU; 0: unknown. */
+/* Least ns of the row's call by this path on the row's CPU; NAN: unknown, or no row. */
 double bench_min_ns(const struct bench *bench, const struct bench_row *row, enum call_path path);
 
 /* How many times as long as the row a system call takes; NAN: unknown. */

@@ -28,8 +28,8 @@ void bench_answer(const struct bench *bench, char *text, size_t size)
 		[PATH_VDSO] = "vDSO", [PATH_LIBC] = "libc", [PATH_SYSCALL] = "system call"};
 	static const enum call_path order[] = {PATH_VDSO, PATH_SYSCALL, PATH_LIBC};
 	const struct bench_row *row = bench_answer_row(bench);
-	double vdso = row ? bench_min_ns(bench, row, PATH_VDSO) : 0;
-	double raw = row ? bench_min_ns(bench, row, PATH_SYSCALL) : 0;
+	double vdso = bench_min_ns(bench, row, PATH_VDSO);
+	double raw = bench_min_ns(bench, row, PATH_SYSCALL);
 	char first[32], second[32];
 
 	*text = '\0';
@@ -244,7 +244,7 @@ static void print_unchanged(const void *object, const void *whole, FILE *out)
 
 	(void)whole;
 	if (fact_is_known(&step->step_ns.fact))
-		fprintf(out, "%.1f%%", PERCENT * (double)step->standing / (double)step->readings);
+		fprintf(out, "%.1f%%", PERCENT * (double)step->unchanged / (double)step->readings);
 }
 
 /* Columns that several tables have: the call and its path. */
@@ -262,7 +262,7 @@ static const struct field row_columns[] = {
 	{TIME("min", min_ns, 7)},
 	{TIME("median", median_ns, 7)},
 	{TIME("batch p99", p99_ns, 10)},
-	{TIME("mean", trimmed_mean_ns, 7), .given = GIVEN(stats.has_mean)},
+	{TIME("mean", trimmed_mean_ns, 7)},
 	{COMPUTED("ratio", FIELD_REAL, row_ratio), .decimals = 1, .title = "ratio", .width = 6},
 	{0},
 };
@@ -279,7 +279,7 @@ static const struct field baseline_columns[] = {
 	{TIME("min", min_ns, 7)},
 	{TIME("median", median_ns, 7)},
 	{TIME("batch p99", p99_ns, 10)},
-	{TIME("mean", trimmed_mean_ns, 7), .given = GIVEN(has_mean)},
+	{TIME("mean", trimmed_mean_ns, 7)},
 	{0},
 };
 
@@ -292,7 +292,7 @@ static const struct field clock_columns[] = {
 		.fact = FACT(step.resolution_ns.fact), .title = "resolution", .width = 15},
 	{INTEGER("step", step.step_ns.value, INT64_MAX), .fact = FACT(step.step_ns.fact),
 		.title = "smallest step", .width = 15},
-	{INTEGER("unchanged", step.standing, INT64_MAX), .title = "unchanged", .width = 14,
+	{INTEGER("unchanged", step.unchanged, INT64_MAX), .title = "unchanged", .width = 14,
 		.cell = print_unchanged},
 	{0},
 };

@@ -225,7 +225,6 @@ void ns_stats_compute(struct timed_call *timed, double ns_per_tick, struct ns_st
 	stats->min_ns = timed->least * ns_per_tick;
 	stats->median_ns = summary.median * ns_per_tick;
 	stats->p99_ns = summary.p99 * ns_per_tick;
-	stats->has_mean = summary.has_mean;
 	stats->trimmed_mean_ns = summary.trimmed_mean * ns_per_tick;
 	stats->samples = summary.count;
 	stats->outliers = summary.outliers;

@@ -79,10 +79,8 @@ struct statistics_summary statistics_summarise(double *values, size_t count)
 	while (within > 0 && values[within - 1] > fence)
 		within--;
 	summary.outliers = count - within;
-	summary.has_mean = within >= STATISTICS_MEAN_LEAST;
 	for (size_t i = 0; i < within; i++)
 		sum += values[i];
-	if (summary.has_mean)
-		summary.trimmed_mean = sum / (double)within;
+	summary.trimmed_mean = within < STATISTICS_MEAN_LEAST ? NAN : sum / (double)within;
 	return summary;
 }

@@ -112,7 +112,6 @@ static void put_cost(const struct bench_scenario *scenario, struct ns_stats *sta
 	*stats = (struct ns_stats){.min_ns = ns,
 		.median_ns = ns * (noisy ? 2.41 : 1.002),
 		.p99_ns = ns * (noisy ? 38.6 : 1.31),
-		.has_mean = true,
 		.trimmed_mean_ns = ns * (noisy ? 2.93 : 1.004),
 		.samples = noisy ? 747 : 1006,
 		.outliers = noisy ? 91 : 12,
@@ -212,7 +211,7 @@ static void put_clock(const struct bench_scenario *scenario, struct bench_clock 
 
 	snprintf(subject.clock, sizeof(subject.clock), "%s", clock->clock);
 	clock->step.readings = coarse ? 16128100 : 5000;
-	clock->step.standing = coarse ? 16128096 : 0;
+	clock->step.unchanged = coarse ? 16128096 : 0;
 	fact_set_number(&clock->step.resolution_ns, coarse ? 4000000 : 1);
 	fact_set_number(&clock->step.step_ns,
 		coarse ? 4000000 : (int64_t)(cost_of(scenario, &subject) + 2));

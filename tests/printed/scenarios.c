@@ -2,6 +2,7 @@
 /* The benchmark runs whose output is compared: a tree, a command line and fixed times. */
 #include "printed/bench.h"
 
+#include <math.h>
 #include <string.h>
 
 #define FAST                                                                                       \
@@ -49,7 +50,7 @@ static void is_stopped_early(struct bench *bench, struct evidence *evidence)
 
 		stats->batches = stats->samples = 1;
 		stats->preempted = stats->outliers = 0;
-		stats->has_mean = false;
+		stats->trimmed_mean_ns = NAN;
 		stats->median_ns = stats->p99_ns = stats->min_ns;
 		if (i >= 4)
 			leave_out(stats);
@@ -142,7 +143,7 @@ static void has_odd_clocks(struct bench *bench, struct evidence *evidence)
 	tai->resolution_ns.fact = tai->step_ns.fact;
 	fact_set(&coarse->step_ns.fact, FACT_FAILED, "the clock stood still");
 	fact_set(&bench->rows[0].stats.fact, FACT_FAILED, "all 18446744 batches were disturbed");
-	bench->rows[1].stats.has_mean = false;
+	bench->rows[1].stats.trimmed_mean_ns = NAN;
 }
 
 const struct bench_scenario bench_scenarios[] = {

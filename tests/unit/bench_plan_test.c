@@ -288,7 +288,6 @@ static void set_cost(struct ns_stats *stats, double ns, double median)
 	*stats = (struct ns_stats){.min_ns = ns,
 		.median_ns = median,
 		.p99_ns = 2 * median,
-		.has_mean = true,
 		.trimmed_mean_ns = median,
 		.samples = 1000,
 		.outliers = 10,
@@ -396,7 +395,7 @@ static void noise_is_unknown_after_a_few_batches(void **state)
 
 	(void)state;
 	set_cost(&row.stats, 100, 100);
-	row.stats.has_mean = false;
+	row.stats.trimmed_mean_ns = NAN;
 	noise = noise_find(&bench);
 	assert_int_equal(noise.fact.state, FACT_UNREAD);
 	assert_false(noise.quiet);
@@ -462,7 +461,7 @@ static void fill(struct bench *bench, double ns)
 		rows[bench->row_count++].cpu = 8191;
 	}
 	fact_set(&rows[0].stats.fact, FACT_ABSENT, "not available here");
-	rows[1].stats.has_mean = false;
+	rows[1].stats.trimmed_mean_ns = NAN;
 	for (size_t i = 0; i < BASELINE_COUNT; i++)
 		yard(bench, (enum baseline)i, ns);
 	fact_set_known(&bench->fact);
@@ -492,7 +491,7 @@ static void fill(struct bench *bench, double ns)
 		fact_set_number(&clock->step.resolution_ns, 10000000);
 		fact_set_number(&clock->step.step_ns, 9999999);
 		clock->step.readings = 5;
-		clock->step.standing = 5;
+		clock->step.unchanged = 5;
 	}
 }
 
