@@ -60,6 +60,8 @@ enum field_option {
 	FIELD_SIGNED = 1 << 6,        /* a number that may be below zero, down to -`most` */
 	FIELD_POINTER = 1 << 7,       /* the member points to the struct or list; is not read */
 	FIELD_NAN_NONE = 1 << 8,      /* NAN is null, which is not read */
+	FIELD_COLUMN = 1 << 9,        /* only a column of tables, not a key of documents */
+	FIELD_ONCE = 1 << 10, /* the column's cell is blank where it repeats the one above */
 };
 
 /* One key of a document. Offsets are into the struct that the table describes. */
@@ -96,6 +98,7 @@ struct field {
 	/* The column that table_write() makes of the field. */
 	const char *title; /* its heading; NULL: the row is not a column */
 	int width;         /* characters at least, with the blanks before it */
+	int cell_decimals; /* of a real number in the column; 0: those of the value */
 	bool left;         /* starts at the left of its width */
 	/* Prints the cell where it is not the value itself; prints nothing for null. */
 	void (*cell)(const void *object, const void *whole, FILE *out);
@@ -249,7 +252,8 @@ enum table_form {
 
 /*
  * Prints objects as the rows of a table, with the columns that `fields` gives a title, also those
- * of FIELD_INLINE. Null is printed as "-", a number with the decimals of its field.
+ * of FIELD_INLINE. Null is printed as "-", a number with the decimals of its column or else its
+ * field.
  */
 void table_write(const struct field *fields, const void *const *objects, size_t count,
 	const void *whole, enum table_form form, FILE *out);

@@ -198,7 +198,8 @@ static void write_into(
 			write_into(to, field->fields, field_member(field, object), whole);
 			continue;
 		}
-		if (field->options & FIELD_LEFT_OUT && is_null(field, object))
+		if (field->options & FIELD_COLUMN ||
+			(field->options & FIELD_LEFT_OUT && is_null(field, object)))
 			continue;
 		field_put(to, field->key,
 			is_reason ? write_reason(fields, field, object)

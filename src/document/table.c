@@ -69,9 +69,12 @@ static char *make_cell(const struct column *column, const void *object, const vo
 	if (column->field->cell) {
 		column->field->cell(object, whole, out);
 	} else {
-		json_t *value = field_value(column->field, object, whole);
+		struct field shown = *column->field;
+		json_t *value;
 
-		print_value(value, column->field, out);
+		shown.decimals = shown.cell_decimals ? shown.cell_decimals : shown.decimals;
+		value = field_value(&shown, object, whole);
+		print_value(value, &shown, out);
 		json_decref(value);
 	}
 	memory_stream_close(&stream);
@@ -123,6 +126,12 @@ void table_write(const struct field *fields, const void *const *objects, size_t 
 		cells[i] = make_cell(column, objects[i / column_count], whole);
 		width = strlen(cells[i]) + gap(column);
 		column->width = width > column->width ? width : column->width;
+	}
+	/* From the last row, so that each is compared with what the one above had. */
+	for (size_t i = count * column_count; i-- > column_count;) {
+		if (columns[i % column_count].field->options & FIELD_ONCE &&
+			strcmp(cells[i], cells[i - column_count]) == 0)
+			*cells[i] = '\0';
 	}
 	for (size_t i = 0; i < column_count; i++) {
 		size_t width = strlen(columns[i].field->title) + gap(&columns[i]);

@@ -159,6 +159,8 @@ static void put_table(json_t *properties, json_t *required, const struct field *
 			put_table(properties, required, field->fields);
 			continue;
 		}
+		if (field->options & FIELD_COLUMN)
+			continue;
 		field_put(properties, field->key, value_schema(fields, field));
 		if (!(field->options & FIELD_LEFT_OUT))
 			json_array_append_new(required, json_string(field->key));

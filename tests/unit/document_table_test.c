@@ -33,6 +33,12 @@ static const struct field row_fields[] = {
 	{0},
 };
 
+static const struct field column_fields[] = {
+	{TEXT("name", name), .options = FIELD_COLUMN | FIELD_ONCE, .title = "call", .left = true},
+	{REAL("ns", ns, 2), .title = "ns", .cell_decimals = 1},
+	{0},
+};
+
 #undef OF
 
 static void check_table(
@@ -93,6 +99,38 @@ static void markdown_has_a_rule_and_no_padding(void **state)
 		"| a | 12.3 | 1 | 2 |\n");
 }
 
+static void a_column_may_be_blank_where_it_repeats_the_one_above(void **state)
+{
+	static const struct row rows[] = {{.name = "a", .ns = 1.26}, {.name = "a", .ns = 2},
+		{.name = "a", .ns = 3}, {.name = "b", .ns = 4}, {.name = "a", .ns = 5}};
+	const void *objects[] = {&rows[0], &rows[1], &rows[2], &rows[3], &rows[4]};
+	struct memory_stream stream;
+
+	(void)state;
+	table_write(column_fields, objects, COUNT(objects), NULL, TABLE_TEXT,
+		memory_stream_open(&stream));
+	memory_stream_close(&stream);
+	assert_string_equal(stream.text, "  call  ns\n"
+					 "  a    1.3\n"
+					 "       2.0\n"
+					 "       3.0\n"
+					 "  b    4.0\n"
+					 "  a    5.0\n");
+	free(stream.text);
+}
+
+static void a_document_has_no_column_and_its_own_decimals(void **state)
+{
+	static const struct row row = {.name = "a", .ns = 1.256};
+	json_t *object = field_write(column_fields, &row, NULL);
+	char *text = json_dumps(object, JSON_REAL_PRECISION(15));
+
+	(void)state;
+	assert_string_equal(text, "{\"ns\": 1.26}");
+	free(text);
+	json_decref(object);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -100,6 +138,8 @@ int main(void)
 		cmocka_unit_test(a_long_cell_widens_its_column_and_is_not_cut),
 		cmocka_unit_test(null_is_a_dash),
 		cmocka_unit_test(markdown_has_a_rule_and_no_padding),
+		cmocka_unit_test(a_column_may_be_blank_where_it_repeats_the_one_above),
+		cmocka_unit_test(a_document_has_no_column_and_its_own_decimals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
