@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields of the document of `vdsocheck bench`. It is written and never read: what was
- * measured is not judged again.
+ * The fields of the document of `vdsocheck bench` and of the tables on its screen. The document
+ * is written and never read: what was measured is not judged again.
  */
 #include "document.h"
 
 #include <math.h>
 
+#include "base/text.h"
+#include "cli/describe.h"
 #include "model.h"
 
 /* Hundredths: a tenth is 2 % of a COARSE clock. */
@@ -24,10 +26,26 @@
 static const struct field subject_fields[] = {
 	{TEXT("call", call), .options = FIELD_FILLED, .doc = "name of the call"},
 	{TEXT("clock", clock), .doc = "clock that it reads; null: the call takes none"},
-	{WORD("path", path, bench_paths), .options = FIELD_FILLED,
+	{WORD("path", path, bench_paths), .options = FIELD_FILLED, .title = "by", .width = 9,
+		.left = true,
 		.doc = "path of the call: by the vDSO, by libc, or by raw system call"},
 	{0},
 };
+
+/* The call is the first column of several lists, whose structs begin with their subject. */
+static void print_name(const void *object, const void *whole, FILE *out)
+{
+	const struct bench_subject *subject = object;
+	struct strbuf name = {.used = 0};
+
+	(void)whole;
+	describe_call_name(subject->call, subject->clock, &name);
+	fputs(name.text, out);
+}
+
+#define NAME_COLUMN                                                                                \
+	TEXT("name", subject.call), .options = FIELD_COLUMN | FIELD_ONCE, .title = "call",         \
+				    .width = 34, .left = true, .cell = print_name
 
 static json_t *time_reason(const void *object, const void *whole)
 {
@@ -41,15 +59,18 @@ static json_t *time_reason(const void *object, const void *whole)
 
 #undef OF
 #define OF struct ns_stats
-#define TIME_NS(name, member) REAL(name, member, NS_DECIMALS), .fact = FACT(fact)
+#define TIME_NS(name, member)                                                                      \
+	REAL(name, member, NS_DECIMALS), .fact = FACT(fact), .cell_decimals = 1
 
 static const struct field time_fields[] = {
-	{TIME_NS("min_ns", min_ns), .doc = "ns per call, least of the batches"},
-	{TIME_NS("median_ns", median_ns), .doc = "ns per call, median of the batches"},
-	{TIME_NS("batch_p99_ns", p99_ns),
+	{TIME_NS("min_ns", min_ns), .title = "min", .width = 7,
+		.doc = "ns per call, least of the batches"},
+	{TIME_NS("median_ns", median_ns), .title = "median", .width = 7,
+		.doc = "ns per call, median of the batches"},
+	{TIME_NS("batch_p99_ns", p99_ns), .title = "batch p99", .width = 10,
 		.doc = "ns per call, 99th percentile of the batches' averages"},
-	{TIME_NS("trimmed_mean_ns", trimmed_mean_ns), .options = FIELD_NAN_NONE,
-		.doc = "ns per call, mean of the batches without outliers"},
+	{TIME_NS("trimmed_mean_ns", trimmed_mean_ns), .options = FIELD_NAN_NONE, .title = "mean",
+		.width = 7, .doc = "ns per call, mean of the batches without outliers"},
 	{COUNT("calls_per_batch", iterations), .doc = "calls in a batch"},
 	{COUNT("batches", batches), .doc = "batches begun"},
 	{COUNT("batches_preempted", preempted),
@@ -93,7 +114,17 @@ static json_t *ratio(const void *object, const void *whole)
 	const struct bench_report *report = whole;
 	double times = bench_ratio(report->bench, object);
 
-	return times > 0 ? field_real(times, NS_DECIMALS) : json_null();
+	return isnan(times) ? json_null() : field_real(times, NS_DECIMALS);
+}
+
+static void print_ratio(const void *object, const void *whole, FILE *out)
+{
+	const struct bench_report *report = whole;
+	double times = bench_ratio(report->bench, object);
+	char text[32];
+
+	if (!isnan(times))
+		fputs(format_ns(times, text), out);
 }
 
 static json_t *histogram(const void *object, const void *whole)
@@ -115,11 +146,13 @@ static json_t *histogram(const void *object, const void *whole)
 #define OF struct bench_row
 #define CALL_NS(name, member) REAL(name, member, NS_DECIMALS), .has = has_histogram
 
-static const struct field row_fields[] = {
+const struct field bench_row_fields[] = {
+	{NAME_COLUMN},
 	{INLINE(subject, subject_fields)},
 	{CPU("cpu", cpu), .doc = "CPU that the call was measured on; null: it could not be pinned"},
 	{INLINE(stats, time_fields)},
-	{COMPUTED("ratio", FIELD_REAL, ratio), .most = DOCUMENT_NS_MAX,
+	{COMPUTED("ratio", FIELD_REAL, ratio), .most = DOCUMENT_NS_MAX, .title = "ratio",
+		.width = 6, .cell = print_ratio,
 		.doc = "how many times as long the raw system call takes; null: unknown"},
 	{CALL_NS("call_p50_ns", histogram.p50_ns),
 		.doc = "ns of single calls, 50th percentile; null: none was timed alone"},
@@ -154,7 +187,9 @@ static json_t *baseline_text(const void *stats, const void *whole)
 	return json_string(baseline_names[baseline_index(stats, whole)].text);
 }
 
-static const struct field baseline_fields[] = {
+const struct field bench_baseline_fields[] = {
+	{COMPUTED("name", FIELD_STRING, baseline_text), .options = FIELD_COLUMN,
+		.title = "baselines", .width = 43, .left = true},
 	{COMPUTED("id", FIELD_STRING, baseline_id), .options = FIELD_FILLED,
 		.doc = "stable id of what was measured"},
 	{COMPUTED("text", FIELD_STRING, baseline_text), .options = FIELD_FILLED,
@@ -167,8 +202,8 @@ static json_t *baselines(const void *object, const void *whole)
 {
 	const struct bench *bench = object;
 
-	return field_list(baseline_fields, bench->baselines, bench->row_count ? BASELINE_COUNT : 0,
-		sizeof(bench->baselines[0]), whole);
+	return field_list(bench_baseline_fields, bench->baselines,
+		bench->row_count ? BASELINE_COUNT : 0, sizeof(bench->baselines[0]), whole);
 }
 
 /* ---- what the calls consist of ---- */
@@ -205,53 +240,109 @@ static const struct field breakdown_fields[] = {
 #undef OF
 #define OF struct bench_clock
 
-static const struct field clock_fields[] = {
-	{TEXT("clock", clock), .doc = "name of the clock"},
+/* The share of the readings: "12.3%". */
+static void print_unchanged(const void *object, const void *whole, FILE *out)
+{
+	const struct clock_granularity *step = &((const struct bench_clock *)object)->step;
+
+	(void)whole;
+	if (fact_is_known(&step->step_ns.fact))
+		fprintf(out, "%.1f%%", 100 * (double)step->unchanged / (double)step->readings);
+}
+
+const struct field bench_clock_fields[] = {
+	{TEXT("clock", clock), .title = "clock, ns", .width = 28, .left = true,
+		.doc = "name of the clock"},
 	{INTEGER("resolution_ns", step.resolution_ns.value, INT64_MAX),
-		.fact = FACT(step.resolution_ns.fact),
+		.fact = FACT(step.resolution_ns.fact), .title = "resolution", .width = 15,
 		.doc = "resolution of the clock in ns by clock_getres(); null: the kernel does "
 		       "not have it"},
 	{INTEGER("smallest_step_ns", step.step_ns.value, INT64_MAX),
-		.fact = FACT(step.step_ns.fact), .reason = "reason",
-		.doc = "smallest step in ns between two readings that differ"},
+		.fact = FACT(step.step_ns.fact), .reason = "reason", .title = "smallest step",
+		.width = 15, .doc = "smallest step in ns between two readings that differ"},
 	{COUNT("readings", step.readings), .doc = "readings of the clock"},
-	{COUNT("readings_unchanged", step.unchanged),
-		.doc = "readings that were equal to the one before"},
+	{COUNT("readings_unchanged", step.unchanged), .title = "unchanged", .width = 14,
+		.cell = print_unchanged, .doc = "readings that were equal to the one before"},
 	{REASON("reason")},
 	{0},
 };
 
 #undef OF
 #define OF struct bench_count
-#define SECONDS(name, member) REAL(name, member, SECOND_DECIMALS), .fact = FACT(fact)
+#define SECONDS(name, member, heading)                                                             \
+	REAL(name, member, SECOND_DECIMALS), .fact = FACT(fact), .title = (heading), .width = 7,   \
+					     .cell_decimals = 3
 
-static const struct field run_fields[] = {
+/* "5M", "12.35M": as --calls takes it. */
+static void print_calls(const void *object, const void *whole, FILE *out)
+{
+	static const struct {
+		double worth;
+		const char *name;
+	} units[] = {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
+	double count = (double)((const struct bench_count *)object)->calls;
+	size_t unit = 0;
+
+	(void)whole;
+	while (count < units[unit].worth && units[unit].worth > 1)
+		unit++;
+	fprintf(out, "%.4g%s", count / units[unit].worth, units[unit].name);
+}
+
+static json_t *run_ns(const void *object, const void *whole)
+{
+	const struct bench_count *run = object;
+
+	(void)whole;
+	return fact_is_known(&run->fact) && run->calls ? json_real(bench_run_ns(run)) : json_null();
+}
+
+const struct field bench_run_fields[] = {
+	{NAME_COLUMN},
 	{INLINE(subject, subject_fields)},
 	{CPU("cpu", cpu), .doc = "CPU that the calls were made on; null: not pinned"},
 	{COUNT("calls_requested", wanted), .doc = "calls that were asked for"},
-	{COUNT("calls", calls), .doc = "calls that were made"},
-	{SECONDS("real_s", real_s), .reason = "reason",
+	{COUNT("calls", calls), .title = "calls", .width = 5, .cell = print_calls,
+		.doc = "calls that were made"},
+	{SECONDS("real_s", real_s, "real"), .reason = "reason",
 		.doc = "seconds that they took by the clock"},
-	{SECONDS("user_s", user_s), .doc = "seconds of CPU time in user space"},
-	{SECONDS("sys_s", sys_s), .doc = "seconds of CPU time in the kernel"},
+	{SECONDS("user_s", user_s, "user"), .doc = "seconds of CPU time in user space"},
+	{SECONDS("sys_s", sys_s, "sys"), .doc = "seconds of CPU time in the kernel"},
+	{COMPUTED("ns", FIELD_REAL, run_ns), .options = FIELD_COLUMN, .decimals = 1,
+		.title = "ns/call", .width = 8},
 	{REASON("reason"), .doc = "why the times are null; else null"},
 	{0},
 };
 
 #undef OF
 #define OF struct bench_contention
-#define CONTENTION_NS(name, member) REAL(name, member, NS_DECIMALS), .fact = FACT(fact)
+#define CONTENTION_NS(name, member, heading)                                                       \
+	REAL(name, member, NS_DECIMALS), .fact = FACT(fact), .title = (heading), .width = 9,       \
+					 .cell_decimals = 1
 
-static const struct field contention_fields[] = {
+static json_t *contention_ratio(const void *object, const void *whole)
+{
+	const struct bench_contention *contention = object;
+
+	(void)whole;
+	return fact_is_known(&contention->fact)
+	               ? json_real(contention->together_ns / contention->alone_ns)
+	               : json_null();
+}
+
+const struct field bench_contention_fields[] = {
+	{NAME_COLUMN},
 	{INLINE(subject, subject_fields)},
 	{COUNT("threads", threads), .doc = "threads that made the call at the same time"},
 	{COUNT("cpus", cpus), .doc = "CPUs that they ran on"},
-	{CONTENTION_NS("alone_ns", alone_ns), .reason = "reason",
+	{CONTENTION_NS("alone_ns", alone_ns, "alone"), .reason = "reason",
 		.doc = "ns of one CPU per call, on one CPU alone"},
-	{CONTENTION_NS("together_ns", together_ns),
+	{CONTENTION_NS("together_ns", together_ns, "together"),
 		.doc = "ns of one CPU per call, all threads together"},
-	{CONTENTION_NS("slowest_ns", slowest_ns),
+	{CONTENTION_NS("slowest_ns", slowest_ns, "slowest"),
 		.doc = "ns of one CPU per call of the thread that made the fewest calls"},
+	{COMPUTED("ratio", FIELD_REAL, contention_ratio), .options = FIELD_COLUMN, .decimals = 2,
+		.title = "ratio", .width = 7},
 	{REASON("reason"), .doc = "why the times are null; else null"},
 	{0},
 };
@@ -333,19 +424,20 @@ static const struct field stopped_fields[] = {
 };
 
 static const struct field table_fields[] = {
-	{LIST_AT("calls", rows, row_count, row_fields),
+	{LIST_AT("calls", rows, row_count, bench_row_fields),
 		.doc = "calls by each path, and what they took"},
 	{COMPUTED("baselines", FIELD_LIST, baselines), .options = FIELD_FILLED,
-		.fields = baseline_fields,
+		.fields = bench_baseline_fields,
 		.doc = "what the calls are compared with; empty: no call was measured"},
 	{0},
 };
 
 static const struct field other_fields[] = {
-	{LIST("clocks", clocks, clock_count, clock_fields), .doc = "resolution of the clocks"},
-	{LIST_AT("runs", runs, run_count, run_fields),
+	{LIST("clocks", clocks, clock_count, bench_clock_fields),
+		.doc = "resolution of the clocks"},
+	{LIST_AT("runs", runs, run_count, bench_run_fields),
 		.doc = "long runs of a given number of calls"},
-	{LIST_AT("contention", contentions, contention_count, contention_fields),
+	{LIST_AT("contention", contentions, contention_count, bench_contention_fields),
 		.doc = "calls by one CPU alone and by many at the same time"},
 	{REASON("reason"), .fact = FACT(fact),
 		.doc = "why nothing was measured; null: something was"},

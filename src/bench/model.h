@@ -354,6 +354,10 @@ void bench_write_histograms(const struct bench *bench, bool all, FILE *out);
 /* Both take a struct bench_report. */
 bool bench_text(const void *result, const struct style *style, FILE *out);
 extern const struct field bench_report_fields[];
+
+/* Keys and columns of the lists. The title of the first column is replaced by a heading. */
+extern const struct field bench_row_fields[], bench_baseline_fields[], bench_clock_fields[];
+extern const struct field bench_run_fields[], bench_contention_fields[];
 bool bench_json(const void *result, const struct style *style, FILE *out);
 
 #endif

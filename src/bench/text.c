@@ -149,185 +149,9 @@ static void write_heading(const struct bench_report *report, const struct style 
 	write_shared_cpu(report->bench, style, out);
 }
 
-/* ---- tables; `whole` is the benchmark ---- */
+/* ---- tables ---- */
 
-/* The call only where it is not that of the line above, `before`, which is NULL in the first. */
-static void print_name(
-	const struct bench_subject *subject, const struct bench_subject *before, FILE *out)
-{
-	struct strbuf name = {.used = 0};
-
-	if (before && strcmp(subject->call, before->call) == 0 &&
-		strcmp(subject->clock, before->clock) == 0)
-		strbuf_add(&name, " ");
-	else
-		describe_call_name(subject->call, subject->clock, &name);
-	fputs(name.text, out);
-}
-
-static void print_row_name(const void *object, const void *whole, FILE *out)
-{
-	const struct bench *bench = whole;
-	const struct bench_row *row = object;
-	bool first = row == bench->rows || row[-1].cpu != row->cpu;
-
-	print_name(&row->subject, first ? NULL : &row[-1].subject, out);
-}
-
-static void print_run_name(const void *object, const void *whole, FILE *out)
-{
-	const struct bench *bench = whole;
-	const struct bench_count *run = object;
-	bool first = run == bench->runs || run[-1].cpu != run->cpu;
-
-	print_name(&run->subject, first ? NULL : &run[-1].subject, out);
-}
-
-static void print_contention_name(const void *object, const void *whole, FILE *out)
-{
-	const struct bench *bench = whole;
-	const struct bench_contention *one = object;
-
-	print_name(&one->subject, one == bench->contentions ? NULL : &one[-1].subject, out);
-}
-
-static void print_baseline_name(const void *object, const void *whole, FILE *out)
-{
-	const struct ns_stats *stats = object;
-
-	fputs(baseline_names[stats - ((const struct bench *)whole)->baselines].text, out);
-}
-
-static json_t *row_ratio(const void *object, const void *whole)
-{
-	double ratio = bench_ratio(whole, object);
-
-	return ratio > 0 ? json_real(ratio) : json_null();
-}
-
-/* "5M", "12.35M": as --calls takes it. */
-static void print_calls(const void *object, const void *whole, FILE *out)
-{
-	static const struct {
-		double worth;
-		const char *name;
-	} units[] = {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
-	double count = (double)((const struct bench_count *)object)->calls;
-	size_t unit = 0;
-
-	(void)whole;
-	while (count < units[unit].worth && units[unit].worth > 1)
-		unit++;
-	fprintf(out, "%.4g%s", count / units[unit].worth, units[unit].name);
-}
-
-static json_t *run_ns(const void *object, const void *whole)
-{
-	const struct bench_count *run = object;
-
-	(void)whole;
-	return fact_is_known(&run->fact) && run->calls ? json_real(bench_run_ns(run)) : json_null();
-}
-
-static json_t *contention_ratio(const void *object, const void *whole)
-{
-	const struct bench_contention *one = object;
-
-	(void)whole;
-	return fact_is_known(&one->fact) ? json_real(one->together_ns / one->alone_ns)
-	                                 : json_null();
-}
-
-static void print_unchanged(const void *object, const void *whole, FILE *out)
-{
-	const struct clock_granularity *step = &((const struct bench_clock *)object)->step;
-
-	(void)whole;
-	if (fact_is_known(&step->step_ns.fact))
-		fprintf(out, "%.1f%%", PERCENT * (double)step->unchanged / (double)step->readings);
-}
-
-/* Columns that several tables have: the call and its path. */
-#define NAME(member, function)                                                                     \
-	TEXT("call", member), .title = "ns per call", .width = 34, .left = true, .cell = (function)
-#define BY(member) WORD("path", member, bench_paths), .title = "by", .width = 9, .left = true
-
-#define OF struct bench_row
-#define TIME(name, member, columns)                                                                \
-	NS(name, stats.member), .fact = FACT(stats.fact), .title = (name), .width = (columns)
-
-static const struct field row_columns[] = {
-	{NAME(subject.call, print_row_name)},
-	{BY(subject.path)},
-	{TIME("min", min_ns, 7)},
-	{TIME("median", median_ns, 7)},
-	{TIME("batch p99", p99_ns, 10)},
-	{TIME("mean", trimmed_mean_ns, 7)},
-	{COMPUTED("ratio", FIELD_REAL, row_ratio), .decimals = 1, .title = "ratio", .width = 6},
-	{0},
-};
-
-#undef OF
-#undef TIME
-#define OF struct ns_stats
-#define TIME(name, member, columns)                                                                \
-	NS(name, member), .fact = FACT(fact), .title = (name), .width = (columns)
-
-static const struct field baseline_columns[] = {
-	{TEXT("call", fact.reason), .title = "baselines", .width = 43, .left = true,
-		.cell = print_baseline_name},
-	{TIME("min", min_ns, 7)},
-	{TIME("median", median_ns, 7)},
-	{TIME("batch p99", p99_ns, 10)},
-	{TIME("mean", trimmed_mean_ns, 7)},
-	{0},
-};
-
-#undef OF
-#define OF struct bench_clock
-
-static const struct field clock_columns[] = {
-	{TEXT("clock", clock), .title = "clock, ns", .width = 28, .left = true},
-	{INTEGER("resolution", step.resolution_ns.value, INT64_MAX),
-		.fact = FACT(step.resolution_ns.fact), .title = "resolution", .width = 15},
-	{INTEGER("step", step.step_ns.value, INT64_MAX), .fact = FACT(step.step_ns.fact),
-		.title = "smallest step", .width = 15},
-	{INTEGER("unchanged", step.unchanged, INT64_MAX), .title = "unchanged", .width = 14,
-		.cell = print_unchanged},
-	{0},
-};
-
-#undef OF
-#define OF struct bench_count
-#define SECONDS(name, member) REAL(name, member, 3), .fact = FACT(fact), .title = (name), .width = 7
-
-static const struct field run_columns[] = {
-	{NAME(subject.call, print_run_name)},
-	{BY(subject.path)},
-	{INTEGER("calls", calls, INT64_MAX), .title = "calls", .width = 5, .cell = print_calls},
-	{SECONDS("real", real_s)},
-	{SECONDS("user", user_s)},
-	{SECONDS("sys", sys_s)},
-	{COMPUTED("ns", FIELD_REAL, run_ns), .decimals = 1, .title = "ns/call", .width = 8},
-	{0},
-};
-
-#undef OF
-#define OF struct bench_contention
-#define CONTENTION(name, member) NS(name, member), .fact = FACT(fact), .title = (name), .width = 9
-
-static const struct field contention_columns[] = {
-	{NAME(subject.call, print_contention_name)},
-	{BY(subject.path)},
-	{CONTENTION("alone", alone_ns)},
-	{CONTENTION("together", together_ns)},
-	{CONTENTION("slowest", slowest_ns)},
-	{COMPUTED("ratio", FIELD_REAL, contention_ratio), .decimals = 2, .title = "ratio",
-		.width = 7},
-	{0},
-};
-
-#define COLUMNS_MAX 10
+#define FIELDS_MAX 20
 
 /* The rows of a table: elements that are `size` bytes apart, each with a fact. */
 struct rows {
@@ -339,21 +163,24 @@ struct rows {
 	(&(struct rows){(list), (number), sizeof(*(list)),                                         \
 		(size_t)((const char *)&(list)->fact - (const char *)(list))})
 
-/* Below the table stands why rows have no numbers, each reason once. */
-static void write_table(const struct field *columns, const char *heading, const struct rows *rows,
-	const struct bench *bench, FILE *out)
+/*
+ * The heading is the title of the first field. Below the table stands why rows have no numbers,
+ * each reason once.
+ */
+static void write_table(const struct field *fields, const char *heading, const struct rows *rows,
+	const struct bench_report *report, FILE *out)
 {
 	const void **objects = xcalloc(rows->count, sizeof(*objects));
-	struct field own[COLUMNS_MAX] = {{0}};
+	struct field titled[FIELDS_MAX] = {{0}};
 	const char *reason = "";
 
-	for (size_t i = 0; i < COLUMNS_MAX && columns[i].key; i++)
-		own[i] = columns[i];
-	own[0].title = heading;
+	for (size_t i = 0; i + 1 < FIELDS_MAX && fields[i].key; i++)
+		titled[i] = fields[i];
+	titled[0].title = heading;
 	for (size_t i = 0; i < rows->count; i++)
 		objects[i] = (const char *)rows->first + i * rows->size;
 	fputc('\n', out);
-	table_write(own, objects, rows->count, bench, TABLE_TEXT, out);
+	table_write(titled, objects, rows->count, report, TABLE_TEXT, out);
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct fact *fact = (const void *)((const char *)objects[i] + rows->fact_at);
 
@@ -376,8 +203,9 @@ static const char *head(const char *text, int cpu, char heading[64])
 }
 
 /* One table for each CPU. */
-static void write_rows(const struct bench *bench, FILE *out)
+static void write_rows(const struct bench_report *report, FILE *out)
 {
+	const struct bench *bench = report->bench;
 	char heading[64];
 
 	for (size_t i = 0, end; i < bench->row_count; i = end) {
@@ -385,28 +213,29 @@ static void write_rows(const struct bench *bench, FILE *out)
 
 		for (end = i + 1; end < bench->row_count && rows[end].cpu == rows[i].cpu; end++)
 			;
-		write_table(row_columns, head("ns per call", rows[i].cpu, heading),
-			ROWS(&rows[i], end - i, stats.fact), bench, out);
+		write_table(bench_row_fields, head("ns per call", rows[i].cpu, heading),
+			ROWS(&rows[i], end - i, stats.fact), report, out);
 	}
 	for (size_t i = 0, end; i < bench->run_count; i = end) {
 		const struct bench_count *runs = bench->runs;
 
 		for (end = i + 1; end < bench->run_count && runs[end].cpu == runs[i].cpu; end++)
 			;
-		write_table(run_columns, head("seconds", runs[i].cpu, heading),
-			ROWS(&runs[i], end - i, fact), bench, out);
+		write_table(bench_run_fields, head("seconds", runs[i].cpu, heading),
+			ROWS(&runs[i], end - i, fact), report, out);
 	}
 }
 
-static void write_contention(const struct bench *bench, FILE *out)
+static void write_contention(const struct bench_report *report, FILE *out)
 {
+	const struct bench *bench = report->bench;
 	const struct bench_contention *one = bench->contentions;
 	struct strbuf sb = {.used = 0};
 
 	if (!bench->contention_count)
 		return;
-	write_table(contention_columns, "ns per call", ROWS(one, bench->contention_count, fact),
-		bench, out);
+	write_table(bench_contention_fields, "ns per call",
+		ROWS(one, bench->contention_count, fact), report, out);
 	if (!bench_has_found(bench))
 		return;
 	if (one->cpus < 2)
@@ -421,17 +250,18 @@ static void write_contention(const struct bench *bench, FILE *out)
 }
 
 /* In a table that was stopped in its first round there may be no baselines. */
-static void write_baselines(const struct bench *bench, FILE *out)
+static void write_baselines(const struct bench_report *report, FILE *out)
 {
+	const struct bench *bench = report->bench;
 	bool several = bench->rows[0].cpu != bench->rows[bench->row_count - 1].cpu, found = false;
 	char heading[64];
 
 	for (size_t i = 0; i < BASELINE_COUNT; i++)
 		found = found || fact_is_known(&bench->baselines[i].fact);
 	if (found)
-		write_table(baseline_columns,
+		write_table(bench_baseline_fields,
 			head("baselines", several ? bench->rows[0].cpu : -1, heading),
-			ROWS(bench->baselines, BASELINE_COUNT, fact), bench, out);
+			ROWS(bench->baselines, BASELINE_COUNT, fact), report, out);
 }
 
 bool bench_text(const void *result, const struct style *style, FILE *out)
@@ -441,17 +271,17 @@ bool bench_text(const void *result, const struct style *style, FILE *out)
 	bool table = bench->row_count;
 
 	write_heading(report, style, out);
-	write_rows(bench, out);
+	write_rows(report, out);
 	bench_write_histograms(bench, style->verbose || bench->plan->selected, out);
-	write_contention(bench, out);
+	write_contention(report, out);
 	if (table && style->verbose)
-		write_baselines(bench, out);
+		write_baselines(report, out);
 	/* The line `stopped` takes its room. */
 	if (table && (style->verbose || !bench->stopped))
 		bench_write_breakdown(report, out);
 	if (table && style->verbose && bench->clock_count)
-		write_table(clock_columns, "clock, ns",
-			ROWS(bench->clocks, bench->clock_count, step.step_ns.fact), bench, out);
+		write_table(bench_clock_fields, "clock, ns",
+			ROWS(bench->clocks, bench->clock_count, step.step_ns.fact), report, out);
 	else if (table && !style->verbose && report->noise.quiet && !bench->stopped)
 		wrap_print(out, "more", BENCH_INDENT,
 			"-v adds baselines, clocks and, if none is selected, all calls");
