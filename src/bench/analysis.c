@@ -48,10 +48,10 @@ double bench_min_ns(const struct bench *bench, const struct bench_row *row, enum
 
 double bench_ratio(const struct bench *bench, const struct bench_row *row)
 {
-	double own = bench_min_ns(bench, row, row->subject.path);
-	double raw = bench_min_ns(bench, row, PATH_SYSCALL);
+	double path = bench_min_ns(bench, row, row->subject.path);
+	double syscall = bench_min_ns(bench, row, PATH_SYSCALL);
 
-	return own > 0 && raw > 0 ? raw / own : NAN;
+	return path > 0 && syscall > 0 ? syscall / path : NAN;
 }
 
 double bench_run_ns(const struct bench_count *run)
@@ -105,7 +105,7 @@ struct breakdown breakdown_find(const struct bench *bench)
 	parts.kernel = rest(parts.syscall, parts.entry);
 	parts.order = rest(ordered, parts.counter);
 	parts.arithmetic = rest(parts.vdso, ordered);
-	/* Then it may have entered the kernel, and the rest is not arithmetic. */
+	/* Such a call may have entered the kernel, and the rest is not arithmetic. */
 	if (parts.vdso >= parts.entry) {
 		parts.vdso_takes_as_long_as_entry = true;
 		parts.arithmetic = NAN;

@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "measure/cpus.h"
 
-/* Calls between two looks at whether to stop: 0.3 ms of a fast call, 0.3 s of a Xen one. */
+/* The stop flag is checked after as many calls: 0.3 ms of a fast call, 0.3 s of a Xen one. */
 #define SLICE 10000
 
 struct counting {
@@ -118,7 +118,7 @@ void bench_count_all(struct bench *bench, bench_progress *progress)
 	for (size_t i = 0; i < plan->count_count; i++)
 		bench->total += plan->counts[i] * bench_count_wanted(plan) *
 		                (plan->cpu_count ? plan->cpu_count : 1);
-	/* There is no deadline: Ctrl-C ends it. */
+	/* There is no deadline: Ctrl-C ends the run. */
 	if (!child_watch(measure, progress, bench, DEADLINE_NONE, &why))
 		bench->fact = why;
 	else

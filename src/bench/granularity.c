@@ -24,7 +24,7 @@
 #define NS_MOST 10000000
 #define NS_MOST_OF_SLOW_CLOCKS 60000000
 
-/* Between two looks at the time that has gone by. */
+/* The time is checked after as many readings. */
 #define READINGS_AT_ONCE 100
 
 /*
@@ -55,20 +55,20 @@ static bool watch_some(
 	const struct call *clock, struct watcher *watcher, struct clock_granularity *step)
 {
 	for (int i = 0; i < READINGS_AT_ONCE; i++) {
-		int64_t now, by;
+		int64_t now, advance;
 
 		if (!read_ns(clock, &now))
 			return false;
-		by = now - watcher->last;
+		advance = now - watcher->last;
 		watcher->last = now;
 		step->readings++;
-		step->unchanged += by == 0;
+		step->unchanged += advance == 0;
 		/* A clock that is set back steps, but says nothing about how finely. */
-		if (by <= 0)
+		if (advance <= 0)
 			continue;
 		watcher->steps++;
-		if (!watcher->least || by < watcher->least)
-			watcher->least = by;
+		if (!watcher->least || advance < watcher->least)
+			watcher->least = advance;
 	}
 	return true;
 }

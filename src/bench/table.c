@@ -20,7 +20,7 @@
 #define SAMPLES_MAX 8192
 #define CASES_MAX (CALL_MAX * PATH_COUNT + BASELINE_COUNT)
 
-/* Between two looks at how far it is. */
+/* The progress is stored after as many ns. */
 #define SLICE_NS 50000000
 
 /* The part of the time that single calls take, if wanted. */

@@ -19,7 +19,7 @@
 
 /* ---- the answer ---- */
 
-/* Timing does not prove a fallback: the words leave it open. */
+/* Timing does not prove a fallback, so the sentence leaves it open. */
 #define NO_FASTER 0.75
 
 void bench_answer(const struct bench *bench, char *text, size_t size)
@@ -53,15 +53,15 @@ void bench_answer(const struct bench *bench, char *text, size_t size)
 				row->subject.clock, format_ns(least, first), names[order[i]]);
 	}
 	for (size_t i = 0; i < bench->contention_count && !*text; i++) {
-		const struct bench_contention *one = &bench->contentions[i];
+		const struct bench_contention *contention = &bench->contentions[i];
 
-		if (fact_is_known(&one->fact))
+		if (fact_is_known(&contention->fact))
 			snprintf(text, size,
 				"%s(%s): %s ns alone, %s ns in %u threads at once (%.2fx)",
-				one->subject.call, one->subject.clock,
-				format_ns(one->alone_ns, first),
-				format_ns(one->together_ns, second), one->threads,
-				one->together_ns / one->alone_ns);
+				contention->subject.call, contention->subject.clock,
+				format_ns(contention->alone_ns, first),
+				format_ns(contention->together_ns, second), contention->threads,
+				contention->together_ns / contention->alone_ns);
 	}
 	for (size_t i = 0; i < bench->run_count && !*text; i++) {
 		const struct bench_count *run = &bench->runs[i];
@@ -229,22 +229,22 @@ static void write_rows(const struct bench_report *report, FILE *out)
 static void write_contention(const struct bench_report *report, FILE *out)
 {
 	const struct bench *bench = report->bench;
-	const struct bench_contention *one = bench->contentions;
+	const struct bench_contention *contention = bench->contentions;
 	struct strbuf sb = {.used = 0};
 
 	if (!bench->contention_count)
 		return;
 	write_table(bench_contention_fields, "ns per call",
-		ROWS(one, bench->contention_count, fact), report, out);
+		ROWS(contention, bench->contention_count, fact), report, out);
 	if (!bench_has_found(bench))
 		return;
-	if (one->cpus < 2)
+	if (contention->cpus < 2)
 		strbuf_add(&sb, "on one CPU: contention between CPUs takes two to measure");
 	else
 		strbuf_add(&sb,
 			"%u threads on %u CPUs at once. Ratio 1.00: the threads do not slow each "
 			"other down. %u.00: reads are fully serialized, as with hpet and acpi_pm.",
-			one->threads, one->cpus, one->cpus);
+			contention->threads, contention->cpus, contention->cpus);
 	fputc('\n', out);
 	wrap_print(out, "together", BENCH_INDENT, sb.text);
 }
