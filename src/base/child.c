@@ -273,11 +273,6 @@ bool child_watch(void (*work)(void *argument), void (*poll)(void *argument), voi
 	return pid > 0 && await(pid, poll, argument, deadline, why);
 }
 
-bool child_await(pid_t pid, const struct deadline *deadline, struct fact *why)
-{
-	return await(pid, NULL, NULL, deadline, why);
-}
-
 bool child_run(void (*work)(void *argument), void *argument, const struct deadline *deadline,
 	struct fact *why)
 {

@@ -3,16 +3,16 @@
  * Contention: a clock that is read from a device (hpet, acpi_pm) is read by one CPU at a time,
  * which a single thread does not show.
  *
- * N workers, each pinned to a CPU, make the same call and publish how many they have made. They are
- * processes: the kernel's locks are the same for both. The parent sleeps for windows of half a
- * millisecond and reads their progress; the best window is the result. A window in which a worker
- * lost its CPU to another process is discarded: the others had the device to themselves in it. The
- * parent wakes up on the last CPU: the worker there makes calls as the others do, but its time is
- * part of no result.
+ * N workers, each pinned to a CPU, make the same call and count their calls. They are processes:
+ * the kernel's locks are the same for both. Worker 0 takes the time as well, since a coordinator
+ * of its own would take a CPU from a worker: it reads all counts at the start and at the end of a
+ * window of a millisecond, and the best window is the result. A window in which a worker lost its
+ * CPU to another process is discarded: the others had the device to themselves in it.
  */
 
-#include <math.h>
+#include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -26,30 +26,12 @@
 #include "measure/timebase.h"
 #include "model.h"
 
-/* Calls between two updates of a worker's progress, which takes a system call. */
-#define BATCH_NS 100000
-
-#define WINDOW_NS 500000
+/* A batch is short, since one that a window's end cuts is counted whole or not at all. */
+#define BATCH_NS 5000
+#define BATCHES 16
+#define WINDOW_NS 1000000
+#define WINDOW_ROUNDS_LEAST 4 /* of BATCHES each, however slow the call is */
 #define WINDOWS_LEAST 3
-
-/* A window is as long as the slowest worker takes for a batch, up to this. */
-#define WINDOW_MOST_NS 50000000
-
-/*
- * Where workers take turns on a CPU, preemptions are not read. Updates are frequent: a batch that
- * a window's end cuts is counted whole or not at all.
- */
-#define BATCH_OF_TURNS_NS 5000
-#define WINDOW_OF_TURNS_NS 1000000
-
-/* The parent must not wait behind all of them. */
-#define NICE_OF_TURNS 10
-
-/*
- * Workers publish their progress at different times: a preemption of one can fall into the window
- * before or after that of another. Only a window between two undisturbed ones counts.
- */
-#define WINDOWS_UNDISTURBED 3
 
 /* On a machine too busy for undisturbed windows the run ends so much later. */
 #define OVERRUN_NS 200000000
@@ -63,30 +45,44 @@
 /* Alone and together in turn, so that both see the machine at its best. */
 #define TURNS 4
 
-struct progress {
-	uint64_t ticks; /* spent in the calls, without the updates between them */
-	size_t calls;
-	long preemptions; /* involuntary context switches */
-};
-
 /* Written by one worker; neighbouring cache lines are fetched in pairs. */
 struct worker {
-	unsigned updates;            /* the number of the last one */
-	struct progress progress[2]; /* by the lowest bit of its number */
+	size_t calls;
+	unsigned sync;    /* the last request of worker 0 that it answered */
+	long preemptions; /* involuntary context switches, as of that answer */
 } __attribute__((aligned(128)));
 
-/* In memory that the parent and all workers share. */
+/* In memory that all workers share. */
 struct shared {
 	const struct contention *contention;
-	volatile bool started, over;
+	volatile bool over;
 	unsigned ready;
-	int signal; /* the call ended with it */
+	unsigned sync; /* request of worker 0 to report preemptions; 0: not started yet */
+	int signal;    /* the call ended with it */
+	struct contention_result result;
 	struct worker workers[BENCH_THREADS_MAX];
 };
 
 struct start {
 	struct shared *shared;
 	unsigned index;
+	int cpu;
+};
+
+/* All counts at one moment. */
+struct snapshot {
+	uint64_t ticks; /* by the counter of worker 0's CPU */
+	size_t calls[BENCH_THREADS_MAX];
+	long preemptions[BENCH_THREADS_MAX];
+};
+
+/* Worker 0, which also starts and ends the windows, and what it needs for that. */
+struct coordinator {
+	struct shared *shared;
+	const struct timed_call *one;
+	const struct timebase *timebase;
+	uint64_t until; /* in ticks: the latest end of the run */
+	struct snapshot start, end;
 };
 
 static bool is_over(const struct shared *shared)
@@ -94,265 +90,312 @@ static bool is_over(const struct shared *shared)
 	return shared->over || *shared->contention->stop;
 }
 
-static bool takes_turns(const struct contention *contention)
+/* Some batches; then answers worker 0, if it asks whether this worker lost its CPU. */
+static void make_calls(const struct timed_call *one, struct shared *shared, struct worker *worker)
 {
-	return contention->workers > contention->cpu_count;
+	unsigned sync;
+
+	for (int i = 0; i < BATCHES; i++) {
+		call_repeat(&one->call, one->iterations);
+		__atomic_store_n(&worker->calls, worker->calls + one->iterations, __ATOMIC_RELAXED);
+	}
+	sync = __atomic_load_n(&shared->sync, __ATOMIC_ACQUIRE);
+	if (worker->sync != sync) {
+		struct rusage usage = {.ru_nivcsw = 0};
+
+		getrusage(RUSAGE_SELF, &usage);
+		worker->preemptions = usage.ru_nivcsw;
+		__atomic_store_n(&worker->sync, sync, __ATOMIC_RELEASE);
+	}
 }
 
-static void sleep_ns(int64_t ns)
+static void make_own_calls(const struct coordinator *coordinator)
 {
-	const struct timespec time = {.tv_nsec = (long)ns};
-
-	nanosleep(&time, NULL);
+	make_calls(coordinator->one, coordinator->shared, &coordinator->shared->workers[0]);
 }
 
-static void publish(struct worker *worker, const struct progress *progress)
+static bool may_continue(const struct coordinator *coordinator)
 {
-	unsigned number = worker->updates + 1;
-
-	worker->progress[number & 1] = *progress;
-	__atomic_store_n(&worker->updates, number, __ATOMIC_RELEASE);
+	return !is_over(coordinator->shared) &&
+	       (int64_t)(coordinator->until - timebase_ticks(coordinator->timebase)) > 0;
 }
 
-/* An update during the copy may have overwritten it. */
-static struct progress read_progress(const struct worker *worker)
+/* Waits, making calls, until every worker has reported its preemptions; false if time is up. */
+static bool sync_workers(const struct coordinator *coordinator)
 {
-	struct progress progress;
-	unsigned number;
+	struct shared *shared = coordinator->shared;
+	unsigned sync = shared->sync + 1;
 
+	__atomic_store_n(&shared->sync, sync, __ATOMIC_RELEASE);
+	for (unsigned i = 0; i < shared->contention->workers; i++) {
+		while (__atomic_load_n(&shared->workers[i].sync, __ATOMIC_ACQUIRE) != sync) {
+			if (!may_continue(coordinator))
+				return false;
+			make_own_calls(coordinator);
+		}
+	}
+	return true;
+}
+
+static void take_snapshot(const struct coordinator *coordinator, struct snapshot *snapshot)
+{
+	const struct shared *shared = coordinator->shared;
+
+	snapshot->ticks = timebase_ticks(coordinator->timebase);
+	for (unsigned i = 0; i < shared->contention->workers; i++) {
+		snapshot->calls[i] = __atomic_load_n(&shared->workers[i].calls, __ATOMIC_RELAXED);
+		snapshot->preemptions[i] = shared->workers[i].preemptions;
+	}
+}
+
+/* In ticks. A worker that made no call, for want of a CPU or of a lock, is left out. */
+static struct contention_result result_of_window(const struct coordinator *coordinator)
+{
+	const struct contention *contention = coordinator->shared->contention;
+	size_t workers = contention->workers;
+	size_t cpus = workers < contention->cpu_count ? workers : contention->cpu_count;
+	double ticks = (double)(coordinator->end.ticks - coordinator->start.ticks) * (double)cpus;
+	size_t all = 0, fewest = SIZE_MAX, active = 0;
+
+	for (size_t i = 0; i < workers; i++) {
+		size_t calls = coordinator->end.calls[i] - coordinator->start.calls[i];
+
+		all += calls;
+		active += calls > 0;
+		if (calls > 0 && calls < fewest)
+			fewest = calls;
+	}
+	if (!all)
+		return (struct contention_result){0};
+	return (struct contention_result){
+		.ns = ticks / (double)all, .slowest_ns = ticks / (double)active / (double)fewest};
+}
+
+/* False if the window was disturbed. More workers than CPUs take turns: this does not count. */
+static bool take_window(
+	struct coordinator *coordinator, uint64_t window_ticks, struct contention_result *result)
+{
+	const struct shared *shared = coordinator->shared;
+	unsigned workers = shared->contention->workers;
+	int rounds = 0;
+
+	take_snapshot(coordinator, &coordinator->start);
 	do {
-		number = __atomic_load_n(&worker->updates, __ATOMIC_ACQUIRE);
-		progress = worker->progress[number & 1];
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	} while (__atomic_load_n(&worker->updates, __ATOMIC_RELAXED) != number);
-	return progress;
+		make_own_calls(coordinator);
+		take_snapshot(coordinator, &coordinator->end);
+	} while ((++rounds < WINDOW_ROUNDS_LEAST ||
+			 coordinator->end.ticks - coordinator->start.ticks < window_ticks) &&
+		 may_continue(coordinator));
+	*result = result_of_window(coordinator);
+	if (workers > shared->contention->cpu_count)
+		return true;
+	if (!sync_workers(coordinator))
+		return false;
+	for (unsigned i = 0; i < workers; i++) {
+		if (shared->workers[i].preemptions != coordinator->start.preemptions[i])
+			return false;
+	}
+	return true;
+}
+
+/* The best window, converted by a timebase that is most exact at the end. */
+static void take_windows(struct shared *shared, const struct timed_call *one,
+	const struct timebase *timebase, struct contention_result *best)
+{
+	static struct coordinator coordinator;
+	double ns_per_tick = timebase_ns_per_tick(timebase);
+	uint64_t window_ticks = (uint64_t)(WINDOW_NS / ns_per_tick);
+	uint64_t run_ticks = (uint64_t)((double)shared->contention->ns / ns_per_tick);
+	uint64_t begin = timebase_ticks(timebase);
+	struct contention_result result;
+	int good = 0;
+
+	coordinator = (struct coordinator){.shared = shared, .one = one, .timebase = timebase};
+	coordinator.until = begin + run_ticks + (uint64_t)(OVERRUN_NS / ns_per_tick);
+	__atomic_store_n(&shared->sync, 1, __ATOMIC_RELEASE);
+	if (shared->contention->workers <= shared->contention->cpu_count)
+		sync_workers(&coordinator);
+	while (may_continue(&coordinator)) {
+		if (good >= WINDOWS_LEAST && timebase_ticks(timebase) - begin >= run_ticks)
+			break;
+		if (!take_window(&coordinator, window_ticks, &result))
+			continue;
+		if (!good++ || result.ns < best->ns)
+			*best = result;
+	}
+	ns_per_tick = timebase_ns_per_tick(timebase);
+	best->ns *= ns_per_tick;
+	best->slowest_ns *= ns_per_tick;
+}
+
+/* The barrier at the start: worker 0's first request releases the others. */
+static void await_start(struct shared *shared, unsigned index)
+{
+	int64_t until = kernel_clock_ns(CLOCK_MONOTONIC) + START_NS;
+
+	__atomic_add_fetch(&shared->ready, 1, __ATOMIC_SEQ_CST);
+	while (!is_over(shared)) {
+		if (index > 0 && __atomic_load_n(&shared->sync, __ATOMIC_ACQUIRE))
+			break;
+		if (index == 0 && (__atomic_load_n(&shared->ready, __ATOMIC_SEQ_CST) >=
+						  shared->contention->workers ||
+					  kernel_clock_ns(CLOCK_MONOTONIC) >= until))
+			break;
+		sched_yield();
+	}
 }
 
 static void work(void *argument)
 {
 	const struct start *start = argument;
 	struct shared *shared = start->shared;
-	const struct contention *contention = shared->contention;
-	struct worker *worker = &shared->workers[start->index];
-	struct timed_call one = {.call = *contention->call};
-	bool turns = takes_turns(contention);
-	double batch_ns = turns ? BATCH_OF_TURNS_NS : BATCH_NS;
-	struct progress progress = {0};
-	struct rusage usage = {.ru_nivcsw = 0};
+	struct timed_call one = {.call = *shared->contention->call};
 	struct timebase timebase;
 
-	if (turns)
-		setpriority(PRIO_PROCESS, 0, NICE_OF_TURNS);
-	cpus_pin(contention->cpus[start->index % contention->cpu_count]);
-	if (timebase_start(&timebase, counter_is_readable()))
+	cpus_pin(start->cpu);
+	if (timebase_start(&timebase, counter_is_readable())) {
 		timed_call_calibrate(
-			&one, &timebase, (uint64_t)(batch_ns / timebase_ns_per_tick(&timebase)));
-	if (one.signal)
-		shared->signal = one.signal;
-	if (one.signal || !one.iterations)
-		shared->over = true;
-	publish(worker, &progress);
-	__atomic_add_fetch(&shared->ready, 1, __ATOMIC_SEQ_CST);
-	while (!shared->started && !is_over(shared))
-		sleep_ns(WINDOW_NS);
-	while (!is_over(shared)) {
-		uint64_t begin = timebase_ticks(&timebase);
-
-		call_repeat(&one.call, one.iterations);
-		progress.ticks += timebase_since(&timebase, begin);
-		progress.calls += one.iterations;
-		if (!turns && getrusage(RUSAGE_SELF, &usage) == 0)
-			progress.preemptions = usage.ru_nivcsw;
-		publish(worker, &progress);
+			&one, &timebase, (uint64_t)(BATCH_NS / timebase_ns_per_tick(&timebase)));
+		if (one.signal) {
+			shared->signal = one.signal;
+		} else {
+			await_start(shared, start->index);
+			if (start->index == 0)
+				take_windows(shared, &one, &timebase, &shared->result);
+			while (start->index > 0 && !is_over(shared))
+				make_calls(&one, shared, &shared->workers[start->index]);
+		}
 	}
+	shared->over = true;
 }
 
-/* ---- the parent ---- */
-
-/* A window, which becomes the one before the next. */
-struct window {
-	uint64_t start, end; /* in ticks */
-	unsigned sleeps;     /* of the parent in it */
-	struct progress from[BENCH_THREADS_MAX], to[BENCH_THREADS_MAX];
+/* The parent's wait for the workers. */
+struct crew {
+	struct shared *shared;
+	const struct deadline *deadline;
+	pid_t pids[BENCH_THREADS_MAX]; /* 0: it has ended */
+	unsigned left;
+	struct fact why; /* of the first worker that did not reach its end */
+	bool well;
 };
 
-static void take_window(
-	const struct shared *shared, const struct timebase *timebase, struct window *window)
+/* A worker that dies ends the run: the others wait for its answers. */
+static bool note_end(void *argument, pid_t pid, int status, const struct rusage *usage)
 {
-	const struct contention *contention = shared->contention;
-	unsigned most = WINDOW_MOST_NS / WINDOW_NS, least = 1;
-	bool complete = false;
+	struct crew *crew = argument;
 
-	if (takes_turns(contention))
-		most = least = WINDOW_OF_TURNS_NS / WINDOW_NS;
-	window->start = window->end;
-	for (window->sleeps = 0; window->sleeps < most && !is_over(shared);) {
-		sleep_ns(WINDOW_NS);
-		window->sleeps++;
-		complete = true;
-		for (unsigned i = 0; i < contention->workers; i++) {
-			if (window->sleeps == 1)
-				window->from[i] = window->to[i];
-			window->to[i] = read_progress(&shared->workers[i]);
-			complete = complete && window->to[i].calls != window->from[i].calls;
-		}
-		if (complete && window->sleeps >= least)
-			break;
-	}
-	window->end = timebase_ticks(timebase);
-}
-
-/*
- * In ticks; false if the window was disturbed. More workers than CPUs take turns: this does not
- * disturb them. A worker that made no call, for want of a CPU or of a lock, is left out.
- */
-static bool judge_window(const struct contention *contention, const struct window *window,
-	struct contention_result *result)
-{
-	bool turns = takes_turns(contention), undisturbed = true;
-	unsigned measured = 0, active = 0;
-	double rate = 0, slowest = 0;
-
-	for (unsigned i = 0; i < contention->workers; i++) {
-		const struct progress *from = &window->from[i], *to = &window->to[i];
-		bool beside_parent = !turns && i + 1 == contention->cpu_count;
-		double ticks =
-			(double)(turns ? window->end - window->start : to->ticks - from->ticks);
-		double calls = (double)(to->calls - from->calls);
-
-		if (to->preemptions - from->preemptions >
-			(beside_parent ? (long)window->sleeps : 0))
-			undisturbed = false;
-		if (beside_parent && i > 0)
+	(void)usage;
+	for (unsigned i = 0; i < crew->shared->contention->workers; i++) {
+		if (crew->pids[i] != pid)
 			continue;
-		measured++;
-		if (calls > 0) {
-			active++;
-			rate += calls / ticks;
-			slowest = fmax(slowest, ticks / calls);
-		}
+		crew->pids[i] = 0;
+		crew->left--;
+		crew->well = crew->well && child_judge(status, crew->deadline, &crew->why);
 	}
-	*result = (struct contention_result){0};
-	if (active) {
-		double cpus = turns ? (double)contention->cpu_count : measured;
-
-		*result = (struct contention_result){
-			.ns = cpus / rate, .slowest_ns = slowest * cpus / active};
-	}
-	return undisturbed;
+	crew->shared->over = crew->shared->over || !crew->well;
+	return !crew->left;
 }
 
-/* Keeps the best window, converted by a timebase that is most exact at the end. */
-static void take_windows(
-	struct shared *shared, const struct timebase *timebase, struct contention_result *best)
+/* At the deadline those that are stopped, whose timers do not end them, are killed. */
+static void await_workers(struct crew *crew)
 {
-	static struct window window;
-	const struct contention *contention = shared->contention;
-	int64_t begin = kernel_clock_ns(CLOCK_MONOTONIC), elapsed;
-	struct contention_result result = {0};
-	int undisturbed = 0, good = 0;
-	double ns_per_tick;
+	int error = crew->left ? child_wait(&(struct child_wait){.pid = -1,
+					 .deadline = crew->deadline,
+					 .changed = note_end,
+					 .argument = crew})
+	                       : 0;
 
-	while (__atomic_load_n(&shared->ready, __ATOMIC_SEQ_CST) < contention->workers &&
-		kernel_clock_ns(CLOCK_MONOTONIC) - begin < START_NS && !is_over(shared))
-		sleep_ns(WINDOW_NS);
-	shared->started = true;
-	begin = kernel_clock_ns(CLOCK_MONOTONIC);
-	take_window(shared, timebase, &window); /* the start of the first */
-	do {
-		struct contention_result before = result;
-
-		take_window(shared, timebase, &window);
-		undisturbed = judge_window(contention, &window, &result) ? undisturbed + 1 : 0;
-		if (takes_turns(contention)) {
-			before = result;
-			undisturbed = WINDOWS_UNDISTURBED;
-		}
-		if (undisturbed >= WINDOWS_UNDISTURBED && before.ns > 0 &&
-			(!good++ || before.ns < best->ns))
-			*best = before;
-		elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - begin;
-	} while (!is_over(shared) && (good < WINDOWS_LEAST || elapsed < contention->ns) &&
-		 elapsed < contention->ns + OVERRUN_NS);
-	ns_per_tick = timebase_ns_per_tick(timebase);
-	best->ns *= ns_per_tick;
-	best->slowest_ns *= ns_per_tick;
+	if (!error)
+		return;
+	if (error != ETIMEDOUT)
+		fact_set_errno(&crew->why, error, CHILD_WAIT);
+	else if (crew->well)
+		child_judge(SIGALRM, crew->deadline, &crew->why); /* as from the timer */
+	crew->well = false;
+	crew->shared->over = true;
+	for (unsigned i = 0; i < crew->shared->contention->workers; i++) {
+		if (crew->pids[i])
+			child_end(crew->pids[i], crew->deadline);
+	}
 }
 
 bool contention_measure(
 	const struct contention *contention, struct contention_result *result, struct fact *why)
 {
-	static int allowed[CPUS_MAX];
-	static pid_t pids[BENCH_THREADS_MAX];
-	size_t allowed_count = cpus_list(allowed, CPUS_MAX);
 	struct shared *shared = child_share(sizeof(*shared), why);
 	struct deadline deadline = deadline_within(
 		&contention->deadline, 2 * contention->ns + DEADLINE_SLACK_NS +
 					       (int64_t)contention->workers * SLACK_PER_WORKER_NS);
-	struct timebase timebase;
-	struct fact failure = {0};
-	unsigned started = 0;
-	bool well = true;
+	struct crew crew = {.deadline = &deadline, .well = true};
 
 	if (!shared)
 		return false;
 	shared->contention = contention;
-	for (; started < contention->workers && well && !is_over(shared); started++) {
-		struct start start = {shared, started};
+	crew.shared = shared;
+	for (unsigned i = 0; i < contention->workers && !shared->over; i++) {
+		struct start start = {shared, i, contention->cpus[i % contention->cpu_count]};
+		pid_t pid = child_start(work, &start, &deadline, &crew.why);
 
-		pids[started] = child_start(work, &start, &deadline, &failure);
-		well = pids[started] > 0;
+		if (pid < 0) {
+			crew.well = false;
+			shared->over = true;
+		} else {
+			crew.pids[i] = pid;
+			crew.left++;
+		}
 	}
-	*result = (struct contention_result){0};
-	cpus_pin(contention->cpus[contention->cpu_count - 1]);
-	if (well && timebase_start(&timebase, counter_is_readable()))
-		take_windows(shared, &timebase, result);
-	cpus_use(allowed, allowed_count);
-	shared->over = true;
-	for (unsigned i = 0; i < started; i++) {
-		struct fact *reason = well ? &failure : &(struct fact){0};
-
-		if (pids[i] > 0)
-			well = child_await(pids[i], &deadline, reason) && well;
-	}
-	if (well && shared->signal) {
-		fact_set(&failure, FACT_FAILED, "the call ends with %s",
+	await_workers(&crew);
+	if (crew.well && shared->signal) {
+		fact_set(&crew.why, FACT_FAILED, "the call ends with %s",
 			fault_signal_name(shared->signal));
-		well = false;
+		crew.well = false;
 	}
-	if (!well)
-		*why = failure;
+	if (!crew.well)
+		*why = crew.why;
+	*result = shared->result;
 	child_unshare(shared, sizeof(*shared));
-	return well;
+	return crew.well;
 }
 
 /* ---- the planned calls ---- */
 
+/* False with the reason if it cannot be measured. Without a good window *least stays. */
+static bool keep_least(
+	const struct contention *contention, struct contention_result *least, struct fact *why)
+{
+	struct contention_result result = {0};
+
+	if (!contention_measure(contention, &result, why))
+		return false;
+	if (result.ns > 0 && (least->ns <= 0 || result.ns < least->ns))
+		*least = result;
+	return true;
+}
+
 static void measure_call(struct bench *bench, struct contention *contention,
 	struct bench_contention *found, bench_progress *progress)
 {
-	struct contention_result least[2] = {{0}}, result; /* alone, together */
+	struct contention_result alone = {0}, together = {0};
 
 	if (!contention->call->function.any) {
 		fact_set(&found->fact, FACT_ABSENT, "not available here");
 		return;
 	}
-	for (int run = 0; run < 2 * TURNS && !bench->stop; run++) {
-		struct contention_result *best = &least[run % 2];
-
-		contention->workers = run % 2 ? found->threads : 1;
-		if (!contention_measure(contention, &result, &found->fact))
+	for (int turn = 0; turn < TURNS && !bench->stop; turn++) {
+		contention->workers = 1;
+		if (!keep_least(contention, &alone, &found->fact))
 			return;
-		if (result.ns > 0 && (best->ns <= 0 || result.ns < best->ns))
-			*best = result;
-		bench->done += (uint64_t)run % 2;
+		contention->workers = found->threads;
+		if (!keep_least(contention, &together, &found->fact))
+			return;
+		bench->done++;
 		if (progress)
 			progress(bench);
 	}
-	found->alone_ns = least[0].ns;
-	found->together_ns = least[1].ns;
-	found->slowest_ns = least[1].slowest_ns;
-	if (found->alone_ns > 0 && found->together_ns > 0)
+	found->alone_ns = alone.ns;
+	found->together_ns = together.ns;
+	found->slowest_ns = together.slowest_ns;
+	if (alone.ns > 0 && together.ns > 0)
 		fact_set_known(&found->fact);
 	else if (bench->stop)
 		fact_set(&found->fact, FACT_UNREAD, "stopped before it was measured");
