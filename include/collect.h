@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-#include "base/deadline.h"
 #include "base/root.h"
+#include "base/time.h"
 #include "evidence.h"
 
 /*

@@ -11,8 +11,8 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "base/deadline.h"
 #include "base/fact.h"
+#include "base/time.h"
 
 /* The objects of a refused fork and of a refused wait, for fact_is_error_of(). */
 #define CHILD_FORK "fork"
@@ -85,5 +85,25 @@ struct child_wait {
  * of wait4(2), ECHILD if there is no such child.
  */
 int child_wait(const struct child_wait *wait);
+
+/* ---- fault.c: code that may raise a signal, in a process of one thread ---- */
+
+/*
+ * Runs work(argument), which may load from a page with nothing behind it, read a counter that is
+ * switched off, or call a vDSO function that crashes. Returns 0 if it came to its end, or the
+ * signal that stopped it: SIGSEGV, SIGBUS, SIGILL, SIGFPE, or SIGVTALRM of an interval timer that
+ * the caller set to bound the work. What the work had changed by then stays changed. The work may
+ * set guards of its own, which cost no system call then.
+ */
+int fault_guard(void (*work)(void *argument), void *argument);
+
+/*
+ * Runs work that sets many guards of its own, with the handlers set once. A signal outside of these
+ * guards ends the process, as it would without handlers.
+ */
+void fault_guard_parts(void (*work)(void *argument), void *argument);
+
+/* "SIGSEGV" and so on; "signal N" for the ones without a name here. Static storage. */
+const char *fault_signal_name(int signal);
 
 #endif

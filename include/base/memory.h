@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* Elements of an array, not of a pointer. */
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
 /* malloc(3), calloc(3), reallocarray(3) and strdup(3) that never return NULL; for free(3). */
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);

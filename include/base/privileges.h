@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The capabilities of a process that root started: what needs them is opened first, then they are
- * given up for good. Where there are none, nothing happens.
+ * What a process gives up for good: the capabilities that root started it with, once what needs
+ * them is open, and system calls, by a seccomp filter.
  */
 #ifndef VDSOCHECK_BASE_PRIVILEGES_H
 #define VDSOCHECK_BASE_PRIVILEGES_H
 
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "base/fact.h"
 
 /* Sets of capabilities, see capabilities(7). */
 #define PRIVILEGES(number) (UINT64_C(1) << (number))
@@ -26,5 +31,43 @@ void privileges_keep(uint64_t kept);
 
 /* From now on no program that is run has more privileges than this process: root's, above all. */
 void privileges_gain_none(void);
+
+/*
+ * A seccomp filter, written instruction by instruction; begins as zeros. libseccomp, which knows
+ * the numbers of the calls, does not make it: where memory runs out it may never finish one
+ * (2.5.4), it hides the kernel's errors, and it cannot give each value of an argument an answer of
+ * its own and all other values another one.
+ */
+struct filter {
+	unsigned short count;
+	struct sock_filter code[BPF_MAXINSNS]; /* the kernel takes no more */
+};
+
+void filter_put(struct filter *filter, struct sock_filter instruction);
+
+/* Loads 32 bits of struct seccomp_data; `at` is their offset. */
+void filter_load(struct filter *filter, size_t at);
+
+/* Loads the low half of an argument. */
+void filter_load_argument(struct filter *filter, unsigned argument);
+
+/* Goes on where the value loaded is this one, else skips `skip` instructions. */
+void filter_unless_skip(struct filter *filter, uint32_t value, uint8_t skip);
+
+void filter_return(struct filter *filter, uint32_t action);
+
+/*
+ * Sets the filter on this thread, for good. Without CAP_SYS_ADMIN the kernel requires that no
+ * program that is run from now on gains privileges: only then set-user-ID programs lose them. 0 or
+ * an errno value.
+ */
+int filter_set(struct filter *filter);
+
+/*
+ * From now on the system calls of these numbers, of this architecture, fail with `error`; negative
+ * numbers, which libseccomp has for calls that an architecture lacks, are left out. False with the
+ * reason if that is refused. For a forked child.
+ */
+bool filter_fail_calls(const int *numbers, size_t count, uint16_t error, struct fact *why);
 
 #endif

@@ -14,10 +14,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/deadline.h"
 #include "base/memory.h"
 #include "base/root.h"
 #include "base/text.h"
+#include "base/time.h"
 
 /*
  * Exit statuses 0 to 2 are the commands' verdicts. This one is vdsocheck's own failure: bad

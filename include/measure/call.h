@@ -12,7 +12,7 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include "base/deadline.h"
+#include "base/time.h"
 #include "evidence.h"
 #include "measure/vdso.h"
 

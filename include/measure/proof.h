@@ -3,7 +3,7 @@
 #ifndef VDSOCHECK_MEASURE_PROOF_H
 #define VDSOCHECK_MEASURE_PROOF_H
 
-#include "base/deadline.h"
+#include "base/time.h"
 #include "evidence.h"
 #include "measure/call.h"
 

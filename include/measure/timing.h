@@ -7,7 +7,7 @@
 #ifndef VDSOCHECK_MEASURE_TIMING_H
 #define VDSOCHECK_MEASURE_TIMING_H
 
-#include "base/deadline.h"
+#include "base/time.h"
 #include "evidence.h"
 #include "measure/call.h"
 

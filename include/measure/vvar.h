@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/deadline.h"
+#include "base/time.h"
 #include "evidence.h"
 #include "measure/vdso.h"
 

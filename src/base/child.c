@@ -19,9 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/fault.h"
 #include "base/privileges.h"
-#include "base/units.h"
+#include "base/time.h"
 
 /* Between two polls. */
 #define POLL_NS 100000000

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
 
 bool fact_is_known(const struct fact *fact)
 {

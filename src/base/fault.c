@@ -3,8 +3,8 @@
  * Runs code that may raise a signal, and returns the signal instead of dying of it. The handlers
  * are set once for a guard and all guards within it: that takes ten system calls.
  */
-#include "base/fault.h"
-#include "base/units.h"
+#include "base/child.h"
+#include "base/memory.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/units.h"
+#include "base/memory.h"
 
 /* More make no difference to what is parsed. */
 #define FRACTION_DIGITS 9

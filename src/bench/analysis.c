@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/units.h"
+#include "base/memory.h"
+#include "base/time.h"
 #include "measure/statistics.h"
 
 /* ---- the answer ---- */

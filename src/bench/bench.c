@@ -9,7 +9,7 @@
 
 #include "base/child.h"
 #include "base/privileges.h"
-#include "base/units.h"
+#include "base/time.h"
 #include "collect.h"
 #include "measure/vdso.h"
 #include "model.h"

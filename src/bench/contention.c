@@ -17,9 +17,7 @@
 #include <time.h>
 
 #include "base/child.h"
-#include "base/clock.h"
-#include "base/deadline.h"
-#include "base/fault.h"
+#include "base/time.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
 #include "measure/sampler.h"

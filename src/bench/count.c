@@ -8,10 +8,7 @@
 #include <time.h>
 
 #include "base/child.h"
-#include "base/clock.h"
-#include "base/deadline.h"
-#include "base/fault.h"
-#include "base/units.h"
+#include "base/time.h"
 #include "measure/cpus.h"
 
 /* The stop flag is checked after as many calls: 0.3 ms of a fast call, 0.3 s of a Xen one. */

@@ -9,11 +9,8 @@
 #include <string.h>
 
 #include "base/child.h"
-#include "base/clock.h"
-#include "base/deadline.h"
-#include "base/fault.h"
 #include "base/text.h"
-#include "base/units.h"
+#include "base/time.h"
 #include "measure/cpus.h"
 
 /* ---- one clock ---- */

@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "base/deadline.h"
 #include "base/fact.h"
+#include "base/time.h"
 #include "cli/command.h"
 #include "document.h"
 #include "evidence.h"

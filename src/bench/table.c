@@ -9,10 +9,8 @@
 #include <string.h>
 
 #include "base/child.h"
-#include "base/clock.h"
-#include "base/deadline.h"
 #include "base/memory.h"
-#include "base/units.h"
+#include "base/time.h"
 #include "measure/cpus.h"
 
 #define BATCH_NS 20000

@@ -10,7 +10,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "cli/describe.h"
 #include "cli/layout.h"
 #include "document.h"

@@ -8,9 +8,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/fault.h"
+#include "base/child.h"
 #include "base/text.h"
-#include "base/units.h"
+#include "base/time.h"
 
 /* The rate that the cost is worked out for if none is given: a busy service, not an extreme one. */
 #define EXAMPLE_RATE 100000.0

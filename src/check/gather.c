@@ -8,10 +8,9 @@
 #include <string.h>
 
 #include "base/child.h"
-#include "base/deadline.h"
 #include "base/memory.h"
 #include "base/privileges.h"
-#include "base/units.h"
+#include "base/time.h"
 #include "check.h"
 #include "collect.h"
 #include "judge.h"

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/deadline.h"
 #include "base/root.h"
+#include "base/time.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "document.h"

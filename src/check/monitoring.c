@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/units.h"
+#include "base/time.h"
 
 /* ---- Nagios ---- */
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
 
 void strbuf_add(struct strbuf *sb, const char *format, ...)
 {

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/units.h"
 #include "driver.h"
 
 #define LINE_SIZE 4096

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/units.h"
+#include "base/time.h"
 #include "driver.h"
 
 #define DURATION_MIN (10 * NS_PER_MS)

@@ -21,7 +21,6 @@
 #include "base/memory.h"
 #include "base/output.h"
 #include "base/privileges.h"
-#include "base/units.h"
 #include "driver.h"
 
 /*

@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/units.h"
+#include "base/memory.h"
+#include "base/time.h"
 #include "driver.h"
 
 #define LINE_SIZE 4096

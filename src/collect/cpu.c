@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
 
 /* The first processors of /proc/cpuinfo suffice: the file is megabytes on a large machine. */
 #define CPUINFO_SIZE (8 * 1024)

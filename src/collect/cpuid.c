@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/units.h"
+#include "base/memory.h"
 
 /* KVM and Xen may imitate Hyper-V at the first base; their own leaves are then above it. */
 #define BASE_FIRST 0x40000000
@@ -88,7 +88,7 @@ void cpuid_take_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read)
 
 #include <libcpuid/libcpuid.h>
 
-#include "base/fault.h"
+#include "base/child.h"
 #include "base/text.h"
 
 /* EAX of it is the highest of the leaves above it. */

@@ -10,7 +10,6 @@
 #include <sys/utsname.h>
 
 #include "base/memory.h"
-#include "base/units.h"
 #include "collect.h"
 #include "parts.h"
 

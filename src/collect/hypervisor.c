@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "base/units.h"
+#include "base/memory.h"
 
 #define FILE_SIZE 4097
 

@@ -16,7 +16,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
 
 /* The longest record that /dev/kmsg gives (PRINTKRB_RECORD_MAX and its head). */
 #define RECORD_SIZE 8192

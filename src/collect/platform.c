@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/units.h"
+#include "base/memory.h"
 
 static const struct mark platforms[] = {
 	/* runsc reports this release; older ones of it, this fixed date. */

@@ -17,8 +17,8 @@
 #include <gnu/libc-version.h>
 #endif
 
+#include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
 
 #define STATUS_SIZE 8192
 

@@ -9,8 +9,7 @@
 #include <time.h>
 
 #include "base/child.h"
-#include "base/clock.h"
-#include "base/units.h"
+#include "base/time.h"
 
 struct clocks {
 	int64_t realtime_s;
@@ -20,7 +19,7 @@ struct clocks {
 static void read_clocks(void *clocks)
 {
 	*(struct clocks *)clocks = (struct clocks){
-		.realtime_s = kernel_clock_seconds(CLOCK_REALTIME),
+		.realtime_s = kernel_clock_ns(CLOCK_REALTIME) / NS_PER_SECOND,
 		.boottime_ns = kernel_clock_ns(CLOCK_BOOTTIME),
 	};
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/privileges.h"
-#include "base/units.h"
+#include "base/time.h"
 #include "cli/describe.h"
 #include "cli/layout.h"
 #include "collect.h"

@@ -16,8 +16,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "base/deadline.h"
 #include "base/root.h"
+#include "base/time.h"
 #include "cli/command.h"
 #include "document.h"
 #include "evidence.h"

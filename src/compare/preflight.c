@@ -17,8 +17,9 @@
 #include <sys/timex.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
+#include "base/time.h"
 #include "model.h"
 
 void ntp_state_read(struct ntp_state *state)

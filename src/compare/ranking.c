@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "base/units.h"
+#include "base/memory.h"
 #include "judge.h"
 #include "model.h"
 

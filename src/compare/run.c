@@ -10,9 +10,9 @@
 #include <signal.h>
 
 #include "base/child.h"
-#include "base/deadline.h"
+#include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
+#include "base/time.h"
 #include "model.h"
 
 /* Time limit of a worker, with room for a slow clock or a busy machine. */

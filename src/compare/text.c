@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "cli/describe.h"
 #include "cli/layout.h"
 #include "model.h"

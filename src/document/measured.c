@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/fault.h"
+#include "base/child.h"
 #include "field.h"
 
 /* MAX_ERRNO of the kernel. */

@@ -10,7 +10,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
 
 /* The higher the worse. */
 static const int severities[FLEET_VERDICTS] = {

@@ -7,7 +7,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "cli/layout.h"
 #include "model.h"
 

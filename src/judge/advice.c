@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/child.h"
+#include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
 
 /* The way of this host; NULL: not known. */
 static const struct way *way_find(const struct view *v, const struct way *ways)

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "base/units.h"
+#include "base/memory.h"
 
 /* XEN_CPUID_TSC_MODE_ALWAYS_EMULATE (xen/interface: cpuid.h). */
 #define XEN_ALWAYS_EMULATES 1

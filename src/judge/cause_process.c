@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "base/fault.h"
+#include "base/child.h"
 #include "base/text.h"
 
 static bool counter_disabled(const struct view *v)

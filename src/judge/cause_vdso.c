@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "base/fault.h"
+#include "base/child.h"
 
 static bool vdso_without_time(const struct view *v)
 {

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "base/units.h"
+#include "base/time.h"
 
 /*
  * A vDSO clock is the counter, read in order, plus the arithmetic around it. The arithmetic

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
 
 /* Where a clocksource's time comes from. */
 enum origin {

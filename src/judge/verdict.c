@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "base/fault.h"
+#include "base/child.h"
 #include "base/text.h"
 
 static bool has_proof(const struct view *v)

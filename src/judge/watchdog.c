@@ -18,8 +18,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
 
 #define PERIOD_S 0.5
 /* A timer may be late, but is never this early. */

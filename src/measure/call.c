@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "measure/loop.h"
 
 /*

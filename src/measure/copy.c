@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/fault.h"
 #include "base/text.h"
 #include "measure/call.h"
 #include "measure/counter.h"

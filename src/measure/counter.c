@@ -5,7 +5,7 @@
  */
 #include "measure/counter.h"
 
-#include "base/fault.h"
+#include "base/child.h"
 #include "measure/loop.h"
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>

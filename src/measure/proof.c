@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "base/child.h"
-#include "base/fault.h"
-#include "base/units.h"
+#include "base/memory.h"
 #include "measure/cpus.h"
 #include "proof_run.h"
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "base/deadline.h"
+#include "base/time.h"
 #include "evidence.h"
 #include "measure/call.h"
 #include "measure/proof.h"

@@ -10,9 +10,8 @@
 #include <math.h>
 #include <time.h>
 
-#include "base/clock.h"
-#include "base/fault.h"
-#include "base/units.h"
+#include "base/child.h"
+#include "base/time.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
 #include "measure/statistics.h"

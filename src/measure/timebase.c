@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "measure/counter.h"
 
 #define SHORTEST_NS 200000

@@ -9,10 +9,8 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/clock.h"
-#include "base/deadline.h"
-#include "base/fault.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "vvar_layout.h"
 
 /* VVAR_ADDRESS of 64-bit x86 up to 3.14 and RHEL 7: one place for all processes. */
@@ -81,7 +79,7 @@ static void look_at(struct page_search *search, uintptr_t at)
 
 	if (!vvar_copy_stable(at, page))
 		return;
-	search->realtime[1] = kernel_clock_seconds(CLOCK_REALTIME_COARSE);
+	search->realtime[1] = kernel_clock_ns(CLOCK_REALTIME_COARSE) / NS_PER_SECOND;
 	vvar_layout_find(page, sizeof(page), vvar_native_arch, search->realtime, &match);
 	if (match.timens && !search->timens_at)
 		search->timens_at = at;
@@ -97,7 +95,7 @@ static void look_at_pages(void *argument)
 	struct page_search *search = argument;
 	uintptr_t base = search->vdso->base;
 
-	search->realtime[0] = kernel_clock_seconds(CLOCK_REALTIME_COARSE);
+	search->realtime[0] = kernel_clock_ns(CLOCK_REALTIME_COARSE) / NS_PER_SECOND;
 	for (size_t i = VVAR_PAGES_BEFORE; i >= 1; i--)
 		look_at(search, base - i * search->page_size);
 	for (size_t i = 0; i < VVAR_PAGES_AFTER; i++)

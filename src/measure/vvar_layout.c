@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "base/units.h"
+#include "base/memory.h"
 #include "evidence.h"
 
 #define GENERIC_ARCHES                                                                             \

@@ -6,8 +6,8 @@
 #ifndef VDSOCHECK_TRACE_COUNT_H
 #define VDSOCHECK_TRACE_COUNT_H
 
-#include "base/deadline.h"
 #include "base/root.h"
+#include "base/time.h"
 #include "model.h"
 
 /* The exit statuses that env(1), timeout(1) and shells use. */

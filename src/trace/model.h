@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "base/fact.h"
-#include "base/filter.h"
+#include "base/privileges.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "document.h"

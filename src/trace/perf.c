@@ -26,7 +26,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "count.h"
 
 /* The argument's name in the tracepoint of clock_gettime, since it exists (2.6.33). */

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "measure/call.h"
 #include "model.h"
 

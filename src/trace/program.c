@@ -18,7 +18,6 @@
 #include "base/memory.h"
 #include "base/privileges.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "count.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/bin:/usr/bin"

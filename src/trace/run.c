@@ -14,9 +14,8 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/clock.h"
 #include "base/privileges.h"
-#include "base/units.h"
+#include "base/time.h"
 #include "count.h"
 
 /* ---- the start of a program ---- */

@@ -8,7 +8,7 @@
 #include "base/child.h"
 #include "base/privileges.h"
 #include "base/text.h"
-#include "base/units.h"
+#include "base/time.h"
 #include "collect.h"
 #include "commands.h"
 #include "count.h"

@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/fault.h"
-#include "base/units.h"
+#include "base/child.h"
+#include "base/memory.h"
+#include "base/time.h"
 #include "measure/counter.h"
 
 /* Value of a word that the call did not write. */
@@ -151,7 +151,8 @@ bool warp_clock_prepare(enum warp_clock_id id, const struct call_table *calls,
 static bool arm_timer(int timer)
 {
 	struct itimerspec far = {
-		.it_value.tv_sec = (time_t)(kernel_clock_seconds(CLOCK_REALTIME) + FAR_SECONDS)};
+		.it_value.tv_sec =
+			(time_t)(kernel_clock_ns(CLOCK_REALTIME) / NS_PER_SECOND + FAR_SECONDS)};
 	int result =
 		timerfd_settime(timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL);
 

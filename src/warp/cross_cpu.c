@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/units.h"
+#include "base/time.h"
 #include "measure/cpus.h"
 
 /* Two cache lines: the prefetcher of x86 CPUs loads lines in pairs. */

@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-#include "base/units.h"
+#include "base/time.h"
 
 /* gettimeofday() returns whole microseconds: two equal ones may be this far apart. */
 #define TIMEOFDAY_STEP_NS 1000

@@ -7,9 +7,8 @@
 
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/memory.h"
-#include "base/units.h"
+#include "base/time.h"
 #include "measure/cpus.h"
 
 #define SLICES_PER_CLOCK 10

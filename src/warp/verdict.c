@@ -9,7 +9,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/units.h"
+#include "base/memory.h"
+#include "base/time.h"
 
 static __attribute__((format(printf, 5, 6))) void conclude(struct warp_verdict *verdict,
 	enum warp_outcome outcome, const char *rule, const char *advice, const char *format, ...)

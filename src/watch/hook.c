@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/units.h"
+#include "base/memory.h"
 
 struct hook {
 	const char *program;

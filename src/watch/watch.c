@@ -14,10 +14,9 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/fault.h"
+#include "base/child.h"
 #include "base/privileges.h"
-#include "base/units.h"
+#include "base/time.h"
 #include "check.h"
 #include "collect.h"
 #include "commands.h"

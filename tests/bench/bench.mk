@@ -2,7 +2,7 @@
 # A check of the timed loops, and benchmarks that print tables; see tests/bench/README.md.
 
 LOOP_OBJECTS := $(addprefix $(BUILD)/src/,measure/loop.o measure/call.o measure/counter.o \
-	base/child.o base/fact.o base/fault.o base/clock.o base/deadline.o base/privileges.o base/text.o) \
+	base/child.o base/fact.o base/fault.o base/time.o base/privileges.o base/text.o) \
 	$(BUILD)/tests/bench/loops.o
 
 test-programs: $(BUILD)/tests/bench/hand $(BUILD)/tests/bench/loops

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/units.h"
+#include "base/memory.h"
+#include "base/time.h"
 #include "check/model.h"
 #include "collect.h"
 #include "judge.h"

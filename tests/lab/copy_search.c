@@ -12,9 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
-#include "base/deadline.h"
 #include "base/root.h"
+#include "base/time.h"
 #include "measure/copy.h"
 #include "measure/vdso.h"
 

@@ -24,7 +24,6 @@
 #include "printed/file.h"
 
 #define WORDS_MAX 16
-#define NS_PER_SECOND 1e9
 
 /* A machine has as many CPUs as scenarios have them: not those of the one that tests. */
 #define THREAD_CPUS 4

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/units.h"
+#include "base/memory.h"
 #include "bench/model.h"
 #include "check/model.h"
 #include "compare/model.h"

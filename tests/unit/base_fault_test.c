@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/fault.h"
+#include "base/child.h"
 #include "unit/unit.h"
 
 static volatile int steps;

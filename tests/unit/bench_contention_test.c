@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/child.h"
-#include "base/clock.h"
+#include "base/time.h"
 #include "bench/model.h"
 #include "measure/cpus.h"
 #include "unit/unit.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/time.h>
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "measure/counter.h"
 #include "measure/timebase.h"
 #include "unit/unit.h"

@@ -20,7 +20,6 @@
 #include "warp.h"
 #include "warp/model.h"
 
-#define NS_PER_SECOND 1000000000
 #define SHORT_NS 100000000
 
 /* Processes that burn CPU time. */

@@ -1,9 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* The time limit of a run, and of its parts. */
-#ifndef VDSOCHECK_BASE_DEADLINE_H
-#define VDSOCHECK_BASE_DEADLINE_H
+/*
+ * Units of time, the kernel's clocks, and the time limit of a run and of its parts. The clocks are
+ * read by raw system call: right even where the vDSO crashes, lies, or is what is being judged.
+ */
+#ifndef VDSOCHECK_BASE_TIME_H
+#define VDSOCHECK_BASE_TIME_H
 
 #include <stdint.h>
+#include <sys/resource.h>
+#include <time.h>
+
+/* The constants are integers; divide a double by them for a fraction. */
+#define NS_PER_US INT64_C(1000)
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_SECOND INT64_C(1000000000)
+#define MS_PER_SECOND INT64_C(1000)
+#define US_PER_SECOND INT64_C(1000000)
+
+/* Nanoseconds of the clock; 0 if the system call was refused. */
+int64_t kernel_clock_ns(clockid_t clock);
+
+double timeval_seconds(struct timeval time);
+
+/* User and system time, in seconds. */
+double rusage_seconds(const struct rusage *usage);
 
 /*
  * When work must be done. Counted by times(2), in ticks of 10 ms: a sandbox may kill a process

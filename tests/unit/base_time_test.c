@@ -1,11 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of base/deadline: what is left, and the parts of a deadline. */
+/* Tests of base/time: the kernel's clocks by system call; what is left, and parts of a deadline. */
 #include <unistd.h>
 
-#include "base/deadline.h"
+#include "base/time.h"
 #include "unit/unit.h"
 
-#define NS_PER_SECOND 1000000000LL
+/* The C library's answer before and after brackets the kernel's. */
+static void the_kernel_s_clock_agrees_with_the_c_library(void **state)
+{
+	static const clockid_t clocks[] = {CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME,
+		CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(clocks); i++) {
+		struct timespec before, after;
+		int64_t ns;
+
+		clock_gettime(clocks[i], &before);
+		ns = kernel_clock_ns(clocks[i]);
+		clock_gettime(clocks[i], &after);
+		assert_true(ns >= before.tv_sec * NS_PER_SECOND + before.tv_nsec);
+		assert_true(ns <= after.tv_sec * NS_PER_SECOND + after.tv_nsec);
+	}
+}
+
+static void the_kernel_s_clock_never_goes_backwards(void **state)
+{
+	int64_t last = 0;
+
+	(void)state;
+	for (int i = 0; i < 10000; i++) {
+		int64_t now = kernel_clock_ns(CLOCK_MONOTONIC);
+
+		assert_true(now >= last);
+		last = now;
+	}
+}
+
+static void a_clock_that_is_refused_is_zero(void **state)
+{
+	(void)state;
+	assert_true(kernel_clock_ns(12345) == 0);
+}
 
 static void a_deadline_passes_and_stays_passed(void **state)
 {
@@ -58,10 +94,13 @@ static void a_part_of_the_time_ends_no_later_than_the_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_kernel_s_clock_agrees_with_the_c_library),
+		cmocka_unit_test(the_kernel_s_clock_never_goes_backwards),
+		cmocka_unit_test(a_clock_that_is_refused_is_zero),
 		cmocka_unit_test(a_deadline_passes_and_stays_passed),
 		cmocka_unit_test(no_more_is_left_than_was_given),
 		cmocka_unit_test(a_part_of_the_time_ends_no_later_than_the_whole),
 	};
 
-	return cmocka_run_group_tests_name("deadline", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("time", tests, NULL, NULL);
 }
