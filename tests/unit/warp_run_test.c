@@ -7,6 +7,7 @@
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -148,63 +149,76 @@ static void a_reading_that_fails_is_no_warp(void **state)
 	some_fail = false;
 }
 
-/* What goes from CPU to CPU takes its time: below it no program can see a warp. */
-#define NEAR_ENOUGH_NS 90
+/* A value needs time from CPU to CPU: no program can see a warp that is smaller. */
+#define NEAR_ENOUGH_NS 60
 #define TRIES 5
 
-static bool are_cpus_near(void)
-{
-	bool near;
-
-	watch(SHORT_NS, 0);
-	near = fact_is_known(&warp.results[WARP_MONOTONIC].apart.fact) &&
-	       warp.results[WARP_MONOTONIC].apart.value < NEAR_ENOUGH_NS;
-	warp_release(&warp);
-	return near;
-}
-
-/* The clocks that an injected warp was found in, in one try or another. */
+/* The clocks that an injected warp was found in, and how often it was missed in each. */
 static bool found_in[WARP_CLOCK_COUNT];
+static unsigned missed_in[WARP_CLOCK_COUNT];
 
-static void clear_found(void)
+/* A hypervisor or other load may keep our CPUs apart: then the run itself shows larger gaps. */
+static bool was_visible(enum warp_clock_id id, int64_t offset_ns)
 {
-	memset(found_in, 0, sizeof(found_in));
+	const struct number_fact *apart = &warp.results[id].apart;
+
+	return fact_is_known(&apart->fact) && apart->value - llabs(offset_ns) < NEAR_ENOUGH_NS;
 }
 
-static void note_found(enum warp_clock_id id)
-{
-	const struct warp_result *result = &warp.results[id];
-
-	if (!is_watched(id) || (result->warps > 0 && result->largest_ns > 0))
-		found_in[id] = true;
-}
-
+/* True if it was found in all of them in this try. */
 static bool find_injected(int64_t offset_ns)
 {
+	/* Microseconds do not show a gap of some ns: the last one is visible where the others are.
+	 */
+	static const enum warp_clock_id ids[] = {
+		WARP_COUNTER, WARP_MONOTONIC, WARP_REALTIME, WARP_TIMEOFDAY};
+	bool all = true, visible = true;
+
+	warp_release(&warp);
 	watch(NS_PER_SECOND, offset_ns);
-	note_found(WARP_COUNTER);
-	note_found(WARP_MONOTONIC);
-	note_found(WARP_REALTIME);
-	note_found(WARP_TIMEOFDAY);
+	for (size_t i = 0; i < COUNT(ids); i++) {
+		const struct warp_result *result = &warp.results[ids[i]];
+
+		if (ids[i] != WARP_TIMEOFDAY && is_watched(ids[i]))
+			visible &= was_visible(ids[i], offset_ns);
+		if (!is_watched(ids[i]) || (result->warps > 0 && result->largest_ns > 0)) {
+			found_in[ids[i]] = true;
+			continue;
+		}
+		all = false;
+		missed_in[ids[i]] += visible;
+	}
+	return all;
+}
+
+static void start_tries(void)
+{
+	memset(found_in, 0, sizeof(found_in));
+	memset(missed_in, 0, sizeof(missed_in));
+}
+
+static bool was_found_in_all(void)
+{
 	return found_in[WARP_COUNTER] && found_in[WARP_MONOTONIC] && found_in[WARP_REALTIME] &&
 	       found_in[WARP_TIMEOFDAY];
 }
 
-/* A hypervisor may move our CPUs apart at any moment: then we try again. */
+/* Skips the test if the warp was hardly ever visible where it was not found. */
+static void expect_hardly_visible(void)
+{
+	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
+		assert_true(found_in[id] || missed_in[id] < TRIES / 2);
+	unit_skip("the CPUs hear of each other too late to see 100 ns");
+}
+
 static void expect_injected(int64_t offset_ns)
 {
-	bool near = true;
-
+	start_tries();
 	for (int i = 0; i < TRIES; i++) {
-		warp_release(&warp);
-		near = are_cpus_near();
-		clear_found();
 		if (find_injected(offset_ns))
 			return;
 	}
-	if (!near)
-		unit_skip("the CPUs hear of each other too late to see 100 ns");
-	fail();
+	expect_hardly_visible();
 }
 
 /* A warp cannot be larger than the offset: what was read later was read later. */
@@ -326,22 +340,16 @@ static void reports_none_under_load(void **state)
 static void finds_100_ns_under_load(void **state)
 {
 	pid_t burners[LOAD];
-	bool near, found = false;
 
 	(void)state;
 	need_two_cpus();
+	start_tries();
 	start_load(burners);
-	near = are_cpus_near();
-	clear_found();
-	for (int i = 0; i < 3 * TRIES && !found; i++) {
-		warp_release(&warp);
-		found = find_injected(100);
-	}
-	near = near && (found || are_cpus_near());
+	for (int i = 0; i < 3 * TRIES && !was_found_in_all(); i++)
+		find_injected(100);
 	end_load(burners);
-	if (!found && !near)
-		unit_skip("the CPUs hear of each other too late to see 100 ns");
-	assert_true(found);
+	if (!was_found_in_all())
+		expect_hardly_visible();
 }
 
 static void runs_on_the_allowed_cpus_only(void **state)
