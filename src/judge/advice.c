@@ -25,33 +25,20 @@ static const struct way *way_find(const struct view *v, const struct way *ways)
 	return NULL;
 }
 
-/*
- * The kernel itself may have asked for them: "TSC found unstable after boot, most likely due to
- * broken BIOS. Use 'tsc=unstable'" (arch/x86/kernel/tsc.c). With them it logs no reason any more.
- */
-static bool is_tsc_avoided(const struct view *v)
-{
-	return v->second_choice && (v->boot_disables_tsc || v->boot_chose_current);
-}
-
 /* The ways to take the first step, one for each boot loader. */
 #define DROP_STEP                                                                                  \
 	{                                                                                          \
 		.text = "change the kernel command line", .ways = advice_remove_boot               \
 	}
 
-const struct advice_row advice_drop_tsc_boot = {.id = "drop-tsc-boot-parameters",
-	.rank = RANK_UNDO,
-	.applies = is_tsc_avoided,
+const struct advice_row advice_drop_tsc_boot = {"drop-tsc-boot-parameters", RANK_UNDO,
 	.text = "Remove {boot} from the kernel command line and reboot: the kernel then makes its "
 		"own choice.",
 	.steps = {DROP_STEP, {.command = "sudo reboot"},
 		{.text = "if this fails, undo step 1", .command = "vdsocheck warp && vdsocheck"}},
 	.risk = "It may be there because the TSC is unstable: see old kernel logs."};
 
-const struct advice_row advice_drop_boot = {.id = "drop-boot-parameters",
-	.rank = RANK_UNDO,
-	.unless = is_tsc_avoided,
+const struct advice_row advice_drop_boot = {"drop-boot-parameters", RANK_UNDO,
 	.text = "Remove {boot} from the kernel command line and reboot.",
 	.steps = {DROP_STEP, {.command = "sudo reboot"}, {.command = "vdsocheck"}},
 	.risk = "It may be there for a reason: find out which before you remove it."};
@@ -71,10 +58,9 @@ static const char *target_paravirtual(const struct view *v)
  * The safest of the switches: no TSC has to be right, since the hypervisor keeps this clock
  * right when it pauses or moves the guest.
  */
-static const struct advice_row switch_to_paravirtual = {.id = "switch-to-paravirtual",
-	.rank = RANK_SWITCH,
-	.target = target_paravirtual,
+static const struct advice_row switch_to_paravirtual = {"switch-to-paravirtual", RANK_SWITCH,
 	.text = "Switch to {to}, the hypervisor's own clock; step 1 is only a trial.",
+	.target = target_paravirtual,
 	.steps = {TRIAL_STEP, SWITCH_STEP(""), {.command = "vdsocheck"}},
 	.boot = "clocksource={to}",
 	.risk = "Small: the hypervisor keeps it correct when it migrates the guest. It may have "
@@ -105,96 +91,66 @@ static const char *find_tsc_risk(const struct view *v)
 }
 
 #define SWITCH_TO_TSC                                                                              \
-	.rank = RANK_SWITCH, .target = target_tsc,                                                 \
+	.target = target_tsc,                                                                      \
 	.steps = {TRIAL_STEP, SWITCH_STEP("vdsocheck warp && "), {.command = "vdsocheck"}},        \
 	.boot = "clocksource={to}", .find_risk = find_tsc_risk
 
-static const struct advice_row switch_to_tsc = {SWITCH_TO_TSC, .id = "switch-to-tsc",
-	.unless = is_ec2, .text = "Switch to tsc; step 1 is only a trial."};
+static const struct advice_row switch_to_tsc = {"switch-to-tsc", RANK_SWITCH,
+	.text = "Switch to tsc; step 1 is only a trial.", SWITCH_TO_TSC};
 
 /* The article has the same commands for all instances of Intel and AMD, on Xen and on Nitro. */
-static const struct advice_row switch_to_tsc_on_ec2 = {SWITCH_TO_TSC, .id = "switch-to-tsc-on-ec2",
-	.applies = is_ec2, .text = "Switch to tsc, as Amazon recommends; step 1 is only a trial.",
+static const struct advice_row switch_to_tsc_on_ec2 = {"switch-to-tsc-on-ec2", RANK_SWITCH,
+	.text = "Switch to tsc, as Amazon recommends; step 1 is only a trial.", SWITCH_TO_TSC,
 	.source = "AWS re:Post, \"How do I manage the clock source for EC2 instances running "
 		  "Linux?\" (as of February 2025), "
 		  "https://repost.aws/knowledge-center/manage-ec2-linux-clock-source"};
 
-/* The proof runs in a child. */
-static bool lacks_processes(const struct view *v)
-{
-	const struct fact *proof = &v->evidence->proof.fact;
+static const struct advice_row allow_processes = {"allow-processes", RANK_PROOF,
+	.text = "vdsocheck could not run a child process: raise the limit (ulimit -u, pids.max of "
+		"the control group) or remove the filter that forbids it."};
 
-	return v->verdict == VERDICT_UNKNOWN &&
-	       (fact_is_error_of(proof, CHILD_FORK) || fact_is_error_of(proof, CHILD_WAIT));
-}
-
-static const struct advice_row allow_processes = {.id = "allow-processes",
-	.rank = RANK_PROOF,
-	.applies = lacks_processes,
-	.text = "vdsocheck could not run a child process: raise the limit (ulimit -u, pids.max "
-		"of the control group) or remove the filter that forbids it."};
-
-static bool lacks_cpu_time(const struct view *v)
-{
-	const struct fact *proof = &v->evidence->proof.fact;
-
-	return v->verdict == VERDICT_UNKNOWN && proof->state == FACT_FAILED &&
-	       (strstr(proof->reason, CHILD_LATE) || strstr(proof->reason, CHILD_CPU_LIMIT));
-}
-
-static const struct advice_row give_cpu_time = {.id = "give-cpu-time",
-	.rank = RANK_PROOF,
-	.applies = lacks_cpu_time,
+static const struct advice_row give_cpu_time = {"give-cpu-time", RANK_PROOF,
 	.text = "vdsocheck got too little CPU time: run it again when the CPUs are less busy, with "
-		"a higher CPU quota (cpu.max of the control group) or without a limit of CPU "
-		"time (ulimit -t)."};
+		"a higher CPU quota (cpu.max of the control group) or without a limit of CPU time "
+		"(ulimit -t)."};
 
-/* A crash has nothing to do with permissions. */
-static bool lacks_permission(const struct view *v)
-{
-	enum fact_state proof = v->evidence->proof.fact.state;
-
-	return v->verdict == VERDICT_UNKNOWN && !v->emulated && !lacks_processes(v) &&
-	       (proof == FACT_DENIED || proof == FACT_ABSENT);
-}
-
-static const struct advice_row allow_proof = {.id = "allow-proof",
-	.rank = RANK_PROOF,
-	.applies = lacks_permission,
+static const struct advice_row allow_proof = {"allow-proof", RANK_PROOF,
 	.text = "Run vdsocheck where it may use seccomp(2) or ptrace(2): outside the container or "
 		"sandbox, or with a seccomp profile that allows one of them."};
 
-/* A move costs the guest a stop: it is advised where no switch of the clocksource helps. */
-static bool can_move(const struct view *v)
-{
-	return !v->paravirtual && !v->tsc_advisable && way_find(v, advice_moves);
-}
-
-const struct advice_row advice_move = {.id = "move-to-another-host",
-	.rank = RANK_UPDATE,
-	.anywhere = true,
-	.applies = can_move,
+const struct advice_row advice_move = {"move-to-another-host", RANK_UPDATE,
 	.text = "Move this guest to another host: stop it and start it again, since a reboot "
 		"usually keeps it on the same one.",
-	.steps = {{.ways = advice_moves}, {.command = "vdsocheck"}},
+	.anywhere = true, .steps = {{.ways = advice_moves}, {.command = "vdsocheck"}},
 	.risk = MOVE_RISK};
 
-static bool is_fault_of_host(const struct view *v)
-{
-	return (v->verdict == VERDICT_FALLBACK || v->verdict == VERDICT_SLOW) && !v->emulated;
-}
-
-const struct advice_row advice_send_report = {.id = "send-report",
-	.rank = RANK_ASK,
-	.applies = is_fault_of_host,
-	.text = "No known safe setting fixes this: send the report to your provider or platform "
-		"team.",
+const struct advice_row advice_send_report = {"send-report", RANK_ASK,
+	.text = "No known safe setting fixes this: send the report to your provider or platform team.",
 	.steps = {{.command = REPORT_COMMAND}}};
 
-const struct advice_row *const advice_general[] = {&switch_to_paravirtual, &switch_to_tsc,
-	&switch_to_tsc_on_ec2, &allow_processes, &give_cpu_time, &allow_proof, NULL};
+/* The proof runs in a child. A crash has nothing to do with permissions. */
+void advice_list_general(const struct view *v, struct advice_choice general[ADVICE_GENERAL])
+{
+	const struct fact *proof = &v->evidence->proof.fact;
+	bool lacks_processes =
+		fact_is_error_of(proof, CHILD_FORK) || fact_is_error_of(proof, CHILD_WAIT);
+	bool lacks_time =
+		proof->state == FACT_FAILED &&
+		(strstr(proof->reason, CHILD_LATE) || strstr(proof->reason, CHILD_CPU_LIMIT));
+	bool lacks_permission = !v->emulated && !lacks_processes &&
+	                        (proof->state == FACT_DENIED || proof->state == FACT_ABSENT);
+	bool is_unknown = v->verdict == VERDICT_UNKNOWN;
+	const struct advice_choice choices[ADVICE_GENERAL] = {
+		{&switch_to_paravirtual, true},
+		{&switch_to_tsc, !is_ec2(v)},
+		{&switch_to_tsc_on_ec2, is_ec2(v)},
+		{&allow_processes, is_unknown && lacks_processes},
+		{&give_cpu_time, is_unknown && lacks_time},
+		{&allow_proof, is_unknown && lacks_permission},
+	};
 
-const struct advice_row *const advice_last_resort[] = {&advice_send_report, NULL};
+	memcpy(general, choices, sizeof(choices));
+}
 
 #define BOOT_SIZE 200
 
@@ -237,8 +193,8 @@ struct words {
  */
 static bool fill_in(const char *row, const struct words *words, char *text, size_t size)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_.=- ";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.=- ";
 	size_t used = 0;
 
 	while (row && *row) {
@@ -342,7 +298,7 @@ static void add_ways(const struct view *v, const struct way *ways, const struct 
 	}
 }
 
-/* False where a word that the advice needs is not known: there is none then. */
+/* False where a word that the advice needs, or the only way to take a step, is not known. */
 static bool make_advice(const struct view *v, const struct advice_row *row, struct advice *advice)
 {
 	const struct clocksource_evidence *clocksource = &v->evidence->clocksource;
@@ -370,6 +326,8 @@ static bool make_advice(const struct view *v, const struct advice_row *row, stru
 		if (step->text || step->command || here)
 			add_step(here ? &here->step : step, NULL, &words, advice->steps,
 				&advice->step_count);
+		else if (step->ways)
+			return false;
 	}
 	if (row->boot)
 		add_ways(v, advice_add_boot, &words, advice);
@@ -412,15 +370,14 @@ static bool is_in_list(const struct advice_list *list, const struct advice_row *
 }
 
 /* Adds those of this rank that apply, none twice. */
-static void add_rows(const struct view *v, enum rank rank, const struct advice_row *const *rows,
-	struct advice_list *list)
+static void add_choices(const struct view *v, enum rank rank, const struct advice_choice *choices,
+	size_t count, struct advice_list *list)
 {
-	for (; *rows && list->count < ADVICE_MAX; rows++) {
-		const struct advice_row *row = *rows;
+	for (size_t i = 0; i < count && list->count < ADVICE_MAX; i++) {
+		const struct advice_row *row = choices[i].row;
 		struct advice *advice = &list->advice[list->count];
 
-		if (find_rank(v, row) != rank || (row->applies && !row->applies(v)) ||
-			(row->unless && row->unless(v)) || is_in_list(list, row) ||
+		if (!choices[i].applies || find_rank(v, row) != rank || is_in_list(list, row) ||
 			!make_advice(v, row, advice))
 			continue;
 		/* Where a setting is removed, the kernel makes its own choice. */
@@ -436,20 +393,24 @@ static void add_rows(const struct view *v, enum rank rank, const struct advice_r
 	}
 }
 
-size_t advice_find(const struct view *v, const struct cause_row *const *causes, size_t count,
-	struct advice advice[ADVICE_MAX])
+size_t advice_find(
+	const struct view *v, const struct cause_list *causes, struct advice advice[ADVICE_MAX])
 {
 	struct advice_list list = {.advice = advice, .why_not_tsc = v->why_not_tsc};
+	const struct advice_choice last_resort = {
+		&advice_send_report, v->verdict != VERDICT_UNKNOWN};
+	struct advice_choice general[ADVICE_GENERAL];
 
 	/* Nothing is wrong, or names are all we have: no advice on a guess. */
 	if (v->verdict == VERDICT_OK || !v->evidence->live)
 		return 0;
+	advice_list_general(v, general);
 	for (enum rank rank = 0; rank <= RANK_PROOF; rank++) {
-		for (size_t i = 0; i < count; i++)
-			add_rows(v, rank, causes[i]->advice, &list);
-		add_rows(v, rank, advice_general, &list);
+		for (size_t i = 0; i < causes->count; i++)
+			add_choices(v, rank, causes->advice[i], CAUSE_ADVICE_MAX, &list);
+		add_choices(v, rank, general, ADVICE_GENERAL, &list);
 	}
 	if (!list.count)
-		add_rows(v, RANK_ASK, advice_last_resort, &list);
+		add_choices(v, RANK_ASK, &last_resort, 1, &list);
 	return list.count;
 }

@@ -7,88 +7,92 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
+
+/* Only where nothing else explains why the calls are slow. */
+static void cause_unexplained(const struct view *v, struct cause_list *list)
+{
+	const struct cause_row rows[] = {
+		{"fallback-unexplained", v->falls_back && !list->explained, CERTAINTY_POSSIBLE,
+			cite_mode, "The vDSO is present, but cannot use the current clocksource.",
+			.advice = {{0}}},
+	};
+
+	cause_add(list, v, rows, ARRAY_SIZE(rows));
+}
 
 /*
  * The thing to mend comes first: the process, the vDSO, the clocksource, or why it was selected. A
  * lack of vDSO support is the whole answer only where nothing says why the clocksource is in use.
+ * An unreadable log is not a cause, and the notes are for hosts where nothing is wrong.
  */
-const struct cause_table cause_tables[CAUSE_TABLES] = {
-	{cause_process_rows, true},
-	{cause_vdso_rows, true},
-	{cause_seen_rows, true},
-	{cause_hypervisor_rows, true},
-	{cause_slow_rows, true},
-	{cause_selected_rows, false},
-	{cause_tsc_rows, false},
-	{cause_watchdog_rows, false},
-	{cause_unused_rows, false},
-	{cause_plain_rows, true},
-	{cause_unexplained_rows, false},
-	{cause_unread_rows, false},
-	{cause_note_rows, false},
+static const struct {
+	cause_table *add;
+	bool explains; /* why the calls are slow */
+} tables[] = {
+	{cause_process, true},
+	{cause_vdso, true},
+	{cause_current, true},
+	{cause_xen, true},
+	{cause_pvclock, true},
+	{cause_hyperv, true},
+	{cause_slow, true},
+	{cause_selected, false},
+	{cause_tsc, false},
+	{cause_watchdog, false},
+	{cause_unused, false},
+	{cause_without_vdso, true},
+	{cause_unexplained, false},
+	{cause_unread, false},
+	{cause_notes, false},
 };
 
-static bool fallback_unexplained(const struct view *v)
+void cause_add_all(const struct view *v, struct cause_list *list)
 {
-	return v->falls_back;
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		size_t before = list->count;
+
+		tables[i].add(v, list);
+		list->explained |= tables[i].explains && list->count > before;
+	}
 }
 
-/* Only where no row of the tables that explain applies. */
-const struct cause_row cause_unexplained_rows[] = {
-	{.id = "fallback-unexplained",
-		.text = "The vDSO is present, but cannot use the current clocksource.",
-		.applies = fallback_unexplained,
-		.certainty = CERTAINTY_POSSIBLE,
-		.evidence = cite_mode},
-	{0},
-};
-
-static bool cause_applies(const struct cause_row *row, const struct view *v)
+void cause_add(
+	struct cause_list *list, const struct view *v, const struct cause_row *rows, size_t count)
 {
-	if (row->culprit)
-		return v->second_choice && v->watchdog.culprit == row->culprit;
-	return row->applies(v);
+	for (size_t i = 0; i < count; i++)
+		list->add(list, v, &rows[i]);
 }
 
-static void cause_fill(const struct cause_row *row, const struct view *v, struct cause *cause)
+static void add_if_it_applies(
+	struct cause_list *list, const struct view *v, const struct cause_row *row)
 {
+	struct cause *cause = &list->causes[list->count];
+
+	if (!row->applies || list->count == CAUSE_MAX)
+		return;
 	*cause = (struct cause){.id = row->id, .certainty = row->certainty, .more = row->more};
-	if (row->write)
-		row->write(v, cause->text);
-	else
-		text_copy(cause->text, sizeof(cause->text), row->text);
-	if (row->proves && row->proves(v))
-		cause->certainty = CERTAINTY_PROVEN;
+	text_copy(cause->text, sizeof(cause->text), row->text);
 	/* Names alone, from a captured tree, prove nothing. */
 	if (!v->evidence->live && cause->certainty == CERTAINTY_PROVEN)
 		cause->certainty = CERTAINTY_LIKELY;
-	row->evidence(v, cause);
+	if (row->evidence)
+		row->evidence(v, cause);
+	if (row->detail)
+		cite(cause, "%s", row->detail);
 	if (row->log)
 		cite_line(cause, log_find(v->evidence, row->log));
+	memcpy(list->advice[list->count], row->advice, sizeof(row->advice));
+	list->count++;
 }
 
-size_t cause_find(const struct view *v, struct cause causes[CAUSE_MAX],
-	const struct cause_row *rows[CAUSE_MAX])
+void cause_find(const struct view *v, struct cause causes[CAUSE_MAX], struct cause_list *list)
 {
-	bool explained = false;
-	size_t count = 0;
-
-	for (size_t i = 0; i < CAUSE_TABLES; i++) {
-		const struct cause_row *row = cause_tables[i].rows;
-
-		if (row == cause_unexplained_rows && explained)
-			continue;
-		for (; row->id && count < CAUSE_MAX; row++) {
-			if (!cause_applies(row, v))
-				continue;
-			explained |= cause_tables[i].explains;
-			cause_fill(row, v, &causes[count]);
-			rows[count++] = row;
-		}
-	}
-	return count;
+	*list = (struct cause_list){.add = add_if_it_applies, .causes = causes};
+	cause_add_all(v, list);
 }
 
 const char *const cause_certainty_names[] = {
@@ -172,11 +176,6 @@ void cite_kernel(const struct view *v, struct cause *cause)
 {
 	cite_mode(v, cause);
 	cite(cause, "kernel: %s", v->evidence->host.kernel.value);
-}
-
-void cite_no_vdso(const struct view *v, struct cause *cause)
-{
-	cite(cause, "%s", v->evidence->vdso.fact.reason);
 }
 
 void cite_counter(const struct view *v, struct cause *cause)

@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "base/child.h"
+#include "base/memory.h"
 
-static bool vdso_without_time(const struct view *v)
+static bool has_no_clock(const struct view *v)
 {
 	const struct vdso_evidence *vdso = &v->evidence->vdso;
 
@@ -33,92 +34,63 @@ static void cite_exports(const struct view *v, struct cause *cause)
 /* "clocksource X registered with invalid VDSO mode N. Disabling VDSO support" (5.7 and newer). */
 #define DISABLING "Disabling VDSO"
 
-static bool vdso_disabled_by_kernel(const struct view *v)
-{
-	const struct kernel_log_line *line = log_find(v->evidence, DISABLING);
-	const char *current = v->evidence->clocksource.current;
-
-	return v->falls_back && v->mode_none && line && *current && strstr(line->text, current);
-}
-
-static bool calls_crash(const struct view *v)
-{
-	return !v->counter_off && v->decided.signal;
-}
-
 static void cite_crash(const struct view *v, struct cause *cause)
 {
 	cite(cause, "the deciding calls end with %s", fault_signal_name(v->decided.signal));
 	cite_mode(v, cause);
 }
 
-static bool counter_emulated_by_firmware(const struct view *v)
-{
-	return v->firmware_counter;
-}
-
-static bool is_arm(const struct view *v)
-{
-	return strncmp(v->evidence->host.arch.value, "arm", strlen("arm")) == 0;
-}
-
-static const struct advice_row set_up_arm_timer = {.id = "set-up-arm-timer",
-	.rank = RANK_UPDATE,
-	.applies = is_arm,
+static const struct advice_row set_up_arm_timer = {"set-up-arm-timer", RANK_UPDATE,
 	.text = "Use a 64-bit system, kernel and programs: a 32-bit arm kernel removes these "
 		"functions where the firmware did not set up the architected timer (device tree: "
 		"arm,cpu-registers-not-fw-configured). No firmware of the Raspberry Pi 4 does.",
 	.source = "raspberrypi/firmware issue 1934, "
 		  "https://github.com/raspberrypi/firmware/issues/1934"};
 
-static const struct advice_row report_driver = {.id = "report-driver",
-	.rank = RANK_UPDATE,
+static const struct advice_row report_driver = {"report-driver", RANK_UPDATE,
 	.text = "Report the line of the kernel log to the distribution or the driver's vendor. A "
 		"newer kernel may have a corrected driver.",
 	.steps = {{.command = REPORT_COMMAND}}};
 
-static const struct advice_row report_crash = {.id = "report-crash",
-	.rank = RANK_ASK,
+static const struct advice_row report_crash = {"report-crash", RANK_ASK,
 	.text = "Send the report to your provider or platform team.",
 	.steps = {{.command = REPORT_COMMAND}},
 	.ask = "Reading the clock through the vDSO ends the process with a signal on this host: a "
 	       "page that the vDSO reads is missing, or an instruction in it is not allowed."};
 
-static const struct advice_row use_coarse_clocks = {.id = "use-coarse-clocks",
-	.rank = RANK_PROGRAM,
-	.text = "No setting helps: firmware (SBI) emulates the time register that this CPU "
-		"lacks. If the resolution of a tick is enough, a program can read "
-		"CLOCK_MONOTONIC_COARSE, which needs no counter."};
+static const struct advice_row use_coarse_clocks = {"use-coarse-clocks", RANK_PROGRAM,
+	.text = "No setting helps: firmware (SBI) emulates the time register that this CPU lacks. "
+		"If the resolution of a tick is enough, a program can read CLOCK_MONOTONIC_COARSE, "
+		"which needs no counter."};
 
-const struct cause_row cause_vdso_rows[] = {
-	{.id = "vdso-without-time",
-		.text = "This vDSO has no functions that read a clock, so the C library makes "
+void cause_vdso(const struct view *v, struct cause_list *list)
+{
+	const struct evidence *evidence = v->evidence;
+	const struct kernel_log_line *disabling = log_find(evidence, DISABLING);
+	const char *current = evidence->clocksource.current;
+	const struct cause_row rows[] = {
+		{"vdso-without-time", has_no_clock(v), CERTAINTY_PROVEN, cite_exports,
+			"This vDSO has no functions that read a clock, so the C library makes "
 			"system calls.",
-		.more = "vdso(7)",
-		.applies = vdso_without_time,
-		.certainty = CERTAINTY_PROVEN,
-		.evidence = cite_exports,
-		.advice = {&set_up_arm_timer}},
-	{.id = "vdso-disabled-by-kernel",
-		.text = "The kernel disabled the vDSO's support for a clocksource that was "
+			.more = "vdso(7)",
+			.advice = {{&set_up_arm_timer,
+				strncmp(evidence->host.arch.value, "arm", strlen("arm")) == 0}}},
+		{"vdso-disabled-by-kernel",
+			v->falls_back && v->mode_none && disabling && *current &&
+				strstr(disabling->text, current),
+			CERTAINTY_PROVEN, cite_mode,
+			"The kernel disabled the vDSO's support for a clocksource that was "
 			"registered wrongly: a defect of its driver.",
-		.applies = vdso_disabled_by_kernel,
-		.certainty = CERTAINTY_PROVEN,
-		.evidence = cite_mode,
-		.log = DISABLING,
-		.advice = {&report_driver}},
-	{.id = "calls-crash",
-		.text = "The vDSO's functions end the process with a signal.",
-		.applies = calls_crash,
-		.certainty = CERTAINTY_PROVEN,
-		.evidence = cite_crash,
-		.advice = {&report_crash}},
-	{.id = "counter-emulated-by-firmware",
-		.text = "This CPU's time register is emulated by firmware: each read of it costs "
+			.log = DISABLING, .advice = {{&report_driver, true}}},
+		{"calls-crash", !v->counter_off && v->decided.signal, CERTAINTY_PROVEN, cite_crash,
+			"The vDSO's functions end the process with a signal.",
+			.advice = {{&report_crash, true}}},
+		{"counter-emulated-by-firmware", v->firmware_counter, CERTAINTY_LIKELY,
+			cite_counter,
+			"This CPU's time register is emulated by firmware: each read of it costs "
 			"as much as a system call.",
-		.applies = counter_emulated_by_firmware,
-		.certainty = CERTAINTY_LIKELY,
-		.evidence = cite_counter,
-		.advice = {&use_coarse_clocks}},
-	{0},
-};
+			.advice = {{&use_coarse_clocks, true}}},
+	};
+
+	cause_add(list, v, rows, ARRAY_SIZE(rows));
+}

@@ -7,9 +7,8 @@
 #include "rules.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 
 /* How write_marked() goes on. */
@@ -37,11 +36,6 @@ static const struct {
 					"registers."},
 	[WATCHDOG_TSC_SKEWED] = {true, " One of the two is wrong."},
 };
-
-static bool is_guest(const struct view *v)
-{
-	return v->guest;
-}
 
 static bool is_rate_stated(const struct view *v)
 {
@@ -125,16 +119,16 @@ static void cite_marked(const struct view *v, struct cause *cause)
 		cite(cause, "%s was read as %llx, before that as %llx", reference->name,
 			(unsigned long long)reference->now, (unsigned long long)reference->last);
 	else if (report->culprit == WATCHDOG_TSC_SKEWED && is_rate_stated(v))
-		cite(cause, "tsc_known_freq: CPUID or the hypervisor stated the rate of the "
-			    "TSC, the kernel did not measure it");
+		cite(cause, "tsc_known_freq: CPUID or the hypervisor stated the rate of the TSC, "
+			    "the kernel did not measure it");
 	cite_line(cause, log_find_after(v->evidence, line, "Switched to clocksource"));
 }
 
 static void write_delay(const struct view *v, char text[CAUSE_TEXT_SIZE])
 {
 	text_append(text, CAUSE_TEXT_SIZE,
-		"The kernel's watchdog could not read its reference clock in time and gave up "
-		"on the TSC");
+		"The kernel's watchdog could not read its reference clock in time and gave up on "
+		"the TSC");
 	append_time(text, v->tsc_delay);
 	text_append(text, CAUSE_TEXT_SIZE, ": often a false alarm in a guest or under heavy load.");
 }
@@ -149,19 +143,6 @@ static bool tsc_has_adjust(const struct view *v)
 {
 	return tsc_is_invariant(v->evidence) && tsc_has_flag(v->evidence, "tsc_adjust");
 }
-
-/*
- * check_system_tsc_reliable() of arch/x86/kernel/tsc.c, for an invariant TSC whose changes show
- * in IA32_TSC_ADJUST: b50db7095fe0, in 5.16, up to two NUMA nodes; 233756a640be, in 6.3, four; 6.12
- * and 7.3 ask for packages.
- */
-#define UNCHECKED_TSC_REMARK                                                                       \
-	{                                                                                          \
-		6, 12, tsc_has_adjust,                                                             \
-			"Linux 5.16 and newer do not check this CPU's TSC on machines of up to "   \
-			"two NUMA nodes, 6.3 and newer of up to four, 6.12 and newer of up to "    \
-			"four sockets."                                                            \
-	}
 
 #define NO_WATCHDOG_RISK "With tsc=nowatchdog the kernel no longer detects an unstable TSC."
 
@@ -185,76 +166,66 @@ static bool has_newer_watchdog(const struct view *v)
 		       kernel_is_patched(evidence, 6, 6, 17));
 }
 
-static const struct advice_row newer_kernel_or_nowatchdog = {.id = "newer-kernel-or-nowatchdog",
-	.rank = RANK_UPDATE,
-	.unless = has_newer_watchdog,
+static const struct advice_row newer_kernel_or_nowatchdog = {"newer-kernel-or-nowatchdog",
+	RANK_UPDATE,
 	.text = "Use Linux 6.8 or newer, or a stable kernel of 2024 or later (5.10.223, 5.15.149, "
 		"6.1.78, 6.6.17): they skip a check that comes late, or whose reads are slow. Or, "
 		"if `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog.",
-	.remarks = {NOWATCHDOG_REMARK},
-	.boot = "tsc=nowatchdog",
-	.risk = NO_WATCHDOG_RISK};
+	.remarks = {NOWATCHDOG_REMARK}, .boot = "tsc=nowatchdog", .risk = NO_WATCHDOG_RISK};
 
-static const struct advice_row boot_without_watchdog = {.id = "boot-without-watchdog",
-	.rank = RANK_UPDATE,
-	.applies = has_newer_watchdog,
+static const struct advice_row boot_without_watchdog = {"boot-without-watchdog", RANK_UPDATE,
 	.text = "Reboot: the kernel then offers tsc again. If `vdsocheck warp` finds that the TSCs "
-		"agree, boot with tsc=nowatchdog to keep this from happening again. Linux 7.2 "
-		"and newer repeat a slow read instead.",
-	.remarks = {NOWATCHDOG_REMARK},
-	.boot = "tsc=nowatchdog",
-	.risk = NO_WATCHDOG_RISK};
+		"agree, boot with tsc=nowatchdog to keep this from happening again. Linux 7.2 and "
+		"newer repeat a slow read instead.",
+	.remarks = {NOWATCHDOG_REMARK}, .boot = "tsc=nowatchdog", .risk = NO_WATCHDOG_RISK};
 
-static const struct advice_row reboot_to_tsc = {.id = "reboot-to-tsc",
-	.rank = RANK_UPDATE,
-	.text = "Reboot to get tsc back; if the TSCs agree, boot with tsc=nowatchdog to keep "
-		"it.",
-	.remarks = {NOWATCHDOG_REMARK, UNCHECKED_TSC_REMARK},
-	.steps = {REBOOT_STEPS},
-	.boot = "tsc=nowatchdog",
-	.risk = NO_WATCHDOG_RISK};
+/*
+ * check_system_tsc_reliable() of arch/x86/kernel/tsc.c, for an invariant TSC whose changes show
+ * in IA32_TSC_ADJUST: b50db7095fe0, in 5.16, up to two NUMA nodes; 233756a640be, in 6.3, four; 6.12
+ * and 7.3 ask for packages.
+ */
+static const struct advice_row reboot_to_tsc = {"reboot-to-tsc", RANK_UPDATE,
+	.text = "Reboot to get tsc back; if the TSCs agree, boot with tsc=nowatchdog to keep it.",
+	.remarks = {NOWATCHDOG_REMARK,
+		{6, 12, tsc_has_adjust,
+			"Linux 5.16 and newer do not check this CPU's TSC on machines of up to two "
+			"NUMA nodes, 6.3 and newer of up to four, 6.12 and newer of up to four "
+			"sockets."}},
+	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck warp && vdsocheck"}},
+	.boot = "tsc=nowatchdog", .risk = NO_WATCHDOG_RISK};
 
-static const struct advice_row ask_about_pauses = {.id = "ask-about-pauses",
-	.rank = RANK_ASK,
+static const struct advice_row ask_about_pauses = {"ask-about-pauses", RANK_ASK,
+	.text = "Reboot: the kernel then offers tsc again. To keep this from happening again, ask "
+		"your provider or platform team.",
 	.on_host = true,
-	.text = "Reboot: the kernel then offers tsc again. To keep this from happening "
-		"again, ask your provider or platform team.",
 	.ask = "This guest was paused (host asleep, snapshot, migration, overcommitted CPUs), its "
 	       "clocks disagreed afterwards, and its kernel dropped the TSC as a result. Can the "
-	       "hypervisor offer its own clock (kvm-clock, Hyper-V's reference TSC), or resume "
-	       "the TSC where it stopped?"};
+	       "hypervisor offer its own clock (kvm-clock, Hyper-V's reference TSC), or resume the "
+	       "TSC where it stopped?"};
 
-const struct advice_row advice_update_firmware = {.id = "update-firmware",
-	.rank = RANK_UPDATE,
-	.unless = is_guest,
+const struct advice_row advice_update_firmware = {"update-firmware", RANK_UPDATE,
 	.text = "Update the firmware, reboot, and check again after a few days, since it can take "
 		"that long to show. Do not force the TSC: the kernel's measurements show that it "
 		"is wrong."};
 
-const struct advice_row advice_ask_about_unstable_tsc = {.id = "ask-about-unstable-tsc",
-	.rank = RANK_ASK,
-	.applies = is_guest,
+const struct advice_row advice_ask_about_unstable_tsc = {"ask-about-unstable-tsc", RANK_ASK,
+	.text = "Reboot. Do not force the TSC: the kernel's measurements show that it is wrong. "
+		"Send this to your provider or platform team.",
 	.on_host = true,
-	.text = "Reboot. Do not force the TSC: the kernel's measurements show that it is "
-		"wrong. Send this to your provider or platform team.",
 	.ask = "The guest's kernel found its TSC unstable and fell back to a clocksource that "
-	       "costs a system call for each clock read. Is the TSC of the host synchronized "
-	       "and scaled for this guest? Can the guest be moved to another host?"};
+	       "costs a system call for each clock read. Is the TSC of the host synchronized and "
+	       "scaled for this guest? Can the guest be moved to another host?"};
 
-const struct advice_row advice_ask_which_clock = {.id = "ask-which-clock",
-	.rank = RANK_ASK,
-	.applies = is_guest,
+const struct advice_row advice_ask_which_clock = {"ask-which-clock", RANK_ASK,
+	.text = "Reboot. Do not force the TSC before it is known whether it or its reference clock "
+		"was wrong. Send this to your provider or platform team.",
 	.on_host = true,
-	.text = "Reboot. Do not force the TSC before it is known whether it or its "
-		"reference clock was wrong. Send this to your provider or platform team.",
 	.ask = "This guest's kernel dropped its TSC because it disagreed with the reference clock "
 	       "of the watchdog. Was the guest paused or migrated at that time, and is the TSC of "
 	       "the host synchronized and scaled for this guest? Can it be moved to another host?"};
 
 /* The second step shows the figures in the wordings of all kernels. */
-const struct advice_row advice_find_which_clock = {.id = "find-which-clock",
-	.rank = RANK_UPDATE,
-	.unless = is_guest,
+const struct advice_row advice_find_which_clock = {"find-which-clock", RANK_UPDATE,
 	.text = "Update the firmware and reboot; if it happens again, compare what both clocks "
 		"measured. Do not force the TSC before it is known which of them is wrong. With "
 		"NTP, `chronyc tracking` shows the error of {from}, which is in use now.",
@@ -263,74 +234,56 @@ const struct advice_row advice_find_which_clock = {.id = "find-which-clock",
 			.command = "sudo journalctl -k -b | grep -A3 'Marking clocksource'"}}};
 
 /* a7ec817d5542: it warns of more than 500 ppm, and leaves the stated rate in use. */
-static const struct advice_row recalibrate_tsc = {.id = "recalibrate-tsc",
-	.rank = RANK_UPDATE,
-	.applies = is_rate_stated,
-	.unless = is_guest,
-	.since = {6, 3},
-	.text = "Boot with tsc=recalibrate: the kernel then measures the rate that the TSC is "
-		"said to have, and warns in its log if that is wrong. If so, update the firmware.",
-	.boot = "tsc=recalibrate"};
+static const struct advice_row recalibrate_tsc = {"recalibrate-tsc", RANK_UPDATE,
+	.text = "Boot with tsc=recalibrate: the kernel then measures the rate that the TSC is said "
+		"to have, and warns in its log if that is wrong. If so, update the firmware.",
+	.since = {6, 3}, .boot = "tsc=recalibrate"};
 
-static bool tsc_read_delay(const struct view *v)
+void cause_watchdog(const struct view *v, struct cause_list *list)
 {
-	return v->second_choice && v->tsc_delay;
+	enum watchdog_culprit culprit =
+		v->second_choice ? v->watchdog.culprit : WATCHDOG_UNDETERMINED;
+	bool is_newer = has_newer_watchdog(v);
+	/* The kernel marked it, and nothing shows why. */
+	bool is_unexplained = v->second_choice && v->tsc_distrusted && !v->boot_disables_tsc &&
+	                      culprit == WATCHDOG_UNDETERMINED && !v->tsc_delay &&
+	                      !v->tsc_unsynchronized && !v->tsc_uncalibrated && !v->tsc_on_hyperv;
+	char marked[CAUSE_TEXT_SIZE] = "", delay[CAUSE_TEXT_SIZE] = "";
+	const struct cause_row rows[] = {
+		{"tsc-read-delay", v->second_choice && v->tsc_delay, CERTAINTY_PROVEN, cite_delay,
+			delay,
+			.advice = {{&newer_kernel_or_nowatchdog, !is_newer},
+				{&boot_without_watchdog, is_newer}}},
+		{"tsc-reference-wrong",
+			culprit == WATCHDOG_WRAPPED || culprit == WATCHDOG_STOPPED ||
+				culprit == WATCHDOG_MISREAD || culprit == WATCHDOG_LOST_TICKS,
+			CERTAINTY_LIKELY, cite_marked, marked, .advice = {{&reboot_to_tsc, true}}},
+		{"tsc-check-late", culprit == WATCHDOG_LATE, CERTAINTY_LIKELY, cite_marked, marked,
+			.advice = {{&newer_kernel_or_nowatchdog, !is_newer},
+				{&boot_without_watchdog, is_newer}}},
+		{"tsc-check-delayed", culprit == WATCHDOG_DELAYED_READ, CERTAINTY_LIKELY,
+			cite_marked, marked,
+			.advice = {{&newer_kernel_or_nowatchdog, !is_newer},
+				{&boot_without_watchdog, is_newer}}},
+		{"tsc-guest-paused", culprit == WATCHDOG_PAUSED, CERTAINTY_LIKELY, cite_marked,
+			marked, .advice = {{&ask_about_pauses, true}}},
+		{"tsc-guest-moved", culprit == WATCHDOG_MOVED, CERTAINTY_LIKELY, cite_marked,
+			marked, .advice = {{&advice_ask_which_clock, v->guest}}},
+		{"tsc-jumped", culprit == WATCHDOG_TSC_JUMPED, CERTAINTY_LIKELY, cite_marked,
+			marked,
+			.advice = {{&advice_update_firmware, !v->guest},
+				{&advice_ask_about_unstable_tsc, v->guest}}},
+		{"tsc-skewed", culprit == WATCHDOG_TSC_SKEWED, CERTAINTY_LIKELY, cite_marked,
+			marked,
+			.advice = {{&recalibrate_tsc, is_rate_stated(v) && !v->guest},
+				{&advice_find_which_clock, !v->guest},
+				{&advice_ask_which_clock, v->guest}}},
+		{"tsc-distrusted", is_unexplained, CERTAINTY_PROVEN, cite_marked, marked,
+			.advice = {{&advice_find_which_clock, !v->guest},
+				{&advice_ask_which_clock, v->guest}}},
+	};
+
+	write_marked(v, marked);
+	write_delay(v, delay);
+	cause_add(list, v, rows, ARRAY_SIZE(rows));
 }
-
-static bool tsc_reference_wrong(const struct view *v)
-{
-	enum watchdog_culprit culprit = v->watchdog.culprit;
-
-	return v->second_choice &&
-	       (culprit == WATCHDOG_WRAPPED || culprit == WATCHDOG_STOPPED ||
-		       culprit == WATCHDOG_MISREAD || culprit == WATCHDOG_LOST_TICKS);
-}
-
-/* The kernel marked it, and nothing shows why. */
-static bool tsc_distrusted(const struct view *v)
-{
-	return v->second_choice && v->tsc_distrusted && !v->boot_disables_tsc &&
-	       v->watchdog.culprit == WATCHDOG_UNDETERMINED && !v->tsc_delay &&
-	       !v->tsc_unsynchronized && !v->tsc_uncalibrated && !v->tsc_on_hyperv;
-}
-
-/* What the figures show of one culprit; behind its id and culprit follows the advice. */
-#define BY_FIGURES(name, by, ...)                                                                  \
-	{                                                                                          \
-		.id = name, .write = write_marked, .culprit = by, .certainty = CERTAINTY_LIKELY,   \
-		.evidence = cite_marked, .advice = {                                               \
-			__VA_ARGS__                                                                \
-		}                                                                                  \
-	}
-
-const struct cause_row cause_watchdog_rows[] = {
-	{.id = "tsc-read-delay",
-		.write = write_delay,
-		.applies = tsc_read_delay,
-		.certainty = CERTAINTY_PROVEN,
-		.evidence = cite_delay,
-		.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}},
-	{.id = "tsc-reference-wrong",
-		.write = write_marked,
-		.applies = tsc_reference_wrong,
-		.certainty = CERTAINTY_LIKELY,
-		.evidence = cite_marked,
-		.advice = {&reboot_to_tsc}},
-	BY_FIGURES("tsc-check-late", WATCHDOG_LATE, &newer_kernel_or_nowatchdog,
-		&boot_without_watchdog),
-	BY_FIGURES("tsc-check-delayed", WATCHDOG_DELAYED_READ, &newer_kernel_or_nowatchdog,
-		&boot_without_watchdog),
-	BY_FIGURES("tsc-guest-paused", WATCHDOG_PAUSED, &ask_about_pauses),
-	BY_FIGURES("tsc-guest-moved", WATCHDOG_MOVED, &advice_ask_which_clock),
-	BY_FIGURES("tsc-jumped", WATCHDOG_TSC_JUMPED, &advice_update_firmware,
-		&advice_ask_about_unstable_tsc),
-	BY_FIGURES("tsc-skewed", WATCHDOG_TSC_SKEWED, &recalibrate_tsc, &advice_find_which_clock,
-		&advice_ask_which_clock),
-	{.id = "tsc-distrusted",
-		.write = write_marked,
-		.applies = tsc_distrusted,
-		.certainty = CERTAINTY_PROVEN,
-		.evidence = cite_marked,
-		.advice = {&advice_find_which_clock, &advice_ask_which_clock}},
-	{0},
-};

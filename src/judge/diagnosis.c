@@ -4,15 +4,15 @@
 
 void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
-	const struct cause_row *rows[CAUSE_MAX];
+	struct cause_list causes;
 	struct view view;
 
 	verdict_find(evidence, &diagnosis->verdict);
 	view_make(evidence, diagnosis->verdict.kind, &view);
 	diagnosis->contradiction_count = contradiction_find(&view, diagnosis->contradictions);
-	diagnosis->cause_count = cause_find(&view, diagnosis->causes, rows);
-	diagnosis->advice_count =
-		advice_find(&view, rows, diagnosis->cause_count, diagnosis->advice);
+	cause_find(&view, diagnosis->causes, &causes);
+	diagnosis->cause_count = causes.count;
+	diagnosis->advice_count = advice_find(&view, &causes, diagnosis->advice);
 	cost_find(&view, &diagnosis->cost);
 	diagnosis->other_count = clocksources_find_others(&view, diagnosis->others);
 }

@@ -97,6 +97,7 @@ struct view {
 	 */
 	bool unsupported;
 	bool second_choice; /* the same on x86: why not the TSC? */
+	bool tsc_avoided;   /* the same, by the kernel command line */
 
 	/* The TSC, and what the kernel log has against it. */
 	bool tsc_offered;
@@ -111,6 +112,7 @@ struct view {
 	/* Clocksources that may be recommended where the calls fall back; NULL: none. */
 	const char *paravirtual;
 	bool tsc_advisable;
+	bool has_switch;         /* one of these two */
 	const char *why_not_tsc; /* where the TSC is offered and may not be recommended; or NULL */
 };
 
@@ -228,8 +230,7 @@ enum rank {
 struct advice_row {
 	const char *id;
 	enum rank rank;
-	bool (*applies)(const struct view *v); /* where its cause does; NULL: always */
-	bool (*unless)(const struct view *v);  /* the reverse */
+	const char *text; /* what to do, in a sentence or two */
 	/*
 	 * The text says "on the host" to a container where the rank is a change of the host, or
 	 * where on_host says so, and not where it can be done anywhere.
@@ -240,7 +241,6 @@ struct advice_row {
 	struct {
 		unsigned major, minor;
 	} since;
-	const char *text; /* what to do, in a sentence or two */
 	struct remark remarks[REMARK_MAX];
 	struct step_row steps[ADVICE_STEP_MAX]; /* all of them, in this order */
 	const char *boot; /* the boot parameter that makes it last; NULL: none does */
@@ -248,44 +248,53 @@ struct advice_row {
 	const char *(*find_risk)(const struct view *v); /* where it differs by host; or NULL */
 };
 
+/* A piece of advice, and whether this host gets it. */
+struct advice_choice {
+	const struct advice_row *row; /* NULL: none */
+	bool applies;
+};
+
 #define CAUSE_ADVICE_MAX 4
 
+/* A cause as it is on the host of the view: its conditions are evaluated, its text is written. */
 struct cause_row {
 	const char *id;
-	const char *text; /* NULL: `write` makes it */
-	void (*write)(const struct view *v, char text[CAUSE_TEXT_SIZE]); /* text is "" */
-	const char *more;
-	bool (*applies)(const struct view *v);
-	/* Instead of `applies`: the watchdog dropped a TSC that would be the first choice, ... */
-	enum watchdog_culprit culprit; /* ... and its figures show that this was wrong */
+	bool applies;
 	enum certainty certainty;
-	bool (*proves)(const struct view *v); /* raises it to proven; NULL: nothing does */
-	void (*evidence)(const struct view *v, struct cause *cause);
-	const char *log; /* the first line with this text is evidence, too; or NULL */
-	const struct advice_row *advice[CAUSE_ADVICE_MAX + 1]; /* ended by NULL */
+	void (*evidence)(const struct view *v, struct cause *cause); /* cites it; or NULL */
+	const char *text;
+	const char *detail; /* a piece of evidence, after the others; or NULL */
+	const char *log;    /* the first line with this text is the last of the evidence; or NULL */
+	const char *more;
+	struct advice_choice advice[CAUSE_ADVICE_MAX];
 };
+
+/* Takes the rows of all tables. */
+struct cause_list {
+	/* Is given each row, whether it applies or not, as tests want to see them. */
+	void (*add)(struct cause_list *list, const struct view *v, const struct cause_row *row);
+	size_t count; /* of the causes that apply */
+	struct cause *causes;
+	struct advice_choice advice[CAUSE_MAX][CAUSE_ADVICE_MAX];
+	bool explained; /* one of them says why the calls are slow */
+};
+
+/* Gives all causes to the list, in the order in which they are printed. */
+void cause_add_all(const struct view *v, struct cause_list *list);
+
+/* Gives the rows of a table to the list. */
+void cause_add(
+	struct cause_list *list, const struct view *v, const struct cause_row *rows, size_t count);
 
 /*
- * All causes, in the order in which they are given; the tables end with a row without id. A cause
- * is in the file that names where it lies: the process, the vDSO, the clocksource in use (slow, or
- * a hypervisor's), the kernel's decision for it (selected) or against the TSC (tsc, and by its
- * watchdog's figures: watchdog).
+ * The tables. A cause is in the file that names where it lies: the process, the vDSO, the
+ * clocksource in use (slow, or a hypervisor's), the kernel's decision for it (selected) or against
+ * the TSC (tsc, and by its watchdog's figures: watchdog).
  */
-struct cause_table {
-	const struct cause_row *rows;
-	bool explains; /* why the calls are slow: without one of these, fallback-unexplained */
-};
-
-#define CAUSE_TABLES 13
-
-extern const struct cause_table cause_tables[CAUSE_TABLES];
-extern const struct cause_row cause_process_rows[], cause_vdso_rows[], cause_seen_rows[],
-	cause_hypervisor_rows[], cause_slow_rows[], cause_selected_rows[], cause_tsc_rows[],
-	cause_watchdog_rows[], cause_unused_rows[], cause_plain_rows[], cause_unexplained_rows[],
-	cause_unread_rows[], cause_note_rows[];
-
-/* Advice that is not tied to one cause, and what is left where there is none; ended by NULL. */
-extern const struct advice_row *const advice_general[], *const advice_last_resort[];
+typedef void cause_table(const struct view *v, struct cause_list *list);
+cause_table cause_process, cause_vdso, cause_current, cause_xen, cause_pvclock, cause_hyperv,
+	cause_slow, cause_selected, cause_tsc, cause_watchdog, cause_unused, cause_without_vdso,
+	cause_unread, cause_notes;
 
 /* Advice of several causes. */
 extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_move,
@@ -299,11 +308,11 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 		.undo = "echo {from} | sudo tee " CLOCKSOURCE_CURRENT                              \
 	}
 
-/* The steps after which the TSC is used again. */
-#define REBOOT_STEPS                                                                               \
-	{.command = "sudo reboot"},                                                                \
+/* The choices where the kernel command line is the cause. */
+#define DROP_BOOT(v)                                                                               \
+	{&advice_drop_tsc_boot, (v)->tsc_avoided},                                                 \
 	{                                                                                          \
-		.command = "vdsocheck warp && vdsocheck"                                           \
+		&advice_drop_boot, !(v)->tsc_avoided                                               \
 	}
 
 /* tsc=nowatchdog is of 5.2. */
@@ -319,13 +328,16 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 #define BOOT_PARAMETERS "https://docs.kernel.org/admin-guide/kernel-parameters.html"
 #define HYPERV_CLOCKS "https://docs.kernel.org/virt/hyperv/clocks.html"
 
-/* Gathers the causes; `rows` gets the row of each. Returns how many. */
-size_t cause_find(const struct view *v, struct cause causes[CAUSE_MAX],
-	const struct cause_row *rows[CAUSE_MAX]);
+/* Finds those that apply, and the advice of each. */
+void cause_find(const struct view *v, struct cause causes[CAUSE_MAX], struct cause_list *list);
 
 /* Makes the advice of these causes and that of no cause, sorted by rank. Returns how many. */
-size_t advice_find(const struct view *v, const struct cause_row *const *causes, size_t count,
-	struct advice advice[ADVICE_MAX]);
+size_t advice_find(
+	const struct view *v, const struct cause_list *causes, struct advice advice[ADVICE_MAX]);
+
+/* Lists the advice that is tied to no cause. */
+#define ADVICE_GENERAL 6
+void advice_list_general(const struct view *v, struct advice_choice general[ADVICE_GENERAL]);
 
 /*
  * Where the verdict is ok, the call itself shows what user space takes. Where it is unknown,
@@ -350,9 +362,8 @@ void cite_available(const struct view *v, struct cause *cause);
 void cite_mode(const struct view *v, struct cause *cause);
 void cite_kernel(const struct view *v, struct cause *cause);
 
-/* The boot parameters; why there is no vDSO; what reading the counter takes. */
+/* The boot parameters; what reading the counter takes. */
 void cite_boot(const struct view *v, struct cause *cause);
-void cite_no_vdso(const struct view *v, struct cause *cause);
 void cite_counter(const struct view *v, struct cause *cause);
 
 #endif

@@ -344,6 +344,12 @@ static void view_add_clocksource(struct view *v)
 	v->second_choice = v->unsupported && host_is_x86(evidence);
 	snprintf(parameter, sizeof(parameter), "clocksource=%s", clocksource->current);
 	v->boot_chose_current = *clocksource->current && boot_has(evidence, parameter);
+	/*
+	 * The kernel itself may have asked for it: "TSC found unstable after boot, most likely due
+	 * to broken BIOS. Use 'tsc=unstable'" (arch/x86/kernel/tsc.c). With that it logs no reason
+	 * any more.
+	 */
+	v->tsc_avoided = v->second_choice && (v->boot_disables_tsc || v->boot_chose_current);
 	/* It would slow the calls, too, where the vDSO is disabled besides. */
 	v->boot_choice_slows = v->boot_chose_current &&
 	                       (v->falls_back || v->unsupported ||
@@ -401,6 +407,7 @@ static void view_add_switches(struct view *v)
 	if (clocksource_is_another(v->evidence, "tsc"))
 		v->why_not_tsc = reason_against(v, "tsc");
 	v->tsc_advisable = clocksource_is_another(v->evidence, "tsc") && !v->why_not_tsc;
+	v->has_switch = v->paravirtual || v->tsc_advisable;
 }
 
 void view_make(const struct evidence *evidence, enum verdict_kind verdict, struct view *v)
