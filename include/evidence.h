@@ -123,7 +123,7 @@ struct host_evidence {
 #define KERNEL_LOG_TEXT_SIZE 200
 
 struct kernel_log_line {
-	double seconds; /* since boot; negative: the line bears no time */
+	double seconds; /* since boot; NAN: the line bears no time */
 	char text[KERNEL_LOG_TEXT_SIZE];
 };
 

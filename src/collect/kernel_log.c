@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
@@ -181,17 +182,17 @@ void kernel_log_add_record(struct kernel_log_evidence *log, struct span record)
 		return;
 	text_take_until(&head, ',');
 	timed = number_parse(text_take_until(&head, ','), &microseconds);
-	add_line(log, timed ? (double)microseconds / 1e6 : -1, line);
+	add_line(log, timed ? (double)microseconds / 1e6 : NAN, line);
 }
 
 /*
  * Takes "[    0.431995]", dmesg -T's date, and the "[    T1]" of CONFIG_PRINTK_CALLER off the
- * line. Seconds since boot; -1: the line does not say.
+ * line. Returns seconds since boot; NAN: the line does not say.
  */
 static double take_time(struct span *line)
 {
 	struct span rest = *line, stamp;
-	double seconds = -1, found;
+	double seconds = NAN, found;
 
 	while (text_take_prefix(&rest, "[")) {
 		stamp = text_trim(text_take_until(&rest, ']'));

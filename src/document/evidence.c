@@ -263,7 +263,7 @@ static const struct field host_fields[] = {
 #define OF struct kernel_log_line
 
 static const struct field line_fields[] = {
-	{REAL("seconds", seconds, -1), .options = FIELD_NEGATIVE_NONE,
+	{REAL("seconds", seconds, -1), .options = FIELD_NAN_NONE,
 		.doc = "seconds since boot; null: the line bears no time"},
 	{TEXT("text", text), .options = FIELD_FILLED, .doc = "message of the line"},
 	{0},

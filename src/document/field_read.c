@@ -6,6 +6,7 @@
  */
 #include "field.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -189,7 +190,7 @@ static struct fact *fact_in(const size_t *offset, void *object)
 static void read_nothing(
 	struct reader *reader, const struct field *field, const json_t *value, void *object)
 {
-	static const double no_real = -1;
+	static const double no_real = NAN;
 	static const int64_t no_integer = -1;
 
 	if (value && field->options & FIELD_FILLED)
@@ -198,7 +199,8 @@ static void read_nothing(
 		refuse(reader, field->key, "is missing");
 	else if (field->kind == FIELD_OBJECT && object && !field->compute)
 		read_member(reader, field, NULL, NULL, (char *)object + field->at);
-	else if (field->options & FIELD_NEGATIVE_NONE && object && !field->compute)
+	else if (field->options & (FIELD_NEGATIVE_NONE | FIELD_NAN_NONE) && object &&
+		 !field->compute)
 		memcpy((char *)object + field->at,
 			field->kind == FIELD_REAL ? (const void *)&no_real : &no_integer,
 			field->size);

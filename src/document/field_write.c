@@ -66,8 +66,6 @@ static const char *word_at(const struct field *field, const void *object)
 /* True for a value that says itself that there is none. */
 static bool is_empty(const struct field *field, const void *object)
 {
-	bool or_negative = field->options & FIELD_NEGATIVE_NONE;
-
 	switch (field->kind) {
 	case FIELD_TEXT: /* of a known fact it may be empty */
 		return !field->fact && !(field->options & FIELD_FILLED) &&
@@ -75,10 +73,9 @@ static bool is_empty(const struct field *field, const void *object)
 	case FIELD_STRING:
 		return !string_at(field, object) || !*string_at(field, object);
 	case FIELD_INTEGER:
-		return or_negative && integer_at(field, object) < 0;
+		return field->options & FIELD_NEGATIVE_NONE && integer_at(field, object) < 0;
 	case FIELD_REAL:
-		return !isfinite(real_at(field, object)) ||
-		       (or_negative && real_at(field, object) < 0);
+		return !isfinite(real_at(field, object));
 	case FIELD_WORD:
 		return !*word_at(field, object);
 	default:

@@ -5,6 +5,7 @@
  */
 #include "model.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ static const int severities[FLEET_VERDICTS] = {
 	[VERDICT_FALLBACK] = 3,
 };
 
-static const struct fleet_sums no_hosts = {.mean_lost_ns = -1, .lost_cpus = -1};
+static const struct fleet_sums no_hosts = {.mean_lost_ns = NAN, .lost_cpus = NAN};
 
 void fleet_add(struct fleet *fleet, const struct fleet_document *document, const char *place)
 {
@@ -29,7 +30,7 @@ void fleet_add(struct fleet *fleet, const struct fleet_document *document, const
 	const struct cost *cost = &diagnosis.cost;
 	const char *name = *document->file ? document->file : place;
 	double rate = fleet->rate > 0 ? fleet->rate : document->rate;
-	struct fleet_host host = {.call_ns = -1, .lost_ns = -1, .lost_cpus = -1};
+	struct fleet_host host = {.call_ns = NAN, .lost_ns = NAN, .lost_cpus = NAN};
 
 	/* Hosts that still have the name of their image cannot be told apart by it. */
 	if (*about->name.value && !text_starts(text_span(about->name.value), "localhost"))
@@ -48,7 +49,7 @@ void fleet_add(struct fleet *fleet, const struct fleet_document *document, const
 		host.call_ns = cost->call_ns;
 	if (cost->known && cost->estimated)
 		host.lost_ns = cost_lost_ns(cost);
-	if (host.lost_ns >= 0 && rate > 0)
+	if (rate > 0)
 		host.lost_cpus = cost_seconds(rate, host.lost_ns, 0);
 	fleet->hosts = array_grow(fleet->hosts, fleet->count, &fleet->room, sizeof(host));
 	fleet->hosts[fleet->count++] = host;
@@ -64,14 +65,20 @@ void fleet_free(struct fleet *fleet)
 	*fleet = (struct fleet){0};
 }
 
+/* What is unknown comes behind all that is known. */
+static double known_or_less(double value)
+{
+	return isnan(value) ? -1 : value;
+}
+
 static int compare_hosts(const void *first, const void *second)
 {
 	const struct fleet_host *a = first, *b = second;
 	const double pairs[][2] = {
 		{severities[a->verdict], severities[b->verdict]},
-		{a->lost_cpus, b->lost_cpus},
-		{a->lost_ns, b->lost_ns},
-		{a->call_ns, b->call_ns},
+		{known_or_less(a->lost_cpus), known_or_less(b->lost_cpus)},
+		{known_or_less(a->lost_ns), known_or_less(b->lost_ns)},
+		{known_or_less(a->call_ns), known_or_less(b->call_ns)},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
@@ -102,12 +109,12 @@ static void count_host(struct fleet_sums *sums, const struct fleet_host *host)
 	if (host->verdict == VERDICT_OK)
 		return;
 	sums->affected++;
-	if (host->lost_ns >= 0) {
-		double sum = (double)sums->timed * sums->mean_lost_ns + host->lost_ns;
+	if (!isnan(host->lost_ns)) {
+		double sum = sums->timed ? (double)sums->timed * sums->mean_lost_ns : 0;
 
-		sums->mean_lost_ns = sum / (double)++sums->timed;
+		sums->mean_lost_ns = (sum + host->lost_ns) / (double)++sums->timed;
 	}
-	if (host->lost_cpus >= 0) {
+	if (!isnan(host->lost_cpus)) {
 		sums->lost_cpus = (sums->rated ? sums->lost_cpus : 0) + host->lost_cpus;
 		sums->rated++;
 	}

@@ -16,10 +16,10 @@ static const struct field sums_fields[] = {
 	{HOSTS("slow", verdicts[VERDICT_SLOW]), .doc = "number of hosts with the verdict slow"},
 	{HOSTS("unknown", verdicts[VERDICT_UNKNOWN]),
 		.doc = "number of hosts with the verdict unknown"},
-	{NS("mean_lost_ns", mean_lost_ns), .options = FIELD_NEGATIVE_NONE,
+	{NS("mean_lost_ns", mean_lost_ns), .options = FIELD_NAN_NONE,
 		.doc = "ns lost per call against the vDSO, mean over hosts that are not ok; null: "
 		       "known of none"},
-	{REAL("lost_cpus", lost_cpus, 3), .options = FIELD_NEGATIVE_NONE,
+	{REAL("lost_cpus", lost_cpus, 3), .options = FIELD_NAN_NONE,
 		.doc = "CPUs that the hosts that are not ok lose, total; null: no host's rate of "
 		       "calls is known"},
 	{HOSTS("rated_hosts", rated), .doc = "hosts that lost_cpus is the total of"},
@@ -59,11 +59,11 @@ static const struct field host_fields[] = {
 	{TEXT("clocksource", keys[FLEET_CLOCKSOURCE]), .doc = "clocksource in use; null: unknown"},
 	{TEXT("instance_type", keys[FLEET_INSTANCE_TYPE]),
 		.doc = "instance type of the cloud; null: unknown"},
-	{NS("call_ns", call_ns), .options = FIELD_NEGATIVE_NONE,
+	{NS("call_ns", call_ns), .options = FIELD_NAN_NONE,
 		.doc = "ns per deciding call, the costliest one; null: unknown"},
-	{NS("lost_ns", lost_ns), .options = FIELD_NEGATIVE_NONE,
+	{NS("lost_ns", lost_ns), .options = FIELD_NAN_NONE,
 		.doc = "ns lost per call against the vDSO; null: unknown"},
-	{REAL("lost_cpus", lost_cpus, 6), .options = FIELD_NEGATIVE_NONE,
+	{REAL("lost_cpus", lost_cpus, 6), .options = FIELD_NAN_NONE,
 		.doc = "CPUs that the host loses by its calls; null: cost or rate of calls is "
 		       "unknown"},
 	{0},

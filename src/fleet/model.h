@@ -37,7 +37,7 @@ struct fleet_host {
 	size_t cause_count;
 	const char *causes[CAUSE_MAX];          /* static */
 	char keys[FLEET_CAUSE][FACT_TEXT_SIZE]; /* "": unknown */
-	double call_ns;                         /* ns per call; negative: unknown, here and below */
+	double call_ns;                         /* ns per call; NAN: unknown, here and below */
 	double lost_ns;                         /* ns per call, against the vDSO */
 	double lost_cpus;                       /* CPUs, at the rate of calls of the host */
 };
@@ -47,7 +47,7 @@ struct fleet_sums {
 	size_t hosts, affected; /* all, and those that are not ok */
 	size_t verdicts[FLEET_VERDICTS];
 	size_t timed;        /* affected hosts with known lost_ns */
-	double mean_lost_ns; /* ns per call, over these; negative: there are none, here and below */
+	double mean_lost_ns; /* ns per call, over these; NAN: there are none, here and below */
 	size_t rated;        /* affected hosts with known lost_cpus */
 	double lost_cpus;    /* CPUs, of all of these together */
 };

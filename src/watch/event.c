@@ -4,6 +4,7 @@
  * synchronized, what the kernel logged, and the state in words.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/timex.h>
@@ -48,7 +49,7 @@ static bool is_switch(const struct kernel_log_line *line)
 void watch_log_find(const struct kernel_log_evidence *before, const struct kernel_log_evidence *now,
 	struct watch_log_line *line)
 {
-	double last = before->count ? before->lines[before->count - 1].seconds : -1;
+	double last = before->count ? fmax(before->lines[before->count - 1].seconds, -1) : -1;
 	const struct kernel_log_line *found = NULL;
 	double from;
 
