@@ -60,12 +60,14 @@ bool child_watch(void (*work)(void *argument), void (*poll)(void *argument), voi
 /*
  * The pieces, for a parent of several children, or of one that it traces. child_start() returns the
  * child's pid, or -1 with the reason, which may be that the deadline has passed; at the deadline
- * SIGALRM ends the child, unless it is stopped. child_judge(): by the status of wait4(2), whether
- * it reached its end. child_end() kills and reaps a child; false if it is still there at the
- * deadline: it hangs in the kernel.
+ * SIGALRM ends the child, unless it is stopped. child_await() is the rest of child_watch().
+ * child_judge() says whether the child reached its end, by the status of wait4(2). child_end()
+ * kills and reaps a child; false if it is still there at the deadline: it hangs in the kernel.
  */
 pid_t child_start(void (*work)(void *argument), void *argument, const struct deadline *deadline,
 	struct fact *why);
+bool child_await(pid_t pid, void (*poll)(void *argument), void *argument,
+	const struct deadline *deadline, struct fact *why);
 bool child_judge(int status, const struct deadline *deadline, struct fact *why);
 bool child_end(pid_t pid, const struct deadline *deadline);
 

@@ -243,8 +243,7 @@ static bool poll_awaited(void *argument)
 	return false;
 }
 
-/* Waits until the child ends or its time is up; by child_judge(), whether it reached its end. */
-static bool await(pid_t pid, void (*poll)(void *argument), void *argument,
+bool child_await(pid_t pid, void (*poll)(void *argument), void *argument,
 	const struct deadline *deadline, struct fact *why)
 {
 	struct awaited awaited = {.poll = poll, .argument = argument};
@@ -269,7 +268,7 @@ bool child_watch(void (*work)(void *argument), void (*poll)(void *argument), voi
 {
 	pid_t pid = child_start(work, argument, deadline, why);
 
-	return pid > 0 && await(pid, poll, argument, deadline, why);
+	return pid > 0 && child_await(pid, poll, argument, deadline, why);
 }
 
 bool child_run(void (*work)(void *argument), void *argument, const struct deadline *deadline,
@@ -289,7 +288,7 @@ bool child_compute(void (*work)(void *object), void *object, size_t size,
 		return false;
 	memcpy(shared, object, size);
 	pid = child_start(work, shared, deadline, why);
-	done = pid > 0 && await(pid, NULL, NULL, deadline, why);
+	done = pid > 0 && child_await(pid, NULL, NULL, deadline, why);
 	if (done)
 		memcpy(object, shared, size);
 	child_unshare(shared, size);
