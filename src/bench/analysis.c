@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a benchmark's numbers mean: the breakdown of what a clock call costs, by the baselines, and
- * how far the numbers can be trusted. Pure.
+ * Finds out what a benchmark's numbers mean: the ratios, the parts of a clock call's cost by the
+ * baselines, and how far the numbers can be trusted. Pure.
  */
 #include "model.h"
 
@@ -26,13 +26,18 @@ const struct bench_row *bench_answer_row(const struct bench *bench)
 	return bench->row_count ? &bench->rows[0] : NULL;
 }
 
+bool bench_is_same_cpu(const struct number_fact *left, const struct number_fact *right)
+{
+	return left->fact.state == right->fact.state && left->value == right->value;
+}
+
 static const struct bench_row *find_row(
 	const struct bench *bench, const struct bench_row *like, enum call_path path)
 {
 	for (size_t i = 0; like && i < bench->row_count; i++) {
 		const struct bench_row *row = &bench->rows[i];
 
-		if (row->subject.path == path && row->cpu == like->cpu &&
+		if (row->subject.path == path && bench_is_same_cpu(&row->cpu, &like->cpu) &&
 			strcmp(row->subject.call, like->subject.call) == 0 &&
 			strcmp(row->subject.clock, like->subject.clock) == 0)
 			return fact_is_known(&row->stats.fact) ? row : NULL;
@@ -47,65 +52,78 @@ double bench_min_ns(const struct bench *bench, const struct bench_row *row, enum
 	return found ? found->stats.min_ns : NAN;
 }
 
-double bench_ratio(const struct bench *bench, const struct bench_row *row)
+void bench_evaluate(struct bench *bench)
 {
-	double path = bench_min_ns(bench, row, row->subject.path);
-	double syscall = bench_min_ns(bench, row, PATH_SYSCALL);
+	for (size_t i = 0; i < bench->row_count; i++) {
+		struct bench_row *row = &bench->rows[i];
+		double least = bench_min_ns(bench, row, row->subject.path);
 
-	return path > 0 && syscall > 0 ? syscall / path : NAN;
-}
+		row->ratio = least > 0 ? bench_min_ns(bench, row, PATH_SYSCALL) / least : NAN;
+	}
+	for (size_t i = 0; i < bench->run_count; i++) {
+		struct bench_count *run = &bench->runs[i];
 
-double bench_run_ns(const struct bench_count *run)
-{
-	return NS_PER_SECOND * (run->user_s + run->sys_s) / (double)run->calls;
+		run->ns = fact_is_known(&run->fact) && run->calls
+		                  ? NS_PER_SECOND * (run->user_s + run->sys_s) / (double)run->calls
+		                  : NAN;
+	}
+	for (size_t i = 0; i < bench->contention_count; i++) {
+		struct bench_contention *contention = &bench->contentions[i];
+
+		contention->ratio = fact_is_known(&contention->fact)
+		                            ? contention->together_ns / contention->alone_ns
+		                            : NAN;
+	}
 }
 
 /* ---- breakdown ---- */
 
-static double cost_of(const struct bench *bench, enum baseline baseline)
+static double baseline_ns(const struct bench *bench, enum baseline baseline)
 {
-	const struct ns_stats *stats = &bench->baselines[baseline];
+	const struct ns_stats *stats = &bench->baselines[baseline].stats;
 
 	return fact_is_known(&stats->fact) ? stats->min_ns : NAN;
 }
 
-/* NAN where either is unknown, which fmax() would drop. */
-static double rest(double whole, double part)
+/* Returns NAN where either is unknown, which fmax() would drop. */
+static double subtract(double whole, double part)
 {
 	return whole < part ? 0 : whole - part;
 }
 
-/* The first baseline that is not known says why. */
-static struct fact fact_of(const struct bench *bench, const enum baseline *needed, size_t count)
+/* Returns the fact of the first baseline that is not known; without one, a known fact. */
+static struct fact find_missing(
+	const struct bench *bench, const enum baseline *needed, size_t count)
 {
 	struct fact known = {.state = FACT_KNOWN};
 
 	for (size_t i = 0; i < count; i++) {
-		if (!fact_is_known(&bench->baselines[needed[i]].fact))
-			return bench->baselines[needed[i]].fact;
+		if (!fact_is_known(&bench->baselines[needed[i]].stats.fact))
+			return bench->baselines[needed[i]].stats.fact;
 	}
 	return known;
 }
 
 struct breakdown breakdown_find(const struct bench *bench)
 {
-	static const enum baseline by_syscall[] = {BASELINE_CLOCK_SYSCALL, BASELINE_GETPPID};
-	static const enum baseline by_vdso[] = {
+	static const enum baseline syscall_baselines[] = {BASELINE_CLOCK_SYSCALL, BASELINE_GETPPID};
+	static const enum baseline vdso_baselines[] = {
 		BASELINE_CLOCK_VDSO, BASELINE_COUNTER, BASELINE_ORDERED};
-	double ordered = cost_of(bench, BASELINE_ORDERED);
+	double ordered = baseline_ns(bench, BASELINE_ORDERED);
 	struct breakdown parts = {
-		.syscall = cost_of(bench, BASELINE_CLOCK_SYSCALL),
+		.syscall = baseline_ns(bench, BASELINE_CLOCK_SYSCALL),
 		/* The cheaper way in: some kernels take longer to refuse a number. */
-		.entry = fmin(cost_of(bench, BASELINE_ENTRY), cost_of(bench, BASELINE_GETPPID)),
-		.vdso_fact = fact_of(bench, by_vdso, ARRAY_SIZE(by_vdso)),
-		.vdso = cost_of(bench, BASELINE_CLOCK_VDSO),
-		.counter = cost_of(bench, BASELINE_COUNTER),
+		.entry = fmin(
+			baseline_ns(bench, BASELINE_ENTRY), baseline_ns(bench, BASELINE_GETPPID)),
+		.vdso_fact = find_missing(bench, vdso_baselines, ARRAY_SIZE(vdso_baselines)),
+		.vdso = baseline_ns(bench, BASELINE_CLOCK_VDSO),
+		.counter = baseline_ns(bench, BASELINE_COUNTER),
 	};
 
-	parts.syscall_fact = fact_of(bench, by_syscall, isnan(parts.entry) ? 2 : 1);
-	parts.kernel = rest(parts.syscall, parts.entry);
-	parts.order = rest(ordered, parts.counter);
-	parts.arithmetic = rest(parts.vdso, ordered);
+	parts.syscall_fact = find_missing(bench, syscall_baselines, isnan(parts.entry) ? 2 : 1);
+	parts.kernel = subtract(parts.syscall, parts.entry);
+	parts.order = subtract(ordered, parts.counter);
+	parts.arithmetic = subtract(parts.vdso, ordered);
 	/* Such a call may have entered the kernel, and the rest is not arithmetic. */
 	if (parts.vdso >= parts.entry) {
 		parts.vdso_takes_as_long_as_entry = true;
@@ -121,15 +139,15 @@ struct breakdown breakdown_find(const struct bench *bench)
 
 /*
  * The answer is made of minima, which noise does not change, as long as some batches were
- * undisturbed. Where even half of them took so much longer, the minimum is not what a call costs
- * on this machine.
+ * undisturbed. Where half of the batches took this share longer or more, the minimum is not what a
+ * call costs on this machine.
  */
 #define ANSWER_EXCESS_QUIET 0.25
 
 /* Rows beyond it are left out: all CPUs of a large machine show the same. */
 #define ROWS_MAX 1024
 
-static double excess_of(const struct bench_row *row)
+static double row_excess(const struct bench_row *row)
 {
 	if (!row || !fact_is_known(&row->stats.fact) || isnan(row->stats.trimmed_mean_ns) ||
 		row->stats.min_ns <= 0)
@@ -151,7 +169,7 @@ struct noise noise_find(const struct bench *bench)
 		discarded += stats->preempted + stats->moved + stats->too_short + stats->stalled;
 		samples += stats->samples;
 		outliers += stats->outliers;
-		excess[count] = excess_of(&bench->rows[i]);
+		excess[count] = row_excess(&bench->rows[i]);
 		count += excess[count] >= 0;
 	}
 	if (!count) {
@@ -164,7 +182,7 @@ struct noise noise_find(const struct bench *bench)
 	noise.median_excess = statistics_median(excess, count);
 	for (enum call_path path = PATH_VDSO; path < PATH_COUNT; path++)
 		noise.answer_excess = fmax(noise.answer_excess,
-			excess_of(find_row(bench, bench_answer_row(bench), path)));
+			row_excess(find_row(bench, bench_answer_row(bench), path)));
 	noise.quiet = noise.answer_excess <= ANSWER_EXCESS_QUIET;
 	return noise;
 }

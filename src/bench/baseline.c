@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The baselines: the costs that the clock calls are compared with, and that they consist of. Ways
- * into the kernel and back, the counter, calls that no vDSO serves.
+ * The baselines are the costs that the clock calls are compared with, and that they consist of:
+ * ways into the kernel and back, the counter, calls that no vDSO serves.
  */
 #include "model.h"
 
@@ -21,17 +21,18 @@
 
 #define CONTEXT_STACK_SIZE (64 * 1024)
 
-const struct baseline_name baseline_names[BASELINE_COUNT] = {
-	[BASELINE_ENTRY] = {"entry", "an invalid system call"},
-	[BASELINE_GETPPID] = {"getppid", "getppid"},
-	[BASELINE_CLOCK_SYSCALL] = {"clock_syscall", "clock_gettime MONOTONIC by system call"},
-	[BASELINE_SIGPROCMASK] = {"rt_sigprocmask", "rt_sigprocmask"},
-	[BASELINE_SWAPCONTEXT] = {"swapcontext_pair", "swapcontext, round trip"},
-	[BASELINE_COUNTER] = {"counter", "the counter, unordered"},
-	[BASELINE_ORDERED] = {"ordered_counter", "the counter, ordered"},
-	[BASELINE_CLOCK_VDSO] = {"clock_vdso", "clock_gettime MONOTONIC by the vDSO"},
-	[BASELINE_EMPTY] = {"empty_function", "an empty function, by pointer"},
-	[BASELINE_LOOP] = {"loop", "the empty timing loop"},
+const struct bench_baseline bench_baselines[BASELINE_COUNT] = {
+	[BASELINE_ENTRY] = {.id = "entry", .text = "an invalid system call"},
+	[BASELINE_GETPPID] = {.id = "getppid", .text = "getppid"},
+	[BASELINE_CLOCK_SYSCALL] = {.id = "clock_syscall",
+		.text = "clock_gettime MONOTONIC by system call"},
+	[BASELINE_SIGPROCMASK] = {.id = "rt_sigprocmask", .text = "rt_sigprocmask"},
+	[BASELINE_SWAPCONTEXT] = {.id = "swapcontext_pair", .text = "swapcontext, round trip"},
+	[BASELINE_COUNTER] = {.id = "counter", .text = "the counter, unordered"},
+	[BASELINE_ORDERED] = {.id = "ordered_counter", .text = "the counter, ordered"},
+	[BASELINE_CLOCK_VDSO] = {.id = "clock_vdso", .text = "clock_gettime MONOTONIC by the vDSO"},
+	[BASELINE_EMPTY] = {.id = "empty_function", .text = "an empty function, by pointer"},
+	[BASELINE_LOOP] = {.id = "loop", .text = "the empty timing loop"},
 };
 
 static time_t call_nothing(time_t *unused)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command bench: its row, and one run of it. What is found lies in memory that is shared with
- * the children that measure.
+ * The command bench: its row, and one run of it. Children measure, into memory that they share with
+ * the parent.
  */
 #include "commands.h"
-
-#include <stdlib.h>
 
 #include "base/child.h"
 #include "base/privileges.h"
 #include "base/time.h"
 #include "collect.h"
+#include "measure/cpus.h"
 #include "measure/vdso.h"
 #include "model.h"
 
@@ -39,8 +38,10 @@ struct bench *bench_new(const struct bench_plan *plan, struct fact *why)
 	bench->rows = (struct bench_row *)(bench + 1);
 	bench->runs = (struct bench_count *)(bench->rows + rows);
 	bench->contentions = (struct bench_contention *)(bench->runs + runs);
-	for (size_t i = 0; i < BASELINE_COUNT; i++)
-		fact_set(&bench->baselines[i].fact, FACT_UNREAD, "%s", missing);
+	for (size_t i = 0; i < BASELINE_COUNT; i++) {
+		bench->baselines[i] = bench_baselines[i];
+		fact_set(&bench->baselines[i].stats.fact, FACT_UNREAD, "%s", missing);
+	}
 	return bench;
 }
 
@@ -62,6 +63,19 @@ bool bench_has_found(const struct bench *bench)
 	return found > 0;
 }
 
+struct number_fact bench_pin(const struct bench_plan *plan, size_t place)
+{
+	struct number_fact cpu = {.value = 0};
+
+	if (!plan->cpu_count)
+		fact_set(&cpu.fact, FACT_UNREAD, "not pinned");
+	else if (cpus_pin(plan->cpus[place]))
+		fact_set_number(&cpu, plan->cpus[place]);
+	else
+		fact_set(&cpu.fact, FACT_DENIED, "could not be pinned");
+	return cpu;
+}
+
 static void show_progress(void *argument)
 {
 	const struct bench *bench = argument;
@@ -69,10 +83,8 @@ static void show_progress(void *argument)
 	progress_show(bench->total ? (double)bench->done / (double)bench->total : 0);
 }
 
-/* Measures the planned counts and contention, or the table. */
 static void measure(struct cli *cli, struct bench *bench)
 {
-	const struct bench_request *request = cli->own;
 	bench_progress *progress;
 
 	work_begin(cli, "measuring", &bench->stop);
@@ -84,14 +96,14 @@ static void measure(struct cli *cli, struct bench *bench)
 	if (is_table(bench->plan)) {
 		bench_table_measure(bench, progress);
 		/* Where nothing could be timed, no clock shows how long these take either. */
-		if (fact_is_known(&bench->fact) && !bench->stop && request->details)
+		if (fact_is_known(&bench->fact) && !bench->stop && bench->plan->details)
 			bench_clock_all(bench);
 		bench->stopped = bench->stop;
 	}
 	work_end();
 }
 
-struct bench_report bench_report_make(const struct evidence *evidence, const struct bench *bench)
+struct bench_report bench_report_make(const struct evidence *evidence, struct bench *bench)
 {
 	/* A child that ended early leaves rows that may be half. */
 	bool whole = fact_is_known(&bench->fact) || bench->stopped;
@@ -104,33 +116,31 @@ struct bench_report bench_report_make(const struct evidence *evidence, const str
 		.verdict = found ? "ok" : "unknown",
 		.time_s = (double)bench->plan->time_ns / NS_PER_SECOND};
 
+	bench_evaluate(bench);
 	bench_answer(bench, report.summary, sizeof(report.summary));
 	return report;
 }
 
-static int run(struct cli *cli)
+static int run_bench(struct cli *cli)
 {
 	struct evidence evidence = {.live = true};
-	struct bench_request *request = cli->own;
+	struct bench_plan *plan = cli->own;
 	struct bench_report report;
-	struct bench_plan plan;
 	struct call_table calls;
 	struct vdso_image image;
 	struct fact why = {0};
 	struct bench *bench;
 
-	if (!bench_options_fit(request))
-		return EXIT_TROUBLE;
 	timestamp_collect(&cli->root, &evidence.timestamp, &cli->deadline);
 	clocksource_collect(&cli->root, &evidence.clocksource);
 	vdso_collect(&cli->root, &evidence.vdso, &image);
 	host_collect(&cli->root, &evidence.host);
 	call_table_make(&evidence.vdso, &image, &calls, &cli->deadline);
 	privileges_keep(PRIVILEGES_WRITE);
-	request->details = cli->depth == DEPTH_ALL;
-	if (!bench_plan_make(request, &calls, &plan))
+	plan->details = cli->depth == DEPTH_ALL;
+	if (!bench_plan_make(plan, &calls))
 		return EXIT_TROUBLE;
-	bench = bench_new(&plan, &why);
+	bench = bench_new(plan, &why);
 	if (!bench) {
 		cli_error("cannot measure: %s", why.reason);
 		return EXIT_TROUBLE;
@@ -160,7 +170,7 @@ const struct command bench_command = {
 		  "interrupted.",
 	.options = bench_options,
 	.formats = formats,
-	.size = sizeof(struct bench_request),
+	.size = sizeof(struct bench_plan),
 	.take = bench_take,
-	.run = run,
+	.run = run_bench,
 };

@@ -9,45 +9,39 @@
  * window of a millisecond, and the best window is the result. A window in which a worker lost its
  * CPU to another process is discarded: the others had the device to themselves in it.
  */
-
-#include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "base/child.h"
 #include "base/time.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
-#include "measure/sampler.h"
-#include "measure/timebase.h"
 #include "model.h"
 
-/* A batch is short, since one that a window's end cuts is counted whole or not at all. */
+/* A batch is short, since it is counted whole or not at all where a window ends within it. */
 #define BATCH_NS 5000
 #define BATCHES 16
 #define WINDOW_NS 1000000
 #define WINDOW_ROUNDS_LEAST 4 /* of BATCHES each, however slow the call is */
 #define WINDOWS_LEAST 3
 
-/* On a machine too busy for undisturbed windows the run ends so much later. */
+/* On a machine too busy for undisturbed windows the run ends this much later. */
 #define OVERRUN_NS 200000000
 
-/* Beyond twice the time and DEADLINE_SLACK_NS: for workers that share a CPU. */
+/* The time of a run beyond twice its length and DEADLINE_SLACK_NS: workers may share a CPU. */
 #define SLACK_PER_WORKER_NS 50000000
 
 /* A worker that is not ready by then is not waited for. */
 #define START_NS 2000000000
 
-/* Alone and together in turn, so that both see the machine at its best. */
+/* Runs alone and together alternate, so that both see the machine at its best. */
 #define TURNS 4
 
 /* Written by one worker; neighbouring cache lines are fetched in pairs. */
 struct worker {
 	size_t calls;
 	unsigned sync;    /* the last request of worker 0 that it answered */
-	long preemptions; /* involuntary context switches, as of that answer */
+	long preemptions; /* involuntary context switches, at that answer */
 } __attribute__((aligned(128)));
 
 /* In memory that all workers share. */
@@ -61,43 +55,34 @@ struct shared {
 	struct worker workers[BENCH_THREADS_MAX];
 };
 
-struct start {
+/* Each worker is a process, and has this for itself. */
+static struct {
 	struct shared *shared;
 	unsigned index;
-	int cpu;
-};
+	struct timed_call timed;
+	struct timebase timebase;
+	uint64_t until; /* worker 0: the latest end of the run, in ticks */
+} self;
 
-/* All counts at one moment. */
-struct snapshot {
-	uint64_t ticks; /* by the counter of worker 0's CPU */
-	size_t calls[BENCH_THREADS_MAX];
-	long preemptions[BENCH_THREADS_MAX];
-};
+/* ---- every worker ---- */
 
-/* Worker 0, which also starts and ends the windows, and what it needs for that. */
-struct coordinator {
-	struct shared *shared;
-	const struct timed_call *one;
-	const struct timebase *timebase;
-	uint64_t until; /* in ticks: the latest end of the run */
-	struct snapshot start, end;
-};
-
-static bool is_over(const struct shared *shared)
+static bool is_over(void)
 {
-	return shared->over || *shared->contention->stop;
+	return self.shared->over || *self.shared->contention->stop;
 }
 
-/* Some batches; then answers worker 0, if it asks whether this worker lost its CPU. */
-static void make_calls(const struct timed_call *one, struct shared *shared, struct worker *worker)
+/* Makes some batches of calls; then answers worker 0, if it asks for the preemptions. */
+static void make_calls(void)
 {
+	struct worker *worker = &self.shared->workers[self.index];
 	unsigned sync;
 
 	for (int i = 0; i < BATCHES; i++) {
-		call_repeat(&one->call, one->iterations);
-		__atomic_store_n(&worker->calls, worker->calls + one->iterations, __ATOMIC_RELAXED);
+		call_repeat(&self.timed.call, self.timed.iterations);
+		__atomic_store_n(
+			&worker->calls, worker->calls + self.timed.iterations, __ATOMIC_RELAXED);
 	}
-	sync = __atomic_load_n(&shared->sync, __ATOMIC_ACQUIRE);
+	sync = __atomic_load_n(&self.shared->sync, __ATOMIC_ACQUIRE);
 	if (worker->sync != sync) {
 		struct rusage usage = {.ru_nivcsw = 0};
 
@@ -107,137 +92,135 @@ static void make_calls(const struct timed_call *one, struct shared *shared, stru
 	}
 }
 
-static void make_own_calls(const struct coordinator *coordinator)
+/* ---- worker 0 ---- */
+
+/* All counts at one moment. */
+struct snapshot {
+	uint64_t ticks;
+	size_t calls[BENCH_THREADS_MAX];
+};
+
+static void take_snapshot(struct snapshot *snapshot)
 {
-	make_calls(coordinator->one, coordinator->shared, &coordinator->shared->workers[0]);
+	snapshot->ticks = timebase_ticks(&self.timebase);
+	for (unsigned i = 0; i < self.shared->contention->workers; i++)
+		snapshot->calls[i] =
+			__atomic_load_n(&self.shared->workers[i].calls, __ATOMIC_RELAXED);
 }
 
-static bool may_continue(const struct coordinator *coordinator)
+static bool may_continue(void)
 {
-	return !is_over(coordinator->shared) &&
-	       (int64_t)(coordinator->until - timebase_ticks(coordinator->timebase)) > 0;
+	return !is_over() && (int64_t)(self.until - timebase_ticks(&self.timebase)) > 0;
 }
 
-/* Waits, making calls, until every worker has reported its preemptions; false if time is up. */
-static bool sync_workers(const struct coordinator *coordinator)
+/*
+ * Waits, making calls, until every worker has reported its preemptions, and adds these up. False
+ * if time is up.
+ */
+static bool sync_workers(long *preemptions)
 {
-	struct shared *shared = coordinator->shared;
-	unsigned sync = shared->sync + 1;
+	unsigned sync = self.shared->sync + 1;
 
-	__atomic_store_n(&shared->sync, sync, __ATOMIC_RELEASE);
-	for (unsigned i = 0; i < shared->contention->workers; i++) {
-		while (__atomic_load_n(&shared->workers[i].sync, __ATOMIC_ACQUIRE) != sync) {
-			if (!may_continue(coordinator))
+	*preemptions = 0;
+	__atomic_store_n(&self.shared->sync, sync, __ATOMIC_RELEASE);
+	for (unsigned i = 0; i < self.shared->contention->workers; i++) {
+		const struct worker *worker = &self.shared->workers[i];
+
+		while (__atomic_load_n(&worker->sync, __ATOMIC_ACQUIRE) != sync) {
+			if (!may_continue())
 				return false;
-			make_own_calls(coordinator);
+			make_calls();
 		}
+		*preemptions += worker->preemptions;
 	}
 	return true;
 }
 
-static void take_snapshot(const struct coordinator *coordinator, struct snapshot *snapshot)
-{
-	const struct shared *shared = coordinator->shared;
-
-	snapshot->ticks = timebase_ticks(coordinator->timebase);
-	for (unsigned i = 0; i < shared->contention->workers; i++) {
-		snapshot->calls[i] = __atomic_load_n(&shared->workers[i].calls, __ATOMIC_RELAXED);
-		snapshot->preemptions[i] = shared->workers[i].preemptions;
-	}
-}
-
 /* In ticks. A worker that made no call, for want of a CPU or of a lock, is left out. */
-static struct contention_result result_of_window(const struct coordinator *coordinator)
+static struct contention_result result_of_window(
+	const struct snapshot *start, const struct snapshot *end)
 {
-	const struct contention *contention = coordinator->shared->contention;
+	const struct contention *contention = self.shared->contention;
 	size_t workers = contention->workers;
 	size_t cpus = workers < contention->cpu_count ? workers : contention->cpu_count;
-	double ticks = (double)(coordinator->end.ticks - coordinator->start.ticks) * (double)cpus;
-	size_t all = 0, fewest = SIZE_MAX, active = 0;
+	double ticks = (double)(end->ticks - start->ticks) * (double)cpus;
+	size_t total = 0, fewest = SIZE_MAX, active = 0;
 
 	for (size_t i = 0; i < workers; i++) {
-		size_t calls = coordinator->end.calls[i] - coordinator->start.calls[i];
+		size_t calls = end->calls[i] - start->calls[i];
 
-		all += calls;
+		total += calls;
 		active += calls > 0;
 		if (calls > 0 && calls < fewest)
 			fewest = calls;
 	}
-	if (!all)
+	if (!total)
 		return (struct contention_result){0};
 	return (struct contention_result){
-		.ns = ticks / (double)all, .slowest_ns = ticks / (double)active / (double)fewest};
+		.ns = ticks / (double)total, .slowest_ns = ticks / (double)active / (double)fewest};
 }
 
-/* False if the window was disturbed. More workers than CPUs take turns: this does not count. */
-static bool take_window(
-	struct coordinator *coordinator, uint64_t window_ticks, struct contention_result *result)
+static struct contention_result take_window(uint64_t window_ticks)
 {
-	const struct shared *shared = coordinator->shared;
-	unsigned workers = shared->contention->workers;
+	static struct snapshot start, end;
 	int rounds = 0;
 
-	take_snapshot(coordinator, &coordinator->start);
+	take_snapshot(&start);
 	do {
-		make_own_calls(coordinator);
-		take_snapshot(coordinator, &coordinator->end);
-	} while ((++rounds < WINDOW_ROUNDS_LEAST ||
-			 coordinator->end.ticks - coordinator->start.ticks < window_ticks) &&
-		 may_continue(coordinator));
-	*result = result_of_window(coordinator);
-	if (workers > shared->contention->cpu_count)
-		return true;
-	if (!sync_workers(coordinator))
-		return false;
-	for (unsigned i = 0; i < workers; i++) {
-		if (shared->workers[i].preemptions != coordinator->start.preemptions[i])
-			return false;
-	}
-	return true;
+		make_calls();
+		take_snapshot(&end);
+		rounds++;
+	} while (may_continue() &&
+		 (rounds < WINDOW_ROUNDS_LEAST || end.ticks - start.ticks < window_ticks));
+	return result_of_window(&start, &end);
 }
 
-/* The best window, converted by a timebase that is most exact at the end. */
-static void take_windows(struct shared *shared, const struct timed_call *one,
-	const struct timebase *timebase, struct contention_result *best)
+/* Finds the best window. Workers that share CPUs preempt each other: this disturbs no window. */
+static void take_windows(struct contention_result *best)
 {
-	static struct coordinator coordinator;
-	double ns_per_tick = timebase_ns_per_tick(timebase);
-	uint64_t window_ticks = (uint64_t)(WINDOW_NS / ns_per_tick);
-	uint64_t run_ticks = (uint64_t)((double)shared->contention->ns / ns_per_tick);
-	uint64_t begin = timebase_ticks(timebase);
-	struct contention_result result;
+	const struct contention *contention = self.shared->contention;
+	bool share_cpus = contention->workers > contention->cpu_count;
+	double ns_per_tick = timebase_ns_per_tick(&self.timebase);
+	uint64_t run_ticks = (uint64_t)((double)contention->ns / ns_per_tick);
+	uint64_t begin = timebase_ticks(&self.timebase);
+	long before = 0, after = 0;
 	int good = 0;
 
-	coordinator = (struct coordinator){.shared = shared, .one = one, .timebase = timebase};
-	coordinator.until = begin + run_ticks + (uint64_t)(OVERRUN_NS / ns_per_tick);
-	__atomic_store_n(&shared->sync, 1, __ATOMIC_RELEASE);
-	if (shared->contention->workers <= shared->contention->cpu_count)
-		sync_workers(&coordinator);
-	while (may_continue(&coordinator)) {
-		if (good >= WINDOWS_LEAST && timebase_ticks(timebase) - begin >= run_ticks)
-			break;
-		if (!take_window(&coordinator, window_ticks, &result))
-			continue;
-		if (!good++ || result.ns < best->ns)
+	self.until = begin + run_ticks + (uint64_t)(OVERRUN_NS / ns_per_tick);
+	if (share_cpus)
+		__atomic_store_n(&self.shared->sync, 1, __ATOMIC_RELEASE);
+	else
+		sync_workers(&before);
+	while (may_continue() &&
+		(good < WINDOWS_LEAST || timebase_ticks(&self.timebase) - begin < run_ticks)) {
+		struct contention_result result = take_window((uint64_t)(WINDOW_NS / ns_per_tick));
+		bool disturbed = !share_cpus && (!sync_workers(&after) || after != before);
+
+		before = after;
+		if (!disturbed && (!good++ || result.ns < best->ns))
 			*best = result;
 	}
-	ns_per_tick = timebase_ns_per_tick(timebase);
+	/* The timebase is most exact at the end. */
+	ns_per_tick = timebase_ns_per_tick(&self.timebase);
 	best->ns *= ns_per_tick;
 	best->slowest_ns *= ns_per_tick;
 }
 
+/* ---- the run ---- */
+
 /* The barrier at the start: worker 0's first request releases the others. */
-static void await_start(struct shared *shared, unsigned index)
+static void await_start(void)
 {
+	struct shared *shared = self.shared;
 	int64_t until = kernel_clock_ns(CLOCK_MONOTONIC) + START_NS;
 
 	__atomic_add_fetch(&shared->ready, 1, __ATOMIC_SEQ_CST);
-	while (!is_over(shared)) {
-		if (index > 0 && __atomic_load_n(&shared->sync, __ATOMIC_ACQUIRE))
+	while (!is_over()) {
+		if (self.index > 0 && __atomic_load_n(&shared->sync, __ATOMIC_ACQUIRE))
 			break;
-		if (index == 0 && (__atomic_load_n(&shared->ready, __ATOMIC_SEQ_CST) >=
-						  shared->contention->workers ||
-					  kernel_clock_ns(CLOCK_MONOTONIC) >= until))
+		if (self.index == 0 && (__atomic_load_n(&shared->ready, __ATOMIC_SEQ_CST) >=
+						       shared->contention->workers ||
+					       kernel_clock_ns(CLOCK_MONOTONIC) >= until))
 			break;
 		sched_yield();
 	}
@@ -245,130 +228,65 @@ static void await_start(struct shared *shared, unsigned index)
 
 static void work(void *argument)
 {
-	const struct start *start = argument;
-	struct shared *shared = start->shared;
-	struct timed_call one = {.call = *shared->contention->call};
-	struct timebase timebase;
+	struct shared *shared = self.shared = argument;
+	const struct contention *contention = shared->contention;
 
-	cpus_pin(start->cpu);
-	if (timebase_start(&timebase, counter_is_readable())) {
-		timed_call_calibrate(
-			&one, &timebase, (uint64_t)(BATCH_NS / timebase_ns_per_tick(&timebase)));
-		if (one.signal) {
-			shared->signal = one.signal;
+	cpus_pin(contention->cpus[self.index % contention->cpu_count]);
+	self.timed = (struct timed_call){.call = *contention->call};
+	if (timebase_start(&self.timebase, counter_is_readable())) {
+		timed_call_calibrate(&self.timed, &self.timebase,
+			(uint64_t)(BATCH_NS / timebase_ns_per_tick(&self.timebase)));
+		if (self.timed.signal) {
+			shared->signal = self.timed.signal;
 		} else {
-			await_start(shared, start->index);
-			if (start->index == 0)
-				take_windows(shared, &one, &timebase, &shared->result);
-			while (start->index > 0 && !is_over(shared))
-				make_calls(&one, shared, &shared->workers[start->index]);
+			await_start();
+			if (self.index == 0)
+				take_windows(&shared->result);
+			while (self.index > 0 && !is_over())
+				make_calls();
 		}
 	}
 	shared->over = true;
 }
 
-/* The parent's wait for the workers. */
-struct crew {
-	struct shared *shared;
-	const struct deadline *deadline;
-	pid_t pids[BENCH_THREADS_MAX]; /* 0: it has ended */
-	unsigned left;
-	struct fact why; /* of the first worker that did not reach its end */
-	bool well;
-};
-
-/* A worker that dies ends the run: the others wait for its answers. */
-static bool note_end(void *argument, pid_t pid, int status, const struct rusage *usage)
-{
-	struct crew *crew = argument;
-
-	(void)usage;
-	for (unsigned i = 0; i < crew->shared->contention->workers; i++) {
-		if (crew->pids[i] != pid)
-			continue;
-		crew->pids[i] = 0;
-		crew->left--;
-		crew->well = crew->well && child_judge(status, crew->deadline, &crew->why);
-	}
-	crew->shared->over = crew->shared->over || !crew->well;
-	return !crew->left;
-}
-
-/* At the deadline those that are stopped, whose timers do not end them, are killed. */
-static void await_workers(struct crew *crew)
-{
-	int error = crew->left ? child_wait(&(struct child_wait){.pid = -1,
-					 .deadline = crew->deadline,
-					 .changed = note_end,
-					 .argument = crew})
-	                       : 0;
-
-	if (!error)
-		return;
-	if (error != ETIMEDOUT)
-		fact_set_errno(&crew->why, error, CHILD_WAIT);
-	else if (crew->well)
-		child_judge(SIGALRM, crew->deadline, &crew->why); /* as from the timer */
-	crew->well = false;
-	crew->shared->over = true;
-	for (unsigned i = 0; i < crew->shared->contention->workers; i++) {
-		if (crew->pids[i])
-			child_end(crew->pids[i], crew->deadline);
-	}
-}
-
 bool contention_measure(
-	const struct contention *contention, struct contention_result *result, struct fact *why)
+	const struct contention *contention, struct contention_result *best, struct fact *why)
 {
 	struct shared *shared = child_share(sizeof(*shared), why);
-	struct deadline deadline = deadline_within(
-		&contention->deadline, 2 * contention->ns + DEADLINE_SLACK_NS +
-					       (int64_t)contention->workers * SLACK_PER_WORKER_NS);
-	struct crew crew = {.deadline = &deadline, .well = true};
+	struct deadline deadline =
+		deadline_after(2 * contention->ns + DEADLINE_SLACK_NS +
+			       (int64_t)contention->workers * SLACK_PER_WORKER_NS);
+	pid_t pids[BENCH_THREADS_MAX];
+	unsigned started;
+	bool well = true;
 
 	if (!shared)
 		return false;
 	shared->contention = contention;
-	crew.shared = shared;
-	for (unsigned i = 0; i < contention->workers && !shared->over; i++) {
-		struct start start = {shared, i, contention->cpus[i % contention->cpu_count]};
-		pid_t pid = child_start(work, &start, &deadline, &crew.why);
+	for (started = 0; well && started < contention->workers; started += well) {
+		self.index = started;
+		pids[started] = child_start(work, shared, &deadline, why);
+		well = pids[started] > 0;
+	}
+	/* Worker 0 ends the run, or its deadline does; the first reason counts. */
+	for (unsigned i = 0; i < started; i++) {
+		struct fact later = {0};
 
-		if (pid < 0) {
-			crew.well = false;
-			shared->over = true;
-		} else {
-			crew.pids[i] = pid;
-			crew.left++;
-		}
+		shared->over = shared->over || !well;
+		well = child_await(pids[i], NULL, NULL, &deadline, well ? why : &later) && well;
 	}
-	await_workers(&crew);
-	if (crew.well && shared->signal) {
-		fact_set(&crew.why, FACT_FAILED, "the call ends with %s",
+	if (well && shared->signal) {
+		fact_set(why, FACT_FAILED, "the call ends with %s",
 			fault_signal_name(shared->signal));
-		crew.well = false;
+		well = false;
 	}
-	if (!crew.well)
-		*why = crew.why;
-	*result = shared->result;
+	if (well && shared->result.ns > 0 && (best->ns <= 0 || shared->result.ns < best->ns))
+		*best = shared->result;
 	child_unshare(shared, sizeof(*shared));
-	return crew.well;
+	return well;
 }
 
 /* ---- the planned calls ---- */
-
-/* False with the reason if it cannot be measured. Without a good window *least stays. */
-static bool keep_least(
-	const struct contention *contention, struct contention_result *least, struct fact *why)
-{
-	struct contention_result result = {0};
-
-	if (!contention_measure(contention, &result, why))
-		return false;
-	if (result.ns > 0 && (least->ns <= 0 || result.ns < least->ns))
-		*least = result;
-	return true;
-}
 
 static void measure_call(struct bench *bench, struct contention *contention,
 	struct bench_contention *found, bench_progress *progress)
@@ -381,10 +299,10 @@ static void measure_call(struct bench *bench, struct contention *contention,
 	}
 	for (int turn = 0; turn < TURNS && !bench->stop; turn++) {
 		contention->workers = 1;
-		if (!keep_least(contention, &alone, &found->fact))
+		if (!contention_measure(contention, &alone, &found->fact))
 			return;
 		contention->workers = found->threads;
-		if (!keep_least(contention, &together, &found->fact))
+		if (!contention_measure(contention, &together, &found->fact))
 			return;
 		bench->done++;
 		if (progress)
@@ -407,24 +325,21 @@ void bench_contention_all(struct bench *bench, bench_progress *progress)
 	const struct bench_plan *plan = bench->plan;
 	struct contention contention = {
 		.cpus = plan->cpus, .cpu_count = plan->thread_cpu_count, .stop = &bench->stop};
-	size_t cpus = plan->thread_cpu_count;
+	unsigned cpus = (unsigned)plan->thread_cpu_count;
+	struct bench_subject subject;
 
 	bench->done = 0;
 	bench->total = TURNS * bench_count_wanted(plan);
 	contention.ns = plan->time_ns / 2 / (int64_t)(bench->total ? bench->total : 1);
-	contention.deadline = deadline_after(
-		2 * (plan->time_ns + DEADLINE_SLACK_NS +
-			    (int64_t)bench->total * plan->threads * SLACK_PER_WORKER_NS));
 	if (progress)
 		progress(bench);
-	for (size_t at = 0; !bench->stop; bench->done = TURNS * bench->contention_count) {
-		struct bench_contention *found = &bench->contentions[bench->contention_count];
+	for (size_t at = 0; !bench->stop && (contention.call = bench_next(plan, &at, &subject));
+		bench->done = TURNS * bench->contention_count) {
+		struct bench_contention *found = &bench->contentions[bench->contention_count++];
 
-		if (!bench_next(plan, &at, &found->subject, &contention.call))
-			break;
-		bench->contention_count++;
+		found->subject = subject;
 		found->threads = plan->threads;
-		found->cpus = plan->threads < cpus ? plan->threads : (unsigned)cpus;
+		found->cpus = plan->threads < cpus ? plan->threads : cpus;
 		measure_call(bench, &contention, found, progress);
 	}
 	bench->stopped = bench->stop;

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The resolution of each clock: as clock_getres() states it, and the smallest step that is
- * observed between two readings.
+ * Finds the resolution of each clock: by clock_getres(), and as the smallest step between two
+ * readings.
  */
 #include "model.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/child.h"
-#include "base/text.h"
 #include "base/time.h"
 #include "measure/cpus.h"
-
-/* ---- one clock ---- */
 
 /* Enough to see a small one among them; a COARSE clock steps every 1 to 10 ms. */
 #define STEPS_WANTED 5000
@@ -21,13 +17,12 @@
 #define NS_MOST 10000000
 #define NS_MOST_OF_SLOW_CLOCKS 60000000
 
-/* The time is checked after as many readings. */
+/* The time is checked after this many readings. */
 #define READINGS_AT_ONCE 100
 
 /*
- * False if the clock cannot be read. On 32-bit architectures a call by the vDSO or the kernel
- * writes either struct timespec: of two 64-bit words, or of two 32-bit ones, which leave the
- * second 64-bit word as it was.
+ * False if the clock cannot be read. A call may write either struct timespec (union call_result):
+ * that of two 32-bit words leaves the second 64-bit word as it was.
  */
 static bool read_ns(const struct call *clock, int64_t *ns)
 {
@@ -42,103 +37,78 @@ static bool read_ns(const struct call *clock, int64_t *ns)
 	return true;
 }
 
-struct watcher {
-	int64_t last;
-	int64_t least; /* step; 0: none yet */
-	uint64_t steps;
-};
-
-static bool watch_some(
-	const struct call *clock, struct watcher *watcher, struct clock_granularity *step)
-{
-	for (int i = 0; i < READINGS_AT_ONCE; i++) {
-		int64_t now, advance;
-
-		if (!read_ns(clock, &now))
-			return false;
-		advance = now - watcher->last;
-		watcher->last = now;
-		step->readings++;
-		step->unchanged += advance == 0;
-		/* A clock that is set back steps, but says nothing about how finely. */
-		if (advance <= 0)
-			continue;
-		watcher->steps++;
-		if (!watcher->least || advance < watcher->least)
-			watcher->least = advance;
-	}
-	return true;
-}
-
-static bool is_enough(const struct watcher *watcher, int64_t elapsed)
-{
-	if (watcher->steps >= STEPS_WANTED || elapsed >= NS_MOST_OF_SLOW_CLOCKS)
-		return true;
-	return watcher->steps >= STEPS_LEAST && elapsed >= NS_MOST;
-}
-
-static void find_step(const struct call *clock, struct clock_granularity *step)
-{
-	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC);
-	struct watcher watcher = {0};
-
-	if (!read_ns(clock, &watcher.last)) {
-		fact_set(&step->step_ns.fact, FACT_ABSENT, "the kernel does not have this clock");
-		return;
-	}
-	do {
-		if (!watch_some(clock, &watcher, step))
-			break;
-	} while (!is_enough(&watcher, kernel_clock_ns(CLOCK_MONOTONIC) - start));
-	if (watcher.least)
-		fact_set_number(&step->step_ns, watcher.least);
-	else
-		fact_set(&step->step_ns.fact, FACT_FAILED, "the clock did not advance");
-}
-
-/* ---- the planned clocks ---- */
-
 struct reading {
 	const struct call *call;
-	struct clock_granularity *step;
+	struct bench_clock *clock;
 };
+
+/* Reads the clock until its smallest step has been seen often enough. */
+static void find_step(const struct call *call, struct bench_clock *clock)
+{
+	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC), elapsed = 0, least = 0, last, now;
+	uint64_t steps = 0;
+
+	if (!read_ns(call, &last)) {
+		fact_set(&clock->step_ns.fact, FACT_ABSENT, "the kernel does not have this clock");
+		return;
+	}
+	while (steps < STEPS_WANTED && elapsed < NS_MOST_OF_SLOW_CLOCKS &&
+		(steps < STEPS_LEAST || elapsed < NS_MOST)) {
+		for (int i = 0; i < READINGS_AT_ONCE && read_ns(call, &now); i++) {
+			int64_t advance = now - last;
+
+			last = now;
+			clock->readings++;
+			clock->unchanged += advance == 0;
+			/* A clock that is set back steps, but says nothing about how finely. */
+			if (advance <= 0)
+				continue;
+			steps++;
+			if (!least || advance < least)
+				least = advance;
+		}
+		elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
+	}
+	if (least)
+		fact_set_number(&clock->step_ns, least);
+	else
+		fact_set(&clock->step_ns.fact, FACT_FAILED, "the clock did not advance");
+}
 
 static void read_clock(void *argument)
 {
 	struct reading *reading = argument;
-	struct number_fact *resolution = &reading->step->resolution_ns;
+	struct number_fact *resolution = &reading->clock->resolution_ns;
 	struct timespec value;
 
 	if (clock_getres(reading->call->clock, &value) == 0)
 		fact_set_number(resolution, (int64_t)value.tv_sec * NS_PER_SECOND + value.tv_nsec);
 	else
 		fact_set(&resolution->fact, FACT_ABSENT, "the kernel does not have this clock");
-	find_step(reading->call, reading->step);
+	find_step(reading->call, reading->clock);
 }
 
-static void find_all(void *argument)
+static void read_clocks(void *argument)
 {
 	struct bench *bench = argument;
 	const struct bench_plan *plan = bench->plan;
 
 	cpus_pin_here();
 	for (size_t i = 0; i < plan->calls->count && !bench->stop; i++) {
-		struct bench_clock *clock = &bench->clocks[bench->clock_count];
 		const struct call_row *row = &plan->calls->rows[i];
-		const bool *wanted = plan->wanted[i];
-		struct reading reading = {&row->path[PATH_VDSO], &clock->step};
+		struct reading reading = {
+			&row->path[PATH_VDSO], &bench->clocks[bench->clock_count]};
 		int signal;
 
-		if (strcmp(row->call, "clock_gettime") != 0 ||
-			!(wanted[PATH_VDSO] || wanted[PATH_LIBC] || wanted[PATH_SYSCALL]))
+		if (strcmp(row->call, "clock_gettime") != 0 || !bench_wants(plan, row))
 			continue;
 		/* Programs read it by the vDSO if that serves the clock, else by libc. */
 		if (!reading.call->function.any)
 			reading.call = &row->path[PATH_LIBC];
-		text_copy(clock->clock, sizeof(clock->clock), row->clock);
+		reading.clock->clock = row->clock;
 		signal = fault_guard(read_clock, &reading);
 		if (signal)
-			fact_set(&clock->step.step_ns.fact, FACT_FAILED,
+			fact_set(&reading.clock->step_ns.fact, FACT_FAILED,
 				"reading the clock ends with %s", fault_signal_name(signal));
 		bench->clock_count++;
 	}
@@ -151,5 +121,5 @@ void bench_clock_all(struct bench *bench)
 	struct fact why = {0};
 
 	/* The clocks that were read before it was stopped are kept. */
-	child_run(find_all, bench, &deadline, &why);
+	child_run(read_clocks, bench, &deadline, &why);
 }

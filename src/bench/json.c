@@ -11,21 +11,21 @@
 #include "cli/describe.h"
 #include "model.h"
 
-/* Hundredths: a tenth is 2 % of a COARSE clock. */
+/* Times have hundredths, since a tenth is 2.5% of a call of 4 ns. */
 #define NS_DECIMALS 2
 #define SECOND_DECIMALS 6
 #define SHARE_DECIMALS 4
 
 #define COUNT(name, member) INTEGER(name, member, INT64_MAX), .options = FIELD_FILLED
-#define CPU(name, member) INTEGER(name, member, INT32_MAX), .options = FIELD_NEGATIVE_NONE
+#define CPU(name, member) INTEGER(name, member.value, INT32_MAX), .fact = FACT(member.fact)
 
-/* ---- what was called, and what it took ---- */
+/* ---- calls and their times ---- */
 
 #define OF struct bench_subject
 
 static const struct field subject_fields[] = {
-	{TEXT("call", call), .options = FIELD_FILLED, .doc = "name of the call"},
-	{TEXT("clock", clock), .doc = "clock that it reads; null: the call takes none"},
+	{STRING("call", call), .options = FIELD_FILLED, .doc = "name of the call"},
+	{STRING("clock", clock), .doc = "clock that it reads; null: the call takes none"},
 	{WORD("path", path, bench_paths), .options = FIELD_FILLED, .title = "by", .width = 9,
 		.left = true,
 		.doc = "path of the call: by the vDSO, by libc, or by raw system call"},
@@ -44,8 +44,8 @@ static void print_name(const void *object, const void *whole, FILE *out)
 }
 
 #define NAME_COLUMN                                                                                \
-	TEXT("name", subject.call), .options = FIELD_COLUMN | FIELD_ONCE, .title = "call",         \
-				    .width = 34, .left = true, .cell = print_name
+	STRING("name", subject.call), .options = FIELD_COLUMN | FIELD_ONCE, .title = "call",       \
+				      .width = 34, .left = true, .cell = print_name
 
 static json_t *time_reason(const void *object, const void *whole)
 {
@@ -104,29 +104,6 @@ static const struct field bucket_fields[] = {
 	{0},
 };
 
-static bool has_histogram(const void *object)
-{
-	return ((const struct bench_row *)object)->histogram.calls;
-}
-
-static json_t *ratio(const void *object, const void *whole)
-{
-	const struct bench_report *report = whole;
-	double times = bench_ratio(report->bench, object);
-
-	return isnan(times) ? json_null() : field_real(times, NS_DECIMALS);
-}
-
-static void print_ratio(const void *object, const void *whole, FILE *out)
-{
-	const struct bench_report *report = whole;
-	double times = bench_ratio(report->bench, object);
-	char text[32];
-
-	if (!isnan(times))
-		fputs(format_ns(times, text), out);
-}
-
 static json_t *histogram(const void *object, const void *whole)
 {
 	const struct histogram *histogram = &((const struct bench_row *)object)->histogram;
@@ -144,15 +121,15 @@ static json_t *histogram(const void *object, const void *whole)
 
 #undef OF
 #define OF struct bench_row
-#define CALL_NS(name, member) REAL(name, member, NS_DECIMALS), .has = has_histogram
+#define CALL_NS(name, member) REAL(name, member, NS_DECIMALS), .fact = FACT(histogram.fact)
 
 const struct field bench_row_fields[] = {
 	{NAME_COLUMN},
 	{INLINE(subject, subject_fields)},
 	{CPU("cpu", cpu), .doc = "CPU that the call was measured on; null: it could not be pinned"},
 	{INLINE(stats, time_fields)},
-	{COMPUTED("ratio", FIELD_REAL, ratio), .most = DOCUMENT_NS_MAX, .title = "ratio",
-		.width = 6, .cell = print_ratio,
+	{REAL("ratio", ratio, NS_DECIMALS), .options = FIELD_NAN_NONE, .title = "ratio", .width = 6,
+		.cell_decimals = 1,
 		.doc = "how many times as long the raw system call takes; null: unknown"},
 	{CALL_NS("call_p50_ns", histogram.p50_ns),
 		.doc = "ns of single calls, 50th percentile; null: none was timed alone"},
@@ -164,49 +141,24 @@ const struct field bench_row_fields[] = {
 		.doc = "ns of single calls, 99.9th percentile; null: none was timed alone"},
 	{CALL_NS("call_max_ns", histogram.max_ns),
 		.doc = "ns of the longest single call; null: none was timed alone"},
-	{COMPUTED("histogram", FIELD_LIST, histogram), .has = has_histogram,
+	{COMPUTED("histogram", FIELD_LIST, histogram), .fact = FACT(histogram.fact),
 		.fields = bucket_fields,
 		.doc = "buckets that single calls fell into; null: none was timed alone"},
 	{0},
 };
 
-static size_t baseline_index(const void *stats, const void *whole)
-{
-	const struct bench_report *report = whole;
-
-	return (size_t)((const struct ns_stats *)stats - report->bench->baselines);
-}
-
-static json_t *baseline_id(const void *stats, const void *whole)
-{
-	return json_string(baseline_names[baseline_index(stats, whole)].id);
-}
-
-static json_t *baseline_text(const void *stats, const void *whole)
-{
-	return json_string(baseline_names[baseline_index(stats, whole)].text);
-}
+#undef OF
+#define OF struct bench_baseline
 
 const struct field bench_baseline_fields[] = {
-	{COMPUTED("name", FIELD_STRING, baseline_text), .options = FIELD_COLUMN,
-		.title = "baselines", .width = 43, .left = true},
-	{COMPUTED("id", FIELD_STRING, baseline_id), .options = FIELD_FILLED,
-		.doc = "stable id of what was measured"},
-	{COMPUTED("text", FIELD_STRING, baseline_text), .options = FIELD_FILLED,
-		.doc = "what was measured, for people"},
-	{.key = "stats", .kind = FIELD_INLINE, .fields = time_fields},
+	{STRING("id", id), .options = FIELD_FILLED, .doc = "stable id of what was measured"},
+	{STRING("text", text), .options = FIELD_FILLED, .title = "baselines", .width = 43,
+		.left = true, .doc = "what was measured, for people"},
+	{INLINE(stats, time_fields)},
 	{0},
 };
 
-static json_t *baselines(const void *object, const void *whole)
-{
-	const struct bench *bench = object;
-
-	return field_list(bench_baseline_fields, bench->baselines,
-		bench->row_count ? BASELINE_COUNT : 0, sizeof(bench->baselines[0]), whole);
-}
-
-/* ---- what the calls consist of ---- */
+/* ---- the breakdown ---- */
 
 #undef OF
 #define OF struct breakdown
@@ -240,28 +192,28 @@ static const struct field breakdown_fields[] = {
 #undef OF
 #define OF struct bench_clock
 
-/* The share of the readings: "12.3%". */
+/* Prints the share of the readings: "12.3%". */
 static void print_unchanged(const void *object, const void *whole, FILE *out)
 {
-	const struct clock_granularity *step = &((const struct bench_clock *)object)->step;
+	const struct bench_clock *clock = object;
 
 	(void)whole;
-	if (fact_is_known(&step->step_ns.fact))
-		fprintf(out, "%.1f%%", 100 * (double)step->unchanged / (double)step->readings);
+	if (fact_is_known(&clock->step_ns.fact))
+		fprintf(out, "%.1f%%", 100 * (double)clock->unchanged / (double)clock->readings);
 }
 
 const struct field bench_clock_fields[] = {
-	{TEXT("clock", clock), .title = "clock, ns", .width = 28, .left = true,
+	{STRING("clock", clock), .title = "clock, ns", .width = 28, .left = true,
 		.doc = "name of the clock"},
-	{INTEGER("resolution_ns", step.resolution_ns.value, INT64_MAX),
-		.fact = FACT(step.resolution_ns.fact), .title = "resolution", .width = 15,
+	{INTEGER("resolution_ns", resolution_ns.value, INT64_MAX), .fact = FACT(resolution_ns.fact),
+		.title = "resolution", .width = 15,
 		.doc = "resolution of the clock in ns by clock_getres(); null: the kernel does "
 		       "not have it"},
-	{INTEGER("smallest_step_ns", step.step_ns.value, INT64_MAX),
-		.fact = FACT(step.step_ns.fact), .reason = "reason", .title = "smallest step",
-		.width = 15, .doc = "smallest step in ns between two readings that differ"},
-	{COUNT("readings", step.readings), .doc = "readings of the clock"},
-	{COUNT("readings_unchanged", step.unchanged), .title = "unchanged", .width = 14,
+	{INTEGER("smallest_step_ns", step_ns.value, INT64_MAX), .fact = FACT(step_ns.fact),
+		.reason = "reason", .title = "smallest step", .width = 15,
+		.doc = "smallest step in ns between two readings that differ"},
+	{COUNT("readings", readings), .doc = "readings of the clock"},
+	{COUNT("readings_unchanged", unchanged), .title = "unchanged", .width = 14,
 		.cell = print_unchanged, .doc = "readings that were equal to the one before"},
 	{REASON("reason")},
 	{0},
@@ -273,7 +225,7 @@ const struct field bench_clock_fields[] = {
 	REAL(name, member, SECOND_DECIMALS), .fact = FACT(fact), .title = (heading), .width = 7,   \
 					     .cell_decimals = 3
 
-/* "5M", "12.35M": as --calls takes it. */
+/* Prints "5M" or "12.35M", as --calls takes it. */
 static void print_calls(const void *object, const void *whole, FILE *out)
 {
 	static const struct {
@@ -289,14 +241,6 @@ static void print_calls(const void *object, const void *whole, FILE *out)
 	fprintf(out, "%.4g%s", count / units[unit].worth, units[unit].name);
 }
 
-static json_t *run_ns(const void *object, const void *whole)
-{
-	const struct bench_count *run = object;
-
-	(void)whole;
-	return fact_is_known(&run->fact) && run->calls ? json_real(bench_run_ns(run)) : json_null();
-}
-
 const struct field bench_run_fields[] = {
 	{NAME_COLUMN},
 	{INLINE(subject, subject_fields)},
@@ -308,8 +252,7 @@ const struct field bench_run_fields[] = {
 		.doc = "seconds that they took by the clock"},
 	{SECONDS("user_s", user_s, "user"), .doc = "seconds of CPU time in user space"},
 	{SECONDS("sys_s", sys_s, "sys"), .doc = "seconds of CPU time in the kernel"},
-	{COMPUTED("ns", FIELD_REAL, run_ns), .options = FIELD_COLUMN, .decimals = 1,
-		.title = "ns/call", .width = 8},
+	{NS("ns", ns), .options = FIELD_COLUMN | FIELD_NAN_NONE, .title = "ns/call", .width = 8},
 	{REASON("reason"), .doc = "why the times are null; else null"},
 	{0},
 };
@@ -319,16 +262,6 @@ const struct field bench_run_fields[] = {
 #define CONTENTION_NS(name, member, heading)                                                       \
 	REAL(name, member, NS_DECIMALS), .fact = FACT(fact), .title = (heading), .width = 9,       \
 					 .cell_decimals = 1
-
-static json_t *contention_ratio(const void *object, const void *whole)
-{
-	const struct bench_contention *contention = object;
-
-	(void)whole;
-	return fact_is_known(&contention->fact)
-	               ? json_real(contention->together_ns / contention->alone_ns)
-	               : json_null();
-}
 
 const struct field bench_contention_fields[] = {
 	{NAME_COLUMN},
@@ -341,8 +274,8 @@ const struct field bench_contention_fields[] = {
 		.doc = "ns of one CPU per call, all threads together"},
 	{CONTENTION_NS("slowest_ns", slowest_ns, "slowest"),
 		.doc = "ns of one CPU per call of the thread that made the fewest calls"},
-	{COMPUTED("ratio", FIELD_REAL, contention_ratio), .options = FIELD_COLUMN, .decimals = 2,
-		.title = "ratio", .width = 7},
+	{REAL("ratio", ratio, 2), .options = FIELD_COLUMN | FIELD_NAN_NONE, .title = "ratio",
+		.width = 7},
 	{REASON("reason"), .doc = "why the times are null; else null"},
 	{0},
 };
@@ -426,8 +359,7 @@ static const struct field stopped_fields[] = {
 static const struct field table_fields[] = {
 	{LIST_AT("calls", rows, row_count, bench_row_fields),
 		.doc = "calls by each path, and what they took"},
-	{COMPUTED("baselines", FIELD_LIST, baselines), .options = FIELD_FILLED,
-		.fields = bench_baseline_fields,
+	{LIST("baselines", baselines, baseline_count, bench_baseline_fields),
 		.doc = "what the calls are compared with; empty: no call was measured"},
 	{0},
 };

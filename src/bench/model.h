@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data of a benchmark: what is to be measured, and what was found. The parts (table, counts,
- * contention) write it from children, the text and the JSON read it.
+ * The data of a benchmark: its plan, and what is measured by it. Children fill in the parts
+ * (table, counts, contention); the text and the JSON print them.
  */
 #ifndef VDSOCHECK_BENCH_MODEL_H
 #define VDSOCHECK_BENCH_MODEL_H
@@ -22,43 +22,9 @@
 
 #define BENCH_COUNT_MAX 16
 #define BENCH_THREADS_MAX 1024
-
-/* ---- what is to be measured ---- */
-
-struct bench_plan {
-	const struct call_table *calls; /* not owned */
-	bool wanted[CALL_MAX][PATH_COUNT];
-	int64_t time_ns;  /* for table, histograms and contention */
-	size_t cpu_count; /* for table and counts, one after the other; 0: any CPU */
-	const int *cpus;  /* for these and for contention; not owned */
-	bool selected;    /* calls or clocks were named */
-	bool histogram;
-	size_t count_count; /* counts; 0: none */
-	uint64_t counts[BENCH_COUNT_MAX];
-	unsigned threads; /* contention: workers; 0: none */
-	size_t thread_cpu_count;
-};
-
-/* One call by one path. */
-struct bench_subject {
-	char call[CALL_NAME_SIZE];
-	char clock[CALL_NAME_SIZE]; /* empty if the call takes none */
-	enum call_path path;
-};
-
-/* plan.c: how many calls the plan wants, each path counted. */
-size_t bench_count_wanted(const struct bench_plan *plan);
-
-/* The wanted calls, one after the other: false at the end. Start with *at = 0. */
-bool bench_next(const struct bench_plan *plan, size_t *at, struct bench_subject *subject,
-	const struct call **call);
-
-/* "vdso", "libc", "syscall"; ended by NULL. */
-extern const char *const bench_paths[];
-
-/* ---- options.c, plan.c: the words of the command line ---- */
-
 #define BENCH_NAMES_MAX 16
+
+/* ---- the plan: options.c ---- */
 
 /* Words of the command line. */
 struct bench_names {
@@ -66,52 +32,71 @@ struct bench_names {
 	struct span at[BENCH_NAMES_MAX];
 };
 
-struct bench_request {
+struct bench_plan {
+	const struct call_table *calls; /* not owned */
 	bool details; /* all calls and the clocks, unless chosen by name; else the deciding ones */
-	struct bench_names calls;
-	struct bench_names clocks;
-	bool path_asked;
+	struct bench_names call_names;
+	struct bench_names clock_names;
+	bool path_named;
 	bool paths[PATH_COUNT];
-	size_t cpu_count; /* 0: any CPU */
+	int64_t time_ns;  /* for table, histograms and contention */
+	size_t cpu_count; /* for table and counts, one after the other; 0: any CPU */
 	int cpus[CPUS_MAX];
 	bool histogram;
-	int64_t duration_ns; /* 0: not given */
-	unsigned threads;    /* 0: none */
-	size_t count_count;
+	size_t count_count; /* 0: no counts */
 	uint64_t counts[BENCH_COUNT_MAX];
+	unsigned threads;        /* workers of contention; 0: no contention */
+	size_t thread_cpu_count; /* CPUs that the workers run on, the first of `cpus` */
+};
+
+/* One call by one path. */
+struct bench_subject {
+	const char *call;
+	const char *clock; /* "" if the call takes none */
+	enum call_path path;
 };
 
 extern const struct option_row bench_options[];
 
-/* Stores a value in the struct bench_request of cli->own. */
+/* Stores a value in the struct bench_plan of cli->own. */
 bool bench_take(struct cli *cli, int id, const char *value);
 
-/* Whether the options go together; false after an error message. */
-bool bench_options_fit(const struct bench_request *request);
-
 /*
- * The plan for the calls of the table, which it refers to, as it does to the request. False after a
- * message if the names leave no call.
+ * Completes the plan that the options began, for the calls of the table. False after a message if
+ * the options do not go together, or if the names leave no call.
  */
-bool bench_plan_make(
-	struct bench_request *request, const struct call_table *calls, struct bench_plan *plan);
+bool bench_plan_make(struct bench_plan *plan, const struct call_table *calls);
 
-/* ---- what was found: the table ---- */
+bool bench_wants(const struct bench_plan *plan, const struct call_row *row);
+
+/* Counts the wanted calls, by each path. */
+size_t bench_count_wanted(const struct bench_plan *plan);
+
+/* Returns the wanted calls one after the other; NULL at the end. Start with *at = 0. */
+const struct call *bench_next(
+	const struct bench_plan *plan, size_t *at, struct bench_subject *subject);
+
+/* "vdso", "libc", "syscall"; ended by NULL. */
+extern const char *const bench_paths[];
+
+/* ---- the table ---- */
 
 #define HISTOGRAM_BUCKETS 1280
 
-/* Times of single calls: what averages over batches hide. */
+/* Times of single calls, which averages over batches hide. */
 struct histogram {
+	struct fact fact; /* known: calls were timed alone, and the percentiles hold */
 	uint64_t calls;
-	double p50_ns, p90_ns, p99_ns, p999_ns, max_ns; /* to 2%; histogram_finish() */
+	double p50_ns, p90_ns, p99_ns, p999_ns, max_ns; /* to 2% */
 	uint64_t buckets[HISTOGRAM_BUCKETS];            /* calls in each; the last one has no end */
 };
 
 struct bench_row {
 	struct bench_subject subject;
-	int cpu; /* -1: could not be pinned */
+	struct number_fact cpu;
 	struct ns_stats stats;
-	struct histogram histogram; /* empty unless planned */
+	double ratio; /* time of a system call over this one; NAN: unknown */
+	struct histogram histogram;
 };
 
 /* The calls and loops that the clock calls are compared with. */
@@ -129,31 +114,34 @@ enum baseline {
 	BASELINE_COUNT,
 };
 
-/* The resolution of a clock: as the kernel states it, and as observed. */
-struct clock_granularity {
+struct bench_baseline {
+	const char *id;   /* "entry", "getppid" ...: stable, for programs */
+	const char *text; /* for people; at most 39 characters */
+	struct ns_stats stats;
+};
+
+/* The resolution of a clock, by the kernel and as observed. */
+struct bench_clock {
+	const char *clock;
 	struct number_fact resolution_ns; /* clock_getres() */
 	struct number_fact step_ns;       /* the smallest step between two readings */
 	uint64_t readings;
 	uint64_t unchanged; /* readings equal to the one before */
 };
 
-struct bench_clock {
-	char clock[CALL_NAME_SIZE];
-	struct clock_granularity step;
-};
-
-/* ---- what was found: counts and contention ---- */
+/* ---- counts and contention ---- */
 
 /* N calls in one go, measured as time(1) does. */
 struct bench_count {
 	struct bench_subject subject;
-	int cpu; /* -1: not pinned */
+	struct number_fact cpu;
 	struct fact fact;
 	uint64_t wanted;
 	uint64_t calls; /* fewer if it was stopped */
 	double real_s;
 	double user_s;
 	double sys_s;
+	double ns; /* CPU time of a call, user and system; NAN: unknown */
 };
 
 /* The same call on one CPU alone, and on many at the same time. */
@@ -161,11 +149,12 @@ struct bench_contention {
 	struct bench_subject subject;
 	struct fact fact;
 	unsigned threads;
-	unsigned cpus; /* that they ran on */
-	/* ns of one CPU per call, in the best window of several turns. */
+	unsigned cpus; /* CPUs that they ran on */
+	/* ns of one CPU per call, in the best window of several turns */
 	double alone_ns;
 	double together_ns;
-	double slowest_ns; /* of the worker that made the fewest calls in that window */
+	double slowest_ns; /* the same of the worker that made the fewest calls in that window */
+	double ratio;      /* together over alone; NAN: unknown */
 };
 
 /* ---- a benchmark ---- */
@@ -173,13 +162,14 @@ struct bench_contention {
 struct bench {
 	const struct bench_plan *plan; /* not owned */
 	volatile bool stop;            /* set by the owner, from a signal handler: end soon */
-	volatile uint64_t done;        /* of `total`, for a progress display */
+	volatile uint64_t done;        /* part of `total` that is done, for a progress display */
 	volatile uint64_t total;
-	bool stopped;     /* something is missing because of it */
+	bool stopped;     /* it was stopped before it was complete */
 	struct fact fact; /* known: what was planned was measured */
 	size_t row_count;
 	struct bench_row *rows;
-	struct ns_stats baselines[BASELINE_COUNT];
+	size_t baseline_count; /* 0 without rows */
+	struct bench_baseline baselines[BASELINE_COUNT];
 	size_t clock_count;
 	struct bench_clock clocks[CALL_MAX];
 	size_t run_count;
@@ -192,10 +182,8 @@ struct bench {
 /* Called with the struct bench some times a second while children measure. */
 typedef void bench_progress(void *bench);
 
-/* bench.c */
-
 /*
- * Room for what the plan will find, shared with children; NULL with the reason in *why.
+ * Returns memory for all that the plan makes, shared with children; NULL with the reason in *why.
  * Free with bench_free().
  */
 struct bench *bench_new(const struct bench_plan *plan, struct fact *why);
@@ -204,9 +192,10 @@ void bench_free(struct bench *bench);
 /* Whether there is a number at all: a benchmark may have been stopped before its first. */
 bool bench_has_found(const struct bench *bench);
 
-/* The parts, each by its own file. `progress` may be NULL. */
+/* Pins this process to that CPU of the plan. */
+struct number_fact bench_pin(const struct bench_plan *plan, size_t place);
 
-/* table.c: fills rows and baselines. */
+/* table.c: fills rows and baselines. `progress` may be NULL, here and below. */
 void bench_table_measure(struct bench *bench, bench_progress *progress);
 
 /* count.c: fills runs, each count of the plan for each call, in the plan's order. */
@@ -215,7 +204,10 @@ void bench_count_all(struct bench *bench, bench_progress *progress);
 /* contention.c: fills contentions, each planned call alone and together, in turns. */
 void bench_contention_all(struct bench *bench, bench_progress *progress);
 
-/* contention.c, for bench_contention_all() and the tests. */
+/* granularity.c: fills clocks, every clock that clock_gettime is planned for. */
+void bench_clock_all(struct bench *bench);
+
+/* ---- contention.c, for bench_contention_all() and the tests ---- */
 
 /* One run of workers that make the same call. */
 struct contention {
@@ -225,29 +217,25 @@ struct contention {
 	size_t cpu_count;
 	int64_t ns;                /* how long they make calls */
 	const volatile bool *stop; /* ends the run early once it is true; not owned */
-	struct deadline deadline;  /* of all runs together */
 };
 
 /* ns of one CPU per call, in the best window; 0 if every window was disturbed. */
 struct contention_result {
 	double ns;
-	double slowest_ns; /* of the worker that made the fewest calls in that window */
+	double slowest_ns; /* the same of the worker that made the fewest calls in that window */
 };
 
-/* Runs the workers. False with the reason if a worker ended early or the call crashes. */
+/*
+ * Runs the workers, and replaces the result by a better one. False with the reason if a worker
+ * ended early or the call crashes.
+ */
 bool contention_measure(
-	const struct contention *contention, struct contention_result *result, struct fact *why);
+	const struct contention *contention, struct contention_result *best, struct fact *why);
 
-/* granularity.c: fills clocks, every clock that clock_gettime is planned for. */
-void bench_clock_all(struct bench *bench);
-
-/* histogram.c */
+/* ---- histogram.c ---- */
 
 /* The bucket's lower end, in ns; the upper one is the next one's. The first begins at 0. */
 double histogram_edge(size_t bucket);
-
-/* The bucket of such times. */
-size_t histogram_bucket(double ns);
 
 void histogram_count(struct histogram *histogram, double ns);
 
@@ -258,14 +246,13 @@ void histogram_finish(struct histogram *histogram);
 void histogram_take(struct histogram *histogram, const struct timed_call *one,
 	const struct timebase *timebase, double ns_per_tick);
 
-/* baseline.c */
+/* Draws the histograms of all rows that have one, or that of the answer's call alone. */
+void bench_write_histograms(const struct bench *bench, bool all, FILE *out);
 
-struct baseline_name {
-	const char *id;   /* "entry", "getppid" ...: stable, for programs */
-	const char *text; /* for people; at most 39 characters */
-};
+/* ---- baseline.c ---- */
 
-extern const struct baseline_name baseline_names[BASELINE_COUNT];
+/* The baselines with their names alone. */
+extern const struct bench_baseline bench_baselines[BASELINE_COUNT];
 
 /*
  * Sets the call of each case; those not available here have no function. `clock` is
@@ -274,7 +261,7 @@ extern const struct baseline_name baseline_names[BASELINE_COUNT];
  */
 void baseline_set_up(struct timed_call cases[BASELINE_COUNT], const struct call clock[PATH_COUNT]);
 
-/* ---- what it means: analysis.c, pure ---- */
+/* ---- analysis.c: what the numbers mean; pure ---- */
 
 /* The call that the answer is about: clock_gettime(CLOCK_MONOTONIC), else the first; or NULL. */
 const struct bench_row *bench_answer_row(const struct bench *bench);
@@ -282,19 +269,21 @@ const struct bench_row *bench_answer_row(const struct bench *bench);
 /* Least ns of the row's call by this path on the row's CPU; NAN: unknown, or no row. */
 double bench_min_ns(const struct bench *bench, const struct bench_row *row, enum call_path path);
 
-/* How many times as long as the row a system call takes; NAN: unknown. */
-double bench_ratio(const struct bench *bench, const struct bench_row *row);
+/* Computes the ratios, and the ns of the runs. */
+void bench_evaluate(struct bench *bench);
+
+bool bench_is_same_cpu(const struct number_fact *left, const struct number_fact *right);
 
 /*
- * What a call's cost consists of, in ns. NAN: unknown; else never below zero, although the
- * CPU may do two things in the time of one.
+ * The parts of a call's cost, in ns. NAN: unknown; else never below zero, although the CPU may do
+ * two things in the time of one.
  */
 struct breakdown {
 	/* clock_gettime(CLOCK_MONOTONIC) by system call */
 	struct fact syscall_fact;
 	double syscall;
-	double entry;  /* into the kernel and back, filters and all */
-	double kernel; /* what is done there: finding the clock, reading it, the copy */
+	double entry;  /* into the kernel and back, with the seccomp filters */
+	double kernel; /* finding the clock, reading it, copying the time */
 	/* the same by the vDSO */
 	struct fact vdso_fact;
 	double vdso;
@@ -310,19 +299,16 @@ struct breakdown breakdown_find(const struct bench *bench);
 struct noise {
 	struct fact fact;       /* known: something was measured often enough for a mean */
 	bool quiet;             /* the answer can be trusted */
-	uint64_t batches;       /* begun, over all rows */
-	double discarded_share; /* of the batches, 0 to 1: others had the CPU */
-	double outlier_share;   /* of the rest: left out of the means */
-	double median_excess;   /* of the rows' medians over their minima: the median of these */
-	double answer_excess;   /* the same of the rows that the answer names: the larger one */
+	uint64_t batches;       /* batches begun, over all rows */
+	double discarded_share; /* share of the batches in which others had the CPU, 0 to 1 */
+	double outlier_share;   /* share of the samples that is left out of the means */
+	double median_excess;   /* median of the rows' medians over their minima, less 1 */
+	double answer_excess;   /* the largest of these of the call that the answer names */
 };
 
 struct noise noise_find(const struct bench *bench);
 
-/* CPU time of a call, user and system, in ns: other processes are not part of it. */
-double bench_run_ns(const struct bench_count *run);
-
-/* ---- what is printed: text.c, details.c, json.c ---- */
+/* ---- text.c, json.c ---- */
 
 #define BENCH_SCHEMA "vdsocheck-bench/1"
 
@@ -333,31 +319,24 @@ struct bench_report {
 	struct breakdown breakdown;
 	int exit_status;
 	const char *verdict;
-	double time_s;     /* planned */
+	double time_s;     /* planned seconds */
 	char summary[200]; /* the answer; or empty */
 };
 
-/* The conclusions from the numbers. Neither is copied. */
-struct bench_report bench_report_make(const struct evidence *evidence, const struct bench *bench);
+/* Draws the conclusions from the numbers. Neither is copied. */
+struct bench_report bench_report_make(const struct evidence *evidence, struct bench *bench);
 
-/* The answer in one sentence: of the table, else of the first that was measured. */
+/* The answer in one sentence, from the table or else the first number that was measured. */
 void bench_answer(const struct bench *bench, char *text, size_t size);
-
-/* The column that the text of a heading starts in. */
-#define BENCH_INDENT 16
-
-void bench_write_breakdown(const struct bench_report *report, FILE *out);
-
-/* Draws the histograms of all rows that have one, or that of the answer's call alone. */
-void bench_write_histograms(const struct bench *bench, bool all, FILE *out);
 
 /* Both take a struct bench_report. */
 bool bench_text(const void *result, const struct style *style, FILE *out);
+bool bench_json(const void *result, const struct style *style, FILE *out);
+
 extern const struct field bench_report_fields[];
 
 /* Keys and columns of the lists. The title of the first column is replaced by a heading. */
 extern const struct field bench_row_fields[], bench_baseline_fields[], bench_clock_fields[];
 extern const struct field bench_run_fields[], bench_contention_fields[];
-bool bench_json(const void *result, const struct style *style, FILE *out);
 
 #endif

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of bench: lists add up when they are given again. */
-#include "model.h"
-
+/*
+ * The options of bench, and the plan that they make: which calls are measured, by which paths and
+ * on which CPUs. Lists add up when they are given again.
+ */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "model.h"
+
+#define DURATION_DEFAULT_NS 1000000000
 
 enum id {
 	OPTION_CALL = OPTION_OWN,
@@ -35,6 +39,11 @@ const struct option_row bench_options[] = {
 	{0},
 };
 
+const char *const bench_paths[] = {
+	[PATH_VDSO] = "vdso", [PATH_LIBC] = "libc", [PATH_SYSCALL] = "syscall", NULL};
+
+/* ---- values ---- */
+
 static bool take_name(const char *option, struct span name, struct bench_names *names)
 {
 	if (names->count == BENCH_NAMES_MAX) {
@@ -47,22 +56,22 @@ static bool take_name(const char *option, struct span name, struct bench_names *
 
 static bool take_call(struct cli *cli, struct span word)
 {
-	return take_name("--call", word, &((struct bench_request *)cli->own)->calls);
+	return take_name("--call", word, &((struct bench_plan *)cli->own)->call_names);
 }
 
 static bool take_clock(struct cli *cli, struct span word)
 {
-	return take_name("--clock", word, &((struct bench_request *)cli->own)->clocks);
+	return take_name("--clock", word, &((struct bench_plan *)cli->own)->clock_names);
 }
 
 static bool take_path(struct cli *cli, struct span word)
 {
-	struct bench_request *request = cli->own;
+	struct bench_plan *plan = cli->own;
 
 	for (int path = 0; path < PATH_COUNT; path++) {
 		if (text_equals(word, bench_paths[path])) {
-			request->path_asked = true;
-			request->paths[path] = true;
+			plan->path_named = true;
+			plan->paths[path] = true;
 			return true;
 		}
 	}
@@ -72,14 +81,14 @@ static bool take_path(struct cli *cli, struct span word)
 
 static bool take_calls(struct cli *cli, struct span word)
 {
-	struct bench_request *request = cli->own;
+	struct bench_plan *plan = cli->own;
 
-	if (request->count_count == BENCH_COUNT_MAX) {
+	if (plan->count_count == BENCH_COUNT_MAX) {
 		cli_usage_error("--calls: at most %d counts are accepted", BENCH_COUNT_MAX);
 		return false;
 	}
 	return take_count("--calls", word, "calls from 1 to 1000G, such as 5000, 500k or 5M",
-		&request->counts[request->count_count++]);
+		&plan->counts[plan->count_count++]);
 }
 
 static bool is_listed(const int *cpus, size_t count, uint64_t cpu)
@@ -94,14 +103,14 @@ static bool is_listed(const int *cpus, size_t count, uint64_t cpu)
 static bool take_cpu(struct cli *cli, struct span word)
 {
 	static int allowed[CPUS_MAX];
-	struct bench_request *request = cli->own;
+	struct bench_plan *plan = cli->own;
 	size_t count = cpus_list(allowed, CPUS_MAX);
 	struct span step = word, range = text_take_until(&step, ':');
 	uint64_t first, last, stride = 1;
 
 	if (text_equals(word, "all")) {
-		memcpy(request->cpus, allowed, sizeof(allowed));
-		request->cpu_count = count;
+		memcpy(plan->cpus, allowed, sizeof(allowed));
+		plan->cpu_count = count;
 		return true;
 	}
 	if (!number_parse_range(range, &first, &last) ||
@@ -116,8 +125,8 @@ static bool take_cpu(struct cli *cli, struct span word)
 			cli_error("--cpu: CPU %" PRIu64 " is not available to this process", cpu);
 			return false;
 		}
-		if (!is_listed(request->cpus, request->cpu_count, cpu))
-			request->cpus[request->cpu_count++] = (int)cpu;
+		if (!is_listed(plan->cpus, plan->cpu_count, cpu))
+			plan->cpus[plan->cpu_count++] = (int)cpu;
 		/* A stride beyond all CPUs must not wrap around. */
 		if (stride > last - cpu)
 			break;
@@ -125,7 +134,7 @@ static bool take_cpu(struct cli *cli, struct span word)
 	return true;
 }
 
-static bool take_threads(const char *value, struct bench_request *request)
+static bool take_threads(const char *value, struct bench_plan *plan)
 {
 	uint64_t threads;
 
@@ -135,13 +144,13 @@ static bool take_threads(const char *value, struct bench_request *request)
 			"--threads: '%s' is not a number from 1 to %d", value, BENCH_THREADS_MAX);
 		return false;
 	}
-	request->threads = (unsigned)threads;
+	plan->threads = (unsigned)threads;
 	return true;
 }
 
 bool bench_take(struct cli *cli, int id, const char *value)
 {
-	struct bench_request *request = cli->own;
+	struct bench_plan *plan = cli->own;
 
 	switch (id) {
 	case OPTION_CALL:
@@ -155,25 +164,150 @@ bool bench_take(struct cli *cli, int id, const char *value)
 	case OPTION_CPU:
 		return take_list(value, take_cpu, cli);
 	case OPTION_THREADS:
-		return take_threads(value, request);
+		return take_threads(value, plan);
 	case OPTION_HISTOGRAM:
-		return request->histogram = true;
+		return plan->histogram = true;
 	default:
-		return take_duration("--duration", value, &request->duration_ns);
+		return take_duration("--duration", value, &plan->time_ns);
 	}
 }
 
-/* An option that would change nothing is refused: it was given for a reason. */
-bool bench_options_fit(const struct bench_request *request)
+/* ---- the plan ---- */
+
+typedef bool matcher(const struct call_row *row, struct span word);
+
+static bool has_name(const struct call_row *row, struct span word)
 {
-	if (request->histogram && (request->count_count || request->threads)) {
+	return text_equals(word, row->call);
+}
+
+/* "CLOCK_MONOTONIC", "monotonic" and "1" are the same clock. */
+static bool has_clock(const struct call_row *row, struct span word)
+{
+	uint64_t number;
+
+	if (!*row->clock)
+		return false;
+	if (number_parse(word, &number))
+		return number == (uint64_t)row->path[PATH_LIBC].clock;
+	return text_equals_any_case(word, row->clock) ||
+	       text_equals_any_case(word, row->clock + strlen("CLOCK_"));
+}
+
+static bool is_any(const struct call_row *row, const struct bench_names *names, matcher *matches)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		if (matches(row, names->at[i]))
+			return true;
+	}
+	return false;
+}
+
+bool bench_wants(const struct bench_plan *plan, const struct call_row *row)
+{
+	if (!plan->call_names.count && !plan->clock_names.count) {
+		/* gettimeofday for counts, the deciding calls for contention and the screen. */
+		if (plan->count_count)
+			return has_name(row, text_span("gettimeofday"));
+		return row->decides || (plan->details && !plan->threads);
+	}
+	if (plan->call_names.count && !is_any(row, &plan->call_names, has_name))
+		return false;
+	/* A clock chooses among the calls that take one; the others are chosen by name. */
+	if (!plan->clock_names.count || (plan->call_names.count && !*row->clock))
+		return true;
+	return is_any(row, &plan->clock_names, has_clock);
+}
+
+/* The first name that matches no call, or no wanted one; NULL: each matches one. */
+static const struct span *find_unmatched(const struct bench_plan *plan,
+	const struct bench_names *names, matcher *matches, bool only_wanted)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		bool matched = false;
+
+		for (size_t k = 0; k < plan->calls->count && !matched; k++) {
+			const struct call_row *row = &plan->calls->rows[k];
+
+			matched = matches(row, names->at[i]) &&
+			          (!only_wanted || bench_wants(plan, row));
+		}
+		if (!matched)
+			return &names->at[i];
+	}
+	return NULL;
+}
+
+/* A name must be known, and must choose a call: an option without effect is refused. */
+static bool do_names_choose(const struct bench_plan *plan)
+{
+	const struct bench_names *calls = &plan->call_names, *clocks = &plan->clock_names;
+	const struct span *word;
+
+	if ((word = find_unmatched(plan, calls, has_name, false)))
+		cli_usage_error("--call: '%.*s' is not gettimeofday, clock_gettime, "
+				"clock_getres, time or getcpu",
+			(int)word->length, word->at);
+	else if ((word = find_unmatched(plan, clocks, has_clock, false)))
+		cli_usage_error("--clock: unknown clock '%.*s'", (int)word->length, word->at);
+	else if ((word = find_unmatched(plan, calls, has_name, true)))
+		cli_usage_error("--call: '%.*s' does not apply to any selected clock",
+			(int)word->length, word->at);
+	else if ((word = find_unmatched(plan, clocks, has_clock, true)))
+		cli_usage_error("--clock: '%.*s' does not apply to any selected call",
+			(int)word->length, word->at);
+	return !word;
+}
+
+bool bench_plan_make(struct bench_plan *plan, const struct call_table *calls)
+{
+	plan->calls = calls;
+	if (plan->histogram && (plan->count_count || plan->threads)) {
 		cli_usage_error("--histogram cannot be combined with %s",
-			request->count_count ? "--calls" : "--threads");
+			plan->count_count ? "--calls" : "--threads");
 		return false;
 	}
-	if (request->duration_ns && request->count_count && !request->threads) {
+	if (plan->time_ns && plan->count_count && !plan->threads) {
 		cli_usage_error("--duration and --calls are mutually exclusive");
 		return false;
 	}
+	if (!do_names_choose(plan))
+		return false;
+	plan->time_ns = plan->time_ns ? plan->time_ns : DURATION_DEFAULT_NS;
+	plan->thread_cpu_count = plan->cpu_count;
+	if (plan->threads && !plan->cpu_count) {
+		plan->thread_cpu_count = cpus_list(plan->cpus, CPUS_MAX);
+		if (!plan->thread_cpu_count) {
+			cli_error("--threads: cannot read which CPUs are available to this "
+				  "process");
+			return false;
+		}
+	}
 	return true;
+}
+
+const struct call *bench_next(
+	const struct bench_plan *plan, size_t *at, struct bench_subject *subject)
+{
+	while (*at < plan->calls->count * PATH_COUNT) {
+		const struct call_row *row = &plan->calls->rows[*at / PATH_COUNT];
+		enum call_path path = (enum call_path)(*at % PATH_COUNT);
+
+		++*at;
+		if (bench_wants(plan, row) && (!plan->path_named || plan->paths[path])) {
+			*subject = (struct bench_subject){row->call, row->clock, path};
+			return &row->path[path];
+		}
+	}
+	return NULL;
+}
+
+size_t bench_count_wanted(const struct bench_plan *plan)
+{
+	struct bench_subject subject;
+	size_t count = 0;
+
+	for (size_t at = 0; bench_next(plan, &at, &subject);)
+		count++;
+	return count;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table: every wanted call by every path on each CPU, and the baselines, a batch of each in
- * turn for the given time.
+ * Measures the table: every wanted call by every path on each CPU, and the baselines, a batch of
+ * each in turn for the given time.
  */
 #include "model.h"
 
@@ -18,7 +18,7 @@
 #define SAMPLES_MAX 8192
 #define CASES_MAX (CALL_MAX * PATH_COUNT + BASELINE_COUNT)
 
-/* The progress is stored after as many ns. */
+/* The progress is stored after this time. */
 #define SLICE_NS 50000000
 
 /* The part of the time that single calls take, if wanted. */
@@ -30,30 +30,30 @@
 /* The measurement on one CPU. */
 struct table {
 	struct bench *bench;
-	struct bench_row *rows; /* of this CPU */
+	struct bench_row *rows;
 	size_t row_count;
 	bool with_baselines;
 	struct sampler sampler;
 	struct timed_call cases[CASES_MAX]; /* the rows', then the baselines' */
 };
 
-/* SAMPLES_MAX of each case, allocated by the parent: a refusal ends the run, not the child. */
+/* SAMPLES_MAX of each case. The parent allocates them: a refusal ends the run, not the child. */
 static double *samples;
 
-static void set_up(struct table *table, int cpu)
+static void set_up(struct table *table, const struct number_fact *cpu)
 {
 	const struct bench_plan *plan = table->bench->plan;
 	struct timed_call *cases = table->cases;
-	struct bench_subject subject;
 	const struct call *call;
+	struct bench_subject subject;
 
 	memset(cases, 0, sizeof(table->cases));
 	table->row_count = 0;
-	for (size_t at = 0; bench_next(plan, &at, &subject, &call); table->row_count++) {
+	for (size_t at = 0; (call = bench_next(plan, &at, &subject)); table->row_count++) {
 		struct bench_row *row = &table->rows[table->row_count];
 
 		row->subject = subject;
-		row->cpu = cpu;
+		row->cpu = *cpu;
 		cases[table->row_count].call = *call;
 	}
 	table->sampler = (struct sampler){.cases = cases, .count = table->row_count};
@@ -61,6 +61,7 @@ static void set_up(struct table *table, int cpu)
 		baseline_set_up(&cases[table->row_count],
 			call_find(plan->calls, "clock_gettime", "CLOCK_MONOTONIC"));
 		table->sampler.count += BASELINE_COUNT;
+		table->bench->baseline_count = BASELINE_COUNT;
 	}
 	for (size_t i = 0; i < table->sampler.count; i++) {
 		cases[i].samples = &samples[i * SAMPLES_MAX];
@@ -121,10 +122,10 @@ static void measure_here(struct table *table, int64_t ns)
 	for (size_t i = 0; i < table->sampler.count; i++)
 		ns_stats_compute(&table->cases[i], ns_per_tick,
 			i < table->row_count ? &table->rows[i].stats
-					     : &bench->baselines[i - table->row_count]);
+					     : &bench->baselines[i - table->row_count].stats);
 }
 
-static void measure(void *argument)
+static void measure_table(void *argument)
 {
 	static struct table table;
 	struct bench *bench = argument;
@@ -133,15 +134,14 @@ static void measure(void *argument)
 
 	table.bench = bench;
 	for (size_t i = 0; i < cpus && !bench->stop && bench->fact.state == FACT_UNREAD; i++) {
-		int cpu = -1;
+		struct number_fact cpu = bench_pin(plan, i);
+		int here = plan->cpu_count ? -1 : cpus_pin_here();
 
-		if (!plan->cpu_count)
-			cpu = cpus_pin_here();
-		else if (cpus_pin(plan->cpus[i]))
-			cpu = plan->cpus[i];
+		if (here >= 0)
+			fact_set_number(&cpu, here);
 		table.rows = &bench->rows[bench->row_count];
 		table.with_baselines = i == 0;
-		set_up(&table, cpu);
+		set_up(&table, &cpu);
 		bench->row_count += table.row_count;
 		measure_here(&table, plan->time_ns / (int64_t)cpus);
 	}
@@ -159,7 +159,7 @@ void bench_table_measure(struct bench *bench, bench_progress *progress)
 		bench_count_wanted(bench->plan) + BASELINE_COUNT, SAMPLES_MAX * sizeof(*samples));
 	bench->done = 0;
 	bench->total = (uint64_t)time_ns / NS_PER_MS;
-	if (!child_watch(measure, progress, bench, &deadline, &why))
+	if (!child_watch(measure_table, progress, bench, &deadline, &why))
 		bench->fact = why;
 	else if (bench->fact.state == FACT_UNREAD)
 		fact_set_known(&bench->fact);

@@ -5,6 +5,7 @@
  */
 #include "model.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,9 @@
 #include "document.h"
 
 #define PERCENT 100
+
+/* The column that the text of a heading starts in. */
+#define INDENT 16
 
 /* ---- the answer ---- */
 
@@ -60,7 +64,7 @@ void bench_answer(const struct bench *bench, char *text, size_t size)
 				contention->subject.call, contention->subject.clock,
 				format_ns(contention->alone_ns, first),
 				format_ns(contention->together_ns, second), contention->threads,
-				contention->together_ns / contention->alone_ns);
+				contention->ratio);
 	}
 	for (size_t i = 0; i < bench->run_count && !*text; i++) {
 		const struct bench_count *run = &bench->runs[i];
@@ -69,7 +73,7 @@ void bench_answer(const struct bench *bench, char *text, size_t size)
 			snprintf(text, size, "%s(%s): %s calls in %.3f s of CPU time, %s ns each",
 				run->subject.call, run->subject.clock,
 				format_count(run->calls, first), run->user_s + run->sys_s,
-				format_ns(bench_run_ns(run), second));
+				format_ns(run->ns, second));
 	}
 }
 
@@ -79,8 +83,8 @@ static void write_noisy(bool quiet, const char *text, const struct style *style,
 {
 	fprintf(out, "  %s%s%s%*s", style->color ? quiet ? COLOR_GREEN : COLOR_YELLOW : "",
 		quiet ? "quiet" : "noisy", style->color ? COLOR_RESET : "",
-		BENCH_INDENT - 2 - (int)strlen("quiet"), "");
-	wrap_text(out, BENCH_INDENT, BENCH_INDENT, text);
+		INDENT - 2 - (int)strlen("quiet"), "");
+	wrap_text(out, INDENT, INDENT, text);
 }
 
 static void write_noise(const struct noise *noise, const struct style *style, FILE *out)
@@ -135,13 +139,13 @@ static void write_heading(const struct bench_report *report, const struct style 
 	if (style->verbose)
 		describe_host(report->evidence, &host);
 	else
-		describe_host_brief(report->evidence, WRAP_COLUMNS - BENCH_INDENT, &host);
+		describe_host_brief(report->evidence, WRAP_COLUMNS - INDENT, &host);
 	if (style->verbose && fact_is_known(&report->evidence->timestamp.time.fact))
-		wrap_print(out, "measured", BENCH_INDENT, report->evidence->timestamp.time.value);
-	wrap_print(out, "clocksource", BENCH_INDENT, clocksource.text);
-	wrap_print(out, "host", BENCH_INDENT, host.text);
+		wrap_print(out, "measured", INDENT, report->evidence->timestamp.time.value);
+	wrap_print(out, "clocksource", INDENT, clocksource.text);
+	wrap_print(out, "host", INDENT, host.text);
 	if (report->bench->stopped)
-		wrap_print(out, "stopped", BENCH_INDENT,
+		wrap_print(out, "stopped", INDENT,
 			bench_has_found(report->bench) ? "early: partial results"
 						       : "before anything was measured");
 	write_noise(&report->noise, style, out);
@@ -163,8 +167,8 @@ struct rows {
 		(size_t)((const char *)&(list)->fact - (const char *)(list))})
 
 /*
- * The heading is the title of the first field. Below the table stands why rows have no numbers,
- * each reason once.
+ * The heading replaces the title of the first column. Below the table are the reasons why rows have
+ * no numbers, each once.
  */
 static void write_table(const struct field *fields, const char *heading, const struct rows *rows,
 	const struct bench_report *report, FILE *out)
@@ -175,7 +179,12 @@ static void write_table(const struct field *fields, const char *heading, const s
 
 	for (size_t i = 0; i + 1 < FIELDS_MAX && fields[i].key; i++)
 		titled[i] = fields[i];
-	titled[0].title = heading;
+	for (struct field *field = titled; field->key; field++) {
+		if (field->title) {
+			field->title = heading;
+			break;
+		}
+	}
 	for (size_t i = 0; i < rows->count; i++)
 		objects[i] = (const char *)rows->first + i * rows->size;
 	fputc('\n', out);
@@ -186,18 +195,17 @@ static void write_table(const struct field *fields, const char *heading, const s
 		if (fact_is_known(fact) || strcmp(fact->reason, reason) == 0)
 			continue;
 		reason = fact->reason;
-		wrap_print(out, "-", BENCH_INDENT, reason);
+		wrap_print(out, "-", INDENT, reason);
 	}
 	free(objects);
 }
 
-/* "ns per call on CPU 3" */
-static const char *head(const char *text, int cpu, char heading[64])
+/* Makes a heading such as "ns per call on CPU 3". */
+static const char *head(const char *text, const struct number_fact *cpu, char heading[64])
 {
-	if (cpu < 0)
-		snprintf(heading, 64, "%s", text);
-	else
-		snprintf(heading, 64, "%s on CPU %d", text, cpu);
+	if (!fact_is_known(&cpu->fact))
+		return text;
+	snprintf(heading, 64, "%s on CPU %d", text, (int)cpu->value);
 	return heading;
 }
 
@@ -210,17 +218,21 @@ static void write_rows(const struct bench_report *report, FILE *out)
 	for (size_t i = 0, end; i < bench->row_count; i = end) {
 		const struct bench_row *rows = bench->rows;
 
-		for (end = i + 1; end < bench->row_count && rows[end].cpu == rows[i].cpu; end++)
+		for (end = i + 1;
+			end < bench->row_count && bench_is_same_cpu(&rows[end].cpu, &rows[i].cpu);
+			end++)
 			;
-		write_table(bench_row_fields, head("ns per call", rows[i].cpu, heading),
+		write_table(bench_row_fields, head("ns per call", &rows[i].cpu, heading),
 			ROWS(&rows[i], end - i, stats.fact), report, out);
 	}
 	for (size_t i = 0, end; i < bench->run_count; i = end) {
 		const struct bench_count *runs = bench->runs;
 
-		for (end = i + 1; end < bench->run_count && runs[end].cpu == runs[i].cpu; end++)
+		for (end = i + 1;
+			end < bench->run_count && bench_is_same_cpu(&runs[end].cpu, &runs[i].cpu);
+			end++)
 			;
-		write_table(bench_run_fields, head("seconds", runs[i].cpu, heading),
+		write_table(bench_run_fields, head("seconds", &runs[i].cpu, heading),
 			ROWS(&runs[i], end - i, fact), report, out);
 	}
 }
@@ -245,22 +257,68 @@ static void write_contention(const struct bench_report *report, FILE *out)
 			"other down. %u.00: reads are fully serialized, as with hpet and acpi_pm.",
 			contention->threads, contention->cpus, contention->cpus);
 	fputc('\n', out);
-	wrap_print(out, "together", BENCH_INDENT, sb.text);
+	wrap_print(out, "together", INDENT, sb.text);
 }
 
-/* In a table that was stopped in its first round there may be no baselines. */
+/* A table that was stopped in its first round may have no baselines. */
 static void write_baselines(const struct bench_report *report, FILE *out)
 {
 	const struct bench *bench = report->bench;
-	bool several = bench->rows[0].cpu != bench->rows[bench->row_count - 1].cpu, found = false;
-	char heading[64];
+	const struct number_fact *cpu = &bench->rows[0].cpu;
+	char heading[64] = "baselines";
+	bool found = false;
 
-	for (size_t i = 0; i < BASELINE_COUNT; i++)
-		found = found || fact_is_known(&bench->baselines[i].fact);
+	for (size_t i = 0; i < bench->baseline_count; i++)
+		found = found || fact_is_known(&bench->baselines[i].stats.fact);
+	if (!bench_is_same_cpu(cpu, &bench->rows[bench->row_count - 1].cpu))
+		head("baselines", cpu, heading);
 	if (found)
-		write_table(bench_baseline_fields,
-			head("baselines", several ? bench->rows[0].cpu : -1, heading),
-			ROWS(bench->baselines, BASELINE_COUNT, fact), report, out);
+		write_table(bench_baseline_fields, heading,
+			ROWS(bench->baselines, bench->baseline_count, stats.fact), report, out);
+}
+
+/* ---- breakdown ---- */
+
+static const char *part(double ns, char buffer[32])
+{
+	return isnan(ns) ? "?" : format_ns(ns, buffer);
+}
+
+static void write_breakdown(const struct bench_report *report, FILE *out)
+{
+	const struct breakdown *parts = &report->breakdown;
+	const struct number_fact *seccomp = &report->evidence->host.seccomp;
+	struct strbuf syscall = {.used = 0}, vdso = {.used = 0};
+	char text[4][32];
+
+	if (isnan(parts->syscall) && isnan(parts->vdso))
+		return;
+	fputs("\n  cost breakdown of clock_gettime(CLOCK_MONOTONIC), from the minima\n", out);
+	if (!isnan(parts->syscall)) {
+		strbuf_add(&syscall,
+			"%s ns = %s ns kernel entry and exit + %s ns reading the clock there",
+			part(parts->syscall, text[0]), part(parts->entry, text[1]),
+			part(parts->kernel, text[2]));
+		if (fact_is_known(&seccomp->fact))
+			strbuf_add(&syscall, "%s",
+				seccomp->value ? "; the seccomp filters in force are part of that"
+					       : "; no seccomp filter is in force");
+		wrap_print(out, "system call", INDENT, syscall.text);
+	}
+	if (isnan(parts->vdso))
+		return;
+	if (parts->vdso_takes_as_long_as_entry)
+		strbuf_add(&vdso,
+			"%s ns, no less than a kernel entry: it may be a system call; reading the "
+			"counter would take %s ns",
+			part(parts->vdso, text[0]), part(parts->counter, text[1]));
+	else
+		strbuf_add(&vdso,
+			"%s ns = %s ns reading the counter + %s ns ordering the read + %s ns "
+			"arithmetic",
+			part(parts->vdso, text[0]), part(parts->counter, text[1]),
+			part(parts->order, text[2]), part(parts->arithmetic, text[3]));
+	wrap_print(out, "vDSO call", INDENT, vdso.text);
 }
 
 bool bench_text(const void *result, const struct style *style, FILE *out)
@@ -271,18 +329,20 @@ bool bench_text(const void *result, const struct style *style, FILE *out)
 
 	write_heading(report, style, out);
 	write_rows(report, out);
-	bench_write_histograms(bench, style->verbose || bench->plan->selected, out);
+	bench_write_histograms(bench,
+		style->verbose || bench->plan->call_names.count || bench->plan->clock_names.count,
+		out);
 	write_contention(report, out);
 	if (table && style->verbose)
 		write_baselines(report, out);
 	/* The line `stopped` takes its room. */
 	if (table && (style->verbose || !bench->stopped))
-		bench_write_breakdown(report, out);
+		write_breakdown(report, out);
 	if (table && style->verbose && bench->clock_count)
 		write_table(bench_clock_fields, "clock, ns",
-			ROWS(bench->clocks, bench->clock_count, step.step_ns.fact), report, out);
+			ROWS(bench->clocks, bench->clock_count, step_ns.fact), report, out);
 	else if (table && !style->verbose && report->noise.quiet && !bench->stopped)
-		wrap_print(out, "more", BENCH_INDENT,
+		wrap_print(out, "more", INDENT,
 			"-v adds baselines, clocks and, if none is selected, all calls");
 	return true;
 }

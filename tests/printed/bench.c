@@ -58,7 +58,6 @@ static void put_evidence(const struct bench_scenario *scenario)
 
 static void put_plan(const struct bench_scenario *scenario, struct bench_plan *plan)
 {
-	static struct bench_request request;
 	static const struct command *const commands[] = {&bench_command, NULL};
 	char *argv[WORDS_MAX] = {"bench"};
 	struct cli cli;
@@ -67,13 +66,13 @@ static void put_plan(const struct bench_scenario *scenario, struct bench_plan *p
 	for (; scenario->words && scenario->words[count - 1]; count++)
 		argv[count] = (char *)(uintptr_t)scenario->words[count - 1];
 	assert_true(cli_parse(&cli, commands, count, argv));
-	request = *(struct bench_request *)cli.own;
+	*plan = *(struct bench_plan *)cli.own;
 	cli_free(&cli);
-	request.details = !scenario->screen;
+	plan->details = !scenario->screen;
 	for (int cpu = 0; cpu < THREAD_CPUS; cpu++)
-		request.cpus[cpu] = cpu;
-	request.cpu_count = scenario->cpus;
-	assert_true(bench_plan_make(&request, &calls, plan));
+		plan->cpus[cpu] = cpu;
+	plan->cpu_count = scenario->cpus;
+	assert_true(bench_plan_make(plan, &calls));
 	plan->thread_cpu_count = THREAD_CPUS;
 }
 
@@ -160,13 +159,11 @@ static void put_row(
 static void put_rows(
 	const struct bench_scenario *scenario, const struct bench_plan *plan, struct bench *bench)
 {
-	const struct call *call;
-
 	for (size_t cpu = 0; cpu < (plan->cpu_count ? plan->cpu_count : 1); cpu++) {
 		struct bench_row *row = &bench->rows[bench->row_count];
 
-		for (size_t at = 0; bench_next(plan, &at, &row->subject, &call); row++) {
-			row->cpu = (int)cpu;
+		for (size_t at = 0; bench_next(plan, &at, &row->subject); row++) {
+			fact_set_number(&row->cpu, (int64_t)cpu);
 			put_row(scenario, plan, row);
 			bench->row_count++;
 		}
@@ -189,31 +186,23 @@ static void put_baselines(const struct bench_scenario *scenario, struct bench *b
 	};
 
 	for (size_t i = 0; i < BASELINE_COUNT; i++)
-		put_cost(scenario, &bench->baselines[i], ns[i]);
+		put_cost(scenario, &bench->baselines[i].stats, ns[i]);
+	bench->baseline_count = BASELINE_COUNT;
 	if (scenario->no_vdso)
-		fact_set(&bench->baselines[BASELINE_CLOCK_VDSO].fact, FACT_ABSENT,
+		fact_set(&bench->baselines[BASELINE_CLOCK_VDSO].stats.fact, FACT_ABSENT,
 			"not available here");
-}
-
-static bool is_clock_read(const struct bench_plan *plan, size_t call)
-{
-	const bool *ways = plan->wanted[call];
-
-	return strcmp(calls.rows[call].call, "clock_gettime") == 0 &&
-	       (ways[PATH_VDSO] || ways[PATH_LIBC] || ways[PATH_SYSCALL]);
 }
 
 static void put_clock(const struct bench_scenario *scenario, struct bench_clock *clock)
 {
 	bool coarse = strstr(clock->clock, "COARSE");
-	struct bench_subject subject = {.call = "clock_gettime"};
+	struct bench_subject subject = {.call = "clock_gettime", .clock = clock->clock};
 
-	snprintf(subject.clock, sizeof(subject.clock), "%s", clock->clock);
-	clock->step.readings = coarse ? 16128100 : 5000;
-	clock->step.unchanged = coarse ? 16128096 : 0;
-	fact_set_number(&clock->step.resolution_ns, coarse ? 4000000 : 1);
-	fact_set_number(&clock->step.step_ns,
-		coarse ? 4000000 : (int64_t)(cost_of(scenario, &subject) + 2));
+	clock->readings = coarse ? 16128100 : 5000;
+	clock->unchanged = coarse ? 16128096 : 0;
+	fact_set_number(&clock->resolution_ns, coarse ? 4000000 : 1);
+	fact_set_number(
+		&clock->step_ns, coarse ? 4000000 : (int64_t)(cost_of(scenario, &subject) + 2));
 }
 
 static void put_clocks(
@@ -222,9 +211,10 @@ static void put_clocks(
 	for (size_t i = 0; i < calls.count; i++) {
 		struct bench_clock *clock = &bench->clocks[bench->clock_count];
 
-		if (!is_clock_read(plan, i))
+		if (strcmp(calls.rows[i].call, "clock_gettime") != 0 ||
+			!bench_wants(plan, &calls.rows[i]))
 			continue;
-		snprintf(clock->clock, sizeof(clock->clock), "%s", calls.rows[i].clock);
+		clock->clock = calls.rows[i].clock;
 		put_clock(scenario, clock);
 		bench->clock_count++;
 	}
@@ -251,17 +241,16 @@ static void put_run(const struct bench_scenario *scenario, struct bench_count *r
 static void put_runs(
 	const struct bench_scenario *scenario, const struct bench_plan *plan, struct bench *bench)
 {
-	const struct call *call;
-
-	for (int cpu = plan->cpu_count ? 0 : -1; cpu < (int)plan->cpu_count; cpu++) {
+	for (size_t cpu = 0; cpu < plan->cpu_count || cpu == 0; cpu++) {
 		struct bench_subject subject;
 
-		for (size_t at = 0; bench_next(plan, &at, &subject, &call);) {
+		for (size_t at = 0; bench_next(plan, &at, &subject);) {
 			for (size_t i = 0; i < plan->count_count; i++) {
 				struct bench_count *run = &bench->runs[bench->run_count++];
 
 				run->subject = subject;
-				run->cpu = cpu;
+				if (plan->cpu_count)
+					fact_set_number(&run->cpu, (int64_t)cpu);
 				put_run(scenario, run, plan->counts[i]);
 			}
 		}
@@ -272,9 +261,8 @@ static void put_contention(
 	const struct bench_scenario *scenario, const struct bench_plan *plan, struct bench *bench)
 {
 	struct bench_contention *contention = bench->contentions;
-	const struct call *call;
 
-	for (size_t at = 0; bench_next(plan, &at, &contention->subject, &call); contention++) {
+	for (size_t at = 0; bench_next(plan, &at, &contention->subject); contention++) {
 		double ns = cost_of(scenario, &contention->subject);
 
 		contention->threads = plan->threads;
@@ -311,7 +299,7 @@ static void put_numbers(
 /* ---- the report ---- */
 
 /* Prints it, and holds it against the file of this ending. */
-static void hold(const struct bench_scenario *scenario, const struct bench *bench,
+static void hold(const struct bench_scenario *scenario, struct bench *bench,
 	bool (*write)(const void *, const struct style *, FILE *), const char *ending)
 {
 	const struct style style = {.verbose = !scenario->screen};
@@ -332,7 +320,7 @@ static void hold(const struct bench_scenario *scenario, const struct bench *benc
 void printed_bench(void **state)
 {
 	const struct bench_scenario *scenario = *state;
-	struct bench_plan plan;
+	static struct bench_plan plan;
 	struct bench *bench;
 	struct fact why = {0};
 

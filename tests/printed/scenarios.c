@@ -56,13 +56,13 @@ static void is_stopped_early(struct bench *bench, struct evidence *evidence)
 			leave_out(stats);
 	}
 	for (size_t i = 0; i < BASELINE_COUNT; i++)
-		leave_out(&bench->baselines[i]);
+		leave_out(&bench->baselines[i].stats);
 }
 
 static void is_stopped_at_once(struct bench *bench, struct evidence *evidence)
 {
 	is_stopped_early(bench, evidence);
-	bench->row_count = 0;
+	bench->row_count = bench->baseline_count = 0;
 }
 
 static void has_runs_stopped(struct bench *bench, struct evidence *evidence)
@@ -96,7 +96,7 @@ static void has_filters(struct bench *bench, struct evidence *evidence)
 static void is_confined(struct bench *bench, struct evidence *evidence)
 {
 	fact_set_number(&evidence->host.seccomp, 2);
-	fact_set(&bench->baselines[BASELINE_ENTRY].fact, FACT_ABSENT, "not available here");
+	fact_set(&bench->baselines[BASELINE_ENTRY].stats.fact, FACT_ABSENT, "not available here");
 }
 
 static void has_contention_confined(struct bench *bench, struct evidence *evidence)
@@ -123,12 +123,13 @@ static void has_counter_off(struct bench *bench, struct evidence *evidence)
 		if (row->subject.path != PATH_SYSCALL && !strstr(row->subject.clock, "COARSE"))
 			crash(&row->stats);
 	}
-	crash(&bench->baselines[BASELINE_CLOCK_VDSO]);
-	fact_set(&bench->baselines[BASELINE_COUNTER].fact, FACT_ABSENT, "not available here");
-	bench->baselines[BASELINE_ORDERED].fact = bench->baselines[BASELINE_COUNTER].fact;
+	crash(&bench->baselines[BASELINE_CLOCK_VDSO].stats);
+	fact_set(&bench->baselines[BASELINE_COUNTER].stats.fact, FACT_ABSENT, "not available here");
+	bench->baselines[BASELINE_ORDERED].stats.fact =
+		bench->baselines[BASELINE_COUNTER].stats.fact;
 	for (size_t i = 0; i < bench->clock_count; i++) {
 		if (!strstr(bench->clocks[i].clock, "COARSE"))
-			fact_set(&bench->clocks[i].step.step_ns.fact, FACT_FAILED,
+			fact_set(&bench->clocks[i].step_ns.fact, FACT_FAILED,
 				"reading the clock ends with SIGSEGV");
 	}
 }
@@ -136,7 +137,7 @@ static void has_counter_off(struct bench *bench, struct evidence *evidence)
 /* Before 5.3 the data page has no TAI; the kernel may have no such clock, or one that stands. */
 static void has_odd_clocks(struct bench *bench, struct evidence *evidence)
 {
-	struct clock_granularity *tai = &bench->clocks[0].step, *coarse = &bench->clocks[1].step;
+	struct bench_clock *tai = &bench->clocks[0], *coarse = &bench->clocks[1];
 
 	(void)evidence;
 	fact_set(&tai->step_ns.fact, FACT_ABSENT, "the kernel does not have this clock");
