@@ -110,11 +110,11 @@ struct advice {
 bool advice_sends_report(const struct advice *advice);
 
 #define CONTRADICTION_MAX 6
-#define CONTRADICTION_TEXT_SIZE 240
 
+/* Two kinds of evidence that disagree. Both texts have static storage. */
 struct contradiction {
-	const char *id; /* stable; static storage */
-	char text[CONTRADICTION_TEXT_SIZE];
+	const char *id; /* stable */
+	const char *text;
 };
 
 /* True if a contradiction in this evidence may come from a change of the clocksource. */

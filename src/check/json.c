@@ -91,7 +91,7 @@ static const struct field outcome_fields[] = {
 
 static const struct field contradiction_fields[] = {
 	{STRING("id", id), .options = FIELD_FILLED, .doc = "stable id of the contradiction"},
-	{TEXT("text", text), .options = FIELD_FILLED,
+	{STRING("text", text), .options = FIELD_FILLED,
 		.doc = "sentence that says what contradicts what"},
 	{0},
 };

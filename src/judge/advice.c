@@ -25,29 +25,23 @@ static const struct way *way_find(const struct view *v, const struct way *ways)
 	return NULL;
 }
 
-/* The ways to take the first step, one for each boot loader. */
-#define DROP_STEP                                                                                  \
-	{                                                                                          \
-		.text = "change the kernel command line", .ways = advice_remove_boot               \
-	}
+/* It is taken in another way with each boot loader. */
+#define DROP_STEP .text = "change the kernel command line", .ways = advice_remove_boot
 
 const struct advice_row advice_drop_tsc_boot = {"drop-tsc-boot-parameters", RANK_UNDO,
 	.text = "Remove {boot} from the kernel command line and reboot: the kernel then makes its "
 		"own choice.",
-	.steps = {DROP_STEP, {.command = "sudo reboot"},
+	.steps = {{DROP_STEP}, {.command = "sudo reboot"},
 		{.text = "if this fails, undo step 1", .command = "vdsocheck warp && vdsocheck"}},
 	.risk = "It may be there because the TSC is unstable: see old kernel logs."};
 
 const struct advice_row advice_drop_boot = {"drop-boot-parameters", RANK_UNDO,
 	.text = "Remove {boot} from the kernel command line and reboot.",
-	.steps = {DROP_STEP, {.command = "sudo reboot"}, {.command = "vdsocheck"}},
+	.steps = {{DROP_STEP}, {.command = "sudo reboot"}, {.command = "vdsocheck"}},
 	.risk = "It may be there for a reason: find out which before you remove it."};
 
 /* compare is only a trial: it restores the clocksource that was in use. */
-#define TRIAL_STEP                                                                                 \
-	{                                                                                          \
-		.command = "sudo vdsocheck compare --only {to}"                                    \
-	}
+#define TRIAL_STEP .command = "sudo vdsocheck compare --only {to}"
 
 static const char *target_paravirtual(const struct view *v)
 {
@@ -61,7 +55,7 @@ static const char *target_paravirtual(const struct view *v)
 static const struct advice_row switch_to_paravirtual = {"switch-to-paravirtual", RANK_SWITCH,
 	.text = "Switch to {to}, the hypervisor's own clock; step 1 is only a trial.",
 	.target = target_paravirtual,
-	.steps = {TRIAL_STEP, SWITCH_STEP(""), {.command = "vdsocheck"}},
+	.steps = {{TRIAL_STEP}, {SWITCH_STEP("")}, {.command = "vdsocheck"}},
 	.boot = "clocksource={to}",
 	.risk = "Small: the hypervisor keeps it correct when it migrates the guest. It may have "
 		"been disabled on purpose."};
@@ -92,7 +86,7 @@ static const char *find_tsc_risk(const struct view *v)
 
 #define SWITCH_TO_TSC                                                                              \
 	.target = target_tsc,                                                                      \
-	.steps = {TRIAL_STEP, SWITCH_STEP("vdsocheck warp && "), {.command = "vdsocheck"}},        \
+	.steps = {{TRIAL_STEP}, {SWITCH_STEP("vdsocheck warp && ")}, {.command = "vdsocheck"}},    \
 	.boot = "clocksource={to}", .find_risk = find_tsc_risk
 
 static const struct advice_row switch_to_tsc = {"switch-to-tsc", RANK_SWITCH,

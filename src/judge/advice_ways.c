@@ -61,22 +61,21 @@ const struct way advice_remove_boot[] = {
 };
 
 /* How a tenant gets another host: pasted in the guest itself, the rest would never run. */
-#define ELSEWHERE(line)                                                                            \
-	{                                                                                          \
-		.text = "from another machine (this one goes down; its address may change)",       \
-		.command = line                                                                    \
-	}
+#define ELSEWHERE .text = "from another machine (this one goes down; its address may change)"
 #define AWS_MOVE                                                                                   \
 	"aws ec2 stop-instances --instance-ids ID && "                                             \
 	"aws ec2 wait instance-stopped --instance-ids ID && "                                      \
 	"aws ec2 start-instances --instance-ids ID"
 
 const struct way advice_moves[] = {
-	{"aws-nitro", NULL, ELSEWHERE(AWS_MOVE)},
-	{"aws-xen", NULL, ELSEWHERE(AWS_MOVE)},
-	{"azure", NULL, ELSEWHERE("az vm redeploy --resource-group GROUP --name NAME")},
+	{"aws-nitro", NULL, {ELSEWHERE, .command = AWS_MOVE}},
+	{"aws-xen", NULL, {ELSEWHERE, .command = AWS_MOVE}},
+	{"azure", NULL,
+		{ELSEWHERE, .command = "az vm redeploy --resource-group GROUP --name NAME"}},
 	{"google", NULL,
-		ELSEWHERE("gcloud compute instances stop NAME --discard-local-ssd=false && "
-			  "gcloud compute instances start NAME")},
+		{ELSEWHERE,
+			.command =
+				"gcloud compute instances stop NAME --discard-local-ssd=false && "
+				"gcloud compute instances start NAME"}},
 	{0},
 };

@@ -188,7 +188,8 @@ void cause_pvclock(const struct view *v, struct cause_list *list)
 		{"kvm-clock-switched-off", is_off, CERTAINTY_PROVEN, cite_boot,
 			"The kernel command line (no-kvmclock-vsyscall) keeps the vDSO from "
 			"reading kvm-clock.",
-			.advice = {DROP_BOOT(v)}},
+			.advice = {{&advice_drop_tsc_boot, v->tsc_avoided},
+				{&advice_drop_boot, !v->tsc_avoided}}},
 		{"kvm-clock-32-bit", on_kvm_clock && v->kvm_clock_32_bit, CERTAINTY_LIKELY,
 			cite_mode,
 			"The vDSO of a 32-bit kernel cannot read kvm-clock; that of a 64-bit "

@@ -76,7 +76,9 @@ void cause_current(const struct view *v, struct cause_list *list)
 	char chosen[CAUSE_TEXT_SIZE];
 	const struct cause_row rows[] = {
 		{"boot-clocksource", v->boot_choice_slows, CERTAINTY_PROVEN, cite_boot, chosen,
-			.more = BOOT_PARAMETERS, .advice = {DROP_BOOT(v)}},
+			.more = BOOT_PARAMETERS,
+			.advice = {{&advice_drop_tsc_boot, v->tsc_avoided},
+				{&advice_drop_boot, !v->tsc_avoided}}},
 		{"clocksource-unseen",
 			v->falls_back && v->mode_none && !fact_is_known(&clocksource->current_fact),
 			CERTAINTY_PROVEN, cite_mode,
@@ -137,7 +139,7 @@ static const char *target_own_counter(const struct view *v)
 
 static const struct advice_row switch_to_own_counter = {"switch-to-own-counter", RANK_SWITCH,
 	.text = "Switch to {to}, the counter of this architecture, which kernels choose by default.",
-	.target = target_own_counter, .steps = {SWITCH_STEP(""), {.command = "vdsocheck"}},
+	.target = target_own_counter, .steps = {{SWITCH_STEP("")}, {.command = "vdsocheck"}},
 	.risk = "It may have been disabled on purpose."};
 
 /* The last of the causes: those of why the kernel selected this clocksource come before it. */

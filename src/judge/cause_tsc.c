@@ -109,7 +109,7 @@ static const struct advice_row boot_unverified_tsc = {"boot-unverified-tsc", RAN
 	.text = "If `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog: the "
 		"kernel then uses the TSC without the check that it cannot make here. Or give the "
 		"guest a clock to check it with (HPET, ACPI PM timer, kvm-clock).",
-	.remarks = {NOWATCHDOG_REMARK}, .boot = "tsc=nowatchdog",
+	.remarks = {{NOWATCHDOG_REMARK}}, .boot = "tsc=nowatchdog",
 	.risk = "The kernel does not detect an unstable TSC."};
 
 static const struct advice_row ask_for_tsc_rate = {"ask-for-tsc-rate", RANK_ASK,

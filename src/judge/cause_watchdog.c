@@ -171,13 +171,13 @@ static const struct advice_row newer_kernel_or_nowatchdog = {"newer-kernel-or-no
 	.text = "Use Linux 6.8 or newer, or a stable kernel of 2024 or later (5.10.223, 5.15.149, "
 		"6.1.78, 6.6.17): they skip a check that comes late, or whose reads are slow. Or, "
 		"if `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog.",
-	.remarks = {NOWATCHDOG_REMARK}, .boot = "tsc=nowatchdog", .risk = NO_WATCHDOG_RISK};
+	.remarks = {{NOWATCHDOG_REMARK}}, .boot = "tsc=nowatchdog", .risk = NO_WATCHDOG_RISK};
 
 static const struct advice_row boot_without_watchdog = {"boot-without-watchdog", RANK_UPDATE,
 	.text = "Reboot: the kernel then offers tsc again. If `vdsocheck warp` finds that the TSCs "
 		"agree, boot with tsc=nowatchdog to keep this from happening again. Linux 7.2 and "
 		"newer repeat a slow read instead.",
-	.remarks = {NOWATCHDOG_REMARK}, .boot = "tsc=nowatchdog", .risk = NO_WATCHDOG_RISK};
+	.remarks = {{NOWATCHDOG_REMARK}}, .boot = "tsc=nowatchdog", .risk = NO_WATCHDOG_RISK};
 
 /*
  * check_system_tsc_reliable() of arch/x86/kernel/tsc.c, for an invariant TSC whose changes show
@@ -186,7 +186,7 @@ static const struct advice_row boot_without_watchdog = {"boot-without-watchdog",
  */
 static const struct advice_row reboot_to_tsc = {"reboot-to-tsc", RANK_UPDATE,
 	.text = "Reboot to get tsc back; if the TSCs agree, boot with tsc=nowatchdog to keep it.",
-	.remarks = {NOWATCHDOG_REMARK,
+	.remarks = {{NOWATCHDOG_REMARK},
 		{6, 12, tsc_has_adjust,
 			"Linux 5.16 and newer do not check this CPU's TSC on machines of up to two "
 			"NUMA nodes, 6.3 and newer of up to four, 6.12 and newer of up to four "

@@ -67,7 +67,7 @@ struct view {
 	enum verdict_kind verdict; /* unknown as long as the rules of the verdict are asked */
 
 	/* The host and this process. */
-	bool x86, guest, ec2_xen, gvisor, emulated;
+	bool guest, ec2_xen, gvisor, emulated;
 	bool may_be_restored;       /* from snapshots, as a matter of course */
 	bool counter_off;           /* for this process: reading it raises a signal */
 	bool counter_trapped;       /* each read of it is intercepted or emulated */
@@ -89,7 +89,6 @@ struct view {
 	bool mode_set;      /* a mode was read from the data page, and it is not none */
 	bool page_stable;   /* the pvclock page marks the TSC stable, and there is a mode */
 	bool page_unstable; /* the page does not mark it */
-	bool kvm_unstable;  /* falls back on kvm-clock, and nothing in this guest causes it */
 	/*
 	 * The calls fall back on a clocksource that no kernel gives a clock mode, by its name, or
 	 * that has none, by the data page, and is not known to ever have one. Or they would, by
@@ -175,14 +174,17 @@ extern const struct verdict_row verdict_rows[];
 
 struct contradiction_row {
 	const char *id;
+	bool applies;
 	bool may_be_a_change; /* of the clocksource, between two readings */
-	bool (*applies)(const struct view *v);
 	const char *text;
 };
 
-extern const struct contradiction_row contradiction_rows[]; /* ended by a row without id */
+#define CONTRADICTION_ROWS 7
 
-/* Writes those that are seen, at most CONTRADICTION_MAX, and returns how many. */
+/* Lists all contradictions, with whether the evidence has them. */
+void contradiction_list(const struct view *v, struct contradiction_row rows[CONTRADICTION_ROWS]);
+
+/* Writes those that apply, at most CONTRADICTION_MAX, and returns how many. */
 size_t contradiction_find(const struct view *v, struct contradiction found[CONTRADICTION_MAX]);
 
 /*
@@ -303,23 +305,11 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 
 /* The step that switches to {to}, after a guard that ends with "&&", or none. */
 #define SWITCH_STEP(guard)                                                                         \
-	{                                                                                          \
-		.command = guard "echo {to} | sudo tee " CLOCKSOURCE_CURRENT,                      \
-		.undo = "echo {from} | sudo tee " CLOCKSOURCE_CURRENT                              \
-	}
+	.command = guard "echo {to} | sudo tee " CLOCKSOURCE_CURRENT,                              \
+	.undo = "echo {from} | sudo tee " CLOCKSOURCE_CURRENT
 
-/* The choices where the kernel command line is the cause. */
-#define DROP_BOOT(v)                                                                               \
-	{&advice_drop_tsc_boot, (v)->tsc_avoided},                                                 \
-	{                                                                                          \
-		&advice_drop_boot, !(v)->tsc_avoided                                               \
-	}
-
-/* tsc=nowatchdog is of 5.2. */
-#define NOWATCHDOG_REMARK                                                                          \
-	{                                                                                          \
-		5, 2, NULL, "tsc=nowatchdog needs Linux 5.2 or newer, or a backport."              \
-	}
+/* The remark where tsc=nowatchdog, of 5.2, is advised. */
+#define NOWATCHDOG_REMARK 5, 2, NULL, "tsc=nowatchdog needs Linux 5.2 or newer, or a backport."
 
 /* Instance store on EC2, local SSD on Google Cloud, temporary disk on Azure. */
 #define MOVE_RISK "In a cloud, this may erase local disks (instance store, local SSD)."

@@ -336,8 +336,6 @@ static void view_add_clocksource(struct view *v)
 	v->page_stable = fact_is_flag(&vclock->pvclock_stable, true) &&
 	                 vclock->how >= VCLOCK_COPY && !v->mode_none;
 	v->page_unstable = fact_is_flag(&vclock->pvclock_stable, false);
-	v->kvm_unstable = v->falls_back && v->on_kvm_clock && !v->page_stable &&
-	                  !boot_has(evidence, "no-kvmclock-vsyscall") && !v->kvm_clock_32_bit;
 	v->unsupported =
 		(v->falls_back || !evidence->live) && fact_is_known(&clocksource->current_fact) &&
 		(has_no_mode || (v->mode_none && !vclock_name_has_mode(clocksource->current)));
