@@ -162,15 +162,17 @@ size_t clocksources_find_others(
 
 struct verdict_row {
 	const char *id;
+	bool applies;
 	enum verdict_kind kind;
-	unsigned rests_on; /* of enum evidence_kind */
-	bool (*applies)(const struct view *v);
+	unsigned rests_on;    /* of enum evidence_kind */
 	const char *sentence; /* the summary; NULL: `write` makes it */
 	void (*write)(const struct view *v, char *summary, size_t size);
 };
 
-/* In this order: the first that applies decides, and the last always does. Ended without id. */
-extern const struct verdict_row verdict_rows[];
+#define VERDICT_ROWS 14
+
+/* Lists all rules: the first that applies decides, and the last always does. */
+void verdict_list(const struct view *v, struct verdict_row rows[VERDICT_ROWS]);
 
 struct contradiction_row {
 	const char *id;

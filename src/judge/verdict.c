@@ -6,25 +6,10 @@
 #include "rules.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/child.h"
 #include "base/text.h"
-
-static bool has_proof(const struct view *v)
-{
-	return fact_is_known(&v->evidence->proof.fact) && v->decided.calls > 0 &&
-	       v->decided.proven == v->decided.calls;
-}
-
-static bool is_captured(const struct view *v)
-{
-	return !v->evidence->live;
-}
-
-static bool crashes(const struct view *v)
-{
-	return v->decided.signal != 0;
-}
 
 static void write_crash(const struct view *v, char *summary, size_t size)
 {
@@ -32,36 +17,11 @@ static void write_crash(const struct view *v, char *summary, size_t size)
 		fault_signal_name(v->decided.signal));
 }
 
-static bool is_emulated(const struct view *v)
-{
-	return v->emulated;
-}
-
 static void write_emulated(const struct view *v, char *summary, size_t size)
 {
 	snprintf(summary, size,
 		"running under %s: the result would describe the emulator, not this host.",
 		v->evidence->host.emulator.value);
-}
-
-static bool all_enter_always(const struct view *v)
-{
-	return has_proof(v) && v->decided.always == v->decided.calls;
-}
-
-static bool all_enter_without_vdso(const struct view *v)
-{
-	return all_enter_always(v) && v->no_vdso;
-}
-
-static bool some_enter(const struct view *v)
-{
-	return has_proof(v) && v->decided.entered > 0;
-}
-
-static bool some_enter_sometimes(const struct view *v)
-{
-	return some_enter(v) && v->mixed;
 }
 
 /* Names those that entered. How often they did is in the line of the proof. */
@@ -85,50 +45,6 @@ static void write_entering(const struct view *v, char *summary, size_t size)
 		text_append(summary, size, " %sfalls back to a system call.", sometimes);
 	else
 		text_append(summary, size, " %sfall back to system calls.", sometimes);
-}
-
-/* A library linked into this binary says nothing about the host's programs; the host's own does. */
-static bool libc_enters(const struct view *v)
-{
-	return v->libc.entered > 0 && fact_is_flag(&v->evidence->host.libc_static, false);
-}
-
-/* The vDSO serves the calls, but the C library does not use it. */
-static bool host_libc_enters(const struct view *v)
-{
-	return has_proof(v) && libc_enters(v);
-}
-
-/*
- * A counter read that takes as long as the cheapest system call is not a read of a register: a
- * hypervisor or an emulator catches it. Healthy ones take a tenth of a system call.
- */
-static bool counter_is_slow(const struct view *v)
-{
-	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
-	const struct timing_evidence *timing = &v->evidence->timing;
-
-	return has_proof(v) && vdso && fact_is_known(&timing->counter_fact) &&
-	       fact_is_known(&timing->syscall_floor_fact) &&
-	       timing->counter_ns >= timing->syscall_floor_ns &&
-	       vdso->min_ns >= timing->syscall_floor_ns;
-}
-
-/* A vDSO call is not OK if it costs more than so many system calls beside its counter. */
-#define SEVERAL_CALLS 2
-
-/*
- * The clocksource may have changed between proof and timing, or something slows down the vDSO's
- * code. Neither is a fallback, which timing never shows.
- */
-static bool is_slower_than_entry(const struct view *v)
-{
-	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
-	const struct path_evidence *raw = v->monotonic[PATH_SYSCALL];
-	const struct timing_evidence *timing = &v->evidence->timing;
-
-	return has_proof(v) && vdso && raw && fact_is_known(&timing->counter_fact) &&
-	       vdso->min_ns - timing->counter_ns >= SEVERAL_CALLS * raw->min_ns;
 }
 
 static void write_slower(const struct view *v, char *summary, size_t size)
@@ -178,34 +94,12 @@ static bool timing_clears(const struct evidence *evidence)
 	return calls > 0;
 }
 
-/*
- * After a change that no proof followed the times are those of another clocksource. A proof of
- * some calls does not count, but a call that entered the kernel is not cleared by its times.
- */
-static bool is_cleared_by_timing(const struct view *v)
-{
-	return v->evidence->clocksource.changes == 0 && v->decided.entered == 0 &&
-	       !libc_enters(v) && timing_clears(v->evidence);
-}
-
-/* One change may be that from tsc-early to tsc; what changes again goes on to change. */
-static bool keeps_changing(const struct view *v)
-{
-	return has_proof(v) && v->evidence->clocksource.changes > 1;
-}
-
 static void write_changing(const struct view *v, char *summary, size_t size)
 {
 	snprintf(summary, size,
 		"the clocksource keeps changing (%u times during the check), and the vDSO does not "
 		"support all of those in use.",
 		v->evidence->clocksource.changes);
-}
-
-static bool always(const struct view *v)
-{
-	(void)v;
-	return true;
 }
 
 static void write_unproven(const struct view *v, char *summary, size_t size)
@@ -216,41 +110,84 @@ static void write_unproven(const struct view *v, char *summary, size_t size)
 		*proof->reason ? proof->reason : "nothing was measured");
 }
 
-/* In this order: the first that applies decides. */
-const struct verdict_row verdict_rows[] = {
-	{"captured-tree", VERDICT_UNKNOWN, EVIDENCE_NAME, is_captured,
-		"nothing was measured, and the clocksource name alone does not show whether the "
-		"vDSO serves the clock calls.",
-		NULL},
-	{"call-crashes", VERDICT_UNKNOWN, EVIDENCE_PROOF, crashes, NULL, write_crash},
-	{"emulated", VERDICT_UNKNOWN, 0, is_emulated, NULL, write_emulated},
-	{"falls-back-without-vdso", VERDICT_FALLBACK, EVIDENCE_PROOF, all_enter_without_vdso,
-		"gettimeofday() and clock_gettime() are system calls, as there is no vDSO.", NULL},
-	{"always-falls-back", VERDICT_FALLBACK, EVIDENCE_PROOF, all_enter_always,
-		"gettimeofday() and clock_gettime() fall back to system calls.", NULL},
-	{"sometimes-falls-back", VERDICT_FALLBACK, EVIDENCE_PROOF, some_enter_sometimes, NULL,
-		write_entering},
-	{"some-calls-fall-back", VERDICT_FALLBACK, EVIDENCE_PROOF, some_enter, NULL,
-		write_entering},
-	{"libc-falls-back", VERDICT_FALLBACK, EVIDENCE_PROOF, host_libc_enters,
-		"gettimeofday() and clock_gettime() are system calls, as the C library bypasses the "
-		"vDSO.",
-		NULL},
-	{"clocksource-keeps-changing", VERDICT_FALLBACK, EVIDENCE_NAME | EVIDENCE_PROOF,
-		keeps_changing, NULL, write_changing},
-	{"counter-slow", VERDICT_SLOW, EVIDENCE_PROOF | EVIDENCE_TIMING, counter_is_slow,
-		"the vDSO serves gettimeofday() and clock_gettime(), but reading the CPU's counter "
-		"takes as long as a system call.",
-		NULL},
-	{"slower-than-entry", VERDICT_UNKNOWN, EVIDENCE_PROOF | EVIDENCE_TIMING,
-		is_slower_than_entry, NULL, write_slower},
-	{"served", VERDICT_OK, EVIDENCE_PROOF, has_proof,
-		"gettimeofday() and clock_gettime() are served by the vDSO.", NULL},
-	{"cheaper-than-entry", VERDICT_OK, EVIDENCE_TIMING, is_cleared_by_timing,
-		"gettimeofday() and clock_gettime() take less time than any system call.", NULL},
-	{"no-proof", VERDICT_UNKNOWN, 0, always, NULL, write_unproven},
-	{0},
-};
+/* A vDSO call is not OK if it costs more than so many system calls beside its counter. */
+#define SEVERAL_CALLS 2
+
+void verdict_list(const struct view *v, struct verdict_row rows[VERDICT_ROWS])
+{
+	const struct evidence *evidence = v->evidence;
+	const struct timing_evidence *timing = &evidence->timing;
+	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
+	const struct path_evidence *raw = v->monotonic[PATH_SYSCALL];
+	bool has_proof = fact_is_known(&evidence->proof.fact) && v->decided.calls > 0 &&
+	                 v->decided.proven == v->decided.calls;
+	bool all_enter = has_proof && v->decided.always == v->decided.calls;
+	bool some_enter = has_proof && v->decided.entered > 0;
+	/* A library linked into this binary says nothing about the host's programs. */
+	bool libc_enters = v->libc.entered > 0 && fact_is_flag(&evidence->host.libc_static, false);
+	bool is_counter_timed = has_proof && vdso && fact_is_known(&timing->counter_fact);
+	/*
+	 * A counter read that takes as long as the cheapest system call is not a read of a
+	 * register: a hypervisor or an emulator catches it. Healthy ones take a tenth of a system
+	 * call.
+	 */
+	bool is_counter_slow = is_counter_timed && fact_is_known(&timing->syscall_floor_fact) &&
+	                       timing->counter_ns >= timing->syscall_floor_ns &&
+	                       vdso->min_ns >= timing->syscall_floor_ns;
+	/*
+	 * The clocksource may have changed between proof and timing, or something slows down the
+	 * vDSO's code. Neither is a fallback, which timing never shows.
+	 */
+	bool is_slower = is_counter_timed && raw &&
+	                 vdso->min_ns - timing->counter_ns >= SEVERAL_CALLS * raw->min_ns;
+	/*
+	 * After a change that no proof followed the times are those of another clocksource. A proof
+	 * of some calls does not count, but a call that entered the kernel is not cleared by its
+	 * times.
+	 */
+	bool is_cleared = evidence->clocksource.changes == 0 && v->decided.entered == 0 &&
+	                  !libc_enters && timing_clears(evidence);
+	const struct verdict_row all[VERDICT_ROWS] = {
+		{"captured-tree", !evidence->live, VERDICT_UNKNOWN, EVIDENCE_NAME,
+			"nothing was measured, and the clocksource name alone does not show "
+			"whether the vDSO serves the clock calls.",
+			NULL},
+		{"call-crashes", v->decided.signal, VERDICT_UNKNOWN, EVIDENCE_PROOF, NULL,
+			write_crash},
+		{"emulated", v->emulated, VERDICT_UNKNOWN, 0, NULL, write_emulated},
+		{"falls-back-without-vdso", all_enter && v->no_vdso, VERDICT_FALLBACK,
+			EVIDENCE_PROOF,
+			"gettimeofday() and clock_gettime() are system calls, as there is no vDSO.",
+			NULL},
+		{"always-falls-back", all_enter, VERDICT_FALLBACK, EVIDENCE_PROOF,
+			"gettimeofday() and clock_gettime() fall back to system calls.", NULL},
+		{"sometimes-falls-back", some_enter && v->mixed, VERDICT_FALLBACK, EVIDENCE_PROOF,
+			NULL, write_entering},
+		{"some-calls-fall-back", some_enter, VERDICT_FALLBACK, EVIDENCE_PROOF, NULL,
+			write_entering},
+		{"libc-falls-back", has_proof && libc_enters, VERDICT_FALLBACK, EVIDENCE_PROOF,
+			"gettimeofday() and clock_gettime() are system calls, as the C library "
+			"bypasses the vDSO.",
+			NULL},
+		/* One change may be that from tsc-early to tsc; what changes again goes on to. */
+		{"clocksource-keeps-changing", has_proof && evidence->clocksource.changes > 1,
+			VERDICT_FALLBACK, EVIDENCE_NAME | EVIDENCE_PROOF, NULL, write_changing},
+		{"counter-slow", is_counter_slow, VERDICT_SLOW, EVIDENCE_PROOF | EVIDENCE_TIMING,
+			"the vDSO serves gettimeofday() and clock_gettime(), but reading the CPU's "
+			"counter takes as long as a system call.",
+			NULL},
+		{"slower-than-entry", is_slower, VERDICT_UNKNOWN, EVIDENCE_PROOF | EVIDENCE_TIMING,
+			NULL, write_slower},
+		{"served", has_proof, VERDICT_OK, EVIDENCE_PROOF,
+			"gettimeofday() and clock_gettime() are served by the vDSO.", NULL},
+		{"cheaper-than-entry", is_cleared, VERDICT_OK, EVIDENCE_TIMING,
+			"gettimeofday() and clock_gettime() take less time than any system call.",
+			NULL},
+		{"no-proof", true, VERDICT_UNKNOWN, 0, NULL, write_unproven},
+	};
+
+	memcpy(rows, all, sizeof(all));
+}
 
 /* Timing supports a proof that it agrees with, and so does the mode. */
 static unsigned supporting_evidence(const struct evidence *evidence, const struct verdict_row *row)
@@ -270,11 +207,13 @@ static unsigned supporting_evidence(const struct evidence *evidence, const struc
 
 void verdict_find(const struct evidence *evidence, struct verdict *verdict)
 {
-	const struct verdict_row *row = verdict_rows;
+	struct verdict_row rows[VERDICT_ROWS];
+	const struct verdict_row *row = rows;
 	struct view view;
 
 	view_make(evidence, VERDICT_UNKNOWN, &view);
-	while (!row->applies(&view))
+	verdict_list(&view, rows);
+	while (!row->applies)
 		row++;
 	verdict->kind = row->kind;
 	verdict->rule = row->id;
