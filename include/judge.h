@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the evidence means: the verdict, its causes, what to do about it and what it costs. Pure:
- * no input, no output, the same evidence always gives the same diagnosis.
+ * Judges the evidence: the verdict, its causes, what to do about it and what it costs. This is
+ * pure: no input, no output, the same evidence always gives the same diagnosis.
  */
 #ifndef VDSOCHECK_JUDGE_H
 #define VDSOCHECK_JUDGE_H
@@ -185,7 +185,7 @@ struct entry_counts counts_deciding(const struct evidence *evidence);
 /* True if a deciding call entered the kernel in a part of its attempts only. */
 bool counts_are_mixed(const struct evidence *evidence);
 
-/* Counts the deciding calls, all by one path. */
+/* Counts the deciding calls, all by one path; PATH_COUNT: each by the path it is judged by. */
 struct entry_counts counts_by_path(const struct evidence *evidence, enum call_path path);
 
 /* The call of this clock, or "" for none; NULL if it is not in the evidence. */
@@ -220,7 +220,7 @@ bool tsc_is_invariant(const struct evidence *evidence);
 struct vclock_evidence vclock_infer(const struct evidence *evidence);
 
 /*
- * Which clocksource may be recommended on this host: the one rule of check and of compare.
+ * This is the one rule of check and of compare for what they recommend.
  *
  * True if switching this host to the clocksource `name` can be recommended: the kernel offers
  * it, its vDSO can read it, and nothing in the evidence is against it. Whether it is in use

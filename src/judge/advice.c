@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* The way of this host; NULL: not known. */
+/* Returns the way of this host, or NULL where it is not known. */
 static const struct way *way_find(const struct view *v, const struct way *ways)
 {
 	for (; ways && ways->where; ways++) {
@@ -25,7 +25,7 @@ static const struct way *way_find(const struct view *v, const struct way *ways)
 	return NULL;
 }
 
-/* It is taken in another way with each boot loader. */
+/* Each boot loader has its own way to take this step. */
 #define DROP_STEP .text = "change the kernel command line", .ways = advice_remove_boot
 
 const struct advice_row advice_drop_tsc_boot = {"drop-tsc-boot-parameters", RANK_UNDO,
@@ -49,8 +49,8 @@ static const char *target_paravirtual(const struct view *v)
 }
 
 /*
- * The safest of the switches: no TSC has to be right, since the hypervisor keeps this clock
- * right when it pauses or moves the guest.
+ * This switch is the safest: no TSC has to be right, since the hypervisor keeps this clock right
+ * when it pauses or moves the guest.
  */
 static const struct advice_row switch_to_paravirtual = {"switch-to-paravirtual", RANK_SWITCH,
 	.text = "Switch to {to}, the hypervisor's own clock; step 1 is only a trial.",
@@ -72,7 +72,7 @@ static bool is_ec2(const struct view *v)
 
 #define TSC_RISK "Time can jump if the CPUs' TSCs disagree, which step 2 tests."
 
-/* The screen may have room for one sentence: first comes the risk that warp cannot rule out. */
+/* The screen may have room for one sentence, so the risk that warp cannot rule out comes first. */
 static const char *find_tsc_risk(const struct view *v)
 {
 	if (v->ec2_xen)
@@ -122,7 +122,10 @@ const struct advice_row advice_send_report = {"send-report", RANK_ASK,
 	.text = "No known safe setting fixes this: send the report to your provider or platform team.",
 	.steps = {{.command = REPORT_COMMAND}}};
 
-/* The proof runs in a child. A crash has nothing to do with permissions. */
+/*
+ * The proof runs in a child, so it may lack a process instead of a permission; a crash lacks
+ * neither.
+ */
 void advice_list_general(const struct view *v, struct advice_choice general[ADVICE_GENERAL])
 {
 	const struct fact *proof = &v->evidence->proof.fact;
@@ -148,7 +151,9 @@ void advice_list_general(const struct view *v, struct advice_choice general[ADVI
 
 #define BOOT_SIZE 200
 
-/* The parameters that keep the kernel or the vDSO from a better clock here, between blanks. */
+/*
+ * Lists, between blanks, the parameters that keep the kernel or the vDSO from a better clock here.
+ */
 static void list_boot(const struct view *v, char boot[BOOT_SIZE])
 {
 	char chosen[CLOCKSOURCE_NAME_SIZE + 16];
@@ -182,8 +187,8 @@ struct words {
 };
 
 /*
- * False where a word is missing, or is not plain for a shell, since it may come from a document;
- * or where the text is too long: half a command is none.
+ * Returns false where a word is missing or is not plain for a shell, since it may come from a
+ * document, and where the text is too long: half a command is worse than none.
  */
 static bool fill_in(const char *row, const struct words *words, char *text, size_t size)
 {
@@ -276,7 +281,7 @@ static bool write_text(const struct view *v, const struct advice_row *row,
 	return true;
 }
 
-/* The ways to change the kernel command line, that of this host first. */
+/* Adds the ways to change the kernel command line, that of this host first. */
 static void add_ways(const struct view *v, const struct way *ways, const struct words *words,
 	struct advice *advice)
 {
@@ -292,7 +297,9 @@ static void add_ways(const struct view *v, const struct way *ways, const struct 
 	}
 }
 
-/* False where a word that the advice needs, or the only way to take a step, is not known. */
+/*
+ * Returns false where a word that the advice needs, or the only way to take a step, is not known.
+ */
 static bool make_advice(const struct view *v, const struct advice_row *row, struct advice *advice)
 {
 	const struct clocksource_evidence *clocksource = &v->evidence->clocksource;
@@ -341,7 +348,7 @@ static enum rank find_rank(const struct view *v, const struct advice_row *row)
 	return needs_newer_kernel(v, row) ? RANK_PROOF : row->rank;
 }
 
-/* Two such pieces are two ways to the same end. */
+/* Two such pieces of advice are two ways to the same end. */
 static bool mends_clocksource(const struct advice_row *row)
 {
 	return row->rank < RANK_PROGRAM && row->rank != RANK_LOOK;
@@ -351,7 +358,7 @@ struct advice_list {
 	struct advice *advice;
 	const struct advice_row *rows[ADVICE_MAX];
 	size_t count;
-	const char *why_not_tsc; /* NULL once it was told */
+	const char *why_not_tsc; /* NULL once a text has it */
 };
 
 static bool is_in_list(const struct advice_list *list, const struct advice_row *row)
@@ -395,7 +402,7 @@ size_t advice_find(
 		&advice_send_report, v->verdict != VERDICT_UNKNOWN};
 	struct advice_choice general[ADVICE_GENERAL];
 
-	/* Nothing is wrong, or names are all we have: no advice on a guess. */
+	/* Either nothing is wrong, or only names are known, and advice would be a guess. */
 	if (v->verdict == VERDICT_OK || !v->evidence->live)
 		return 0;
 	advice_list_general(v, general);

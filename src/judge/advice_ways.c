@@ -60,7 +60,7 @@ const struct way advice_remove_boot[] = {
 	{0},
 };
 
-/* How a tenant gets another host: pasted in the guest itself, the rest would never run. */
+/* The guest goes down, so that a line pasted into it would not run to its end. */
 #define ELSEWHERE .text = "from another machine (this one goes down; its address may change)"
 #define AWS_MOVE                                                                                   \
 	"aws ec2 stop-instances --instance-ids ID && "                                             \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a clocksource may be recommended. A wrong answer costs a machine whose clock jumps,
- * so the rules name what is against it, the first that applies is the reason, and what is not
- * known here is not recommended.
+ * Decides whether a clocksource may be recommended. A wrong answer costs a machine whose clock
+ * jumps, so the rules name what is against it, the first that applies is the reason, and what is
+ * not known here is not recommended.
  */
 #include "rules.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the causes: goes through the rows of the cause_*.c files in the order of their tables,
- * and has each that applies list its evidence, which is what a reader can look up on the host.
+ * Finds the causes: evaluates the tables of the cause_*.c files in their order, and has each row
+ * that applies list its evidence, which is what a reader can look up on the host.
  */
 #include "rules.h"
 
@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* Only where nothing else explains why the calls are slow. */
+/* This row is for hosts where no other explains why the calls are slow. */
 static void cause_unexplained(const struct view *v, struct cause_list *list)
 {
 	const struct cause_row rows[] = {

@@ -281,7 +281,7 @@ void cause_hyperv(const struct view *v, struct cause_list *list)
 			"A defect of some distribution kernels of 2021, which backported Hyper-V "
 			"changes to 5.4, 5.10 or 5.11, removed the vDSO's support.",
 			.more = "https://github.com/microsoft/azurelinux/pull/1238"},
-		/* Such a page must not be used (Hyper-V's specification, TLFS). */
+		/* A page with the sequence 0 must not be used (Hyper-V's specification, TLFS). */
 		{"hyperv-page-invalid",
 			on_page && !v->mode_none && fact_is_known(&sequence->fact) &&
 				sequence->value == 0,

@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 
-/* The last switch of the log, if it was to the current clocksource. */
+/* Cites the last switch of the log if it was to the current clocksource. */
 static void cite_written(const struct view *v, struct cause *cause)
 {
 	static const char text[] = "Switched to clocksource ";

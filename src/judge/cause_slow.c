@@ -142,7 +142,7 @@ static const struct advice_row switch_to_own_counter = {"switch-to-own-counter",
 	.target = target_own_counter, .steps = {{SWITCH_STEP("")}, {.command = "vdsocheck"}},
 	.risk = "It may have been disabled on purpose."};
 
-/* The last of the causes: those of why the kernel selected this clocksource come before it. */
+/* It comes last: the causes of why the kernel selected this clocksource say more. */
 void cause_without_vdso(const struct view *v, struct cause_list *list)
 {
 	const struct evidence *evidence = v->evidence;

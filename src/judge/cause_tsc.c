@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Causes in why the kernel does not use the TSC, other than its watchdog's figures; and, in a
- * table of their own, what has become of a clocksource that was better. Most are asked for on
- * x86 alone, on a clocksource that is not chosen for its speed.
+ * Causes in why the kernel does not use the TSC, other than its watchdog's figures; and, in a table
+ * of their own, what has become of a clocksource that was better. Most are looked for on x86 alone,
+ * on a clocksource that is not chosen for its speed.
  */
 #include "rules.h"
 
@@ -55,7 +55,7 @@ static void cite_unverified(const struct view *v, struct cause *cause)
 	cite_available(v, cause);
 }
 
-/* "Switched to clocksource tsc" and not "tsc-early". */
+/* Finds "Switched to clocksource tsc" and not "tsc-early". */
 static const struct kernel_log_line *find_tsc_in_use(const struct evidence *evidence)
 {
 	static const char text[] = "Switched to clocksource tsc";
@@ -104,7 +104,7 @@ static const struct advice_row set_tsc_rate = {"set-tsc-rate", RANK_UPDATE,
 	.risk = "If the rate is wrong, or the guest is migrated to a host with another rate, the "
 		"clock runs fast or slow."};
 
-/* Not tsc=reliable, which also skips the tests of the CPUs' TSCs (arch/x86/kernel/tsc_sync.c). */
+/* tsc=reliable would also skip the tests of the CPUs' TSCs (arch/x86/kernel/tsc_sync.c). */
 static const struct advice_row boot_unverified_tsc = {"boot-unverified-tsc", RANK_UPDATE,
 	.text = "If `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog: the "
 		"kernel then uses the TSC without the check that it cannot make here. Or give the "

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* How write_marked() goes on. */
+/* The sentence of write_marked() ends with one of these. */
 static const struct {
 	bool measured; /* first with what both clocks measured, which is known then */
 	const char *text;
@@ -56,7 +56,7 @@ static void append_time(char text[CAUSE_TEXT_SIZE], const struct kernel_log_line
 			text, CAUSE_TEXT_SIZE, " %s after boot", format_age(line->seconds, age));
 }
 
-/* ": in the same interval hpet counted 0.504 s and the TSC 0.497 s (1.3% less)" */
+/* Writes ": in the same interval hpet counted 0.504 s and the TSC 0.497 s (1.3% less)". */
 static void append_intervals(char text[CAUSE_TEXT_SIZE], const struct watchdog_report *report)
 {
 	double counted = report->reference.seconds, passed = report->tsc.seconds;
@@ -72,7 +72,7 @@ static void append_intervals(char text[CAUSE_TEXT_SIZE], const struct watchdog_r
 	text_append(text, CAUSE_TEXT_SIZE, ".");
 }
 
-/* "The kernel marked the TSC unstable 7 minutes after boot", and why. */
+/* Writes "The kernel marked the TSC unstable 7 minutes after boot", and why. */
 static void write_marked(const struct view *v, char text[CAUSE_TEXT_SIZE])
 {
 	const struct watchdog_report *report = &v->watchdog;
@@ -90,7 +90,7 @@ static void write_marked(const struct view *v, char text[CAUSE_TEXT_SIZE])
 	text_append(text, CAUSE_TEXT_SIZE, "%s", explanations[report->culprit].text);
 }
 
-/* The lines, and the figures from which the cause was worked out. */
+/* Cites the lines, and the figures from which the cause was worked out. */
 static void cite_marked(const struct view *v, struct cause *cause)
 {
 	const struct watchdog_report *report = &v->watchdog;
@@ -233,7 +233,7 @@ const struct advice_row advice_find_which_clock = {"find-which-clock", RANK_UPDA
 		{.text = "if it happens again",
 			.command = "sudo journalctl -k -b | grep -A3 'Marking clocksource'"}}};
 
-/* a7ec817d5542: it warns of more than 500 ppm, and leaves the stated rate in use. */
+/* The kernel then warns of more than 500 ppm, and leaves the stated rate in use (a7ec817d5542). */
 static const struct advice_row recalibrate_tsc = {"recalibrate-tsc", RANK_UPDATE,
 	.text = "Boot with tsc=recalibrate: the kernel then measures the rate that the TSC is said "
 		"to have, and warns in its log if that is wrong. If so, update the firmware.",

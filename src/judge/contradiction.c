@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the kinds of evidence disagree: name and mode, proof, timing. One of them is wrong then, or
- * the clocksource changed between two measurements; the verdict follows the proof, and the report
- * shows the contradiction so that it is not taken for certain.
+ * Finds where the kinds of evidence disagree: name and mode, proof, timing. One of them is wrong
+ * then, or the clocksource changed between two measurements; the verdict follows the proof, and the
+ * report shows the contradiction so that it is not taken for certain.
  */
 #include "rules.h"
 

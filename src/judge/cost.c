@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the calls cost on this host, and what they would cost if the vDSO served them: measured on
- * a copy of the vDSO where there is one, else estimated.
+ * Works out what the calls cost on this host, and what they would cost if the vDSO served them:
+ * measured on a copy of the vDSO where there is one, else estimated.
  */
 #include "rules.h"
 
@@ -31,7 +31,7 @@ static void estimate_user_space(const struct view *v, struct cost *cost)
 		(fact_is_known(&timing->ordered_fact) ? timing->ordered_ns : timing->counter_ns);
 }
 
-/* How a program makes this call: through the host's libc, where that bypasses the vDSO. */
+/* Returns the path that programs take: through the host's libc, where that bypasses the vDSO. */
 static const struct path_evidence *paid_path(
 	const struct evidence *evidence, const struct call_evidence *call)
 {
@@ -42,7 +42,7 @@ static const struct path_evidence *paid_path(
 	return is_host_libc && libc->entered > judged->entered ? libc : judged;
 }
 
-/* CLOCK_MONOTONIC, unless another deciding call enters the kernel more often. */
+/* Returns CLOCK_MONOTONIC, unless another deciding call enters the kernel more often. */
 static const struct call_evidence *find_costliest(const struct evidence *evidence)
 {
 	const struct call_evidence *costliest = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
@@ -58,9 +58,9 @@ static const struct call_evidence *find_costliest(const struct evidence *evidenc
 }
 
 /*
- * A clock that entered the kernel under the proof and took half of a system call or less when
- * it was timed was served then: that is not what a fallback costs. Nor is there a cost of
- * calls that none was seen to enter, where only the clocksource keeps changing.
+ * A clock that entered the kernel under the proof, and took half of a system call or less when it
+ * was timed, was served then: that is not what a fallback costs. Calls that never entered, where
+ * only the clocksource keeps changing, have no such cost either.
  */
 static bool was_timed_while_served(const struct path_evidence *path, double syscall_ns)
 {

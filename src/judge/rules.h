@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tables of verdicts, contradictions, causes and advice consist of, and the one vocabulary
- * in which their rules are written: the members of struct view, and the questions below it that
- * take an argument. Rows are constant data, so that a test can list them.
+ * The tables of verdicts, contradictions, causes and advice, and the one vocabulary in which their
+ * conditions are written: the members of struct view, and the questions below it that take an
+ * argument. A table is made for the host of a view, so that a row states its condition as an
+ * expression; a test can list the rows of all.
  */
 #ifndef VDSOCHECK_JUDGE_RULES_H
 #define VDSOCHECK_JUDGE_RULES_H
@@ -53,8 +54,8 @@ struct watchdog_report {
 bool watchdog_explain(const struct evidence *evidence, struct watchdog_report *report);
 
 /*
- * A host as the rules see it. A member is a condition that several rules use; one that matters to
- * a single row is a function beside that row. A line is one of the kernel log, or NULL.
+ * A host as the rules see it. A member is a condition that several rules use; one that matters to a
+ * single table is an expression there. A line is one of the kernel log, or NULL.
  */
 struct view {
 	const struct evidence *evidence;
@@ -121,30 +122,32 @@ void view_make(const struct evidence *evidence, enum verdict_kind verdict, struc
 bool platform_is(const struct evidence *evidence, const char *word);
 bool hypervisor_is(const struct evidence *evidence, const char *word);
 
-/* The kernel offers this clocksource: whole names, `tsc` is not `tsc-early`. */
+/* True if the kernel offers this clocksource, by its whole name: `tsc` is not `tsc-early`. */
 bool clocksource_is_offered(const struct evidence *evidence, const char *name);
 
-/* The kernel offers this clocksource, and is known to use another. */
+/* True if the kernel offers this clocksource, and is known to use another. */
 bool clocksource_is_another(const struct evidence *evidence, const char *name);
 
-/* Booted with this parameter: "notsc", or "tsc=unstable" with its value. */
+/* True if the kernel was booted with this parameter: "notsc", or "tsc=unstable" with its value. */
 bool boot_has(const struct evidence *evidence, const char *parameter);
 
-/* The first line of the kernel log that holds this text; NULL if none does, or none was read. */
+/* Returns the first line of the kernel log that holds this text, or NULL. */
 const struct kernel_log_line *log_find(const struct evidence *evidence, const char *text);
 
-/* The same among the lines after this one; NULL for none. */
+/* Returns the next such line after this one, or NULL. */
 const struct kernel_log_line *log_find_after(
 	const struct evidence *evidence, const struct kernel_log_line *line, const char *text);
 
-/* The kernel's release is known and older than major.minor. */
+/* True if the kernel's release is known and older than major.minor. */
 bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned minor);
 
-/* It is known to be a stable release of major.minor with this patch level or a later one. */
+/*
+ * True if it is known to be a stable release of major.minor with this patch level or a later one.
+ */
 bool kernel_is_patched(
 	const struct evidence *evidence, unsigned major, unsigned minor, unsigned patch);
 
-/* The kernel is known to list this flag of the TSC in /proc/cpuinfo. */
+/* True if the kernel is known to list this flag of the TSC in /proc/cpuinfo. */
 bool tsc_has_flag(const struct evidence *evidence, const char *flag);
 
 /* True if some kernel gives a clocksource of this name a clock mode. */
@@ -153,10 +156,12 @@ bool vclock_name_has_mode(const char *clocksource);
 /* True if it is the counter that kernels of an architecture choose by default; tsc is one. */
 bool clocksource_is_own_counter(const char *clocksource);
 
-/* Why this clocksource may not be recommended: see advisable_clocksource(). NULL: it may. */
+/* Returns why this clocksource may not be recommended (see advisable_clocksource()), or NULL. */
 const char *reason_against(const struct view *v, const char *name);
 
-/* Finds those that the kernel offers beside the one in use. Returns how many there are. */
+/*
+ * Finds the clocksources that the kernel offers beside the one in use. Returns how many there are.
+ */
 size_t clocksources_find_others(
 	const struct view *v, struct other_clocksource others[CLOCKSOURCE_MAX]);
 
@@ -320,10 +325,10 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 #define BOOT_PARAMETERS "https://docs.kernel.org/admin-guide/kernel-parameters.html"
 #define HYPERV_CLOCKS "https://docs.kernel.org/virt/hyperv/clocks.html"
 
-/* Finds those that apply, and the advice of each. */
+/* Finds the causes that apply, and the advice of each. */
 void cause_find(const struct view *v, struct cause causes[CAUSE_MAX], struct cause_list *list);
 
-/* Makes the advice of these causes and that of no cause, sorted by rank. Returns how many. */
+/* Makes the advice of these causes, and that of no cause, sorted by rank. Returns how many. */
 size_t advice_find(
 	const struct view *v, const struct cause_list *causes, struct advice advice[ADVICE_MAX]);
 
@@ -347,14 +352,14 @@ void cite_line(struct cause *cause, const struct kernel_log_line *line);
 void cite_line_and_switch(
 	const struct view *v, struct cause *cause, const struct kernel_log_line *line);
 
-/* The available clocksources in the kernel's order, by rating. */
+/* Cites the available clocksources in the kernel's order, by rating. */
 void cite_available(const struct view *v, struct cause *cause);
 
-/* Clocksource, clock mode and hypervisor's page; with the kernel's release. */
+/* Cites clocksource, clock mode and hypervisor's page; the second, the kernel's release, too. */
 void cite_mode(const struct view *v, struct cause *cause);
 void cite_kernel(const struct view *v, struct cause *cause);
 
-/* The boot parameters; what reading the counter takes. */
+/* Cites the boot parameters; what reading the counter takes. */
 void cite_boot(const struct view *v, struct cause *cause);
 void cite_counter(const struct view *v, struct cause *cause);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The verdict: a table of rules over the evidence, the first that applies decides. The proof comes
- * first; without one, timing can only clear a host, and names alone decide nothing.
+ * Finds the verdict by a table of rules over the evidence, of which the first that applies decides.
+ * The proof comes first; without one, timing can only clear a host, and names alone decide nothing.
  */
 #include "rules.h"
 
@@ -24,7 +24,7 @@ static void write_emulated(const struct view *v, char *summary, size_t size)
 		v->evidence->host.emulator.value);
 }
 
-/* Names those that entered. How often they did is in the line of the proof. */
+/* Names the calls that entered; the proof line says how often. */
 static void write_entering(const struct view *v, char *summary, size_t size)
 {
 	const char *sometimes = v->mixed ? "sometimes " : "";
@@ -66,11 +66,11 @@ static void write_slower(const struct view *v, char *summary, size_t size)
 #define CLEARING_MARGIN 0.75
 
 /*
- * Whether timing alone shows that the vDSO serves the deciding calls: the p99 of their batches is
- * well below the least time of any system call. The minimum would clear a clock that falls back
- * half of the time. It takes a vDSO, or nothing in user space could have served the call; and a
- * kernel where reading the clock costs about as much as any other system call: emulators
- * (qemu-user) make short work of clock_gettime.
+ * Returns whether timing alone shows that the vDSO serves the deciding calls: the p99 of their
+ * batches is well below the least time of any system call. The minimum would clear a clock that
+ * falls back half of the time. It takes a vDSO, or nothing in user space could have served the
+ * call; and a kernel where reading the clock costs about as much as any other system call:
+ * emulators (qemu-user) make short work of clock_gettime.
  */
 static bool timing_clears(const struct evidence *evidence)
 {
@@ -169,7 +169,7 @@ void verdict_list(const struct view *v, struct verdict_row rows[VERDICT_ROWS])
 			"gettimeofday() and clock_gettime() are system calls, as the C library "
 			"bypasses the vDSO.",
 			NULL},
-		/* One change may be that from tsc-early to tsc; what changes again goes on to. */
+		/* One change may be that from tsc-early to tsc; a second shows that it goes on. */
 		{"clocksource-keeps-changing", has_proof && evidence->clocksource.changes > 1,
 			VERDICT_FALLBACK, EVIDENCE_NAME | EVIDENCE_PROOF, NULL, write_changing},
 		{"counter-slow", is_counter_slow, VERDICT_SLOW, EVIDENCE_PROOF | EVIDENCE_TIMING,

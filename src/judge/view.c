@@ -13,44 +13,34 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-static void count_path(struct entry_counts *counts, const struct path_evidence *path)
-{
-	if (!path->available)
-		return;
-	counts->calls++;
-	if (path->signal)
-		counts->signal = path->signal;
-	if (!path->attempts)
-		return;
-	counts->proven++;
-	counts->always += path->entered == path->attempts;
-	counts->entering += path->entered > 0;
-	counts->attempts += path->attempts;
-	counts->entered += path->entered;
-}
-
-struct entry_counts counts_deciding(const struct evidence *evidence)
+struct entry_counts counts_by_path(const struct evidence *evidence, enum call_path by)
 {
 	struct entry_counts counts = {0};
 
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
+		const struct path_evidence *path =
+			&call->path[by == PATH_COUNT ? call_judged_path(call) : by];
 
-		if (call->decides)
-			count_path(&counts, &call->path[call_judged_path(call)]);
+		if (!call->decides || !path->available)
+			continue;
+		counts.calls++;
+		if (path->signal)
+			counts.signal = path->signal;
+		if (!path->attempts)
+			continue;
+		counts.proven++;
+		counts.always += path->entered == path->attempts;
+		counts.entering += path->entered > 0;
+		counts.attempts += path->attempts;
+		counts.entered += path->entered;
 	}
 	return counts;
 }
 
-struct entry_counts counts_by_path(const struct evidence *evidence, enum call_path path)
+struct entry_counts counts_deciding(const struct evidence *evidence)
 {
-	struct entry_counts counts = {0};
-
-	for (size_t i = 0; i < evidence->call_count; i++) {
-		if (evidence->calls[i].decides)
-			count_path(&counts, &evidence->calls[i].path[path]);
-	}
-	return counts;
+	return counts_by_path(evidence, PATH_COUNT);
 }
 
 bool counts_are_mixed(const struct evidence *evidence)
@@ -143,7 +133,7 @@ const struct kernel_log_line *log_find_after(
 	return NULL;
 }
 
-/* The first line with the earliest of these texts that occurs. */
+/* Returns the first line with the earliest of these texts that occurs. */
 static const struct kernel_log_line *log_find_first(
 	const struct evidence *evidence, const char *const *texts, size_t count)
 {
@@ -154,7 +144,7 @@ static const struct kernel_log_line *log_find_first(
 	return line;
 }
 
-/* The first numbers of a release, with dots between them; false if there are fewer. */
+/* Reads the first numbers of a release, with dots between them; false if there are fewer. */
 static bool parse_release(const char *release, unsigned long *numbers, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -296,7 +286,7 @@ static void view_add_host(struct view *v)
 	v->ec2_xen = platform_is(evidence, "aws-xen");
 	v->gvisor = platform_is(evidence, "gvisor");
 	v->emulated = fact_is_known(&host->emulator.fact);
-	/* A vmgenid or vmclock device is no sign: Proxmox VE and EC2 give one to every guest. */
+	/* Proxmox VE and EC2 give a vmgenid or vmclock device to every guest: it is not a sign. */
 	v->may_be_restored = platform_is(evidence, "firecracker") ||
 	                     platform_is(evidence, "microvm") ||
 	                     platform_is(evidence, "cloud-hypervisor");
@@ -410,17 +400,16 @@ static void view_add_switches(struct view *v)
 
 void view_make(const struct evidence *evidence, enum verdict_kind verdict, struct view *v)
 {
+	const struct call_evidence *call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
+
 	*v = (struct view){.evidence = evidence,
 		.decided = counts_deciding(evidence),
 		.vdso = counts_by_path(evidence, PATH_VDSO),
 		.libc = counts_by_path(evidence, PATH_LIBC),
 		.mixed = counts_are_mixed(evidence),
 		.verdict = verdict};
-	for (int path = 0; path < PATH_COUNT; path++) {
-		const struct call_evidence *call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
-
-		v->monotonic[path] = call && call->path[path].timed ? &call->path[path] : NULL;
-	}
+	for (int path = 0; call && path < PATH_COUNT; path++)
+		v->monotonic[path] = call->path[path].timed ? &call->path[path] : NULL;
 	view_add_host(v);
 	view_add_clocksource(v);
 	view_add_tsc(v);

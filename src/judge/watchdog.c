@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which of two clocks was wrong when the kernel's clocksource watchdog dropped the TSC.
+ * Finds out which of two clocks was wrong when the kernel's clocksource watchdog dropped the TSC.
  *
  * The check runs every 0.5 s (WATCHDOG_INTERVAL of kernel/time/clocksource.c, 3.10 to 7.x)
  * and logs both counters, before and now. With the rate of each, the intervals can be worked
@@ -103,7 +103,7 @@ static struct span until(struct span text, const char *ends)
 	return (struct span){text.at, length};
 }
 
-/* The number after " MARK: ". */
+/* Reads the number after " MARK: ". */
 static bool take_figure(struct span text, const char *mark, bool hex, uint64_t *value)
 {
 	if (!skip_to(&text, mark) || !skip_to(&text, ":"))
@@ -112,7 +112,7 @@ static bool take_figure(struct span text, const char *mark, bool hex, uint64_t *
 	return hex ? number_parse_hex(text, value) : number_parse(text, value);
 }
 
-/* "'hpet' wd_nsec: 503 wd_now: 5ca wd_last: 593 mask: ffffffff"; wd_nsec since 5.14. */
+/* Reads "'hpet' wd_nsec: 503 wd_now: 5ca wd_last: 593 mask: ffffffff"; wd_nsec since 5.14. */
 static bool take_readings(struct span text, const char *now, const char *last, const char *interval,
 	struct watchdog_counter *counter)
 {
@@ -133,7 +133,9 @@ static bool take_readings(struct span text, const char *now, const char *last, c
 	return true;
 }
 
-/* 7.2: "Watchdog                   hpet interval:        503995129ns", and "Clocksource". */
+/*
+ * Reads "Watchdog                   hpet interval:        503995129ns" of 7.2, and "Clocksource".
+ */
 static bool take_interval(struct span text, const char *mark, struct watchdog_counter *counter)
 {
 	struct span name;
@@ -173,7 +175,7 @@ static bool find_report(const struct kernel_log_evidence *log, struct watchdog_r
 	return false;
 }
 
-/* "2099.990 MHz" in front of the mark: Hz; 0 if there is none. */
+/* Returns the rate in Hz of "2099.990 MHz" in front of the mark; 0 if there is none. */
 static double rate_before(const char *text, const char *mark)
 {
 	const char *end = strstr(text, mark);
@@ -188,7 +190,7 @@ static double rate_before(const char *text, const char *mark)
 	return megahertz * 1e6;
 }
 
-/* The rate that the kernel calibrated, the last one it logged; or the one in the brand. */
+/* Returns the last rate that the kernel calibrated and logged, or the one in the brand. */
 static double tsc_rate(const struct evidence *evidence, double *error)
 {
 	const struct kernel_log_evidence *log = &evidence->kernel_log;
@@ -220,7 +222,7 @@ static bool is_guest(const struct evidence *evidence, const struct watchdog_coun
 	       find_reference(reference->name)->paravirtual;
 }
 
-/* The rates that the reference may have; 0: unknown. */
+/* Lists the rates that the reference may have, and returns how many; 0: unknown. */
 static size_t reference_rates(const struct evidence *evidence,
 	const struct watchdog_counter *reference, double rates[RATES_MAX])
 {
@@ -248,7 +250,7 @@ static size_t reference_rates(const struct evidence *evidence,
 }
 
 /*
- * Whether both counters agree once the reference's wraps, which the kernel cannot see, are
+ * Returns whether both counters agree once the reference's wraps, which the kernel cannot see, are
  * added. A match counts only where chance would hardly bring it about.
  */
 static bool agrees_when_wrapped(const struct watchdog_counter *reference, double rate,
