@@ -75,9 +75,6 @@ void fact_set_flag(struct flag_fact *fact, bool value);
 bool fact_is_text(const struct text_fact *fact, const char *value);
 bool fact_is_flag(const struct flag_fact *fact, bool value);
 
-/* "known", "absent", "denied", "failed", "unread". */
-const char *fact_state_name(enum fact_state state);
-
 /* "denied: /dev/kmsg: Operation not permitted", at most `size` bytes; "" while known. */
 void fact_describe(const struct fact *fact, char *text, size_t size);
 

@@ -22,18 +22,17 @@
 #include "base/privileges.h"
 #include "base/time.h"
 
-/* Between two polls. */
+/* Time between two polls. */
 #define POLL_NS 100000000
 
-/* Between two looks where no timer can be had. */
-#define LOOK_NS 10000000
-
-/* How long a killed child may take to go where no time is left. */
+/* How long a killed child may take to end where no time is left. */
 #define END_NS 300000000
-static const struct timespec end_pause = {.tv_nsec = 10000000};
 
 /* The parent, if it waits for the deadline, times out first and reports it. */
 #define TIMER_SLACK_US 100000
+
+/* The pause between two looks at a child where no signal ends the wait. */
+static const struct timespec look_pause = {.tv_nsec = 10000000};
 
 void *child_share(size_t size, struct fact *why)
 {
@@ -60,7 +59,7 @@ static void explain_timeout(const struct deadline *deadline, struct fact *why)
 pid_t child_start(void (*work)(void *argument), void *argument, const struct deadline *deadline,
 	struct fact *why)
 {
-	pid_t parent = getpid(), pid, now;
+	pid_t parent = getpid(), pid;
 	struct itimerval timer = {.it_interval = {0}};
 	int64_t left_us;
 	sigset_t none;
@@ -81,8 +80,7 @@ pid_t child_start(void (*work)(void *argument), void *argument, const struct dea
 	 * the parent entered our PID namespace without a fork (setns(2)), and negative where it is
 	 * refused.
 	 */
-	now = getppid();
-	if (now > 0 && now != parent)
+	if (getppid() > 0 && getppid() != parent)
 		_exit(1);
 	prctl(PR_SET_DUMPABLE, 0);
 	privileges_keep(PRIVILEGES_READ); /* its parent writes the files */
@@ -152,11 +150,12 @@ bool child_end(pid_t pid, const struct deadline *deadline)
 	kill(pid, SIGKILL);
 	while (!(gone = is_gone(pid)) &&
 		(deadline_left_ns(&least) > 0 || deadline_left_ns(deadline) > 0))
-		nanosleep(&end_pause, NULL);
+		nanosleep(&look_pause, NULL);
 	return gone;
 }
 
-/* Interrupts wait4(2), or is seen behind it where a child changes at every moment. */
+/* Set by the timer, whose signal interrupts wait4(2); read after it, since children may change
+ * without a pause. */
 static volatile sig_atomic_t ticked;
 
 static void tick(int number)
@@ -171,7 +170,6 @@ static void tick(int number)
  */
 int child_wait(const struct child_wait *wait)
 {
-	static const struct timespec look = {.tv_nsec = LOOK_NS};
 	int64_t left_ns = deadline_left_ns(wait->deadline);
 	struct itimerspec interval = {.it_interval = {.tv_nsec = POLL_NS},
 		.it_value = {.tv_nsec = (long)(left_ns < POLL_NS ? left_ns + 1 : POLL_NS)}};
@@ -210,7 +208,7 @@ int child_wait(const struct child_wait *wait)
 		if (error)
 			break;
 		if (pid == 0)
-			nanosleep(&look, NULL);
+			nanosleep(&look_pause, NULL);
 	}
 	if (has_timer)
 		timer_delete(timer);
@@ -226,7 +224,7 @@ struct awaited {
 	int status;
 };
 
-static bool take_status(void *argument, pid_t pid, int status, const struct rusage *usage)
+static bool store_status(void *argument, pid_t pid, int status, const struct rusage *usage)
 {
 	(void)pid;
 	(void)usage;
@@ -249,7 +247,7 @@ bool child_await(pid_t pid, void (*poll)(void *argument), void *argument,
 	struct awaited awaited = {.poll = poll, .argument = argument};
 	int error = child_wait(&(struct child_wait){.pid = pid,
 		.deadline = deadline,
-		.changed = take_status,
+		.changed = store_status,
 		.poll = poll_awaited,
 		.argument = &awaited});
 
@@ -282,13 +280,11 @@ bool child_compute(void (*work)(void *object), void *object, size_t size,
 {
 	void *shared = child_share(size, why);
 	bool done;
-	pid_t pid;
 
 	if (!shared)
 		return false;
 	memcpy(shared, object, size);
-	pid = child_start(work, shared, deadline, why);
-	done = pid > 0 && child_await(pid, NULL, NULL, deadline, why);
+	done = child_run(work, shared, deadline, why);
 	if (done)
 		memcpy(object, shared, size);
 	child_unshare(shared, size);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/text.h"
 
 bool fact_is_known(const struct fact *fact)
@@ -55,10 +54,10 @@ void fact_set_errno(struct fact *fact, int error, const char *object)
 
 bool fact_is_error_of(const struct fact *fact, const char *object)
 {
-	size_t length = strlen(object);
+	struct span reason = text_span(fact->reason);
 
-	return !fact_is_known(fact) && strncmp(fact->reason, object, length) == 0 &&
-	       strncmp(fact->reason + length, ": ", 2) == 0;
+	return !fact_is_known(fact) && text_take_prefix(&reason, object) &&
+	       text_starts(reason, ": ");
 }
 
 void fact_set_text(struct text_fact *fact, const char *value)
@@ -97,38 +96,30 @@ bool fact_is_flag(const struct flag_fact *fact, bool value)
 	return fact_is_known(&fact->fact) && fact->value == value;
 }
 
-const char *fact_state_name(enum fact_state state)
-{
-	static const char *const names[] = {
-		[FACT_UNREAD] = "unread",
-		[FACT_KNOWN] = "known",
-		[FACT_ABSENT] = "absent",
-		[FACT_DENIED] = "denied",
-		[FACT_FAILED] = "failed",
-	};
-
-	return names[state];
-}
+static const char *const state_names[] = {
+	[FACT_UNREAD] = "unread",
+	[FACT_KNOWN] = "known",
+	[FACT_ABSENT] = "absent",
+	[FACT_DENIED] = "denied",
+	[FACT_FAILED] = "failed",
+};
 
 void fact_describe(const struct fact *fact, char *text, size_t size)
 {
 	if (fact_is_known(fact))
 		text[0] = '\0';
 	else
-		snprintf(text, size, "%s: %s", fact_state_name(fact->state), fact->reason);
+		snprintf(text, size, "%s: %s", state_names[fact->state], fact->reason);
 }
 
 void fact_set_described(struct fact *fact, const char *text)
 {
-	static const enum fact_state states[] = {
-		FACT_UNREAD, FACT_ABSENT, FACT_DENIED, FACT_FAILED};
+	for (enum fact_state state = FACT_UNREAD; state <= FACT_FAILED; state++) {
+		struct span reason = text_span(text);
 
-	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
-		const char *name = fact_state_name(states[i]);
-		size_t length = strlen(name);
-
-		if (strncmp(text, name, length) == 0 && strncmp(text + length, ": ", 2) == 0) {
-			fact_set(fact, states[i], "%s", text + length + 2);
+		if (state != FACT_KNOWN && text_take_prefix(&reason, state_names[state]) &&
+			text_take_prefix(&reason, ": ")) {
+			fact_set(fact, state, "%s", reason.at);
 			return;
 		}
 	}

@@ -53,27 +53,19 @@ void fault_guard_parts(void (*work)(void *argument), void *argument)
 
 const char *fault_signal_name(int signal)
 {
+	static const char *const names[] = {[SIGILL] = "SIGILL",
+		[SIGBUS] = "SIGBUS",
+		[SIGFPE] = "SIGFPE",
+		[SIGKILL] = "SIGKILL",
+		[SIGSEGV] = "SIGSEGV",
+		[SIGALRM] = "SIGALRM",
+		[SIGVTALRM] = "SIGVTALRM",
+		[SIGXCPU] = "SIGXCPU",
+		[SIGSYS] = "SIGSYS"};
 	static char other[24];
 
-	switch (signal) {
-	case SIGSEGV:
-		return "SIGSEGV";
-	case SIGBUS:
-		return "SIGBUS";
-	case SIGILL:
-		return "SIGILL";
-	case SIGFPE:
-		return "SIGFPE";
-	case SIGSYS:
-		return "SIGSYS";
-	case SIGKILL:
-		return "SIGKILL";
-	case SIGALRM:
-		return "SIGALRM";
-	case SIGVTALRM:
-		return "SIGVTALRM";
-	default:
-		snprintf(other, sizeof(other), "signal %d", signal);
-		return other;
-	}
+	if ((size_t)signal < ARRAY_SIZE(names) && names[signal])
+		return names[signal];
+	snprintf(other, sizeof(other), "signal %d", signal);
+	return other;
 }

@@ -50,16 +50,6 @@ static int write_and_close(int file, const char *bytes, size_t length)
 	return error;
 }
 
-static int create_beside(int directory, char name[NAME_MAX + 1])
-{
-	uint64_t number = (uint64_t)getpid();
-
-	/* Against collisions; it is O_EXCL that keeps other users' files out. */
-	syscall(SYS_getrandom, &number, sizeof(number), 0);
-	snprintf(name, NAME_MAX + 1, ".vdsocheck-%016llx", (unsigned long long)number);
-	return openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-}
-
 /* Sets why the path cannot be written: for this reason, by this errno value, or both. */
 static bool refuse(struct fact *why, const char *path, const char *reason, int error)
 {
@@ -74,6 +64,7 @@ static bool replace(const char *path, const char *bytes, size_t length, struct f
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 	char folder[PATH_MAX], beside[NAME_MAX + 1];
+	uint64_t number = (uint64_t)getpid();
 	int directory, file, error = 0;
 	sigset_t all, before;
 
@@ -84,7 +75,10 @@ static bool replace(const char *path, const char *bytes, size_t length, struct f
 		return refuse(why, path, NULL, errno);
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
-	file = create_beside(directory, beside);
+	/* Its random number avoids collisions; O_EXCL refuses other users' files. */
+	syscall(SYS_getrandom, &number, sizeof(number), 0);
+	snprintf(beside, sizeof(beside), ".vdsocheck-%016llx", (unsigned long long)number);
+	file = openat(directory, beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (file < 0) {
 		refuse(why, path, "cannot create a file in its directory", errno);
 	} else {
@@ -132,40 +126,22 @@ static int open_descriptor(int descriptor)
 	return -1;
 }
 
-static bool is_written_in_place(const struct stat *status)
-{
-	return S_ISCHR(status->st_mode) || S_ISFIFO(status->st_mode);
-}
-
-/* A device, a FIFO or a descriptor. Waits for no reader of a FIFO, and for no modem's carrier. */
-static bool write_in_place(
-	const char *path, int descriptor, const char *bytes, size_t length, struct fact *why)
-{
-	int file = descriptor >= 0 ? open_descriptor(descriptor)
-	                           : open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat status;
-	int error;
-
-	if (file < 0 && errno == ENXIO)
-		return refuse(why, path, "nothing reads from it", 0);
-	if (file < 0)
-		return refuse(why, path, NULL, errno);
-	if (descriptor < 0 && (fstat(file, &status) < 0 || !is_written_in_place(&status))) {
-		close(file);
-		return refuse(why, path, "became another file", 0);
-	}
-	error = write_and_close(file, bytes, length);
-	return !error || refuse(why, path, NULL, error);
-}
-
 bool output_write(const char *path, const char *bytes, size_t length, struct fact *why)
 {
-	int descriptor = descriptor_of(path);
+	int file, error, descriptor = descriptor_of(path);
 	struct stat status;
 
 	fact_set_known(why);
-	if (descriptor >= 0 || (stat(path, &status) == 0 && is_written_in_place(&status)))
-		return write_in_place(path, descriptor, bytes, length, why);
+	if (descriptor >= 0 || (stat(path, &status) == 0 &&
+				       (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)))) {
+		/* Opening waits for no reader of a FIFO, and for no modem's carrier. */
+		file = descriptor >= 0 ? open_descriptor(descriptor)
+		                       : open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		if (file < 0 && errno == ENXIO)
+			return refuse(why, path, "nothing reads from it", 0);
+		error = file < 0 ? errno : write_and_close(file, bytes, length);
+		return !error || refuse(why, path, NULL, error);
+	}
 	if (lstat(path, &status) < 0)
 		return errno == ENOENT ? replace(path, bytes, length, why)
 		                       : refuse(why, path, NULL, errno);

@@ -146,61 +146,42 @@ static int open_below(const struct root *root, const char *path, int flags)
 	return file >= 0 && keep_regular(file, &status) ? file : -1;
 }
 
-/* Reads what fits into the buffer; *cut: there was more. 0 or an errno value. */
-static int read_path(const struct root *root, const char *path, char *buffer, size_t size,
-	struct span *content, bool *cut)
+/* Of a file that does not fit, `cuts` takes the whole lines that do. */
+static bool read_path(const struct root *root, const char *path, bool cuts, char *buffer,
+	size_t size, struct span *content, struct fact *why)
 {
-	size_t length = 0;
-	int error = 0;
 	int file = open_below(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int error = file < 0 ? errno : 0;
+	size_t length = 0;
 
-	*cut = false;
-	if (file < 0) {
-		error = errno;
-	} else {
+	if (file >= 0) {
 		error = file_read_all(file, buffer, size, &length);
 		close(file);
-		*cut = error == EFBIG;
-	}
-	if (*cut) {
-		error = 0;
-		length = size - 1;
+		length -= length == size;
+		while (error == EFBIG && cuts && length > 0 && buffer[length - 1] != '\n')
+			length--;
+		if (error == EFBIG && cuts)
+			error = 0;
 	}
 	buffer[length] = '\0';
 	*content = (struct span){buffer, length};
-	return error;
+	if (error)
+		fact_set_errno(why, error, path);
+	else
+		fact_set_known(why);
+	return !error;
 }
 
 bool root_read(const struct root *root, const char *path, char *buffer, size_t size,
 	struct span *content, struct fact *why)
 {
-	bool cut;
-	int error = read_path(root, path, buffer, size, content, &cut);
-
-	if (cut)
-		error = EFBIG;
-	if (error) {
-		fact_set_errno(why, error, path);
-		return false;
-	}
-	fact_set_known(why);
-	return true;
+	return read_path(root, path, false, buffer, size, content, why);
 }
 
 bool root_read_head(const struct root *root, const char *path, char *buffer, size_t size,
 	struct span *content, struct fact *why)
 {
-	bool cut;
-	int error = read_path(root, path, buffer, size, content, &cut);
-
-	if (error) {
-		fact_set_errno(why, error, path);
-		return false;
-	}
-	while (cut && content->length > 0 && buffer[content->length - 1] != '\n')
-		buffer[--content->length] = '\0';
-	fact_set_known(why);
-	return true;
+	return read_path(root, path, true, buffer, size, content, why);
 }
 
 int root_open_file(const struct root *root, const char *path, int access, struct fact *why)

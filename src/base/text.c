@@ -2,6 +2,7 @@
 /* Spans of text that is not terminated, strict numbers in it, and numbers as text. */
 #include "base/text.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -150,16 +151,12 @@ bool text_find_value(struct span lines, const char *key, struct span *value)
 	struct span line;
 
 	while (text_next_line(&lines, &line)) {
-		const char *colon = memchr(line.at, ':', line.length);
+		struct span name = text_take_until(&line, ':');
+		bool has_colon = line.at != name.at + name.length;
 
-		if (!colon)
-			continue;
-		if (!text_equals(text_trim((struct span){line.at, (size_t)(colon - line.at)}), key))
-			continue;
-		value->at = colon + 1;
-		value->length = line.length - (size_t)(value->at - line.at);
-		*value = text_trim(*value);
-		return true;
+		*value = text_trim(line);
+		if (has_colon && text_equals(text_trim(name), key))
+			return true;
 	}
 	return false;
 }
@@ -167,38 +164,24 @@ bool text_find_value(struct span lines, const char *key, struct span *value)
 bool text_is_time(struct span text)
 {
 	static const char shape[] = "0000-00-00T00:00:00Z";
+	bool fits = text.length == sizeof(shape) - 1;
 
-	for (size_t i = 0; i < sizeof(shape) - 1; i++) {
-		if (i >= text.length)
-			return false;
-		if (shape[i] == '0' ? text.at[i] < '0' || text.at[i] > '9' : text.at[i] != shape[i])
-			return false;
-	}
-	return text.length == sizeof(shape) - 1;
-}
-
-static int digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return 16;
+	for (size_t i = 0; fits && i < text.length; i++)
+		fits = shape[i] == '0' ? text.at[i] >= '0' && text.at[i] <= '9'
+		                       : text.at[i] == shape[i];
+	return fits;
 }
 
 static bool parse_in_base(struct span text, unsigned base, uint64_t *value)
 {
+	static const char digits[] = "0123456789abcdef";
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < text.length; i++) {
-		unsigned digit = (unsigned)digit_of(text.at[i]);
+		const char *digit = memchr(digits, tolower((unsigned char)text.at[i]), base);
 
-		if (digit >= base)
-			return false;
-		if (__builtin_mul_overflow(sum, base, &sum) ||
-			__builtin_add_overflow(sum, digit, &sum))
+		if (!digit || __builtin_mul_overflow(sum, base, &sum) ||
+			__builtin_add_overflow(sum, (unsigned)(digit - digits), &sum))
 			return false;
 	}
 	if (text.length == 0)
