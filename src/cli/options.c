@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line. Options may stand before or after the command, so the command is found first;
- * then one walk over the words takes its options and operands, as getopt_long(3) would. What it
- * does not say is needed for messages: which word it was, and why it was refused. Messages and
- * --help come from the same rows.
+ * The command line. Options may stand before or after the command, so the words are first split
+ * into options with their values, operands and the command, then applied to that. getopt_long(3)
+ * does not report which word it refused and why, as the messages do. These and --help come from the
+ * same rows.
  */
 #include <limits.h>
 #include <stdarg.h>
@@ -65,8 +65,6 @@ void cli_usage_error(const char *format, ...)
 	cli_error("%s; see 'vdsocheck %s --help'", line, known.command->name);
 }
 
-/* ---- which command ---- */
-
 const struct option_row *operand_row(const struct command *command)
 {
 	const struct option_row *row;
@@ -80,151 +78,141 @@ const struct option_row *operand_row(const struct command *command)
 	return NULL;
 }
 
-static bool is_file_name(const char *word)
-{
-	struct span name = text_span(word);
+/* ---- splitting the words ---- */
 
-	return strchr(word, '/') || (text_take_suffix(&name, ".json") && name.length);
+/* An option with its value, or an operand. */
+struct item {
+	const char *word; /* "--name" or "--name=value", or the operand */
+	char letter[3];   /* "-x"; empty: not an option of one letter */
+	bool is_operand;
+	const char *value; /* of an option; NULL: there is none */
+};
+
+struct items {
+	struct item *list;
+	size_t count, room;
+};
+
+static void add_item(struct items *items, struct item item)
+{
+	items->list = array_grow(items->list, items->count, &items->room, sizeof(item));
+	items->list[items->count++] = item;
 }
 
-static void refuse_command(const char *word)
+static struct span item_name(const struct item *item)
 {
-	const struct option_row *files = operand_row(known.commands[0]);
-	unsigned least = UINT_MAX;
-	const char *nearest = NULL;
+	return (struct span){item->word + 2, strcspn(item->word + 2, "=")};
+}
 
-	for (size_t i = 0; known.commands[i]; i++) {
-		if (is_misspelling(word, known.commands[i]->name, &least))
-			nearest = known.commands[i]->name;
+/* The row of the letter or the name, or the only one that the name abbreviates; NULL: none is. */
+static const struct option_row *find_row(const struct command *command, const struct item *item)
+{
+	const struct option_row *row, *found = NULL;
+	struct span name = item_name(item);
+	unsigned count = 0;
+
+	for (size_t at = 0; (row = row_at(command, &at));) {
+		if (*item->letter ? row->id == (unsigned char)item->letter[1]
+				  : text_equals(name, row->name))
+			return row;
+		if (*item->letter || !row->help || strncmp(row->name, name.at, name.length) != 0)
+			continue;
+		found = row;
+		count++;
 	}
-	if (is_misspelling(word, "help", &least))
-		nearest = "help";
-	if (is_misspelling(word, "version", &least))
-		nearest = "version";
-	if (nearest)
-		cli_error("unknown command '%s'; did you mean '%s'?", word, nearest);
-	else if (files && is_file_name(word))
-		cli_usage_error("unknown command '%s'; to read a file, use --%s %s", word,
-			files->name, word);
-	else
-		cli_error("unknown command '%s'; see 'vdsocheck --help'", word);
+	return count == 1 ? found : NULL;
 }
 
 /*
- * Whether an option takes a value in any of the commands: an option has the same meaning in all
- * that have it. It is a name, which may be abbreviated, or a letter if that is NULL; a whole name
- * decides over its extensions.
+ * Whether an option takes a value: in this command, or, if that is NULL or has no such option, in
+ * any: an option has the same meaning in all that have it. A whole name decides over its
+ * extensions.
  */
-static bool takes_value(int letter, const char *name)
+static bool takes_value(const struct command *command, const struct item *item)
 {
-	const struct option_row *row;
+	const struct option_row *row = command ? find_row(command, item) : NULL;
+	struct span name = item_name(item);
 	bool takes = false;
 
+	if (row)
+		return row->argument != NULL;
 	for (size_t i = 0; known.commands[i]; i++) {
 		for (size_t at = 0; (row = row_at(known.commands[i], &at));) {
-			if (name ? strcmp(name, row->name) == 0 : row->id == letter)
+			if (*item->letter ? row->id == (unsigned char)item->letter[1]
+					  : text_equals(name, row->name))
 				return row->argument != NULL;
-			takes |= name && row->argument &&
-			         strncmp(name, row->name, strlen(name)) == 0;
+			takes |= !*item->letter && row->argument &&
+			         strncmp(row->name, name.at, name.length) == 0;
 		}
 	}
 	return takes;
 }
 
-static const struct option_row *find_letter(const struct command *command, int letter)
+/*
+ * Whether this operand, the first but for "help" and "version", is the command or one of these:
+ * git(1) takes "help help" and "version" in the same way.
+ */
+static bool take_command(struct cli *cli, const char *word)
 {
-	const struct option_row *row;
-
-	for (size_t at = 0; (row = row_at(command, &at));) {
-		if (row->id == letter)
-			break;
-	}
-	return row;
-}
-
-/* True if the value of the option in this word is the next word. */
-static bool takes_next(const char *word)
-{
-	if (word[1] == '-')
-		return !strchr(word, '=') && takes_value(0, word + 2);
-	for (const char *letter = word + 1; *letter; letter++) {
-		if (takes_value((unsigned char)*letter, NULL))
-			return !letter[1];
-	}
-	return false;
-}
-
-/* The place of the first word that is neither an option nor the value of one; argc: none. */
-static int find_operand(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--") == 0)
-			return i + 1 < argc ? i + 1 : argc;
-		if (argv[i][0] != '-' || !argv[i][1])
-			return i;
-		if (takes_next(argv[i]))
-			i++;
-	}
-	return argc;
-}
-
-static void remove_word(int *argc, char **argv, int place)
-{
-	memmove(&argv[place], &argv[place + 1], (size_t)(*argc - place) * sizeof(*argv));
-	--*argc;
-}
-
-static bool is_given(const struct option_row *row, int argc, char **argv)
-{
-	for (int i = 1; row && i < argc; i++) {
-		size_t length = strcspn(argv[i], "=");
-
-		if (strncmp(argv[i], "--", 2) == 0 && length > 2 &&
-			strncmp(argv[i] + 2, row->name, length - 2) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Takes the command's name out of the words. */
-static bool choose_command(struct cli *cli, int *argc, char **argv)
-{
-	int place;
-
-	/* git(1) takes "help help" and "version" in the same way. */
-	while ((place = find_operand(*argc, argv)) < *argc) {
-		if (strcmp(argv[place], "help") == 0)
-			cli->help = true;
-		else if (strcmp(argv[place], "version") == 0)
-			cli->version = true;
-		else
-			break;
-		remove_word(argc, argv, place);
-	}
-	if (place == *argc)
-		return true;
+	if (strcmp(word, "help") == 0)
+		return cli->help = true;
+	if (strcmp(word, "version") == 0)
+		return cli->version = true;
 	for (size_t i = 0; known.commands[i]; i++) {
-		if (strcmp(known.commands[i]->name, argv[place]) != 0)
-			continue;
-		cli->command = known.commands[i];
-		cli->named = true;
-		remove_word(argc, argv, place);
-		return true;
+		if (strcmp(known.commands[i]->name, word) == 0) {
+			cli->command = known.commands[i];
+			return cli->named = true;
+		}
 	}
-	if (is_given(operand_row(cli->command), *argc, argv))
-		return true;
-	refuse_command(argv[place]);
 	return false;
 }
 
-/* ---- its options ---- */
+/*
+ * Splits the words, of this command if it is known. The list `argv` ends with NULL, which is the
+ * value of a last option that lacks one.
+ */
+static void split_words(
+	struct cli *cli, struct items *items, const struct command *command, int argc, char **argv)
+{
+	bool ended = false, has_operand = false;
 
-/* The words after the command's name; `at` is the one that is looked at. */
-struct words {
-	int count, at;
-	char **list;
-	bool failed; /* after the first mistake: for the options that say how it is reported */
-};
+	items->count = 0;
+	cli->named = false;
+	for (int i = 1; i < argc; i++) {
+		const char *word = argv[i], *sign = strchr(word, '=');
+		struct item item = {.word = word};
+
+		if (!ended && strcmp(word, "--") == 0) {
+			ended = true;
+		} else if (ended || word[0] != '-' || !word[1]) {
+			if (!cli->named && !has_operand && take_command(cli, word))
+				continue;
+			item.is_operand = has_operand = true;
+			add_item(items, item);
+			ended = ended || cli->command->program;
+		} else if (word[1] == '-') {
+			if (sign)
+				item.value = sign + 1;
+			else if (takes_value(command, &item))
+				item.value = argv[++i];
+			add_item(items, item);
+		} else {
+			/* "-Jo FILE", "-JoFILE" */
+			for (const char *letter = word + 1, *next; *letter; letter = next) {
+				next = letter + 1;
+				item.letter[0] = '-';
+				item.letter[1] = *letter;
+				if (takes_value(command, &item)) {
+					item.value = *next ? next : argv[++i];
+					next = "";
+				}
+				add_item(items, item);
+			}
+		}
+	}
+}
+
+/* ---- applying them ---- */
 
 /* The first command that has an option of this name; NULL if none has. */
 static const struct command *find_owner(struct span name)
@@ -240,29 +228,27 @@ static const struct command *find_owner(struct span name)
 	return NULL;
 }
 
-/* The row with this name, or the only one that it abbreviates; NULL after an error message. */
-static const struct option_row *find_name(const struct words *words, struct span name)
+/* Says why find_row() finds none. */
+static void refuse_option(const struct item *item)
 {
-	const struct option_row *row, *found = NULL, *nearest = NULL;
+	const struct option_row *row, *nearest = NULL;
+	struct span name = item_name(item);
 	const struct command *other;
 	char candidates[LINE_SIZE] = "", word[64];
-	unsigned least = UINT_MAX, count = 0;
+	unsigned least = UINT_MAX;
 
+	if (*item->letter) {
+		cli_usage_error("unknown option '%s'", item->letter);
+		return;
+	}
 	text_copy_span(word, sizeof(word), name);
 	for (size_t at = 0; (row = row_at(known.command, &at));) {
-		if (text_equals(name, row->name))
-			return row;
 		if (is_misspelling(word, row->name, &least))
 			nearest = row;
-		if (!row->help || strncmp(row->name, name.at, name.length) != 0)
-			continue;
-		found = row;
-		count++;
-		text_append(candidates, sizeof(candidates), " --%s", row->name);
+		if (row->help && strncmp(row->name, name.at, name.length) == 0)
+			text_append(candidates, sizeof(candidates), " --%s", row->name);
 	}
-	if (count == 1 || words->failed)
-		return count == 1 ? found : NULL;
-	if (count > 1)
+	if (*candidates)
 		cli_usage_error(
 			"option '--%.*s' is ambiguous:%s", (int)name.length, name.at, candidates);
 	else if ((other = find_owner(name)))
@@ -273,7 +259,6 @@ static const struct option_row *find_name(const struct words *words, struct span
 			name.at, nearest->name);
 	else
 		cli_usage_error("unknown option '--%.*s'", (int)name.length, name.at);
-	return NULL;
 }
 
 static bool take_color(struct cli *cli, const char *word)
@@ -353,121 +338,122 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	}
 }
 
-/* `text` is NULL for an option without a value. */
-static void apply_option(
-	struct cli *cli, struct words *words, const struct option_row *row, const char *text)
+static bool apply_option(struct cli *cli, const struct item *item)
 {
-	const char *value = text ? text : "";
-	const struct format *format;
+	const char *shown = *item->letter ? item->letter : item->word;
+	const struct option_row *row = find_row(cli->command, item);
 
-	if (!words->failed) {
-		words->failed = !take_option(cli, row->id, value);
-	} else if (row->id == 'q') {
+	if (!row)
+		refuse_option(item);
+	else if (row->argument && !item->value)
+		cli_usage_error("option '%s' needs a value", shown);
+	else if (!row->argument && item->value)
+		cli_usage_error("option '%s' takes no value", shown);
+	else
+		return take_option(cli, row->id, item->value ? item->value : "");
+	return false;
+}
+
+/* After a mistake: only the options that decide how it is reported. */
+static void apply_for_report(struct cli *cli, const struct item *item)
+{
+	const struct option_row *row = find_row(cli->command, item);
+	const struct format *format = NULL;
+
+	if (row && row->id == 'q')
 		cli->quiet = true;
-	} else if (row->id == OPTION_FORMAT) {
-		format = cli_find_format(cli->command, value);
-		cli->format = format ? format : cli->format;
+	if (row && row->id == OPTION_FORMAT && item->value)
+		format = cli_find_format(cli->command, item->value);
+	if (format)
+		cli->format = format;
+}
+
+static bool is_file_name(const char *word)
+{
+	struct span name = text_span(word);
+
+	return strchr(word, '/') || (text_take_suffix(&name, ".json") && name.length);
+}
+
+/* Without a command's name the operand was meant as one. */
+static void refuse_operand(const struct cli *cli, const char *word)
+{
+	static const char *const more_commands[] = {"help", "version"};
+	const struct option_row *files = operand_row(cli->command);
+	const char *problem = cli->named ? "unexpected argument" : "unknown command";
+	const char *nearest = NULL;
+	unsigned least = UINT_MAX;
+
+	for (size_t i = 0; known.commands[i] && !cli->named; i++) {
+		if (is_misspelling(word, known.commands[i]->name, &least))
+			nearest = known.commands[i]->name;
 	}
-}
-
-/* The value of an option that needs one: what stands behind it in its word, or the next word. */
-static const char *take_value(struct words *words, const char *option, const char *behind)
-{
-	if (behind)
-		return behind;
-	if (words->at + 1 < words->count)
-		return words->list[++words->at];
-	if (!words->failed)
-		cli_usage_error("option '%s' needs a value", option);
-	words->failed = true;
-	return NULL;
-}
-
-static void take_long(struct cli *cli, struct words *words)
-{
-	const char *word = words->list[words->at];
-	const char *sign = strchr(word, '='), *value = sign ? sign + 1 : NULL;
-	struct span name = {word + 2, strcspn(word + 2, "=")};
-	const struct option_row *row = find_name(words, name);
-
-	if (row && !row->argument && value && !words->failed)
-		cli_usage_error("option '%s' takes no value", word);
-	if (!row || (!row->argument && value))
-		words->failed = true;
-	else if (!row->argument || (value = take_value(words, word, value)))
-		apply_option(cli, words, row, value);
-}
-
-/* "-Jo FILE", "-JoFILE" */
-static void take_letters(struct cli *cli, struct words *words)
-{
-	for (const char *letter = words->list[words->at] + 1; *letter; letter++) {
-		const char option[] = {'-', *letter, '\0'};
-		const struct option_row *row = find_letter(cli->command, (unsigned char)*letter);
-		const char *value = NULL;
-
-		if (!row && !words->failed)
-			cli_usage_error("unknown option '%s'", option);
-		if (!row)
-			words->failed = true;
-		else if (row->argument)
-			value = take_value(words, option, letter[1] ? letter + 1 : NULL);
-		if (row && (!row->argument || value))
-			apply_option(cli, words, row, value);
-		if (row && row->argument)
-			return;
+	for (size_t i = 0; i < ARRAY_SIZE(more_commands) && !cli->named; i++) {
+		if (is_misspelling(word, more_commands[i], &least))
+			nearest = more_commands[i];
 	}
+	if (nearest)
+		cli_error("unknown command '%s'; did you mean '%s'?", word, nearest);
+	else if (files && is_file_name(word))
+		cli_usage_error(
+			"%s '%s'; to read a file, use --%s %s", problem, word, files->name, word);
+	else if (cli->named)
+		cli_usage_error("unexpected argument '%s'", word);
+	else
+		cli_error("unknown command '%s'; see 'vdsocheck --help'", word);
 }
 
-static bool take_words(struct cli *cli, struct words *words)
+static bool apply_items(struct cli *cli, const struct items *items)
 {
 	const struct option_row *files = operand_row(cli->command);
-	bool takes_operands = cli->command->program || cli->command->operands;
+	bool takes_operands = cli->command->program || cli->command->operands, failed;
 	const char *operand = NULL;
-	size_t operands = 0;
-	bool ended = false;
 
-	for (words->at = 1; words->at < words->count; words->at++) {
-		const char *word = words->list[words->at];
+	for (size_t i = 0; i < items->count; i++) {
+		const struct item *item = &items->list[i];
 
-		if (!ended && strcmp(word, "--") == 0) {
-			ended = true;
-		} else if (ended || word[0] != '-' || !word[1]) {
-			operand = operand ? operand : word;
-			cli->operands[cli->operand_count++] = word;
-			operands++;
-			ended = ended || cli->command->program;
-		} else if (word[1] == '-') {
-			take_long(cli, words);
-		} else {
-			take_letters(cli, words);
-		}
+		if (!item->is_operand)
+			takes_operands |= files && find_row(cli->command, item) == files;
+		else if (!operand)
+			operand = item->word;
 	}
-	/* Operands alone, without the option that they are further values of. */
-	if (words->failed || !operand || takes_operands || operands < cli->operand_count)
-		return !words->failed;
-	if (files && is_file_name(operand))
-		cli_usage_error("unexpected argument '%s'; to read a file, use --%s %s", operand,
-			files->name, operand);
-	else
-		cli_usage_error("unexpected argument '%s'", operand);
+	failed = operand && !takes_operands && !cli->named;
+	if (failed)
+		refuse_operand(cli, operand);
+	for (size_t i = 0; i < items->count; i++) {
+		const struct item *item = &items->list[i];
+
+		if (item->is_operand)
+			cli->operands[cli->operand_count++] = item->word;
+		else if (failed)
+			apply_for_report(cli, item);
+		else
+			failed = !apply_option(cli, item);
+	}
+	if (failed || !operand || takes_operands)
+		return !failed;
+	refuse_operand(cli, operand);
 	return false;
 }
 
 bool cli_parse(struct cli *cli, const struct command *const *commands, int argc, char **argv)
 {
-	struct words words = {.list = argv};
+	struct items items = {.list = NULL};
+	bool parsed;
 
 	known.commands = commands;
 	known.command = commands[0];
 	*cli = (struct cli){.command = commands[0], .sysroot = "/"};
-	words.failed = !choose_command(cli, &argc, argv);
-	words.count = argc;
+	split_words(cli, &items, NULL, argc, argv);
+	/* Again, with the names that are abbreviated in this command. */
+	split_words(cli, &items, cli->command, argc, argv);
 	known.command = cli->command;
 	cli->format = cli->command->formats;
 	cli->own = xcalloc(1, cli->command->size);
-	cli->operands = xcalloc((size_t)argc + 1, sizeof(*cli->operands));
-	return take_words(cli, &words);
+	cli->operands = xcalloc(items.count + 1, sizeof(*cli->operands));
+	parsed = apply_items(cli, &items);
+	free(items.list);
+	return parsed;
 }
 
 void cli_free(struct cli *cli)
