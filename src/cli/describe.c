@@ -11,32 +11,27 @@
 
 void strbuf_add(struct strbuf *sb, const char *format, ...)
 {
-	size_t left = sizeof(sb->text) - sb->used;
 	va_list arguments;
-	int wrote;
 
 	va_start(arguments, format);
-	wrote = vsnprintf(sb->text + sb->used, left, format, arguments);
+	vsnprintf(sb->text + sb->used, sizeof(sb->text) - sb->used, format, arguments);
 	va_end(arguments);
-	if (wrote > 0)
-		sb->used += (size_t)wrote < left ? (size_t)wrote : left - 1;
+	sb->used += strlen(sb->text + sb->used);
 }
 
 void describe_clocksource(const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
-	const char *reason = clocksource->current_fact.reason;
-	static const char folder[] = CLOCKSOURCE_FOLDER "/";
+	struct span reason = text_span(clocksource->current_fact.reason);
 	unsigned others = 0;
 
+	text_take_prefix(&reason, CLOCKSOURCE_FOLDER "/");
 	if (fact_is_known(&clocksource->current_fact))
 		strbuf_add(sb, "%s", clocksource->current);
 	else if (clocksource->current_fact.state == FACT_ABSENT)
 		strbuf_add(sb, "unknown (no current_clocksource in /sys)");
 	else
-		strbuf_add(sb, "unknown: %s",
-			strncmp(reason, folder, strlen(folder)) == 0 ? reason + strlen(folder)
-								     : reason);
+		strbuf_add(sb, "unknown: %s", reason.at);
 	if (*clocksource->changed_to)
 		strbuf_add(sb, ", changed to %s", clocksource->changed_to);
 	if (clocksource->changes > 1)

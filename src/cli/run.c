@@ -54,11 +54,9 @@ static struct {
 	{.number = SIGCHLD, .handler = SIG_DFL},
 };
 
-#define SIGNAL_COUNT ARRAY_SIZE(own_signals)
-
 static void set_signals(void)
 {
-	for (size_t i = 0; i < SIGNAL_COUNT; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(own_signals); i++) {
 		struct sigaction action = {.sa_handler = own_signals[i].handler};
 
 		sigemptyset(&action.sa_mask);
@@ -68,7 +66,7 @@ static void set_signals(void)
 
 void cli_restore_signals(void)
 {
-	for (size_t i = 0; i < SIGNAL_COUNT; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(own_signals); i++)
 		sigaction(own_signals[i].number, &own_signals[i].before, NULL);
 }
 
@@ -97,39 +95,26 @@ void cli_print(struct cli *cli, const void *result)
 		end_without_memory();
 }
 
-/* The output is collected in memory, unless nothing is to be printed. */
-static void open_output(struct cli *cli)
-{
-	bool information = cli->help || cli->version;
-
-	cli->style.color = cli_wants_color(cli);
-	cli->style.verbose = cli->verbose;
-	if (cli->quiet && !cli->output && !information)
-		return;
-	cli->depth = cli->verbose ? DEPTH_ALL : cli->format->depth;
-	cli->out = memory_stream_open(&cli->collected);
-}
-
 /* Writes what was collected, to the file or to the stream. Returns the status of the run. */
 static int write_output(struct cli *cli, int status)
 {
 	const struct memory_stream *collected = &cli->collected;
 	struct fact why = {0};
+	bool written = true;
 
 	if (!cli->out)
 		return status;
 	memory_stream_close(&cli->collected);
 	if (collected->length > 0) {
-		bool written = cli->output ? output_write(cli->output, collected->text,
-						     collected->length, &why)
-		                           : output_write_stream(cli_stream(cli), collected->text,
-						     collected->length, &why);
-
+		written = cli->output ? output_write(cli->output, collected->text,
+						collected->length, &why)
+		                      : output_write_stream(cli_stream(cli), collected->text,
+						collected->length, &why);
 		cli->answered = written || !cli->output;
-		if (!written) {
-			cli_error("cannot write %s", why.reason);
-			status = cli_trouble(cli);
-		}
+	}
+	if (!written) {
+		cli_error("cannot write %s", why.reason);
+		status = cli_trouble(cli);
 	}
 	free(collected->text);
 	cli->out = NULL;
@@ -224,8 +209,12 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	memory_on_refusal(end_without_memory);
 	parsed = cli_parse(&cli, commands, argc, argv);
 	refusal_status = cli_trouble(&cli);
-	if (parsed)
-		open_output(&cli);
+	cli.style.color = cli_wants_color(&cli);
+	cli.style.verbose = cli.verbose;
+	if (parsed && (!cli.quiet || cli.output || cli.help || cli.version)) {
+		cli.depth = cli.verbose ? DEPTH_ALL : cli.format->depth;
+		cli.out = memory_stream_open(&cli.collected);
+	}
 	if (!parsed) {
 		status = refusal_status;
 	} else if (cli.help || cli.version) {

@@ -48,7 +48,8 @@ static void erase_progress(void)
 	progress.on_screen = false;
 }
 
-/* How many bytes the character here has in UTF-8; 0 if it is none. */
+/* The length of the UTF-8 character at `text` in bytes; 0 for a control character or another byte.
+ */
 static size_t character_length(const unsigned char *text)
 {
 	size_t length = text[0] < 0x80   ? 1
@@ -62,13 +63,10 @@ static size_t character_length(const unsigned char *text)
 		if ((text[i] & 0xc0) != 0x80)
 			return 0;
 	}
+	/* C0, DEL or C1 */
+	if (text[0] < ' ' || text[0] == 0x7f || (text[0] == 0xc2 && text[1] < 0xa0))
+		return 0;
 	return length;
-}
-
-/* C0, DEL or C1. */
-static bool is_control(const unsigned char *text)
-{
-	return text[0] < ' ' || text[0] == 0x7f || (text[0] == 0xc2 && text[1] < 0xa0);
 }
 
 void cli_error(const char *format, ...)
@@ -83,14 +81,10 @@ void cli_error(const char *format, ...)
 	 * Words of the command line and names of files are foreign text: they must not drive the
 	 * terminal, which may take bytes that are not UTF-8 for control characters.
 	 */
-	for (char *at = message; *at; at += length) {
-		const unsigned char *character = (const unsigned char *)at;
-
-		length = character_length(character);
-		if (length && !is_control(character))
-			continue;
-		length = length ? length : 1;
-		memset(at, '?', length);
+	for (char *at = message; *at; at += length ? length : 1) {
+		length = character_length((const unsigned char *)at);
+		if (!length)
+			*at = '?';
 	}
 	erase_progress();
 	fprintf(stderr, "vdsocheck: %s\n", message);
@@ -200,27 +194,24 @@ static void take_signal(int number, siginfo_t *information, void *context)
 	errno = error;
 }
 
-static bool is_caught(int number)
-{
-	struct sigaction now;
-
-	return sigaction(number, NULL, &now) == 0 && now.sa_flags & SA_SIGINFO &&
-	       now.sa_sigaction == take_signal;
-}
-
 /* A signal that our parent ignores stays ignored: nohup(1), and the background jobs of a script. */
-void interrupts_catch(volatile bool *stop, bool for_program)
+static void set_action(struct sigaction action)
 {
-	struct sigaction action = {.sa_sigaction = take_signal, .sa_flags = SA_SIGINFO}, before;
+	struct sigaction before;
 
-	interrupts.stop = stop;
-	interrupts.for_program = for_program;
-	interrupts.process = getpid();
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
 		if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
 	}
+}
+
+void interrupts_catch(volatile bool *stop, bool for_program)
+{
+	interrupts.stop = stop;
+	interrupts.for_program = for_program;
+	interrupts.process = getpid();
+	set_action((struct sigaction){.sa_sigaction = take_signal, .sa_flags = SA_SIGINFO});
 }
 
 void interrupts_release(void)
@@ -230,10 +221,8 @@ void interrupts_release(void)
 	if (!interrupts.stop)
 		return;
 	interrupts.stop = &nothing;
-	for (size_t i = 0; i < ARRAY_SIZE(signals) && !interrupts.caught; i++) {
-		if (is_caught(signals[i]))
-			signal(signals[i], SIG_DFL);
-	}
+	if (!interrupts.caught)
+		set_action((struct sigaction){.sa_handler = SIG_DFL});
 }
 
 void interrupts_block(sigset_t *before)
