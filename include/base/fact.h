@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
+
 /* Longest reason, with its NUL, in bytes; longer ones are cut. */
 #define FACT_REASON_SIZE 160
 /* Longest text value, with its NUL, in bytes; longer ones are cut. */
@@ -64,6 +66,7 @@ bool fact_is_error_of(const struct fact *fact, const char *object);
 
 /* Known values, each copied whole or cut at its bound. */
 void fact_set_text(struct text_fact *fact, const char *value);
+void fact_set_span(struct text_fact *fact, struct span value);
 
 /* Known with this value; where it is NULL absent, for this reason. */
 void fact_set_found(struct text_fact *fact, const char *value, const char *absent);

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
-
 bool fact_is_known(const struct fact *fact)
 {
 	return fact->state == FACT_KNOWN;
@@ -60,10 +58,15 @@ bool fact_is_error_of(const struct fact *fact, const char *object)
 	       text_starts(reason, ": ");
 }
 
-void fact_set_text(struct text_fact *fact, const char *value)
+void fact_set_span(struct text_fact *fact, struct span value)
 {
 	fact_set_known(&fact->fact);
-	text_copy(fact->value, sizeof(fact->value), value);
+	text_copy_span(fact->value, sizeof(fact->value), value);
+}
+
+void fact_set_text(struct text_fact *fact, const char *value)
+{
+	fact_set_span(fact, text_span(value));
 }
 
 void fact_set_found(struct text_fact *fact, const char *value, const char *absent)

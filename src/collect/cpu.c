@@ -13,7 +13,6 @@
 
 /* The first processors of /proc/cpuinfo suffice: the file is megabytes on a large machine. */
 #define CPUINFO_SIZE (8 * 1024)
-#define MODEL_SIZE 256
 
 /* MIDR_EL1's numbers, as in arch/arm64/include/asm/cputype.h, for CPUs found in servers. */
 static const struct {
@@ -87,24 +86,11 @@ static bool take_named(struct span cpuinfo, struct text_fact *cpu)
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		if (text_find_value(cpuinfo, keys[i], &value) && value.length > 0) {
-			text_copy_span(cpu->value, sizeof(cpu->value), value);
+			fact_set_span(cpu, value);
 			return true;
 		}
 	}
 	return false;
-}
-
-/* Takes the firmware's name of the machine, where the CPU has none. */
-static bool take_machine_model(const struct root *root, struct text_fact *cpu)
-{
-	char buffer[MODEL_SIZE];
-	struct span model;
-	struct fact why;
-
-	if (!root_read(root, "/proc/device-tree/model", buffer, sizeof(buffer), &model, &why))
-		return false;
-	text_copy_span(cpu->value, sizeof(cpu->value), text_trim(model));
-	return true;
 }
 
 /*
@@ -128,7 +114,6 @@ static void take_tsc_flags(struct span flags, struct text_fact *tsc_flags)
 static void take_model(struct span cpuinfo, struct text_fact *model)
 {
 	static const char *const keys[] = {"cpu family", "model", "stepping", "microcode"};
-	static const char *const names[] = {"family", "model", "stepping", "microcode"};
 	char text[FACT_TEXT_SIZE] = "", number[32];
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
@@ -137,7 +122,8 @@ static void take_model(struct span cpuinfo, struct text_fact *model)
 		if (!text_find_value(cpuinfo, keys[i], &value))
 			continue;
 		text_copy_span(number, sizeof(number), value);
-		text_append(text, sizeof(text), "%s%s %s", *text ? ", " : "", names[i], number);
+		text_append(text, sizeof(text), "%s%s %s", *text ? ", " : "",
+			i ? keys[i] : "family", number);
 	}
 	if (*text)
 		fact_set_text(model, text);
@@ -145,36 +131,28 @@ static void take_model(struct span cpuinfo, struct text_fact *model)
 		fact_set(&model->fact, FACT_ABSENT, "no x86 model in /proc/cpuinfo");
 }
 
-/* "0-3,8": ranges of CPUs. 0 for anything else. */
-static uint64_t count_listed(struct span list)
-{
-	uint64_t total = 0;
-
-	while (list.length) {
-		uint64_t first, last;
-
-		if (!number_parse_range(text_take_until(&list, ','), &first, &last) ||
-			last > INT32_MAX)
-			return 0;
-		total += last - first + 1;
-	}
-	return total;
-}
-
+/* "0-3,8": ranges of CPUs */
 static void collect_count(const struct root *root, struct number_fact *count)
 {
 	static const char path[] = "/sys/devices/system/cpu/online";
 	char buffer[FACT_TEXT_SIZE];
 	struct span list;
-	uint64_t listed;
+	uint64_t total = 0, first = 0, last = 0;
 
 	if (!root_read(root, path, buffer, sizeof(buffer), &list, &count->fact))
 		return;
-	listed = count_listed(text_trim(list));
-	if (listed && listed <= INT32_MAX)
-		fact_set_number(count, (int64_t)listed);
-	else
-		fact_set(&count->fact, FACT_FAILED, "%s: not a list of CPUs", path);
+	list = text_trim(list);
+	do {
+		bool is_range = number_parse_range(text_take_until(&list, ','), &first, &last) &&
+		                last <= INT32_MAX;
+
+		total += last - first + 1;
+		if (!is_range || total > INT32_MAX) {
+			fact_set(&count->fact, FACT_FAILED, "%s: not a list of CPUs", path);
+			return;
+		}
+	} while (list.length);
+	fact_set_number(count, (int64_t)total);
 }
 
 static void collect_from_cpuinfo(const struct root *root, struct host_evidence *host)
@@ -198,8 +176,11 @@ static void collect_from_cpuinfo(const struct root *root, struct host_evidence *
 		fact_set(&host->tsc_flags.fact, FACT_ABSENT, "no x86 flags in /proc/cpuinfo");
 		host->invariant_tsc.fact = host->tsc_flags.fact;
 	}
-	if (!take_arm_part(cpuinfo, &host->cpu) && !take_named(cpuinfo, &host->cpu) &&
-		!take_machine_model(root, &host->cpu))
+	if (take_arm_part(cpuinfo, &host->cpu) || take_named(cpuinfo, &host->cpu))
+		return;
+	/* The firmware's name of the machine is better than none. */
+	line_collect(root, "/proc/device-tree/model", &host->cpu);
+	if (!fact_is_known(&host->cpu.fact))
 		fact_set(&host->cpu.fact, FACT_ABSENT, "/proc/cpuinfo: no name of the CPU");
 }
 
@@ -211,23 +192,6 @@ static void collect_from_cpuinfo(const struct root *root, struct host_evidence *
  * migration. */
 #define XEN_CPUID_TSC_EMULATED (1u << 0)
 #define XEN_CPUID_HOST_TSC_RELIABLE (1u << 1)
-
-static void take_hypervisor_leaves(const struct cpuid_answer *answer, struct host_evidence *host)
-{
-	if (answer->hypervisor && strcmp(answer->hypervisor, "kvm") == 0) {
-		fact_set_flag(&host->kvm_clock_offered,
-			answer->kvm_features &
-				(KVM_FEATURE_CLOCKSOURCE | KVM_FEATURE_CLOCKSOURCE2));
-		fact_set_flag(&host->kvm_clock_stable,
-			answer->kvm_features & KVM_FEATURE_CLOCKSOURCE_STABLE_BIT);
-	}
-	if (answer->hypervisor && strcmp(answer->hypervisor, "xen") == 0) {
-		fact_set_number(&host->xen_tsc_mode, answer->xen_tsc[1] & INT32_MAX);
-		fact_set_flag(&host->xen_tsc_emulated, answer->xen_tsc[0] & XEN_CPUID_TSC_EMULATED);
-		fact_set_flag(
-			&host->xen_tsc_reliable, answer->xen_tsc[0] & XEN_CPUID_HOST_TSC_RELIABLE);
-	}
-}
 
 static void set_leaves_absent(struct host_evidence *host, const char *why)
 {
@@ -256,5 +220,16 @@ void cpu_collect(const struct root *root, struct host_evidence *host)
 	set_leaves_absent(host, "not a leaf of this hypervisor");
 	if (*answer.version)
 		fact_set_text(&host->hypervisor_version, answer.version);
-	take_hypervisor_leaves(&answer, host);
+	if (answer.hypervisor && strcmp(answer.hypervisor, "kvm") == 0) {
+		fact_set_flag(&host->kvm_clock_offered,
+			answer.kvm_features & (KVM_FEATURE_CLOCKSOURCE | KVM_FEATURE_CLOCKSOURCE2));
+		fact_set_flag(&host->kvm_clock_stable,
+			answer.kvm_features & KVM_FEATURE_CLOCKSOURCE_STABLE_BIT);
+	}
+	if (answer.hypervisor && strcmp(answer.hypervisor, "xen") == 0) {
+		fact_set_number(&host->xen_tsc_mode, answer.xen_tsc[1] & INT32_MAX);
+		fact_set_flag(&host->xen_tsc_emulated, answer.xen_tsc[0] & XEN_CPUID_TSC_EMULATED);
+		fact_set_flag(
+			&host->xen_tsc_reliable, answer.xen_tsc[0] & XEN_CPUID_HOST_TSC_RELIABLE);
+	}
 }

@@ -94,15 +94,9 @@ void cpuid_take_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read)
 /* EAX of it is the highest of the leaves above it. */
 #define EXTENDED 0x80000000
 
-struct cpuid_question {
-	bool answered;
-	struct cpuid_answer answer;
-};
-
 static void cpuid_execute(void *argument)
 {
-	struct cpuid_question *question = argument;
-	struct cpuid_answer *answer = &question->answer;
+	struct cpuid_answer *answer = argument;
 	uint32_t registers[4], highest;
 	uint32_t brand[3 * 4 + 1] = {0}; /* of three leaves, and its end */
 
@@ -122,20 +116,19 @@ static void cpuid_execute(void *argument)
 	answer->hypervisor_bit = registers[2] >> 31;
 	if (answer->hypervisor_bit)
 		cpuid_take_hypervisor(answer, cpu_exec_cpuid);
-	question->answered = true;
+	answer->given = true;
 }
 
 bool cpuid_ask(struct cpuid_answer *answer)
 {
-	static struct cpuid_question question;
+	static struct cpuid_answer kept;
 	static bool asked;
 
-	if (!asked && fault_guard(cpuid_execute, &question))
-		question.answered = false;
+	if (!asked && fault_guard(cpuid_execute, &kept))
+		kept.given = false;
 	asked = true;
-	if (question.answered)
-		*answer = question.answer;
-	return question.answered;
+	*answer = kept;
+	return answer->given;
 }
 
 #else

@@ -75,19 +75,19 @@ void kernel_pick_parameters(struct span line, char *picked, size_t size)
 	}
 }
 
-static void collect_line(const struct root *root, const char *path, struct text_fact *text)
+void line_collect(const struct root *root, const char *path, struct text_fact *text)
 {
 	char buffer[FILE_SIZE];
 	struct span content;
 
 	if (root_read(root, path, buffer, sizeof(buffer), &content, &text->fact))
-		text_copy_span(text->value, sizeof(text->value), text_trim(content));
+		fact_set_span(text, text_trim(content));
 }
 
-static void take_unless_known(struct text_fact *text, const char *value)
+static void set_unless_known(struct text_fact *text, struct span value)
 {
 	if (!fact_is_known(&text->fact))
-		fact_set_text(text, value);
+		fact_set_span(text, value);
 }
 
 /* "Linux version 6.1.0-28-amd64 (builder) (compiler) #1 SMP ...", as an sosreport keeps it. */
@@ -101,20 +101,14 @@ static void collect_version_line(const struct root *root, struct host_evidence *
 	if (!root_read(root, "/proc/version", buffer, sizeof(buffer), &content, &why))
 		return;
 	hash = memmem(content.at, content.length, " #", 2);
-	if (hash && !fact_is_known(&host->kernel_build.fact)) {
-		fact_set_known(&host->kernel_build.fact);
-		text_copy_span(host->kernel_build.value, sizeof(host->kernel_build.value),
+	if (hash)
+		set_unless_known(&host->kernel_build,
 			text_trim(
 				(struct span){hash, content.length - (size_t)(hash - content.at)}));
+	for (int i = 0; i < 3 && text_next_word(&content, &word); i++) {
+		if (i == 2)
+			set_unless_known(&host->kernel, word);
 	}
-	if (fact_is_known(&host->kernel.fact))
-		return;
-	for (int i = 0; i < 3; i++) {
-		if (!text_next_word(&content, &word))
-			return;
-	}
-	fact_set_known(&host->kernel.fact);
-	text_copy_span(host->kernel.value, sizeof(host->kernel.value), word);
 }
 
 /* uname() without the personality by which `setarch linux32` names a 64-bit machine i686. */
@@ -147,8 +141,7 @@ static void collect_distribution(const struct root *root, struct text_fact *dist
 		if (line.length > 1 && (*line.at == '"' || *line.at == '\'') &&
 			line.at[line.length - 1] == *line.at)
 			line = (struct span){line.at + 1, line.length - 2};
-		fact_set_known(&distribution->fact);
-		text_copy_span(distribution->value, sizeof(distribution->value), line);
+		fact_set_span(distribution, line);
 	}
 }
 
@@ -158,15 +151,15 @@ void kernel_collect(const struct root *root, struct host_evidence *host)
 	char line[FILE_SIZE];
 	struct span content;
 
-	collect_line(root, "/proc/sys/kernel/osrelease", &host->kernel);
-	collect_line(root, "/proc/sys/kernel/version", &host->kernel_build);
+	line_collect(root, "/proc/sys/kernel/osrelease", &host->kernel);
+	line_collect(root, "/proc/sys/kernel/version", &host->kernel_build);
 	collect_version_line(root, host);
 	if (root->live && uname_of_kernel(&names)) {
-		take_unless_known(&host->kernel, names.release);
-		take_unless_known(&host->kernel_build, names.version);
+		set_unless_known(&host->kernel, text_span(names.release));
+		set_unless_known(&host->kernel_build, text_span(names.version));
 		fact_set_text(&host->arch, names.machine);
 	} else {
-		collect_line(root, "/proc/sys/kernel/arch", &host->arch);
+		line_collect(root, "/proc/sys/kernel/arch", &host->arch);
 	}
 	if (root_read(root, "/proc/cmdline", line, sizeof(line), &content, &host->boot.fact))
 		kernel_pick_parameters(content, host->boot.value, sizeof(host->boot.value));
@@ -236,8 +229,7 @@ static void collect_region(const struct root *root, struct text_fact *region)
 		data = json_loadb(content.at, content.length, JSON_REJECT_DUPLICATES, &error);
 		value = json_object_get(json_object_get(data, "v1"), "region");
 		if (json_string_length(value) > 0)
-			text_copy_span(region->value, sizeof(region->value),
-				(struct span){json_string_value(value), json_string_length(value)});
+			fact_set_text(region, json_string_value(value));
 		else if (data)
 			fact_set(&region->fact, FACT_ABSENT, CLOUD_INIT ": no region");
 		else
@@ -251,14 +243,14 @@ void host_collect_identity(const struct root *root, struct host_evidence *host)
 {
 	static const char unknown[] = "no file on this kind of host gives it";
 
-	collect_line(root, "/proc/sys/kernel/hostname", &host->name);
+	line_collect(root, "/proc/sys/kernel/hostname", &host->name);
 	collect_region(root, &host->region);
 	fact_set(&host->instance_type.fact, FACT_ABSENT, "%s", unknown);
 	fact_set(&host->instance_id.fact, FACT_ABSENT, "%s", unknown);
 	if (strcmp(host->platform.value, "aws-nitro") == 0) {
-		collect_line(root, "/sys/class/dmi/id/product_name", &host->instance_type);
-		collect_line(root, "/sys/class/dmi/id/board_asset_tag", &host->instance_id);
+		line_collect(root, "/sys/class/dmi/id/product_name", &host->instance_type);
+		line_collect(root, "/sys/class/dmi/id/board_asset_tag", &host->instance_id);
 	} else if (strcmp(host->hypervisor.value, "xen") == 0) {
-		collect_line(root, "/sys/hypervisor/uuid", &host->instance_id);
+		line_collect(root, "/sys/hypervisor/uuid", &host->instance_id);
 	}
 }

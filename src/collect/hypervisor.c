@@ -84,21 +84,6 @@ static struct cpuinfo read_cpuinfo(const struct root *root)
 	return cpuinfo;
 }
 
-static const struct dmi_name *find_in_dmi_file(const struct root *root, const char *path)
-{
-	char buffer[FILE_SIZE];
-	struct span content;
-	struct fact why;
-
-	if (!root_read_head(root, path, buffer, sizeof(buffer), &content, &why))
-		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(dmi_names); i++) {
-		if (text_starts(content, dmi_names[i].start))
-			return &dmi_names[i];
-	}
-	return NULL;
-}
-
 /* A cloud's name is on its bare machines, too. */
 static bool is_cloud_metal(const struct root *root, const struct cpuinfo *cpuinfo)
 {
@@ -118,9 +103,16 @@ static bool is_cloud_metal(const struct root *root, const struct cpuinfo *cpuinf
 static const struct dmi_name *find_in_dmi(const struct root *root, const struct cpuinfo *cpuinfo)
 {
 	const struct dmi_name *name = NULL;
+	struct text_fact line;
 
-	for (size_t i = 0; i < ARRAY_SIZE(dmi_files) && !name; i++)
-		name = find_in_dmi_file(root, dmi_files[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(dmi_files) && !name; i++) {
+		line_collect(root, dmi_files[i], &line);
+		for (size_t k = 0; k < ARRAY_SIZE(dmi_names) && fact_is_known(&line.fact) && !name;
+			k++)
+			name = text_starts(text_span(line.value), dmi_names[k].start)
+			               ? &dmi_names[k]
+			               : NULL;
+	}
 	return name && name->is_cloud && is_cloud_metal(root, cpuinfo) ? NULL : name;
 }
 

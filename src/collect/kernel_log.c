@@ -171,18 +171,15 @@ static bool is_of_kernel(struct span number)
 
 void kernel_log_add_record(struct kernel_log_evidence *log, struct span record)
 {
-	struct span line, head;
-	uint64_t microseconds = 0;
-	bool timed;
+	struct span line = text_take_until(&record, '\n'), head = text_take_until(&line, ';');
+	uint64_t microseconds;
+	bool is_timed;
 
-	if (!text_next_line(&record, &line))
-		return;
-	head = text_take_until(&line, ';');
 	if (!is_of_kernel(text_take_until(&head, ',')))
 		return;
 	text_take_until(&head, ',');
-	timed = number_parse(text_take_until(&head, ','), &microseconds);
-	add_line(log, timed ? (double)microseconds / 1e6 : NAN, line);
+	is_timed = number_parse(text_take_until(&head, ','), &microseconds);
+	add_line(log, is_timed ? (double)microseconds / 1e6 : NAN, line);
 }
 
 /*
@@ -268,23 +265,6 @@ static bool read_syslog(struct kernel_log_evidence *log, char text[DMESG_SIZE])
 	return true;
 }
 
-static bool read_file(const struct root *root, const char *path, struct kernel_log_evidence *log,
-	char text[DMESG_SIZE])
-{
-	struct utsname running;
-	struct span content;
-	struct fact why = {0};
-
-	if (!root_read_head(root, path, text, DMESG_SIZE, &content, &why))
-		return false;
-	/* An older system may have left its /var/log/dmesg, whose first line names its kernel. */
-	if (root->live && (uname(&running) < 0 || !text_contains(content, running.release)))
-		return false;
-	fact_set_known(&log->fact);
-	kernel_log_add_dmesg(log, content);
-	return true;
-}
-
 /*
  * The files of a captured tree, or of a host whose kernel refuses its log. One that has the whole
  * log comes first.
@@ -302,6 +282,9 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
 {
 	char *text = xmalloc(DMESG_SIZE);
 	const char *source = NULL;
+	struct utsname running;
+	struct span content;
+	struct fact why = {0};
 
 	log->count = 0;
 	fact_set(&log->fact, FACT_ABSENT, "no kernel log in this tree");
@@ -310,8 +293,15 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
 	else if (root->live && read_syslog(log, text))
 		source = "syslog(2)";
 	for (size_t i = 0; i < ARRAY_SIZE(files) && !source; i++) {
-		if (read_file(root, files[i].path, log, text))
-			source = files[i].name;
+		if (!root_read_head(root, files[i].path, text, DMESG_SIZE, &content, &why))
+			continue;
+		/* A /var/log/dmesg of an older system may be left; its first line names its kernel.
+		 */
+		if (root->live && (uname(&running) < 0 || !text_contains(content, running.release)))
+			continue;
+		source = files[i].name;
+		fact_set_known(&log->fact);
+		kernel_log_add_dmesg(log, content);
 	}
 	text_copy(log->source, sizeof(log->source), source ? source : "");
 	free(text);

@@ -6,6 +6,9 @@
 #include "base/text.h"
 #include "collect.h"
 
+/* Takes the trimmed content of a small file. */
+void line_collect(const struct root *root, const char *path, struct text_fact *text);
+
 /*
  * Fills host->kernel, kernel_build, arch, boot and distribution: from /proc and /etc, and from
  * uname(2) where the root is live and has no /proc.
@@ -59,6 +62,7 @@ void kernel_log_add_record(struct kernel_log_evidence *log, struct span record);
  */
 
 struct cpuid_answer {
+	bool given; /* all that follows is known */
 	char brand[FACT_TEXT_SIZE];
 	bool invariant_tsc;  /* leaf 0x80000007, EDX bit 8 */
 	bool hypervisor_bit; /* leaf 1, ECX bit 31 */

@@ -54,15 +54,13 @@ const char *mark_find(const struct root *root, const struct mark *marks, size_t 
  */
 static bool is_ec2_uuid(const struct root *root)
 {
-	char buffer[64];
-	struct span uuid;
-	struct fact why;
+	struct text_fact uuid;
 
-	if (!root_read(root, "/sys/hypervisor/uuid", buffer, sizeof(buffer), &uuid, &why))
-		return false;
-	uuid = text_trim(uuid);
-	return strncasecmp(buffer, "ec2", 3) == 0 ||
-	       (uuid.length >= 8 && strncasecmp(buffer + 6, "ec", 2) == 0 && buffer[4] == '2');
+	line_collect(root, "/sys/hypervisor/uuid", &uuid);
+	return fact_is_known(&uuid.fact) &&
+	       (strncasecmp(uuid.value, "ec2", 3) == 0 ||
+		       (strlen(uuid.value) >= 8 && strncasecmp(uuid.value + 6, "ec", 2) == 0 &&
+			       uuid.value[4] == '2'));
 }
 
 static const char *find_platform(const struct root *root, const struct host_evidence *host)
@@ -109,18 +107,16 @@ static const struct mark containers[] = {
 static const char *const container_words[] = {"openvz", "lxc", "lxc-libvirt", "systemd-nspawn",
 	"docker", "podman", "rkt", "wsl", "proot", "pouch"};
 
-static bool take_word(struct span word, struct text_fact *container)
+static bool take_word(const char *word, struct text_fact *container)
 {
-	word = text_trim(word);
+	if (!*word)
+		return false;
+	fact_set_text(container, "container-other");
 	for (size_t i = 0; i < ARRAY_SIZE(container_words); i++) {
-		if (text_equals(word, container_words[i])) {
-			fact_set_text(container, container_words[i]);
-			return true;
-		}
+		if (strcmp(word, container_words[i]) == 0)
+			fact_set_text(container, word);
 	}
-	if (word.length > 0)
-		fact_set_text(container, "container-other");
-	return word.length > 0;
+	return true;
 }
 
 /*
@@ -132,16 +128,14 @@ static bool take_declared(const struct root *root, struct text_fact *container)
 	static const char *const declared[] = {
 		"/run/host/container-manager", "/run/systemd/container"};
 	const char *variable = root->live ? getenv("container") : NULL;
-	char buffer[FACT_TEXT_SIZE];
-	struct span content;
+	struct text_fact word;
 
 	for (size_t i = 0; i < ARRAY_SIZE(declared); i++) {
-		if (root_read(root, declared[i], buffer, sizeof(buffer), &content,
-			    &container->fact) &&
-			take_word(content, container))
+		line_collect(root, declared[i], &word);
+		if (fact_is_known(&word.fact) && take_word(word.value, container))
 			return true;
 	}
-	return variable && take_word(text_span(variable), container) &&
+	return variable && take_word(variable, container) &&
 	       strcmp(container->value, "container-other") != 0;
 }
 

@@ -22,21 +22,6 @@
 
 #define STATUS_SIZE 8192
 
-static void collect_libc(struct host_evidence *host)
-{
-	char name[FACT_TEXT_SIZE];
-
-#if defined(__GLIBC__)
-	snprintf(name, sizeof(name), "glibc %s", gnu_get_libc_version());
-#else
-	/* musl has no way to ask: it is the one libc that names itself nowhere. */
-	snprintf(name, sizeof(name), "musl or another libc");
-#endif
-	fact_set_text(&host->libc, name);
-	/* The kernel gives the base of the dynamic loader, and 0 if it loaded none. */
-	fact_set_flag(&host->libc_static, getauxval(AT_BASE) == 0);
-}
-
 /*
  * Emulators of another CPU show a program its own name in /proc/self/exe; through the thread's
  * link, which they do not replace, they stand there themselves.
@@ -107,31 +92,30 @@ static void collect_status(const struct root *root, struct host_evidence *host)
 	take_number(status, "Seccomp", &host->seccomp);
 }
 
-static void set_absent(struct host_evidence *host)
+void process_collect(const struct root *root, struct host_evidence *host)
 {
 	struct fact *facts[] = {&host->emulator.fact, &host->libc.fact, &host->libc_static.fact,
 		&host->pointer_bits.fact, &host->counter_off.fact, &host->tracer.fact,
 		&host->seccomp.fact};
+	const char *preload = getenv("LD_PRELOAD");
+	/* musl has no way to ask: it is the one libc that names itself nowhere. */
+	char libc[FACT_TEXT_SIZE] = "musl or another libc";
 
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
 		fact_set(facts[i], FACT_ABSENT, "a captured tree contains no process of vdsocheck");
-}
-
-void process_collect(const struct root *root, struct host_evidence *host)
-{
-	const char *preload = getenv("LD_PRELOAD");
-
-	if (!root->live) {
-		set_absent(host);
+	if (!root->live)
 		return;
-	}
-	/* valgrind preloads its own library, and replaces CPU, system calls and auxiliary vector.
-	 */
+	/* valgrind preloads a library and replaces CPU, system calls and auxiliary vector. */
 	fact_set_found(&host->emulator,
 		preload && strstr(preload, "/vgpreload_core") ? "valgrind" : emulator_by_link(),
 		"nothing points to an emulator");
 	fact_set_number(&host->pointer_bits, (int64_t)(sizeof(void *) * CHAR_BIT));
-	collect_libc(host);
+#if defined(__GLIBC__)
+	snprintf(libc, sizeof(libc), "glibc %s", gnu_get_libc_version());
+#endif
+	fact_set_text(&host->libc, libc);
+	/* The kernel gives the base of the dynamic loader, and 0 if it loaded none. */
+	fact_set_flag(&host->libc_static, getauxval(AT_BASE) == 0);
 	collect_counter_off(&host->counter_off);
 	collect_status(root, host);
 }

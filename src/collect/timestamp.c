@@ -24,45 +24,36 @@ static void read_clocks(void *clocks)
 	};
 }
 
-static void describe_clocks(const struct clocks *clocks, struct timestamp_evidence *timestamp)
+void timestamp_collect(const struct root *root, struct timestamp_evidence *timestamp,
+	const struct deadline *deadline)
 {
-	time_t seconds = (time_t)clocks->realtime_s;
+	struct fact *time_fact = &timestamp->time.fact, *uptime_fact = &timestamp->uptime_fact;
+	struct clocks clocks = {0};
 	char text[TIMESTAMP_SIZE];
+	bool done = root->live;
 	struct tm utc;
+	time_t seconds;
 
+	if (!root->live)
+		fact_set(time_fact, FACT_ABSENT,
+			"a captured tree does not say when it was captured");
+	else if (prctl(PR_GET_SECCOMP) == 0)
+		read_clocks(&clocks);
+	else
+		done = child_probe(read_clocks, &clocks, sizeof(clocks), deadline, time_fact);
+	if (!done) {
+		*uptime_fact = *time_fact;
+		return;
+	}
+	seconds = (time_t)clocks.realtime_s;
 	if (seconds && gmtime_r(&seconds, &utc) &&
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
 		fact_set_text(&timestamp->time, text);
 	else
-		fact_set(&timestamp->time.fact, FACT_DENIED,
-			"the kernel refuses to read CLOCK_REALTIME");
-	timestamp->uptime_s = (double)clocks->boottime_ns / NS_PER_SECOND;
-	if (clocks->boottime_ns)
-		fact_set_known(&timestamp->uptime_fact);
+		fact_set(time_fact, FACT_DENIED, "the kernel refuses to read CLOCK_REALTIME");
+	timestamp->uptime_s = (double)clocks.boottime_ns / NS_PER_SECOND;
+	if (clocks.boottime_ns)
+		fact_set_known(uptime_fact);
 	else
-		fact_set(&timestamp->uptime_fact, FACT_DENIED,
-			"the kernel refuses to read CLOCK_BOOTTIME");
-}
-
-void timestamp_collect(const struct root *root, struct timestamp_evidence *timestamp,
-	const struct deadline *deadline)
-{
-	struct fact *why = &timestamp->time.fact;
-	struct clocks clocks = {0};
-
-	if (root->live) {
-		bool done = true;
-
-		if (prctl(PR_GET_SECCOMP) == 0)
-			read_clocks(&clocks);
-		else
-			done = child_probe(read_clocks, &clocks, sizeof(clocks), deadline, why);
-		if (done)
-			describe_clocks(&clocks, timestamp);
-		else
-			timestamp->uptime_fact = *why;
-		return;
-	}
-	fact_set(why, FACT_ABSENT, "a captured tree does not say when it was captured");
-	timestamp->uptime_fact = *why;
+		fact_set(uptime_fact, FACT_DENIED, "the kernel refuses to read CLOCK_BOOTTIME");
 }
