@@ -84,6 +84,21 @@ struct trace_top {
 	uint32_t period; /* calls that a sample stands for */
 };
 
+#define TRACE_PLACE_MAX 1000
+
+/* A place in a program that calls the vDSO. */
+struct trace_place {
+	uint64_t count;
+	double share_percent; /* of all calls into the vDSO */
+	size_t row;           /* of the plan */
+	const char *call, *clock;
+	char module[512];   /* path of the file; "": the code is of no file, or not known */
+	uint64_t inode;     /* of the file; 0: none */
+	uint64_t offset;    /* of the call in the module */
+	char address[24];   /* the same, as addr2line(1) takes it; "": there is none */
+	char function[128]; /* "": not known */
+};
+
 struct trace_evidence {
 	bool system_wide; /* all programs of the host were counted */
 	struct trace_top top;
@@ -98,6 +113,14 @@ struct trace_evidence {
 	struct fact cpu_fact;
 	double cpu_s;      /* user and system time of the program and the children it waited for */
 	bool cpu_inflated; /* it includes ptrace stops */
+
+	/* The calls into the vDSO. */
+	struct fact served;                 /* known: those of at least one program were counted */
+	uint64_t vdso_calls[TRACE_ROW_MAX]; /* also of those that fell back */
+	uint64_t uncounted;                 /* executed programs whose calls were not counted */
+	struct fact uncounted_why;          /* of the last of them */
+	struct trace_place *places;         /* owned; those with the most calls come first */
+	size_t place_count, place_room;
 	uint64_t children_terminated; /* that the program left running: they were sent SIGTERM */
 	struct evidence host;         /* timing and proof, taken before the program ran */
 };
@@ -109,10 +132,15 @@ struct trace_line {
 	uint64_t count, count_32_bit;
 	bool avoidable;  /* the vDSO serves it here, or could */
 	bool is_minimum; /* syscall_ns is the cost of the cheapest system call */
+	bool has_served;
+	uint64_t served; /* by the vDSO, if has_served; not in `count` */
 	double per_s;
 	double syscall_ns, cost_s; /* of one call, and of all */
 	double vdso_ns, vdso_cost_s;
 	double cpu_share_percent;
+	double total_per_s; /* of the served calls and the system calls */
+	double total_s;
+	double fallback_s; /* of both, if all were system calls */
 };
 
 /* TRACE_COUNTED: none of the counted calls is one that the vDSO serves. */
@@ -125,10 +153,15 @@ extern const char *const trace_verdict_names[];
 #define TRACE_TEXT_SIZE 640
 
 struct trace_sums {
-	uint64_t calls;     /* all that were counted */
-	uint64_t avoidable; /* those that the vDSO serves, or could */
-	double avoidable_s; /* cost of the avoidable ones whose cost with the vDSO is known */
-	double lost_s;      /* of these, against the vDSO; NAN: not known */
+	uint64_t calls;         /* all that were counted */
+	uint64_t avoidable;     /* those that the vDSO serves, or could */
+	bool has_reads;         /* those that the vDSO served were counted, too */
+	uint64_t reads;         /* calls that read the clock, by any way */
+	uint64_t reads_by_call; /* how many of these were system calls */
+	double reads_s;         /* cost of these; NAN: not known */
+	double fallback_s;      /* of these, if all were system calls; NAN: not known */
+	double avoidable_s;     /* cost of the avoidable ones whose cost with the vDSO is known */
+	double lost_s;          /* of these, against the vDSO; NAN: not known */
 };
 
 struct trace_diagnosis {
@@ -188,6 +221,7 @@ bool trace_report_text(const void *result, const struct style *style, FILE *out)
 bool trace_report_json(const void *result, const struct style *style, FILE *out);
 
 /* The document, and the lists in it that are tables of the text, too. */
-extern const struct field trace_report_fields[], trace_line_fields[], trace_process_fields[];
+extern const struct field trace_report_fields[], trace_line_fields[], trace_process_fields[],
+	trace_served_fields[], trace_place_fields[];
 
 #endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counting the calls into the vDSO: a program gets a copy of the vDSO's image whose functions count
+ * and go on into the real ones. x86-64 with its 32-bit programs, and arm64.
+ */
+#ifndef VDSOCHECK_TRACE_SERVED_H
+#define VDSOCHECK_TRACE_SERVED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "model.h"
+
+#define SERVED_PAGE 4096
+
+/*
+ * The table that the stubs count in, a file in memory that the processes of one executed image
+ * share, and that is open here:
+ *
+ *	0            uint64_t [256]: calls, by call and clock, for which no entry was free
+ *	SHARDS_AT    SERVED_SHARDS shards of SERVED_SHARD_SIZE bytes, chosen by the stack's address;
+ *	             each is a hash table of struct served_entry, with SERVED_PROBES more of them
+ *	             behind the last place that a hash gives
+ *
+ * The stubs have these numbers in their instructions as well.
+ */
+#define SERVED_OVERFLOWS 256
+#define SERVED_CLOCK_OTHER 24 /* clock ids below are themselves */
+#define SERVED_PROBES 16
+#define SERVED_SHARDS_AT 4096
+#define SERVED_SHARDS 64
+#define SERVED_SHARD_SIZE 32768
+#define SERVED_SHARD_ENTRIES (1024 + SERVED_PROBES)
+#define SERVED_TABLE_SIZE (SERVED_SHARDS_AT + SERVED_SHARDS * SERVED_SHARD_SIZE)
+
+/* Bits 0 to 47: return address; 48 to 52: clock; 53 to 55: call. 0: free. */
+struct served_entry {
+	uint64_t key;
+	uint64_t count;
+};
+
+/* In the order of the numbers in a key. */
+enum served_call {
+	SERVED_CLOCK_GETTIME,
+	SERVED_CLOCK_GETTIME64,
+	SERVED_GETTIMEOFDAY,
+	SERVED_TIME,
+	SERVED_CLOCK_GETRES,
+	SERVED_GETCPU,
+	SERVED_CALL_COUNT
+};
+
+extern const char *const served_call_names[SERVED_CALL_COUNT];
+
+struct served_stub {
+	enum served_call call;
+	bool compat; /* for a 32-bit program */
+	bool takes_clock;
+	uint64_t table, target; /* addresses in the program: its table, the vDSO's function */
+};
+
+#define SERVED_NO_STUB SIZE_MAX
+
+/* Bytes from one stub to the next; 0: this architecture has none. */
+size_t served_stub_size(void);
+
+/* Writes the stub; the offset of its entry, or SERVED_NO_STUB. */
+size_t served_stub_make(unsigned char *at, size_t size, const struct served_stub *stub);
+
+/*
+ * Makes a copy of the vDSO's image for the address `to`: image[] has room for `size` bytes, of
+ * which the first `length` hold the image that is at `from` in the program. Its stubs are put
+ * behind it. The functions without a stub stay those of the real vDSO. False if the image makes no
+ * sense.
+ */
+struct served_copy {
+	unsigned char *image;
+	size_t length, size;
+	uint64_t from, to, table;
+};
+
+bool served_copy_make(const struct served_copy *copy);
+
+/* The bytes of a copy of an image that is so long: whole pages. */
+size_t served_copy_size(size_t length);
+
+/* The bytes of the image, from its headers; 0: it makes no sense. */
+size_t served_image_length(const unsigned char *image, size_t size);
+
+/*
+ * At the stop of a thread at the end of execve(2) (PTRACE_SYSCALL from PTRACE_EVENT_EXEC on), gives
+ * the program its copy. Returns the open table, or -1 with the reason in *why: the program is then
+ * as it was. *signal is one that arrived and has to be delivered; 0: none. The system calls that
+ * are made in the program's name are taken off the counts of tracepoints.
+ */
+int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struct fact *why);
+
+/* ---- served.c: the tables of a run ---- */
+
+struct served_table;
+
+/*
+ * served_inject(), unless the process runs under more seccomp filters than `filters`: its own may
+ * end it for our system calls. NULL: trace->uncounted is one more, with the reason beside it.
+ */
+struct served_table *served_open(
+	struct trace_evidence *trace, pid_t thread, uint64_t filters, int *signal);
+
+/* True if one of the calls in the plan is one that a vDSO may have. */
+bool served_has_call(const struct trace_plan *plan);
+
+/* The seccomp filters of a process, or where the kernel does not count them, whether there are. */
+uint64_t served_filters(pid_t pid);
+
+/* Another thread uses the table, or one does no more: the last adds the counts to the evidence. */
+struct served_table *served_share(struct served_table *table);
+void served_drop(struct trace_evidence *trace, struct served_table *table);
+
+/* Reads the memory map of a process, to find the places by. */
+void served_look(struct served_table *table, pid_t pid);
+
+/* ---- places.c ---- */
+
+/* Adds calls from a return address of the process with this memory map. */
+void places_add(struct trace_evidence *trace, struct span maps, pid_t pid, uint64_t address,
+	size_t row, uint64_t count);
+
+/* Keeps the `top` places with the most calls, and finds their functions. */
+void places_finish(struct trace_evidence *trace, size_t top);
+
+/* ---- symbols.c: pure ---- */
+
+/*
+ * Finds an address, relative to the first byte that is loaded of this ELF file: as addr2line(1)
+ * takes it, and the function that it is in, which is left as it is if there is none.
+ */
+void symbols_find(const unsigned char *file, size_t length, uint64_t relative, uint64_t *address,
+	struct span *function);
+
+#endif

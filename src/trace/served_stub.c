@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The machine code that counts a call which the vDSO serves. A stub is put in front of each
+ * function: it finds the entry for its call, clock and return address in the table of served.h,
+ * adds one to it, and jumps to the function of the real vDSO. It makes no system call, and
+ * changes only registers that a function may change.
+ *
+ * A stub ends with three words that served_stub_make() fills in. The one for i386 is part of the
+ * x86-64 program, since the same kernel runs programs of both.
+ */
+#include <string.h>
+
+#include "served.h"
+
+/* The assembler needs them as text. */
+#define WORD_OF(value) #value
+#define NUMBER(value) WORD_OF(value)
+#define OTHER NUMBER(SERVED_CLOCK_OTHER)
+#define PROBES NUMBER(SERVED_PROBES)
+#define SHARDS_AT NUMBER(SERVED_SHARDS_AT)
+
+#if defined(__x86_64__)
+__asm__(".pushsection .rodata\n"
+	".globl served_native_clock, served_native_plain, served_native_end\n"
+	".hidden served_native_clock, served_native_plain, served_native_end\n"
+	".p2align 4\n"
+	"served_native_clock:\n"
+	"	endbr64\n"
+	"	mov	%edi, %eax\n"
+	"	mov	$" OTHER ", %ecx\n"
+	"	cmp	%ecx, %eax\n"
+	"	cmova	%ecx, %eax\n"
+	"	jmp	1f\n"
+	"	.p2align 4\n"
+	"served_native_plain:\n"
+	"	endbr64\n"
+	"	xor	%eax, %eax\n"
+	"1:	or	.Lwords(%rip), %rax\n" /* the call */
+	"	shl	$48, %rax\n"
+	"	or	(%rsp), %rax\n" /* the key */
+	"	movabs	$0x9e3779b97f4a7c15, %rcx\n"
+	"	mov	%rsp, %r10\n"
+	"	shr	$16, %r10\n"
+	"	imul	%rcx, %r10\n"
+	"	shr	$58, %r10\n" /* the shard: threads have stacks of their own */
+	"	shl	$15, %r10\n"
+	"	add	.Lwords+8(%rip), %r10\n"
+	"	imul	%rax, %rcx\n"
+	"	shr	$54, %rcx\n"
+	"	shl	$4, %rcx\n"
+	"	lea	" SHARDS_AT "(%r10, %rcx), %r10\n"
+	"	mov	$" PROBES ", %r9d\n"
+	"2:	mov	(%r10), %r8\n"
+	"	cmp	%rax, %r8\n"
+	"	jne	4f\n"
+	"3:	lock incq 8(%r10)\n"
+	"	jmp	*.Lwords+16(%rip)\n"
+	"4:	test	%r8, %r8\n"
+	"	jnz	5f\n"
+	"	mov	%rax, %r8\n"
+	"	xor	%eax, %eax\n"
+	"	lock cmpxchg %r8, (%r10)\n"
+	"	je	3b\n"
+	"	cmp	%r8, %rax\n"
+	"	je	3b\n"
+	"	mov	%r8, %rax\n"
+	"5:	add	$16, %r10\n"
+	"	dec	%r9d\n"
+	"	jnz	2b\n"
+	"	shr	$48, %rax\n"
+	"	mov	.Lwords+8(%rip), %r10\n"
+	"	lock incq (%r10, %rax, 8)\n"
+	"	jmp	*.Lwords+16(%rip)\n"
+	"	.p2align 3\n"
+	".Lwords:	.quad 0, 0, 0\n"
+	"served_native_end:\n"
+	".popsection\n");
+
+/* i386 has no addresses relative to the instruction: a call finds its own. */
+__asm__(".pushsection .rodata\n"
+	".globl served_compat_clock, served_compat_plain, served_compat_end\n"
+	".hidden served_compat_clock, served_compat_plain, served_compat_end\n"
+	".code32\n"
+	".p2align 4\n"
+	"served_compat_clock:\n"
+	"	endbr32\n"
+	"	push	%ebx\n"
+	"	push	%esi\n"
+	"	push	%edi\n"
+	"	mov	16(%esp), %ecx\n"
+	"	mov	$" OTHER ", %eax\n"
+	"	cmp	%eax, %ecx\n"
+	"	cmova	%eax, %ecx\n"
+	"	jmp	1f\n"
+	"	.p2align 4\n"
+	"served_compat_plain:\n"
+	"	endbr32\n"
+	"	push	%ebx\n"
+	"	push	%esi\n"
+	"	push	%edi\n"
+	"	xor	%ecx, %ecx\n"
+	"1:	call	6f\n" /* its own address, in %edx */
+	"	or	(%edx), %ecx\n"
+	"	shl	$16, %ecx\n"
+	"	mov	12(%esp), %ebx\n" /* the key is %ecx:%ebx */
+	"	mov	%ecx, %esi\n"
+	"	shr	$9, %esi\n"
+	"	xor	%ebx, %esi\n"
+	"	imul	$0x9e3779b1, %esi, %esi\n"
+	"	shr	$22, %esi\n"
+	"	shl	$4, %esi\n"
+	"	mov	%esp, %edi\n"
+	"	shr	$16, %edi\n"
+	"	imul	$0x9e3779b1, %edi, %edi\n"
+	"	shr	$26, %edi\n"
+	"	shl	$15, %edi\n"
+	"	add	%edi, %esi\n"
+	"	add	8(%edx), %esi\n"
+	"	add	$" SHARDS_AT ", %esi\n"
+	"	mov	$" PROBES ", %edi\n"
+	"2:	mov	(%esi), %eax\n"
+	"	mov	4(%esi), %edx\n"
+	"	cmp	%eax, %ebx\n"
+	"	jne	4f\n"
+	"	cmp	%edx, %ecx\n"
+	"	jne	4f\n"
+	"3:	lock addl $1, 8(%esi)\n"
+	"	jnc	7f\n"
+	"	lock incl 12(%esi)\n"
+	"	jmp	7f\n"
+	"4:	or	%edx, %eax\n"
+	"	jnz	5f\n"
+	"	xor	%edx, %edx\n"
+	"	lock cmpxchg8b (%esi)\n"
+	"	je	3b\n"
+	"	cmp	%eax, %ebx\n"
+	"	jne	5f\n"
+	"	cmp	%edx, %ecx\n"
+	"	je	3b\n"
+	"5:	add	$16, %esi\n"
+	"	dec	%edi\n"
+	"	jnz	2b\n"
+	"	shr	$16, %ecx\n"
+	"	call	6f\n"
+	"	mov	8(%edx), %edx\n"
+	"	lock addl $1, (%edx, %ecx, 8)\n"
+	"	jnc	7f\n"
+	"	lock incl 4(%edx, %ecx, 8)\n"
+	"7:	call	6f\n"
+	"	mov	16(%edx), %eax\n"
+	"	pop	%edi\n"
+	"	pop	%esi\n"
+	"	pop	%ebx\n"
+	"	jmp	*%eax\n"
+	"6:	call	9f\n"
+	"9:	pop	%edx\n"
+	"	add	$.Lcompat_words - 9b, %edx\n"
+	"	ret\n"
+	"	.p2align 3\n"
+	".Lcompat_words:	.quad 0, 0, 0\n"
+	"served_compat_end:\n"
+	".code64\n"
+	".popsection\n");
+#elif defined(__aarch64__)
+__asm__(".pushsection .rodata\n"
+	".globl served_native_clock, served_native_plain, served_native_end\n"
+	".hidden served_native_clock, served_native_plain, served_native_end\n"
+	".p2align 4\n"
+	"served_native_clock:\n"
+	"	hint	#34\n" /* bti c */
+	"	mov	w10, #" OTHER "\n"
+	"	cmp	w0, w10\n"
+	"	csel	w9, w0, w10, lo\n"
+	"	b	1f\n"
+	"	nop\n"
+	"	.p2align 4\n"
+	"served_native_plain:\n"
+	"	hint	#34\n"
+	"	mov	x9, #0\n"
+	"1:	ldr	x10, .Lwords\n"
+	"	orr	x9, x9, x10\n"
+	"	and	x11, x30, #0xffffffffffff\n"
+	"	orr	x9, x11, x9, lsl #48\n" /* the key */
+	"	ldr	x10, .Lfactor\n"
+	"	mov	x11, sp\n"
+	"	lsr	x11, x11, #16\n"
+	"	mul	x11, x11, x10\n"
+	"	lsr	x11, x11, #58\n" /* the shard */
+	"	ldr	x13, .Lwords+8\n"
+	"	add	x13, x13, #" SHARDS_AT "\n"
+	"	add	x13, x13, x11, lsl #15\n"
+	"	mul	x12, x9, x10\n"
+	"	lsr	x12, x12, #54\n"
+	"	add	x13, x13, x12, lsl #4\n"
+	"	mov	w14, #" PROBES "\n"
+	"2:	ldr	x11, [x13]\n"
+	"	cmp	x11, x9\n"
+	"	b.eq	3f\n"
+	"	cbnz	x11, 5f\n"
+	"4:	ldxr	x11, [x13]\n"
+	"	cmp	x11, x9\n"
+	"	b.eq	3f\n"
+	"	cbnz	x11, 5f\n"
+	"	stxr	w12, x9, [x13]\n"
+	"	cbnz	w12, 4b\n"
+	"3:	add	x13, x13, #8\n"
+	"6:	ldxr	x11, [x13]\n"
+	"	add	x11, x11, #1\n"
+	"	stxr	w12, x11, [x13]\n"
+	"	cbnz	w12, 6b\n"
+	"	ldr	x16, .Lwords+16\n"
+	"	br	x16\n"
+	"5:	add	x13, x13, #16\n"
+	"	subs	w14, w14, #1\n"
+	"	b.ne	2b\n"
+	"	ldr	x13, .Lwords+8\n"
+	"	lsr	x9, x9, #48\n"
+	"	add	x13, x13, x9, lsl #3\n"
+	"	b	6b\n"
+	"	.p2align 3\n"
+	".Lfactor:	.quad 0x9e3779b97f4a7c15\n"
+	".Lwords:	.quad 0, 0, 0\n"
+	"served_native_end:\n"
+	".popsection\n");
+#endif
+
+#if defined(__x86_64__) || defined(__aarch64__)
+extern const unsigned char served_native_clock[], served_native_plain[], served_native_end[];
+#endif
+#if defined(__x86_64__)
+extern const unsigned char served_compat_clock[], served_compat_plain[], served_compat_end[];
+#endif
+
+size_t served_stub_make(unsigned char *at, size_t size, const struct served_stub *stub)
+{
+	const uint64_t words[] = {(uint64_t)stub->call << 5, stub->table, stub->target};
+	const unsigned char *start = NULL, *plain = NULL, *end = NULL;
+	size_t length;
+
+#if defined(__x86_64__) || defined(__aarch64__)
+	start = served_native_clock;
+	plain = served_native_plain;
+	end = served_native_end;
+#endif
+#if defined(__x86_64__)
+	if (stub->compat) {
+		start = served_compat_clock;
+		plain = served_compat_plain;
+		end = served_compat_end;
+	}
+#endif
+	length = (size_t)(end - start);
+	if (!start || length > size)
+		return SERVED_NO_STUB;
+	memcpy(at, start, length);
+	memcpy(at + length - sizeof(words), words, sizeof(words));
+	return stub->takes_clock ? 0 : (size_t)(plain - start);
+}
+
+size_t served_stub_size(void)
+{
+#if defined(__x86_64__)
+	size_t native = (size_t)(served_native_end - served_native_clock);
+	size_t compat = (size_t)(served_compat_end - served_compat_clock);
+
+	return ((native > compat ? native : compat) + 63) / 64 * 64;
+#elif defined(__aarch64__)
+	return ((size_t)(served_native_end - served_native_clock) + 63) / 64 * 64;
+#else
+	return 0;
+#endif
+}
