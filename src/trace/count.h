@@ -50,7 +50,8 @@ struct trace_run {
 	volatile bool *stop;       /* for interrupts_catch() */
 	void (*show)(double done); /* gets the part of limit_ns that is over; or NULL */
 	uint64_t privileges;       /* needed after the run, see base/privileges.h */
-	size_t shown;              /* processes that are kept of trace->top */
+	size_t shown;              /* processes that are kept of trace->top, or places */
+	bool serves;               /* the program's calls into the vDSO are counted, too */
 
 	/* The program that was started; it gets SIGTERM at the end of the time. */
 	pid_t program; /* 0: none, or it has been reaped */
@@ -122,6 +123,15 @@ bool trace_ptrace_run(struct trace_run *run, struct fact *why);
 bool trace_perf_attach(struct trace_run *run, struct fact *why);
 bool trace_ptrace_attach(struct trace_run *run, struct fact *why);
 bool trace_system_wide(struct trace_run *run, struct fact *why);
+
+/* ---- ptrace.c ---- */
+
+/*
+ * trace_run_go() for a program that has a way to count its system calls: counts its calls into the
+ * vDSO, and calls ended() at its end. False, with the reason in trace->served, if they are not to
+ * be counted or it cannot be traced: it was not started.
+ */
+bool trace_follow(struct trace_run *run, void (*ended)(void *argument), void *argument);
 
 /* ---- perf.c: the kernel's tracepoints ---- */
 

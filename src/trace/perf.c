@@ -213,6 +213,11 @@ static void control_events(const struct trace_events *events, unsigned long requ
 		ioctl(events->list[i].file, request, 0);
 }
 
+static void disable_events(void *events)
+{
+	control_events(events, PERF_EVENT_IOC_DISABLE);
+}
+
 /* Adds up what was counted. 0, or an errno value if a counter could not be read. */
 static int read_events(struct trace_events *events)
 {
@@ -287,8 +292,10 @@ bool trace_perf_run(struct trace_run *run, struct fact *why)
 	}
 	run->trace->method = TRACE_BY_TRACEPOINTS;
 	run->over = true;
-	trace_run_go(run, NULL, NULL);
-	control_events(&events, PERF_EVENT_IOC_DISABLE);
+	if (!trace_follow(run, disable_events, &events)) {
+		trace_run_go(run, NULL, NULL);
+		disable_events(&events);
+	}
 	error = read_events(&events);
 	if (error && !run->failure.error)
 		run->failure = (struct trace_failure){.preparing = true, .error = error};
@@ -311,7 +318,7 @@ void trace_events_watch(struct trace_run *run, struct trace_events *events,
 	control_events(events, PERF_EVENT_IOC_ENABLE);
 	while (look(argument) && trace_run_pause(run, PAUSE_NS))
 		;
-	control_events(events, PERF_EVENT_IOC_DISABLE);
+	disable_events(events);
 	trace_run_counted(run);
 	run->failure.error = read_events(events);
 }

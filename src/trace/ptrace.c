@@ -20,6 +20,7 @@
 
 #include "base/memory.h"
 #include "count.h"
+#include "served.h"
 
 /* PTRACE_O_TRACESYSGOOD marks stops at system calls with this bit. */
 #define SYSCALL_STOP (SIGTRAP | 0x80)
@@ -32,11 +33,17 @@
 /* How long what the program left running may take to end by SIGTERM. */
 #define TERMINATE_NS 2000000000
 
+struct traced {
+	pid_t id;
+	struct served_table *table; /* NULL: its calls into the vDSO are not counted */
+};
+
 struct tracer {
 	struct trace_run *run;
 	enum { COUNTING, TERMINATING, RELEASING } phase;
-	bool at_each_call; /* there is no filter to stop at the counted ones alone */
-	pid_t *ids;        /* of the traced threads, in no order */
+	bool at_each_call;      /* there is no filter to stop at the counted ones alone */
+	uint64_t filters;       /* seccomp filters of the program that are not its own */
+	struct traced *threads; /* in no order */
 	size_t count, room;
 	int error; /* an errno value: a thread cannot be followed */
 };
@@ -52,21 +59,29 @@ static void terminate(struct tracer *tracer, pid_t id)
 		tracer->run->trace->children_terminated++;
 }
 
-static bool is_traced(const struct tracer *tracer, pid_t id)
+static struct traced *find_thread(const struct tracer *tracer, pid_t id)
 {
 	for (size_t i = 0; i < tracer->count; i++) {
-		if (tracer->ids[i] == id)
-			return true;
+		if (tracer->threads[i].id == id)
+			return &tracer->threads[i];
 	}
-	return false;
+	return NULL;
 }
 
-static void add_thread(struct tracer *tracer, pid_t id)
+/* A thread that was known by its own stop gets the table of its parent when that stops. */
+static void add_thread(struct tracer *tracer, pid_t id, const struct traced *parent)
 {
-	if (is_traced(tracer, id))
+	struct served_table *table = parent ? parent->table : NULL;
+	struct traced *known = find_thread(tracer, id);
+
+	if (known) {
+		if (!known->table)
+			known->table = served_share(table);
 		return;
-	tracer->ids = array_grow(tracer->ids, tracer->count, &tracer->room, sizeof(*tracer->ids));
-	tracer->ids[tracer->count++] = id;
+	}
+	tracer->threads =
+		array_grow(tracer->threads, tracer->count, &tracer->room, sizeof(*tracer->threads));
+	tracer->threads[tracer->count++] = (struct traced){id, served_share(table)};
 	if (tracer->phase == TERMINATING)
 		terminate(tracer, id);
 	else if (tracer->phase == RELEASING)
@@ -75,10 +90,12 @@ static void add_thread(struct tracer *tracer, pid_t id)
 
 static void drop_thread(struct tracer *tracer, pid_t id)
 {
-	for (size_t i = 0; i < tracer->count; i++) {
-		if (tracer->ids[i] == id)
-			tracer->ids[i] = tracer->ids[--tracer->count];
-	}
+	struct traced *thread = find_thread(tracer, id);
+
+	if (!thread)
+		return;
+	served_drop(tracer->run->trace, thread->table);
+	*thread = tracer->threads[--tracer->count];
 }
 
 /* The filter's data: the row, and which architecture's. */
@@ -113,19 +130,42 @@ static void count_by_information(struct tracer *tracer, pid_t id)
 /*
  * Keeps the list of threads. A new one is known by its own first stop or by that of the thread that
  * started it, whichever comes first; execve(2) by another than the first thread takes its ID away.
+ * The memory map is read when the first thread of a process ends: later it has none.
  */
 static void note_event(struct tracer *tracer, pid_t id, int event)
 {
+	struct traced *thread = find_thread(tracer, id);
 	unsigned long message = 0;
 
-	if (event == PTRACE_EVENT_STOP)
-		add_thread(tracer, id);
-	else if (ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) < 0)
+	if (event == PTRACE_EVENT_STOP) {
+		add_thread(tracer, id, NULL);
+	} else if (event == PTRACE_EVENT_EXIT) {
+		if (thread && thread->table && syscall(SYS_tgkill, id, id, 0) == 0)
+			served_look(thread->table, id);
+	} else if (ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) < 0) {
 		return;
-	else if (event != PTRACE_EVENT_EXEC)
-		add_thread(tracer, (pid_t)message);
-	else if ((pid_t)message != id)
-		drop_thread(tracer, (pid_t)message);
+	} else if (event != PTRACE_EVENT_EXEC) {
+		add_thread(tracer, (pid_t)message, thread);
+	} else {
+		if ((pid_t)message != id)
+			drop_thread(tracer, (pid_t)message);
+		thread = find_thread(tracer, id);
+		if (thread) {
+			served_drop(tracer->run->trace, thread->table);
+			thread->table = NULL;
+		}
+	}
+}
+
+/* At the end of execve(2). Returns a signal that arrived and has to be delivered. */
+static int count_served(struct tracer *tracer, pid_t id)
+{
+	struct traced *thread = find_thread(tracer, id);
+	int signal = 0;
+
+	if (thread && !thread->table && tracer->phase == COUNTING)
+		thread->table = served_open(tracer->run->trace, id, tracer->filters, &signal);
+	return signal;
 }
 
 static bool stops_a_group(int signal)
@@ -137,23 +177,28 @@ static bool stops_a_group(int signal)
 static void take_stop(struct tracer *tracer, pid_t id, int status)
 {
 	int event = status >> 16, signal = WSTOPSIG(status);
-	bool is_call = !event && signal == SYSCALL_STOP;
-	void *delivered = (void *)(uintptr_t)(event || is_call ? 0 : signal);
+	int delivered = event || signal == SYSCALL_STOP ? 0 : signal;
+	bool to_next_call = tracer->at_each_call;
 	long result;
 
 	if (event == PTRACE_EVENT_SECCOMP)
 		count_by_filter(tracer, id);
-	else if (is_call)
-		count_by_information(tracer, id);
 	else if (event)
 		note_event(tracer, id, event);
+	else if (signal == SYSCALL_STOP && tracer->at_each_call)
+		count_by_information(tracer, id);
+	else if (signal == SYSCALL_STOP)
+		delivered = count_served(tracer, id);
+	/* The registers that are set at the event itself would be overwritten. */
+	if (event == PTRACE_EVENT_EXEC && tracer->run->serves)
+		to_next_call = true;
 	if (tracer->phase == RELEASING)
-		result = ptrace(PTRACE_DETACH, id, NULL, delivered);
+		result = ptrace(PTRACE_DETACH, id, NULL, (void *)(uintptr_t)delivered);
 	else if (event == PTRACE_EVENT_STOP && stops_a_group(signal))
 		result = ptrace(PTRACE_LISTEN, id, NULL, NULL);
 	else
-		result = ptrace(
-			tracer->at_each_call ? PTRACE_SYSCALL : PTRACE_CONT, id, NULL, delivered);
+		result = ptrace(to_next_call ? PTRACE_SYSCALL : PTRACE_CONT, id, NULL,
+			(void *)(uintptr_t)delivered);
 	if (result < 0 && errno != ESRCH)
 		tracer->error = errno;
 }
@@ -183,7 +228,56 @@ static void set_method(struct trace_evidence *trace, enum trace_method method)
 	trace->cpu_inflated = true;
 }
 
+/* Lets go of the threads that are left, within a time. */
+static void release(struct tracer *tracer)
+{
+	/*
+	 * Only a stopped thread can be let go. One that takes too long, such as one that waits for
+	 * its vfork child, is let go by the kernel when we end.
+	 */
+	tracer->phase = RELEASING;
+	for (size_t i = 0; i < tracer->count; i++)
+		ptrace(PTRACE_INTERRUPT, tracer->threads[i].id, NULL, NULL);
+	trace_run_again(tracer->run, DETACH_NS);
+	if (tracer->count)
+		trace_run_wait(tracer->run, follow, tracer);
+}
+
+static void forget(struct tracer *tracer)
+{
+	while (tracer->count)
+		drop_thread(tracer, tracer->threads[0].id);
+	free(tracer->threads);
+}
+
 /* ---- a program that we start ---- */
+
+static bool seize_program(struct tracer *tracer, unsigned options, struct fact *why)
+{
+	struct trace_run *run = tracer->run;
+
+	if (run->serves)
+		options |= PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXIT;
+	if (ptrace(PTRACE_SEIZE, run->program, NULL, (void *)(uintptr_t)(FOLLOW | options)) < 0) {
+		fact_set_errno(why, errno, "ptrace");
+		return false;
+	}
+	add_thread(tracer, run->program, NULL);
+	return true;
+}
+
+bool trace_follow(struct trace_run *run, void (*ended)(void *argument), void *argument)
+{
+	struct tracer tracer = {.run = run, .filters = served_filters(getpid())};
+
+	if (!run->serves || !seize_program(&tracer, 0, &run->trace->served))
+		return false;
+	trace_run_go(run, follow, &tracer);
+	ended(argument);
+	release(&tracer);
+	forget(&tracer);
+	return true;
+}
 
 static int set_filter(void *filter)
 {
@@ -193,18 +287,15 @@ static int set_filter(void *filter)
 bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 {
 	static struct filter filter;
-	struct tracer tracer = {.run = run};
+	struct tracer tracer = {.run = run, .filters = served_filters(getpid()) + 1};
 
 	trace_plan_filter(run->trace->plan, &filter);
 	if (!trace_run_fork(run, set_filter, &filter, why))
 		return false;
-	if (ptrace(PTRACE_SEIZE, run->program, NULL,
-		    (void *)(uintptr_t)(FOLLOW | PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL)) < 0) {
-		fact_set_errno(why, errno, "ptrace");
+	if (!seize_program(&tracer, PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL, why)) {
 		trace_run_cancel(run);
 		return false;
 	}
-	add_thread(&tracer, run->program);
 	set_method(run->trace, TRACE_BY_SECCOMP);
 	trace_run_go(run, follow, &tracer);
 	/*
@@ -213,11 +304,11 @@ bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 	 */
 	tracer.phase = TERMINATING;
 	for (size_t i = 0; i < tracer.count; i++)
-		terminate(&tracer, tracer.ids[i]);
+		terminate(&tracer, tracer.threads[i].id);
 	trace_run_again(run, TERMINATE_NS);
 	if (tracer.count)
 		trace_run_wait(run, follow, &tracer);
-	free(tracer.ids);
+	forget(&tracer);
 	if (tracer.error)
 		run->failure = (struct trace_failure){.preparing = true, .error = tracer.error};
 	return true;
@@ -230,13 +321,13 @@ static int seize_thread(void *argument, pid_t id)
 {
 	struct tracer *tracer = argument;
 
-	if (is_traced(tracer, id))
+	if (find_thread(tracer, id))
 		return 0;
 	/* EPERM: a thread that is traced as the child of another one. ESRCH: it has ended. */
 	if (ptrace(PTRACE_SEIZE, id, NULL, (void *)(uintptr_t)(FOLLOW | PTRACE_O_TRACESYSGOOD)) < 0)
 		return errno == ESRCH || (errno == EPERM && tracer->count) ? 0 : errno;
 	ptrace(PTRACE_INTERRUPT, id, NULL, NULL);
-	add_thread(tracer, id);
+	add_thread(tracer, id, NULL);
 	return 0;
 }
 
@@ -266,17 +357,8 @@ bool trace_ptrace_attach(struct trace_run *run, struct fact *why)
 		trace_run_wait(run, follow, &tracer);
 		trace_run_counted(run);
 	}
-	/*
-	 * Only a stopped thread can be let go. One that takes too long, such as one that waits for
-	 * its vfork child, is let go by the kernel when we end.
-	 */
-	tracer.phase = RELEASING;
-	for (size_t i = 0; i < tracer.count; i++)
-		ptrace(PTRACE_INTERRUPT, tracer.ids[i], NULL, NULL);
-	trace_run_again(run, DETACH_NS);
-	if (tracer.count)
-		trace_run_wait(run, follow, &tracer);
-	free(tracer.ids);
+	release(&tracer);
+	forget(&tracer);
 	snprintf(object, sizeof(object), "process %d", pid);
 	if (error)
 		fact_set_errno(why, error, object);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of a report: the verdict, how it was counted, a row for each call that was made. */
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "cli/describe.h"
 #include "cli/layout.h"
@@ -49,6 +51,12 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 	if (fact_is_known(&trace->cpu_fact))
 		strbuf_add(&sb, ", %.3g s of CPU time%s", trace->cpu_s,
 			trace->cpu_inflated ? " including ptrace stops" : "");
+	if (!fact_is_known(&trace->served) && *trace->program.file)
+		strbuf_add(&sb, "; served calls are not counted: %s", trace->served.reason);
+	else if (trace->uncounted)
+		strbuf_add(&sb,
+			"; served calls of %" PRIu64 " executed programs are not counted: %s",
+			trace->uncounted, trace->uncounted_why.reason);
 	if (trace->children_terminated)
 		strbuf_add(&sb, "; %" PRIu64 " process%s it left running got SIGTERM",
 			trace->children_terminated, trace->children_terminated == 1 ? "" : "es");
@@ -62,7 +70,19 @@ static void write_calls(const struct trace_diagnosis *diagnosis, FILE *out)
 	for (size_t i = 0; i < diagnosis->line_count; i++)
 		rows[i] = &diagnosis->lines[i];
 	fputc('\n', out);
-	table_write(trace_line_fields, rows, diagnosis->line_count, NULL, TABLE_TEXT, out);
+	table_write(diagnosis->sums.has_reads ? trace_served_fields : trace_line_fields, rows,
+		diagnosis->line_count, NULL, TABLE_TEXT, out);
+}
+
+static void write_places(const struct trace_evidence *trace, FILE *out)
+{
+	const void **rows = xcalloc(trace->place_count, sizeof(*rows));
+
+	for (size_t i = 0; i < trace->place_count; i++)
+		rows[i] = &trace->places[i];
+	fputc('\n', out);
+	table_write(trace_place_fields, rows, trace->place_count, NULL, TABLE_TEXT, out);
+	free(rows);
 }
 
 static void write_top(const struct trace_top *top, FILE *out)
@@ -85,6 +105,8 @@ bool trace_report_text(const void *result, const struct style *style, FILE *out)
 	write_run(report->trace, out);
 	if (diagnosis->line_count)
 		write_calls(diagnosis, out);
+	if (report->trace->place_count)
+		write_places(report->trace, out);
 	if (report->trace->top.count)
 		write_top(&report->trace->top, out);
 	if (diagnosis->hint_count)

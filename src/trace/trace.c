@@ -2,6 +2,7 @@
 /* The command trace: its row, and one run of it. */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,8 +17,10 @@
 #include "measure/copy.h"
 #include "measure/proof.h"
 #include "measure/timing.h"
+#include "served.h"
 
-#define DEFAULT_TOP 10
+#define DEFAULT_TOP 10 /* processes */
+#define DEFAULT_PLACES 5
 #define DEFAULT_ATTACH_NS 5000000000
 
 /* Limits the measurement of the host, which the program waits for. About 0.1 s is usual. */
@@ -26,13 +29,14 @@
 /* The child that measures may take so much longer. */
 #define MEASURING_REST_NS NS_PER_SECOND
 
-enum trace_option { OPTION_TOP = OPTION_OWN };
+enum trace_option { OPTION_TOP = OPTION_OWN, OPTION_NO_SERVED };
 
 struct trace_request {
 	struct trace_plan plan;
 	int64_t duration_ns; /* 0: not given */
 	pid_t pid;           /* 0: none */
 	bool all;            /* the whole host */
+	bool untouched;      /* the calls into the vDSO are not counted */
 	uint64_t top;        /* 0: not given */
 };
 
@@ -59,6 +63,8 @@ static bool take_option(struct cli *cli, int id, const char *value)
 		return take_list(value, take_call, cli);
 	case 'a':
 		return request->all = true;
+	case OPTION_NO_SERVED:
+		return request->untouched = true;
 	case OPTION_TOP:
 		return take_count("--top", text_span(value), "rows, such as 20", &request->top);
 	case 'd':
@@ -123,6 +129,33 @@ static int refuse_program(const char *name, int error)
 	return error == ENOENT || error == ENOTDIR ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 
+/*
+ * Traced by another than root, a set-user-ID program has the privileges of its caller alone.
+ */
+static bool gains_privileges(const struct trace_program *program)
+{
+	struct stat status;
+
+	return geteuid() != 0 && stat(program->file, &status) == 0 &&
+	       status.st_mode & (S_ISUID | S_ISGID);
+}
+
+/* Says whether the program is to be seized, to count its calls into the vDSO. */
+static bool counts_served(const struct cli *cli, struct trace_evidence *trace)
+{
+	const struct trace_request *request = cli->own;
+
+	if (request->untouched)
+		fact_set(&trace->served, FACT_ABSENT, "--no-served is given");
+	else if (!served_has_call(trace->plan))
+		fact_set(&trace->served, FACT_ABSENT, "none of these calls is in the vDSO");
+	else if (gains_privileges(&trace->program))
+		fact_set(&trace->served, FACT_ABSENT, "it is set-user-ID or set-group-ID");
+	else
+		return true;
+	return false;
+}
+
 static int count_program(struct cli *cli, struct trace_run *run, bool *counted)
 {
 	struct trace_evidence *trace = run->trace;
@@ -135,6 +168,7 @@ static int count_program(struct cli *cli, struct trace_run *run, bool *counted)
 	run->arguments = (char *const *)(uintptr_t)cli->operands;
 	trace_program_inspect(&trace->program);
 	measure_host(run->root, &trace->host);
+	run->serves = counts_served(cli, trace);
 	if (trace_perf_run(run, &trace->tracepoints)) {
 		fact_set_known(&trace->tracepoints);
 	} else if (!trace_ptrace_run(run, &why)) {
@@ -150,6 +184,7 @@ static int count_program(struct cli *cli, struct trace_run *run, bool *counted)
 	if (error)
 		return refuse_program(name, error);
 	*counted = true;
+	places_finish(trace, run->shown);
 	/* Shells report it so. */
 	return WIFSIGNALED(run->status) ? EXIT_SIGNAL + WTERMSIG(run->status)
 	                                : WEXITSTATUS(run->status);
@@ -162,7 +197,7 @@ static int count_running(struct cli *cli, struct trace_run *run, bool *counted)
 	struct fact why = {0};
 
 	trace->system_wide = request->all;
-	run->shown = request->top ? (size_t)request->top : DEFAULT_TOP;
+	fact_set(&trace->served, FACT_ABSENT, "counted of a program that trace starts only");
 	trace->program.pid = request->pid;
 	if (request->pid)
 		trace_program_inspect(&trace->program);
@@ -199,8 +234,10 @@ static bool is_one_target(const struct cli *cli)
 		cli_usage_error("specify a program to run, --pid or --all");
 	else if (targets > 1)
 		cli_usage_error("a program to run, --pid and --all are mutually exclusive");
-	else if (request->top && !request->all)
-		cli_usage_error("--top requires --all");
+	else if ((request->top || request->untouched) && request->pid)
+		cli_usage_error("--top and --no-served do not apply to --pid");
+	else if (request->untouched && request->all)
+		cli_usage_error("--no-served requires a program");
 	else
 		return true;
 	return false;
@@ -217,6 +254,9 @@ static int run_trace(struct cli *cli)
 		.trace = &trace,
 		.limit_ns = request->duration_ns,
 		.stop = &stop,
+		.shown = request->top         ? (size_t)request->top
+	                 : cli->operand_count ? DEFAULT_PLACES
+	                                      : DEFAULT_TOP,
 		.privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE};
 	struct trace_report report = {
 		.trace = &trace, .diagnosis = &diagnosis, .timestamp = &timestamp};
@@ -249,7 +289,9 @@ static const struct option_row options[] = {
 		"count these system calls, by name (default: the clock calls); may be repeated"},
 	{'p', "pid", "PID", "count those of a running process, and leave it running"},
 	{'a', "all", NULL, "count those of the whole host (root)"},
-	{OPTION_TOP, "top", "N", "with --all: show N processes (default 10)"},
+	{OPTION_TOP, "top", "N", "show N places in the program (default 5), or processes (10)"},
+	{OPTION_NO_SERVED, "no-served", NULL,
+		"do not count the calls that the vDSO serves: the program is left untouched"},
 	{'d', "duration", "TIME",
 		"count for TIME: with --pid and --all 5 s by default; a program is then sent "
 		"SIGTERM"},
@@ -264,9 +306,10 @@ static const struct format formats[] = {
 
 const struct command trace_command = {
 	.name = "trace",
-	.summary = "count the clock calls of a program that are system calls",
+	.summary = "count the clock calls of a program, and those that are system calls",
 	.help = "Runs a program and counts its system calls, with those of all its threads and "
 		"children: the clock calls, which the vDSO should serve, or others by name. "
+		"Counts the calls that the vDSO serves, too, and the places they come from. "
 		"Reports their cost on this host and with the vDSO. The report goes to "
 		"standard error, or to the file of --output; the program keeps its own streams. "
 		"With --pid or --all the report goes to standard output.",

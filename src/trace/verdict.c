@@ -66,6 +66,7 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 		.count = count,
 		.count_32_bit = count_32_bit,
 		.per_s = trace->duration_s > 0 ? (double)count / trace->duration_s : NAN,
+		.has_served = fact_is_known(&trace->served),
 		.syscall_ns = NAN,
 		.vdso_ns = NAN,
 		.cpu_share_percent = NAN};
@@ -84,11 +85,27 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 		line.syscall_ns = host->timing.syscall_floor_ns;
 		line.is_minimum = true;
 	}
+	/* A call into the vDSO that falls back is counted as a system call, too. */
+	if (call && is_served(call))
+		line.served = trace->vdso_calls[row];
+	else if (trace->vdso_calls[row] > count)
+		line.served = trace->vdso_calls[row] - count;
 	line.cost_s = cost_seconds((double)count, line.syscall_ns, 0);
 	line.vdso_cost_s = cost_seconds((double)count, line.vdso_ns, 0);
 	if (fact_is_known(&trace->cpu_fact) && trace->cpu_s > 0)
 		line.cpu_share_percent = 100 * line.cost_s / trace->cpu_s;
+	line.total_per_s =
+		trace->duration_s > 0 ? (double)(count + line.served) / trace->duration_s : NAN;
+	line.total_s = (count ? line.cost_s : 0) +
+	               (line.served ? cost_seconds((double)line.served, line.vdso_ns, 0) : 0);
+	line.fallback_s = cost_seconds((double)(count + line.served), line.syscall_ns, 0);
 	return line;
+}
+
+static bool reads_clock(const struct trace_line *line)
+{
+	return is_same_call(line->call, "clock_gettime") ||
+	       strcmp(line->call, "gettimeofday") == 0 || strcmp(line->call, "time") == 0;
 }
 
 static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line *line)
@@ -96,9 +113,15 @@ static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line 
 	struct trace_sums *sums = &diagnosis->sums;
 	double lost_s = cost_seconds((double)line->count, line->syscall_ns, line->vdso_ns);
 
-	if (line->count)
+	if (line->count || line->served)
 		diagnosis->lines[diagnosis->line_count++] = *line;
 	sums->calls += line->count;
+	if ((line->count || line->served) && reads_clock(line)) {
+		sums->reads += line->count + line->served;
+		sums->reads_by_call += line->count;
+		sums->reads_s += line->total_s;
+		sums->fallback_s += line->fallback_s;
+	}
 	if (line->avoidable)
 		sums->avoidable += line->count;
 	if (line->avoidable && !isnan(lost_s)) {
@@ -153,6 +176,36 @@ static void describe_loss(
 		trace_describe_seconds(sums->lost_s, lost));
 }
 
+/* Says how often the program read the clock, and what that cost here and would without the vDSO. */
+static void describe_reads(const struct trace_evidence *trace, const struct trace_sums *sums,
+	bool with_cost, char text[TRACE_TEXT_SIZE])
+{
+	char reads[32], rate[32], calls[32], cost[32], fallback[32];
+
+	if (!sums->reads) {
+		text_copy(text, TRACE_TEXT_SIZE, "this program did not read the clock");
+		return;
+	}
+	snprintf(text, TRACE_TEXT_SIZE, "this program read the clock %s%s time%s",
+		trace->uncounted ? "at least " : "", format_count(sums->reads, reads),
+		sums->reads == 1 ? "" : "s");
+	if (trace->duration_s > 0)
+		text_append(text, TRACE_TEXT_SIZE, " (%s per s)",
+			format_count((uint64_t)((double)sums->reads / trace->duration_s), rate));
+	if (!with_cost)
+		return;
+	if (sums->reads_by_call)
+		text_append(text, TRACE_TEXT_SIZE, ", %s of them by system call",
+			format_count(sums->reads_by_call, calls));
+	else
+		text_append(text, TRACE_TEXT_SIZE, ", never by system call");
+	if (!isnan(sums->reads_s) && !isnan(sums->fallback_s))
+		text_append(text, TRACE_TEXT_SIZE,
+			". That took about %s; where the vDSO cannot be used, it would take %s",
+			trace_describe_seconds(sums->reads_s, cost),
+			trace_describe_seconds(sums->fallback_s, fallback));
+}
+
 __attribute__((format(printf, 3, 4))) static void summarize(
 	struct trace_diagnosis *diagnosis, enum trace_verdict verdict, const char *format, ...)
 {
@@ -166,13 +219,15 @@ __attribute__((format(printf, 3, 4))) static void summarize(
 
 void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
-	const char *subject = trace->system_wide ? "the programs of this host" : "this program";
+	const char *program = trace->system_wide ? "the programs of this host" : "this program";
+	char subject[TRACE_TEXT_SIZE], reads[TRACE_TEXT_SIZE];
 	const struct trace_sums *sums = &diagnosis->sums;
 	bool counts_clock_calls = false; /* that the vDSO serves, or could */
 	bool host_is_ok = counts_deciding(&trace->host).entered == 0;
 	char count[32], loss[256] = "";
 
-	*diagnosis = (struct trace_diagnosis){.sums = {.lost_s = NAN}};
+	*diagnosis = (struct trace_diagnosis){
+		.sums = {.lost_s = NAN, .has_reads = fact_is_known(&trace->served)}};
 	for (size_t row = 0; row < trace->plan->row_count; row++) {
 		struct trace_line line = make_line(trace, row);
 
@@ -180,9 +235,15 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 		add_line(diagnosis, &line);
 	}
 	describe_loss(trace, sums, loss);
+	describe_reads(trace, sums, true, reads);
+	text_copy(subject, sizeof(subject), program);
+	if (sums->has_reads && sums->reads) {
+		describe_reads(trace, sums, false, subject);
+		text_append(subject, sizeof(subject), ", and");
+	}
 	if (!counts_clock_calls)
 		summarize(diagnosis, TRACE_COUNTED,
-			"%s made %s of these system calls; the vDSO serves none of them.", subject,
+			"%s made %s of these system calls; the vDSO serves none of them.", program,
 			format_count(sums->calls + (uint64_t)trace->unlisted.value, count));
 	else if (!fact_is_known(&trace->host.proof.fact))
 		summarize(diagnosis, TRACE_UNKNOWN,
@@ -214,9 +275,11 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 			: *trace->program.file
 				? " Trace the 32-bit program itself, which is done by ptrace."
 				: "");
+	else if (sums->has_reads && (sums->reads || host_is_ok))
+		summarize(diagnosis, TRACE_OK, "%s.", reads);
 	else
 		summarize(diagnosis, TRACE_OK,
-			"%s made no clock system call that the vDSO could serve%s.", subject,
+			"%s made no clock system call that the vDSO could serve%s.", program,
 			host_is_ok ? ""
 				   : "; clock_gettime() and gettimeofday() fall back on this "
 				     "host, but were not called");

@@ -5,6 +5,10 @@
  *	caller syscall N          N gettimeofday by syscall(2)
  *	caller work N             the same, and about 2 us of other work after each
  *	caller vdso N             N gettimeofday by libc
+ *	caller read N COUNT       COUNT threads with N clock_gettime(CLOCK_MONOTONIC) by libc each
+ *	caller family N COUNT     COUNT children with N of these each, half of which then execute
+ *"vdso N" caller pass N             N of these, then executes itself with "vdso N" from a thread
+ *	caller pace SECONDS       as many of these as it can, for that time
  *	caller clock N ID         N clock_gettime(ID) by syscall(2)
  *	caller threads N COUNT    COUNT threads with N each
  *	caller fork N COUNT       COUNT children with N each, of which each second one by vfork
@@ -50,6 +54,58 @@ static void make_calls_between_work(void)
 	}
 }
 
+static void *read_clock(void *unused)
+{
+	struct timespec now;
+
+	for (long i = 0; i < count; i++)
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	return unused;
+}
+
+static int read_in_threads(long threads)
+{
+	pthread_t ids[64];
+
+	for (long i = 0; i < threads && i < 64; i++)
+		pthread_create(&ids[i], NULL, read_clock, NULL);
+	for (long i = 0; i < threads && i < 64; i++)
+		pthread_join(ids[i], NULL);
+	return 0;
+}
+
+static int read_in_children(long children)
+{
+	char number[32];
+
+	snprintf(number, sizeof(number), "%ld", count);
+	for (long i = 0; i < children; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			read_clock(NULL);
+			if (i % 2)
+				execl(self, self, "vdso", number, (char *)NULL);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	return 0;
+}
+
+static int keep_reading(long seconds)
+{
+	struct timespec now, end;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while (now.tv_sec < end.tv_sec + seconds);
+	return 0;
+}
+
+static const char *executed = "syscall";
+
 static void *run_thread(void *unused)
 {
 	make_calls();
@@ -70,7 +126,7 @@ static void *execute(void *unused)
 	/* pthread_create() is to have returned, with the signal mask that it restores. */
 	usleep(50000);
 	snprintf(number, sizeof(number), "%ld", count);
-	execl(self, self, "syscall", number, (char *)NULL);
+	execl(self, self, executed, number, (char *)NULL);
 	return unused;
 }
 
@@ -201,6 +257,18 @@ int main(int argc, char **argv)
 		raise(SIGKILL);
 	} else if (strcmp(what, "exec") == 0) {
 		make_calls();
+		pthread_create(&id, NULL, execute, NULL);
+		pthread_join(id, NULL);
+		return 1;
+	} else if (strcmp(what, "read") == 0) {
+		return read_in_threads(more);
+	} else if (strcmp(what, "family") == 0) {
+		return read_in_children(more);
+	} else if (strcmp(what, "pace") == 0) {
+		return keep_reading(count);
+	} else if (strcmp(what, "pass") == 0) {
+		read_clock(NULL);
+		executed = "vdso";
 		pthread_create(&id, NULL, execute, NULL);
 		pthread_join(id, NULL);
 		return 1;

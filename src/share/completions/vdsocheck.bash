@@ -79,7 +79,7 @@ _vdsocheck()
 		esac
 		;;
 	trace)
-		options='-e --syscall -p --pid -a --all --top -d --duration --format -J --json -o --output --color -q --quiet -h --help -V --version'
+		options='-e --syscall -p --pid -a --all --top --no-served -d --duration --format -J --json -o --output --color -q --quiet -h --help -V --version'
 		[[ $operands == given ]] && operands=arguments || operands=program
 		case $prev in
 		-e | --syscall) kind=list words='gettimeofday clock_gettime clock_getres time getcpu' ;;

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* trace: the code that counts calls into the vDSO, where they come from, and what is printed. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "trace/served.h"
+#include "unit/dice.h"
+#include "unit/unit.h"
+
+static struct trace_plan plan;
+static struct trace_evidence trace;
+static struct trace_diagnosis diagnosis;
+
+static void make_plan(void)
+{
+	trace_plan_start(&plan);
+	trace_plan_add_clock_calls(&plan);
+	free(trace.places);
+	trace = (struct trace_evidence){.plan = &plan};
+	fact_set_known(&trace.served);
+}
+
+/* ---- the code ---- */
+
+#if defined(__x86_64__) || defined(__aarch64__)
+static int64_t answered;
+
+static int answer(clockid_t clock, struct timespec *time)
+{
+	answered += clock;
+	return time ? 42 : 0;
+}
+
+typedef int clock_function(clockid_t, struct timespec *);
+
+/* A stub for the call, of which the code is executable, and its table. */
+static clock_function *make_stub(enum served_call call, unsigned char *table)
+{
+	unsigned char *code =
+		mmap(NULL, SERVED_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t entry;
+	void *start;
+	clock_function *function;
+
+	assert_ptr_not_equal(code, MAP_FAILED);
+	entry = served_stub_make(code, SERVED_PAGE,
+		&(struct served_stub){.call = call,
+			.takes_clock = call == SERVED_CLOCK_GETTIME,
+			.table = (uintptr_t)table,
+			.target = (uintptr_t)answer});
+	assert_true(entry < served_stub_size());
+	assert_int_equal(mprotect(code, SERVED_PAGE, PROT_READ | PROT_EXEC), 0);
+	__builtin___clear_cache((char *)code, (char *)code + SERVED_PAGE);
+	start = code + entry;
+	memcpy(&function, &start, sizeof(function));
+	return function;
+}
+
+static unsigned char *make_table(void)
+{
+	unsigned char *table = mmap(NULL, SERVED_TABLE_SIZE, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(table, MAP_FAILED);
+	return table;
+}
+
+/* The count of the entries with these bits above the address. */
+static uint64_t count_entries(const unsigned char *table, uint64_t call, uint64_t clock)
+{
+	uint64_t count = 0;
+
+	for (size_t at = SERVED_SHARDS_AT; at < SERVED_TABLE_SIZE; at += sizeof(uint64_t[2])) {
+		uint64_t words[2];
+
+		memcpy(words, table + at, sizeof(words));
+		if (words[0] >> 48 == (call << 5 | clock))
+			count += words[1];
+	}
+	return count;
+}
+
+static void a_stub_counts_and_goes_on(void **state)
+{
+	unsigned char *table = make_table();
+	clock_function *get = make_stub(SERVED_CLOCK_GETTIME, table);
+	clock_function *plain = make_stub(SERVED_GETCPU, table);
+	struct timespec time;
+
+	(void)state;
+	answered = 0;
+	for (int clock = 0; clock < 30; clock++) {
+		for (int i = 0; i <= clock; i++)
+			assert_int_equal(get(clock, &time), 42);
+	}
+	assert_int_equal(get(1, NULL), 0);
+	assert_int_equal(plain(7, &time), 42);
+	assert_int_equal(answered, 8998);
+	for (uint64_t clock = 0; clock < SERVED_CLOCK_OTHER; clock++)
+		assert_int_equal(count_entries(table, SERVED_CLOCK_GETTIME, clock),
+			clock + 1 + (clock == 1));
+	assert_int_equal(count_entries(table, SERVED_CLOCK_GETTIME, SERVED_CLOCK_OTHER),
+		25 + 26 + 27 + 28 + 29 + 30);
+	assert_int_equal(count_entries(table, SERVED_GETCPU, 0), 1);
+}
+
+static void a_stub_counts_where_no_entry_is_free(void **state)
+{
+	unsigned char *table = make_table();
+	clock_function *get = make_stub(SERVED_CLOCK_GETTIME, table);
+	uint64_t count;
+
+	(void)state;
+	memset(table + SERVED_SHARDS_AT, 0xff, SERVED_TABLE_SIZE - SERVED_SHARDS_AT);
+	for (int i = 0; i < 1000; i++)
+		get(CLOCK_BOOTTIME, NULL);
+	memcpy(&count, table + (SERVED_CLOCK_GETTIME << 5 | CLOCK_BOOTTIME) * sizeof(count),
+		sizeof(count));
+	assert_int_equal(count, 1000);
+}
+
+/* The copy of this process's own vDSO: its functions lead to stubs, each of which ends in the real
+ * one. */
+static void a_copy_leads_into_the_real_vdso(void **state)
+{
+	const unsigned char *vdso = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);
+	unsigned char *table = make_table(), *image;
+	struct served_copy copy = {.from = (uintptr_t)vdso, .table = (uintptr_t)table};
+	struct dice dice = dice_start();
+
+	(void)state;
+	if (!vdso)
+		skip();
+	copy.length = served_image_length(vdso, SERVED_PAGE);
+	assert_true(copy.length > SERVED_PAGE / 2);
+	copy.size = served_copy_size(copy.length);
+	image = mmap(NULL, copy.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(image, MAP_FAILED);
+	memcpy(image, vdso, copy.length);
+	copy.image = image;
+	copy.to = (uintptr_t)image;
+	assert_true(served_copy_make(&copy));
+	assert_memory_not_equal(image, vdso, copy.length);
+	/* Cut anywhere or with broken bytes it is refused, or stays within its bytes. */
+	for (size_t i = 0; i < 20000; i++) {
+		struct served_copy broken = copy;
+
+		broken.image = xmalloc(copy.size);
+		memcpy(broken.image, vdso, copy.length);
+		for (int k = 0; k < 4; k++)
+			broken.image[dice_roll(&dice, i % 2 ? 512 : copy.length)] =
+				(unsigned char)dice_roll(&dice, 256);
+		if (served_image_length(broken.image, SERVED_PAGE) <= copy.length)
+			served_copy_make(&broken);
+		free(broken.image);
+	}
+}
+#endif
+
+/* ---- the places ---- */
+
+static const char maps[] = "400000-401000 r--p 00000000 fe:00 11 /usr/bin/server\n"
+			   "401000-409000 r-xp 00001000 fe:00 11 /usr/bin/server\n"
+			   "nonsense\n"
+			   "500000-501000 rwxp 00000000 00:00 0 \n"
+			   "7f0000000000-7f0000001000 r--p 00000000 fe:00 12   /lib/a file.so\n"
+			   "7f0000001000-7f0000009000 r-xp 00001000 fe:00 12   /lib/a file.so\n";
+
+static void add(uint64_t address, size_t row, uint64_t count)
+{
+	places_add(&trace, text_span(maps), -1, address, row, count);
+}
+
+static void a_place_is_a_file_and_an_address_in_it(void **state)
+{
+	(void)state;
+	make_plan();
+	add(0x401235, 1, 10);
+	add(0x7f0000002001, 0, 7);
+	add(0x401235, 1, 10);
+	add(0x401235, 0, 2);
+	add(0x500100, 1, 5);
+	add(0x600000, 1, 3);
+	add(0, 1, 1);
+	places_finish(&trace, 4);
+	assert_int_equal(trace.place_count, 4);
+	assert_int_equal(trace.places[0].count, 20);
+	assert_string_equal(trace.places[0].module, "/usr/bin/server");
+	assert_string_equal(trace.places[0].address, "0x1234");
+	assert_string_equal(trace.places[0].call, "clock_gettime");
+	assert_string_equal(trace.places[0].clock, "CLOCK_MONOTONIC");
+	assert_string_equal(trace.places[1].module, "");
+	assert_string_equal(trace.places[1].address, "");
+	assert_int_equal(trace.places[1].count, 5 + 3 + 1);
+	assert_string_equal(trace.places[2].module, "/lib/a file.so");
+	assert_string_equal(trace.places[2].address, "0x2000");
+	assert_true(trace.places[0].share_percent > 52.6 && trace.places[0].share_percent < 52.7);
+}
+
+__attribute__((noinline)) static int a_function_with_a_name(int number)
+{
+	__asm__ volatile("" : "+r"(number));
+	return number + 1;
+}
+
+static void a_function_is_found_in_the_file(void **state)
+{
+	int (*function)(int) = a_function_with_a_name;
+	struct dice dice = dice_start();
+	struct span name = {NULL, 0};
+	uint64_t address = 0, start;
+	struct stat status;
+	unsigned char *bytes;
+	int file = open("/proc/self/exe", O_RDONLY);
+
+	(void)state;
+	assert_int_equal(fstat(file, &status), 0);
+	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+	assert_ptr_not_equal(bytes, MAP_FAILED);
+	memcpy(&start, &function, sizeof(function));
+	symbols_find(bytes, (size_t)status.st_size,
+		start + 1 - (getauxval(AT_PHDR) & ~(uint64_t)(SERVED_PAGE - 1)), &address, &name);
+	assert_true(text_equals(name, "a_function_with_a_name"));
+	for (size_t i = 0; i < 2000; i++) {
+		size_t length = dice_roll(&dice, (size_t)status.st_size);
+
+		bytes[dice_roll(&dice, 64)] = (unsigned char)dice_roll(&dice, 256);
+		memcpy(bytes, "\177ELF", 4);
+		symbols_find(bytes, length, dice_roll(&dice, 1 << 20), &address, &name);
+		assert_true(name.length <= (size_t)status.st_size);
+	}
+	close(file);
+}
+
+/* ---- what is printed ---- */
+
+static void make_call(size_t i, const char *call, const char *clock, double vdso_ns, double ns)
+{
+	struct call_evidence *evidence = &trace.host.calls[i];
+
+	*evidence = (struct call_evidence){.decides = true};
+	text_copy(evidence->call, sizeof(evidence->call), call);
+	text_copy(evidence->clock, sizeof(evidence->clock), clock);
+	evidence->path[PATH_VDSO] = (struct path_evidence){
+		.available = true, .timed = true, .min_ns = vdso_ns, .attempts = 1000};
+	evidence->path[PATH_SYSCALL] =
+		(struct path_evidence){.available = true, .timed = true, .min_ns = ns};
+	trace.host.call_count = i + 1;
+}
+
+static void a_program_that_reads_the_clock(void **state)
+{
+	static const char expected[] =
+		"OK: this program read the clock at least 20,000,502 times (10,000,251 per s),\n"
+		"    never by system call. That took about 480 ms; where the vDSO cannot be used,\n"
+		"    it would take 4.80 s.\n"
+		"\n"
+		"  counted by tracepoints\n"
+		"  program    /usr/bin/server, 2 s, 1.5 s of CPU time; served calls of 3 executed\n"
+		"             programs are not counted: the program has no vDSO\n"
+		"\n"
+		"  count  per s served system calls ns each   total fallback  clock or call\n"
+		" 20.0 M 10.0 M 20.0 M            0    24.0  480 ms   4.80 s  MONOTONIC\n"
+		"    500    250    500            0    25.0 12.5 us   125 us  gettimeofday\n"
+		"\n"
+		"  share  count  clock or call  place\n"
+		" 100.0% 20.0 M  MONOTONIC      /usr/bin/server+0x1234\n"
+		"   0.0%    500  gettimeofday   /lib/a file.so+0x2000\n";
+	struct trace_report report = {.trace = &trace, .diagnosis = &diagnosis};
+	const struct style style = {.color = false};
+	struct memory_stream stream;
+	FILE *out = memory_stream_open(&stream);
+
+	(void)state;
+	make_plan();
+	make_call(0, "clock_gettime", "CLOCK_MONOTONIC", 24, 240);
+	make_call(1, "gettimeofday", "", 25, 250);
+	fact_set_known(&trace.host.proof.fact);
+	fact_set_number(&trace.unlisted, 0);
+	fact_set_known(&trace.duration_fact);
+	fact_set_known(&trace.cpu_fact);
+	trace.duration_s = 2;
+	trace.cpu_s = 1.5;
+	trace.uncounted = 3;
+	fact_set(&trace.uncounted_why, FACT_ABSENT, "the program has no vDSO");
+	text_copy(trace.program.path, sizeof(trace.program.path), "/usr/bin/server");
+	trace.vdso_calls[1] = 20000002;
+	trace.vdso_calls[2 * (TRACE_CLOCK_MAX + 1)] = 500;
+	add(0x401235, 1, 20000002);
+	add(0x7f0000002001, 2 * (TRACE_CLOCK_MAX + 1), 500);
+	places_finish(&trace, 5);
+	trace_diagnose(&trace, &diagnosis);
+	trace_report_text(&report, &style, out);
+	memory_stream_close(&stream);
+	assert_string_equal(stream.text, expected);
+	free(stream.text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#if defined(__x86_64__) || defined(__aarch64__)
+		cmocka_unit_test(a_stub_counts_and_goes_on),
+		cmocka_unit_test(a_stub_counts_where_no_entry_is_free),
+		cmocka_unit_test(a_copy_leads_into_the_real_vdso),
+#endif
+		cmocka_unit_test(a_place_is_a_file_and_an_address_in_it),
+		cmocka_unit_test(a_function_is_found_in_the_file),
+		cmocka_unit_test(a_program_that_reads_the_clock),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
