@@ -26,21 +26,17 @@ enum {
 static int judge_and_print(struct cli *cli, const char *file)
 {
 	struct check_request *request = cli->own;
-	struct check_report report = {.evidence = &request->evidence,
-		.diagnosis = &request->diagnosis,
-		.policy = &request->policy,
-		.outcome = &request->outcome,
-		.file = file,
-		.several = cli->operand_count > 1};
 
+	request->file = file;
+	request->several = cli->operand_count > 1;
 	if (!check_clocksources_exist(&request->policy, &request->evidence))
 		return EXIT_TROUBLE;
 	diagnose(&request->evidence, &request->diagnosis);
 	request->diagnosis.cost.rate = request->rate;
 	policy_judge(&request->policy, &request->evidence, request->diagnosis.verdict.kind,
 		&request->outcome);
-	cli_print(cli, &report);
-	return cli->format->status ? cli->format->status(&report)
+	cli_print(cli, request);
+	return cli->format->status ? cli->format->status(request)
 	                           : (int)request->outcome.exit_status;
 }
 

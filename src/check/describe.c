@@ -85,11 +85,11 @@ void describe_verdict(
 	add_steps(evidence, sb);
 }
 
-const char *describe_why(const struct check_report *report)
+const char *describe_why(const struct check_request *request)
 {
-	if (!report->evidence->live)
+	if (!request->evidence.live)
 		return "Seen";
-	return report->diagnosis->verdict.kind == VERDICT_OK ? "Note" : "Why";
+	return request->diagnosis.verdict.kind == VERDICT_OK ? "Note" : "Why";
 }
 
 /* ---- the evidence ---- */

@@ -235,24 +235,24 @@ static const struct field diagnosis_fields[] = {
 /* ---- the document ---- */
 
 #undef OF
-#define OF struct check_report
+#define OF struct check_request
 
 static bool has_file(const void *object)
 {
-	return ((const struct check_report *)object)->several;
+	return ((const struct check_request *)object)->several;
 }
 
 /* A file's name may have any bytes, JSON only UTF-8. */
 static json_t *file_name(const void *object, const void *whole)
 {
-	const struct check_report *report = object;
-	json_t *name = json_string(report->file);
+	const struct check_request *request = object;
+	json_t *name = json_string(request->file);
 	char harmless[PATH_MAX];
 
 	(void)whole;
 	if (name)
 		return name;
-	text_copy_span(harmless, sizeof(harmless), text_span(report->file));
+	text_copy_span(harmless, sizeof(harmless), text_span(request->file));
 	return json_string(harmless);
 }
 
@@ -265,19 +265,19 @@ static const struct field file_fields[] = {
 /* The requirements that the exit status follows from come first. */
 static json_t *summary(const void *object, const void *whole)
 {
-	const struct check_report *report = object;
+	const struct check_request *request = object;
 	struct strbuf text = {.used = 0};
 
 	(void)whole;
-	for (size_t i = 0; i < report->outcome->count; i++) {
-		const struct requirement *requirement = &report->outcome->requirements[i];
+	for (size_t i = 0; i < request->outcome.count; i++) {
+		const struct requirement *requirement = &request->outcome.requirements[i];
 
-		if (!policy_settles(report->outcome, requirement))
+		if (!policy_settles(&request->outcome, requirement))
 			continue;
 		describe_requirement(requirement, &text);
 		strbuf_add(&text, ". ");
 	}
-	strbuf_add(&text, "%s", report->diagnosis->verdict.summary);
+	strbuf_add(&text, "%s", request->diagnosis.verdict.summary);
 	return json_string(text.text);
 }
 
@@ -289,19 +289,19 @@ static const struct field summary_fields[] = {
 };
 
 void check_document_parts(struct document_part parts[CHECK_PART_COUNT],
-	const struct check_report *from, struct evidence *to)
+	const struct check_request *from, struct evidence *to)
 {
-	const struct diagnosis *diagnosis = from ? from->diagnosis : NULL;
+	const struct diagnosis *diagnosis = from ? &from->diagnosis : NULL;
 
 	parts[0] = (struct document_part){.fields = file_fields, .from = from};
-	parts[1] = timestamp_part(
-		from ? &from->evidence->timestamp : NULL, to ? &to->timestamp : NULL);
+	parts[1] =
+		timestamp_part(from ? &from->evidence.timestamp : NULL, to ? &to->timestamp : NULL);
 	parts[2] = (struct document_part){.fields = verdict_fields, .from = diagnosis};
 	parts[3] = (struct document_part){.fields = summary_fields, .from = from};
 	parts[4] = (struct document_part){.fields = rule_fields, .from = diagnosis};
 	parts[5] = (struct document_part){
-		.fields = outcome_fields, .from = from ? from->outcome : NULL};
-	parts[6] = evidence_part(from ? from->evidence : NULL, to);
+		.fields = outcome_fields, .from = from ? &from->outcome : NULL};
+	parts[6] = evidence_part(from ? &from->evidence : NULL, to);
 	parts[7] = (struct document_part){.fields = diagnosis_fields, .from = diagnosis};
 	parts[8] = (struct document_part){0};
 }

@@ -10,10 +10,10 @@
 #include "base/text.h"
 #include "cli/layout.h"
 
-static void write_heading(const struct check_report *report, FILE *out)
+static void write_heading(const struct check_request *request, FILE *out)
 {
-	const struct diagnosis *diagnosis = report->diagnosis;
-	const struct outcome *outcome = report->outcome;
+	const struct diagnosis *diagnosis = &request->diagnosis;
+	const struct outcome *outcome = &request->outcome;
 	const char *question = NULL;
 	struct strbuf sb = {.used = 0};
 
@@ -22,7 +22,7 @@ static void write_heading(const struct check_report *report, FILE *out)
 		fputc(toupper((unsigned char)*word), out);
 	fputs("\n\n", out);
 	strbuf_add(&sb, "**");
-	describe_verdict(diagnosis, report->evidence, &sb);
+	describe_verdict(diagnosis, &request->evidence, &sb);
 	strbuf_add(&sb, "**");
 	wrap_text(out, 0, 0, sb.text);
 	fputc('\n', out);
@@ -133,9 +133,9 @@ static void write_method(const struct evidence *evidence, FILE *out)
 	wrap_text(out, 0, 0, how.text);
 }
 
-static void write_evidence(const struct check_report *report, FILE *out)
+static void write_evidence(const struct check_request *request, FILE *out)
 {
-	const struct evidence *evidence = report->evidence;
+	const struct evidence *evidence = &request->evidence;
 	struct strbuf rests = {.used = 0};
 
 	fputs("\n## Evidence\n\n", out);
@@ -148,7 +148,7 @@ static void write_evidence(const struct check_report *report, FILE *out)
 			write_item(out, "layout of the data page", evidence->vclock.layout);
 	}
 	for (unsigned i = 0; i < EVIDENCE_KINDS; i++) {
-		if (report->diagnosis->verdict.rests_on & 1u << i)
+		if (request->diagnosis.verdict.rests_on & 1u << i)
 			strbuf_add(&rests, "%s%s", rests.used ? ", " : "", evidence_kind_names[i]);
 	}
 	write_item(out, "the verdict rests on", rests.used ? rests.text : "nothing");
@@ -198,12 +198,12 @@ static void write_kernel_log(const struct kernel_log_evidence *log, FILE *out)
 	}
 }
 
-static void write_causes(const struct check_report *report, FILE *out)
+static void write_causes(const struct check_request *request, FILE *out)
 {
-	const struct diagnosis *diagnosis = report->diagnosis;
+	const struct diagnosis *diagnosis = &request->diagnosis;
 
 	if (diagnosis->cause_count || diagnosis->contradiction_count)
-		fprintf(out, "\n## %s\n\n", describe_why(report));
+		fprintf(out, "\n## %s\n\n", describe_why(request));
 	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
 		fprintf(out, "- But: %s\n", diagnosis->contradictions[i].text);
 	for (size_t i = 0; i < diagnosis->cause_count; i++) {
@@ -264,19 +264,19 @@ static const char reproduce[] =
 
 bool check_report_markdown(const void *result, const struct style *style, FILE *out)
 {
-	const struct check_report *report = result;
-	const struct evidence *evidence = report->evidence;
-	const struct diagnosis *diagnosis = report->diagnosis;
+	const struct check_request *request = result;
+	const struct evidence *evidence = &request->evidence;
+	const struct diagnosis *diagnosis = &request->diagnosis;
 	struct strbuf cost = {.used = 0};
 
 	(void)style;
-	check_report_write_file(report, out);
-	write_heading(report, out);
+	check_report_write_file(request, out);
+	write_heading(request, out);
 	write_machine(evidence, out);
 	write_kernel_log(&evidence->kernel_log, out);
-	write_evidence(report, out);
+	write_evidence(request, out);
 	write_calls(evidence, out);
-	write_causes(report, out);
+	write_causes(request, out);
 	if (diagnosis->advice_count)
 		fputs("\n## What to do\n\n", out);
 	for (size_t i = 0; i < diagnosis->advice_count; i++)

@@ -83,6 +83,8 @@ struct check_request {
 	struct evidence evidence;
 	struct diagnosis diagnosis;
 	struct outcome outcome;
+	const char *file; /* path of the document; NULL: this host or a captured tree */
+	bool several;     /* further documents are printed, and each has to be named */
 };
 
 extern const struct option_row check_options[];
@@ -113,16 +115,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 void gather_verdict(
 	const struct root *root, struct evidence *evidence, const struct deadline *deadline);
 
-/* ---- the formats, which take a struct check_report ---- */
-
-struct check_report {
-	const struct evidence *evidence;
-	const struct diagnosis *diagnosis;
-	const struct policy *policy;
-	const struct outcome *outcome;
-	const char *file; /* path of the document; NULL: this host or a captured tree */
-	bool several;     /* further documents are printed, and each has to be named */
-};
+/* ---- the formats, which take a struct check_request ---- */
 
 /* The screen: the verdict first, then evidence, table, why, what to do, cost. */
 bool check_report_text(const void *result, const struct style *style, FILE *out);
@@ -158,7 +151,7 @@ bool check_report_line(const void *result, const struct style *style, FILE *out)
 int check_nagios_status(const void *result);
 
 /* "==> FILE <==", as head(1) has it, if the report is one of several. */
-void check_report_write_file(const struct check_report *report, FILE *out);
+void check_report_write_file(const struct check_request *request, FILE *out);
 
 /* ---- json.c: documents as they are read ---- */
 
@@ -170,7 +163,7 @@ void check_report_write_file(const struct check_report *report, FILE *out);
  * keys are missing or null are not known.
  */
 void check_document_parts(struct document_part parts[CHECK_PART_COUNT],
-	const struct check_report *from, struct evidence *to);
+	const struct check_request *from, struct evidence *to);
 
 /* ---- describe.c: words that several formats have in common ---- */
 
@@ -195,7 +188,7 @@ const char *describe_line(const struct evidence *evidence, enum evidence_line li
 	size_t most, struct strbuf *sb);
 
 /* The label of the causes: "Why"; "Note" if all is well, "Seen" in a captured tree. */
-const char *describe_why(const struct check_report *report);
+const char *describe_why(const struct check_request *request);
 
 /* The clock mode as a word: "none", "tsc" ..., "other" without a name; "" if it is not known. */
 const char *describe_mode(const struct vclock_evidence *vclock);

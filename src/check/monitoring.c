@@ -16,7 +16,7 @@
 
 int check_nagios_status(const void *result)
 {
-	const struct outcome *outcome = ((const struct check_report *)result)->outcome;
+	const struct outcome *outcome = &((const struct check_request *)result)->outcome;
 
 	if (policy_find(outcome, POLICY_NOT_MET))
 		return 2;
@@ -30,19 +30,19 @@ static void write_harmless(FILE *out, const char *text)
 		fputc(*text == '|' ? '/' : *text, out);
 }
 
-static void write_status(const struct check_report *report, FILE *out)
+static void write_status(const struct check_request *request, FILE *out)
 {
 	static const char *const states[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
-	enum verdict_kind verdict = report->diagnosis->verdict.kind;
+	enum verdict_kind verdict = request->diagnosis.verdict.kind;
 	bool replaces_verdict = false;
 	struct strbuf text = {.used = 0};
 
-	strbuf_add(&text, "VDSOCHECK %s - ", states[check_nagios_status(report)]);
-	for (size_t i = 0; i < report->outcome->count; i++) {
-		const struct requirement *requirement = &report->outcome->requirements[i];
+	strbuf_add(&text, "VDSOCHECK %s - ", states[check_nagios_status(request)]);
+	for (size_t i = 0; i < request->outcome.count; i++) {
+		const struct requirement *requirement = &request->outcome.requirements[i];
 		bool met = requirement->answer == POLICY_MET;
 
-		if (met && !policy_settles(report->outcome, requirement))
+		if (met && !policy_settles(&request->outcome, requirement))
 			continue;
 		describe_requirement(requirement, &text);
 		strbuf_add(&text, met ? "" : "; ");
@@ -53,17 +53,17 @@ static void write_status(const struct check_report *report, FILE *out)
 	else if (verdict != VERDICT_OK && verdict != VERDICT_UNKNOWN)
 		strbuf_add(&text, "%s: ", verdict_names[verdict]);
 	if (!replaces_verdict)
-		describe_verdict(report->diagnosis, report->evidence, &text);
+		describe_verdict(&request->diagnosis, &request->evidence, &text);
 	if (text.text[text.used - 1] == '.')
 		text.text[text.used - 1] = '\0';
 	write_harmless(out, text.text);
 }
 
 /* 'label'=value[unit];[warn];[crit];[min];[max], the times in microseconds. */
-static void write_perfdata(const struct check_report *report, FILE *out)
+static void write_perfdata(const struct check_request *request, FILE *out)
 {
-	const struct evidence *evidence = report->evidence;
-	double most = (double)report->policy->max_ns / NS_PER_US;
+	const struct evidence *evidence = &request->evidence;
+	double most = (double)request->policy.max_ns / NS_PER_US;
 	uint64_t entered = 0, attempts = 0;
 	const char *separator = " |";
 
@@ -71,7 +71,7 @@ static void write_perfdata(const struct check_report *report, FILE *out)
 		const struct call_evidence *call = &evidence->calls[i];
 		const struct path_evidence *path = &call->path[call_judged_path(call)];
 
-		if (!policy_decides(report->policy, call))
+		if (!policy_decides(&request->policy, call))
 			continue;
 		entered += path->entered;
 		attempts += path->attempts;
@@ -102,16 +102,16 @@ static void write_long(FILE *out, const char *label, const char *text, const cha
 
 bool check_report_nagios(const void *result, const struct style *style, FILE *out)
 {
-	const struct check_report *report = result;
-	const struct diagnosis *diagnosis = report->diagnosis;
+	const struct check_request *request = result;
+	const struct diagnosis *diagnosis = &request->diagnosis;
 
 	(void)style;
-	write_status(report, out);
-	write_perfdata(report, out);
+	write_status(request, out);
+	write_perfdata(request, out);
 	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
 		write_long(out, "But", diagnosis->contradictions[i].text, NULL);
 	for (size_t i = 0; i < diagnosis->cause_count; i++)
-		write_long(out, describe_why(report), diagnosis->causes[i].text, NULL);
+		write_long(out, describe_why(request), diagnosis->causes[i].text, NULL);
 	for (size_t i = 0; i < diagnosis->advice_count; i++)
 		write_long(out, "Fix", diagnosis->advice[i].text, diagnosis->advice[i].ask);
 	return true;
@@ -128,18 +128,18 @@ void check_report_nagios_failure(const char *message, FILE *out)
 
 bool check_report_summary(const void *result, const struct style *style, FILE *out)
 {
-	const struct check_report *report = result;
+	const struct check_request *request = result;
 	struct strbuf text = {.used = 0};
 
 	(void)style;
-	for (size_t i = 0; i < report->outcome->count; i++) {
-		if (report->outcome->requirements[i].answer == POLICY_MET)
+	for (size_t i = 0; i < request->outcome.count; i++) {
+		if (request->outcome.requirements[i].answer == POLICY_MET)
 			continue;
-		describe_requirement(&report->outcome->requirements[i], &text);
+		describe_requirement(&request->outcome.requirements[i], &text);
 		strbuf_add(&text, ". ");
 	}
-	strbuf_add(&text, "%s: ", verdict_names[report->diagnosis->verdict.kind]);
-	describe_verdict(report->diagnosis, report->evidence, &text);
+	strbuf_add(&text, "%s: ", verdict_names[request->diagnosis.verdict.kind]);
+	describe_verdict(&request->diagnosis, &request->evidence, &text);
 	fprintf(out, "%s\n", text.text);
 	return true;
 }
@@ -164,9 +164,9 @@ static void write_word(FILE *out, int width, const char *word)
 
 bool check_report_line(const void *result, const struct style *style, FILE *out)
 {
-	const struct check_report *report = result;
-	const struct evidence *evidence = report->evidence;
-	const struct diagnosis *diagnosis = report->diagnosis;
+	const struct check_request *request = result;
+	const struct evidence *evidence = &request->evidence;
+	const struct diagnosis *diagnosis = &request->diagnosis;
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 	const struct text_fact *name = &evidence->host.name;
 	struct strbuf policy = {.used = 0};
@@ -178,7 +178,7 @@ bool check_report_line(const void *result, const struct style *style, FILE *out)
 	/* A host that the document does not name is called by its file, as fleet does. */
 	write_word(out, 16,
 		fact_is_known(&name->fact) ? name->value
-		: report->file             ? document_name(report->file)
+		: request->file            ? document_name(request->file)
 					   : "");
 	write_word(out, 8, verdict_names[diagnosis->verdict.kind]);
 	write_word(out, 9, fact_is_known(&clocksource->current_fact) ? clocksource->current : "");
@@ -186,11 +186,11 @@ bool check_report_line(const void *result, const struct style *style, FILE *out)
 	fprintf(out, "%7s ", ns);
 	write_word(out, 24, diagnosis->cause_count ? diagnosis->causes[0].id : "");
 	fputs(fact_is_known(&evidence->host.kernel.fact) ? evidence->host.kernel.value : "-", out);
-	for (size_t i = 0; i < report->outcome->count; i++) {
-		if (report->outcome->requirements[i].answer == POLICY_MET)
+	for (size_t i = 0; i < request->outcome.count; i++) {
+		if (request->outcome.requirements[i].answer == POLICY_MET)
 			continue;
 		strbuf_add(&policy, " ");
-		describe_requirement(&report->outcome->requirements[i], &policy);
+		describe_requirement(&request->outcome.requirements[i], &policy);
 	}
 	fprintf(out, "%s\n", policy.text);
 	return true;

@@ -86,25 +86,26 @@ static void begin_call_sample(
 }
 
 /* Alerts are about the calls that decide; the others would be two samples in three. */
-static bool is_shown(const struct check_report *report, bool all, const struct call_evidence *call)
+static bool is_shown(
+	const struct check_request *request, bool all, const struct call_evidence *call)
 {
-	return all || call->decides || policy_decides(report->policy, call);
+	return all || call->decides || policy_decides(&request->policy, call);
 }
 
 /* The samples of a metric stand together, so there is a loop for each. */
-static void write_calls(const struct check_report *report, bool all, FILE *out)
+static void write_calls(const struct check_request *request, bool all, FILE *out)
 {
 	struct metric seconds = {.name = "call_seconds",
 		.help = "Least time that a call takes by the vDSO, by the C library and by system call."};
 	struct metric ratio = {.name = "calls_entered_kernel_ratio",
 		.help = "Share of the proof's calls that entered the kernel, 0 to 1."};
-	const struct evidence *evidence = report->evidence;
+	const struct evidence *evidence = &request->evidence;
 
 	for (size_t i = 0; i < evidence->call_count * PATH_COUNT; i++) {
 		const struct call_evidence *call = &evidence->calls[i / PATH_COUNT];
 		const struct path_evidence *path = &call->path[i % PATH_COUNT];
 
-		if (!path->timed || !is_shown(report, all, call))
+		if (!path->timed || !is_shown(request, all, call))
 			continue;
 		begin_call_sample(out, &seconds, call, i % PATH_COUNT);
 		write_seconds(out, path->min_ns);
@@ -113,21 +114,21 @@ static void write_calls(const struct check_report *report, bool all, FILE *out)
 		const struct call_evidence *call = &evidence->calls[i / PATH_COUNT];
 		const struct path_evidence *path = &call->path[i % PATH_COUNT];
 
-		if (!path->attempts || !is_shown(report, all, call))
+		if (!path->attempts || !is_shown(request, all, call))
 			continue;
 		begin_call_sample(out, &ratio, call, i % PATH_COUNT);
 		fprintf(out, " %.4g\n", (double)path->entered / path->attempts);
 	}
 }
 
-static void write_costs(const struct check_report *report, FILE *out)
+static void write_costs(const struct check_request *request, FILE *out)
 {
 	struct metric floor = {
 		.name = "getppid_seconds", .help = "Time of getppid, the cheapest system call."};
 	struct metric lost = {.name = "lost_seconds",
 		.help = "Time that each deciding call loses because the vDSO does not serve it."};
-	const struct timing_evidence *timing = &report->evidence->timing;
-	const struct cost *cost = &report->diagnosis->cost;
+	const struct timing_evidence *timing = &request->evidence.timing;
+	const struct cost *cost = &request->diagnosis.cost;
 
 	if (fact_is_known(&timing->syscall_floor_fact)) {
 		begin_sample(out, &floor);
@@ -176,15 +177,15 @@ bool check_report_prometheus(const void *result, const struct style *style, FILE
 {
 	struct metric build = {
 		.name = "build_info", .help = "Version of the vdsocheck that wrote these metrics."};
-	const struct check_report *report = result;
+	const struct check_request *request = result;
 
 	begin_sample(out, &build);
 	fputs("{version=\"" VDSOCHECK_VERSION "\"} 1\n", out);
-	write_verdict(report->diagnosis->verdict.kind, out);
-	write_clocksource(report->evidence, out);
-	write_calls(report, style->verbose, out);
-	write_costs(report, out);
-	write_causes(report->diagnosis, out);
-	write_policy(report->outcome, out);
+	write_verdict(request->diagnosis.verdict.kind, out);
+	write_clocksource(&request->evidence, out);
+	write_calls(request, style->verbose, out);
+	write_costs(request, out);
+	write_causes(&request->diagnosis, out);
+	write_policy(&request->outcome, out);
 	return true;
 }

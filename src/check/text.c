@@ -40,7 +40,7 @@ enum part {
 };
 
 struct screen {
-	const struct check_report *report;
+	const struct check_request *request;
 	FILE *out;
 	bool verbose;
 	enum part shown; /* this part and those after it */
@@ -59,13 +59,13 @@ static const struct heading headings[] = {
 	[VERDICT_SLOW] = {"SLOW", COLOR_YELLOW},
 };
 
-void check_report_write_file(const struct check_report *report, FILE *out)
+void check_report_write_file(const struct check_request *request, FILE *out)
 {
 	char name[PATH_MAX];
 
-	if (!report->several)
+	if (!request->several)
 		return;
-	text_copy_span(name, sizeof(name), text_span(report->file));
+	text_copy_span(name, sizeof(name), text_span(request->file));
 	fprintf(out, "%s==> %s <==\n", ftell(out) > 0 ? "\n" : "", name);
 }
 
@@ -77,7 +77,7 @@ static void write_requirements(const struct screen *screen, bool settling, bool 
 		[POLICY_MET] = {"MET", COLOR_GREEN},
 		[POLICY_NOT_MET] = {"NOT MET", COLOR_RED},
 	};
-	const struct outcome *outcome = screen->report->outcome;
+	const struct outcome *outcome = &screen->request->outcome;
 
 	for (size_t i = 0; i < outcome->count; i++) {
 		const struct requirement *requirement = &outcome->requirements[i];
@@ -93,10 +93,10 @@ static void write_requirements(const struct screen *screen, bool settling, bool 
 
 static void write_verdict(const struct screen *screen, bool color)
 {
-	const struct diagnosis *diagnosis = screen->report->diagnosis;
+	const struct diagnosis *diagnosis = &screen->request->diagnosis;
 	struct strbuf sb = {.used = 0};
 
-	describe_verdict(diagnosis, screen->report->evidence, &sb);
+	describe_verdict(diagnosis, &screen->request->evidence, &sb);
 	write_requirements(screen, true, color);
 	wrap_answer(screen->out, &headings[diagnosis->verdict.kind], color, sb.text);
 	write_requirements(screen, false, color);
@@ -108,10 +108,10 @@ static void write_verdict(const struct screen *screen, bool color)
 /* Leaves out a reason that the verdict has already given for the lack of a proof. */
 static void write_line(const struct screen *screen, const char *label, struct strbuf *sb)
 {
-	const char *said = screen->report->evidence->proof.fact.reason;
+	const char *said = screen->request->evidence.proof.fact.reason;
 	size_t start = sb->used - strlen(said);
 
-	if (*said && strstr(screen->report->diagnosis->verdict.summary, said) &&
+	if (*said && strstr(screen->request->diagnosis.verdict.summary, said) &&
 		sb->used > strlen(said) + 2 && strcmp(&sb->text[start], said) == 0)
 		sb->text[start - 2] = '\0';
 	if (sb->used)
@@ -121,7 +121,7 @@ static void write_line(const struct screen *screen, const char *label, struct st
 
 static void write_kernel_log(const struct screen *screen)
 {
-	const struct kernel_log_evidence *log = &screen->report->evidence->kernel_log;
+	const struct kernel_log_evidence *log = &screen->request->evidence.kernel_log;
 	struct strbuf sb = {.used = 0};
 
 	if (fact_is_known(&log->fact))
@@ -140,7 +140,7 @@ static void write_kernel_log(const struct screen *screen)
 
 static void write_evidence(const struct screen *screen)
 {
-	const struct evidence *evidence = screen->report->evidence;
+	const struct evidence *evidence = &screen->request->evidence;
 	struct strbuf sb = {.used = 0};
 
 	for (enum evidence_line line = LINE_CLOCKSOURCE; line <= LINE_HOST; line++) {
@@ -158,7 +158,7 @@ static void write_evidence(const struct screen *screen)
 /* Shows the deciding calls, then those of the policy, and with --verbose the others. */
 static void write_calls(const struct screen *screen)
 {
-	const struct evidence *evidence = screen->report->evidence;
+	const struct evidence *evidence = &screen->request->evidence;
 	unsigned shown = 0;
 
 	if (!fact_is_known(&evidence->timing.fact) && !fact_is_known(&evidence->proof.fact))
@@ -169,7 +169,7 @@ static void write_calls(const struct screen *screen)
 		const struct call_evidence *call = &evidence->calls[i];
 
 		if (call->decides || screen->verbose ||
-			policy_decides(screen->report->policy, call))
+			policy_decides(&screen->request->policy, call))
 			shown |= 1u << i;
 	}
 	check_write_calls(evidence, shown, TABLE_TEXT, screen->out);
@@ -224,8 +224,8 @@ static void write_cause(const struct screen *screen, const struct cause *cause, 
 
 static void write_why(struct screen *screen)
 {
-	const struct diagnosis *diagnosis = screen->report->diagnosis;
-	const char *label = describe_why(screen->report);
+	const struct diagnosis *diagnosis = &screen->request->diagnosis;
+	const char *label = describe_why(screen->request);
 
 	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
 		write_paragraph(screen, i ? "" : "But", "%s", diagnosis->contradictions[i].text);
@@ -249,7 +249,7 @@ static const char *add_own_command(
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_.,:=@+/-";
-	const char *file = screen->report->file;
+	const char *file = screen->request->file;
 
 	strbuf_add(sb, "vdsocheck %s", options);
 	if (file)
@@ -343,7 +343,7 @@ static void write_undo(const struct screen *screen, const struct advice *advice)
 			write_labelled(screen, "Undo", advice->steps[i].undo);
 		else
 			write_paragraph(screen, "Undo", "Write %s to the file of step %zu.",
-				screen->report->evidence->clocksource.current, i + 1);
+				screen->request->evidence.clocksource.current, i + 1);
 	}
 }
 
@@ -375,7 +375,7 @@ static void write_one_advice(
 
 static void write_fix(struct screen *screen)
 {
-	const struct diagnosis *diagnosis = screen->report->diagnosis;
+	const struct diagnosis *diagnosis = &screen->request->diagnosis;
 
 	for (size_t i = 0; i < diagnosis->advice_count; i++) {
 		const struct advice *advice = &diagnosis->advice[i];
@@ -393,7 +393,7 @@ static void write_fix(struct screen *screen)
 /* Lists the clocksources that could be used instead, a line for each reason. */
 static void write_others(const struct screen *screen)
 {
-	const struct diagnosis *diagnosis = screen->report->diagnosis;
+	const struct diagnosis *diagnosis = &screen->request->diagnosis;
 
 	for (size_t i = 0, next; i < diagnosis->other_count && screen->verbose; i = next) {
 		const struct other_clocksource *other = &diagnosis->others[i];
@@ -423,8 +423,8 @@ static void write_others(const struct screen *screen)
 
 static void write_screen(struct screen *screen, bool color)
 {
-	const struct evidence *evidence = screen->report->evidence;
-	const struct diagnosis *diagnosis = screen->report->diagnosis;
+	const struct evidence *evidence = &screen->request->evidence;
+	const struct diagnosis *diagnosis = &screen->request->diagnosis;
 	const struct text_fact *name = &evidence->host.name;
 	struct strbuf cost = {.used = 0}, timestamp = {.used = 0};
 
@@ -469,12 +469,12 @@ static char *render(struct screen *screen, bool color, unsigned *lines)
 
 bool check_report_text(const void *result, const struct style *style, FILE *out)
 {
-	const struct check_report *report = result;
-	struct screen screen = {.report = report, .verbose = style->verbose};
+	const struct check_request *request = result;
+	struct screen screen = {.request = request, .verbose = style->verbose};
 	unsigned lines;
 	char *text;
 
-	check_report_write_file(report, out);
+	check_report_write_file(request, out);
 	text = render(&screen, style->color, &lines);
 	while (!style->verbose && lines > SCREEN_LINES && screen.shown < PART_END) {
 		screen.shown++;

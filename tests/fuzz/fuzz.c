@@ -56,24 +56,20 @@ void fuzz_root_put(const char *path, const uint8_t *data, size_t size)
 
 static char *render(const struct evidence *evidence, const struct format *format, size_t *length)
 {
-	static struct diagnosis diagnosis;
-	static const struct policy policy = {.clocksource_count = 1,
-		.clocksources = {"tsc"},
-		.deciding_count = 1,
-		.deciding = {{"clock_gettime", "CLOCK_BOOTTIME"}},
-		.max_ns = 50};
-	static struct outcome outcome;
-	const struct check_report report = {.evidence = evidence,
-		.diagnosis = &diagnosis,
-		.policy = &policy,
-		.outcome = &outcome};
+	static struct check_request request = {
+		.policy = {.clocksource_count = 1,
+			.clocksources = {"tsc"},
+			.deciding_count = 1,
+			.deciding = {{"clock_gettime", "CLOCK_BOOTTIME"}},
+			.max_ns = 50}};
 	const struct style style = {.verbose = true};
 	char *bytes = NULL;
 	FILE *out = open_memstream(&bytes, length);
 
-	diagnose(evidence, &diagnosis);
-	policy_judge(&policy, evidence, diagnosis.verdict.kind, &outcome);
-	if (!out || !format->write(&report, &style, out) || fclose(out) != 0)
+	request.evidence = *evidence;
+	diagnose(evidence, &request.diagnosis);
+	policy_judge(&request.policy, evidence, request.diagnosis.verdict.kind, &request.outcome);
+	if (!out || !format->write(&request, &style, out) || fclose(out) != 0)
 		abort();
 	return bytes;
 }

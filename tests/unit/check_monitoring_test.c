@@ -14,12 +14,7 @@
 
 #define ROLLS 300
 
-static struct evidence evidence;
-static struct diagnosis diagnosis;
-static struct policy policy;
-static struct outcome outcome;
-static struct check_report report = {
-	.evidence = &evidence, .diagnosis = &diagnosis, .policy = &policy, .outcome = &outcome};
+static struct check_request request;
 
 /* What a format prints for the evidence; the caller frees it. */
 static char *print(bool (*write)(const void *, const struct style *, FILE *))
@@ -30,9 +25,10 @@ static char *print(bool (*write)(const void *, const struct style *, FILE *))
 	FILE *out = open_memstream(&text, &size);
 
 	assert_non_null(out);
-	diagnose(&evidence, &diagnosis);
-	policy_judge(&policy, &evidence, diagnosis.verdict.kind, &outcome);
-	assert_true(write(&report, &style, out));
+	diagnose(&request.evidence, &request.diagnosis);
+	policy_judge(&request.policy, &request.evidence, request.diagnosis.verdict.kind,
+		&request.outcome);
+	assert_true(write(&request, &style, out));
 	fclose(out);
 	return text;
 }
@@ -52,15 +48,15 @@ static void roll(struct dice *dice)
 {
 	static const char name[] = "a|b \"c\" \\d";
 
-	evidence_roll(&evidence, dice);
+	evidence_roll(&request.evidence, dice);
 	if (dice_roll(dice, 2))
-		strcpy(evidence.clocksource.current, name);
+		strcpy(request.evidence.clocksource.current, name);
 	if (dice_roll(dice, 2))
-		strcpy(evidence.host.name.value, name);
-	strcpy(evidence.proof.fact.reason, name);
-	policy = (struct policy){.max_ns = dice_roll(dice, 2) * 50};
+		strcpy(request.evidence.host.name.value, name);
+	strcpy(request.evidence.proof.fact.reason, name);
+	request.policy = (struct policy){.max_ns = dice_roll(dice, 2) * 50};
 	if (dice_roll(dice, 2))
-		strcpy(policy.clocksources[policy.clocksource_count++], name);
+		strcpy(request.policy.clocksources[request.policy.clocksource_count++], name);
 }
 
 static void a_status_line_has_one_bar_and_valid_perfdata(void **state)
@@ -107,11 +103,11 @@ static void a_line_has_nothing_of_a_file_name_that_drives_a_terminal(void **stat
 	char *text;
 
 	(void)state;
-	evidence_make_healthy(&evidence);
-	fact_set(&evidence.host.name.fact, FACT_ABSENT, "not written");
-	report.file = "x\033[31m\n\302\205web-1 ok";
+	evidence_make_healthy(&request.evidence);
+	fact_set(&request.evidence.host.name.fact, FACT_ABSENT, "not written");
+	request.file = "x\033[31m\n\302\205web-1 ok";
 	text = print(check_report_line);
-	report.file = NULL;
+	request.file = NULL;
 	assert_memory_equal(text, "x?[31m???web-1_ok ok", 20);
 	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
 	free(text);
@@ -123,8 +119,8 @@ static void a_report_has_what_a_host_says_of_itself_as_code(void **state)
 	char *text;
 
 	(void)state;
-	evidence_make_healthy(&evidence);
-	fact_set_text(&evidence.host.cpu, "`<img src=x> [a](b)");
+	evidence_make_healthy(&request.evidence);
+	fact_set_text(&request.evidence.host.cpu, "`<img src=x> [a](b)");
 	text = print(check_report_markdown);
 	assert_non_null(strstr(text, "- **CPU**: `'<img src=x> [a](b)`\n"));
 	free(text);
@@ -157,20 +153,20 @@ static void each_metric_is_a_valid_sample_below_its_type(void **state)
 static void states_are_those_of_a_plugin(void **state)
 {
 	(void)state;
-	policy = (struct policy){.max_ns = 0};
-	evidence_make_healthy(&evidence);
+	request.policy = (struct policy){.max_ns = 0};
+	evidence_make_healthy(&request.evidence);
 	free(print(check_report_nagios));
-	assert_int_equal(check_nagios_status(&report), 0);
-	evidence_make_falling_back(&evidence, "hpet");
+	assert_int_equal(check_nagios_status(&request), 0);
+	evidence_make_falling_back(&request.evidence, "hpet");
 	free(print(check_report_nagios));
-	assert_int_equal(check_nagios_status(&report), 1);
-	policy.max_ns = 1;
+	assert_int_equal(check_nagios_status(&request), 1);
+	request.policy.max_ns = 1;
 	free(print(check_report_nagios));
-	assert_int_equal(check_nagios_status(&report), 2);
-	evidence_remove_timing(&evidence);
-	evidence_remove_proof(&evidence, "Operation not permitted");
+	assert_int_equal(check_nagios_status(&request), 2);
+	evidence_remove_timing(&request.evidence);
+	evidence_remove_proof(&request.evidence, "Operation not permitted");
 	free(print(check_report_nagios));
-	assert_int_equal(check_nagios_status(&report), 3);
+	assert_int_equal(check_nagios_status(&request), 3);
 }
 
 int main(void)

@@ -15,23 +15,17 @@
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 
-static struct evidence evidence;
-static struct diagnosis diagnosis;
-static struct policy policy;
-static struct outcome outcome;
+static struct check_request request;
 
 static void judge(void)
 {
-	diagnose(&evidence, &diagnosis);
-	policy_judge(&policy, &evidence, diagnosis.verdict.kind, &outcome);
+	diagnose(&request.evidence, &request.diagnosis);
+	policy_judge(&request.policy, &request.evidence, request.diagnosis.verdict.kind,
+		&request.outcome);
 }
 
 static char *render(const char *name, bool color)
 {
-	const struct check_report report = {.evidence = &evidence,
-		.diagnosis = &diagnosis,
-		.policy = &policy,
-		.outcome = &outcome};
 	const struct format *format = cli_find_format(&check_command, name);
 	const struct style style = {.color = color};
 	char *bytes = NULL;
@@ -40,7 +34,7 @@ static char *render(const char *name, bool color)
 
 	judge();
 	assert_non_null(format);
-	assert_true(format->write(&report, &style, out));
+	assert_true(format->write(&request, &style, out));
 	assert_int_equal(fclose(out), 0);
 	assert_int_equal(strlen(bytes), length);
 	return bytes;
@@ -63,79 +57,81 @@ static json_t *render_json(void)
 
 static void healthy(void)
 {
-	evidence_make_healthy(&evidence);
+	evidence_make_healthy(&request.evidence);
 }
 
 static void falling_back(void)
 {
-	evidence_make_falling_back(&evidence, "xen");
+	evidence_make_falling_back(&request.evidence, "xen");
 }
 
 static void trapped(void)
 {
-	evidence_make_healthy(&evidence);
-	evidence.timing.counter_ns = 1200;
-	evidence_find_call(&evidence, "clock_gettime", "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns =
-		1234.56;
+	evidence_make_healthy(&request.evidence);
+	request.evidence.timing.counter_ns = 1200;
+	evidence_find_call(&request.evidence, "clock_gettime", "CLOCK_MONOTONIC")
+		->path[PATH_VDSO]
+		.min_ns = 1234.56;
 }
 
 static void unproven(void)
 {
-	evidence_make_healthy(&evidence);
-	evidence_remove_proof(&evidence, "seccomp: not permitted; ptrace: not permitted");
-	evidence_remove_timing(&evidence);
-	evidence_set_mode(&evidence, VCLOCK_UNKNOWN, 0, "");
+	evidence_make_healthy(&request.evidence);
+	evidence_remove_proof(&request.evidence, "seccomp: not permitted; ptrace: not permitted");
+	evidence_remove_timing(&request.evidence);
+	evidence_set_mode(&request.evidence, VCLOCK_UNKNOWN, 0, "");
 }
 
 static void empty(void)
 {
-	memset(&evidence, 0, sizeof(evidence));
-	evidence.live = true;
+	memset(&request.evidence, 0, sizeof(request.evidence));
+	request.evidence.live = true;
 }
 
 static void captured(void)
 {
-	memset(&evidence, 0, sizeof(evidence));
-	fact_set(&evidence.clocksource.current_fact, FACT_ABSENT,
+	memset(&request.evidence, 0, sizeof(request.evidence));
+	fact_set(&request.evidence.clocksource.current_fact, FACT_ABSENT,
 		"/sys/devices/system/clocksource/clocksource0/current_clocksource: "
 		"No such file or directory");
-	evidence.clocksource.available_fact = evidence.clocksource.current_fact;
-	fact_set(&evidence.vdso.fact, FACT_ABSENT, "a captured tree contains no vDSO");
-	fact_set(&evidence.proof.fact, FACT_ABSENT, "a captured tree cannot be measured");
+	request.evidence.clocksource.available_fact = request.evidence.clocksource.current_fact;
+	fact_set(&request.evidence.vdso.fact, FACT_ABSENT, "a captured tree contains no vDSO");
+	fact_set(&request.evidence.proof.fact, FACT_ABSENT, "a captured tree cannot be measured");
 }
 
 static void crashing(void)
 {
-	evidence_make_healthy(&evidence);
-	for (size_t i = 0; i < evidence.call_count; i++) {
-		evidence.calls[i].path[PATH_VDSO] =
+	evidence_make_healthy(&request.evidence);
+	for (size_t i = 0; i < request.evidence.call_count; i++) {
+		request.evidence.calls[i].path[PATH_VDSO] =
 			(struct path_evidence){.available = true, .attempts = 1, .signal = 11};
 	}
-	fact_set_flag(&evidence.host.counter_off, true);
+	fact_set_flag(&request.evidence.host.counter_off, true);
 }
 
 static void without_vdso(void)
 {
-	evidence_make_falling_back(&evidence, "hpet");
-	evidence_remove_path(&evidence, PATH_VDSO);
-	evidence.vdso = (struct vdso_evidence){0};
-	fact_set(&evidence.vdso.fact, FACT_ABSENT,
+	evidence_make_falling_back(&request.evidence, "hpet");
+	evidence_remove_path(&request.evidence, PATH_VDSO);
+	request.evidence.vdso = (struct vdso_evidence){0};
+	fact_set(&request.evidence.vdso.fact, FACT_ABSENT,
 		"the kernel gave this process no vDSO (AT_SYSINFO_EHDR is 0)");
 }
 
 static void explained_at_length(void)
 {
 	falling_back();
-	evidence_set_current(&evidence, "hpet");
-	evidence_set_available(&evidence,
+	evidence_set_current(&request.evidence, "hpet");
+	evidence_set_available(&request.evidence,
 		"hpet acpi_pm hyperv_clocksource_tsc_page "
 		"hyperv_clocksource_msr refined-jiffies tsc-early jiffies");
-	evidence_add_log(&evidence,
+	evidence_add_log(&request.evidence,
 		"clocksource: timekeeping watchdog on CPU1: Marking clocksource "
 		"'tsc' as unstable because the skew is too large:");
-	fact_set_text(&evidence.host.cpu, "Intel(R) Xeon(R) Platinum 8488C @ 2.40GHz of a kind");
-	fact_set_text(&evidence.host.container, "docker");
-	fact_set_text(&evidence.host.boot, "clocksource=hpet tsc=unstable");
+	fact_set_text(
+		&request.evidence.host.cpu, "Intel(R) Xeon(R) Platinum 8488C @ 2.40GHz of a kind");
+	fact_set_text(&request.evidence.host.container, "docker");
+	fact_set_text(&request.evidence.host.boot, "clocksource=hpet tsc=unstable");
 }
 
 static const struct scenario {
@@ -336,7 +332,7 @@ static void any_evidence_keeps_the_contract(void **state)
 	for (int round = 0; round < 400; round++) {
 		json_t *root;
 
-		evidence_roll(&evidence, &dice);
+		evidence_roll(&request.evidence, &dice);
 		root = render_json();
 		check_contract(root);
 		json_decref(root);
@@ -351,7 +347,7 @@ static void text_of_any_evidence_fits_eighty_columns(void **state)
 	for (int round = 0; round < 1000; round++) {
 		char *bytes;
 
-		evidence_roll(&evidence, &dice);
+		evidence_roll(&request.evidence, &dice);
 		bytes = render("text", false);
 		unit_assert_fits_terminal(bytes);
 		free(bytes);
@@ -365,7 +361,7 @@ static void every_format_renders_any_evidence(void **state)
 
 	(void)state;
 	for (int round = 0; round < 60; round++) {
-		evidence_roll(&evidence, &dice);
+		evidence_roll(&request.evidence, &dice);
 		for (const struct format *format = check_command.formats; format->name; format++) {
 			char *bytes = render(format->name, round % 2);
 
@@ -378,12 +374,6 @@ static void every_format_renders_any_evidence(void **state)
 /* Each line is a document, and says which file it is of. */
 static void one_of_several_documents_is_a_line(void **state)
 {
-	const struct check_report report = {.evidence = &evidence,
-		.diagnosis = &diagnosis,
-		.policy = &policy,
-		.outcome = &outcome,
-		.file = "b\xff.json",
-		.several = true};
 	const struct style style = {.compact = true};
 	char *bytes = NULL;
 	size_t length = 0;
@@ -393,7 +383,9 @@ static void one_of_several_documents_is_a_line(void **state)
 	(void)state;
 	healthy();
 	judge();
-	assert_true(check_report_json(&report, &style, out));
+	request.file = "b\xff.json";
+	request.several = true;
+	assert_true(check_report_json(&request, &style, out));
 	assert_int_equal(fclose(out), 0);
 	assert_ptr_equal(strchr(bytes, '\n'), bytes + length - 1);
 	root = json_loads(bytes, JSON_REJECT_DUPLICATES, NULL);
@@ -401,6 +393,8 @@ static void one_of_several_documents_is_a_line(void **state)
 	assert_string_equal(json_string_value(json_object_get(root, "file")), "b?.json");
 	json_decref(root);
 	free(bytes);
+	request.file = NULL;
+	request.several = false;
 }
 
 static void color_changes_nothing_but_color(void **state)
@@ -442,7 +436,7 @@ static void numbers_of_json_are_the_measured_ones(void **state)
 
 	(void)state;
 	trapped();
-	evidence_find_call(&evidence, "gettimeofday", "")->path[PATH_LIBC].timed = false;
+	evidence_find_call(&request.evidence, "gettimeofday", "")->path[PATH_LIBC].timed = false;
 	root = render_json();
 	call = json_array_get(json_object_get(root, "calls"), 2);
 	assert_string_equal(json_string_value(json_object_get(call, "clock")), "CLOCK_MONOTONIC");
@@ -460,8 +454,8 @@ static bool parse(const char *bytes, size_t length, struct fact *why)
 {
 	struct document_part parts[CHECK_PART_COUNT];
 
-	memset(&evidence, 0, sizeof(evidence));
-	check_document_parts(parts, NULL, &evidence);
+	memset(&request.evidence, 0, sizeof(request.evidence));
+	check_document_parts(parts, NULL, &request.evidence);
 	return document_parse(bytes, length, parts, why);
 }
 
@@ -497,10 +491,10 @@ static void assert_same_document(const char *again, const char *first)
 /* As proof_take() leaves it: all calls that decide were made, or it is not known. */
 static void complete_proof(void)
 {
-	for (size_t i = 0; i < evidence.call_count; i++) {
-		struct call_evidence *call = &evidence.calls[i];
+	for (size_t i = 0; i < request.evidence.call_count; i++) {
+		struct call_evidence *call = &request.evidence.calls[i];
 
-		if (call->decides && fact_is_known(&evidence.proof.fact))
+		if (call->decides && fact_is_known(&request.evidence.proof.fact))
 			call->path[call_judged_path(call)].attempts = BUILDER_ATTEMPTS;
 	}
 }
@@ -515,7 +509,7 @@ static void any_document_read_again_is_the_same(void **state)
 		struct fact why = {0};
 		char *first, *again;
 
-		evidence_roll(&evidence, &dice);
+		evidence_roll(&request.evidence, &dice);
 		complete_proof();
 		first = render("json", false);
 		if (!parse(first, strlen(first), &why))
@@ -696,10 +690,6 @@ static void *allocate(size_t size)
 /* Without memory a document is whole or an error: no key is dropped in silence. */
 static void a_document_is_whole_or_an_error_when_memory_runs_out(void **state)
 {
-	const struct check_report report = {.evidence = &evidence,
-		.diagnosis = &diagnosis,
-		.policy = &policy,
-		.outcome = &outcome};
 	const struct style style = {0};
 	size_t failures = 0;
 	char *whole;
@@ -714,7 +704,7 @@ static void a_document_is_whole_or_an_error_when_memory_runs_out(void **state)
 
 		allocations_left = failures;
 		json_set_alloc_funcs(allocate, free);
-		written = check_report_json(&report, &style, out);
+		written = check_report_json(&request, &style, out);
 		json_set_alloc_funcs(malloc, free);
 		assert_int_equal(fclose(out), 0);
 		if (written)
@@ -810,12 +800,12 @@ static void a_time_that_is_missing_has_its_own_reason(void **state)
 
 	(void)state;
 	healthy();
-	raw = &evidence.calls[0].path[PATH_SYSCALL];
+	raw = &request.evidence.calls[0].path[PATH_SYSCALL];
 	raw->timed = false;
 	assert_reason_of_first_call("failed: every measurement was disturbed");
-	fact_set(&evidence.timing.syscall_floor_fact, FACT_FAILED, "disturbed, all of it");
+	fact_set(&request.evidence.timing.syscall_floor_fact, FACT_FAILED, "disturbed, all of it");
 	assert_reason_of_first_call("failed: disturbed, all of it");
-	evidence.calls[0].raw_error = EPERM;
+	request.evidence.calls[0].raw_error = EPERM;
 	assert_reason_of_first_call("denied: the system call: Operation not permitted");
 	healthy();
 	raw->timed = raw->available = false;
@@ -836,12 +826,12 @@ static void a_report_has_the_method_of_the_proof(void **state)
 {
 	(void)state;
 	healthy();
-	evidence.proof.method = PROOF_SECCOMP;
-	evidence.proof.cpus = 1;
+	request.evidence.proof.method = PROOF_SECCOMP;
+	request.evidence.proof.cpus = 1;
 	assert_report_says("child processes made each call 1,000 times on 1 CPU by", true);
 	assert_report_says("seccomp filter", true);
-	evidence.proof.method = PROOF_PTRACE;
-	evidence.proof.cpus = 4;
+	request.evidence.proof.method = PROOF_PTRACE;
+	request.evidence.proof.cpus = 4;
 	assert_report_says("1,000 times on 4 CPUs by", true);
 	assert_report_says("traced by ptrace", true);
 	unproven();
@@ -858,7 +848,7 @@ static void missing_times_are_explained(void **state)
 	text = render("text", false);
 	assert_null(strstr(text, "\n  timing"));
 	free(text);
-	fact_set(&evidence.timing.syscall_floor_fact, FACT_FAILED,
+	fact_set(&request.evidence.timing.syscall_floor_fact, FACT_FAILED,
 		"every measurement was disturbed");
 	text = render("text", false);
 	assert_non_null(

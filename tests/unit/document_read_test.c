@@ -20,19 +20,15 @@ static char reason[FACT_REASON_SIZE]; /* of the last broken one */
 
 static char *render(bool compact)
 {
-	static struct evidence evidence;
-	static struct diagnosis diagnosis;
-	static struct outcome outcome;
-	const struct check_report report = {
-		.evidence = &evidence, .diagnosis = &diagnosis, .outcome = &outcome};
+	static struct check_request request;
 	const struct style style = {.compact = compact};
 	char *bytes = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&bytes, &length);
 
-	evidence_make_falling_back(&evidence, "hpet");
-	diagnose(&evidence, &diagnosis);
-	assert_true(check_report_json(&report, &style, out));
+	evidence_make_falling_back(&request.evidence, "hpet");
+	diagnose(&request.evidence, &request.diagnosis);
+	assert_true(check_report_json(&request, &style, out));
 	assert_int_equal(fclose(out), 0);
 	return bytes;
 }
