@@ -62,7 +62,8 @@ static const struct advice_row switch_to_paravirtual = {"switch-to-paravirtual",
 
 static const char *target_tsc(const struct view *v)
 {
-	return v->tsc_advisable ? "tsc" : NULL;
+	(void)v;
+	return "tsc";
 }
 
 static bool is_ec2(const struct view *v)
@@ -138,9 +139,9 @@ void advice_list_general(const struct view *v, struct advice_choice general[ADVI
 	                        (proof->state == FACT_DENIED || proof->state == FACT_ABSENT);
 	bool is_unknown = v->verdict == VERDICT_UNKNOWN;
 	const struct advice_choice choices[ADVICE_GENERAL] = {
-		{&switch_to_paravirtual, true},
-		{&switch_to_tsc, !is_ec2(v)},
-		{&switch_to_tsc_on_ec2, is_ec2(v)},
+		{&switch_to_paravirtual, v->paravirtual},
+		{&switch_to_tsc, v->tsc_advisable && !is_ec2(v)},
+		{&switch_to_tsc_on_ec2, v->tsc_advisable && is_ec2(v)},
 		{&allow_processes, is_unknown && lacks_processes},
 		{&give_cpu_time, is_unknown && lacks_time},
 		{&allow_proof, is_unknown && lacks_permission},
@@ -182,7 +183,7 @@ static void list_boot(const struct view *v, char boot[BOOT_SIZE])
 }
 
 /* The values of the words in braces; NULL: not known. */
-struct words {
+struct advice_words {
 	const char *to, *from, *boot;
 };
 
@@ -190,7 +191,7 @@ struct words {
  * Returns false where a word is missing or is not plain for a shell, since it may come from a
  * document, and where the text is too long: half a command is worse than none.
  */
-static bool fill_in(const char *row, const struct words *words, char *text, size_t size)
+static bool fill_in(const char *row, const struct advice_words *words, char *text, size_t size)
 {
 	static const char plain[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.=- ";
@@ -220,8 +221,8 @@ static bool fill_in(const char *row, const struct words *words, char *text, size
 }
 
 /* Adds the step, with a label where it is one of several ways. */
-static void add_step(const struct step_row *row, const char *label, const struct words *words,
-	struct advice_step *steps, size_t *count)
+static void add_step(const struct step_row *row, const char *label,
+	const struct advice_words *words, struct advice_step *steps, size_t *count)
 {
 	struct advice_step *step = &steps[*count];
 	size_t at = 0;
@@ -256,7 +257,7 @@ static bool is_for_host(const struct view *v, const struct advice_row *row)
 }
 
 static bool write_text(const struct view *v, const struct advice_row *row,
-	const struct words *words, char text[ADVICE_TEXT_SIZE])
+	const struct advice_words *words, char text[ADVICE_TEXT_SIZE])
 {
 	size_t at;
 
@@ -282,7 +283,7 @@ static bool write_text(const struct view *v, const struct advice_row *row,
 }
 
 /* Adds the ways to change the kernel command line, that of this host first. */
-static void add_ways(const struct view *v, const struct way *ways, const struct words *words,
+static void add_ways(const struct view *v, const struct way *ways, const struct advice_words *words,
 	struct advice *advice)
 {
 	const struct way *here = way_find(v, ways);
@@ -303,7 +304,7 @@ static void add_ways(const struct view *v, const struct way *ways, const struct 
 static bool make_advice(const struct view *v, const struct advice_row *row, struct advice *advice)
 {
 	const struct clocksource_evidence *clocksource = &v->evidence->clocksource;
-	struct words words = {.to = row->target ? row->target(v) : NULL,
+	struct advice_words words = {.to = row->target ? row->target(v) : NULL,
 		.from = fact_is_known(&clocksource->current_fact) ? clocksource->current : NULL};
 	char boot[BOOT_SIZE];
 

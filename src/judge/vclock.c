@@ -55,7 +55,7 @@ static const struct mode {
 	{"clint_clocksource", VCLOCK_MODE_NONE, "none", OTHER},
 };
 
-static const struct mode *find_mode(const char *clocksource)
+static const struct mode *find_by_name(const char *clocksource)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		if (strcmp(modes[i].clocksource, clocksource) == 0)
@@ -71,21 +71,21 @@ const char *clocksource_known_name(size_t place)
 
 bool vclock_name_has_no_mode(const char *clocksource)
 {
-	const struct mode *mode = find_mode(clocksource);
+	const struct mode *mode = find_by_name(clocksource);
 
 	return mode && mode->mode == VCLOCK_MODE_NONE;
 }
 
 bool vclock_name_has_mode(const char *clocksource)
 {
-	const struct mode *mode = find_mode(clocksource);
+	const struct mode *mode = find_by_name(clocksource);
 
 	return mode && mode->mode != VCLOCK_MODE_NONE;
 }
 
 bool clocksource_is_own_counter(const char *clocksource)
 {
-	const struct mode *mode = find_mode(clocksource);
+	const struct mode *mode = find_by_name(clocksource);
 
 	return mode && mode->origin == OWN_COUNTER;
 }
@@ -94,7 +94,7 @@ struct vclock_evidence vclock_infer(const struct evidence *evidence)
 {
 	struct vclock_evidence vclock = evidence->vclock;
 	struct entry_counts vdso = counts_by_path(evidence, PATH_VDSO);
-	const struct mode *mode = find_mode(evidence->clocksource.current);
+	const struct mode *mode = find_by_name(evidence->clocksource.current);
 
 	if (vclock.how >= VCLOCK_COPY || !fact_is_known(&evidence->proof.fact) ||
 		!fact_is_known(&evidence->clocksource.current_fact) || !vdso.proven || !mode)
