@@ -9,6 +9,10 @@ import json
 
 STEPS = ("hand", "threads")
 
+# One ratio of contention may be this many times the other: a clock that two threads read at twice
+# the cost by hand, and that `bench --threads` shows at that of one, is beyond it.
+CONTENTION_FACTOR = 1.5
+
 
 def steps_after(environment, number):
     """The names of the measuring steps between one check and the next one."""
@@ -19,6 +23,9 @@ def steps_after(environment, number):
         if checks == number and name in STEPS:
             found.append(name)
     return found
+
+
+CLOCK_BY_SYSCALL = ("clock_gettime MONOTONIC", "syscall")
 
 
 def _key(row):
@@ -46,6 +53,11 @@ def _bench_turn(text):
 def _threads_turn(text):
     contention = json.loads(text)["contention"]
     return {_key(row): row for row in contention if row["together_ns"] is not None}
+
+
+def _by_hand_turn(text):
+    alone, together = map(float, text.split())
+    return {"alone": alone, "together": together}
 
 
 # ---- all turns -------------------------------------------------------------------------
@@ -81,6 +93,10 @@ def _hand(reports):
 
 
 def _threads(reports):
+    """By call and path; the ratio by hand is that of the clock's system call."""
+    hands = _turns(reports, "by-hand", _by_hand_turn)
+    alone, together = (_least(hands, key) for key in ("alone", "together"))
+    by_hand = round(together / alone, 2) if alone and together else None
     turns, found = _turns(reports, "threads", _threads_turn), []
     for call, path in dict.fromkeys(key for turn in turns for key in turn):
         rows = [turn[call, path] for turn in turns if (call, path) in turn]
@@ -91,6 +107,7 @@ def _threads(reports):
                       "threads": rows[0]["threads"], "cpus": rows[0]["cpus"],
                       "alone_ns": alone, "together_ns": together,
                       "times": round(together / alone, 2),
+                      "times_by_hand": by_hand if (call, path) == CLOCK_BY_SYSCALL else None,
                       "times_least": round(times[0], 2), "times_most": round(times[-1], 2)})
     return found
 
@@ -106,6 +123,17 @@ def read(reports, names):
         if not found[name]:
             raise ValueError(f"the step {name} measured nothing")
     return found
+
+
+def problems(measured):
+    """Where `bench --threads` and the loop by hand differ on whether threads delay each other."""
+    pairs = [(m["times"], m["times_by_hand"]) for m in measured.get("threads", ())
+             if m["times_by_hand"]]
+    if "threads" in measured and not pairs:
+        return ["contention was not measured by hand"]
+    return [f"contention of {times} is seen where it is {by_hand} by hand"
+            for times, by_hand in pairs
+            if not 1 / CONTENTION_FACTOR <= times / by_hand <= CONTENTION_FACTOR]
 
 
 # ---- tables ------------------------------------------------------------------------------
@@ -132,9 +160,10 @@ def tables(rows):
                for row, m in _measurements(rows, "hand")]
     contention = [(row["environment"], row["clocksource"], m["call"], m["path"],
                f"{m['alone_ns']:.0f}", f"{m['together_ns']:.0f}", f"{m['times']:.2f}",
-               f"{m['times_least']:.2f} to {m['times_most']:.2f}")
+               f"{m['times_least']:.2f} to {m['times_most']:.2f}",
+               f"{m['times_by_hand']:.2f}" if m["times_by_hand"] else "-")
               for row, m in _measurements(rows, "threads")]
     return (_table(("environment", "minimum of", "by", "by hand, ns", "by hand, eight", "ours, ns",
                     "ratio", "of eight"), by_hand)
             + _table(("environment", "clocksource", "ns per call of", "by", "one thread",
-                      "together", "times", "in each turn"), contention))
+                      "together", "times", "in each turn", "by hand"), contention))

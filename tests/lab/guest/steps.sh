@@ -217,14 +217,15 @@ hand_turn() {
 		--call gettimeofday --call clock_gettime
 }
 
-# threads COUNT TURNS: what a call costs one thread alone and each of COUNT at once, beside a
-# system call that reads no clock.
+# threads COUNT TURNS: what a call costs one thread alone and each of COUNT at once, by hand and by
+# us, beside a system call that reads no clock.
 threads() {
 	thread_count=$1
 	turns "$2" threads_turn
 }
 
 threads_turn() {
+	report by-hand-$turn $prefix $LAB/$build/threads "$thread_count"
 	report threads-$turn $prefix $LAB/$build/vdsocheck bench --json --time 2s \
 		--threads "$thread_count" --clock monotonic --path vdso,syscall
 }
