@@ -51,17 +51,16 @@ enum field_kind {
 };
 
 enum field_option {
-	FIELD_NEEDED = 1 << 0,        /* a document without it, or its reason, is refused */
-	FIELD_FILLED = 1 << 1,        /* never null */
-	FIELD_NEGATIVE_NONE = 1 << 2, /* a negative integer is null, and null is read as -1 */
-	FIELD_ABSENT_FALSE = 1 << 3,  /* FIELD_KNOWN: false if the fact is absent, else null */
-	FIELD_OWN_REASON = 1 << 4,    /* KEY_reason is written after it where it is null */
-	FIELD_LEFT_OUT = 1 << 5,      /* not written where it is null */
-	FIELD_SIGNED = 1 << 6,        /* a number that may be below zero, down to -`most` */
-	FIELD_POINTER = 1 << 7,       /* the member points to the struct or list; is not read */
-	FIELD_NAN_NONE = 1 << 8,      /* NAN is null, and null is read as NAN */
-	FIELD_COLUMN = 1 << 9,        /* only a column of tables, not a key of documents */
-	FIELD_ONCE = 1 << 10, /* the column's cell is blank where it repeats the one above */
+	FIELD_NEEDED = 1 << 0,       /* a document without it, or its reason, is refused */
+	FIELD_FILLED = 1 << 1,       /* never null */
+	FIELD_ABSENT_FALSE = 1 << 2, /* FIELD_KNOWN: false if the fact is absent, else null */
+	FIELD_OWN_REASON = 1 << 3,   /* KEY_reason is written after it where it is null */
+	FIELD_LEFT_OUT = 1 << 4,     /* not written where it is null */
+	FIELD_SIGNED = 1 << 5,       /* a number that may be below zero, down to -`most` */
+	FIELD_POINTER = 1 << 6,      /* the member points to the struct or list; is not read */
+	FIELD_NAN_NONE = 1 << 7,     /* NAN is null, and null is read as NAN */
+	FIELD_COLUMN = 1 << 8,       /* only a column of tables, not a key of documents */
+	FIELD_ONCE = 1 << 9,         /* the column's cell is blank where it repeats the one above */
 };
 
 /* One key of a document. Offsets are into the struct that the table describes. */

@@ -190,20 +190,14 @@ static struct fact *fact_in(const size_t *offset, void *object)
 static void read_nothing(
 	struct reader *reader, const struct field *field, const json_t *value, void *object)
 {
-	static const double no_real = NAN;
-	static const int64_t no_integer = -1;
-
 	if (value && field->options & FIELD_FILLED)
 		refuse(reader, field->key, "is null");
 	else if (!value && field->options & FIELD_NEEDED)
 		refuse(reader, field->key, "is missing");
 	else if (field->kind == FIELD_OBJECT && object && !field->compute)
 		read_member(reader, field, NULL, NULL, (char *)object + field->at);
-	else if (field->options & (FIELD_NEGATIVE_NONE | FIELD_NAN_NONE) && object &&
-		 !field->compute)
-		memcpy((char *)object + field->at,
-			field->kind == FIELD_REAL ? (const void *)&no_real : &no_integer,
-			field->size);
+	else if (field->options & FIELD_NAN_NONE && object && !field->compute)
+		*(double *)(void *)((char *)object + field->at) = NAN;
 }
 
 static void read_field(

@@ -36,7 +36,7 @@ static const struct fact *unknown_fact(const struct field *field, const void *ob
 
 static json_int_t integer_at(const struct field *field, const void *object)
 {
-	bool is_signed = field->options & (FIELD_SIGNED | FIELD_NEGATIVE_NONE);
+	bool is_signed = field->options & FIELD_SIGNED;
 	uint32_t narrow;
 	json_int_t wide;
 
@@ -72,8 +72,6 @@ static bool is_empty(const struct field *field, const void *object)
 		       !*(const char *)field_member(field, object);
 	case FIELD_STRING:
 		return !string_at(field, object) || !*string_at(field, object);
-	case FIELD_INTEGER:
-		return field->options & FIELD_NEGATIVE_NONE && integer_at(field, object) < 0;
 	case FIELD_REAL:
 		return !isfinite(real_at(field, object));
 	case FIELD_WORD:

@@ -35,7 +35,7 @@ static bool is_nullable(const struct field *field)
 		break;
 	}
 	return field->compute || field->has || field->given || field->fact || field->whole ||
-	       field->options & (FIELD_NEGATIVE_NONE | FIELD_NAN_NONE);
+	       field->options & FIELD_NAN_NONE;
 }
 
 static const char *type_name(enum field_kind kind)
