@@ -76,7 +76,7 @@ struct number_fact bench_pin(const struct bench_plan *plan, size_t place)
 	return cpu;
 }
 
-static void show_progress(void *argument)
+void bench_show_progress(void *argument)
 {
 	const struct bench *bench = argument;
 
@@ -85,16 +85,14 @@ static void show_progress(void *argument)
 
 static void measure(struct cli *cli, struct bench *bench)
 {
-	bench_progress *progress;
 
 	work_begin(cli, "measuring", &bench->stop);
-	progress = progress_is_shown() ? show_progress : NULL;
 	if (bench->plan->count_count)
-		bench_count_all(bench, progress);
+		bench_count_all(bench);
 	if (bench->plan->threads)
-		bench_contention_all(bench, progress);
+		bench_contention_all(bench);
 	if (is_table(bench->plan)) {
-		bench_table_measure(bench, progress);
+		bench_table_measure(bench);
 		/* Where nothing could be timed, no clock shows how long these take either. */
 		if (fact_is_known(&bench->fact) && !bench->stop && bench->plan->details)
 			bench_clock_all(bench);

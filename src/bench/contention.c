@@ -9,7 +9,6 @@
  * window of a millisecond, and the best window is the result. A window in which a worker lost its
  * CPU to another process is discarded: the others had the device to themselves in it.
  */
-#include <sched.h>
 #include <sys/resource.h>
 
 #include "base/child.h"
@@ -31,7 +30,7 @@
 /* The time of a run beyond twice its length and DEADLINE_SLACK_NS: workers may share a CPU. */
 #define SLACK_PER_WORKER_NS 50000000
 
-/* A worker that is not ready by then is not waited for. */
+/* A worker that has not answered by then is not waited for. */
 #define START_NS 2000000000
 
 /* Runs alone and together alternate, so that both see the machine at its best. */
@@ -48,8 +47,7 @@ struct worker {
 struct shared {
 	const struct contention *contention;
 	volatile bool over;
-	unsigned ready;
-	unsigned sync; /* request of worker 0 to report preemptions; 0: not started yet */
+	unsigned sync; /* request of worker 0 to report preemptions */
 	int signal;    /* the call ended with it */
 	struct contention_result result;
 	struct worker workers[BENCH_THREADS_MAX];
@@ -182,15 +180,15 @@ static void take_windows(struct contention_result *best)
 	bool share_cpus = contention->workers > contention->cpu_count;
 	double ns_per_tick = timebase_ns_per_tick(&self.timebase);
 	uint64_t run_ticks = (uint64_t)((double)contention->ns / ns_per_tick);
-	uint64_t begin = timebase_ticks(&self.timebase);
+	uint64_t begin;
 	long before = 0, after = 0;
 	int good = 0;
 
+	/* The barrier at the start. */
+	self.until = timebase_ticks(&self.timebase) + (uint64_t)(START_NS / ns_per_tick);
+	sync_workers(&before);
+	begin = timebase_ticks(&self.timebase);
 	self.until = begin + run_ticks + (uint64_t)(OVERRUN_NS / ns_per_tick);
-	if (share_cpus)
-		__atomic_store_n(&self.shared->sync, 1, __ATOMIC_RELEASE);
-	else
-		sync_workers(&before);
 	while (may_continue() &&
 		(good < WINDOWS_LEAST || timebase_ticks(&self.timebase) - begin < run_ticks)) {
 		struct contention_result result = take_window((uint64_t)(WINDOW_NS / ns_per_tick));
@@ -208,24 +206,6 @@ static void take_windows(struct contention_result *best)
 
 /* ---- the run ---- */
 
-/* The barrier at the start: worker 0's first request releases the others. */
-static void await_start(void)
-{
-	struct shared *shared = self.shared;
-	int64_t until = kernel_clock_ns(CLOCK_MONOTONIC) + START_NS;
-
-	__atomic_add_fetch(&shared->ready, 1, __ATOMIC_SEQ_CST);
-	while (!is_over()) {
-		if (self.index > 0 && __atomic_load_n(&shared->sync, __ATOMIC_ACQUIRE))
-			break;
-		if (self.index == 0 && (__atomic_load_n(&shared->ready, __ATOMIC_SEQ_CST) >=
-						       shared->contention->workers ||
-					       kernel_clock_ns(CLOCK_MONOTONIC) >= until))
-			break;
-		sched_yield();
-	}
-}
-
 static void work(void *argument)
 {
 	struct shared *shared = self.shared = argument;
@@ -236,15 +216,13 @@ static void work(void *argument)
 	if (timebase_start(&self.timebase, counter_is_readable())) {
 		timed_call_calibrate(&self.timed, &self.timebase,
 			(uint64_t)(BATCH_NS / timebase_ns_per_tick(&self.timebase)));
-		if (self.timed.signal) {
+		if (self.timed.signal)
 			shared->signal = self.timed.signal;
-		} else {
-			await_start();
-			if (self.index == 0)
-				take_windows(&shared->result);
-			while (self.index > 0 && !is_over())
+		else if (self.index == 0)
+			take_windows(&shared->result);
+		else
+			while (!is_over())
 				make_calls();
-		}
 	}
 	shared->over = true;
 }
@@ -288,8 +266,8 @@ bool contention_measure(
 
 /* ---- the planned calls ---- */
 
-static void measure_call(struct bench *bench, struct contention *contention,
-	struct bench_contention *found, bench_progress *progress)
+static void measure_call(
+	struct bench *bench, struct contention *contention, struct bench_contention *found)
 {
 	struct contention_result alone = {0}, together = {0};
 
@@ -305,8 +283,7 @@ static void measure_call(struct bench *bench, struct contention *contention,
 		if (!contention_measure(contention, &together, &found->fact))
 			return;
 		bench->done++;
-		if (progress)
-			progress(bench);
+		bench_show_progress(bench);
 	}
 	found->alone_ns = alone.ns;
 	found->together_ns = together.ns;
@@ -320,7 +297,7 @@ static void measure_call(struct bench *bench, struct contention *contention,
 			&found->fact, FACT_FAILED, "another process always ran on one of the CPUs");
 }
 
-void bench_contention_all(struct bench *bench, bench_progress *progress)
+void bench_contention_all(struct bench *bench)
 {
 	const struct bench_plan *plan = bench->plan;
 	struct contention contention = {
@@ -331,8 +308,7 @@ void bench_contention_all(struct bench *bench, bench_progress *progress)
 	bench->done = 0;
 	bench->total = TURNS * bench_count_wanted(plan);
 	contention.ns = plan->time_ns / 2 / (int64_t)(bench->total ? bench->total : 1);
-	if (progress)
-		progress(bench);
+	bench_show_progress(bench);
 	for (size_t at = 0; !bench->stop && (contention.call = bench_next(plan, &at, &subject));
 		bench->done = TURNS * bench->contention_count) {
 		struct bench_contention *found = &bench->contentions[bench->contention_count++];
@@ -340,7 +316,7 @@ void bench_contention_all(struct bench *bench, bench_progress *progress)
 		found->subject = subject;
 		found->threads = plan->threads;
 		found->cpus = plan->threads < cpus ? plan->threads : cpus;
-		measure_call(bench, &contention, found, progress);
+		measure_call(bench, &contention, found);
 	}
 	bench->stopped = bench->stop;
 	fact_set_known(&bench->fact);

@@ -80,7 +80,7 @@ static void measure_runs(void *argument)
 	}
 }
 
-void bench_count_all(struct bench *bench, bench_progress *progress)
+void bench_count_all(struct bench *bench)
 {
 	const struct bench_plan *plan = bench->plan;
 
@@ -89,7 +89,7 @@ void bench_count_all(struct bench *bench, bench_progress *progress)
 		bench->total += plan->counts[i] * bench_count_wanted(plan) *
 		                (plan->cpu_count ? plan->cpu_count : 1);
 	/* There is no deadline: Ctrl-C ends the run. */
-	if (child_watch(measure_runs, progress, bench, DEADLINE_NONE, &bench->fact))
+	if (child_watch(measure_runs, bench_show_progress, bench, DEADLINE_NONE, &bench->fact))
 		fact_set_known(&bench->fact);
 	bench->stopped = bench->stop;
 }

@@ -179,9 +179,6 @@ struct bench {
 	size_t bytes; /* of the memory that all this lies in */
 };
 
-/* Called with the struct bench some times a second while children measure. */
-typedef void bench_progress(void *bench);
-
 /*
  * Returns memory for all that the plan makes, shared with children; NULL with the reason in *why.
  * Free with bench_free().
@@ -195,14 +192,17 @@ bool bench_has_found(const struct bench *bench);
 /* Pins this process to that CPU of the plan. */
 struct number_fact bench_pin(const struct bench_plan *plan, size_t place);
 
-/* table.c: fills rows and baselines. `progress` may be NULL, here and below. */
-void bench_table_measure(struct bench *bench, bench_progress *progress);
+/* Shows how much of the struct bench is done, on a terminal. */
+void bench_show_progress(void *bench);
+
+/* table.c: fills rows and baselines. */
+void bench_table_measure(struct bench *bench);
 
 /* count.c: fills runs, each count of the plan for each call, in the plan's order. */
-void bench_count_all(struct bench *bench, bench_progress *progress);
+void bench_count_all(struct bench *bench);
 
 /* contention.c: fills contentions, each planned call alone and together, in turns. */
-void bench_contention_all(struct bench *bench, bench_progress *progress);
+void bench_contention_all(struct bench *bench);
 
 /* granularity.c: fills clocks, every clock that clock_gettime is planned for. */
 void bench_clock_all(struct bench *bench);

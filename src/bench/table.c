@@ -69,60 +69,52 @@ static void set_up(struct table *table, const struct number_fact *cpu)
 	}
 }
 
-static void take_histograms(struct table *table, int64_t ns)
+static void take_histograms(struct table *table)
 {
-	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC);
 	double ns_per_tick = timebase_ns_per_tick(&table->sampler.timebase);
-	uint64_t done = table->bench->done;
-	int64_t elapsed;
 
-	do {
-		for (size_t i = 0; i < table->row_count && !table->bench->stop; i++)
-			histogram_take(&table->rows[i].histogram, &table->cases[i],
-				&table->sampler.timebase, ns_per_tick);
-		elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
-		table->bench->done = done + (uint64_t)elapsed / NS_PER_MS;
-	} while (!table->bench->stop && elapsed < ns);
-	for (size_t i = 0; i < table->row_count; i++)
-		histogram_finish(&table->rows[i].histogram);
+	for (size_t i = 0; i < table->row_count && !table->bench->stop; i++)
+		histogram_take(&table->rows[i].histogram, &table->cases[i],
+			&table->sampler.timebase, ns_per_tick);
 }
 
-/* In slices, so that the parent can show the progress. */
-static void take_rounds(struct table *table, int64_t ns)
-{
-	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC);
-	uint64_t done = table->bench->done;
-	int64_t elapsed = 0;
-
-	while (elapsed < ns && !table->bench->stop) {
-		const struct sampler_limits limits = {
-			.ns = ns - elapsed < SLICE_NS ? ns - elapsed : SLICE_NS,
-			.rounds_least = ROUNDS_LEAST,
-			.rounds_most = SIZE_MAX,
-			.stop = &table->bench->stop};
-
-		sampler_run(&table->sampler, &limits);
-		elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
-		table->bench->done = done + (uint64_t)elapsed / NS_PER_MS;
-	}
-}
-
+/* Measures in slices, so that the parent can show the progress. */
 static void measure_here(struct table *table, int64_t ns)
 {
 	struct bench *bench = table->bench;
-	int64_t single_ns = bench->plan->histogram ? (int64_t)(HISTOGRAM_SHARE * (double)ns) : 0;
+	double histogram_share = bench->plan->histogram ? HISTOGRAM_SHARE : 0;
+	uint64_t done = bench->done;
+	int64_t start, elapsed = 0;
 	double ns_per_tick;
 
 	if (!sampler_start(&table->sampler, BATCH_NS, &bench->fact))
 		return;
-	take_rounds(table, ns - single_ns);
-	if (single_ns)
-		take_histograms(table, single_ns);
+	start = kernel_clock_ns(CLOCK_MONOTONIC);
+	while (elapsed < ns && !bench->stop) {
+		int64_t slice_ns = ns - elapsed < SLICE_NS ? ns - elapsed : SLICE_NS;
+		const struct sampler_limits limits = {
+			.ns = (int64_t)((1 - histogram_share) * (double)slice_ns),
+			.rounds_least = ROUNDS_LEAST,
+			.rounds_most = SIZE_MAX,
+			.stop = &bench->stop};
+		int64_t end = start + elapsed + slice_ns;
+
+		sampler_run(&table->sampler, &limits);
+		do {
+			if (bench->plan->histogram)
+				take_histograms(table);
+			elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
+		} while (bench->plan->histogram && !bench->stop && start + elapsed < end);
+		bench->done = done + (uint64_t)elapsed / NS_PER_MS;
+	}
+	/* The timebase is most exact at the end. */
 	ns_per_tick = timebase_ns_per_tick(&table->sampler.timebase);
 	for (size_t i = 0; i < table->sampler.count; i++)
 		ns_stats_compute(&table->cases[i], ns_per_tick,
 			i < table->row_count ? &table->rows[i].stats
 					     : &bench->baselines[i - table->row_count].stats);
+	for (size_t i = 0; i < table->row_count; i++)
+		histogram_finish(&table->rows[i].histogram);
 }
 
 static void measure_table(void *argument)
@@ -147,7 +139,7 @@ static void measure_table(void *argument)
 	}
 }
 
-void bench_table_measure(struct bench *bench, bench_progress *progress)
+void bench_table_measure(struct bench *bench)
 {
 	int64_t time_ns = bench->plan->time_ns;
 	struct deadline deadline =
@@ -159,7 +151,7 @@ void bench_table_measure(struct bench *bench, bench_progress *progress)
 		bench_count_wanted(bench->plan) + BASELINE_COUNT, SAMPLES_MAX * sizeof(*samples));
 	bench->done = 0;
 	bench->total = (uint64_t)time_ns / NS_PER_MS;
-	if (!child_watch(measure_table, progress, bench, &deadline, &why))
+	if (!child_watch(measure_table, bench_show_progress, bench, &deadline, &why))
 		bench->fact = why;
 	else if (bench->fact.state == FACT_UNREAD)
 		fact_set_known(&bench->fact);
