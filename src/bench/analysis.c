@@ -71,7 +71,7 @@ void bench_evaluate(struct bench *bench)
 		struct bench_contention *contention = &bench->contentions[i];
 
 		contention->ratio = fact_is_known(&contention->fact)
-		                            ? contention->together_ns / contention->alone_ns
+		                            ? contention->together.ns / contention->alone.ns
 		                            : NAN;
 	}
 }

@@ -269,26 +269,21 @@ bool contention_measure(
 static void measure_call(
 	struct bench *bench, struct contention *contention, struct bench_contention *found)
 {
-	struct contention_result alone = {0}, together = {0};
-
 	if (!contention->call->function.any) {
 		fact_set(&found->fact, FACT_ABSENT, "not available here");
 		return;
 	}
 	for (int turn = 0; turn < TURNS && !bench->stop; turn++) {
 		contention->workers = 1;
-		if (!contention_measure(contention, &alone, &found->fact))
+		if (!contention_measure(contention, &found->alone, &found->fact))
 			return;
 		contention->workers = found->threads;
-		if (!contention_measure(contention, &together, &found->fact))
+		if (!contention_measure(contention, &found->together, &found->fact))
 			return;
 		bench->done++;
 		bench_show_progress(bench);
 	}
-	found->alone_ns = alone.ns;
-	found->together_ns = together.ns;
-	found->slowest_ns = together.slowest_ns;
-	if (alone.ns > 0 && together.ns > 0)
+	if (found->alone.ns > 0 && found->together.ns > 0)
 		fact_set_known(&found->fact);
 	else if (bench->stop)
 		fact_set(&found->fact, FACT_UNREAD, "stopped before it was measured");

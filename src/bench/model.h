@@ -144,17 +144,21 @@ struct bench_count {
 	double ns; /* CPU time of a call, user and system; NAN: unknown */
 };
 
+/* ns of one CPU per call, in the best window; 0 if every window was disturbed. */
+struct contention_result {
+	double ns;
+	double slowest_ns; /* the same of the worker that made the fewest calls in that window */
+};
+
 /* The same call on one CPU alone, and on many at the same time. */
 struct bench_contention {
 	struct bench_subject subject;
 	struct fact fact;
 	unsigned threads;
 	unsigned cpus; /* CPUs that they ran on */
-	/* ns of one CPU per call, in the best window of several turns */
-	double alone_ns;
-	double together_ns;
-	double slowest_ns; /* the same of the worker that made the fewest calls in that window */
-	double ratio;      /* together over alone; NAN: unknown */
+	struct contention_result alone;
+	struct contention_result together;
+	double ratio; /* together over alone; NAN: unknown */
 };
 
 /* ---- a benchmark ---- */
@@ -217,12 +221,6 @@ struct contention {
 	size_t cpu_count;
 	int64_t ns;                /* how long they make calls */
 	const volatile bool *stop; /* ends the run early once it is true; not owned */
-};
-
-/* ns of one CPU per call, in the best window; 0 if every window was disturbed. */
-struct contention_result {
-	double ns;
-	double slowest_ns; /* the same of the worker that made the fewest calls in that window */
 };
 
 /*

@@ -54,20 +54,8 @@ static bool take_name(const char *option, struct span name, struct bench_names *
 	return true;
 }
 
-static bool take_call(struct cli *cli, struct span word)
+static bool take_path(struct span word, struct bench_plan *plan)
 {
-	return take_name("--call", word, &((struct bench_plan *)cli->own)->call_names);
-}
-
-static bool take_clock(struct cli *cli, struct span word)
-{
-	return take_name("--clock", word, &((struct bench_plan *)cli->own)->clock_names);
-}
-
-static bool take_path(struct cli *cli, struct span word)
-{
-	struct bench_plan *plan = cli->own;
-
 	for (int path = 0; path < PATH_COUNT; path++) {
 		if (text_equals(word, bench_paths[path])) {
 			plan->path_named = true;
@@ -79,10 +67,8 @@ static bool take_path(struct cli *cli, struct span word)
 	return false;
 }
 
-static bool take_calls(struct cli *cli, struct span word)
+static bool take_calls(struct span word, struct bench_plan *plan)
 {
-	struct bench_plan *plan = cli->own;
-
 	if (plan->count_count == BENCH_COUNT_MAX) {
 		cli_usage_error("--calls: at most %d counts are accepted", BENCH_COUNT_MAX);
 		return false;
@@ -100,10 +86,9 @@ static bool is_listed(const int *cpus, size_t count, uint64_t cpu)
 	return false;
 }
 
-static bool take_cpu(struct cli *cli, struct span word)
+static bool take_cpu(struct span word, struct bench_plan *plan)
 {
 	static int allowed[CPUS_MAX];
-	struct bench_plan *plan = cli->own;
 	size_t count = cpus_list(allowed, CPUS_MAX);
 	struct span step = word, range = text_take_until(&step, ':');
 	uint64_t first, last, stride = 1;
@@ -148,28 +133,42 @@ static bool take_threads(const char *value, struct bench_plan *plan)
 	return true;
 }
 
+/* Takes a word of the option's list. */
+static bool take_word(int id, struct span word, struct bench_plan *plan)
+{
+	switch (id) {
+	case OPTION_CALL:
+		return take_name("--call", word, &plan->call_names);
+	case OPTION_CLOCK:
+		return take_name("--clock", word, &plan->clock_names);
+	case OPTION_PATH:
+		return take_path(word, plan);
+	case OPTION_CALLS:
+		return take_calls(word, plan);
+	default:
+		return take_cpu(word, plan);
+	}
+}
+
 bool bench_take(struct cli *cli, int id, const char *value)
 {
 	struct bench_plan *plan = cli->own;
+	struct span list, word;
 
 	switch (id) {
-	case OPTION_CALL:
-		return take_list(value, take_call, cli);
-	case OPTION_CLOCK:
-		return take_list(value, take_clock, cli);
-	case OPTION_PATH:
-		return take_list(value, take_path, cli);
-	case OPTION_CALLS:
-		return take_list(value, take_calls, cli);
-	case OPTION_CPU:
-		return take_list(value, take_cpu, cli);
 	case OPTION_THREADS:
 		return take_threads(value, plan);
 	case OPTION_HISTOGRAM:
 		return plan->histogram = true;
-	default:
+	case 'd':
 		return take_duration("--duration", value, &plan->time_ns);
 	}
+	list = text_span(value);
+	while (parse_next(&list, &word)) {
+		if (!take_word(id, word, plan))
+			return false;
+	}
+	return true;
 }
 
 /* ---- the plan ---- */

@@ -62,8 +62,8 @@ void bench_answer(const struct bench *bench, char *text, size_t size)
 			snprintf(text, size,
 				"%s(%s): %s ns alone, %s ns in %u threads at once (%.2fx)",
 				contention->subject.call, contention->subject.clock,
-				format_ns(contention->alone_ns, first),
-				format_ns(contention->together_ns, second), contention->threads,
+				format_ns(contention->alone.ns, first),
+				format_ns(contention->together.ns, second), contention->threads,
 				contention->ratio);
 	}
 	for (size_t i = 0; i < bench->run_count && !*text; i++) {
@@ -156,7 +156,7 @@ static void write_heading(const struct bench_report *report, const struct style 
 
 #define FIELDS_MAX 20
 
-/* The rows of a table: elements that are `size` bytes apart, each with a fact. */
+/* The rows of a table are `size` bytes apart, and each has a fact. */
 struct rows {
 	const void *first;
 	size_t count, size, fact_at;
@@ -209,7 +209,7 @@ static const char *head(const char *text, const struct number_fact *cpu, char he
 	return heading;
 }
 
-/* One table for each CPU. */
+/* Writes a table for each CPU. */
 static void write_rows(const struct bench_report *report, FILE *out)
 {
 	const struct bench *bench = report->bench;
@@ -335,7 +335,7 @@ bool bench_text(const void *result, const struct style *style, FILE *out)
 	write_contention(report, out);
 	if (table && style->verbose)
 		write_baselines(report, out);
-	/* The line `stopped` takes its room. */
+	/* The line `stopped` takes the room of the breakdown. */
 	if (table && (style->verbose || !bench->stopped))
 		write_breakdown(report, out);
 	if (table && style->verbose && bench->clock_count)

@@ -267,9 +267,9 @@ static void put_contention(
 
 		contention->threads = plan->threads;
 		contention->cpus = plan->threads < THREAD_CPUS ? plan->threads : THREAD_CPUS;
-		contention->alone_ns = ns;
-		contention->together_ns = ns * scenario->times;
-		contention->slowest_ns = ns * scenario->times * 1.04;
+		contention->alone.ns = ns;
+		contention->together.ns = ns * scenario->times;
+		contention->together.slowest_ns = ns * scenario->times * 1.04;
 		bench->contention_count++;
 		if (is_missing(scenario, &contention->subject))
 			fact_set(&contention->fact, FACT_ABSENT, "not available here");

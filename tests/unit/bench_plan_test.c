@@ -477,9 +477,8 @@ static void fill(struct bench *bench, double ns)
 			(struct bench_contention){.subject = rows[0].subject,
 				.threads = 1024,
 				.cpus = 1024,
-				.alone_ns = 20,
-				.together_ns = ns,
-				.slowest_ns = ns};
+				.alone.ns = 20,
+				.together = {.ns = ns, .slowest_ns = ns}};
 		fact_set_known(&contentions[bench->contention_count].fact);
 	}
 	for (; bench->clock_count < 2; bench->clock_count++) {
