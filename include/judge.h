@@ -84,7 +84,7 @@ extern const char *const cause_certainty_names[];
 struct advice_step {
 	char text[ADVICE_STEP_SIZE];       /* stands before the command; without one, what to do */
 	char command[ADVICE_COMMAND_SIZE]; /* one shell line; empty: there is none */
-	char undo[ADVICE_COMMAND_SIZE];    /* one that takes it back; empty: needs none */
+	char undo[ADVICE_COMMAND_SIZE];    /* a line that takes it back; empty: none is needed */
 };
 
 /* Prints the report for a ticket. */

@@ -40,7 +40,7 @@ void cause_xen(const struct view *v, struct cause_list *list)
 	bool on_xen = v->falls_back && v->on_xen;
 	/* 2229f70b5bbb, in 4.15. A mode in the page overrules the release. */
 	bool is_kernel_too_old = on_xen && !v->mode_set && kernel_is_before(evidence, 4, 15);
-	/* "(err N)" instead of "(tsc unstable)": there is no such hypercall (xen/time.c). */
+	/* "(err N)" instead of "(tsc unstable)": this Xen lacks the hypercall (xen/time.c). */
 	bool has_no_page = on_xen && log_find(evidence, "PVCLOCK not supported (err");
 	bool is_known_unstable =
 		v->page_unstable || log_find(evidence, "PVCLOCK not supported (tsc unstable)");

@@ -44,7 +44,7 @@ struct watchdog_report {
 	enum watchdog_culprit culprit;
 	unsigned wraps; /* WRAPPED: how often; 0: past half of its range, which counts as none */
 	double true_seconds;                /* WRAPPED: the interval that both agree on */
-	const struct kernel_log_line *line; /* the one that has the TSC's readings */
+	const struct kernel_log_line *line; /* with the TSC's readings */
 };
 
 /*

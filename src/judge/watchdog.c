@@ -30,7 +30,7 @@
 #define ALLOWED_SHARE 1e-3
 /* No TSC of any CPU runs at this rate or above. */
 #define TSC_HZ_MOST 10e9
-/* x86 CPUs since 2008: enough to tell an interval that both counted from one that only one did. */
+/* x86 CPUs since 2008: close enough to see whether both clocks counted an interval. */
 #define TSC_HZ_USUAL_LEAST 1e9
 #define TSC_HZ_USUAL_MOST 6e9
 /* Two hosts between which a guest migrates have rates that differ by no more than this. */
