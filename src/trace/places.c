@@ -20,17 +20,13 @@
 #include "base/root.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "elf_file.h"
 #include "served.h"
 
 #define PERF_MAP_SIZE (16 << 20)
 #define SYMBOLS_NS (2 * NS_PER_SECOND)
 
-/* A line of /proc/PID/maps: "5581e000-5581f000 r-xp 00002000 fe:00 1234   /usr/bin/true". */
-struct map_line {
-	uint64_t start, end, offset, inode;
-	struct span path;
-};
-
+/* "5581e000-5581f000 r-xp 00002000 fe:00 1234   /usr/bin/true" */
 static bool parse_line(struct span line, struct map_line *map)
 {
 	struct span start = text_take_until(&line, '-'), end, word;
@@ -40,6 +36,17 @@ static bool parse_line(struct span line, struct map_line *map)
 	       text_next_word(&line, &word) && number_parse_hex(word, &map->offset) &&
 	       text_next_word(&line, &word) && text_next_word(&line, &word) &&
 	       number_parse(word, &map->inode) && (map->path = text_trim(line), true);
+}
+
+bool map_next(struct span *maps, struct map_line *map)
+{
+	struct span line;
+
+	while (text_next_line(maps, &line)) {
+		if (parse_line(line, map))
+			return true;
+	}
+	return false;
 }
 
 static void copy_span(char *to, size_t size, struct span from)
@@ -82,11 +89,8 @@ static void find_jitted(pid_t pid, uint64_t address, struct trace_place *place)
 static void find_module(struct span maps, pid_t pid, uint64_t address, struct trace_place *place)
 {
 	struct map_line map, first = {.inode = 0};
-	struct span line;
 
-	while (text_next_line(&maps, &line)) {
-		if (!parse_line(line, &map))
-			continue;
+	while (map_next(&maps, &map)) {
 		if (map.inode && !map.offset)
 			first = map;
 		if (address < map.start || address >= map.end)
@@ -138,7 +142,8 @@ static int by_count(const void *left, const void *right)
 
 static void find_function(struct trace_place *place)
 {
-	struct span function = {NULL, 0};
+	struct elf_file elf;
+	struct elf_symbol symbol = {.address = 0};
 	struct stat status;
 	void *bytes = MAP_FAILED;
 	int file = place->inode ? file_open_regular(
@@ -152,9 +157,12 @@ static void find_function(struct trace_place *place)
 	close(file);
 	if (bytes == MAP_FAILED)
 		return;
-	symbols_find(bytes, (size_t)status.st_size, place->offset, &place->offset, &function);
-	if (function.length)
-		text_copy_span(place->function, sizeof(place->function), function);
+	if (elf_file_start(&elf, bytes, (size_t)status.st_size)) {
+		place->offset += elf_file_load(&elf);
+		symbol.address = place->offset;
+		if (elf_file_find(&elf, &symbol))
+			text_copy_span(place->function, sizeof(place->function), symbol.name);
+	}
 	munmap(bytes, (size_t)status.st_size);
 }
 

@@ -36,12 +36,14 @@
 struct traced {
 	pid_t id;
 	struct served_table *table; /* NULL: its calls into the vDSO are not counted */
+	bool loading;               /* until its libraries are mapped it stops at system calls */
 };
 
 struct tracer {
 	struct trace_run *run;
 	enum { COUNTING, TERMINATING, RELEASING } phase;
-	bool at_each_call;      /* there is no filter to stop at the counted ones alone */
+	bool at_each_call; /* there is no filter to stop at the counted ones alone */
+	struct served_library libraries[SERVED_LIBRARY_MAX];
 	uint64_t filters;       /* seccomp filters of the program that are not its own */
 	struct traced *threads; /* in no order */
 	size_t count, room;
@@ -81,7 +83,7 @@ static void add_thread(struct tracer *tracer, pid_t id, const struct traced *par
 	}
 	tracer->threads =
 		array_grow(tracer->threads, tracer->count, &tracer->room, sizeof(*tracer->threads));
-	tracer->threads[tracer->count++] = (struct traced){id, served_share(table)};
+	tracer->threads[tracer->count++] = (struct traced){id, served_share(table), false};
 	if (tracer->phase == TERMINATING)
 		terminate(tracer, id);
 	else if (tracer->phase == RELEASING)
@@ -153,18 +155,29 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 		if (thread) {
 			served_drop(tracer->run->trace, thread->table);
 			thread->table = NULL;
+			thread->loading = false;
 		}
 	}
 }
 
-/* At the end of execve(2). Returns a signal that arrived and has to be delivered. */
-static int count_served(struct tracer *tracer, pid_t id)
+/*
+ * At the end of execve(2), and at the system calls from then on until the libraries are mapped.
+ * Returns a signal that arrived and has to be delivered.
+ */
+static int count_served(struct tracer *tracer, struct traced *thread)
 {
-	struct traced *thread = find_thread(tracer, id);
 	int signal = 0;
 
-	if (thread && !thread->table && tracer->phase == COUNTING)
-		thread->table = served_open(tracer->run->trace, id, tracer->filters, &signal);
+	if (!thread || tracer->phase != COUNTING)
+		return 0;
+	if (thread->loading && served_is_loaded(thread->id)) {
+		served_learn(thread->table, thread->id, tracer->libraries);
+		thread->loading = false;
+	} else if (!thread->table) {
+		thread->table =
+			served_open(tracer->run->trace, thread->id, tracer->filters, &signal);
+		thread->loading = thread->table && served_can_learn(thread->id);
+	}
 	return signal;
 }
 
@@ -178,7 +191,8 @@ static void take_stop(struct tracer *tracer, pid_t id, int status)
 {
 	int event = status >> 16, signal = WSTOPSIG(status);
 	int delivered = event || signal == SYSCALL_STOP ? 0 : signal;
-	bool to_next_call = tracer->at_each_call;
+	struct traced *thread;
+	bool to_next_call;
 	long result;
 
 	if (event == PTRACE_EVENT_SECCOMP)
@@ -188,10 +202,11 @@ static void take_stop(struct tracer *tracer, pid_t id, int status)
 	else if (signal == SYSCALL_STOP && tracer->at_each_call)
 		count_by_information(tracer, id);
 	else if (signal == SYSCALL_STOP)
-		delivered = count_served(tracer, id);
-	/* The registers that are set at the event itself would be overwritten. */
-	if (event == PTRACE_EVENT_EXEC && tracer->run->serves)
-		to_next_call = true;
+		delivered = count_served(tracer, find_thread(tracer, id));
+	thread = find_thread(tracer, id);
+	/* Registers that are set at the event of execve(2) itself would be overwritten. */
+	to_next_call = tracer->at_each_call || (thread && thread->loading) ||
+	               (event == PTRACE_EVENT_EXEC && tracer->run->serves);
 	if (tracer->phase == RELEASING)
 		result = ptrace(PTRACE_DETACH, id, NULL, (void *)(uintptr_t)delivered);
 	else if (event == PTRACE_EVENT_STOP && stops_a_group(signal))

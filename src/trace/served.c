@@ -8,11 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/root.h"
+#include "base/text.h"
 #include "served.h"
+
+/* The frames of a C library, or of a static program, that is larger are not looked for. */
+#define LIBRARY_SIZE (64 << 20)
 
 /* The lines of a memory map beyond it are not read. */
 #define MAPS_SIZE (4 << 20)
@@ -93,6 +98,90 @@ void served_look(struct served_table *table, pid_t pid)
 	}
 	free(maps);
 }
+
+/* ---- the C library ---- */
+
+static bool is_c_library(struct span path)
+{
+	static const char *const names[] = {"libc.", "libc-", "ld-musl"};
+
+	for (struct span folder = path; folder.length;) {
+		path = folder;
+		text_take_until(&folder, '/');
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (text_starts(path, names[i]))
+			return true;
+	}
+	return false;
+}
+
+/* The first line of the C library, or else of the program itself, which the map begins with. */
+static bool find_library(struct span maps, struct map_line *library)
+{
+	struct map_line line;
+
+	for (library->inode = 0; map_next(&maps, &line);) {
+		if (line.inode && !line.offset && (!library->inode || is_c_library(line.path)))
+			*library = line;
+	}
+	return library->inode;
+}
+
+static void read_frames(struct served_library *library)
+{
+	static const char *const names[SERVED_CALL_COUNT] = {
+		[SERVED_CLOCK_GETTIME] = "clock_gettime",
+		[SERVED_GETTIMEOFDAY] = "gettimeofday",
+		[SERVED_TIME] = "time",
+		[SERVED_CLOCK_GETRES] = "clock_getres",
+		[SERVED_GETCPU] = "sched_getcpu",
+	};
+	struct stat status;
+	unsigned char *bytes;
+	size_t length = 0;
+	int file = file_open_regular(AT_FDCWD, library->path, O_RDONLY | O_CLOEXEC, &status);
+
+	if (file >= 0 && status.st_ino == library->inode && status.st_size <= LIBRARY_SIZE) {
+		bytes = xmalloc((size_t)status.st_size + 1);
+		(void)file_read_all(file, (char *)bytes, (size_t)status.st_size, &length);
+		for (size_t call = 0; call < SERVED_CALL_COUNT; call++) {
+			if (names[call])
+				frames_find(bytes, length, names[call], &library->frames[call]);
+		}
+		free(bytes);
+	}
+	if (file >= 0)
+		close(file);
+}
+
+void served_learn(struct served_table *table, pid_t pid, struct served_library *libraries)
+{
+	struct served_library *library = libraries, *end = libraries + SERVED_LIBRARY_MAX;
+	struct served_frame frames[SERVED_CALL_COUNT];
+	struct map_line line;
+
+	served_look(table, pid);
+	if (!find_library((struct span){table->maps, table->maps_length}, &line) ||
+		line.path.length >= sizeof(library->path))
+		return;
+	while (library < end && *library->path &&
+		(library->inode != line.inode || !text_equals(line.path, library->path)))
+		library++;
+	if (library == end)
+		return;
+	if (!*library->path) {
+		memcpy(library->path, line.path.at, line.path.length);
+		library->inode = line.inode;
+		read_frames(library);
+	}
+	memcpy(frames, library->frames, sizeof(frames));
+	for (size_t call = 0; call < SERVED_CALL_COUNT; call++)
+		frames[call].start += line.start;
+	(void)!pwrite(table->file, frames, sizeof(frames), SERVED_FRAMES_AT);
+}
+
+/* ---- the users and the counts ---- */
 
 struct served_table *served_share(struct served_table *table)
 {

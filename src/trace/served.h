@@ -20,6 +20,7 @@
  * share, and that is open here:
  *
  *	0            uint64_t [256]: calls, by call and clock, for which no entry was free
+ *	FRAMES_AT    struct served_frame of each call: the C library's function that makes it
  *	SHARDS_AT    SERVED_SHARDS shards of SERVED_SHARD_SIZE bytes, chosen by the stack's address;
  *	             each is a hash table of struct served_entry, with SERVED_PROBES more of them
  *	             behind the last place that a hash gives
@@ -29,6 +30,7 @@
 #define SERVED_OVERFLOWS 256
 #define SERVED_CLOCK_OTHER 24 /* clock ids below are themselves */
 #define SERVED_PROBES 16
+#define SERVED_FRAMES_AT 2048
 #define SERVED_SHARDS_AT 4096
 #define SERVED_SHARDS 64
 #define SERVED_SHARD_SIZE 32768
@@ -39,6 +41,14 @@
 struct served_entry {
 	uint64_t key;
 	uint64_t count;
+};
+
+/* Where the return address is in a function, its caller's is `up` bytes above on the stack. */
+struct served_frame {
+	uint64_t start,
+		size; /* a size of 0: there is no such function, or its frame is not known */
+	uint64_t up;
+	uint64_t unused;
 };
 
 /* In the order of the numbers in a key. */
@@ -121,6 +131,24 @@ void served_drop(struct trace_evidence *trace, struct served_table *table);
 /* Reads the memory map of a process, to find the places by. */
 void served_look(struct served_table *table, pid_t pid);
 
+/* The C libraries of a run, of which the frames have been looked for. */
+#define SERVED_LIBRARY_MAX 16
+
+struct served_library {
+	char path[256]; /* "": none; programs without a shared C library are ones, too */
+	uint64_t inode;
+	struct served_frame frames[SERVED_CALL_COUNT];
+};
+
+/*
+ * served_look() once the C library is loaded, before it is used: finds the frames of its functions.
+ * At a stop at a system call, served_is_loaded() says whether that is so; a program that is not
+ * watched for it (served_can_learn()) has its places in the C library.
+ */
+void served_learn(struct served_table *table, pid_t pid, struct served_library *libraries);
+bool served_is_loaded(pid_t thread);
+bool served_can_learn(pid_t thread);
+
 /* ---- places.c ---- */
 
 /* Adds calls from a return address of the process with this memory map. */
@@ -130,13 +158,22 @@ void places_add(struct trace_evidence *trace, struct span maps, pid_t pid, uint6
 /* Keeps the `top` places with the most calls, and finds their functions. */
 void places_finish(struct trace_evidence *trace, size_t top);
 
-/* ---- symbols.c: pure ---- */
+/* A line of /proc/PID/maps. */
+struct map_line {
+	uint64_t start, end, offset, inode;
+	struct span path;
+};
+
+/* Takes the next line; those that make no sense are skipped. */
+bool map_next(struct span *maps, struct map_line *map);
+
+/* ---- frames.c: pure ---- */
 
 /*
- * Finds an address, relative to the first byte that is loaded of this ELF file: as addr2line(1)
- * takes it, and the function that it is in, which is left as it is if there is none.
+ * The frame of this function of an ELF file, of which the bytes are those in memory: its start is
+ * relative to the first byte that is loaded. False, and a size of 0, if it is not known for sure.
  */
-void symbols_find(const unsigned char *file, size_t length, uint64_t relative, uint64_t *address,
-	struct span *function);
+bool frames_find(
+	const unsigned char *bytes, size_t length, const char *name, struct served_frame *frame);
 
 #endif

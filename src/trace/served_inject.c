@@ -5,6 +5,9 @@
  * copy replaces that of the vDSO in its auxiliary vector. Signals are blocked until it goes on, and
  * its registers are as they were.
  */
+#if defined(__x86_64__)
+#include <asm/prctl.h>
+#endif
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -408,5 +411,38 @@ int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struc
 	*signal = 0;
 	fact_set(why, FACT_ABSENT, "reads of the clock are counted on x86-64 and arm64 only");
 	return -1;
+}
+#endif
+
+/* ---- the loading of libraries ---- */
+
+#if defined(__x86_64__)
+bool served_can_learn(pid_t thread)
+{
+	struct user_regs_struct registers;
+
+	return registers_get(thread, &registers) == 0 && !is_compat(&registers);
+}
+
+/* Loaders set up the first thread when they have mapped the libraries, before they bind them. */
+bool served_is_loaded(pid_t thread)
+{
+	struct user_regs_struct registers;
+
+	return registers_get(thread, &registers) < 0 ||
+	       (registers.orig_rax == SYS_arch_prctl && registers.rdi == ARCH_SET_FS) ||
+	       registers.orig_rax == SYS_set_tid_address;
+}
+#else
+bool served_can_learn(pid_t thread)
+{
+	(void)thread;
+	return false;
+}
+
+bool served_is_loaded(pid_t thread)
+{
+	(void)thread;
+	return true;
 }
 #endif

@@ -17,6 +17,7 @@
 #define NUMBER(value) WORD_OF(value)
 #define OTHER NUMBER(SERVED_CLOCK_OTHER)
 #define PROBES NUMBER(SERVED_PROBES)
+#define FRAMES_AT NUMBER(SERVED_FRAMES_AT)
 #define SHARDS_AT NUMBER(SERVED_SHARDS_AT)
 
 #if defined(__x86_64__)
@@ -35,9 +36,18 @@ __asm__(".pushsection .rodata\n"
 	"served_native_plain:\n"
 	"	endbr64\n"
 	"	xor	%eax, %eax\n"
-	"1:	or	.Lwords(%rip), %rax\n" /* the call */
+	"1:	mov	.Lwords(%rip), %rcx\n"
+	"	or	%rcx, %rax\n" /* the call */
 	"	shl	$48, %rax\n"
-	"	or	(%rsp), %rax\n" /* the key */
+	"	add	.Lwords+8(%rip), %rcx\n" /* its frame is 32 bytes for each call before it */
+	"	mov	(%rsp), %r9\n"
+	"	mov	%r9, %r8\n"
+	"	sub	" FRAMES_AT "(%rcx), %r8\n"
+	"	cmp	" FRAMES_AT "+8(%rcx), %r8\n"
+	"	jae	6f\n"
+	"	mov	" FRAMES_AT "+16(%rcx), %r8\n"
+	"	mov	(%rsp, %r8), %r9\n"
+	"6:	or	%r9, %rax\n" /* the key */
 	"	movabs	$0x9e3779b97f4a7c15, %rcx\n"
 	"	mov	%rsp, %r10\n"
 	"	shr	$16, %r10\n"

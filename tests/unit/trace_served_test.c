@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "trace/elf_file.h"
 #include "trace/served.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
@@ -216,8 +217,9 @@ static void a_function_is_found_in_the_file(void **state)
 {
 	int (*function)(int) = a_function_with_a_name;
 	struct dice dice = dice_start();
-	struct span name = {NULL, 0};
-	uint64_t address = 0, start;
+	struct elf_symbol symbol = {.address = 0};
+	struct elf_file elf;
+	uint64_t start;
 	struct stat status;
 	unsigned char *bytes;
 	int file = open("/proc/self/exe", O_RDONLY);
@@ -227,19 +229,74 @@ static void a_function_is_found_in_the_file(void **state)
 	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
 	assert_ptr_not_equal(bytes, MAP_FAILED);
 	memcpy(&start, &function, sizeof(function));
-	symbols_find(bytes, (size_t)status.st_size,
-		start + 1 - (getauxval(AT_PHDR) & ~(uint64_t)(SERVED_PAGE - 1)), &address, &name);
-	assert_true(text_equals(name, "a_function_with_a_name"));
+	assert_true(elf_file_start(&elf, bytes, (size_t)status.st_size));
+	symbol.address = start + 1 - (getauxval(AT_PHDR) & ~(uint64_t)(SERVED_PAGE - 1)) +
+	                 elf_file_load(&elf);
+	assert_true(elf_file_find(&elf, &symbol));
+	assert_true(text_equals(symbol.name, "a_function_with_a_name"));
 	for (size_t i = 0; i < 2000; i++) {
-		size_t length = dice_roll(&dice, (size_t)status.st_size);
+		struct served_frame frame;
 
 		bytes[dice_roll(&dice, 64)] = (unsigned char)dice_roll(&dice, 256);
 		memcpy(bytes, "\177ELF", 4);
-		symbols_find(bytes, length, dice_roll(&dice, 1 << 20), &address, &name);
-		assert_true(name.length <= (size_t)status.st_size);
+		elf_file_start(&elf, bytes, dice_roll(&dice, (size_t)status.st_size));
+		symbol = (struct elf_symbol){.address = dice_roll(&dice, 1 << 20)};
+		elf_file_find(&elf, &symbol);
+		assert_true(symbol.name.length <= (size_t)status.st_size);
+		frames_find(bytes, dice_roll(&dice, (size_t)status.st_size), "main", &frame);
 	}
 	close(file);
 }
+
+#if defined(__x86_64__)
+/* Functions that make indirect calls, as compilers write them. */
+#define FUNCTION(name, body)                                                                       \
+	__asm__(".pushsection .text\n.type " name ",@function\n" name ":\n.cfi_startproc\n" body   \
+		"ret\n.cfi_endproc\n.size " name ", .-" name "\n.popsection\n")
+#define PUSH(size) "sub $" #size ", %rsp\n.cfi_adjust_cfa_offset " #size "\n"
+#define POP(size) "add $" #size ", %rsp\n.cfi_adjust_cfa_offset -" #size "\n"
+
+FUNCTION("frame_of_32", "push %rbx\n.cfi_adjust_cfa_offset 8\n" PUSH(16) "call *%rdi\n" POP(24));
+FUNCTION("frame_that_is_left_twice", PUSH(264) "call *16(%rdi)\nje 1f\n.cfi_remember_state\n" POP(
+					     264) "ret\n"
+						  ".cfi_restore_state\n1: call *(%rdi)\n" POP(264));
+FUNCTION("frames_of_two_sizes", PUSH(8) "call *%rdi\n" PUSH(16) "call *%rax\n" POP(24));
+FUNCTION("frame_of_another_register",
+	PUSH(8) "mov %rsp, %rbp\n.cfi_def_cfa_register rbp\ncall *%rdi\n"
+		".cfi_def_cfa_register rsp\n" POP(8));
+FUNCTION("frame_without_a_call", "nop\n");
+
+static void frames_are_those_of_the_call_frame_information(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t up;
+	} rows[] = {
+		{"frame_of_32", 32},
+		{"frame_that_is_left_twice", 272},
+		{"frames_of_two_sizes", 0},
+		{"frame_of_another_register", 0},
+		{"frame_without_a_call", 0},
+		{"no_such_function", 0},
+	};
+	struct served_frame frame;
+	struct stat status;
+	unsigned char *bytes;
+	int file = open("/proc/self/exe", O_RDONLY);
+
+	(void)state;
+	assert_int_equal(fstat(file, &status), 0);
+	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+	close(file);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		assert_int_equal(frames_find(bytes, (size_t)status.st_size, rows[i].name, &frame),
+			rows[i].up != 0);
+		assert_int_equal(frame.up, rows[i].up);
+		assert_int_equal(frame.size != 0, rows[i].up != 0);
+	}
+	munmap(bytes, (size_t)status.st_size);
+}
+#endif
 
 /* ---- what is printed ---- */
 
@@ -315,6 +372,9 @@ int main(void)
 #endif
 		cmocka_unit_test(a_place_is_a_file_and_an_address_in_it),
 		cmocka_unit_test(a_function_is_found_in_the_file),
+#if defined(__x86_64__)
+		cmocka_unit_test(frames_are_those_of_the_call_frame_information),
+#endif
 		cmocka_unit_test(a_program_that_reads_the_clock),
 	};
 

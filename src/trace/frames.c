@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The frames of the C library's functions. clock_gettime() of libc calls the vDSO, so that the
+ * return address there is libc's own, and the place that is asked for is one frame up. How far up
+ * on the stack that is, libc's call frame information says (.eh_frame, see the DWARF and LSB
+ * standards), which unwinders rely on, too. It is read for each indirect call in the function; the
+ * ABI aligns the stack to 16 bytes there. If these do not agree, or anything is not as compilers
+ * write it for C, the place stays that in libc.
+ */
+#include "elf_file.h"
+#include "served.h"
+
+#define STACK_POINTER 7 /* of x86-64, in DWARF's numbers */
+#define FUNCTION_MAX 4096
+#define STATE_MAX 4
+
+/* The encoding of addresses: relative to where they are, four bytes, with a sign. */
+#define ENCODING_HERE 0x1b
+
+struct cursor {
+	const struct elf_file *file;
+	uint64_t at, end;
+};
+
+static uint64_t take(struct cursor *cursor, size_t size)
+{
+	uint64_t at = cursor->at;
+
+	cursor->at += size;
+	return cursor->at <= cursor->end ? elf_file_number(cursor->file, at, size) : 0;
+}
+
+static uint64_t take_signed(struct cursor *cursor)
+{
+	return (uint64_t)(int64_t)(int32_t)take(cursor, 4);
+}
+
+/* A number of 7 bits a byte; only its low bits matter where it is a signed one. */
+static uint64_t take_leb(struct cursor *cursor)
+{
+	uint64_t value = 0, byte;
+	unsigned shift = 0;
+
+	do {
+		byte = take(cursor, 1);
+		if (shift < 64)
+			value |= (byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	return value;
+}
+
+struct frame_state {
+	uint64_t base, offset; /* the frame's address is register `base` plus `offset` */
+};
+
+/*
+ * Executes instructions up to that for `wanted`; *location is the address that they have reached.
+ * False if there is one that C functions do not need.
+ */
+static bool execute(struct cursor *cursor, uint64_t unit, uint64_t *location, uint64_t wanted,
+	struct frame_state *state)
+{
+	struct frame_state states[STATE_MAX];
+	size_t depth = 0;
+
+	while (cursor->at < cursor->end) {
+		uint64_t code = take(cursor, 1), step = 0;
+
+		switch (code >> 6 ? code & 0xc0 : code) {
+		case 0x40: /* DW_CFA_advance_loc */
+			step = (code & 0x3f) * unit;
+			break;
+		case 0x02: /* DW_CFA_advance_loc1, 2, 4 */
+		case 0x03:
+		case 0x04:
+			step = take(cursor, (size_t)1 << (code - 2)) * unit;
+			break;
+		case 0x00: /* DW_CFA_nop */
+		case 0xc0: /* DW_CFA_restore */
+			break;
+		case 0x05: /* DW_CFA_offset_extended */
+		case 0x09: /* DW_CFA_register */
+			take_leb(cursor);
+			take_leb(cursor);
+			break;
+		case 0x80: /* DW_CFA_offset */
+		case 0x06: /* DW_CFA_restore_extended, undefined, same_value, GNU_args_size */
+		case 0x07:
+		case 0x08:
+		case 0x2e:
+			take_leb(cursor);
+			break;
+		case 0x0a: /* DW_CFA_remember_state */
+			if (depth == STATE_MAX)
+				return false;
+			states[depth++] = *state;
+			break;
+		case 0x0b: /* DW_CFA_restore_state */
+			if (!depth)
+				return false;
+			*state = states[--depth];
+			break;
+		case 0x0c: /* DW_CFA_def_cfa */
+			state->base = take_leb(cursor);
+			state->offset = take_leb(cursor);
+			break;
+		case 0x0d: /* DW_CFA_def_cfa_register */
+			state->base = take_leb(cursor);
+			break;
+		case 0x0e: /* DW_CFA_def_cfa_offset */
+			state->offset = take_leb(cursor);
+			break;
+		default:
+			return false;
+		}
+		if (*location + step > wanted)
+			return true;
+		*location += step;
+	}
+	return cursor->at == cursor->end;
+}
+
+/* Of an entry at this offset of the file; its addresses are `load` above its offsets. */
+static bool read_frame(const struct elf_file *file, uint64_t at, uint64_t load, uint64_t wanted,
+	struct frame_state *state)
+{
+	struct cursor entry = {file, at + 4, at + 4 + elf_file_number(file, at, 4)};
+	uint64_t common = entry.at - elf_file_number(file, entry.at, 4);
+	struct cursor start = {file, common + 4, common + 4 + elf_file_number(file, common, 4)};
+	uint64_t location, size, unit;
+
+	if (entry.end > file->length || start.end > file->length)
+		return false;
+	/* The common part: its identifier, version and augmentation. */
+	if (take(&start, 4) != 0 || take(&start, 1) != 1 || take(&start, 1) != 'z' ||
+		take(&start, 1) != 'R' || take(&start, 1) != 0)
+		return false;
+	unit = take_leb(&start);
+	take_leb(&start); /* units of offsets */
+	take_leb(&start); /* register of the return address */
+	if (take_leb(&start) != 1 || take(&start, 1) != ENCODING_HERE)
+		return false;
+	take(&entry, 4);
+	location = load + entry.at;
+	location += take_signed(&entry);
+	size = take(&entry, 4);
+	if (wanted - location >= size || take_leb(&entry) != 0)
+		return false;
+	*state = (struct frame_state){.base = 0};
+	/* The first instructions are those for the whole function. */
+	return execute(&start, unit, &(uint64_t){0}, UINT64_MAX, state) &&
+	       execute(&entry, unit, &location, wanted, state) && state->base == STACK_POINTER;
+}
+
+/* The offset in the file of what is loaded at an address; 0: nothing. */
+static uint64_t find_offset(const struct elf_file *file, uint64_t address)
+{
+	for (uint64_t at = 0; (at = elf_file_segment(file, PT_LOAD, at));) {
+		uint64_t start = ELF_READ(file, at, Phdr, p_vaddr);
+
+		if (address - start < ELF_READ(file, at, Phdr, p_filesz))
+			return address - start + ELF_READ(file, at, Phdr, p_offset);
+	}
+	return 0;
+}
+
+/* Static programs have .eh_frame without the table that finds an entry by its address. */
+static bool find_frame(const struct elf_file *file, uint64_t address, struct frame_state *state)
+{
+	uint64_t section = elf_file_section(file, ".eh_frame");
+	uint64_t at = ELF_READ(file, section, Shdr, sh_offset);
+	uint64_t load = ELF_READ(file, section, Shdr, sh_addr) - at, size;
+
+	for (; section && (size = elf_file_number(file, at, 4)); at += 4 + size) {
+		uint64_t start = load + at + 8;
+
+		start += (uint64_t)(int64_t)(int32_t)elf_file_number(file, at + 8, 4);
+		if (elf_file_number(file, at + 4, 4) != 0 &&
+			address - start < elf_file_number(file, at + 12, 4))
+			return read_frame(file, at, load, address, state);
+	}
+	return false;
+}
+
+/* Through a register or memory: 0xff with the operation 2. */
+static bool is_indirect_call(const unsigned char *code)
+{
+	return code[0] == 0xff && (code[1] & 0x38) == 0x10;
+}
+
+bool frames_find(
+	const unsigned char *bytes, size_t length, const char *name, struct served_frame *frame)
+{
+	struct elf_symbol symbol = {.name = text_span(name)};
+	struct elf_file file;
+	uint64_t code, up = 0;
+
+	*frame = (struct served_frame){.size = 0};
+	if (!elf_file_start(&file, bytes, length) || file.narrow || !elf_file_find(&file, &symbol))
+		return false;
+	code = find_offset(&file, symbol.start);
+	if (!code || code > length || symbol.size > FUNCTION_MAX || symbol.size > length - code)
+		return false;
+	for (uint64_t i = 0; i + 1 < symbol.size; i++) {
+		struct frame_state state;
+
+		if (!is_indirect_call(bytes + code + i))
+			continue;
+		if (!find_frame(&file, symbol.start + i, &state))
+			return false;
+		if (state.offset == 0 || state.offset % 16 != 0)
+			continue;
+		if (up && up != state.offset)
+			return false;
+		up = state.offset;
+	}
+	if (up)
+		*frame = (struct served_frame){
+			symbol.start - elf_file_load(&file), symbol.size, up, 0};
+	return up;
+}
