@@ -9,8 +9,7 @@
 #include <math.h>
 
 #include "base/text.h"
-#include "cli/describe.h"
-#include "cli/layout.h"
+#include "cli/text.h"
 
 /* The calls of a batch follow each other, so that all but the first find the caches warm. */
 #define BATCH 256

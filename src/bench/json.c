@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "base/text.h"
-#include "cli/describe.h"
+#include "cli/text.h"
 #include "model.h"
 
 /* Times have hundredths, since a tenth is 2.5% of a call of 4 ns. */

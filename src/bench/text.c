@@ -11,8 +11,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "cli/describe.h"
-#include "cli/layout.h"
+#include "cli/text.h"
 #include "document.h"
 
 #define PERCENT 100

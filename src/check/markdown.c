@@ -8,7 +8,7 @@
 #include <ctype.h>
 
 #include "base/text.h"
-#include "cli/layout.h"
+#include "cli/text.h"
 
 static void write_heading(const struct check_request *request, FILE *out)
 {

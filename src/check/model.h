@@ -12,7 +12,7 @@
 #include "base/root.h"
 #include "base/time.h"
 #include "cli/command.h"
-#include "cli/describe.h"
+#include "cli/text.h"
 #include "document.h"
 #include "evidence.h"
 #include "judge.h"

@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "cli/layout.h"
+#include "cli/text.h"
 
 #define EVIDENCE_INDENT 16
 #define PARAGRAPH_INDENT 9

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "cli/layout.h"
+#include "cli/text.h"
 #include "driver.h"
 
 #define HELP_INDENT 25

@@ -12,8 +12,7 @@
 
 #include "base/privileges.h"
 #include "base/time.h"
-#include "cli/describe.h"
-#include "cli/layout.h"
+#include "cli/text.h"
 #include "collect.h"
 #include "measure/call.h"
 #include "measure/vdso.h"

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "cli/layout.h"
+#include "cli/text.h"
 #include "model.h"
 
 /* With this many hosts and causes the answer fits a terminal of 24 lines. */

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "cli/describe.h"
+#include "cli/text.h"
 #include "model.h"
 
 /* ---- the calls ---- */

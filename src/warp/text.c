@@ -8,8 +8,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "cli/describe.h"
-#include "cli/layout.h"
+#include "cli/text.h"
 #include "model.h"
 
 #define LABEL_INDENT 13

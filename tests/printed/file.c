@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/layout.h"
+#include "cli/text.h"
 #include "printed/file.h"
 
 /* A document says which version printed it: a release is no reason to write all anew. */

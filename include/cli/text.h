@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Text for a terminal of 80 columns: wrapped between words, aligned behind a label. */
-#ifndef VDSOCHECK_CLI_LAYOUT_H
-#define VDSOCHECK_CLI_LAYOUT_H
+/*
+ * Text for a terminal of 80 columns: put together from pieces, wrapped between words and aligned
+ * behind a label; and the lines about clocksource, host and calls that all commands print.
+ */
+#ifndef VDSOCHECK_CLI_TEXT_H
+#define VDSOCHECK_CLI_TEXT_H
 
 #include <stdbool.h>
 #include <stdio.h>
+
+#include "evidence.h"
 
 #define WRAP_COLUMNS 80
 
@@ -43,5 +48,26 @@ void wrap_answer(FILE *out, const struct heading *heading, bool colored, const c
  * the last line open and returns its column.
  */
 int wrap_command(FILE *out, int column, int indent, const char *command);
+
+#define STRBUF_SIZE 4096
+
+/* Text that is put together before it is wrapped; begins as {.used = 0}. */
+struct strbuf {
+	char text[STRBUF_SIZE];
+	size_t used;
+};
+
+/* Adds to the text, printf-like; what does not fit is cut. */
+void strbuf_add(struct strbuf *sb, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* One line each, without its label. */
+void describe_clocksource(const struct evidence *evidence, struct strbuf *sb);
+void describe_host(const struct evidence *evidence, struct strbuf *sb);
+
+/* Machine and kernel, and the CPU where the line does not get longer than `most` by it. */
+void describe_host_brief(const struct evidence *evidence, size_t most, struct strbuf *sb);
+
+/* "clock_gettime MONOTONIC" */
+void describe_call_name(const char *call, const char *clock, struct strbuf *sb);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of cli/layout: text and commands wrapped at 80 columns, numbers and times. */
+/* Tests of cli/text: text and commands wrapped at 80 columns, numbers and times. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/layout.h"
+#include "cli/text.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
 
