@@ -38,20 +38,6 @@ static void write_option(
 	wrap_text(out, indent, indent, row->id == OPTION_FORMAT ? formats : row->help);
 }
 
-static void write_usage(const struct command *command, FILE *out)
-{
-	const struct option_row *operands = operand_row(command);
-
-	fprintf(out, "Usage: vdsocheck %s [OPTION]...", command->name);
-	if (operands)
-		fprintf(out, " [--%s %s]", operands->name, operands->argument);
-	if (command->program)
-		fprintf(out, " %s", command->program);
-	if (command->operands)
-		fprintf(out, " %s", command->operands);
-	fputs("\n\n", out);
-}
-
 static void write_status(const struct command *command, FILE *out)
 {
 	fputs("\nExit status: ", out);
@@ -79,9 +65,16 @@ void cli_write_overview(const struct command *const *commands, FILE *out)
 
 void cli_write_help(const struct command *command, bool first, FILE *out)
 {
-	const struct option_row *row;
+	const struct option_row *row, *operands = operand_row(command);
 
-	write_usage(command, out);
+	fprintf(out, "Usage: vdsocheck %s [OPTION]...", command->name);
+	if (operands)
+		fprintf(out, " [--%s %s]", operands->name, operands->argument);
+	if (command->program)
+		fprintf(out, " %s", command->program);
+	if (command->operands)
+		fprintf(out, " %s", command->operands);
+	fputs("\n\n", out);
 	wrap_text(out, 0, 0, command->help);
 	fputs("\nOptions:\n", out);
 	for (size_t at = 0; (row = row_at(command, &at));) {

@@ -104,21 +104,35 @@ static struct span item_name(const struct item *item)
 	return (struct span){item->word + 2, strcspn(item->word + 2, "=")};
 }
 
+enum match { MATCH_NONE, MATCH_ABBREVIATION, MATCH_WHOLE };
+
+static enum match match_row(const struct option_row *row, const struct item *item)
+{
+	struct span name = item_name(item);
+
+	if (*item->letter ? row->id == (unsigned char)item->letter[1]
+			  : text_equals(name, row->name))
+		return MATCH_WHOLE;
+	return !*item->letter && row->help && strncmp(row->name, name.at, name.length) == 0
+	               ? MATCH_ABBREVIATION
+	               : MATCH_NONE;
+}
+
 /* The row of the letter or the name, or the only one that the name abbreviates; NULL: none is. */
 static const struct option_row *find_row(const struct command *command, const struct item *item)
 {
 	const struct option_row *row, *found = NULL;
-	struct span name = item_name(item);
 	unsigned count = 0;
 
 	for (size_t at = 0; (row = row_at(command, &at));) {
-		if (*item->letter ? row->id == (unsigned char)item->letter[1]
-				  : text_equals(name, row->name))
+		enum match match = match_row(row, item);
+
+		if (match == MATCH_WHOLE)
 			return row;
-		if (*item->letter || !row->help || strncmp(row->name, name.at, name.length) != 0)
-			continue;
-		found = row;
-		count++;
+		if (match == MATCH_ABBREVIATION) {
+			found = row;
+			count++;
+		}
 	}
 	return count == 1 ? found : NULL;
 }
@@ -131,18 +145,17 @@ static const struct option_row *find_row(const struct command *command, const st
 static bool takes_value(const struct command *command, const struct item *item)
 {
 	const struct option_row *row = command ? find_row(command, item) : NULL;
-	struct span name = item_name(item);
 	bool takes = false;
 
 	if (row)
 		return row->argument != NULL;
 	for (size_t i = 0; known.commands[i]; i++) {
 		for (size_t at = 0; (row = row_at(known.commands[i], &at));) {
-			if (*item->letter ? row->id == (unsigned char)item->letter[1]
-					  : text_equals(name, row->name))
+			enum match match = match_row(row, item);
+
+			if (match == MATCH_WHOLE)
 				return row->argument != NULL;
-			takes |= !*item->letter && row->argument &&
-			         strncmp(row->name, name.at, name.length) == 0;
+			takes |= match == MATCH_ABBREVIATION && row->argument;
 		}
 	}
 	return takes;
@@ -214,51 +227,40 @@ static void split_words(
 
 /* ---- applying them ---- */
 
-/* The first command that has an option of this name; NULL if none has. */
-static const struct command *find_owner(struct span name)
-{
-	const struct option_row *row;
-
-	for (size_t i = 0; known.commands[i]; i++) {
-		for (size_t at = 0; (row = row_at(known.commands[i], &at));) {
-			if (row->help && !is_common(row) && text_equals(name, row->name))
-				return known.commands[i];
-		}
-	}
-	return NULL;
-}
-
-/* Says why find_row() finds none. */
+/* Reports why find_row() finds no row. */
 static void refuse_option(const struct item *item)
 {
 	const struct option_row *row, *nearest = NULL;
-	struct span name = item_name(item);
-	const struct command *other;
-	char candidates[LINE_SIZE] = "", word[64];
+	const struct command *owner = NULL;
+	char candidates[LINE_SIZE] = "", name[64];
 	unsigned least = UINT_MAX;
 
 	if (*item->letter) {
 		cli_usage_error("unknown option '%s'", item->letter);
 		return;
 	}
-	text_copy_span(word, sizeof(word), name);
+	text_copy_span(name, sizeof(name), item_name(item));
 	for (size_t at = 0; (row = row_at(known.command, &at));) {
-		if (is_misspelling(word, row->name, &least))
+		if (is_misspelling(name, row->name, &least))
 			nearest = row;
-		if (row->help && strncmp(row->name, name.at, name.length) == 0)
+		if (match_row(row, item) == MATCH_ABBREVIATION)
 			text_append(candidates, sizeof(candidates), " --%s", row->name);
 	}
+	for (size_t i = 0; known.commands[i] && !owner; i++) {
+		for (size_t at = 0; (row = row_at(known.commands[i], &at));) {
+			if (row->help && !is_common(row) && match_row(row, item) == MATCH_WHOLE)
+				owner = known.commands[i];
+		}
+	}
 	if (*candidates)
-		cli_usage_error(
-			"option '--%.*s' is ambiguous:%s", (int)name.length, name.at, candidates);
-	else if ((other = find_owner(name)))
-		cli_usage_error("option '--%.*s' is one of 'vdsocheck %s', not of 'vdsocheck %s'",
-			(int)name.length, name.at, other->name, known.command->name);
+		cli_usage_error("option '--%s' is ambiguous:%s", name, candidates);
+	else if (owner)
+		cli_usage_error("option '--%s' is one of 'vdsocheck %s', not of 'vdsocheck %s'",
+			name, owner->name, known.command->name);
 	else if (nearest)
-		cli_error("unknown option '--%.*s'; did you mean '--%s'?", (int)name.length,
-			name.at, nearest->name);
+		cli_error("unknown option '--%s'; did you mean '--%s'?", name, nearest->name);
 	else
-		cli_usage_error("unknown option '--%.*s'", (int)name.length, name.at);
+		cli_usage_error("unknown option '--%s'", name);
 }
 
 static bool take_color(struct cli *cli, const char *word)

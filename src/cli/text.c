@@ -144,10 +144,8 @@ struct name {
 /* The name of a word in a list that a row without a name ends; NULL: not in the list. */
 static const char *find_name(const struct name *names, const struct text_fact *fact)
 {
-	if (!fact_is_known(&fact->fact))
-		return NULL;
 	for (; names->word; names++) {
-		if (strcmp(names->word, fact->value) == 0)
+		if (fact_is_text(fact, names->word))
 			return names->name;
 	}
 	return NULL;
