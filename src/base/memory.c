@@ -2,8 +2,6 @@
 /* Allocation that ends the process where memory runs out, as in util-linux and kmod. */
 #include "base/memory.h"
 
-#include <errno.h>
-#include <fcntl.h> /* loff_t of musl */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,22 +70,9 @@ static ssize_t append(void *cookie, const char *bytes, size_t length)
 	return (ssize_t)length;
 }
 
-/* Serves ftell(3), which is the only use of it. */
-static int find_position(void *cookie, loff_t *offset, int whence)
-{
-	const struct memory_stream *stream = cookie;
-
-	if (whence != SEEK_CUR || *offset != 0) {
-		errno = ESPIPE;
-		return -1;
-	}
-	*offset = (loff_t)stream->length;
-	return 0;
-}
-
 FILE *memory_stream_open(struct memory_stream *stream)
 {
-	static const cookie_io_functions_t functions = {.write = append, .seek = find_position};
+	static const cookie_io_functions_t functions = {.write = append};
 
 	*stream = (struct memory_stream){.out = NULL};
 	stream->out = checked(fopencookie(stream, "w", functions));

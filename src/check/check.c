@@ -36,6 +36,7 @@ static int judge_and_print(struct cli *cli, const char *file)
 	policy_judge(&request->policy, &request->evidence, request->diagnosis.verdict.kind,
 		&request->outcome);
 	cli_print(cli, request);
+	request->printed = true;
 	return cli->format->status ? cli->format->status(request)
 	                           : (int)request->outcome.exit_status;
 }

@@ -85,6 +85,7 @@ struct check_request {
 	struct outcome outcome;
 	const char *file; /* path of the document; NULL: this host or a captured tree */
 	bool several;     /* further documents are printed, and each has to be named */
+	bool printed;     /* the report of another document was printed */
 };
 
 extern const struct option_row check_options[];

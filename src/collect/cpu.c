@@ -75,13 +75,7 @@ static bool take_named(struct span cpuinfo, struct text_fact *cpu)
 {
 	/* x86 and arm; loongarch; powerpc; riscv; mips; s390. */
 	static const char *const keys[] = {
-		"model name",
-		"Model Name",
-		"cpu",
-		"uarch",
-		"cpu model",
-		"vendor_id",
-	};
+		"model name", "Model Name", "cpu", "uarch", "cpu model", "vendor_id"};
 	struct span value;
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {

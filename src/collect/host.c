@@ -20,32 +20,11 @@
 #define FILE_SIZE 8192
 
 /* "name" alone or "name=" with a value: what Documentation/admin-guide says of the clock. */
-static const char *const clock_parameters[] = {
-	"clocksource",
-	"clock",
-	"tsc",
-	"notsc",
-	"tsc_early_khz",
-	"hpet",
-	"nohpet",
-	"no-kvmclock",
-	"no-kvmclock-vsyscall",
-	"nopv",
-	"xen_nopv",
-	"vdso",
-	"vdso32",
-	"vsyscall",
-	"acpi_pm_good",
-	"highres",
-	"nohz",
-	"acpi",
-	"processor.max_cstate",
-	"intel_idle.max_cstate",
-	"idle",
-	"xen_timer_slop",
-	"clocksource.verify_n_cpus",
-	"clocksource.arm_arch_timer",
-};
+static const char *const clock_parameters[] = {"clocksource", "clock", "tsc", "notsc",
+	"tsc_early_khz", "hpet", "nohpet", "no-kvmclock", "no-kvmclock-vsyscall", "nopv",
+	"xen_nopv", "vdso", "vdso32", "vsyscall", "acpi_pm_good", "highres", "nohz", "acpi",
+	"processor.max_cstate", "intel_idle.max_cstate", "idle", "xen_timer_slop",
+	"clocksource.verify_n_cpus", "clocksource.arm_arch_timer"};
 
 static bool bears_on_clock(struct span word)
 {

@@ -15,10 +15,8 @@ static void the_text_is_what_was_written(void **state)
 
 	(void)state;
 	assert_non_null(memory_stream_open(&stream));
-	for (int i = 0; i < 10000; i++) {
-		assert_int_equal(ftell(stream.out), written);
+	for (int i = 0; i < 10000; i++)
 		written += (size_t)fprintf(stream.out, "%d\n", i);
-	}
 	memory_stream_close(&stream);
 	assert_int_equal(stream.length, written);
 	assert_int_equal(strlen(stream.text), written);
