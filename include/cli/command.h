@@ -28,7 +28,7 @@
 /* A shell's exit status of a program that a signal ended: this and the signal's number. */
 #define EXIT_SIGNAL 128
 
-/* How a format is to write. */
+/* How a format writes. */
 struct style {
 	bool color;
 	bool verbose; /* all details */
@@ -40,18 +40,16 @@ struct format {
 	const char *name;
 	const char *summary; /* for --help; may be NULL */
 	unsigned depth;      /* how much must be measured for it, as the command counts it */
-	unsigned needs;      /* what else, in bits of the command's own */
+	unsigned needs;      /* what else it needs, in bits of the command's own */
 	/* Returns true. */
 	bool (*write)(const void *result, const struct style *style, FILE *out);
 	int (*status)(const void *result); /* its own exit status; NULL: the command's */
-	/*
-	 * For a reader of standard output alone: writes there why nothing else was written. NULL: a
-	 * message on standard error is enough.
+	/* Writes why nothing else was written, for readers of standard output alone; may be NULL.
 	 */
 	void (*fail)(const char *message, FILE *out);
 };
 
-/* Needed to print all there is. */
+/* The depth of a format that prints everything. */
 #define DEPTH_ALL (~0u)
 
 /* Ids of options without a letter; a command's own begin at OPTION_OWN. */
@@ -65,8 +63,8 @@ enum option_id {
 struct option_row {
 	int id;           /* its letter, or one of option_id on */
 	const char *name; /* without the dashes */
-	const char *
-		argument; /* NULL: takes none. "FILE...": values and operands go to cli->operands */
+	/* NULL: it takes none. "FILE...": values and operands go to cli->operands. */
+	const char *argument;
 	const char *help; /* NULL: an old name that works and is not listed */
 };
 
@@ -87,21 +85,20 @@ struct command {
 	/* After the output was written: may change the status. May be NULL. */
 	int (*finish)(struct cli *cli, int status);
 	/*
-	 * Not NULL: the operands are a program to run and its arguments, and this is the usage in
-	 * --help. The first operand ends the options. With a program the output goes to standard
-	 * error.
+	 * Not NULL: the operands are a program and its arguments, named so in --help. The first
+	 * operand ends the options, and the output goes to standard error.
 	 */
 	const char *program;
 	const char *operands; /* not NULL: it takes operands, named so in --help */
 	bool never_verbose;   /* it has no more details: no --verbose */
 	int trouble;          /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
-	int64_t limit_ns;     /* of cli->deadline; 0: a run may take as long as it takes */
+	int64_t limit_ns;     /* of cli->deadline; 0: unlimited */
 	/*
-	 * The command needs root's capabilities while it runs. Another one has those to read
-	 * files, which it gives up by privileges_keep() before it measures.
+	 * The command needs root's capabilities while it runs. Others keep those to read files, and
+	 * give them up by privileges_keep() before they measure.
 	 */
 	bool privileged;
-	bool runs_program; /* of the user's, which gets root's capabilities back */
+	bool runs_program; /* a program of the user's, which gets root's capabilities back */
 };
 
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
@@ -109,7 +106,7 @@ enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 /* One run. */
 struct cli {
 	const struct command *command;
-	bool named; /* the command was given, not taken for granted */
+	bool named; /* the command line names the command */
 	bool help;
 	bool version;
 	bool quiet;
@@ -121,53 +118,46 @@ struct cli {
 	void *own;           /* zeroed memory of the command's size: request and results */
 	size_t operand_count;
 	const char **operands;
-	unsigned depth;      /* how much is to be measured; 0: only what the status needs */
-	bool ends_regularly; /* by its status, although a signal was caught */
+	unsigned depth;      /* how much is measured; 0: only what the status needs */
+	bool ends_regularly; /* the run ends by its status, although a signal was caught */
 	struct style style;
 	struct root root;
 	struct deadline deadline; /* of the whole run; begins before its first child */
 	/* The driver's own. */
 	FILE *out;                      /* NULL: nothing is printed */
 	struct memory_stream collected; /* what was written to `out` */
-	bool answered;                  /* the output was written, or its stream does not take it */
+	bool answered;                  /* the output was written, or its stream failed */
 };
 
 /* Runs the command that the words name, by default the first of the list that NULL ends. */
 int cli_run(const struct command *const *commands, int argc, char **argv);
 
-/* Exit status of a failure of vdsocheck's own, of this command. */
+/* The command's exit status of a failure of vdsocheck's own. */
 int cli_trouble(const struct cli *cli);
 
-/*
- * Restores the signals that vdsocheck was started with, in a child that becomes another
- * program.
- */
+/* Restores the signals that vdsocheck was started with, for a child that becomes a program. */
 void cli_restore_signals(void);
 
-/* Renders the result, to be written when the command is done. */
+/* Renders the result, which is written when the command is done. */
 void cli_print(struct cli *cli, const void *result);
 
 /*
- * Serves a command that does not end: writes what was printed so far, all at once, to standard
- * output, or in place of all earlier output to cli->output. False after an error message if it
- * could not be written.
+ * Writes what was printed so far, for a command that does not end: to standard output, or to
+ * cli->output in place of all earlier output. False after an error message.
  */
 bool cli_flush(struct cli *cli);
 
 /* ---- options.c ---- */
 
-/* One line on standard error about bad usage, which names the --help to see. */
+/* Prints a line on standard error about bad usage, which names the --help to see. */
 void cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- parse.c: values as people write them, all of the text or nothing ---- */
 
-/*
- * Takes the next word off a list separated by commas; false at its end. "1,,2" has an empty
- * word.
- */
+/* Takes the next word off a list separated by commas; false at its end. "1,,2" has an empty one. */
 bool parse_next(struct span *list, struct span *word);
 
-/* The takers of option values; false after an error message that names option, value and limits. */
+/* These parse option values; false after an error message that names option, value and limits. */
 bool take_duration(const char *option, const char *value, int64_t *ns);
 bool take_count(const char *option, struct span value, const char *what, uint64_t *count);
 
@@ -178,8 +168,8 @@ bool take_rate(const char *option, const char *value, double *rate);
 bool take_list(const char *value, bool (*take)(struct cli *cli, struct span word), struct cli *cli);
 
 /*
- * Whether the word may be a misspelt `name`, and by fewer edits than *least, which becomes their
- * number then. Start with UINT_MAX.
+ * Whether the word may be a misspelt `name`, by fewer edits than *least (first: UINT_MAX), which
+ * becomes their number.
  */
 bool is_misspelling(const char *word, const char *name, unsigned *least);
 
@@ -189,51 +179,46 @@ bool is_misspelling(const char *word, const char *name, unsigned *least);
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * A measurement that takes a while, until work_end(). `doing` is what a line on standard error says
- * while progress_show() or progress_say() update it, on a terminal that can take it away again, and
- * not if cli->quiet; it is kept, not copied. NULL: there is no line. `stop` is for
- * interrupts_catch(); NULL: signals are not caught.
+ * A measurement that takes a while begins; work_end() ends it. `doing`, which is not copied, begins
+ * the line that progress_show() prints on standard error if that is a terminal, unless cli->quiet;
+ * NULL: there is no such line. `stop` is for interrupts_catch(); NULL: signals are not caught.
  */
 void work_begin(const struct cli *cli, const char *doing, volatile bool *stop);
 void work_end(void);
 
 /*
- * The one way in which a run is interrupted. From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT set
- * *stop, here and in children that are forked later, for which it must lie in shared memory. The
- * output is still written; then the driver ends the process by the same signal. A second signal,
- * two seconds later or more, ends it at once. Neither is so where the run is that of a program of
- * the user's (`for_program`), which decides when it ends.
+ * From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT set *stop, here and in children that are forked
+ * later, for which it must lie in shared memory. The output is still written; then the driver ends
+ * the process by the same signal. A second signal, two seconds later or more, ends it at once.
+ * With `for_program`, a program of the user's decides when the run ends: they only set *stop.
  */
 void interrupts_catch(volatile bool *stop, bool for_program);
 
-/*
- * *stop may go. If no signal was caught, the next one ends the process at once; else that is the
- * second one.
- */
+/* Forgets `stop`. If no signal was caught yet, the next one ends the process at once. */
 void interrupts_release(void);
 
 /*
- * From now on the signals wait for sigprocmask(2), ppoll(2) or the like with the mask *before, so
- * that none comes between a look at *stop and the wait.
+ * Blocks the signals until ppoll(2) or the like sets the mask *before, so that none arrives between
+ * a look at *stop and the wait.
  */
 void interrupts_block(sigset_t *before);
 
 /*
- * The signals that processes sent since the last call, a bit 1 << NUMBER each, to be passed on to a
- * program: those of the terminal have reached it, too.
+ * The signals that processes sent since the last call, a bit 1 << NUMBER each, which a program must
+ * be sent: those of the terminal have reached it.
  */
 unsigned interrupts_sent(void);
 
 /* The first signal that was caught; 0: none. */
 int interrupts_first(void);
 
-/* The status as a shell will see it: 128 and the signal's number, if one was caught. */
+/* The status, or, if a signal was caught, a shell's for it. */
 int interrupt_status(int status);
 
 bool progress_is_shown(void);
-/* Shows the part that is done, 0 to 1. */
+/* Shows the part of the work that is done, 0 to 1. */
 void progress_show(double done);
-/* Shows words of the caller's. */
+/* Shows a text instead. */
 void progress_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*

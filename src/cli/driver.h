@@ -10,28 +10,25 @@
 
 /* ---- options.c ---- */
 
-/* The row at *at, which is moved on; NULL at the end. Start with 0. */
+/* The row at *at, which it advances; NULL at the end. The first is 0. */
 const struct option_row *row_at(const struct command *command, size_t *at);
 
-/* The row is one that every command has. */
+/* Whether every command has this row. */
 bool is_common(const struct option_row *row);
 
 /* The option that operands are further values of; NULL: there is none. */
 const struct option_row *operand_row(const struct command *command);
 
-/*
- * Parses the words into *cli; cli_free() in any case. False after a one-line error message. Moves
- * words of argv.
- */
+/* Parses the words into *cli; cli_free() in any case. False after a one-line error message. */
 bool cli_parse(struct cli *cli, const struct command *const *commands, int argc, char **argv);
 void cli_free(struct cli *cli);
 
-/* The command's format of this name; NULL: it has none. */
+/* The command's format with this name; NULL: it has none. */
 const struct format *cli_find_format(const struct command *command, const char *name);
 
 /* ---- help.c ---- */
 
-/* Prints what there is: the commands, and the options that most of them have. */
+/* Prints the commands, and the options that most of them have. */
 void cli_write_overview(const struct command *const *commands, FILE *out);
 
 /* Prints the help of a command; that of the first one has the options that all have. */
