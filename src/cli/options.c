@@ -232,16 +232,17 @@ static void refuse_option(const struct item *item)
 {
 	const struct option_row *row, *nearest = NULL;
 	const struct command *owner = NULL;
-	char candidates[LINE_SIZE] = "", name[64];
+	const struct span name = item_name(item);
+	char candidates[LINE_SIZE] = "", word[64];
 	unsigned least = UINT_MAX;
 
 	if (*item->letter) {
 		cli_usage_error("unknown option '%s'", item->letter);
 		return;
 	}
-	text_copy_span(name, sizeof(name), item_name(item));
+	text_copy_span(word, sizeof(word), name);
 	for (size_t at = 0; (row = row_at(known.command, &at));) {
-		if (is_misspelling(name, row->name, &least))
+		if (is_misspelling(word, row->name, &least))
 			nearest = row;
 		if (match_row(row, item) == MATCH_ABBREVIATION)
 			text_append(candidates, sizeof(candidates), " --%s", row->name);
@@ -253,14 +254,16 @@ static void refuse_option(const struct item *item)
 		}
 	}
 	if (*candidates)
-		cli_usage_error("option '--%s' is ambiguous:%s", name, candidates);
+		cli_usage_error(
+			"option '--%.*s' is ambiguous:%s", (int)name.length, name.at, candidates);
 	else if (owner)
-		cli_usage_error("option '--%s' is one of 'vdsocheck %s', not of 'vdsocheck %s'",
-			name, owner->name, known.command->name);
+		cli_usage_error("option '--%.*s' is one of 'vdsocheck %s', not of 'vdsocheck %s'",
+			(int)name.length, name.at, owner->name, known.command->name);
 	else if (nearest)
-		cli_error("unknown option '--%s'; did you mean '--%s'?", name, nearest->name);
+		cli_error("unknown option '--%.*s'; did you mean '--%s'?", (int)name.length,
+			name.at, nearest->name);
 	else
-		cli_usage_error("unknown option '--%s'", name);
+		cli_usage_error("unknown option '--%.*s'", (int)name.length, name.at);
 }
 
 static bool take_color(struct cli *cli, const char *word)

@@ -48,7 +48,7 @@ static void erase_progress(void)
 	progress.on_screen = false;
 }
 
-/* The length of the UTF-8 character at `text` in bytes; 0 for a control character or another byte.
+/* The length of the UTF-8 character at `text`, in bytes; 0 for control characters and other bytes.
  */
 static size_t character_length(const unsigned char *text)
 {

@@ -104,7 +104,7 @@ static void take_tsc_flags(struct span flags, struct text_fact *tsc_flags)
 	fact_set_text(tsc_flags, text);
 }
 
-/* "family 6, model 106, stepping 6, microcode 0x1": what an erratum or an update goes by. */
+/* Errata and updates name a CPU by "family 6, model 106, stepping 6, microcode 0x1". */
 static void take_model(struct span cpuinfo, struct text_fact *model)
 {
 	static const char *const keys[] = {"cpu family", "model", "stepping", "microcode"};
@@ -182,8 +182,7 @@ static void collect_from_cpuinfo(const struct root *root, struct host_evidence *
 #define KVM_FEATURE_CLOCKSOURCE (1u << 0)
 #define KVM_FEATURE_CLOCKSOURCE2 (1u << 3)
 #define KVM_FEATURE_CLOCKSOURCE_STABLE_BIT (1u << 24)
-/* arch/x86/include/asm/xen/cpuid.h: the first holds while the default mode emulates, as after a
- * migration. */
+/* arch/x86/include/asm/xen/cpuid.h; the first is set while the default mode emulates. */
 #define XEN_CPUID_TSC_EMULATED (1u << 0)
 #define XEN_CPUID_HOST_TSC_RELIABLE (1u << 1)
 
@@ -203,8 +202,7 @@ void cpu_collect(const struct root *root, struct host_evidence *host)
 
 	collect_from_cpuinfo(root, host);
 	collect_count(root, &host->cpu_count);
-	/* In User-Mode Linux the instruction describes the machine below
-	 * (arch/um/kernel/um_arch.c). */
+	/* In User-Mode Linux CPUID describes the machine below (arch/um/kernel/um_arch.c). */
 	if (!root->live || fact_is_text(&host->cpu, "UML") || !cpuid_ask(&answer)) {
 		set_leaves_absent(host, "CPUID was not asked");
 		return;

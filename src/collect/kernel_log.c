@@ -21,7 +21,7 @@
 /* The longest record that /dev/kmsg gives (PRINTKRB_RECORD_MAX and its head). */
 #define RECORD_SIZE 8192
 
-/* Logs beyond it are read from their start: what matters is said at boot, or soon after. */
+/* A longer log is read from its start: what matters is logged at boot, or soon after. */
 #define DMESG_SIZE (1024 * 1024)
 
 /* The first lines that stay where there are more than there is room for. */
