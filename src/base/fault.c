@@ -62,10 +62,10 @@ const char *fault_signal_name(int signal)
 		[SIGVTALRM] = "SIGVTALRM",
 		[SIGXCPU] = "SIGXCPU",
 		[SIGSYS] = "SIGSYS"};
-	static char other[24];
+	static char text[24];
 
 	if ((size_t)signal < ARRAY_SIZE(names) && names[signal])
 		return names[signal];
-	snprintf(other, sizeof(other), "signal %d", signal);
-	return other;
+	snprintf(text, sizeof(text), "signal %d", signal);
+	return text;
 }

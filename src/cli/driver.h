@@ -16,7 +16,7 @@ const struct option_row *row_at(const struct command *command, size_t *at);
 /* Whether every command has this row. */
 bool is_common(const struct option_row *row);
 
-/* The option that operands are further values of; NULL: there is none. */
+/* The option that takes the operands as further values, or NULL. */
 const struct option_row *operand_row(const struct command *command);
 
 /* Parses the words into *cli; cli_free() in any case. False after a one-line error message. */
@@ -49,7 +49,7 @@ bool parse_duration(struct span text, int64_t *ns);
  * How many edits turn one word into the other: characters inserted, removed, replaced, or two
  * neighbours swapped. A word of more than 31 characters is 31 edits away from any other.
  */
-unsigned edit_distance(const char *one, const char *other);
+unsigned edit_distance(const char *a, const char *b);
 
 /* ---- terminal.c ---- */
 

@@ -40,18 +40,18 @@ bool is_common(const struct option_row *row)
 
 const struct option_row *row_at(const struct command *command, size_t *at)
 {
-	size_t own = 0;
+	size_t own_count = 0;
 
 	/* There is a first command. NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
-	while (command->options && command->options[own].name)
-		own++;
-	if (*at < own)
+	while (command->options && command->options[own_count].name)
+		own_count++;
+	if (*at < own_count)
 		return &command->options[(*at)++];
-	if (common[*at - own].id == 'v' && command->never_verbose)
+	if (common[*at - own_count].id == 'v' && command->never_verbose)
 		++*at;
-	if (!common[*at - own].name)
+	if (!common[*at - own_count].name)
 		return NULL;
-	return &common[(*at)++ - own];
+	return &common[(*at)++ - own_count];
 }
 
 void cli_usage_error(const char *format, ...)

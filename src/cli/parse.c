@@ -128,16 +128,16 @@ bool take_list(const char *value, bool (*take)(struct cli *cli, struct span word
 	return true;
 }
 
-static unsigned smaller(unsigned one, unsigned other)
+static unsigned smaller(unsigned a, unsigned b)
 {
-	return one < other ? one : other;
+	return a < b ? a : b;
 }
 
 /* Optimal string alignment. */
-unsigned edit_distance(const char *one, const char *other)
+unsigned edit_distance(const char *a, const char *b)
 {
 	unsigned cost[WORD_MAX + 1][WORD_MAX + 1];
-	size_t rows = strlen(one), columns = strlen(other);
+	size_t rows = strlen(a), columns = strlen(b);
 
 	if (rows > WORD_MAX || columns > WORD_MAX)
 		return WORD_MAX;
@@ -147,11 +147,10 @@ unsigned edit_distance(const char *one, const char *other)
 				cost[i][k] = (unsigned)(i + k);
 				continue;
 			}
-			cost[i][k] = cost[i - 1][k - 1] + (one[i - 1] != other[k - 1]);
+			cost[i][k] = cost[i - 1][k - 1] + (a[i - 1] != b[k - 1]);
 			cost[i][k] =
 				smaller(cost[i][k], smaller(cost[i - 1][k], cost[i][k - 1]) + 1);
-			if (i > 1 && k > 1 && one[i - 1] == other[k - 2] &&
-				one[i - 2] == other[k - 1])
+			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
 				cost[i][k] = smaller(cost[i][k], cost[i - 2][k - 2] + 1);
 		}
 	}

@@ -116,7 +116,7 @@ static void cpuid_execute(void *argument)
 	answer->hypervisor_bit = registers[2] >> 31;
 	if (answer->hypervisor_bit)
 		cpuid_take_hypervisor(answer, cpu_exec_cpuid);
-	answer->given = true;
+	answer->answered = true;
 }
 
 bool cpuid_ask(struct cpuid_answer *answer)
@@ -125,10 +125,10 @@ bool cpuid_ask(struct cpuid_answer *answer)
 	static bool asked;
 
 	if (!asked && fault_guard(cpuid_execute, &kept))
-		kept.given = false;
+		kept.answered = false;
 	asked = true;
 	*answer = kept;
-	return answer->given;
+	return answer->answered;
 }
 
 #else

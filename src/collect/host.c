@@ -93,13 +93,13 @@ static void collect_version_line(const struct root *root, struct host_evidence *
 /* uname() without the personality by which `setarch linux32` names a 64-bit machine i686. */
 static bool uname_of_kernel(struct utsname *names)
 {
-	int own = personality(PERSONALITY_ASK);
-	bool changed = own >= 0 && (own & PER_MASK) == PER_LINUX32 &&
-	               personality((unsigned long)own & ~(unsigned long)PER_MASK) >= 0;
+	int current = personality(PERSONALITY_ASK);
+	bool changed = current >= 0 && (current & PER_MASK) == PER_LINUX32 &&
+	               personality((unsigned long)current & ~(unsigned long)PER_MASK) >= 0;
 	bool done = uname(names) == 0;
 
 	if (changed)
-		personality((unsigned long)own);
+		personality((unsigned long)current);
 	return done;
 }
 

@@ -52,7 +52,7 @@ void kernel_log_add_record(struct kernel_log_evidence *log, struct span record);
 /* ---- cpuid.c: the CPUID instruction's answers about an x86 CPU and its hypervisor ---- */
 
 struct cpuid_answer {
-	bool given; /* all that follows is known */
+	bool answered; /* the members below are known */
 	char brand[FACT_TEXT_SIZE];
 	bool invariant_tsc;  /* leaf 0x80000007, EDX bit 8 */
 	bool hypervisor_bit; /* leaf 1, ECX bit 31 */
