@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/describe.h"
+#include "cli/text.h"
 #include "model.h"
 
 /* At most six characters: "99,999", "123 k", "1.23 M". */
