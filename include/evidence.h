@@ -44,7 +44,8 @@ struct vdso_export {
 };
 
 struct vdso_evidence {
-	struct fact fact; /* known: there is a vDSO and its exports are listed */
+	struct fact fact;          /* known: there is a vDSO and its exports are listed */
+	struct flag_fact replaced; /* AT_SYSINFO_EHDR is not in the kernel's mapping, [vdso] */
 	char soname[VDSO_NAME_SIZE];
 	size_t export_count;
 	struct vdso_export exports[VDSO_EXPORT_MAX];

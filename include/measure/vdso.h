@@ -19,8 +19,9 @@ struct vdso_image {
 
 /*
  * Finds the image through the auxiliary vector (AT_SYSINFO_EHDR) and lists its exports. The
- * root gives /proc/self/maps, for the size; without it the ELF headers do. With a root that
- * is not live, *image is left without a vDSO: a captured tree has none.
+ * root gives /proc/self/maps, for the size, and to see whether the image is the kernel's own;
+ * without it the ELF headers give the size. With a root that is not live, *image is left without a
+ * vDSO: a captured tree has none.
  */
 void vdso_collect(const struct root *root, struct vdso_evidence *vdso, struct vdso_image *image);
 
@@ -29,9 +30,10 @@ struct mapping {
 	uintptr_t start;
 	uintptr_t end; /* first byte after it */
 	bool readable;
+	bool is_vdso; /* named [vdso] by the kernel, which mapped it */
 };
 
-/* Finds the mapping that holds this address; lines that make no sense are skipped. */
-bool maps_find_address(struct span maps, uintptr_t address, struct mapping *mapping);
+/* Takes the next mapping; lines that make no sense are skipped. False: there are no more. */
+bool maps_next(struct span *maps, struct mapping *mapping);
 
 #endif

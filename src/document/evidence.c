@@ -101,6 +101,9 @@ static bool knows_exports(const void *object)
 static const struct field vdso_fields[] = {
 	{KNOWN("present", fact), .options = FIELD_ABSENT_FALSE, .reason = "reason",
 		.doc = "whether the vDSO is mapped"},
+	{FLAG_FACT("replaced", replaced),
+		.doc = "whether it is another image than the kernel's, which a tool gave to the "
+		       "process"},
 	{TEXT("soname", soname), .doc = "soname of the image; null: none, or unknown"},
 	{LIST("exports", exports, export_count, export_fields), .has = knows_exports,
 		.doc = "functions of the vDSO; null: unknown"},

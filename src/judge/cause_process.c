@@ -54,6 +54,11 @@ static const struct advice_row run_without_emulator = {"run-without-emulator", R
 	.text = "Run a vdsocheck built for this machine's own architecture, and not under valgrind "
 		"or another emulator."};
 
+static const struct advice_row run_outside_tool = {"run-outside-tool", RANK_LOOK,
+	.text = "Run the program outside the tool that replaces its vDSO. To check the host, run "
+		"vdsocheck outside it, too.",
+	.anywhere = true};
+
 static const struct advice_row use_wsl2 = {
 	"use-wsl2", RANK_UPDATE, .text = "Convert this distribution to WSL 2."};
 
@@ -108,6 +113,14 @@ void cause_process(const struct view *v, struct cause_list *list)
 		{"emulated", v->emulated, CERTAINTY_PROVEN, cite_emulator,
 			"vdsocheck runs under an emulator; run it natively to check the host.",
 			.advice = {{&run_without_emulator, true}}},
+		/* rr, CRIU after a restore, and vdsocheck trace: each has an image of its own. */
+		{"vdso-replaced", v->vdso_replaced, CERTAINTY_PROVEN, NULL,
+			"A tool (rr, CRIU, vdsocheck trace, other instrumentation) gave this "
+			"process a vDSO of its own, so this result holds for this process, not for "
+			"the host.",
+			.more = "getauxval(3)",
+			.detail = "AT_SYSINFO_EHDR is not in the mapping [vdso] of /proc/self/maps",
+			.advice = {{&run_outside_tool, v->verdict != VERDICT_OK}}},
 		{"vdso-switched-off", is_off, CERTAINTY_PROVEN, cite_boot,
 			"The vDSO is disabled on the kernel command line.", .more = "vdso(7)",
 			.advice = {{&advice_drop_boot, true}}},

@@ -25,7 +25,7 @@ void contradiction_list(const struct view *v, struct contradiction_row rows[CONT
 	bool always_enters = v->vdso.proven > 0 && v->vdso.always == v->vdso.calls;
 	bool never_enters = v->vdso.proven > 0 && v->vdso.proven == v->vdso.calls &&
 	                    v->vdso.entered == 0 && !v->vdso.signal;
-	bool is_none_yet_served = v->mode_none && never_enters;
+	bool is_none_yet_served = v->mode_none && never_enters && !v->vdso_replaced;
 	/* A hypervisor may withdraw its page, and 32-bit arm programs may be excluded. */
 	bool may_be_refused = strcmp(vclock->name, "pvclock") == 0 ||
 	                      strcmp(vclock->name, "hvclock") == 0 ||
@@ -36,7 +36,7 @@ void contradiction_list(const struct view *v, struct contradiction_row rows[CONT
 			"follows the proof."},
 		{"mode-set-yet-fallback",
 			vclock->how >= VCLOCK_COPY && vclock->mode != VCLOCK_MODE_NONE &&
-				!may_be_refused && always_enters,
+				!may_be_refused && always_enters && !v->vdso_replaced,
 			true,
 			"The vDSO supports the clock mode, but every call entered the kernel. The "
 			"verdict follows the proof."},
@@ -49,7 +49,7 @@ void contradiction_list(const struct view *v, struct contradiction_row rows[CONT
 			"the clocks are served. The verdict follows the proof."},
 		/* powerpc's vDSO, for one, reads its counter whatever the mode. */
 		{"name-yet-served",
-			never_enters && !is_none_yet_served &&
+			never_enters && !is_none_yet_served && !v->vdso_replaced &&
 				fact_is_known(&evidence->clocksource.current_fact) &&
 				vclock_name_has_no_mode(evidence->clocksource.current) &&
 				strcmp(vclock->name, "hpet") != 0,

@@ -84,7 +84,8 @@ struct view {
 
 	/* The vDSO and the clocksource in use. */
 	bool no_vdso;
-	bool falls_back; /* the vDSO is there and made system calls */
+	bool vdso_replaced; /* by a tool, for this process: the clocksource decides nothing */
+	bool falls_back;    /* the kernel's vDSO is there and made system calls */
 	bool on_xen, on_kvm_clock, on_hyperv_page;
 	bool mode_none;     /* found in the data page, or by its effect on a copy */
 	bool mode_set;      /* a mode was read from the data page, and it is not none */

@@ -316,8 +316,9 @@ static void view_add_clocksource(struct view *v)
 	char parameter[CLOCKSOURCE_NAME_SIZE + 16];
 
 	v->no_vdso = evidence->vdso.fact.state == FACT_ABSENT;
+	v->vdso_replaced = fact_is_flag(&evidence->vdso.replaced, true);
 	v->falls_back = v->verdict == VERDICT_FALLBACK && fact_is_known(&evidence->vdso.fact) &&
-	                v->vdso.entered > 0;
+	                v->vdso.entered > 0 && !v->vdso_replaced;
 	v->on_xen = clocksource_is(evidence, "xen");
 	v->on_kvm_clock = clocksource_is(evidence, "kvm-clock");
 	v->on_hyperv_page = clocksource_is(evidence, "hyperv_clocksource_tsc_page");

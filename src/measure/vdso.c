@@ -27,36 +27,49 @@ static bool parse_address(struct span text, uintptr_t *address)
 }
 
 /* start-end perms offset device inode [name] */
-bool maps_find_address(struct span maps, uintptr_t address, struct mapping *mapping)
+bool maps_next(struct span *maps, struct mapping *mapping)
 {
 	struct span line, range, start, permissions;
 
-	while (text_next_line(&maps, &line)) {
+	while (text_next_line(maps, &line)) {
 		if (!text_next_word(&line, &range) || !text_next_word(&line, &permissions))
 			continue;
 		start = text_take_until(&range, '-');
 		mapping->readable = text_starts(permissions, "r");
+		mapping->is_vdso = text_has_word(line, "[vdso]");
 		if (parse_address(start, &mapping->start) && parse_address(range, &mapping->end) &&
-			mapping->start <= address && address < mapping->end)
+			mapping->start < mapping->end)
 			return true;
 	}
 	return false;
 }
 
-/* Bytes from the image's start to its mapping's end; 0 if /proc does not show it. */
-static size_t size_from_maps(const struct root *root, uintptr_t base)
+/*
+ * Finds the size of the image: from its start to its mapping's end. Another tool may have given
+ * this process an image of its own: rr, CRIU, vdsocheck trace, or some other instrumentation.
+ */
+static void read_maps(const struct root *root, struct vdso_image *image, struct flag_fact *replaced)
 {
 	char *buffer = xmalloc(MAPS_SIZE);
-	struct span maps;
 	struct mapping mapping;
-	struct fact why;
-	size_t size = 0;
+	struct span maps = {0};
+	bool is_own = false, is_seen = false;
 
-	if (root_read(root, "/proc/self/maps", buffer, MAPS_SIZE, &maps, &why) &&
-		maps_find_address(maps, base, &mapping) && mapping.readable)
-		size = mapping.end - base;
+	if (!root_read(root, "/proc/self/maps", buffer, MAPS_SIZE, &maps, &replaced->fact))
+		maps = (struct span){0};
+	while (maps_next(&maps, &mapping)) {
+		bool is_image = mapping.start <= image->base && image->base < mapping.end;
+
+		if (is_image && mapping.readable)
+			image->size = mapping.end - image->base;
+		is_seen |= mapping.is_vdso;
+		is_own |= is_image && mapping.is_vdso;
+	}
+	if (is_seen)
+		fact_set_flag(replaced, !is_own);
+	else if (maps.at)
+		fact_set(&replaced->fact, FACT_ABSENT, "no mapping is named [vdso]");
 	free(buffer);
-	return size;
 }
 
 void vdso_collect(const struct root *root, struct vdso_evidence *vdso, struct vdso_image *image)
@@ -69,13 +82,14 @@ void vdso_collect(const struct root *root, struct vdso_evidence *vdso, struct vd
 		fact_set(&vdso->fact, FACT_UNREAD, "a captured tree contains no vDSO");
 		return;
 	}
+	fact_set(&vdso->replaced.fact, FACT_ABSENT, "there is no vDSO");
 	if (!base) {
 		fact_set(&vdso->fact, FACT_ABSENT,
 			"the kernel gave this process no vDSO (AT_SYSINFO_EHDR is 0)");
 		return;
 	}
 	image->base = base;
-	image->size = size_from_maps(root, base);
+	read_maps(root, image, &vdso->replaced);
 	/* The first page is there in any case: the kernel put the ELF header in it. */
 	if (!image->size)
 		image->size = (elf_image_extent((const unsigned char *)base, page) + page - 1) /

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzzes the parser of /proc/PID/maps: a mapping that is found holds the address. */
+/* Fuzzes the parser of /proc/PID/maps: each mapping that is found has a start before its end. */
 #include "fuzz/fuzz.h"
 
 #include <stdlib.h>
 
 #include "measure/vdso.h"
-
-#define ADDRESS 0x7ffd7000
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -14,9 +12,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct span maps = {copy, size};
 	struct mapping mapping;
 
-	if (maps_find_address(maps, ADDRESS, &mapping) &&
-		(mapping.start > ADDRESS || mapping.end <= ADDRESS))
-		abort();
+	while (maps_next(&maps, &mapping)) {
+		if (mapping.start >= mapping.end)
+			abort();
+	}
 	free(copy);
 	return 0;
 }

@@ -234,10 +234,13 @@ static const unsigned char *own_image(size_t *size)
 		return NULL;
 	maps.length = fread(text, 1, sizeof(text), file);
 	fclose(file);
-	if (!base || !maps_find_address(maps, base, &mapping))
-		return NULL;
-	*size = mapping.end - base;
-	return (const unsigned char *)base;
+	while (maps_next(&maps, &mapping)) {
+		if (mapping.start <= base && base < mapping.end) {
+			*size = mapping.end - base;
+			return (const unsigned char *)base;
+		}
+	}
+	return NULL;
 }
 
 /* The dynamic loader has parsed the same image by code of its own. NULL: it knows none. */

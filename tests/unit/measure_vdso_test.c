@@ -44,6 +44,7 @@ static void the_vdso_is_found_whole(void **state)
 	assert_true(fact_is_known(&vdso.fact));
 	assert_int_equal(image.base, getauxval(AT_SYSINFO_EHDR));
 	assert_true(vdso.export_count > 0);
+	assert_false(fact_is_flag(&vdso.replaced, true));
 	for (size_t i = 0; i < vdso.export_count; i++)
 		assert_in_range(image.offsets[i], 1, image.size - 1);
 }
