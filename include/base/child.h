@@ -14,15 +14,15 @@
 #include "base/fact.h"
 #include "base/time.h"
 
-/* The objects of a refused fork and of a refused wait, for fact_is_error_of(). */
+/* The reasons of a refused fork and of a refused wait begin with these and ": ". */
 #define CHILD_FORK "fork"
 #define CHILD_WAIT "wait4"
 
-/* Parts of the reasons of a child that did not get enough time. */
+/* The reason of a child that did not get enough time contains one of these. */
 #define CHILD_LATE "not done within"
 #define CHILD_CPU_LIMIT "CPU time is limited"
 
-/* Zeroed memory that children share with us; NULL with the reason in *why. */
+/* Maps zeroed memory that children share with us; NULL with the reason in *why. */
 void *child_share(size_t size, struct fact *why);
 void child_unshare(void *shared, size_t size);
 
@@ -37,12 +37,10 @@ bool child_compute(void (*work)(void *object), void *object, size_t size,
 	const struct deadline *deadline, struct fact *why);
 
 /*
- * How long work of about a millisecond may take in a child: a loaded host needs tenths of a second
- * for it. A child that hangs must not take the time of the whole check.
+ * child_compute() for work of about a millisecond, for which a loaded host needs tenths of a
+ * second: a child that hangs must not take the time of the whole check.
  */
 #define CHILD_PROBE_NS 1000000000
-
-/* child_compute() for such work: within CHILD_PROBE_NS, and not later than the run's deadline. */
 bool child_probe(void (*work)(void *object), void *object, size_t size, const struct deadline *run,
 	struct fact *why);
 
@@ -50,10 +48,7 @@ bool child_probe(void (*work)(void *object), void *object, size_t size, const st
 bool child_run(void (*work)(void *argument), void *argument, const struct deadline *deadline,
 	struct fact *why);
 
-/*
- * child_run() that calls poll(argument) some times a second until the child ends; it may be
- * NULL.
- */
+/* child_run() that calls poll(argument), unless it is NULL, some times a second. */
 bool child_watch(void (*work)(void *argument), void (*poll)(void *argument), void *argument,
 	const struct deadline *deadline, struct fact *why);
 

@@ -45,46 +45,39 @@ struct flag_fact {
 	bool value;
 };
 
-/* True if the value beside the fact holds. */
+/* Whether the value beside the fact holds. */
 bool fact_is_known(const struct fact *fact);
 
-/* The value is there: forget the reason. */
+/* Marks the value as known, and forgets the reason. */
 void fact_set_known(struct fact *fact);
 
-/* The value is not there: keep the state and a reason, printf-like. */
+/* Stores why the value is not known: the state and a reason, printf-like. */
 void fact_set(struct fact *fact, enum fact_state state, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * The value is not there because a system call about `object` ended with `error`
- * (an errno): ENOENT and the like are absent, EACCES and EPERM denied, others failed.
+ * Stores that a system call about `object` ended with `error` (an errno): ENOENT and the like are
+ * absent, EACCES and EPERM denied, others failed.
  */
 void fact_set_errno(struct fact *fact, int error, const char *object);
 
-/* The value is not there, by such an error about this object; also after fact_set_described(). */
-bool fact_is_error_of(const struct fact *fact, const char *object);
-
-/* Known values, each copied whole or cut at its bound. */
+/* These store a known value; a text that is too long is cut. */
 void fact_set_text(struct text_fact *fact, const char *value);
 void fact_set_span(struct text_fact *fact, struct span value);
-
-/* Known with this value; where it is NULL absent, for this reason. */
-void fact_set_found(struct text_fact *fact, const char *value, const char *absent);
-
 void fact_set_number(struct number_fact *fact, int64_t value);
 void fact_set_flag(struct flag_fact *fact, bool value);
 
-/* The value is known, and is this one. */
+/* Stores a known value, or, if it is NULL, that it is absent for this reason. */
+void fact_set_found(struct text_fact *fact, const char *value, const char *absent);
+
+/* Whether the value is known and is this one. */
 bool fact_is_text(const struct text_fact *fact, const char *value);
 bool fact_is_flag(const struct flag_fact *fact, bool value);
 
-/* "denied: /dev/kmsg: Operation not permitted", at most `size` bytes; "" while known. */
+/* Describes the fact in `size` bytes: "denied: /dev/kmsg: Operation not permitted"; "" if known. */
 void fact_describe(const struct fact *fact, char *text, size_t size);
 
-/*
- * Takes such a description apart again. A text that begins with no state is kept whole, as
- * the reason of something that failed.
- */
+/* Reads such a description; a text that does not begin with a state is the reason of a failure. */
 void fact_set_described(struct fact *fact, const char *text);
 
 #endif

@@ -215,7 +215,6 @@ int interrupts_first(void);
 /* The status, or, if a signal was caught, a shell's for it. */
 int interrupt_status(int status);
 
-bool progress_is_shown(void);
 /* Shows the part of the work that is done, 0 to 1. */
 void progress_show(double done);
 /* Shows a text instead. */

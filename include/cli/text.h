@@ -60,12 +60,12 @@ struct strbuf {
 /* Adds to the text, printf-like; what does not fit is cut. */
 void strbuf_add(struct strbuf *sb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* One line each, without its label. */
+/* Each adds a line, without its label. */
 void describe_clocksource(const struct evidence *evidence, struct strbuf *sb);
-void describe_host(const struct evidence *evidence, struct strbuf *sb);
 
-/* Machine and kernel, and the CPU where the line does not get longer than `most` by it. */
-void describe_host_brief(const struct evidence *evidence, size_t most, struct strbuf *sb);
+/* Machine and kernel, and the CPU unless the line gets longer than `most`; SIZE_MAX: all details.
+ */
+void describe_host(const struct evidence *evidence, size_t most, struct strbuf *sb);
 
 /* "clock_gettime MONOTONIC" */
 void describe_call_name(const char *call, const char *clock, struct strbuf *sb);

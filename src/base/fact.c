@@ -50,14 +50,6 @@ void fact_set_errno(struct fact *fact, int error, const char *object)
 	fact_set(fact, state_of_errno(error), "%s: %s", object, strerror(error));
 }
 
-bool fact_is_error_of(const struct fact *fact, const char *object)
-{
-	struct span reason = text_span(fact->reason);
-
-	return !fact_is_known(fact) && text_take_prefix(&reason, object) &&
-	       text_starts(reason, ": ");
-}
-
 void fact_set_span(struct text_fact *fact, struct span value)
 {
 	fact_set_known(&fact->fact);

@@ -135,10 +135,7 @@ static void write_heading(const struct bench_report *report, const struct style 
 		fputc('\n', out);
 	}
 	describe_clocksource(report->evidence, &clocksource);
-	if (style->verbose)
-		describe_host(report->evidence, &host);
-	else
-		describe_host_brief(report->evidence, WRAP_COLUMNS - INDENT, &host);
+	describe_host(report->evidence, style->verbose ? SIZE_MAX : WRAP_COLUMNS - INDENT, &host);
 	if (style->verbose && fact_is_known(&report->evidence->timestamp.time.fact))
 		wrap_print(out, "measured", INDENT, report->evidence->timestamp.time.value);
 	wrap_print(out, "clocksource", INDENT, clocksource.text);

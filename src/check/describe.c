@@ -176,7 +176,7 @@ static void add_host(const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct host_evidence *host = &evidence->host;
 
-	describe_host(evidence, sb);
+	describe_host(evidence, SIZE_MAX, sb);
 	if (fact_is_known(&host->invariant_tsc.fact))
 		strbuf_add(sb, ", TSC %s",
 			!host->invariant_tsc.value   ? "not invariant"
@@ -278,7 +278,7 @@ const char *describe_line(const struct evidence *evidence, enum evidence_line li
 		if (all)
 			add_host(evidence, sb);
 		else
-			describe_host_brief(evidence, most, sb);
+			describe_host(evidence, most, sb);
 		return "host";
 	}
 }

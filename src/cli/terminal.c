@@ -108,11 +108,6 @@ bool cli_wants_color(const struct cli *cli)
 	return !cli->output && !(no_color && *no_color) && is_capable_terminal(cli_stream(cli));
 }
 
-bool progress_is_shown(void)
-{
-	return progress.shown;
-}
-
 void progress_say(const char *format, ...)
 {
 	va_list arguments;

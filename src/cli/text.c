@@ -236,16 +236,15 @@ static void add_container(const struct text_fact *container, struct strbuf *sb)
 		add_text(sb, "", container, " container");
 }
 
-/* Adds the CPU where it ends at column `most` or before. */
-static void add_host(
-	const struct host_evidence *host, bool with_arch, size_t most, struct strbuf *sb)
+void describe_host(const struct evidence *evidence, size_t most, struct strbuf *sb)
 {
+	const struct host_evidence *host = &evidence->host;
 	struct strbuf cpu = {.used = 0};
 
 	add_machine(host, sb);
 	add_container(&host->container, sb);
 	add_text(sb, "Linux ", &host->kernel, "");
-	if (with_arch)
+	if (most == SIZE_MAX)
 		add_text(sb, "", &host->arch, "");
 	if (fact_is_known(&host->cpu.fact))
 		add_cpu(host->cpu.value, &cpu);
@@ -253,16 +252,6 @@ static void add_host(
 		strbuf_add(sb, "%s%s", sb->used ? ", " : "", cpu.text);
 	if (!sb->used)
 		strbuf_add(sb, "unknown: %s", host->kernel.fact.reason);
-}
-
-void describe_host(const struct evidence *evidence, struct strbuf *sb)
-{
-	add_host(&evidence->host, true, SIZE_MAX, sb);
-}
-
-void describe_host_brief(const struct evidence *evidence, size_t most, struct strbuf *sb)
-{
-	add_host(&evidence->host, false, most, sb);
 }
 
 void describe_call_name(const char *call, const char *clock, struct strbuf *sb)

@@ -109,7 +109,7 @@ static void read_file(struct fleet_request *request, int file)
 		if (found || document_stream_has_more(&stream))
 			text_append(place, sizeof(place), ":%lu", line);
 		fleet_add(&request->fleet, &document, place);
-		if (progress_is_shown() && request->fleet.count % 100 == 0)
+		if (request->fleet.count % 100 == 0)
 			progress_say("reading: %zu hosts", request->fleet.count);
 	}
 	if (!found && !stop)

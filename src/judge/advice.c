@@ -130,8 +130,9 @@ const struct advice_row advice_send_report = {"send-report", RANK_ASK,
 void advice_list_general(const struct view *v, struct advice_choice general[ADVICE_GENERAL])
 {
 	const struct fact *proof = &v->evidence->proof.fact;
+	struct span reason = text_span(proof->reason);
 	bool lacks_processes =
-		fact_is_error_of(proof, CHILD_FORK) || fact_is_error_of(proof, CHILD_WAIT);
+		text_starts(reason, CHILD_FORK ": ") || text_starts(reason, CHILD_WAIT ": ");
 	bool lacks_time =
 		proof->state == FACT_FAILED &&
 		(strstr(proof->reason, CHILD_LATE) || strstr(proof->reason, CHILD_CPU_LIMIT));
