@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Children with a time limit. The limit is enforced twice: by a timer of the child's own, which
- * also ends one whose parent waits in another way, and by the parent, since a stopped child
- * takes no SIGALRM. Whatever goes wrong while waiting, the child is killed before its memory is
- * used for anything else.
+ * Children have a time limit, which is enforced twice: by a timer of the child's own, which also
+ * ends a child whose parent waits in another way, and by the parent, since a stopped child takes no
+ * SIGALRM. Whatever goes wrong while waiting, the child is killed before its memory is used for
+ * anything else.
  */
 #include "base/child.h"
 
@@ -101,7 +101,9 @@ pid_t child_start(void (*work)(void *argument), void *argument, const struct dea
 static void explain_signal(int signal, const struct deadline *deadline, struct fact *why)
 {
 	struct rlimit limit;
-	/* If the soft limit of CPU time is also the hard one (`ulimit -t`), SIGKILL comes first. */
+	/*
+	 * If the soft limit of CPU time is also the hard one (`ulimit -t`), SIGKILL comes instead.
+	 */
 	bool is_out_of_cpu_time =
 		signal == SIGXCPU || (signal == SIGKILL && getrlimit(RLIMIT_CPU, &limit) == 0 &&
 					     limit.rlim_cur != RLIM_INFINITY);
@@ -154,8 +156,10 @@ bool child_end(pid_t pid, const struct deadline *deadline)
 	return gone;
 }
 
-/* Set by the timer, whose signal interrupts wait4(2); read after it, since children may change
- * without a pause. */
+/*
+ * The timer sets it. Its signal interrupts wait4(2), after which it is also read, since children
+ * may change without a pause.
+ */
 static volatile sig_atomic_t ticked;
 
 static void tick(int number)
@@ -165,8 +169,8 @@ static void tick(int number)
 }
 
 /*
- * One system call for each change: wait4(2) blocks, and a timer interrupts it. Its signal is one
- * that is ignored by default, so that a late one does no harm; SIGALRM may be a deadline's.
+ * A change costs one system call: wait4(2) blocks, and a timer interrupts it. The timer's signal is
+ * ignored by default, so that a late one does no harm; SIGALRM may be a deadline's.
  */
 int child_wait(const struct child_wait *wait)
 {

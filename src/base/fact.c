@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts: setting them, and putting state and reason into words and back. */
+/* Sets facts, and writes and reads their descriptions. */
 #include "base/fact.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs code that may raise a signal, and returns the signal instead of dying of it. The handlers
- * are set once for a guard and all guards within it: that takes ten system calls.
+ * Runs code that may raise a signal, and returns the signal. The handlers are set once for a guard
+ * and all guards within it: that takes ten system calls.
  */
 #include "base/child.h"
 #include "base/memory.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocation that ends the process where memory runs out, as in util-linux and kmod. */
+/* Allocates memory, and ends the process where none is left, as util-linux and kmod do. */
 #include "base/memory.h"
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@ static void *checked(void *memory)
 	return memory;
 }
 
-/* An empty object is one byte: C libraries may return NULL for none. */
+/* An empty object gets one byte: C libraries may return NULL for none. */
 void *xmalloc(size_t size)
 {
 	return checked(malloc(size ? size : 1));
@@ -79,7 +79,7 @@ FILE *memory_stream_open(struct memory_stream *stream)
 	return stream->out;
 }
 
-/* A write that failed left a hole in the text: memory is all that can be lacking. */
+/* A write that failed left a hole in the text; only memory can be lacking. */
 void memory_stream_close(struct memory_stream *stream)
 {
 	bool failed = ferror(stream->out);

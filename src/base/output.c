@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing a finished document. A file is written beside and renamed, so that a reader never sees
- * half of it. Nothing is changed by its path, and a symbolic link to a file is not followed: in a
- * directory that others can write to, they could swap what the path names at any moment.
+ * Writes a finished document. A file is written beside the old one and renamed, so that a reader
+ * never sees half of it. Nothing is changed by its path, and a symbolic link to a file is not
+ * followed: in a directory that others can write to, they could swap what the path names at any
+ * moment.
  */
 #include "base/output.h"
 
@@ -20,7 +21,10 @@
 
 #include "base/text.h"
 
-/* Also to a descriptor that our parent made non-blocking. 0 or an errno value. */
+/*
+ * Writes all bytes, also to a descriptor that our parent made non-blocking. Returns 0 or an errno
+ * value.
+ */
 static int write_all(int file, const char *bytes, size_t length)
 {
 	struct pollfd writable = {.fd = file, .events = POLLOUT};
@@ -95,7 +99,7 @@ static bool replace(const char *path, const char *bytes, size_t length, struct f
 	return file >= 0 && !error;
 }
 
-/* The number in /dev/stdout, /dev/fd/N and the like; -1 for other paths. */
+/* Returns the number in /dev/stdout, /dev/fd/N and the like; -1 for other paths. */
 static int descriptor_of(const char *path)
 {
 	struct span number = text_span(path);
@@ -113,8 +117,8 @@ static int descriptor_of(const char *path)
 }
 
 /*
- * Opening it anew would lose its position, and fail for a socket. Those that this program opened
- * itself are closed on exec, and refused.
+ * Duplicates a descriptor, since opening it anew would lose its position, and fail for a socket.
+ * Descriptors that this program opened itself are closed on exec, and refused.
  */
 static int open_descriptor(int descriptor)
 {

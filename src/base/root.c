@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files below a root: the host itself, or a captured tree that no link leads out of, for which the
- * kernel sees to it (openat2(2)). Files are read whole into the caller's buffer.
+ * Opens and reads files below a root: the host itself, or a captured tree, out of which openat2(2)
+ * lets no link lead. Files are read whole into the caller's buffer.
  */
 #include "base/root.h"
 
@@ -39,7 +39,7 @@ int file_read_all(int file, char *buffer, size_t size, size_t *length)
 	return EFBIG;
 }
 
-/* True for a regular file or a directory; else it is closed, and errno is set. */
+/* Returns true for a regular file or a directory; closes any other file, and sets errno. */
 static bool keep_regular(int file, struct stat *status)
 {
 	int error = fstat(file, status) < 0 ? errno : 0;
@@ -75,8 +75,8 @@ int file_open_regular(int directory, const char *name, int flags, struct stat *s
 #define TRIES 32
 
 /*
- * A captured tree may hold links such as /etc/os-release -> /usr/lib/...: they stay inside, and so
- * does "..". The kernel cannot promise that while something is renamed, and says EAGAIN.
+ * Links of a captured tree, such as /etc/os-release -> /usr/lib/..., stay inside, and so does "..".
+ * The kernel cannot ensure that while something is renamed, and returns EAGAIN.
  */
 static int resolve(int directory, const char *path, int flags)
 {
@@ -122,12 +122,11 @@ void root_close(struct root *root)
 	root->directory = -1;
 }
 
-/* The part of a file that root_holds() reads: callers look for text near the start. */
+/* root_holds() reads this much of a file: callers look for text near the start. */
 #define HOLDS_SIZE 8192
 
 /*
- * A device of a captured tree is not even opened: that may be an order (a watchdog starts to
- * count).
+ * A device of a captured tree is not even opened: opening may start something, such as a watchdog.
  */
 static int open_below(const struct root *root, const char *path, int flags)
 {
@@ -146,7 +145,7 @@ static int open_below(const struct root *root, const char *path, int flags)
 	return file >= 0 && keep_regular(file, &status) ? file : -1;
 }
 
-/* Of a file that does not fit, `cuts` takes the whole lines that do. */
+/* If a file does not fit, `cuts` takes the whole lines that do. */
 static bool read_path(const struct root *root, const char *path, bool cuts, char *buffer,
 	size_t size, struct span *content, struct fact *why)
 {

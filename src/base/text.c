@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Spans of text that is not terminated, strict numbers in it, and numbers as text. */
+/* Handles spans of text without a terminator, parses numbers strictly, and formats them. */
 #include "base/text.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 
-/* More make no difference to what is parsed. */
+/* More digits make no difference to what is parsed. */
 #define FRACTION_DIGITS 9
 
 void text_copy(char *to, size_t size, const char *from)

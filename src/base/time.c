@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's clocks by system call, without any vDSO, and deadlines in ticks. */
+/* Reads the kernel's clocks by system call, without any vDSO, and counts deadlines in ticks. */
 #include "base/time.h"
 
 #include <sys/syscall.h>
@@ -67,7 +67,7 @@ static clock_t now_ticks(void)
 
 struct deadline deadline_after(int64_t ns)
 {
-	/* One more: the current tick is partly over. */
+	/* The current tick is partly over, so one is added. */
 	return (struct deadline){
 		.at_tick = (int64_t)now_ticks() + ns / tick_ns() + 1, .limit_ns = ns > 0 ? ns : 1};
 }

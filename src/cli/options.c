@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line. Options may stand before or after the command, so the words are first split
- * into options with their values, operands and the command, then applied to that. getopt_long(3)
- * does not report which word it refused and why, as the messages do. These and --help come from the
- * same rows.
+ * Parses the command line. Options may stand before or after the command, so the words are first
+ * split into options with their values, operands and the command, then applied to the command.
+ * getopt_long(3) does not report which word it refused and why, as the messages do. These and
+ * --help come from the same rows.
  */
 #include <limits.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static const struct option_row common[] = {
 	{0},
 };
 
-/* The error messages need it, and may come from anywhere below. */
+/* Error messages need these, and may come from anywhere below. */
 static struct {
 	const struct command *const *commands;
 	const struct command *command;
@@ -42,7 +42,7 @@ const struct option_row *row_at(const struct command *command, size_t *at)
 {
 	size_t own_count = 0;
 
-	/* There is a first command. NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
+	/* The first command is not NULL. NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
 	while (command->options && command->options[own_count].name)
 		own_count++;
 	if (*at < own_count)
@@ -118,7 +118,7 @@ static enum match match_row(const struct option_row *row, const struct item *ite
 	               : MATCH_NONE;
 }
 
-/* The row of the letter or the name, or the only one that the name abbreviates; NULL: none is. */
+/* Returns the row of the letter or the name, or the only row that the name abbreviates, or NULL. */
 static const struct option_row *find_row(const struct command *command, const struct item *item)
 {
 	const struct option_row *row, *found = NULL;
@@ -359,7 +359,7 @@ static bool apply_option(struct cli *cli, const struct item *item)
 	return false;
 }
 
-/* After a mistake: only the options that decide how it is reported. */
+/* After a mistake, applies only the options that decide how it is reported. */
 static void apply_for_report(struct cli *cli, const struct item *item)
 {
 	const struct option_row *row = find_row(cli->command, item);
@@ -380,7 +380,7 @@ static bool is_file_name(const char *word)
 	return strchr(word, '/') || (text_take_suffix(&name, ".json") && name.length);
 }
 
-/* Without a command's name the operand was meant as one. */
+/* If the command was not named, the operand was meant as its name. */
 static void refuse_operand(const struct cli *cli, const char *word)
 {
 	static const char *const more_commands[] = {"help", "version"};
@@ -450,7 +450,9 @@ bool cli_parse(struct cli *cli, const struct command *const *commands, int argc,
 	known.command = commands[0];
 	*cli = (struct cli){.command = commands[0], .sysroot = "/"};
 	split_words(cli, &items, NULL, argc, argv);
-	/* Again, with the names that are abbreviated in this command. */
+	/*
+	 * Names may be abbreviated by this command's options alone, so the words are split again.
+	 */
 	split_words(cli, &items, cli->command, argc, argv);
 	known.command = cli->command;
 	cli->format = cli->command->formats;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values of options as people write them: "5M", "500ms", "1,2,3". What is not wholly understood
- * is refused, with the limits in the message.
+ * Parses the values of options as people write them: "5M", "500ms", "1,2,3". A value that is not
+ * wholly understood is refused, with the limits in the message.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 /* No name of a command or an option is longer. */
 #define WORD_MAX 31
 
-/* Edits up to which a word is taken for a misspelt one; fewer for a short name, as in git(1). */
+/* A word with this many edits is taken for a misspelt one; fewer for a short name, as in git(1). */
 #define MISSPELT_MAX 2
 
 struct unit {
@@ -33,7 +33,7 @@ static const struct unit count_units[] = {
 	{"", 1},
 };
 
-/* "ms" before the "s" and the "m" that it ends and begins with. */
+/* "ms" comes before the "s" and the "m" that it ends and begins with. */
 static const struct unit time_units[] = {
 	{"ms", NS_PER_MS},
 	{"s", NS_PER_SECOND},
@@ -42,7 +42,7 @@ static const struct unit time_units[] = {
 	{"", NS_PER_SECOND},
 };
 
-/* Takes the unit off the text's end: the first of the table that is there. */
+/* Takes the unit off the end of the text: the first of the table that is there. */
 static int64_t take_unit(struct span *text, const struct unit *unit)
 {
 	while (!text_take_suffix(text, unit->name))
@@ -133,7 +133,7 @@ static unsigned smaller(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/* Optimal string alignment. */
+/* The measure is optimal string alignment. */
 unsigned edit_distance(const char *a, const char *b)
 {
 	unsigned cost[WORD_MAX + 1][WORD_MAX + 1];

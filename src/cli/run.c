@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The driver: what happens around a command, the same for each. Nothing is printed until the
- * command is done or flushes its output, and then all at once, so that a file is replaced whole or
- * not at all. The driver also decides which capabilities a command has (base/privileges.h), and
- * ends the process by a signal where one ended the command.
+ * The driver does what happens around each command. Nothing is printed until the command is done or
+ * flushes its output, and then all at once, so that a file is replaced whole or not at all. The
+ * driver also decides which capabilities a command has (base/privileges.h), and ends the process by
+ * a signal where one ended the command.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -90,7 +90,7 @@ int cli_stream(const struct cli *cli)
 
 void cli_print(struct cli *cli, const void *result)
 {
-	/* Nothing but memory can be lacking. */
+	/* Only memory can be lacking. */
 	if (cli->out && (!cli->format->write(result, &cli->style, cli->out) || ferror(cli->out)))
 		end_without_memory();
 }
@@ -142,7 +142,7 @@ static void report_failure(struct cli *cli)
 	write_output(cli, EXIT_SUCCESS);
 }
 
-/* The help or the version, on standard output whatever else was asked for. */
+/* Prints the help or the version, on standard output whatever other options say. */
 static int print_information(struct cli *cli, const struct command *const *commands)
 {
 	const struct scmp_version *seccomp = seccomp_version();
@@ -157,7 +157,7 @@ static int print_information(struct cli *cli, const struct command *const *comma
 			cli_write_overview(commands, cli->out);
 		return EXIT_SUCCESS;
 	}
-	/* A build from a git tree between releases: "vdsocheck 0.1.0 (653e9ea)". */
+	/* A build from a git tree between releases is "vdsocheck 0.1.0 (653e9ea)". */
 	fputs(*revision ? "vdsocheck " VDSOCHECK_VERSION " (" VDSOCHECK_REVISION ")\n"
 			: "vdsocheck " VDSOCHECK_VERSION "\n",
 		cli->out);
@@ -172,8 +172,8 @@ static int print_information(struct cli *cli, const struct command *const *comma
 }
 
 /*
- * Our parent is to see that the signal ended us; as process 1 of a container it may not, and we end
- * with the status that a shell makes of it. A command may have it blocked.
+ * Our parent must see that the signal ended us. As process 1 of a container we survive it, and end
+ * with the status that a shell makes of it. A command may have blocked it.
  */
 static int end_by_signal(int number)
 {

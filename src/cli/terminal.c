@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Terminal input and output while a command runs: error messages, color, the progress line, one
- * question, and the signals that interrupt it.
+ * Reads from and writes to the terminal while a command runs: error messages, color, the progress
+ * line, one question; and handles the signals that interrupt the command.
  */
 #include <errno.h>
 #include <signal.h>
@@ -24,7 +24,7 @@
  */
 #define PATIENCE_NS INT64_C(2000000000)
 
-/* Back to the first column, and clear the line. */
+/* Moves to the first column and clears the line. */
 #define ERASE_LINE "\r\033[K"
 
 static char message[LINE_SIZE];
@@ -48,8 +48,7 @@ static void erase_progress(void)
 	progress.on_screen = false;
 }
 
-/* The length of the UTF-8 character at `text`, in bytes; 0 for control characters and other bytes.
- */
+/* Returns the length of the UTF-8 character at `text`; 0 for control characters and other bytes. */
 static size_t character_length(const unsigned char *text)
 {
 	size_t length = text[0] < 0x80   ? 1
@@ -174,7 +173,7 @@ static void take_signal(int number, siginfo_t *information, void *context)
 		interrupts.first_ns = now;
 	if (!interrupts.caught && !interrupts.for_program)
 		interrupts.caught = number;
-	/* The kernel sends those of the terminal. */
+	/* The kernel sends the terminal's signals. */
 	if (information->si_code <= 0)
 		__atomic_fetch_or(&interrupts.sent, 1U << number, __ATOMIC_RELAXED);
 	*interrupts.stop = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text put together from pieces, wrapped between words; clocksource, host and calls in words. */
+/* Puts text together, wraps it between words, and describes clocksource, host and calls. */
 #include "cli/text.h"
 
 #include <stdarg.h>
@@ -49,8 +49,8 @@ void wrap_print(FILE *out, const char *label, int indent, const char *text)
 }
 
 /*
- * The length up to the next blank at which the shell lets a backslash end the line, which it does
- * anywhere but between single quotes.
+ * Returns the length up to the next blank at which the shell lets a backslash end the line, which
+ * it does anywhere but between single quotes.
  */
 static size_t command_word(const char *command)
 {
@@ -62,7 +62,7 @@ static size_t command_word(const char *command)
 	return length;
 }
 
-/* A list of commands reads best with each on a line of its own, where one is as wide as that. */
+/* Commands of a list begin a line each where they fit one. */
 static bool begins_line(const char *command, int column, int indent)
 {
 	const char *end = strstr(command, " &&");
@@ -141,7 +141,7 @@ struct name {
 	const char *word, *name;
 };
 
-/* The name of a word in a list that a row without a name ends; NULL: not in the list. */
+/* Returns the name of a word in a list that a row without a name ends, or NULL. */
 static const char *find_name(const struct name *names, const struct text_fact *fact)
 {
 	for (; names->word; names++) {
@@ -227,7 +227,7 @@ static void add_text(
 		strbuf_add(sb, "%s%s%s%s", sb->used ? ", " : "", before, text->value, after);
 }
 
-/* "docker container"; WSL is in the name of the platform. */
+/* Adds "docker container"; WSL is in the name of the platform. */
 static void add_container(const struct text_fact *container, struct strbuf *sb)
 {
 	if (fact_is_text(container, "container-other"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which clocksource the kernel uses and which it offers, by sysfs. The current one is read more
- * than once in a run, since the kernel or an administrator may change it in between.
+ * Reads from sysfs which clocksource the kernel uses and which it offers. The current one is read
+ * more than once in a run, since the kernel or an administrator may change it in between.
  */
 #include "collect.h"
 

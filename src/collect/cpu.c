@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CPU: its brand, and whether its counter can be trusted. CPUID is asked where it is there,
- * since the kernel shows less of it; elsewhere /proc/cpuinfo and the device tree say what there is.
+ * Collects the CPU's brand, and whether its counter can be trusted. CPUID is asked where it exists,
+ * since the kernel shows less of it; elsewhere /proc/cpuinfo and the device tree are read.
  */
 #include "parts.h"
 
@@ -88,8 +88,8 @@ static bool take_named(struct span cpuinfo, struct text_fact *cpu)
 }
 
 /*
- * The kernel's own word on its TSC: it shows the CPUID bit as constant_tsc and nonstop_tsc,
- * takes them away where it found them untrue, and adds what a hypervisor guarantees.
+ * The kernel judges its TSC by these flags: it shows the CPUID bit as constant_tsc and nonstop_tsc,
+ * removes them if it found them untrue, and adds what a hypervisor guarantees.
  */
 static void take_tsc_flags(struct span flags, struct text_fact *tsc_flags)
 {
@@ -172,13 +172,13 @@ static void collect_from_cpuinfo(const struct root *root, struct host_evidence *
 	}
 	if (take_arm_part(cpuinfo, &host->cpu) || take_named(cpuinfo, &host->cpu))
 		return;
-	/* The firmware's name of the machine is better than none. */
+	/* Otherwise the firmware names the machine. */
 	line_collect(root, "/proc/device-tree/model", &host->cpu);
 	if (!fact_is_known(&host->cpu.fact))
 		fact_set(&host->cpu.fact, FACT_ABSENT, "/proc/cpuinfo: no name of the CPU");
 }
 
-/* arch/x86/include/uapi/asm/kvm_para.h; the first clock is that of hosts before 2.6.35. */
+/* arch/x86/include/uapi/asm/kvm_para.h; hosts before 2.6.35 have the first clock only. */
 #define KVM_FEATURE_CLOCKSOURCE (1u << 0)
 #define KVM_FEATURE_CLOCKSOURCE2 (1u << 3)
 #define KVM_FEATURE_CLOCKSOURCE_STABLE_BIT (1u << 24)

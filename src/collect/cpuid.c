@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CPUID leaves that bear on the clock: six of the CPU, and the hypervisor's. Each execution
- * leaves a virtual machine for microseconds, so each is asked once. libcpuid executes them by the
- * leaf: its cpuid_get_raw_data() executes some hundred, and it names hypervisors from 0.6 on, and
- * only on CPUs of Intel and AMD.
+ * Asks for the CPUID leaves that bear on the clock: six of the CPU, and the hypervisor's. Each
+ * execution leaves a virtual machine for microseconds, so each is asked once. libcpuid executes
+ * them by the leaf: its cpuid_get_raw_data() executes some hundred, and it names hypervisors from
+ * 0.6 on, and only on CPUs of Intel and AMD.
  */
 #include "parts.h"
 
@@ -91,7 +91,7 @@ void cpuid_take_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read)
 #include "base/child.h"
 #include "base/text.h"
 
-/* EAX of it is the highest of the leaves above it. */
+/* EAX of this leaf is the number of the highest leaf above it. */
 #define EXTENDED 0x80000000
 
 static void cpuid_execute(void *argument)
@@ -113,8 +113,7 @@ static void cpuid_execute(void *argument)
 		answer->invariant_tsc = registers[3] & 1u << 8;
 	}
 	cpu_exec_cpuid(1, registers);
-	answer->hypervisor_bit = registers[2] >> 31;
-	if (answer->hypervisor_bit)
+	if (registers[2] >> 31) /* the hypervisor bit */
 		cpuid_take_hypervisor(answer, cpu_exec_cpuid);
 	answer->answered = true;
 }

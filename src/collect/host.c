@@ -13,13 +13,15 @@
 #include "collect.h"
 #include "parts.h"
 
-/* personality(2) changes nothing and returns what is set. */
+/* personality(2) changes nothing for this value, and returns the current one. */
 #define PERSONALITY_ASK 0xffffffff
 
-/* A page, and the longest command line of any architecture (s390: 4096 and a newline). */
+/*
+ * Files of a page fit, and the longest command line of any architecture (s390: 4096 and a newline).
+ */
 #define FILE_SIZE 8192
 
-/* "name" alone or "name=" with a value: what Documentation/admin-guide says of the clock. */
+/* Documentation/admin-guide has these as "name" alone or "name=" with a value. */
 static const char *const clock_parameters[] = {"clocksource", "clock", "tsc", "notsc",
 	"tsc_early_khz", "hpet", "nohpet", "no-kvmclock", "no-kvmclock-vsyscall", "nopv",
 	"xen_nopv", "vdso", "vdso32", "vsyscall", "acpi_pm_good", "highres", "nohz", "acpi",
@@ -69,7 +71,9 @@ static void set_unless_known(struct text_fact *text, struct span value)
 		fact_set_span(text, value);
 }
 
-/* "Linux version 6.1.0-28-amd64 (builder) (compiler) #1 SMP ...", as an sosreport keeps it. */
+/*
+ * Reads "Linux version 6.1.0-28-amd64 (builder) (compiler) #1 SMP ...", as an sosreport keeps it.
+ */
 static void collect_version_line(const struct root *root, struct host_evidence *host)
 {
 	char buffer[FILE_SIZE];
@@ -90,7 +94,7 @@ static void collect_version_line(const struct root *root, struct host_evidence *
 	}
 }
 
-/* uname() without the personality by which `setarch linux32` names a 64-bit machine i686. */
+/* Calls uname() without the personality by which `setarch linux32` names a 64-bit machine i686. */
 static bool uname_of_kernel(struct utsname *names)
 {
 	int current = personality(PERSONALITY_ASK);
@@ -103,7 +107,7 @@ static bool uname_of_kernel(struct utsname *names)
 	return done;
 }
 
-/* PRETTY_NAME="Debian GNU/Linux 12 (bookworm)", see os-release(5) */
+/* Reads PRETTY_NAME="Debian GNU/Linux 12 (bookworm)", see os-release(5). */
 static void collect_distribution(const struct root *root, struct text_fact *distribution)
 {
 	char buffer[FILE_SIZE];
@@ -163,7 +167,7 @@ static const struct mark boot_tools[] = {
 
 #define BOOT_TOOLS_WITHOUT_GRUB 3
 
-/* The files of a container say nothing of the machine. */
+/* A container's files do not show how the machine boots. */
 static void collect_boot_tool(const struct root *root, struct host_evidence *host)
 {
 	bool grub = root_holds(root, "/proc/cmdline", "BOOT_IMAGE=");

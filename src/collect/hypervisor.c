@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which hypervisor this machine runs under, by systemd-detect-virt's words. Several sources are
- * read, as none is filled everywhere: the firmware's names first, CPUID next.
+ * Finds the hypervisor by systemd-detect-virt's words. Several sources are read, as none is filled
+ * everywhere: the firmware's names first, CPUID next.
  */
 #include "parts.h"
 
@@ -53,7 +53,7 @@ static const struct mark hypervisor_marks[] = {
 	{"/proc/device-tree/hypervisor/compatible", "xen,xen", "xen"},
 	{"/proc/device-tree/hypervisor/compatible", "vmware", "vmware"},
 	{"/proc/device-tree/hypervisor/compatible", "qemu,pseries", "qemu"},
-	/* QEMU's own machines, where firmware has no table of names. */
+	/* QEMU's own machines have these devices, where firmware has no table of names. */
 	{"/proc/device-tree/fw-cfg@9020000", "", "qemu"},
 	{"/proc/device-tree/fw-cfg@10100000", "", "qemu"},
 	{"/proc/sysinfo", "KVM/Linux", "kvm"},
@@ -84,7 +84,7 @@ static struct cpuinfo read_cpuinfo(const struct root *root)
 	return cpuinfo;
 }
 
-/* A cloud's name is on its bare machines, too. */
+/* Whether this is a machine without a hypervisor, which carries its cloud's name, too. */
 static bool is_cloud_metal(const struct root *root, const struct cpuinfo *cpuinfo)
 {
 	/* "m5.metal", "c3-highcpu-192-metal" */
@@ -123,7 +123,7 @@ static const char *find_word(const struct root *root)
 	struct cpuid_answer answer;
 	const char *word;
 
-	/* Its CPUID is that of the machine below it. */
+	/* User-Mode Linux sees the CPUID of the machine below it. */
 	if (cpuinfo.is_uml)
 		return "uml";
 	if (dmi && dmi->is_precise)

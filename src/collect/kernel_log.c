@@ -24,13 +24,13 @@
 /* A longer log is read from its start: what matters is logged at boot, or soon after. */
 #define DMESG_SIZE (1024 * 1024)
 
-/* The first lines that stay where there are more than there is room for. */
+/* This many of the first lines stay where there are more than there is room for. */
 #define KEPT_FIRST (KERNEL_LOG_MAX / 2)
 
 /* klogctl(2)'s SYSLOG_ACTION_READ_ALL, which has no name in the C library. */
 #define ACTION_READ_ALL 3
 
-/* Records that were overwritten while we read: skip them, a bounded number of times. */
+/* Records that were overwritten while we read are skipped, a bounded number of times. */
 #define LOST_MAX 1000
 
 /*
@@ -76,17 +76,17 @@ static const struct {
 	{"CPUs ", " ahead of CPU"},
 	{"CPUs ", " behind CPU"},
 	{"Long readout interval", ""},
-	/* The rates of both counters, which that takes. */
+	/* judge/watchdog.c also takes the rates of both counters. */
 	{"hpet", " MHz counter"},
 	{"Refined TSC clocksource calibration", ""},
 	{"Detected ", " MHz"},
 };
 
-/* Stands before the text, since 3.x or 4.x. */
+/* One of these stands before the text, since 3.x or 4.x. */
 static const char *const prefixes[] = {
 	"clocksource: ", "tsc: ", "TSC: ", "notsc: ", "[Firmware Bug]: "};
 
-/* "[1234]", as in "NAME[1234]: segfault at 0": the line begins with a process's name. */
+/* A line such as "NAME[1234]: segfault at 0" begins with a process's name. */
 static bool names_process(struct span text)
 {
 	struct span inside;
@@ -160,7 +160,7 @@ static void add_line(struct kernel_log_evidence *log, double seconds, struct spa
 
 /*
  * The number before a line is its facility times eight plus its level (syslog(3)). Facility 0 is
- * the kernel's own; what a process writes to /dev/kmsg has another one.
+ * the kernel's own; lines that a process writes to /dev/kmsg have another one.
  */
 static bool is_of_kernel(struct span number)
 {
@@ -235,7 +235,7 @@ static bool read_kmsg(const struct root *root, struct kernel_log_evidence *log)
 
 	if (!kernel_log_open(root, &log->fact))
 		return false;
-	/* It may have been read before: from its first record on. */
+	/* It may have been read before, and is read from its first record on. */
 	lseek(kmsg, 0, SEEK_SET);
 	fact_set_known(&log->fact);
 	for (;;) {
@@ -266,8 +266,8 @@ static bool read_syslog(struct kernel_log_evidence *log, char text[DMESG_SIZE])
 }
 
 /*
- * The files of a captured tree, or of a host whose kernel refuses its log. One that has the whole
- * log comes first.
+ * These are files of a captured tree, or of a host whose kernel refuses its log. The file with the
+ * whole log comes first.
  */
 static const struct {
 	const char *name;

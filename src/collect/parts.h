@@ -54,8 +54,7 @@ void kernel_log_add_record(struct kernel_log_evidence *log, struct span record);
 struct cpuid_answer {
 	bool answered; /* the members below are known */
 	char brand[FACT_TEXT_SIZE];
-	bool invariant_tsc;  /* leaf 0x80000007, EDX bit 8 */
-	bool hypervisor_bit; /* leaf 1, ECX bit 31 */
+	bool invariant_tsc; /* leaf 0x80000007, EDX bit 8 */
 	/*
 	 * systemd-detect-virt's word for the hypervisor's leaves, or NULL. Of several (KVM and Xen
 	 * imitate Hyper-V) it is the one that Linux takes: the highest.

@@ -12,27 +12,27 @@
 #include "base/memory.h"
 
 static const struct mark platforms[] = {
-	/* runsc reports this release; older ones of it, this fixed date. */
+	/* runsc reports this release, and older versions this fixed date. */
 	{"/proc/sys/kernel/osrelease", "gvisor", "gvisor"},
 	{"/proc/version", "Sun Jan 10 15:06:54 PST 2016", "gvisor"},
 	{"/proc/sys/kernel/osrelease", "WSL2", "wsl2"},
-	/* WSL 2's kernels before 5.4: "4.19.128-microsoft-standard". */
+	/* WSL 2's kernels before 5.4 are "4.19.128-microsoft-standard". */
 	{"/proc/sys/kernel/osrelease", "-microsoft-standard", "wsl2"},
 	{"/proc/sys/kernel/osrelease", "-Microsoft", "wsl1"},
 	{"/usr/share/qubes/marker-vm", "", "qubes"},
 	{"/sys/class/dmi/id/sys_vendor", "Amazon EC2", "aws-nitro"},
 	{"/sys/class/dmi/id/bios_version", "amazon", "aws-xen"},
-	/* The number that Azure gives to the chassis of all its machines. */
+	/* Azure gives this number to the chassis of all its machines. */
 	{"/sys/class/dmi/id/chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77", "azure"},
 	{"/sys/class/dmi/id/chassis_asset_tag", "OracleCloud.com", "oracle-cloud"},
 	{"/sys/class/dmi/id/product_name", "Google Compute Engine", "google"},
 	{"/sys/class/dmi/id/sys_vendor", "Alibaba Cloud", "alibaba"},
 	{"/sys/class/dmi/id/sys_vendor", "VMware", "vmware"},
-	/* The maker's mark in its ACPI tables, which only root may read; else its parameters. */
+	/* Firecracker marks its ACPI tables, which only root may read, and adds a parameter. */
 	{"/sys/firmware/acpi/tables/FACP", "FIRECK", "firecracker"},
 	{"/sys/firmware/acpi/tables/APIC", "FIRECK", "firecracker"},
 	{"/proc/cmdline", "firecracker", "firecracker"},
-	/* The device for generation IDs of its releases 1.8 to 1.15 (vmgenid.rs). */
+	/* Its releases 1.8 to 1.15 have this device for generation IDs (vmgenid.rs). */
 	{"/sys/bus/acpi/devices/FCVMGID:00", "", "firecracker"},
 	{"/sys/class/dmi/id/sys_vendor", "Cloud Hypervisor", "cloud-hypervisor"}, /* smbios.rs */
 };
@@ -48,9 +48,9 @@ const char *mark_find(const struct root *root, const struct mark *marks, size_t 
 }
 
 /*
- * Amazon's rule: the UUID of an instance begins with "ec2", or is so in little endian, where
- * the first group's bytes stand in reverse: "45e12aec". Other hosts' random UUIDs do it once
- * in 2000, so it is asked of Xen guests alone.
+ * By Amazon's rule the UUID of an instance begins with "ec2", or does so in little endian, where
+ * the first group's bytes stand in reverse: "45e12aec". Other hosts' random UUIDs do it once in
+ * 2000, so only Xen guests are asked.
  */
 static bool is_ec2_uuid(const struct root *root)
 {
@@ -90,7 +90,7 @@ void platform_collect(const struct root *root, struct host_evidence *host)
 	fact_set_found(&host->platform, find_platform(root, host), "no platform known here");
 }
 
-/* Files of the container's own, and texts in files that the host writes. */
+/* Some are files of the container's own, some texts in files that the host writes. */
 static const struct mark containers[] = {
 	{"/run/.containerenv", "", "podman"},
 	{"/.dockerenv", "", "docker"},
@@ -120,8 +120,8 @@ static bool take_word(const char *word, struct text_fact *container)
 }
 
 /*
- * The container manager's own word, where it keeps to systemd's container interface: in a
- * file, or in the environment of what it starts, which may have been set for another reason.
+ * Takes the container manager's word, where it keeps to systemd's container interface: in a file,
+ * or in the environment of what it starts, which may have been set for another reason.
  */
 static bool take_declared(const struct root *root, struct text_fact *container)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * This process: its libc, and what was done to it that bears on the measurement, such as a counter
- * that was disabled, a tracer, a seccomp filter or an emulator.
+ * Collects this process's libc, and what was done to it that bears on the measurement, such as a
+ * counter that was disabled, a tracer, a seccomp filter or an emulator.
  */
 #include "parts.h"
 
@@ -23,8 +23,8 @@
 #define STATUS_SIZE 8192
 
 /*
- * Emulators of another CPU show a program its own name in /proc/self/exe; through the thread's
- * link, which they do not replace, they stand there themselves.
+ * Emulators of another CPU show a program its own name in /proc/self/exe, but not through the
+ * thread's link, which names the emulator.
  */
 static const char *emulator_by_link(void)
 {
@@ -98,7 +98,7 @@ void process_collect(const struct root *root, struct host_evidence *host)
 		&host->pointer_bits.fact, &host->counter_off.fact, &host->tracer.fact,
 		&host->seccomp.fact};
 	const char *preload = getenv("LD_PRELOAD");
-	/* musl has no way to ask: it is the one libc that names itself nowhere. */
+	/* musl does not name itself, and is the only such libc. */
 	char libc[FACT_TEXT_SIZE] = "musl or another libc";
 
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
@@ -114,7 +114,7 @@ void process_collect(const struct root *root, struct host_evidence *host)
 	snprintf(libc, sizeof(libc), "glibc %s", gnu_get_libc_version());
 #endif
 	fact_set_text(&host->libc, libc);
-	/* The kernel gives the base of the dynamic loader, and 0 if it loaded none. */
+	/* The kernel sets the base of the dynamic loader, and 0 if it loaded none. */
 	fact_set_flag(&host->libc_static, getauxval(AT_BASE) == 0);
 	collect_counter_off(&host->counter_off);
 	collect_status(root, host);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The time and the uptime that a document carries. Both are read by raw system call, since the
- * vDSO of this host may crash, and under a seccomp filter in a child, since it may kill for that.
+ * Reads the time and the uptime that a document carries by raw system call, since the vDSO of this
+ * host may crash; in a child where a seccomp filter may kill for that.
  */
 #include "collect.h"
 
