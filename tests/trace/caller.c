@@ -8,6 +8,8 @@
  *	caller read N COUNT       COUNT threads with N clock_gettime(CLOCK_MONOTONIC) by libc each
  *	caller family N COUNT     COUNT children with N of these each, half of which then execute
  *"vdso N" caller pass N             N of these, then executes itself with "vdso N" from a thread
+ *	caller steady N TURNS     N of these, and so many turns of an empty loop after each
+ *	caller start N            N children that execute "vdso 1"
  *	caller pace SECONDS       as many of these as it can, for that time
  *	caller clock N ID         N clock_gettime(ID) by syscall(2)
  *	caller threads N COUNT    COUNT threads with N each
@@ -87,6 +89,32 @@ static int read_in_children(long children)
 			if (i % 2)
 				execl(self, self, "vdso", number, (char *)NULL);
 			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	return 0;
+}
+
+static int read_steadily(long turns)
+{
+	struct timespec now;
+
+	for (long i = 0; i < count; i++) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		for (long j = 0; j < turns; j++)
+			__asm__ volatile("");
+	}
+	return 0;
+}
+
+static int start_others(void)
+{
+	for (long i = 0; i < count; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			execl(self, self, "vdso", "1", (char *)NULL);
+			_exit(1);
 		}
 		waitpid(pid, NULL, 0);
 	}
@@ -264,6 +292,10 @@ int main(int argc, char **argv)
 		return read_in_threads(more);
 	} else if (strcmp(what, "family") == 0) {
 		return read_in_children(more);
+	} else if (strcmp(what, "steady") == 0) {
+		return read_steadily(more);
+	} else if (strcmp(what, "start") == 0) {
+		return start_others();
 	} else if (strcmp(what, "pace") == 0) {
 		return keep_reading(count);
 	} else if (strcmp(what, "pass") == 0) {
