@@ -198,6 +198,10 @@ def _judge_trace(row, reports):
         wanted = TRACED_CALLS + 1 if row.truth == "fallback" else 0
         if counted != wanted:
             row.blame(f"trace by {way} counted {counted} calls, not {wanted}")
+        served = sum(call["served"] or 0 for call in trace["calls"] if call["call"] == "gettimeofday")
+        wanted = TRACED_CALLS + 1 - wanted
+        if trace["served_reason"] or served != wanted:
+            row.blame(f"trace by {way} counted {served} served calls, not {wanted}: {trace['served_reason']}")
         if trace["method"] != method:
             row.blame(f"trace counted by {trace['method']}, not by {method}: {trace['tracepoints_reason']}")
 
