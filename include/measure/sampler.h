@@ -12,6 +12,7 @@
 
 #include "base/fact.h"
 #include "measure/call.h"
+#include "measure/statistics.h"
 #include "measure/timebase.h"
 
 /* One call and its samples. */
@@ -64,24 +65,19 @@ bool sampler_start(struct sampler *sampler, int64_t batch_ns, struct fact *why);
 /* Measures batch after batch, each after a warm-up; one that was disturbed is discarded. */
 void sampler_run(struct sampler *sampler, const struct sampler_limits *limits);
 
-/* The cost of one call in nanoseconds. */
+/* The cost of one call. */
 struct ns_stats {
-	struct fact fact; /* known: measured, and what follows holds */
-	double min_ns;    /* averages over one batch of calls each */
-	double median_ns;
-	double p99_ns;          /* of the batches' averages, not of calls */
-	double trimmed_mean_ns; /* outliers left out; NAN: too few batches */
-	size_t samples;         /* batches that these numbers rest on */
-	size_t outliers;        /* samples left out of the mean */
-	size_t iterations;      /* calls in a batch */
-	uint64_t batches;       /* begun */
-	uint64_t preempted;     /* discarded, as are the next three */
+	struct fact fact;             /* known: measured, and what follows holds */
+	struct statistics_summary ns; /* over batches, each with its average per call */
+	size_t iterations;            /* calls in a batch */
+	uint64_t batches;             /* batches begun */
+	uint64_t preempted;           /* batches discarded, as are the next three */
 	uint64_t moved;
 	uint64_t too_short;
 	uint64_t stalled;
 };
 
-/* Sorts the case's samples. */
+/* Converts the case's samples from ticks to ns, and sorts them. */
 void ns_stats_compute(struct timed_call *timed, double ns_per_tick, struct ns_stats *stats);
 
 #endif

@@ -10,7 +10,7 @@
 #define STATISTICS_MEAN_LEAST 10
 
 struct statistics_summary {
-	size_t count; /* values given */
+	size_t count; /* values */
 	double minimum;
 	double median;
 	double p99;          /* 99 in 100 values are not above it */

@@ -49,7 +49,7 @@ double bench_min_ns(const struct bench *bench, const struct bench_row *row, enum
 {
 	const struct bench_row *found = find_row(bench, row, path);
 
-	return found ? found->stats.min_ns : NAN;
+	return found ? found->stats.ns.minimum : NAN;
 }
 
 void bench_evaluate(struct bench *bench)
@@ -82,7 +82,7 @@ static double baseline_ns(const struct bench *bench, enum baseline baseline)
 {
 	const struct ns_stats *stats = &bench->baselines[baseline].stats;
 
-	return fact_is_known(&stats->fact) ? stats->min_ns : NAN;
+	return fact_is_known(&stats->fact) ? stats->ns.minimum : NAN;
 }
 
 /* Returns NAN where either is unknown, which fmax() would drop. */
@@ -149,10 +149,10 @@ struct breakdown breakdown_find(const struct bench *bench)
 
 static double row_excess(const struct bench_row *row)
 {
-	if (!row || !fact_is_known(&row->stats.fact) || isnan(row->stats.trimmed_mean_ns) ||
-		row->stats.min_ns <= 0)
+	if (!row || !fact_is_known(&row->stats.fact) || isnan(row->stats.ns.trimmed_mean) ||
+		row->stats.ns.minimum <= 0)
 		return NAN;
-	return row->stats.median_ns / row->stats.min_ns - 1;
+	return row->stats.ns.median / row->stats.ns.minimum - 1;
 }
 
 struct noise noise_find(const struct bench *bench)
@@ -167,8 +167,8 @@ struct noise noise_find(const struct bench *bench)
 
 		noise.batches += stats->batches;
 		discarded += stats->preempted + stats->moved + stats->too_short + stats->stalled;
-		samples += stats->samples;
-		outliers += stats->outliers;
+		samples += stats->ns.count;
+		outliers += stats->ns.outliers;
 		excess[count] = row_excess(&bench->rows[i]);
 		count += excess[count] >= 0;
 	}

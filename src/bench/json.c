@@ -52,7 +52,7 @@ static json_t *time_reason(const void *object, const void *whole)
 	const struct ns_stats *stats = object;
 
 	(void)whole;
-	if (fact_is_known(&stats->fact) && isnan(stats->trimmed_mean_ns))
+	if (fact_is_known(&stats->fact) && isnan(stats->ns.trimmed_mean))
 		return json_string("too few batches for a mean");
 	return field_reason(&stats->fact);
 }
@@ -63,13 +63,13 @@ static json_t *time_reason(const void *object, const void *whole)
 	REAL(name, member, NS_DECIMALS), .fact = FACT(fact), .cell_decimals = 1
 
 static const struct field time_fields[] = {
-	{TIME_NS("min_ns", min_ns), .title = "min", .width = 7,
+	{TIME_NS("min_ns", ns.minimum), .title = "min", .width = 7,
 		.doc = "ns per call, least of the batches"},
-	{TIME_NS("median_ns", median_ns), .title = "median", .width = 7,
+	{TIME_NS("median_ns", ns.median), .title = "median", .width = 7,
 		.doc = "ns per call, median of the batches"},
-	{TIME_NS("batch_p99_ns", p99_ns), .title = "batch p99", .width = 10,
+	{TIME_NS("batch_p99_ns", ns.p99), .title = "batch p99", .width = 10,
 		.doc = "ns per call, 99th percentile of the batches' averages"},
-	{TIME_NS("trimmed_mean_ns", trimmed_mean_ns), .options = FIELD_NAN_NONE, .title = "mean",
+	{TIME_NS("trimmed_mean_ns", ns.trimmed_mean), .options = FIELD_NAN_NONE, .title = "mean",
 		.width = 7, .doc = "ns per call, mean of the batches without outliers"},
 	{COUNT("calls_per_batch", iterations), .doc = "calls in a batch"},
 	{COUNT("batches", batches), .doc = "batches begun"},
@@ -80,8 +80,8 @@ static const struct field time_fields[] = {
 	{COUNT("batches_stalled", stalled),
 		.doc = "batches discarded because they took too long for anything but a stopped "
 		       "machine"},
-	{COUNT("samples", samples), .doc = "batches that median, percentile and mean rest on"},
-	{COUNT("outliers", outliers), .doc = "samples left out of the mean"},
+	{COUNT("samples", ns.count), .doc = "batches that median, percentile and mean rest on"},
+	{COUNT("outliers", ns.outliers), .doc = "samples left out of the mean"},
 	{COMPUTED("reason", FIELD_REASON, time_reason), .doc = "why times are null; else null"},
 	{0},
 };

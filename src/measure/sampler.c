@@ -14,7 +14,6 @@
 #include "base/time.h"
 #include "measure/counter.h"
 #include "measure/cpus.h"
-#include "measure/statistics.h"
 
 /* A call slower than a batch is a batch of its own. */
 #define ITERATIONS_MAX (1 << 20)
@@ -207,8 +206,6 @@ static void explain_missing(const struct timed_call *timed, struct fact *fact)
 
 void ns_stats_compute(struct timed_call *timed, double ns_per_tick, struct ns_stats *stats)
 {
-	struct statistics_summary summary;
-
 	*stats = (struct ns_stats){.iterations = timed->iterations,
 		.batches = timed->batches,
 		.preempted = timed->preempted,
@@ -219,13 +216,10 @@ void ns_stats_compute(struct timed_call *timed, double ns_per_tick, struct ns_st
 		explain_missing(timed, &stats->fact);
 		return;
 	}
-	summary = statistics_summarise(timed->samples, timed->count);
-	/* The samples of a long run are not all of its batches; the least is. */
-	stats->min_ns = timed->least * ns_per_tick;
-	stats->median_ns = summary.median * ns_per_tick;
-	stats->p99_ns = summary.p99 * ns_per_tick;
-	stats->trimmed_mean_ns = summary.trimmed_mean * ns_per_tick;
-	stats->samples = summary.count;
-	stats->outliers = summary.outliers;
+	for (size_t i = 0; i < timed->count; i++)
+		timed->samples[i] *= ns_per_tick;
+	stats->ns = statistics_summarise(timed->samples, timed->count);
+	/* The samples of a long run are not all of its batches; the least is of all. */
+	stats->ns.minimum = timed->least * ns_per_tick;
 	fact_set_known(&stats->fact);
 }

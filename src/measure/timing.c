@@ -73,9 +73,9 @@ static void report_call(struct timed_call *timed, double ns_per_tick, struct pat
 	ns_stats_compute(timed, ns_per_tick, &stats);
 	if (!fact_is_known(&stats.fact))
 		return;
-	path->min_ns = statistics_in_tenths(stats.min_ns);
-	path->median_ns = statistics_in_tenths(stats.median_ns);
-	path->p99_ns = statistics_in_tenths(stats.p99_ns);
+	path->min_ns = statistics_in_tenths(stats.ns.minimum);
+	path->median_ns = statistics_in_tenths(stats.ns.median);
+	path->p99_ns = statistics_in_tenths(stats.ns.p99);
 	/* Less than half a tenth is not the time of a call. */
 	path->timed = path->min_ns > 0;
 }
@@ -143,7 +143,7 @@ static bool measure_clearing_pass(struct timing_job *job)
 		ns_stats_compute(&cases[i], ns_per_tick, &stats);
 		if (!fact_is_known(&stats.fact))
 			continue;
-		path->p99_ns = fmin(path->p99_ns, statistics_in_tenths(stats.p99_ns));
+		path->p99_ns = fmin(path->p99_ns, statistics_in_tenths(stats.ns.p99));
 		clear = clear && path->p99_ns < job->timing.syscall_floor_ns / 2;
 	}
 	free(samples);

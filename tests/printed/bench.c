@@ -107,12 +107,12 @@ static void put_cost(const struct bench_scenario *scenario, struct ns_stats *sta
 {
 	bool noisy = scenario->noisy;
 
-	*stats = (struct ns_stats){.min_ns = ns,
-		.median_ns = ns * (noisy ? 2.41 : 1.002),
-		.p99_ns = ns * (noisy ? 38.6 : 1.31),
-		.trimmed_mean_ns = ns * (noisy ? 2.93 : 1.004),
-		.samples = noisy ? 747 : 1006,
-		.outliers = noisy ? 91 : 12,
+	*stats = (struct ns_stats){.ns.minimum = ns,
+		.ns.median = ns * (noisy ? 2.41 : 1.002),
+		.ns.p99 = ns * (noisy ? 38.6 : 1.31),
+		.ns.trimmed_mean = ns * (noisy ? 2.93 : 1.004),
+		.ns.count = noisy ? 747 : 1006,
+		.ns.outliers = noisy ? 91 : 12,
 		.iterations = ns < 20000 ? (size_t)(20000 / ns + OFF_TIES) : 1,
 		.batches = 1009,
 		.preempted = noisy ? 244 : 3,

@@ -48,10 +48,10 @@ static void is_stopped_early(struct bench *bench, struct evidence *evidence)
 	for (size_t i = 0; i < bench->row_count; i++) {
 		struct ns_stats *stats = &bench->rows[i].stats;
 
-		stats->batches = stats->samples = 1;
-		stats->preempted = stats->outliers = 0;
-		stats->trimmed_mean_ns = NAN;
-		stats->median_ns = stats->p99_ns = stats->min_ns;
+		stats->batches = stats->ns.count = 1;
+		stats->preempted = stats->ns.outliers = 0;
+		stats->ns.trimmed_mean = NAN;
+		stats->ns.median = stats->ns.p99 = stats->ns.minimum;
 		if (i >= 4)
 			leave_out(stats);
 	}
@@ -144,7 +144,7 @@ static void has_odd_clocks(struct bench *bench, struct evidence *evidence)
 	tai->resolution_ns.fact = tai->step_ns.fact;
 	fact_set(&coarse->step_ns.fact, FACT_FAILED, "the clock stood still");
 	fact_set(&bench->rows[0].stats.fact, FACT_FAILED, "all 18446744 batches were disturbed");
-	bench->rows[1].stats.trimmed_mean_ns = NAN;
+	bench->rows[1].stats.ns.trimmed_mean = NAN;
 }
 
 const struct bench_scenario bench_scenarios[] = {

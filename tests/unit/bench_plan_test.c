@@ -278,12 +278,12 @@ static void extreme_times_have_a_bucket(void **state)
 
 static void set_cost(struct ns_stats *stats, double ns, double median)
 {
-	*stats = (struct ns_stats){.min_ns = ns,
-		.median_ns = median,
-		.p99_ns = 2 * median,
-		.trimmed_mean_ns = median,
-		.samples = 1000,
-		.outliers = 10,
+	*stats = (struct ns_stats){.ns.minimum = ns,
+		.ns.median = median,
+		.ns.p99 = 2 * median,
+		.ns.trimmed_mean = median,
+		.ns.count = 1000,
+		.ns.outliers = 10,
 		.batches = 1010,
 		.preempted = 10};
 	fact_set_known(&stats->fact);
@@ -371,7 +371,7 @@ static void noise_counts_only_where_it_affects_the_answer(void **state)
 	rows[0].subject = (struct bench_subject){.call = "time", .clock = ""};
 	set_row(&rows[1], PATH_VDSO, 20, 0.1);
 	set_row(&rows[2], PATH_SYSCALL, 160, 0.1);
-	rows[1].stats.outliers = 500;
+	rows[1].stats.ns.outliers = 500;
 	rows[1].stats.preempted = 500;
 	assert_true(noise_find(&bench).quiet);
 	assert_true(fabs(noise_find(&bench).answer_excess - 0.1) < 1e-9);
@@ -388,7 +388,7 @@ static void noise_is_unknown_after_a_few_batches(void **state)
 
 	(void)state;
 	set_cost(&row.stats, 100, 100);
-	row.stats.trimmed_mean_ns = NAN;
+	row.stats.ns.trimmed_mean = NAN;
 	noise = noise_find(&bench);
 	assert_int_equal(noise.fact.state, FACT_UNREAD);
 	assert_false(noise.quiet);
@@ -457,7 +457,7 @@ static void fill(struct bench *bench, double ns)
 		fact_set_number(&rows[bench->row_count++].cpu, 8191);
 	}
 	fact_set(&rows[0].stats.fact, FACT_ABSENT, "not available here");
-	rows[1].stats.trimmed_mean_ns = NAN;
+	rows[1].stats.ns.trimmed_mean = NAN;
 	memcpy(bench->baselines, bench_baselines, sizeof(bench_baselines));
 	bench->baseline_count = BASELINE_COUNT;
 	for (size_t i = 0; i < BASELINE_COUNT; i++)
@@ -572,11 +572,11 @@ static void the_answer_does_not_credit_the_vdso_with_a_system_call(void **state)
 		rows[i] = (struct bench_row){.subject = {.call = "clock_gettime",
 						     .clock = "CLOCK_MONOTONIC",
 						     .path = i ? PATH_SYSCALL : PATH_VDSO},
-			.stats = {.fact.state = FACT_KNOWN, .min_ns = i ? 598.2 : 596}};
+			.stats = {.fact.state = FACT_KNOWN, .ns.minimum = i ? 598.2 : 596}};
 	}
 	bench_answer(&bench, answer, sizeof(answer));
 	assert_non_null(strstr(answer, "596.0 ns, no faster than a system call (598.2 ns)"));
-	rows[0].stats.min_ns = 28;
+	rows[0].stats.ns.minimum = 28;
 	bench_answer(&bench, answer, sizeof(answer));
 	assert_non_null(strstr(answer, "28.0 ns by vDSO, 598.2 ns by system call"));
 }

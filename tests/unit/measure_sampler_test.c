@@ -110,9 +110,9 @@ static void a_long_run_neither_overflows_its_samples_nor_forgets_its_minimum(voi
 	assert_in_range(one.count, CAPACITY / 2, CAPACITY);
 	stats = stats_of(&one);
 	assert_true(fact_is_known(&stats.fact));
-	assert_true(stats.min_ns == one.least);
-	assert_true(stats.min_ns <= stats.median_ns);
-	assert_int_equal(stats.samples, one.count);
+	assert_true(stats.ns.minimum == one.least);
+	assert_true(stats.ns.minimum <= stats.ns.median);
+	assert_int_equal(stats.ns.count, one.count);
 }
 
 /* Takes longer with each batch. */
