@@ -54,25 +54,28 @@ double bench_min_ns(const struct bench *bench, const struct bench_row *row, enum
 
 void bench_evaluate(struct bench *bench)
 {
+	bench->found = false;
 	for (size_t i = 0; i < bench->row_count; i++) {
 		struct bench_row *row = &bench->rows[i];
 		double least = bench_min_ns(bench, row, row->subject.path);
 
 		row->ratio = least > 0 ? bench_min_ns(bench, row, PATH_SYSCALL) / least : NAN;
+		bench->found = bench->found || fact_is_known(&row->stats.fact);
 	}
 	for (size_t i = 0; i < bench->run_count; i++) {
 		struct bench_count *run = &bench->runs[i];
+		bool known = fact_is_known(&run->fact);
+		double cpu_ns = NS_PER_SECOND * (run->user_s + run->sys_s);
 
-		run->ns = fact_is_known(&run->fact) && run->calls
-		                  ? NS_PER_SECOND * (run->user_s + run->sys_s) / (double)run->calls
-		                  : NAN;
+		run->ns = known && run->calls ? cpu_ns / (double)run->calls : NAN;
+		bench->found = bench->found || known;
 	}
 	for (size_t i = 0; i < bench->contention_count; i++) {
 		struct bench_contention *contention = &bench->contentions[i];
+		bool known = fact_is_known(&contention->fact);
 
-		contention->ratio = fact_is_known(&contention->fact)
-		                            ? contention->together.ns / contention->alone.ns
-		                            : NAN;
+		contention->ratio = known ? contention->together.ns / contention->alone.ns : NAN;
+		bench->found = bench->found || known;
 	}
 }
 

@@ -50,19 +50,6 @@ void bench_free(struct bench *bench)
 	child_unshare(bench, bench->bytes);
 }
 
-bool bench_has_found(const struct bench *bench)
-{
-	size_t found = 0;
-
-	for (size_t i = 0; i < bench->row_count; i++)
-		found += fact_is_known(&bench->rows[i].stats.fact);
-	for (size_t i = 0; i < bench->run_count; i++)
-		found += fact_is_known(&bench->runs[i].fact);
-	for (size_t i = 0; i < bench->contention_count; i++)
-		found += fact_is_known(&bench->contentions[i].fact);
-	return found > 0;
-}
-
 struct number_fact bench_pin(const struct bench_plan *plan, size_t place)
 {
 	struct number_fact cpu = {.value = 0};
@@ -85,7 +72,6 @@ void bench_show_progress(void *argument)
 
 static void measure(struct cli *cli, struct bench *bench)
 {
-
 	work_begin(cli, "measuring", &bench->stop);
 	if (bench->plan->count_count)
 		bench_count_all(bench);
@@ -103,18 +89,18 @@ static void measure(struct cli *cli, struct bench *bench)
 
 struct bench_report bench_report_make(const struct evidence *evidence, struct bench *bench)
 {
-	/* A child that ended early leaves rows that may be half. */
-	bool whole = fact_is_known(&bench->fact) || bench->stopped;
-	bool found = whole && bench_has_found(bench);
 	struct bench_report report = {.evidence = evidence,
 		.bench = bench,
 		.noise = noise_find(bench),
 		.breakdown = breakdown_find(bench),
-		.exit_status = interrupt_status(found ? EXIT_SUCCESS : EXIT_UNMEASURED),
-		.verdict = found ? "ok" : "unknown",
 		.time_s = (double)bench->plan->time_ns / NS_PER_SECOND};
+	bool found;
 
 	bench_evaluate(bench);
+	/* A child that ended early leaves rows that may be half. */
+	found = bench->found && (fact_is_known(&bench->fact) || bench->stopped);
+	report.exit_status = interrupt_status(found ? EXIT_SUCCESS : EXIT_UNMEASURED);
+	report.verdict = found ? "ok" : "unknown";
 	bench_answer(bench, report.summary, sizeof(report.summary));
 	return report;
 }

@@ -304,7 +304,8 @@ void bench_contention_all(struct bench *bench)
 	bench->total = TURNS * bench_count_wanted(plan);
 	contention.ns = plan->time_ns / 2 / (int64_t)(bench->total ? bench->total : 1);
 	bench_show_progress(bench);
-	for (size_t at = 0; !bench->stop && (contention.call = bench_next(plan, &at, &subject));
+	for (size_t place = 0;
+		!bench->stop && (contention.call = bench_next(plan, &place, &subject));
 		bench->done = TURNS * bench->contention_count) {
 		struct bench_contention *found = &bench->contentions[bench->contention_count++];
 

@@ -68,7 +68,7 @@ static void measure_runs(void *argument)
 	for (size_t cpu = 0; cpu < plan->cpu_count || cpu == 0; cpu++) {
 		struct number_fact pinned = bench_pin(plan, cpu);
 
-		for (size_t at = 0; (counting.call = bench_next(plan, &at, &subject));) {
+		for (size_t place = 0; (counting.call = bench_next(plan, &place, &subject));) {
 			for (size_t i = 0; i < plan->count_count && !bench->stop; i++) {
 				counting.run = &bench->runs[bench->run_count++];
 				counting.run->subject = subject;

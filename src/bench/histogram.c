@@ -66,18 +66,18 @@ void histogram_finish(struct histogram *histogram)
 	fact_set_known(&histogram->fact);
 }
 
-void histogram_take(struct histogram *histogram, const struct timed_call *one,
+void histogram_take(struct histogram *histogram, const struct timed_call *timed,
 	const struct timebase *timebase, double ns_per_tick)
 {
 	uint64_t ticks[BATCH];
 
-	if (!one->call.function.any || one->signal)
+	if (!timed->call.function.any || timed->signal)
 		return;
-	call_repeat(&one->call, 1);
+	call_repeat(&timed->call, 1);
 	for (size_t i = 0; i < BATCH; i++) {
 		uint64_t start = timebase_ticks(timebase);
 
-		call_repeat(&one->call, 1);
+		call_repeat(&timed->call, 1);
 		ticks[i] = timebase_ticks(timebase) - start;
 	}
 	for (size_t i = 0; i < BATCH; i++) {

@@ -121,7 +121,9 @@ static json_t *histogram(const void *object, const void *whole)
 
 #undef OF
 #define OF struct bench_row
-#define CALL_NS(name, member) REAL(name, member, NS_DECIMALS), .fact = FACT(histogram.fact)
+#define CALL_NS(name, member, what)                                                                \
+	REAL(name, histogram.member, NS_DECIMALS), .fact = FACT(histogram.fact),                   \
+						   .doc = what "; null: none was timed alone"
 
 const struct field bench_row_fields[] = {
 	{NAME_COLUMN},
@@ -131,16 +133,11 @@ const struct field bench_row_fields[] = {
 	{REAL("ratio", ratio, NS_DECIMALS), .options = FIELD_NAN_NONE, .title = "ratio", .width = 6,
 		.cell_decimals = 1,
 		.doc = "how many times as long the raw system call takes; null: unknown"},
-	{CALL_NS("call_p50_ns", histogram.p50_ns),
-		.doc = "ns of single calls, 50th percentile; null: none was timed alone"},
-	{CALL_NS("call_p90_ns", histogram.p90_ns),
-		.doc = "ns of single calls, 90th percentile; null: none was timed alone"},
-	{CALL_NS("call_p99_ns", histogram.p99_ns),
-		.doc = "ns of single calls, 99th percentile; null: none was timed alone"},
-	{CALL_NS("call_p999_ns", histogram.p999_ns),
-		.doc = "ns of single calls, 99.9th percentile; null: none was timed alone"},
-	{CALL_NS("call_max_ns", histogram.max_ns),
-		.doc = "ns of the longest single call; null: none was timed alone"},
+	{CALL_NS("call_p50_ns", p50_ns, "ns of single calls, 50th percentile")},
+	{CALL_NS("call_p90_ns", p90_ns, "ns of single calls, 90th percentile")},
+	{CALL_NS("call_p99_ns", p99_ns, "ns of single calls, 99th percentile")},
+	{CALL_NS("call_p999_ns", p999_ns, "ns of single calls, 99.9th percentile")},
+	{CALL_NS("call_max_ns", max_ns, "ns of the longest single call")},
 	{COMPUTED("histogram", FIELD_LIST, histogram), .fact = FACT(histogram.fact),
 		.fields = bucket_fields,
 		.doc = "buckets that single calls fell into; null: none was timed alone"},
@@ -162,26 +159,26 @@ const struct field bench_baseline_fields[] = {
 
 #undef OF
 #define OF struct breakdown
-#define PART(name, member) REAL(name, member, NS_DECIMALS), .options = FIELD_NAN_NONE
+#define PART(name, member, why)                                                                    \
+	REAL(name, member, NS_DECIMALS), .options = FIELD_NAN_NONE, .reason = (why)
 
 static const struct field breakdown_fields[] = {
-	{PART("syscall_ns", syscall),
-		.doc = "ns per clock_gettime(CLOCK_MONOTONIC) by raw system call; null: see "
-		       "syscall_reason"},
-	{PART("syscall_entry_ns", entry),
-		.doc = "ns of it to enter the kernel and return; null: see syscall_reason"},
-	{PART("syscall_kernel_ns", kernel),
-		.doc = "ns of it in the kernel, the rest; null: see syscall_reason"},
+	{PART("syscall_ns", syscall, "syscall_reason"),
+		.doc = "ns per clock_gettime(CLOCK_MONOTONIC) by raw system call"},
+	{PART("syscall_entry_ns", entry, "syscall_reason"),
+		.doc = "ns of it to enter the kernel and return"},
+	{PART("syscall_kernel_ns", kernel, "syscall_reason"),
+		.doc = "ns of it in the kernel, the rest"},
 	{REASON("syscall_reason"), .fact = FACT(syscall_fact),
 		.doc = "why parts of the system call are null; else null"},
-	{PART("vdso_ns", vdso),
-		.doc = "ns per clock_gettime(CLOCK_MONOTONIC) by the vDSO; null: see vdso_reason"},
-	{PART("vdso_counter_ns", counter),
-		.doc = "ns of it to read the CPU's counter; null: see vdso_reason"},
-	{PART("vdso_order_ns", order),
-		.doc = "ns of it to wait for earlier instructions; null: see vdso_reason"},
-	{PART("vdso_arithmetic_ns", arithmetic),
-		.doc = "ns of it to convert ticks, the rest; null: see vdso_reason"},
+	{PART("vdso_ns", vdso, "vdso_reason"),
+		.doc = "ns per clock_gettime(CLOCK_MONOTONIC) by the vDSO"},
+	{PART("vdso_counter_ns", counter, "vdso_reason"),
+		.doc = "ns of it to read the CPU's counter"},
+	{PART("vdso_order_ns", order, "vdso_reason"),
+		.doc = "ns of it to wait for earlier instructions"},
+	{PART("vdso_arithmetic_ns", arithmetic, "vdso_reason"),
+		.doc = "ns of it to convert ticks, the rest"},
 	{REASON("vdso_reason"), .fact = FACT(vdso_fact),
 		.doc = "why parts of the vDSO's call are null; else null"},
 	{0},

@@ -29,7 +29,7 @@
 /* Words of the command line. */
 struct bench_names {
 	size_t count;
-	struct span at[BENCH_NAMES_MAX];
+	struct span words[BENCH_NAMES_MAX];
 };
 
 struct bench_plan {
@@ -72,9 +72,9 @@ bool bench_wants(const struct bench_plan *plan, const struct call_row *row);
 /* Counts the wanted calls, by each path. */
 size_t bench_count_wanted(const struct bench_plan *plan);
 
-/* Returns the wanted calls one after the other; NULL at the end. Start with *at = 0. */
+/* Returns the wanted calls one after the other; NULL at the end. Start with *place = 0. */
 const struct call *bench_next(
-	const struct bench_plan *plan, size_t *at, struct bench_subject *subject);
+	const struct bench_plan *plan, size_t *place, struct bench_subject *subject);
 
 /* "vdso", "libc", "syscall"; ended by NULL. */
 extern const char *const bench_paths[];
@@ -169,6 +169,7 @@ struct bench {
 	volatile uint64_t done;        /* part of `total` that is done, for a progress display */
 	volatile uint64_t total;
 	bool stopped;     /* it was stopped before it was complete */
+	bool found;       /* there is a number at all; bench_evaluate() */
 	struct fact fact; /* known: what was planned was measured */
 	size_t row_count;
 	struct bench_row *rows;
@@ -189,9 +190,6 @@ struct bench {
  */
 struct bench *bench_new(const struct bench_plan *plan, struct fact *why);
 void bench_free(struct bench *bench);
-
-/* Whether there is a number at all: a benchmark may have been stopped before its first. */
-bool bench_has_found(const struct bench *bench);
 
 /* Pins this process to that CPU of the plan. */
 struct number_fact bench_pin(const struct bench_plan *plan, size_t place);
@@ -241,7 +239,7 @@ void histogram_count(struct histogram *histogram, double ns);
 void histogram_finish(struct histogram *histogram);
 
 /* Times a batch of single calls; the overhead of the timebase is subtracted. */
-void histogram_take(struct histogram *histogram, const struct timed_call *one,
+void histogram_take(struct histogram *histogram, const struct timed_call *timed,
 	const struct timebase *timebase, double ns_per_tick);
 
 /* Draws the histograms of all rows that have one, or that of the answer's call alone. */
@@ -267,7 +265,7 @@ const struct bench_row *bench_answer_row(const struct bench *bench);
 /* Least ns of the row's call by this path on the row's CPU; NAN: unknown, or no row. */
 double bench_min_ns(const struct bench *bench, const struct bench_row *row, enum call_path path);
 
-/* Computes the ratios, and the ns of the runs. */
+/* Computes the ratios and the ns of the runs, and whether there is a number at all. */
 void bench_evaluate(struct bench *bench);
 
 bool bench_is_same_cpu(const struct number_fact *left, const struct number_fact *right);

@@ -50,7 +50,7 @@ static bool take_name(const char *option, struct span name, struct bench_names *
 		cli_usage_error("%s: at most %d names are accepted", option, BENCH_NAMES_MAX);
 		return false;
 	}
-	names->at[names->count++] = name;
+	names->words[names->count++] = name;
 	return true;
 }
 
@@ -196,7 +196,7 @@ static bool has_clock(const struct call_row *row, struct span word)
 static bool is_any(const struct call_row *row, const struct bench_names *names, matcher *matches)
 {
 	for (size_t i = 0; i < names->count; i++) {
-		if (matches(row, names->at[i]))
+		if (matches(row, names->words[i]))
 			return true;
 	}
 	return false;
@@ -228,11 +228,11 @@ static const struct span *find_unmatched(const struct bench_plan *plan,
 		for (size_t k = 0; k < plan->calls->count && !matched; k++) {
 			const struct call_row *row = &plan->calls->rows[k];
 
-			matched = matches(row, names->at[i]) &&
+			matched = matches(row, names->words[i]) &&
 			          (!only_wanted || bench_wants(plan, row));
 		}
 		if (!matched)
-			return &names->at[i];
+			return &names->words[i];
 	}
 	return NULL;
 }
@@ -286,13 +286,13 @@ bool bench_plan_make(struct bench_plan *plan, const struct call_table *calls)
 }
 
 const struct call *bench_next(
-	const struct bench_plan *plan, size_t *at, struct bench_subject *subject)
+	const struct bench_plan *plan, size_t *place, struct bench_subject *subject)
 {
-	while (*at < plan->calls->count * PATH_COUNT) {
-		const struct call_row *row = &plan->calls->rows[*at / PATH_COUNT];
-		enum call_path path = (enum call_path)(*at % PATH_COUNT);
+	while (*place < plan->calls->count * PATH_COUNT) {
+		const struct call_row *row = &plan->calls->rows[*place / PATH_COUNT];
+		enum call_path path = (enum call_path)(*place % PATH_COUNT);
 
-		++*at;
+		++*place;
 		if (bench_wants(plan, row) && (!plan->path_named || plan->paths[path])) {
 			*subject = (struct bench_subject){row->call, row->clock, path};
 			return &row->path[path];
@@ -306,7 +306,7 @@ size_t bench_count_wanted(const struct bench_plan *plan)
 	struct bench_subject subject;
 	size_t count = 0;
 
-	for (size_t at = 0; bench_next(plan, &at, &subject);)
+	for (size_t place = 0; bench_next(plan, &place, &subject);)
 		count++;
 	return count;
 }

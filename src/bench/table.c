@@ -49,7 +49,7 @@ static void set_up(struct table *table, const struct number_fact *cpu)
 
 	memset(cases, 0, sizeof(table->cases));
 	table->row_count = 0;
-	for (size_t at = 0; (call = bench_next(plan, &at, &subject)); table->row_count++) {
+	for (size_t place = 0; (call = bench_next(plan, &place, &subject)); table->row_count++) {
 		struct bench_row *row = &table->rows[table->row_count];
 
 		row->subject = subject;

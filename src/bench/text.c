@@ -142,8 +142,8 @@ static void write_heading(const struct bench_report *report, const struct style 
 	wrap_print(out, "host", INDENT, host.text);
 	if (report->bench->stopped)
 		wrap_print(out, "stopped", INDENT,
-			bench_has_found(report->bench) ? "early: partial results"
-						       : "before anything was measured");
+			report->bench->found ? "early: partial results"
+					     : "before anything was measured");
 	write_noise(&report->noise, style, out);
 	write_shared_cpu(report->bench, style, out);
 }
@@ -243,7 +243,7 @@ static void write_contention(const struct bench_report *report, FILE *out)
 		return;
 	write_table(bench_contention_fields, "ns per call",
 		ROWS(contention, bench->contention_count, fact), report, out);
-	if (!bench_has_found(bench))
+	if (!bench->found)
 		return;
 	if (contention->cpus < 2)
 		strbuf_add(&sb, "on one CPU: contention between CPUs takes two to measure");

@@ -162,7 +162,7 @@ static void put_rows(
 	for (size_t cpu = 0; cpu < (plan->cpu_count ? plan->cpu_count : 1); cpu++) {
 		struct bench_row *row = &bench->rows[bench->row_count];
 
-		for (size_t at = 0; bench_next(plan, &at, &row->subject); row++) {
+		for (size_t place = 0; bench_next(plan, &place, &row->subject); row++) {
 			fact_set_number(&row->cpu, (int64_t)cpu);
 			put_row(scenario, plan, row);
 			bench->row_count++;
@@ -244,7 +244,7 @@ static void put_runs(
 	for (size_t cpu = 0; cpu < plan->cpu_count || cpu == 0; cpu++) {
 		struct bench_subject subject;
 
-		for (size_t at = 0; bench_next(plan, &at, &subject);) {
+		for (size_t place = 0; bench_next(plan, &place, &subject);) {
 			for (size_t i = 0; i < plan->count_count; i++) {
 				struct bench_count *run = &bench->runs[bench->run_count++];
 
@@ -262,7 +262,7 @@ static void put_contention(
 {
 	struct bench_contention *contention = bench->contentions;
 
-	for (size_t at = 0; bench_next(plan, &at, &contention->subject); contention++) {
+	for (size_t place = 0; bench_next(plan, &place, &contention->subject); contention++) {
 		double ns = cost_of(scenario, &contention->subject);
 
 		contention->threads = plan->threads;

@@ -82,7 +82,7 @@ static void names_choose_calls(void **state)
 	assert_int_equal(count_chosen(&plan), 2);
 }
 
-/* Who names gettimeofday wants to see it beside the clock, which it does not take. */
+/* A user who names gettimeofday wants to see it beside the clock, which it does not take. */
 static void a_call_without_a_clock_is_not_lost_beside_one(void **state)
 {
 	struct bench_plan plan;
@@ -289,7 +289,7 @@ static void set_cost(struct ns_stats *stats, double ns, double median)
 	fact_set_known(&stats->fact);
 }
 
-static void yard(struct bench *bench, enum baseline baseline, double ns)
+static void set_baseline(struct bench *bench, enum baseline baseline, double ns)
 {
 	set_cost(&bench->baselines[baseline].stats, ns, ns);
 }
@@ -305,12 +305,12 @@ static void the_parts_of_a_cost_add_up(void **state)
 	struct breakdown parts;
 
 	(void)state;
-	yard(&bench, BASELINE_ENTRY, 100);
-	yard(&bench, BASELINE_GETPPID, 180);
-	yard(&bench, BASELINE_CLOCK_SYSCALL, 280);
-	yard(&bench, BASELINE_COUNTER, 11);
-	yard(&bench, BASELINE_ORDERED, 21);
-	yard(&bench, BASELINE_CLOCK_VDSO, 26);
+	set_baseline(&bench, BASELINE_ENTRY, 100);
+	set_baseline(&bench, BASELINE_GETPPID, 180);
+	set_baseline(&bench, BASELINE_CLOCK_SYSCALL, 280);
+	set_baseline(&bench, BASELINE_COUNTER, 11);
+	set_baseline(&bench, BASELINE_ORDERED, 21);
+	set_baseline(&bench, BASELINE_CLOCK_VDSO, 26);
 	parts = breakdown_find(&bench);
 	assert_true(is_part(parts.entry, 100));
 	assert_true(is_part(parts.kernel, 180));
@@ -325,8 +325,8 @@ static void a_part_without_its_baselines_is_unknown(void **state)
 	struct breakdown parts;
 
 	(void)state;
-	yard(&bench, BASELINE_GETPPID, 180);
-	yard(&bench, BASELINE_CLOCK_SYSCALL, 170);
+	set_baseline(&bench, BASELINE_GETPPID, 180);
+	set_baseline(&bench, BASELINE_CLOCK_SYSCALL, 170);
 	parts = breakdown_find(&bench);
 	/* No call of an unknown number: getppid stands in; and nothing is negative. */
 	assert_true(is_part(parts.entry, 180));
@@ -336,24 +336,24 @@ static void a_part_without_its_baselines_is_unknown(void **state)
 	assert_true(isnan(parts.arithmetic));
 }
 
-/* On hpet the vDSO's function makes a system call: a microsecond of arithmetic it is not. */
+/* On hpet the vDSO's function makes a system call: its microsecond is not arithmetic. */
 static void a_fallback_has_no_arithmetic(void **state)
 {
 	struct bench bench = {0};
 	struct breakdown parts;
 
 	(void)state;
-	yard(&bench, BASELINE_ENTRY, 354);
-	yard(&bench, BASELINE_COUNTER, 12);
-	yard(&bench, BASELINE_ORDERED, 12);
-	yard(&bench, BASELINE_CLOCK_VDSO, 1107);
+	set_baseline(&bench, BASELINE_ENTRY, 354);
+	set_baseline(&bench, BASELINE_COUNTER, 12);
+	set_baseline(&bench, BASELINE_ORDERED, 12);
+	set_baseline(&bench, BASELINE_CLOCK_VDSO, 1107);
 	parts = breakdown_find(&bench);
 	assert_true(parts.vdso_takes_as_long_as_entry);
 	assert_true(isnan(parts.arithmetic));
 	assert_true(is_part(parts.counter, 12));
 }
 
-/* Of which half the batches took `excess` longer than the least. */
+/* Half the batches of the row took `excess` longer than the least. */
 static void set_row(struct bench_row *row, enum call_path path, double ns, double excess)
 {
 	row->subject = (struct bench_subject){
@@ -448,7 +448,7 @@ static void fill(struct bench *bench, double ns)
 		.runs = runs,
 		.contentions = contentions,
 		.stopped = true};
-	for (size_t at = 0; bench_next(&plan, &at, &rows[bench->row_count].subject);) {
+	for (size_t place = 0; bench_next(&plan, &place, &rows[bench->row_count].subject);) {
 		set_cost(&rows[bench->row_count].stats, ns, ns);
 		rows[bench->row_count].histogram = (struct histogram){0};
 		for (double time = 1; time < 1e12; time *= 1.3)
@@ -461,7 +461,7 @@ static void fill(struct bench *bench, double ns)
 	memcpy(bench->baselines, bench_baselines, sizeof(bench_baselines));
 	bench->baseline_count = BASELINE_COUNT;
 	for (size_t i = 0; i < BASELINE_COUNT; i++)
-		yard(bench, (enum baseline)i, ns);
+		set_baseline(bench, (enum baseline)i, ns);
 	fact_set_known(&bench->fact);
 	for (; bench->run_count < COUNT(runs); bench->run_count++) {
 		runs[bench->run_count] = (struct bench_count){.subject = rows[0].subject,
@@ -560,7 +560,6 @@ static void an_empty_report_can_be_printed(void **state)
 	free(text);
 }
 
-/* Each table with its heading, and as many values as names in each line. */
 static void the_answer_does_not_credit_the_vdso_with_a_system_call(void **state)
 {
 	static struct bench_row rows[2];
