@@ -257,6 +257,10 @@ enum table_form {
 void table_write(const struct field *fields, const void *const *objects, size_t count,
 	const void *whole, enum table_form form, FILE *out);
 
+/* table_write() as text, with a heading in place of the first column's title. */
+void table_write_headed(const struct field *fields, const char *heading, const void *const *objects,
+	size_t count, const void *whole, FILE *out);
+
 /* The keys of every command's document that say when the host was checked. */
 extern const struct field timestamp_fields[];
 struct document_part timestamp_part(

@@ -21,18 +21,6 @@
 
 /* ---- calls and their times ---- */
 
-#define OF struct bench_subject
-
-static const struct field subject_fields[] = {
-	{STRING("call", call), .options = FIELD_FILLED, .doc = "name of the call"},
-	{STRING("clock", clock), .doc = "clock that it reads; null: the call takes none"},
-	{WORD("path", path, bench_paths), .options = FIELD_FILLED, .title = "by", .width = 9,
-		.left = true,
-		.doc = "path of the call: by the vDSO, by libc, or by raw system call"},
-	{0},
-};
-
-/* The call is the first column of several lists, whose structs begin with their subject. */
 static void print_name(const void *object, const void *whole, FILE *out)
 {
 	const struct bench_subject *subject = object;
@@ -43,9 +31,17 @@ static void print_name(const void *object, const void *whole, FILE *out)
 	fputs(name.text, out);
 }
 
-#define NAME_COLUMN                                                                                \
-	STRING("name", subject.call), .options = FIELD_COLUMN | FIELD_ONCE, .title = "call",       \
-				      .width = 34, .left = true, .cell = print_name
+#define OF struct bench_subject
+
+static const struct field subject_fields[] = {
+	{STRING("call", call), .options = FIELD_FILLED | FIELD_ONCE, .title = "call", .width = 34,
+		.left = true, .cell = print_name, .doc = "name of the call"},
+	{STRING("clock", clock), .doc = "clock that it reads; null: the call takes none"},
+	{WORD("path", path, bench_paths), .options = FIELD_FILLED, .title = "by", .width = 9,
+		.left = true,
+		.doc = "path of the call: by the vDSO, by libc, or by raw system call"},
+	{0},
+};
 
 static json_t *time_reason(const void *object, const void *whole)
 {
@@ -126,7 +122,6 @@ static json_t *histogram(const void *object, const void *whole)
 						   .doc = what "; null: none was timed alone"
 
 const struct field bench_row_fields[] = {
-	{NAME_COLUMN},
 	{INLINE(subject, subject_fields)},
 	{CPU("cpu", cpu), .doc = "CPU that the call was measured on; null: it could not be pinned"},
 	{INLINE(stats, time_fields)},
@@ -239,7 +234,6 @@ static void print_calls(const void *object, const void *whole, FILE *out)
 }
 
 const struct field bench_run_fields[] = {
-	{NAME_COLUMN},
 	{INLINE(subject, subject_fields)},
 	{CPU("cpu", cpu), .doc = "CPU that the calls were made on; null: not pinned"},
 	{COUNT("calls_requested", wanted), .doc = "calls that were asked for"},
@@ -261,7 +255,6 @@ const struct field bench_run_fields[] = {
 					 .cell_decimals = 1
 
 const struct field bench_contention_fields[] = {
-	{NAME_COLUMN},
 	{INLINE(subject, subject_fields)},
 	{COUNT("threads", threads), .doc = "threads that made the call at the same time"},
 	{COUNT("cpus", cpus), .doc = "CPUs that they ran on"},

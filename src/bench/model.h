@@ -331,7 +331,7 @@ bool bench_json(const void *result, const struct style *style, FILE *out);
 
 extern const struct field bench_report_fields[];
 
-/* Keys and columns of the lists. The title of the first column is replaced by a heading. */
+/* Keys and columns of the lists. */
 extern const struct field bench_row_fields[], bench_baseline_fields[], bench_clock_fields[];
 extern const struct field bench_run_fields[], bench_contention_fields[];
 

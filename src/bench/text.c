@@ -150,8 +150,6 @@ static void write_heading(const struct bench_report *report, const struct style 
 
 /* ---- tables ---- */
 
-#define FIELDS_MAX 20
-
 /* The rows of a table are `size` bytes apart, and each has a fact. */
 struct rows {
 	const void *first;
@@ -162,29 +160,17 @@ struct rows {
 	(&(struct rows){(list), (number), sizeof(*(list)),                                         \
 		(size_t)((const char *)&(list)->fact - (const char *)(list))})
 
-/*
- * The heading replaces the title of the first column. Below the table are the reasons why rows have
- * no numbers, each once.
- */
+/* Below the table are the reasons why rows have no numbers, each once. */
 static void write_table(const struct field *fields, const char *heading, const struct rows *rows,
 	const struct bench_report *report, FILE *out)
 {
 	const void **objects = xcalloc(rows->count, sizeof(*objects));
-	struct field titled[FIELDS_MAX] = {{0}};
 	const char *reason = "";
 
-	for (size_t i = 0; i + 1 < FIELDS_MAX && fields[i].key; i++)
-		titled[i] = fields[i];
-	for (struct field *field = titled; field->key; field++) {
-		if (field->title) {
-			field->title = heading;
-			break;
-		}
-	}
 	for (size_t i = 0; i < rows->count; i++)
 		objects[i] = (const char *)rows->first + i * rows->size;
 	fputc('\n', out);
-	table_write(titled, objects, rows->count, report, TABLE_TEXT, out);
+	table_write_headed(fields, heading, objects, rows->count, report, out);
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct fact *fact = (const void *)((const char *)objects[i] + rows->fact_at);
 

@@ -111,8 +111,8 @@ static void write_line(const struct column *columns, size_t column_count, const 
 	fputc('\n', out);
 }
 
-void table_write(const struct field *fields, const void *const *objects, size_t count,
-	const void *whole, enum table_form form, FILE *out)
+static void write_table(const struct field *fields, const char *heading, const void *const *objects,
+	size_t count, const void *whole, enum table_form form, FILE *out)
 {
 	struct column columns[COLUMN_MAX];
 	size_t column_count = find_columns(fields, NULL, columns, 0);
@@ -134,10 +134,11 @@ void table_write(const struct field *fields, const void *const *objects, size_t 
 			*cells[i] = '\0';
 	}
 	for (size_t i = 0; i < column_count; i++) {
-		size_t width = strlen(columns[i].field->title) + gap(&columns[i]);
+		size_t width;
 
+		titles[i] = heading && i == 0 ? heading : columns[i].field->title;
+		width = strlen(titles[i]) + gap(&columns[i]);
 		columns[i].width = width > columns[i].width ? width : columns[i].width;
-		titles[i] = columns[i].field->title;
 		rules[i] = columns[i].field->left ? "---" : "---:";
 	}
 	write_line(columns, column_count, titles, form, out);
@@ -149,4 +150,16 @@ void table_write(const struct field *fields, const void *const *objects, size_t 
 	for (size_t i = 0; i < count * column_count; i++)
 		free(cells[i]);
 	free(cells);
+}
+
+void table_write(const struct field *fields, const void *const *objects, size_t count,
+	const void *whole, enum table_form form, FILE *out)
+{
+	write_table(fields, NULL, objects, count, whole, form, out);
+}
+
+void table_write_headed(const struct field *fields, const char *heading, const void *const *objects,
+	size_t count, const void *whole, FILE *out)
+{
+	write_table(fields, heading, objects, count, whole, TABLE_TEXT, out);
 }
