@@ -63,7 +63,7 @@ void bench_evaluate(struct bench *bench)
 		bench->found = bench->found || fact_is_known(&row->stats.fact);
 	}
 	for (size_t i = 0; i < bench->run_count; i++) {
-		struct bench_count *run = &bench->runs[i];
+		struct bench_run *run = &bench->runs[i];
 		bool known = fact_is_known(&run->fact);
 		double cpu_ns = NS_PER_SECOND * (run->user_s + run->sys_s);
 

@@ -28,7 +28,7 @@ struct bench *bench_new(const struct bench_plan *plan, struct fact *why)
 	size_t rows = wanted * (plan->cpu_count ? plan->cpu_count : 1);
 	size_t runs = wanted * plan->count_count * (plan->cpu_count ? plan->cpu_count : 1);
 	size_t bytes = sizeof(struct bench) + rows * sizeof(struct bench_row) +
-	               runs * sizeof(struct bench_count) + wanted * sizeof(struct bench_contention);
+	               runs * sizeof(struct bench_run) + wanted * sizeof(struct bench_contention);
 	struct bench *bench = child_share(bytes, why);
 
 	if (!bench)
@@ -36,7 +36,7 @@ struct bench *bench_new(const struct bench_plan *plan, struct fact *why)
 	bench->plan = plan;
 	bench->bytes = bytes;
 	bench->rows = (struct bench_row *)(bench + 1);
-	bench->runs = (struct bench_count *)(bench->rows + rows);
+	bench->runs = (struct bench_run *)(bench->rows + rows);
 	bench->contentions = (struct bench_contention *)(bench->runs + runs);
 	for (size_t i = 0; i < BASELINE_COUNT; i++) {
 		bench->baselines[i] = bench_baselines[i];

@@ -134,7 +134,7 @@ static bool sync_workers(long *preemptions)
 	return true;
 }
 
-/* In ticks. A worker that made no call, for want of a CPU or of a lock, is left out. */
+/* The result is in ticks. A worker that got no CPU, or no lock, and made no call is left out. */
 static struct contention_result result_of_window(
 	const struct snapshot *start, const struct snapshot *end)
 {
@@ -220,9 +220,8 @@ static void work(void *argument)
 			shared->signal = self.timed.signal;
 		else if (self.index == 0)
 			take_windows(&shared->result);
-		else
-			while (!is_over())
-				make_calls();
+		while (!is_over() && !self.timed.signal && self.index > 0)
+			make_calls();
 	}
 	shared->over = true;
 }
@@ -305,14 +304,14 @@ void bench_contention_all(struct bench *bench)
 	contention.ns = plan->time_ns / 2 / (int64_t)(bench->total ? bench->total : 1);
 	bench_show_progress(bench);
 	for (size_t place = 0;
-		!bench->stop && (contention.call = bench_next(plan, &place, &subject));
-		bench->done = TURNS * bench->contention_count) {
+		!bench->stop && (contention.call = bench_next(plan, &place, &subject));) {
 		struct bench_contention *found = &bench->contentions[bench->contention_count++];
 
 		found->subject = subject;
 		found->threads = plan->threads;
 		found->cpus = plan->threads < cpus ? plan->threads : cpus;
 		measure_call(bench, &contention, found);
+		bench->done = TURNS * bench->contention_count;
 	}
 	bench->stopped = bench->stop;
 	fact_set_known(&bench->fact);

@@ -14,14 +14,14 @@
 
 struct counting {
 	struct bench *bench;
-	struct bench_count *run;
+	struct bench_run *run;
 	const struct call *call;
 };
 
 static void make_calls(void *argument)
 {
 	struct counting *counting = argument;
-	struct bench_count *run = counting->run;
+	struct bench_run *run = counting->run;
 
 	while (run->calls < run->wanted && !counting->bench->stop) {
 		uint64_t left = run->wanted - run->calls;
@@ -35,7 +35,7 @@ static void make_calls(void *argument)
 
 static void measure_run(struct counting *counting)
 {
-	struct bench_count *run = counting->run;
+	struct bench_run *run = counting->run;
 	struct rusage before = {.ru_nvcsw = 0}, after = {.ru_nvcsw = 0};
 	int64_t start_ns;
 	int signal;

@@ -212,7 +212,7 @@ const struct field bench_clock_fields[] = {
 };
 
 #undef OF
-#define OF struct bench_count
+#define OF struct bench_run
 #define SECONDS(name, member, heading)                                                             \
 	REAL(name, member, SECOND_DECIMALS), .fact = FACT(fact), .title = (heading), .width = 7,   \
 					     .cell_decimals = 3
@@ -224,7 +224,7 @@ static void print_calls(const void *object, const void *whole, FILE *out)
 		double worth;
 		const char *name;
 	} units[] = {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
-	double count = (double)((const struct bench_count *)object)->calls;
+	double count = (double)((const struct bench_run *)object)->calls;
 	size_t unit = 0;
 
 	(void)whole;

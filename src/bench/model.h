@@ -132,7 +132,7 @@ struct bench_clock {
 /* ---- counts and contention ---- */
 
 /* N calls in one go, measured as time(1) does. */
-struct bench_count {
+struct bench_run {
 	struct bench_subject subject;
 	struct number_fact cpu;
 	struct fact fact;
@@ -178,7 +178,7 @@ struct bench {
 	size_t clock_count;
 	struct bench_clock clocks[CALL_MAX];
 	size_t run_count;
-	struct bench_count *runs;
+	struct bench_run *runs;
 	size_t contention_count;
 	struct bench_contention *contentions;
 	size_t bytes; /* of the memory that all this lies in */
@@ -206,7 +206,7 @@ void bench_count_all(struct bench *bench);
 /* contention.c: fills contentions, each planned call alone and together, in turns. */
 void bench_contention_all(struct bench *bench);
 
-/* granularity.c: fills clocks, every clock that clock_gettime is planned for. */
+/* resolution.c: fills clocks, every clock that clock_gettime is planned for. */
 void bench_clock_all(struct bench *bench);
 
 /* ---- contention.c, for bench_contention_all() and the tests ---- */

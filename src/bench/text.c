@@ -66,7 +66,7 @@ void bench_answer(const struct bench *bench, char *text, size_t size)
 				contention->ratio);
 	}
 	for (size_t i = 0; i < bench->run_count && !*text; i++) {
-		const struct bench_count *run = &bench->runs[i];
+		const struct bench_run *run = &bench->runs[i];
 
 		if (fact_is_known(&run->fact) && run->calls)
 			snprintf(text, size, "%s(%s): %s calls in %.3f s of CPU time, %s ns each",
@@ -115,7 +115,7 @@ static void write_shared_cpu(const struct bench *bench, const struct style *styl
 	struct strbuf sb = {.used = 0};
 
 	for (size_t i = 0; i < bench->run_count; i++) {
-		const struct bench_count *run = &bench->runs[i];
+		const struct bench_run *run = &bench->runs[i];
 
 		real += fact_is_known(&run->fact) ? run->real_s : 0;
 		used += fact_is_known(&run->fact) ? run->user_s + run->sys_s : 0;
@@ -208,7 +208,7 @@ static void write_rows(const struct bench_report *report, FILE *out)
 			ROWS(&rows[i], end - i, stats.fact), report, out);
 	}
 	for (size_t i = 0, end; i < bench->run_count; i = end) {
-		const struct bench_count *runs = bench->runs;
+		const struct bench_run *runs = bench->runs;
 
 		for (end = i + 1;
 			end < bench->run_count && bench_is_same_cpu(&runs[end].cpu, &runs[i].cpu);

@@ -220,7 +220,7 @@ static void put_clocks(
 	}
 }
 
-static void put_run(const struct bench_scenario *scenario, struct bench_count *run, uint64_t count)
+static void put_run(const struct bench_scenario *scenario, struct bench_run *run, uint64_t count)
 {
 	double seconds =
 		cost_of(scenario, &run->subject) * (double)count / NS_PER_SECOND + OFF_TIES / 1e4;
@@ -246,7 +246,7 @@ static void put_runs(
 
 		for (size_t place = 0; bench_next(plan, &place, &subject);) {
 			for (size_t i = 0; i < plan->count_count; i++) {
-				struct bench_count *run = &bench->runs[bench->run_count++];
+				struct bench_run *run = &bench->runs[bench->run_count++];
 
 				run->subject = subject;
 				if (plan->cpu_count)

@@ -67,7 +67,7 @@ static void is_stopped_at_once(struct bench *bench, struct evidence *evidence)
 
 static void has_runs_stopped(struct bench *bench, struct evidence *evidence)
 {
-	struct bench_count *last = &bench->runs[3];
+	struct bench_run *last = &bench->runs[3];
 
 	(void)evidence;
 	bench->stopped = true;

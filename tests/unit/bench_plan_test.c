@@ -438,7 +438,7 @@ static const struct bench_plan any_plan = {.time_ns = 1000000000};
 static void fill(struct bench *bench, double ns)
 {
 	static struct bench_row rows[CALL_MAX * PATH_COUNT];
-	static struct bench_count runs[4];
+	static struct bench_run runs[4];
 	static struct bench_contention contentions[2];
 	static struct bench_plan plan;
 
@@ -464,7 +464,7 @@ static void fill(struct bench *bench, double ns)
 		set_baseline(bench, (enum baseline)i, ns);
 	fact_set_known(&bench->fact);
 	for (; bench->run_count < COUNT(runs); bench->run_count++) {
-		runs[bench->run_count] = (struct bench_count){.subject = rows[0].subject,
+		runs[bench->run_count] = (struct bench_run){.subject = rows[0].subject,
 			.wanted = 1000000000000,
 			.calls = 120000000,
 			.real_s = 999.5678,
@@ -582,7 +582,7 @@ static void the_answer_does_not_credit_the_vdso_with_a_system_call(void **state)
 
 static void a_call_costs_cpu_time_and_not_real_time(void **state)
 {
-	static struct bench_count run = {.subject = {.call = "gettimeofday", .clock = ""},
+	static struct bench_run run = {.subject = {.call = "gettimeofday", .clock = ""},
 		.fact.state = FACT_KNOWN,
 		.calls = 1000000,
 		.real_s = 0.1,
