@@ -115,7 +115,7 @@ struct breakdown breakdown_find(const struct bench *bench)
 	double ordered = baseline_ns(bench, BASELINE_ORDERED);
 	struct breakdown parts = {
 		.syscall = baseline_ns(bench, BASELINE_CLOCK_SYSCALL),
-		/* The cheaper way in: some kernels take longer to refuse a number. */
+		/* The cheaper way in counts: some kernels take longer to refuse a number. */
 		.entry = fmin(
 			baseline_ns(bench, BASELINE_ENTRY), baseline_ns(bench, BASELINE_GETPPID)),
 		.vdso_fact = find_missing(bench, vdso_baselines, ARRAY_SIZE(vdso_baselines)),

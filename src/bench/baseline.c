@@ -16,7 +16,7 @@
 #include "measure/counter.h"
 #include "measure/loop.h"
 
-/* No architecture has it, nor has a second table of calls (x32, compat). */
+/* No table of calls has this number, not even those of x32 and compat. */
 #define NUMBER_OF_NO_CALL (-1)
 
 #define CONTEXT_STACK_SIZE (64 * 1024)

@@ -27,7 +27,7 @@
 /* On a machine too busy for undisturbed windows the run ends this much later. */
 #define OVERRUN_NS 200000000
 
-/* The time of a run beyond twice its length and DEADLINE_SLACK_NS: workers may share a CPU. */
+/* Workers may share a CPU, so each lengthens the deadline of a run by this. */
 #define SLACK_PER_WORKER_NS 50000000
 
 /* A worker that has not answered by then is not waited for. */
@@ -36,14 +36,14 @@
 /* Runs alone and together alternate, so that both see the machine at its best. */
 #define TURNS 4
 
-/* Written by one worker; neighbouring cache lines are fetched in pairs. */
+/* One worker writes it; neighbouring cache lines are fetched in pairs. */
 struct worker {
 	size_t calls;
 	unsigned sync;    /* the last request of worker 0 that it answered */
 	long preemptions; /* involuntary context switches, at that answer */
 } __attribute__((aligned(128)));
 
-/* In memory that all workers share. */
+/* It lies in memory that all workers share. */
 struct shared {
 	const struct contention *contention;
 	volatile bool over;
@@ -92,7 +92,7 @@ static void make_calls(void)
 
 /* ---- worker 0 ---- */
 
-/* All counts at one moment. */
+/* A snapshot has all counts at one moment. */
 struct snapshot {
 	uint64_t ticks;
 	size_t calls[BENCH_THREADS_MAX];
@@ -184,7 +184,7 @@ static void take_windows(struct contention_result *best)
 	long before = 0, after = 0;
 	int good = 0;
 
-	/* The barrier at the start. */
+	/* The first answers are the barrier at the start. */
 	self.until = timebase_ticks(&self.timebase) + (uint64_t)(START_NS / ns_per_tick);
 	sync_workers(&before);
 	begin = timebase_ticks(&self.timebase);

@@ -16,7 +16,7 @@
 
 #define BUCKETS_PER_OCTAVE 32
 
-/* Lines that a histogram takes, and the characters of its longest bar. */
+/* A histogram takes these numbers of lines; its longest bar has this number of characters. */
 #define LINES_LEAST 8
 #define LINES_MOST 16
 #define BAR_WIDTH 32
@@ -41,7 +41,7 @@ void histogram_count(struct histogram *histogram, double ns)
 	histogram->max_ns = fmax(histogram->max_ns, ns);
 }
 
-/* The time that `percent` in 100 calls do not exceed. */
+/* Returns the time that `percent` in 100 calls do not exceed. */
 static double percentile(const struct histogram *histogram, double percent)
 {
 	double wanted = ceil((double)histogram->calls * percent / 100);
@@ -98,7 +98,7 @@ static uint64_t sum_buckets(const struct histogram *histogram, size_t first, siz
 	return sum;
 }
 
-/* "  40.6 - 42.4 ns   16.6%  #######": a bar is as long as its share of the `most`. */
+/* Prints "  40.6 - 42.4 ns   16.6%  #######": a bar is as long as its share of the `most`. */
 static void draw_line(
 	const struct histogram *histogram, size_t first, size_t end, uint64_t most, FILE *out)
 {

@@ -205,7 +205,7 @@ static bool is_any(const struct call_row *row, const struct bench_names *names, 
 bool bench_wants(const struct bench_plan *plan, const struct call_row *row)
 {
 	if (!plan->call_names.count && !plan->clock_names.count) {
-		/* gettimeofday for counts, the deciding calls for contention and the screen. */
+		/* Counts are of gettimeofday, contention and the screen of the deciding calls. */
 		if (plan->count_count)
 			return has_name(row, text_span("gettimeofday"));
 		return row->decides || (plan->details && !plan->threads);
@@ -218,7 +218,7 @@ bool bench_wants(const struct bench_plan *plan, const struct call_row *row)
 	return is_any(row, &plan->clock_names, has_clock);
 }
 
-/* The first name that matches no call, or no wanted one; NULL: each matches one. */
+/* Returns the first name that matches no call, or no wanted one; NULL: each matches one. */
 static const struct span *find_unmatched(const struct bench_plan *plan,
 	const struct bench_names *names, matcher *matches, bool only_wanted)
 {

@@ -21,13 +21,13 @@
 /* The progress is stored after this time. */
 #define SLICE_NS 50000000
 
-/* The part of the time that single calls take, if wanted. */
+/* Single calls take this part of the time, if they are wanted. */
 #define HISTOGRAM_SHARE 0.3
 
-/* Beyond twice the time and DEADLINE_SLACK_NS: on each CPU for calibration and ROUNDS_LEAST. */
+/* Calibration and ROUNDS_LEAST lengthen the deadline by this on each CPU. */
 #define SLACK_PER_CPU_NS 500000000
 
-/* The measurement on one CPU. */
+/* A table is measured on one CPU. */
 struct table {
 	struct bench *bench;
 	struct bench_row *rows;
@@ -37,7 +37,7 @@ struct table {
 	struct timed_call cases[CASES_MAX]; /* the rows', then the baselines' */
 };
 
-/* SAMPLES_MAX of each case. The parent allocates them: a refusal ends the run, not the child. */
+/* There are SAMPLES_MAX for each case. The parent allocates them: a refusal ends the run. */
 static double *samples;
 
 static void set_up(struct table *table, const struct number_fact *cpu)

@@ -16,7 +16,7 @@
 
 #define PERCENT 100
 
-/* The column that the text of a heading starts in. */
+/* The text behind a label starts in this column. */
 #define INDENT 16
 
 /* ---- the answer ---- */
@@ -106,7 +106,7 @@ static void write_noise(const struct noise *noise, const struct style *style, FI
 	write_noisy(noise->quiet, sb.text, style, out);
 }
 
-/* A run that had less than this share of its time on the CPU shared it. */
+/* A run that had the CPU for less than this share of its time shared it. */
 #define CPU_SHARE 0.9
 
 static void write_shared_cpu(const struct bench *bench, const struct style *style, FILE *out)
