@@ -12,15 +12,14 @@
 /* Elements of an array, not of a pointer. */
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-/* malloc(3), calloc(3), reallocarray(3) and strdup(3) that never return NULL; for free(3). */
+/* malloc(3), calloc(3) and strdup(3) that never return NULL; for free(3). */
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
-void *xreallocarray(void *old, size_t count, size_t size);
 char *xstrdup(const char *text);
 
 /*
- * Room for one more element of `size` bytes after the `count` that the list has. Returns the
- * list, which may have moved. *room is the number of elements that there is memory for.
+ * Makes room for one more element of `size` bytes after the `count` that the list has; *room is the
+ * number of elements that fit. Returns the list, which may have moved.
  */
 void *array_grow(void *list, size_t count, size_t *room, size_t size);
 
@@ -30,10 +29,8 @@ void memory_on_refusal(void (*end)(void));
 /* A stream that collects text in memory. Must not move while it is open. */
 struct memory_stream {
 	FILE *out;
-	char *text; /* NUL-terminated, for free(). Valid once closed; NULL if nothing was written.
-	             */
-	size_t length;
-	size_t room;
+	char *text; /* once closed: ends with NUL, for free(); NULL if nothing was written */
+	size_t length, room;
 };
 
 /* Returns the stream to write to. */

@@ -29,70 +29,64 @@ void text_append(char *to, size_t size, const char *format, ...)
 /* The span of a whole C string. */
 struct span text_span(const char *text);
 
-/* True if the span holds just this text. */
+/* Whether the span is this text; text_equals_any_case() ignores the case of ASCII letters. */
 bool text_equals(struct span span, const char *text);
-
-/* text_equals(), whatever the case of ASCII letters. */
 bool text_equals_any_case(struct span span, const char *text);
 
-/* True if the span begins with this text. */
+/* Whether the text is at the front of the span, or anywhere in it. */
 bool text_starts(struct span span, const char *prefix);
-
-/* Takes this text off the front of the span; false, and the span untouched, if it is not there. */
-bool text_take_prefix(struct span *span, const char *prefix);
-
-/* Takes it off the end of the span instead. */
-bool text_take_suffix(struct span *span, const char *suffix);
-
-/* True if the text occurs anywhere in the span. */
 bool text_contains(struct span span, const char *text);
+
+/* Take the text off the front, or the end, of the span; false, and the span unchanged, without it.
+ */
+bool text_take_prefix(struct span *span, const char *prefix);
+bool text_take_suffix(struct span *span, const char *suffix);
 
 /* The span without blanks (space, tab, CR, LF, NUL) at either end. */
 struct span text_trim(struct span span);
 
 /*
- * Takes the next word (or line) off the front of `rest`; false when nothing is left.
- * Words are separated by space, tab or newline; lines by newline, which is not part of them.
+ * Take the next word or line off the front of `rest`; false when nothing is left. Blanks separate
+ * words; a newline, which is not part of them, separates lines.
  */
 bool text_next_word(struct span *rest, struct span *word);
 bool text_next_line(struct span *rest, struct span *line);
 
-/* True if one of the words is this one. */
+/* Whether one of the words is this one. */
 bool text_has_word(struct span words, const char *word);
 
 /* Takes the front of `rest` up to `end`, which is skipped; all of it where that is missing. */
 struct span text_take_until(struct span *rest, char end);
 
 /*
- * Finds "KEY : VALUE" (as in /proc/cpuinfo and /proc/self/status) among the lines and
- * gives VALUE, trimmed. False if no line has that key.
+ * Finds the VALUE, trimmed, of "KEY : VALUE" among the lines, as in /proc/cpuinfo. False if no line
+ * has that key.
  */
 bool text_find_value(struct span lines, const char *key, struct span *value);
 
-/* True for a time of the form "2026-11-21T15:02:11Z". */
+/* Whether the text is a time of the form "2026-11-21T15:02:11Z". */
 bool text_is_time(struct span text);
 
-/* Numbers are parsed strictly: all of the text, no sign, blank or overflow. */
-
-/* Decimal digits only. False, and *value untouched, for anything else. */
+/*
+ * Numbers are parsed strictly: all of the text, without a sign, blanks or overflow. These return
+ * false, and leave *value unchanged, for anything but decimal digits, or hexadecimal ones.
+ */
 bool number_parse(struct span text, uint64_t *value);
-
-/* "2", "0.5" or ".5", with up to nine digits after the point. False for anything else. */
-bool number_parse_decimal(struct span text, double *value);
-
-/* "0-3", or "8" for a range of one. False for anything else. */
-bool number_parse_range(struct span text, uint64_t *first, uint64_t *last);
-
-/* Hexadecimal digits only, no "0x". False, and *value untouched, for anything else. */
 bool number_parse_hex(struct span text, uint64_t *value);
 
-/* A count with separated thousands, "6,000". Returns `buffer`. */
+/* Parses "2", "0.5" or ".5", with up to nine digits after the point. */
+bool number_parse_decimal(struct span text, double *value);
+
+/* Parses "0-3", or "8" for a range of one. */
+bool number_parse_range(struct span text, uint64_t *first, uint64_t *last);
+
+/* These write into `buffer`, and return it. A count with separated thousands is "6,000". */
 char *format_count(uint64_t count, char buffer[32]);
 
-/* Seconds since something, as people say it: "0.5 s", "6.9 minutes", "3.9 days". */
+/* An age is "0.5 s", "6.9 minutes" or "3.9 days". */
 char *format_age(double seconds, char buffer[32]);
 
-/* Nanoseconds, "72.4" or "1,841": tenths below 1,000; at most 7 characters below a millisecond. */
+/* Nanoseconds are "72.4" or "1,841": tenths below 1,000; 7 characters at most below 1 ms. */
 char *format_ns(double ns, char buffer[32]);
 
 #endif

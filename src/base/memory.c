@@ -34,11 +34,6 @@ void *xcalloc(size_t count, size_t size)
 	return checked(calloc(count ? count : 1, size ? size : 1));
 }
 
-void *xreallocarray(void *old, size_t count, size_t size)
-{
-	return checked(reallocarray(old, count ? count : 1, size ? size : 1));
-}
-
 char *xstrdup(const char *text)
 {
 	return checked(strdup(text));
@@ -49,7 +44,7 @@ void *array_grow(void *list, size_t count, size_t *room, size_t size)
 	if (count < *room)
 		return list;
 	*room = *room ? 2 * *room : FIRST_ROOM;
-	return xreallocarray(list, *room, size);
+	return checked(reallocarray(list, *room, size));
 }
 
 /*
@@ -62,7 +57,7 @@ static ssize_t append(void *cookie, const char *bytes, size_t length)
 
 	if (length >= stream->room - stream->length) {
 		stream->room = 2 * (stream->length + length + 1);
-		stream->text = xreallocarray(stream->text, stream->room, 1);
+		stream->text = checked(realloc(stream->text, stream->room));
 	}
 	memcpy(stream->text + stream->length, bytes, length);
 	stream->length += length;

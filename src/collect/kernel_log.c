@@ -128,16 +128,15 @@ static bool is_about_clocks(struct span text)
 /* The kernel indents by dozens of blanks: one is enough and leaves room for the figures. */
 static void copy_line(char *to, size_t size, struct span from)
 {
+	struct span word;
 	size_t used = 0;
-	bool blank = true;
 
 	to[0] = '\0';
-	for (size_t i = 0; i < from.length && used + 1 < size; i++) {
-		bool again = blank && from.at[i] == ' ';
-
-		blank = from.at[i] == ' ';
-		if (!again)
-			text_copy_span(to + used++, 2, (struct span){from.at + i, 1});
+	while (used + 1 < size && text_next_word(&from, &word)) {
+		if (used)
+			to[used++] = ' ';
+		text_copy_span(to + used, size - used, word);
+		used += strlen(to + used);
 	}
 }
 
