@@ -15,7 +15,7 @@ SCHEMA_TOOL := $(BUILD)/tests/tools/schema
 SCHEMAS := check:vdsocheck $(foreach name,bench compare fleet trace warp watch,$(name):vdsocheck-$(name))
 COMPLETIONS_TOOL := $(BUILD)/tests/tools/completions
 TEST_TOOLS := $(addprefix $(BUILD)/tests/tools/,oracle sandbox document)
-CLI_PRELOADS := $(addprefix $(BUILD)/tests/,cli/children_stop.so cli/counter_off.so faults/fail.so)
+CLI_PRELOADS := $(addprefix $(BUILD)/tests/,cli/children_stop.so cli/counter_off.so cli/replaced_vdso.so faults/fail.so)
 
 include tests/fuzz/fuzz.mk
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of measure/vdso and vvar: this process's own vDSO and data page. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -82,6 +84,33 @@ static void maps_without_our_vdso_are_not_followed(void **state)
 	vdso = collect(&live);
 	assert_true(fact_is_known(&vdso.fact));
 	assert_true(vdso.export_count > 0);
+}
+
+static void an_image_outside_the_vdso_mapping_is_replaced(void **state)
+{
+	struct fake_root *fake = *state;
+	struct root live = {.directory = fake->root.directory, .live = true};
+	uintptr_t base = getauxval(AT_SYSINFO_EHDR);
+	struct vdso_evidence vdso;
+	char maps[80];
+
+	if (!base)
+		unit_skip("this process has no vDSO");
+	/* Without /proc, or without a mapping of the name, it is unknown. */
+	vdso = collect(&live);
+	assert_false(fact_is_known(&vdso.replaced.fact));
+	snprintf(maps, sizeof(maps), "%" PRIxPTR "-%" PRIxPTR " r-xp 0 0:0 0\n", base, base + 8192);
+	fake_root_add(fake, "/proc/self/maps", maps);
+	vdso = collect(&live);
+	assert_false(fact_is_known(&vdso.replaced.fact));
+	fake_root_add(fake, "/proc/self/maps", "1000-2000 r-xp 00000000 00:00 0    [vdso]\n");
+	vdso = collect(&live);
+	assert_true(fact_is_flag(&vdso.replaced, true));
+	snprintf(maps, sizeof(maps), "%" PRIxPTR "-%" PRIxPTR " r-xp 0 0:0 0 [vdso]\n", base,
+		base + 8192);
+	fake_root_add(fake, "/proc/self/maps", maps);
+	vdso = collect(&live);
+	assert_true(fact_is_flag(&vdso.replaced, false));
 }
 
 static void a_captured_tree_has_no_vdso(void **state)
@@ -172,6 +201,7 @@ int main(void)
 		cmocka_unit_test(the_vdso_is_found_whole),
 		IN_TREE(without_proc_the_same_exports_are_found),
 		IN_TREE(maps_without_our_vdso_are_not_followed),
+		IN_TREE(an_image_outside_the_vdso_mapping_is_replaced),
 		IN_TREE(a_captured_tree_has_no_vdso),
 		cmocka_unit_test(our_data_page_is_read_or_there_is_a_reason),
 		cmocka_unit_test(the_same_mode_is_read_each_time),
