@@ -52,6 +52,9 @@ struct trace_run {
 	uint64_t privileges;       /* needed after the run, see base/privileges.h */
 	size_t shown;              /* processes that are kept of trace->top, or places */
 	bool serves;               /* the program's calls into the vDSO are counted, too */
+	int64_t interval_ns;       /* of the whole host: the counts are reported so often; or 0 */
+	bool (*report)(void *argument); /* prints those of an interval; false ends the run */
+	void *argument;
 
 	/* The program that was started; it gets SIGTERM at the end of the time. */
 	pid_t program; /* 0: none, or it has been reaped */
@@ -64,6 +67,7 @@ struct trace_run {
 	int file; /* to the child: a byte lets it go on; its failure is read from it */
 	struct deadline deadline;
 	int64_t begin_ns; /* of CLOCK_MONOTONIC */
+	int64_t next_ns;  /* the end of the interval, by the same clock */
 	double cpu_s;     /* of the program that has ended; of another one, at the beginning */
 };
 
@@ -137,7 +141,8 @@ bool trace_follow(struct trace_run *run, void (*ended)(void *argument), void *ar
 
 struct trace_event {
 	int file;
-	uint64_t *sum; /* what its count is added to; NULL: it is there for its samples */
+	uint64_t *sum;   /* what its count is added to; NULL: it is there for its samples */
+	uint64_t before; /* the part of its count that was added */
 };
 
 struct trace_events {
@@ -153,6 +158,10 @@ struct trace_events {
 	size_t same_count;
 	uint64_t raw, native; /* counts of the two */
 	uint64_t slack;       /* how far these may differ without calls by 32-bit code */
+	int64_t unlisted;     /* the calls by 32-bit code that were reported */
+
+	/* Calls with a clock that were counted before the calls of all clocks were read again. */
+	uint64_t early[TRACE_CALL_MAX];
 };
 
 /*
@@ -178,6 +187,9 @@ int trace_event_add(struct trace_events *events, uint32_t id, struct trace_targe
 
 /* Opens the events for one target more. 0 or an errno value. */
 int trace_events_open(struct trace_events *events, struct trace_target target);
+
+/* Adds what was counted since the last time. 0, or an errno value if a counter cannot be read. */
+int trace_events_read(struct trace_events *events);
 
 /* Counts what runs already, until the run is over or look(), called again and again, is false. */
 void trace_events_watch(struct trace_run *run, struct trace_events *events,

@@ -244,7 +244,8 @@ const struct field trace_report_fields[] = {
 
 bool trace_report_json(const void *result, const struct style *style, FILE *out)
 {
-	const struct document_part parts[] = {{.fields = trace_report_fields, .from = result}, {0}};
+	const struct trace_report *report = result;
+	const struct document_part parts[] = {{.fields = trace_report_fields, .from = report}, {0}};
 
-	return document_write(TRACE_JSON_SCHEMA, parts, style->compact, out);
+	return document_write(TRACE_JSON_SCHEMA, parts, report->is_interval || style->compact, out);
 }

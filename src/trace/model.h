@@ -211,9 +211,11 @@ char *trace_describe_seconds(double seconds, char text[32]);
 
 struct trace_report {
 	const struct trace_evidence *trace;
-	const struct trace_diagnosis *diagnosis;
-	const struct timestamp_evidence *timestamp;
+	struct trace_diagnosis *diagnosis;
+	struct timestamp_evidence *timestamp;
 	int exit_status;
+	bool is_interval; /* one of many, a line each */
+	bool is_first;    /* of these */
 };
 
 /* Both take a struct trace_report: for people, the verdict first; for programs. */

@@ -154,7 +154,7 @@ int trace_event_add(struct trace_events *events, uint32_t id, struct trace_targe
 		return errno;
 	events->list =
 		array_grow(events->list, events->count, &events->room, sizeof(*events->list));
-	events->list[events->count++] = (struct trace_event){file, sum};
+	events->list[events->count++] = (struct trace_event){.file = file, .sum = sum};
 	return filter && ioctl(file, PERF_EVENT_IOC_SET_FILTER, filter) < 0 ? errno : 0;
 }
 
@@ -218,36 +218,48 @@ static void disable_events(void *events)
 	control_events(events, PERF_EVENT_IOC_DISABLE);
 }
 
-/* Adds up what was counted. 0, or an errno value if a counter could not be read. */
-static int read_events(struct trace_events *events)
+int trace_events_read(struct trace_events *events)
 {
 	struct trace_evidence *trace = events->trace;
 	const struct trace_plan *plan = trace->plan;
 	int error = 0;
 
 	for (size_t i = 0; i < events->count && !error; i++) {
-		const struct trace_event *event = &events->list[i];
+		struct trace_event *event = &events->list[i];
 		uint64_t count;
 		ssize_t length;
 
 		if (!event->sum)
 			continue;
 		length = read(event->file, &count, sizeof(count));
-		if (length == sizeof(count))
-			*event->sum += count;
-		else
+		if (length != sizeof(count)) {
 			error = length < 0 ? errno : EIO;
+			continue;
+		}
+		*event->sum += count - event->before;
+		event->before = count;
 	}
-	/* The calls of other clocks: all without those of the clocks that have a row. */
+	/*
+	 * The calls of other clocks: all without those of the clocks that have a row. All were read
+	 * first, so that the next interval has a call that was made between the two.
+	 */
 	for (size_t i = 0; i < plan->call_count; i++) {
 		uint64_t *counts = trace->counts[TRACE_NATIVE],
-			 *rest = &counts[plan->calls[i].rest];
+			 *rest = &counts[plan->calls[i].rest], named = events->early[i];
 
 		for (size_t row = plan->calls[i].row; row < plan->calls[i].rest; row++)
-			*rest -= counts[row] < *rest ? counts[row] : *rest;
+			named += counts[row];
+		events->early[i] = named > *rest ? named - *rest : 0;
+		*rest -= named < *rest ? named : *rest;
 	}
-	if (events->raw > events->native + events->slack)
-		trace->unlisted.value = (int64_t)(events->raw - events->native);
+	if (events->raw > events->native + events->slack) {
+		int64_t unlisted = (int64_t)(events->raw - events->native);
+
+		if (unlisted > events->unlisted) {
+			trace->unlisted.value = unlisted - events->unlisted;
+			events->unlisted = unlisted;
+		}
+	}
 	return error;
 }
 
@@ -296,7 +308,7 @@ bool trace_perf_run(struct trace_run *run, struct fact *why)
 		trace_run_go(run, NULL, NULL);
 		disable_events(&events);
 	}
-	error = read_events(&events);
+	error = trace_events_read(&events);
 	if (error && !run->failure.error)
 		run->failure = (struct trace_failure){.preparing = true, .error = error};
 	/* The events begin after the execve(2) that they wait for. */
@@ -320,7 +332,7 @@ void trace_events_watch(struct trace_run *run, struct trace_events *events,
 		;
 	disable_events(events);
 	trace_run_counted(run);
-	run->failure.error = read_events(events);
+	run->failure.error = trace_events_read(events);
 }
 
 /* The threads and children that it starts are counted with it. */

@@ -129,6 +129,7 @@ void trace_run_begin(struct trace_run *run)
 	run->deadline = run->limit_ns ? deadline_after(run->limit_ns) : (struct deadline){0};
 	run->cpu_s = run->program ? 0 : cpu_seconds(run->trace->program.pid);
 	run->begin_ns = kernel_clock_ns(CLOCK_MONOTONIC);
+	run->next_ns = run->begin_ns + run->interval_ns;
 }
 
 void trace_run_counted(struct trace_run *run)
@@ -172,8 +173,11 @@ static void look_around(struct trace_run *run)
 bool trace_run_pause(struct trace_run *run, int64_t ns)
 {
 	int64_t left = deadline_left_ns(&run->deadline);
-	const struct timespec pause = {.tv_nsec = (long)(left < ns ? left : ns)};
+	int64_t rest = run->interval_ns ? run->next_ns - kernel_clock_ns(CLOCK_MONOTONIC) : ns;
+	struct timespec pause = {.tv_nsec = (long)(left < ns ? left : ns)};
 
+	if (pause.tv_nsec > rest)
+		pause.tv_nsec = rest > 0 ? (long)rest : 0;
 	nanosleep(&pause, NULL);
 	look_around(run);
 	return !run->over;

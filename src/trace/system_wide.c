@@ -19,6 +19,7 @@
 #define RING_PAGES 16
 
 struct sampling {
+	struct trace_run *run;
 	const struct root *root;
 	struct trace_events events;
 	size_t page_size;
@@ -149,15 +150,6 @@ static void drain_ring(struct sampling *sampling, struct perf_event_mmap_page *r
 	__atomic_store_n(&ring->data_tail, head, __ATOMIC_RELEASE);
 }
 
-static bool drain_rings(void *argument)
-{
-	struct sampling *sampling = argument;
-
-	for (size_t i = 0; i < sampling->ring_count; i++)
-		drain_ring(sampling, sampling->rings[i]);
-	return true;
-}
-
 static int compare_samples(const void *one, const void *other)
 {
 	const struct trace_process *a = one, *b = other;
@@ -167,10 +159,59 @@ static int compare_samples(const void *one, const void *other)
 
 /* ---- the count ---- */
 
+static void drain_rings(struct sampling *sampling)
+{
+	for (size_t i = 0; i < sampling->ring_count; i++)
+		drain_ring(sampling, sampling->rings[i]);
+}
+
+static void finish_top(const struct sampling *sampling)
+{
+	struct trace_top *top = &sampling->run->trace->top;
+	size_t shown = sampling->run->shown;
+
+	qsort(top->processes, top->count, sizeof(top->processes[0]), compare_samples);
+	top->count = top->count < shown ? top->count : shown;
+	top->period = TRACE_SAMPLE_PERIOD;
+}
+
+/* Reports an interval, and begins the next one with no counts. */
+static bool report_interval(struct sampling *sampling)
+{
+	struct trace_run *run = sampling->run;
+	struct trace_evidence *trace = run->trace;
+	int64_t now;
+
+	run->failure.error = trace_events_read(&sampling->events);
+	if (run->failure.error)
+		return false;
+	trace_run_counted(run);
+	finish_top(sampling);
+	if (!run->report(run->argument))
+		return false;
+	memset(trace->counts, 0, sizeof(trace->counts));
+	trace->unlisted.value = 0;
+	trace->top = (struct trace_top){0};
+	now = run->begin_ns + (int64_t)(trace->duration_s * NS_PER_SECOND);
+	run->begin_ns = now;
+	while (run->next_ns <= now)
+		run->next_ns += run->interval_ns;
+	return true;
+}
+
+static bool look_around(void *argument)
+{
+	struct sampling *sampling = argument;
+	const struct trace_run *run = sampling->run;
+
+	drain_rings(sampling);
+	return !run->interval_ns || kernel_clock_ns(CLOCK_MONOTONIC) < run->next_ns ||
+	       report_interval(sampling);
+}
+
 bool trace_system_wide(struct trace_run *run, struct fact *why)
 {
-	struct sampling sampling = {.root = run->root};
-	struct trace_top *top = &run->trace->top;
+	struct sampling sampling = {.run = run, .root = run->root};
 	int error;
 
 	if (!trace_events_find(run->root, run->trace, &sampling.events, why))
@@ -179,11 +220,9 @@ bool trace_system_wide(struct trace_run *run, struct fact *why)
 	if (error) {
 		trace_events_explain(error, why);
 	} else {
-		trace_events_watch(run, &sampling.events, drain_rings, &sampling);
+		trace_events_watch(run, &sampling.events, look_around, &sampling);
 		drain_rings(&sampling);
-		qsort(top->processes, top->count, sizeof(top->processes[0]), compare_samples);
-		top->count = top->count < run->shown ? top->count : run->shown;
-		top->period = TRACE_SAMPLE_PERIOD;
+		finish_top(&sampling);
 	}
 	for (size_t i = 0; i < sampling.ring_count; i++)
 		munmap(sampling.rings[i], (1 + RING_PAGES) * sampling.page_size);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of a report: the verdict, how it was counted, a row for each call that was made. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -94,11 +95,44 @@ static void write_top(const struct trace_top *top, FILE *out)
 	table_write(trace_process_fields, rows, top->count, NULL, TABLE_TEXT, out);
 }
 
+/* "2026-11-21T15:02:11Z" has the time of day at this place. */
+#define TIME_OF_DAY 11
+
+/* The names are last: what is cut on a narrow screen is of least use. */
+static void write_interval(const struct trace_report *report, FILE *out)
+{
+	const struct timestamp_evidence *timestamp = report->timestamp;
+	const struct trace_evidence *trace = report->trace;
+	const struct trace_sums *sums = &report->diagnosis->sums;
+	const struct trace_process *most = trace->top.processes;
+	uint64_t calls = sums->calls + (uint64_t)trace->unlisted.value;
+	double per_s = trace->duration_s > 0 ? (double)calls / trace->duration_s : 0;
+	char all[32], avoidable[32], rate[32], lost[32] = "-";
+
+	if (report->is_first)
+		fprintf(out, "%-9s %12s %9s %10s %8s  most calls by\n", "time UTC", "system calls",
+			"per s", "avoidable", "lost");
+	if (!isnan(sums->lost_s))
+		trace_describe_seconds(sums->lost_s, lost);
+	fprintf(out, "%-9s %12s %9s %10s %8s ",
+		fact_is_known(&timestamp->time.fact) ? timestamp->time.value + TIME_OF_DAY
+						     : "unknown",
+		format_count(calls, all), format_count((uint64_t)(per_s + 0.5), rate),
+		format_count(sums->avoidable, avoidable), lost);
+	if (trace->top.count)
+		fprintf(out, " %s (%d)", *most->name ? most->name : "-", most->pid);
+	fputc('\n', out);
+}
+
 bool trace_report_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct trace_report *report = result;
 	const struct trace_diagnosis *diagnosis = report->diagnosis;
 
+	if (report->is_interval) {
+		write_interval(report, out);
+		return true;
+	}
 	wrap_answer(out, &headings[diagnosis->verdict], style->color, diagnosis->summary);
 	fputc('\n', out);
 	write_run(report->trace, out);

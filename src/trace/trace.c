@@ -29,15 +29,17 @@
 /* The child that measures may take so much longer. */
 #define MEASURING_REST_NS NS_PER_SECOND
 
-enum trace_option { OPTION_TOP = OPTION_OWN, OPTION_NO_SERVED };
+enum trace_option { OPTION_TOP = OPTION_OWN, OPTION_NO_SERVED, OPTION_INTERVAL };
 
 struct trace_request {
 	struct trace_plan plan;
+	struct trace_report report;
 	int64_t duration_ns; /* 0: not given */
 	pid_t pid;           /* 0: none */
 	bool all;            /* the whole host */
 	bool untouched;      /* the calls into the vDSO are not counted */
 	uint64_t top;        /* 0: not given */
+	int64_t interval_ns; /* 0: not given */
 };
 
 static bool take_call(struct cli *cli, struct span word)
@@ -67,6 +69,8 @@ static bool take_option(struct cli *cli, int id, const char *value)
 		return request->untouched = true;
 	case OPTION_TOP:
 		return take_count("--top", text_span(value), "rows, such as 20", &request->top);
+	case OPTION_INTERVAL:
+		return take_duration("--interval", value, &request->interval_ns);
 	case 'd':
 		return take_duration("--duration", value, &request->duration_ns);
 	default:
@@ -202,8 +206,12 @@ static int count_running(struct cli *cli, struct trace_run *run, bool *counted)
 	if (request->pid)
 		trace_program_inspect(&trace->program);
 	measure_host(run->root, &trace->host);
-	run->show = progress_show;
-	work_begin(cli, request->all ? "counting on all CPUs" : "counting", run->stop);
+	run->show = request->interval_ns ? NULL : progress_show;
+	work_begin(cli,
+		request->interval_ns ? NULL
+		: request->all       ? "counting on all CPUs"
+				     : "counting",
+		run->stop);
 	if (request->all)
 		*counted = trace_system_wide(run, &why);
 	else
@@ -238,9 +246,33 @@ static bool is_one_target(const struct cli *cli)
 		cli_usage_error("--top and --no-served do not apply to --pid");
 	else if (request->untouched && request->all)
 		cli_usage_error("--no-served requires a program");
+	else if (request->interval_ns && !request->all)
+		cli_usage_error("--interval requires --all");
 	else
 		return true;
 	return false;
+}
+
+/*
+ * Prints the counts so far, which are those of an interval if there is one. A file of --output is
+ * written when all are over.
+ */
+static bool print_report(void *argument)
+{
+	struct cli *cli = argument;
+	struct trace_request *request = cli->own;
+	struct trace_report *report = &request->report;
+
+	trace_diagnose(report->trace, report->diagnosis);
+	cli_print(cli, report);
+	report->is_first = false;
+	if (!request->interval_ns || cli->output)
+		return true;
+	if (!cli_flush(cli))
+		return false;
+	report->timestamp->time.fact = (struct fact){0};
+	timestamp_collect(&cli->root, report->timestamp, &cli->deadline);
+	return true;
 }
 
 static int run_trace(struct cli *cli)
@@ -250,6 +282,7 @@ static int run_trace(struct cli *cli)
 	static struct trace_diagnosis diagnosis;
 	struct timestamp_evidence timestamp = {0};
 	struct trace_request *request = cli->own;
+	struct trace_report *report = &request->report;
 	struct trace_run run = {.root = &cli->root,
 		.trace = &trace,
 		.limit_ns = request->duration_ns,
@@ -257,9 +290,10 @@ static int run_trace(struct cli *cli)
 		.shown = request->top         ? (size_t)request->top
 	                 : cli->operand_count ? DEFAULT_PLACES
 	                                      : DEFAULT_TOP,
-		.privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE};
-	struct trace_report report = {
-		.trace = &trace, .diagnosis = &diagnosis, .timestamp = &timestamp};
+		.privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE,
+		.interval_ns = request->interval_ns,
+		.report = print_report,
+		.argument = cli};
 	bool counted = false;
 
 	if (!request->plan.call_count) {
@@ -267,21 +301,24 @@ static int run_trace(struct cli *cli)
 		trace_plan_add_clock_calls(&request->plan);
 	}
 	trace.plan = &request->plan;
+	*report = (struct trace_report){.trace = &trace,
+		.diagnosis = &diagnosis,
+		.timestamp = &timestamp,
+		.is_interval = request->interval_ns > 0,
+		.is_first = true};
 	if (!is_one_target(cli))
 		return STATUS_TROUBLE;
 	timestamp_collect(&cli->root, &timestamp, &cli->deadline);
 	if (cli->operand_count) {
-		report.exit_status = count_program(cli, &run, &counted);
+		report->exit_status = count_program(cli, &run, &counted);
 	} else {
-		if (!run.limit_ns)
+		if (!run.limit_ns && !run.interval_ns)
 			run.limit_ns = DEFAULT_ATTACH_NS;
-		report.exit_status = count_running(cli, &run, &counted);
+		report->exit_status = count_running(cli, &run, &counted);
 	}
-	if (!counted)
-		return report.exit_status;
-	trace_diagnose(&trace, &diagnosis);
-	cli_print(cli, &report);
-	return report.exit_status;
+	if (counted && !print_report(cli))
+		return STATUS_TROUBLE;
+	return report->exit_status;
 }
 
 static const struct option_row options[] = {
@@ -289,11 +326,14 @@ static const struct option_row options[] = {
 		"count these system calls, by name (default: the clock calls); may be repeated"},
 	{'p', "pid", "PID", "count those of a running process, and leave it running"},
 	{'a', "all", NULL, "count those of the whole host (root)"},
+	{OPTION_INTERVAL, "interval", "TIME",
+		"with --all: print a line every TIME until Ctrl-C, with --json a document each"},
 	{OPTION_TOP, "top", "N", "show N places in the program (default 5), or processes (10)"},
 	{OPTION_NO_SERVED, "no-served", NULL,
 		"do not count the calls that the vDSO serves: the program is left untouched"},
 	{'d', "duration", "TIME",
-		"count for TIME: with --pid and --all 5 s by default; a program is then sent "
+		"count for TIME: with --pid and --all 5 s by default, with --interval until "
+		"Ctrl-C; a program is then sent "
 		"SIGTERM"},
 	{0},
 };
