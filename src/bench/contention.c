@@ -233,7 +233,7 @@ bool contention_measure(
 	struct deadline deadline =
 		deadline_after(2 * contention->ns + DEADLINE_SLACK_NS +
 			       (int64_t)contention->workers * SLACK_PER_WORKER_NS);
-	pid_t pids[BENCH_THREADS_MAX];
+	pid_t pids[BENCH_THREADS_MAX] = {0};
 	unsigned started;
 	bool well = true;
 

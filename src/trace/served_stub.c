@@ -241,6 +241,11 @@ extern const unsigned char served_native_clock[], served_native_plain[], served_
 extern const unsigned char served_compat_clock[], served_compat_plain[], served_compat_end[];
 #endif
 
+static size_t code_size(const unsigned char *start, const unsigned char *end)
+{
+	return (size_t)(end - start);
+}
+
 size_t served_stub_make(unsigned char *at, size_t size, const struct served_stub *stub)
 {
 	const uint64_t words[] = {(uint64_t)stub->call << 5, stub->table, stub->target};
@@ -259,23 +264,23 @@ size_t served_stub_make(unsigned char *at, size_t size, const struct served_stub
 		end = served_compat_end;
 	}
 #endif
-	length = (size_t)(end - start);
+	length = code_size(start, end);
 	if (!start || length > size)
 		return SERVED_NO_STUB;
 	memcpy(at, start, length);
 	memcpy(at + length - sizeof(words), words, sizeof(words));
-	return stub->takes_clock ? 0 : (size_t)(plain - start);
+	return stub->takes_clock ? 0 : code_size(start, plain);
 }
 
 size_t served_stub_size(void)
 {
 #if defined(__x86_64__)
-	size_t native = (size_t)(served_native_end - served_native_clock);
-	size_t compat = (size_t)(served_compat_end - served_compat_clock);
+	size_t native = code_size(served_native_clock, served_native_end);
+	size_t compat = code_size(served_compat_clock, served_compat_end);
 
 	return ((native > compat ? native : compat) + 63) / 64 * 64;
 #elif defined(__aarch64__)
-	return ((size_t)(served_native_end - served_native_clock) + 63) / 64 * 64;
+	return (code_size(served_native_clock, served_native_end) + 63) / 64 * 64;
 #else
 	return 0;
 #endif
