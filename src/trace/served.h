@@ -121,6 +121,12 @@ struct served_table *served_open(
 /* True if one of the calls in the plan is one that a vDSO may have. */
 bool served_has_call(const struct trace_plan *plan);
 
+/*
+ * False where a seccomp filter that the program will inherit ends a process for the system calls
+ * that are made in its name: a child tries.
+ */
+bool served_is_harmless(struct fact *why);
+
 /* The seccomp filters of a process, or where the kernel does not count them, whether there are. */
 uint64_t served_filters(pid_t pid);
 

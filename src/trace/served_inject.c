@@ -43,14 +43,15 @@ struct target {
 
 /* The numbers of the calls that are made, for programs of both word sizes. */
 struct numbers {
-	long memfd_create, mmap, mprotect, close;
+	long memfd_create, mmap, mprotect, munmap, close;
 };
 
-static const struct numbers native_numbers = {SYS_memfd_create, SYS_mmap, SYS_mprotect, SYS_close};
+static const struct numbers native_numbers = {
+	SYS_memfd_create, SYS_mmap, SYS_mprotect, SYS_munmap, SYS_close};
 
 #if defined(__x86_64__)
-/* i386: memfd_create, mmap2, mprotect, close. */
-static const struct numbers compat_numbers = {356, 192, 125, 6};
+/* i386: memfd_create, mmap2, mprotect, munmap, close. */
+static const struct numbers compat_numbers = {356, 192, 125, 91, 6};
 static const unsigned char native_instruction[] = {0x0f, 0x05};
 static const unsigned char compat_instruction[] = {0xcd, 0x80};
 #else
@@ -367,6 +368,10 @@ static int give_copy(struct target *target, int *table)
 		goto out;
 	copy.table = (uint64_t)result;
 	error = map_copy(target, numbers, &copy, place);
+	if (error && copy.to)
+		CALL(target, numbers->munmap, copy.to, copy.size);
+	if (error)
+		CALL(target, numbers->munmap, copy.table, SERVED_TABLE_SIZE);
 out:
 	free(image);
 	return error;

@@ -156,7 +156,7 @@ static bool counts_served(const struct cli *cli, struct trace_evidence *trace)
 	else if (gains_privileges(&trace->program))
 		fact_set(&trace->served, FACT_ABSENT, "it is set-user-ID or set-group-ID");
 	else
-		return true;
+		return served_is_harmless(&trace->served);
 	return false;
 }
 

@@ -275,7 +275,7 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 			: *trace->program.file
 				? " Trace the 32-bit program itself, which is done by ptrace."
 				: "");
-	else if (sums->has_reads && (sums->reads || host_is_ok))
+	else if (sums->has_reads && (sums->reads || (host_is_ok && !trace->uncounted)))
 		summarize(diagnosis, TRACE_OK, "%s.", reads);
 	else
 		summarize(diagnosis, TRACE_OK,
