@@ -17,6 +17,7 @@ FUZZ_LIBS = $(LIBRARY_LIBS) $(if $(STATIC),,$(TEST_LIBS))
 FUZZ_LENGTH_clocksource = 400
 FUZZ_LENGTH_data_page = 300
 FUZZ_LENGTH_document = 20000
+FUZZ_LENGTH_elf_file = 40000
 FUZZ_LENGTH_elf_image = 8193
 FUZZ_LENGTH_kernel_log = 1500
 FUZZ_LENGTH_maps = 300

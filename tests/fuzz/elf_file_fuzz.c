@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fuzzes what trace reads of programs, libraries and their vDSO: functions, frames and the copy of
+ * the image. Input: an ELF file, or where it does not begin as one, three-byte patches (place,
+ * value) to the headers and tables of this process's own vDSO.
+ */
+#include "fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "trace/elf_file.h"
+#include "trace/served.h"
+
+#define OWN_SIZE 8192
+
+static void read_file(const unsigned char *bytes, size_t size)
+{
+	static const char *const names[] = {"clock_gettime", "__vdso_clock_gettime", ""};
+	unsigned char *file = (unsigned char *)fuzz_copy((const uint8_t *)bytes, size);
+	struct served_copy copy = {.from = 0x7ffff7fc1000, .to = 0x7ffff7000000, .table = 4096};
+	struct elf_symbol symbol = {.address = 0x1234};
+	struct served_frame frame;
+	struct elf_file elf;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (frames_find(file, size, names[i], &frame) != (frame.size > 0))
+			abort();
+	}
+	if (elf_file_start(&elf, file, size) && elf_file_find(&elf, &symbol) &&
+		(symbol.name.length == 0 || symbol.name.length > size))
+		abort();
+	copy.length = served_image_length(file, size);
+	if (copy.length > 0 && copy.length <= size) {
+		copy.size = served_copy_size(copy.length);
+		copy.image = calloc(1, copy.size);
+		if (!copy.image)
+			abort();
+		memcpy(copy.image, file, copy.length);
+		served_copy_make(&copy);
+		free(copy.image);
+	}
+	free(file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static unsigned char own[OWN_SIZE];
+	const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
+
+	if (size >= 4 && memcmp(data, "\177ELF", 4) == 0)
+		read_file(data, size);
+	if (size < 3 || !vdso || served_image_length(vdso, SERVED_PAGE) > OWN_SIZE)
+		return 0;
+	memcpy(own, vdso, served_image_length(vdso, SERVED_PAGE));
+	for (size_t i = 0; i + 3 <= size; i += 3)
+		own[(size_t)(data[i] << 8 | data[i + 1]) % 4096] = data[i + 2];
+	read_file(own, sizeof(own));
+	return 0;
+}
