@@ -44,6 +44,7 @@ struct tracer {
 	enum { COUNTING, TERMINATING, RELEASING } phase;
 	bool at_each_call; /* there is no filter to stop at the counted ones alone */
 	struct served_library libraries[SERVED_LIBRARY_MAX];
+	unsigned options;       /* of ptrace */
 	uint64_t filters;       /* seccomp filters of the program that are not its own */
 	struct traced *threads; /* in no order */
 	size_t count, room;
@@ -174,8 +175,12 @@ static int count_served(struct tracer *tracer, struct traced *thread)
 		served_learn(thread->table, thread->id, tracer->libraries);
 		thread->loading = false;
 	} else if (!thread->table) {
+		/* With registers that are not its own it must not go on when we are killed. */
+		ptrace(PTRACE_SETOPTIONS, thread->id, NULL,
+			(void *)(uintptr_t)(tracer->options | PTRACE_O_EXITKILL));
 		thread->table =
 			served_open(tracer->run->trace, thread->id, tracer->filters, &signal);
+		ptrace(PTRACE_SETOPTIONS, thread->id, NULL, (void *)(uintptr_t)tracer->options);
 		thread->loading = thread->table && served_can_learn(thread->id);
 	}
 	return signal;
@@ -271,9 +276,10 @@ static bool seize_program(struct tracer *tracer, unsigned options, struct fact *
 {
 	struct trace_run *run = tracer->run;
 
+	tracer->options = FOLLOW | options;
 	if (run->serves)
-		options |= PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXIT;
-	if (ptrace(PTRACE_SEIZE, run->program, NULL, (void *)(uintptr_t)(FOLLOW | options)) < 0) {
+		tracer->options |= PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXIT;
+	if (ptrace(PTRACE_SEIZE, run->program, NULL, (void *)(uintptr_t)tracer->options) < 0) {
 		fact_set_errno(why, errno, "ptrace");
 		return false;
 	}

@@ -147,7 +147,10 @@ static void find_hints(const struct trace_evidence *trace, struct trace_diagnosi
 	if (program->preloads)
 		*hint++ = "LD_PRELOAD is set: a preloaded library may make the system call in "
 			  "place of libc's function.";
-	if (hint == diagnosis->hints)
+	if (hint == diagnosis->hints && fact_is_known(&trace->served) && !trace->uncounted)
+		*hint++ = "They did not go through the vDSO, which the program has: it calls "
+			  "syscall(2) directly, or its runtime bypasses the vDSO.";
+	else if (hint == diagnosis->hints)
 		*hint++ = "No cause is visible from outside. The program may call syscall(2) "
 			  "directly, its runtime may bypass the vDSO, or its environment may "
 			  "hide the vDSO.";

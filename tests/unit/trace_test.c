@@ -252,6 +252,13 @@ static void why_only_this_program(void **state)
 	trace_diagnose(&trace, &diagnosis);
 	assert_int_equal(diagnosis.hint_count, 2);
 	assert_non_null(strstr(diagnosis.hints[0], "statically"));
+	make_host(false);
+	set_count("gettimeofday", 100);
+	trace_diagnose(&trace, &diagnosis);
+	assert_non_null(strstr(diagnosis.hints[0], "may hide the vDSO"));
+	fact_set_known(&trace.served);
+	trace_diagnose(&trace, &diagnosis);
+	assert_non_null(strstr(diagnosis.hints[0], "did not go through the vDSO"));
 	make_host(true);
 	set_count("gettimeofday", 100);
 	trace.program.preloads = true;
