@@ -23,7 +23,6 @@ struct hook {
 	const char *program;
 	const struct watch_event *event;
 	int input;
-	volatile pid_t *group; /* shared: its process group, once it has one */
 };
 
 /* Returns a file with the event's JSON, at its beginning; -1 with the reason. */
@@ -71,7 +70,6 @@ static void become_program(void *argument)
 	setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
 	prctl(PR_SET_PDEATHSIG, 0);
 	setpgid(0, 0);
-	*hook->group = getpid();
 	cli_restore_signals();
 	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
 		is_set &= setenv(variables[i][0], variables[i][1], 1) == 0;
@@ -85,22 +83,17 @@ static void become_program(void *argument)
 bool watch_hook_run(const char *program, const struct watch_event *event, struct fact *why)
 {
 	struct deadline deadline = deadline_after(WATCH_HOOK_NS);
-	struct hook hook = {.program = program, .event = event};
+	struct hook hook = {.program = program, .event = event, .input = make_input(event, why)};
+	pid_t pid;
 	bool done;
 
-	hook.input = make_input(event, why);
 	if (hook.input < 0)
 		return false;
-	hook.group = child_share(sizeof(*hook.group), why);
-	if (!hook.group) {
-		close(hook.input);
-		return false;
-	}
-	done = child_run(become_program, &hook, &deadline, why);
-	/* Its children, too. The group exists as long as any of them does. */
-	if (!done && *hook.group > 0 && deadline_left_ns(&deadline) == 0)
-		kill(-*hook.group, SIGKILL);
-	child_unshare((void *)(uintptr_t)hook.group, sizeof(*hook.group));
+	pid = child_start(become_program, &hook, &deadline, why);
+	done = pid > 0 && child_await(pid, NULL, NULL, &deadline, why);
+	/* The program leads a process group, which exists as long as any of its children does. */
+	if (!done && pid > 0 && deadline_left_ns(&deadline) == 0)
+		kill(-pid, SIGKILL);
 	close(hook.input);
 	return done;
 }
