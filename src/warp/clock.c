@@ -40,18 +40,15 @@
 
 const char *warp_clock_name(enum warp_clock_id id)
 {
-	switch (id) {
-	case WARP_COUNTER:
-		return *counter_name() ? counter_name() : "counter";
-	case WARP_MONOTONIC:
-		return "CLOCK_MONOTONIC";
-	case WARP_REALTIME:
-		return "CLOCK_REALTIME";
-	case WARP_TIMEOFDAY:
-		return "gettimeofday";
-	default:
-		return "vDSO against kernel";
-	}
+	static const char *const names[] = {
+		[WARP_COUNTER] = "counter",
+		[WARP_MONOTONIC] = "CLOCK_MONOTONIC",
+		[WARP_REALTIME] = "CLOCK_REALTIME",
+		[WARP_TIMEOFDAY] = "gettimeofday",
+		[WARP_KERNEL] = "vDSO against kernel",
+	};
+
+	return id == WARP_COUNTER && *counter_name() ? counter_name() : names[id];
 }
 
 static int warp_call(const struct call *call, union call_result *words)

@@ -7,8 +7,6 @@
 
 #include <limits.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/time.h"
@@ -33,10 +31,11 @@ struct worker {
 	struct cross_cpu_result *result;
 };
 
+/* The child has one. Pages of CPUs that it does not have are never touched. */
 struct cross_cpu {
 	size_t count;
-	struct worker *workers;
-	struct last_value *last;
+	struct worker workers[WARP_CPU_MAX];
+	struct last_value last[WARP_CPU_MAX];
 	pthread_barrier_t barrier; /* the workers and the caller */
 	const struct warp_clock *clock;
 	bool exit; /* no more slices; set before the barrier */
@@ -146,9 +145,6 @@ void cross_cpu_stop(struct cross_cpu *run)
 	for (size_t i = 0; i < run->count; i++)
 		pthread_join(run->workers[i].thread, NULL);
 	pthread_barrier_destroy(&run->barrier);
-	free(run->last);
-	free(run->workers);
-	free(run);
 }
 
 /*
@@ -186,43 +182,22 @@ static bool are_pinned(const struct cross_cpu *run, struct fact *why)
 	return true;
 }
 
-static struct cross_cpu *allocate(size_t count)
-{
-	struct cross_cpu *run = aligned_alloc(LINE_PAIR, sizeof(*run));
-
-	if (!run)
-		return NULL;
-	memset(run, 0, sizeof(*run));
-	run->count = count;
-	run->workers = calloc(count, sizeof(*run->workers));
-	run->last = aligned_alloc(LINE_PAIR, count * sizeof(*run->last));
-	if (run->workers && run->last &&
-		pthread_barrier_init(&run->barrier, NULL, (unsigned)count + 1) == 0)
-		return run;
-	free(run->workers);
-	free(run->last);
-	free(run);
-	return NULL;
-}
-
 struct cross_cpu *cross_cpu_start(
 	const int *cpus, size_t count, struct cross_cpu_result *results, struct fact *why)
 {
-	struct cross_cpu *run = allocate(count);
-	int error;
+	static struct cross_cpu run;
+	int error = pthread_barrier_init(&run.barrier, NULL, (unsigned)count + 1);
 
-	if (!run) {
-		fact_set(why, FACT_FAILED, "no memory for %zu threads", count);
-		return NULL;
-	}
-	error = start_threads(run, cpus, results);
+	run.count = count;
+	if (!error)
+		error = start_threads(&run, cpus, results);
 	if (error) {
 		fact_set_errno(why, error, "a thread on each CPU");
 		return NULL;
 	}
-	pthread_barrier_wait(&run->barrier);
-	if (are_pinned(run, why))
-		return run;
-	cross_cpu_stop(run);
+	pthread_barrier_wait(&run.barrier);
+	if (are_pinned(&run, why))
+		return &run;
+	cross_cpu_stop(&run);
 	return NULL;
 }

@@ -83,7 +83,7 @@ struct cross_cpu;
 
 /*
  * Starts one worker per CPU, pinned, and lets them wait. `results` has one element per CPU, each
- * with room for `count` gaps in `least`. NULL with the reason if memory, threads or pinning fail.
+ * with room for `count` gaps in `least`. NULL with the reason if threads or pinning fail.
  */
 struct cross_cpu *cross_cpu_start(
 	const int *cpus, size_t count, struct cross_cpu_result *results, struct fact *why);
@@ -91,7 +91,7 @@ struct cross_cpu *cross_cpu_start(
 /* All workers read the clock for slice_ns. The results describe this slice alone. */
 void cross_cpu_run(struct cross_cpu *run, const struct warp_clock *clock, int64_t slice_ns);
 
-/* Joins the workers and releases the run. */
+/* Joins the workers. */
 void cross_cpu_stop(struct cross_cpu *run);
 
 /* ---- run.c: the child ---- */
