@@ -132,9 +132,9 @@ static const struct field candidate_fields[] = {
 	{WORD("gain", gain, candidate_gain_names),
 		.doc = "gain over the one in use; vdso: no longer a system call; cost: cheaper; "
 		       "no-warps: the one in use ran backwards; none: no clear one"},
-	{NS("cost_ns", cost_ns), .fact = FACT(cost_fact), .reason = "reason",
+	{NS("cost_ns", cost_ns), .options = FIELD_NAN_NONE, .reason = "reason",
 		.doc = "ns per clock_gettime(CLOCK_MONOTONIC), least of its timings"},
-	{NS("spread_ns", spread_ns), .fact = FACT(spread_fact), .reason = "reason",
+	{NS("spread_ns", spread_ns), .options = FIELD_NAN_NONE, .reason = "reason",
 		.doc = "ns between the largest and the least of its timings"},
 	{LIST("timings_ns", timings_ns, timing_count, timing_element), .has = was_tried,
 		.reason = "reason",

@@ -190,9 +190,8 @@ struct candidate {
 	enum candidate_state state;
 	enum gain gain;
 	const char *reason; /* why it was not measured, or not in full; "" otherwise */
-	struct fact cost_fact, spread_fact;
-	double cost_ns;   /* least of the timings */
-	double spread_ns; /* largest of the timings less the least */
+	double cost_ns;     /* least of the timings; NAN: none */
+	double spread_ns;   /* largest of the timings less the least; NAN: fewer than two */
 	struct fact proven;
 	struct entry_counts entries; /* of the deciding calls */
 	uint64_t warps;              /* reads that were warps, over all clocks */

@@ -4,7 +4,7 @@
  * gain that noise could have made: either the class changes, from a system call to the vDSO,
  * or the slowest timing of the candidate is clearly below the fastest of the one in use.
  */
-#include <string.h>
+#include <math.h>
 
 #include "base/memory.h"
 #include "judge.h"
@@ -34,26 +34,19 @@ static const char *find_gap(const struct candidate *candidate)
 	                                               : NULL;
 }
 
-static void conclude_fact(const struct candidate *candidate, bool known, struct fact *fact)
-{
-	if (known && fact_is_known(&candidate->fact))
-		fact_set_known(fact);
-	else
-		fact_set(fact, FACT_FAILED, "%s", candidate->reason);
-}
-
 static void conclude_candidate(struct candidate *candidate)
 {
 	const double *timings = candidate->timings_ns;
-	double least = candidate->timing_count ? timings[0] : 0, greatest = least;
+	bool is_whole = fact_is_known(&candidate->fact);
+	double least = NAN, greatest = NAN;
 	const char *gap = find_gap(candidate);
 
-	for (size_t i = 1; i < candidate->timing_count; i++) {
-		least = timings[i] < least ? timings[i] : least;
-		greatest = timings[i] > greatest ? timings[i] : greatest;
+	for (size_t i = 0; is_whole && i < candidate->timing_count; i++) {
+		least = fmin(least, timings[i]);
+		greatest = fmax(greatest, timings[i]);
 	}
 	candidate->cost_ns = least;
-	candidate->spread_ns = greatest - least;
+	candidate->spread_ns = candidate->timing_count > 1 ? greatest - least : NAN;
 	candidate->entries = counts_deciding(&candidate->evidence);
 	candidate->warps = 0;
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
@@ -61,7 +54,7 @@ static void conclude_candidate(struct candidate *candidate)
 
 		candidate->warps += fact_is_known(&result->fact) ? result->warps : 0;
 	}
-	if (!fact_is_known(&candidate->fact)) {
+	if (!is_whole) {
 		candidate->state = candidate->is_void ? CANDIDATE_VOID : CANDIDATE_UNTRIED;
 		candidate->reason = candidate->fact.reason;
 	} else {
@@ -70,9 +63,10 @@ static void conclude_candidate(struct candidate *candidate)
 		                                        : CANDIDATE_MEASURED;
 		candidate->reason = gap ? gap : "";
 	}
-	conclude_fact(candidate, candidate->timing_count > 0, &candidate->cost_fact);
-	conclude_fact(candidate, candidate->timing_count > 1, &candidate->spread_fact);
-	conclude_fact(candidate, candidate->entries.attempts > 0, &candidate->proven);
+	if (is_whole && candidate->entries.attempts > 0)
+		fact_set_known(&candidate->proven);
+	else
+		fact_set(&candidate->proven, FACT_FAILED, "%s", candidate->reason);
 }
 
 const char *const candidate_state_names[] = {

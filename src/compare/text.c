@@ -182,8 +182,8 @@ static void print_warps(const void *object, const void *whole, FILE *out)
 static const struct field columns[] = {
 	{TEXT("name", name), .title = "clock_gettime MONOTONIC, ns", .left = true,
 		.cell = print_candidate_name},
-	{NS("cost_ns", cost_ns), .fact = FACT(cost_fact), .title = "vDSO", .width = 6},
-	{NS("spread_ns", spread_ns), .fact = FACT(spread_fact), .title = "spread", .width = 7},
+	{NS("cost_ns", cost_ns), .title = "vDSO", .width = 6},
+	{NS("spread_ns", spread_ns), .title = "spread", .width = 7},
 	{TEXT("syscall", name), .title = "syscall", .width = 8, .cell = print_syscall},
 	{TEXT("entered", name), .title = "in kernel", .left = true, .cell = print_entered},
 	{TEXT("warps", name), .title = "warps", .left = true, .cell = print_warps},
