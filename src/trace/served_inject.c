@@ -180,7 +180,8 @@ static bool go_on(struct target *target)
 			status = waitid(P_PID, (id_t)target->thread, &info,
 				WEXITED | WSTOPPED | WNOWAIT | __WALL);
 		} while (status < 0 && errno == EINTR);
-		if (status < 0 || info.si_code != CLD_TRAPPED)
+		/* Where it is refused the thread is stopped all the same. */
+		if (status == 0 && info.si_code != CLD_TRAPPED)
 			return false;
 		if (waitpid(target->thread, &status, __WALL) < 0 || !WIFSTOPPED(status))
 			return false;
