@@ -14,6 +14,7 @@
 struct vdso_image {
 	uintptr_t base;                  /* 0: there is no vDSO */
 	size_t size;                     /* bytes of the mapping */
+	bool replaced;                   /* a tool's own: no data page lies beside it */
 	size_t offsets[VDSO_EXPORT_MAX]; /* of vdso_evidence's exports, in the same order */
 };
 

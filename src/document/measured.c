@@ -189,6 +189,8 @@ static json_t *call_reason(const void *object, const void *whole)
 			fault_signal_name(judged_path(call)->signal));
 	if (!fact_is_known(&evidence->proof.fact))
 		return field_reason(&evidence->proof.fact);
+	if (!judged_path(call)->attempts)
+		return json_string("failed: the time was over before the call was proven");
 	if (!fact_is_known(&evidence->timing.fact))
 		return field_reason(&evidence->timing.fact);
 	if (!call->path[PATH_VDSO].available)

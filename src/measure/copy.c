@@ -436,6 +436,8 @@ void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
 	*answer = (struct copy_evidence){.fact.state = FACT_UNREAD};
 	if (!COUNTER_MODE) {
 		fact_set(&why, FACT_ABSENT, "the vDSO is copied on x86 and arm64 only");
+	} else if (vdso->replaced) {
+		fact_set(&why, FACT_ABSENT, "the vDSO is not the kernel's own");
 	} else if (!vdso->base || !find_clocks(&copy, calls)) {
 		fact_set(&why, FACT_ABSENT, "no vDSO function to copy");
 	} else {

@@ -90,6 +90,7 @@ void vdso_collect(const struct root *root, struct vdso_evidence *vdso, struct vd
 	}
 	image->base = base;
 	read_maps(root, image, &vdso->replaced);
+	image->replaced = fact_is_flag(&vdso->replaced, true);
 	/* The first page is there in any case: the kernel put the ELF header in it. */
 	if (!image->size)
 		image->size = (elf_image_extent((const unsigned char *)base, page) + page - 1) /

@@ -198,6 +198,10 @@ void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 		fact_set(&vclock->fact, FACT_ABSENT, "no vDSO, so no data page");
 		return;
 	}
+	if (vdso->replaced) {
+		fact_set(&vclock->fact, FACT_ABSENT, "the vDSO is not the kernel's own");
+		return;
+	}
 	if (!vvar_native_arch) {
 		fact_set(&vclock->fact, FACT_ABSENT,
 			"no data page layout is known for this architecture");
