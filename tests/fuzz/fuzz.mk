@@ -46,7 +46,7 @@ fuzz:
 
 fuzz-keep:
 	$(QUIET)for fuzzer in $(or $(FUZZER),$(FUZZERS)); do \
-		$(BUILD)/fuzz/tests/fuzz/$$fuzzer-libfuzzer -merge=1 -use_counters=0 -close_fd_mask=2 \
+		$(BUILD)/fuzz/tests/fuzz/$$fuzzer-libfuzzer -set_cover_merge=1 -use_counters=0 -close_fd_mask=2 \
 			tests/fuzz/corpus/$$fuzzer $(BUILD)/fuzz/corpus/$$fuzzer || exit; \
 	done
 
