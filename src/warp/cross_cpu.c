@@ -22,7 +22,7 @@ struct last_value {
 	int64_t value;
 } __attribute__((aligned(LINE_PAIR)));
 
-struct worker {
+struct cpu_worker {
 	struct cross_cpu *run;
 	pthread_t thread;
 	size_t index;
@@ -34,7 +34,7 @@ struct worker {
 /* The child has one. Pages of CPUs that it does not have are never touched. */
 struct cross_cpu {
 	size_t count;
-	struct worker workers[WARP_CPU_MAX];
+	struct cpu_worker workers[WARP_CPU_MAX];
 	struct last_value last[WARP_CPU_MAX];
 	pthread_barrier_t barrier; /* the workers and the caller */
 	const struct warp_clock *clock;
@@ -43,7 +43,7 @@ struct cross_cpu {
 };
 
 /* A negative gap is a warp: what was read later is less than what was read before. */
-static void compare(
+static void compare_readings(
 	struct cross_cpu_result *result, size_t against, int64_t earlier, int64_t reading)
 {
 	int64_t gap = reading - earlier;
@@ -59,7 +59,7 @@ static void compare(
 	}
 }
 
-static size_t next_peer(const struct worker *worker, size_t peer)
+static size_t next_peer(const struct cpu_worker *worker, size_t peer)
 {
 	peer = peer + 1 == worker->run->count ? 0 : peer + 1;
 	if (peer == worker->index)
@@ -71,34 +71,34 @@ static size_t next_peer(const struct worker *worker, size_t peer)
  * Acquire and release: a value that is loaded here was read, and then published, before this
  * worker reads the clock. The worker's own previous value is compared like another CPU's.
  */
-static void run_slice(struct worker *worker)
+static void run_slice(struct cpu_worker *worker)
 {
 	struct cross_cpu *run = worker->run;
 	struct cross_cpu_result *result = worker->result;
 	size_t peer = next_peer(worker, worker->index);
-	int64_t own = 0;
+	int64_t previous = 0;
 
 	for (unsigned turn = 0; !__atomic_load_n(&run->stop, __ATOMIC_RELAXED); turn++) {
-		int64_t theirs = __atomic_load_n(&run->last[peer].value, __ATOMIC_ACQUIRE);
+		int64_t seen = __atomic_load_n(&run->last[peer].value, __ATOMIC_ACQUIRE);
 		int64_t reading = warp_clock_read(run->clock, turn);
 
 		/* A call that failed is no reading of the clock. */
 		if (!reading)
 			continue;
 		__atomic_store_n(&run->last[worker->index].value, reading, __ATOMIC_RELEASE);
-		if (theirs && peer != worker->index)
-			compare(result, peer, theirs, reading);
-		if (own)
-			compare(result, worker->index, own, reading);
-		own = reading;
+		if (seen && peer != worker->index)
+			compare_readings(result, peer, seen, reading);
+		if (previous)
+			compare_readings(result, worker->index, previous, reading);
+		previous = reading;
 		result->reads++;
 		peer = next_peer(worker, peer);
 	}
 }
 
-static void *work(void *argument)
+static void *run_cpu_worker(void *argument)
 {
-	struct worker *worker = argument;
+	struct cpu_worker *worker = argument;
 
 	worker->pinned = cpus_pin(worker->cpu);
 	pthread_barrier_wait(&worker->run->barrier);
@@ -148,8 +148,8 @@ void cross_cpu_stop(struct cross_cpu *run)
 }
 
 /*
- * 0 or an errno value. On an error the threads already started stay in the barrier until the
- * child that all this runs in ends.
+ * Returns 0 or an errno value. On an error the threads already started stay in the barrier until
+ * the child that all this runs in ends.
  */
 static int start_threads(struct cross_cpu *run, const int *cpus, struct cross_cpu_result *results)
 {
@@ -160,11 +160,11 @@ static int start_threads(struct cross_cpu *run, const int *cpus, struct cross_cp
 		return error;
 	pthread_attr_setstacksize(&attributes, STACK_SIZE);
 	for (size_t i = 0; i < run->count && !error; i++) {
-		struct worker *worker = &run->workers[i];
+		struct cpu_worker *worker = &run->workers[i];
 
-		*worker = (struct worker){
+		*worker = (struct cpu_worker){
 			.run = run, .index = i, .cpu = cpus[i], .result = &results[i]};
-		error = pthread_create(&worker->thread, &attributes, work, worker);
+		error = pthread_create(&worker->thread, &attributes, run_cpu_worker, worker);
 	}
 	pthread_attr_destroy(&attributes);
 	return error;

@@ -85,45 +85,29 @@ void warp_release(struct warp_evidence *warp)
 
 #define DEFAULT_NS 2000000000
 
-struct warp_request {
-	int64_t duration_ns; /* 0: not given */
-};
-
+/* cli->own is the duration in ns; 0: not given. */
 static bool warp_take(struct cli *cli, int id, const char *value)
 {
-	struct warp_request *request = cli->own;
-
 	(void)id;
-	return take_duration("--duration", value, &request->duration_ns);
-}
-
-static void warp_run_measurement(struct cli *cli, volatile bool *stop, struct warp_evidence *warp)
-{
-	struct vdso_evidence vdso = {0};
-	struct vdso_image image;
-	struct call_table calls;
-	const struct warp_request *request = cli->own;
-	struct warp_setup setup = {
-		.duration_ns = request->duration_ns ? request->duration_ns : DEFAULT_NS,
-		.clocks = WARP_ALL_CLOCKS,
-		.stop = stop,
-		.progress = progress_show};
-
-	vdso_collect(&cli->root, &vdso, &image);
-	call_table_make(&vdso, &image, &calls, &cli->deadline);
-	work_begin(cli, "reading the clocks on all CPUs", stop);
-	warp_measure(&calls, &setup, warp);
-	work_end();
+	return take_duration("--duration", value, cli->own);
 }
 
 static int warp_run(struct cli *cli)
 {
 	static struct warp_evidence warp;
+	const int64_t *duration_ns = cli->own;
+	struct vdso_evidence vdso = {0};
+	struct vdso_image image;
+	struct call_table calls;
 	struct warp_verdict verdict;
 	struct timestamp_evidence timestamp = {0};
 	struct warp_report report = {.warp = &warp, .verdict = &verdict, .timestamp = &timestamp};
 	struct fact why = {0};
 	volatile bool *stop = child_share(sizeof(*stop), &why);
+	struct warp_setup setup = {.duration_ns = *duration_ns ? *duration_ns : DEFAULT_NS,
+		.clocks = WARP_ALL_CLOCKS,
+		.stop = stop,
+		.progress = progress_show};
 
 	if (!stop) {
 		cli_error("cannot measure: %s", why.reason);
@@ -131,7 +115,11 @@ static int warp_run(struct cli *cli)
 	}
 	privileges_keep(PRIVILEGES_WRITE);
 	timestamp_collect(&cli->root, &timestamp, &cli->deadline);
-	warp_run_measurement(cli, stop, &warp);
+	vdso_collect(&cli->root, &vdso, &image);
+	call_table_make(&vdso, &image, &calls, &cli->deadline);
+	work_begin(cli, "reading the clocks on all CPUs", stop);
+	warp_measure(&calls, &setup, &warp);
+	work_end();
 	child_unshare((void *)(uintptr_t)stop, sizeof(*stop));
 	warp_judge(&warp, &verdict);
 	verdict.exit_status = interrupt_status(verdict.exit_status);
@@ -164,7 +152,7 @@ const struct command warp_command = {
 		"output, 130 interrupted.",
 	.options = options,
 	.formats = formats,
-	.size = sizeof(struct warp_request),
+	.size = sizeof(int64_t),
 	.take = warp_take,
 	.run = warp_run,
 };
