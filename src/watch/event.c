@@ -97,9 +97,9 @@ char *watch_describe_state(const struct evidence *evidence, char text[WATCH_STAT
 /* Compares what is printed: a change that does not show is not one. */
 bool watch_checks_agree(const struct watch_check *before, const struct watch_check *now)
 {
-	char one[WATCH_STATE_SIZE], other[WATCH_STATE_SIZE];
+	char state_before[WATCH_STATE_SIZE], state_now[WATCH_STATE_SIZE];
 
 	return before->diagnosis.verdict.kind == now->diagnosis.verdict.kind &&
-	       strcmp(watch_describe_state(&before->evidence, one),
-		       watch_describe_state(&now->evidence, other)) == 0;
+	       strcmp(watch_describe_state(&before->evidence, state_before),
+		       watch_describe_state(&now->evidence, state_now)) == 0;
 }

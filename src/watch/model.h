@@ -22,7 +22,7 @@
 struct watch_place {
 	const volatile uint32_t *mode;               /* NULL: not found, nothing can be read */
 	const volatile unsigned char *pvclock_flags; /* NULL: the clocksource has none */
-	const volatile uint32_t *hyperv_sequence;    /* NULL: likewise */
+	const volatile uint32_t *hyperv_sequence;    /* NULL: there is no such page */
 };
 
 /* The values that decide whether the vDSO serves the clock. */
@@ -46,7 +46,6 @@ bool watch_words_differ(const struct watch_words *one, const struct watch_words 
 
 /* ---- events ---- */
 
-/* A check and its diagnosis. */
 struct watch_check {
 	struct evidence evidence;
 	struct diagnosis diagnosis;
@@ -80,7 +79,7 @@ struct watch_event {
 	struct watch_counts counts;
 };
 
-/* Moment and synchronization. */
+/* Fills in the time and whether the clock is synchronized. */
 void watch_event_take(const struct root *root, struct watch_event *event);
 
 /*
@@ -100,14 +99,14 @@ void watch_log_find(const struct kernel_log_evidence *before, const struct kerne
 #define WATCH_STATE_SIZE 128
 char *watch_describe_state(const struct evidence *evidence, char text[WATCH_STATE_SIZE]);
 
-/* Neither clocksource nor mode nor verdict differ. */
+/* True if clocksource, mode and verdict are the same. */
 bool watch_checks_agree(const struct watch_check *before, const struct watch_check *now);
 
 /* ---- reports ---- */
 
 #define WATCH_JSON_SCHEMA "vdsocheck-watch/1"
 
-/* Both take a struct watch_event: a few lines for people; one line for programs. */
+/* Both take a struct watch_event. The text is a few lines, the JSON is one. */
 bool watch_event_text(const void *result, const struct style *style, FILE *out);
 extern const struct field watch_event_fields[];
 bool watch_event_json(const void *result, const struct style *style, FILE *out);

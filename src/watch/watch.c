@@ -204,7 +204,7 @@ static bool await_room(const struct watch *watch)
 	return ppoll(&output, 1, &patience, NULL) != 0;
 }
 
-/* False after an error message: nothing to watch, or the event could not be written. */
+/* Returns false after an error message: nothing to watch, or the event could not be written. */
 static bool report_event(struct cli *cli, struct watch *watch, enum watch_event_kind kind)
 {
 	static struct watch_event event;
