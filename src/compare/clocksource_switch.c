@@ -186,7 +186,7 @@ bool clocksource_switch_is_foreign(const struct clocksource_switch *clock, struc
 	       report_foreign(now, why) == SWITCH_FOREIGN;
 }
 
-/* 0 or an errno value. A captured tree's file is a plain one, which keeps what it had. */
+/* Returns 0 or an errno value. A captured tree's file is a plain one, which keeps what it had. */
 static int write_name(const struct clocksource_switch *clock, const char *name)
 {
 	char line[CLOCKSOURCE_NAME_SIZE + 1];

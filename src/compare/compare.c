@@ -149,9 +149,9 @@ static void announce(const struct cli *cli, const char *in_use)
 /* ---- whether it may run ---- */
 
 /* Returns the tree if the reason begins with a path, which is a file of the tree; else "". */
-static const char *tree_of(const struct compare *compare, const struct fact *why)
+static const char *tree_of(const char *tree, const struct fact *why)
 {
-	return *why->reason == '/' ? compare->tree : "";
+	return *why->reason == '/' ? tree : "";
 }
 
 /* Prints one line to be pasted; nothing is printed after it. */
@@ -162,7 +162,8 @@ static void print_command(const struct clocksource_switch *clock, const char *na
 
 static void report_closed(const struct cli *cli, enum switch_opened opened, const struct fact *why)
 {
-	const char *tree = tree_of(cli->own, why);
+	const struct compare *compare = cli->own;
+	const char *tree = tree_of(compare->tree, why);
 	struct text_fact container = {0};
 
 	if (opened == SWITCH_CLOSED)
@@ -178,7 +179,7 @@ static void report_closed(const struct cli *cli, enum switch_opened opened, cons
 		cli_error("cannot change the clocksource: %s%s", tree, why->reason);
 }
 
-/* False after an error message: a switch would do harm, or an earlier run left its own undone. */
+/* Returns false after an error message: a switch would do harm, or an earlier run was killed. */
 static bool may_switch(const struct root *root, const struct compare *compare)
 {
 	const struct clocksource_switch *clock = &compare->clock;
@@ -221,7 +222,7 @@ static void print_remedy(
 			clock->original);
 	else
 		cli_error("the clocksource could not be restored: %s%s. Run as root:",
-			*why->reason == '/' ? clock->tree : "", why->reason);
+			tree_of(clock->tree, why), why->reason);
 	print_command(clock, clock->original);
 }
 
@@ -302,7 +303,8 @@ static int plan_and_run(struct cli *cli, struct compare *compare)
 	}
 	if (!fact_is_known(&offered->available_fact)) {
 		cli_error("cannot list the available clocksources: %s%s",
-			tree_of(compare, &offered->available_fact), offered->available_fact.reason);
+			tree_of(compare->tree, &offered->available_fact),
+			offered->available_fact.reason);
 		return EXIT_UNKNOWN;
 	}
 	if (!choose_candidates(compare, in_use))
@@ -324,8 +326,8 @@ static int plan_and_run(struct cli *cli, struct compare *compare)
 	try_candidates(cli, compare);
 	if (compare->result.end != RUN_NOT_BEGUN)
 		return print_report(cli, compare);
-	cli_error("%s%s; the clocksource was not changed", tree_of(compare, &compare->result.why),
-		compare->result.why.reason);
+	cli_error("%s%s; the clocksource was not changed",
+		tree_of(compare->tree, &compare->result.why), compare->result.why.reason);
 	return EXIT_UNKNOWN;
 }
 

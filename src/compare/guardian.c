@@ -33,20 +33,6 @@ struct pipes {
 	int watch[2];
 };
 
-static bool open_pipes(struct pipes *pipes, struct fact *why)
-{
-	if (pipe2(pipes->alive, O_CLOEXEC) < 0) {
-		fact_set_errno(why, errno, "pipe");
-		return false;
-	}
-	if (pipe2(pipes->watch, O_CLOEXEC) == 0)
-		return true;
-	fact_set_errno(why, errno, "pipe");
-	close(pipes->alive[0]);
-	close(pipes->alive[1]);
-	return false;
-}
-
 /* Standard error stays open for the report. */
 static void leave_terminal(void)
 {
@@ -104,8 +90,11 @@ bool guardian_start(struct guardian *guardian, const struct clocksource_switch *
 	struct pipes pipes;
 	sigset_t all, before;
 
-	if (!open_pipes(&pipes, why))
+	/* Without a guardian the program ends, which closes what is open. */
+	if (pipe2(pipes.alive, O_CLOEXEC) < 0 || pipe2(pipes.watch, O_CLOEXEC) < 0) {
+		fact_set_errno(why, errno, "pipe");
 		return false;
+	}
 	/* All are blocked before the fork, so that no signal finds the guardian unprepared. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);

@@ -112,7 +112,7 @@ struct guardian {
 typedef void guardian_report(
 	const struct clocksource_switch *clock, enum switch_result result, const struct fact *why);
 
-/* False with the reason: then nothing may be switched. */
+/* Returns false with the reason; nothing may be switched then. */
 bool guardian_start(struct guardian *guardian, const struct clocksource_switch *clock,
 	guardian_report *orphaned, struct fact *why);
 
@@ -197,12 +197,12 @@ struct candidate {
 	uint64_t warps;              /* reads that were warps, over all clocks */
 };
 
-/* What is asked for; the candidates share it. */
+/* The request, which all candidates share. */
 struct run_setup {
 	const struct call_table *calls; /* the deciding ones */
 	int64_t warp_ns;                /* how long to test for warps */
-	size_t count;                   /* of candidates, without the one in use */
-	const char *const *names;       /* of these */
+	size_t count;                   /* candidates, without the one in use */
+	const char *const *names;       /* their names */
 	guardian_report *orphaned;
 	const volatile bool *stop; /* ends the run once it is true */
 };

@@ -53,7 +53,7 @@ void ntp_state_describe(const struct ntp_state *state, char text[NTP_TEXT_SIZE])
 
 /* ---- virtual machines ---- */
 
-/* NULL if the folder cannot be read. */
+/* Returns NULL if the folder cannot be read. */
 static DIR *open_folder(const struct root *root, const char *path)
 {
 	struct fact why = {0};

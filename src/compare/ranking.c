@@ -79,17 +79,18 @@ const char *const candidate_state_names[] = {
 };
 
 /* A candidate that the vDSO serves only sometimes falls back, too. */
-static enum gain find_gain(const struct candidate *in_use, const struct candidate *other)
+static enum gain find_gain(const struct candidate *in_use, const struct candidate *candidate)
 {
-	double saved = in_use->cost_ns - (other->cost_ns + other->spread_ns);
+	double saved = in_use->cost_ns - (candidate->cost_ns + candidate->spread_ns);
 
-	if (other == in_use || other->state != CANDIDATE_MEASURED)
+	if (candidate == in_use || candidate->state != CANDIDATE_MEASURED)
 		return GAIN_NONE;
 	if (in_use->state == CANDIDATE_WARPS)
 		return GAIN_ORDER;
 	if (in_use->state != CANDIDATE_MEASURED)
 		return GAIN_NONE;
-	if (in_use->entries.entered && !other->entries.entered && other->cost_ns < in_use->cost_ns)
+	if (in_use->entries.entered && !candidate->entries.entered &&
+		candidate->cost_ns < in_use->cost_ns)
 		return GAIN_CLASS;
 	return saved >= GAIN_NS && saved >= GAIN_SHARE * in_use->cost_ns ? GAIN_COST : GAIN_NONE;
 }

@@ -36,7 +36,7 @@ struct run {
 typedef void candidate_work(const struct clocksource_switch *clock, const struct run_setup *setup,
 	struct candidate *candidate, const struct deadline *deadline);
 
-struct worker {
+struct candidate_worker {
 	struct run *run;
 	candidate_work *work;
 	struct candidate *candidate;
@@ -47,9 +47,9 @@ struct worker {
 
 /* ---- one worker ---- */
 
-static void run_worker(void *argument)
+static void run_candidate_worker(void *argument)
 {
-	const struct worker *worker = argument;
+	const struct candidate_worker *worker = argument;
 
 	worker->work(worker->run->clock, worker->run->setup, worker->candidate, &worker->deadline);
 }
@@ -78,12 +78,12 @@ static bool must_end(struct run *run)
 
 static bool poll_worker(void *argument)
 {
-	return must_end(((struct worker *)argument)->run);
+	return must_end(((struct candidate_worker *)argument)->run);
 }
 
 static bool judge_worker(void *argument, pid_t pid, int status, const struct rusage *usage)
 {
-	struct worker *worker = argument;
+	struct candidate_worker *worker = argument;
 	struct fact why = {0};
 
 	(void)pid;
@@ -96,12 +96,12 @@ static bool judge_worker(void *argument, pid_t pid, int status, const struct rus
 static void start_and_await(
 	struct run *run, candidate_work *work, struct candidate *candidate, struct fact *fact)
 {
-	struct worker worker = {.run = run,
+	struct candidate_worker worker = {.run = run,
 		.work = work,
 		.candidate = candidate,
 		.deadline = deadline_after(run->worker_ns),
 		.fact = fact};
-	pid_t pid = child_start(run_worker, &worker, &worker.deadline, fact);
+	pid_t pid = child_start(run_candidate_worker, &worker, &worker.deadline, fact);
 	struct deadline kill_deadline;
 	int error;
 
