@@ -10,10 +10,10 @@
  *"vdso N" caller pass N             N of these, then executes itself with "vdso N" from a thread
  *	caller steady N TURNS     N of these, and so many turns of an empty loop after each
  *	caller start N            N children that execute "vdso 1"
- *	caller pace SECONDS       as many of these as it can, for that time
- *	caller clock N ID         N clock_gettime(ID) by syscall(2)
- *	caller threads N COUNT    COUNT threads with N each
- *	caller fork N COUNT       COUNT children with N each, of which each second one by vfork
+ *	caller jit N              N gettimeofday by code made at run time, named in
+ * /tmp/perf-PID.map caller pace SECONDS       as many of these as it can, for that time caller
+ *clock N ID         N clock_gettime(ID) by syscall(2) caller threads N COUNT    COUNT threads with
+ *N each caller fork N COUNT       COUNT children with N each, of which each second one by vfork
  *	caller die N              N, then ends by SIGKILL while a thread makes more
  *	caller exec N             N, then executes itself with "syscall N" from a thread
  *	caller swap N             N times to another context and back by swapcontext()
@@ -27,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -119,6 +120,35 @@ static int start_others(void)
 		waitpid(pid, NULL, 0);
 	}
 	return 0;
+}
+
+static int run_made_code(void)
+{
+#if defined(__x86_64__)
+	/* sub $8, %rsp; call *%rdx; add $8, %rsp; ret */
+	static const unsigned char code[] = {
+		0x48, 0x83, 0xec, 8, 0xff, 0xd2, 0x48, 0x83, 0xc4, 8, 0xc3};
+	int (*function)(struct timeval *, void *, int (*)(struct timeval *, void *));
+	void *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct timeval now;
+	char path[64];
+	FILE *map;
+
+	memcpy(made, code, sizeof(code));
+	mprotect(made, 4096, PROT_READ | PROT_EXEC);
+	memcpy(&function, &made, sizeof(function));
+	for (long i = 0; i < count; i++)
+		function(&now, NULL, (int (*)(struct timeval *, void *))gettimeofday);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	map = fopen(path, "wx");
+	if (!map)
+		return 1;
+	fprintf(map, "%lx %zx made code\n", (unsigned long)made, sizeof(code));
+	fclose(map);
+	return 0;
+#else
+	return 77;
+#endif
 }
 
 static int keep_reading(long seconds)
@@ -296,6 +326,8 @@ int main(int argc, char **argv)
 		return read_steadily(more);
 	} else if (strcmp(what, "start") == 0) {
 		return start_others();
+	} else if (strcmp(what, "jit") == 0) {
+		return run_made_code();
 	} else if (strcmp(what, "pace") == 0) {
 		return keep_reading(count);
 	} else if (strcmp(what, "pass") == 0) {
