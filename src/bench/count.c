@@ -88,7 +88,7 @@ void bench_count_all(struct bench *bench)
 	for (size_t i = 0; i < plan->count_count; i++)
 		bench->total += plan->counts[i] * bench_count_wanted(plan) *
 		                (plan->cpu_count ? plan->cpu_count : 1);
-	/* There is no deadline: Ctrl-C ends the run. */
+	/* Ctrl-C ends the run, which has no deadline. */
 	if (child_watch(measure_runs, bench_show_progress, bench, DEADLINE_NONE, &bench->fact))
 		fact_set_known(&bench->fact);
 	bench->stopped = bench->stop;

@@ -61,7 +61,7 @@ static bool await_end(int alive)
 	return regular;
 }
 
-/* Where the parent is gone, it also removes the record, unless that is still needed. */
+/* The guardian also removes the record if its parent is gone, unless that is still needed. */
 static void guard(const struct pipes *pipes, const struct clocksource_switch *clock,
 	guardian_report *orphaned)
 {

@@ -65,7 +65,7 @@ void fleet_free(struct fleet *fleet)
 	*fleet = (struct fleet){0};
 }
 
-/* What is unknown comes behind all that is known. */
+/* Unknown values sort behind all known ones. */
 static double known_or_less(double value)
 {
 	return isnan(value) ? -1 : value;

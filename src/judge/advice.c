@@ -383,7 +383,7 @@ static void add_choices(const struct view *v, enum rank rank, const struct advic
 		if (!choices[i].applies || find_rank(v, row) != rank || is_in_list(list, row) ||
 			!make_advice(v, row, advice))
 			continue;
-		/* Where a setting is removed, the kernel makes its own choice. */
+		/* The kernel makes its own choice once a setting is removed. */
 		if (list->why_not_tsc && row->rank != RANK_UNDO) {
 			if (!strstr(advice->text, "Do not force the TSC"))
 				text_append(advice->text, sizeof(advice->text),

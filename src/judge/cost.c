@@ -90,8 +90,8 @@ void cost_find(const struct view *v, struct cost *cost)
 	cost->known = true;
 	cost->call_ns = path->min_ns;
 	/*
-	 * Where some calls enter the kernel and others do not, the timing may have seen only one
-	 * kind: both count, in their shares.
+	 * Both kinds count in their shares if some calls enter the kernel and others do not: the
+	 * timing may have seen only one kind.
 	 */
 	cost->mixed = path->entered > 0 && path->entered < path->attempts &&
 	              path->min_ns < cost->syscall_ns;

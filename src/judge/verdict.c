@@ -110,7 +110,7 @@ static void write_unproven(const struct view *v, char *summary, size_t size)
 		*proof->reason ? proof->reason : "nothing was measured");
 }
 
-/* A vDSO call is not OK if it costs more than so many system calls beside its counter. */
+/* A vDSO call is slow if it costs more than this many system calls beside its counter. */
 #define SEVERAL_CALLS 2
 
 void verdict_list(const struct view *v, struct verdict_row rows[VERDICT_ROWS])

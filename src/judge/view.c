@@ -273,7 +273,7 @@ static bool can_read_hyperv_page(const struct evidence *evidence)
 		       (strstr(kernel, "-default") || strstr(kernel, "-azure")));
 }
 
-/* What a switch gains must be more than a little: reading the counter may be trapped. */
+/* A switch must gain more than a little, since reading the counter may be trapped. */
 #define WORTH_A_SWITCH 0.75
 
 static void view_add_host(struct view *v)

@@ -41,7 +41,7 @@ typedef uint32_t hash_word;
 struct image {
 	const unsigned char *bytes;
 	size_t size;
-	/* By the program headers. */
+	/* The program headers give these. */
 	bool has_load, has_dynamic;
 	ElfW(Addr) load; /* virtual address of the image's first byte */
 	size_t extent;   /* end of the last loadable segment */

@@ -80,7 +80,7 @@ static void report_call(struct timed_call *timed, double ns_per_tick, struct pat
 	path->timed = path->min_ns > 0;
 }
 
-/* Where there is no function, the fact has the reason already. */
+/* The fact already has the reason if there is no function. */
 static void report_other(
 	const struct timed_call *timed, double ns_per_tick, double *ns, struct fact *fact)
 {

@@ -82,7 +82,7 @@ uint64_t elf_file_section(const struct elf_file *file, const char *name)
 	return 0;
 }
 
-/* Of several names for one function, one without an underscore in front is taken. */
+/* A name without an underscore in front wins if a function has several. */
 static bool search(
 	const struct elf_file *file, uint64_t sections, uint64_t section, struct elf_symbol *symbol)
 {

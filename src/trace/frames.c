@@ -121,7 +121,7 @@ static bool execute(struct cursor *cursor, uint64_t unit, uint64_t *location, ui
 	return cursor->at == cursor->end;
 }
 
-/* Of an entry at this offset of the file; its addresses are `load` above its offsets. */
+/* Reads the entry at this offset of the file; its addresses are `load` above its offsets. */
 static bool read_frame(const struct elf_file *file, uint64_t at, uint64_t load, uint64_t wanted,
 	struct frame_state *state)
 {

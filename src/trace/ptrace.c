@@ -42,7 +42,7 @@ struct traced {
 struct tracer {
 	struct trace_run *run;
 	enum { COUNTING, TERMINATING, RELEASING } phase;
-	bool at_each_call; /* there is no filter to stop at the counted ones alone */
+	bool at_each_call; /* no filter stops it at the counted ones alone */
 	struct served_library libraries[SERVED_LIBRARY_MAX];
 	unsigned options;       /* of ptrace */
 	uint64_t filters;       /* seccomp filters of the program that are not its own */
@@ -240,7 +240,7 @@ static void follow(void *argument, pid_t id, int status)
 		run->over = true;
 }
 
-/* By ptrace nothing is missed, and the stops are part of the CPU time. */
+/* ptrace misses nothing, and its stops are part of the CPU time. */
 static void set_method(struct trace_evidence *trace, enum trace_method method)
 {
 	trace->method = method;

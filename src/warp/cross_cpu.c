@@ -82,7 +82,7 @@ static void run_slice(struct cpu_worker *worker)
 		int64_t seen = __atomic_load_n(&run->last[peer].value, __ATOMIC_ACQUIRE);
 		int64_t reading = warp_clock_read(run->clock, turn);
 
-		/* A call that failed is no reading of the clock. */
+		/* A call that failed did not read the clock. */
 		if (!reading)
 			continue;
 		__atomic_store_n(&run->last[worker->index].value, reading, __ATOMIC_RELEASE);
