@@ -208,6 +208,10 @@ static void take_stop(struct tracer *tracer, pid_t id, int status)
 		count_by_information(tracer, id);
 	else if (signal == SYSCALL_STOP)
 		delivered = count_served(tracer, find_thread(tracer, id));
+	if (delivered < 0) {
+		tracer->error = -delivered;
+		return;
+	}
 	thread = find_thread(tracer, id);
 	/* Registers that are set at the event of execve(2) itself would be overwritten. */
 	to_next_call = tracer->at_each_call || (thread && thread->loading) ||
@@ -234,8 +238,11 @@ static void follow(void *argument, pid_t id, int status)
 	if (!WIFSTOPPED(status) || tracer->phase == RELEASING)
 		drop_thread(tracer, id);
 	/* It would stay stopped, and a process that was attached to goes on when we end. */
-	else if (tracer->error && run->arguments)
+	else if (tracer->error && run->arguments) {
 		kill(id, SIGKILL);
+		ptrace(PTRACE_CONT, id, NULL,
+			NULL); /* from the stop at its end no signal gets it */
+	}
 	if (!tracer->count || tracer->error)
 		run->over = true;
 }
@@ -297,6 +304,8 @@ bool trace_follow(struct trace_run *run, void (*ended)(void *argument), void *ar
 	ended(argument);
 	release(&tracer);
 	forget(&tracer);
+	if (tracer.error)
+		run->failure = (struct trace_failure){.preparing = true, .error = tracer.error};
 	return true;
 }
 

@@ -102,7 +102,8 @@ size_t served_image_length(const unsigned char *image, size_t size);
 /*
  * At the stop of a thread at the end of execve(2) (PTRACE_SYSCALL from PTRACE_EVENT_EXEC on), gives
  * the program its copy. Returns the open table, or -1 with the reason in *why: the program is then
- * as it was. *signal is one that arrived and has to be delivered; 0: none. The system calls that
+ * as it was. *signal is one that arrived and has to be delivered; 0: none; -errno: the
+ * program has registers that are not its own, and cannot go on. The system calls that
  * are made in the program's name are taken off the counts of tracepoints.
  */
 int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struct fact *why);

@@ -394,9 +394,10 @@ int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struc
 	}
 	target.compat = is_compat(&target.before);
 	error = give_copy(&target, &table);
-	registers_set(thread, &target.before);
-	ptrace(PTRACE_SETSIGMASK, thread, (void *)8, &before);
 	*signal = target.signal;
+	if (registers_set(thread, &target.before) < 0 ||
+		ptrace(PTRACE_SETSIGMASK, thread, (void *)8, &before) < 0)
+		*signal = -errno;
 	if (!error)
 		return table;
 	if (table >= 0)
