@@ -168,22 +168,30 @@ static void a_rate_is_right_despite_interrupts(void **state)
 	}
 }
 
-/* The jiffies clocksource where timer ticks come late: two steps follow within a tenth of one. */
+/*
+ * The jiffies clocksource where timer ticks come late: two steps follow within a tenth of one.
+ * Another process may have the CPU for several steps, so one of several tries has to fit.
+ */
 static void a_rate_by_late_timer_ticks_is_right(void **state)
 {
-	struct timebase timebase, whole;
-	double late;
+	bool fits = false;
 
 	(void)state;
 	if (!has_counter())
 		unit_skip("the counter cannot be read here");
-	assert_true(timebase_start(&whole, true));
-	step_ns = 1000000;
-	assert_true(timebase_start(&timebase, true));
-	assert_int_equal(timebase.clock_step_ns, step_ns);
-	late = timebase_ns_per_tick(&timebase);
-	step_ns = 0;
-	assert_true(fabs(late / timebase_ns_per_tick(&whole) - 1) < 0.1);
+	for (int try = 0; try < 20 && !fits; try++) {
+		struct timebase timebase, whole;
+		double late;
+
+		assert_true(timebase_start(&whole, true));
+		step_ns = 1000000;
+		assert_true(timebase_start(&timebase, true));
+		fits = timebase.clock_step_ns == step_ns;
+		late = timebase_ns_per_tick(&timebase);
+		step_ns = 0;
+		fits &= fabs(late / timebase_ns_per_tick(&whole) - 1) < 0.1;
+	}
+	assert_true(fits);
 }
 
 static void a_counter_that_went_back_is_not_a_long_time(void **state)
