@@ -137,6 +137,23 @@ bool trace_system_wide(struct trace_run *run, struct fact *why);
  */
 bool trace_follow(struct trace_run *run, void (*ended)(void *argument), void *argument);
 
+/* ---- cgroup.c ---- */
+
+/* Finds the path of a process in the text of its /proc/PID/cgroup. */
+bool cgroup_find_path(struct span text, struct span *path);
+
+/* Reads the path of a running process; "": it has ended, or has none. */
+void cgroup_read(const struct root *root, pid_t pid, char path[CGROUP_PATH_SIZE]);
+
+/* Names the unit, the container with the first digits of its ID, and its pod; else the path. */
+void cgroup_describe(const char *path, char name[CGROUP_NAME_SIZE]);
+
+/* Adds the samples of the processes to their groups, and forgets the processes. */
+void cgroup_add_processes(struct trace_top *top);
+
+/* Puts the groups with the most samples first, and forgets all but `shown`. */
+void cgroup_sort(struct trace_top *top, size_t shown);
+
 /* ---- perf.c: the kernel's tracepoints ---- */
 
 struct trace_event {

@@ -124,6 +124,31 @@ static void print_calls(const void *object, const void *whole, FILE *out)
 	fputs(format_count(process->samples * TRACE_SAMPLE_PERIOD, calls), out);
 }
 
+static void print_group_calls(const void *object, const void *whole, FILE *out)
+{
+	const struct trace_group *group = object;
+	char calls[32];
+
+	(void)whole;
+	fputs(format_count(group->samples * TRACE_SAMPLE_PERIOD, calls), out);
+}
+
+#define OF struct trace_group
+
+const struct field trace_group_fields[] = {
+	{INTEGER("samples", samples, INT64_MAX), .title = "calls, about", .width = 12,
+		.cell = print_group_calls, .doc = "samples of the calls of its processes"},
+	{INTEGER("processes", processes, INT64_MAX), .title = "processes", .width = 9,
+		.doc = "processes that had samples; one that was sampled again later may count "
+		       "twice"},
+	{TEXT("name", name), .title = "control group", .left = true,
+		.doc = "its unit, or its container and pod; else its path; null: its processes "
+		       "ended before it was read"},
+	{TEXT("path", path), .doc = "path below the root of the hierarchy; null: as above"},
+	{0},
+};
+
+#undef OF
 #define OF struct trace_process
 
 const struct field trace_process_fields[] = {
@@ -173,9 +198,14 @@ static const struct field run_fields[] = {
 		.reason = "served_reason",
 		.doc = "places that make the most calls into the vDSO, the first one most"},
 	{REASON("reason")},
-	{LIST("top", top.processes, top.count, trace_process_fields), .given = GIVEN(system_wide),
-		.doc = "processes that made the most calls, the first one most of them; null: one "
-		       "program was traced"},
+	{LIST("top", top.processes, top.count, trace_process_fields),
+		.given = GIVEN(lists_processes),
+		.doc = "processes that made the most calls, the first one most of them; null: not "
+		       "asked for"},
+	{LIST("control_groups", top.groups, top.group_count, trace_group_fields),
+		.given = GIVEN(lists_groups),
+		.doc = "control groups whose processes made the most calls, the first one most of "
+		       "them; null: not asked for"},
 	{INTEGER("calls_per_sample", top.period, TRACE_SAMPLE_PERIOD), .given = GIVEN(system_wide),
 		.doc = "calls that a sample stands for; null: one program was traced"},
 	{INTEGER("samples_lost", top.missed, INT64_MAX), .given = GIVEN(system_wide),

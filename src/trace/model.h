@@ -70,16 +70,29 @@ struct trace_program {
 #define TRACE_PROCESS_MAX 1024
 #define TRACE_SAMPLE_PERIOD 100
 
+#define CGROUP_PATH_SIZE 512
+#define CGROUP_NAME_SIZE 512
+
 struct trace_process {
 	pid_t pid;
-	char name[32]; /* "": it had ended before it could be read */
+	char name[32];                 /* "": it had ended before it could be read */
+	char cgroup[CGROUP_PATH_SIZE]; /* if groups are counted; "" as above */
 	uint64_t samples;
 };
 
-/* The processes that made the most calls, in descending order. */
+/* A control group. */
+struct trace_group {
+	char path[CGROUP_PATH_SIZE]; /* "": of processes that had ended too early */
+	char name[CGROUP_NAME_SIZE];
+	uint64_t processes, samples;
+};
+
+/* The processes, or the control groups, that made the most calls, in descending order. */
 struct trace_top {
 	size_t count;
 	struct trace_process processes[TRACE_PROCESS_MAX];
+	size_t group_count;
+	struct trace_group groups[TRACE_PROCESS_MAX];
 	uint64_t missed; /* samples that were lost, or of other processes */
 	uint32_t period; /* calls that a sample stands for */
 };
@@ -100,7 +113,8 @@ struct trace_place {
 };
 
 struct trace_evidence {
-	bool system_wide; /* all programs of the host were counted */
+	bool system_wide;                   /* all programs of the host were counted */
+	bool lists_processes, lists_groups; /* one of them, then */
 	struct trace_top top;
 	const struct trace_plan *plan;
 	enum trace_method method;
@@ -224,6 +238,6 @@ bool trace_report_json(const void *result, const struct style *style, FILE *out)
 
 /* The document, and the lists in it that are tables of the text, too. */
 extern const struct field trace_report_fields[], trace_line_fields[], trace_process_fields[],
-	trace_served_fields[], trace_place_fields[];
+	trace_group_fields[], trace_served_fields[], trace_place_fields[];
 
 #endif

@@ -92,6 +92,7 @@ static int open_cpus(struct sampling *sampling)
 
 static void add_sample(struct sampling *sampling, pid_t pid)
 {
+	const struct trace_evidence *trace = sampling->events.trace;
 	struct trace_top *top = &sampling->events.trace->top;
 	struct trace_process *process = top->processes, *end = process + top->count;
 	char path[64], content[64];
@@ -100,6 +101,10 @@ static void add_sample(struct sampling *sampling, pid_t pid)
 
 	while (process < end && process->pid != pid)
 		process++;
+	if (process == top->processes + TRACE_PROCESS_MAX && trace->lists_groups) {
+		cgroup_add_processes(top);
+		process = end = top->processes;
+	}
 	if (process == top->processes + TRACE_PROCESS_MAX) {
 		top->missed++;
 		return;
@@ -109,6 +114,8 @@ static void add_sample(struct sampling *sampling, pid_t pid)
 		return;
 	top->count++;
 	process->pid = pid;
+	if (trace->lists_groups)
+		cgroup_read(sampling->root, pid, process->cgroup);
 	/* A process that has ended by now has no name. */
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
 	if (root_read(sampling->root, path, content, sizeof(content), &name, &why))
@@ -171,6 +178,10 @@ static void finish_top(const struct sampling *sampling)
 	size_t shown = sampling->run->shown;
 
 	qsort(top->processes, top->count, sizeof(top->processes[0]), compare_samples);
+	if (sampling->run->trace->lists_groups) {
+		cgroup_add_processes(top);
+		cgroup_sort(top, shown);
+	}
 	top->count = top->count < shown ? top->count : shown;
 	top->period = TRACE_SAMPLE_PERIOD;
 }
@@ -191,7 +202,7 @@ static bool report_interval(struct sampling *sampling)
 		return false;
 	memset(trace->counts, 0, sizeof(trace->counts));
 	trace->unlisted.value = 0;
-	trace->top = (struct trace_top){0};
+	memset(&trace->top, 0, sizeof(trace->top));
 	now = run->begin_ns + (int64_t)(trace->duration_s * NS_PER_SECOND);
 	run->begin_ns = now;
 	while (run->next_ns <= now)

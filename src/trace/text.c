@@ -40,7 +40,8 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 		strbuf_add(&sb, "; %s calls by 32-bit code are not in the table",
 			format_count((uint64_t)trace->unlisted.value, count));
 	if (trace->system_wide)
-		strbuf_add(&sb, "; processes by 1 of %d calls", TRACE_SAMPLE_PERIOD);
+		strbuf_add(&sb, "; %s by 1 of %d calls",
+			trace->lists_groups ? "control groups" : "processes", TRACE_SAMPLE_PERIOD);
 	if (trace->top.missed)
 		strbuf_add(&sb, " (%s samples lost)", format_count(trace->top.missed, count));
 	wrap_print(out, "counted by", LABEL_INDENT, sb.text);
@@ -85,14 +86,17 @@ static void write_places(const struct trace_evidence *trace, FILE *out)
 	free(rows);
 }
 
+/* Those that make the most calls: processes, or control groups. */
 static void write_top(const struct trace_top *top, FILE *out)
 {
+	size_t count = top->count + top->group_count; /* one of them is 0 */
 	const void *rows[TRACE_PROCESS_MAX];
 
-	for (size_t i = 0; i < top->count; i++)
-		rows[i] = &top->processes[i];
+	for (size_t i = 0; i < count; i++)
+		rows[i] = top->count ? (const void *)&top->processes[i] : &top->groups[i];
 	fputc('\n', out);
-	table_write(trace_process_fields, rows, top->count, NULL, TABLE_TEXT, out);
+	table_write(top->count ? trace_process_fields : trace_group_fields, rows, count, NULL,
+		TABLE_TEXT, out);
 }
 
 /* "2026-11-21T15:02:11Z" has the time of day at this place. */
@@ -121,6 +125,8 @@ static void write_interval(const struct trace_report *report, FILE *out)
 		format_count(sums->avoidable, avoidable), lost);
 	if (trace->top.count)
 		fprintf(out, " %s (%d)", *most->name ? most->name : "-", most->pid);
+	else if (trace->top.group_count)
+		fprintf(out, " %s", *trace->top.groups->name ? trace->top.groups->name : "-");
 	fputc('\n', out);
 }
 
@@ -140,7 +146,7 @@ bool trace_report_text(const void *result, const struct style *style, FILE *out)
 		write_calls(diagnosis, out);
 	if (report->trace->place_count)
 		write_places(report->trace, out);
-	if (report->trace->top.count)
+	if (report->trace->top.count || report->trace->top.group_count)
 		write_top(&report->trace->top, out);
 	if (diagnosis->hint_count)
 		fputc('\n', out);

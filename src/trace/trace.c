@@ -29,7 +29,7 @@
 /* The child that measures may take so much longer. */
 #define MEASURING_REST_NS NS_PER_SECOND
 
-enum trace_option { OPTION_TOP = OPTION_OWN, OPTION_NO_SERVED, OPTION_INTERVAL };
+enum trace_option { OPTION_TOP = OPTION_OWN, OPTION_NO_SERVED, OPTION_INTERVAL, OPTION_BY };
 
 struct trace_request {
 	struct trace_plan plan;
@@ -40,6 +40,7 @@ struct trace_request {
 	bool untouched;      /* the calls into the vDSO are not counted */
 	uint64_t top;        /* 0: not given */
 	int64_t interval_ns; /* 0: not given */
+	const char *by;      /* NULL: not given */
 };
 
 static bool take_call(struct cli *cli, struct span word)
@@ -69,6 +70,12 @@ static bool take_option(struct cli *cli, int id, const char *value)
 		return request->untouched = true;
 	case OPTION_TOP:
 		return take_count("--top", text_span(value), "rows, such as 20", &request->top);
+	case OPTION_BY:
+		request->by = value;
+		if (strcmp(value, "process") == 0 || strcmp(value, "cgroup") == 0)
+			return true;
+		cli_usage_error("--by: '%s' is neither process nor cgroup", value);
+		return false;
 	case OPTION_INTERVAL:
 		return take_duration("--interval", value, &request->interval_ns);
 	case 'd':
@@ -201,6 +208,8 @@ static int count_running(struct cli *cli, struct trace_run *run, bool *counted)
 	struct fact why = {0};
 
 	trace->system_wide = request->all;
+	trace->lists_groups = request->by && strcmp(request->by, "cgroup") == 0;
+	trace->lists_processes = request->all && !trace->lists_groups;
 	fact_set(&trace->served, FACT_ABSENT, "counted of a program that trace starts only");
 	trace->program.pid = request->pid;
 	if (request->pid)
@@ -246,8 +255,8 @@ static bool is_one_target(const struct cli *cli)
 		cli_usage_error("--top and --no-served do not apply to --pid");
 	else if (request->untouched && request->all)
 		cli_usage_error("--no-served requires a program");
-	else if (request->interval_ns && !request->all)
-		cli_usage_error("--interval requires --all");
+	else if ((request->interval_ns || request->by) && !request->all)
+		cli_usage_error("--interval and --by require --all");
 	else
 		return true;
 	return false;
@@ -326,9 +335,13 @@ static const struct option_row options[] = {
 		"count these system calls, by name (default: the clock calls); may be repeated"},
 	{'p', "pid", "PID", "count those of a running process, and leave it running"},
 	{'a', "all", NULL, "count those of the whole host (root)"},
+	{OPTION_BY, "by", "WORD",
+		"with --all: list those that make the most calls by process (default) or by cgroup, "
+		"such as units and pods"},
 	{OPTION_INTERVAL, "interval", "TIME",
 		"with --all: print a line every TIME until Ctrl-C, with --json a document each"},
-	{OPTION_TOP, "top", "N", "show N places in the program (default 5), or processes (10)"},
+	{OPTION_TOP, "top", "N",
+		"show N places in the program (default 5), or processes or control groups (10)"},
 	{OPTION_NO_SERVED, "no-served", NULL,
 		"do not count the calls that the vDSO serves: the program is left untouched"},
 	{'d', "duration", "TIME",

@@ -43,6 +43,7 @@ static enum kind value_kind(const struct option_row *row)
 		{"PID", KIND_PROCESS},
 		{"FORMAT", KIND_WORDS},
 		{"WHEN", KIND_WORDS},
+		{"by", KIND_WORDS},
 		{"path", KIND_LIST},
 		{"call", KIND_LIST},
 		{"syscall", KIND_LIST},
@@ -93,6 +94,8 @@ static void print_words(const struct command *command, const struct option_row *
 {
 	if (is_option(row, "color"))
 		printf("auto always never");
+	else if (is_option(row, "by"))
+		printf("process cgroup");
 	else if (is_option(row, "path"))
 		printf("vdso libc syscall");
 	else if (row->id != OPTION_FORMAT)

@@ -10,7 +10,7 @@ function __vdsocheck_command
             continue
         end
         switch $word
-            case --from --rate --require --deciding --max-ns --sysroot --format -o --output --color --call --clock --path -d --duration --time --cpu --calls --threads --only -e --syscall -p --pid --interval --top --exec
+            case --from --rate --require --deciding --max-ns --sysroot --format -o --output --color --call --clock --path -d --duration --time --cpu --calls --threads --only -e --syscall -p --pid --by --interval --top --exec
                 set value yes
             case '-*'
             case '*'
@@ -103,6 +103,7 @@ complete -c vdsocheck -n __vdsocheck_is_first -a trace -d 'count the clock calls
 complete -c vdsocheck -n '__vdsocheck_is trace' -s e -l syscall -x -a '(__vdsocheck_list gettimeofday clock_gettime clock_getres time getcpu)' -d 'count these system calls, by name'
 complete -c vdsocheck -n '__vdsocheck_is trace' -s p -l pid -x -a '(__fish_complete_pids)' -d 'count those of a running process, and leave it running'
 complete -c vdsocheck -n '__vdsocheck_is trace' -s a -l all -d 'count those of the whole host'
+complete -c vdsocheck -n '__vdsocheck_is trace' -l by -x -a 'process cgroup' -d 'with --all: list those that make the most calls by process'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l interval -x -d 'with --all: print a line every TIME until Ctrl-C, with --json a document each'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l top -x -d 'show N places in the program'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l no-served -d 'do not count the calls that the vDSO serves: the program is left untouched'

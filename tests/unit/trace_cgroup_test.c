@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* trace/cgroup: paths of control groups, their names, and the samples of their processes. */
+#include <stdio.h>
+#include <string.h>
+
+#include "trace/count.h"
+#include "unit/unit.h"
+
+#define ID "0123456789ab4f5e6d7c8b9a0f1e2d3c4b5a69788796a5b4c3d2e1f00fedcba9"
+#define POD "0f3a9c1e-7b2d-4c55-9e0f-12ab34cd56ef"
+#define POD_ "0f3a9c1e_7b2d_4c55_9e0f_12ab34cd56ef"
+
+static void the_path_is_that_of_the_manager(void **state)
+{
+	static const struct {
+		const char *text, *path;
+	} files[] = {
+		{"0::/system.slice/nginx.service\n", "/system.slice/nginx.service"},
+		{"0::/\n", "/"},
+		{"2:cpu,cpuacct:/\n1:name=systemd:/system.slice/a.service\n0::/\n",
+			"/system.slice/a.service"},
+		{"9:name=systemd:/\n4:memory:/process_api/a/longer/one\n0::/a.service\n",
+			"/a.service"},
+		{"0::/a.service\n4:memory:/process_api/a/longer/one\n", "/a.service"},
+		{"9:name=systemd:/\n4:memory:/process_api\n0::/\n", "/process_api"},
+		{"0::/a:b\n", "/a:b"},
+		{"", NULL},
+		{"0::\n", NULL},
+		{"garbage", NULL},
+		{"1:name=systemd:relative\n", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(files); i++) {
+		struct span path;
+
+		assert_int_equal(
+			cgroup_find_path(text_span(files[i].text), &path), files[i].path != NULL);
+		if (files[i].path)
+			assert_true(text_equals(path, files[i].path));
+	}
+}
+
+static void a_group_is_named_by_its_manager(void **state)
+{
+	static const struct {
+		const char *path, *name;
+	} groups[] = {
+		{"", ""},
+		{"/", "/"},
+		{"/batch/worker", "/batch/worker"},
+		{"/system.slice/nginx.service", "nginx.service"},
+		{"/system.slice/system-getty.slice/getty@tty1.service", "getty@tty1.service"},
+		{"/system.slice/app\\x2dserver.service/worker-1",
+			"app\\x2dserver.service/worker-1"},
+		{"/user.slice/user-1000.slice/user@1000.service/app.slice/app-a.scope",
+			"app-a.scope"},
+		{"/system.slice/docker-" ID ".scope", "container 0123456789ab"},
+		{"/docker/" ID, "container 0123456789ab"},
+		{"/docker/" ID "0", "/docker/" ID "0"},
+		{"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" POD_
+		 ".slice/cri-containerd-" ID ".scope",
+			"pod " POD ", container 0123456789ab"},
+		{"/kubepods/besteffort/pod" POD "/" ID, "pod " POD ", container 0123456789ab"},
+		{"/kubepods/pod" POD, "pod " POD},
+		{"/kubepods/pod0f3a", "/kubepods/pod0f3a"},
+		{"/machine.slice/libpod-" ID ".scope", "container 0123456789ab"},
+		{"/podium.service", "podium.service"},
+	};
+	char name[CGROUP_NAME_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(groups); i++) {
+		cgroup_describe(groups[i].path, name);
+		assert_string_equal(name, groups[i].name);
+	}
+}
+
+static void processes_of_a_group_are_added_up(void **state)
+{
+	static struct trace_top top;
+
+	(void)state;
+	memset(&top, 0, sizeof(top));
+	for (int i = 0; i < 10; i++) {
+		struct trace_process *process = &top.processes[top.count++];
+
+		process->pid = i + 1;
+		process->samples = (uint64_t)i + 1;
+		snprintf(process->cgroup, sizeof(process->cgroup), "%s", i % 2 ? "/odd" : "/even");
+	}
+	cgroup_add_processes(&top);
+	assert_int_equal(top.count, 0);
+	assert_int_equal(top.processes[0].samples, 0);
+	assert_int_equal(top.group_count, 2);
+	top.processes[top.count++] =
+		(struct trace_process){.pid = 1, .samples = 6, .cgroup = "/even"};
+	cgroup_add_processes(&top);
+	cgroup_sort(&top, 1);
+	assert_int_equal(top.group_count, 1);
+	assert_string_equal(top.groups[0].path, "/even");
+	assert_int_equal(top.groups[0].samples, 1 + 3 + 5 + 7 + 9 + 6);
+	assert_int_equal(top.groups[0].processes, 6);
+	assert_int_equal(top.missed, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_path_is_that_of_the_manager),
+		cmocka_unit_test(a_group_is_named_by_its_manager),
+		cmocka_unit_test(processes_of_a_group_are_added_up),
+	};
+
+	return cmocka_run_group_tests_name("cgroup", tests, NULL, NULL);
+}
