@@ -259,6 +259,8 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 			"%s made %s clock system call%s that the vDSO %s.%s", subject,
 			format_count(sums->avoidable, count), sums->avoidable == 1 ? "" : "s",
 			!host_is_ok ? "does not serve on this host; run 'vdsocheck' for why"
+			: trace->lists_groups
+				? "serves on this host: programs of the groups listed below bypass the vDSO"
 			: trace->system_wide
 				? "serves on this host: the programs listed below bypass the vDSO"
 				: "serves on this host: only this program is affected",
