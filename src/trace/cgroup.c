@@ -93,8 +93,8 @@ static bool find_pod(const char *path, char uid[UID_LENGTH + 1])
 		if (length != UID_LENGTH || !strstr(path, "kubepods"))
 			continue;
 		snprintf(uid, UID_LENGTH + 1, "%s", at + 3);
-		for (char *c = uid; *c; c++)
-			*c = *c == '_' ? '-' : *c;
+		for (char *low = uid; (low = strchr(low, '_'));)
+			*low = '-';
 		return true;
 	}
 	return false;
