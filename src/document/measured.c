@@ -287,6 +287,12 @@ const struct field call_fields[] = {
 		.doc = "calls by libc that were made under the proof; null: not proven"},
 	{INTEGER("syscall_error", raw_error, ERRNO_MAX), .has = has_error,
 		.doc = "errno of the raw system call in plain use; null: no error was seen"},
+	{FLAG_FACT("agrees", agrees),
+		.doc = "whether the vDSO's values lie between those of two system calls"},
+	{INTEGER("ahead_ns", ahead_ns, INT64_MAX), .fact = FACT(agrees.fact),
+		.reason = "agrees_reason", .options = FIELD_SIGNED,
+		.doc = "ns by which the vDSO's values are ahead of the kernel's, below zero where "
+		       "they are behind; 0: they agree, or are no times"},
 	{COMPUTED("signal", FIELD_INTEGER, signal_number), .options = FIELD_NEEDED, .most = NSIG,
 		.doc = "number of the signal that ended the call by this path; null: none did"},
 	{COMPUTED("reason", FIELD_REASON, call_reason),

@@ -17,6 +17,7 @@
 #include "measure/cpus.h"
 #include "measure/sampler.h"
 #include "measure/statistics.h"
+#include "measure/values.h"
 
 #define ROUNDS_MAX 128
 #define ROUNDS_LEAST 9
@@ -199,6 +200,7 @@ static void time_calls(void *argument)
 	else
 		fact_set(&job->timing.cpu.fact, FACT_DENIED,
 			"the process could not be pinned to a CPU");
+	values_compare(job->table, job->calls);
 	fill_cases(job, &cases);
 	for (size_t i = 0; i < CASE_COUNT; i++) {
 		sampler.cases[i].samples = samples[i];

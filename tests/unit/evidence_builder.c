@@ -67,6 +67,7 @@ static void set_calls(struct evidence *evidence, bool has_mode)
 		set_path(&call->path[PATH_VDSO], ns, enters);
 		set_path(&call->path[PATH_LIBC], ns + 0.3, enters);
 		set_path(&call->path[PATH_SYSCALL], SYSCALL_NS, true);
+		fact_set_flag(&call->agrees, true);
 		call->path[PATH_SYSCALL].attempts = 0;
 		call->path[PATH_SYSCALL].entered = 0;
 	}
@@ -389,6 +390,13 @@ static void roll_calls(struct evidence *evidence, struct dice *dice)
 	evidence->call_count *= dice_roll(dice, 8) > 0;
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		evidence->calls[i].raw_error = dice_roll(dice, 10) ? 0 : 38;
+		evidence->calls[i].agrees = (struct flag_fact){.value = false};
+		roll_fact(&evidence->calls[i].agrees.fact, dice);
+		evidence->calls[i].agrees.value =
+			fact_is_known(&evidence->calls[i].agrees.fact) && dice_roll(dice, 40);
+		evidence->calls[i].ahead_ns = fact_is_flag(&evidence->calls[i].agrees, false)
+		                                      ? (int64_t)dice_roll(dice, 5) * 1000 - 2000
+		                                      : 0;
 		for (int path = 0; path < PATH_COUNT; path++)
 			roll_path(&evidence->calls[i].path[path],
 				path == PATH_LIBC || dice_roll(dice, 8), dice);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Compares the vDSO's values with the kernel's: each between two system calls of the same clock, as
+ * vdsotest and the kernel's selftests do (tools/testing/selftests/x86/test_vdso.c of 5.0 to 7.x).
+ *
+ * Whatever disturbs a try (a lost time slice, a clock that is set forward, a VM that is suspended)
+ * lies between the two system calls and makes them differ by more; a clock that is set back makes
+ * the second less than the first. So a try bounds its own error: one that is narrow and fits shows
+ * that the call is right; else the narrowest decides.
+ */
+#include "measure/values.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/child.h"
+
+#define TRIES 16
+
+/* A try that fits between two system calls this close shows that the clock is right. */
+#define NARROW_NS 10000
+
+/*
+ * Until each CPU of a guest has updated its pvclock page, the vDSO, which reads that of CPU 0, may
+ * differ from the kernel: a difference must last.
+ */
+#define ROUNDS 3
+static const struct timespec pause_of_rounds = {.tv_nsec = 10000000};
+
+/* Powerpc's vDSO up to 5.10 rounds otherwise than the kernel; a tick of HZ=100, Kconfig.hz. */
+#define PRECISE_NS 1000
+#define COARSE_NS 10000000
+
+/* What a call leaves untouched: not a time. */
+#define UNTOUCHED 0xff
+#define NOT_A_TIME (-1)
+
+struct comparison {
+	const struct call *vdso, *kernel;
+	int64_t tolerance_ns;
+	int64_t width_ns; /* of the narrowest try that did not clear the call; -1: none yet */
+	int64_t ahead_ns; /* in that try; 0: it fits */
+	bool is_fitting;  /* a narrow try fits */
+	int error;        /* errno of a call that failed; 0: none did */
+};
+
+static int64_t join(int64_t seconds, int64_t parts, int64_t unit_ns)
+{
+	if (seconds < 0 || seconds >= INT64_MAX / NS_PER_SECOND || parts < 0 ||
+		parts >= NS_PER_SECOND / unit_ns)
+		return NOT_A_TIME;
+	return seconds * NS_PER_SECOND + parts * unit_ns;
+}
+
+/* On 32-bit a call writes 8 or 16 bytes: see union call_result. */
+static int64_t decode(const union call_result *now, int64_t unit_ns)
+{
+	return sizeof(long) == sizeof(int64_t) || now->narrow[3] != -1
+	               ? join(now->wide[0], now->wide[1], unit_ns)
+	               : join(now->narrow[0], now->narrow[1], unit_ns);
+}
+
+/* Makes the call. A vDSO's function may return an error of either sign: see call.c. */
+static int64_t read_value(const struct call *call, int *error)
+{
+	union call_result now;
+	int64_t value = NOT_A_TIME;
+	long result = 0;
+
+	memset(&now, UNTOUCHED, sizeof(now));
+	errno = 0;
+	switch (call->shape) {
+	case SHAPE_CLOCK:
+		result = call->function.clock(call->clock, &now.timespec);
+		value = decode(&now, 1);
+		break;
+	case SHAPE_TIMEOFDAY:
+		result = call->function.timeofday(&now.timeval, NULL);
+		value = decode(&now, NS_PER_US);
+		break;
+	case SHAPE_TIME:
+		value = join(call->function.time(NULL), 0, 1);
+		result = value == NOT_A_TIME ? errno : 0;
+		break;
+	case SHAPE_GETCPU:
+		result = call->function.getcpu(&now.cpu, NULL, NULL);
+		value = now.cpu;
+		break;
+	case SHAPE_LOOP:
+		break;
+	}
+	if (result)
+		*error = errno ? errno : (int)(result < 0 ? -result : result);
+	return value;
+}
+
+static void compare(void *argument)
+{
+	struct comparison *comparison = argument;
+
+	for (int i = 0; i < TRIES && !comparison->is_fitting; i++) {
+		int64_t before = read_value(comparison->kernel, &comparison->error);
+		int64_t value = read_value(comparison->vdso, &comparison->error);
+		int64_t after = read_value(comparison->kernel, &comparison->error);
+		int64_t width = after - before;
+		bool fits = value >= before - comparison->tolerance_ns &&
+		            value <= after + comparison->tolerance_ns;
+
+		if (comparison->error)
+			return;
+		if (before == NOT_A_TIME || width < 0)
+			continue;
+		comparison->is_fitting = fits && width <= NARROW_NS;
+		if (comparison->width_ns >= 0 && width >= comparison->width_ns)
+			continue;
+		comparison->width_ns = width;
+		comparison->ahead_ns = fits ? 0 : value - before - width / 2;
+	}
+}
+
+/* Resolutions and CPU numbers are equal, and time() counts whole seconds. */
+static int64_t tolerance_of(const struct call_row *row)
+{
+	if (strcmp(row->call, "clock_gettime") != 0 && strcmp(row->call, "gettimeofday") != 0)
+		return 0;
+	return strstr(row->clock, "COARSE") ? COARSE_NS : PRECISE_NS;
+}
+
+static void compare_call(const struct call_row *row, struct call_evidence *call)
+{
+	const struct path_evidence *vdso = &call->path[PATH_VDSO];
+	struct comparison comparison = {.vdso = &row->path[PATH_VDSO],
+		.kernel = &row->path[PATH_SYSCALL],
+		.tolerance_ns = tolerance_of(row),
+		.width_ns = -1};
+	struct fact *fact = &call->agrees.fact;
+	int signal;
+
+	if (!comparison.vdso->function.any || !comparison.kernel->function.any) {
+		fact_set(fact, FACT_ABSENT, "there are not both a vDSO call and a system call");
+	} else if (strstr(row->clock, "CPUTIME") ||
+		   (vdso->attempts && vdso->entered == vdso->attempts)) {
+		fact_set(fact, FACT_ABSENT, "the call is a system call");
+	} else if ((signal = fault_guard(compare, &comparison))) {
+		fact_set(fact, FACT_FAILED, "the call ends with %s", fault_signal_name(signal));
+	} else if (comparison.error) {
+		fact_set_errno(fact, comparison.error, row->call);
+	} else if (!comparison.is_fitting && comparison.width_ns < 0) {
+		fact_set(fact, FACT_FAILED, "the system calls give no two times in order");
+	} else {
+		fact_set_flag(&call->agrees, comparison.is_fitting || !comparison.ahead_ns);
+		/* The numbers of CPUs are no times. */
+		call->ahead_ns = call->agrees.value || row->path[PATH_VDSO].shape == SHAPE_GETCPU
+		                         ? 0
+		                         : comparison.ahead_ns;
+	}
+}
+
+void values_compare(const struct call_table *table, struct call_evidence *calls)
+{
+	bool differs = true;
+
+	for (int round = 0; round < ROUNDS && differs; round++) {
+		if (round)
+			nanosleep(&pause_of_rounds, NULL);
+		differs = false;
+		for (size_t i = 0; i < table->count; i++) {
+			if (round == 0 || fact_is_flag(&calls[i].agrees, false))
+				compare_call(&table->rows[i], &calls[i]);
+			differs |= fact_is_flag(&calls[i].agrees, false);
+		}
+	}
+}
