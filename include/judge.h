@@ -17,6 +17,7 @@ enum verdict_kind {
 	VERDICT_OK,       /* the deciding calls are served by the vDSO */
 	VERDICT_FALLBACK, /* at least one of them is a system call, always or sometimes */
 	VERDICT_SLOW,     /* none does, but reading the counter costs as much as a system call */
+	VERDICT_WRONG,    /* the vDSO's values are not the kernel's */
 };
 
 /* The kinds of evidence. A verdict rests on a set of them. */
@@ -25,9 +26,10 @@ enum evidence_kind {
 	EVIDENCE_MODE = 1 << 1,
 	EVIDENCE_PROOF = 1 << 2,
 	EVIDENCE_TIMING = 1 << 3,
+	EVIDENCE_VALUES = 1 << 4,
 };
 
-#define EVIDENCE_KINDS 4
+#define EVIDENCE_KINDS 5
 
 #define SUMMARY_SIZE 200
 
@@ -40,13 +42,14 @@ struct verdict {
 
 void verdict_find(const struct evidence *evidence, struct verdict *verdict);
 
-/* "ok", "fallback", "slow", "unknown": the names of all verdicts, ended by NULL. */
+/* "unknown", "ok", "fallback", "slow", "wrong": the names of all verdicts, ended by NULL. */
 extern const char *const verdict_names[];
 
-/* 0 for ok, 1 for fallback and slow, 2 for unknown. */
+/* 0 for ok, 1 for fallback, slow and wrong, 2 for unknown. */
 int verdict_exit_status(enum verdict_kind verdict);
 
-/* "name", "mode", "proof", "timing": the names in the order of their bits, ended by NULL. */
+/* "name", "mode", "proof", "timing", "values": the names in the order of their bits, ended by NULL.
+ */
 extern const char *const evidence_kind_names[];
 
 #define CAUSE_MAX 6

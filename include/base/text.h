@@ -86,6 +86,10 @@ char *format_count(uint64_t count, char buffer[32]);
 /* An age is "0.5 s", "6.9 minutes" or "3.9 days". */
 char *format_age(double seconds, char buffer[32]);
 
+/* A difference of clocks is "1.000 s ahead", "50.0 us behind" or "20778 days behind"; 0, of what is
+ * no time, is "different". */
+char *format_ahead(int64_t ns, char buffer[48]);
+
 /* Nanoseconds are "72.4" or "1,841": tenths below 1,000; 7 characters at most below 1 ms. */
 char *format_ns(double ns, char buffer[32]);
 

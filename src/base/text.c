@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -258,6 +259,30 @@ char *format_age(double seconds, char buffer[32])
 		return buffer;
 	}
 	snprintf(buffer, 32, "%.*f s", seconds < 9.95, seconds);
+	return buffer;
+}
+
+char *format_ahead(int64_t ns, char buffer[48])
+{
+	static const struct {
+		double ns;
+		int decimals;
+		const char *name;
+	} units[] = {{1e9, 3, "s"}, {1e6, 1, "ms"}, {1e3, 1, "us"}, {1, 0, "ns"}};
+	const char *direction = ns < 0 ? "behind" : "ahead";
+	double size = fabs((double)ns);
+	char age[32];
+	size_t i = 0;
+
+	while (i + 1 < ARRAY_SIZE(units) && size < units[i].ns)
+		i++;
+	if (size == 0)
+		snprintf(buffer, 48, "different");
+	else if (size >= 100e9)
+		snprintf(buffer, 48, "%s %s", format_age(size / 1e9, age), direction);
+	else
+		snprintf(buffer, 48, "%.*f %s %s", units[i].decimals, size / units[i].ns,
+			units[i].name, direction);
 	return buffer;
 }
 

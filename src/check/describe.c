@@ -224,6 +224,26 @@ static void add_proof(const struct evidence *evidence, bool all, struct strbuf *
 		strbuf_add(sb, "; %s", proof->note);
 }
 
+/* Names the calls that differ; else how many were compared. */
+static void add_values(const struct evidence *evidence, struct strbuf *sb)
+{
+	unsigned agreeing = 0;
+	char ahead[48];
+
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		const struct call_evidence *call = &evidence->calls[i];
+
+		agreeing += fact_is_flag(&call->agrees, true);
+		if (!fact_is_flag(&call->agrees, false))
+			continue;
+		strbuf_add(sb, "%s", sb->used ? ", " : "");
+		describe_call_name(call->call, call->clock, sb);
+		strbuf_add(sb, " %s", format_ahead(call->ahead_ns, ahead));
+	}
+	if (!sb->used && agreeing)
+		strbuf_add(sb, "%u calls by the vDSO agree with system calls", agreeing);
+}
+
 static void add_timing(const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct timing_evidence *timing = &evidence->timing;
@@ -235,13 +255,16 @@ static void add_timing(const struct evidence *evidence, struct strbuf *sb)
 			sb, "not taken: %s", *fact->reason ? fact->reason : "nothing was measured");
 }
 
-static const char *describe_call(const struct call_evidence *call)
+/* Where the values differ it writes "1.000 s ahead" to the buffer. */
+static const char *describe_call(const struct call_evidence *call, char buffer[48])
 {
 	enum call_path judged = call_judged_path(call);
 	const struct path_evidence *path = &call->path[judged];
 
 	if (path->signal)
 		return fault_signal_name(path->signal);
+	if (fact_is_flag(&call->agrees, false))
+		return format_ahead(call->ahead_ns, buffer);
 	if (!path->attempts)
 		return "not proven";
 	if (path->entered)
@@ -271,6 +294,10 @@ const char *describe_line(const struct evidence *evidence, enum evidence_line li
 		if (evidence->live || all)
 			add_proof(evidence, all, sb);
 		return "proof";
+	case LINE_VALUES:
+		if (all)
+			add_values(evidence, sb);
+		return "values";
 	case LINE_TIMING:
 		add_timing(evidence, sb);
 		return "timing";
@@ -364,8 +391,10 @@ static void print_call(const void *object, const void *form, FILE *out)
 
 static void print_remark(const void *object, const void *form, FILE *out)
 {
+	char buffer[48];
+
 	(void)form;
-	fputs(describe_call(object), out);
+	fputs(describe_call(object, buffer), out);
 }
 
 #define OF struct call_evidence

@@ -36,8 +36,8 @@ static json_t *rests_on(const void *object, const void *whole)
 static const struct field verdict_fields[] = {
 	{WORD("verdict", verdict.kind, verdict_names), .options = FIELD_FILLED,
 		.doc = "ok: the deciding calls are served by the vDSO; fallback: at least one is "
-		       "a system call; slow: served, but as costly as a system call; unknown: "
-		       "undetermined"},
+		       "a system call; slow: served, but as costly as a system call; wrong: the "
+		       "vDSO's values are not the kernel's; unknown: undetermined"},
 	{0},
 };
 
@@ -78,7 +78,7 @@ static const struct field requirement_fields[] = {
 
 static const struct field outcome_fields[] = {
 	{INTEGER("exit_status", exit_status, 3), .options = FIELD_FILLED,
-		.doc = "0: good; 1: fallback, slow or a requirement not met; 2: undetermined"},
+		.doc = "0: good; 1: fallback, slow, wrong or a requirement not met; 2: undetermined"},
 	{LIST("policy", requirements, count, requirement_fields), .options = FIELD_FILLED,
 		.doc = "requirements given by options"},
 	{0},

@@ -177,6 +177,7 @@ enum evidence_line {
 	LINE_VDSO,
 	LINE_VCLOCK,
 	LINE_PROOF,
+	LINE_VALUES,
 	LINE_TIMING,
 	LINE_HOST,
 };

@@ -154,8 +154,9 @@ static void judge_deciding(const struct policy *policy, const struct evidence *e
 		set_answer(requirement, POLICY_NOT_MET,
 			"reading the CPU's counter takes as long as a system call");
 	else
-		set_answer(requirement, POLICY_UNDETERMINED, "%.*s",
-			(int)strlen(verdict.summary) - 1, verdict.summary);
+		set_answer(requirement,
+			verdict.kind == VERDICT_WRONG ? POLICY_NOT_MET : POLICY_UNDETERMINED,
+			"%.*s", (int)strlen(verdict.summary) - 1, verdict.summary);
 }
 
 /* ---- --max-ns ---- */

@@ -57,6 +57,7 @@ static const struct heading headings[] = {
 	[VERDICT_OK] = {"OK", COLOR_GREEN},
 	[VERDICT_FALLBACK] = {"FALLBACK", COLOR_RED},
 	[VERDICT_SLOW] = {"SLOW", COLOR_YELLOW},
+	[VERDICT_WRONG] = {"WRONG", COLOR_RED},
 };
 
 void check_report_write_file(const struct check_request *request, FILE *out)

@@ -234,12 +234,12 @@ const struct command fleet_command = {
 	.name = "fleet",
 	.summary = "summarize the documents of many hosts, the worst first",
 	.help = "Reads documents written by 'vdsocheck --json' on many hosts, judges each anew, "
-		"and prints how many are slow, the worst hosts and the causes; with --top or -v "
+		"and prints how many are slow or wrong, the worst hosts and the causes; with --top or -v "
 		"also groups by kernel, clocksource and instance type. A file contains one "
 		"document or several, pretty-printed or one per line; of a directory all files "
 		"are read, also those in directories below it; without operands, standard input.",
 	.status =
-		"that of the worst host: 0 served by the vDSO, 1 fallback or slow, 2 undetermined, "
+		"that of the worst host: 0 served by the vDSO, 1 fallback, slow or wrong, 2 undetermined, "
 		"or a document that could not be read; 3 usage error, a FILE or DIR that cannot be "
 		"opened, no document, or failed output.",
 	.options = options,

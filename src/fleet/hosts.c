@@ -18,6 +18,7 @@ static const int severities[FLEET_VERDICTS] = {
 	[VERDICT_UNKNOWN] = 1,
 	[VERDICT_SLOW] = 2,
 	[VERDICT_FALLBACK] = 3,
+	[VERDICT_WRONG] = 4,
 };
 
 static const struct fleet_sums no_hosts = {.mean_lost_ns = NAN, .lost_cpus = NAN};
@@ -88,15 +89,15 @@ static int compare_hosts(const void *first, const void *second)
 	return strcmp(a->name, b->name);
 }
 
-/* Groups with the most hosts that fall back or are slow come first, then the largest. */
+/* Groups with the most hosts that are neither ok nor unknown come first, then the largest. */
 static int compare_groups(const void *first, const void *second)
 {
 	const struct fleet_group *a = first, *b = second;
-	size_t a_slow = a->sums.affected - a->sums.verdicts[VERDICT_UNKNOWN];
-	size_t b_slow = b->sums.affected - b->sums.verdicts[VERDICT_UNKNOWN];
+	size_t a_bad = a->sums.affected - a->sums.verdicts[VERDICT_UNKNOWN];
+	size_t b_bad = b->sums.affected - b->sums.verdicts[VERDICT_UNKNOWN];
 
-	if (a_slow != b_slow)
-		return a_slow > b_slow ? -1 : 1;
+	if (a_bad != b_bad)
+		return a_bad > b_bad ? -1 : 1;
 	if (a->sums.hosts != b->sums.hosts)
 		return a->sums.hosts > b->sums.hosts ? -1 : 1;
 	return strcmp(a->name, b->name);

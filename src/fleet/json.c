@@ -14,6 +14,7 @@ static const struct field sums_fields[] = {
 	{HOSTS("fallback", verdicts[VERDICT_FALLBACK]),
 		.doc = "number of hosts with the verdict fallback"},
 	{HOSTS("slow", verdicts[VERDICT_SLOW]), .doc = "number of hosts with the verdict slow"},
+	{HOSTS("wrong", verdicts[VERDICT_WRONG]), .doc = "number of hosts with the verdict wrong"},
 	{HOSTS("unknown", verdicts[VERDICT_UNKNOWN]),
 		.doc = "number of hosts with the verdict unknown"},
 	{NS("mean_lost_ns", mean_lost_ns), .options = FIELD_NAN_NONE,
@@ -79,7 +80,7 @@ const struct field fleet_fields[] = {
 	{WORD("verdict", verdict, verdict_names), .options = FIELD_FILLED,
 		.doc = "worst verdict of the hosts; with broken documents not better than unknown"},
 	{INTEGER("exit_status", exit_status, 3),
-		.doc = "0: all ok; 1: fallback or slow; 2: undetermined; 3: an operand could not "
+		.doc = "0: all ok; 1: fallback, slow or wrong; 2: undetermined; 3: an operand could not "
 		       "be opened"},
 	{TEXT("summary", summary), .options = FIELD_FILLED,
 		.doc = "number of hosts and verdicts in a sentence"},

@@ -17,7 +17,7 @@
 
 #define FLEET_SCHEMA "vdsocheck-fleet/1"
 
-#define FLEET_VERDICTS 4 /* of enum verdict_kind */
+#define FLEET_VERDICTS 5 /* of enum verdict_kind */
 #define FLEET_SUMMARY_SIZE 240
 
 /* The properties by which hosts are grouped. */

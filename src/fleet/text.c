@@ -18,6 +18,7 @@ static const char *const colors[FLEET_VERDICTS] = {
 	[VERDICT_OK] = COLOR_GREEN,
 	[VERDICT_FALLBACK] = COLOR_RED,
 	[VERDICT_SLOW] = COLOR_YELLOW,
+	[VERDICT_WRONG] = COLOR_RED,
 };
 
 static const char *const headings[FLEET_DIMENSIONS] = {
@@ -38,19 +39,19 @@ static const char *count_of(size_t count, const char *noun, char text[64])
 	return text;
 }
 
-/* "37 of 10,000 hosts fall back to system calls; 12 are slow, 3 undetermined." */
+/* "37 of 10,000 hosts fall back to system calls; 12 are slow, 3 are undetermined." */
 void fleet_summarize(struct fleet *fleet)
 {
 	static const struct {
 		enum verdict_kind verdict;
 		const char *singular, *plural;
-		const char *third; /* after two other verdicts */
 	} answers[] = {
-		{VERDICT_FALLBACK, "falls back to system calls", "fall back to system calls", ""},
-		{VERDICT_SLOW, "is slow", "are slow", "slow"},
-		{VERDICT_UNKNOWN, "is undetermined", "are undetermined", "undetermined"},
+		{VERDICT_WRONG, "has wrong values", "have wrong values"},
+		{VERDICT_FALLBACK, "falls back to system calls", "fall back to system calls"},
+		{VERDICT_SLOW, "is slow", "are slow"},
+		{VERDICT_UNKNOWN, "is undetermined", "are undetermined"},
 	};
-	static const char *const separators[] = {"", "; ", ", "};
+	static const char *const separators[ARRAY_SIZE(answers)] = {"", "; ", ", ", ", "};
 	const struct fleet_sums *sums = &fleet->sums;
 	char *summary = fleet->summary;
 	unsigned said = 0;
@@ -69,8 +70,7 @@ void fleet_summarize(struct fleet *fleet)
 		if (!hosts)
 			continue;
 		text_append(summary, FLEET_SUMMARY_SIZE, "%s%s%s%s %s", separators[said],
-			format_count(hosts, number), said ? "" : " of ", said ? "" : all,
-			said < 2 ? words : answers[i].third);
+			format_count(hosts, number), said ? "" : " of ", said ? "" : all, words);
 		said++;
 	}
 	if (fleet->broken)
@@ -164,6 +164,7 @@ static void write_groups(
 	bool rated = fleet->sums.rated;
 	const struct field columns[] = {
 		{INTEGER("hosts", sums.hosts, INT64_MAX), .title = "hosts", .width = 10},
+		{HOSTS("wrong", VERDICT_WRONG)},
 		{HOSTS("fallback", VERDICT_FALLBACK)},
 		{HOSTS("slow", VERDICT_SLOW)},
 		{HOSTS("unknown", VERDICT_UNKNOWN)},

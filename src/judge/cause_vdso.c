@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Causes in the vDSO itself, for all processes and whatever the clocksource: it lacks the
- * functions, the kernel took its support for this clocksource away, its calls crash, or the counter
- * that it reads is emulated by firmware.
+ * functions, the kernel took its support for this clocksource away, its calls crash, its values are
+ * wrong, or the counter that it reads is emulated by firmware.
  */
 #include "rules.h"
 
@@ -10,6 +10,7 @@
 
 #include "base/child.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 static bool has_no_clock(const struct view *v)
 {
@@ -40,6 +41,40 @@ static void cite_crash(const struct view *v, struct cause *cause)
 	cite_mode(v, cause);
 }
 
+static void cite_values(const struct view *v, struct cause *cause)
+{
+	char ahead[48];
+
+	for (size_t i = 0; i < v->evidence->call_count; i++) {
+		const struct call_evidence *call = &v->evidence->calls[i];
+
+		if (fact_is_flag(&call->agrees, false))
+			cite(cause, "%s%s%s by the vDSO: %s", call->call, *call->clock ? " " : "",
+				call->clock, format_ahead(call->ahead_ns, ahead));
+	}
+}
+
+static bool has_wrong_values(const struct view *v)
+{
+	for (size_t i = 0; i < v->evidence->call_count; i++) {
+		if (fact_is_flag(&v->evidence->calls[i].agrees, false))
+			return true;
+	}
+	return false;
+}
+
+static const struct advice_row update_for_values = {"update-for-values", RANK_UPDATE,
+	.text = "Update the kernel or, in a sandbox such as gVisor, the sandbox. If the values "
+		"still differ, send the report to your provider or platform team.",
+	.steps = {{.command = REPORT_COMMAND}},
+	.ask = "On this host, a clock call by the vDSO gives other values than the same system "
+	       "call. Is that a known defect of this kernel, hypervisor or sandbox?"};
+
+/* vdso_setup() of arch/x86/entry/vdso/vma.c, 3.10 to 7.3. */
+static const struct advice_row boot_without_vdso = {"boot-without-vdso", RANK_UPDATE,
+	.text = "Boot with vdso=0: each clock call is a system call then, slow but right.",
+	.boot = "vdso=0"};
+
 static const struct advice_row set_up_arm_timer = {"set-up-arm-timer", RANK_UPDATE,
 	.text = "Use a 64-bit system, kernel and programs: a 32-bit arm kernel removes these "
 		"functions where the firmware did not set up the architected timer (device tree: "
@@ -68,6 +103,10 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 	const struct evidence *evidence = v->evidence;
 	const struct kernel_log_line *disabling = log_find(evidence, DISABLING);
 	const char *current = evidence->clocksource.current;
+	bool is_wrong = v->verdict == VERDICT_WRONG;
+	bool is_x86_64 = fact_is_text(&evidence->host.arch, "x86_64") &&
+	                 fact_is_known(&evidence->host.pointer_bits.fact) &&
+	                 evidence->host.pointer_bits.value == 64;
 	const struct cause_row rows[] = {
 		{"vdso-without-time", has_no_clock(v), CERTAINTY_PROVEN, cite_exports,
 			"This vDSO has no functions that read a clock, so the C library makes "
@@ -85,6 +124,17 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 		{"calls-crash", !v->counter_off && v->decided.signal, CERTAINTY_PROVEN, cite_crash,
 			"The vDSO's functions end the process with a signal.",
 			.advice = {{&report_crash, true}}},
+		{"wrong-values", is_wrong && !v->vdso_replaced, CERTAINTY_LIKELY, cite_values,
+			"The vDSO does not compute what the kernel does: a bug of the kernel, the "
+			"hypervisor or the sandbox, or an incomplete restore from a snapshot.",
+			/* A kernel for 32-bit arm that left a function of its vDSO without data. */
+			.more = "https://github.com/raspberrypi/linux/issues/3579",
+			.advice = {{&update_for_values, true},
+				{&boot_without_vdso, is_x86_64 && !v->gvisor}}},
+		{"wrong-values-elsewhere", !is_wrong && has_wrong_values(v), CERTAINTY_PROVEN,
+			cite_values,
+			"The vDSO's values of a call that does not decide are not the kernel's.",
+			.more = "vdso(7)"},
 		{"counter-emulated-by-firmware", v->firmware_counter, CERTAINTY_LIKELY,
 			cite_counter,
 			"This CPU's time register is emulated by firmware: each read of it costs "

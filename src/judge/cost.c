@@ -79,6 +79,10 @@ void cost_find(const struct view *v, struct cost *cost)
 		cost->reason = "absent: the verdict is unknown";
 		return;
 	}
+	if (v->verdict == VERDICT_WRONG) {
+		cost->reason = "absent: the values are wrong, not slow";
+		return;
+	}
 	if (!path || !fact_is_known(&v->evidence->timing.fact) || !path->timed ||
 		!call->path[PATH_SYSCALL].timed)
 		return;

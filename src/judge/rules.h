@@ -175,7 +175,7 @@ struct verdict_row {
 	void (*write)(const struct view *v, char *summary, size_t size);
 };
 
-#define VERDICT_ROWS 14
+#define VERDICT_ROWS 15
 
 /* Lists all rules: the first that applies decides, and the last always does. */
 void verdict_list(const struct view *v, struct verdict_row rows[VERDICT_ROWS]);

@@ -6,6 +6,7 @@
 #include "rules.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/child.h"
@@ -22,6 +23,31 @@ static void write_emulated(const struct view *v, char *summary, size_t size)
 	snprintf(summary, size,
 		"running under %s: the result would describe the emulator, not this host.",
 		v->evidence->host.emulator.value);
+}
+
+/* Returns the deciding call whose values are farthest from the kernel's; NULL: all agree. */
+static const struct call_evidence *find_wrong(const struct view *v)
+{
+	const struct call_evidence *worst = NULL;
+
+	for (size_t i = 0; i < v->evidence->call_count; i++) {
+		const struct call_evidence *call = &v->evidence->calls[i];
+
+		if (call->decides && fact_is_flag(&call->agrees, false) &&
+			(!worst || llabs(call->ahead_ns) > llabs(worst->ahead_ns)))
+			worst = call;
+	}
+	return worst;
+}
+
+static void write_wrong(const struct view *v, char *summary, size_t size)
+{
+	const struct call_evidence *worst = find_wrong(v);
+	char ahead[48];
+
+	snprintf(summary, size, "the vDSO%s values are not the kernel's: %s is %s.",
+		v->vdso.proven && !v->vdso.entered ? " serves the clock calls, but its" : "'s",
+		*worst->clock ? worst->clock : worst->call, format_ahead(worst->ahead_ns, ahead));
 }
 
 /* Names the calls that entered; the proof line says how often. */
@@ -155,6 +181,7 @@ void verdict_list(const struct view *v, struct verdict_row rows[VERDICT_ROWS])
 		{"call-crashes", v->decided.signal, VERDICT_UNKNOWN, EVIDENCE_PROOF, NULL,
 			write_crash},
 		{"emulated", v->emulated, VERDICT_UNKNOWN, 0, NULL, write_emulated},
+		{"values-differ", find_wrong(v), VERDICT_WRONG, EVIDENCE_VALUES, NULL, write_wrong},
 		{"falls-back-without-vdso", all_enter && v->no_vdso, VERDICT_FALLBACK,
 			EVIDENCE_PROOF,
 			"gettimeofday() and clock_gettime() are system calls, as there is no vDSO.",
@@ -229,6 +256,7 @@ const char *const verdict_names[] = {
 	[VERDICT_OK] = "ok",
 	[VERDICT_FALLBACK] = "fallback",
 	[VERDICT_SLOW] = "slow",
+	[VERDICT_WRONG] = "wrong",
 	NULL,
 };
 
@@ -237,4 +265,4 @@ int verdict_exit_status(enum verdict_kind verdict)
 	return verdict == VERDICT_OK ? 0 : verdict == VERDICT_UNKNOWN ? 2 : 1;
 }
 
-const char *const evidence_kind_names[] = {"name", "mode", "proof", "timing", NULL};
+const char *const evidence_kind_names[] = {"name", "mode", "proof", "timing", "values", NULL};

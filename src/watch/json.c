@@ -39,10 +39,10 @@ static const struct field state_fields[] = {
 static const struct field check_fields[] = {
 	{WORD("verdict", diagnosis.verdict.kind, verdict_names), .options = FIELD_FILLED,
 		.doc = "ok: the deciding calls are served by the vDSO; fallback: at least one is "
-		       "a system call; slow: served, but as costly as a system call; unknown: "
-		       "undetermined"},
+		       "a system call; slow: served, but as costly as a system call; wrong: the "
+		       "vDSO's values are not the kernel's; unknown: undetermined"},
 	{COMPUTED("exit_status", FIELD_INTEGER, exit_status), .options = FIELD_FILLED, .most = 3,
-		.doc = "0: ok; 1: fallback or slow; 2: unknown"},
+		.doc = "0: ok; 1: fallback, slow or wrong; 2: unknown"},
 	{TEXT("summary", diagnosis.verdict.summary), .options = FIELD_FILLED,
 		.doc = "verdict in a sentence"},
 	{0},

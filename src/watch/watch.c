@@ -334,7 +334,7 @@ const struct command watch_command = {
 		"the verdict, and runs a program. The file of --output holds the last event only.",
 	.status =
 		"0 ended by SIGTERM, 130 by Ctrl-C; at the end of --duration that of the verdict: "
-		"0 served by the vDSO, 1 fallback or slow, 2 undetermined; 3 usage error, "
+		"0 served by the vDSO, 1 fallback, slow or wrong, 2 undetermined; 3 usage error, "
 		"nothing to watch or failed output.",
 	.options = options,
 	.formats = formats,

@@ -10,7 +10,7 @@ check_jq() {
 	fi
 	run sh -c 'vdsocheck --json | jq -r .verdict'
 	verify 'jq: reads the verdict of --json' '[ "$status" -eq 0 ]' \
-		'grep -qxE "ok|fallback|slow|unknown" "$out"'
+		'grep -qxE "ok|fallback|slow|wrong|unknown" "$out"'
 	run sh -c 'vdsocheck --from "$0"/*/document.json --json | jq -s "map(.verdict) | length"' "$hosts"
 	verify 'jq: reads the documents of several hosts, a line each' \
 		'[ "$(cat "$out")" -eq "$(find "$hosts" -name document.json | wc -l)" ]'

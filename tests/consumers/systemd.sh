@@ -74,7 +74,7 @@ check_boot() {
 		return
 	}
 	verify 'systemd: vdsocheck-watch.service is ready with its state, and ends with success' \
-		'grep -qx ActiveState=active "$out"' 'grep -qE "^StatusText=(ok|fallback|slow|unknown): " "$out"' \
+		'grep -qx ActiveState=active "$out"' 'grep -qE "^StatusText=(ok|fallback|slow|wrong|unknown): " "$out"' \
 		'grep -qx Result=success "$out"' 'grep -qx ExecMainStatus=0 "$out"'
 	verify 'systemd: vdsocheck.service writes for node_exporter' 'grep -qx written "$out"' \
 		'grep -q "^vdsocheck_" "$work/told/vdsocheck.prom"'

@@ -10,7 +10,7 @@ import watched
 # The only verdicts and exit statuses that do justice to each truth.
 VERDICTS = {"ok": "ok", "slow": "slow", "fallback": "fallback", "sometimes": "fallback", "no-vdso": "fallback",
             "crash": "unknown", "emulated": "unknown", "cannot-tell": "unknown"}
-STATUSES = {"ok": 0, "fallback": 1, "slow": 1, "unknown": 2}
+STATUSES = {"ok": 0, "fallback": 1, "slow": 1, "wrong": 1, "unknown": 2}
 LOG_MAX = 12  # vdsocheck keeps as many lines; a full log may lack some
 ANY = "any"  # in the table: it changes while it is looked at
 TRACED_CALLS = 100  # as the table's steps "trace 100"

@@ -159,6 +159,23 @@ static void ages_are_given_in_the_unit_that_fits(void **state)
 	}
 }
 
+static void differences_of_clocks_have_a_direction(void **state)
+{
+	static const struct {
+		int64_t ns;
+		const char *text;
+	} rows[] = {{0, "different"}, {1, "1 ns ahead"}, {-999, "999 ns behind"},
+		{-50012, "50.0 us behind"}, {2300000, "2.3 ms ahead"},
+		{1000000120, "1.000 s ahead"}, {-99000000000, "99.000 s behind"},
+		{-3600000000000, "60 minutes behind"}, {1795250000000000000, "20778 days ahead"},
+		{INT64_MIN, "106752 days behind"}, {INT64_MAX, "106752 days ahead"}};
+	char buffer[48];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++)
+		assert_string_equal(format_ahead(rows[i].ns, buffer), rows[i].text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +186,7 @@ int main(void)
 		cmocka_unit_test(invalid_hexadecimal_is_refused),
 		cmocka_unit_test(counts_have_thousands_separators),
 		cmocka_unit_test(times_take_seven_characters_at_most),
+		cmocka_unit_test(differences_of_clocks_have_a_direction),
 		cmocka_unit_test(ages_are_given_in_the_unit_that_fits),
 		cmocka_unit_test(what_was_printed_is_read_back),
 	};

@@ -91,7 +91,7 @@ static void a_line_has_its_columns_whatever_is_in_them(void **state)
 		roll(&dice);
 		text = print(check_report_line);
 		assert_matches(text,
-			"^[^ ]+ +(ok|fallback|slow|unknown) +[^ ]+ +[^ ]+ +([0-9.]+|-) [^ ]+ "
+			"^[^ ]+ +(ok|fallback|slow|wrong|unknown) +[^ ]+ +[^ ]+ +([0-9.]+|-) [^ ]+ "
 			".*\n$");
 		assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
 		free(text);

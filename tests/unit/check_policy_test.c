@@ -90,6 +90,22 @@ static void a_policy_that_is_met_does_not_hide_a_fallback(void **state)
 	assert_null(policy_find(&outcome, POLICY_NOT_MET));
 }
 
+static void a_deciding_call_with_wrong_values_does_not_meet_the_policy(void **state)
+{
+	struct call_evidence *call =
+		evidence_find_call(&evidence, "clock_gettime", "CLOCK_BOOTTIME");
+
+	(void)state;
+	call->ahead_ns = 1000000000;
+	fact_set_flag(&call->agrees, false);
+	assert_int_equal(status_of_policy(), 0);
+	decide_by("clock_gettime", "CLOCK_BOOTTIME");
+	assert_int_equal(status_of_policy(), 1);
+	assert_answer(POLICY_NOT_MET,
+		"the vDSO serves the clock calls, but its values are not the kernel's: "
+		"CLOCK_BOOTTIME is 1.000 s ahead");
+}
+
 static void no_deciding_call_may_take_longer(void **state)
 {
 	struct path_evidence *path = evidence_monotonic(&evidence, PATH_VDSO);
@@ -210,6 +226,7 @@ int main(void)
 		TEST(one_of_the_required_clocksources_must_be_in_use),
 		TEST(an_unknown_clocksource_is_undetermined),
 		TEST(a_policy_that_is_met_does_not_hide_a_fallback),
+		TEST(a_deciding_call_with_wrong_values_does_not_meet_the_policy),
 		TEST(no_deciding_call_may_take_longer),
 		TEST(a_call_that_was_not_timed_is_undetermined_unless_another_is_too_slow),
 		TEST(the_named_calls_decide),

@@ -162,30 +162,37 @@ static void a_host_without_a_name_is_called_by_its_document(void **state)
 
 struct answer {
 	const char *name; /* the answer */
-	size_t fallback, slow, unknown, ok, broken;
+	size_t fallback, slow, unknown, ok, broken, wrong;
 };
 
 static const struct answer answers[] = {
-	{"The clock calls of 1 host are served by the vDSO.", 0, 0, 0, 1, 0},
-	{"The clock calls of all 10,000 hosts are served by the vDSO.", 0, 0, 0, 10000, 0},
-	{"37 of 10,000 hosts fall back to system calls; 12 are slow, 3 undetermined.", 37, 12, 3,
-		9948, 0},
-	{"1 of 1 host falls back to system calls.", 1, 0, 0, 0, 0},
-	{"1 of 4 hosts falls back to system calls; 1 is slow, 1 undetermined.", 1, 1, 1, 1, 0},
-	{"2 of 3 hosts are slow; 1 is undetermined.", 0, 2, 1, 0, 0},
-	{"1 of 2 hosts is undetermined; 1 document could not be read.", 0, 0, 1, 1, 1},
-	{"The clock calls of all 2 hosts are served by the vDSO; 3 documents could not be read.", 0,
-		0, 0, 2, 3},
+	{"The clock calls of 1 host are served by the vDSO.", .ok = 1},
+	{"The clock calls of all 10,000 hosts are served by the vDSO.", .ok = 10000},
+	{"37 of 10,000 hosts fall back to system calls; 12 are slow, 3 are undetermined.",
+		.fallback = 37, .slow = 12, .unknown = 3, .ok = 9948},
+	{"1 of 1 host falls back to system calls.", .fallback = 1},
+	{"1 of 4 hosts falls back to system calls; 1 is slow, 1 is undetermined.", .fallback = 1,
+		.slow = 1, .unknown = 1, .ok = 1},
+	{"1 of 5 hosts has wrong values; 1 falls back to system calls, 2 are slow, 1 is "
+	 "undetermined.",
+		.wrong = 1, .fallback = 1, .slow = 2, .unknown = 1},
+	{"2 of 3 hosts are slow; 1 is undetermined.", .slow = 2, .unknown = 1},
+	{"1 of 2 hosts is undetermined; 1 document could not be read.", .unknown = 1, .ok = 1,
+		.broken = 1},
+	{"The clock calls of all 2 hosts are served by the vDSO; 3 documents could not be read.",
+		.ok = 2, .broken = 3},
 };
 
 static void answers_in_a_sentence(void **state)
 {
 	const struct answer *answer = *state;
 	struct fleet some = {.broken = answer->broken,
-		.sums.hosts = answer->fallback + answer->slow + answer->unknown + answer->ok,
-		.sums.affected = answer->fallback + answer->slow + answer->unknown,
+		.sums.hosts = answer->fallback + answer->slow + answer->unknown + answer->ok +
+	                      answer->wrong,
+		.sums.affected = answer->fallback + answer->slow + answer->unknown + answer->wrong,
 		.sums.verdicts = {[VERDICT_FALLBACK] = answer->fallback,
 			[VERDICT_SLOW] = answer->slow,
+			[VERDICT_WRONG] = answer->wrong,
 			[VERDICT_UNKNOWN] = answer->unknown,
 			[VERDICT_OK] = answer->ok}};
 

@@ -49,6 +49,56 @@ static void crashing_in_unused_libc(struct evidence *evidence)
 	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_LIBC].signal = SIGSEGV;
 }
 
+static void differing(struct evidence *evidence)
+{
+	fact_set_flag(&gettime(evidence, "CLOCK_REALTIME")->agrees, false);
+	gettime(evidence, "CLOCK_REALTIME")->ahead_ns = -50000;
+}
+
+static void differing_most_elsewhere(struct evidence *evidence)
+{
+	differing(evidence);
+	fact_set_flag(&gettime(evidence, "CLOCK_MONOTONIC")->agrees, false);
+	gettime(evidence, "CLOCK_MONOTONIC")->ahead_ns = 1000000000;
+}
+
+static void differing_in_another_call(struct evidence *evidence)
+{
+	fact_set_flag(&gettime(evidence, "CLOCK_BOOTTIME")->agrees, false);
+}
+
+/* A value that is not known is no value. */
+static void not_compared(struct evidence *evidence)
+{
+	fact_set(&gettime(evidence, "CLOCK_REALTIME")->agrees.fact, FACT_DENIED, "not permitted");
+	gettime(evidence, "CLOCK_REALTIME")->agrees.value = false;
+}
+
+static void differing_and_entering(struct evidence *evidence)
+{
+	differing(evidence);
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].entered = 1;
+}
+
+static void differing_without_proof(struct evidence *evidence)
+{
+	differing(evidence);
+	evidence_remove_proof(evidence, "seccomp: not permitted");
+}
+
+static void differing_and_trapped(struct evidence *evidence)
+{
+	differing(evidence);
+	evidence->timing.counter_ns = 1200;
+	evidence_monotonic(evidence, PATH_VDSO)->min_ns = 1300;
+}
+
+static void differing_under_an_emulator(struct evidence *evidence)
+{
+	differing(evidence);
+	fact_set_text(&evidence->host.emulator, "valgrind");
+}
+
 /* What enters an emulator says nothing of the host. */
 static void emulated(struct evidence *evidence)
 {
@@ -383,6 +433,7 @@ static void entering_with_mode(struct evidence *evidence)
 #define MODE EVIDENCE_MODE
 #define PROOF EVIDENCE_PROOF
 #define TIMING EVIDENCE_TIMING
+#define VALUES EVIDENCE_VALUES
 #define ROW(change, verdict, rule, rests_on, text)                                                 \
 	{                                                                                          \
 #change ", " #verdict " by " rule, change, VERDICT_##verdict, rule, rests_on, text \
@@ -405,6 +456,16 @@ static const struct row rows[] = {
 	ROW(captured, UNKNOWN, "captured-tree", NAME, "name alone"),
 	ROW(captured_and_crashing, UNKNOWN, "captured-tree", NAME, "name alone"),
 	ROW(crashing, UNKNOWN, "call-crashes", PROOF, "SIGSEGV"),
+	ROW(differing, WRONG, "values-differ", VALUES, "CLOCK_REALTIME is 50.0 us behind"),
+	ROW(differing_most_elsewhere, WRONG, "values-differ", VALUES,
+		"serves the clock calls, but its values are not the kernel's: CLOCK_MONOTONIC is "
+		"1.000 s ahead"),
+	ROW(differing_in_another_call, OK, "served", PROOF | TIMING | MODE, "served by"),
+	ROW(not_compared, OK, "served", PROOF | TIMING | MODE, "served by"),
+	ROW(differing_and_entering, WRONG, "values-differ", VALUES, "the vDSO's values are not"),
+	ROW(differing_without_proof, WRONG, "values-differ", VALUES, "the vDSO's values are not"),
+	ROW(differing_and_trapped, WRONG, "values-differ", VALUES, "50.0 us behind"),
+	ROW(differing_under_an_emulator, UNKNOWN, "emulated", 0, "valgrind"),
 	ROW(crashing_elsewhere, OK, "served", PROOF | TIMING | MODE, "served by the vDSO"),
 	ROW(crashing_in_unused_libc, OK, "served", PROOF | TIMING | MODE, "served by the vDSO"),
 	ROW(emulated, UNKNOWN, "emulated", 0, "valgrind"),
@@ -495,15 +556,18 @@ static void exit_statuses_and_names_are_those_documented(void **state)
 	assert_int_equal(verdict_exit_status(VERDICT_OK), 0);
 	assert_int_equal(verdict_exit_status(VERDICT_FALLBACK), 1);
 	assert_int_equal(verdict_exit_status(VERDICT_SLOW), 1);
+	assert_int_equal(verdict_exit_status(VERDICT_WRONG), 1);
 	assert_int_equal(verdict_exit_status(VERDICT_UNKNOWN), 2);
 	assert_string_equal(verdict_names[VERDICT_OK], "ok");
 	assert_string_equal(verdict_names[VERDICT_FALLBACK], "fallback");
 	assert_string_equal(verdict_names[VERDICT_SLOW], "slow");
+	assert_string_equal(verdict_names[VERDICT_WRONG], "wrong");
 	assert_string_equal(verdict_names[VERDICT_UNKNOWN], "unknown");
 	assert_string_equal(evidence_kind_names[__builtin_ctz(EVIDENCE_NAME)], "name");
 	assert_string_equal(evidence_kind_names[__builtin_ctz(EVIDENCE_MODE)], "mode");
 	assert_string_equal(evidence_kind_names[__builtin_ctz(EVIDENCE_PROOF)], "proof");
 	assert_string_equal(evidence_kind_names[__builtin_ctz(EVIDENCE_TIMING)], "timing");
+	assert_string_equal(evidence_kind_names[__builtin_ctz(EVIDENCE_VALUES)], "values");
 }
 
 static bool any_entered(const struct evidence *evidence)
@@ -528,6 +592,15 @@ static bool any_judged_entered(const struct evidence *evidence)
 	return false;
 }
 
+static bool any_differs(const struct evidence *evidence)
+{
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		if (evidence->calls[i].decides && fact_is_flag(&evidence->calls[i].agrees, false))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Whatever the evidence: no fallback without a caught call, no proof claimed without one, and
  * nothing ok with one.
@@ -536,7 +609,7 @@ static void no_verdict_contradicts_its_evidence(void **state)
 {
 	static struct evidence evidence;
 	struct dice dice = dice_start();
-	unsigned seen[4] = {0};
+	unsigned seen[5] = {0};
 
 	(void)state;
 	for (int round = 0; round < 100000; round++) {
@@ -552,6 +625,10 @@ static void no_verdict_contradicts_its_evidence(void **state)
 				    (any_entered(&evidence) || evidence.clocksource.changes > 1));
 		if (verdict.kind == VERDICT_SLOW)
 			assert_true(proof);
+		if (verdict.kind == VERDICT_WRONG)
+			assert_true(any_differs(&evidence));
+		if (verdict.kind == VERDICT_OK)
+			assert_false(any_differs(&evidence));
 		if (verdict.kind == VERDICT_OK)
 			assert_true(proof || (verdict.rests_on == EVIDENCE_TIMING));
 		if (any_judged_entered(&evidence))

@@ -213,7 +213,7 @@ static void a_change_for_the_worse_names_the_next_command(void **state)
 {
 	static struct watch_check before, now;
 	static const enum verdict_kind kinds[] = {
-		VERDICT_OK, VERDICT_FALLBACK, VERDICT_SLOW, VERDICT_UNKNOWN};
+		VERDICT_OK, VERDICT_FALLBACK, VERDICT_SLOW, VERDICT_WRONG, VERDICT_UNKNOWN};
 
 	(void)state;
 	before = check_of("tsc", "tsc", VERDICT_OK);

@@ -14,7 +14,7 @@ SELECT name, verdict, lost_ns, call_ns, clocksource, kernel
 FROM hosts
 WHERE verdict <> 'ok'
 ORDER BY
-    CASE verdict WHEN 'fallback' THEN 1 WHEN 'slow' THEN 2 ELSE 3 END,
+    CASE verdict WHEN 'wrong' THEN 1 WHEN 'fallback' THEN 2 WHEN 'slow' THEN 3 ELSE 4 END,
     lost_ns * rate_per_s DESC NULLS LAST,
     lost_ns DESC NULLS LAST,
     call_ns DESC NULLS LAST,
@@ -25,6 +25,7 @@ LIMIT 10;
 SELECT
     cause,
     count(*) AS hosts,
+    count(CASE WHEN verdict = 'wrong' THEN 1 END) AS wrong,
     count(CASE WHEN verdict = 'fallback' THEN 1 END) AS fallback,
     count(CASE WHEN verdict = 'slow' THEN 1 END) AS slow,
     count(CASE WHEN verdict = 'unknown' THEN 1 END) AS undetermined,
@@ -37,37 +38,40 @@ ORDER BY hosts DESC, cause;
 SELECT
     kernel,
     count(*) AS hosts,
+    count(CASE WHEN verdict = 'wrong' THEN 1 END) AS wrong,
     count(CASE WHEN verdict = 'fallback' THEN 1 END) AS fallback,
     count(CASE WHEN verdict = 'slow' THEN 1 END) AS slow,
     count(CASE WHEN verdict = 'unknown' THEN 1 END) AS undetermined,
     round(avg(CASE WHEN verdict <> 'ok' THEN lost_ns END), 1) AS mean_lost_ns
 FROM hosts
 GROUP BY kernel
-ORDER BY fallback + slow DESC, hosts DESC, kernel;
+ORDER BY wrong + fallback + slow DESC, hosts DESC, kernel;
 
 -- by clocksource
 SELECT
     clocksource,
     count(*) AS hosts,
+    count(CASE WHEN verdict = 'wrong' THEN 1 END) AS wrong,
     count(CASE WHEN verdict = 'fallback' THEN 1 END) AS fallback,
     count(CASE WHEN verdict = 'slow' THEN 1 END) AS slow,
     count(CASE WHEN verdict = 'unknown' THEN 1 END) AS undetermined,
     round(avg(CASE WHEN verdict <> 'ok' THEN lost_ns END), 1) AS mean_lost_ns
 FROM hosts
 GROUP BY clocksource
-ORDER BY fallback + slow DESC, hosts DESC, clocksource;
+ORDER BY wrong + fallback + slow DESC, hosts DESC, clocksource;
 
 -- by instance type, of hosts that were checked with --include-identity
 SELECT
     instance_type,
     count(*) AS hosts,
+    count(CASE WHEN verdict = 'wrong' THEN 1 END) AS wrong,
     count(CASE WHEN verdict = 'fallback' THEN 1 END) AS fallback,
     count(CASE WHEN verdict = 'slow' THEN 1 END) AS slow,
     count(CASE WHEN verdict = 'unknown' THEN 1 END) AS undetermined,
     round(avg(CASE WHEN verdict <> 'ok' THEN lost_ns END), 1) AS mean_lost_ns
 FROM hosts
 GROUP BY instance_type
-ORDER BY fallback + slow DESC, hosts DESC, instance_type;
+ORDER BY wrong + fallback + slow DESC, hosts DESC, instance_type;
 
 -- cost: CPUs lost at the rate of calls that the documents were written with (--rate), and what
 -- they would be if every host made 100,000 calls per second
