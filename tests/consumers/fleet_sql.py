@@ -47,7 +47,7 @@ def group_difference(key, unknown, rows, fleet):
         return f"{key}: other names: {set(expected) ^ {row[0] for row in rows}}"
     for name, *counts, mean in rows:
         group = expected[name]
-        wanted = [group[count] for count in ("hosts", "fallback", "slow", "unknown")]
+        wanted = [group[count] for count in ("hosts", "wrong", "fallback", "slow", "unknown")]
         if wanted != counts or not about(group["mean_lost_ns"], mean):
             return f"{key}: {name}: {counts} {mean}, not {wanted} {group['mean_lost_ns']}"
     return None
@@ -55,7 +55,8 @@ def group_difference(key, unknown, rows, fleet):
 
 def differences(results, fleet):
     verdicts, worst, causes, kernels, clocksources, types, cost = results
-    wanted = {name: fleet[name] for name in ("ok", "fallback", "slow", "unknown") if fleet[name]}
+    wanted = {name: fleet[name] for name in ("ok", "wrong", "fallback", "slow", "unknown")
+              if fleet[name]}
     yield None if dict(verdicts) == wanted else f"verdicts: {verdicts}, not {wanted}"
     for row, host in zip(worst, fleet["worst"]):
         if row[1] != host["verdict"] or not about(row[2], host["lost_ns"]):

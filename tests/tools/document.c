@@ -77,8 +77,8 @@ static void need_reason(json_t *document, const char *path, const char *reason)
 
 static void check_words(json_t *document)
 {
-	static const char *const verdicts[] = {"ok", "fallback", "slow", "unknown"};
-	static const int statuses[] = {0, 1, 1, 2};
+	static const char *const verdicts[] = {"ok", "fallback", "slow", "wrong", "unknown"};
+	static const int statuses[] = {0, 1, 1, 1, 2};
 	static const char *const hows[] = {"read", "copy", "inferred", "unknown"};
 	json_int_t status = json_integer_value(find(document, "exit_status"));
 
@@ -97,7 +97,7 @@ static void check_words(json_t *document)
 
 static void check_evidence(json_t *document)
 {
-	static const char *const evidence[] = {"name", "mode", "proof", "timing"};
+	static const char *const evidence[] = {"name", "mode", "proof", "timing", "values"};
 	char path[32];
 
 	for (size_t i = 0; i < json_array_size(find(document, "rests_on")); i++) {
@@ -149,6 +149,8 @@ static void check_calls(json_t *document)
 		json_int_t attempts = json_integer_value(json_object_get(call, "attempts"));
 
 		need_call_reason(call, i);
+		if (is_null(call, "agrees") && !*text_at(call, "agrees_reason"))
+			broken("calls.%zu.agrees is null, and agrees_reason gives no reason", i);
 		if (is_null(call, "attempts") != is_null(call, "entered_kernel"))
 			broken("calls.%zu has only one of attempts and entered_kernel", i);
 		if (!taken && !is_null(call, "attempts"))
