@@ -53,57 +53,25 @@ static inline void read_ordered(void)
 #elif defined(__aarch64__)
 
 #define COUNTER_NAME "cntvct_el0"
-
-static inline uint64_t read_bare(void)
-{
-	uint64_t ticks;
-
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-	return ticks;
-}
-
+#define READ "mrs %0, cntvct_el0"
 #define ORDER() __asm__ volatile("isb" ::: "memory")
 
 #elif defined(__arm__) && defined(__ARM_ARCH) && __ARM_ARCH >= 7
 
 #define COUNTER_NAME "cntvct"
-
-static inline uint64_t read_bare(void)
-{
-	uint64_t ticks;
-
-	__asm__ volatile("mrrc p15, 1, %Q0, %R0, c14" : "=r"(ticks));
-	return ticks;
-}
-
+#define READ "mrrc p15, 1, %Q0, %R0, c14"
 #define ORDER() __asm__ volatile("isb" ::: "memory")
 
 #elif defined(__riscv) && __riscv_xlen == 64
 
 #define COUNTER_NAME "rdtime"
-
-static inline uint64_t read_bare(void)
-{
-	uint64_t ticks;
-
-	__asm__ volatile("rdtime %0" : "=r"(ticks));
-	return ticks;
-}
-
+#define READ "rdtime %0"
 #define ORDER() __asm__ volatile("fence" ::: "memory")
 
 #elif defined(__powerpc64__)
 
 #define COUNTER_NAME "mftb"
-
-static inline uint64_t read_bare(void)
-{
-	uint64_t ticks;
-
-	__asm__ volatile("mfspr %0, 268" : "=r"(ticks));
-	return ticks;
-}
-
+#define READ "mfspr %0, 268"
 #define ORDER() __asm__ volatile("isync" ::: "memory")
 
 #elif defined(__s390x__)
@@ -123,28 +91,25 @@ static inline uint64_t read_bare(void)
 #elif defined(__loongarch64)
 
 #define COUNTER_NAME "rdtime.d"
-
-static inline uint64_t read_bare(void)
-{
-	uint64_t ticks;
-
-	__asm__ volatile("rdtime.d %0, $zero" : "=r"(ticks));
-	return ticks;
-}
-
+#define READ "rdtime.d %0, $zero"
 #define ORDER() __asm__ volatile("dbar 0" ::: "memory")
 
 #else
 
 #define COUNTER_NAME ""
-
-static inline uint64_t read_bare(void)
-{
-	return 0;
-}
-
+#define READ ""
 #define ORDER() __asm__ volatile("" ::: "memory")
 
+#endif
+
+#if defined(READ)
+static inline uint64_t read_bare(void)
+{
+	uint64_t ticks = 0;
+
+	__asm__ volatile(READ : "=r"(ticks));
+	return ticks;
+}
 #endif
 
 /* Elsewhere a vDSO orders the read by an instruction before it. */
