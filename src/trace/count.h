@@ -132,8 +132,8 @@ bool trace_system_wide(struct trace_run *run, struct fact *why);
 
 /*
  * trace_run_go() for a program that has a way to count its system calls: counts its calls into the
- * vDSO, and calls ended() at its end. False, with the reason in trace->served, if they are not to
- * be counted or it cannot be traced: it was not started.
+ * vDSO, and calls ended(), if there is one, at its end. False, with the reason in trace->served, if
+ * they are not to be counted or it cannot be traced: it was not started.
  */
 bool trace_follow(struct trace_run *run, void (*ended)(void *argument), void *argument);
 

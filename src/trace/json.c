@@ -168,6 +168,16 @@ static bool has_pid(const void *object)
 	return ((const struct trace_evidence *)object)->program.pid > 0;
 }
 
+static bool is_simulated(const void *object)
+{
+	return ((const struct trace_evidence *)object)->as_if_fallback;
+}
+
+static bool is_repeated(const void *object)
+{
+	return ((const struct trace_evidence *)object)->repeats > 0;
+}
+
 #define OF struct trace_evidence
 
 static const struct field run_fields[] = {
@@ -194,6 +204,22 @@ static const struct field run_fields[] = {
 		.doc = "programs that were executed and whose served calls were not counted"},
 	{TEXT("programs_uncounted_reason", uncounted_why.reason),
 		.doc = "why, of the last of them; null: there was none"},
+	{FLAG("as_if_fallback", as_if_fallback),
+		.doc = "whether the program ran as if this host fell back"},
+	{INTEGER("refused_calls", refused, INT64_MAX), .has = is_simulated,
+		.doc = "system calls in place of the vDSO that failed with EPERM or ENOSYS; null: "
+		       "the program ran as this host is"},
+	{INTEGER("repeats", repeats, INT64_MAX),
+		.doc = "runs of the program, untouched and as if this host fell back each, that "
+		       "were compared"},
+	{REAL("untouched_s", untouched.wall_s, 6), .has = is_repeated,
+		.doc = "least seconds of an untouched run; null: not repeated"},
+	{REAL("untouched_cpu_s", untouched.cpu_s, 6), .has = is_repeated,
+		.doc = "least seconds of CPU time of these; null: not repeated"},
+	{REAL("as_if_fallback_s", fallen_back.wall_s, 6), .has = is_repeated,
+		.doc = "least seconds of a run as if this host fell back; null: not repeated"},
+	{REAL("as_if_fallback_cpu_s", fallen_back.cpu_s, 6), .has = is_repeated,
+		.doc = "least seconds of CPU time of these; null: not repeated"},
 	{LIST_AT("places", places, place_count, trace_place_fields), .fact = FACT(served),
 		.reason = "served_reason",
 		.doc = "places that make the most calls into the vDSO, the first one most"},
@@ -223,7 +249,7 @@ static const struct field run_fields[] = {
 static const struct field verdict_fields[] = {
 	{WORD("verdict", verdict, trace_verdict_names),
 		.doc = "ok: no clock system call that the vDSO could serve; fallback: at least "
-		       "one; unknown: undetermined"},
+		       "one; unknown: undetermined; simulated: it ran as if this host fell back"},
 	{0},
 };
 
@@ -246,6 +272,9 @@ static const struct field diagnosis_fields[] = {
 		.doc = "seconds that they would take where the vDSO cannot be used; null: unknown"},
 	{REAL("lost_s", sums.lost_s, 6), .options = FIELD_NAN_NONE,
 		.doc = "seconds lost by them against the vDSO; null: unknown"},
+	{TEXT("sigsys_call", sigsys_call),
+		.doc = "clock system call for which the program got SIGSYS by its seccomp filter; "
+		       "null: none"},
 	{LIST("hints", hints, hint_count, hint_element),
 		.doc = "why only this program makes them, as far as it can be seen from outside"},
 	{0},

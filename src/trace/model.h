@@ -112,6 +112,10 @@ struct trace_place {
 	char function[128]; /* "": not known */
 };
 
+struct trace_times {
+	double wall_s, cpu_s; /* NAN: none was measured */
+};
+
 struct trace_evidence {
 	bool system_wide;                   /* all programs of the host were counted */
 	bool lists_processes, lists_groups; /* one of them, then */
@@ -135,6 +139,11 @@ struct trace_evidence {
 	struct fact uncounted_why;          /* of the last of them */
 	struct trace_place *places;         /* owned; those with the most calls come first */
 	size_t place_count, place_room;
+	bool as_if_fallback;           /* a system call takes the place of each of these calls */
+	uint64_t refused;              /* of those, by EPERM or ENOSYS */
+	struct number_fact sigsys_row; /* of the plan: a filter ended the program for such a call */
+	uint64_t repeats;              /* runs of each kind that were compared; 0: none */
+	struct trace_times untouched, fallen_back; /* the least of them */
 	uint64_t children_terminated; /* that the program left running: they were sent SIGTERM */
 	struct evidence host;         /* timing and proof, taken before the program ran */
 };
@@ -157,10 +166,13 @@ struct trace_line {
 	double fallback_s; /* of both, if all were system calls */
 };
 
-/* TRACE_COUNTED: none of the counted calls is one that the vDSO serves. */
-enum trace_verdict { TRACE_UNKNOWN, TRACE_OK, TRACE_FALLBACK, TRACE_COUNTED };
+/*
+ * TRACE_COUNTED: none of the counted calls is one that the vDSO serves.
+ * TRACE_SIMULATED: the program ran as if this host fell back.
+ */
+enum trace_verdict { TRACE_UNKNOWN, TRACE_OK, TRACE_FALLBACK, TRACE_COUNTED, TRACE_SIMULATED };
 
-/* "unknown", "ok", "fallback", "counted"; ended by NULL. */
+/* "unknown", "ok", "fallback", "counted", "simulated"; ended by NULL. */
 extern const char *const trace_verdict_names[];
 
 #define TRACE_HINT_MAX 3
@@ -184,7 +196,8 @@ struct trace_diagnosis {
 	size_t line_count;
 	struct trace_line lines[TRACE_ROW_MAX]; /* of the calls that were made */
 	struct trace_sums sums;
-	size_t hint_count; /* why only this program is affected; static storage */
+	char sigsys_call[128]; /* "clock_gettime CLOCK_MONOTONIC"; "": it got no SIGSYS for one */
+	size_t hint_count;     /* why only this program is affected; static storage */
 	const char *hints[TRACE_HINT_MAX];
 };
 

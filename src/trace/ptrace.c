@@ -130,6 +130,16 @@ static void count_by_information(struct tracer *tracer, pid_t id)
 		tracer->run->trace->counts[call.arch == plan->arch[TRACE_COMPAT]][row]++;
 }
 
+/* A seccomp filter ended the thread, or sent it SIGSYS. */
+static void note_refused_call(struct tracer *tracer, pid_t id)
+{
+	struct trace_evidence *trace = tracer->run->trace;
+	size_t row = served_system_call(trace->plan, id);
+
+	if (row < TRACE_ROW_MAX)
+		fact_set_number(&trace->sigsys_row, (int64_t)row);
+}
+
 /*
  * Keeps the list of threads. A new one is known by its own first stop or by that of the thread that
  * started it, whichever comes first; execve(2) by another than the first thread takes its ID away.
@@ -145,6 +155,9 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 	} else if (event == PTRACE_EVENT_EXIT) {
 		if (thread && thread->table && syscall(SYS_tgkill, id, id, 0) == 0)
 			served_look(thread->table, id);
+		if (ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) == 0 &&
+			(message & 0x7f) == SIGSYS)
+			note_refused_call(tracer, id);
 	} else if (ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) < 0) {
 		return;
 	} else if (event != PTRACE_EVENT_EXEC) {
@@ -204,6 +217,8 @@ static void take_stop(struct tracer *tracer, pid_t id, int status)
 		count_by_filter(tracer, id);
 	else if (event)
 		note_event(tracer, id, event);
+	else if (signal == SIGSYS)
+		note_refused_call(tracer, id);
 	else if (signal == SYSCALL_STOP && tracer->at_each_call)
 		count_by_information(tracer, id);
 	else if (signal == SYSCALL_STOP)
@@ -301,7 +316,8 @@ bool trace_follow(struct trace_run *run, void (*ended)(void *argument), void *ar
 	if (!run->serves || !seize_program(&tracer, 0, &run->trace->served))
 		return false;
 	trace_run_go(run, follow, &tracer);
-	ended(argument);
+	if (ended)
+		ended(argument);
 	release(&tracer);
 	forget(&tracer);
 	if (tracer.error)

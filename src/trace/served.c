@@ -262,6 +262,8 @@ static void add_table(struct trace_evidence *trace, const struct served_table *t
 	for (off_t at = 0; (at = lseek(table->file, at, SEEK_DATA)) >= 0; at += SERVED_PAGE) {
 		if (pread(table->file, words, sizeof(words), at) != sizeof(words))
 			return;
+		for (size_t call = 0; at < SERVED_SHARDS_AT && call < SERVED_CALL_COUNT; call++)
+			trace->refused += words[SERVED_REFUSED_AT / sizeof(*words) + call];
 		for (size_t i = 0; at < SERVED_SHARDS_AT && i < SERVED_OVERFLOWS; i++)
 			add_calls(trace, table, i, 0, words[i]);
 		for (size_t i = 0; at >= SERVED_SHARDS_AT && i < sizeof(words) / sizeof(*words);

@@ -21,6 +21,7 @@
  *
  *	0            uint64_t [256]: calls, by call and clock, for which no entry was free
  *	FRAMES_AT    struct served_frame of each call: the C library's function that makes it
+ *	REFUSED_AT   uint64_t of each call: system calls in its place that a filter refused
  *	SHARDS_AT    SERVED_SHARDS shards of SERVED_SHARD_SIZE bytes, chosen by the stack's address;
  *	             each is a hash table of struct served_entry, with SERVED_PROBES more of them
  *	             behind the last place that a hash gives
@@ -31,6 +32,7 @@
 #define SERVED_CLOCK_OTHER 24 /* clock ids below are themselves */
 #define SERVED_PROBES 16
 #define SERVED_FRAMES_AT 2048
+#define SERVED_REFUSED_AT 3072
 #define SERVED_SHARDS_AT 4096
 #define SERVED_SHARDS 64
 #define SERVED_SHARD_SIZE 32768
@@ -69,6 +71,8 @@ struct served_stub {
 	bool compat; /* for a 32-bit program */
 	bool takes_clock;
 	uint64_t table, target; /* addresses in the program: its table, the vDSO's function */
+	bool as_if_fallback;    /* a system call takes the place of the vDSO's function */
+	uint64_t to;            /* address in the program that the stub is made for */
 };
 
 #define SERVED_NO_STUB SIZE_MAX
@@ -89,6 +93,7 @@ struct served_copy {
 	unsigned char *image;
 	size_t length, size;
 	uint64_t from, to, table;
+	bool as_if_fallback; /* the stubs make system calls */
 };
 
 bool served_copy_make(const struct served_copy *copy);
@@ -134,6 +139,9 @@ uint64_t served_filters(pid_t pid);
 /* Another thread uses the table, or one does no more: the last adds the counts to the evidence. */
 struct served_table *served_share(struct served_table *table);
 void served_drop(struct trace_evidence *trace, struct served_table *table);
+
+/* The row of the system call that a thread is in, by its registers; TRACE_ROW_MAX: none. */
+size_t served_system_call(const struct trace_plan *plan, pid_t thread);
 
 /* Reads the memory map of a process, to find the places by. */
 void served_look(struct served_table *table, pid_t pid);

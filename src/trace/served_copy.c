@@ -81,7 +81,9 @@ static uint64_t redirect(struct copying *copying, const char *name, uint64_t val
 				.compat = copying->file.narrow,
 				.takes_clock = takes_clock[call],
 				.table = copy->table,
-				.target = target});
+				.target = target,
+				.as_if_fallback = copy->as_if_fallback,
+				.to = copy->to + copying->stubs});
 	if (entry == SERVED_NO_STUB)
 		return target - copy->to + copying->load;
 	entry += copying->stubs;

@@ -347,7 +347,7 @@ static int give_copy(struct target *target, int *table)
 {
 	const struct numbers *numbers = target->compat ? &compat_numbers : &native_numbers;
 	unsigned char *image = xcalloc(1, IMAGE_MAX + PAGE);
-	struct served_copy copy = {.image = image};
+	struct served_copy copy = {.image = image, .as_if_fallback = target->trace->as_if_fallback};
 	uint64_t place = 0;
 	int64_t result;
 	int error = find_vdso(target, &place, &copy.from);
@@ -418,6 +418,39 @@ int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struc
 	*signal = 0;
 	fact_set(why, FACT_ABSENT, "reads of the clock are counted on x86-64 and arm64 only");
 	return -1;
+}
+#endif
+
+/* ---- the registers at a stop ---- */
+
+#if defined(__x86_64__)
+size_t served_system_call(const struct trace_plan *plan, pid_t thread)
+{
+	struct user_regs_struct registers;
+	bool compat;
+
+	if (registers_get(thread, &registers) < 0)
+		return TRACE_ROW_MAX;
+	compat = is_compat(&registers);
+	return trace_plan_find(plan, plan->arch[compat ? TRACE_COMPAT : TRACE_NATIVE],
+		registers.orig_rax, compat ? registers.rbx : registers.rdi);
+}
+#elif defined(__aarch64__)
+size_t served_system_call(const struct trace_plan *plan, pid_t thread)
+{
+	struct user_regs_struct registers;
+
+	if (registers_get(thread, &registers) < 0)
+		return TRACE_ROW_MAX;
+	return trace_plan_find(
+		plan, plan->arch[TRACE_NATIVE], registers.regs[8], registers.regs[0]);
+}
+#else
+size_t served_system_call(const struct trace_plan *plan, pid_t thread)
+{
+	(void)plan;
+	(void)thread;
+	return TRACE_ROW_MAX;
 }
 #endif
 

@@ -5,10 +5,14 @@
  * adds one to it, and jumps to the function of the real vDSO. It makes no system call, and
  * changes only registers that a function may change.
  *
+ * As if this host fell back, it jumps to a system call instead, and counts those that a seccomp
+ * filter refuses: with EPERM, or ENOSYS where it shall look like an older kernel.
+ *
  * A stub ends with three words that served_stub_make() fills in. The one for i386 is part of the
  * x86-64 program, since the same kernel runs programs of both.
  */
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "served.h"
 
@@ -84,6 +88,23 @@ __asm__(".pushsection .rodata\n"
 	"	.p2align 3\n"
 	".Lwords:	.quad 0, 0, 0\n"
 	"served_native_end:\n"
+	".globl served_native_call, served_native_call_end\n"
+	".hidden served_native_call, served_native_call_end\n"
+	"served_native_call:\n"
+	"	endbr64\n"
+	"	mov	.Lcall(%rip), %eax\n"
+	"	syscall\n"
+	"	cmp	$-1, %rax\n"
+	"	je	1f\n"
+	"	cmp	$-38, %rax\n"
+	"	je	1f\n"
+	"	ret\n"
+	"1:	mov	.Lcall+8(%rip), %rcx\n"
+	"	lock incq (%rcx)\n"
+	"	ret\n"
+	"	.p2align 3\n"
+	".Lcall:	.quad 0, 0\n"
+	"served_native_call_end:\n"
 	".popsection\n");
 
 /* i386 has no addresses relative to the instruction: a call finds its own. */
@@ -169,6 +190,30 @@ __asm__(".pushsection .rodata\n"
 	"	.p2align 3\n"
 	".Lcompat_words:	.quad 0, 0, 0\n"
 	"served_compat_end:\n"
+	".globl served_compat_call, served_compat_call_end\n"
+	".hidden served_compat_call, served_compat_call_end\n"
+	"served_compat_call:\n"
+	"	endbr32\n"
+	"	push	%ebx\n"
+	"	mov	8(%esp), %ebx\n"
+	"	mov	12(%esp), %ecx\n"
+	"	call	9f\n"
+	"9:	pop	%edx\n"
+	"	add	$.Lcompat_call - 9b, %edx\n" /* as getcpu's third argument it is not used */
+	"	mov	(%edx), %eax\n"
+	"	int	$0x80\n"
+	"	pop	%ebx\n"
+	"	cmp	$-1, %eax\n"
+	"	je	1f\n"
+	"	cmp	$-38, %eax\n"
+	"	je	1f\n"
+	"	ret\n"
+	"1:	mov	8(%edx), %edx\n"
+	"	lock incl (%edx)\n"
+	"	ret\n"
+	"	.p2align 3\n"
+	".Lcompat_call:	.quad 0, 0\n"
+	"served_compat_call_end:\n"
 	".code64\n"
 	".popsection\n");
 #elif defined(__aarch64__)
@@ -231,57 +276,116 @@ __asm__(".pushsection .rodata\n"
 	".Lfactor:	.quad 0x9e3779b97f4a7c15\n"
 	".Lwords:	.quad 0, 0, 0\n"
 	"served_native_end:\n"
+	".globl served_native_call, served_native_call_end\n"
+	".hidden served_native_call, served_native_call_end\n"
+	"	.p2align 3\n"
+	"served_native_call:\n"
+	"	hint	#34\n"
+	"	ldr	x8, .Lcall\n"
+	"	svc	#0\n"
+	"	cmn	x0, #1\n"
+	"	b.eq	1f\n"
+	"	cmn	x0, #38\n"
+	"	b.eq	1f\n"
+	"	ret\n"
+	"1:	ldr	x9, .Lcall+8\n"
+	"2:	ldxr	x10, [x9]\n"
+	"	add	x10, x10, #1\n"
+	"	stxr	w11, x10, [x9]\n"
+	"	cbnz	w11, 2b\n"
+	"	ret\n"
+	"	.p2align 3\n"
+	".Lcall:	.quad 0, 0\n"
+	"served_native_call_end:\n"
 	".popsection\n");
 #endif
 
+/* A stub and the system call behind it, with the numbers of the calls; a negative one is none. */
+struct template
+{
+	const unsigned char *clock, *plain, *end, *call, *call_end;
+	int numbers[SERVED_CALL_COUNT];
+};
+
 #if defined(__x86_64__) || defined(__aarch64__)
-extern const unsigned char served_native_clock[], served_native_plain[], served_native_end[];
+extern const unsigned char served_native_clock[], served_native_plain[], served_native_end[],
+	served_native_call[], served_native_call_end[];
+static const struct template native = {served_native_clock, served_native_plain, served_native_end,
+	served_native_call, served_native_call_end,
+	{
+		[SERVED_CLOCK_GETTIME] = SYS_clock_gettime,
+		[SERVED_CLOCK_GETTIME64] = -1,
+		[SERVED_GETTIMEOFDAY] = SYS_gettimeofday,
+#if defined(SYS_time)
+		[SERVED_TIME] = SYS_time,
+#else
+		[SERVED_TIME] = -1,
 #endif
-#if defined(__x86_64__)
-extern const unsigned char served_compat_clock[], served_compat_plain[], served_compat_end[];
+		[SERVED_CLOCK_GETRES] = SYS_clock_getres,
+		[SERVED_GETCPU] = SYS_getcpu,
+	}};
+#else
+static const struct template native;
 #endif
 
-static size_t code_size(const unsigned char *start, const unsigned char *end)
+#if defined(__x86_64__)
+extern const unsigned char served_compat_clock[], served_compat_plain[], served_compat_end[],
+	served_compat_call[], served_compat_call_end[];
+/* arch/x86/entry/syscalls/syscall_32.tbl. */
+static const struct template compat = {served_compat_clock, served_compat_plain, served_compat_end,
+	served_compat_call, served_compat_call_end,
+	{
+		[SERVED_CLOCK_GETTIME] = 265,
+		[SERVED_CLOCK_GETTIME64] = 403,
+		[SERVED_GETTIMEOFDAY] = 78,
+		[SERVED_TIME] = 13,
+		[SERVED_CLOCK_GETRES] = 266,
+		[SERVED_GETCPU] = 318,
+	}};
+#else
+static const struct template compat;
+#endif
+
+/* Copies code that ends with words; the offset behind it. */
+static size_t put(unsigned char *at, const unsigned char *start, const unsigned char *end,
+	const uint64_t *words, size_t size)
 {
-	return (size_t)(end - start);
+	size_t length = (size_t)(end - start);
+
+	memcpy(at, start, length);
+	memcpy(at + length - size, words, size);
+	return length;
+}
+
+static size_t code_size(const struct template *code)
+{
+	return code->clock ? (size_t)(code->end - code->clock + code->call_end - code->call) : 0;
 }
 
 size_t served_stub_make(unsigned char *at, size_t size, const struct served_stub *stub)
 {
-	const uint64_t words[] = {(uint64_t)stub->call << 5, stub->table, stub->target};
-	const unsigned char *start = NULL, *plain = NULL, *end = NULL;
-	size_t length;
+	const struct template *code = stub->compat ? &compat : &native;
+	const int number = code->numbers[stub->call];
+	const uint64_t call_words[] = {
+		(uint64_t)number, stub->table + SERVED_REFUSED_AT + 8 * (uint64_t)stub->call};
+	uint64_t words[] = {(uint64_t)stub->call << 5, stub->table, stub->target};
+	size_t length = (size_t)(code->end - code->clock);
 
-#if defined(__x86_64__) || defined(__aarch64__)
-	start = served_native_clock;
-	plain = served_native_plain;
-	end = served_native_end;
-#endif
-#if defined(__x86_64__)
-	if (stub->compat) {
-		start = served_compat_clock;
-		plain = served_compat_plain;
-		end = served_compat_end;
-	}
-#endif
-	length = code_size(start, end);
-	if (!start || length > size)
+	if (code_size(code) == 0 || code_size(code) > size)
 		return SERVED_NO_STUB;
-	memcpy(at, start, length);
-	memcpy(at + length - sizeof(words), words, sizeof(words));
-	return stub->takes_clock ? 0 : code_size(start, plain);
+	if (stub->as_if_fallback && number >= 0) {
+		put(at + length, code->call, code->call_end, call_words, sizeof(call_words));
+		words[2] = stub->to + length;
+	}
+	put(at, code->clock, code->end, words, sizeof(words));
+	return stub->takes_clock ? 0 : (size_t)(code->plain - code->clock);
 }
 
 size_t served_stub_size(void)
 {
-#if defined(__x86_64__)
-	size_t native = code_size(served_native_clock, served_native_end);
-	size_t compat = code_size(served_compat_clock, served_compat_end);
+	size_t size = code_size(&native);
 
-	return ((native > compat ? native : compat) + 63) / 64 * 64;
-#elif defined(__aarch64__)
-	return (code_size(served_native_clock, served_native_end) + 63) / 64 * 64;
-#else
-	return 0;
-#endif
+	if (code_size(&compat) > size)
+		size = code_size(&compat);
+	return (size + 63) / 64 * 64;
 }

@@ -16,6 +16,7 @@ static const struct heading headings[] = {
 	[TRACE_OK] = {"OK", COLOR_GREEN},
 	[TRACE_FALLBACK] = {"FALLBACK", COLOR_RED},
 	[TRACE_COUNTED] = {"COUNTED", COLOR_BOLD},
+	[TRACE_SIMULATED] = {"SIMULATED", COLOR_YELLOW},
 };
 
 const char *const trace_method_names[] = {
@@ -62,6 +63,24 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 		strbuf_add(&sb, "; %" PRIu64 " process%s it left running got SIGTERM",
 			trace->children_terminated, trace->children_terminated == 1 ? "" : "es");
 	wrap_print(out, "program", LABEL_INDENT, sb.text);
+}
+
+static void write_repeats(const struct trace_evidence *trace, FILE *out)
+{
+	const struct trace_times *before = &trace->untouched, *after = &trace->fallen_back;
+	struct strbuf sb = {.used = 0};
+	char wall[2][32], cpu[2][32];
+
+	strbuf_add(&sb,
+		"untouched %s, %s of CPU time; as if this host fell back %s (%+.0f%%), %s "
+		"(%+.0f%%): the least of %" PRIu64 " runs each",
+		trace_describe_seconds(before->wall_s, wall[0]),
+		trace_describe_seconds(before->cpu_s, cpu[0]),
+		trace_describe_seconds(after->wall_s, wall[1]),
+		100 * (after->wall_s / before->wall_s - 1),
+		trace_describe_seconds(after->cpu_s, cpu[1]),
+		100 * (after->cpu_s / before->cpu_s - 1), trace->repeats);
+	wrap_print(out, "repeated", LABEL_INDENT, sb.text);
 }
 
 static void write_calls(const struct trace_diagnosis *diagnosis, FILE *out)
@@ -142,6 +161,8 @@ bool trace_report_text(const void *result, const struct style *style, FILE *out)
 	wrap_answer(out, &headings[diagnosis->verdict], style->color, diagnosis->summary);
 	fputc('\n', out);
 	write_run(report->trace, out);
+	if (report->trace->repeats)
+		write_repeats(report->trace, out);
 	if (diagnosis->line_count)
 		write_calls(diagnosis, out);
 	if (report->trace->place_count)

@@ -18,6 +18,7 @@ const char *const trace_verdict_names[] = {
 	[TRACE_OK] = "ok",
 	[TRACE_FALLBACK] = "fallback",
 	[TRACE_COUNTED] = "counted",
+	[TRACE_SIMULATED] = "simulated",
 	NULL,
 };
 
@@ -60,7 +61,11 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 	const struct trace_row *planned = &trace->plan->rows[row];
 	const struct call_evidence *call = find_call(host, planned);
 	uint64_t count_32_bit = trace->counts[TRACE_COMPAT][row];
-	uint64_t count = trace->counts[TRACE_NATIVE][row] + count_32_bit;
+	uint64_t counted = trace->counts[TRACE_NATIVE][row] + count_32_bit;
+	/* Those that a filter refuses are not counted as system calls. */
+	uint64_t count = trace->as_if_fallback && trace->vdso_calls[row] > counted
+	                         ? trace->vdso_calls[row]
+	                         : counted;
 	struct trace_line line = {.call = planned->call->name,
 		.clock = planned->clock,
 		.count = count,
@@ -86,7 +91,7 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 		line.is_minimum = true;
 	}
 	/* A call into the vDSO that falls back is counted as a system call, too. */
-	if (call && is_served(call))
+	if (call && is_served(call) && !trace->as_if_fallback)
 		line.served = trace->vdso_calls[row];
 	else if (trace->vdso_calls[row] > count)
 		line.served = trace->vdso_calls[row] - count;
@@ -220,6 +225,48 @@ __attribute__((format(printf, 3, 4))) static void summarize(
 	va_end(arguments);
 }
 
+/* Adds what a seccomp filter did to the system calls that took the place of the vDSO's functions.
+ */
+static void describe_refusal(const struct trace_evidence *trace,
+	const struct trace_diagnosis *diagnosis, char text[TRACE_TEXT_SIZE])
+{
+	char count[32];
+
+	if (*diagnosis->sigsys_call)
+		text_append(text, TRACE_TEXT_SIZE,
+			" It got SIGSYS for %s: its seccomp filter does not allow this system "
+			"call, which the vDSO makes where it cannot read the clock itself.",
+			diagnosis->sigsys_call);
+	if (trace->refused)
+		text_append(text, TRACE_TEXT_SIZE,
+			" %s of them failed with EPERM or ENOSYS: its seccomp filter does not "
+			"allow these system calls.",
+			format_count(trace->refused, count));
+}
+
+/* The answer to what the program does where the vDSO cannot be used. */
+static void summarize_simulation(
+	const struct trace_evidence *trace, const char *loss, struct trace_diagnosis *diagnosis)
+{
+	char reads[TRACE_TEXT_SIZE], count[32];
+
+	if (!fact_is_known(&trace->served)) {
+		summarize(diagnosis, TRACE_UNKNOWN,
+			"this program cannot be run as if this host fell back: %s",
+			trace->served.reason);
+		return;
+	}
+	describe_reads(trace, &diagnosis->sums, false, reads);
+	if (diagnosis->sums.reads)
+		text_append(reads, sizeof(reads), ", %s by system call",
+			diagnosis->sums.reads_by_call == diagnosis->sums.reads
+				? "always"
+				: format_count(diagnosis->sums.reads_by_call, count));
+	text_append(reads, sizeof(reads), ".%s", loss);
+	describe_refusal(trace, diagnosis, reads);
+	summarize(diagnosis, TRACE_SIMULATED, "as if this host fell back, %s", reads);
+}
+
 void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
 	const char *program = trace->system_wide ? "the programs of this host" : "this program";
@@ -237,6 +284,12 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 		counts_clock_calls |= line.avoidable;
 		add_line(diagnosis, &line);
 	}
+	if (fact_is_known(&trace->sigsys_row.fact)) {
+		const struct trace_row *row = &trace->plan->rows[trace->sigsys_row.value];
+
+		text_append(diagnosis->sigsys_call, sizeof(diagnosis->sigsys_call), "%s(%s)",
+			row->call->name, row->clock);
+	}
 	describe_loss(trace, sums, loss);
 	describe_reads(trace, sums, true, reads);
 	text_copy(subject, sizeof(subject), program);
@@ -244,7 +297,9 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 		describe_reads(trace, sums, false, subject);
 		text_append(subject, sizeof(subject), ", and");
 	}
-	if (!counts_clock_calls)
+	if (trace->as_if_fallback)
+		summarize_simulation(trace, loss, diagnosis);
+	else if (!counts_clock_calls)
 		summarize(diagnosis, TRACE_COUNTED,
 			"%s made %s of these system calls; the vDSO serves none of them.", program,
 			format_count(sums->calls + (uint64_t)trace->unlisted.value, count));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* clang-format off */
 /*
  * A program whose system calls are known beforehand, for the tests of `trace`; shares no code with
  * src/.
@@ -7,27 +8,36 @@
  *	caller vdso N             N gettimeofday by libc
  *	caller read N COUNT       COUNT threads with N clock_gettime(CLOCK_MONOTONIC) by libc each
  *	caller family N COUNT     COUNT children with N of these each, half of which then execute
- *"vdso N" caller pass N             N of these, then executes itself with "vdso N" from a thread
+ *	                          "vdso N"
+ *	caller pass N             N of these, then executes itself with "vdso N" from a thread
  *	caller steady N TURNS     N of these, and so many turns of an empty loop after each
  *	caller start N            N children that execute "vdso 1"
- *	caller jit N              N gettimeofday by code made at run time, named in
- * /tmp/perf-PID.map caller pace SECONDS       as many of these as it can, for that time caller
- *clock N ID         N clock_gettime(ID) by syscall(2) caller threads N COUNT    COUNT threads with
- *N each caller fork N COUNT       COUNT children with N each, of which each second one by vfork
+ *	caller jit N              N gettimeofday by code made at run time, named in /tmp/perf-PID.map
+ *	caller pace SECONDS       as many of these as it can, for that time
+ *	caller clock N ID         N clock_gettime(ID) by syscall(2)
+ *	caller threads N COUNT    COUNT threads with N each
+ *	caller fork N COUNT       COUNT children with N each, of which each second one by vfork
  *	caller die N              N, then ends by SIGKILL while a thread makes more
  *	caller exec N             N, then executes itself with "syscall N" from a thread
  *	caller swap N             N times to another context and back by swapcontext()
  *	caller busy SECONDS       as many as it can, for that time at most
  *	caller slow SECONDS       1,000 every 20 ms, for that time at most
  *	caller int80 N            N gettimeofday by the 32-bit entry of x86
+ *	caller refused N ACTION   N clock_gettime(CLOCK_MONOTONIC) by libc, under a seccomp filter that
+ *	                          answers the system call with this action of linux/seccomp.h; prints
+ *	                          how many failed
  */
+/* clang-format on */
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -283,6 +293,27 @@ static int run_int80(void)
 #endif
 }
 
+static int read_refused(unsigned action)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_gettime, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {sizeof(code) / sizeof(*code), code};
+	struct timespec now;
+	long failed = 0;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0)
+		return 77;
+	for (long i = 0; i < count; i++)
+		failed += clock_gettime(CLOCK_MONOTONIC, &now) < 0;
+	printf("%ld\n", failed);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
@@ -344,6 +375,8 @@ int main(int argc, char **argv)
 		return be_busy(count);
 	} else if (strcmp(what, "int80") == 0) {
 		return run_int80();
+	} else if (strcmp(what, "refused") == 0) {
+		return read_refused((unsigned)strtoul(argv[3], NULL, 0));
 	} else {
 		return 2;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* trace: the code that counts calls into the vDSO, where they come from, and what is printed. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,6 +45,8 @@ static int answer(clockid_t clock, struct timespec *time)
 
 typedef int clock_function(clockid_t, struct timespec *);
 
+static bool make_call_as_if_fallback;
+
 /* A stub for the call, of which the code is executable, and its table. */
 static clock_function *make_stub(enum served_call call, unsigned char *table)
 {
@@ -57,7 +61,9 @@ static clock_function *make_stub(enum served_call call, unsigned char *table)
 		&(struct served_stub){.call = call,
 			.takes_clock = call == SERVED_CLOCK_GETTIME,
 			.table = (uintptr_t)table,
-			.target = (uintptr_t)answer});
+			.target = (uintptr_t)answer,
+			.as_if_fallback = make_call_as_if_fallback,
+			.to = (uintptr_t)code});
 	assert_true(entry < served_stub_size());
 	assert_int_equal(mprotect(code, SERVED_PAGE, PROT_READ | PROT_EXEC), 0);
 	__builtin___clear_cache((char *)code, (char *)code + SERVED_PAGE);
@@ -112,6 +118,29 @@ static void a_stub_counts_and_goes_on(void **state)
 	assert_int_equal(count_entries(table, SERVED_CLOCK_GETTIME, SERVED_CLOCK_OTHER),
 		25 + 26 + 27 + 28 + 29 + 30);
 	assert_int_equal(count_entries(table, SERVED_GETCPU, 0), 1);
+}
+
+static void a_stub_makes_the_system_call_as_if_the_host_fell_back(void **state)
+{
+	unsigned char *table = make_table();
+	clock_function *get;
+	struct timespec before, between, after;
+
+	(void)state;
+	make_call_as_if_fallback = true;
+	get = make_stub(SERVED_CLOCK_GETTIME, table);
+	make_call_as_if_fallback = false;
+	answered = 0;
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &before);
+	assert_int_equal(get(CLOCK_MONOTONIC, &between), 0);
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &after);
+	assert_true(before.tv_sec < between.tv_sec ||
+		    (before.tv_sec == between.tv_sec && before.tv_nsec <= between.tv_nsec));
+	assert_true(between.tv_sec < after.tv_sec ||
+		    (between.tv_sec == after.tv_sec && between.tv_nsec <= after.tv_nsec));
+	assert_int_equal(get(1000, &between), -EINVAL);
+	assert_int_equal(answered, 0);
+	assert_int_equal(count_entries(table, SERVED_CLOCK_GETTIME, CLOCK_MONOTONIC), 1);
 }
 
 static void a_stub_counts_where_no_entry_is_free(void **state)
@@ -362,11 +391,43 @@ static void a_program_that_reads_the_clock(void **state)
 	free(stream.text);
 }
 
+static void a_program_that_runs_as_if_the_host_fell_back(void **state)
+{
+	static const char expected[] =
+		"this program read the clock 2,000,500 times (1,000,250 per s), always by system "
+		"call. They took about 480 ms (32% of its CPU time); the vDSO would save 432 ms. "
+		"It got SIGSYS for clock_gettime(CLOCK_MONOTONIC): its seccomp filter does not "
+		"allow this system call, which the vDSO makes where it cannot read the clock "
+		"itself. 7 of them failed with EPERM or ENOSYS: its seccomp filter does not allow "
+		"these system calls.";
+
+	(void)state;
+	make_plan();
+	make_call(0, "clock_gettime", "CLOCK_MONOTONIC", 24, 240);
+	fact_set_known(&trace.host.proof.fact);
+	trace.as_if_fallback = true;
+	trace.duration_s = 2;
+	trace.cpu_s = 1.5;
+	fact_set_known(&trace.cpu_fact);
+	/* Some were refused before they could be counted. */
+	trace.vdso_calls[1] = 2000500;
+	trace.counts[TRACE_NATIVE][1] = 2000000;
+	trace.refused = 7;
+	fact_set_number(&trace.sigsys_row, 1);
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.verdict, TRACE_SIMULATED);
+	assert_string_equal(diagnosis.summary + strlen("as if this host fell back, "), expected);
+	fact_set(&trace.served, FACT_DENIED, "ptrace: Operation not permitted");
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #if defined(__x86_64__) || defined(__aarch64__)
 		cmocka_unit_test(a_stub_counts_and_goes_on),
+		cmocka_unit_test(a_stub_makes_the_system_call_as_if_the_host_fell_back),
 		cmocka_unit_test(a_stub_counts_where_no_entry_is_free),
 		cmocka_unit_test(a_copy_leads_into_the_real_vdso),
 #endif
@@ -376,6 +437,7 @@ int main(void)
 		cmocka_unit_test(frames_are_those_of_the_call_frame_information),
 #endif
 		cmocka_unit_test(a_program_that_reads_the_clock),
+		cmocka_unit_test(a_program_that_runs_as_if_the_host_fell_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

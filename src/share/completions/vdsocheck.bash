@@ -14,7 +14,7 @@ _vdsocheck()
 	fi
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--from | --rate | --require | --deciding | --max-ns | --sysroot | --format | -o | --output | --color | --call | --clock | --path | -d | --duration | --time | --cpu | --calls | --threads | --only | -e | --syscall | -p | --pid | --by | --interval | --top | --exec)
+		--from | --rate | --require | --deciding | --max-ns | --sysroot | --format | -o | --output | --color | --call | --clock | --path | -d | --duration | --time | --cpu | --calls | --threads | --only | -e | --syscall | -p | --pid | --by | --interval | --as-if | --repeat | --top | --exec)
 			[[ ${COMP_WORDS[i + 1]} != = ]] || ((i++))
 			((i++))
 			;;
@@ -79,13 +79,15 @@ _vdsocheck()
 		esac
 		;;
 	trace)
-		options='-e --syscall -p --pid -a --all --by --interval --top --no-served -d --duration --format -J --json -o --output --color -q --quiet -h --help -V --version'
+		options='-e --syscall -p --pid -a --all --by --interval --as-if --repeat --top --no-served -d --duration --format -J --json -o --output --color -q --quiet -h --help -V --version'
 		[[ $operands == given ]] && operands=arguments || operands=program
 		case $prev in
 		-e | --syscall) kind=list words='gettimeofday clock_gettime clock_getres time getcpu' ;;
 		-p | --pid) kind=process ;;
 		--by) kind=words words='process cgroup' ;;
 		--interval) kind=none ;;
+		--as-if) kind=none ;;
+		--repeat) kind=none ;;
 		--top) kind=none ;;
 		-d | --duration) kind=none ;;
 		--format) kind=words words='text json' ;;
