@@ -138,7 +138,7 @@ static void compare_call(const struct call_row *row, struct call_evidence *call)
 	int signal;
 
 	if (!comparison.vdso->function.any || !comparison.kernel->function.any) {
-		fact_set(fact, FACT_ABSENT, "there are not both a vDSO call and a system call");
+		fact_set(fact, FACT_ABSENT, "the vDSO or the kernel lacks the call");
 	} else if (strstr(row->clock, "CPUTIME") ||
 		   (vdso->attempts && vdso->entered == vdso->attempts)) {
 		fact_set(fact, FACT_ABSENT, "the call is a system call");
