@@ -149,8 +149,8 @@ bool cli_flush(struct cli *cli);
 
 /* ---- options.c ---- */
 
-/* Prints a line on standard error about bad usage, which names the --help to see. */
-void cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints a line on standard error about bad usage, which names the --help to see. False. */
+bool cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- parse.c: values as people write them, all of the text or nothing ---- */
 
@@ -169,14 +169,14 @@ bool take_list(const char *value, bool (*take)(struct cli *cli, struct span word
 
 /*
  * Whether the word may be a misspelt `name`, by fewer edits than *least (first: UINT_MAX), which
- * becomes their number.
+ * becomes their number. The case of letters does not matter.
  */
-bool is_misspelling(const char *word, const char *name, unsigned *least);
+bool is_misspelling(struct span word, const char *name, unsigned *least);
 
 /* ---- terminal.c ---- */
 
-/* One line on standard error: "vdsocheck: ...". Control characters are replaced. */
-void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* One line on standard error: "vdsocheck: ...". Control characters are replaced. False. */
+bool cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * A measurement that takes a while begins; work_end() ends it. `doing`, which is not copied, begins

@@ -46,10 +46,9 @@ const char *const bench_paths[] = {
 
 static bool take_name(const char *option, struct span name, struct bench_names *names)
 {
-	if (names->count == BENCH_NAMES_MAX) {
-		cli_usage_error("%s: at most %d names are accepted", option, BENCH_NAMES_MAX);
-		return false;
-	}
+	if (names->count == BENCH_NAMES_MAX)
+		return cli_usage_error(
+			"%s: at most %d names are accepted", option, BENCH_NAMES_MAX);
 	names->words[names->count++] = name;
 	return true;
 }
@@ -63,16 +62,14 @@ static bool take_path(struct span word, struct bench_plan *plan)
 			return true;
 		}
 	}
-	cli_usage_error("--path: '%.*s' is not vdso, libc or syscall", (int)word.length, word.at);
-	return false;
+	return cli_usage_error(
+		"--path: '%.*s' is not vdso, libc or syscall", (int)word.length, word.at);
 }
 
 static bool take_calls(struct span word, struct bench_plan *plan)
 {
-	if (plan->count_count == BENCH_COUNT_MAX) {
-		cli_usage_error("--calls: at most %d counts are accepted", BENCH_COUNT_MAX);
-		return false;
-	}
+	if (plan->count_count == BENCH_COUNT_MAX)
+		return cli_usage_error("--calls: at most %d counts are accepted", BENCH_COUNT_MAX);
 	return take_count("--calls", word, "calls from 1 to 1000G, such as 5000, 500k or 5M",
 		&plan->counts[plan->count_count++]);
 }
@@ -99,17 +96,15 @@ static bool take_cpu(struct span word, struct bench_plan *plan)
 		return true;
 	}
 	if (!number_parse_range(range, &first, &last) ||
-		(range.length < word.length && (!number_parse(step, &stride) || !stride))) {
-		cli_usage_error("--cpu: '%.*s' is not a CPU, a range such as 0-3 or 0-6:2, or "
-				"'all'",
+		(range.length < word.length && (!number_parse(step, &stride) || !stride)))
+		return cli_usage_error(
+			"--cpu: '%.*s' is not a CPU, a range such as 0-3 or 0-6:2, or "
+			"'all'",
 			(int)word.length, word.at);
-		return false;
-	}
 	for (uint64_t cpu = first; cpu <= last; cpu += stride) {
-		if (!is_listed(allowed, count, cpu)) {
-			cli_error("--cpu: CPU %" PRIu64 " is not available to this process", cpu);
-			return false;
-		}
+		if (!is_listed(allowed, count, cpu))
+			return cli_error(
+				"--cpu: CPU %" PRIu64 " is not available to this process", cpu);
 		if (!is_listed(plan->cpus, plan->cpu_count, cpu))
 			plan->cpus[plan->cpu_count++] = (int)cpu;
 		/* A stride beyond all CPUs must not wrap around. */
@@ -124,11 +119,9 @@ static bool take_threads(const char *value, struct bench_plan *plan)
 	uint64_t threads;
 
 	if (!number_parse(text_span(value), &threads) || threads == 0 ||
-		threads > BENCH_THREADS_MAX) {
-		cli_usage_error(
+		threads > BENCH_THREADS_MAX)
+		return cli_usage_error(
 			"--threads: '%s' is not a number from 1 to %d", value, BENCH_THREADS_MAX);
-		return false;
-	}
 	plan->threads = (unsigned)threads;
 	return true;
 }
@@ -244,43 +237,38 @@ static bool do_names_choose(const struct bench_plan *plan)
 	const struct span *word;
 
 	if ((word = find_unmatched(plan, calls, has_name, false)))
-		cli_usage_error("--call: '%.*s' is not gettimeofday, clock_gettime, "
-				"clock_getres, time or getcpu",
+		return cli_usage_error("--call: '%.*s' is not gettimeofday, clock_gettime, "
+				       "clock_getres, time or getcpu",
 			(int)word->length, word->at);
-	else if ((word = find_unmatched(plan, clocks, has_clock, false)))
-		cli_usage_error("--clock: unknown clock '%.*s'", (int)word->length, word->at);
-	else if ((word = find_unmatched(plan, calls, has_name, true)))
-		cli_usage_error("--call: '%.*s' does not apply to any selected clock",
+	if ((word = find_unmatched(plan, clocks, has_clock, false)))
+		return cli_usage_error(
+			"--clock: unknown clock '%.*s'", (int)word->length, word->at);
+	if ((word = find_unmatched(plan, calls, has_name, true)))
+		return cli_usage_error("--call: '%.*s' does not apply to any selected clock",
 			(int)word->length, word->at);
-	else if ((word = find_unmatched(plan, clocks, has_clock, true)))
-		cli_usage_error("--clock: '%.*s' does not apply to any selected call",
+	if ((word = find_unmatched(plan, clocks, has_clock, true)))
+		return cli_usage_error("--clock: '%.*s' does not apply to any selected call",
 			(int)word->length, word->at);
-	return !word;
+	return true;
 }
 
 bool bench_plan_make(struct bench_plan *plan, const struct call_table *calls)
 {
 	plan->calls = calls;
-	if (plan->histogram && (plan->count_count || plan->threads)) {
-		cli_usage_error("--histogram cannot be combined with %s",
+	if (plan->histogram && (plan->count_count || plan->threads))
+		return cli_usage_error("--histogram cannot be combined with %s",
 			plan->count_count ? "--calls" : "--threads");
-		return false;
-	}
-	if (plan->time_ns && plan->count_count && !plan->threads) {
-		cli_usage_error("--duration and --calls are mutually exclusive");
-		return false;
-	}
+	if (plan->time_ns && plan->count_count && !plan->threads)
+		return cli_usage_error("--duration and --calls are mutually exclusive");
 	if (!do_names_choose(plan))
 		return false;
 	plan->time_ns = plan->time_ns ? plan->time_ns : DURATION_DEFAULT_NS;
 	plan->thread_cpu_count = plan->cpu_count;
 	if (plan->threads && !plan->cpu_count) {
 		plan->thread_cpu_count = cpus_list(plan->cpus, CPUS_MAX);
-		if (!plan->thread_cpu_count) {
-			cli_error("--threads: cannot read which CPUs are available to this "
-				  "process");
-			return false;
-		}
+		if (!plan->thread_cpu_count)
+			return cli_error("--threads: cannot read which CPUs are available to this "
+					 "process");
 	}
 	return true;
 }

@@ -61,6 +61,9 @@ struct outcome {
 void policy_judge(const struct policy *policy, const struct evidence *evidence,
 	enum verdict_kind verdict, struct outcome *outcome);
 
+/* Whether the policy names the call as a deciding one. */
+bool policy_names(const struct policy *policy, const char *call, const char *clock);
+
 /* Whether the call decides for the policy or, if that names no calls, for the verdict. */
 bool policy_decides(const struct policy *policy, const struct call_evidence *call);
 

@@ -2,7 +2,6 @@
 /* The options of check: lists add up when they are given again. */
 #include "model.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <string.h>
 
@@ -31,75 +30,32 @@ const struct option_row check_options[] = {
 	{0},
 };
 
-/* ---- names, and what a wrong one was meant to be ---- */
-
-#define NAME_SIZE 64
-
-struct nearest {
-	char word[NAME_SIZE]; /* in lower case */
-	unsigned edits;
-	const char *name;
-};
-
-static void lower(char *to, const char *from)
-{
-	size_t i = 0;
-
-	for (; i < NAME_SIZE - 1 && from[i]; i++)
-		to[i] = (char)tolower((unsigned char)from[i]);
-	to[i] = '\0';
-}
-
-static void nearest_begin(struct nearest *nearest, struct span word)
-{
-	*nearest = (struct nearest){.edits = UINT_MAX};
-	text_copy_span(nearest->word, sizeof(nearest->word), word);
-	lower(nearest->word, nearest->word);
-}
-
-/* `name` is what would be suggested for something like `form`. */
-static void nearest_try(struct nearest *nearest, const char *form, const char *name)
-{
-	char lowered[NAME_SIZE];
-
-	lower(lowered, form);
-	if (is_misspelling(nearest->word, lowered, &nearest->edits))
-		nearest->name = name;
-}
-
-static void refuse_name(
-	const char *option, const char *what, struct span word, const struct nearest *nearest)
-{
-	if (nearest->name)
-		cli_error("%s: unknown %s '%.*s'; did you mean '%s'?", option, what,
-			(int)word.length, word.at, nearest->name);
-	else
-		cli_usage_error("%s: unknown %s '%.*s'", option, what, (int)word.length, word.at);
-}
-
 /* ---- the policy ---- */
+
+/* Refuses a name that nothing has; `nearest` is what it may have been meant to be, or NULL. */
+static bool refuse_name(const char *option, const char *what, struct span word, const char *nearest)
+{
+	if (nearest)
+		return cli_error("%s: unknown %s '%.*s'; did you mean '%s'?", option, what,
+			(int)word.length, word.at, nearest);
+	return cli_usage_error("%s: unknown %s '%.*s'", option, what, (int)word.length, word.at);
+}
 
 static bool take_clocksource(struct cli *cli, struct span word)
 {
 	struct policy *policy = &((struct check_request *)cli->own)->policy;
-	struct nearest none = {.name = NULL};
 
-	if (!word.length) {
-		cli_usage_error("--require: '' is not the name of a clocksource");
-		return false;
-	}
-	if (word.length >= CLOCKSOURCE_NAME_SIZE) {
-		refuse_name("--require", "clocksource", word, &none);
-		return false;
-	}
+	if (!word.length)
+		return cli_usage_error("--require: '' is not the name of a clocksource");
+	if (word.length >= CLOCKSOURCE_NAME_SIZE)
+		return refuse_name("--require", "clocksource", word, NULL);
 	for (size_t i = 0; i < policy->clocksource_count; i++) {
 		if (text_equals(word, policy->clocksources[i]))
 			return true;
 	}
-	if (policy->clocksource_count == POLICY_CLOCKSOURCE_MAX) {
-		cli_usage_error("--require: at most %d names are accepted", POLICY_CLOCKSOURCE_MAX);
-		return false;
-	}
+	if (policy->clocksource_count == POLICY_CLOCKSOURCE_MAX)
+		return cli_usage_error(
+			"--require: at most %d names are accepted", POLICY_CLOCKSOURCE_MAX);
 	text_copy_span(
 		policy->clocksources[policy->clocksource_count++], CLOCKSOURCE_NAME_SIZE, word);
 	return true;
@@ -112,73 +68,53 @@ bool check_clocksources_exist(const struct policy *policy, const struct evidence
 	for (size_t i = 0; i < policy->clocksource_count; i++) {
 		struct span word = text_span(policy->clocksources[i]);
 		bool exists = text_equals(word, clocksource->current);
-		struct nearest nearest;
-		const char *name;
+		const char *name, *nearest = NULL;
+		unsigned least = UINT_MAX;
 
-		nearest_begin(&nearest, word);
 		for (size_t k = 0; (name = clocksource_known_name(k)); k++) {
 			exists |= text_equals(word, name);
-			nearest_try(&nearest, name, name);
+			if (is_misspelling(word, name, &least))
+				nearest = name;
 		}
 		for (size_t k = 0; k < clocksource->available_count; k++)
 			exists |= text_equals(word, clocksource->available[k]);
-		if (!exists) {
-			refuse_name("--require", "clocksource", word, &nearest);
-			return false;
-		}
+		if (!exists)
+			return refuse_name("--require", "clocksource", word, nearest);
 	}
 	return true;
 }
 
-/* The clock's name without "CLOCK_". */
-static const char *short_name(const char *clock)
-{
-	return clock + strlen("CLOCK_");
-}
-
-/* A call is named by its clock where there is one for each clock, else by its own name. */
-static bool is_named(struct span word, const char *call, const char *clock)
-{
-	if (strcmp(call, "clock_gettime") != 0)
-		return text_equals(word, call);
-	return text_equals_any_case(word, clock) || text_equals_any_case(word, short_name(clock));
-}
-
-static void add_deciding(struct policy *policy, const char *call, const char *clock)
-{
-	for (size_t i = 0; i < policy->deciding_count; i++) {
-		if (strcmp(policy->deciding[i].call, call) == 0 &&
-			strcmp(policy->deciding[i].clock, clock) == 0)
-			return;
-	}
-	policy->deciding[policy->deciding_count].call = call;
-	policy->deciding[policy->deciding_count++].clock = clock;
-}
-
+/*
+ * A call is named by its clock where there is one for each clock, with or without "CLOCK_", else by
+ * its own name.
+ */
 static bool take_deciding(struct cli *cli, struct span word)
 {
-	struct check_request *request = cli->own;
-	const char *call, *clock;
-	struct nearest nearest;
+	struct policy *policy = &((struct check_request *)cli->own)->policy;
+	const char *call, *clock, *nearest = NULL;
+	unsigned least = UINT_MAX;
 
-	nearest_begin(&nearest, word);
 	for (size_t i = 0; call_table_names(i, &call, &clock); i++) {
 		const char *name = policy_call_name(call, clock);
+		const char *shorter = name == clock ? name + strlen("CLOCK_") : name;
 
-		if (is_named(word, call, clock)) {
-			add_deciding(&request->policy, call, clock);
+		if (name == clock ? text_equals_any_case(word, name) ||
+					    text_equals_any_case(word, shorter)
+				  : text_equals(word, name)) {
+			if (!policy_names(policy, call, clock)) {
+				policy->deciding[policy->deciding_count].call = call;
+				policy->deciding[policy->deciding_count++].clock = clock;
+			}
 			return true;
 		}
-		nearest_try(&nearest, name, name);
-		if (name == clock)
-			nearest_try(&nearest, short_name(clock), name);
+		if (is_misspelling(word, name, &least) || is_misspelling(word, shorter, &least))
+			nearest = name;
 	}
-	if (text_equals(word, "clock_gettime"))
-		cli_usage_error("--deciding: 'clock_gettime' names no clock; give that instead, "
-				"such as CLOCK_BOOTTIME");
-	else
-		refuse_name("--deciding", "call or clock", word, &nearest);
-	return false;
+	if (!text_equals(word, "clock_gettime"))
+		return refuse_name("--deciding", "call or clock", word, nearest);
+	return cli_usage_error(
+		"--deciding: 'clock_gettime' names no clock; give that instead, such as "
+		"CLOCK_BOOTTIME");
 }
 
 bool check_take(struct cli *cli, int id, const char *value)

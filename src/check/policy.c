@@ -17,14 +17,20 @@ const char *policy_call_name(const char *call, const char *clock)
 	return strcmp(call, "clock_gettime") == 0 ? clock : call;
 }
 
-bool policy_decides(const struct policy *policy, const struct call_evidence *call)
+bool policy_names(const struct policy *policy, const char *call, const char *clock)
 {
 	for (size_t i = 0; i < policy->deciding_count; i++) {
-		if (strcmp(policy->deciding[i].call, call->call) == 0 &&
-			strcmp(policy->deciding[i].clock, call->clock) == 0)
+		if (strcmp(policy->deciding[i].call, call) == 0 &&
+			strcmp(policy->deciding[i].clock, clock) == 0)
 			return true;
 	}
-	return !policy->deciding_count && call->decides;
+	return false;
+}
+
+bool policy_decides(const struct policy *policy, const struct call_evidence *call)
+{
+	return policy->deciding_count ? policy_names(policy, call->call, call->clock)
+	                              : call->decides;
 }
 
 const struct requirement *policy_find(const struct outcome *outcome, enum policy_answer answer)

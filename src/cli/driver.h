@@ -47,7 +47,7 @@ bool parse_duration(struct span text, int64_t *ns);
 
 /*
  * How many edits turn one word into the other: characters inserted, removed, replaced, or two
- * neighbours swapped. A word of more than 31 characters is 31 edits away from any other.
+ * neighbours swapped, in either case. A word of more than 31 characters is 31 edits from any other.
  */
 unsigned edit_distance(const char *a, const char *b);
 

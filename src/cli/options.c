@@ -54,7 +54,7 @@ const struct option_row *row_at(const struct command *command, size_t *at)
 	return &common[(*at)++ - own_count];
 }
 
-void cli_usage_error(const char *format, ...)
+bool cli_usage_error(const char *format, ...)
 {
 	char line[LINE_SIZE];
 	va_list arguments;
@@ -62,7 +62,7 @@ void cli_usage_error(const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	cli_error("%s; see 'vdsocheck %s --help'", line, known.command->name);
+	return cli_error("%s; see 'vdsocheck %s --help'", line, known.command->name);
 }
 
 const struct option_row *operand_row(const struct command *command)
@@ -228,21 +228,18 @@ static void split_words(
 /* ---- applying them ---- */
 
 /* Reports why find_row() finds no row. */
-static void refuse_option(const struct item *item)
+static bool refuse_option(const struct item *item)
 {
 	const struct option_row *row, *nearest = NULL;
 	const struct command *owner = NULL;
 	const struct span name = item_name(item);
-	char candidates[LINE_SIZE] = "", word[64];
+	char candidates[LINE_SIZE] = "";
 	unsigned least = UINT_MAX;
 
-	if (*item->letter) {
-		cli_usage_error("unknown option '%s'", item->letter);
-		return;
-	}
-	text_copy_span(word, sizeof(word), name);
+	if (*item->letter)
+		return cli_usage_error("unknown option '%s'", item->letter);
 	for (size_t at = 0; (row = row_at(known.command, &at));) {
-		if (is_misspelling(word, row->name, &least))
+		if (is_misspelling(name, row->name, &least))
 			nearest = row;
 		if (match_row(row, item) == MATCH_ABBREVIATION)
 			text_append(candidates, sizeof(candidates), " --%s", row->name);
@@ -254,31 +251,29 @@ static void refuse_option(const struct item *item)
 		}
 	}
 	if (*candidates)
-		cli_usage_error(
+		return cli_usage_error(
 			"option '--%.*s' is ambiguous:%s", (int)name.length, name.at, candidates);
-	else if (owner)
-		cli_usage_error("option '--%.*s' is one of 'vdsocheck %s', not of 'vdsocheck %s'",
+	if (owner)
+		return cli_usage_error(
+			"option '--%.*s' is one of 'vdsocheck %s', not of 'vdsocheck %s'",
 			(int)name.length, name.at, owner->name, known.command->name);
-	else if (nearest)
-		cli_error("unknown option '--%.*s'; did you mean '--%s'?", (int)name.length,
+	if (nearest)
+		return cli_error("unknown option '--%.*s'; did you mean '--%s'?", (int)name.length,
 			name.at, nearest->name);
-	else
-		cli_usage_error("unknown option '--%.*s'", (int)name.length, name.at);
+	return cli_usage_error("unknown option '--%.*s'", (int)name.length, name.at);
 }
 
 static bool take_color(struct cli *cli, const char *word)
 {
-	static const char *const words[] = {
-		[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		if (strcmp(words[i], word) == 0) {
-			cli->color = (enum color_choice)i;
-			return true;
-		}
-	}
-	cli_usage_error("--color: '%s' is not auto, always or never", word);
-	return false;
+	if (strcmp(word, "auto") == 0)
+		cli->color = COLOR_AUTO;
+	else if (strcmp(word, "always") == 0)
+		cli->color = COLOR_ALWAYS;
+	else if (strcmp(word, "never") == 0)
+		cli->color = COLOR_NEVER;
+	else
+		return cli_usage_error("--color: '%s' is not auto, always or never", word);
+	return true;
 }
 
 const struct format *cli_find_format(const struct command *command, const char *name)
@@ -301,8 +296,7 @@ static bool take_format(struct cli *cli, const char *name)
 	}
 	for (const struct format *format = cli->command->formats; format->name; format++)
 		text_append(names, sizeof(names), "%s%s", *names ? ", " : "", format->name);
-	cli_usage_error("--format: '%s' is not one of %s", name, names);
-	return false;
+	return cli_usage_error("--format: '%s' is not one of %s", name, names);
 }
 
 static bool take_option(struct cli *cli, int id, const char *value)
@@ -321,10 +315,8 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	case 'J':
 		return take_format(cli, "json");
 	case 'o':
-		if (!*value) {
-			cli_usage_error("--output: the file name is empty");
-			return false;
-		}
+		if (!*value)
+			return cli_usage_error("--output: the file name is empty");
 		cli->output = strcmp(value, "-") == 0 ? NULL : value;
 		return true;
 	case OPTION_FORMAT:
@@ -349,69 +341,48 @@ static bool apply_option(struct cli *cli, const struct item *item)
 	const struct option_row *row = find_row(cli->command, item);
 
 	if (!row)
-		refuse_option(item);
-	else if (row->argument && !item->value)
-		cli_usage_error("option '%s' needs a value", shown);
-	else if (!row->argument && item->value)
-		cli_usage_error("option '%s' takes no value", shown);
-	else
-		return take_option(cli, row->id, item->value ? item->value : "");
-	return false;
-}
-
-/* After a mistake, applies only the options that decide how it is reported. */
-static void apply_for_report(struct cli *cli, const struct item *item)
-{
-	const struct option_row *row = find_row(cli->command, item);
-	const struct format *format = NULL;
-
-	if (row && row->id == 'q')
-		cli->quiet = true;
-	if (row && row->id == OPTION_FORMAT && item->value)
-		format = cli_find_format(cli->command, item->value);
-	if (format)
-		cli->format = format;
-}
-
-static bool is_file_name(const char *word)
-{
-	struct span name = text_span(word);
-
-	return strchr(word, '/') || (text_take_suffix(&name, ".json") && name.length);
+		return refuse_option(item);
+	if (row->argument && !item->value)
+		return cli_usage_error("option '%s' needs a value", shown);
+	if (!row->argument && item->value)
+		return cli_usage_error("option '%s' takes no value", shown);
+	return take_option(cli, row->id, item->value ? item->value : "");
 }
 
 /* If the command was not named, the operand was meant as its name. */
-static void refuse_operand(const struct cli *cli, const char *word)
+static bool refuse_operand(const struct cli *cli, const char *word)
 {
 	static const char *const more_commands[] = {"help", "version"};
 	const struct option_row *files = operand_row(cli->command);
 	const char *problem = cli->named ? "unexpected argument" : "unknown command";
+	struct span name = text_span(word);
 	const char *nearest = NULL;
 	unsigned least = UINT_MAX;
 
 	for (size_t i = 0; known.commands[i] && !cli->named; i++) {
-		if (is_misspelling(word, known.commands[i]->name, &least))
+		if (is_misspelling(name, known.commands[i]->name, &least))
 			nearest = known.commands[i]->name;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(more_commands) && !cli->named; i++) {
-		if (is_misspelling(word, more_commands[i], &least))
+		if (is_misspelling(name, more_commands[i], &least))
 			nearest = more_commands[i];
 	}
 	if (nearest)
-		cli_error("unknown command '%s'; did you mean '%s'?", word, nearest);
-	else if (files && is_file_name(word))
-		cli_usage_error(
+		return cli_error("unknown command '%s'; did you mean '%s'?", word, nearest);
+	if (files && (strchr(word, '/') || (text_take_suffix(&name, ".json") && name.length)))
+		return cli_usage_error(
 			"%s '%s'; to read a file, use --%s %s", problem, word, files->name, word);
-	else if (cli->named)
-		cli_usage_error("unexpected argument '%s'", word);
-	else
-		cli_error("unknown command '%s'; see 'vdsocheck --help'", word);
+	if (cli->named)
+		return cli_usage_error("unexpected argument '%s'", word);
+	return cli_error("unknown command '%s'; see 'vdsocheck --help'", word);
 }
 
 static bool apply_items(struct cli *cli, const struct items *items)
 {
 	const struct option_row *files = operand_row(cli->command);
 	bool takes_operands = cli->command->program || cli->command->operands, failed;
+	const struct format *format;
+	const struct option_row *row;
 	const char *operand = NULL;
 
 	for (size_t i = 0; i < items->count; i++) {
@@ -422,23 +393,22 @@ static bool apply_items(struct cli *cli, const struct items *items)
 		else if (!operand)
 			operand = item->word;
 	}
-	failed = operand && !takes_operands && !cli->named;
-	if (failed)
-		refuse_operand(cli, operand);
+	failed = operand && !takes_operands && !cli->named && !refuse_operand(cli, operand);
 	for (size_t i = 0; i < items->count; i++) {
 		const struct item *item = &items->list[i];
 
 		if (item->is_operand)
 			cli->operands[cli->operand_count++] = item->word;
-		else if (failed)
-			apply_for_report(cli, item);
-		else
+		else if (!failed)
 			failed = !apply_option(cli, item);
+		/* After a mistake only those count that decide how it is reported. */
+		else if ((row = find_row(cli->command, item)) && row->id == 'q')
+			cli->quiet = true;
+		else if (row && row->id == OPTION_FORMAT && item->value &&
+			 (format = cli_find_format(cli->command, item->value)))
+			cli->format = format;
 	}
-	if (failed || !operand || takes_operands)
-		return !failed;
-	refuse_operand(cli, operand);
-	return false;
+	return !failed && (!operand || takes_operands || refuse_operand(cli, operand));
 }
 
 bool cli_parse(struct cli *cli, const struct command *const *commands, int argc, char **argv)

@@ -3,6 +3,7 @@
  * Parses the values of options as people write them: "5M", "500ms", "1,2,3". A value that is not
  * wholly understood is refused, with the limits in the message.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -89,18 +90,17 @@ bool take_duration(const char *option, const char *value, int64_t *ns)
 {
 	if (parse_duration(text_span(value), ns))
 		return true;
-	cli_usage_error("%s: '%s' is not a time from 10ms to 24h, such as 2, 0.5, 500ms or 5m",
-		option, value);
-	return false;
+	return cli_usage_error(
+		"%s: '%s' is not a time from 10ms to 24h, such as 2, 0.5, 500ms or 5m", option,
+		value);
 }
 
 bool take_count(const char *option, struct span value, const char *what, uint64_t *count)
 {
 	if (parse_count(value, count))
 		return true;
-	cli_usage_error(
+	return cli_usage_error(
 		"%s: '%.*s' is not a number of %s", option, (int)value.length, value.at, what);
-	return false;
 }
 
 bool take_rate(const char *option, const char *value, double *rate)
@@ -133,6 +133,11 @@ static unsigned smaller(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
+static bool is_same(char a, char b)
+{
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
 /* The measure is optimal string alignment. */
 unsigned edit_distance(const char *a, const char *b)
 {
@@ -147,20 +152,24 @@ unsigned edit_distance(const char *a, const char *b)
 				cost[i][k] = (unsigned)(i + k);
 				continue;
 			}
-			cost[i][k] = cost[i - 1][k - 1] + (a[i - 1] != b[k - 1]);
+			cost[i][k] = cost[i - 1][k - 1] + !is_same(a[i - 1], b[k - 1]);
 			cost[i][k] =
 				smaller(cost[i][k], smaller(cost[i - 1][k], cost[i][k - 1]) + 1);
-			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+			if (i > 1 && k > 1 && is_same(a[i - 1], b[k - 2]) &&
+				is_same(a[i - 2], b[k - 1]))
 				cost[i][k] = smaller(cost[i][k], cost[i - 2][k - 2] + 1);
 		}
 	}
 	return cost[rows][columns];
 }
 
-bool is_misspelling(const char *word, const char *name, unsigned *least)
+bool is_misspelling(struct span word, const char *name, unsigned *least)
 {
-	unsigned edits = edit_distance(word, name);
+	char typed[WORD_MAX + 2];
+	unsigned edits;
 
+	text_copy_span(typed, sizeof(typed), word);
+	edits = edit_distance(typed, name);
 	if (edits > MISSPELT_MAX || edits >= strlen(name) / 2 + 1 || edits >= *least)
 		return false;
 	*least = edits;

@@ -68,7 +68,7 @@ static size_t character_length(const unsigned char *text)
 	return length;
 }
 
-void cli_error(const char *format, ...)
+bool cli_error(const char *format, ...)
 {
 	va_list arguments;
 	size_t length;
@@ -87,6 +87,7 @@ void cli_error(const char *format, ...)
 	}
 	erase_progress();
 	fprintf(stderr, "vdsocheck: %s\n", message);
+	return false;
 }
 
 /* ---- color and progress ---- */
@@ -138,15 +139,13 @@ bool cli_confirm(void)
 {
 	char answer[64];
 
-	if (!isatty(STDIN_FILENO)) {
-		cli_error("not a terminal, cannot ask for confirmation; use --yes to proceed");
-		return false;
-	}
+	if (!isatty(STDIN_FILENO))
+		return cli_error(
+			"not a terminal, cannot ask for confirmation; use --yes to proceed");
 	fputs("Continue? [y/N] ", stderr);
 	if (fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
 		return true;
-	cli_error("nothing was changed");
-	return false;
+	return cli_error("nothing was changed");
 }
 
 /* ---- work, and the signals that end it ---- */

@@ -49,14 +49,10 @@ static bool take_only(struct cli *cli, struct span word)
 {
 	struct compare *compare = cli->own;
 
-	if (!word.length) {
-		cli_usage_error("--only: a name is empty");
-		return false;
-	}
-	if (compare->only_count == ONLY_MAX) {
-		cli_usage_error("--only: at most %d names are accepted", ONLY_MAX);
-		return false;
-	}
+	if (!word.length)
+		return cli_usage_error("--only: a name is empty");
+	if (compare->only_count == ONLY_MAX)
+		return cli_usage_error("--only: at most %d names are accepted", ONLY_MAX);
 	compare->only[compare->only_count++] = word;
 	return true;
 }
@@ -101,9 +97,8 @@ static bool choose_candidates(struct compare *compare, const char *in_use)
 	for (size_t k = 0; k < compare->only_count; k++) {
 		if (is_offered[k])
 			continue;
-		cli_usage_error("--only: this host does not offer '%.*s', only %s",
+		return cli_usage_error("--only: this host does not offer '%.*s', only %s",
 			(int)compare->only[k].length, compare->only[k].at, list.text);
-		return false;
 	}
 	return true;
 }
@@ -195,19 +190,16 @@ static bool may_switch(const struct root *root, const struct compare *compare)
 		print_command(clock, clock->interrupted);
 		return false;
 	}
-	if (fact_is_known(&ntp.fact) && ntp.leap_pending) {
-		cli_error(
+	if (fact_is_known(&ntp.fact) && ntp.leap_pending)
+		return cli_error(
 			"a leap second is pending, and switching the clocksource would discard it; "
 			"try again after it");
-		return false;
-	}
-	if (!compare->with_guests && guests_running(root, which, sizeof(which))) {
-		cli_error("virtual machines are running on this host (%s). A switch away from the "
-			  "TSC takes vDSO support from their kvm-clock " REGAINED
-			  "; use --with-guests to proceed anyway",
+	if (!compare->with_guests && guests_running(root, which, sizeof(which)))
+		return cli_error(
+			"virtual machines are running on this host (%s). A switch away from the "
+			"TSC takes vDSO support from their kvm-clock " REGAINED
+			"; use --with-guests to proceed anyway",
 			which);
-		return false;
-	}
 	return true;
 }
 

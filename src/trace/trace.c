@@ -64,8 +64,7 @@ static bool take_call(struct cli *cli, struct span word)
 		trace_plan_start(&request->plan);
 	if (trace_plan_add(&request->plan, word, &why))
 		return true;
-	cli_usage_error("--syscall: '%.*s': %s", (int)word.length, word.at, why.reason);
-	return false;
+	return cli_usage_error("--syscall: '%.*s': %s", (int)word.length, word.at, why.reason);
 }
 
 static bool take_option(struct cli *cli, int id, const char *value)
@@ -94,17 +93,14 @@ static bool take_option(struct cli *cli, int id, const char *value)
 		request->by = value;
 		if (strcmp(value, "process") == 0 || strcmp(value, "cgroup") == 0)
 			return true;
-		cli_usage_error("--by: '%s' is neither process nor cgroup", value);
-		return false;
+		return cli_usage_error("--by: '%s' is neither process nor cgroup", value);
 	case OPTION_INTERVAL:
 		return take_duration("--interval", value, &request->interval_ns);
 	case 'd':
 		return take_duration("--duration", value, &request->duration_ns);
 	default:
-		if (!number_parse(text_span(value), &pid) || pid == 0 || pid > INT32_MAX) {
-			cli_usage_error("--pid: '%s' is not a process ID", value);
-			return false;
-		}
+		if (!number_parse(text_span(value), &pid) || pid == 0 || pid > INT32_MAX)
+			return cli_usage_error("--pid: '%s' is not a process ID", value);
 		request->pid = (pid_t)pid;
 		return true;
 	}

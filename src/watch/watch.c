@@ -225,11 +225,9 @@ static bool report_event(struct cli *cli, struct watch *watch, enum watch_event_
 	if (kind == WATCH_CHANGE)
 		watch_log_find(&event.before->evidence.kernel_log, &watch->now->evidence.kernel_log,
 			&event.log);
-	if (kind == WATCH_START && !watch->place.mode && !*watch->name) {
-		cli_error("nothing to watch: no clock mode: %s; no clocksource: %s",
+	if (kind == WATCH_START && !watch->place.mode && !*watch->name)
+		return cli_error("nothing to watch: no clock mode: %s; no clocksource: %s",
 			watch->page.reason, watch->name_fact.reason);
-		return false;
-	}
 	getrusage(RUSAGE_SELF, &usage);
 	watch->counts.cpu_s = rusage_seconds(&usage);
 	event.now = watch->now;
@@ -259,8 +257,7 @@ static bool start_timer(struct watch *watch)
 	watch->timer = ns ? timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC) : -1;
 	if (!ns || (watch->timer >= 0 && timerfd_settime(watch->timer, 0, &end, NULL) == 0))
 		return true;
-	cli_error("cannot set a timer for --duration: %s", strerror(errno));
-	return false;
+	return cli_error("cannot set a timer for --duration: %s", strerror(errno));
 }
 
 static bool watch_until_end(struct cli *cli, struct watch *watch)
@@ -272,10 +269,8 @@ static bool watch_until_end(struct cli *cli, struct watch *watch)
 
 		if (fault)
 			cli_error("the vDSO's data page is gone: %s", fault_signal_name(fault));
-		if (!fault && watch->wake == WAKE_FAILED) {
-			cli_error("cannot sleep: ppoll: %s", strerror(errno));
-			return false;
-		}
+		if (!fault && watch->wake == WAKE_FAILED)
+			return cli_error("cannot sleep: ppoll: %s", strerror(errno));
 		if (!fault && watch->wake != WAKE_CHANGE)
 			return report_event(cli, watch, WATCH_END);
 		if (!report_event(cli, watch, WATCH_CHANGE))
