@@ -4,6 +4,7 @@
 #define VDSOCHECK_CHECK_H
 
 #include "base/root.h"
+#include "cli/text.h"
 #include "evidence.h"
 #include "judge.h"
 
@@ -20,5 +21,8 @@
  */
 void check_in_child(
 	const struct root *root, struct evidence *evidence, struct diagnosis *diagnosis);
+
+/* How a screen names each verdict. */
+extern const struct heading verdict_headings[];
 
 #endif

@@ -44,10 +44,10 @@ void wrap_answer(FILE *out, const struct heading *heading, bool colored, const c
 
 /*
  * Prints a shell command that begins at `column`, folded with a backslash at blanks where it is
- * longer than the line, so that it can still be pasted; further lines begin at `indent`. Leaves
- * the last line open and returns its column.
+ * longer than the line, so that it can still be pasted; further lines begin at `indent`. Ends the
+ * last one.
  */
-int wrap_command(FILE *out, int column, int indent, const char *command);
+void wrap_command(FILE *out, int column, int indent, const char *command);
 
 #define STRBUF_SIZE 4096
 

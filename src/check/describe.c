@@ -48,41 +48,35 @@ static void add_alternative(
 		cost->measured && is_tsc ? "tsc" : "the vDSO", round_ns(cost->vdso_ns, ns));
 }
 
-/* Coarse steps break programs sooner than the cost does. HZ is 100 to 1000 (kernel/Kconfig.hz). */
-static void add_steps(const struct evidence *evidence, struct strbuf *sb)
-{
-	const struct number_fact *tick = &evidence->clocksource.tick_ns;
-
-	if (!clocksource_is(evidence, "jiffies") && !clocksource_is(evidence, "refined-jiffies"))
-		return;
-	if (fact_is_known(&tick->fact))
-		strbuf_add(sb, " The clock advances in steps of %.3g ms only.",
-			(double)tick->value / NS_PER_MS);
-	else
-		strbuf_add(sb, " The clock advances in steps of 1 to 10 ms only.");
-}
-
 void describe_verdict(
 	const struct diagnosis *diagnosis, const struct evidence *evidence, struct strbuf *sb)
 {
+	const struct number_fact *tick = &evidence->clocksource.tick_ns;
 	const struct cost *cost = &diagnosis->cost;
 	char ns[32], entry[32];
 
 	strbuf_add(sb, "%s", diagnosis->verdict.summary);
-	if (!cost->known) {
-		add_steps(evidence, sb);
-		return;
+	if (cost->known) {
+		if (sb->used && sb->text[sb->used - 1] == '.')
+			sb->used--;
+		strbuf_add(sb, ": %s ns per call%s", round_ns(cost->call_ns, ns),
+			cost->mixed ? " on average" : "");
+		if (diagnosis->verdict.kind == VERDICT_OK)
+			strbuf_add(sb, ", a system call takes %s ns",
+				round_ns(cost->syscall_ns, entry));
+		else
+			add_alternative(cost, evidence, sb);
+		strbuf_add(sb, ".");
 	}
-	if (sb->used && sb->text[sb->used - 1] == '.')
-		sb->used--;
-	strbuf_add(sb, ": %s ns per call%s", round_ns(cost->call_ns, ns),
-		cost->mixed ? " on average" : "");
-	if (diagnosis->verdict.kind == VERDICT_OK)
-		strbuf_add(sb, ", a system call takes %s ns", round_ns(cost->syscall_ns, entry));
-	else
-		add_alternative(cost, evidence, sb);
-	strbuf_add(sb, ".");
-	add_steps(evidence, sb);
+	/* Coarse steps break programs sooner than the cost. HZ is 100 to 1000 (kernel/Kconfig.hz).
+	 */
+	if (clocksource_is(evidence, "jiffies") || clocksource_is(evidence, "refined-jiffies")) {
+		if (fact_is_known(&tick->fact))
+			strbuf_add(sb, " The clock advances in steps of %.3g ms only.",
+				(double)tick->value / NS_PER_MS);
+		else
+			strbuf_add(sb, " The clock advances in steps of 1 to 10 ms only.");
+	}
 }
 
 const char *describe_why(const struct check_request *request)
@@ -105,16 +99,6 @@ void describe_timestamp(const struct timestamp_evidence *timestamp, struct strbu
 		strbuf_add(sb, ", %s after boot", format_age(timestamp->uptime_s, uptime));
 }
 
-/* "__vdso_time" is time() to everything but the linker. */
-static const char *plain_name(const char *export)
-{
-	struct span name = text_span(export);
-
-	if (!text_take_prefix(&name, "__vdso_"))
-		text_take_prefix(&name, "__kernel_");
-	return name.at;
-}
-
 static void add_vdso(const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct vdso_evidence *vdso = &evidence->vdso;
@@ -122,10 +106,16 @@ static void add_vdso(const struct evidence *evidence, struct strbuf *sb)
 	if (!fact_is_known(&vdso->fact)) {
 		strbuf_add(sb, "%s: %s", vdso->fact.state == FACT_ABSENT ? "none" : "unknown",
 			vdso->fact.reason);
-	} else {
-		strbuf_add(sb, "%s exports", *vdso->soname ? vdso->soname : "without a name,");
-		for (size_t i = 0; i < vdso->export_count; i++)
-			strbuf_add(sb, " %s", plain_name(vdso->exports[i].name));
+		return;
+	}
+	strbuf_add(sb, "%s exports", *vdso->soname ? vdso->soname : "without a name,");
+	for (size_t i = 0; i < vdso->export_count; i++) {
+		struct span name = text_span(vdso->exports[i].name);
+
+		/* "__vdso_time" is time() to everything but the linker. */
+		if (!text_take_prefix(&name, "__vdso_"))
+			text_take_prefix(&name, "__kernel_");
+		strbuf_add(sb, " %s", name.at);
 	}
 }
 
@@ -170,6 +160,18 @@ void describe_requirement(const struct requirement *requirement, struct strbuf *
 
 	strbuf_add(sb, "--%s %s is %s: %s", requirement->option, requirement->value,
 		answers[requirement->answer], requirement->reason);
+}
+
+void describe_unmet(
+	const struct outcome *outcome, const char *before, const char *after, struct strbuf *sb)
+{
+	for (size_t i = 0; i < outcome->count; i++) {
+		if (outcome->requirements[i].answer == POLICY_MET)
+			continue;
+		strbuf_add(sb, "%s", before);
+		describe_requirement(&outcome->requirements[i], sb);
+		strbuf_add(sb, "%s", after);
+	}
 }
 
 static void add_host(const struct evidence *evidence, struct strbuf *sb)
@@ -255,28 +257,8 @@ static void add_timing(const struct evidence *evidence, struct strbuf *sb)
 			sb, "not taken: %s", *fact->reason ? fact->reason : "nothing was measured");
 }
 
-/* Where the values differ it writes "1.000 s ahead" to the buffer. */
-static const char *describe_call(const struct call_evidence *call, char buffer[48])
-{
-	enum call_path judged = call_judged_path(call);
-	const struct path_evidence *path = &call->path[judged];
-
-	if (path->signal)
-		return fault_signal_name(path->signal);
-	if (fact_is_flag(&call->agrees, false))
-		return format_ahead(call->ahead_ns, buffer);
-	if (!path->attempts)
-		return "not proven";
-	if (path->entered)
-		return path->entered == path->attempts ? "always falls back"
-		                                       : "sometimes falls back";
-	if (call->path[PATH_LIBC].entered)
-		return "libc falls back";
-	return judged == PATH_VDSO ? "served by the vDSO" : "no system call";
-}
-
-const char *describe_line(const struct evidence *evidence, enum evidence_line line, bool all,
-	size_t most, struct strbuf *sb)
+const char *describe_line(
+	const struct evidence *evidence, enum evidence_line line, bool all, struct strbuf *sb)
 {
 	switch (line) {
 	case LINE_CLOCKSOURCE:
@@ -305,7 +287,7 @@ const char *describe_line(const struct evidence *evidence, enum evidence_line li
 		if (all)
 			add_host(evidence, sb);
 		else
-			describe_host(evidence, most, sb);
+			describe_host(evidence, WRAP_COLUMNS - EVIDENCE_INDENT, sb);
 		return "host";
 	}
 }
@@ -341,36 +323,26 @@ static void add_rate(const struct cost *cost, double ns, struct strbuf *sb)
 			format_count((uint64_t)most, calls));
 }
 
-static void describe_cost_when_served(const struct cost *cost, struct strbuf *sb)
-{
-	char ns[32], calls[32];
-
-	if (cost->rate <= 0)
-		return;
-	strbuf_add(sb, "%s ns per call: at %s calls/s, ", round_ns(cost->call_ns, ns),
-		format_count((uint64_t)cost->rate, calls));
-	add_cpu_share(sb, cost->call_ns, cost->rate);
-	strbuf_add(sb, "; as system calls ");
-	add_cpu_share(sb, cost->syscall_ns, cost->rate);
-	strbuf_add(sb, ".");
-}
-
 void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb)
 {
 	const struct cost *cost = &diagnosis->cost;
-	double lost = cost_lost_ns(cost);
-	char ns[32];
+	bool served = diagnosis->verdict.kind == VERDICT_OK;
+	double lost = served ? 0 : cost_lost_ns(cost);
+	char ns[32], calls[32];
 
-	if (!cost->known)
+	if (!cost->known || (served && cost->rate <= 0))
 		return;
-	if (diagnosis->verdict.kind == VERDICT_OK) {
-		describe_cost_when_served(cost, sb);
-		return;
-	}
 	strbuf_add(sb, "%s ns %sper call", round_ns(lost > 0 ? lost : cost->call_ns, ns),
 		lost > 0 ? "lost " : "");
-	add_rate(cost, lost > 0 ? lost : cost->call_ns, sb);
-	if (lost <= 0 && cost->measured)
+	if (served) {
+		strbuf_add(sb, ": at %s calls/s, ", format_count((uint64_t)cost->rate, calls));
+		add_cpu_share(sb, cost->call_ns, cost->rate);
+		strbuf_add(sb, "; as system calls ");
+		add_cpu_share(sb, cost->syscall_ns, cost->rate);
+	} else {
+		add_rate(cost, lost > 0 ? lost : cost->call_ns, sb);
+	}
+	if (!served && lost <= 0 && cost->measured)
 		strbuf_add(sb, "; the vDSO would save nothing: the counter alone takes %s ns",
 			round_ns(cost->vdso_ns, ns));
 	strbuf_add(sb, ".");
@@ -391,10 +363,28 @@ static void print_call(const void *object, const void *form, FILE *out)
 
 static void print_remark(const void *object, const void *form, FILE *out)
 {
-	char buffer[48];
+	const struct call_evidence *call = object;
+	enum call_path judged = call_judged_path(call);
+	const struct path_evidence *path = &call->path[judged];
+	const char *remark;
+	char ahead[48];
 
 	(void)form;
-	fputs(describe_call(object, buffer), out);
+	if (path->signal)
+		remark = fault_signal_name(path->signal);
+	else if (fact_is_flag(&call->agrees, false))
+		remark = format_ahead(call->ahead_ns, ahead);
+	else if (!path->attempts)
+		remark = "not proven";
+	else if (path->entered == path->attempts)
+		remark = "always falls back";
+	else if (path->entered)
+		remark = "sometimes falls back";
+	else if (call->path[PATH_LIBC].entered)
+		remark = "libc falls back";
+	else
+		remark = judged == PATH_VDSO ? "served by the vDSO" : "no system call";
+	fputs(remark, out);
 }
 
 #define OF struct call_evidence
@@ -414,15 +404,19 @@ static const struct field call_columns[] = {
 #undef OF
 
 void check_write_calls(
-	const struct evidence *evidence, unsigned shown, enum table_form form, FILE *out)
+	const struct check_request *request, bool all, enum table_form form, FILE *out)
 {
+	const struct evidence *evidence = &request->evidence;
 	const void *calls[CALL_MAX];
 	size_t count = 0;
 
 	for (int deciding = 1; deciding >= 0; deciding--) {
 		for (size_t i = 0; i < evidence->call_count; i++) {
-			if (shown & 1u << i && evidence->calls[i].decides == deciding)
-				calls[count++] = &evidence->calls[i];
+			const struct call_evidence *call = &evidence->calls[i];
+
+			if (call->decides == deciding &&
+				(deciding || all || policy_decides(&request->policy, call)))
+				calls[count++] = call;
 		}
 	}
 	table_write(call_columns, calls, count, &form, form, out);

@@ -24,13 +24,11 @@
 
 static void skip_measuring(struct evidence *evidence)
 {
-	static const char reason[] = "a captured tree cannot be measured";
+	struct fact *facts[] = {&evidence->vclock.fact, &evidence->timing.fact,
+		&evidence->copy.fact, &evidence->copy.what_if_fact, &evidence->proof.fact};
 
-	fact_set(&evidence->vclock.fact, FACT_ABSENT, "%s", reason);
-	fact_set(&evidence->timing.fact, FACT_ABSENT, "%s", reason);
-	fact_set(&evidence->copy.fact, FACT_ABSENT, "%s", reason);
-	fact_set(&evidence->copy.what_if_fact, FACT_ABSENT, "%s", reason);
-	fact_set(&evidence->proof.fact, FACT_ABSENT, "%s", reason);
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
+		fact_set(facts[i], FACT_ABSENT, "a captured tree cannot be measured");
 }
 
 /*
@@ -92,12 +90,6 @@ static int64_t waited_ns(const struct root *root)
 	return ns < INT64_MAX ? (int64_t)ns : 0;
 }
 
-static void prove_everywhere(const struct measuring *measuring)
-{
-	proof_take(&measuring->calls, PROOF_SPREAD, &measuring->evidence->proof,
-		measuring->evidence->calls, measuring->deadline);
-}
-
 static void measure_times(struct measuring *measuring, unsigned options)
 {
 	struct evidence *evidence = measuring->evidence;
@@ -139,14 +131,15 @@ static void read_again(struct measuring *measuring)
  */
 static void settle(struct measuring *measuring)
 {
-	const struct evidence *evidence = measuring->evidence;
+	struct evidence *evidence = measuring->evidence;
 	struct deadline deadline = deadline_within(measuring->deadline, SETTLE_NS);
 	bool has_time;
 
 	do {
 		has_time = may_begin(measuring, &(struct fact){0});
 		if (has_time)
-			prove_everywhere(measuring);
+			proof_take(&measuring->calls, PROOF_SPREAD, &evidence->proof,
+				evidence->calls, measuring->deadline);
 		read_again(measuring);
 	} while (has_time && deadline_left_ns(&deadline) > 0 && !counts_are_mixed(evidence) &&
 		 (evidence->clocksource.changes || contradiction_may_be_a_change(evidence)));

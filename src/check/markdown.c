@@ -141,7 +141,7 @@ static void write_evidence(const struct check_request *request, FILE *out)
 	fputs("\n## Evidence\n\n", out);
 	for (enum evidence_line line = LINE_CLOCKSOURCE; line < LINE_HOST; line++) {
 		struct strbuf sb = {.used = 0};
-		const char *label = describe_line(evidence, line, true, 0, &sb);
+		const char *label = describe_line(evidence, line, true, &sb);
 
 		write_item(out, label, sb.text);
 		if (line == LINE_VCLOCK)
@@ -155,18 +155,18 @@ static void write_evidence(const struct check_request *request, FILE *out)
 	write_method(evidence, out);
 }
 
-static void write_calls(const struct evidence *evidence, FILE *out)
+static void write_calls(const struct check_request *request, FILE *out)
 {
-	const struct timing_evidence *timing = &evidence->timing;
+	const struct timing_evidence *timing = &request->evidence.timing;
 	struct strbuf sb = {.used = 0};
 	char counter[32], floor[32];
 
-	if (!evidence->call_count)
+	if (!request->evidence.call_count)
 		return;
 	fputs("\n## Calls\n\nns per call, the minimum of many short measurements; (*) determines\n"
 	      "the verdict.\n\n",
 		out);
-	check_write_calls(evidence, ~0u, TABLE_MARKDOWN, out);
+	check_write_calls(request, true, TABLE_MARKDOWN, out);
 	if (!fact_is_known(&timing->counter_fact) || !fact_is_known(&timing->syscall_floor_fact))
 		return;
 	strbuf_add(&sb,
@@ -275,7 +275,7 @@ bool check_report_markdown(const void *result, const struct style *style, FILE *
 	write_machine(evidence, out);
 	write_kernel_log(&evidence->kernel_log, out);
 	write_evidence(request, out);
-	write_calls(evidence, out);
+	write_calls(request, out);
 	write_causes(request, out);
 	if (diagnosis->advice_count)
 		fputs("\n## What to do\n\n", out);

@@ -185,12 +185,15 @@ enum evidence_line {
 	LINE_HOST,
 };
 
+/* The text of such a line begins in this column. */
+#define EVIDENCE_INDENT 16
+
 /*
  * Adds a line about the evidence, nothing if there is nothing to say, and returns its label. With
- * `all` it has the reasons and details, too; without, the host is named in `most` characters.
+ * `all` it has the reasons and details, too; without, the host fits the screen's line.
  */
-const char *describe_line(const struct evidence *evidence, enum evidence_line line, bool all,
-	size_t most, struct strbuf *sb);
+const char *describe_line(
+	const struct evidence *evidence, enum evidence_line line, bool all, struct strbuf *sb);
 
 /* The label of the causes: "Why"; "Note" if all is well, "Seen" in a captured tree. */
 const char *describe_why(const struct check_request *request);
@@ -201,6 +204,10 @@ const char *describe_mode(const struct vclock_evidence *vclock);
 /* "--require tsc is not met: the clocksource is hpet" */
 void describe_requirement(const struct requirement *requirement, struct strbuf *sb);
 
+/* Adds each requirement that is not met or undetermined, between these. */
+void describe_unmet(
+	const struct outcome *outcome, const char *before, const char *after, struct strbuf *sb);
+
 /* "2026-11-21T15:02:11Z, 3 days after boot"; empty if the time is not known. */
 void describe_timestamp(const struct timestamp_evidence *timestamp, struct strbuf *sb);
 
@@ -208,10 +215,10 @@ void describe_timestamp(const struct timestamp_evidence *timestamp, struct strbu
 void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb);
 
 /*
- * Writes a table of the calls whose bits are set in `shown`, the deciding ones first: ns of each
- * path and "served by the vDSO", "always falls back" ...
+ * Writes a table of the deciding calls, then of those of the policy or, with `all`, of the others:
+ * ns of each path and "served by the vDSO", "always falls back" ...
  */
 void check_write_calls(
-	const struct evidence *evidence, unsigned shown, enum table_form form, FILE *out);
+	const struct check_request *request, bool all, enum table_form form, FILE *out);
 
 #endif

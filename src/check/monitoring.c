@@ -38,15 +38,14 @@ static void write_status(const struct check_request *request, FILE *out)
 	struct strbuf text = {.used = 0};
 
 	strbuf_add(&text, "VDSOCHECK %s - ", states[check_nagios_status(request)]);
-	for (size_t i = 0; i < request->outcome.count; i++) {
+	describe_unmet(&request->outcome, "", "; ", &text);
+	for (size_t i = 0; i < request->outcome.count && !replaces_verdict; i++) {
 		const struct requirement *requirement = &request->outcome.requirements[i];
-		bool met = requirement->answer == POLICY_MET;
 
-		if (met && !policy_settles(&request->outcome, requirement))
-			continue;
-		describe_requirement(requirement, &text);
-		strbuf_add(&text, met ? "" : "; ");
-		replaces_verdict |= met;
+		replaces_verdict = requirement->answer == POLICY_MET &&
+		                   policy_settles(&request->outcome, requirement);
+		if (replaces_verdict)
+			describe_requirement(requirement, &text);
 	}
 	if (replaces_verdict)
 		strbuf_add(&text, " (verdict: %s)", verdict_names[verdict]);
@@ -94,8 +93,7 @@ static void write_long(FILE *out, const char *label, const char *text, const cha
 {
 	fprintf(out, "%s: ", label);
 	write_harmless(out, text);
-	if (more)
-		fputc(' ', out);
+	write_harmless(out, more ? " " : "");
 	write_harmless(out, more ? more : "");
 	fputc('\n', out);
 }
@@ -132,12 +130,7 @@ bool check_report_summary(const void *result, const struct style *style, FILE *o
 	struct strbuf text = {.used = 0};
 
 	(void)style;
-	for (size_t i = 0; i < request->outcome.count; i++) {
-		if (request->outcome.requirements[i].answer == POLICY_MET)
-			continue;
-		describe_requirement(&request->outcome.requirements[i], &text);
-		strbuf_add(&text, ". ");
-	}
+	describe_unmet(&request->outcome, "", ". ", &text);
 	strbuf_add(&text, "%s: ", verdict_names[request->diagnosis.verdict.kind]);
 	describe_verdict(&request->diagnosis, &request->evidence, &text);
 	fprintf(out, "%s\n", text.text);
@@ -186,12 +179,7 @@ bool check_report_line(const void *result, const struct style *style, FILE *out)
 	fprintf(out, "%7s ", ns);
 	write_word(out, 24, diagnosis->cause_count ? diagnosis->causes[0].id : "");
 	fputs(fact_is_known(&evidence->host.kernel.fact) ? evidence->host.kernel.value : "-", out);
-	for (size_t i = 0; i < request->outcome.count; i++) {
-		if (request->outcome.requirements[i].answer == POLICY_MET)
-			continue;
-		strbuf_add(&policy, " ");
-		describe_requirement(&request->outcome.requirements[i], &policy);
-	}
+	describe_unmet(&request->outcome, " ", "", &policy);
 	fprintf(out, "%s\n", policy.text);
 	return true;
 }

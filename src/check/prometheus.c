@@ -72,52 +72,39 @@ static void write_clocksource(const struct evidence *evidence, FILE *out)
 	fputs("} 1\n", out);
 }
 
-static void begin_call_sample(
-	FILE *out, struct metric *metric, const struct call_evidence *call, enum call_path path)
+/*
+ * The samples of a metric stand together, so there is a round for each. Alerts are about the calls
+ * that decide; the others would be two samples in three.
+ */
+static void write_calls(const struct check_request *request, bool all, FILE *out)
 {
 	static const char *const paths[] = {
 		[PATH_VDSO] = "vdso", [PATH_LIBC] = "libc", [PATH_SYSCALL] = "syscall"};
-
-	begin_sample(out, metric);
-	write_label(out, "{", "call", call->call);
-	write_label(out, ",", "clock", call->clock);
-	write_label(out, ",", "path", paths[path]);
-	fputc('}', out);
-}
-
-/* Alerts are about the calls that decide; the others would be two samples in three. */
-static bool is_shown(
-	const struct check_request *request, bool all, const struct call_evidence *call)
-{
-	return all || call->decides || policy_decides(&request->policy, call);
-}
-
-/* The samples of a metric stand together, so there is a loop for each. */
-static void write_calls(const struct check_request *request, bool all, FILE *out)
-{
 	struct metric seconds = {.name = "call_seconds",
 		.help = "Least time that a call takes by the vDSO, by the C library and by system call."};
 	struct metric ratio = {.name = "calls_entered_kernel_ratio",
 		.help = "Share of the proof's calls that entered the kernel, 0 to 1."};
 	const struct evidence *evidence = &request->evidence;
 
-	for (size_t i = 0; i < evidence->call_count * PATH_COUNT; i++) {
-		const struct call_evidence *call = &evidence->calls[i / PATH_COUNT];
+	for (size_t i = 0; i < 2 * evidence->call_count * PATH_COUNT; i++) {
+		bool is_ratio = i >= evidence->call_count * PATH_COUNT;
+		const struct call_evidence *call =
+			&evidence->calls[i / PATH_COUNT % evidence->call_count];
 		const struct path_evidence *path = &call->path[i % PATH_COUNT];
 
-		if (!path->timed || !is_shown(request, all, call))
+		if (!all && !call->decides && !policy_decides(&request->policy, call))
 			continue;
-		begin_call_sample(out, &seconds, call, i % PATH_COUNT);
-		write_seconds(out, path->min_ns);
-	}
-	for (size_t i = 0; i < evidence->call_count * PATH_COUNT; i++) {
-		const struct call_evidence *call = &evidence->calls[i / PATH_COUNT];
-		const struct path_evidence *path = &call->path[i % PATH_COUNT];
-
-		if (!path->attempts || !is_shown(request, all, call))
+		if (is_ratio ? !path->attempts : !path->timed)
 			continue;
-		begin_call_sample(out, &ratio, call, i % PATH_COUNT);
-		fprintf(out, " %.4g\n", (double)path->entered / path->attempts);
+		begin_sample(out, is_ratio ? &ratio : &seconds);
+		write_label(out, "{", "call", call->call);
+		write_label(out, ",", "clock", call->clock);
+		write_label(out, ",", "path", paths[i % PATH_COUNT]);
+		fputc('}', out);
+		if (is_ratio)
+			fprintf(out, " %.4g\n", (double)path->entered / path->attempts);
+		else
+			write_seconds(out, path->min_ns);
 	}
 }
 

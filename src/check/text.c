@@ -14,9 +14,9 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "check.h"
 #include "cli/text.h"
 
-#define EVIDENCE_INDENT 16
 #define PARAGRAPH_INDENT 9
 
 /* The prompt takes the 24th. */
@@ -52,7 +52,7 @@ static bool shows(const struct screen *screen, enum part part)
 	return screen->verbose || part >= screen->shown;
 }
 
-static const struct heading headings[] = {
+const struct heading verdict_headings[] = {
 	[VERDICT_UNKNOWN] = {"UNKNOWN", COLOR_MAGENTA},
 	[VERDICT_OK] = {"OK", COLOR_GREEN},
 	[VERDICT_FALLBACK] = {"FALLBACK", COLOR_RED},
@@ -99,7 +99,7 @@ static void write_verdict(const struct screen *screen, bool color)
 
 	describe_verdict(diagnosis, &screen->request->evidence, &sb);
 	write_requirements(screen, true, color);
-	wrap_answer(screen->out, &headings[diagnosis->verdict.kind], color, sb.text);
+	wrap_answer(screen->out, &verdict_headings[diagnosis->verdict.kind], color, sb.text);
 	write_requirements(screen, false, color);
 	fputc('\n', screen->out);
 }
@@ -145,8 +145,7 @@ static void write_evidence(const struct screen *screen)
 	struct strbuf sb = {.used = 0};
 
 	for (enum evidence_line line = LINE_CLOCKSOURCE; line <= LINE_HOST; line++) {
-		const char *label = describe_line(
-			evidence, line, screen->verbose, WRAP_COLUMNS - EVIDENCE_INDENT, &sb);
+		const char *label = describe_line(evidence, line, screen->verbose, &sb);
 
 		write_line(screen, label, &sb);
 	}
@@ -156,24 +155,15 @@ static void write_evidence(const struct screen *screen)
 
 /* ---- the calls ---- */
 
-/* Shows the deciding calls, then those of the policy, and with --verbose the others. */
 static void write_calls(const struct screen *screen)
 {
 	const struct evidence *evidence = &screen->request->evidence;
-	unsigned shown = 0;
 
 	if (!fact_is_known(&evidence->timing.fact) && !fact_is_known(&evidence->proof.fact))
 		return;
 	if (shows(screen, PART_BLANK))
 		fputc('\n', screen->out);
-	for (size_t i = 0; i < evidence->call_count; i++) {
-		const struct call_evidence *call = &evidence->calls[i];
-
-		if (call->decides || screen->verbose ||
-			policy_decides(&screen->request->policy, call))
-			shown |= 1u << i;
-	}
-	check_write_calls(evidence, shown, TABLE_TEXT, screen->out);
+	check_write_calls(screen->request, screen->verbose, TABLE_TEXT, screen->out);
 }
 
 /* ---- why ---- */
@@ -259,12 +249,6 @@ static const char *add_own_command(
 	return sb->text;
 }
 
-static void write_command(const struct screen *screen, int indent, const char *command)
-{
-	wrap_command(screen->out, indent, indent + 2, command);
-	fputc('\n', screen->out);
-}
-
 /* Writes "1. TEXT:" and the command on lines of its own, to be pasted. */
 static void write_step(const struct screen *screen, const struct advice_step *step, size_t number)
 {
@@ -283,7 +267,7 @@ static void write_step(const struct screen *screen, const struct advice_step *st
 		fprintf(screen->out, "%*s", indent, "");
 	sb = (struct strbuf){.used = 0};
 	if (*step->command)
-		write_command(screen, indent,
+		wrap_command(screen->out, indent, indent + 2,
 			strcmp(step->command, REPORT_COMMAND) == 0
 				? add_own_command(screen, "--format report", &sb)
 				: step->command);
@@ -292,7 +276,7 @@ static void write_step(const struct screen *screen, const struct advice_step *st
 static void write_labelled(const struct screen *screen, const char *label, const char *command)
 {
 	fprintf(screen->out, "  %-*s", PARAGRAPH_INDENT - 2, label);
-	write_command(screen, PARAGRAPH_INDENT, command);
+	wrap_command(screen->out, PARAGRAPH_INDENT, PARAGRAPH_INDENT + 2, command);
 }
 
 /* Names the rest and ends the line with the command that prints it. */
@@ -304,7 +288,6 @@ static void write_hint(
 
 	wrap_command(
 		screen->out, column, PARAGRAPH_INDENT + 2, add_own_command(screen, options, &sb));
-	fputc('\n', screen->out);
 }
 
 /* Recipes of other systems are for --verbose; one that is a step already is not repeated. */

@@ -71,7 +71,7 @@ static bool begins_line(const char *command, int column, int indent)
 	return column + length > WRAP_COLUMNS && indent + length <= WRAP_COLUMNS;
 }
 
-int wrap_command(FILE *out, int column, int indent, const char *command)
+void wrap_command(FILE *out, int column, int indent, const char *command)
 {
 	bool after_and = false;
 
@@ -95,7 +95,7 @@ int wrap_command(FILE *out, int column, int indent, const char *command)
 		while (*command == ' ')
 			command++;
 	}
-	return column;
+	fputc('\n', out);
 }
 
 /* ---- what all commands say ---- */

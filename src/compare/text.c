@@ -246,7 +246,6 @@ static void write_command(const char *command, FILE *out)
 {
 	fputs("    ", out);
 	wrap_command(out, 4, 6, command);
-	fputc('\n', out);
 }
 
 static void write_advice(const struct compare_report *report, FILE *out)

@@ -7,19 +7,12 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "check.h"
 #include "cli/text.h"
 #include "model.h"
 
 /* With this many hosts and causes the answer fits a terminal of 24 lines. */
 #define DEFAULT_TOP 6
-
-static const char *const colors[FLEET_VERDICTS] = {
-	[VERDICT_UNKNOWN] = COLOR_MAGENTA,
-	[VERDICT_OK] = COLOR_GREEN,
-	[VERDICT_FALLBACK] = COLOR_RED,
-	[VERDICT_SLOW] = COLOR_YELLOW,
-	[VERDICT_WRONG] = COLOR_RED,
-};
 
 static const char *const headings[FLEET_DIMENSIONS] = {
 	[FLEET_CAUSE] = "cause (a host may have several)",
@@ -85,7 +78,7 @@ static void write_answer(const struct fleet *fleet, bool color, FILE *out)
 	char text[FLEET_SUMMARY_SIZE] = "", number[64];
 
 	if (color)
-		fputs(colors[fleet->verdict], out);
+		fputs(verdict_headings[fleet->verdict].color, out);
 	wrap_text(out, 0, 0, fleet->summary);
 	if (color)
 		fputs(COLOR_RESET, out);

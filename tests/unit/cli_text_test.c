@@ -140,6 +140,8 @@ static void a_folded_command_is_the_same_to_a_shell(void **state)
 	/* Unfold as the shell does, then drop the indent. */
 	for (line = strstr(text, "\\\n"); line; line = strstr(line, "\\\n"))
 		memmove(line, line + 2 + 14, strlen(line + 2 + 14) + 1);
+	assert_int_equal(text[strlen(text) - 1], '\n');
+	text[strlen(text) - 1] = '\0';
 	assert_string_equal(text, command);
 	free(text);
 }
@@ -161,7 +163,7 @@ static void a_list_of_commands_is_folded_between_them(void **state)
 	assert_string_equal(text,
 		"first --with-an-option && \\\n"
 		"  second --with-an-option-of-more-than-forty-characters && third \\\n"
-		"  --that-is-a-hundred-columns wide,so-that-it-fits-no-line-of-the-screen/at-all");
+		"  --that-is-a-hundred-columns wide,so-that-it-fits-no-line-of-the-screen/at-all\n");
 	free(text);
 }
 
