@@ -249,17 +249,22 @@ enum table_form {
 	TABLE_MARKDOWN, /* | a | b | */
 };
 
-/*
- * Prints objects as the rows of a table, with the columns that `fields` gives a title, also those
- * of FIELD_INLINE. Null is printed as "-", a number with the decimals of its column or else its
- * field.
- */
-void table_write(const struct field *fields, const void *const *objects, size_t count,
-	const void *whole, enum table_form form, FILE *out);
+/* A table: its columns are the fields with a title, also those of FIELD_INLINE. */
+struct table {
+	const struct field *fields;
+	const char *heading; /* in place of the first column's title; NULL: that */
+	const void *first;   /* of `count` rows that are `size` bytes apart */
+	size_t count, size;
+	const void *whole; /* for the fields' functions */
+	enum table_form form;
+};
 
-/* table_write() as text, with a heading in place of the first column's title. */
-void table_write_headed(const struct field *fields, const char *heading, const void *const *objects,
-	size_t count, const void *whole, FILE *out);
+#define TABLE_ROWS(list, number) .first = (list), .count = (number), .size = sizeof(*(list))
+
+/*
+ * Prints it. Null is printed as "-", a number with the decimals of its column or else its field.
+ */
+void table_write(const struct table *table, FILE *out);
 
 /* The keys of every command's document that say when the host was checked. */
 extern const struct field timestamp_fields[];

@@ -28,7 +28,7 @@
 #define SLACK_PER_CPU_NS 500000000
 
 /* A table is measured on one CPU. */
-struct table {
+struct bench_table {
 	struct bench *bench;
 	struct bench_row *rows;
 	size_t row_count;
@@ -40,7 +40,7 @@ struct table {
 /* There are SAMPLES_MAX for each case. The parent allocates them: a refusal ends the run. */
 static double *samples;
 
-static void set_up(struct table *table, const struct number_fact *cpu)
+static void set_up(struct bench_table *table, const struct number_fact *cpu)
 {
 	const struct bench_plan *plan = table->bench->plan;
 	struct timed_call *cases = table->cases;
@@ -69,7 +69,7 @@ static void set_up(struct table *table, const struct number_fact *cpu)
 	}
 }
 
-static void take_histograms(struct table *table)
+static void take_histograms(struct bench_table *table)
 {
 	double ns_per_tick = timebase_ns_per_tick(&table->sampler.timebase);
 
@@ -79,7 +79,7 @@ static void take_histograms(struct table *table)
 }
 
 /* Measures in slices, so that the parent can show the progress. */
-static void measure_here(struct table *table, int64_t ns)
+static void measure_here(struct bench_table *table, int64_t ns)
 {
 	struct bench *bench = table->bench;
 	double histogram_share = bench->plan->histogram ? HISTOGRAM_SHARE : 0;
@@ -119,7 +119,7 @@ static void measure_here(struct table *table, int64_t ns)
 
 static void measure_table(void *argument)
 {
-	static struct table table;
+	static struct bench_table table;
 	struct bench *bench = argument;
 	const struct bench_plan *plan = bench->plan;
 	size_t cpus = plan->cpu_count ? plan->cpu_count : 1;

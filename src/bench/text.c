@@ -6,7 +6,6 @@
 #include "model.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -150,36 +149,25 @@ static void write_heading(const struct bench_report *report, const struct style 
 
 /* ---- tables ---- */
 
-/* The rows of a table are `size` bytes apart, and each has a fact. */
-struct rows {
-	const void *first;
-	size_t count, size, fact_at;
-};
-
-#define ROWS(list, number, fact)                                                                   \
-	(&(struct rows){(list), (number), sizeof(*(list)),                                         \
-		(size_t)((const char *)&(list)->fact - (const char *)(list))})
-
-/* Below the table are the reasons why rows have no numbers, each once. */
-static void write_table(const struct field *fields, const char *heading, const struct rows *rows,
-	const struct bench_report *report, FILE *out)
+/*
+ * Below the table are the reasons why rows have no numbers, each once. `fact_at` is where a row has
+ * its fact.
+ */
+static void write_table(const struct table *table, size_t fact_at, FILE *out)
 {
-	const void **objects = xcalloc(rows->count, sizeof(*objects));
 	const char *reason = "";
 
-	for (size_t i = 0; i < rows->count; i++)
-		objects[i] = (const char *)rows->first + i * rows->size;
 	fputc('\n', out);
-	table_write_headed(fields, heading, objects, rows->count, report, out);
-	for (size_t i = 0; i < rows->count; i++) {
-		const struct fact *fact = (const void *)((const char *)objects[i] + rows->fact_at);
+	table_write(table, out);
+	for (size_t i = 0; i < table->count; i++) {
+		const void *at = (const char *)table->first + i * table->size + fact_at;
+		const struct fact *fact = at;
 
 		if (fact_is_known(fact) || strcmp(fact->reason, reason) == 0)
 			continue;
 		reason = fact->reason;
 		wrap_print(out, "-", INDENT, reason);
 	}
-	free(objects);
 }
 
 /* Makes a heading such as "ns per call on CPU 3". */
@@ -191,44 +179,39 @@ static const char *head(const char *text, const struct number_fact *cpu, char he
 	return heading;
 }
 
-/* Writes a table for each CPU. */
-static void write_rows(const struct bench_report *report, FILE *out)
+/* Writes a table for each CPU, which is the one at `cpu_at` of a row. */
+static void write_by_cpu(
+	struct table table, const char *title, size_t cpu_at, size_t fact_at, FILE *out)
 {
-	const struct bench *bench = report->bench;
-	char heading[64];
+	const char *row = table.first;
 
-	for (size_t i = 0, end; i < bench->row_count; i = end) {
-		const struct bench_row *rows = bench->rows;
+	for (size_t left = table.count; left; left -= table.count) {
+		const void *cpu = row + cpu_at;
+		char heading[64];
 
-		for (end = i + 1;
-			end < bench->row_count && bench_is_same_cpu(&rows[end].cpu, &rows[i].cpu);
-			end++)
-			;
-		write_table(bench_row_fields, head("ns per call", &rows[i].cpu, heading),
-			ROWS(&rows[i], end - i, stats.fact), report, out);
-	}
-	for (size_t i = 0, end; i < bench->run_count; i = end) {
-		const struct bench_run *runs = bench->runs;
-
-		for (end = i + 1;
-			end < bench->run_count && bench_is_same_cpu(&runs[end].cpu, &runs[i].cpu);
-			end++)
-			;
-		write_table(bench_run_fields, head("seconds", &runs[i].cpu, heading),
-			ROWS(&runs[i], end - i, fact), report, out);
+		table.first = row;
+		table.heading = head(title, cpu, heading);
+		table.count = 0;
+		do {
+			table.count++;
+			row += table.size;
+		} while (
+			table.count < left && bench_is_same_cpu(cpu, (const void *)(row + cpu_at)));
+		write_table(&table, fact_at, out);
 	}
 }
 
-static void write_contention(const struct bench_report *report, FILE *out)
+static void write_contention(const struct bench *bench, FILE *out)
 {
-	const struct bench *bench = report->bench;
 	const struct bench_contention *contention = bench->contentions;
 	struct strbuf sb = {.used = 0};
 
 	if (!bench->contention_count)
 		return;
-	write_table(bench_contention_fields, "ns per call",
-		ROWS(contention, bench->contention_count, fact), report, out);
+	write_table(&(struct table){.fields = bench_contention_fields,
+			    .heading = "ns per call",
+			    TABLE_ROWS(contention, bench->contention_count)},
+		offsetof(struct bench_contention, fact), out);
 	if (!bench->found)
 		return;
 	if (contention->cpus < 2)
@@ -243,9 +226,8 @@ static void write_contention(const struct bench_report *report, FILE *out)
 }
 
 /* A table that was stopped in its first round may have no baselines. */
-static void write_baselines(const struct bench_report *report, FILE *out)
+static void write_baselines(const struct bench *bench, FILE *out)
 {
-	const struct bench *bench = report->bench;
 	const struct number_fact *cpu = &bench->rows[0].cpu;
 	char heading[64] = "baselines";
 	bool found = false;
@@ -255,8 +237,10 @@ static void write_baselines(const struct bench_report *report, FILE *out)
 	if (!bench_is_same_cpu(cpu, &bench->rows[bench->row_count - 1].cpu))
 		head("baselines", cpu, heading);
 	if (found)
-		write_table(bench_baseline_fields, heading,
-			ROWS(bench->baselines, bench->baseline_count, stats.fact), report, out);
+		write_table(&(struct table){.fields = bench_baseline_fields,
+				    .heading = heading,
+				    TABLE_ROWS(bench->baselines, bench->baseline_count)},
+			offsetof(struct bench_baseline, stats.fact), out);
 }
 
 /* ---- breakdown ---- */
@@ -310,19 +294,26 @@ bool bench_text(const void *result, const struct style *style, FILE *out)
 	bool table = bench->row_count;
 
 	write_heading(report, style, out);
-	write_rows(report, out);
+	write_by_cpu((struct table){.fields = bench_row_fields,
+			     TABLE_ROWS(bench->rows, bench->row_count)},
+		"ns per call", offsetof(struct bench_row, cpu),
+		offsetof(struct bench_row, stats.fact), out);
+	write_by_cpu((struct table){.fields = bench_run_fields,
+			     TABLE_ROWS(bench->runs, bench->run_count)},
+		"seconds", offsetof(struct bench_run, cpu), offsetof(struct bench_run, fact), out);
 	bench_write_histograms(bench,
 		style->verbose || bench->plan->call_names.count || bench->plan->clock_names.count,
 		out);
-	write_contention(report, out);
+	write_contention(bench, out);
 	if (table && style->verbose)
-		write_baselines(report, out);
+		write_baselines(bench, out);
 	/* The line `stopped` takes the room of the breakdown. */
 	if (table && (style->verbose || !bench->stopped))
 		write_breakdown(report, out);
 	if (table && style->verbose && bench->clock_count)
-		write_table(bench_clock_fields, "clock, ns",
-			ROWS(bench->clocks, bench->clock_count, step_ns.fact), report, out);
+		write_table(&(struct table){.fields = bench_clock_fields,
+				    TABLE_ROWS(bench->clocks, bench->clock_count)},
+			offsetof(struct bench_clock, step_ns.fact), out);
 	else if (table && !style->verbose && report->noise.quiet && !bench->stopped)
 		wrap_print(out, "more", INDENT,
 			"-v adds baselines, clocks and, if none is selected, all calls");

@@ -407,7 +407,7 @@ void check_write_calls(
 	const struct check_request *request, bool all, enum table_form form, FILE *out)
 {
 	const struct evidence *evidence = &request->evidence;
-	const void *calls[CALL_MAX];
+	struct call_evidence calls[CALL_MAX];
 	size_t count = 0;
 
 	for (int deciding = 1; deciding >= 0; deciding--) {
@@ -416,8 +416,12 @@ void check_write_calls(
 
 			if (call->decides == deciding &&
 				(deciding || all || policy_decides(&request->policy, call)))
-				calls[count++] = call;
+				calls[count++] = *call;
 		}
 	}
-	table_write(call_columns, calls, count, &form, form, out);
+	table_write(&(struct table){.fields = call_columns,
+			    TABLE_ROWS(calls, count),
+			    .whole = &form,
+			    .form = form},
+		out);
 }

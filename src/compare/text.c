@@ -194,12 +194,11 @@ static void write_table(const struct compare_report *report, FILE *out)
 {
 	const struct run_result *result = report->result;
 	const struct candidate *fastest = report->ranking.fastest;
-	const void *rows[CLOCKSOURCE_MAX + 1];
+	const struct table table = {
+		.fields = columns, TABLE_ROWS(result->candidates, result->count), .whole = report};
 
-	for (size_t i = 0; i < result->count; i++)
-		rows[i] = &result->candidates[i];
 	fputc('\n', out);
-	table_write(columns, rows, result->count, report, TABLE_TEXT, out);
+	table_write(&table, out);
 	if (fastest && fastest->state == CANDIDATE_MEASURED && fastest->warp.cpu_count > 1)
 		fprintf(out, "  * fastest, no warp in %g s on %zu CPUs\n", report->warp_s,
 			fastest->warp.cpu_count);

@@ -111,24 +111,25 @@ static void write_line(const struct column *columns, size_t column_count, const 
 	fputc('\n', out);
 }
 
-static void write_table(const struct field *fields, const char *heading, const void *const *objects,
-	size_t count, const void *whole, enum table_form form, FILE *out)
+void table_write(const struct table *table, FILE *out)
 {
 	struct column columns[COLUMN_MAX];
-	size_t column_count = find_columns(fields, NULL, columns, 0);
-	char **cells = xcalloc(count * column_count + 1, sizeof(*cells));
+	size_t column_count = find_columns(table->fields, NULL, columns, 0);
+	size_t cell_count = table->count * column_count;
+	char **cells = xcalloc(cell_count, sizeof(*cells));
 	const char *titles[COLUMN_MAX] = {NULL}, *rules[COLUMN_MAX] = {NULL};
 
-	for (size_t i = 0; i < count * column_count; i++) {
+	for (size_t i = 0; i < cell_count; i++) {
 		struct column *column = &columns[i % column_count];
+		const char *object = (const char *)table->first + i / column_count * table->size;
 		size_t width;
 
-		cells[i] = make_cell(column, objects[i / column_count], whole);
+		cells[i] = make_cell(column, object, table->whole);
 		width = strlen(cells[i]) + gap(column);
 		column->width = width > column->width ? width : column->width;
 	}
 	/* From the last row, so that each is compared with what the one above had. */
-	for (size_t i = count * column_count; i-- > column_count;) {
+	for (size_t i = cell_count; i-- > column_count;) {
 		if (columns[i % column_count].field->options & FIELD_ONCE &&
 			strcmp(cells[i], cells[i - column_count]) == 0)
 			*cells[i] = '\0';
@@ -136,30 +137,18 @@ static void write_table(const struct field *fields, const char *heading, const v
 	for (size_t i = 0; i < column_count; i++) {
 		size_t width;
 
-		titles[i] = heading && i == 0 ? heading : columns[i].field->title;
+		titles[i] = table->heading && i == 0 ? table->heading : columns[i].field->title;
 		width = strlen(titles[i]) + gap(&columns[i]);
 		columns[i].width = width > columns[i].width ? width : columns[i].width;
 		rules[i] = columns[i].field->left ? "---" : "---:";
 	}
-	write_line(columns, column_count, titles, form, out);
-	if (form == TABLE_MARKDOWN)
-		write_line(columns, column_count, rules, form, out);
-	for (size_t i = 0; i < count; i++)
+	write_line(columns, column_count, titles, table->form, out);
+	if (table->form == TABLE_MARKDOWN)
+		write_line(columns, column_count, rules, table->form, out);
+	for (size_t i = 0; i < table->count; i++)
 		write_line(columns, column_count, (const char *const *)&cells[i * column_count],
-			form, out);
-	for (size_t i = 0; i < count * column_count; i++)
+			table->form, out);
+	for (size_t i = 0; i < cell_count; i++)
 		free(cells[i]);
 	free(cells);
-}
-
-void table_write(const struct field *fields, const void *const *objects, size_t count,
-	const void *whole, enum table_form form, FILE *out)
-{
-	write_table(fields, NULL, objects, count, whole, form, out);
-}
-
-void table_write_headed(const struct field *fields, const char *heading, const void *const *objects,
-	size_t count, const void *whole, FILE *out)
-{
-	write_table(fields, heading, objects, count, whole, TABLE_TEXT, out);
 }

@@ -3,9 +3,6 @@
  * The report of a fleet for people: the answer in a sentence, the worst hosts, then the groups.
  * Names stand at the end of their line, where they are never cut and move no column.
  */
-#include <stdlib.h>
-
-#include "base/memory.h"
 #include "base/text.h"
 #include "check.h"
 #include "cli/text.h"
@@ -96,21 +93,17 @@ static void write_answer(const struct fleet *fleet, bool color, FILE *out)
 
 /* ---- tables ---- */
 
-/* The first `top` of `count` structs that are `size` bytes apart. */
-static void write_rows(const struct field *columns, const void *first, size_t count, size_t size,
-	const void *whole, size_t top, FILE *out)
+/* Writes the first `top` rows. */
+static void write_rows(struct table table, size_t top, FILE *out)
 {
-	size_t shown = count < top ? count : top;
-	const void **rows = xcalloc(shown, sizeof(*rows));
+	size_t count = table.count;
 	char number[32];
 
-	for (size_t i = 0; i < shown; i++)
-		rows[i] = (const char *)first + i * size;
+	table.count = count < top ? count : top;
 	fputc('\n', out);
-	table_write(columns, rows, shown, whole, TABLE_TEXT, out);
-	free(rows);
-	if (count > shown)
-		fprintf(out, "  and %s more (-v)\n", format_count(count - shown, number));
+	table_write(&table, out);
+	if (count > top)
+		fprintf(out, "  and %s more (-v)\n", format_count(count - top, number));
 }
 
 #define OF struct fleet_host
@@ -132,8 +125,9 @@ static void write_hosts(const struct fleet *fleet, size_t top, FILE *out)
 	};
 
 	if (fleet->listed)
-		write_rows(columns, fleet->hosts, fleet->listed, sizeof(*fleet->hosts), NULL, top,
-			out);
+		write_rows(
+			(struct table){.fields = columns, TABLE_ROWS(fleet->hosts, fleet->listed)},
+			top, out);
 }
 
 #undef OF
@@ -171,8 +165,10 @@ static void write_groups(
 	};
 
 	if (groups->count > 1 || (groups->count && *groups->list[0].name))
-		write_rows(columns, groups->list, groups->count, sizeof(*groups->list),
-			dimension == FLEET_CAUSE ? "none found" : "unknown", top, out);
+		write_rows((struct table){.fields = columns,
+				   TABLE_ROWS(groups->list, groups->count),
+				   .whole = dimension == FLEET_CAUSE ? "none found" : "unknown"},
+			top, out);
 }
 
 bool fleet_write_text(const void *result, const struct style *style, FILE *out)

@@ -85,37 +85,33 @@ static void write_repeats(const struct trace_evidence *trace, FILE *out)
 
 static void write_calls(const struct trace_diagnosis *diagnosis, FILE *out)
 {
-	const void *rows[TRACE_ROW_MAX];
+	const struct table table = {
+		.fields = diagnosis->sums.has_reads ? trace_served_fields : trace_line_fields,
+		TABLE_ROWS(diagnosis->lines, diagnosis->line_count)};
 
-	for (size_t i = 0; i < diagnosis->line_count; i++)
-		rows[i] = &diagnosis->lines[i];
 	fputc('\n', out);
-	table_write(diagnosis->sums.has_reads ? trace_served_fields : trace_line_fields, rows,
-		diagnosis->line_count, NULL, TABLE_TEXT, out);
+	table_write(&table, out);
 }
 
 static void write_places(const struct trace_evidence *trace, FILE *out)
 {
-	const void **rows = xcalloc(trace->place_count, sizeof(*rows));
+	const struct table table = {
+		.fields = trace_place_fields, TABLE_ROWS(trace->places, trace->place_count)};
 
-	for (size_t i = 0; i < trace->place_count; i++)
-		rows[i] = &trace->places[i];
 	fputc('\n', out);
-	table_write(trace_place_fields, rows, trace->place_count, NULL, TABLE_TEXT, out);
-	free(rows);
+	table_write(&table, out);
 }
 
 /* Those that make the most calls: processes, or control groups. */
 static void write_top(const struct trace_top *top, FILE *out)
 {
-	size_t count = top->count + top->group_count; /* one of them is 0 */
-	const void *rows[TRACE_PROCESS_MAX];
+	const struct table processes = {
+		.fields = trace_process_fields, TABLE_ROWS(top->processes, top->count)};
+	const struct table groups = {
+		.fields = trace_group_fields, TABLE_ROWS(top->groups, top->group_count)};
 
-	for (size_t i = 0; i < count; i++)
-		rows[i] = top->count ? (const void *)&top->processes[i] : &top->groups[i];
 	fputc('\n', out);
-	table_write(top->count ? trace_process_fields : trace_group_fields, rows, count, NULL,
-		TABLE_TEXT, out);
+	table_write(top->count ? &processes : &groups, out);
 }
 
 /* "2026-11-21T15:02:11Z" has the time of day at this place. */

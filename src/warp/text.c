@@ -143,15 +143,14 @@ bool warp_report_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct warp_report *report = result;
 	const struct warp_evidence *warp = report->warp;
-	const void *clocks[WARP_CLOCK_COUNT];
+	const struct table table = {
+		.fields = warp_result_fields, TABLE_ROWS(warp->results, WARP_CLOCK_COUNT)};
 
 	wrap_answer(
 		out, &headings[report->verdict->verdict], style->color, report->verdict->summary);
 	if (fact_is_known(&warp->fact)) {
-		for (int id = 0; id < WARP_CLOCK_COUNT; id++)
-			clocks[id] = &warp->results[id];
 		fputc('\n', out);
-		table_write(warp_result_fields, clocks, WARP_CLOCK_COUNT, NULL, TABLE_TEXT, out);
+		table_write(&table, out);
 		fprintf(out, "\n  apart: upper bound on the offset between any two CPUs.\n");
 		write_pairs(warp, style->verbose, out);
 		write_drift(warp, out);

@@ -45,11 +45,8 @@ static void check_table(
 	const struct row *rows, size_t count, enum table_form form, const char *expected)
 {
 	struct memory_stream stream;
-	const void *objects[4];
-
-	for (size_t i = 0; i < count; i++)
-		objects[i] = &rows[i];
-	table_write(row_fields, objects, count, NULL, form, memory_stream_open(&stream));
+	table_write(&(struct table){.fields = row_fields, TABLE_ROWS(rows, count), .form = form},
+		memory_stream_open(&stream));
 	memory_stream_close(&stream);
 	assert_string_equal(stream.text, expected);
 	free(stream.text);
@@ -103,11 +100,10 @@ static void a_column_may_be_blank_where_it_repeats_the_one_above(void **state)
 {
 	static const struct row rows[] = {{.name = "a", .ns = 1.26}, {.name = "a", .ns = 2},
 		{.name = "a", .ns = 3}, {.name = "b", .ns = 4}, {.name = "a", .ns = 5}};
-	const void *objects[] = {&rows[0], &rows[1], &rows[2], &rows[3], &rows[4]};
 	struct memory_stream stream;
 
 	(void)state;
-	table_write(column_fields, objects, COUNT(objects), NULL, TABLE_TEXT,
+	table_write(&(struct table){.fields = column_fields, TABLE_ROWS(rows, COUNT(rows))},
 		memory_stream_open(&stream));
 	memory_stream_close(&stream);
 	assert_string_equal(stream.text, "  call  ns\n"
