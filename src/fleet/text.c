@@ -12,7 +12,7 @@
 #define DEFAULT_TOP 6
 
 static const char *const headings[FLEET_DIMENSIONS] = {
-	[FLEET_CAUSE] = "cause (a host may have several)",
+	[FLEET_CAUSE] = "cause (may be several)",
 	[FLEET_KERNEL] = "kernel",
 	[FLEET_CLOCKSOURCE] = "clocksource",
 	[FLEET_INSTANCE_TYPE] = "instance type",
@@ -148,10 +148,11 @@ static void write_groups(
 	const struct fleet *fleet, enum fleet_dimension dimension, size_t top, FILE *out)
 {
 	const struct fleet_groups *groups = &fleet->groups[dimension];
-	bool rated = fleet->sums.rated;
+	bool rated = fleet->sums.rated, wrong = fleet->sums.verdicts[VERDICT_WRONG];
 	const struct field columns[] = {
 		{INTEGER("hosts", sums.hosts, INT64_MAX), .title = "hosts", .width = 10},
-		{HOSTS("wrong", VERDICT_WRONG)},
+		{INTEGER("wrong", sums.verdicts[VERDICT_WRONG], INT64_MAX),
+			.title = wrong ? "wrong" : NULL, .width = 9},
 		{HOSTS("fallback", VERDICT_FALLBACK)},
 		{HOSTS("slow", VERDICT_SLOW)},
 		{HOSTS("unknown", VERDICT_UNKNOWN)},
