@@ -151,7 +151,7 @@ double cost_lost_ns(const struct cost *cost);
 struct other_clocksource {
 	const char *name; /* a string of the evidence */
 	bool advisable;
-	const char *why_not; /* as advisable_clocksource() gives it; NULL: advisable */
+	const char *why_not; /* as advisable_why_not() gives it; NULL: advisable */
 	struct fact call_fact;
 	double call_ns; /* clock_gettime(CLOCK_MONOTONIC) on it, measured on a copy of the vDSO */
 };
@@ -225,14 +225,12 @@ struct vclock_evidence vclock_infer(const struct evidence *evidence);
 /*
  * This is the one rule of check and of compare for what they recommend.
  *
- * True if switching this host to the clocksource `name` can be recommended: the kernel offers
- * it, its vDSO can read it, and nothing in the evidence is against it. Whether it is in use
- * already, and whether it would be faster, is for the caller to say. Needs clocksource, host
- * and, to be sure of the TSC, the kernel log.
- *
- * Otherwise *why_not is the reason, a clause that follows "because" ("the kernel marked the
- * TSC unstable"), in static storage. `why_not` may be NULL.
+ * Returns why switching this host to the clocksource `name` cannot be recommended: a clause that
+ * follows "because" ("the kernel marked the TSC unstable"), in static storage. NULL: it can be, the
+ * kernel offers it, its vDSO can read it, and nothing in the evidence is against it. Whether it is
+ * in use already, and whether it would be faster, is for the caller to say. Needs clocksource,
+ * host and, to be sure of the TSC, the kernel log.
  */
-bool advisable_clocksource(const struct evidence *evidence, const char *name, const char **why_not);
+const char *advisable_why_not(const struct evidence *evidence, const char *name);
 
 #endif

@@ -49,9 +49,6 @@ struct deadline deadline_after(int64_t ns);
 /* deadline_after(), but not later than the other deadline; the limit is that of the earlier one. */
 struct deadline deadline_within(const struct deadline *other, int64_t ns);
 
-/* This part of the time that is left, less than 1. */
-struct deadline deadline_part(const struct deadline *whole, double part);
-
 /* Nanoseconds left, 0 if it has passed; INT64_MAX without a limit. */
 int64_t deadline_left_ns(const struct deadline *deadline);
 

@@ -77,13 +77,6 @@ struct deadline deadline_within(const struct deadline *other, int64_t ns)
 	return deadline_left_ns(other) <= ns ? *other : deadline_after(ns);
 }
 
-struct deadline deadline_part(const struct deadline *whole, double part)
-{
-	if (!whole->limit_ns)
-		return *whole;
-	return deadline_within(whole, (int64_t)((double)deadline_left_ns(whole) * part));
-}
-
 int64_t deadline_left_ns(const struct deadline *deadline)
 {
 	int64_t ticks, most, tick = tick_ns();

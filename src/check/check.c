@@ -50,18 +50,6 @@ static bool needs_reasons(const struct cli *cli, const struct evidence *evidence
 	return verdict.kind != VERDICT_OK || cli->verbose || cli->format->needs & NEEDS_LOG;
 }
 
-/* Returns how much the format and the policy need; 0: no more than the verdict does. */
-static unsigned find_depth(const struct cli *cli)
-{
-	const struct policy *policy = &((const struct check_request *)cli->own)->policy;
-
-	if (policy->deciding_count)
-		return DEPTH_ALL;
-	if (!cli->depth && (policy->max_ns || policy->clocksource_count))
-		return DEPTH_SCREEN;
-	return cli->depth;
-}
-
 static int check_file(struct cli *cli, const char *path)
 {
 	struct check_request *request = cli->own;
@@ -101,9 +89,14 @@ static int check_run(struct cli *cli)
 {
 	static volatile bool stop;
 	struct check_request *request = cli->own;
+	const struct policy *policy = &request->policy;
 	struct evidence *evidence = &request->evidence;
-	unsigned depth = find_depth(cli);
+	unsigned depth = cli->depth; /* 0: no more than the verdict needs */
 
+	if (policy->deciding_count)
+		depth = DEPTH_ALL;
+	else if (!depth && (policy->max_ns || policy->clocksource_count))
+		depth = DEPTH_SCREEN;
 	if (cli->operand_count && strcmp(cli->sysroot, "/") != 0) {
 		cli_usage_error("--from and --sysroot are mutually exclusive");
 		return EXIT_TROUBLE;

@@ -363,12 +363,10 @@ static void write_fix(struct screen *screen)
 
 	for (size_t i = 0; i < diagnosis->advice_count; i++) {
 		const struct advice *advice = &diagnosis->advice[i];
+		const char *other = advice->is_alternative ? "Or" : "Also";
 
 		if (i == 0 || shows(screen, PART_OTHER_FIX))
-			write_one_advice(screen, advice,
-				i == 0                   ? "Fix"
-				: advice->is_alternative ? "Or"
-							 : "Also");
+			write_one_advice(screen, advice, i == 0 ? "Fix" : other);
 		else
 			screen->left_out++;
 	}

@@ -137,65 +137,50 @@ void describe_clocksource(const struct evidence *evidence, struct strbuf *sb)
 		strbuf_add(sb, ")");
 }
 
-struct name {
-	const char *word, *name;
-};
-
-/* Returns the name of a word in a list that a row without a name ends, or NULL. */
-static const char *find_name(const struct name *names, const struct text_fact *fact)
-{
-	for (; names->word; names++) {
-		if (fact_is_text(fact, names->word))
-			return names->name;
-	}
-	return NULL;
-}
-
-static const struct name hypervisors[] = {
-	{"amazon", "Nitro"},
-	{"google", "KVM"},
-	{"kvm", "KVM"},
-	{"microsoft", "Hyper-V"},
-	{"oracle", "VirtualBox"},
-	{"qemu", "QEMU"},
-	{"uml", "User-Mode Linux"},
-	{"vm-other", "unknown hypervisor's"},
-	{"vmware", "VMware"},
-	{"xen", "Xen"},
-	{0},
-};
-
-static const struct name clouds[] = {
-	{"alibaba", "Alibaba Cloud"},
-	{"aws-nitro", "Amazon EC2"},
-	{"aws-xen", "Amazon EC2"},
-	{"azure", "Azure"},
-	{"google", "Google Cloud"},
-	{"oracle-cloud", "Oracle Cloud"},
-	{0},
-};
-
-static const struct name products[] = {
-	{"cloud-hypervisor", "Cloud Hypervisor"},
-	{"firecracker", "Firecracker"},
-	{"gvisor", "gVisor"},
-	{"microvm", "microVM"},
-	{"qubes", "Qubes OS"},
-	{"wsl1", "WSL 1"},
-	{"wsl2", "WSL 2"},
-	{0},
+/* The words of host->hypervisor, then those of host->platform: clouds and products. */
+static const struct {
+	const char *word, *hypervisor, *cloud, *product;
+} names[] = {
+	{"amazon", .hypervisor = "Nitro"},
+	{"google", .hypervisor = "KVM", .cloud = "Google Cloud"},
+	{"kvm", .hypervisor = "KVM"},
+	{"microsoft", .hypervisor = "Hyper-V"},
+	{"oracle", .hypervisor = "VirtualBox"},
+	{"qemu", .hypervisor = "QEMU"},
+	{"uml", .hypervisor = "User-Mode Linux"},
+	{"vm-other", .hypervisor = "unknown hypervisor's"},
+	{"vmware", .hypervisor = "VMware"},
+	{"xen", .hypervisor = "Xen"},
+	{"alibaba", .cloud = "Alibaba Cloud"},
+	{"aws-nitro", .cloud = "Amazon EC2"},
+	{"aws-xen", .cloud = "Amazon EC2"},
+	{"azure", .cloud = "Azure"},
+	{"oracle-cloud", .cloud = "Oracle Cloud"},
+	{"cloud-hypervisor", .product = "Cloud Hypervisor"},
+	{"firecracker", .product = "Firecracker"},
+	{"gvisor", .product = "gVisor"},
+	{"microvm", .product = "microVM"},
+	{"qubes", .product = "Qubes OS"},
+	{"wsl1", .product = "WSL 1"},
+	{"wsl2", .product = "WSL 2"},
 };
 
 /* "Xen guest on Amazon EC2", "KVM guest (Firecracker)" */
 static void add_machine(const struct host_evidence *host, struct strbuf *sb)
 {
-	const char *hypervisor = find_name(hypervisors, &host->hypervisor);
-	const char *cloud = find_name(clouds, &host->platform);
-	const char *product = find_name(products, &host->platform);
 	bool is_guest = fact_is_known(&host->hypervisor.fact);
+	const char *hypervisor = host->hypervisor.value, *cloud = NULL, *product = NULL;
 
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (names[i].hypervisor && fact_is_text(&host->hypervisor, names[i].word))
+			hypervisor = names[i].hypervisor;
+		if (fact_is_text(&host->platform, names[i].word)) {
+			cloud = names[i].cloud;
+			product = names[i].product;
+		}
+	}
 	if (is_guest)
-		strbuf_add(sb, "%s guest", hypervisor ? hypervisor : host->hypervisor.value);
+		strbuf_add(sb, "%s guest", hypervisor);
 	if (cloud)
 		strbuf_add(sb, "%s%s", is_guest ? " on " : "", cloud);
 	else if (product)

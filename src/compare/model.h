@@ -269,7 +269,7 @@ struct ranking {
 	const char *why_not; /* the fastest is not advisable; NULL: it is, or is in use */
 };
 
-/* Draws the conclusions of all candidates. `host` is the evidence for advisable_clocksource(). */
+/* Draws the conclusions of all candidates. `host` is the evidence for advisable_why_not(). */
 void ranking_find(struct run_result *result, const struct evidence *host, struct ranking *ranking);
 
 /* ---- text.c, json.c: what a run prints ---- */

@@ -120,7 +120,7 @@ static const struct candidate *find_best(
 		const struct candidate *candidate = &result->candidates[i];
 
 		if (candidate->gain != GAIN_NONE && (!best || candidate->cost_ns < best->cost_ns) &&
-			(!host || advisable_clocksource(host, candidate->name, NULL)))
+			(!host || !advisable_why_not(host, candidate->name)))
 			best = candidate;
 	}
 	return best;
@@ -141,7 +141,7 @@ void ranking_find(struct run_result *result, const struct evidence *host, struct
 	ranking->fastest = find_best(result, NULL);
 	ranking->advised = find_best(result, host);
 	if (ranking->fastest)
-		advisable_clocksource(host, ranking->fastest->name, &ranking->why_not);
+		ranking->why_not = advisable_why_not(host, ranking->fastest->name);
 	else if (all[0].state == CANDIDATE_MEASURED)
 		ranking->fastest = &all[0];
 	/* Nothing is recommended after a run that ended early, or in which others switched. */

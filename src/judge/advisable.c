@@ -93,16 +93,12 @@ const char *reason_against(const struct view *v, const char *name)
 	return known ? NULL : "vdsocheck does not know this clocksource";
 }
 
-bool advisable_clocksource(const struct evidence *evidence, const char *name, const char **why_not)
+const char *advisable_why_not(const struct evidence *evidence, const char *name)
 {
-	const char *reason;
 	struct view view;
 
 	view_make(evidence, VERDICT_UNKNOWN, &view);
-	reason = reason_against(&view, name);
-	if (why_not)
-		*why_not = reason;
-	return !reason;
+	return reason_against(&view, name);
 }
 
 size_t clocksources_find_others(

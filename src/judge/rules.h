@@ -157,7 +157,7 @@ bool vclock_name_has_mode(const char *clocksource);
 /* True if it is the counter that kernels of an architecture choose by default; tsc is one. */
 bool clocksource_is_own_counter(const char *clocksource);
 
-/* Returns why this clocksource may not be recommended (see advisable_clocksource()), or NULL. */
+/* Returns why this clocksource may not be recommended (see advisable_why_not()), or NULL. */
 const char *reason_against(const struct view *v, const char *name);
 
 /*

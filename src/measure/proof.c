@@ -170,7 +170,8 @@ void proof_take(const struct call_table *table, enum proof_place place,
 	size_t count = !run;
 
 	for (size_t i = 0; run && i < ARRAY_SIZE(methods); i++) {
-		struct deadline share = deadline_part(deadline, METHOD_SHARE);
+		struct deadline share = deadline_within(
+			deadline, (int64_t)((double)deadline_left_ns(deadline) * METHOD_SHARE));
 		struct fact why = {0};
 		bool done;
 

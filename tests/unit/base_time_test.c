@@ -82,11 +82,6 @@ static void a_part_of_the_time_ends_no_later_than_the_whole(void **state)
 	part = deadline_within(&whole, 100 * NS_PER_SECOND);
 	assert_true(deadline_left_ns(&part) <= 10 * NS_PER_SECOND + NS_PER_SECOND / 10);
 	assert_true(deadline_left_ns(&none) == INT64_MAX);
-	part = deadline_part(&whole, 0.5);
-	assert_in_range(
-		deadline_left_ns(&part), 4 * NS_PER_SECOND, 5 * NS_PER_SECOND + NS_PER_SECOND / 10);
-	part = deadline_part(&none, 0.5);
-	assert_int_equal(part.limit_ns, 0);
 	part = deadline_within(&none, NS_PER_SECOND);
 	assert_in_range(deadline_left_ns(&part), 1, NS_PER_SECOND + NS_PER_SECOND / 10);
 }
