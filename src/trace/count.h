@@ -137,6 +137,19 @@ bool trace_system_wide(struct trace_run *run, struct fact *why);
  */
 bool trace_follow(struct trace_run *run, void (*ended)(void *argument), void *argument);
 
+/* ---- estimate.c ---- */
+
+struct estimating;
+
+/*
+ * Estimates the calls into the vDSO by the running process run->trace->program.pid, for limit_ns at
+ * most, in a child. NULL with the reason in trace->estimate; privileges are needed until then.
+ */
+struct estimating *trace_estimate_start(struct trace_run *run, int64_t limit_ns);
+
+/* Stores the estimate; estimating may be NULL. */
+void trace_estimate_end(struct estimating *estimating, struct trace_evidence *trace);
+
 /* ---- cgroup.c ---- */
 
 /* Finds the path of a process in the text of its /proc/PID/cgroup. */

@@ -253,6 +253,11 @@ static const struct field verdict_fields[] = {
 	{0},
 };
 
+static bool has_estimate_reason(const void *object)
+{
+	return ((const struct trace_diagnosis *)object)->vdso_per_s_reason;
+}
+
 static const struct field hint_element[] = {
 	{.key = "", .kind = FIELD_STRING, .options = FIELD_FILLED},
 	{0},
@@ -272,6 +277,13 @@ static const struct field diagnosis_fields[] = {
 		.doc = "seconds that they would take where the vDSO cannot be used; null: unknown"},
 	{REAL("lost_s", sums.lost_s, 6), .options = FIELD_NAN_NONE,
 		.doc = "seconds lost by them against the vDSO; null: unknown"},
+	{REAL("vdso_calls_per_s", vdso_per_s, 1), .options = FIELD_NAN_NONE,
+		.doc = "calls per second into the vDSO by a running process, at least; null: not "
+		       "estimated"},
+	{STRING("vdso_calls_reason", vdso_per_s_reason), .has = has_estimate_reason,
+		.doc = "why they were not estimated; null: they were, or a program was started"},
+	{REAL("vdso_calls_per_s_most", vdso_per_s_most, 1), .options = FIELD_NAN_NONE,
+		.doc = "the same, at most; null: not estimated, or no bound is known"},
 	{TEXT("sigsys_call", sigsys_call),
 		.doc = "clock system call for which the program got SIGSYS by its seccomp filter; "
 		       "null: none"},

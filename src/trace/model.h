@@ -116,6 +116,14 @@ struct trace_times {
 	double wall_s, cpu_s; /* NAN: none was measured */
 };
 
+/* The calls into the vDSO by a process that was not started by us. */
+struct trace_estimate {
+	struct fact fact;
+	uint64_t windows, calls; /* breakpoints were open in windows: the calls that hit them */
+	double window_s, cpu_s;  /* of all windows, and CPU time of the process in them */
+	double hit_s;            /* that a hit adds to a call */
+};
+
 struct trace_evidence {
 	bool system_wide;                   /* all programs of the host were counted */
 	bool lists_processes, lists_groups; /* one of them, then */
@@ -142,7 +150,8 @@ struct trace_evidence {
 	bool as_if_fallback;           /* a system call takes the place of each of these calls */
 	uint64_t refused;              /* of those, by EPERM or ENOSYS */
 	struct number_fact sigsys_row; /* of the plan: a filter ended the program for such a call */
-	uint64_t repeats;              /* runs of each kind that were compared; 0: none */
+	struct trace_estimate estimate; /* with --pid */
+	uint64_t repeats;               /* runs of each kind that were compared; 0: none */
 	struct trace_times untouched, fallen_back; /* the least of them */
 	uint64_t children_terminated; /* that the program left running: they were sent SIGTERM */
 	struct evidence host;         /* timing and proof, taken before the program ran */
@@ -196,6 +205,8 @@ struct trace_diagnosis {
 	size_t line_count;
 	struct trace_line lines[TRACE_ROW_MAX]; /* of the calls that were made */
 	struct trace_sums sums;
+	double vdso_per_s, vdso_per_s_most; /* calls into it by the estimate; NAN: not known */
+	const char *vdso_per_s_reason;      /* NULL: known, or not asked for */
 	char sigsys_call[128]; /* "clock_gettime CLOCK_MONOTONIC"; "": it got no SIGSYS for one */
 	size_t hint_count;     /* why only this program is affected; static storage */
 	const char *hints[TRACE_HINT_MAX];
@@ -231,6 +242,9 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 
 /* "1.22 s", "34 ms", "870 us": three digits. Returns `text`. */
 char *trace_describe_seconds(double seconds, char text[32]);
+
+/* "40,100 to 52,300": calls into the vDSO per second, by the estimate. Returns `text`. */
+char *trace_describe_rate(const struct trace_diagnosis *diagnosis, char text[80]);
 
 /* ---- text.c, json.c ---- */
 

@@ -65,6 +65,22 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 	wrap_print(out, "program", LABEL_INDENT, sb.text);
 }
 
+/* What the calls of a running process would cost as system calls, of one CPU. */
+static void write_estimate(
+	const struct trace_evidence *trace, const struct trace_diagnosis *diagnosis, FILE *out)
+{
+	const struct trace_estimate *estimate = &trace->estimate;
+	struct strbuf sb = {.used = 0};
+	char rate[80];
+
+	if (!fact_is_known(&estimate->fact))
+		strbuf_add(&sb, "calls into it are not estimated: %s", estimate->fact.reason);
+	else
+		strbuf_add(&sb, "%s calls per s, by breakpoints in %" PRIu64 " windows of 10 ms",
+			trace_describe_rate(diagnosis, rate), estimate->windows);
+	wrap_print(out, "vDSO", LABEL_INDENT, sb.text);
+}
+
 static void write_repeats(const struct trace_evidence *trace, FILE *out)
 {
 	const struct trace_times *before = &trace->untouched, *after = &trace->fallen_back;
@@ -159,6 +175,8 @@ bool trace_report_text(const void *result, const struct style *style, FILE *out)
 	write_run(report->trace, out);
 	if (report->trace->repeats)
 		write_repeats(report->trace, out);
+	if (report->trace->estimate.fact.state != FACT_UNREAD)
+		write_estimate(report->trace, diagnosis, out);
 	if (diagnosis->line_count)
 		write_calls(diagnosis, out);
 	if (report->trace->place_count)

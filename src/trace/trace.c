@@ -287,11 +287,17 @@ static int count_running(struct cli *cli, struct trace_run *run, bool *counted)
 		: request->all       ? "counting on all CPUs"
 				     : "counting",
 		run->stop);
-	if (request->all)
+	if (request->all) {
 		*counted = trace_system_wide(run, &why);
-	else
+	} else {
+		struct estimating *estimating = served_has_call(trace->plan)
+		                                        ? trace_estimate_start(run, run->limit_ns)
+		                                        : NULL;
+
 		*counted = trace_perf_attach(run, &trace->tracepoints) ||
 		           trace_ptrace_attach(run, &why);
+		trace_estimate_end(estimating, trace);
+	}
 	work_end();
 	if (*counted && trace->method == TRACE_BY_TRACEPOINTS)
 		fact_set_known(&trace->tracepoints);

@@ -184,6 +184,45 @@ static void describe_loss(
 		trace_describe_seconds(sums->lost_s, lost));
 }
 
+/* Where hits took more of the CPU time, the process has no time for more calls than these. */
+#define LOST_MOST 0.3
+
+/*
+ * The hits of breakpoints took some of the CPU time: without them the process would have made more
+ * calls, if it makes as many as it can, or as many, if it makes them at its own pace.
+ */
+static void judge_estimate(const struct trace_estimate *estimate, struct trace_diagnosis *diagnosis)
+{
+	double lost_s = (double)estimate->calls * estimate->hit_s;
+
+	diagnosis->vdso_per_s = diagnosis->vdso_per_s_most = NAN;
+	if (*estimate->fact.reason)
+		diagnosis->vdso_per_s_reason = estimate->fact.reason;
+	if (!fact_is_known(&estimate->fact) || estimate->window_s <= 0)
+		return;
+	diagnosis->vdso_per_s = (double)estimate->calls / estimate->window_s;
+	if (estimate->calls == 0 || lost_s < LOST_MOST * estimate->cpu_s)
+		diagnosis->vdso_per_s_most =
+			diagnosis->vdso_per_s *
+			(estimate->calls ? estimate->cpu_s / (estimate->cpu_s - lost_s) : 1);
+}
+
+char *trace_describe_rate(const struct trace_diagnosis *diagnosis, char text[80])
+{
+	char least[32], most[32];
+	uint64_t from = (uint64_t)(diagnosis->vdso_per_s + 0.5);
+
+	format_count(from, least);
+	if (isnan(diagnosis->vdso_per_s_most))
+		snprintf(text, 80, "at least %s", least);
+	else if ((uint64_t)(diagnosis->vdso_per_s_most + 0.5) == from)
+		snprintf(text, 80, "about %s", least);
+	else
+		snprintf(text, 80, "%s to %s", least,
+			format_count((uint64_t)(diagnosis->vdso_per_s_most + 0.5), most));
+	return text;
+}
+
 /* Says how often the program read the clock, and what that cost here and would without the vDSO. */
 static void describe_reads(const struct trace_evidence *trace, const struct trace_sums *sums,
 	bool with_cost, char text[TRACE_TEXT_SIZE])
@@ -274,7 +313,7 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 	const struct trace_sums *sums = &diagnosis->sums;
 	bool counts_clock_calls = false; /* that the vDSO serves, or could */
 	bool host_is_ok = counts_deciding(&trace->host).entered == 0;
-	char count[32], loss[256] = "";
+	char count[32], loss[256] = "", rate[96];
 
 	*diagnosis = (struct trace_diagnosis){
 		.sums = {.lost_s = NAN, .has_reads = fact_is_known(&trace->served)}};
@@ -291,6 +330,7 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 			row->call->name, row->clock);
 	}
 	describe_loss(trace, sums, loss);
+	judge_estimate(&trace->estimate, diagnosis);
 	describe_reads(trace, sums, true, reads);
 	text_copy(subject, sizeof(subject), program);
 	if (sums->has_reads && sums->reads) {
@@ -339,10 +379,14 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 		summarize(diagnosis, TRACE_OK, "%s.", reads);
 	else
 		summarize(diagnosis, TRACE_OK,
-			"%s made no clock system call that the vDSO could serve%s.", program,
+			"%s made no clock system call that the vDSO could serve%s%s%s.", program,
 			host_is_ok ? ""
 				   : "; clock_gettime() and gettimeofday() fall back on this "
-				     "host, but were not called");
+				     "host, but were not called",
+			diagnosis->vdso_per_s > 0 ? "; by the vDSO it read the clock " : "",
+			diagnosis->vdso_per_s > 0
+				? strcat(trace_describe_rate(diagnosis, rate), " times per s")
+				: "");
 	if (diagnosis->verdict == TRACE_FALLBACK && host_is_ok && !trace->system_wide)
 		find_hints(trace, diagnosis);
 }

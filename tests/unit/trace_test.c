@@ -239,6 +239,33 @@ static void what_was_not_counted_is_not_said_to_be_ok(void **state)
 	assert_int_equal(diagnosis.verdict, TRACE_FALLBACK);
 }
 
+static void the_calls_of_a_running_process_are_bounded(void **state)
+{
+	(void)state;
+	make_host(false);
+	trace.estimate = (struct trace_estimate){
+		.windows = 10, .calls = 100, .window_s = 0.1, .cpu_s = 0.05, .hit_s = 1e-5};
+	fact_set_known(&trace.estimate.fact);
+	trace_diagnose(&trace, &diagnosis);
+	assert_non_null(strstr(diagnosis.summary, "it read the clock 1,000 to 1,020 times per s"));
+	/* The hits took most of its time. */
+	trace.estimate.calls = 4000;
+	trace_diagnose(&trace, &diagnosis);
+	assert_non_null(strstr(diagnosis.summary, "at least 40,000 times per s"));
+	trace.estimate.hit_s = NAN;
+	trace.estimate.calls = 1;
+	trace_diagnose(&trace, &diagnosis);
+	assert_non_null(strstr(diagnosis.summary, "at least 10 times per s"));
+	trace.estimate.calls = 0;
+	trace_diagnose(&trace, &diagnosis);
+	assert_null(strstr(diagnosis.summary, "by the vDSO it"));
+	assert_true(diagnosis.vdso_per_s_most == 0);
+	fact_set(&trace.estimate.fact, FACT_DENIED, "refused");
+	trace_diagnose(&trace, &diagnosis);
+	assert_true(isnan(diagnosis.vdso_per_s));
+	assert_string_equal(diagnosis.vdso_per_s_reason, "refused");
+}
+
 static void why_only_this_program(void **state)
 {
 	(void)state;
@@ -321,6 +348,7 @@ int main(void)
 		cmocka_unit_test(the_published_sum),
 		cmocka_unit_test(no_system_calls_are_the_good_news),
 		cmocka_unit_test(what_was_not_counted_is_not_said_to_be_ok),
+		cmocka_unit_test(the_calls_of_a_running_process_are_bounded),
 		cmocka_unit_test(why_only_this_program),
 		cmocka_unit_test(without_a_proof_there_is_no_verdict),
 		cmocka_unit_test(other_calls_cost_at_least_the_cheapest),
