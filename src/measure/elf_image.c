@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads what a vDSO exports from its ELF image in memory. The image is distrusted: every offset in
- * it goes through elf_take() or elf_take_at(), which check it against the size.
+ * it goes through take() or take_string(), which check it against the size.
  */
 #include "elf_image.h"
 
@@ -41,15 +41,10 @@ typedef uint32_t hash_word;
 struct image {
 	const unsigned char *bytes;
 	size_t size;
-	/* The program headers give these. */
-	bool has_load, has_dynamic;
 	ElfW(Addr) load; /* virtual address of the image's first byte */
-	size_t extent;   /* end of the last loadable segment */
-	ElfW(Phdr) dynamic;
-};
-
-/* Offsets into the image; 0 where the image has no such table. */
-struct tables {
+	size_t extent;   /* end of the last loadable segment; 0: there is none */
+	/* Offsets into the image; 0 where the image has no such table. */
+	size_t dynamic;
 	size_t symbols;
 	size_t strings;
 	size_t strings_size;
@@ -60,75 +55,57 @@ struct tables {
 	size_t soname; /* into the strings */
 };
 
-static bool elf_take(const struct image *image, size_t offset, void *to, size_t size)
+/* Copies element `index` of a table with elements of this size. */
+static bool take(const struct image *image, size_t table, size_t index, void *to, size_t size)
 {
-	if (offset > image->size || size > image->size - offset)
+	size_t offset;
+
+	if (__builtin_mul_overflow(index, size, &offset) ||
+		__builtin_add_overflow(table, offset, &offset) || offset > image->size ||
+		size > image->size - offset)
 		return false;
 	memcpy(to, image->bytes + offset, size);
 	return true;
 }
 
-/* Copies element `index` of a table with elements of this size. */
-static bool elf_take_at(
-	const struct image *image, size_t table, size_t index, void *to, size_t size)
+static bool take_string(const struct image *image, size_t index, char *to, size_t size)
 {
-	size_t offset;
+	const char *text, *end;
 
-	if (__builtin_mul_overflow(index, size, &offset) ||
-		__builtin_add_overflow(table, offset, &offset))
+	if (index >= image->strings_size)
 		return false;
-	return elf_take(image, offset, to, size);
-}
-
-static bool take_string(
-	const struct image *image, const struct tables *tables, size_t index, char *to, size_t size)
-{
-	const char *text;
-	const char *end;
-	size_t left;
-
-	if (index >= tables->strings_size)
-		return false;
-	left = tables->strings_size - index;
-	text = (const char *)image->bytes + tables->strings + index;
-	end = memchr(text, '\0', left);
+	text = (const char *)image->bytes + image->strings + index;
+	end = memchr(text, '\0', image->strings_size - index);
 	if (!end)
 		return false;
 	text_copy_span(to, size, (struct span){text, (size_t)(end - text)});
 	return true;
 }
 
-static bool take_header(const struct image *image, ElfW(Ehdr) * header)
-{
-	return elf_take(image, 0, header, sizeof(*header)) &&
-	       memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
-	       header->e_ident[EI_CLASS] == NATIVE_CLASS &&
-	       header->e_phentsize == sizeof(ElfW(Phdr)) && header->e_phnum <= HEADER_MAX;
-}
-
 static bool read_segments(struct image *image)
 {
 	ElfW(Ehdr) header;
 
-	if (!take_header(image, &header))
+	if (!take(image, 0, 0, &header, sizeof(header)) ||
+		memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+		header.e_ident[EI_CLASS] != NATIVE_CLASS ||
+		header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phnum > HEADER_MAX)
 		return false;
 	for (size_t i = 0; i < header.e_phnum; i++) {
 		ElfW(Phdr) segment;
 		size_t end;
 
-		if (!elf_take_at(image, header.e_phoff, i, &segment, sizeof(segment)))
+		if (!take(image, header.e_phoff, i, &segment, sizeof(segment)))
 			return false;
 		if (segment.p_type == PT_DYNAMIC) {
-			image->dynamic = segment;
-			image->has_dynamic = true;
+			image->dynamic = segment.p_offset;
 		} else if (segment.p_type == PT_LOAD) {
 			if (__builtin_add_overflow(segment.p_offset, segment.p_filesz, &end))
 				return false;
+			if (!image->extent)
+				image->load = segment.p_vaddr - segment.p_offset;
 			if (end > image->extent)
 				image->extent = end;
-			if (!image->has_load)
-				image->load = segment.p_vaddr - segment.p_offset;
-			image->has_load = true;
 		}
 	}
 	return true;
@@ -149,79 +126,75 @@ static size_t offset_of(const struct image *image, ElfW(Addr) address)
 	return offset < image->size ? (size_t)offset : 0;
 }
 
-static bool find_tables(const struct image *image, struct tables *tables)
+static bool find_tables(struct image *image)
 {
 	for (size_t i = 0; i < DYNAMIC_MAX; i++) {
 		ElfW(Dyn) entry;
 		size_t offset;
 
-		if (!elf_take_at(image, image->dynamic.p_offset, i, &entry, sizeof(entry)))
+		if (!take(image, image->dynamic, i, &entry, sizeof(entry)))
 			return false;
 		offset = offset_of(image, entry.d_un.d_ptr);
 		if (entry.d_tag == DT_NULL)
 			break;
 		if (entry.d_tag == DT_SYMTAB)
-			tables->symbols = offset;
+			image->symbols = offset;
 		else if (entry.d_tag == DT_STRTAB)
-			tables->strings = offset;
+			image->strings = offset;
 		else if (entry.d_tag == DT_STRSZ)
-			tables->strings_size = entry.d_un.d_val;
+			image->strings_size = entry.d_un.d_val;
 		else if (entry.d_tag == DT_HASH)
-			tables->hash = offset;
+			image->hash = offset;
 		else if (entry.d_tag == DT_GNU_HASH)
-			tables->gnu_hash = offset;
+			image->gnu_hash = offset;
 		else if (entry.d_tag == DT_VERSYM)
-			tables->version_symbols = offset;
+			image->version_symbols = offset;
 		else if (entry.d_tag == DT_VERDEF)
-			tables->version_definitions = offset;
+			image->version_definitions = offset;
 		else if (entry.d_tag == DT_SONAME)
-			tables->soname = entry.d_un.d_val;
+			image->soname = entry.d_un.d_val;
 	}
-	return tables->symbols && tables->strings &&
-	       tables->strings_size <= image->size - tables->strings;
+	return image->symbols && image->strings &&
+	       image->strings_size <= image->size - image->strings;
 }
 
 /* DT_GNU_HASH has no count: the last symbol is at the end of the last bucket's chain. */
-static bool count_by_gnu_hash(const struct image *image, size_t hash, size_t *count)
+static bool count_by_gnu_hash(const struct image *image, size_t *count)
 {
 	uint32_t head[4]; /* buckets, first symbol, bloom words, bloom shift */
 	size_t buckets, chains;
 	uint32_t last = 0;
 
-	if (!elf_take(image, hash, head, sizeof(head)) || head[0] > SYMBOL_MAX ||
+	if (!take(image, image->gnu_hash, 0, head, sizeof(head)) || head[0] > SYMBOL_MAX ||
 		head[1] > SYMBOL_MAX || head[2] > SYMBOL_MAX)
 		return false;
-	buckets = hash + sizeof(head) + head[2] * sizeof(ElfW(Addr));
+	buckets = image->gnu_hash + sizeof(head) + head[2] * sizeof(ElfW(Addr));
 	chains = buckets + head[0] * sizeof(uint32_t);
 	for (size_t i = 0; i < head[0]; i++) {
 		uint32_t first;
 
-		if (!elf_take_at(image, buckets, i, &first, sizeof(first)))
+		if (!take(image, buckets, i, &first, sizeof(first)))
 			return false;
 		last = first > last ? first : last;
 	}
-	if (last < head[1]) {
-		*count = head[1];
-		return true;
-	}
 	/* Chain words begin with the first hashed symbol; the last of a chain is odd. */
-	for (uint32_t word = 0; !(word & 1); last++) {
+	for (uint32_t word = last < head[1]; !(word & 1); last++) {
 		if (last - head[1] >= SYMBOL_MAX ||
-			!elf_take_at(image, chains, last - head[1], &word, sizeof(word)))
+			!take(image, chains, last - head[1], &word, sizeof(word)))
 			return false;
 	}
-	*count = last;
+	*count = last < head[1] ? head[1] : last;
 	return true;
 }
 
-static bool count_symbols(const struct image *image, const struct tables *tables, size_t *count)
+static bool count_symbols(const struct image *image, size_t *count)
 {
 	hash_word chains;
 
-	if (tables->gnu_hash)
-		return count_by_gnu_hash(image, tables->gnu_hash, count);
+	if (image->gnu_hash)
+		return count_by_gnu_hash(image, count);
 	/* DT_HASH has as many chain words as there are symbols. */
-	if (!tables->hash || !elf_take_at(image, tables->hash, 1, &chains, sizeof(chains)) ||
+	if (!image->hash || !take(image, image->hash, 1, &chains, sizeof(chains)) ||
 		chains > SYMBOL_MAX)
 		return false;
 	*count = (size_t)chains;
@@ -229,51 +202,47 @@ static bool count_symbols(const struct image *image, const struct tables *tables
 }
 
 /* The name of the version with this index; empty if the image has none. */
-static void take_version(const struct image *image, const struct tables *tables, unsigned index,
-	char *to, size_t size)
+static void take_version(const struct image *image, unsigned index, char *to, size_t size)
 {
-	size_t at = tables->version_definitions;
+	size_t at = image->version_definitions;
 
 	to[0] = '\0';
 	for (size_t i = 0; at && i < VERSION_MAX; i++) {
 		ElfW(Verdef) definition;
 		ElfW(Verdaux) name;
 
-		if (!elf_take(image, at, &definition, sizeof(definition)))
+		if (!take(image, at, 0, &definition, sizeof(definition)))
 			return;
 		if (!(definition.vd_flags & VER_FLG_BASE) && definition.vd_ndx == index) {
-			if (elf_take(image, at + definition.vd_aux, &name, sizeof(name)))
-				take_string(image, tables, name.vda_name, to, size);
+			if (take(image, at + definition.vd_aux, 0, &name, sizeof(name)))
+				take_string(image, name.vda_name, to, size);
 			return;
 		}
 		at = definition.vd_next ? at + definition.vd_next : 0;
 	}
 }
 
-static bool is_exported_function(const ElfW(Sym) * symbol)
-{
-	unsigned type = SYMBOL_TYPE(symbol->st_info);
-	unsigned bind = SYMBOL_BIND(symbol->st_info);
-
-	/* Some vDSOs are written in assembly and leave the type out. */
-	return symbol->st_shndx != SHN_UNDEF && symbol->st_shndx != SHN_ABS &&
-	       (type == STT_FUNC || type == STT_NOTYPE) && (bind == STB_GLOBAL || bind == STB_WEAK);
-}
-
-static bool add_symbol(const struct image *image, const struct tables *tables, size_t index,
-	struct vdso_evidence *vdso, size_t offsets[VDSO_EXPORT_MAX])
+/* Adds the symbol if it is an exported function; some vDSOs in assembly leave the type out. */
+static bool add_symbol(const struct image *image, size_t index, struct vdso_evidence *vdso,
+	size_t offsets[VDSO_EXPORT_MAX])
 {
 	struct vdso_export *export = &vdso->exports[vdso->export_count];
 	ElfW(Sym) symbol;
 	ElfW(Half) version;
+	unsigned type, bind;
 	size_t offset;
 
-	if (!elf_take_at(image, tables->symbols, index, &symbol, sizeof(symbol)))
+	if (!take(image, image->symbols, index, &symbol, sizeof(symbol)))
 		return false;
 	offset = offset_of(image, symbol.st_value);
-	if (!is_exported_function(&symbol) || !offset || vdso->export_count == VDSO_EXPORT_MAX)
+	type = SYMBOL_TYPE(symbol.st_info);
+	bind = SYMBOL_BIND(symbol.st_info);
+	if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS ||
+		(type != STT_FUNC && type != STT_NOTYPE) ||
+		(bind != STB_GLOBAL && bind != STB_WEAK) || !offset ||
+		vdso->export_count == VDSO_EXPORT_MAX)
 		return true;
-	if (!take_string(image, tables, symbol.st_name, export->name, sizeof(export->name)))
+	if (!take_string(image, symbol.st_name, export->name, sizeof(export->name)))
 		return false;
 	/*
 	 * x86 exports each function under a weak alias without prefix too: one place, one
@@ -282,49 +251,39 @@ static bool add_symbol(const struct image *image, const struct tables *tables, s
 	if (strncmp(export->name, "__", 2) != 0)
 		return true;
 	export->version[0] = '\0';
-	if (tables->version_symbols &&
-		elf_take_at(image, tables->version_symbols, index, &version, sizeof(version)))
-		take_version(image, tables, version & VERSION_INDEX_MASK, export->version,
+	if (image->version_symbols &&
+		take(image, image->version_symbols, index, &version, sizeof(version)))
+		take_version(image, version & VERSION_INDEX_MASK, export->version,
 			sizeof(export->version));
 	offsets[vdso->export_count++] = offset;
 	return true;
-}
-
-static const char *read_exports(
-	struct image *image, struct vdso_evidence *vdso, size_t offsets[VDSO_EXPORT_MAX])
-{
-	struct tables tables = {0};
-	size_t count = 0;
-
-	if (!read_segments(image) || !image->has_load || !image->has_dynamic)
-		return "not an ELF image of this machine with a dynamic section";
-	if (!find_tables(image, &tables))
-		return "its dynamic section names no symbols within the image";
-	if (!count_symbols(image, &tables, &count))
-		return "its hash table does not fit the image";
-	for (size_t i = 1; i < count; i++) {
-		if (!add_symbol(image, &tables, i, vdso, offsets))
-			return "a symbol lies outside the image";
-	}
-	if (!tables.soname ||
-		!take_string(image, &tables, tables.soname, vdso->soname, sizeof(vdso->soname)))
-		vdso->soname[0] = '\0';
-	return NULL;
 }
 
 bool elf_image_read(const unsigned char *bytes, size_t size, struct vdso_evidence *vdso,
 	size_t offsets[VDSO_EXPORT_MAX])
 {
 	struct image image = {.bytes = bytes, .size = size};
-	const char *problem;
+	const char *problem = NULL;
+	size_t count = 0;
 
 	vdso->export_count = 0;
-	problem = read_exports(&image, vdso, offsets);
+	if (!read_segments(&image) || !image.extent || !image.dynamic)
+		problem = "not an ELF image of this machine with a dynamic section";
+	else if (!find_tables(&image))
+		problem = "its dynamic section names no symbols within the image";
+	else if (!count_symbols(&image, &count))
+		problem = "its hash table does not fit the image";
+	for (size_t i = 1; i < count && !problem; i++) {
+		if (!add_symbol(&image, i, vdso, offsets))
+			problem = "a symbol lies outside the image";
+	}
 	if (problem) {
 		vdso->export_count = 0;
 		fact_set(&vdso->fact, FACT_FAILED, "vDSO image: %s", problem);
 		return false;
 	}
+	if (!image.soname || !take_string(&image, image.soname, vdso->soname, sizeof(vdso->soname)))
+		vdso->soname[0] = '\0';
 	fact_set_known(&vdso->fact);
 	return true;
 }
