@@ -17,13 +17,10 @@
 const char *counter_name(void);
 
 /*
- * Known if user space may read the counter and it advances; absent if there is none, failed
- * with the signal if reading it faults (switched off by prctl(PR_SET_TSC), trapped).
+ * Known, and true, if user space may read the counter and it advances; absent if there is none,
+ * failed with the signal if reading it faults (switched off by prctl(PR_SET_TSC), trapped).
  */
-void counter_probe(struct fact *fact);
-
-/* True if counter_probe() sets known. */
-bool counter_is_readable(void);
+bool counter_probe(struct fact *fact);
 
 /*
  * Ticks, read after earlier instructions have completed. Faults, or returns 0, where

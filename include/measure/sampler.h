@@ -15,6 +15,15 @@
 #include "measure/statistics.h"
 #include "measure/timebase.h"
 
+/* Batches that were measured, and those of them that were discarded. */
+struct batch_counts {
+	uint64_t begun;
+	uint64_t preempted;
+	uint64_t migrated;
+	uint64_t too_short; /* to be measured by this clock */
+	uint64_t stalled;   /* so long that the whole machine must have been stopped */
+};
+
 /* One call and its samples. */
 struct timed_call {
 	/* Set by the owner; the rest is zero at first. */
@@ -26,13 +35,9 @@ struct timed_call {
 	int signal;        /* the first try ended with it; nothing more was measured */
 	size_t count;      /* samples; evenly spread over the batches that were kept */
 	uint64_t kept;
-	size_t stride;    /* one in this many of the batches that are kept is a sample */
-	double least;     /* of all batches that were kept */
-	uint64_t batches; /* begun; the next four are discarded ones */
-	uint64_t preempted;
-	uint64_t moved;
-	uint64_t too_short; /* to be measured by this clock */
-	uint64_t stalled;   /* so long that the whole machine must have been stopped */
+	size_t stride; /* one in this many of the batches that are kept is a sample */
+	double least;  /* of all batches that were kept */
+	struct batch_counts batches;
 };
 
 /* Tries the call once under a guard and finds the iterations for batches of `batch_ticks`. */
@@ -70,11 +75,7 @@ struct ns_stats {
 	struct fact fact;             /* known: measured, and what follows holds */
 	struct statistics_summary ns; /* over batches, each with its average per call */
 	size_t iterations;            /* calls in a batch */
-	uint64_t batches;             /* batches begun */
-	uint64_t preempted;           /* batches discarded, as are the next three */
-	uint64_t moved;
-	uint64_t too_short;
-	uint64_t stalled;
+	struct batch_counts batches;
 };
 
 /* Converts the case's samples from ticks to ns, and sorts them. */

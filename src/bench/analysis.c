@@ -168,8 +168,9 @@ struct noise noise_find(const struct bench *bench)
 	for (size_t i = 0; i < bench->row_count && i < ROWS_MAX; i++) {
 		const struct ns_stats *stats = &bench->rows[i].stats;
 
-		noise.batches += stats->batches;
-		discarded += stats->preempted + stats->moved + stats->too_short + stats->stalled;
+		noise.batches += stats->batches.begun;
+		discarded += stats->batches.preempted + stats->batches.migrated +
+		             stats->batches.too_short + stats->batches.stalled;
 		samples += stats->ns.count;
 		outliers += stats->ns.outliers;
 		excess[count] = row_excess(&bench->rows[i]);

@@ -213,7 +213,7 @@ static void work(void *argument)
 
 	cpus_pin(contention->cpus[self.index % contention->cpu_count]);
 	self.timed = (struct timed_call){.call = *contention->call};
-	if (timebase_start(&self.timebase, counter_is_readable())) {
+	if (timebase_start(&self.timebase, counter_probe(&(struct fact){0}))) {
 		timed_call_calibrate(&self.timed, &self.timebase,
 			(uint64_t)(BATCH_NS / timebase_ns_per_tick(&self.timebase)));
 		if (self.timed.signal)

@@ -110,8 +110,7 @@ static void switch_and_check(void *argument)
 
 	if (cpus_list(&cpu, 1) == 1)
 		cpus_pin(cpu);
-	counter_probe(&why);
-	ns_per_tick = fact_is_known(&why) ? calibrate() : 0;
+	ns_per_tick = counter_probe(&why) ? calibrate() : 0;
 	check->result = clocksource_switch_to(check->clock, check->name, &check->fact);
 	if (check->result != SWITCH_DONE || ns_per_tick <= 0)
 		return;

@@ -44,9 +44,8 @@
 #define MFD_NOEXEC_SEAL 8U
 #endif
 
-/* User CPU time that the scan may take between two re-arms; a word takes about a microsecond. */
-#define SCAN_LIMIT_US 20000
-#define SCAN_WORDS_PER_LIMIT 256
+/* User CPU time of a trial, which takes about a microsecond if the copy does not loop. */
+#define TRIAL_LIMIT_US 20000
 
 /* The words of a page that are tried: behind the last one there is room for a scale. */
 #define SCAN_WORDS ((VVAR_HEAD_SIZE - SCALE_SIZE) / sizeof(uint32_t) - 2)
@@ -73,14 +72,6 @@ enum { REALTIME, MONOTONIC, CLOCKS };
  */
 #define SCALE_SIZE 224
 
-/* The bytes that a trial changes; word is NULL when nothing is changed. */
-struct saved {
-	volatile uint32_t *word;
-	uint32_t value;
-	unsigned char *scale;
-	unsigned char bytes[SCALE_SIZE];
-};
-
 struct copy {
 	const struct vdso_image *vdso;
 	struct copy_evidence answer;
@@ -92,19 +83,11 @@ struct copy {
 	size_t page_count;
 	size_t pages[PAGES_MAX]; /* the data pages that could be read: offsets in the region */
 	struct call calls[CLOCKS];
-	size_t hint; /* where the mode is, by the table of layouts; 0: not known */
-	/* The scan. */
-	size_t page; /* index of the page and of the word that is tried next */
-	size_t word;
-	bool again; /* the word is tried for the second time */
-	struct saved saved;
-	unsigned found;
+	size_t hint;     /* where the mode is, by the table of layouts; 0: not known */
+	unsigned found;  /* words that decide */
 	size_t found_at; /* offset in the region */
-	/* The cost. */
-	struct timebase timebase;
+	struct sampler sampler;
 	double ns_per_tick;
-	struct timed_call timed;
-	double sample;
 };
 
 /* ---- making the copy ---- */
@@ -138,21 +121,15 @@ static void call_clocks(void *argument)
 		call_error(&copy->calls[i]);
 }
 
-static void limit_cpu_time(long us)
-{
-	struct itimerval limit = {.it_value.tv_usec = us};
-
-	setitimer(ITIMER_VIRTUAL, &limit, NULL);
-}
-
 /* Returns the signal of a crash, SIGVTALRM of a loop, or 0 if the work came to its end. */
 static int run_limited(void (*work)(void *argument), void *argument, long us)
 {
+	const struct itimerval limit = {.it_value.tv_usec = us}, none = {.it_value.tv_usec = 0};
 	int signal;
 
-	limit_cpu_time(us);
+	setitimer(ITIMER_VIRTUAL, &limit, NULL);
 	signal = fault_guard(work, argument);
-	limit_cpu_time(0);
+	setitimer(ITIMER_VIRTUAL, &none, NULL);
 	return signal;
 }
 
@@ -169,7 +146,7 @@ static bool copy_pages(struct copy *copy)
 			vvar_copy_stable(copy->from + at, copy->write + at))
 			copy->pages[copy->page_count++] = at;
 	}
-	return copy->page_count && run_limited(call_clocks, copy, SCAN_LIMIT_US) == 0;
+	return copy->page_count && run_limited(call_clocks, copy, TRIAL_LIMIT_US) == 0;
 }
 
 static bool make_copy(struct copy *copy, struct fact *why)
@@ -219,15 +196,6 @@ static void set_scale(unsigned char *scale)
 	memcpy(scale, words, sizeof(words));
 }
 
-static void restore_word(struct copy *copy)
-{
-	if (!copy->saved.word)
-		return;
-	memcpy(copy->saved.scale, copy->saved.bytes, SCALE_SIZE);
-	*copy->saved.word = copy->saved.value;
-	copy->saved.word = NULL;
-}
-
 static bool is_served(const struct copy *copy, int clock)
 {
 	return !proof_seccomp_is_caught(&copy->calls[clock]);
@@ -248,79 +216,62 @@ static bool may_be_mode(const struct copy *copy, size_t at)
 	return value > 0 && value < VVAR_MODE_MAX;
 }
 
-/* Changes the word, with or without a scale of our own behind it, and looks at the effect. */
-static void try_word(struct copy *copy, size_t at, bool with_scale)
-{
-	struct saved *saved = &copy->saved;
+/* A changed word, with or without a scale of our own behind it. */
+struct trial {
+	const struct copy *copy;
+	size_t at;
+	bool with_scale;
+	bool has_effect; /* both clocks changed, from served to falling back or back */
+};
 
-	saved->value = *word_at(copy, at);
-	saved->scale = scale_at(copy, at);
-	memcpy(saved->bytes, saved->scale, SCALE_SIZE);
-	saved->word = word_at(copy, at);
-	if (with_scale)
-		set_scale(saved->scale);
-	*saved->word = copy->answer.falls_back ? COUNTER_MODE : VCLOCK_MODE_NONE;
-	/* Only the effect counts: both clocks change, from served to falling back or back. */
-	if (is_served(copy, REALTIME) == copy->answer.falls_back &&
-		is_served(copy, MONOTONIC) == copy->answer.falls_back) {
-		copy->found++;
-		copy->found_at = at;
-		copy->answer.mode = saved->value;
-	}
-	restore_word(copy);
+static void change_word(void *argument)
+{
+	struct trial *trial = argument;
+	const struct copy *copy = trial->copy;
+	bool falls_back = copy->answer.falls_back;
+
+	if (trial->with_scale)
+		set_scale(scale_at(copy, trial->at));
+	*word_at(copy, trial->at) = falls_back ? COUNTER_MODE : VCLOCK_MODE_NONE;
+	trial->has_effect =
+		is_served(copy, REALTIME) == falls_back && is_served(copy, MONOTONIC) == falls_back;
 }
 
-/* Continues at copy->page and copy->word, so that it can be resumed after a fault. */
-static void scan_words(void *argument)
+/* Counts the word if it decides, and restores it. False if the copy crashed or looped. */
+static bool try_word(struct copy *copy, size_t at, bool with_scale)
 {
-	struct copy *copy = argument;
+	struct trial trial = {.copy = copy, .at = at, .with_scale = with_scale};
+	uint32_t value = *word_at(copy, at);
+	unsigned char scale[SCALE_SIZE];
+	bool is_done;
 
-	for (; copy->page < copy->page_count; copy->page++, copy->word = 0) {
-		for (; copy->word < SCAN_WORDS; copy->word++) {
-			size_t at = copy->pages[copy->page] + copy->word * sizeof(uint32_t);
-
-			if (copy->word % SCAN_WORDS_PER_LIMIT == 0)
-				limit_cpu_time(SCAN_LIMIT_US);
-			if (may_be_mode(copy, at))
-				try_word(copy, at, copy->again);
-			copy->again = false;
-		}
+	memcpy(scale, scale_at(copy, at), SCALE_SIZE);
+	is_done = run_limited(change_word, &trial, TRIAL_LIMIT_US) == 0;
+	memcpy(scale_at(copy, at), scale, SCALE_SIZE);
+	*word_at(copy, at) = value;
+	if (is_done && trial.has_effect) {
+		copy->found++;
+		copy->found_at = at;
+		copy->answer.mode = value;
 	}
+	return is_done;
 }
 
 /* A word at which the copy crashed or looped is tried once more, with a scale of our own. */
-static bool find_by_scan(struct copy *copy, struct fact *why)
+static bool try_all_words(struct copy *copy)
 {
-	for (unsigned faults = 0; faults < FAULTS_MAX; faults++) {
-		if (run_limited(scan_words, copy, SCAN_LIMIT_US) == 0)
-			return true;
-		restore_word(copy);
-		copy->word += copy->again;
-		copy->again = !copy->again;
-	}
-	fact_set(why, FACT_FAILED, "the copy of the vDSO crashed %d times", FAULTS_MAX);
-	return false;
-}
+	unsigned faults = 0;
 
-static void try_hinted(void *argument)
-{
-	struct copy *copy = argument;
+	for (size_t i = 0; i < copy->page_count * SCAN_WORDS && faults < FAULTS_MAX; i++) {
+		size_t at = copy->pages[i / SCAN_WORDS] + i % SCAN_WORDS * sizeof(uint32_t);
 
-	try_word(copy, copy->hint, copy->answer.falls_back);
-}
-
-/* Tries the word that the table of layouts names alone, if it was copied. */
-static bool try_hint(struct copy *copy)
-{
-	for (size_t i = 0; i < copy->page_count; i++) {
-		if (copy->hint < copy->pages[i] || copy->hint % sizeof(uint32_t) != 0 ||
-			copy->hint - copy->pages[i] >= SCAN_WORDS * sizeof(uint32_t))
+		if (!may_be_mode(copy, at) || try_word(copy, at, false))
 			continue;
-		if (run_limited(try_hinted, copy, SCAN_LIMIT_US) != 0)
-			restore_word(copy);
-		return copy->found == 1;
+		faults++;
+		if (!try_word(copy, at, true))
+			faults++;
 	}
-	return false;
+	return faults < FAULTS_MAX;
 }
 
 static void find_mode(struct copy *copy)
@@ -338,53 +289,57 @@ static void find_mode(struct copy *copy)
 		answer->fact = answer->what_if_fact;
 		return;
 	}
-	if (!(copy->hint && try_hint(copy)) && !find_by_scan(copy, &answer->fact))
-		return;
-	if (copy->found != 1) {
+	for (size_t i = 0; i < copy->page_count && copy->hint; i++) {
+		if (copy->hint - copy->pages[i] < SCAN_WORDS * sizeof(uint32_t) &&
+			copy->hint % sizeof(uint32_t) == 0)
+			try_word(copy, copy->hint, answer->falls_back);
+	}
+	if (!copy->found && !try_all_words(copy)) {
+		fact_set(&answer->fact, FACT_FAILED, "the copy of the vDSO crashed %d times",
+			FAULTS_MAX);
+	} else if (copy->found != 1) {
 		fact_set(&answer->fact, FACT_FAILED,
 			"%u words of the copied data pages decide whether the clocks are served",
 			copy->found);
-		return;
+	} else {
+		answer->at = (int64_t)copy->found_at - (int64_t)(copy->vdso->base - copy->from);
+		fact_set_known(&answer->fact);
 	}
-	answer->at = (int64_t)copy->found_at - (int64_t)(copy->vdso->base - copy->from);
-	fact_set_known(&answer->fact);
 }
 
 /* ---- what the counter would cost ---- */
 
 static void measure_cost(void *argument)
 {
-	struct copy *copy = argument;
-	struct sampler sampler = {.cases = &copy->timed,
-		.count = 1,
-		.timebase = copy->timebase,
-		.batch_ticks = (uint64_t)(BATCH_NS / copy->ns_per_tick)};
+	struct sampler *sampler = argument;
 	/* The filter answers the clock that the sampler reads: only the rounds end the run. */
 	const struct sampler_limits limits = {.rounds_least = BATCHES, .rounds_most = BATCHES};
 
-	timed_call_calibrate(&copy->timed, &copy->timebase, sampler.batch_ticks);
-	sampler_run(&sampler, &limits);
+	timed_call_calibrate(sampler->cases, &sampler->timebase, sampler->batch_ticks);
+	sampler_run(sampler, &limits);
 }
 
 static void find_cost(struct copy *copy)
 {
 	struct copy_evidence *answer = &copy->answer;
+	struct timed_call timed = {.call = copy->calls[MONOTONIC]};
 	int signal;
 
 	set_scale(scale_at(copy, copy->found_at));
 	*word_at(copy, copy->found_at) = COUNTER_MODE;
-	copy->timed = (struct timed_call){
-		.call = copy->calls[MONOTONIC], .samples = &copy->sample, .capacity = 1};
-	signal = run_limited(measure_cost, copy, COST_LIMIT_US);
+	copy->sampler.cases = &timed;
+	copy->sampler.count = 1;
+	copy->sampler.batch_ticks = (uint64_t)(BATCH_NS / copy->ns_per_tick);
+	signal = run_limited(measure_cost, &copy->sampler, COST_LIMIT_US);
 	if (!signal)
-		signal = copy->timed.signal;
+		signal = timed.signal;
 	if (signal)
 		fact_set(&answer->what_if_fact, FACT_FAILED, "the patched copy ends with %s",
 			fault_signal_name(signal));
-	else if (!copy->timed.count)
+	else if (!timed.kept)
 		fact_set(&answer->what_if_fact, FACT_FAILED, "the patched copy cannot be timed");
 	else
-		answer->what_if_ns = statistics_in_tenths(copy->timed.least * copy->ns_per_tick);
+		answer->what_if_ns = statistics_in_tenths(timed.least * copy->ns_per_tick);
 }
 
 /* ---- the child ---- */
@@ -407,23 +362,26 @@ static void run_copy(void *argument)
 {
 	struct copy *copy = argument;
 	struct copy_evidence *answer = &copy->answer;
-	bool has_counter;
+	bool has_counter = counter_probe(&answer->what_if_fact);
 
-	counter_probe(&answer->what_if_fact);
-	has_counter = fact_is_known(&answer->what_if_fact);
-	if (has_counter && !timebase_start(&copy->timebase, true)) {
+	if (has_counter && !timebase_start(&copy->sampler.timebase, true)) {
 		fact_set(&answer->fact, FACT_DENIED, "the kernel clock cannot be read");
 		return;
 	}
 	if (!make_copy(copy, &answer->fact))
 		return;
 	if (has_counter)
-		copy->ns_per_tick = timebase_ns_per_tick(&copy->timebase);
+		copy->ns_per_tick = timebase_ns_per_tick(&copy->sampler.timebase);
 	if (!proof_seccomp_set_filter(&answer->fact))
 		return;
 	find_mode(copy);
 	if (fact_is_known(&answer->fact) && answer->falls_back)
 		find_cost(copy);
+}
+
+static void run_guarded(void *copy)
+{
+	fault_guard_parts(run_copy, copy);
 }
 
 void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
@@ -446,7 +404,7 @@ void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
 		            VVAR_PAGES_AFTER * copy.page_size;
 		if (vclock->how == VCLOCK_READ)
 			copy.hint = (size_t)(vclock->at + (int64_t)(vdso->base - copy.from));
-		if (child_compute(run_copy, &copy, sizeof(copy), deadline, &why))
+		if (child_compute(run_guarded, &copy, sizeof(copy), deadline, &why))
 			*answer = copy.answer;
 	}
 	if (!fact_is_known(&answer->fact)) {

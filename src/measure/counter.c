@@ -7,11 +7,10 @@
 
 #include "base/child.h"
 #include "measure/loop.h"
-#if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
-#endif
 
 #if defined(__x86_64__) || defined(__i386__)
+
+#include <cpuid.h>
 
 #define COUNTER_NAME "rdtsc"
 
@@ -33,22 +32,20 @@ static inline uint64_t read_bare(void)
  * rdtsc_ordered() of the kernel (asm/msr.h, 5.0 to 7.x) chooses the same way. It is asked once:
  * under a hypervisor cpuid takes as long as thousands of reads.
  */
-static bool has_ordered_read(void)
+static bool has_rdtscp(void)
 {
-	static enum { NOT_ASKED, NO, YES } answer;
+	static int answer = -1;
 	unsigned a, b, c, d = 0;
 
-	if (answer == NOT_ASKED)
-		answer = __get_cpuid(RDTSCP_LEAF, &a, &b, &c, &d) && (d & RDTSCP_BIT) ? YES : NO;
-	return answer == YES;
+	if (answer < 0)
+		answer = __get_cpuid(RDTSCP_LEAF, &a, &b, &c, &d) && (d & RDTSCP_BIT);
+	return answer;
 }
 
-static inline void read_ordered(void)
+static LOOP_FUNCTION void repeat_rdtscp(size_t count)
 {
-	__asm__ volatile("rdtscp" ::: "eax", "edx", "ecx", "memory");
+	LOOP_REPEAT(__asm__ volatile("rdtscp" ::: "eax", "edx", "ecx", "memory"), count);
 }
-
-#define HAS_ORDERED_READ
 
 #elif defined(__aarch64__)
 
@@ -112,18 +109,6 @@ static inline uint64_t read_bare(void)
 }
 #endif
 
-/* Elsewhere a vDSO orders the read by an instruction before it. */
-#if !defined(HAS_ORDERED_READ)
-static bool has_ordered_read(void)
-{
-	return false;
-}
-
-static inline void read_ordered(void)
-{
-}
-#endif
-
 /* The slowest counters known tick every few hundred ns: they move within this many reads. */
 #define PROBE_READS 100000
 
@@ -147,11 +132,6 @@ LOOP_FUNCTION void counter_repeat(size_t count)
 	LOOP_REPEAT(read_bare(), count);
 }
 
-static LOOP_FUNCTION void repeat_ordered_read(size_t count)
-{
-	LOOP_REPEAT(read_ordered(), count);
-}
-
 static inline void order_and_read(void)
 {
 	ORDER();
@@ -165,10 +145,13 @@ static LOOP_FUNCTION void repeat_order_and_read(size_t count)
 
 void counter_repeat_ordered(size_t count)
 {
-	if (has_ordered_read())
-		repeat_ordered_read(count);
-	else
-		repeat_order_and_read(count);
+#if defined(__x86_64__) || defined(__i386__)
+	if (has_rdtscp()) {
+		repeat_rdtscp(count);
+		return;
+	}
+#endif
+	repeat_order_and_read(count);
 }
 
 static void read_until_it_moves(void *moved)
@@ -179,29 +162,20 @@ static void read_until_it_moves(void *moved)
 		*(volatile int *)moved = read_bare() != first;
 }
 
-void counter_probe(struct fact *fact)
+bool counter_probe(struct fact *fact)
 {
-	int moved = 0;
-	int signal;
+	int moved = 0, signal = 0;
 
-	if (!*counter_name()) {
+	if (*COUNTER_NAME)
+		signal = fault_guard(read_until_it_moves, &moved);
+	if (!*COUNTER_NAME)
 		fact_set(fact, FACT_ABSENT, "no counter known for this architecture");
-		return;
-	}
-	signal = fault_guard(read_until_it_moves, &moved);
-	if (signal)
-		fact_set(fact, FACT_FAILED, "%s ends with %s", counter_name(),
-			fault_signal_name(signal));
+	else if (signal)
+		fact_set(
+			fact, FACT_FAILED, COUNTER_NAME " ends with %s", fault_signal_name(signal));
 	else if (!moved)
-		fact_set(fact, FACT_FAILED, "%s does not advance", counter_name());
+		fact_set(fact, FACT_FAILED, COUNTER_NAME " does not advance");
 	else
 		fact_set_known(fact);
-}
-
-bool counter_is_readable(void)
-{
-	struct fact fact = {0};
-
-	counter_probe(&fact);
-	return fact_is_known(&fact);
+	return fact_is_known(fact);
 }

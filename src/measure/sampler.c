@@ -47,8 +47,7 @@
 static uint64_t batch_time(
 	const struct timed_call *timed, const struct timebase *timebase, size_t iterations)
 {
-	uint64_t start = timebase_ticks(timebase);
-	uint64_t taken;
+	uint64_t start = timebase_ticks(timebase), taken;
 
 	call_repeat(&timed->call, iterations);
 	taken = timebase_since(timebase, start);
@@ -94,7 +93,7 @@ bool sampler_start(struct sampler *sampler, int64_t batch_ns, struct fact *why)
 	struct timebase *timebase = &sampler->timebase;
 	double ns_per_tick, step, ticks;
 
-	if (!timebase_start(timebase, counter_is_readable())) {
+	if (!timebase_start(timebase, counter_probe(&(struct fact){0}))) {
 		fact_set(why, FACT_DENIED, "reading the clock by system call is refused");
 		return false;
 	}
@@ -123,11 +122,11 @@ bool sampler_start(struct sampler *sampler, int64_t batch_ns, struct fact *why)
  */
 static void keep_sample(struct timed_call *timed, double sample)
 {
+	if (timed->kept == 0)
+		timed->stride = 1;
 	if (timed->kept == 0 || sample < timed->least)
 		timed->least = sample;
-	if (timed->stride == 0)
-		timed->stride = 1;
-	if (timed->capacity == 0 || timed->kept++ % timed->stride != 0)
+	if (timed->kept++ % timed->stride != 0 || timed->capacity == 0)
 		return;
 	if (timed->count == timed->capacity) {
 		timed->count = 0;
@@ -139,36 +138,34 @@ static void keep_sample(struct timed_call *timed, double sample)
 		timed->samples[timed->count++] = sample;
 }
 
-/* Counts a batch that does not show what the call costs, and returns true for it. */
+/* Counts a batch, and returns true if it does not show what the call costs. */
 static bool discard_batch(
 	struct timed_call *timed, enum sched_change change, uint64_t taken, uint64_t batch_ticks)
 {
+	timed->batches.begun++;
 	if (change == SCHED_MIGRATED)
-		timed->moved++;
+		timed->batches.migrated++;
 	else if (change == SCHED_SWITCHED)
-		timed->preempted++;
+		timed->batches.preempted++;
 	else if (taken == 0)
-		timed->too_short++;
+		timed->batches.too_short++;
 	else if (timed->iterations > 1 && taken > STALL_FACTOR * batch_ticks)
-		timed->stalled++;
+		timed->batches.stalled++;
 	else
 		return false;
 	return true;
 }
 
-static bool is_stopped(const struct sampler_limits *limits)
-{
-	return limits->stop && *limits->stop;
-}
-
 void sampler_run(struct sampler *sampler, const struct sampler_limits *limits)
 {
+	static const volatile bool never;
+	const volatile bool *stop = limits->stop ? limits->stop : &never;
 	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC);
 
-	while (sampler->rounds < limits->rounds_most && !is_stopped(limits) &&
+	while (sampler->rounds < limits->rounds_most && !*stop &&
 		(sampler->rounds < limits->rounds_least ||
 			kernel_clock_ns(CLOCK_MONOTONIC) - start < limits->ns)) {
-		for (size_t i = 0; i < sampler->count && !is_stopped(limits); i++) {
+		for (size_t i = 0; i < sampler->count && !*stop; i++) {
 			struct timed_call *timed = &sampler->cases[i];
 			struct sched_mark before;
 			enum sched_change change;
@@ -180,7 +177,6 @@ void sampler_run(struct sampler *sampler, const struct sampler_limits *limits)
 			call_repeat(&timed->call, timed->iterations / WARM_PART);
 			taken = batch_time(timed, &sampler->timebase, timed->iterations);
 			change = sched_mark_compare(before, sched_mark_take());
-			timed->batches++;
 			if (!discard_batch(timed, change, taken, sampler->batch_ticks))
 				keep_sample(timed, (double)taken / (double)timed->iterations);
 		}
@@ -188,38 +184,30 @@ void sampler_run(struct sampler *sampler, const struct sampler_limits *limits)
 	}
 }
 
-static void explain_missing(const struct timed_call *timed, struct fact *fact)
+void ns_stats_compute(struct timed_call *timed, double ns_per_tick, struct ns_stats *stats)
 {
-	if (!timed->call.function.any)
+	struct fact *fact = &stats->fact;
+
+	*stats = (struct ns_stats){.iterations = timed->iterations, .batches = timed->batches};
+	if (timed->count)
+		fact_set_known(fact);
+	else if (!timed->call.function.any)
 		fact_set(fact, FACT_ABSENT, "not available here");
 	else if (timed->signal)
 		fact_set(fact, FACT_FAILED, "the call ends with %s",
 			fault_signal_name(timed->signal));
-	else if (timed->batches == 0)
+	else if (timed->batches.begun == 0)
 		fact_set(fact, FACT_UNREAD, "stopped before it was measured");
-	else if (timed->too_short == timed->batches)
+	else if (timed->batches.too_short == timed->batches.begun)
 		fact_set(fact, FACT_FAILED, "too short for the clock to be timed");
 	else
 		fact_set(fact, FACT_FAILED, "all %" PRIu64 " batches were disturbed",
-			timed->batches);
-}
-
-void ns_stats_compute(struct timed_call *timed, double ns_per_tick, struct ns_stats *stats)
-{
-	*stats = (struct ns_stats){.iterations = timed->iterations,
-		.batches = timed->batches,
-		.preempted = timed->preempted,
-		.moved = timed->moved,
-		.too_short = timed->too_short,
-		.stalled = timed->stalled};
-	if (!timed->count) {
-		explain_missing(timed, &stats->fact);
+			timed->batches.begun);
+	if (!timed->count)
 		return;
-	}
 	for (size_t i = 0; i < timed->count; i++)
 		timed->samples[i] *= ns_per_tick;
 	stats->ns = statistics_summarise(timed->samples, timed->count);
 	/* The samples of a long run are not all of its batches; the least is of all. */
 	stats->ns.minimum = timed->least * ns_per_tick;
-	fact_set_known(&stats->fact);
 }

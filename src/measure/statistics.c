@@ -9,6 +9,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+/*
+ * A value above the fence is an outlier, made by an interrupt or a neighbour: three times the
+ * distance of the quartiles beyond the upper one (Tukey's "far out"), and at least 1% above the
+ * median, since half a tick is not an outlier where all values are the same.
+ */
 #define FENCE_QUARTILES 3
 #define FENCE_LEAST 1.01
 
@@ -25,20 +30,14 @@ static int compare(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static double median_of_ordered(const double *ordered, size_t count)
+double statistics_median(double *values, size_t count)
 {
 	if (!count)
 		return 0;
+	qsort(values, count, sizeof(*values), compare);
 	if (count % 2)
-		return ordered[count / 2];
-	return (ordered[count / 2 - 1] + ordered[count / 2]) / 2;
-}
-
-double statistics_median(double *values, size_t count)
-{
-	if (count)
-		qsort(values, count, sizeof(*values), compare);
-	return median_of_ordered(values, count);
+		return values[count / 2];
+	return (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
 /* The smallest of `count` sorted values that `percent` in 100 do not exceed; 0 if none. */
@@ -52,30 +51,18 @@ static double percentile(const double *ordered, size_t count, double percent)
 	return ordered[(place < count ? place : count) - 1];
 }
 
-/*
- * Above it a value is an outlier, made by an interrupt or a neighbour: three times the distance
- * of the quartiles beyond the upper one (Tukey's "far out"), and at least 1% above the median,
- * since half a tick is not an outlier where all values are the same.
- */
-static double outer_fence(const double *ordered, size_t count)
-{
-	double lower = percentile(ordered, count, 25);
-	double upper = percentile(ordered, count, 75);
-
-	return fmax(upper + FENCE_QUARTILES * (upper - lower),
-		FENCE_LEAST * median_of_ordered(ordered, count));
-}
-
 struct statistics_summary statistics_summarise(double *values, size_t count)
 {
 	struct statistics_summary summary = {.count = count};
 	size_t within = count;
-	double fence, sum = 0;
+	double lower, upper, fence, sum = 0;
 
 	summary.median = statistics_median(values, count);
 	summary.minimum = count ? values[0] : 0;
 	summary.p99 = percentile(values, count, 99);
-	fence = outer_fence(values, count);
+	lower = percentile(values, count, 25);
+	upper = percentile(values, count, 75);
+	fence = fmax(upper + FENCE_QUARTILES * (upper - lower), FENCE_LEAST * summary.median);
 	while (within > 0 && values[within - 1] > fence)
 		within--;
 	summary.outliers = count - within;

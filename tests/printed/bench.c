@@ -114,10 +114,10 @@ static void put_cost(const struct bench_scenario *scenario, struct ns_stats *sta
 		.ns.count = noisy ? 747 : 1006,
 		.ns.outliers = noisy ? 91 : 12,
 		.iterations = ns < 20000 ? (size_t)(20000 / ns + OFF_TIES) : 1,
-		.batches = 1009,
-		.preempted = noisy ? 244 : 3,
-		.moved = noisy ? 11 : 0,
-		.stalled = noisy ? 7 : 0};
+		.batches.begun = 1009,
+		.batches.preempted = noisy ? 244 : 3,
+		.batches.migrated = noisy ? 11 : 0,
+		.batches.stalled = noisy ? 7 : 0};
 	fact_set_known(&stats->fact);
 }
 

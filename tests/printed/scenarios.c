@@ -48,8 +48,8 @@ static void is_stopped_early(struct bench *bench, struct evidence *evidence)
 	for (size_t i = 0; i < bench->row_count; i++) {
 		struct ns_stats *stats = &bench->rows[i].stats;
 
-		stats->batches = stats->ns.count = 1;
-		stats->preempted = stats->ns.outliers = 0;
+		stats->batches.begun = stats->ns.count = 1;
+		stats->batches.preempted = stats->ns.outliers = 0;
 		stats->ns.trimmed_mean = NAN;
 		stats->ns.median = stats->ns.p99 = stats->ns.minimum;
 		if (i >= 4)

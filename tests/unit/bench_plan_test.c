@@ -284,8 +284,8 @@ static void set_cost(struct ns_stats *stats, double ns, double median)
 		.ns.trimmed_mean = median,
 		.ns.count = 1000,
 		.ns.outliers = 10,
-		.batches = 1010,
-		.preempted = 10};
+		.batches.begun = 1010,
+		.batches.preempted = 10};
 	fact_set_known(&stats->fact);
 }
 
@@ -372,7 +372,7 @@ static void noise_counts_only_where_it_affects_the_answer(void **state)
 	set_row(&rows[1], PATH_VDSO, 20, 0.1);
 	set_row(&rows[2], PATH_SYSCALL, 160, 0.1);
 	rows[1].stats.ns.outliers = 500;
-	rows[1].stats.preempted = 500;
+	rows[1].stats.batches.preempted = 500;
 	assert_true(noise_find(&bench).quiet);
 	assert_true(fabs(noise_find(&bench).answer_excess - 0.1) < 1e-9);
 	set_row(&rows[2], PATH_SYSCALL, 160, 0.9);

@@ -70,10 +70,10 @@ static void every_case_gets_the_same_number_of_batches(void **state)
 	start(&sampler, cases, 3);
 	run_rounds(&sampler, 5);
 	assert_int_equal(sampler.rounds, 5);
-	assert_int_equal(cases[0].batches, 5);
-	assert_int_equal(cases[1].batches, 0);
+	assert_int_equal(cases[0].batches.begun, 5);
+	assert_int_equal(cases[1].batches.begun, 0);
 	assert_int_equal(cases[1].count, 0);
-	assert_int_equal(cases[2].batches, 5);
+	assert_int_equal(cases[2].batches.begun, 5);
 }
 
 static void each_batch_is_kept_or_discarded(void **state)
@@ -88,10 +88,11 @@ static void each_batch_is_kept_or_discarded(void **state)
 	assert_true(one.iterations >= 1);
 	assert_int_equal(one.count, 0);
 	run_rounds(&sampler, CAPACITY);
-	assert_int_equal(one.batches, CAPACITY);
+	assert_int_equal(one.batches.begun, CAPACITY);
 	assert_true(done >= CAPACITY * one.iterations);
-	discarded = one.preempted + one.moved + one.too_short + one.stalled;
-	assert_int_equal(one.count + discarded, one.batches);
+	discarded = one.batches.preempted + one.batches.migrated + one.batches.too_short +
+	            one.batches.stalled;
+	assert_int_equal(one.count + discarded, one.batches.begun);
 	for (size_t i = 0; i < one.count; i++)
 		assert_true(one.least <= samples[i] && samples[i] > 0);
 }
@@ -154,7 +155,7 @@ static void a_call_that_crashes_is_not_measured(void **state)
 	start(&sampler, &one, 1);
 	run_rounds(&sampler, 3);
 	assert_int_equal(one.signal, SIGSEGV);
-	assert_int_equal(one.batches, 0);
+	assert_int_equal(one.batches.begun, 0);
 	stats = stats_of(&one);
 	assert_false(fact_is_known(&stats.fact));
 	assert_non_null(strstr(stats.fact.reason, "SIGSEGV"));
@@ -172,7 +173,7 @@ static void stop_ends_a_run_at_once(void **state)
 	(void)state;
 	start(&sampler, &one, 1);
 	sampler_run(&sampler, &limits);
-	assert_int_equal(one.batches, 0);
+	assert_int_equal(one.batches.begun, 0);
 	stats = stats_of(&one);
 	assert_int_equal(stats.fact.state, FACT_UNREAD);
 	assert_string_not_equal(stats.fact.reason, "");
@@ -200,8 +201,8 @@ static void a_call_too_short_for_the_clock_has_no_time(void **state)
 	one.iterations = 1;
 	run_rounds(&sampler, 5);
 	assert_int_equal(one.count, 0);
-	assert_true(one.too_short > 0);
-	one.too_short = one.batches;
+	assert_true(one.batches.too_short > 0);
+	one.batches.too_short = one.batches.begun;
 	stats = stats_of(&one);
 	assert_int_equal(stats.fact.state, FACT_FAILED);
 	assert_non_null(strstr(stats.fact.reason, "too short"));
@@ -214,7 +215,7 @@ static void disturbed_batches_alone_are_no_time(void **state)
 	struct ns_stats stats;
 
 	(void)state;
-	one.batches = one.preempted = 40;
+	one.batches.begun = one.batches.preempted = 40;
 	stats = stats_of(&one);
 	assert_int_equal(stats.fact.state, FACT_FAILED);
 	assert_non_null(strstr(stats.fact.reason, "40"));

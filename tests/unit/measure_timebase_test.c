@@ -84,8 +84,7 @@ static bool has_counter(void)
 {
 	struct fact fact = {0};
 
-	counter_probe(&fact);
-	return fact_is_known(&fact);
+	return counter_probe(&fact);
 }
 
 /*
