@@ -23,39 +23,28 @@
 #define ROUNDS_LEAST 9
 
 /*
- * How much is measured. A batch of 20 us is a thousand times what the timebase takes and a
- * hundredth of a time slice. To distinguish a call from one that enters the kernel and costs
- * several times as much, shorter ones are enough. The time is for each case, so that a call is
- * measured as well among few as among many.
+ * A batch of 20 us is a thousand times what the timebase takes and a hundredth of a time slice. To
+ * distinguish a call from one that enters the kernel and costs several times as much, shorter ones
+ * are enough. The time is for each case, so that a call is measured as well among few as among
+ * many.
  */
-struct effort {
-	int64_t batch_ns;
-	int64_t case_ns;
-};
-
-static const struct effort whole = {.batch_ns = 20000, .case_ns = 570000};
-static const struct effort brief = {.batch_ns = 5000, .case_ns = 40000};
+#define BATCH_NS 20000
+#define CASE_NS 570000
+#define BRIEF_BATCH_NS 5000
+#define BRIEF_CASE_NS 40000
 
 /*
- * The effort where the times decide alone. On a guest whose CPU is taken away unseen, one batch in
- * 500 is several times too long: the 99th percentile of 50 batches is the longest, that of 1,000
- * leaves out ten.
+ * Where the times decide alone. On a guest whose CPU is taken away unseen, one batch in 500 is
+ * several times too long: the 99th percentile of 50 batches is the longest, that of 1,000 leaves
+ * out ten.
  */
 #define CLEARING_ROUNDS 1000
 #define CLEARING_PASSES 4
 #define CLEARING_BATCH_NS 10000
-static const struct sampler_limits clearing = {
-	.ns = 200000000, .rounds_least = ROUNDS_LEAST, .rounds_most = CLEARING_ROUNDS};
+#define CLEARING_NS 200000000
 
-/* The cases beside each call by each path. */
-enum other { SYSCALL_FLOOR, COUNTER, COUNTER_ORDERED, OTHER_COUNT };
-
-struct cases {
-	struct timed_call calls[CALL_MAX][PATH_COUNT];
-	struct timed_call others[OTHER_COUNT];
-};
-
-#define CASE_COUNT (sizeof(struct cases) / sizeof(struct timed_call))
+/* The cases: each call by each path, then these. */
+enum { SYSCALL_FLOOR = CALL_MAX * PATH_COUNT, COUNTER, COUNTER_ORDERED, CASE_COUNT };
 
 struct timing_job {
 	const struct call_table *table;
@@ -95,22 +84,6 @@ static void report_other(
 	}
 }
 
-static void report(struct cases *cases, double ns_per_tick, struct timing_job *job)
-{
-	struct timing_evidence *timing = &job->timing;
-
-	for (size_t i = 0; i < job->table->count; i++) {
-		for (int path = 0; path < PATH_COUNT; path++)
-			report_call(&cases->calls[i][path], ns_per_tick, &job->calls[i].path[path]);
-	}
-	report_other(&cases->others[SYSCALL_FLOOR], ns_per_tick, &timing->syscall_floor_ns,
-		&timing->syscall_floor_fact);
-	report_other(
-		&cases->others[COUNTER], ns_per_tick, &timing->counter_ns, &timing->counter_fact);
-	report_other(&cases->others[COUNTER_ORDERED], ns_per_tick, &timing->ordered_ns,
-		&timing->ordered_fact);
-}
-
 /*
  * Times many batches of the deciding calls by the vDSO alone; a p99 found before is not raised.
  * True if they clear the host, or cannot.
@@ -120,7 +93,8 @@ static bool measure_clearing_pass(struct timing_job *job)
 	struct timed_call cases[CALL_MAX];
 	double(*samples)[CLEARING_ROUNDS] = xcalloc(CALL_MAX, sizeof(*samples));
 	struct sampler sampler = {.cases = cases, .count = job->table->count};
-	struct fact why = {0};
+	const struct sampler_limits limits = {
+		.ns = CLEARING_NS, .rounds_least = ROUNDS_LEAST, .rounds_most = CLEARING_ROUNDS};
 	double ns_per_tick;
 	bool clear = true;
 
@@ -131,11 +105,11 @@ static bool measure_clearing_pass(struct timing_job *job)
 		if (call->decides && call->path[PATH_VDSO].timed)
 			cases[i].call = job->table->rows[i].path[PATH_VDSO];
 	}
-	if (!sampler_start(&sampler, CLEARING_BATCH_NS, &why)) {
+	if (!sampler_start(&sampler, CLEARING_BATCH_NS, &(struct fact){0})) {
 		free(samples);
 		return true;
 	}
-	sampler_run(&sampler, &clearing);
+	sampler_run(&sampler, &limits);
 	ns_per_tick = timebase_ns_per_tick(&sampler.timebase);
 	for (size_t i = 0; i < sampler.count; i++) {
 		struct path_evidence *path = &job->calls[i].path[PATH_VDSO];
@@ -151,26 +125,23 @@ static bool measure_clearing_pass(struct timing_job *job)
 	return clear;
 }
 
-/*
- * With a proof, the verdict (slow, or a contradiction to be settled) rests on the times of one
- * call; without one, on those of each; never on those by libc.
- */
-static bool bears_on_verdict(const struct timing_job *job, size_t row, int path)
-{
-	return path != PATH_LIBC &&
-	       (job->options & TIMING_ALONE ||
-		       strcmp(job->table->rows[row].clock, "CLOCK_MONOTONIC") == 0);
-}
-
-static void fill_cases(struct timing_job *job, struct cases *cases)
+static void fill_cases(struct timing_job *job, struct timed_call cases[CASE_COUNT])
 {
 	struct timing_evidence *timing = &job->timing;
 	bool is_brief = job->options & TIMING_BRIEF;
 
 	for (size_t i = 0; i < job->table->count; i++) {
-		for (int path = 0; path < PATH_COUNT; path++) {
-			if (!is_brief || bears_on_verdict(job, i, path))
-				cases->calls[i][path].call = job->table->rows[i].path[path];
+		const struct call_row *row = &job->table->rows[i];
+		/*
+		 * With a proof, the verdict (slow, or a contradiction to be settled) rests on the
+		 * times of one call; without one, on those of each; never on those by libc.
+		 */
+		bool decides =
+			job->options & TIMING_ALONE || strcmp(row->clock, "CLOCK_MONOTONIC") == 0;
+
+		for (size_t path = 0; path < PATH_COUNT; path++) {
+			if (!is_brief || (decides && path != PATH_LIBC))
+				cases[i * PATH_COUNT + path].call = row->path[path];
 		}
 	}
 	text_copy(timing->counter, sizeof(timing->counter), counter_name());
@@ -178,22 +149,51 @@ static void fill_cases(struct timing_job *job, struct cases *cases)
 	timing->ordered_fact = timing->counter_fact;
 	if (is_brief)
 		fact_set(&timing->ordered_fact, FACT_UNREAD, "no verdict rests on it");
-	cases->others[SYSCALL_FLOOR].call = call_syscall_floor();
+	cases[SYSCALL_FLOOR].call = call_syscall_floor();
 	if (fact_is_known(&timing->counter_fact))
-		cases->others[COUNTER].call = call_loop(counter_repeat);
+		cases[COUNTER].call = call_loop(counter_repeat);
 	if (fact_is_known(&timing->ordered_fact))
-		cases->others[COUNTER_ORDERED].call = call_loop(counter_repeat_ordered);
+		cases[COUNTER_ORDERED].call = call_loop(counter_repeat_ordered);
+}
+
+static bool time_cases(struct timing_job *job, double samples[CASE_COUNT][ROUNDS_MAX])
+{
+	struct timing_evidence *timing = &job->timing;
+	bool is_brief = job->options & TIMING_BRIEF;
+	struct timed_call cases[CASE_COUNT] = {0};
+	struct sampler sampler = {.cases = cases, .count = CASE_COUNT};
+	struct sampler_limits limits = {.rounds_least = ROUNDS_LEAST, .rounds_most = ROUNDS_MAX};
+	double ns_per_tick;
+
+	fill_cases(job, cases);
+	for (size_t i = 0; i < CASE_COUNT; i++) {
+		cases[i].samples = samples[i];
+		cases[i].capacity = ROUNDS_MAX;
+		if (cases[i].call.function.any)
+			limits.ns += is_brief ? BRIEF_CASE_NS : CASE_NS;
+	}
+	if (!sampler_start(&sampler, is_brief ? BRIEF_BATCH_NS : BATCH_NS, &timing->fact))
+		return false;
+	sampler_run(&sampler, &limits);
+	timing->batches = (unsigned)sampler.rounds;
+	ns_per_tick = timebase_ns_per_tick(&sampler.timebase);
+	for (size_t i = 0; i < job->table->count * PATH_COUNT; i++)
+		report_call(
+			&cases[i], ns_per_tick, &job->calls[i / PATH_COUNT].path[i % PATH_COUNT]);
+	report_other(&cases[SYSCALL_FLOOR], ns_per_tick, &timing->syscall_floor_ns,
+		&timing->syscall_floor_fact);
+	report_other(&cases[COUNTER], ns_per_tick, &timing->counter_ns, &timing->counter_fact);
+	report_other(
+		&cases[COUNTER_ORDERED], ns_per_tick, &timing->ordered_ns, &timing->ordered_fact);
+	return true;
 }
 
 static void time_calls(void *argument)
 {
-	struct cases cases = {0};
-	double(*samples)[ROUNDS_MAX] = xcalloc(CASE_COUNT, sizeof(*samples));
 	struct timing_job *job = argument;
-	const struct effort *effort = job->options & TIMING_BRIEF ? &brief : &whole;
-	struct sampler sampler = {.cases = &cases.calls[0][0], .count = CASE_COUNT};
-	struct sampler_limits limits = {.rounds_least = ROUNDS_LEAST, .rounds_most = ROUNDS_MAX};
+	double(*samples)[ROUNDS_MAX] = xcalloc(CASE_COUNT, sizeof(*samples));
 	int cpu = cpus_pin_here();
+	bool is_timed;
 
 	if (cpu >= 0)
 		fact_set_number(&job->timing.cpu, cpu);
@@ -201,20 +201,10 @@ static void time_calls(void *argument)
 		fact_set(&job->timing.cpu.fact, FACT_DENIED,
 			"the process could not be pinned to a CPU");
 	values_compare(job->table, job->calls);
-	fill_cases(job, &cases);
-	for (size_t i = 0; i < CASE_COUNT; i++) {
-		sampler.cases[i].samples = samples[i];
-		sampler.cases[i].capacity = ROUNDS_MAX;
-		limits.ns += sampler.cases[i].call.function.any ? effort->case_ns : 0;
-	}
-	if (!sampler_start(&sampler, effort->batch_ns, &job->timing.fact)) {
-		free(samples);
-		return;
-	}
-	sampler_run(&sampler, &limits);
-	job->timing.batches = (unsigned)sampler.rounds;
-	report(&cases, timebase_ns_per_tick(&sampler.timebase), job);
+	is_timed = time_cases(job, samples);
 	free(samples);
+	if (!is_timed)
+		return;
 	/* Noise comes in bursts: another pass a little later may have none. */
 	for (int i = 0; i < CLEARING_PASSES && job->options & TIMING_ALONE; i++) {
 		struct timespec pause = {.tv_nsec = 20000000};
