@@ -96,20 +96,23 @@ const struct call *call_find(const struct call_table *table, const char *call, c
 /* The cheapest system call, getppid, in the shape of time(). */
 struct call call_syscall_floor(void);
 
+/* The control call of the proof, by raw system call, whatever libc does. */
+struct call call_control(void);
+
 /* A call that makes its own loop. */
 struct call call_loop(loop_function *loop);
 
 /* Makes the call `count` times: the timed loop. */
 void call_repeat(const struct call *call, size_t count);
 
+/* Makes the call once, errno being 0 before. Returns what its function returns. */
+int64_t call_make(const struct call *call, union call_result *result);
+
 /* Makes the call once: true if it failed with `mark`, an errno that no kernel returns. */
 bool call_returns_error(const struct call *call, int mark);
 
 /* Makes the call once by libc's rules: the errno it fails with, 0 if it does not fail. */
 int call_error(const struct call *call);
-
-/* Makes the control call of the proof by raw system call, whatever libc does. */
-bool call_control_returns_error(int mark);
 
 /*
  * The names of the system calls that the vDSO serves on some architecture. An architecture may

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists the calls that are measured, and makes them. A row here is all that a new
- * clock takes. Proof, timing and bench only see struct call, so each call is made the same way
- * everywhere.
+ * Lists the calls that are measured, and makes them. A row here is all that a new clock takes.
+ * Proof, timing and bench only see struct call, so each call is made the same way everywhere.
  */
 #include "measure/call.h"
 
@@ -144,15 +143,13 @@ _Static_assert(ROW_COUNT <= CALL_MAX, "evidence has room for every call");
 static void *find_function(
 	const struct vdso_evidence *vdso, const struct vdso_image *image, const char *name)
 {
-	static const char *const prefixes[] = {"__vdso_", "__kernel_"};
+	for (size_t i = 0; i < vdso->export_count; i++) {
+		struct span export = text_span(vdso->exports[i].name);
 
-	for (size_t i = 0; i < vdso->export_count * ARRAY_SIZE(prefixes); i++) {
-		const char *prefix = prefixes[i % ARRAY_SIZE(prefixes)];
-		size_t place = i / ARRAY_SIZE(prefixes), length = strlen(prefix);
-		const char *export = vdso->exports[place].name;
-
-		if (strncmp(export, prefix, length) == 0 && strcmp(export + length, name) == 0)
-			return (void *)(image->base + image->offsets[place]);
+		if ((text_take_prefix(&export, "__vdso_") ||
+			    text_take_prefix(&export, "__kernel_")) &&
+			text_equals(export, name))
+			return (void *)(image->base + image->offsets[i]);
 	}
 	/* Before 5.3 a 32-bit vDSO had only the older function, and libc used that. */
 	if (strcmp(name, "clock_gettime64") == 0)
@@ -161,31 +158,28 @@ static void *find_function(
 }
 
 #if defined(SYS_clock_gettime64) && defined(SYS_clock_gettime)
-static void find_missing(void *object)
+static void find_missing(void *missing)
 {
-	bool *missing = object;
 	union call_result now;
 
-	*missing = raw_clock_gettime(CLOCK_MONOTONIC, &now.timespec) == -1 && errno == ENOSYS;
+	*(bool *)missing =
+		raw_clock_gettime(CLOCK_MONOTONIC, &now.timespec) == -1 && errno == ENOSYS;
 }
-#endif
 
 /* Before 5.1 there are only the older calls. A filter may kill for a new one: a child tries. */
 static void choose_raw_calls(const struct deadline *deadline)
 {
-#if defined(SYS_clock_gettime64) && defined(SYS_clock_gettime)
-	struct fact why = {0};
 	bool missing = false;
 
-	child_probe(find_missing, &missing, sizeof(missing), deadline, &why);
+	child_probe(find_missing, &missing, sizeof(missing), deadline, &(struct fact){0});
 	if (missing) {
 		clock_gettime_number = SYS_clock_gettime;
 		clock_getres_number = SYS_clock_getres;
 	}
-#else
-	(void)deadline;
-#endif
 }
+#else
+#define choose_raw_calls(deadline) ((void)(deadline))
+#endif
 
 void call_table_make(const struct vdso_evidence *vdso, const struct vdso_image *image,
 	struct call_table *table, const struct deadline *deadline)
@@ -257,6 +251,11 @@ struct call call_syscall_floor(void)
 	return (struct call){.shape = SHAPE_TIME, .function.time = raw_getppid};
 }
 
+struct call call_control(void)
+{
+	return (struct call){SHAPE_CLOCK, CLOCK_MONOTONIC, .function.clock = raw_clock_gettime};
+}
+
 struct call call_loop(loop_function *loop)
 {
 	return (struct call){.shape = SHAPE_LOOP, .function.loop = loop};
@@ -283,19 +282,18 @@ void call_repeat(const struct call *call, size_t count)
 	}
 }
 
-static long call_once(const struct call *call)
+int64_t call_make(const struct call *call, union call_result *result)
 {
-	union call_result now;
-
+	errno = 0;
 	switch (call->shape) {
 	case SHAPE_CLOCK:
-		return call->function.clock(call->clock, &now.timespec);
+		return call->function.clock(call->clock, &result->timespec);
 	case SHAPE_TIMEOFDAY:
-		return call->function.timeofday(&now.timeval, NULL);
+		return call->function.timeofday(&result->timeval, NULL);
 	case SHAPE_TIME:
-		return (long)call->function.time(NULL);
+		return call->function.time(NULL);
 	case SHAPE_GETCPU:
-		return call->function.getcpu(&now.cpu, NULL, NULL);
+		return call->function.getcpu(&result->cpu, NULL, NULL);
 	case SHAPE_LOOP:
 		call->function.loop(1);
 	}
@@ -310,25 +308,17 @@ static long call_once(const struct call *call)
  */
 bool call_returns_error(const struct call *call, int mark)
 {
-	long result;
-
-	errno = 0;
-	result = call_once(call);
-	return errno == mark || result == -mark || result == mark;
-}
-
-bool call_control_returns_error(int mark)
-{
 	union call_result now;
+	int64_t result = call_make(call, &now);
 
-	errno = 0;
-	return raw_clock_gettime(CLOCK_MONOTONIC, &now.timespec) == -1 && errno == mark;
+	return errno == mark || result == -mark || result == mark;
 }
 
 int call_error(const struct call *call)
 {
-	errno = 0;
-	return call_once(call) == -1 ? errno : 0;
+	union call_result now;
+
+	return call_make(call, &now) == -1 ? errno : 0;
 }
 
 const char *const call_clock_names[CALL_CLOCK_NAMES] = {

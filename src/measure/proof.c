@@ -6,11 +6,11 @@
  */
 #include "measure/proof.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/child.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "measure/cpus.h"
 #include "proof_run.h"
 
@@ -33,14 +33,14 @@ static void make_share(void *argument)
 	struct path_evidence *path = &run->calls[share->call].path[share->path];
 
 	for (uint32_t i = 0; i < share->count; i++) {
-		bool caught;
+		bool is_caught;
 
 		run->serial++;
 		run->path = share->path;
 		run->call = (int32_t)share->call;
-		caught = run->make(call);
+		is_caught = call_returns_error(call, run->mark) && run->mark;
 		run->call = PROOF_RUN_NOTHING;
-		path->entered += caught;
+		path->entered += is_caught;
 		path->attempts++;
 	}
 }
@@ -86,9 +86,8 @@ static void run_on_cpus(void *argument)
 		run_here(run, PROOF_CALLS - done);
 }
 
-void proof_run_all(struct proof_run *run, proof_run_make *make)
+void proof_run_all(struct proof_run *run)
 {
-	run->make = make;
 	fault_guard_parts(run_on_cpus, run);
 }
 
@@ -118,20 +117,8 @@ static const struct method methods[] = {
 	{PROOF_PTRACE, proof_ptrace_take},
 };
 
-/* Joins the reasons, without duplicates; each has room for its share. */
-static void join_reasons(const struct fact *refused, size_t count, char note[FACT_REASON_SIZE])
-{
-	int share = FACT_REASON_SIZE / (int)ARRAY_SIZE(methods) - (int)strlen("; ");
-	size_t used = 0;
-
-	note[0] = '\0';
-	for (size_t i = 0; i < count; i++) {
-		if (i > 0 && strcmp(refused[i].reason, refused[i - 1].reason) == 0)
-			continue;
-		used += (size_t)snprintf(note + used, FACT_REASON_SIZE - used, "%s%.*s",
-			used ? "; " : "", share, refused[i].reason);
-	}
-}
+/* Each reason for which a method was refused has room for its share. */
+#define REASON_SHARE (FACT_REASON_SIZE / (int)ARRAY_SIZE(methods) - (int)strlen("; "))
 
 /* True if the counts hold and each deciding call was made by all its paths. */
 static bool is_proven(const struct proof_run *run)
@@ -165,14 +152,15 @@ void proof_take(const struct call_table *table, enum proof_place place,
 	struct proof_evidence *proof, struct call_evidence *calls, const struct deadline *deadline)
 {
 	bool taken = fact_is_known(&proof->fact);
-	struct fact refused[ARRAY_SIZE(methods)] = {{0}};
-	struct proof_run *run = child_share(sizeof(*run), &refused[0]);
-	size_t count = !run;
+	struct fact why = {0};
+	struct proof_run *run = child_share(sizeof(*run), &why);
+	enum fact_state state = why.state;
+	char note[FACT_REASON_SIZE];
 
+	text_copy(note, sizeof(note), why.reason);
 	for (size_t i = 0; run && i < ARRAY_SIZE(methods); i++) {
 		struct deadline share = deadline_within(
 			deadline, (int64_t)((double)deadline_left_ns(deadline) * METHOD_SHARE));
-		struct fact why = {0};
 		bool done;
 
 		if (taken && methods[i].id != proof->method)
@@ -188,16 +176,20 @@ void proof_take(const struct call_table *table, enum proof_place place,
 			fact_set_known(&proof->fact);
 			break;
 		}
-		refused[count++] = done ? run->fact : why;
+		if (done)
+			why = run->fact;
+		if (strncmp(note, why.reason, REASON_SHARE) != 0)
+			text_append(note, sizeof(note), "%s%.*s", *note ? "; " : "", REASON_SHARE,
+				why.reason);
+		if (state != FACT_DENIED)
+			state = why.state;
 	}
 	if (run)
 		child_unshare(run, sizeof(*run));
 	/* A part that fails once the proof was taken changes nothing. */
 	if (taken)
 		return;
-	join_reasons(refused, count, proof->note);
-	for (size_t i = count; i-- > 0 && !fact_is_known(&proof->fact);) {
-		if (i == count - 1 || refused[i].state == FACT_DENIED)
-			fact_set(&proof->fact, refused[i].state, "%s", proof->note);
-	}
+	text_copy(proof->note, sizeof(proof->note), note);
+	if (!fact_is_known(&proof->fact))
+		fact_set(&proof->fact, state, "%s", note);
 }

@@ -17,16 +17,10 @@
 /* PTRACE_O_TRACESYSGOOD marks stops at system calls with this bit. */
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 
-static bool make_uncaught(const struct call *call)
-{
-	/* The error number does not matter: the tracer counts. */
-	call_returns_error(call, 0);
-	return false;
-}
-
 static void run_traced(void *argument)
 {
 	struct proof_run *run = argument;
+	const struct call control = call_control();
 
 	proof_run_try_raw(run);
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0) {
@@ -35,14 +29,14 @@ static void run_traced(void *argument)
 	}
 	raise(SIGSTOP);
 	run->call = PROOF_RUN_CONTROL;
-	call_control_returns_error(0);
+	call_error(&control);
 	run->call = PROOF_RUN_NOTHING;
 	if (!run->control_entered) {
 		fact_set(&run->fact, FACT_FAILED, "ptrace did not see the control call");
 		return;
 	}
 	fact_set_known(&run->fact);
-	proof_run_all(run, make_uncaught);
+	proof_run_all(run);
 }
 
 /* The traced child, between its stops. */

@@ -10,14 +10,11 @@
 #include "measure/call.h"
 #include "measure/proof.h"
 
-/* Makes one call; true if it was caught entering the kernel. */
-typedef bool proof_run_make(const struct call *call);
-
 /* A part of the proof, in memory that the child which makes the calls shares with its parent. */
 struct proof_run {
 	const struct call_table *table; /* not owned */
 	enum proof_place place;
-	proof_run_make *make;
+	int mark; /* errno of a call that entered the kernel; 0: the parent counts */
 	struct call_evidence calls[CALL_MAX];
 	unsigned cpus;    /* CPUs that calls were made on */
 	struct fact fact; /* known once the control call was caught: the counts hold from then on */
@@ -39,9 +36,9 @@ void proof_run_try_raw(struct proof_run *run);
 
 /*
  * Makes all calls with the vDSO and with libc, CPU after CPU or where it is, and counts in
- * run->calls the attempts, the caught ones, and the signal where one ended a call.
+ * run->calls the attempts, those that failed with run->mark, and the signal where one ended a call.
  */
-void proof_run_all(struct proof_run *run, proof_run_make *make);
+void proof_run_all(struct proof_run *run);
 
 /*
  * The methods: each makes the calls in a child, on a run in shared memory. False with the reason

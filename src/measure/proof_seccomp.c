@@ -34,16 +34,19 @@ static void run_seccomp(void *argument)
 {
 	struct proof_run *run = argument;
 
+	const struct call control = call_control();
+
 	proof_run_try_raw(run);
 	if (!proof_seccomp_set_filter(&run->fact))
 		return;
-	if (!call_control_returns_error(MARK)) {
+	if (!proof_seccomp_is_caught(&control)) {
 		fact_set(&run->fact, FACT_FAILED,
 			"the seccomp filter did not catch the control call");
 		return;
 	}
 	fact_set_known(&run->fact);
-	proof_run_all(run, proof_seccomp_is_caught);
+	run->mark = MARK;
+	proof_run_all(run);
 }
 
 bool proof_seccomp_take(struct proof_run *run, const struct deadline *deadline, struct fact *why)

@@ -65,30 +65,17 @@ static int64_t decode(const union call_result *now, int64_t unit_ns)
 static int64_t read_value(const struct call *call, int *error)
 {
 	union call_result now;
-	int64_t value = NOT_A_TIME;
-	long result = 0;
+	int64_t value, result;
 
 	memset(&now, UNTOUCHED, sizeof(now));
-	errno = 0;
-	switch (call->shape) {
-	case SHAPE_CLOCK:
-		result = call->function.clock(call->clock, &now.timespec);
-		value = decode(&now, 1);
-		break;
-	case SHAPE_TIMEOFDAY:
-		result = call->function.timeofday(&now.timeval, NULL);
-		value = decode(&now, NS_PER_US);
-		break;
-	case SHAPE_TIME:
-		value = join(call->function.time(NULL), 0, 1);
+	result = call_make(call, &now);
+	if (call->shape == SHAPE_TIME) {
+		value = join(result, 0, 1);
 		result = value == NOT_A_TIME ? errno : 0;
-		break;
-	case SHAPE_GETCPU:
-		result = call->function.getcpu(&now.cpu, NULL, NULL);
+	} else if (call->shape == SHAPE_GETCPU) {
 		value = now.cpu;
-		break;
-	case SHAPE_LOOP:
-		break;
+	} else {
+		value = decode(&now, call->shape == SHAPE_TIMEOFDAY ? NS_PER_US : 1);
 	}
 	if (result)
 		*error = errno ? errno : (int)(result < 0 ? -result : result);
