@@ -29,6 +29,24 @@ void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 bool vvar_read_again(
 	const struct vdso_image *vdso, const struct vclock_evidence *vclock, int64_t *mode);
 
+/* The counter's rates in Hz that the kernel and the hypervisor gave to the vDSO. */
+struct vvar_rates {
+	struct fact fact;
+	double hz;   /* of the high-resolution clocks, NTP's correction included */
+	double step; /* the part of itself by which this and the next rate can change */
+	struct fact raw_fact;
+	double raw_hz; /* of CLOCK_MONOTONIC_RAW: what the kernel took at boot */
+	struct fact page_fact;
+	double page_hz; /* of the hypervisor's page: pvclock's, or Hyper-V's */
+};
+
+/*
+ * Reads them again in a child from where vvar_collect() found the mode. While the mode is none, the
+ * kernel (5.7 and newer) does not write the page's factors.
+ */
+void vvar_read_rates(const struct vdso_image *vdso, const struct vclock_evidence *vclock,
+	const char *clocksource, struct vvar_rates *rates, const struct deadline *deadline);
+
 /*
  * The pages around a vDSO image that may hold its data: [vvar] lies before the image (x86 since
  * 3.17, arm64, newer kernels everywhere: up to four pages of [vvar], two of [vvar_vclock], or

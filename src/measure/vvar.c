@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "vvar_layout.h"
@@ -35,6 +36,13 @@ struct page_search {
 	struct vvar_match match;
 	uintptr_t match_at;
 	unsigned matches;
+};
+
+struct rates_job {
+	const struct vdso_image *vdso;
+	const struct vclock_evidence *vclock;
+	bool hyperv; /* the page is Hyper-V's, not pvclock's */
+	struct vvar_rates rates;
 };
 
 static void copy_bytes(void *argument)
@@ -184,6 +192,87 @@ bool vvar_read_again(
 	if (vclock->how != VCLOCK_READ || !copy_from(start, bytes, sizeof(bytes)))
 		return false;
 	return vvar_layout_mode(vclock->layout, bytes + (at - start), mode);
+}
+
+/* True if the mode reads the counter itself, so that the page's factors are the counter's. */
+static bool mode_is_own_counter(const struct vclock_evidence *vclock)
+{
+	static const char *const names[] = {"tsc", "archtimer", "archtimer-nocompat", "tod", "cpu"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(vclock->name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A hypervisor may be updating its page. */
+static bool copy_clock_page(uintptr_t at, unsigned char page[VVAR_PVCLOCK_SIZE])
+{
+	unsigned char again[VVAR_PVCLOCK_SIZE];
+
+	for (int i = 0; i < COPY_TRIES; i++) {
+		if (!copy_from(at, page, sizeof(again)) || !copy_from(at, again, sizeof(again)))
+			return false;
+		if (memcmp(page, again, sizeof(again)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void read_rates(void *argument)
+{
+	struct rates_job *job = argument;
+	const struct vclock_evidence *vclock = job->vclock;
+	struct vvar_rates *rates = &job->rates;
+	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+	uintptr_t at = job->vdso->base + (uintptr_t)vclock->at, start = at & ~(page_size - 1);
+	unsigned char page[VVAR_HEAD_SIZE];
+	struct vvar_page_rates found;
+
+	if (mode_is_own_counter(vclock) && vvar_copy_stable(start, page) &&
+		vvar_layout_rates(vclock->layout, page, sizeof(page), at - start, &found)) {
+		rates->hz = found.hz;
+		rates->raw_hz = found.raw_hz;
+		rates->step = 1 / (double)found.mult;
+		fact_set_known(&rates->fact);
+	} else if (mode_is_own_counter(vclock)) {
+		fact_set(&rates->fact, FACT_FAILED, "the data page has no rate");
+	} else {
+		fact_set(&rates->fact, FACT_ABSENT, "the vclock mode is not the counter's own");
+	}
+	rates->raw_fact = rates->fact;
+	if (fact_is_known(&rates->fact) && rates->raw_hz <= 0)
+		fact_set(&rates->raw_fact, FACT_ABSENT, "the data page has no second clock");
+	if (!vclock->page_at ||
+		!copy_clock_page(job->vdso->base + (uintptr_t)vclock->page_at, page))
+		return;
+	rates->page_hz = job->hyperv ? vvar_hyperv_hz(page) : vvar_pvclock_hz(page);
+	if (rates->page_hz > 0)
+		fact_set_known(&rates->page_fact);
+}
+
+void vvar_read_rates(const struct vdso_image *vdso, const struct vclock_evidence *vclock,
+	const char *clocksource, struct vvar_rates *rates, const struct deadline *deadline)
+{
+	struct rates_job job = {
+		.vdso = vdso, .vclock = vclock, .hyperv = strncmp(clocksource, "hyperv", 6) == 0};
+	struct fact why = {0};
+
+	*rates = (struct vvar_rates){0};
+	fact_set(&rates->page_fact, FACT_ABSENT, "the kernel maps no hypervisor's page");
+	rates->fact = rates->raw_fact = vclock->fact;
+	if (vclock->how != VCLOCK_READ) {
+		if (fact_is_known(&vclock->fact))
+			fact_set(&rates->fact, FACT_FAILED, "the data page was not read");
+		rates->raw_fact = rates->fact;
+		return;
+	}
+	job.rates = *rates;
+	if (child_probe(read_rates, &job, sizeof(job), deadline, &why))
+		*rates = job.rates;
+	else
+		rates->fact = rates->raw_fact = why;
 }
 
 void vvar_collect(const struct vdso_image *vdso, const char *clocksource,

@@ -9,10 +9,17 @@
  */
 #include "vvar_layout.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "evidence.h"
+
+/* The kernel computes with 64 bits, clocks_calc_mult_shift(). */
+#define SHIFT_MOST 32
+
+#define NTP_MOST 0.12
 
 #define GENERIC_ARCHES                                                                             \
 	(VVAR_ARM64 | VVAR_ARM | VVAR_RISCV | VVAR_S390 | VVAR_POWERPC | VVAR_LOONGARCH | VVAR_MIPS)
@@ -21,35 +28,35 @@
 static const struct vvar_layout layouts[] = {
 	{.name = "x86, Linux 3.10-3.15 and RHEL 7", .arches = VVAR_X86,
 		.quirks = VVAR_EARLY_MODES,
-		.seq = 128, .mode = 136, .realtime = 168, .realtime_coarse = 208},
+		.seq = 128, .mode = 136, .realtime = 168, .realtime_coarse = 208, .mult = 160},
 	{.name = "x86, Linux 3.16-4.19", .arches = VVAR_X86,
 		.quirks = VVAR_EITHER_MODES,
 		.clock_pages = VVAR_CLOCK_PAGES_AFTER_DATA,
-		.seq = 128, .mode = 132, .realtime = 168, .realtime_coarse = 192},
+		.seq = 128, .mode = 132, .realtime = 168, .realtime_coarse = 192, .mult = 152},
 	{.name = "x86, Linux 4.20-6.9", .arches = VVAR_X86,
 		.clock_pages = VVAR_CLOCK_PAGES_AFTER_DATA,
-		.seq = 128, .mode = 132, .realtime = 160, .realtime_coarse = 240},
+		.seq = 128, .mode = 132, .realtime = 160, .realtime_coarse = 240, .mult = 152},
 	{.name = "x86, Linux 6.10-6.12", .arches = VVAR_X86,
 		.clock_pages = VVAR_CLOCK_PAGES_AFTER_DATA,
-		.seq = 128, .mode = 132, .realtime = 168, .realtime_coarse = 248},
+		.seq = 128, .mode = 132, .realtime = 168, .realtime_coarse = 248, .mult = 160},
 	{.name = "x86, Linux 6.13-7.x", .arches = VVAR_X86,
 		.clock_pages = VVAR_CLOCK_PAGES_BEFORE_VDSO,
-		.seq = 0, .mode = 4, .realtime = 40, .realtime_coarse = 120},
+		.seq = 0, .mode = 4, .realtime = 40, .realtime_coarse = 120, .mult = 32},
 	{.name = "generic, Linux 5.3-7.x", .arches = GENERIC_ARCHES,
-		.seq = 0, .mode = 4, .realtime = 32, .realtime_coarse = 112},
+		.seq = 0, .mode = 4, .realtime = 32, .realtime_coarse = 112, .mult = 24},
 	{.name = "s390, Linux 6.17-7.x", .arches = VVAR_S390,
-		.seq = 8, .mode = 12, .realtime = 40, .realtime_coarse = 120},
+		.seq = 8, .mode = 12, .realtime = 40, .realtime_coarse = 120, .mult = 32},
 	{.name = "powerpc, Linux 5.11-6.12", .arches = VVAR_POWERPC, .quirks = VVAR_SCANNED,
-		.seq = 0, .mode = 4, .realtime = 32, .realtime_coarse = 112},
+		.seq = 0, .mode = 4, .realtime = 32, .realtime_coarse = 112, .mult = 24},
 	{.name = "arm64, Linux 4.12-5.2", .arches = VVAR_ARM64,
 		.quirks = VVAR_MODE_INVERTED,
-		.seq = 72, .mode = 96, .realtime = 24, .realtime_coarse = 40},
+		.seq = 72, .mode = 96, .realtime = 24, .realtime_coarse = 40, .mult = 76, .raw_mult = 84},
 	{.name = "arm64, Linux 3.10", .arches = VVAR_ARM64,
 		.quirks = VVAR_MODE_INVERTED,
-		.seq = 56, .mode = 76, .realtime = 8, .realtime_coarse = 24},
+		.seq = 56, .mode = 76, .realtime = 8, .realtime_coarse = 24, .mult = 60},
 	{.name = "arm, Linux 4.12-5.4", .arches = VVAR_ARM,
 		.quirks = VVAR_NARROW,
-		.seq = 0, .mode = 4, .realtime = 24, .realtime_coarse = 8},
+		.seq = 0, .mode = 4, .realtime = 24, .realtime_coarse = 8, .mult = 28, .shift = 6},
 };
 /* clang-format on */
 
@@ -114,6 +121,107 @@ bool vvar_layout_mode(const char *name, const unsigned char *bytes, int64_t *mod
 			return read_mode(&layouts[i], bytes, sizeof(uint32_t), 0, mode);
 	}
 	return false;
+}
+
+/* Numbers of the kernel that the compiler's sign is not for. */
+static uint64_t read_word(const unsigned char *page, size_t size, size_t at, size_t width)
+{
+	int64_t value = 0;
+
+	if (!read_signed(page, size, at, width, &value))
+		return 0;
+	return width == sizeof(uint64_t) ? (uint64_t)value
+	                                 : (uint64_t)value & ((UINT64_C(1) << 8 * width) - 1);
+}
+
+/* Ticks per second of a counter for which ns = ticks * mult >> shift; 0: no such rate. */
+static double rate_of(uint64_t mult, uint64_t shift)
+{
+	return mult && shift <= SHIFT_MOST ? ldexp(1e9, (int)shift) / (double)mult : 0;
+}
+
+/*
+ * The second array or clock is for CLOCK_MONOTONIC_RAW and has the same mode, mask and shift; only
+ * its mult lacks the correction by NTP, which is at most 11% (kernel/time/timekeeping.c). How far
+ * behind the first it lies differs by kernel (include/vdso/datapage.h, 5.3 to 7.x).
+ */
+static uint64_t find_raw_mult(const struct vvar_layout *layout, const unsigned char *page,
+	size_t size, size_t base, uint64_t mult)
+{
+	static const size_t strides[] = {224, 232, 240, 248, 256};
+	size_t mode = base + layout->mode, at = base + layout->mult;
+	uint64_t mask = read_word(page, size, at - 8, 8), found = 0;
+	unsigned matches = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(strides); i++) {
+		uint64_t raw = read_word(page, size, at + strides[i], 4);
+
+		if (!mask || read_word(page, size, at + strides[i] - 8, 8) != mask ||
+			read_word(page, size, mode + strides[i], 4) !=
+				read_word(page, size, mode, 4) ||
+			read_word(page, size, at + strides[i] + 4, 4) !=
+				read_word(page, size, at + 4, 4) ||
+			fabs((double)raw / (double)mult - 1) > NTP_MOST)
+			continue;
+		found = raw;
+		matches++;
+	}
+	return matches == 1 ? found : 0;
+}
+
+bool vvar_layout_rates(const char *name, const unsigned char *page, size_t size, size_t mode_at,
+	struct vvar_page_rates *rates)
+{
+	const struct vvar_layout *layout = NULL;
+	uint64_t shift, raw;
+	size_t base;
+
+	*rates = (struct vvar_page_rates){0};
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
+		if (strcmp(layouts[i].name, name) == 0)
+			layout = &layouts[i];
+	}
+	if (!layout || mode_at < layout->mode)
+		return false;
+	base = mode_at - layout->mode;
+	rates->mult = (uint32_t)read_word(page, size, base + layout->mult, 4);
+	if (layout->shift)
+		shift = read_word(page, size, base + layout->shift, 2);
+	else
+		shift = read_word(page, size, base + layout->mult + 4, 4);
+	rates->hz = rate_of(rates->mult, shift);
+	if (rates->hz <= 0)
+		return false;
+	if (layout->raw_mult)
+		raw = read_word(page, size, base + layout->raw_mult, 4);
+	else if (layout->shift)
+		raw = 0;
+	else
+		raw = find_raw_mult(layout, page, size, base, rates->mult);
+	rates->raw_hz = rate_of(raw, shift);
+	return true;
+}
+
+double vvar_pvclock_hz(const unsigned char page[VVAR_PVCLOCK_SIZE])
+{
+	int8_t shift = (int8_t)page[VVAR_PVCLOCK_SHIFT];
+	uint32_t version, mul;
+
+	memcpy(&version, page, sizeof(version));
+	memcpy(&mul, page + VVAR_PVCLOCK_MUL, sizeof(mul));
+	return version & 1 || !version || !mul || abs(shift) > 31
+	               ? 0
+	               : ldexp(1e9, 32 - shift) / (double)mul;
+}
+
+double vvar_hyperv_hz(const unsigned char page[VVAR_PVCLOCK_SIZE])
+{
+	uint32_t sequence;
+	uint64_t scale;
+
+	memcpy(&sequence, page, sizeof(sequence));
+	memcpy(&scale, page + VVAR_HYPERV_SCALE, sizeof(scale));
+	return sequence && scale ? ldexp(1e7, 64) / (double)scale : 0;
 }
 
 static bool is_between(int64_t seconds, const int64_t around[2])

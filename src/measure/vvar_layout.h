@@ -56,6 +56,10 @@ struct vvar_layout {
 	uint16_t mode;
 	uint16_t realtime;        /* seconds, updated in every mode */
 	uint16_t realtime_coarse; /* seconds that CLOCK_REALTIME_COARSE returns */
+	/* 32-bit words: the factor of the high-resolution clocks, and its shift behind it. */
+	uint16_t mult;
+	uint16_t shift;    /* 16 bits, elsewhere than behind mult; 0: behind it */
+	uint16_t raw_mult; /* CLOCK_MONOTONIC_RAW's; 0: in the second array, or there is none */
 };
 
 struct vvar_match {
@@ -76,6 +80,32 @@ void vvar_layout_find(const unsigned char *page, size_t size, unsigned arch,
 
 /* Reads the mode from the four bytes that hold it in the layout of this name; false: unknown. */
 bool vvar_layout_mode(const char *name, const unsigned char *bytes, int64_t *mode);
+
+/* The counter's rates that a data page has, in Hz, where its mode reads the counter itself. */
+struct vvar_page_rates {
+	uint32_t mult; /* that hz is made of: half a step of it is the error */
+	double hz;     /* of the high-resolution clocks, NTP's correction included */
+	double raw_hz; /* of CLOCK_MONOTONIC_RAW; 0: not found */
+};
+
+/*
+ * Takes the rates from a page of this layout, whose mode is `mode_at` bytes from its start. False:
+ * no such layout, or no rate.
+ */
+bool vvar_layout_rates(const char *name, const unsigned char *page, size_t size, size_t mode_at,
+	struct vvar_page_rates *rates);
+
+/*
+ * The counter's rate in Hz by the first bytes of a hypervisor's page; 0: it is not valid. pvclock:
+ * ns = ticks * 2^shift * mul / 2^32 (asm/pvclock-abi.h); Hyper-V: units of 100 ns = ticks * scale /
+ * 2^64 (hyperv-tlfs.h).
+ */
+#define VVAR_PVCLOCK_SIZE 32
+#define VVAR_PVCLOCK_MUL 24
+#define VVAR_PVCLOCK_SHIFT 28
+#define VVAR_HYPERV_SCALE 8
+double vvar_pvclock_hz(const unsigned char page[VVAR_PVCLOCK_SIZE]);
+double vvar_hyperv_hz(const unsigned char page[VVAR_PVCLOCK_SIZE]);
 
 /*
  * The name of a clock mode, "" if it has none here; layout NULL: one of a kernel newer than these.
