@@ -65,7 +65,8 @@ struct warp_pair {
 struct warp_drift {
 	struct fact fact;
 	double counter_hz;
-	double drift_ppm; /* how much faster it ran in the second half than in the first */
+	double hz_error_ppm; /* by which the rate may be wrong at most */
+	double drift_ppm;    /* how much faster it ran in the second half than in the first */
 	double error_ppm;
 };
 

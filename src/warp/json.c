@@ -122,6 +122,8 @@ static json_t *against(const void *object, const void *whole)
 static const struct field drift_fields[] = {
 	{REAL("counter_hz", counter_hz, 0), .fact = FACT(fact),
 		.doc = "rate of the CPU's counter in Hz"},
+	{REAL("counter_hz_error_ppm", hz_error_ppm, 4), .fact = FACT(fact),
+		.doc = "parts per million by which this rate may be wrong at most"},
 	{REAL("drift_ppm", drift_ppm, 4), .options = FIELD_SIGNED, .fact = FACT(fact),
 		.doc = "parts per million by which the counter ran faster in the second half than "
 		       "in the first"},

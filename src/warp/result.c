@@ -147,6 +147,7 @@ void warp_drift_compute(const struct drift_mark marks[3], struct warp_drift *dri
 		return;
 	}
 	drift->counter_hz = counter_hz(&marks[0], &marks[2]);
+	drift->hz_error_ppm = uncertainty(&marks[0], &marks[2]) * PPM;
 	drift->drift_ppm =
 		(counter_hz(&marks[1], &marks[2]) / counter_hz(&marks[0], &marks[1]) - 1) * PPM;
 	drift->error_ppm =
