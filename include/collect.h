@@ -48,6 +48,24 @@ void process_collect(const struct root *root, struct host_evidence *host);
 /* The container alone, by systemd-detect-virt's words. Absent: nothing points to a container. */
 void container_collect(const struct root *root, struct text_fact *container);
 
+/* What CPUID and sysfs say of an x86 CPU's counter, beside host_evidence; rates in Hz. */
+struct counter_claims {
+	struct fact fact;                 /* known: CPUID was asked */
+	struct number_fact crystal_hz;    /* leaf 0x15: crystal clock times ratio */
+	struct number_fact base_hz;       /* leaf 0x16: the CPU's base frequency */
+	struct number_fact hypervisor_hz; /* leaf base + 0x10 of VMware and KVM, base + 3 of Xen */
+	bool hypervisor_first; /* and it stands at 0x40000000, where most programs look */
+	bool guest;            /* the hypervisor bit */
+	bool rdtscp, tsc_adjust;
+	bool tdx;                     /* a guest of Intel TDX, leaf 0x21 */
+	struct number_fact xen_moves; /* Xen: times that this guest was migrated or restored */
+	struct number_fact
+		freq_file; /* Hz, tsc_freq_khz: a patch of Google's and others' kernels */
+	struct number_fact cpufreq_max; /* Hz, cpuinfo_max_freq */
+};
+
+void counter_claims_collect(const struct root *root, struct counter_claims *claims);
+
 /*
  * Reads the lines of the kernel's log that concern clocksources. On a live host it reads /dev/kmsg,
  * else syslog(2), else the file with the boot's messages, but not the journal, whose program may

@@ -215,6 +215,35 @@ const char *clocksource_known_name(size_t place);
  */
 bool tsc_is_invariant(const struct evidence *evidence);
 
+/* What the kernel did with the CPU's counter. */
+enum counter_standing {
+	COUNTER_NOT_OFFERED, /* the log does not say why */
+	COUNTER_IN_USE,      /* the clocksource reads it */
+	COUNTER_OFFERED,
+	COUNTER_CLEARED,    /* dropped, though the log's figures show that it was sound */
+	COUNTER_DISABLED,   /* on the kernel command line */
+	COUNTER_DISTRUSTED, /* dropped; the log does not show which clock was wrong */
+	COUNTER_FAULTY,     /* found wrong by the kernel's test of the CPUs or the log's figures */
+};
+
+/* "not-offered", "in-use", ...: the names of all, ended by NULL. */
+extern const char *const counter_standing_names[];
+
+/* What the evidence says of programs that read the counter themselves. */
+struct counter_view {
+	enum counter_standing standing;
+	const struct kernel_log_line *line; /* of the evidence, on why it was dropped; or NULL */
+	bool x86;
+	bool guaranteed;    /* the CPU or the hypervisor guarantees one rate (tsc_is_invariant()) */
+	bool trapped;       /* each read is intercepted or emulated */
+	bool page_unstable; /* KVM does not mark the TSC stable in the page of kvm-clock */
+	bool may_be_restored;
+	bool may_be_migrated; /* to a CPU of another rate, as far as is known */
+};
+
+/* The view refers to the evidence. Needs clocksource, host, kernel log and timing. */
+void counter_view_make(const struct evidence *evidence, struct counter_view *view);
+
 /*
  * The clock mode as it is in the evidence; where it was not read, and the clocksource's name and
  * the proof leave only one, that mode. Then `how` is VCLOCK_INFERRED, and the fact keeps the

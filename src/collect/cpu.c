@@ -225,3 +225,31 @@ void cpu_collect(const struct root *root, struct host_evidence *host)
 			&host->xen_tsc_reliable, answer.xen_tsc[0] & XEN_CPUID_HOST_TSC_RELIABLE);
 	}
 }
+
+/* A file with one number. */
+static void read_khz(const struct root *root, const char *path, struct number_fact *hz)
+{
+	char buffer[FACT_TEXT_SIZE];
+	struct span content;
+	uint64_t khz;
+
+	if (!root_read(root, path, buffer, sizeof(buffer), &content, &hz->fact))
+		return;
+	if (number_parse(text_trim(content), &khz) && khz && khz < INT32_MAX)
+		fact_set_number(hz, (int64_t)khz * 1000);
+	else
+		fact_set(&hz->fact, FACT_FAILED, "%s: not a frequency in kHz", path);
+}
+
+void counter_claims_collect(const struct root *root, struct counter_claims *claims)
+{
+	*claims = (struct counter_claims){0};
+	read_khz(root, "/sys/devices/system/cpu/cpu0/tsc_freq_khz", &claims->freq_file);
+	read_khz(root, "/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq",
+		&claims->cpufreq_max);
+	if (root->live && cpuid_ask_claims(claims))
+		return;
+	fact_set(&claims->fact, FACT_ABSENT, "CPUID was not asked");
+	claims->crystal_hz.fact = claims->base_hz.fact = claims->fact;
+	claims->hypervisor_hz.fact = claims->xen_moves.fact = claims->fact;
+}

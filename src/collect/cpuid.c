@@ -84,6 +84,90 @@ void cpuid_take_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read)
 	}
 }
 
+#define HZ_PER_KHZ 1000
+#define HZ_PER_MHZ 1000000
+
+static void set_rate(struct number_fact *rate, uint64_t hz, const char *absent)
+{
+	if (hz && hz <= INT64_MAX)
+		fact_set_number(rate, (int64_t)hz);
+	else
+		fact_set(&rate->fact, FACT_ABSENT, "%s", absent);
+}
+
+/*
+ * VMware's leaf of the TSC's rate, which KVM's machine monitors give, too (arch/x86/kernel/cpu/
+ * vmware.c; QEMU's vmware-cpuid-freq); Xen's is in leaf 3 (arch/x86/include/asm/xen/cpuid.h).
+ */
+static void take_hypervisor_rate(struct counter_claims *claims, cpuid_leaf_reader *read)
+{
+	uint64_t khz = 0;
+
+	for (uint32_t base = BASE_FIRST; base <= BASE_LAST; base += BASE_STEP) {
+		uint32_t head[4], registers[4];
+		char signature[12];
+		const char *word;
+
+		read(base, head);
+		memcpy(signature, &head[1], sizeof(signature));
+		word = word_for(signature);
+		if (word && strcmp(word, "xen") == 0) {
+			read(base + 3, registers);
+			khz = registers[2];
+			fact_set_number(&claims->xen_moves, registers[3]);
+		} else if (word && head[0] >= base + 0x10 &&
+			   (strcmp(word, "kvm") == 0 || strcmp(word, "vmware") == 0)) {
+			read(base + 0x10, registers);
+			khz = registers[0];
+			claims->hypervisor_first = base == BASE_FIRST && khz;
+		}
+	}
+	set_rate(&claims->hypervisor_hz, khz * HZ_PER_KHZ, "the hypervisor has no such leaf");
+}
+
+void cpuid_take_claims(struct counter_claims *claims, cpuid_leaf_reader *read)
+{
+	uint32_t registers[4], highest;
+	char signature[12];
+
+	read(0, registers);
+	highest = registers[0];
+	if (highest >= 7) {
+		read(7, registers);
+		claims->tsc_adjust = registers[1] & 1u << 1;
+	}
+	memset(registers, 0, sizeof(registers));
+	if (highest >= 0x15)
+		read(0x15, registers);
+	set_rate(&claims->crystal_hz,
+		registers[0] ? (uint64_t)registers[2] * registers[1] / registers[0] : 0,
+		"not given by this CPU");
+	memset(registers, 0, sizeof(registers));
+	if (highest >= 0x16)
+		read(0x16, registers);
+	set_rate(&claims->base_hz, (uint64_t)(registers[0] & 0xffff) * HZ_PER_MHZ,
+		"not given by this CPU");
+	if (highest >= 0x21) {
+		read(0x21, registers);
+		memcpy(signature, &registers[1], 4);
+		memcpy(signature + 4, &registers[3], 4);
+		memcpy(signature + 8, &registers[2], 4);
+		claims->tdx = memcmp(signature, "IntelTDX    ", sizeof(signature)) == 0;
+	}
+	read(0x80000000, registers);
+	if (registers[0] > 0x80000000) {
+		read(0x80000001, registers);
+		claims->rdtscp = registers[3] & 1u << 27;
+	}
+	fact_set(&claims->xen_moves.fact, FACT_ABSENT, "not a Xen guest");
+	fact_set(&claims->hypervisor_hz.fact, FACT_ABSENT, "no hypervisor");
+	read(1, registers);
+	claims->guest = registers[2] >> 31;
+	if (claims->guest)
+		take_hypervisor_rate(claims, read);
+	fact_set_known(&claims->fact);
+}
+
 #if defined(__x86_64__) || defined(__i386__)
 
 #include <libcpuid/libcpuid.h>
@@ -130,11 +214,28 @@ bool cpuid_ask(struct cpuid_answer *answer)
 	return answer->answered;
 }
 
+static void claims_execute(void *argument)
+{
+	if (cpuid_present())
+		cpuid_take_claims(argument, cpu_exec_cpuid);
+}
+
+bool cpuid_ask_claims(struct counter_claims *claims)
+{
+	return fault_guard(claims_execute, claims) == 0 && fact_is_known(&claims->fact);
+}
+
 #else
 
 bool cpuid_ask(struct cpuid_answer *answer)
 {
 	(void)answer;
+	return false;
+}
+
+bool cpuid_ask_claims(struct counter_claims *claims)
+{
+	(void)claims;
 	return false;
 }
 

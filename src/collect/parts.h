@@ -74,4 +74,10 @@ typedef void cpuid_leaf_reader(uint32_t leaf, uint32_t registers[4]);
 /* Fills the members from the hypervisor's leaves, where the hypervisor bit is set. */
 void cpuid_take_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read);
 
+/* Fills what CPUID says; the rest is left. */
+void cpuid_take_claims(struct counter_claims *claims, cpuid_leaf_reader *read);
+
+/* The same of this CPU; false as cpuid_ask(). */
+bool cpuid_ask_claims(struct counter_claims *claims);
+
 #endif

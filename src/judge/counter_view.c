@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Judges the CPU's counter for programs that read it themselves: what the kernel did with it and
+ * why, and what the platform may do to it.
+ */
+#include "rules.h"
+
+#include <string.h>
+
+const char *const counter_standing_names[] = {
+	[COUNTER_NOT_OFFERED] = "not-offered",
+	[COUNTER_IN_USE] = "in-use",
+	[COUNTER_OFFERED] = "offered",
+	[COUNTER_CLEARED] = "cleared",
+	[COUNTER_DISABLED] = "disabled",
+	[COUNTER_DISTRUSTED] = "distrusted",
+	[COUNTER_FAULTY] = "faulty",
+	NULL,
+};
+
+/* The watchdog's figures show a fault of its reference clock, or of the check. */
+static bool is_cleared(const struct view *v)
+{
+	switch (v->watchdog.culprit) {
+	case WATCHDOG_WRAPPED:
+	case WATCHDOG_STOPPED:
+	case WATCHDOG_MISREAD:
+	case WATCHDOG_LOST_TICKS:
+	case WATCHDOG_LATE:
+	case WATCHDOG_DELAYED_READ:
+		return true;
+	case WATCHDOG_UNDETERMINED:
+		return v->tsc_delay;
+	default:
+		return false;
+	}
+}
+
+static bool is_faulty(const struct view *v)
+{
+	switch (v->watchdog.culprit) {
+	case WATCHDOG_TSC_JUMPED:
+	case WATCHDOG_TSC_SKEWED:
+	case WATCHDOG_MOVED:
+		return true;
+	default:
+		return v->tsc_unsynchronized;
+	}
+}
+
+static enum counter_standing find_standing(const struct view *v)
+{
+	const struct clocksource_evidence *clocksource = &v->evidence->clocksource;
+
+	if (fact_is_known(&clocksource->current_fact) &&
+		clocksource_is_own_counter(clocksource->current))
+		return COUNTER_IN_USE;
+	if (is_faulty(v))
+		return COUNTER_FAULTY;
+	if (v->boot_disables_tsc)
+		return COUNTER_DISABLED;
+	if (v->tsc_distrusted || v->tsc_delay)
+		return is_cleared(v) ? COUNTER_CLEARED : COUNTER_DISTRUSTED;
+	return v->tsc_offered ? COUNTER_OFFERED : COUNTER_NOT_OFFERED;
+}
+
+void counter_view_make(const struct evidence *evidence, struct counter_view *view)
+{
+	struct view v;
+
+	view_make(evidence, VERDICT_UNKNOWN, &v);
+	*view = (struct counter_view){.standing = find_standing(&v),
+		.x86 = host_is_x86(evidence),
+		.guaranteed = tsc_is_invariant(evidence),
+		.trapped = v.counter_trapped,
+		.page_unstable = v.on_kvm_clock && v.page_unstable,
+		.may_be_restored = v.may_be_restored};
+	if (view->standing >= COUNTER_CLEARED)
+		view->line = v.tsc_distrust ? v.tsc_distrust : v.tsc_delay;
+	/*
+	 * Amazon recommends tsc without a condition. A hypervisor for which the kernel sets
+	 * tsc_reliable keeps the rate.
+	 */
+	view->may_be_migrated = v.guest && !v.may_be_restored && !v.ec2_xen &&
+	                        !platform_is(evidence, "aws-nitro") &&
+	                        !tsc_has_flag(evidence, "tsc_reliable");
+}
