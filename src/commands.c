@@ -8,6 +8,7 @@ const struct command *const command_list[] = {
 	&check_command,
 	&bench_command,
 	&warp_command,
+	&counter_command,
 	&compare_command,
 	&trace_command,
 	&watch_command,

@@ -10,6 +10,7 @@
 #include "bench/model.h"
 #include "check/model.h"
 #include "compare/model.h"
+#include "counter/model.h"
 #include "document/field.h"
 #include "fleet/model.h"
 #include "trace/model.h"
@@ -211,6 +212,7 @@ static const struct {
 } documents[] = {
 	{"bench", BENCH_SCHEMA, bench_report_fields},
 	{"compare", COMPARE_SCHEMA, compare_report_fields},
+	{"counter", COUNTER_JSON_SCHEMA, counter_report_fields},
 	{"fleet", FLEET_SCHEMA, fleet_fields},
 	{"trace", TRACE_JSON_SCHEMA, trace_report_fields},
 	{"warp", WARP_JSON_SCHEMA, warp_report_fields},

@@ -67,6 +67,15 @@ _vdsocheck()
 		--color) kind=words words='auto always never' ;;
 		esac
 		;;
+	counter)
+		options='-d --duration --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		case $prev in
+		-d | --duration) kind=none ;;
+		--format) kind=words words='text json prometheus' ;;
+		-o | --output) kind=files ;;
+		--color) kind=words words='auto always never' ;;
+		esac
+		;;
 	compare)
 		options='--only -d --duration --with-guests -y --yes --sysroot --format -J --json -o --output --color -q --quiet -h --help -V --version'
 		case $prev in
@@ -118,14 +127,14 @@ _vdsocheck()
 		esac
 		;;
 	help)
-		[[ $operands == given ]] || kind=words words='check bench warp compare trace watch fleet help version'
+		[[ $operands == given ]] || kind=words words='check bench warp counter compare trace watch fleet help version'
 		;;
 	esac
 	if [[ -z $kind && $cur == -* && $operands != arguments ]]; then
 		kind=words words=$options
 	elif [[ -z $kind && -z $command ]]; then
 		kind=words
-		words='check bench warp compare trace watch fleet help version'
+		words='check bench warp counter compare trace watch fleet help version'
 	fi
 	case ${kind:-$operands} in
 	words) mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur") ;;

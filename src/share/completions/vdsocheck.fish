@@ -85,6 +85,17 @@ complete -c vdsocheck -n '__vdsocheck_is warp' -s v -l verbose -d 'print all det
 complete -c vdsocheck -n '__vdsocheck_is warp' -s h -l help -d 'print this help'
 complete -c vdsocheck -n '__vdsocheck_is warp' -s V -l version -d 'print the version'
 
+complete -c vdsocheck -n __vdsocheck_is_first -a counter -d 'check whether programs may read the TSC themselves'
+complete -c vdsocheck -n '__vdsocheck_is counter' -s d -l duration -x -d 'compare the CPUs for TIME: 1'
+complete -c vdsocheck -n '__vdsocheck_is counter' -l format -x -a 'text json prometheus' -d 'how to print'
+complete -c vdsocheck -n '__vdsocheck_is counter' -s J -l json -d 'print JSON, the same as --format json'
+complete -c vdsocheck -n '__vdsocheck_is counter' -s o -l output -r -F -d 'write to FILE atomically'
+complete -c vdsocheck -n '__vdsocheck_is counter' -l color -x -a 'auto always never' -d 'use color: auto'
+complete -c vdsocheck -n '__vdsocheck_is counter' -s q -l quiet -d 'print no output'
+complete -c vdsocheck -n '__vdsocheck_is counter' -s v -l verbose -d 'print all details'
+complete -c vdsocheck -n '__vdsocheck_is counter' -s h -l help -d 'print this help'
+complete -c vdsocheck -n '__vdsocheck_is counter' -s V -l version -d 'print the version'
+
 complete -c vdsocheck -n __vdsocheck_is_first -a compare -d 'try each clocksource and restore the one in use'
 complete -c vdsocheck -n '__vdsocheck_is compare' -l only -x -a '(__vdsocheck_list (cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null | string split -n " "))' -d 'try only these, beside the one in use: tsc,hpet'
 complete -c vdsocheck -n '__vdsocheck_is compare' -s d -l duration -x -d 'look for warps for TIME on each: 1'
@@ -146,4 +157,4 @@ complete -c vdsocheck -n '__vdsocheck_is fleet' -F
 
 complete -c vdsocheck -n __vdsocheck_is_first -a help -d 'print the help of a command'
 complete -c vdsocheck -n __vdsocheck_is_first -a version -d 'print the version'
-complete -c vdsocheck -n '__vdsocheck_is help' -a 'check bench warp compare trace watch fleet help version'
+complete -c vdsocheck -n '__vdsocheck_is help' -a 'check bench warp counter compare trace watch fleet help version'

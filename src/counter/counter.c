@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command counter: its row and options, and what it gathers. The counter is compared between
+ * all CPUs for the time asked for, which measures its rate, too; the rest takes some milliseconds.
+ */
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "base/child.h"
+#include "base/memory.h"
+#include "base/privileges.h"
+#include "base/time.h"
+#include "commands.h"
+#include "measure/call.h"
+#include "measure/counter.h"
+#include "measure/timing.h"
+#include "measure/vdso.h"
+#include "model.h"
+
+#define DEFAULT_NS 1000000000
+
+/* The limit of everything but the comparison of the CPUs. */
+#define GATHER_NS 4000000000
+
+struct counter_probe {
+	struct fact fact;
+	int64_t register_hz; /* 0: this architecture has no such register */
+};
+
+static void probe_counter(void *argument)
+{
+	struct counter_probe *probe = argument;
+
+	counter_probe(&probe->fact);
+	probe->register_hz = fact_is_known(&probe->fact) ? counter_register_hz() : 0;
+}
+
+/* A counter that is switched off raises a signal, so a child reads it first. */
+static void collect_counter(struct counter_evidence *evidence, const struct deadline *deadline)
+{
+	struct counter_probe probe = {.register_hz = 0};
+	struct fact why = {0};
+
+	if (child_probe(probe_counter, &probe, sizeof(probe), deadline, &why))
+		evidence->readable = probe.fact;
+	else
+		fact_set(&evidence->readable, FACT_UNREAD, "%s", why.reason);
+	if (probe.register_hz)
+		fact_set_number(&evidence->register_hz, probe.register_hz);
+	else
+		fact_set(&evidence->register_hz.fact, FACT_ABSENT, "no register with the rate");
+}
+
+/* Steps of jiffies are what clock_getres() returns while the tick is periodic. */
+static double find_raw_step(void)
+{
+	struct timespec step = {.tv_nsec = 0};
+
+	if (clock_getres(CLOCK_MONOTONIC_RAW, &step) != 0)
+		return 0;
+	return step.tv_sec || step.tv_nsec > 1
+	               ? (double)step.tv_sec * NS_PER_SECOND + (double)step.tv_nsec
+	               : 0;
+}
+
+static void gather(struct cli *cli, struct counter_evidence *evidence, int64_t duration_ns,
+	const volatile bool *stop)
+{
+	struct evidence *host = &evidence->host;
+	struct deadline deadline = deadline_after(GATHER_NS);
+	struct warp_setup setup = {.duration_ns = duration_ns,
+		.clocks = WARP_CLOCK(WARP_COUNTER),
+		.stop = stop,
+		.progress = progress_show};
+	struct call_table calls = {.count = 0};
+	struct vdso_image vdso;
+
+	host->live = true;
+	timestamp_collect(&cli->root, &host->timestamp, &deadline);
+	clocksource_collect(&cli->root, &host->clocksource);
+	vdso_collect(&cli->root, &host->vdso, &vdso);
+	host_collect(&cli->root, &host->host);
+	counter_claims_collect(&cli->root, &evidence->claims);
+	evidence->tdx = evidence->claims.tdx || root_has(&cli->root, "/dev/tdx_guest");
+	evidence->sev_snp = root_has(&cli->root, "/dev/sev-guest");
+	kernel_log_collect(&cli->root, &host->kernel_log);
+	privileges_keep(PRIVILEGES_WRITE);
+	vvar_collect(&vdso, host->clocksource.current, &host->vclock, &deadline);
+	vvar_read_rates(
+		&vdso, &host->vclock, host->clocksource.current, &evidence->page, &deadline);
+	collect_counter(evidence, &deadline);
+	timing_measure(&calls, TIMING_BRIEF, &host->timing, host->calls, &deadline);
+	evidence->raw_step_ns = find_raw_step();
+	work_begin(cli, "comparing the counters of all CPUs", (volatile bool *)(uintptr_t)stop);
+	warp_measure(&calls, &setup, &evidence->warp);
+	work_end();
+}
+
+/* cli->own is the duration in ns; 0: not given. */
+static bool counter_take(struct cli *cli, int id, const char *value)
+{
+	(void)id;
+	return take_duration("--duration", value, cli->own);
+}
+
+static int counter_run(struct cli *cli)
+{
+	static struct counter_evidence evidence;
+	static struct counter_report report = {.evidence = &evidence,
+		.timestamp = &evidence.host.timestamp,
+		.rate_count = RATE_COUNT};
+	const int64_t *duration_ns = cli->own;
+	struct fact why = {0};
+	volatile bool *stop = child_share(sizeof(*stop), &why);
+
+	if (!stop) {
+		cli_error("cannot measure: %s", why.reason);
+		return EXIT_TROUBLE;
+	}
+	gather(cli, &evidence, *duration_ns ? *duration_ns : DEFAULT_NS, stop);
+	child_unshare((void *)(uintptr_t)stop, sizeof(*stop));
+	rate_list(&evidence, report.rates);
+	counter_judge(&evidence, report.rates, &report.verdict);
+	report.program_count =
+		program_list(&evidence, report.rates, &report.verdict, report.programs);
+	report.verdict.exit_status = interrupt_status(report.verdict.exit_status);
+	cli_print(cli, &report);
+	warp_release(&evidence.warp);
+	return report.verdict.exit_status;
+}
+
+static const struct option_row options[] = {
+	{'d', "duration", "TIME", "compare the CPUs for TIME: 1 (the default), 0.5, 500ms, 5m"},
+	{0},
+};
+
+static const struct format formats[] = {
+	{.name = "text", .write = counter_report_text},
+	{.name = "json", .write = counter_report_json},
+	{.name = "prometheus", .write = counter_report_prometheus},
+	{0},
+};
+
+const struct command counter_command = {
+	.name = "counter",
+	.summary = "check whether programs may read the TSC themselves",
+	.help = "Checks whether programs may read the CPU's counter (the TSC, cntvct_el0) "
+		"themselves on this host, and at which rate it counts: by the kernel, by CPUID and "
+		"by measurement. Prints what programs known to read it would choose here. Keeps all "
+		"allowed CPUs busy while it compares them; needs no privileges, but root may see "
+		"more of the kernel's log.",
+	.status = "0 safe, 1 unsafe, 2 undetermined, 3 usage error or failed output, 130 "
+		  "interrupted.",
+	.options = options,
+	.formats = formats,
+	.size = sizeof(int64_t),
+	.take = counter_take,
+	.run = counter_run,
+};

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The model of a run of counter: the evidence with the counter's rates, what programs would choose
+ * on this host, the verdict and the output.
+ */
+#ifndef VDSOCHECK_COUNTER_MODEL_H
+#define VDSOCHECK_COUNTER_MODEL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "cli/command.h"
+#include "collect.h"
+#include "document.h"
+#include "evidence.h"
+#include "judge.h"
+#include "measure/vvar.h"
+#include "warp.h"
+
+/* ---- rate.c: the counter's rate by several sources, compared; pure ---- */
+
+/* In the order in which the first that is known is taken for the rate. */
+enum rate_id {
+	RATE_PAGE, /* the kernel's, by the vDSO data page */
+	RATE_CLOCK_PAGE,
+	RATE_MEASURED,
+	RATE_LOG,
+	RATE_REGISTER,
+	RATE_NTP, /* RATE_PAGE with NTP's correction */
+	RATE_FILE,
+	RATE_CRYSTAL,
+	RATE_BASE,
+	RATE_HYPERVISOR,
+	RATE_COUNT,
+};
+
+struct rate {
+	const char *source; /* for people and programs; static storage */
+	struct fact fact;
+	double hz;
+	double error_ppm; /* by which it may be wrong at most, by its resolution */
+	double off_ppm;   /* ppm by which it is more than the first rate that is known */
+};
+
+struct counter_evidence {
+	struct evidence host; /* clocksource, vclock, host, kernel log, timing of the counter */
+	struct counter_claims claims;
+	struct fact readable; /* of the counter, by this process */
+	bool tdx, sev_snp;
+	struct vvar_rates page;
+	struct number_fact register_hz; /* arm64's CNTFRQ_EL0 */
+	double raw_step_ns;             /* by which CLOCK_MONOTONIC_RAW moves; 0: by any */
+	struct warp_evidence warp;      /* of the counter alone */
+};
+
+/* Fills the rates of all sources; those that are not known have the reason. */
+void rate_list(const struct counter_evidence *evidence, struct rate rates[RATE_COUNT]);
+
+/* The first rate that is known; NULL: none is. */
+const struct rate *rate_first(const struct rate rates[RATE_COUNT]);
+
+/* A rate of the kernel or of the hypervisor may differ by this; one of CPUID by that. */
+#define RATE_LIMIT_PPM 50
+#define RATE_CLAIM_LIMIT_PPM 1000
+
+/* ppm by which two known rates differ beyond what their errors explain; 0: they do not. */
+double rate_difference(const struct rate *one, const struct rate *other);
+
+/* ---- verdict.c: pure ---- */
+
+enum counter_outcome {
+	COUNTER_UNKNOWN = 0,
+	COUNTER_SAFE,
+	COUNTER_UNSAFE,
+};
+
+#define COUNTER_SENTENCE_SIZE 320
+#define COUNTER_NOTE_MAX 8
+
+struct counter_note {
+	const char *id; /* stable; static storage */
+	char text[COUNTER_SENTENCE_SIZE];
+};
+
+struct counter_verdict {
+	enum counter_outcome outcome;
+	const char *rule; /* id of the rule that decided; static storage */
+	char summary[COUNTER_SENTENCE_SIZE];
+	const char *until; /* what ends a safe verdict; NULL: nothing known, or it is not safe */
+	struct counter_view view;
+	size_t note_count;
+	struct counter_note notes[COUNTER_NOTE_MAX];
+	int exit_status;
+};
+
+void counter_judge(const struct counter_evidence *evidence, const struct rate rates[RATE_COUNT],
+	struct counter_verdict *verdict);
+
+/* "unknown", "safe", "unsafe"; ended by NULL. */
+extern const char *const counter_outcome_names[];
+
+/* ---- program.c: what programs choose by their own rules ---- */
+
+enum program_answer {
+	PROGRAM_CLOCK, /* the kernel's clock: right on any host */
+	PROGRAM_RIGHT, /* the counter, and that is safe */
+	PROGRAM_WRONG,
+	PROGRAM_WRONG_RATE, /* the counter is safe, and the rate that it takes is not the counter's
+	                     */
+	PROGRAM_UNDETERMINED,
+};
+
+/* "clock", "right", "wrong", "wrong-rate", "undetermined"; ended by NULL. */
+extern const char *const program_answer_names[];
+
+struct program_choice {
+	const char *name, *version, *rule, *source; /* static storage */
+	enum program_answer answer;
+};
+
+#define PROGRAM_MAX 10
+
+/* Returns how many programs read the counter of this architecture. */
+size_t program_list(const struct counter_evidence *evidence, const struct rate rates[RATE_COUNT],
+	const struct counter_verdict *verdict, struct program_choice programs[PROGRAM_MAX]);
+
+/* ---- text.c, json.c ---- */
+
+#define COUNTER_JSON_SCHEMA "vdsocheck-counter/1"
+
+struct counter_report {
+	const struct timestamp_evidence *timestamp;
+	const struct counter_evidence *evidence;
+	size_t rate_count; /* RATE_COUNT */
+	struct rate rates[RATE_COUNT];
+	struct counter_verdict verdict;
+	size_t program_count;
+	struct program_choice programs[PROGRAM_MAX];
+};
+
+/* All take a struct counter_report. */
+bool counter_report_text(const void *result, const struct style *style, FILE *out);
+bool counter_report_json(const void *result, const struct style *style, FILE *out);
+bool counter_report_prometheus(const void *result, const struct style *style, FILE *out);
+extern const struct field counter_report_fields[];
+extern const struct field rate_fields[]; /* its columns are the table of the text */
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The programs that read the counter themselves: what each would choose on this host by the rule in
+ * its own source, as it was read in November 2026 in the version or commit of its row, and whether
+ * that is right here.
+ */
+#include "model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+static bool has_flag(const struct counter_evidence *evidence, const char *flag)
+{
+	const struct text_fact *flags = &evidence->host.host.tsc_flags;
+
+	return fact_is_known(&flags->fact) && text_has_word(text_span(flags->value), flag);
+}
+
+static bool has_invariant_bit(const struct counter_evidence *evidence)
+{
+	return fact_is_flag(&evidence->host.host.invariant_tsc, true);
+}
+
+static bool chooses_always(const struct counter_evidence *evidence)
+{
+	(void)evidence;
+	return true;
+}
+
+/* src/common/instr_time.c, tsc_detect_frequency() and tsc_use_by_default(). */
+static bool postgresql_chooses(const struct counter_evidence *evidence)
+{
+	return evidence->claims.rdtscp && has_invariant_bit(evidence) &&
+	       (evidence->claims.tsc_adjust || clocksource_is(&evidence->host, "tsc"));
+}
+
+/* src/port/pg_cpu_x86.c, x86_tsc_frequency_khz(); NULL: it calibrates. */
+static const struct number_fact *postgresql_rate(const struct counter_evidence *evidence)
+{
+	const struct counter_claims *claims = &evidence->claims;
+
+	if (claims->guest)
+		return claims->hypervisor_first ? &claims->hypervisor_hz : NULL;
+	return fact_is_known(&claims->crystal_hz.fact) ? &claims->crystal_hz : &claims->base_hz;
+}
+
+/* Both: src/monotonic.c, monotonicInit_x86linux(). */
+static bool redis_chooses(const struct counter_evidence *evidence)
+{
+	return clocksource_is(&evidence->host, "tsc") && has_flag(evidence, "constant_tsc");
+}
+
+static bool ge_proton_chooses(const struct counter_evidence *evidence)
+{
+	return has_invariant_bit(evidence);
+}
+
+/* src/detection.rs, has_counter_support(). */
+static bool quanta_chooses(const struct counter_evidence *evidence)
+{
+	return has_invariant_bit(evidence) && evidence->claims.rdtscp;
+}
+
+/*
+ * src/tsc_now.rs: is_tsc_stable() looks for "tsc" in the text, so that Hyper-V's page counts, too;
+ * is_tsc_percpu_stable() is what it does without.
+ */
+static bool minstant_chooses(const struct counter_evidence *evidence)
+{
+	const struct clocksource_evidence *clocksource = &evidence->host.clocksource;
+
+	for (size_t i = 0; i < clocksource->available_count; i++) {
+		if (strstr(clocksource->available[i], "tsc"))
+			return true;
+	}
+	return has_flag(evidence, "constant_tsc") && has_flag(evidence, "nonstop_tsc") &&
+	       evidence->claims.rdtscp;
+}
+
+/* compiler-rt/lib/xray/xray_x86_64.cpp, probeRequiredCPUFeatures(). */
+static bool xray_chooses(const struct counter_evidence *evidence)
+{
+	const struct counter_claims *claims = &evidence->claims;
+
+	return claims->rdtscp &&
+	       (fact_is_known(&claims->freq_file.fact) || fact_is_known(&claims->cpufreq_max.fact));
+}
+
+/* getTSCFrequency() of the same file. */
+static const struct number_fact *xray_rate(const struct counter_evidence *evidence)
+{
+	const struct counter_claims *claims = &evidence->claims;
+
+	return fact_is_known(&claims->freq_file.fact) ? &claims->freq_file : &claims->cpufreq_max;
+}
+
+static const struct number_fact *register_rate(const struct counter_evidence *evidence)
+{
+	return &evidence->register_hz;
+}
+
+enum { X86 = 1 << 0, ARM64 = 1 << 1 };
+
+static const struct program {
+	const char *name, *version;
+	unsigned arches;
+	bool (*chooses)(const struct counter_evidence *evidence);
+	/* What it takes for the rate; NULL, or a NULL result: it measures it. */
+	const struct number_fact *(*rate)(const struct counter_evidence *evidence);
+	const char *rule, *source;
+} programs[] = {
+	{"PostgreSQL", "19, timing_clock_source=auto", X86, postgresql_chooses, postgresql_rate,
+		.rule = "RDTSCP and invariant TSC, and TSC_ADJUST or clocksource tsc",
+		.source = "postgres/postgres 2ef57e63, src/common/instr_time.c"},
+	{"Redis", "unstable, 2026", X86, redis_chooses, .rule = "clocksource tsc and constant_tsc",
+		.source = "redis/redis 04a952e3, src/monotonic.c"},
+	{"Valkey", "unstable, 2026", X86, redis_chooses, .rule = "clocksource tsc and constant_tsc",
+		.source = "valkey-io/valkey 0148137a, src/monotonic.c"},
+	{"Redis", "unstable, 2026", ARM64, chooses_always, register_rate, .rule = "always",
+		.source = "redis/redis 04a952e3, src/monotonic.c"},
+	{"Valkey", "unstable, 2026", ARM64, chooses_always, register_rate, .rule = "always",
+		.source = "valkey-io/valkey 0148137a, src/monotonic.c"},
+	{"GE-Proton", "11-7", X86, ge_proton_chooses,
+		.rule = "invariant TSC, whatever the kernel found",
+		.source = "GloriousEggroll/proton-ge-custom pull request 759, issue 784"},
+	{"quanta", "main", X86, quanta_chooses, .rule = "RDTSCP and invariant TSC",
+		.source = "metrics-rs/quanta 7c80897f, src/detection.rs"},
+	{"quanta", "main", ARM64, chooses_always, .rule = "always",
+		.source = "metrics-rs/quanta 7c80897f, src/detection.rs"},
+	{"minstant", "0.1", X86, minstant_chooses,
+		.rule = "tsc in the available clocksources, or constant_tsc, nonstop_tsc, RDTSCP",
+		.source = "tikv/minstant 085c7f7e, src/tsc_now.rs"},
+	/* Before 2024 it rounded the rate to 10 MHz. */
+	{"DPDK", "main", X86, chooses_always, .rule = "always; it measures the rate, to 100 kHz",
+		.source = "DPDK/dpdk, lib/eal/linux/eal_timer.c"},
+	{"Abseil", "CycleClock", X86, chooses_always, .rule = "always",
+		.source = "abseil/abseil-cpp 0514227d, base/internal/sysinfo.cc"},
+	{"XRay", "LLVM", X86, xray_chooses, xray_rate,
+		.rule = "RDTSCP, and a rate in tsc_freq_khz or cpuinfo_max_freq",
+		.source = "llvm/llvm-project 9e656542, compiler-rt/lib/xray/xray_x86_64.cpp"},
+};
+
+/* True if the rate that the program takes is known to be wrong. */
+static bool takes_wrong_rate(const struct program *program, const struct counter_evidence *evidence,
+	const struct rate rates[RATE_COUNT])
+{
+	const struct number_fact *taken = program->rate ? program->rate(evidence) : NULL;
+	const struct rate *first = rate_first(rates);
+
+	return first && taken && fact_is_known(&taken->fact) &&
+	       fabs((double)taken->value / first->hz - 1) * 1e6 > RATE_CLAIM_LIMIT_PPM;
+}
+
+size_t program_list(const struct counter_evidence *evidence, const struct rate rates[RATE_COUNT],
+	const struct counter_verdict *verdict, struct program_choice choices[PROGRAM_MAX])
+{
+	unsigned arch = verdict->view.x86                                    ? X86
+	                : fact_is_text(&evidence->host.host.arch, "aarch64") ? ARM64
+	                                                                     : 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs) && count < PROGRAM_MAX; i++) {
+		const struct program *program = &programs[i];
+		struct program_choice *choice = &choices[count];
+
+		if (!(program->arches & arch))
+			continue;
+		*choice = (struct program_choice){.name = program->name,
+			.version = program->version,
+			.rule = program->rule,
+			.source = program->source,
+			.answer = PROGRAM_UNDETERMINED};
+		if (!program->chooses(evidence))
+			choice->answer = PROGRAM_CLOCK;
+		else if (verdict->outcome == COUNTER_UNSAFE)
+			choice->answer = PROGRAM_WRONG;
+		else if (takes_wrong_rate(program, evidence, rates))
+			choice->answer = PROGRAM_WRONG_RATE;
+		else if (verdict->outcome == COUNTER_SAFE)
+			choice->answer = PROGRAM_RIGHT;
+		count++;
+	}
+	return count;
+}
+
+const char *const program_answer_names[] = {
+	[PROGRAM_CLOCK] = "clock",
+	[PROGRAM_RIGHT] = "right",
+	[PROGRAM_WRONG] = "wrong",
+	[PROGRAM_WRONG_RATE] = "wrong-rate",
+	[PROGRAM_UNDETERMINED] = "undetermined",
+	NULL,
+};

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The counter's rate by each source. The kernel's own figure comes first: the time that programs
+ * compare with is made of it. CPUID comes last, since it is a claim that a hypervisor may not keep.
+ */
+#include "model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+#define PPM 1e6
+#define HZ_PER_MHZ 1e6
+
+/* quick_pit_calibrate() of arch/x86/kernel/tsc.c allows this. */
+#define FIRST_CALIBRATION_PPM 500
+
+static void set_rate(struct rate *rate, const struct fact *fact, double hz, double error_ppm)
+{
+	rate->fact = *fact;
+	rate->hz = hz;
+	rate->error_ppm = error_ppm;
+}
+
+/* A number in whole units of `step` Hz. */
+static void set_claim(struct rate *rate, const struct number_fact *hz, double step)
+{
+	double value = (double)hz->value;
+
+	set_rate(rate, &hz->fact, value, fact_is_known(&hz->fact) ? step / value / 2 * PPM : 0);
+}
+
+/*
+ * "tsc: Refined TSC clocksource calibration: 2599.998 MHz" is what the kernel uses from then on;
+ * "tsc: Detected 2600.000 MHz processor" is all that it had before, or, where a hypervisor gave the
+ * rate (tsc_known_freq), to the end. arch/x86/kernel/tsc.c, 3.10 to 7.3.
+ */
+static void take_log(const struct evidence *host, struct rate *rate)
+{
+	static const char *const marks[] = {
+		"Refined TSC clocksource calibration: ", "tsc: Detected "};
+
+	const struct kernel_log_evidence *log = &host->kernel_log;
+	bool known = fact_is_known(&host->host.tsc_flags.fact) &&
+	             strstr(host->host.tsc_flags.value, "tsc_known_freq");
+
+	if (!fact_is_known(&log->fact)) {
+		rate->fact = log->fact;
+		return;
+	}
+	fact_set(&rate->fact, FACT_ABSENT, "the kernel log has no line with it");
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+		for (size_t k = log->count; k-- > 0;) {
+			const char *at = strstr(log->lines[k].text, marks[i]);
+			struct span text, word;
+			double mhz;
+
+			if (!at)
+				continue;
+			text = text_span(at + strlen(marks[i]));
+			if (!text_next_word(&text, &word) || !number_parse_decimal(word, &mhz) ||
+				mhz < 1 || mhz > 1e6)
+				continue;
+			fact_set_known(&rate->fact);
+			rate->hz = mhz * HZ_PER_MHZ;
+			rate->error_ppm = i && !known ? FIRST_CALIBRATION_PPM : 0.0005 / mhz * PPM;
+			return;
+		}
+	}
+}
+
+void rate_list(const struct counter_evidence *evidence, struct rate rates[RATE_COUNT])
+{
+	static const char *const sources[RATE_COUNT] = {
+		[RATE_PAGE] = "kernel, vDSO data page",
+		[RATE_CLOCK_PAGE] = "hypervisor's clock page",
+		[RATE_MEASURED] = "measured, CLOCK_MONOTONIC_RAW",
+		[RATE_LOG] = "kernel log",
+		[RATE_REGISTER] = "CNTFRQ_EL0",
+		[RATE_NTP] = "kernel, with NTP's correction",
+		[RATE_FILE] = "tsc_freq_khz",
+		[RATE_CRYSTAL] = "CPUID 0x15",
+		[RATE_BASE] = "CPUID 0x16",
+		[RATE_HYPERVISOR] = "hypervisor's CPUID leaf",
+	};
+	const struct vvar_rates *page = &evidence->page;
+	const struct warp_drift *drift = &evidence->warp.drift;
+	const struct counter_claims *claims = &evidence->claims;
+	double lasted_ns = evidence->warp.duration_s * 1e9;
+	double step_ppm = lasted_ns > 0 ? evidence->raw_step_ns / lasted_ns * PPM : 0;
+	const struct rate *first;
+
+	memset(rates, 0, RATE_COUNT * sizeof(*rates));
+	for (int id = 0; id < RATE_COUNT; id++)
+		rates[id].source = sources[id];
+	set_rate(&rates[RATE_PAGE], &page->raw_fact, page->raw_hz, page->step / 2 * PPM);
+	set_rate(&rates[RATE_NTP], &page->fact, page->hz, page->step / 2 * PPM);
+	/* The hypervisor knows its own rate in kHz. */
+	set_rate(&rates[RATE_CLOCK_PAGE], &page->page_fact, page->page_hz,
+		page->page_hz > 0 ? 500 / page->page_hz * PPM : 0);
+	set_rate(&rates[RATE_MEASURED], &drift->fact, drift->counter_hz,
+		drift->hz_error_ppm + step_ppm);
+	take_log(&evidence->host, &rates[RATE_LOG]);
+	set_claim(&rates[RATE_REGISTER], &evidence->register_hz, 1);
+	set_claim(&rates[RATE_FILE], &claims->freq_file, 1e3);
+	set_claim(&rates[RATE_CRYSTAL], &claims->crystal_hz, 1);
+	set_claim(&rates[RATE_BASE], &claims->base_hz, HZ_PER_MHZ);
+	set_claim(&rates[RATE_HYPERVISOR], &claims->hypervisor_hz, 1e3);
+	first = rate_first(rates);
+	for (int id = 0; id < RATE_COUNT && first; id++)
+		rates[id].off_ppm = (rates[id].hz / first->hz - 1) * PPM;
+}
+
+const struct rate *rate_first(const struct rate rates[RATE_COUNT])
+{
+	for (int id = 0; id < RATE_NTP; id++) {
+		if (fact_is_known(&rates[id].fact) && rates[id].hz > 0)
+			return &rates[id];
+	}
+	return NULL;
+}
+
+double rate_difference(const struct rate *one, const struct rate *other)
+{
+	double difference;
+
+	if (!fact_is_known(&one->fact) || !fact_is_known(&other->fact))
+		return 0;
+	difference = fabs(one->hz / other->hz - 1) * PPM - one->error_ppm - other->error_ppm;
+	return difference > 0 ? difference : 0;
+}
