@@ -99,10 +99,18 @@ void describe_timestamp(const struct timestamp_evidence *timestamp, struct strbu
 		strbuf_add(sb, ", %s after boot", format_age(timestamp->uptime_s, uptime));
 }
 
-static void add_vdso(const struct evidence *evidence, struct strbuf *sb)
+static void add_clocksource(const struct evidence *evidence, bool all, struct strbuf *sb)
+{
+	(void)all;
+	describe_clocksource(evidence, sb);
+}
+
+static void add_vdso(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	const struct vdso_evidence *vdso = &evidence->vdso;
 
+	if (!all && vdso->fact.state != FACT_ABSENT)
+		return;
 	if (!fact_is_known(&vdso->fact)) {
 		strbuf_add(sb, "%s: %s", vdso->fact.state == FACT_ABSENT ? "none" : "unknown",
 			vdso->fact.reason);
@@ -123,6 +131,8 @@ static void add_vclock(const struct evidence *evidence, bool all, struct strbuf 
 {
 	const struct vclock_evidence *vclock = &evidence->vclock;
 
+	if (!evidence->live && !all)
+		return;
 	if (vclock->how == VCLOCK_UNKNOWN) {
 		strbuf_add(sb, "unknown: %s", vclock->fact.reason);
 		return;
@@ -174,11 +184,13 @@ void describe_unmet(
 	}
 }
 
-static void add_host(const struct evidence *evidence, struct strbuf *sb)
+static void add_host(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	const struct host_evidence *host = &evidence->host;
 
-	describe_host(evidence, SIZE_MAX, sb);
+	describe_host(evidence, all ? SIZE_MAX : WRAP_COLUMNS - EVIDENCE_INDENT, sb);
+	if (!all)
+		return;
 	if (fact_is_known(&host->invariant_tsc.fact))
 		strbuf_add(sb, ", TSC %s",
 			!host->invariant_tsc.value   ? "not invariant"
@@ -210,6 +222,8 @@ static void add_proof(const struct evidence *evidence, bool all, struct strbuf *
 	const struct proof_evidence *proof = &evidence->proof;
 	int signal = counts_deciding(evidence).signal;
 
+	if (!evidence->live && !all)
+		return;
 	if (!fact_is_known(&proof->fact)) {
 		strbuf_add(sb, "not taken: %s",
 			*proof->fact.reason ? proof->fact.reason : "nothing was measured");
@@ -227,12 +241,12 @@ static void add_proof(const struct evidence *evidence, bool all, struct strbuf *
 }
 
 /* Names the calls that differ; else how many were compared. */
-static void add_values(const struct evidence *evidence, struct strbuf *sb)
+static void add_values(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	unsigned agreeing = 0;
 	char ahead[48];
 
-	for (size_t i = 0; i < evidence->call_count; i++) {
+	for (size_t i = 0; i < evidence->call_count && all; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
 
 		agreeing += fact_is_flag(&call->agrees, true);
@@ -246,51 +260,27 @@ static void add_values(const struct evidence *evidence, struct strbuf *sb)
 		strbuf_add(sb, "%u calls by the vDSO agree with system calls", agreeing);
 }
 
-static void add_timing(const struct evidence *evidence, struct strbuf *sb)
+static void add_timing(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	const struct timing_evidence *timing = &evidence->timing;
 	const struct fact *fact =
 		fact_is_known(&timing->fact) ? &timing->syscall_floor_fact : &timing->fact;
 
+	(void)all;
 	if (evidence->live && !fact_is_known(fact))
 		strbuf_add(
 			sb, "not taken: %s", *fact->reason ? fact->reason : "nothing was measured");
 }
 
-const char *describe_line(
-	const struct evidence *evidence, enum evidence_line line, bool all, struct strbuf *sb)
-{
-	switch (line) {
-	case LINE_CLOCKSOURCE:
-		describe_clocksource(evidence, sb);
-		return "clocksource";
-	case LINE_VDSO:
-		if (all || evidence->vdso.fact.state == FACT_ABSENT)
-			add_vdso(evidence, sb);
-		return "vDSO";
-	case LINE_VCLOCK:
-		if (evidence->live || all)
-			add_vclock(evidence, all, sb);
-		return "vclock mode";
-	case LINE_PROOF:
-		if (evidence->live || all)
-			add_proof(evidence, all, sb);
-		return "proof";
-	case LINE_VALUES:
-		if (all)
-			add_values(evidence, sb);
-		return "values";
-	case LINE_TIMING:
-		add_timing(evidence, sb);
-		return "timing";
-	default:
-		if (all)
-			add_host(evidence, sb);
-		else
-			describe_host(evidence, WRAP_COLUMNS - EVIDENCE_INDENT, sb);
-		return "host";
-	}
-}
+const struct evidence_line evidence_lines[] = {
+	[LINE_CLOCKSOURCE] = {"clocksource", add_clocksource},
+	[LINE_VDSO] = {"vDSO", add_vdso},
+	[LINE_VCLOCK] = {"vclock mode", add_vclock},
+	[LINE_PROOF] = {"proof", add_proof},
+	[LINE_VALUES] = {"values", add_values},
+	[LINE_TIMING] = {"timing", add_timing},
+	[LINE_HOST] = {"host", add_host},
+};
 
 /* ---- the cost ---- */
 

@@ -139,11 +139,11 @@ static void write_evidence(const struct check_request *request, FILE *out)
 	struct strbuf rests = {.used = 0};
 
 	fputs("\n## Evidence\n\n", out);
-	for (enum evidence_line line = LINE_CLOCKSOURCE; line < LINE_HOST; line++) {
+	for (enum line_id line = LINE_CLOCKSOURCE; line < LINE_HOST; line++) {
 		struct strbuf sb = {.used = 0};
-		const char *label = describe_line(evidence, line, true, &sb);
 
-		write_item(out, label, sb.text);
+		evidence_lines[line].add(evidence, true, &sb);
+		write_item(out, evidence_lines[line].label, sb.text);
 		if (line == LINE_VCLOCK)
 			write_item(out, "layout of the data page", evidence->vclock.layout);
 	}

@@ -175,7 +175,7 @@ void check_document_parts(struct document_part parts[CHECK_PART_COUNT],
 void describe_verdict(
 	const struct diagnosis *diagnosis, const struct evidence *evidence, struct strbuf *sb);
 
-enum evidence_line {
+enum line_id {
 	LINE_CLOCKSOURCE,
 	LINE_VDSO,
 	LINE_VCLOCK,
@@ -189,11 +189,13 @@ enum evidence_line {
 #define EVIDENCE_INDENT 16
 
 /*
- * Adds a line about the evidence, nothing if there is nothing to say, and returns its label. With
- * `all` it has the reasons and details, too; without, the host fits the screen's line.
+ * A line about the evidence: add() adds its text, nothing if there is nothing to say. With `all` it
+ * has the reasons and details, too; without, the host fits the screen's line.
  */
-const char *describe_line(
-	const struct evidence *evidence, enum evidence_line line, bool all, struct strbuf *sb);
+extern const struct evidence_line {
+	const char *label;
+	void (*add)(const struct evidence *evidence, bool all, struct strbuf *sb);
+} evidence_lines[];
 
 /* The label of the causes: "Why"; "Note" if all is well, "Seen" in a captured tree. */
 const char *describe_why(const struct check_request *request);

@@ -144,10 +144,9 @@ static void write_evidence(const struct screen *screen)
 	const struct evidence *evidence = &screen->request->evidence;
 	struct strbuf sb = {.used = 0};
 
-	for (enum evidence_line line = LINE_CLOCKSOURCE; line <= LINE_HOST; line++) {
-		const char *label = describe_line(evidence, line, screen->verbose, &sb);
-
-		write_line(screen, label, &sb);
+	for (enum line_id line = LINE_CLOCKSOURCE; line <= LINE_HOST; line++) {
+		evidence_lines[line].add(evidence, screen->verbose, &sb);
+		write_line(screen, evidence_lines[line].label, &sb);
 	}
 	if (screen->verbose)
 		write_kernel_log(screen);
