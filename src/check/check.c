@@ -41,13 +41,19 @@ static int judge_and_print(struct cli *cli, const char *file)
 	                           : (int)request->outcome.exit_status;
 }
 
-/* The kernel log is read only if there is something to explain, or to be shown. */
+/*
+ * The kernel log is read only if there is something to explain, or to be shown: also a TSC that the
+ * kernel may have dropped, while another clock is as good for the vDSO.
+ */
 static bool needs_reasons(const struct cli *cli, const struct evidence *evidence)
 {
+	struct counter_view counter;
 	struct verdict verdict;
 
 	verdict_find(evidence, &verdict);
-	return verdict.kind != VERDICT_OK || cli->verbose || cli->format->needs & NEEDS_LOG;
+	counter_view_make(evidence, &counter);
+	return verdict.kind != VERDICT_OK || cli->verbose || cli->format->needs & NEEDS_LOG ||
+	       (counter.x86 && counter.standing == COUNTER_NOT_OFFERED);
 }
 
 static int check_file(struct cli *cli, const char *path)

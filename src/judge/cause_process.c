@@ -221,10 +221,16 @@ static const struct advice_row newer_container_runtime = {"newer-container-runti
 	.text = "Update the container runtime and libseccomp, or let its seccomp profile allow "
 		"clock_gettime64 and similar calls."};
 
+static void cite_standing(const struct view *v, struct cause *cause)
+{
+	cite_line_and_switch(v, cause, v->tsc_distrust ? v->tsc_distrust : v->tsc_delay);
+}
+
 void cause_notes(const struct view *v, struct cause_list *list)
 {
 	bool is_ok = v->verdict == VERDICT_OK;
 	bool raw = enters_always(v, "CLOCK_MONOTONIC_RAW");
+	enum counter_standing standing = counter_standing_find(v);
 	const struct cause_row rows[] = {
 		{"time-calls-blocked", are_calls_blocked(v), CERTAINTY_PROVEN, cite_blocked,
 			"A seccomp filter, such as a container's profile, blocks the clock system "
@@ -244,6 +250,19 @@ void cause_notes(const struct view *v, struct cause_list *list)
 			"gVisor's vDSO does not serve all the clocks that Linux's does; that of "
 			"newer releases serves more.",
 			.more = "https://github.com/google/gvisor/issues/7975"},
+		{"tsc-readers-affected",
+			is_ok && (standing == COUNTER_FAULTY || standing == COUNTER_DISTRUSTED),
+			CERTAINTY_PROVEN, cite_standing,
+			"The kernel dropped the TSC: programs that read it themselves are affected, "
+			"too.",
+			.more = "vdsocheck-counter(1)"},
+		{"tsc-may-be-restored",
+			is_ok && v->may_be_restored && clocksource_is(v->evidence, "tsc"),
+			CERTAINTY_LIKELY, NULL,
+			"After a restore from a snapshot, tsc goes on from the snapshot's time, and "
+			"programs that read the TSC themselves have a wrong rate on a different "
+			"CPU.",
+			.more = "vdsocheck-counter(1)"},
 		{"time-namespace",
 			(is_ok || v->verdict == VERDICT_SLOW) && v->evidence->vclock.time_namespace,
 			CERTAINTY_PROVEN, NULL,

@@ -157,7 +157,8 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	const struct cause_row rows[] = {
 		{"tsc-unsynchronized", v->second_choice && v->tsc_unsynchronized, CERTAINTY_PROVEN,
 			cite_distrust,
-			"The kernel found that the TSCs of this machine's CPUs disagree.",
+			"The kernel found that the TSCs of this machine's CPUs "
+			"disagree." TSC_READERS_AFFECTED,
 			.advice = {{&advice_update_firmware, !v->guest},
 				{&advice_move, !v->has_switch},
 				{&advice_ask_about_unstable_tsc, v->guest}}},

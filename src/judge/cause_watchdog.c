@@ -87,7 +87,8 @@ static void write_marked(const struct view *v, char text[CAUSE_TEXT_SIZE])
 	}
 	if (measured)
 		append_intervals(text, report);
-	text_append(text, CAUSE_TEXT_SIZE, "%s", explanations[report->culprit].text);
+	text_append(text, CAUSE_TEXT_SIZE, "%s%s", explanations[report->culprit].text,
+		counter_standing_find(v) == COUNTER_FAULTY ? TSC_READERS_AFFECTED : "");
 }
 
 /* Cites the lines, and the figures from which the cause was worked out. */

@@ -48,7 +48,7 @@ static bool is_faulty(const struct view *v)
 	}
 }
 
-static enum counter_standing find_standing(const struct view *v)
+enum counter_standing counter_standing_find(const struct view *v)
 {
 	const struct clocksource_evidence *clocksource = &v->evidence->clocksource;
 
@@ -69,7 +69,7 @@ void counter_view_make(const struct evidence *evidence, struct counter_view *vie
 	struct view v;
 
 	view_make(evidence, VERDICT_UNKNOWN, &v);
-	*view = (struct counter_view){.standing = find_standing(&v),
+	*view = (struct counter_view){.standing = counter_standing_find(&v),
 		.x86 = host_is_x86(evidence),
 		.guaranteed = tsc_is_invariant(evidence),
 		.trapped = v.counter_trapped,

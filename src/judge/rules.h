@@ -157,6 +157,10 @@ bool vclock_name_has_mode(const char *clocksource);
 /* True if it is the counter that kernels of an architecture choose by default; tsc is one. */
 bool clocksource_is_own_counter(const char *clocksource);
 
+/* What the kernel did with the CPU's counter; lines of the log count only while it is not in use.
+ */
+enum counter_standing counter_standing_find(const struct view *v);
+
 /* Returns why this clocksource may not be recommended (see advisable_why_not()), or NULL. */
 const char *reason_against(const struct view *v, const char *name);
 
@@ -321,6 +325,9 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 
 /* Instance store on EC2, local SSD on Google Cloud, temporary disk on Azure. */
 #define MOVE_RISK "In a cloud, this may erase local disks (instance store, local SSD)."
+
+/* Ends the text of a cause that is a fault of the TSC. */
+#define TSC_READERS_AFFECTED " Programs that read the TSC themselves are affected, too."
 
 /* Pages to read on. */
 #define BOOT_PARAMETERS "https://docs.kernel.org/admin-guide/kernel-parameters.html"
