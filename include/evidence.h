@@ -76,7 +76,7 @@ struct vclock_evidence {
 	struct number_fact hyperv_sequence; /* tsc_sequence of the page; 0: invalid, fall back */
 };
 
-/* What a private copy of the vDSO and its data pages showed (measure/copy.h). */
+/* What a private copy of the vDSO and its data pages showed (measure.h). */
 struct copy_evidence {
 	struct fact fact; /* known: one word decides for CLOCK_REALTIME and CLOCK_MONOTONIC */
 	int64_t mode;     /* its value in the real data page */

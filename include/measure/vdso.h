@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The vDSO of this process: where the kernel put it and what it exports. */
+/*
+ * The vDSO of this process: where the kernel put it, what it exports, and the clock mode that the
+ * kernel wrote into the data page which it reads. Only a direct load reaches that page.
+ */
 #ifndef VDSOCHECK_MEASURE_VDSO_H
 #define VDSOCHECK_MEASURE_VDSO_H
 
@@ -8,6 +11,7 @@
 
 #include "base/root.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "evidence.h"
 
 /* The place of the image: addresses of this process, which its children share. */
@@ -36,5 +40,66 @@ struct mapping {
 
 /* Takes the next mapping; lines that make no sense are skipped. False: there are no more. */
 bool maps_next(struct span *maps, struct mapping *mapping);
+
+/* ---- its data page ---- */
+
+/*
+ * Reads the mode around this process's vDSO, following a time namespace to the real page.
+ * `clocksource` is the current one's name, "" if unknown: it decides which hypervisor page is read
+ * and what a number means. Accepts exactly one layout in one place; otherwise vclock->fact has the
+ * reason and vclock->how stays unknown.
+ */
+void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
+	struct vclock_evidence *vclock, const struct deadline *deadline);
+
+/*
+ * Loads the mode again from where vclock->at says it is, in this process. False where it was not
+ * found before, or where the page has gone.
+ */
+bool vvar_read_again(
+	const struct vdso_image *vdso, const struct vclock_evidence *vclock, int64_t *mode);
+
+/* The counter's rates in Hz that the kernel and the hypervisor gave to the vDSO. */
+struct vvar_rates {
+	struct fact fact;
+	double hz;   /* of the high-resolution clocks, NTP's correction included */
+	double step; /* the part of itself by which this and the next rate can change */
+	struct fact raw_fact;
+	double raw_hz; /* of CLOCK_MONOTONIC_RAW: what the kernel took at boot */
+	struct fact page_fact;
+	double page_hz; /* of the hypervisor's page: pvclock's, or Hyper-V's */
+};
+
+/*
+ * Reads them again in a child from where vvar_collect() found the mode. While the mode is none, the
+ * kernel (5.7 and newer) does not write the page's factors.
+ */
+void vvar_read_rates(const struct vdso_image *vdso, const struct vclock_evidence *vclock,
+	const char *clocksource, struct vvar_rates *rates, const struct deadline *deadline);
+
+/*
+ * The pages around a vDSO image that may hold its data: [vvar] lies before the image (x86 since
+ * 3.17, arm64, newer kernels everywhere: up to four pages of [vvar], two of [vvar_vclock], or
+ * per-CPU pages on loongarch) or right after it (x86 3.16, riscv and s390 before 5.11).
+ */
+#define VVAR_PAGES_BEFORE 16
+#define VVAR_PAGES_AFTER 4
+
+/* Bytes at the start of a page that can hold the mode in any layout, powerpc's included. */
+#define VVAR_HEAD_SIZE 4096
+
+/*
+ * struct pvclock_vcpu_time_info, asm/pvclock-abi.h: where its flags are, and the bit of them that
+ * allows the vDSO to use the page. The first word of struct ms_hyperv_tsc_page, hyperv-tlfs.h, is
+ * the sequence: 0 forbids it.
+ */
+#define VVAR_PVCLOCK_FLAGS 29
+#define VVAR_PVCLOCK_STABLE 1
+
+/*
+ * Copies VVAR_HEAD_SIZE bytes of a page that the kernel may be updating, until two copies in a
+ * row are equal. False if the page cannot be read or never rests. For a forked child.
+ */
+bool vvar_copy_stable(uintptr_t from, unsigned char *to);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "base/time.h"
-#include "measure/statistics.h"
+#include "measure/sampler.h"
 
 /* ---- the answer ---- */
 

@@ -13,8 +13,8 @@
 #endif
 
 #include "base/child.h"
-#include "measure/counter.h"
 #include "measure/loop.h"
+#include "measure/timebase.h"
 
 /* No table of calls has this number, not even those of x32 and compat. */
 #define NUMBER_OF_NO_CALL (-1)

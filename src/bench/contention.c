@@ -13,8 +13,8 @@
 
 #include "base/child.h"
 #include "base/time.h"
-#include "measure/counter.h"
 #include "measure/cpus.h"
+#include "measure/timebase.h"
 #include "model.h"
 
 /* A batch is short, since it is counted whole or not at all where a window ends within it. */

@@ -14,12 +14,9 @@
 #include "check.h"
 #include "collect.h"
 #include "judge.h"
+#include "measure.h"
 #include "measure/call.h"
-#include "measure/copy.h"
-#include "measure/proof.h"
-#include "measure/timing.h"
 #include "measure/vdso.h"
-#include "measure/vvar.h"
 #include "model.h"
 
 static void skip_measuring(struct evidence *evidence)

@@ -12,12 +12,10 @@
 #include "base/child.h"
 #include "collect.h"
 #include "judge.h"
-#include "measure/counter.h"
+#include "measure.h"
 #include "measure/cpus.h"
-#include "measure/proof.h"
-#include "measure/statistics.h"
+#include "measure/sampler.h"
 #include "measure/timebase.h"
-#include "measure/timing.h"
 #include "model.h"
 
 /*

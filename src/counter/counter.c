@@ -12,9 +12,9 @@
 #include "base/privileges.h"
 #include "base/time.h"
 #include "commands.h"
+#include "measure.h"
 #include "measure/call.h"
-#include "measure/counter.h"
-#include "measure/timing.h"
+#include "measure/timebase.h"
 #include "measure/vdso.h"
 #include "model.h"
 

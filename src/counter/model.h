@@ -14,7 +14,7 @@
 #include "document.h"
 #include "evidence.h"
 #include "judge.h"
-#include "measure/vvar.h"
+#include "measure/vdso.h"
 #include "warp.h"
 
 /* ---- rate.c: the counter's rate by several sources, compared; pure ---- */

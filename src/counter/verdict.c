@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 #include "base/time.h"
-#include "measure/counter.h"
+#include "measure/timebase.h"
 
 static __attribute__((format(printf, 4, 5))) void conclude(struct counter_verdict *verdict,
 	enum counter_outcome outcome, const char *rule, const char *format, ...)

@@ -10,7 +10,7 @@
  * caught; one that loops (an odd sequence count, a time that is years ahead) is stopped by an
  * interval timer; both count as no effect, and the word is restored.
  */
-#include "measure/copy.h"
+#include "measure.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,11 +21,9 @@
 #include "base/child.h"
 #include "base/text.h"
 #include "measure/call.h"
-#include "measure/counter.h"
 #include "measure/sampler.h"
-#include "measure/statistics.h"
 #include "measure/timebase.h"
-#include "measure/vvar.h"
+#include "measure/vdso.h"
 #include "proof_run.h"
 #include "vvar_layout.h"
 

@@ -3,7 +3,7 @@
  * The CPU's counter by its own instruction: the timebase of all timing, and the floor of what a
  * clock of the vDSO can cost. One block for each architecture.
  */
-#include "measure/counter.h"
+#include "measure/timebase.h"
 
 #include "base/child.h"
 #include "measure/loop.h"

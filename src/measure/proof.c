@@ -4,7 +4,7 @@
  * over the CPUs. Each method sees in its own way whether a call entered the kernel
  * (proof_seccomp.c, proof_ptrace.c).
  */
-#include "measure/proof.h"
+#include "measure.h"
 
 #include <string.h>
 

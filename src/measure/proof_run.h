@@ -7,8 +7,8 @@
 
 #include "base/time.h"
 #include "evidence.h"
+#include "measure.h"
 #include "measure/call.h"
-#include "measure/proof.h"
 
 /* A part of the proof, in memory that the child which makes the calls shares with its parent. */
 struct proof_run {

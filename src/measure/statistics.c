@@ -4,7 +4,7 @@
  * outliers. Interrupts and neighbours only ever make a sample longer, so the minimum is the cost
  * of the call itself.
  */
-#include "measure/statistics.h"
+#include "measure/sampler.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "base/time.h"
-#include "measure/counter.h"
 
 #define SHORTEST_NS 200000
 

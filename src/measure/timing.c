@@ -3,7 +3,7 @@
  * Times every call by every path, the counter and the cheapest system call, side by side in one
  * child: whatever drifts affects all of them alike.
  */
-#include "measure/timing.h"
+#include "measure.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,10 +13,9 @@
 #include "base/child.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "measure/counter.h"
 #include "measure/cpus.h"
 #include "measure/sampler.h"
-#include "measure/statistics.h"
+#include "measure/timebase.h"
 #include "measure/values.h"
 
 #define ROUNDS_MAX 128

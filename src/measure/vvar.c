@@ -3,7 +3,7 @@
  * Reads the vDSO's data page from the pages around the image, in a child, since any of them may be
  * missing. A page is believed if exactly one known layout (vvar_layout.c) fits it.
  */
-#include "measure/vvar.h"
+#include "measure/vdso.h"
 
 #include <string.h>
 #include <unistd.h>

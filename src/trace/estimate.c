@@ -22,7 +22,7 @@
 #include "base/child.h"
 #include "base/memory.h"
 #include "count.h"
-#include "measure/statistics.h"
+#include "measure/sampler.h"
 #include "measure/vdso.h"
 
 #define WINDOW_NS 10000000

@@ -17,9 +17,7 @@
 #include "commands.h"
 #include "count.h"
 #include "judge.h"
-#include "measure/copy.h"
-#include "measure/proof.h"
-#include "measure/timing.h"
+#include "measure.h"
 #include "served.h"
 
 #define DEFAULT_TOP 10 /* processes */

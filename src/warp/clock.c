@@ -15,7 +15,7 @@
 #include "base/child.h"
 #include "base/memory.h"
 #include "base/time.h"
-#include "measure/counter.h"
+#include "measure/timebase.h"
 
 /* Value of a word that the call did not write. */
 #define UNTOUCHED ((int64_t)0x5a5a5a5a5a5a5a5a)

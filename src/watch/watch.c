@@ -20,7 +20,7 @@
 #include "check.h"
 #include "collect.h"
 #include "commands.h"
-#include "measure/vvar.h"
+#include "measure/vdso.h"
 #include "model.h"
 
 #define DEFAULT_INTERVAL_NS NS_PER_SECOND

@@ -3,7 +3,7 @@
  * The words that the vDSO decides by, read where the kernel maps them into this process: loads,
  * and no system call. Each is aligned and of 32 bits or less, so a load sees it whole.
  */
-#include "measure/vvar.h"
+#include "measure/vdso.h"
 #include "model.h"
 
 void watch_place_find(const struct vdso_image *vdso, const struct vclock_evidence *vclock,

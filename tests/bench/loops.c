@@ -4,8 +4,8 @@
  * and the compiler may inline as much as in the real one.
  */
 #include "measure/call.h"
-#include "measure/counter.h"
 #include "measure/loop.h"
+#include "measure/timebase.h"
 
 static time_t nothing(time_t *unused)
 {

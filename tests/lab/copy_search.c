@@ -14,7 +14,7 @@
 
 #include "base/root.h"
 #include "base/time.h"
-#include "measure/copy.h"
+#include "measure.h"
 #include "measure/vdso.h"
 
 #define LIMIT_NS 10000000000

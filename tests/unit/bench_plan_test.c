@@ -15,7 +15,7 @@
 #include "bench/model.h"
 #include "cli/driver.h"
 #include "commands.h"
-#include "measure/counter.h"
+#include "measure/timebase.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
 

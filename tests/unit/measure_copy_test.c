@@ -13,9 +13,8 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "measure/copy.h"
+#include "measure.h"
 #include "measure/vdso.h"
-#include "measure/vvar.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 

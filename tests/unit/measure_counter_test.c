@@ -4,7 +4,7 @@
 #include <sys/prctl.h>
 
 #include "base/child.h"
-#include "measure/counter.h"
+#include "measure/timebase.h"
 #include "unit/unit.h"
 
 static void the_counter_has_a_name_and_advances(void **state)

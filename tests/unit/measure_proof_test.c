@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "measure/proof.h"
+#include "measure.h"
 #include "measure/proof_run.h"
 #include "measure/vdso.h"
 #include "unit/evidence_builder.h"

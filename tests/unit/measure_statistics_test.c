@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/statistics.h"
+#include "measure/sampler.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
 

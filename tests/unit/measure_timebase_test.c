@@ -6,7 +6,6 @@
 #include <sys/time.h>
 
 #include "base/time.h"
-#include "measure/counter.h"
 #include "measure/timebase.h"
 #include "unit/unit.h"
 

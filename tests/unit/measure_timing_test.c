@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "measure/timing.h"
+#include "measure.h"
 #include "measure/vdso.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"

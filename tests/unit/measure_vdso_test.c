@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "measure/vdso.h"
-#include "measure/vvar.h"
 #include "unit/fake_root.h"
 #include "unit/unit.h"
 

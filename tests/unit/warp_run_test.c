@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "measure/counter.h"
 #include "measure/cpus.h"
 #include "measure/timebase.h"
 #include "measure/vdso.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "measure/vvar.h"
+#include "measure/vdso.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 #include "watch/model.h"

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is measured on this host: whether a call enters the kernel (the proof, which decides), what
+ * calls cost, and which word of the vDSO's data decides, shown by a copy of the vDSO.
+ */
+#ifndef VDSOCHECK_MEASURE_H
+#define VDSOCHECK_MEASURE_H
+
+#include "base/time.h"
+#include "evidence.h"
+#include "measure/call.h"
+
+/* ---- the proof ---- */
+
+/* Calls made by each path in one part of the proof. */
+#define PROOF_CALLS 500
+
+/* The CPUs of the calls. Moving to another one may take seconds where CPU time is scarce. */
+enum proof_place {
+	PROOF_HERE,   /* on one CPU */
+	PROOF_SPREAD, /* on the CPUs available to this process, at most PROOF_CPUS_MAX of them */
+};
+
+/* CPUs of a larger machine that are used, evenly spread. */
+#define PROOF_CPUS_MAX 64
+
+/*
+ * Makes every call of the table PROOF_CALLS times by the vDSO and by libc, and counts in `calls`,
+ * which call_table_name() named, those that entered the kernel: under a seccomp filter, or by
+ * ptrace where no filter can be set.
+ * proof->fact is known only if a control call by raw system call was caught first, and if each
+ * deciding call was made by all its paths.
+ *
+ * If the time is over early, the counts made by then are kept.
+ *
+ * A part takes about a millisecond. If the proof was taken before, another part is added by the
+ * same method, so that a flapping clock is more likely seen; a part that fails then changes
+ * nothing. No method may take more than three quarters of the time that is left until the deadline.
+ */
+void proof_take(const struct call_table *table, enum proof_place place,
+	struct proof_evidence *proof, struct call_evidence *calls, const struct deadline *deadline);
+
+/* ---- timing: used for cost; it may clear a host, but never shows that it falls back ---- */
+
+enum timing_options {
+	TIMING_WHOLE = 0,      /* about 0.6 ms for each call and path: 24 ms for all */
+	TIMING_BRIEF = 1 << 0, /* what the verdict rests on: about 0.5 ms with a proof */
+	/* Without a proof the times decide alone: 40 ms more, on a noisy machine up to 0.9 s. */
+	TIMING_ALONE = 1 << 1,
+};
+
+/*
+ * Measures in a child, pinned to one CPU: many batches, the paths in turn, so that drift hits all
+ * alike; batches that others disturbed are discarded. Fills *timing and the times in `calls`, which
+ * call_table_name() named by the same table. Before that it compares the values of the calls, which
+ * saves a child.
+ */
+void timing_measure(const struct call_table *table, unsigned options,
+	struct timing_evidence *timing, struct call_evidence *calls,
+	const struct deadline *deadline);
+
+/* ---- the copy ---- */
+
+/*
+ * Makes the copy in a child and fills in *copy. `calls` was made from the vDSO at *vdso;
+ * *vclock spares the search where it was read from the data page. Needs x86 or arm64, and a seccomp
+ * filter. Where the clocks are served, every word that holds a mode is cleared in turn, and the one
+ * that makes CLOCK_REALTIME and CLOCK_MONOTONIC fall back is the mode; where they fall back, every
+ * word that may hold a mode is set to that of the CPU's counter in turn, and the one that makes
+ * both stop falling back is it. In the second case the cost of the patched copy is measured, too.
+ * Nothing outside the child changes.
+ */
+void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
+	const struct vclock_evidence *vclock, struct copy_evidence *copy,
+	const struct deadline *deadline);
+
+/*
+ * Fills in the mode that the copy found, unless it is the word that was read by a known layout:
+ * a layout is a hint, and the copy shows by its effect which word decides. vclock->fact keeps the
+ * reason why the mode was not read.
+ */
+void copy_set_mode(const struct copy_evidence *copy, struct vclock_evidence *vclock);
+
+#endif
