@@ -40,16 +40,6 @@ struct sched_mark {
 	int cpu;       /* -1: unknown */
 };
 
-/* The change between two marks. */
-enum sched_change {
-	SCHED_UNCHANGED,
-	SCHED_SWITCHED, /* another thread had the CPU */
-	SCHED_MIGRATED, /* on another CPU, with cold caches and perhaps another frequency */
-};
-
 struct sched_mark sched_mark_take(void);
-
-/* An unknown count never changes. */
-enum sched_change sched_mark_compare(struct sched_mark before, struct sched_mark after);
 
 #endif

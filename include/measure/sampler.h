@@ -45,8 +45,8 @@ struct statistics_summary statistics_summarise(double *values, size_t count);
 /* Batches that were measured, and those of them that were discarded. */
 struct batch_counts {
 	uint64_t begun;
-	uint64_t preempted;
-	uint64_t migrated;
+	uint64_t preempted; /* another thread had the CPU */
+	uint64_t migrated;  /* to another CPU, with cold caches and perhaps another frequency */
 	uint64_t too_short; /* to be measured by this clock */
 	uint64_t stalled;   /* so long that the whole machine must have been stopped */
 };

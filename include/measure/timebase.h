@@ -47,8 +47,7 @@ void counter_repeat_ordered(size_t count);
 struct timebase {
 	bool by_counter;
 	uint64_t overhead;     /* ticks between two reads with nothing between them */
-	uint64_t resolution;   /* ticks that it moves by; 0: by no more than a read takes */
-	int64_t clock_step_ns; /* ns that the kernel's clock moves by; 0: as above */
+	int64_t clock_step_ns; /* of the kernel's clock; 0: no more than a read takes */
 	uint64_t start_ticks;
 	int64_t start_ns; /* of the kernel's clock when start_ticks was read */
 };

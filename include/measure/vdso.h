@@ -32,8 +32,8 @@ void vdso_collect(const struct root *root, struct vdso_evidence *vdso, struct vd
 
 /* A mapping of a process, as in /proc/PID/maps. */
 struct mapping {
-	uintptr_t start;
-	uintptr_t end; /* first byte after it */
+	uint64_t start;
+	uint64_t end; /* first byte after it */
 	bool readable;
 	bool is_vdso; /* named [vdso] by the kernel, which mapped it */
 };

@@ -97,18 +97,15 @@ struct copy {
 static bool map_twice(struct copy *copy)
 {
 	int fd = memfd_create("vdsocheck", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
-	bool is_sized;
 
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create("vdsocheck", MFD_CLOEXEC);
-	is_sized = fd >= 0 && ftruncate(fd, (off_t)copy->size) == 0;
-	if (is_sized) {
-		copy->write = mmap(NULL, copy->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		copy->run = mmap(NULL, copy->size, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
-	}
-	if (fd >= 0)
-		close(fd);
-	return is_sized && copy->write != MAP_FAILED && copy->run != MAP_FAILED;
+	/* The child's end closes it. */
+	if (fd < 0 || ftruncate(fd, (off_t)copy->size) < 0)
+		return false;
+	copy->write = mmap(NULL, copy->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	copy->run = mmap(NULL, copy->size, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	return copy->write != MAP_FAILED && copy->run != MAP_FAILED;
 }
 
 static void call_clocks(void *argument)

@@ -64,15 +64,6 @@ struct sched_mark sched_mark_take(void)
 	return mark;
 }
 
-enum sched_change sched_mark_compare(struct sched_mark before, struct sched_mark after)
-{
-	if (before.cpu != after.cpu)
-		return SCHED_MIGRATED;
-	if (before.switches != after.switches)
-		return SCHED_SWITCHED;
-	return SCHED_UNCHANGED;
-}
-
 int cpus_pin_here(void)
 {
 	int cpu = sched_mark_take().cpu;

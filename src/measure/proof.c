@@ -16,28 +16,18 @@
 
 /* ---- the calls ---- */
 
-/* The calls of one row by one path on one CPU. */
-struct share {
-	struct proof_run *run;
-	size_t call;
-	int path;
-	uint32_t count;
-};
-
 /* A call is counted after it was made: one that is cut short is not an attempt. */
-static void make_share(void *argument)
+static void make_counted_calls(void *argument)
 {
-	struct share *share = argument;
-	struct proof_run *run = share->run;
-	const struct call *call = &run->table->rows[share->call].path[share->path];
-	struct path_evidence *path = &run->calls[share->call].path[share->path];
+	struct proof_run *run = argument;
+	const struct call *call = &run->table->rows[run->row].path[run->path];
+	struct path_evidence *path = &run->calls[run->row].path[run->path];
 
-	for (uint32_t i = 0; i < share->count; i++) {
+	for (uint32_t i = 0; i < run->count; i++) {
 		bool is_caught;
 
 		run->serial++;
-		run->path = share->path;
-		run->call = (int32_t)share->call;
+		run->call = (int32_t)run->row;
 		is_caught = call_returns_error(call, run->mark) && run->mark;
 		run->call = PROOF_RUN_NOTHING;
 		path->entered += is_caught;
@@ -50,12 +40,14 @@ static void run_here(struct proof_run *run, uint32_t count)
 {
 	for (size_t i = 0; i < run->table->count; i++) {
 		for (int path = PATH_VDSO; path <= PATH_LIBC; path++) {
-			struct share share = {run, i, path, count};
 			struct path_evidence *counts = &run->calls[i].path[path];
 
 			if (!run->table->rows[i].path[path].function.any || counts->signal)
 				continue;
-			counts->signal = fault_guard(make_share, &share);
+			run->row = i;
+			run->path = path;
+			run->count = count;
+			counts->signal = fault_guard(make_counted_calls, run);
 			run->call = PROOF_RUN_NOTHING;
 			counts->attempts += counts->signal != 0;
 		}

@@ -91,21 +91,22 @@ void timed_call_calibrate(
 bool sampler_start(struct sampler *sampler, int64_t batch_ns, struct fact *why)
 {
 	struct timebase *timebase = &sampler->timebase;
-	double ns_per_tick, step, ticks;
+	double ns_per_tick, ticks, step = 1; /* ticks that the timebase moves by */
 
 	if (!timebase_start(timebase, counter_probe(&(struct fact){0}))) {
 		fact_set(why, FACT_DENIED, "reading the clock by system call is refused");
 		return false;
 	}
-	if (timebase->resolution * BATCH_STEPS_LEAST > BATCH_NS_MOST) {
+	if (!timebase->by_counter && timebase->clock_step_ns)
+		step = (double)timebase->clock_step_ns;
+	if (step * BATCH_STEPS_LEAST > BATCH_NS_MOST) {
 		fact_set(why, FACT_FAILED,
 			"no counter is readable, and the clock, which advances every %.0f us, is "
 			"too coarse to time calls",
-			(double)timebase->resolution / NS_PER_US);
+			step / NS_PER_US);
 		return false;
 	}
 	ns_per_tick = timebase_ns_per_tick(timebase);
-	step = (double)(timebase->resolution ? timebase->resolution : 1);
 	ticks = fmax((double)batch_ns / ns_per_tick,
 		fmin(BATCH_TICKS_LEAST * step, BATCH_NS_MOST / ns_per_tick));
 	ticks = fmax(ticks, (double)(BATCH_OVERHEADS_LEAST * timebase->overhead));
@@ -139,13 +140,13 @@ static void keep_sample(struct timed_call *timed, double sample)
 }
 
 /* Counts a batch, and returns true if it does not show what the call costs. */
-static bool discard_batch(
-	struct timed_call *timed, enum sched_change change, uint64_t taken, uint64_t batch_ticks)
+static bool discard_batch(struct timed_call *timed, const struct sched_mark *before,
+	const struct sched_mark *after, uint64_t taken, uint64_t batch_ticks)
 {
 	timed->batches.begun++;
-	if (change == SCHED_MIGRATED)
+	if (before->cpu != after->cpu)
 		timed->batches.migrated++;
-	else if (change == SCHED_SWITCHED)
+	else if (before->switches != after->switches)
 		timed->batches.preempted++;
 	else if (taken == 0)
 		timed->batches.too_short++;
@@ -167,8 +168,7 @@ void sampler_run(struct sampler *sampler, const struct sampler_limits *limits)
 			kernel_clock_ns(CLOCK_MONOTONIC) - start < limits->ns)) {
 		for (size_t i = 0; i < sampler->count && !*stop; i++) {
 			struct timed_call *timed = &sampler->cases[i];
-			struct sched_mark before;
-			enum sched_change change;
+			struct sched_mark before, after;
 			uint64_t taken;
 
 			if (!timed->call.function.any || timed->signal)
@@ -176,8 +176,8 @@ void sampler_run(struct sampler *sampler, const struct sampler_limits *limits)
 			before = sched_mark_take();
 			call_repeat(&timed->call, timed->iterations / WARM_PART);
 			taken = batch_time(timed, &sampler->timebase, timed->iterations);
-			change = sched_mark_compare(before, sched_mark_take());
-			if (!discard_batch(timed, change, taken, sampler->batch_ticks))
+			after = sched_mark_take();
+			if (!discard_batch(timed, &before, &after, taken, sampler->batch_ticks))
 				keep_sample(timed, (double)taken / (double)timed->iterations);
 		}
 		sampler->rounds++;

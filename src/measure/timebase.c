@@ -122,7 +122,6 @@ bool timebase_start(struct timebase *timebase, bool by_counter)
 		timebase->overhead = taken < timebase->overhead ? taken : timebase->overhead;
 	}
 	timebase->clock_step_ns = timebase_find_resolution(clock_ns);
-	timebase->resolution = by_counter ? 0 : (uint64_t)timebase->clock_step_ns;
 	start = read_moment(timebase);
 	timebase->start_ticks = start.ticks;
 	timebase->start_ns = start.ns;

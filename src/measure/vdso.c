@@ -16,16 +16,6 @@
 
 #define MAPS_SIZE (128 * 1024)
 
-static bool parse_address(struct span text, uintptr_t *address)
-{
-	uint64_t value;
-
-	if (!number_parse_hex(text, &value) || value > UINTPTR_MAX)
-		return false;
-	*address = (uintptr_t)value;
-	return true;
-}
-
 /* start-end perms offset device inode [name] */
 bool maps_next(struct span *maps, struct mapping *mapping)
 {
@@ -37,8 +27,8 @@ bool maps_next(struct span *maps, struct mapping *mapping)
 		start = text_take_until(&range, '-');
 		mapping->readable = text_starts(permissions, "r");
 		mapping->is_vdso = text_has_word(line, "[vdso]");
-		if (parse_address(start, &mapping->start) && parse_address(range, &mapping->end) &&
-			mapping->start < mapping->end)
+		if (number_parse_hex(start, &mapping->start) &&
+			number_parse_hex(range, &mapping->end) && mapping->start < mapping->end)
 			return true;
 	}
 	return false;
@@ -61,7 +51,7 @@ static void read_maps(const struct root *root, struct vdso_image *image, struct 
 		bool is_image = mapping.start <= image->base && image->base < mapping.end;
 
 		if (is_image && mapping.readable)
-			image->size = mapping.end - image->base;
+			image->size = (size_t)(mapping.end - image->base);
 		is_seen |= mapping.is_vdso;
 		is_own |= is_image && mapping.is_vdso;
 	}

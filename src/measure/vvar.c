@@ -48,7 +48,6 @@ struct rates_job {
 static void copy_bytes(void *argument)
 {
 	struct page_copy *copy = argument;
-
 	/* Word by word through a volatile pointer: the kernel may update the page at any time. */
 	const volatile uint64_t *from = (const volatile uint64_t *)copy->from;
 
@@ -122,6 +121,7 @@ static void read_clock_page(struct page_search *search)
 	struct flag_fact *stable = &search->answer.pvclock_stable;
 	struct number_fact *sequence = &search->answer.hyperv_sequence;
 	bool hyperv = strncmp(search->clocksource, "hyperv", 6) == 0;
+	unsigned quirks = search->match.layout->quirks;
 	unsigned char pvclock[32];
 	uintptr_t at = 0;
 	uint32_t head[2];
@@ -129,14 +129,13 @@ static void read_clock_page(struct page_search *search)
 	fact_set(&stable->fact, FACT_ABSENT, "not the current clocksource's page");
 	sequence->fact = stable->fact;
 	/* In a time namespace the namespace's page has the first place. */
-	if (search->match.layout->clock_pages == VVAR_CLOCK_PAGES_AFTER_DATA)
+	if (quirks & VVAR_CLOCKS_AFTER_DATA)
 		at = (search->timens_at ? search->timens_at : search->match_at) + search->page_size;
-	else if (search->match.layout->clock_pages == VVAR_CLOCK_PAGES_BEFORE_VDSO)
+	else if (quirks & VVAR_CLOCKS_BEFORE_VDSO)
 		at = search->vdso->base - 2 * search->page_size;
 	if (!at)
 		return;
-	if (hyperv)
-		at += search->page_size;
+	at += hyperv ? search->page_size : 0;
 	search->answer.page_at = (int64_t)at - (int64_t)search->vdso->base;
 	if (hyperv) {
 		if (copy_from(at, (unsigned char *)head, sizeof(head)))
@@ -278,28 +277,20 @@ void vvar_read_rates(const struct vdso_image *vdso, const struct vclock_evidence
 void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	struct vclock_evidence *vclock, const struct deadline *deadline)
 {
-	struct page_search search = {.vdso = vdso, .clocksource = clocksource};
-	struct fact why = {0};
+	struct page_search search = {.vdso = vdso,
+		.clocksource = clocksource,
+		.page_size = (size_t)sysconf(_SC_PAGESIZE)};
 
 	fact_set(&vclock->pvclock_stable.fact, FACT_ABSENT, "the data page was not found");
 	vclock->hyperv_sequence.fact = vclock->pvclock_stable.fact;
-	if (!vdso->base) {
+	search.answer = *vclock;
+	if (!vdso->base)
 		fact_set(&vclock->fact, FACT_ABSENT, "no vDSO, so no data page");
-		return;
-	}
-	if (vdso->replaced) {
+	else if (vdso->replaced)
 		fact_set(&vclock->fact, FACT_ABSENT, "the vDSO is not the kernel's own");
-		return;
-	}
-	if (!vvar_native_arch) {
+	else if (!vvar_native_arch)
 		fact_set(&vclock->fact, FACT_ABSENT,
 			"no data page layout is known for this architecture");
-		return;
-	}
-	search.page_size = (size_t)sysconf(_SC_PAGESIZE);
-	search.answer = *vclock;
-	if (child_probe(search_pages, &search, sizeof(search), deadline, &why))
+	else if (child_probe(search_pages, &search, sizeof(search), deadline, &vclock->fact))
 		*vclock = search.answer;
-	else
-		vclock->fact = why;
 }

@@ -37,20 +37,18 @@ enum vvar_quirk {
 	/* x86 up to 4.6 and RHEL 7: 2 is HPET and 3 pvclock; 4.7 on: 2 is pvclock, 3 Hyper-V. */
 	VVAR_EARLY_MODES = 1 << 3,
 	VVAR_EITHER_MODES = 1 << 4,
-};
-
-/* The places of the pages of the hypervisors' clocks. */
-enum vvar_clock_pages {
-	VVAR_NO_CLOCK_PAGES,
-	VVAR_CLOCK_PAGES_AFTER_DATA,  /* pages 1 and 2 of [vvar] */
-	VVAR_CLOCK_PAGES_BEFORE_VDSO, /* [vvar_vclock], which ends where the vDSO begins */
+	/*
+	 * The pages of the hypervisors' clocks are pages 1 and 2 of [vvar], or [vvar_vclock], which
+	 * ends where the vDSO begins.
+	 */
+	VVAR_CLOCKS_AFTER_DATA = 1 << 5,
+	VVAR_CLOCKS_BEFORE_VDSO = 1 << 6,
 };
 
 struct vvar_layout {
 	const char *name; /* architecture and kernels, as shown to people */
 	unsigned arches;
 	unsigned quirks;
-	enum vvar_clock_pages clock_pages;
 	/* Byte offsets from the start of the page. */
 	uint16_t seq;
 	uint16_t mode;

@@ -221,20 +221,6 @@ static void disturbed_batches_alone_are_no_time(void **state)
 	assert_non_null(strstr(stats.fact.reason, "40"));
 }
 
-static void switches_and_migrations_are_distinguished(void **state)
-{
-	const struct sched_mark here = {.switches = 7, .cpu = 1};
-	const struct sched_mark preempted = {.switches = 8, .cpu = 1};
-	const struct sched_mark moved = {.switches = 8, .cpu = 0};
-	const struct sched_mark unknown = {.switches = -1, .cpu = -1};
-
-	(void)state;
-	assert_int_equal(sched_mark_compare(here, here), SCHED_UNCHANGED);
-	assert_int_equal(sched_mark_compare(here, preempted), SCHED_SWITCHED);
-	assert_int_equal(sched_mark_compare(here, moved), SCHED_MIGRATED);
-	assert_int_equal(sched_mark_compare(unknown, unknown), SCHED_UNCHANGED);
-}
-
 static void a_sleep_is_seen_as_a_switch(void **state)
 {
 	const struct timespec shortly = {.tv_nsec = 1000000};
@@ -244,7 +230,7 @@ static void a_sleep_is_seen_as_a_switch(void **state)
 	if (before.switches < 0)
 		unit_skip("the kernel does not count context switches here");
 	nanosleep(&shortly, NULL);
-	assert_int_not_equal(sched_mark_compare(before, sched_mark_take()), SCHED_UNCHANGED);
+	assert_true(sched_mark_take().switches > before.switches);
 }
 
 int main(void)
@@ -259,7 +245,6 @@ int main(void)
 		cmocka_unit_test(a_call_that_is_not_available_is_absent),
 		cmocka_unit_test(a_call_too_short_for_the_clock_has_no_time),
 		cmocka_unit_test(disturbed_batches_alone_are_no_time),
-		cmocka_unit_test(switches_and_migrations_are_distinguished),
 		cmocka_unit_test(a_sleep_is_seen_as_a_switch),
 	};
 
