@@ -82,8 +82,8 @@ static void measure(struct cli *cli, struct bench *bench)
 		/* Where nothing could be timed, no clock shows how long these take either. */
 		if (fact_is_known(&bench->fact) && !bench->stop && bench->plan->details)
 			bench_clock_all(bench);
-		bench->stopped = bench->stop;
 	}
+	bench->stopped = bench->stop;
 	work_end();
 }
 

@@ -313,6 +313,5 @@ void bench_contention_all(struct bench *bench)
 		measure_call(bench, &contention, found);
 		bench->done = TURNS * bench->contention_count;
 	}
-	bench->stopped = bench->stop;
 	fact_set_known(&bench->fact);
 }

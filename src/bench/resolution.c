@@ -17,6 +17,8 @@
 #define NS_MOST 10000000
 #define NS_MOST_OF_SLOW_CLOCKS 60000000
 
+#define NO_CLOCK "the kernel does not have this clock"
+
 /* The time is checked after this many readings. */
 #define READINGS_AT_ONCE 100
 
@@ -43,13 +45,21 @@ struct reading {
 };
 
 /* Reads the clock until its smallest step has been seen often enough. */
-static void find_step(const struct call *call, struct bench_clock *clock)
+static void read_clock(void *argument)
 {
+	const struct call *call = ((struct reading *)argument)->call;
+	struct bench_clock *clock = ((struct reading *)argument)->clock;
+	struct number_fact *resolution = &clock->resolution_ns;
+	struct timespec value;
 	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC), elapsed = 0, least = 0, last, now;
 	uint64_t steps = 0;
 
+	if (clock_getres(call->clock, &value) == 0)
+		fact_set_number(resolution, (int64_t)value.tv_sec * NS_PER_SECOND + value.tv_nsec);
+	else
+		fact_set(&resolution->fact, FACT_ABSENT, NO_CLOCK);
 	if (!read_ns(call, &last)) {
-		fact_set(&clock->step_ns.fact, FACT_ABSENT, "the kernel does not have this clock");
+		fact_set(&clock->step_ns.fact, FACT_ABSENT, NO_CLOCK);
 		return;
 	}
 	while (steps < STEPS_WANTED && elapsed < NS_MOST_OF_SLOW_CLOCKS &&
@@ -73,19 +83,6 @@ static void find_step(const struct call *call, struct bench_clock *clock)
 		fact_set_number(&clock->step_ns, least);
 	else
 		fact_set(&clock->step_ns.fact, FACT_FAILED, "the clock did not advance");
-}
-
-static void read_clock(void *argument)
-{
-	struct reading *reading = argument;
-	struct number_fact *resolution = &reading->clock->resolution_ns;
-	struct timespec value;
-
-	if (clock_getres(reading->call->clock, &value) == 0)
-		fact_set_number(resolution, (int64_t)value.tv_sec * NS_PER_SECOND + value.tv_nsec);
-	else
-		fact_set(&resolution->fact, FACT_ABSENT, "the kernel does not have this clock");
-	find_step(reading->call, reading->clock);
 }
 
 static void read_clocks(void *argument)
