@@ -97,6 +97,26 @@ verify() {
 	pass
 }
 
+# await CONDITION: until it holds, 60 s at most: for what another process does in its own time.
+await() {
+	tries=600
+	until eval "$1" || [ "$tries" -eq 0 ]; do
+		sleep 0.1
+		tries=$((tries - 1))
+	done
+}
+
+# catches PID SIGNAL: the process has a handler for the signal of this number.
+catches() {
+	caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null)
+	[ $((0x${caught:-0} >> ($2 - 1) & 1)) -eq 1 ]
+}
+
+# has_children PID: and they have begun their work, which they do when they have no capabilities.
+has_children() {
+	[ -n "$(cat "/proc/$1/task/$1/children" 2>/dev/null)" ]
+}
+
 has() { command -v "$1" >/dev/null 2>&1; }
 
 # lines FILE: how many.
