@@ -36,16 +36,10 @@ static bool is_cleared(const struct view *v)
 	}
 }
 
+/* A skew, or a guest that was moved or paused, may lie in either clock. */
 static bool is_faulty(const struct view *v)
 {
-	switch (v->watchdog.culprit) {
-	case WATCHDOG_TSC_JUMPED:
-	case WATCHDOG_TSC_SKEWED:
-	case WATCHDOG_MOVED:
-		return true;
-	default:
-		return v->tsc_unsynchronized;
-	}
+	return v->tsc_unsynchronized || v->watchdog.culprit == WATCHDOG_TSC_JUMPED;
 }
 
 enum counter_standing counter_standing_find(const struct view *v)
