@@ -46,8 +46,10 @@ static void take_log(const struct evidence *host, struct rate *rate)
 	bool known = fact_is_known(&host->host.tsc_flags.fact) &&
 	             strstr(host->host.tsc_flags.value, "tsc_known_freq");
 
-	if (!fact_is_known(&log->fact)) {
+	if (!host_is_x86(host) || !fact_is_known(&log->fact)) {
 		rate->fact = log->fact;
+		if (!host_is_x86(host))
+			fact_set(&rate->fact, FACT_ABSENT, "the kernel logs the rate of x86 alone");
 		return;
 	}
 	fact_set(&rate->fact, FACT_ABSENT, "the kernel log has no line with it");
@@ -89,7 +91,9 @@ void rate_list(const struct counter_evidence *evidence, struct rate rates[RATE_C
 	const struct warp_drift *drift = &evidence->warp.drift;
 	const struct counter_claims *claims = &evidence->claims;
 	double lasted_ns = evidence->warp.duration_s * 1e9;
-	double step_ppm = lasted_ns > 0 ? evidence->raw_step_ns / lasted_ns * PPM : 0;
+	double step_ns =
+		evidence->raw_step_ns + (drift->counter_hz > 0 ? 1e9 / drift->counter_hz : 0);
+	double step_ppm = lasted_ns > 0 ? step_ns / lasted_ns * PPM : 0;
 	const struct rate *first;
 
 	memset(rates, 0, RATE_COUNT * sizeof(*rates));

@@ -239,6 +239,14 @@ static void what_the_kernel_did_and_does_not_explain_is_unknown(void **state)
 	evidence_add_log(&evidence.host, "tsc: Marking TSC unstable due to clocksource watchdog");
 	expect(&evidence, "kernel-distrusts", 2, "nothing shows whether");
 	assert_true(has_note(judge(&evidence), "kernel-log"));
+	/* By 3% either clock may be wrong, or the guest was moved. */
+	evidence_add_log(&evidence.host,
+		"clocksource: 'hpet' wd_nsec: 500000000 wd_now: 2c4d6d26 wd_last: 2be6f5d6 mask: "
+		"ffffffff");
+	evidence_add_log(&evidence.host,
+		"clocksource: 'tsc' cs_nsec: 515000000 cs_now: 50000000 cs_last: 0 mask: "
+		"ffffffffffffffff");
+	assert_int_not_equal(judge(&evidence)->outcome, COUNTER_UNSAFE);
 	fact_set_text(&evidence.host.host.boot, "tsc=unstable");
 	expect(&evidence, "disabled", 2, "command line");
 }
@@ -479,6 +487,27 @@ static void programs_choose_by_their_rules(void **state)
 	assert_int_equal(answer_of(&evidence, "minstant"), PROGRAM_UNDETERMINED);
 }
 
+/* Nothing about a TSC is asked of arm64; the firmware's register is a claim like CPUID's. */
+static void the_counter_of_arm64_is_judged_without_words_about_the_tsc(void **state)
+{
+	struct counter_evidence evidence;
+
+	(void)state;
+	make_sound(&evidence);
+	fact_set_text(&evidence.host.host.arch, "aarch64");
+	fact_set(&evidence.host.host.invariant_tsc.fact, FACT_ABSENT, "not x86");
+	fact_set(&evidence.host.host.tsc_flags.fact, FACT_ABSENT, "not x86");
+	evidence_set_current(&evidence.host, "arch_sys_counter");
+	evidence.page.hz = evidence.page.raw_hz = evidence.warp.drift.counter_hz = 25e6;
+	fact_set_number(&evidence.register_hz, 25000000);
+	expect(&evidence, "safe", 0, "programs may read the counter here: 25.0000 MHz");
+	assert_int_equal(answer_of(&evidence, "Redis"), PROGRAM_RIGHT);
+	fact_set_number(&evidence.register_hz, 24000000);
+	assert_true(has_note(judge(&evidence), "claim-differs"));
+	assert_int_equal(answer_of(&evidence, "Redis"), PROGRAM_WRONG_RATE);
+	assert_int_equal(answer_of(&evidence, "quanta"), PROGRAM_RIGHT);
+}
+
 /* ---- text ---- */
 
 static void the_text_fits_a_terminal(void **state)
@@ -523,6 +552,7 @@ int main(void)
 		cmocka_unit_test(a_log_that_differs_from_the_measurement_is_noted),
 		cmocka_unit_test(cpuid_claims_are_taken_in_hertz),
 		cmocka_unit_test(programs_choose_by_their_rules),
+		cmocka_unit_test(the_counter_of_arm64_is_judged_without_words_about_the_tsc),
 		cmocka_unit_test(the_text_fits_a_terminal),
 	};
 
