@@ -97,9 +97,9 @@ void vvar_read_rates(const struct vdso_image *vdso, const struct vclock_evidence
 #define VVAR_PVCLOCK_STABLE 1
 
 /*
- * Copies VVAR_HEAD_SIZE bytes of a page that the kernel may be updating, until two copies in a
- * row are equal. False if the page cannot be read or never rests. For a forked child.
+ * Copies at most VVAR_HEAD_SIZE bytes of a page that the kernel may be updating, until two copies
+ * in a row are equal. False if the page cannot be read or never rests. For a forked child.
  */
-bool vvar_copy_stable(uintptr_t from, unsigned char *to);
+bool vvar_copy_stable(uintptr_t from, unsigned char *to, size_t size);
 
 #endif

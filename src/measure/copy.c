@@ -138,7 +138,7 @@ static bool copy_pages(struct copy *copy)
 		size_t at = i * copy->page_size;
 
 		if ((i < VVAR_PAGES_BEFORE || i >= image_end) &&
-			vvar_copy_stable(copy->from + at, copy->write + at))
+			vvar_copy_stable(copy->from + at, copy->write + at, VVAR_HEAD_SIZE))
 			copy->pages[copy->page_count++] = at;
 	}
 	return copy->page_count && run_limited(call_clocks, copy, TRIAL_LIMIT_US) == 0;
@@ -339,20 +339,6 @@ static void find_cost(struct copy *copy)
 
 /* ---- the child ---- */
 
-static bool find_clocks(struct copy *copy, const struct call_table *calls)
-{
-	static const char *const clocks[CLOCKS] = {"CLOCK_REALTIME", "CLOCK_MONOTONIC"};
-
-	for (int i = 0; i < CLOCKS; i++) {
-		const struct call *row = call_find(calls, "clock_gettime", clocks[i]);
-
-		if (!row || !row[PATH_VDSO].function.any)
-			return false;
-		copy->calls[i] = row[PATH_VDSO];
-	}
-	return true;
-}
-
 static void run_copy(void *argument)
 {
 	struct copy *copy = argument;
@@ -383,15 +369,21 @@ void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
 	const struct vclock_evidence *vclock, struct copy_evidence *answer,
 	const struct deadline *deadline)
 {
+	static const char *const clocks[CLOCKS] = {"CLOCK_REALTIME", "CLOCK_MONOTONIC"};
 	struct copy copy = {.vdso = vdso, .page_size = (size_t)sysconf(_SC_PAGESIZE)};
+	bool has_clocks = vdso->base != 0;
 	struct fact why = {0};
 
 	*answer = (struct copy_evidence){.fact.state = FACT_UNREAD};
+	for (int i = 0; i < CLOCKS && has_clocks; i++) {
+		copy.calls[i] = call_find(calls, "clock_gettime", clocks[i])[PATH_VDSO];
+		has_clocks = copy.calls[i].function.any;
+	}
 	if (!COUNTER_MODE) {
 		fact_set(&why, FACT_ABSENT, "the vDSO is copied on x86 and arm64 only");
 	} else if (vdso->replaced) {
 		fact_set(&why, FACT_ABSENT, "the vDSO is not the kernel's own");
-	} else if (!vdso->base || !find_clocks(&copy, calls)) {
+	} else if (!has_clocks) {
 		fact_set(&why, FACT_ABSENT, "no vDSO function to copy");
 	} else {
 		copy.from = vdso->base - VVAR_PAGES_BEFORE * copy.page_size;

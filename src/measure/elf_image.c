@@ -11,16 +11,7 @@
 
 #include "base/text.h"
 
-/* ElfW() has no form for these. */
-#if __SIZEOF_POINTER__ == 8
-#define SYMBOL_TYPE ELF64_ST_TYPE
-#define SYMBOL_BIND ELF64_ST_BIND
-#define NATIVE_CLASS ELFCLASS64
-#else
-#define SYMBOL_TYPE ELF32_ST_TYPE
-#define SYMBOL_BIND ELF32_ST_BIND
-#define NATIVE_CLASS ELFCLASS32
-#endif
+#define NATIVE_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
 
 /* The ABI of 64-bit s390 has wide words in DT_HASH; all others have 32 bits. */
 #if defined(__s390x__)
@@ -235,8 +226,9 @@ static bool add_symbol(const struct image *image, size_t index, struct vdso_evid
 	if (!take(image, image->symbols, index, &symbol, sizeof(symbol)))
 		return false;
 	offset = offset_of(image, symbol.st_value);
-	type = SYMBOL_TYPE(symbol.st_info);
-	bind = SYMBOL_BIND(symbol.st_info);
+	/* ELF64_ST_TYPE and ELF64_ST_BIND are the same. */
+	type = ELF32_ST_TYPE(symbol.st_info);
+	bind = ELF32_ST_BIND(symbol.st_info);
 	if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS ||
 		(type != STT_FUNC && type != STT_NOTYPE) ||
 		(bind != STB_GLOBAL && bind != STB_WEAK) || !offset ||

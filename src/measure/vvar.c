@@ -66,14 +66,14 @@ static bool copy_from(uintptr_t from, unsigned char *to, size_t size)
 }
 
 /* Two equal copies in a row were not written to in between, wherever the sequence count is. */
-bool vvar_copy_stable(uintptr_t from, unsigned char *to)
+bool vvar_copy_stable(uintptr_t from, unsigned char *to, size_t size)
 {
 	unsigned char again[VVAR_HEAD_SIZE];
 
 	for (int i = 0; i < COPY_TRIES; i++) {
-		if (!copy_from(from, to, sizeof(again)) || !copy_from(from, again, sizeof(again)))
+		if (!copy_from(from, to, size) || !copy_from(from, again, size))
 			return false;
-		if (memcmp(to, again, sizeof(again)) == 0)
+		if (memcmp(to, again, size) == 0)
 			return true;
 	}
 	return false;
@@ -84,7 +84,7 @@ static void look_at(struct page_search *search, uintptr_t at)
 	unsigned char page[VVAR_HEAD_SIZE];
 	struct vvar_match match;
 
-	if (!vvar_copy_stable(at, page))
+	if (!vvar_copy_stable(at, page, sizeof(page)))
 		return;
 	search->realtime[1] = kernel_clock_ns(CLOCK_REALTIME_COARSE) / NS_PER_SECOND;
 	vvar_layout_find(page, sizeof(page), vvar_native_arch, search->realtime, &match);
@@ -122,7 +122,7 @@ static void read_clock_page(struct page_search *search)
 	struct number_fact *sequence = &search->answer.hyperv_sequence;
 	bool hyperv = strncmp(search->clocksource, "hyperv", 6) == 0;
 	unsigned quirks = search->match.layout->quirks;
-	unsigned char pvclock[32];
+	unsigned char page[VVAR_PVCLOCK_SIZE];
 	uintptr_t at = 0;
 	uint32_t head[2];
 
@@ -144,8 +144,8 @@ static void read_clock_page(struct page_search *search)
 			fact_set(&sequence->fact, FACT_ABSENT, "the kernel maps no Hyper-V page");
 	} else if (strcmp(search->clocksource, "kvm-clock") == 0 ||
 		   strcmp(search->clocksource, "xen") == 0) {
-		if (copy_from(at, pvclock, sizeof(pvclock)))
-			fact_set_flag(stable, pvclock[VVAR_PVCLOCK_FLAGS] & VVAR_PVCLOCK_STABLE);
+		if (copy_from(at, page, sizeof(page)))
+			fact_set_flag(stable, page[VVAR_PVCLOCK_FLAGS] & VVAR_PVCLOCK_STABLE);
 		else
 			fact_set(&stable->fact, FACT_ABSENT, "the kernel maps no pvclock page");
 	}
@@ -205,20 +205,6 @@ static bool mode_is_own_counter(const struct vclock_evidence *vclock)
 	return false;
 }
 
-/* A hypervisor may be updating its page. */
-static bool copy_clock_page(uintptr_t at, unsigned char page[VVAR_PVCLOCK_SIZE])
-{
-	unsigned char again[VVAR_PVCLOCK_SIZE];
-
-	for (int i = 0; i < COPY_TRIES; i++) {
-		if (!copy_from(at, page, sizeof(again)) || !copy_from(at, again, sizeof(again)))
-			return false;
-		if (memcmp(page, again, sizeof(again)) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void read_rates(void *argument)
 {
 	struct rates_job *job = argument;
@@ -229,7 +215,7 @@ static void read_rates(void *argument)
 	unsigned char page[VVAR_HEAD_SIZE];
 	struct vvar_page_rates found;
 
-	if (mode_is_own_counter(vclock) && vvar_copy_stable(start, page) &&
+	if (mode_is_own_counter(vclock) && vvar_copy_stable(start, page, sizeof(page)) &&
 		vvar_layout_rates(vclock->layout, page, sizeof(page), at - start, &found)) {
 		rates->hz = found.hz;
 		rates->raw_hz = found.raw_hz;
@@ -243,8 +229,8 @@ static void read_rates(void *argument)
 	rates->raw_fact = rates->fact;
 	if (fact_is_known(&rates->fact) && rates->raw_hz <= 0)
 		fact_set(&rates->raw_fact, FACT_ABSENT, "the data page has no second clock");
-	if (!vclock->page_at ||
-		!copy_clock_page(job->vdso->base + (uintptr_t)vclock->page_at, page))
+	if (!vclock->page_at || !vvar_copy_stable(job->vdso->base + (uintptr_t)vclock->page_at,
+					page, VVAR_PVCLOCK_SIZE))
 		return;
 	rates->page_hz = job->hyperv ? vvar_hyperv_hz(page) : vvar_pvclock_hz(page);
 	if (rates->page_hz > 0)

@@ -106,13 +106,20 @@ static bool read_mode(const struct vvar_layout *layout, const unsigned char *pag
 	return true;
 }
 
-bool vvar_layout_mode(const char *name, const unsigned char *bytes, int64_t *mode)
+static const struct vvar_layout *find_layout(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
 		if (strcmp(layouts[i].name, name) == 0)
-			return read_mode(&layouts[i], bytes, sizeof(uint32_t), 0, mode);
+			return &layouts[i];
 	}
-	return false;
+	return NULL;
+}
+
+bool vvar_layout_mode(const char *name, const unsigned char *bytes, int64_t *mode)
+{
+	const struct vvar_layout *layout = find_layout(name);
+
+	return layout && read_mode(layout, bytes, sizeof(uint32_t), 0, mode);
 }
 
 /* Numbers of the kernel that the compiler's sign is not for. */
@@ -164,15 +171,11 @@ static uint64_t find_raw_mult(const struct vvar_layout *layout, const unsigned c
 bool vvar_layout_rates(const char *name, const unsigned char *page, size_t size, size_t mode_at,
 	struct vvar_page_rates *rates)
 {
-	const struct vvar_layout *layout = NULL;
+	const struct vvar_layout *layout = find_layout(name);
 	uint64_t shift, raw;
 	size_t base;
 
 	*rates = (struct vvar_page_rates){0};
-	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
-		if (strcmp(layouts[i].name, name) == 0)
-			layout = &layouts[i];
-	}
 	if (!layout || mode_at < layout->mode)
 		return false;
 	base = mode_at - layout->mode;

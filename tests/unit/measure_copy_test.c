@@ -110,7 +110,7 @@ static void make_fallback(int64_t mode_at, struct vdso_image *fallback)
 	assert_ptr_not_equal(memory, MAP_FAILED);
 	for (size_t at = 0; at < size; at += page) {
 		if (at < before || at >= before + image.size)
-			vvar_copy_stable(image.base - before + at, memory + at);
+			vvar_copy_stable(image.base - before + at, memory + at, VVAR_HEAD_SIZE);
 	}
 	memcpy(memory + before, (const void *)image.base, image.size);
 	memcpy(memory + (int64_t)before + mode_at, &none, sizeof(none));
