@@ -77,8 +77,8 @@ struct command {
 	const char *status;               /* its exit statuses */
 	const struct option_row *options; /* ended by a row without a name */
 	const struct format *formats;     /* ended by a row without a name */
-	size_t size;                      /* of cli->own */
-	/* Stores a value in cli->own; false after an error message. */
+	size_t size;                      /* of cli->data */
+	/* Stores a value in cli->data; false after an error message. */
 	bool (*take)(struct cli *cli, int id, const char *value);
 	/* Returns the exit status; prints by cli_print(). */
 	int (*run)(struct cli *cli);
@@ -115,7 +115,7 @@ struct cli {
 	enum color_choice color;
 	const char *output;  /* NULL: standard output */
 	const char *sysroot; /* "/" is this host */
-	void *own;           /* zeroed memory of the command's size: request and results */
+	void *data;          /* zeroed memory of the command's size: request and results */
 	size_t operand_count;
 	const char **operands;
 	unsigned depth;      /* how much is measured; 0: only what the status needs */

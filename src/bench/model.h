@@ -58,7 +58,7 @@ struct bench_subject {
 
 extern const struct option_row bench_options[];
 
-/* Stores a value in the struct bench_plan of cli->own. */
+/* Stores a value in the struct bench_plan of cli->data. */
 bool bench_take(struct cli *cli, int id, const char *value);
 
 /*

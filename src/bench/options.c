@@ -145,7 +145,7 @@ static bool take_word(int id, struct span word, struct bench_plan *plan)
 
 bool bench_take(struct cli *cli, int id, const char *value)
 {
-	struct bench_plan *plan = cli->own;
+	struct bench_plan *plan = cli->data;
 	struct span list, word;
 
 	switch (id) {

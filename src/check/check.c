@@ -25,7 +25,7 @@ enum {
 /* Returns the exit status. `file` is the document's path; NULL: this host was examined. */
 static int judge_and_print(struct cli *cli, const char *file)
 {
-	struct check_request *request = cli->own;
+	struct check_request *request = cli->data;
 
 	request->file = file;
 	request->several = cli->operand_count > 1;
@@ -58,7 +58,7 @@ static bool needs_reasons(const struct cli *cli, const struct evidence *evidence
 
 static int check_file(struct cli *cli, const char *path)
 {
-	struct check_request *request = cli->own;
+	struct check_request *request = cli->data;
 	struct document_part parts[CHECK_PART_COUNT];
 	struct fact why = {0};
 
@@ -94,7 +94,7 @@ static int check_files(struct cli *cli)
 static int check_run(struct cli *cli)
 {
 	static volatile bool stop;
-	struct check_request *request = cli->own;
+	struct check_request *request = cli->data;
 	const struct policy *policy = &request->policy;
 	struct evidence *evidence = &request->evidence;
 	unsigned depth = cli->depth; /* 0: no more than the verdict needs */

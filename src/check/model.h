@@ -93,7 +93,7 @@ struct check_request {
 
 extern const struct option_row check_options[];
 
-/* Stores a value in cli->own, a struct check_request; false after an error message. */
+/* Stores a value in cli->data, a struct check_request; false after an error message. */
 bool check_take(struct cli *cli, int id, const char *value);
 
 /*

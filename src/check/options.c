@@ -43,7 +43,7 @@ static bool refuse_name(const char *option, const char *what, struct span word, 
 
 static bool take_clocksource(struct cli *cli, struct span word)
 {
-	struct policy *policy = &((struct check_request *)cli->own)->policy;
+	struct policy *policy = &((struct check_request *)cli->data)->policy;
 
 	if (!word.length)
 		return cli_usage_error("--require: '' is not the name of a clocksource");
@@ -90,7 +90,7 @@ bool check_clocksources_exist(const struct policy *policy, const struct evidence
  */
 static bool take_deciding(struct cli *cli, struct span word)
 {
-	struct policy *policy = &((struct check_request *)cli->own)->policy;
+	struct policy *policy = &((struct check_request *)cli->data)->policy;
 	const char *call, *clock, *nearest = NULL;
 	unsigned least = UINT_MAX;
 
@@ -119,7 +119,7 @@ static bool take_deciding(struct cli *cli, struct span word)
 
 bool check_take(struct cli *cli, int id, const char *value)
 {
-	struct check_request *request = cli->own;
+	struct check_request *request = cli->data;
 
 	switch (id) {
 	case OPTION_RATE:

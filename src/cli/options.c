@@ -426,7 +426,7 @@ bool cli_parse(struct cli *cli, const struct command *const *commands, int argc,
 	split_words(cli, &items, cli->command, argc, argv);
 	known.command = cli->command;
 	cli->format = cli->command->formats;
-	cli->own = xcalloc(1, cli->command->size);
+	cli->data = xcalloc(1, cli->command->size);
 	cli->operands = xcalloc(items.count + 1, sizeof(*cli->operands));
 	parsed = apply_items(cli, &items);
 	free(items.list);
@@ -435,6 +435,6 @@ bool cli_parse(struct cli *cli, const struct command *const *commands, int argc,
 
 void cli_free(struct cli *cli)
 {
-	free(cli->own);
+	free(cli->data);
 	free(cli->operands);
 }

@@ -30,7 +30,7 @@
 
 enum { OPTION_ONLY = OPTION_OWN, OPTION_WITH_GUESTS };
 
-/* cli->own holds the options and all that one run needs. */
+/* cli->data holds the options and all that one run needs. */
 struct compare {
 	size_t only_count; /* 0: all */
 	struct span only[ONLY_MAX];
@@ -47,7 +47,7 @@ struct compare {
 
 static bool take_only(struct cli *cli, struct span word)
 {
-	struct compare *compare = cli->own;
+	struct compare *compare = cli->data;
 
 	if (!word.length)
 		return cli_usage_error("--only: a name is empty");
@@ -59,7 +59,7 @@ static bool take_only(struct cli *cli, struct span word)
 
 static bool compare_take(struct cli *cli, int id, const char *value)
 {
-	struct compare *compare = cli->own;
+	struct compare *compare = cli->data;
 
 	switch (id) {
 	case OPTION_ONLY:
@@ -109,7 +109,7 @@ static bool choose_candidates(struct compare *compare, const char *in_use)
 
 static void announce(const struct cli *cli, const char *in_use)
 {
-	const struct compare *compare = cli->own;
+	const struct compare *compare = cli->data;
 	struct strbuf sb = {.used = 0};
 	struct ntp_state state;
 	char ntp[NTP_TEXT_SIZE];
@@ -157,7 +157,7 @@ static void print_command(const struct clocksource_switch *clock, const char *na
 
 static void report_closed(const struct cli *cli, enum switch_opened opened, const struct fact *why)
 {
-	const struct compare *compare = cli->own;
+	const struct compare *compare = cli->data;
 	const char *tree = tree_of(compare->tree, why);
 	struct text_fact container = {0};
 
@@ -325,7 +325,7 @@ static int plan_and_run(struct cli *cli, struct compare *compare)
 
 static int compare_run(struct cli *cli)
 {
-	struct compare *compare = cli->own;
+	struct compare *compare = cli->data;
 	struct evidence *host = &compare->host;
 	size_t length = strlen(cli->sysroot);
 
@@ -344,7 +344,7 @@ static int compare_run(struct cli *cli)
 /* Runs after the output: the command that restores the clocksource is printed last. */
 static int compare_finish(struct cli *cli, int status)
 {
-	const struct compare *compare = cli->own;
+	const struct compare *compare = cli->data;
 	const struct run_result *result = &compare->result;
 
 	if (result->end == RUN_NOT_BEGUN || !compare->clock.root)

@@ -97,11 +97,11 @@ static void gather(struct cli *cli, struct counter_evidence *evidence, int64_t d
 	work_end();
 }
 
-/* cli->own is the duration in ns; 0: not given. */
+/* cli->data is the duration in ns; 0: not given. */
 static bool counter_take(struct cli *cli, int id, const char *value)
 {
 	(void)id;
-	return take_duration("--duration", value, cli->own);
+	return take_duration("--duration", value, cli->data);
 }
 
 static int counter_run(struct cli *cli)
@@ -110,7 +110,7 @@ static int counter_run(struct cli *cli)
 	static struct counter_report report = {.evidence = &evidence,
 		.timestamp = &evidence.host.timestamp,
 		.rate_count = RATE_COUNT};
-	const int64_t *duration_ns = cli->own;
+	const int64_t *duration_ns = cli->data;
 	struct fact why = {0};
 	volatile bool *stop = child_share(sizeof(*stop), &why);
 

@@ -40,7 +40,7 @@ static volatile bool stop;
 
 static bool fleet_take(struct cli *cli, int id, const char *value)
 {
-	struct fleet_request *request = cli->own;
+	struct fleet_request *request = cli->data;
 
 	if (id == OPTION_TOP)
 		return take_count(
@@ -181,7 +181,7 @@ static void read_operand(struct fleet_request *request, const char *path)
 
 static int fleet_run(struct cli *cli)
 {
-	struct fleet_request *request = cli->own;
+	struct fleet_request *request = cli->data;
 	struct fleet *fleet = &request->fleet;
 	int status = EXIT_TROUBLE;
 

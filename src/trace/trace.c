@@ -55,7 +55,7 @@ struct trace_request {
 
 static bool take_call(struct cli *cli, struct span word)
 {
-	struct trace_request *request = cli->own;
+	struct trace_request *request = cli->data;
 	struct fact why = {0};
 
 	if (!request->plan.call_count)
@@ -67,7 +67,7 @@ static bool take_call(struct cli *cli, struct span word)
 
 static bool take_option(struct cli *cli, int id, const char *value)
 {
-	struct trace_request *request = cli->own;
+	struct trace_request *request = cli->data;
 	uint64_t pid;
 
 	switch (id) {
@@ -168,7 +168,7 @@ static bool gains_privileges(const struct trace_program *program)
 /* Says whether the program is to be seized, to count its calls into the vDSO. */
 static bool counts_served(const struct cli *cli, struct trace_evidence *trace)
 {
-	const struct trace_request *request = cli->own;
+	const struct trace_request *request = cli->data;
 
 	if (request->untouched)
 		fact_set(&trace->served, FACT_ABSENT, "--no-served is given");
@@ -259,7 +259,7 @@ static int count_program(struct cli *cli, struct trace_run *run, bool *counted)
 		return refuse_program(name, error);
 	*counted = true;
 	places_finish(trace, run->shown);
-	compare_runs(run, ((const struct trace_request *)cli->own)->repeats);
+	compare_runs(run, ((const struct trace_request *)cli->data)->repeats);
 	/* Shells report it so. */
 	return WIFSIGNALED(run->status) ? EXIT_SIGNAL + WTERMSIG(run->status)
 	                                : WEXITSTATUS(run->status);
@@ -267,7 +267,7 @@ static int count_program(struct cli *cli, struct trace_run *run, bool *counted)
 
 static int count_running(struct cli *cli, struct trace_run *run, bool *counted)
 {
-	const struct trace_request *request = cli->own;
+	const struct trace_request *request = cli->data;
 	struct trace_evidence *trace = run->trace;
 	struct fact why = {0};
 
@@ -314,7 +314,7 @@ static int count_running(struct cli *cli, struct trace_run *run, bool *counted)
 /* False after an error message. */
 static bool is_one_target(const struct cli *cli)
 {
-	const struct trace_request *request = cli->own;
+	const struct trace_request *request = cli->data;
 	int targets = (cli->operand_count > 0) + (request->pid > 0) + request->all;
 
 	if (targets == 0)
@@ -343,7 +343,7 @@ static bool is_one_target(const struct cli *cli)
 static bool print_report(void *argument)
 {
 	struct cli *cli = argument;
-	struct trace_request *request = cli->own;
+	struct trace_request *request = cli->data;
 	struct trace_report *report = &request->report;
 
 	trace_diagnose(report->trace, report->diagnosis);
@@ -364,7 +364,7 @@ static int run_trace(struct cli *cli)
 	static struct trace_evidence trace;
 	static struct trace_diagnosis diagnosis;
 	struct timestamp_evidence timestamp = {0};
-	struct trace_request *request = cli->own;
+	struct trace_request *request = cli->data;
 	struct trace_report *report = &request->report;
 	struct trace_run run = {.root = &cli->root,
 		.trace = &trace,

@@ -85,17 +85,17 @@ void warp_release(struct warp_evidence *warp)
 
 #define DEFAULT_NS 2000000000
 
-/* cli->own is the duration in ns; 0: not given. */
+/* cli->data is the duration in ns; 0: not given. */
 static bool warp_take(struct cli *cli, int id, const char *value)
 {
 	(void)id;
-	return take_duration("--duration", value, cli->own);
+	return take_duration("--duration", value, cli->data);
 }
 
 static int warp_run(struct cli *cli)
 {
 	static struct warp_evidence warp;
-	const int64_t *duration_ns = cli->own;
+	const int64_t *duration_ns = cli->data;
 	struct vdso_evidence vdso = {0};
 	struct vdso_image image;
 	struct call_table calls;

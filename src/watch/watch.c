@@ -80,7 +80,7 @@ static bool take_program(struct watch_request *request, const char *path)
 
 static bool watch_take(struct cli *cli, int id, const char *value)
 {
-	struct watch_request *request = cli->own;
+	struct watch_request *request = cli->data;
 
 	if (id == OPTION_INTERVAL)
 		return take_duration("--interval", value, &request->interval_ns);
@@ -281,7 +281,7 @@ static bool watch_until_end(struct cli *cli, struct watch *watch)
 static int watch_run(struct cli *cli)
 {
 	static struct watch watch;
-	struct watch_request *request = cli->own;
+	struct watch_request *request = cli->data;
 	struct vdso_evidence vdso = {0};
 
 	if (!request->interval_ns)

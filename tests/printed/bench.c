@@ -66,7 +66,7 @@ static void put_plan(const struct bench_scenario *scenario, struct bench_plan *p
 	for (; scenario->words && scenario->words[count - 1]; count++)
 		argv[count] = (char *)(uintptr_t)scenario->words[count - 1];
 	assert_true(cli_parse(&cli, commands, count, argv));
-	*plan = *(struct bench_plan *)cli.own;
+	*plan = *(struct bench_plan *)cli.data;
 	cli_free(&cli);
 	plan->details = !scenario->screen;
 	for (int cpu = 0; cpu < THREAD_CPUS; cpu++)

@@ -35,7 +35,7 @@ static bool plan_words(struct bench_plan *plan, int count, const char *const *wo
 	call_table_make(&(struct vdso_evidence){0}, &(struct vdso_image){0}, &calls, DEADLINE_NONE);
 	planned = cli_parse(&cli, commands, count + 1, argv);
 	if (planned)
-		*plan = *(struct bench_plan *)cli.own;
+		*plan = *(struct bench_plan *)cli.data;
 	cli_free(&cli);
 	plan->details = details;
 	return planned && bench_plan_make(plan, &calls);

@@ -19,13 +19,13 @@ struct request {
 static bool take_word(struct cli *cli, struct span word)
 {
 	(void)word;
-	((struct request *)cli->own)->words++;
+	((struct request *)cli->data)->words++;
 	return true;
 }
 
 static bool take(struct cli *cli, int id, const char *value)
 {
-	struct request *request = cli->own;
+	struct request *request = cli->data;
 
 	switch (id) {
 	case OPTION_LIST:
@@ -136,7 +136,7 @@ static bool parse(const char *line)
 
 static const struct request *request(void)
 {
-	return cli.own;
+	return cli.data;
 }
 
 static void the_command_may_come_anywhere(void **state)
