@@ -230,38 +230,31 @@ static const struct span *find_unmatched(const struct bench_plan *plan,
 	return NULL;
 }
 
-/* A name must be known, and must choose a call: an option without effect is refused. */
-static bool do_names_choose(const struct bench_plan *plan)
-{
-	const struct bench_names *calls = &plan->call_names, *clocks = &plan->clock_names;
-	const struct span *word;
-
-	if ((word = find_unmatched(plan, calls, has_name, false)))
-		return cli_usage_error("--call: '%.*s' is not gettimeofday, clock_gettime, "
-				       "clock_getres, time or getcpu",
-			(int)word->length, word->at);
-	if ((word = find_unmatched(plan, clocks, has_clock, false)))
-		return cli_usage_error(
-			"--clock: unknown clock '%.*s'", (int)word->length, word->at);
-	if ((word = find_unmatched(plan, calls, has_name, true)))
-		return cli_usage_error("--call: '%.*s' does not apply to any selected clock",
-			(int)word->length, word->at);
-	if ((word = find_unmatched(plan, clocks, has_clock, true)))
-		return cli_usage_error("--clock: '%.*s' does not apply to any selected call",
-			(int)word->length, word->at);
-	return true;
-}
-
 bool bench_plan_make(struct bench_plan *plan, const struct call_table *calls)
 {
+	const struct bench_names *names = &plan->call_names, *clocks = &plan->clock_names;
+	const struct span *word;
+
 	plan->calls = calls;
 	if (plan->histogram && (plan->count_count || plan->threads))
 		return cli_usage_error("--histogram cannot be combined with %s",
 			plan->count_count ? "--calls" : "--threads");
 	if (plan->time_ns && plan->count_count && !plan->threads)
 		return cli_usage_error("--duration and --calls are mutually exclusive");
-	if (!do_names_choose(plan))
-		return false;
+	/* A name must be known, and must choose a call: an option without effect is refused. */
+	if ((word = find_unmatched(plan, names, has_name, false)))
+		return cli_usage_error("--call: '%.*s' is not gettimeofday, clock_gettime, "
+				       "clock_getres, time or getcpu",
+			(int)word->length, word->at);
+	if ((word = find_unmatched(plan, clocks, has_clock, false)))
+		return cli_usage_error(
+			"--clock: unknown clock '%.*s'", (int)word->length, word->at);
+	if ((word = find_unmatched(plan, names, has_name, true)))
+		return cli_usage_error("--call: '%.*s' does not apply to any selected clock",
+			(int)word->length, word->at);
+	if ((word = find_unmatched(plan, clocks, has_clock, true)))
+		return cli_usage_error("--clock: '%.*s' does not apply to any selected call",
+			(int)word->length, word->at);
 	plan->time_ns = plan->time_ns ? plan->time_ns : DURATION_DEFAULT_NS;
 	plan->thread_cpu_count = plan->cpu_count;
 	if (plan->threads && !plan->cpu_count) {

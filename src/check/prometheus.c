@@ -86,25 +86,25 @@ static void write_calls(const struct check_request *request, bool all, FILE *out
 		.help = "Share of the proof's calls that entered the kernel, 0 to 1."};
 	const struct evidence *evidence = &request->evidence;
 
-	for (size_t i = 0; i < 2 * evidence->call_count * PATH_COUNT; i++) {
-		bool is_ratio = i >= evidence->call_count * PATH_COUNT;
-		const struct call_evidence *call =
-			&evidence->calls[i / PATH_COUNT % evidence->call_count];
-		const struct path_evidence *path = &call->path[i % PATH_COUNT];
+	for (int is_ratio = 0; is_ratio <= 1; is_ratio++) {
+		for (size_t i = 0; i < evidence->call_count * PATH_COUNT; i++) {
+			const struct call_evidence *call = &evidence->calls[i / PATH_COUNT];
+			const struct path_evidence *path = &call->path[i % PATH_COUNT];
 
-		if (!all && !call->decides && !policy_decides(&request->policy, call))
-			continue;
-		if (is_ratio ? !path->attempts : !path->timed)
-			continue;
-		begin_sample(out, is_ratio ? &ratio : &seconds);
-		write_label(out, "{", "call", call->call);
-		write_label(out, ",", "clock", call->clock);
-		write_label(out, ",", "path", paths[i % PATH_COUNT]);
-		fputc('}', out);
-		if (is_ratio)
-			fprintf(out, " %.4g\n", (double)path->entered / path->attempts);
-		else
-			write_seconds(out, path->min_ns);
+			if (!all && !call->decides && !policy_decides(&request->policy, call))
+				continue;
+			if (is_ratio ? !path->attempts : !path->timed)
+				continue;
+			begin_sample(out, is_ratio ? &ratio : &seconds);
+			write_label(out, "{", "call", call->call);
+			write_label(out, ",", "clock", call->clock);
+			write_label(out, ",", "path", paths[i % PATH_COUNT]);
+			fputc('}', out);
+			if (is_ratio)
+				fprintf(out, " %.4g\n", (double)path->entered / path->attempts);
+			else
+				write_seconds(out, path->min_ns);
+		}
 	}
 }
 

@@ -106,7 +106,7 @@ bool take_count(const char *option, struct span value, const char *what, uint64_
 bool take_rate(const char *option, const char *value, double *rate)
 {
 	struct span text = text_span(value);
-	uint64_t count;
+	uint64_t count = 0;
 
 	text_take_suffix(&text, "/s");
 	if (!take_count(option, text, "calls per second from 1 to 1000G, such as 485000 or 485k",
