@@ -45,6 +45,8 @@ static void write_wrong(const struct view *v, char *summary, size_t size)
 	const struct call_evidence *worst = find_wrong(v);
 	char ahead[48];
 
+	if (!worst) /* the rule applies only if there is one, which gcc -fanalyzer does not see */
+		return;
 	snprintf(summary, size, "the vDSO%s values are not the kernel's: %s is %s.",
 		v->vdso.proven && !v->vdso.entered ? " serves the clock calls, but its" : "'s",
 		*worst->clock ? worst->clock : worst->call, format_ahead(worst->ahead_ns, ahead));
