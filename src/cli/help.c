@@ -48,14 +48,13 @@ void cli_write_overview(const struct command *const *commands, FILE *out)
 {
 	const struct option_row *row;
 
-	fputs("Usage: vdsocheck [COMMAND] [OPTION]...\n"
-	      "       vdsocheck help COMMAND\n\n",
-		out);
+	fputs("Usage: vdsocheck [COMMAND] [OPTION]...\n\n", out);
 	wrap_text(out, 0, 0, commands[0]->help);
 	fputs("\nCommands:\n", out);
 	for (size_t i = 0; commands[i]; i++)
 		wrap_print(out, commands[i]->name, 11, commands[i]->summary);
-	fputs("\nOptions of most commands; 'vdsocheck help check' lists all of check:\n", out);
+	fputs("\nOptions of most commands; 'vdsocheck help COMMAND' lists all of a command:\n",
+		out);
 	for (size_t at = 0; (row = row_at(commands[0], &at));) {
 		if (row->id < OPTION_FORMAT && strchr("Joqv", row->id))
 			write_option(commands[0], row, OVERVIEW_INDENT, out);
