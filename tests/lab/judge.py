@@ -14,6 +14,7 @@ STATUSES = {"ok": 0, "fallback": 1, "slow": 1, "wrong": 1, "unknown": 2}
 LOG_MAX = 12  # vdsocheck keeps as many lines; a full log may lack some
 ANY = "any"  # in the table: it changes while it is looked at
 TRACED_CALLS = 100  # as the table's steps "trace 100"
+COUNTER_PPM = 5
 MODE_MUST_BE_READ = ("amd64", "i386", "arm64")
 
 
@@ -26,6 +27,8 @@ class Row:
         self.environment = environment.name
         self.measures = measured.steps_after(environment, number)
         self.watches = watched.expected(environment, number)
+        self.counter = next((step.split()[1] for step in environment.steps
+                             if step.startswith("counter_rate ")), None)
         self.arch = environment.arch
         self.expectation = expectation
         self.clocksource = self.mode = self.how = self.truth = self.verdict = self.status = None
@@ -231,6 +234,20 @@ def _judge_watch(row, reports):
         row.blame(f"watch: {error!r} in {events[:200]!r}")
 
 
+def _judge_counter(row, reports):
+    """The verdict is that of the step, and the rate that of the independent measurement."""
+    document = _document(reports.get("counter", ("", 1)), "counter", row)
+    if not document:
+        return
+    if document["verdict"] != row.counter:
+        row.blame(f"counter: {document['verdict']} ({document['rule']}), not {row.counter}")
+    words = reports.get("counter-rate", ("", 1))[0].split()
+    if len(words) == 2 and document["hz"]:
+        apart = (document["hz"] / float(words[0]) - 1) * 1e6
+        if abs(apart) > COUNTER_PPM + float(words[1]):
+            row.blame(f"counter: the rate is off by {apart:.1f} ppm")
+
+
 def judge(row, reports, with_vdsocheck):
     _judge_environment(row, reports)
     row.log = reports["log"][0].splitlines() if "log" in reports else []
@@ -238,6 +255,8 @@ def judge(row, reports, with_vdsocheck):
         row.article = _document(reports["article"], "article", row)
     if with_vdsocheck:
         _judge_measured(row, reports)
+    if with_vdsocheck and row.counter:
+        _judge_counter(row, reports)
     if with_vdsocheck and row.watches:
         _judge_watch(row, reports)
     if not with_vdsocheck or not row.oracle:

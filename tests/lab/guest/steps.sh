@@ -192,6 +192,13 @@ trace_article() {
 	rm -f /tmp/trace
 }
 
+# counter_rate VERDICT: what `vdsocheck counter` says, and the rate by an independent measurement.
+counter_rate() {
+	[ -x $LAB/$build/vdsocheck ] || return 0
+	report counter $prefix $LAB/$build/vdsocheck counter -d 2 --json
+	report counter-rate $LAB/$build/counter_rate
+}
+
 # turns NUMBER STEP...: the same step repeatedly, as reports NAME-1, NAME-2, ...
 turns() {
 	turn=0
