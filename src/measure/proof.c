@@ -109,9 +109,6 @@ static const struct method methods[] = {
 	{PROOF_PTRACE, proof_ptrace_take},
 };
 
-/* Each reason for which a method was refused has room for its share. */
-#define REASON_SHARE (FACT_REASON_SIZE / (int)ARRAY_SIZE(methods) - (int)strlen("; "))
-
 /* True if the counts hold and each deciding call was made by all its paths. */
 static bool is_proven(const struct proof_run *run)
 {
@@ -147,6 +144,8 @@ void proof_take(const struct call_table *table, enum proof_place place,
 	struct fact why = {0};
 	struct proof_run *run = child_share(sizeof(*run), &why);
 	enum fact_state state = why.state;
+	/* Each reason for which a method was refused has room for its part. */
+	const int part = FACT_REASON_SIZE / (int)ARRAY_SIZE(methods) - (int)strlen("; ");
 	char note[FACT_REASON_SIZE];
 
 	text_copy(note, sizeof(note), why.reason);
@@ -170,9 +169,9 @@ void proof_take(const struct call_table *table, enum proof_place place,
 		}
 		if (done)
 			why = run->fact;
-		if (strncmp(note, why.reason, REASON_SHARE) != 0)
-			text_append(note, sizeof(note), "%s%.*s", *note ? "; " : "", REASON_SHARE,
-				why.reason);
+		if (strncmp(note, why.reason, (size_t)part) != 0)
+			text_append(
+				note, sizeof(note), "%s%.*s", *note ? "; " : "", part, why.reason);
 		if (state != FACT_DENIED)
 			state = why.state;
 	}
