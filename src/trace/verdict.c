@@ -313,7 +313,7 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 	const struct trace_sums *sums = &diagnosis->sums;
 	bool counts_clock_calls = false; /* that the vDSO serves, or could */
 	bool host_is_ok = counts_deciding(&trace->host).entered == 0;
-	char count[32], loss[256] = "", rate[96];
+	char count[32], loss[256] = "", rate[80];
 
 	*diagnosis = (struct trace_diagnosis){
 		.sums = {.lost_s = NAN, .has_reads = fact_is_known(&trace->served)}};
@@ -379,14 +379,13 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 		summarize(diagnosis, TRACE_OK, "%s.", reads);
 	else
 		summarize(diagnosis, TRACE_OK,
-			"%s made no clock system call that the vDSO could serve%s%s%s.", program,
+			"%s made no clock system call that the vDSO could serve%s%s%s%s.", program,
 			host_is_ok ? ""
 				   : "; clock_gettime() and gettimeofday() fall back on this "
 				     "host, but were not called",
 			diagnosis->vdso_per_s > 0 ? "; by the vDSO it read the clock " : "",
-			diagnosis->vdso_per_s > 0
-				? strcat(trace_describe_rate(diagnosis, rate), " times per s")
-				: "");
+			diagnosis->vdso_per_s > 0 ? trace_describe_rate(diagnosis, rate) : "",
+			diagnosis->vdso_per_s > 0 ? " times per s" : "");
 	if (diagnosis->verdict == TRACE_FALLBACK && host_is_ok && !trace->system_wide)
 		find_hints(trace, diagnosis);
 }
