@@ -144,5 +144,6 @@ double cost_lost_ns(const struct cost *cost)
 {
 	if (!cost->known || !cost->estimated || cost->call_ns <= cost->vdso_ns)
 		return 0;
-	return cost->call_ns - cost->vdso_ns;
+	/* Both are tenths: their difference is the same with any precision of the machine. */
+	return round((cost->call_ns - cost->vdso_ns) * 10) / 10;
 }

@@ -49,7 +49,8 @@ static void a_deadline_passes_and_stays_passed(void **state)
 	int64_t before = deadline_left_ns(&deadline);
 
 	(void)state;
-	assert_in_range(before, 1, 50000000);
+	/* Under load the time may be over already. */
+	assert_in_range(before, 0, 50000000);
 	while (deadline_left_ns(&deadline) > 0)
 		usleep(1000);
 	usleep(20000);

@@ -236,7 +236,7 @@ static const unsigned char *own_image(size_t *size)
 	fclose(file);
 	while (maps_next(&maps, &mapping)) {
 		if (mapping.start <= base && base < mapping.end) {
-			*size = mapping.end - base;
+			*size = (size_t)(mapping.end - base);
 			return (const unsigned char *)base;
 		}
 	}
