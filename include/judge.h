@@ -35,8 +35,13 @@ enum evidence_kind {
 
 struct verdict {
 	enum verdict_kind kind;
-	const char *rule;           /* the id of the rule that decided; stable, static storage */
-	unsigned rests_on;          /* bits of enum evidence_kind */
+	const char *rule;  /* the id of the rule that decided; stable, static storage */
+	unsigned rests_on; /* bits of enum evidence_kind */
+	/*
+	 * VERDICT_FALLBACK or VERDICT_OK of a captured tree whose clocksource and kernel make it
+	 * likely; else VERDICT_UNKNOWN.
+	 */
+	enum verdict_kind expected;
 	char summary[SUMMARY_SIZE]; /* one sentence */
 };
 
@@ -44,6 +49,9 @@ void verdict_find(const struct evidence *evidence, struct verdict *verdict);
 
 /* "unknown", "ok", "fallback", "slow", "wrong": the names of all verdicts, ended by NULL. */
 extern const char *const verdict_names[];
+
+/* "", "ok", "fallback": the names of those that are expected, ended by NULL. */
+extern const char *const expected_names[];
 
 /* 0 for ok, 1 for fallback, slow and wrong, 2 for unknown. */
 int verdict_exit_status(enum verdict_kind verdict);

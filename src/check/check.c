@@ -113,6 +113,7 @@ static int check_run(struct cli *cli)
 	}
 	if (cli->operand_count)
 		return check_files(cli);
+	request->sysroot = cli->root.live ? NULL : cli->sysroot;
 	work_begin(cli, NULL, &stop);
 	if (depth) {
 		gather_evidence(&cli->root, evidence, depth == DEPTH_ALL, &cli->deadline);

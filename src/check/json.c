@@ -46,6 +46,10 @@ static const struct field rule_fields[] = {
 		.doc = "id of the rule that gave the verdict"},
 	{COMPUTED("rests_on", FIELD_LIST, rests_on), .options = FIELD_FILLED,
 		.fields = rests_on_element, .doc = "kinds of evidence that the verdict rests on"},
+	{WORD("expected", verdict.expected, expected_names),
+		.doc = "verdict that the clocksource, the kernel and its command line make likely "
+		       "where nothing was measured, as in a captured tree; null: none, or the "
+		       "host was measured"},
 	{0},
 };
 

@@ -230,9 +230,9 @@ static void write_why(struct screen *screen)
 /* ---- fix ---- */
 
 /*
- * Adds a command to look further, and returns the text. Without --from it would examine the
- * reader's host instead of the document's; a name that a shell would not take as it is gives way to
- * FILE.
+ * Adds a command to look further, and returns the text. Without --from or --sysroot it would
+ * examine the reader's host instead; a name that a shell would not take as it is gives way to
+ * another word.
  */
 static const char *add_own_command(
 	const struct screen *screen, const char *options, struct strbuf *sb)
@@ -240,11 +240,14 @@ static const char *add_own_command(
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_.,:=@+/-";
 	const char *file = screen->request->file;
+	const char *name = file ? file : screen->request->sysroot;
 
 	strbuf_add(sb, "vdsocheck %s", options);
-	if (file)
-		strbuf_add(sb, " --from %s",
-			*file && *file != '-' && !file[strspn(file, plain)] ? file : "FILE");
+	if (name)
+		strbuf_add(sb, " %s %s", file ? "--from" : "--sysroot",
+			*name && *name != '-' && !name[strspn(name, plain)] ? name
+			: file                                              ? "FILE"
+									    : "DIR");
 	return sb->text;
 }
 

@@ -138,7 +138,7 @@ void advice_list_general(const struct view *v, struct advice_choice general[ADVI
 		(strstr(proof->reason, CHILD_LATE) || strstr(proof->reason, CHILD_CPU_LIMIT));
 	bool lacks_permission = !v->emulated && !lacks_processes &&
 	                        (proof->state == FACT_DENIED || proof->state == FACT_ABSENT);
-	bool is_unknown = v->verdict == VERDICT_UNKNOWN;
+	bool is_unknown = v->verdict == VERDICT_UNKNOWN && v->evidence->live;
 	const struct advice_choice choices[ADVICE_GENERAL] = {
 		{&switch_to_paravirtual, v->paravirtual},
 		{&switch_to_tsc, v->tsc_advisable && !is_ec2(v)},
@@ -404,8 +404,8 @@ size_t advice_find(
 		&advice_send_report, v->verdict != VERDICT_UNKNOWN};
 	struct advice_choice general[ADVICE_GENERAL];
 
-	/* Either nothing is wrong, or only names are known, and advice would be a guess. */
-	if (v->verdict == VERDICT_OK || !v->evidence->live)
+	/* Either nothing is wrong, or too little is known of a captured tree. */
+	if (v->verdict == VERDICT_OK || (!v->evidence->live && v->expected != VERDICT_FALLBACK))
 		return 0;
 	advice_list_general(v, general);
 	for (enum rank rank = 0; rank <= RANK_PROOF; rank++) {

@@ -98,7 +98,8 @@ void cause_process(const struct view *v, struct cause_list *list)
 	const struct host_evidence *host = &evidence->host;
 	const char *no_vdso = evidence->vdso.fact.reason;
 	bool fallback = v->verdict == VERDICT_FALLBACK;
-	bool is_off = fallback && v->no_vdso && v->boot_disables_vdso;
+	bool is_off = (fallback || v->expected == VERDICT_FALLBACK) && v->no_vdso &&
+	              v->boot_disables_vdso;
 	bool is_missing = fallback && v->no_vdso && !v->boot_disables_vdso;
 	/* A 64-bit program may have a vDSO there. */
 	bool is_32_bit = is_missing && fact_is_known(&host->pointer_bits.fact) &&

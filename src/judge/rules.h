@@ -65,7 +65,8 @@ struct view {
 	bool mixed;                  /* a deciding call entered in a part of its attempts only */
 	/* clock_gettime(CLOCK_MONOTONIC) by each path; NULL where it was not timed. */
 	const struct path_evidence *monotonic[PATH_COUNT];
-	enum verdict_kind verdict; /* unknown as long as the rules of the verdict are asked */
+	enum verdict_kind verdict;  /* unknown as long as the rules of the verdict are asked */
+	enum verdict_kind expected; /* as in struct verdict */
 
 	/* The host and this process. */
 	bool guest, ec2_xen, gvisor, emulated;
@@ -85,7 +86,7 @@ struct view {
 	/* The vDSO and the clocksource in use. */
 	bool no_vdso;
 	bool vdso_replaced; /* by a tool, for this process: the clocksource decides nothing */
-	bool falls_back;    /* the kernel's vDSO is there and made system calls */
+	bool falls_back; /* the kernel's vDSO is there and made system calls, or is expected to */
 	bool on_xen, on_kvm_clock, on_hyperv_page;
 	bool mode_none;     /* found in the data page, or by its effect on a copy */
 	bool mode_set;      /* a mode was read from the data page, and it is not none */

@@ -12,6 +12,26 @@
 #include "base/child.h"
 #include "base/text.h"
 
+static void write_captured(const struct view *v, char *summary, size_t size)
+{
+	const char *current = v->evidence->clocksource.current;
+	bool is_ok = v->expected == VERDICT_OK;
+
+	if (v->expected == VERDICT_UNKNOWN)
+		text_copy(summary, size,
+			"nothing was measured, and the clocksource name alone does not show "
+			"whether the vDSO serves the clock calls.");
+	else if (v->no_vdso)
+		text_copy(summary, size,
+			"nothing was measured. Expected: fallback, since the vDSO is disabled on "
+			"the kernel command line.");
+	else
+		snprintf(summary, size,
+			"nothing was measured. Expected: %s, since the vDSO of this kernel %s %s.",
+			expected_names[v->expected], is_ok ? "supports" : "does not support",
+			current);
+}
+
 static void write_crash(const struct view *v, char *summary, size_t size)
 {
 	snprintf(summary, size, "reading the clock kills the process with %s.",
@@ -176,10 +196,8 @@ void verdict_list(const struct view *v, struct verdict_row rows[VERDICT_ROWS])
 	bool is_cleared = evidence->clocksource.changes == 0 && v->decided.entered == 0 &&
 	                  !libc_enters && timing_clears(evidence);
 	const struct verdict_row all[VERDICT_ROWS] = {
-		{"captured-tree", !evidence->live, VERDICT_UNKNOWN, EVIDENCE_NAME,
-			"nothing was measured, and the clocksource name alone does not show "
-			"whether the vDSO serves the clock calls.",
-			NULL},
+		{"captured-tree", !evidence->live, VERDICT_UNKNOWN, EVIDENCE_NAME, NULL,
+			write_captured},
 		{"call-crashes", v->decided.signal, VERDICT_UNKNOWN, EVIDENCE_PROOF, NULL,
 			write_crash},
 		{"emulated", v->emulated, VERDICT_UNKNOWN, 0, NULL, write_emulated},
@@ -246,6 +264,7 @@ void verdict_find(const struct evidence *evidence, struct verdict *verdict)
 		row++;
 	verdict->kind = row->kind;
 	verdict->rule = row->id;
+	verdict->expected = view.expected;
 	verdict->rests_on = row->rests_on | supporting_evidence(evidence, row);
 	if (row->write)
 		row->write(&view, verdict->summary, sizeof(verdict->summary));
@@ -259,6 +278,13 @@ const char *const verdict_names[] = {
 	[VERDICT_FALLBACK] = "fallback",
 	[VERDICT_SLOW] = "slow",
 	[VERDICT_WRONG] = "wrong",
+	NULL,
+};
+
+const char *const expected_names[] = {
+	[VERDICT_UNKNOWN] = "",
+	[VERDICT_OK] = "ok",
+	[VERDICT_FALLBACK] = "fallback",
 	NULL,
 };
 

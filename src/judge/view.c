@@ -307,6 +307,32 @@ static void view_add_host(struct view *v)
 	v->boot_disables_tsc = boot_has(evidence, "notsc") || boot_has(evidence, "tsc=unstable");
 }
 
+/*
+ * Returns the verdict that the kernel's clocksource, release and command line make likely where
+ * nothing was measured. Of the others' names it is not known: a page of the hypervisor may be
+ * invalid, and arm64's counter have an erratum.
+ */
+static enum verdict_kind find_expected(const struct view *v)
+{
+	const struct evidence *evidence = v->evidence;
+
+	if (evidence->live || !fact_is_known(&evidence->clocksource.current_fact))
+		return VERDICT_UNKNOWN;
+	if (v->no_vdso)
+		return VERDICT_FALLBACK;
+	/* The vDSO could read it before 1ed95e52d902, in 4.7. */
+	if (clocksource_is(evidence, "hpet") && kernel_is_before(evidence, 4, 7))
+		return VERDICT_UNKNOWN;
+	if (vclock_name_has_no_mode(evidence->clocksource.current) ||
+		(v->on_xen && (kernel_is_before(evidence, 4, 15) ||
+				      log_find(evidence, "PVCLOCK not supported"))) ||
+		(v->on_kvm_clock &&
+			(v->kvm_clock_32_bit || boot_has(evidence, "no-kvmclock-vsyscall"))) ||
+		(v->on_hyperv_page && !v->reads_hyperv_page))
+		return VERDICT_FALLBACK;
+	return clocksource_is(evidence, "tsc") ? VERDICT_OK : VERDICT_UNKNOWN;
+}
+
 static void view_add_clocksource(struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
@@ -315,13 +341,18 @@ static void view_add_clocksource(struct view *v)
 	bool has_no_mode = vclock_name_has_no_mode(clocksource->current);
 	char parameter[CLOCKSOURCE_NAME_SIZE + 16];
 
-	v->no_vdso = evidence->vdso.fact.state == FACT_ABSENT;
+	v->no_vdso = evidence->vdso.fact.state == FACT_ABSENT ||
+	             (!evidence->live && boot_has(evidence, "vdso=0"));
 	v->vdso_replaced = fact_is_flag(&evidence->vdso.replaced, true);
-	v->falls_back = v->verdict == VERDICT_FALLBACK && fact_is_known(&evidence->vdso.fact) &&
-	                v->vdso.entered > 0 && !v->vdso_replaced;
 	v->on_xen = clocksource_is(evidence, "xen");
 	v->on_kvm_clock = clocksource_is(evidence, "kvm-clock");
 	v->on_hyperv_page = clocksource_is(evidence, "hyperv_clocksource_tsc_page");
+	v->expected = find_expected(v);
+	v->falls_back = v->expected == VERDICT_FALLBACK
+	                        ? !v->no_vdso
+	                        : v->verdict == VERDICT_FALLBACK &&
+	                                  fact_is_known(&evidence->vdso.fact) &&
+	                                  v->vdso.entered > 0 && !v->vdso_replaced;
 	v->mode_none = vclock->how >= VCLOCK_COPY && vclock->mode == VCLOCK_MODE_NONE;
 	v->mode_set = vclock->how == VCLOCK_READ && !v->mode_none;
 	v->page_stable = fact_is_flag(&vclock->pvclock_stable, true) &&
