@@ -21,6 +21,9 @@
  */
 #define FILE_SIZE 8192
 
+/* Since sos 3; the link "uname" in the report's root leads there. */
+#define UNAME_OF_SOSREPORT "/sos_commands/kernel/uname_-a"
+
 /* Documentation/admin-guide has these as "name" alone or "name=" with a value. */
 static const char *const clock_parameters[] = {"clocksource", "clock", "tsc", "notsc",
 	"tsc_early_khz", "hpet", "nohpet", "no-kvmclock", "no-kvmclock-vsyscall", "nopv",
@@ -71,23 +74,61 @@ static void set_unless_known(struct text_fact *text, struct span value)
 		fact_set_span(text, value);
 }
 
+/* Takes the last word off the line. */
+static struct span take_last_word(struct span *line)
+{
+	struct span word;
+
+	*line = text_trim(*line);
+	word = (struct span){line->at + line->length, 0};
+	while (word.at > line->at && word.at[-1] != ' ') {
+		word.at--;
+		word.length++;
+	}
+	line->length -= word.length;
+	return word;
+}
+
+/* Takes "x86_64 x86_64 x86_64 GNU/Linux", of which some systems have fewer, off uname(1)'s line. */
+static struct span take_machine(struct span *line)
+{
+	struct span machine, rest, word;
+
+	take_last_word(line);
+	machine = take_last_word(line);
+	rest = *line;
+	word = take_last_word(&rest);
+	while (word.length && word.length == machine.length &&
+		memcmp(word.at, machine.at, word.length) == 0) {
+		*line = rest;
+		word = take_last_word(&rest);
+	}
+	return machine;
+}
+
 /*
- * Reads "Linux version 6.1.0-28-amd64 (builder) (compiler) #1 SMP ...", as an sosreport keeps it.
+ * Reads "Linux version 6.1.0-28-amd64 (builder) (compiler) #1 SMP ..." or, `by_uname`, what
+ * `uname -a` prints, "Linux NAME 6.1.0-28-amd64 #1 SMP ... x86_64 GNU/Linux".
  */
-static void collect_version_line(const struct root *root, struct host_evidence *host)
+static void collect_version_line(
+	const struct root *root, const char *path, bool by_uname, struct host_evidence *host)
 {
 	char buffer[FILE_SIZE];
-	struct span content, word;
+	struct span content, build, machine, word;
 	struct fact why;
 	const char *hash;
 
-	if (!root_read(root, "/proc/version", buffer, sizeof(buffer), &content, &why))
+	if (!root_read(root, path, buffer, sizeof(buffer), &content, &why) ||
+		!text_starts(content, "Linux "))
 		return;
 	hash = memmem(content.at, content.length, " #", 2);
-	if (hash)
-		set_unless_known(&host->kernel_build,
-			text_trim(
-				(struct span){hash, content.length - (size_t)(hash - content.at)}));
+	if (hash) {
+		build = (struct span){hash, content.length - (size_t)(hash - content.at)};
+		machine = by_uname ? take_machine(&build) : (struct span){0};
+		if (machine.length)
+			set_unless_known(&host->arch, machine);
+		set_unless_known(&host->kernel_build, text_trim(build));
+	}
 	for (int i = 0; i < 3 && text_next_word(&content, &word); i++) {
 		if (i == 2)
 			set_unless_known(&host->kernel, word);
@@ -136,13 +177,14 @@ void kernel_collect(const struct root *root, struct host_evidence *host)
 
 	line_collect(root, "/proc/sys/kernel/osrelease", &host->kernel);
 	line_collect(root, "/proc/sys/kernel/version", &host->kernel_build);
-	collect_version_line(root, host);
+	collect_version_line(root, "/proc/version", false, host);
 	if (root->live && uname_of_kernel(&names)) {
 		set_unless_known(&host->kernel, text_span(names.release));
 		set_unless_known(&host->kernel_build, text_span(names.version));
 		fact_set_text(&host->arch, names.machine);
 	} else {
 		line_collect(root, "/proc/sys/kernel/arch", &host->arch);
+		collect_version_line(root, UNAME_OF_SOSREPORT, true, host);
 	}
 	if (root_read(root, "/proc/cmdline", line, sizeof(line), &content, &host->boot.fact))
 		kernel_pick_parameters(content, host->boot.value, sizeof(host->boot.value));

@@ -116,6 +116,33 @@ static const struct dmi_name *find_in_dmi(const struct root *root, const struct 
 	return name && name->is_cloud && is_cloud_metal(root, cpuinfo) ? NULL : name;
 }
 
+/* An sosreport has the output of lscpu(1), which reads CPUID (lscpu-virt.c of util-linux). */
+static const char *word_by_lscpu(const struct root *root)
+{
+	static const struct {
+		const char *vendor;
+		const char *word;
+	} vendors[] = {
+		{"KVM", "kvm"},
+		{"Microsoft", "microsoft"},
+		{"VMware", "vmware"},
+		{"Xen", "xen"},
+	};
+	char buffer[FILE_SIZE];
+	struct span content, vendor;
+	struct fact why;
+
+	if (!root_read_head(root, "/sos_commands/processor/lscpu", buffer, sizeof(buffer), &content,
+		    &why) ||
+		!text_find_value(content, "Hypervisor vendor", &vendor))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(vendors); i++) {
+		if (text_equals(vendor, vendors[i].vendor))
+			return vendors[i].word;
+	}
+	return NULL;
+}
+
 static const char *find_word(const struct root *root)
 {
 	struct cpuinfo cpuinfo = read_cpuinfo(root);
@@ -132,6 +159,9 @@ static const char *find_word(const struct root *root)
 		return "xen";
 	if (root->live && cpuid_ask(&answer) && answer.hypervisor)
 		return answer.hypervisor;
+	word = root->live ? NULL : word_by_lscpu(root);
+	if (word)
+		return word;
 	word = dmi ? dmi->word : mark_find(root, hypervisor_marks, ARRAY_SIZE(hypervisor_marks));
 	return word || !cpuinfo.has_hypervisor_flag ? word : "vm-other";
 }

@@ -294,6 +294,9 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
 	for (size_t i = 0; i < ARRAY_SIZE(files) && !source; i++) {
 		if (!root_read_head(root, files[i].path, text, DMESG_SIZE, &content, &why))
 			continue;
+		/* What dmesg(1) leaves in a file where the log is refused. */
+		if (!content.length || text_starts(content, "dmesg: "))
+			continue;
 		/* A /var/log/dmesg of an older system may be left; its first line names its kernel.
 		 */
 		if (root->live && (uname(&running) < 0 || !text_contains(content, running.release)))

@@ -147,6 +147,46 @@ static void the_version_line_will_do(void **state)
 		host.kernel_build.value, "#81~18.04.1-Ubuntu SMP Mon Apr 25 23:16:13 UTC 2022");
 }
 
+/* What uname -a prints on Debian, RHEL and Alpine, and what is none of it. */
+static const struct {
+	const char *line, *kernel, *build, *arch;
+} unames[] = {
+	{"Linux vm 6.1.0-28-amd64 #1 SMP PREEMPT_DYNAMIC Debian 6.1.119-1 (2024-11-22) x86_64 "
+	 "GNU/Linux\n",
+		"6.1.0-28-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.119-1 (2024-11-22)", "x86_64"},
+	{"Linux db1 3.10.0-1160.el7.x86_64 #1 SMP Mon Oct 19 16:18:59 UTC 2020 x86_64 x86_64 "
+	 "x86_64 GNU/Linux\n",
+		"3.10.0-1160.el7.x86_64", "#1 SMP Mon Oct 19 16:18:59 UTC 2020", "x86_64"},
+	{"Linux a 6.6.58-0-lts #1-Alpine SMP 2024-10-25 aarch64 Linux", "6.6.58-0-lts",
+		"#1-Alpine SMP 2024-10-25", "aarch64"},
+	{"Linux", NULL, NULL, NULL},
+	{"Linux ", NULL, NULL, NULL},
+	{"timeout: failed to run command 'uname -a'\n", NULL, NULL, NULL},
+	{"", NULL, NULL, NULL},
+};
+
+static void check_text(const struct text_fact *fact, const char *text)
+{
+	assert_int_equal(fact_is_known(&fact->fact), text != NULL);
+	if (text)
+		assert_string_equal(fact->value, text);
+}
+
+static void an_sosreport_has_uname_in_a_file(void **state)
+{
+	struct fake_root *fake = *state;
+
+	for (size_t i = 0; i < COUNT(unames); i++) {
+		struct host_evidence host = {0};
+
+		fake_root_add(fake, "/sos_commands/kernel/uname_-a", unames[i].line);
+		kernel_collect(&fake->root, &host);
+		check_text(&host.kernel, unames[i].kernel);
+		check_text(&host.kernel_build, unames[i].build);
+		check_text(&host.arch, unames[i].arch);
+	}
+}
+
 static void an_empty_tree_says_what_is_missing(void **state)
 {
 	struct fake_root *fake = *state;
@@ -314,6 +354,22 @@ static void a_captured_log_is_found(void **state)
 	assert_int_equal(log.count, 2);
 }
 
+/* Without privileges dmesg(1) leaves nothing in its file, or the reason where sos ran it. */
+static void a_captured_log_that_was_refused_is_no_log(void **state)
+{
+	struct fake_root *fake = *state;
+	struct kernel_log_evidence log = {0};
+
+	fake_root_add(fake, "/sos_commands/kernel/dmesg", "");
+	kernel_log_collect(&fake->root, &log);
+	assert_int_equal(log.fact.state, FACT_ABSENT);
+	fake_root_add(fake, "/sos_commands/kernel/dmesg",
+		"dmesg: read kernel buffer failed: Operation not permitted\n");
+	kernel_log_collect(&fake->root, &log);
+	assert_int_equal(log.fact.state, FACT_ABSENT);
+	assert_string_equal(log.source, "");
+}
+
 /* A container's /dev has no kmsg. The files are a fake's, the system call is this host's. */
 static void without_a_device_the_log_is_asked_for_by_syslog(void **state)
 {
@@ -395,11 +451,13 @@ int main(void)
 		IN_TREE(a_captured_kernel_is_read_from_its_files),
 		cmocka_unit_test(a_personality_does_not_change_the_architecture),
 		IN_TREE(the_version_line_will_do),
+		IN_TREE(an_sosreport_has_uname_in_a_file),
 		IN_TREE(an_empty_tree_says_what_is_missing),
 		cmocka_unit_test(lines_about_clocks_are_kept_with_their_time),
 		cmocka_unit_test(records_of_kmsg_are_parsed),
 		cmocka_unit_test(a_long_log_keeps_its_first_and_its_last_half),
 		IN_TREE(a_captured_log_is_found),
+		IN_TREE(a_captured_log_that_was_refused_is_no_log),
 		IN_TREE(without_a_device_the_log_is_asked_for_by_syslog),
 		cmocka_unit_test(noise_in_the_log_is_ignored),
 		/* The last one: it takes syslog(2) from this process. */
