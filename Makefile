@@ -181,7 +181,8 @@ install: all
 		install -D -m 644 "$${pair%%:*}" '$(DESTDIR)'"$${pair#*:}" || exit 1; \
 	done
 	$(QUIET)sed -i 's|@bindir@|$(BINDIR)|' $(UNITS:src/share/systemd/%='$(DESTDIR)$(UNITDIR)/%') \
-		'$(DESTDIR)$(DATADIR)/node-problem-detector/vdsocheck.json'
+		'$(DESTDIR)$(DATADIR)/node-problem-detector/vdsocheck.json' \
+		'$(DESTDIR)$(DATADIR)/sos/vdsocheck'
 
 # Empty folders are removed too, except the system's own.
 uninstall:
