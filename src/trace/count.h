@@ -56,6 +56,10 @@ struct trace_run {
 	bool (*report)(void *argument); /* prints those of an interval; false ends the run */
 	void *argument;
 
+	/* Where the system calls were made. */
+	struct call_sites *sites;      /* NULL: not to be known */
+	struct trace_samples *samples; /* of a program whose calls do not stop it; or NULL */
+
 	/* The program that was started; it gets SIGTERM at the end of the time. */
 	pid_t program; /* 0: none, or it has been reaped */
 	int status;    /* of waitpid(), once it has ended */
@@ -92,7 +96,8 @@ void trace_run_go(struct trace_run *run, trace_handler *handle, void *argument);
 
 /*
  * All that takes privileges is open: gives them up, but for CAP_KILL if there is a program, which
- * may have changed its user. From now on the signals that ask us to end are passed to it.
+ * may have changed its user, and CAP_SYS_PTRACE to read memory maps. From now on the signals that
+ * ask us to end are passed to it.
  */
 void trace_run_begin(struct trace_run *run);
 
@@ -201,14 +206,15 @@ struct trace_events {
 bool trace_events_find(const struct root *root, struct trace_evidence *trace,
 	struct trace_events *events, struct fact *why);
 
-/* The target of an event: a thread and what it starts (cpu -1), or a CPU (thread -1). */
+/* The target of an event: a thread and what it starts (cpu -1: on all), or a CPU (thread -1). */
 struct trace_target {
 	pid_t thread;
 	int cpu;
 	bool from_exec;         /* from the next execve(2) on, else by trace_events_watch() */
 	int leader;             /* the event of a group that it counts together with; 0: none */
 	unsigned sample_period; /* 0: no samples, else PERF_SAMPLE_TID of one call in so many */
-	bool sample_abi;        /* and PERF_SAMPLE_REGS_USER of one register */
+	bool is_frequency;      /* of so many calls a second instead, with PERF_SAMPLE_PERIOD */
+	uint64_t registers;     /* for PERF_SAMPLE_REGS_USER; 0: none */
 };
 
 /* Opens one event; `filter` may be NULL. 0 or an errno value. */
@@ -217,6 +223,13 @@ int trace_event_add(struct trace_events *events, uint32_t id, struct trace_targe
 
 /* Opens the events for one target more. 0 or an errno value. */
 int trace_events_open(struct trace_events *events, struct trace_target target);
+
+/* Sends the request PERF_EVENT_IOC_ENABLE or _DISABLE to all. */
+void trace_events_control(const struct trace_events *events, unsigned long request);
+
+/* The row that a call with this first argument is counted in. */
+size_t trace_events_row(
+	const struct trace_plan *plan, const struct trace_call *call, uint64_t argument);
 
 /* Adds what was counted since the last time. 0, or an errno value if a counter cannot be read. */
 int trace_events_read(struct trace_events *events);
@@ -229,5 +242,53 @@ void trace_events_close(struct trace_events *events);
 
 /* Why events could not be opened, with what would help. */
 void trace_events_explain(int error, struct fact *why);
+
+/* ---- samples.c: the calls that the kernel takes samples of ---- */
+
+/* What the kernel writes the samples of an event to. */
+struct trace_ring {
+	struct perf_event_mmap_page *page; /* the records follow it */
+	size_t size;                       /* of the records, in bytes */
+	const struct trace_call *call;     /* if it is of one alone */
+};
+
+/* Maps the ring of an event, with so many pages of records: a power of two. 0 or an errno value. */
+int trace_ring_open(struct trace_ring *ring, int file, size_t pages);
+void trace_ring_close(struct trace_ring *ring);
+
+/* The first words of a record behind its header, as the event's sample_type orders them. */
+#define TRACE_RECORD_WORDS 6
+
+struct trace_record {
+	uint32_t type; /* PERF_RECORD_... */
+	size_t count;  /* of its words, of which the first are here */
+	uint64_t words[TRACE_RECORD_WORDS];
+};
+
+/* The first word of PERF_SAMPLE_TID is two: the IDs of the process and of the thread. */
+void trace_record_ids(const struct trace_record *record, pid_t *pid, pid_t *thread);
+
+/* Takes the next record. False: there is none yet. */
+bool trace_ring_next(struct trace_ring *ring, struct trace_record *record);
+
+/*
+ * Samples of the clock calls of a thread and what it starts, of some a second, with the place.
+ * Begins with `samples` NULL; it has those of one thread more with each call. NULL where they
+ * cannot be had: then no place is known.
+ */
+struct trace_samples *trace_samples_open(struct trace_samples *samples,
+	const struct trace_events *events, pid_t thread, bool from_exec);
+
+/* Those that do not begin by an execve(2). */
+void trace_samples_begin(const struct trace_samples *samples);
+
+/*
+ * Adds those that were taken since the last time. A process whose memory is gone (0: none) has
+ * `maps`, which may be empty. Both `samples` and `sites` may be NULL.
+ */
+void trace_samples_take(
+	struct trace_samples *samples, struct call_sites *sites, pid_t gone, struct span maps);
+
+void trace_samples_close(struct trace_samples *samples);
 
 #endif

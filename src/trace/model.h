@@ -99,17 +99,40 @@ struct trace_top {
 
 #define TRACE_PLACE_MAX 1000
 
-/* A place in a program that calls the vDSO. */
+/*
+ * What made a system call that was counted: the vDSO, which could not read the clock itself;
+ * syscall(2) of the C library; another function of the C library; any other code.
+ */
+enum trace_origin {
+	TRACE_BY_UNKNOWN,
+	TRACE_BY_VDSO,
+	TRACE_BY_SYSCALL_FUNCTION,
+	TRACE_BY_LIBC,
+	TRACE_BY_CODE
+};
+
+/* "unknown", "vdso", "syscall-function", "libc", "code"; ended by NULL. */
+extern const char *const trace_origin_names[];
+
+/* A place in a program that calls the vDSO, or makes a system call. */
 struct trace_place {
 	uint64_t count;
-	double share_percent; /* of all calls into the vDSO */
+	double share_percent; /* of the calls of the list */
 	size_t row;           /* of the plan */
 	const char *call, *clock;
-	char module[512];   /* path of the file; "": the code is of no file, or not known */
-	uint64_t inode;     /* of the file; 0: none */
-	uint64_t offset;    /* of the call in the module */
-	char address[24];   /* the same, as addr2line(1) takes it; "": there is none */
-	char function[128]; /* "": not known */
+	char module[512];         /* path of the file; "": the code is of no file, or not known */
+	uint64_t inode;           /* of the file; 0: none */
+	uint64_t offset;          /* of the call in the module */
+	char address[24];         /* the same, as addr2line(1) takes it; "": there is none */
+	char function[128];       /* "": not known */
+	bool is_compat;           /* a system call by 32-bit code */
+	enum trace_origin origin; /* unknown for calls into the vDSO */
+};
+
+/* Owned. Those with the most calls come first, once all have been counted. */
+struct trace_places {
+	struct trace_place *list;
+	size_t count, room;
 };
 
 struct trace_times {
@@ -133,6 +156,8 @@ struct trace_evidence {
 	struct fact tracepoints; /* why they were not used; known: they were */
 	struct trace_program program;
 	uint64_t counts[TRACE_ARCH_COUNT][TRACE_ROW_MAX];
+	struct trace_places
+		call_places;         /* of these, as far as they are known; not of a whole host */
 	struct number_fact unlisted; /* calls by 32-bit code that are not in `counts` */
 	struct fact duration_fact;
 	double duration_s;
@@ -145,8 +170,7 @@ struct trace_evidence {
 	uint64_t vdso_calls[TRACE_ROW_MAX]; /* also of those that fell back */
 	uint64_t uncounted;                 /* executed programs whose calls were not counted */
 	struct fact uncounted_why;          /* of the last of them */
-	struct trace_place *places;         /* owned; those with the most calls come first */
-	size_t place_count, place_room;
+	struct trace_places places;         /* that they come from */
 	bool as_if_fallback;           /* a system call takes the place of each of these calls */
 	uint64_t refused;              /* of those, by EPERM or ENOSYS */
 	struct number_fact sigsys_row; /* of the plan: a filter ended the program for such a call */
@@ -184,7 +208,7 @@ enum trace_verdict { TRACE_UNKNOWN, TRACE_OK, TRACE_FALLBACK, TRACE_COUNTED, TRA
 /* "unknown", "ok", "fallback", "counted", "simulated"; ended by NULL. */
 extern const char *const trace_verdict_names[];
 
-#define TRACE_HINT_MAX 3
+#define TRACE_HINT_MAX 4
 #define TRACE_TEXT_SIZE 640
 
 struct trace_sums {
@@ -208,8 +232,10 @@ struct trace_diagnosis {
 	double vdso_per_s, vdso_per_s_most; /* calls into it by the estimate; NAN: not known */
 	const char *vdso_per_s_reason;      /* NULL: known, or not asked for */
 	char sigsys_call[128]; /* "clock_gettime CLOCK_MONOTONIC"; "": it got no SIGSYS for one */
-	size_t hint_count;     /* why only this program is affected; static storage */
+	size_t hint_count;     /* why only this program is affected: static storage, or `origin` */
 	const char *hints[TRACE_HINT_MAX];
+	char origin[TRACE_TEXT_SIZE];
+	bool has_call_places; /* those of the system calls are worth a table */
 };
 
 /* ---- plan.c ---- */
@@ -265,6 +291,7 @@ bool trace_report_json(const void *result, const struct style *style, FILE *out)
 
 /* The document, and the lists in it that are tables of the text, too. */
 extern const struct field trace_report_fields[], trace_line_fields[], trace_process_fields[],
-	trace_group_fields[], trace_served_fields[], trace_place_fields[];
+	trace_group_fields[], trace_served_fields[], trace_place_fields[],
+	trace_call_place_fields[];
 
 #endif

@@ -141,12 +141,14 @@ int trace_event_add(struct trace_events *events, uint32_t id, struct trace_targe
 		.size = sizeof(attributes),
 		.config = id,
 		.disabled = !target.leader,
-		.inherit = target.cpu < 0,
+		.inherit = target.thread > 0,
 		.enable_on_exec = target.from_exec && !target.leader,
 		.sample_period = target.sample_period,
+		.freq = target.is_frequency,
 		.sample_type = (target.sample_period ? PERF_SAMPLE_TID : 0u) |
-	                       (target.sample_abi ? PERF_SAMPLE_REGS_USER : 0u),
-		.sample_regs_user = target.sample_abi};
+	                       (target.is_frequency ? PERF_SAMPLE_PERIOD : 0u) |
+	                       (target.registers ? PERF_SAMPLE_REGS_USER : 0u),
+		.sample_regs_user = target.registers};
 	int file = (int)syscall(SYS_perf_event_open, &attributes, target.thread, target.cpu,
 		target.leader ? target.leader : -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -206,8 +208,18 @@ int trace_events_open(struct trace_events *events, struct trace_target target)
 	return error;
 }
 
-/* Enables or disables them. */
-static void control_events(const struct trace_events *events, unsigned long request)
+size_t trace_events_row(
+	const struct trace_plan *plan, const struct trace_call *call, uint64_t argument)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(clocks_apart); i++) {
+		if ((uint32_t)argument == (uint32_t)clocks_apart[i])
+			return trace_plan_find(plan, plan->arch[TRACE_NATIVE],
+				(uint64_t)call->number[TRACE_NATIVE], argument);
+	}
+	return call->rest;
+}
+
+void trace_events_control(const struct trace_events *events, unsigned long request)
 {
 	for (size_t i = 0; i < events->count; i++)
 		ioctl(events->list[i].file, request, 0);
@@ -215,7 +227,7 @@ static void control_events(const struct trace_events *events, unsigned long requ
 
 static void disable_events(void *events)
 {
-	control_events(events, PERF_EVENT_IOC_DISABLE);
+	trace_events_control(events, PERF_EVENT_IOC_DISABLE);
 }
 
 int trace_events_read(struct trace_events *events)
@@ -304,6 +316,10 @@ bool trace_perf_run(struct trace_run *run, struct fact *why)
 	}
 	run->trace->method = TRACE_BY_TRACEPOINTS;
 	run->over = true;
+	/* A process that is not followed may execute another program before its samples are read.
+	 */
+	if (run->serves && run->sites)
+		run->samples = trace_samples_open(NULL, &events, run->program, true);
 	if (!trace_follow(run, disable_events, &events)) {
 		trace_run_go(run, NULL, NULL);
 		disable_events(&events);
@@ -311,6 +327,8 @@ bool trace_perf_run(struct trace_run *run, struct fact *why)
 	error = trace_events_read(&events);
 	if (error && !run->failure.error)
 		run->failure = (struct trace_failure){.preparing = true, .error = error};
+	trace_samples_close(run->samples);
+	run->samples = NULL;
 	/* The events begin after the execve(2) that they wait for. */
 	for (size_t i = 0; i < plan->call_count; i++) {
 		if (strcmp(plan->calls[i].name, "execve") == 0)
@@ -327,7 +345,7 @@ void trace_events_watch(struct trace_run *run, struct trace_events *events,
 {
 	run->trace->method = TRACE_BY_TRACEPOINTS;
 	trace_run_begin(run);
-	control_events(events, PERF_EVENT_IOC_ENABLE);
+	trace_events_control(events, PERF_EVENT_IOC_ENABLE);
 	while (look(argument) && trace_run_pause(run, PAUSE_NS))
 		;
 	disable_events(events);
@@ -335,35 +353,61 @@ void trace_events_watch(struct trace_run *run, struct trace_events *events,
 	run->failure.error = trace_events_read(events);
 }
 
+struct attached {
+	struct trace_run *run;
+	struct trace_events events;
+};
+
 /* The threads and children that it starts are counted with it. */
-static int open_thread(void *events, pid_t id)
+static int open_thread(void *argument, pid_t id)
 {
-	int error = trace_events_open(events, (struct trace_target){.thread = id, .cpu = -1});
+	struct attached *attached = argument;
+	int error = trace_events_open(
+		&attached->events, (struct trace_target){.thread = id, .cpu = -1});
 
 	/* It has ended since it was listed. */
 	return error == ESRCH ? 0 : error;
 }
 
-static bool process_exists(void *pid)
+static int sample_thread(void *argument, pid_t id)
 {
-	return kill(*(const pid_t *)pid, 0) == 0 || errno != ESRCH;
+	struct attached *attached = argument;
+
+	attached->run->samples =
+		trace_samples_open(attached->run->samples, &attached->events, id, false);
+	return attached->run->samples ? 0 : ENOENT;
+}
+
+static bool look_at_process(void *argument)
+{
+	const struct attached *attached = argument;
+	const struct trace_run *run = attached->run;
+
+	trace_samples_take(run->samples, run->sites, 0, (struct span){NULL, 0});
+	return kill(run->trace->program.pid, 0) == 0 || errno != ESRCH;
 }
 
 bool trace_perf_attach(struct trace_run *run, struct fact *why)
 {
 	pid_t pid = run->trace->program.pid;
-	struct trace_events events;
+	struct attached attached = {.run = run};
 	int error;
 
-	if (!trace_events_find(run->root, run->trace, &events, why))
+	if (!trace_events_find(run->root, run->trace, &attached.events, why))
 		return false;
-	error = trace_program_threads(pid, open_thread, &events);
-	if (!error && !events.count)
+	error = trace_program_threads(pid, open_thread, &attached);
+	if (!error && !attached.events.count)
 		error = ESRCH;
-	if (error)
+	if (error) {
 		trace_events_explain(error, why);
-	else
-		trace_events_watch(run, &events, process_exists, &pid);
-	trace_events_close(&events);
+	} else {
+		(void)trace_program_threads(pid, sample_thread, &attached);
+		trace_samples_begin(run->samples);
+		trace_events_watch(run, &attached.events, look_at_process, &attached);
+		look_at_process(&attached);
+		trace_samples_close(run->samples);
+		run->samples = NULL;
+	}
+	trace_events_close(&attached.events);
 	return !error;
 }

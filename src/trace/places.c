@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The places that the calls come from. A return address is one of a process that may have ended by
+ * The places that calls come from. An address is one of a process that may have ended by
  * now: it becomes a file and an address in it, by the process's memory map, and the calls of all
  * processes from the same place are added up. The functions are found at the end, in the files of
  * the places that are shown. Code that was made at run time is found in the map that just-in-time
@@ -21,10 +21,32 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "elf_file.h"
-#include "served.h"
+#include "places.h"
 
 #define PERF_MAP_SIZE (16 << 20)
 #define SYMBOLS_NS (2 * NS_PER_SECOND)
+
+/* The lines of a memory map beyond it are not read. */
+#define MAPS_SIZE (4 << 20)
+
+struct span maps_read(pid_t thread)
+{
+	struct span maps = {NULL, 0};
+	char path[64], *content;
+	int file;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", thread);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return maps;
+	content = xmalloc(MAPS_SIZE);
+	(void)file_read_all(file, content, MAPS_SIZE, &maps.length);
+	close(file);
+	maps.at = xmalloc(maps.length + 1);
+	memcpy((char *)(uintptr_t)maps.at, content, maps.length);
+	free(content);
+	return maps;
+}
 
 /* "5581e000-5581f000 r-xp 00002000 fe:00 1234   /usr/bin/true" */
 static bool parse_line(struct span line, struct map_line *map)
@@ -44,6 +66,21 @@ bool map_next(struct span *maps, struct map_line *map)
 
 	while (text_next_line(maps, &line)) {
 		if (parse_line(line, map))
+			return true;
+	}
+	return false;
+}
+
+bool map_is_c_library(struct span path)
+{
+	static const char *const names[] = {"libc.", "libc-", "ld-musl"};
+
+	for (struct span folder = path; folder.length;) {
+		path = folder;
+		text_take_until(&folder, '/');
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (text_starts(path, names[i]))
 			return true;
 	}
 	return false;
@@ -107,28 +144,81 @@ static void find_module(struct span maps, pid_t pid, uint64_t address, struct tr
 	}
 }
 
-void places_add(struct trace_evidence *trace, struct span maps, pid_t pid, uint64_t address,
-	size_t row, uint64_t count)
+size_t places_add(struct trace_places *places, const struct trace_place *calls, struct span maps,
+	pid_t pid, uint64_t address, uint64_t count)
 {
-	struct trace_place place = {.row = row};
+	struct trace_place place = *calls;
+	size_t i = 0;
 
-	/* The byte before the return address is one of the call. */
+	/* The byte before the address is one of the instruction. */
 	if (address)
 		find_module(maps, pid, address - 1, &place);
-	for (size_t i = 0; i < trace->place_count; i++) {
-		struct trace_place *known = &trace->places[i];
+	while (i < places->count) {
+		struct trace_place *known = &places->list[i++];
 
-		if (known->row == row && known->offset == place.offset &&
-			known->inode == place.inode && strcmp(known->module, place.module) == 0 &&
+		if (known->row == place.row && known->is_compat == place.is_compat &&
+			known->offset == place.offset && known->inode == place.inode &&
+			strcmp(known->module, place.module) == 0 &&
 			strcmp(known->function, place.function) == 0) {
 			known->count += count;
-			return;
+			return i - 1;
 		}
 	}
 	place.count = count;
-	trace->places = array_grow(
-		trace->places, trace->place_count, &trace->place_room, sizeof(*trace->places));
-	trace->places[trace->place_count++] = place;
+	places->list =
+		array_grow(places->list, places->count, &places->room, sizeof(*places->list));
+	places->list[places->count++] = place;
+	return i;
+}
+
+/* ---- the addresses of system calls ---- */
+
+#define SITE_COUNT 1024
+
+struct call_site {
+	uint64_t owner, address;
+	size_t row;
+	size_t place;
+	bool is_compat, is_known;
+};
+
+/* A site that takes the place of another one is looked up again: no count is lost. */
+struct call_sites {
+	struct trace_places *places;
+	struct call_site list[SITE_COUNT];
+};
+
+struct call_sites *call_sites_start(struct trace_places *places)
+{
+	struct call_sites *sites = xcalloc(1, sizeof(*sites));
+
+	sites->places = places;
+	return sites;
+}
+
+void call_sites_add(struct call_sites *sites, const struct trace_place *place, uint64_t owner,
+	pid_t thread, struct span maps, uint64_t address, uint64_t count)
+{
+	uint64_t hash = (owner ^ address ^ place->row << 32) * 0x9e3779b97f4a7c15;
+	struct call_site *site = &sites->list[hash >> 32 & (SITE_COUNT - 1)];
+	struct span read = {NULL, 0};
+
+	if (site->is_known && site->owner == owner && site->address == address &&
+		site->row == place->row && site->is_compat == place->is_compat) {
+		sites->places->list[site->place].count += count;
+		return;
+	}
+	if (!maps.length)
+		maps = read = maps_read(thread);
+	*site = (struct call_site){owner, address, place->row,
+		places_add(sites->places, place, maps, thread, address, count), place->is_compat,
+		true};
+	free((void *)(uintptr_t)read.at);
+}
+
+void call_sites_forget(struct call_sites *sites)
+{
+	memset(sites->list, 0, sizeof(sites->list));
 }
 
 /* ---- the places that are shown ---- */
@@ -181,31 +271,51 @@ static void find_functions(void *argument)
 		find_function(&symbolizing->places[i]);
 }
 
-void places_finish(struct trace_evidence *trace, size_t top)
+/*
+ * 32-bit programs make all their system calls in their vDSO, which says nothing. A program with a C
+ * library in its own file has the names of its functions, if they were not stripped.
+ */
+static enum trace_origin find_origin(const struct trace_place *place)
+{
+	struct span module = text_span(place->module);
+
+	if (text_equals(module, "[vdso]"))
+		return place->is_compat ? TRACE_BY_UNKNOWN : TRACE_BY_VDSO;
+	if (!module.length && !*place->function)
+		return TRACE_BY_UNKNOWN;
+	if (strcmp(place->function, "syscall") == 0)
+		return TRACE_BY_SYSCALL_FUNCTION;
+	return map_is_c_library(module) ? TRACE_BY_LIBC : TRACE_BY_CODE;
+}
+
+static void finish(const struct trace_evidence *trace, struct trace_places *places, size_t top,
+	bool are_system_calls)
 {
 	struct deadline deadline = deadline_after(SYMBOLS_NS);
-	struct symbolizing symbolizing = {.count = trace->place_count};
+	struct symbolizing symbolizing;
 	uint64_t sum = 0;
 	struct fact why;
 	size_t size;
 
-	if (!trace->place_count)
+	if (!places->count)
 		return;
-	qsort(trace->places, trace->place_count, sizeof(*trace->places), by_count);
-	for (size_t i = 0; i < trace->place_count; i++)
-		sum += trace->places[i].count;
-	if (symbolizing.count > top)
-		symbolizing.count = trace->place_count = top;
-	size = symbolizing.count * sizeof(*trace->places);
-	symbolizing.places = child_share(size, &why);
+	qsort(places->list, places->count, sizeof(*places->list), by_count);
+	for (size_t i = 0; i < places->count; i++)
+		sum += places->list[i].count;
+	while (places->count && !places->list[places->count - 1].count)
+		places->count--;
+	if (places->count > top)
+		places->count = top;
+	size = places->count * sizeof(*places->list);
+	symbolizing = (struct symbolizing){size ? child_share(size, &why) : NULL, places->count};
 	if (symbolizing.places) {
-		memcpy(symbolizing.places, trace->places, size);
+		memcpy(symbolizing.places, places->list, size);
 		if (child_run(find_functions, &symbolizing, &deadline, &why))
-			memcpy(trace->places, symbolizing.places, size);
+			memcpy(places->list, symbolizing.places, size);
 		child_unshare(symbolizing.places, size);
 	}
-	for (size_t i = 0; i < trace->place_count; i++) {
-		struct trace_place *place = &trace->places[i];
+	for (size_t i = 0; i < places->count; i++) {
+		struct trace_place *place = &places->list[i];
 		const struct trace_row *row = &trace->plan->rows[place->row];
 
 		place->call = row->call->name;
@@ -214,6 +324,32 @@ void places_finish(struct trace_evidence *trace, size_t top)
 			snprintf(place->address, sizeof(place->address), "0x%" PRIx64,
 				place->offset);
 		place->share_percent = 100 * (double)place->count / (double)sum;
+		place->origin = are_system_calls ? find_origin(place) : TRACE_BY_UNKNOWN;
 		text_copy_span(place->module, sizeof(place->module), text_span(place->module));
 	}
+}
+
+/* Samples give shares; of how many calls, the counts of the tracepoints say. */
+static void scale_samples(const struct trace_evidence *trace, struct trace_places *places)
+{
+	double sums[TRACE_ROW_MAX] = {0};
+
+	for (size_t i = 0; i < places->count; i++)
+		sums[places->list[i].row] += (double)places->list[i].count;
+	for (size_t i = 0; i < places->count; i++) {
+		struct trace_place *place = &places->list[i];
+		double all = (double)trace->counts[TRACE_NATIVE][place->row];
+
+		if (sums[place->row] > 0)
+			place->count =
+				(uint64_t)((double)place->count * all / sums[place->row] + 0.5);
+	}
+}
+
+void places_finish(struct trace_evidence *trace, size_t top)
+{
+	if (trace->method == TRACE_BY_TRACEPOINTS)
+		scale_samples(trace, &trace->call_places);
+	finish(trace, &trace->places, top, false);
+	finish(trace, &trace->call_places, top, true);
 }

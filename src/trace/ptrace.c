@@ -20,6 +20,7 @@
 
 #include "base/memory.h"
 #include "count.h"
+#include "places.h"
 #include "served.h"
 
 /* PTRACE_O_TRACESYSGOOD marks stops at system calls with this bit. */
@@ -91,24 +92,55 @@ static void add_thread(struct tracer *tracer, pid_t id, const struct traced *par
 		ptrace(PTRACE_INTERRUPT, id, NULL, NULL);
 }
 
+/* The numbers of threads and the addresses of tables are used again. */
+static void forget_sites(struct tracer *tracer)
+{
+	if (tracer->run->sites)
+		call_sites_forget(tracer->run->sites);
+}
+
 static void drop_thread(struct tracer *tracer, pid_t id)
 {
 	struct traced *thread = find_thread(tracer, id);
 
 	if (!thread)
 		return;
+	forget_sites(tracer);
 	served_drop(tracer->run->trace, thread->table);
 	*thread = tracer->threads[--tracer->count];
 }
 
-/* The filter's data: the row, and which architecture's. */
+/* The memory of a thread is that of all that have the same table, or else its own. */
+static void count_call(struct tracer *tracer, pid_t id, size_t row, bool is_compat,
+	const struct __ptrace_syscall_info *call)
+{
+	const struct traced *thread = find_thread(tracer, id);
+	const struct served_table *table = thread ? thread->table : NULL;
+
+	tracer->run->trace->counts[is_compat][row]++;
+	if (call && tracer->run->sites)
+		call_sites_add(tracer->run->sites,
+			&(struct trace_place){.row = row, .is_compat = is_compat},
+			table ? (uintptr_t)table : (uint64_t)id, id, (struct span){NULL, 0},
+			call->instruction_pointer, 1);
+}
+
+/* The filter's data: the row, and which architecture's. From Linux 5.3 on the place is there, too.
+ */
 static void count_by_filter(struct tracer *tracer, pid_t id)
 {
-	unsigned long data = 0;
+	struct __ptrace_syscall_info call;
+	unsigned long data = TRACE_ARCH_COUNT * TRACE_ROW_MAX;
+	bool is_known = ptrace(PTRACE_GET_SYSCALL_INFO, id, sizeof(call), &call) > 0 &&
+	                call.op == PTRACE_SYSCALL_INFO_SECCOMP;
 
-	if (ptrace(PTRACE_GETEVENTMSG, id, NULL, &data) == 0 &&
-		data < TRACE_ARCH_COUNT * TRACE_ROW_MAX)
-		tracer->run->trace->counts[data / TRACE_ROW_MAX][data % TRACE_ROW_MAX]++;
+	if (is_known)
+		data = call.seccomp.ret_data;
+	else
+		ptrace(PTRACE_GETEVENTMSG, id, NULL, &data);
+	if (data < TRACE_ARCH_COUNT * TRACE_ROW_MAX)
+		count_call(tracer, id, data % TRACE_ROW_MAX, data >= TRACE_ROW_MAX,
+			is_known ? &call : NULL);
 }
 
 /* A thread stops at the entry of each call and at its return: entries are counted. */
@@ -127,7 +159,7 @@ static void count_by_information(struct tracer *tracer, pid_t id)
 		return;
 	row = trace_plan_find(plan, call.arch, call.entry.nr, call.entry.args[0]);
 	if (row < TRACE_ROW_MAX)
-		tracer->run->trace->counts[call.arch == plan->arch[TRACE_COMPAT]][row]++;
+		count_call(tracer, id, row, call.arch == plan->arch[TRACE_COMPAT], &call);
 }
 
 /* A seccomp filter ended the thread, or sent it SIGSYS. */
@@ -148,11 +180,13 @@ static void note_refused_call(struct tracer *tracer, pid_t id)
 static void note_event(struct tracer *tracer, pid_t id, int event)
 {
 	struct traced *thread = find_thread(tracer, id);
+	struct trace_run *run = tracer->run;
 	unsigned long message = 0;
 
 	if (event == PTRACE_EVENT_STOP) {
 		add_thread(tracer, id, NULL);
 	} else if (event == PTRACE_EVENT_EXIT) {
+		trace_samples_take(run->samples, run->sites, 0, (struct span){NULL, 0});
 		if (thread && thread->table && syscall(SYS_tgkill, id, id, 0) == 0)
 			served_look(thread->table, id);
 		if (ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) == 0 &&
@@ -163,9 +197,13 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 	} else if (event != PTRACE_EVENT_EXEC) {
 		add_thread(tracer, (pid_t)message, thread);
 	} else {
+		/* The memory that its calls so far came from is gone: its map was read before. */
+		trace_samples_take(
+			run->samples, run->sites, id, served_maps(thread ? thread->table : NULL));
 		if ((pid_t)message != id)
 			drop_thread(tracer, (pid_t)message);
 		thread = find_thread(tracer, id);
+		forget_sites(tracer);
 		if (thread) {
 			served_drop(tracer->run->trace, thread->table);
 			thread->table = NULL;

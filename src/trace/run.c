@@ -123,7 +123,7 @@ static double cpu_seconds(pid_t pid)
 void trace_run_begin(struct trace_run *run)
 {
 	privileges_keep(run->privileges | (run->program ? PRIVILEGES(CAP_KILL) : 0) |
-			(run->serves ? PRIVILEGES(CAP_SYS_PTRACE) : 0));
+			(run->serves || run->sites ? PRIVILEGES(CAP_SYS_PTRACE) : 0));
 	if (run->program)
 		interrupts_catch(run->stop, true);
 	run->deadline = run->limit_ns ? deadline_after(run->limit_ns) : (struct deadline){0};
@@ -160,6 +160,7 @@ static void look_around(struct trace_run *run)
 	/* Ctrl-C has reached the program, too, which may go on. */
 	if (sent & 1U << SIGTERM || (interrupted && !run->program))
 		run->over = true;
+	trace_samples_take(run->samples, run->sites, 0, (struct span){NULL, 0});
 	if (run->limit_ns && run->show)
 		run->show(1 - (double)left / (double)run->limit_ns);
 	if (left > 0)

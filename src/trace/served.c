@@ -16,20 +16,17 @@
 #include "base/memory.h"
 #include "base/root.h"
 #include "base/text.h"
+#include "places.h"
 #include "served.h"
 
 /* The frames of a C library, or of a static program, that is larger are not looked for. */
 #define LIBRARY_SIZE (64 << 20)
 
-/* The lines of a memory map beyond it are not read. */
-#define MAPS_SIZE (4 << 20)
-
 struct served_table {
 	int file;
 	size_t users; /* threads */
 	pid_t pid;
-	char *maps; /* owned: the memory map when it was last read */
-	size_t maps_length;
+	struct span maps; /* owned: the memory map when it was last read */
 };
 
 uint64_t served_filters(pid_t pid)
@@ -104,44 +101,23 @@ struct served_table *served_open(
 
 void served_look(struct served_table *table, pid_t pid)
 {
-	char path[64], *maps;
-	size_t length = 0;
-	int file;
+	struct span maps = maps_read(pid), before = table->maps;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	file = open(path, O_RDONLY | O_CLOEXEC);
-	if (file < 0)
-		return;
-	maps = xmalloc(MAPS_SIZE);
-	(void)file_read_all(file, maps, MAPS_SIZE, &length);
-	close(file);
 	/* A process that has ended has an empty one. */
-	if (length) {
-		free(table->maps);
+	if (maps.length) {
 		table->pid = pid;
-		table->maps = xmalloc(length);
-		memcpy(table->maps, maps, length);
-		table->maps_length = length;
+		table->maps = maps;
+		maps = before;
 	}
-	free(maps);
+	free((void *)(uintptr_t)maps.at);
+}
+
+struct span served_maps(const struct served_table *table)
+{
+	return table ? table->maps : (struct span){NULL, 0};
 }
 
 /* ---- the C library ---- */
-
-static bool is_c_library(struct span path)
-{
-	static const char *const names[] = {"libc.", "libc-", "ld-musl"};
-
-	for (struct span folder = path; folder.length;) {
-		path = folder;
-		text_take_until(&folder, '/');
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (text_starts(path, names[i]))
-			return true;
-	}
-	return false;
-}
 
 /* The first line of the C library, or else of the program itself, which the map begins with. */
 static bool find_library(struct span maps, struct map_line *library)
@@ -149,7 +125,7 @@ static bool find_library(struct span maps, struct map_line *library)
 	struct map_line line;
 
 	for (library->inode = 0; map_next(&maps, &line);) {
-		if (line.inode && !line.offset && (!library->inode || is_c_library(line.path)))
+		if (line.inode && !line.offset && (!library->inode || map_is_c_library(line.path)))
 			*library = line;
 	}
 	return library->inode;
@@ -189,8 +165,7 @@ void served_learn(struct served_table *table, pid_t pid, struct served_library *
 	struct map_line line;
 
 	served_look(table, pid);
-	if (!find_library((struct span){table->maps, table->maps_length}, &line) ||
-		line.path.length >= sizeof(library->path))
+	if (!find_library(table->maps, &line) || line.path.length >= sizeof(library->path))
 		return;
 	while (library < end && *library->path &&
 		(library->inode != line.inode || !text_equals(line.path, library->path)))
@@ -233,6 +208,15 @@ static size_t find_row(const struct trace_plan *plan, uint64_t call, uint64_t cl
 	return TRACE_ROW_MAX;
 }
 
+bool served_is_call(const char *name)
+{
+	for (size_t call = 0; call < SERVED_CALL_COUNT; call++) {
+		if (strcmp(served_call_names[call], name) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool served_has_call(const struct trace_plan *plan)
 {
 	for (uint64_t call = 0; call < SERVED_CALL_COUNT; call++) {
@@ -250,8 +234,8 @@ static void add_calls(struct trace_evidence *trace, const struct served_table *t
 	if (!count || row == TRACE_ROW_MAX)
 		return;
 	trace->vdso_calls[row] += count;
-	places_add(trace, (struct span){table->maps, table->maps_length}, table->pid, address, row,
-		count);
+	places_add(&trace->places, &(struct trace_place){.row = row}, table->maps, table->pid,
+		address, count);
 }
 
 /* Most pages of a table are holes, which no stub has written to. */
@@ -279,6 +263,6 @@ void served_drop(struct trace_evidence *trace, struct served_table *table)
 		return;
 	add_table(trace, table);
 	close(table->file);
-	free(table->maps);
+	free((void *)(uintptr_t)table->maps.at);
 	free(table);
 }

@@ -124,7 +124,8 @@ struct served_table;
 struct served_table *served_open(
 	struct trace_evidence *trace, pid_t thread, uint64_t filters, int *signal);
 
-/* True if one of the calls in the plan is one that a vDSO may have. */
+/* True if the call, or one of the calls in the plan, is one that a vDSO may have. */
+bool served_is_call(const char *name);
 bool served_has_call(const struct trace_plan *plan);
 
 /*
@@ -146,6 +147,9 @@ size_t served_system_call(const struct trace_plan *plan, pid_t thread);
 /* Reads the memory map of a process, to find the places by. */
 void served_look(struct served_table *table, pid_t pid);
 
+/* That map, until the next look; empty if `table` is NULL. */
+struct span served_maps(const struct served_table *table);
+
 /* The C libraries of a run, of which the frames have been looked for. */
 #define SERVED_LIBRARY_MAX 16
 
@@ -163,24 +167,6 @@ struct served_library {
 void served_learn(struct served_table *table, pid_t pid, struct served_library *libraries);
 bool served_is_loaded(pid_t thread);
 bool served_can_learn(pid_t thread);
-
-/* ---- places.c ---- */
-
-/* Adds calls from a return address of the process with this memory map. */
-void places_add(struct trace_evidence *trace, struct span maps, pid_t pid, uint64_t address,
-	size_t row, uint64_t count);
-
-/* Keeps the `top` places with the most calls, and finds their functions. */
-void places_finish(struct trace_evidence *trace, size_t top);
-
-/* A line of /proc/PID/maps. */
-struct map_line {
-	uint64_t start, end, offset, inode;
-	struct span path;
-};
-
-/* Takes the next line; those that make no sense are skipped. */
-bool map_next(struct span *maps, struct map_line *map);
 
 /* ---- frames.c: pure ---- */
 

@@ -176,7 +176,7 @@ static void print_place(const void *object, const void *whole, FILE *out)
 
 const struct field trace_place_fields[] = {
 	{REAL("share_percent", share_percent, 2), .title = "share", .width = 7, .cell = print_share,
-		.doc = "percent of all calls into the vDSO"},
+		.doc = "percent of the calls of the list"},
 	{INTEGER("count", count, INT64_MAX), .title = "count", .width = 7,
 		.cell = print_place_count, .doc = "calls from this place"},
 	{STRING("call", call), .options = FIELD_FILLED, .title = "clock or call", .left = true,
@@ -189,6 +189,15 @@ const struct field trace_place_fields[] = {
 		.doc = "address of the call in this file, as addr2line takes it; null: unknown"},
 	{TEXT("function", function),
 		.doc = "function that makes the call; null: the file has no symbol for it"},
+	{0},
+};
+
+const struct field trace_call_place_fields[] = {
+	{WORD("origin", origin, trace_origin_names), .title = "system call by", .left = true,
+		.doc = "what made the system call: vdso, which could not read the clock itself; "
+		       "syscall-function: syscall(2) of libc; libc: another function of it; code: "
+		       "any other code; unknown"},
+	{.key = "", .kind = FIELD_INLINE, .fields = trace_place_fields},
 	{0},
 };
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -22,8 +21,7 @@ struct sampling {
 	struct trace_run *run;
 	const struct root *root;
 	struct trace_events events;
-	size_t page_size;
-	struct perf_event_mmap_page **rings; /* one for each CPU: a page, then the records */
+	struct trace_ring *rings; /* one for each CPU */
 	size_t ring_count;
 };
 
@@ -33,7 +31,6 @@ static int open_sampler(struct sampling *sampling, uint32_t id, struct trace_tar
 {
 	struct trace_events *events = &sampling->events;
 	int error = trace_event_add(events, id, target, filter, NULL);
-	void *ring;
 	int file;
 
 	if (error)
@@ -41,13 +38,11 @@ static int open_sampler(struct sampling *sampling, uint32_t id, struct trace_tar
 	file = events->list[events->count - 1].file;
 	if (*first)
 		return ioctl(file, PERF_EVENT_IOC_SET_OUTPUT, *first) < 0 ? errno : 0;
-	ring = mmap(NULL, (1 + RING_PAGES) * sampling->page_size, PROT_READ | PROT_WRITE,
-		MAP_SHARED, file, 0);
-	if (ring == MAP_FAILED)
-		return errno;
-	sampling->rings[sampling->ring_count++] = ring;
+	error = trace_ring_open(&sampling->rings[sampling->ring_count], file, RING_PAGES);
+	if (!error)
+		sampling->ring_count++;
 	*first = file;
-	return 0;
+	return error;
 }
 
 static int open_samplers(struct sampling *sampling, struct trace_target target)
@@ -62,7 +57,7 @@ static int open_samplers(struct sampling *sampling, struct trace_target target)
 			error = open_sampler(sampling, events->ids[i], target, NULL, &first);
 	}
 	/* Not every architecture has PERF_SAMPLE_REGS_USER; then 32-bit programs have no name. */
-	target.sample_abi = true;
+	target.registers = 1;
 	if (!error && events->raw_id)
 		(void)open_sampler(sampling, events->raw_id, target, events->raw_filter, &first);
 	return error;
@@ -74,7 +69,6 @@ static int open_cpus(struct sampling *sampling)
 	int cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
 	int error = 0;
 
-	sampling->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	sampling->rings = xcalloc((size_t)cpus, sizeof(*sampling->rings));
 	for (int cpu = 0; cpu < cpus && !error; cpu++) {
 		struct trace_target target = {.thread = -1, .cpu = cpu};
@@ -122,39 +116,21 @@ static void add_sample(struct sampling *sampling, pid_t pid)
 		text_copy_span(process->name, sizeof(process->name), text_trim(name));
 }
 
-/* Records are multiples of 8 bytes, and so is the ring: none of 8 bytes is cut by its end. */
-static void drain_ring(struct sampling *sampling, struct perf_event_mmap_page *ring)
+/* A raw sample has registers: those of 64-bit programs have samples of the calls, too. */
+static void drain_ring(struct sampling *sampling, struct trace_ring *ring)
 {
-	const unsigned char *data = (const unsigned char *)ring + sampling->page_size;
-	size_t size = RING_PAGES * sampling->page_size;
-	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = ring->data_tail;
+	struct trace_record record;
+	pid_t pid, thread;
 
-	while (head - tail >= sizeof(struct perf_event_header)) {
-		struct perf_event_header header;
-		uint64_t abi, lost;
-		uint32_t pid;
-
-		memcpy(&header, data + tail % size, sizeof(header));
-		if (header.size < sizeof(header) || header.size > head - tail)
-			break;
-		if (header.type == PERF_RECORD_SAMPLE) {
-			memcpy(&pid, data + (tail + sizeof(header)) % size, sizeof(pid));
-			/* Behind the IDs, if the sample has registers: those of 64-bit programs
-			 * have samples without. */
-			abi = PERF_SAMPLE_REGS_ABI_32;
-			if (header.size > sizeof(header) + 2 * sizeof(pid))
-				memcpy(&abi, data + (tail + 2 * sizeof(abi)) % size, sizeof(abi));
-			if (abi == PERF_SAMPLE_REGS_ABI_32)
-				add_sample(sampling, (pid_t)pid);
-		} else if (header.type == PERF_RECORD_LOST) {
-			memcpy(&lost, data + (tail + sizeof(header) + sizeof(lost)) % size,
-				sizeof(lost));
-			sampling->events.trace->top.missed += lost;
+	while (trace_ring_next(ring, &record)) {
+		if (record.type == PERF_RECORD_LOST)
+			sampling->events.trace->top.missed += record.words[1];
+		else if (record.type == PERF_RECORD_SAMPLE &&
+			 (record.count < 2 || record.words[1] == PERF_SAMPLE_REGS_ABI_32)) {
+			trace_record_ids(&record, &pid, &thread);
+			add_sample(sampling, pid);
 		}
-		tail += header.size;
 	}
-	__atomic_store_n(&ring->data_tail, head, __ATOMIC_RELEASE);
 }
 
 static int compare_samples(const void *one, const void *other)
@@ -169,7 +145,7 @@ static int compare_samples(const void *one, const void *other)
 static void drain_rings(struct sampling *sampling)
 {
 	for (size_t i = 0; i < sampling->ring_count; i++)
-		drain_ring(sampling, sampling->rings[i]);
+		drain_ring(sampling, &sampling->rings[i]);
 }
 
 static void finish_top(const struct sampling *sampling)
@@ -236,7 +212,7 @@ bool trace_system_wide(struct trace_run *run, struct fact *why)
 		finish_top(&sampling);
 	}
 	for (size_t i = 0; i < sampling.ring_count; i++)
-		munmap(sampling.rings[i], (1 + RING_PAGES) * sampling.page_size);
+		trace_ring_close(&sampling.rings[i]);
 	free(sampling.rings);
 	trace_events_close(&sampling.events);
 	return !error;

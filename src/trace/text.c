@@ -26,6 +26,15 @@ const char *const trace_method_names[] = {
 	NULL,
 };
 
+const char *const trace_origin_names[] = {
+	[TRACE_BY_UNKNOWN] = "unknown",
+	[TRACE_BY_VDSO] = "vdso",
+	[TRACE_BY_SYSCALL_FUNCTION] = "syscall-function",
+	[TRACE_BY_LIBC] = "libc",
+	[TRACE_BY_CODE] = "code",
+	NULL,
+};
+
 static void write_run(const struct trace_evidence *trace, FILE *out)
 {
 	struct strbuf sb = {.used = 0};
@@ -109,11 +118,12 @@ static void write_calls(const struct trace_diagnosis *diagnosis, FILE *out)
 	table_write(&table, out);
 }
 
-static void write_places(const struct trace_evidence *trace, FILE *out)
+static void write_places(const struct field *fields, const struct trace_places *places, FILE *out)
 {
-	const struct table table = {
-		.fields = trace_place_fields, TABLE_ROWS(trace->places, trace->place_count)};
+	const struct table table = {.fields = fields, TABLE_ROWS(places->list, places->count)};
 
+	if (!places->count)
+		return;
 	fputc('\n', out);
 	table_write(&table, out);
 }
@@ -179,8 +189,10 @@ bool trace_report_text(const void *result, const struct style *style, FILE *out)
 		write_estimate(report->trace, diagnosis, out);
 	if (diagnosis->line_count)
 		write_calls(diagnosis, out);
-	if (report->trace->place_count)
-		write_places(report->trace, out);
+	write_places(trace_place_fields, &report->trace->places, out);
+	/* Where they are those of the vDSO, the places that it was called from say more. */
+	if (diagnosis->has_call_places)
+		write_places(trace_call_place_fields, &report->trace->call_places, out);
 	if (report->trace->top.count || report->trace->top.group_count)
 		write_top(&report->trace->top, out);
 	if (diagnosis->hint_count)

@@ -18,6 +18,7 @@
 #include "count.h"
 #include "judge.h"
 #include "measure.h"
+#include "places.h"
 #include "served.h"
 
 #define DEFAULT_TOP 10 /* processes */
@@ -193,6 +194,7 @@ static bool time_run(const struct trace_run *of, bool as_if_fallback, struct tra
 	trace->program = of->trace->program;
 	trace->as_if_fallback = as_if_fallback;
 	run.trace = trace;
+	run.sites = NULL;
 	run.serves = as_if_fallback;
 	run.over = true;
 	if (trace_run_fork(&run, NULL, NULL, &why)) {
@@ -209,7 +211,7 @@ static bool time_run(const struct trace_run *of, bool as_if_fallback, struct tra
 		least->wall_s = fmin(least->wall_s, trace->duration_s);
 		least->cpu_s = fmin(least->cpu_s, trace->cpu_s);
 	}
-	free(trace->places);
+	free(trace->places.list);
 	free(trace);
 	return is_timed;
 }
@@ -258,7 +260,6 @@ static int count_program(struct cli *cli, struct trace_run *run, bool *counted)
 	if (error)
 		return refuse_program(name, error);
 	*counted = true;
-	places_finish(trace, run->shown);
 	compare_runs(run, ((const struct trace_request *)cli->data)->repeats);
 	/* Shells report it so. */
 	return WIFSIGNALED(run->status) ? EXIT_SIGNAL + WTERMSIG(run->status)
@@ -321,8 +322,8 @@ static bool is_one_target(const struct cli *cli)
 		cli_usage_error("specify a program to run, --pid or --all");
 	else if (targets > 1)
 		cli_usage_error("a program to run, --pid and --all are mutually exclusive");
-	else if ((request->top || request->untouched) && request->pid)
-		cli_usage_error("--top and --no-served do not apply to --pid");
+	else if (request->untouched && request->pid)
+		cli_usage_error("--no-served does not apply to --pid");
 	else if (request->untouched && request->all)
 		cli_usage_error("--no-served requires a program");
 	else if (request->as_if_fallback && (!cli->operand_count || request->untouched))
@@ -370,9 +371,9 @@ static int run_trace(struct cli *cli)
 		.trace = &trace,
 		.limit_ns = request->duration_ns,
 		.stop = &stop,
-		.shown = request->top         ? (size_t)request->top
-	                 : cli->operand_count ? DEFAULT_PLACES
-	                                      : DEFAULT_TOP,
+		.shown = request->top   ? (size_t)request->top
+	                 : request->all ? DEFAULT_TOP
+	                                : DEFAULT_PLACES,
 		.privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE,
 		.interval_ns = request->interval_ns,
 		.report = print_report,
@@ -392,6 +393,8 @@ static int run_trace(struct cli *cli)
 		.is_first = true};
 	if (!is_one_target(cli))
 		return STATUS_TROUBLE;
+	if (!request->all && !request->as_if_fallback && !request->untouched)
+		run.sites = call_sites_start(&trace.call_places);
 	timestamp_collect(&cli->root, &timestamp, &cli->deadline);
 	if (cli->operand_count) {
 		report->exit_status = count_program(cli, &run, &counted);
@@ -400,8 +403,12 @@ static int run_trace(struct cli *cli)
 			run.limit_ns = DEFAULT_ATTACH_NS;
 		report->exit_status = count_running(cli, &run, &counted);
 	}
+	places_finish(&trace, run.shown);
 	if (counted && !print_report(cli))
-		return STATUS_TROUBLE;
+		report->exit_status = STATUS_TROUBLE;
+	free(run.sites);
+	free(trace.places.list);
+	free(trace.call_places.list);
 	return report->exit_status;
 }
 

@@ -135,21 +135,73 @@ static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line 
 	}
 }
 
+static bool is_avoidable(const struct trace_evidence *trace, size_t row)
+{
+	return make_line(trace, row).avoidable;
+}
+
+/* Says what made the most of the avoidable system calls; unknown, and no text, if it cannot. */
+static enum trace_origin describe_origin(
+	const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
+{
+	const struct trace_place *place = trace->call_places.list;
+	const struct trace_place *end = place + trace->call_places.count, *first = NULL;
+	uint64_t all = 0, alike = 0;
+	char *text = diagnosis->origin;
+
+	for (; place < end; place++) {
+		if (!is_avoidable(trace, place->row))
+			continue;
+		if (!first)
+			first = place;
+		all += place->count;
+		alike += place->origin == first->origin ? place->count : 0;
+	}
+	if (!first || first->origin == TRACE_BY_UNKNOWN || alike < all / 2)
+		return TRACE_BY_UNKNOWN;
+	diagnosis->has_call_places = first->origin != TRACE_BY_VDSO;
+	if (alike == all)
+		text_append(text, TRACE_TEXT_SIZE, "They were made by ");
+	else
+		text_append(text, TRACE_TEXT_SIZE, "Most of them (%.0f%%) were made by ",
+			100 * (double)alike / (double)all);
+	if (first->origin == TRACE_BY_VDSO)
+		text_append(text, TRACE_TEXT_SIZE,
+			"the vDSO, which could not read the clock itself: not the program is the "
+			"cause, but what it runs in. Run 'vdsocheck' there.");
+	else if (first->origin == TRACE_BY_SYSCALL_FUNCTION)
+		text_append(text, TRACE_TEXT_SIZE,
+			"syscall(2) of libc, which the program calls in place of clock_gettime(3) "
+			"or gettimeofday(2): these use the vDSO.");
+	else
+		text_append(text, TRACE_TEXT_SIZE, "%s: %s%s%s.",
+			first->origin == TRACE_BY_LIBC ? "libc, which does not use the vDSO here"
+						       : "code that does not call libc for it",
+			first->function, *first->function ? " in " : "",
+			*first->module ? first->module : "code of no file");
+	return first->origin;
+}
+
+/* Why only this program is affected: what made the calls, and else what is seen from outside. */
 static void find_hints(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
 	const struct trace_program *program = &trace->program;
+	const enum trace_origin origin = describe_origin(trace, diagnosis);
+	const bool may_be_libc = origin != TRACE_BY_VDSO && origin != TRACE_BY_SYSCALL_FUNCTION;
 	const char **hint = diagnosis->hints;
 	uint64_t count_32_bit = 0;
 
 	for (size_t i = 0; i < diagnosis->line_count; i++)
 		count_32_bit += diagnosis->lines[i].count_32_bit;
-	if (program->is_elf && program->is_static)
+	if (origin != TRACE_BY_UNKNOWN)
+		*hint++ = diagnosis->origin;
+	if (may_be_libc && program->is_elf && program->is_static)
 		*hint++ = "It is statically linked: its libc does not use the vDSO if it is glibc "
 			  "older than 2.31. Link it against a newer libc.";
 	if (count_32_bit)
 		*hint++ = "32-bit calls are among them: the vDSO of 32-bit programs may lack the "
 			  "call, and glibc older than 2.31 does not use it.";
-	if (program->preloads)
+	if (origin == TRACE_BY_UNKNOWN && program->preloads)
 		*hint++ = "LD_PRELOAD is set: a preloaded library may make the system call in "
 			  "place of libc's function.";
 	if (hint == diagnosis->hints && fact_is_known(&trace->served) && !trace->uncounted)

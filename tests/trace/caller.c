@@ -12,6 +12,8 @@
  *	caller pass N             N of these, then executes itself with "vdso N" from a thread
  *	caller steady N TURNS     N of these, and so many turns of an empty loop after each
  *	caller start N            N children that execute "vdso 1"
+ *	caller own N              N clock_gettime(CLOCK_MONOTONIC) by a system call instruction of its
+ *	                          own function own_clock()
  *	caller jit N              N gettimeofday by code made at run time, named in /tmp/perf-PID.map
  *	caller pace SECONDS       as many of these as it can, for that time
  *	caller paced N SECONDS    N of these every 10 ms, for that time
@@ -160,6 +162,40 @@ static int run_made_code(void)
 #else
 	return 77;
 #endif
+}
+
+__attribute__((noinline)) static long own_clock(struct timespec *now)
+{
+#if defined(__x86_64__)
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(SYS_clock_gettime), "D"((long)CLOCK_MONOTONIC), "S"(now)
+			 : "rcx", "r11", "memory");
+	return result;
+#elif defined(__aarch64__)
+	register long result __asm__("x0") = CLOCK_MONOTONIC;
+	register struct timespec *to __asm__("x1") = now;
+	register long number __asm__("x8") = SYS_clock_gettime;
+
+	__asm__ volatile("svc #0" : "+r"(result) : "r"(to), "r"(number) : "memory");
+	return result;
+#else
+	(void)now;
+	return -1;
+#endif
+}
+
+static int run_own_call(void)
+{
+	struct timespec now;
+
+	for (long i = 0; i < count; i++) {
+		if (own_clock(&now) != 0)
+			return 77;
+	}
+	return 0;
 }
 
 static int keep_reading(long seconds)
@@ -371,6 +407,8 @@ int main(int argc, char **argv)
 		return start_others();
 	} else if (strcmp(what, "jit") == 0) {
 		return run_made_code();
+	} else if (strcmp(what, "own") == 0) {
+		return run_own_call();
 	} else if (strcmp(what, "pace") == 0) {
 		return keep_reading(count);
 	} else if (strcmp(what, "paced") == 0) {

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "trace/elf_file.h"
+#include "trace/places.h"
 #include "trace/served.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
@@ -27,7 +28,7 @@ static void make_plan(void)
 {
 	trace_plan_start(&plan);
 	trace_plan_add_clock_calls(&plan);
-	free(trace.places);
+	free(trace.places.list);
 	trace = (struct trace_evidence){.plan = &plan};
 	fact_set_known(&trace.served);
 }
@@ -207,7 +208,8 @@ static const char maps[] = "400000-401000 r--p 00000000 fe:00 11 /usr/bin/server
 
 static void add(uint64_t address, size_t row, uint64_t count)
 {
-	places_add(&trace, text_span(maps), -1, address, row, count);
+	places_add(&trace.places, &(struct trace_place){.row = row}, text_span(maps), -1, address,
+		count);
 }
 
 static void a_place_is_a_file_and_an_address_in_it(void **state)
@@ -222,18 +224,19 @@ static void a_place_is_a_file_and_an_address_in_it(void **state)
 	add(0x600000, 1, 3);
 	add(0, 1, 1);
 	places_finish(&trace, 4);
-	assert_int_equal(trace.place_count, 4);
-	assert_int_equal(trace.places[0].count, 20);
-	assert_string_equal(trace.places[0].module, "/usr/bin/server");
-	assert_string_equal(trace.places[0].address, "0x1234");
-	assert_string_equal(trace.places[0].call, "clock_gettime");
-	assert_string_equal(trace.places[0].clock, "CLOCK_MONOTONIC");
-	assert_string_equal(trace.places[1].module, "");
-	assert_string_equal(trace.places[1].address, "");
-	assert_int_equal(trace.places[1].count, 5 + 3 + 1);
-	assert_string_equal(trace.places[2].module, "/lib/a file.so");
-	assert_string_equal(trace.places[2].address, "0x2000");
-	assert_true(trace.places[0].share_percent > 52.6 && trace.places[0].share_percent < 52.7);
+	assert_int_equal(trace.places.count, 4);
+	assert_int_equal(trace.places.list[0].count, 20);
+	assert_string_equal(trace.places.list[0].module, "/usr/bin/server");
+	assert_string_equal(trace.places.list[0].address, "0x1234");
+	assert_string_equal(trace.places.list[0].call, "clock_gettime");
+	assert_string_equal(trace.places.list[0].clock, "CLOCK_MONOTONIC");
+	assert_string_equal(trace.places.list[1].module, "");
+	assert_string_equal(trace.places.list[1].address, "");
+	assert_int_equal(trace.places.list[1].count, 5 + 3 + 1);
+	assert_string_equal(trace.places.list[2].module, "/lib/a file.so");
+	assert_string_equal(trace.places.list[2].address, "0x2000");
+	assert_true(trace.places.list[0].share_percent > 52.6 &&
+		    trace.places.list[0].share_percent < 52.7);
 }
 
 __attribute__((noinline)) static int a_function_with_a_name(int number)

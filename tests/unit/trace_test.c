@@ -293,6 +293,48 @@ static void why_only_this_program(void **state)
 	assert_int_equal(diagnosis.hint_count, 0); /* the whole host is affected */
 }
 
+static void what_made_the_calls_is_the_cause(void **state)
+{
+	static const struct {
+		enum trace_origin origin;
+		const char *hint;
+		size_t hints;
+	} cases[] = {
+		{TRACE_BY_VDSO, "They were made by the vDSO, which could not", 1},
+		{TRACE_BY_SYSCALL_FUNCTION, "They were made by syscall(2) of libc, which", 1},
+		{TRACE_BY_LIBC, "libc, which does not use the vDSO here: f in /opt/thing", 2},
+		{TRACE_BY_CODE, "code that does not call libc for it: f in /opt/thing.", 2},
+		{TRACE_BY_UNKNOWN, "It is statically linked", 2},
+	};
+	struct trace_place places[2] = {
+		{.count = 60, .function = "f", .module = "/opt/thing"}, {.count = 40}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		make_host(false);
+		set_count("gettimeofday", 100);
+		trace.program.is_elf = trace.program.is_static = trace.program.preloads = true;
+		trace.call_places = (struct trace_places){.list = places, .count = 1};
+		for (size_t row = 0; row < plan.row_count; row++) {
+			if (trace.counts[TRACE_NATIVE][row])
+				places[0].row = places[1].row = row;
+		}
+		places[0].origin = cases[i].origin;
+		trace_diagnose(&trace, &diagnosis);
+		assert_int_equal(diagnosis.hint_count, cases[i].hints);
+		assert_non_null(strstr(diagnosis.hints[0], cases[i].hint));
+	}
+	places[0].origin = TRACE_BY_CODE;
+	trace.call_places.count = 2;
+	trace_diagnose(&trace, &diagnosis);
+	assert_non_null(strstr(diagnosis.hints[0], "Most of them (60%) were made by code"));
+	places[0].count = 40;
+	places[1].count = 60; /* where these were made is not known */
+	trace_diagnose(&trace, &diagnosis);
+	assert_non_null(strstr(diagnosis.hints[0], "It is statically linked"));
+	trace.call_places.count = 0;
+}
+
 static void without_a_proof_there_is_no_verdict(void **state)
 {
 	(void)state;
@@ -350,6 +392,7 @@ int main(void)
 		cmocka_unit_test(what_was_not_counted_is_not_said_to_be_ok),
 		cmocka_unit_test(the_calls_of_a_running_process_are_bounded),
 		cmocka_unit_test(why_only_this_program),
+		cmocka_unit_test(what_made_the_calls_is_the_cause),
 		cmocka_unit_test(without_a_proof_there_is_no_verdict),
 		cmocka_unit_test(other_calls_cost_at_least_the_cheapest),
 		cmocka_unit_test(times_have_three_digits),
