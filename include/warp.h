@@ -103,4 +103,7 @@ void warp_measure(
 
 void warp_release(struct warp_evidence *warp);
 
+/* True if a bound of this many ns is the counter's resolution: no reading differed. */
+bool warp_is_one_tick(const struct warp_drift *drift, double ns);
+
 #endif

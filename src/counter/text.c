@@ -79,7 +79,10 @@ static void write_cpus(const struct warp_evidence *warp, FILE *out)
 		strbuf_add(&sb, "CPU %d alone, nothing to compare", warp->cpus[0]);
 	} else {
 		if (fact_is_known(&counter->apart.fact))
-			strbuf_add(&sb, "within %lld ns", (long long)counter->apart.value);
+			strbuf_add(&sb, "within %lld ns%s", (long long)counter->apart.value,
+				warp_is_one_tick(&warp->drift, (double)counter->apart.value)
+					? ", one tick,"
+					: "");
 		else
 			strbuf_add(&sb, "offset not known");
 		strbuf_add(&sb, " on %zu of %zu CPUs; ", warp->cpu_count, warp->allowed);

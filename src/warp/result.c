@@ -5,7 +5,8 @@
  *
  * A reading on CPU b that follows one on CPU a by a gap g was made g after it by their clocks, and
  * certainly later: b's clock is at most g ahead. The smallest gap is the best bound, and that of
- * the other direction bounds the offset from below.
+ * the other direction bounds the offset from below. Readings are whole steps of their clock, so
+ * that each bound may be short by one.
  */
 #include "model.h"
 
@@ -13,7 +14,7 @@
 
 #include "base/time.h"
 
-/* gettimeofday() returns whole microseconds: two equal ones may be this far apart. */
+/* gettimeofday() returns whole microseconds. */
 #define TIMEOFDAY_STEP_NS 1000
 
 #define PPM 1e6
@@ -30,6 +31,14 @@ bool warp_has_counter(const struct warp_state *state)
 static double unit_ns(const struct warp_state *state, enum warp_clock_id id)
 {
 	return id == WARP_COUNTER ? drift_ns_per_tick(&state->marks[0], &state->marks[2]) : 1;
+}
+
+/* Returns the ns by which two equal readings may be apart; the kernel's clocks count ticks, too. */
+static double step_ns(const struct warp_state *state, enum warp_clock_id id)
+{
+	if (id == WARP_TIMEOFDAY)
+		return TIMEOFDAY_STEP_NS;
+	return warp_has_counter(state) ? unit_ns(state, WARP_COUNTER) : 1;
 }
 
 int64_t warp_worst_gap(const struct warp_state *state, enum warp_clock_id id)
@@ -91,9 +100,8 @@ static void finish_result(struct warp_state *state, enum warp_clock_id id)
 	else if (moved)
 		fact_set(&result->apart.fact, FACT_FAILED, "no single offset fits all readings");
 	else
-		fact_set_number(
-			&result->apart, (int64_t)ceil((double)gap * unit_ns(state, id)) +
-						(id == WARP_TIMEOFDAY ? TIMEOFDAY_STEP_NS : 0));
+		fact_set_number(&result->apart,
+			(int64_t)ceil((double)gap * unit_ns(state, id) + step_ns(state, id)));
 }
 
 static void find_pairs(struct warp_state *state)
@@ -116,7 +124,7 @@ static void find_pairs(struct warp_state *state)
 			pair->state = has_moved(state, WARP_COUNTER, a, b) ? WARP_PAIR_MOVED
 			                                                   : WARP_PAIR_KNOWN;
 			pair->offset_ns = (double)(most - fewest) / 2 * ns_per_tick;
-			pair->error_ns = (double)(most + fewest) / 2 * ns_per_tick;
+			pair->error_ns = ((double)(most + fewest) / 2 + 1) * ns_per_tick;
 		}
 	}
 }
@@ -153,6 +161,13 @@ void warp_drift_compute(const struct drift_mark marks[3], struct warp_drift *dri
 	drift->error_ppm =
 		(uncertainty(&marks[0], &marks[1]) + uncertainty(&marks[1], &marks[2])) * PPM;
 	fact_set_known(&drift->fact);
+}
+
+bool warp_is_one_tick(const struct warp_drift *drift, double ns)
+{
+	double tick_ns = fact_is_known(&drift->fact) ? NS_PER_SECOND / drift->counter_hz : 0;
+
+	return tick_ns >= 1 && ns < tick_ns + 1;
 }
 
 void warp_finish(struct warp_state *state)

@@ -48,9 +48,10 @@ static int compare_pairs(const void *one, const void *two)
 	return weight(a) > weight(b) ? -1 : 1;
 }
 
-static void describe_pair(const struct warp_pair *pair, struct strbuf *sb)
+static void describe_pair(
+	const struct warp_pair *pair, const struct warp_drift *drift, struct strbuf *sb)
 {
-	double offset = fabs(pair->offset_ns);
+	double offset = fabs(pair->offset_ns), bound = offset + pair->error_ns;
 	char ns[32], error[32];
 
 	switch (pair->state) {
@@ -64,8 +65,9 @@ static void describe_pair(const struct warp_pair *pair, struct strbuf *sb)
 		break;
 	default:
 		if (offset <= pair->error_ns)
-			strbuf_add(sb, "CPU %d and CPU %d agree within %s ns", pair->cpu,
-				pair->other_cpu, format_ns(offset + pair->error_ns, ns));
+			strbuf_add(sb, "CPU %d and CPU %d agree within %s ns%s", pair->cpu,
+				pair->other_cpu, format_ns(bound, ns),
+				warp_is_one_tick(drift, bound) ? ", one tick" : "");
 		else
 			strbuf_add(sb, "CPU %d is %s ns %s CPU %d, +/- %s ns", pair->other_cpu,
 				format_ns(offset, ns), pair->offset_ns < 0 ? "behind" : "ahead of",
@@ -84,7 +86,7 @@ static void write_pairs(const struct warp_evidence *warp, bool all, FILE *out)
 	for (size_t i = 0; i < count; i++) {
 		struct strbuf sb = {.used = 0};
 
-		describe_pair(sorted[i], &sb);
+		describe_pair(sorted[i], &warp->drift, &sb);
 		wrap_print(out, i ? "" : "counters", LABEL_INDENT, sb.text);
 	}
 	if (count < warp->pair_count)

@@ -109,6 +109,19 @@ static void no_value_is_printed_beside_a_larger_error(void **state)
 	assert_non_null(strstr(bytes, "  drift      below 0.34 ppm"));
 }
 
+static void counters_that_never_differ_agree_within_one_tick(void **state)
+{
+	struct warp_pair pairs[] = {{WARP_PAIR_KNOWN, 0, 1, 0, 16}};
+	struct warp_evidence warp = large_values();
+
+	(void)state;
+	warp.pairs = pairs;
+	warp.pair_count = COUNT(pairs);
+	warp.drift.counter_hz = 62.5e6;
+	render_warp(&warp, false);
+	assert_non_null(strstr(bytes, "CPU 0 and CPU 1 agree within 16.0 ns, one tick\n"));
+}
+
 static void the_text_says_that_the_test_was_interrupted(void **state)
 {
 	struct warp_evidence warp = large_values();
@@ -247,6 +260,8 @@ int main(void)
 		cmocka_unit_test_teardown(the_text_fits_80_columns, free_bytes),
 		cmocka_unit_test_teardown(the_text_shows_the_worst_pairs, free_bytes),
 		cmocka_unit_test_teardown(no_value_is_printed_beside_a_larger_error, free_bytes),
+		cmocka_unit_test_teardown(
+			counters_that_never_differ_agree_within_one_tick, free_bytes),
 		cmocka_unit_test_teardown(the_text_says_that_the_test_was_interrupted, free_bytes),
 		cmocka_unit_test_teardown(
 			a_clock_that_was_not_tested_has_its_reason_below_the_table, free_bytes),
