@@ -30,10 +30,21 @@ static bool chooses_always(const struct counter_evidence *evidence)
 	return true;
 }
 
+static bool chooses_never(const struct counter_evidence *evidence)
+{
+	(void)evidence;
+	return false;
+}
+
+static bool has_invariant_rdtscp(const struct counter_evidence *evidence)
+{
+	return has_invariant_bit(evidence) && evidence->claims.rdtscp;
+}
+
 /* src/common/instr_time.c, tsc_detect_frequency() and tsc_use_by_default(). */
 static bool postgresql_chooses(const struct counter_evidence *evidence)
 {
-	return evidence->claims.rdtscp && has_invariant_bit(evidence) &&
+	return has_invariant_rdtscp(evidence) &&
 	       (evidence->claims.tsc_adjust || clocksource_is(&evidence->host, "tsc"));
 }
 
@@ -47,21 +58,15 @@ static const struct number_fact *postgresql_rate(const struct counter_evidence *
 	return fact_is_known(&claims->crystal_hz.fact) ? &claims->crystal_hz : &claims->base_hz;
 }
 
-/* Both: src/monotonic.c, monotonicInit_x86linux(). */
+/* src/monotonic.c, monotonicInit_x86linux(), of both. Valkey's 0148137a asks for tsc, too. */
+static bool valkey_chooses(const struct counter_evidence *evidence)
+{
+	return has_flag(evidence, "constant_tsc");
+}
+
 static bool redis_chooses(const struct counter_evidence *evidence)
 {
 	return clocksource_is(&evidence->host, "tsc") && has_flag(evidence, "constant_tsc");
-}
-
-static bool ge_proton_chooses(const struct counter_evidence *evidence)
-{
-	return has_invariant_bit(evidence);
-}
-
-/* src/detection.rs, has_counter_support(). */
-static bool quanta_chooses(const struct counter_evidence *evidence)
-{
-	return has_invariant_bit(evidence) && evidence->claims.rdtscp;
 }
 
 /*
@@ -78,6 +83,26 @@ static bool minstant_chooses(const struct counter_evidence *evidence)
 	}
 	return has_flag(evidence, "constant_tsc") && has_flag(evidence, "nonstop_tsc") &&
 	       evidence->claims.rdtscp;
+}
+
+/*
+ * lib/eal/linux/eal_timer.c, get_tsc_freq(): it measures, unless the kernel took its rate from
+ * CPUID or a hypervisor, or CPUID differs by more than 1%. Root may have the rate from an MSR
+ * instead.
+ */
+static const struct number_fact *dpdk_rate(const struct counter_evidence *evidence)
+{
+	const struct number_fact *crystal = &evidence->claims.crystal_hz;
+	const struct warp_drift *measured = &evidence->warp.drift;
+
+	if (!fact_is_known(&crystal->fact))
+		return NULL;
+	if (has_flag(evidence, "tsc_known_freq"))
+		return crystal;
+	return fact_is_known(&measured->fact) &&
+	                       fabs(measured->counter_hz / (double)crystal->value - 1) > 0.01
+	               ? crystal
+	               : NULL;
 }
 
 /* compiler-rt/lib/xray/xray_x86_64.cpp, probeRequiredCPUFeatures(). */
@@ -114,28 +139,34 @@ static const struct program {
 } programs[] = {
 	{"PostgreSQL", "19, timing_clock_source=auto", X86, postgresql_chooses, postgresql_rate,
 		.rule = "RDTSCP and invariant TSC, and TSC_ADJUST or clocksource tsc",
-		.source = "postgres/postgres 2ef57e63, src/common/instr_time.c"},
+		.source = "postgres/postgres 294520c4, src/common/instr_time.c, and 2ef57e63, "
+			  "src/port/pg_cpu_x86.c"},
 	{"Redis", "unstable, 2026", X86, redis_chooses, .rule = "clocksource tsc and constant_tsc",
 		.source = "redis/redis 04a952e3, src/monotonic.c"},
-	{"Valkey", "unstable, 2026", X86, redis_chooses, .rule = "clocksource tsc and constant_tsc",
-		.source = "valkey-io/valkey 0148137a, src/monotonic.c"},
+	{"Valkey", "9.1.2", X86, valkey_chooses, .rule = "constant_tsc, whatever the kernel found",
+		.source = "valkey-io/valkey tag 9.1.2, src/monotonic.c"},
 	{"Redis", "unstable, 2026", ARM64, chooses_always, register_rate, .rule = "always",
 		.source = "redis/redis 04a952e3, src/monotonic.c"},
-	{"Valkey", "unstable, 2026", ARM64, chooses_always, register_rate, .rule = "always",
-		.source = "valkey-io/valkey 0148137a, src/monotonic.c"},
-	{"GE-Proton", "11-7", X86, ge_proton_chooses,
-		.rule = "invariant TSC, whatever the kernel found",
-		.source = "GloriousEggroll/proton-ge-custom pull request 759, issue 784"},
-	{"quanta", "main", X86, quanta_chooses, .rule = "RDTSCP and invariant TSC",
+	{"Valkey", "9.1.2", ARM64, chooses_always, register_rate, .rule = "always",
+		.source = "valkey-io/valkey tag 9.1.2, src/monotonic.c"},
+	{"Wine", "10.0", X86 | ARM64, chooses_never, .rule = "never: it reads CLOCK_MONOTONIC_RAW",
+		.source = "wine-mirror/wine tag wine-10.0, dlls/ntdll/unix/sync.c"},
+	{"GE-Proton", "11-7", X86, has_invariant_rdtscp,
+		.rule = "RDTSCP and invariant TSC, whatever the kernel found",
+		.source = "GloriousEggroll/proton-ge-custom d3642203, patches/proton; issue 784"},
+	{"quanta", "main", X86, has_invariant_rdtscp, .rule = "RDTSCP and invariant TSC",
 		.source = "metrics-rs/quanta 7c80897f, src/detection.rs"},
 	{"quanta", "main", ARM64, chooses_always, .rule = "always",
 		.source = "metrics-rs/quanta 7c80897f, src/detection.rs"},
 	{"minstant", "0.1", X86, minstant_chooses,
 		.rule = "tsc in the available clocksources, or constant_tsc, nonstop_tsc, RDTSCP",
 		.source = "tikv/minstant 085c7f7e, src/tsc_now.rs"},
-	/* Before 2024 it rounded the rate to 10 MHz. */
-	{"DPDK", "main", X86, chooses_always, .rule = "always; it measures the rate, to 100 kHz",
-		.source = "DPDK/dpdk, lib/eal/linux/eal_timer.c"},
+	/* Before 24.11 it rounded the rate to 10 MHz. */
+	{"DPDK", "26.07", X86, chooses_always, dpdk_rate,
+		.rule = "always; it measures the rate, to 100 kHz, or takes CPUID 0x15",
+		.source = "DPDK/dpdk tag v26.07, lib/eal/linux/eal_timer.c"},
+	{"DPDK", "26.07", ARM64, chooses_always, register_rate, .rule = "always",
+		.source = "DPDK/dpdk tag v26.07, lib/eal/arm/rte_cycles.c"},
 	{"Abseil", "CycleClock", X86, chooses_always, .rule = "always",
 		.source = "abseil/abseil-cpp 0514227d, base/internal/sysinfo.cc"},
 	{"XRay", "LLVM", X86, xray_chooses, xray_rate,

@@ -468,18 +468,30 @@ static void programs_choose_by_their_rules(void **state)
 	assert_int_equal(answer_of(&evidence, "XRay"), PROGRAM_WRONG_RATE);
 	fact_set_number(&evidence.claims.base_hz, 2610000000);
 	assert_int_equal(answer_of(&evidence, "PostgreSQL"), PROGRAM_WRONG_RATE);
+	/* DPDK measures, where the kernel did so, and CPUID is off by no more than 1%. */
+	make_sound(&evidence);
+	fact_set_number(&evidence.claims.crystal_hz, 2610000000);
+	assert_int_equal(answer_of(&evidence, "DPDK"), PROGRAM_RIGHT);
+	fact_set_text(&evidence.host.host.tsc_flags, "constant_tsc tsc_known_freq");
+	assert_int_equal(answer_of(&evidence, "DPDK"), PROGRAM_WRONG_RATE);
+	make_sound(&evidence);
+	fact_set_number(&evidence.claims.crystal_hz, 2700000000);
+	assert_int_equal(answer_of(&evidence, "DPDK"), PROGRAM_WRONG_RATE);
 	/* Out of step, and the kernel knows it: those that ask it are right. */
 	make_sound(&evidence);
 	evidence_set_available(&evidence.host, "hpet");
 	evidence_set_current(&evidence.host, "hpet");
 	evidence.warp.results[WARP_COUNTER].warps = 3;
-	assert_int_equal(answer_of(&evidence, "Valkey"), PROGRAM_CLOCK);
+	assert_int_equal(answer_of(&evidence, "Redis"), PROGRAM_CLOCK);
+	assert_int_equal(answer_of(&evidence, "Valkey"), PROGRAM_WRONG);
 	assert_int_equal(answer_of(&evidence, "GE-Proton"), PROGRAM_WRONG);
 	assert_int_equal(answer_of(&evidence, "PostgreSQL"), PROGRAM_WRONG);
 	evidence.claims.tsc_adjust = false;
 	assert_int_equal(answer_of(&evidence, "PostgreSQL"), PROGRAM_CLOCK);
+	assert_int_equal(answer_of(&evidence, "Wine"), PROGRAM_CLOCK);
 	/* minstant takes the name of Hyper-V's page for tsc. */
 	evidence.claims.rdtscp = false;
+	assert_int_equal(answer_of(&evidence, "GE-Proton"), PROGRAM_CLOCK);
 	assert_int_equal(answer_of(&evidence, "minstant"), PROGRAM_CLOCK);
 	evidence_set_available(&evidence.host, "hyperv_clocksource_tsc_page hpet");
 	assert_int_equal(answer_of(&evidence, "minstant"), PROGRAM_WRONG);
@@ -505,6 +517,7 @@ static void the_counter_of_arm64_is_judged_without_words_about_the_tsc(void **st
 	fact_set_number(&evidence.register_hz, 24000000);
 	assert_true(has_note(judge(&evidence), "claim-differs"));
 	assert_int_equal(answer_of(&evidence, "Redis"), PROGRAM_WRONG_RATE);
+	assert_int_equal(answer_of(&evidence, "DPDK"), PROGRAM_WRONG_RATE);
 	assert_int_equal(answer_of(&evidence, "quanta"), PROGRAM_RIGHT);
 }
 
@@ -528,6 +541,13 @@ static void the_text_fits_a_terminal(void **state)
 	unit_assert_fits_terminal(text);
 	assert_non_null(strstr(text, "2,600.000000"));
 	assert_non_null(strstr(text, "CPUID 0x15 is off by +0.38%"));
+	assert_non_null(strstr(text, "within 50 ns on"));
+	free(text);
+	/* A counter that ticks every 16 ns. */
+	evidence.warp.drift.counter_hz = 62.5e6;
+	evidence.warp.results[WARP_COUNTER].apart.value = 16;
+	text = unit_print(counter_report_text, &report);
+	assert_non_null(strstr(text, "within 16 ns, one tick, on"));
 	free(text);
 }
 
