@@ -53,6 +53,9 @@ extern const char *const verdict_names[];
 /* "", "ok", "fallback": the names of those that are expected, ended by NULL. */
 extern const char *const expected_names[];
 
+/* Of each verdict: the higher the worse. */
+extern const int verdict_severities[];
+
 /* 0 for ok, 1 for fallback, slow and wrong, 2 for unknown. */
 int verdict_exit_status(enum verdict_kind verdict);
 

@@ -12,15 +12,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* The higher the worse. */
-static const int severities[FLEET_VERDICTS] = {
-	[VERDICT_OK] = 0,
-	[VERDICT_UNKNOWN] = 1,
-	[VERDICT_SLOW] = 2,
-	[VERDICT_FALLBACK] = 3,
-	[VERDICT_WRONG] = 4,
-};
-
 static const struct fleet_sums no_hosts = {.mean_lost_ns = NAN, .lost_cpus = NAN};
 
 void fleet_add(struct fleet *fleet, const struct fleet_document *document, const char *place)
@@ -76,7 +67,7 @@ static int compare_hosts(const void *first, const void *second)
 {
 	const struct fleet_host *a = first, *b = second;
 	const double pairs[][2] = {
-		{severities[a->verdict], severities[b->verdict]},
+		{verdict_severities[a->verdict], verdict_severities[b->verdict]},
 		{known_or_less(a->lost_cpus), known_or_less(b->lost_cpus)},
 		{known_or_less(a->lost_ns), known_or_less(b->lost_ns)},
 		{known_or_less(a->call_ns), known_or_less(b->call_ns)},
@@ -146,7 +137,7 @@ void fleet_sum(struct fleet *fleet)
 	for (size_t i = 0; i < fleet->count; i++) {
 		const struct fleet_host *host = &fleet->hosts[i];
 
-		if (severities[host->verdict] > severities[fleet->verdict])
+		if (verdict_severities[host->verdict] > verdict_severities[fleet->verdict])
 			fleet->verdict = host->verdict;
 		count_host(&fleet->sums, host);
 		for (enum fleet_dimension k = 0; k < FLEET_CAUSE; k++)

@@ -288,6 +288,14 @@ const char *const expected_names[] = {
 	NULL,
 };
 
+const int verdict_severities[] = {
+	[VERDICT_OK] = 0,
+	[VERDICT_UNKNOWN] = 1,
+	[VERDICT_SLOW] = 2,
+	[VERDICT_FALLBACK] = 3,
+	[VERDICT_WRONG] = 4,
+};
+
 int verdict_exit_status(enum verdict_kind verdict)
 {
 	return verdict == VERDICT_OK ? 0 : verdict == VERDICT_UNKNOWN ? 2 : 1;
