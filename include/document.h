@@ -29,6 +29,7 @@
 #include "evidence.h"
 
 #define DOCUMENT_SCHEMA "vdsocheck/1"
+#define BENCH_SCHEMA "vdsocheck-bench/1"
 
 /* A check's documents are some ten kilobytes; a larger file is refused. */
 #define DOCUMENT_SIZE_MAX (1024 * 1024)
@@ -174,6 +175,7 @@ struct document_part {
 	const void *from; /* what is written */
 	void *to;         /* where it is read to; NULL: types are checked, nothing is kept */
 	const char *(*settle)(void *to, const json_t *from); /* see that of a field */
+	const char *schema; /* of the documents that it is read from; NULL: DOCUMENT_SCHEMA */
 };
 
 /*
@@ -193,10 +195,11 @@ json_t *field_reason(const struct fact *fact);
 json_t *field_real(double value, int decimals);
 
 /*
- * Reads the `length` bytes of a document of schema DOCUMENT_SCHEMA. What `to` points to has to
- * be zeroed. Keys that no part knows are skipped. False with what is wrong, which names the key
- * by its path, in *why: a key of another type, a number out of its range, a needed key that is
- * missing, and whatever a `settle` refuses.
+ * Reads the `length` bytes of a document into the parts that are of its schema. What `to` points
+ * to has to be zeroed. Keys that no part knows are skipped. False with what is wrong, which names
+ * the key by its path, in *why: a schema that no part is of, a key of another type, a number out of
+ * its range, a needed key that is missing, and whatever a `settle` refuses. It also names the
+ * version that wrote the document, if that is another one.
  */
 bool document_parse(
 	const char *bytes, size_t length, const struct document_part *parts, struct fact *why);

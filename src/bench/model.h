@@ -306,8 +306,6 @@ struct noise noise_find(const struct bench *bench);
 
 /* ---- text.c, json.c ---- */
 
-#define BENCH_SCHEMA "vdsocheck-bench/1"
-
 struct bench_report {
 	const struct evidence *evidence; /* timestamp, clocksource and host */
 	const struct bench *bench;

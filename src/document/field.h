@@ -26,7 +26,10 @@ json_t *field_command(const char *schema);
 extern const struct field proof_fields[], timing_fields[], call_fields[];
 const char *settle_call(void *object, const json_t *from);
 
-/* Reads a JSON object into the parts; else as document_parse(). */
+/* The schema of the documents that the part is read from. */
+const char *field_schema(const struct document_part *part);
+
+/* Reads a JSON object into the parts of its schema; else as document_parse(). */
 bool field_read(const struct document_part *parts, const json_t *root, struct fact *why);
 
 /* Writes the object and a newline, and releases it. False if `out` took no more. */

@@ -264,11 +264,19 @@ static void read_object(struct reader *reader, const struct document_part *part,
 	}
 }
 
+const char *field_schema(const struct document_part *part)
+{
+	return part->schema ? part->schema : DOCUMENT_SCHEMA;
+}
+
 bool field_read(const struct document_part *parts, const json_t *root, struct fact *why)
 {
+	const char *schema = json_string_value(json_object_get(root, "schema"));
 	struct reader reader = {.why = why};
 
-	for (; parts->fields; parts++)
-		read_object(&reader, parts, root);
+	for (; parts->fields; parts++) {
+		if (strcmp(field_schema(parts), schema) == 0)
+			read_object(&reader, parts, root);
+	}
 	return !reader.failed;
 }

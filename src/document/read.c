@@ -18,21 +18,28 @@
 #include "base/text.h"
 #include "field.h"
 
-/* Refuses what is not a document of this schema. */
-static bool check_schema(const json_t *root, struct fact *why)
+/* Refuses what is not a document of the schema of a part. */
+static bool check_schema(const json_t *root, const struct document_part *parts, struct fact *why)
 {
 	const json_t *value = json_object_get(root, "schema");
 	const json_t *version = json_object_get(root, "version");
-	char schema[32];
+	char schema[32], accepted[80] = "";
+	bool is_accepted = false;
 
 	text_copy_span(schema, sizeof(schema),
 		(struct span){json_string_value(value), json_string_length(value)});
+	for (const char *last = ""; parts->fields; last = field_schema(parts++)) {
+		is_accepted = is_accepted || strcmp(schema, field_schema(parts)) == 0;
+		if (strcmp(field_schema(parts), last) != 0)
+			text_append(accepted, sizeof(accepted), "%s'%s'", *last ? " or " : "",
+				field_schema(parts));
+	}
 	if (!json_is_object(root))
 		fact_set(why, FACT_FAILED, "not a JSON object");
 	else if (!json_is_string(value))
 		fact_set(why, FACT_FAILED, "schema is %s", value ? "not a string" : "missing");
-	else if (strcmp(schema, DOCUMENT_SCHEMA) != 0)
-		fact_set(why, FACT_FAILED, "schema is '%s', not '" DOCUMENT_SCHEMA "'", schema);
+	else if (!is_accepted)
+		fact_set(why, FACT_FAILED, "schema is '%s', not %s", schema, accepted);
 	else if (version && !json_is_string(version))
 		fact_set(why, FACT_FAILED, "version is not a string");
 	else
@@ -49,14 +56,31 @@ static void refuse_syntax(const json_error_t *error, const char *where, struct f
 	fact_set(why, FACT_FAILED, "not JSON: %s%s", where, text);
 }
 
+/* Adds the version to why a document cannot be read: another one may write other keys. */
+static void add_version(const json_t *root, struct fact *why)
+{
+	const json_t *value = json_object_get(root, "version");
+	char version[32];
+
+	text_copy_span(version, sizeof(version),
+		(struct span){json_string_value(value), json_string_length(value)});
+	if (*version && strcmp(version, VDSOCHECK_VERSION) != 0)
+		text_append(why->reason, sizeof(why->reason),
+			" (written by vdsocheck %s; this is %s)", version, VDSOCHECK_VERSION);
+}
+
 /* Takes the object. */
 static bool read_parts(json_t *root, const struct document_part *parts, struct fact *why)
 {
-	bool read = check_schema(root, why) && field_read(parts, root, why);
+	bool read = check_schema(root, parts, why);
 
-	json_decref(root);
+	if (read && !field_read(parts, root, why)) {
+		add_version(root, why);
+		read = false;
+	}
 	if (read)
 		fact_set_known(why);
+	json_decref(root);
 	return read;
 }
 
