@@ -48,7 +48,7 @@ void cli_write_overview(const struct command *const *commands, FILE *out)
 {
 	const struct option_row *row;
 
-	fputs("Usage: vdsocheck [COMMAND] [OPTION]...\n\n", out);
+	fputs("Usage: vdsocheck [COMMAND] [OPTION]...\n", out);
 	wrap_text(out, 0, 0, commands[0]->help);
 	fputs("\nCommands:\n", out);
 	for (size_t i = 0; commands[i]; i++)

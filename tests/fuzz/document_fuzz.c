@@ -1,11 +1,54 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzzes the reader of documents and all that judges and renders behind it: a document from
- * anywhere is refused with a reason, or judged and rendered. Input: JSON.
+ * anywhere is refused with a reason, or judged and rendered; and compared with itself, it is not
+ * found to differ. Input: JSON, of check or bench.
  */
 #include "fuzz/fuzz.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "diff/model.h"
+
+static void render(const struct diff *diff)
+{
+	bool (*const writes[])(const void *, const struct style *, FILE *) = {
+		diff_write_text, diff_write_json};
+
+	for (size_t i = 0; i < ARRAY_SIZE(writes); i++) {
+		const struct style style = {.verbose = true};
+		char *bytes = NULL;
+		size_t length;
+		FILE *out = open_memstream(&bytes, &length);
+
+		if (!out || !writes[i](diff, &style, out) || fclose(out) != 0)
+			abort();
+		free(bytes);
+	}
+}
+
+static void compare_with_itself(const char *bytes, size_t length)
+{
+	static struct diff diff;
+	struct document_part parts[DIFF_PART_COUNT];
+	struct fact why = {0};
+
+	memset(&diff, 0, sizeof(diff));
+	diff.old.file = "old";
+	diff_document_parts(parts, &diff.old);
+	if (!document_parse(bytes, length, parts, &why)) {
+		if (!*why.reason)
+			abort();
+		return;
+	}
+	diff_document_judge(&diff.old);
+	diff.new = diff.old;
+	diff_find(&diff);
+	if (diff.answer == DIFF_WORSE || diff.answer == DIFF_BETTER || diff.suspect_count)
+		abort();
+	render(&diff);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -17,6 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_judge(&evidence, size);
 	else if (!*why.reason)
 		abort();
+	compare_with_itself(copy, size);
 	free(copy);
 	return 0;
 }

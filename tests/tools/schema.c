@@ -11,6 +11,7 @@
 #include "check/model.h"
 #include "compare/model.h"
 #include "counter/model.h"
+#include "diff/model.h"
 #include "document/field.h"
 #include "fleet/model.h"
 #include "trace/model.h"
@@ -213,6 +214,7 @@ static const struct {
 	{"bench", BENCH_SCHEMA, bench_report_fields},
 	{"compare", COMPARE_SCHEMA, compare_report_fields},
 	{"counter", COUNTER_JSON_SCHEMA, counter_report_fields},
+	{"diff", DIFF_SCHEMA, diff_fields},
 	{"fleet", FLEET_SCHEMA, fleet_fields},
 	{"trace", TRACE_JSON_SCHEMA, trace_report_fields},
 	{"warp", WARP_JSON_SCHEMA, warp_report_fields},

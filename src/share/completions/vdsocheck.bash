@@ -126,15 +126,24 @@ _vdsocheck()
 		--color) kind=words words='auto always never' ;;
 		esac
 		;;
+	diff)
+		options='--format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		operands=files
+		case $prev in
+		--format) kind=words words='text json' ;;
+		-o | --output) kind=files ;;
+		--color) kind=words words='auto always never' ;;
+		esac
+		;;
 	help)
-		[[ $operands == given ]] || kind=words words='check bench warp counter compare trace watch fleet help version'
+		[[ $operands == given ]] || kind=words words='check bench warp counter compare trace watch fleet diff help version'
 		;;
 	esac
 	if [[ -z $kind && $cur == -* && $operands != arguments ]]; then
 		kind=words words=$options
 	elif [[ -z $kind && -z $command ]]; then
 		kind=words
-		words='check bench warp counter compare trace watch fleet help version'
+		words='check bench warp counter compare trace watch fleet diff help version'
 	fi
 	case ${kind:-$operands} in
 	words) mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur") ;;

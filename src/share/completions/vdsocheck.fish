@@ -155,6 +155,17 @@ complete -c vdsocheck -n '__vdsocheck_is fleet' -s h -l help -d 'print this help
 complete -c vdsocheck -n '__vdsocheck_is fleet' -s V -l version -d 'print the version'
 complete -c vdsocheck -n '__vdsocheck_is fleet' -F
 
+complete -c vdsocheck -n __vdsocheck_is_first -a diff -d 'compare two documents: did the clock calls get worse?'
+complete -c vdsocheck -n '__vdsocheck_is diff' -l format -x -a 'text json' -d 'how to print'
+complete -c vdsocheck -n '__vdsocheck_is diff' -s J -l json -d 'print JSON, the same as --format json'
+complete -c vdsocheck -n '__vdsocheck_is diff' -s o -l output -r -F -d 'write to FILE atomically'
+complete -c vdsocheck -n '__vdsocheck_is diff' -l color -x -a 'auto always never' -d 'use color: auto'
+complete -c vdsocheck -n '__vdsocheck_is diff' -s q -l quiet -d 'print no output'
+complete -c vdsocheck -n '__vdsocheck_is diff' -s v -l verbose -d 'print all details'
+complete -c vdsocheck -n '__vdsocheck_is diff' -s h -l help -d 'print this help'
+complete -c vdsocheck -n '__vdsocheck_is diff' -s V -l version -d 'print the version'
+complete -c vdsocheck -n '__vdsocheck_is diff' -F
+
 complete -c vdsocheck -n __vdsocheck_is_first -a help -d 'print the help of a command'
 complete -c vdsocheck -n __vdsocheck_is_first -a version -d 'print the version'
-complete -c vdsocheck -n '__vdsocheck_is help' -a 'check bench warp counter compare trace watch fleet help version'
+complete -c vdsocheck -n '__vdsocheck_is help' -a 'check bench warp counter compare trace watch fleet diff help version'
