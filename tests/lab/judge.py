@@ -190,15 +190,20 @@ def _judge_advice(row):
 
 
 def _judge_trace(row, reports):
-    """The article's program makes one call more than it is asked for. All of them or none are system calls."""
-    for way, method in (("tracepoints", "tracepoints"), ("ptrace", "seccomp-ptrace")):
+    """
+    The article's program makes one call more than it is asked for. All of them or none are system
+    calls, which the vDSO makes; as if the host fell back, all are.
+    """
+    for way, method in (("tracepoints", "tracepoints"), ("ptrace", "seccomp-ptrace"),
+                        ("as-if", "seccomp-ptrace")):
         if f"trace-{way}" not in reports:
             continue
         trace = _document(reports[f"trace-{way}"], f"trace by {way}", row)
         if not trace:
             continue
         counted = sum(call["count"] for call in trace["calls"] if call["call"] == "gettimeofday")
-        wanted = TRACED_CALLS + 1 if row.truth == "fallback" else 0
+        falls_back = row.truth == "fallback" or way == "as-if"
+        wanted = TRACED_CALLS + 1 if falls_back else 0
         if counted != wanted:
             row.blame(f"trace by {way} counted {counted} calls, not {wanted}")
         served = sum(call["served"] or 0 for call in trace["calls"] if call["call"] == "gettimeofday")
@@ -207,6 +212,11 @@ def _judge_trace(row, reports):
             row.blame(f"trace by {way} counted {served} served calls, not {wanted}: {trace['served_reason']}")
         if trace["method"] != method:
             row.blame(f"trace counted by {trace['method']}, not by {method}: {trace['tracepoints_reason']}")
+        if way == "as-if" and trace["verdict"] != "simulated":
+            row.blame(f"trace as if the host fell back is {trace['verdict']}")
+        origins = {place["origin"] for place in trace["system_call_places"] if place["call"] == "gettimeofday"}
+        if falls_back and way != "as-if" and origins != {"vdso"}:
+            row.blame(f"trace by {way}: the system calls are made by {origins}, not by the vDSO")
 
 
 def _judge_measured(row, reports):

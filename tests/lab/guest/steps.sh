@@ -176,18 +176,22 @@ article() {
 	report article $prefix $LAB/$build/article "$1"
 }
 
-# trace CALLS: what `vdsocheck trace` counts of the article's program, with tracepoints and without.
+# trace CALLS: what `vdsocheck trace` counts of the article's program, with tracepoints, without,
+# and as if the host fell back.
 trace() {
 	[ -x $LAB/$build/vdsocheck ] || return 0
 	mount -t tracefs tracefs /sys/kernel/tracing
 	report trace-tracepoints trace_article "$1"
 	umount /sys/kernel/tracing
 	report trace-ptrace trace_article "$1"
+	report trace-as-if trace_article "$1" --as-if fallback
 }
 
 trace_article() {
-	timeout $seconds $prefix $LAB/$build/vdsocheck trace --json -o /tmp/trace -- \
-		$LAB/$build/article "$1" >/dev/null
+	calls=$1
+	shift
+	timeout $seconds $prefix $LAB/$build/vdsocheck trace --json -o /tmp/trace "$@" -- \
+		$LAB/$build/article "$calls" >/dev/null
 	cat /tmp/trace
 	rm -f /tmp/trace
 }
