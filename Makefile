@@ -22,6 +22,7 @@
 #   make hosts           regenerate the expected output of the recorded hosts
 #   make schema          regenerate src/share/*.schema.json
 #   make completions     regenerate src/share/completions
+#   make causes          regenerate man/vdsocheck-causes.7
 #   make check-consumers run Prometheus, Nagios and others on our output (CONSUMER=NAME: one)
 #   make consumer-deps   install the programs that make check-consumers runs
 #   make check-source    check compiler warnings, formatting, shell scripts
@@ -156,13 +157,13 @@ $(BUILD)/revision: FORCE
 
 -include $(OBJECTS:.o=.d)
 
-PAGES := $(wildcard man/*.1)
+PAGES := $(wildcard man/*.[17])
 UNITS := $(wildcard src/share/systemd/*)
 SHARED := $(filter-out src/share/packaging/% src/share/completions/% $(UNITS),\
 	$(wildcard src/share/*.* src/share/*/*))
 
 # What is installed beside the binary, as FILE:WHERE.
-INSTALLED := $(foreach page,$(PAGES),$(page):$(MANDIR)/man1/$(notdir $(page))) \
+INSTALLED := $(foreach page,$(PAGES),$(page):$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page))) \
 	$(foreach unit,$(UNITS),$(unit):$(UNITDIR)/$(notdir $(unit))) \
 	$(foreach file,$(SHARED),$(file):$(file:src/share/%=$(DATADIR)/%)) \
 	$(foreach file,$(wildcard src/share/completions/*.bash),\

@@ -66,7 +66,7 @@ $(RELEASE_MACHINES:%=package-%): package-%: $(RELEASE)/$(NAMED)-%
 	$(QUIET)rm -rf $(TREE)
 	$(QUIET)+umask 022 && $(call make_for,$*) install PREFIX=/usr DESTDIR=$(abspath $(TREE)) >$(TREE).log
 	$(QUIET)install -m 755 $< $(TREE)/usr/bin/vdsocheck
-	$(QUIET)gzip -9n $(TREE)/usr/share/man/man1/*
+	$(QUIET)gzip -9n $(TREE)/usr/share/man/man?/*
 	$(QUIET)find $(TREE) -exec touch -d @$(SOURCE_DATE_EPOCH) {} +
 	$(QUIET)sed '/^  check whether/,/^contents:/{//!d}' $(NFPM_CONFIG) >$(TREE).apk.yaml
 	$(QUIET)for kind in deb rpm apk; do \

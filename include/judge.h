@@ -94,6 +94,7 @@ extern const char *const cause_certainty_names[];
 #define ADVICE_TEXT_SIZE 512
 #define ADVICE_STEP_SIZE 240
 #define ADVICE_COMMAND_SIZE 320
+#define ADVICE_BOOT_SIZE 200
 
 struct advice_step {
 	char text[ADVICE_STEP_SIZE];       /* stands before the command; without one, what to do */
@@ -118,10 +119,31 @@ struct advice {
 	const char *source;  /* what it is based on: title, date and address */
 	bool is_alternative; /* to the piece before it; otherwise it is needed beside it */
 	char clocksource[CLOCKSOURCE_NAME_SIZE]; /* the one it leads to; empty: to none */
+	char boot[ADVICE_BOOT_SIZE];             /* boot parameters that `keep` adds or removes */
 };
 
 /* True if its one step is REPORT_COMMAND. */
 bool advice_sends_report(const struct advice *advice);
+
+#define CAUSE_ADVICE_MAX 4
+
+/* A cause as the manual explains it, for any host. */
+struct cause_explanation {
+	const char *id;                       /* this and the other pointers have static storage */
+	char text[CAUSE_TEXT_SIZE];           /* as in struct cause */
+	const char *signs;                    /* how it is recognized, a sentence or two */
+	const char *more;                     /* as in struct cause */
+	const char *advice[CAUSE_ADVICE_MAX]; /* ids; a host gets those that fit; NULL: no more */
+};
+
+/* These words take the place of names that differ by host. */
+#define ADVICE_WORD_TO "CLOCKSOURCE"  /* the clocksource that advice leads to */
+#define ADVICE_WORD_FROM "CURRENT"    /* the one in use */
+#define ADVICE_WORD_BOOT "PARAMETERS" /* the boot parameters to remove */
+
+/* Explain the cause, or the piece of advice, in this place of all; false beyond the last. */
+bool explain_cause(size_t place, struct cause_explanation *cause);
+bool explain_advice(size_t place, struct advice *advice);
 
 #define CONTRADICTION_MAX 6
 

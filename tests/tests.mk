@@ -14,6 +14,7 @@ PRINTED_OBJECTS := $(patsubst tests/printed/%.c,$(BUILD)/tests/printed/%.o,$(wil
 SCHEMA_TOOL := $(BUILD)/tests/tools/schema
 SCHEMAS := check:vdsocheck $(foreach name,bench compare counter diff fleet trace warp watch,$(name):vdsocheck-$(name))
 COMPLETIONS_TOOL := $(BUILD)/tests/tools/completions
+CAUSES_TOOL := $(BUILD)/tests/tools/causes
 TEST_TOOLS := $(addprefix $(BUILD)/tests/tools/,oracle sandbox document counter_rate)
 CLI_PRELOADS := $(addprefix $(BUILD)/tests/,cli/children_stop.so cli/counter_off.so cli/replaced_vdso.so faults/fail.so)
 
@@ -54,13 +55,15 @@ check-unit: $(if $(TEST),$(WANTED_TESTS),$(UNIT_TESTS))
 	$(QUIET)tests/unit/run $(or $^,$(error no unit test has '$(TEST)' in its name))
 
 # HOST=NAME: that host alone.
-check-hosts: $(TEST_BINARY) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(if $(HOST),,check-printed)
+check-hosts: $(TEST_BINARY) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(CAUSES_TOOL) $(if $(HOST),,check-printed)
 	$(QUIET)for pair in $(SCHEMAS); do \
 		$(SCHEMA_TOOL) "$${pair%:*}" | cmp - "src/share/$${pair#*:}-1.schema.json" || \
 		{ echo 'FAIL  src/share is stale: make schema'; exit 1; }; done
 	$(QUIET)for pair in $(COMPLETIONS); do \
 		$(COMPLETIONS_TOOL) "$${pair%:*}" | cmp - "src/share/completions/$${pair#*:}" || \
 		{ echo 'FAIL  src/share/completions is stale: make completions'; exit 1; }; done
+	$(QUIET)$(CAUSES_TOOL) | cmp - man/vdsocheck-causes.7 || \
+		{ echo 'FAIL  man/vdsocheck-causes.7 is stale: make causes'; exit 1; }
 	$(QUIET)if command -v python3 >/dev/null; then python3 -B tests/hosts/run $(TEST_BINARY) $(HOST) && \
 		$(if $(HOST),:,python3 -B tests/hosts/recipes $(TEST_BINARY)); \
 	else echo 'skip  hosts: no python3'; echo '0 passed, 0 failed, 1 skipped'; fi
@@ -83,6 +86,11 @@ COMPLETIONS := bash:vdsocheck.bash zsh:_vdsocheck fish:vdsocheck.fish
 completions: $(COMPLETIONS_TOOL)
 	$(QUIET)for pair in $(COMPLETIONS); do \
 		$(COMPLETIONS_TOOL) "$${pair%:*}" >"src/share/completions/$${pair#*:}" || exit 1; done
+
+# And the manual page of causes and advice, after a change of the rows in src/judge.
+.PHONY: causes
+causes: $(CAUSES_TOOL)
+	$(QUIET)$(CAUSES_TOOL) >man/vdsocheck-causes.7
 
 # ONLY=TEXT: the tests with TEXT in their names alone.
 check-cli: $(TEST_BINARY) $(TEST_TOOLS) $(CLI_PRELOADS)
@@ -153,7 +161,7 @@ check-release: $(TEST_TOOLS) $(CLI_PRELOADS)
 
 # Everything that the suites run, without running it.
 .PHONY: test-programs
-test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CALLER) \
+test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(CAUSES_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CALLER) \
 	$(WATCH_SLEEPER) \
 	$(FUZZERS:%=$(BUILD)/tests/fuzz/%)
 
@@ -175,8 +183,8 @@ $(UNIT_TESTS): $(UNIT_HELPERS)
 $(BUILD)/tests/unit/warp_run_test: EXTRA += -Wl,--wrap=warp_clock_read
 $(BUILD)/tests/unit/measure_timebase_test: EXTRA += -Wl,--wrap=kernel_clock_ns
 $(PRINTED_TEST): $(PRINTED_OBJECTS) $(MODULES)
-$(SCHEMA_TOOL) $(COMPLETIONS_TOOL): %: %.o $(MODULES)
-$(PRINTED_TEST) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL):
+$(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(CAUSES_TOOL): %: %.o $(MODULES)
+$(PRINTED_TEST) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(CAUSES_TOOL):
 	$(call say,LINK,$@)
 	$(QUIET)$(LINK) $^ $(LIBRARY_LIBS) $(TEST_LIBS) -o $@
 
@@ -204,4 +212,4 @@ $(CLI_PRELOADS): $(BUILD)/tests/%.so: tests/%.c
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(TEST_OUTSIDER) -shared -fPIC $< -ldl -o $@
 
--include $(UNIT_TESTS:=.d) $(UNIT_HELPERS:.o=.d) $(PRINTED_OBJECTS:.o=.d) $(SCHEMA_TOOL).d $(COMPLETIONS_TOOL).d
+-include $(UNIT_TESTS:=.d) $(UNIT_HELPERS:.o=.d) $(PRINTED_OBJECTS:.o=.d) $(SCHEMA_TOOL).d $(COMPLETIONS_TOOL).d $(CAUSES_TOOL).d

@@ -90,9 +90,12 @@ struct command {
 	 */
 	const char *program;
 	const char *operands; /* not NULL: it takes operands, named so in --help */
-	bool never_verbose;   /* it has no more details: no --verbose */
-	int trouble;          /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
-	int64_t limit_ns;     /* of cli->deadline; 0: unlimited */
+	/* Of the first command: the other words that "help" takes, by place; NULL: no more. */
+	const char *(*topic)(size_t place);
+	void (*explain)(const char *topic, FILE *out); /* prints the help of one */
+	bool never_verbose;                            /* it has no more details: no --verbose */
+	int trouble;      /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
+	int64_t limit_ns; /* of cli->deadline; 0: unlimited */
 	/*
 	 * The command needs root's capabilities while it runs. Others keep those to read files, and
 	 * give them up by privileges_keep() before they measure.
@@ -108,6 +111,7 @@ struct cli {
 	const struct command *command;
 	bool named; /* the command line names the command */
 	bool help;
+	const char *topic; /* the word that `help` is to explain; NULL: the command, or all */
 	bool version;
 	bool quiet;
 	bool verbose;

@@ -170,5 +170,7 @@ const struct command check_command = {
 	.size = sizeof(struct check_request),
 	.take = check_take,
 	.run = check_run,
+	.topic = help_topic,
+	.explain = help_explain,
 	.limit_ns = CHECK_LIMIT_NS,
 };

@@ -48,6 +48,16 @@ static void add_alternative(
 		cost->measured && is_tsc ? "tsc" : "the vDSO", round_ns(cost->vdso_ns, ns));
 }
 
+int describe_first_sentence(const char *text)
+{
+	static const char starts[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ`";
+	const char *end = text;
+
+	while (*end && (!strchr(".?", *end) || end[1] != ' ' || !strchr(starts, end[2])))
+		end++;
+	return (int)(end - text) + (*end != '\0');
+}
+
 void describe_verdict(
 	const struct diagnosis *diagnosis, const struct evidence *evidence, struct strbuf *sb)
 {

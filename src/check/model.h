@@ -155,6 +155,17 @@ bool check_report_line(const void *result, const struct style *style, FILE *out)
  */
 int check_nagios_status(const void *result);
 
+/* ---- help.c: what "vdsocheck help" explains beside the commands ---- */
+
+/* "causes", then the id of each cause and of each piece of advice, by place; NULL: no more. */
+const char *help_topic(size_t place);
+
+/* Prints the list of causes and advice, or explains the one with this id. */
+void help_explain(const char *topic, FILE *out);
+
+/* Prints a piece of advice with all its steps, as the screen does with --verbose. */
+void check_write_advice(const struct advice *advice, FILE *out);
+
 /* "==> FILE <==", as head(1) has it, if the report is one of several. */
 void check_report_write_file(const struct check_request *request, FILE *out);
 
@@ -171,6 +182,9 @@ void check_document_parts(struct document_part parts[CHECK_PART_COUNT],
 	const struct check_request *from, struct evidence *to);
 
 /* ---- describe.c: words that several formats have in common ---- */
+
+/* The length of the first sentence of this text. */
+int describe_first_sentence(const char *text);
 
 /* The verdict in a sentence, with what a call takes and would take, where that is known. */
 void describe_verdict(

@@ -182,13 +182,7 @@ static __attribute__((format(printf, 3, 4))) void write_paragraph(
 /* Returns the length of the text or, where `part` is left out, of its first sentence. */
 static int shown_length(const struct screen *screen, enum part part, const char *text)
 {
-	static const char starts[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ`";
-	const char *end = text;
-
-	while (*end &&
-		(shows(screen, part) || *end != '.' || end[1] != ' ' || !strchr(starts, end[2])))
-		end++;
-	return (int)(end - text) + (*end == '.');
+	return shows(screen, part) ? (int)strlen(text) : describe_first_sentence(text);
 }
 
 static void write_cause(const struct screen *screen, const struct cause *cause, const char *label)
@@ -357,6 +351,15 @@ static void write_one_advice(
 		write_paragraph(screen, "Source", "%.*s",
 			address && !shows(screen, PART_ADDRESS) ? (int)(address - source) : INT_MAX,
 			source);
+}
+
+void check_write_advice(const struct advice *advice, FILE *out)
+{
+	struct check_request *request = xcalloc(1, sizeof(*request));
+	const struct screen screen = {.request = request, .out = out, .verbose = true};
+
+	write_one_advice(&screen, advice, "Fix");
+	free(request);
 }
 
 static void write_fix(struct screen *screen)

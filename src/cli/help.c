@@ -53,7 +53,7 @@ void cli_write_overview(const struct command *const *commands, FILE *out)
 	fputs("\nCommands:\n", out);
 	for (size_t i = 0; commands[i]; i++)
 		wrap_print(out, commands[i]->name, 11, commands[i]->summary);
-	fputs("\nOptions of most commands; 'vdsocheck help COMMAND' lists all of a command:\n",
+	fputs("\nOptions of most commands; see also 'vdsocheck help COMMAND' and 'help causes':\n",
 		out);
 	for (size_t at = 0; (row = row_at(commands[0], &at));) {
 		if (row->id < OPTION_FORMAT && strchr("Joqv", row->id))

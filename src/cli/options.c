@@ -349,32 +349,54 @@ static bool apply_option(struct cli *cli, const struct item *item)
 	return take_option(cli, row->id, item->value ? item->value : "");
 }
 
+/* The word in this place that may follow "vdsocheck help" and is not a command; NULL: no more. */
+static const char *topic_at(size_t place)
+{
+	return known.commands[0]->topic ? known.commands[0]->topic(place) : NULL;
+}
+
+static const char *find_topic(const char *word)
+{
+	const char *topic;
+
+	for (size_t i = 0; (topic = topic_at(i)) && strcmp(topic, word) != 0; i++)
+		;
+	return topic;
+}
+
 /* If the command was not named, the operand was meant as its name. */
 static bool refuse_operand(const struct cli *cli, const char *word)
 {
 	static const char *const more_commands[] = {"help", "version"};
 	const struct option_row *files = operand_row(cli->command);
-	const char *problem = cli->named ? "unexpected argument" : "unknown command";
+	bool named = cli->named || cli->topic;
+	const char *problem = named       ? "unexpected argument"
+	                      : cli->help ? "no help for"
+	                                  : "unknown command";
 	struct span name = text_span(word);
-	const char *nearest = NULL;
+	const char *nearest = NULL, *topic;
 	unsigned least = UINT_MAX;
 
-	for (size_t i = 0; known.commands[i] && !cli->named; i++) {
+	for (size_t i = 0; known.commands[i] && !named; i++) {
 		if (is_misspelling(name, known.commands[i]->name, &least))
 			nearest = known.commands[i]->name;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(more_commands) && !cli->named; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(more_commands) && !named; i++) {
 		if (is_misspelling(name, more_commands[i], &least))
 			nearest = more_commands[i];
 	}
+	for (size_t i = 0; cli->help && !named && (topic = topic_at(i)); i++) {
+		if (is_misspelling(name, topic, &least))
+			nearest = topic;
+	}
 	if (nearest)
-		return cli_error("unknown command '%s'; did you mean '%s'?", word, nearest);
+		return cli_error("%s '%s'; did you mean '%s'?", problem, word, nearest);
 	if (files && (strchr(word, '/') || (text_take_suffix(&name, ".json") && name.length)))
 		return cli_usage_error(
 			"%s '%s'; to read a file, use --%s %s", problem, word, files->name, word);
-	if (cli->named)
+	if (named)
 		return cli_usage_error("unexpected argument '%s'", word);
-	return cli_error("unknown command '%s'; see 'vdsocheck --help'", word);
+	return cli_error("%s '%s'; see 'vdsocheck --help'", problem, word);
 }
 
 static bool apply_items(struct cli *cli, const struct items *items)
@@ -390,6 +412,9 @@ static bool apply_items(struct cli *cli, const struct items *items)
 
 		if (!item->is_operand)
 			takes_operands |= files && find_row(cli->command, item) == files;
+		else if (!operand && cli->help && !cli->named && !cli->topic &&
+			 find_topic(item->word))
+			cli->topic = item->word;
 		else if (!operand)
 			operand = item->word;
 	}

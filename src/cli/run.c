@@ -151,7 +151,9 @@ static int print_information(struct cli *cli, const struct command *const *comma
 	cli->operand_count = 0;
 	cli->output = NULL;
 	if (cli->help) {
-		if (cli->named)
+		if (cli->topic)
+			commands[0]->explain(cli->topic, cli->out);
+		else if (cli->named)
 			cli_write_help(cli->command, cli->command == commands[0], cli->out);
 		else
 			cli_write_overview(commands, cli->out);

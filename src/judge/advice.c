@@ -151,12 +151,10 @@ void advice_list_general(const struct view *v, struct advice_choice general[ADVI
 	memcpy(general, choices, sizeof(choices));
 }
 
-#define BOOT_SIZE 200
-
 /*
  * Lists, between blanks, the parameters that keep the kernel or the vDSO from a better clock here.
  */
-static void list_boot(const struct view *v, char boot[BOOT_SIZE])
+static void list_boot(const struct view *v, char boot[ADVICE_BOOT_SIZE])
 {
 	char chosen[CLOCKSOURCE_NAME_SIZE + 16];
 	const struct {
@@ -179,7 +177,8 @@ static void list_boot(const struct view *v, char boot[BOOT_SIZE])
 	boot[0] = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		if (known[i].matters && boot_has(v->evidence, known[i].parameter))
-			text_append(boot, BOOT_SIZE, "%s%s", *boot ? " " : "", known[i].parameter);
+			text_append(boot, ADVICE_BOOT_SIZE, "%s%s", *boot ? " " : "",
+				known[i].parameter);
 	}
 }
 
@@ -299,25 +298,26 @@ static void add_ways(const struct view *v, const struct way *ways, const struct 
 	}
 }
 
-/*
- * Returns false where a word that the advice needs, or the only way to take a step, is not known.
- */
-static bool make_advice(const struct view *v, const struct advice_row *row, struct advice *advice)
+bool advice_make(
+	const struct view *v, const struct advice_row *row, bool for_any, struct advice *advice)
 {
 	const struct clocksource_evidence *clocksource = &v->evidence->clocksource;
 	struct advice_words words = {.to = row->target ? row->target(v) : NULL,
 		.from = fact_is_known(&clocksource->current_fact) ? clocksource->current : NULL};
-	char boot[BOOT_SIZE];
 
+	if (for_any && row->target && !words.to)
+		words.to = ADVICE_WORD_TO;
 	*advice = (struct advice){.id = row->id,
 		.ask = row->ask,
 		.risk = row->find_risk ? row->find_risk(v) : row->risk,
 		.source = row->source};
-	if (!row->boot)
-		list_boot(v, boot);
-	else if (!fill_in(row->boot, &words, boot, sizeof(boot)))
+	if (!row->boot && for_any)
+		text_copy(advice->boot, sizeof(advice->boot), ADVICE_WORD_BOOT);
+	else if (!row->boot)
+		list_boot(v, advice->boot);
+	else if (!fill_in(row->boot, &words, advice->boot, sizeof(advice->boot)))
 		return false;
-	words.boot = boot;
+	words.boot = advice->boot;
 	if ((row->target && !words.to) || !write_text(v, row, &words, advice->text))
 		return false;
 	if (words.to)
@@ -329,7 +329,7 @@ static bool make_advice(const struct view *v, const struct advice_row *row, stru
 		if (step->text || step->command || here)
 			add_step(here ? &here->step : step, NULL, &words, advice->steps,
 				&advice->step_count);
-		else if (step->ways)
+		else if (step->ways && !for_any)
 			return false;
 	}
 	if (row->boot)
@@ -381,7 +381,7 @@ static void add_choices(const struct view *v, enum rank rank, const struct advic
 		struct advice *advice = &list->advice[list->count];
 
 		if (!choices[i].applies || find_rank(v, row) != rank || is_in_list(list, row) ||
-			!make_advice(v, row, advice))
+			!advice_make(v, row, false, advice))
 			continue;
 		/* The kernel makes its own choice once a setting is removed. */
 		if (list->why_not_tsc && row->rank != RANK_UNDO) {

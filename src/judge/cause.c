@@ -18,6 +18,7 @@ static void cause_unexplained(const struct view *v, struct cause_list *list)
 	const struct cause_row rows[] = {
 		{"fallback-unexplained", v->falls_back && !list->explained, CERTAINTY_POSSIBLE,
 			cite_mode, "The vDSO is present, but cannot use the current clocksource.",
+			.signs = "The calls fall back, and no other cause explains it.",
 			.advice = {{0}}},
 	};
 

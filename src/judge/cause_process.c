@@ -110,9 +110,12 @@ void cause_process(const struct view *v, struct cause_list *list)
 		{"counter-disabled", v->counter_off, CERTAINTY_PROVEN, cite_counter_off,
 			"The counter is disabled for this process and its children "
 			"(prctl(PR_SET_TSC)): a call that reads it ends with SIGSEGV.",
+			.signs = "prctl(PR_GET_TSC) returns PR_TSC_SIGSEGV.",
 			.more = "PR_SET_TSC(2const)", .advice = {{&leave_counter_on, true}}},
 		{"emulated", v->emulated, CERTAINTY_PROVEN, cite_emulator,
 			"vdsocheck runs under an emulator; run it natively to check the host.",
+			.signs = "Valgrind's preloaded library, or /proc/thread-self/exe of "
+				 "another program, such as qemu-user.",
 			.advice = {{&run_without_emulator, true}}},
 		/* rr, CRIU after a restore, and vdsocheck trace: each has an image of its own. */
 		{"vdso-replaced", v->vdso_replaced, CERTAINTY_PROVEN, NULL,
@@ -123,21 +126,28 @@ void cause_process(const struct view *v, struct cause_list *list)
 			.detail = "AT_SYSINFO_EHDR is not in the mapping [vdso] of /proc/self/maps",
 			.advice = {{&run_outside_tool, v->verdict != VERDICT_OK}}},
 		{"vdso-switched-off", is_off, CERTAINTY_PROVEN, cite_boot,
-			"The vDSO is disabled on the kernel command line.", .more = "vdso(7)",
-			.advice = {{&advice_drop_boot, true}}},
+			"The vDSO is disabled on the kernel command line.",
+			.signs = "The kernel gives this process no vDSO, and its command line has "
+				 "vdso=0, vdso32=0 or vdso32=2.",
+			.more = "vdso(7)", .advice = {{&advice_drop_boot, true}}},
 		{"no-vdso", is_missing && !is_x86_64 && !is_aarch64, CERTAINTY_PROVEN, NULL,
 			"The kernel, or an emulator in its place (valgrind, qemu-user), gives "
 			"programs no vDSO, so every clock call is a system call.",
+			.signs = "The auxiliary vector has no AT_SYSINFO_EHDR, and the kernel "
+				 "command line does not say why.",
 			.more = "vdso(7)", .detail = no_vdso,
 			.advice = {{&run_without_emulator, true}, {&advice_send_report, true}}},
 		{"vdso32-disabled", is_x86_64, CERTAINTY_LIKELY, cite_32_bits,
 			"This kernel gives 32-bit programs no vDSO: sysctl abi.vsyscall32 is 0, as "
 			"in kernels that were built with CONFIG_COMPAT_VDSO.",
+			.signs = "A 32-bit vdsocheck gets no vDSO from an x86-64 kernel, and the "
+				 "kernel command line does not say why.",
 			.more = BOOT_PARAMETERS, .detail = no_vdso,
 			.advice = {{&enable_vdso32, true}}},
 		{"no-compat-vdso", is_aarch64, CERTAINTY_LIKELY, cite_32_bits,
 			"This 64-bit kernel gives 32-bit programs no vDSO: it was built without "
 			"CONFIG_COMPAT_VDSO.",
+			.signs = "A 32-bit vdsocheck gets no vDSO from an arm64 kernel.",
 			.detail = no_vdso, .advice = {{&use_64_bit_or_compat, true}}},
 		/* Its vDSO makes them for the kernel to catch (um/vdso/um_vdso.c, 3.2 to 7.2). */
 		{"uml", fallback && hypervisor_is(evidence, "uml"), CERTAINTY_PROVEN, NULL,
@@ -146,6 +156,8 @@ void cause_process(const struct view *v, struct cause_list *list)
 			.advice = {{&leave_uml, true}}},
 		{"wsl1", fallback && platform_is(evidence, "wsl1"), CERTAINTY_LIKELY, cite_release,
 			"WSL 1 does not run a Linux kernel and has no vDSO clock; WSL 2 does.",
+			.signs = "The calls fall back, and the kernel's release ends with "
+				 "-Microsoft.",
 			.advice = {{&use_wsl2, true}}},
 		/* The mode excludes 32-bit programs alone: 64-bit ones are served. */
 		{"arm-compat-disabled",
@@ -153,10 +165,12 @@ void cause_process(const struct view *v, struct cause_list *list)
 			CERTAINTY_PROVEN, cite_mode,
 			"The kernel does not let 32-bit programs read this CPU's counter, only "
 			"64-bit ones.",
+			.signs = "The calls fall back, and the vclock mode is archtimer-nocompat.",
 			.advice = {{&use_64_bit_arm, true}}},
 		{"gvisor-calibrating", v->falls_back && v->gvisor, CERTAINTY_LIKELY, cite_mode,
 			"In the first seconds of a sandbox, until gVisor has calibrated the CPU's "
 			"counter, its vDSO passes the calls on to the sentry.",
+			.signs = "The calls fall back in a sandbox of gVisor.",
 			.advice = {{&wait_for_gvisor, true}}},
 		{"libc-bypasses-vdso",
 			v->libc.entered > 0 && v->vdso.proven > 0 && v->vdso.entered == 0,
@@ -165,6 +179,8 @@ void cause_process(const struct view *v, struct cause_list *list)
 				? "Only vdsocheck itself is affected: the C library that is linked "
 				  "into it does not use the vDSO."
 				: "This C library does not use the vDSO, although the vDSO works.",
+			.signs = "In the proof, calls through the C library entered the kernel, "
+				 "and none by the vDSO did.",
 			.more = "vdso(7)", .advice = {{&newer_libc, fallback}}},
 	};
 
@@ -236,6 +252,7 @@ void cause_notes(const struct view *v, struct cause_list *list)
 		{"time-calls-blocked", are_calls_blocked(v), CERTAINTY_PROVEN, cite_blocked,
 			"A seccomp filter, such as a container's profile, blocks the clock system "
 			"calls.",
+			.signs = "A deciding call fails when it is made by system call.",
 			.more = "seccomp(2)", .advice = {{&newer_container_runtime, true}}},
 		{"old-vdso-clocks",
 			is_ok && !v->gvisor &&
@@ -244,18 +261,25 @@ void cause_notes(const struct view *v, struct cause_list *list)
 			CERTAINTY_LIKELY, cite_other_clocks,
 			"This kernel's vDSO does not serve all of CLOCK_MONOTONIC_RAW, "
 			"CLOCK_BOOTTIME and CLOCK_TAI; that of newer kernels does.",
+			.signs = "The verdict is ok, and each call of one of these clocks by the "
+				 "vDSO entered the kernel.",
 			.more = "vdso(7)"},
 		{"gvisor-few-clocks",
 			is_ok && v->gvisor && (raw || enters_always(v, "CLOCK_MONOTONIC_COARSE")),
 			CERTAINTY_LIKELY, cite_other_clocks,
 			"gVisor's vDSO does not serve all the clocks that Linux's does; that of "
 			"newer releases serves more.",
+			.signs = "The verdict is ok in a sandbox of gVisor, and each call of "
+				 "CLOCK_MONOTONIC_RAW or CLOCK_MONOTONIC_COARSE by the vDSO "
+				 "entered the kernel.",
 			.more = "https://github.com/google/gvisor/issues/7975"},
 		{"tsc-readers-affected",
 			is_ok && (standing == COUNTER_FAULTY || standing == COUNTER_DISTRUSTED),
 			CERTAINTY_PROVEN, cite_standing,
 			"The kernel dropped the TSC: programs that read it themselves are affected, "
 			"too.",
+			.signs = "The verdict is ok on another clocksource, and the kernel log "
+				 "shows that the TSC was dropped, not that this was a mistake.",
 			.more = "vdsocheck-counter(1)"},
 		{"tsc-may-be-restored",
 			is_ok && v->may_be_restored && clocksource_is(v->evidence, "tsc"),
@@ -263,6 +287,8 @@ void cause_notes(const struct view *v, struct cause_list *list)
 			"After a restore from a snapshot, tsc goes on from the snapshot's time, and "
 			"programs that read the TSC themselves have a wrong rate on a different "
 			"CPU.",
+			.signs = "The verdict is ok on tsc in a microVM, such as Firecracker's or "
+				 "Cloud Hypervisor's.",
 			.more = "vdsocheck-counter(1)"},
 		{"time-namespace",
 			(is_ok || v->verdict == VERDICT_SLOW) && v->evidence->vclock.time_namespace,

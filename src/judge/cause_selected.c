@@ -110,32 +110,42 @@ void cause_selected(const struct view *v, struct cause_list *list)
 	const struct cause_row rows[] = {
 		{"tsc-disabled-at-boot", v->second_choice && v->boot_disables_tsc, CERTAINTY_PROVEN,
 			cite_boot, "The TSC is disabled on the kernel command line.",
+			.signs = "The kernel command line has notsc or tsc=unstable.",
 			.more = BOOT_PARAMETERS,
 			.advice = {{&advice_drop_tsc_boot, v->tsc_avoided},
 				{&advice_drop_boot, !v->tsc_avoided}}},
 		{"clocksource-written", is_written, CERTAINTY_PROVEN, cite_written, written,
+			.signs = "The kernel's first choice of the available clocksources has vDSO "
+				 "support, and neither the kernel command line nor the kernel log "
+				 "says why it is not in use.",
 			.advice = {{&find_clocksource_writer, true}}},
 		{"paravirtual-clock-disabled", v->second_choice && v->guest && is_paravirtual_off,
 			CERTAINTY_PROVEN, cite_boot,
 			"The kernel command line (nopv) keeps the kernel from using its "
 			"hypervisor's clock.",
+			.signs = "The kernel command line of a guest has nopv or xen_nopv.",
 			.more = BOOT_PARAMETERS,
 			.advice = {{&advice_drop_tsc_boot, v->tsc_avoided},
 				{&advice_drop_boot, !v->tsc_avoided}}},
 		{"kvm-clock-disabled", v->second_choice && v->guest && is_kvm_clock_off,
 			CERTAINTY_PROVEN, cite_boot,
 			"kvm-clock is disabled on the kernel command line.",
+			.signs = "The kernel command line of a guest has no-kvmclock.",
 			.advice = {{&advice_drop_tsc_boot, v->tsc_avoided},
 				{&advice_drop_boot, !v->tsc_avoided}}},
 		{"kvm-clock-unused", is_unused && has_beginning, CERTAINTY_LIKELY, cite_kvm_clock,
 			"The hypervisor offers kvm-clock, but this kernel does not use it: it was "
 			"built without CONFIG_KVM_GUEST.",
+			.signs = "CPUID offers kvm-clock, which is not available, and the kernel "
+				 "log, from its beginning, does not have \"kvm-clock: Using\".",
 			.advice = {{&kernel_with_kvm_guest, true}}},
 		{"kvm-clock-missing", is_unused && !has_beginning, CERTAINTY_POSSIBLE,
 			cite_kvm_clock,
 			"This kernel was built without CONFIG_KVM_GUEST and cannot use the "
 			"kvm-clock that the hypervisor offers, or kvm-clock was removed by a write "
 			"to unbind_clocksource.",
+			.signs = "CPUID offers kvm-clock, which is not available, and the "
+				 "beginning of the kernel log is lost or unreadable.",
 			.advice = {{&reboot_for_kvm_clock, true}}},
 	};
 
@@ -159,6 +169,8 @@ void cause_unread(const struct view *v, struct cause_list *list)
 			CERTAINTY_PROVEN, cite_log_denied,
 			"This user may not read the kernel log, which would say why this "
 			"clocksource was chosen.",
+			.signs = "Reading /dev/kmsg is refused, and nothing that could be read "
+				 "explains the clocksource.",
 			.advice = {{&read_kernel_log, true}}},
 	};
 

@@ -76,6 +76,8 @@ void cause_current(const struct view *v, struct cause_list *list)
 	char chosen[CAUSE_TEXT_SIZE];
 	const struct cause_row rows[] = {
 		{"boot-clocksource", v->boot_choice_slows, CERTAINTY_PROVEN, cite_boot, chosen,
+			.signs = "The kernel command line has clocksource= with the clocksource in "
+				 "use, on which the calls fall back.",
 			.more = BOOT_PARAMETERS,
 			.advice = {{&advice_drop_tsc_boot, v->tsc_avoided},
 				{&advice_drop_boot, !v->tsc_avoided}}},
@@ -83,6 +85,8 @@ void cause_current(const struct view *v, struct cause_list *list)
 			v->falls_back && v->mode_none && !fact_is_known(&clocksource->current_fact),
 			CERTAINTY_PROVEN, cite_mode,
 			"The current clocksource (not visible from here) has no vDSO support.",
+			.signs = "The calls fall back, the vclock mode is none, and /sys does not "
+				 "show the clocksource.",
 			.more = "vdso(7)", .detail = clocksource->current_fact.reason,
 			.advice = {{&look_where_sys_is, true}}},
 	};
@@ -105,16 +109,23 @@ void cause_slow(const struct view *v, struct cause_list *list)
 		{"arm-counter-erratum", is_arm_counter_denied, CERTAINTY_LIKELY, cite_mode,
 			"The kernel does not let the vDSO read this CPU's counter, for instance "
 			"because of an erratum, or because user space may not read it.",
+			.signs = "The calls fall back on arch_sys_counter; the kernel log may have "
+				 "\"workaround for\".",
 			.log = "workaround for", .advice = {{&other_arm_cpu, true}}},
 		{"clocksource-changing", has_changed || (v->mixed && find_return(evidence)),
 			has_changed ? CERTAINTY_PROVEN : CERTAINTY_LIKELY, cite_changing,
 			"The clocksource changed while vdsocheck ran, and with it how the calls "
 			"are served.",
+			.signs = "The clocksource had another name at the end of the check, or "
+				 "calls fell back at times and the kernel log shows a return to an "
+				 "earlier clocksource.",
 			.advice = {{&let_clocksource_settle, true}}},
 		{"counter-trapped", v->verdict == VERDICT_SLOW && !v->firmware_counter,
 			CERTAINTY_PROVEN, cite_counter,
 			"The hypervisor or an emulator intercepts each read of the CPU's counter, "
 			"which costs as much as a system call.",
+			.signs = "The verdict is slow: a read of the counter takes as long as the "
+				 "cheapest system call, or more than 150 ns.",
 			.advice = {{&advice_move, !v->has_switch},
 				{&ask_vmware_about_counter, is_vmware},
 				{&ask_xen_about_counter, is_xen},
@@ -157,6 +168,9 @@ void cause_without_vdso(const struct view *v, struct cause_list *list)
 	char text[CAUSE_TEXT_SIZE];
 	const struct cause_row rows[] = {
 		{"clocksource-without-vdso", is_without, CERTAINTY_PROVEN, cite_mode, text,
+			.signs = "The calls fall back on a clocksource that no kernel gives a "
+				 "vclock mode, such as hpet, acpi_pm or jiffies, or whose vclock "
+				 "mode is none.",
 			.more = "vdso(7)", .advice = {{&switch_to_own_counter, true}}},
 	};
 

@@ -159,6 +159,8 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 			cite_distrust,
 			"The kernel found that the TSCs of this machine's CPUs "
 			"disagree." TSC_READERS_AFFECTED,
+			.signs = "The kernel log has \"TSC warp\", \"TSCs unsynchronized\", "
+				 "\"check_tsc_sync_source failed\" or \"inter CPU skew\".",
 			.advice = {{&advice_update_firmware, !v->guest},
 				{&advice_move, !v->has_switch},
 				{&advice_ask_about_unstable_tsc, v->guest}}},
@@ -168,6 +170,8 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 			CERTAINTY_PROVEN, cite_distrust,
 			"Hyper-V does not offer an invariant TSC to this guest, so the kernel does "
 			"not use the TSC.",
+			.signs = "The kernel log of Linux 5.5 or newer has \"Marking TSC unstable "
+				 "due to running on Hyper-V\".",
 			.more = HYPERV_CLOCKS,
 			.advice = {{&advice_move, !v->has_switch},
 				{&ask_hyperv_for_tsc, !v->has_switch}}},
@@ -175,9 +179,14 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 			v->tsc_uncalibrated ? CERTAINTY_PROVEN : CERTAINTY_POSSIBLE,
 			cite_calibration,
 			"The kernel could not calibrate the TSC and does not use it.",
+			.signs = "The kernel log has \"could not calculate TSC\" or \"No reference "
+				 "(HPET/PMTIMER) available\"; or the clocksource is jiffies, and "
+				 "tsc is not available without a reason in the log.",
 			.advice = {{&set_tsc_rate, true}, {&ask_for_tsc_rate, true}}},
 		{"tsc-unverified", is_unverified(v), CERTAINTY_LIKELY, cite_unverified,
 			"The kernel has no clock to verify the TSC with, and does not use it.",
+			.signs = "The clocksource is jiffies, and the kernel log has \"Override "
+				 "clocksource tsc is not currently HRT compatible\".",
 			.advice = {{&boot_unverified_tsc, true}}},
 		/* The flag counts where the kernel does not offer tsc, or runs on Xen's clock. */
 		{"tsc-not-invariant",
@@ -186,6 +195,8 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 					(v->second_choice && !v->tsc_offered)),
 			CERTAINTY_LIKELY, cite_invariance,
 			"The CPU does not advertise an invariant TSC to this machine.",
+			.signs = "CPUID 0x80000007, EDX bit 8, is not set, and the clocksource is "
+				 "xen, or tsc is not available.",
 			.advice = {{&ask_for_invariant_tsc, needs_invariant}}},
 		{"tsc-not-offered",
 			is_missing && is_trusted && !is_uncalibrated && !is_unverified(v) &&
@@ -193,6 +204,8 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 			CERTAINTY_POSSIBLE, cite_invariance,
 			"The kernel is too old to know this CPU's invariant TSC, or rejected it in "
 			"a log entry that is gone or unreadable.",
+			.signs = "CPUID has an invariant TSC, tsc is not available, and the kernel "
+				 "log does not say why.",
 			.advice = {{&newer_kernel_for_cpu, true}}},
 		/* A TSC that was in use shows that this kernel knows it. */
 		{"tsc-dropped",
@@ -201,6 +214,8 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 			CERTAINTY_LIKELY, cite_tsc_in_use,
 			"The kernel used tsc and dropped it since; the log entry that says why is "
 			"gone or unreadable.",
+			.signs = "The kernel log has \"Switched to clocksource tsc\", tsc is not "
+				 "available any more, and lines of the log are lost or unreadable.",
 			.advice = {{&advice_find_which_clock, !v->guest},
 				{&advice_ask_which_clock, v->guest}}},
 	};
@@ -243,10 +258,16 @@ void cause_unused(const struct view *v, struct cause_list *list)
 			cite_boot,
 			"The clocksource named on the kernel command line was refused: the kernel "
 			"does not offer it.",
+			.signs = "The last clocksource= of the kernel command line is neither in "
+				 "use nor available; the kernel log may have \"Override "
+				 "clocksource\".",
 			.more = BOOT_PARAMETERS, .log = REFUSED},
 		{"tsc-unbound", is_unbound(v), CERTAINTY_LIKELY, cite_tsc_in_use,
 			"The kernel used tsc and stopped without logging a reason: tsc was removed "
 			"by a write to unbind_clocksource.",
+			.signs = "The kernel log is complete and has \"Switched to clocksource "
+				 "tsc\", but nothing against the TSC, and tsc is not available any "
+				 "more.",
 			.advice = {{&reboot_for_tsc, true}}},
 	};
 

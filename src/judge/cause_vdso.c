@@ -111,6 +111,7 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 		{"vdso-without-time", has_no_clock(v), CERTAINTY_PROVEN, cite_exports,
 			"This vDSO has no functions that read a clock, so the C library makes "
 			"system calls.",
+			.signs = "The vDSO exports neither clock_gettime nor gettimeofday.",
 			.more = "vdso(7)",
 			.advice = {{&set_up_arm_timer,
 				strncmp(evidence->host.arch.value, "arm", strlen("arm")) == 0}}},
@@ -120,25 +121,34 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 			CERTAINTY_PROVEN, cite_mode,
 			"The kernel disabled the vDSO's support for a clocksource that was "
 			"registered wrongly: a defect of its driver.",
+			.signs = "The calls fall back, the vclock mode is none, and the kernel log "
+				 "has \"Disabling VDSO support\" with the name of the clocksource.",
 			.log = DISABLING, .advice = {{&report_driver, true}}},
 		{"calls-crash", !v->counter_off && v->decided.signal, CERTAINTY_PROVEN, cite_crash,
 			"The vDSO's functions end the process with a signal.",
+			.signs = "A deciding call by the vDSO ends the child process that makes it "
+				 "with a signal.",
 			.advice = {{&report_crash, true}}},
 		{"wrong-values", is_wrong && !v->vdso_replaced, CERTAINTY_LIKELY, cite_values,
 			"The vDSO does not compute what the kernel does: a bug of the kernel, the "
 			"hypervisor or the sandbox, or an incomplete restore from a snapshot.",
 			/* A kernel for 32-bit arm that left a function of its vDSO without data. */
+			.signs = "Values of a deciding call by the vDSO do not lie between the "
+				 "kernel's values before and after it.",
 			.more = "https://github.com/raspberrypi/linux/issues/3579",
 			.advice = {{&update_for_values, true},
 				{&boot_without_vdso, is_x86_64 && !v->gvisor}}},
 		{"wrong-values-elsewhere", !is_wrong && has_wrong_values(v), CERTAINTY_PROVEN,
 			cite_values,
 			"The vDSO's values of a call that does not decide are not the kernel's.",
+			.signs = "Values of another call by the vDSO do not lie between the "
+				 "kernel's values before and after it.",
 			.more = "vdso(7)"},
 		{"counter-emulated-by-firmware", v->firmware_counter, CERTAINTY_LIKELY,
 			cite_counter,
 			"This CPU's time register is emulated by firmware: each read of it costs "
 			"as much as a system call.",
+			.signs = "The verdict is slow on a RISC-V machine that is not a guest.",
 			.advice = {{&use_coarse_clocks, true}}},
 	};
 

@@ -253,33 +253,75 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 	const struct cause_row rows[] = {
 		{"tsc-read-delay", v->second_choice && v->tsc_delay, CERTAINTY_PROVEN, cite_delay,
 			delay,
+			.signs = "The kernel log has \"read-back delay of ... ns\" and \"marking "
+				 "tsc unstable\".",
 			.advice = {{&newer_kernel_or_nowatchdog, !is_newer},
 				{&boot_without_watchdog, is_newer}}},
 		{"tsc-reference-wrong",
 			culprit == WATCHDOG_WRAPPED || culprit == WATCHDOG_STOPPED ||
 				culprit == WATCHDOG_MISREAD || culprit == WATCHDOG_LOST_TICKS,
-			CERTAINTY_LIKELY, cite_marked, marked, .advice = {{&reboot_to_tsc, true}}},
+			CERTAINTY_LIKELY, cite_marked, marked,
+			.means = "The kernel marked the TSC unstable by mistake: the reference "
+				 "clock of its watchdog was wrong.",
+			.signs = "The watchdog's figures in the kernel log: the reference clock "
+				 "agrees with the TSC once its wraps are added, did not count, was "
+				 "read as all ones, or is a count of timer interrupts.",
+			.advice = {{&reboot_to_tsc, true}}},
 		{"tsc-check-late", culprit == WATCHDOG_LATE, CERTAINTY_LIKELY, cite_marked, marked,
+			.means = "The kernel marked the TSC unstable, which is a false alarm: its "
+				 "watchdog's check came late.",
+			.signs = "The watchdog's figures in the kernel log: the interval is longer "
+				 "than 1 s, and the clocks differ by less than 0.1%.",
 			.advice = {{&newer_kernel_or_nowatchdog, !is_newer},
 				{&boot_without_watchdog, is_newer}}},
 		{"tsc-check-delayed", culprit == WATCHDOG_DELAYED_READ, CERTAINTY_LIKELY,
 			cite_marked, marked,
+			.means = "The kernel marked the TSC unstable for a difference that a "
+				 "delayed read explains: often a false alarm.",
+			.signs = "The watchdog's figures in the kernel log: the clocks differ by "
+				 "0.5 ms at most.",
 			.advice = {{&newer_kernel_or_nowatchdog, !is_newer},
 				{&boot_without_watchdog, is_newer}}},
 		{"tsc-guest-paused", culprit == WATCHDOG_PAUSED, CERTAINTY_LIKELY, cite_marked,
-			marked, .advice = {{&ask_about_pauses, true}}},
+			marked,
+			.means = "The kernel marked the TSC unstable after this guest was paused: "
+				 "either the TSC or the watchdog's reference clock did not count "
+				 "that time.",
+			.signs = "The watchdog's figures in the kernel log of a guest: one clock "
+				 "counted more than 2.5 times as much as the other.",
+			.advice = {{&ask_about_pauses, true}}},
 		{"tsc-guest-moved", culprit == WATCHDOG_MOVED, CERTAINTY_LIKELY, cite_marked,
-			marked, .advice = {{&advice_ask_which_clock, v->guest}}},
+			marked,
+			.means = "The kernel marked the TSC unstable: this guest was moved to a "
+				 "host whose TSC has another rate, or was paused.",
+			.signs = "The watchdog's figures in the kernel log of a guest: one clock "
+				 "counted 10% to 150% more than the other.",
+			.advice = {{&advice_ask_which_clock, v->guest}}},
 		{"tsc-jumped", culprit == WATCHDOG_TSC_JUMPED, CERTAINTY_LIKELY, cite_marked,
 			marked,
+			.means = "The kernel marked the TSC unstable: it was reset or overwritten "
+				 "by firmware, a suspend, a migration or a program that writes the "
+				 "CPU's registers.",
+			.signs = "The watchdog's figures in the kernel log: the TSC went back, or "
+				 "ahead by more than 10 minutes.",
 			.advice = {{&advice_update_firmware, !v->guest},
 				{&advice_ask_about_unstable_tsc, v->guest}}},
 		{"tsc-skewed", culprit == WATCHDOG_TSC_SKEWED, CERTAINTY_LIKELY, cite_marked,
 			marked,
+			.means = "The kernel marked the TSC unstable: it and the watchdog's "
+				 "reference clock run at different rates, and one of the two is "
+				 "wrong.",
+			.signs = "The watchdog's figures in the kernel log: both clocks counted "
+				 "all of the time, and their rates differ by 10% at most.",
 			.advice = {{&recalibrate_tsc, is_rate_stated(v) && !v->guest},
 				{&advice_find_which_clock, !v->guest},
 				{&advice_ask_which_clock, v->guest}}},
 		{"tsc-distrusted", is_unexplained, CERTAINTY_PROVEN, cite_marked, marked,
+			.means = "The kernel marked the TSC unstable, and nothing shows whether it "
+				 "or the watchdog's reference clock was wrong.",
+			.signs = "The kernel log has \"Marking clocksource 'tsc' as unstable\" or "
+				 "the like, without figures that decide; or tsc is ranked behind "
+				 "slower clocksources.",
 			.advice = {{&advice_find_which_clock, !v->guest},
 				{&advice_ask_which_clock, v->guest}}},
 	};

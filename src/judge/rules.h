@@ -269,8 +269,6 @@ struct advice_choice {
 	bool applies;
 };
 
-#define CAUSE_ADVICE_MAX 4
-
 /* A cause as it is on the host of the view: its conditions are evaluated, its text is written. */
 struct cause_row {
 	const char *id;
@@ -281,6 +279,9 @@ struct cause_row {
 	const char *detail; /* a piece of evidence, after the others; or NULL */
 	const char *log;    /* the first line with this text is the last of the evidence; or NULL */
 	const char *more;
+	/* For the manual: how it is recognized, NULL where `detail` says that; and what takes the
+	 * place of a text with the figures of a host, or NULL. */
+	const char *signs, *means;
 	struct advice_choice advice[CAUSE_ADVICE_MAX];
 };
 
@@ -340,6 +341,13 @@ void cause_find(const struct view *v, struct cause causes[CAUSE_MAX], struct cau
 /* Makes the advice of these causes, and that of no cause, sorted by rank. Returns how many. */
 size_t advice_find(
 	const struct view *v, const struct cause_list *causes, struct advice advice[ADVICE_MAX]);
+
+/*
+ * Returns false where a word that the advice needs, or the only way to take a step, is not known.
+ * With `for_any` words in capitals take the place of such words, and such a step is left out.
+ */
+bool advice_make(
+	const struct view *v, const struct advice_row *row, bool for_any, struct advice *advice);
 
 /* Lists the advice that is tied to no cause. */
 #define ADVICE_GENERAL 6

@@ -151,6 +151,34 @@ static void every_cause_and_its_advice_has_a_host(void **state)
 	assert_int_equal(lacking, 0);
 }
 
+/* A longer id would never be suggested for a misspelt one. */
+static void require_id(const char *id)
+{
+	if (strlen(id) > 31)
+		fail_msg("%s has more than 31 characters", id);
+}
+
+static void every_cause_and_advice_is_explained_without_a_host(void **state)
+{
+	struct cause_explanation cause;
+	struct advice advice;
+	size_t count = 0;
+
+	(void)state;
+	for (; explain_cause(count, &cause); count++) {
+		require_id(cause.id);
+		if (!*cause.text || strchr(cause.text, '{') || !cause.signs || !*cause.signs)
+			fail_msg("%s is not explained", cause.id);
+	}
+	assert_int_equal(count, causes);
+	for (count = 0; explain_advice(count, &advice); count++) {
+		require_id(advice.id);
+		if (!*advice.text || strchr(advice.text, '{'))
+			fail_msg("%s is not explained", advice.id);
+	}
+	assert_true(count > 60);
+}
+
 static bool is_listed(const char *list, const char *id)
 {
 	size_t length = strlen(id);
@@ -252,6 +280,7 @@ int main(void)
 		cmocka_unit_test(every_verdict_has_a_host),
 		cmocka_unit_test(every_contradiction_has_a_host),
 		cmocka_unit_test(every_cause_and_its_advice_has_a_host),
+		cmocka_unit_test(every_cause_and_advice_is_explained_without_a_host),
 		cmocka_unit_test(no_host_gets_advice_that_is_wrong_for_it),
 		cmocka_unit_test(layouts_of_hosts_are_those_that_are_printed_for_their_kernels),
 	};

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Explains causes and advice: `vdsocheck help causes` lists them, and `vdsocheck help ID` prints
+ * all that is known about one.
+ */
+#include <string.h>
+
+#include "check.h"
+#include "cli/text.h"
+#include "model.h"
+
+#define LABEL_INDENT 9
+#define LIST_INDENT 32
+
+const char *help_topic(size_t place)
+{
+	static size_t causes; /* is counted once, and does not change */
+	struct cause_explanation cause;
+	struct advice advice;
+
+	if (place == 0)
+		return "causes";
+	if (explain_cause(place - 1, &cause))
+		return cause.id;
+	while (explain_cause(causes, &cause))
+		causes++;
+	return explain_advice(place - 1 - causes, &advice) ? advice.id : NULL;
+}
+
+static void write_item(const char *id, const char *text, FILE *out)
+{
+	struct strbuf sb = {.used = 0};
+
+	strbuf_add(&sb, "%.*s", describe_first_sentence(text), text);
+	wrap_print(out, id, LIST_INDENT, sb.text);
+}
+
+/* The question of advice that is to ask says more than its text. */
+static void write_advice_item(const struct advice *advice, FILE *out)
+{
+	struct strbuf sb = {.used = 0};
+	bool is_question = advice->ask && strncmp(advice->id, "ask-", strlen("ask-")) == 0;
+
+	strbuf_add(
+		&sb, "%s%s", is_question ? "Ask: " : "", is_question ? advice->ask : advice->text);
+	write_item(advice->id, sb.text, out);
+}
+
+static void write_list(FILE *out)
+{
+	struct cause_explanation cause;
+	struct advice advice;
+
+	wrap_text(out, 0, 0,
+		"'vdsocheck help ID' explains one of these. " ADVICE_WORD_FROM
+		" is the clocksource in use, " ADVICE_WORD_TO
+		" the one to switch to, " ADVICE_WORD_BOOT " are boot parameters.");
+	fputs("\nCauses:\n", out);
+	for (size_t i = 0; explain_cause(i, &cause); i++)
+		write_item(cause.id, cause.text, out);
+	fputs("\nAdvice:\n", out);
+	for (size_t i = 0; explain_advice(i, &advice); i++)
+		write_advice_item(&advice, out);
+}
+
+static bool find_advice(const char *id, struct advice *advice)
+{
+	for (size_t i = 0; explain_advice(i, advice); i++) {
+		if (strcmp(advice->id, id) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void write_cause(const struct cause_explanation *cause, FILE *out)
+{
+	struct advice advice;
+
+	fprintf(out, "Cause %s\n\n", cause->id);
+	wrap_print(out, "Means", LABEL_INDENT, cause->text);
+	wrap_print(out, "Signs", LABEL_INDENT, cause->signs);
+	for (size_t i = 0; i < CAUSE_ADVICE_MAX && cause->advice[i]; i++) {
+		struct strbuf sb = {.used = 0};
+
+		find_advice(cause->advice[i], &advice);
+		strbuf_add(&sb, "%s: %s", advice.id, advice.text);
+		wrap_print(out, i ? "" : "Fix", LABEL_INDENT, sb.text);
+	}
+	if (cause->more)
+		wrap_print(out, "See", LABEL_INDENT, cause->more);
+	wrap_print(out, "More", LABEL_INDENT,
+		cause->advice[0] ? "'vdsocheck' on the host selects the advice that fits it, and "
+				   "'vdsocheck help ADVICE' prints its steps."
+				 : "This cause has no advice of its own: 'vdsocheck' on the host "
+				   "prints what helps there.");
+}
+
+static void write_advice(const struct advice *advice, FILE *out)
+{
+	struct cause_explanation cause;
+	struct strbuf sb = {.used = 0};
+
+	fprintf(out, "Advice %s\n\n", advice->id);
+	check_write_advice(advice, out);
+	for (size_t i = 0; explain_cause(i, &cause); i++) {
+		for (size_t k = 0; k < CAUSE_ADVICE_MAX && cause.advice[k]; k++) {
+			if (strcmp(cause.advice[k], advice->id) == 0)
+				strbuf_add(&sb, "%s%s", sb.used ? ", " : "", cause.id);
+		}
+	}
+	if (sb.used)
+		wrap_print(out, "For", LABEL_INDENT, sb.text);
+	wrap_print(out, "More", LABEL_INDENT,
+		"'vdsocheck' on the host prints the steps for it: with its names, its boot loader "
+		"and its cloud.");
+}
+
+void help_explain(const char *topic, FILE *out)
+{
+	struct cause_explanation cause;
+	struct advice advice;
+
+	for (size_t i = 0; explain_cause(i, &cause); i++) {
+		if (strcmp(cause.id, topic) == 0) {
+			write_cause(&cause, out);
+			return;
+		}
+	}
+	if (find_advice(topic, &advice))
+		write_advice(&advice, out);
+	else
+		write_list(out);
+}
