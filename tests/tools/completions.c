@@ -113,6 +113,15 @@ static void print_commands(const char *between)
 	printf("help");
 }
 
+/* Prints the words that only "help" takes. */
+static void print_topics(void)
+{
+	const char *topic;
+
+	for (size_t i = 0; (topic = command_list[0]->topic(i)); i++)
+		printf("%s%s", i ? " " : "", topic);
+}
+
 /*
  * A text up to a remark, for single quotes. What is in `special` gets a backslash, and a single
  * quote is written as `quote`.
@@ -299,7 +308,9 @@ static void print_bash(void)
 		print_bash_command(command_list[i]);
 	printf("	help)\n		[[ $operands == given ]] || kind=words words='");
 	print_commands(" ");
-	printf(" version'\n		;;\n%.*s", (int)(commands - bash_tail), bash_tail);
+	printf(" version ");
+	print_topics();
+	printf("'\n		;;\n%.*s", (int)(commands - bash_tail), bash_tail);
 	print_commands(" ");
 	printf(" version%s", commands + 1);
 }
@@ -397,7 +408,12 @@ static void print_zsh(void)
 	       "	case $command in\n");
 	for (size_t i = 0; command_list[i]; i++)
 		print_zsh_command(command_list[i]);
-	printf("	(help) _arguments '1:command:_vdsocheck_commands' ;;\n"
+	printf("	(help)\n"
+	       "		_arguments '1: :_alternative commands\\:command\\:_vdsocheck_commands "
+	       "\"causes\\:cause or advice\\:(");
+	print_topics();
+	printf(")\"'\n"
+	       "		;;\n"
 	       "	esac\n"
 	       "}\n"
 	       "\n"
@@ -509,7 +525,9 @@ static void print_fish(void)
 	       "complete -c vdsocheck -n __vdsocheck_is_first -a version -d '" VERSION_SUMMARY "'\n"
 	       "complete -c vdsocheck -n '__vdsocheck_is help' -a '");
 	print_commands(" ");
-	printf(" version'\n");
+	printf(" version ");
+	print_topics();
+	printf("'\n");
 }
 
 int main(int argc, char **argv)
