@@ -80,6 +80,9 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
  */
 bool kernel_log_open(const struct root *root, struct fact *why);
 
+/* The NTP state of this host now; by a child where a seccomp filter may kill for the call. */
+void ntp_collect(struct ntp_evidence *ntp, const struct deadline *deadline);
+
 /* The time and the uptime of this host now, by a child; of a captured tree neither is known. */
 void timestamp_collect(const struct root *root, struct timestamp_evidence *timestamp,
 	const struct deadline *deadline);

@@ -274,6 +274,9 @@ extern const struct field timestamp_fields[];
 struct document_part timestamp_part(
 	const struct timestamp_evidence *from, struct timestamp_evidence *to);
 
+/* The keys of struct ntp_evidence. */
+extern const struct field ntp_fields[];
+
 /* The evidence of a document of `vdsocheck check`. Either may be NULL, here and above. */
 struct document_part evidence_part(const struct evidence *from, struct evidence *to);
 

@@ -218,6 +218,15 @@ struct timestamp_evidence {
 	double uptime_s; /* since boot, suspended time included (CLOCK_BOOTTIME) */
 };
 
+/* The kernel's NTP state, as adjtimex(2) reports it. */
+struct ntp_evidence {
+	struct fact fact;
+	bool synchronized; /* STA_UNSYNC is clear */
+	bool leap_pending; /* a leap second is scheduled, or being inserted */
+	int64_t offset_ns;
+	int64_t max_error_us;
+};
+
 struct evidence {
 	bool live; /* this host was measured; false: a captured tree */
 	struct timestamp_evidence timestamp;
@@ -227,6 +236,7 @@ struct evidence {
 	struct copy_evidence copy;
 	struct host_evidence host;
 	struct kernel_log_evidence kernel_log;
+	struct ntp_evidence ntp;
 	struct proof_evidence proof;
 	struct timing_evidence timing;
 	size_t call_count;

@@ -67,6 +67,9 @@ void describe_clocksource(const struct evidence *evidence, struct strbuf *sb);
  */
 void describe_host(const struct evidence *evidence, size_t most, struct strbuf *sb);
 
+/* "synchronized, offset 12.3 us, maximum error 3.1 ms", or why it is not known. */
+void describe_ntp(const struct ntp_evidence *ntp, struct strbuf *sb);
+
 /* "clock_gettime MONOTONIC" */
 void describe_call_name(const char *call, const char *clock, struct strbuf *sb);
 

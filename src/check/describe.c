@@ -282,6 +282,12 @@ static void add_timing(const struct evidence *evidence, bool all, struct strbuf 
 			sb, "not taken: %s", *fact->reason ? fact->reason : "nothing was measured");
 }
 
+static void add_ntp(const struct evidence *evidence, bool all, struct strbuf *sb)
+{
+	if (all && evidence->live && evidence->ntp.fact.state != FACT_UNREAD)
+		describe_ntp(&evidence->ntp, sb);
+}
+
 const struct evidence_line evidence_lines[] = {
 	[LINE_CLOCKSOURCE] = {"clocksource", add_clocksource},
 	[LINE_VDSO] = {"vDSO", add_vdso},
@@ -289,6 +295,7 @@ const struct evidence_line evidence_lines[] = {
 	[LINE_PROOF] = {"proof", add_proof},
 	[LINE_VALUES] = {"values", add_values},
 	[LINE_TIMING] = {"timing", add_timing},
+	[LINE_NTP] = {"NTP", add_ntp},
 	[LINE_HOST] = {"host", add_host},
 };
 

@@ -22,7 +22,8 @@
 static void skip_measuring(struct evidence *evidence)
 {
 	struct fact *facts[] = {&evidence->vclock.fact, &evidence->timing.fact,
-		&evidence->copy.fact, &evidence->copy.what_if_fact, &evidence->proof.fact};
+		&evidence->copy.fact, &evidence->copy.what_if_fact, &evidence->proof.fact,
+		&evidence->ntp.fact};
 
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
 		fact_set(facts[i], FACT_ABSENT, "a captured tree cannot be measured");
@@ -234,6 +235,8 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	measure_times(&measuring, TIMING_WHOLE);
 	settle(&measuring);
 	measure_copy(&measuring, all);
+	if (may_begin(&measuring, &evidence->ntp.fact))
+		ntp_collect(&evidence->ntp, deadline);
 	evidence->vclock = vclock_infer(evidence);
 }
 

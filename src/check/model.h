@@ -197,6 +197,7 @@ enum line_id {
 	LINE_PROOF,
 	LINE_VALUES,
 	LINE_TIMING,
+	LINE_NTP,
 	LINE_HOST,
 };
 

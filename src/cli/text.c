@@ -239,6 +239,17 @@ void describe_host(const struct evidence *evidence, size_t most, struct strbuf *
 		strbuf_add(sb, "unknown: %s", host->kernel.fact.reason);
 }
 
+void describe_ntp(const struct ntp_evidence *ntp, struct strbuf *sb)
+{
+	if (fact_is_known(&ntp->fact))
+		strbuf_add(sb, "%s, offset %.1f us, maximum error %.1f ms%s",
+			ntp->synchronized ? "synchronized" : "not synchronized",
+			(double)ntp->offset_ns / 1e3, (double)ntp->max_error_us / 1e3,
+			ntp->leap_pending ? ", leap second pending" : "");
+	else
+		strbuf_add(sb, "not known (%s)", ntp->fact.reason);
+}
+
 void describe_call_name(const char *call, const char *clock, struct strbuf *sb)
 {
 	struct span name = text_span(clock);

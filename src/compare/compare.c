@@ -111,8 +111,8 @@ static void announce(const struct cli *cli, const char *in_use)
 {
 	const struct compare *compare = cli->data;
 	struct strbuf sb = {.used = 0};
-	struct ntp_state state;
-	char ntp[NTP_TEXT_SIZE];
+	struct strbuf state = {.used = 0};
+	struct ntp_evidence ntp;
 
 	strbuf_add(&sb, "This tries the clocksources %s", in_use);
 	for (size_t i = 0; i < compare->count; i++)
@@ -128,14 +128,14 @@ static void announce(const struct cli *cli, const char *in_use)
 	if (!cli->root.live)
 		return;
 	sb = (struct strbuf){.used = 0};
-	ntp_state_read(&state);
-	ntp_state_describe(&state, ntp);
+	ntp_collect(&ntp, DEADLINE_NONE);
+	describe_ntp(&ntp, &state);
 	strbuf_add(&sb,
 		"Each of the %zu switches stops all CPUs for a moment and clears the kernel's NTP "
 		"state (now: %s): the clock counts as unsynchronized until the time daemon has "
 		"adjusted it again. On a slower clocksource all programs that read the clock run "
 		"slower.",
-		2 * compare->count, ntp);
+		2 * compare->count, state.text);
 	if (compare->with_guests)
 		strbuf_add(&sb, " KVM guests that use kvm-clock lose vDSO support " REGAINED ".");
 	wrap_text(stderr, 0, 0, sb.text);
@@ -178,10 +178,10 @@ static void report_closed(const struct cli *cli, enum switch_opened opened, cons
 static bool may_switch(const struct root *root, const struct compare *compare)
 {
 	const struct clocksource_switch *clock = &compare->clock;
-	struct ntp_state ntp;
+	struct ntp_evidence ntp;
 	char which[FACT_REASON_SIZE];
 
-	ntp_state_read(&ntp);
+	ntp_collect(&ntp, DEADLINE_NONE);
 	if (*clock->interrupted) {
 		cli_error("an earlier compare was killed: the clocksource was %s before it, and "
 			  "is %s now. Restore it first, as root, or remove %s%s/%s to keep %s:",

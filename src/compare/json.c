@@ -157,22 +157,6 @@ static const struct field candidate_fields[] = {
 /* ---- the run ---- */
 
 #undef OF
-#define OF struct ntp_state
-
-static const struct field ntp_fields[] = {
-	{FLAG("synchronized", synchronized), .fact = FACT(fact), .reason = "reason",
-		.doc = "whether the kernel regards its clock as synchronized"},
-	{FLAG("leap_second_pending", leap_pending), .fact = FACT(fact),
-		.doc = "whether a leap second is scheduled or being inserted"},
-	{COUNT("offset_ns", offset_ns), .options = FIELD_SIGNED, .fact = FACT(fact),
-		.doc = "offset of the clock in ns, as adjtimex(2) returns it"},
-	{COUNT("max_error_us", max_error_us), .fact = FACT(fact),
-		.doc = "maximum error of the clock in us, as adjtimex(2) returns it"},
-	{REASON("reason"), .doc = "why the synchronization is unknown; null: it is known"},
-	{0},
-};
-
-#undef OF
 #define OF struct run_result
 
 static const struct field result_fields[] = {

@@ -127,22 +127,6 @@ enum switch_result guardian_finish(
 
 /* ---- preflight.c: the effects of a switch beyond this process ---- */
 
-/* The kernel's NTP state, as adjtimex(2) reports it. */
-struct ntp_state {
-	struct fact fact;
-	bool synchronized; /* STA_UNSYNC is clear */
-	bool leap_pending; /* a leap second is scheduled, or being inserted */
-	int64_t offset_ns;
-	int64_t max_error_us;
-};
-
-void ntp_state_read(struct ntp_state *state);
-
-#define NTP_TEXT_SIZE (FACT_REASON_SIZE + 64)
-
-/* "synchronized, offset 12.3 us, maximum error 3.1 ms", or why it is not known. */
-void ntp_state_describe(const struct ntp_state *state, char text[NTP_TEXT_SIZE]);
-
 /*
  * True if a virtual machine of KVM runs on this host: its vendor's module is in use, or a process
  * holds /dev/kvm or a machine open. Then `which` names the module or process.
@@ -243,7 +227,7 @@ struct run_result {
 	struct fact why; /* known, or what ended it early */
 	enum switch_result restored;
 	struct fact restored_fact; /* known: the original clocksource is in use, as read back */
-	struct ntp_state before, after;
+	struct ntp_evidence before, after;
 	size_t count;
 	struct candidate *candidates; /* the one in use is the first; shared with the workers */
 };

@@ -11,45 +11,14 @@
  * whenever it resumes a guest (hw/i386/kvm/clock.c, kvmclock_vm_state_change()).
  */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/timex.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "model.h"
-
-void ntp_state_read(struct ntp_state *state)
-{
-	struct timex timex = {.modes = 0};
-	int now = adjtimex(&timex);
-
-	*state = (struct ntp_state){.fact.state = FACT_UNREAD};
-	if (now < 0) {
-		fact_set_errno(&state->fact, errno, "adjtimex");
-		return;
-	}
-	state->synchronized = !(timex.status & STA_UNSYNC);
-	state->leap_pending = (timex.status & (STA_INS | STA_DEL)) || now == TIME_INS ||
-	                      now == TIME_DEL || now == TIME_OOP;
-	state->offset_ns = timex.status & STA_NANO ? timex.offset : timex.offset * NS_PER_US;
-	state->max_error_us = timex.maxerror;
-	fact_set_known(&state->fact);
-}
-
-void ntp_state_describe(const struct ntp_state *state, char text[NTP_TEXT_SIZE])
-{
-	if (!fact_is_known(&state->fact))
-		snprintf(text, NTP_TEXT_SIZE, "not known (%s)", state->fact.reason);
-	else
-		snprintf(text, NTP_TEXT_SIZE, "%s, offset %.1f us, maximum error %.1f ms%s",
-			state->synchronized ? "synchronized" : "not synchronized",
-			(double)state->offset_ns / 1e3, (double)state->max_error_us / 1e3,
-			state->leap_pending ? ", leap second pending" : "");
-}
 
 /* ---- virtual machines ---- */
 

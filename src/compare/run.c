@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "collect.h"
 #include "model.h"
 
 /* Time limit of a worker, with room for a slow clock or a busy machine. */
@@ -172,7 +173,7 @@ void run_candidates(const struct clocksource_switch *clock, const struct run_set
 
 	*result = (struct run_result){.end = RUN_NOT_BEGUN, .restored = SWITCH_DONE};
 	fact_set_known(&result->restored_fact);
-	ntp_state_read(&result->before);
+	ntp_collect(&result->before, DEADLINE_NONE);
 	result->candidates =
 		child_share((setup->count + 1) * sizeof(*result->candidates), &result->why);
 	if (!result->candidates)
@@ -198,5 +199,5 @@ void run_candidates(const struct clocksource_switch *clock, const struct run_set
 	if (result->restored != SWITCH_REFUSED)
 		clocksource_switch_forget(clock);
 	handle_stops(SIG_DFL);
-	ntp_state_read(&result->after);
+	ntp_collect(&result->after, DEADLINE_NONE);
 }

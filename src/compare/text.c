@@ -226,12 +226,12 @@ static void write_table(const struct compare_report *report, FILE *out)
 static void write_state_left(const struct compare_report *report, FILE *out)
 {
 	const struct run_result *result = report->result;
-	char before[NTP_TEXT_SIZE], after[NTP_TEXT_SIZE];
 	struct strbuf sb = {.used = 0};
 
-	ntp_state_describe(&result->before, before);
-	ntp_state_describe(&result->after, after);
-	strbuf_add(&sb, "before: %s; after: %s", before, after);
+	strbuf_add(&sb, "before: ");
+	describe_ntp(&result->before, &sb);
+	strbuf_add(&sb, "; after: ");
+	describe_ntp(&result->after, &sb);
 	wrap_print(out, "NTP", LABEL_INDENT, sb.text);
 	sb = (struct strbuf){.used = 0};
 	strbuf_add(&sb, "the clocksource was restored to %s", report->original);

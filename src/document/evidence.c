@@ -285,6 +285,24 @@ static const struct field kernel_log_fields[] = {
 	{0},
 };
 
+/* ---- NTP ---- */
+
+#undef OF
+#define OF struct ntp_evidence
+
+const struct field ntp_fields[] = {
+	{FLAG("synchronized", synchronized), .fact = FACT(fact), .reason = "reason",
+		.doc = "whether the kernel regards its clock as synchronized"},
+	{FLAG("leap_second_pending", leap_pending), .fact = FACT(fact), .reason = "reason",
+		.doc = "whether a leap second is scheduled or being inserted"},
+	{INTEGER("offset_ns", offset_ns, INT64_MAX), .options = FIELD_SIGNED, .fact = FACT(fact),
+		.reason = "reason", .doc = "offset of the clock in ns, as adjtimex(2) returns it"},
+	{INTEGER("max_error_us", max_error_us, INT64_MAX), .fact = FACT(fact), .reason = "reason",
+		.doc = "maximum error of the clock in us, as adjtimex(2) returns it"},
+	{REASON("reason"), .doc = "why the synchronization is unknown; null: it is known"},
+	{0},
+};
+
 /* ---- the document ---- */
 
 static bool is_proven(const struct call_evidence *call)
@@ -347,6 +365,7 @@ static const struct field evidence_fields[] = {
 	{OBJECT("host", host, host_fields), .doc = "system, hardware and what is around them"},
 	{OBJECT("kernel_log", kernel_log, kernel_log_fields),
 		.doc = "what the kernel logged about its clocksources"},
+	{OBJECT("ntp", ntp, ntp_fields), .doc = "synchronization of the clock"},
 	{0},
 };
 

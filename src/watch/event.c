@@ -3,41 +3,22 @@
  * An event carries more than the checks before and after it: its time, whether the clock is
  * synchronized, what the kernel logged, and the state in words.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/timex.h>
 
-#include "base/child.h"
 #include "collect.h"
 #include "model.h"
 
 const char *const watch_event_names[] = {"start", "change", "end", NULL};
 
-/* modes is 0: nothing is set, and no privilege is needed. */
-static void read_synchronized(void *argument)
-{
-	struct flag_fact *synchronized = argument;
-	struct timex timex = {.modes = 0};
-
-	if (adjtimex(&timex) < 0)
-		fact_set_errno(&synchronized->fact, errno, "adjtimex");
-	else
-		fact_set_flag(synchronized, !(timex.status & STA_UNSYNC));
-}
-
-/* Reads in a child: a sandbox may kill a process for a call that can set the clock. */
 void watch_event_take(const struct root *root, struct watch_event *event)
 {
-	struct flag_fact synchronized = {0};
-	struct fact why = {0};
+	struct ntp_evidence ntp;
 
 	timestamp_collect(root, &event->timestamp, DEADLINE_NONE);
-	if (!child_probe(
-		    read_synchronized, &synchronized, sizeof(synchronized), DEADLINE_NONE, &why))
-		synchronized.fact = why;
-	event->synchronized = synchronized;
+	ntp_collect(&ntp, DEADLINE_NONE);
+	event->synchronized = (struct flag_fact){.fact = ntp.fact, .value = ntp.synchronized};
 }
 
 static bool is_switch(const struct kernel_log_line *line)

@@ -184,6 +184,10 @@ void evidence_make_healthy(struct evidence *evidence)
 	set_host(&evidence->host);
 	fact_set_known(&evidence->kernel_log.fact);
 	text_copy(evidence->kernel_log.source, sizeof(evidence->kernel_log.source), "/dev/kmsg");
+	fact_set_known(&evidence->ntp.fact);
+	evidence->ntp.synchronized = true;
+	evidence->ntp.offset_ns = -12300;
+	evidence->ntp.max_error_us = 3100;
 	fact_set_known(&evidence->proof.fact);
 	evidence->proof.method = PROOF_SECCOMP;
 	evidence->proof.cpus = 2;
@@ -431,6 +435,7 @@ void evidence_roll(struct evidence *evidence, struct dice *dice)
 	roll_fact(&evidence->kernel_log.fact, dice);
 	for (uint64_t i = dice_roll(dice, 4); i > 0; i--)
 		evidence_add_log(evidence, pick(dice, logs, COUNT(logs)));
+	roll_fact(&evidence->ntp.fact, dice);
 	roll_fact(&evidence->proof.fact, dice);
 	roll_timing(&evidence->timing, dice);
 	roll_calls(evidence, dice);
