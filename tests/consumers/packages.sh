@@ -9,9 +9,7 @@
 
 # make_packages MACHINE BUILD: in $BUILD/release.
 make_packages() {
-	status=0
-	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -C "$here/../.." -j2 BUILD="$2" NFPM=nfpm "package-$1" \
-		>"$out" 2>"$err" </dev/null || status=$?
+	make_here "package-$1" BUILD="$2" NFPM=nfpm
 }
 
 # has_no_trace ROOT: nothing of the program is left.
