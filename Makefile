@@ -183,7 +183,8 @@ install: all
 	done
 	$(QUIET)sed -i 's|@bindir@|$(BINDIR)|' $(UNITS:src/share/systemd/%='$(DESTDIR)$(UNITDIR)/%') \
 		'$(DESTDIR)$(DATADIR)/node-problem-detector/vdsocheck.json' \
-		'$(DESTDIR)$(DATADIR)/sos/vdsocheck'
+		'$(DESTDIR)$(DATADIR)/sos/vdsocheck' \
+		'$(DESTDIR)$(DATADIR)/kubernetes/node-problem-detector.yaml'
 
 # Empty folders are removed too, except the system's own.
 uninstall:
