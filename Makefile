@@ -43,6 +43,7 @@
 #
 #   make release         make the tarball and static binaries for x86-64 and arm64, with checksums
 #   make packages        make all that and deb, rpm and apk packages (make consumer-deps)
+#   make sign            sign SHA256SUMS with the GnuPG key SIGN_KEY
 #   make release-deps    install what the arm64 build needs (root, Debian on x86-64)
 #
 # Variables, on the command line or from the environment:
@@ -68,6 +69,7 @@ PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 DATADIR ?= $(PREFIX)/share/vdsocheck
+DOCDIR ?= $(PREFIX)/share/doc/vdsocheck
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 DESTDIR ?=
 PKG_CONFIG ?= pkg-config
@@ -125,9 +127,11 @@ all: $(if $(filter build,$(BUILD)),vdsocheck,$(BUILD)/vdsocheck)
 vdsocheck: build/vdsocheck
 	$(QUIET)ln -f $< $@ 2>/dev/null || cp -f $< $@
 
+# The linker's map names what a static binary contains of others; .ci/provenance reads it.
+comma := ,
 $(BUILD)/vdsocheck: $(OBJECTS) $(BUILD)/flags
 	$(call say,LINK,$@)
-	$(QUIET)$(LINK) $(OBJECTS) $(LIBRARY_LIBS) -o $@
+	$(QUIET)$(LINK) $(if $(STATIC),-Wl$(comma)-Map=$@.map) $(OBJECTS) $(LIBRARY_LIBS) -o $@
 
 $(BUILD)/src/%.o: src/%.c $(BUILD)/flags
 	$(call say,CC,$<)
@@ -159,11 +163,13 @@ $(BUILD)/revision: FORCE
 
 PAGES := $(wildcard man/*.[17])
 UNITS := $(wildcard src/share/systemd/*)
-SHARED := $(filter-out src/share/packaging/% src/share/completions/% $(UNITS),\
+DOCUMENTS := LICENSE $(wildcard src/share/doc/*)
+SHARED := $(filter-out src/share/packaging/% src/share/completions/% $(UNITS) $(DOCUMENTS),\
 	$(wildcard src/share/*.* src/share/*/*))
 
 # What is installed beside the binary, as FILE:WHERE.
 INSTALLED := $(foreach page,$(PAGES),$(page):$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page))) \
+	$(foreach file,$(DOCUMENTS),$(file):$(DOCDIR)/$(notdir $(file))) \
 	$(foreach unit,$(UNITS),$(unit):$(UNITDIR)/$(notdir $(unit))) \
 	$(foreach file,$(SHARED),$(file):$(file:src/share/%=$(DATADIR)/%)) \
 	$(foreach file,$(wildcard src/share/completions/*.bash),\

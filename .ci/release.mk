@@ -4,11 +4,16 @@
 #   make dist            the source of HEAD, as a tarball
 #   make release         that and static binaries for x86-64 and arm64, with their SHA256SUMS
 #   make packages        besides, deb, rpm and apk packages with these binaries, by nfpm
+#   make sign            the signature of SHA256SUMS by a key of GnuPG's home, SIGN_KEY=ID
 #   make release-deps    install what the arm64 build needs (root, Debian on x86-64)
 #
-# All land in $(BUILD)/release, and are the same byte for byte wherever a commit is built with
-# the same compilers, libraries and nfpm (NFPM: by default the one that
-# `make consumer-deps CONSUMER=packages` installs).
+# All land in $(BUILD)/release. All but the signature are the same byte for byte wherever a commit is
+# built with the same compilers, libraries and nfpm (NFPM: by default the one that
+# `make consumer-deps CONSUMER=packages` installs). Beside each artifact, ARTIFACT.cdx.json says what
+# it contains; beside a binary, and in its packages, NOTICES has the notices of the libraries in it.
+#
+# Publish the source packages of glibc and libseccomp, which the notices name, with the binaries (LGPL-2.1,
+# section 6): debsnap of devscripts downloads them, `debsnap glibc 2.36-8`.
 
 RELEASE := $(BUILD)/release
 NAMED := vdsocheck-$(VERSION)
@@ -16,7 +21,13 @@ TARBALL := $(RELEASE)/$(NAMED).tar.gz
 RELEASE_MACHINES := x86_64 aarch64
 BINARIES := $(RELEASE_MACHINES:%=$(RELEASE)/$(NAMED)-%)
 
-.PHONY: dist release packages $(RELEASE_MACHINES:%=package-%) release-deps
+# What .ci/provenance writes about the artifacts, and the time in it, which is that of the commit.
+NOTICES := $(BINARIES:%=%.NOTICES.txt)
+SBOMS := $(TARBALL).cdx.json $(BINARIES:%=%.cdx.json)
+SOURCE_DATE_EPOCH ?= $(if $(wildcard .git),$(shell git log -1 --format=%ct))
+SBOM = SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) .ci/provenance sbom $(VERSION)
+
+.PHONY: dist release packages $(RELEASE_MACHINES:%=package-%) sign release-deps
 dist: $(TARBALL)
 
 # git sorts, and sets owner 0, one mask and the commit's time.
@@ -35,6 +46,8 @@ $(BINARIES): $(RELEASE)/$(NAMED)-%: FORCE
 	$(QUIET)+$(call make_for,$*)
 	$(call say,STRIP,$@)
 	$(QUIET)$*-linux-gnu-strip -o $@ $(RELEASE)/$*/vdsocheck
+	$(QUIET).ci/provenance notices $(VERSION) $(RELEASE)/$*/vdsocheck.map >$@.NOTICES.txt
+	$(QUIET)$(SBOM) $@ $(RELEASE)/$*/vdsocheck.map >$@.cdx.json
 
 # The fuzzers, built like the binaries; the release's tests run them.
 .PHONY: $(RELEASE_MACHINES:%=fuzzers-%)
@@ -46,7 +59,8 @@ checksums = cd $(RELEASE) && sha256sum $(1) >SHA256SUMS && cat SHA256SUMS
 
 release: $(TARBALL) $(BINARIES)
 	@$(if $(filter %-dirty,$(REVISION)),echo 'release: commit your changes first' >&2; exit 1)
-	$(QUIET)$(call checksums,$(^F))
+	$(QUIET)$(SBOM) $(TARBALL) >$(TARBALL).cdx.json
+	$(QUIET)$(call checksums,$(^F) $(notdir $(NOTICES) $(SBOMS)))
 
 packages: release $(RELEASE_MACHINES:%=package-%)
 	$(QUIET)$(call checksums,$(NAMED)*.* $(notdir $(BINARIES)) vdsocheck_$(VERSION)-*)
@@ -55,26 +69,37 @@ NFPM ?= $(firstword $(wildcard $(shell tests/consumers/deps --where)/go/bin/nfpm
 PACKAGE_ARCH_x86_64 := amd64
 PACKAGE_ARCH_aarch64 := arm64
 
-SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
-
-NFPM_CONFIG := src/share/packaging/nfpm.yaml
-
-# A package holds the tree of `make install`; its time is that of the commit. An apk's description
-# is one line, as each value in its .PKGINFO.
+# A package holds the tree of `make install`, and what is written about its binary; its time is that of
+# the commit. An apk's description is one line, as each value in its .PKGINFO.
 $(RELEASE_MACHINES:%=package-%): TREE = $(RELEASE)/$*/tree
 $(RELEASE_MACHINES:%=package-%): package-%: $(RELEASE)/$(NAMED)-%
 	$(QUIET)rm -rf $(TREE)
 	$(QUIET)+umask 022 && $(call make_for,$*) install PREFIX=/usr DESTDIR=$(abspath $(TREE)) >$(TREE).log
 	$(QUIET)install -m 755 $< $(TREE)/usr/bin/vdsocheck
+	$(QUIET)install -m 644 $<.NOTICES.txt $(TREE)/usr/share/doc/vdsocheck/NOTICES
+	$(QUIET)install -m 644 $<.cdx.json $(TREE)/usr/share/doc/vdsocheck/vdsocheck.cdx.json
 	$(QUIET)gzip -9n $(TREE)/usr/share/man/man?/*
 	$(QUIET)find $(TREE) -exec touch -d @$(SOURCE_DATE_EPOCH) {} +
-	$(QUIET)sed '/^  check whether/,/^contents:/{//!d}' $(NFPM_CONFIG) >$(TREE).apk.yaml
+	$(QUIET)license=$$(.ci/provenance license $(RELEASE)/$*/vdsocheck.map) && \
+		sed "s/@license@/$$license/" src/share/packaging/nfpm.yaml >$(TREE).yaml
+	$(QUIET)sed '/^  check whether/,/^contents:/{//!d}' $(TREE).yaml >$(TREE).apk.yaml
 	$(QUIET)for kind in deb rpm apk; do \
-		config=$(NFPM_CONFIG); [ $$kind != apk ] || config=$(TREE).apk.yaml; \
+		config=$(TREE).yaml; [ $$kind != apk ] || config=$(TREE).apk.yaml; \
 		PACKAGE_ARCH=$(PACKAGE_ARCH_$*) PACKAGE_VERSION=$(VERSION) PACKAGE_TREE=$(TREE) \
 		SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) \
 			$(NFPM) package -f $$config -p $$kind -t $(RELEASE) || exit 1; \
 	done
+	$(QUIET)for file in $(RELEASE)/vdsocheck_$(VERSION)-*_$(PACKAGE_ARCH_$*).deb \
+			$(RELEASE)/$(NAMED)-*.$*.rpm $(RELEASE)/vdsocheck_$(VERSION)-*_$*.apk; do \
+		$(SBOM) "$$file" $(RELEASE)/$*/vdsocheck.map $< >"$$file.cdx.json" || exit 1; \
+	done
+
+# $ SIGN_KEY=ID make sign, after make release or packages: the key is in GnuPG's home. What was
+# changed since is not signed.
+sign:
+	@[ -n "$${SIGN_KEY:=$(SIGN_KEY)}" ] || { echo 'sign: no key; give its ID as SIGN_KEY' >&2; exit 1; }; \
+	cd $(RELEASE) && sha256sum --check --strict --quiet SHA256SUMS && \
+		gpg --batch --yes --local-user "$$SIGN_KEY" --armor --detach-sign SHA256SUMS
 
 # The libraries of the machine's own architecture are those of `make deps`.
 release-deps:
@@ -82,4 +107,4 @@ release-deps:
 	apt-get update -q
 	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
 		gcc-aarch64-linux-gnu libc6-dev-arm64-cross libseccomp-dev:arm64 libjansson-dev:arm64 \
-		libcmocka-dev:arm64 qemu-user
+		libcmocka-dev:arm64 python3 qemu-user

