@@ -220,7 +220,8 @@ static const struct option_row options[] = {
 		"show N hosts and N rows of each group (default 6, hosts and causes); -v shows all, "
 		"and JSON always has all"},
 	{OPTION_RATE, "rate", "CALLS[/s]",
-		"estimate the CPU cost at CALLS calls per second of each host: 485000, 485k"},
+		"estimate the CPU cost at CALLS calls per second of each host, such as 485k; "
+		"'vdsocheck trace' counts a program's"},
 	{0},
 };
 

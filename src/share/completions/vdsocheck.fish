@@ -40,7 +40,7 @@ complete -c vdsocheck -f
 
 complete -c vdsocheck -n __vdsocheck_is_first -a check -d 'check whether the vDSO serves the clock calls'
 complete -c vdsocheck -n '__vdsocheck_is check' -l from -r -F -d 'evaluate documents of --json'
-complete -c vdsocheck -n '__vdsocheck_is check' -l rate -x -d 'estimate the CPU cost at this rate: 485000, 485k'
+complete -c vdsocheck -n '__vdsocheck_is check' -l rate -x -d 'estimate the CPU cost at this rate, such as 485k'
 complete -c vdsocheck -n '__vdsocheck_is check' -l require -x -a '(__vdsocheck_list (cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null | string split -n " "))' -d 'exit with 1 unless one of these clocksources is used'
 complete -c vdsocheck -n '__vdsocheck_is check' -l deciding -x -a '(__vdsocheck_list gettimeofday CLOCK_REALTIME CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW CLOCK_BOOTTIME CLOCK_TAI CLOCK_REALTIME_COARSE CLOCK_MONOTONIC_COARSE CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID clock_getres time getcpu)' -d 'decide by these calls: gettimeofday, boottime, ...'
 complete -c vdsocheck -n '__vdsocheck_is check' -l max-ns -x -d 'exit with 1 if a deciding call takes more than N ns'
@@ -144,7 +144,7 @@ complete -c vdsocheck -n '__vdsocheck_is watch' -s V -l version -d 'print the ve
 
 complete -c vdsocheck -n __vdsocheck_is_first -a fleet -d 'summarize the documents of many hosts, the worst first'
 complete -c vdsocheck -n '__vdsocheck_is fleet' -l top -x -d 'show N hosts and N rows of each group'
-complete -c vdsocheck -n '__vdsocheck_is fleet' -l rate -x -d 'estimate the CPU cost at CALLS calls per second of each host: 485000, 485k'
+complete -c vdsocheck -n '__vdsocheck_is fleet' -l rate -x -d 'estimate the CPU cost at CALLS calls per second of each host, such as 485k'
 complete -c vdsocheck -n '__vdsocheck_is fleet' -l format -x -a 'text json' -d 'how to print'
 complete -c vdsocheck -n '__vdsocheck_is fleet' -s J -l json -d 'print JSON, the same as --format json'
 complete -c vdsocheck -n '__vdsocheck_is fleet' -s o -l output -r -F -d 'write to FILE atomically'
