@@ -63,6 +63,7 @@ struct watch_log_line {
 
 struct watch_counts {
 	uint64_t changes;
+	int64_t last_change_s; /* of CLOCK_REALTIME; 0: there was none */
 	uint64_t wakeups;
 	double cpu_s; /* of this process, without the checks and the hooks, which are children */
 };
@@ -106,10 +107,14 @@ bool watch_checks_agree(const struct watch_check *before, const struct watch_che
 
 #define WATCH_JSON_SCHEMA "vdsocheck-watch/1"
 
-/* Both take a struct watch_event. The text is a few lines, the JSON is one. */
+/*
+ * Each takes a struct watch_event. The text is a few lines, the JSON is one, the metrics are of the
+ * whole run.
+ */
 bool watch_event_text(const void *result, const struct style *style, FILE *out);
 extern const struct field watch_event_fields[];
 bool watch_event_json(const void *result, const struct style *style, FILE *out);
+bool watch_event_prometheus(const void *result, const struct style *style, FILE *out);
 
 /* The time that a hook may take. */
 #define WATCH_HOOK_NS 10000000000

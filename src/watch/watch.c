@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -219,6 +220,7 @@ static bool report_event(struct cli *cli, struct watch *watch, enum watch_event_
 		event.before = watch->now;
 		watch->now = &watch->checks[watch->now == watch->checks];
 		watch->counts.changes++;
+		watch->counts.last_change_s = (int64_t)time(NULL);
 	}
 	if (kind != WATCH_END)
 		check_again(watch);
@@ -318,6 +320,7 @@ static const struct option_row options[] = {
 static const struct format formats[] = {
 	{.name = "text", .write = watch_event_text},
 	{.name = "json", .summary = "one line for each event", .write = watch_event_json},
+	{.name = "prometheus", .summary = "counts, for -o", .write = watch_event_prometheus},
 	{0},
 };
 

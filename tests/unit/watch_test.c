@@ -231,6 +231,22 @@ static void a_change_for_the_worse_names_the_next_command(void **state)
 	}
 }
 
+static void metrics_have_no_time_of_a_change_until_there_is_one(void **state)
+{
+	struct watch_event event = {.kind = WATCH_START};
+	char *text = unit_print(watch_event_prometheus, &event);
+
+	(void)state;
+	assert_non_null(strstr(text, "\nvdsocheck_changes_total 0\n"));
+	assert_null(strstr(text, "last_change"));
+	free(text);
+	event.counts = (struct watch_counts){.changes = 3, .last_change_s = 1763760000};
+	text = unit_print(watch_event_prometheus, &event);
+	assert_non_null(strstr(text, "\nvdsocheck_changes_total 3\n"));
+	assert_non_null(strstr(text, "\nvdsocheck_last_change_timestamp_seconds 1763760000\n"));
+	free(text);
+}
+
 /* The manual breaks the event's first line, which is longer than a line of the page, in two. */
 static void the_event_in_the_manual_is_printed(void **state)
 {
@@ -275,6 +291,7 @@ int main(void)
 		cmocka_unit_test(the_state_names_clocksource_mode_and_page),
 		cmocka_unit_test(looks_differ_by_state_or_verdict),
 		cmocka_unit_test(a_change_for_the_worse_names_the_next_command),
+		cmocka_unit_test(metrics_have_no_time_of_a_change_until_there_is_one),
 		cmocka_unit_test(the_event_in_the_manual_is_printed),
 	};
 

@@ -110,7 +110,7 @@ _vdsocheck()
 		--interval) kind=none ;;
 		-d | --duration) kind=none ;;
 		--exec) kind=files ;;
-		--format) kind=words words='text json' ;;
+		--format) kind=words words='text json prometheus' ;;
 		-o | --output) kind=files ;;
 		--color) kind=words words='auto always never' ;;
 		esac
