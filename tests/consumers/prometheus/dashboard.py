@@ -3,7 +3,7 @@
 """Looks at a Grafana dashboard.
 
     dashboard.py model FILE      prints what Grafana's own model of a dashboard does not keep of it
-    dashboard.py queries FILE    prints its queries, a line each, with $instance filled in
+    dashboard.py queries FILE    prints its queries, a line each, with its variables filled in
 """
 
 import json
@@ -35,7 +35,7 @@ def model(dashboard):
 def queries(dashboard):
     for panel in dashboard["panels"]:
         for target in panel["targets"]:
-            yield target["expr"].replace("$instance", ".+")
+            yield target["expr"].replace("$job", ".+").replace("$instance", ".+").replace("$__range", "1h")
 
 
 def main(what, path):
