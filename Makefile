@@ -6,8 +6,7 @@
 #   make deps         install what the build needs (apt, dnf, apk, zypper, pacman)
 #   make test-deps    install what the tests need, too
 #   make check        run the tests, except the slow ones (minutes)
-#   make install      install the binary, man pages and src/share below $(DESTDIR)$(PREFIX)
-#   make uninstall    remove them
+#   make install      install all below $(DESTDIR)$(PREFIX); make uninstall removes it
 #   make dist         make a source tarball of HEAD in $(BUILD)/release
 #   make clean        remove $(BUILD) and ./vdsocheck
 #   make help         print this; make help-tests: the other goals and variables
