@@ -83,6 +83,7 @@ check_shell() {
 	offers 'offers files as operands' 'vdsocheck fleet clo' 'clocks.json'
 	offers 'offers files to an option' 'vdsocheck --from clo' 'clocks.json'
 	offers 'offers folders to an option' 'vdsocheck --sysroot tre' 'tree'
+	offers 'offers the one word that an option takes' 'vdsocheck trace --as-if ' 'fallback'
 	offers 'offers the paths of a call' 'vdsocheck bench --path ' 'vdso libc syscall'
 	offers 'offers the clocksources of this host' 'vdsocheck --require ' \
 		"$(cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null)"

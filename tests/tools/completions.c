@@ -44,6 +44,7 @@ static enum kind value_kind(const struct option_row *row)
 		{"FORMAT", KIND_WORDS},
 		{"WHEN", KIND_WORDS},
 		{"by", KIND_WORDS},
+		{"as-if", KIND_WORDS},
 		{"path", KIND_LIST},
 		{"call", KIND_LIST},
 		{"syscall", KIND_LIST},
@@ -96,6 +97,8 @@ static void print_words(const struct command *command, const struct option_row *
 		printf("auto always never");
 	else if (is_option(row, "by"))
 		printf("process cgroup");
+	else if (is_option(row, "as-if"))
+		printf("%s", row->argument);
 	else if (is_option(row, "path"))
 		printf("vdso libc syscall");
 	else if (row->id != OPTION_FORMAT)

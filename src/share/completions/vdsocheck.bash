@@ -95,7 +95,7 @@ _vdsocheck()
 		-p | --pid) kind=process ;;
 		--by) kind=words words='process cgroup' ;;
 		--interval) kind=none ;;
-		--as-if) kind=none ;;
+		--as-if) kind=words words='fallback' ;;
 		--repeat) kind=none ;;
 		--top) kind=none ;;
 		-d | --duration) kind=none ;;
