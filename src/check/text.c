@@ -202,8 +202,8 @@ static void write_cause(const struct screen *screen, const struct cause *cause, 
 		strbuf_add(&sb, "%s%s", i ? "; " : "(", cause->evidence[i]);
 	if (sb.used)
 		write_paragraph(screen, "", "%s)", sb.text);
-	if (cause->more)
-		write_paragraph(screen, "", "See %s", cause->more);
+	write_paragraph(screen, "", "See 'vdsocheck help %s'%s%s", cause->id,
+		cause->more ? " and " : "", cause->more ? cause->more : "");
 }
 
 static void write_why(struct screen *screen)
