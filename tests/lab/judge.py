@@ -15,6 +15,7 @@ LOG_MAX = 12  # vdsocheck keeps as many lines; a full log may lack some
 ANY = "any"  # in the table: it changes while it is looked at
 TRACED_CALLS = 100  # as the table's steps "trace 100"
 COUNTER_PPM = 5
+LEAST_READS = 1000  # of the time-warp test
 MODE_MUST_BE_READ = ("amd64", "i386", "arm64")
 
 
@@ -25,10 +26,10 @@ class Row:
         several = len(environment.expectations) > 1
         self.name = f"{environment.name}#{number}" if several else environment.name
         self.environment = environment.name
-        self.measures = measured.steps_after(environment, number)
-        self.watches = watched.expected(environment, number)
-        self.counter = next((step.split()[1] for step in environment.steps
-                             if step.startswith("counter_rate ")), None)
+        steps = {words[0]: words[1:] for words in environment.steps_after(number)}
+        self.measures = [name for name in steps if name in measured.STEPS]
+        self.watches = "watch" in steps
+        self.counter = steps.get("counter")  # verdict and rule
         self.arch = environment.arch
         self.expectation = expectation
         self.clocksource = self.mode = self.how = self.truth = self.verdict = self.status = None
@@ -245,17 +246,34 @@ def _judge_watch(row, reports):
 
 
 def _judge_counter(row, reports):
-    """The verdict is that of the step, and the rate that of the independent measurement."""
+    """The verdict and rule are those of the step, and what both measure is the same."""
     document = _document(reports.get("counter", ("", 1)), "counter", row)
     if not document:
         return
-    if document["verdict"] != row.counter:
-        row.blame(f"counter: {document['verdict']} ({document['rule']}), not {row.counter}")
-    words = reports.get("counter-rate", ("", 1))[0].split()
-    if len(words) == 2 and document["hz"]:
-        apart = (document["hz"] / float(words[0]) - 1) * 1e6
-        if abs(apart) > COUNTER_PPM + float(words[1]):
-            row.blame(f"counter: the rate is off by {apart:.1f} ppm")
+    found = [document["verdict"], document["rule"]]
+    if found[:len(row.counter)] != row.counter:
+        row.blame(f"counter: {' '.join(found)}, not {' '.join(row.counter)}")
+    if "counter-rate" in reports:
+        _judge_counter_rate(row, document, reports["counter-rate"][0].split())
+    if "time-warps" in reports:
+        _judge_counter_warps(row, document, reports["time-warps"][0].split())
+
+
+def _judge_counter_rate(row, document, words):
+    if len(words) != 2:
+        row.blame("counter: the rate was not measured: " + " ".join(words))
+        return
+    apart = (document["hz"] / float(words[0]) - 1) * 1e6 if document["hz"] else 0
+    if abs(apart) > COUNTER_PPM + float(words[1]):
+        row.blame(f"counter: the rate is off by {apart:.1f} ppm")
+
+
+def _judge_counter_warps(row, document, words):
+    """The independent test sees warps where ours does; one that sees any is not safe."""
+    if len(words) != 4 or int(words[1]) < LEAST_READS:
+        row.blame("counter: the time-warp test did not run: " + " ".join(words))
+    elif (int(words[2]) > 0) != ((document["warps"] or 0) > 0):
+        row.blame(f"counter: {document['warps']} warps, by the time-warp test {words[2]}")
 
 
 def judge(row, reports, with_vdsocheck):

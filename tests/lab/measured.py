@@ -14,17 +14,6 @@ STEPS = ("hand", "threads")
 CONTENTION_FACTOR = 1.5
 
 
-def steps_after(environment, number):
-    """The names of the measuring steps between one check and the next one."""
-    checks, found = 0, []
-    for step in environment.steps:
-        name = step.split()[0]
-        checks += name == "check"
-        if checks == number and name in STEPS:
-            found.append(name)
-    return found
-
-
 CLOCK_BY_SYSCALL = ("clock_gettime MONOTONIC", "syscall")
 
 

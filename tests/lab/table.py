@@ -45,6 +45,16 @@ class Environment:
     def arch(self):
         return self.flavour if self.suite == "here" else FLAVOURS[self.flavour]
 
+    def steps_after(self, number):
+        """The steps between one check and the next one, each as its words."""
+        checks, found = 0, []
+        for step in self.steps:
+            words = step.split()
+            checks += words[0] == "check"
+            if checks == number:
+                found.append(words)
+        return found[1:]
+
 
 class TableError(Exception):
     pass

@@ -11,17 +11,6 @@ ROUNDING = 0.3
 SERVED = ("tsc", "arch_sys_counter")
 
 
-def expected(environment, number):
-    """Whether there is a step `watch` between this check and the next one."""
-    checks = 0
-    for step in environment.steps:
-        name = step.split()[0]
-        checks += name == "check"
-        if checks == number and name == "watch":
-            return True
-    return False
-
-
 def _page_is_valid(state):
     return state["pvclock_stable"] is not False and state["hyperv_sequence"] != 0
 

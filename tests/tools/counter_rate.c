@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ *   counter_rate [PPM]
+ *
  * Prints the rate of the CPU's counter in Hz, and the ppm by which it may be wrong: measured for a
  * second against CLOCK_MONOTONIC_RAW by system call. It shares no code with the program. The moment
  * of a reading of the clock is known between two readings of the counter; the narrowest of many
- * counts, so that load only makes the error larger. Fails where it is above 2 ppm, or where there
+ * counts, so that load only makes the error larger. Fails where it is above PPM (2), or where there
  * is no counter here.
  */
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -53,8 +56,9 @@ static struct moment find_moment(void)
 	return best;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	double limit = argc > 1 ? atof(argv[1]) : 2;
 	struct timespec second = {.tv_sec = 1};
 	struct moment start, end;
 	double ticks, error;
@@ -73,7 +77,7 @@ int main(void)
 	ticks = ((double)(end.before - start.before) + (double)(end.after - start.after)) / 2;
 	error = ((double)(start.after - start.before) + (double)(end.after - end.before)) / 2 /
 	        ticks * 1e6;
-	if (end.ns <= start.ns || error > 2) {
+	if (end.ns <= start.ns || error > limit) {
 		fprintf(stderr, "too busy: the measurement is good to %.1f ppm only\n", error);
 		return 1;
 	}
