@@ -6,12 +6,12 @@
 #   make deps         install what the build needs (apt, dnf, apk, zypper, pacman)
 #   make test-deps    install what the tests need, too
 #   make check        run the tests, except the slow ones (minutes)
-#   make install      install all below $(DESTDIR)$(PREFIX); make uninstall removes it
+#   make install      install below $(DESTDIR)$(PREFIX); make uninstall removes it
 #   make dist         make a source tarball of HEAD in $(BUILD)/release
 #   make clean        remove $(BUILD) and ./vdsocheck
 #   make help         print this; make help-tests: the other goals and variables
 #
-# Variables: CC, CFLAGS, CPPFLAGS, LDFLAGS, STATIC=1, V=1, BUILD=DIR, PREFIX, DESTDIR
+# Variables: CC, CFLAGS, CPPFLAGS, LDFLAGS, STATIC=1, V=1, BUILD, PREFIX, DESTDIR
 
 # Tests (see tests/README.md):
 #
