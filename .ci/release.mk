@@ -5,7 +5,7 @@
 #   make release         that and static binaries for x86-64 and arm64, with their SHA256SUMS
 #   make packages        besides, deb, rpm and apk packages with these binaries, by nfpm
 #   make sign            the signature of SHA256SUMS by a key of GnuPG's home, SIGN_KEY=ID
-#   make release-deps    install what the arm64 build needs (root, Debian on x86-64)
+#   make release-deps    install what these need besides (root, Debian on x86-64)
 #
 # All land in $(BUILD)/release. All but the signature are the same byte for byte wherever a commit is
 # built with the same compilers, libraries and nfpm (NFPM: by default the one that
@@ -107,4 +107,4 @@ release-deps:
 	apt-get update -q
 	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
 		gcc-aarch64-linux-gnu libc6-dev-arm64-cross libseccomp-dev:arm64 libjansson-dev:arm64 \
-		libcmocka-dev:arm64 python3 qemu-user
+		libcmocka-dev:arm64 python3 gpg gpg-agent qemu-user
