@@ -10,7 +10,7 @@
 #include "collect.h"
 #include "model.h"
 
-const char *const watch_event_names[] = {"start", "change", "end", NULL};
+const char *const watch_event_names[] = {"start", "change", "restored", "end", NULL};
 
 void watch_event_take(const struct root *root, struct watch_event *event)
 {

@@ -53,6 +53,7 @@ static void become_program(void *argument)
 	const struct watch_event *event = hook->event;
 	const struct evidence *before = &event->before->evidence, *now = &event->now->evidence;
 	const char *const variables[][2] = {
+		{"VDSOCHECK_EVENT", watch_event_names[event->kind]},
 		{"VDSOCHECK_TIME", event->timestamp.time.value},
 		{"VDSOCHECK_VERDICT", verdict_names[event->now->diagnosis.verdict.kind]},
 		{"VDSOCHECK_VERDICT_BEFORE", verdict_names[event->before->diagnosis.verdict.kind]},

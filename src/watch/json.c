@@ -69,12 +69,18 @@ const struct field watch_event_fields[] = {
 	{INLINE(timestamp, timestamp_fields)},
 	{WORD("event", kind, watch_event_names), .options = FIELD_FILLED,
 		.doc = "start: watching begins; change: clocksource, mode, page or verdict "
-		       "changed; end: watching ends"},
+		       "changed; restored: see restored_by, and the host was judged again; end: "
+		       "watching ends"},
+	{WORD("restored_by", restored, watch_restore_names),
+		.doc = "vmclock: /dev/vmclock0 reports a disruption; vmgenid: the guest was "
+		       "restored from a snapshot or copied; hyperv: restored or migrated; suspend: "
+		       "the host was suspended and resumed; null: no restore"},
 	{INLINE_AT(now, check_fields)},
 	{COMPUTED("verdict_before", FIELD_WORD, verdict_before), .words = verdict_names,
-		.has = has_before, .doc = "verdict before the change; null: nothing changed"},
+		.has = has_before,
+		.doc = "verdict before the change or restore; null: another event"},
 	{OBJECT_AT("from", before, state_fields), .has = has_before,
-		.doc = "state before the change; null: nothing changed"},
+		.doc = "state before the change or restore; null: another event"},
 	{OBJECT_AT("to", now, state_fields), .doc = "state now"},
 	{TEXT("kernel_log", log.text), .fact = FACT(log.fact), .options = FIELD_OWN_REASON,
 		.doc = "line of the kernel log that explains the change, with the seconds since "
@@ -87,7 +93,9 @@ const struct field watch_event_fields[] = {
 	{REAL("interval_s", interval_s, 3), .options = FIELD_FILLED,
 		.doc = "seconds between two readings of the clock mode"},
 	{INTEGER("changes", counts.changes, INT64_MAX), .options = FIELD_FILLED,
-		.doc = "changes since watching began"},
+		.doc = "changes since watching began, also those at a restore"},
+	{INTEGER("restores", counts.restores, INT64_MAX), .options = FIELD_FILLED,
+		.doc = "restores since watching began"},
 	{INTEGER("wakeups", counts.wakeups, INT64_MAX), .options = FIELD_FILLED,
 		.doc = "times that vdsocheck woke up since watching began"},
 	{REAL("cpu_s", counts.cpu_s, 6), .options = FIELD_FILLED,

@@ -39,10 +39,65 @@ void watch_place_find(const struct vdso_image *vdso, const struct vclock_evidenc
 struct watch_words watch_words_read(const struct watch_place *place);
 
 /*
- * A Hyper-V sequence that goes from one valid number to another is not a change: it does so at each
- * migration.
+ * A Hyper-V sequence that goes from one valid number to another is not a change of the words: it is
+ * a sign of a migration.
  */
 bool watch_words_differ(const struct watch_words *one, const struct watch_words *other);
+
+/* ---- restore.c: whether the guest was restored or migrated, or the host suspended ---- */
+
+/* What said so. */
+enum watch_restore {
+	RESTORE_NONE,
+	RESTORE_VMCLOCK, /* the disruption marker in the page of /dev/vmclock0 */
+	RESTORE_VMGENID, /* a uevent of drivers/virt/vmgenid.c */
+	RESTORE_HYPERV,  /* the sequence number of the Hyper-V TSC page */
+	RESTORE_SUSPEND, /* CLOCK_BOOTTIME went on while CLOCK_MONOTONIC stood still */
+};
+
+/* "", "vmclock" ...; ended by NULL. */
+extern const char *const watch_restore_names[];
+
+struct watch_vmclock;
+
+/* Where the signs come from, while watching. */
+struct watch_sources {
+	const volatile struct watch_vmclock *vmclock; /* NULL: no device, or it cannot be read */
+	int uevents;                                  /* a socket to poll; -1: none */
+	uint64_t generations;                         /* uevents of vmgenid so far */
+};
+
+/* The signs; each is 0 where it cannot be read. */
+struct watch_signs {
+	uint64_t disruption;
+	uint64_t generations;
+	uint32_t hyperv_sequence;
+	/* Bounds of the time that the host was suspended; none: INT64_MIN and INT64_MAX. */
+	int64_t suspended_least_ns, suspended_most_ns;
+};
+
+/* Opens what there is; what there is not is no error. */
+void watch_sources_open(struct watch_sources *sources);
+
+/* Counts the uevents that have arrived, by system calls. */
+void watch_uevents_take(struct watch_sources *sources);
+
+/* Whether a uevent's text, strings ended by NUL, says that the vmgenid is new. */
+bool watch_uevent_is_vmgenid(const char *text, size_t length);
+
+/* Reads what is mapped, without a system call; faults as watch_words_read(). */
+struct watch_signs watch_signs_read(
+	const struct watch_sources *sources, const struct watch_place *place);
+
+/* Reads the clocks too: by the vDSO, or else by system calls, which a sandbox may punish. */
+void watch_signs_read_suspended(struct watch_signs *signs);
+
+/*
+ * The first sign that has changed. The time between the reads of two clocks is not a sign: the
+ * bounds before and now must be 100 ms apart.
+ */
+enum watch_restore watch_restore_find(
+	const struct watch_signs *before, const struct watch_signs *now);
 
 /* ---- events ---- */
 
@@ -51,9 +106,9 @@ struct watch_check {
 	struct diagnosis diagnosis;
 };
 
-enum watch_event_kind { WATCH_START, WATCH_CHANGE, WATCH_END };
+enum watch_event_kind { WATCH_START, WATCH_CHANGE, WATCH_RESTORED, WATCH_END };
 
-/* "start", "change", "end"; ended by NULL. */
+/* "start", "change", "restored", "end"; ended by NULL. */
 extern const char *const watch_event_names[];
 
 struct watch_log_line {
@@ -62,8 +117,9 @@ struct watch_log_line {
 };
 
 struct watch_counts {
-	uint64_t changes;
-	int64_t last_change_s; /* of CLOCK_REALTIME; 0: there was none */
+	uint64_t changes; /* of the state or the verdict, also those that a restore brought */
+	uint64_t restores;
+	struct text_fact last_change; /* when it was noticed */
 	uint64_t wakeups;
 	double cpu_s; /* of this process, without the checks and the hooks, which are children */
 };
@@ -71,7 +127,8 @@ struct watch_counts {
 struct watch_event {
 	enum watch_event_kind kind;
 	struct timestamp_evidence timestamp; /* of noticing it */
-	const struct watch_check *before;    /* of a change; else NULL */
+	enum watch_restore restored;         /* RESTORE_NONE unless that is the event */
+	const struct watch_check *before;    /* of a change and a restore; else NULL */
 	const struct watch_check *now;
 	struct flag_fact synchronized; /* the kernel's STA_UNSYNC is not set */
 	struct watch_log_line log;     /* what the kernel logged about the change */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* An event for people and for logs: a line with a time, and what belongs to it indented. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "model.h"
 
@@ -10,18 +11,30 @@ static void write_change(const struct watch_event *event, FILE *out)
 
 	watch_describe_state(&event->before->evidence, before);
 	watch_describe_state(&event->now->evidence, now);
-	if (watch_checks_agree(event->before, event->now))
+	if (event->restored && strcmp(before, now) == 0)
+		fputs(now, out);
+	else if (watch_checks_agree(event->before, event->now))
 		fprintf(out, "%s: changed and changed back", now);
 	else
 		fprintf(out, "%s -> %s", before, now);
 }
 
+static const char *const restores[] = {
+	[RESTORE_VMCLOCK] =
+		"restored or migrated: /dev/vmclock0 reports a disruption of the counter",
+	[RESTORE_VMGENID] = "restored from a snapshot or copied: there is a new vmgenid",
+	[RESTORE_HYPERV] = "restored or migrated: Hyper-V replaced the parameters of the TSC page",
+	[RESTORE_SUSPEND] = "suspended and resumed: CLOCK_BOOTTIME went on without CLOCK_MONOTONIC",
+};
+
 static void write_details(const struct watch_event *event, FILE *out)
 {
+	if (event->restored)
+		fprintf(out, "    %s\n", restores[event->restored]);
 	fprintf(out, "    %s\n", event->now->diagnosis.verdict.summary);
-	if (event->kind == WATCH_CHANGE && fact_is_known(&event->log.fact))
+	if (event->before && fact_is_known(&event->log.fact))
 		fprintf(out, "    kernel: %s\n", event->log.text);
-	if (event->kind == WATCH_CHANGE && event->now->diagnosis.verdict.kind != VERDICT_OK)
+	if (event->before && event->now->diagnosis.verdict.kind != VERDICT_OK)
 		fputs("    run 'vdsocheck' for the cause and the fix\n", out);
 	if (fact_is_known(&event->synchronized.fact) && !event->synchronized.value)
 		fputs("    the clock is not synchronized (STA_UNSYNC)\n", out);
@@ -53,7 +66,7 @@ bool watch_event_text(const void *result, const struct style *style, FILE *out)
 		fact_is_known(&event->timestamp.time.fact) ? event->timestamp.time.value
 							   : "(time unknown)",
 		watch_event_names[event->kind]);
-	if (event->kind == WATCH_CHANGE)
+	if (event->before)
 		write_change(event, out);
 	else
 		fputs(watch_describe_state(&event->now->evidence, state), out);
@@ -62,8 +75,10 @@ bool watch_event_text(const void *result, const struct style *style, FILE *out)
 		fprintf(out, " (was %s)", verdict_names[event->before->diagnosis.verdict.kind]);
 	fputc('\n', out);
 	if (event->kind == WATCH_END)
-		fprintf(out, "    changes: %" PRIu64 ", wakeups: %" PRIu64 ", CPU time: %.3f s\n",
-			counts->changes, counts->wakeups, counts->cpu_s);
+		fprintf(out,
+			"    changes: %" PRIu64 ", restores: %" PRIu64 ", wakeups: %" PRIu64
+			", CPU time: %.3f s\n",
+			counts->changes, counts->restores, counts->wakeups, counts->cpu_s);
 	else
 		write_details(event, out);
 	if (event->kind == WATCH_START)

@@ -12,7 +12,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -54,6 +53,10 @@ struct watch {
 	struct fact name_fact;            /* of the last attempt to read it */
 	struct watch_place place;
 	struct watch_words words; /* at `place` before the last check */
+	struct watch_sources sources;
+	struct watch_signs signs; /* before the last check */
+	bool reads_clocks;        /* those that a suspend parts */
+	enum watch_restore restored;
 	struct fact page;
 	struct watch_counts counts;
 	sigset_t unblocked; /* mask of the waits, the only places where a signal arrives */
@@ -112,6 +115,35 @@ static void read_words(void *argument)
 	watch->words = watch_words_read(&watch->place);
 }
 
+static void read_signs(void *argument)
+{
+	struct watch *watch = argument;
+
+	watch->signs = watch_signs_read(&watch->sources, &watch->place);
+}
+
+static void read_suspended(void *argument)
+{
+	watch_signs_read_suspended(argument);
+}
+
+/*
+ * Whether clocks may be read between the checks: without a system call, as the proof saw it of this
+ * process. CLOCK_BOOTTIME is no deciding call; where it is not served (x86 before 5.3) it is a
+ * system call, and a child finds out whether a sandbox kills for it.
+ */
+static bool may_read_clocks(struct watch *watch)
+{
+	const struct call_evidence *call =
+		clock_gettime_of(&watch->now->evidence, "CLOCK_MONOTONIC");
+	const struct path_evidence *path = call ? &call->path[PATH_LIBC] : NULL;
+	struct fact why = {0};
+
+	return path && path->attempts && !path->entered &&
+	       child_probe(
+		       read_suspended, &watch->signs, sizeof(watch->signs), DEADLINE_NONE, &why);
+}
+
 /* The addresses of a page that has gone may have been reused since. */
 static void find_words(struct watch *watch, const struct vclock_evidence *vclock)
 {
@@ -123,8 +155,8 @@ static void find_words(struct watch *watch, const struct vclock_evidence *vclock
 }
 
 /*
- * Checks the host. Name and words are read before the check, so that no change is missed between
- * the two; a check of another clocksource is made again.
+ * Checks the host. Name, words and signs are read before the check, so that no change is missed
+ * between the two; a check of another clocksource is made again.
  */
 static void check_again(struct watch *watch)
 {
@@ -137,6 +169,8 @@ static void check_again(struct watch *watch)
 		vvar_collect(&watch->vdso, watch->name, &vclock, DEADLINE_NONE);
 		watch->page = vclock.fact;
 		find_words(watch, &vclock);
+		if (fault_guard(read_signs, watch))
+			watch->sources.vmclock = NULL;
 		check_in_child(watch->root, evidence, &watch->now->diagnosis);
 		if (!fact_is_known(&evidence->clocksource.current_fact) ||
 			strcmp(watch->name, evidence->clocksource.latest) == 0)
@@ -147,9 +181,10 @@ static void check_again(struct watch *watch)
 		find_words(watch,
 			&(struct vclock_evidence){.how = VCLOCK_COPY, .at = evidence->copy.at});
 	}
+	watch->reads_clocks = may_read_clocks(watch);
 }
 
-static bool has_changed(struct watch *watch)
+static bool state_has_changed(struct watch *watch)
 {
 	char before[CLOCKSOURCE_NAME_SIZE];
 	struct watch_words words;
@@ -163,25 +198,47 @@ static bool has_changed(struct watch *watch)
 	return strcmp(watch->name, before) != 0;
 }
 
-/* The sleep is the only system call where the words were found. */
+/* Where the state has changed the vDSO may have ceased to serve the clocks: they are not read. */
+static bool has_changed(struct watch *watch)
+{
+	bool changed = state_has_changed(watch);
+	struct watch_signs now = watch_signs_read(&watch->sources, &watch->place);
+
+	if (!changed && watch->reads_clocks)
+		watch_signs_read_suspended(&now);
+	if (!changed && !watch_restore_find(&watch->signs, &now))
+		return false;
+	/* The uevent of the same restore, which would else be a second one. */
+	watch_uevents_take(&watch->sources);
+	now.generations = watch->sources.generations;
+	watch->restored = watch_restore_find(&watch->signs, &now);
+	return true;
+}
+
+/* The sleep is the only system call where the words were found and no device has changed. */
 static void sleep_until_wake(void *argument)
 {
 	struct watch *watch = argument;
-	struct pollfd timer = {.fd = watch->timer, .events = POLLIN};
+	struct pollfd files[] = {{.fd = watch->timer, .events = POLLIN},
+		{.fd = watch->sources.uevents, .events = POLLIN}};
 	const struct timespec interval = {
 		.tv_sec = (time_t)(watch->request->interval_ns / NS_PER_SECOND),
 		.tv_nsec = (long)(watch->request->interval_ns % NS_PER_SECOND)};
 
+	watch->restored = RESTORE_NONE;
 	for (;;) {
-		int ready = stop ? -1 : ppoll(&timer, 1, &interval, &watch->unblocked);
+		int ready =
+			stop ? -1 : ppoll(files, ARRAY_SIZE(files), &interval, &watch->unblocked);
 
-		watch->wake = stop                           ? WAKE_SIGNAL
-		              : ready > 0                    ? WAKE_TIME_OVER
-		              : ready == 0 || errno == EINTR ? WAKE_CHANGE
-		                                             : WAKE_FAILED;
+		watch->wake = stop                            ? WAKE_SIGNAL
+		              : ready > 0 && files[0].revents ? WAKE_TIME_OVER
+		              : ready >= 0 || errno == EINTR  ? WAKE_CHANGE
+		                                              : WAKE_FAILED;
 		if (watch->wake != WAKE_CHANGE)
 			return;
 		watch->counts.wakeups++;
+		if (ready > 0)
+			watch_uevents_take(&watch->sources);
 		if (has_changed(watch))
 			return;
 	}
@@ -214,19 +271,25 @@ static bool report_event(struct cli *cli, struct watch *watch, enum watch_event_
 	struct rusage usage;
 
 	event = (struct watch_event){.kind = kind};
+	if (kind == WATCH_RESTORED)
+		event.restored = watch->restored;
 	watch_event_take(watch->root, &event);
 	fact_set(&event.log.fact, FACT_ABSENT, "nothing has changed");
-	if (kind == WATCH_CHANGE) {
+	if (kind == WATCH_CHANGE || kind == WATCH_RESTORED) {
 		event.before = watch->now;
 		watch->now = &watch->checks[watch->now == watch->checks];
-		watch->counts.changes++;
-		watch->counts.last_change_s = (int64_t)time(NULL);
 	}
 	if (kind != WATCH_END)
 		check_again(watch);
-	if (kind == WATCH_CHANGE)
+	if (event.before)
 		watch_log_find(&event.before->evidence.kernel_log, &watch->now->evidence.kernel_log,
 			&event.log);
+	watch->counts.restores += kind == WATCH_RESTORED;
+	if (kind == WATCH_CHANGE ||
+		(event.before && !watch_checks_agree(event.before, watch->now))) {
+		watch->counts.changes++;
+		watch->counts.last_change = event.timestamp.time;
+	}
 	if (kind == WATCH_START && !watch->place.mode && !*watch->name)
 		return cli_error("nothing to watch: no clock mode: %s; no clocksource: %s",
 			watch->page.reason, watch->name_fact.reason);
@@ -243,7 +306,7 @@ static bool report_event(struct cli *cli, struct watch *watch, enum watch_event_
 		return false;
 	if (kind != WATCH_END)
 		watch_notify(&event);
-	if (kind == WATCH_CHANGE && program && !watch_hook_run(program, &event, &why))
+	if (event.before && program && !watch_hook_run(program, &event, &why))
 		cli_error("--exec: %s: %s", program, why.reason);
 	return true;
 }
@@ -275,7 +338,7 @@ static bool watch_until_end(struct cli *cli, struct watch *watch)
 			return cli_error("cannot sleep: ppoll: %s", strerror(errno));
 		if (!fault && watch->wake != WAKE_CHANGE)
 			return report_event(cli, watch, WATCH_END);
-		if (!report_event(cli, watch, WATCH_CHANGE))
+		if (!report_event(cli, watch, watch->restored ? WATCH_RESTORED : WATCH_CHANGE))
 			return false;
 	}
 }
@@ -297,6 +360,7 @@ static int watch_run(struct cli *cli)
 	interrupts_catch(&stop, false);
 	interrupts_block(&watch.unblocked);
 	vdso_collect(&cli->root, &vdso, &watch.vdso);
+	watch_sources_open(&watch.sources);
 	if (!watch_until_end(cli, &watch))
 		return cli_trouble(cli);
 	if (watch.wake == WAKE_SIGNAL) {
@@ -312,8 +376,8 @@ static const struct option_row options[] = {
 	{OPTION_INTERVAL, "interval", "TIME", "read the mode every TIME (default 1 s)"},
 	{'d', "duration", "TIME", "end after TIME (default: never)"},
 	{OPTION_EXEC, "exec", "PROGRAM",
-		"run the program at this path at each change, without arguments: the change is "
-		"on its standard input as JSON, and in variables VDSOCHECK_*"},
+		"run the program at this path at each change or restore, without arguments: the "
+		"event is on its standard input as JSON, and in variables VDSOCHECK_*"},
 	{0},
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/time.h"
 #include "measure/vdso.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
@@ -100,6 +101,105 @@ static void without_a_mode_nothing_is_read(void **state)
 	(void)state;
 	watch_place_find(&image, &vclock, &place);
 	assert_null((const void *)(uintptr_t)place.mode);
+}
+
+/* ---- signs of a restore ---- */
+
+static struct watch_check check_of(
+	const char *clocksource, const char *mode, enum verdict_kind kind);
+
+static void each_sign_of_a_restore_is_recognised_and_nothing_else(void **state)
+{
+	static const struct watch_signs before = {.disruption = 7,
+		.generations = 1,
+		.hyperv_sequence = 3,
+		.suspended_least_ns = 900,
+		.suspended_most_ns = 1100};
+	static const struct watch_signs unknown = {
+		.suspended_least_ns = INT64_MIN, .suspended_most_ns = INT64_MAX};
+	struct watch_signs now = before;
+
+	(void)state;
+	assert_int_equal(watch_restore_find(&before, &before), RESTORE_NONE);
+	now.disruption = 6;
+	assert_int_equal(watch_restore_find(&before, &now), RESTORE_VMCLOCK);
+	now = before;
+	now.generations++;
+	assert_int_equal(watch_restore_find(&before, &now), RESTORE_VMGENID);
+	now = before;
+	now.hyperv_sequence = 4;
+	assert_int_equal(watch_restore_find(&before, &now), RESTORE_HYPERV);
+	/* An invalid page is a change, and so is its end. */
+	now.hyperv_sequence = 0;
+	assert_int_equal(watch_restore_find(&before, &now), RESTORE_NONE);
+	assert_int_equal(watch_restore_find(&now, &before), RESTORE_NONE);
+	now = before;
+	now.suspended_least_ns = 1101 + 100 * NS_PER_MS;
+	now.suspended_most_ns = INT64_MAX;
+	assert_int_equal(watch_restore_find(&before, &now), RESTORE_SUSPEND);
+	/* However long another process ran between the reads of the clocks. */
+	now.suspended_least_ns = 1100 + 100 * NS_PER_MS;
+	assert_int_equal(watch_restore_find(&before, &now), RESTORE_NONE);
+	now.suspended_least_ns = -1000000000000;
+	now.suspended_most_ns = 1000000000000;
+	assert_int_equal(watch_restore_find(&before, &now), RESTORE_NONE);
+	assert_int_equal(watch_restore_find(&now, &before), RESTORE_NONE);
+	/* Clocks that are no longer read, or not yet. */
+	now = unknown;
+	assert_int_equal(watch_restore_find(&unknown, &unknown), RESTORE_NONE);
+	now.suspended_least_ns = 900;
+	now.suspended_most_ns = 1100;
+	assert_int_equal(watch_restore_find(&unknown, &now), RESTORE_NONE);
+	assert_int_equal(watch_restore_find(&now, &unknown), RESTORE_NONE);
+}
+
+static void only_a_new_vmgenid_among_uevents_is_one(void **state)
+{
+	static const char vmgenid[] = "change@/devices/LNXSYSTM:00/QEMUVGID:00\0ACTION=change\0"
+				      "SUBSYSTEM=acpi\0NEW_VMGENID=1\0SEQNUM=4242";
+	static const char other[] = "change@/devices/virtual/block/NEW_VMGENID=1\0ACTION=change\0"
+				    "SYNTH_ARG_NEW_VMGENID=1";
+
+	(void)state;
+	assert_true(watch_uevent_is_vmgenid(vmgenid, sizeof(vmgenid)));
+	assert_false(watch_uevent_is_vmgenid(other, sizeof(other)));
+	assert_false(watch_uevent_is_vmgenid("", 0));
+}
+
+/* The host of this test may be suspended between the reads, but its clock does not go back. */
+static void the_time_suspended_lies_between_its_bounds(void **state)
+{
+	struct watch_signs before = {0}, now = {0};
+
+	(void)state;
+	watch_signs_read_suspended(&before);
+	watch_signs_read_suspended(&now);
+	assert_true(before.suspended_least_ns <= before.suspended_most_ns);
+	assert_true(before.suspended_least_ns <= now.suspended_most_ns);
+}
+
+static void a_restore_without_a_change_names_its_sign(void **state)
+{
+	static struct watch_check before, now;
+	struct watch_event event = {.kind = WATCH_RESTORED, .before = &before, .now = &now};
+
+	(void)state;
+	before = now = check_of("tsc", "tsc", VERDICT_OK);
+	text_copy(now.diagnosis.verdict.summary, sizeof(now.diagnosis.verdict.summary), "Served.");
+	for (int sign = RESTORE_VMCLOCK; watch_restore_names[sign]; sign++) {
+		char *text, *json;
+
+		event.restored = (enum watch_restore)sign;
+		text = unit_print(watch_event_text, &event);
+		json = unit_print(watch_event_json, &event);
+		assert_non_null(strstr(text, " restored: tsc (mode tsc): ok (was ok)\n    "));
+		assert_null(strstr(text, "changed"));
+		assert_non_null(strstr(json, "\"event\":\"restored\""));
+		assert_non_null(strstr(json, watch_restore_names[sign]));
+		unit_assert_fits_terminal(text);
+		free(text);
+		free(json);
+	}
 }
 
 /* ---- the kernel's log ---- */
@@ -240,10 +340,12 @@ static void metrics_have_no_time_of_a_change_until_there_is_one(void **state)
 	assert_non_null(strstr(text, "\nvdsocheck_changes_total 0\n"));
 	assert_null(strstr(text, "last_change"));
 	free(text);
-	event.counts = (struct watch_counts){.changes = 3, .last_change_s = 1763760000};
+	event.counts = (struct watch_counts){.changes = 3, .restores = 2};
+	fact_set_text(&event.counts.last_change, "2026-11-21T21:43:55Z");
 	text = unit_print(watch_event_prometheus, &event);
 	assert_non_null(strstr(text, "\nvdsocheck_changes_total 3\n"));
-	assert_non_null(strstr(text, "\nvdsocheck_last_change_timestamp_seconds 1763760000\n"));
+	assert_non_null(strstr(text, "\nvdsocheck_restores_total 2\n"));
+	assert_non_null(strstr(text, "\nvdsocheck_last_change_timestamp_seconds 1795297435\n"));
 	free(text);
 }
 
@@ -286,6 +388,10 @@ int main(void)
 		cmocka_unit_test(the_stable_bit_is_watched_where_pvclock_is_read),
 		cmocka_unit_test(a_sequence_that_stays_valid_is_no_change),
 		cmocka_unit_test(without_a_mode_nothing_is_read),
+		cmocka_unit_test(each_sign_of_a_restore_is_recognised_and_nothing_else),
+		cmocka_unit_test(only_a_new_vmgenid_among_uevents_is_one),
+		cmocka_unit_test(the_time_suspended_lies_between_its_bounds),
+		cmocka_unit_test(a_restore_without_a_change_names_its_sign),
 		cmocka_unit_test(the_last_switch_and_what_came_right_before_it_explain),
 		cmocka_unit_test(a_log_that_cannot_be_read_gives_its_reason),
 		cmocka_unit_test(the_state_names_clocksource_mode_and_page),
