@@ -199,7 +199,7 @@ struct call_sites *call_sites_start(struct trace_places *places)
 void call_sites_add(struct call_sites *sites, const struct trace_place *place, uint64_t owner,
 	pid_t thread, struct span maps, uint64_t address, uint64_t count)
 {
-	uint64_t hash = (owner ^ address ^ place->row << 32) * 0x9e3779b97f4a7c15;
+	uint64_t hash = (owner ^ address ^ (uint64_t)place->row << 32) * 0x9e3779b97f4a7c15;
 	struct call_site *site = &sites->list[hash >> 32 & (SITE_COUNT - 1)];
 	struct span read = {NULL, 0};
 
