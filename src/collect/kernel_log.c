@@ -6,6 +6,7 @@
  */
 #include "parts.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -23,6 +24,9 @@
 
 /* A longer log is read from its start: what matters is logged at boot, or soon after. */
 #define DMESG_SIZE (1024 * 1024)
+
+/* An sosreport's journal ends at 100 MB unless its size was chosen. */
+#define JOURNAL_SIZE (256 * 1024 * 1024)
 
 /* This many of the first lines stay where there are more than there is room for. */
 #define KEPT_FIRST (KERNEL_LOG_MAX / 2)
@@ -217,6 +221,63 @@ void kernel_log_add_dmesg(struct kernel_log_evidence *log, struct span dmesg)
 	}
 }
 
+/*
+ * Takes the kernel's lines of journalctl(1): "Nov 24 01:59:03 HOST kernel: clocksource: ...". What
+ * a process logs under that name has its process ID behind it, "kernel[1201]:"; further lines of
+ * its message are indented, and those of the catalog begin with "--".
+ */
+static void add_journal(struct kernel_log_evidence *log, struct span journal)
+{
+	struct span line, word;
+	int words;
+
+	while (text_next_line(&journal, &line)) {
+		if (!line.length || !isalpha((unsigned char)*line.at))
+			continue;
+		for (words = 0; words < 5 && text_next_word(&line, &word); words++)
+			;
+		if (words == 5 && text_equals(word, "kernel:"))
+			add_line(log, NAN, text_trim(line));
+	}
+}
+
+/* Reads a journal by its whole lines. False if no line of it concerns clocksources. */
+static bool read_journal(const struct root *root, const char *path, struct kernel_log_evidence *log,
+	char text[DMESG_SIZE])
+{
+	struct fact why = {0};
+	int file = root_open_file(root, path, O_RDONLY, &why);
+	size_t used = 0, total = 0;
+	bool within = false; /* the text begins within a line that did not fit, a user's */
+
+	while (file >= 0 && total < JOURNAL_SIZE) {
+		ssize_t got = read(file, text + used, DMESG_SIZE - used);
+		struct span lines = {text, 0};
+		const char *end;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		total += (size_t)got;
+		used += (size_t)got;
+		end = memrchr(text, '\n', used);
+		lines.length = end ? (size_t)(end + 1 - text) : 0;
+		used -= lines.length;
+		if (within && end)
+			text_take_until(&lines, '\n');
+		within = within ? !end : used == DMESG_SIZE;
+		add_journal(log, lines);
+		if (within)
+			used = 0;
+		else if (end)
+			memmove(text, end + 1, used);
+	}
+	if (file >= 0)
+		close(file);
+	return log->count > 0;
+}
+
 /* The live host's /dev/kmsg. */
 static int kmsg = -1;
 
@@ -277,9 +338,15 @@ static const struct {
 	{KERNEL_LOG_AT_BOOT, KERNEL_LOG_AT_BOOT},
 };
 
+/* The journal since boot, of sos 4.4 and newer, and before. */
+static const char *const journals[] = {"/sos_commands/logs/journalctl_--no-pager_--boot",
+	"/sos_commands/logs/journalctl_--no-pager_--catalog_--boot"};
+
 void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log)
 {
 	char *text = xmalloc(DMESG_SIZE);
+	struct kernel_log_evidence journal = {0};
+	bool is_whole = root->live;
 	const char *source = NULL;
 	struct utsname running;
 	struct span content;
@@ -302,8 +369,19 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
 		if (root->live && (uname(&running) < 0 || !text_contains(content, running.release)))
 			continue;
 		source = files[i].name;
+		is_whole |= strcmp(source, KERNEL_LOG_AT_BOOT) != 0 &&
+		            text_contains(content, "Linux version ");
 		fact_set_known(&log->fact);
 		kernel_log_add_dmesg(log, content);
+	}
+	/* The beginning of an older host's log is overwritten, the journal has it. */
+	for (size_t i = 0; i < ARRAY_SIZE(journals) && !is_whole; i++) {
+		if (!read_journal(root, journals[i], &journal, text))
+			continue;
+		is_whole = true;
+		source = "sos_commands/logs/journalctl";
+		*log = journal;
+		fact_set_known(&log->fact);
 	}
 	text_copy(log->source, sizeof(log->source), source ? source : "");
 	free(text);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <seccomp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
 #include <sys/personality.h>
@@ -354,6 +355,71 @@ static void a_captured_log_is_found(void **state)
 	assert_int_equal(log.count, 2);
 }
 
+#define JOURNAL "/sos_commands/logs/journalctl_--no-pager_--boot"
+
+/* The log of an older host has lost its beginning, and a user's line is not the kernel's. */
+static void the_journal_has_what_dmesg_has_lost(void **state)
+{
+	static const char journal[] =
+		"-- Logs begin at Mon 2026-11-23 18:28:00 UTC. --\n"
+		"Nov 23 18:28:01 db1 kernel: Linux version 5.15.0\n"
+		"Nov 23 18:28:01 db1 kernel: clocksource: Switched to clocksource tsc\n"
+		"Nov 23 18:29:00 db1 kernel[812]: clocksource: Switched to clocksource jiffies\n"
+		"Nov 23 18:29:00 db1 app: kernel: clocksource: Switched to clocksource jiffies\n"
+		"                a b c kernel: clocksource: Switched to clocksource jiffies\n"
+		"                a b c d kernel: clocksource: Switched to clocksource jiffies\n"
+		"-- a b c kernel: clocksource: Switched to clocksource jiffies\n"
+		"Nov 23 18:30:00 db1 kernel: tsc: Marking TSC unstable due to clocksource watchdog\n"
+		"Nov 23 18:30:01 db1 kernel: clocksource: Switched to clocksource hpet";
+	struct fake_root *fake = *state;
+	struct kernel_log_evidence log = {0};
+
+	fake_root_add(fake, JOURNAL, journal);
+	kernel_log_collect(&fake->root, &log);
+	assert_int_equal(log.count, 2); /* the last line is cut */
+	fake_root_add(fake, "/sos_commands/kernel/dmesg",
+		"[  812.000000] usb 1-1: new device\n"
+		"[  999.000000] clocksource: Switched to clocksource acpi_pm\n");
+	kernel_log_collect(&fake->root, &log);
+	assert_true(fact_is_known(&log.fact));
+	assert_string_equal(log.source, "sos_commands/logs/journalctl");
+	assert_string_equal(
+		log.lines[1].text, "tsc: Marking TSC unstable due to clocksource watchdog");
+	assert_true(isnan(log.lines[1].seconds));
+	fake_root_add(fake, "/sos_commands/kernel/dmesg",
+		"[    0.000000] Linux version 5.15.0\n"
+		"[  999.000000] clocksource: Switched to clocksource acpi_pm\n");
+	kernel_log_collect(&fake->root, &log);
+	assert_string_equal(log.source, "sos_commands/kernel/dmesg");
+	assert_int_equal(log.count, 1);
+}
+
+/* Longer than what is read at once, with lines of every length at its ends. */
+static void a_long_journal_is_read_to_its_end(void **state)
+{
+	static const char marking[] =
+		"Nov 23 18:30:00 db1 kernel: tsc: Marking TSC unstable due to x\n";
+	static const char forged[] = "a b c d kernel: tsc: Marking TSC unstable due to y\n";
+	const size_t chunk = 1024 * 1024, size = 3 * chunk, start = chunk / 211 * 211 + 1;
+	struct fake_root *fake = *state;
+	struct kernel_log_evidence log = {0};
+	char *text = malloc(size + sizeof(marking));
+
+	assert_non_null(text);
+	for (size_t i = 0; i < size; i++)
+		text[i] = i % 211 ? 'x' : '\n';
+	/* A user's line, longer than that, and what follows where it was cut. */
+	memset(text + start, 'y', chunk);
+	memcpy(text + start + chunk, forged, sizeof(forged) - 1);
+	text[size - 1] = '\n';
+	memcpy(text + size, marking, sizeof(marking));
+	fake_root_add(fake, JOURNAL, text);
+	free(text);
+	kernel_log_collect(&fake->root, &log);
+	assert_int_equal(log.count, 1);
+	assert_non_null(strstr(log.lines[0].text, "due to x"));
+}
+
 /* Without privileges dmesg(1) leaves nothing in its file, or the reason where sos ran it. */
 static void a_captured_log_that_was_refused_is_no_log(void **state)
 {
@@ -458,6 +524,8 @@ int main(void)
 		cmocka_unit_test(a_long_log_keeps_its_first_and_its_last_half),
 		IN_TREE(a_captured_log_is_found),
 		IN_TREE(a_captured_log_that_was_refused_is_no_log),
+		IN_TREE(the_journal_has_what_dmesg_has_lost),
+		IN_TREE(a_long_journal_is_read_to_its_end),
 		IN_TREE(without_a_device_the_log_is_asked_for_by_syslog),
 		cmocka_unit_test(noise_in_the_log_is_ignored),
 		/* The last one: it takes syslog(2) from this process. */
