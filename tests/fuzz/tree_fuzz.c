@@ -59,6 +59,9 @@ static const char *const paths[] = {
 	"/var/log/dmesg",
 	"/sos_commands/kernel/dmesg",
 	"/run/cloud-init/instance-data.json",
+	"/sos_commands/kernel/uname_-a",
+	"/sos_commands/processor/lscpu",
+	"/sos_commands/logs/journalctl_--no-pager_--boot",
 };
 
 static void put_link(const char *path, const uint8_t *target, size_t length)
