@@ -9,8 +9,9 @@
 
 #define INDENT 16
 
-/* With these the answer fits a terminal of 24 lines. */
+/* With these the answer fits a terminal of 24 lines, also beside many suspects. */
 #define SCREEN_COSTS 4
+#define SUSPECTS_MANY 6
 
 static const struct heading headings[] = {
 	[DIFF_SAME] = {"SAME", COLOR_GREEN},
@@ -115,6 +116,7 @@ static void write_costs(const struct diff *diff, bool all, FILE *out)
 {
 	static struct diff_change shown[DIFF_COST_MAX];
 	size_t changed = diff->worse_count + diff->better_count, count = 0;
+	size_t most = diff->suspect_count > SUSPECTS_MANY ? SCREEN_COSTS - 1 : SCREEN_COSTS;
 	struct table table = {.fields = columns, TABLE_ROWS(shown, 0)};
 
 	for (size_t i = 0; i < diff->change_count; i++) {
@@ -123,7 +125,7 @@ static void write_costs(const struct diff *diff, bool all, FILE *out)
 	}
 	if (!count)
 		return;
-	table.count = all || count < SCREEN_COSTS ? count : SCREEN_COSTS;
+	table.count = all || count < most ? count : most;
 	fputc('\n', out);
 	table_write(&table, out);
 	if (count > table.count)
