@@ -75,12 +75,15 @@ def _headers(environment):
 
 def build(name, environment):
     """The module's file for the environment's kernel."""
-    source = os.path.join(LAB, name)
-    if not os.path.isdir(source):
+    source = os.path.join(LAB, "modules", name + ".c")
+    if not os.path.exists(source):
         raise Unavailable(f"there is no module {name}")
     headers = _headers(environment)
     work = cached("modules", os.path.basename(headers), name)
-    shutil.copytree(source, work, dirs_exist_ok=True)
+    os.makedirs(work, exist_ok=True)
+    shutil.copy(source, work)
+    with open(f"{work}/Kbuild", "w", encoding="utf-8") as file:
+        file.write(f"obj-m := {name}.o\n")
     kept = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")
             and key not in ("MFLAGS", "CFLAGS", "CC")}
     # No BTF: it would need pahole and says nothing that the kernel needs.
