@@ -369,7 +369,7 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
 		if (root->live && (uname(&running) < 0 || !text_contains(content, running.release)))
 			continue;
 		source = files[i].name;
-		is_whole |= strcmp(source, KERNEL_LOG_AT_BOOT) != 0 &&
+		is_whole |= strcmp(files[i].name, KERNEL_LOG_AT_BOOT) != 0 &&
 		            text_contains(content, "Linux version ");
 		fact_set_known(&log->fact);
 		kernel_log_add_dmesg(log, content);
