@@ -91,7 +91,7 @@ bool watch_uevent_is_vmgenid(const char *text, size_t length)
 
 void watch_uevents_take(struct watch_sources *sources)
 {
-	struct sockaddr_nl sender;
+	struct sockaddr_nl sender = {.nl_pid = 0};
 	socklen_t size = sizeof(sender);
 	char text[8192];
 	ssize_t length;

@@ -138,6 +138,7 @@ check_server() {
 	python3 "$here/prometheus/dashboard.py" queries "$dashboard" >"$work/queries"
 	verify 'the dashboard has queries' '[ "$(lines "$work/queries")" -gt 8 ]'
 	while read -r query; do
+		wait_for 10 has_result "$query"
 		verify "$name: $query" 'has_result "$query"'
 	done <"$work/queries"
 	wait_for 10 has_result 'ALERTS{alertname="ClockCallsAreSystemCalls"}'
