@@ -66,7 +66,8 @@ static void add_version(const json_t *root, struct fact *why)
 		(struct span){json_string_value(value), json_string_length(value)});
 	if (*version && strcmp(version, VDSOCHECK_VERSION) != 0)
 		text_append(why->reason, sizeof(why->reason),
-			" (written by vdsocheck %s; this is %s)", version, VDSOCHECK_VERSION);
+			" (written by vdsocheck %s; make it again with this, %s)", version,
+			VDSOCHECK_VERSION);
 }
 
 /* Takes the object. */
