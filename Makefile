@@ -58,7 +58,7 @@
 #   PKG_CONFIG           pkg-config to use; its own variables hold for cross builds
 #   V=1                  show the commands
 
-VERSION := 0.1.0
+VERSION := 1.0.0
 
 # Between releases --version names the commit; a tarball has none.
 REVISION := $(if $(wildcard .git),$(filter-out v$(VERSION),\
