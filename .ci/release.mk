@@ -37,6 +37,9 @@ $(TARBALL): FORCE
 	$(QUIET)git -c tar.umask=0022 archive -o $(@:.gz=) --prefix=$(NAMED)/ HEAD
 	$(QUIET)gzip -9nf $(@:.gz=)
 
+$(TARBALL).cdx.json: $(TARBALL)
+	$(QUIET)$(SBOM) $< >$@
+
 # $(call make_for,MACHINE): make, for a static build in a folder of its own.
 make_for = PKG_CONFIG_LIBDIR=/usr/lib/$(1)-linux-gnu/pkgconfig:/usr/share/pkgconfig \
 	$(MAKE) --no-print-directory STATIC=1 CC=$(1)-linux-gnu-gcc BUILD=$(RELEASE)/$(1)
@@ -57,10 +60,9 @@ $(RELEASE_MACHINES:%=fuzzers-%): fuzzers-%:
 # $(call checksums,FILE...)
 checksums = cd $(RELEASE) && sha256sum $(1) >SHA256SUMS && cat SHA256SUMS
 
-release: $(TARBALL) $(BINARIES)
+release: $(TARBALL).cdx.json $(BINARIES)
 	@$(if $(filter %-dirty,$(REVISION)),echo 'release: commit your changes first' >&2; exit 1)
-	$(QUIET)$(SBOM) $(TARBALL) >$(TARBALL).cdx.json
-	$(QUIET)$(call checksums,$(^F) $(notdir $(NOTICES) $(SBOMS)))
+	$(QUIET)$(call checksums,$(notdir $(TARBALL) $(BINARIES) $(NOTICES) $(SBOMS)))
 
 packages: release $(RELEASE_MACHINES:%=package-%)
 	$(QUIET)$(call checksums,$(NAMED)*.* $(notdir $(BINARIES)) vdsocheck_$(VERSION)-*)

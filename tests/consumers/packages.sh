@@ -7,9 +7,13 @@
 # apt: debootstrap rpm
 # shellcheck shell=sh disable=SC2154 # variables of tests/consumers/run
 
-# make_packages MACHINE BUILD: in $BUILD/release.
+# make_packages MACHINE BUILD: in $BUILD/release, with the tarball and its SBOM where there is a repository.
 make_packages() {
-	make_here "package-$1" BUILD="$2" NFPM=nfpm
+	tarball=
+	! git -C "$here/../.." rev-parse -q --verify HEAD >/dev/null 2>&1 ||
+		tarball=$2/release/vdsocheck-$version.tar.gz.cdx.json
+	# shellcheck disable=SC2086 # nothing or one word
+	make_here "package-$1" $tarball BUILD="$2" NFPM=nfpm
 }
 
 # has_no_trace ROOT: nothing of the program is left.
@@ -146,24 +150,25 @@ check_apk() {
 	rm -rf "$work/apk"
 }
 
-# Of each package, and the one of its binary, which the package holds.
+# Those of the packages for MACHINE, of the binary that they hold, and of the tarball.
 check_sboms() {
-	name='packages: their SBOMs are valid CycloneDX, and have the hashes of the packages and the binary'
+	name="packages: the SBOMs for $1 are valid CycloneDX, and have the hashes of what they describe"
 	if ! python3 -c 'import cyclonedx.validation.json, jsonschema' 2>/dev/null; then
 		skip "$name" 'no cyclonedx-python-lib'
 		return
 	fi
-	run python3 - "$release" <<'END'
+	run python3 - "$release" "$1" <<'END'
 import hashlib, json, pathlib, sys
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.spdx import is_expression
 from cyclonedx.validation.json import JsonStrictValidator
-release = pathlib.Path(sys.argv[1])
+release, machine = pathlib.Path(sys.argv[1]), sys.argv[2]
 validator = JsonStrictValidator(SchemaVersion.V1_6)
 hash_of = lambda path: hashlib.sha256(path.read_bytes()).hexdigest()
-binary = hash_of(next(release.glob("vdsocheck-*-x86_64")))
-sboms = sorted(release.glob("*.cdx.json"))
-assert len(sboms) == 4, sboms
+binary = hash_of(next(release.glob(f"vdsocheck-*-{machine}")))
+others = {"x86_64": ("aarch64", "arm64"), "aarch64": ("x86_64", "amd64")}[machine]
+sboms = [path for path in sorted(release.glob("*.cdx.json")) if not any(name in path.name for name in others)]
+assert len([path for path in sboms if ".tar.gz." not in path.name]) == 4, sboms
 for path in sboms:
     text = path.read_text()
     assert not (error := validator.validate_str(text)), (path, error)
@@ -171,9 +176,11 @@ for path in sboms:
     subject = document["metadata"]["component"]
     artifact = path.with_name(path.name.removesuffix(".cdx.json"))
     assert subject["bom-ref"] == artifact.name and subject["hashes"][0]["content"] == hash_of(artifact), subject
-    hashes = [part["hashes"][0]["content"] for part in (subject, *subject.get("components", []))]
-    assert binary in hashes, subject
-    assert {part["name"] for part in document["components"]} >= {"glibc", "libseccomp", "jansson", "libcpuid"}
+    if ".tar.gz." not in path.name:
+        hashes = [part["hashes"][0]["content"] for part in (subject, *subject.get("components", []))]
+        assert binary in hashes, subject
+        linked = {part["name"] for part in document["components"]}
+        assert linked >= {"glibc", "libseccomp", "jansson"} and ("libcpuid" in linked) == (machine == "x86_64"), linked
     for part in (subject, *document["components"]):
         assert is_expression(part["licenses"][0]["expression"]), part
 END
@@ -193,7 +200,7 @@ check_packages() {
 	release=$work/packages/release
 	verify 'packages: nfpm makes deb, rpm and apk' '[ "$status" -eq 0 ]' \
 		'[ "$(find "$release" -maxdepth 1 -name "*.deb" -o -name "*.rpm" -o -name "*.apk" | wc -l)" -eq 3 ]'
-	check_sboms
+	check_sboms x86_64
 	try_packages
 	check_apk
 	old_mask=$(umask)
@@ -210,6 +217,7 @@ check_packages() {
 			'[ -e "$release/vdsocheck_${version}-1_arm64.deb" ]' \
 			'[ -e "$release/vdsocheck-$version-1.aarch64.rpm" ]' \
 			'[ -e "$release/vdsocheck_${version}-r1_aarch64.apk" ]'
+		check_sboms aarch64
 	else
 		skip 'packages: nfpm makes those for arm64' 'nothing to build it with: make release-deps'
 	fi
