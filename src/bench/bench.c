@@ -149,7 +149,7 @@ const struct command bench_command = {
 	.name = "bench",
 	.summary = "measure the cost of the clock calls in detail",
 	.help = "Measures the cost of the clock calls by the vDSO, by libc and by system call, and "
-		"its breakdown. How often a program makes them, 'vdsocheck trace' counts. Ctrl-C "
+		"its breakdown. 'vdsocheck trace' counts how often a program makes them. Ctrl-C "
 		"prints what was measured so far.",
 	.status = "0 measured, 2 nothing could be measured, 3 usage error or failed output, 130 "
 		  "interrupted.",

@@ -125,7 +125,7 @@ static const struct field cause_fields[] = {
 
 static const struct field step_fields[] = {
 	{TEXT("text", text),
-		.doc = "introduction of the command, or what to do without one; null: the command "
+		.doc = "introduction to the command, or what to do without one; null: the command "
 		       "is enough"},
 	{TEXT("command", command), .doc = "command to run, one line for the shell; null: none"},
 	{TEXT("undo", undo),

@@ -95,7 +95,7 @@ static void write_machine(const struct evidence *evidence, FILE *out)
 	write_fact(out, "kernel", &host->kernel, NULL);
 	write_fact(out, "kernel build", &host->kernel_build, NULL);
 	write_fact(out, "boot parameters about the clock", &host->boot, NULL);
-	write_fact(out, "kernel command line kept by", &host->boot_tool, NULL);
+	write_fact(out, "tool for the kernel command line", &host->boot_tool, NULL);
 	write_fact(out, "architecture", &host->arch, NULL);
 	write_fact(out, "CPU", &host->cpu, NULL);
 	write_fact(out, "CPU model", &host->cpu_model, NULL);

@@ -19,12 +19,13 @@ enum id {
 
 /* Each row is one line of --help, which has to fit a terminal; the manual has the rest. */
 const struct option_row check_options[] = {
-	{OPTION_FROM, "from", "FILE...", "evaluate documents of --json; - is standard input"},
+	{OPTION_FROM, "from", "FILE...", "judge documents that --json wrote; - is standard input"},
 	{OPTION_RATE, "rate", "CALLS[/s]",
 		"estimate the CPU cost at this rate, such as 485k; "
 		"'vdsocheck trace' counts a program's"},
 	{OPTION_REQUIRE, "require", "LIST", "exit with 1 unless one of these clocksources is used"},
-	{OPTION_DECIDING, "deciding", "LIST", "decide by these calls: gettimeofday, boottime, ..."},
+	{OPTION_DECIDING, "deciding", "LIST",
+		"base the exit status on these calls, such as boottime"},
 	{OPTION_MAX_NS, "max-ns", "N", "exit with 1 if a deciding call takes more than N ns"},
 	{OPTION_IDENTITY, "include-identity", NULL,
 		"name host and cloud instance in JSON and report"},

@@ -51,10 +51,10 @@ const struct command diff_command = {
 	.name = "diff",
 	.summary = "compare two documents: did the clock calls get worse?",
 	.help = "Compares two documents of 'vdsocheck --json', or two of 'vdsocheck bench --json', "
-		"such as before and after an update or of two images. Says whether verdict, clock "
-		"mode or the cost of a call got worse, beyond the noise of both runs, and names "
-		"what else differs: kernel, boot parameters, hypervisor, instance type, CPU, "
-		"microcode, libc. One of the two may be '-', standard input.",
+		"such as those before and after an update, or those of two images. Says whether the "
+		"verdict, the clock mode or the cost of a call got worse, beyond the noise of both "
+		"runs, and names what else differs: kernel, boot parameters, hypervisor, instance "
+		"type, CPU, microcode, libc. One of the two may be '-', standard input.",
 	.status =
 		"0 not worse, 1 worse, 2 a verdict is undetermined or no cost can be compared, 3 "
 		"usage error, a document that cannot be read, check compared with bench, or failed "

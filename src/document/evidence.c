@@ -231,7 +231,7 @@ static const struct field host_fields[] = {
 	{TEXT_FACT("libc", libc), .doc = "C library of vdsocheck"},
 	{TEXT_FACT("boot_parameters", boot),
 		.doc = "boot parameters that concern the clock; empty: none does"},
-	{TEXT_FACT("boot_tool", boot_tool), .doc = "tool that keeps the kernel command line"},
+	{TEXT_FACT("boot_tool", boot_tool), .doc = "tool that changes the kernel command line"},
 	{TEXT_FACT("tsc_flags", tsc_flags),
 		.doc = "flags of the CPU that concern the TSC, from /proc/cpuinfo"},
 	{FLAG_FACT("invariant_tsc", invariant_tsc),
@@ -267,7 +267,7 @@ static const struct field host_fields[] = {
 
 static const struct field line_fields[] = {
 	{REAL("seconds", seconds, -1), .options = FIELD_NAN_NONE,
-		.doc = "seconds since boot; null: the line bears no time"},
+		.doc = "seconds since boot; null: the line has no timestamp"},
 	{TEXT("text", text), .options = FIELD_FILLED, .doc = "message of the line"},
 	{0},
 };
@@ -362,7 +362,7 @@ static const struct field evidence_fields[] = {
 		.doc = "times of the CPU's counter and of the cheapest system call"},
 	{LIST("calls", calls, call_count, call_fields), .options = FIELD_NEEDED | FIELD_FILLED,
 		.settle = settle_call, .doc = "times and counts of the calls"},
-	{OBJECT("host", host, host_fields), .doc = "system, hardware and what is around them"},
+	{OBJECT("host", host, host_fields), .doc = "system, hardware, hypervisor and container"},
 	{OBJECT("kernel_log", kernel_log, kernel_log_fields),
 		.doc = "what the kernel logged about its clocksources"},
 	{OBJECT("ntp", ntp, ntp_fields), .doc = "synchronization of the clock"},

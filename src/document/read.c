@@ -66,7 +66,7 @@ static void add_version(const json_t *root, struct fact *why)
 		(struct span){json_string_value(value), json_string_length(value)});
 	if (*version && strcmp(version, VDSOCHECK_VERSION) != 0)
 		text_append(why->reason, sizeof(why->reason),
-			" (written by vdsocheck %s; make it again with this, %s)", version,
+			" (written by vdsocheck %s; write it again with %s)", version,
 			VDSOCHECK_VERSION);
 }
 

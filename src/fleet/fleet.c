@@ -217,8 +217,8 @@ static int fleet_run(struct cli *cli)
 
 static const struct option_row options[] = {
 	{OPTION_TOP, "top", "N",
-		"show N hosts and N rows of each group (default 6, hosts and causes); -v shows all, "
-		"and JSON always has all"},
+		"show N hosts and N rows of each group (default: 6 hosts and 6 causes); -v shows "
+		"all, and JSON always has all"},
 	{OPTION_RATE, "rate", "CALLS[/s]",
 		"estimate the CPU cost at CALLS calls per second of each host, such as 485k; "
 		"'vdsocheck trace' counts a program's"},
@@ -237,8 +237,9 @@ const struct command fleet_command = {
 	.help = "Reads documents written by 'vdsocheck --json' on many hosts, judges each anew, "
 		"and prints how many are slow or wrong, the worst hosts and the causes; with --top or -v "
 		"also groups by kernel, clocksource and instance type. A file contains one "
-		"document or several, pretty-printed or one per line; of a directory all files "
-		"are read, also those in directories below it; without operands, standard input.",
+		"document or several, pretty-printed or one per line; in a directory, all files "
+		"are read, including those in directories below it; without operands, standard "
+		"input is read.",
 	.status =
 		"that of the worst host: 0 served by the vDSO, 1 fallback, slow or wrong, 2 undetermined, "
 		"or a document that could not be read; 3 usage error, a FILE or DIR that cannot be "

@@ -19,9 +19,9 @@ static const struct field sums_fields[] = {
 		.doc = "number of hosts with the verdict unknown"},
 	{NS("mean_lost_ns", mean_lost_ns), .options = FIELD_NAN_NONE,
 		.doc = "ns lost per call against the vDSO, mean over hosts that are not ok; null: "
-		       "known of none"},
+		       "unknown for all"},
 	{REAL("lost_cpus", lost_cpus, 3), .options = FIELD_NAN_NONE,
-		.doc = "CPUs that the hosts that are not ok lose, total; null: no host's rate of "
+		.doc = "CPUs lost by the hosts that are not ok, total; null: no host's rate of "
 		       "calls is known"},
 	{HOSTS("rated_hosts", rated), .doc = "hosts that lost_cpus is the total of"},
 	{0},

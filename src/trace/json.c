@@ -222,20 +222,19 @@ static const struct field run_fields[] = {
 		.doc = "least seconds of CPU time of these; null: not repeated"},
 	{LIST_AT("places", places.list, places.count, trace_place_fields), .fact = FACT(served),
 		.reason = "served_reason",
-		.doc = "places that make the most calls into the vDSO, the first one most"},
+		.doc = "places that make the most calls into the vDSO, in this order"},
 	{LIST_AT("system_call_places", call_places.list, call_places.count,
 		 trace_call_place_fields),
-		.doc = "places that make the most of the system calls, the first one most; by "
-		       "tracepoints of clock calls alone, by samples; of a whole host none"},
+		.doc = "places that make the most system calls, in this order; by tracepoints, "
+		       "samples of the clock calls; empty for a whole host"},
 	{REASON("reason")},
 	{LIST("top", top.processes, top.count, trace_process_fields),
 		.given = GIVEN(lists_processes),
-		.doc = "processes that made the most calls, the first one most of them; null: not "
-		       "asked for"},
+		.doc = "processes that made the most calls, in this order; null: not asked for"},
 	{LIST("control_groups", top.groups, top.group_count, trace_group_fields),
 		.given = GIVEN(lists_groups),
-		.doc = "control groups whose processes made the most calls, the first one most of "
-		       "them; null: not asked for"},
+		.doc = "control groups whose processes made the most calls, in this order; null: "
+		       "not asked for"},
 	{INTEGER("calls_per_sample", top.period, TRACE_SAMPLE_PERIOD), .given = GIVEN(system_wide),
 		.doc = "calls that a sample stands for; null: one program was traced"},
 	{INTEGER("samples_lost", top.missed, INT64_MAX), .given = GIVEN(system_wide),

@@ -275,7 +275,7 @@ static int count_running(struct cli *cli, struct trace_run *run, bool *counted)
 	trace->system_wide = request->all;
 	trace->lists_groups = request->by && strcmp(request->by, "cgroup") == 0;
 	trace->lists_processes = request->all && !trace->lists_groups;
-	fact_set(&trace->served, FACT_ABSENT, "counted of a program that trace starts only");
+	fact_set(&trace->served, FACT_ABSENT, "counted only for a program that trace starts");
 	trace->program.pid = request->pid;
 	if (request->pid)
 		trace_program_inspect(&trace->program);
@@ -426,16 +426,15 @@ static const struct option_row options[] = {
 		"run the program as if this host fell back: each call that the vDSO would serve is "
 		"a system call"},
 	{OPTION_REPEAT, "repeat", "N",
-		"with --as-if: run the program N times untouched and N times so, and compare the "
+		"with --as-if: also run it N times untouched and N times simulated, and compare the "
 		"times"},
 	{OPTION_TOP, "top", "N",
 		"show N places in the program (default 5), or processes or control groups (10)"},
 	{OPTION_NO_SERVED, "no-served", NULL,
 		"do not count the calls that the vDSO serves: the program is left untouched"},
 	{'d', "duration", "TIME",
-		"count for TIME: with --pid and --all 5 s by default, with --interval until "
-		"Ctrl-C; a program is then sent "
-		"SIGTERM"},
+		"count for TIME (--pid and --all: 5 s by default, with --interval until Ctrl-C), "
+		"then send a program SIGTERM"},
 	{0},
 };
 

@@ -167,8 +167,8 @@ static enum trace_origin describe_origin(
 			100 * (double)alike / (double)all);
 	if (first->origin == TRACE_BY_VDSO)
 		text_append(text, TRACE_TEXT_SIZE,
-			"the vDSO, which could not read the clock itself: not the program is the "
-			"cause, but what it runs in. Run 'vdsocheck' there.");
+			"the vDSO, which could not read the clock itself: the cause is not the "
+			"program, but what it runs in. Run 'vdsocheck' there.");
 	else if (first->origin == TRACE_BY_SYSCALL_FUNCTION)
 		text_append(text, TRACE_TEXT_SIZE,
 			"syscall(2) of libc, which the program calls in place of clock_gettime(3) "
@@ -231,7 +231,8 @@ static void describe_loss(
 	else if (fact_is_known(&trace->cpu_fact) && trace->cpu_s > 0 && !trace->cpu_inflated)
 		snprintf(share, sizeof(share), " (%.2g%% of its CPU time)",
 			100 * sums->avoidable_s / trace->cpu_s);
-	snprintf(text, 256, " They took about %s%s; the vDSO would save %s.",
+	snprintf(text, 256, " %s took about %s%s; the vDSO would save %s.",
+		sums->avoidable == 1 ? "It" : "They",
 		trace_describe_seconds(sums->avoidable_s, cost), share,
 		trace_describe_seconds(sums->lost_s, lost));
 }

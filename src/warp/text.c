@@ -106,7 +106,7 @@ static void write_drift(const struct warp_evidence *warp, FILE *out)
 			strbuf_add(&sb, "below %.2f ppm", drift_ppm + drift->error_ppm);
 		else
 			strbuf_add(&sb, "%.2f +/- %.2f ppm", drift_ppm, drift->error_ppm);
-		strbuf_add(&sb, " by CLOCK_MONOTONIC_RAW; %s runs at %.3f MHz",
+		strbuf_add(&sb, " against CLOCK_MONOTONIC_RAW; %s runs at %.3f MHz",
 			warp->results[WARP_COUNTER].name, drift->counter_hz / HZ_PER_MHZ);
 	} else {
 		strbuf_add(&sb, "not known: %s", drift->fact.reason);

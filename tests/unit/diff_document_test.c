@@ -64,7 +64,7 @@ static const struct broken {
 	/* The key `measured` was `live` at first. */
 	{"{\"schema\": \"vdsocheck/1\", \"version\": \"0.0.9\", \"verdict\": \"ok\", \"live\": "
 	 "true, \"clocksource\": {\"current\": \"tsc\", \"available\": [\"tsc\"]}, \"calls\": []}",
-		"measured is missing (written by vdsocheck 0.0.9; make it again with this, " VDSOCHECK_VERSION
+		"measured is missing (written by vdsocheck 0.0.9; write it again with " VDSOCHECK_VERSION
 		")"},
 };
 
