@@ -28,26 +28,16 @@ void fact_set(struct fact *fact, enum fact_state state, const char *format, ...)
 	fact->state = state;
 }
 
-static enum fact_state state_of_errno(int error)
-{
-	switch (error) {
-	case ENOENT:
-	case ENOTDIR:
-	case ENODEV:
-	case ENXIO:
-	case ENOSYS:
-		return FACT_ABSENT;
-	case EACCES:
-	case EPERM:
-		return FACT_DENIED;
-	default:
-		return FACT_FAILED;
-	}
-}
-
 void fact_set_errno(struct fact *fact, int error, const char *object)
 {
-	fact_set(fact, state_of_errno(error), "%s: %s", object, strerror(error));
+	enum fact_state state = FACT_FAILED;
+
+	if (error == ENOENT || error == ENOTDIR || error == ENODEV || error == ENXIO ||
+		error == ENOSYS)
+		state = FACT_ABSENT;
+	else if (error == EACCES || error == EPERM)
+		state = FACT_DENIED;
+	fact_set(fact, state, "%s: %s", object, strerror(error));
 }
 
 void fact_set_span(struct text_fact *fact, struct span value)

@@ -116,20 +116,6 @@ static int descriptor_of(const char *path)
 	return -1;
 }
 
-/*
- * Duplicates a descriptor, since opening it anew would lose its position, and fail for a socket.
- * Descriptors that this program opened itself are closed on exec, and refused.
- */
-static int open_descriptor(int descriptor)
-{
-	int flags = fcntl(descriptor, F_GETFD);
-
-	if (flags >= 0 && !(flags & FD_CLOEXEC))
-		return fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	errno = EBADF;
-	return -1;
-}
-
 bool output_write(const char *path, const char *bytes, size_t length, struct fact *why)
 {
 	int file, error, descriptor = descriptor_of(path);
@@ -138,9 +124,13 @@ bool output_write(const char *path, const char *bytes, size_t length, struct fac
 	fact_set_known(why);
 	if (descriptor >= 0 || (stat(path, &status) == 0 &&
 				       (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)))) {
-		/* Opening waits for no reader of a FIFO, and for no modem's carrier. */
-		file = descriptor >= 0 ? open_descriptor(descriptor)
-		                       : open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		/*
+		 * A descriptor is duplicated: opening it anew would lose its position, and fail for
+		 * a socket. Opening waits for no reader of a FIFO, and for no modem's carrier.
+		 */
+		file = descriptor >= 0
+		               ? fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+		               : open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 		if (file < 0 && errno == ENXIO)
 			return refuse(why, path, "nothing reads from it", 0);
 		error = file < 0 ? errno : write_and_close(file, bytes, length);
