@@ -1,23 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks for the CPUID leaves that bear on the clock: six of the CPU, and the hypervisor's. Each
- * execution leaves a virtual machine for microseconds, so each is asked once. libcpuid executes
- * them by the leaf: its cpuid_get_raw_data() executes some hundred, and it names hypervisors from
- * 0.6 on, and only on CPUs of Intel and AMD.
+ * Asks for the CPUID leaves that bear on the clock. Each execution leaves a virtual machine for
+ * microseconds, so `check` asks once for six leaves of the CPU and those of the hypervisor; the
+ * leaves with claims about rates are for `counter` alone. libcpuid executes them by the leaf: its
+ * cpuid_get_raw_data() executes some hundred, and it names hypervisors from 0.6 on, and only on
+ * CPUs of Intel and AMD.
  */
 #include "parts.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/child.h"
 #include "base/memory.h"
+#include "base/text.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <libcpuid/libcpuid.h>
+#else
+/* Other CPUs lack the instruction. */
+#define cpuid_present() 0
+
+static void cpu_exec_cpuid(uint32_t leaf, uint32_t registers[4])
+{
+	(void)leaf;
+	memset(registers, 0, 4 * sizeof(*registers));
+}
+#endif
 
 /* KVM and Xen may imitate Hyper-V at the first base; their own leaves are then above it. */
 #define BASE_FIRST 0x40000000
 #define BASE_LAST 0x40000200
 #define BASE_STEP 0x100
 
-static const char *word_for(const char signature[12])
+/* EAX of this leaf is the number of the highest leaf above it. */
+#define EXTENDED 0x80000000
+
+/* The word of the hypervisor whose leaves begin at this base, by its first leaf; NULL: none. */
+static const char *read_base(uint32_t base, cpuid_leaf_reader *read, uint32_t first[4])
 {
 	static const struct {
 		char signature[13];
@@ -39,8 +59,9 @@ static const char *word_for(const char signature[12])
 		{"Apple VZ\0\0\0\0", "apple"},
 	};
 
+	read(base, first);
 	for (size_t i = 0; i < ARRAY_SIZE(signatures); i++) {
-		if (memcmp(signature, signatures[i].signature, 12) == 0)
+		if (memcmp(&first[1], signatures[i].signature, 12) == 0)
 			return signatures[i].word;
 	}
 	return NULL;
@@ -48,24 +69,16 @@ static const char *word_for(const char signature[12])
 
 void cpuid_take_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read)
 {
-	uint32_t registers[4];
-	uint32_t found_base = 0;
+	uint32_t registers[4], found_base = 0;
 
+	answer->hypervisor = "vm-other";
 	for (uint32_t base = BASE_FIRST; base <= BASE_LAST; base += BASE_STEP) {
-		const char *word;
-		char signature[12];
+		const char *word = read_base(base, read, registers);
 
-		read(base, registers);
-		memcpy(signature, &registers[1], sizeof(signature));
-		word = word_for(signature);
 		if (word) {
 			answer->hypervisor = word;
 			found_base = base;
 		}
-	}
-	if (!found_base) {
-		answer->hypervisor = "vm-other";
-		return;
 	}
 	if (strcmp(answer->hypervisor, "kvm") == 0) {
 		read(found_base + 1, registers);
@@ -104,18 +117,14 @@ static void take_hypervisor_rate(struct counter_claims *claims, cpuid_leaf_reade
 	uint64_t khz = 0;
 
 	for (uint32_t base = BASE_FIRST; base <= BASE_LAST; base += BASE_STEP) {
-		uint32_t head[4], registers[4];
-		char signature[12];
-		const char *word;
+		uint32_t first[4], registers[4];
+		const char *word = read_base(base, read, first);
 
-		read(base, head);
-		memcpy(signature, &head[1], sizeof(signature));
-		word = word_for(signature);
 		if (word && strcmp(word, "xen") == 0) {
 			read(base + 3, registers);
 			khz = registers[2];
 			fact_set_number(&claims->xen_moves, registers[3]);
-		} else if (word && head[0] >= base + 0x10 &&
+		} else if (word && first[0] >= base + 0x10 &&
 			   (strcmp(word, "kvm") == 0 || strcmp(word, "vmware") == 0)) {
 			read(base + 0x10, registers);
 			khz = registers[0];
@@ -125,40 +134,37 @@ static void take_hypervisor_rate(struct counter_claims *claims, cpuid_leaf_reade
 	set_rate(&claims->hypervisor_hz, khz * HZ_PER_KHZ, "the hypervisor has no such leaf");
 }
 
+/* Leaves above the highest one that the CPU has are read as zeros. */
+static void read_up_to(
+	uint32_t highest, uint32_t leaf, cpuid_leaf_reader *read, uint32_t registers[4])
+{
+	memset(registers, 0, 4 * sizeof(*registers));
+	if (leaf <= highest)
+		read(leaf, registers);
+}
+
 void cpuid_take_claims(struct counter_claims *claims, cpuid_leaf_reader *read)
 {
+	static const char absent[] = "not given by this CPU";
 	uint32_t registers[4], highest;
-	char signature[12];
+	char name[12];
 
 	read(0, registers);
 	highest = registers[0];
-	if (highest >= 7) {
-		read(7, registers);
-		claims->tsc_adjust = registers[1] & 1u << 1;
-	}
-	memset(registers, 0, sizeof(registers));
-	if (highest >= 0x15)
-		read(0x15, registers);
+	read_up_to(highest, 7, read, registers);
+	claims->tsc_adjust = registers[1] & 1u << 1;
+	read_up_to(highest, 0x15, read, registers);
 	set_rate(&claims->crystal_hz,
-		registers[0] ? (uint64_t)registers[2] * registers[1] / registers[0] : 0,
-		"not given by this CPU");
-	memset(registers, 0, sizeof(registers));
-	if (highest >= 0x16)
-		read(0x16, registers);
-	set_rate(&claims->base_hz, (uint64_t)(registers[0] & 0xffff) * HZ_PER_MHZ,
-		"not given by this CPU");
-	if (highest >= 0x21) {
-		read(0x21, registers);
-		memcpy(signature, &registers[1], 4);
-		memcpy(signature + 4, &registers[3], 4);
-		memcpy(signature + 8, &registers[2], 4);
-		claims->tdx = memcmp(signature, "IntelTDX    ", sizeof(signature)) == 0;
-	}
-	read(0x80000000, registers);
-	if (registers[0] > 0x80000000) {
-		read(0x80000001, registers);
-		claims->rdtscp = registers[3] & 1u << 27;
-	}
+		registers[0] ? (uint64_t)registers[2] * registers[1] / registers[0] : 0, absent);
+	read_up_to(highest, 0x16, read, registers);
+	set_rate(&claims->base_hz, (uint64_t)(registers[0] & 0xffff) * HZ_PER_MHZ, absent);
+	/* The name is in EBX, EDX and ECX: TDX_IDENT of arch/x86/include/asm/shared/tdx.h. */
+	read_up_to(highest, 0x21, read, registers);
+	memcpy(name, (uint32_t[]){registers[1], registers[3], registers[2]}, sizeof(name));
+	claims->tdx = memcmp(name, "IntelTDX    ", sizeof(name)) == 0;
+	read(EXTENDED, registers);
+	read_up_to(registers[0], EXTENDED + 1, read, registers);
+	claims->rdtscp = registers[3] & 1u << 27;
 	fact_set(&claims->xen_moves.fact, FACT_ABSENT, "not a Xen guest");
 	fact_set(&claims->hypervisor_hz.fact, FACT_ABSENT, "no hypervisor");
 	read(1, registers);
@@ -167,16 +173,6 @@ void cpuid_take_claims(struct counter_claims *claims, cpuid_leaf_reader *read)
 		take_hypervisor_rate(claims, read);
 	fact_set_known(&claims->fact);
 }
-
-#if defined(__x86_64__) || defined(__i386__)
-
-#include <libcpuid/libcpuid.h>
-
-#include "base/child.h"
-#include "base/text.h"
-
-/* EAX of this leaf is the number of the highest leaf above it. */
-#define EXTENDED 0x80000000
 
 static void cpuid_execute(void *argument)
 {
@@ -224,19 +220,3 @@ bool cpuid_ask_claims(struct counter_claims *claims)
 {
 	return fault_guard(claims_execute, claims) == 0 && fact_is_known(&claims->fact);
 }
-
-#else
-
-bool cpuid_ask(struct cpuid_answer *answer)
-{
-	(void)answer;
-	return false;
-}
-
-bool cpuid_ask_claims(struct counter_claims *claims)
-{
-	(void)claims;
-	return false;
-}
-
-#endif
