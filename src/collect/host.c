@@ -6,15 +6,11 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/personality.h>
 #include <sys/utsname.h>
 
 #include "base/memory.h"
 #include "collect.h"
 #include "parts.h"
-
-/* personality(2) changes nothing for this value, and returns the current one. */
-#define PERSONALITY_ASK 0xffffffff
 
 /*
  * Files of a page fit, and the longest command line of any architecture (s390: 4096 and a newline).
@@ -74,35 +70,20 @@ static void set_unless_known(struct text_fact *text, struct span value)
 		fact_set_span(text, value);
 }
 
-/* Takes the last word off the line. */
-static struct span take_last_word(struct span *line)
-{
-	struct span word;
-
-	*line = text_trim(*line);
-	word = (struct span){line->at + line->length, 0};
-	while (word.at > line->at && word.at[-1] != ' ') {
-		word.at--;
-		word.length++;
-	}
-	line->length -= word.length;
-	return word;
-}
-
-/* Takes "x86_64 x86_64 x86_64 GNU/Linux", of which some systems have fewer, off uname(1)'s line. */
+/* Cuts "x86_64 x86_64 x86_64 GNU/Linux", of which some systems have fewer, off uname(1)'s line. */
 static struct span take_machine(struct span *line)
 {
-	struct span machine, rest, word;
+	struct span rest = *line, word, last = {0}, machine = {0};
+	const char *first;
 
-	take_last_word(line);
-	machine = take_last_word(line);
-	rest = *line;
-	word = take_last_word(&rest);
-	while (word.length && word.length == machine.length &&
-		memcmp(word.at, machine.at, word.length) == 0) {
-		*line = rest;
-		word = take_last_word(&rest);
+	while (text_next_word(&rest, &word)) {
+		machine = last;
+		last = word;
 	}
+	if (!machine.length)
+		return machine;
+	first = memmem(line->at, line->length, machine.at - 1, machine.length + 1);
+	line->length = (size_t)(first - line->at);
 	return machine;
 }
 
@@ -135,19 +116,6 @@ static void collect_version_line(
 	}
 }
 
-/* Calls uname() without the personality by which `setarch linux32` names a 64-bit machine i686. */
-static bool uname_of_kernel(struct utsname *names)
-{
-	int current = personality(PERSONALITY_ASK);
-	bool changed = current >= 0 && (current & PER_MASK) == PER_LINUX32 &&
-	               personality((unsigned long)current & ~(unsigned long)PER_MASK) >= 0;
-	bool done = uname(names) == 0;
-
-	if (changed)
-		personality((unsigned long)current);
-	return done;
-}
-
 /* Reads PRETTY_NAME="Debian GNU/Linux 12 (bookworm)", see os-release(5). */
 static void collect_distribution(const struct root *root, struct text_fact *distribution)
 {
@@ -178,12 +146,13 @@ void kernel_collect(const struct root *root, struct host_evidence *host)
 	line_collect(root, "/proc/sys/kernel/osrelease", &host->kernel);
 	line_collect(root, "/proc/sys/kernel/version", &host->kernel_build);
 	collect_version_line(root, "/proc/version", false, host);
-	if (root->live && uname_of_kernel(&names)) {
+	/* Linux 6.1 and newer have this file, which `setarch linux32` does not change. */
+	line_collect(root, "/proc/sys/kernel/arch", &host->arch);
+	if (root->live && uname(&names) == 0) {
 		set_unless_known(&host->kernel, text_span(names.release));
 		set_unless_known(&host->kernel_build, text_span(names.version));
-		fact_set_text(&host->arch, names.machine);
+		set_unless_known(&host->arch, text_span(names.machine));
 	} else {
-		line_collect(root, "/proc/sys/kernel/arch", &host->arch);
 		collect_version_line(root, UNAME_OF_SOSREPORT, true, host);
 	}
 	if (root_read(root, "/proc/cmdline", line, sizeof(line), &content, &host->boot.fact))
