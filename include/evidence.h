@@ -173,7 +173,7 @@ struct call_evidence {
 	char clock[CALL_NAME_SIZE]; /* "CLOCK_MONOTONIC"; empty if the call takes none */
 	bool decides;               /* the verdict rests on it */
 	int raw_error; /* errno that the raw system call ends with in plain use; 0: it works */
-	struct flag_fact agrees; /* the vDSO's values are the kernel's (measure/values.h) */
+	struct flag_fact agrees; /* the vDSO's values are the kernel's (measure/values.c) */
 	int64_t ahead_ns; /* of the kernel's, where they are not; negative: behind; 0: no time */
 	struct path_evidence path[PATH_COUNT];
 };

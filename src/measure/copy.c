@@ -24,7 +24,7 @@
 #include "measure/sampler.h"
 #include "measure/timebase.h"
 #include "measure/vdso.h"
-#include "proof_run.h"
+#include "parts.h"
 #include "vvar_layout.h"
 
 /*

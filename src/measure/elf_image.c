@@ -3,7 +3,7 @@
  * Reads what a vDSO exports from its ELF image in memory. The image is distrusted: every offset in
  * it goes through take() or take_string(), which check it against the size.
  */
-#include "elf_image.h"
+#include "parts.h"
 
 #include <elf.h>
 #include <link.h>

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "measure/cpus.h"
-#include "proof_run.h"
+#include "parts.h"
 
 /* ---- the calls ---- */
 

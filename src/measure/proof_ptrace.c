@@ -3,7 +3,7 @@
  * The proof by ptrace, for where no seccomp filter can be set: the parent traces the child and
  * counts the system calls that it makes during each call.
  */
-#include "proof_run.h"
+#include "parts.h"
 
 #include <errno.h>
 #include <signal.h>

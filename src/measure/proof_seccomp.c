@@ -3,7 +3,7 @@
  * The proof by seccomp: a filter answers every time system call with an errno of our own, so that
  * a function which returns that errno made a system call.
  */
-#include "proof_run.h"
+#include "parts.h"
 
 #include <seccomp.h>
 

@@ -16,7 +16,7 @@
 #include "measure/cpus.h"
 #include "measure/sampler.h"
 #include "measure/timebase.h"
-#include "measure/values.h"
+#include "parts.h"
 
 #define ROUNDS_MAX 128
 #define ROUNDS_LEAST 9

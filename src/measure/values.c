@@ -8,7 +8,7 @@
  * the second less than the first. So a try bounds its own error: one that is narrow and fits shows
  * that the call is right; else the narrowest decides.
  */
-#include "measure/values.h"
+#include "parts.h"
 
 #include <errno.h>
 #include <string.h>

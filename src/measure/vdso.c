@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "elf_image.h"
+#include "parts.h"
 
 #define MAPS_SIZE (128 * 1024)
 

@@ -215,16 +215,16 @@ static void read_rates(void *argument)
 	unsigned char page[VVAR_HEAD_SIZE];
 	struct vvar_page_rates found;
 
-	if (mode_is_own_counter(vclock) && vvar_copy_stable(start, page, sizeof(page)) &&
-		vvar_layout_rates(vclock->layout, page, sizeof(page), at - start, &found)) {
+	if (!mode_is_own_counter(vclock)) {
+		fact_set(&rates->fact, FACT_ABSENT, "the vclock mode is not the counter's own");
+	} else if (!vvar_copy_stable(start, page, sizeof(page)) ||
+		   !vvar_layout_rates(vclock->layout, page, sizeof(page), at - start, &found)) {
+		fact_set(&rates->fact, FACT_FAILED, "the data page has no rate");
+	} else {
 		rates->hz = found.hz;
 		rates->raw_hz = found.raw_hz;
 		rates->step = 1 / (double)found.mult;
 		fact_set_known(&rates->fact);
-	} else if (mode_is_own_counter(vclock)) {
-		fact_set(&rates->fact, FACT_FAILED, "the data page has no rate");
-	} else {
-		fact_set(&rates->fact, FACT_ABSENT, "the vclock mode is not the counter's own");
 	}
 	rates->raw_fact = rates->fact;
 	if (fact_is_known(&rates->fact) && rates->raw_hz <= 0)
@@ -242,22 +242,15 @@ void vvar_read_rates(const struct vdso_image *vdso, const struct vclock_evidence
 {
 	struct rates_job job = {
 		.vdso = vdso, .vclock = vclock, .hyperv = strncmp(clocksource, "hyperv", 6) == 0};
-	struct fact why = {0};
+	struct fact why = vclock->fact;
 
-	*rates = (struct vvar_rates){0};
-	fact_set(&rates->page_fact, FACT_ABSENT, "the kernel maps no hypervisor's page");
-	rates->fact = rates->raw_fact = vclock->fact;
-	if (vclock->how != VCLOCK_READ) {
-		if (fact_is_known(&vclock->fact))
-			fact_set(&rates->fact, FACT_FAILED, "the data page was not read");
-		rates->raw_fact = rates->fact;
-		return;
-	}
-	job.rates = *rates;
-	if (child_probe(read_rates, &job, sizeof(job), deadline, &why))
-		*rates = job.rates;
-	else
-		rates->fact = rates->raw_fact = why;
+	fact_set(&job.rates.page_fact, FACT_ABSENT, "the kernel maps no hypervisor's page");
+	if (vclock->how != VCLOCK_READ && fact_is_known(&why))
+		fact_set(&why, FACT_FAILED, "the data page was not read");
+	if (vclock->how != VCLOCK_READ ||
+		!child_probe(read_rates, &job, sizeof(job), deadline, &why))
+		job.rates.fact = job.rates.raw_fact = why;
+	*rates = job.rates;
 }
 
 void vvar_collect(const struct vdso_image *vdso, const char *clocksource,

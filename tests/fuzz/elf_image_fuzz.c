@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "measure/elf_image.h"
+#include "measure/parts.h"
 
 /* The tables are in the first page, and the rest is code. */
 #define OWN_SIZE 4096

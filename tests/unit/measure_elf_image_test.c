@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "measure/elf_image.h"
+#include "measure/parts.h"
 #include "measure/vdso.h"
 #include "unit/dice.h"
 #include "unit/elf_builder.h"

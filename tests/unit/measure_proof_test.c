@@ -10,7 +10,7 @@
 
 #include "base/child.h"
 #include "measure.h"
-#include "measure/proof_run.h"
+#include "measure/parts.h"
 #include "measure/vdso.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"

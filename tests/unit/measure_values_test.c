@@ -3,7 +3,7 @@
  * Tests of measure/values on a made-up clock: a vDSO that answers otherwise than the kernel is
  * found, and nothing that may happen between two system calls makes a right one look wrong.
  */
-#include "measure/values.h"
+#include "measure/parts.h"
 
 #include <errno.h>
 #include <signal.h>
