@@ -60,60 +60,37 @@ static const struct mark hypervisor_marks[] = {
 	{"/proc/sysinfo", "z/VM", "zvm"},
 };
 
-/* /proc/cpuinfo shows CPUID's hypervisor bit as the kernel read it. */
-struct cpuinfo {
-	bool is_uml; /* User-Mode Linux: arch/um/kernel/um_arch.c */
-	bool is_arm;
-	bool has_flags, has_hypervisor_flag;
-};
-
-static struct cpuinfo read_cpuinfo(const struct root *root)
+/* A machine without a hypervisor carries its cloud's name, too. */
+static bool is_cloud_metal(const struct root *root, struct span cpuinfo)
 {
-	struct cpuinfo cpuinfo = {false};
-	char buffer[FILE_SIZE];
-	struct span content, vendor, flags;
-	struct fact why;
+	struct span value;
 
-	if (!root_read_head(root, "/proc/cpuinfo", buffer, sizeof(buffer), &content, &why))
-		return cpuinfo;
-	cpuinfo.is_uml = text_find_value(content, "vendor_id", &vendor) &&
-	                 text_equals(vendor, "User Mode Linux");
-	cpuinfo.is_arm = text_find_value(content, "CPU implementer", &vendor);
-	cpuinfo.has_flags = text_find_value(content, "flags", &flags);
-	cpuinfo.has_hypervisor_flag = cpuinfo.has_flags && text_has_word(flags, "hypervisor");
-	return cpuinfo;
-}
-
-/* Whether this is a machine without a hypervisor, which carries its cloud's name, too. */
-static bool is_cloud_metal(const struct root *root, const struct cpuinfo *cpuinfo)
-{
 	/* "m5.metal", "c3-highcpu-192-metal" */
 	if (root_holds(root, dmi_files[0], ".metal"))
 		return true;
 	/* No x86 guest of a cloud is without CPUID's bit. */
-	if (cpuinfo->has_flags)
-		return !cpuinfo->has_hypervisor_flag;
+	if (text_find_value(cpuinfo, "flags", &value))
+		return !text_has_word(value, "hypervisor");
 	/*
 	 * arm64: kvm_arm_init() registers the device only where the kernel was started at EL2, in
 	 * which no guest of these clouds is (arch/arm64/kvm/arm.c, 4.x to 7.2).
 	 */
-	return cpuinfo->is_arm && root_has(root, "/sys/class/misc/kvm");
+	return text_find_value(cpuinfo, "CPU implementer", &value) &&
+	       root_has(root, "/sys/class/misc/kvm");
 }
 
-static const struct dmi_name *find_in_dmi(const struct root *root, const struct cpuinfo *cpuinfo)
+static const struct dmi_name *find_in_dmi(const struct root *root)
 {
-	const struct dmi_name *name = NULL;
-	struct text_fact line;
+	for (size_t i = 0; i < ARRAY_SIZE(dmi_files); i++) {
+		struct text_fact line = {0};
 
-	for (size_t i = 0; i < ARRAY_SIZE(dmi_files) && !name; i++) {
 		line_collect(root, dmi_files[i], &line);
-		for (size_t k = 0; k < ARRAY_SIZE(dmi_names) && fact_is_known(&line.fact) && !name;
-			k++)
-			name = text_starts(text_span(line.value), dmi_names[k].start)
-			               ? &dmi_names[k]
-			               : NULL;
+		for (size_t k = 0; k < ARRAY_SIZE(dmi_names); k++) {
+			if (text_starts(text_span(line.value), dmi_names[k].start))
+				return &dmi_names[k];
+		}
 	}
-	return name && name->is_cloud && is_cloud_metal(root, cpuinfo) ? NULL : name;
+	return NULL;
 }
 
 /* An sosreport has the output of lscpu(1), which reads CPUID (lscpu-virt.c of util-linux). */
@@ -145,14 +122,19 @@ static const char *word_by_lscpu(const struct root *root)
 
 static const char *find_word(const struct root *root)
 {
-	struct cpuinfo cpuinfo = read_cpuinfo(root);
-	const struct dmi_name *dmi = find_in_dmi(root, &cpuinfo);
+	const struct dmi_name *dmi = find_in_dmi(root);
+	char buffer[FILE_SIZE];
+	struct span cpuinfo, value;
 	struct cpuid_answer answer;
+	struct fact why;
 	const char *word;
 
-	/* User-Mode Linux sees the CPUID of the machine below it. */
-	if (cpuinfo.is_uml)
+	root_read_head(root, "/proc/cpuinfo", buffer, sizeof(buffer), &cpuinfo, &why);
+	/* User-Mode Linux sees the CPUID of the machine below it (arch/um/kernel/um_arch.c). */
+	if (text_find_value(cpuinfo, "vendor_id", &value) && text_equals(value, "User Mode Linux"))
 		return "uml";
+	if (dmi && dmi->is_cloud && is_cloud_metal(root, cpuinfo))
+		dmi = NULL;
 	if (dmi && dmi->is_precise)
 		return dmi->word;
 	if (root_holds(root, "/sys/hypervisor/type", "xen"))
@@ -163,7 +145,11 @@ static const char *find_word(const struct root *root)
 	if (word)
 		return word;
 	word = dmi ? dmi->word : mark_find(root, hypervisor_marks, ARRAY_SIZE(hypervisor_marks));
-	return word || !cpuinfo.has_hypervisor_flag ? word : "vm-other";
+	/* The kernel shows CPUID's hypervisor bit. */
+	if (!word && text_find_value(cpuinfo, "flags", &value) &&
+		text_has_word(value, "hypervisor"))
+		return "vm-other";
+	return word;
 }
 
 void hypervisor_collect(const struct root *root, struct text_fact *hypervisor)

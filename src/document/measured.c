@@ -244,27 +244,25 @@ const char *settle_call(void *object, const json_t *from)
 #undef OF
 #define OF struct call_evidence
 
+#define TIMED(name, by, member) NS(name, path[by].member), .given = GIVEN(path[by].timed)
+
 const struct field call_fields[] = {
 	{TEXT("call", call), .options = FIELD_NEEDED | FIELD_FILLED, .doc = "name of the call"},
 	{TEXT("clock", clock), .options = FIELD_NEEDED,
 		.doc = "clock that it reads; null: the call takes none"},
 	{FLAG("decides", decides), .options = FIELD_NEEDED | FIELD_FILLED,
 		.doc = "whether the verdict rests on this call"},
-	{NS("vdso_ns", path[PATH_VDSO].min_ns), .options = FIELD_NEEDED,
-		.given = GIVEN(path[PATH_VDSO].timed),
+	{TIMED("vdso_ns", PATH_VDSO, min_ns), .options = FIELD_NEEDED,
 		.doc = "ns per call by the vDSO, least of all batches; null: not timed"},
-	{NS("vdso_median_ns", path[PATH_VDSO].median_ns), .given = GIVEN(path[PATH_VDSO].timed),
+	{TIMED("vdso_median_ns", PATH_VDSO, median_ns),
 		.doc = "ns per call by the vDSO, median of the batches; null: not timed"},
-	{NS("libc_ns", path[PATH_LIBC].min_ns), .options = FIELD_NEEDED,
-		.given = GIVEN(path[PATH_LIBC].timed),
+	{TIMED("libc_ns", PATH_LIBC, min_ns), .options = FIELD_NEEDED,
 		.doc = "ns per call by libc, least of all batches; null: not timed"},
-	{NS("libc_median_ns", path[PATH_LIBC].median_ns), .given = GIVEN(path[PATH_LIBC].timed),
+	{TIMED("libc_median_ns", PATH_LIBC, median_ns),
 		.doc = "ns per call by libc, median of the batches; null: not timed"},
-	{NS("syscall_ns", path[PATH_SYSCALL].min_ns), .options = FIELD_NEEDED,
-		.given = GIVEN(path[PATH_SYSCALL].timed),
+	{TIMED("syscall_ns", PATH_SYSCALL, min_ns), .options = FIELD_NEEDED,
 		.doc = "ns per call by raw system call, least of all batches; null: not timed"},
-	{NS("syscall_median_ns", path[PATH_SYSCALL].median_ns),
-		.given = GIVEN(path[PATH_SYSCALL].timed),
+	{TIMED("syscall_median_ns", PATH_SYSCALL, median_ns),
 		.doc = "ns per call by raw system call, median of the batches; null: not timed"},
 	{NS("vdso_batch_p99_ns", path[PATH_VDSO].p99_ns), .has = has_vdso_p99,
 		.doc = "ns per call by the vDSO, 99th percentile of the batches' averages; null: "
