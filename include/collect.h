@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The host by files below a root, CPUID and uname(2). Each function fills its part of the evidence;
- * what cannot be read is a fact with the reason, never a failure of the whole.
+ * Collects the host from files below a root, CPUID and uname(2). Each function fills its part of
+ * the evidence; what cannot be read is a fact with the reason, never a failure of the whole.
  */
 #ifndef VDSOCHECK_COLLECT_H
 #define VDSOCHECK_COLLECT_H
@@ -13,12 +13,12 @@
 #include "evidence.h"
 
 /*
- * Copies the name of a clocksource; false if it is not one: longer than the kernel's names, or not
- * one word of a shell, since names are parts of commands to be pasted.
+ * Copies the name of a clocksource. Returns false for a name longer than the kernel's, or that is
+ * not one word of a shell, since names are parts of commands to be pasted.
  */
 bool clocksource_take_name(struct span word, char name[CLOCKSOURCE_NAME_SIZE]);
 
-/* The name of the current clocksource. False with the reason in *fact, which else is known. */
+/* Reads the current clocksource. Returns false with the reason in *fact, known otherwise. */
 bool clocksource_read(const struct root *root, char name[CLOCKSOURCE_NAME_SIZE], struct fact *fact);
 
 /* Reads the current clocksource and the available ones. */
@@ -26,7 +26,7 @@ void clocksource_collect(const struct root *root, struct clocksource_evidence *c
 
 /*
  * Reads the current clocksource again, and keeps it as the latest, and in changed_to if it differs
- * from the first. True if it has changed since it was last read.
+ * from the first. Returns true if it has changed since it was last read.
  */
 bool clocksource_collect_change(const struct root *root, struct clocksource_evidence *clocksource);
 
@@ -45,10 +45,10 @@ void host_collect_identity(const struct root *root, struct host_evidence *host);
  */
 void process_collect(const struct root *root, struct host_evidence *host);
 
-/* The container alone, by systemd-detect-virt's words. Absent: nothing points to a container. */
+/* Collects the container alone, by systemd-detect-virt's words. Absent: no sign of one. */
 void container_collect(const struct root *root, struct text_fact *container);
 
-/* What CPUID and sysfs say of an x86 CPU's counter, beside host_evidence; rates in Hz. */
+/* The claims of CPUID and sysfs about an x86 CPU's counter, beside host_evidence; rates in Hz. */
 struct counter_claims {
 	struct fact fact;                 /* known: CPUID was asked */
 	struct number_fact crystal_hz;    /* leaf 0x15: crystal clock times ratio */
@@ -76,14 +76,15 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
 
 /*
  * Opens the live host's /dev/kmsg for each later kernel_log_collect() of a process that gives up
- * its privileges first. False if it cannot be opened: syslog(2) is used then, with CAP_SYSLOG.
+ * its privileges first. Returns false with the reason if it cannot be opened: syslog(2) is used
+ * then, with CAP_SYSLOG.
  */
 bool kernel_log_open(const struct root *root, struct fact *why);
 
-/* The NTP state of this host now; by a child where a seccomp filter may kill for the call. */
+/* Reads the NTP state of this host; in a child where a seccomp filter may kill for the call. */
 void ntp_collect(struct ntp_evidence *ntp, const struct deadline *deadline);
 
-/* The time and the uptime of this host now, by a child; of a captured tree neither is known. */
+/* Reads time and uptime of this host in the same way; of a captured tree neither is known. */
 void timestamp_collect(const struct root *root, struct timestamp_evidence *timestamp,
 	const struct deadline *deadline);
 

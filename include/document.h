@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Documents: JSON objects described by tables of fields. A row of a table is one key: where
- * its value lies in a struct, of what type it is, and when it is null. One walk over the rows
- * writes a document, one reads it, one prints its JSON Schema. Adding a key is adding a row.
- * The schema completes its `doc` with the key that says why it is null, and describes reasons.
+ * Documents are JSON objects described by tables of fields. A row of a table is one key: the place
+ * of its value in a struct, its type, and when it is null. One walk over the rows writes a
+ * document, one reads it, one prints its JSON Schema. Adding a key is adding a row. The schema
+ * completes its `doc` with the key that says why it is null, and describes reasons.
  *
  * A row is written with the macros below, between `#define OF struct NAME` and `#undef OF`:
  *
@@ -90,8 +90,8 @@ struct field {
 	json_t *(*compute)(const void *object, const void *whole);
 
 	/*
-	 * Derives what no row can, after the values of an object in a FIELD_OBJECT or FIELD_LIST
-	 * were read. Returns what is wrong with the object, or NULL.
+	 * Derives values that no row can, after those of an object in a FIELD_OBJECT or FIELD_LIST
+	 * were read. Returns the mistake in the object, or NULL.
 	 */
 	const char *(*settle)(void *object, const json_t *from);
 
@@ -100,7 +100,7 @@ struct field {
 	int width;         /* characters at least, with the blanks before it */
 	int cell_decimals; /* of a real number in the column; 0: those of the value */
 	bool left;         /* starts at the left of its width */
-	/* Prints the cell where it is not the value itself; prints nothing for null. */
+	/* Prints a cell that is not the value itself; prints nothing for null. */
 	void (*cell)(const void *object, const void *whole, FILE *out);
 };
 
@@ -180,13 +180,13 @@ struct document_part {
 
 /*
  * Writes the keys schema, version and command and those of the parts, ended by one without fields,
- * as one object and a newline; `compact`: on one line. False if `out` took no more.
+ * as one object and a newline; `compact`: on one line. Returns false if `out` took no more.
  */
 bool document_write(const char *schema, const struct document_part *parts, bool compact, FILE *out);
 
 /*
- * Values for a `compute`: an object made of rows, a list of `count` elements that are `size` bytes
- * apart, a fact's reason, a rounded number.
+ * These make values for a `compute`: an object of rows, a list of `count` elements that are `size`
+ * bytes apart, a fact's reason, a rounded number (not rounded if `decimals` is negative).
  */
 json_t *field_write(const struct field *fields, const void *object, const void *whole);
 json_t *field_list(const struct field *fields, const void *first, size_t count, size_t size,
@@ -195,8 +195,8 @@ json_t *field_reason(const struct fact *fact);
 json_t *field_real(double value, int decimals);
 
 /*
- * Reads the `length` bytes of a document into the parts that are of its schema. What `to` points
- * to has to be zeroed. Keys that no part knows are skipped. False with what is wrong, which names
+ * Reads the `length` bytes of a document into the parts that are of its schema. `to` must point to
+ * zeroed structs. Keys that no part knows are skipped. Returns false with the mistake, which names
  * the key by its path, in *why: a schema that no part is of, a key of another type, a number out of
  * its range, a needed key that is missing, and whatever a `settle` refuses. It also names the
  * version that wrote the document, if that is another one.
@@ -204,13 +204,13 @@ json_t *field_real(double value, int decimals);
 bool document_parse(
 	const char *bytes, size_t length, const struct document_part *parts, struct fact *why);
 
-/* Opens a file at a path of this host; "-" is standard input. -1 with the reason. */
+/* Opens a file at a path of this host; "-" is standard input. Returns -1 with the reason. */
 int document_open(const char *path, struct fact *why);
 
-/* The path for a message: "standard input" for "-". */
+/* Returns the path for a message: "standard input" for "-". */
 const char *document_name(const char *path);
 
-/* Does the same as document_parse() for a file at such a path. */
+/* Reads the file at such a path, with document_parse()'s result. */
 bool document_read(const char *path, const struct document_part *parts, struct fact *why);
 
 /*
@@ -233,16 +233,16 @@ enum document_found {
 	DOCUMENT_BROKEN, /* the next one can still be read */
 };
 
-/* Takes the file; standard input stays open. */
+/* Takes over the file, which document_stream_end() closes; standard input stays open. */
 void document_stream_start(struct document_stream *stream, int file);
 void document_stream_end(struct document_stream *stream);
 
-/* False if only blanks are left. */
+/* Returns false if only blanks are left. */
 bool document_stream_has_more(struct document_stream *stream);
 
 /*
  * Reads the next document as document_parse() does. *line is the line that it begins at; if it is
- * broken, *line may be the one where it breaks, and *why says what is wrong.
+ * broken, *line may be the one where it breaks, and *why has the mistake.
  */
 enum document_found document_stream_next(struct document_stream *stream,
 	const struct document_part *parts, unsigned long *line, struct fact *why);
@@ -264,9 +264,7 @@ struct table {
 
 #define TABLE_ROWS(list, number) .first = (list), .count = (number), .size = sizeof(*(list))
 
-/*
- * Prints it. Null is printed as "-", a number with the decimals of its column or else its field.
- */
+/* Prints the table: null as "-", a number with the decimals of its column or else its field. */
 void table_write(const struct table *table, FILE *out);
 
 /* The keys of every command's document that say when the host was checked. */
@@ -277,7 +275,7 @@ struct document_part timestamp_part(
 /* The keys of struct ntp_evidence. */
 extern const struct field ntp_fields[];
 
-/* The evidence of a document of `vdsocheck check`. Either may be NULL, here and above. */
+/* Describes the evidence of `vdsocheck check`. `from` or `to` may be NULL, here and above. */
 struct document_part evidence_part(const struct evidence *from, struct evidence *to);
 
 #endif

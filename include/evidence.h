@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hub: everything that was found out about a host. collect/ and measure/ write it, judge/,
- * document/ and the commands read it.
+ * The hub holds the facts about a host. collect/ and measure/ write it; judge/, document/ and the
+ * commands read it.
  *
  * Plain data of fixed size: it may be copied, shared with a child, and zeroed; a zeroed
  * evidence means that nothing was looked at yet. Times are ns per call, as double.
@@ -51,7 +51,7 @@ struct vdso_evidence {
 	struct vdso_export exports[VDSO_EXPORT_MAX];
 };
 
-/* How the clock mode was found, the weakest first. */
+/* The ways to find the clock mode, the weakest first. */
 enum vclock_how {
 	VCLOCK_UNKNOWN = 0,
 	VCLOCK_INFERRED, /* from the clocksource and the proof */
@@ -76,7 +76,7 @@ struct vclock_evidence {
 	struct number_fact hyperv_sequence; /* tsc_sequence of the page; 0: invalid, fall back */
 };
 
-/* What a private copy of the vDSO and its data pages showed (measure.h). */
+/* The result of a private copy of the vDSO and its data pages (measure.h). */
 struct copy_evidence {
 	struct fact fact; /* known: one word decides for CLOCK_REALTIME and CLOCK_MONOTONIC */
 	int64_t mode;     /* its value in the real data page */
@@ -178,10 +178,10 @@ struct call_evidence {
 	struct path_evidence path[PATH_COUNT];
 };
 
-/* How many calls decide: a verdict needs the evidence of each of them. */
+/* The number of calls that decide: a verdict needs the evidence of each. */
 #define DECIDING_CALLS 3
 
-/* Whether the verdict rests on this call. */
+/* Returns true if the verdict rests on this call. */
 static inline bool call_decides(const char *call, const char *clock)
 {
 	if (strcmp(call, "clock_gettime") != 0)
@@ -189,7 +189,7 @@ static inline bool call_decides(const char *call, const char *clock)
 	return strcmp(clock, "CLOCK_REALTIME") == 0 || strcmp(clock, "CLOCK_MONOTONIC") == 0;
 }
 
-/* The path that a call is judged by: the vDSO's function, or libc where there is none. */
+/* Returns the path that a call is judged by: the vDSO's function, or libc where there is none. */
 static inline enum call_path call_judged_path(const struct call_evidence *call)
 {
 	return call->path[PATH_VDSO].available ? PATH_VDSO : PATH_LIBC;
@@ -211,7 +211,7 @@ struct timing_evidence {
 /* sizeof "2026-11-21T15:02:11Z" */
 #define TIMESTAMP_SIZE 21
 
-/* When the host was checked: the first question about a document in a ticket. */
+/* The time of the check, which is the first question about a document in a ticket. */
 struct timestamp_evidence {
 	struct text_fact time; /* UTC, ISO 8601: "2026-11-21T15:02:11Z" */
 	struct fact uptime_fact;

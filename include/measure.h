@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is measured on this host: whether a call enters the kernel (the proof, which decides), what
- * calls cost, and which word of the vDSO's data decides, shown by a copy of the vDSO.
+ * Measures on this host whether a call enters the kernel (the proof, which decides), what calls
+ * cost, and, on a copy of the vDSO, which word of its data decides.
  */
 #ifndef VDSOCHECK_MEASURE_H
 #define VDSOCHECK_MEASURE_H
@@ -21,7 +21,7 @@ enum proof_place {
 	PROOF_SPREAD, /* on the CPUs available to this process, at most PROOF_CPUS_MAX of them */
 };
 
-/* CPUs of a larger machine that are used, evenly spread. */
+/* On a larger machine this many CPUs are used, evenly spread. */
 #define PROOF_CPUS_MAX 64
 
 /*
@@ -62,13 +62,13 @@ void timing_measure(const struct call_table *table, unsigned options,
 /* ---- the copy ---- */
 
 /*
- * Makes the copy in a child and fills in *copy. `calls` was made from the vDSO at *vdso;
- * *vclock spares the search where it was read from the data page. Needs x86 or arm64, and a seccomp
- * filter. Where the clocks are served, every word that holds a mode is cleared in turn, and the one
- * that makes CLOCK_REALTIME and CLOCK_MONOTONIC fall back is the mode; where they fall back, every
- * word that may hold a mode is set to that of the CPU's counter in turn, and the one that makes
- * both stop falling back is it. In the second case the cost of the patched copy is measured, too.
- * Nothing outside the child changes.
+ * Makes the copy in a child and fills in *copy. `calls` was made from the vDSO at *vdso. Where
+ * *vclock was read from the data page by a known layout, its word is tried first. Needs x86 or
+ * arm64, and a seccomp filter. Where the clocks are served, every word that holds a mode is cleared
+ * in turn, and the one that makes CLOCK_REALTIME and CLOCK_MONOTONIC fall back is the mode; where
+ * they fall back, every word that may hold a mode is set to that of the CPU's counter in turn, and
+ * the one that makes both stop falling back is it. In the second case the cost of the patched copy
+ * is measured, too. Nothing outside the child changes.
  */
 void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
 	const struct vclock_evidence *vclock, struct copy_evidence *copy,

@@ -18,46 +18,47 @@
 #define CHILD_FORK "fork"
 #define CHILD_WAIT "wait4"
 
-/* The reason of a child that did not get enough time contains one of these. */
+/* A reason contains one of these where the child did not get enough time. */
 #define CHILD_LATE "not done within"
 #define CHILD_CPU_LIMIT "CPU time is limited"
 
-/* Maps zeroed memory that children share with us; NULL with the reason in *why. */
+/* Maps zeroed memory that children share with us. Returns NULL with the reason in *why. */
 void *child_share(size_t size, struct fact *why);
 void child_unshare(void *shared, size_t size);
 
 /*
- * Runs work(copy of *object) in a child and copies the object back. False with the reason in
- * *why, and *object unchanged, unless the child reached the end of the work. The reasons: a
- * signal (failed; SIGSYS is denied: a parent's seccomp filter forbids a system call), the
- * deadline, also where the child was stopped, or a fork that was refused. The child leaves no
- * core dump and dies with its parent; when this returns it is gone.
+ * Runs work(copy of *object) in a child and copies the object back. Returns false with the reason
+ * in *why, and *object unchanged, unless the child reached the end of the work. The reasons: a
+ * signal (failed; SIGSYS is denied: a parent's seccomp filter forbids a system call), the deadline,
+ * also where the child was stopped, or a fork that was refused. The child leaves no core dump and
+ * dies with its parent; when this returns it is gone.
  */
 bool child_compute(void (*work)(void *object), void *object, size_t size,
 	const struct deadline *deadline, struct fact *why);
 
 /*
- * child_compute() for work of about a millisecond, for which a loaded host needs tenths of a
- * second: a child that hangs must not take the time of the whole check.
+ * Runs work of about a millisecond like child_compute(), for at most CHILD_PROBE_NS: a loaded host
+ * needs tenths of a second, and a child that hangs must not take the time of the whole check.
  */
 #define CHILD_PROBE_NS 1000000000
 bool child_probe(void (*work)(void *object), void *object, size_t size, const struct deadline *run,
 	struct fact *why);
 
-/* child_compute() for work on memory that is shared already, or that has no result. */
+/* Runs work like child_compute(), on memory that is shared already or without a result. */
 bool child_run(void (*work)(void *argument), void *argument, const struct deadline *deadline,
 	struct fact *why);
 
-/* child_run() that calls poll(argument), unless it is NULL, some times a second. */
+/* Runs work like child_run(), and calls poll(argument), unless it is NULL, some times a second. */
 bool child_watch(void (*work)(void *argument), void (*poll)(void *argument), void *argument,
 	const struct deadline *deadline, struct fact *why);
 
 /*
- * The pieces, for a parent of several children, or of one that it traces. child_start() returns the
- * child's pid, or -1 with the reason, which may be that the deadline has passed; at the deadline
- * SIGALRM ends the child, unless it is stopped. child_await() is the rest of child_watch().
- * child_judge() says whether the child reached its end, by the status of wait4(2). child_end()
- * kills and reaps a child; false if it is still there at the deadline: it hangs in the kernel.
+ * These are the pieces, for a parent of several children or of one that it traces. child_start()
+ * returns the child's pid, or -1 with the reason, which may be that the deadline has passed; at the
+ * deadline SIGALRM ends the child, unless it is stopped. child_await() is the rest of
+ * child_watch(). child_judge() says whether the child reached its end, by the status of wait4(2).
+ * child_end() kills and reaps a child; it returns false if the child is still there at the
+ * deadline, hanging in the kernel.
  */
 pid_t child_start(void (*work)(void *argument), void *argument, const struct deadline *deadline,
 	struct fact *why);
@@ -68,18 +69,18 @@ bool child_end(pid_t pid, const struct deadline *deadline);
 
 struct child_wait {
 	pid_t pid;   /* -1: any child */
-	int options; /* of wait4(2): __WALL, WUNTRACED */
+	int options; /* __WALL, WUNTRACED: see wait4(2) */
 	const struct deadline *deadline;
-	/* Called for each change of a child; true ends the wait. */
+	/* Is called for each change of a child; true ends the wait. */
 	bool (*changed)(void *argument, pid_t pid, int status, const struct rusage *usage);
-	/* Called some times a second, and soon after a signal; true ends the wait. May be NULL. */
+	/* Is called some times a second and after signals; true ends the wait. May be NULL. */
 	bool (*poll)(void *argument);
 	void *argument;
 };
 
 /*
- * Waits for children. 0 where a callback ended the wait, ETIMEDOUT at the deadline, or the errno
- * of wait4(2), ECHILD if there is no such child.
+ * Waits for children. Returns 0 where a callback ended the wait, ETIMEDOUT at the deadline, or the
+ * errno of wait4(2), ECHILD if there is no such child.
  */
 int child_wait(const struct child_wait *wait);
 
@@ -100,7 +101,7 @@ int fault_guard(void (*work)(void *argument), void *argument);
  */
 void fault_guard_parts(void (*work)(void *argument), void *argument);
 
-/* "SIGSEGV" and so on; "signal N" for the ones without a name here. Static storage. */
+/* Returns "SIGSEGV" and so on, "signal N" for those without a name here; in static storage. */
 const char *fault_signal_name(int signal);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fact: whether a value is known and, if it is not, why. Evidence that could not be read
- * is a value like any other: it is passed on with its reason, and the run continues.
+ * A fact says whether a value is known and, if it is not, why. Evidence that could not be read is a
+ * value like any other: it is passed on with its reason, and the run continues.
  */
 #ifndef VDSOCHECK_BASE_FACT_H
 #define VDSOCHECK_BASE_FACT_H
@@ -12,9 +12,9 @@
 
 #include "base/text.h"
 
-/* Longest reason, with its NUL, in bytes; longer ones are cut. */
+/* Bytes of a reason, its NUL included; longer ones are cut. */
 #define FACT_REASON_SIZE 160
-/* Longest text value, with its NUL, in bytes; longer ones are cut. */
+/* Bytes of a text value, its NUL included; longer ones are cut. */
 #define FACT_TEXT_SIZE 128
 
 enum fact_state {
@@ -45,7 +45,7 @@ struct flag_fact {
 	bool value;
 };
 
-/* Whether the value beside the fact holds. */
+/* Returns true if the value beside the fact holds. */
 bool fact_is_known(const struct fact *fact);
 
 /* Marks the value as known, and forgets the reason. */
@@ -70,7 +70,7 @@ void fact_set_flag(struct flag_fact *fact, bool value);
 /* Stores a known value, or, if it is NULL, that it is absent for this reason. */
 void fact_set_found(struct text_fact *fact, const char *value, const char *absent);
 
-/* Whether the value is known and is this one. */
+/* Return true if the value is known and is this one. */
 bool fact_is_text(const struct text_fact *fact, const char *value);
 bool fact_is_flag(const struct flag_fact *fact, bool value);
 

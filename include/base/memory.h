@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that is never refused: where none is left, the process ends. What a run needs is little
- * and bounded, and what it has changed on the host is undone by another process (compare).
+ * Allocates memory that is never refused: where none is left, the process ends. What a run needs is
+ * little and bounded, and what it has changed on the host is undone by another process (compare).
  */
 #ifndef VDSOCHECK_BASE_MEMORY_H
 #define VDSOCHECK_BASE_MEMORY_H
@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Elements of an array, not of a pointer. */
+/* The number of elements of an array, which must not be a pointer. */
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-/* malloc(3), calloc(3) and strdup(3) that never return NULL; for free(3). */
+/* These are malloc(3), calloc(3) and strdup(3) that never return NULL; free(3) takes the result. */
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
 char *xstrdup(const char *text);
@@ -26,7 +26,7 @@ void *array_grow(void *list, size_t count, size_t *room, size_t size);
 /* Sets what is called where memory is refused. It must end the process; by default abort(3). */
 void memory_on_refusal(void (*end)(void));
 
-/* A stream that collects text in memory. Must not move while it is open. */
+/* A stream that collects text in memory. It must not move while it is open. */
 struct memory_stream {
 	FILE *out;
 	char *text; /* once closed: ends with NUL, for free(); NULL if nothing was written */

@@ -9,8 +9,8 @@
 #include "base/fact.h"
 
 /*
- * Writes all bytes to the file at `path`. False with the reason, which names the object, if any
- * byte could not be written.
+ * Writes all bytes to the file at `path`. Returns false with the reason, which names the object, if
+ * any byte could not be written.
  *
  * A regular file is replaced by a new one, with a mode by the umask; until that is whole, readers
  * see the old one. Character devices, FIFOs and descriptors (/dev/stdout, /dev/fd/N) are written
@@ -18,7 +18,7 @@
  */
 bool output_write(const char *path, const char *bytes, size_t length, struct fact *why);
 
-/* Writes all bytes to standard output or standard error; else as output_write(). */
+/* Writes all bytes to standard output or standard error, with output_write()'s result. */
 bool output_write_stream(int file, const char *bytes, size_t length, struct fact *why);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process gives up for good: the capabilities that root started it with, once what needs
- * them is open, and system calls, by a seccomp filter.
+ * A process gives up for good the capabilities that root started it with, once what needs them is
+ * open, and system calls, by a seccomp filter.
  */
 #ifndef VDSOCHECK_BASE_PRIVILEGES_H
 #define VDSOCHECK_BASE_PRIVILEGES_H
@@ -24,8 +24,8 @@
 #define PRIVILEGES_WRITE (PRIVILEGES(CAP_DAC_OVERRIDE) | PRIVILEGES(CAP_FOWNER))
 
 /*
- * From now on the process has no other capabilities than these, of those that it has. Under a
- * seccomp filter of its surroundings nothing is changed.
+ * From now on the process has no other capabilities than these, of those that it has. Changes
+ * nothing where a seccomp filter is around it.
  */
 void privileges_keep(uint64_t kept);
 
@@ -33,10 +33,10 @@ void privileges_keep(uint64_t kept);
 void privileges_gain_none(void);
 
 /*
- * A seccomp filter, written instruction by instruction; begins as zeros. libseccomp, which knows
- * the numbers of the calls, does not make it: where memory runs out it may never finish one
- * (2.5.4), it hides the kernel's errors, and it cannot give each value of an argument an answer of
- * its own and all other values another one.
+ * A seccomp filter, written instruction by instruction; it begins as zeros. libseccomp is only
+ * asked for the numbers of calls: where memory runs out it may never finish a filter (2.5.4), it
+ * hides the kernel's errors, and it cannot return one error for each value of an argument and
+ * another for all other values.
  */
 struct filter {
 	unsigned short count;
@@ -57,16 +57,16 @@ void filter_unless_skip(struct filter *filter, uint32_t value, uint8_t skip);
 void filter_return(struct filter *filter, uint32_t action);
 
 /*
- * Sets the filter on this thread, for good. Without CAP_SYS_ADMIN the kernel requires that no
- * program that is run from now on gains privileges: only then set-user-ID programs lose them. 0 or
- * an errno value.
+ * Sets the filter on this thread, for good. Only without CAP_SYS_ADMIN, where the kernel requires
+ * it, do set-user-ID programs that are run from now on lose their privileges. Returns 0 or an errno
+ * value.
  */
 int filter_set(struct filter *filter);
 
 /*
  * From now on the system calls of these numbers, of this architecture, fail with `error`; negative
- * numbers, which libseccomp has for calls that an architecture lacks, are left out. False with the
- * reason if that is refused. For a forked child.
+ * numbers, which libseccomp has for calls that an architecture lacks, are left out. Returns false
+ * with the reason if that is refused. For a forked child.
  */
 bool filter_fail_calls(const int *numbers, size_t count, uint16_t error, struct fact *why);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bounded text: copying, cutting into words and lines, looking for whole words; numbers in text. */
+/* Copies bounded text, cuts it into words and lines, and parses and formats numbers. */
 #ifndef VDSOCHECK_BASE_TEXT_H
 #define VDSOCHECK_BASE_TEXT_H
 
@@ -26,45 +26,41 @@ void text_copy_span(char *to, size_t size, struct span from);
 void text_append(char *to, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The span of a whole C string. */
+/* Returns the span of a whole C string. */
 struct span text_span(const char *text);
 
-/* Whether the span is this text; text_equals_any_case() ignores the case of ASCII letters. */
+/* Return true if the span is this text. text_equals_any_case() ignores the case of letters. */
 bool text_equals(struct span span, const char *text);
 bool text_equals_any_case(struct span span, const char *text);
 
-/* Whether the text is at the front of the span, or anywhere in it. */
+/* Return true if the text is at the front of the span, or anywhere in it. */
 bool text_starts(struct span span, const char *prefix);
 bool text_contains(struct span span, const char *text);
 
-/* Take the text off the front, or the end, of the span; false, and the span unchanged, without it.
- */
+/* Take the text off the front or the end of the span. Without it return false, span unchanged. */
 bool text_take_prefix(struct span *span, const char *prefix);
 bool text_take_suffix(struct span *span, const char *suffix);
 
-/* The span without blanks (space, tab, CR, LF, NUL) at either end. */
+/* Returns the span without blanks (space, tab, CR, LF, NUL) at either end. */
 struct span text_trim(struct span span);
 
 /*
- * Take the next word or line off the front of `rest`; false when nothing is left. Blanks separate
- * words; a newline, which is not part of them, separates lines.
+ * Take the next word or line off the front of `rest`. Return false when nothing is left. Blanks
+ * separate words; a newline, which is not part of them, separates lines.
  */
 bool text_next_word(struct span *rest, struct span *word);
 bool text_next_line(struct span *rest, struct span *line);
 
-/* Whether one of the words is this one. */
+/* Returns true if one of the words is this one. */
 bool text_has_word(struct span words, const char *word);
 
-/* Takes the front of `rest` up to `end`, which is skipped; all of it where that is missing. */
+/* Takes the front of `rest` up to `end`, which is skipped, or all of it if that is missing. */
 struct span text_take_until(struct span *rest, char end);
 
-/*
- * Finds the VALUE, trimmed, of "KEY : VALUE" among the lines, as in /proc/cpuinfo. False if no line
- * has that key.
- */
+/* Finds the VALUE, trimmed, of "KEY : VALUE" among lines as in /proc/cpuinfo; false without it. */
 bool text_find_value(struct span lines, const char *key, struct span *value);
 
-/* Whether the text is a time of the form "2026-11-21T15:02:11Z". */
+/* Returns true if the text is a time of the form "2026-11-21T15:02:11Z". */
 bool text_is_time(struct span text);
 
 /*
@@ -86,8 +82,10 @@ char *format_count(uint64_t count, char buffer[32]);
 /* An age is "0.5 s", "6.9 minutes" or "3.9 days". */
 char *format_age(double seconds, char buffer[32]);
 
-/* A difference of clocks is "1.000 s ahead", "50.0 us behind" or "20778 days behind"; 0, of what is
- * no time, is "different". */
+/*
+ * A difference of clocks is "1.000 s ahead", "50.0 us behind" or "20778 days behind"; 0, for values
+ * that are not times, is "different".
+ */
 char *format_ahead(int64_t ns, char buffer[48]);
 
 /* Nanoseconds are "72.4" or "1,841": tenths below 1,000; 7 characters at most below 1 ms. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Units of time, the kernel's clocks, and the time limit of a run and of its parts. The clocks are
- * read by raw system call: right even where the vDSO crashes, lies, or is what is being judged.
+ * Declares units of time, the kernel's clocks, and the time limit of a run and of its parts. The
+ * clocks are read by raw system call, which is right even where the vDSO crashes or lies.
  */
 #ifndef VDSOCHECK_BASE_TIME_H
 #define VDSOCHECK_BASE_TIME_H
@@ -17,27 +17,27 @@
 #define MS_PER_SECOND INT64_C(1000)
 #define US_PER_SECOND INT64_C(1000000)
 
-/* Nanoseconds of the clock; 0 if the system call was refused. */
+/* Returns the nanoseconds of the clock; 0 if the system call was refused. */
 int64_t kernel_clock_ns(clockid_t clock);
 
 double timeval_seconds(struct timeval time);
 
-/* User and system time, in seconds. */
+/* Returns user and system time, in seconds. */
 double rusage_seconds(const struct rusage *usage);
 
 /*
- * When work must be done. Counted by times(2), in ticks of 10 ms: a sandbox may kill a process
- * that reads a clock, and a clocksource that is being tried may stand still. Only where times(2)
- * is refused, by CLOCK_MONOTONIC.
+ * The time by which work must be done. It is counted by times(2), in ticks of 10 ms, since a
+ * sandbox may kill a process that reads a clock, and a clocksource that is being tried may stand
+ * still; by CLOCK_MONOTONIC only where times(2) is refused.
  */
 struct deadline {
 	int64_t at_tick;
-	int64_t limit_ns; /* the time that was given, for messages; 0: there is no limit */
+	int64_t limit_ns; /* ns granted, for messages; 0: there is no limit */
 };
 
 /*
- * A child that measures may take this beyond its time, where nothing else waits for it: the CPUs
- * may be shared by many, and a cgroup's quota may be a few percent of one.
+ * A child that measures may take this many ns longer, where nothing else waits for it: many may
+ * share the CPUs, and a cgroup's quota may be a few percent of one.
  */
 #define DEADLINE_SLACK_NS 5000000000
 
@@ -46,10 +46,10 @@ struct deadline {
 
 struct deadline deadline_after(int64_t ns);
 
-/* deadline_after(), but not later than the other deadline; the limit is that of the earlier one. */
+/* Returns deadline_after(), or the other deadline if that is earlier. */
 struct deadline deadline_within(const struct deadline *other, int64_t ns);
 
-/* Nanoseconds left, 0 if it has passed; INT64_MAX without a limit. */
+/* Returns the nanoseconds left, 0 if it has passed; INT64_MAX without a limit. */
 int64_t deadline_left_ns(const struct deadline *deadline);
 
 #endif

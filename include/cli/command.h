@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A command is a row: what it is called, which options and formats it has, and a function. The
- * driver (cli_run) does all that commands have in common: it parses the command line, prints
- * help and usage errors, opens the root, collects what is printed in memory, writes it to a
- * file or to standard output in one go, and makes the exit status.
+ * A command is a row with its name, its options and formats, and a function. The driver (cli_run)
+ * does all that commands have in common: it parses the command line, prints help and usage errors,
+ * opens the root, collects what is printed in memory, writes it to a file or to standard output in
+ * one go, and makes the exit status.
  */
 #ifndef VDSOCHECK_CLI_COMMAND_H
 #define VDSOCHECK_CLI_COMMAND_H
@@ -20,15 +20,15 @@
 #include "base/time.h"
 
 /*
- * Exit statuses 0 to 2 are the commands' verdicts. This one is vdsocheck's own failure: bad
+ * The exit status of vdsocheck's own failure; 0 to 2 are the commands' verdicts. It means bad
  * usage, unreadable input, output that could not be written, no memory.
  */
 #define EXIT_TROUBLE 3
 
-/* A shell's exit status of a program that a signal ended: this and the signal's number. */
+/* A shell's exit status of a program that a signal ended is this plus the signal's number. */
 #define EXIT_SIGNAL 128
 
-/* How a format writes. */
+/* The style in which a format writes. */
 struct style {
 	bool color;
 	bool verbose; /* all details */
@@ -82,7 +82,7 @@ struct command {
 	bool (*take)(struct cli *cli, int id, const char *value);
 	/* Returns the exit status; prints by cli_print(). */
 	int (*run)(struct cli *cli);
-	/* After the output was written: may change the status. May be NULL. */
+	/* Is called after the output was written, and may change the status. May be NULL. */
 	int (*finish)(struct cli *cli, int status);
 	/*
 	 * Not NULL: the operands are a program and its arguments, named so in --help. The first
@@ -90,15 +90,15 @@ struct command {
 	 */
 	const char *program;
 	const char *operands; /* not NULL: it takes operands, named so in --help */
-	/* Of the first command: the other words that "help" takes, by place; NULL: no more. */
+	/* First command: a word that "help" takes beside commands, by place; NULL: no more. */
 	const char *(*topic)(size_t place);
-	void (*explain)(const char *topic, FILE *out); /* prints the help of one */
+	void (*explain)(const char *topic, FILE *out); /* prints the help of such a word */
 	bool never_verbose;                            /* it has no more details: no --verbose */
 	int trouble;      /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
 	int64_t limit_ns; /* of cli->deadline; 0: unlimited */
 	/*
-	 * The command needs root's capabilities while it runs. Others keep those to read files, and
-	 * give them up by privileges_keep() before they measure.
+	 * The command needs root's capabilities while it runs. Others keep those to read and to
+	 * replace files, and drop them by privileges_keep() before they measure.
 	 */
 	bool privileged;
 	bool runs_program; /* a program of the user's, which gets root's capabilities back */
@@ -106,7 +106,7 @@ struct command {
 
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
-/* One run. */
+/* A run of a command. */
 struct cli {
 	const struct command *command;
 	bool named; /* the command line names the command */
@@ -127,7 +127,7 @@ struct cli {
 	struct style style;
 	struct root root;
 	struct deadline deadline; /* of the whole run; begins before its first child */
-	/* The driver's own. */
+	/* These belong to the driver. */
 	FILE *out;                      /* NULL: nothing is printed */
 	struct memory_stream collected; /* what was written to `out` */
 	bool answered;                  /* the output was written, or its stream failed */
@@ -136,7 +136,7 @@ struct cli {
 /* Runs the command that the words name, by default the first of the list that NULL ends. */
 int cli_run(const struct command *const *commands, int argc, char **argv);
 
-/* The command's exit status of a failure of vdsocheck's own. */
+/* Returns the command's exit status for a failure of vdsocheck's own. */
 int cli_trouble(const struct cli *cli);
 
 /* Restores the signals that vdsocheck was started with, for a child that becomes a program. */
@@ -147,45 +147,45 @@ void cli_print(struct cli *cli, const void *result);
 
 /*
  * Writes what was printed so far, for a command that does not end: to standard output, or to
- * cli->output in place of all earlier output. False after an error message.
+ * cli->output in place of all earlier output. Returns false after an error message.
  */
 bool cli_flush(struct cli *cli);
 
 /* ---- options.c ---- */
 
-/* Prints a line on standard error about bad usage, which names the --help to see. False. */
+/* Prints a line on standard error about bad usage, which names the --help to see. Returns false. */
 bool cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- parse.c: values as people write them, all of the text or nothing ---- */
 
-/* Takes the next word off a list separated by commas; false at its end. "1,,2" has an empty one. */
+/* Takes the next word, maybe an empty one, off a list separated by commas; false at its end. */
 bool parse_next(struct span *list, struct span *word);
 
 /* These parse option values; false after an error message that names option, value and limits. */
 bool take_duration(const char *option, const char *value, int64_t *ns);
 bool take_count(const char *option, struct span value, const char *what, uint64_t *count);
 
-/* Calls per second: "485000", "485k" or "485k/s". */
+/* Takes calls per second: "485000", "485k" or "485k/s". */
 bool take_rate(const char *option, const char *value, double *rate);
 
 /* Calls take() for each word of a list, until it returns false. */
 bool take_list(const char *value, bool (*take)(struct cli *cli, struct span word), struct cli *cli);
 
 /*
- * Whether the word may be a misspelt `name`, by fewer edits than *least (first: UINT_MAX), which
- * becomes their number. The case of letters does not matter.
+ * Returns true if the word may be a misspelt `name`, by fewer edits than *least (first: UINT_MAX),
+ * which becomes their number. The case of letters does not matter.
  */
 bool is_misspelling(struct span word, const char *name, unsigned *least);
 
 /* ---- terminal.c ---- */
 
-/* One line on standard error: "vdsocheck: ...". Control characters are replaced. False. */
+/* Prints "vdsocheck: ..." on standard error, control characters replaced. Returns false. */
 bool cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * A measurement that takes a while begins; work_end() ends it. `doing`, which is not copied, begins
+ * Begins a measurement that takes a while; work_end() ends it. `doing`, which is not copied, begins
  * the line that progress_show() prints on standard error if that is a terminal, unless cli->quiet;
- * NULL: there is no such line. `stop` is for interrupts_catch(); NULL: signals are not caught.
+ * NULL: no line is printed. `stop` is for interrupts_catch(); NULL: signals are not caught.
  */
 void work_begin(const struct cli *cli, const char *doing, volatile bool *stop);
 void work_end(void);
@@ -198,35 +198,35 @@ void work_end(void);
  */
 void interrupts_catch(volatile bool *stop, bool for_program);
 
-/* Forgets `stop`. If no signal was caught yet, the next one ends the process at once. */
+/* Stops setting *stop. If no signal was caught yet, the next one ends the process at once. */
 void interrupts_release(void);
 
 /*
  * Blocks the signals until ppoll(2) or the like sets the mask *before, so that none arrives between
- * a look at *stop and the wait.
+ * reading *stop and the wait.
  */
 void interrupts_block(sigset_t *before);
 
 /*
- * The signals that processes sent since the last call, a bit 1 << NUMBER each, which a program must
- * be sent: those of the terminal have reached it.
+ * Returns the signals that processes sent since the last call, a bit 1 << NUMBER each. They must be
+ * forwarded to a program of the user's, which those of the terminal have reached.
  */
 unsigned interrupts_sent(void);
 
-/* The first signal that was caught; 0: none. */
+/* Returns the first signal that was caught; 0: none. */
 int interrupts_first(void);
 
-/* The status, or, if a signal was caught, a shell's for it. */
+/* Returns the status, or a shell's for the signal if one was caught. */
 int interrupt_status(int status);
 
-/* Shows the part of the work that is done, 0 to 1. */
+/* Shows in per cent the part of the work that is done, 0 to 1. */
 void progress_show(double done);
 /* Shows a text instead. */
 void progress_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Asks on the terminal. True for an answer that begins with "y". False, after an error message
- * that names --yes, if standard input is not a terminal.
+ * Asks on the terminal. Returns true for an answer that begins with "y"; false after an error
+ * message, which names --yes if standard input is not a terminal.
  */
 bool cli_confirm(void);
 

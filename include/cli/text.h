@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text for a terminal of 80 columns: put together from pieces, wrapped between words and aligned
- * behind a label; and the lines about clocksource, host and calls that all commands print.
+ * Puts text for a terminal of 80 columns together, wraps it between words and aligns it behind a
+ * label; and makes the lines about clocksource, host and calls that all commands print.
  */
 #ifndef VDSOCHECK_CLI_TEXT_H
 #define VDSOCHECK_CLI_TEXT_H
@@ -51,7 +51,7 @@ void wrap_command(FILE *out, int column, int indent, const char *command);
 
 #define STRBUF_SIZE 4096
 
-/* Text that is put together before it is wrapped; begins as {.used = 0}. */
+/* Text that is put together before it is wrapped. It begins as {.used = 0}. */
 struct strbuf {
 	char text[STRBUF_SIZE];
 	size_t used;
@@ -60,17 +60,16 @@ struct strbuf {
 /* Adds to the text, printf-like; what does not fit is cut. */
 void strbuf_add(struct strbuf *sb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Each adds a line, without its label. */
+/* These add a line without its label. This one lists the clocksources. */
 void describe_clocksource(const struct evidence *evidence, struct strbuf *sb);
 
-/* Machine and kernel, and the CPU unless the line gets longer than `most`; SIZE_MAX: all details.
- */
+/* Adds machine, kernel and, unless the line gets longer than `most`, CPU; SIZE_MAX: all details. */
 void describe_host(const struct evidence *evidence, size_t most, struct strbuf *sb);
 
-/* "synchronized, offset 12.3 us, maximum error 3.1 ms", or why it is not known. */
+/* Adds "synchronized, offset 12.3 us, maximum error 3.1 ms", or why it is not known. */
 void describe_ntp(const struct ntp_evidence *ntp, struct strbuf *sb);
 
-/* "clock_gettime MONOTONIC" */
+/* Adds "clock_gettime MONOTONIC". */
 void describe_call_name(const char *call, const char *clock, struct strbuf *sb);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls that are measured, each by up to three paths: the vDSO's function itself, libc, and a
- * raw system call.
+ * Declares the calls that are measured, each by up to three paths: the vDSO's function itself,
+ * libc, and a raw system call.
  */
 #ifndef VDSOCHECK_MEASURE_CALL_H
 #define VDSOCHECK_MEASURE_CALL_H
@@ -53,7 +53,7 @@ struct call {
 		time_function *time;
 		getcpu_function *getcpu;
 		loop_function *loop;
-		void *any; /* NULL: there is no such path */
+		void *any; /* NULL: the path does not exist */
 	} function;
 };
 
@@ -78,7 +78,7 @@ struct call_table {
 void call_table_make(const struct vdso_evidence *vdso, const struct vdso_image *image,
 	struct call_table *table, const struct deadline *deadline);
 
-/* The names of the row at this place of the table; false beyond its end. */
+/* Returns the static names of the row at this place of the table; false beyond its end. */
 bool call_table_names(size_t place, const char **call, const char **clock);
 
 /* Drops the rows that the verdict does not rest on. */
@@ -90,16 +90,16 @@ void call_table_keep_deciding(struct call_table *table);
  */
 void call_table_name(const struct call_table *table, struct evidence *evidence);
 
-/* The paths of the row with these names ("" for no clock); NULL if there is none. */
+/* Returns the paths of the row with these names ("" for no clock); NULL if there is none. */
 const struct call *call_find(const struct call_table *table, const char *call, const char *clock);
 
-/* The cheapest system call, getppid, in the shape of time(). */
+/* Returns the cheapest system call, getppid, in the shape of time(). */
 struct call call_syscall_floor(void);
 
-/* The control call of the proof, by raw system call, whatever libc does. */
+/* Returns the control call of the proof, by raw system call, whatever libc does. */
 struct call call_control(void);
 
-/* A call that makes its own loop. */
+/* Returns a call that makes its own loop. */
 struct call call_loop(loop_function *loop);
 
 /* Makes the call `count` times: the timed loop. */
@@ -108,10 +108,10 @@ void call_repeat(const struct call *call, size_t count);
 /* Makes the call once, errno being 0 before. Returns what its function returns. */
 int64_t call_make(const struct call *call, union call_result *result);
 
-/* Makes the call once: true if it failed with `mark`, an errno that no kernel returns. */
+/* Makes the call once. Returns true if it failed with `mark`, an errno that no kernel returns. */
 bool call_returns_error(const struct call *call, int mark);
 
-/* Makes the call once by libc's rules: the errno it fails with, 0 if it does not fail. */
+/* Makes the call once. Returns, by libc's rules, the errno that it fails with, or 0. */
 int call_error(const struct call *call);
 
 /*

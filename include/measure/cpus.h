@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPUs that this process may run on, and whether it stayed on one. */
+/* Lists and restricts the CPUs that this process runs on, and shows whether it stayed on one. */
 #ifndef VDSOCHECK_MEASURE_CPUS_H
 #define VDSOCHECK_MEASURE_CPUS_H
 
@@ -11,8 +11,8 @@
 #define CPUS_MAX 8192
 
 /*
- * The numbers of the CPUs that this process may run on, in ascending order, at most `max` of
- * them. Returns how many; 0 if the kernel does not say.
+ * Lists the numbers of the CPUs that this process may run on, in ascending order, at most `max` of
+ * them. Returns how many; 0 if the kernel refuses to list them.
  */
 size_t cpus_list(int *cpus, size_t max);
 
@@ -22,10 +22,10 @@ size_t cpus_list(int *cpus, size_t max);
  */
 size_t cpus_spread(int *cpus, size_t count, size_t max);
 
-/* Restricts the process to these CPUs; false if that is refused. */
+/* Restricts the process to these CPUs. Returns false if that is refused. */
 bool cpus_use(const int *cpus, size_t count);
 
-/* Restricts the process to one CPU; false if that is refused. */
+/* Restricts the process to one CPU. Returns false if that is refused. */
 bool cpus_pin(int cpu);
 
 /*
@@ -34,7 +34,7 @@ bool cpus_pin(int cpu);
  */
 int cpus_pin_here(void);
 
-/* The kernel's counts for this thread at one moment. */
+/* A snapshot of the kernel's counts for this thread. */
 struct sched_mark {
 	long switches; /* context switches so far, of either kind; -1: unknown */
 	int cpu;       /* -1: unknown */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The timed loops: nothing in them but the call and, once in LOOP_UNROLL calls, the count.
- * Nothing is taken off their time afterwards; loop.c says why. tests/bench/loop looks at
- * what compilers make of them.
+ * The timed loops contain only the call and, once in LOOP_UNROLL calls, the count. Nothing is
+ * subtracted from their time; loop.c says why. tests/bench/loop checks what compilers make of them.
  */
 #ifndef VDSOCHECK_MEASURE_LOOP_H
 #define VDSOCHECK_MEASURE_LOOP_H
@@ -15,8 +14,8 @@
 #define LOOP_UNROLL 8
 
 /*
- * For a function with such a loop: one of its own, wherever it is called from and whatever
- * the linker optimises, at the start of a cache line. So it is the same loop in every build.
+ * A function with such a loop is never inlined, whatever the linker optimises, and starts at a
+ * cache line, so that it is the same loop in every build.
  */
 #if defined(__clang__)
 #define LOOP_FUNCTION __attribute__((noinline, aligned(64)))
@@ -34,7 +33,7 @@
 	call;                                                                                      \
 	call
 
-/* The loop itself: evaluates `call` that many times. */
+/* The loop itself evaluates `call` that many times. */
 #define LOOP_REPEAT(call, count)                                                                   \
 	do {                                                                                       \
 		for (size_t many = (count) / LOOP_UNROLL; many; many--) {                          \
@@ -45,13 +44,13 @@
 		}                                                                                  \
 	} while (0)
 
-/* Each makes its call `count` times, with the arguments that call.h gives the shape. */
+/* Each makes its call `count` times, with the arguments that call.h lists for its shape. */
 void loop_clock(clock_function *function, clockid_t clock, size_t count);
 void loop_timeofday(timeofday_function *function, size_t count);
 void loop_time(time_function *function, size_t count);
 void loop_getcpu(getcpu_function *function, size_t count);
 
-/* The same loop with no call in it: counting takes no longer. */
+/* Counts as the others do and makes no call: counting takes at most this long. */
 void loop_nothing(size_t count);
 
 #endif

@@ -28,16 +28,13 @@ struct statistics_summary {
 	double trimmed_mean; /* without the outliers; NAN: fewer than STATISTICS_MEAN_LEAST */
 };
 
-/*
- * Nanoseconds to tenths, which is what is printed: a document has all that its run had, and
- * judged again gives the same text.
- */
+/* Rounds ns to the tenths that are printed: a document that is judged again makes the same text. */
 double statistics_in_tenths(double ns);
 
-/* The median of `count` values, which are sorted; 0 if there are none. */
+/* Sorts `count` values. Returns their median; 0 if there are none. */
 double statistics_median(double *values, size_t count);
 
-/* Sums up `count` values, which are sorted. All zero if there are none. */
+/* Sorts `count` values and sums them up. All is zero if there are none. */
 struct statistics_summary statistics_summarise(double *values, size_t count);
 
 /* ---- sampler.c ---- */
@@ -53,7 +50,7 @@ struct batch_counts {
 
 /* One call and its samples. */
 struct timed_call {
-	/* Set by the owner; the rest is zero at first. */
+	/* The owner sets these; the rest is zero at first. */
 	struct call call; /* without a function there is nothing to measure */
 	double *samples;  /* room for `capacity` samples, ticks for one call; not owned */
 	size_t capacity;
@@ -79,7 +76,7 @@ struct sampler {
 	size_t rounds; /* so far; in each one batch of every case */
 };
 
-/* A run ends after this time, but not before and not after these numbers of rounds. */
+/* A run ends after `ns`, but neither before rounds_least rounds nor after rounds_most. */
 struct sampler_limits {
 	int64_t ns;
 	size_t rounds_least;
@@ -89,8 +86,8 @@ struct sampler_limits {
 
 /*
  * Starts the timebase, by the CPU's counter or where user space cannot read that by the kernel's
- * clock, and calibrates every case to batches of about `batch_ns`. False, with the reason in
- * *why, if the kernel refuses to read the clock or the clock is too coarse.
+ * clock, and calibrates every case to batches of about `batch_ns`. Returns false, with the reason
+ * in *why, if the kernel refuses to read the clock or the clock is too coarse.
  */
 bool sampler_start(struct sampler *sampler, int64_t batch_ns, struct fact *why);
 

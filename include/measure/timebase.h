@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CPU's own counter, which a vDSO clock reads: rdtsc on x86, cntvct on arm and so on; and the
- * time of short stretches by it. Unlike the clocks it does not depend on the clocksource that is
+ * Reads the CPU's own counter, which a vDSO clock reads (rdtsc on x86, cntvct on arm and so on),
+ * and times short stretches by it. Unlike the clocks it does not depend on the clocksource that is
  * being judged. Where user space cannot read it, the kernel's clock takes its place.
  */
 #ifndef VDSOCHECK_MEASURE_TIMEBASE_H
@@ -15,24 +15,25 @@
 
 /* ---- counter.c ---- */
 
-/* The instruction's name; "" on an architecture without one here. */
+/* Returns the instruction's name; "" on an architecture without one here. */
 const char *counter_name(void);
 
 /*
- * Known, and true, if user space may read the counter and it advances; absent if there is none,
- * failed with the signal if reading it faults (switched off by prctl(PR_SET_TSC), trapped).
+ * Sets the fact known and returns true if user space may read the counter and it advances. Else the
+ * fact is absent if there is none, failed with the signal if reading it faults (switched off by
+ * prctl(PR_SET_TSC), trapped).
  */
 bool counter_probe(struct fact *fact);
 
 /*
- * Ticks, read after earlier instructions have completed. Faults, or returns 0, where
+ * Returns ticks, read after earlier instructions have completed. Faults, or returns 0, where
  * counter_probe() does not set known.
  */
 uint64_t counter_read_ordered(void);
 
 /*
- * The rate in Hz that a register has: arm64's CNTFRQ_EL0, which the firmware writes. 0: there is
- * none. Needs counter_probe() to have set known.
+ * Returns the rate in Hz that a register has: arm64's CNTFRQ_EL0, which the firmware writes. 0:
+ * there is none. Needs counter_probe() to have set known.
  */
 int64_t counter_register_hz(void);
 
@@ -53,44 +54,44 @@ struct timebase {
 };
 
 /*
- * Begins the calibration. With by_counter false, ticks are the kernel clock's nanoseconds. False
- * if the kernel refuses to read the clock.
+ * Begins the calibration. With by_counter false, ticks are the kernel clock's nanoseconds. Returns
+ * false if the kernel refuses to read the clock.
  */
 bool timebase_start(struct timebase *timebase, bool by_counter);
 
 /*
- * The smallest step, in ns, of a clock that stands still between its steps for more than one
- * read; 0 for a clock that moves at about each read.
+ * Returns the smallest step, in ns, of a clock that stands still between its steps for more than
+ * one read; 0 for a clock that moves at about each read.
  */
 int64_t timebase_find_resolution(int64_t (*read_ns)(void));
 
 uint64_t timebase_ticks(const struct timebase *timebase);
 
-/* Ticks since the counter was `start`; 0 if it went back, as between CPUs that differ. */
+/* Returns the ticks since the counter was `start`; 0 if it went back, as on a CPU that differs. */
 uint64_t timebase_since(const struct timebase *timebase, uint64_t start);
 
 /*
- * Nanoseconds per tick, over the time since the start: the longer ago, the more exact. Waits
- * until the start was 200 us ago, or where the clock only moves with the timer tick (jiffies),
- * 40 of its steps: 40 to 400 ms.
+ * Returns nanoseconds per tick, over the time since the start: the longer ago, the more exact.
+ * Waits until the start was 200 us ago, or where the clock only moves with the timer tick
+ * (jiffies), 40 of its steps: 40 to 400 ms.
  */
 double timebase_ns_per_tick(const struct timebase *timebase);
 
 /*
- * One moment by the counter and by CLOCK_MONOTONIC_RAW, which is never slewed: two of them show
- * the counter's rate, three whether it keeps it. On the clocksource tsc both are the same counter,
- * and a drift can only come from reading it on a CPU whose counter differs.
+ * A reading of the counter and of CLOCK_MONOTONIC_RAW, which is never slewed: two show the
+ * counter's rate, three whether it keeps it. On the clocksource tsc both are the same counter, and
+ * a drift can only come from reading it on a CPU whose counter differs.
  */
 struct drift_mark {
 	uint64_t ticks;
-	uint64_t width; /* ticks that the moment may be off */
+	uint64_t width; /* ticks that the reading took: it is accurate to half of them */
 	int64_t raw_ns; /* 0: the kernel refuses to read the clock */
 };
 
-/* The best of a few readings. The caller stays on one CPU, and the counter is readable. */
+/* Returns the narrowest of some readings. The caller stays on a CPU; the counter is readable. */
 struct drift_mark drift_mark_take(void);
 
-/* The rate between two moments in their order. Pure. */
+/* Returns ns per tick between two readings in their order. */
 double drift_ns_per_tick(const struct drift_mark *from, const struct drift_mark *to);
 
 #endif

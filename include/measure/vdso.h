@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vDSO of this process: where the kernel put it, what it exports, and the clock mode that the
- * kernel wrote into the data page which it reads. Only a direct load reaches that page.
+ * Finds the vDSO of this process, its exports, and the clock mode that the kernel wrote into the
+ * data page which it reads. Only a direct load reaches that page.
  */
 #ifndef VDSOCHECK_MEASURE_VDSO_H
 #define VDSOCHECK_MEASURE_VDSO_H
@@ -14,18 +14,18 @@
 #include "base/time.h"
 #include "evidence.h"
 
-/* The place of the image: addresses of this process, which its children share. */
+/* The place of the image, in addresses of this process and its children. */
 struct vdso_image {
-	uintptr_t base;                  /* 0: there is no vDSO */
+	uintptr_t base;                  /* 0: the process has none */
 	size_t size;                     /* bytes of the mapping */
 	bool replaced;                   /* a tool's own: no data page lies beside it */
 	size_t offsets[VDSO_EXPORT_MAX]; /* of vdso_evidence's exports, in the same order */
 };
 
 /*
- * Finds the image through the auxiliary vector (AT_SYSINFO_EHDR) and lists its exports. The
- * root gives /proc/self/maps, for the size, and to see whether the image is the kernel's own;
- * without it the ELF headers give the size. With a root that is not live, *image is left without a
+ * Finds the image through the auxiliary vector (AT_SYSINFO_EHDR) and lists its exports.
+ * /proc/self/maps below the root has the size, and shows whether the image is the kernel's own;
+ * without it the ELF headers have the size. With a root that is not live, *image is left without a
  * vDSO: a captured tree has none.
  */
 void vdso_collect(const struct root *root, struct vdso_evidence *vdso, struct vdso_image *image);
@@ -38,7 +38,7 @@ struct mapping {
 	bool is_vdso; /* named [vdso] by the kernel, which mapped it */
 };
 
-/* Takes the next mapping; lines that make no sense are skipped. False: there are no more. */
+/* Takes the next mapping; lines that make no sense are skipped. Returns false at the end. */
 bool maps_next(struct span *maps, struct mapping *mapping);
 
 /* ---- its data page ---- */
@@ -53,13 +53,13 @@ void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	struct vclock_evidence *vclock, const struct deadline *deadline);
 
 /*
- * Loads the mode again from where vclock->at says it is, in this process. False where it was not
- * found before, or where the page has gone.
+ * Loads the mode again from vclock->at, in this process. Returns false where it was not found
+ * before, or where the page has gone.
  */
 bool vvar_read_again(
 	const struct vdso_image *vdso, const struct vclock_evidence *vclock, int64_t *mode);
 
-/* The counter's rates in Hz that the kernel and the hypervisor gave to the vDSO. */
+/* The counter's rates that the kernel and the hypervisor wrote for the vDSO. */
 struct vvar_rates {
 	struct fact fact;
 	double hz;   /* of the high-resolution clocks, NTP's correction included */
@@ -98,7 +98,7 @@ void vvar_read_rates(const struct vdso_image *vdso, const struct vclock_evidence
 
 /*
  * Copies at most VVAR_HEAD_SIZE bytes of a page that the kernel may be updating, until two copies
- * in a row are equal. False if the page cannot be read or never rests. For a forked child.
+ * in a row are equal. Returns false if the page cannot be read or never rests. For a forked child.
  */
 bool vvar_copy_stable(uintptr_t from, unsigned char *to, size_t size);
 

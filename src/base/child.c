@@ -22,16 +22,16 @@
 #include "base/privileges.h"
 #include "base/time.h"
 
-/* Time between two polls. */
+/* ns between two polls. */
 #define POLL_NS 100000000
 
-/* How long a killed child may take to end where no time is left. */
+/* ns that a killed child may take to end where no time is left. */
 #define END_NS 300000000
 
 /* The parent, if it waits for the deadline, times out first and reports it. */
 #define TIMER_SLACK_US 100000
 
-/* The pause between two looks at a child where no signal ends the wait. */
+/* The pause before a child is looked at again where no signal ends the wait. */
 static const struct timespec look_pause = {.tv_nsec = 10000000};
 
 void *child_share(size_t size, struct fact *why)
@@ -101,9 +101,7 @@ pid_t child_start(void (*work)(void *argument), void *argument, const struct dea
 static void explain_signal(int signal, const struct deadline *deadline, struct fact *why)
 {
 	struct rlimit limit;
-	/*
-	 * If the soft limit of CPU time is also the hard one (`ulimit -t`), SIGKILL comes instead.
-	 */
+	/* SIGKILL comes if the soft limit of CPU time is the hard one, too (`ulimit -t`). */
 	bool is_out_of_cpu_time =
 		signal == SIGXCPU || (signal == SIGKILL && getrlimit(RLIMIT_CPU, &limit) == 0 &&
 					     limit.rlim_cur != RLIM_INFINITY);
@@ -157,8 +155,8 @@ bool child_end(pid_t pid, const struct deadline *deadline)
 }
 
 /*
- * The timer sets it. Its signal interrupts wait4(2), after which it is also read, since children
- * may change without a pause.
+ * Set by the timer. Its signal interrupts wait4(2); it is read after each change, too, since
+ * children may change without a pause.
  */
 static volatile sig_atomic_t ticked;
 

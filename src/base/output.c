@@ -21,10 +21,7 @@
 
 #include "base/text.h"
 
-/*
- * Writes all bytes, also to a descriptor that our parent made non-blocking. Returns 0 or an errno
- * value.
- */
+/* Writes all bytes, to a non-blocking descriptor, too. Returns 0 or an errno value. */
 static int write_all(int file, const char *bytes, size_t length)
 {
 	struct pollfd writable = {.fd = file, .events = POLLOUT};
@@ -128,9 +125,8 @@ bool output_write(const char *path, const char *bytes, size_t length, struct fac
 		 * A descriptor is duplicated: opening it anew would lose its position, and fail for
 		 * a socket. Opening waits for no reader of a FIFO, and for no modem's carrier.
 		 */
-		file = descriptor >= 0
-		               ? fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
-		               : open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		file = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+		                       : open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 		if (file < 0 && errno == ENXIO)
 			return refuse(why, path, "nothing reads from it", 0);
 		error = file < 0 ? errno : write_and_close(file, bytes, length);

@@ -31,7 +31,7 @@ void privileges_keep(uint64_t kept)
 		sets[i].effective &= keep;
 		sets[i].inheritable = 0;
 	}
-	/* The kernel takes out of the ambient set what is no longer inheritable. */
+	/* The kernel clears the same bits of the ambient set. */
 	if (lost)
 		syscall(SYS_capset, &header, sets);
 }

@@ -122,12 +122,10 @@ void root_close(struct root *root)
 	root->directory = -1;
 }
 
-/* root_holds() reads this much of a file: callers look for text near the start. */
+/* root_holds() reads this many bytes of a file: callers look for text near the start. */
 #define HOLDS_SIZE 8192
 
-/*
- * A device of a captured tree is not even opened: opening may start something, such as a watchdog.
- */
+/* A device of a captured tree is not even opened: opening it may start a watchdog. */
 static int open_below(const struct root *root, const char *path, int flags)
 {
 	struct stat status;
@@ -145,7 +143,7 @@ static int open_below(const struct root *root, const char *path, int flags)
 	return file >= 0 && keep_regular(file, &status) ? file : -1;
 }
 
-/* If a file does not fit, `cuts` takes the whole lines that do. */
+/* Takes from a file that does not fit, if `cuts`, the whole lines that do. */
 static bool read_path(const struct root *root, const char *path, bool cuts, char *buffer,
 	size_t size, struct span *content, struct fact *why)
 {

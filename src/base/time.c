@@ -48,8 +48,8 @@ static int64_t tick_ns(void)
 }
 
 /*
- * If times() is refused another clock is used, or waits would never end. All deadlines must be of
- * one clock, so the first call decides. On 32-bit the ticks pass through these values for 41
+ * Where times() is refused another clock is used, or waits would never end. All deadlines must be
+ * of one clock, so the first call decides. On 32-bit the ticks pass through these values for 41
  * seconds, the first time 5 minutes after boot: the other clock is right then, too.
  */
 static clock_t now_ticks(void)

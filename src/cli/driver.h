@@ -10,20 +10,20 @@
 
 /* ---- options.c ---- */
 
-/* The row at *at, which it advances; NULL at the end. The first is 0. */
+/* Returns the row at *at, which begins at 0, and advances it; NULL at the end. */
 const struct option_row *row_at(const struct command *command, size_t *at);
 
-/* Whether every command has this row. */
+/* Returns true if every command has this row. */
 bool is_common(const struct option_row *row);
 
-/* The option that takes the operands as further values, or NULL. */
+/* Returns the option that takes the operands as further values, or NULL. */
 const struct option_row *operand_row(const struct command *command);
 
-/* Parses the words into *cli; cli_free() in any case. False after a one-line error message. */
+/* Parses the words into *cli, for cli_free() in any case. Returns false after an error message. */
 bool cli_parse(struct cli *cli, const struct command *const *commands, int argc, char **argv);
 void cli_free(struct cli *cli);
 
-/* The command's format with this name; NULL: it has none. */
+/* Returns the command's format with this name; NULL: it has none. */
 const struct format *cli_find_format(const struct command *command, const char *name);
 
 /* ---- help.c ---- */
@@ -31,7 +31,7 @@ const struct format *cli_find_format(const struct command *command, const char *
 /* Prints the commands, and the options that most of them have. */
 void cli_write_overview(const struct command *const *commands, FILE *out);
 
-/* Prints the help of a command; that of the first one has the options that all have. */
+/* Prints the help of a command. That of the first one has the options that all have. */
 void cli_write_help(const struct command *command, bool first, FILE *out);
 
 /* ---- parse.c ---- */
@@ -39,27 +39,28 @@ void cli_write_help(const struct command *command, bool first, FILE *out);
 /* The largest count that is accepted: 10^12. */
 #define PARSE_COUNT_MAX 1000000000000u
 
-/* 1 to 10^12: digits, and k, M or G, in either case, for 10^3, 10^6 and 10^9. */
+/* Parses 1 to 10^12: digits, and k, M or G, in either case, for 10^3, 10^6 and 10^9. */
 bool parse_count(struct span text, uint64_t *count);
 
-/* 10 ms to 24 h: "2", "0.5", "500ms", "2s", "5m", "1.5h"; seconds without a unit. */
+/* Parses 10 ms to 24 h: "2", "0.5", "500ms", "2s", "5m", "1.5h"; seconds without a unit. */
 bool parse_duration(struct span text, int64_t *ns);
 
 /*
- * How many edits turn one word into the other: characters inserted, removed, replaced, or two
- * neighbours swapped, in either case. A word of more than 31 characters is 31 edits from any other.
+ * Returns the number of edits that turn one word into the other: characters inserted, removed,
+ * replaced, or two neighbours swapped, in either case. A word of more than 31 characters is 31
+ * edits from any other.
  */
 unsigned edit_distance(const char *a, const char *b);
 
 /* ---- terminal.c ---- */
 
-/* The stream of the output without cli->output: standard output or standard error. */
+/* Returns the stream of the output without cli->output: standard output or standard error. */
 int cli_stream(const struct cli *cli);
 
-/* The last message of cli_error(), without "vdsocheck: "; empty: there was none. */
+/* Returns the last message of cli_error(), without "vdsocheck: "; empty: there was none. */
 const char *cli_last_error(void);
 
-/* True if the output is to have color: with COLOR_AUTO on a capable terminal only. */
+/* Returns true if the output gets color: with COLOR_AUTO on a capable terminal only. */
 bool cli_wants_color(const struct cli *cli);
 
 #endif

@@ -138,9 +138,8 @@ static const struct option_row *find_row(const struct command *command, const st
 }
 
 /*
- * Whether an option takes a value: in this command, or, if that is NULL or has no such option, in
- * any: an option has the same meaning in all that have it. A whole name decides over its
- * extensions.
+ * Returns true if the option takes a value in this command or, if that is NULL or lacks the option,
+ * in any: it has the same meaning in all. A whole name decides over its extensions.
  */
 static bool takes_value(const struct command *command, const struct item *item)
 {
@@ -162,8 +161,8 @@ static bool takes_value(const struct command *command, const struct item *item)
 }
 
 /*
- * Whether this operand, the first but for "help" and "version", is the command or one of these:
- * git(1) takes "help help" and "version" in the same way.
+ * Returns true if the first operand is the command, "help" or "version", of which several may stand
+ * in a row, as in git(1).
  */
 static bool take_command(struct cli *cli, const char *word)
 {
@@ -349,7 +348,7 @@ static bool apply_option(struct cli *cli, const struct item *item)
 	return take_option(cli, row->id, item->value ? item->value : "");
 }
 
-/* The word in this place that may follow "vdsocheck help" and is not a command; NULL: no more. */
+/* Returns the word that may follow "help" beside commands, by its place; NULL: no more. */
 static const char *topic_at(size_t place)
 {
 	return known.commands[0]->topic ? known.commands[0]->topic(place) : NULL;
@@ -445,9 +444,7 @@ bool cli_parse(struct cli *cli, const struct command *const *commands, int argc,
 	known.command = commands[0];
 	*cli = (struct cli){.command = commands[0], .sysroot = "/"};
 	split_words(cli, &items, NULL, argc, argv);
-	/*
-	 * Names may be abbreviated by this command's options alone, so the words are split again.
-	 */
+	/* The command's own options decide what an abbreviation means. */
 	split_words(cli, &items, cli->command, argc, argv);
 	known.command = cli->command;
 	cli->format = cli->command->formats;

@@ -42,7 +42,7 @@ static const struct {
 	{0xc0, 0xac4, "Ampere-1a"},
 };
 
-/* "0x41" */
+/* Parses "0x41". */
 static bool parse_hex_field(struct span cpuinfo, const char *key, unsigned *value)
 {
 	struct span text;
@@ -104,7 +104,7 @@ static void take_tsc_flags(struct span flags, struct text_fact *tsc_flags)
 	fact_set_text(tsc_flags, text);
 }
 
-/* Errata and updates name a CPU by "family 6, model 106, stepping 6, microcode 0x1". */
+/* Errata and updates name a CPU as "family 6, model 106, stepping 6, microcode 0x1". */
 static void take_model(struct span cpuinfo, struct text_fact *model)
 {
 	static const char *const keys[] = {"cpu family", "model", "stepping", "microcode"};
@@ -125,7 +125,7 @@ static void take_model(struct span cpuinfo, struct text_fact *model)
 		fact_set(&model->fact, FACT_ABSENT, "no x86 model in /proc/cpuinfo");
 }
 
-/* "0-3,8": ranges of CPUs */
+/* Counts the CPUs of "0-3,8". */
 static void collect_count(const struct root *root, struct number_fact *count)
 {
 	static const char path[] = "/sys/devices/system/cpu/online";
@@ -226,7 +226,7 @@ void cpu_collect(const struct root *root, struct host_evidence *host)
 	}
 }
 
-/* A file with one number. */
+/* Reads a file with one number in kHz. */
 static void read_khz(const struct root *root, const char *path, struct number_fact *hz)
 {
 	char buffer[FACT_TEXT_SIZE];

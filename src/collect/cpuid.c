@@ -36,7 +36,7 @@ static void cpu_exec_cpuid(uint32_t leaf, uint32_t registers[4])
 /* EAX of this leaf is the number of the highest leaf above it. */
 #define EXTENDED 0x80000000
 
-/* The word of the hypervisor whose leaves begin at this base, by its first leaf; NULL: none. */
+/* Returns the word of the hypervisor whose leaves begin at this base; NULL: none. */
 static const char *read_base(uint32_t base, cpuid_leaf_reader *read, uint32_t first[4])
 {
 	static const struct {

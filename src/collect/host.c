@@ -12,9 +12,7 @@
 #include "collect.h"
 #include "parts.h"
 
-/*
- * Files of a page fit, and the longest command line of any architecture (s390: 4096 and a newline).
- */
+/* Files of a page fit, and the longest command line of any architecture (s390: 4097 bytes). */
 #define FILE_SIZE 8192
 
 /* Since sos 3; the link "uname" in the report's root leads there. */

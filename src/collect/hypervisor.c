@@ -47,7 +47,7 @@ static const char *const dmi_files[] = {
 	"/sys/class/dmi/id/bios_vendor",
 };
 
-/* The marks on machines that have no CPUID. */
+/* These marks are found on machines without CPUID. */
 static const struct mark hypervisor_marks[] = {
 	{"/proc/device-tree/hypervisor/compatible", "linux,kvm", "kvm"},
 	{"/proc/device-tree/hypervisor/compatible", "xen,xen", "xen"},

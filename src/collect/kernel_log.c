@@ -213,7 +213,7 @@ void kernel_log_add_dmesg(struct kernel_log_evidence *log, struct span dmesg)
 	while (text_next_line(&dmesg, &line)) {
 		double seconds;
 
-		/* syslog(2) gives the priority, "<6>"; files do not have it. */
+		/* syslog(2) returns the priority, "<6>"; files do not have it. */
 		if (text_take_prefix(&line, "<") && !is_of_kernel(text_take_until(&line, '>')))
 			continue;
 		seconds = take_time(&line);
@@ -278,7 +278,7 @@ static bool read_journal(const struct root *root, const char *path, struct kerne
 	return log->count > 0;
 }
 
-/* The live host's /dev/kmsg. */
+/* The descriptor of the live host's /dev/kmsg; -1: not open. */
 static int kmsg = -1;
 
 bool kernel_log_open(const struct root *root, struct fact *why)
@@ -361,7 +361,7 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
 	for (size_t i = 0; i < ARRAY_SIZE(files) && !source; i++) {
 		if (!root_read_head(root, files[i].path, text, DMESG_SIZE, &content, &why))
 			continue;
-		/* What dmesg(1) leaves in a file where the log is refused. */
+		/* dmesg(1) leaves such a file where the log is refused. */
 		if (!content.length || text_starts(content, "dmesg: "))
 			continue;
 		/* A /var/log/dmesg of an older system may be left; its first line names its kernel.

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "collect.h"
 
-/* Takes the trimmed content of a small file. */
+/* Takes the trimmed content of a file of up to 8 KiB; a longer value is cut. */
 void line_collect(const struct root *root, const char *path, struct text_fact *text);
 
 /* Fills host->kernel, kernel_build, arch, boot and distribution, by /proc, /etc and uname(2). */
@@ -29,10 +29,10 @@ struct mark {
 	const char *word;
 };
 
-/* The word of the first mark that is found, or NULL. */
+/* Returns the word of the first mark that is found, or NULL. */
 const char *mark_find(const struct root *root, const struct mark *marks, size_t count);
 
-/* Absent: nothing points to a hypervisor. Containers are not considered. */
+/* Finds systemd-detect-virt --vm's word. Absent: nothing points to a hypervisor. */
 void hypervisor_collect(const struct root *root, struct text_fact *hypervisor);
 
 /*
@@ -65,19 +65,19 @@ struct cpuid_answer {
 	uint32_t xen_tsc[2];   /* EAX and EBX of leaf base + 3, under "xen"; else 0 */
 };
 
-/* False if this CPU has no CPUID, or does not allow processes to use it (ARCH_CPUID faulting). */
+/* Asks once in a run. Returns false if the CPU has no CPUID or refuses it (ARCH_CPUID). */
 bool cpuid_ask(struct cpuid_answer *answer);
 
-/* Executes CPUID for a leaf, ECX 0: EAX, EBX, ECX, EDX. */
+/* Executes CPUID for a leaf, with ECX 0, into EAX, EBX, ECX and EDX. */
 typedef void cpuid_leaf_reader(uint32_t leaf, uint32_t registers[4]);
 
 /* Fills the members from the hypervisor's leaves, where the hypervisor bit is set. */
 void cpuid_take_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read);
 
-/* Fills what CPUID says; the rest is left. */
+/* Fills the claims of CPUID, and leaves the others. */
 void cpuid_take_claims(struct counter_claims *claims, cpuid_leaf_reader *read);
 
-/* The same of this CPU; false as cpuid_ask(). */
+/* Fills the claims of this CPU. Returns false where cpuid_ask() does. */
 bool cpuid_ask_claims(struct counter_claims *claims);
 
 #endif

@@ -48,9 +48,9 @@ const char *mark_find(const struct root *root, const struct mark *marks, size_t 
 }
 
 /*
- * By Amazon's rule the UUID of an instance begins with "ec2", or does so in little endian, where
- * the first group's bytes stand in reverse: "45e12aec". Other hosts' random UUIDs do it once in
- * 2000, so only Xen guests are asked.
+ * Amazon documents that the UUID of an instance begins with "ec2", or does so in little endian,
+ * where the first group's bytes stand in reverse: "45e12aec". Other hosts' random UUIDs do it once
+ * in 2000, so only Xen guests are asked.
  */
 static bool is_ec2_uuid(const struct root *root)
 {

@@ -215,7 +215,7 @@ static void read_field(
 		fact_set_known(fact_in(field->fact, object));
 }
 
-/* Whether a verdict rests on the fact, it is not known, and the whole has no reason for that. */
+/* Returns true if a verdict rests on the unknown fact and the whole has no reason for that. */
 static bool needs_reason(const struct field *field, void *object)
 {
 	return field->options & FIELD_NEEDED && !fact_is_known(fact_in(field->fact, object)) &&

@@ -24,7 +24,7 @@ static const struct fact *fact_at(const size_t *offset, const void *object)
 	return (const struct fact *)(const void *)((const char *)object + *offset);
 }
 
-/* The fact that keeps the row's value from being known, its own or the whole's; NULL: none. */
+/* Returns the fact, its own or the whole's, by which the row's value is not known; NULL: none. */
 static const struct fact *unknown_fact(const struct field *field, const void *object)
 {
 	if (field->whole && !fact_is_known(fact_at(field->whole, object)))
@@ -63,7 +63,7 @@ static const char *word_at(const struct field *field, const void *object)
 	return field->words[*(const unsigned *)field_member(field, object)];
 }
 
-/* True for a value that says itself that there is none. */
+/* Returns true for a value that is null by itself. */
 static bool is_empty(const struct field *field, const void *object)
 {
 	switch (field->kind) {
@@ -169,7 +169,7 @@ json_t *field_list(
 	return list;
 }
 
-/* The first fact that is not known among the reason's own and those of the rows that name it. */
+/* Takes the first unknown fact among the reason's own and those of the rows that name it. */
 static json_t *write_reason(
 	const struct field *fields, const struct field *reason, const void *object)
 {

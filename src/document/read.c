@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads documents that were written earlier, maybe on another machine and maybe by hand: the
- * file and its limits, JSON's syntax, and the schema. What the keys mean is for the tables.
+ * Reads documents that were written earlier, maybe on another machine and maybe by hand: the file
+ * and its limits, JSON's syntax, and the schema. The tables have the meaning of the keys.
  *
  * A file has one document, or is a stream of many. Where one of a stream is broken, the next
  * begins at the next line that begins with '{': a document of --json has no other such line, and

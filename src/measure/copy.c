@@ -45,7 +45,7 @@
 /* User CPU time of a trial, which takes about a microsecond if the copy does not loop. */
 #define TRIAL_LIMIT_US 20000
 
-/* The words of a page that are tried: behind the last one there is room for a scale. */
+/* The number of words of a page that are tried: behind the last one there is room for a scale. */
 #define SCAN_WORDS ((VVAR_HEAD_SIZE - SCALE_SIZE) / sizeof(uint32_t) - 2)
 
 /* The kernel updates the pages a thousand times per second: a copy may catch it halfway. */

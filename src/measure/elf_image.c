@@ -109,7 +109,7 @@ size_t elf_image_extent(const unsigned char *bytes, size_t size)
 	return read_segments(&image) ? image.extent : 0;
 }
 
-/* A virtual address named by the image, as an offset into it; 0 if it lies outside. */
+/* Returns the offset in the image of a virtual address that it names; 0 if that lies outside. */
 static size_t offset_of(const struct image *image, ElfW(Addr) address)
 {
 	ElfW(Addr) offset = address - image->load;
@@ -192,7 +192,7 @@ static bool count_symbols(const struct image *image, size_t *count)
 	return true;
 }
 
-/* The name of the version with this index; empty if the image has none. */
+/* Takes the name of the version with this index; empty if the image has none. */
 static void take_version(const struct image *image, unsigned index, char *to, size_t size)
 {
 	size_t at = image->version_definitions;

@@ -40,7 +40,7 @@ double statistics_median(double *values, size_t count)
 	return (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* The smallest of `count` sorted values that `percent` in 100 do not exceed; 0 if none. */
+/* Returns the smallest of `count` sorted values that `percent` in 100 do not exceed; 0 if none. */
 static double percentile(const double *ordered, size_t count, double percent)
 {
 	double rank = ceil(percent / 100 * (double)count);

@@ -42,7 +42,7 @@ uint64_t timebase_since(const struct timebase *timebase, uint64_t start)
 	return now > start ? now - start : 0;
 }
 
-/* A reading of the kernel's clock, and when it was completed. */
+/* A reading of the kernel's clock, and the ticks at its end. */
 struct reading {
 	int64_t ns;
 	uint64_t ticks;
@@ -60,13 +60,13 @@ static struct reading read_both(const struct timebase *timebase)
 }
 
 /*
- * A moment in both times: just after the clock moved. Most clocks move at each read; the jiffies
- * clocksource moves every few milliseconds, and what it returns in between is too early. An
- * interrupt, or another process, between the reads of counter and clock makes them differ, so a
- * reading must not take much longer than the shortest one: without that, one in 200 of the rates
- * over 5 ms was wrong on a machine with three busy loops for each CPU, some by a half.
+ * Reads both just after the clock moved. Most clocks move at each read; the jiffies clocksource
+ * moves every few milliseconds, and what it returns in between is too early. An interrupt, or
+ * another process, between the reads of counter and clock makes them differ, so a reading must not
+ * take much longer than the shortest one: without that, one in 200 of the rates over 5 ms was wrong
+ * on a machine with three busy loops for each CPU, some by a half.
  */
-static struct reading read_moment(const struct timebase *timebase)
+static struct reading read_after_step(const struct timebase *timebase)
 {
 	struct reading before = read_both(timebase);
 	uint64_t least = before.width;
@@ -122,7 +122,7 @@ bool timebase_start(struct timebase *timebase, bool by_counter)
 		timebase->overhead = taken < timebase->overhead ? taken : timebase->overhead;
 	}
 	timebase->clock_step_ns = timebase_find_resolution(clock_ns);
-	start = read_moment(timebase);
+	start = read_after_step(timebase);
 	timebase->start_ticks = start.ticks;
 	timebase->start_ns = start.ns;
 	return true;
@@ -138,7 +138,7 @@ double timebase_ns_per_tick(const struct timebase *timebase)
 	if (shortest_ns < SHORTEST_NS)
 		shortest_ns = SHORTEST_NS;
 	do
-		now = read_moment(timebase);
+		now = read_after_step(timebase);
 	while (now.ns - timebase->start_ns < shortest_ns);
 	return (double)(now.ns - timebase->start_ns) / (double)(now.ticks - timebase->start_ticks);
 }

@@ -33,9 +33,9 @@
 #define BRIEF_CASE_NS 40000
 
 /*
- * Where the times decide alone. On a guest whose CPU is taken away unseen, one batch in 500 is
- * several times too long: the 99th percentile of 50 batches is the longest, that of 1,000 leaves
- * out ten.
+ * These hold where the times decide alone. On a guest whose CPU is taken away unseen, one batch in
+ * 500 is several times too long: the 99th percentile of 50 batches is the longest, that of 1,000
+ * leaves out ten.
  */
 #define CLEARING_ROUNDS 1000
 #define CLEARING_PASSES 4

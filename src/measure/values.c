@@ -32,7 +32,7 @@ static const struct timespec pause_of_rounds = {.tv_nsec = 10000000};
 #define PRECISE_NS 1000
 #define COARSE_NS 10000000
 
-/* What a call leaves untouched: not a time. */
+/* Bytes that a call leaves untouched, which are not a time. */
 #define UNTOUCHED 0xff
 #define NOT_A_TIME (-1)
 
@@ -137,7 +137,7 @@ static void compare_call(const struct call_row *row, struct call_evidence *call)
 		fact_set(fact, FACT_FAILED, "the system calls give no two times in order");
 	} else {
 		fact_set_flag(&call->agrees, comparison.is_fitting || !comparison.ahead_ns);
-		/* The numbers of CPUs are no times. */
+		/* A CPU's number is not a time. */
 		call->ahead_ns = call->agrees.value || row->path[PATH_VDSO].shape == SHAPE_GETCPU
 		                         ? 0
 		                         : comparison.ahead_ns;

@@ -113,8 +113,8 @@ static void look_at_pages(void *argument)
 }
 
 /*
- * The page of a hypervisor's clock, which the vDSO reads besides: pvclock's (kvm-clock, Xen), or
- * Hyper-V's, which comes next.
+ * Reads the page of a hypervisor's clock, which the vDSO reads besides: pvclock's (kvm-clock, Xen),
+ * or Hyper-V's, which comes next.
  */
 static void read_clock_page(struct page_search *search)
 {

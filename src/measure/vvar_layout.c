@@ -122,7 +122,7 @@ bool vvar_layout_mode(const char *name, const unsigned char *bytes, int64_t *mod
 	return layout && read_mode(layout, bytes, sizeof(uint32_t), 0, mode);
 }
 
-/* Numbers of the kernel that the compiler's sign is not for. */
+/* Reads an unsigned number; 0 if it lies outside the page. */
 static uint64_t read_word(const unsigned char *page, size_t size, size_t at, size_t width)
 {
 	int64_t value = 0;
@@ -133,7 +133,7 @@ static uint64_t read_word(const unsigned char *page, size_t size, size_t at, siz
 	                                 : (uint64_t)value & ((UINT64_C(1) << 8 * width) - 1);
 }
 
-/* Ticks per second of a counter for which ns = ticks * mult >> shift; 0: no such rate. */
+/* Returns the rate in Hz of a counter for which ns = ticks * mult >> shift; 0: none. */
 static double rate_of(uint64_t mult, uint64_t shift)
 {
 	return mult && shift <= SHIFT_MOST ? ldexp(1e9, (int)shift) / (double)mult : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layouts that kernels gave to the data page which the vDSO reads. It is private to
- * each kernel and distributions backport changes, so no layout is chosen by version: all of
- * the machine's are tried, and the seconds beside the clock mode show which one it is.
+ * Declares the layouts that kernels gave to the data page which the vDSO reads. It is private to
+ * each kernel and distributions backport changes, so no layout is chosen by version: all of the
+ * machine's are tried, and the seconds beside the clock mode show which one it is.
  */
 #ifndef VDSOCHECK_MEASURE_VVAR_LAYOUT_H
 #define VDSOCHECK_MEASURE_VVAR_LAYOUT_H
@@ -28,7 +28,7 @@ enum vvar_arch {
 extern const unsigned vvar_native_arch;
 
 enum vvar_quirk {
-	/* The field says 1 where every call has to enter the kernel: the mode's opposite. */
+	/* The field is 1 where every call enters the kernel: the mode's opposite. */
 	VVAR_MODE_INVERTED = 1 << 0,
 	/* A 16-bit mode and 32-bit seconds. */
 	VVAR_NARROW = 1 << 1,
@@ -76,7 +76,7 @@ struct vvar_match {
 void vvar_layout_find(const unsigned char *page, size_t size, unsigned arch,
 	const int64_t realtime[2], struct vvar_match *match);
 
-/* Reads the mode from the four bytes that hold it in the layout of this name; false: unknown. */
+/* Reads the mode from its four bytes in the layout of this name. Returns false without a layout. */
 bool vvar_layout_mode(const char *name, const unsigned char *bytes, int64_t *mode);
 
 /* The counter's rates that a data page has, in Hz, where its mode reads the counter itself. */
@@ -87,16 +87,16 @@ struct vvar_page_rates {
 };
 
 /*
- * Takes the rates from a page of this layout, whose mode is `mode_at` bytes from its start. False:
- * no such layout, or no rate.
+ * Takes the rates from a page of this layout, whose mode is `mode_at` bytes from its start. Returns
+ * false if the layout is unknown or the page has no rate.
  */
 bool vvar_layout_rates(const char *name, const unsigned char *page, size_t size, size_t mode_at,
 	struct vvar_page_rates *rates);
 
 /*
- * The counter's rate in Hz by the first bytes of a hypervisor's page; 0: it is not valid. pvclock:
- * ns = ticks * 2^shift * mul / 2^32 (asm/pvclock-abi.h); Hyper-V: units of 100 ns = ticks * scale /
- * 2^64 (hyperv-tlfs.h).
+ * Return the counter's rate in Hz by the first bytes of a hypervisor's page; 0: it is not valid.
+ * With pvclock, ns = (ticks << shift) mul >> 32 (asm/pvclock-abi.h); with Hyper-V, time in units of
+ * 100 ns = (ticks scale) >> 64 (hyperv-tlfs.h).
  */
 #define VVAR_PVCLOCK_SIZE 32
 #define VVAR_PVCLOCK_MUL 24
@@ -106,9 +106,9 @@ double vvar_pvclock_hz(const unsigned char page[VVAR_PVCLOCK_SIZE]);
 double vvar_hyperv_hz(const unsigned char page[VVAR_PVCLOCK_SIZE]);
 
 /*
- * The name of a clock mode, "" if it has none here; layout NULL: one of a kernel newer than these.
- * Numbers 2 and 3 of x86 changed their meaning in 4.7: where the layout does not settle it, the
- * current clocksource does.
+ * Returns the name of a clock mode, "" if it has none here; layout NULL: one of a kernel newer than
+ * these. Numbers 2 and 3 of x86 changed their meaning in 4.7: where the layout does not settle it,
+ * the current clocksource does.
  */
 const char *vvar_mode_name(
 	const struct vvar_layout *layout, unsigned arch, int64_t mode, const char *clocksource);
