@@ -89,9 +89,9 @@ void vvar_read_rates(const struct vdso_image *vdso, const struct vclock_evidence
 #define VVAR_HEAD_SIZE 4096
 
 /*
- * struct pvclock_vcpu_time_info, asm/pvclock-abi.h: where its flags are, and the bit of them that
- * allows the vDSO to use the page. The first word of struct ms_hyperv_tsc_page, hyperv-tlfs.h, is
- * the sequence: 0 forbids it.
+ * The offset of the flags in struct pvclock_vcpu_time_info (asm/pvclock-abi.h, 3.10 to 7.x), and
+ * the bit that allows the vDSO to use the page. The first word of Hyper-V's page (TLFS,
+ * HV_REFERENCE_TSC_PAGE) is the sequence: 0 forbids it.
  */
 #define VVAR_PVCLOCK_FLAGS 29
 #define VVAR_PVCLOCK_STABLE 1

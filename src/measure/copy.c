@@ -63,10 +63,10 @@
 enum { REALTIME, MONOTONIC, CLOCKS };
 
 /*
- * The fields behind the mode in every layout begin at the next multiple of eight bytes: cycle_last,
- * then mask, mult, shift and the base times. While the mode is none, the kernel keeps
- * only the base time of CLOCK_REALTIME current: with another counter's cycle_last or a stale shift,
- * the vDSO would loop once per second of the difference, for millions of them.
+ * The fields behind the mode in every layout (vvar_layout.c) begin at the next multiple of eight
+ * bytes: cycle_last, then mask, mult, shift and the base times. While the mode is none, the kernel
+ * keeps only the base time of CLOCK_REALTIME current: with another counter's cycle_last or a stale
+ * shift, the vDSO would loop once per second of the difference, for millions of them.
  */
 #define SCALE_SIZE 224
 

@@ -120,16 +120,20 @@ static void read_clock_page(struct page_search *search)
 {
 	struct flag_fact *stable = &search->answer.pvclock_stable;
 	struct number_fact *sequence = &search->answer.hyperv_sequence;
-	bool hyperv = strncmp(search->clocksource, "hyperv", 6) == 0;
+	const char *clocksource = search->clocksource;
+	bool hyperv = strncmp(clocksource, "hyperv", 6) == 0;
+	bool pvclock = strcmp(clocksource, "kvm-clock") == 0 || strcmp(clocksource, "xen") == 0;
 	unsigned quirks = search->match.layout->quirks;
+	/* A kernel in which 3 is pvclock's mode is older than 4.7. */
+	bool early = quirks & VVAR_EITHER_MODES && pvclock && search->match.mode == 3;
 	unsigned char page[VVAR_PVCLOCK_SIZE];
 	uintptr_t at = 0;
-	uint32_t head[2];
+	uint32_t first;
 
 	fact_set(&stable->fact, FACT_ABSENT, "not the current clocksource's page");
 	sequence->fact = stable->fact;
 	/* In a time namespace the namespace's page has the first place. */
-	if (quirks & VVAR_CLOCKS_AFTER_DATA)
+	if (quirks & VVAR_CLOCKS_AFTER_DATA && !early)
 		at = (search->timens_at ? search->timens_at : search->match_at) + search->page_size;
 	else if (quirks & VVAR_CLOCKS_BEFORE_VDSO)
 		at = search->vdso->base - 2 * search->page_size;
@@ -137,17 +141,16 @@ static void read_clock_page(struct page_search *search)
 		return;
 	at += hyperv ? search->page_size : 0;
 	search->answer.page_at = (int64_t)at - (int64_t)search->vdso->base;
-	if (hyperv) {
-		if (copy_from(at, (unsigned char *)head, sizeof(head)))
-			fact_set_number(sequence, head[0]);
-		else
-			fact_set(&sequence->fact, FACT_ABSENT, "the kernel maps no Hyper-V page");
-	} else if (strcmp(search->clocksource, "kvm-clock") == 0 ||
-		   strcmp(search->clocksource, "xen") == 0) {
-		if (copy_from(at, page, sizeof(page)))
-			fact_set_flag(stable, page[VVAR_PVCLOCK_FLAGS] & VVAR_PVCLOCK_STABLE);
-		else
-			fact_set(&stable->fact, FACT_ABSENT, "the kernel maps no pvclock page");
+	if (!hyperv && !pvclock)
+		return;
+	if (!copy_from(at, page, sizeof(page))) {
+		fact_set(hyperv ? &sequence->fact : &stable->fact, FACT_ABSENT,
+			"the kernel maps no %s page", hyperv ? "Hyper-V" : "pvclock");
+	} else if (hyperv) {
+		memcpy(&first, page, sizeof(first));
+		fact_set_number(sequence, first);
+	} else {
+		fact_set_flag(stable, page[VVAR_PVCLOCK_FLAGS] & VVAR_PVCLOCK_STABLE);
 	}
 }
 

@@ -38,8 +38,9 @@ enum vvar_quirk {
 	VVAR_EARLY_MODES = 1 << 3,
 	VVAR_EITHER_MODES = 1 << 4,
 	/*
-	 * The pages of the hypervisors' clocks are pages 1 and 2 of [vvar], or [vvar_vclock], which
-	 * ends where the vDSO begins.
+	 * The pages of the hypervisors' clocks are pages 1 and 2 of [vvar] (vdso-layout.lds.S of
+	 * x86, 4.7-6.12; before, page 1 is the HPET's), or [vvar_vclock], which ends where the vDSO
+	 * begins (asm/vdso/vsyscall.h, 6.13-7.x).
 	 */
 	VVAR_CLOCKS_AFTER_DATA = 1 << 5,
 	VVAR_CLOCKS_BEFORE_VDSO = 1 << 6,
@@ -95,8 +96,8 @@ bool vvar_layout_rates(const char *name, const unsigned char *page, size_t size,
 
 /*
  * Return the counter's rate in Hz by the first bytes of a hypervisor's page; 0: it is not valid.
- * With pvclock, ns = (ticks << shift) mul >> 32 (asm/pvclock-abi.h); with Hyper-V, time in units of
- * 100 ns = (ticks scale) >> 64 (hyperv-tlfs.h).
+ * With pvclock, ns = (ticks << shift) * mul >> 32 (asm/pvclock-abi.h, 3.10 to 7.x); with Hyper-V,
+ * units of 100 ns = ticks * scale >> 64 (Hyper-V TLFS, HV_REFERENCE_TSC_PAGE).
  */
 #define VVAR_PVCLOCK_SIZE 32
 #define VVAR_PVCLOCK_MUL 24
