@@ -92,20 +92,6 @@ static void make_calls(void)
 
 /* ---- worker 0 ---- */
 
-/* A snapshot has all counts at one moment. */
-struct snapshot {
-	uint64_t ticks;
-	size_t calls[BENCH_THREADS_MAX];
-};
-
-static void take_snapshot(struct snapshot *snapshot)
-{
-	snapshot->ticks = timebase_ticks(&self.timebase);
-	for (unsigned i = 0; i < self.shared->contention->workers; i++)
-		snapshot->calls[i] =
-			__atomic_load_n(&self.shared->workers[i].calls, __ATOMIC_RELAXED);
-}
-
 static bool may_continue(void)
 {
 	return !is_over() && (int64_t)(self.until - timebase_ticks(&self.timebase)) > 0;
@@ -134,18 +120,32 @@ static bool sync_workers(long *preemptions)
 	return true;
 }
 
-/* The result is in ticks. A worker that got no CPU, or no lock, and made no call is left out. */
-static struct contention_result result_of_window(
-	const struct snapshot *start, const struct snapshot *end)
+static size_t calls_of(size_t worker)
 {
+	return __atomic_load_n(&self.shared->workers[worker].calls, __ATOMIC_RELAXED);
+}
+
+/* Returns the result in ticks. A worker that got no CPU, or no lock, and made no call is left out.
+ */
+static struct contention_result take_window(uint64_t window_ticks)
+{
+	static size_t before[BENCH_THREADS_MAX];
 	const struct contention *contention = self.shared->contention;
 	size_t workers = contention->workers;
 	size_t cpus = workers < contention->cpu_count ? workers : contention->cpu_count;
-	double ticks = (double)(end->ticks - start->ticks) * (double)cpus;
+	uint64_t start = timebase_ticks(&self.timebase), ticks;
 	size_t total = 0, fewest = SIZE_MAX, active = 0;
+	int rounds = 0;
 
+	for (size_t i = 0; i < workers; i++)
+		before[i] = calls_of(i);
+	do {
+		make_calls();
+		ticks = timebase_ticks(&self.timebase) - start;
+		rounds++;
+	} while (may_continue() && (rounds < WINDOW_ROUNDS_LEAST || ticks < window_ticks));
 	for (size_t i = 0; i < workers; i++) {
-		size_t calls = end->calls[i] - start->calls[i];
+		size_t calls = calls_of(i) - before[i];
 
 		total += calls;
 		active += calls > 0;
@@ -154,23 +154,8 @@ static struct contention_result result_of_window(
 	}
 	if (!total)
 		return (struct contention_result){0};
-	return (struct contention_result){
-		.ns = ticks / (double)total, .slowest_ns = ticks / (double)active / (double)fewest};
-}
-
-static struct contention_result take_window(uint64_t window_ticks)
-{
-	static struct snapshot start, end;
-	int rounds = 0;
-
-	take_snapshot(&start);
-	do {
-		make_calls();
-		take_snapshot(&end);
-		rounds++;
-	} while (may_continue() &&
-		 (rounds < WINDOW_ROUNDS_LEAST || end.ticks - start.ticks < window_ticks));
-	return result_of_window(&start, &end);
+	return (struct contention_result){.ns = (double)ticks * (double)cpus / (double)total,
+		.slowest_ns = (double)ticks * (double)cpus / (double)active / (double)fewest};
 }
 
 /* Finds the best window. Workers that share CPUs preempt each other: this disturbs no window. */
@@ -234,19 +219,18 @@ bool contention_measure(
 		deadline_after(2 * contention->ns + DEADLINE_SLACK_NS +
 			       (int64_t)contention->workers * SLACK_PER_WORKER_NS);
 	pid_t pids[BENCH_THREADS_MAX] = {0};
-	unsigned started;
 	bool well = true;
 
 	if (!shared)
 		return false;
 	shared->contention = contention;
-	for (started = 0; well && started < contention->workers; started += well) {
-		self.index = started;
-		pids[started] = child_start(work, shared, &deadline, why);
-		well = pids[started] > 0;
+	for (unsigned i = 0; well && i < contention->workers; i++) {
+		self.index = i;
+		pids[i] = child_start(work, shared, &deadline, why);
+		well = pids[i] > 0;
 	}
 	/* Worker 0 ends the run, or its deadline does; the first reason counts. */
-	for (unsigned i = 0; i < started; i++) {
+	for (unsigned i = 0; i < contention->workers && pids[i] > 0; i++) {
 		struct fact later = {0};
 
 		shared->over = shared->over || !well;
