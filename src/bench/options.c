@@ -53,21 +53,32 @@ static bool take_name(const char *option, struct span name, struct bench_names *
 	return true;
 }
 
-static bool take_path(struct span word, struct bench_plan *plan)
+static bool take_call(struct cli *cli, struct span word)
 {
+	return take_name("--call", word, &((struct bench_plan *)cli->data)->call_names);
+}
+
+static bool take_clock(struct cli *cli, struct span word)
+{
+	return take_name("--clock", word, &((struct bench_plan *)cli->data)->clock_names);
+}
+
+static bool take_path(struct cli *cli, struct span word)
+{
+	struct bench_plan *plan = cli->data;
+
 	for (int path = 0; path < PATH_COUNT; path++) {
-		if (text_equals(word, bench_paths[path])) {
-			plan->path_named = true;
-			plan->paths[path] = true;
-			return true;
-		}
+		if (text_equals(word, bench_paths[path]))
+			return plan->path_named = plan->paths[path] = true;
 	}
 	return cli_usage_error(
 		"--path: '%.*s' is not vdso, libc or syscall", (int)word.length, word.at);
 }
 
-static bool take_calls(struct span word, struct bench_plan *plan)
+static bool take_calls(struct cli *cli, struct span word)
 {
+	struct bench_plan *plan = cli->data;
+
 	if (plan->count_count == BENCH_COUNT_MAX)
 		return cli_usage_error("--calls: at most %d counts are accepted", BENCH_COUNT_MAX);
 	return take_count("--calls", word, "calls from 1 to 1000G, such as 5000, 500k or 5M",
@@ -83,9 +94,10 @@ static bool is_listed(const int *cpus, size_t count, uint64_t cpu)
 	return false;
 }
 
-static bool take_cpu(struct span word, struct bench_plan *plan)
+static bool take_cpu(struct cli *cli, struct span word)
 {
 	static int allowed[CPUS_MAX];
+	struct bench_plan *plan = cli->data;
 	size_t count = cpus_list(allowed, CPUS_MAX);
 	struct span step = word, range = text_take_until(&step, ':');
 	uint64_t first, last, stride = 1;
@@ -114,54 +126,39 @@ static bool take_cpu(struct span word, struct bench_plan *plan)
 	return true;
 }
 
-static bool take_threads(const char *value, struct bench_plan *plan)
+static bool take_threads(const char *value, unsigned *threads)
 {
-	uint64_t threads;
+	uint64_t number;
 
-	if (!number_parse(text_span(value), &threads) || threads == 0 ||
-		threads > BENCH_THREADS_MAX)
+	if (!number_parse(text_span(value), &number) || !number || number > BENCH_THREADS_MAX)
 		return cli_usage_error(
 			"--threads: '%s' is not a number from 1 to %d", value, BENCH_THREADS_MAX);
-	plan->threads = (unsigned)threads;
+	*threads = (unsigned)number;
 	return true;
-}
-
-/* Takes a word of the option's list. */
-static bool take_word(int id, struct span word, struct bench_plan *plan)
-{
-	switch (id) {
-	case OPTION_CALL:
-		return take_name("--call", word, &plan->call_names);
-	case OPTION_CLOCK:
-		return take_name("--clock", word, &plan->clock_names);
-	case OPTION_PATH:
-		return take_path(word, plan);
-	case OPTION_CALLS:
-		return take_calls(word, plan);
-	default:
-		return take_cpu(word, plan);
-	}
 }
 
 bool bench_take(struct cli *cli, int id, const char *value)
 {
 	struct bench_plan *plan = cli->data;
-	struct span list, word;
 
 	switch (id) {
+	case OPTION_CALL:
+		return take_list(value, take_call, cli);
+	case OPTION_CLOCK:
+		return take_list(value, take_clock, cli);
+	case OPTION_PATH:
+		return take_list(value, take_path, cli);
+	case OPTION_CALLS:
+		return take_list(value, take_calls, cli);
+	case OPTION_CPU:
+		return take_list(value, take_cpu, cli);
 	case OPTION_THREADS:
-		return take_threads(value, plan);
+		return take_threads(value, &plan->threads);
 	case OPTION_HISTOGRAM:
 		return plan->histogram = true;
-	case 'd':
+	default:
 		return take_duration("--duration", value, &plan->time_ns);
 	}
-	list = text_span(value);
-	while (parse_next(&list, &word)) {
-		if (!take_word(id, word, plan))
-			return false;
-	}
-	return true;
 }
 
 /* ---- the plan ---- */
