@@ -209,7 +209,8 @@ struct entry_counts {
 	unsigned calls;    /* deciding calls that have this path */
 	unsigned proven;   /* those of them that were made */
 	unsigned always;   /* those whose every attempt entered the kernel */
-	unsigned entering; /* those of which at least one attempt did */
+	unsigned entering; /* those with at least one attempt that did */
+	bool mixed;        /* one of them entered in a part of its attempts only */
 	uint32_t attempts;
 	uint32_t entered;
 	int signal; /* one of them ended with this signal; 0: none did */
@@ -217,9 +218,6 @@ struct entry_counts {
 
 /* Counts the deciding calls, each by the path it is judged by. */
 struct entry_counts counts_deciding(const struct evidence *evidence);
-
-/* True if a deciding call entered the kernel in a part of its attempts only. */
-bool counts_are_mixed(const struct evidence *evidence);
 
 /* Counts the deciding calls, all by one path; PATH_COUNT: each by the path it is judged by. */
 struct entry_counts counts_by_path(const struct evidence *evidence, enum call_path path);

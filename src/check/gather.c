@@ -139,7 +139,7 @@ static void settle(struct measuring *measuring)
 			proof_take(&measuring->calls, PROOF_SPREAD, &evidence->proof,
 				evidence->calls, measuring->deadline);
 		read_again(measuring);
-	} while (has_time && deadline_left_ns(&deadline) > 0 && !counts_are_mixed(evidence) &&
+	} while (has_time && deadline_left_ns(&deadline) > 0 && !counts_deciding(evidence).mixed &&
 		 (evidence->clocksource.changes || contradiction_may_be_a_change(evidence)));
 }
 

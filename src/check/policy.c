@@ -121,8 +121,7 @@ static void answer_fallback(const struct evidence *evidence, const struct verdic
 	}
 	if (*list)
 		set_answer(requirement, POLICY_NOT_MET, "%s %sfall%s back to %s", list,
-			counts.entering > counts.always ? "sometimes " : "",
-			counts.entering == 1 ? "s" : "",
+			counts.mixed ? "sometimes " : "", counts.entering == 1 ? "s" : "",
 			counts.entering == 1 ? "a system call" : "system calls");
 	else
 		set_answer(requirement, POLICY_NOT_MET, "%.*s", (int)strcspn(verdict->summary, "."),

@@ -344,12 +344,6 @@ bool advice_sends_report(const struct advice *advice)
 	return advice->step_count == 1 && strcmp(advice->steps[0].command, REPORT_COMMAND) == 0;
 }
 
-/* Advice that takes another kernel comes after all that helps with this one. */
-static enum rank find_rank(const struct view *v, const struct advice_row *row)
-{
-	return needs_newer_kernel(v, row) ? RANK_PROOF : row->rank;
-}
-
 /* Two such pieces of advice are two ways to the same end. */
 static bool mends_clocksource(const struct advice_row *row)
 {
@@ -380,8 +374,10 @@ static void add_choices(const struct view *v, enum rank rank, const struct advic
 		const struct advice_row *row = choices[i].row;
 		struct advice *advice = &list->advice[list->count];
 
-		if (!choices[i].applies || find_rank(v, row) != rank || is_in_list(list, row) ||
-			!advice_make(v, row, false, advice))
+		/* Advice that takes another kernel comes after all that helps with this one. */
+		if (!choices[i].applies ||
+			rank != (needs_newer_kernel(v, row) ? RANK_PROOF : row->rank) ||
+			is_in_list(list, row) || !advice_make(v, row, false, advice))
 			continue;
 		/* The kernel makes its own choice once a setting is removed. */
 		if (list->why_not_tsc && row->rank != RANK_UNDO) {

@@ -197,8 +197,7 @@ void cause_pvclock(const struct view *v, struct cause_list *list)
 			"reading kvm-clock.",
 			.signs = "The calls fall back on kvm-clock, and the kernel command line "
 				 "has no-kvmclock-vsyscall.",
-			.advice = {{&advice_drop_tsc_boot, v->tsc_avoided},
-				{&advice_drop_boot, !v->tsc_avoided}}},
+			ADVICE_DROP_BOOT},
 		{"kvm-clock-32-bit", on_kvm_clock && v->kvm_clock_32_bit, CERTAINTY_LIKELY,
 			cite_mode,
 			"The vDSO of a 32-bit kernel cannot read kvm-clock; that of a 64-bit "

@@ -82,7 +82,7 @@ void cause_selected(const struct view *v, struct cause_list *list)
 	bool is_written = v->unsupported && !v->tsc_distrusted &&
 	                  clocksource_is_offered(evidence, clocksource->current) &&
 	                  vclock_name_has_mode(clocksource->available[0]) &&
-	                  !*clocksource->changed_to && !v->mixed &&
+	                  !*clocksource->changed_to && !v->decided.mixed &&
 	                  fact_is_known(&evidence->host.boot.fact) && !v->boot_chose_current &&
 	                  !boot_has(evidence, "clock=pmtmr");
 	bool on_xen = hypervisor_is(evidence, "xen");
@@ -111,9 +111,7 @@ void cause_selected(const struct view *v, struct cause_list *list)
 		{"tsc-disabled-at-boot", v->second_choice && v->boot_disables_tsc, CERTAINTY_PROVEN,
 			cite_boot, "The TSC is disabled on the kernel command line.",
 			.signs = "The kernel command line has notsc or tsc=unstable.",
-			.more = BOOT_PARAMETERS,
-			.advice = {{&advice_drop_tsc_boot, v->tsc_avoided},
-				{&advice_drop_boot, !v->tsc_avoided}}},
+			.more = BOOT_PARAMETERS, ADVICE_DROP_BOOT},
 		{"clocksource-written", is_written, CERTAINTY_PROVEN, cite_written, written,
 			.signs = "The kernel's first choice of the available clocksources has vDSO "
 				 "support, and neither the kernel command line nor the kernel log "
@@ -124,15 +122,12 @@ void cause_selected(const struct view *v, struct cause_list *list)
 			"The kernel command line (nopv) keeps the kernel from using its "
 			"hypervisor's clock.",
 			.signs = "The kernel command line of a guest has nopv or xen_nopv.",
-			.more = BOOT_PARAMETERS,
-			.advice = {{&advice_drop_tsc_boot, v->tsc_avoided},
-				{&advice_drop_boot, !v->tsc_avoided}}},
+			.more = BOOT_PARAMETERS, ADVICE_DROP_BOOT},
 		{"kvm-clock-disabled", v->second_choice && v->guest && is_kvm_clock_off,
 			CERTAINTY_PROVEN, cite_boot,
 			"kvm-clock is disabled on the kernel command line.",
 			.signs = "The kernel command line of a guest has no-kvmclock.",
-			.advice = {{&advice_drop_tsc_boot, v->tsc_avoided},
-				{&advice_drop_boot, !v->tsc_avoided}}},
+			ADVICE_DROP_BOOT},
 		{"kvm-clock-unused", is_unused && has_beginning, CERTAINTY_LIKELY, cite_kvm_clock,
 			"The hypervisor offers kvm-clock, but this kernel does not use it: it was "
 			"built without CONFIG_KVM_GUEST.",

@@ -78,9 +78,7 @@ void cause_current(const struct view *v, struct cause_list *list)
 		{"boot-clocksource", v->boot_choice_slows, CERTAINTY_PROVEN, cite_boot, chosen,
 			.signs = "The kernel command line has clocksource= with the clocksource in "
 				 "use, on which the calls fall back.",
-			.more = BOOT_PARAMETERS,
-			.advice = {{&advice_drop_tsc_boot, v->tsc_avoided},
-				{&advice_drop_boot, !v->tsc_avoided}}},
+			.more = BOOT_PARAMETERS, ADVICE_DROP_BOOT},
 		{"clocksource-unseen",
 			v->falls_back && v->mode_none && !fact_is_known(&clocksource->current_fact),
 			CERTAINTY_PROVEN, cite_mode,
@@ -112,7 +110,7 @@ void cause_slow(const struct view *v, struct cause_list *list)
 			.signs = "The calls fall back on arch_sys_counter; the kernel log may have "
 				 "\"workaround for\".",
 			.log = "workaround for", .advice = {{&other_arm_cpu, true}}},
-		{"clocksource-changing", has_changed || (v->mixed && find_return(evidence)),
+		{"clocksource-changing", has_changed || (v->decided.mixed && find_return(evidence)),
 			has_changed ? CERTAINTY_PROVEN : CERTAINTY_LIKELY, cite_changing,
 			"The clocksource changed while vdsocheck ran, and with it how the calls "
 			"are served.",
@@ -162,9 +160,9 @@ void cause_without_vdso(const struct view *v, struct cause_list *list)
 	                      clocksource_is(evidence, "arch_sys_counter") ||
 	                      clocksource_is(evidence, "tsc");
 	/* No kernel supports this name, or the mode is none and no other row says why. */
-	bool is_without =
-		v->unsupported || (v->falls_back && v->mode_none && !v->mixed && !has_own_causes &&
-					  fact_is_known(&evidence->clocksource.current_fact));
+	bool is_without = v->unsupported ||
+	                  (v->falls_back && v->mode_none && !v->decided.mixed && !has_own_causes &&
+				  fact_is_known(&evidence->clocksource.current_fact));
 	char text[CAUSE_TEXT_SIZE];
 	const struct cause_row rows[] = {
 		{"clocksource-without-vdso", is_without, CERTAINTY_PROVEN, cite_mode, text,

@@ -36,12 +36,6 @@ static bool is_cleared(const struct view *v)
 	}
 }
 
-/* A skew, or a guest that was moved or paused, may lie in either clock. */
-static bool is_faulty(const struct view *v)
-{
-	return v->tsc_unsynchronized || v->watchdog.culprit == WATCHDOG_TSC_JUMPED;
-}
-
 enum counter_standing counter_standing_find(const struct view *v)
 {
 	const struct clocksource_evidence *clocksource = &v->evidence->clocksource;
@@ -49,7 +43,8 @@ enum counter_standing counter_standing_find(const struct view *v)
 	if (fact_is_known(&clocksource->current_fact) &&
 		clocksource_is_own_counter(clocksource->current))
 		return COUNTER_IN_USE;
-	if (is_faulty(v))
+	/* A skew, or a guest that was moved or paused, may lie in either clock. */
+	if (v->tsc_unsynchronized || v->watchdog.culprit == WATCHDOG_TSC_JUMPED)
 		return COUNTER_FAULTY;
 	if (v->boot_disables_tsc)
 		return COUNTER_DISABLED;

@@ -62,7 +62,6 @@ struct view {
 	struct entry_counts decided; /* the deciding calls, each by the path it is judged by */
 	struct entry_counts vdso;    /* the same by the vDSO's functions */
 	struct entry_counts libc;    /* the same through libc */
-	bool mixed;                  /* a deciding call entered in a part of its attempts only */
 	/* clock_gettime(CLOCK_MONOTONIC) by each path; NULL where it was not timed. */
 	const struct path_evidence *monotonic[PATH_COUNT];
 	enum verdict_kind verdict;  /* unknown as long as the rules of the verdict are asked */
@@ -321,6 +320,10 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 #define SWITCH_STEP(guard)                                                                         \
 	.command = guard "echo {to} | sudo tee " CLOCKSOURCE_CURRENT,                              \
 	.undo = "echo {from} | sudo tee " CLOCKSOURCE_CURRENT
+
+/* The advice of a cause in the boot parameters; some of them are there against the TSC. */
+#define ADVICE_DROP_BOOT                                                                           \
+	.advice = {{&advice_drop_tsc_boot, v->tsc_avoided}, {&advice_drop_boot, !v->tsc_avoided}}
 
 /* The remark where tsc=nowatchdog, of 5.2, is advised. */
 #define NOWATCHDOG_REMARK 5, 2, NULL, "tsc=nowatchdog needs Linux 5.2 or newer, or a backport."

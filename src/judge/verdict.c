@@ -75,10 +75,10 @@ static void write_wrong(const struct view *v, char *summary, size_t size)
 /* Names the calls that entered; the proof line says how often. */
 static void write_entering(const struct view *v, char *summary, size_t size)
 {
-	const char *sometimes = v->mixed ? "sometimes " : "";
+	const char *sometimes = v->decided.mixed ? "sometimes " : "";
 
 	summary[0] = '\0';
-	if (v->mixed && v->decided.entering == v->decided.calls) {
+	if (v->decided.mixed && v->decided.entering == v->decided.calls) {
 		text_append(summary, size, "gettimeofday() and clock_gettime()");
 	} else {
 		for (size_t i = 0; i < v->evidence->call_count; i++) {
@@ -196,41 +196,41 @@ void verdict_list(const struct view *v, struct verdict_row rows[VERDICT_ROWS])
 	bool is_cleared = evidence->clocksource.changes == 0 && v->decided.entered == 0 &&
 	                  !libc_enters && timing_clears(evidence);
 	const struct verdict_row all[VERDICT_ROWS] = {
-		{"captured-tree", !evidence->live, VERDICT_UNKNOWN, EVIDENCE_NAME, NULL,
-			write_captured},
-		{"call-crashes", v->decided.signal, VERDICT_UNKNOWN, EVIDENCE_PROOF, NULL,
-			write_crash},
-		{"emulated", v->emulated, VERDICT_UNKNOWN, 0, NULL, write_emulated},
-		{"values-differ", find_wrong(v), VERDICT_WRONG, EVIDENCE_VALUES, NULL, write_wrong},
+		{"captured-tree", !evidence->live, VERDICT_UNKNOWN, EVIDENCE_NAME,
+			.write = write_captured},
+		{"call-crashes", v->decided.signal, VERDICT_UNKNOWN, EVIDENCE_PROOF,
+			.write = write_crash},
+		{"emulated", v->emulated, VERDICT_UNKNOWN, 0, .write = write_emulated},
+		{"values-differ", find_wrong(v), VERDICT_WRONG, EVIDENCE_VALUES,
+			.write = write_wrong},
 		{"falls-back-without-vdso", all_enter && v->no_vdso, VERDICT_FALLBACK,
 			EVIDENCE_PROOF,
-			"gettimeofday() and clock_gettime() are system calls, as there is no vDSO.",
-			NULL},
+			.sentence = "gettimeofday() and clock_gettime() are system calls, as there "
+				    "is no vDSO."},
 		{"always-falls-back", all_enter, VERDICT_FALLBACK, EVIDENCE_PROOF,
-			"gettimeofday() and clock_gettime() fall back to system calls.", NULL},
-		{"sometimes-falls-back", some_enter && v->mixed, VERDICT_FALLBACK, EVIDENCE_PROOF,
-			NULL, write_entering},
-		{"some-calls-fall-back", some_enter, VERDICT_FALLBACK, EVIDENCE_PROOF, NULL,
-			write_entering},
+			.sentence = "gettimeofday() and clock_gettime() fall back to system "
+				    "calls."},
+		{"sometimes-falls-back", some_enter && v->decided.mixed, VERDICT_FALLBACK,
+			EVIDENCE_PROOF, .write = write_entering},
+		{"some-calls-fall-back", some_enter, VERDICT_FALLBACK, EVIDENCE_PROOF,
+			.write = write_entering},
 		{"libc-falls-back", has_proof && libc_enters, VERDICT_FALLBACK, EVIDENCE_PROOF,
-			"gettimeofday() and clock_gettime() are system calls, as the C library "
-			"bypasses the vDSO.",
-			NULL},
+			.sentence = "gettimeofday() and clock_gettime() are system calls, as the C "
+				    "library bypasses the vDSO."},
 		/* One change may be that from tsc-early to tsc; a second shows that it goes on. */
 		{"clocksource-keeps-changing", has_proof && evidence->clocksource.changes > 1,
-			VERDICT_FALLBACK, EVIDENCE_NAME | EVIDENCE_PROOF, NULL, write_changing},
+			VERDICT_FALLBACK, EVIDENCE_NAME | EVIDENCE_PROOF, .write = write_changing},
 		{"counter-slow", is_counter_slow, VERDICT_SLOW, EVIDENCE_PROOF | EVIDENCE_TIMING,
-			"the vDSO serves gettimeofday() and clock_gettime(), but reading the CPU's "
-			"counter takes as long as a system call.",
-			NULL},
+			.sentence = "the vDSO serves gettimeofday() and clock_gettime(), but "
+				    "reading the CPU's counter takes as long as a system call."},
 		{"slower-than-entry", is_slower, VERDICT_UNKNOWN, EVIDENCE_PROOF | EVIDENCE_TIMING,
-			NULL, write_slower},
+			.write = write_slower},
 		{"served", has_proof, VERDICT_OK, EVIDENCE_PROOF,
-			"gettimeofday() and clock_gettime() are served by the vDSO.", NULL},
+			.sentence = "gettimeofday() and clock_gettime() are served by the vDSO."},
 		{"cheaper-than-entry", is_cleared, VERDICT_OK, EVIDENCE_TIMING,
-			"gettimeofday() and clock_gettime() take less time than any system call.",
-			NULL},
-		{"no-proof", true, VERDICT_UNKNOWN, 0, NULL, write_unproven},
+			.sentence = "gettimeofday() and clock_gettime() take less time than any "
+				    "system call."},
+		{"no-proof", true, VERDICT_UNKNOWN, 0, .write = write_unproven},
 	};
 
 	memcpy(rows, all, sizeof(all));

@@ -35,19 +35,13 @@ struct entry_counts counts_by_path(const struct evidence *evidence, enum call_pa
 		counts.attempts += path->attempts;
 		counts.entered += path->entered;
 	}
+	counts.mixed = counts.entering > counts.always;
 	return counts;
 }
 
 struct entry_counts counts_deciding(const struct evidence *evidence)
 {
 	return counts_by_path(evidence, PATH_COUNT);
-}
-
-bool counts_are_mixed(const struct evidence *evidence)
-{
-	struct entry_counts counts = counts_deciding(evidence);
-
-	return counts.entering > counts.always;
 }
 
 const struct call_evidence *call_evidence_of(
@@ -438,7 +432,6 @@ void view_make(const struct evidence *evidence, enum verdict_kind verdict, struc
 		.decided = counts_deciding(evidence),
 		.vdso = counts_by_path(evidence, PATH_VDSO),
 		.libc = counts_by_path(evidence, PATH_LIBC),
-		.mixed = counts_are_mixed(evidence),
 		.verdict = verdict};
 	for (int path = 0; call && path < PATH_COUNT; path++)
 		v->monotonic[path] = call->path[path].timed ? &call->path[path] : NULL;
