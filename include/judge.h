@@ -157,15 +157,15 @@ struct contradiction {
 bool contradiction_may_be_a_change(const struct evidence *evidence);
 
 struct cost {
-	bool known;
-	const char *reason; /* why a number is not known; static storage; NULL: all are */
-	double call_ns;     /* the costliest deciding call, as programs make it here */
-	bool mixed;         /* call_ns is the average of calls that enter and calls that do not */
-	double syscall_ns;  /* ns per raw system call of the same clock */
-	bool estimated;     /* vdso_ns is known, and the call may be served in less time */
-	bool measured;      /* vdso_ns was measured on a copy of the vDSO */
-	double rate;        /* calls per second to work it out for; 0: not given */
-	double vdso_ns;     /* ns per call in user space: the counter and the arithmetic */
+	struct fact call_fact;
+	double call_ns;    /* the costliest deciding call, as programs make it here */
+	double syscall_ns; /* the raw system call of the same clock; known as call_ns is */
+	bool mixed;        /* call_ns is the average of calls that enter and calls that do not */
+	struct fact vdso_fact; /* known: the vDSO could serve the call in vdso_ns */
+	double vdso_ns;        /* the counter and the arithmetic */
+	bool measured;         /* vdso_ns was measured on a copy of the vDSO */
+	struct fact rate_fact;
+	double rate; /* calls per second to work it out for */
 };
 
 /* The share of one CPU, in percent, that `rate` calls per second of `ns` each take. */

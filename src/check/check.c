@@ -32,7 +32,10 @@ static int judge_and_print(struct cli *cli, const char *file)
 	if (!check_clocksources_exist(&request->policy, &request->evidence))
 		return EXIT_TROUBLE;
 	diagnose(&request->evidence, &request->diagnosis);
-	request->diagnosis.cost.rate = request->rate;
+	if (request->rate > 0) {
+		request->diagnosis.cost.rate = request->rate;
+		fact_set_known(&request->diagnosis.cost.rate_fact);
+	}
 	policy_judge(&request->policy, &request->evidence, request->diagnosis.verdict.kind,
 		&request->outcome);
 	cli_print(cli, request);

@@ -33,7 +33,7 @@ static void add_alternative(
 	bool is_tsc = host_is_x86(evidence) && !clocksource_is(evidence, "tsc");
 	char ns[32];
 
-	if (cost->measured && !cost->estimated) {
+	if (cost->measured && !fact_is_known(&cost->vdso_fact)) {
 		strbuf_add(sb,
 			"; the vDSO would be no faster: reading the counter takes %s ns (measured on a "
 			"copy of the vDSO)",
@@ -66,7 +66,7 @@ void describe_verdict(
 	char ns[32], entry[32];
 
 	strbuf_add(sb, "%s", diagnosis->verdict.summary);
-	if (cost->known) {
+	if (fact_is_known(&cost->call_fact)) {
 		if (sb->used && sb->text[sb->used - 1] == '.')
 			sb->used--;
 		strbuf_add(sb, ": %s ns per call%s", round_ns(cost->call_ns, ns),
@@ -317,16 +317,17 @@ static void add_cpu_share(struct strbuf *sb, double ns, double rate)
 /* A rate that no thread can reach is only used where the user gave it. */
 static void add_rate(const struct cost *cost, double ns, struct strbuf *sb)
 {
-	double rate = cost->rate > 0 ? cost->rate : EXAMPLE_RATE;
+	bool given = fact_is_known(&cost->rate_fact);
+	double rate = given ? cost->rate : EXAMPLE_RATE;
 	double most = cost_calls_per_thread(cost);
 	char calls[32];
 
-	if (cost->rate > 0 || rate <= most) {
+	if (given || rate <= most) {
 		strbuf_add(sb, ": at %s calls/s, ", format_count((uint64_t)rate, calls));
 		add_cpu_share(sb, ns, rate);
 	}
 	if (rate > most)
-		strbuf_add(sb, "%s one thread makes at most %s calls/s", cost->rate > 0 ? ";" : ":",
+		strbuf_add(sb, "%s one thread makes at most %s calls/s", given ? ";" : ":",
 			format_count((uint64_t)most, calls));
 }
 
@@ -337,7 +338,7 @@ void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb)
 	double lost = served ? 0 : cost_lost_ns(cost);
 	char ns[32], calls[32];
 
-	if (!cost->known || (served && cost->rate <= 0))
+	if (!fact_is_known(&cost->call_fact) || (served && !fact_is_known(&cost->rate_fact)))
 		return;
 	strbuf_add(sb, "%s ns %sper call", round_ns(lost > 0 ? lost : cost->call_ns, ns),
 		lost > 0 ? "lost " : "");

@@ -152,11 +152,6 @@ static const struct field advice_fields[] = {
 
 /* ---- cost ---- */
 
-static bool has_rate(const void *object)
-{
-	return ((const struct cost *)object)->rate > 0;
-}
-
 static json_t *lost_ns(const void *object, const void *whole)
 {
 	(void)whole;
@@ -168,41 +163,32 @@ static json_t *lost_cpu_percent(const void *object, const void *whole)
 	const struct cost *cost = object;
 
 	(void)whole;
-	return cost->rate > 0 ? field_real(cost_share_percent(cost_lost_ns(cost), cost->rate), 1)
-	                      : json_null();
-}
-
-static json_t *rate_reason(const void *object, const void *whole)
-{
-	(void)whole;
-	return has_rate(object) ? json_null() : json_string("absent: none was given");
+	return fact_is_known(&cost->rate_fact)
+	               ? field_real(cost_share_percent(cost_lost_ns(cost), cost->rate), 1)
+	               : json_null();
 }
 
 #undef OF
 #define OF struct cost
+#define CALL_NS(name, member) NS(name, member), .fact = FACT(call_fact), .reason = "reason"
 
 static const struct field cost_fields[] = {
-	{NS("call_ns", call_ns), .given = GIVEN(known),
-		.doc = "ns per deciding call, the costliest one, as programs make it; null: see "
-		       "reason"},
-	{NS("syscall_ns", syscall_ns), .given = GIVEN(known),
-		.doc = "ns per call if made by raw system call, least of all batches; null: see "
-		       "reason"},
-	{NS("vdso_ns", vdso_ns), .given = GIVEN(estimated),
-		.doc = "ns per call when served by the vDSO, measured or estimated; null: see "
-		       "reason"},
-	{COMPUTED("lost_ns", FIELD_REAL, lost_ns), .most = DOCUMENT_NS_MAX,
-		.given = GIVEN(estimated),
-		.doc = "ns lost per call against the vDSO; null: see reason"},
-	{STRING("reason", reason), .doc = "why a time is null; null: none is"},
-	{REAL("rate_per_s", rate, -1), .has = has_rate,
-		.doc = "calls per second that the cost is worked out for; null: see rate_reason"},
+	{CALL_NS("call_ns", call_ns),
+		.doc = "ns per deciding call, the costliest one, as programs make it"},
+	{CALL_NS("syscall_ns", syscall_ns),
+		.doc = "ns per call if made by raw system call, least of all batches"},
+	{NS("vdso_ns", vdso_ns), .fact = FACT(vdso_fact), .reason = "reason",
+		.doc = "ns per call when served by the vDSO, measured or estimated"},
+	{COMPUTED("lost_ns", FIELD_REAL, lost_ns), .most = DOCUMENT_NS_MAX, .fact = FACT(vdso_fact),
+		.reason = "reason", .doc = "ns lost per call against the vDSO"},
+	{REASON("reason"), .doc = "why a time is null; null: none is"},
+	{REAL("rate_per_s", rate, -1), .fact = FACT(rate_fact), .reason = "rate_reason",
+		.doc = "calls per second that the cost is worked out for"},
 	{COMPUTED("lost_cpu_percent", FIELD_REAL, lost_cpu_percent), .most = DOCUMENT_NS_MAX,
-		.given = GIVEN(estimated),
+		.fact = FACT(vdso_fact),
 		.doc = "percent of one CPU that is lost at this rate; null: cost or rate is "
 		       "unknown"},
-	{COMPUTED("rate_reason", FIELD_REASON, rate_reason),
-		.doc = "why there is no rate; null: there is one"},
+	{REASON("rate_reason"), .doc = "why there is no rate; null: there is one"},
 	{0},
 };
 

@@ -166,7 +166,7 @@ bool check_report_line(const void *result, const struct style *style, FILE *out)
 	char ns[32] = "-";
 
 	(void)style;
-	if (diagnosis->cost.known)
+	if (fact_is_known(&diagnosis->cost.call_fact))
 		snprintf(ns, sizeof(ns), "%.1f", diagnosis->cost.call_ns);
 	/* A host that the document does not name is called by its file, as fleet does. */
 	write_word(out, 16,

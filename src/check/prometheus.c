@@ -121,7 +121,7 @@ static void write_costs(const struct check_request *request, FILE *out)
 		begin_sample(out, &floor);
 		write_seconds(out, timing->syscall_floor_ns);
 	}
-	if (cost->known && cost->estimated) {
+	if (fact_is_known(&cost->vdso_fact)) {
 		begin_sample(out, &lost);
 		write_seconds(out, cost_lost_ns(cost));
 	}

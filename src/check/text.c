@@ -424,7 +424,7 @@ static void write_screen(struct screen *screen, bool color)
 		fputc('\n', screen->out);
 	write_why(screen);
 	write_fix(screen);
-	if (shows(screen, PART_COST) || diagnosis->cost.rate > 0)
+	if (shows(screen, PART_COST) || fact_is_known(&diagnosis->cost.rate_fact))
 		describe_cost(diagnosis, &cost);
 	if (cost.used)
 		write_paragraph(screen, "Cost", "%s", cost.text);

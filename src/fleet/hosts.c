@@ -37,9 +37,9 @@ void fleet_add(struct fleet *fleet, const struct fleet_document *document, const
 	host.rule = diagnosis.verdict.rule;
 	for (size_t i = 0; i < diagnosis.cause_count && host.verdict != VERDICT_OK; i++)
 		host.causes[host.cause_count++] = diagnosis.causes[i].id;
-	if (cost->known)
+	if (fact_is_known(&cost->call_fact))
 		host.call_ns = cost->call_ns;
-	if (cost->known && cost->estimated)
+	if (fact_is_known(&cost->vdso_fact))
 		host.lost_ns = cost_lost_ns(cost);
 	if (rate > 0)
 		host.lost_cpus = cost_seconds(rate, host.lost_ns, 0);

@@ -16,7 +16,7 @@
  * ordered read the bare one is taken: some nanoseconds less. User-Mode Linux, and gVisor while it
  * calibrates, enter the kernel for a COARSE clock, too.
  */
-static void estimate_user_space(const struct view *v, struct cost *cost)
+static double estimate_user_space(const struct view *v)
 {
 	const struct timing_evidence *timing = &v->evidence->timing;
 	const struct call_evidence *call = clock_gettime_of(v->evidence, "CLOCK_MONOTONIC_COARSE");
@@ -24,11 +24,9 @@ static void estimate_user_space(const struct view *v, struct cost *cost)
 
 	if (!fact_is_known(&timing->counter_fact) || !coarse || !coarse->timed || coarse->entered ||
 		v->counter_trapped)
-		return;
-	cost->estimated = true;
-	cost->vdso_ns =
-		coarse->min_ns +
-		(fact_is_known(&timing->ordered_fact) ? timing->ordered_ns : timing->counter_ns);
+		return NAN;
+	return coarse->min_ns +
+	       (fact_is_known(&timing->ordered_fact) ? timing->ordered_ns : timing->counter_ns);
 }
 
 /* Returns the path that programs take: through the host's libc, where that bypasses the vDSO. */
@@ -68,31 +66,56 @@ static bool was_timed_while_served(const struct path_evidence *path, double sysc
 	       (path->entered == path->attempts && path->min_ns < syscall_ns / 2);
 }
 
-void cost_find(const struct view *v, struct cost *cost)
+/* Returns why the times do not show what a call costs; NULL: they do. */
+static const char *find_gap(
+	const struct view *v, const struct call_evidence *call, const struct path_evidence *path)
 {
-	const struct copy_evidence *copy = &v->evidence->copy;
-	const struct call_evidence *call = find_costliest(v->evidence);
-	const struct path_evidence *path = call ? paid_path(v->evidence, call) : NULL;
-
-	*cost = (struct cost){.reason = "absent: the calls were not timed"};
-	if (v->verdict == VERDICT_UNKNOWN) {
-		cost->reason = "absent: the verdict is unknown";
-		return;
-	}
-	if (v->verdict == VERDICT_WRONG) {
-		cost->reason = "absent: the values are wrong, not slow";
-		return;
-	}
+	if (v->verdict == VERDICT_UNKNOWN)
+		return "the verdict is unknown";
+	if (v->verdict == VERDICT_WRONG)
+		return "the values are wrong, not slow";
 	if (!path || !fact_is_known(&v->evidence->timing.fact) || !path->timed ||
 		!call->path[PATH_SYSCALL].timed)
-		return;
-	cost->syscall_ns = call->path[PATH_SYSCALL].min_ns;
-	if (v->verdict == VERDICT_FALLBACK && was_timed_while_served(path, cost->syscall_ns)) {
-		cost->reason = "absent: the calls were served by the vDSO when they were timed";
+		return "the calls were not timed";
+	if (v->verdict == VERDICT_FALLBACK &&
+		was_timed_while_served(path, call->path[PATH_SYSCALL].min_ns))
+		return "the calls were served by the vDSO when they were timed";
+	return NULL;
+}
+
+/* Where the verdict is ok, the call itself shows what the vDSO takes. */
+static void find_vdso_cost(const struct view *v, struct cost *cost)
+{
+	const struct copy_evidence *copy = &v->evidence->copy;
+
+	cost->measured = v->verdict == VERDICT_FALLBACK && fact_is_known(&copy->what_if_fact);
+	cost->vdso_ns = v->verdict == VERDICT_OK ? cost->call_ns
+	                : cost->measured         ? copy->what_if_ns
+	                                         : estimate_user_space(v);
+	if (cost->measured && v->counter_gains_nothing)
+		fact_set(&cost->vdso_fact, FACT_ABSENT, "reading the CPU's counter takes as long");
+	else if (isnan(cost->vdso_ns))
+		fact_set(&cost->vdso_fact, FACT_ABSENT, "no counter to estimate user space by");
+	else
+		fact_set_known(&cost->vdso_fact);
+}
+
+void cost_find(const struct view *v, struct cost *cost)
+{
+	const struct call_evidence *call = find_costliest(v->evidence);
+	const struct path_evidence *path = call ? paid_path(v->evidence, call) : NULL;
+	const char *gap = find_gap(v, call, path);
+
+	*cost = (struct cost){.call_ns = 0};
+	fact_set(&cost->rate_fact, FACT_ABSENT, "none was given");
+	if (gap) {
+		fact_set(&cost->call_fact, FACT_ABSENT, "%s", gap);
+		cost->vdso_fact = cost->call_fact;
 		return;
 	}
-	cost->known = true;
+	fact_set_known(&cost->call_fact);
 	cost->call_ns = path->min_ns;
+	cost->syscall_ns = call->path[PATH_SYSCALL].min_ns;
 	/*
 	 * Both kinds count in their shares if some calls enter the kernel and others do not: the
 	 * timing may have seen only one kind.
@@ -104,22 +127,7 @@ void cost_find(const struct view *v, struct cost *cost)
 
 		cost->call_ns = share * cost->syscall_ns + (1 - share) * path->min_ns;
 	}
-	cost->measured = v->verdict == VERDICT_FALLBACK && fact_is_known(&copy->what_if_fact);
-	if (v->verdict == VERDICT_OK) {
-		cost->estimated = true;
-		cost->vdso_ns = cost->call_ns;
-	} else if (cost->measured) {
-		cost->estimated = !v->counter_gains_nothing;
-		cost->vdso_ns = copy->what_if_ns;
-	} else {
-		estimate_user_space(v, cost);
-	}
-	if (cost->estimated)
-		cost->reason = NULL;
-	else if (cost->measured)
-		cost->reason = "absent: reading the CPU's counter takes as long";
-	else
-		cost->reason = "absent: no counter to estimate user space by";
+	find_vdso_cost(v, cost);
 }
 
 double cost_share_percent(double ns, double rate)
@@ -129,7 +137,9 @@ double cost_share_percent(double ns, double rate)
 
 double cost_calls_per_thread(const struct cost *cost)
 {
-	double calls = cost->known && cost->call_ns > 0 ? NS_PER_SECOND / cost->call_ns : 0;
+	double calls = fact_is_known(&cost->call_fact) && cost->call_ns > 0
+	                       ? NS_PER_SECOND / cost->call_ns
+	                       : 0;
 	double unit = calls > 0 ? pow(10, floor(log10(calls)) - 1) : 1;
 
 	return floor(calls / unit) * unit;
@@ -142,7 +152,7 @@ double cost_seconds(double calls, double slow_ns, double fast_ns)
 
 double cost_lost_ns(const struct cost *cost)
 {
-	if (!cost->known || !cost->estimated || cost->call_ns <= cost->vdso_ns)
+	if (!fact_is_known(&cost->vdso_fact) || cost->call_ns <= cost->vdso_ns)
 		return 0;
 	/* Both are tenths: their difference is the same with any precision of the machine. */
 	return round((cost->call_ns - cost->vdso_ns) * 10) / 10;

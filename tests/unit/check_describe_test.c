@@ -12,11 +12,12 @@ static struct diagnosis judged(
 	enum verdict_kind verdict, double call_ns, double user_ns, double rate)
 {
 	return (struct diagnosis){.verdict = {.kind = verdict, .summary = "summary."},
-		.cost = {.known = call_ns > 0,
+		.cost = {.call_fact.state = call_ns > 0 ? FACT_KNOWN : FACT_ABSENT,
 			.call_ns = call_ns,
 			.syscall_ns = 600,
-			.estimated = user_ns > 0,
+			.vdso_fact.state = user_ns > 0 ? FACT_KNOWN : FACT_ABSENT,
 			.vdso_ns = user_ns,
+			.rate_fact.state = rate > 0 ? FACT_KNOWN : FACT_ABSENT,
 			.rate = rate}};
 }
 
@@ -99,7 +100,7 @@ static void the_verdict_has_the_cost_in_its_sentence(void **state)
 	assert_string_equal(verdict_text(&diagnosis, "tsc"),
 		"summary: 1,598 ns per call; the vDSO would take 28 ns (measured on a copy of the "
 		"vDSO).");
-	diagnosis.cost.estimated = false;
+	diagnosis.cost.vdso_fact.state = FACT_ABSENT;
 	assert_string_equal(verdict_text(&diagnosis, "xen"),
 		"summary: 1,598 ns per call; the vDSO would be no faster: reading the counter takes 28 ns "
 		"(measured on a copy of the vDSO).");

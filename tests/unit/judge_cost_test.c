@@ -25,7 +25,7 @@ static void the_cost_is_the_call_against_its_parts(void **state)
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = 596;
 	evidence_monotonic(&evidence, PATH_SYSCALL)->min_ns = 601;
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(cost.known && cost.estimated);
+	assert_true(fact_is_known(&cost.call_fact) && fact_is_known(&cost.vdso_fact));
 	assert_true(cost.call_ns == 596 && cost.syscall_ns == 601);
 	/* The counter in order, 17 ns, and the arithmetic that a COARSE clock takes, 3.7 ns. */
 	assert_true(cost.vdso_ns > 20.69 && cost.vdso_ns < 20.71);
@@ -42,7 +42,8 @@ static void a_measured_time_overrides_the_estimate(void **state)
 	evidence.copy.what_if_ns = 27.9;
 	fact_set_known(&evidence.copy.what_if_fact);
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(cost.known && cost.estimated && cost.measured);
+	assert_true(
+		fact_is_known(&cost.call_fact) && fact_is_known(&cost.vdso_fact) && cost.measured);
 	assert_true(cost.vdso_ns == 27.9);
 	find_cost(VERDICT_OK, &cost);
 	assert_false(cost.measured);
@@ -59,9 +60,10 @@ static void a_counter_that_gains_nothing_loses_nothing(void **state)
 	evidence.copy.what_if_ns = 550;
 	fact_set_known(&evidence.copy.what_if_fact);
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(cost.known && cost.measured && !cost.estimated);
+	assert_true(
+		fact_is_known(&cost.call_fact) && cost.measured && !fact_is_known(&cost.vdso_fact));
 	assert_true(cost_lost_ns(&cost) == 0);
-	assert_non_null(strstr(cost.reason, "takes as long"));
+	assert_non_null(strstr(cost.vdso_fact.reason, "takes as long"));
 }
 
 /* Documents of older versions are judged, too. */
@@ -100,13 +102,14 @@ static void a_loss_is_reported_for_slow_hosts_only(void **state)
 	(void)state;
 	evidence_make_healthy(&evidence);
 	find_cost(VERDICT_OK, &cost);
-	assert_true(cost.estimated && cost.vdso_ns == cost.call_ns && !cost.mixed);
+	assert_true(fact_is_known(&cost.vdso_fact) && cost.vdso_ns == cost.call_ns && !cost.mixed);
 	assert_true(cost_lost_ns(&cost) == 0);
 	evidence_make_falling_back(&evidence, "hpet");
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(cost.estimated && cost_lost_ns(&cost) > 0);
+	assert_true(fact_is_known(&cost.vdso_fact) && cost_lost_ns(&cost) > 0);
 	find_cost(VERDICT_UNKNOWN, &cost);
-	assert_true(!cost.known && !cost.estimated && cost_lost_ns(&cost) == 0);
+	assert_true(!fact_is_known(&cost.call_fact) && !fact_is_known(&cost.vdso_fact) &&
+		    cost_lost_ns(&cost) == 0);
 }
 
 /* Timed before a change, proven after it: 22.7 ns are not what a fallback costs. */
@@ -118,21 +121,22 @@ static void calls_served_while_timed_have_no_cost(void **state)
 	evidence_make_falling_back(&evidence, "hpet");
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = 22.7;
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(!cost.known && strstr(cost.reason, "when they were timed"));
+	assert_true(!fact_is_known(&cost.call_fact) &&
+		    strstr(cost.call_fact.reason, "when they were timed"));
 	evidence_make_healthy(&evidence);
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_false(cost.known);
+	assert_false(fact_is_known(&cost.call_fact));
 }
 
 static void calls_per_thread_fit_a_second(void **state)
 {
-	struct cost cost = {.known = true, .call_ns = 88679};
+	struct cost cost = {.call_fact.state = FACT_KNOWN, .call_ns = 88679};
 
 	(void)state;
 	assert_true(cost_calls_per_thread(&cost) == 11000);
 	cost.call_ns = 599;
 	assert_true(cost_calls_per_thread(&cost) == 1600000);
-	cost.known = false;
+	cost.call_fact.state = FACT_ABSENT;
 	assert_true(cost_calls_per_thread(&cost) == 0);
 }
 
@@ -147,7 +151,7 @@ static void a_slow_counter_gives_no_estimate(void **state)
 	evidence.timing.syscall_floor_ns = 9000;
 	evidence.timing.counter_ns = 8257;
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(cost.known && !cost.estimated);
+	assert_true(fact_is_known(&cost.call_fact) && !fact_is_known(&cost.vdso_fact));
 }
 
 static void unknown_times_have_no_cost(void **state)
@@ -158,15 +162,15 @@ static void unknown_times_have_no_cost(void **state)
 	evidence_make_falling_back(&evidence, "hpet");
 	fact_set(&evidence.timing.counter_fact, FACT_FAILED, "x");
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(cost.known && !cost.estimated);
+	assert_true(fact_is_known(&cost.call_fact) && !fact_is_known(&cost.vdso_fact));
 	assert_true(cost_lost_ns(&cost) == 0);
 	evidence_remove_timing(&evidence);
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_false(cost.known || cost.estimated);
+	assert_false(fact_is_known(&cost.call_fact) || fact_is_known(&cost.vdso_fact));
 	assert_true(cost_lost_ns(&cost) == 0);
 	memset(&evidence, 0, sizeof(evidence));
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_false(cost.known);
+	assert_false(fact_is_known(&cost.call_fact));
 }
 
 /* A loss below zero would be nonsense in a report. */
