@@ -163,6 +163,7 @@ struct cost {
 	bool mixed;        /* call_ns is the average of calls that enter and calls that do not */
 	struct fact vdso_fact; /* known: the vDSO could serve the call in vdso_ns */
 	double vdso_ns;        /* the counter and the arithmetic */
+	double lost_ns;        /* in each call against the vDSO; 0: nothing, or not known */
 	bool measured;         /* vdso_ns was measured on a copy of the vDSO */
 	struct fact rate_fact;
 	double rate; /* calls per second to work it out for */
@@ -176,9 +177,6 @@ double cost_calls_per_thread(const struct cost *cost);
 
 /* The seconds that `calls` calls take longer at slow_ns each than at fast_ns. */
 double cost_seconds(double calls, double slow_ns, double fast_ns);
-
-/* Nanoseconds lost in each call against user space; 0 if unknown or nothing is lost. */
-double cost_lost_ns(const struct cost *cost);
 
 /* A clocksource that the kernel offers beside the one in use. */
 struct other_clocksource {

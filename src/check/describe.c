@@ -40,7 +40,7 @@ static void add_alternative(
 			round_ns(cost->vdso_ns, ns));
 		return;
 	}
-	if (cost_lost_ns(cost) <= 0)
+	if (cost->lost_ns <= 0)
 		return;
 	strbuf_add(sb,
 		cost->measured ? "; %s would take %s ns (measured on a copy of the vDSO)"
@@ -335,7 +335,7 @@ void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb)
 {
 	const struct cost *cost = &diagnosis->cost;
 	bool served = diagnosis->verdict.kind == VERDICT_OK;
-	double lost = served ? 0 : cost_lost_ns(cost);
+	double lost = served ? 0 : cost->lost_ns;
 	char ns[32], calls[32];
 
 	if (!fact_is_known(&cost->call_fact) || (served && !fact_is_known(&cost->rate_fact)))

@@ -152,19 +152,13 @@ static const struct field advice_fields[] = {
 
 /* ---- cost ---- */
 
-static json_t *lost_ns(const void *object, const void *whole)
-{
-	(void)whole;
-	return field_real(cost_lost_ns(object), 1);
-}
-
 static json_t *lost_cpu_percent(const void *object, const void *whole)
 {
 	const struct cost *cost = object;
 
 	(void)whole;
 	return fact_is_known(&cost->rate_fact)
-	               ? field_real(cost_share_percent(cost_lost_ns(cost), cost->rate), 1)
+	               ? field_real(cost_share_percent(cost->lost_ns, cost->rate), 1)
 	               : json_null();
 }
 
@@ -179,8 +173,8 @@ static const struct field cost_fields[] = {
 		.doc = "ns per call if made by raw system call, least of all batches"},
 	{NS("vdso_ns", vdso_ns), .fact = FACT(vdso_fact), .reason = "reason",
 		.doc = "ns per call when served by the vDSO, measured or estimated"},
-	{COMPUTED("lost_ns", FIELD_REAL, lost_ns), .most = DOCUMENT_NS_MAX, .fact = FACT(vdso_fact),
-		.reason = "reason", .doc = "ns lost per call against the vDSO"},
+	{NS("lost_ns", lost_ns), .fact = FACT(vdso_fact), .reason = "reason",
+		.doc = "ns lost per call against the vDSO"},
 	{REASON("reason"), .doc = "why a time is null; null: none is"},
 	{REAL("rate_per_s", rate, -1), .fact = FACT(rate_fact), .reason = "rate_reason",
 		.doc = "calls per second that the cost is worked out for"},

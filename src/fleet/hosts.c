@@ -40,7 +40,7 @@ void fleet_add(struct fleet *fleet, const struct fleet_document *document, const
 	if (fact_is_known(&cost->call_fact))
 		host.call_ns = cost->call_ns;
 	if (fact_is_known(&cost->vdso_fact))
-		host.lost_ns = cost_lost_ns(cost);
+		host.lost_ns = cost->lost_ns;
 	if (rate > 0)
 		host.lost_cpus = cost_seconds(rate, host.lost_ns, 0);
 	fleet->hosts = array_grow(fleet->hosts, fleet->count, &fleet->room, sizeof(host));

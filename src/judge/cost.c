@@ -98,6 +98,9 @@ static void find_vdso_cost(const struct view *v, struct cost *cost)
 		fact_set(&cost->vdso_fact, FACT_ABSENT, "no counter to estimate user space by");
 	else
 		fact_set_known(&cost->vdso_fact);
+	/* Both are tenths: their difference is the same with any precision of the machine. */
+	if (fact_is_known(&cost->vdso_fact) && cost->call_ns > cost->vdso_ns)
+		cost->lost_ns = round((cost->call_ns - cost->vdso_ns) * 10) / 10;
 }
 
 void cost_find(const struct view *v, struct cost *cost)
@@ -148,12 +151,4 @@ double cost_calls_per_thread(const struct cost *cost)
 double cost_seconds(double calls, double slow_ns, double fast_ns)
 {
 	return calls * (slow_ns - fast_ns) / NS_PER_SECOND;
-}
-
-double cost_lost_ns(const struct cost *cost)
-{
-	if (!fact_is_known(&cost->vdso_fact) || cost->call_ns <= cost->vdso_ns)
-		return 0;
-	/* Both are tenths: their difference is the same with any precision of the machine. */
-	return round((cost->call_ns - cost->vdso_ns) * 10) / 10;
 }

@@ -17,6 +17,7 @@ static struct diagnosis judged(
 			.syscall_ns = 600,
 			.vdso_fact.state = user_ns > 0 ? FACT_KNOWN : FACT_ABSENT,
 			.vdso_ns = user_ns,
+			.lost_ns = user_ns > 0 ? call_ns - user_ns : 0,
 			.rate_fact.state = rate > 0 ? FACT_KNOWN : FACT_ABSENT,
 			.rate = rate}};
 }
@@ -101,6 +102,7 @@ static void the_verdict_has_the_cost_in_its_sentence(void **state)
 		"summary: 1,598 ns per call; the vDSO would take 28 ns (measured on a copy of the "
 		"vDSO).");
 	diagnosis.cost.vdso_fact.state = FACT_ABSENT;
+	diagnosis.cost.lost_ns = 0;
 	assert_string_equal(verdict_text(&diagnosis, "xen"),
 		"summary: 1,598 ns per call; the vDSO would be no faster: reading the counter takes 28 ns "
 		"(measured on a copy of the vDSO).");
