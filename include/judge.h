@@ -169,9 +169,6 @@ struct cost {
 	double rate; /* calls per second to work it out for */
 };
 
-/* The share of one CPU, in percent, that `rate` calls per second of `ns` each take. */
-double cost_share_percent(double ns, double rate);
-
 /* Calls per second that one thread can make at the most, to two digits; 0 if unknown. */
 double cost_calls_per_thread(const struct cost *cost);
 

@@ -304,7 +304,7 @@ const struct evidence_line evidence_lines[] = {
 /* More than one CPU's time is not a percentage of it. */
 static void add_cpu_share(struct strbuf *sb, double ns, double rate)
 {
-	double percent = cost_share_percent(ns, rate);
+	double percent = 100 * cost_seconds(rate, ns, 0);
 
 	if (percent < 0.05)
 		strbuf_add(sb, "less than 0.1%% of one CPU");

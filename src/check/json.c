@@ -158,7 +158,7 @@ static json_t *lost_cpu_percent(const void *object, const void *whole)
 
 	(void)whole;
 	return fact_is_known(&cost->rate_fact)
-	               ? field_real(cost_share_percent(cost->lost_ns, cost->rate), 1)
+	               ? field_real(100 * cost_seconds(cost->rate, cost->lost_ns, 0), 1)
 	               : json_null();
 }
 

@@ -133,11 +133,6 @@ void cost_find(const struct view *v, struct cost *cost)
 	find_vdso_cost(v, cost);
 }
 
-double cost_share_percent(double ns, double rate)
-{
-	return 100 * cost_seconds(rate, ns, 0);
-}
-
 double cost_calls_per_thread(const struct cost *cost)
 {
 	double calls = fact_is_known(&cost->call_fact) && cost->call_ns > 0

@@ -3,16 +3,16 @@
  * Explains causes and advice for any host, by the rows that hosts are judged by. Their texts are
  * made for a host of which nothing is known, and words in capitals take the place of its names.
  */
-#include <stdlib.h>
-
-#include "base/memory.h"
-#include "base/text.h"
 #include "rules.h"
+
+#include "base/text.h"
 
 #define ADVICE_ROW_MAX 128
 
 struct rows {
-	struct cause_list list;           /* first, since add_row() is given this */
+	struct cause_list list; /* first, since add_row() is given this */
+	struct evidence evidence;
+	struct view view;
 	size_t place;                     /* of the cause that is wanted */
 	struct cause_explanation *wanted; /* is filled with it; NULL: none is wanted */
 	size_t advice_count;
@@ -48,44 +48,37 @@ static void add_row(struct cause_list *list, const struct view *v, const struct 
 	list->count++;
 }
 
-/* Fills `rows`, and the view of an evidence that is to be freed. */
-static struct evidence *list_rows(struct rows *rows, struct view *view)
+static void list_rows(struct rows *rows)
 {
-	struct evidence *evidence = xcalloc(1, sizeof(*evidence));
+	struct evidence *evidence = &rows->evidence;
 	struct advice_choice general[ADVICE_GENERAL];
 
 	fact_set_known(&evidence->clocksource.current_fact);
 	text_copy(evidence->clocksource.current, CLOCKSOURCE_NAME_SIZE, ADVICE_WORD_FROM);
 	/* Older than any, so that advice names the kernels that it needs. */
 	fact_set_text(&evidence->host.kernel, "0.0");
-	view_make(evidence, VERDICT_UNKNOWN, view);
+	view_make(evidence, VERDICT_UNKNOWN, &rows->view);
 	rows->list.add = add_row;
-	cause_add_all(view, &rows->list);
-	advice_list_general(view, general);
+	cause_add_all(&rows->view, &rows->list);
+	advice_list_general(&rows->view, general);
 	for (size_t i = 0; i < ADVICE_GENERAL; i++)
 		add_advice(rows, general[i].row);
 	add_advice(rows, &advice_send_report);
-	return evidence;
 }
 
 bool explain_cause(size_t place, struct cause_explanation *cause)
 {
 	struct rows rows = {.place = place, .wanted = cause};
-	struct view view;
 
-	free(list_rows(&rows, &view));
+	list_rows(&rows);
 	return place < rows.list.count;
 }
 
 bool explain_advice(size_t place, struct advice *advice)
 {
 	struct rows rows = {.wanted = NULL};
-	struct view view;
-	struct evidence *evidence = list_rows(&rows, &view);
-	bool found = place < rows.advice_count;
 
-	if (found)
-		advice_make(&view, rows.advice[place], true, advice);
-	free(evidence);
-	return found;
+	list_rows(&rows);
+	return place < rows.advice_count &&
+	       advice_make(&rows.view, rows.advice[place], true, advice);
 }
