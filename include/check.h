@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A check of this host, for commands that repeat it. */
+/* Checks this host, for commands that repeat it. */
 #ifndef VDSOCHECK_CHECK_H
 #define VDSOCHECK_CHECK_H
 
@@ -22,7 +22,7 @@
 void check_in_child(
 	const struct root *root, struct evidence *evidence, struct diagnosis *diagnosis);
 
-/* How a screen names each verdict. */
+/* The word and color of each verdict on a screen. */
 extern const struct heading verdict_headings[];
 
 #endif

@@ -16,7 +16,7 @@ enum verdict_kind {
 	VERDICT_UNKNOWN = 0,
 	VERDICT_OK,       /* the deciding calls are served by the vDSO */
 	VERDICT_FALLBACK, /* at least one of them is a system call, always or sometimes */
-	VERDICT_SLOW,     /* none does, but reading the counter costs as much as a system call */
+	VERDICT_SLOW,     /* none is, but reading the counter costs as much as a system call */
 	VERDICT_WRONG,    /* the vDSO's values are not the kernel's */
 };
 
@@ -53,10 +53,10 @@ extern const char *const verdict_names[];
 /* "", "ok", "fallback": the names of those that are expected, ended by NULL. */
 extern const char *const expected_names[];
 
-/* Of each verdict: the higher the worse. */
+/* The severity of each verdict: the higher, the worse. */
 extern const int verdict_severities[];
 
-/* 0 for ok, 1 for fallback, slow and wrong, 2 for unknown. */
+/* Returns 0 for ok, 1 for fallback, slow and wrong, 2 for unknown. */
 int verdict_exit_status(enum verdict_kind verdict);
 
 /* "name", "mode", "proof", "timing", "values": the names in the order of their bits, ended by NULL.
@@ -70,7 +70,7 @@ extern const char *const evidence_kind_names[];
 enum certainty {
 	CERTAINTY_POSSIBLE, /* fits, as other things would */
 	CERTAINTY_LIKELY,   /* fits, and little else would */
-	CERTAINTY_PROVEN,   /* measured, or said by the kernel itself */
+	CERTAINTY_PROVEN,   /* measured, or reported by the kernel itself */
 };
 
 #define CAUSE_TEXT_SIZE 320
@@ -202,9 +202,9 @@ void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 struct entry_counts {
 	unsigned calls;    /* deciding calls that have this path */
-	unsigned proven;   /* those of them that were made */
-	unsigned always;   /* those whose every attempt entered the kernel */
-	unsigned entering; /* those with at least one attempt that did */
+	unsigned proven;   /* calls made under the proof */
+	unsigned always;   /* proven calls whose every attempt entered the kernel */
+	unsigned entering; /* proven calls with at least one attempt that entered */
 	bool mixed;        /* one of them entered in a part of its attempts only */
 	uint32_t attempts;
 	uint32_t entered;
@@ -217,11 +217,11 @@ struct entry_counts counts_deciding(const struct evidence *evidence);
 /* Counts the deciding calls, all by one path; PATH_COUNT: each by the path it is judged by. */
 struct entry_counts counts_by_path(const struct evidence *evidence, enum call_path path);
 
-/* The call of this clock, or "" for none; NULL if it is not in the evidence. */
+/* Returns the call of this clock ("": it takes none); NULL if it is not in the evidence. */
 const struct call_evidence *call_evidence_of(
 	const struct evidence *evidence, const char *call, const char *clock);
 
-/* clock_gettime of this clock; NULL as above. */
+/* Returns clock_gettime of this clock; NULL if it is not in the evidence. */
 const struct call_evidence *clock_gettime_of(const struct evidence *evidence, const char *clock);
 
 /* True if the current clocksource is known and has this name. */
@@ -236,12 +236,12 @@ bool vclock_name_has_no_mode(const char *clocksource);
 const char *clocksource_known_name(size_t place);
 
 /*
- * CPUID says that the TSC is invariant, and the kernel does not say otherwise: a Xen PV guest
- * may see the machine's CPUID, and a kernel takes back what it found untrue.
+ * True if CPUID advertises an invariant TSC and the kernel's flags do not contradict it: a Xen PV
+ * guest may see the machine's CPUID, and a kernel clears flags that it found untrue.
  */
 bool tsc_is_invariant(const struct evidence *evidence);
 
-/* What the kernel did with the CPU's counter. */
+/* The standing of the CPU's counter with the kernel. */
 enum counter_standing {
 	COUNTER_NOT_OFFERED, /* the log does not say why */
 	COUNTER_IN_USE,      /* the clocksource reads it */
@@ -255,7 +255,7 @@ enum counter_standing {
 /* "not-offered", "in-use", ...: the names of all, ended by NULL. */
 extern const char *const counter_standing_names[];
 
-/* What the evidence says of programs that read the counter themselves. */
+/* The evidence that bears on programs that read the counter themselves. */
 struct counter_view {
 	enum counter_standing standing;
 	const struct kernel_log_line *line; /* of the evidence, on why it was dropped; or NULL */
@@ -271,8 +271,8 @@ struct counter_view {
 void counter_view_make(const struct evidence *evidence, struct counter_view *view);
 
 /*
- * The clock mode as it is in the evidence; where it was not read, and the clocksource's name and
- * the proof leave only one, that mode. Then `how` is VCLOCK_INFERRED, and the fact keeps the
+ * Returns the clock mode of the evidence or, where it was not read, the only one that the
+ * clocksource's name and the proof leave. Then `how` is VCLOCK_INFERRED, and the fact keeps the
  * reason why the mode was not read.
  */
 struct vclock_evidence vclock_infer(const struct evidence *evidence);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds out what a benchmark's numbers mean: the ratios, the parts of a clock call's cost by the
+ * Draws conclusions from a benchmark's numbers: the ratios, the parts of a clock call's cost by the
  * baselines, and how far the numbers can be trusted. Pure.
  */
 #include "model.h"
@@ -115,7 +115,7 @@ struct breakdown breakdown_find(const struct bench *bench)
 	double ordered = baseline_ns(bench, BASELINE_ORDERED);
 	struct breakdown parts = {
 		.syscall = baseline_ns(bench, BASELINE_CLOCK_SYSCALL),
-		/* The cheaper way in counts: some kernels take longer to refuse a number. */
+		/* The cheaper one counts: some kernels take longer to refuse a number. */
 		.entry = fmin(
 			baseline_ns(bench, BASELINE_ENTRY), baseline_ns(bench, BASELINE_GETPPID)),
 		.vdso_fact = find_missing(bench, vdso_baselines, ARRAY_SIZE(vdso_baselines)),
@@ -147,7 +147,7 @@ struct breakdown breakdown_find(const struct bench *bench)
  */
 #define ANSWER_EXCESS_QUIET 0.25
 
-/* Rows beyond it are left out: all CPUs of a large machine show the same. */
+/* Rows beyond this number are left out: all CPUs of a large machine show the same. */
 #define ROWS_MAX 1024
 
 static double row_excess(const struct bench_row *row)

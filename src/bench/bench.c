@@ -13,7 +13,7 @@
 #include "measure/vdso.h"
 #include "model.h"
 
-/* Nothing could be measured: the result is not known. */
+/* The result is unknown, since nothing could be measured. */
 #define EXIT_UNMEASURED 2
 
 static bool is_table(const struct bench_plan *plan)

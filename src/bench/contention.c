@@ -43,7 +43,7 @@ struct worker {
 	long preemptions; /* involuntary context switches, at that answer */
 } __attribute__((aligned(128)));
 
-/* It lies in memory that all workers share. */
+/* The memory that all workers share. */
 struct shared {
 	const struct contention *contention;
 	volatile bool over;
@@ -53,7 +53,7 @@ struct shared {
 	struct worker workers[BENCH_THREADS_MAX];
 };
 
-/* Each worker is a process, and has this for itself. */
+/* Each worker is a process, with a copy of its own. */
 static struct {
 	struct shared *shared;
 	unsigned index;

@@ -115,8 +115,8 @@ static void draw_line(
 }
 
 /*
- * The buckets around the most frequent one, from the first call in a thousand to the 99th
- * percentile, several in one line where there are many; the tail as numbers.
+ * Draws the buckets around the most frequent one, from the first call in a thousand to the 99th
+ * percentile, several in one line where there are many, and prints the tail as numbers.
  */
 static void draw_histogram(const struct histogram *histogram, FILE *out)
 {

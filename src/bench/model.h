@@ -26,7 +26,7 @@
 
 /* ---- the plan: options.c ---- */
 
-/* Words of the command line. */
+/* The words of a list of the command line. */
 struct bench_names {
 	size_t count;
 	struct span words[BENCH_NAMES_MAX];
@@ -247,7 +247,7 @@ void bench_write_histograms(const struct bench *bench, bool all, FILE *out);
 
 /* ---- baseline.c ---- */
 
-/* The baselines with their names alone. */
+/* The ids and texts of the baselines, without times. */
 extern const struct bench_baseline bench_baselines[BASELINE_COUNT];
 
 /*
@@ -280,7 +280,7 @@ struct breakdown {
 	double syscall;
 	double entry;  /* into the kernel and back, with the seccomp filters */
 	double kernel; /* finding the clock, reading it, copying the time */
-	/* the same by the vDSO */
+	/* clock_gettime(CLOCK_MONOTONIC) by the vDSO */
 	struct fact vdso_fact;
 	double vdso;
 	double counter;                   /* reading the CPU's counter */
@@ -317,7 +317,7 @@ struct bench_report {
 	char summary[200]; /* the answer; or empty */
 };
 
-/* Draws the conclusions from the numbers. Neither is copied. */
+/* Draws the conclusions from the numbers. The report keeps both pointers. */
 struct bench_report bench_report_make(const struct evidence *evidence, struct bench *bench);
 
 /* The answer in one sentence, from the table or else the first number that was measured. */

@@ -195,7 +195,10 @@ static bool is_any(const struct call_row *row, const struct bench_names *names, 
 bool bench_wants(const struct bench_plan *plan, const struct call_row *row)
 {
 	if (!plan->call_names.count && !plan->clock_names.count) {
-		/* Counts are of gettimeofday, contention and the screen of the deciding calls. */
+		/*
+		 * Unless told, --calls takes gettimeofday, --threads and the screen the deciding
+		 * calls.
+		 */
 		if (plan->count_count)
 			return has_name(row, text_span("gettimeofday"));
 		return row->decides || (plan->details && !plan->threads);

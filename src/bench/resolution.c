@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "measure/cpus.h"
 
-/* This many steps are likely to have the smallest; a COARSE clock steps every 1 to 10 ms. */
+/* The smallest step is likely among this many; a COARSE clock steps every 1 to 10 ms. */
 #define STEPS_WANTED 5000
 #define STEPS_LEAST 3
 #define NS_MOST 10000000

@@ -20,7 +20,10 @@
 
 /* ---- the answer ---- */
 
-/* Timing does not prove a fallback, so the sentence leaves it open. */
+/*
+ * From this share of a system call on, the sentence says that the vDSO may not serve the call:
+ * timing does not prove it.
+ */
 #define NO_FASTER 0.75
 
 void bench_answer(const struct bench *bench, char *text, size_t size)

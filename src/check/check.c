@@ -15,7 +15,7 @@
 /* A format with this depth needs the deciding calls and their times; with DEPTH_ALL everything. */
 #define DEPTH_SCREEN 1u
 
-/* Further needs of a format. */
+/* The further needs of a format. */
 enum {
 	NEEDS_LOG = 1 << 0, /* the kernel's, whatever the verdict */
 	NEEDS_IDENTITY = 1 << 1,
@@ -45,8 +45,8 @@ static int judge_and_print(struct cli *cli, const char *file)
 }
 
 /*
- * The kernel log is read only if there is something to explain, or to be shown: also a TSC that the
- * kernel may have dropped, while another clock is as good for the vDSO.
+ * The kernel log is read only if there is something to explain or to show. A TSC that the kernel
+ * may have dropped is explained even where the vDSO reads another clock.
  */
 static bool needs_reasons(const struct cli *cli, const struct evidence *evidence)
 {

@@ -130,7 +130,7 @@ static void add_vdso(const struct evidence *evidence, bool all, struct strbuf *s
 	for (size_t i = 0; i < vdso->export_count; i++) {
 		struct span name = text_span(vdso->exports[i].name);
 
-		/* "__vdso_time" is time() to everything but the linker. */
+		/* The prefix differs by architecture and matters to the linker alone. */
 		if (!text_take_prefix(&name, "__vdso_"))
 			text_take_prefix(&name, "__kernel_");
 		strbuf_add(sb, " %s", name.at);
@@ -210,7 +210,7 @@ static void add_host(const struct evidence *evidence, bool all, struct strbuf *s
 		strbuf_add(sb, "; booted with %s", host->boot.value);
 }
 
-/* Both paths have one number, unless they differ. */
+/* The paths share one number, unless theirs differ. */
 static void add_counts(const struct evidence *evidence, struct strbuf *sb)
 {
 	struct entry_counts vdso = counts_by_path(evidence, PATH_VDSO);

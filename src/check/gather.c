@@ -39,7 +39,7 @@ static void skip_measuring(struct evidence *evidence)
 /* A step is begun if this many of the longest one so far fit into the time that is left. */
 #define STEPS_LEFT_LEAST 3
 
-/* State of a measurement; all its steps need it. */
+/* The state of a measurement, for all its steps. */
 struct measuring {
 	const struct root *root;
 	struct evidence *evidence;
@@ -186,7 +186,7 @@ static void start_measuring(struct measuring *measuring, void (*keep)(struct cal
 			measuring->deadline);
 }
 
-/* A copy finds a mode that could not be read, and what calls that fall back would take. */
+/* A copy shows a mode that could not be read, and the cost of calls if they did not fall back. */
 static void measure_copy(struct measuring *measuring, bool all)
 {
 	struct evidence *evidence = measuring->evidence;
@@ -198,7 +198,7 @@ static void measure_copy(struct measuring *measuring, bool all)
 			&evidence->copy, measuring->deadline);
 	else
 		evidence->copy.what_if_fact = evidence->copy.fact;
-	/* The copy reads the counter, too. */
+	/* A call of the copy includes a read of the counter, so it cannot take less. */
 	if (fact_is_known(&evidence->copy.what_if_fact) &&
 		fact_is_known(&evidence->timing.counter_fact) &&
 		evidence->copy.what_if_ns < evidence->timing.counter_ns)
@@ -227,7 +227,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 		skip_measuring(evidence);
 		return;
 	}
-	/* Files that take privileges were read by now, or are open; syslog(2) has none. */
+	/* Files that require privileges are read or open by now; syslog(2) is not a file. */
 	privileges_keep(kernel_log_open(root, &(struct fact){0})
 				? PRIVILEGES_WRITE
 				: PRIVILEGES_WRITE | PRIVILEGES_SYSLOG);

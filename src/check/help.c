@@ -35,7 +35,7 @@ static void write_item(const char *id, const char *text, FILE *out)
 	wrap_print(out, id, LIST_INDENT, sb.text);
 }
 
-/* The question of advice that is to ask says more than its text. */
+/* The question says more than the text of advice that consists in asking. */
 static void write_advice_item(const struct advice *advice, FILE *out)
 {
 	struct strbuf sb = {.used = 0};

@@ -246,7 +246,7 @@ static const struct field file_fields[] = {
 	{0},
 };
 
-/* The requirements that the exit status follows from come first. */
+/* Puts the requirements that the exit status follows from first. */
 static json_t *summary(const void *object, const void *whole)
 {
 	const struct check_request *request = object;

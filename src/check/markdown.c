@@ -33,7 +33,7 @@ static void write_heading(const struct check_request *request, FILE *out)
 	}
 	if (outcome->count)
 		fputc('\n', out);
-	/* It is that of the first piece of advice that others have to follow. */
+	/* The question is that of the first piece of advice that others have to follow. */
 	for (size_t i = 0; i < diagnosis->advice_count && !question; i++)
 		question = diagnosis->advice[i].ask;
 	if (question) {

@@ -38,7 +38,7 @@ enum policy_answer { POLICY_UNDETERMINED, POLICY_MET, POLICY_NOT_MET };
 #define REQUIREMENT_MAX 3
 #define REQUIREMENT_SIZE 240
 
-/* A requirement of one option, and whether the host meets it. */
+/* The requirement of one option, and whether the host meets it. */
 struct requirement {
 	const char *option;           /* "require", "deciding", "max-ns"; static storage */
 	char value[REQUIREMENT_SIZE]; /* the option's, with names in full */
@@ -98,7 +98,7 @@ extern const struct option_row check_options[];
 bool check_take(struct cli *cli, int id, const char *value);
 
 /*
- * Whether each clocksource of the policy is known by name or offered by this host; false after a
+ * True if each clocksource of the policy is known by name or offered by this host. False after a
  * message: a misspelt name would make a policy that no host meets.
  */
 bool check_clocksources_exist(const struct policy *policy, const struct evidence *evidence);
@@ -129,8 +129,8 @@ bool check_report_text(const void *result, const struct style *style, FILE *out)
 bool check_report_json(const void *result, const struct style *style, FILE *out);
 
 /*
- * For a ticket: verdict, evidence, proof, table, kernel log, and how to see the same with
- * standard tools. Nothing in it names the host unless asked for.
+ * The report for a ticket: verdict, evidence, proof, table, kernel log, and how to see the same
+ * with standard tools. It does not name the host unless asked to.
  */
 bool check_report_markdown(const void *result, const struct style *style, FILE *out);
 
@@ -143,7 +143,7 @@ bool check_report_nagios(const void *result, const struct style *style, FILE *ou
 /* "VDSOCHECK UNKNOWN - " and the error message: monitoring shows standard output only. */
 void check_report_nagios_failure(const char *message, FILE *out);
 
-/* "VERDICT: SENTENCE", after what the exit status follows from otherwise: one line. */
+/* One line "VERDICT: SENTENCE", after the requirements that are not met or undetermined. */
 bool check_report_summary(const void *result, const struct style *style, FILE *out);
 
 /* "HOST VERDICT CLOCKSOURCE MODE NS CAUSE KERNEL", "-" for what is not known. */
@@ -174,9 +174,9 @@ void check_report_write_file(const struct check_request *request, FILE *out);
 #define CHECK_PART_COUNT 9 /* with the empty one at the end */
 
 /*
- * The parts of a document: to be written, or to be read into `to`, which has to be zeroed;
- * neither: for its schema. Only the evidence is read, not what it was judged to mean. Facts whose
- * keys are missing or null are not known.
+ * Fills in the parts of a document that is written `from`, or read into `to`, which has to be
+ * zeroed; with neither, those of its schema. Of a document the evidence alone is read, since it is
+ * judged anew. Facts whose keys are missing or null are not known.
  */
 void check_document_parts(struct document_part parts[CHECK_PART_COUNT],
 	const struct check_request *from, struct evidence *to);
@@ -201,7 +201,7 @@ enum line_id {
 	LINE_HOST,
 };
 
-/* The text of such a line begins in this column. */
+/* The column in which the text of a line below begins. */
 #define EVIDENCE_INDENT 16
 
 /*

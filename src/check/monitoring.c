@@ -168,7 +168,7 @@ bool check_report_line(const void *result, const struct style *style, FILE *out)
 	(void)style;
 	if (fact_is_known(&diagnosis->cost.call_fact))
 		snprintf(ns, sizeof(ns), "%.1f", diagnosis->cost.call_ns);
-	/* A host that the document does not name is called by its file, as fleet does. */
+	/* A host that its document does not name goes by the name of the file, as in fleet. */
 	write_word(out, 16,
 		fact_is_known(&name->fact) ? name->value
 		: request->file            ? document_name(request->file)

@@ -19,7 +19,7 @@
 
 #define PARAGRAPH_INDENT 9
 
-/* The prompt takes the 24th. */
+/* The prompt takes the last line of 24. */
 #define SCREEN_LINES 23
 
 /* Parts that may be left out, in this order. */
@@ -106,7 +106,7 @@ static void write_verdict(const struct screen *screen, bool color)
 
 /* ---- evidence ---- */
 
-/* Leaves out a reason that the verdict has already given for the lack of a proof. */
+/* Writes the line, without a reason that the verdict has already given for the lack of a proof. */
 static void write_line(const struct screen *screen, const char *label, struct strbuf *sb)
 {
 	const char *said = screen->request->evidence.proof.fact.reason;
@@ -191,7 +191,7 @@ static void write_cause(const struct screen *screen, const struct cause *cause, 
 	struct strbuf sb = {.used = 0};
 	char start = *cause->text;
 
-	/* After the colon "The" goes on in small letters; "TSC" does not. */
+	/* After the colon "The" becomes "the"; "TSC" stays. */
 	if (possible && !isupper((unsigned char)cause->text[1]))
 		start = (char)tolower((unsigned char)start);
 	write_paragraph(screen, label, "%s%c%.*s", possible ? "Possibly: " : "", start,
@@ -331,7 +331,7 @@ static void write_one_advice(
 	const struct screen *screen, const struct advice *advice, const char *label)
 {
 	const char *source = advice->source, *address = source ? strstr(source, ", http") : NULL;
-	/* Without steps, the sentences say all that is to be done. */
+	/* Advice without steps is printed whole, since its sentences are all there is. */
 	enum part rest = advice->step_count ? PART_ADVICE : PART_END;
 
 	write_paragraph(

@@ -29,7 +29,7 @@
 
 #define TIMING_TRIES 5
 
-/* A window has room for far fewer. */
+/* No window has room for this many marks. */
 #define CALIBRATION_MARKS_MAX 1000000
 
 /* Jiffies advance by one tick or two in a window: 0.8 or 1.7 times its length. */
@@ -54,8 +54,8 @@ struct speed_check {
 };
 
 /*
- * It goes from one narrow pair of readings to another, so that it does not matter where in between
- * this process lost its CPU. The counter spins: in an idle CPU it may stop.
+ * A window goes from one narrow pair of readings to another, so that it does not matter where in
+ * between this process lost its CPU. The CPU is kept busy, since an idle one may stop its counter.
  */
 static double speed_in_one_window(double ns_per_tick)
 {

@@ -29,7 +29,7 @@ static int create_own(int folder, const char *name, int flags)
 	return openat(folder, name, flags | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
-/* A captured tree may have a device by that name, or a link to what is not ours. */
+/* The file is made anew: a captured tree may have a device or a link of that name. */
 bool clocksource_switch_record(const struct clocksource_switch *clock, struct fact *why)
 {
 	ssize_t length = (ssize_t)strlen(clock->original);
@@ -209,7 +209,7 @@ static enum switch_result write_and_read_back(
 	int error = write_name(clock, name);
 
 	if (error) {
-		/* With a limit on its size a plain file may hold a part of the name. */
+		/* With a limit on file sizes a plain file may hold a part of the name. */
 		if (!clock->root->live)
 			clocksource_read(clock->root, clock->ours->current, why);
 		fact_set(why, FACT_FAILED, "rejected by the kernel: %s", strerror(error));

@@ -20,7 +20,7 @@
 
 #define DEFAULT_NS 1000000000
 
-/* Seconds that a candidate takes beyond the test for warps. */
+/* The seconds that a candidate takes beyond the test for warps. */
 #define CANDIDATE_SECONDS 0.5
 
 #define EXIT_CHANGE 1
@@ -30,7 +30,7 @@
 
 enum { OPTION_ONLY = OPTION_OWN, OPTION_WITH_GUESTS };
 
-/* cli->data holds the options and all that one run needs. */
+/* The struct of cli->data: the options and all that one run needs. */
 struct compare {
 	size_t only_count; /* 0: all */
 	struct span only[ONLY_MAX];

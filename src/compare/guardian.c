@@ -22,10 +22,10 @@
 /* The name differs from the program's, so that "killall vdsocheck" leaves it alone. */
 #define NAME "clock-guardian"
 
-/* How long the guardian has to restore it before its parent does. */
+/* The parent restores the clocksource if the guardian has not done so after this time. */
 #define RESTORE_MS 5000
 
-/* Written before a regular end: the parent is there and reports the outcome. */
+/* The byte that announces a regular end, whose outcome the parent reports. */
 #define REGULAR_END 'e'
 
 struct pipes {

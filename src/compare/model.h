@@ -42,7 +42,7 @@ struct switch_names {
 	atomic_uint generation; /* odd while one of them switches, or was killed doing so */
 };
 
-/* Room for the path of a tree, or of current_clocksource in it. */
+/* The size of the path of a tree, or of current_clocksource in it. */
 #define CURRENT_PATH_SIZE 512
 
 struct clocksource_switch {
@@ -94,8 +94,8 @@ enum switch_result clocksource_switch_restore(
 bool clocksource_switch_is_foreign(const struct clocksource_switch *clock, struct fact *why);
 
 /*
- * Writes SWITCH_RECORD; false if that fails, and what there is of it is to be forgotten. A tree
- * without SWITCH_FOLDER keeps no record.
+ * Writes SWITCH_RECORD. After a failure, false, a part of it may be there and has to be forgotten.
+ * A tree without SWITCH_FOLDER keeps no record.
  */
 bool clocksource_switch_record(const struct clocksource_switch *clock, struct fact *why);
 void clocksource_switch_forget(const struct clocksource_switch *clock);
@@ -119,8 +119,8 @@ bool guardian_start(struct guardian *guardian, const struct clocksource_switch *
 bool guardian_is_running(const struct guardian *guardian);
 
 /*
- * Has the guardian restore the clocksource, or does so itself if the guardian does not, and
- * reads it back. No child that may switch is left when it is called.
+ * Has the guardian restore the clocksource, or restores it in its place, and reads it back. All
+ * children that may switch must have ended before.
  */
 enum switch_result guardian_finish(
 	struct guardian *guardian, const struct clocksource_switch *clock, struct fact *why);
@@ -144,7 +144,7 @@ bool guests_running(const struct root *root, char *which, size_t size);
 #define SPEED_WINDOWS 5
 
 enum candidate_state {
-	CANDIDATE_UNTRIED = 0, /* refused, hung, crashed */
+	CANDIDATE_UNTRIED = 0, /* it was refused, hung or crashed */
 	CANDIDATE_VOID,        /* another clocksource was in use for a part of the time */
 	CANDIDATE_UNSURE,      /* no proof, no times or no test for warps */
 	CANDIDATE_WARPS,       /* a clock ran backwards */
@@ -181,7 +181,7 @@ struct candidate {
 	uint64_t warps;              /* reads that were warps, over all clocks */
 };
 
-/* The request, which all candidates share. */
+/* The request, the same for all candidates. */
 struct run_setup {
 	const struct call_table *calls; /* the deciding ones */
 	int64_t warp_ns;                /* how long to test for warps */
@@ -216,7 +216,7 @@ void candidate_judge_speed(const double ratios[SPEED_WINDOWS], struct fact *fact
 enum run_end {
 	RUN_WHOLE = 0,   /* every candidate was tried */
 	RUN_NOT_BEGUN,   /* nothing was switched: see why */
-	RUN_INTERRUPTED, /* by a signal */
+	RUN_INTERRUPTED, /* a signal arrived */
 	RUN_UNGUARDED,   /* the guardian was killed */
 	RUN_STUCK,       /* a worker could not be killed */
 	RUN_FOREIGN,     /* something else selected another clocksource than the original one */
@@ -232,7 +232,7 @@ struct run_result {
 	struct candidate *candidates; /* the one in use is the first; shared with the workers */
 };
 
-/* While it runs a terminal cannot stop it. The results stay until the process ends. */
+/* Tries the candidates; a terminal cannot stop the process then. The results stay until it ends. */
 void run_candidates(const struct clocksource_switch *clock, const struct run_setup *setup,
 	struct run_result *result);
 
@@ -247,13 +247,13 @@ extern const char *const ranking_verdict_names[]; /* "unknown", "ok", "change" *
 
 struct ranking {
 	enum ranking_verdict verdict;
-	/* Without a warp; the one in use unless another is clearly better. NULL: none. */
+	/* No warp was seen; the one in use unless another is clearly better. NULL: none. */
 	const struct candidate *fastest;
 	const struct candidate *advised; /* to change to; NULL: none */
 	const char *why_not; /* the fastest is not advisable; NULL: it is, or is in use */
 };
 
-/* Draws the conclusions of all candidates. `host` is the evidence for advisable_why_not(). */
+/* Concludes what is left open in all candidates. `host` is the evidence for advisable_why_not(). */
 void ranking_find(struct run_result *result, const struct evidence *host, struct ranking *ranking);
 
 /* ---- text.c, json.c: what a run prints ---- */

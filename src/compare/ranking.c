@@ -10,7 +10,7 @@
 #include "judge.h"
 #include "model.h"
 
-/* A gain lies beyond the spread of both; tests/compare/noise tries equal clocksources. */
+/* The least gain that counts, beyond the spread; tests/compare/noise tries equal clocksources. */
 #define GAIN_SHARE 0.25
 #define GAIN_NS 10.0
 

@@ -16,11 +16,11 @@
 #include "collect.h"
 #include "model.h"
 
-/* Time limit of a worker, with room for a slow clock or a busy machine. */
+/* The time limit of a worker, with room for a slow clock or a busy machine. */
 #define WORKER_NS 15000000000
 #define WARP_FACTOR 4
 
-/* How long a killed worker may take to go. */
+/* A killed worker that is not gone after this time hangs in the kernel. */
 #define KILL_NS 5000000000
 
 /* A terminal that stops this process would leave the host on a candidate. */

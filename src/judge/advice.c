@@ -79,7 +79,7 @@ static const char *find_tsc_risk(const struct view *v)
 	if (v->ec2_xen)
 		return TSC_RISK " Most Xen instances do not advertise an invariant TSC, so the "
 				"kernel does not choose tsc by itself.";
-	/* tsc_reliable: the hypervisor guarantees the rate, see tsc_is_invariant(). */
+	/* With tsc_reliable the hypervisor guarantees the rate, see tsc_is_invariant(). */
 	if (v->guest && !is_ec2(v) && !tsc_has_flag(v->evidence, "tsc_reliable"))
 		return "After a migration to another TSC rate, the clock can run fast or slow. " TSC_RISK;
 	return TSC_RISK;
@@ -93,7 +93,7 @@ static const char *find_tsc_risk(const struct view *v)
 static const struct advice_row switch_to_tsc = {"switch-to-tsc", RANK_SWITCH,
 	.text = "Switch to tsc; step 1 is only a trial.", SWITCH_TO_TSC};
 
-/* The article has the same commands for all instances of Intel and AMD, on Xen and on Nitro. */
+/* AWS gives the same commands for all instances of Intel and AMD, on Xen and on Nitro. */
 static const struct advice_row switch_to_tsc_on_ec2 = {"switch-to-tsc-on-ec2", RANK_SWITCH,
 	.text = "Switch to tsc, as Amazon recommends; step 1 is only a trial.", SWITCH_TO_TSC,
 	.source = "AWS re:Post, \"How do I manage the clock source for EC2 instances running "
@@ -182,7 +182,7 @@ static void list_boot(const struct view *v, char boot[ADVICE_BOOT_SIZE])
 	}
 }
 
-/* The values of the words in braces; NULL: not known. */
+/* The values of the words in braces; NULL: the value is not known. */
 struct advice_words {
 	const char *to, *from, *boot;
 };

@@ -36,9 +36,9 @@ const char *reason_against(const struct view *v, const char *name)
 		{"tsc", v->tsc_distrust, "the kernel log says that the TSC is unstable"},
 		{"tsc", v->tsc_rated_unstable, "the kernel marked the TSC unstable"},
 		/*
-	         * Machine monitors restore the TSC's value, kvm-clock alone is set to the time:
-	         * nibrun pull request 410 measured 64 s on Firecracker 1.16, and forkd 289 says
-	         * the same.
+	         * Virtual machine monitors restore the TSC's value, and set kvm-clock alone to the
+	         * time: nibrun pull request 410 measured 64 s on Firecracker 1.16; forkd 289
+	         * reports the same.
 	         */
 		{"tsc", v->may_be_restored,
 			"after a restore, time would go on from the snapshot's"},
@@ -48,8 +48,9 @@ const char *reason_against(const struct view *v, const char *name)
 			"kvm-clock compensates for a different TSC after a migration or a "
 			"restore, and tsc does not"},
 		/*
-	         * It does so, too, on its Xen instances, whose guests do not see the invariant bit;
-	         * their Xen predates the leaf that the first two of these rules read.
+	         * Amazon also recommends tsc on its Xen instances: their guests do not see the
+	         * invariant bit, and their Xen predates the CPUID leaf that the next two rules
+	         * read.
 	         */
 		{"tsc", !v->ec2_xen && xen_emulates, "Xen emulates the TSC for this guest"},
 		{"tsc", !v->ec2_xen && fact_is_flag(&host->xen_tsc_reliable, false),

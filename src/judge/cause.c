@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* This row is for hosts where no other explains why the calls are slow. */
+/* The row is for hosts where no other row explains why the calls are slow. */
 static void cause_unexplained(const struct view *v, struct cause_list *list)
 {
 	const struct cause_row rows[] = {
@@ -77,7 +77,7 @@ static void add_if_it_applies(
 		return;
 	*cause = (struct cause){.id = row->id, .certainty = row->certainty, .more = row->more};
 	text_copy(cause->text, sizeof(cause->text), row->text);
-	/* Names alone, from a captured tree, prove nothing. */
+	/* The names in a captured tree prove nothing by themselves. */
 	if (!v->evidence->live && cause->certainty == CERTAINTY_PROVEN)
 		cause->certainty = CERTAINTY_LIKELY;
 	if (row->evidence)

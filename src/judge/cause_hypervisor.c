@@ -38,9 +38,9 @@ void cause_xen(const struct view *v, struct cause_list *list)
 {
 	const struct evidence *evidence = v->evidence;
 	bool on_xen = v->falls_back && v->on_xen;
-	/* 2229f70b5bbb, in 4.15. A mode in the page overrules the release. */
+	/* The vDSO can read it since 2229f70b5bbb, in 4.15, and wherever the page has a mode. */
 	bool is_kernel_too_old = on_xen && !v->mode_set && kernel_is_before(evidence, 4, 15);
-	/* "(err N)" instead of "(tsc unstable)": this Xen lacks the hypercall (xen/time.c). */
+	/* "(err N)", not "(tsc unstable)": Xen lacks the hypercall then (xen/time.c). */
 	bool has_no_page = on_xen && log_find(evidence, "PVCLOCK not supported (err");
 	bool is_known_unstable =
 		v->page_unstable || log_find(evidence, "PVCLOCK not supported (tsc unstable)");
@@ -90,7 +90,7 @@ static void cite_kvm_feature(const struct view *v, struct cause *cause)
 static const struct advice_row use_64_bit_kernel = {"use-64-bit-kernel", RANK_UPDATE,
 	.text = "Boot a 64-bit kernel, whose vDSO can read kvm-clock; 32-bit programs run on it."};
 
-/* kvmclock_init() looks at the page's bit once, and at the feature's. */
+/* kvmclock_init() reads the page's bit and the feature bit once. */
 static const struct advice_row reboot_guest = {"reboot-guest", RANK_UPDATE,
 	.text = "Reboot this guest if its KVM host's clocksource is tsc now: kvm-clock gets its "
 		"vDSO support at boot or not at all.",
@@ -180,13 +180,13 @@ void cause_pvclock(const struct view *v, struct cause_list *list)
 	bool is_off = on_kvm_clock && boot_has(evidence, "no-kvmclock-vsyscall");
 	bool is_unstable = on_kvm_clock && !v->page_stable && !is_off && !v->kvm_clock_32_bit;
 	/*
-	 * kvm-clock gets its mode once, at boot, and only where feature bit and page agree
-	 * (kvmclock.c): without a mode KVM never marked it stable, with one it has cleared the
-	 * page's bit since.
+	 * kvm-clock gets its mode once, at boot, and only where both the feature bit and the page's
+	 * bit are set (kvmclock.c): without a mode KVM never marked it stable; with a mode KVM has
+	 * cleared the page's bit since.
 	 */
 	bool was_never_stable = is_unstable && v->mode_none;
 	bool is_lost = is_unstable && v->page_unstable && v->mode_set;
-	/* Firecracker ends where its guest reboots, and sets no clock when it resumes one. */
+	/* Firecracker exits when its guest reboots, and sets no clock when it resumes one. */
 	bool on_firecracker = platform_is(evidence, "firecracker");
 	/* Only the host's owner can resume a guest. */
 	bool can_be_resumed = !fact_is_known(&evidence->host.platform.fact) ||
@@ -271,7 +271,7 @@ void cause_hyperv(const struct view *v, struct cause_list *list)
 	const struct evidence *evidence = v->evidence;
 	const struct number_fact *sequence = &evidence->vclock.hyperv_sequence;
 	bool on_page = v->falls_back && v->on_hyperv_page;
-	/* The page is in use, or it would be the remedy. */
+	/* Either the page is in use, or a switch to it would be the remedy. */
 	bool is_page_unreadable =
 		!v->reads_hyperv_page &&
 		((on_page && !v->mode_set) ||

@@ -66,7 +66,7 @@ static const struct advice_row leave_uml = {"leave-uml", RANK_UPDATE,
 	.text = "Run the program on the machine itself, or in a virtual machine: no setting helps here.",
 	.anywhere = true};
 
-/* VDSO_DEFAULT of vdso32-setup.c; both ways reach vdso32_enabled there (5.10 to 7.2 read). */
+/* The sysctl and the boot parameter both set vdso32_enabled (vdso32-setup.c, 5.10 to 7.2 read). */
 static const struct advice_row enable_vdso32 = {"enable-vdso32", RANK_UNDO,
 	.text = "Enable the 32-bit vDSO for programs that start from now on, or run the 64-bit "
 		"build of the program.",
@@ -117,7 +117,7 @@ void cause_process(const struct view *v, struct cause_list *list)
 			.signs = "Valgrind's preloaded library, or /proc/thread-self/exe of "
 				 "another program, such as qemu-user.",
 			.advice = {{&run_without_emulator, true}}},
-		/* rr, CRIU after a restore, and vdsocheck trace: each has an image of its own. */
+		/* rr, CRIU after a restore, and vdsocheck trace each map an image of their own. */
 		{"vdso-replaced", v->vdso_replaced, CERTAINTY_PROVEN, NULL,
 			"A tool (rr, CRIU, vdsocheck trace, other instrumentation) gave this "
 			"process a vDSO of its own, so this result holds for this process, not for "
@@ -149,7 +149,7 @@ void cause_process(const struct view *v, struct cause_list *list)
 			"CONFIG_COMPAT_VDSO.",
 			.signs = "A 32-bit vdsocheck gets no vDSO from an arm64 kernel.",
 			.detail = no_vdso, .advice = {{&use_64_bit_or_compat, true}}},
-		/* Its vDSO makes them for the kernel to catch (um/vdso/um_vdso.c, 3.2 to 7.2). */
+		/* Its vDSO makes the system calls itself (um/vdso/um_vdso.c, 3.2 to 7.2). */
 		{"uml", fallback && hypervisor_is(evidence, "uml"), CERTAINTY_PROVEN, NULL,
 			"The vDSO of User-Mode Linux makes a system call for each clock call.",
 			.detail = "/proc/cpuinfo: vendor_id User Mode Linux",
@@ -159,7 +159,7 @@ void cause_process(const struct view *v, struct cause_list *list)
 			.signs = "The calls fall back, and the kernel's release ends with "
 				 "-Microsoft.",
 			.advice = {{&use_wsl2, true}}},
-		/* The mode excludes 32-bit programs alone: 64-bit ones are served. */
+		/* This mode excludes 32-bit programs only; the vDSO serves 64-bit programs. */
 		{"arm-compat-disabled",
 			v->falls_back && strcmp(evidence->vclock.name, "archtimer-nocompat") == 0,
 			CERTAINTY_PROVEN, cite_mode,

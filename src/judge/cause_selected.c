@@ -87,10 +87,7 @@ void cause_selected(const struct view *v, struct cause_list *list)
 	                  !boot_has(evidence, "clock=pmtmr");
 	bool on_xen = hypervisor_is(evidence, "xen");
 	bool has_kvm_clock = fact_is_flag(&evidence->host.kvm_clock_offered, true);
-	/*
-	 * kvmclock_init(), the Xen HVM, Hyper-V and VMware platforms: detect_hypervisor_vendor()
-	 * (5.3).
-	 */
+	/* With nopv, of 5.3, detect_hypervisor_vendor() skips KVM, Xen HVM, Hyper-V and VMware. */
 	bool is_paravirtual_off =
 		(boot_has(evidence, "nopv") || (on_xen && boot_has(evidence, "xen_nopv"))) &&
 		(on_xen || hypervisor_is(evidence, "microsoft") || has_kvm_clock);
@@ -151,7 +148,7 @@ void cause_selected(const struct view *v, struct cause_list *list)
 	cause_add(list, v, rows, ARRAY_SIZE(rows));
 }
 
-/* An unreadable log is not a cause; it comes last. */
+/* An unreadable log is not a cause, so it comes last. */
 void cause_unread(const struct view *v, struct cause_list *list)
 {
 	const struct kernel_log_evidence *log = &v->evidence->kernel_log;

@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 
-/* The line by which the kernel went back to a clocksource that it had left; NULL if none. */
+/* Returns the line by which the kernel went back to a clocksource that it had left, or NULL. */
 static const struct kernel_log_line *find_return(const struct evidence *evidence)
 {
 	static const char text[] = "Switched to clocksource ";
@@ -99,7 +99,7 @@ void cause_slow(const struct view *v, struct cause_list *list)
 	const struct evidence *evidence = v->evidence;
 	bool is_vmware = hypervisor_is(evidence, "vmware"), is_xen = hypervisor_is(evidence, "xen");
 	bool has_changed = *evidence->clocksource.changed_to;
-	/* Each kernel gives it a mode, and this program is not excluded for being 32-bit. */
+	/* Every kernel gives arch_sys_counter a mode; archtimer-nocompat is a cause of its own. */
 	bool is_arm_counter_denied = v->falls_back &&
 	                             clocksource_is(evidence, "arch_sys_counter") &&
 	                             strcmp(evidence->vclock.name, "archtimer-nocompat") != 0;
@@ -133,7 +133,7 @@ void cause_slow(const struct view *v, struct cause_list *list)
 	cause_add(list, v, rows, ARRAY_SIZE(rows));
 }
 
-/* The TSC is left out: it takes more than being offered. */
+/* The TSC is left out: a kernel may offer one that is not advisable. */
 static const char *target_own_counter(const struct view *v)
 {
 	const char *name;

@@ -16,7 +16,7 @@ static void cite_distrust(const struct view *v, struct cause *cause)
 	cite_line_and_switch(v, cause, v->tsc_distrust);
 }
 
-/* The list was read, and tsc is not in it. */
+/* True if the list of clocksources was read and does not have tsc. */
 static bool is_tsc_missing(const struct view *v)
 {
 	return v->second_choice && !v->tsc_offered &&
@@ -35,7 +35,7 @@ static void cite_calibration(const struct view *v, struct cause *cause)
 		cite_available(v, cause);
 }
 
-/* The kernel waits for its watchdog, which has no clock to compare with but jiffies. */
+/* Finds the line of a kernel that waits for its watchdog, which can compare with jiffies only. */
 static const struct kernel_log_line *find_unverified(const struct evidence *evidence)
 {
 	const struct kernel_log_line *line = log_find(evidence, "Override clocksource tsc");
@@ -72,8 +72,8 @@ static void cite_tsc_in_use(const struct view *v, struct cause *cause)
 }
 
 /*
- * From the first line about tsc to now nothing is missing: only then a line's absence counts. A
- * log that is this long has lost lines from its middle (collect/kernel_log.c).
+ * True if no line is missing between the first about tsc and now: only then does the absence of a
+ * line count. A log of KERNEL_LOG_MAX lines has lost some in its middle (collect/kernel_log.c).
  */
 static bool is_log_whole(const struct kernel_log_evidence *log)
 {
@@ -151,7 +151,7 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	                       !log_find(evidence, "clocksource tsc") &&
 	                       !fact_is_flag(invariant, false);
 	bool is_uncalibrated = (v->second_choice && v->tsc_uncalibrated) || is_unregistered;
-	/* A guest that has no better way, and that nothing else keeps from the TSC. */
+	/* It helps a guest that has no better way, and that nothing else keeps from the TSC. */
 	bool needs_invariant = v->guest && !v->has_switch && !v->may_be_restored && !v->on_xen &&
 	                       is_trusted && !v->tsc_on_hyperv;
 	const struct cause_row rows[] = {
@@ -164,7 +164,7 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 			.advice = {{&advice_update_firmware, !v->guest},
 				{&advice_move, !v->has_switch},
 				{&advice_ask_about_unstable_tsc, v->guest}}},
-		/* Before dce7cd62754b, in 5.5, every guest of Hyper-V said so. */
+		/* Before dce7cd62754b, in 5.5, every guest of Hyper-V logged this line. */
 		{"tsc-on-hyperv",
 			v->second_choice && v->tsc_on_hyperv && !kernel_is_before(evidence, 5, 5),
 			CERTAINTY_PROVEN, cite_distrust,
@@ -225,7 +225,7 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 
 /* ---- a better clocksource that is refused or removed ---- */
 
-/* The last clocksource= of the command line is neither in use nor offered. */
+/* True if the last clocksource= of the command line is neither in use nor offered. */
 static bool is_choice_refused(const struct view *v)
 {
 	const struct evidence *evidence = v->evidence;

@@ -32,7 +32,7 @@ static void cite_exports(const struct view *v, struct cause *cause)
 		v->evidence->vdso.export_count);
 }
 
-/* "clocksource X registered with invalid VDSO mode N. Disabling VDSO support" (5.7 and newer). */
+/* 5.7 and newer log "clocksource X registered with invalid VDSO mode N. Disabling VDSO support". */
 #define DISABLING "Disabling VDSO"
 
 static void cite_crash(const struct view *v, struct cause *cause)
@@ -70,7 +70,7 @@ static const struct advice_row update_for_values = {"update-for-values", RANK_UP
 	.ask = "On this host, a clock call by the vDSO gives other values than the same system "
 	       "call. Is that a known defect of this kernel, hypervisor or sandbox?"};
 
-/* vdso_setup() of arch/x86/entry/vdso/vma.c, 3.10 to 7.3. */
+/* vdso_setup() reads this parameter (arch/x86/entry/vdso/vma.c, 3.10 to 7.3). */
 static const struct advice_row boot_without_vdso = {"boot-without-vdso", RANK_UPDATE,
 	.text = "Boot with vdso=0: each clock call is a system call then, slow but right.",
 	.boot = "vdso=0"};
@@ -132,7 +132,10 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 		{"wrong-values", is_wrong && !v->vdso_replaced, CERTAINTY_LIKELY, cite_values,
 			"The vDSO does not compute what the kernel does: a bug of the kernel, the "
 			"hypervisor or the sandbox, or an incomplete restore from a snapshot.",
-			/* A kernel for 32-bit arm that left a function of its vDSO without data. */
+			/*
+	                 * The issue is about a 32-bit arm kernel; a function of its vDSO had no
+	                 * data.
+	                 */
 			.signs = "Values of a deciding call by the vDSO do not lie between the "
 				 "kernel's values before and after it.",
 			.more = "https://github.com/raspberrypi/linux/issues/3579",

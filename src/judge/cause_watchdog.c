@@ -181,9 +181,9 @@ static const struct advice_row boot_without_watchdog = {"boot-without-watchdog",
 	.remarks = {{NOWATCHDOG_REMARK}}, .boot = "tsc=nowatchdog", .risk = NO_WATCHDOG_RISK};
 
 /*
- * check_system_tsc_reliable() of arch/x86/kernel/tsc.c, for an invariant TSC whose changes show
- * in IA32_TSC_ADJUST: b50db7095fe0, in 5.16, up to two NUMA nodes; 233756a640be, in 6.3, four; 6.12
- * and 7.3 ask for packages.
+ * check_system_tsc_reliable() (arch/x86/kernel/tsc.c) exempts an invariant TSC from the check where
+ * IA32_TSC_ADJUST shows its changes: since b50db7095fe0, in 5.16, with up to two NUMA nodes, since
+ * 233756a640be, in 6.3, with four; 6.12 and 7.3 count packages.
  */
 static const struct advice_row reboot_to_tsc = {"reboot-to-tsc", RANK_UPDATE,
 	.text = "Reboot to get tsc back; if the TSCs agree, boot with tsc=nowatchdog to keep it.",
@@ -234,7 +234,7 @@ const struct advice_row advice_find_which_clock = {"find-which-clock", RANK_UPDA
 		{.text = "if it happens again",
 			.command = "sudo journalctl -k -b | grep -A3 'Marking clocksource'"}}};
 
-/* The kernel then warns of more than 500 ppm, and leaves the stated rate in use (a7ec817d5542). */
+/* With it the kernel warns of more than 500 ppm, and keeps the stated rate (a7ec817d5542). */
 static const struct advice_row recalibrate_tsc = {"recalibrate-tsc", RANK_UPDATE,
 	.text = "Boot with tsc=recalibrate: the kernel then measures the rate that the TSC is said "
 		"to have, and warns in its log if that is wrong. If so, update the firmware.",
@@ -245,7 +245,7 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 	enum watchdog_culprit culprit =
 		v->second_choice ? v->watchdog.culprit : WATCHDOG_UNDETERMINED;
 	bool is_newer = has_newer_watchdog(v);
-	/* The kernel marked it, and nothing shows why. */
+	/* The kernel marked the TSC unstable, and nothing shows why. */
 	bool is_unexplained = v->second_choice && v->tsc_distrusted && !v->boot_disables_tsc &&
 	                      culprit == WATCHDOG_UNDETERMINED && !v->tsc_delay &&
 	                      !v->tsc_unsynchronized && !v->tsc_uncalibrated && !v->tsc_on_hyperv;

@@ -71,7 +71,7 @@ void contradiction_list(const struct view *v, struct contradiction_row rows[CONT
 			"can be read quickly: the clocksource may have changed between proof and "
 			"timing. If a second run finds the same, `vdsocheck bench` shows what "
 			"takes the time."},
-		/* Where system calls are slower still, the verdict does not show it. */
+		/* The verdict does not show it where system calls are slower still. */
 		{"counter-slow",
 			never_enters && is_timed && v->counter_trapped &&
 				timing->counter_ns < timing->syscall_floor_ns &&

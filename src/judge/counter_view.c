@@ -18,7 +18,7 @@ const char *const counter_standing_names[] = {
 	NULL,
 };
 
-/* The watchdog's figures show a fault of its reference clock, or of the check. */
+/* True if the watchdog's figures show a fault of its reference clock, or of the check. */
 static bool is_cleared(const struct view *v)
 {
 	switch (v->watchdog.culprit) {

@@ -14,7 +14,7 @@ struct rows {
 	struct evidence evidence;
 	struct view view;
 	size_t place;                     /* of the cause that is wanted */
-	struct cause_explanation *wanted; /* is filled with it; NULL: none is wanted */
+	struct cause_explanation *wanted; /* receives that cause; NULL: no cause is wanted */
 	size_t advice_count;
 	const struct advice_row *advice[ADVICE_ROW_MAX]; /* each once */
 };
@@ -55,7 +55,7 @@ static void list_rows(struct rows *rows)
 
 	fact_set_known(&evidence->clocksource.current_fact);
 	text_copy(evidence->clocksource.current, CLOCKSOURCE_NAME_SIZE, ADVICE_WORD_FROM);
-	/* Older than any, so that advice names the kernels that it needs. */
+	/* This release is older than any, so that advice names the kernels that it needs. */
 	fact_set_text(&evidence->host.kernel, "0.0");
 	view_make(evidence, VERDICT_UNKNOWN, &rows->view);
 	rows->list.add = add_row;

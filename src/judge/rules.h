@@ -48,8 +48,8 @@ struct watchdog_report {
 };
 
 /*
- * Takes the first report on the TSC in the log apart and names the likely culprit. False if
- * the log has none with figures. The report refers to the evidence's log.
+ * Parses the first report on the TSC in the log and names the likely culprit. False if no report
+ * has figures. The report refers to the evidence's log.
  */
 bool watchdog_explain(const struct evidence *evidence, struct watchdog_report *report);
 
@@ -64,7 +64,7 @@ struct view {
 	struct entry_counts libc;    /* the same through libc */
 	/* clock_gettime(CLOCK_MONOTONIC) by each path; NULL where it was not timed. */
 	const struct path_evidence *monotonic[PATH_COUNT];
-	enum verdict_kind verdict;  /* unknown as long as the rules of the verdict are asked */
+	enum verdict_kind verdict; /* VERDICT_UNKNOWN until the rules of the verdict have decided */
 	enum verdict_kind expected; /* as in struct verdict */
 
 	/* The host and this process. */
@@ -90,34 +90,34 @@ struct view {
 	bool mode_none;     /* found in the data page, or by its effect on a copy */
 	bool mode_set;      /* a mode was read from the data page, and it is not none */
 	bool page_stable;   /* the pvclock page marks the TSC stable, and there is a mode */
-	bool page_unstable; /* the page does not mark it */
+	bool page_unstable; /* the pvclock page does not mark the TSC stable */
 	/*
 	 * The calls fall back on a clocksource that no kernel gives a clock mode, by its name, or
-	 * that has none, by the data page, and is not known to ever have one. Or they would, by
-	 * its name, where a captured tree is all there is.
+	 * that has none by the data page and gets none from any kernel known here. For a captured
+	 * tree the name alone decides.
 	 */
 	bool unsupported;
-	bool second_choice; /* the same on x86: why not the TSC? */
-	bool tsc_avoided;   /* the same, by the kernel command line */
+	bool second_choice; /* unsupported on x86, where the kernel should prefer the TSC */
+	bool tsc_avoided;   /* second_choice, by the kernel command line */
 
 	/* The TSC, and what the kernel log has against it. */
 	bool tsc_offered;
 	bool tsc_rated_unstable; /* offered, but ranked behind slower clocksources */
-	bool tsc_distrusted;     /* the same, or there is the next line */
+	bool tsc_distrusted;     /* tsc_rated_unstable, or the log has tsc_distrust */
 	const struct kernel_log_line *tsc_distrust;
 	const struct kernel_log_line *tsc_delay;        /* of the reads of its reference clock */
-	const struct kernel_log_line *tsc_uncalibrated; /* and it is not offered */
+	const struct kernel_log_line *tsc_uncalibrated; /* why it is not offered */
 	bool tsc_unsynchronized, tsc_on_hyperv;
 	struct watchdog_report watchdog; /* undetermined without figures */
 
 	/* Clocksources that may be recommended where the calls fall back; NULL: none. */
 	const char *paravirtual;
 	bool tsc_advisable;
-	bool has_switch;         /* one of these two */
+	bool has_switch;         /* paravirtual or tsc_advisable */
 	const char *why_not_tsc; /* where the TSC is offered and may not be recommended; or NULL */
 };
 
-/* `verdict` is VERDICT_UNKNOWN until it is found. */
+/* Fills the view; `verdict` is VERDICT_UNKNOWN until it is found. */
 void view_make(const struct evidence *evidence, enum verdict_kind verdict, struct view *view);
 
 bool platform_is(const struct evidence *evidence, const char *word);
@@ -157,8 +157,7 @@ bool vclock_name_has_mode(const char *clocksource);
 /* True if it is the counter that kernels of an architecture choose by default; tsc is one. */
 bool clocksource_is_own_counter(const char *clocksource);
 
-/* What the kernel did with the CPU's counter; lines of the log count only while it is not in use.
- */
+/* Finds the counter's standing; lines of the log count only while it is not in use. */
 enum counter_standing counter_standing_find(const struct view *v);
 
 /* Returns why this clocksource may not be recommended (see advisable_why_not()), or NULL. */
@@ -224,7 +223,7 @@ extern const struct way advice_add_boot[], advice_remove_boot[], advice_moves[];
 /* A sentence for kernels before major.minor alone, such as on a parameter that they ignore. */
 struct remark {
 	unsigned major, minor;
-	bool (*applies)(const struct view *v); /* what else; NULL: nothing */
+	bool (*applies)(const struct view *v); /* a further condition; NULL: none */
 	const char *text;
 };
 
@@ -246,8 +245,8 @@ struct advice_row {
 	enum rank rank;
 	const char *text; /* what to do, in a sentence or two */
 	/*
-	 * The text says "on the host" to a container where the rank is a change of the host, or
-	 * where on_host says so, and not where it can be done anywhere.
+	 * A container's text begins with "On the host" for a rank that changes the host, or with
+	 * on_host; not with `anywhere`, for advice that can be followed inside.
 	 */
 	bool on_host, anywhere;
 	const char *(*target)(const struct view *v); /* gives {to}; NULL: does not apply */
@@ -278,15 +277,17 @@ struct cause_row {
 	const char *detail; /* a piece of evidence, after the others; or NULL */
 	const char *log;    /* the first line with this text is the last of the evidence; or NULL */
 	const char *more;
-	/* For the manual: how it is recognized, NULL where `detail` says that; and what takes the
-	 * place of a text with the figures of a host, or NULL. */
+	/*
+	 * Texts for the manual: how the cause is recognized, NULL where `detail` has it; and the
+	 * text where that of the host has figures, else NULL.
+	 */
 	const char *signs, *means;
 	struct advice_choice advice[CAUSE_ADVICE_MAX];
 };
 
 /* Takes the rows of all tables. */
 struct cause_list {
-	/* Is given each row, whether it applies or not, as tests want to see them. */
+	/* Receives each row, whether it applies or not: tests and the manual list them all. */
 	void (*add)(struct cause_list *list, const struct view *v, const struct cause_row *row);
 	size_t count; /* of the causes that apply */
 	struct cause *causes;
@@ -328,7 +329,7 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 /* The remark where tsc=nowatchdog, of 5.2, is advised. */
 #define NOWATCHDOG_REMARK 5, 2, NULL, "tsc=nowatchdog needs Linux 5.2 or newer, or a backport."
 
-/* Instance store on EC2, local SSD on Google Cloud, temporary disk on Azure. */
+/* The local disks are instance store on EC2, local SSD on Google Cloud, temporary disk on Azure. */
 #define MOVE_RISK "In a cloud, this may erase local disks (instance store, local SSD)."
 
 /* Ends the text of a cause that is a fault of the TSC. */
@@ -356,10 +357,7 @@ bool advice_make(
 #define ADVICE_GENERAL 6
 void advice_list_general(const struct view *v, struct advice_choice general[ADVICE_GENERAL]);
 
-/*
- * Where the verdict is ok, the call itself shows what user space takes. Where it is unknown,
- * so is the cost.
- */
+/* Finds the cost; none is known where the verdict is unknown or wrong. */
 void cost_find(const struct view *v, struct cost *cost);
 
 /* Adds a piece of evidence, printf-like; beyond CAUSE_EVIDENCE_MAX it is dropped. */
@@ -375,11 +373,11 @@ void cite_line_and_switch(
 /* Cites the available clocksources in the kernel's order, by rating. */
 void cite_available(const struct view *v, struct cause *cause);
 
-/* Cites clocksource, clock mode and hypervisor's page; the second, the kernel's release, too. */
+/* Cites clocksource, clock mode and hypervisor's page; cite_kernel() adds the kernel's release. */
 void cite_mode(const struct view *v, struct cause *cause);
 void cite_kernel(const struct view *v, struct cause *cause);
 
-/* Cites the boot parameters; what reading the counter takes. */
+/* Cites the boot parameters, and the time of a read of the counter. */
 void cite_boot(const struct view *v, struct cause *cause);
 void cite_counter(const struct view *v, struct cause *cause);
 

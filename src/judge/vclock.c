@@ -10,12 +10,12 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* Where a clocksource's time comes from. */
+/* The origin of a clocksource's time. */
 enum origin {
 	OWN_COUNTER, /* the counter that kernels of this architecture choose by themselves */
 	/*
-	 * Its mode may stand in the data page while the calls enter the kernel, when
-	 * the hypervisor says that its page is not good at the moment.
+	 * The data page may have its mode while the calls enter the kernel: the hypervisor marks
+	 * its own page as unusable for the moment.
 	 */
 	HYPERVISOR_PAGE,
 	OTHER,

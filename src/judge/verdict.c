@@ -65,7 +65,7 @@ static void write_wrong(const struct view *v, char *summary, size_t size)
 	const struct call_evidence *worst = find_wrong(v);
 	char ahead[48];
 
-	if (!worst) /* the rule applies only if there is one, which gcc -fanalyzer does not see */
+	if (!worst) /* the rule applies only with such a call; gcc -fanalyzer does not see it */
 		return;
 	snprintf(summary, size, "the vDSO%s values are not the kernel's: %s is %s.",
 		v->vdso.proven && !v->vdso.entered ? " serves the clock calls, but its" : "'s",
@@ -108,8 +108,8 @@ static void write_slower(const struct view *v, char *summary, size_t size)
 }
 
 /*
- * Noise does not cross it: on a healthy host the vDSO takes a fifth of a system call or less,
- * on one with cheap system calls (no mitigations) a half.
+ * Noise does not cross this margin: on a healthy host the vDSO takes a fifth of a system call or
+ * less, and a half where system calls are cheap (no mitigations).
  */
 #define CLEARING_MARGIN 0.75
 

@@ -201,9 +201,10 @@ bool tsc_has_flag(const struct evidence *evidence, const char *flag)
 bool tsc_is_invariant(const struct evidence *evidence)
 {
 	/*
-	 * The kernel sets it on a hypervisor's word and no longer checks the TSC: VMware, TDX and
-	 * SNP, Hyper-V with AccessTscInvariant. These keep its rate when they migrate the guest.
-	 * On VMware it does so without nonstop_tsc (vmware_set_capabilities(), 2.6.29 to 7.2).
+	 * The kernel sets tsc_reliable where a hypervisor guarantees the TSC, and no longer checks
+	 * it: VMware, TDX and SNP, Hyper-V with AccessTscInvariant. These keep its rate when they
+	 * migrate the guest. VMware's guests lack nonstop_tsc (vmware_set_capabilities(), 2.6.29 to
+	 * 7.2).
 	 */
 	if (tsc_has_flag(evidence, "tsc_reliable"))
 		return true;
@@ -303,8 +304,8 @@ static void view_add_host(struct view *v)
 
 /*
  * Returns the verdict that the kernel's clocksource, release and command line make likely where
- * nothing was measured. Of the others' names it is not known: a page of the hypervisor may be
- * invalid, and arm64's counter have an erratum.
+ * nothing was measured. Other names leave it open: a hypervisor's page may be invalid, and arm64's
+ * counter may have an erratum.
  */
 static enum verdict_kind find_expected(const struct view *v)
 {
@@ -314,7 +315,7 @@ static enum verdict_kind find_expected(const struct view *v)
 		return VERDICT_UNKNOWN;
 	if (v->no_vdso)
 		return VERDICT_FALLBACK;
-	/* The vDSO could read it before 1ed95e52d902, in 4.7. */
+	/* The vDSO could read hpet before 1ed95e52d902, in 4.7. */
 	if (clocksource_is(evidence, "hpet") && kernel_is_before(evidence, 4, 7))
 		return VERDICT_UNKNOWN;
 	if (vclock_name_has_no_mode(evidence->clocksource.current) ||
@@ -364,7 +365,7 @@ static void view_add_clocksource(struct view *v)
 	 * any more.
 	 */
 	v->tsc_avoided = v->second_choice && (v->boot_disables_tsc || v->boot_chose_current);
-	/* It would slow the calls, too, where the vDSO is disabled besides. */
+	/* The choice would still slow the calls if the vDSO were enabled again. */
 	v->boot_choice_slows = v->boot_chose_current &&
 	                       (v->falls_back || v->unsupported ||
 				       (v->no_vdso && v->boot_disables_vdso && has_no_mode)) &&

@@ -41,14 +41,14 @@
 #define DELAYED_READ_S 500e-6
 /* Rates of two working counters differ by less, even where one was calibrated badly. */
 #define SKEW_SHARE_MOST 0.1
-/* How far the TSC's rate may be off: the kernel's own interval, its calibration, a brand. */
+/* Errors of the TSC's rate by the kernel's own interval, its calibration, and the CPU's brand. */
 #define LOGGED_ERROR 1e-3
 #define CALIBRATED_ERROR 2e-3
 #define BRAND_ERROR 1e-2
 
 /*
- * Rates of an hpet whose line in the log is gone: of machines, then those that hypervisors give
- * theirs beside these: QEMU (period 10 ns), Xen (STIME_PER_HPET_TICK 16 ns), bhyve (2^24 Hz).
+ * Rates to try for an hpet whose line in the log is gone: those of machines, then those of QEMU
+ * (period 10 ns), Xen (STIME_PER_HPET_TICK 16 ns) and bhyve (2^24 Hz).
  */
 #define HPET_RATES_OF_MACHINES 3
 #define RATES_MAX 6
@@ -300,7 +300,7 @@ static bool is_wrapped(
 	return false;
 }
 
-/* No pause of a machine explains such intervals, whatever the TSC's rate. */
+/* True for intervals that no pause of a machine explains, whatever the TSC's rate. */
 static bool has_jumped(const struct watchdog_report *report)
 {
 	const struct watchdog_counter *tsc = &report->tsc;
@@ -311,7 +311,7 @@ static bool has_jumped(const struct watchdog_report *report)
 	       (tsc->read && (double)tsc->ticks / TSC_HZ_MOST > JUMP_S);
 }
 
-/* Both clocks counted all of the time, and their rates agree within a tenth. */
+/* Judges clocks that counted all of the time, with rates that agree within a tenth. */
 static enum watchdog_culprit find_skew(const struct watchdog_report *report)
 {
 	double counted = report->reference.seconds, passed = report->tsc.seconds;
@@ -361,7 +361,7 @@ static enum watchdog_culprit find_culprit(
 	return find_skew(report);
 }
 
-/* Works out the intervals of kernels that log readings alone. hpet's rate is a guess: left open. */
+/* Works out the intervals of kernels that log readings alone, unless hpet's rate is a guess. */
 static void take_missing_intervals(
 	const struct evidence *evidence, struct watchdog_report *report, double rate)
 {
