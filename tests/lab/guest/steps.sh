@@ -135,7 +135,8 @@ check() {
 	flapper=
 }
 
-# watch NAME...: vdsocheck watches while the clocksource is switched to each of them in turn. With
+# watch NAME...: vdsocheck watches while the clocksource is switched to each of them in turn, beside
+# a bare sleep of its interval, since a loaded machine makes both late. With
 # host=NAME the host of a nested guest switches its own.
 watch() {
 	[ -x $LAB/$build/vdsocheck ] || return 0
@@ -149,11 +150,17 @@ watch() {
 		read -r uptime _ </proc/uptime
 		case $name in
 		host=*) host "${name#host=}" && name="$from -" ;;
-		*) echo "$name" >$clocksource/current_clocksource && name="$name $uptime" ;;
+		*)
+			(sleep 1 && cat /proc/uptime >/tmp/slept) &
+			sleeper=$!
+			echo "$name" >$clocksource/current_clocksource && name="$name $uptime"
+			;;
 		esac
-		echo "$from $name" >>/tmp/switches
 		events=$((events + 1))
 		await_events $events
+		[ -z "$sleeper" ] || { wait "$sleeper" && read -r slept _ </tmp/slept; }
+		echo "$from $name ${sleeper:+$slept}" >>/tmp/switches
+		sleeper=
 	done
 	kill $watcher
 	wait $watcher
