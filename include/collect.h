@@ -41,7 +41,7 @@ void host_collect_identity(const struct root *root, struct host_evidence *host);
 
 /*
  * Fills the facts about this process alone: host->emulator, libc, libc_static, pointer_bits,
- * counter_off, tracer and seccomp; all absent where the root is not live.
+ * counter_disabled, tracer and seccomp; all absent where the root is not live.
  */
 void process_collect(const struct root *root, struct host_evidence *host);
 

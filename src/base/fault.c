@@ -17,7 +17,7 @@ static const int guarded_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGVTALRM
 
 static sigjmp_buf *innermost; /* guard; NULL: none */
 
-static void leave(int signal)
+static void leave_guard(int signal)
 {
 	siglongjmp(*innermost, signal);
 }
@@ -26,7 +26,7 @@ int fault_guard(void (*work)(void *argument), void *argument)
 {
 	/* The signal is not blocked in the handler, so that there is no mask to restore. */
 	struct sigaction saved[GUARDED_COUNT],
-		action = {.sa_handler = leave, .sa_flags = SA_NODEFER};
+		action = {.sa_handler = leave_guard, .sa_flags = SA_NODEFER};
 	sigjmp_buf here, *outer = innermost;
 	int signal;
 

@@ -51,7 +51,7 @@ void *array_grow(void *list, size_t count, size_t *room, size_t size)
  * open_memstream(3) would do, but where memory runs out it drops bytes, and neither ferror(3) nor
  * fclose(3) reports that.
  */
-static ssize_t append(void *cookie, const char *bytes, size_t length)
+static ssize_t append_text(void *cookie, const char *bytes, size_t length)
 {
 	struct memory_stream *stream = cookie;
 
@@ -67,7 +67,7 @@ static ssize_t append(void *cookie, const char *bytes, size_t length)
 
 FILE *memory_stream_open(struct memory_stream *stream)
 {
-	static const cookie_io_functions_t functions = {.write = append};
+	static const cookie_io_functions_t functions = {.write = append_text};
 
 	*stream = (struct memory_stream){.out = NULL};
 	stream->out = checked(fopencookie(stream, "w", functions));

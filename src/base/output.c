@@ -52,7 +52,7 @@ static int write_and_close(int file, const char *bytes, size_t length)
 }
 
 /* Sets why the path cannot be written: for this reason, by this errno value, or both. */
-static bool refuse(struct fact *why, const char *path, const char *reason, int error)
+static bool refuse_path(struct fact *why, const char *path, const char *reason, int error)
 {
 	fact_set(why, FACT_FAILED, "%s: %s%s%s", path, reason ? reason : "",
 		reason && error ? ": " : "", error ? strerror(error) : "");
@@ -60,7 +60,7 @@ static bool refuse(struct fact *why, const char *path, const char *reason, int e
 }
 
 /* A signal that ends the process waits, so that the file beside is not left there. */
-static bool replace(const char *path, const char *bytes, size_t length, struct fact *why)
+static bool replace_file(const char *path, const char *bytes, size_t length, struct fact *why)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
@@ -73,7 +73,7 @@ static bool replace(const char *path, const char *bytes, size_t length, struct f
 		folder, sizeof(folder), "%.*s", slash ? (int)(name - path) : 1, slash ? path : ".");
 	directory = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (directory < 0)
-		return refuse(why, path, NULL, errno);
+		return refuse_path(why, path, NULL, errno);
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
 	/* Its random number avoids collisions; O_EXCL refuses other users' files. */
@@ -81,14 +81,14 @@ static bool replace(const char *path, const char *bytes, size_t length, struct f
 	snprintf(beside, sizeof(beside), ".vdsocheck-%016llx", (unsigned long long)number);
 	file = openat(directory, beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (file < 0) {
-		refuse(why, path, "cannot create a file in its directory", errno);
+		refuse_path(why, path, "cannot create a file in its directory", errno);
 	} else {
 		error = write_and_close(file, bytes, length);
 		if (!error && renameat(directory, beside, directory, name) < 0)
 			error = errno;
 		if (error) {
 			unlinkat(directory, beside, 0);
-			refuse(why, path, NULL, error);
+			refuse_path(why, path, NULL, error);
 		}
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
@@ -128,20 +128,20 @@ bool output_write(const char *path, const char *bytes, size_t length, struct fac
 		file = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
 		                       : open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 		if (file < 0 && errno == ENXIO)
-			return refuse(why, path, "nothing reads from it", 0);
+			return refuse_path(why, path, "nothing reads from it", 0);
 		error = file < 0 ? errno : write_and_close(file, bytes, length);
-		return !error || refuse(why, path, NULL, error);
+		return !error || refuse_path(why, path, NULL, error);
 	}
 	if (lstat(path, &status) < 0)
-		return errno == ENOENT ? replace(path, bytes, length, why)
-		                       : refuse(why, path, NULL, errno);
+		return errno == ENOENT ? replace_file(path, bytes, length, why)
+		                       : refuse_path(why, path, NULL, errno);
 	if (S_ISREG(status.st_mode))
-		return replace(path, bytes, length, why);
+		return replace_file(path, bytes, length, why);
 	if (S_ISDIR(status.st_mode))
-		return refuse(why, path, NULL, EISDIR);
+		return refuse_path(why, path, NULL, EISDIR);
 	if (S_ISLNK(status.st_mode))
-		return refuse(why, path, "a symbolic link; name the file that it leads to", 0);
-	return refuse(why, path, "not a regular file, FIFO or character device", 0);
+		return refuse_path(why, path, "a symbolic link; name the file that it leads to", 0);
+	return refuse_path(why, path, "not a regular file, FIFO or character device", 0);
 }
 
 bool output_write_stream(int file, const char *bytes, size_t length, struct fact *why)

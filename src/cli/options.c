@@ -31,7 +31,7 @@ static const struct option_row common[] = {
 static struct {
 	const struct command *const *commands;
 	const struct command *command;
-} known;
+} context;
 
 bool is_common(const struct option_row *row)
 {
@@ -62,7 +62,7 @@ bool cli_usage_error(const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	return cli_error("%s; see 'vdsocheck %s --help'", line, known.command->name);
+	return cli_error("%s; see 'vdsocheck %s --help'", line, context.command->name);
 }
 
 const struct option_row *operand_row(const struct command *command)
@@ -148,8 +148,8 @@ static bool takes_value(const struct command *command, const struct item *item)
 
 	if (row)
 		return row->argument != NULL;
-	for (size_t i = 0; known.commands[i]; i++) {
-		for (size_t at = 0; (row = row_at(known.commands[i], &at));) {
+	for (size_t i = 0; context.commands[i]; i++) {
+		for (size_t at = 0; (row = row_at(context.commands[i], &at));) {
 			enum match match = match_row(row, item);
 
 			if (match == MATCH_WHOLE)
@@ -170,9 +170,9 @@ static bool take_command(struct cli *cli, const char *word)
 		return cli->help = true;
 	if (strcmp(word, "version") == 0)
 		return cli->version = true;
-	for (size_t i = 0; known.commands[i]; i++) {
-		if (strcmp(known.commands[i]->name, word) == 0) {
-			cli->command = known.commands[i];
+	for (size_t i = 0; context.commands[i]; i++) {
+		if (strcmp(context.commands[i]->name, word) == 0) {
+			cli->command = context.commands[i];
 			return cli->named = true;
 		}
 	}
@@ -237,16 +237,16 @@ static bool refuse_option(const struct item *item)
 
 	if (*item->letter)
 		return cli_usage_error("unknown option '%s'", item->letter);
-	for (size_t at = 0; (row = row_at(known.command, &at));) {
+	for (size_t at = 0; (row = row_at(context.command, &at));) {
 		if (is_misspelling(name, row->name, &least))
 			nearest = row;
 		if (match_row(row, item) == MATCH_ABBREVIATION)
 			text_append(candidates, sizeof(candidates), " --%s", row->name);
 	}
-	for (size_t i = 0; known.commands[i] && !owner; i++) {
-		for (size_t at = 0; (row = row_at(known.commands[i], &at));) {
+	for (size_t i = 0; context.commands[i] && !owner; i++) {
+		for (size_t at = 0; (row = row_at(context.commands[i], &at));) {
 			if (row->help && !is_common(row) && match_row(row, item) == MATCH_WHOLE)
-				owner = known.commands[i];
+				owner = context.commands[i];
 		}
 	}
 	if (*candidates)
@@ -255,7 +255,7 @@ static bool refuse_option(const struct item *item)
 	if (owner)
 		return cli_usage_error(
 			"option '--%.*s' is one of 'vdsocheck %s', not of 'vdsocheck %s'",
-			(int)name.length, name.at, owner->name, known.command->name);
+			(int)name.length, name.at, owner->name, context.command->name);
 	if (nearest)
 		return cli_error("unknown option '--%.*s'; did you mean '--%s'?", (int)name.length,
 			name.at, nearest->name);
@@ -351,7 +351,7 @@ static bool apply_option(struct cli *cli, const struct item *item)
 /* Returns the word that may follow "help" beside commands, by its place; NULL: no more. */
 static const char *topic_at(size_t place)
 {
-	return known.commands[0]->topic ? known.commands[0]->topic(place) : NULL;
+	return context.commands[0]->topic ? context.commands[0]->topic(place) : NULL;
 }
 
 static const char *find_topic(const char *word)
@@ -376,9 +376,9 @@ static bool refuse_operand(const struct cli *cli, const char *word)
 	const char *nearest = NULL, *topic;
 	unsigned least = UINT_MAX;
 
-	for (size_t i = 0; known.commands[i] && !named; i++) {
-		if (is_misspelling(name, known.commands[i]->name, &least))
-			nearest = known.commands[i]->name;
+	for (size_t i = 0; context.commands[i] && !named; i++) {
+		if (is_misspelling(name, context.commands[i]->name, &least))
+			nearest = context.commands[i]->name;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(more_commands) && !named; i++) {
 		if (is_misspelling(name, more_commands[i], &least))
@@ -440,13 +440,13 @@ bool cli_parse(struct cli *cli, const struct command *const *commands, int argc,
 	struct items items = {.list = NULL};
 	bool parsed;
 
-	known.commands = commands;
-	known.command = commands[0];
+	context.commands = commands;
+	context.command = commands[0];
 	*cli = (struct cli){.command = commands[0], .sysroot = "/"};
 	split_words(cli, &items, NULL, argc, argv);
 	/* The command's own options decide what an abbreviation means. */
 	split_words(cli, &items, cli->command, argc, argv);
-	known.command = cli->command;
+	context.command = cli->command;
 	cli->format = cli->command->formats;
 	cli->data = xcalloc(1, cli->command->size);
 	cli->operands = xcalloc(items.count + 1, sizeof(*cli->operands));

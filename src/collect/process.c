@@ -54,17 +54,17 @@ static const char *emulator_by_link(void)
 }
 
 /* x86 always had it; arm64 has it since 6.12 and refuses it as unknown before. */
-static void collect_counter_off(struct flag_fact *counter_off)
+static void collect_counter_disabled(struct flag_fact *counter_disabled)
 {
 	int mode = PR_TSC_ENABLE;
 
 	if (prctl(PR_GET_TSC, &mode, 0, 0, 0) == 0)
-		fact_set_flag(counter_off, mode == PR_TSC_SIGSEGV);
+		fact_set_flag(counter_disabled, mode == PR_TSC_SIGSEGV);
 	else if (errno == EINVAL)
-		fact_set(&counter_off->fact, FACT_ABSENT,
+		fact_set(&counter_disabled->fact, FACT_ABSENT,
 			"processes cannot disable the counter here");
 	else
-		fact_set_errno(&counter_off->fact, errno, "prctl(PR_GET_TSC)");
+		fact_set_errno(&counter_disabled->fact, errno, "prctl(PR_GET_TSC)");
 }
 
 static void take_number(struct span status, const char *key, struct number_fact *number)
@@ -95,7 +95,7 @@ static void collect_status(const struct root *root, struct host_evidence *host)
 void process_collect(const struct root *root, struct host_evidence *host)
 {
 	struct fact *facts[] = {&host->emulator.fact, &host->libc.fact, &host->libc_static.fact,
-		&host->pointer_bits.fact, &host->counter_off.fact, &host->tracer.fact,
+		&host->pointer_bits.fact, &host->counter_disabled.fact, &host->tracer.fact,
 		&host->seccomp.fact};
 	const char *preload = getenv("LD_PRELOAD");
 	/* musl does not name itself, and is the only such libc. */
@@ -116,6 +116,6 @@ void process_collect(const struct root *root, struct host_evidence *host)
 	fact_set_text(&host->libc, libc);
 	/* The kernel sets the base of the dynamic loader, and 0 if it loaded none. */
 	fact_set_flag(&host->libc_static, getauxval(AT_BASE) == 0);
-	collect_counter_off(&host->counter_off);
+	collect_counter_disabled(&host->counter_disabled);
 	collect_status(root, host);
 }

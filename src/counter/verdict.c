@@ -295,7 +295,7 @@ void counter_judge(const struct counter_evidence *evidence, const struct rate ra
 	if (evidence->readable.state == FACT_FAILED)
 		conclude(verdict, COUNTER_UNSAFE, "unreadable",
 			"programs must not read the counter here: %s%s.", evidence->readable.reason,
-			fact_is_flag(&host->counter_off, true)
+			fact_is_flag(&host->counter_disabled, true)
 				? ", because prctl(PR_SET_TSC) was called for this process"
 				: "");
 	else if (!fact_is_known(&evidence->readable))

@@ -114,7 +114,7 @@ static const struct field vdso_fields[] = {
 
 /* ---- vclock ---- */
 
-static const char *const hows[] = {
+static const char *const how_words[] = {
 	[VCLOCK_UNKNOWN] = "unknown",
 	[VCLOCK_INFERRED] = "inferred",
 	[VCLOCK_COPY] = "copy",
@@ -155,7 +155,7 @@ static const struct field vclock_fields[] = {
 		.doc = "the kernel's number of the clock mode, 0 for none; null: unknown"},
 	{TEXT("name", name),
 		.doc = "name of the clock mode; null: unknown, or the number has no name"},
-	{WORD("how", how, hows),
+	{WORD("how", how, how_words),
 		.doc = "how the mode was found: read from the data page, by a copy of the vDSO, "
 		       "or inferred"},
 	{TEXT("layout", layout),
@@ -247,7 +247,7 @@ static const struct field host_fields[] = {
 	{FLAG("libc_static", libc_static.value), .fact = FACT(libc_static.fact),
 		.options = FIELD_NEEDED | FIELD_OWN_REASON,
 		.doc = "whether libc is linked into vdsocheck, and so is not the host's own"},
-	{FLAG_FACT("counter_disabled", counter_off),
+	{FLAG_FACT("counter_disabled", counter_disabled),
 		.doc = "whether reading the counter is disabled for this process (PR_TSC_SIGSEGV)"},
 	{NUMBER_FACT("pointer_bits", pointer_bits, 64),
 		.doc = "bits of a pointer of vdsocheck: 32 or 64"},
@@ -305,7 +305,7 @@ const struct field ntp_fields[] = {
 
 /* ---- the document ---- */
 
-static bool is_proven(const struct call_evidence *call)
+static bool is_call_proven(const struct call_evidence *call)
 {
 	const struct path_evidence *judged = &call->path[call_judged_path(call)];
 
@@ -330,7 +330,7 @@ static const char *settle_evidence(void *object, const json_t *from)
 		if (row->decides != call_decides(row->call, row->clock))
 			return row->decides ? "calls marks a non-deciding call as deciding"
 			                    : "calls does not mark a deciding call";
-		if (row->decides && fact_is_known(&evidence->proof.fact) && !is_proven(row))
+		if (row->decides && fact_is_known(&evidence->proof.fact) && !is_call_proven(row))
 			return "calls lacks the attempts of a call that decides, although "
 			       "proof.taken is true";
 		found += row->decides;

@@ -16,7 +16,7 @@
 
 /* ---- proof ---- */
 
-static const char *const methods[] = {
+static const char *const method_words[] = {
 	[PROOF_NONE] = "",
 	[PROOF_SECCOMP] = "seccomp",
 	[PROOF_PTRACE] = "ptrace",
@@ -56,7 +56,7 @@ static json_t *proof_entered(const void *object, const void *whole)
 const struct field proof_fields[] = {
 	{KNOWN("taken", fact), .options = FIELD_NEEDED | FIELD_FILLED, .reason = "reason",
 		.doc = "whether the proof was taken; false: see reason"},
-	{WORD("method", method, methods),
+	{WORD("method", method, method_words),
 		.doc = "how entries into the kernel were counted; null: not taken"},
 	{COMPUTED("calls", FIELD_INTEGER, proof_calls), .most = INT64_MAX,
 		.doc = "deciding calls made under the proof, by vDSO and libc; null: not taken"},
@@ -109,32 +109,32 @@ static const struct path_evidence *judged_path(const void *object)
 	return &call->path[call_judged_path(call)];
 }
 
-static const char *const paths[] = {"vdso", "libc", NULL};
+static const char *const path_words[] = {"vdso", "libc", NULL};
 
 static json_t *judged_by(const void *object, const void *whole)
 {
 	(void)whole;
-	return json_string(paths[call_judged_path(object)]);
+	return json_string(path_words[call_judged_path(object)]);
 }
 
-static json_t *count(const struct path_evidence *path, uint32_t calls)
+static json_t *count_or_null(const struct path_evidence *path, uint32_t calls)
 {
 	return path->attempts ? json_integer(calls) : json_null();
 }
 
-static json_t *entered(const void *object, const void *whole)
+static json_t *judged_entered(const void *object, const void *whole)
 {
 	(void)whole;
-	return count(judged_path(object), judged_path(object)->entered);
+	return count_or_null(judged_path(object), judged_path(object)->entered);
 }
 
-static json_t *attempts(const void *object, const void *whole)
+static json_t *judged_attempts(const void *object, const void *whole)
 {
 	(void)whole;
-	return count(judged_path(object), judged_path(object)->attempts);
+	return count_or_null(judged_path(object), judged_path(object)->attempts);
 }
 
-static json_t *signal_number(const void *object, const void *whole)
+static json_t *judged_signal(const void *object, const void *whole)
 {
 	(void)whole;
 	return judged_path(object)->signal ? json_integer(judged_path(object)->signal)
@@ -268,14 +268,15 @@ const struct field call_fields[] = {
 		.doc = "ns per call by the vDSO, 99th percentile of the batches' averages; null: "
 		       "not timed"},
 	{COMPUTED("judged_by", FIELD_WORD, judged_by), .options = FIELD_NEEDED | FIELD_FILLED,
-		.words = paths,
+		.words = path_words,
 		.doc = "path that the call is judged by: the vDSO, or libc where the vDSO does "
 		       "not have it"},
-	{COMPUTED("entered_kernel", FIELD_INTEGER, entered), .options = FIELD_NEEDED,
+	{COMPUTED("entered_kernel", FIELD_INTEGER, judged_entered), .options = FIELD_NEEDED,
 		.most = UINT32_MAX,
 		.doc = "calls by this path that entered the kernel under the proof; null: not "
 		       "proven"},
-	{COMPUTED("attempts", FIELD_INTEGER, attempts), .options = FIELD_NEEDED, .most = UINT32_MAX,
+	{COMPUTED("attempts", FIELD_INTEGER, judged_attempts), .options = FIELD_NEEDED,
+		.most = UINT32_MAX,
 		.doc = "calls by this path that were made under the proof; null: not proven"},
 	{INTEGER("libc_entered_kernel", path[PATH_LIBC].entered, UINT32_MAX),
 		.options = FIELD_NEEDED, .has = is_libc_counted,
@@ -291,7 +292,7 @@ const struct field call_fields[] = {
 		.reason = "agrees_reason", .options = FIELD_SIGNED,
 		.doc = "ns by which the vDSO's values are ahead of the kernel's, below zero where "
 		       "they are behind; 0: they agree, or are no times"},
-	{COMPUTED("signal", FIELD_INTEGER, signal_number), .options = FIELD_NEEDED, .most = NSIG,
+	{COMPUTED("signal", FIELD_INTEGER, judged_signal), .options = FIELD_NEEDED, .most = NSIG,
 		.doc = "number of the signal that ended the call by this path; null: none did"},
 	{COMPUTED("reason", FIELD_REASON, call_reason),
 		.doc = "why its times or counts are null, the first reason that applies; null: "

@@ -162,7 +162,7 @@ void document_stream_end(struct document_stream *stream)
 }
 
 /* Fills the buffer until it has the largest document, or all that is left of the file. */
-static void fill(struct document_stream *stream)
+static void stream_fill(struct document_stream *stream)
 {
 	size_t left = stream->end - stream->at;
 
@@ -186,7 +186,7 @@ static void fill(struct document_stream *stream)
 	}
 }
 
-static void take(struct document_stream *stream, size_t length)
+static void stream_advance(struct document_stream *stream, size_t length)
 {
 	const char *at = stream->bytes + stream->at, *end = at + length;
 
@@ -202,12 +202,12 @@ bool document_stream_has_more(struct document_stream *stream)
 	do {
 		size_t blanks;
 
-		fill(stream);
+		stream_fill(stream);
 		blanks = stream->at;
 		/* A NUL is not a blank. NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
 		while (blanks < stream->end && memchr(" \t\r\n", stream->bytes[blanks], 4))
 			blanks++;
-		take(stream, blanks - stream->at);
+		stream_advance(stream, blanks - stream->at);
 	} while (stream->at == stream->end && !stream->ended);
 	return stream->at < stream->end;
 }
@@ -221,7 +221,7 @@ static void skip_broken(struct document_stream *stream, struct fact *why)
 	size_t left = SKIPPED_MIB_MAX * (size_t)1024 * 1024;
 	bool line_begins = false;
 
-	for (fill(stream); stream->at < stream->end; fill(stream)) {
+	for (stream_fill(stream); stream->at < stream->end; stream_fill(stream)) {
 		const char *at = stream->bytes + stream->at, *newline;
 		size_t length = stream->end - stream->at;
 
@@ -230,7 +230,7 @@ static void skip_broken(struct document_stream *stream, struct fact *why)
 		newline = memchr(at, '\n', length);
 		line_begins = newline;
 		length = newline ? (size_t)(newline + 1 - at) : length;
-		take(stream, length);
+		stream_advance(stream, length);
 		if (length > left) {
 			fact_set(why, FACT_FAILED, "no document in %d MiB: the rest is not read",
 				SKIPPED_MIB_MAX);
@@ -264,7 +264,7 @@ enum document_found document_stream_next(struct document_stream *stream,
 	root = json_loadb(stream->bytes + stream->at, length,
 		JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &error);
 	if (root) {
-		take(stream, (size_t)error.position);
+		stream_advance(stream, (size_t)error.position);
 		return read_parts(root, parts, why) ? DOCUMENT_READ : DOCUMENT_BROKEN;
 	}
 	if (length == DOCUMENT_SIZE_MAX &&

@@ -285,7 +285,7 @@ static void view_add_host(struct view *v)
 	v->may_be_restored = platform_is(evidence, "firecracker") ||
 	                     platform_is(evidence, "microvm") ||
 	                     platform_is(evidence, "cloud-hypervisor");
-	v->counter_off = fact_is_flag(&host->counter_off, true);
+	v->counter_off = fact_is_flag(&host->counter_disabled, true);
 	v->counter_trapped = is_counter_trapped(evidence);
 	v->firmware_counter = v->verdict == VERDICT_SLOW && !v->guest &&
 	                      fact_is_known(&host->arch.fact) &&

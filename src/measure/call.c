@@ -158,7 +158,7 @@ static void *find_function(
 }
 
 #if defined(SYS_clock_gettime64) && defined(SYS_clock_gettime)
-static void find_missing(void *missing)
+static void find_time64_missing(void *missing)
 {
 	union call_result now;
 
@@ -171,7 +171,7 @@ static void choose_raw_calls(const struct deadline *deadline)
 {
 	bool missing = false;
 
-	child_probe(find_missing, &missing, sizeof(missing), deadline, &(struct fact){0});
+	child_probe(find_time64_missing, &missing, sizeof(missing), deadline, &(struct fact){0});
 	if (missing) {
 		clock_gettime_number = SYS_clock_gettime;
 		clock_getres_number = SYS_clock_getres;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads what a vDSO exports from its ELF image in memory. The image is distrusted: every offset in
- * it goes through take() or take_string(), which check it against the size.
+ * it goes through take_entry() or take_string(), which check it against the size.
  */
 #include "parts.h"
 
@@ -47,7 +47,7 @@ struct image {
 };
 
 /* Copies element `index` of a table with elements of this size. */
-static bool take(const struct image *image, size_t table, size_t index, void *to, size_t size)
+static bool take_entry(const struct image *image, size_t table, size_t index, void *to, size_t size)
 {
 	size_t offset;
 
@@ -77,7 +77,7 @@ static bool read_segments(struct image *image)
 {
 	ElfW(Ehdr) header;
 
-	if (!take(image, 0, 0, &header, sizeof(header)) ||
+	if (!take_entry(image, 0, 0, &header, sizeof(header)) ||
 		memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
 		header.e_ident[EI_CLASS] != NATIVE_CLASS ||
 		header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phnum > HEADER_MAX)
@@ -86,7 +86,7 @@ static bool read_segments(struct image *image)
 		ElfW(Phdr) segment;
 		size_t end;
 
-		if (!take(image, header.e_phoff, i, &segment, sizeof(segment)))
+		if (!take_entry(image, header.e_phoff, i, &segment, sizeof(segment)))
 			return false;
 		if (segment.p_type == PT_DYNAMIC) {
 			image->dynamic = segment.p_offset;
@@ -123,7 +123,7 @@ static bool find_tables(struct image *image)
 		ElfW(Dyn) entry;
 		size_t offset;
 
-		if (!take(image, image->dynamic, i, &entry, sizeof(entry)))
+		if (!take_entry(image, image->dynamic, i, &entry, sizeof(entry)))
 			return false;
 		offset = offset_of(image, entry.d_un.d_ptr);
 		if (entry.d_tag == DT_NULL)
@@ -156,7 +156,7 @@ static bool count_by_gnu_hash(const struct image *image, size_t *count)
 	size_t buckets, chains;
 	uint32_t last = 0;
 
-	if (!take(image, image->gnu_hash, 0, head, sizeof(head)) || head[0] > SYMBOL_MAX ||
+	if (!take_entry(image, image->gnu_hash, 0, head, sizeof(head)) || head[0] > SYMBOL_MAX ||
 		head[1] > SYMBOL_MAX || head[2] > SYMBOL_MAX)
 		return false;
 	buckets = image->gnu_hash + sizeof(head) + head[2] * sizeof(ElfW(Addr));
@@ -164,14 +164,14 @@ static bool count_by_gnu_hash(const struct image *image, size_t *count)
 	for (size_t i = 0; i < head[0]; i++) {
 		uint32_t first;
 
-		if (!take(image, buckets, i, &first, sizeof(first)))
+		if (!take_entry(image, buckets, i, &first, sizeof(first)))
 			return false;
 		last = first > last ? first : last;
 	}
 	/* Chain words begin with the first hashed symbol; the last of a chain is odd. */
 	for (uint32_t word = last < head[1]; !(word & 1); last++) {
 		if (last - head[1] >= SYMBOL_MAX ||
-			!take(image, chains, last - head[1], &word, sizeof(word)))
+			!take_entry(image, chains, last - head[1], &word, sizeof(word)))
 			return false;
 	}
 	*count = last < head[1] ? head[1] : last;
@@ -185,7 +185,7 @@ static bool count_symbols(const struct image *image, size_t *count)
 	if (image->gnu_hash)
 		return count_by_gnu_hash(image, count);
 	/* DT_HASH has as many chain words as there are symbols. */
-	if (!image->hash || !take(image, image->hash, 1, &chains, sizeof(chains)) ||
+	if (!image->hash || !take_entry(image, image->hash, 1, &chains, sizeof(chains)) ||
 		chains > SYMBOL_MAX)
 		return false;
 	*count = (size_t)chains;
@@ -202,10 +202,10 @@ static void take_version(const struct image *image, unsigned index, char *to, si
 		ElfW(Verdef) definition;
 		ElfW(Verdaux) name;
 
-		if (!take(image, at, 0, &definition, sizeof(definition)))
+		if (!take_entry(image, at, 0, &definition, sizeof(definition)))
 			return;
 		if (!(definition.vd_flags & VER_FLG_BASE) && definition.vd_ndx == index) {
-			if (take(image, at + definition.vd_aux, 0, &name, sizeof(name)))
+			if (take_entry(image, at + definition.vd_aux, 0, &name, sizeof(name)))
 				take_string(image, name.vda_name, to, size);
 			return;
 		}
@@ -223,7 +223,7 @@ static bool add_symbol(const struct image *image, size_t index, struct vdso_evid
 	unsigned type, bind;
 	size_t offset;
 
-	if (!take(image, image->symbols, index, &symbol, sizeof(symbol)))
+	if (!take_entry(image, image->symbols, index, &symbol, sizeof(symbol)))
 		return false;
 	offset = offset_of(image, symbol.st_value);
 	/* ELF64_ST_TYPE and ELF64_ST_BIND are the same. */
@@ -244,7 +244,7 @@ static bool add_symbol(const struct image *image, size_t index, struct vdso_evid
 		return true;
 	export->version[0] = '\0';
 	if (image->version_symbols &&
-		take(image, image->version_symbols, index, &version, sizeof(version)))
+		take_entry(image, image->version_symbols, index, &version, sizeof(version)))
 		take_version(image, version & VERSION_INDEX_MASK, export->version,
 			sizeof(export->version));
 	offsets[vdso->export_count++] = offset;

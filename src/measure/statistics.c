@@ -22,7 +22,7 @@ double statistics_in_tenths(double ns)
 	return round(ns * 10) / 10;
 }
 
-static int compare(const void *left, const void *right)
+static int compare_doubles(const void *left, const void *right)
 {
 	double a = *(const double *)left;
 	double b = *(const double *)right;
@@ -34,7 +34,7 @@ double statistics_median(double *values, size_t count)
 {
 	if (!count)
 		return 0;
-	qsort(values, count, sizeof(*values), compare);
+	qsort(values, count, sizeof(*values), compare_doubles);
 	if (count % 2)
 		return values[count / 2];
 	return (values[count / 2 - 1] + values[count / 2]) / 2;

@@ -45,7 +45,7 @@ struct comparison {
 	int error;        /* errno of a call that failed; 0: none did */
 };
 
-static int64_t join(int64_t seconds, int64_t parts, int64_t unit_ns)
+static int64_t join_time(int64_t seconds, int64_t parts, int64_t unit_ns)
 {
 	if (seconds < 0 || seconds >= INT64_MAX / NS_PER_SECOND || parts < 0 ||
 		parts >= NS_PER_SECOND / unit_ns)
@@ -54,11 +54,11 @@ static int64_t join(int64_t seconds, int64_t parts, int64_t unit_ns)
 }
 
 /* On 32-bit a call writes 8 or 16 bytes: see union call_result. */
-static int64_t decode(const union call_result *now, int64_t unit_ns)
+static int64_t decode_time(const union call_result *now, int64_t unit_ns)
 {
 	return sizeof(long) == sizeof(int64_t) || now->narrow[3] != -1
-	               ? join(now->wide[0], now->wide[1], unit_ns)
-	               : join(now->narrow[0], now->narrow[1], unit_ns);
+	               ? join_time(now->wide[0], now->wide[1], unit_ns)
+	               : join_time(now->narrow[0], now->narrow[1], unit_ns);
 }
 
 /* Makes the call. A vDSO's function may return an error of either sign: see call.c. */
@@ -70,19 +70,19 @@ static int64_t read_value(const struct call *call, int *error)
 	memset(&now, UNTOUCHED, sizeof(now));
 	result = call_make(call, &now);
 	if (call->shape == SHAPE_TIME) {
-		value = join(result, 0, 1);
+		value = join_time(result, 0, 1);
 		result = value == NOT_A_TIME ? errno : 0;
 	} else if (call->shape == SHAPE_GETCPU) {
 		value = now.cpu;
 	} else {
-		value = decode(&now, call->shape == SHAPE_TIMEOFDAY ? NS_PER_US : 1);
+		value = decode_time(&now, call->shape == SHAPE_TIMEOFDAY ? NS_PER_US : 1);
 	}
 	if (result)
 		*error = errno ? errno : (int)(result < 0 ? -result : result);
 	return value;
 }
 
-static void compare(void *argument)
+static void compare_values(void *argument)
 {
 	struct comparison *comparison = argument;
 
@@ -129,7 +129,7 @@ static void compare_call(const struct call_row *row, struct call_evidence *call)
 	} else if (strstr(row->clock, "CPUTIME") ||
 		   (vdso->attempts && vdso->entered == vdso->attempts)) {
 		fact_set(fact, FACT_ABSENT, "the call is a system call");
-	} else if ((signal = fault_guard(compare, &comparison))) {
+	} else if ((signal = fault_guard(compare_values, &comparison))) {
 		fact_set(fact, FACT_FAILED, "the call ends with %s", fault_signal_name(signal));
 	} else if (comparison.error) {
 		fact_set_errno(fact, comparison.error, row->call);

@@ -79,7 +79,7 @@ bool vvar_copy_stable(uintptr_t from, unsigned char *to, size_t size)
 	return false;
 }
 
-static void look_at(struct page_search *search, uintptr_t at)
+static void search_page(struct page_search *search, uintptr_t at)
 {
 	unsigned char page[VVAR_HEAD_SIZE];
 	struct vvar_match match;
@@ -97,18 +97,18 @@ static void look_at(struct page_search *search, uintptr_t at)
 	search->matches += match.matches;
 }
 
-static void look_at_pages(void *argument)
+static void search_all_pages(void *argument)
 {
 	struct page_search *search = argument;
 	uintptr_t base = search->vdso->base;
 
 	search->realtime[0] = kernel_clock_ns(CLOCK_REALTIME_COARSE) / NS_PER_SECOND;
 	for (size_t i = VVAR_PAGES_BEFORE; i >= 1; i--)
-		look_at(search, base - i * search->page_size);
+		search_page(search, base - i * search->page_size);
 	for (size_t i = 0; i < VVAR_PAGES_AFTER; i++)
-		look_at(search, base + search->vdso->size + i * search->page_size);
+		search_page(search, base + search->vdso->size + i * search->page_size);
 #if defined(__x86_64__)
-	look_at(search, (uintptr_t)FIXMAP_VVAR);
+	search_page(search, (uintptr_t)FIXMAP_VVAR);
 #endif
 }
 
@@ -154,13 +154,13 @@ static void read_clock_page(struct page_search *search)
 	}
 }
 
-static void search_pages(void *argument)
+static void find_page_mode(void *argument)
 {
 	struct page_search *search = argument;
 	const struct vvar_match *match = &search->match;
 	struct vclock_evidence *answer = &search->answer;
 
-	fault_guard_parts(look_at_pages, search);
+	fault_guard_parts(search_all_pages, search);
 	answer->time_namespace = search->timens_at != 0;
 	if (!search->realtime[0]) {
 		fact_set(&answer->fact, FACT_DENIED,
@@ -273,6 +273,6 @@ void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	else if (!vvar_native_arch)
 		fact_set(&vclock->fact, FACT_ABSENT,
 			"no data page layout is known for this architecture");
-	else if (child_probe(search_pages, &search, sizeof(search), deadline, &vclock->fact))
+	else if (child_probe(find_page_mode, &search, sizeof(search), deadline, &vclock->fact))
 		*vclock = search.answer;
 }

@@ -563,9 +563,10 @@ static void on_this_host_everything_is_known_or_has_a_reason(void **state)
 	const struct fact *facts[] = {&host.kernel.fact, &host.kernel_build.fact, &host.arch.fact,
 		&host.cpu.fact, &host.hypervisor.fact, &host.container.fact, &host.platform.fact,
 		&host.libc.fact, &host.libc_static.fact, &host.boot.fact, &host.invariant_tsc.fact,
-		&host.counter_off.fact, &host.tracer.fact, &host.seccomp.fact, &host.tsc_flags.fact,
-		&host.kvm_clock_offered.fact, &host.kvm_clock_stable.fact, &host.xen_tsc_mode.fact,
-		&host.xen_tsc_emulated.fact, &host.xen_tsc_reliable.fact, &host.boot_tool.fact};
+		&host.counter_disabled.fact, &host.tracer.fact, &host.seccomp.fact,
+		&host.tsc_flags.fact, &host.kvm_clock_offered.fact, &host.kvm_clock_stable.fact,
+		&host.xen_tsc_mode.fact, &host.xen_tsc_emulated.fact, &host.xen_tsc_reliable.fact,
+		&host.boot_tool.fact};
 
 	(void)state;
 	assert_true(root_open(&root, "/", &why));

@@ -218,7 +218,7 @@ static void a_counter_that_cannot_be_read_is_unsafe_or_unknown(void **state)
 	make_sound(&evidence);
 	fact_set(&evidence.readable, FACT_FAILED, "rdtsc ends with SIGSEGV");
 	expect(&evidence, "unreadable", 1, "rdtsc ends with SIGSEGV.");
-	fact_set_flag(&evidence.host.host.counter_off, true);
+	fact_set_flag(&evidence.host.host.counter_disabled, true);
 	expect(&evidence, "unreadable", 1, "PR_SET_TSC");
 	fact_set(&evidence.readable, FACT_ABSENT, "no counter known for this architecture");
 	expect(&evidence, "no-counter", 2, "no counter known");

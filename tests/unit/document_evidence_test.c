@@ -106,7 +106,7 @@ static void crashing(void)
 		request.evidence.calls[i].path[PATH_VDSO] =
 			(struct path_evidence){.available = true, .attempts = 1, .signal = 11};
 	}
-	fact_set_flag(&request.evidence.host.counter_off, true);
+	fact_set_flag(&request.evidence.host.counter_disabled, true);
 }
 
 static void without_vdso(void)

@@ -148,7 +148,7 @@ static void set_host(struct host_evidence *host)
 	fact_set(&host->xen_tsc_mode.fact, FACT_ABSENT, "not a leaf of this hypervisor");
 	host->xen_tsc_reliable.fact = host->xen_tsc_mode.fact;
 	host->xen_tsc_emulated.fact = host->xen_tsc_mode.fact;
-	fact_set_flag(&host->counter_off, false);
+	fact_set_flag(&host->counter_disabled, false);
 	fact_set_number(&host->tracer, 0);
 	fact_set_number(&host->seccomp, 0);
 }
@@ -333,7 +333,7 @@ static void roll_host(struct host_evidence *host, struct dice *dice)
 	roll_number(&host->xen_tsc_mode, dice);
 	roll_flag(&host->xen_tsc_reliable, dice);
 	roll_flag(&host->xen_tsc_emulated, dice);
-	roll_flag(&host->counter_off, dice);
+	roll_flag(&host->counter_disabled, dice);
 	roll_number(&host->tracer, dice);
 	roll_number(&host->seccomp, dice);
 }
