@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
@@ -222,59 +223,41 @@ void kernel_log_add_dmesg(struct kernel_log_evidence *log, struct span dmesg)
 }
 
 /*
- * Takes the kernel's lines of journalctl(1): "Nov 24 01:59:03 HOST kernel: clocksource: ...". What
- * a process logs under that name has its process ID behind it, "kernel[1201]:"; further lines of
- * its message are indented, and those of the catalog begin with "--".
+ * Takes the line of journalctl(1) if it is the kernel's: "Nov 24 01:59:03 HOST kernel: clocksource:
+ * ...". What a process logs under that name has its process ID behind it, "kernel[1201]:"; further
+ * lines of its message are indented, and those of the catalog begin with "--".
  */
-static void add_journal(struct kernel_log_evidence *log, struct span journal)
+static void add_journal(struct kernel_log_evidence *log, struct span line)
 {
-	struct span line, word;
-	int words;
+	struct span word;
+	int words = 0;
 
-	while (text_next_line(&journal, &line)) {
-		if (!line.length || !isalpha((unsigned char)*line.at))
-			continue;
-		for (words = 0; words < 5 && text_next_word(&line, &word); words++)
-			;
-		if (words == 5 && text_equals(word, "kernel:"))
-			add_line(log, NAN, text_trim(line));
-	}
+	if (!line.length || !isalpha((unsigned char)*line.at))
+		return;
+	while (words < 5 && text_next_word(&line, &word))
+		words++;
+	if (words == 5 && text_equals(word, "kernel:"))
+		add_line(log, NAN, text_trim(line));
 }
 
-/* Reads a journal by its whole lines. False if no line of it concerns clocksources. */
+/* Reads a journal, but for lines that do not fit. False if no line of it concerns clocksources. */
 static bool read_journal(const struct root *root, const char *path, struct kernel_log_evidence *log,
 	char text[DMESG_SIZE])
 {
-	struct fact why = {0};
-	int file = root_open_file(root, path, O_RDONLY, &why);
-	size_t used = 0, total = 0;
-	bool within = false; /* the text begins within a line that did not fit, a user's */
+	int file = root_open_file(root, path, O_RDONLY, &(struct fact){0});
+	FILE *journal = file >= 0 ? fdopen(file, "r") : NULL;
+	bool begins = true; /* the text begins where a line does */
 
-	while (file >= 0 && total < JOURNAL_SIZE) {
-		ssize_t got = read(file, text + used, DMESG_SIZE - used);
-		struct span lines = {text, 0};
-		const char *end;
+	while (journal && ftello(journal) < JOURNAL_SIZE && fgets(text, DMESG_SIZE, journal)) {
+		size_t length = strlen(text);
+		bool ends = length && text[length - 1] == '\n';
 
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		total += (size_t)got;
-		used += (size_t)got;
-		end = memrchr(text, '\n', used);
-		lines.length = end ? (size_t)(end + 1 - text) : 0;
-		used -= lines.length;
-		if (within && end)
-			text_take_until(&lines, '\n');
-		within = within ? !end : used == DMESG_SIZE;
-		add_journal(log, lines);
-		if (within)
-			used = 0;
-		else if (end)
-			memmove(text, end + 1, used);
+		if (begins && ends)
+			add_journal(log, (struct span){text, length});
+		begins = ends;
 	}
-	if (file >= 0)
-		close(file);
+	if (journal)
+		fclose(journal);
 	return log->count > 0;
 }
 
