@@ -64,6 +64,7 @@ struct counter_claims {
 	struct number_fact cpufreq_max; /* Hz, cpuinfo_max_freq */
 };
 
+/* Collects the claims; what cannot be read is a fact with the reason. */
 void counter_claims_collect(const struct root *root, struct counter_claims *claims);
 
 /*

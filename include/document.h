@@ -28,6 +28,7 @@
 #include "base/fact.h"
 #include "evidence.h"
 
+/* The schemas of documents of `check` and of `bench`. */
 #define DOCUMENT_SCHEMA "vdsocheck/1"
 #define BENCH_SCHEMA "vdsocheck-bench/1"
 
@@ -37,6 +38,7 @@
 /* The longest time that is believed, in nanoseconds: a year. */
 #define DOCUMENT_NS_MAX 32000000000000000
 
+/* The type of a field's member, and the form of its value. */
 enum field_kind {
 	FIELD_TEXT,    /* char[size]; null where it is empty */
 	FIELD_STRING,  /* const char *, written only; null where it is NULL or empty */
@@ -51,6 +53,7 @@ enum field_kind {
 	FIELD_LIST,   /* an array of them, or of one value each if the only row has the key "" */
 };
 
+/* Options of a field, to be added up. */
 enum field_option {
 	FIELD_NEEDED = 1 << 0,       /* a document without it, or its reason, is refused */
 	FIELD_FILLED = 1 << 1,       /* never null */
@@ -227,6 +230,7 @@ struct document_stream {
 	const volatile bool *stop; /* once it is true no more is read; may be set after the start */
 };
 
+/* The results of looking for the next document of a stream. */
 enum document_found {
 	DOCUMENT_END,
 	DOCUMENT_READ,

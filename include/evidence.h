@@ -63,6 +63,7 @@ enum vclock_how {
 #define VCLOCK_MODE_NONE 0
 #define VCLOCK_MODE_TIMENS 0x7fffffff
 
+/* The clock mode, which decides whether the vDSO serves the clocks. */
 struct vclock_evidence {
 	struct fact fact; /* of reading the page; its reason stays when the mode is inferred */
 	enum vclock_how how;
@@ -86,6 +87,7 @@ struct copy_evidence {
 	double what_if_ns; /* per clock_gettime(CLOCK_MONOTONIC) by the CPU's counter */
 };
 
+/* The host, its surroundings and this process. */
 struct host_evidence {
 	struct text_fact name;          /* the host's name; unread unless asked for */
 	struct text_fact instance_type; /* the cloud's; unread unless asked for */
@@ -144,6 +146,7 @@ struct kernel_log_evidence {
 
 enum proof_method { PROOF_NONE = 0, PROOF_SECCOMP, PROOF_PTRACE };
 
+/* The proof as a whole; calls[] has its counts. */
 struct proof_evidence {
 	struct fact fact; /* known: the control call was caught, so the counts below hold */
 	enum proof_method method;
@@ -154,6 +157,7 @@ struct proof_evidence {
 /* The paths by which a program can make the same call. */
 enum call_path { PATH_VDSO, PATH_LIBC, PATH_SYSCALL, PATH_COUNT };
 
+/* The times and counts of a call by one path. */
 struct path_evidence {
 	bool available; /* this path exists for this call */
 	bool timed;

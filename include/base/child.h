@@ -67,6 +67,7 @@ bool child_await(pid_t pid, void (*poll)(void *argument), void *argument,
 bool child_judge(int status, const struct deadline *deadline, struct fact *why);
 bool child_end(pid_t pid, const struct deadline *deadline);
 
+/* A wait for one child or for any. */
 struct child_wait {
 	pid_t pid;   /* -1: any child */
 	int options; /* __WALL, WUNTRACED: see wait4(2) */

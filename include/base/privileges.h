@@ -43,6 +43,7 @@ struct filter {
 	struct sock_filter code[BPF_MAXINSNS]; /* the kernel takes no more */
 };
 
+/* Appends an instruction; a filter has at most BPF_MAXINSNS. */
 void filter_put(struct filter *filter, struct sock_filter instruction);
 
 /* Loads 32 bits of struct seccomp_data; `at` is their offset. */
@@ -54,6 +55,7 @@ void filter_load_argument(struct filter *filter, unsigned argument);
 /* Goes on where the value loaded is this one, else skips `skip` instructions. */
 void filter_unless_skip(struct filter *filter, uint32_t value, uint8_t skip);
 
+/* Ends the filter here with SECCOMP_RET_ALLOW or the like. */
 void filter_return(struct filter *filter, uint32_t action);
 
 /*

@@ -13,6 +13,7 @@
 #include "base/fact.h"
 #include "base/text.h"
 
+/* A tree of files: this host's, or a captured one. */
 struct root {
 	int directory; /* file descriptor, owned */
 	bool live;     /* true for "/": what we ask the CPU and the kernel fits the files */

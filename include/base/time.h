@@ -20,6 +20,7 @@
 /* Returns the nanoseconds of the clock; 0 if the system call was refused. */
 int64_t kernel_clock_ns(clockid_t clock);
 
+/* Returns the seconds of a struct timeval. */
 double timeval_seconds(struct timeval time);
 
 /* Returns user and system time, in seconds. */
@@ -44,6 +45,7 @@ struct deadline {
 /* The deadline of work without a limit. */
 #define DEADLINE_NONE (&(const struct deadline){.limit_ns = 0})
 
+/* Returns the deadline that is `ns` from now, up to two ticks later; 0: at once. */
 struct deadline deadline_after(int64_t ns);
 
 /* Returns deadline_after(), or the other deadline if that is earlier. */

@@ -60,6 +60,7 @@ enum option_id {
 	OPTION_OWN,
 };
 
+/* An option of a command; a table of them ends with a row without a name. */
 struct option_row {
 	int id;           /* its letter, or one of option_id on */
 	const char *name; /* without the dashes */
@@ -70,6 +71,7 @@ struct option_row {
 
 struct cli;
 
+/* A command. Its texts are static. */
 struct command {
 	const char *name;
 	const char *summary;              /* in the list of commands */

@@ -40,6 +40,7 @@ struct sched_mark {
 	int cpu;       /* -1: unknown */
 };
 
+/* Takes the snapshot by system calls. */
 struct sched_mark sched_mark_take(void);
 
 #endif

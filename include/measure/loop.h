@@ -11,6 +11,7 @@
 
 #include "measure/call.h"
 
+/* The number of calls for each count. */
 #define LOOP_UNROLL 8
 
 /*

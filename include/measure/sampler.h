@@ -19,6 +19,7 @@
 /* The mean of fewer values is not believed. */
 #define STATISTICS_MEAN_LEAST 10
 
+/* A summary of values, in their unit. */
 struct statistics_summary {
 	size_t count; /* values */
 	double minimum;
@@ -68,6 +69,7 @@ struct timed_call {
 void timed_call_calibrate(
 	struct timed_call *timed, const struct timebase *timebase, uint64_t batch_ticks);
 
+/* The calls that are measured side by side. */
 struct sampler {
 	struct timed_call *cases; /* set by the owner, not owned */
 	size_t count;

@@ -45,6 +45,7 @@ void counter_repeat_ordered(size_t count);
 
 /* ---- timebase.c ---- */
 
+/* A calibration of the counter against the kernel's clock. */
 struct timebase {
 	bool by_counter;
 	uint64_t overhead;     /* ticks between two reads with nothing between them */
@@ -65,6 +66,7 @@ bool timebase_start(struct timebase *timebase, bool by_counter);
  */
 int64_t timebase_find_resolution(int64_t (*read_ns)(void));
 
+/* Returns the ticks of now: of the counter, or ns of the kernel's clock. */
 uint64_t timebase_ticks(const struct timebase *timebase);
 
 /* Returns the ticks since the counter was `start`; 0 if it went back, as on a CPU that differs. */

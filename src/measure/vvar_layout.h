@@ -11,8 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Modes are numbers below this one. */
 #define VVAR_MODE_MAX 5
 
+/* Architectures, a bit each. */
 enum vvar_arch {
 	VVAR_X86 = 1 << 0,
 	VVAR_ARM64 = 1 << 1,
@@ -27,6 +29,7 @@ enum vvar_arch {
 /* The architecture that this binary was built for; 0: it has no layouts here. */
 extern const unsigned vvar_native_arch;
 
+/* Properties of a layout, a bit each. */
 enum vvar_quirk {
 	/* The field is 1 where every call enters the kernel: the mode's opposite. */
 	VVAR_MODE_INVERTED = 1 << 0,
@@ -61,6 +64,7 @@ struct vvar_layout {
 	uint16_t raw_mult; /* CLOCK_MONOTONIC_RAW's; 0: in the second array, or there is none */
 };
 
+/* The layout that fits a page. */
 struct vvar_match {
 	const struct vvar_layout *layout;
 	int64_t mode;
