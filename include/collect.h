@@ -6,8 +6,6 @@
 #ifndef VDSOCHECK_COLLECT_H
 #define VDSOCHECK_COLLECT_H
 
-#include <stdbool.h>
-
 #include "base/root.h"
 #include "base/time.h"
 #include "evidence.h"

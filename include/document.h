@@ -21,11 +21,8 @@
 #define VDSOCHECK_DOCUMENT_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include "base/fact.h"
 #include "evidence.h"
 
 /* The schemas of documents of `check` and of `bench`. */

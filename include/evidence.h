@@ -9,9 +9,6 @@
 #ifndef VDSOCHECK_EVIDENCE_H
 #define VDSOCHECK_EVIDENCE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/fact.h"

@@ -6,8 +6,6 @@
 #ifndef VDSOCHECK_MEASURE_H
 #define VDSOCHECK_MEASURE_H
 
-#include "base/time.h"
-#include "evidence.h"
 #include "measure/call.h"
 
 /* ---- the proof ---- */

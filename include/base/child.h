@@ -6,9 +6,6 @@
 #ifndef VDSOCHECK_BASE_CHILD_H
 #define VDSOCHECK_BASE_CHILD_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/fact.h"

@@ -6,10 +6,6 @@
 #ifndef VDSOCHECK_BASE_FACT_H
 #define VDSOCHECK_BASE_FACT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/text.h"
 
 /* Bytes of a reason, its NUL included; longer ones are cut. */

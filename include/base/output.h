@@ -3,9 +3,6 @@
 #ifndef VDSOCHECK_BASE_OUTPUT_H
 #define VDSOCHECK_BASE_OUTPUT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/fact.h"
 
 /*

@@ -8,9 +8,6 @@
 
 #include <linux/capability.h>
 #include <linux/filter.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/fact.h"
 

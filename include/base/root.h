@@ -6,12 +6,9 @@
 #ifndef VDSOCHECK_BASE_ROOT_H
 #define VDSOCHECK_BASE_ROOT_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/stat.h>
 
 #include "base/fact.h"
-#include "base/text.h"
 
 /* A tree of files: this host's, or a captured one. */
 struct root {

@@ -45,7 +45,7 @@ struct deadline {
 /* The deadline of work without a limit. */
 #define DEADLINE_NONE (&(const struct deadline){.limit_ns = 0})
 
-/* Returns the deadline that is `ns` from now, up to two ticks later; 0: at once. */
+/* Returns the deadline that is `ns` from now, rounded up to ticks. */
 struct deadline deadline_after(int64_t ns);
 
 /* Returns deadline_after(), or the other deadline if that is earlier. */

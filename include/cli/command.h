@@ -9,14 +9,9 @@
 #define VDSOCHECK_CLI_COMMAND_H
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 
 #include "base/memory.h"
 #include "base/root.h"
-#include "base/text.h"
 #include "base/time.h"
 
 /*

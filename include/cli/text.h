@@ -6,7 +6,6 @@
 #ifndef VDSOCHECK_CLI_TEXT_H
 #define VDSOCHECK_CLI_TEXT_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "evidence.h"

@@ -6,14 +6,8 @@
 #ifndef VDSOCHECK_MEASURE_CALL_H
 #define VDSOCHECK_MEASURE_CALL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/time.h>
-#include <time.h>
 
-#include "base/time.h"
-#include "evidence.h"
 #include "measure/vdso.h"
 
 /* The arguments of a call; the functions of one shape share a prototype. */

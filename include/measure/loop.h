@@ -6,9 +6,6 @@
 #ifndef VDSOCHECK_MEASURE_LOOP_H
 #define VDSOCHECK_MEASURE_LOOP_H
 
-#include <stddef.h>
-#include <time.h>
-
 #include "measure/call.h"
 
 /* The number of calls for each count. */

@@ -6,11 +6,6 @@
 #ifndef VDSOCHECK_MEASURE_SAMPLER_H
 #define VDSOCHECK_MEASURE_SAMPLER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/fact.h"
 #include "measure/call.h"
 #include "measure/timebase.h"
 

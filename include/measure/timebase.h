@@ -7,10 +7,6 @@
 #ifndef VDSOCHECK_MEASURE_TIMEBASE_H
 #define VDSOCHECK_MEASURE_TIMEBASE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/fact.h"
 
 /* ---- counter.c ---- */

@@ -6,11 +6,7 @@
 #ifndef VDSOCHECK_MEASURE_VDSO_H
 #define VDSOCHECK_MEASURE_VDSO_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/root.h"
-#include "base/text.h"
 #include "base/time.h"
 #include "evidence.h"
 

@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "base/privileges.h"
-#include "base/time.h"
 
 /* ns between two polls. */
 #define POLL_NS 100000000

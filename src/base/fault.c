@@ -8,7 +8,6 @@
 
 #include <setjmp.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 
 static const int guarded_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGVTALRM};

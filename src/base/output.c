@@ -19,8 +19,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/text.h"
-
 /* Writes all bytes, to a non-blocking descriptor, too. Returns 0 or an errno value. */
 static int write_all(int file, const char *bytes, size_t length)
 {

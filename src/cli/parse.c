@@ -6,8 +6,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "base/time.h"
 #include "driver.h"
 
 #define DURATION_MIN (10 * NS_PER_MS)

@@ -18,7 +18,6 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "base/output.h"
 #include "base/privileges.h"
 #include "driver.h"

@@ -11,8 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/memory.h"
-#include "base/time.h"
 #include "driver.h"
 
 #define LINE_SIZE 4096

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 
 /* The first processors of /proc/cpuinfo suffice: the file is megabytes on a large machine. */
 #define CPUINFO_SIZE (8 * 1024)

@@ -13,7 +13,6 @@
 
 #include "base/child.h"
 #include "base/memory.h"
-#include "base/text.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <libcpuid/libcpuid.h>

@@ -3,14 +3,14 @@
  * Collects the kernel, by /proc and uname(2), and how it was booted. The other files of this folder
  * collect the CPU, the hypervisor, the platform and this process.
  */
+#include "parts.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "base/memory.h"
-#include "collect.h"
-#include "parts.h"
 
 /* Files of a page fit, and the longest command line of any architecture (s390: 4097 bytes). */
 #define FILE_SIZE 8192

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 
 /* The longest record that /dev/kmsg gives (PRINTKRB_RECORD_MAX and its head). */
 #define RECORD_SIZE 8192

@@ -3,7 +3,6 @@
 #ifndef VDSOCHECK_COLLECT_PARTS_H
 #define VDSOCHECK_COLLECT_PARTS_H
 
-#include "base/text.h"
 #include "collect.h"
 
 /* Takes the trimmed content of a file of up to 8 KiB; a longer value is cut. */

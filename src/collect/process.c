@@ -18,7 +18,6 @@
 #endif
 
 #include "base/memory.h"
-#include "base/text.h"
 
 #define STATUS_SIZE 8192
 

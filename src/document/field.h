@@ -3,10 +3,6 @@
 #ifndef VDSOCHECK_DOCUMENT_FIELD_H
 #define VDSOCHECK_DOCUMENT_FIELD_H
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stdio.h>
-
 #include "document.h"
 
 /* Bytes of the longest key and of the longest path; longer ones are cut. */

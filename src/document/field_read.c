@@ -10,8 +10,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/text.h"
-
 /* Keeps the first mistake; the walk goes on after it. */
 struct reader {
 	struct fact *why;

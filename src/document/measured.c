@@ -4,7 +4,6 @@
  * The document has the counts of the path that a call is judged by, and the evidence those of
  * each path; settle_call() finds the one from the other.
  */
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 

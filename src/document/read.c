@@ -15,7 +15,6 @@
 
 #include "base/memory.h"
 #include "base/root.h"
-#include "base/text.h"
 #include "field.h"
 
 /* Refuses what is not a document of the schema of a part. */

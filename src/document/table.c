@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "field.h"
 
 #define COLUMN_MAX 12

@@ -13,7 +13,6 @@
 
 #include "base/child.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "measure/loop.h"
 
 /*

@@ -10,7 +10,7 @@
  * caught; one that loops (an odd sequence count, a time that is years ahead) is stopped by an
  * interval timer; both count as no effect, and the word is restored.
  */
-#include "measure.h"
+#include "parts.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,12 +19,7 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/text.h"
-#include "measure/call.h"
 #include "measure/sampler.h"
-#include "measure/timebase.h"
-#include "measure/vdso.h"
-#include "parts.h"
 #include "vvar_layout.h"
 
 /*

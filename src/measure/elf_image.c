@@ -9,8 +9,6 @@
 #include <link.h>
 #include <string.h>
 
-#include "base/text.h"
-
 #define NATIVE_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
 
 /* The ABI of 64-bit s390 has wide words in DT_HASH; all others have 32 bits. */

@@ -3,14 +3,7 @@
 #ifndef VDSOCHECK_MEASURE_PARTS_H
 #define VDSOCHECK_MEASURE_PARTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/time.h"
-#include "evidence.h"
 #include "measure.h"
-#include "measure/call.h"
 
 /* ---- elf_image.c: the image is distrusted, whatever kernel, sandbox or emulator made it ---- */
 

@@ -4,15 +4,13 @@
  * over the CPUs. Each method sees in its own way whether a call entered the kernel
  * (proof_seccomp.c, proof_ptrace.c).
  */
-#include "measure.h"
+#include "parts.h"
 
 #include <string.h>
 
 #include "base/child.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "measure/cpus.h"
-#include "parts.h"
 
 /* ---- the calls ---- */
 

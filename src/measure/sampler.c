@@ -13,7 +13,6 @@
 #include "base/child.h"
 #include "base/time.h"
 #include "measure/cpus.h"
-#include "measure/timebase.h"
 
 /* A call slower than a batch is a batch of its own. */
 #define ITERATIONS_MAX (1 << 20)

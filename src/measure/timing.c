@@ -3,7 +3,7 @@
  * Times every call by every path, the counter and the cheapest system call, side by side in one
  * child: whatever drifts affects all of them alike.
  */
-#include "measure.h"
+#include "parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,11 +12,8 @@
 
 #include "base/child.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "measure/cpus.h"
 #include "measure/sampler.h"
-#include "measure/timebase.h"
-#include "parts.h"
 
 #define ROUNDS_MAX 128
 #define ROUNDS_LEAST 9

@@ -3,7 +3,7 @@
  * Finds where the kernel mapped the vDSO of this process. The address comes from the auxiliary
  * vector, the size from /proc/self/maps, or from the ELF headers where /proc is not mounted.
  */
-#include "measure/vdso.h"
+#include "parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/text.h"
-#include "parts.h"
 
 #define MAPS_SIZE (128 * 1024)
 

@@ -10,8 +10,6 @@
 
 #include "base/child.h"
 #include "base/memory.h"
-#include "base/text.h"
-#include "base/time.h"
 #include "vvar_layout.h"
 
 /* VVAR_ADDRESS of 64-bit x86 up to 3.14 and RHEL 7: one place for all processes. */
