@@ -60,14 +60,14 @@ static void append_time(char text[CAUSE_TEXT_SIZE], const struct kernel_log_line
 static void append_intervals(char text[CAUSE_TEXT_SIZE], const struct watchdog_report *report)
 {
 	double counted = report->reference.seconds, passed = report->tsc.seconds;
-	double apart = fabs(passed - counted);
-	int digits = apart < 1e-3 ? 6 : 3;
+	double difference = fabs(passed - counted);
+	int digits = difference < 1e-3 ? 6 : 3;
 
 	text_append(text, CAUSE_TEXT_SIZE,
 		": in the same interval %s counted %.*f s and the TSC %.*f s",
 		report->reference.name, digits, counted, digits, passed);
-	if (apart < counted)
-		text_append(text, CAUSE_TEXT_SIZE, " (%.2g%% %s)", apart / counted * 100,
+	if (difference < counted)
+		text_append(text, CAUSE_TEXT_SIZE, " (%.2g%% %s)", difference / counted * 100,
 			passed > counted ? "more" : "less");
 	text_append(text, CAUSE_TEXT_SIZE, ".");
 }

@@ -315,14 +315,14 @@ static bool has_jumped(const struct watchdog_report *report)
 static enum watchdog_culprit find_skew(const struct watchdog_report *report)
 {
 	double counted = report->reference.seconds, passed = report->tsc.seconds;
-	double apart = fabs(passed - counted);
+	double difference = fabs(passed - counted);
 
 	/* 7.2 logs intervals alone, and neither a late check nor a slow read makes it fail. */
 	if (!report->tsc.read)
 		return WATCHDOG_TSC_SKEWED;
 	if (fmax(counted, passed) > LATE_S)
-		return apart < counted * ALLOWED_SHARE ? WATCHDOG_LATE : WATCHDOG_TSC_SKEWED;
-	return apart <= DELAYED_READ_S ? WATCHDOG_DELAYED_READ : WATCHDOG_TSC_SKEWED;
+		return difference < counted * ALLOWED_SHARE ? WATCHDOG_LATE : WATCHDOG_TSC_SKEWED;
+	return difference <= DELAYED_READ_S ? WATCHDOG_DELAYED_READ : WATCHDOG_TSC_SKEWED;
 }
 
 static enum watchdog_culprit find_culprit(
