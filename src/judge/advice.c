@@ -106,7 +106,7 @@ static const struct advice_row allow_processes = {"allow-processes", RANK_PROOF,
 
 static const struct advice_row give_cpu_time = {"give-cpu-time", RANK_PROOF,
 	.text = "vdsocheck got too little CPU time: run it again when the CPUs are less busy, with "
-		"a higher CPU quota (cpu.max of the control group) or without a limit of CPU time "
+		"a higher CPU quota (cpu.max of the control group) or without a CPU time limit "
 		"(ulimit -t)."};
 
 static const struct advice_row allow_proof = {"allow-proof", RANK_PROOF,

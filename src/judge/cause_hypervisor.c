@@ -48,15 +48,15 @@ void cause_xen(const struct view *v, struct cause_list *list)
 		{"xen-kernel-too-old", is_kernel_too_old, CERTAINTY_LIKELY, cite_kernel,
 			"This kernel is older than 4.15, the first whose vDSO can read Xen's "
 			"clock.",
-			.signs = "The calls fall back on xen, with a kernel older than 4.15 and "
-				 "without a vclock mode.",
+			.signs = "The calls fall back, the clocksource is xen, the kernel is older "
+				 "than 4.15, and there is no vclock mode.",
 			.advice = {{&newer_kernel_for_xen, !v->ec2_xen},
 				{&move_to_nitro, v->ec2_xen}}},
 		{"xen-without-time-page", has_no_page, CERTAINTY_PROVEN, cite_mode,
 			"Xen did not register the page through which the vDSO would read its "
 			"clock, so the xen clocksource has no vDSO support.",
-			.signs = "The calls fall back on xen, and the kernel log has \"PVCLOCK not "
-				 "supported (err\".",
+			.signs = "The calls fall back, the clocksource is xen, and the kernel log "
+				 "has \"PVCLOCK not supported (err\".",
 			.log = "PVCLOCK not supported",
 			.advice = {{&ask_xen_host_for_page, !v->ec2_xen},
 				{&move_to_nitro, v->ec2_xen}}},
@@ -65,9 +65,10 @@ void cause_xen(const struct view *v, struct cause_list *list)
 			is_known_unstable ? CERTAINTY_PROVEN : CERTAINTY_LIKELY, cite_mode,
 			"Xen does not guarantee a stable TSC to this guest, so the xen clocksource "
 			"has no vDSO support.",
-			.signs = "The calls fall back on xen, and the pvclock page does not have "
-				 "the TSC_STABLE bit, or nothing else explains it; the kernel log "
-				 "may have \"PVCLOCK not supported (tsc unstable)\".",
+			.signs = "The calls fall back, the clocksource is xen, and the pvclock "
+				 "page does not have the TSC_STABLE bit, or nothing else explains "
+				 "it; the kernel log may have \"PVCLOCK not supported (tsc "
+				 "unstable)\".",
 			.more = "xen-tscmode(7)", .log = "PVCLOCK not supported",
 			.advice = {{&ask_xen_host, !v->ec2_xen}, {&move_to_nitro, v->ec2_xen}}},
 	};
@@ -119,7 +120,7 @@ static const struct advice_row ask_kvm_host_what_happened = {"ask-kvm-host-what-
 	.text = NO_SETTING_RESTORES,
 	.ask = "The pvclock page of this guest does not have PVCLOCK_TSC_STABLE_BIT set all the "
 	       "time. Is the host's clocksource tsc, or Hyper-V's page, now? If so, can the guest "
-	       "be paused and resumed, which has KVM judge its TSC anew? Did the host ever leave "
+	       "be paused and resumed, which makes KVM judge its TSC anew? Did the host ever leave "
 	       "that clocksource (its kernel log shows it)? Was this guest restored or migrated, "
 	       "so that the TSC offsets of its CPUs differ?"};
 
@@ -132,9 +133,10 @@ static const struct advice_row ask_xen_host_what_happened = {"ask-xen-host-what-
 static const struct advice_row ask_about_restore = {"ask-about-restore", RANK_ASK,
 	.text = "If this guest was restored from a snapshot, ask your provider or platform team.",
 	.ask = "This guest's pvclock page lost PVCLOCK_TSC_STABLE_BIT. Was the guest restored from "
-	       "a snapshot with unequal TSC offsets of its CPUs? Cloud Hypervisor makes them equal "
-	       "since 53.0, Firecracker where pull request 6200 is applied; or a guest can have "
-	       "one CPU. Otherwise, did the host's clocksource ever leave tsc, or Hyper-V's page?",
+	       "a snapshot with unequal TSC offsets of its CPUs? Cloud Hypervisor has made them "
+	       "equal since 53.0, and Firecracker does with pull request 6200; a guest with one "
+	       "CPU is not affected. Otherwise, did the host's clocksource ever leave tsc, or "
+	       "Hyper-V's page?",
 	.source = "Cloud Hypervisor pull request 8437, Firecracker pull request 6200, "
 		  "https://github.com/cloud-hypervisor/cloud-hypervisor/pull/8437"};
 
@@ -195,29 +197,30 @@ void cause_pvclock(const struct view *v, struct cause_list *list)
 		{"kvm-clock-switched-off", is_off, CERTAINTY_PROVEN, cite_boot,
 			"The kernel command line (no-kvmclock-vsyscall) keeps the vDSO from "
 			"reading kvm-clock.",
-			.signs = "The calls fall back on kvm-clock, and the kernel command line "
-				 "has no-kvmclock-vsyscall.",
+			.signs = "The calls fall back, the clocksource is kvm-clock, and the "
+				 "kernel command line has no-kvmclock-vsyscall.",
 			ADVICE_DROP_BOOT},
 		{"kvm-clock-32-bit", on_kvm_clock && v->kvm_clock_32_bit, CERTAINTY_LIKELY,
 			cite_mode,
 			"The vDSO of a 32-bit kernel cannot read kvm-clock; that of a 64-bit "
 			"kernel can.",
-			.signs = "The calls fall back on kvm-clock, and the kernel's architecture "
-				 "is not x86_64.",
+			.signs = "The calls fall back, the clocksource is kvm-clock, and the "
+				 "kernel's architecture is not x86_64.",
 			.advice = {{&use_64_bit_kernel, true}}},
 		{"kvm-clock-never-stable", was_never_stable,
 			lacks_feature ? CERTAINTY_PROVEN : CERTAINTY_LIKELY, cite_kvm_feature,
 			"KVM did not mark the TSC stable when this guest booted, so kvm-clock has "
 			"no vDSO support.",
-			.signs = "The calls fall back on kvm-clock, and the vclock mode is none.",
+			.signs = "The calls fall back, the clocksource is kvm-clock, and the "
+				 "vclock mode is none.",
 			.advice = {{&reboot_guest, !lacks_feature && !on_firecracker},
 				{&ask_kvm_host, !has_feature},
 				{&ask_kvm_host_for_tsc, has_feature}}},
 		{"kvm-clock-lost", is_lost, CERTAINTY_PROVEN, cite_kvm_feature,
 			"KVM marked the TSC stable at boot and has cleared that flag since: the "
 			"guest was restored or migrated, or its host left tsc for a while.",
-			.signs = "The calls fall back on kvm-clock with a vclock mode, and the "
-				 "pvclock page does not have the TSC_STABLE bit.",
+			.signs = "The calls fall back, the clocksource is kvm-clock, and there is "
+				 "a vclock mode, but the pvclock page lacks the TSC_STABLE bit.",
 			.advice = {{&resume_guest, can_be_resumed}, {&restart_guest, true},
 				{&ask_about_restore, v->may_be_restored},
 				{&ask_kvm_host_what_happened, !v->may_be_restored}}},
@@ -225,8 +228,8 @@ void cause_pvclock(const struct view *v, struct cause_list *list)
 			v->page_unstable ? CERTAINTY_PROVEN : CERTAINTY_LIKELY, cite_kvm_feature,
 			"KVM does not mark this guest's TSC stable, so the vDSO leaves kvm-clock "
 			"to the kernel.",
-			.signs = "The calls fall back on kvm-clock, and the vclock mode or the "
-				 "pvclock page could not be read.",
+			.signs = "The calls fall back, the clocksource is kvm-clock, and the "
+				 "vclock mode or the pvclock page could not be read.",
 			.advice = {{&ask_kvm_host, !has_feature},
 				{&ask_kvm_host_for_tsc, has_feature}}},
 		{"pvclock-withdrawn", v->falls_back && v->page_stable, CERTAINTY_LIKELY,
@@ -286,14 +289,14 @@ void cause_hyperv(const struct view *v, struct cause_list *list)
 		{"hyperv-kernel-too-old", is_kernel_too_old, CERTAINTY_LIKELY, cite_kernel,
 			"This kernel is older than 4.12, the first whose vDSO can read Hyper-V's "
 			"reference TSC page.",
-			.signs = "The calls fall back with such a kernel, on a clocksource of "
-				 "Hyper-V or where hyperv_clocksource_tsc_page is available.",
+			.signs = "The calls fall back with such a kernel, and the clocksource is "
+				 "one of Hyper-V's, or hyperv_clocksource_tsc_page is available.",
 			.more = HYPERV_CLOCKS, .advice = {{&newer_kernel_for_hyperv_page, true}}},
 		{"hyperv-without-vdso", has_no_mode && !is_kernel_too_old, CERTAINTY_PROVEN,
 			cite_kernel,
 			"This kernel does not let its vDSO read the Hyper-V reference TSC page.",
-			.signs = "The calls fall back on hyperv_clocksource_tsc_page, and the "
-				 "vclock mode is none.",
+			.signs = "The calls fall back, the clocksource is "
+				 "hyperv_clocksource_tsc_page, and the vclock mode is none.",
 			.advice = {{&newer_kernel_for_hyperv, true}}},
 		{"hyperv-backport",
 			has_no_mode && !kernel_is_before(evidence, 5, 4) &&
@@ -301,8 +304,9 @@ void cause_hyperv(const struct view *v, struct cause_list *list)
 			CERTAINTY_POSSIBLE, cite_kernel,
 			"A defect of some distribution kernels of 2021, which backported Hyper-V "
 			"changes to 5.4, 5.10 or 5.11, removed the vDSO's support.",
-			.signs = "The calls fall back on hyperv_clocksource_tsc_page with Linux "
-				 "5.4 to 5.11, and the vclock mode is none.",
+			.signs = "The calls fall back, the clocksource is "
+				 "hyperv_clocksource_tsc_page, the kernel is Linux 5.4 to 5.11, "
+				 "and the vclock mode is none.",
 			.more = "https://github.com/microsoft/azurelinux/pull/1238"},
 		/* A page with the sequence 0 must not be used (Hyper-V's specification, TLFS). */
 		{"hyperv-page-invalid",
@@ -311,8 +315,9 @@ void cause_hyperv(const struct view *v, struct cause_list *list)
 			CERTAINTY_PROVEN, cite_mode,
 			"The hypervisor has marked its reference TSC page invalid, so every call "
 			"has to go through the kernel.",
-			.signs = "The calls fall back on hyperv_clocksource_tsc_page with a vclock "
-				 "mode, and the page's tsc_sequence is 0.",
+			.signs = "The calls fall back, the clocksource is "
+				 "hyperv_clocksource_tsc_page, and there is a vclock mode, but the "
+				 "page's tsc_sequence is 0.",
 			.more = HYPERV_CLOCKS,
 			.advice = {{&advice_move, !v->has_switch}, {&ask_hyperv_host, true}}},
 	};

@@ -47,8 +47,8 @@ static void cite_libc(const struct view *v, struct cause *cause)
 }
 
 static const struct advice_row leave_counter_on = {"leave-counter-on", RANK_PROGRAM,
-	.text = "Find out what sets prctl(PR_SET_TSC, PR_TSC_SIGSEGV) before it starts the "
-		"program, and remove it."};
+	.text = "Find out what calls prctl(PR_SET_TSC, PR_TSC_SIGSEGV) before it starts the "
+		"program, and remove that call."};
 
 static const struct advice_row run_without_emulator = {"run-without-emulator", RANK_LOOK,
 	.text = "Run a vdsocheck built for this machine's own architecture, and not under valgrind "
@@ -90,7 +90,7 @@ static const struct advice_row wait_for_gvisor = {"wait-for-gvisor", RANK_LOOK,
 
 static const struct advice_row newer_libc = {"newer-libc", RANK_PROGRAM,
 	.text = "Rebuild or run the program with a C library that uses the vDSO (glibc 2.31 or "
-		"newer where static), and look for an LD_PRELOAD that wraps clock_gettime."};
+		"newer if linked statically), and look for an LD_PRELOAD that wraps clock_gettime."};
 
 void cause_process(const struct view *v, struct cause_list *list)
 {
@@ -114,7 +114,7 @@ void cause_process(const struct view *v, struct cause_list *list)
 			.more = "PR_SET_TSC(2const)", .advice = {{&leave_counter_on, true}}},
 		{"emulated", v->emulated, CERTAINTY_PROVEN, cite_emulator,
 			"vdsocheck runs under an emulator; run it natively to check the host.",
-			.signs = "Valgrind's preloaded library, or /proc/thread-self/exe of "
+			.signs = "Valgrind's library is preloaded, or /proc/thread-self/exe is "
 				 "another program, such as qemu-user.",
 			.advice = {{&run_without_emulator, true}}},
 		/* rr, CRIU after a restore, and vdsocheck trace each map an image of their own. */
@@ -155,7 +155,7 @@ void cause_process(const struct view *v, struct cause_list *list)
 			.detail = "/proc/cpuinfo: vendor_id User Mode Linux",
 			.advice = {{&leave_uml, true}}},
 		{"wsl1", fallback && platform_is(evidence, "wsl1"), CERTAINTY_LIKELY, cite_release,
-			"WSL 1 does not run a Linux kernel and has no vDSO clock; WSL 2 does.",
+			"WSL 1 has neither a Linux kernel nor a vDSO clock; WSL 2 has both.",
 			.signs = "The calls fall back, and the kernel's release ends with "
 				 "-Microsoft.",
 			.advice = {{&use_wsl2, true}}},
@@ -180,7 +180,7 @@ void cause_process(const struct view *v, struct cause_list *list)
 				  "into it does not use the vDSO."
 				: "This C library does not use the vDSO, although the vDSO works.",
 			.signs = "In the proof, calls through the C library entered the kernel, "
-				 "and none by the vDSO did.",
+				 "and none through the vDSO did.",
 			.more = "vdso(7)", .advice = {{&newer_libc, fallback}}},
 	};
 
@@ -252,7 +252,7 @@ void cause_notes(const struct view *v, struct cause_list *list)
 		{"time-calls-blocked", are_calls_blocked(v), CERTAINTY_PROVEN, cite_blocked,
 			"A seccomp filter, such as a container's profile, blocks the clock system "
 			"calls.",
-			.signs = "A deciding call fails when it is made by system call.",
+			.signs = "A deciding call fails when it is made as a system call.",
 			.more = "seccomp(2)", .advice = {{&newer_container_runtime, true}}},
 		{"old-vdso-clocks",
 			is_ok && !v->gvisor &&
@@ -261,17 +261,17 @@ void cause_notes(const struct view *v, struct cause_list *list)
 			CERTAINTY_LIKELY, cite_other_clocks,
 			"This kernel's vDSO does not serve all of CLOCK_MONOTONIC_RAW, "
 			"CLOCK_BOOTTIME and CLOCK_TAI; that of newer kernels does.",
-			.signs = "The verdict is ok, and each call of one of these clocks by the "
-				 "vDSO entered the kernel.",
+			.signs = "The verdict is ok, and each vDSO call for one of these clocks "
+				 "entered the kernel.",
 			.more = "vdso(7)"},
 		{"gvisor-few-clocks",
 			is_ok && v->gvisor && (raw || enters_always(v, "CLOCK_MONOTONIC_COARSE")),
 			CERTAINTY_LIKELY, cite_other_clocks,
 			"gVisor's vDSO does not serve all the clocks that Linux's does; that of "
 			"newer releases serves more.",
-			.signs = "The verdict is ok in a sandbox of gVisor, and each call of "
-				 "CLOCK_MONOTONIC_RAW or CLOCK_MONOTONIC_COARSE by the vDSO "
-				 "entered the kernel.",
+			.signs = "The verdict is ok in a sandbox of gVisor, and each vDSO call for "
+				 "CLOCK_MONOTONIC_RAW or CLOCK_MONOTONIC_COARSE entered the "
+				 "kernel.",
 			.more = "https://github.com/google/gvisor/issues/7975"},
 		{"tsc-readers-affected",
 			is_ok && (standing == COUNTER_FAULTY || standing == COUNTER_DISTRUSTED),

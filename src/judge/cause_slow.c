@@ -38,8 +38,8 @@ static const struct advice_row look_where_sys_is = {"look-where-sys-is", RANK_LO
 
 static const struct advice_row let_clocksource_settle = {"let-clocksource-settle", RANK_LOOK,
 	.text = "Run vdsocheck again when the clocksource no longer changes. If it keeps changing, "
-		"look for what writes to current_clocksource, such as a tuning script, and in the "
-		"kernel log."};
+		"look for what writes to current_clocksource, such as a tuning script, and look in "
+		"the kernel log."};
 
 static const struct advice_row other_arm_cpu = {"other-arm-cpu", RANK_UPDATE,
 	.text = "No setting helps. If the kernel log contains \"workaround for\", the CPU has an "
@@ -52,8 +52,8 @@ static const struct advice_row ask_vmware_about_counter = {"ask-vmware-about-cou
 	       "(vMotion) or resumed on a host whose TSC has another rate? If so, power it off and "
 	       "on there. If not, monitor_control.virtual_rdtsc = \"FALSE\" in its .vmx file gives "
 	       "it the host's own TSC (the default is TRUE).",
-	.risk = "With virtual_rdtsc FALSE the TSC is another one after vMotion or a suspend, and "
-		"the guest's kernel does not check it.",
+	.risk = "With virtual_rdtsc FALSE the TSC is a different one after vMotion or a suspend, "
+		"and the guest's kernel does not check it.",
 	.source = "VMware, \"Timekeeping in VMware Virtual Machines\" (2011), \"Virtual TSC\", "
 		  "https://www.vmware.com/files/pdf/Timekeeping-In-VirtualMachines.pdf"};
 
@@ -76,8 +76,8 @@ void cause_current(const struct view *v, struct cause_list *list)
 	char chosen[CAUSE_TEXT_SIZE];
 	const struct cause_row rows[] = {
 		{"boot-clocksource", v->boot_choice_slows, CERTAINTY_PROVEN, cite_boot, chosen,
-			.signs = "The kernel command line has clocksource= with the clocksource in "
-				 "use, on which the calls fall back.",
+			.signs = "The calls fall back, and the kernel command line has "
+				 "clocksource= with the clocksource in use.",
 			.more = BOOT_PARAMETERS, ADVICE_DROP_BOOT},
 		{"clocksource-unseen",
 			v->falls_back && v->mode_none && !fact_is_known(&clocksource->current_fact),
@@ -107,8 +107,8 @@ void cause_slow(const struct view *v, struct cause_list *list)
 		{"arm-counter-erratum", is_arm_counter_denied, CERTAINTY_LIKELY, cite_mode,
 			"The kernel does not let the vDSO read this CPU's counter, for instance "
 			"because of an erratum, or because user space may not read it.",
-			.signs = "The calls fall back on arch_sys_counter; the kernel log may have "
-				 "\"workaround for\".",
+			.signs = "The calls fall back, and the clocksource is arch_sys_counter; "
+				 "the kernel log may have \"workaround for\".",
 			.log = "workaround for", .advice = {{&other_arm_cpu, true}}},
 		{"clocksource-changing", has_changed || (v->decided.mixed && find_return(evidence)),
 			has_changed ? CERTAINTY_PROVEN : CERTAINTY_LIKELY, cite_changing,
@@ -166,9 +166,9 @@ void cause_without_vdso(const struct view *v, struct cause_list *list)
 	char text[CAUSE_TEXT_SIZE];
 	const struct cause_row rows[] = {
 		{"clocksource-without-vdso", is_without, CERTAINTY_PROVEN, cite_mode, text,
-			.signs = "The calls fall back on a clocksource that no kernel gives a "
-				 "vclock mode, such as hpet, acpi_pm or jiffies, or whose vclock "
-				 "mode is none.",
+			.signs = "The calls fall back, and the clocksource is one that no kernel "
+				 "gives a vclock mode, such as hpet, acpi_pm or jiffies, or its "
+				 "vclock mode is none.",
 			.more = "vdso(7)", .advice = {{&switch_to_own_counter, true}}},
 	};
 

@@ -212,8 +212,8 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 			is_missing && is_trusted && !v->tsc_delay && was_in_use &&
 				!is_log_whole(&evidence->kernel_log),
 			CERTAINTY_LIKELY, cite_tsc_in_use,
-			"The kernel used tsc and dropped it since; the log entry that says why is "
-			"gone or unreadable.",
+			"The kernel used tsc and has dropped it since; the log entry that says why "
+			"is gone or unreadable.",
 			.signs = "The kernel log has \"Switched to clocksource tsc\", tsc is not "
 				 "available any more, and lines of the log are lost or unreadable.",
 			.advice = {{&advice_find_which_clock, !v->guest},
@@ -263,8 +263,8 @@ void cause_unused(const struct view *v, struct cause_list *list)
 				 "clocksource\".",
 			.more = BOOT_PARAMETERS, .log = REFUSED},
 		{"tsc-unbound", is_unbound(v), CERTAINTY_LIKELY, cite_tsc_in_use,
-			"The kernel used tsc and stopped without logging a reason: tsc was removed "
-			"by a write to unbind_clocksource.",
+			"The kernel used tsc and stopped using it without logging a reason: tsc "
+			"was removed by a write to unbind_clocksource.",
 			.signs = "The kernel log is complete and has \"Switched to clocksource "
 				 "tsc\", but nothing against the TSC, and tsc is not available any "
 				 "more.",

@@ -67,8 +67,8 @@ static const struct advice_row update_for_values = {"update-for-values", RANK_UP
 	.text = "Update the kernel or, in a sandbox such as gVisor, the sandbox. If the values "
 		"still differ, send the report to your provider or platform team.",
 	.steps = {{.command = REPORT_COMMAND}},
-	.ask = "On this host, a clock call by the vDSO gives other values than the same system "
-	       "call. Is that a known defect of this kernel, hypervisor or sandbox?"};
+	.ask = "On this host, a clock call through the vDSO returns values other than those of the "
+	       "same system call. Is that a known defect of this kernel, hypervisor or sandbox?"};
 
 /* vdso_setup() reads this parameter (arch/x86/entry/vdso/vma.c, 3.10 to 7.3). */
 static const struct advice_row boot_without_vdso = {"boot-without-vdso", RANK_UPDATE,
@@ -120,7 +120,7 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 				strstr(disabling->text, current),
 			CERTAINTY_PROVEN, cite_mode,
 			"The kernel disabled the vDSO's support for a clocksource that was "
-			"registered wrongly: a defect of its driver.",
+			"registered wrongly: a defect in its driver.",
 			.signs = "The calls fall back, the vclock mode is none, and the kernel log "
 				 "has \"Disabling VDSO support\" with the name of the clocksource.",
 			.log = DISABLING, .advice = {{&report_driver, true}}},
@@ -130,7 +130,7 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 				 "with a signal.",
 			.advice = {{&report_crash, true}}},
 		{"wrong-values", is_wrong && !v->vdso_replaced, CERTAINTY_LIKELY, cite_values,
-			"The vDSO does not compute what the kernel does: a bug of the kernel, the "
+			"The vDSO does not compute what the kernel does: a bug in the kernel, the "
 			"hypervisor or the sandbox, or an incomplete restore from a snapshot.",
 			/*
 	                 * The issue is about a 32-bit arm kernel; a function of its vDSO had no
@@ -143,7 +143,8 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 				{&boot_without_vdso, is_x86_64 && !v->gvisor}}},
 		{"wrong-values-elsewhere", !is_wrong && has_wrong_values(v), CERTAINTY_PROVEN,
 			cite_values,
-			"The vDSO's values of a call that does not decide are not the kernel's.",
+			"The vDSO's values for a call that does not decide the verdict are not the "
+			"kernel's.",
 			.signs = "Values of another call by the vDSO do not lie between the "
 				 "kernel's values before and after it.",
 			.more = "vdso(7)"},
