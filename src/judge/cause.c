@@ -84,8 +84,9 @@ static void add_if_it_applies(
 		row->evidence(v, cause);
 	if (row->detail)
 		cite(cause, "%s", row->detail);
-	if (row->log)
-		cite_line(cause, log_find(v->evidence, row->log));
+	cite_line(cause, row->line);
+	if (row->with_switch)
+		cite_switch_after(v, cause, row->line);
 	memcpy(list->advice[list->count], row->advice, sizeof(row->advice));
 	list->count++;
 }
@@ -130,10 +131,9 @@ void cite_line(struct cause *cause, const struct kernel_log_line *line)
 		cite(cause, "kernel log: \"%s\"", line->text);
 }
 
-void cite_line_and_switch(
+void cite_switch_after(
 	const struct view *v, struct cause *cause, const struct kernel_log_line *line)
 {
-	cite_line(cause, line);
 	cite_line(cause, log_find_after(v->evidence, line, "Switched to clocksource"));
 }
 

@@ -57,7 +57,7 @@ void cause_xen(const struct view *v, struct cause_list *list)
 			"clock, so the xen clocksource has no vDSO support.",
 			.signs = "The calls fall back, the clocksource is xen, and the kernel log "
 				 "has \"PVCLOCK not supported (err\".",
-			.log = "PVCLOCK not supported",
+			.line = log_find(evidence, "PVCLOCK not supported"),
 			.advice = {{&ask_xen_host_for_page, !v->ec2_xen},
 				{&move_to_nitro, v->ec2_xen}}},
 		{"xen-clock-unstable",
@@ -69,7 +69,8 @@ void cause_xen(const struct view *v, struct cause_list *list)
 				 "page does not have the TSC_STABLE bit, or nothing else explains "
 				 "it; the kernel log may have \"PVCLOCK not supported (tsc "
 				 "unstable)\".",
-			.more = "xen-tscmode(7)", .log = "PVCLOCK not supported",
+			.more = "xen-tscmode(7)",
+			.line = log_find(evidence, "PVCLOCK not supported"),
 			.advice = {{&ask_xen_host, !v->ec2_xen}, {&move_to_nitro, v->ec2_xen}}},
 	};
 

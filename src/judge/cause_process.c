@@ -238,11 +238,6 @@ static const struct advice_row newer_container_runtime = {"newer-container-runti
 	.text = "Update the container runtime and libseccomp, or let its seccomp profile allow "
 		"clock_gettime64 and similar calls."};
 
-static void cite_standing(const struct view *v, struct cause *cause)
-{
-	cite_line_and_switch(v, cause, v->tsc_distrust ? v->tsc_distrust : v->tsc_delay);
-}
-
 void cause_notes(const struct view *v, struct cause_list *list)
 {
 	bool is_ok = v->verdict == VERDICT_OK;
@@ -275,12 +270,14 @@ void cause_notes(const struct view *v, struct cause_list *list)
 			.more = "https://github.com/google/gvisor/issues/7975"},
 		{"tsc-readers-affected",
 			is_ok && (standing == COUNTER_FAULTY || standing == COUNTER_DISTRUSTED),
-			CERTAINTY_PROVEN, cite_standing,
+			CERTAINTY_PROVEN, NULL,
 			"The kernel dropped the TSC: programs that read it themselves are affected, "
 			"too.",
 			.signs = "The verdict is ok on another clocksource, and the kernel log "
 				 "shows that the TSC was dropped, not that this was a mistake.",
-			.more = "vdsocheck-counter(1)"},
+			.more = "vdsocheck-counter(1)",
+			.line = v->tsc_distrust ? v->tsc_distrust : v->tsc_delay,
+			.with_switch = true},
 		{"tsc-may-be-restored",
 			is_ok && v->may_be_restored && clocksource_is(v->evidence, "tsc"),
 			CERTAINTY_LIKELY, NULL,

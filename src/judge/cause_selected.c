@@ -10,19 +10,19 @@
 
 #include "base/memory.h"
 
-/* Cites the last switch of the log if it was to the current clocksource. */
-static void cite_written(const struct view *v, struct cause *cause)
+/* Returns the last switch of the log if it was to the current clocksource, or NULL. */
+static const struct kernel_log_line *find_written(const struct evidence *evidence)
 {
 	static const char text[] = "Switched to clocksource ";
 	const struct kernel_log_line *last = NULL;
 
-	cite_available(v, cause);
-	for (const struct kernel_log_line *line = log_find(v->evidence, text); line;
-		line = log_find_after(v->evidence, line, text))
+	for (const struct kernel_log_line *line = log_find(evidence, text); line;
+		line = log_find_after(evidence, line, text))
 		last = line;
-	if (last && strcmp(strstr(last->text, text) + strlen(text),
-			    v->evidence->clocksource.current) == 0)
-		cite_line(cause, last);
+	return last && strcmp(strstr(last->text, text) + strlen(text),
+			       evidence->clocksource.current) == 0
+	               ? last
+	               : NULL;
 }
 
 static void cite_kvm_clock(const struct view *v, struct cause *cause)
@@ -109,10 +109,11 @@ void cause_selected(const struct view *v, struct cause_list *list)
 			cite_boot, "The TSC is disabled on the kernel command line.",
 			.signs = "The kernel command line has notsc or tsc=unstable.",
 			.more = BOOT_PARAMETERS, ADVICE_DROP_BOOT},
-		{"clocksource-written", is_written, CERTAINTY_PROVEN, cite_written, written,
+		{"clocksource-written", is_written, CERTAINTY_PROVEN, cite_available, written,
 			.signs = "The kernel's first choice of the available clocksources has vDSO "
 				 "support, and neither the kernel command line nor the kernel log "
 				 "says why it is not in use.",
+			.line = find_written(evidence),
 			.advice = {{&find_clocksource_writer, true}}},
 		{"paravirtual-clock-disabled", v->second_choice && v->guest && is_paravirtual_off,
 			CERTAINTY_PROVEN, cite_boot,

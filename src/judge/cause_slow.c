@@ -30,7 +30,6 @@ static void cite_changing(const struct view *v, struct cause *cause)
 	if (*v->evidence->clocksource.changed_to)
 		cite(cause, "clocksource: %s, and %s when all was measured",
 			v->evidence->clocksource.current, v->evidence->clocksource.changed_to);
-	cite_line(cause, find_return(v->evidence));
 }
 
 static const struct advice_row look_where_sys_is = {"look-where-sys-is", RANK_LOOK,
@@ -99,6 +98,7 @@ void cause_slow(const struct view *v, struct cause_list *list)
 	const struct evidence *evidence = v->evidence;
 	bool is_vmware = hypervisor_is(evidence, "vmware"), is_xen = hypervisor_is(evidence, "xen");
 	bool has_changed = *evidence->clocksource.changed_to;
+	const struct kernel_log_line *back = find_return(evidence);
 	/* Every kernel gives arch_sys_counter a mode; archtimer-nocompat is a cause of its own. */
 	bool is_arm_counter_denied = v->falls_back &&
 	                             clocksource_is(evidence, "arch_sys_counter") &&
@@ -109,15 +109,16 @@ void cause_slow(const struct view *v, struct cause_list *list)
 			"because of an erratum, or because user space may not read it.",
 			.signs = "The calls fall back, and the clocksource is arch_sys_counter; "
 				 "the kernel log may have \"workaround for\".",
-			.log = "workaround for", .advice = {{&other_arm_cpu, true}}},
-		{"clocksource-changing", has_changed || (v->decided.mixed && find_return(evidence)),
+			.line = log_find(evidence, "workaround for"),
+			.advice = {{&other_arm_cpu, true}}},
+		{"clocksource-changing", has_changed || (v->decided.mixed && back),
 			has_changed ? CERTAINTY_PROVEN : CERTAINTY_LIKELY, cite_changing,
 			"The clocksource changed while vdsocheck ran, and with it how the calls "
 			"are served.",
 			.signs = "The clocksource had another name at the end of the check, or "
 				 "calls fell back at times and the kernel log shows a return to an "
 				 "earlier clocksource.",
-			.advice = {{&let_clocksource_settle, true}}},
+			.line = back, .advice = {{&let_clocksource_settle, true}}},
 		{"counter-trapped", v->verdict == VERDICT_SLOW && !v->firmware_counter,
 			CERTAINTY_PROVEN, cite_counter,
 			"The hypervisor or an emulator intercepts each read of the CPU's counter, "

@@ -11,11 +11,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-static void cite_distrust(const struct view *v, struct cause *cause)
-{
-	cite_line_and_switch(v, cause, v->tsc_distrust);
-}
-
 /* True if the list of clocksources was read and does not have tsc. */
 static bool is_tsc_missing(const struct view *v)
 {
@@ -64,11 +59,6 @@ static const struct kernel_log_line *find_tsc_in_use(const struct evidence *evid
 	while (line && strstr(line->text, text)[strlen(text)])
 		line = log_find_after(evidence, line, text);
 	return line;
-}
-
-static void cite_tsc_in_use(const struct view *v, struct cause *cause)
-{
-	cite_line_and_switch(v, cause, find_tsc_in_use(v->evidence));
 }
 
 /*
@@ -140,7 +130,7 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	const struct flag_fact *invariant = &evidence->host.invariant_tsc;
 	bool is_missing = is_tsc_missing(v);
 	bool is_trusted = !v->boot_disables_tsc && !v->tsc_distrusted;
-	bool was_in_use = find_tsc_in_use(evidence);
+	const struct kernel_log_line *was_in_use = find_tsc_in_use(evidence);
 	/*
 	 * On jiffies the tick is periodic. Then the kernel selects and lists a TSC that it has
 	 * registered, even one that nothing can verify (clocksource_find_best() and
@@ -156,23 +146,24 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	                       is_trusted && !v->tsc_on_hyperv;
 	const struct cause_row rows[] = {
 		{"tsc-unsynchronized", v->second_choice && v->tsc_unsynchronized, CERTAINTY_PROVEN,
-			cite_distrust,
+			NULL,
 			"The kernel found that the TSCs of this machine's CPUs "
 			"disagree." TSC_READERS_AFFECTED,
 			.signs = "The kernel log has \"TSC warp\", \"TSCs unsynchronized\", "
 				 "\"check_tsc_sync_source failed\" or \"inter CPU skew\".",
+			.line = v->tsc_distrust, .with_switch = true,
 			.advice = {{&advice_update_firmware, !v->guest},
 				{&advice_move, !v->has_switch},
 				{&advice_ask_about_unstable_tsc, v->guest}}},
 		/* Before dce7cd62754b, in 5.5, every guest of Hyper-V logged this line. */
 		{"tsc-on-hyperv",
 			v->second_choice && v->tsc_on_hyperv && !kernel_is_before(evidence, 5, 5),
-			CERTAINTY_PROVEN, cite_distrust,
+			CERTAINTY_PROVEN, NULL,
 			"Hyper-V does not offer an invariant TSC to this guest, so the kernel does "
 			"not use the TSC.",
 			.signs = "The kernel log of Linux 5.5 or newer has \"Marking TSC unstable "
 				 "due to running on Hyper-V\".",
-			.more = HYPERV_CLOCKS,
+			.more = HYPERV_CLOCKS, .line = v->tsc_distrust, .with_switch = true,
 			.advice = {{&advice_move, !v->has_switch},
 				{&ask_hyperv_for_tsc, !v->has_switch}}},
 		{"tsc-uncalibrated", is_uncalibrated,
@@ -211,11 +202,12 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 		{"tsc-dropped",
 			is_missing && is_trusted && !v->tsc_delay && was_in_use &&
 				!is_log_whole(&evidence->kernel_log),
-			CERTAINTY_LIKELY, cite_tsc_in_use,
+			CERTAINTY_LIKELY, NULL,
 			"The kernel used tsc and has dropped it since; the log entry that says why "
 			"is gone or unreadable.",
 			.signs = "The kernel log has \"Switched to clocksource tsc\", tsc is not "
 				 "available any more, and lines of the log are lost or unreadable.",
+			.line = was_in_use, .with_switch = true,
 			.advice = {{&advice_find_which_clock, !v->guest},
 				{&advice_ask_which_clock, v->guest}}},
 	};
@@ -261,13 +253,14 @@ void cause_unused(const struct view *v, struct cause_list *list)
 			.signs = "The last clocksource= of the kernel command line is neither in "
 				 "use nor available; the kernel log may have \"Override "
 				 "clocksource\".",
-			.more = BOOT_PARAMETERS, .log = REFUSED},
-		{"tsc-unbound", is_unbound(v), CERTAINTY_LIKELY, cite_tsc_in_use,
+			.more = BOOT_PARAMETERS, .line = log_find(v->evidence, REFUSED)},
+		{"tsc-unbound", is_unbound(v), CERTAINTY_LIKELY, NULL,
 			"The kernel used tsc and stopped using it without logging a reason: tsc "
 			"was removed by a write to unbind_clocksource.",
 			.signs = "The kernel log is complete and has \"Switched to clocksource "
 				 "tsc\", but nothing against the TSC, and tsc is not available any "
 				 "more.",
+			.line = find_tsc_in_use(v->evidence), .with_switch = true,
 			.advice = {{&reboot_for_tsc, true}}},
 	};
 

@@ -123,7 +123,7 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 			"registered wrongly: a defect in its driver.",
 			.signs = "The calls fall back, the vclock mode is none, and the kernel log "
 				 "has \"Disabling VDSO support\" with the name of the clocksource.",
-			.log = DISABLING, .advice = {{&report_driver, true}}},
+			.line = disabling, .advice = {{&report_driver, true}}},
 		{"calls-crash", !v->counter_off && v->decided.signal, CERTAINTY_PROVEN, cite_crash,
 			"The vDSO's functions end the process with a signal.",
 			.signs = "A deciding call by the vDSO ends the child process that makes it "

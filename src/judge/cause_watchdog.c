@@ -122,7 +122,7 @@ static void cite_marked(const struct view *v, struct cause *cause)
 	else if (report->culprit == WATCHDOG_TSC_SKEWED && is_rate_stated(v))
 		cite(cause, "tsc_known_freq: CPUID or the hypervisor stated the rate of the TSC, "
 			    "the kernel did not measure it");
-	cite_line(cause, log_find_after(v->evidence, line, "Switched to clocksource"));
+	cite_switch_after(v, cause, line);
 }
 
 static void write_delay(const struct view *v, char text[CAUSE_TEXT_SIZE])
@@ -132,12 +132,6 @@ static void write_delay(const struct view *v, char text[CAUSE_TEXT_SIZE])
 		"the TSC");
 	append_time(text, v->tsc_delay);
 	text_append(text, CAUSE_TEXT_SIZE, ": often a false alarm in a guest or under heavy load.");
-}
-
-/* The watchdog gave up before it compared: there are no intervals to show. */
-static void cite_delay(const struct view *v, struct cause *cause)
-{
-	cite_line(cause, v->tsc_delay);
 }
 
 static bool tsc_has_adjust(const struct view *v)
@@ -251,10 +245,10 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 	                      !v->tsc_unsynchronized && !v->tsc_uncalibrated && !v->tsc_on_hyperv;
 	char marked[CAUSE_TEXT_SIZE] = "", delay[CAUSE_TEXT_SIZE] = "";
 	const struct cause_row rows[] = {
-		{"tsc-read-delay", v->second_choice && v->tsc_delay, CERTAINTY_PROVEN, cite_delay,
-			delay,
+		{"tsc-read-delay", v->second_choice && v->tsc_delay, CERTAINTY_PROVEN, NULL, delay,
 			.signs = "The kernel log has \"read-back delay of ... ns\" and \"marking "
 				 "tsc unstable\".",
+			.line = v->tsc_delay,
 			.advice = {{&newer_kernel_or_nowatchdog, !is_newer},
 				{&boot_without_watchdog, is_newer}}},
 		{"tsc-reference-wrong",

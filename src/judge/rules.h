@@ -274,8 +274,9 @@ struct cause_row {
 	enum certainty certainty;
 	void (*evidence)(const struct view *v, struct cause *cause); /* cites it; or NULL */
 	const char *text;
-	const char *detail; /* a piece of evidence, after the others; or NULL */
-	const char *log;    /* the first line with this text is the last of the evidence; or NULL */
+	const char *detail;                 /* a piece of evidence, after the others; or NULL */
+	const struct kernel_log_line *line; /* the last piece of evidence; or NULL */
+	bool with_switch;                   /* and the switch to another clocksource after it */
 	const char *more;
 	/*
 	 * Texts for the manual: how the cause is recognized, NULL where `detail` has it; and the
@@ -366,8 +367,8 @@ void cite(struct cause *cause, const char *format, ...) __attribute__((format(pr
 /* Quotes a line of the kernel log with its time; NULL adds nothing. */
 void cite_line(struct cause *cause, const struct kernel_log_line *line);
 
-/* Quotes the line and the switch to another clocksource that followed. */
-void cite_line_and_switch(
+/* Quotes the switch to another clocksource that followed the line. */
+void cite_switch_after(
 	const struct view *v, struct cause *cause, const struct kernel_log_line *line);
 
 /* Cites the available clocksources in the kernel's order, by rating. */
