@@ -197,16 +197,13 @@ struct number_fact bench_pin(const struct bench_plan *plan, size_t place);
 /* Shows how much of the struct bench is done, on a terminal. */
 void bench_show_progress(void *bench);
 
-/* table.c: fills rows and baselines. */
+/*
+ * Each measures a part of the plan in a file of its own: rows and baselines (table.c); runs
+ * (count.c); contentions (contention.c); the clocks of clock_gettime (resolution.c).
+ */
 void bench_table_measure(struct bench *bench);
-
-/* count.c: fills runs, each count of the plan for each call, in the plan's order. */
 void bench_count_all(struct bench *bench);
-
-/* contention.c: fills contentions, each planned call alone and together, in turns. */
 void bench_contention_all(struct bench *bench);
-
-/* resolution.c: fills clocks, every clock that clock_gettime is planned for. */
 void bench_clock_all(struct bench *bench);
 
 /* ---- contention.c, for bench_contention_all() and the tests ---- */

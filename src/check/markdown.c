@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The report for a support ticket, in Markdown: the question to the provider first, then the
- * machine, the evidence, and how to reproduce it without vdsocheck.
+ * machine, the evidence, and how to reproduce it without vdsocheck. It does not name the host
+ * unless asked to.
  */
 #include "model.h"
 

@@ -120,40 +120,20 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 void gather_verdict(
 	const struct root *root, struct evidence *evidence, const struct deadline *deadline);
 
-/* ---- the formats, which take a struct check_request ---- */
+/* ---- the formats: the head of each file says what it writes ---- */
 
-/* The screen: the verdict first, then evidence, table, why, what to do, cost. */
-bool check_report_text(const void *result, const struct style *style, FILE *out);
+typedef bool check_report(const void *request, const struct style *style, FILE *out);
+check_report check_report_text, check_report_json, check_report_markdown, check_report_prometheus,
+	check_report_nagios, check_report_summary, check_report_line;
 
-/* Schema "vdsocheck/1": one object and a newline, on one line where the style is compact. */
-bool check_report_json(const void *result, const struct style *style, FILE *out);
-
-/*
- * The report for a ticket: verdict, evidence, proof, table, kernel log, and how to see the same
- * with standard tools. It does not name the host unless asked to.
- */
-bool check_report_markdown(const void *result, const struct style *style, FILE *out);
-
-/* The text format of Prometheus, for node_exporter's textfile collector. */
-bool check_report_prometheus(const void *result, const struct style *style, FILE *out);
-
-/* "VDSOCHECK OK - ... | perfdata", and the causes and advice as long output. */
-bool check_report_nagios(const void *result, const struct style *style, FILE *out);
-
-/* "VDSOCHECK UNKNOWN - " and the error message: monitoring shows standard output only. */
+/* Writes the error message as a status, since monitoring shows standard output only. */
 void check_report_nagios_failure(const char *message, FILE *out);
 
-/* One line "VERDICT: SENTENCE", after the requirements that are not met or undetermined. */
-bool check_report_summary(const void *result, const struct style *style, FILE *out);
-
-/* "HOST VERDICT CLOCKSOURCE MODE NS CAUSE KERNEL", "-" for what is not known. */
-bool check_report_line(const void *result, const struct style *style, FILE *out);
-
 /*
- * The exit status of a Nagios plugin for it: 0 OK, 1 WARNING for what the verdict finds wrong,
- * 2 CRITICAL for a requirement of the user's that is not met, 3 UNKNOWN.
+ * The exit status of a Nagios plugin for a request: 0 OK, 1 WARNING for what the verdict finds
+ * wrong, 2 CRITICAL for a requirement of the user's that is not met, 3 UNKNOWN.
  */
-int check_nagios_status(const void *result);
+int check_nagios_status(const void *request);
 
 /* ---- help.c: what "vdsocheck help" explains beside the commands ---- */
 

@@ -137,7 +137,7 @@ bool check_report_summary(const void *result, const struct style *style, FILE *o
 	return true;
 }
 
-/* ---- a line ---- */
+/* ---- a line: HOST VERDICT CLOCKSOURCE MODE NS CAUSE KERNEL ---- */
 
 /*
  * Writes a word, which may be a file's name, and the blank after it: blanks within would make two
