@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields of the document of `vdsocheck compare`, which is written and never read. Keys are
- * added, never renamed.
+ * The fields of the document of `vdsocheck compare` and of the table on its screen. The document is
+ * written and never read. Keys are added, never renamed.
  */
 #include "document.h"
+
+#include "base/memory.h"
+#include "base/text.h"
 #include "judge.h"
 #include "model.h"
 
@@ -84,6 +87,77 @@ static const struct field clock_fields[] = {
 	{0},
 };
 
+/* ---- cells of the screen's table; `whole` is the report ---- */
+
+/* Larger numbers are shown in the next unit. */
+#define SHORT_ENOUGH 100000
+
+static void print_name(const void *object, const void *whole, FILE *out)
+{
+	const struct compare_report *report = whole;
+	const struct candidate *candidate = object;
+
+	fprintf(out, "%s%s%s", candidate->name, candidate->in_use ? " (in use)" : "",
+		candidate == report->ranking.fastest ? " *" : "");
+}
+
+static void print_syscall(const void *object, const void *whole, FILE *out)
+{
+	const struct call_evidence *call =
+		clock_gettime_of(&((const struct candidate *)object)->evidence, "CLOCK_MONOTONIC");
+	char text[32];
+
+	(void)whole;
+	if (call && call->path[PATH_SYSCALL].timed)
+		fputs(format_ns(call->path[PATH_SYSCALL].min_ns, text), out);
+}
+
+static void print_entered(const void *object, const void *whole, FILE *out)
+{
+	const struct candidate *candidate = object;
+	const struct entry_counts *counts = &candidate->entries;
+
+	(void)whole;
+	if (!fact_is_known(&candidate->fact))
+		return;
+	if (!counts->attempts)
+		fputs("not proven", out);
+	else if (counts->entered == 0)
+		fputs("never", out);
+	else if (counts->entered == counts->attempts)
+		fputs("always", out);
+	else
+		fprintf(out, "%u of %u", counts->entered, counts->attempts);
+}
+
+/* The size of the largest warp, in at most 9 characters. */
+static void print_warps(const void *object, const void *whole, FILE *out)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s"};
+	const struct candidate *candidate = object;
+	int64_t size = 0;
+	size_t unit = 0;
+	char text[32];
+
+	(void)whole;
+	if (!fact_is_known(&candidate->fact))
+		return;
+	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
+		const struct warp_result *result = &candidate->warp.results[id];
+
+		if (fact_is_known(&result->fact) && result->largest_ns > size)
+			size = result->largest_ns;
+	}
+	for (; size >= SHORT_ENOUGH && unit < ARRAY_SIZE(units) - 1; unit++)
+		size /= 1000;
+	if (!fact_is_known(&candidate->warp.fact))
+		fputs("not tested", out);
+	else if (candidate->warps > 0)
+		fprintf(out, "%s %s", format_count((uint64_t)size, text), units[unit]);
+	else
+		fputs(candidate->warp.cpu_count < 2 ? "one CPU" : "none", out);
+}
+
 /* ---- candidates ---- */
 
 static bool was_tried(const void *object)
@@ -122,8 +196,9 @@ static const struct field timing_element[] = {
 #define COMPUTED_LIST(name, function, rows)                                                        \
 	COMPUTED(name, FIELD_LIST, function), .fields = (rows), .has = was_tried, .reason = "reason"
 
-static const struct field candidate_fields[] = {
-	{TEXT("name", name), .options = FIELD_FILLED, .doc = "name of the clocksource"},
+const struct field compare_candidate_fields[] = {
+	{TEXT("name", name), .options = FIELD_FILLED, .title = "clock_gettime MONOTONIC, ns",
+		.left = true, .cell = print_name, .doc = "name of the clocksource"},
 	{WORD("state", state, candidate_state_names),
 		.doc = "not-tested: refused or failed; invalidated: another one was in use in "
 		       "between; incomplete: not measured in full; warps: a clock ran backwards; "
@@ -132,18 +207,22 @@ static const struct field candidate_fields[] = {
 	{WORD("gain", gain, candidate_gain_names),
 		.doc = "gain over the one in use; vdso: no longer a system call; cost: cheaper; "
 		       "no-warps: the one in use ran backwards; none: no clear one"},
-	{NS("cost_ns", cost_ns), .options = FIELD_NAN_NONE, .reason = "reason",
-		.doc = "ns per clock_gettime(CLOCK_MONOTONIC), least of its timings"},
+	{NS("cost_ns", cost_ns), .options = FIELD_NAN_NONE, .reason = "reason", .title = "vDSO",
+		.width = 6, .doc = "ns per clock_gettime(CLOCK_MONOTONIC), least of its timings"},
 	{NS("spread_ns", spread_ns), .options = FIELD_NAN_NONE, .reason = "reason",
+		.title = "spread", .width = 7,
 		.doc = "ns between the largest and the least of its timings"},
+	{TEXT("syscall", name), .options = FIELD_COLUMN, .title = "syscall", .width = 8,
+		.cell = print_syscall},
 	{LIST("timings_ns", timings_ns, timing_count, timing_element), .has = was_tried,
 		.reason = "reason",
 		.doc = "its timings, ns per clock_gettime(CLOCK_MONOTONIC) each"},
-	{PROVEN("entered_kernel", entries.entered),
+	{PROVEN("entered_kernel", entries.entered), .title = "in kernel", .left = true,
+		.cell = print_entered,
 		.doc = "deciding calls that entered the kernel under the proof"},
 	{PROVEN("attempts", entries.attempts),
 		.doc = "deciding calls that were made under the proof"},
-	{TESTED("warps", warps),
+	{TESTED("warps", warps), .title = "warps", .left = true, .cell = print_warps,
 		.doc = "readings that were earlier than one already taken, of all clocks"},
 	{TESTED("warp_cpus", warp.cpu_count), .doc = "CPUs that were tested for warps"},
 	{COMPUTED_LIST("calls", candidate_calls, call_fields),
@@ -169,7 +248,7 @@ static const struct field result_fields[] = {
 		.doc = "synchronization of the clock before the run"},
 	{OBJECT("ntp_after", after, ntp_fields),
 		.doc = "synchronization of the clock after the run"},
-	{LIST_AT("clocksources", candidates, count, candidate_fields),
+	{LIST_AT("clocksources", candidates, count, compare_candidate_fields),
 		.doc = "clocksources that were tried, the one in use before the first"},
 	{REASON("reason"), .fact = FACT(why), .doc = "why the run ended early; null: it did not"},
 	{0},

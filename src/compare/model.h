@@ -288,7 +288,7 @@ void compare_conclude(struct compare_report *report);
 
 /* Both take a struct compare_report. */
 bool compare_text(const void *result, const struct style *style, FILE *out);
-extern const struct field compare_report_fields[];
+extern const struct field compare_report_fields[], compare_candidate_fields[];
 bool compare_json(const void *result, const struct style *style, FILE *out);
 
 #endif

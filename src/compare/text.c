@@ -3,7 +3,6 @@
  * Prints the result of `vdsocheck compare` for people: the answer, the table, what the switches
  * left behind, and advice. Commands are printed whole, so that they can be pasted.
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -12,9 +11,6 @@
 #include "model.h"
 
 #define LABEL_INDENT 11
-
-/* Larger numbers are shown in the next unit. */
-#define SHORT_ENOUGH 100000
 
 static const struct heading headings[] = {
 	[RANKING_UNKNOWN] = {"UNKNOWN", COLOR_MAGENTA},
@@ -109,93 +105,15 @@ void compare_conclude(struct compare_report *report)
 	}
 }
 
-/* ---- the table; `whole` is the report ---- */
-
-static void print_candidate_name(const void *object, const void *whole, FILE *out)
-{
-	const struct compare_report *report = whole;
-	const struct candidate *candidate = object;
-
-	fprintf(out, "%s%s%s", candidate->name, candidate->in_use ? " (in use)" : "",
-		candidate == report->ranking.fastest ? " *" : "");
-}
-
-static void print_syscall(const void *object, const void *whole, FILE *out)
-{
-	const struct call_evidence *call =
-		clock_gettime_of(&((const struct candidate *)object)->evidence, "CLOCK_MONOTONIC");
-	char text[32];
-
-	(void)whole;
-	if (call && call->path[PATH_SYSCALL].timed)
-		fputs(format_ns(call->path[PATH_SYSCALL].min_ns, text), out);
-}
-
-static void print_entered(const void *object, const void *whole, FILE *out)
-{
-	const struct candidate *candidate = object;
-	const struct entry_counts *counts = &candidate->entries;
-
-	(void)whole;
-	if (!fact_is_known(&candidate->fact))
-		return;
-	if (!counts->attempts)
-		fputs("not proven", out);
-	else if (counts->entered == 0)
-		fputs("never", out);
-	else if (counts->entered == counts->attempts)
-		fputs("always", out);
-	else
-		fprintf(out, "%u of %u", counts->entered, counts->attempts);
-}
-
-/* The size of the largest warp, in at most 9 characters. */
-static void print_warps(const void *object, const void *whole, FILE *out)
-{
-	static const char *const units[] = {"ns", "us", "ms", "s"};
-	const struct candidate *candidate = object;
-	int64_t size = 0;
-	size_t unit = 0;
-	char text[32];
-
-	(void)whole;
-	if (!fact_is_known(&candidate->fact))
-		return;
-	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
-		const struct warp_result *result = &candidate->warp.results[id];
-
-		if (fact_is_known(&result->fact) && result->largest_ns > size)
-			size = result->largest_ns;
-	}
-	for (; size >= SHORT_ENOUGH && unit < ARRAY_SIZE(units) - 1; unit++)
-		size /= 1000;
-	if (!fact_is_known(&candidate->warp.fact))
-		fputs("not tested", out);
-	else if (candidate->warps > 0)
-		fprintf(out, "%s %s", format_count((uint64_t)size, text), units[unit]);
-	else
-		fputs(candidate->warp.cpu_count < 2 ? "one CPU" : "none", out);
-}
-
-#define OF struct candidate
-
-static const struct field columns[] = {
-	{TEXT("name", name), .title = "clock_gettime MONOTONIC, ns", .left = true,
-		.cell = print_candidate_name},
-	{NS("cost_ns", cost_ns), .title = "vDSO", .width = 6},
-	{NS("spread_ns", spread_ns), .title = "spread", .width = 7},
-	{TEXT("syscall", name), .title = "syscall", .width = 8, .cell = print_syscall},
-	{TEXT("entered", name), .title = "in kernel", .left = true, .cell = print_entered},
-	{TEXT("warps", name), .title = "warps", .left = true, .cell = print_warps},
-	{0},
-};
+/* ---- the table ---- */
 
 static void write_table(const struct compare_report *report, FILE *out)
 {
 	const struct run_result *result = report->result;
 	const struct candidate *fastest = report->ranking.fastest;
-	const struct table table = {
-		.fields = columns, TABLE_ROWS(result->candidates, result->count), .whole = report};
+	const struct table table = {.fields = compare_candidate_fields,
+		TABLE_ROWS(result->candidates, result->count),
+		.whole = report};
 
 	fputc('\n', out);
 	table_write(&table, out);
