@@ -93,8 +93,10 @@ static void write_long(FILE *out, const char *label, const char *text, const cha
 {
 	fprintf(out, "%s: ", label);
 	write_harmless(out, text);
-	write_harmless(out, more ? " " : "");
-	write_harmless(out, more ? more : "");
+	if (more) {
+		fputc(' ', out);
+		write_harmless(out, more);
+	}
 	fputc('\n', out);
 }
 

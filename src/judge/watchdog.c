@@ -94,22 +94,14 @@ static bool skip_to(struct span *text, const char *mark)
 	return true;
 }
 
-static struct span until(struct span text, const char *ends)
-{
-	size_t length = 0;
-
-	while (length < text.length && !strchr(ends, text.at[length]))
-		length++;
-	return (struct span){text.at, length};
-}
-
 /* Reads the number after " MARK: ". */
 static bool take_figure(struct span text, const char *mark, bool hex, uint64_t *value)
 {
-	if (!skip_to(&text, mark) || !skip_to(&text, ":"))
+	struct span word;
+
+	if (!skip_to(&text, mark) || !skip_to(&text, ":") || !text_next_word(&text, &word))
 		return false;
-	text = until(text_trim(text), " ");
-	return hex ? number_parse_hex(text, value) : number_parse(text, value);
+	return hex ? number_parse_hex(word, value) : number_parse(word, value);
 }
 
 /* Reads "'hpet' wd_nsec: 503 wd_now: 5ca wd_last: 593 mask: ffffffff"; wd_nsec since 5.14. */
@@ -123,7 +115,7 @@ static bool take_readings(struct span text, const char *now, const char *last, c
 		!take_figure(text, last, true, &counter->last) ||
 		!take_figure(text, "mask", true, &counter->mask) || !skip_to(&name, "'"))
 		return false;
-	text_copy_span(counter->name, sizeof(counter->name), until(name, "'"));
+	text_copy_span(counter->name, sizeof(counter->name), text_take_until(&name, '\''));
 	counter->read = true;
 	counter->ticks = (counter->now - counter->last) & counter->mask;
 	if (take_figure(text, interval, false, &nanoseconds)) {
@@ -138,12 +130,12 @@ static bool take_readings(struct span text, const char *now, const char *last, c
  */
 static bool take_interval(struct span text, const char *mark, struct watchdog_counter *counter)
 {
-	struct span name;
+	struct span name, word;
 	uint64_t nanoseconds;
 
 	if (!skip_to(&text, mark) || !text_next_word(&text, &name) ||
-		!skip_to(&text, "interval:") ||
-		!number_parse(until(text_trim(text), "n"), &nanoseconds))
+		!skip_to(&text, "interval:") || !text_next_word(&text, &word) ||
+		!text_take_suffix(&word, "ns") || !number_parse(word, &nanoseconds))
 		return false;
 	text_copy_span(counter->name, sizeof(counter->name), name);
 	counter->logged = true;
