@@ -7,7 +7,6 @@
 
 #include <math.h>
 
-#include "base/text.h"
 #include "cli/text.h"
 #include "model.h"
 

@@ -4,7 +4,6 @@
  * rests on it, and again after the timing; if the evidence contradicts itself, it is gathered again
  * for a bounded time, since the clocksource may have changed in between.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/child.h"
@@ -283,24 +282,19 @@ static void gather_with_log(void *argument)
 
 void check_in_child(const struct root *root, struct evidence *evidence, struct diagnosis *diagnosis)
 {
-	struct check_child *child = xcalloc(1, sizeof(*child));
+	struct check_child child = {
+		.root = root, .deadline = deadline_after(CHECK_LIMIT_NS - REST_NS)};
 	struct deadline whole = deadline_after(CHECK_LIMIT_NS);
 	struct fact why = {0};
 
-	child->root = root;
-	child->deadline = deadline_after(CHECK_LIMIT_NS - REST_NS);
-	memset(evidence, 0, sizeof(*evidence));
+	if (!child_compute(gather_with_log, &child, sizeof(child), &whole, &why))
+		child.evidence = (struct evidence){.live = root->live,
+			.proof.fact = why,
+			.vclock.fact = why,
+			.timing.fact = why,
+			.clocksource.current_fact = why,
+			.kernel_log.fact = why};
+	*evidence = child.evidence;
 	memset(diagnosis, 0, sizeof(*diagnosis));
-	if (child_compute(gather_with_log, child, sizeof(*child), &whole, &why)) {
-		*evidence = child->evidence;
-	} else {
-		evidence->live = root->live;
-		evidence->proof.fact = why;
-		evidence->vclock.fact = why;
-		evidence->timing.fact = why;
-		evidence->clocksource.current_fact = why;
-		evidence->kernel_log.fact = why;
-	}
-	free(child);
 	diagnose(evidence, diagnosis);
 }

@@ -355,11 +355,10 @@ static void write_one_advice(
 
 void check_write_advice(const struct advice *advice, FILE *out)
 {
-	struct check_request *request = xcalloc(1, sizeof(*request));
-	const struct screen screen = {.request = request, .out = out, .verbose = true};
+	static const struct check_request none;
+	const struct screen screen = {.request = &none, .out = out, .verbose = true};
 
 	write_one_advice(&screen, advice, "Fix");
-	free(request);
 }
 
 static void write_fix(struct screen *screen)

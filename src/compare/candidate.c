@@ -6,7 +6,6 @@
  * The speed of the new clock is compared with the CPU's counter, not with timers: a clock that
  * stands still also stops every timer, those that are to end the worker included.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/child.h"

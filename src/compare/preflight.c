@@ -17,7 +17,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "base/time.h"
 #include "model.h"
 
 /* ---- virtual machines ---- */

@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/text.h"
 #include "cli/text.h"
 #include "model.h"

@@ -5,8 +5,6 @@
  */
 #include "rules.h"
 
-#include <string.h>
-
 const char *const counter_standing_names[] = {
 	[COUNTER_NOT_OFFERED] = "not-offered",
 	[COUNTER_IN_USE] = "in-use",
