@@ -72,7 +72,7 @@ void describe_verdict(
 		strbuf_add(sb, ": %s ns per call%s", round_ns(cost->call_ns, ns),
 			cost->mixed ? " on average" : "");
 		if (diagnosis->verdict.kind == VERDICT_OK)
-			strbuf_add(sb, ", a system call takes %s ns",
+			strbuf_add(sb, "; a system call takes %s ns",
 				round_ns(cost->syscall_ns, entry));
 		else
 			add_alternative(cost, evidence, sb);
@@ -82,10 +82,10 @@ void describe_verdict(
 	 */
 	if (clocksource_is(evidence, "jiffies") || clocksource_is(evidence, "refined-jiffies")) {
 		if (fact_is_known(&tick->fact))
-			strbuf_add(sb, " The clock advances in steps of %.3g ms only.",
+			strbuf_add(sb, " The clock advances only in steps of %.3g ms.",
 				(double)tick->value / NS_PER_MS);
 		else
-			strbuf_add(sb, " The clock advances in steps of 1 to 10 ms only.");
+			strbuf_add(sb, " The clock advances only in steps of 1 to 10 ms.");
 	}
 }
 

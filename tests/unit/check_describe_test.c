@@ -110,7 +110,7 @@ static void the_verdict_has_the_cost_in_its_sentence(void **state)
 	assert_string_equal(verdict_text(&diagnosis, "xen"), "summary: 1,598 ns per call.");
 	diagnosis = judged(VERDICT_OK, 9.54, 9.54, 0);
 	assert_string_equal(verdict_text(&diagnosis, "tsc"),
-		"summary: 9.5 ns per call, a system call takes 600 ns.");
+		"summary: 9.5 ns per call; a system call takes 600 ns.");
 	diagnosis = judged(VERDICT_UNKNOWN, 0, 0, 0);
 	assert_string_equal(verdict_text(&diagnosis, "tsc"), "summary.");
 }
