@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Programs that test images, keep inventories or collect metrics, each with its lines of the manual.
-# apt: ansible-core
+# apt: ansible-core facter zabbix-agent
 # pip: pytest-testinfra==10.2.2
-# apt, if named: facter zabbix-agent
-# go, if named: github.com/goss-org/goss/cmd/goss@v0.4.9
+# go: github.com/goss-org/goss/cmd/goss@v0.4.9
 #
 # Telegraf has hundreds of plugins, of which four are needed:
 #   GOFLAGS=-tags=custom,inputs.exec,outputs.file,parsers.nagios make consumer-deps CONSUMER=agents
@@ -80,7 +79,7 @@ check_collectors() {
 			'grep -q "service_output=\"VDSOCHECK WARNING - fallback: .*,state=1i" "$out"' \
 			'grep -q "^> nagios,.*perfdata=CLOCK_MONOTONIC" "$out"'
 	else
-		skip 'Telegraf: has state and performance data' 'no telegraf'
+		skip 'Telegraf: has state and performance data' 'no telegraf: make consumer-deps CONSUMER=agents'
 	fi
 	PATH=$PATH:/usr/sbin
 	if has zabbix_agentd; then
