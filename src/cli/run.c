@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/output.h"
@@ -67,6 +69,19 @@ void cli_restore_signals(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(own_signals); i++)
 		sigaction(own_signals[i].number, &own_signals[i].before, NULL);
+}
+
+/*
+ * Without a seed jansson reads /dev/urandom and, where there is none, the clock by the vDSO, which
+ * may crash on this host. The call waits for no entropy while the host boots.
+ */
+static void set_up_json(void)
+{
+	uint32_t seed = (uint32_t)getpid();
+
+	syscall(SYS_getrandom, &seed, sizeof(seed), GRND_NONBLOCK);
+	json_object_seed(seed | 1);
+	json_set_alloc_funcs(xmalloc, free);
 }
 
 static int refusal_status = EXIT_TROUBLE;
@@ -206,7 +221,7 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 		return EXIT_TROUBLE;
 	}
 	set_signals();
-	json_set_alloc_funcs(xmalloc, free);
+	set_up_json();
 	memory_on_refusal(end_without_memory);
 	parsed = cli_parse(&cli, commands, argc, argv);
 	refusal_status = cli_trouble(&cli);
