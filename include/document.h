@@ -179,10 +179,15 @@ struct document_part {
 };
 
 /*
- * Writes the keys schema, version and command and those of the parts, ended by one without fields,
- * as one object and a newline; `compact`: on one line. Returns false if `out` took no more.
+ * Writes the keys schema, version and command and those of the table as one object and a newline;
+ * `compact`: on one line. Returns false if `out` took no more.
  */
-bool document_write(const char *schema, const struct document_part *parts, bool compact, FILE *out);
+bool document_write(
+	const char *schema, const struct field *fields, const void *from, bool compact, FILE *out);
+
+/* Does the same for parts, ended by one without fields. */
+bool document_write_parts(
+	const char *schema, const struct document_part *parts, bool compact, FILE *out);
 
 /*
  * These make values for a `compute`: an object of rows, a list of `count` elements that are `size`

@@ -389,7 +389,5 @@ const struct field bench_report_fields[] = {
 
 bool bench_json(const void *result, const struct style *style, FILE *out)
 {
-	const struct document_part parts[] = {{.fields = bench_report_fields, .from = result}, {0}};
-
-	return document_write(BENCH_SCHEMA, parts, style->compact, out);
+	return document_write(BENCH_SCHEMA, bench_report_fields, result, style->compact, out);
 }

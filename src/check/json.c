@@ -295,5 +295,5 @@ bool check_report_json(const void *result, const struct style *style, FILE *out)
 	struct document_part parts[CHECK_PART_COUNT];
 
 	check_document_parts(parts, result, NULL);
-	return document_write(DOCUMENT_SCHEMA, parts, style->compact, out);
+	return document_write_parts(DOCUMENT_SCHEMA, parts, style->compact, out);
 }

@@ -300,8 +300,5 @@ const struct field compare_report_fields[] = {
 
 bool compare_json(const void *result, const struct style *style, FILE *out)
 {
-	const struct document_part parts[] = {
-		{.fields = compare_report_fields, .from = result}, {0}};
-
-	return document_write(COMPARE_SCHEMA, parts, style->compact, out);
+	return document_write(COMPARE_SCHEMA, compare_report_fields, result, style->compact, out);
 }

@@ -152,10 +152,8 @@ const struct field counter_report_fields[] = {
 
 bool counter_report_json(const void *result, const struct style *style, FILE *out)
 {
-	const struct document_part parts[] = {
-		{.fields = counter_report_fields, .from = result}, {0}};
-
-	return document_write(COUNTER_JSON_SCHEMA, parts, style->compact, out);
+	return document_write(
+		COUNTER_JSON_SCHEMA, counter_report_fields, result, style->compact, out);
 }
 
 /* An unknown rate has no sample, as in the metrics of check. */

@@ -125,7 +125,5 @@ const struct field diff_fields[] = {
 
 bool diff_write_json(const void *result, const struct style *style, FILE *out)
 {
-	const struct document_part parts[] = {{.fields = diff_fields, .from = result}, {0}};
-
-	return document_write(DIFF_SCHEMA, parts, style->compact, out);
+	return document_write(DIFF_SCHEMA, diff_fields, result, style->compact, out);
 }

@@ -230,7 +230,8 @@ json_t *field_command(const char *schema)
 	return dash ? json_stringn(dash + 1, strcspn(dash + 1, "-/")) : json_string("check");
 }
 
-bool document_write(const char *schema, const struct document_part *parts, bool compact, FILE *out)
+bool document_write_parts(
+	const char *schema, const struct document_part *parts, bool compact, FILE *out)
 {
 	json_t *root = json_pack("{ssssso}", "schema", schema, "version", VDSOCHECK_VERSION,
 		"command", field_command(schema));
@@ -238,4 +239,12 @@ bool document_write(const char *schema, const struct document_part *parts, bool 
 	for (; parts->fields; parts++)
 		write_into(root, parts->fields, parts->from, parts->from);
 	return field_dump(root, compact, out);
+}
+
+bool document_write(
+	const char *schema, const struct field *fields, const void *from, bool compact, FILE *out)
+{
+	const struct document_part parts[] = {{.fields = fields, .from = from}, {0}};
+
+	return document_write_parts(schema, parts, compact, out);
 }

@@ -99,7 +99,5 @@ const struct field fleet_fields[] = {
 
 bool fleet_write_json(const void *result, const struct style *style, FILE *out)
 {
-	const struct document_part parts[] = {{.fields = fleet_fields, .from = result}, {0}};
-
-	return document_write(FLEET_SCHEMA, parts, style->compact, out);
+	return document_write(FLEET_SCHEMA, fleet_fields, result, style->compact, out);
 }

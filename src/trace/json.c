@@ -319,7 +319,6 @@ const struct field trace_report_fields[] = {
 bool trace_report_json(const void *result, const struct style *style, FILE *out)
 {
 	const struct trace_report *report = result;
-	const struct document_part parts[] = {{.fields = trace_report_fields, .from = report}, {0}};
-
-	return document_write(TRACE_JSON_SCHEMA, parts, report->is_interval || style->compact, out);
+	return document_write(TRACE_JSON_SCHEMA, trace_report_fields, report,
+		report->is_interval || style->compact, out);
 }

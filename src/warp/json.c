@@ -196,7 +196,5 @@ const struct field warp_report_fields[] = {
 
 bool warp_report_json(const void *result, const struct style *style, FILE *out)
 {
-	const struct document_part parts[] = {{.fields = warp_report_fields, .from = result}, {0}};
-
-	return document_write(WARP_JSON_SCHEMA, parts, style->compact, out);
+	return document_write(WARP_JSON_SCHEMA, warp_report_fields, result, style->compact, out);
 }

@@ -105,8 +105,6 @@ const struct field watch_event_fields[] = {
 
 bool watch_event_json(const void *result, const struct style *style, FILE *out)
 {
-	const struct document_part parts[] = {{.fields = watch_event_fields, .from = result}, {0}};
-
 	(void)style;
-	return document_write(WATCH_JSON_SCHEMA, parts, true, out);
+	return document_write(WATCH_JSON_SCHEMA, watch_event_fields, result, true, out);
 }
