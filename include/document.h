@@ -278,6 +278,9 @@ extern const struct field timestamp_fields[];
 struct document_part timestamp_part(
 	const struct timestamp_evidence *from, struct timestamp_evidence *to);
 
+/* Clocksource and host of a struct evidence, in documents of commands that do not judge them. */
+extern const struct field surroundings_fields[];
+
 /* The keys of struct ntp_evidence. */
 extern const struct field ntp_fields[];
 

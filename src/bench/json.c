@@ -269,7 +269,7 @@ const struct field bench_contention_fields[] = {
 	{0},
 };
 
-/* ---- noise, clocksource, host ---- */
+/* ---- noise ---- */
 
 #undef OF
 #define OF struct noise
@@ -292,45 +292,10 @@ static const struct field noise_fields[] = {
 };
 
 #undef OF
-#define OF struct clocksource_evidence
-
-static const struct field clocksource_fields[] = {
-	{TEXT("current", current), .fact = FACT(current_fact), .reason = "reason",
-		.doc = "clocksource in use"},
-	{REASON("reason")},
-	{0},
-};
-
-#undef OF
-#define OF struct host_evidence
-#define HOST(name, member) TEXT(name, member.value), .fact = FACT(member.fact)
-
-static const struct field host_fields[] = {
-	{HOST("kernel", kernel), .doc = "release of the kernel; null: unknown"},
-	{HOST("arch", arch), .doc = "architecture of the kernel; null: unknown"},
-	{HOST("cpu_model", cpu), .doc = "brand of the CPU; null: unknown"},
-	{HOST("hypervisor", hypervisor),
-		.doc = "hypervisor below this host, in the words of systemd-detect-virt; null: "
-		       "none, or unknown"},
-	{HOST("container", container),
-		.doc = "container around vdsocheck, in the words of systemd-detect-virt; null: "
-		       "none, or unknown"},
-	{HOST("libc", libc), .doc = "C library of vdsocheck; null: unknown"},
-	{0},
-};
-
-#undef OF
 #define OF struct evidence
 
 static const struct field evidence_moment_fields[] = {
 	{INLINE(timestamp, timestamp_fields)},
-	{0},
-};
-
-static const struct field evidence_fields[] = {
-	{OBJECT("clocksource", clocksource, clocksource_fields),
-		.doc = "clocksource of the kernel"},
-	{OBJECT("host", host, host_fields), .doc = "system and hardware"},
 	{0},
 };
 
@@ -378,7 +343,7 @@ const struct field bench_report_fields[] = {
 	{INLINE_AT(bench, stopped_fields)},
 	{REAL("duration_s", time_s, SECOND_DECIMALS),
 		.doc = "seconds planned for the table, histograms and contention"},
-	{INLINE_AT(evidence, evidence_fields)},
+	{INLINE_AT(evidence, surroundings_fields)},
 	{OBJECT("noise", noise, noise_fields), .doc = "how far the times can be trusted"},
 	{INLINE_AT(bench, table_fields)},
 	{OBJECT("breakdown", breakdown, breakdown_fields),

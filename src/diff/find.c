@@ -6,12 +6,12 @@
 #include "model.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "cli/text.h"
+
+/* ---- costs ---- */
 
 /*
  * The least batch of the slower run is to be so much above what most batches of the faster one
@@ -30,32 +30,31 @@ static bool is_above(const struct diff_cost *slower, const struct diff_cost *fas
 static void find_changes(struct diff *diff)
 {
 	for (size_t i = 0; i < diff->old.cost_count; i++) {
-		const struct diff_cost *before = &diff->old.costs[i], *now = diff->new.costs;
-		const struct diff_cost *end = now + diff->new.cost_count;
-		enum diff_answer change = DIFF_SAME;
+		const struct diff_cost *before = &diff->old.costs[i];
+		const struct diff_cost *now = diff_cost_find(&diff->new, before);
+		struct diff_change *change = &diff->changes[diff->change_count];
 
-		while (now < end &&
-			(now->path != before->path || strcmp(now->call, before->call) != 0 ||
-				strcmp(now->clock, before->clock) != 0))
-			now++;
-		if (now == end)
+		if (!now)
 			continue;
+		*change = (struct diff_change){.before = *before, .now = *now};
 		if (is_above(now, before))
-			change = DIFF_WORSE;
+			change->change = DIFF_WORSE;
 		else if (is_above(before, now))
-			change = DIFF_BETTER;
-		diff->worse_count += change == DIFF_WORSE;
-		diff->better_count += change == DIFF_BETTER;
-		diff->changes[diff->change_count++] =
-			(struct diff_change){.before = *before, .now = *now, .change = change};
+			change->change = DIFF_BETTER;
+		diff->worse_count += change->change == DIFF_WORSE;
+		diff->better_count += change->change == DIFF_BETTER;
+		diff->change_count++;
 	}
 }
 
 /* ---- states ---- */
 
+/* The higher the worse; below zero: unknown. */
 static enum diff_answer compare_ranks(int before, int now)
 {
-	return now > before ? DIFF_WORSE : now < before ? DIFF_BETTER : DIFF_SAME;
+	if (before < 0 || now < 0 || before == now)
+		return DIFF_SAME;
+	return now > before ? DIFF_WORSE : DIFF_BETTER;
 }
 
 /* An undetermined verdict is neither better nor worse; ok is not worse than anything. */
@@ -66,7 +65,7 @@ static enum diff_answer compare_verdicts(enum verdict_kind before, enum verdict_
 	return compare_ranks(verdict_severities[before], verdict_severities[now]);
 }
 
-/* The CPU's counter alone, a page of the hypervisor around it, no mode; -1: unknown. */
+/* The CPU's counter alone, then a page of the hypervisor around it, then no mode. */
 static int mode_rank(const struct vclock_evidence *vclock)
 {
 	if (vclock->how == VCLOCK_UNKNOWN || !*vclock->name)
@@ -76,76 +75,75 @@ static int mode_rank(const struct vclock_evidence *vclock)
 	return strcmp(vclock->name, "pvclock") == 0 || strcmp(vclock->name, "hvclock") == 0;
 }
 
-static enum diff_answer compare_modes(
-	const struct vclock_evidence *before, const struct vclock_evidence *now)
-{
-	int rank_before = mode_rank(before), rank_now = mode_rank(now);
-
-	return rank_before < 0 || rank_now < 0 ? DIFF_SAME : compare_ranks(rank_before, rank_now);
-}
-
-static void add_state(struct diff *diff, const char *name, const char *before, const char *now,
-	enum diff_answer change)
-{
-	struct diff_property *state = &diff->states[diff->state_count++];
-
-	state->name = name;
-	state->change = change;
-	text_copy(state->before, sizeof(state->before), before);
-	text_copy(state->now, sizeof(state->now), now);
-}
-
-/* Clocksources have no order: what counts is the mode. */
+/* Clocksources have no order: the mode counts. A benchmark has neither a verdict nor a mode. */
 static void find_states(struct diff *diff)
 {
 	const struct evidence *before = &diff->old.evidence, *now = &diff->new.evidence;
 	enum verdict_kind verdict_before = diff->old.diagnosis.verdict.kind;
 	enum verdict_kind verdict_now = diff->new.diagnosis.verdict.kind;
+	struct diff_property *state = diff->states;
 
 	if (!diff->old.is_bench)
-		add_state(diff, "verdict", verdict_names[verdict_before],
-			verdict_names[verdict_now], compare_verdicts(verdict_before, verdict_now));
-	add_state(diff, "clocksource", before->clocksource.current, now->clocksource.current,
-		DIFF_SAME);
+		*state++ = (struct diff_property){"verdict", verdict_names[verdict_before],
+			verdict_names[verdict_now], compare_verdicts(verdict_before, verdict_now)};
+	*state++ = (struct diff_property){
+		"clocksource", before->clocksource.current, now->clocksource.current, DIFF_SAME};
 	if (!diff->old.is_bench)
-		add_state(diff, "clock mode", before->vclock.name, now->vclock.name,
-			compare_modes(&before->vclock, &now->vclock));
+		*state++ =
+			(struct diff_property){"clock mode", before->vclock.name, now->vclock.name,
+				compare_ranks(mode_rank(&before->vclock), mode_rank(&now->vclock))};
+	diff->state_count = (size_t)(state - diff->states);
 }
 
 /* ---- suspects ---- */
 
-#define TEXT_OF(name, member) name, offsetof(struct host_evidence, member)
+enum property_kind { IS_TEXT, IS_NUMBER, MAY_BE_NONE }; /* a text whose absence counts, too */
 
-static const struct {
+#define OF struct host_evidence
+#define PROPERTY(name, member, kind)                                                               \
+	{                                                                                          \
+		name, kind, offsetof(OF, member)                                                   \
+	}
+
+static const struct property {
 	const char *name;
-	size_t at;        /* of a struct text_fact */
-	bool may_be_none; /* its absence is a property of the host, too */
-} texts[] = {
-	{TEXT_OF("kernel", kernel), false},
-	{TEXT_OF("kernel build", kernel_build), false}, /* only beside the same kernel */
-	{TEXT_OF("boot parameters", boot), true},
-	{TEXT_OF("hypervisor", hypervisor), true},
-	{TEXT_OF("hypervisor version", hypervisor_version), false},
-	{TEXT_OF("platform", platform), false},
-	{TEXT_OF("instance type", instance_type), false},
-	{TEXT_OF("architecture", arch), false},
-	{TEXT_OF("CPU", cpu), false},
-	{TEXT_OF("microcode", cpu_model), false},
-	{TEXT_OF("libc", libc), false},
-	{TEXT_OF("distribution", distribution), false},
-	{TEXT_OF("container", container), true},
-	{TEXT_OF("emulator", emulator), true},
+	enum property_kind kind;
+	size_t at; /* its fact, in the host's evidence */
+} properties[] = {
+	PROPERTY("kernel", kernel, IS_TEXT),
+	PROPERTY("kernel build", kernel_build, IS_TEXT),
+	PROPERTY("boot parameters", boot, MAY_BE_NONE),
+	PROPERTY("hypervisor", hypervisor, MAY_BE_NONE),
+	PROPERTY("hypervisor version", hypervisor_version, IS_TEXT),
+	PROPERTY("platform", platform, IS_TEXT),
+	PROPERTY("instance type", instance_type, IS_TEXT),
+	PROPERTY("architecture", arch, IS_TEXT),
+	PROPERTY("CPU", cpu, IS_TEXT),
+	PROPERTY("microcode", cpu_model, IS_TEXT),
+	PROPERTY("libc", libc, IS_TEXT),
+	PROPERTY("distribution", distribution, IS_TEXT),
+	PROPERTY("container", container, MAY_BE_NONE),
+	PROPERTY("emulator", emulator, MAY_BE_NONE),
+	PROPERTY("CPUs", cpu_count, IS_NUMBER),
+	PROPERTY("seccomp mode", seccomp, IS_NUMBER),
 };
 
-/* What is not known is "", and differs from nothing. */
-static const char *known_text(const struct text_fact *text, bool may_be_none)
+/* A value that is not known is "", and differs from nothing. */
+static const char *describe(
+	const struct host_evidence *host, const struct property *property, char digits[24])
 {
-	bool is_none =
-		text->fact.state == FACT_ABSENT || (fact_is_known(&text->fact) && !*text->value);
+	const void *fact = (const char *)host + property->at;
+	const struct text_fact *text = fact;
+	bool known = fact_is_known(fact);
 
-	if (may_be_none && is_none)
-		return "none";
-	return fact_is_known(&text->fact) ? text->value : "";
+	if (property->kind == IS_NUMBER) {
+		snprintf(digits, 24, "%" PRId64, ((const struct number_fact *)fact)->value);
+		return known ? digits : "";
+	}
+	if (known && *text->value)
+		return text->value;
+	return property->kind == MAY_BE_NONE && (known || text->fact.state == FACT_ABSENT) ? "none"
+	                                                                                   : "";
 }
 
 static bool differ(const char *before, const char *now)
@@ -153,44 +151,23 @@ static bool differ(const char *before, const char *now)
 	return *before && *now && strcmp(before, now) != 0;
 }
 
-static void add_suspect(struct diff *diff, const char *name, const char *before, const char *now)
-{
-	struct diff_property *suspect = &diff->suspects[diff->suspect_count];
-
-	if (!differ(before, now))
-		return;
-	suspect->name = name;
-	text_copy(suspect->before, sizeof(suspect->before), before);
-	text_copy(suspect->now, sizeof(suspect->now), now);
-	diff->suspect_count++;
-}
-
-static void add_number(struct diff *diff, const char *name, const struct number_fact *before,
-	const struct number_fact *now)
-{
-	char text_before[24], text_now[24];
-
-	snprintf(text_before, sizeof(text_before), "%" PRId64, before->value);
-	snprintf(text_now, sizeof(text_now), "%" PRId64, now->value);
-	if (fact_is_known(&before->fact) && fact_is_known(&now->fact))
-		add_suspect(diff, name, text_before, text_now);
-}
-
 static void find_suspects(struct diff *diff)
 {
 	const struct host_evidence *before = &diff->old.evidence.host;
 	const struct host_evidence *now = &diff->new.evidence.host;
 
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		const struct text_fact *one = (const void *)((const char *)before + texts[i].at);
-		const struct text_fact *other = (const void *)((const char *)now + texts[i].at);
+	for (size_t i = 0; i < ARRAY_SIZE(properties); i++) {
+		struct diff_property *suspect = &diff->suspects[diff->suspect_count];
+		char(*digits)[24] = diff->digits[diff->suspect_count];
 
-		if (one != &before->kernel_build || !diff->suspect_count)
-			add_suspect(diff, texts[i].name, known_text(one, texts[i].may_be_none),
-				known_text(other, texts[i].may_be_none));
+		/* Another kernel has another build, too. */
+		if (diff->suspect_count && properties[i].at == offsetof(OF, kernel_build))
+			continue;
+		suspect->name = properties[i].name;
+		suspect->before = describe(before, &properties[i], digits[0]);
+		suspect->now = describe(now, &properties[i], digits[1]);
+		diff->suspect_count += differ(suspect->before, suspect->now);
 	}
-	add_number(diff, "CPUs", &before->cpu_count, &now->cpu_count);
-	add_number(diff, "seccomp mode", &before->seccomp, &now->seccomp);
 	if (*before->name.value && *now->name.value)
 		diff->two_hosts = differ(before->name.value, now->name.value);
 	else
@@ -203,78 +180,66 @@ static void find_suspects(struct diff *diff)
 
 static enum diff_answer find_answer(const struct diff *diff)
 {
-	bool worse = diff->worse_count, better = diff->better_count;
-	bool unknown = diff->old.is_bench && !diff->change_count;
+	bool found[] = {[DIFF_BETTER] = diff->better_count,
+		[DIFF_WORSE] = diff->worse_count,
+		[DIFF_UNKNOWN] = diff->old.is_bench && !diff->change_count};
 
-	for (size_t i = 0; i < diff->state_count; i++) {
-		worse = worse || diff->states[i].change == DIFF_WORSE;
-		better = better || diff->states[i].change == DIFF_BETTER;
-		unknown = unknown || diff->states[i].change == DIFF_UNKNOWN;
-	}
-	return worse ? DIFF_WORSE : unknown ? DIFF_UNKNOWN : better ? DIFF_BETTER : DIFF_SAME;
+	for (size_t i = 0; i < diff->state_count; i++)
+		found[diff->states[i].change] = true;
+	return found[DIFF_WORSE]     ? DIFF_WORSE
+	       : found[DIFF_UNKNOWN] ? DIFF_UNKNOWN
+	       : found[DIFF_BETTER]  ? DIFF_BETTER
+	                             : DIFF_SAME;
 }
 
-/* Adds the states that changed so, and the first of the costs: the deciding calls are at the front.
- */
-static void add_changed(struct diff *diff, enum diff_answer change)
+/* Names the states that changed, and the first of the costs: those of the deciding calls. */
+static void name_changes(const struct diff *diff, struct strbuf *text)
 {
-	char *text = diff->summary;
-	const struct diff_change *cost = diff->changes;
-	struct strbuf name = {.used = 0};
+	const struct diff_change *cost = diff->changes, *end = cost + diff->change_count;
 	char before[32], now[32];
 
 	for (size_t i = 0; i < diff->state_count; i++) {
 		const struct diff_property *state = &diff->states[i];
 
-		if (state->change == change)
-			text_append(text, DIFF_SUMMARY_SIZE, "%sthe %s was %s and is %s",
-				*text ? ", " : "", state->name, state->before, state->now);
+		if (state->change == diff->answer)
+			strbuf_add(text, "%sthe %s was %s and is %s", text->used ? ", " : "",
+				state->name, state->before, state->now);
 	}
-	while (cost < diff->changes + diff->change_count && cost->change != change)
+	while (cost < end && cost->change != diff->answer)
 		cost++;
-	if (cost == diff->changes + diff->change_count)
+	if (cost == end)
 		return;
+	if (text->used)
+		strbuf_add(text, "; ");
 	if (cost->now.path == PATH_COUNT)
-		strbuf_add(&name, "reading the CPU's counter");
+		strbuf_add(text, "reading the CPU's counter");
 	else
-		describe_call_name(cost->now.call, cost->now.clock, &name);
-	text_append(text, DIFF_SUMMARY_SIZE, "%s%s took %s ns and takes %s ns", *text ? "; " : "",
-		name.text, format_ns(cost->before.least_ns, before),
+		describe_call_name(cost->now.call, cost->now.clock, text);
+	strbuf_add(text, " took %s ns and takes %s ns", format_ns(cost->before.least_ns, before),
 		format_ns(cost->now.least_ns, now));
 }
 
 static void summarize(struct diff *diff)
 {
-	const struct diff_document *undetermined =
-		diff->new.diagnosis.verdict.kind == VERDICT_UNKNOWN ? &diff->new : &diff->old;
-	char *text = diff->summary;
+	bool new_is_unknown = diff->new.diagnosis.verdict.kind == VERDICT_UNKNOWN;
+	struct strbuf text = {.used = 0};
 	char count[32];
 
-	switch (diff->answer) {
-	case DIFF_WORSE:
-	case DIFF_BETTER:
-		add_changed(diff, diff->answer);
-		break;
-	case DIFF_UNKNOWN:
-		if (diff->old.is_bench)
-			text_append(text, DIFF_SUMMARY_SIZE,
-				"the documents have no call in common that both timed");
-		else
-			text_append(text, DIFF_SUMMARY_SIZE, "the verdict of %s is undetermined",
-				undetermined->file);
-		break;
-	case DIFF_SAME:
-		if (!diff->old.is_bench)
-			text_append(text, DIFF_SUMMARY_SIZE, "the verdict is %s in both; ",
-				diff->states[0].now);
-		if (diff->change_count)
-			text_append(text, DIFF_SUMMARY_SIZE,
-				"none of %s costs differs beyond the spread of the runs",
-				format_count(diff->change_count, count));
-		else
-			text_append(text, DIFF_SUMMARY_SIZE, "no cost is in both");
-	}
-	text_append(text, DIFF_SUMMARY_SIZE, ".");
+	if (diff->answer == DIFF_WORSE || diff->answer == DIFF_BETTER)
+		name_changes(diff, &text);
+	else if (diff->answer == DIFF_UNKNOWN && diff->old.is_bench)
+		strbuf_add(&text, "the documents have no call in common that both timed");
+	else if (diff->answer == DIFF_UNKNOWN)
+		strbuf_add(&text, "the verdict of %s is undetermined",
+			new_is_unknown ? diff->new.file : diff->old.file);
+	else if (!diff->old.is_bench)
+		strbuf_add(&text, "the verdict is %s in both; ", diff->states[0].now);
+	if (diff->answer == DIFF_SAME && diff->change_count)
+		strbuf_add(&text, "none of %s costs differs beyond the spread of the runs",
+			format_count(diff->change_count, count));
+	else if (diff->answer == DIFF_SAME)
+		strbuf_add(&text, "no cost is in both");
+	text_append(diff->summary, sizeof(diff->summary), "%s.", text.text);
 }
 
 void diff_find(struct diff *diff)
@@ -282,6 +247,7 @@ void diff_find(struct diff *diff)
 	find_changes(diff);
 	find_states(diff);
 	find_suspects(diff);
+	diff->documents_of = diff->old.is_bench ? "bench" : "check";
 	diff->answer = find_answer(diff);
 	diff->exit_status = diff->answer == DIFF_WORSE ? 1 : diff->answer == DIFF_UNKNOWN ? 2 : 0;
 	summarize(diff);

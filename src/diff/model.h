@@ -15,31 +15,17 @@
 
 #define DIFF_SCHEMA "vdsocheck-diff/1"
 
-#define DIFF_SUMMARY_SIZE 320
 #define DIFF_COST_MAX (CALL_MAX * PATH_COUNT + 1)
-#define DIFF_STATE_MAX 3
-#define DIFF_SUSPECT_MAX 20
-
-/* A benchmark on many CPUs has rows for each of them; a document has room for no more. */
-#define DIFF_ROW_MAX 4096
-#define DIFF_BASELINE_MAX 64
 
 enum diff_answer { DIFF_SAME, DIFF_BETTER, DIFF_WORSE, DIFF_UNKNOWN };
 
-/* A row of a benchmark, as it is read; times are ns per call, NAN where they are null. */
-struct diff_row {
-	char call[CALL_NAME_SIZE]; /* of a baseline: its id */
-	char clock[CALL_NAME_SIZE];
-	enum call_path path;
-	double min_ns, median_ns, p99_ns;
-};
-
-/* What a call takes by a path, in ns: the least batch, and where most batches end. */
+/* What a call takes by a path; a row of a benchmark is read as one, with NAN for null. */
 struct diff_cost {
 	char call[CALL_NAME_SIZE];  /* "counter": a read of the CPU's counter */
 	char clock[CALL_NAME_SIZE]; /* "": none */
 	enum call_path path;        /* PATH_COUNT: none */
-	double least_ns, most_ns;
+	double least_ns, median_ns; /* of the batches */
+	double most_ns; /* 99th percentile; among the costs of a document, median without one */
 };
 
 struct diff_document {
@@ -47,16 +33,14 @@ struct diff_document {
 	bool is_bench;
 	struct evidence evidence;   /* of a benchmark: timestamp, clocksource and host */
 	struct diagnosis diagnosis; /* of a check */
-	size_t row_count, baseline_count;
-	struct diff_row rows[DIFF_ROW_MAX], baselines[DIFF_BASELINE_MAX];
-	size_t cost_count;
+	size_t row_count, baseline_count, cost_count;
+	struct diff_cost rows[4096], baselines[64]; /* a benchmark on many CPUs has rows for each */
 	struct diff_cost costs[DIFF_COST_MAX];
 };
 
-/* A property in words; "" is unknown. */
+/* A property in words, those of the documents or static; "" is unknown. */
 struct diff_property {
-	const char *name;
-	char before[FACT_TEXT_SIZE], now[FACT_TEXT_SIZE];
+	const char *name, *before, *now;
 	enum diff_answer change;
 };
 
@@ -70,21 +54,21 @@ struct diff {
 	struct timestamp_evidence timestamp;
 	struct diff_document old, new;
 	/* After diff_find(). */
+	const char *documents_of; /* "check" or "bench" */
 	bool two_hosts;
-	size_t state_count;
-	struct diff_property states[DIFF_STATE_MAX];
 	size_t change_count, worse_count, better_count; /* costs */
 	struct diff_change changes[DIFF_COST_MAX];
-	size_t suspect_count;
-	struct diff_property suspects[DIFF_SUSPECT_MAX];
+	size_t state_count, suspect_count;
+	struct diff_property states[3], suspects[20];
+	char digits[20][2][24]; /* before and now of suspects that are numbers */
 	enum diff_answer answer;
-	char summary[DIFF_SUMMARY_SIZE]; /* one sentence */
+	char summary[320]; /* one sentence */
 	int exit_status;
 };
 
 /* ---- document.c ---- */
 
-#define DIFF_PART_COUNT 5 /* with the empty one at the end */
+#define DIFF_PART_COUNT 6 /* with the empty one at the end */
 
 /* The parts to read a document of check or of bench by. `document` has to be zeroed. */
 void diff_document_parts(
@@ -93,21 +77,18 @@ void diff_document_parts(
 /* After reading: lists the costs, and judges a check anew. */
 void diff_document_judge(struct diff_document *document);
 
+/* The document's cost of the same call, clock and path; NULL: it has none. */
+struct diff_cost *diff_cost_find(struct diff_document *document, const struct diff_cost *like);
+
 /* ---- find.c: pure ---- */
 
 /* Compares the documents, which are of the same command. */
 void diff_find(struct diff *diff);
 
-/* ---- text.c, json.c ---- */
+/* ---- report.c ---- */
 
-/* "same", "better", "worse", "unknown"; ended by NULL. */
-extern const char *const diff_answers[];
-
-/* "vdso", "libc", "syscall"; ended by NULL. */
+/* "vdso", "libc", "syscall", and "" for none; ended by NULL. */
 extern const char *const diff_paths[];
-
-/* Whether the struct diff_change is of a call, not of the counter. */
-bool diff_has_path(const void *change);
 
 /* Both take a struct diff. */
 bool diff_write_text(const void *result, const struct style *style, FILE *out);

@@ -259,6 +259,45 @@ static const struct field host_fields[] = {
 	{0},
 };
 
+/* ---- clocksource and host in the documents of other commands ---- */
+
+#undef OF
+#define OF struct clocksource_evidence
+
+static const struct field current_fields[] = {
+	{TEXT("current", current), .fact = FACT(current_fact), .reason = "reason",
+		.doc = "clocksource in use"},
+	{REASON("reason")},
+	{0},
+};
+
+#undef OF
+#define OF struct host_evidence
+#define HOST(name, member) TEXT(name, member.value), .fact = FACT(member.fact)
+
+static const struct field few_host_fields[] = {
+	{HOST("kernel", kernel), .doc = "release of the kernel; null: unknown"},
+	{HOST("arch", arch), .doc = "architecture of the kernel; null: unknown"},
+	{HOST("cpu_model", cpu), .doc = "brand of the CPU; null: unknown"},
+	{HOST("hypervisor", hypervisor),
+		.doc = "hypervisor below this host, in the words of systemd-detect-virt; null: "
+		       "none, or unknown"},
+	{HOST("container", container),
+		.doc = "container around vdsocheck, in the words of systemd-detect-virt; null: "
+		       "none, or unknown"},
+	{HOST("libc", libc), .doc = "C library of vdsocheck; null: unknown"},
+	{0},
+};
+
+#undef OF
+#define OF struct evidence
+
+const struct field surroundings_fields[] = {
+	{OBJECT("clocksource", clocksource, current_fields), .doc = "clocksource of the kernel"},
+	{OBJECT("host", host, few_host_fields), .doc = "system and hardware"},
+	{0},
+};
+
 /* ---- kernel log ---- */
 
 #undef OF

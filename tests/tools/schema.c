@@ -30,8 +30,10 @@ static bool is_nullable(const struct field *field)
 	case FIELD_KNOWN:
 		return field->options & FIELD_ABSENT_FALSE;
 	case FIELD_WORD:
-		if (!field->compute && field->words[0] && !*field->words[0])
-			return true;
+		for (size_t i = 0; !field->compute && field->words[i]; i++) {
+			if (!*field->words[i])
+				return true;
+		}
 		break;
 	default:
 		break;
