@@ -14,6 +14,8 @@
 #include "evidence.h"
 #include "measure/call.h"
 
+struct cli;
+
 /* CPUs of a larger machine that are tested, evenly spread. */
 #define WARP_CPU_MAX 1024
 
@@ -100,6 +102,13 @@ struct warp_setup {
  */
 void warp_measure(
 	const struct call_table *calls, const struct warp_setup *setup, struct warp_evidence *warp);
+
+/*
+ * Does the same for a command, for the time asked for, with a progress display that begins with
+ * `doing`; a signal ends it early. False after an error message.
+ */
+bool warp_measure_shown(const struct cli *cli, const char *doing, const struct call_table *calls,
+	unsigned clocks, int64_t duration_ns, struct warp_evidence *warp);
 
 void warp_release(struct warp_evidence *warp);
 

@@ -23,33 +23,13 @@
 /* The limit of everything but the comparison of the CPUs. */
 #define GATHER_NS 4000000000
 
-struct counter_probe {
-	struct fact fact;
-	int64_t register_hz; /* 0: this architecture has no such register */
-};
-
-static void probe_counter(void *argument)
+static void read_counter(void *argument)
 {
-	struct counter_probe *probe = argument;
+	struct counter_evidence *evidence = argument;
 
-	counter_probe(&probe->fact);
-	probe->register_hz = fact_is_known(&probe->fact) ? counter_register_hz() : 0;
-}
-
-/* A counter that is switched off raises a signal, so a child reads it first. */
-static void collect_counter(struct counter_evidence *evidence, const struct deadline *deadline)
-{
-	struct counter_probe probe = {.register_hz = 0};
-	struct fact why = {0};
-
-	if (child_probe(probe_counter, &probe, sizeof(probe), deadline, &why))
-		evidence->readable = probe.fact;
-	else
-		fact_set(&evidence->readable, FACT_UNREAD, "%s", why.reason);
-	if (probe.register_hz)
-		fact_set_number(&evidence->register_hz, probe.register_hz);
-	else
-		fact_set(&evidence->register_hz.fact, FACT_ABSENT, "no register with the rate");
+	counter_probe(&evidence->readable);
+	if (fact_is_known(&evidence->readable) && counter_register_hz())
+		fact_set_number(&evidence->register_hz, counter_register_hz());
 }
 
 /* Steps of jiffies are what clock_getres() returns while the tick is periodic. */
@@ -64,17 +44,14 @@ static double find_raw_step(void)
 	               : 0;
 }
 
-static void gather(struct cli *cli, struct counter_evidence *evidence, int64_t duration_ns,
-	const volatile bool *stop)
+/* Returns false after an error message. */
+static bool gather(struct cli *cli, struct counter_evidence *evidence, int64_t duration_ns)
 {
 	struct evidence *host = &evidence->host;
 	struct deadline deadline = deadline_after(GATHER_NS);
-	struct warp_setup setup = {.duration_ns = duration_ns,
-		.clocks = WARP_CLOCK(WARP_COUNTER),
-		.stop = stop,
-		.progress = progress_show};
 	struct call_table calls = {.count = 0};
 	struct vdso_image vdso;
+	struct fact why = {0};
 
 	host->live = true;
 	timestamp_collect(&cli->root, &host->timestamp, &deadline);
@@ -89,12 +66,14 @@ static void gather(struct cli *cli, struct counter_evidence *evidence, int64_t d
 	vvar_collect(&vdso, host->clocksource.current, &host->vclock, &deadline);
 	vvar_read_rates(
 		&vdso, &host->vclock, host->clocksource.current, &evidence->page, &deadline);
-	collect_counter(evidence, &deadline);
+	fact_set(&evidence->register_hz.fact, FACT_ABSENT, "no register with the rate");
+	/* A counter that is switched off raises a signal, so a child reads it first. */
+	if (!child_probe(read_counter, evidence, sizeof(*evidence), &deadline, &why))
+		fact_set(&evidence->readable, FACT_UNREAD, "%s", why.reason);
 	timing_measure(&calls, TIMING_BRIEF, &host->timing, host->calls, &deadline);
 	evidence->raw_step_ns = find_raw_step();
-	work_begin(cli, "comparing the counters of all CPUs", (volatile bool *)(uintptr_t)stop);
-	warp_measure(&calls, &setup, &evidence->warp);
-	work_end();
+	return warp_measure_shown(cli, "comparing the counters of all CPUs", &calls,
+		WARP_CLOCK(WARP_COUNTER), duration_ns, &evidence->warp);
 }
 
 /* cli->data is the duration in ns; 0: not given. */
@@ -111,19 +90,12 @@ static int counter_run(struct cli *cli)
 		.timestamp = &evidence.host.timestamp,
 		.rate_count = RATE_COUNT};
 	const int64_t *duration_ns = cli->data;
-	struct fact why = {0};
-	volatile bool *stop = child_share(sizeof(*stop), &why);
 
-	if (!stop) {
-		cli_error("cannot measure: %s", why.reason);
+	if (!gather(cli, &evidence, *duration_ns ? *duration_ns : DEFAULT_NS))
 		return EXIT_TROUBLE;
-	}
-	gather(cli, &evidence, *duration_ns ? *duration_ns : DEFAULT_NS, stop);
-	child_unshare((void *)(uintptr_t)stop, sizeof(*stop));
 	rate_list(&evidence, report.rates);
 	counter_judge(&evidence, report.rates, &report.verdict);
-	report.program_count =
-		program_list(&evidence, report.rates, &report.verdict, report.programs);
+	report.program_count = program_list(&evidence, &report.verdict, report.programs);
 	report.verdict.exit_status = interrupt_status(report.verdict.exit_status);
 	cli_print(cli, &report);
 	warp_release(&evidence.warp);

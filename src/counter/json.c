@@ -6,22 +6,19 @@
 #include "document.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "model.h"
 
 static void print_mhz(const void *object, const void *whole, FILE *out)
 {
 	const struct rate *rate = object;
-	uint64_t hz = (uint64_t)(rate->hz + 0.5), mhz = hz / 1000000;
+	uint64_t hz = (uint64_t)(rate->hz + 0.5);
+	char mhz[32];
 
 	(void)whole;
-	if (!fact_is_known(&rate->fact))
-		return;
-	if (mhz >= 1000)
-		fprintf(out, "%" PRIu64 ",%03" PRIu64, mhz / 1000, mhz % 1000);
-	else
-		fprintf(out, "%" PRIu64, mhz);
-	fprintf(out, ".%06" PRIu64, hz % 1000000);
+	if (fact_is_known(&rate->fact))
+		fprintf(out, "%s.%06" PRIu64, format_count(hz / 1000000, mhz), hz % 1000000);
 }
 
 #define OF struct rate
@@ -130,18 +127,10 @@ static const struct field evidence_fields[] = {
 #undef OF
 #define OF struct counter_report
 
-static json_t *first_hz(const void *object, const void *whole)
-{
-	const struct rate *first = rate_first(((const struct counter_report *)object)->rates);
-
-	(void)whole;
-	return first ? field_real(first->hz, 0) : json_null();
-}
-
 const struct field counter_report_fields[] = {
 	{INLINE_AT(timestamp, timestamp_fields)},
 	{INLINE(verdict, verdict_fields)},
-	{COMPUTED("hz", FIELD_REAL, first_hz), .most = DOCUMENT_NS_MAX,
+	{REAL("hz", verdict.hz, 0), .options = FIELD_NAN_NONE,
 		.doc = "rate of the counter in Hz: the first of the rates that is known; null: none"},
 	{LIST("rates", rates, rate_count, rate_fields), .doc = "the rate by each source"},
 	{INLINE_AT(evidence, evidence_fields)},
@@ -160,7 +149,6 @@ bool counter_report_json(const void *result, const struct style *style, FILE *ou
 bool counter_report_prometheus(const void *result, const struct style *style, FILE *out)
 {
 	const struct counter_report *report = result;
-	const struct rate *first = rate_first(report->rates);
 
 	(void)style;
 	fputs("# HELP vdsocheck_counter_verdict Whether programs may read the CPU's counter: 1 for "
@@ -169,10 +157,10 @@ bool counter_report_prometheus(const void *result, const struct style *style, FI
 	for (unsigned i = 0; counter_outcome_names[i]; i++)
 		fprintf(out, "vdsocheck_counter_verdict{verdict=\"%s\"} %d\n",
 			counter_outcome_names[i], i == (unsigned)report->verdict.outcome);
-	if (first)
+	if (!isnan(report->verdict.hz))
 		fprintf(out,
 			"# HELP vdsocheck_counter_hertz Rate of the CPU's counter.\n# TYPE "
 			"vdsocheck_counter_hertz gauge\nvdsocheck_counter_hertz %.0f\n",
-			first->hz);
+			report->verdict.hz);
 	return true;
 }

@@ -86,6 +86,7 @@ struct counter_verdict {
 	enum counter_outcome outcome;
 	const char *rule; /* id of the rule that decided; static storage */
 	char summary[COUNTER_SENTENCE_SIZE];
+	double hz;         /* the first rate that is known; NAN: none is */
 	const char *until; /* what ends a safe verdict; NULL: nothing known, or it is not safe */
 	struct counter_view view;
 	size_t note_count;
@@ -121,8 +122,8 @@ struct program_choice {
 #define PROGRAM_MAX 10
 
 /* Returns how many programs read the counter of this architecture. */
-size_t program_list(const struct counter_evidence *evidence, const struct rate rates[RATE_COUNT],
-	const struct counter_verdict *verdict, struct program_choice programs[PROGRAM_MAX]);
+size_t program_list(const struct counter_evidence *evidence, const struct counter_verdict *verdict,
+	struct program_choice programs[PROGRAM_MAX]);
 
 /* ---- text.c, json.c ---- */
 

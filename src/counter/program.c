@@ -24,12 +24,6 @@ static bool has_invariant_bit(const struct counter_evidence *evidence)
 	return fact_is_flag(&evidence->host.host.invariant_tsc, true);
 }
 
-static bool chooses_always(const struct counter_evidence *evidence)
-{
-	(void)evidence;
-	return true;
-}
-
 static bool chooses_never(const struct counter_evidence *evidence)
 {
 	(void)evidence;
@@ -132,8 +126,8 @@ enum { X86 = 1 << 0, ARM64 = 1 << 1 };
 static const struct program {
 	const char *name, *version;
 	unsigned arches;
-	bool (*chooses)(const struct counter_evidence *evidence);
-	/* What it takes for the rate; NULL, or a NULL result: it measures it. */
+	bool (*chooses)(const struct counter_evidence *evidence); /* the counter; NULL: always */
+	/* The fact that it takes for the rate; NULL, or a NULL result: it measures it. */
 	const struct number_fact *(*rate)(const struct counter_evidence *evidence);
 	const char *rule, *source;
 } programs[] = {
@@ -145,9 +139,9 @@ static const struct program {
 		.source = "redis/redis 04a952e3, src/monotonic.c"},
 	{"Valkey", "9.1.2", X86, valkey_chooses, .rule = "constant_tsc, whatever the kernel found",
 		.source = "valkey-io/valkey tag 9.1.2, src/monotonic.c"},
-	{"Redis", "unstable, 2026", ARM64, chooses_always, register_rate, .rule = "always",
+	{"Redis", "unstable, 2026", ARM64, .rate = register_rate, .rule = "always",
 		.source = "redis/redis 04a952e3, src/monotonic.c"},
-	{"Valkey", "9.1.2", ARM64, chooses_always, register_rate, .rule = "always",
+	{"Valkey", "9.1.2", ARM64, .rate = register_rate, .rule = "always",
 		.source = "valkey-io/valkey tag 9.1.2, src/monotonic.c"},
 	{"Wine", "10.0", X86 | ARM64, chooses_never, .rule = "never: it reads CLOCK_MONOTONIC_RAW",
 		.source = "wine-mirror/wine tag wine-10.0, dlls/ntdll/unix/sync.c"},
@@ -156,18 +150,18 @@ static const struct program {
 		.source = "GloriousEggroll/proton-ge-custom d3642203, patches/proton; issue 784"},
 	{"quanta", "main", X86, has_invariant_rdtscp, .rule = "RDTSCP and invariant TSC",
 		.source = "metrics-rs/quanta 7c80897f, src/detection.rs"},
-	{"quanta", "main", ARM64, chooses_always, .rule = "always",
+	{"quanta", "main", ARM64, .rule = "always",
 		.source = "metrics-rs/quanta 7c80897f, src/detection.rs"},
 	{"minstant", "0.1", X86, minstant_chooses,
 		.rule = "tsc in the available clocksources, or constant_tsc, nonstop_tsc, RDTSCP",
 		.source = "tikv/minstant 085c7f7e, src/tsc_now.rs"},
 	/* Before 24.11 it rounded the rate to 10 MHz. */
-	{"DPDK", "26.07", X86, chooses_always, dpdk_rate,
+	{"DPDK", "26.07", X86, .rate = dpdk_rate,
 		.rule = "always; it measures the rate, to 100 kHz, or takes CPUID 0x15",
 		.source = "DPDK/dpdk tag v26.07, lib/eal/linux/eal_timer.c"},
-	{"DPDK", "26.07", ARM64, chooses_always, register_rate, .rule = "always",
+	{"DPDK", "26.07", ARM64, .rate = register_rate, .rule = "always",
 		.source = "DPDK/dpdk tag v26.07, lib/eal/arm/rte_cycles.c"},
-	{"Abseil", "CycleClock", X86, chooses_always, .rule = "always",
+	{"Abseil", "CycleClock", X86, .rule = "always",
 		.source = "abseil/abseil-cpp 0514227d, base/internal/sysinfo.cc"},
 	{"XRay", "LLVM", X86, xray_chooses, xray_rate,
 		.rule = "RDTSCP, and a rate in tsc_freq_khz or cpuinfo_max_freq",
@@ -175,18 +169,17 @@ static const struct program {
 };
 
 /* True if the rate that the program takes is known to be wrong. */
-static bool takes_wrong_rate(const struct program *program, const struct counter_evidence *evidence,
-	const struct rate rates[RATE_COUNT])
+static bool takes_wrong_rate(
+	const struct program *program, const struct counter_evidence *evidence, double hz)
 {
 	const struct number_fact *taken = program->rate ? program->rate(evidence) : NULL;
-	const struct rate *first = rate_first(rates);
 
-	return first && taken && fact_is_known(&taken->fact) &&
-	       fabs((double)taken->value / first->hz - 1) * 1e6 > RATE_CLAIM_LIMIT_PPM;
+	return taken && fact_is_known(&taken->fact) &&
+	       fabs((double)taken->value / hz - 1) * 1e6 > RATE_CLAIM_LIMIT_PPM;
 }
 
-size_t program_list(const struct counter_evidence *evidence, const struct rate rates[RATE_COUNT],
-	const struct counter_verdict *verdict, struct program_choice choices[PROGRAM_MAX])
+size_t program_list(const struct counter_evidence *evidence, const struct counter_verdict *verdict,
+	struct program_choice choices[PROGRAM_MAX])
 {
 	unsigned arch = verdict->view.x86                                    ? X86
 	                : fact_is_text(&evidence->host.host.arch, "aarch64") ? ARM64
@@ -204,11 +197,11 @@ size_t program_list(const struct counter_evidence *evidence, const struct rate r
 			.rule = program->rule,
 			.source = program->source,
 			.answer = PROGRAM_UNDETERMINED};
-		if (!program->chooses(evidence))
+		if (program->chooses && !program->chooses(evidence))
 			choice->answer = PROGRAM_CLOCK;
 		else if (verdict->outcome == COUNTER_UNSAFE)
 			choice->answer = PROGRAM_WRONG;
-		else if (takes_wrong_rate(program, evidence, rates))
+		else if (takes_wrong_rate(program, evidence, verdict->hz))
 			choice->answer = PROGRAM_WRONG_RATE;
 		else if (verdict->outcome == COUNTER_SAFE)
 			choice->answer = PROGRAM_RIGHT;

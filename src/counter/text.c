@@ -166,10 +166,8 @@ bool counter_report_text(const void *result, const struct style *style, FILE *ou
 	const struct counter_verdict *verdict = &report->verdict;
 	struct strbuf sb = {.used = 0};
 
-	strbuf_add(&sb, "%s", verdict->summary);
-	wrap_answer(out, &headings[verdict->outcome], style->color, sb.text);
+	wrap_answer(out, &headings[verdict->outcome], style->color, verdict->summary);
 	if (verdict->until) {
-		sb = (struct strbuf){.used = 0};
 		strbuf_add(&sb, "Until: %s", verdict->until);
 		wrap_print(out, "", (int)strlen(headings[verdict->outcome].word) + 2, sb.text);
 	}

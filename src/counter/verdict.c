@@ -46,11 +46,6 @@ static __attribute__((format(printf, 3, 4))) void note(
 
 /* ---- notes ---- */
 
-static bool is_known(const struct rate rates[RATE_COUNT], enum rate_id id)
-{
-	return fact_is_known(&rates[id].fact);
-}
-
 /* The rates that the kernel keeps time by, against those that the counter has now. */
 static void note_kernel_rates(const struct rate rates[RATE_COUNT], struct counter_verdict *verdict)
 {
@@ -72,8 +67,7 @@ static void note_kernel_rates(const struct rate rates[RATE_COUNT], struct counte
 			"The kernel's calibration at boot differs from the rate measured by %.0f "
 			"ppm: the guest was migrated since, or one of the two clocks is wrong.",
 			fabs(rates[RATE_LOG].hz / measured->hz - 1) * 1e6);
-	if (is_known(rates, RATE_PAGE) &&
-		rate_difference(&rates[RATE_NTP], &rates[RATE_PAGE]) > RATE_LIMIT_PPM)
+	if (rate_difference(&rates[RATE_NTP], &rates[RATE_PAGE]) > RATE_LIMIT_PPM)
 		note(verdict, "ntp-corrects",
 			"NTP corrects the kernel's rate by %+.0f ppm at present: it slews the clock, "
 			"or the rate that the kernel took at boot is wrong, and a program that takes "
@@ -128,16 +122,6 @@ static void note_host(const struct counter_evidence *evidence, struct counter_ve
 
 /* ---- the verdict ---- */
 
-static const struct warp_pair *find_pair(
-	const struct warp_evidence *warp, enum warp_pair_state state)
-{
-	for (size_t i = 0; i < warp->pair_count; i++) {
-		if (warp->pairs[i].state == state)
-			return &warp->pairs[i];
-	}
-	return NULL;
-}
-
 /* A rate that is this far off is no matter of a calibration: the counter's rate changes. */
 static bool rate_has_changed(const struct rate rates[RATE_COUNT])
 {
@@ -151,20 +135,21 @@ static bool judge_faults(const struct counter_evidence *evidence,
 {
 	const struct warp_evidence *warp = &evidence->warp;
 	const struct warp_result *counter = &warp->results[WARP_COUNTER];
-	const struct warp_pair *moved = find_pair(warp, WARP_PAIR_MOVED);
-	const struct timing_evidence *timing = &evidence->host.timing;
 	const char *name = verdict->view.x86 ? "TSC" : "counter";
+	size_t moved = 0;
 
+	while (moved < warp->pair_count && warp->pairs[moved].state != WARP_PAIR_MOVED)
+		moved++;
 	if (fact_is_known(&counter->fact) && counter->warps)
 		conclude(verdict, COUNTER_UNSAFE, "counters-disagree",
 			"programs must not read the %s here: CPU %d was up to %" PRId64
 			" ns behind CPU %d.",
 			name, counter->cpu_behind, counter->largest_ns, counter->cpu_ahead);
-	else if (moved)
+	else if (moved < warp->pair_count)
 		conclude(verdict, COUNTER_UNSAFE, "counters-drift",
 			"programs must not read the %s here: those of CPU %d and CPU %d drift "
 			"apart.",
-			name, moved->cpu, moved->other_cpu);
+			name, warp->pairs[moved].cpu, warp->pairs[moved].other_cpu);
 	else if (verdict->view.standing == COUNTER_FAULTY)
 		conclude(verdict, COUNTER_UNSAFE, "kernel-found-faulty",
 			"programs must not read the %s here: the kernel found it wrong and does not "
@@ -183,7 +168,7 @@ static bool judge_faults(const struct counter_evidence *evidence,
 		conclude(verdict, COUNTER_UNSAFE, "trapped",
 			"programs should not read the %s here: each read is intercepted and takes "
 			"%.0f ns.",
-			name, timing->counter_ns);
+			name, evidence->host.timing.counter_ns);
 	else
 		return false;
 	return true;
@@ -263,15 +248,13 @@ static const char *find_end(
 	return NULL;
 }
 
-static void judge_safe(const struct counter_evidence *evidence, const struct rate rates[RATE_COUNT],
-	struct counter_verdict *verdict)
+static void judge_safe(const struct counter_evidence *evidence, struct counter_verdict *verdict)
 {
-	const struct rate *first = rate_first(rates);
 	const char *name = verdict->view.x86 ? "TSC" : "counter";
 	char rate[48] = "", cpus[48];
 
-	if (first)
-		snprintf(rate, sizeof(rate), " %.4f MHz,", first->hz / 1e6);
+	if (!isnan(verdict->hz))
+		snprintf(rate, sizeof(rate), " %.4f MHz,", verdict->hz / 1e6);
 	if (evidence->warp.cpu_count == 1)
 		snprintf(cpus, sizeof(cpus), "on the only CPU");
 	else
@@ -289,8 +272,9 @@ void counter_judge(const struct counter_evidence *evidence, const struct rate ra
 	struct counter_verdict *verdict)
 {
 	const struct host_evidence *host = &evidence->host.host;
+	const struct rate *first = rate_first(rates);
 
-	*verdict = (struct counter_verdict){0};
+	*verdict = (struct counter_verdict){.hz = first ? first->hz : NAN};
 	counter_view_make(&evidence->host, &verdict->view);
 	if (evidence->readable.state == FACT_FAILED)
 		conclude(verdict, COUNTER_UNSAFE, "unreadable",
@@ -306,7 +290,7 @@ void counter_judge(const struct counter_evidence *evidence, const struct rate ra
 			"this program runs in an emulator (%s), which has a counter of its own.",
 			host->emulator.value);
 	else if (!judge_faults(evidence, rates, verdict) && !judge_doubts(evidence, verdict))
-		judge_safe(evidence, rates, verdict);
+		judge_safe(evidence, verdict);
 	note_kernel_rates(rates, verdict);
 	note_claims(rates, verdict);
 	note_host(evidence, verdict);

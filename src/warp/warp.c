@@ -76,6 +76,25 @@ void warp_measure(
 		warp->results[id].fact = warp->fact;
 }
 
+bool warp_measure_shown(const struct cli *cli, const char *doing, const struct call_table *calls,
+	unsigned clocks, int64_t duration_ns, struct warp_evidence *warp)
+{
+	struct fact why = {0};
+	volatile bool *stop = child_share(sizeof(*stop), &why);
+	struct warp_setup setup = {.duration_ns = duration_ns,
+		.clocks = clocks,
+		.stop = stop,
+		.progress = progress_show};
+
+	if (!stop)
+		return cli_error("cannot measure: %s", why.reason);
+	work_begin(cli, doing, stop);
+	warp_measure(calls, &setup, warp);
+	work_end();
+	child_unshare((void *)(uintptr_t)stop, sizeof(*stop));
+	return true;
+}
+
 void warp_release(struct warp_evidence *warp)
 {
 	free(warp->pairs);
@@ -102,25 +121,14 @@ static int warp_run(struct cli *cli)
 	struct warp_verdict verdict;
 	struct timestamp_evidence timestamp = {0};
 	struct warp_report report = {.warp = &warp, .verdict = &verdict, .timestamp = &timestamp};
-	struct fact why = {0};
-	volatile bool *stop = child_share(sizeof(*stop), &why);
-	struct warp_setup setup = {.duration_ns = *duration_ns ? *duration_ns : DEFAULT_NS,
-		.clocks = WARP_ALL_CLOCKS,
-		.stop = stop,
-		.progress = progress_show};
 
-	if (!stop) {
-		cli_error("cannot measure: %s", why.reason);
-		return EXIT_TROUBLE;
-	}
 	privileges_keep(PRIVILEGES_WRITE);
 	timestamp_collect(&cli->root, &timestamp, &cli->deadline);
 	vdso_collect(&cli->root, &vdso, &image);
 	call_table_make(&vdso, &image, &calls, &cli->deadline);
-	work_begin(cli, "reading the clocks on all CPUs", stop);
-	warp_measure(&calls, &setup, &warp);
-	work_end();
-	child_unshare((void *)(uintptr_t)stop, sizeof(*stop));
+	if (!warp_measure_shown(cli, "reading the clocks on all CPUs", &calls, WARP_ALL_CLOCKS,
+		    *duration_ns ? *duration_ns : DEFAULT_NS, &warp))
+		return EXIT_TROUBLE;
 	warp_judge(&warp, &verdict);
 	verdict.exit_status = interrupt_status(verdict.exit_status);
 	cli_print(cli, &report);

@@ -445,7 +445,7 @@ static enum program_answer answer_of(const struct counter_evidence *evidence, co
 	size_t count;
 
 	rate_list(evidence, rates);
-	count = program_list(evidence, rates, judge(evidence), programs);
+	count = program_list(evidence, judge(evidence), programs);
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(programs[i].name, name) == 0)
 			return programs[i].answer;
@@ -535,8 +535,7 @@ static void the_text_fits_a_terminal(void **state)
 	fact_set_number(&evidence.claims.crystal_hz, 2610000000);
 	rate_list(&evidence, report.rates);
 	counter_judge(&evidence, report.rates, &report.verdict);
-	report.program_count =
-		program_list(&evidence, report.rates, &report.verdict, report.programs);
+	report.program_count = program_list(&evidence, &report.verdict, report.programs);
 	text = unit_print(counter_report_text, &report);
 	unit_assert_fits_terminal(text);
 	assert_non_null(strstr(text, "2,600.000000"));
