@@ -19,7 +19,7 @@
 
 /* ---- rate.c: the counter's rate by several sources, compared; pure ---- */
 
-/* In the order in which the first that is known is taken for the rate. */
+/* The first of them that is known is taken for the rate. */
 enum rate_id {
 	RATE_PAGE, /* the kernel's, by the vDSO data page */
 	RATE_CLOCK_PAGE,
@@ -59,7 +59,7 @@ void rate_list(const struct counter_evidence *evidence, struct rate rates[RATE_C
 /* The first rate that is known; NULL: none is. */
 const struct rate *rate_first(const struct rate rates[RATE_COUNT]);
 
-/* A rate of the kernel or of the hypervisor may differ by this; one of CPUID by that. */
+/* Rates of kernel and hypervisor may differ by the first of these, one of CPUID by the second. */
 #define RATE_LIMIT_PPM 50
 #define RATE_CLAIM_LIMIT_PPM 1000
 
@@ -106,8 +106,7 @@ enum program_answer {
 	PROGRAM_CLOCK, /* the kernel's clock: right on any host */
 	PROGRAM_RIGHT, /* the counter, and that is safe */
 	PROGRAM_WRONG,
-	PROGRAM_WRONG_RATE, /* the counter is safe, and the rate that it takes is not the counter's
-	                     */
+	PROGRAM_WRONG_RATE, /* a counter that is not unsafe, at a rate that is not its own */
 	PROGRAM_UNDETERMINED,
 };
 

@@ -225,7 +225,7 @@ static bool judge_doubts(const struct counter_evidence *evidence, struct counter
 	return true;
 }
 
-/* What ends a safe verdict on this platform. */
+/* Returns what ends a safe verdict on this platform; NULL: nothing known. */
 static const char *find_end(
 	const struct counter_evidence *evidence, const struct counter_view *view)
 {

@@ -105,7 +105,7 @@ static void add_bench_costs(struct diff_document *document)
 		add_cost(document, document->rows[i]);
 }
 
-/* Not the raw system calls of a check, which are few and which programs do not make. */
+/* Leaves out the raw system calls of a check: they are few, and programs do not make them. */
 static void add_check_costs(struct diff_document *document)
 {
 	const struct evidence *evidence = &document->evidence;

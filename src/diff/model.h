@@ -19,7 +19,7 @@
 
 enum diff_answer { DIFF_SAME, DIFF_BETTER, DIFF_WORSE, DIFF_UNKNOWN };
 
-/* What a call takes by a path; a row of a benchmark is read as one, with NAN for null. */
+/* The ns that a call takes by a path. A row of a benchmark is read as one, with NAN for null. */
 struct diff_cost {
 	char call[CALL_NAME_SIZE];  /* "counter": a read of the CPU's counter */
 	char clock[CALL_NAME_SIZE]; /* "": none */

@@ -9,7 +9,7 @@
 #include "cli/text.h"
 #include "model.h"
 
-/* In the order of enum diff_answer, and of enum call_path. */
+/* The order is that of enum diff_answer, and of enum call_path. */
 static const char *const answers[] = {"same", "better", "worse", "unknown", NULL};
 const char *const diff_paths[] = {"vdso", "libc", "syscall", "", NULL};
 
@@ -139,7 +139,7 @@ bool diff_write_json(const void *result, const struct style *style, FILE *out)
 
 #define INDENT 16
 
-/* With these the answer fits a terminal of 24 lines, also beside many suspects. */
+/* The answer then fits a terminal of 24 lines; beside many suspects, with one row less. */
 #define SCREEN_COSTS 4
 #define SUSPECTS_MANY 6
 

@@ -33,7 +33,7 @@ struct fleet_host {
 	char *name;                /* owned */
 	char time[TIMESTAMP_SIZE]; /* "": unknown */
 	enum verdict_kind verdict;
-	const char *rule; /* that gave the verdict; static */
+	const char *rule; /* id of the rule that gave the verdict; static */
 	size_t cause_count;
 	const char *causes[CAUSE_MAX];          /* static */
 	char keys[FLEET_CAUSE][FACT_TEXT_SIZE]; /* "": unknown */

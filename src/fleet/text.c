@@ -8,7 +8,7 @@
 #include "cli/text.h"
 #include "model.h"
 
-/* With this many hosts and causes the answer fits a terminal of 24 lines. */
+/* So many hosts and causes fit a terminal of 24 lines. */
 #define DEFAULT_TOP 6
 
 static const char *const headings[FLEET_DIMENSIONS] = {

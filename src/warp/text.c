@@ -37,7 +37,7 @@ static double weight(const struct warp_pair *pair)
 	}
 }
 
-/* For qsort(3): the largest weight first, then as they are listed. */
+/* Sorts by qsort(3) the largest weight first; equal ones stay as they are listed. */
 static int compare_pairs(const void *one, const void *two)
 {
 	const struct warp_pair *a = *(const struct warp_pair *const *)one;
