@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * An event carries more than the checks before and after it: its time, whether the clock is
- * synchronized, what the kernel logged, and the state in words.
- */
+/* Finds what the kernel logged about an event, and describes the state before and after it. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "collect.h"
 #include "model.h"
 
 const char *const watch_event_names[] = {"start", "change", "restored", "end", NULL};
-
-void watch_event_take(const struct root *root, struct watch_event *event)
-{
-	struct ntp_evidence ntp;
-
-	timestamp_collect(root, &event->timestamp, DEADLINE_NONE);
-	ntp_collect(&ntp, DEADLINE_NONE);
-	event->synchronized = (struct flag_fact){.fact = ntp.fact, .value = ntp.synchronized};
-}
 
 static bool is_switch(const struct kernel_log_line *line)
 {

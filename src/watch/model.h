@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/root.h"
 #include "cli/command.h"
 #include "document.h"
 #include "evidence.h"
@@ -46,7 +45,7 @@ bool watch_words_differ(const struct watch_words *one, const struct watch_words 
 
 /* ---- restore.c: whether the guest was restored or migrated, or the host suspended ---- */
 
-/* What said so. */
+/* The signs of it; the first that has changed is reported. */
 enum watch_restore {
 	RESTORE_NONE,
 	RESTORE_VMCLOCK, /* the disruption marker in the page of /dev/vmclock0 */
@@ -60,7 +59,7 @@ extern const char *const watch_restore_names[];
 
 struct watch_vmclock;
 
-/* Where the signs come from, while watching. */
+/* The signs that are not in the pages of the vDSO come from these. */
 struct watch_sources {
 	const volatile struct watch_vmclock *vmclock; /* NULL: no device, or it cannot be read */
 	int uevents;                                  /* a socket to poll; -1: none */
@@ -76,13 +75,13 @@ struct watch_signs {
 	int64_t suspended_least_ns, suspended_most_ns;
 };
 
-/* Opens what there is; what there is not is no error. */
+/* Opens those that are there. */
 void watch_sources_open(struct watch_sources *sources);
 
 /* Counts the uevents that have arrived, by system calls. */
 void watch_uevents_take(struct watch_sources *sources);
 
-/* Whether a uevent's text, strings ended by NUL, says that the vmgenid is new. */
+/* Returns whether a uevent's text, strings ended by NUL, says that the vmgenid is new. */
 bool watch_uevent_is_vmgenid(const char *text, size_t length);
 
 /* Reads what is mapped, without a system call; faults as watch_words_read(). */
@@ -93,8 +92,8 @@ struct watch_signs watch_signs_read(
 void watch_signs_read_suspended(struct watch_signs *signs);
 
 /*
- * The first sign that has changed. The time between the reads of two clocks is not a sign: the
- * bounds before and now must be 100 ms apart.
+ * Returns the first sign that has changed. The time between the reads of two clocks is not a sign:
+ * the bounds before and now must be 100 ms apart.
  */
 enum watch_restore watch_restore_find(
 	const struct watch_signs *before, const struct watch_signs *now);
@@ -128,17 +127,13 @@ struct watch_event {
 	enum watch_event_kind kind;
 	struct timestamp_evidence timestamp; /* of noticing it */
 	enum watch_restore restored;         /* RESTORE_NONE unless that is the event */
-	const struct watch_check *before;    /* of a change and a restore; else NULL */
-	const struct watch_check *now;
-	struct flag_fact synchronized; /* the kernel's STA_UNSYNC is not set */
-	struct watch_log_line log;     /* what the kernel logged about the change */
-	struct fact page;              /* known: the data page is watched; else why not */
+	struct watch_check *before, *now;    /* before: of a change and a restore; else NULL */
+	struct ntp_evidence ntp;
+	struct watch_log_line log; /* what the kernel logged about the change */
+	struct fact page;          /* known: the data page is watched; else why not */
 	double interval_s;
 	struct watch_counts counts;
 };
-
-/* Fills in the time and whether the clock is synchronized. */
-void watch_event_take(const struct root *root, struct watch_event *event);
 
 /*
  * Finds the line that explains a change: of the lines newer than all in `before` the last "Switched

@@ -36,7 +36,7 @@ static void write_details(const struct watch_event *event, FILE *out)
 		fprintf(out, "    kernel: %s\n", event->log.text);
 	if (event->before && event->now->diagnosis.verdict.kind != VERDICT_OK)
 		fputs("    run 'vdsocheck' for the cause and the fix\n", out);
-	if (fact_is_known(&event->synchronized.fact) && !event->synchronized.value)
+	if (fact_is_known(&event->ntp.fact) && !event->ntp.synchronized)
 		fputs("    the clock is not synchronized (STA_UNSYNC)\n", out);
 }
 

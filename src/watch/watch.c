@@ -28,7 +28,7 @@
 /* A clocksource that changes during the check is checked again. */
 #define FIND_TRIES 3
 
-/* How long the output may stay full once a signal came. */
+/* The output may stay full for this time once a signal came. */
 #define LAST_WRITE_S 2
 
 enum own_option { OPTION_INTERVAL = OPTION_OWN, OPTION_EXEC };
@@ -42,7 +42,7 @@ struct watch_request {
 /* Set by a signal that ends the run. */
 static volatile bool stop;
 
-/* Why the sleep ended. */
+/* The sleep ends for one of these reasons. */
 enum wake { WAKE_CHANGE, WAKE_SIGNAL, WAKE_TIME_OVER, WAKE_FAILED };
 
 struct watch {
@@ -56,13 +56,11 @@ struct watch {
 	struct watch_sources sources;
 	struct watch_signs signs; /* before the last check */
 	bool reads_clocks;        /* those that a suspend parts */
-	enum watch_restore restored;
-	struct fact page;
-	struct watch_counts counts;
-	sigset_t unblocked; /* mask of the waits, the only places where a signal arrives */
-	int timer;          /* descriptor that --duration ends by; -1: there is no end */
+	sigset_t unblocked;       /* mask of the waits, the only places where a signal arrives */
+	int timer;                /* descriptor that --duration ends by; -1: there is no end */
 	enum wake wake;
-	struct watch_check checks[2], *now;
+	struct watch_check checks[2];
+	struct watch_event event; /* the last one, and what is known of the next */
 };
 
 /* A mistake in the path must be noticed now, not at the first change. */
@@ -72,14 +70,10 @@ static bool take_program(struct watch_request *request, const char *path)
 
 	request->program = path;
 	if (!strchr(path, '/'))
-		cli_usage_error("--exec: '%s' is not the path of a program", path);
-	else if (stat(path, &status) < 0 || access(path, X_OK) < 0)
-		cli_error("--exec: cannot run %s: %s", path, strerror(errno));
-	else if (!S_ISREG(status.st_mode))
-		cli_error("--exec: cannot run %s: not a file", path);
-	else
-		return true;
-	return false;
+		return cli_usage_error("--exec: '%s' is not the path of a program", path);
+	if (stat(path, &status) < 0 || access(path, X_OK) < 0)
+		return cli_error("--exec: cannot run %s: %s", path, strerror(errno));
+	return S_ISREG(status.st_mode) || cli_error("--exec: cannot run %s: not a file", path);
 }
 
 static bool watch_take(struct cli *cli, int id, const char *value)
@@ -135,7 +129,7 @@ static void read_suspended(void *argument)
 static bool may_read_clocks(struct watch *watch)
 {
 	const struct call_evidence *call =
-		clock_gettime_of(&watch->now->evidence, "CLOCK_MONOTONIC");
+		clock_gettime_of(&watch->event.now->evidence, "CLOCK_MONOTONIC");
 	const struct path_evidence *path = call ? &call->path[PATH_LIBC] : NULL;
 	struct fact why = {0};
 
@@ -150,7 +144,7 @@ static void find_words(struct watch *watch, const struct vclock_evidence *vclock
 	watch_place_find(&watch->vdso, vclock, &watch->place);
 	if (watch->place.mode && fault_guard(read_words, watch)) {
 		watch->place = (struct watch_place){0};
-		fact_set(&watch->page, FACT_FAILED, "the vDSO's data page is gone");
+		fact_set(&watch->event.page, FACT_FAILED, "the vDSO's data page is gone");
 	}
 }
 
@@ -160,24 +154,24 @@ static void find_words(struct watch *watch, const struct vclock_evidence *vclock
  */
 static void check_again(struct watch *watch)
 {
-	struct evidence *evidence = &watch->now->evidence;
+	struct evidence *evidence = &watch->event.now->evidence;
 
 	for (int i = 0; i < FIND_TRIES; i++) {
 		struct vclock_evidence vclock = {0};
 
 		read_name(watch);
 		vvar_collect(&watch->vdso, watch->name, &vclock, DEADLINE_NONE);
-		watch->page = vclock.fact;
+		watch->event.page = vclock.fact;
 		find_words(watch, &vclock);
 		if (fault_guard(read_signs, watch))
 			watch->sources.vmclock = NULL;
-		check_in_child(watch->root, evidence, &watch->now->diagnosis);
+		check_in_child(watch->root, evidence, &watch->event.now->diagnosis);
 		if (!fact_is_known(&evidence->clocksource.current_fact) ||
 			strcmp(watch->name, evidence->clocksource.latest) == 0)
 			break;
 	}
 	if (!watch->place.mode && fact_is_known(&evidence->copy.fact)) {
-		fact_set_known(&watch->page);
+		fact_set_known(&watch->event.page);
 		find_words(watch,
 			&(struct vclock_evidence){.how = VCLOCK_COPY, .at = evidence->copy.at});
 	}
@@ -211,7 +205,7 @@ static bool has_changed(struct watch *watch)
 	/* The uevent of the same restore, which would else be a second one. */
 	watch_uevents_take(&watch->sources);
 	now.generations = watch->sources.generations;
-	watch->restored = watch_restore_find(&watch->signs, &now);
+	watch->event.restored = watch_restore_find(&watch->signs, &now);
 	return true;
 }
 
@@ -225,7 +219,7 @@ static void sleep_until_wake(void *argument)
 		.tv_sec = (time_t)(watch->request->interval_ns / NS_PER_SECOND),
 		.tv_nsec = (long)(watch->request->interval_ns % NS_PER_SECOND)};
 
-	watch->restored = RESTORE_NONE;
+	watch->event.restored = RESTORE_NONE;
 	for (;;) {
 		int ready =
 			stop ? -1 : ppoll(files, ARRAY_SIZE(files), &interval, &watch->unblocked);
@@ -236,7 +230,7 @@ static void sleep_until_wake(void *argument)
 		                                              : WAKE_FAILED;
 		if (watch->wake != WAKE_CHANGE)
 			return;
-		watch->counts.wakeups++;
+		watch->event.counts.wakeups++;
 		if (ready > 0)
 			watch_uevents_take(&watch->sources);
 		if (has_changed(watch))
@@ -265,48 +259,43 @@ static bool await_room(const struct watch *watch)
 /* Returns false after an error message: nothing to watch, or the event could not be written. */
 static bool report_event(struct cli *cli, struct watch *watch, enum watch_event_kind kind)
 {
-	static struct watch_event event;
+	struct watch_event *event = &watch->event;
 	const char *program = watch->request->program;
 	struct fact why = {0};
 	struct rusage usage;
 
-	event = (struct watch_event){.kind = kind};
-	if (kind == WATCH_RESTORED)
-		event.restored = watch->restored;
-	watch_event_take(watch->root, &event);
-	fact_set(&event.log.fact, FACT_ABSENT, "nothing has changed");
-	if (kind == WATCH_CHANGE || kind == WATCH_RESTORED) {
-		event.before = watch->now;
-		watch->now = &watch->checks[watch->now == watch->checks];
-	}
+	event->kind = kind;
+	event->timestamp = (struct timestamp_evidence){.uptime_s = 0};
+	timestamp_collect(watch->root, &event->timestamp, DEADLINE_NONE);
+	ntp_collect(&event->ntp, DEADLINE_NONE);
+	fact_set(&event->log.fact, FACT_ABSENT, "nothing has changed");
+	event->before = kind == WATCH_CHANGE || kind == WATCH_RESTORED ? event->now : NULL;
+	if (event->before)
+		event->now = &watch->checks[event->now == watch->checks];
 	if (kind != WATCH_END)
 		check_again(watch);
-	if (event.before)
-		watch_log_find(&event.before->evidence.kernel_log, &watch->now->evidence.kernel_log,
-			&event.log);
-	watch->counts.restores += kind == WATCH_RESTORED;
+	if (event->before)
+		watch_log_find(&event->before->evidence.kernel_log,
+			&event->now->evidence.kernel_log, &event->log);
+	event->counts.restores += kind == WATCH_RESTORED;
 	if (kind == WATCH_CHANGE ||
-		(event.before && !watch_checks_agree(event.before, watch->now))) {
-		watch->counts.changes++;
-		watch->counts.last_change = event.timestamp.time;
+		(event->before && !watch_checks_agree(event->before, event->now))) {
+		event->counts.changes++;
+		event->counts.last_change = event->timestamp.time;
 	}
 	if (kind == WATCH_START && !watch->place.mode && !*watch->name)
 		return cli_error("nothing to watch: no clock mode: %s; no clocksource: %s",
-			watch->page.reason, watch->name_fact.reason);
+			event->page.reason, watch->name_fact.reason);
 	getrusage(RUSAGE_SELF, &usage);
-	watch->counts.cpu_s = rusage_seconds(&usage);
-	event.now = watch->now;
-	event.page = watch->page;
-	event.interval_s = (double)watch->request->interval_ns / NS_PER_SECOND;
-	event.counts = watch->counts;
+	event->counts.cpu_s = rusage_seconds(&usage);
 	if (cli->out && !cli->output && !await_room(watch))
 		return false;
-	cli_print(cli, &event);
+	cli_print(cli, event);
 	if (!cli_flush(cli))
 		return false;
 	if (kind != WATCH_END)
-		watch_notify(&event);
-	if (event.before && program && !watch_hook_run(program, &event, &why))
+		watch_notify(event);
+	if (event->before && program && !watch_hook_run(program, event, &why))
 		cli_error("--exec: %s: %s", program, why.reason);
 	return true;
 }
@@ -338,7 +327,8 @@ static bool watch_until_end(struct cli *cli, struct watch *watch)
 			return cli_error("cannot sleep: ppoll: %s", strerror(errno));
 		if (!fault && watch->wake != WAKE_CHANGE)
 			return report_event(cli, watch, WATCH_END);
-		if (!report_event(cli, watch, watch->restored ? WATCH_RESTORED : WATCH_CHANGE))
+		if (!report_event(
+			    cli, watch, watch->event.restored ? WATCH_RESTORED : WATCH_CHANGE))
 			return false;
 	}
 }
@@ -355,7 +345,8 @@ static int watch_run(struct cli *cli)
 		privileges_gain_none();
 	watch.root = &cli->root;
 	watch.request = request;
-	watch.now = watch.checks;
+	watch.event.now = watch.checks;
+	watch.event.interval_s = (double)request->interval_ns / NS_PER_SECOND;
 	/* A signal during a check ends the run after it. */
 	interrupts_catch(&stop, false);
 	interrupts_block(&watch.unblocked);
@@ -369,7 +360,7 @@ static int watch_run(struct cli *cli)
 			cli->ends_regularly = true;
 		return EXIT_SUCCESS;
 	}
-	return verdict_exit_status(watch.now->diagnosis.verdict.kind);
+	return verdict_exit_status(watch.event.now->diagnosis.verdict.kind);
 }
 
 static const struct option_row options[] = {

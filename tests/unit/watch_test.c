@@ -371,7 +371,7 @@ static void the_event_in_the_manual_is_printed(void **state)
 	fact_set_known(&event.log.fact);
 	text_copy(event.log.text, sizeof(event.log.text),
 		"[9.906307] clocksource: Switched to clocksource hpet");
-	fact_set_flag(&event.synchronized, false);
+	fact_set_known(&event.ntp.fact);
 	text = unit_print(watch_event_text, &event);
 	verdict = strstr(text, " fallback");
 	assert_non_null(verdict);
