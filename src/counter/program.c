@@ -12,6 +12,22 @@
 #include "base/memory.h"
 #include "base/text.h"
 
+enum { X86 = 1 << 0, ARM64 = 1 << 1 };
+
+/* The rules ask for these. */
+enum trait {
+	RDTSCP = 1 << 0,
+	TSC_ADJUST = 1 << 1,
+	INVARIANT = 1 << 2, /* the bit of CPUID */
+	CONSTANT = 1 << 3,  /* these two are flags of /proc/cpuinfo */
+	NONSTOP = 1 << 4,
+	TSC_IN_USE = 1 << 5,
+	TSC_NAMED = 1 << 6, /* by an available clocksource, so that Hyper-V's page counts, too */
+	FREQ_FILE = 1 << 7,
+	CPUFREQ = 1 << 8,
+	NEVER = 1 << 9,
+};
+
 static bool has_flag(const struct counter_evidence *evidence, const char *flag)
 {
 	const struct text_fact *flags = &evidence->host.host.tsc_flags;
@@ -19,27 +35,21 @@ static bool has_flag(const struct counter_evidence *evidence, const char *flag)
 	return fact_is_known(&flags->fact) && text_has_word(text_span(flags->value), flag);
 }
 
-static bool has_invariant_bit(const struct counter_evidence *evidence)
+static unsigned find_traits(const struct counter_evidence *evidence)
 {
-	return fact_is_flag(&evidence->host.host.invariant_tsc, true);
-}
+	const struct clocksource_evidence *clocksource = &evidence->host.clocksource;
+	const struct counter_claims *claims = &evidence->claims;
+	unsigned traits = (claims->rdtscp ? RDTSCP : 0) | (claims->tsc_adjust ? TSC_ADJUST : 0);
 
-static bool chooses_never(const struct counter_evidence *evidence)
-{
-	(void)evidence;
-	return false;
-}
-
-static bool has_invariant_rdtscp(const struct counter_evidence *evidence)
-{
-	return has_invariant_bit(evidence) && evidence->claims.rdtscp;
-}
-
-/* src/common/instr_time.c, tsc_detect_frequency() and tsc_use_by_default(). */
-static bool postgresql_chooses(const struct counter_evidence *evidence)
-{
-	return has_invariant_rdtscp(evidence) &&
-	       (evidence->claims.tsc_adjust || clocksource_is(&evidence->host, "tsc"));
+	traits |= fact_is_flag(&evidence->host.host.invariant_tsc, true) ? INVARIANT : 0;
+	traits |= has_flag(evidence, "constant_tsc") ? CONSTANT : 0;
+	traits |= has_flag(evidence, "nonstop_tsc") ? NONSTOP : 0;
+	traits |= clocksource_is(&evidence->host, "tsc") ? TSC_IN_USE : 0;
+	traits |= fact_is_known(&claims->freq_file.fact) ? FREQ_FILE : 0;
+	traits |= fact_is_known(&claims->cpufreq_max.fact) ? CPUFREQ : 0;
+	for (size_t i = 0; i < clocksource->available_count; i++)
+		traits |= strstr(clocksource->available[i], "tsc") ? TSC_NAMED : 0;
+	return traits;
 }
 
 /* src/port/pg_cpu_x86.c, x86_tsc_frequency_khz(); NULL: it calibrates. */
@@ -50,33 +60,6 @@ static const struct number_fact *postgresql_rate(const struct counter_evidence *
 	if (claims->guest)
 		return claims->hypervisor_first ? &claims->hypervisor_hz : NULL;
 	return fact_is_known(&claims->crystal_hz.fact) ? &claims->crystal_hz : &claims->base_hz;
-}
-
-/* src/monotonic.c, monotonicInit_x86linux(), of both. Valkey's 0148137a asks for tsc, too. */
-static bool valkey_chooses(const struct counter_evidence *evidence)
-{
-	return has_flag(evidence, "constant_tsc");
-}
-
-static bool redis_chooses(const struct counter_evidence *evidence)
-{
-	return clocksource_is(&evidence->host, "tsc") && has_flag(evidence, "constant_tsc");
-}
-
-/*
- * src/tsc_now.rs: is_tsc_stable() looks for "tsc" in the text, so that Hyper-V's page counts, too;
- * is_tsc_percpu_stable() is what it does without.
- */
-static bool minstant_chooses(const struct counter_evidence *evidence)
-{
-	const struct clocksource_evidence *clocksource = &evidence->host.clocksource;
-
-	for (size_t i = 0; i < clocksource->available_count; i++) {
-		if (strstr(clocksource->available[i], "tsc"))
-			return true;
-	}
-	return has_flag(evidence, "constant_tsc") && has_flag(evidence, "nonstop_tsc") &&
-	       evidence->claims.rdtscp;
 }
 
 /*
@@ -99,16 +82,7 @@ static const struct number_fact *dpdk_rate(const struct counter_evidence *eviden
 	               : NULL;
 }
 
-/* compiler-rt/lib/xray/xray_x86_64.cpp, probeRequiredCPUFeatures(). */
-static bool xray_chooses(const struct counter_evidence *evidence)
-{
-	const struct counter_claims *claims = &evidence->claims;
-
-	return claims->rdtscp &&
-	       (fact_is_known(&claims->freq_file.fact) || fact_is_known(&claims->cpufreq_max.fact));
-}
-
-/* getTSCFrequency() of the same file. */
+/* compiler-rt/lib/xray/xray_x86_64.cpp, getTSCFrequency(). */
 static const struct number_fact *xray_rate(const struct counter_evidence *evidence)
 {
 	const struct counter_claims *claims = &evidence->claims;
@@ -121,38 +95,40 @@ static const struct number_fact *register_rate(const struct counter_evidence *ev
 	return &evidence->register_hz;
 }
 
-enum { X86 = 1 << 0, ARM64 = 1 << 1 };
-
 static const struct program {
 	const char *name, *version;
 	unsigned arches;
-	bool (*chooses)(const struct counter_evidence *evidence); /* the counter; NULL: always */
+	/* It chooses the counter where all of the first are there, or all of the others, if any. */
+	unsigned needs[2];
 	/* The fact that it takes for the rate; NULL, or a NULL result: it measures it. */
 	const struct number_fact *(*rate)(const struct counter_evidence *evidence);
 	const char *rule, *source;
 } programs[] = {
-	{"PostgreSQL", "19, timing_clock_source=auto", X86, postgresql_chooses, postgresql_rate,
+	{"PostgreSQL", "19, timing_clock_source=auto", X86,
+		{RDTSCP | INVARIANT | TSC_ADJUST, RDTSCP | INVARIANT | TSC_IN_USE}, postgresql_rate,
 		.rule = "RDTSCP and invariant TSC, and TSC_ADJUST or clocksource tsc",
 		.source = "postgres/postgres 294520c4, src/common/instr_time.c, and 2ef57e63, "
 			  "src/port/pg_cpu_x86.c"},
-	{"Redis", "unstable, 2026", X86, redis_chooses, .rule = "clocksource tsc and constant_tsc",
+	{"Redis", "unstable, 2026", X86, {TSC_IN_USE | CONSTANT},
+		.rule = "clocksource tsc and constant_tsc",
 		.source = "redis/redis 04a952e3, src/monotonic.c"},
-	{"Valkey", "9.1.2", X86, valkey_chooses, .rule = "constant_tsc, whatever the kernel found",
+	/* 0148137a asks for tsc, too. */
+	{"Valkey", "9.1.2", X86, {CONSTANT}, .rule = "constant_tsc, whatever the kernel found",
 		.source = "valkey-io/valkey tag 9.1.2, src/monotonic.c"},
 	{"Redis", "unstable, 2026", ARM64, .rate = register_rate, .rule = "always",
 		.source = "redis/redis 04a952e3, src/monotonic.c"},
 	{"Valkey", "9.1.2", ARM64, .rate = register_rate, .rule = "always",
 		.source = "valkey-io/valkey tag 9.1.2, src/monotonic.c"},
-	{"Wine", "10.0", X86 | ARM64, chooses_never, .rule = "never: it reads CLOCK_MONOTONIC_RAW",
+	{"Wine", "10.0", X86 | ARM64, {NEVER}, .rule = "never: it reads CLOCK_MONOTONIC_RAW",
 		.source = "wine-mirror/wine tag wine-10.0, dlls/ntdll/unix/sync.c"},
-	{"GE-Proton", "11-7", X86, has_invariant_rdtscp,
+	{"GE-Proton", "11-7", X86, {RDTSCP | INVARIANT},
 		.rule = "RDTSCP and invariant TSC, whatever the kernel found",
 		.source = "GloriousEggroll/proton-ge-custom d3642203, patches/proton; issue 784"},
-	{"quanta", "main", X86, has_invariant_rdtscp, .rule = "RDTSCP and invariant TSC",
+	{"quanta", "main", X86, {RDTSCP | INVARIANT}, .rule = "RDTSCP and invariant TSC",
 		.source = "metrics-rs/quanta 7c80897f, src/detection.rs"},
 	{"quanta", "main", ARM64, .rule = "always",
 		.source = "metrics-rs/quanta 7c80897f, src/detection.rs"},
-	{"minstant", "0.1", X86, minstant_chooses,
+	{"minstant", "0.1", X86, {TSC_NAMED, CONSTANT | NONSTOP | RDTSCP},
 		.rule = "tsc in the available clocksources, or constant_tsc, nonstop_tsc, RDTSCP",
 		.source = "tikv/minstant 085c7f7e, src/tsc_now.rs"},
 	/* Before 24.11 it rounded the rate to 10 MHz. */
@@ -163,7 +139,7 @@ static const struct program {
 		.source = "DPDK/dpdk tag v26.07, lib/eal/arm/rte_cycles.c"},
 	{"Abseil", "CycleClock", X86, .rule = "always",
 		.source = "abseil/abseil-cpp 0514227d, base/internal/sysinfo.cc"},
-	{"XRay", "LLVM", X86, xray_chooses, xray_rate,
+	{"XRay", "LLVM", X86, {RDTSCP | FREQ_FILE, RDTSCP | CPUFREQ}, xray_rate,
 		.rule = "RDTSCP, and a rate in tsc_freq_khz or cpuinfo_max_freq",
 		.source = "llvm/llvm-project 9e656542, compiler-rt/lib/xray/xray_x86_64.cpp"},
 };
@@ -184,6 +160,7 @@ size_t program_list(const struct counter_evidence *evidence, const struct counte
 	unsigned arch = verdict->view.x86                                    ? X86
 	                : fact_is_text(&evidence->host.host.arch, "aarch64") ? ARM64
 	                                                                     : 0;
+	unsigned traits = find_traits(evidence);
 	size_t count = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(programs) && count < PROGRAM_MAX; i++) {
@@ -197,7 +174,8 @@ size_t program_list(const struct counter_evidence *evidence, const struct counte
 			.rule = program->rule,
 			.source = program->source,
 			.answer = PROGRAM_UNDETERMINED};
-		if (program->chooses && !program->chooses(evidence))
+		if ((traits & program->needs[0]) != program->needs[0] &&
+			(!program->needs[1] || (traits & program->needs[1]) != program->needs[1]))
 			choice->answer = PROGRAM_CLOCK;
 		else if (verdict->outcome == COUNTER_UNSAFE)
 			choice->answer = PROGRAM_WRONG;
