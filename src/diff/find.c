@@ -97,39 +97,40 @@ static void find_states(struct diff *diff)
 
 /* ---- suspects ---- */
 
-enum property_kind { IS_TEXT, IS_NUMBER, MAY_BE_NONE }; /* a text whose absence counts, too */
+enum property_kind {
+	IS_TEXT,
+	IS_NUMBER,
+	MAY_BE_NONE, /* a text; that there is none is a property of the host, too */
+};
 
 #define OF struct host_evidence
-#define PROPERTY(name, member, kind)                                                               \
-	{                                                                                          \
-		name, kind, offsetof(OF, member)                                                   \
-	}
+#define PROPERTY(name, member) name, offsetof(OF, member)
 
 static const struct property {
 	const char *name;
-	enum property_kind kind;
 	size_t at; /* its fact, in the host's evidence */
+	enum property_kind kind;
 } properties[] = {
-	PROPERTY("kernel", kernel, IS_TEXT),
-	PROPERTY("kernel build", kernel_build, IS_TEXT),
-	PROPERTY("boot parameters", boot, MAY_BE_NONE),
-	PROPERTY("hypervisor", hypervisor, MAY_BE_NONE),
-	PROPERTY("hypervisor version", hypervisor_version, IS_TEXT),
-	PROPERTY("platform", platform, IS_TEXT),
-	PROPERTY("instance type", instance_type, IS_TEXT),
-	PROPERTY("architecture", arch, IS_TEXT),
-	PROPERTY("CPU", cpu, IS_TEXT),
-	PROPERTY("microcode", cpu_model, IS_TEXT),
-	PROPERTY("libc", libc, IS_TEXT),
-	PROPERTY("distribution", distribution, IS_TEXT),
-	PROPERTY("container", container, MAY_BE_NONE),
-	PROPERTY("emulator", emulator, MAY_BE_NONE),
-	PROPERTY("CPUs", cpu_count, IS_NUMBER),
-	PROPERTY("seccomp mode", seccomp, IS_NUMBER),
+	{PROPERTY("kernel", kernel), IS_TEXT},
+	{PROPERTY("kernel build", kernel_build), IS_TEXT},
+	{PROPERTY("boot parameters", boot), MAY_BE_NONE},
+	{PROPERTY("hypervisor", hypervisor), MAY_BE_NONE},
+	{PROPERTY("hypervisor version", hypervisor_version), IS_TEXT},
+	{PROPERTY("platform", platform), IS_TEXT},
+	{PROPERTY("instance type", instance_type), IS_TEXT},
+	{PROPERTY("architecture", arch), IS_TEXT},
+	{PROPERTY("CPU", cpu), IS_TEXT},
+	{PROPERTY("microcode", cpu_model), IS_TEXT},
+	{PROPERTY("libc", libc), IS_TEXT},
+	{PROPERTY("distribution", distribution), IS_TEXT},
+	{PROPERTY("container", container), MAY_BE_NONE},
+	{PROPERTY("emulator", emulator), MAY_BE_NONE},
+	{PROPERTY("CPUs", cpu_count), IS_NUMBER},
+	{PROPERTY("seccomp mode", seccomp), IS_NUMBER},
 };
 
-/* A value that is not known is "", and differs from nothing. */
-static const char *describe(
+/* Returns "" for a value that is not known, which differs from nothing. */
+static const char *property_value(
 	const struct host_evidence *host, const struct property *property, char digits[24])
 {
 	const void *fact = (const char *)host + property->at;
@@ -164,8 +165,8 @@ static void find_suspects(struct diff *diff)
 		if (diff->suspect_count && properties[i].at == offsetof(OF, kernel_build))
 			continue;
 		suspect->name = properties[i].name;
-		suspect->before = describe(before, &properties[i], digits[0]);
-		suspect->now = describe(now, &properties[i], digits[1]);
+		suspect->before = property_value(before, &properties[i], digits[0]);
+		suspect->now = property_value(now, &properties[i], digits[1]);
 		diff->suspect_count += differ(suspect->before, suspect->now);
 	}
 	if (*before->name.value && *now->name.value)
@@ -192,7 +193,7 @@ static enum diff_answer find_answer(const struct diff *diff)
 	                             : DIFF_SAME;
 }
 
-/* Names the states that changed, and the first of the costs: those of the deciding calls. */
+/* Names the states that changed and the first cost that did: deciding calls come first. */
 static void name_changes(const struct diff *diff, struct strbuf *text)
 {
 	const struct diff_change *cost = diff->changes, *end = cost + diff->change_count;
