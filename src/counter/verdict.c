@@ -122,7 +122,7 @@ static void note_host(const struct counter_evidence *evidence, struct counter_ve
 
 /* ---- the verdict ---- */
 
-/* A rate that is this far off is no matter of a calibration: the counter's rate changes. */
+/* Calibration explains no rate that is this far off: the counter's rate has changed. */
 static bool rate_has_changed(const struct rate rates[RATE_COUNT])
 {
 	return rate_difference(&rates[RATE_PAGE], &rates[RATE_CLOCK_PAGE]) > RATE_CLAIM_LIMIT_PPM ||

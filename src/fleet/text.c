@@ -8,7 +8,7 @@
 #include "cli/text.h"
 #include "model.h"
 
-/* So many hosts and causes fit a terminal of 24 lines. */
+/* The answer with this number of hosts and causes fits a terminal of 24 lines. */
 #define DEFAULT_TOP 6
 
 static const char *const headings[FLEET_DIMENSIONS] = {

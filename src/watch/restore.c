@@ -23,7 +23,7 @@
 
 const char *const watch_restore_names[] = {"", "vmclock", "vmgenid", "hyperv", "suspend", NULL};
 
-/* What the page begins with (include/uapi/linux/vmclock-abi.h, 6.13 to 7.3), in little-endian. */
+/* The page begins with this, in little-endian (include/uapi/linux/vmclock-abi.h, 6.13 to 7.3). */
 struct watch_vmclock {
 	uint32_t magic;
 	uint32_t size;

@@ -123,7 +123,7 @@ static void read_suspended(void *argument)
 
 /*
  * Whether clocks may be read between the checks: without a system call, as the proof saw it of this
- * process. CLOCK_BOOTTIME is no deciding call; where it is not served (x86 before 5.3) it is a
+ * process. CLOCK_BOOTTIME is not a deciding call; where it is not served (x86 before 5.3) it is a
  * system call, and a child finds out whether a sandbox kills for it.
  */
 static bool may_read_clocks(struct watch *watch)
