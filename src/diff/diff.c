@@ -29,7 +29,7 @@ static int diff_run(struct cli *cli)
 			cli_error("%s: %s", documents[i]->file, why.reason);
 			return EXIT_TROUBLE;
 		}
-		diff_document_judge(documents[i]);
+		diff_document_judge(diff, documents[i]);
 	}
 	if (diff->old.is_bench != diff->new.is_bench) {
 		cli_error("cannot compare a document of check with one of bench: %s, %s",

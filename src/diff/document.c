@@ -17,17 +17,17 @@ static const struct field row_fields[] = {
 	{TEXT("call", call), .options = FIELD_NEEDED | FIELD_FILLED},
 	{TEXT("clock", clock)},
 	{WORD("path", path, diff_paths), .options = FIELD_NEEDED | FIELD_FILLED},
-	{TIME("min_ns", least_ns)},
-	{TIME("median_ns", median_ns)},
-	{TIME("batch_p99_ns", most_ns)},
+	{TIME("min_ns", before.least_ns)},
+	{TIME("median_ns", before.median_ns)},
+	{TIME("batch_p99_ns", before.most_ns)},
 	{0},
 };
 
 static const struct field baseline_fields[] = {
 	{TEXT("id", call), .options = FIELD_NEEDED | FIELD_FILLED},
-	{TIME("min_ns", least_ns)},
-	{TIME("median_ns", median_ns)},
-	{TIME("batch_p99_ns", most_ns)},
+	{TIME("min_ns", before.least_ns)},
+	{TIME("median_ns", before.median_ns)},
+	{TIME("batch_p99_ns", before.most_ns)},
 	{0},
 };
 
@@ -66,77 +66,74 @@ void diff_document_parts(
 
 /* ---- costs ---- */
 
-struct diff_cost *diff_cost_find(struct diff_document *document, const struct diff_cost *like)
-{
-	for (size_t i = 0; i < document->cost_count; i++) {
-		struct diff_cost *cost = &document->costs[i];
-
-		if (cost->path == like->path && strcmp(cost->call, like->call) == 0 &&
-			strcmp(cost->clock, like->clock) == 0)
-			return cost;
-	}
-	return NULL;
-}
-
 /* Rows of one call on several CPUs are one cost. */
-static void add_cost(struct diff_document *document, struct diff_cost row)
+static void add_cost(struct diff *diff, const struct diff_document *document, struct diff_cost row)
 {
-	struct diff_cost *cost = diff_cost_find(document, &row);
+	static const struct diff_times none = {NAN, NAN, NAN};
+	const struct diff_times *times = &row.before;
+	double most_ns = fmax(times->least_ns, fmax(times->median_ns, times->most_ns));
+	struct diff_cost *cost = diff->costs, *end = cost + diff->cost_count;
+	struct diff_times *sum;
 
-	if (isnan(row.least_ns))
+	while (cost < end && (cost->path != row.path || strcmp(cost->call, row.call) != 0 ||
+				     strcmp(cost->clock, row.clock) != 0))
+		cost++;
+	if (isnan(times->least_ns) || cost == diff->costs + DIFF_COST_MAX)
 		return;
-	row.most_ns = fmax(row.least_ns, fmax(row.median_ns, row.most_ns));
-	if (cost) {
-		cost->least_ns = fmin(cost->least_ns, row.least_ns);
-		cost->most_ns = fmax(cost->most_ns, row.most_ns);
-	} else if (document->cost_count < DIFF_COST_MAX) {
-		document->costs[document->cost_count++] = row;
+	if (cost == end) {
+		*cost = row;
+		cost->before = cost->now = none;
+		diff->cost_count++;
 	}
+	/* fmin(3) and fmax(3) leave NAN out. */
+	sum = document == &diff->old ? &cost->before : &cost->now;
+	sum->least_ns = fmin(sum->least_ns, times->least_ns);
+	sum->most_ns = fmax(sum->most_ns, most_ns);
 }
 
-static void add_bench_costs(struct diff_document *document)
+static void add_bench_costs(struct diff *diff, struct diff_document *document)
 {
 	for (size_t i = 0; i < document->baseline_count; i++) {
 		document->baselines[i].path = PATH_COUNT;
 		if (strcmp(document->baselines[i].call, "counter") == 0)
-			add_cost(document, document->baselines[i]);
+			add_cost(diff, document, document->baselines[i]);
 	}
 	for (size_t i = 0; i < document->row_count; i++)
-		add_cost(document, document->rows[i]);
+		add_cost(diff, document, document->rows[i]);
 }
 
 /* Leaves out the raw system calls of a check: they are few, and programs do not make them. */
-static void add_check_costs(struct diff_document *document)
+static void add_check_costs(struct diff *diff, const struct diff_document *document)
 {
 	const struct evidence *evidence = &document->evidence;
 
 	if (fact_is_known(&evidence->timing.counter_fact))
-		add_cost(document, (struct diff_cost){.call = "counter",
-					   .path = PATH_COUNT,
-					   .least_ns = evidence->timing.counter_ns});
+		add_cost(diff, document,
+			(struct diff_cost){.call = "counter",
+				.path = PATH_COUNT,
+				.before.least_ns = evidence->timing.counter_ns});
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
 
 		for (enum call_path path = PATH_VDSO; path <= PATH_LIBC; path++) {
+			const struct path_evidence *times = &call->path[path];
 			struct diff_cost cost = {.path = path,
-				.least_ns = call->path[path].min_ns,
-				.median_ns = call->path[path].median_ns,
-				.most_ns = call->path[path].p99_ns};
+				.before = {times->min_ns, times->median_ns, times->p99_ns}};
 
 			text_copy(cost.call, sizeof(cost.call), call->call);
 			text_copy(cost.clock, sizeof(cost.clock), call->clock);
-			if (call->path[path].timed)
-				add_cost(document, cost);
+			if (times->timed)
+				add_cost(diff, document, cost);
 		}
 	}
 }
 
-void diff_document_judge(struct diff_document *document)
+void diff_document_judge(struct diff *diff, struct diff_document *document)
 {
 	if (document->is_bench) {
-		add_bench_costs(document);
+		add_bench_costs(diff, document);
 	} else {
 		diagnose(&document->evidence, &document->diagnosis);
-		add_check_costs(document);
+		add_check_costs(diff, document);
 	}
 }

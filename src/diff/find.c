@@ -6,6 +6,7 @@
 #include "model.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,30 +22,31 @@
 #define RISE_LEAST 1.5
 #define RISE_NS_LEAST 2
 
-static bool is_above(const struct diff_cost *slower, const struct diff_cost *faster)
+static bool is_above(const struct diff_times *slower, const struct diff_times *faster)
 {
 	return slower->least_ns >= RISE_LEAST * faster->most_ns &&
 	       slower->least_ns >= RISE_NS_LEAST + faster->most_ns;
 }
 
-static void find_changes(struct diff *diff)
+/* Compares the costs that both documents have, and drops the others. */
+static void compare_costs(struct diff *diff)
 {
-	for (size_t i = 0; i < diff->old.cost_count; i++) {
-		const struct diff_cost *before = &diff->old.costs[i];
-		const struct diff_cost *now = diff_cost_find(&diff->new, before);
-		struct diff_change *change = &diff->changes[diff->change_count];
+	size_t count = 0;
 
-		if (!now)
+	for (size_t i = 0; i < diff->cost_count; i++) {
+		struct diff_cost cost = diff->costs[i];
+
+		if (isnan(cost.before.least_ns) || isnan(cost.now.least_ns))
 			continue;
-		*change = (struct diff_change){.before = *before, .now = *now};
-		if (is_above(now, before))
-			change->change = DIFF_WORSE;
-		else if (is_above(before, now))
-			change->change = DIFF_BETTER;
-		diff->worse_count += change->change == DIFF_WORSE;
-		diff->better_count += change->change == DIFF_BETTER;
-		diff->change_count++;
+		if (is_above(&cost.now, &cost.before))
+			cost.change = DIFF_WORSE;
+		else if (is_above(&cost.before, &cost.now))
+			cost.change = DIFF_BETTER;
+		diff->worse_count += cost.change == DIFF_WORSE;
+		diff->better_count += cost.change == DIFF_BETTER;
+		diff->costs[count++] = cost;
 	}
+	diff->cost_count = count;
 }
 
 /* ---- states ---- */
@@ -183,7 +185,7 @@ static enum diff_answer find_answer(const struct diff *diff)
 {
 	bool found[] = {[DIFF_BETTER] = diff->better_count,
 		[DIFF_WORSE] = diff->worse_count,
-		[DIFF_UNKNOWN] = diff->old.is_bench && !diff->change_count};
+		[DIFF_UNKNOWN] = diff->old.is_bench && !diff->cost_count};
 
 	for (size_t i = 0; i < diff->state_count; i++)
 		found[diff->states[i].change] = true;
@@ -196,7 +198,7 @@ static enum diff_answer find_answer(const struct diff *diff)
 /* Names the states that changed and the first cost that did: deciding calls come first. */
 static void name_changes(const struct diff *diff, struct strbuf *text)
 {
-	const struct diff_change *cost = diff->changes, *end = cost + diff->change_count;
+	const struct diff_cost *cost = diff->costs, *end = cost + diff->cost_count;
 	char before[32], now[32];
 
 	for (size_t i = 0; i < diff->state_count; i++) {
@@ -212,10 +214,10 @@ static void name_changes(const struct diff *diff, struct strbuf *text)
 		return;
 	if (text->used)
 		strbuf_add(text, "; ");
-	if (cost->now.path == PATH_COUNT)
+	if (cost->path == PATH_COUNT)
 		strbuf_add(text, "reading the CPU's counter");
 	else
-		describe_call_name(cost->now.call, cost->now.clock, text);
+		describe_call_name(cost->call, cost->clock, text);
 	strbuf_add(text, " took %s ns and takes %s ns", format_ns(cost->before.least_ns, before),
 		format_ns(cost->now.least_ns, now));
 }
@@ -235,9 +237,9 @@ static void summarize(struct diff *diff)
 			new_is_unknown ? diff->new.file : diff->old.file);
 	else if (!diff->old.is_bench)
 		strbuf_add(&text, "the verdict is %s in both; ", diff->states[0].now);
-	if (diff->answer == DIFF_SAME && diff->change_count)
+	if (diff->answer == DIFF_SAME && diff->cost_count)
 		strbuf_add(&text, "none of %s costs differs beyond the spread of the runs",
-			format_count(diff->change_count, count));
+			format_count(diff->cost_count, count));
 	else if (diff->answer == DIFF_SAME)
 		strbuf_add(&text, "no cost is in both");
 	text_append(diff->summary, sizeof(diff->summary), "%s.", text.text);
@@ -245,7 +247,7 @@ static void summarize(struct diff *diff)
 
 void diff_find(struct diff *diff)
 {
-	find_changes(diff);
+	compare_costs(diff);
 	find_states(diff);
 	find_suspects(diff);
 	diff->documents_of = diff->old.is_bench ? "bench" : "check";

@@ -19,13 +19,19 @@
 
 enum diff_answer { DIFF_SAME, DIFF_BETTER, DIFF_WORSE, DIFF_UNKNOWN };
 
-/* The ns that a call takes by a path. A row of a benchmark is read as one, with NAN for null. */
+/* Times of the batches, in ns per call. */
+struct diff_times {
+	double least_ns, median_ns; /* NAN: null, or not in the document */
+	double most_ns;             /* 99th percentile, or median without one */
+};
+
+/* What a call takes by a path; a row of a benchmark is read as one, with its times in `before`. */
 struct diff_cost {
 	char call[CALL_NAME_SIZE];  /* "counter": a read of the CPU's counter */
 	char clock[CALL_NAME_SIZE]; /* "": none */
 	enum call_path path;        /* PATH_COUNT: none */
-	double least_ns, median_ns; /* of the batches */
-	double most_ns; /* 99th percentile; among the costs of a document, median without one */
+	struct diff_times before, now;
+	enum diff_answer change;
 };
 
 struct diff_document {
@@ -33,9 +39,8 @@ struct diff_document {
 	bool is_bench;
 	struct evidence evidence;   /* of a benchmark: timestamp, clocksource and host */
 	struct diagnosis diagnosis; /* of a check */
-	size_t row_count, baseline_count, cost_count;
+	size_t row_count, baseline_count;
 	struct diff_cost rows[4096], baselines[64]; /* a benchmark on many CPUs has rows for each */
-	struct diff_cost costs[DIFF_COST_MAX];
 };
 
 /* A property in words, those of the documents or static; "" is unknown. */
@@ -44,20 +49,15 @@ struct diff_property {
 	enum diff_answer change;
 };
 
-/* A cost that both documents have. */
-struct diff_change {
-	struct diff_cost before, now;
-	enum diff_answer change;
-};
-
 struct diff {
 	struct timestamp_evidence timestamp;
 	struct diff_document old, new;
+	size_t cost_count;
+	struct diff_cost costs[DIFF_COST_MAX]; /* after diff_find(): those that both have */
 	/* After diff_find(). */
 	const char *documents_of; /* "check" or "bench" */
 	bool two_hosts;
-	size_t change_count, worse_count, better_count; /* costs */
-	struct diff_change changes[DIFF_COST_MAX];
+	size_t worse_count, better_count; /* costs */
 	size_t state_count, suspect_count;
 	struct diff_property states[3], suspects[20];
 	char digits[20][2][24]; /* before and now of suspects that are numbers */
@@ -74,11 +74,8 @@ struct diff {
 void diff_document_parts(
 	struct document_part parts[DIFF_PART_COUNT], struct diff_document *document);
 
-/* After reading: lists the costs, and judges a check anew. */
-void diff_document_judge(struct diff_document *document);
-
-/* The document's cost of the same call, clock and path; NULL: it has none. */
-struct diff_cost *diff_cost_find(struct diff_document *document, const struct diff_cost *like);
+/* After reading one of the two: adds its costs to the list, and judges a check anew. */
+void diff_document_judge(struct diff *diff, struct diff_document *document);
 
 /* ---- find.c: pure ---- */
 

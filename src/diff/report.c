@@ -58,17 +58,17 @@ static const struct field suspect_fields[] = {
 
 static void print_name(const void *object, const void *whole, FILE *out)
 {
-	const struct diff_change *change = object;
+	const struct diff_cost *cost = object;
 	struct strbuf name = {.used = 0};
 
 	(void)whole;
-	describe_call_name(change->now.call, change->now.clock, &name);
+	describe_call_name(cost->call, cost->clock, &name);
 	fputs(name.text, out);
 }
 
 static void print_change(const void *object, const void *whole, FILE *out)
 {
-	enum diff_answer change = ((const struct diff_change *)object)->change;
+	enum diff_answer change = ((const struct diff_cost *)object)->change;
 
 	(void)whole;
 	if (change != DIFF_SAME)
@@ -76,14 +76,14 @@ static void print_change(const void *object, const void *whole, FILE *out)
 }
 
 #undef OF
-#define OF struct diff_change
+#define OF struct diff_cost
 
 static const struct field cost_fields[] = {
-	{TEXT("call", now.call), .options = FIELD_FILLED, .title = "ns per call", .width = 34,
+	{TEXT("call", call), .options = FIELD_FILLED, .title = "ns per call", .width = 34,
 		.left = true, .cell = print_name,
 		.doc = "name of the call; counter: a read of the CPU's counter"},
-	{TEXT("clock", now.clock), .doc = "clock that it reads; null: the call takes none"},
-	{WORD("path", now.path, diff_paths), .title = "by", .width = 9, .left = true,
+	{TEXT("clock", clock), .doc = "clock that it reads; null: the call takes none"},
+	{WORD("path", path, diff_paths), .title = "by", .width = 9, .left = true,
 		.doc = "path of the call: by the vDSO, by libc, or by raw system call; null: of "
 		       "the counter"},
 	{NS("old_ns", before.least_ns), .options = FIELD_FILLED, .title = "old", .width = 10,
@@ -123,7 +123,7 @@ const struct field diff_fields[] = {
 	{OBJECT("new", new, document_fields), .doc = "second document"},
 	{LIST("states", states, state_count, state_fields), .options = FIELD_FILLED,
 		.doc = "verdict, clocksource and clock mode; of a benchmark the clocksource alone"},
-	{LIST("costs", changes, change_count, cost_fields), .options = FIELD_FILLED,
+	{LIST("costs", costs, cost_count, cost_fields), .options = FIELD_FILLED,
 		.doc = "costs of calls that both documents have"},
 	{LIST("suspects", suspects, suspect_count, suspect_fields), .options = FIELD_FILLED,
 		.doc = "properties of the host that differ: what may be behind a change"},
@@ -201,14 +201,14 @@ static void write_causes(const struct diff *diff, FILE *out)
 /* Writes the costs that changed; all of them if `all`, and the first ones if none did. */
 static void write_costs(const struct diff *diff, bool all, FILE *out)
 {
-	static struct diff_change shown[DIFF_COST_MAX];
+	static struct diff_cost shown[DIFF_COST_MAX];
 	size_t changed = diff->worse_count + diff->better_count, count = 0;
 	size_t most = diff->suspect_count > SUSPECTS_MANY ? SCREEN_COSTS - 1 : SCREEN_COSTS;
 	struct table table = {.fields = cost_fields, TABLE_ROWS(shown, 0)};
 
-	for (size_t i = 0; i < diff->change_count; i++) {
-		if (all || !changed || diff->changes[i].change != DIFF_SAME)
-			shown[count++] = diff->changes[i];
+	for (size_t i = 0; i < diff->cost_count; i++) {
+		if (all || !changed || diff->costs[i].change != DIFF_SAME)
+			shown[count++] = diff->costs[i];
 	}
 	if (!count)
 		return;

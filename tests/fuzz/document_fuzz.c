@@ -42,8 +42,9 @@ static void compare_with_itself(const char *bytes, size_t length)
 			abort();
 		return;
 	}
-	diff_document_judge(&diff.old);
 	diff.new = diff.old;
+	diff_document_judge(&diff, &diff.old);
+	diff_document_judge(&diff, &diff.new);
 	diff_find(&diff);
 	if (diff.answer == DIFF_WORSE || diff.answer == DIFF_BETTER || diff.suspect_count)
 		abort();

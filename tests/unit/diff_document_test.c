@@ -5,17 +5,17 @@
 #include "diff/model.h"
 #include "unit/unit.h"
 
-static struct diff_document document;
+static struct diff diff;
 
 static bool parse(const char *text, struct fact *why)
 {
 	struct document_part parts[DIFF_PART_COUNT];
 
-	memset(&document, 0, sizeof(document));
-	diff_document_parts(parts, &document);
+	memset(&diff, 0, sizeof(diff));
+	diff_document_parts(parts, &diff.old);
 	if (!document_parse(text, strlen(text), parts, why))
 		return false;
-	diff_document_judge(&document);
+	diff_document_judge(&diff, &diff.old);
 	return true;
 }
 
@@ -36,15 +36,15 @@ static void rows_of_a_call_on_several_cpus_are_one_cost(void **state)
 		"\"baselines\": [{\"id\": \"loop\", \"min_ns\": 1},"
 		"{\"id\": \"counter\", \"min_ns\": 9, \"median_ns\": 9.5}]}",
 		&why));
-	assert_true(document.is_bench);
-	assert_string_equal(document.evidence.clocksource.current, "tsc");
-	assert_string_equal(document.evidence.host.kernel.value, "6.1");
-	assert_int_equal(document.cost_count, 2);
-	assert_string_equal(document.costs[0].call, "counter");
-	assert_float_equal(document.costs[0].most_ns, 9.5, 0);
-	assert_string_equal(document.costs[1].call, "time");
-	assert_float_equal(document.costs[1].least_ns, 2, 0);
-	assert_float_equal(document.costs[1].most_ns, 7, 0);
+	assert_true(diff.old.is_bench);
+	assert_string_equal(diff.old.evidence.clocksource.current, "tsc");
+	assert_string_equal(diff.old.evidence.host.kernel.value, "6.1");
+	assert_int_equal(diff.cost_count, 2);
+	assert_string_equal(diff.costs[0].call, "counter");
+	assert_float_equal(diff.costs[0].before.most_ns, 9.5, 0);
+	assert_string_equal(diff.costs[1].call, "time");
+	assert_float_equal(diff.costs[1].before.least_ns, 2, 0);
+	assert_float_equal(diff.costs[1].before.most_ns, 7, 0);
 }
 
 static const struct broken {

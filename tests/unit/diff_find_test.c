@@ -29,8 +29,8 @@ static int begin(void **state)
 
 static enum diff_answer compare(void)
 {
-	diff_document_judge(&diff.old);
-	diff_document_judge(&diff.new);
+	diff_document_judge(&diff, &diff.old);
+	diff_document_judge(&diff, &diff.new);
 	diff_find(&diff);
 	assert_int_equal(diff.exit_status, diff.answer == DIFF_WORSE     ? 1
 					   : diff.answer == DIFF_UNKNOWN ? 2
