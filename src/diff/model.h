@@ -25,7 +25,7 @@ struct diff_times {
 	double most_ns;             /* 99th percentile, or median without one */
 };
 
-/* What a call takes by a path; a row of a benchmark is read as one, with its times in `before`. */
+/* The cost of a call by a path. A row of a benchmark is read as one, with its times in `before`. */
 struct diff_cost {
 	char call[CALL_NAME_SIZE];  /* "counter": a read of the CPU's counter */
 	char clock[CALL_NAME_SIZE]; /* "": none */
