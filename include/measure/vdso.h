@@ -31,7 +31,10 @@ struct mapping {
 	uint64_t start;
 	uint64_t end; /* first byte after it */
 	bool readable;
-	bool is_vdso; /* named [vdso] by the kernel, which mapped it */
+	bool is_vdso;    /* named [vdso] by the kernel, which mapped it */
+	uint64_t offset; /* in the file */
+	uint64_t inode;  /* of the file; 0: none, or not known */
+	struct span path;
 };
 
 /* Takes the next mapping; lines that make no sense are skipped. Returns false at the end. */

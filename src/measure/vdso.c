@@ -20,11 +20,19 @@ bool maps_next(struct span *maps, struct mapping *mapping)
 	struct span line, range, start, permissions;
 
 	while (text_next_line(maps, &line)) {
+		struct span offset = {NULL, 0}, device, inode = {NULL, 0};
+
 		if (!text_next_word(&line, &range) || !text_next_word(&line, &permissions))
 			continue;
+		text_next_word(&line, &offset);
+		text_next_word(&line, &device);
+		text_next_word(&line, &inode);
 		start = text_take_until(&range, '-');
-		mapping->readable = text_starts(permissions, "r");
-		mapping->is_vdso = text_has_word(line, "[vdso]");
+		*mapping = (struct mapping){
+			.readable = text_starts(permissions, "r"), .path = text_trim(line)};
+		mapping->is_vdso = text_equals(mapping->path, "[vdso]");
+		number_parse_hex(offset, &mapping->offset);
+		number_parse(inode, &mapping->inode);
 		if (number_parse_hex(start, &mapping->start) &&
 			number_parse_hex(range, &mapping->end) && mapping->start < mapping->end)
 			return true;
