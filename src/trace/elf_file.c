@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds segments and functions in ELF files, by their offsets alone. */
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "elf_file.h"
 
@@ -11,6 +13,26 @@ bool elf_file_start(struct elf_file *file, const unsigned char *bytes, size_t le
 		return false;
 	file->narrow = bytes[EI_CLASS] == ELFCLASS32;
 	return true;
+}
+
+bool elf_file_map(struct elf_file *file, int descriptor)
+{
+	struct stat status;
+	void *bytes = MAP_FAILED;
+
+	if (fstat(descriptor, &status) == 0 && status.st_size > 0)
+		bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+	if (bytes == MAP_FAILED)
+		return false;
+	if (elf_file_start(file, bytes, (size_t)status.st_size))
+		return true;
+	munmap(bytes, (size_t)status.st_size);
+	return false;
+}
+
+void elf_file_unmap(const struct elf_file *file)
+{
+	munmap((void *)(uintptr_t)file->bytes, file->length);
 }
 
 uint64_t elf_file_number(const struct elf_file *file, uint64_t at, size_t size)

@@ -22,6 +22,10 @@ struct elf_file {
 /* False if it is not an ELF file. */
 bool elf_file_start(struct elf_file *file, const unsigned char *bytes, size_t length);
 
+/* Maps an open file, which may shrink while it is read: for a child. */
+bool elf_file_map(struct elf_file *file, int descriptor);
+void elf_file_unmap(const struct elf_file *file);
+
 /* A number of 1, 2, 4 or 8 bytes. */
 uint64_t elf_file_number(const struct elf_file *file, uint64_t at, size_t size);
 

@@ -4,7 +4,6 @@
  * attempts along PATH would be counted as system calls of the program.
  */
 #include <dirent.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,11 +18,9 @@
 #include "base/privileges.h"
 #include "base/text.h"
 #include "count.h"
+#include "elf_file.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/bin:/usr/bin"
-
-/* Linkers put the program headers behind the file's header. */
-#define HEADERS_SIZE 4096
 
 /* LD_PRELOAD beyond it is not seen. */
 #define ENVIRON_SIZE 65536
@@ -86,36 +83,14 @@ int trace_program_find(const char *name, struct trace_program *program)
 
 void trace_program_read(struct trace_program *program, int file)
 {
-	unsigned char bytes[HEADERS_SIZE];
-	size_t length = 0;
-	int error = file_read_all(file, (char *)bytes, sizeof(bytes), &length);
-	Elf64_Ehdr header;
-	Elf32_Ehdr narrow;
+	struct elf_file elf;
 
-	if ((error && error != EFBIG) || length < sizeof(header) ||
-		memcmp(bytes, ELFMAG, SELFMAG) != 0)
+	program->is_elf = elf_file_map(&elf, file);
+	if (!program->is_elf)
 		return;
-	memcpy(&header, bytes, sizeof(header));
-	if (bytes[EI_CLASS] == ELFCLASS32) {
-		memcpy(&narrow, bytes, sizeof(narrow));
-		header.e_phoff = narrow.e_phoff;
-		header.e_phentsize = narrow.e_phentsize;
-		header.e_phnum = narrow.e_phnum;
-	}
-	if (header.e_phoff > length)
-		return;
-	program->is_elf = true;
-	program->is_32_bit = bytes[EI_CLASS] == ELFCLASS32 && sizeof(void *) == 8;
-	program->is_static = true;
-	for (size_t i = 0; i < header.e_phnum && program->is_static; i++) {
-		size_t at = (size_t)header.e_phoff + i * header.e_phentsize;
-		uint32_t type = PT_INTERP; /* a header that was not read may be this one */
-
-		/* Both classes: their program headers begin with the type. */
-		if (at <= length && length - at >= sizeof(type))
-			memcpy(&type, bytes + at, sizeof(type));
-		program->is_static = type != PT_INTERP;
-	}
+	program->is_32_bit = elf.narrow && sizeof(void *) == 8;
+	program->is_static = !elf_file_segment(&elf, PT_INTERP, 0);
+	elf_file_unmap(&elf);
 }
 
 static void read_environment(struct trace_program *program, int file)
