@@ -4,7 +4,6 @@
  * each of them was when its first sample was read. A group is named as its manager names it.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "count.h"
@@ -100,22 +99,22 @@ static bool find_pod(const char *path, char uid[UID_LENGTH + 1])
 	return false;
 }
 
-void cgroup_describe(const char *path, char name[CGROUP_NAME_SIZE])
+void cgroup_describe(const char *path, char name[CGROUP_SIZE])
 {
 	const char *container = find_container(path), *unit = find_unit(path);
 	char uid[UID_LENGTH + 1];
 
 	name[0] = '\0';
 	if (find_pod(path, uid))
-		text_append(name, CGROUP_NAME_SIZE, "pod %s%s", uid, container ? ", " : "");
+		text_append(name, CGROUP_SIZE, "pod %s%s", uid, container ? ", " : "");
 	if (container)
-		text_append(name, CGROUP_NAME_SIZE, "container %.*s", SHORT_ID_LENGTH, container);
+		text_append(name, CGROUP_SIZE, "container %.*s", SHORT_ID_LENGTH, container);
 	/* What a unit divides itself into stands behind its name. */
 	if (!*name)
-		text_append(name, CGROUP_NAME_SIZE, "%s", unit ? unit : path);
+		text_append(name, CGROUP_SIZE, "%s", unit ? unit : path);
 }
 
-void cgroup_read(const struct root *root, pid_t pid, char path[CGROUP_PATH_SIZE])
+void cgroup_read(const struct root *root, pid_t pid, char path[CGROUP_SIZE])
 {
 	char file[64], content[8192];
 	struct fact why = {0};
@@ -125,24 +124,25 @@ void cgroup_read(const struct root *root, pid_t pid, char path[CGROUP_PATH_SIZE]
 	snprintf(file, sizeof(file), "/proc/%d/cgroup", pid);
 	if (root_read(root, file, content, sizeof(content), &text, &why) &&
 		cgroup_find_path(text, &found))
-		text_copy_span(path, CGROUP_PATH_SIZE, found);
+		text_copy_span(path, CGROUP_SIZE, found);
 }
 
-static void add_to_group(struct trace_top *top, const struct trace_process *process)
+static void add_to_group(struct trace_top *top, const struct trace_caller *process)
 {
-	struct trace_group *group = top->groups, *end = group + top->group_count;
+	struct trace_callers *groups = &top->groups;
+	struct trace_caller *group = groups->list, *end = group + groups->count;
 
-	while (group < end && strcmp(group->path, process->cgroup) != 0)
+	while (group < end && strcmp(group->cgroup, process->cgroup) != 0)
 		group++;
-	if (group == top->groups + TRACE_PROCESS_MAX) {
+	if (group == groups->list + TRACE_CALLER_MAX) {
 		top->missed += process->samples;
 		return;
 	}
 	if (group == end) {
-		*group = (struct trace_group){.samples = 0};
-		text_copy(group->path, sizeof(group->path), process->cgroup);
-		cgroup_describe(group->path, group->name);
-		top->group_count++;
+		*group = (struct trace_caller){.samples = 0};
+		text_copy(group->cgroup, sizeof(group->cgroup), process->cgroup);
+		cgroup_describe(group->cgroup, group->name);
+		groups->count++;
 	}
 	group->samples += process->samples;
 	group->processes++;
@@ -150,21 +150,7 @@ static void add_to_group(struct trace_top *top, const struct trace_process *proc
 
 void cgroup_add_processes(struct trace_top *top)
 {
-	for (size_t i = 0; i < top->count; i++)
-		add_to_group(top, &top->processes[i]);
-	memset(top->processes, 0, sizeof(top->processes));
-	top->count = 0;
-}
-
-static int compare_groups(const void *one, const void *other)
-{
-	const struct trace_group *a = one, *b = other;
-
-	return (a->samples < b->samples) - (a->samples > b->samples);
-}
-
-void cgroup_sort(struct trace_top *top, size_t shown)
-{
-	qsort(top->groups, top->group_count, sizeof(top->groups[0]), compare_groups);
-	top->group_count = top->group_count < shown ? top->group_count : shown;
+	for (size_t i = 0; i < top->processes.count; i++)
+		add_to_group(top, &top->processes.list[i]);
+	memset(&top->processes, 0, sizeof(top->processes));
 }

@@ -6,6 +6,8 @@
 #ifndef VDSOCHECK_TRACE_COUNT_H
 #define VDSOCHECK_TRACE_COUNT_H
 
+#include <linux/perf_event.h>
+
 #include "base/root.h"
 #include "base/time.h"
 #include "model.h"
@@ -47,18 +49,21 @@ struct trace_run {
 	struct trace_evidence *trace;
 	char *const *arguments;    /* of the program to start; NULL: what is counted runs already */
 	int64_t limit_ns;          /* 0: no limit */
-	volatile bool *stop;       /* for interrupts_catch() */
+	volatile bool stop;        /* for interrupts_catch() */
 	void (*show)(double done); /* gets the part of limit_ns that is over; or NULL */
 	uint64_t privileges;       /* needed after the run, see base/privileges.h */
-	size_t shown;              /* processes that are kept of trace->top, or places */
+	uint64_t shown;            /* processes that are kept of trace->top, or places */
 	bool serves;               /* the program's calls into the vDSO are counted, too */
 	int64_t interval_ns;       /* of the whole host: the counts are reported so often; or 0 */
 	bool (*report)(void *argument); /* prints those of an interval; false ends the run */
 	void *argument;
 
 	/* Where the system calls were made. */
-	struct call_sites *sites;      /* NULL: not to be known */
-	struct trace_samples *samples; /* of a program whose calls do not stop it; or NULL */
+	struct call_sites *sites; /* NULL: not to be known */
+
+	struct trace_events *events; /* the open tracepoints; NULL: there are none */
+
+	struct tracer *tracer; /* is told of stops and ends; NULL: there is none */
 
 	/* The program that was started; it gets SIGTERM at the end of the time. */
 	pid_t program; /* 0: none, or it has been reaped */
@@ -75,9 +80,6 @@ struct trace_run {
 	double cpu_s;     /* of the program that has ended; of another one, at the beginning */
 };
 
-/* Called for each stop and each end of a child or traced thread. */
-typedef void trace_handler(void *argument, pid_t id, int status);
-
 /*
  * Forks. The child waits for trace_run_go(), calls prepare(argument), if there is one, which
  * returns 0 or an errno value, and becomes the program. False with the reason.
@@ -92,7 +94,7 @@ void trace_run_cancel(struct trace_run *run);
  * Lets the child go on: trace_run_begin(), trace_run_wait() and trace_run_counted(). Sets
  * run->failure where the child failed.
  */
-void trace_run_go(struct trace_run *run, trace_handler *handle, void *argument);
+void trace_run_go(struct trace_run *run);
 
 /*
  * All that takes privileges is open: gives them up, but for CAP_KILL if there is a program, which
@@ -103,18 +105,15 @@ void trace_run_begin(struct trace_run *run);
 
 /*
  * Waits for children until the run is over and there is no program. 0, or an errno value: ECHILD
- * if nothing is left to wait for. handle() may be NULL.
+ * if nothing is left to wait for.
  */
-int trace_run_wait(struct trace_run *run, trace_handler *handle, void *argument);
+int trace_run_wait(struct trace_run *run);
 
 /* Waits for a signal or this time; false once the run is over. */
 bool trace_run_pause(struct trace_run *run, int64_t ns);
 
 /* Sets the duration and the CPU time: what is still waited for is not counted. */
 void trace_run_counted(struct trace_run *run);
-
-/* Allows this time for what is left; any signal ends it. */
-void trace_run_again(struct trace_run *run, int64_t limit_ns);
 
 /* ---- the ways ---- */
 
@@ -137,40 +136,44 @@ bool trace_system_wide(struct trace_run *run, struct fact *why);
 
 /*
  * trace_run_go() for a program that has a way to count its system calls: counts its calls into the
- * vDSO, and calls ended(), if there is one, at its end. False, with the reason in trace->served, if
- * they are not to be counted or it cannot be traced: it was not started.
+ * vDSO. False, with the reason in trace->served, if they are not to be counted or it cannot be
+ * traced: it was not started.
  */
-bool trace_follow(struct trace_run *run, void (*ended)(void *argument), void *argument);
+bool trace_follow(struct trace_run *run);
+
+/* Takes a stop or the end of a child or traced thread. */
+void tracer_take(struct tracer *tracer, pid_t id, int status);
 
 /* ---- estimate.c ---- */
 
 struct estimating;
 
 /*
- * Estimates the calls into the vDSO by the running process run->trace->program.pid, for limit_ns at
- * most, in a child. NULL with the reason in trace->estimate; privileges are needed until then.
+ * Estimates the calls into the vDSO by the running process run->trace->program.pid, for
+ * run->limit_ns at most, in a child. NULL with the reason in trace->estimate; privileges are needed
+ * until then.
  */
-struct estimating *trace_estimate_start(struct trace_run *run, int64_t limit_ns);
+struct estimating *trace_estimate_start(struct trace_run *run);
 
 /* Stores the estimate; estimating may be NULL. */
 void trace_estimate_end(struct estimating *estimating, struct trace_evidence *trace);
 
-/* ---- cgroup.c ---- */
+/* ---- system_wide.c, cgroup.c ---- */
+
+/* Puts those with the most samples first, and forgets all but `shown`. */
+void trace_callers_sort(struct trace_callers *callers, uint64_t shown);
 
 /* Finds the path of a process in the text of its /proc/PID/cgroup. */
 bool cgroup_find_path(struct span text, struct span *path);
 
 /* Reads the path of a running process; "": it has ended, or has none. */
-void cgroup_read(const struct root *root, pid_t pid, char path[CGROUP_PATH_SIZE]);
+void cgroup_read(const struct root *root, pid_t pid, char path[CGROUP_SIZE]);
 
 /* Names the unit, the container with the first digits of its ID, and its pod; else the path. */
-void cgroup_describe(const char *path, char name[CGROUP_NAME_SIZE]);
+void cgroup_describe(const char *path, char name[CGROUP_SIZE]);
 
 /* Adds the samples of the processes to their groups, and forgets the processes. */
 void cgroup_add_processes(struct trace_top *top);
-
-/* Puts the groups with the most samples first, and forgets all but `shown`. */
-void cgroup_sort(struct trace_top *top, size_t shown);
 
 /* ---- perf.c: the kernel's tracepoints ---- */
 
@@ -180,9 +183,18 @@ struct trace_event {
 	uint64_t before; /* the part of its count that was added */
 };
 
+/* The kernel writes the samples of one event or more to a ring. */
+struct trace_ring {
+	struct perf_event_mmap_page *page; /* the records follow it */
+	size_t size;                       /* of the records, in bytes */
+	const struct trace_call *call;     /* if it is of one alone */
+};
+
 struct trace_events {
 	struct trace_event *list;
 	size_t count, room;
+	struct trace_ring *rings;
+	size_t ring_count, ring_room;
 	struct trace_evidence *trace;
 	uint32_t ids[TRACE_CALL_MAX]; /* of the calls' tracepoints; as tracefs names them */
 
@@ -217,9 +229,14 @@ struct trace_target {
 	uint64_t registers;     /* for PERF_SAMPLE_REGS_USER; 0: none */
 };
 
-/* Opens one event; `filter` may be NULL. 0 or an errno value. */
+/* These open one event: any, or a tracepoint; `filter` may be NULL. 0 or an errno value. */
+int trace_event_open(struct trace_events *events, struct perf_event_attr *attributes, pid_t thread,
+	int cpu, int leader, uint64_t *sum);
 int trace_event_add(struct trace_events *events, uint32_t id, struct trace_target target,
 	const char *filter, uint64_t *sum);
+
+/* The file of the event that was opened last. */
+int trace_event_last(const struct trace_events *events);
 
 /* Opens the events for one target more. 0 or an errno value. */
 int trace_events_open(struct trace_events *events, struct trace_target target);
@@ -231,13 +248,19 @@ void trace_events_control(const struct trace_events *events, unsigned long reque
 size_t trace_events_row(
 	const struct trace_plan *plan, const struct trace_call *call, uint64_t argument);
 
-/* Adds what was counted since the last time. 0, or an errno value if a counter cannot be read. */
+/*
+ * Adds what was counted since the last time to the sums; trace_events_read() derives from these
+ * what has no event. 0, or an errno value if a counter cannot be read.
+ */
+int trace_events_add_up(struct trace_events *events);
 int trace_events_read(struct trace_events *events);
 
 /* Counts what runs already, until the run is over or look(), called again and again, is false. */
-void trace_events_watch(struct trace_run *run, struct trace_events *events,
-	bool (*look)(void *argument), void *argument);
+void trace_events_watch(
+	struct trace_run *run, struct trace_events *events, bool (*look)(struct trace_run *run));
 
+/* Closes the rings and all but the first `kept` events; or all, and frees the lists. */
+void trace_events_drop(struct trace_events *events, size_t kept);
 void trace_events_close(struct trace_events *events);
 
 /* Why events could not be opened, with what would help. */
@@ -245,16 +268,12 @@ void trace_events_explain(int error, struct fact *why);
 
 /* ---- samples.c: the calls that the kernel takes samples of ---- */
 
-/* What the kernel writes the samples of an event to. */
-struct trace_ring {
-	struct perf_event_mmap_page *page; /* the records follow it */
-	size_t size;                       /* of the records, in bytes */
-	const struct trace_call *call;     /* if it is of one alone */
-};
-
-/* Maps the ring of an event, with so many pages of records: a power of two. 0 or an errno value. */
-int trace_ring_open(struct trace_ring *ring, int file, size_t pages);
-void trace_ring_close(struct trace_ring *ring);
+/*
+ * Maps a ring for the event that was opened last, with so many pages of records: a power of two. 0
+ * or an errno value.
+ */
+int trace_ring_open(struct trace_events *events, size_t pages, const struct trace_call *call);
+void trace_ring_close(const struct trace_ring *ring);
 
 /* The first words of a record behind its header, as the event's sample_type orders them. */
 #define TRACE_RECORD_WORDS 6
@@ -263,32 +282,22 @@ struct trace_record {
 	uint32_t type; /* PERF_RECORD_... */
 	size_t count;  /* of its words, of which the first are here */
 	uint64_t words[TRACE_RECORD_WORDS];
+	pid_t pid, thread; /* the first word, if it is that of PERF_SAMPLE_TID */
 };
 
-/* The first word of PERF_SAMPLE_TID is two: the IDs of the process and of the thread. */
-void trace_record_ids(const struct trace_record *record, pid_t *pid, pid_t *thread);
-
 /* Takes the next record. False: there is none yet. */
-bool trace_ring_next(struct trace_ring *ring, struct trace_record *record);
+bool trace_ring_next(const struct trace_ring *ring, struct trace_record *record);
 
 /*
- * Samples of the clock calls of a thread and what it starts, of some a second, with the place.
- * Begins with `samples` NULL; it has those of one thread more with each call. NULL where they
- * cannot be had: then no place is known.
+ * Samples the clock calls of a thread and what it starts, of some a second, with the place. 0 or an
+ * errno value.
  */
-struct trace_samples *trace_samples_open(struct trace_samples *samples,
-	const struct trace_events *events, pid_t thread, bool from_exec);
-
-/* Those that do not begin by an execve(2). */
-void trace_samples_begin(const struct trace_samples *samples);
+int trace_samples_open(struct trace_events *events, pid_t thread, bool from_exec);
 
 /*
- * Adds those that were taken since the last time. A process whose memory is gone (0: none) has
- * `maps`, which may be empty. Both `samples` and `sites` may be NULL.
+ * Adds the samples that were taken since the last time to run->sites, if both are there. A process
+ * whose memory is gone (0: none) has `maps`, which may be empty.
  */
-void trace_samples_take(
-	struct trace_samples *samples, struct call_sites *sites, pid_t gone, struct span maps);
-
-void trace_samples_close(struct trace_samples *samples);
+void trace_samples_take(struct trace_run *run, pid_t gone, struct span maps);
 
 #endif

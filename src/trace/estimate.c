@@ -11,19 +11,18 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/child.h"
 #include "base/memory.h"
 #include "count.h"
 #include "measure/sampler.h"
 #include "measure/vdso.h"
+#include "places.h"
+#include "served.h"
 
 #define WINDOW_NS 10000000
 #define PERIOD_NS 500000000
@@ -31,29 +30,21 @@
 /* Calls by which the cost of a hit is measured. */
 #define TRIAL_CALLS 100
 
-/* The auxiliary vector of a process has some 20 entries. */
-#define VECTOR_SIZE 4096
-
-static const char *const functions[] = {"__vdso_clock_gettime", "__vdso_gettimeofday",
-	"__vdso_time", "__kernel_clock_gettime", "__kernel_gettimeofday"};
-
 struct estimating {
-	const struct root *root;
 	pid_t pid, child;
 	volatile bool stop;
 	struct trace_estimate answer;
-	size_t count, room; /* of `files` */
-	int *files;
+	struct trace_events events;
 	size_t address_count;
-	uint64_t addresses[ARRAY_SIZE(functions)]; /* in the process */
-	void *gettime;                             /* ours */
+	uint64_t addresses[VDSO_EXPORT_MAX]; /* of the functions in the process */
+	void *gettime;                       /* the function in our own process */
 };
 
-/* The file of a breakpoint, or -1. */
-static int open_breakpoint(pid_t thread, uint64_t address)
+/* 0 or an errno value. */
+static int open_breakpoint(
+	struct trace_events *events, pid_t thread, uint64_t address, uint64_t *sum)
 {
 	struct perf_event_attr attributes = {.type = PERF_TYPE_BREAKPOINT,
-		.size = sizeof(attributes),
 		.bp_type = HW_BREAKPOINT_X,
 		.bp_addr = address,
 		.bp_len = sizeof(long),
@@ -62,90 +53,78 @@ static int open_breakpoint(pid_t thread, uint64_t address)
 		.exclude_kernel = true,
 		.exclude_hv = true};
 
-	return (int)syscall(SYS_perf_event_open, &attributes, thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-static uint64_t read_count(int file)
-{
-	uint64_t count = 0;
-
-	return read(file, &count, sizeof(count)) == sizeof(count) ? count : 0;
+	return trace_event_open(events, &attributes, thread, -1, 0, sum);
 }
 
 /* ---- the functions in the process ---- */
 
-static bool read_base(const struct estimating *estimating, uint64_t *base, struct fact *why)
+/* Finds where the process has its vDSO; false with the reason. */
+static bool find_vdso(pid_t pid, struct mapping *mapping, struct fact *why)
 {
-	unsigned long entry[2];
-	char path[64], content[VECTOR_SIZE];
-	struct span vector;
+	struct span all = maps_read(pid), rest = all;
+	bool is_found = false;
 
-	snprintf(path, sizeof(path), "/proc/%d/auxv", estimating->pid);
-	if (!root_read(estimating->root, path, content, sizeof(content), &vector, why))
-		return false;
-	for (size_t at = 0; at + sizeof(entry) <= vector.length; at += sizeof(entry)) {
-		memcpy(entry, vector.at + at, sizeof(entry));
-		*base = entry[1];
-		if (entry[0] == AT_SYSINFO_EHDR)
-			return true;
-	}
-	fact_set(why, FACT_ABSENT, "the process has no vDSO");
-	return false;
+	while (!is_found && maps_next(&rest, mapping))
+		is_found = mapping->is_vdso;
+	free((void *)(uintptr_t)all.at);
+	if (!all.length)
+		fact_set(why, FACT_DENIED, "its memory map cannot be read");
+	else if (!is_found)
+		fact_set(why, FACT_ABSENT, "the process has no vDSO");
+	return is_found;
 }
 
-/* The vDSO of a 64-bit process is that of ours, unless a tool gave it another one. */
-static bool find_functions(struct estimating *estimating, struct fact *why)
+/* Compares the vDSO of the process with ours: it may be that of 32-bit programs. */
+static bool has_same_vdso(pid_t pid, uint64_t base, const struct vdso_image *image)
+{
+	unsigned char *theirs = xmalloc(image->size);
+	struct iovec here = {theirs, image->size}, there = {(void *)(uintptr_t)base, image->size};
+	bool is_same = process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)image->size &&
+	               memcmp(theirs, (const void *)image->base, image->size) == 0;
+
+	free(theirs);
+	return is_same;
+}
+
+static bool find_functions(struct estimating *estimating, const struct root *root, struct fact *why)
 {
 	struct vdso_evidence vdso = {0};
 	struct vdso_image image;
-	unsigned char *theirs;
-	struct iovec here, there;
-	uint64_t base;
-	bool is_same;
+	struct mapping mapping;
 
-	vdso_collect(estimating->root, &vdso, &image);
+	vdso_collect(root, &vdso, &image);
 	if (!fact_is_known(&vdso.fact) || image.replaced) {
 		fact_set(why, FACT_ABSENT, "the functions of the vDSO are not known");
 		return false;
 	}
-	if (!read_base(estimating, &base, why))
+	if (!find_vdso(estimating->pid, &mapping, why))
 		return false;
-	theirs = xmalloc(image.size);
-	here = (struct iovec){theirs, image.size};
-	there = (struct iovec){(void *)(uintptr_t)base, image.size};
-	is_same =
-		process_vm_readv(estimating->pid, &here, 1, &there, 1, 0) == (ssize_t)image.size &&
-		memcmp(theirs, (const void *)image.base, image.size) == 0;
-	free(theirs);
-	if (!is_same)
+	if (!has_same_vdso(estimating->pid, mapping.start, &image)) {
 		fact_set(why, FACT_ABSENT, "its vDSO is not that of this host's 64-bit programs");
-	for (size_t i = 0; is_same && i < vdso.export_count * ARRAY_SIZE(functions); i++) {
-		const char *function = functions[i % ARRAY_SIZE(functions)];
-		size_t place = i / ARRAY_SIZE(functions);
-
-		if (strcmp(vdso.exports[place].name, function) != 0)
-			continue;
-		estimating->addresses[estimating->address_count++] = base + image.offsets[place];
-		if (strstr(function, "clock_gettime"))
-			estimating->gettime = (void *)(image.base + image.offsets[place]);
+		return false;
 	}
-	return is_same;
+	for (size_t i = 0; i < vdso.export_count; i++) {
+		enum served_call call = served_find_call(vdso.exports[i].name);
+
+		if (call == SERVED_CLOCK_GETTIME)
+			estimating->gettime = (void *)(image.base + image.offsets[i]);
+		if (call == SERVED_CLOCK_GETTIME || call == SERVED_GETTIMEOFDAY ||
+			call == SERVED_TIME)
+			estimating->addresses[estimating->address_count++] =
+				mapping.start + image.offsets[i];
+	}
+	return true;
 }
 
 static int open_thread(void *argument, pid_t id)
 {
 	struct estimating *estimating = argument;
+	int error = 0;
 
-	for (size_t i = 0; i < estimating->address_count; i++) {
-		int file = open_breakpoint(id, estimating->addresses[i]);
-
-		if (file < 0)
-			return errno == ESRCH ? 0 : errno;
-		estimating->files = array_grow(estimating->files, estimating->count,
-			&estimating->room, sizeof(*estimating->files));
-		estimating->files[estimating->count++] = file;
-	}
-	return 0;
+	for (size_t i = 0; i < estimating->address_count && !error; i++)
+		error = open_breakpoint(&estimating->events, id, estimating->addresses[i],
+			&estimating->answer.calls);
+	return error == ESRCH ? 0 : error;
 }
 
 /* ---- the windows ---- */
@@ -160,84 +139,75 @@ static int64_t control(const struct estimating *estimating, unsigned long reques
 {
 	int64_t begin = now_ns();
 
-	for (size_t i = 0; i < estimating->count; i++)
-		ioctl(estimating->files[i], request, 0);
+	trace_events_control(&estimating->events, request);
 	return (begin + now_ns()) / 2;
-}
-
-static void pause_for(const struct estimating *estimating, int64_t ns)
-{
-	const struct timespec part = {.tv_nsec = WINDOW_NS};
-
-	for (int64_t end = now_ns() + ns; now_ns() < end && !estimating->stop;)
-		nanosleep(&part, NULL);
-}
-
-static int64_t cpu_ns(clockid_t clock)
-{
-	return clock ? kernel_clock_ns(clock) : 0;
 }
 
 static void open_window(struct estimating *estimating, clockid_t cpu_clock)
 {
 	struct trace_estimate *answer = &estimating->answer;
-	int64_t cpu = cpu_ns(cpu_clock), begin = control(estimating, PERF_EVENT_IOC_ENABLE), end;
 	const struct timespec window = {.tv_nsec = WINDOW_NS};
+	int64_t cpu = cpu_clock ? kernel_clock_ns(cpu_clock) : 0;
+	int64_t begin = control(estimating, PERF_EVENT_IOC_ENABLE);
 
 	nanosleep(&window, NULL);
-	end = control(estimating, PERF_EVENT_IOC_DISABLE);
-	answer->cpu_s += (double)(cpu_ns(cpu_clock) - cpu) / NS_PER_SECOND;
-	answer->window_s += (double)(end - begin) / NS_PER_SECOND;
-	answer->calls = 0;
-	for (size_t i = 0; i < estimating->count; i++)
-		answer->calls += read_count(estimating->files[i]);
+	answer->window_s +=
+		(double)(control(estimating, PERF_EVENT_IOC_DISABLE) - begin) / NS_PER_SECOND;
+	if (cpu_clock)
+		answer->cpu_s += (double)(kernel_clock_ns(cpu_clock) - cpu) / NS_PER_SECOND;
+	(void)trace_events_add_up(&estimating->events);
 	answer->windows++;
 }
 
-/* The time that a hit adds to a call, measured in our own process; NAN: not known. */
+/* Measures in our own process how much time a hit adds to a call; NAN: not known. */
 static double measure_hit(void *function)
 {
+	struct trace_events events = {.count = 0};
 	int (*gettime)(clockid_t, struct timespec *);
-	int file = function ? open_breakpoint(0, (uintptr_t)function) : -1;
 	double seconds[2][TRIAL_CALLS];
 	struct timespec now;
 
-	if (file < 0)
+	if (!function || open_breakpoint(&events, 0, (uintptr_t)function, NULL) != 0)
 		return NAN;
 	memcpy(&gettime, &function, sizeof(gettime));
 	for (int i = 0; i < 2 * TRIAL_CALLS; i++) {
 		int64_t begin;
 
-		ioctl(file, i % 2 ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+		trace_events_control(
+			&events, i % 2 ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
 		begin = now_ns();
 		gettime(CLOCK_MONOTONIC, &now);
 		seconds[i % 2][i / 2] = (double)(now_ns() - begin) / NS_PER_SECOND;
 	}
-	close(file);
+	trace_events_close(&events);
 	return fmax(0, statistics_summarise(seconds[1], TRIAL_CALLS).median -
 			       statistics_summarise(seconds[0], TRIAL_CALLS).median);
 }
 
 static void open_windows(void *argument)
 {
+	const struct timespec part = {.tv_nsec = WINDOW_NS};
 	struct estimating *estimating = argument;
 	clockid_t cpu_clock = 0;
 
 	estimating->answer.hit_s = measure_hit(estimating->gettime);
 	(void)clock_getcpuclockid(estimating->pid, &cpu_clock);
 	while (!estimating->stop) {
+		int64_t next_ns = now_ns() + PERIOD_NS;
+
 		open_window(estimating, cpu_clock);
 		fact_set_known(&estimating->answer.fact);
-		pause_for(estimating, PERIOD_NS - WINDOW_NS);
+		while (now_ns() < next_ns && !estimating->stop)
+			nanosleep(&part, NULL);
 	}
 }
 
 /* Opens the breakpoints, for which children have no privileges. */
-static bool open_all(struct estimating *estimating, struct fact *why)
+static bool open_all(struct estimating *estimating, const struct root *root, struct fact *why)
 {
 	int error;
 
-	if (!find_functions(estimating, why))
+	if (!find_functions(estimating, root, why))
 		return false;
 	error = trace_program_threads(estimating->pid, open_thread, estimating);
 	if (error == ENOSPC)
@@ -249,17 +219,15 @@ static bool open_all(struct estimating *estimating, struct fact *why)
 
 static void release(struct estimating *estimating)
 {
-	for (size_t i = 0; i < estimating->count; i++)
-		close(estimating->files[i]);
-	free(estimating->files);
+	trace_events_close(&estimating->events);
 	child_unshare(estimating, sizeof(*estimating));
 }
 
-struct estimating *trace_estimate_start(struct trace_run *run, int64_t limit_ns)
+struct estimating *trace_estimate_start(struct trace_run *run)
 {
 	const struct trace_program *program = &run->trace->program;
 	struct fact *why = &run->trace->estimate.fact;
-	struct deadline deadline = deadline_after(limit_ns + NS_PER_SECOND);
+	struct deadline deadline = deadline_after(run->limit_ns + NS_PER_SECOND);
 	struct estimating *estimating;
 
 	if (program->is_elf && program->is_32_bit) {
@@ -269,10 +237,9 @@ struct estimating *trace_estimate_start(struct trace_run *run, int64_t limit_ns)
 	estimating = child_share(sizeof(*estimating), why);
 	if (!estimating)
 		return NULL;
-	estimating->root = run->root;
 	estimating->pid = program->pid;
 	fact_set(&estimating->answer.fact, FACT_FAILED, "no window was opened");
-	if (open_all(estimating, why)) {
+	if (open_all(estimating, run->root, why)) {
 		estimating->child = child_start(open_windows, estimating, &deadline, why);
 		if (estimating->child > 0)
 			return estimating;

@@ -30,12 +30,7 @@ static uint64_t take(struct cursor *cursor, size_t size)
 	return cursor->at <= cursor->end ? elf_file_number(cursor->file, at, size) : 0;
 }
 
-static uint64_t take_signed(struct cursor *cursor)
-{
-	return (uint64_t)(int64_t)(int32_t)take(cursor, 4);
-}
-
-/* A number of 7 bits a byte; only its low bits matter where it is a signed one. */
+/* Takes a number of 7 bits a byte; only its low bits matter where it is a signed one. */
 static uint64_t take_leb(struct cursor *cursor)
 {
 	uint64_t value = 0, byte;
@@ -121,14 +116,13 @@ static bool execute(struct cursor *cursor, uint64_t unit, uint64_t *location, ui
 	return cursor->at == cursor->end;
 }
 
-/* Reads the entry at this offset of the file; its addresses are `load` above its offsets. */
-static bool read_frame(const struct elf_file *file, uint64_t at, uint64_t load, uint64_t wanted,
+/* Reads the entry at this offset of the file, which is for the code from `location` on. */
+static bool read_frame(const struct elf_file *file, uint64_t at, uint64_t location, uint64_t wanted,
 	struct frame_state *state)
 {
-	struct cursor entry = {file, at + 4, at + 4 + elf_file_number(file, at, 4)};
-	uint64_t common = entry.at - elf_file_number(file, entry.at, 4);
+	struct cursor entry = {file, at + 16, at + 4 + elf_file_number(file, at, 4)};
+	uint64_t common = at + 4 - elf_file_number(file, at + 4, 4), unit;
 	struct cursor start = {file, common + 4, common + 4 + elf_file_number(file, common, 4)};
-	uint64_t location, size, unit;
 
 	if (entry.end > file->length || start.end > file->length)
 		return false;
@@ -139,13 +133,7 @@ static bool read_frame(const struct elf_file *file, uint64_t at, uint64_t load, 
 	unit = take_leb(&start);
 	take_leb(&start); /* units of offsets */
 	take_leb(&start); /* register of the return address */
-	if (take_leb(&start) != 1 || take(&start, 1) != ENCODING_HERE)
-		return false;
-	take(&entry, 4);
-	location = load + entry.at;
-	location += take_signed(&entry);
-	size = take(&entry, 4);
-	if (wanted - location >= size || take_leb(&entry) != 0)
+	if (take_leb(&start) != 1 || take(&start, 1) != ENCODING_HERE || take_leb(&entry) != 0)
 		return false;
 	*state = (struct frame_state){.base = 0};
 	/* The first instructions are those for the whole function. */
@@ -173,12 +161,12 @@ static bool find_frame(const struct elf_file *file, uint64_t address, struct fra
 	uint64_t load = ELF_READ(file, section, Shdr, sh_addr) - at, size;
 
 	for (; section && (size = elf_file_number(file, at, 4)); at += 4 + size) {
-		uint64_t start = load + at + 8;
+		uint64_t location = load + at + 8;
 
-		start += (uint64_t)(int64_t)(int32_t)elf_file_number(file, at + 8, 4);
+		location += (uint64_t)(int64_t)(int32_t)elf_file_number(file, at + 8, 4);
 		if (elf_file_number(file, at + 4, 4) != 0 &&
-			address - start < elf_file_number(file, at + 12, 4))
-			return read_frame(file, at, load, address, state);
+			address - location < elf_file_number(file, at + 12, 4))
+			return read_frame(file, at, location, address, state);
 	}
 	return false;
 }

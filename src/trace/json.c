@@ -1,73 +1,101 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields of the document of `vdsocheck trace`, which is written and never read. Those of calls
- * and processes are the columns of the text's tables, too.
+ * The fields of the document of `vdsocheck trace`, which is written and never read, and the columns
+ * of the text's tables, which are fields, too. A line of the tables with the served calls has 80
+ * characters: numbers are short there, since the document has them exactly, and names come last.
  */
-#include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
+#include "base/time.h"
 #include "cli/text.h"
 #include "model.h"
 
+/* ---- cells ---- */
+
+/* Defines the function that prints a cell of a row of this type. */
+#define CELL(name, type, print)                                                                    \
+	static void name(const void *object, const void *whole, FILE *out)                         \
+	{                                                                                          \
+		const type *row = object;                                                          \
+                                                                                                   \
+		(void)whole;                                                                       \
+		print;                                                                             \
+	}
+
+static void print_count(double count, FILE *out)
+{
+	char text[32];
+
+	if (!isnan(count))
+		fputs(format_count((uint64_t)(count + 0.5), text), out);
+}
+
+/* Prints at most six characters: "99,999", "123 k", "1.23 M". */
+static void print_short(double count, FILE *out)
+{
+	static const char units[] = "kMGTPE";
+	double value = round(count);
+	int unit = -1;
+
+	for (; value >= (unit < 0 ? 100000 : 999.5); unit++)
+		value /= 1000;
+	if (unit < 0)
+		print_count(value, out);
+	else
+		fprintf(out, "%.*f %c",
+			value < 9.995   ? 2
+			: value < 99.95 ? 1
+					: 0,
+			value, units[unit]);
+}
+
+/* ">" marks the cost of the cheapest system call, where that of this one is not known. */
+static void print_seconds(bool is_minimum, double seconds, FILE *out)
+{
+	char text[32];
+
+	if (!isnan(seconds))
+		fprintf(out, "%s%s", is_minimum ? ">" : "", trace_describe_seconds(seconds, text));
+}
+
+static void print_ns(bool is_minimum, double ns, FILE *out)
+{
+	char text[32];
+
+	if (!isnan(ns))
+		fprintf(out, "%s%s", is_minimum ? ">" : "", format_ns(ns, text));
+}
+
+/* The clock alone fits the line, where its call before it would not. */
+static void print_name(const char *call, const char *clock, bool is_short, FILE *out)
+{
+	struct strbuf name = {.used = 0};
+	const char *blank;
+
+	describe_call_name(call, clock, &name);
+	blank = is_short && strcmp(call, "clock_gettime") == 0 ? strchr(name.text, ' ') : NULL;
+	fputs(blank ? blank + 1 : name.text, out);
+}
+
+static uint64_t count_all(const struct trace_line *line)
+{
+	return line->count + (uint64_t)line->served.value;
+}
+
 /* ---- the calls ---- */
 
-static void print_name(const void *object, const void *whole, FILE *out)
-{
-	const struct trace_line *line = object;
-	struct strbuf name = {.used = 0};
-
-	(void)whole;
-	describe_call_name(line->call, line->clock, &name);
-	fputs(name.text, out);
-}
-
-static void print_rate(const void *object, const void *whole, FILE *out)
-{
-	double per_s = ((const struct trace_line *)object)->per_s;
-	char rate[32];
-
-	(void)whole;
-	if (!isnan(per_s))
-		fputs(format_count((uint64_t)(per_s + 0.5), rate), out);
-}
-
-/* ">": the cost is that of the cheapest system call, and this one's is not known. */
-static void print_ns(const void *object, const void *whole, FILE *out)
-{
-	const struct trace_line *line = object;
-	char ns[32];
-
-	(void)whole;
-	if (!isnan(line->syscall_ns))
-		fprintf(out, "%s%s", line->is_minimum ? ">" : "", format_ns(line->syscall_ns, ns));
-}
-
-static void print_total(const void *object, const void *whole, FILE *out)
-{
-	const struct trace_line *line = object;
-	char total[32];
-
-	(void)whole;
-	if (!isnan(line->cost_s))
-		fprintf(out, "%s%s", line->is_minimum ? ">" : "",
-			trace_describe_seconds(line->cost_s, total));
-}
-
-static void print_vdso_total(const void *object, const void *whole, FILE *out)
-{
-	const struct trace_line *line = object;
-	char total[32];
-
-	(void)whole;
-	if (!isnan(line->vdso_cost_s))
-		fputs(trace_describe_seconds(line->vdso_cost_s, total), out);
-}
+CELL(print_call, struct trace_line, print_name(row->call, row->clock, false, out))
+CELL(print_rate, struct trace_line, print_count(row->per_s, out))
+CELL(print_call_ns, struct trace_line, print_ns(row->is_minimum, row->syscall_ns, out))
+CELL(print_cost, struct trace_line, print_seconds(row->is_minimum, row->cost_s, out))
+CELL(print_vdso_cost, struct trace_line, print_seconds(false, row->vdso_cost_s, out))
 
 #define OF struct trace_line
 
 const struct field trace_line_fields[] = {
 	{STRING("call", call), .options = FIELD_FILLED, .title = "system call", .left = true,
-		.cell = print_name, .doc = "name of the system call"},
+		.cell = print_call, .doc = "name of the system call"},
 	{STRING("clock", clock),
 		.doc = "clock that the calls name, or \"other\"; null: the call takes none"},
 	{INTEGER("count", count, INT64_MAX), .title = "count", .width = 8,
@@ -79,22 +107,22 @@ const struct field trace_line_fields[] = {
 	{FLAG("avoidable", avoidable),
 		.doc = "whether the vDSO serves the call on this host, or could"},
 	{NS("syscall_ns", syscall_ns), .options = FIELD_NAN_NONE, .title = "ns each", .width = 9,
-		.cell = print_ns, .doc = "ns per call by system call; null: not timed"},
+		.cell = print_call_ns, .doc = "ns per call by system call; null: not timed"},
 	{FLAG("syscall_ns_is_minimum", is_minimum),
 		.doc = "whether that is the cost of the cheapest system call, since this one was "
 		       "not timed"},
 	{REAL("cost_s", cost_s, 6), .options = FIELD_NAN_NONE, .title = "total", .width = 9,
-		.cell = print_total,
+		.cell = print_cost,
 		.doc = "seconds that the calls took, by that cost; null: not timed"},
 	{NS("vdso_ns", vdso_ns), .options = FIELD_NAN_NONE,
 		.doc = "ns per call when served by the vDSO; null: unknown"},
 	{REAL("vdso_cost_s", vdso_cost_s, 6), .options = FIELD_NAN_NONE, .title = "with vDSO",
-		.cell = print_vdso_total,
+		.cell = print_vdso_cost,
 		.doc = "seconds that the calls would take when served by the vDSO; null: unknown"},
 	{REAL("cpu_share_percent", cpu_share_percent, 2), .options = FIELD_NAN_NONE,
 		.doc = "percent of the CPU time that the calls took; null: cost or CPU time is "
 		       "unknown"},
-	{INTEGER("served", served, INT64_MAX), .given = GIVEN(has_served),
+	{INTEGER("served", served.value, INT64_MAX), .fact = FACT(served.fact),
 		.doc = "calls that the vDSO served, which are not in count; null: not counted"},
 	{REAL("total_per_s", total_per_s, 1), .options = FIELD_NAN_NONE,
 		.doc = "system calls and served calls per second; null: the duration is unknown"},
@@ -107,49 +135,107 @@ const struct field trace_line_fields[] = {
 
 #undef OF
 
-/* ---- the run ---- */
+/* ---- the calls with those that were served ---- */
 
-static void print_pid(const void *object, const void *whole, FILE *out)
+CELL(print_all, struct trace_line, print_short((double)count_all(row), out))
+CELL(print_total_rate, struct trace_line, print_short(row->total_per_s, out))
+CELL(print_served, struct trace_line, print_short((double)row->served.value, out))
+CELL(print_system_calls, struct trace_line, print_short((double)row->count, out))
+CELL(print_each, struct trace_line,
+	print_ns(row->is_minimum && row->count,
+		row->total_s *NS_PER_SECOND / (double)count_all(row), out))
+CELL(print_total, struct trace_line,
+	print_seconds(row->is_minimum && row->count, row->total_s, out))
+CELL(print_fallback, struct trace_line, print_seconds(row->is_minimum, row->fallback_s, out))
+CELL(print_clock, struct trace_line, print_name(row->call, row->clock, true, out))
+
+#define COLUMN(heading, function)                                                                  \
+	.key = heading, .options = FIELD_COLUMN, .title = heading, .cell = function
+
+const struct field trace_served_fields[] = {
+	{COLUMN("count", print_all), .width = 7},
+	{COLUMN("per s", print_total_rate), .width = 7},
+	{COLUMN("served", print_served), .width = 7},
+	{COLUMN("system calls", print_system_calls)},
+	{COLUMN("ns each", print_each)},
+	{COLUMN("total", print_total), .width = 8},
+	{COLUMN("fallback", print_fallback)},
+	{COLUMN("clock or call", print_clock), .left = true},
+	{0},
+};
+
+/* ---- the places ---- */
+
+CELL(print_share, struct trace_place, fprintf(out, "%.1f%%", row->share_percent))
+CELL(print_place_count, struct trace_place, print_short((double)row->count, out))
+CELL(print_place_clock, struct trace_place, print_name(row->call, row->clock, true, out))
+
+static void print_place(const void *object, const void *whole, FILE *out)
 {
+	const struct trace_place *place = object;
+
 	(void)whole;
-	fprintf(out, "%d", ((const struct trace_process *)object)->pid);
+	if (*place->address)
+		fprintf(out, "%s+%s%s%s", place->module, place->address,
+			*place->function ? " " : "", place->function);
+	else
+		fputs(*place->function   ? place->function
+			: *place->module ? place->module
+					 : "unknown",
+			out);
 }
 
-static void print_calls(const void *object, const void *whole, FILE *out)
-{
-	const struct trace_process *process = object;
-	char calls[32];
+#define OF struct trace_place
 
-	(void)whole;
-	fputs(format_count(process->samples * TRACE_SAMPLE_PERIOD, calls), out);
-}
+const struct field trace_place_fields[] = {
+	{REAL("share_percent", share_percent, 2), .title = "share", .width = 7, .cell = print_share,
+		.doc = "percent of the calls of the list"},
+	{INTEGER("count", count, INT64_MAX), .title = "count", .width = 7,
+		.cell = print_place_count, .doc = "calls from this place"},
+	{STRING("call", call), .options = FIELD_FILLED, .title = "clock or call", .left = true,
+		.cell = print_place_clock, .doc = "name of the call"},
+	{STRING("clock", clock),
+		.doc = "clock that the calls name, or \"other\"; null: the call takes none"},
+	{TEXT("module", module), .title = "place", .left = true, .cell = print_place,
+		.doc = "path of the file that the code is in; null: it is of no file, or unknown"},
+	{TEXT("address", address),
+		.doc = "address of the call in this file, as addr2line takes it; null: unknown"},
+	{TEXT("function", function),
+		.doc = "function that makes the call; null: the file has no symbol for it"},
+	{0},
+};
 
-static void print_group_calls(const void *object, const void *whole, FILE *out)
-{
-	const struct trace_group *group = object;
-	char calls[32];
+const struct field trace_call_place_fields[] = {
+	{WORD("origin", origin, trace_origin_names), .title = "system call by", .left = true,
+		.doc = "what made the system call: vdso, which could not read the clock itself; "
+		       "syscall-function: syscall(2) of libc; libc: another function of it; code: "
+		       "any other code; unknown"},
+	{.key = "", .kind = FIELD_INLINE, .fields = trace_place_fields},
+	{0},
+};
 
-	(void)whole;
-	fputs(format_count(group->samples * TRACE_SAMPLE_PERIOD, calls), out);
-}
+#undef OF
 
-#define OF struct trace_group
+/* ---- the whole host ---- */
+
+CELL(print_pid, struct trace_caller, fprintf(out, "%d", row->pid))
+CELL(print_calls, struct trace_caller,
+	print_count((double)(row->samples *TRACE_SAMPLE_PERIOD), out))
+
+#define OF struct trace_caller
 
 const struct field trace_group_fields[] = {
 	{INTEGER("samples", samples, INT64_MAX), .title = "calls, about", .width = 12,
-		.cell = print_group_calls, .doc = "samples of the calls of its processes"},
+		.cell = print_calls, .doc = "samples of the calls of its processes"},
 	{INTEGER("processes", processes, INT64_MAX), .title = "processes", .width = 9,
 		.doc = "processes that had samples; one that was sampled again later may count "
 		       "twice"},
 	{TEXT("name", name), .title = "control group", .left = true,
 		.doc = "its unit, or its container and pod; else its path; null: its processes "
 		       "ended before it was read"},
-	{TEXT("path", path), .doc = "path below the root of the hierarchy; null: as above"},
+	{TEXT("path", cgroup), .doc = "path below the root of the hierarchy; null: as above"},
 	{0},
 };
-
-#undef OF
-#define OF struct trace_process
 
 const struct field trace_process_fields[] = {
 	{TEXT("name", name), .title = "process", .left = true,
@@ -163,14 +249,11 @@ const struct field trace_process_fields[] = {
 
 #undef OF
 
+/* ---- the run ---- */
+
 static bool has_pid(const void *object)
 {
 	return ((const struct trace_evidence *)object)->program.pid > 0;
-}
-
-static bool is_simulated(const void *object)
-{
-	return ((const struct trace_evidence *)object)->as_if_fallback;
 }
 
 static bool is_repeated(const void *object)
@@ -206,7 +289,7 @@ static const struct field run_fields[] = {
 		.doc = "why, of the last of them; null: there was none"},
 	{FLAG("as_if_fallback", as_if_fallback),
 		.doc = "whether the program ran as if this host fell back"},
-	{INTEGER("refused_calls", refused, INT64_MAX), .has = is_simulated,
+	{INTEGER("refused_calls", refused, INT64_MAX), .given = GIVEN(as_if_fallback),
 		.doc = "system calls in place of the vDSO that failed with EPERM or ENOSYS; null: "
 		       "the program ran as this host is"},
 	{INTEGER("repeats", repeats, INT64_MAX),
@@ -228,10 +311,10 @@ static const struct field run_fields[] = {
 		.doc = "places that make the most system calls, in this order; by tracepoints, "
 		       "samples of the clock calls; empty for a whole host"},
 	{REASON("reason")},
-	{LIST("top", top.processes, top.count, trace_process_fields),
+	{LIST("top", top.processes.list, top.processes.count, trace_process_fields),
 		.given = GIVEN(lists_processes),
 		.doc = "processes that made the most calls, in this order; null: not asked for"},
-	{LIST("control_groups", top.groups, top.group_count, trace_group_fields),
+	{LIST("control_groups", top.groups.list, top.groups.count, trace_group_fields),
 		.given = GIVEN(lists_groups),
 		.doc = "control groups whose processes made the most calls, in this order; null: "
 		       "not asked for"},
@@ -256,11 +339,6 @@ static const struct field verdict_fields[] = {
 	{0},
 };
 
-static bool has_estimate_reason(const void *object)
-{
-	return ((const struct trace_diagnosis *)object)->vdso_per_s_reason;
-}
-
 static const struct field hint_element[] = {
 	{.key = "", .kind = FIELD_STRING, .options = FIELD_FILLED},
 	{0},
@@ -270,12 +348,12 @@ static const struct field diagnosis_fields[] = {
 	{TEXT("summary", summary), .options = FIELD_FILLED, .doc = "verdict in a sentence"},
 	{INTEGER("clock_system_calls", sums.avoidable, INT64_MAX),
 		.doc = "clock system calls that the vDSO serves or could"},
-	{INTEGER("clock_reads", sums.reads, INT64_MAX), .given = GIVEN(sums.has_reads),
+	{INTEGER("clock_reads", sums.reads.value, INT64_MAX), .fact = FACT(sums.reads.fact),
 		.doc = "reads of the clock, served by the vDSO or not; null: those that the vDSO "
 		       "served were not counted"},
-	{REAL("clock_reads_s", sums.reads_s, 6), .given = GIVEN(sums.has_reads),
+	{REAL("clock_reads_s", sums.reads_s, 6), .fact = FACT(sums.reads.fact),
 		.options = FIELD_NAN_NONE, .doc = "seconds that they took; null: not timed"},
-	{REAL("fallback_s", sums.fallback_s, 6), .given = GIVEN(sums.has_reads),
+	{REAL("fallback_s", sums.fallback_s, 6), .fact = FACT(sums.reads.fact),
 		.options = FIELD_NAN_NONE,
 		.doc = "seconds that they would take where the vDSO cannot be used; null: unknown"},
 	{REAL("lost_s", sums.lost_s, 6), .options = FIELD_NAN_NONE,
@@ -283,7 +361,7 @@ static const struct field diagnosis_fields[] = {
 	{REAL("vdso_calls_per_s", vdso_per_s, 1), .options = FIELD_NAN_NONE,
 		.doc = "calls per second into the vDSO by a running process, at least; null: not "
 		       "estimated"},
-	{STRING("vdso_calls_reason", vdso_per_s_reason), .has = has_estimate_reason,
+	{STRING("vdso_calls_reason", vdso_per_s_reason),
 		.doc = "why they were not estimated; null: they were, or a program was started"},
 	{REAL("vdso_calls_per_s_most", vdso_per_s_most, 1), .options = FIELD_NAN_NONE,
 		.doc = "the same, at most; null: not estimated, or no bound is known"},

@@ -66,33 +66,29 @@ struct trace_program {
 	bool preloads;       /* LD_PRELOAD is set */
 };
 
-/* Processes that samples are counted for. */
-#define TRACE_PROCESS_MAX 1024
+/* Processes and control groups that samples are counted for; one sample is taken of 100 calls. */
+#define TRACE_CALLER_MAX 1024
 #define TRACE_SAMPLE_PERIOD 100
 
-#define CGROUP_PATH_SIZE 512
-#define CGROUP_NAME_SIZE 512
+#define CGROUP_SIZE 512
 
-struct trace_process {
-	pid_t pid;
-	char name[32];                 /* "": it had ended before it could be read */
-	char cgroup[CGROUP_PATH_SIZE]; /* if groups are counted; "" as above */
+/* A process that makes calls, or a control group of such processes. */
+struct trace_caller {
 	uint64_t samples;
+	pid_t pid;                /* of a process */
+	uint64_t processes;       /* of a group */
+	char name[CGROUP_SIZE];   /* "": the process had ended before that could be read */
+	char cgroup[CGROUP_SIZE]; /* path of the group, where groups are counted; "" as above */
 };
 
-/* A control group. */
-struct trace_group {
-	char path[CGROUP_PATH_SIZE]; /* "": of processes that had ended too early */
-	char name[CGROUP_NAME_SIZE];
-	uint64_t processes, samples;
+struct trace_callers {
+	size_t count;
+	struct trace_caller list[TRACE_CALLER_MAX];
 };
 
 /* The processes, or the control groups, that made the most calls, in descending order. */
 struct trace_top {
-	size_t count;
-	struct trace_process processes[TRACE_PROCESS_MAX];
-	size_t group_count;
-	struct trace_group groups[TRACE_PROCESS_MAX];
+	struct trace_callers processes, groups;
 	uint64_t missed; /* samples that were lost, or of other processes */
 	uint32_t period; /* calls that a sample stands for */
 };
@@ -186,10 +182,9 @@ struct trace_line {
 	const char *call;
 	const char *clock;
 	uint64_t count, count_32_bit;
-	bool avoidable;  /* the vDSO serves it here, or could */
-	bool is_minimum; /* syscall_ns is the cost of the cheapest system call */
-	bool has_served;
-	uint64_t served; /* by the vDSO, if has_served; not in `count` */
+	bool avoidable;            /* the vDSO serves it here, or could */
+	bool is_minimum;           /* syscall_ns is the cost of the cheapest system call */
+	struct number_fact served; /* calls that the vDSO served, which are not in `count` */
 	double per_s;
 	double syscall_ns, cost_s; /* of one call, and of all */
 	double vdso_ns, vdso_cost_s;
@@ -212,15 +207,14 @@ extern const char *const trace_verdict_names[];
 #define TRACE_TEXT_SIZE 640
 
 struct trace_sums {
-	uint64_t calls;         /* all that were counted */
-	uint64_t avoidable;     /* those that the vDSO serves, or could */
-	bool has_reads;         /* those that the vDSO served were counted, too */
-	uint64_t reads;         /* calls that read the clock, by any way */
-	uint64_t reads_by_call; /* how many of these were system calls */
-	double reads_s;         /* cost of these; NAN: not known */
-	double fallback_s;      /* of these, if all were system calls; NAN: not known */
-	double avoidable_s;     /* cost of the avoidable ones whose cost with the vDSO is known */
-	double lost_s;          /* of these, against the vDSO; NAN: not known */
+	uint64_t calls;           /* all that were counted */
+	uint64_t avoidable;       /* those that the vDSO serves, or could */
+	struct number_fact reads; /* calls that read the clock, with those that were served */
+	uint64_t reads_by_call;   /* reads that were system calls */
+	double reads_s;           /* cost of the reads; NAN: not known */
+	double fallback_s;        /* cost of the reads if all were system calls; NAN: not known */
+	double avoidable_s;       /* cost of the avoidable calls that the vDSO's cost is known of */
+	double lost_s;            /* what these cost more than by the vDSO; NAN: not known */
 };
 
 struct trace_diagnosis {
@@ -230,7 +224,7 @@ struct trace_diagnosis {
 	struct trace_line lines[TRACE_ROW_MAX]; /* of the calls that were made */
 	struct trace_sums sums;
 	double vdso_per_s, vdso_per_s_most; /* calls into it by the estimate; NAN: not known */
-	const char *vdso_per_s_reason;      /* NULL: known, or not asked for */
+	const char *vdso_per_s_reason;      /* "": known, or not asked for */
 	char sigsys_call[128]; /* "clock_gettime CLOCK_MONOTONIC"; "": it got no SIGSYS for one */
 	size_t hint_count;     /* why only this program is affected: static storage, or `origin` */
 	const char *hints[TRACE_HINT_MAX];
@@ -252,7 +246,12 @@ bool trace_plan_add(struct trace_plan *plan, struct span name, struct fact *why)
 /* The clock calls that this machine has. */
 void trace_plan_add_clock_calls(struct trace_plan *plan);
 
-/* The row of this system call; TRACE_ROW_MAX: it is not counted. */
+/* The call of this name; NULL: it is not counted. */
+const struct trace_call *trace_plan_call(const struct trace_plan *plan, const char *name);
+
+/* The row of a call; trace_plan_find() of one by its number, TRACE_ROW_MAX: it is not counted. */
+size_t trace_plan_row(
+	const struct trace_plan *plan, const struct trace_call *call, uint64_t first_argument);
 size_t trace_plan_find(
 	const struct trace_plan *plan, uint32_t arch, uint64_t number, uint64_t first_argument);
 

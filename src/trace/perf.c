@@ -17,7 +17,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -41,11 +40,12 @@ static const clockid_t clocks_apart[] = {
 
 /* ---- events ---- */
 
-/* The event is "syscalls/sys_enter_time", for instance. */
-static bool find_id(const struct root *root, const char *event, uint32_t *id, struct fact *why)
-{
-	const char *denied = NULL;
+#define CALL_EVENT "syscalls/sys_enter_"
 
+/* The event is called by both texts: CALL_EVENT and "time", for instance. */
+static bool find_id(const struct root *root, const char *event, const char *name, uint32_t *id,
+	struct fact *why)
+{
 	fact_set(why, FACT_ABSENT, "no tracefs here; as root: mount -t tracefs tracefs %s",
 		tracefs[0]);
 	for (size_t i = 0; i < ARRAY_SIZE(tracefs); i++) {
@@ -54,29 +54,20 @@ static bool find_id(const struct root *root, const char *event, uint32_t *id, st
 		struct span span;
 		uint64_t number;
 
-		snprintf(path, sizeof(path), "%s/events/%s/id", tracefs[i], event);
+		snprintf(path, sizeof(path), "%s/events/%s%s/id", tracefs[i], event, name);
 		if (root_read(root, path, content, sizeof(content), &span, &reason) &&
 			number_parse(text_trim(span), &number) && number <= INT32_MAX) {
 			*id = (uint32_t)number;
 			return true;
 		}
 		snprintf(path, sizeof(path), "%s/events", tracefs[i]);
-		if (reason.state == FACT_DENIED && !denied)
-			denied = tracefs[i];
-		else if (root_has(root, path))
-			fact_set(why, FACT_ABSENT, "the kernel has no tracepoint %s", event);
+		if (reason.state == FACT_DENIED && why->state != FACT_DENIED)
+			fact_set(why, FACT_DENIED, "%s is readable by root only", tracefs[i]);
+		else if (why->state != FACT_DENIED && root_has(root, path))
+			fact_set(
+				why, FACT_ABSENT, "the kernel has no tracepoint %s%s", event, name);
 	}
-	if (denied)
-		fact_set(why, FACT_DENIED, "%s is readable by root only", denied);
 	return false;
-}
-
-static bool find_call_id(const struct root *root, const char *name, uint32_t *id, struct fact *why)
-{
-	char event[64];
-
-	snprintf(event, sizeof(event), "syscalls/sys_enter_%s", name);
-	return find_id(root, event, id, why);
 }
 
 /* Sets the fact trace->unlisted. */
@@ -97,14 +88,15 @@ static void find_raw(const struct root *root, struct trace_events *events)
 			sizeof(events->raw_filter) - used, "%sid == %d", used ? " || " : "",
 			number);
 		name = seccomp_syscall_resolve_num_arch(plan->arch[TRACE_NATIVE], number);
-		if (name && find_call_id(root, name, &events->same[events->same_count], why)) {
+		if (name &&
+			find_id(root, CALL_EVENT, name, &events->same[events->same_count], why)) {
 			events->same_count++;
 			fact_set_known(why);
 		}
 		free(name);
 	}
 	if (used && fact_is_known(why) &&
-		find_id(root, "raw_syscalls/sys_enter", &events->raw_id, why))
+		find_id(root, "raw_syscalls/sys_enter", "", &events->raw_id, why))
 		fact_set_known(why);
 }
 
@@ -121,7 +113,7 @@ bool trace_events_find(const struct root *root, struct trace_evidence *trace,
 	}
 	for (size_t i = 0; i < plan->call_count; i++) {
 		if (plan->calls[i].number[TRACE_NATIVE] >= 0 &&
-			!find_call_id(root, plan->calls[i].name, &events->ids[i], why))
+			!find_id(root, CALL_EVENT, plan->calls[i].name, &events->ids[i], why))
 			return false;
 	}
 	find_raw(root, events);
@@ -133,12 +125,27 @@ bool trace_events_find(const struct root *root, struct trace_evidence *trace,
 	return true;
 }
 
+int trace_event_open(struct trace_events *events, struct perf_event_attr *attributes, pid_t thread,
+	int cpu, int leader, uint64_t *sum)
+{
+	int file;
+
+	attributes->size = sizeof(*attributes);
+	file = (int)syscall(SYS_perf_event_open, attributes, thread, cpu, leader ? leader : -1,
+		PERF_FLAG_FD_CLOEXEC);
+	if (file < 0)
+		return errno;
+	events->list =
+		array_grow(events->list, events->count, &events->room, sizeof(*events->list));
+	events->list[events->count++] = (struct trace_event){.file = file, .sum = sum};
+	return 0;
+}
+
 int trace_event_add(struct trace_events *events, uint32_t id, struct trace_target target,
 	const char *filter, uint64_t *sum)
 {
 	/* The threads and children of a thread are counted with it; an event of a CPU sees all. */
 	struct perf_event_attr attributes = {.type = PERF_TYPE_TRACEPOINT,
-		.size = sizeof(attributes),
 		.config = id,
 		.disabled = !target.leader,
 		.inherit = target.thread > 0,
@@ -149,15 +156,17 @@ int trace_event_add(struct trace_events *events, uint32_t id, struct trace_targe
 	                       (target.is_frequency ? PERF_SAMPLE_PERIOD : 0u) |
 	                       (target.registers ? PERF_SAMPLE_REGS_USER : 0u),
 		.sample_regs_user = target.registers};
-	int file = (int)syscall(SYS_perf_event_open, &attributes, target.thread, target.cpu,
-		target.leader ? target.leader : -1, PERF_FLAG_FD_CLOEXEC);
+	int error = trace_event_open(
+		events, &attributes, target.thread, target.cpu, target.leader, sum);
 
-	if (file < 0)
-		return errno;
-	events->list =
-		array_grow(events->list, events->count, &events->room, sizeof(*events->list));
-	events->list[events->count++] = (struct trace_event){.file = file, .sum = sum};
-	return filter && ioctl(file, PERF_EVENT_IOC_SET_FILTER, filter) < 0 ? errno : 0;
+	if (!error && filter && ioctl(trace_event_last(events), PERF_EVENT_IOC_SET_FILTER, filter))
+		error = errno;
+	return error;
+}
+
+int trace_event_last(const struct trace_events *events)
+{
+	return events->list[events->count - 1].file;
 }
 
 /*
@@ -171,7 +180,7 @@ static int open_raw(struct trace_events *events, struct trace_target target)
 		trace_event_add(events, events->raw_id, target, events->raw_filter, &events->raw);
 
 	if (!error)
-		target.leader = events->list[events->count - 1].file;
+		target.leader = trace_event_last(events);
 	if (!target.from_exec)
 		events->slack += 2;
 	for (size_t i = 0; i < events->same_count && !error; i++)
@@ -187,15 +196,13 @@ int trace_events_open(struct trace_events *events, struct trace_target target)
 
 	for (size_t i = 0; i < plan->call_count && !error; i++) {
 		const struct trace_call *call = &plan->calls[i];
-		int number = call->number[TRACE_NATIVE];
 
-		if (number < 0)
+		if (call->number[TRACE_NATIVE] < 0)
 			continue;
 		error = trace_event_add(events, events->ids[i], target, NULL, &counts[call->rest]);
 		for (size_t k = 0; k < ARRAY_SIZE(clocks_apart) && call->row < call->rest && !error;
 			k++) {
-			size_t row = trace_plan_find(plan, plan->arch[TRACE_NATIVE],
-				(uint64_t)number, (uint64_t)clocks_apart[k]);
+			size_t row = trace_plan_row(plan, call, (uint64_t)clocks_apart[k]);
 			char filter[64];
 
 			snprintf(filter, sizeof(filter), CLOCK_FIELD " == %d", clocks_apart[k]);
@@ -213,8 +220,7 @@ size_t trace_events_row(
 {
 	for (size_t i = 0; i < ARRAY_SIZE(clocks_apart); i++) {
 		if ((uint32_t)argument == (uint32_t)clocks_apart[i])
-			return trace_plan_find(plan, plan->arch[TRACE_NATIVE],
-				(uint64_t)call->number[TRACE_NATIVE], argument);
+			return trace_plan_row(plan, call, argument);
 	}
 	return call->rest;
 }
@@ -225,18 +231,9 @@ void trace_events_control(const struct trace_events *events, unsigned long reque
 		ioctl(events->list[i].file, request, 0);
 }
 
-static void disable_events(void *events)
+int trace_events_add_up(struct trace_events *events)
 {
-	trace_events_control(events, PERF_EVENT_IOC_DISABLE);
-}
-
-int trace_events_read(struct trace_events *events)
-{
-	struct trace_evidence *trace = events->trace;
-	const struct trace_plan *plan = trace->plan;
-	int error = 0;
-
-	for (size_t i = 0; i < events->count && !error; i++) {
+	for (size_t i = 0; i < events->count; i++) {
 		struct trace_event *event = &events->list[i];
 		uint64_t count;
 		ssize_t length;
@@ -244,13 +241,21 @@ int trace_events_read(struct trace_events *events)
 		if (!event->sum)
 			continue;
 		length = read(event->file, &count, sizeof(count));
-		if (length != sizeof(count)) {
-			error = length < 0 ? errno : EIO;
-			continue;
-		}
+		if (length != sizeof(count))
+			return length < 0 ? errno : EIO;
 		*event->sum += count - event->before;
 		event->before = count;
 	}
+	return 0;
+}
+
+int trace_events_read(struct trace_events *events)
+{
+	struct trace_evidence *trace = events->trace;
+	const struct trace_plan *plan = trace->plan;
+	int64_t unlisted;
+	int error = trace_events_add_up(events);
+
 	/*
 	 * The calls of other clocks: all without those of the clocks that have a row. All were read
 	 * first, so that the next interval has a call that was made between the two.
@@ -264,23 +269,27 @@ int trace_events_read(struct trace_events *events)
 		events->early[i] = named > *rest ? named - *rest : 0;
 		*rest -= named < *rest ? named : *rest;
 	}
-	if (events->raw > events->native + events->slack) {
-		int64_t unlisted = (int64_t)(events->raw - events->native);
-
-		if (unlisted > events->unlisted) {
-			trace->unlisted.value = unlisted - events->unlisted;
-			events->unlisted = unlisted;
-		}
+	unlisted = (int64_t)(events->raw - events->native);
+	if (events->raw > events->native + events->slack && unlisted > events->unlisted) {
+		trace->unlisted.value = unlisted - events->unlisted;
+		events->unlisted = unlisted;
 	}
 	return error;
 }
 
+void trace_events_drop(struct trace_events *events, size_t kept)
+{
+	while (events->ring_count)
+		trace_ring_close(&events->rings[--events->ring_count]);
+	while (events->count > kept)
+		close(events->list[--events->count].file);
+}
+
 void trace_events_close(struct trace_events *events)
 {
-	for (size_t i = 0; i < events->count; i++)
-		close(events->list[i].file);
+	trace_events_drop(events, 0);
+	free(events->rings);
 	free(events->list);
-	*events = (struct trace_events){.count = 0};
 }
 
 void trace_events_explain(int error, struct fact *why)
@@ -299,8 +308,9 @@ void trace_events_explain(int error, struct fact *why)
 
 bool trace_perf_run(struct trace_run *run, struct fact *why)
 {
-	const struct trace_plan *plan = run->trace->plan;
+	const struct trace_call *exec = trace_plan_call(run->trace->plan, "execve");
 	struct trace_events events;
+	size_t counters;
 	int error;
 
 	if (!trace_events_find(run->root, run->trace, &events, why) ||
@@ -316,98 +326,82 @@ bool trace_perf_run(struct trace_run *run, struct fact *why)
 	}
 	run->trace->method = TRACE_BY_TRACEPOINTS;
 	run->over = true;
-	/* A process that is not followed may execute another program before its samples are read.
+	run->events = &events;
+	counters = events.count;
+	/*
+	 * A process that is not followed may execute another program before its samples are read.
+	 * Without samples no place is known.
 	 */
-	if (run->serves && run->sites)
-		run->samples = trace_samples_open(NULL, &events, run->program, true);
-	if (!trace_follow(run, disable_events, &events)) {
-		trace_run_go(run, NULL, NULL);
-		disable_events(&events);
-	}
+	if (run->serves && run->sites && trace_samples_open(&events, run->program, true) != 0)
+		trace_events_drop(&events, counters);
+	if (!trace_follow(run))
+		trace_run_go(run);
 	error = trace_events_read(&events);
 	if (error && !run->failure.error)
 		run->failure = (struct trace_failure){.preparing = true, .error = error};
-	trace_samples_close(run->samples);
-	run->samples = NULL;
 	/* The events begin after the execve(2) that they wait for. */
-	for (size_t i = 0; i < plan->call_count; i++) {
-		if (strcmp(plan->calls[i].name, "execve") == 0)
-			run->trace->counts[TRACE_NATIVE][plan->calls[i].row]++;
-	}
+	if (exec)
+		run->trace->counts[TRACE_NATIVE][exec->row]++;
+	run->events = NULL;
 	trace_events_close(&events);
 	return true;
 }
 
 /* ---- what runs already ---- */
 
-void trace_events_watch(struct trace_run *run, struct trace_events *events,
-	bool (*look)(void *argument), void *argument)
+void trace_events_watch(
+	struct trace_run *run, struct trace_events *events, bool (*look)(struct trace_run *run))
 {
 	run->trace->method = TRACE_BY_TRACEPOINTS;
+	run->events = events;
 	trace_run_begin(run);
 	trace_events_control(events, PERF_EVENT_IOC_ENABLE);
-	while (look(argument) && trace_run_pause(run, PAUSE_NS))
+	while (look(run) && trace_run_pause(run, PAUSE_NS))
 		;
-	disable_events(events);
+	trace_events_control(events, PERF_EVENT_IOC_DISABLE);
 	trace_run_counted(run);
 	run->failure.error = trace_events_read(events);
 }
 
-struct attached {
-	struct trace_run *run;
-	struct trace_events events;
-};
-
 /* The threads and children that it starts are counted with it. */
-static int open_thread(void *argument, pid_t id)
+static int open_thread(void *events, pid_t id)
 {
-	struct attached *attached = argument;
-	int error = trace_events_open(
-		&attached->events, (struct trace_target){.thread = id, .cpu = -1});
+	int error = trace_events_open(events, (struct trace_target){.thread = id, .cpu = -1});
 
 	/* It has ended since it was listed. */
 	return error == ESRCH ? 0 : error;
 }
 
-static int sample_thread(void *argument, pid_t id)
+static int sample_thread(void *events, pid_t id)
 {
-	struct attached *attached = argument;
-
-	attached->run->samples =
-		trace_samples_open(attached->run->samples, &attached->events, id, false);
-	return attached->run->samples ? 0 : ENOENT;
+	return trace_samples_open(events, id, false);
 }
 
-static bool look_at_process(void *argument)
+static bool is_there(struct trace_run *run)
 {
-	const struct attached *attached = argument;
-	const struct trace_run *run = attached->run;
-
-	trace_samples_take(run->samples, run->sites, 0, (struct span){NULL, 0});
 	return kill(run->trace->program.pid, 0) == 0 || errno != ESRCH;
 }
 
 bool trace_perf_attach(struct trace_run *run, struct fact *why)
 {
 	pid_t pid = run->trace->program.pid;
-	struct attached attached = {.run = run};
+	struct trace_events events;
+	size_t counters;
 	int error;
 
-	if (!trace_events_find(run->root, run->trace, &attached.events, why))
+	if (!trace_events_find(run->root, run->trace, &events, why))
 		return false;
-	error = trace_program_threads(pid, open_thread, &attached);
-	if (!error && !attached.events.count)
-		error = ESRCH;
-	if (error) {
-		trace_events_explain(error, why);
+	error = trace_program_threads(pid, open_thread, &events);
+	counters = events.count;
+	if (error || !counters) {
+		trace_events_explain(error ? error : ESRCH, why);
 	} else {
-		(void)trace_program_threads(pid, sample_thread, &attached);
-		trace_samples_begin(run->samples);
-		trace_events_watch(run, &attached.events, look_at_process, &attached);
-		look_at_process(&attached);
-		trace_samples_close(run->samples);
-		run->samples = NULL;
+		if (trace_program_threads(pid, sample_thread, &events) != 0)
+			trace_events_drop(&events, counters);
+		trace_events_watch(run, &events, is_there);
+		trace_samples_take(run, 0, (struct span){NULL, 0});
 	}
-	trace_events_close(&attached.events);
-	return !error;
+	run->events = NULL;
+	trace_events_close(&events);
+	return !error && counters;
 }

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -21,6 +20,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "elf_file.h"
+#include "measure/vdso.h"
 #include "places.h"
 
 #define PERF_MAP_SIZE (16 << 20)
@@ -48,30 +48,7 @@ struct span maps_read(pid_t thread)
 	return maps;
 }
 
-/* "5581e000-5581f000 r-xp 00002000 fe:00 1234   /usr/bin/true" */
-static bool parse_line(struct span line, struct map_line *map)
-{
-	struct span start = text_take_until(&line, '-'), end, word;
-
-	return text_next_word(&line, &end) && number_parse_hex(start, &map->start) &&
-	       number_parse_hex(end, &map->end) && text_next_word(&line, &word) &&
-	       text_next_word(&line, &word) && number_parse_hex(word, &map->offset) &&
-	       text_next_word(&line, &word) && text_next_word(&line, &word) &&
-	       number_parse(word, &map->inode) && (map->path = text_trim(line), true);
-}
-
-bool map_next(struct span *maps, struct map_line *map)
-{
-	struct span line;
-
-	while (text_next_line(maps, &line)) {
-		if (parse_line(line, map))
-			return true;
-	}
-	return false;
-}
-
-bool map_is_c_library(struct span path)
+bool places_is_c_library(struct span path)
 {
 	static const char *const names[] = {"libc.", "libc-", "ld-musl"};
 
@@ -84,14 +61,6 @@ bool map_is_c_library(struct span path)
 			return true;
 	}
 	return false;
-}
-
-static void copy_span(char *to, size_t size, struct span from)
-{
-	size_t length = from.length < size ? from.length : size - 1;
-
-	memcpy(to, from.at, length);
-	to[length] = '\0';
 }
 
 /* The function in the file that a just-in-time compiler writes: "7f3c00001000 40 Main.loop". */
@@ -125,14 +94,15 @@ static void find_jitted(pid_t pid, uint64_t address, struct trace_place *place)
 /* The first line of a file's mappings gives the address that offsets are relative to. */
 static void find_module(struct span maps, pid_t pid, uint64_t address, struct trace_place *place)
 {
-	struct map_line map, first = {.inode = 0};
+	struct mapping map, first = {.inode = 0};
 
-	while (map_next(&maps, &map)) {
+	while (maps_next(&maps, &map)) {
 		if (map.inode && !map.offset)
 			first = map;
 		if (address < map.start || address >= map.end)
 			continue;
-		copy_span(place->module, sizeof(place->module), map.path);
+		snprintf(place->module, sizeof(place->module), "%.*s", (int)map.path.length,
+			map.path.at);
 		if (map.inode)
 			place->offset =
 				address -
@@ -145,30 +115,28 @@ static void find_module(struct span maps, pid_t pid, uint64_t address, struct tr
 }
 
 size_t places_add(struct trace_places *places, const struct trace_place *calls, struct span maps,
-	pid_t pid, uint64_t address, uint64_t count)
+	pid_t pid, uint64_t address)
 {
 	struct trace_place place = *calls;
-	size_t i = 0;
 
 	/* The byte before the address is one of the instruction. */
 	if (address)
 		find_module(maps, pid, address - 1, &place);
-	while (i < places->count) {
-		struct trace_place *known = &places->list[i++];
+	for (size_t i = 0; i < places->count; i++) {
+		struct trace_place *known = &places->list[i];
 
 		if (known->row == place.row && known->is_compat == place.is_compat &&
 			known->offset == place.offset && known->inode == place.inode &&
 			strcmp(known->module, place.module) == 0 &&
 			strcmp(known->function, place.function) == 0) {
-			known->count += count;
-			return i - 1;
+			known->count += place.count;
+			return i;
 		}
 	}
-	place.count = count;
 	places->list =
 		array_grow(places->list, places->count, &places->room, sizeof(*places->list));
-	places->list[places->count++] = place;
-	return i;
+	places->list[places->count] = place;
+	return places->count++;
 }
 
 /* ---- the addresses of system calls ---- */
@@ -196,29 +164,29 @@ struct call_sites *call_sites_start(struct trace_places *places)
 	return sites;
 }
 
-void call_sites_add(struct call_sites *sites, const struct trace_place *place, uint64_t owner,
-	pid_t thread, struct span maps, uint64_t address, uint64_t count)
+void call_sites_add(struct call_sites *sites, const struct trace_place *calls, uint64_t owner,
+	pid_t thread, struct span maps, uint64_t address)
 {
-	uint64_t hash = (owner ^ address ^ (uint64_t)place->row << 32) * 0x9e3779b97f4a7c15;
+	uint64_t hash = (owner ^ address ^ (uint64_t)calls->row << 32) * 0x9e3779b97f4a7c15;
 	struct call_site *site = &sites->list[hash >> 32 & (SITE_COUNT - 1)];
 	struct span read = {NULL, 0};
 
 	if (site->is_known && site->owner == owner && site->address == address &&
-		site->row == place->row && site->is_compat == place->is_compat) {
-		sites->places->list[site->place].count += count;
+		site->row == calls->row && site->is_compat == calls->is_compat) {
+		sites->places->list[site->place].count += calls->count;
 		return;
 	}
 	if (!maps.length)
 		maps = read = maps_read(thread);
-	*site = (struct call_site){owner, address, place->row,
-		places_add(sites->places, place, maps, thread, address, count), place->is_compat,
-		true};
+	*site = (struct call_site){owner, address, calls->row,
+		places_add(sites->places, calls, maps, thread, address), calls->is_compat, true};
 	free((void *)(uintptr_t)read.at);
 }
 
 void call_sites_forget(struct call_sites *sites)
 {
-	memset(sites->list, 0, sizeof(sites->list));
+	if (sites)
+		memset(sites->list, 0, sizeof(sites->list));
 }
 
 /* ---- the places that are shown ---- */
@@ -232,43 +200,31 @@ static int by_count(const void *left, const void *right)
 
 static void find_function(struct trace_place *place)
 {
-	struct elf_file elf;
 	struct elf_symbol symbol = {.address = 0};
+	struct elf_file elf;
 	struct stat status;
-	void *bytes = MAP_FAILED;
 	int file = place->inode ? file_open_regular(
 					  AT_FDCWD, place->module, O_RDONLY | O_CLOEXEC, &status)
 	                        : -1;
 
 	if (file < 0)
 		return;
-	if (status.st_ino == place->inode && status.st_size > 0)
-		bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-	close(file);
-	if (bytes == MAP_FAILED)
-		return;
-	if (elf_file_start(&elf, bytes, (size_t)status.st_size)) {
+	if (status.st_ino == place->inode && elf_file_map(&elf, file)) {
 		place->offset += elf_file_load(&elf);
 		symbol.address = place->offset;
 		if (elf_file_find(&elf, &symbol))
 			text_copy_span(place->function, sizeof(place->function), symbol.name);
+		elf_file_unmap(&elf);
 	}
-	munmap(bytes, (size_t)status.st_size);
+	close(file);
 }
 
-struct symbolizing {
-	struct trace_place *places; /* shared */
-	size_t count;
-};
-
 /* The files are those of a program that may be hostile, and may shrink while they are read. */
-static void find_functions(void *argument)
+static void find_functions(void *places)
 {
-	const struct symbolizing *symbolizing = argument;
-
 	privileges_keep(PRIVILEGES_NONE);
-	for (size_t i = 0; i < symbolizing->count; i++)
-		find_function(&symbolizing->places[i]);
+	for (struct trace_place *place = places; place->count; place++)
+		find_function(place);
 }
 
 /*
@@ -285,17 +241,15 @@ static enum trace_origin find_origin(const struct trace_place *place)
 		return TRACE_BY_UNKNOWN;
 	if (strcmp(place->function, "syscall") == 0)
 		return TRACE_BY_SYSCALL_FUNCTION;
-	return map_is_c_library(module) ? TRACE_BY_LIBC : TRACE_BY_CODE;
+	return places_is_c_library(module) ? TRACE_BY_LIBC : TRACE_BY_CODE;
 }
 
-static void finish(const struct trace_evidence *trace, struct trace_places *places, size_t top,
+static void finish(const struct trace_evidence *trace, struct trace_places *places, uint64_t top,
 	bool are_system_calls)
 {
 	struct deadline deadline = deadline_after(SYMBOLS_NS);
-	struct symbolizing symbolizing;
 	uint64_t sum = 0;
 	struct fact why;
-	size_t size;
 
 	if (!places->count)
 		return;
@@ -305,15 +259,13 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 	while (places->count && !places->list[places->count - 1].count)
 		places->count--;
 	if (places->count > top)
-		places->count = top;
-	size = places->count * sizeof(*places->list);
-	symbolizing = (struct symbolizing){size ? child_share(size, &why) : NULL, places->count};
-	if (symbolizing.places) {
-		memcpy(symbolizing.places, places->list, size);
-		if (child_run(find_functions, &symbolizing, &deadline, &why))
-			memcpy(places->list, symbolizing.places, size);
-		child_unshare(symbolizing.places, size);
-	}
+		places->count = (size_t)top;
+	/* A place without calls ends the list for the child. */
+	places->list =
+		array_grow(places->list, places->count, &places->room, sizeof(*places->list));
+	places->list[places->count].count = 0;
+	(void)child_compute(find_functions, places->list,
+		(places->count + 1) * sizeof(*places->list), &deadline, &why);
 	for (size_t i = 0; i < places->count; i++) {
 		struct trace_place *place = &places->list[i];
 		const struct trace_row *row = &trace->plan->rows[place->row];
@@ -346,7 +298,7 @@ static void scale_samples(const struct trace_evidence *trace, struct trace_place
 	}
 }
 
-void places_finish(struct trace_evidence *trace, size_t top)
+void places_finish(struct trace_evidence *trace, uint64_t top)
 {
 	if (trace->method == TRACE_BY_TRACEPOINTS)
 		scale_samples(trace, &trace->call_places);

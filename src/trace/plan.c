@@ -59,6 +59,15 @@ void trace_plan_start(struct trace_plan *plan)
 	plan->row_count = 0;
 }
 
+const struct trace_call *trace_plan_call(const struct trace_plan *plan, const char *name)
+{
+	for (size_t i = 0; i < plan->call_count; i++) {
+		if (strcmp(plan->calls[i].name, name) == 0)
+			return &plan->calls[i];
+	}
+	return NULL;
+}
+
 bool trace_plan_add(struct trace_plan *plan, struct span name, struct fact *why)
 {
 	struct trace_call *call = &plan->calls[plan->call_count];
@@ -74,10 +83,8 @@ bool trace_plan_add(struct trace_plan *plan, struct span name, struct fact *why)
 		fact_set(why, FACT_FAILED, "not the name of a system call");
 		return false;
 	}
-	for (size_t i = 0; i < plan->call_count; i++) {
-		if (strcmp(plan->calls[i].name, call->name) == 0)
-			return true;
-	}
+	if (trace_plan_call(plan, call->name))
+		return true;
 	/* Calls that an architecture lacks have negative numbers of libseccomp's own. */
 	for (int i = 0; i < TRACE_ARCH_COUNT; i++) {
 		if (plan->arch[i])
@@ -112,24 +119,29 @@ void trace_plan_add_clock_calls(struct trace_plan *plan)
 		trace_plan_add(plan, text_span(call_clock_names[i]), &ignored);
 }
 
+size_t trace_plan_row(
+	const struct trace_plan *plan, const struct trace_call *call, uint64_t first_argument)
+{
+	size_t row = call->row;
+
+	/* Clock ids are 32 bits wide, whatever is in the rest of the register. */
+	while (row < call->rest && plan->rows[row].clock_id != (uint32_t)first_argument)
+		row++;
+	return row;
+}
+
 size_t trace_plan_find(
 	const struct trace_plan *plan, uint32_t arch, uint64_t number, uint64_t first_argument)
 {
 	enum trace_arch which = arch == plan->arch[TRACE_NATIVE] ? TRACE_NATIVE : TRACE_COMPAT;
-	const struct trace_call *call = plan->calls, *end = call + plan->call_count;
-	size_t row;
 
-	if (!arch || arch != plan->arch[which])
-		return TRACE_ROW_MAX;
-	while (call < end && (call->number[which] < 0 || (uint64_t)call->number[which] != number))
-		call++;
-	if (call == end)
-		return TRACE_ROW_MAX;
-	/* Clock ids are 32 bits wide, whatever is in the rest of the register. */
-	row = call->row;
-	while (row < call->rest && plan->rows[row].clock_id != (uint32_t)first_argument)
-		row++;
-	return row;
+	for (size_t i = 0; arch && arch == plan->arch[which] && i < plan->call_count; i++) {
+		const struct trace_call *call = &plan->calls[i];
+
+		if (call->number[which] >= 0 && (uint64_t)call->number[which] == number)
+			return trace_plan_row(plan, call, first_argument);
+	}
+	return TRACE_ROW_MAX;
 }
 
 /* ---- the filter that stops a program at these calls, and at no others ---- */

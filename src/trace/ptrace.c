@@ -28,10 +28,10 @@
 
 #define FOLLOW (PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
 
-/* How long the threads of an attached process may take to stop, so that they can be let go. */
+/* Limits the time that the threads take to stop, so that they can be let go. */
 #define DETACH_NS 1000000000
 
-/* How long what the program left running may take to end by SIGTERM. */
+/* Limits the time that what the program left running takes to end by SIGTERM. */
 #define TERMINATE_NS 2000000000
 
 struct traced {
@@ -40,11 +40,13 @@ struct traced {
 	bool loading;               /* until its libraries are mapped it stops at system calls */
 };
 
+enum phase { COUNTING, TERMINATING, RELEASING };
+
 struct tracer {
 	struct trace_run *run;
-	enum { COUNTING, TERMINATING, RELEASING } phase;
+	enum phase phase;
 	bool at_each_call; /* no filter stops it at the counted ones alone */
-	struct served_library libraries[SERVED_LIBRARY_MAX];
+	struct served_library library;
 	unsigned options;       /* of ptrace */
 	uint64_t filters;       /* seccomp filters of the program that are not its own */
 	struct traced *threads; /* in no order */
@@ -53,12 +55,14 @@ struct tracer {
 };
 
 /*
- * Ends a process of which this is the first thread: signals are sent to processes. An ID that is
- * not that of a thread traced by us is refused.
+ * Once the count is over, stops a thread to let it go, or ends the process of which it is the first
+ * thread: signals are sent to processes. An ID that is not that of a thread traced by us is
+ * refused.
  */
-static void terminate(struct tracer *tracer, pid_t id)
+static void leave(struct tracer *tracer, pid_t id)
 {
-	if (ptrace(PTRACE_INTERRUPT, id, NULL, NULL) == 0 && syscall(SYS_tgkill, id, id, 0) == 0 &&
+	if (tracer->phase != COUNTING && ptrace(PTRACE_INTERRUPT, id, NULL, NULL) == 0 &&
+		tracer->phase == TERMINATING && syscall(SYS_tgkill, id, id, 0) == 0 &&
 		kill(id, SIGTERM) == 0)
 		tracer->run->trace->children_terminated++;
 }
@@ -86,17 +90,7 @@ static void add_thread(struct tracer *tracer, pid_t id, const struct traced *par
 	tracer->threads =
 		array_grow(tracer->threads, tracer->count, &tracer->room, sizeof(*tracer->threads));
 	tracer->threads[tracer->count++] = (struct traced){id, served_share(table), false};
-	if (tracer->phase == TERMINATING)
-		terminate(tracer, id);
-	else if (tracer->phase == RELEASING)
-		ptrace(PTRACE_INTERRUPT, id, NULL, NULL);
-}
-
-/* The numbers of threads and the addresses of tables are used again. */
-static void forget_sites(struct tracer *tracer)
-{
-	if (tracer->run->sites)
-		call_sites_forget(tracer->run->sites);
+	leave(tracer, id);
 }
 
 static void drop_thread(struct tracer *tracer, pid_t id)
@@ -105,7 +99,8 @@ static void drop_thread(struct tracer *tracer, pid_t id)
 
 	if (!thread)
 		return;
-	forget_sites(tracer);
+	/* The numbers of threads and the addresses of tables are used again. */
+	call_sites_forget(tracer->run->sites);
 	served_drop(tracer->run->trace, thread->table);
 	*thread = tracer->threads[--tracer->count];
 }
@@ -120,9 +115,9 @@ static void count_call(struct tracer *tracer, pid_t id, size_t row, bool is_comp
 	tracer->run->trace->counts[is_compat][row]++;
 	if (call && tracer->run->sites)
 		call_sites_add(tracer->run->sites,
-			&(struct trace_place){.row = row, .is_compat = is_compat},
+			&(struct trace_place){.row = row, .is_compat = is_compat, .count = 1},
 			table ? (uintptr_t)table : (uint64_t)id, id, (struct span){NULL, 0},
-			call->instruction_pointer, 1);
+			call->instruction_pointer);
 }
 
 /* The filter's data: the row, and which architecture's. From Linux 5.3 on the place is there, too.
@@ -186,7 +181,7 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 	if (event == PTRACE_EVENT_STOP) {
 		add_thread(tracer, id, NULL);
 	} else if (event == PTRACE_EVENT_EXIT) {
-		trace_samples_take(run->samples, run->sites, 0, (struct span){NULL, 0});
+		trace_samples_take(run, 0, (struct span){NULL, 0});
 		if (thread && thread->table && syscall(SYS_tgkill, id, id, 0) == 0)
 			served_look(thread->table, id);
 		if (ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) == 0 &&
@@ -198,12 +193,11 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 		add_thread(tracer, (pid_t)message, thread);
 	} else {
 		/* The memory that its calls so far came from is gone: its map was read before. */
-		trace_samples_take(
-			run->samples, run->sites, id, served_maps(thread ? thread->table : NULL));
+		trace_samples_take(run, id, served_maps(thread ? thread->table : NULL));
 		if ((pid_t)message != id)
 			drop_thread(tracer, (pid_t)message);
 		thread = find_thread(tracer, id);
-		forget_sites(tracer);
+		call_sites_forget(run->sites);
 		if (thread) {
 			served_drop(tracer->run->trace, thread->table);
 			thread->table = NULL;
@@ -223,7 +217,7 @@ static int count_served(struct tracer *tracer, struct traced *thread)
 	if (!thread || tracer->phase != COUNTING)
 		return 0;
 	if (thread->loading && served_is_loaded(thread->id)) {
-		served_learn(thread->table, thread->id, tracer->libraries);
+		served_learn(thread->table, thread->id, &tracer->library);
 		thread->loading = false;
 	} else if (!thread->table) {
 		/* With registers that are not its own it must not go on when we are killed. */
@@ -232,7 +226,7 @@ static int count_served(struct tracer *tracer, struct traced *thread)
 		thread->table =
 			served_open(tracer->run->trace, thread->id, tracer->filters, &signal);
 		ptrace(PTRACE_SETOPTIONS, thread->id, NULL, (void *)(uintptr_t)tracer->options);
-		thread->loading = thread->table && served_can_learn(thread->id);
+		thread->loading = thread->table;
 	}
 	return signal;
 }
@@ -281,9 +275,8 @@ static void take_stop(struct tracer *tracer, pid_t id, int status)
 }
 
 /* The children that a shell had before it became vdsocheck are waited for, too, but not traced. */
-static void follow(void *argument, pid_t id, int status)
+void tracer_take(struct tracer *tracer, pid_t id, int status)
 {
-	struct tracer *tracer = argument;
 	struct trace_run *run = tracer->run;
 
 	if (WIFSTOPPED(status))
@@ -308,26 +301,29 @@ static void set_method(struct trace_evidence *trace, enum trace_method method)
 	trace->cpu_inflated = true;
 }
 
-/* Lets go of the threads that are left, within a time. */
-static void release(struct tracer *tracer)
+/*
+ * Leaves the threads that are left, within a time. Only a stopped thread can be let go: one that
+ * takes too long, such as one that waits for its vfork child, is let go by the kernel when we end.
+ */
+static void finish(struct tracer *tracer, enum phase phase, int64_t limit_ns)
 {
-	/*
-	 * Only a stopped thread can be let go. One that takes too long, such as one that waits for
-	 * its vfork child, is let go by the kernel when we end.
-	 */
-	tracer->phase = RELEASING;
-	for (size_t i = 0; i < tracer->count; i++)
-		ptrace(PTRACE_INTERRUPT, tracer->threads[i].id, NULL, NULL);
-	trace_run_again(tracer->run, DETACH_NS);
-	if (tracer->count)
-		trace_run_wait(tracer->run, follow, tracer);
-}
+	struct trace_run *run = tracer->run;
 
-static void forget(struct tracer *tracer)
-{
+	tracer->phase = phase;
+	for (size_t i = 0; i < tracer->count; i++)
+		leave(tracer, tracer->threads[i].id);
+	run->limit_ns = limit_ns;
+	run->show = NULL;
+	run->over = false;
+	run->deadline = deadline_after(limit_ns);
+	if (tracer->count)
+		trace_run_wait(run);
+	run->tracer = NULL;
 	while (tracer->count)
 		drop_thread(tracer, tracer->threads[0].id);
 	free(tracer->threads);
+	if (tracer->error && run->arguments)
+		run->failure = (struct trace_failure){.preparing = true, .error = tracer->error};
 }
 
 /* ---- a program that we start ---- */
@@ -344,22 +340,18 @@ static bool seize_program(struct tracer *tracer, unsigned options, struct fact *
 		return false;
 	}
 	add_thread(tracer, run->program, NULL);
+	run->tracer = tracer;
 	return true;
 }
 
-bool trace_follow(struct trace_run *run, void (*ended)(void *argument), void *argument)
+bool trace_follow(struct trace_run *run)
 {
 	struct tracer tracer = {.run = run, .filters = served_filters(getpid())};
 
 	if (!run->serves || !seize_program(&tracer, 0, &run->trace->served))
 		return false;
-	trace_run_go(run, follow, &tracer);
-	if (ended)
-		ended(argument);
-	release(&tracer);
-	forget(&tracer);
-	if (tracer.error)
-		run->failure = (struct trace_failure){.preparing = true, .error = tracer.error};
+	trace_run_go(run);
+	finish(&tracer, RELEASING, DETACH_NS);
 	return true;
 }
 
@@ -381,20 +373,12 @@ bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 		return false;
 	}
 	set_method(run->trace, TRACE_BY_SECCOMP);
-	trace_run_go(run, follow, &tracer);
+	trace_run_go(run);
 	/*
 	 * What the program left running cannot be let go: without a tracer its counted calls would
 	 * fail. It ends by SIGTERM, or by PTRACE_O_EXITKILL when we end.
 	 */
-	tracer.phase = TERMINATING;
-	for (size_t i = 0; i < tracer.count; i++)
-		terminate(&tracer, tracer.threads[i].id);
-	trace_run_again(run, TERMINATE_NS);
-	if (tracer.count)
-		trace_run_wait(run, follow, &tracer);
-	forget(&tracer);
-	if (tracer.error)
-		run->failure = (struct trace_failure){.preparing = true, .error = tracer.error};
+	finish(&tracer, TERMINATING, TERMINATE_NS);
 	return true;
 }
 
@@ -425,7 +409,7 @@ static int seize_threads(struct tracer *tracer, pid_t pid)
 		before = tracer->count;
 		error = trace_program_threads(pid, seize_thread, tracer);
 	} while (!error && tracer->count > before);
-	return error ? error : tracer->count ? 0 : ESRCH;
+	return error || tracer->count ? error : ESRCH;
 }
 
 bool trace_ptrace_attach(struct trace_run *run, struct fact *why)
@@ -435,14 +419,14 @@ bool trace_ptrace_attach(struct trace_run *run, struct fact *why)
 	char object[64];
 	int error = seize_threads(&tracer, pid);
 
+	run->tracer = &tracer;
 	trace_run_begin(run);
 	if (!error) {
 		set_method(run->trace, TRACE_BY_PTRACE);
-		trace_run_wait(run, follow, &tracer);
+		trace_run_wait(run);
 		trace_run_counted(run);
 	}
-	release(&tracer);
-	forget(&tracer);
+	finish(&tracer, RELEASING, DETACH_NS);
 	snprintf(object, sizeof(object), "process %d", pid);
 	if (error)
 		fact_set_errno(why, error, object);

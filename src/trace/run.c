@@ -86,7 +86,7 @@ void trace_run_cancel(struct trace_run *run)
 	run->program = 0;
 }
 
-void trace_run_go(struct trace_run *run, trace_handler *handle, void *argument)
+void trace_run_go(struct trace_run *run)
 {
 	struct trace_failure failure;
 	ssize_t length;
@@ -97,7 +97,9 @@ void trace_run_go(struct trace_run *run, trace_handler *handle, void *argument)
 	error = write(run->file, "", 1) < 0 ? errno : 0;
 	if (error)
 		kill(run->program, SIGKILL);
-	ended = trace_run_wait(run, handle, argument);
+	ended = trace_run_wait(run);
+	if (run->events)
+		trace_events_control(run->events, PERF_EVENT_IOC_DISABLE);
 	trace_run_counted(run);
 	do
 		length = read(run->file, &failure, sizeof(failure));
@@ -125,7 +127,7 @@ void trace_run_begin(struct trace_run *run)
 	privileges_keep(run->privileges | (run->program ? PRIVILEGES(CAP_KILL) : 0) |
 			(run->serves || run->sites ? PRIVILEGES(CAP_SYS_PTRACE) : 0));
 	if (run->program)
-		interrupts_catch(run->stop, true);
+		interrupts_catch(&run->stop, true);
 	run->deadline = run->limit_ns ? deadline_after(run->limit_ns) : (struct deadline){0};
 	run->cpu_s = run->program ? 0 : cpu_seconds(run->trace->program.pid);
 	run->begin_ns = kernel_clock_ns(CLOCK_MONOTONIC);
@@ -150,7 +152,7 @@ void trace_run_counted(struct trace_run *run)
 static void look_around(struct trace_run *run)
 {
 	int64_t left = deadline_left_ns(&run->deadline);
-	bool interrupted = __atomic_exchange_n(run->stop, false, __ATOMIC_RELAXED);
+	bool interrupted = __atomic_exchange_n(&run->stop, false, __ATOMIC_RELAXED);
 	unsigned sent = interrupts_sent();
 
 	for (int number = 1; sent >> number && run->program; number++) {
@@ -160,7 +162,7 @@ static void look_around(struct trace_run *run)
 	/* Ctrl-C has reached the program, too, which may go on. */
 	if (sent & 1U << SIGTERM || (interrupted && !run->program))
 		run->over = true;
-	trace_samples_take(run->samples, run->sites, 0, (struct span){NULL, 0});
+	trace_samples_take(run, 0, (struct span){NULL, 0});
 	if (run->limit_ns && run->show)
 		run->show(1 - (double)left / (double)run->limit_ns);
 	if (left > 0)
@@ -184,12 +186,6 @@ bool trace_run_pause(struct trace_run *run, int64_t ns)
 	return !run->over;
 }
 
-struct each_change {
-	struct trace_run *run;
-	trace_handler *handle;
-	void *argument;
-};
-
 static bool is_done(const struct trace_run *run)
 {
 	return run->over && !run->program;
@@ -197,43 +193,30 @@ static bool is_done(const struct trace_run *run)
 
 static bool take_change(void *argument, pid_t id, int status, const struct rusage *usage)
 {
-	const struct each_change *each = argument;
-	struct trace_run *run = each->run;
+	struct trace_run *run = argument;
 
 	if (id == run->program && !WIFSTOPPED(status)) {
 		run->program = 0;
 		run->status = status;
 		run->cpu_s = rusage_seconds(usage);
 	}
-	if (each->handle)
-		each->handle(each->argument, id, status);
+	if (run->tracer)
+		tracer_take(run->tracer, id, status);
 	return is_done(run);
 }
 
-static bool poll_run(void *argument)
+static bool poll_run(void *run)
 {
-	struct trace_run *run = ((const struct each_change *)argument)->run;
-
 	look_around(run);
 	return is_done(run);
 }
 
-int trace_run_wait(struct trace_run *run, trace_handler *handle, void *argument)
+int trace_run_wait(struct trace_run *run)
 {
-	struct each_change each = {run, handle, argument};
-
 	return child_wait(&(struct child_wait){.pid = -1,
 		.options = __WALL,
 		.deadline = DEADLINE_NONE,
 		.changed = take_change,
 		.poll = poll_run,
-		.argument = &each});
-}
-
-void trace_run_again(struct trace_run *run, int64_t limit_ns)
-{
-	run->limit_ns = limit_ns;
-	run->show = NULL;
-	run->over = false;
-	run->deadline = deadline_after(limit_ns);
+		.argument = run});
 }

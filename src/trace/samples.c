@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -44,33 +43,34 @@ enum { WORD_PERIOD = 1, WORD_ARGUMENT = 3, WORD_ADDRESS, WORD_COUNT };
 
 /* ---- rings ---- */
 
-int trace_ring_open(struct trace_ring *ring, int file, size_t pages)
+static size_t page_size(void)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *at = mmap(NULL, (1 + pages) * page, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+int trace_ring_open(struct trace_events *events, size_t pages, const struct trace_call *call)
+{
+	size_t size = pages * page_size();
+	void *at = mmap(NULL, page_size() + size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		trace_event_last(events), 0);
 
 	if (at == MAP_FAILED)
 		return errno;
-	*ring = (struct trace_ring){.page = at, .size = pages * page};
+	events->rings = array_grow(
+		events->rings, events->ring_count, &events->ring_room, sizeof(*events->rings));
+	events->rings[events->ring_count++] = (struct trace_ring){at, size, call};
 	return 0;
 }
 
-void trace_ring_close(struct trace_ring *ring)
+void trace_ring_close(const struct trace_ring *ring)
 {
-	munmap(ring->page, (size_t)sysconf(_SC_PAGESIZE) + ring->size);
-}
-
-void trace_record_ids(const struct trace_record *record, pid_t *pid, pid_t *thread)
-{
-	memcpy(pid, record->words, sizeof(*pid));
-	memcpy(thread, (const char *)record->words + sizeof(*pid), sizeof(*thread));
+	munmap(ring->page, page_size() + ring->size);
 }
 
 /* Records are multiples of 8 bytes, and so is the ring: none of 8 bytes is cut by its end. */
-bool trace_ring_next(struct trace_ring *ring, struct trace_record *record)
+bool trace_ring_next(const struct trace_ring *ring, struct trace_record *record)
 {
-	const unsigned char *data =
-		(const unsigned char *)ring->page + (size_t)sysconf(_SC_PAGESIZE);
+	const unsigned char *data = (const unsigned char *)ring->page + page_size();
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->page->data_tail;
 	struct perf_event_header header;
@@ -87,39 +87,18 @@ bool trace_ring_next(struct trace_ring *ring, struct trace_record *record)
 		memcpy(&record->words[i],
 			data + (tail + sizeof(header) + i * sizeof(uint64_t)) % ring->size,
 			sizeof(uint64_t));
+	memcpy(&record->pid, record->words, sizeof(record->pid));
+	memcpy(&record->thread, (const char *)record->words + sizeof(record->pid),
+		sizeof(record->thread));
 	__atomic_store_n(&ring->page->data_tail, tail + header.size, __ATOMIC_RELEASE);
 	return true;
 }
 
 /* ---- the samples of a program ---- */
 
-struct trace_samples {
-	struct trace_events events;
-	struct trace_ring *rings;
-	size_t count, room;
-};
-
-/* Those of one call on one CPU. 0 or an errno value. */
-static int open_ring(struct trace_samples *samples, size_t call, struct trace_target target)
+int trace_samples_open(struct trace_events *events, pid_t thread, bool from_exec)
 {
-	struct trace_events *events = &samples->events;
-	int error = trace_event_add(events, events->ids[call], target, NULL, NULL);
-	struct trace_ring ring;
-
-	if (!error)
-		error = trace_ring_open(&ring, events->list[events->count - 1].file, PAGES);
-	if (error)
-		return error;
-	ring.call = &events->trace->plan->calls[call];
-	samples->rings =
-		array_grow(samples->rings, samples->count, &samples->room, sizeof(*samples->rings));
-	samples->rings[samples->count++] = ring;
-	return 0;
-}
-
-static int open_rings(struct trace_samples *samples, pid_t thread, bool from_exec)
-{
-	const struct trace_plan *plan = samples->events.trace->plan;
+	const struct trace_plan *plan = events->trace->plan;
 	int cpus = (int)sysconf(_SC_NPROCESSORS_CONF), error = REGISTERS ? 0 : ENOSYS;
 	struct trace_target target = {.thread = thread,
 		.from_exec = from_exec,
@@ -127,79 +106,45 @@ static int open_rings(struct trace_samples *samples, pid_t thread, bool from_exe
 		.is_frequency = true,
 		.registers = REGISTERS};
 
-	for (size_t call = 0; call < plan->call_count && !error; call++) {
-		if (plan->calls[call].number[TRACE_NATIVE] < 0 ||
-			!served_is_call(plan->calls[call].name))
+	for (size_t i = 0; i < plan->call_count && events->ring_count < RING_MAX && !error; i++) {
+		const struct trace_call *call = &plan->calls[i];
+
+		if (call->number[TRACE_NATIVE] < 0 || !served_is_call(call->name))
 			continue;
 		for (target.cpu = 0; target.cpu < cpus && !error; target.cpu++) {
-			error = open_ring(samples, call, target);
-			/* CPUs that are not online are passed over. */
-			if (error == ENODEV)
+			error = trace_event_add(events, events->ids[i], target, NULL, NULL);
+			if (!error)
+				error = trace_ring_open(events, PAGES, call);
+			else if (error == ENODEV) /* a CPU that is not online */
 				error = 0;
 		}
 	}
 	return error;
 }
 
-struct trace_samples *trace_samples_open(struct trace_samples *samples,
-	const struct trace_events *events, pid_t thread, bool from_exec)
+static void add_sample(struct trace_run *run, const struct trace_call *call,
+	const struct trace_record *record, pid_t gone, struct span maps)
 {
-	if (!samples) {
-		samples = xcalloc(1, sizeof(*samples));
-		samples->events.trace = events->trace;
-		memcpy(samples->events.ids, events->ids, sizeof(events->ids));
-	}
-	if (samples->count < RING_MAX && open_rings(samples, thread, from_exec) == 0)
-		return samples;
-	if (samples->count >= RING_MAX)
-		return samples;
-	trace_samples_close(samples);
-	return NULL;
+	size_t row = trace_events_row(run->trace->plan, call, record->words[WORD_ARGUMENT]);
+	bool is_gone = record->pid == gone;
+
+	if (record->count >= WORD_COUNT)
+		call_sites_add(run->sites,
+			&(struct trace_place){.row = row, .count = record->words[WORD_PERIOD]},
+			(uint64_t)record->pid, is_gone ? 0 : record->thread,
+			is_gone ? maps : (struct span){NULL, 0}, record->words[WORD_ADDRESS]);
 }
 
-void trace_samples_begin(const struct trace_samples *samples)
-{
-	if (samples)
-		trace_events_control(&samples->events, PERF_EVENT_IOC_ENABLE);
-}
-
-static void add_sample(const struct trace_samples *samples, const struct trace_call *call,
-	struct call_sites *sites, const struct trace_record *record, pid_t gone, struct span maps)
-{
-	size_t row =
-		trace_events_row(samples->events.trace->plan, call, record->words[WORD_ARGUMENT]);
-	pid_t pid, thread;
-
-	if (record->count < WORD_COUNT)
-		return;
-	trace_record_ids(record, &pid, &thread);
-	call_sites_add(sites, &(struct trace_place){.row = row}, (uint64_t)pid,
-		pid == gone ? 0 : thread, pid == gone ? maps : (struct span){NULL, 0},
-		record->words[WORD_ADDRESS], record->words[WORD_PERIOD]);
-}
-
-void trace_samples_take(
-	struct trace_samples *samples, struct call_sites *sites, pid_t gone, struct span maps)
+void trace_samples_take(struct trace_run *run, pid_t gone, struct span maps)
 {
 	struct trace_record record;
 
-	for (size_t i = 0; samples && sites && i < samples->count; i++) {
-		struct trace_ring *ring = &samples->rings[i];
+	for (size_t i = 0; run->events && run->sites && i < run->events->ring_count; i++) {
+		const struct trace_ring *ring = &run->events->rings[i];
 
 		while (trace_ring_next(ring, &record)) {
 			if (record.type == PERF_RECORD_SAMPLE)
-				add_sample(samples, ring->call, sites, &record, gone, maps);
+				add_sample(run, ring->call, &record, gone, maps);
 		}
 	}
-}
-
-void trace_samples_close(struct trace_samples *samples)
-{
-	if (!samples)
-		return;
-	for (size_t i = 0; i < samples->count; i++)
-		trace_ring_close(&samples->rings[i]);
-	trace_events_close(&samples->events);
-	free(samples->rings);
-	free(samples);
 }

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/root.h"
 #include "base/text.h"
+#include "measure/vdso.h"
 #include "places.h"
 #include "served.h"
 
@@ -119,27 +120,21 @@ struct span served_maps(const struct served_table *table)
 
 /* ---- the C library ---- */
 
-/* The first line of the C library, or else of the program itself, which the map begins with. */
-static bool find_library(struct span maps, struct map_line *library)
+/* Finds the first line of the C library, or else of the program, which the map begins with. */
+static bool find_library(struct span maps, struct mapping *library)
 {
-	struct map_line line;
+	struct mapping line;
 
-	for (library->inode = 0; map_next(&maps, &line);) {
-		if (line.inode && !line.offset && (!library->inode || map_is_c_library(line.path)))
+	for (library->inode = 0; maps_next(&maps, &line);) {
+		if (line.inode && !line.offset &&
+			(!library->inode || places_is_c_library(line.path)))
 			*library = line;
 	}
-	return library->inode;
+	return library->inode && library->path.length < SERVED_PATH_SIZE;
 }
 
 static void read_frames(struct served_library *library)
 {
-	static const char *const names[SERVED_CALL_COUNT] = {
-		[SERVED_CLOCK_GETTIME] = "clock_gettime",
-		[SERVED_GETTIMEOFDAY] = "gettimeofday",
-		[SERVED_TIME] = "time",
-		[SERVED_CLOCK_GETRES] = "clock_getres",
-		[SERVED_GETCPU] = "sched_getcpu",
-	};
 	struct stat status;
 	unsigned char *bytes;
 	size_t length = 0;
@@ -149,8 +144,9 @@ static void read_frames(struct served_library *library)
 		bytes = xmalloc((size_t)status.st_size + 1);
 		(void)file_read_all(file, (char *)bytes, (size_t)status.st_size, &length);
 		for (size_t call = 0; call < SERVED_CALL_COUNT; call++) {
-			if (names[call])
-				frames_find(bytes, length, names[call], &library->frames[call]);
+			if (served_calls[call].function)
+				frames_find(bytes, length, served_calls[call].function,
+					&library->frames[call]);
 		}
 		free(bytes);
 	}
@@ -158,23 +154,17 @@ static void read_frames(struct served_library *library)
 		close(file);
 }
 
-void served_learn(struct served_table *table, pid_t pid, struct served_library *libraries)
+void served_learn(struct served_table *table, pid_t pid, struct served_library *library)
 {
-	struct served_library *library = libraries, *end = libraries + SERVED_LIBRARY_MAX;
 	struct served_frame frames[SERVED_CALL_COUNT];
-	struct map_line line;
+	struct mapping line;
 
 	served_look(table, pid);
-	if (!find_library(table->maps, &line) || line.path.length >= sizeof(library->path))
+	if (!find_library(table->maps, &line))
 		return;
-	while (library < end && *library->path &&
-		(library->inode != line.inode || !text_equals(line.path, library->path)))
-		library++;
-	if (library == end)
-		return;
-	if (!*library->path) {
+	if (library->inode != line.inode || !text_equals(line.path, library->path)) {
+		*library = (struct served_library){.inode = line.inode};
 		memcpy(library->path, line.path.at, line.path.length);
-		library->inode = line.inode;
 		read_frames(library);
 	}
 	memcpy(frames, library->frames, sizeof(frames));
@@ -192,26 +182,10 @@ struct served_table *served_share(struct served_table *table)
 	return table;
 }
 
-/* The row of a call and clock, as a key names them; TRACE_ROW_MAX: it is not in the plan. */
-static size_t find_row(const struct trace_plan *plan, uint64_t call, uint64_t clock)
-{
-	for (size_t i = 0; i < plan->call_count && call < SERVED_CALL_COUNT; i++) {
-		const struct trace_call *planned = &plan->calls[i];
-		size_t row = planned->row;
-
-		if (strcmp(planned->name, served_call_names[call]) != 0)
-			continue;
-		while (row < planned->rest && plan->rows[row].clock_id != (int64_t)clock)
-			row++;
-		return row;
-	}
-	return TRACE_ROW_MAX;
-}
-
 bool served_is_call(const char *name)
 {
 	for (size_t call = 0; call < SERVED_CALL_COUNT; call++) {
-		if (strcmp(served_call_names[call], name) == 0)
+		if (strcmp(served_calls[call].name, name) == 0)
 			return true;
 	}
 	return false;
@@ -219,8 +193,8 @@ bool served_is_call(const char *name)
 
 bool served_has_call(const struct trace_plan *plan)
 {
-	for (uint64_t call = 0; call < SERVED_CALL_COUNT; call++) {
-		if (find_row(plan, call, 0) < TRACE_ROW_MAX)
+	for (size_t i = 0; i < plan->call_count; i++) {
+		if (served_is_call(plan->calls[i].name))
 			return true;
 	}
 	return false;
@@ -229,13 +203,19 @@ bool served_has_call(const struct trace_plan *plan)
 static void add_calls(struct trace_evidence *trace, const struct served_table *table,
 	uint64_t call_and_clock, uint64_t address, uint64_t count)
 {
-	size_t row = find_row(trace->plan, call_and_clock >> 5, call_and_clock & 31);
+	uint64_t number = call_and_clock >> 5;
+	const struct trace_call *call =
+		count && number < SERVED_CALL_COUNT
+			? trace_plan_call(trace->plan, served_calls[number].name)
+			: NULL;
+	size_t row;
 
-	if (!count || row == TRACE_ROW_MAX)
+	if (!call)
 		return;
+	row = trace_plan_row(trace->plan, call, call_and_clock & 31);
 	trace->vdso_calls[row] += count;
-	places_add(&trace->places, &(struct trace_place){.row = row}, table->maps, table->pid,
-		address, count);
+	places_add(&trace->places, &(struct trace_place){.row = row, .count = count}, table->maps,
+		table->pid, address);
 }
 
 /* Most pages of a table are holes, which no stub has written to. */

@@ -53,7 +53,7 @@ struct served_frame {
 	uint64_t unused;
 };
 
-/* In the order of the numbers in a key. */
+/* They have the numbers that are in a key. */
 enum served_call {
 	SERVED_CLOCK_GETTIME,
 	SERVED_CLOCK_GETTIME64,
@@ -64,39 +64,44 @@ enum served_call {
 	SERVED_CALL_COUNT
 };
 
-extern const char *const served_call_names[SERVED_CALL_COUNT];
-
-struct served_stub {
-	enum served_call call;
-	bool compat; /* for a 32-bit program */
+struct served_row {
+	const char *name;     /* "clock_gettime" */
+	const char *function; /* the C library's; NULL: it has none of its own */
 	bool takes_clock;
-	uint64_t table, target; /* addresses in the program: its table, the vDSO's function */
-	bool as_if_fallback;    /* a system call takes the place of the vDSO's function */
-	uint64_t to;            /* address in the program that the stub is made for */
 };
 
-#define SERVED_NO_STUB SIZE_MAX
+extern const struct served_row served_calls[SERVED_CALL_COUNT];
 
-/* Bytes from one stub to the next; 0: this architecture has none. */
-size_t served_stub_size(void);
-
-/* Writes the stub; the offset of its entry, or SERVED_NO_STUB. */
-size_t served_stub_make(unsigned char *at, size_t size, const struct served_stub *stub);
+/* The call of an exported function, "__vdso_time" or "__kernel_time"; SERVED_CALL_COUNT: none. */
+enum served_call served_find_call(const char *name);
 
 /*
- * Makes a copy of the vDSO's image for the address `to`: image[] has room for `size` bytes, of
- * which the first `length` hold the image that is at `from` in the program. Its stubs are put
- * behind it. The functions without a stub stay those of the real vDSO. False if the image makes no
- * sense.
+ * A copy of the vDSO's image for the address `to`: image[] has room for `size` bytes, of which the
+ * first `length` hold the image that is at `from` in the program. Its stubs come behind it.
  */
 struct served_copy {
 	unsigned char *image;
 	size_t length, size;
-	uint64_t from, to, table;
-	bool as_if_fallback; /* the stubs make system calls */
+	uint64_t from, to, table; /* addresses in the program */
+	bool as_if_fallback;      /* the stubs make system calls */
+	size_t end;               /* offset of the next stub */
 };
 
-bool served_copy_make(const struct served_copy *copy);
+/*
+ * Puts a stub for this function of the vDSO at copy->end. The offset of its entry, or 0 if there is
+ * no stub for this architecture or no room.
+ */
+size_t served_stub_make(
+	struct served_copy *copy, enum served_call call, bool compat, uint64_t target);
+
+/* Bytes from one stub to the next; 0: this architecture has none. */
+size_t served_stub_size(void);
+
+/*
+ * Makes the copy. The functions without a stub stay those of the real vDSO. False if the image
+ * makes no sense.
+ */
+bool served_copy_make(struct served_copy *copy);
 
 /* The bytes of a copy of an image that is so long: whole pages. */
 size_t served_copy_size(size_t length);
@@ -150,23 +155,21 @@ void served_look(struct served_table *table, pid_t pid);
 /* That map, until the next look; empty if `table` is NULL. */
 struct span served_maps(const struct served_table *table);
 
-/* The C libraries of a run, of which the frames have been looked for. */
-#define SERVED_LIBRARY_MAX 16
+/* The C library, or program without a shared one, of which the frames were looked for last. */
+#define SERVED_PATH_SIZE 256
 
 struct served_library {
-	char path[256]; /* "": none; programs without a shared C library are ones, too */
-	uint64_t inode;
+	char path[SERVED_PATH_SIZE];
+	uint64_t inode; /* 0: there was none yet */
 	struct served_frame frames[SERVED_CALL_COUNT];
 };
 
 /*
  * served_look() once the C library is loaded, before it is used: finds the frames of its functions.
- * At a stop at a system call, served_is_loaded() says whether that is so; a program that is not
- * watched for it (served_can_learn()) has its places in the C library.
+ * At a stop at a system call, served_is_loaded() says whether that is so.
  */
-void served_learn(struct served_table *table, pid_t pid, struct served_library *libraries);
+void served_learn(struct served_table *table, pid_t pid, struct served_library *library);
 bool served_is_loaded(pid_t thread);
-bool served_can_learn(pid_t thread);
 
 /* ---- frames.c: pure ---- */
 

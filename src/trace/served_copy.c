@@ -6,44 +6,31 @@
  */
 #include <string.h>
 
-#include "base/memory.h"
 #include "elf_file.h"
 #include "served.h"
 
 #define PAGE SERVED_PAGE
 #define IMAGE_MAX (64 * (uint64_t)PAGE)
 
-const char *const served_call_names[SERVED_CALL_COUNT] = {
-	"clock_gettime",
-	"clock_gettime64",
-	"gettimeofday",
-	"time",
-	"clock_getres",
-	"getcpu",
+const struct served_row served_calls[SERVED_CALL_COUNT] = {
+	[SERVED_CLOCK_GETTIME] = {"clock_gettime", "clock_gettime", true},
+	[SERVED_CLOCK_GETTIME64] = {"clock_gettime64", NULL, true},
+	[SERVED_GETTIMEOFDAY] = {"gettimeofday", "gettimeofday", false},
+	[SERVED_TIME] = {"time", "time", false},
+	[SERVED_CLOCK_GETRES] = {"clock_getres", "clock_getres", true},
+	[SERVED_GETCPU] = {"getcpu", "sched_getcpu", false},
 };
 
-static const bool takes_clock[SERVED_CALL_COUNT] = {
-	[SERVED_CLOCK_GETTIME] = true,
-	[SERVED_CLOCK_GETTIME64] = true,
-	[SERVED_CLOCK_GETRES] = true,
-};
-
-/* "__vdso_" on x86, "__kernel_" on arm64. */
-static enum served_call find_call(const char *name)
+enum served_call served_find_call(const char *name)
 {
-	static const char *const prefixes[] = {"__vdso_", "__kernel_"};
+	struct span base = text_span(name);
+	int call = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
-		size_t length = strlen(prefixes[i]);
-
-		if (strncmp(name, prefixes[i], length) != 0)
-			continue;
-		for (int call = 0; call < SERVED_CALL_COUNT; call++) {
-			if (strcmp(name + length, served_call_names[call]) == 0)
-				return (enum served_call)call;
-		}
-	}
-	return SERVED_CALL_COUNT;
+	if (!text_take_prefix(&base, "__vdso_") && !text_take_prefix(&base, "__kernel_"))
+		return SERVED_CALL_COUNT;
+	while (call < SERVED_CALL_COUNT && !text_equals(base, served_calls[call].name))
+		call++;
+	return (enum served_call)call;
 }
 
 size_t served_image_length(const unsigned char *image, size_t size)
@@ -60,41 +47,22 @@ size_t served_image_length(const unsigned char *image, size_t size)
 	return segment && offset <= PAGE && length <= IMAGE_MAX ? (size_t)(offset + length) : 0;
 }
 
-struct copying {
-	const struct served_copy *copy;
-	struct elf_file file;
-	uint64_t load; /* address that the image was linked for */
-	size_t stubs;  /* offset of the next stub */
-};
-
 /* Returns the new value of a function's symbol, whose code is in the real image now. */
-static uint64_t redirect(struct copying *copying, const char *name, uint64_t value)
+static uint64_t redirect(
+	struct served_copy *copy, const struct elf_file *file, const char *name, uint64_t value)
 {
-	const struct served_copy *copy = copying->copy;
-	enum served_call call = find_call(name);
-	uint64_t target = copy->from + value - copying->load;
-	size_t entry = SERVED_NO_STUB;
+	uint64_t load = elf_file_load(file), target = copy->from + value - load;
+	enum served_call call = served_find_call(name);
+	size_t entry = 0;
 
-	if (call < SERVED_CALL_COUNT && copying->stubs < copy->size)
-		entry = served_stub_make(copy->image + copying->stubs, copy->size - copying->stubs,
-			&(struct served_stub){.call = call,
-				.compat = copying->file.narrow,
-				.takes_clock = takes_clock[call],
-				.table = copy->table,
-				.target = target,
-				.as_if_fallback = copy->as_if_fallback,
-				.to = copy->to + copying->stubs});
-	if (entry == SERVED_NO_STUB)
-		return target - copy->to + copying->load;
-	entry += copying->stubs;
-	copying->stubs += served_stub_size();
-	return entry + copying->load;
+	if (call < SERVED_CALL_COUNT)
+		entry = served_stub_make(copy, call, file->narrow, target);
+	return load + (entry ? entry : target - copy->to);
 }
 
-static void redirect_symbol(
-	struct copying *copying, uint64_t at, const char *names, uint64_t names_size)
+static void redirect_symbol(struct served_copy *copy, const struct elf_file *file, uint64_t at,
+	const char *names, uint64_t names_size)
 {
-	const struct elf_file *file = &copying->file;
 	uint64_t section = ELF_READ(file, at, Sym, st_shndx);
 	uint64_t name = ELF_READ(file, at, Sym, st_name), value;
 	uint32_t narrow;
@@ -102,14 +70,12 @@ static void redirect_symbol(
 	if (section == SHN_UNDEF || section == SHN_ABS || name >= names_size ||
 		(ELF_READ(file, at, Sym, st_info) & 0xf) != STT_FUNC)
 		return;
-	value = redirect(copying, names + name, ELF_READ(file, at, Sym, st_value));
+	value = redirect(copy, file, names + name, ELF_READ(file, at, Sym, st_value));
 	narrow = (uint32_t)value;
 	if (file->narrow)
-		memcpy(copying->copy->image + at + offsetof(Elf32_Sym, st_value), &narrow,
-			sizeof(narrow));
+		memcpy(copy->image + at + offsetof(Elf32_Sym, st_value), &narrow, sizeof(narrow));
 	else
-		memcpy(copying->copy->image + at + offsetof(Elf64_Sym, st_value), &value,
-			sizeof(value));
+		memcpy(copy->image + at + offsetof(Elf64_Sym, st_value), &value, sizeof(value));
 }
 
 /* Stubs begin at a cache line. */
@@ -125,28 +91,28 @@ size_t served_copy_size(size_t length)
 	return (end + PAGE - 1) / PAGE * PAGE;
 }
 
-bool served_copy_make(const struct served_copy *copy)
+bool served_copy_make(struct served_copy *copy)
 {
-	struct copying copying = {.copy = copy, .stubs = stubs_begin(copy->length)};
-	struct elf_file *file = &copying.file;
-	uint64_t symbols = 0, strings = 0, size = 0, at, end;
+	uint64_t symbols = 0, strings = 0, size = 0, load, at, end;
+	struct elf_file file;
 
-	if (copying.stubs > copy->size || !elf_file_start(file, copy->image, copy->length))
+	copy->end = stubs_begin(copy->length);
+	if (copy->end > copy->size || !elf_file_start(&file, copy->image, copy->length))
 		return false;
-	copying.load = elf_file_load(file);
-	at = elf_file_segment(file, PT_DYNAMIC, 0);
-	end = at ? ELF_READ(file, at, Phdr, p_filesz) : 0;
-	at = ELF_READ(file, at, Phdr, p_offset);
-	for (end += at; at < end && at < copy->length; at += ELF_SIZE(file, Dyn)) {
-		uint64_t tag = ELF_READ(file, at, Dyn, d_tag);
-		uint64_t value = ELF_READ(file, at, Dyn, d_un.d_val);
+	load = elf_file_load(&file);
+	at = elf_file_segment(&file, PT_DYNAMIC, 0);
+	end = at ? ELF_READ(&file, at, Phdr, p_filesz) : 0;
+	at = ELF_READ(&file, at, Phdr, p_offset);
+	for (end += at; at < end && at < copy->length; at += ELF_SIZE(&file, Dyn)) {
+		uint64_t tag = ELF_READ(&file, at, Dyn, d_tag);
+		uint64_t value = ELF_READ(&file, at, Dyn, d_un.d_val);
 
 		if (tag == DT_NULL)
 			break;
 		if (tag == DT_SYMTAB)
-			symbols = value - copying.load;
+			symbols = value - load;
 		else if (tag == DT_STRTAB)
-			strings = value - copying.load;
+			strings = value - load;
 		else if (tag == DT_STRSZ)
 			size = value;
 	}
@@ -154,7 +120,7 @@ bool served_copy_make(const struct served_copy *copy)
 	if (!symbols || symbols >= strings || strings >= copy->length || !size ||
 		size > copy->length - strings || copy->image[strings + size - 1] != '\0')
 		return false;
-	for (at = symbols; at + ELF_SIZE(file, Sym) <= strings; at += ELF_SIZE(file, Sym))
-		redirect_symbol(&copying, at, (const char *)copy->image + strings, size);
+	for (at = symbols; at + ELF_SIZE(&file, Sym) <= strings; at += ELF_SIZE(&file, Sym))
+		redirect_symbol(copy, &file, at, (const char *)copy->image + strings, size);
 	return true;
 }

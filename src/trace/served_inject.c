@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,9 @@
 #define PAGE SERVED_PAGE
 #define IMAGE_MAX (64 * PAGE)
 
+/* The kernel takes no more arguments and environment: three quarters of 8 MiB, see execve(2). */
+#define STACK_SIZE (8 << 20)
+
 #if defined(__x86_64__) || defined(__aarch64__)
 
 struct target {
@@ -41,26 +45,12 @@ struct target {
 	int signal;           /* that came and is to be delivered */
 };
 
-/* The numbers of the calls that are made, for programs of both word sizes. */
-struct numbers {
-	long memfd_create, mmap, mprotect, munmap, close;
-};
-
-static const struct numbers native_numbers = {
-	SYS_memfd_create, SYS_mmap, SYS_mprotect, SYS_munmap, SYS_close};
+/* ---- the registers ---- */
 
 #if defined(__x86_64__)
-/* i386: memfd_create, mmap2, mprotect, munmap, close. */
-static const struct numbers compat_numbers = {356, 192, 125, 91, 6};
 static const unsigned char native_instruction[] = {0x0f, 0x05};
 static const unsigned char compat_instruction[] = {0xcd, 0x80};
-#else
-static const struct numbers compat_numbers;
-static const unsigned char native_instruction[] = {0x01, 0x00, 0x00, 0xd4};
-static const unsigned char compat_instruction[1];
-#endif
 
-#if defined(__x86_64__)
 static int registers_get(pid_t thread, struct user_regs_struct *registers)
 {
 	return (int)ptrace(PTRACE_GETREGS, thread, NULL, registers);
@@ -71,51 +61,43 @@ static int registers_set(pid_t thread, struct user_regs_struct *registers)
 	return (int)ptrace(PTRACE_SETREGS, thread, NULL, registers);
 }
 
-static void registers_call(struct user_regs_struct *registers, const struct target *target,
-	long number, const uint64_t arguments[6])
-{
-	registers->rip = target->instruction;
-	registers->rax = (unsigned long long)number;
-	/* No system call is restarted. */
-	registers->orig_rax = (unsigned long long)-1;
-	if (target->compat) {
-		registers->rbx = arguments[0];
-		registers->rcx = arguments[1];
-		registers->rdx = arguments[2];
-		registers->rsi = arguments[3];
-		registers->rdi = arguments[4];
-		registers->rbp = arguments[5];
-		return;
-	}
-	registers->rdi = arguments[0];
-	registers->rsi = arguments[1];
-	registers->rdx = arguments[2];
-	registers->r10 = arguments[3];
-	registers->r8 = arguments[4];
-	registers->r9 = arguments[5];
-}
-
-static int64_t registers_result(const struct user_regs_struct *registers, bool compat)
-{
-	uint64_t value = registers->rax;
-
-	/* A 32-bit address may have its highest bit set: only errors are negative. */
-	if (!compat)
-		return (int64_t)value;
-	value = (uint32_t)value;
-	return value > UINT32_MAX - 4095 ? (int32_t)value : (int64_t)value;
-}
-
-static uint64_t registers_stack(const struct user_regs_struct *registers)
-{
-	return registers->rsp;
-}
-
 static bool is_compat(const struct user_regs_struct *registers)
 {
 	return registers->cs == 0x23;
 }
+
+static void registers_call(
+	struct user_regs_struct *registers, bool compat, long number, const uint64_t arguments[6])
+{
+	struct user_regs_struct *r = registers;
+	unsigned long long *const native_places[] = {
+		&r->rdi, &r->rsi, &r->rdx, &r->r10, &r->r8, &r->r9};
+	unsigned long long *const compat_places[] = {
+		&r->rbx, &r->rcx, &r->rdx, &r->rsi, &r->rdi, &r->rbp};
+
+	r->rax = (unsigned long long)number;
+	r->orig_rax = (unsigned long long)-1; /* no system call is restarted */
+	for (int i = 0; i < 6; i++)
+		*(compat ? compat_places : native_places)[i] = arguments[i];
+}
+
+#define INSTRUCTION_POINTER rip
+#define STACK_POINTER rsp
+#define RESULT rax
+
+static uint64_t registers_number(const struct user_regs_struct *registers)
+{
+	return registers->orig_rax;
+}
+
+static uint64_t registers_argument(const struct user_regs_struct *registers)
+{
+	return is_compat(registers) ? registers->rbx : registers->rdi;
+}
 #else
+static const unsigned char native_instruction[] = {0x01, 0x00, 0x00, 0xd4};
+static const unsigned char compat_instruction[1];
+
 static int registers_get(pid_t thread, struct user_regs_struct *registers)
 {
 	struct iovec whole = {registers, sizeof(*registers)};
@@ -135,32 +117,37 @@ static int registers_set(pid_t thread, struct user_regs_struct *registers)
 	return (int)ptrace(PTRACE_SETREGSET, thread, (void *)NT_PRSTATUS, &whole);
 }
 
-static void registers_call(struct user_regs_struct *registers, const struct target *target,
-	long number, const uint64_t arguments[6])
-{
-	registers->pc = target->instruction;
-	registers->regs[8] = (unsigned long long)number;
-	for (int i = 0; i < 6; i++)
-		registers->regs[i] = arguments[i];
-}
-
-static int64_t registers_result(const struct user_regs_struct *registers, bool compat)
-{
-	(void)compat;
-	return (int64_t)registers->regs[0];
-}
-
-static uint64_t registers_stack(const struct user_regs_struct *registers)
-{
-	return registers->sp;
-}
-
 static bool is_compat(const struct user_regs_struct *registers)
 {
 	(void)registers;
 	return false;
 }
+
+static void registers_call(
+	struct user_regs_struct *registers, bool compat, long number, const uint64_t arguments[6])
+{
+	(void)compat;
+	registers->regs[8] = (unsigned long long)number;
+	for (int i = 0; i < 6; i++)
+		registers->regs[i] = arguments[i];
+}
+
+#define INSTRUCTION_POINTER pc
+#define STACK_POINTER sp
+#define RESULT regs[0]
+
+static uint64_t registers_number(const struct user_regs_struct *registers)
+{
+	return registers->regs[8];
+}
+
+static uint64_t registers_argument(const struct user_regs_struct *registers)
+{
+	return registers->regs[0];
+}
 #endif
+
+/* ---- system calls in the program's name ---- */
 
 /*
  * Lets the thread go on to its next stop at a system call. False if it ended instead: its end is
@@ -193,23 +180,32 @@ static bool go_on(struct target *target)
 }
 
 /* Makes the system call in the program's name: its result, or a negative errno value. */
-static int64_t call(struct target *target, long number, const uint64_t arguments[6])
+static int64_t call(struct target *target, const char *name, const uint64_t arguments[6])
 {
 	struct user_regs_struct registers = target->before;
 	struct trace_evidence *trace = target->trace;
 	const struct trace_plan *plan = trace->plan;
-	size_t row = trace_plan_find(plan, plan->arch[TRACE_NATIVE], (uint64_t)number, 0);
+	const struct trace_call *planned = trace_plan_call(plan, name);
+	int number = seccomp_syscall_resolve_name_arch(
+		plan->arch[target->compat ? TRACE_COMPAT : TRACE_NATIVE], name);
+	int64_t result;
 
-	if (trace->method == TRACE_BY_TRACEPOINTS && !target->compat && row < TRACE_ROW_MAX)
-		trace->counts[TRACE_NATIVE][row]--; /* before its own count is added */
-	registers_call(&registers, target, number, arguments);
+	if (trace->method == TRACE_BY_TRACEPOINTS && !target->compat && planned)
+		trace->counts[TRACE_NATIVE][planned->row]--; /* before its own count is added */
+	registers.INSTRUCTION_POINTER = target->instruction;
+	registers_call(&registers, target->compat, number, arguments);
 	if (registers_set(target->thread, &registers) < 0 || !go_on(target) || !go_on(target) ||
 		registers_get(target->thread, &registers) < 0)
 		return -ESRCH;
-	return registers_result(&registers, target->compat);
+	result = (int64_t)registers.RESULT;
+	/* A 32-bit address may have its highest bit set: only errors are negative. */
+	if (target->compat)
+		result = (uint32_t)result > UINT32_MAX - 4095 ? (int64_t)(int32_t)result
+		                                              : (int64_t)(uint32_t)result;
+	return result;
 }
 
-#define CALL(target, number, ...) call(target, number, (const uint64_t[6]){__VA_ARGS__})
+#define CALL(target, name, ...) call(target, name, (const uint64_t[6]){__VA_ARGS__})
 
 static bool memory_read(pid_t pid, uint64_t from, void *to, size_t length)
 {
@@ -226,64 +222,49 @@ static bool memory_write(pid_t pid, uint64_t to, const void *from, size_t length
 	return process_vm_writev(pid, &here, 1, &there, 1, 0) == (ssize_t)length;
 }
 
-/* Reads words off the program's stack, a page at a time. */
-struct words {
-	pid_t pid;
-	size_t size;         /* of a word */
-	uint64_t at;         /* address of the next */
-	uint64_t start, end; /* of what is in `page` */
-	unsigned char page[PAGE];
-};
-
-static bool words_next(struct words *words, uint64_t *value)
+static uint64_t word_at(const struct target *target, const unsigned char *place)
 {
+	uint64_t wide;
 	uint32_t narrow;
 
-	if (words->at < words->start || words->at + words->size > words->end) {
-		size_t length = PAGE - words->at % PAGE;
-
-		if (!memory_read(words->pid, words->at, words->page, length))
-			return false;
-		words->start = words->at;
-		words->end = words->at + length;
-	}
-	memcpy(&narrow, words->page + (words->at - words->start), sizeof(narrow));
-	*value = narrow;
-	if (words->size == sizeof(*value))
-		memcpy(value, words->page + (words->at - words->start), sizeof(*value));
-	words->at += words->size;
-	return true;
+	memcpy(&wide, place, sizeof(wide));
+	memcpy(&narrow, place, sizeof(narrow));
+	return target->compat ? narrow : wide;
 }
 
-/* Finds the entry of the vDSO in the auxiliary vector, and its value. 0 or an errno value. */
-static int find_vdso(struct target *target, uint64_t *place, uint64_t *vdso)
+/*
+ * Finds the entry of the vDSO in the auxiliary vector, and its value. 0 or an errno value. The
+ * stack has the number of the arguments, the arguments, a zero, the environment, a zero and the
+ * vector. What was not read is zero, too.
+ */
+static int find_vdso(const struct target *target, uint64_t *place, uint64_t *vdso)
 {
-	struct words words = {.pid = target->thread,
-		.size = target->compat ? 4 : 8,
-		.at = registers_stack(&target->before)};
-	uint64_t count, type, value;
+	const uint64_t from = target->before.STACK_POINTER;
+	const size_t size = target->compat ? 4 : 8;
+	unsigned char *stack = xcalloc(1, STACK_SIZE + 2 * sizeof(uint64_t));
+	struct iovec here = {stack, STACK_SIZE}, there = {(void *)(uintptr_t)from, STACK_SIZE};
+	int error = process_vm_readv(target->thread, &here, 1, &there, 1, 0) < 0 ? errno : ENOENT;
+	uint64_t at = (word_at(target, stack) + 2) * size, type;
 
-	*vdso = 0;
-	if (!words_next(&words, &count))
-		return EFAULT;
-	words.at += (count + 1) * words.size; /* the arguments and their end */
-	do {
-		if (!words_next(&words, &value))
-			return EFAULT;
-	} while (value);
-	for (;;) {
-		if (!words_next(&words, &type) || !words_next(&words, &value))
-			return EFAULT;
+	while (at < STACK_SIZE && word_at(target, stack + at))
+		at += size;
+	for (at += size; at < STACK_SIZE && error != ECANCELED; at += 2 * size) {
+		uint64_t value = word_at(target, stack + at + size);
+
+		type = word_at(target, stack + at);
 		if (type == AT_NULL)
-			return *vdso ? 0 : ENOENT;
+			break;
 		/* Its privileges are not those of its caller: it must run as without us. */
 		if (type == AT_SECURE && value)
-			return ECANCELED;
-		if (type == AT_SYSINFO_EHDR) {
-			*place = words.at - words.size;
-			*vdso = value;
-		}
+			error = ECANCELED;
+		if (type != AT_SYSINFO_EHDR || !value)
+			continue;
+		*place = from + at + size;
+		*vdso = value;
+		error = 0;
 	}
+	free(stack);
+	return error;
 }
 
 static bool find_instruction(
@@ -298,35 +279,34 @@ static bool find_instruction(
 }
 
 /* Maps the table into the program. Its address there, or a negative errno value. */
-static int64_t map_table(struct target *target, const struct numbers *numbers, int *table)
+static int64_t map_table(struct target *target, int *table)
 {
 	static const char name[] = "vdsocheck";
-	uint64_t below = (registers_stack(&target->before) - 1024) & ~(uint64_t)15;
+	uint64_t below = (target->before.STACK_POINTER - 1024) & ~(uint64_t)15;
 	char path[64];
 	int64_t file, result;
 
 	if (!memory_write(target->thread, below, name, sizeof(name)))
 		return -errno;
-	file = CALL(target, numbers->memfd_create, below, MFD_CLOEXEC);
+	file = CALL(target, "memfd_create", below, MFD_CLOEXEC);
 	if (file < 0)
 		return file;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", target->thread, (int)file);
 	*table = open(path, O_RDWR | O_CLOEXEC);
 	if (*table >= 0 && ftruncate(*table, SERVED_TABLE_SIZE) == 0)
-		result = CALL(target, numbers->mmap, 0, SERVED_TABLE_SIZE, PROT_READ | PROT_WRITE,
-			MAP_SHARED, (uint64_t)file, 0);
+		result = CALL(target, target->compat ? "mmap2" : "mmap", 0, SERVED_TABLE_SIZE,
+			PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)file, 0);
 	else
 		result = -errno;
-	CALL(target, numbers->close, (uint64_t)file);
+	CALL(target, "close", (uint64_t)file);
 	return result;
 }
 
 /* Maps the copy and makes it executable; then it cannot be written to. 0 or an errno value. */
-static int map_copy(struct target *target, const struct numbers *numbers, struct served_copy *copy,
-	uint64_t place)
+static int map_copy(struct target *target, struct served_copy *copy, uint64_t place)
 {
-	int64_t to = CALL(target, numbers->mmap, 0, copy->size, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
+	int64_t to = CALL(target, target->compat ? "mmap2" : "mmap", 0, copy->size,
+		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
 	int64_t result;
 
 	if (to < 0)
@@ -336,7 +316,7 @@ static int map_copy(struct target *target, const struct numbers *numbers, struct
 		return ENOEXEC;
 	if (!memory_write(target->thread, copy->to, copy->image, copy->size))
 		return errno;
-	result = CALL(target, numbers->mprotect, copy->to, copy->size, PROT_READ | PROT_EXEC);
+	result = CALL(target, "mprotect", copy->to, copy->size, PROT_READ | PROT_EXEC);
 	if (result < 0)
 		return (int)-result;
 	return memory_write(target->thread, place, &copy->to, target->compat ? 4 : 8) ? 0 : errno;
@@ -345,7 +325,6 @@ static int map_copy(struct target *target, const struct numbers *numbers, struct
 /* Reads the image, and maps the table and the copy. 0 or an errno value. */
 static int give_copy(struct target *target, int *table)
 {
-	const struct numbers *numbers = target->compat ? &compat_numbers : &native_numbers;
 	unsigned char *image = xcalloc(1, IMAGE_MAX + PAGE);
 	struct served_copy copy = {.image = image, .as_if_fallback = target->trace->as_if_fallback};
 	uint64_t place = 0;
@@ -363,16 +342,16 @@ static int give_copy(struct target *target, int *table)
 		!memory_read(target->thread, copy.from, image, copy.length) ||
 		!find_instruction(target, image, copy.length, copy.from))
 		goto out;
-	result = map_table(target, numbers, table);
+	result = map_table(target, table);
 	error = (int)-result;
 	if (result < 0)
 		goto out;
 	copy.table = (uint64_t)result;
-	error = map_copy(target, numbers, &copy, place);
+	error = map_copy(target, &copy, place);
 	if (error && copy.to)
-		CALL(target, numbers->munmap, copy.to, copy.size);
+		CALL(target, "munmap", copy.to, copy.size);
 	if (error)
-		CALL(target, numbers->munmap, copy.table, SERVED_TABLE_SIZE);
+		CALL(target, "munmap", copy.table, SERVED_TABLE_SIZE);
 out:
 	free(image);
 	return error;
@@ -410,6 +389,17 @@ int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struc
 		fact_set_errno(why, error, "mapping a copy of the vDSO");
 	return -1;
 }
+
+size_t served_system_call(const struct trace_plan *plan, pid_t thread)
+{
+	struct user_regs_struct registers;
+
+	if (registers_get(thread, &registers) < 0)
+		return TRACE_ROW_MAX;
+	return trace_plan_find(plan,
+		plan->arch[is_compat(&registers) ? TRACE_COMPAT : TRACE_NATIVE],
+		registers_number(&registers), registers_argument(&registers));
+}
 #else
 int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struct fact *why)
 {
@@ -419,33 +409,7 @@ int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struc
 	fact_set(why, FACT_ABSENT, "reads of the clock are counted on x86-64 and arm64 only");
 	return -1;
 }
-#endif
 
-/* ---- the registers at a stop ---- */
-
-#if defined(__x86_64__)
-size_t served_system_call(const struct trace_plan *plan, pid_t thread)
-{
-	struct user_regs_struct registers;
-	bool compat;
-
-	if (registers_get(thread, &registers) < 0)
-		return TRACE_ROW_MAX;
-	compat = is_compat(&registers);
-	return trace_plan_find(plan, plan->arch[compat ? TRACE_COMPAT : TRACE_NATIVE],
-		registers.orig_rax, compat ? registers.rbx : registers.rdi);
-}
-#elif defined(__aarch64__)
-size_t served_system_call(const struct trace_plan *plan, pid_t thread)
-{
-	struct user_regs_struct registers;
-
-	if (registers_get(thread, &registers) < 0)
-		return TRACE_ROW_MAX;
-	return trace_plan_find(
-		plan, plan->arch[TRACE_NATIVE], registers.regs[8], registers.regs[0]);
-}
-#else
 size_t served_system_call(const struct trace_plan *plan, pid_t thread)
 {
 	(void)plan;
@@ -454,35 +418,20 @@ size_t served_system_call(const struct trace_plan *plan, pid_t thread)
 }
 #endif
 
-/* ---- the loading of libraries ---- */
-
-#if defined(__x86_64__)
-bool served_can_learn(pid_t thread)
-{
-	struct user_regs_struct registers;
-
-	return registers_get(thread, &registers) == 0 && !is_compat(&registers);
-}
-
-/* Loaders set up the first thread when they have mapped the libraries, before they bind them. */
+/*
+ * Loaders set up the first thread when they have mapped the libraries, before they bind them. The
+ * stubs of 32-bit programs and of arm64 have no use for frames.
+ */
 bool served_is_loaded(pid_t thread)
 {
+#if defined(__x86_64__)
 	struct user_regs_struct registers;
 
-	return registers_get(thread, &registers) < 0 ||
+	return registers_get(thread, &registers) < 0 || is_compat(&registers) ||
 	       (registers.orig_rax == SYS_arch_prctl && registers.rdi == ARCH_SET_FS) ||
 	       registers.orig_rax == SYS_set_tid_address;
-}
 #else
-bool served_can_learn(pid_t thread)
-{
-	(void)thread;
-	return false;
-}
-
-bool served_is_loaded(pid_t thread)
-{
 	(void)thread;
 	return true;
-}
 #endif
+}

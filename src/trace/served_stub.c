@@ -11,8 +11,8 @@
  * A stub ends with three words that served_stub_make() fills in. The one for i386 is part of the
  * x86-64 program, since the same kernel runs programs of both.
  */
+#include <seccomp.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "served.h"
 
@@ -300,61 +300,38 @@ __asm__(".pushsection .rodata\n"
 	".popsection\n");
 #endif
 
-/* A stub and the system call behind it, with the numbers of the calls; a negative one is none. */
+/* The code of a stub with its two entries, and that of the system call behind it. */
 struct template
 {
 	const unsigned char *clock, *plain, *end, *call, *call_end;
-	int numbers[SERVED_CALL_COUNT];
 };
 
 #if defined(__x86_64__) || defined(__aarch64__)
 extern const unsigned char served_native_clock[], served_native_plain[], served_native_end[],
 	served_native_call[], served_native_call_end[];
-static const struct template native = {served_native_clock, served_native_plain, served_native_end,
-	served_native_call, served_native_call_end,
-	{
-		[SERVED_CLOCK_GETTIME] = SYS_clock_gettime,
-		[SERVED_CLOCK_GETTIME64] = -1,
-		[SERVED_GETTIMEOFDAY] = SYS_gettimeofday,
-#if defined(SYS_time)
-		[SERVED_TIME] = SYS_time,
+static const struct template native_code = {served_native_clock, served_native_plain,
+	served_native_end, served_native_call, served_native_call_end};
 #else
-		[SERVED_TIME] = -1,
-#endif
-		[SERVED_CLOCK_GETRES] = SYS_clock_getres,
-		[SERVED_GETCPU] = SYS_getcpu,
-	}};
-#else
-static const struct template native;
+static const struct template native_code;
 #endif
 
 #if defined(__x86_64__)
 extern const unsigned char served_compat_clock[], served_compat_plain[], served_compat_end[],
 	served_compat_call[], served_compat_call_end[];
-/* arch/x86/entry/syscalls/syscall_32.tbl. */
-static const struct template compat = {served_compat_clock, served_compat_plain, served_compat_end,
-	served_compat_call, served_compat_call_end,
-	{
-		[SERVED_CLOCK_GETTIME] = 265,
-		[SERVED_CLOCK_GETTIME64] = 403,
-		[SERVED_GETTIMEOFDAY] = 78,
-		[SERVED_TIME] = 13,
-		[SERVED_CLOCK_GETRES] = 266,
-		[SERVED_GETCPU] = 318,
-	}};
+static const struct template compat_code = {served_compat_clock, served_compat_plain,
+	served_compat_end, served_compat_call, served_compat_call_end};
 #else
-static const struct template compat;
+static const struct template compat_code;
 #endif
 
-/* Copies code that ends with words; the offset behind it. */
-static size_t put(unsigned char *at, const unsigned char *start, const unsigned char *end,
+/* Copies code that ends with words. */
+static void put(unsigned char *at, const unsigned char *start, const unsigned char *end,
 	const uint64_t *words, size_t size)
 {
 	size_t length = (size_t)(end - start);
 
 	memcpy(at, start, length);
 	memcpy(at + length - size, words, size);
-	return length;
 }
 
 static size_t code_size(const struct template *code)
@@ -362,30 +339,39 @@ static size_t code_size(const struct template *code)
 	return code->clock ? (size_t)(code->end - code->clock + code->call_end - code->call) : 0;
 }
 
-size_t served_stub_make(unsigned char *at, size_t size, const struct served_stub *stub)
-{
-	const struct template *code = stub->compat ? &compat : &native;
-	const int number = code->numbers[stub->call];
-	const uint64_t call_words[] = {
-		(uint64_t)number, stub->table + SERVED_REFUSED_AT + 8 * (uint64_t)stub->call};
-	uint64_t words[] = {(uint64_t)stub->call << 5, stub->table, stub->target};
-	size_t length = (size_t)(code->end - code->clock);
-
-	if (code_size(code) == 0 || code_size(code) > size)
-		return SERVED_NO_STUB;
-	if (stub->as_if_fallback && number >= 0) {
-		put(at + length, code->call, code->call_end, call_words, sizeof(call_words));
-		words[2] = stub->to + length;
-	}
-	put(at, code->clock, code->end, words, sizeof(words));
-	return stub->takes_clock ? 0 : (size_t)(code->plain - code->clock);
-}
-
 size_t served_stub_size(void)
 {
-	size_t size = code_size(&native);
+	size_t size = code_size(&native_code);
 
-	if (code_size(&compat) > size)
-		size = code_size(&compat);
+	if (code_size(&compat_code) > size)
+		size = code_size(&compat_code);
 	return (size + 63) / 64 * 64;
+}
+
+size_t served_stub_make(
+	struct served_copy *copy, enum served_call call, bool compat, uint64_t target)
+{
+	const struct template *code = compat ? &compat_code : &native_code;
+	const struct served_row *row = &served_calls[call];
+	const size_t at = copy->end, length = (size_t)(code->end - code->clock);
+	uint64_t words[] = {(uint64_t)call << 5, copy->table, target};
+	int number = -1;
+
+	if (code_size(code) == 0 || served_stub_size() > copy->size - at)
+		return 0;
+	/* Calls that the architecture lacks have negative numbers. */
+	if (copy->as_if_fallback)
+		number = seccomp_syscall_resolve_name_arch(
+			compat ? SCMP_ARCH_X86 : SCMP_ARCH_NATIVE, row->name);
+	if (number >= 0) {
+		const uint64_t call_words[] = {
+			(uint64_t)number, copy->table + SERVED_REFUSED_AT + 8 * (uint64_t)call};
+
+		put(copy->image + at + length, code->call, code->call_end, call_words,
+			sizeof(call_words));
+		words[2] = copy->to + at + length;
+	}
+	put(copy->image + at, code->clock, code->end, words, sizeof(words));
+	copy->end += served_stub_size();
+	return at + (row->takes_clock ? 0 : (size_t)(code->plain - code->clock));
 }

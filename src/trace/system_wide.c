@@ -17,65 +17,51 @@
 /* Pages of a CPU's ring; a power of two. 64 KiB hold 4096 samples: 20 million calls a second. */
 #define RING_PAGES 16
 
-struct sampling {
-	struct trace_run *run;
-	const struct root *root;
-	struct trace_events events;
-	struct trace_ring *rings; /* one for each CPU */
-	size_t ring_count;
-};
-
-/* Adds a sampler. All samples of a CPU go to one ring, that of *first. 0 or an errno value. */
-static int open_sampler(struct sampling *sampling, uint32_t id, struct trace_target target,
+/* All samples of a CPU go to one ring, that of its first sampler, *first. 0 or an errno value. */
+static int open_sampler(struct trace_events *events, uint32_t id, struct trace_target target,
 	const char *filter, int *first)
 {
-	struct trace_events *events = &sampling->events;
 	int error = trace_event_add(events, id, target, filter, NULL);
-	int file;
 
 	if (error)
 		return error;
-	file = events->list[events->count - 1].file;
 	if (*first)
-		return ioctl(file, PERF_EVENT_IOC_SET_OUTPUT, *first) < 0 ? errno : 0;
-	error = trace_ring_open(&sampling->rings[sampling->ring_count], file, RING_PAGES);
-	if (!error)
-		sampling->ring_count++;
-	*first = file;
-	return error;
+		return ioctl(trace_event_last(events), PERF_EVENT_IOC_SET_OUTPUT, *first) < 0
+		               ? errno
+		               : 0;
+	*first = trace_event_last(events);
+	return trace_ring_open(events, RING_PAGES, NULL);
 }
 
-static int open_samplers(struct sampling *sampling, struct trace_target target)
+static int open_samplers(struct trace_events *events, struct trace_target target)
 {
-	const struct trace_events *events = &sampling->events;
 	const struct trace_plan *plan = events->trace->plan;
 	int first = 0, error = 0;
 
 	target.sample_period = TRACE_SAMPLE_PERIOD;
 	for (size_t i = 0; i < plan->call_count && !error; i++) {
 		if (plan->calls[i].number[TRACE_NATIVE] >= 0)
-			error = open_sampler(sampling, events->ids[i], target, NULL, &first);
+			error = open_sampler(events, events->ids[i], target, NULL, &first);
 	}
 	/* Not every architecture has PERF_SAMPLE_REGS_USER; then 32-bit programs have no name. */
 	target.registers = 1;
 	if (!error && events->raw_id)
-		(void)open_sampler(sampling, events->raw_id, target, events->raw_filter, &first);
+		(void)open_sampler(events, events->raw_id, target, events->raw_filter, &first);
 	return error;
 }
 
 /* 0 or an errno value. CPUs that are not online are passed over. */
-static int open_cpus(struct sampling *sampling)
+static int open_cpus(struct trace_events *events)
 {
 	int cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
 	int error = 0;
 
-	sampling->rings = xcalloc((size_t)cpus, sizeof(*sampling->rings));
 	for (int cpu = 0; cpu < cpus && !error; cpu++) {
 		struct trace_target target = {.thread = -1, .cpu = cpu};
 
-		error = trace_events_open(&sampling->events, target);
+		error = trace_events_open(events, target);
 		if (!error)
-			error = open_samplers(sampling, target);
+			error = open_samplers(events, target);
 		else if (error == ENODEV)
 			error = 0;
 	}
@@ -84,136 +70,124 @@ static int open_cpus(struct sampling *sampling)
 
 /* ---- samples ---- */
 
-static void add_sample(struct sampling *sampling, pid_t pid)
+static void add_sample(const struct trace_run *run, pid_t pid)
 {
-	const struct trace_evidence *trace = sampling->events.trace;
-	struct trace_top *top = &sampling->events.trace->top;
-	struct trace_process *process = top->processes, *end = process + top->count;
+	struct trace_top *top = &run->trace->top;
+	struct trace_callers *processes = &top->processes;
+	struct trace_caller *process = processes->list;
 	char path[64], content[64];
 	struct fact why = {0};
 	struct span name;
 
-	while (process < end && process->pid != pid)
+	while (process < processes->list + processes->count && process->pid != pid)
 		process++;
-	if (process == top->processes + TRACE_PROCESS_MAX && trace->lists_groups) {
+	if (process == processes->list + TRACE_CALLER_MAX && run->trace->lists_groups) {
 		cgroup_add_processes(top);
-		process = end = top->processes;
+		process = processes->list;
 	}
-	if (process == top->processes + TRACE_PROCESS_MAX) {
+	if (process == processes->list + TRACE_CALLER_MAX) {
 		top->missed++;
 		return;
 	}
 	process->samples++;
-	if (process < end)
+	if (process < processes->list + processes->count)
 		return;
-	top->count++;
+	processes->count++;
 	process->pid = pid;
-	if (trace->lists_groups)
-		cgroup_read(sampling->root, pid, process->cgroup);
+	if (run->trace->lists_groups)
+		cgroup_read(run->root, pid, process->cgroup);
 	/* A process that has ended by now has no name. */
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	if (root_read(sampling->root, path, content, sizeof(content), &name, &why))
+	if (root_read(run->root, path, content, sizeof(content), &name, &why))
 		text_copy_span(process->name, sizeof(process->name), text_trim(name));
 }
 
 /* A raw sample has registers: those of 64-bit programs have samples of the calls, too. */
-static void drain_ring(struct sampling *sampling, struct trace_ring *ring)
+static void drain_rings(const struct trace_run *run)
 {
 	struct trace_record record;
-	pid_t pid, thread;
 
-	while (trace_ring_next(ring, &record)) {
-		if (record.type == PERF_RECORD_LOST)
-			sampling->events.trace->top.missed += record.words[1];
-		else if (record.type == PERF_RECORD_SAMPLE &&
-			 (record.count < 2 || record.words[1] == PERF_SAMPLE_REGS_ABI_32)) {
-			trace_record_ids(&record, &pid, &thread);
-			add_sample(sampling, pid);
+	for (size_t i = 0; i < run->events->ring_count; i++) {
+		while (trace_ring_next(&run->events->rings[i], &record)) {
+			if (record.type == PERF_RECORD_LOST)
+				run->trace->top.missed += record.words[1];
+			else if (record.type == PERF_RECORD_SAMPLE &&
+				 (record.count < 2 || record.words[1] == PERF_SAMPLE_REGS_ABI_32))
+				add_sample(run, record.pid);
 		}
 	}
 }
 
 static int compare_samples(const void *one, const void *other)
 {
-	const struct trace_process *a = one, *b = other;
+	const struct trace_caller *a = one, *b = other;
 
 	return (a->samples < b->samples) - (a->samples > b->samples);
 }
 
-/* ---- the count ---- */
-
-static void drain_rings(struct sampling *sampling)
+void trace_callers_sort(struct trace_callers *callers, uint64_t shown)
 {
-	for (size_t i = 0; i < sampling->ring_count; i++)
-		drain_ring(sampling, &sampling->rings[i]);
+	qsort(callers->list, callers->count, sizeof(callers->list[0]), compare_samples);
+	callers->count = callers->count < shown ? callers->count : (size_t)shown;
 }
 
-static void finish_top(const struct sampling *sampling)
-{
-	struct trace_top *top = &sampling->run->trace->top;
-	size_t shown = sampling->run->shown;
+/* ---- the count ---- */
 
-	qsort(top->processes, top->count, sizeof(top->processes[0]), compare_samples);
-	if (sampling->run->trace->lists_groups) {
+static void finish_top(const struct trace_run *run)
+{
+	struct trace_top *top = &run->trace->top;
+
+	if (run->trace->lists_groups)
 		cgroup_add_processes(top);
-		cgroup_sort(top, shown);
-	}
-	top->count = top->count < shown ? top->count : shown;
+	trace_callers_sort(&top->processes, run->shown);
+	trace_callers_sort(&top->groups, run->shown);
 	top->period = TRACE_SAMPLE_PERIOD;
 }
 
 /* Reports an interval, and begins the next one with no counts. */
-static bool report_interval(struct sampling *sampling)
+static bool report_interval(struct trace_run *run)
 {
-	struct trace_run *run = sampling->run;
 	struct trace_evidence *trace = run->trace;
-	int64_t now;
 
-	run->failure.error = trace_events_read(&sampling->events);
+	run->failure.error = trace_events_read(run->events);
 	if (run->failure.error)
 		return false;
 	trace_run_counted(run);
-	finish_top(sampling);
+	finish_top(run);
 	if (!run->report(run->argument))
 		return false;
 	memset(trace->counts, 0, sizeof(trace->counts));
 	trace->unlisted.value = 0;
 	memset(&trace->top, 0, sizeof(trace->top));
-	now = run->begin_ns + (int64_t)(trace->duration_s * NS_PER_SECOND);
-	run->begin_ns = now;
-	while (run->next_ns <= now)
+	run->begin_ns += (int64_t)(trace->duration_s * NS_PER_SECOND);
+	while (run->next_ns <= run->begin_ns)
 		run->next_ns += run->interval_ns;
 	return true;
 }
 
-static bool look_around(void *argument)
+static bool look_around(struct trace_run *run)
 {
-	struct sampling *sampling = argument;
-	const struct trace_run *run = sampling->run;
-
-	drain_rings(sampling);
+	drain_rings(run);
 	return !run->interval_ns || kernel_clock_ns(CLOCK_MONOTONIC) < run->next_ns ||
-	       report_interval(sampling);
+	       report_interval(run);
 }
 
 bool trace_system_wide(struct trace_run *run, struct fact *why)
 {
-	struct sampling sampling = {.run = run, .root = run->root};
+	struct trace_events events;
 	int error;
 
-	if (!trace_events_find(run->root, run->trace, &sampling.events, why))
+	if (!trace_events_find(run->root, run->trace, &events, why))
 		return false;
-	error = open_cpus(&sampling);
+	error = open_cpus(&events);
 	if (error) {
 		trace_events_explain(error, why);
 	} else {
-		trace_events_watch(run, &sampling.events, look_around, &sampling);
-		drain_rings(&sampling);
-		finish_top(&sampling);
+		trace_events_watch(run, &events, look_around);
+		drain_rings(run);
+		finish_top(run);
 	}
-	for (size_t i = 0; i < sampling.ring_count; i++)
-		trace_ring_close(&sampling.rings[i]);
-	free(sampling.rings);
-	trace_events_close(&sampling.events);
+	run->events = NULL;
+	trace_events_close(&events);
 	return !error;
 }

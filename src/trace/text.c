@@ -74,22 +74,6 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 	wrap_print(out, "program", LABEL_INDENT, sb.text);
 }
 
-/* What the calls of a running process would cost as system calls, of one CPU. */
-static void write_estimate(
-	const struct trace_evidence *trace, const struct trace_diagnosis *diagnosis, FILE *out)
-{
-	const struct trace_estimate *estimate = &trace->estimate;
-	struct strbuf sb = {.used = 0};
-	char rate[80];
-
-	if (!fact_is_known(&estimate->fact))
-		strbuf_add(&sb, "calls into it are not estimated: %s", estimate->fact.reason);
-	else
-		strbuf_add(&sb, "%s calls per s, by breakpoints in %" PRIu64 " windows of 10 ms",
-			trace_describe_rate(diagnosis, rate), estimate->windows);
-	wrap_print(out, "vDSO", LABEL_INDENT, sb.text);
-}
-
 static void write_repeats(const struct trace_evidence *trace, FILE *out)
 {
 	const struct trace_times *before = &trace->untouched, *after = &trace->fallen_back;
@@ -108,36 +92,52 @@ static void write_repeats(const struct trace_evidence *trace, FILE *out)
 	wrap_print(out, "repeated", LABEL_INDENT, sb.text);
 }
 
-static void write_calls(const struct trace_diagnosis *diagnosis, FILE *out)
+static void write_estimate(
+	const struct trace_evidence *trace, const struct trace_diagnosis *diagnosis, FILE *out)
 {
-	const struct table table = {
-		.fields = diagnosis->sums.has_reads ? trace_served_fields : trace_line_fields,
-		TABLE_ROWS(diagnosis->lines, diagnosis->line_count)};
+	struct strbuf sb = {.used = 0};
+	char rate[80];
 
-	fputc('\n', out);
-	table_write(&table, out);
+	if (fact_is_known(&trace->estimate.fact))
+		strbuf_add(&sb, "%s calls per s, by breakpoints in %" PRIu64 " windows of 10 ms",
+			trace_describe_rate(diagnosis, rate), trace->estimate.windows);
+	else
+		strbuf_add(&sb, "calls into it are not estimated: %s", trace->estimate.fact.reason);
+	wrap_print(out, "vDSO", LABEL_INDENT, sb.text);
 }
 
-static void write_places(const struct field *fields, const struct trace_places *places, FILE *out)
+static void write_table(struct table table, FILE *out)
 {
-	const struct table table = {.fields = fields, TABLE_ROWS(places->list, places->count)};
-
-	if (!places->count)
+	if (!table.count)
 		return;
 	fputc('\n', out);
 	table_write(&table, out);
 }
 
-/* Those that make the most calls: processes, or control groups. */
-static void write_top(const struct trace_top *top, FILE *out)
+static void write_tables(
+	const struct trace_evidence *trace, const struct trace_diagnosis *diagnosis, FILE *out)
 {
-	const struct table processes = {
-		.fields = trace_process_fields, TABLE_ROWS(top->processes, top->count)};
-	const struct table groups = {
-		.fields = trace_group_fields, TABLE_ROWS(top->groups, top->group_count)};
+	const struct trace_places *places = &trace->places, *call_places = &trace->call_places;
+	const struct trace_callers *processes = &trace->top.processes, *groups = &trace->top.groups;
 
-	fputc('\n', out);
-	table_write(top->count ? &processes : &groups, out);
+	write_table((struct table){.fields = fact_is_known(&trace->served) ? trace_served_fields
+	                                                                   : trace_line_fields,
+			    TABLE_ROWS(diagnosis->lines, diagnosis->line_count)},
+		out);
+	write_table((struct table){.fields = trace_place_fields,
+			    TABLE_ROWS(places->list, places->count)},
+		out);
+	/* Where they are those of the vDSO, the places that it was called from say more. */
+	if (diagnosis->has_call_places)
+		write_table((struct table){.fields = trace_call_place_fields,
+				    TABLE_ROWS(call_places->list, call_places->count)},
+			out);
+	write_table((struct table){.fields = trace_process_fields,
+			    TABLE_ROWS(processes->list, processes->count)},
+		out);
+	write_table((struct table){.fields = trace_group_fields,
+			    TABLE_ROWS(groups->list, groups->count)},
+		out);
 }
 
 /* "2026-11-21T15:02:11Z" has the time of day at this place. */
@@ -146,10 +146,10 @@ static void write_top(const struct trace_top *top, FILE *out)
 /* The names are last: what is cut on a narrow screen is of least use. */
 static void write_interval(const struct trace_report *report, FILE *out)
 {
-	const struct timestamp_evidence *timestamp = report->timestamp;
+	const struct text_fact *time = &report->timestamp->time;
 	const struct trace_evidence *trace = report->trace;
 	const struct trace_sums *sums = &report->diagnosis->sums;
-	const struct trace_process *most = trace->top.processes;
+	const struct trace_top *top = &trace->top;
 	uint64_t calls = sums->calls + (uint64_t)trace->unlisted.value;
 	double per_s = trace->duration_s > 0 ? (double)calls / trace->duration_s : 0;
 	char all[32], avoidable[32], rate[32], lost[32] = "-";
@@ -160,14 +160,15 @@ static void write_interval(const struct trace_report *report, FILE *out)
 	if (!isnan(sums->lost_s))
 		trace_describe_seconds(sums->lost_s, lost);
 	fprintf(out, "%-9s %12s %9s %10s %8s ",
-		fact_is_known(&timestamp->time.fact) ? timestamp->time.value + TIME_OF_DAY
-						     : "unknown",
+		fact_is_known(&time->fact) ? time->value + TIME_OF_DAY : "unknown",
 		format_count(calls, all), format_count((uint64_t)(per_s + 0.5), rate),
 		format_count(sums->avoidable, avoidable), lost);
-	if (trace->top.count)
-		fprintf(out, " %s (%d)", *most->name ? most->name : "-", most->pid);
-	else if (trace->top.group_count)
-		fprintf(out, " %s", *trace->top.groups->name ? trace->top.groups->name : "-");
+	if (top->processes.count)
+		fprintf(out, " %s (%d)",
+			*top->processes.list->name ? top->processes.list->name : "-",
+			top->processes.list->pid);
+	else if (top->groups.count)
+		fprintf(out, " %s", *top->groups.list->name ? top->groups.list->name : "-");
 	fputc('\n', out);
 }
 
@@ -187,14 +188,7 @@ bool trace_report_text(const void *result, const struct style *style, FILE *out)
 		write_repeats(report->trace, out);
 	if (report->trace->estimate.fact.state != FACT_UNREAD)
 		write_estimate(report->trace, diagnosis, out);
-	if (diagnosis->line_count)
-		write_calls(diagnosis, out);
-	write_places(trace_place_fields, &report->trace->places, out);
-	/* Where they are those of the vDSO, the places that it was called from say more. */
-	if (diagnosis->has_call_places)
-		write_places(trace_call_place_fields, &report->trace->call_places, out);
-	if (report->trace->top.count || report->trace->top.group_count)
-		write_top(&report->trace->top, out);
+	write_tables(report->trace, diagnosis, out);
 	if (diagnosis->hint_count)
 		fputc('\n', out);
 	for (size_t i = 0; i < diagnosis->hint_count; i++)

@@ -42,16 +42,13 @@ enum trace_option {
 
 struct trace_request {
 	struct trace_plan plan;
+	struct trace_evidence trace;
+	struct trace_diagnosis diagnosis;
+	struct timestamp_evidence timestamp;
 	struct trace_report report;
-	int64_t duration_ns; /* 0: not given */
-	pid_t pid;           /* 0: none */
-	bool all;            /* the whole host */
-	bool untouched;      /* the calls into the vDSO are not counted */
-	bool as_if_fallback; /* the program runs as if this host fell back */
-	uint64_t repeats;    /* 0: not given */
-	uint64_t top;        /* 0: not given */
-	int64_t interval_ns; /* 0: not given */
-	const char *by;      /* NULL: not given */
+	struct trace_run run;
+	bool untouched;   /* the calls into the vDSO are not counted */
+	uint64_t repeats; /* 0: not given */
 };
 
 static bool take_call(struct cli *cli, struct span word)
@@ -75,32 +72,33 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	case 'e':
 		return take_list(value, take_call, cli);
 	case 'a':
-		return request->all = true;
+		return request->trace.system_wide = true;
 	case OPTION_NO_SERVED:
 		return request->untouched = true;
 	case OPTION_AS_IF:
-		request->as_if_fallback = strcmp(value, "fallback") == 0;
-		if (!request->as_if_fallback)
-			cli_usage_error("--as-if: '%s' is not known; use fallback", value);
-		return request->as_if_fallback;
+		if (strcmp(value, "fallback") == 0)
+			return request->trace.as_if_fallback = true;
+		return cli_usage_error("--as-if: '%s' is not known; use fallback", value);
 	case OPTION_REPEAT:
 		return take_count(
 			"--repeat", text_span(value), "runs, such as 10", &request->repeats);
 	case OPTION_TOP:
-		return take_count("--top", text_span(value), "rows, such as 20", &request->top);
+		return take_count(
+			"--top", text_span(value), "rows, such as 20", &request->run.shown);
 	case OPTION_BY:
-		request->by = value;
-		if (strcmp(value, "process") == 0 || strcmp(value, "cgroup") == 0)
+		request->trace.lists_processes = strcmp(value, "process") == 0;
+		request->trace.lists_groups = strcmp(value, "cgroup") == 0;
+		if (request->trace.lists_processes || request->trace.lists_groups)
 			return true;
 		return cli_usage_error("--by: '%s' is neither process nor cgroup", value);
 	case OPTION_INTERVAL:
-		return take_duration("--interval", value, &request->interval_ns);
+		return take_duration("--interval", value, &request->run.interval_ns);
 	case 'd':
-		return take_duration("--duration", value, &request->duration_ns);
+		return take_duration("--duration", value, &request->run.limit_ns);
 	default:
 		if (!number_parse(text_span(value), &pid) || pid == 0 || pid > INT32_MAX)
 			return cli_usage_error("--pid: '%s' is not a process ID", value);
-		request->pid = (pid_t)pid;
+		request->trace.program.pid = (pid_t)pid;
 		return true;
 	}
 }
@@ -155,8 +153,7 @@ static int refuse_program(const char *name, int error)
 	return error == ENOENT || error == ENOTDIR ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 
-/*
- * Traced by another than root, a set-user-ID program has the privileges of its caller alone.
+/* Traced by another user than root, a set-user-ID program has the privileges of its caller alone.
  */
 static bool gains_privileges(const struct trace_program *program)
 {
@@ -167,9 +164,9 @@ static bool gains_privileges(const struct trace_program *program)
 }
 
 /* Says whether the program is to be seized, to count its calls into the vDSO. */
-static bool counts_served(const struct cli *cli, struct trace_evidence *trace)
+static bool counts_served(struct trace_request *request)
 {
-	const struct trace_request *request = cli->data;
+	struct trace_evidence *trace = &request->trace;
 
 	if (request->untouched)
 		fact_set(&trace->served, FACT_ABSENT, "--no-served is given");
@@ -188,7 +185,7 @@ static bool time_run(const struct trace_run *of, bool as_if_fallback, struct tra
 	struct trace_evidence *trace = xcalloc(1, sizeof(*trace));
 	struct trace_run run = *of;
 	struct fact why;
-	bool is_timed = false;
+	bool is_timed;
 
 	trace->plan = of->trace->plan;
 	trace->program = of->trace->program;
@@ -197,15 +194,15 @@ static bool time_run(const struct trace_run *of, bool as_if_fallback, struct tra
 	run.sites = NULL;
 	run.serves = as_if_fallback;
 	run.over = true;
-	if (trace_run_fork(&run, NULL, NULL, &why)) {
-		is_timed = as_if_fallback ? trace_follow(&run, NULL, NULL) : true;
-		if (!is_timed)
-			trace_run_cancel(&run);
-		else if (!as_if_fallback)
-			trace_run_go(&run, NULL, NULL);
-		is_timed = is_timed && !run.failure.error && !WIFSIGNALED(run.status) &&
-		           !interrupts_first();
+	is_timed = trace_run_fork(&run, NULL, NULL, &why);
+	if (is_timed && !as_if_fallback) {
+		trace_run_go(&run);
+	} else if (is_timed && !trace_follow(&run)) {
+		trace_run_cancel(&run);
+		is_timed = false;
 	}
+	is_timed =
+		is_timed && !run.failure.error && !WIFSIGNALED(run.status) && !interrupts_first();
 	interrupts_release();
 	if (is_timed) {
 		least->wall_s = fmin(least->wall_s, trace->duration_s);
@@ -216,20 +213,23 @@ static bool time_run(const struct trace_run *of, bool as_if_fallback, struct tra
 	return is_timed;
 }
 
-/* By turns, so that what changes on the host meanwhile changes both. */
-static void compare_runs(struct trace_run *run, uint64_t repeats)
+/* Takes turns, so that what changes on the host during the runs changes both. */
+static void compare_runs(struct trace_request *request)
 {
-	struct trace_evidence *trace = run->trace;
+	struct trace_evidence *trace = &request->trace;
 
 	trace->untouched = trace->fallen_back = (struct trace_times){NAN, NAN};
-	while (trace->repeats < repeats && time_run(run, false, &trace->untouched) &&
-		time_run(run, true, &trace->fallen_back))
+	while (trace->repeats < request->repeats &&
+		time_run(&request->run, false, &trace->untouched) &&
+		time_run(&request->run, true, &trace->fallen_back))
 		trace->repeats++;
 }
 
-static int count_program(struct cli *cli, struct trace_run *run, bool *counted)
+static int count_program(struct cli *cli, bool *counted)
 {
-	struct trace_evidence *trace = run->trace;
+	struct trace_request *request = cli->data;
+	struct trace_run *run = &request->run;
+	struct trace_evidence *trace = &request->trace;
 	const char *name = cli->operands[0];
 	struct fact why = {0};
 	int error = trace_program_find(name, &trace->program);
@@ -239,7 +239,7 @@ static int count_program(struct cli *cli, struct trace_run *run, bool *counted)
 	run->arguments = (char *const *)(uintptr_t)cli->operands;
 	trace_program_inspect(&trace->program);
 	measure_host(run->root, &trace->host);
-	run->serves = counts_served(cli, trace);
+	run->serves = counts_served(request);
 	if (trace->as_if_fallback && !run->serves) {
 		cli_error(
 			"cannot run %s as if this host fell back: %s", name, trace->served.reason);
@@ -260,38 +260,32 @@ static int count_program(struct cli *cli, struct trace_run *run, bool *counted)
 	if (error)
 		return refuse_program(name, error);
 	*counted = true;
-	compare_runs(run, ((const struct trace_request *)cli->data)->repeats);
+	compare_runs(request);
 	/* Shells report it so. */
 	return WIFSIGNALED(run->status) ? EXIT_SIGNAL + WTERMSIG(run->status)
 	                                : WEXITSTATUS(run->status);
 }
 
-static int count_running(struct cli *cli, struct trace_run *run, bool *counted)
+static int count_running(struct cli *cli, bool *counted)
 {
-	const struct trace_request *request = cli->data;
-	struct trace_evidence *trace = run->trace;
+	struct trace_request *request = cli->data;
+	struct trace_run *run = &request->run;
+	struct trace_evidence *trace = &request->trace;
+	const char *doing = trace->system_wide ? "counting on all CPUs" : "counting";
 	struct fact why = {0};
 
-	trace->system_wide = request->all;
-	trace->lists_groups = request->by && strcmp(request->by, "cgroup") == 0;
-	trace->lists_processes = request->all && !trace->lists_groups;
 	fact_set(&trace->served, FACT_ABSENT, "counted only for a program that trace starts");
-	trace->program.pid = request->pid;
-	if (request->pid)
+	if (!trace->system_wide)
 		trace_program_inspect(&trace->program);
 	measure_host(run->root, &trace->host);
-	run->show = request->interval_ns ? NULL : progress_show;
-	work_begin(cli,
-		request->interval_ns ? NULL
-		: request->all       ? "counting on all CPUs"
-				     : "counting",
-		run->stop);
-	if (request->all) {
+	if (!run->interval_ns)
+		run->show = progress_show;
+	work_begin(cli, run->interval_ns ? NULL : doing, &run->stop);
+	if (trace->system_wide) {
 		*counted = trace_system_wide(run, &why);
 	} else {
-		struct estimating *estimating = served_has_call(trace->plan)
-		                                        ? trace_estimate_start(run, run->limit_ns)
-		                                        : NULL;
+		struct estimating *estimating =
+			served_has_call(trace->plan) ? trace_estimate_start(run) : NULL;
 
 		*counted = trace_perf_attach(run, &trace->tracepoints) ||
 		           trace_ptrace_attach(run, &why);
@@ -306,7 +300,7 @@ static int count_running(struct cli *cli, struct trace_run *run, bool *counted)
 	}
 	if (*counted)
 		return interrupt_status(0);
-	cli_error("cannot count%s: %s", request->all ? " on the whole host" : "", why.reason);
+	cli_error("cannot count%s: %s", trace->system_wide ? " on the whole host" : "", why.reason);
 	return STATUS_TROUBLE;
 }
 
@@ -316,21 +310,23 @@ static int count_running(struct cli *cli, struct trace_run *run, bool *counted)
 static bool is_one_target(const struct cli *cli)
 {
 	const struct trace_request *request = cli->data;
-	int targets = (cli->operand_count > 0) + (request->pid > 0) + request->all;
+	const struct trace_evidence *trace = &request->trace;
+	int targets = (cli->operand_count > 0) + (trace->program.pid > 0) + trace->system_wide;
 
 	if (targets == 0)
 		cli_usage_error("specify a program to run, --pid or --all");
 	else if (targets > 1)
 		cli_usage_error("a program to run, --pid and --all are mutually exclusive");
-	else if (request->untouched && request->pid)
+	else if (request->untouched && trace->program.pid)
 		cli_usage_error("--no-served does not apply to --pid");
-	else if (request->untouched && request->all)
+	else if (request->untouched && trace->system_wide)
 		cli_usage_error("--no-served requires a program");
-	else if (request->as_if_fallback && (!cli->operand_count || request->untouched))
+	else if (trace->as_if_fallback && (!cli->operand_count || request->untouched))
 		cli_usage_error("--as-if requires a program, and excludes --no-served");
-	else if (request->repeats && !request->as_if_fallback)
+	else if (request->repeats && !trace->as_if_fallback)
 		cli_usage_error("--repeat requires --as-if");
-	else if ((request->interval_ns || request->by) && !request->all)
+	else if ((request->run.interval_ns || trace->lists_processes || trace->lists_groups) &&
+		 !trace->system_wide)
 		cli_usage_error("--interval and --by require --all");
 	else
 		return true;
@@ -345,70 +341,68 @@ static bool print_report(void *argument)
 {
 	struct cli *cli = argument;
 	struct trace_request *request = cli->data;
-	struct trace_report *report = &request->report;
 
-	trace_diagnose(report->trace, report->diagnosis);
-	cli_print(cli, report);
-	report->is_first = false;
-	if (!request->interval_ns || cli->output)
+	trace_diagnose(&request->trace, &request->diagnosis);
+	cli_print(cli, &request->report);
+	request->report.is_first = false;
+	if (!request->run.interval_ns || cli->output)
 		return true;
 	if (!cli_flush(cli))
 		return false;
-	report->timestamp->time.fact = (struct fact){0};
-	timestamp_collect(&cli->root, report->timestamp, &cli->deadline);
+	request->timestamp.time.fact = (struct fact){0};
+	timestamp_collect(&cli->root, &request->timestamp, &cli->deadline);
 	return true;
 }
 
-static int run_trace(struct cli *cli)
+static void set_defaults(struct trace_request *request, bool has_program)
 {
-	static volatile bool stop;
-	static struct trace_evidence trace;
-	static struct trace_diagnosis diagnosis;
-	struct timestamp_evidence timestamp = {0};
-	struct trace_request *request = cli->data;
-	struct trace_report *report = &request->report;
-	struct trace_run run = {.root = &cli->root,
-		.trace = &trace,
-		.limit_ns = request->duration_ns,
-		.stop = &stop,
-		.shown = request->top   ? (size_t)request->top
-	                 : request->all ? DEFAULT_TOP
-	                                : DEFAULT_PLACES,
-		.privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE,
-		.interval_ns = request->interval_ns,
-		.report = print_report,
-		.argument = cli};
-	bool counted = false;
+	struct trace_evidence *trace = &request->trace;
+	struct trace_run *run = &request->run;
 
 	if (!request->plan.call_count) {
 		trace_plan_start(&request->plan);
 		trace_plan_add_clock_calls(&request->plan);
 	}
-	trace.plan = &request->plan;
-	trace.as_if_fallback = request->as_if_fallback;
-	*report = (struct trace_report){.trace = &trace,
-		.diagnosis = &diagnosis,
-		.timestamp = &timestamp,
-		.is_interval = request->interval_ns > 0,
-		.is_first = true};
+	trace->lists_processes = trace->system_wide && !trace->lists_groups;
+	if (!run->shown)
+		run->shown = trace->system_wide ? DEFAULT_TOP : DEFAULT_PLACES;
+	if (!has_program && !run->limit_ns && !run->interval_ns)
+		run->limit_ns = DEFAULT_ATTACH_NS;
+}
+
+static int run_trace(struct cli *cli)
+{
+	struct trace_request *request = cli->data;
+	struct trace_evidence *trace = &request->trace;
+	struct trace_run *run = &request->run;
+	struct trace_report *report = &request->report;
+	bool counted = false;
+
 	if (!is_one_target(cli))
 		return STATUS_TROUBLE;
-	if (!request->all && !request->as_if_fallback && !request->untouched)
-		run.sites = call_sites_start(&trace.call_places);
-	timestamp_collect(&cli->root, &timestamp, &cli->deadline);
-	if (cli->operand_count) {
-		report->exit_status = count_program(cli, &run, &counted);
-	} else {
-		if (!run.limit_ns && !run.interval_ns)
-			run.limit_ns = DEFAULT_ATTACH_NS;
-		report->exit_status = count_running(cli, &run, &counted);
-	}
-	places_finish(&trace, run.shown);
+	set_defaults(request, cli->operand_count);
+	trace->plan = &request->plan;
+	run->root = &cli->root;
+	run->trace = trace;
+	run->privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE;
+	run->report = print_report;
+	run->argument = cli;
+	if (!trace->system_wide && !trace->as_if_fallback && !request->untouched)
+		run->sites = call_sites_start(&trace->call_places);
+	*report = (struct trace_report){.trace = trace,
+		.diagnosis = &request->diagnosis,
+		.timestamp = &request->timestamp,
+		.is_interval = run->interval_ns > 0,
+		.is_first = true};
+	timestamp_collect(&cli->root, &request->timestamp, &cli->deadline);
+	report->exit_status =
+		cli->operand_count ? count_program(cli, &counted) : count_running(cli, &counted);
+	places_finish(trace, run->shown);
 	if (counted && !print_report(cli))
 		report->exit_status = STATUS_TROUBLE;
-	free(run.sites);
-	free(trace.places.list);
-	free(trace.call_places.list);
+	free(run->sites);
+	free(trace->places.list);
+	free(trace->call_places.list);
 	return report->exit_status;
 }
 

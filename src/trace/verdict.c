@@ -60,29 +60,33 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 	const struct evidence *host = &trace->host;
 	const struct trace_row *planned = &trace->plan->rows[row];
 	const struct call_evidence *call = find_call(host, planned);
+	const bool served_here = call && is_served(call);
+	const double duration_s = trace->duration_s > 0 ? trace->duration_s : NAN;
+	const uint64_t into_vdso = trace->vdso_calls[row];
 	uint64_t count_32_bit = trace->counts[TRACE_COMPAT][row];
-	uint64_t counted = trace->counts[TRACE_NATIVE][row] + count_32_bit;
-	/* Those that a filter refuses are not counted as system calls. */
-	uint64_t count = trace->as_if_fallback && trace->vdso_calls[row] > counted
-	                         ? trace->vdso_calls[row]
-	                         : counted;
+	uint64_t count = trace->counts[TRACE_NATIVE][row] + count_32_bit, all;
 	struct trace_line line = {.call = planned->call->name,
 		.clock = planned->clock,
-		.count = count,
 		.count_32_bit = count_32_bit,
-		.per_s = trace->duration_s > 0 ? (double)count / trace->duration_s : NAN,
-		.has_served = fact_is_known(&trace->served),
+		/* For some clocks clock_getres is always a system call. */
+		.avoidable = call && strcmp(call->call, "clock_getres") != 0 &&
+	                     (call->decides || served_here),
+		.served = {.fact = trace->served},
 		.syscall_ns = NAN,
 		.vdso_ns = NAN,
 		.cpu_share_percent = NAN};
 
-	/* For some clocks clock_getres is always a system call. */
-	line.avoidable = call && strcmp(call->call, "clock_getres") != 0 &&
-	                 (call->decides || is_served(call));
-	if (call && is_served(call) && call->path[PATH_VDSO].timed)
+	/* System calls that a filter refuses are not counted as such. */
+	if (trace->as_if_fallback && into_vdso > count)
+		count = into_vdso;
+	/* A call into the vDSO that falls back is counted as a system call, too. */
+	if (served_here && !trace->as_if_fallback)
+		line.served.value = (int64_t)into_vdso;
+	else if (into_vdso > count)
+		line.served.value = (int64_t)(into_vdso - count);
+	if (served_here && call->path[PATH_VDSO].timed)
 		line.vdso_ns = call->path[PATH_VDSO].min_ns;
-	else if (call && !is_served(call) && call->decides &&
-		 fact_is_known(&host->copy.what_if_fact))
+	else if (call && !served_here && call->decides && fact_is_known(&host->copy.what_if_fact))
 		line.vdso_ns = host->copy.what_if_ns;
 	if (call && call->path[PATH_SYSCALL].timed) {
 		line.syscall_ns = call->path[PATH_SYSCALL].min_ns;
@@ -90,20 +94,18 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 		line.syscall_ns = host->timing.syscall_floor_ns;
 		line.is_minimum = true;
 	}
-	/* A call into the vDSO that falls back is counted as a system call, too. */
-	if (call && is_served(call) && !trace->as_if_fallback)
-		line.served = trace->vdso_calls[row];
-	else if (trace->vdso_calls[row] > count)
-		line.served = trace->vdso_calls[row] - count;
+	all = count + (uint64_t)line.served.value;
+	line.count = count;
+	line.per_s = (double)count / duration_s;
+	line.total_per_s = (double)all / duration_s;
 	line.cost_s = cost_seconds((double)count, line.syscall_ns, 0);
 	line.vdso_cost_s = cost_seconds((double)count, line.vdso_ns, 0);
+	line.fallback_s = cost_seconds((double)all, line.syscall_ns, 0);
+	line.total_s = count ? line.cost_s : 0;
+	if (line.served.value)
+		line.total_s += cost_seconds((double)line.served.value, line.vdso_ns, 0);
 	if (fact_is_known(&trace->cpu_fact) && trace->cpu_s > 0)
 		line.cpu_share_percent = 100 * line.cost_s / trace->cpu_s;
-	line.total_per_s =
-		trace->duration_s > 0 ? (double)(count + line.served) / trace->duration_s : NAN;
-	line.total_s = (count ? line.cost_s : 0) +
-	               (line.served ? cost_seconds((double)line.served, line.vdso_ns, 0) : 0);
-	line.fallback_s = cost_seconds((double)(count + line.served), line.syscall_ns, 0);
 	return line;
 }
 
@@ -116,13 +118,14 @@ static bool reads_clock(const struct trace_line *line)
 static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line *line)
 {
 	struct trace_sums *sums = &diagnosis->sums;
+	uint64_t all = line->count + (uint64_t)line->served.value;
 	double lost_s = cost_seconds((double)line->count, line->syscall_ns, line->vdso_ns);
 
-	if (line->count || line->served)
-		diagnosis->lines[diagnosis->line_count++] = *line;
 	sums->calls += line->count;
-	if ((line->count || line->served) && reads_clock(line)) {
-		sums->reads += line->count + line->served;
+	if (all)
+		diagnosis->lines[diagnosis->line_count++] = *line;
+	if (all && reads_clock(line)) {
+		sums->reads.value += (int64_t)all;
 		sums->reads_by_call += line->count;
 		sums->reads_s += line->total_s;
 		sums->fallback_s += line->fallback_s;
@@ -135,11 +138,6 @@ static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line 
 	}
 }
 
-static bool is_avoidable(const struct trace_evidence *trace, size_t row)
-{
-	return make_line(trace, row).avoidable;
-}
-
 /* Says what made the most of the avoidable system calls; unknown, and no text, if it cannot. */
 static enum trace_origin describe_origin(
 	const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
@@ -150,7 +148,7 @@ static enum trace_origin describe_origin(
 	char *text = diagnosis->origin;
 
 	for (; place < end; place++) {
-		if (!is_avoidable(trace, place->row))
+		if (!make_line(trace, place->row).avoidable)
 			continue;
 		if (!first)
 			first = place;
@@ -249,8 +247,7 @@ static void judge_estimate(const struct trace_estimate *estimate, struct trace_d
 	double lost_s = (double)estimate->calls * estimate->hit_s;
 
 	diagnosis->vdso_per_s = diagnosis->vdso_per_s_most = NAN;
-	if (*estimate->fact.reason)
-		diagnosis->vdso_per_s_reason = estimate->fact.reason;
+	diagnosis->vdso_per_s_reason = estimate->fact.reason;
 	if (!fact_is_known(&estimate->fact) || estimate->window_s <= 0)
 		return;
 	diagnosis->vdso_per_s = (double)estimate->calls / estimate->window_s;
@@ -280,18 +277,19 @@ char *trace_describe_rate(const struct trace_diagnosis *diagnosis, char text[80]
 static void describe_reads(const struct trace_evidence *trace, const struct trace_sums *sums,
 	bool with_cost, char text[TRACE_TEXT_SIZE])
 {
+	const uint64_t count = (uint64_t)sums->reads.value;
 	char reads[32], rate[32], calls[32], cost[32], fallback[32];
 
-	if (!sums->reads) {
+	if (!count) {
 		text_copy(text, TRACE_TEXT_SIZE, "this program did not read the clock");
 		return;
 	}
 	snprintf(text, TRACE_TEXT_SIZE, "this program read the clock %s%s time%s",
-		trace->uncounted ? "at least " : "", format_count(sums->reads, reads),
-		sums->reads == 1 ? "" : "s");
+		trace->uncounted ? "at least " : "", format_count(count, reads),
+		count == 1 ? "" : "s");
 	if (trace->duration_s > 0)
 		text_append(text, TRACE_TEXT_SIZE, " (%s per s)",
-			format_count((uint64_t)((double)sums->reads / trace->duration_s), rate));
+			format_count((uint64_t)((double)count / trace->duration_s), rate));
 	if (!with_cost)
 		return;
 	if (sums->reads_by_call)
@@ -349,9 +347,9 @@ static void summarize_simulation(
 		return;
 	}
 	describe_reads(trace, &diagnosis->sums, false, reads);
-	if (diagnosis->sums.reads)
+	if (diagnosis->sums.reads.value)
 		text_append(reads, sizeof(reads), ", %s by system call",
-			diagnosis->sums.reads_by_call == diagnosis->sums.reads
+			diagnosis->sums.reads_by_call == (uint64_t)diagnosis->sums.reads.value
 				? "always"
 				: format_count(diagnosis->sums.reads_by_call, count));
 	text_append(reads, sizeof(reads), ".%s", loss);
@@ -364,12 +362,13 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 	const char *program = trace->system_wide ? "the programs of this host" : "this program";
 	char subject[TRACE_TEXT_SIZE], reads[TRACE_TEXT_SIZE];
 	const struct trace_sums *sums = &diagnosis->sums;
+	const bool has_reads = fact_is_known(&trace->served);
 	bool counts_clock_calls = false; /* that the vDSO serves, or could */
 	bool host_is_ok = counts_deciding(&trace->host).entered == 0;
 	char count[32], loss[256] = "", rate[80];
 
-	*diagnosis = (struct trace_diagnosis){
-		.sums = {.lost_s = NAN, .has_reads = fact_is_known(&trace->served)}};
+	*diagnosis =
+		(struct trace_diagnosis){.sums = {.reads = {.fact = trace->served}, .lost_s = NAN}};
 	for (size_t row = 0; row < trace->plan->row_count; row++) {
 		struct trace_line line = make_line(trace, row);
 
@@ -386,7 +385,7 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 	judge_estimate(&trace->estimate, diagnosis);
 	describe_reads(trace, sums, true, reads);
 	text_copy(subject, sizeof(subject), program);
-	if (sums->has_reads && sums->reads) {
+	if (has_reads && sums->reads.value) {
 		describe_reads(trace, sums, false, subject);
 		text_append(subject, sizeof(subject), ", and");
 	}
@@ -428,7 +427,7 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 			: *trace->program.file
 				? " Trace the 32-bit program itself, which is done by ptrace."
 				: "");
-	else if (sums->has_reads && (sums->reads || (host_is_ok && !trace->uncounted)))
+	else if (has_reads && (sums->reads.value || (host_is_ok && !trace->uncounted)))
 		summarize(diagnosis, TRACE_OK, "%s.", reads);
 	else
 		summarize(diagnosis, TRACE_OK,

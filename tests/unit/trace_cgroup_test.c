@@ -67,7 +67,7 @@ static void a_group_is_named_by_its_manager(void **state)
 		{"/machine.slice/libpod-" ID ".scope", "container 0123456789ab"},
 		{"/podium.service", "podium.service"},
 	};
-	char name[CGROUP_NAME_SIZE];
+	char name[CGROUP_SIZE];
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(groups); i++) {
@@ -83,24 +83,24 @@ static void processes_of_a_group_are_added_up(void **state)
 	(void)state;
 	memset(&top, 0, sizeof(top));
 	for (int i = 0; i < 10; i++) {
-		struct trace_process *process = &top.processes[top.count++];
+		struct trace_caller *process = &top.processes.list[top.processes.count++];
 
 		process->pid = i + 1;
 		process->samples = (uint64_t)i + 1;
 		snprintf(process->cgroup, sizeof(process->cgroup), "%s", i % 2 ? "/odd" : "/even");
 	}
 	cgroup_add_processes(&top);
-	assert_int_equal(top.count, 0);
-	assert_int_equal(top.processes[0].samples, 0);
-	assert_int_equal(top.group_count, 2);
-	top.processes[top.count++] =
-		(struct trace_process){.pid = 1, .samples = 6, .cgroup = "/even"};
+	assert_int_equal(top.processes.count, 0);
+	assert_int_equal(top.processes.list[0].samples, 0);
+	assert_int_equal(top.groups.count, 2);
+	top.processes.list[top.processes.count++] =
+		(struct trace_caller){.pid = 1, .samples = 6, .cgroup = "/even"};
 	cgroup_add_processes(&top);
-	cgroup_sort(&top, 1);
-	assert_int_equal(top.group_count, 1);
-	assert_string_equal(top.groups[0].path, "/even");
-	assert_int_equal(top.groups[0].samples, 1 + 3 + 5 + 7 + 9 + 6);
-	assert_int_equal(top.groups[0].processes, 6);
+	trace_callers_sort(&top.groups, 1);
+	assert_int_equal(top.groups.count, 1);
+	assert_string_equal(top.groups.list[0].cgroup, "/even");
+	assert_int_equal(top.groups.list[0].samples, 1 + 3 + 5 + 7 + 9 + 6);
+	assert_int_equal(top.groups.list[0].processes, 6);
 	assert_int_equal(top.missed, 0);
 }
 

@@ -48,24 +48,27 @@ typedef int clock_function(clockid_t, struct timespec *);
 
 static bool make_call_as_if_fallback;
 
+#define CODE_AT 64
+
 /* A stub for the call, of which the code is executable, and its table. */
 static clock_function *make_stub(enum served_call call, unsigned char *table)
 {
 	unsigned char *code =
 		mmap(NULL, SERVED_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct served_copy copy = {.image = code,
+		.size = SERVED_PAGE,
+		.to = (uintptr_t)code,
+		.table = (uintptr_t)table,
+		.as_if_fallback = make_call_as_if_fallback,
+		.end = CODE_AT};
 	size_t entry;
 	void *start;
 	clock_function *function;
 
 	assert_ptr_not_equal(code, MAP_FAILED);
-	entry = served_stub_make(code, SERVED_PAGE,
-		&(struct served_stub){.call = call,
-			.takes_clock = call == SERVED_CLOCK_GETTIME,
-			.table = (uintptr_t)table,
-			.target = (uintptr_t)answer,
-			.as_if_fallback = make_call_as_if_fallback,
-			.to = (uintptr_t)code});
-	assert_true(entry < served_stub_size());
+	entry = served_stub_make(&copy, call, false, (uintptr_t)answer);
+	assert_in_range(entry, CODE_AT, CODE_AT + served_stub_size() - 1);
+	assert_int_equal(copy.end, CODE_AT + served_stub_size());
 	assert_int_equal(mprotect(code, SERVED_PAGE, PROT_READ | PROT_EXEC), 0);
 	__builtin___clear_cache((char *)code, (char *)code + SERVED_PAGE);
 	start = code + entry;
@@ -208,8 +211,8 @@ static const char maps[] = "400000-401000 r--p 00000000 fe:00 11 /usr/bin/server
 
 static void add(uint64_t address, size_t row, uint64_t count)
 {
-	places_add(&trace.places, &(struct trace_place){.row = row}, text_span(maps), -1, address,
-		count);
+	places_add(&trace.places, &(struct trace_place){.row = row, .count = count},
+		text_span(maps), -1, address);
 }
 
 static void a_place_is_a_file_and_an_address_in_it(void **state)
