@@ -312,7 +312,6 @@ static void finish(struct tracer *tracer, enum phase phase, int64_t limit_ns)
 	tracer->phase = phase;
 	for (size_t i = 0; i < tracer->count; i++)
 		leave(tracer, tracer->threads[i].id);
-	run->limit_ns = limit_ns;
 	run->show = NULL;
 	run->over = false;
 	run->deadline = deadline_after(limit_ns);
