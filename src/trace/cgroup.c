@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts the samples of the whole host by control group: the processes that were sampled, and where
- * each of them was when its first sample was read. A group is named as its manager names it.
+ * Counts the samples of the whole host by control group: each process is in the group that it was
+ * in when its first sample was read. A group is named as its manager names it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #define UID_LENGTH 36
 
 /*
- * Finds the path in the text of /proc/PID/cgroup: that of cgroups v2 or of systemd's own hierarchy,
- * unless the process is in the root of both, else the longest of all.
+ * Takes the path of cgroups v2 or of systemd's own hierarchy, unless the process is in the root of
+ * both, else the longest of all.
  */
 bool cgroup_find_path(struct span text, struct span *path)
 {
@@ -109,7 +109,7 @@ void cgroup_describe(const char *path, char name[CGROUP_SIZE])
 		text_append(name, CGROUP_SIZE, "pod %s%s", uid, container ? ", " : "");
 	if (container)
 		text_append(name, CGROUP_SIZE, "container %.*s", SHORT_ID_LENGTH, container);
-	/* What a unit divides itself into stands behind its name. */
+	/* The groups that a unit divides itself into stand behind its name. */
 	if (!*name)
 		text_append(name, CGROUP_SIZE, "%s", unit ? unit : path);
 }

@@ -81,18 +81,17 @@ struct trace_run {
 };
 
 /*
- * Forks. The child waits for trace_run_go(), calls prepare(argument), if there is one, which
- * returns 0 or an errno value, and becomes the program. False with the reason.
+ * Forks. The child waits for trace_run_go(), sets the seccomp filter, which may be NULL, and
+ * becomes the program. False with the reason.
  */
-bool trace_run_fork(
-	struct trace_run *run, int (*prepare)(void *argument), void *argument, struct fact *why);
+bool trace_run_fork(struct trace_run *run, struct filter *filter, struct fact *why);
 
-/* Ends the child instead. */
+/* Ends the child that waits. */
 void trace_run_cancel(struct trace_run *run);
 
 /*
- * Lets the child go on: trace_run_begin(), trace_run_wait() and trace_run_counted(). Sets
- * run->failure where the child failed.
+ * Lets the child go on, and waits for its end by the functions below. Sets run->failure where the
+ * child failed.
  */
 void trace_run_go(struct trace_run *run);
 
@@ -109,8 +108,8 @@ void trace_run_begin(struct trace_run *run);
  */
 int trace_run_wait(struct trace_run *run);
 
-/* Waits for a signal or this time; false once the run is over. */
-bool trace_run_pause(struct trace_run *run, int64_t ns);
+/* Waits a moment, at most until a signal or the end of the interval; false: the run is over. */
+bool trace_run_pause(struct trace_run *run);
 
 /* Sets the duration and the CPU time: what is still waited for is not counted. */
 void trace_run_counted(struct trace_run *run);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds segments and functions in ELF files, by their offsets alone. */
+/* Finds segments and functions in ELF files, whose parts are known by their offsets. */
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -37,25 +37,14 @@ void elf_file_unmap(const struct elf_file *file)
 
 uint64_t elf_file_number(const struct elf_file *file, uint64_t at, size_t size)
 {
-	uint64_t wide;
-	uint32_t narrow;
-	uint16_t half;
+	const bool is_big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	uint64_t number = 0;
 
 	if (at > file->length || file->length - at < size)
 		return 0;
-	switch (size) {
-	case 1:
-		return file->bytes[at];
-	case sizeof(half):
-		memcpy(&half, file->bytes + at, sizeof(half));
-		return half;
-	case sizeof(narrow):
-		memcpy(&narrow, file->bytes + at, sizeof(narrow));
-		return narrow;
-	default:
-		memcpy(&wide, file->bytes + at, sizeof(wide));
-		return wide;
-	}
+	memcpy((unsigned char *)&number + (is_big_endian ? sizeof(number) - size : 0),
+		file->bytes + at, size);
+	return number;
 }
 
 uint64_t elf_file_segment(const struct elf_file *file, uint32_t type, uint64_t previous)
@@ -104,55 +93,50 @@ uint64_t elf_file_section(const struct elf_file *file, const char *name)
 	return 0;
 }
 
-/* A name without an underscore in front wins if a function has several. */
-static bool search(
-	const struct elf_file *file, uint64_t sections, uint64_t section, struct elf_symbol *symbol)
+/* Of several names of a function, one without an underscore in front is taken. */
+static bool search(const struct elf_file *file, uint64_t section, struct elf_symbol *symbol)
 {
 	uint64_t at = ELF_READ(file, section, Shdr, sh_offset);
 	uint64_t count = ELF_READ(file, section, Shdr, sh_size) / ELF_SIZE(file, Sym);
 	uint64_t link = ELF_READ(file, section, Shdr, sh_link) * ELF_SIZE(file, Shdr);
+	uint64_t sections = ELF_READ(file, 0, Ehdr, e_shoff);
 	uint64_t strings = ELF_READ(file, sections + link, Shdr, sh_offset);
-	struct elf_symbol found = {.address = 0};
+	struct span found = {NULL, 0};
 
 	for (; count && at < file->length; count--, at += ELF_SIZE(file, Sym)) {
+		uint64_t start = ELF_READ(file, at, Sym, st_value);
+		uint64_t size = ELF_READ(file, at, Sym, st_size);
 		struct span name;
 
-		if ((ELF_READ(file, at, Sym, st_info) & 0xf) != STT_FUNC)
-			continue;
-		found.start = ELF_READ(file, at, Sym, st_value);
-		found.size = ELF_READ(file, at, Sym, st_size);
-		if (!symbol->name.length && symbol->address - found.start >= found.size)
+		if ((ELF_READ(file, at, Sym, st_info) & 0xf) != STT_FUNC ||
+			(!symbol->name.length && symbol->address - start >= size))
 			continue;
 		name = read_name(file, strings, ELF_READ(file, at, Sym, st_name));
-		if (symbol->name.length) {
-			if (name.length != symbol->name.length ||
-				memcmp(name.at, symbol->name.at, name.length) != 0)
-				continue;
-			symbol->start = found.start;
-			symbol->size = found.size;
+		if (!symbol->name.length) {
+			if (name.length && (!found.length || *found.at == '_'))
+				found = name;
+		} else if (name.length == symbol->name.length &&
+			   memcmp(name.at, symbol->name.at, name.length) == 0) {
+			symbol->start = start;
+			symbol->size = size;
 			return true;
 		}
-		if (name.length && (!found.name.length || *found.name.at == '_'))
-			found.name = name;
 	}
-	symbol->name = found.name;
-	return found.name.length;
+	if (found.length)
+		symbol->name = found;
+	return found.length;
 }
 
 bool elf_file_find(const struct elf_file *file, struct elf_symbol *symbol)
 {
 	static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
-	uint64_t sections = ELF_READ(file, 0, Ehdr, e_shoff);
-	uint64_t count = ELF_READ(file, 0, Ehdr, e_shnum);
-	struct elf_symbol wanted = *symbol;
+	uint64_t section = ELF_READ(file, 0, Ehdr, e_shoff);
+	uint64_t end = section + ELF_READ(file, 0, Ehdr, e_shnum) * ELF_SIZE(file, Shdr);
 
 	for (size_t k = 0; k < 2; k++) {
-		for (uint64_t i = 0; i < count; i++) {
-			uint64_t section = sections + i * ELF_SIZE(file, Shdr);
-
-			*symbol = wanted;
-			if (ELF_READ(file, section, Shdr, sh_type) == types[k] &&
-				search(file, sections, section, symbol))
+		for (uint64_t at = section; at < end; at += ELF_SIZE(file, Shdr)) {
+			if (ELF_READ(file, at, Shdr, sh_type) == types[k] &&
+				search(file, at, symbol))
 				return true;
 		}
 	}

@@ -2,8 +2,8 @@
 /*
  * Estimates how often a running process reads the clock by the vDSO, which is not stopped for it:
  * execution breakpoints on the functions of its vDSO count their calls, without ptrace. A hit takes
- * some 10 us, so a child of ours opens them for short windows, and what the hits took of the
- * process's CPU time bounds the error. x86 has four breakpoints for each thread.
+ * some 10 us, so a child of ours opens them for short windows. The part of the process's CPU time
+ * that hits took bounds the error. x86 has four breakpoints for each thread.
  */
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
@@ -27,7 +27,7 @@
 #define WINDOW_NS 10000000
 #define PERIOD_NS 500000000
 
-/* Calls by which the cost of a hit is measured. */
+/* Number of calls with and without a hit that its cost is measured by. */
 #define TRIAL_CALLS 100
 
 struct estimating {
@@ -134,7 +134,7 @@ static int64_t now_ns(void)
 	return kernel_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Switches all breakpoints: the middle of the time that this took. */
+/* Switches all breakpoints, and returns the middle of the time that this took. */
 static int64_t control(const struct estimating *estimating, unsigned long request)
 {
 	int64_t begin = now_ns();
@@ -256,7 +256,7 @@ void trace_estimate_end(struct estimating *estimating, struct trace_evidence *tr
 	if (!estimating)
 		return;
 	estimating->stop = true;
-	/* One that has ended early may have been reaped by the wait of the run. */
+	/* A child that has ended early may have been reaped by the wait of the run. */
 	if (fact_is_known(&estimating->answer.fact))
 		(void)child_await(estimating->child, NULL, NULL, &deadline, &why);
 	else

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The frames of the C library's functions. clock_gettime() of libc calls the vDSO, so that the
- * return address there is libc's own, and the place that is asked for is one frame up. How far up
- * on the stack that is, libc's call frame information says (.eh_frame, see the DWARF and LSB
- * standards), which unwinders rely on, too. It is read for each indirect call in the function; the
- * ABI aligns the stack to 16 bytes there. If these do not agree, or anything is not as compilers
- * write it for C, the place stays that in libc.
+ * Finds the frames of the C library's functions. clock_gettime() of libc calls the vDSO, so that
+ * the return address there is libc's own, and the place of the call is one frame up. The distance
+ * on the stack is in libc's call frame information (.eh_frame, see the DWARF and LSB standards),
+ * which unwinders rely on, too. It is read for each indirect call in the function; the ABI aligns
+ * the stack to 16 bytes there. If these do not agree, or anything is not as compilers write it for
+ * C, the place stays the one in libc.
  */
 #include "elf_file.h"
 #include "served.h"
@@ -14,7 +14,7 @@
 #define FUNCTION_MAX 4096
 #define STATE_MAX 4
 
-/* The encoding of addresses: relative to where they are, four bytes, with a sign. */
+/* Addresses are encoded in four bytes with a sign, relative to where they are. */
 #define ENCODING_HERE 0x1b
 
 struct cursor {
@@ -141,7 +141,7 @@ static bool read_frame(const struct elf_file *file, uint64_t at, uint64_t locati
 	       execute(&entry, unit, &location, wanted, state) && state->base == STACK_POINTER;
 }
 
-/* The offset in the file of what is loaded at an address; 0: nothing. */
+/* Returns the offset in the file of the byte that is loaded at an address; 0: there is none. */
 static uint64_t find_offset(const struct elf_file *file, uint64_t address)
 {
 	for (uint64_t at = 0; (at = elf_file_segment(file, PT_LOAD, at));) {
@@ -171,7 +171,7 @@ static bool find_frame(const struct elf_file *file, uint64_t address, struct fra
 	return false;
 }
 
-/* Through a register or memory: 0xff with the operation 2. */
+/* A call through a register or memory is 0xff with the operation 2. */
 static bool is_indirect_call(const unsigned char *code)
 {
 	return code[0] == 0xff && (code[1] & 0x38) == 0x10;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counting by perf_event_open(2) on syscalls:sys_enter_NAME: what is counted runs at full speed. A
+ * Counts by perf_event_open(2) on syscalls:sys_enter_NAME: the program runs at full speed. A
  * call that takes a clock has an event for all its calls and some with a filter for one clock; the
  * other clocks are the rest. Each event takes about 20 ns of each call, so only the clocks that the
  * vDSO may serve have one.
@@ -27,11 +27,8 @@
 #include "base/text.h"
 #include "count.h"
 
-/* The argument's name in the tracepoint of clock_gettime, since it exists (2.6.33). */
+/* The tracepoint of clock_gettime has had this name for the argument since it exists (2.6.33). */
 #define CLOCK_FIELD "which_clock"
-
-/* Polls for the end of a process that is not a child: pidfds need Linux 5.3. */
-#define PAUSE_NS 20000000
 
 static const char *const tracefs[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 
@@ -42,7 +39,7 @@ static const clockid_t clocks_apart[] = {
 
 #define CALL_EVENT "syscalls/sys_enter_"
 
-/* The event is called by both texts: CALL_EVENT and "time", for instance. */
+/* Finds the event whose name is made of both texts, such as CALL_EVENT and "time". */
 static bool find_id(const struct root *root, const char *event, const char *name, uint32_t *id,
 	struct fact *why)
 {
@@ -170,8 +167,8 @@ int trace_event_last(const struct trace_events *events)
 }
 
 /*
- * They are a group, which is enabled and disabled at once. A call that is between the two
- * tracepoints at such a moment is counted by one of them alone, except at an execve(2) of the
+ * Opens these events as a group, which is enabled and disabled at once. A call that is between the
+ * two tracepoints at such a moment is counted by one of them alone, except at an execve(2) of the
  * thread itself.
  */
 static int open_raw(struct trace_events *events, struct trace_target target)
@@ -257,8 +254,9 @@ int trace_events_read(struct trace_events *events)
 	int error = trace_events_add_up(events);
 
 	/*
-	 * The calls of other clocks: all without those of the clocks that have a row. All were read
-	 * first, so that the next interval has a call that was made between the two.
+	 * The calls of other clocks are those of all without those of the clocks that have a row.
+	 * The calls of all were read first, so that the next interval has a call between the two
+	 * reads.
 	 */
 	for (size_t i = 0; i < plan->call_count; i++) {
 		uint64_t *counts = trace->counts[TRACE_NATIVE],
@@ -314,7 +312,7 @@ bool trace_perf_run(struct trace_run *run, struct fact *why)
 	int error;
 
 	if (!trace_events_find(run->root, run->trace, &events, why) ||
-		!trace_run_fork(run, NULL, NULL, why))
+		!trace_run_fork(run, NULL, why))
 		return false;
 	error = trace_events_open(&events,
 		(struct trace_target){.thread = run->program, .cpu = -1, .from_exec = true});
@@ -356,7 +354,7 @@ void trace_events_watch(
 	run->events = events;
 	trace_run_begin(run);
 	trace_events_control(events, PERF_EVENT_IOC_ENABLE);
-	while (look(run) && trace_run_pause(run, PAUSE_NS))
+	while (look(run) && trace_run_pause(run))
 		;
 	trace_events_control(events, PERF_EVENT_IOC_DISABLE);
 	trace_run_counted(run);
@@ -368,7 +366,7 @@ static int open_thread(void *events, pid_t id)
 {
 	int error = trace_events_open(events, (struct trace_target){.thread = id, .cpu = -1});
 
-	/* It has ended since it was listed. */
+	/* The thread may have ended since it was listed. */
 	return error == ESRCH ? 0 : error;
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The places that calls come from. An address is one of a process that may have ended by
- * now: it becomes a file and an address in it, by the process's memory map, and the calls of all
- * processes from the same place are added up. The functions are found at the end, in the files of
- * the places that are shown. Code that was made at run time is found in the map that just-in-time
- * compilers write for perf(1).
+ * Finds the places that calls come from. The process of an address may end soon: its memory map
+ * makes a file and an address in it of that, and the calls of all processes from the same place are
+ * added up. The functions are found at the end, in the files of the places that are shown. Code
+ * that was made at run time is found in the map that just-in-time compilers write for perf(1).
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -26,7 +25,7 @@
 #define PERF_MAP_SIZE (16 << 20)
 #define SYMBOLS_NS (2 * NS_PER_SECOND)
 
-/* The lines of a memory map beyond it are not read. */
+/* Limits what is read of a memory map. */
 #define MAPS_SIZE (4 << 20)
 
 struct span maps_read(pid_t thread)
@@ -63,7 +62,7 @@ bool places_is_c_library(struct span path)
 	return false;
 }
 
-/* The function in the file that a just-in-time compiler writes: "7f3c00001000 40 Main.loop". */
+/* Takes the function from what a just-in-time compiler writes: "7f3c00001000 40 Main.loop". */
 static void find_jitted(pid_t pid, uint64_t address, struct trace_place *place)
 {
 	struct span rest = {NULL, 0}, line;
@@ -150,7 +149,7 @@ struct call_site {
 	bool is_compat, is_known;
 };
 
-/* A site that takes the place of another one is looked up again: no count is lost. */
+/* The sites are a cache: one that was replaced is looked up again, and no count is lost. */
 struct call_sites {
 	struct trace_places *places;
 	struct call_site list[SITE_COUNT];
@@ -281,7 +280,8 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 	}
 }
 
-/* Samples give shares; of how many calls, the counts of the tracepoints say. */
+/* Samples give the shares of the places, and the counts of the tracepoints how many calls there
+ * are. */
 static void scale_samples(const struct trace_evidence *trace, struct trace_places *places)
 {
 	double sums[TRACE_ROW_MAX] = {0};

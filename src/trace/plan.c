@@ -15,7 +15,7 @@
 #include "measure/call.h"
 #include "model.h"
 
-/* In the order of their ids; CLOCK_SGI_CYCLE, 10, was removed in 3.10. */
+/* Linux 3.10 removed CLOCK_SGI_CYCLE, 10. */
 static const struct {
 	int64_t id;
 	const char *name;
@@ -34,7 +34,7 @@ static const struct {
 	{CLOCK_TAI, "CLOCK_TAI"},
 };
 
-/* The 32-bit architecture whose programs this one's kernel may run; 0: none. */
+/* Returns the 32-bit architecture whose programs this one's kernel may run; 0: none. */
 static uint32_t find_compat(uint32_t native)
 {
 	switch (native) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding and inspecting the program. The file is searched for here and not by execvp(3), whose
+ * Finds and inspects the program. The file is searched for here and not by execvp(3), whose
  * attempts along PATH would be counted as system calls of the program.
  */
 #include <dirent.h>
@@ -22,10 +22,10 @@
 
 #define DEFAULT_PATH "/usr/local/bin:/bin:/usr/bin"
 
-/* LD_PRELOAD beyond it is not seen. */
+/* Limits what is read of an environment. */
 #define ENVIRON_SIZE 65536
 
-/* 0 or an errno value. */
+/* Says whether the file can be run: 0 or an errno value. */
 static int try_file(const char *path)
 {
 	struct stat status;
@@ -41,42 +41,31 @@ static int try_file(const char *path)
  * Like execvp(3), it passes over a file that cannot be run, which is the error if no other is
  * found. A path that does not fit is refused: cut, it would name another file.
  */
-static int find_in_path(struct trace_program *program, const char *name)
-{
-	const char *path = getenv("PATH");
-	int worst = ENOENT;
-
-	for (const char *at = path ? path : DEFAULT_PATH;; at++) {
-		size_t length = strcspn(at, ":");
-		int size = snprintf(program->file, sizeof(program->file), "%.*s%s/%s", (int)length,
-			at, length ? "" : ".", name);
-		int error = size < 0 || (size_t)size >= sizeof(program->file)
-		                    ? ENAMETOOLONG
-		                    : try_file(program->file);
-
-		if (!error)
-			return 0;
-		if (error != ENOENT && error != ENOTDIR)
-			worst = error;
-		at += length;
-		if (!*at)
-			return worst;
-	}
-}
-
 int trace_program_find(const char *name, struct trace_program *program)
 {
-	size_t size = strlen(name) + 1;
-	int error = ENAMETOOLONG;
+	const bool is_searched = *name && !strchr(name, '/');
+	const char *path = getenv("PATH"), *folder = is_searched ? path ? path : DEFAULT_PATH : "";
+	int result = ENOENT, error;
 
-	if (!strchr(name, '/') && *name) {
-		error = find_in_path(program, name);
-	} else if (size <= sizeof(program->file)) {
-		memcpy(program->file, name, size);
-		error = try_file(program->file);
+	for (;; folder++) {
+		size_t length = strcspn(folder, ":");
+		int size = snprintf(program->file, sizeof(program->file), "%.*s%s%s", (int)length,
+			folder,
+			!is_searched ? ""
+			: length     ? "/"
+				     : "./",
+			name);
+
+		error = (size_t)size < sizeof(program->file) ? try_file(program->file)
+		                                             : ENAMETOOLONG;
+		if (!is_searched || (error != ENOENT && error != ENOTDIR))
+			result = error;
+		folder += length;
+		if (!error || !*folder)
+			break;
 	}
-	text_copy(program->path, sizeof(program->path), error ? name : program->file);
-	return error;
+	text_copy(program->path, sizeof(program->path), result ? name : program->file);
+	return result;
 }
 
 /* ---- its files ---- */

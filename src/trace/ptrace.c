@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counting by ptrace(2). A program that we start runs under a seccomp filter that stops it at
+ * Counts by ptrace(2). A program that we start runs under a seccomp filter that stops it at
  * the counted calls only. A process that runs already cannot be given a filter: it stops at each
- * of its system calls, until we detach. Both are followed by one function, which trace_run_wait()
- * calls for each stop: it counts, then ends what is left, or lets it go.
+ * of its system calls, until we detach. Both are followed by tracer_take(), which trace_run_wait()
+ * calls for each stop: it counts, then ends the threads that are left, or lets them go.
  *
  * Both are seized (PTRACE_SEIZE), so that group stops are seen as such and kept (PTRACE_LISTEN).
  * A program under our filter ends when we are killed (PTRACE_O_EXITKILL): without a tracer the
@@ -31,7 +31,7 @@
 /* Limits the time that the threads take to stop, so that they can be let go. */
 #define DETACH_NS 1000000000
 
-/* Limits the time that what the program left running takes to end by SIGTERM. */
+/* Limits the time that processes which the program left running take to end by SIGTERM. */
 #define TERMINATE_NS 2000000000
 
 struct traced {
@@ -120,8 +120,7 @@ static void count_call(struct tracer *tracer, pid_t id, size_t row, bool is_comp
 			call->instruction_pointer);
 }
 
-/* The filter's data: the row, and which architecture's. From Linux 5.3 on the place is there, too.
- */
+/* The filter gave the row and its architecture as data. Linux 5.3 and newer give the place, too. */
 static void count_by_filter(struct tracer *tracer, pid_t id)
 {
 	struct __ptrace_syscall_info call;
@@ -192,7 +191,7 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 	} else if (event != PTRACE_EVENT_EXEC) {
 		add_thread(tracer, (pid_t)message, thread);
 	} else {
-		/* The memory that its calls so far came from is gone: its map was read before. */
+		/* The memory that its calls came from is gone. Its map was read before. */
 		trace_samples_take(run, id, served_maps(thread ? thread->table : NULL));
 		if ((pid_t)message != id)
 			drop_thread(tracer, (pid_t)message);
@@ -207,8 +206,8 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 }
 
 /*
- * At the end of execve(2), and at the system calls from then on until the libraries are mapped.
- * Returns a signal that arrived and has to be delivered.
+ * Counts the calls into the vDSO from the end of execve(2) on. Until the libraries are mapped it is
+ * called at each system call. Returns a signal that arrived and has to be delivered.
  */
 static int count_served(struct tracer *tracer, struct traced *thread)
 {
@@ -220,7 +219,7 @@ static int count_served(struct tracer *tracer, struct traced *thread)
 		served_learn(thread->table, thread->id, &tracer->library);
 		thread->loading = false;
 	} else if (!thread->table) {
-		/* With registers that are not its own it must not go on when we are killed. */
+		/* If we are killed it must not go on with registers that are not its own. */
 		ptrace(PTRACE_SETOPTIONS, thread->id, NULL,
 			(void *)(uintptr_t)(tracer->options | PTRACE_O_EXITKILL));
 		thread->table =
@@ -283,7 +282,7 @@ void tracer_take(struct tracer *tracer, pid_t id, int status)
 		take_stop(tracer, id, status);
 	if (!WIFSTOPPED(status) || tracer->phase == RELEASING)
 		drop_thread(tracer, id);
-	/* It would stay stopped, and a process that was attached to goes on when we end. */
+	/* The program would stay stopped. A process that was attached to goes on when we end. */
 	else if (tracer->error && run->arguments) {
 		kill(id, SIGKILL);
 		ptrace(PTRACE_CONT, id, NULL,
@@ -354,18 +353,13 @@ bool trace_follow(struct trace_run *run)
 	return true;
 }
 
-static int set_filter(void *filter)
-{
-	return filter_set(filter);
-}
-
 bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 {
 	static struct filter filter;
 	struct tracer tracer = {.run = run, .filters = served_filters(getpid()) + 1};
 
 	trace_plan_filter(run->trace->plan, &filter);
-	if (!trace_run_fork(run, set_filter, &filter, why))
+	if (!trace_run_fork(run, &filter, why))
 		return false;
 	if (!seize_program(&tracer, PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL, why)) {
 		trace_run_cancel(run);
@@ -374,8 +368,8 @@ bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 	set_method(run->trace, TRACE_BY_SECCOMP);
 	trace_run_go(run);
 	/*
-	 * What the program left running cannot be let go: without a tracer its counted calls would
-	 * fail. It ends by SIGTERM, or by PTRACE_O_EXITKILL when we end.
+	 * Processes that the program left running cannot be let go: without a tracer their counted
+	 * calls would fail. They end by SIGTERM, or by PTRACE_O_EXITKILL when we end.
 	 */
 	finish(&tracer, TERMINATING, TERMINATE_NS);
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One run: a program is started in a child that waits until all is ready for counting, or one that
- * runs already is watched. The program must end as if untraced, and its counts must still be
+ * Starts a program in a child that waits until all is ready for counting, or watches one that runs
+ * already. The program must end as if untraced, and its counts must still be
  * printed: signals that ask us to end are passed on to it, between two waits, when it has not been
  * reaped and its ID cannot be that of another process.
  */
@@ -18,6 +18,9 @@
 #include "base/time.h"
 #include "count.h"
 
+/* Time between two looks at what is not a child: pidfds, which tell of its end, need Linux 5.3. */
+#define PAUSE_NS 20000000
+
 /* ---- the start of a program ---- */
 
 static void end_with(int file, bool preparing, int error)
@@ -28,8 +31,7 @@ static void end_with(int file, bool preparing, int error)
 	_exit(STATUS_TROUBLE);
 }
 
-static void become_program(
-	const struct trace_run *run, int (*prepare)(void *argument), void *argument, int file)
+static void become_program(const struct trace_run *run, struct filter *filter, int file)
 {
 	ssize_t length;
 	int error = 0;
@@ -44,8 +46,8 @@ static void become_program(
 	if (length < 0)
 		error = errno;
 	cli_restore_signals();
-	if (!error && prepare)
-		error = prepare(argument);
+	if (!error && filter)
+		error = filter_set(filter);
 	if (error)
 		end_with(file, true, error);
 	/* With a slash in it there is one attempt; a script without "#!" is run by the shell. */
@@ -53,8 +55,7 @@ static void become_program(
 	end_with(file, false, errno);
 }
 
-bool trace_run_fork(
-	struct trace_run *run, int (*prepare)(void *argument), void *argument, struct fact *why)
+bool trace_run_fork(struct trace_run *run, struct filter *filter, struct fact *why)
 {
 	int files[2];
 	pid_t pid;
@@ -67,7 +68,7 @@ bool trace_run_fork(
 	pid = fork();
 	if (pid == 0) {
 		close(files[0]);
-		become_program(run, prepare, argument, files[1]);
+		become_program(run, filter, files[1]);
 	}
 	if (pid < 0) {
 		fact_set_errno(why, errno, "fork");
@@ -113,7 +114,7 @@ void trace_run_go(struct trace_run *run)
 
 /* ---- signals and time ---- */
 
-/* CPU time so far. The process's own clock includes threads that have ended; NAN: not known. */
+/* The clock of a process includes threads that have ended. NAN: its CPU time is not known. */
 static double cpu_seconds(pid_t pid)
 {
 	clockid_t clock;
@@ -173,15 +174,16 @@ static void look_around(struct trace_run *run)
 		kill(run->program, SIGTERM);
 }
 
-bool trace_run_pause(struct trace_run *run, int64_t ns)
+bool trace_run_pause(struct trace_run *run)
 {
-	int64_t left = deadline_left_ns(&run->deadline);
-	int64_t rest = run->interval_ns ? run->next_ns - kernel_clock_ns(CLOCK_MONOTONIC) : ns;
-	struct timespec pause = {.tv_nsec = (long)(left < ns ? left : ns)};
+	int64_t left = deadline_left_ns(&run->deadline),
+		pause_ns = left < PAUSE_NS ? left : PAUSE_NS;
 
-	if (pause.tv_nsec > rest)
-		pause.tv_nsec = rest > 0 ? (long)rest : 0;
-	nanosleep(&pause, NULL);
+	if (run->interval_ns)
+		left = run->next_ns - kernel_clock_ns(CLOCK_MONOTONIC);
+	if (left < pause_ns)
+		pause_ns = left > 0 ? left : 0;
+	nanosleep(&(struct timespec){.tv_nsec = (long)pause_ns}, NULL);
 	look_around(run);
 	return !run->over;
 }

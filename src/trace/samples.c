@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples that the kernel takes at the tracepoints of system calls. It writes them to rings that
- * are read while the program goes on, or is stopped because its memory map ends.
+ * Takes samples at the tracepoints of system calls. The kernel writes them to rings that are read
+ * while the program goes on, or is stopped because its memory map ends.
  *
  * A sample has the address behind the instruction that made the system call, and its first
  * argument, the clock. The kernel takes as many a second as asked for, and says how many calls each
@@ -23,14 +23,14 @@
 #include "places.h"
 #include "served.h"
 
-/* Samples a second of each call and CPU, and the pages of their ring: 0.4 s of them. */
+/* The ring of a call and CPU has room for the samples of 0.4 s. */
 #define SAMPLES_PER_S 1000
 #define PAGES 4
 
 /* A process with many threads on many CPUs has samples of the first of them. */
 #define RING_MAX 1024
 
-/* Their words behind the IDs; the registers are in the order of their numbers. */
+/* The words of a sample come after its IDs, registers in the order of their numbers. */
 enum { WORD_PERIOD = 1, WORD_ARGUMENT = 3, WORD_ADDRESS, WORD_COUNT };
 
 #if defined(__x86_64__)
@@ -67,7 +67,7 @@ void trace_ring_close(const struct trace_ring *ring)
 	munmap(ring->page, page_size() + ring->size);
 }
 
-/* Records are multiples of 8 bytes, and so is the ring: none of 8 bytes is cut by its end. */
+/* The ring and its records are multiples of 8 bytes, so that its end cuts no word. */
 bool trace_ring_next(const struct trace_ring *ring, struct trace_record *record)
 {
 	const unsigned char *data = (const unsigned char *)ring->page + page_size();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of a run. Each executed program has one, which its threads and forked children share;
- * when the last of them has ended, its counts are added to those of the run. A program that cannot
- * be counted is noted with the reason, and runs as without us.
+ * Keeps the tables of a run. Each executed program has one, which its threads and forked children
+ * share; when the last of them has ended, its counts are added to those of the run. A program that
+ * cannot be counted is noted with the reason, and runs as without us.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "places.h"
 #include "served.h"
 
-/* The frames of a C library, or of a static program, that is larger are not looked for. */
+/* A C library, or a static program, that is larger is not read. */
 #define LIBRARY_SIZE (64 << 20)
 
 struct served_table {
@@ -50,7 +50,7 @@ uint64_t served_filters(pid_t pid)
 	return filters;
 }
 
-/* The calls that served_inject() makes; what they return is seen there. */
+/* Makes the calls that served_inject() makes, which sees what they return. */
 static void try_calls(void *unused)
 {
 	int file = memfd_create("vdsocheck", MFD_CLOEXEC);
@@ -104,7 +104,7 @@ void served_look(struct served_table *table, pid_t pid)
 {
 	struct span maps = maps_read(pid), before = table->maps;
 
-	/* A process that has ended has an empty one. */
+	/* The map of a process that has ended is empty. */
 	if (maps.length) {
 		table->pid = pid;
 		table->maps = maps;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The copy of the vDSO's image that a program finds its functions in. Only the values of symbols
- * change: those of the counted calls lead to stubs behind the image, the others to the real vDSO.
- * So no code of the copy is ever run but the stubs, and the data page is read by the real vDSO.
+ * Makes the copy of the vDSO's image that a program finds its functions in. Only the values of
+ * symbols change: those of the counted calls lead to stubs behind the image, the others to the real
+ * vDSO. Of the copy, nothing but the stubs is ever run, and the real vDSO reads the data page.
  */
 #include <string.h>
 

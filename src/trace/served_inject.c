@@ -167,7 +167,7 @@ static bool go_on(struct target *target)
 			status = waitid(P_PID, (id_t)target->thread, &info,
 				WEXITED | WSTOPPED | WNOWAIT | __WALL);
 		} while (status < 0 && errno == EINTR);
-		/* Where it is refused the thread is stopped all the same. */
+		/* The thread is stopped also where waitid(2) is refused. */
 		if (status == 0 && info.si_code != CLD_TRAPPED)
 			return false;
 		if (waitpid(target->thread, &status, __WALL) < 0 || !WIFSTOPPED(status))
@@ -179,7 +179,7 @@ static bool go_on(struct target *target)
 	}
 }
 
-/* Makes the system call in the program's name: its result, or a negative errno value. */
+/* Makes the system call in the program's name. Returns its result, or a negative errno value. */
 static int64_t call(struct target *target, const char *name, const uint64_t arguments[6])
 {
 	struct user_regs_struct registers = target->before;
@@ -254,7 +254,7 @@ static int find_vdso(const struct target *target, uint64_t *place, uint64_t *vds
 		type = word_at(target, stack + at);
 		if (type == AT_NULL)
 			break;
-		/* Its privileges are not those of its caller: it must run as without us. */
+		/* A program that gains privileges must run as without us. */
 		if (type == AT_SECURE && value)
 			error = ECANCELED;
 		if (type != AT_SYSINFO_EHDR || !value)
@@ -278,7 +278,7 @@ static bool find_instruction(
 	return found;
 }
 
-/* Maps the table into the program. Its address there, or a negative errno value. */
+/* Maps the table into the program. Returns its address there, or a negative errno value. */
 static int64_t map_table(struct target *target, int *table)
 {
 	static const char name[] = "vdsocheck";
@@ -302,7 +302,7 @@ static int64_t map_table(struct target *target, int *table)
 	return result;
 }
 
-/* Maps the copy and makes it executable; then it cannot be written to. 0 or an errno value. */
+/* Maps the copy, writes it, and then makes it executable instead. 0 or an errno value. */
 static int map_copy(struct target *target, struct served_copy *copy, uint64_t place)
 {
 	int64_t to = CALL(target, target->compat ? "mmap2" : "mmap", 0, copy->size,

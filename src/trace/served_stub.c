@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The machine code that counts a call which the vDSO serves. A stub is put in front of each
+ * Has the machine code that counts a call which the vDSO serves. A stub is put in front of each
  * function: it finds the entry for its call, clock and return address in the table of served.h,
  * adds one to it, and jumps to the function of the real vDSO. It makes no system call, and
  * changes only registers that a function may change.
@@ -16,7 +16,7 @@
 
 #include "served.h"
 
-/* The assembler needs them as text. */
+/* The assembler needs the numbers as text. */
 #define WORD_OF(value) #value
 #define NUMBER(value) WORD_OF(value)
 #define OTHER NUMBER(SERVED_CLOCK_OTHER)

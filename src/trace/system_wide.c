@@ -14,10 +14,11 @@
 #include "base/memory.h"
 #include "count.h"
 
-/* Pages of a CPU's ring; a power of two. 64 KiB hold 4096 samples: 20 million calls a second. */
+/* A CPU's ring of 64 KiB holds 4096 samples, those of 20 million calls a second. */
 #define RING_PAGES 16
 
-/* All samples of a CPU go to one ring, that of its first sampler, *first. 0 or an errno value. */
+/* Sends all samples of a CPU to one ring, that of its first sampler, *first. 0 or an errno value.
+ */
 static int open_sampler(struct trace_events *events, uint32_t id, struct trace_target target,
 	const char *filter, int *first)
 {

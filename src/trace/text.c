@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of a report: the verdict, how it was counted, a row for each call that was made. */
+/* Writes a report as text: the verdict, how it was counted, a row for each call that was made. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -127,7 +127,7 @@ static void write_tables(
 	write_table((struct table){.fields = trace_place_fields,
 			    TABLE_ROWS(places->list, places->count)},
 		out);
-	/* Where they are those of the vDSO, the places that it was called from say more. */
+	/* If the vDSO made the calls, the places that it was called from say more. */
 	if (diagnosis->has_call_places)
 		write_table((struct table){.fields = trace_call_place_fields,
 				    TABLE_ROWS(call_places->list, call_places->count)},
@@ -143,7 +143,7 @@ static void write_tables(
 /* "2026-11-21T15:02:11Z" has the time of day at this place. */
 #define TIME_OF_DAY 11
 
-/* The names are last: what is cut on a narrow screen is of least use. */
+/* Names come last, since a narrow screen may cut the line. */
 static void write_interval(const struct trace_report *report, FILE *out)
 {
 	const struct text_fact *time = &report->timestamp->time;

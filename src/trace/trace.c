@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command trace: its row, and one run of it. */
+/* Has the row of the command trace, and runs it. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@
 /* Limits the measurement of the host, which the program waits for. About 0.1 s is usual. */
 #define MEASURING_NS 3000000000
 
-/* The child that measures may take so much longer. */
+/* The child that measures is killed this time after its own limit. */
 #define MEASURING_REST_NS NS_PER_SECOND
 
 enum trace_option {
@@ -194,7 +194,7 @@ static bool time_run(const struct trace_run *of, bool as_if_fallback, struct tra
 	run.sites = NULL;
 	run.serves = as_if_fallback;
 	run.over = true;
-	is_timed = trace_run_fork(&run, NULL, NULL, &why);
+	is_timed = trace_run_fork(&run, NULL, &why);
 	if (is_timed && !as_if_fallback) {
 		trace_run_go(&run);
 	} else if (is_timed && !trace_follow(&run)) {
@@ -261,7 +261,7 @@ static int count_program(struct cli *cli, bool *counted)
 		return refuse_program(name, error);
 	*counted = true;
 	compare_runs(request);
-	/* Shells report it so. */
+	/* Shells report a signal so. */
 	return WIFSIGNALED(run->status) ? EXIT_SIGNAL + WTERMSIG(run->status)
 	                                : WEXITSTATUS(run->status);
 }
@@ -306,7 +306,7 @@ static int count_running(struct cli *cli, bool *counted)
 
 /* ---- the command ---- */
 
-/* False after an error message. */
+/* Checks what the options exclude or require; false after an error message. */
 static bool is_one_target(const struct cli *cli)
 {
 	const struct trace_request *request = cli->data;

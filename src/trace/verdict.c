@@ -180,7 +180,8 @@ static enum trace_origin describe_origin(
 	return first->origin;
 }
 
-/* Why only this program is affected: what made the calls, and else what is seen from outside. */
+/* Says why only this program is affected: what made the calls, or else what is seen from outside.
+ */
 static void find_hints(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
 	const struct trace_program *program = &trace->program;
@@ -235,7 +236,7 @@ static void describe_loss(
 		trace_describe_seconds(sums->lost_s, lost));
 }
 
-/* Where hits took more of the CPU time, the process has no time for more calls than these. */
+/* If hits took more of the CPU time than this part, no upper bound is known. */
 #define LOST_MOST 0.3
 
 /*
@@ -273,12 +274,12 @@ char *trace_describe_rate(const struct trace_diagnosis *diagnosis, char text[80]
 	return text;
 }
 
-/* Says how often the program read the clock, and what that cost here and would without the vDSO. */
+/* Says how often the program read the clock. */
 static void describe_reads(const struct trace_evidence *trace, const struct trace_sums *sums,
-	bool with_cost, char text[TRACE_TEXT_SIZE])
+	char text[TRACE_TEXT_SIZE])
 {
 	const uint64_t count = (uint64_t)sums->reads.value;
-	char reads[32], rate[32], calls[32], cost[32], fallback[32];
+	char reads[32], rate[32];
 
 	if (!count) {
 		text_copy(text, TRACE_TEXT_SIZE, "this program did not read the clock");
@@ -290,7 +291,14 @@ static void describe_reads(const struct trace_evidence *trace, const struct trac
 	if (trace->duration_s > 0)
 		text_append(text, TRACE_TEXT_SIZE, " (%s per s)",
 			format_count((uint64_t)((double)count / trace->duration_s), rate));
-	if (!with_cost)
+}
+
+/* Says what the reads cost here, and would without the vDSO. */
+static void describe_costs(const struct trace_sums *sums, char text[TRACE_TEXT_SIZE])
+{
+	char calls[32], cost[32], fallback[32];
+
+	if (!sums->reads.value)
 		return;
 	if (sums->reads_by_call)
 		text_append(text, TRACE_TEXT_SIZE, ", %s of them by system call",
@@ -315,30 +323,12 @@ __attribute__((format(printf, 3, 4))) static void summarize(
 	va_end(arguments);
 }
 
-/* Adds what a seccomp filter did to the system calls that took the place of the vDSO's functions.
- */
-static void describe_refusal(const struct trace_evidence *trace,
-	const struct trace_diagnosis *diagnosis, char text[TRACE_TEXT_SIZE])
+/* Answers what the program does where the vDSO cannot be used. */
+static void summarize_simulation(const struct trace_evidence *trace, char reads[TRACE_TEXT_SIZE],
+	const char *loss, struct trace_diagnosis *diagnosis)
 {
+	const struct trace_sums *sums = &diagnosis->sums;
 	char count[32];
-
-	if (*diagnosis->sigsys_call)
-		text_append(text, TRACE_TEXT_SIZE,
-			" It got SIGSYS for %s: its seccomp filter does not allow this system "
-			"call, which the vDSO makes where it cannot read the clock itself.",
-			diagnosis->sigsys_call);
-	if (trace->refused)
-		text_append(text, TRACE_TEXT_SIZE,
-			" %s of them failed with EPERM or ENOSYS: its seccomp filter does not "
-			"allow these system calls.",
-			format_count(trace->refused, count));
-}
-
-/* The answer to what the program does where the vDSO cannot be used. */
-static void summarize_simulation(
-	const struct trace_evidence *trace, const char *loss, struct trace_diagnosis *diagnosis)
-{
-	char reads[TRACE_TEXT_SIZE], count[32];
 
 	if (!fact_is_known(&trace->served)) {
 		summarize(diagnosis, TRACE_UNKNOWN,
@@ -346,21 +336,29 @@ static void summarize_simulation(
 			trace->served.reason);
 		return;
 	}
-	describe_reads(trace, &diagnosis->sums, false, reads);
-	if (diagnosis->sums.reads.value)
-		text_append(reads, sizeof(reads), ", %s by system call",
-			diagnosis->sums.reads_by_call == (uint64_t)diagnosis->sums.reads.value
+	if (sums->reads.value)
+		text_append(reads, TRACE_TEXT_SIZE, ", %s by system call",
+			sums->reads_by_call == (uint64_t)sums->reads.value
 				? "always"
-				: format_count(diagnosis->sums.reads_by_call, count));
-	text_append(reads, sizeof(reads), ".%s", loss);
-	describe_refusal(trace, diagnosis, reads);
+				: format_count(sums->reads_by_call, count));
+	text_append(reads, TRACE_TEXT_SIZE, ".%s", loss);
+	if (*diagnosis->sigsys_call)
+		text_append(reads, TRACE_TEXT_SIZE,
+			" It got SIGSYS for %s: its seccomp filter does not allow this system "
+			"call, which the vDSO makes where it cannot read the clock itself.",
+			diagnosis->sigsys_call);
+	if (trace->refused)
+		text_append(reads, TRACE_TEXT_SIZE,
+			" %s of them failed with EPERM or ENOSYS: its seccomp filter does not "
+			"allow these system calls.",
+			format_count(trace->refused, count));
 	summarize(diagnosis, TRACE_SIMULATED, "as if this host fell back, %s", reads);
 }
 
 void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
 	const char *program = trace->system_wide ? "the programs of this host" : "this program";
-	char subject[TRACE_TEXT_SIZE], reads[TRACE_TEXT_SIZE];
+	char subject[TRACE_TEXT_SIZE + 8], reads[TRACE_TEXT_SIZE];
 	const struct trace_sums *sums = &diagnosis->sums;
 	const bool has_reads = fact_is_known(&trace->served);
 	bool counts_clock_calls = false; /* that the vDSO serves, or could */
@@ -383,15 +381,17 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 	}
 	describe_loss(trace, sums, loss);
 	judge_estimate(&trace->estimate, diagnosis);
-	describe_reads(trace, sums, true, reads);
-	text_copy(subject, sizeof(subject), program);
-	if (has_reads && sums->reads.value) {
-		describe_reads(trace, sums, false, subject);
-		text_append(subject, sizeof(subject), ", and");
+	describe_reads(trace, sums, reads);
+	if (has_reads && sums->reads.value)
+		snprintf(subject, sizeof(subject), "%s, and", reads);
+	else
+		text_copy(subject, sizeof(subject), program);
+	if (trace->as_if_fallback) {
+		summarize_simulation(trace, reads, loss, diagnosis);
+		return;
 	}
-	if (trace->as_if_fallback)
-		summarize_simulation(trace, loss, diagnosis);
-	else if (!counts_clock_calls)
+	describe_costs(sums, reads);
+	if (!counts_clock_calls)
 		summarize(diagnosis, TRACE_COUNTED,
 			"%s made %s of these system calls; the vDSO serves none of them.", program,
 			format_count(sums->calls + (uint64_t)trace->unlisted.value, count));
