@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ways of counting, and what they share: a program that is inspected, a run with one wait for
- * processes, signals and time, and the kernel's tracepoints.
+ * Declares the ways of counting and their parts: a program that is inspected, a run with one wait
+ * for processes, signals and time, and the kernel's tracepoints.
  */
 #ifndef VDSOCHECK_TRACE_COUNT_H
 #define VDSOCHECK_TRACE_COUNT_H
@@ -23,28 +23,28 @@
 int trace_program_find(const char *name, struct trace_program *program);
 
 /*
- * Finds out whether it is static, 32-bit or preloads a library: of the process program->pid, or, if
- * that is 0, of the file program->file. Its files are opened here and read in a child without
+ * Finds out whether the process program->pid, or if that is 0 the file program->file, is static or
+ * 32-bit or preloads a library. Its files are opened here, and read in a child without
  * capabilities.
  */
 void trace_program_inspect(struct trace_program *program);
 
-/* Reads the open file of the program: is_elf, is_static and is_32_bit. */
+/* Sets is_elf, is_static and is_32_bit by the open file of the program. */
 void trace_program_read(struct trace_program *program, int file);
 
-/* Calls visit() for each thread, until it returns an errno value. That, or 0. */
+/* Calls visit() for each thread, until it returns an errno value, which is returned; or 0. */
 int trace_program_threads(pid_t pid, int (*visit)(void *argument, pid_t id), void *argument);
 
 /* ---- run.c ---- */
 
-/* Why a program could not be started or counted; error 0: it could. */
+/* The reason why a program could not be started or counted. */
 struct trace_failure {
-	bool preparing; /* the step: preparing or following the count, else execve() */
-	int error;      /* an errno value */
+	bool preparing; /* it is of preparing or following the count, else of execve() */
+	int error;      /* an errno value; 0: there was no failure */
 };
 
 struct trace_run {
-	/* Set before it begins. */
+	/* These are set before it begins. */
 	const struct root *root;
 	struct trace_evidence *trace;
 	char *const *arguments;    /* of the program to start; NULL: what is counted runs already */
@@ -54,25 +54,20 @@ struct trace_run {
 	uint64_t privileges;       /* needed after the run, see base/privileges.h */
 	uint64_t shown;            /* processes that are kept of trace->top, or places */
 	bool serves;               /* the program's calls into the vDSO are counted, too */
-	int64_t interval_ns;       /* of the whole host: the counts are reported so often; or 0 */
-	bool (*report)(void *argument); /* prints those of an interval; false ends the run */
+	int64_t interval_ns; /* of the whole host: time between two reports; 0: one at the end */
+	bool (*report)(void *argument); /* prints the counts of an interval; false ends the run */
 	void *argument;
+	struct call_sites *sites; /* the places of system calls; NULL: not wanted */
 
-	/* Where the system calls were made. */
-	struct call_sites *sites; /* NULL: not to be known */
-
+	/* The ways of counting set these while they count. */
 	struct trace_events *events; /* the open tracepoints; NULL: there are none */
-
-	struct tracer *tracer; /* is told of stops and ends; NULL: there is none */
-
-	/* The program that was started; it gets SIGTERM at the end of the time. */
-	pid_t program; /* 0: none, or it has been reaped */
-	int status;    /* of waitpid(), once it has ended */
+	struct tracer *tracer;       /* gets the stops of threads; NULL: there is none */
+	pid_t program; /* was started, and gets SIGTERM at the end of the time; 0: none is left */
+	int status;    /* of waitpid(), once the program has ended */
+	bool over;     /* nothing that outlives the program is waited for */
 	struct trace_failure failure;
 
-	bool over; /* nothing that outlives the program is to be waited for */
-
-	/* The run's own. */
+	/* The run itself uses these. */
 	int file; /* to the child: a byte lets it go on; its failure is read from it */
 	struct deadline deadline;
 	int64_t begin_ns; /* of CLOCK_MONOTONIC */
@@ -96,9 +91,9 @@ void trace_run_cancel(struct trace_run *run);
 void trace_run_go(struct trace_run *run);
 
 /*
- * All that takes privileges is open: gives them up, but for CAP_KILL if there is a program, which
- * may have changed its user, and CAP_SYS_PTRACE to read memory maps. From now on the signals that
- * ask us to end are passed to it.
+ * Begins the time. All that takes privileges is open: they are given up, but for CAP_KILL if there
+ * is a program, which may have changed its user, and CAP_SYS_PTRACE to read memory maps. From now
+ * on the signals that ask us to end are passed to the program.
  */
 void trace_run_begin(struct trace_run *run);
 
@@ -111,7 +106,7 @@ int trace_run_wait(struct trace_run *run);
 /* Waits a moment, at most until a signal or the end of the interval; false: the run is over. */
 bool trace_run_pause(struct trace_run *run);
 
-/* Sets the duration and the CPU time: what is still waited for is not counted. */
+/* Sets the duration and the CPU time, before processes that are not counted are waited for. */
 void trace_run_counted(struct trace_run *run);
 
 /* ---- the ways ---- */
@@ -119,11 +114,10 @@ void trace_run_counted(struct trace_run *run);
 /*
  * Each fills in method, counts, duration and CPU time. False with the reason in *why.
  *
- * ..._run(): runs the program until it ends, the second one until its children have ended, too; if
- * false the program was not started.
- * ..._attach(): counts the calls of the running process trace->program.pid and of the children that
- * it starts, until the run is over or the process ends.
- * trace_system_wide(): counts those of the whole host, and fills in trace->top.
+ * ..._run() runs the program until it ends, the second one until its children have ended, too; if
+ * false the program was not started. ..._attach() counts the calls of the running process
+ * trace->program.pid and of the children that it starts, until the run is over or the process ends.
+ * trace_system_wide() counts those of the whole host, and fills in trace->top.
  */
 bool trace_perf_run(struct trace_run *run, struct fact *why);
 bool trace_ptrace_run(struct trace_run *run, struct fact *why);
@@ -134,9 +128,9 @@ bool trace_system_wide(struct trace_run *run, struct fact *why);
 /* ---- ptrace.c ---- */
 
 /*
- * trace_run_go() for a program that has a way to count its system calls: counts its calls into the
- * vDSO. False, with the reason in trace->served, if they are not to be counted or it cannot be
- * traced: it was not started.
+ * Does what trace_run_go() does, and counts the calls into the vDSO, for a program whose system
+ * calls are counted otherwise. False, with the reason in trace->served, if they are not to be
+ * counted or the program cannot be traced: it was not started.
  */
 bool trace_follow(struct trace_run *run);
 
@@ -178,7 +172,7 @@ void cgroup_add_processes(struct trace_top *top);
 
 struct trace_event {
 	int file;
-	uint64_t *sum;   /* what its count is added to; NULL: it is there for its samples */
+	uint64_t *sum;   /* its count is added to it; NULL: it has samples instead */
 	uint64_t before; /* the part of its count that was added */
 };
 
@@ -234,7 +228,7 @@ int trace_event_open(struct trace_events *events, struct perf_event_attr *attrib
 int trace_event_add(struct trace_events *events, uint32_t id, struct trace_target target,
 	const char *filter, uint64_t *sum);
 
-/* The file of the event that was opened last. */
+/* Returns the file of the event that was opened last. */
 int trace_event_last(const struct trace_events *events);
 
 /* Opens the events for one target more. 0 or an errno value. */
@@ -243,7 +237,7 @@ int trace_events_open(struct trace_events *events, struct trace_target target);
 /* Sends the request PERF_EVENT_IOC_ENABLE or _DISABLE to all. */
 void trace_events_control(const struct trace_events *events, unsigned long request);
 
-/* The row that a call with this first argument is counted in. */
+/* Returns the row that a call with this first argument is counted in. */
 size_t trace_events_row(
 	const struct trace_plan *plan, const struct trace_call *call, uint64_t argument);
 
@@ -262,7 +256,7 @@ void trace_events_watch(
 void trace_events_drop(struct trace_events *events, size_t kept);
 void trace_events_close(struct trace_events *events);
 
-/* Why events could not be opened, with what would help. */
+/* Says why events could not be opened, and what would help. */
 void trace_events_explain(int error, struct fact *why);
 
 /* ---- samples.c: the calls that the kernel takes samples of ---- */
@@ -284,13 +278,10 @@ struct trace_record {
 	pid_t pid, thread; /* the first word, if it is that of PERF_SAMPLE_TID */
 };
 
-/* Takes the next record. False: there is none yet. */
+/* Takes the next record. False if there is none yet. */
 bool trace_ring_next(const struct trace_ring *ring, struct trace_record *record);
 
-/*
- * Samples the clock calls of a thread and what it starts, of some a second, with the place. 0 or an
- * errno value.
- */
+/* Samples some clock calls a second of a thread and what it starts. 0 or an errno value. */
 int trace_samples_open(struct trace_events *events, pid_t thread, bool from_exec);
 
 /*

@@ -66,7 +66,7 @@ static bool find_vdso(pid_t pid, struct mapping *mapping, struct fact *why)
 
 	while (!is_found && maps_next(&rest, mapping))
 		is_found = mapping->is_vdso;
-	free((void *)(uintptr_t)all.at);
+	span_free(all);
 	if (!all.length)
 		fact_set(why, FACT_DENIED, "its memory map cannot be read");
 	else if (!is_found)

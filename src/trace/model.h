@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data of `vdsocheck trace`: which system calls are counted, the counts, what a call costs
- * here, what all of it means, and how it is printed.
+ * Holds the data of `vdsocheck trace`: the system calls to count, the counts, the costs, and their
+ * meaning, which is printed.
  */
 #ifndef VDSOCHECK_TRACE_MODEL_H
 #define VDSOCHECK_TRACE_MODEL_H
@@ -19,10 +19,10 @@
 #include "document.h"
 #include "evidence.h"
 
-/* Calls that can be counted in one run. */
+/* So many calls can be counted in one run. */
 #define TRACE_CALL_MAX 64
 
-/* Rows: a call that takes a clock has one for each clock with a name, and one for the rest. */
+/* A call that takes a clock has a row for each clock with a name, and one for the rest. */
 #define TRACE_CLOCK_MAX 12
 #define TRACE_ROW_MAX (TRACE_CALL_MAX + 2 * TRACE_CLOCK_MAX)
 
@@ -55,7 +55,7 @@ enum trace_method { TRACE_BY_TRACEPOINTS, TRACE_BY_SECCOMP, TRACE_BY_PTRACE };
 /* "tracepoints", "seccomp-ptrace", "ptrace"; ended by NULL. */
 extern const char *const trace_method_names[];
 
-/* The program, and what may keep it alone from using the vDSO. */
+/* The program has properties that may keep it alone from using the vDSO. */
 struct trace_program {
 	pid_t pid;
 	char file[PATH_MAX]; /* what is executed, byte for byte */
@@ -96,8 +96,8 @@ struct trace_top {
 #define TRACE_PLACE_MAX 1000
 
 /*
- * What made a system call that was counted: the vDSO, which could not read the clock itself;
- * syscall(2) of the C library; another function of the C library; any other code.
+ * A system call is made by the vDSO, which could not read the clock itself, by syscall(2) of the C
+ * library, by another function of the C library, or by any other code.
  */
 enum trace_origin {
 	TRACE_BY_UNKNOWN,
@@ -145,16 +145,15 @@ struct trace_estimate {
 
 struct trace_evidence {
 	bool system_wide;                   /* all programs of the host were counted */
-	bool lists_processes, lists_groups; /* one of them, then */
+	bool lists_processes, lists_groups; /* one of the two is set then */
 	struct trace_top top;
 	const struct trace_plan *plan;
 	enum trace_method method;
 	struct fact tracepoints; /* why they were not used; known: they were */
 	struct trace_program program;
 	uint64_t counts[TRACE_ARCH_COUNT][TRACE_ROW_MAX];
-	struct trace_places
-		call_places;         /* of these, as far as they are known; not of a whole host */
-	struct number_fact unlisted; /* calls by 32-bit code that are not in `counts` */
+	struct trace_places call_places; /* of these, where they are known; not of a whole host */
+	struct number_fact unlisted;     /* calls by 32-bit code that are not in `counts` */
 	struct fact duration_fact;
 	double duration_s;
 	struct fact cpu_fact;
@@ -168,12 +167,12 @@ struct trace_evidence {
 	struct fact uncounted_why;          /* of the last of them */
 	struct trace_places places;         /* that they come from */
 	bool as_if_fallback;           /* a system call takes the place of each of these calls */
-	uint64_t refused;              /* of those, by EPERM or ENOSYS */
+	uint64_t refused;              /* system calls in their place: EPERM or ENOSYS */
 	struct number_fact sigsys_row; /* of the plan: a filter ended the program for such a call */
 	struct trace_estimate estimate; /* with --pid */
 	uint64_t repeats;               /* runs of each kind that were compared; 0: none */
-	struct trace_times untouched, fallen_back; /* the least of them */
-	uint64_t children_terminated; /* that the program left running: they were sent SIGTERM */
+	struct trace_times untouched, fallen_back; /* the least of the runs */
+	uint64_t children_terminated; /* processes left running, which were sent SIGTERM */
 	struct evidence host;         /* timing and proof, taken before the program ran */
 };
 
@@ -234,7 +233,7 @@ struct trace_diagnosis {
 
 /* ---- plan.c ---- */
 
-/* An empty plan for this machine and the 32-bit programs that its kernel may run. */
+/* Begins an empty plan for this machine and the 32-bit programs that its kernel may run. */
 void trace_plan_start(struct trace_plan *plan);
 
 /*
@@ -243,13 +242,13 @@ void trace_plan_start(struct trace_plan *plan);
  */
 bool trace_plan_add(struct trace_plan *plan, struct span name, struct fact *why);
 
-/* The clock calls that this machine has. */
+/* Adds the clock calls that this machine has. */
 void trace_plan_add_clock_calls(struct trace_plan *plan);
 
-/* The call of this name; NULL: it is not counted. */
+/* Finds the call of this name; NULL: it is not counted. */
 const struct trace_call *trace_plan_call(const struct trace_plan *plan, const char *name);
 
-/* The row of a call; trace_plan_find() of one by its number, TRACE_ROW_MAX: it is not counted. */
+/* Find the row of a call, or of one by its number; TRACE_ROW_MAX: it is not counted. */
 size_t trace_plan_row(
 	const struct trace_plan *plan, const struct trace_call *call, uint64_t first_argument);
 size_t trace_plan_find(
@@ -284,7 +283,7 @@ struct trace_report {
 	bool is_first;    /* of these */
 };
 
-/* Both take a struct trace_report: for people, the verdict first; for programs. */
+/* Write a struct trace_report for people, the verdict first, and for programs. */
 bool trace_report_text(const void *result, const struct style *style, FILE *out);
 bool trace_report_json(const void *result, const struct style *style, FILE *out);
 

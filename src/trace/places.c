@@ -28,23 +28,32 @@
 /* Limits what is read of a memory map. */
 #define MAPS_SIZE (4 << 20)
 
+struct span file_take(int file, size_t most)
+{
+	struct span taken = {NULL, 0};
+	char *content, *shrunk;
+
+	if (file < 0)
+		return taken;
+	content = xmalloc(most);
+	(void)file_read_all(file, content, most, &taken.length);
+	close(file);
+	shrunk = realloc(content, taken.length + 1);
+	taken.at = shrunk ? shrunk : content;
+	return taken;
+}
+
 struct span maps_read(pid_t thread)
 {
-	struct span maps = {NULL, 0};
-	char path[64], *content;
-	int file;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", thread);
-	file = open(path, O_RDONLY | O_CLOEXEC);
-	if (file < 0)
-		return maps;
-	content = xmalloc(MAPS_SIZE);
-	(void)file_read_all(file, content, MAPS_SIZE, &maps.length);
-	close(file);
-	maps.at = xmalloc(maps.length + 1);
-	memcpy((char *)(uintptr_t)maps.at, content, maps.length);
-	free(content);
-	return maps;
+	return file_take(open(path, O_RDONLY | O_CLOEXEC), MAPS_SIZE);
+}
+
+void span_free(struct span span)
+{
+	free((void *)(uintptr_t)span.at);
 }
 
 bool places_is_c_library(struct span path)
@@ -65,19 +74,13 @@ bool places_is_c_library(struct span path)
 /* Takes the function from what a just-in-time compiler writes: "7f3c00001000 40 Main.loop". */
 static void find_jitted(pid_t pid, uint64_t address, struct trace_place *place)
 {
-	struct span rest = {NULL, 0}, line;
+	struct span content, rest, line;
 	struct stat status;
-	char path[64], *content;
-	int file;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
-	file = file_open_regular(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, &status);
-	if (file < 0)
-		return;
-	content = xmalloc(PERF_MAP_SIZE);
-	(void)file_read_all(file, content, PERF_MAP_SIZE, &rest.length);
-	close(file);
-	rest.at = content;
+	rest = content = file_take(
+		file_open_regular(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, &status), PERF_MAP_SIZE);
 	while (text_next_line(&rest, &line)) {
 		struct span first, second;
 		uint64_t start, size;
@@ -87,7 +90,7 @@ static void find_jitted(pid_t pid, uint64_t address, struct trace_place *place)
 			address >= start && address - start < size)
 			text_copy_span(place->function, sizeof(place->function), text_trim(line));
 	}
-	free(content);
+	span_free(content);
 }
 
 /* The first line of a file's mappings gives the address that offsets are relative to. */
@@ -179,7 +182,7 @@ void call_sites_add(struct call_sites *sites, const struct trace_place *calls, u
 		maps = read = maps_read(thread);
 	*site = (struct call_site){owner, address, calls->row,
 		places_add(sites->places, calls, maps, thread, address), calls->is_compat, true};
-	free((void *)(uintptr_t)read.at);
+	span_free(read);
 }
 
 void call_sites_forget(struct call_sites *sites)

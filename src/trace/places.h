@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The places in a program that calls come from, by addresses and memory maps. */
+/* Finds the places in a program that calls come from, by addresses and memory maps. */
 #ifndef VDSOCHECK_TRACE_PLACES_H
 #define VDSOCHECK_TRACE_PLACES_H
 
 #include "base/text.h"
 #include "model.h"
 
-/* The memory map of a thread's process, as text; free it. Empty: the thread has ended. */
+/* Reads at most so many bytes of an open file, for span_free(), and closes it; it may be -1. */
+struct span file_take(int file, size_t most);
+void span_free(struct span span);
+
+/* Reads the memory map of a thread's process. Empty: the thread has ended. */
 struct span maps_read(pid_t thread);
 
-/* Whether the file is a C library by its name. */
+/* Says whether the file is a C library, by its name. */
 bool places_is_c_library(struct span path);
 
 /*

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "count.h"
 #include "elf_file.h"
+#include "places.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/bin:/usr/bin"
 
@@ -84,14 +85,14 @@ void trace_program_read(struct trace_program *program, int file)
 
 static void read_environment(struct trace_program *program, int file)
 {
-	struct span rest = {xmalloc(ENVIRON_SIZE), 0}; /* in a child, which ends soon */
+	struct span all = file_take(file, ENVIRON_SIZE), rest = all;
 
-	(void)file_read_all(file, (char *)(uintptr_t)rest.at, ENVIRON_SIZE, &rest.length);
 	while (rest.length && !program->preloads) {
 		struct span variable = text_take_until(&rest, '\0');
 
 		program->preloads = text_take_prefix(&variable, "LD_PRELOAD=") && variable.length;
 	}
+	span_free(all);
 }
 
 struct inspection {
@@ -105,9 +106,8 @@ static void inspect_in_child(void *argument)
 	struct inspection *inspection = argument;
 
 	privileges_keep(PRIVILEGES_NONE);
-	if (inspection->executable >= 0)
-		trace_program_read(&inspection->program, inspection->executable);
-	if (inspection->environment >= 0)
+	trace_program_read(&inspection->program, inspection->executable);
+	if (inspection->program.pid)
 		read_environment(&inspection->program, inspection->environment);
 }
 

@@ -32,21 +32,19 @@ struct served_table {
 
 uint64_t served_filters(pid_t pid)
 {
-	char path[64], content[4096];
-	struct span span = {content, 0}, value;
+	char path[64];
+	struct span status, value;
 	uint64_t filters = 0;
-	int file;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	file = open(path, O_RDONLY | O_CLOEXEC);
-	if (file < 0)
+	status = file_take(open(path, O_RDONLY | O_CLOEXEC), SERVED_PAGE);
+	if (!status.at)
 		return UINT64_MAX;
-	(void)file_read_all(file, content, sizeof(content), &span.length);
-	close(file);
 	/* The first is there since Linux 5.9. */
-	if (text_find_value(span, "Seccomp_filters", &value) ||
-		text_find_value(span, "Seccomp", &value))
+	if (text_find_value(status, "Seccomp_filters", &value) ||
+		text_find_value(status, "Seccomp", &value))
 		number_parse(value, &filters);
+	span_free(status);
 	return filters;
 }
 
@@ -110,7 +108,7 @@ void served_look(struct served_table *table, pid_t pid)
 		table->maps = maps;
 		maps = before;
 	}
-	free((void *)(uintptr_t)maps.at);
+	span_free(maps);
 }
 
 struct span served_maps(const struct served_table *table)
@@ -136,22 +134,17 @@ static bool find_library(struct span maps, struct mapping *library)
 static void read_frames(struct served_library *library)
 {
 	struct stat status;
-	unsigned char *bytes;
-	size_t length = 0;
 	int file = file_open_regular(AT_FDCWD, library->path, O_RDONLY | O_CLOEXEC, &status);
+	bool is_read =
+		file >= 0 && status.st_ino == library->inode && status.st_size <= LIBRARY_SIZE;
+	struct span bytes = file_take(file, is_read ? LIBRARY_SIZE : 1);
 
-	if (file >= 0 && status.st_ino == library->inode && status.st_size <= LIBRARY_SIZE) {
-		bytes = xmalloc((size_t)status.st_size + 1);
-		(void)file_read_all(file, (char *)bytes, (size_t)status.st_size, &length);
-		for (size_t call = 0; call < SERVED_CALL_COUNT; call++) {
-			if (served_calls[call].function)
-				frames_find(bytes, length, served_calls[call].function,
-					&library->frames[call]);
-		}
-		free(bytes);
+	for (size_t call = 0; call < SERVED_CALL_COUNT && is_read; call++) {
+		if (served_calls[call].function)
+			frames_find((const unsigned char *)bytes.at, bytes.length,
+				served_calls[call].function, &library->frames[call]);
 	}
-	if (file >= 0)
-		close(file);
+	span_free(bytes);
 }
 
 void served_learn(struct served_table *table, pid_t pid, struct served_library *library)
@@ -243,6 +236,6 @@ void served_drop(struct trace_evidence *trace, struct served_table *table)
 		return;
 	add_table(trace, table);
 	close(table->file);
-	free((void *)(uintptr_t)table->maps.at);
+	span_free(table->maps);
 	free(table);
 }

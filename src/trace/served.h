@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counting the calls into the vDSO: a program gets a copy of the vDSO's image whose functions count
+ * Counts the calls into the vDSO: a program gets a copy of the vDSO's image whose functions count
  * and go on into the real ones. x86-64 with its 32-bit programs, and arm64.
  */
 #ifndef VDSOCHECK_TRACE_SERVED_H
@@ -39,16 +39,17 @@
 #define SERVED_SHARD_ENTRIES (1024 + SERVED_PROBES)
 #define SERVED_TABLE_SIZE (SERVED_SHARDS_AT + SERVED_SHARDS * SERVED_SHARD_SIZE)
 
-/* Bits 0 to 47: return address; 48 to 52: clock; 53 to 55: call. 0: free. */
+/* The key has the return address in bits 0 to 47, the clock in 48 to 52, the call in 53 to 55; 0:
+ * free. */
 struct served_entry {
 	uint64_t key;
 	uint64_t count;
 };
 
-/* Where the return address is in a function, its caller's is `up` bytes above on the stack. */
+/* If the return address is in a function, its caller's is `up` bytes above on the stack. */
 struct served_frame {
-	uint64_t start,
-		size; /* a size of 0: there is no such function, or its frame is not known */
+	uint64_t start;
+	uint64_t size; /* 0: there is no such function, or its frame is not known */
 	uint64_t up;
 	uint64_t unused;
 };
@@ -72,7 +73,7 @@ struct served_row {
 
 extern const struct served_row served_calls[SERVED_CALL_COUNT];
 
-/* The call of an exported function, "__vdso_time" or "__kernel_time"; SERVED_CALL_COUNT: none. */
+/* Finds the call of "__vdso_time" or "__kernel_time"; SERVED_CALL_COUNT: there is none. */
 enum served_call served_find_call(const char *name);
 
 /*
@@ -88,94 +89,94 @@ struct served_copy {
 };
 
 /*
- * Puts a stub for this function of the vDSO at copy->end. The offset of its entry, or 0 if there is
- * no stub for this architecture or no room.
+ * Puts a stub for this function of the vDSO at copy->end. Returns the offset of its entry, or 0 if
+ * there is no stub for this architecture or no room.
  */
 size_t served_stub_make(
 	struct served_copy *copy, enum served_call call, bool compat, uint64_t target);
 
-/* Bytes from one stub to the next; 0: this architecture has none. */
+/* Returns the bytes from one stub to the next; 0: this architecture has none. */
 size_t served_stub_size(void);
 
-/*
- * Makes the copy. The functions without a stub stay those of the real vDSO. False if the image
- * makes no sense.
- */
+/* Functions without a stub stay those of the real vDSO. False if the image makes no sense. */
 bool served_copy_make(struct served_copy *copy);
 
-/* The bytes of a copy of an image that is so long: whole pages. */
+/* Returns the bytes of a copy of an image that is so long: whole pages. */
 size_t served_copy_size(size_t length);
 
-/* The bytes of the image, from its headers; 0: it makes no sense. */
+/* Returns the bytes of the image, by its headers; 0: it makes no sense. */
 size_t served_image_length(const unsigned char *image, size_t size);
 
 /*
- * At the stop of a thread at the end of execve(2) (PTRACE_SYSCALL from PTRACE_EVENT_EXEC on), gives
- * the program its copy. Returns the open table, or -1 with the reason in *why: the program is then
- * as it was. *signal is one that arrived and has to be delivered; 0: none; -errno: the
- * program has registers that are not its own, and cannot go on. The system calls that
- * are made in the program's name are taken off the counts of tracepoints.
+ * Gives the program its copy at the stop of a thread at the end of execve(2) (PTRACE_SYSCALL from
+ * PTRACE_EVENT_EXEC on). Returns the open table, or -1 with the reason in *why: the program is then
+ * as it was. *signal is a signal that arrived and has to be delivered, 0, or -errno: the program
+ * has registers that are not its own, and cannot go on. The system calls that are made in the
+ * program's name are taken off the counts of tracepoints.
  */
 int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struct fact *why);
+
+/* Finds the row of the system call that a thread is in; TRACE_ROW_MAX: there is none. */
+size_t served_system_call(const struct trace_plan *plan, pid_t thread);
+
+/*
+ * Says at the stop of a thread at a system call whether its C library is loaded; it is not yet used
+ * when that becomes true.
+ */
+bool served_is_loaded(pid_t thread);
 
 /* ---- served.c: the tables of a run ---- */
 
 struct served_table;
 
 /*
- * served_inject(), unless the process runs under more seccomp filters than `filters`: its own may
- * end it for our system calls. NULL: trace->uncounted is one more, with the reason beside it.
+ * Calls served_inject(), unless the process runs under more seccomp filters than `filters`: its own
+ * may end it for our system calls. NULL: trace->uncounted is one more, with the reason beside it.
  */
 struct served_table *served_open(
 	struct trace_evidence *trace, pid_t thread, uint64_t filters, int *signal);
 
-/* True if the call, or one of the calls in the plan, is one that a vDSO may have. */
+/* Say whether the call, or one of the calls in the plan, is one that a vDSO may have. */
 bool served_is_call(const char *name);
 bool served_has_call(const struct trace_plan *plan);
 
 /*
- * False where a seccomp filter that the program will inherit ends a process for the system calls
- * that are made in its name: a child tries.
+ * Tries in a child whether a seccomp filter that the program will inherit ends a process for the
+ * system calls that are made in its name. False with the reason.
  */
 bool served_is_harmless(struct fact *why);
 
-/* The seccomp filters of a process, or where the kernel does not count them, whether there are. */
+/* Counts the seccomp filters of a process; where the kernel does not, 0 or more if there are any.
+ */
 uint64_t served_filters(pid_t pid);
 
 /* Another thread uses the table, or one does no more: the last adds the counts to the evidence. */
 struct served_table *served_share(struct served_table *table);
 void served_drop(struct trace_evidence *trace, struct served_table *table);
 
-/* The row of the system call that a thread is in, by its registers; TRACE_ROW_MAX: none. */
-size_t served_system_call(const struct trace_plan *plan, pid_t thread);
-
-/* Reads the memory map of a process, to find the places by. */
+/* Reads the memory map of a process, by which its places are found. */
 void served_look(struct served_table *table, pid_t pid);
 
-/* That map, until the next look; empty if `table` is NULL. */
+/* Returns the map that was read last; empty if `table` is NULL. */
 struct span served_maps(const struct served_table *table);
 
-/* The C library, or program without a shared one, of which the frames were looked for last. */
 #define SERVED_PATH_SIZE 256
 
+/* The C library, or program without a shared one, whose frames were looked for last. */
 struct served_library {
 	char path[SERVED_PATH_SIZE];
 	uint64_t inode; /* 0: there was none yet */
 	struct served_frame frames[SERVED_CALL_COUNT];
 };
 
-/*
- * served_look() once the C library is loaded, before it is used: finds the frames of its functions.
- * At a stop at a system call, served_is_loaded() says whether that is so.
- */
+/* Calls served_look() once the C library is loaded, and finds the frames of its functions. */
 void served_learn(struct served_table *table, pid_t pid, struct served_library *library);
-bool served_is_loaded(pid_t thread);
 
 /* ---- frames.c: pure ---- */
 
 /*
- * The frame of this function of an ELF file, of which the bytes are those in memory: its start is
- * relative to the first byte that is loaded. False, and a size of 0, if it is not known for sure.
+ * Finds the frame of this function in the bytes of an ELF file. Its start is relative to the first
+ * byte that is loaded. False, and a size of 0, if it is not known for sure.
  */
 bool frames_find(
 	const unsigned char *bytes, size_t length, const char *name, struct served_frame *frame);

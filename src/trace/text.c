@@ -106,38 +106,29 @@ static void write_estimate(
 	wrap_print(out, "vDSO", LABEL_INDENT, sb.text);
 }
 
-static void write_table(struct table table, FILE *out)
-{
-	if (!table.count)
-		return;
-	fputc('\n', out);
-	table_write(&table, out);
-}
-
 static void write_tables(
 	const struct trace_evidence *trace, const struct trace_diagnosis *diagnosis, FILE *out)
 {
 	const struct trace_places *places = &trace->places, *call_places = &trace->call_places;
 	const struct trace_callers *processes = &trace->top.processes, *groups = &trace->top.groups;
+	const struct table tables[] = {
+		{.fields = fact_is_known(&trace->served) ? trace_served_fields : trace_line_fields,
+			TABLE_ROWS(diagnosis->lines, diagnosis->line_count)},
+		{.fields = trace_place_fields, TABLE_ROWS(places->list, places->count)},
+		/* If the vDSO made the calls, the places that it was called from say more. */
+		{.fields = trace_call_place_fields,
+			TABLE_ROWS(call_places->list,
+				diagnosis->has_call_places ? call_places->count : 0)},
+		{.fields = trace_process_fields, TABLE_ROWS(processes->list, processes->count)},
+		{.fields = trace_group_fields, TABLE_ROWS(groups->list, groups->count)},
+	};
 
-	write_table((struct table){.fields = fact_is_known(&trace->served) ? trace_served_fields
-	                                                                   : trace_line_fields,
-			    TABLE_ROWS(diagnosis->lines, diagnosis->line_count)},
-		out);
-	write_table((struct table){.fields = trace_place_fields,
-			    TABLE_ROWS(places->list, places->count)},
-		out);
-	/* If the vDSO made the calls, the places that it was called from say more. */
-	if (diagnosis->has_call_places)
-		write_table((struct table){.fields = trace_call_place_fields,
-				    TABLE_ROWS(call_places->list, call_places->count)},
-			out);
-	write_table((struct table){.fields = trace_process_fields,
-			    TABLE_ROWS(processes->list, processes->count)},
-		out);
-	write_table((struct table){.fields = trace_group_fields,
-			    TABLE_ROWS(groups->list, groups->count)},
-		out);
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		if (!tables[i].count)
+			continue;
+		fputc('\n', out);
+		table_write(&tables[i], out);
+	}
 }
 
 /* "2026-11-21T15:02:11Z" has the time of day at this place. */
