@@ -57,7 +57,7 @@ struct trace_run {
 	int64_t interval_ns; /* of the whole host: time between two reports; 0: one at the end */
 	bool (*report)(void *argument); /* prints the counts of an interval; false ends the run */
 	void *argument;
-	struct call_sites *sites; /* the places of system calls; NULL: not wanted */
+	struct trace_places *call_places; /* of system calls; NULL: not wanted */
 
 	/* The ways of counting set these while they count. */
 	struct trace_events *events; /* the open tracepoints; NULL: there are none */
@@ -215,23 +215,22 @@ bool trace_events_find(const struct root *root, struct trace_evidence *trace,
 struct trace_target {
 	pid_t thread;
 	int cpu;
-	bool from_exec;         /* from the next execve(2) on, else by trace_events_watch() */
-	int leader;             /* the event of a group that it counts together with; 0: none */
-	unsigned sample_period; /* 0: no samples, else PERF_SAMPLE_TID of one call in so many */
-	bool is_frequency;      /* of so many calls a second instead, with PERF_SAMPLE_PERIOD */
-	uint64_t registers;     /* for PERF_SAMPLE_REGS_USER; 0: none */
+	int leader;                        /* the event that enables it, too; 0: none */
+	struct perf_event_attr attributes; /* with what perf_event_open(2) calls them */
 };
 
-/* These open one event: any, or a tracepoint; `filter` may be NULL. 0 or an errno value. */
-int trace_event_open(struct trace_events *events, struct perf_event_attr *attributes, pid_t thread,
-	int cpu, int leader, uint64_t *sum);
+/*
+ * Opens one event, by trace_event_add() of a tracepoint with a filter, which may be NULL. 0 or an
+ * errno value.
+ */
+int trace_event_open(struct trace_events *events, const struct trace_target *target, uint64_t *sum);
 int trace_event_add(struct trace_events *events, uint32_t id, struct trace_target target,
 	const char *filter, uint64_t *sum);
 
 /* Returns the file of the event that was opened last. */
 int trace_event_last(const struct trace_events *events);
 
-/* Opens the events for one target more. 0 or an errno value. */
+/* Opens the counters of one target more, disabled. 0 or an errno value. */
 int trace_events_open(struct trace_events *events, struct trace_target target);
 
 /* Sends the request PERF_EVENT_IOC_ENABLE or _DISABLE to all. */
@@ -285,8 +284,8 @@ bool trace_ring_next(const struct trace_ring *ring, struct trace_record *record)
 int trace_samples_open(struct trace_events *events, pid_t thread, bool from_exec);
 
 /*
- * Adds the samples that were taken since the last time to run->sites, if both are there. A process
- * whose memory is gone (0: none) has `maps`, which may be empty.
+ * Adds the samples that were taken since the last time to run->call_places, if both are there. A
+ * process whose memory is gone (0: none) has `maps`, which may be empty.
  */
 void trace_samples_take(struct trace_run *run, pid_t gone, struct span maps);
 

@@ -44,16 +44,18 @@ struct estimating {
 static int open_breakpoint(
 	struct trace_events *events, pid_t thread, uint64_t address, uint64_t *sum)
 {
-	struct perf_event_attr attributes = {.type = PERF_TYPE_BREAKPOINT,
-		.bp_type = HW_BREAKPOINT_X,
-		.bp_addr = address,
-		.bp_len = sizeof(long),
-		.disabled = true,
-		.inherit = true,
-		.exclude_kernel = true,
-		.exclude_hv = true};
+	struct trace_target target = {.thread = thread,
+		.cpu = -1,
+		.attributes = {.type = PERF_TYPE_BREAKPOINT,
+			.bp_type = HW_BREAKPOINT_X,
+			.bp_addr = address,
+			.bp_len = sizeof(long),
+			.disabled = true,
+			.inherit = true,
+			.exclude_kernel = true,
+			.exclude_hv = true}};
 
-	return trace_event_open(events, &attributes, thread, -1, 0, sum);
+	return trace_event_open(events, &target, sum);
 }
 
 /* ---- the functions in the process ---- */

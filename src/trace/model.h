@@ -125,10 +125,11 @@ struct trace_place {
 	enum trace_origin origin; /* unknown for calls into the vDSO */
 };
 
-/* Owned. Those with the most calls come first, once all have been counted. */
+/* The places with the most calls come first, once all have been counted. */
 struct trace_places {
-	struct trace_place *list;
+	struct trace_place *list; /* owned */
 	size_t count, room;
+	struct call_site *sites; /* of places.c, owned */
 };
 
 struct trace_times {

@@ -122,14 +122,14 @@ bool trace_events_find(const struct root *root, struct trace_evidence *trace,
 	return true;
 }
 
-int trace_event_open(struct trace_events *events, struct perf_event_attr *attributes, pid_t thread,
-	int cpu, int leader, uint64_t *sum)
+int trace_event_open(struct trace_events *events, const struct trace_target *target, uint64_t *sum)
 {
+	struct perf_event_attr attributes = target->attributes;
 	int file;
 
-	attributes->size = sizeof(*attributes);
-	file = (int)syscall(SYS_perf_event_open, attributes, thread, cpu, leader ? leader : -1,
-		PERF_FLAG_FD_CLOEXEC);
+	attributes.size = sizeof(attributes);
+	file = (int)syscall(SYS_perf_event_open, &attributes, target->thread, target->cpu,
+		target->leader ? target->leader : -1, PERF_FLAG_FD_CLOEXEC);
 	if (file < 0)
 		return errno;
 	events->list =
@@ -141,21 +141,12 @@ int trace_event_open(struct trace_events *events, struct perf_event_attr *attrib
 int trace_event_add(struct trace_events *events, uint32_t id, struct trace_target target,
 	const char *filter, uint64_t *sum)
 {
-	/* The threads and children of a thread are counted with it; an event of a CPU sees all. */
-	struct perf_event_attr attributes = {.type = PERF_TYPE_TRACEPOINT,
-		.config = id,
-		.disabled = !target.leader,
-		.inherit = target.thread > 0,
-		.enable_on_exec = target.from_exec && !target.leader,
-		.sample_period = target.sample_period,
-		.freq = target.is_frequency,
-		.sample_type = (target.sample_period ? PERF_SAMPLE_TID : 0u) |
-	                       (target.is_frequency ? PERF_SAMPLE_PERIOD : 0u) |
-	                       (target.registers ? PERF_SAMPLE_REGS_USER : 0u),
-		.sample_regs_user = target.registers};
-	int error = trace_event_open(
-		events, &attributes, target.thread, target.cpu, target.leader, sum);
+	int error;
 
+	target.attributes.type = PERF_TYPE_TRACEPOINT;
+	target.attributes.config = id;
+	target.attributes.disabled = !target.leader;
+	error = trace_event_open(events, &target, sum);
 	if (!error && filter && ioctl(trace_event_last(events), PERF_EVENT_IOC_SET_FILTER, filter))
 		error = errno;
 	return error;
@@ -176,10 +167,11 @@ static int open_raw(struct trace_events *events, struct trace_target target)
 	int error =
 		trace_event_add(events, events->raw_id, target, events->raw_filter, &events->raw);
 
+	if (!target.attributes.enable_on_exec)
+		events->slack += 2;
 	if (!error)
 		target.leader = trace_event_last(events);
-	if (!target.from_exec)
-		events->slack += 2;
+	target.attributes.enable_on_exec = false;
 	for (size_t i = 0; i < events->same_count && !error; i++)
 		error = trace_event_add(events, events->same[i], target, NULL, &events->native);
 	return error;
@@ -314,8 +306,10 @@ bool trace_perf_run(struct trace_run *run, struct fact *why)
 	if (!trace_events_find(run->root, run->trace, &events, why) ||
 		!trace_run_fork(run, NULL, why))
 		return false;
-	error = trace_events_open(&events,
-		(struct trace_target){.thread = run->program, .cpu = -1, .from_exec = true});
+	error = trace_events_open(
+		&events, (struct trace_target){.thread = run->program,
+				 .cpu = -1,
+				 .attributes = {.inherit = true, .enable_on_exec = true}});
 	if (error) {
 		trace_events_explain(error, why);
 		trace_run_cancel(run);
@@ -330,7 +324,7 @@ bool trace_perf_run(struct trace_run *run, struct fact *why)
 	 * A process that is not followed may execute another program before its samples are read.
 	 * Without samples no place is known.
 	 */
-	if (run->serves && run->sites && trace_samples_open(&events, run->program, true) != 0)
+	if (run->serves && run->call_places && trace_samples_open(&events, run->program, true) != 0)
 		trace_events_drop(&events, counters);
 	if (!trace_follow(run))
 		trace_run_go(run);
@@ -364,7 +358,8 @@ void trace_events_watch(
 /* The threads and children that it starts are counted with it. */
 static int open_thread(void *events, pid_t id)
 {
-	int error = trace_events_open(events, (struct trace_target){.thread = id, .cpu = -1});
+	int error = trace_events_open(events,
+		(struct trace_target){.thread = id, .cpu = -1, .attributes = {.inherit = true}});
 
 	/* The thread may have ended since it was listed. */
 	return error == ESRCH ? 0 : error;

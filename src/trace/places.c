@@ -153,42 +153,38 @@ struct call_site {
 };
 
 /* The sites are a cache: one that was replaced is looked up again, and no count is lost. */
-struct call_sites {
-	struct trace_places *places;
-	struct call_site list[SITE_COUNT];
-};
-
-struct call_sites *call_sites_start(struct trace_places *places)
-{
-	struct call_sites *sites = xcalloc(1, sizeof(*sites));
-
-	sites->places = places;
-	return sites;
-}
-
-void call_sites_add(struct call_sites *sites, const struct trace_place *calls, uint64_t owner,
+void call_sites_add(struct trace_places *places, const struct trace_place *calls, uint64_t owner,
 	pid_t thread, struct span maps, uint64_t address)
 {
 	uint64_t hash = (owner ^ address ^ (uint64_t)calls->row << 32) * 0x9e3779b97f4a7c15;
-	struct call_site *site = &sites->list[hash >> 32 & (SITE_COUNT - 1)];
 	struct span read = {NULL, 0};
+	struct call_site *site;
 
+	if (!places->sites)
+		places->sites = xcalloc(SITE_COUNT, sizeof(*places->sites));
+	site = &places->sites[hash >> 32 & (SITE_COUNT - 1)];
 	if (site->is_known && site->owner == owner && site->address == address &&
 		site->row == calls->row && site->is_compat == calls->is_compat) {
-		sites->places->list[site->place].count += calls->count;
+		places->list[site->place].count += calls->count;
 		return;
 	}
 	if (!maps.length)
 		maps = read = maps_read(thread);
 	*site = (struct call_site){owner, address, calls->row,
-		places_add(sites->places, calls, maps, thread, address), calls->is_compat, true};
+		places_add(places, calls, maps, thread, address), calls->is_compat, true};
 	span_free(read);
 }
 
-void call_sites_forget(struct call_sites *sites)
+void call_sites_forget(struct trace_places *places)
 {
-	if (sites)
-		memset(sites->list, 0, sizeof(sites->list));
+	if (places && places->sites)
+		memset(places->sites, 0, SITE_COUNT * sizeof(*places->sites));
+}
+
+void places_free(struct trace_places *places)
+{
+	free(places->list);
+	free(places->sites);
 }
 
 /* ---- the places that are shown ---- */

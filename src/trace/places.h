@@ -27,21 +27,16 @@ size_t places_add(struct trace_places *places, const struct trace_place *calls, 
 void places_finish(struct trace_evidence *trace, uint64_t top);
 
 /*
- * The system calls of a run are added by the address behind their instruction. What an address is
- * in a process is read from its memory map once, while it is there.
+ * Does the same for system calls, and asks for the place of an address in a process once. `owner`
+ * is the same number for threads with the same memory. `maps` is read from the thread if that is
+ * empty.
  */
-struct call_sites;
-
-struct call_sites *call_sites_start(struct trace_places *places);
-
-/*
- * Does the same as places_add(). `owner` is the same number for threads with the same memory.
- * `maps` is read from the thread if that is empty.
- */
-void call_sites_add(struct call_sites *sites, const struct trace_place *calls, uint64_t owner,
+void call_sites_add(struct trace_places *places, const struct trace_place *calls, uint64_t owner,
 	pid_t thread, struct span maps, uint64_t address);
 
-/* The memory of an owner is another one from now on; `sites` may be NULL. */
-void call_sites_forget(struct call_sites *sites);
+/* The memory of an owner is another one from now on; `places` may be NULL. */
+void call_sites_forget(struct trace_places *places);
+
+void places_free(struct trace_places *places);
 
 #endif

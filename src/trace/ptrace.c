@@ -100,7 +100,7 @@ static void drop_thread(struct tracer *tracer, pid_t id)
 	if (!thread)
 		return;
 	/* The numbers of threads and the addresses of tables are used again. */
-	call_sites_forget(tracer->run->sites);
+	call_sites_forget(tracer->run->call_places);
 	served_drop(tracer->run->trace, thread->table);
 	*thread = tracer->threads[--tracer->count];
 }
@@ -113,8 +113,8 @@ static void count_call(struct tracer *tracer, pid_t id, size_t row, bool is_comp
 	const struct served_table *table = thread ? thread->table : NULL;
 
 	tracer->run->trace->counts[is_compat][row]++;
-	if (call && tracer->run->sites)
-		call_sites_add(tracer->run->sites,
+	if (call && tracer->run->call_places)
+		call_sites_add(tracer->run->call_places,
 			&(struct trace_place){.row = row, .is_compat = is_compat, .count = 1},
 			table ? (uintptr_t)table : (uint64_t)id, id, (struct span){NULL, 0},
 			call->instruction_pointer);
@@ -196,7 +196,7 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 		if ((pid_t)message != id)
 			drop_thread(tracer, (pid_t)message);
 		thread = find_thread(tracer, id);
-		call_sites_forget(run->sites);
+		call_sites_forget(run->call_places);
 		if (thread) {
 			served_drop(tracer->run->trace, thread->table);
 			thread->table = NULL;

@@ -101,10 +101,12 @@ int trace_samples_open(struct trace_events *events, pid_t thread, bool from_exec
 	const struct trace_plan *plan = events->trace->plan;
 	int cpus = (int)sysconf(_SC_NPROCESSORS_CONF), error = REGISTERS ? 0 : ENOSYS;
 	struct trace_target target = {.thread = thread,
-		.from_exec = from_exec,
-		.sample_period = SAMPLES_PER_S,
-		.is_frequency = true,
-		.registers = REGISTERS};
+		.attributes = {.inherit = true,
+			.enable_on_exec = from_exec,
+			.freq = true,
+			.sample_freq = SAMPLES_PER_S,
+			.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER,
+			.sample_regs_user = REGISTERS}};
 
 	for (size_t i = 0; i < plan->call_count && events->ring_count < RING_MAX && !error; i++) {
 		const struct trace_call *call = &plan->calls[i];
@@ -129,7 +131,7 @@ static void add_sample(struct trace_run *run, const struct trace_call *call,
 	bool is_gone = record->pid == gone;
 
 	if (record->count >= WORD_COUNT)
-		call_sites_add(run->sites,
+		call_sites_add(run->call_places,
 			&(struct trace_place){.row = row, .count = record->words[WORD_PERIOD]},
 			(uint64_t)record->pid, is_gone ? 0 : record->thread,
 			is_gone ? maps : (struct span){NULL, 0}, record->words[WORD_ADDRESS]);
@@ -139,7 +141,7 @@ void trace_samples_take(struct trace_run *run, pid_t gone, struct span maps)
 {
 	struct trace_record record;
 
-	for (size_t i = 0; run->events && run->sites && i < run->events->ring_count; i++) {
+	for (size_t i = 0; run->events && run->call_places && i < run->events->ring_count; i++) {
 		const struct trace_ring *ring = &run->events->rings[i];
 
 		while (trace_ring_next(ring, &record)) {

@@ -39,13 +39,15 @@ static int open_samplers(struct trace_events *events, struct trace_target target
 	const struct trace_plan *plan = events->trace->plan;
 	int first = 0, error = 0;
 
-	target.sample_period = TRACE_SAMPLE_PERIOD;
+	target.attributes.sample_period = TRACE_SAMPLE_PERIOD;
+	target.attributes.sample_type = PERF_SAMPLE_TID;
 	for (size_t i = 0; i < plan->call_count && !error; i++) {
 		if (plan->calls[i].number[TRACE_NATIVE] >= 0)
 			error = open_sampler(events, events->ids[i], target, NULL, &first);
 	}
 	/* Not every architecture has PERF_SAMPLE_REGS_USER; then 32-bit programs have no name. */
-	target.registers = 1;
+	target.attributes.sample_type |= PERF_SAMPLE_REGS_USER;
+	target.attributes.sample_regs_user = 1;
 	if (!error && events->raw_id)
 		(void)open_sampler(events, events->raw_id, target, events->raw_filter, &first);
 	return error;

@@ -191,7 +191,7 @@ static bool time_run(const struct trace_run *of, bool as_if_fallback, struct tra
 	trace->program = of->trace->program;
 	trace->as_if_fallback = as_if_fallback;
 	run.trace = trace;
-	run.sites = NULL;
+	run.call_places = NULL;
 	run.serves = as_if_fallback;
 	run.over = true;
 	is_timed = trace_run_fork(&run, NULL, &why);
@@ -208,7 +208,7 @@ static bool time_run(const struct trace_run *of, bool as_if_fallback, struct tra
 		least->wall_s = fmin(least->wall_s, trace->duration_s);
 		least->cpu_s = fmin(least->cpu_s, trace->cpu_s);
 	}
-	free(trace->places.list);
+	places_free(&trace->places);
 	free(trace);
 	return is_timed;
 }
@@ -388,7 +388,7 @@ static int run_trace(struct cli *cli)
 	run->report = print_report;
 	run->argument = cli;
 	if (!trace->system_wide && !trace->as_if_fallback && !request->untouched)
-		run->sites = call_sites_start(&trace->call_places);
+		run->call_places = &trace->call_places;
 	*report = (struct trace_report){.trace = trace,
 		.diagnosis = &request->diagnosis,
 		.timestamp = &request->timestamp,
@@ -400,9 +400,8 @@ static int run_trace(struct cli *cli)
 	places_finish(trace, run->shown);
 	if (counted && !print_report(cli))
 		report->exit_status = STATUS_TROUBLE;
-	free(run->sites);
-	free(trace->places.list);
-	free(trace->call_places.list);
+	places_free(&trace->places);
+	places_free(&trace->call_places);
 	return report->exit_status;
 }
 
