@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "count.h"
 
 #define CONTAINER_ID_LENGTH 64
@@ -40,25 +41,20 @@ bool cgroup_find_path(struct span text, struct span *path)
 	return path->length > 0;
 }
 
-static bool ends_with(const char *text, size_t length, const char *suffix)
-{
-	return text_take_suffix(&(struct span){text, length}, suffix);
-}
-
 /* Returns the last component of the path that is a systemd unit, or NULL. */
 static const char *find_unit(const char *path)
 {
+	static const char *const suffixes[] = {".service", ".scope", ".slice", ".socket", ".mount"};
+	struct span rest = text_span(path);
 	const char *unit = NULL;
 
-	for (const char *part = path; *part; part += strcspn(part, "/")) {
-		size_t length;
+	while (rest.length) {
+		const struct span part = text_take_until(&rest, '/');
 
-		part += strspn(part, "/");
-		length = strcspn(part, "/");
-		if (ends_with(part, length, ".service") || ends_with(part, length, ".scope") ||
-			ends_with(part, length, ".slice") || ends_with(part, length, ".socket") ||
-			ends_with(part, length, ".mount"))
-			unit = part;
+		for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+			if (text_take_suffix(&(struct span){part.at, part.length}, suffixes[i]))
+				unit = part.at;
+		}
 	}
 	return unit;
 }
