@@ -112,16 +112,17 @@ void trace_run_counted(struct trace_run *run);
 /* ---- the ways ---- */
 
 /*
- * Each fills in method, counts, duration and CPU time. False with the reason in *why.
+ * Each fills in method, counts, duration and CPU time. False with the reason in *why, or in
+ * trace->tracepoints.
  *
  * ..._run() runs the program until it ends, the second one until its children have ended, too; if
  * false the program was not started. ..._attach() counts the calls of the running process
  * trace->program.pid and of the children that it starts, until the run is over or the process ends.
  * trace_system_wide() counts those of the whole host, and fills in trace->top.
  */
-bool trace_perf_run(struct trace_run *run, struct fact *why);
+bool trace_perf_run(struct trace_run *run);
 bool trace_ptrace_run(struct trace_run *run, struct fact *why);
-bool trace_perf_attach(struct trace_run *run, struct fact *why);
+bool trace_perf_attach(struct trace_run *run);
 bool trace_ptrace_attach(struct trace_run *run, struct fact *why);
 bool trace_system_wide(struct trace_run *run, struct fact *why);
 

@@ -294,10 +294,18 @@ void trace_events_explain(int error, struct fact *why)
 		fact_set_errno(why, error, "perf_event_open");
 }
 
+static void begin(struct trace_run *run, struct trace_events *events)
+{
+	run->trace->method = TRACE_BY_TRACEPOINTS;
+	fact_set_known(&run->trace->tracepoints);
+	run->events = events;
+}
+
 /* ---- a program that we start ---- */
 
-bool trace_perf_run(struct trace_run *run, struct fact *why)
+bool trace_perf_run(struct trace_run *run)
 {
+	struct fact *why = &run->trace->tracepoints;
 	const struct trace_call *exec = trace_plan_call(run->trace->plan, "execve");
 	struct trace_events events;
 	size_t counters;
@@ -316,9 +324,8 @@ bool trace_perf_run(struct trace_run *run, struct fact *why)
 		trace_events_close(&events);
 		return false;
 	}
-	run->trace->method = TRACE_BY_TRACEPOINTS;
+	begin(run, &events);
 	run->over = true;
-	run->events = &events;
 	counters = events.count;
 	/*
 	 * A process that is not followed may execute another program before its samples are read.
@@ -344,8 +351,7 @@ bool trace_perf_run(struct trace_run *run, struct fact *why)
 void trace_events_watch(
 	struct trace_run *run, struct trace_events *events, bool (*look)(struct trace_run *run))
 {
-	run->trace->method = TRACE_BY_TRACEPOINTS;
-	run->events = events;
+	begin(run, events);
 	trace_run_begin(run);
 	trace_events_control(events, PERF_EVENT_IOC_ENABLE);
 	while (look(run) && trace_run_pause(run))
@@ -375,8 +381,9 @@ static bool is_there(struct trace_run *run)
 	return kill(run->trace->program.pid, 0) == 0 || errno != ESRCH;
 }
 
-bool trace_perf_attach(struct trace_run *run, struct fact *why)
+bool trace_perf_attach(struct trace_run *run)
 {
+	struct fact *why = &run->trace->tracepoints;
 	pid_t pid = run->trace->program.pid;
 	struct trace_events events;
 	size_t counters;

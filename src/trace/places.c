@@ -279,8 +279,7 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 	}
 }
 
-/* Samples give the shares of the places, and the counts of the tracepoints how many calls there
- * are. */
+/* Samples give the shares of the places, and counters the number of the calls. */
 static void scale_samples(const struct trace_evidence *trace, struct trace_places *places)
 {
 	double sums[TRACE_ROW_MAX] = {0};

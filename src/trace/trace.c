@@ -153,8 +153,7 @@ static int refuse_program(const char *name, int error)
 	return error == ENOENT || error == ENOTDIR ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 
-/* Traced by another user than root, a set-user-ID program has the privileges of its caller alone.
- */
+/* Unless root traces it, a set-user-ID program has the privileges of its caller alone. */
 static bool gains_privileges(const struct trace_program *program)
 {
 	struct stat status;
@@ -245,9 +244,7 @@ static int count_program(struct cli *cli, bool *counted)
 			"cannot run %s as if this host fell back: %s", name, trace->served.reason);
 		return STATUS_TROUBLE;
 	}
-	if (trace_perf_run(run, &trace->tracepoints)) {
-		fact_set_known(&trace->tracepoints);
-	} else if (!trace_ptrace_run(run, &why)) {
+	if (!trace_perf_run(run) && !trace_ptrace_run(run, &why)) {
 		cli_error("cannot count: %s", why.reason);
 		return STATUS_TROUBLE;
 	}
@@ -287,13 +284,10 @@ static int count_running(struct cli *cli, bool *counted)
 		struct estimating *estimating =
 			served_has_call(trace->plan) ? trace_estimate_start(run) : NULL;
 
-		*counted = trace_perf_attach(run, &trace->tracepoints) ||
-		           trace_ptrace_attach(run, &why);
+		*counted = trace_perf_attach(run) || trace_ptrace_attach(run, &why);
 		trace_estimate_end(estimating, trace);
 	}
 	work_end();
-	if (*counted && trace->method == TRACE_BY_TRACEPOINTS)
-		fact_set_known(&trace->tracepoints);
 	if (run->failure.error) {
 		fact_set_errno(&why, run->failure.error, "reading the counters");
 		*counted = false;
