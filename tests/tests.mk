@@ -32,11 +32,12 @@ check-sanitized:
 	$(QUIET)$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitized SANITIZE=address,undefined check
 
 TRACE_CALLER := $(BUILD)/tests/trace/caller
+TRACE_PRELOAD := $(BUILD)/tests/trace/late_forks.so
 WATCH_SLEEPER := $(BUILD)/tests/watch/sleeper
 
 .PHONY: check-trace
 # CYCLES=500: times that a process is attached to and let go.
-check-trace: $(TEST_BINARY) $(TRACE_CALLER) $(TEST_TOOLS)
+check-trace: $(TEST_BINARY) $(TRACE_CALLER) $(TRACE_PRELOAD) $(TEST_TOOLS)
 	$(QUIET)tests/trace/run $(TEST_BINARY) $(BUILD)/tests $(CYCLES)
 
 .PHONY: check-watch
@@ -161,7 +162,7 @@ check-release: $(TEST_TOOLS) $(CLI_PRELOADS)
 
 # Everything that the suites run, without running it.
 .PHONY: test-programs
-test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(CAUSES_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CALLER) \
+test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(CAUSES_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CALLER) $(TRACE_PRELOAD) \
 	$(WATCH_SLEEPER) \
 	$(FUZZERS:%=$(BUILD)/tests/fuzz/%)
 
@@ -207,7 +208,7 @@ $(TRACE_CALLER): tests/trace/caller.c
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(TEST_OUTSIDER) -pthread $< -o $@
 
-$(CLI_PRELOADS): $(BUILD)/tests/%.so: tests/%.c
+$(CLI_PRELOADS) $(TRACE_PRELOAD): $(BUILD)/tests/%.so: tests/%.c
 	$(call say,CC,$<)
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(TEST_OUTSIDER) -shared -fPIC $< -ldl -o $@

@@ -38,6 +38,7 @@ struct traced {
 	pid_t id;
 	struct served_table *table; /* NULL: its calls into the vDSO are not counted */
 	bool loading;               /* until its libraries are mapped it stops at system calls */
+	bool executed;              /* its memory is no longer that of its parent */
 };
 
 enum phase { COUNTING, TERMINATING, RELEASING };
@@ -76,20 +77,23 @@ static struct traced *find_thread(const struct tracer *tracer, pid_t id)
 	return NULL;
 }
 
-/* A thread that was known by its own stop gets the table of its parent when that stops. */
+/*
+ * A thread that was known by its own stop gets the table of its parent when that stops, which may
+ * be as late as after an execve(2) of the child.
+ */
 static void add_thread(struct tracer *tracer, pid_t id, const struct traced *parent)
 {
 	struct served_table *table = parent ? parent->table : NULL;
 	struct traced *known = find_thread(tracer, id);
 
 	if (known) {
-		if (!known->table)
+		if (!known->table && !known->executed)
 			known->table = served_share(table);
 		return;
 	}
 	tracer->threads =
 		array_grow(tracer->threads, tracer->count, &tracer->room, sizeof(*tracer->threads));
-	tracer->threads[tracer->count++] = (struct traced){id, served_share(table), false};
+	tracer->threads[tracer->count++] = (struct traced){.id = id, .table = served_share(table)};
 	leave(tracer, id);
 }
 
@@ -201,6 +205,7 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 			served_drop(tracer->run->trace, thread->table);
 			thread->table = NULL;
 			thread->loading = false;
+			thread->executed = true;
 		}
 	}
 }
