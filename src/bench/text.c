@@ -46,15 +46,15 @@ void bench_answer(const struct bench *bench, char *text, size_t size)
 				"not serve it; run vdsocheck",
 				row->subject.call, row->subject.clock, first, second);
 		else
-			snprintf(text, size, "%s(%s): %s ns by vDSO, %s ns by system call (%.1fx)",
+			snprintf(text, size, "%s(%s): vDSO %s ns, system call %s ns (%.1fx)",
 				row->subject.call, row->subject.clock, first, second, raw / vdso);
 	}
 	for (size_t i = 0; row && !*text && i < ARRAY_SIZE(order); i++) {
 		double least = bench_min_ns(bench, row, order[i]);
 
 		if (least > 0)
-			snprintf(text, size, "%s(%s): %s ns by %s", row->subject.call,
-				row->subject.clock, format_ns(least, first), names[order[i]]);
+			snprintf(text, size, "%s(%s): %s %s ns", row->subject.call,
+				row->subject.clock, names[order[i]], format_ns(least, first));
 	}
 	for (size_t i = 0; i < bench->contention_count && !*text; i++) {
 		const struct bench_contention *contention = &bench->contentions[i];

@@ -222,7 +222,7 @@ static void add_counts(const struct evidence *evidence, struct strbuf *sb)
 			format_count((uint64_t)vdso.entered + libc.entered, text[0]),
 			format_count((uint64_t)vdso.attempts + libc.attempts, text[1]));
 	else
-		strbuf_add(sb, "by vDSO %s of %s, by libc %s of %s",
+		strbuf_add(sb, "by the vDSO %s of %s, by libc %s of %s",
 			format_count(vdso.entered, text[0]), format_count(vdso.attempts, text[1]),
 			format_count(libc.entered, text[2]), format_count(libc.attempts, text[3]));
 }

@@ -102,8 +102,8 @@ static void write_kernel(const struct counter_report *report, FILE *out)
 		[COUNTER_NOT_OFFERED] = "does not offer it",
 		[COUNTER_IN_USE] = "uses it",
 		[COUNTER_OFFERED] = "offers it",
-		[COUNTER_CLEARED] = "dropped it by a false alarm",
-		[COUNTER_DISABLED] = "was told on its command line not to use it",
+		[COUNTER_CLEARED] = "dropped it on a false alarm",
+		[COUNTER_DISABLED] = "has it disabled on its command line",
 		[COUNTER_DISTRUSTED] = "dropped it",
 		[COUNTER_FAULTY] = "found it wrong",
 	};

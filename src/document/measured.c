@@ -58,7 +58,7 @@ const struct field proof_fields[] = {
 	{WORD("method", method, method_words),
 		.doc = "how entries into the kernel were counted; null: not taken"},
 	{COMPUTED("calls", FIELD_INTEGER, proof_calls), .most = INT64_MAX,
-		.doc = "deciding calls made under the proof, by vDSO and libc; null: not taken"},
+		.doc = "deciding calls made under the proof, by the vDSO and by libc; null: not taken"},
 	{COMPUTED("entered_kernel", FIELD_INTEGER, proof_entered), .most = INT64_MAX,
 		.doc = "how many of these calls entered the kernel; null: not taken"},
 	{INTEGER("cpus", cpus, UINT32_MAX), .whole = FACT(fact),
