@@ -111,8 +111,8 @@ static void write_advice(const struct advice *advice, FILE *out)
 	if (sb.used)
 		wrap_print(out, "For", LABEL_INDENT, sb.text);
 	wrap_print(out, "More", LABEL_INDENT,
-		"'vdsocheck' on the host prints the steps for it: with its names, its boot loader "
-		"and its cloud.");
+		"'vdsocheck' on the host prints the steps with the host's names, boot loader and "
+		"cloud.");
 }
 
 void help_explain(const char *topic, FILE *out)
