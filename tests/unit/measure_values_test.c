@@ -63,7 +63,7 @@ static struct call_evidence compare_named(const char *name, const char *clock)
 				[PATH_SYSCALL] = {.function.clock = kernel_clock}}}}};
 	static struct call_evidence call;
 
-	call = (struct call_evidence){.path[PATH_VDSO].attempts = 10};
+	call = (struct call_evidence){.path = {[PATH_VDSO] = {.attempts = 10}}};
 	values_compare(&table, &call);
 	return call;
 }
