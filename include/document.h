@@ -67,7 +67,7 @@ enum field_option {
 /* One key of a document. Offsets are into the struct that the table describes. */
 struct field {
 	const char *key; /* NULL ends a table */
-	const char *doc; /* what the key means, in what unit, when null: for the schema */
+	const char *doc; /* meaning, unit and null of the key, for the schema */
 	enum field_kind kind;
 	size_t at, size; /* the member; of a list, its first element */
 	unsigned options;
@@ -75,8 +75,8 @@ struct field {
 	json_int_t most;
 	const char *const *words;
 	const struct field *fields;
-	size_t count_at, count_most; /* of a list: the size_t with its length, and the limit */
-	const size_t *fact;          /* where its fact lies: null unless that is known */
+	size_t count_at, count_most; /* a list's size_t with its length, and the limit */
+	const size_t *fact;          /* offset of its fact: null unless that is known */
 	const size_t *whole;         /* the fact of the measurement that it is a part of */
 	const size_t *given;         /* a bool of the object: null unless it is true */
 	const char *reason;          /* the key of this object that says why it is null */
@@ -98,7 +98,7 @@ struct field {
 	/* The column that table_write() makes of the field. */
 	const char *title; /* its heading; NULL: the row is not a column */
 	int width;         /* characters at least, with the blanks before it */
-	int cell_decimals; /* of a real number in the column; 0: those of the value */
+	int cell_decimals; /* decimals of a real number in the column; 0: those of the value */
 	bool left;         /* starts at the left of its width */
 	/* Prints a cell that is not the value itself; prints nothing for null. */
 	void (*cell)(const void *object, const void *whole, FILE *out);
@@ -172,10 +172,10 @@ struct field {
 /* A table and the struct that it describes; the keys of a document are those of its parts. */
 struct document_part {
 	const struct field *fields;
-	const void *from; /* what is written */
-	void *to;         /* where it is read to; NULL: types are checked, nothing is kept */
+	const void *from; /* the struct that is written */
+	void *to;         /* the struct that is read into; NULL: only types are checked */
 	const char *(*settle)(void *to, const json_t *from); /* see that of a field */
-	const char *schema; /* of the documents that it is read from; NULL: DOCUMENT_SCHEMA */
+	const char *schema; /* schema of its documents; NULL: DOCUMENT_SCHEMA */
 };
 
 /*
@@ -261,10 +261,10 @@ enum table_form {
 /* A table: its columns are the fields with a title, also those of FIELD_INLINE. */
 struct table {
 	const struct field *fields;
-	const char *heading; /* in place of the first column's title; NULL: that */
-	const void *first;   /* of `count` rows that are `size` bytes apart */
+	const char *heading; /* heading of the first column; NULL: its title */
+	const void *first;   /* first of `count` rows that are `size` bytes apart */
 	size_t count, size;
-	const void *whole; /* for the fields' functions */
+	const void *whole; /* argument of the fields' functions */
 	enum table_form form;
 };
 

@@ -52,7 +52,7 @@ struct vdso_evidence {
 enum vclock_how {
 	VCLOCK_UNKNOWN = 0,
 	VCLOCK_INFERRED, /* from the clocksource and the proof */
-	VCLOCK_COPY,     /* by its effect in a copy of the vDSO; the layout is not known */
+	VCLOCK_COPY,     /* found by its effect in a copy of the vDSO; layout not known */
 	VCLOCK_READ,     /* from the data page that the vDSO reads */
 };
 
@@ -62,13 +62,13 @@ enum vclock_how {
 
 /* The clock mode, which decides whether the vDSO serves the clocks. */
 struct vclock_evidence {
-	struct fact fact; /* of reading the page; its reason stays when the mode is inferred */
+	struct fact fact; /* reading of the page; its reason stays when the mode is inferred */
 	enum vclock_how how;
 	int64_t mode;    /* the kernel's number; VCLOCK_MODE_NONE: no user-space clock */
 	char name[32];   /* "none", "tsc", "pvclock" ...; "" if the number has no name here */
 	char layout[48]; /* the layout that checked out */
-	int64_t at;      /* where the mode is read: bytes from the start of the vDSO image */
-	int64_t page_at; /* the same for the clocksource's own page, if the next two are known */
+	int64_t at;      /* offset of the mode, in bytes from the start of the vDSO image */
+	int64_t page_at; /* offset of the clocksource's own page; 0: not known */
 	bool time_namespace;
 	struct flag_fact pvclock_stable;    /* PVCLOCK_TSC_STABLE_BIT of CPU 0's page */
 	struct number_fact hyperv_sequence; /* tsc_sequence of the page; 0: invalid, fall back */
@@ -78,8 +78,8 @@ struct vclock_evidence {
 struct copy_evidence {
 	struct fact fact; /* known: one word decides for CLOCK_REALTIME and CLOCK_MONOTONIC */
 	int64_t mode;     /* its value in the real data page */
-	int64_t at;       /* where it is: bytes from the start of the vDSO image, mostly negative */
-	bool falls_back;  /* the unchanged copy falls back */
+	int64_t at;      /* its offset in bytes from the start of the vDSO image, mostly negative */
+	bool falls_back; /* the unchanged copy falls back */
 	struct fact what_if_fact;
 	double what_if_ns; /* per clock_gettime(CLOCK_MONOTONIC) by the CPU's counter */
 };
@@ -92,28 +92,28 @@ struct host_evidence {
 	struct text_fact region;        /* the cloud's; unread unless asked for */
 	struct text_fact kernel;        /* release, as uname -r */
 	struct text_fact kernel_build;  /* version, as uname -v */
-	struct text_fact arch;          /* as uname -m */
+	struct text_fact arch;          /* machine, as uname -m */
 	struct text_fact distribution;  /* os-release's PRETTY_NAME */
 	struct text_fact cpu;           /* brand */
 	struct text_fact cpu_model;     /* x86: family, model, stepping, microcode */
 	struct number_fact cpu_count;   /* online */
 	struct text_fact hypervisor;    /* systemd-detect-virt --vm's word; absent: bare metal */
-	struct text_fact hypervisor_version; /* x86: what its CPUID leaves say of it */
+	struct text_fact hypervisor_version; /* x86: its version by its CPUID leaves */
 	struct text_fact container;      /* systemd-detect-virt --container's word; absent: none */
 	struct text_fact platform;       /* the cloud or product around us, a word of platform.c */
 	struct text_fact emulator;       /* runs our instructions: "valgrind"; absent: none seen */
 	struct text_fact libc;           /* ours: "glibc 2.36" */
 	struct flag_fact libc_static;    /* linked into this binary: not the host's own */
-	struct number_fact pointer_bits; /* of this program: 32 or 64 */
+	struct number_fact pointer_bits; /* bits of a pointer of this program: 32 or 64 */
 	struct text_fact boot;           /* the boot parameters that bear on the clock */
 	struct text_fact boot_tool;     /* keeps the command line: "update-grub"; absent: unknown */
 	struct flag_fact invariant_tsc; /* x86: CPUID's bit: runs at one rate and never stops */
-	struct text_fact tsc_flags;     /* x86: what the kernel says of its TSC, /proc/cpuinfo */
+	struct text_fact tsc_flags;     /* x86: the kernel's flags of its TSC, /proc/cpuinfo */
 	struct flag_fact kvm_clock_offered; /* KVM's CPUID leaf: it has a kvm-clock */
-	struct flag_fact kvm_clock_stable;  /* and it agrees across CPUs (feature bit 24) */
+	struct flag_fact kvm_clock_stable;  /* KVM's leaf: kvm-clock agrees across CPUs (bit 24) */
 	struct number_fact xen_tsc_mode;    /* Xen's CPUID leaf: 2: the TSC is never emulated */
-	struct flag_fact xen_tsc_emulated;  /* and it is emulated at present */
-	struct flag_fact xen_tsc_reliable;  /* and the host's TSC is reliable */
+	struct flag_fact xen_tsc_emulated;  /* Xen's leaf: the TSC is emulated at present */
+	struct flag_fact xen_tsc_reliable;  /* Xen's leaf: the host's TSC is reliable */
 	struct flag_fact counter_disabled;  /* prctl(PR_SET_TSC, PR_TSC_SIGSEGV) was done to us */
 	struct number_fact tracer;          /* pid of the tracer, 0 for none */
 	struct number_fact seccomp;         /* 0 none, 1 strict, 2 filter */
@@ -123,7 +123,7 @@ struct host_evidence {
 #define KERNEL_LOG_TEXT_SIZE 200
 
 struct kernel_log_line {
-	double seconds; /* since boot; NAN: the line bears no time */
+	double seconds; /* seconds since boot; NAN: the line bears no time */
 	char text[KERNEL_LOG_TEXT_SIZE];
 };
 
@@ -136,7 +136,7 @@ struct kernel_log_line {
 /* The lines of the kernel's log about clocksources, the oldest first. */
 struct kernel_log_evidence {
 	struct fact fact; /* known: the log was read, though its beginning may be lost */
-	char source[32];  /* where it was read: "/dev/kmsg", "syslog(2)", KERNEL_LOG_AT_BOOT, ... */
+	char source[32];  /* place: "/dev/kmsg", "syslog(2)", KERNEL_LOG_AT_BOOT, ... */
 	size_t count;
 	struct kernel_log_line lines[KERNEL_LOG_MAX];
 };
@@ -160,9 +160,9 @@ struct path_evidence {
 	bool timed;
 	double min_ns; /* over many short batches; nothing is subtracted (measure/loop.c) */
 	double median_ns;
-	double p99_ns;     /* of the batches' averages, not of calls; 0: not recorded */
+	double p99_ns;     /* 99th percentile of the batches' averages; 0: not recorded */
 	uint32_t attempts; /* calls made under the proof; 0: not proven */
-	uint32_t entered;  /* of these, the ones that entered the kernel */
+	uint32_t entered;  /* attempts that entered the kernel */
 	int signal;        /* the call ended the process with this signal; 0: it did not */
 };
 
@@ -175,7 +175,7 @@ struct call_evidence {
 	bool decides;               /* the verdict rests on it */
 	int raw_error; /* errno that the raw system call ends with in plain use; 0: it works */
 	struct flag_fact agrees; /* the vDSO's values are the kernel's (measure/values.c) */
-	int64_t ahead_ns; /* of the kernel's, where they are not; negative: behind; 0: no time */
+	int64_t ahead_ns; /* lead over the kernel's values; negative: lag; 0: none, or not times */
 	struct path_evidence path[PATH_COUNT];
 };
 
@@ -216,7 +216,7 @@ struct timing_evidence {
 struct timestamp_evidence {
 	struct text_fact time; /* UTC, ISO 8601: "2026-11-21T15:02:11Z" */
 	struct fact uptime_fact;
-	double uptime_s; /* since boot, suspended time included (CLOCK_BOOTTIME) */
+	double uptime_s; /* seconds since boot, suspended time included (CLOCK_BOOTTIME) */
 };
 
 /* The kernel's NTP state, as adjtimex(2) reports it. */

@@ -42,7 +42,7 @@ void proof_take(const struct call_table *table, enum proof_place place,
 
 enum timing_options {
 	TIMING_WHOLE = 0,      /* about 0.6 ms for each call and path: 24 ms for all */
-	TIMING_BRIEF = 1 << 0, /* what the verdict rests on: about 0.5 ms with a proof */
+	TIMING_BRIEF = 1 << 0, /* only for the verdict: about 0.5 ms with a proof */
 	/* Without a proof the times decide alone: 40 ms more, on a noisy machine up to 0.9 s. */
 	TIMING_ALONE = 1 << 1,
 };

@@ -33,9 +33,9 @@ struct style {
 /* A value of --format. The first one of a command is the default. */
 struct format {
 	const char *name;
-	const char *summary; /* for --help; may be NULL */
-	unsigned depth;      /* how much must be measured for it, as the command counts it */
-	unsigned needs;      /* what else it needs, in bits of the command's own */
+	const char *summary; /* text in --help; may be NULL */
+	unsigned depth;      /* depth of measurement, as the command counts it */
+	unsigned needs;      /* other needs, in bits of the command's own */
 	/* Returns true. */
 	bool (*write)(const void *result, const struct style *style, FILE *out);
 	int (*status)(const void *result); /* its own exit status; NULL: the command's */
@@ -58,7 +58,7 @@ enum option_id {
 /* An option of a command; a table of them ends with a row without a name. */
 struct option_row {
 	int id;           /* its letter, or one of option_id on */
-	const char *name; /* without the dashes */
+	const char *name; /* name without the dashes */
 	/* NULL: it takes none. "FILE...": values and operands go to cli->operands. */
 	const char *argument;
 	const char *help; /* NULL: an old name that works and is not listed */
@@ -69,12 +69,12 @@ struct cli;
 /* A command. Its texts are static. */
 struct command {
 	const char *name;
-	const char *summary;              /* in the list of commands */
+	const char *summary;              /* line in the list of commands */
 	const char *help;                 /* a paragraph: what it does */
 	const char *status;               /* its exit statuses */
 	const struct option_row *options; /* ended by a row without a name */
 	const struct format *formats;     /* ended by a row without a name */
-	size_t size;                      /* of cli->data */
+	size_t size;                      /* bytes of cli->data */
 	/* Stores a value in cli->data; false after an error message. */
 	bool (*take)(struct cli *cli, int id, const char *value);
 	/* Returns the exit status; prints by cli_print(). */
@@ -92,7 +92,7 @@ struct command {
 	void (*explain)(const char *topic, FILE *out); /* prints the help of such a word */
 	bool never_verbose;                            /* it has no more details: no --verbose */
 	int trouble;      /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
-	int64_t limit_ns; /* of cli->deadline; 0: unlimited */
+	int64_t limit_ns; /* limit of cli->deadline; 0: unlimited */
 	/*
 	 * The command needs root's capabilities while it runs. Others keep those to read and to
 	 * replace files, and drop them by privileges_keep() before they measure.
@@ -119,14 +119,14 @@ struct cli {
 	void *data;          /* zeroed memory of the command's size: request and results */
 	size_t operand_count;
 	const char **operands;
-	unsigned depth;      /* how much is measured; 0: only what the status needs */
+	unsigned depth;      /* depth of measurement; 0: only for the status */
 	bool ends_regularly; /* the run ends by its status, although a signal was caught */
 	struct style style;
 	struct root root;
-	struct deadline deadline; /* of the whole run; begins before its first child */
+	struct deadline deadline; /* deadline of the run; begins before its first child */
 	/* These belong to the driver. */
 	FILE *out;                      /* NULL: nothing is printed */
-	struct memory_stream collected; /* what was written to `out` */
+	struct memory_stream collected; /* text written to `out` */
 	bool answered;                  /* the output was written, or its stream failed */
 };
 

@@ -21,7 +21,7 @@ struct statistics_summary {
 	double median;
 	double p99;          /* 99 in 100 values are not above it */
 	size_t outliers;     /* values left out of the mean: far above the upper quartile */
-	double trimmed_mean; /* without the outliers; NAN: fewer than STATISTICS_MEAN_LEAST */
+	double trimmed_mean; /* mean without the outliers; NAN: fewer than STATISTICS_MEAN_LEAST */
 };
 
 /* Rounds ns to the tenths that are printed: a document that is judged again makes the same text. */
@@ -40,14 +40,14 @@ struct batch_counts {
 	uint64_t begun;
 	uint64_t preempted; /* another thread had the CPU */
 	uint64_t migrated;  /* to another CPU, with cold caches and perhaps another frequency */
-	uint64_t too_short; /* to be measured by this clock */
+	uint64_t too_short; /* shorter than this clock can time */
 	uint64_t stalled;   /* so long that the whole machine must have been stopped */
 };
 
 /* One call and its samples. */
 struct timed_call {
 	/* The owner sets these; the rest is zero at first. */
-	struct call call; /* without a function there is nothing to measure */
+	struct call call; /* not measured if it has no function */
 	double *samples;  /* room for `capacity` samples, ticks for one call; not owned */
 	size_t capacity;
 
@@ -56,7 +56,7 @@ struct timed_call {
 	size_t count;      /* samples; evenly spread over the batches that were kept */
 	uint64_t kept;
 	size_t stride; /* one in this many of the batches that are kept is a sample */
-	double least;  /* of all batches that were kept */
+	double least;  /* least of all batches that were kept */
 	struct batch_counts batches;
 };
 

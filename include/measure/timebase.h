@@ -45,9 +45,9 @@ void counter_repeat_ordered(size_t count);
 struct timebase {
 	bool by_counter;
 	uint64_t overhead;     /* ticks between two reads with nothing between them */
-	int64_t clock_step_ns; /* of the kernel's clock; 0: no more than a read takes */
+	int64_t clock_step_ns; /* step of the kernel's clock; 0: at most what a read takes */
 	uint64_t start_ticks;
-	int64_t start_ns; /* of the kernel's clock when start_ticks was read */
+	int64_t start_ns; /* kernel's clock when start_ticks was read */
 };
 
 /*

@@ -15,7 +15,7 @@ struct vdso_image {
 	uintptr_t base;                  /* 0: the process has none */
 	size_t size;                     /* bytes of the mapping */
 	bool replaced;                   /* a tool's own: no data page lies beside it */
-	size_t offsets[VDSO_EXPORT_MAX]; /* of vdso_evidence's exports, in the same order */
+	size_t offsets[VDSO_EXPORT_MAX]; /* offsets of vdso_evidence's exports, in their order */
 };
 
 /*
@@ -61,12 +61,12 @@ bool vvar_read_again(
 /* The counter's rates that the kernel and the hypervisor wrote for the vDSO. */
 struct vvar_rates {
 	struct fact fact;
-	double hz;   /* of the high-resolution clocks, NTP's correction included */
+	double hz;   /* rate of the high-resolution clocks, with NTP's correction */
 	double step; /* the part of itself by which this and the next rate can change */
 	struct fact raw_fact;
-	double raw_hz; /* of CLOCK_MONOTONIC_RAW: what the kernel took at boot */
+	double raw_hz; /* rate of CLOCK_MONOTONIC_RAW, which the kernel took at boot */
 	struct fact page_fact;
-	double page_hz; /* of the hypervisor's page: pvclock's, or Hyper-V's */
+	double page_hz; /* rate in the hypervisor's page: pvclock's or Hyper-V's */
 };
 
 /*

@@ -84,7 +84,7 @@ struct item {
 	const char *word; /* "--name" or "--name=value", or the operand */
 	char letter[3];   /* "-x"; empty: not an option of one letter */
 	bool is_operand;
-	const char *value; /* of an option; NULL: there is none */
+	const char *value; /* value of the option; NULL: none */
 };
 
 struct items {

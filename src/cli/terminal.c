@@ -35,7 +35,7 @@ const char *cli_last_error(void)
 static struct {
 	bool shown;
 	const char *doing;
-	int percent; /* as last shown */
+	int percent; /* percentage shown last */
 	volatile sig_atomic_t on_screen;
 } progress;
 
@@ -155,7 +155,7 @@ static struct {
 	bool for_program;             /* they do not end this process */
 	volatile sig_atomic_t caught; /* the first; 0: none */
 	volatile int64_t first_ns;
-	unsigned sent; /* by processes, a bit each */
+	unsigned sent; /* signals that processes sent, a bit each */
 	pid_t process; /* children inherit the handler, but the terminal is not theirs */
 } interrupts;
 

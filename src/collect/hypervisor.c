@@ -14,7 +14,7 @@
 struct dmi_name {
 	const char *start;
 	const char *word;
-	bool is_cloud;   /* whose bare machines carry its name too */
+	bool is_cloud;   /* a cloud, whose bare machines carry its name, too */
 	bool is_precise; /* says more than CPUID, which says "kvm" on half of the clouds */
 };
 

@@ -59,7 +59,7 @@ struct cpuid_answer {
 	 * imitate Hyper-V) it is the one that Linux takes: the highest.
 	 */
 	const char *hypervisor;
-	char version[48];      /* of the hypervisor, or the features it has instead; may be "" */
+	char version[48];      /* version of the hypervisor, or its features; may be "" */
 	uint32_t kvm_features; /* EAX of leaf base + 1, under "kvm" */
 	uint32_t xen_tsc[2];   /* EAX and EBX of leaf base + 3, under "xen"; else 0 */
 };

@@ -96,7 +96,7 @@ static int libc_getcpu(unsigned *cpu, unsigned *node, void *cache)
 struct definition {
 	const char *call;
 	const char *clock;  /* "": the call takes none */
-	const char *export; /* in the vDSO, without its prefix */
+	const char *export; /* name in the vDSO, without its prefix */
 	struct call libc, raw;
 };
 

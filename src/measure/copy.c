@@ -69,14 +69,14 @@ struct copy {
 	const struct vdso_image *vdso;
 	struct copy_evidence answer;
 	size_t page_size;
-	uintptr_t from;       /* where the region begins that is copied */
-	size_t size;          /* bytes */
+	uintptr_t from;       /* start of the region that is copied */
+	size_t size;          /* bytes of the region */
 	unsigned char *write; /* the copy, to write to */
 	unsigned char *run;   /* the same memory, to call */
 	size_t page_count;
 	size_t pages[PAGES_MAX]; /* the data pages that could be read: offsets in the region */
 	struct call calls[CLOCKS];
-	size_t hint;     /* where the mode is, by the table of layouts; 0: not known */
+	size_t hint;     /* offset of the mode by the table of layouts; 0: not known */
 	unsigned found;  /* words that decide */
 	size_t found_at; /* offset in the region */
 	struct sampler sampler;

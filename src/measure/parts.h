@@ -41,7 +41,7 @@ struct proof_run {
 	struct call_evidence calls[CALL_MAX];
 	unsigned cpus;    /* CPUs that calls were made on */
 	struct fact fact; /* known once the control call was caught: the counts hold from then on */
-	size_t row;       /* of the table: the call that is made `count` times */
+	size_t row;       /* row of the call that is made `count` times */
 	uint32_t count;
 	/* The state of the child, for a parent that traces its system calls. */
 	volatile int32_t call; /* index into calls, or one of the values below */

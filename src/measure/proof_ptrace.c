@@ -44,7 +44,7 @@ struct tracing {
 	struct proof_run *run;
 	uint32_t counted; /* serial of the last attempt that entered: a libc may try twice in one */
 	bool is_followed, is_inside;
-	int status; /* of its end */
+	int status; /* status of its end */
 };
 
 static void count_entry(struct tracing *tracing)

@@ -39,8 +39,8 @@ static const struct timespec pause_of_rounds = {.tv_nsec = 10000000};
 struct comparison {
 	const struct call *vdso, *kernel;
 	int64_t tolerance_ns;
-	int64_t width_ns; /* of the narrowest try that did not clear the call; -1: none yet */
-	int64_t ahead_ns; /* in that try; 0: it fits */
+	int64_t width_ns; /* width of the narrowest try that did not clear the call; -1: none yet */
+	int64_t ahead_ns; /* difference in that try; 0: it fits */
 	bool is_fitting;  /* a narrow try fits */
 	int error;        /* errno of a call that failed; 0: none did */
 };

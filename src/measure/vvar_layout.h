@@ -87,8 +87,8 @@ bool vvar_layout_mode(const char *name, const unsigned char *bytes, int64_t *mod
 /* The counter's rates that a data page has, in Hz, where its mode reads the counter itself. */
 struct vvar_page_rates {
 	uint32_t mult; /* that hz is made of: half a step of it is the error */
-	double hz;     /* of the high-resolution clocks, NTP's correction included */
-	double raw_hz; /* of CLOCK_MONOTONIC_RAW; 0: not found */
+	double hz;     /* rate of the high-resolution clocks, with NTP's correction */
+	double raw_hz; /* rate of CLOCK_MONOTONIC_RAW; 0: not found */
 };
 
 /*
