@@ -214,17 +214,13 @@ static void read_rates(void *argument)
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 	uintptr_t at = job->vdso->base + (uintptr_t)vclock->at, start = at & ~(page_size - 1);
 	unsigned char page[VVAR_HEAD_SIZE];
-	struct vvar_page_rates found;
 
 	if (!mode_is_own_counter(vclock)) {
 		fact_set(&rates->fact, FACT_ABSENT, "the vclock mode is not the counter's own");
 	} else if (!vvar_copy_stable(start, page, sizeof(page)) ||
-		   !vvar_layout_rates(vclock->layout, page, sizeof(page), at - start, &found)) {
+		   !vvar_layout_rates(vclock->layout, page, sizeof(page), at - start, rates)) {
 		fact_set(&rates->fact, FACT_FAILED, "the data page has no rate");
 	} else {
-		rates->hz = found.hz;
-		rates->raw_hz = found.raw_hz;
-		rates->step = 1 / (double)found.mult;
 		fact_set_known(&rates->fact);
 	}
 	rates->raw_fact = rates->fact;

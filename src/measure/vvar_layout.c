@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "evidence.h"
 
 /* The kernel computes with 64 bits, clocks_calc_mult_shift(). */
 #define SHIFT_MOST 32
@@ -169,30 +168,30 @@ static uint64_t find_raw_mult(const struct vvar_layout *layout, const unsigned c
 }
 
 bool vvar_layout_rates(const char *name, const unsigned char *page, size_t size, size_t mode_at,
-	struct vvar_page_rates *rates)
+	struct vvar_rates *rates)
 {
 	const struct vvar_layout *layout = find_layout(name);
-	uint64_t shift, raw;
+	uint64_t mult, shift, raw;
 	size_t base;
 
-	*rates = (struct vvar_page_rates){0};
 	if (!layout || mode_at < layout->mode)
 		return false;
 	base = mode_at - layout->mode;
-	rates->mult = (uint32_t)read_word(page, size, base + layout->mult, 4);
+	mult = read_word(page, size, base + layout->mult, 4);
 	if (layout->shift)
 		shift = read_word(page, size, base + layout->shift, 2);
 	else
 		shift = read_word(page, size, base + layout->mult + 4, 4);
-	rates->hz = rate_of(rates->mult, shift);
+	rates->hz = rate_of(mult, shift);
 	if (rates->hz <= 0)
 		return false;
+	rates->step = 1 / (double)mult;
 	if (layout->raw_mult)
 		raw = read_word(page, size, base + layout->raw_mult, 4);
 	else if (layout->shift)
 		raw = 0;
 	else
-		raw = find_raw_mult(layout, page, size, base, rates->mult);
+		raw = find_raw_mult(layout, page, size, base, mult);
 	rates->raw_hz = rate_of(raw, shift);
 	return true;
 }

@@ -7,9 +7,7 @@
 #ifndef VDSOCHECK_MEASURE_VVAR_LAYOUT_H
 #define VDSOCHECK_MEASURE_VVAR_LAYOUT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "measure/vdso.h"
 
 /* Modes are numbers below this one. */
 #define VVAR_MODE_MAX 5
@@ -84,19 +82,13 @@ void vvar_layout_find(const unsigned char *page, size_t size, unsigned arch,
 /* Reads the mode from its four bytes in the layout of this name. Returns false without a layout. */
 bool vvar_layout_mode(const char *name, const unsigned char *bytes, int64_t *mode);
 
-/* The counter's rates that a data page has, in Hz, where its mode reads the counter itself. */
-struct vvar_page_rates {
-	uint32_t mult; /* that hz is made of: half a step of it is the error */
-	double hz;     /* rate of the high-resolution clocks, with NTP's correction */
-	double raw_hz; /* rate of CLOCK_MONOTONIC_RAW; 0: not found */
-};
-
 /*
- * Takes the rates from a page of this layout, whose mode is `mode_at` bytes from its start. Returns
- * false if the layout is unknown or the page has no rate.
+ * Takes hz, step and raw_hz (0: not found) from a page of this layout, whose mode is `mode_at`
+ * bytes from its start and reads the counter itself. Returns false if the layout is unknown or the
+ * page has no rate.
  */
 bool vvar_layout_rates(const char *name, const unsigned char *page, size_t size, size_t mode_at,
-	struct vvar_page_rates *rates);
+	struct vvar_rates *rates);
 
 /*
  * Return the counter's rate in Hz by the first bytes of a hypervisor's page; 0: it is not valid.

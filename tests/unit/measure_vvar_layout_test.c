@@ -204,7 +204,7 @@ static void the_rates_of_this_kernel_are_found(void **state)
 	const struct kernel *kernel = kernel_of(state);
 	bool has_raw = kernel->second || (kernel->shape == BY_OFFSET && kernel->mult == 76);
 	unsigned char page[PAGE_SIZE];
-	struct vvar_page_rates rates;
+	struct vvar_rates rates = {.hz = 0};
 	struct vvar_match match;
 
 	make_page(page, kernel, &ticking);
