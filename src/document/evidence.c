@@ -343,13 +343,6 @@ const struct field ntp_fields[] = {
 
 /* ---- the document ---- */
 
-static bool is_call_proven(const struct call_evidence *call)
-{
-	const struct path_evidence *judged = &call->path[call_judged_path(call)];
-
-	return judged->attempts || judged->signal;
-}
-
 /* A document without calls is that of a captured tree; with calls it needs those that decide. */
 static const char *settle_evidence(void *object, const json_t *from)
 {
@@ -359,6 +352,7 @@ static const char *settle_evidence(void *object, const json_t *from)
 	(void)from;
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		const struct call_evidence *row = &evidence->calls[i];
+		const struct path_evidence *judged = &row->path[call_judged_path(row)];
 
 		for (size_t k = 0; k < i; k++) {
 			if (strcmp(row->call, evidence->calls[k].call) == 0 &&
@@ -368,7 +362,8 @@ static const char *settle_evidence(void *object, const json_t *from)
 		if (row->decides != call_decides(row->call, row->clock))
 			return row->decides ? "calls marks a non-deciding call as deciding"
 			                    : "calls does not mark a deciding call";
-		if (row->decides && fact_is_known(&evidence->proof.fact) && !is_call_proven(row))
+		if (row->decides && fact_is_known(&evidence->proof.fact) && !judged->attempts &&
+			!judged->signal)
 			return "calls lacks the attempts of a call that decides, although "
 			       "proof.taken is true";
 		found += row->decides;

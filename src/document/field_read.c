@@ -213,17 +213,12 @@ static void read_field(
 		fact_set_known(fact_in(field->fact, object));
 }
 
-/* Returns true if a verdict rests on the unknown fact and the whole has no reason for that. */
-static bool needs_reason(const struct field *field, void *object)
-{
-	return field->options & FIELD_NEEDED && !fact_is_known(fact_in(field->fact, object)) &&
-	       (!field->whole || fact_is_known(fact_in(field->whole, object)));
-}
-
 /* Reads the reason of a fact that no value made known; refuses a part without its whole. */
 static void read_reason(
 	struct reader *reader, const struct field *field, const json_t *from, void *object)
 {
+	struct fact *fact = fact_in(field->fact, object);
+	bool has_whole = !field->whole || fact_is_known(fact_in(field->whole, object));
 	const json_t *said;
 	char key[FIELD_KEY_SIZE],
 		reason[FACT_REASON_SIZE + 16] = "unread: the document does not say";
@@ -236,12 +231,13 @@ static void read_reason(
 			(struct span){json_string_value(said), json_string_length(said)});
 	else if (said && !json_is_null(said))
 		refuse(reader, key, "is not a string");
-	else if (needs_reason(field, object))
+	/* A verdict rests on the fact. Where the whole is not known, its reason is that of all. */
+	else if (field->options & FIELD_NEEDED && !fact_is_known(fact) && has_whole)
 		refuse(reader, key, "is %s, although %s is %s", said ? "null" : "missing",
 			field->key, field->kind == FIELD_KNOWN ? "false" : "null");
-	if (!fact_is_known(fact_in(field->fact, object)))
-		fact_set_described(fact_in(field->fact, object), reason);
-	else if (field->whole && !fact_is_known(fact_in(field->whole, object)))
+	if (!fact_is_known(fact))
+		fact_set_described(fact, reason);
+	else if (!has_whole)
 		refuse(reader, field->key, "is present without the measurement that it belongs to");
 }
 

@@ -160,28 +160,13 @@ static bool has_vdso_p99(const void *object)
 /* Reading it back only makes the same reason again: the judge needs no raw system call. */
 static const char no_such_call[] = "absent: no such system call on this architecture";
 
-/* Returns why a time is missing although calls were timed. */
-static json_t *untimed_reason(
-	const struct timing_evidence *timing, const struct call_evidence *call)
-{
-	const struct path_evidence *raw = &call->path[PATH_SYSCALL];
-
-	if (call->raw_error)
-		return json_sprintf("denied: the system call: %s", strerror(call->raw_error));
-	if (!raw->timed && !fact_is_known(&timing->syscall_floor_fact))
-		return field_reason(&timing->syscall_floor_fact);
-	if (!raw->available)
-		return json_string(no_such_call);
-	if (!raw->timed || !call->path[PATH_VDSO].timed || !call->path[PATH_LIBC].timed)
-		return json_string("failed: every measurement was disturbed");
-	return json_null();
-}
-
 /* Returns the first reason why numbers of a call are null; null if none is. */
 static json_t *call_reason(const void *object, const void *whole)
 {
 	const struct call_evidence *call = object;
 	const struct evidence *evidence = whole;
+	const struct path_evidence *path = call->path, *raw = &path[PATH_SYSCALL];
+	const struct fact *floor = &evidence->timing.syscall_floor_fact;
 
 	if (judged_path(call)->signal)
 		return json_sprintf("failed: the call ends with %s",
@@ -192,9 +177,17 @@ static json_t *call_reason(const void *object, const void *whole)
 		return json_string("failed: the time was over before the call was proven");
 	if (!fact_is_known(&evidence->timing.fact))
 		return field_reason(&evidence->timing.fact);
-	if (!call->path[PATH_VDSO].available)
+	if (!path[PATH_VDSO].available)
 		return json_string("absent: the vDSO does not export this call");
-	return untimed_reason(&evidence->timing, call);
+	if (call->raw_error)
+		return json_sprintf("denied: the system call: %s", strerror(call->raw_error));
+	if (!raw->timed && !fact_is_known(floor))
+		return field_reason(floor);
+	if (!raw->available)
+		return json_string(no_such_call);
+	if (!raw->timed || !path[PATH_VDSO].timed || !path[PATH_LIBC].timed)
+		return json_string("failed: every measurement was disturbed");
+	return json_null();
 }
 
 static uint32_t take_count(const json_t *from, const char *key)
