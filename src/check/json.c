@@ -221,11 +221,6 @@ static const struct field diagnosis_fields[] = {
 #undef OF
 #define OF struct check_request
 
-static bool has_file(const void *object)
-{
-	return ((const struct check_request *)object)->several;
-}
-
 /* A file's name may have any bytes, JSON only UTF-8. */
 static json_t *file_name(const void *object, const void *whole)
 {
@@ -241,7 +236,8 @@ static json_t *file_name(const void *object, const void *whole)
 }
 
 static const struct field file_fields[] = {
-	{COMPUTED("file", FIELD_STRING, file_name), .options = FIELD_LEFT_OUT, .has = has_file,
+	{COMPUTED("file", FIELD_STRING, file_name), .options = FIELD_LEFT_OUT,
+		.given = GIVEN(several),
 		.doc = "path of the document that was judged; missing unless several were given"},
 	{0},
 };

@@ -160,11 +160,6 @@ static void print_warps(const void *object, const void *whole, FILE *out)
 
 /* ---- candidates ---- */
 
-static bool was_tried(const void *object)
-{
-	return fact_is_known(&((const struct candidate *)object)->fact);
-}
-
 static json_t *candidate_calls(const void *object, const void *whole)
 {
 	const struct evidence *evidence = &((const struct candidate *)object)->evidence;
@@ -194,7 +189,8 @@ static const struct field timing_element[] = {
 #define TESTED(name, member)                                                                       \
 	COUNT(name, member), .fact = FACT(warp.fact), .whole = FACT(fact), .reason = "reason"
 #define COMPUTED_LIST(name, function, rows)                                                        \
-	COMPUTED(name, FIELD_LIST, function), .fields = (rows), .has = was_tried, .reason = "reason"
+	COMPUTED(name, FIELD_LIST, function), .fields = (rows), .fact = FACT(fact),                \
+					      .reason = "reason"
 
 const struct field compare_candidate_fields[] = {
 	{TEXT("name", name), .options = FIELD_FILLED, .title = "clock_gettime MONOTONIC, ns",
@@ -214,7 +210,7 @@ const struct field compare_candidate_fields[] = {
 		.doc = "ns between the largest and the least of its timings"},
 	{TEXT("syscall", name), .options = FIELD_COLUMN, .title = "syscall", .width = 8,
 		.cell = print_syscall},
-	{LIST("timings_ns", timings_ns, timing_count, timing_element), .has = was_tried,
+	{LIST("timings_ns", timings_ns, timing_count, timing_element), .fact = FACT(fact),
 		.reason = "reason",
 		.doc = "its timings, ns per clock_gettime(CLOCK_MONOTONIC) each"},
 	{PROVEN("entered_kernel", entries.entered), .title = "in kernel", .left = true,
