@@ -80,7 +80,7 @@ struct cause {
 	const char *id;             /* stable */
 	char text[CAUSE_TEXT_SIZE]; /* a sentence or two */
 	enum certainty certainty;
-	const char *more; /* where to read on: a manual page or an address; NULL: nowhere */
+	const char *more; /* manual page or address to read on; NULL: none */
 	size_t evidence_count;
 	char evidence[CAUSE_EVIDENCE_MAX][CAUSE_EVIDENCE_SIZE];
 };
@@ -116,7 +116,7 @@ struct advice {
 	bool keep_is_known;                       /* the first of them is that of this host */
 	const char *ask;                          /* a sentence to paste into a ticket */
 	const char *risk;
-	const char *source;  /* what it is based on: title, date and address */
+	const char *source;  /* title, date and address of what it is based on */
 	bool is_alternative; /* to the piece before it; otherwise it is needed beside it */
 	char clocksource[CLOCKSOURCE_NAME_SIZE]; /* the one it leads to; empty: to none */
 	char boot[ADVICE_BOOT_SIZE];             /* boot parameters that `keep` adds or removes */
@@ -131,7 +131,7 @@ bool advice_sends_report(const struct advice *advice);
 struct cause_explanation {
 	const char *id;                       /* this and the other pointers have static storage */
 	char text[CAUSE_TEXT_SIZE];           /* as in struct cause */
-	const char *signs;                    /* how it is recognized, a sentence or two */
+	const char *signs;                    /* sentence or two on how it is recognized */
 	const char *more;                     /* as in struct cause */
 	const char *advice[CAUSE_ADVICE_MAX]; /* ids; a host gets those that fit; NULL: no more */
 };
@@ -258,7 +258,7 @@ extern const char *const counter_standing_names[];
 /* The evidence that bears on programs that read the counter themselves. */
 struct counter_view {
 	enum counter_standing standing;
-	const struct kernel_log_line *line; /* of the evidence, on why it was dropped; or NULL */
+	const struct kernel_log_line *line; /* log line on why it was dropped; or NULL */
 	bool x86;
 	bool guaranteed;    /* the CPU or the hypervisor guarantees one rate (tsc_is_invariant()) */
 	bool trapped;       /* each read is intercepted or emulated */

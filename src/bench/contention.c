@@ -21,7 +21,7 @@
 #define BATCH_NS 5000
 #define BATCHES 16
 #define WINDOW_NS 1000000
-#define WINDOW_ROUNDS_LEAST 4 /* of BATCHES each, however slow the call is */
+#define WINDOW_ROUNDS_LEAST 4 /* rounds of BATCHES each, however slow the call is */
 #define WINDOWS_LEAST 3
 
 /* On a machine too busy for undisturbed windows the run ends this much later. */

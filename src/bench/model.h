@@ -39,8 +39,8 @@ struct bench_plan {
 	struct bench_names clock_names;
 	bool path_named;
 	bool paths[PATH_COUNT];
-	int64_t time_ns;  /* for table, histograms and contention */
-	size_t cpu_count; /* for table and counts, one after the other; 0: any CPU */
+	int64_t time_ns;  /* duration of table, histograms and contention */
+	size_t cpu_count; /* CPUs of table and counts, one after the other; 0: any CPU */
 	int cpus[CPUS_MAX];
 	bool histogram;
 	size_t count_count; /* 0: no counts */
@@ -87,7 +87,7 @@ extern const char *const bench_paths[];
 struct histogram {
 	struct fact fact; /* known: calls were timed alone, and the percentiles hold */
 	uint64_t calls;
-	double p50_ns, p90_ns, p99_ns, p999_ns, max_ns; /* to 2% */
+	double p50_ns, p90_ns, p99_ns, p999_ns, max_ns; /* exact to 2% */
 	uint64_t buckets[HISTOGRAM_BUCKETS];            /* calls in each; the last one has no end */
 };
 
@@ -181,7 +181,7 @@ struct bench {
 	struct bench_run *runs;
 	size_t contention_count;
 	struct bench_contention *contentions;
-	size_t bytes; /* of the memory that all this lies in */
+	size_t bytes; /* size of the memory that all this lies in */
 };
 
 /*
@@ -214,7 +214,7 @@ struct contention {
 	unsigned workers;        /* at most BENCH_THREADS_MAX */
 	const int *cpus;         /* the workers are pinned to these in turn; not owned */
 	size_t cpu_count;
-	int64_t ns;                /* how long they make calls */
+	int64_t ns;                /* duration of the calls */
 	const volatile bool *stop; /* ends the run early once it is true; not owned */
 };
 

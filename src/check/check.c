@@ -17,7 +17,7 @@
 
 /* The further needs of a format. */
 enum {
-	NEEDS_LOG = 1 << 0, /* the kernel's, whatever the verdict */
+	NEEDS_LOG = 1 << 0, /* kernel log, whatever the verdict */
 	NEEDS_IDENTITY = 1 << 1,
 	NEEDS_ONE_HOST = 1 << 2, /* two hosts would be two statuses, or each metric twice */
 };

@@ -45,7 +45,7 @@ struct measuring {
 	struct vdso_image vdso;
 	struct call_table calls;
 	const struct deadline *deadline;
-	int64_t left_ns; /* when the last step began */
+	int64_t left_ns; /* time left when the last step began */
 	int64_t longest_ns;
 	unsigned name_changes, mode_changes;
 };

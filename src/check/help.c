@@ -14,7 +14,7 @@
 
 const char *help_topic(size_t place)
 {
-	static size_t causes; /* is counted once, and does not change */
+	static size_t causes; /* counted once: the number does not change */
 	struct cause_explanation cause;
 	struct advice advice;
 

@@ -31,7 +31,7 @@ enum part {
 	PART_BLANK,  /* the line between evidence and table */
 	PART_MORE,   /* the line that points to the rest */
 	PART_UNDO,   /* the command; a sentence takes its place */
-	PART_KEEP,   /* the same */
+	PART_KEEP,   /* the command; a sentence takes its place */
 	PART_RISK,   /* all but its first sentence */
 	PART_ADVICE, /* all but the first sentence of advice with steps */
 	PART_COST,   /* the verdict has the time of a call */

@@ -38,9 +38,9 @@ struct compare {
 	bool with_guests;
 	bool yes;
 	char tree[CURRENT_PATH_SIZE]; /* before a path in a message: that of --sysroot; "": none */
-	struct evidence host;         /* of the tree: for advice */
+	struct evidence host;         /* evidence of the tree, for the advice */
 	struct clocksource_switch clock;
-	size_t count; /* of candidates, without the one in use */
+	size_t count; /* number of candidates, without the one in use */
 	const char *names[CLOCKSOURCE_MAX];
 	struct run_result result;
 };

@@ -47,7 +47,7 @@ struct switch_names {
 
 struct clocksource_switch {
 	const struct root *root;   /* not owned */
-	const char *tree;          /* before its paths in messages; set by the owner; not owned */
+	const char *tree;          /* prefix of paths in messages; set by the owner; not owned */
 	int file;                  /* current_clocksource; owned */
 	int folder;                /* SWITCH_FOLDER; -1: a tree without it; owned */
 	int lock;                  /* owned; is released when the last copy is closed */
@@ -74,7 +74,7 @@ void clocksource_switch_close(struct clocksource_switch *clock);
 
 enum switch_result {
 	SWITCH_DONE,
-	SWITCH_REFUSED, /* by the kernel, or it could not be read back: see *why */
+	SWITCH_REFUSED, /* the kernel refused it, or it could not be read back: see *why */
 	SWITCH_FOREIGN, /* something else switched it: left as it is, see *why */
 };
 
@@ -167,7 +167,7 @@ struct candidate {
 	size_t timing_count;
 	double timings_ns[TIMING_MAX]; /* clock_gettime(CLOCK_MONOTONIC), timed several times */
 	size_t warp_allowed;           /* CPUs available to this process */
-	struct warp_evidence warp;     /* of CANDIDATE_CLOCKS, without pairs */
+	struct warp_evidence warp;     /* test of CANDIDATE_CLOCKS, without pairs */
 
 	/* Concluded by ranking_find(). */
 	bool in_use;
@@ -177,14 +177,14 @@ struct candidate {
 	double cost_ns;     /* least of the timings; NAN: none */
 	double spread_ns;   /* largest of the timings less the least; NAN: fewer than two */
 	struct fact proven;
-	struct entry_counts entries; /* of the deciding calls */
+	struct entry_counts entries; /* counts of the deciding calls */
 	uint64_t warps;              /* reads that were warps, over all clocks */
 };
 
 /* The request, the same for all candidates. */
 struct run_setup {
 	const struct call_table *calls; /* the deciding ones */
-	int64_t warp_ns;                /* how long to test for warps */
+	int64_t warp_ns;                /* duration of the test for warps */
 	size_t count;                   /* candidates, without the one in use */
 	const char *const *names;       /* their names */
 	guardian_report *orphaned;
@@ -249,7 +249,7 @@ struct ranking {
 	enum ranking_verdict verdict;
 	/* No warp was seen; the one in use unless another is clearly better. NULL: none. */
 	const struct candidate *fastest;
-	const struct candidate *advised; /* to change to; NULL: none */
+	const struct candidate *advised; /* candidate to change to; NULL: none */
 	const char *why_not; /* the fastest is not advisable; NULL: it is, or is in use */
 };
 
@@ -272,9 +272,9 @@ struct compare_report {
 	struct ranking ranking;
 	const struct timestamp_evidence *timestamp;
 	const char *original;
-	const char *tree;       /* before paths in commands; "": none */
+	const char *tree;       /* prefix of paths in commands; "": none */
 	const char *hypervisor; /* systemd-detect-virt's word; NULL: none, or not known */
-	double warp_s;          /* how long each was tested for warps */
+	double warp_s;          /* seconds that each was tested for warps */
 	int exit_status;
 
 	/* Concluded by compare_conclude(). */

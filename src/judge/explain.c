@@ -13,7 +13,7 @@ struct rows {
 	struct cause_list list; /* first, since add_row() is given this */
 	struct evidence evidence;
 	struct view view;
-	size_t place;                     /* of the cause that is wanted */
+	size_t place;                     /* place of the wanted cause */
 	struct cause_explanation *wanted; /* receives that cause; NULL: no cause is wanted */
 	size_t advice_count;
 	const struct advice_row *advice[ADVICE_ROW_MAX]; /* each once */

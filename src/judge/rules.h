@@ -114,7 +114,7 @@ struct view {
 	const char *paravirtual;
 	bool tsc_advisable;
 	bool has_switch;         /* paravirtual or tsc_advisable */
-	const char *why_not_tsc; /* where the TSC is offered and may not be recommended; or NULL */
+	const char *why_not_tsc; /* reason against a TSC that is offered; or NULL */
 };
 
 /* Fills the view; `verdict` is VERDICT_UNKNOWN until it is found. */
@@ -173,7 +173,7 @@ struct verdict_row {
 	const char *id;
 	bool applies;
 	enum verdict_kind kind;
-	unsigned rests_on;    /* of enum evidence_kind */
+	unsigned rests_on;    /* bits of enum evidence_kind */
 	const char *sentence; /* the summary; NULL: `write` makes it */
 	void (*write)(const struct view *v, char *summary, size_t size);
 };
@@ -186,7 +186,7 @@ void verdict_list(const struct view *v, struct verdict_row rows[VERDICT_ROWS]);
 struct contradiction_row {
 	const char *id;
 	bool applies;
-	bool may_be_a_change; /* of the clocksource, between two readings */
+	bool may_be_a_change; /* it may be a change of clocksource between two readings */
 	const char *text;
 };
 
@@ -243,7 +243,7 @@ enum rank {
 struct advice_row {
 	const char *id;
 	enum rank rank;
-	const char *text; /* what to do, in a sentence or two */
+	const char *text; /* sentence or two that say what to do */
 	/*
 	 * A container's text begins with "On the host" for a rank that changes the host, or with
 	 * on_host; not with `anywhere`, for advice that can be followed inside.
@@ -258,7 +258,7 @@ struct advice_row {
 	struct step_row steps[ADVICE_STEP_MAX]; /* all of them, in this order */
 	const char *boot; /* the boot parameter that makes it last; NULL: none does */
 	const char *ask, *risk, *source;                /* as in struct advice */
-	const char *(*find_risk)(const struct view *v); /* where it differs by host; or NULL */
+	const char *(*find_risk)(const struct view *v); /* a risk that differs by host; or NULL */
 };
 
 /* A piece of advice, and whether this host gets it. */
@@ -290,7 +290,7 @@ struct cause_row {
 struct cause_list {
 	/* Receives each row, whether it applies or not: tests and the manual list them all. */
 	void (*add)(struct cause_list *list, const struct view *v, const struct cause_row *row);
-	size_t count; /* of the causes that apply */
+	size_t count; /* number of the causes that apply */
 	struct cause *causes;
 	struct advice_choice advice[CAUSE_MAX][CAUSE_ADVICE_MAX];
 	bool explained; /* one of them says why the calls are slow */

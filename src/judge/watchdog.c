@@ -57,7 +57,7 @@ static const double hpet_rates[RATES_MAX] = {14318180, 24e6, 25e6, 100e6, 62.5e6
 /* The reference clocks that are known by name. */
 static const struct reference {
 	const char *name;
-	double rate; /* 0: differs */
+	double rate; /* Hz; 0: it differs by machine */
 	bool paravirtual;
 	bool by_interrupts; /* counts timer interrupts */
 } references[] = {
