@@ -158,12 +158,12 @@ bool contradiction_may_be_a_change(const struct evidence *evidence);
 
 struct cost {
 	struct fact call_fact;
-	double call_ns;    /* the costliest deciding call, as programs make it here */
-	double syscall_ns; /* the raw system call of the same clock; known as call_ns is */
+	double call_ns;    /* ns of the costliest deciding call, as programs make it */
+	double syscall_ns; /* ns of the raw system call of its clock; known with call_ns */
 	bool mixed;        /* call_ns is the average of calls that enter and calls that do not */
 	struct fact vdso_fact; /* known: the vDSO could serve the call in vdso_ns */
-	double vdso_ns;        /* the counter and the arithmetic */
-	double lost_ns;        /* in each call against the vDSO; 0: nothing, or not known */
+	double vdso_ns;        /* ns of the counter and the arithmetic */
+	double lost_ns;        /* ns lost in each call against the vDSO; 0: none, or unknown */
 	bool measured;         /* vdso_ns was measured on a copy of the vDSO */
 	struct fact rate_fact;
 	double rate; /* calls per second to work it out for */
