@@ -67,7 +67,7 @@ static bool was_timed_while_served(const struct path_evidence *path, double sysc
 }
 
 /* Returns why the times do not show what a call costs; NULL: they do. */
-static const char *find_gap(
+static const char *why_unknown(
 	const struct view *v, const struct call_evidence *call, const struct path_evidence *path)
 {
 	if (v->verdict == VERDICT_UNKNOWN)
@@ -107,12 +107,12 @@ void cost_find(const struct view *v, struct cost *cost)
 {
 	const struct call_evidence *call = find_costliest(v->evidence);
 	const struct path_evidence *path = call ? paid_path(v->evidence, call) : NULL;
-	const char *gap = find_gap(v, call, path);
+	const char *why = why_unknown(v, call, path);
 
 	*cost = (struct cost){.call_ns = 0};
 	fact_set(&cost->rate_fact, FACT_ABSENT, "none was given");
-	if (gap) {
-		fact_set(&cost->call_fact, FACT_ABSENT, "%s", gap);
+	if (why) {
+		fact_set(&cost->call_fact, FACT_ABSENT, "%s", why);
 		cost->vdso_fact = cost->call_fact;
 		return;
 	}
