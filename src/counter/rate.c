@@ -17,19 +17,18 @@
 /* quick_pit_calibrate() of arch/x86/kernel/tsc.c allows this. */
 #define FIRST_CALIBRATION_PPM 500
 
-static void set_rate(struct rate *rate, const struct fact *fact, double hz, double error_ppm)
+static struct rate rate_by(const char *source, const struct fact *fact, double hz, double error_ppm)
 {
-	rate->fact = *fact;
-	rate->hz = hz;
-	rate->error_ppm = error_ppm;
+	return (struct rate){.source = source, .fact = *fact, .hz = hz, .error_ppm = error_ppm};
 }
 
 /* A number in whole units of `step` Hz. */
-static void set_claim(struct rate *rate, const struct number_fact *hz, double step)
+static struct rate claim_by(const char *source, const struct number_fact *hz, double step)
 {
 	double value = (double)hz->value;
 
-	set_rate(rate, &hz->fact, value, fact_is_known(&hz->fact) ? step / value / 2 * PPM : 0);
+	return rate_by(
+		source, &hz->fact, value, fact_is_known(&hz->fact) ? step / value / 2 * PPM : 0);
 }
 
 /*
@@ -46,8 +45,8 @@ static void take_log(const struct evidence *host, struct rate *rate)
 	bool known = fact_is_known(&host->host.tsc_flags.fact) &&
 	             strstr(host->host.tsc_flags.value, "tsc_known_freq");
 
+	*rate = rate_by("kernel log", &log->fact, 0, 0);
 	if (!host_is_x86(host) || !fact_is_known(&log->fact)) {
-		rate->fact = log->fact;
 		if (!host_is_x86(host))
 			fact_set(&rate->fact, FACT_ABSENT, "the kernel logs the rate of x86 alone");
 		return;
@@ -75,18 +74,6 @@ static void take_log(const struct evidence *host, struct rate *rate)
 
 void rate_list(const struct counter_evidence *evidence, struct rate rates[RATE_COUNT])
 {
-	static const char *const sources[RATE_COUNT] = {
-		[RATE_PAGE] = "kernel, vDSO data page",
-		[RATE_CLOCK_PAGE] = "hypervisor's clock page",
-		[RATE_MEASURED] = "measured, CLOCK_MONOTONIC_RAW",
-		[RATE_LOG] = "kernel log",
-		[RATE_REGISTER] = "CNTFRQ_EL0",
-		[RATE_NTP] = "kernel, with NTP's correction",
-		[RATE_FILE] = "tsc_freq_khz",
-		[RATE_CRYSTAL] = "CPUID 0x15",
-		[RATE_BASE] = "CPUID 0x16",
-		[RATE_HYPERVISOR] = "hypervisor's CPUID leaf",
-	};
 	const struct vvar_rates *page = &evidence->page;
 	const struct warp_drift *drift = &evidence->warp.drift;
 	const struct counter_claims *claims = &evidence->claims;
@@ -96,22 +83,21 @@ void rate_list(const struct counter_evidence *evidence, struct rate rates[RATE_C
 	double step_ppm = lasted_ns > 0 ? step_ns / lasted_ns * PPM : 0;
 	const struct rate *first;
 
-	memset(rates, 0, RATE_COUNT * sizeof(*rates));
-	for (int id = 0; id < RATE_COUNT; id++)
-		rates[id].source = sources[id];
-	set_rate(&rates[RATE_PAGE], &page->raw_fact, page->raw_hz, page->step / 2 * PPM);
-	set_rate(&rates[RATE_NTP], &page->fact, page->hz, page->step / 2 * PPM);
+	rates[RATE_PAGE] = rate_by(
+		"kernel, vDSO data page", &page->raw_fact, page->raw_hz, page->step / 2 * PPM);
 	/* The hypervisor knows its own rate in kHz. */
-	set_rate(&rates[RATE_CLOCK_PAGE], &page->page_fact, page->page_hz,
+	rates[RATE_CLOCK_PAGE] = rate_by("hypervisor's clock page", &page->page_fact, page->page_hz,
 		page->page_hz > 0 ? 500 / page->page_hz * PPM : 0);
-	set_rate(&rates[RATE_MEASURED], &drift->fact, drift->counter_hz,
-		drift->hz_error_ppm + step_ppm);
+	rates[RATE_MEASURED] = rate_by("measured, CLOCK_MONOTONIC_RAW", &drift->fact,
+		drift->counter_hz, drift->hz_error_ppm + step_ppm);
 	take_log(&evidence->host, &rates[RATE_LOG]);
-	set_claim(&rates[RATE_REGISTER], &evidence->register_hz, 1);
-	set_claim(&rates[RATE_FILE], &claims->freq_file, 1e3);
-	set_claim(&rates[RATE_CRYSTAL], &claims->crystal_hz, 1);
-	set_claim(&rates[RATE_BASE], &claims->base_hz, HZ_PER_MHZ);
-	set_claim(&rates[RATE_HYPERVISOR], &claims->hypervisor_hz, 1e3);
+	rates[RATE_REGISTER] = claim_by("CNTFRQ_EL0", &evidence->register_hz, 1);
+	rates[RATE_NTP] = rate_by(
+		"kernel, with NTP's correction", &page->fact, page->hz, page->step / 2 * PPM);
+	rates[RATE_FILE] = claim_by("tsc_freq_khz", &claims->freq_file, 1e3);
+	rates[RATE_CRYSTAL] = claim_by("CPUID 0x15", &claims->crystal_hz, 1);
+	rates[RATE_BASE] = claim_by("CPUID 0x16", &claims->base_hz, HZ_PER_MHZ);
+	rates[RATE_HYPERVISOR] = claim_by("hypervisor's CPUID leaf", &claims->hypervisor_hz, 1e3);
 	first = rate_first(rates);
 	for (int id = 0; id < RATE_COUNT && first; id++)
 		rates[id].off_ppm = (rates[id].hz / first->hz - 1) * PPM;
