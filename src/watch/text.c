@@ -45,13 +45,9 @@ static void write_watched(const struct watch_event *event, FILE *out)
 	char why[FACT_REASON_SIZE + 16];
 
 	fact_describe(&event->page, why, sizeof(why));
-	if (fact_is_known(&event->page))
-		fprintf(out, "    watching the vDSO's data page every %g s\n", event->interval_s);
-	else
-		fprintf(out,
-			"    watching current_clocksource every %g s, not the vDSO's data page: "
-			"%s\n",
-			event->interval_s, why);
+	fprintf(out, "    watching %s every %g s%s%s\n",
+		*why ? "current_clocksource" : "the vDSO's data page", event->interval_s,
+		*why ? ", not the vDSO's data page: " : "", why);
 }
 
 bool watch_event_text(const void *result, const struct style *style, FILE *out)
