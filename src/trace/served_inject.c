@@ -31,8 +31,8 @@
 #define PAGE SERVED_PAGE
 #define IMAGE_MAX (64 * PAGE)
 
-/* The kernel takes no more arguments and environment: three quarters of 8 MiB, see execve(2). */
-#define STACK_SIZE (8 << 20)
+/* Limits what is read of the environment: 16,000 variables, and the auxiliary vector. */
+#define STACK_SIZE (128 * 1024)
 
 #if defined(__x86_64__) || defined(__aarch64__)
 
@@ -235,23 +235,26 @@ static uint64_t word_at(const struct target *target, const unsigned char *place)
 /*
  * Finds the entry of the vDSO in the auxiliary vector, and its value. 0 or an errno value. The
  * stack has the number of the arguments, the arguments, a zero, the environment, a zero and the
- * vector. What was not read is zero, too.
+ * vector.
  */
 static int find_vdso(const struct target *target, uint64_t *place, uint64_t *vdso)
 {
-	const uint64_t from = target->before.STACK_POINTER;
 	const size_t size = target->compat ? 4 : 8;
 	unsigned char *stack = xcalloc(1, STACK_SIZE + 2 * sizeof(uint64_t));
-	struct iovec here = {stack, STACK_SIZE}, there = {(void *)(uintptr_t)from, STACK_SIZE};
-	int error = process_vm_readv(target->thread, &here, 1, &there, 1, 0) < 0 ? errno : ENOENT;
-	uint64_t at = (word_at(target, stack) + 2) * size, type;
+	uint64_t from = target->before.STACK_POINTER, at = 0;
+	struct iovec here = {stack, STACK_SIZE}, there = {NULL, STACK_SIZE};
+	bool is_read = memory_read(target->thread, from, stack, sizeof(uint64_t));
+	int error = ENOENT;
 
+	from += (word_at(target, stack) + 2) * size;
+	there.iov_base = (void *)(uintptr_t)from;
+	is_read = is_read && process_vm_readv(target->thread, &here, 1, &there, 1, 0) > 0;
 	while (at < STACK_SIZE && word_at(target, stack + at))
 		at += size;
 	for (at += size; at < STACK_SIZE && error != ECANCELED; at += 2 * size) {
+		uint64_t type = word_at(target, stack + at);
 		uint64_t value = word_at(target, stack + at + size);
 
-		type = word_at(target, stack + at);
 		if (type == AT_NULL)
 			break;
 		/* A program that gains privileges must run as without us. */
@@ -264,17 +267,17 @@ static int find_vdso(const struct target *target, uint64_t *place, uint64_t *vds
 		error = 0;
 	}
 	free(stack);
-	return error;
+	return !is_read ? EFAULT : at < STACK_SIZE ? error : E2BIG;
 }
 
-static bool find_instruction(
-	struct target *target, const unsigned char *image, size_t length, uint64_t vdso)
+static bool find_instruction(struct target *target, const struct served_copy *copy)
 {
 	const unsigned char *bytes = target->compat ? compat_instruction : native_instruction;
 	size_t size = target->compat ? sizeof(compat_instruction) : sizeof(native_instruction);
-	const unsigned char *found = memmem(image, length, bytes, size);
+	const unsigned char *found = memmem(copy->image, copy->length, bytes, size);
 
-	target->instruction = found ? vdso + (uint64_t)(found - image) : 0;
+	if (found)
+		target->instruction = copy->from + (uint64_t)(found - copy->image);
 	return found;
 }
 
@@ -323,44 +326,39 @@ static int map_copy(struct target *target, struct served_copy *copy, uint64_t pl
 }
 
 /* Reads the image, and maps the table and the copy. 0 or an errno value. */
-static int give_copy(struct target *target, int *table)
+static int give_copy(struct target *target, struct served_copy *copy, int *table)
 {
-	unsigned char *image = xcalloc(1, IMAGE_MAX + PAGE);
-	struct served_copy copy = {.image = image, .as_if_fallback = target->trace->as_if_fallback};
 	uint64_t place = 0;
-	int64_t result;
-	int error = find_vdso(target, &place, &copy.from);
+	int64_t address;
+	int error = find_vdso(target, &place, &copy->from);
 
 	if (error)
-		goto out;
-	error = ENOEXEC;
-	if (!memory_read(target->thread, copy.from, image, PAGE))
-		goto out;
-	copy.length = served_image_length(image, PAGE);
-	copy.size = served_copy_size(copy.length);
-	if (copy.length == 0 || copy.size > IMAGE_MAX ||
-		!memory_read(target->thread, copy.from, image, copy.length) ||
-		!find_instruction(target, image, copy.length, copy.from))
-		goto out;
-	result = map_table(target, table);
-	error = (int)-result;
-	if (result < 0)
-		goto out;
-	copy.table = (uint64_t)result;
-	error = map_copy(target, &copy, place);
-	if (error && copy.to)
-		CALL(target, "munmap", copy.to, copy.size);
+		return error;
+	if (!memory_read(target->thread, copy->from, copy->image, PAGE))
+		return ENOEXEC;
+	copy->length = served_image_length(copy->image, PAGE);
+	copy->size = served_copy_size(copy->length);
+	if (copy->length == 0 || copy->size > IMAGE_MAX ||
+		!memory_read(target->thread, copy->from, copy->image, copy->length) ||
+		!find_instruction(target, copy))
+		return ENOEXEC;
+	address = map_table(target, table);
+	if (address < 0)
+		return (int)-address;
+	copy->table = (uint64_t)address;
+	error = map_copy(target, copy, place);
+	if (error && copy->to)
+		CALL(target, "munmap", copy->to, copy->size);
 	if (error)
-		CALL(target, "munmap", copy.table, SERVED_TABLE_SIZE);
-out:
-	free(image);
+		CALL(target, "munmap", copy->table, SERVED_TABLE_SIZE);
 	return error;
 }
 
 int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struct fact *why)
 {
 	struct target target = {.trace = trace, .thread = thread};
-	int table = -1, error = 0;
+	struct served_copy copy = {.as_if_fallback = trace->as_if_fallback};
+	int table = -1, error;
 	sigset_t all, before;
 
 	*signal = 0;
@@ -372,7 +370,9 @@ int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struc
 		return -1;
 	}
 	target.compat = is_compat(&target.before);
-	error = give_copy(&target, &table);
+	copy.image = xcalloc(1, IMAGE_MAX + PAGE);
+	error = give_copy(&target, &copy, &table);
+	free(copy.image);
 	*signal = target.signal;
 	if (registers_set(thread, &target.before) < 0 ||
 		ptrace(PTRACE_SETSIGMASK, thread, (void *)8, &before) < 0)
