@@ -78,11 +78,6 @@ static void print_name(const char *call, const char *clock, bool is_short, FILE 
 	fputs(blank ? blank + 1 : name.text, out);
 }
 
-static uint64_t count_all(const struct trace_line *line)
-{
-	return line->count + (uint64_t)line->served.value;
-}
-
 /* ---- the calls ---- */
 
 CELL(print_call, struct trace_line, print_name(row->call, row->clock, false, out))
@@ -137,13 +132,13 @@ const struct field trace_line_fields[] = {
 
 /* ---- the calls with those that were served ---- */
 
-CELL(print_all, struct trace_line, print_short((double)count_all(row), out))
+CELL(print_all, struct trace_line, print_short((double)row->total, out))
 CELL(print_total_rate, struct trace_line, print_short(row->total_per_s, out))
 CELL(print_served, struct trace_line, print_short((double)row->served.value, out))
 CELL(print_system_calls, struct trace_line, print_short((double)row->count, out))
 CELL(print_each, struct trace_line,
-	print_ns(row->is_minimum && row->count,
-		row->total_s *NS_PER_SECOND / (double)count_all(row), out))
+	print_ns(row->is_minimum && row->count, row->total_s *NS_PER_SECOND / (double)row->total,
+		out))
 CELL(print_total, struct trace_line,
 	print_seconds(row->is_minimum && row->count, row->total_s, out))
 CELL(print_fallback, struct trace_line, print_seconds(row->is_minimum, row->fallback_s, out))

@@ -185,13 +185,13 @@ struct trace_line {
 	bool avoidable;            /* the vDSO serves it here, or could */
 	bool is_minimum;           /* syscall_ns is the cost of the cheapest system call */
 	struct number_fact served; /* calls that the vDSO served, which are not in `count` */
+	uint64_t total;            /* the served calls and the system calls */
 	double per_s;
 	double syscall_ns, cost_s; /* of one call, and of all */
 	double vdso_ns, vdso_cost_s;
 	double cpu_share_percent;
-	double total_per_s; /* of the served calls and the system calls */
-	double total_s;
-	double fallback_s; /* of both, if all were system calls */
+	double total_per_s, total_s;
+	double fallback_s; /* cost of all, if they were system calls */
 };
 
 /*

@@ -64,7 +64,7 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 	const double duration_s = trace->duration_s > 0 ? trace->duration_s : NAN;
 	const uint64_t into_vdso = trace->vdso_calls[row];
 	uint64_t count_32_bit = trace->counts[TRACE_COMPAT][row];
-	uint64_t count = trace->counts[TRACE_NATIVE][row] + count_32_bit, all;
+	uint64_t count = trace->counts[TRACE_NATIVE][row] + count_32_bit;
 	struct trace_line line = {.call = planned->call->name,
 		.clock = planned->clock,
 		.count_32_bit = count_32_bit,
@@ -94,13 +94,13 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 		line.syscall_ns = host->timing.syscall_floor_ns;
 		line.is_minimum = true;
 	}
-	all = count + (uint64_t)line.served.value;
 	line.count = count;
+	line.total = count + (uint64_t)line.served.value;
 	line.per_s = (double)count / duration_s;
-	line.total_per_s = (double)all / duration_s;
+	line.total_per_s = (double)line.total / duration_s;
 	line.cost_s = cost_seconds((double)count, line.syscall_ns, 0);
 	line.vdso_cost_s = cost_seconds((double)count, line.vdso_ns, 0);
-	line.fallback_s = cost_seconds((double)all, line.syscall_ns, 0);
+	line.fallback_s = cost_seconds((double)line.total, line.syscall_ns, 0);
 	line.total_s = count ? line.cost_s : 0;
 	if (line.served.value)
 		line.total_s += cost_seconds((double)line.served.value, line.vdso_ns, 0);
@@ -118,14 +118,13 @@ static bool reads_clock(const struct trace_line *line)
 static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line *line)
 {
 	struct trace_sums *sums = &diagnosis->sums;
-	uint64_t all = line->count + (uint64_t)line->served.value;
 	double lost_s = cost_seconds((double)line->count, line->syscall_ns, line->vdso_ns);
 
 	sums->calls += line->count;
-	if (all)
+	if (line->total)
 		diagnosis->lines[diagnosis->line_count++] = *line;
-	if (all && reads_clock(line)) {
-		sums->reads.value += (int64_t)all;
+	if (line->total && reads_clock(line)) {
+		sums->reads.value += (int64_t)line->total;
 		sums->reads_by_call += line->count;
 		sums->reads_s += line->total_s;
 		sums->fallback_s += line->fallback_s;
