@@ -15,6 +15,9 @@
 
 #define SERVED_PAGE 4096
 
+/* A vDSO with a larger image is not copied. */
+#define SERVED_IMAGE_MAX (64 * SERVED_PAGE)
+
 /*
  * The table that the stubs count in, a file in memory that the processes of one executed image
  * share, and that is open here:

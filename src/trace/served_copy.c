@@ -9,9 +9,6 @@
 #include "elf_file.h"
 #include "served.h"
 
-#define PAGE SERVED_PAGE
-#define IMAGE_MAX (64 * (uint64_t)PAGE)
-
 const struct served_row served_calls[SERVED_CALL_COUNT] = {
 	[SERVED_CLOCK_GETTIME] = {"clock_gettime", "clock_gettime", true},
 	[SERVED_CLOCK_GETTIME64] = {"clock_gettime64", NULL, true},
@@ -44,33 +41,30 @@ size_t served_image_length(const unsigned char *image, size_t size)
 	segment = elf_file_segment(&file, PT_LOAD, 0);
 	offset = ELF_READ(&file, segment, Phdr, p_offset);
 	length = ELF_READ(&file, segment, Phdr, p_filesz);
-	return segment && offset <= PAGE && length <= IMAGE_MAX ? (size_t)(offset + length) : 0;
+	return segment && offset <= SERVED_PAGE && length <= SERVED_IMAGE_MAX
+	               ? (size_t)(offset + length)
+	               : 0;
 }
 
-/* Returns the new value of a function's symbol, whose code is in the real image now. */
-static uint64_t redirect(
-	struct served_copy *copy, const struct elf_file *file, const char *name, uint64_t value)
-{
-	uint64_t load = elf_file_load(file), target = copy->from + value - load;
-	enum served_call call = served_find_call(name);
-	size_t entry = 0;
-
-	if (call < SERVED_CALL_COUNT)
-		entry = served_stub_make(copy, call, file->narrow, target);
-	return load + (entry ? entry : target - copy->to);
-}
-
-static void redirect_symbol(struct served_copy *copy, const struct elf_file *file, uint64_t at,
+/* The code of a function is in the real image now, or in a stub that ends there. */
+static void redirect(struct served_copy *copy, const struct elf_file *file, uint64_t at,
 	const char *names, uint64_t names_size)
 {
 	uint64_t section = ELF_READ(file, at, Sym, st_shndx);
-	uint64_t name = ELF_READ(file, at, Sym, st_name), value;
+	uint64_t name = ELF_READ(file, at, Sym, st_name);
+	uint64_t load = elf_file_load(file), target, value;
+	enum served_call call;
+	size_t entry = 0;
 	uint32_t narrow;
 
 	if (section == SHN_UNDEF || section == SHN_ABS || name >= names_size ||
 		(ELF_READ(file, at, Sym, st_info) & 0xf) != STT_FUNC)
 		return;
-	value = redirect(copy, file, names + name, ELF_READ(file, at, Sym, st_value));
+	target = copy->from + ELF_READ(file, at, Sym, st_value) - load;
+	call = served_find_call(names + name);
+	if (call < SERVED_CALL_COUNT)
+		entry = served_stub_make(copy, call, file->narrow, target);
+	value = load + (entry ? entry : target - copy->to);
 	narrow = (uint32_t)value;
 	if (file->narrow)
 		memcpy(copy->image + at + offsetof(Elf32_Sym, st_value), &narrow, sizeof(narrow));
@@ -88,7 +82,7 @@ size_t served_copy_size(size_t length)
 {
 	size_t end = stubs_begin(length) + SERVED_CALL_COUNT * served_stub_size();
 
-	return (end + PAGE - 1) / PAGE * PAGE;
+	return (end + SERVED_PAGE - 1) / SERVED_PAGE * SERVED_PAGE;
 }
 
 bool served_copy_make(struct served_copy *copy)
@@ -121,6 +115,6 @@ bool served_copy_make(struct served_copy *copy)
 		size > copy->length - strings || copy->image[strings + size - 1] != '\0')
 		return false;
 	for (at = symbols; at + ELF_SIZE(&file, Sym) <= strings; at += ELF_SIZE(&file, Sym))
-		redirect_symbol(copy, &file, at, (const char *)copy->image + strings, size);
+		redirect(copy, &file, at, (const char *)copy->image + strings, size);
 	return true;
 }

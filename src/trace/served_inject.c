@@ -28,8 +28,6 @@
 #include "served.h"
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
-#define PAGE SERVED_PAGE
-#define IMAGE_MAX (64 * PAGE)
 
 /* Limits what is read of the environment: 16,000 variables, and the auxiliary vector. */
 #define STACK_SIZE (128 * 1024)
@@ -334,11 +332,11 @@ static int give_copy(struct target *target, struct served_copy *copy, int *table
 
 	if (error)
 		return error;
-	if (!memory_read(target->thread, copy->from, copy->image, PAGE))
+	if (!memory_read(target->thread, copy->from, copy->image, SERVED_PAGE))
 		return ENOEXEC;
-	copy->length = served_image_length(copy->image, PAGE);
+	copy->length = served_image_length(copy->image, SERVED_PAGE);
 	copy->size = served_copy_size(copy->length);
-	if (copy->length == 0 || copy->size > IMAGE_MAX ||
+	if (copy->length == 0 || copy->size > SERVED_IMAGE_MAX ||
 		!memory_read(target->thread, copy->from, copy->image, copy->length) ||
 		!find_instruction(target, copy))
 		return ENOEXEC;
@@ -370,7 +368,7 @@ int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struc
 		return -1;
 	}
 	target.compat = is_compat(&target.before);
-	copy.image = xcalloc(1, IMAGE_MAX + PAGE);
+	copy.image = xcalloc(1, SERVED_IMAGE_MAX + SERVED_PAGE);
 	error = give_copy(&target, &copy, &table);
 	free(copy.image);
 	*signal = target.signal;
