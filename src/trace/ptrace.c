@@ -23,9 +23,6 @@
 #include "places.h"
 #include "served.h"
 
-/* PTRACE_O_TRACESYSGOOD marks stops at system calls with this bit. */
-#define SYSCALL_STOP (SIGTRAP | 0x80)
-
 #define FOLLOW (PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
 
 /* Limits the time that the threads take to stop, so that they can be let go. */

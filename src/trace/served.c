@@ -137,7 +137,7 @@ static void read_frames(struct served_library *library)
 	int file = file_open_regular(AT_FDCWD, library->path, O_RDONLY | O_CLOEXEC, &status);
 	bool is_read =
 		file >= 0 && status.st_ino == library->inode && status.st_size <= LIBRARY_SIZE;
-	struct span bytes = file_take(file, is_read ? LIBRARY_SIZE : 1);
+	struct span bytes = file_take(file, is_read ? (size_t)status.st_size + 1 : 1);
 
 	for (size_t call = 0; call < SERVED_CALL_COUNT && is_read; call++) {
 		if (served_calls[call].function)

@@ -6,12 +6,16 @@
 #ifndef VDSOCHECK_TRACE_SERVED_H
 #define VDSOCHECK_TRACE_SERVED_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "model.h"
+
+/* PTRACE_O_TRACESYSGOOD marks stops at system calls with this bit. */
+#define SYSCALL_STOP (SIGTRAP | 0x80)
 
 #define SERVED_PAGE 4096
 

@@ -27,8 +27,6 @@
 #include "base/memory.h"
 #include "served.h"
 
-#define SYSCALL_STOP (SIGTRAP | 0x80)
-
 /* Limits what is read of the environment: 16,000 variables, and the auxiliary vector. */
 #define STACK_SIZE (128 * 1024)
 
