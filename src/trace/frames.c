@@ -3,19 +3,34 @@
  * Finds the frames of the C library's functions. clock_gettime() of libc calls the vDSO, so that
  * the return address there is libc's own, and the place of the call is one frame up. The distance
  * on the stack is in libc's call frame information (.eh_frame, see the DWARF and LSB standards),
- * which unwinders rely on, too. It is read for each indirect call in the function; the ABI aligns
- * the stack to 16 bytes there. If these do not agree, or anything is not as compilers write it for
- * C, the place stays the one in libc.
+ * which unwinders rely on, too. It is read for each indirect call in the function; the ABIs of
+ * x86-64 and arm64 align the stack to 16 bytes there. If these do not agree, or anything is not as
+ * compilers write it for C, the place stays the one in libc.
  */
 #include "elf_file.h"
 #include "served.h"
 
-#define STACK_POINTER 7 /* of x86-64, in DWARF's numbers */
+/* In DWARF's numbers. A call pushes the return address on x86-64, and leaves it in x30 on arm64. */
+#if defined(__aarch64__)
+#define STACK_POINTER 31
+#define RETURN_ADDRESS 30
+#define PUSHED 0
+#define INSTRUCTION_STEP 4
+#else
+#define STACK_POINTER 7
+#define RETURN_ADDRESS 16
+#define PUSHED 8
+#define INSTRUCTION_STEP 1
+#endif
 #define FUNCTION_MAX 4096
 #define STATE_MAX 4
 
 /* Addresses are encoded in four bytes with a sign, relative to where they are. */
 #define ENCODING_HERE 0x1b
+
+/* Registers are saved at multiples of -8, a signed number of 7 bits. */
+#define SAVED_UNIT 8
+#define SAVED_UNIT_ENCODED 0x78
 
 struct cursor {
 	const struct elf_file *file;
@@ -47,6 +62,7 @@ static uint64_t take_leb(struct cursor *cursor)
 
 struct frame_state {
 	uint64_t base, offset; /* the frame's address is register `base` plus `offset` */
+	uint64_t saved;        /* the return address is so far below it; 0: in a register */
 };
 
 /*
@@ -60,7 +76,7 @@ static bool execute(struct cursor *cursor, uint64_t unit, uint64_t *location, ui
 	size_t depth = 0;
 
 	while (cursor->at < cursor->end) {
-		uint64_t code = take(cursor, 1), step = 0;
+		uint64_t code = take(cursor, 1), step = 0, below;
 
 		switch (code >> 6 ? code & 0xc0 : code) {
 		case 0x40: /* DW_CFA_advance_loc */
@@ -72,7 +88,11 @@ static bool execute(struct cursor *cursor, uint64_t unit, uint64_t *location, ui
 			step = take(cursor, (size_t)1 << (code - 2)) * unit;
 			break;
 		case 0x00: /* DW_CFA_nop */
+		case 0x2d: /* DW_CFA_AARCH64_negate_ra_state: the signature is above its 48 bits */
+			break;
 		case 0xc0: /* DW_CFA_restore */
+			if ((code & 0x3f) == RETURN_ADDRESS)
+				state->saved = 0;
 			break;
 		case 0x05: /* DW_CFA_offset_extended */
 		case 0x09: /* DW_CFA_register */
@@ -80,6 +100,10 @@ static bool execute(struct cursor *cursor, uint64_t unit, uint64_t *location, ui
 			take_leb(cursor);
 			break;
 		case 0x80: /* DW_CFA_offset */
+			below = take_leb(cursor) * SAVED_UNIT;
+			if ((code & 0x3f) == RETURN_ADDRESS)
+				state->saved = below;
+			break;
 		case 0x06: /* DW_CFA_restore_extended, undefined, same_value, GNU_args_size */
 		case 0x07:
 		case 0x08:
@@ -131,9 +155,8 @@ static bool read_frame(const struct elf_file *file, uint64_t at, uint64_t locati
 		take(&start, 1) != 'R' || take(&start, 1) != 0)
 		return false;
 	unit = take_leb(&start);
-	take_leb(&start); /* units of offsets */
-	take_leb(&start); /* register of the return address */
-	if (take_leb(&start) != 1 || take(&start, 1) != ENCODING_HERE || take_leb(&entry) != 0)
+	if (take(&start, 1) != SAVED_UNIT_ENCODED || take_leb(&start) != RETURN_ADDRESS ||
+		take_leb(&start) != 1 || take(&start, 1) != ENCODING_HERE || take_leb(&entry) != 0)
 		return false;
 	*state = (struct frame_state){.base = 0};
 	/* The first instructions are those for the whole function. */
@@ -171,10 +194,14 @@ static bool find_frame(const struct elf_file *file, uint64_t address, struct fra
 	return false;
 }
 
-/* A call through a register or memory is 0xff with the operation 2. */
-static bool is_indirect_call(const unsigned char *code)
+/* It calls through a register (arm64: blr) or memory: 0xff with the operation 2. */
+static bool is_indirect_call(const struct elf_file *file, uint64_t at)
 {
-	return code[0] == 0xff && (code[1] & 0x38) == 0x10;
+#if defined(__aarch64__)
+	return (elf_file_number(file, at, 4) & 0xfffffc1f) == 0xd63f0000;
+#else
+	return (elf_file_number(file, at, 2) & 0x38ff) == 0x10ff;
+#endif
 }
 
 bool frames_find(
@@ -183,6 +210,7 @@ bool frames_find(
 	struct elf_symbol symbol = {.name = text_span(name)};
 	struct elf_file file;
 	uint64_t code, up = 0;
+	bool found = false;
 
 	*frame = (struct served_frame){.size = 0};
 	if (!elf_file_start(&file, bytes, length) || file.narrow || !elf_file_find(&file, &symbol))
@@ -190,21 +218,22 @@ bool frames_find(
 	code = find_offset(&file, symbol.start);
 	if (!code || code > length || symbol.size > FUNCTION_MAX || symbol.size > length - code)
 		return false;
-	for (uint64_t i = 0; i + 1 < symbol.size; i++) {
+	for (uint64_t i = 0; i + 1 < symbol.size; i += INSTRUCTION_STEP) {
 		struct frame_state state;
 
-		if (!is_indirect_call(bytes + code + i))
+		if (!is_indirect_call(&file, code + i))
 			continue;
 		if (!find_frame(&file, symbol.start + i, &state))
 			return false;
-		if (state.offset == 0 || state.offset % 16 != 0)
+		if (state.offset == 0 || state.offset % 16 != 0 || !state.saved)
 			continue;
-		if (up && up != state.offset)
+		if (found && up != state.offset - state.saved + PUSHED)
 			return false;
-		up = state.offset;
+		up = state.offset - state.saved + PUSHED;
+		found = true;
 	}
-	if (up)
+	if (found)
 		*frame = (struct served_frame){
 			symbol.start - elf_file_load(&file), symbol.size, up, 0};
-	return up;
+	return found;
 }

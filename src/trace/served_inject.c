@@ -415,8 +415,9 @@ size_t served_system_call(const struct trace_plan *plan, pid_t thread)
 #endif
 
 /*
- * Loaders set up the first thread when they have mapped the libraries, before they bind them. The
- * stubs of 32-bit programs and of arm64 have no use for frames.
+ * Loaders set up the first thread when they have mapped the libraries, before they bind them; on
+ * arm64 glibc does so from 2.34 on, and before protects what it has relocated, and a program without
+ * a C library sets up its signals. The stubs of 32-bit programs have no use for frames.
  */
 bool served_is_loaded(pid_t thread)
 {
@@ -426,6 +427,12 @@ bool served_is_loaded(pid_t thread)
 	return registers_get(thread, &registers) < 0 || is_compat(&registers) ||
 	       (registers.orig_rax == SYS_arch_prctl && registers.rdi == ARCH_SET_FS) ||
 	       registers.orig_rax == SYS_set_tid_address;
+#elif defined(__aarch64__)
+	struct user_regs_struct registers;
+
+	return registers_get(thread, &registers) < 0 || registers.regs[8] == SYS_set_tid_address ||
+	       (registers.regs[8] == SYS_mprotect && registers.regs[2] == PROT_READ) ||
+	       registers.regs[8] == SYS_rt_sigaction;
 #else
 	(void)thread;
 	return true;
