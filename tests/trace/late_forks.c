@@ -36,7 +36,8 @@ pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
 		if (late && got == 0) {
 			usleep(1000);
 			waited_ms++;
-		} else if (!late && got > 0 && is_event(*status, PTRACE_EVENT_FORK, PTRACE_EVENT_CLONE)) {
+		} else if (!late && got > 0 &&
+			   is_event(*status, PTRACE_EVENT_FORK, PTRACE_EVENT_CLONE)) {
 			late = got;
 			late_status = *status;
 			waited_ms = 0;
