@@ -14,6 +14,7 @@ STATUSES = {"ok": 0, "fallback": 1, "slow": 1, "wrong": 1, "unknown": 2}
 LOG_MAX = 12  # vdsocheck keeps as many lines; a full log may lack some
 ANY = "any"  # in the table: it changes while it is looked at
 TRACED_CALLS = 100  # as the table's steps "trace 100"
+COUNTED_PROGRAMS = 6  # for each turn of "counts"
 COUNTER_PPM = 5
 LEAST_READS = 1000  # of the time-warp test
 MODE_MUST_BE_READ = ("amd64", "i386", "arm64")
@@ -30,6 +31,7 @@ class Row:
         self.measures = [name for name in steps if name in measured.STEPS]
         self.watches = "watch" in steps
         self.counter = steps.get("counter")  # verdict and rule
+        self.counts = steps.get("counts", ["0"])[0]  # times
         self.arch = environment.arch
         self.expectation = expectation
         self.clocksource = self.mode = self.how = self.truth = self.verdict = self.status = None
@@ -220,6 +222,18 @@ def _judge_trace(row, reports):
             row.blame(f"trace by {way}: the system calls are made by {origins}, not by the vDSO")
 
 
+def _judge_counts(row, text):
+    """Each read is counted, once; as if the host fell back, it is a system call."""
+    lines = text.splitlines()
+    if len(lines) < COUNTED_PROGRAMS * int(row.counts):
+        row.blame(f"trace: {len(lines)} counts of known programs")
+    for line in lines:
+        words = line.split()
+        wanted = [words[2], words[2] if words[1] == "fallback" else "0", "0"]
+        if words[3:6] != wanted or (words[0] == "read" and words[6:] != ["read_clock"]):
+            row.blame(f"trace of a known program: {line}")
+
+
 def _judge_measured(row, reports):
     """There have to be figures; only a contention that differs from that by hand is wrong."""
     try:
@@ -291,6 +305,8 @@ def judge(row, reports, with_vdsocheck):
         return row
     row.document = _document(reports.get("vdsocheck"), "vdsocheck", row)
     _judge_trace(row, reports)
+    if int(row.counts):
+        _judge_counts(row, reports.get("counts", ("", 0))[0])
     if row.document:
         _judge_verdict(row, reports["vdsocheck"])
         _judge_mode(row)

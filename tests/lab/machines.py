@@ -95,6 +95,16 @@ def _nested_xen(source):
     return _nested(source, "-cpu host", "trixie/amd64", ",xen-version=0x4000f,kernel-irqchip=split")
 
 
+def _pc(seconds):
+    return _machine("qemu-system-x86_64", "-accel tcg -cpu max,-cx16 -m 256", "qemu-system-x86",
+                    seconds=seconds)
+
+
+def _virt(seconds):
+    return _machine("qemu-system-aarch64", "-M virt -cpu cortex-a72 -m 512", "qemu-system-arm",
+                    console="ttyAMA0", seconds=seconds)
+
+
 def _xen(seconds):
     return _machine("qemu-system-x86_64", "-accel tcg -cpu qemu64,-cx16 -m 1024", "qemu-system-x86",
                     console="hvc0", kind="xen", seconds=seconds)
@@ -108,11 +118,12 @@ MACHINES = {
     "hyperv-on-hpet": _nested("hpet", _HYPERV),
     "xen-on-tsc": _nested_xen("tsc"),
     "xen-on-hpet": _nested_xen("hpet"),
-    "pc": _machine("qemu-system-x86_64", "-accel tcg -cpu max,-cx16 -m 256", "qemu-system-x86"),
+    "pc": _pc(120),
+    "pc-patient": _pc(600),
     "xen": _xen(120),
     "xen-patient": _xen(900),
-    "virt": _machine("qemu-system-aarch64", "-M virt -cpu cortex-a72 -m 512", "qemu-system-arm",
-                     console="ttyAMA0"),
+    "virt": _virt(120),
+    "virt-patient": _virt(600),
     # An erratum of the timer makes the kernel read it out of line: no vDSO.
     "virt-erratum": _machine("qemu-system-aarch64", "-M virt -cpu cortex-a72 -m 512",
                              "qemu-system-arm device-tree-compiler", console="ttyAMA0",

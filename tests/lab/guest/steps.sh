@@ -24,7 +24,7 @@ report() {
 	shift
 	echo "@@lab begin $report_name@@"
 	case $1 in
-	clock_log | trace_article) "$@" 2>$errors ;; # functions, which timeout(1) cannot start
+	clock_log | trace_article | count_programs) "$@" 2>$errors ;; # functions, which timeout(1) cannot start
 	*) timeout $seconds "$@" 2>$errors ;;
 	esac
 	report_status=$?
@@ -201,6 +201,42 @@ trace_article() {
 		$LAB/$build/article "$calls" >/dev/null
 	cat /tmp/trace
 	rm -f /tmp/trace
+}
+
+# counts TIMES: what `vdsocheck trace` counts of programs that read the clock a known number of times,
+# and as if the host fell back.
+counts() {
+	[ -x $LAB/$build/vdsocheck ] || return 0
+	report counts count_programs "$1"
+}
+
+count_programs() {
+	turn=0
+	while [ $turn -lt "$1" ]; do
+		turn=$((turn + 1))
+		count_program 8000 read 1000 8
+		count_program 600 family 100 4
+		count_program 1000 pass 500
+	done
+}
+
+# count_program READS WORD...: prints READS, then the reads and the system calls that were counted, the
+# programs that were not, and the function that most reads come from.
+count_program() {
+	reads=$1
+	shift
+	for way in --json '--as-if fallback'; do
+		timeout $seconds $prefix $LAB/$build/vdsocheck trace --json $way -o /tmp/trace -- \
+			$LAB/$build/caller "$@" >/dev/null
+		echo "$1 ${way##* } $reads $(trace_value clock_reads) $(trace_value clock_system_calls)" \
+			"$(trace_value programs_uncounted) $(trace_value function)"
+	done
+	rm -f /tmp/trace
+}
+
+# The first value of this key.
+trace_value() {
+	sed -n "s/.*\"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" /tmp/trace | head -n 1
 }
 
 # counter VERDICT [RULE]: what `vdsocheck counter` says.
