@@ -119,11 +119,11 @@ MACHINES = {
     "xen-on-tsc": _nested_xen("tsc"),
     "xen-on-hpet": _nested_xen("hpet"),
     "pc": _pc(120),
-    "pc-patient": _pc(600),
+    "pc-patient": _pc(1200),
     "xen": _xen(120),
     "xen-patient": _xen(900),
     "virt": _virt(120),
-    "virt-patient": _virt(600),
+    "virt-patient": _virt(1200),
     # An erratum of the timer makes the kernel read it out of line: no vDSO.
     "virt-erratum": _machine("qemu-system-aarch64", "-M virt -cpu cortex-a72 -m 512",
                              "qemu-system-arm device-tree-compiler", console="ttyAMA0",
