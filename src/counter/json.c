@@ -101,8 +101,8 @@ static const struct field program_fields[] = {
 
 static const struct field evidence_fields[] = {
 	{NS("read_ns", host.timing.counter_ns), .fact = FACT(host.timing.counter_fact),
-		.reason = "read_ns_reason", .doc = "ns per read of the counter"},
-	{REASON("read_ns_reason")},
+		.reason = "read_reason", .doc = "ns per read of the counter"},
+	{REASON("read_reason")},
 	{TEXT("counter", host.timing.counter), .doc = "name of the counter; null: none known"},
 	{REAL("duration_s", warp.duration_s, 3), .fact = FACT(warp.fact),
 		.reason = "duration_reason", .doc = "seconds that the CPUs were compared"},

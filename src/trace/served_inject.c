@@ -415,9 +415,9 @@ size_t served_system_call(const struct trace_plan *plan, pid_t thread)
 #endif
 
 /*
- * Loaders set up the first thread when they have mapped the libraries, before they bind them; on
- * arm64 glibc does so from 2.34 on, and before protects what it has relocated, and a program without
- * a C library sets up its signals. The stubs of 32-bit programs have no use for frames.
+ * Loaders set up the first thread when they have mapped the libraries, before they bind them. On
+ * arm64 glibc does so from 2.34 on; before, it protects what it has relocated. A program without a
+ * C library sets up its signals. The stubs of 32-bit programs have no use for frames.
  */
 bool served_is_loaded(pid_t thread)
 {

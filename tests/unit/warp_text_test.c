@@ -182,7 +182,7 @@ static void expect_warp_keys(const struct warp_evidence *warp)
 	{
 		expect_reason(clock, "reads", "reason");
 		expect_reason(clock, "cpu_behind", "cpu_reason");
-		expect_reason(clock, "max_offset_ns", "apart_reason");
+		expect_reason(clock, "max_offset_ns", "max_offset_reason");
 	}
 	json_decref(root);
 }
