@@ -31,15 +31,16 @@
 struct span file_take(int file, size_t most)
 {
 	struct span taken = {NULL, 0};
-	char *content, *shrunk;
+	char *content, *copy;
 
 	if (file < 0)
 		return taken;
 	content = xmalloc(most);
 	(void)file_read_all(file, content, most, &taken.length);
 	close(file);
-	shrunk = realloc(content, taken.length + 1);
-	taken.at = shrunk ? shrunk : content;
+	taken.at = copy = xmalloc(taken.length + 1);
+	memcpy(copy, content, taken.length);
+	free(content); /* realloc(3) would map memory for each file anew */
 	return taken;
 }
 
