@@ -39,7 +39,7 @@ static const struct timespec pause_of_rounds = {.tv_nsec = 10000000};
 struct comparison {
 	const struct call *vdso, *kernel;
 	int64_t tolerance_ns;
-	int64_t width_ns; /* width of the narrowest try that did not clear the call; -1: none yet */
+	int64_t width_ns; /* width of the narrowest try; INT64_MAX: none yet */
 	int64_t ahead_ns; /* difference in that try; 0: it fits */
 	bool is_fitting;  /* a narrow try fits */
 	int error;        /* errno of a call that failed; 0: none did */
@@ -99,7 +99,7 @@ static void compare_values(void *argument)
 		if (before == NOT_A_TIME || width < 0)
 			continue;
 		comparison->is_fitting = fits && width <= NARROW_NS;
-		if (comparison->width_ns >= 0 && width >= comparison->width_ns)
+		if (width >= comparison->width_ns)
 			continue;
 		comparison->width_ns = width;
 		comparison->ahead_ns = fits ? 0 : value - before - width / 2;
@@ -120,7 +120,7 @@ static void compare_call(const struct call_row *row, struct call_evidence *call)
 	struct comparison comparison = {.vdso = &row->path[PATH_VDSO],
 		.kernel = &row->path[PATH_SYSCALL],
 		.tolerance_ns = tolerance_of(row),
-		.width_ns = -1};
+		.width_ns = INT64_MAX};
 	struct fact *fact = &call->agrees.fact;
 	int signal;
 
@@ -133,7 +133,7 @@ static void compare_call(const struct call_row *row, struct call_evidence *call)
 		fact_set(fact, FACT_FAILED, "the call ends with %s", fault_signal_name(signal));
 	} else if (comparison.error) {
 		fact_set_errno(fact, comparison.error, row->call);
-	} else if (!comparison.is_fitting && comparison.width_ns < 0) {
+	} else if (comparison.width_ns == INT64_MAX) {
 		fact_set(fact, FACT_FAILED, "the system calls give no two times in order");
 	} else {
 		fact_set_flag(&call->agrees, comparison.is_fitting || !comparison.ahead_ns);
