@@ -283,7 +283,7 @@ const struct field call_fields[] = {
 	{INTEGER("ahead_ns", ahead_ns, INT64_MAX), .fact = FACT(agrees.fact),
 		.reason = "agrees_reason", .options = FIELD_SIGNED,
 		.doc = "ns by which the vDSO's values are ahead of the kernel's, below zero where "
-		       "they are behind; 0: they agree, or are no times"},
+		       "they are behind; 0: they agree, or are not times"},
 	{COMPUTED("signal", FIELD_INTEGER, judged_signal), .options = FIELD_NEEDED, .most = NSIG,
 		.doc = "number of the signal that ended the call by this path; null: none did"},
 	{COMPUTED("reason", FIELD_REASON, call_reason),
