@@ -79,6 +79,9 @@ bool number_parse_range(struct span text, uint64_t *first, uint64_t *last);
 /* These write into `buffer`, and return it. A count with separated thousands is "6,000". */
 char *format_count(uint64_t count, char buffer[32]);
 
+/* A rate in Hz is "2,445.4041", in MHz, with this many decimals, 6 at most. */
+char *format_mhz(double hz, int decimals, char buffer[48]);
+
 /* An age is "0.5 s", "6.9 minutes" or "3.9 days". */
 char *format_age(double seconds, char buffer[32]);
 

@@ -243,6 +243,20 @@ char *format_count(uint64_t count, char buffer[32])
 	return buffer;
 }
 
+char *format_mhz(double hz, int decimals, char buffer[48])
+{
+	uint64_t one = 1; /* MHz */
+	uint64_t units;
+	char whole[32];
+
+	for (int i = 0; i < decimals; i++)
+		one *= 10;
+	units = (uint64_t)(hz * (double)one / 1e6 + 0.5);
+	snprintf(buffer, 48, "%s.%0*" PRIu64, format_count(units / one, whole), decimals,
+		units % one);
+	return buffer;
+}
+
 char *format_age(double seconds, char buffer[32])
 {
 	static const struct {

@@ -5,7 +5,6 @@
  */
 #include "document.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 #include "model.h"
@@ -13,12 +12,11 @@
 static void print_mhz(const void *object, const void *whole, FILE *out)
 {
 	const struct rate *rate = object;
-	uint64_t hz = (uint64_t)(rate->hz + 0.5);
-	char mhz[32];
+	char mhz[48];
 
 	(void)whole;
 	if (fact_is_known(&rate->fact))
-		fprintf(out, "%s.%06" PRIu64, format_count(hz / 1000000, mhz), hz % 1000000);
+		fputs(format_mhz(rate->hz, 6, mhz), out);
 }
 
 #define OF struct rate

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "measure/timebase.h"
 
@@ -251,10 +252,10 @@ static const char *find_end(
 static void judge_safe(const struct counter_evidence *evidence, struct counter_verdict *verdict)
 {
 	const char *name = verdict->view.x86 ? "TSC" : "counter";
-	char rate[48] = "", cpus[48];
+	char mhz[48], rate[64] = "", cpus[48];
 
 	if (!isnan(verdict->hz))
-		snprintf(rate, sizeof(rate), " %.4f MHz,", verdict->hz / 1e6);
+		snprintf(rate, sizeof(rate), " %s MHz,", format_mhz(verdict->hz, 4, mhz));
 	if (evidence->warp.cpu_count == 1)
 		snprintf(cpus, sizeof(cpus), "on the only CPU");
 	else

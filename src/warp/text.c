@@ -16,8 +16,6 @@
 /* Pairs in the text; all are in the JSON document. */
 #define PAIRS_SHOWN 4
 
-#define HZ_PER_MHZ 1e6
-
 static const struct heading headings[] = {
 	[WARP_UNKNOWN] = {"UNKNOWN", COLOR_MAGENTA},
 	[WARP_OK] = {"OK", COLOR_GREEN},
@@ -100,14 +98,15 @@ static void write_drift(const struct warp_evidence *warp, FILE *out)
 	const struct warp_drift *drift = &warp->drift;
 	double drift_ppm = fabs(drift->drift_ppm);
 	struct strbuf sb = {.used = 0};
+	char mhz[48];
 
 	if (fact_is_known(&drift->fact)) {
 		if (drift_ppm <= drift->error_ppm)
 			strbuf_add(&sb, "below %.2f ppm", drift_ppm + drift->error_ppm);
 		else
 			strbuf_add(&sb, "%.2f +/- %.2f ppm", drift_ppm, drift->error_ppm);
-		strbuf_add(&sb, " against CLOCK_MONOTONIC_RAW; %s runs at %.3f MHz",
-			warp->results[WARP_COUNTER].name, drift->counter_hz / HZ_PER_MHZ);
+		strbuf_add(&sb, " against CLOCK_MONOTONIC_RAW; %s runs at %s MHz",
+			warp->results[WARP_COUNTER].name, format_mhz(drift->counter_hz, 3, mhz));
 	} else {
 		strbuf_add(&sb, "not known: %s", drift->fact.reason);
 	}

@@ -140,6 +140,21 @@ static void times_take_seven_characters_at_most(void **state)
 	}
 }
 
+static void rates_are_in_mhz_with_separated_thousands(void **state)
+{
+	static const struct {
+		double hz;
+		int decimals;
+		const char *text;
+	} rows[] = {{2445404144, 6, "2,445.404144"}, {2445404144, 4, "2,445.4041"},
+		{24999999.96, 4, "25.0000"}, {62500000, 3, "62.500"}, {0, 3, "0.000"}};
+	char buffer[48];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++)
+		assert_string_equal(format_mhz(rows[i].hz, rows[i].decimals, buffer), rows[i].text);
+}
+
 static void ages_are_given_in_the_unit_that_fits(void **state)
 {
 	static const struct {
@@ -187,6 +202,7 @@ int main(void)
 		cmocka_unit_test(counts_have_thousands_separators),
 		cmocka_unit_test(times_take_seven_characters_at_most),
 		cmocka_unit_test(differences_of_clocks_have_a_direction),
+		cmocka_unit_test(rates_are_in_mhz_with_separated_thousands),
 		cmocka_unit_test(ages_are_given_in_the_unit_that_fits),
 		cmocka_unit_test(what_was_printed_is_read_back),
 	};

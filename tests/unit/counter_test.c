@@ -91,7 +91,7 @@ static void a_sound_counter_is_safe(void **state)
 
 	(void)state;
 	make_sound(&evidence);
-	expect(&evidence, "safe", 0, "2600.0000 MHz, in step on all 2 CPUs");
+	expect(&evidence, "safe", 0, "2,600.0000 MHz, in step on all 2 CPUs");
 	assert_null(judge(&evidence)->until);
 	assert_int_equal(judge(&evidence)->note_count, 0);
 	/* Another clocksource by a hand or a boot parameter says nothing against it. */
