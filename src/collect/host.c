@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/utsname.h>
 
 #include "base/memory.h"
@@ -114,6 +115,19 @@ static void collect_version_line(
 	}
 }
 
+/* Calls uname() without the personality by which `setarch linux32` names a 64-bit machine i686. */
+static bool uname_of_kernel(struct utsname *names)
+{
+	int current = personality(0xffffffff); /* which changes nothing */
+	bool changed = current >= 0 && (current & PER_MASK) == PER_LINUX32 &&
+	               personality((unsigned long)current & ~(unsigned long)PER_MASK) >= 0;
+	bool done = uname(names) == 0;
+
+	if (changed)
+		personality((unsigned long)current);
+	return done;
+}
+
 /* Reads PRETTY_NAME="Debian GNU/Linux 12 (bookworm)", see os-release(5). */
 static void collect_distribution(const struct root *root, struct text_fact *distribution)
 {
@@ -144,9 +158,8 @@ void kernel_collect(const struct root *root, struct host_evidence *host)
 	line_collect(root, "/proc/sys/kernel/osrelease", &host->kernel);
 	line_collect(root, "/proc/sys/kernel/version", &host->kernel_build);
 	collect_version_line(root, "/proc/version", false, host);
-	/* Linux 6.1 and newer have this file, which `setarch linux32` does not change. */
 	line_collect(root, "/proc/sys/kernel/arch", &host->arch);
-	if (root->live && uname(&names) == 0) {
+	if (root->live && uname_of_kernel(&names)) {
 		set_unless_known(&host->kernel, text_span(names.release));
 		set_unless_known(&host->kernel_build, text_span(names.version));
 		set_unless_known(&host->arch, text_span(names.machine));
