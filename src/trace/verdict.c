@@ -68,14 +68,18 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 	struct trace_line line = {.call = planned->call->name,
 		.clock = planned->clock,
 		.count_32_bit = count_32_bit,
-		/* For some clocks clock_getres is always a system call. */
-		.avoidable = call && strcmp(call->call, "clock_getres") != 0 &&
-	                     (call->decides || served_here),
 		.served = {.fact = trace->served},
 		.syscall_ns = NAN,
 		.vdso_ns = NAN,
 		.cpu_share_percent = NAN};
 
+	/*
+	 * For some clocks clock_getres is always a system call. A host that is too busy to be
+	 * measured has no evidence: as if it fell back, the calls into the vDSO are avoidable.
+	 */
+	if (!is_same_call(line.call, "clock_getres"))
+		line.avoidable = call ? call->decides || served_here
+		                      : trace->as_if_fallback && into_vdso;
 	/* System calls that a filter refuses are not counted as such. */
 	if (trace->as_if_fallback && into_vdso > count)
 		count = into_vdso;

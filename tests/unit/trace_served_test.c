@@ -423,6 +423,12 @@ static void a_program_that_runs_as_if_the_host_fell_back(void **state)
 	trace_diagnose(&trace, &diagnosis);
 	assert_int_equal(diagnosis.verdict, TRACE_SIMULATED);
 	assert_string_equal(diagnosis.summary + strlen("as if this host fell back, "), expected);
+	assert_int_equal(diagnosis.sums.avoidable, 2000500);
+	/* So it is on a host that was too busy to be measured. */
+	trace.host.call_count = 0;
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.verdict, TRACE_SIMULATED);
+	assert_int_equal(diagnosis.sums.avoidable, 2000500);
 	fact_set(&trace.served, FACT_DENIED, "ptrace: Operation not permitted");
 	trace_diagnose(&trace, &diagnosis);
 	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
