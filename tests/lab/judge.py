@@ -229,8 +229,8 @@ def _judge_counts(row, text):
         row.blame(f"trace: {len(lines)} counts of known programs")
     for line in lines:
         words = line.split()
-        wanted = [words[2], words[2] if words[1] == "fallback" else "0", "0"]
-        if words[3:6] != wanted or (words[0] == "read" and words[6:] != ["read_clock"]):
+        wanted = ["0", words[2], words[2] if words[1] == "fallback" else "0", "0"]
+        if words[3:7] != wanted or (words[0] == "read" and words[7:] != ["read_clock"]):
             row.blame(f"trace of a known program: {line}")
 
 

@@ -220,18 +220,18 @@ count_programs() {
 	done
 }
 
-# count_program READS WORD...: prints READS, then the reads and the system calls that were counted, the
-# programs that were not, and the function that most reads come from.
+# count_program READS WORD...: prints READS and the exit status, then the reads and the system calls that
+# were counted, the programs that were not, and the function that most reads come from.
 count_program() {
 	reads=$1
 	shift
 	for way in --json '--as-if fallback'; do
+		rm -f /tmp/trace
 		timeout $seconds $prefix $LAB/$build/vdsocheck trace --json $way -o /tmp/trace -- \
 			$LAB/$build/caller "$@" >/dev/null
-		echo "$1 ${way##* } $reads $(trace_value clock_reads) $(trace_value clock_system_calls)" \
+		echo "$1 ${way##* } $reads $? $(trace_value clock_reads) $(trace_value clock_system_calls)" \
 			"$(trace_value programs_uncounted) $(trace_value function)"
 	done
-	rm -f /tmp/trace
 }
 
 # The first value of this key.
