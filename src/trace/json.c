@@ -176,7 +176,7 @@ static void print_place(const void *object, const void *whole, FILE *out)
 	else
 		fputs(*place->function   ? place->function
 			: *place->module ? place->module
-					 : "unknown",
+					 : "other",
 			out);
 }
 
