@@ -78,8 +78,8 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 	 * measured has no evidence: as if it fell back, the calls into the vDSO are avoidable.
 	 */
 	if (!is_same_call(line.call, "clock_getres"))
-		line.avoidable = call ? call->decides || served_here
-		                      : trace->as_if_fallback && into_vdso;
+		line.avoidable =
+			call ? call->decides || served_here : trace->as_if_fallback && into_vdso;
 	/* System calls that a filter refuses are not counted as such. */
 	if (trace->as_if_fallback && into_vdso > count)
 		count = into_vdso;
