@@ -236,7 +236,8 @@ static enum trace_origin find_origin(const struct trace_place *place)
 
 	if (text_equals(module, "[vdso]"))
 		return place->is_compat ? TRACE_BY_UNKNOWN : TRACE_BY_VDSO;
-	if (!module.length && !*place->function)
+	/* A file of another mount namespace cannot be read: any function of it may have called. */
+	if (!*place->function && (!module.length || places_is_c_library(module)))
 		return TRACE_BY_UNKNOWN;
 	if (strcmp(place->function, "syscall") == 0)
 		return TRACE_BY_SYSCALL_FUNCTION;

@@ -400,6 +400,7 @@ static int seize_threads(struct tracer *tracer, pid_t pid)
 	size_t before;
 	int error;
 
+	tracer->run->tracer = tracer;
 	do {
 		before = tracer->count;
 		error = trace_program_threads(pid, seize_thread, tracer);
@@ -414,7 +415,6 @@ bool trace_ptrace_attach(struct trace_run *run, struct fact *why)
 	char object[64];
 	int error = seize_threads(&tracer, pid);
 
-	run->tracer = &tracer;
 	trace_run_begin(run);
 	if (!error) {
 		set_method(run->trace, TRACE_BY_PTRACE);
