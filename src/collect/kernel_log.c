@@ -256,7 +256,7 @@ static bool read_journal(const struct root *root, const char *path, struct kerne
 		begins = ends;
 	}
 	if (journal)
-		fclose(journal);
+		(void)fclose(journal);
 	return log->count > 0;
 }
 

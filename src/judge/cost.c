@@ -111,7 +111,7 @@ void cost_find(const struct view *v, struct cost *cost)
 
 	*cost = (struct cost){.call_ns = 0};
 	fact_set(&cost->rate_fact, FACT_ABSENT, "none was given");
-	if (why) {
+	if (why || !path) {
 		fact_set(&cost->call_fact, FACT_ABSENT, "%s", why);
 		cost->vdso_fact = cost->call_fact;
 		return;

@@ -269,9 +269,11 @@ static bool report_event(struct cli *cli, struct watch *watch, enum watch_event_
 	timestamp_collect(watch->root, &event->timestamp, DEADLINE_NONE);
 	ntp_collect(&event->ntp, DEADLINE_NONE);
 	fact_set(&event->log.fact, FACT_ABSENT, "nothing has changed");
-	event->before = kind == WATCH_CHANGE || kind == WATCH_RESTORED ? event->now : NULL;
-	if (event->before)
+	event->before = NULL;
+	if (kind == WATCH_CHANGE || kind == WATCH_RESTORED) {
+		event->before = event->now;
 		event->now = &watch->checks[event->now == watch->checks];
+	}
 	if (kind != WATCH_END)
 		check_again(watch);
 	if (event->before)
