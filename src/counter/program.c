@@ -39,8 +39,9 @@ static unsigned find_traits(const struct counter_evidence *evidence)
 {
 	const struct clocksource_evidence *clocksource = &evidence->host.clocksource;
 	const struct counter_claims *claims = &evidence->claims;
-	unsigned traits = (claims->rdtscp ? RDTSCP : 0) | (claims->tsc_adjust ? TSC_ADJUST : 0);
+	unsigned traits = claims->rdtscp ? RDTSCP : 0;
 
+	traits |= claims->tsc_adjust ? TSC_ADJUST : 0;
 	traits |= fact_is_flag(&evidence->host.host.invariant_tsc, true) ? INVARIANT : 0;
 	traits |= has_flag(evidence, "constant_tsc") ? CONSTANT : 0;
 	traits |= has_flag(evidence, "nonstop_tsc") ? NONSTOP : 0;
