@@ -282,7 +282,7 @@ void cause_notes(const struct view *v, struct cause_list *list)
 			is_ok && v->may_be_restored && clocksource_is(v->evidence, "tsc"),
 			CERTAINTY_LIKELY, NULL,
 			"After a restore from a snapshot, tsc goes on from the snapshot's time, and "
-			"programs that read the TSC themselves have a wrong rate on a different "
+			"programs that read the TSC themselves use a wrong rate on a different "
 			"CPU.",
 			.signs = "The verdict is ok on tsc in a microVM, such as Firecracker's or "
 				 "Cloud Hypervisor's.",
