@@ -15,47 +15,47 @@
 
 # Tests (see tests/README.md):
 #
-#   make check-unit check-hosts check-cli check-live check-trace check-watch check-compare-fake
-#        check-fuzz check-loop check-man      one suite of make check
+#   make check-unit check-hosts check-cli check-live check-trace check-watch
+#        check-compare-fake check-fuzz check-loop check-man  a suite of make check
 #   make check-sanitized run make check with ASan and UBSan
 #   make hosts           regenerate the expected output of the recorded hosts
 #   make schema          regenerate src/share/*.schema.json
 #   make completions     regenerate src/share/completions
 #   make causes          regenerate man/vdsocheck-causes.7
-#   make check-consumers run Prometheus, Nagios and others on our output (CONSUMER=NAME: one)
+#   make check-consumers let others read our output (CONSUMER=NAME: one of them)
 #   make consumer-deps   install the programs that make check-consumers runs
 #   make check-source    check compiler warnings, formatting, shell scripts
 #   make check-analysis  run gcc -fanalyzer, clang-tidy, cppcheck
-#   make check-faults    let system calls and library calls fail (ALL=1: every single one)
+#   make check-faults    let system and library calls fail (ALL=1: each one)
 #   make check-endurance COUNT=10000   repeat runs under load
-#   make check-fresh     run the README's two commands in minimal chroots of Debian (root)
-#   make check-release   test the tarball and the static binaries (make release-deps)
+#   make check-fresh     run the README's commands in minimal Debians (root)
+#   make check-release   test tarball and static binaries (make release-deps)
 #   make check-32        build and test for 32 bits in such a chroot
-#   make fuzz TIME=60    fuzz each parser for 60 seconds with libFuzzer; make fuzz-keep
+#   make fuzz TIME=60    fuzz each parser for 60 seconds; make fuzz-keep
 #   make coverage        report the lines that the suites run (gcovr)
-#   make lab lab-ci lab-list lab-deps   test on real kernels (see tests/lab/README.md)
-#   make check-compare check-compare-noise   test compare and warp in guests; repeat runs
+#   make lab lab-ci lab-list lab-deps   test on real kernels (tests/lab/README.md)
+#   make check-compare check-compare-noise   test compare and warp in guests
 #   make bench peers trace-overhead     compare cost with other tools
 #   make format          format the sources with clang-format
 #
 # Releases:
 #
-#   make release         make the tarball and static binaries for x86-64 and arm64, with checksums
-#   make packages        make all that and deb, rpm and apk packages (make consumer-deps)
+#   make release         make tarball, static binaries (x86-64, arm64), checksums
+#   make packages        that, and deb, rpm, apk packages (make consumer-deps)
 #   make sign            sign SHA256SUMS with the GnuPG key SIGN_KEY
-#   make release-deps    install what the arm64 build needs (root, Debian on x86-64)
+#   make release-deps    install what the arm64 build needs (Debian on x86-64)
 #
 # Variables, on the command line or from the environment:
 #
 #   STATIC=1             link statically, for machines without the libraries
 #   SANITIZE=LIST        compile with -fsanitize=LIST (address,undefined)
-#   CC=clang             use another compiler; CC=aarch64-linux-gnu-gcc cross-compiles
+#   CC=clang             another compiler; aarch64-linux-gnu-gcc cross-compiles
 #   CPPFLAGS, CFLAGS, LDFLAGS   added after the Makefile's own flags
 #   HARDENING=           replace the hardening flags
 #   WERROR=1             treat warnings as errors
 #   BUILD=DIR            build in DIR and leave ./vdsocheck alone (build)
 #   PREFIX, DESTDIR      where to install (/usr/local, empty)
-#   PKG_CONFIG           pkg-config to use; its own variables hold for cross builds
+#   PKG_CONFIG           pkg-config to use; it has variables for cross builds
 #   V=1                  show the commands
 
 VERSION := 1.0.0
