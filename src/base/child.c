@@ -178,7 +178,7 @@ int child_wait(const struct child_wait *wait)
 	struct sigaction action = {.sa_handler = tick}, action_before = {.sa_handler = SIG_DFL};
 	sigset_t tick_signal, mask_before;
 	timer_t timer;
-	bool has_timer;
+	bool has_timer, is_ticking;
 	int error = 0;
 
 	sigemptyset(&action.sa_mask);
@@ -187,13 +187,13 @@ int child_wait(const struct child_wait *wait)
 	sigprocmask(SIG_UNBLOCK, &tick_signal, &mask_before);
 	ticked = 0;
 	has_timer = sigaction(SIGURG, &action, &action_before) == 0 &&
-	            timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 &&
-	            timer_settime(timer, 0, &interval, NULL) == 0;
+	            timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
+	is_ticking = has_timer && timer_settime(timer, 0, &interval, NULL) == 0;
 	for (;;) {
 		struct rusage usage;
 		int status;
 		pid_t pid = wait4(
-			wait->pid, &status, wait->options | (has_timer ? 0 : WNOHANG), &usage);
+			wait->pid, &status, wait->options | (is_ticking ? 0 : WNOHANG), &usage);
 
 		if (pid > 0 && wait->changed(wait->argument, pid, status, &usage))
 			break;
