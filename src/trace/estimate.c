@@ -106,7 +106,7 @@ static bool find_functions(struct estimating *estimating, const struct root *roo
 		return false;
 	}
 	for (size_t i = 0; i < vdso.export_count; i++) {
-		enum served_call call = served_find_call(vdso.exports[i].name);
+		enum served_call call = served_find_call(text_span(vdso.exports[i].name));
 
 		if (call == SERVED_CLOCK_GETTIME)
 			estimating->gettime = (void *)(image.base + image.offsets[i]);

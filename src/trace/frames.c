@@ -7,7 +7,7 @@
  * x86-64 and arm64 align the stack to 16 bytes there. If these do not agree, or anything is not as
  * compilers write it for C, the place stays the one in libc.
  */
-#include "elf_file.h"
+#include "base/elf.h"
 #include "served.h"
 
 /* In DWARF's numbers. A call pushes the return address on x86-64, and leaves it in x30 on arm64. */
@@ -33,7 +33,7 @@
 #define SAVED_UNIT_ENCODED 0x78
 
 struct cursor {
-	const struct elf_file *file;
+	const struct elf *file;
 	uint64_t at, end;
 };
 
@@ -42,7 +42,7 @@ static uint64_t take(struct cursor *cursor, size_t size)
 	uint64_t at = cursor->at;
 
 	cursor->at += size;
-	return cursor->at <= cursor->end ? elf_file_number(cursor->file, at, size) : 0;
+	return cursor->at <= cursor->end ? elf_number(cursor->file, at, size) : 0;
 }
 
 /* Takes a number of 7 bits a byte; only its low bits matter where it is a signed one. */
@@ -141,12 +141,12 @@ static bool execute(struct cursor *cursor, uint64_t unit, uint64_t *location, ui
 }
 
 /* Reads the entry at this offset of the file, which is for the code from `location` on. */
-static bool read_frame(const struct elf_file *file, uint64_t at, uint64_t location, uint64_t wanted,
+static bool read_frame(const struct elf *file, uint64_t at, uint64_t location, uint64_t wanted,
 	struct frame_state *state)
 {
-	struct cursor entry = {file, at + 16, at + 4 + elf_file_number(file, at, 4)};
-	uint64_t common = at + 4 - elf_file_number(file, at + 4, 4), unit;
-	struct cursor start = {file, common + 4, common + 4 + elf_file_number(file, common, 4)};
+	struct cursor entry = {file, at + 16, at + 4 + elf_number(file, at, 4)};
+	uint64_t common = at + 4 - elf_number(file, at + 4, 4), unit;
+	struct cursor start = {file, common + 4, common + 4 + elf_number(file, common, 4)};
 
 	if (entry.end > file->length || start.end > file->length)
 		return false;
@@ -164,43 +164,31 @@ static bool read_frame(const struct elf_file *file, uint64_t at, uint64_t locati
 	       execute(&entry, unit, &location, wanted, state) && state->base == STACK_POINTER;
 }
 
-/* Returns the offset in the file of the byte that is loaded at an address; 0: there is none. */
-static uint64_t find_offset(const struct elf_file *file, uint64_t address)
-{
-	for (uint64_t at = 0; (at = elf_file_segment(file, PT_LOAD, at));) {
-		uint64_t start = ELF_READ(file, at, Phdr, p_vaddr);
-
-		if (address - start < ELF_READ(file, at, Phdr, p_filesz))
-			return address - start + ELF_READ(file, at, Phdr, p_offset);
-	}
-	return 0;
-}
-
 /* Static programs have .eh_frame without the table that finds an entry by its address. */
-static bool find_frame(const struct elf_file *file, uint64_t address, struct frame_state *state)
+static bool find_frame(const struct elf *file, uint64_t address, struct frame_state *state)
 {
-	uint64_t section = elf_file_section(file, ".eh_frame");
+	uint64_t section = elf_section(file, ".eh_frame");
 	uint64_t at = ELF_READ(file, section, Shdr, sh_offset);
 	uint64_t load = ELF_READ(file, section, Shdr, sh_addr) - at, size;
 
-	for (; section && (size = elf_file_number(file, at, 4)); at += 4 + size) {
+	for (; section && (size = elf_number(file, at, 4)); at += 4 + size) {
 		uint64_t location = load + at + 8;
 
-		location += (uint64_t)(int64_t)(int32_t)elf_file_number(file, at + 8, 4);
-		if (elf_file_number(file, at + 4, 4) != 0 &&
-			address - location < elf_file_number(file, at + 12, 4))
+		location += (uint64_t)(int64_t)(int32_t)elf_number(file, at + 8, 4);
+		if (elf_number(file, at + 4, 4) != 0 &&
+			address - location < elf_number(file, at + 12, 4))
 			return read_frame(file, at, location, address, state);
 	}
 	return false;
 }
 
 /* It calls through a register (arm64: blr) or memory: 0xff with the operation 2. */
-static bool is_indirect_call(const struct elf_file *file, uint64_t at)
+static bool is_indirect_call(const struct elf *file, uint64_t at)
 {
 #if defined(__aarch64__)
-	return (elf_file_number(file, at, 4) & 0xfffffc1f) == 0xd63f0000;
+	return (elf_number(file, at, 4) & 0xfffffc1f) == 0xd63f0000;
 #else
-	return (elf_file_number(file, at, 2) & 0x38ff) == 0x10ff;
+	return (elf_number(file, at, 2) & 0x38ff) == 0x10ff;
 #endif
 }
 
@@ -208,15 +196,15 @@ bool frames_find(
 	const unsigned char *bytes, size_t length, const char *name, struct served_frame *frame)
 {
 	struct elf_symbol symbol = {.name = text_span(name)};
-	struct elf_file file;
+	struct elf file;
 	uint64_t code, up = 0;
 	bool found = false;
 
 	*frame = (struct served_frame){.size = 0};
-	if (!elf_file_start(&file, bytes, length) || file.narrow || !elf_file_find(&file, &symbol))
+	if (!elf_start(&file, bytes, length) || file.narrow || !elf_find(&file, &symbol))
 		return false;
-	code = find_offset(&file, symbol.start);
-	if (!code || code > length || symbol.size > FUNCTION_MAX || symbol.size > length - code)
+	code = elf_offset(&file, symbol.start);
+	if (!code || symbol.size > FUNCTION_MAX || symbol.size > length - code)
 		return false;
 	for (uint64_t i = 0; i + 1 < symbol.size; i += INSTRUCTION_STEP) {
 		struct frame_state state;
@@ -233,7 +221,6 @@ bool frames_find(
 		found = true;
 	}
 	if (found)
-		*frame = (struct served_frame){
-			symbol.start - elf_file_load(&file), symbol.size, up, 0};
+		*frame = (struct served_frame){symbol.start - file.load, symbol.size, up, 0};
 	return found;
 }

@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/elf.h"
 #include "base/memory.h"
 #include "base/privileges.h"
 #include "base/root.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "elf_file.h"
 #include "measure/vdso.h"
 #include "places.h"
 
@@ -200,7 +200,7 @@ static int by_count(const void *left, const void *right)
 static void find_function(struct trace_place *place)
 {
 	struct elf_symbol symbol = {.address = 0};
-	struct elf_file elf;
+	struct elf elf;
 	struct stat status;
 	int file = place->inode ? file_open_regular(
 					  AT_FDCWD, place->module, O_RDONLY | O_CLOEXEC, &status)
@@ -208,12 +208,12 @@ static void find_function(struct trace_place *place)
 
 	if (file < 0)
 		return;
-	if (status.st_ino == place->inode && elf_file_map(&elf, file)) {
-		place->offset += elf_file_load(&elf);
+	if (status.st_ino == place->inode && elf_map(&elf, file)) {
+		place->offset += elf.load;
 		symbol.address = place->offset;
-		if (elf_file_find(&elf, &symbol))
+		if (elf_find(&elf, &symbol))
 			text_copy_span(place->function, sizeof(place->function), symbol.name);
-		elf_file_unmap(&elf);
+		elf_unmap(&elf);
 	}
 	close(file);
 }

@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/elf.h"
 #include "base/memory.h"
 #include "base/privileges.h"
 #include "base/text.h"
 #include "count.h"
-#include "elf_file.h"
 #include "places.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/bin:/usr/bin"
@@ -73,14 +73,14 @@ int trace_program_find(const char *name, struct trace_program *program)
 
 void trace_program_read(struct trace_program *program, int file)
 {
-	struct elf_file elf;
+	struct elf elf;
 
-	program->is_elf = elf_file_map(&elf, file);
+	program->is_elf = elf_map(&elf, file);
 	if (!program->is_elf)
 		return;
 	program->is_32_bit = elf.narrow && sizeof(void *) == 8;
-	program->is_static = !elf_file_segment(&elf, PT_INTERP, 0);
-	elf_file_unmap(&elf);
+	program->is_static = !elf_segment(&elf, PT_INTERP, 0);
+	elf_unmap(&elf);
 }
 
 static void read_environment(struct trace_program *program, int file)

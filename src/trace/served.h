@@ -81,7 +81,7 @@ struct served_row {
 extern const struct served_row served_calls[SERVED_CALL_COUNT];
 
 /* Finds the call of "__vdso_time" or "__kernel_time"; SERVED_CALL_COUNT: there is none. */
-enum served_call served_find_call(const char *name);
+enum served_call served_find_call(struct span name);
 
 /*
  * A copy of the vDSO's image for the address `to`: image[] has room for `size` bytes, of which the

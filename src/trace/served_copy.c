@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "elf_file.h"
+#include "base/elf.h"
 #include "served.h"
 
 const struct served_row served_calls[SERVED_CALL_COUNT] = {
@@ -18,55 +18,44 @@ const struct served_row served_calls[SERVED_CALL_COUNT] = {
 	[SERVED_GETCPU] = {"getcpu", "sched_getcpu", false},
 };
 
-enum served_call served_find_call(const char *name)
+enum served_call served_find_call(struct span name)
 {
-	struct span base = text_span(name);
 	int call = 0;
 
-	if (!text_take_prefix(&base, "__vdso_") && !text_take_prefix(&base, "__kernel_"))
+	if (!text_take_prefix(&name, "__vdso_") && !text_take_prefix(&name, "__kernel_"))
 		return SERVED_CALL_COUNT;
-	while (call < SERVED_CALL_COUNT && !text_equals(base, served_calls[call].name))
+	while (call < SERVED_CALL_COUNT && !text_equals(name, served_calls[call].name))
 		call++;
 	return (enum served_call)call;
 }
 
 size_t served_image_length(const unsigned char *image, size_t size)
 {
-	struct elf_file file;
-	uint64_t segment, offset, length;
+	struct elf elf;
+	uint64_t extent = elf_start(&elf, image, size) ? elf_extent(&elf) : 0;
 
-	if (!elf_file_start(&file, image, size))
-		return 0;
-	/* The image is mapped as its file is: from its first byte on. */
-	segment = elf_file_segment(&file, PT_LOAD, 0);
-	offset = ELF_READ(&file, segment, Phdr, p_offset);
-	length = ELF_READ(&file, segment, Phdr, p_filesz);
-	return segment && offset <= SERVED_PAGE && length <= SERVED_IMAGE_MAX
-	               ? (size_t)(offset + length)
-	               : 0;
+	return extent <= SERVED_IMAGE_MAX ? (size_t)extent : 0;
 }
 
 /* The code of a function is in the real image now, or in a stub that ends there. */
-static void redirect(struct served_copy *copy, const struct elf_file *file, uint64_t at,
-	const char *names, uint64_t names_size)
+static void redirect(struct served_copy *copy, const struct elf *elf, uint64_t at, uint64_t names)
 {
-	uint64_t section = ELF_READ(file, at, Sym, st_shndx);
-	uint64_t name = ELF_READ(file, at, Sym, st_name);
-	uint64_t load = elf_file_load(file), target, value;
+	uint64_t section = ELF_READ(elf, at, Sym, st_shndx), target, value;
+	struct span name = elf_name(elf, names, ELF_READ(elf, at, Sym, st_name));
 	enum served_call call;
 	size_t entry = 0;
 	uint32_t narrow;
 
-	if (section == SHN_UNDEF || section == SHN_ABS || name >= names_size ||
-		(ELF_READ(file, at, Sym, st_info) & 0xf) != STT_FUNC)
+	if (section == SHN_UNDEF || section == SHN_ABS ||
+		(ELF_READ(elf, at, Sym, st_info) & 0xf) != STT_FUNC)
 		return;
-	target = copy->from + ELF_READ(file, at, Sym, st_value) - load;
-	call = served_find_call(names + name);
+	target = copy->from + ELF_READ(elf, at, Sym, st_value) - elf->load;
+	call = served_find_call(name);
 	if (call < SERVED_CALL_COUNT)
-		entry = served_stub_make(copy, call, file->narrow, target);
-	value = load + (entry ? entry : target - copy->to);
+		entry = served_stub_make(copy, call, elf->narrow, target);
+	value = elf->load + (entry ? entry : target - copy->to);
 	narrow = (uint32_t)value;
-	if (file->narrow)
+	if (elf->narrow)
 		memcpy(copy->image + at + offsetof(Elf32_Sym, st_value), &narrow, sizeof(narrow));
 	else
 		memcpy(copy->image + at + offsetof(Elf64_Sym, st_value), &value, sizeof(value));
@@ -87,34 +76,14 @@ size_t served_copy_size(size_t length)
 
 bool served_copy_make(struct served_copy *copy)
 {
-	uint64_t symbols = 0, strings = 0, size = 0, load, at, end;
-	struct elf_file file;
+	struct elf_dynamic dynamic;
+	struct elf elf;
 
 	copy->end = stubs_begin(copy->length);
-	if (copy->end > copy->size || !elf_file_start(&file, copy->image, copy->length))
+	if (copy->end > copy->size || !elf_start(&elf, copy->image, copy->length) ||
+		!elf_read_dynamic(&elf, &dynamic))
 		return false;
-	load = elf_file_load(&file);
-	at = elf_file_segment(&file, PT_DYNAMIC, 0);
-	end = at ? ELF_READ(&file, at, Phdr, p_filesz) : 0;
-	at = ELF_READ(&file, at, Phdr, p_offset);
-	for (end += at; at < end && at < copy->length; at += ELF_SIZE(&file, Dyn)) {
-		uint64_t tag = ELF_READ(&file, at, Dyn, d_tag);
-		uint64_t value = ELF_READ(&file, at, Dyn, d_un.d_val);
-
-		if (tag == DT_NULL)
-			break;
-		if (tag == DT_SYMTAB)
-			symbols = value - load;
-		else if (tag == DT_STRTAB)
-			strings = value - load;
-		else if (tag == DT_STRSZ)
-			size = value;
-	}
-	/* The symbols end where the strings begin. */
-	if (!symbols || symbols >= strings || strings >= copy->length || !size ||
-		size > copy->length - strings || copy->image[strings + size - 1] != '\0')
-		return false;
-	for (at = symbols; at + ELF_SIZE(&file, Sym) <= strings; at += ELF_SIZE(&file, Sym))
-		redirect(copy, &file, at, (const char *)copy->image + strings, size);
-	return true;
+	for (uint64_t i = 0; i < dynamic.count; i++)
+		redirect(copy, &elf, dynamic.symbols + i * ELF_SIZE(&elf, Sym), dynamic.names);
+	return dynamic.count;
 }

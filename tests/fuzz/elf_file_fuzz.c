@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "trace/elf_file.h"
+#include "base/elf.h"
 #include "trace/served.h"
 
 #define OWN_SIZE 8192
@@ -22,13 +22,13 @@ static void read_file(const unsigned char *bytes, size_t size)
 	struct served_copy copy = {.from = 0x7ffff7fc1000, .to = 0x7ffff7000000, .table = 4096};
 	struct elf_symbol symbol = {.address = 0x1234};
 	struct served_frame frame;
-	struct elf_file elf;
+	struct elf elf;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		if (frames_find(file, size, names[i], &frame) != (frame.size > 0))
 			abort();
 	}
-	if (elf_file_start(&elf, file, size) && elf_file_find(&elf, &symbol) &&
+	if (elf_start(&elf, file, size) && elf_find(&elf, &symbol) &&
 		(symbol.name.length == 0 || symbol.name.length > size))
 		abort();
 	copy.length = served_image_length(file, size);

@@ -17,8 +17,10 @@
 #endif
 
 #if defined(__s390x__)
+#define MACHINE EM_S390
 typedef uint64_t hash_word;
 #else
+#define MACHINE EM_NONE /* only the one with wide hash tables matters */
 typedef uint32_t hash_word;
 #endif
 
@@ -201,6 +203,7 @@ static void write_headers(struct builder *builder)
 {
 	uintptr_t base = builder->plan->linked_at;
 	ElfW(Ehdr) header = {.e_type = ET_DYN,
+		.e_machine = MACHINE,
 		.e_version = EV_CURRENT,
 		.e_phoff = sizeof(header),
 		.e_ehsize = sizeof(header),

@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/elf.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "trace/elf_file.h"
 #include "trace/places.h"
 #include "trace/served.h"
 #include "unit/dice.h"
@@ -253,7 +253,7 @@ static void a_function_is_found_in_the_file(void **state)
 	int (*function)(int) = a_function_with_a_name;
 	struct dice dice = dice_start();
 	struct elf_symbol symbol = {.address = 0};
-	struct elf_file elf;
+	struct elf elf;
 	uint64_t start;
 	struct stat status;
 	unsigned char *bytes;
@@ -264,19 +264,18 @@ static void a_function_is_found_in_the_file(void **state)
 	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
 	assert_ptr_not_equal(bytes, MAP_FAILED);
 	memcpy(&start, &function, sizeof(function));
-	assert_true(elf_file_start(&elf, bytes, (size_t)status.st_size));
-	symbol.address = start + 1 - (getauxval(AT_PHDR) & ~(uint64_t)(SERVED_PAGE - 1)) +
-	                 elf_file_load(&elf);
-	assert_true(elf_file_find(&elf, &symbol));
+	assert_true(elf_start(&elf, bytes, (size_t)status.st_size));
+	symbol.address = start + 1 - (getauxval(AT_PHDR) & ~(uint64_t)(SERVED_PAGE - 1)) + elf.load;
+	assert_true(elf_find(&elf, &symbol));
 	assert_true(text_equals(symbol.name, "a_function_with_a_name"));
 	for (size_t i = 0; i < 2000; i++) {
 		struct served_frame frame;
 
 		bytes[dice_roll(&dice, 64)] = (unsigned char)dice_roll(&dice, 256);
 		memcpy(bytes, "\177ELF", 4);
-		elf_file_start(&elf, bytes, dice_roll(&dice, (size_t)status.st_size));
+		elf_start(&elf, bytes, dice_roll(&dice, (size_t)status.st_size));
 		symbol = (struct elf_symbol){.address = dice_roll(&dice, 1 << 20)};
-		elf_file_find(&elf, &symbol);
+		elf_find(&elf, &symbol);
 		assert_true(symbol.name.length <= (size_t)status.st_size);
 		frames_find(bytes, dice_roll(&dice, (size_t)status.st_size), "main", &frame);
 	}

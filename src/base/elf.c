@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds segments, tables and functions, whose places are their offsets in the file or image. */
+#include "base/elf.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+bool elf_start(struct elf *elf, const unsigned char *bytes, size_t length)
+{
+	uint64_t headers, size, first;
+
+	*elf = (struct elf){.bytes = bytes, .length = length};
+	if (length < sizeof(Elf64_Ehdr) || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+		return false;
+	elf->narrow = bytes[EI_CLASS] == ELFCLASS32;
+	headers = ELF_READ(elf, 0, Ehdr, e_phoff);
+	size = ELF_READ(elf, 0, Ehdr, e_phnum) * ELF_SIZE(elf, Phdr);
+	if (headers > length || size > length - headers)
+		return false;
+	first = elf_segment(elf, PT_LOAD, 0);
+	if (first)
+		elf->load =
+			ELF_READ(elf, first, Phdr, p_vaddr) - ELF_READ(elf, first, Phdr, p_offset);
+	return true;
+}
+
+bool elf_map(struct elf *elf, int descriptor)
+{
+	struct stat status;
+	void *bytes = MAP_FAILED;
+
+	if (fstat(descriptor, &status) == 0 && status.st_size > 0)
+		bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+	if (bytes == MAP_FAILED)
+		return false;
+	if (elf_start(elf, bytes, (size_t)status.st_size))
+		return true;
+	munmap(bytes, (size_t)status.st_size);
+	return false;
+}
+
+void elf_unmap(const struct elf *elf)
+{
+	munmap((void *)(uintptr_t)elf->bytes, elf->length);
+}
+
+uint64_t elf_number(const struct elf *elf, uint64_t at, size_t size)
+{
+	const bool is_big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	uint64_t number = 0;
+
+	if (at > elf->length || elf->length - at < size)
+		return 0;
+	memcpy((unsigned char *)&number + (is_big_endian ? sizeof(number) - size : 0),
+		elf->bytes + at, size);
+	return number;
+}
+
+struct span elf_name(const struct elf *elf, uint64_t names, uint64_t at)
+{
+	struct span name = {NULL, 0};
+
+	if (names < elf->length && at < elf->length - names) {
+		name.at = (const char *)elf->bytes + names + at;
+		name.length = strnlen(name.at, elf->length - (size_t)(names + at));
+	}
+	return name;
+}
+
+uint64_t elf_segment(const struct elf *elf, uint32_t type, uint64_t previous)
+{
+	uint64_t first = ELF_READ(elf, 0, Ehdr, e_phoff);
+	uint64_t end = first + ELF_READ(elf, 0, Ehdr, e_phnum) * ELF_SIZE(elf, Phdr);
+	uint64_t at = previous ? previous + ELF_SIZE(elf, Phdr) : first;
+
+	for (; at < end; at += ELF_SIZE(elf, Phdr)) {
+		if (ELF_READ(elf, at, Phdr, p_type) == type)
+			return at;
+	}
+	return 0;
+}
+
+uint64_t elf_offset(const struct elf *elf, uint64_t address)
+{
+	for (uint64_t at = 0; (at = elf_segment(elf, PT_LOAD, at));) {
+		uint64_t distance = address - ELF_READ(elf, at, Phdr, p_vaddr);
+		uint64_t offset = ELF_READ(elf, at, Phdr, p_offset) + distance;
+
+		if (distance < ELF_READ(elf, at, Phdr, p_filesz))
+			return offset < elf->length ? offset : 0;
+	}
+	return 0;
+}
+
+uint64_t elf_extent(const struct elf *elf)
+{
+	uint64_t extent = 0, end;
+
+	for (uint64_t at = 0; (at = elf_segment(elf, PT_LOAD, at));) {
+		if (__builtin_add_overflow(ELF_READ(elf, at, Phdr, p_offset),
+			    ELF_READ(elf, at, Phdr, p_filesz), &end))
+			return 0;
+		extent = end > extent ? end : extent;
+	}
+	return extent;
+}
+
+/* DT_GNU_HASH has no count: the last symbol is at the end of the last bucket's chain. */
+static uint64_t count_by_gnu_hash(const struct elf *elf, uint64_t table)
+{
+	uint64_t first = elf_number(elf, table + 4, 4), last = 0;
+	uint64_t bloom_words = elf_number(elf, table + 8, 4);
+	uint64_t at = table + 16 + bloom_words * (elf->narrow ? 4 : 8);
+	uint64_t chains = at + elf_number(elf, table, 4) * 4;
+
+	for (; at < chains && at < elf->length; at += 4) {
+		uint64_t bucket = elf_number(elf, at, 4);
+
+		last = bucket > last ? bucket : last;
+	}
+	if (last < first)
+		return first;
+	/* Chain words begin with the first hashed symbol; the last of a chain is odd. */
+	for (at = chains + (last - first) * 4; at < elf->length; at += 4) {
+		last++;
+		if (elf_number(elf, at, 4) & 1)
+			return last;
+	}
+	return 0;
+}
+
+bool elf_read_dynamic(const struct elf *elf, struct elf_dynamic *dynamic)
+{
+	/* The ABI of 64-bit s390 has wide words in DT_HASH; all others have 32 bits. */
+	bool is_wide = ELF_READ(elf, 0, Ehdr, e_machine) == EM_S390 && !elf->narrow;
+	uint64_t segment = elf_segment(elf, PT_DYNAMIC, 0), tag;
+	uint64_t at = ELF_READ(elf, segment, Phdr, p_offset);
+	uint64_t names_size = 0, hash = 0, gnu_hash = 0;
+
+	*dynamic = (struct elf_dynamic){0};
+	for (; segment && (tag = ELF_READ(elf, at, Dyn, d_tag)); at += ELF_SIZE(elf, Dyn)) {
+		uint64_t value = ELF_READ(elf, at, Dyn, d_un.d_val);
+		uint64_t offset = elf_offset(elf, value);
+
+		if (tag == DT_SYMTAB)
+			dynamic->symbols = offset;
+		else if (tag == DT_STRTAB)
+			dynamic->names = offset;
+		else if (tag == DT_STRSZ)
+			names_size = value;
+		else if (tag == DT_HASH)
+			hash = offset;
+		else if (tag == DT_GNU_HASH)
+			gnu_hash = offset;
+		else if (tag == DT_VERSYM)
+			dynamic->versions = offset;
+		else if (tag == DT_VERDEF)
+			dynamic->version_definitions = offset;
+		else if (tag == DT_SONAME)
+			dynamic->soname = value;
+	}
+	if (!dynamic->symbols || !dynamic->names || names_size > elf->length - dynamic->names)
+		return false;
+	if (gnu_hash)
+		dynamic->count = count_by_gnu_hash(elf, gnu_hash);
+	else if (hash) /* it has as many chain words as there are symbols */
+		dynamic->count = elf_number(elf, hash + (is_wide ? 8 : 4), is_wide ? 8 : 4);
+	if (dynamic->count > (elf->length - dynamic->symbols) / ELF_SIZE(elf, Sym))
+		dynamic->count = 0;
+	return true;
+}
+
+uint64_t elf_section(const struct elf *elf, const char *name)
+{
+	uint64_t sections = ELF_READ(elf, 0, Ehdr, e_shoff);
+	uint64_t names = sections + ELF_READ(elf, 0, Ehdr, e_shstrndx) * ELF_SIZE(elf, Shdr);
+	uint64_t strings = ELF_READ(elf, names, Shdr, sh_offset);
+
+	for (uint64_t i = 0; i < ELF_READ(elf, 0, Ehdr, e_shnum); i++) {
+		uint64_t section = sections + i * ELF_SIZE(elf, Shdr);
+		uint64_t at = ELF_READ(elf, section, Shdr, sh_name);
+
+		if (text_equals(elf_name(elf, strings, at), name))
+			return section;
+	}
+	return 0;
+}
+
+/* Of several names of a function, one without an underscore in front is taken. */
+static bool search(const struct elf *elf, uint64_t section, struct elf_symbol *symbol)
+{
+	uint64_t at = ELF_READ(elf, section, Shdr, sh_offset);
+	uint64_t count = ELF_READ(elf, section, Shdr, sh_size) / ELF_SIZE(elf, Sym);
+	uint64_t link = ELF_READ(elf, section, Shdr, sh_link) * ELF_SIZE(elf, Shdr);
+	uint64_t sections = ELF_READ(elf, 0, Ehdr, e_shoff);
+	uint64_t strings = ELF_READ(elf, sections + link, Shdr, sh_offset);
+	struct span found = {NULL, 0};
+
+	for (; count && at < elf->length; count--, at += ELF_SIZE(elf, Sym)) {
+		uint64_t start = ELF_READ(elf, at, Sym, st_value);
+		uint64_t size = ELF_READ(elf, at, Sym, st_size);
+		struct span name;
+
+		if ((ELF_READ(elf, at, Sym, st_info) & 0xf) != STT_FUNC ||
+			(!symbol->name.length && symbol->address - start >= size))
+			continue;
+		name = elf_name(elf, strings, ELF_READ(elf, at, Sym, st_name));
+		if (!symbol->name.length) {
+			if (name.length && (!found.length || *found.at == '_'))
+				found = name;
+		} else if (name.length == symbol->name.length &&
+			   memcmp(name.at, symbol->name.at, name.length) == 0) {
+			symbol->start = start;
+			symbol->size = size;
+			return true;
+		}
+	}
+	if (found.length)
+		symbol->name = found;
+	return found.length;
+}
+
+bool elf_find(const struct elf *elf, struct elf_symbol *symbol)
+{
+	static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
+	uint64_t section = ELF_READ(elf, 0, Ehdr, e_shoff);
+	uint64_t end = section + ELF_READ(elf, 0, Ehdr, e_shnum) * ELF_SIZE(elf, Shdr);
+
+	for (size_t k = 0; k < 2; k++) {
+		for (uint64_t at = section; at < end; at += ELF_SIZE(elf, Shdr)) {
+			if (ELF_READ(elf, at, Shdr, sh_type) == types[k] && search(elf, at, symbol))
+				return true;
+		}
+	}
+	return false;
+}
