@@ -9,12 +9,13 @@
  * window of a millisecond, and the best window is the result. A window in which a worker lost its
  * CPU to another process is discarded: the others had the device to themselves in it.
  */
+#include <stdatomic.h>
 #include <sys/resource.h>
 
 #include "base/child.h"
 #include "base/time.h"
 #include "measure/cpus.h"
-#include "measure/timebase.h"
+#include "measure/sampler.h"
 #include "model.h"
 
 /* A batch is short, since it is counted whole or not at all where a window ends within it. */
@@ -38,64 +39,59 @@
 
 /* One worker writes it; neighbouring cache lines are fetched in pairs. */
 struct worker {
-	size_t calls;
-	unsigned sync;    /* the last request of worker 0 that it answered */
-	long preemptions; /* involuntary context switches, at that answer */
+	volatile size_t calls;
+	atomic_uint sync; /* the last request of worker 0 that it answered */
+	long preemptions; /* involuntary context switches, stored before that answer */
 } __attribute__((aligned(128)));
 
 /* The memory that all workers share. */
 struct shared {
-	const struct contention *contention;
 	volatile bool over;
-	unsigned sync; /* request of worker 0 to report preemptions */
-	int signal;    /* the call ended with it */
+	atomic_uint sync; /* request of worker 0 to report preemptions */
+	struct fact why;  /* the reason of a worker that cannot make calls */
 	struct contention_result result;
 	struct worker workers[BENCH_THREADS_MAX];
 };
 
 /* Each worker is a process, with a copy of its own. */
 static struct {
+	const struct contention *contention;
 	struct shared *shared;
-	unsigned index;
+	struct worker *worker;
 	struct timed_call timed;
-	struct timebase timebase;
-	uint64_t until; /* worker 0: the latest end of the run, in ticks */
+	struct sampler sampler;
+	uint64_t until; /* the latest end of the run, in ticks */
 } self;
 
 /* ---- every worker ---- */
 
-static bool is_over(void)
+static bool may_continue(void)
 {
-	return self.shared->over || *self.shared->contention->stop;
+	return !self.shared->over && !*self.contention->stop &&
+	       (int64_t)(self.until - timebase_ticks(&self.sampler.timebase)) > 0;
 }
 
 /* Makes some batches of calls; then answers worker 0, if it asks for the preemptions. */
 static void make_calls(void)
 {
-	struct worker *worker = &self.shared->workers[self.index];
+	struct worker *worker = self.worker;
 	unsigned sync;
 
 	for (int i = 0; i < BATCHES; i++) {
 		call_repeat(&self.timed.call, self.timed.iterations);
-		__atomic_store_n(
-			&worker->calls, worker->calls + self.timed.iterations, __ATOMIC_RELAXED);
+		worker->calls = worker->calls + self.timed.iterations;
 	}
-	sync = __atomic_load_n(&self.shared->sync, __ATOMIC_ACQUIRE);
+	sync = self.shared->sync;
 	if (worker->sync != sync) {
 		struct rusage usage = {.ru_nivcsw = 0};
 
 		getrusage(RUSAGE_SELF, &usage);
 		worker->preemptions = usage.ru_nivcsw;
-		__atomic_store_n(&worker->sync, sync, __ATOMIC_RELEASE);
+		worker->sync = sync;
 	}
 }
 
 /* ---- worker 0 ---- */
-
-static bool may_continue(void)
-{
-	return !is_over() && (int64_t)(self.until - timebase_ticks(&self.timebase)) > 0;
-}
 
 /*
  * Waits, making calls, until every worker has reported its preemptions, and adds these up. False
@@ -103,79 +99,72 @@ static bool may_continue(void)
  */
 static bool sync_workers(long *preemptions)
 {
-	unsigned sync = self.shared->sync + 1;
+	unsigned sync = ++self.shared->sync;
 
 	*preemptions = 0;
-	__atomic_store_n(&self.shared->sync, sync, __ATOMIC_RELEASE);
-	for (unsigned i = 0; i < self.shared->contention->workers; i++) {
-		const struct worker *worker = &self.shared->workers[i];
-
-		while (__atomic_load_n(&worker->sync, __ATOMIC_ACQUIRE) != sync) {
+	for (unsigned i = 0; i < self.contention->workers; i++) {
+		while (self.shared->workers[i].sync != sync) {
 			if (!may_continue())
 				return false;
 			make_calls();
 		}
-		*preemptions += worker->preemptions;
+		*preemptions += self.shared->workers[i].preemptions;
 	}
 	return true;
 }
 
-static size_t calls_of(size_t worker)
-{
-	return __atomic_load_n(&self.shared->workers[worker].calls, __ATOMIC_RELAXED);
-}
-
-/* Returns the result in ticks. A worker that got no CPU, or no lock, and made no call is left out.
+/*
+ * Returns the result in ticks. Worker 0 makes calls in each window; another one that got no CPU, or
+ * no lock, and made none is left out.
  */
 static struct contention_result take_window(uint64_t window_ticks)
 {
 	static size_t before[BENCH_THREADS_MAX];
-	const struct contention *contention = self.shared->contention;
-	size_t workers = contention->workers;
-	size_t cpus = workers < contention->cpu_count ? workers : contention->cpu_count;
-	uint64_t start = timebase_ticks(&self.timebase), ticks;
+	const struct worker *list = self.shared->workers;
+	size_t workers = self.contention->workers, cpus = self.contention->cpu_count;
+	uint64_t start = timebase_ticks(&self.sampler.timebase), ticks = 0;
 	size_t total = 0, fewest = SIZE_MAX, active = 0;
-	int rounds = 0;
+	double cpu_ticks;
 
 	for (size_t i = 0; i < workers; i++)
-		before[i] = calls_of(i);
-	do {
+		before[i] = list[i].calls;
+	for (int rounds = 0; rounds < WINDOW_ROUNDS_LEAST || ticks < window_ticks; rounds++) {
 		make_calls();
-		ticks = timebase_ticks(&self.timebase) - start;
-		rounds++;
-	} while (may_continue() && (rounds < WINDOW_ROUNDS_LEAST || ticks < window_ticks));
+		ticks = timebase_ticks(&self.sampler.timebase) - start;
+		if (!may_continue())
+			break;
+	}
 	for (size_t i = 0; i < workers; i++) {
-		size_t calls = calls_of(i) - before[i];
+		size_t calls = list[i].calls - before[i];
 
 		total += calls;
 		active += calls > 0;
 		if (calls > 0 && calls < fewest)
 			fewest = calls;
 	}
-	if (!total)
-		return (struct contention_result){0};
-	return (struct contention_result){.ns = (double)ticks * (double)cpus / (double)total,
-		.slowest_ns = (double)ticks * (double)cpus / (double)active / (double)fewest};
+	cpu_ticks = (double)ticks * (double)(workers < cpus ? workers : cpus);
+	return (struct contention_result){
+		cpu_ticks / (double)total, cpu_ticks / (double)active / (double)fewest};
 }
 
 /* Finds the best window. Workers that share CPUs preempt each other: this disturbs no window. */
 static void take_windows(struct contention_result *best)
 {
-	const struct contention *contention = self.shared->contention;
+	const struct contention *contention = self.contention;
+	const struct timebase *timebase = &self.sampler.timebase;
 	bool share_cpus = contention->workers > contention->cpu_count;
-	double ns_per_tick = timebase_ns_per_tick(&self.timebase);
-	uint64_t run_ticks = (uint64_t)((double)contention->ns / ns_per_tick);
-	uint64_t begin;
+	double ns_per_tick = timebase_ns_per_tick(timebase);
+	uint64_t run_ticks = (uint64_t)((double)contention->ns / ns_per_tick), begin;
 	long before = 0, after = 0;
 	int good = 0;
 
 	/* The first answers are the barrier at the start. */
-	self.until = timebase_ticks(&self.timebase) + (uint64_t)(START_NS / ns_per_tick);
+	self.until = timebase_ticks(timebase) + (uint64_t)(START_NS / ns_per_tick);
 	sync_workers(&before);
-	begin = timebase_ticks(&self.timebase);
+	begin = timebase_ticks(timebase);
 	self.until = begin + run_ticks + (uint64_t)(OVERRUN_NS / ns_per_tick);
 	while (may_continue() &&
-		(good < WINDOWS_LEAST || timebase_ticks(&self.timebase) - begin < run_ticks)) {
+		(good < WINDOWS_LEAST || timebase_ticks(timebase) - begin < run_ticks)) {
 		struct contention_result result = take_window((uint64_t)(WINDOW_NS / ns_per_tick));
 		bool disturbed = !share_cpus && (!sync_workers(&after) || after != before);
 
@@ -184,29 +173,34 @@ static void take_windows(struct contention_result *best)
 			*best = result;
 	}
 	/* The timebase is most exact at the end. */
-	ns_per_tick = timebase_ns_per_tick(&self.timebase);
+	ns_per_tick = timebase_ns_per_tick(timebase);
 	best->ns *= ns_per_tick;
 	best->slowest_ns *= ns_per_tick;
 }
 
 /* ---- the run ---- */
 
-static void work(void *argument)
+static void work(void *index)
 {
-	struct shared *shared = self.shared = argument;
-	const struct contention *contention = shared->contention;
+	const struct contention *contention = self.contention;
+	struct shared *shared = self.shared;
+	unsigned number = *(unsigned *)index;
 
-	cpus_pin(contention->cpus[self.index % contention->cpu_count]);
-	self.timed = (struct timed_call){.call = *contention->call};
-	if (timebase_start(&self.timebase, counter_probe(&(struct fact){0}))) {
-		timed_call_calibrate(&self.timed, &self.timebase,
-			(uint64_t)(BATCH_NS / timebase_ns_per_tick(&self.timebase)));
+	cpus_pin(contention->cpus[number % contention->cpu_count]);
+	self.worker = &shared->workers[number];
+	self.timed.call = *contention->call;
+	self.sampler.cases = &self.timed;
+	self.sampler.count = 1;
+	if (sampler_start(&self.sampler, BATCH_NS, &shared->why)) {
+		self.until = timebase_ticks(&self.sampler.timebase) + INT64_MAX;
 		if (self.timed.signal)
-			shared->signal = self.timed.signal;
-		else if (self.index == 0)
+			fact_set(&shared->why, FACT_FAILED, "the call ends with %s",
+				fault_signal_name(self.timed.signal));
+		else if (number == 0)
 			take_windows(&shared->result);
-		while (!is_over() && !self.timed.signal && self.index > 0)
-			make_calls();
+		else
+			while (may_continue())
+				make_calls();
 	}
 	shared->over = true;
 }
@@ -223,10 +217,10 @@ bool contention_measure(
 
 	if (!shared)
 		return false;
-	shared->contention = contention;
+	self.contention = contention;
+	self.shared = shared;
 	for (unsigned i = 0; well && i < contention->workers; i++) {
-		self.index = i;
-		pids[i] = child_start(work, shared, &deadline, why);
+		pids[i] = child_start(work, &i, &deadline, why);
 		well = pids[i] > 0;
 	}
 	/* Worker 0 ends the run, or its deadline does; the first reason counts. */
@@ -236,9 +230,8 @@ bool contention_measure(
 		shared->over = shared->over || !well;
 		well = child_await(pids[i], NULL, NULL, &deadline, well ? why : &later) && well;
 	}
-	if (well && shared->signal) {
-		fact_set(why, FACT_FAILED, "the call ends with %s",
-			fault_signal_name(shared->signal));
+	if (well && *shared->why.reason) {
+		*why = shared->why;
 		well = false;
 	}
 	if (well && shared->result.ns > 0 && (best->ns <= 0 || shared->result.ns < best->ns))
