@@ -37,10 +37,13 @@ int trace_program_threads(pid_t pid, int (*visit)(void *argument, pid_t id), voi
 
 /* ---- run.c ---- */
 
+/* TRACE_STARTING, TRACE_EXECUTING: the program was not started. */
+enum trace_stage { TRACE_STARTING, TRACE_EXECUTING, TRACE_FOLLOWING };
+
 /* The reason why a program could not be started or counted. */
 struct trace_failure {
-	bool preparing; /* it is of preparing or following the count, else of execve() */
-	int error;      /* an errno value; 0: there was no failure */
+	enum trace_stage stage;
+	int error; /* an errno value; 0: there was no failure */
 };
 
 struct trace_run {
@@ -105,6 +108,12 @@ int trace_run_wait(struct trace_run *run);
 
 /* Waits a moment, at most until a signal or the end of the interval; false: the run is over. */
 bool trace_run_pause(struct trace_run *run);
+
+/*
+ * Runs the program as without us, since it cannot be counted. *why is the reason, and if false that
+ * of not starting it.
+ */
+bool trace_run_uncounted(struct trace_run *run, struct fact *why);
 
 /* Sets the duration and the CPU time, before processes that are not counted are waited for. */
 void trace_run_counted(struct trace_run *run);

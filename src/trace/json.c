@@ -259,7 +259,7 @@ static bool is_repeated(const void *object)
 #define OF struct trace_evidence
 
 static const struct field run_fields[] = {
-	{WORD("method", method, trace_method_names),
+	{WORD("method", method, trace_method_names), .fact = FACT(method_fact), .reason = "reason",
 		.doc = "how calls were counted: by tracepoints, seccomp or ptrace"},
 	{REASON("tracepoints_reason"), .fact = FACT(tracepoints),
 		.doc = "why tracepoints were not used; null: they were"},
@@ -303,6 +303,7 @@ static const struct field run_fields[] = {
 		.doc = "places that make the most calls into the vDSO, in this order"},
 	{LIST_AT("system_call_places", call_places.list, call_places.count,
 		 trace_call_place_fields),
+		.fact = FACT(method_fact), .reason = "reason",
 		.doc = "places that make the most system calls, in this order; by tracepoints, "
 		       "samples of the clock calls; empty for a whole host"},
 	{REASON("reason")},
@@ -341,8 +342,8 @@ static const struct field hint_element[] = {
 
 static const struct field diagnosis_fields[] = {
 	{TEXT("summary", summary), .options = FIELD_FILLED, .doc = "verdict in a sentence"},
-	{INTEGER("clock_system_calls", sums.avoidable, INT64_MAX),
-		.doc = "clock system calls that the vDSO serves or could"},
+	{INTEGER("clock_system_calls", sums.avoidable, INT64_MAX), .given = GIVEN(is_counted),
+		.doc = "clock system calls that the vDSO serves or could; null: see reason"},
 	{INTEGER("clock_reads", sums.reads.value, INT64_MAX), .fact = FACT(sums.reads.fact),
 		.doc = "reads of the clock, served by the vDSO or not; null: those that the vDSO "
 		       "served were not counted"},
@@ -369,8 +370,8 @@ static const struct field diagnosis_fields[] = {
 };
 
 static const struct field calls_fields[] = {
-	{LIST("calls", lines, line_count, trace_line_fields), .options = FIELD_FILLED,
-		.doc = "system calls that were counted"},
+	{LIST("calls", lines, line_count, trace_line_fields), .given = GIVEN(is_counted),
+		.doc = "system calls that were counted; null: see reason"},
 	{0},
 };
 

@@ -149,6 +149,7 @@ struct trace_evidence {
 	bool lists_processes, lists_groups; /* one of the two is set then */
 	struct trace_top top;
 	const struct trace_plan *plan;
+	struct fact method_fact; /* why the system calls were not counted; known: they were */
 	enum trace_method method;
 	struct fact tracepoints; /* why they were not used; known: they were */
 	struct trace_program program;
@@ -219,6 +220,7 @@ struct trace_sums {
 
 struct trace_diagnosis {
 	enum trace_verdict verdict;
+	bool is_counted; /* the system calls were counted */
 	char summary[TRACE_TEXT_SIZE];
 	size_t line_count;
 	struct trace_line lines[TRACE_ROW_MAX]; /* of the calls that were made */

@@ -296,12 +296,22 @@ void trace_events_explain(int error, struct fact *why)
 
 static void begin(struct trace_run *run, struct trace_events *events)
 {
+	fact_set_known(&run->trace->method_fact);
 	run->trace->method = TRACE_BY_TRACEPOINTS;
 	fact_set_known(&run->trace->tracepoints);
 	run->events = events;
 }
 
 /* ---- a program that we start ---- */
+
+static bool cancel(struct trace_run *run, struct trace_events *events)
+{
+	trace_run_cancel(run);
+	run->events = NULL;
+	run->over = false;
+	trace_events_close(events);
+	return false;
+}
 
 bool trace_perf_run(struct trace_run *run)
 {
@@ -320,9 +330,7 @@ bool trace_perf_run(struct trace_run *run)
 				 .attributes = {.inherit = true, .enable_on_exec = true}});
 	if (error) {
 		trace_events_explain(error, why);
-		trace_run_cancel(run);
-		trace_events_close(&events);
-		return false;
+		return cancel(run, &events);
 	}
 	begin(run, &events);
 	run->over = true;
@@ -333,11 +341,17 @@ bool trace_perf_run(struct trace_run *run)
 	 */
 	if (run->serves && run->call_places && trace_samples_open(&events, run->program, true) != 0)
 		trace_events_drop(&events, counters);
-	if (!trace_follow(run))
+	if (!trace_follow(run)) {
+		/* Without the mode the program would seem to survive a host that falls back. */
+		if (run->trace->as_if_fallback) {
+			*why = run->trace->served;
+			return cancel(run, &events);
+		}
 		trace_run_go(run);
+	}
 	error = trace_events_read(&events);
 	if (error && !run->failure.error)
-		run->failure = (struct trace_failure){.preparing = true, .error = error};
+		run->failure = (struct trace_failure){TRACE_FOLLOWING, error};
 	/* The events begin after the execve(2) that they wait for. */
 	if (exec)
 		run->trace->counts[TRACE_NATIVE][exec->row]++;

@@ -25,8 +25,9 @@
 #define PERF_MAP_SIZE (16 << 20)
 #define SYMBOLS_NS (2 * NS_PER_SECOND)
 
-/* Limits what is read of a memory map. */
+/* Limits what is read of a memory map, and of /proc/PID/status. */
 #define MAPS_SIZE (4 << 20)
+#define STATUS_SIZE 4096
 
 struct span file_take(int file, size_t most)
 {
@@ -44,12 +45,22 @@ struct span file_take(int file, size_t most)
 	return taken;
 }
 
-struct span maps_read(pid_t thread)
+static struct span read_of(pid_t pid, const char *name, size_t most)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", thread);
-	return file_take(open(path, O_RDONLY | O_CLOEXEC), MAPS_SIZE);
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	return file_take(open(path, O_RDONLY | O_CLOEXEC), most);
+}
+
+struct span status_read(pid_t pid)
+{
+	return read_of(pid, "status", STATUS_SIZE);
+}
+
+struct span maps_read(pid_t thread)
+{
+	return read_of(thread, "maps", MAPS_SIZE);
 }
 
 void span_free(struct span span)

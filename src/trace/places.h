@@ -10,6 +10,9 @@
 struct span file_take(int file, size_t most);
 void span_free(struct span span);
 
+/* Reads /proc/PID/status; empty: the process has ended. */
+struct span status_read(pid_t pid);
+
 /* Reads the memory map of a thread's process. Empty: the thread has ended. */
 struct span maps_read(pid_t thread);
 

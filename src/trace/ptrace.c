@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/memory.h"
 #include "count.h"
 #include "places.h"
@@ -44,6 +45,7 @@ struct tracer {
 	struct trace_run *run;
 	enum phase phase;
 	bool at_each_call; /* no filter stops it at the counted ones alone */
+	bool has_executed; /* an execve(2) was successful */
 	struct served_library library;
 	unsigned options;       /* of ptrace */
 	uint64_t filters;       /* seccomp filters of the program that are not its own */
@@ -192,6 +194,7 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 	} else if (event != PTRACE_EVENT_EXEC) {
 		add_thread(tracer, (pid_t)message, thread);
 	} else {
+		tracer->has_executed = true;
 		/* The memory that its calls came from is gone. Its map was read before. */
 		trace_samples_take(run, id, served_maps(thread ? thread->table : NULL));
 		if ((pid_t)message != id)
@@ -297,6 +300,7 @@ void tracer_take(struct tracer *tracer, pid_t id, int status)
 /* ptrace misses nothing, and its stops are part of the CPU time. */
 static void set_method(struct trace_evidence *trace, enum trace_method method)
 {
+	fact_set_known(&trace->method_fact);
 	trace->method = method;
 	fact_set_number(&trace->unlisted, 0);
 	trace->cpu_inflated = true;
@@ -323,7 +327,20 @@ static void finish(struct tracer *tracer, enum phase phase, int64_t limit_ns)
 		drop_thread(tracer, tracer->threads[0].id);
 	free(tracer->threads);
 	if (tracer->error && run->arguments)
-		run->failure = (struct trace_failure){.preparing = true, .error = tracer->error};
+		run->failure = (struct trace_failure){TRACE_FOLLOWING, tracer->error};
+}
+
+/* A process has one tracer, which may be that of vdsocheck itself: `strace -f` follows children. */
+static void explain_refusal(pid_t pid, int error, const char *object, struct fact *why)
+{
+	struct span status = status_read(pid), tracer = {NULL, 0};
+
+	if (text_find_value(status, "TracerPid", &tracer) && !text_equals(tracer, "0"))
+		fact_set(why, FACT_DENIED, "%s: process %.*s traces it already", object,
+			(int)tracer.length, tracer.at);
+	else
+		fact_set_errno(why, error, object);
+	span_free(status);
 }
 
 /* ---- a program that we start ---- */
@@ -336,7 +353,7 @@ static bool seize_program(struct tracer *tracer, unsigned options, struct fact *
 	if (run->serves)
 		tracer->options |= PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXIT;
 	if (ptrace(PTRACE_SEIZE, run->program, NULL, (void *)(uintptr_t)tracer->options) < 0) {
-		fact_set_errno(why, errno, "ptrace");
+		explain_refusal(run->program, errno, "ptrace", why);
 		return false;
 	}
 	add_thread(tracer, run->program, NULL);
@@ -374,7 +391,15 @@ bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 	 * calls would fail. They end by SIGTERM, or by PTRACE_O_EXITKILL when we end.
 	 */
 	finish(&tracer, TERMINATING, TERMINATE_NS);
-	return true;
+	/* A filter around us may refuse ours, or end the process for it. */
+	if (run->failure.error && run->failure.stage == TRACE_STARTING)
+		fact_set_errno(why, run->failure.error, "seccomp filter");
+	else if (run->failure.error || tracer.has_executed || WTERMSIG(run->status) != SIGSYS)
+		return true;
+	else
+		child_judge(run->status, DEADLINE_NONE, why);
+	run->failure.error = 0;
+	return false;
 }
 
 /* ---- a process that runs already ---- */
@@ -424,7 +449,7 @@ bool trace_ptrace_attach(struct trace_run *run, struct fact *why)
 	finish(&tracer, RELEASING, DETACH_NS);
 	snprintf(object, sizeof(object), "process %d", pid);
 	if (error)
-		fact_set_errno(why, error, object);
+		explain_refusal(pid, error, object, why);
 	else if (tracer.error)
 		fact_set_errno(why, tracer.error, "PTRACE_GET_SYSCALL_INFO (Linux 5.3)");
 	return !error && !tracer.error;

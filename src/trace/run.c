@@ -23,9 +23,9 @@
 
 /* ---- the start of a program ---- */
 
-static void end_with(int file, bool preparing, int error)
+static void end_with(int file, enum trace_stage stage, int error)
 {
-	struct trace_failure failure = {preparing, error};
+	struct trace_failure failure = {stage, error};
 
 	(void)!write(file, &failure, sizeof(failure));
 	_exit(STATUS_TROUBLE);
@@ -49,10 +49,10 @@ static void become_program(const struct trace_run *run, struct filter *filter, i
 	if (!error && filter)
 		error = filter_set(filter);
 	if (error)
-		end_with(file, true, error);
+		end_with(file, TRACE_STARTING, error);
 	/* With a slash in it there is one attempt; a script without "#!" is run by the shell. */
 	execvp(run->trace->program.file, run->arguments);
-	end_with(file, false, errno);
+	end_with(file, TRACE_EXECUTING, errno);
 }
 
 bool trace_run_fork(struct trace_run *run, struct filter *filter, struct fact *why)
@@ -109,7 +109,24 @@ void trace_run_go(struct trace_run *run)
 	if (length == sizeof(failure))
 		run->failure = failure;
 	else if (error || run->program)
-		run->failure = (struct trace_failure){true, error ? error : ended};
+		run->failure = (struct trace_failure){TRACE_FOLLOWING, error ? error : ended};
+}
+
+bool trace_run_uncounted(struct trace_run *run, struct fact *why)
+{
+	struct trace_evidence *trace = run->trace;
+
+	trace->method_fact = trace->unlisted.fact = *why;
+	if (trace->served.state == FACT_UNREAD)
+		trace->served = *why;
+	trace->cpu_inflated = false;
+	run->serves = false;
+	run->call_places = NULL;
+	run->over = true;
+	if (!trace_run_fork(run, NULL, why))
+		return false;
+	trace_run_go(run);
+	return true;
 }
 
 /* ---- signals and time ---- */

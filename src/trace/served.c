@@ -32,12 +32,9 @@ struct served_table {
 
 uint64_t served_filters(pid_t pid)
 {
-	char path[64];
-	struct span status, value;
+	struct span status = status_read(pid), value;
 	uint64_t filters = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	status = file_take(open(path, O_RDONLY | O_CLOEXEC), SERVED_PAGE);
 	if (!status.at)
 		return UINT64_MAX;
 	/* The first is there since Linux 5.9. */

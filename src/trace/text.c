@@ -37,11 +37,12 @@ const char *const trace_origin_names[] = {
 
 static void write_run(const struct trace_evidence *trace, FILE *out)
 {
+	const bool is_counted = fact_is_known(&trace->method_fact);
 	struct strbuf sb = {.used = 0};
 	char count[32];
 
-	strbuf_add(&sb, "%s", trace_method_names[trace->method]);
-	if (trace->method != TRACE_BY_TRACEPOINTS)
+	strbuf_add(&sb, "%s", is_counted ? trace_method_names[trace->method] : "nothing");
+	if (!fact_is_known(&trace->tracepoints))
 		strbuf_add(&sb, "; not by tracepoints: %s", trace->tracepoints.reason);
 	else if (!fact_is_known(&trace->unlisted.fact))
 		strbuf_add(&sb, "; calls by 32-bit code are not included: %s",
@@ -62,7 +63,7 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 	if (fact_is_known(&trace->cpu_fact))
 		strbuf_add(&sb, ", %.3g s of CPU time%s", trace->cpu_s,
 			trace->cpu_inflated ? " including ptrace stops" : "");
-	if (!fact_is_known(&trace->served) && *trace->program.file)
+	if (is_counted && !fact_is_known(&trace->served) && *trace->program.file)
 		strbuf_add(&sb, "; served calls are not counted: %s", trace->served.reason);
 	else if (trace->uncounted)
 		strbuf_add(&sb,

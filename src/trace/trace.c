@@ -224,6 +224,22 @@ static void compare_runs(struct trace_request *request)
 		trace->repeats++;
 }
 
+/*
+ * Runs the program as without us where it cannot be counted, unless that would seem to answer what
+ * --as-if asks. False with the reason: it was not started.
+ */
+static bool run_program(struct trace_run *run, struct fact *why)
+{
+	const struct trace_evidence *trace = run->trace;
+
+	if (trace->as_if_fallback && !run->serves) {
+		*why = trace->served;
+		return false;
+	}
+	return trace_perf_run(run) || trace_ptrace_run(run, why) ||
+	       (!trace->as_if_fallback && trace_run_uncounted(run, why));
+}
+
 static int count_program(struct cli *cli, bool *counted)
 {
 	struct trace_request *request = cli->data;
@@ -239,18 +255,14 @@ static int count_program(struct cli *cli, bool *counted)
 	trace_program_inspect(&trace->program);
 	measure_host(run->root, &trace->host);
 	run->serves = counts_served(request);
-	if (trace->as_if_fallback && !run->serves) {
-		cli_error(
-			"cannot run %s as if this host fell back: %s", name, trace->served.reason);
-		return STATUS_TROUBLE;
-	}
-	if (!trace_perf_run(run) && !trace_ptrace_run(run, &why)) {
-		cli_error("cannot count: %s", why.reason);
+	if (!run_program(run, &why)) {
+		cli_error("cannot run %s%s: %s", name,
+			trace->as_if_fallback ? " as if this host fell back" : "", why.reason);
 		return STATUS_TROUBLE;
 	}
 	interrupts_release();
 	error = run->failure.error;
-	if (error && run->failure.preparing) {
+	if (error && run->failure.stage != TRACE_EXECUTING) {
 		cli_error("cannot count the calls of %s: %s", name, strerror(error));
 		return STATUS_TROUBLE;
 	}

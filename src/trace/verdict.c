@@ -368,8 +368,8 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 	bool host_is_ok = counts_deciding(&trace->host).entered == 0;
 	char count[32], loss[256] = "", rate[80];
 
-	*diagnosis =
-		(struct trace_diagnosis){.sums = {.reads = {.fact = trace->served}, .lost_s = NAN}};
+	*diagnosis = (struct trace_diagnosis){.is_counted = fact_is_known(&trace->method_fact),
+		.sums = {.reads = {.fact = trace->served}, .lost_s = NAN}};
 	for (size_t row = 0; row < trace->plan->row_count; row++) {
 		struct trace_line line = make_line(trace, row);
 
@@ -394,7 +394,10 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 		return;
 	}
 	describe_costs(sums, reads);
-	if (!counts_clock_calls)
+	if (!diagnosis->is_counted)
+		summarize(diagnosis, TRACE_UNKNOWN, "the calls of %s were not counted: %s.",
+			program, trace->method_fact.reason);
+	else if (!counts_clock_calls)
 		summarize(diagnosis, TRACE_COUNTED,
 			"%s made %s of these system calls; the vDSO serves none of them.", program,
 			format_count(sums->calls + (uint64_t)trace->unlisted.value, count));

@@ -376,6 +376,8 @@ static void a_program_that_reads_the_clock(void **state)
 	make_call(0, "clock_gettime", "CLOCK_MONOTONIC", 24, 240);
 	make_call(1, "gettimeofday", "", 25, 250);
 	fact_set_known(&trace.host.proof.fact);
+	fact_set_known(&trace.method_fact);
+	fact_set_known(&trace.tracepoints);
 	fact_set_number(&trace.unlisted, 0);
 	fact_set_known(&trace.duration_fact);
 	fact_set_known(&trace.cpu_fact);

@@ -166,6 +166,7 @@ static void make_host(bool falls_back)
 
 	make_plan();
 	trace = (struct trace_evidence){.plan = &plan, .program = {.pid = 1}};
+	fact_set_known(&trace.method_fact);
 	fact_set_number(&trace.unlisted, 0);
 	call = &trace.host.calls[0];
 	trace.host.call_count = 1;
@@ -237,6 +238,18 @@ static void what_was_not_counted_is_not_said_to_be_ok(void **state)
 	set_count("gettimeofday", 1);
 	trace_diagnose(&trace, &diagnosis);
 	assert_int_equal(diagnosis.verdict, TRACE_FALLBACK);
+}
+
+static void a_program_that_was_not_counted_is_unknown(void **state)
+{
+	(void)state;
+	make_host(true);
+	fact_set(&trace.method_fact, FACT_DENIED, "ptrace: refused");
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
+	assert_false(diagnosis.is_counted);
+	assert_string_equal(
+		diagnosis.summary, "the calls of this program were not counted: ptrace: refused.");
 }
 
 static void the_calls_of_a_running_process_are_bounded(void **state)
@@ -390,6 +403,7 @@ int main(void)
 		cmocka_unit_test(the_published_sum),
 		cmocka_unit_test(no_system_calls_are_the_good_news),
 		cmocka_unit_test(what_was_not_counted_is_not_said_to_be_ok),
+		cmocka_unit_test(a_program_that_was_not_counted_is_unknown),
 		cmocka_unit_test(the_calls_of_a_running_process_are_bounded),
 		cmocka_unit_test(why_only_this_program),
 		cmocka_unit_test(what_made_the_calls_is_the_cause),
