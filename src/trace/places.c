@@ -68,6 +68,19 @@ void span_free(struct span span)
 	free((void *)(uintptr_t)span.at);
 }
 
+/* Paths in a memory map begin at the root of its mount namespace, the process's root below that. */
+#define UP "/../../../../../../../.."
+
+int places_open_root(pid_t pid)
+{
+	struct root root;
+	struct fact why;
+	char path[256];
+
+	snprintf(path, sizeof(path), "/proc/%d/root" UP UP UP UP, pid);
+	return root_open(&root, path, &why) ? root.directory : 0;
+}
+
 bool places_is_c_library(struct span path)
 {
 	static const char *const names[] = {"libc.", "libc-", "ld-musl"};
@@ -83,16 +96,37 @@ bool places_is_c_library(struct span path)
 	return false;
 }
 
+/* The compiler's process may have another root, and another ID in its own PID namespace. */
+static int open_jitted(pid_t pid)
+{
+	struct span status = status_read(pid), ids = {NULL, 0}, id = {NULL, 0}, next;
+	struct root root;
+	struct stat ignored;
+	struct fact why;
+	char path[64];
+	int file;
+
+	text_find_value(status, "NStgid", &ids);
+	while (text_next_word(&ids, &next))
+		id = next;
+	snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	if (id.length && root_open(&root, path, &why)) {
+		snprintf(path, sizeof(path), "/tmp/perf-%.*s.map", (int)id.length, id.at);
+		file = root_open_file(&root, path, O_RDONLY, &why);
+		root_close(&root);
+	} else {
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
+		file = file_open_regular(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, &ignored);
+	}
+	span_free(status);
+	return file;
+}
+
 /* Takes the function from what a just-in-time compiler writes: "7f3c00001000 40 Main.loop". */
 static void find_jitted(pid_t pid, uint64_t address, struct trace_place *place)
 {
-	struct span content, rest, line;
-	struct stat status;
-	char path[64];
+	struct span content = file_take(open_jitted(pid), PERF_MAP_SIZE), rest = content, line;
 
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
-	rest = content = file_take(
-		file_open_regular(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, &status), PERF_MAP_SIZE);
 	while (text_next_line(&rest, &line)) {
 		struct span first, second;
 		uint64_t start, size;
@@ -197,6 +231,8 @@ void places_free(struct trace_places *places)
 {
 	free(places->list);
 	free(places->sites);
+	if (places->root)
+		close(places->root);
 }
 
 /* ---- the places that are shown ---- */
@@ -208,18 +244,26 @@ static int by_count(const void *left, const void *right)
 	return (a->count < b->count) - (a->count > b->count);
 }
 
-static void find_function(struct trace_place *place)
+static int open_module(int root, const char *path)
+{
+	struct stat status;
+	struct fact why;
+
+	return root ? root_open_file(&(struct root){.directory = root}, path, O_RDONLY, &why)
+	            : file_open_regular(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, &status);
+}
+
+static void find_function(struct trace_place *place, int root)
 {
 	struct elf_symbol symbol = {.address = 0};
 	struct elf elf;
 	struct stat status;
-	int file = place->inode ? file_open_regular(
-					  AT_FDCWD, place->module, O_RDONLY | O_CLOEXEC, &status)
-	                        : -1;
+	int file = place->inode ? open_module(root, place->module) : -1;
 
 	if (file < 0)
 		return;
-	if (status.st_ino == place->inode && elf_map(&elf, file)) {
+	/* btrfs and overlayfs give a file another device in memory maps. */
+	if (fstat(file, &status) == 0 && status.st_ino == place->inode && elf_map(&elf, file)) {
 		place->offset += elf.load;
 		symbol.address = place->offset;
 		if (elf_find(&elf, &symbol))
@@ -230,11 +274,13 @@ static void find_function(struct trace_place *place)
 }
 
 /* The files are those of a program that may be hostile, and may shrink while they are read. */
-static void find_functions(void *places)
+static void find_functions(void *argument)
 {
+	const struct trace_places *places = argument;
+
 	privileges_keep(PRIVILEGES_NONE);
-	for (struct trace_place *place = places; place->count; place++)
-		find_function(place);
+	for (size_t i = 0; i < places->count; i++)
+		find_function(&places->list[i], places->root);
 }
 
 /*
@@ -247,7 +293,7 @@ static enum trace_origin find_origin(const struct trace_place *place)
 
 	if (text_equals(module, "[vdso]"))
 		return place->is_compat ? TRACE_BY_UNKNOWN : TRACE_BY_VDSO;
-	/* A file of another mount namespace cannot be read: any function of it may have called. */
+	/* A file that cannot be read is one that any function may have called in. */
 	if (!*place->function && (!module.length || places_is_c_library(module)))
 		return TRACE_BY_UNKNOWN;
 	if (strcmp(place->function, "syscall") == 0)
@@ -259,8 +305,10 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 	bool are_system_calls)
 {
 	struct deadline deadline = deadline_after(SYMBOLS_NS);
+	struct trace_places shared;
 	uint64_t sum = 0;
 	struct fact why;
+	size_t size;
 
 	if (!places->count)
 		return;
@@ -271,12 +319,15 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 		places->count--;
 	if (places->count > top)
 		places->count = (size_t)top;
-	/* A place without calls ends the list for the child. */
-	places->list =
-		array_grow(places->list, places->count, &places->room, sizeof(*places->list));
-	places->list[places->count].count = 0;
-	(void)child_compute(find_functions, places->list,
-		(places->count + 1) * sizeof(*places->list), &deadline, &why);
+	size = places->count * sizeof(*places->list);
+	shared = *places;
+	shared.list = child_share(size, &why);
+	if (shared.list) {
+		memcpy(shared.list, places->list, size);
+		if (child_run(find_functions, &shared, &deadline, &why))
+			memcpy(places->list, shared.list, size);
+		child_unshare(shared.list, size);
+	}
 	for (size_t i = 0; i < places->count; i++) {
 		struct trace_place *place = &places->list[i];
 		const struct trace_row *row = &trace->plan->rows[place->row];

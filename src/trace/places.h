@@ -16,6 +16,9 @@ struct span status_read(pid_t pid);
 /* Reads the memory map of a thread's process. Empty: the thread has ended. */
 struct span maps_read(pid_t thread);
 
+/* Opens the root of the files of a process, which takes privileges, for places->root. */
+int places_open_root(pid_t pid);
+
 /* Says whether the file is a C library, by its name. */
 bool places_is_c_library(struct span path);
 

@@ -284,8 +284,10 @@ static int count_running(struct cli *cli, bool *counted)
 	struct fact why = {0};
 
 	fact_set(&trace->served, FACT_ABSENT, "counted only for a program that trace starts");
-	if (!trace->system_wide)
+	if (!trace->system_wide) {
 		trace_program_inspect(&trace->program);
+		trace->call_places.root = places_open_root(trace->program.pid);
+	}
 	measure_host(run->root, &trace->host);
 	if (!run->interval_ns)
 		run->show = progress_show;

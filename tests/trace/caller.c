@@ -15,6 +15,7 @@
  *	caller own N              N clock_gettime(CLOCK_MONOTONIC) by a system call instruction of its
  *	                          own function own_clock()
  *	caller jit N              N gettimeofday by code made at run time, named in /tmp/perf-PID.map
+ *	caller made N             N of these by a system call instruction of such code
  *	caller pace SECONDS       as many of these as it can, for that time
  *	caller paced N SECONDS    N of these every 10 ms, for that time
  *	caller clock N ID         N clock_gettime(ID) by syscall(2)
@@ -135,31 +136,34 @@ static int start_others(void)
 	return 0;
 }
 
-static int run_made_code(void)
+static int run_made_code(int calls_system)
 {
 #if defined(__x86_64__)
-	/* sub $8, %rsp; call *%rdx; add $8, %rsp; ret */
-	static const unsigned char code[] = {
-		0x48, 0x83, 0xec, 8, 0xff, 0xd2, 0x48, 0x83, 0xc4, 8, 0xc3};
+	/* sub $8, %rsp; call *%rdx; add $8, %rsp; ret; and mov $96, %eax; syscall; ret */
+	static const unsigned char code[][11] = {
+		{0x48, 0x83, 0xec, 8, 0xff, 0xd2, 0x48, 0x83, 0xc4, 8, 0xc3},
+		{0xb8, 96, 0, 0, 0, 0x0f, 0x05, 0xc3},
+	};
 	int (*function)(struct timeval *, void *, int (*)(struct timeval *, void *));
 	void *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct timeval now;
 	char path[64];
 	FILE *map;
 
-	memcpy(made, code, sizeof(code));
+	memcpy(made, code[calls_system], sizeof(*code));
 	mprotect(made, 4096, PROT_READ | PROT_EXEC);
 	memcpy(&function, &made, sizeof(function));
-	for (long i = 0; i < count; i++)
-		function(&now, NULL, (int (*)(struct timeval *, void *))gettimeofday);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	map = fopen(path, "wx");
 	if (!map)
 		return 1;
-	fprintf(map, "%lx %zx made code\n", (unsigned long)made, sizeof(code));
+	fprintf(map, "%lx %zx made code\n", (unsigned long)made, sizeof(*code));
 	fclose(map);
+	for (long i = 0; i < count; i++)
+		function(&now, NULL, (int (*)(struct timeval *, void *))gettimeofday);
 	return 0;
 #else
+	(void)calls_system;
 	return 77;
 #endif
 }
@@ -406,7 +410,9 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "start") == 0) {
 		return start_others();
 	} else if (strcmp(what, "jit") == 0) {
-		return run_made_code();
+		return run_made_code(0);
+	} else if (strcmp(what, "made") == 0) {
+		return run_made_code(1);
 	} else if (strcmp(what, "own") == 0) {
 		return run_own_call();
 	} else if (strcmp(what, "pace") == 0) {
